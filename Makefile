@@ -1,0 +1,117 @@
+# Ricci. `make help` lists the targets. Everything generated goes to build/.
+#   make                 builds build/ricci          make MODE=asan   builds build/asan/ricci
+#   make tour            installs what is missing, builds, runs examples/tour.ric
+#   make check           the same, then all tests
+MODE  ?= release
+BUILD ?= $(if $(filter release,$(MODE)),build,build/$(MODE))
+CC    ?= cc
+FLEX  ?= flex
+BISON ?= bison
+PREFIX ?= /usr/local
+VERSION = 0.1.0
+JOBS  := $(shell nproc 2>/dev/null || echo 2)
+
+WARN   = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes -Wstrict-prototypes \
+         -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers
+CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden
+OPT.release = -O2 -g1
+OPT.debug   = -Og -g3 -DRICCI_DEBUG
+OPT.asan    = -O1 -g -fsanitize=address -fno-omit-frame-pointer -DRICCI_PLAIN_MALLOC
+OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=undefined -DRICCI_PLAIN_MALLOC
+OPT.hostile = -O1 -g -DRICCI_HOSTILE -DRICCI_PLAIN_MALLOC
+CFLAGS ?=
+CSTD += -DRICCI_VERSION='"$(VERSION)"'
+ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
+KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)
+LDLIBS  = -lreadline -lm -ldl -lpthread
+LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
+
+SOURCES := $(wildcard core/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
+# readline (GPL) belongs to the program, not to the library.
+MAIN     = interp/main.c $(wildcard interp/repl*.c)
+GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
+LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
+           $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(GEN_C))
+MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
+UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
+
+.PHONY: all tour check bless bench help clean units install deps
+all: $(BUILD)/ricci
+
+$(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
+	$(CC) $(ALLFLAGS) -o $@ $(MAIN_OBJ) -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/libricci.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/obj/kernels/%.o: OPTIMISE = $(KERNEL_OPT)
+$(BUILD)/obj/kernels/%_avx2.o: ISA = -mavx2 -mfma -mf16c
+$(BUILD)/obj/kernels/%_avx512.o: ISA = -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
+
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(OPT.$(MODE)) $(CFLAGS) -w -MMD -MP -c -o $@ $<
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) $(OPTIMISE) $(ISA) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gen/grammar.c $(BUILD)/gen/grammar.h &: parser/grammar.y
+	@mkdir -p $(@D)
+	$(BISON) -Werror -o $(BUILD)/gen/grammar.c --defines=$(BUILD)/gen/grammar.h $<
+$(BUILD)/gen/lexer.c: lexer/lexer.l $(BUILD)/gen/grammar.h
+	@mkdir -p $(@D)
+	$(FLEX) -o $@ $<
+$(BUILD)/gen/stdlib.c: $(wildcard stdlib/*.ric) stdlib/embed.sh
+	@mkdir -p $(@D)
+	sh stdlib/embed.sh $(sort $(wildcard stdlib/*.ric)) > $@
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libricci.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $< -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
+units: $(UNITS)
+
+# ---- what a newcomer types ----
+tour:
+	@.ci/deps build
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@build/ricci examples/tour.ric
+
+check:
+	@.ci/deps check
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@BUILD=build RICCI=$(CURDIR)/build/ricci MAKE=$(MAKE) bash tests/run.sh
+
+# Rewrites the golden outputs; read the diff before committing it.
+bless: all
+	@BLESS=1 bash tests/run.sh golden
+
+bench: all
+	@bash bench/run.sh
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
+	           $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(BUILD)/ricci $(DESTDIR)$(PREFIX)/bin/ricci
+	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
+	install -m 644 interp/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
+	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
+	printf 'prefix=%s\nName: ricci\nDescription: a small language for tensor mathematics\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lricci -lm -ldl -lpthread\n' \
+	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ricci.pc
+
+help:
+	@echo 'make                 builds build/ricci'
+	@echo 'make tour            installs what is missing, builds, and walks through the language on real data'
+	@echo 'make check           installs what is missing, builds, and runs all tests'
+	@echo 'make bench           compares with the peers that are installed, side by side'
+	@echo 'make bless           rewrites the golden outputs of the tests'
+	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make MODE=debug|asan|ubsan|hostile   builds build/MODE/ricci'
+	@echo 'make clean           removes build/'
+
+clean:
+	rm -rf build
+
+$(filter $(BUILD)/obj/parser/%,$(LIB_OBJ)): | $(BUILD)/gen/grammar.h
+
+-include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(UNITS:=.d)

@@ -1,0 +1,320 @@
+/* Help: of an operation from its row, of a program's function from its signature and ##
+ * text, of syntax from the topics below. The manual prints all rows as Markdown. */
+#include "builtins/help.h"
+
+#include "core/error.h"
+#include "interp/exec.h"
+#include "interp/format.h"
+#include "interp/optable.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- topics: what is no operation ---- */
+static const struct Topic { const char *names, *text; } topics[] = {
+    { ":=", "C[i,k] := A[i,j] * B[j,k]\n"
+      "Definition by index notation. A name that stands alone between brackets is an index; one that is not on\n"
+      "the left is summed over the product it occurs twice in. Reductions: sum[k], max[k in 1:n], …;\n"
+      "for i in 0:n narrows a range." },
+    { "precision", "precision f32 { … }    precision bf16 accumulate f32 { … }    precision mp(200) { … }\n"
+      "Computes in a format. Formats: f64 f32 tf32 f16 bf16 e4m3 e5m2 float(e,p) decimal(d) mp(bits) rational\n"
+      "interval. Modifiers: accumulate FORMAT, round nearest|away|zero|up|down|odd|stochastic, saturate, flush,\n"
+      "reproducible. The scope holds in functions called inside it." },
+    { "autocast", "autocast bf16 { … }\n"
+      "Matrix products cast wider operands to the format; exp, log, sums, norms and linear algebra raise narrow\n"
+      "ones to f32. Each operation's class is on its help page." },
+    { "on", "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }\n"
+      "Runs the operations inside on a device; operands are copied there once, and counted." },
+    { "if else", "if c { … } else if d { … } else { … }\n"
+      "The condition is one bool; of a tensor say any(…) or all(…). The block's last value is the value." },
+    { "for in", "for x in range, tensor, tuple or string { … }    for i, x in enumerate(v) { … }\n"
+      "0:n counts from 0 to n-1; break and continue work on the innermost loop." },
+    { "while", "while c { … }" },
+    { "fn return", "fn f(x, tol=1e-8, rest...) { … }\n"
+      "The result is the last statement's value, or what return gives; return a, b gives a tuple. Assigning makes\n"
+      "a local. Lines of ## above are its help." },
+    { "->", "x -> x^2    (a, b) -> a + b    () -> 1    x -> { … }\nA function without a name; it captures values." },
+    { "|>", "x |> f(y) is f(x, y); x |> f is f(x)." },
+    { "try catch throw", "try { … } catch e { e.kind, e.message, e.where }    throw \"…\"\n"
+      "Kinds: syntax name type shape index value dtype device numeric memory io ffi interrupt assert throw." },
+    { "assert", "assert cond, \"why\"" },
+    { "test", "test \"name\" { … }\nRuns under `ricci test FILE`." },
+    { "import from as", "import stats    import \"lib/poly.ric\" as poly    import hilb, vander from gallery" },
+    { "compare against", "compare f64, f32, bf16 against mp(200) { … }\nOne table: value, error and digits per format." },
+    { "explain", "explain EXPRESSION\nPrints how it is computed: kernels, order, FLOPs, bytes." },
+    { "profile", "profile { … }\nPer operation: calls, dtype, kernel, time, bytes." },
+    { "timeit", "timeit EXPRESSION\nRepeats it and gives median and spread." },
+    { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
+    { "extern", "extern \"libm.so.6\" { double cbrt(double x); }\nDeclares and calls C functions." },
+    { "'", "A'\nConjugate transpose of the last two axes. v' of a vector is its covector: v' @ w is a scalar, v @ w' the\n"
+      "outer product, v' @ A a covector." },
+    { "[", "[1, 2, 3]    [1, 2; 3, 4]    [A, B; C, D]    [x^2 for x in v if x > 0]\n"
+      "A[i, j]   A[1:, ::-1]   A[mask]   A[..., none]: 0-based, slices half-open, negative counts from the end." },
+    { "and or not", "Short-circuit logic on bool scalars; on tensors: & | !" },
+    { "none true false", "none is no value; true and false are the bools." },
+};
+
+static bool word_in(const char *words, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = words; *at;) {
+        size_t len = strcspn(at, " ");
+        if (len == n && strncmp(at, name, n) == 0)
+            return true;
+        at += len + (at[len] == ' ' ? 1 : 0);
+    }
+    return false;
+}
+
+static const struct Topic *find_topic(const char *name)
+{
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
+        if (word_in(topics[i].names, name))
+            return &topics[i];
+    return NULL;
+}
+
+/* ---- rows ---- */
+static const char *const class_text[] = {
+    [AC_LOWER] = "takes the format of an autocast scope",
+    [AC_RAISE] = "raises narrow floats to f32 under autocast",
+    [AC_WIDEST] = "takes its widest operand under autocast",
+};
+
+static void put_kinds(Buf *out, const char *kinds)
+{
+    static const char letters[] = "bifc";
+    static const char *const words[] = { "bool", "int", "float", "complex" };
+    bool first = true;
+    for (int i = 0; i < 4; i++) {
+        if (!strchr(kinds, letters[i]))
+            continue;
+        buf_printf(out, "%s%s", first ? "" : ", ", words[i]);
+        first = false;
+    }
+}
+
+/* `operator: A @ B`; the sign of a one-operand row stands before. */
+static void put_operator(Interp *in, Buf *out, const Op *op)
+{
+    const OpSig *sig = op_sig(in, op);
+    if (!op->infix)
+        return;
+    if (sig->fixed >= 2)
+        buf_printf(out, "operator  %s %s %s\n", sig->params[0].name->text, op->infix, sig->params[1].name->text);
+    else
+        buf_printf(out, "operator  %s%s\n", op->infix, sig->params[0].name->text);
+}
+
+static void put_indented(Buf *out, const char *text, const char *indent)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        buf_printf(out, "%s%.*s\n", indent, (int)len, text);
+        text += len + (text[len] == '\n' ? 1 : 0);
+    }
+}
+
+static void show_op(Interp *in, Buf *out, const Op *op)
+{
+    buf_printf(out, "%s\n", op_signature(in, op, true));
+    put_indented(out, op->help ? op->help : "", "  ");
+    buf_putc(out, '\n');
+    put_operator(in, out, op);
+    if (op->dtypes) {
+        buf_puts(out, "dtypes    ");
+        put_kinds(out, op->dtypes);
+        buf_putc(out, '\n');
+    }
+    if (op->autocast != AC_NONE)
+        buf_printf(out, "autocast  %s\n", class_text[op->autocast]);
+    if (op->flops)
+        buf_printf(out, "flops     %s\n", op->flops);
+    if (op->section)
+        buf_printf(out, "section   %s\n", op->section);
+    if (op->example) {
+        buf_printf(out, "example   %s\n", op->example);
+        if (op->expect)
+            put_indented(out, op->expect, "          ");
+    }
+}
+
+/* ---- functions of the program ---- */
+static void show_function(Buf *out, const Function *fn)
+{
+    const Node *node = fn->code->node;
+    if (node->kind == ND_FN)
+        print_signature(out, node);
+    else
+        print_node(out, node);
+    buf_putc(out, '\n');
+    if (node->kind == ND_FN && node->text)
+        put_indented(out, node->text, "  ");
+}
+
+static Value find_global(Interp *in, const char *name)
+{
+    const Name *n = names_find(&in->names, name, strlen(name));
+    Module *m = in->main;
+    int64_t slot = n && m ? globals_find(&m->globals, n) : -1;
+    return slot >= 0 ? m->slots[slot] : v_undef();
+}
+
+static void show_variable(Interp *in, Buf *out, const char *name, Value v)
+{
+    char text[96];
+    if (v.tag == V_FUNCTION) {
+        show_function(out, v.fn);
+        return;
+    }
+    if (v.tag == V_OP) {
+        show_op(in, out, v.op);
+        return;
+    }
+    buf_printf(out, "%s is a variable: %s\n", name, v_describe(v, text, sizeof text));
+}
+
+/* ---- finding ---- */
+static const Op *find_row(Interp *in, const char *name)
+{
+    static const struct { const char *symbol, *op; } operators[] = {
+#define OPERATOR(id, symbol, ascii, op) { symbol, op },
+#include "parser/ops.def"
+#undef OPERATOR
+    };
+    const Name *n = names_find(&in->names, name, strlen(name));
+    const Op *op = n ? op_find(in, n) : NULL;
+    for (size_t i = 0; !op && i < sizeof operators / sizeof operators[0]; i++)
+        if (strcmp(operators[i].symbol, name) == 0)
+            op = find_row(in, operators[i].op);
+    return op;
+}
+
+static void show_overview(Buf *out)
+{
+    const char *section = "";
+    for (int i = 0; i < op_count(); i++) {
+        const Op *op = op_row(i);
+        if (strcmp(section, op->section) != 0)
+            buf_printf(out, "%s%s:", i ? "\n" : "", section = op->section);
+        buf_printf(out, " %s", op->name);
+    }
+    buf_puts(out, "\nformats:");
+    for (int i = 0; i < DT_COUNT; i++)
+        buf_printf(out, " %s", format_table[i].name);
+    buf_puts(out, "\ntopics:");
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
+        buf_printf(out, " %s", topics[i].names);
+    buf_puts(out, "\n?NAME (or help(\"NAME\")) shows one of them; ?WORD searches.\n");
+}
+
+static bool mentions(const char *text, const char *word)
+{
+    return text && strcasestr(text, word) != NULL;
+}
+
+static void show_search(Buf *out, const char *word)
+{
+    int found = 0;
+    const char *close = op_closest(word);
+    buf_printf(out, "there is no help on %s\n", word);
+    if (close)
+        buf_printf(out, "did you mean %s?\n", close);
+    for (int i = 0; i < op_count() && strlen(word) > 1; i++) {
+        const Op *op = op_row(i);
+        if (!mentions(op->name, word) && !mentions(op->help, word))
+            continue;
+        if (found++ == 0)
+            buf_puts(out, "mentioned by\n");
+        buf_printf(out, "  %-14s %.*s\n", op->name, op->help ? (int)strcspn(op->help, "\n") : 0,
+                   op->help ? op->help : "");
+    }
+}
+
+bool help_known(Interp *in, const char *name)
+{
+    return find_global(in, name).tag != V_UNDEF || find_row(in, name) || find_topic(name) ||
+           format_named(name, strlen(name));
+}
+
+static void show_format(Buf *out, const Format *f)
+{
+    const DTypeInfo *info = &dtype_info[f->dtype];
+    buf_printf(out, "%s\n  A dtype of %d byte%s (%s); %s(x) casts to it, dtype=%s makes tensors of it.\n", f->name,
+               info->bytes, info->bytes == 1 ? "" : "s",
+               info->kind == 'b' ? "bool" : info->kind == 'i' ? "integer" : info->kind == 'f' ? "float" : "complex",
+               f->name, f->name);
+}
+
+void help_show(Interp *in, Buf *out, const char *name)
+{
+    while (isspace((unsigned char)*name))
+        name++;
+    if (!*name) {
+        show_overview(out);
+        return;
+    }
+    Value v = find_global(in, name);
+    const Op *op = find_row(in, name);
+    const struct Topic *topic = find_topic(name);
+    if (v.tag != V_UNDEF)
+        show_variable(in, out, name, v);
+    else if (op)
+        show_op(in, out, op);
+    else if (format_named(name, strlen(name)))
+        show_format(out, format_named(name, strlen(name)));
+    if (topic && v.tag == V_UNDEF)
+        buf_printf(out, "%s\n", topic->text);
+    if (v.tag == V_UNDEF && !op && !topic && !format_named(name, strlen(name)))
+        show_search(out, name);
+}
+
+void help_value(Interp *in, Buf *out, Value v)
+{
+    if (v.tag == V_STRING)
+        help_show(in, out, v.str->text);
+    else if (v.tag == V_FORMAT)
+        show_format(out, v.format);
+    else
+        show_variable(in, out, "it", v);
+}
+
+/* ---- the manual ---- */
+static void manual_entry(Interp *in, Buf *out, const Op *op)
+{
+    buf_printf(out, "### `%s`\n\n", op_signature(in, op, true));
+    if (op->help) {
+        put_indented(out, op->help, "");
+        buf_putc(out, '\n');
+    }
+    if (op->infix)
+        buf_printf(out, "Operator `%s`. ", op->infix);
+    if (op->dtypes) {
+        buf_puts(out, "Dtypes: ");
+        put_kinds(out, op->dtypes);
+        buf_puts(out, ". ");
+    }
+    if (op->flops)
+        buf_printf(out, "FLOPs: %s.", op->flops);
+    if (op->infix || op->dtypes || op->flops)
+        buf_puts(out, "\n\n");
+    if (!op->example)
+        return;
+    buf_printf(out, "```\n%s\n", op->example);
+    if (op->expect)
+        put_indented(out, op->expect, "# ");
+    buf_puts(out, "```\n\n");
+}
+
+void help_manual(Interp *in, Buf *out)
+{
+    const char *section = "";
+    buf_puts(out, "# Operations\n\n");
+    for (int i = 0; i < op_count(); i++) {
+        const Op *op = op_row(i);
+        if (strcmp(section, op->section) != 0)
+            buf_printf(out, "## %c%s\n\n", toupper((unsigned char)op->section[0]), (section = op->section) + 1);
+        manual_entry(in, out, op);
+    }
+}

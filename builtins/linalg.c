@@ -1,0 +1,237 @@
+/* The ground that the linear algebra rows stand on: see linalg.h. Called by linalg_*.c;
+ * raises, but calls no LAPACK routine itself. */
+#include "builtins/linalg.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *linalg_extent(char *out, size_t cap, const Tensor *t)
+{
+    if (t->rank == 1)
+        snprintf(out, cap, "a vector of %lld", (long long)tensor_shape(t)[0]);
+    else
+        shape_text(out, cap, t->rank, tensor_shape(t));
+    return out;
+}
+
+DType linalg_compute_dtype(DType dt)
+{
+    switch (dtype_info[dt].kind) {
+    case 'b':
+    case 'i': return DT_F64;
+    case 'f': return dtype_info[dt].bytes == 2 ? DT_F32 : dt;
+    default: return dt;
+    }
+}
+
+Tensor *linalg_raise(OpCall *c, Tensor *t, DType dt)
+{
+    return t->dtype == dt ? t : op_keep(c, tensor_cast(&c->in->ctx, t, dt));
+}
+
+static void stack_layout(Stack *s)
+{
+    const int64_t *shape = tensor_shape(s->t), *strides = tensor_strides(s->t);
+    int rank = s->t->rank;
+    s->dt = s->t->dtype;
+    s->type = blas_type(s->dt);
+    s->bytes = blas_bytes(s->type);
+    s->batch_rank = rank - 2;
+    s->m = shape[rank - 2];
+    s->n = shape[rank - 1];
+    s->rs = strides[rank - 2];
+    s->cs = strides[rank - 1];
+    s->count = 1;
+    for (int d = 0; d < s->batch_rank; d++)
+        s->count *= shape[d];
+}
+
+Stack linalg_stack_of(OpCall *c, int i, Tensor *t)
+{
+    Stack s = { .call = c, .arg = i, .given = t->dtype };
+    if (t->rank < 2)
+        arg_error_help(c, i, ERR_SHAPE,
+                       t->rank == 1 ? "a column is written reshape(v, (size(v), 1)), a row v'" : NULL,
+                       "%s must be a matrix, not a %s", arg_text(c, i),
+                       t->rank == 1 ? "vector" : "scalar");
+    s.t = linalg_raise(c, t, linalg_compute_dtype(t->dtype));
+    stack_layout(&s);
+    return s;
+}
+
+Stack linalg_stack(OpCall *c, int i)
+{
+    return linalg_stack_of(c, i, arg_tensor(c, i));
+}
+
+Stack linalg_square(OpCall *c, int i)
+{
+    Stack s = linalg_stack(c, i);
+    char shape[96];
+    if (s.m != s.n)
+        arg_error(c, i, ERR_SHAPE, "%s must be square, not %s", arg_text(c, i),
+                  shape_text(shape, sizeof shape, s.t->rank, tensor_shape(s.t)));
+    linalg_check_lengths(&s);
+    return s;
+}
+
+void linalg_stack_retype(Stack *s, DType dt)
+{
+    s->t = linalg_raise(s->call, s->t, dt);
+    stack_layout(s);
+}
+
+Mat linalg_item(const Stack *s, int64_t index)
+{
+    const int64_t *shape = tensor_shape(s->t), *strides = tensor_strides(s->t);
+    int64_t at = 0;
+    for (int d = s->batch_rank - 1; d >= 0; d--) {
+        at += index % shape[d] * strides[d];
+        index /= shape[d];
+    }
+    return (Mat){ s->t->data + at * (int64_t)s->bytes, s->rs, s->cs };
+}
+
+void linalg_require_finite(const Stack *s)
+{
+    int64_t row, col;
+    for (int64_t i = 0; i < s->count; i++)
+        if (!mat_finite(s->type, s->m, s->n, linalg_item(s, i), &row, &col))
+            arg_error_help(s->call, s->arg, ERR_VALUE, "isfinite(x) finds such elements",
+                           "%s must be finite, but its element [%s%lld, %lld] is not",
+                           arg_text(s->call, s->arg), s->batch_rank ? "…, " : "",
+                           (long long)row, (long long)col);
+}
+
+static double largest_element(const Stack *s, Mat a)
+{
+    double top = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j < s->n; j++) {
+            double v = mat_abs(s->type, a.data, i * a.rs + j * a.cs);
+            top = v > top ? v : top;
+        }
+    return top;
+}
+
+static void require_symmetric_item(const Stack *s, Mat a, const char *help)
+{
+    double allowed = 1000 * mat_eps(s->type) * largest_element(s, a);
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            int64_t p = i * a.rs + j * a.cs, q = j * a.rs + i * a.cs;
+            if (mat_gap(s->type, a.data, p, q) > allowed)
+                arg_error_help(s->call, s->arg, ERR_VALUE, help,
+                               "%s must be %s, but its elements [%lld, %lld] and [%lld, %lld] differ by %.3g",
+                               arg_text(s->call, s->arg),
+                               blas_is_complex(s->type) ? "Hermitian" : "symmetric", (long long)i,
+                               (long long)j, (long long)j, (long long)i, mat_gap(s->type, a.data, p, q));
+        }
+}
+
+void linalg_require_symmetric(const Stack *s, const char *help)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        Mat a = linalg_item(s, i);
+        if (!mat_is_hermitian(s->type, s->n, a))
+            require_symmetric_item(s, a, help);
+    }
+}
+
+void linalg_check_lengths(const Stack *s)
+{
+    if (s->m > INT_MAX || s->n > INT_MAX)
+        err_raise(&s->call->in->ctx, ERR_VALUE, "%s is too large: LAPACK counts to 2147483647",
+                  arg_text(s->call, s->arg));
+}
+
+Out linalg_out(const Stack *s, DType dt, int64_t rows, int64_t cols, bool by_columns)
+{
+    Ctx *ctx = &s->call->in->ctx;
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    int rank = s->batch_rank;
+    memcpy(shape, tensor_shape(s->t), (size_t)rank * sizeof *shape);
+    if (rows >= 0)
+        shape[rank++] = by_columns ? cols : rows;
+    if (cols >= 0)
+        shape[rank++] = by_columns ? rows : cols;
+    Tensor *t = op_keep(s->call, tensor_new(ctx, dt, rank, shape));
+    size_t block = (size_t)(rows < 0 ? 1 : rows) * (size_t)(cols < 0 ? 1 : cols);
+    Out o = { t, t->data, block * dtype_info[dt].bytes };
+    if (by_columns) {
+        memcpy(strides, tensor_strides(t), (size_t)rank * sizeof *strides);
+        shape[rank - 2] = rows, shape[rank - 1] = cols;
+        strides[rank - 2] = 1, strides[rank - 1] = rows < 1 ? 1 : rows;
+        o.t = op_keep(s->call, tensor_view(ctx, t, rank, shape, strides, t->data));
+    }
+    return o;
+}
+
+static DType back_to(DType given, DType now)
+{
+    bool narrow = dtype_info[given].kind == 'f' && dtype_info[given].bytes == 2;
+    return narrow && now == DT_F32 ? given : now;
+}
+
+Value linalg_value(const Stack *s, const Out *o)
+{
+    DType dt = back_to(s->given, o->t->dtype);
+    return op_result(s->call, linalg_raise(s->call, o->t, dt));
+}
+
+void *linalg_work(OpCall *c, size_t count, size_t bytes)
+{
+    Ctx *ctx = &c->in->ctx;
+    int64_t size = (int64_t)mem_mul(ctx, count, bytes);
+    return op_keep(c, tensor_new(ctx, DT_U8, 1, &size))->data;
+}
+
+void scratch_allocate(OpCall *c, Scratch *s)
+{
+    s->base = linalg_work(c, s->used ? s->used : 1, 1);
+    s->used = 0;
+}
+
+const Blas *linalg_blas(OpCall *c)
+{
+    const char *why = NULL;
+    const Blas *blas = blas_open(&why);
+    if (!blas)
+        err_raise_help(&c->in->ctx, ERR_IO, "apt-get install libopenblas0-pthread", "%s", why);
+    return blas;
+}
+
+void linalg_notice_condition(const Stack *s, const char *what, double rcond)
+{
+    notice(s->call->in, "%s is nearly singular (condition number %.1e): no digit of %s can be trusted",
+           arg_text(s->call, s->arg), rcond > 0 ? 1 / rcond : INFINITY, what);
+}
+
+void linalg_singular(const Stack *s, const char *why)
+{
+    OpCall *c = s->call;
+    char help[256];
+    if (c->count > 1)
+        snprintf(help, sizeof help, "lstsq(%s, %s) gives the least-squares solution of least norm",
+                 arg_text(c, s->arg), arg_text(c, 1));
+    else
+        snprintf(help, sizeof help, "pinv(%s) is the pseudo-inverse, which always exists",
+                 arg_text(c, s->arg));
+    arg_error_help(c, s->arg, ERR_NUMERIC, help, "%s is singular: %s", arg_text(c, s->arg), why);
+}
+
+void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
+{
+    char why[128];
+    snprintf(why, sizeof why, "pivot %lld is exactly zero (%s %lld depends on those before it)",
+             (long long)pivot, by_rows ? "row" : "column", (long long)pivot);
+    linalg_singular(s, why);
+}
+
+void linalg_no_convergence(const Stack *s, int info)
+{
+    arg_error(s->call, s->arg, ERR_NUMERIC, "the iteration for %s did not converge (LAPACK info %d)",
+              arg_text(s->call, s->arg), info);
+}

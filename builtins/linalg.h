@@ -1,0 +1,105 @@
+/* What the linear algebra rows share: taking an operand apart into a stack of matrices
+ * (every operation here works on the last two axes and repeats over the others), results
+ * that keep LAPACK's order as a strided view, work space, and the texts of errors and
+ * notices. The rows stand in linalg.def, by family in the linalg_*.c files. */
+#ifndef RICCI_BUILTINS_LINALG_H
+#define RICCI_BUILTINS_LINALG_H
+
+#include "core/error.h"
+#include "interp/op.h"
+#include "kernels/lapack.h"
+
+#define OP(name, ...) Value op_run_##name(OpCall *);
+#include "builtins/linalg.def"
+#undef OP
+
+typedef struct Stack {
+    OpCall *call;
+    int arg;                 /* which argument it is */
+    Tensor *t;               /* in the dtype that is computed in */
+    DType given, dt;         /* what the user gave, and what is computed in */
+    BlasType type;
+    size_t bytes;            /* of an element */
+    int64_t m, n;            /* rows and columns of each matrix */
+    int64_t rs, cs;
+    int batch_rank;          /* leading axes */
+    int64_t count;           /* matrices */
+} Stack;
+
+/* Argument i as matrices. Raises ERR_SHAPE for less than two axes. Ints compute in f64,
+ * f16 and bf16 in f32. */
+Stack linalg_stack(OpCall *, int i);
+Stack linalg_square(OpCall *, int i);
+/* The same of a tensor at hand, for error texts about argument i. */
+Stack linalg_stack_of(OpCall *, int i, Tensor *t);
+/* Converts to the dtype that dt's operations compute in; kept. */
+Tensor *linalg_raise(OpCall *, Tensor *, DType dt);
+DType linalg_compute_dtype(DType);
+/* `2×3`, `a vector of 3`: for messages. */
+const char *linalg_extent(char *out, size_t cap, const Tensor *);
+Mat linalg_item(const Stack *, int64_t index);
+/* The stack computed in another dtype. */
+void linalg_stack_retype(Stack *, DType);
+/* Raises ERR_VALUE naming the first NaN or infinity. */
+void linalg_require_finite(const Stack *);
+
+/* A result: `count` blocks of rows x cols (rank 1 blocks: cols < 0; rank 0: rows < 0 too).
+ * by_columns: each block lies as LAPACK writes it and the tensor is a transposed view. */
+typedef struct Out {
+    Tensor *t;
+    char *data;              /* first block */
+    size_t step;             /* bytes from block to block */
+} Out;
+Out linalg_out(const Stack *, DType, int64_t rows, int64_t cols, bool by_columns);
+static inline void *linalg_block(const Out *o, int64_t index) { return o->data + (size_t)index * o->step; }
+static inline Mat mat_columns(void *data, int64_t rows)
+{
+    return (Mat){ data, 1, rows < 1 ? 1 : rows };
+}
+/* The finished result in the user's dtype (f16 and bf16 are rounded back). */
+Value linalg_value(const Stack *, const Out *);
+
+/* Work space that lives until the row returns. */
+void *linalg_work(OpCall *, size_t count, size_t bytes);
+void scratch_allocate(OpCall *, Scratch *);      /* what was measured; resets `used` */
+/* Raises ERR_IO naming the package if the library is missing. */
+const Blas *linalg_blas(OpCall *);
+/* Raises if a length is too large for LAPACK's 32-bit integers. */
+void linalg_check_lengths(const Stack *);
+
+/* `A is nearly singular: …`, once per place: x has about d digits. */
+void linalg_notice_condition(const Stack *, const char *what, double rcond);
+/* Raise ERR_NUMERIC with the way out as help: lstsq for a system, pinv for an inverse. */
+_Noreturn void linalg_singular(const Stack *, const char *why);
+_Noreturn void linalg_zero_pivot(const Stack *, int64_t pivot, bool by_rows);
+/* Raises ERR_NUMERIC for an iteration that did not converge. */
+_Noreturn void linalg_no_convergence(const Stack *, int info);
+
+/* Raises ERR_VALUE, naming two elements, if a matrix is visibly not Hermitian (beyond
+ * rounding: 1000 eps of its largest element). */
+void linalg_require_symmetric(const Stack *, const char *help);
+
+/* The right side of a system with matrices `a`: a vector, or matrices whose leading axes
+ * broadcast with a's. */
+typedef struct Rhs {
+    Tensor *t;
+    DType given;             /* promoted with the matrix's */
+    bool vector;
+    int64_t cols, rs, cs;
+    int batch_rank;
+    int out_rank;            /* leading axes of the result */
+    int64_t count, batch[TENSOR_RANK_MAX];
+} Rhs;
+/* Reads argument i; converts both to the dtype of their promotion. Raises ERR_SHAPE. */
+void linalg_rhs_read(Rhs *, Stack *a, int i);
+Mat linalg_rhs_matrix(const Rhs *, const Stack *a, int64_t index);
+Mat linalg_rhs_item(const Rhs *, const Stack *a, int64_t index);
+Out linalg_rhs_out(const Rhs *, Stack *a, int64_t rows);
+
+/* Solves for the full least-squares family, linalg_lstsq.c: x as a tensor; used by `solve`. */
+Value linalg_least_squares(OpCall *, bool everything);
+/* Singular values of every matrix, descending: (…, min(m, n)), real; kept. Of matrices with
+ * a NaN or infinity they are NaN. */
+Out linalg_singular_values(Stack *);
+
+#endif

@@ -1,0 +1,18 @@
+/* Prototypes of all run functions, from the rows that name them. Every file that defines
+ * some includes this. */
+#ifndef RICCI_BUILTINS_ROWS_H
+#define RICCI_BUILTINS_ROWS_H
+
+#include "interp/op.h"
+
+#define OP(name, ...) Value op_run_##name(OpCall *);
+#include "builtins/reductions.def"
+#include "builtins/making.def"
+#include "builtins/shape.def"
+#include "builtins/linalg.def"
+#include "builtins/files.def"
+#include "builtins/system.def"
+#include "builtins/strings.def"
+#undef OP
+
+#endif

@@ -1,0 +1,160 @@
+/* Output, values as text, the process and text files. */
+#include "builtins/files.h"
+#include "builtins/help.h"
+#include "builtins/text.h"
+
+#include "core/error.h"
+#include "interp/show.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- text of values ---- */
+static void write_str(Interp *in, const Str *s) { out_write(in, s->text, s->len); }
+
+static void write_value(Interp *in, Value v)
+{
+    if (v.tag == V_STRING)
+        write_str(in, v.str);
+    else
+        show_value(in, &in->out, v);
+}
+
+Value op_run_print(OpCall *c)
+{
+    Str *sep = arg_given(c, 0) ? arg_str(c, 0) : NULL, *end = arg_given(c, 1) ? arg_str(c, 1) : NULL;
+    for (int i = c->fixed; i < c->count; i++) {
+        if (i > c->fixed)
+            out_write(c->in, sep ? sep->text : " ", sep ? sep->len : 1);
+        write_value(c->in, c->args[i]);
+    }
+    out_write(c->in, end ? end->text : "\n", end ? end->len : 1);
+    return v_none();
+}
+
+static void put_shown(Interp *in, Buf *out, void *v) { show_value(in, out, *(Value *)v); }
+static void put_repr(Interp *in, Buf *out, void *v) { show_repr(in, out, *(Value *)v); }
+
+Value op_run_repr(OpCall *c) { return text_build(c->in, put_repr, &c->args[0]); }
+
+Value op_run_string(OpCall *c)
+{
+    if (c->args[0].tag == V_STRING)
+        return v_retain(c->args[0]);
+    return text_build(c->in, put_shown, &c->args[0]);
+}
+
+typedef struct Formatted { Value v; const Str *spec; } Formatted;
+
+static void put_formatted(Interp *in, Buf *out, void *arg)
+{
+    const Formatted *f = arg;
+    format_value(in, out, f->v, f->spec ? f->spec->text : "", f->spec ? f->spec->len : 0);
+}
+
+Value op_run_format(OpCall *c)
+{
+    if (c->args[2].tag != V_UNDEF) {
+        if (c->args[0].tag != V_UNDEF)
+            arg_error_help(c, 2, ERR_TYPE, "format(x, \".5g\") formats one value",
+                           "digits= sets how tensors print from now on; it does not go with a value");
+        show_set_digits(c->in, arg_int(c, 2));
+        return v_none();
+    }
+    if (c->args[0].tag == V_UNDEF)
+        err_raise(&c->in->ctx, ERR_TYPE, "format is missing its argument x: format(x, \".3f\") or format(digits=8)");
+    return text_build(c->in, put_formatted,
+                      &(Formatted){ c->args[0], c->args[1].tag == V_UNDEF ? NULL : arg_str(c, 1) });
+}
+
+/* ---- the process ---- */
+Value op_run_time(OpCall *c)
+{
+    (void)c;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return v_float((double)now.tv_sec + (double)(now.tv_nsec / 1000) * 1e-6);
+}
+
+Value op_run_args(OpCall *c)
+{
+    Interp *in = c->in;
+    Tuple *t = tuple_new(&in->ctx, (uint32_t)(in->argc > 0 ? in->argc : 0));
+    op_root(c, v_tuple(t));
+    for (int i = 0; i < in->argc; i++)
+        t->items[i] = v_str(str_new(&in->ctx, in->argv[i], strlen(in->argv[i])));
+    return v_retain(v_tuple(t));
+}
+
+Value op_run_env(OpCall *c)
+{
+    const char *value = getenv(arg_str(c, 0)->text);
+    if (value)
+        return v_str(str_new(&c->in->ctx, value, strlen(value)));
+    return c->args[1].tag == V_UNDEF ? v_none() : v_retain(c->args[1]);
+}
+
+Value op_run_exit(OpCall *c)
+{
+    int64_t code = arg_given(c, 0) ? arg_int(c, 0) : 0;
+    if (code < 0 || code > 255)
+        arg_error(c, 0, ERR_VALUE, "an exit code is from 0 to 255, not %lld", (long long)code);
+    out_flush(c->in);
+    exit(c->in->out_failed && code == 0 ? 1 : (int)code);
+}
+
+Value op_run_help(OpCall *c)
+{
+    Interp *in = c->in;
+    if (arg_given(c, 0))
+        help_value(in, &in->out, c->args[0]);
+    else
+        help_show(in, &in->out, "");
+    out_write(in, "", 0);
+    return v_none();
+}
+
+/* ---- text files ---- */
+static Str *text_file(OpCall *c)
+{
+    Str *path = arg_str(c, 0), *text = file_read(c, path->text);
+    size_t bad = utf8_check(text->text, text->len);
+    if (bad < text->len)
+        file_error(c, path->text, "byte %zu is not UTF-8 text", bad);
+    return text;
+}
+
+Value op_run_read(OpCall *c) { return v_retain(v_str(text_file(c))); }
+
+Value op_run_lines(OpCall *c)
+{
+    Interp *in = c->in;
+    Str *text = text_file(c);
+    op_root(c, v_tuple(tuple_new(&in->ctx, 0)));
+    Tuple **lines = &in->sp[-1].tuple;
+    for (size_t from = 0; from < text->len;) {
+        const char *line = text->text + from, *newline = memchr(line, '\n', text->len - from);
+        size_t len = newline ? (size_t)(newline - line) : text->len - from;
+        from += len + 1;
+        len -= len > 0 && line[len - 1] == '\r' ? 1 : 0;
+        tuple_push(&in->ctx, lines, NULL, v_str(str_new(&in->ctx, line, len)));
+    }
+    return v_retain(v_tuple(*lines));
+}
+
+Value op_run_write(OpCall *c)
+{
+    Str *path = arg_str(c, 0), *text = arg_str(c, 1);
+    if (strlen(path->text) != path->len)
+        arg_error(c, 0, ERR_IO, "the path contains a NUL byte");
+    FILE *f = fopen(path->text, arg_bool(c, 2, false) ? "ab" : "wb");
+    if (!f)
+        err_raise(&c->in->ctx, ERR_IO, "cannot write %s: %s", path->text, strerror(errno));
+    size_t done = fwrite(text->text, 1, text->len, f);
+    bool closed = fclose(f) == 0;
+    if (done < text->len || !closed)
+        err_raise(&c->in->ctx, ERR_IO, "cannot write all of %s: %s", path->text, strerror(errno));
+    return v_none();
+}

@@ -1,0 +1,242 @@
+/* Kinds, dtypes and casts: what a value is, and a number as another kind of number. */
+#include "builtins/text.h"
+
+#include "core/error.h"
+#include "interp/arith.h"
+#include "interp/format.h"
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+Value op_run_type(OpCall *c)
+{
+    const char *name = v_type_name(c->args[0]);
+    return v_str(str_new(&c->in->ctx, name, strlen(name)));
+}
+
+Value op_run_dtype(OpCall *c)
+{
+    DType dt = c->args[0].tag == V_RANGE ? DT_I64 : v_dtype(c->args[0]);
+    char given[96];
+    if (dt == DT_NONE)
+        arg_error(c, 0, ERR_TYPE, "%s has no dtype: it is %s", arg_text(c, 0),
+                  v_article(c->args[0], given, sizeof given));
+    return v_dtype_format(dt);
+}
+
+/* ---- casts ---- */
+static bool castable(Value v)
+{
+    return v_is_numeric(v) || v.tag == V_RANGE;
+}
+
+Value op_cast(Interp *in, Value x, DType dt)
+{
+    char given[96];
+    if (!castable(x)) {
+        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_info[dt].name,
+                           err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
+        if (x.tag == V_STRING)
+            err_help(e, "text becomes a number with float(%s) or int(%s)", err_operand_text(&in->ctx, 0),
+                     err_operand_text(&in->ctx, 0));
+        err_throw(e);
+    }
+    if (v_dtype(x) == dt)
+        return v_retain(x);
+    Value *mark = in->sp;
+    Tensor *t = v_to_tensor(in, x, 0);
+    v_push(in, v_tensor_raw(t));
+    Tensor *cast = tensor_cast(&in->ctx, t, dt);
+    if (cast != t)
+        cast->flags = t->flags & TENSOR_COVECTOR;
+    Value r = v_tensor(&in->ctx, cast);
+    stack_cut(in, mark);
+    return r;
+}
+
+Value op_run_cast(OpCall *c)
+{
+    return op_cast(c->in, c->args[0], arg_dtype(c, 1, DT_F64));
+}
+
+Value op_run_complex(OpCall *c)
+{
+    Interp *in = c->in;
+    double _Complex i = _Complex_I;
+    Value unit = op_root(c, v_tensor_raw(tensor_scalar(&in->ctx, DT_C128, &i)));
+    Value im = c->args[1].tag == V_UNDEF ? v_int(0) : c->args[1];
+    bool weak = (c->weak & 2) || c->args[1].tag == V_UNDEF;
+    Value part = op_binary(in, op_operator(in, TK_MUL), im, unit, 2u | weak);
+    op_root(c, part);
+    return op_binary(in, op_operator(in, TK_ADD), c->args[0], part, (c->weak & 1) | (weak ? 2u : 0));
+}
+
+/* ---- numbers from text ---- */
+enum { NUMBER_MAX = 4096 };
+
+/* The text of a number without white space around and underscores between digits, in
+ * `out`; NULL if it is too long or an underscore stands elsewhere. */
+static const char *number_text(const Str *s, char *out)
+{
+    size_t from = 0, end = s->len, n = 0;
+    while (from < end && text_is_space((unsigned char)s->text[from]))
+        from++;
+    while (end > from && text_is_space((unsigned char)s->text[end - 1]))
+        end--;
+    for (size_t i = from; i < end; i++) {
+        char ch = s->text[i];
+        bool inner = i > from && i + 1 < end && s->text[i - 1] != '_' && s->text[i + 1] != '_';
+        if (n + 1 == NUMBER_MAX || ch == '\0' || (ch == '_' && !inner))
+            return NULL;
+        if (ch != '_')
+            out[n++] = ch;
+    }
+    out[n] = '\0';
+    return n ? out : NULL;
+}
+
+_Noreturn static void no_number(OpCall *c, const Str *s, const char *what, const char *help)
+{
+    arg_error_help(c, 0, ERR_VALUE, help, "\"%.*s%s\" is no %s", (int)(s->len < 40 ? s->len : 40), s->text,
+                   s->len > 40 ? "…" : "", what);
+}
+
+static int digit_of(char ch)
+{
+    return ch >= '0' && ch <= '9' ? ch - '0' : (ch | 32) >= 'a' && (ch | 32) <= 'z' ? (ch | 32) - 'a' + 10 : 99;
+}
+
+/* After the sign: skips a prefix that fits the base; returns the base that holds. */
+static int number_base(const char **at, int base)
+{
+    const char *s = *at;
+    char mark = s[0] == '0' ? (char)(s[1] | 32) : 0;
+    int prefixed = mark == 'x' ? 16 : mark == 'b' ? 2 : mark == 'o' ? 8 : 0;
+    if (prefixed && (base == 0 || base == prefixed)) {
+        *at = s + 2;
+        return prefixed;
+    }
+    return base == 0 ? 10 : base;
+}
+
+static Value int_of_text(OpCall *c, const Str *s, int base)
+{
+    char text[NUMBER_MAX];
+    const char *at = number_text(s, text);
+    bool negative = at && *at == '-', any = false;
+    if (!at)
+        no_number(c, s, "integer", NULL);
+    at += *at == '-' || *at == '+';
+    base = number_base(&at, base);
+    int64_t n = 0;
+    for (; *at; at++, any = true) {
+        int digit = digit_of(*at);
+        if (digit >= base)
+            no_number(c, s, "integer", strpbrk(text, ".eE") && base == 10 ? "read it as a float first: int(float(…))"
+                                                                         : NULL);
+        if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, negative ? -digit : digit, &n))
+            arg_error(c, 0, ERR_VALUE, "%.60s does not fit an int (64 bits)", text);
+    }
+    if (!any)
+        no_number(c, s, "integer", NULL);
+    return v_int(n);
+}
+
+static Value int_of_float(OpCall *c, double x)
+{
+    if (!(x >= -0x1p63 && x < 0x1p63))
+        arg_error(c, 0, ERR_VALUE, "%g does not fit an int (64 bits)", x);
+    return v_int((int64_t)x);
+}
+
+/* Wants one real number: else the error that offers the elementwise cast. */
+_Noreturn static void not_scalar(OpCall *c, const char *cast)
+{
+    char help[160], given[96];
+    Value v = c->args[0];
+    const char *text = arg_text(c, 0);
+    if (v.tag == V_TENSOR && dtype_info[v.tensor->dtype].kind == 'c')
+        snprintf(help, sizeof help, "take a part: %s(real(%s))", c->op->name, text);
+    else
+        snprintf(help, sizeof help, "element by element: %s(%s)", cast, text);
+    arg_error_help(c, 0, ERR_TYPE, v.tag == V_TENSOR || v.tag == V_RANGE ? help : NULL,
+                   "%s cannot be made of %s", c->op->name, v_article(v, given, sizeof given));
+}
+
+static bool one_real(Value v)
+{
+    return v.tag == V_TENSOR && v.tensor->size == 1 && dtype_info[v.tensor->dtype].kind != 'c' &&
+           v.tensor->rank == 0;
+}
+
+Value op_run_int(OpCall *c)
+{
+    Value v = c->args[0];
+    bool based = c->args[1].tag != V_UNDEF;
+    int64_t base = based ? arg_int(c, 1) : 10;
+    if (base != 0 && (base < 2 || base > 36))
+        arg_error(c, 1, ERR_VALUE, "a base is from 2 to 36, or 0, not %lld", (long long)base);
+    if (v.tag == V_STRING)
+        return int_of_text(c, v.str, (int)base);
+    if (based)
+        arg_error(c, 1, ERR_TYPE, "a base goes with a string only");
+    if (v.tag == V_INT || v.tag == V_BOOL)
+        return v_int(v.i);
+    if (v.tag == V_FLOAT)
+        return int_of_float(c, v.f);
+    if (!one_real(v))
+        not_scalar(c, "i64");
+    DType dt = (DType)v.tensor->dtype;
+    return dtype_info[dt].kind == 'f' ? int_of_float(c, element_f64(dt, v.tensor->data))
+                                      : v_int(element_i64(dt, v.tensor->data));
+}
+
+static Value float_of_text(OpCall *c, const Str *s)
+{
+    char text[NUMBER_MAX], *end;
+    if (!number_text(s, text) || strpbrk(text, "xXpP(") || text_is_space((unsigned char)text[0]))
+        no_number(c, s, "number", NULL);
+    double x = strtod(text, &end);
+    if (*end || end == text)
+        no_number(c, s, "number", NULL);
+    return v_float(x);
+}
+
+/* float(e, p) names a format of the precision scopes. */
+_Noreturn static void float_format(OpCall *c)
+{
+    int64_t e = arg_int(c, 0), p = arg_int(c, 1);
+    if (e < 2 || e > 11)
+        arg_error(c, 0, ERR_VALUE, "a format has 2 to 11 exponent bits, not %lld", (long long)e);
+    if (p < 1 || p > 53)
+        arg_error(c, 1, ERR_VALUE, "a format has 1 to 53 significand bits, not %lld", (long long)p);
+    err_raise(&c->in->ctx, ERR_TYPE, "the format float(%lld, %lld) is not built yet", (long long)e, (long long)p);
+}
+
+Value op_run_float(OpCall *c)
+{
+    Value v = c->args[0];
+    if (c->args[1].tag != V_UNDEF)
+        float_format(c);
+    if (v.tag == V_STRING)
+        return float_of_text(c, v.str);
+    if (v_immediate(v))
+        return v_float(v_number(v));
+    if (!one_real(v))
+        not_scalar(c, "f64");
+    return v_float(element_f64((DType)v.tensor->dtype, v.tensor->data));
+}
+
+/* ---- devices ---- */
+Value op_run_device(OpCall *c)
+{
+    Value cpu = { .tag = V_DEVICE, .device = &device_cpu };
+    if (c->args[0].tag == V_STRING && strcmp(c->args[0].str->text, "cpu") != 0)
+        arg_error(c, 0, ERR_DEVICE, "there is no device %.60s here: devices other than cpu are not built yet",
+                  c->args[0].str->text);
+    if (c->args[0].tag != V_STRING && c->args[0].tag != V_DEVICE && !castable(c->args[0]))
+        arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not a %s", v_type_name(c->args[0]));
+    return cpu;
+}

@@ -1,0 +1,282 @@
+/* The registry: one const table made from the rows of the .def files, its index by name,
+ * and what is derived from a row (parsed parameters, signature text). Whoever runs an
+ * operation finds its row here; nothing here runs one. */
+#include "builtins/rows.h"
+
+#include "core/error.h"
+#include "interp/optable.h"
+#include <stdio.h>
+#include <string.h>
+
+#define EW_ROW(id, name_, params_, kinds_, result_, real_, complex_, integer_, ...) \
+    { .name = name_, .params = params_, .cls = OPC_EW, .ew = EW_##id, .dtypes = kinds_, \
+      .devices = DEV_CPU, .section = "elementwise", __VA_ARGS__ },
+#define EW1 EW_ROW
+#define EW2 EW_ROW
+#define EW3 EW_ROW
+#define OP(name_, ...) { .name = #name_, .run = op_run_##name_, .section = SECTION, __VA_ARGS__ },
+
+/* A row may name its own section. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static const Op rows[] = {
+#include "builtins/elementwise.def"
+#define SECTION "reductions"
+#include "builtins/reductions.def"
+#undef SECTION
+#define SECTION "making"
+#include "builtins/making.def"
+#undef SECTION
+#define SECTION "shape"
+#include "builtins/shape.def"
+#undef SECTION
+#define SECTION "linear algebra"
+#include "builtins/linalg.def"
+#undef SECTION
+#define SECTION "files"
+#include "builtins/files.def"
+#undef SECTION
+#define SECTION "system"
+#include "builtins/system.def"
+#undef SECTION
+#define SECTION "strings"
+#include "builtins/strings.def"
+#undef SECTION
+};
+#pragma GCC diagnostic pop
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static const char *const operator_rows[TK_OPERATORS] = {
+#define OPERATOR(id, symbol, ascii, op) [TK_##id] = op,
+#include "parser/ops.def"
+#undef OPERATOR
+};
+
+static const struct { const char *name; uint8_t flags; } special[] = {
+    { "add", EWF_SUM | EWF_RANGE }, { "subtract", EWF_SUM | EWF_RANGE },
+    { "multiply", EWF_MULTIPLE | EWF_RANGE }, { "divide", EWF_MULTIPLE },
+    { "negative", EWF_MULTIPLE | EWF_RANGE }, { "positive", EWF_MULTIPLE },
+    { "floor_divide", EWF_INT_TROUBLE | EWF_RANGE }, { "mod", EWF_INT_TROUBLE | EWF_RANGE },
+    { "power", EWF_INT_TROUBLE | EWF_RANGE | EWF_NAN_NOTICE },
+    { "shl", EWF_INT_TROUBLE }, { "shr", EWF_INT_TROUBLE },
+    { "abs", EWF_RANGE }, { "fma", EWF_RANGE },
+    { "bitand", EWF_BITS }, { "bitor", EWF_BITS }, { "xor", EWF_BITS },
+    { "sqrt", EWF_NAN_NOTICE }, { "log", EWF_NAN_NOTICE }, { "log2", EWF_NAN_NOTICE },
+    { "log10", EWF_NAN_NOTICE }, { "log1p", EWF_NAN_NOTICE }, { "asin", EWF_NAN_NOTICE },
+    { "acos", EWF_NAN_NOTICE }, { "acosh", EWF_NAN_NOTICE }, { "atanh", EWF_NAN_NOTICE },
+};
+
+int op_count(void) { return ROWS; }
+const Op *op_row(int i) { return &rows[i]; }
+int op_index(const Op *op) { return (int)(op - rows); }
+
+/* ---- the index ---- */
+static void index_names(Interp *in, OpTable *t)
+{
+    uint32_t most = 0;
+    for (int i = 0; i < ROWS; i++) {
+        uint32_t id = names_intern(&in->names, rows[i].name, strlen(rows[i].name))->id;
+        most = id > most ? id : most;
+    }
+    t->by_name_count = most + 1;
+    t->by_name = mem_zalloc(t->ctx, t->by_name_count * sizeof *t->by_name);
+    for (int i = ROWS - 1; i >= 0; i--)
+        t->by_name[names_find(&in->names, rows[i].name, strlen(rows[i].name))->id] = &rows[i];
+}
+
+void optable_fill(Kernel *k, EwOp ew, DType dt)
+{
+    DType compute = ew_compute_dtype(ew, dt);
+    k->known = true;
+    if (compute == DT_NONE)
+        return;
+    k->fn = ew_kernel(ew, compute);
+    k->compute = (uint8_t)compute;
+    k->result = (uint8_t)ew_result_dtype(ew, compute);
+}
+
+static void index_elementwise(Interp *in, OpTable *t)
+{
+    memset(t->operator_of, TK_OPERATORS, sizeof t->operator_of);
+    for (int i = 0; i < TK_OPERATORS; i++) {
+        const Name *name = names_find(&in->names, operator_rows[i], strlen(operator_rows[i]));
+        t->by_operator[i] = name && name->id < t->by_name_count ? t->by_name[name->id] : NULL;
+        if (t->by_operator[i] && t->by_operator[i]->cls == OPC_EW)
+            t->operator_of[t->by_operator[i]->ew] = (uint8_t)i;
+    }
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
+        t->flags[op_named(in, special[i].name)->ew] = special[i].flags;
+    t->abs = op_named(in, "abs")->ew;
+    t->fma = op_named(in, "fma")->ew;
+    t->where = op_named(in, "where")->ew;
+}
+
+void optable_init(Interp *in)
+{
+    Ctx *ctx = &in->ctx;
+    OpTable *t = in->ops = mem_zalloc(ctx, sizeof *t);
+    t->ctx = ctx;
+    arena_init(&t->arena, ctx);
+    t->sigs = mem_zalloc(ctx, ROWS * sizeof *t->sigs);
+    t->records = mem_zalloc(ctx, ROWS * sizeof *t->records);
+    index_names(in, t);
+    index_elementwise(in, t);
+}
+
+void optable_free(Interp *in)
+{
+    OpTable *t = in->ops;
+    if (!t)
+        return;
+    arena_free(&t->arena);
+    mem_free(t->ctx, t->sigs, ROWS * sizeof *t->sigs);
+    mem_free(t->ctx, t->records, ROWS * sizeof *t->records);
+    mem_free(t->ctx, t->by_name, t->by_name_count * sizeof *t->by_name);
+    mem_free(t->ctx, t, sizeof *t);
+    in->ops = NULL;
+}
+
+const Op *op_find(Interp *in, const Name *name)
+{
+    return name->id < in->ops->by_name_count ? in->ops->by_name[name->id] : NULL;
+}
+
+const Op *op_named(Interp *in, const char *name)
+{
+    const Name *n = names_find(&in->names, name, strlen(name));
+    const Op *op = n ? op_find(in, n) : NULL;
+    if (!op)
+        err_raise(&in->ctx, ERR_NAME, "the operation %s is not built yet", name);
+    return op;
+}
+
+const Op *op_operator(Interp *in, Operator op) { return in->ops->by_operator[op]; }
+
+OpRecord *op_record(Interp *in, const Op *op) { return &in->ops->records[op - rows]; }
+
+const char *op_closest(const char *text)
+{
+    const char *names[ROWS];
+    for (int i = 0; i < ROWS; i++)
+        names[i] = rows[i].name;
+    return err_closest(text, names, ROWS);
+}
+
+/* ---- parameters ---- */
+typedef struct Piece { const char *name, *fallback; size_t name_len, fallback_len; bool variadic, star; } Piece;
+
+static const char *skip_spaces(const char *s)
+{
+    while (*s == ' ')
+        s++;
+    return s;
+}
+
+/* A default ends at a comma outside brackets and quotes. */
+static const char *fallback_end(const char *s)
+{
+    int depth = 0;
+    for (bool quoted = false; *s; s++) {
+        if (*s == '"')
+            quoted = !quoted;
+        else if (quoted)
+            continue;
+        else if (*s == '(' || *s == '[')
+            depth++;
+        else if (*s == ')' || *s == ']')
+            depth--;
+        else if (*s == ',' && depth == 0)
+            break;
+    }
+    return s;
+}
+
+/* Reads the next parameter of a row's text; false at its end. */
+static bool next_piece(const char **at, Piece *p)
+{
+    const char *s = skip_spaces(*at);
+    if (!*s)
+        return false;
+    *p = (Piece){ .name = s };
+    if (*s == '*') {
+        p->star = true;
+        s++;
+    } else {
+        s += strcspn(s, "=,. ");
+        p->name_len = (size_t)(s - p->name);
+        if (strncmp(s, "...", 3) == 0) {
+            p->variadic = true;
+            s += 3;
+        } else if (*s == '=') {
+            p->fallback = ++s;
+            s = fallback_end(s);
+            p->fallback_len = (size_t)(s - p->fallback);
+        }
+    }
+    s = skip_spaces(s);
+    *at = *s == ',' ? s + 1 : s;
+    return true;
+}
+
+static void put_param(Interp *in, OpParam *to, const Piece *p, bool keyword_only)
+{
+    to->name = names_intern(&in->names, p->name, p->name_len);
+    to->fallback = p->fallback ? arena_copy(&in->ops->arena, p->fallback, p->fallback_len) : NULL;
+    to->variadic = p->variadic;
+    to->keyword_only = keyword_only;
+}
+
+static OpSig *parse_params(Interp *in, const char *text)
+{
+    enum { MOST = 24 };
+    Arena *arena = &in->ops->arena;
+    OpSig *sig = arena_alloc(arena, sizeof *sig);
+    OpParam *params = arena_alloc(arena, MOST * sizeof *params);
+    bool by_name = false, optional = false;
+    Piece p, rest = { 0 };
+    for (const char *at = text ? text : ""; next_piece(&at, &p);) {
+        if (p.star || p.variadic) {
+            by_name = true;
+            sig->variadic |= p.variadic;
+            rest = p.variadic ? p : rest;
+            continue;
+        }
+        put_param(in, &params[sig->fixed++], &p, by_name);
+        optional |= p.fallback != NULL || by_name;
+        sig->positional += by_name ? 0 : 1;
+        sig->required += optional ? 0 : 1;
+    }
+    if (sig->variadic)
+        put_param(in, &params[sig->fixed], &rest, false);
+    sig->params = params;
+    return sig;
+}
+
+const OpSig *op_sig(Interp *in, const Op *op)
+{
+    OpSig **slot = &in->ops->sigs[op - rows];
+    if (!*slot)
+        *slot = parse_params(in, op->params);
+    return *slot;
+}
+
+const char *op_signature(Interp *in, const Op *op, bool full)
+{
+    OpTable *t = in->ops;
+    char *out = t->text[t->text_next++ % 4];
+    size_t cap = sizeof t->text[0], len = 0;
+    if (full) {
+        snprintf(out, cap, "%s(%s)", op->name, op->params ? op->params : "");
+        return out;
+    }
+    const OpSig *sig = op_sig(in, op);
+    len += (size_t)snprintf(out, cap, "%s(", op->name);
+    for (int i = 0; i < sig->required && len < cap; i++)
+        len += (size_t)snprintf(out + len, cap - len, "%s%s", i ? ", " : "", sig->params[i].name->text);
+    if (sig->variadic && len < cap)
+        len += (size_t)snprintf(out + len, cap - len, "%s%s...", sig->required ? ", " : "",
+                                sig->params[sig->fixed].name->text);
+    if (len < cap)
+        snprintf(out + len, cap - len, ")");
+    return out;
+}

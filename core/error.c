@@ -1,0 +1,256 @@
+/* Raising, carrying and rendering errors. An Error owns copies of everything it shows,
+ * so unwinding may free whatever raised it. Errors are made with plain malloc: they
+ * must be possible when the allocator funnel has just failed. */
+#include "core/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[ERR_KINDS] = {
+#define KIND(id, name, meaning) [ERR_##id] = name,
+#include "core/errors.def"
+#undef KIND
+};
+
+const char *err_kind_name(ErrKind kind)
+{
+    return kind_names[kind];
+}
+
+static char *format_text(const char *fmt, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *text = malloc((size_t)(n < 0 ? 0 : n) + 1);
+    if (!text)
+        return NULL;
+    text[0] = '\0';
+    if (n > 0)
+        vsnprintf(text, (size_t)n + 1, fmt, args);
+    return text;
+}
+
+/* When not even an error can be allocated, one that says so and owns nothing. */
+static Error *err_no_memory(Ctx *ctx)
+{
+    static _Thread_local Error spent;
+    spent = (Error){ .ctx = ctx, .kind = ERR_MEMORY, .no_memory = true,
+                     .message = (char *)"not enough memory" };
+    return &spent;
+}
+
+static Error *err_make(Ctx *ctx, ErrKind kind, const char *fmt, va_list args)
+{
+    Error *e = calloc(1, sizeof *e);
+    if (!e)
+        return err_no_memory(ctx);
+    e->ctx = ctx;
+    e->kind = kind;
+    e->message = format_text(fmt, args);
+    if (!e->message) {
+        free(e);
+        return err_no_memory(ctx);
+    }
+    if (ctx->locate)
+        ctx->locate(ctx, &e->where);
+    source_retain(e->where.source);
+    return e;
+}
+
+Error *err_new(Ctx *ctx, ErrKind kind, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    Error *e = err_make(ctx, kind, fmt, args);
+    va_end(args);
+    return e;
+}
+
+void err_help(Error *e, const char *fmt, ...)
+{
+    if (e->no_memory)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    free(e->help);
+    e->help = format_text(fmt, args);
+    va_end(args);
+}
+
+void err_at(Error *e, Source *source, Span span)
+{
+    if (e->no_memory)
+        return;
+    source_retain(source);
+    source_release(e->where.source);
+    e->where = (Where){ .source = source, .span = span, .mark = span };
+    memset(e->carets, 0, sizeof e->carets);
+}
+
+void err_underline(Error *e, int operand)
+{
+    if (operand >= 0 && operand < e->where.operands)
+        e->carets[operand] = true;
+}
+
+void err_free(Error *e)
+{
+    if (!e || e->no_memory)
+        return;
+    if (e->release)
+        e->release(e->ctx, e->payload);
+    source_release(e->where.source);
+    for (int i = 0; i < e->trace_count; i++) {
+        free(e->trace[i].text);
+        source_release(e->trace[i].source);
+    }
+    free(e->trace);
+    free(e->message);
+    free(e->help);
+    free(e);
+}
+
+/* Hands the error to the innermost frame, which pops itself. */
+static _Noreturn void err_unwind(Ctx *ctx)
+{
+    ErrFrame *frame = ctx->frame;
+    if (!frame) {
+        fprintf(stderr, "ricci: error outside any frame: %s\n", ctx->error->message);
+        abort();
+    }
+    ctx->frame = frame->up;
+    longjmp(frame->jump, 1);
+}
+
+void err_throw(Error *e)
+{
+    Ctx *ctx = e->ctx;
+    if (ctx->trace && !e->no_memory && !e->trace)
+        ctx->trace(ctx, e);
+    if (ctx->error != e)
+        err_free(ctx->error);
+    ctx->error = e;
+    err_unwind(ctx);
+}
+
+void err_rethrow(Ctx *ctx)
+{
+    err_unwind(ctx);
+}
+
+void err_raise(Ctx *ctx, ErrKind kind, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    Error *e = err_make(ctx, kind, fmt, args);
+    va_end(args);
+    err_throw(e);
+}
+
+void err_raise_help(Ctx *ctx, ErrKind kind, const char *help, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    Error *e = err_make(ctx, kind, fmt, args);
+    va_end(args);
+    if (help)
+        err_help(e, "%s", help);
+    err_throw(e);
+}
+
+const char *err_operand_text(Ctx *ctx, int i)
+{
+    char *text = ctx->operand_text[ctx->operand_next++ % 4];
+    size_t cap = sizeof ctx->operand_text[0];
+    Where where = { 0 };
+    if (ctx->locate)
+        ctx->locate(ctx, &where);
+    Span s = i < where.operands ? where.operand[i] : (Span){ 0, 0 };
+    size_t n = s.to > s.from ? s.to - s.from : 0;
+    bool usable = where.source && n > 0 && n < 64 && s.to <= where.source->len &&
+                  !memchr(where.source->text + s.from, '\n', n);
+    if (usable)
+        snprintf(text, cap, "%.*s", (int)n, where.source->text + s.from);
+    else if (where.operands == 2 && i < 2)
+        snprintf(text, cap, "the %s operand", i == 0 ? "left" : "right");
+    else
+        snprintf(text, cap, "operand %d", i + 1);
+    return text;
+}
+
+static void render_trace(Buf *out, const Error *e)
+{
+    for (int i = 0; i < e->trace_count; i++) {
+        const TraceEntry *t = &e->trace[i];
+        buf_printf(out, "  in %s", t->text ? t->text : "?");
+        if (t->source) {
+            Place p = source_place(t->source, t->span.from);
+            buf_printf(out, ", called at %s:%u:%u", t->source->name, p.line, p.column);
+        }
+        buf_putc(out, '\n');
+    }
+    if (e->trace_total > e->trace_count)
+        buf_printf(out, "  … and %d more calls\n", e->trace_total - e->trace_count);
+}
+
+void err_render(Buf *out, const Error *e)
+{
+    buf_printf(out, "error[%s]: %s\n", err_kind_name(e->kind), e->message);
+    if (e->where.source) {
+        Span spans[WHERE_OPERANDS];
+        int count = 0;
+        for (int i = 0; i < e->where.operands; i++)
+            if (e->carets[i])
+                spans[count++] = e->where.operand[i];
+        if (count == 0)
+            spans[count++] = e->where.mark.to > e->where.mark.from ? e->where.mark : e->where.span;
+        source_render(out, e->where.source, spans, count);
+    }
+    render_trace(out, e);
+    if (e->help)
+        buf_printf(out, "help: %s\n", e->help);
+}
+
+/* Damerau-Levenshtein distance (adjacent transpositions count one), capped at `limit`. */
+static int edit_distance(const char *a, const char *b, int limit)
+{
+    enum { LONGEST = 48 };
+    int na = (int)strlen(a), nb = (int)strlen(b);
+    if (na > LONGEST || nb > LONGEST || abs(na - nb) > limit)
+        return limit + 1;
+    int rows[3][LONGEST + 1];
+    for (int j = 0; j <= nb; j++)
+        rows[0][j] = j;
+    for (int i = 1; i <= na; i++) {
+        int *now = rows[i % 3], *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            int d = last[j - 1] + (a[i - 1] != b[j - 1]);
+            if (last[j] + 1 < d)
+                d = last[j] + 1;
+            if (now[j - 1] + 1 < d)
+                d = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < d)
+                d = before[j - 2] + 1;
+            now[j] = d;
+        }
+    }
+    return rows[na % 3][nb];
+}
+
+const char *err_closest(const char *text, const char *const *names, size_t count)
+{
+    int limit = (int)strlen(text) / 3 + (strlen(text) < 6);
+    const char *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        int d = edit_distance(text, names[i], limit);
+        if (d > 0 && d <= limit) {
+            limit = d - 1;
+            best = names[i];
+        }
+    }
+    return best;
+}

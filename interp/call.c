@@ -1,0 +1,462 @@
+/* Calls. A function's arguments are evaluated straight into its frame on the value stack:
+ * parameters first, then captured values, then locals. Owns binding of named and default
+ * arguments, the call trace, and the errors about wrong calls. */
+#include "interp/exec.h"
+#include "interp/eval_make.h"
+#include "interp/format.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---- */
+static _Noreturn void raise_too_deep(Interp *in, const Exec *site)
+{
+    in->at = site;
+    err_raise(&in->ctx, ERR_MEMORY, "recursion too deep");
+}
+
+/* A type error about calling fn, with its signature as help. */
+static _Noreturn void raise_call(Interp *in, const Exec *site, const FnCode *code, const char *what)
+{
+    in->at = site;
+    buf_clear(&in->scratch);
+    print_signature(&in->scratch, code->node);
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s", code->name ? code->name->text : "the function", what);
+    err_help(e, "it is called as %s", buf_cstr(&in->scratch));
+    err_throw(e);
+}
+
+static _Noreturn void raise_count(Interp *in, const Exec *site, const FnCode *code, uint32_t given)
+{
+    char what[160];
+    uint32_t most = code->rest >= 0 ? UINT32_MAX : code->params, n = given > most ? most : code->required;
+    snprintf(what, sizeof what, "takes %s%u argument%s, but %u %s given",
+             given > most ? (code->required < most ? "at most " : "") :
+             code->required < most ? "at least " : "", n, n == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+    raise_call(in, site, code, what);
+}
+
+static _Noreturn void raise_missing(Interp *in, const Exec *site, const FnCode *code, uint32_t i)
+{
+    char what[160];
+    snprintf(what, sizeof what, "needs an argument for `%s`", code->node->list[i]->name->text);
+    raise_call(in, site, code, what);
+}
+
+static _Noreturn void raise_not_callable(Interp *in, const Exec *site, Value callee)
+{
+    in->at = site;
+    char what[96];
+    v_describe(callee, what, sizeof what);
+    const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
+    const char *name = n && n->kind == ND_NAME ? n->name->text : NULL;
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s%s%s is %s and cannot be called", name ? "`" : "",
+                       name ? name : "this", name ? "`" : "", what);
+    if (callee.tag == V_TENSOR || callee.tag == V_TUPLE || callee.tag == V_STRING)
+        err_help(e, "elements are read with brackets: %s[0]", name ? name : "x");
+    err_throw(e);
+}
+
+/* ---- running a function ---- */
+/* Parameters that were not given: their defaults, evaluated in the callee's own frame. */
+static void fill_defaults(Interp *in, const FnCode *code, Value *base)
+{
+    for (uint32_t i = 0; i < code->params; i++)
+        if (base[i].tag == V_UNDEF && code->defaults[i])
+            base[i] = exec_run(in, code->defaults[i]);
+}
+
+/* Makes base[0 … params) of argc positional values on top of the stack. */
+static void bind_positional(Interp *in, const Exec *site, const FnCode *code, Value *base, uint32_t argc)
+{
+    if (argc < code->required || (argc > code->params && code->rest < 0))
+        raise_count(in, site, code, argc);
+    uint32_t fixed = code->rest < 0 ? code->params : (uint32_t)code->rest;
+    if (code->rest >= 0) {
+        uint32_t extra = argc > fixed ? argc - fixed : 0;
+        in->at = site;
+        Tuple *rest = tuple_new(&in->ctx, extra);
+        if (extra)
+            memcpy(rest->items, base + fixed, extra * sizeof *base);
+        base[fixed] = v_tuple(rest);
+    }
+    for (uint32_t i = argc; i < fixed; i++)
+        base[i] = v_undef();
+}
+
+/* The frame stands: base[0 … params) are owned. Runs the body and cuts the frame. */
+static inline __attribute__((always_inline))
+Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, bool defaults)
+{
+    const FnCode *code = fn->code;
+    CallFrame frame;                       /* source and module are for top-level frames */
+    Value *top = base + code->slots, *p = base + code->params;
+    if (__builtin_expect(top > in->stack_end || (char *)&frame < in->c_stack_limit, 0)) {
+        in->sp = p;
+        raise_too_deep(in, site);
+    }
+    for (uint32_t i = 0; i < code->captured; i++)
+        *p++ = v_retain(fn->values[i]);
+    while (p < top)
+        *p++ = v_undef();
+    in->sp = top;
+    frame.up = in->calls;
+    frame.fn = fn;
+    frame.site = site;
+    frame.args = base;
+    frame.argc = code->params;
+    Value *fp = in->fp;
+    in->calls = &frame;
+    in->fp = base;
+    if (__builtin_expect(defaults, 0))
+        fill_defaults(in, code, base);
+    Value r = exec_run(in, code->body);
+    in->calls = frame.up;
+    in->fp = fp;
+    if (__builtin_expect(r.tag == V_FLOW, 0)) {
+        in->flow = FLOW_NONE;
+        r = in->result;
+    }
+    stack_drop(in, base);
+    return r;
+}
+
+Value function_run(Interp *in, const Exec *site, Function *fn, Value *base, uint32_t argc)
+{
+    const FnCode *code = fn->code;
+    bool plain = argc == code->exact;
+    if (__builtin_expect(!plain, 0))
+        bind_positional(in, site, code, base, argc);
+    return frame_run(in, site, fn, base, !plain);
+}
+
+/* ---- calling values ---- */
+/* A function with borrowed arguments, some by name: they are copied into a new frame. */
+static Value function_call(Interp *in, Function *fn, const Value *args, int count,
+                           const Name *const *names, const Value *named, int named_count)
+{
+    const Exec *site = in->at;
+    const FnCode *code = fn->code;
+    stack_room(in, (size_t)count + code->params + 1);
+    Value *base = in->sp;
+    for (int i = 0; i < count; i++)
+        v_push(in, v_retain(args[i]));
+    uint32_t fixed = code->rest < 0 ? code->params : (uint32_t)code->rest;
+    if ((uint32_t)count > code->params && code->rest < 0)
+        raise_count(in, site, code, (uint32_t)count);
+    if (named_count == 0)
+        return function_run(in, site, fn, base, (uint32_t)count);
+    if (code->rest >= 0 && (uint32_t)count > fixed) {
+        bind_positional(in, site, code, base, (uint32_t)count);
+    } else {
+        while (in->sp < base + fixed)
+            v_push(in, v_undef());
+        if (code->rest >= 0)
+            v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    }
+    in->sp = base + code->params;
+    for (int k = 0; k < named_count; k++) {
+        uint32_t i = 0;
+        char what[160];
+        while (i < fixed && code->node->list[i]->name != names[k])
+            i++;
+        if (i == fixed) {
+            snprintf(what, sizeof what, "has no parameter `%.80s`", names[k]->text);
+            raise_call(in, site, code, what);
+        }
+        if (base[i].tag != V_UNDEF) {
+            snprintf(what, sizeof what, "is given `%.80s` twice", names[k]->text);
+            raise_call(in, site, code, what);
+        }
+        base[i] = v_retain(named[k]);
+    }
+    for (uint32_t i = 0; i < fixed; i++)
+        if (base[i].tag == V_UNDEF && !code->defaults[i])
+            raise_missing(in, site, code, i);
+    return frame_run(in, site, fn, base, true);
+}
+
+static Value format_call(Interp *in, const Format *f, const Value *args, int count, int named_count)
+{
+    if (count != 1 || named_count)
+        err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
+                       "%s(x) takes one value to cast", f->name);
+    return op_cast(in, args[0], f->dtype);
+}
+
+static Value call_weak(Interp *in, Value callee, const Value *args, int count, unsigned weak,
+                       const Name *const *names, const Value *named, int named_count)
+{
+    switch (callee.tag) {
+    case V_FUNCTION:
+        return function_call(in, callee.fn, args, count, names, named, named_count);
+    case V_OP:
+        return op_apply(in, callee.op, args, count, weak, names, named, named_count);
+    case V_FORMAT:
+        return format_call(in, callee.format, args, count, named_count);
+    default:
+        raise_not_callable(in, in->at, callee);
+    }
+}
+
+Value call_named(Interp *in, Value callee, const Value *args, int count,
+                 const Name *const *names, const Value *named, int named_count)
+{
+    return call_weak(in, callee, args, count, 0, names, named, named_count);
+}
+
+Value call_value(Interp *in, Value callee, const Value *args, int count)
+{
+    return call_weak(in, callee, args, count, 0, NULL, NULL, 0);
+}
+
+/* ---- call nodes ---- */
+static unsigned site_weak(const Exec *x)
+{
+    const CallSite *site = x->data;
+    unsigned weak = site->weak;
+    for (uint32_t i = 0; i < x->count && i < 32; i++)
+        if (x->list[i]->flags & XF_WEAK_NAME)
+            weak |= (unsigned)exec_weak(x->list[i]) << i;
+    return weak;
+}
+
+/* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
+ * kept by the caller. */
+static Value call_arguments(Interp *in, const Exec *x, Value callee)
+{
+    const CallSite *site = x->data;
+    Value *base = in->sp;
+    stack_room(in, x->count);
+    for (uint32_t i = 0; i < site->positional; i++) {
+        const Exec *arg = x->list[i];
+        Value v = exec_run(in, arg);
+        v_push(in, v);
+        if (arg->node->kind != ND_SPREAD)
+            continue;
+        Value *held = in->sp - 1;
+        Iter it;
+        iter_start(in, arg, &it, v);
+        stack_room(in, (size_t)it.count + 1);
+        while (iter_next(in, &it, &v))
+            v_push(in, v);
+        v_release(&in->ctx, *held);
+        memmove(held, held + 1, (size_t)(in->sp - held - 1) * sizeof *held);
+        in->sp--;
+    }
+    Value *named = in->sp;
+    for (uint32_t i = 0; i < site->named; i++)
+        v_push(in, exec_run(in, x->list[site->positional + i]));
+    in->at = x;
+    Value r = call_weak(in, callee, base, (int)(named - base), site->spread ? 0 : site_weak(x),
+                        site->names, named, (int)site->named);
+    stack_drop(in, base);
+    return r;
+}
+
+Value eval_call_general(Interp *in, const Exec *x)
+{
+    Value callee = exec_run(in, x->a);
+    Value *mark = in->sp;
+    v_push(in, callee);
+    Value r = call_arguments(in, x, callee);
+    stack_drop(in, mark);
+    return r;
+}
+
+/* An operation of one number, sqrt(x), as its kernel on one f64. */
+static EwFn scalar_kernel(const Op *op)
+{
+    if (op->cls != OPC_EW || ew_info[op->ew].arity != 1 || ew_compute_dtype(op->ew, DT_F64) != DT_F64 ||
+        ew_result_dtype(op->ew, DT_F64) != DT_F64)
+        return NULL;
+    return ew_kernel(op->ew, DT_F64);
+}
+
+/* Runs a builtin on positional arguments already on the stack from base on. */
+static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
+{
+    int count = (int)x->count;
+    unsigned weak = site_weak(x);
+    in->at = x;
+    const OpSig *sig = op_sig(in, op);
+    Value r;
+    if (!sig->variadic && count >= sig->required && count <= sig->positional) {
+        for (int i = count; i < sig->fixed; i++)
+            v_push(in, v_undef());
+        r = op_call(in, op, base, sig->fixed, weak);
+    } else {
+        r = op_apply(in, op, base, count, weak, NULL, NULL, 0);
+    }
+    stack_drop(in, base);
+    return r;
+}
+
+/* A call of a name that is no variable: an operation, a format, or an error. */
+static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
+{
+    CallSite *site = x->data;
+    if (!site->ref.looked) {
+        Value callee = exec_run(in, x->a);         /* finds it, or raises */
+        if (callee.tag == V_OP && x->count == 1)
+            site->scalar = scalar_kernel(callee.op);
+        site->ref = *(GlobalRef *)x->a->data;
+    }
+    if (site->ref.predefined.tag != V_UNDEF)
+        return call_arguments(in, x, site->ref.predefined);
+    Value *base = in->sp;
+    if (site->scalar) {
+        Value v = exec_run(in, x->list[0]);
+        if (__builtin_expect(v.tag == V_FLOAT, 1)) {
+            double out;
+            const int64_t one = 1;
+            site->scalar(&out, 1, (const void *const[]){ &v.f }, &one, 1);
+            if (!isnan(out))
+                return v_float(out);
+        }
+        v_push(in, v);
+    } else {
+        list_push(in, x);
+    }
+    return builtin_run(in, x, site->ref.op, base);
+}
+
+static __attribute__((noinline)) Value call_other(Interp *in, const Exec *x, Value callee)
+{
+    Value *mark = in->sp;
+    if (callee.tag == V_UNDEF) {
+        if (x->a->eval == eval_global)
+            return call_builtin(in, x);
+        raise_unassigned(in, x->a);
+    }
+    v_push(in, v_retain(callee));
+    Value r = call_arguments(in, x, callee);
+    stack_drop(in, mark);
+    return r;
+}
+
+/* Positional arguments of a function in a variable: the callee stays alive there. */
+static inline __attribute__((always_inline)) Value call_fast(Interp *in, const Exec *x, Value callee)
+{
+    if (__builtin_expect(callee.tag != V_FUNCTION, 0))
+        return call_other(in, x, callee);
+    Value *base = in->sp;
+    for (uint32_t i = 0; i < x->count; i++) {
+        Value v = exec_run(in, x->list[i]);
+        v_push(in, v);
+    }
+    if (__builtin_expect(x->count == callee.fn->code->exact, 1))
+        return frame_run(in, x, callee.fn, base, false);
+    return function_run(in, x, callee.fn, base, x->count);
+}
+
+Value eval_call_local(Interp *in, const Exec *x)
+{
+    return call_fast(in, x, in->fp[x->sa]);
+}
+
+Value eval_call_global(Interp *in, const Exec *x)
+{
+    const CallSite *site = x->data;
+    return call_fast(in, x, *site->ref.slot);
+}
+
+Value eval_call_self(Interp *in, const Exec *x)
+{
+    return call_fast(in, x, (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn });
+}
+
+/* ---- making functions ---- */
+Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *module)
+{
+    Function *fn = mem_alloc(&in->ctx, sizeof *fn + code->captured * sizeof(Value));
+    fn->refs = 1;
+    fn->captured = code->captured;
+    fn->code = code;
+    fn->chunk = chunk_retain(chunk);
+    fn->module = module;
+    for (uint32_t i = 0; i < code->captured; i++) {
+        const struct Capture *c = &code->info->captures[i];
+        Value v = c->self ? (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn } : in->fp[c->from];
+        fn->values[i] = v_retain(v);
+    }
+    return fn;
+}
+
+Value eval_make_function(Interp *in, const Exec *x)
+{
+    const FnSite *site = x->data;
+    in->at = x;
+    return (Value){ .tag = V_FUNCTION, .fn = function_new(in, site->code, site->chunk, site->module) };
+}
+
+/* ---- the call trace ---- */
+static void trace_argument(Interp *in, Buf *b, Value v)
+{
+    char what[96];
+    if (v.tag == V_UNDEF)
+        buf_puts(b, "?");
+    else if (v.tag <= V_FLOAT || (v.tag == V_STRING && v.str->len <= 24))
+        show_repr(in, b, v);
+    else
+        buf_puts(b, v_describe(v, what, sizeof what));
+}
+
+static char *trace_text(Interp *in, const CallFrame *f)
+{
+    const FnCode *code = f->fn->code;
+    Buf b;
+    buf_init(&b, &in->ctx);
+    buf_puts(&b, code->name ? code->name->text : "(lambda)");
+    buf_putc(&b, '(');
+    for (uint32_t i = 0; i < f->argc && i < 8; i++) {
+        if (i)
+            buf_puts(&b, ", ");
+        trace_argument(in, &b, f->args[i]);
+    }
+    buf_puts(&b, f->argc > 8 ? ", …)" : ")");
+    char *text = strdup(buf_cstr(&b));
+    buf_free(&b);
+    return text;
+}
+
+Source *frame_source(Interp *in, const CallFrame *f)
+{
+    if (!f)
+        return in->module && in->module->source ? in->module->source : NULL;
+    return f->fn ? f->fn->chunk->source : f->source;
+}
+
+static bool trace_shows(const CallFrame *f)
+{
+    return f->fn && f->fn->code->node->kind != ND_TEST;
+}
+
+/* Ctx.trace: the innermost calls, at most TRACE_MOST, and how many there were. */
+void trace_collect(Ctx *ctx, Error *e)
+{
+    enum { TRACE_MOST = 20 };
+    Interp *in = (Interp *)ctx;
+    int total = 0;
+    for (const CallFrame *f = in->calls; f; f = f->up)
+        total += trace_shows(f);
+    e->trace_total = total;
+    int keep = total < TRACE_MOST ? total : TRACE_MOST;
+    e->trace = keep ? calloc((size_t)keep, sizeof *e->trace) : NULL;
+    if (!e->trace || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
+        return;
+    for (const CallFrame *f = in->calls; f && e->trace_count < keep; f = f->up) {
+        if (!trace_shows(f))
+            continue;
+        TraceEntry *t = &e->trace[e->trace_count++];
+        t->text = trace_text(in, f);
+        if (f->site) {
+            t->source = source_retain(frame_source(in, f->up));
+            t->span = f->site->node->span;
+        }
+    }
+}

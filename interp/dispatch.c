@@ -1,0 +1,162 @@
+/* The one door: every operation of the registry runs through here. Elementwise rows go on
+ * to elementwise.c (tensors) or arith.c (immediates), all others to their run function.
+ * Binding of names to parameters happens before, in opbind.c. */
+#include "interp/op.h"
+
+#include "core/error.h"
+#include "interp/arith.h"
+#include "interp/elementwise.h"
+
+enum { ARGS_MAX = 16 };            /* parameters that a row can have */
+
+/* Scalars take the short cut unless a scope (precision, device) has a say. */
+static bool short_cut(const Interp *in, const Value *args, int n)
+{
+    if (in->scope.stamp)
+        return false;
+    for (int i = 0; i < n; i++)
+        if (!v_immediate(args[i]))
+            return false;
+    return true;
+}
+
+/* False where elementwise.c has something to add: shifts, a notice about nan. */
+static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *args, int n, Value *r)
+{
+    unsigned flags = in->ops->flags[op->ew];
+    if (as < TK_OPERATORS)
+        *r = n == 1 ? arith_unary(in, as, args[0]) : arith_binary(in, as, args[0], args[1]);
+    else if (flags & (EWF_INT_TROUBLE | EWF_BITS))
+        return false;
+    else
+        *r = arith_call(in, op, args, n);
+    return !(flags & EWF_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
+}
+
+static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak)
+{
+    OpTable *table = in->ops;
+    int n = ew_info[op->ew].arity;
+    if (count != n)
+        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n, n == 1 ? "" : "s",
+                  count, op_signature(in, op, false));
+    Operator as = table->operator_of[op->ew];
+    Value r;
+    if (short_cut(in, args, n) && call_immediates(in, op, as, args, n, &r))
+        return r;
+    if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
+        return r;
+    return ew_call(in, op, args, n, weak, 0);
+}
+
+/* Runs a row's own function; what it rooted on the value stack is released behind it. */
+static Value call_run(OpCall *c)
+{
+    Interp *in = c->in;
+    Value *mark = in->sp;
+    Value r = c->op->run(c);
+    stack_cut(in, mark);
+    op_record(in, c->op)->calls++;
+    return r;
+}
+
+/* A C caller may leave out optional arguments at the end. */
+static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args, int count, unsigned weak,
+                         const int8_t *operand)
+{
+    Value full[ARGS_MAX];
+    if (sig->fixed > ARGS_MAX || count < sig->required)
+        err_raise(&in->ctx, ERR_TYPE, "%s needs %d argument%s: %s", op->name, sig->required,
+                  sig->required == 1 ? "" : "s", op_signature(in, op, false));
+    for (int i = 0; i < sig->fixed; i++)
+        full[i] = i < count ? args[i] : v_undef();
+    OpCall c = { .in = in, .op = op, .args = full, .count = sig->fixed, .weak = weak,
+                 .fixed = sig->fixed, .operand = operand };
+    return call_run(&c);
+}
+
+Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
+{
+    if (op->cls == OPC_EW)
+        return call_elementwise(in, op, args, count, weak);
+    const OpSig *sig = op_sig(in, op);
+    if (count < sig->fixed)
+        return call_padded(in, op, sig, args, count, weak, operand);
+    if (count > sig->fixed && !sig->variadic)
+        err_raise(&in->ctx, ERR_TYPE, "%s takes at most %d arguments, not %d: %s", op->name, sig->fixed, count,
+                  op_signature(in, op, false));
+    OpCall c = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .fixed = sig->fixed,
+                 .operand = operand };
+    return call_run(&c);
+}
+
+Value op_call(Interp *in, const Op *op, Value *args, int count, unsigned weak)
+{
+    return op_call_bound(in, op, args, count, weak, NULL);
+}
+
+Value op_binary(Interp *in, const Op *op, Value a, Value b, unsigned weak)
+{
+    Value args[2] = { a, b };
+    return op_call_bound(in, op, args, 2, weak, NULL);
+}
+
+Value op_unary(Interp *in, const Op *op, Value a, unsigned weak)
+{
+    return op_call_bound(in, op, &a, 1, weak, NULL);
+}
+
+/* ---- operands that are not needed afterwards ---- */
+static bool sole_owner(Value v) { return v_is_object(v) && *v.refs == 1; }
+
+/* s + t, t + u: the left operand grows in place. */
+static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned, Value *result)
+{
+    if (op->cls != OPC_EW || in->ops->operator_of[op->ew] != TK_ADD || !(owned & 1) || !sole_owner(a) ||
+        a.tag != b.tag || (a.tag != V_STRING && a.tag != V_TUPLE))
+        return false;
+    Value *mark = in->sp;
+    if (owned & 2)
+        v_push(in, b);
+    arith_other(in, op, a, b, true, result);
+    stack_cut(in, mark);
+    return true;
+}
+
+/* Owned operands wait on the value stack, so that an error releases them. */
+static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned owned)
+{
+    Value *mark = in->sp, r;
+    unsigned reuse = 0;
+    bool tensors = false, numbers = true;
+    for (int i = 0; i < n; i++) {
+        tensors |= args[i].tag == V_TENSOR;
+        numbers &= args[i].tag == V_TENSOR || v_immediate(args[i]);
+        if (!(owned >> i & 1))
+            continue;
+        v_push(in, args[i]);
+        reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
+    }
+    if (op->cls == OPC_EW && tensors && numbers && ew_info[op->ew].arity == n)
+        r = ew_call(in, op, args, n, weak, reuse);
+    else
+        r = op_call_bound(in, op, (Value *)args, n, weak, NULL);
+    stack_cut(in, mark);
+    return r;
+}
+
+Value op_binary_take(Interp *in, const Op *op, Value a, Value b, unsigned weak, unsigned owned)
+{
+    Value r;
+    if (v_immediate(a) && v_immediate(b))
+        return op_binary(in, op, a, b, weak);
+    if (take_join(in, op, a, b, owned, &r))
+        return r;
+    Value args[2] = { a, b };
+    return take_call(in, op, args, 2, weak, owned);
+}
+
+Value op_unary_take(Interp *in, const Op *op, Value a, unsigned weak, unsigned owned)
+{
+    return take_call(in, op, &a, 1, weak, owned);
+}

@@ -1,0 +1,296 @@
+/* Assignment to variables: plain, compound and fused, and the places behind a variable:
+ * A[i, j] = v, t.x = v, a, b = f(), and any nesting of them. Element stores that are
+ * plain scalars go through eval_index.c first. */
+#include "interp/eval_assign.h"
+#include "interp/scalar.h"
+
+#include "core/error.h"
+
+/* ---- x = v ---- */
+Value eval_assign_slot(Interp *in, const Exec *x)
+{
+    slot_put(in, &in->fp[x->sa], exec_run(in, x->a));
+    return v_none();
+}
+
+Value eval_assign_copy(Interp *in, const Exec *x)
+{
+    Value v = in->fp[x->sb];
+    if (__builtin_expect(v.tag == V_UNDEF, 0))
+        v = exec_run(in, x->a);
+    slot_put(in, &in->fp[x->sa], v_retain(v));
+    return v_none();
+}
+
+/* The right side is an if, a loop, a block or try: it may leave. */
+Value eval_assign_flow(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    if (v.tag == V_FLOW)
+        return v;
+    slot_put(in, &in->fp[x->sa], v);
+    return v_none();
+}
+
+Value eval_assign_target(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    if (v.tag == V_FLOW)
+        return v;
+    in->at = x;
+    target_assign(in, x->b, v);
+    return v_none();
+}
+
+/* a, b = b, a: no tuple is made. a->list: values, b->list: targets. */
+Value eval_assign_parallel(Interp *in, const Exec *x)
+{
+    Value *base = in->sp;
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, exec_run(in, x->a->list[i]));
+    for (uint32_t i = 0; i < x->count; i++) {
+        Value v = base[i];
+        base[i] = v_none();
+        target_assign(in, x->b->list[i], v);
+    }
+    in->sp = base;
+    return v_none();
+}
+
+/* ---- x op= v ---- */
+static bool append_text(Interp *in, Value *slot, Value v)
+{
+    if (slot->tag != V_STRING || v.tag != V_STRING)
+        return false;
+    if (slot->str == v.str) {
+        Str *s = v.str;              /* s += s: keep what is read apart from what grows */
+        s->refs++;
+        v_push(in, v);
+        str_append(&in->ctx, &slot->str, s->text, s->len);
+        stack_drop(in, in->sp - 1);
+    } else {
+        str_append(&in->ctx, &slot->str, v.str->text, v.str->len);
+    }
+    return true;
+}
+
+/* Anything but two scalars. The variable keeps its value until the new one is there. */
+static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, Value v, bool owned)
+{
+    Value *mark = in->sp, *slot = &in->fp[x->sa];
+    if (owned)
+        v_push(in, v);
+    if (v.tag == V_UNDEF)
+        v_push(in, v = exec_run(in, x->a));
+    in->at = x;
+    if (x->op != TK_ADD || !append_text(in, slot, v)) {
+        Value old = *slot;
+        if (old.tag == V_UNDEF)
+            v_push(in, old = exec_run(in, x->b));
+        unsigned weak = x->weak | (unsigned)exec_weak(x->a) << 1;
+        slot_put(in, slot, binary_values(in, x, old, v, weak));
+    }
+    stack_drop(in, mark);
+    return v_none();
+}
+
+SCALAR_INLINE Value opassign(Interp *in, const Exec *x, int op, int kind)
+{
+    Value v = kind == OPD_X ? exec_run(in, x->a) : kind == OPD_L ? in->fp[x->sb] :
+              kind == OPD_I ? v_int(x->k.i) : v_float(x->k.f);
+    Value *slot = &in->fp[x->sa], out;
+    if (__builtin_expect(!scalar_binary(op, *slot, v, &out), 0))
+        return opassign_slow(in, x, v, kind == OPD_X);
+    *slot = out;
+    return v_none();
+}
+
+#define OPERATORS(P) \
+    P(ADD, X) P(ADD, L) P(ADD, I) P(ADD, F) P(SUB, X) P(SUB, L) P(SUB, I) P(SUB, F) \
+    P(MUL, X) P(MUL, L) P(MUL, I) P(MUL, F) P(DIV, X) P(DIV, L) P(DIV, I) P(DIV, F)
+#define DEFINE(OP, K) \
+    static Value eval_opassign_##OP##_##K(Interp *in, const Exec *x) \
+    { return opassign(in, x, TK_##OP, OPD_##K); }
+OPERATORS(DEFINE)
+#undef DEFINE
+#define ENTRY(OP, K) [TK_##OP][OPD_##K] = eval_opassign_##OP##_##K,
+static const EvalFn opassign_table[TK_OPERATORS][OPD_KINDS] = { OPERATORS(ENTRY) };
+#undef ENTRY
+
+static Value eval_opassign_any(Interp *in, const Exec *x)
+{
+    return opassign_slow(in, x, exec_run(in, x->a), true);
+}
+
+EvalFn opassign_choose(int op, int operand)
+{
+    EvalFn fn = opassign_table[op][operand];
+    return fn ? fn : eval_opassign_any;
+}
+
+/* s += p * q for scalars: the product is not stored. a is the MUL node. */
+Value eval_add_product(Interp *in, const Exec *x)
+{
+    const Exec *mul = x->a;
+    Value p = exec_run(in, mul->a);
+    if (__builtin_expect(p.tag == V_FLOAT, 1)) {
+        Value q = exec_run(in, mul->b);
+        Value *slot = &in->fp[x->sa];
+        if (__builtin_expect(q.tag == V_FLOAT && slot->tag == V_FLOAT, 1)) {
+            slot->f += p.f * q.f;
+            return v_none();
+        }
+        Value out;
+        if (!scalar_binary(TK_MUL, p, q, &out))
+            out = binary_slow(in, mul, p, q);
+        return opassign_slow(in, x, out, true);
+    }
+    if (v_is_object(p))
+        v_push(in, p);
+    Value q = exec_run(in, mul->b), out;
+    if (v_is_object(p))
+        in->sp--;
+    if (!scalar_binary(TK_MUL, p, q, &out))
+        out = binary_slow(in, mul, p, q);
+    Value *slot = &in->fp[x->sa], sum;
+    if (!scalar_binary(TK_ADD, *slot, out, &sum))
+        return opassign_slow(in, x, out, true);
+    *slot = sum;
+    return v_none();
+}
+
+/* ---- places ---- */
+/* One step from a container to what it holds: [subs] or .name, its subscripts evaluated. */
+typedef struct Level {
+    const Exec *target;
+    struct Level *inner;         /* the next step; NULL: the place itself */
+    const Sub *subs;
+    int n;
+} Level;
+
+/* What happens at the place: v is stored (op NULL) or combined. */
+typedef struct Store {
+    const Exec *site;            /* the assignment, for error places */
+    const Op *op;
+    Value v;
+    bool weak;
+} Store;
+
+static Value level_get(Interp *in, Value base, const Level *l)
+{
+    return l->target->op == TG_FIELD ? field_read(in, base, l->target->node->name)
+                                     : index_get(in, base, l->subs, l->n);
+}
+
+static void level_set(Interp *in, Value *slot, const Level *l, Value v)
+{
+    if (l->target->op == TG_FIELD)
+        field_set(in, slot, l->target->node->name, v);
+    else
+        index_set(in, slot, l->subs, l->n, v);
+}
+
+static void level_store(Interp *in, Value *slot, const Level *l, const Store *s)
+{
+    in->at = s->site;
+    if (!s->op) {
+        level_set(in, slot, l, s->v);
+    } else if (l->target->op == TG_INDEX) {
+        index_update(in, slot, l->subs, l->n, s->op, s->v, s->weak);
+    } else {
+        v_push(in, field_read(in, *slot, l->target->node->name));
+        v_push(in, op_binary(in, s->op, in->sp[-1], s->v, s->weak ? 2 : 0));
+        field_set(in, slot, l->target->node->name, in->sp[-1]);
+        stack_drop(in, in->sp - 2);
+    }
+}
+
+static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
+{
+    if (!l->inner) {
+        level_store(in, slot, l, s);
+        return;
+    }
+    in->at = l->target;
+    v_push(in, level_get(in, *slot, l));
+    Value *held = in->sp - 1;
+    level_walk(in, held, l->inner, s);
+    in->at = l->target;
+    level_set(in, slot, l, *held);
+    stack_drop(in, held);
+}
+
+/* Evaluates subscripts from the place outwards to the variable, then stores inwards. */
+static void place_store(Interp *in, const Exec *t, Level *inner, const Store *s)
+{
+    Sub subs[SUBS_MAX];
+    Level level = { .target = t, .inner = inner, .subs = subs };
+    if (t->op == TG_INDEX)
+        level.n = subs_eval(in, t, subs);
+    if (t->a->op != TG_SLOT) {
+        place_store(in, t->a, &level, s);
+        return;
+    }
+    Value *slot = &in->fp[t->a->sa];
+    if (slot->tag == V_UNDEF) {
+        if (t->a->flags & XF_WEAK_NAME)      /* a builtin's name is no variable */
+            raise_undefined(in, t->a, t->a->node->name);
+        raise_unassigned(in, t->a);
+    }
+    level_walk(in, slot, &level, s);
+}
+
+static void unpack(Interp *in, const Exec *t, Value v);
+
+/* Takes v. */
+void target_assign(Interp *in, const Exec *t, Value v)
+{
+    if (t->op == TG_SLOT) {
+        slot_put(in, &in->fp[t->sa], v);
+        return;
+    }
+    Value *mark = in->sp;
+    const Exec *site = in->at;
+    v_push(in, v);
+    if (t->op == TG_TUPLE)
+        unpack(in, t, v);
+    else
+        place_store(in, t, NULL, &(Store){ .site = site, .v = v });
+    stack_drop(in, mark);
+}
+
+static void unpack(Interp *in, const Exec *t, Value v)
+{
+    int64_t n = v.tag == V_STRING ? -1 : iter_count(v);
+    const Exec *site = in->at;
+    if (n < 0) {
+        char what[96];
+        err_raise(&in->ctx, ERR_TYPE, "only tuples, vectors and ranges can be unpacked into %u names; this is %s",
+                  t->count, v_describe(v, what, sizeof what));
+    }
+    if (n != t->count)
+        err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names", (long long)n, t->count);
+    Iter it;
+    iter_start(in, site, &it, v);
+    Value item;
+    for (uint32_t i = 0; iter_next(in, &it, &item); i++) {
+        in->at = site;
+        target_assign(in, t->list[i], item);
+    }
+}
+
+/* target op= v where the target is an element, slice or field: a = value, b = target. */
+Value eval_update_target(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp;
+    Value v = exec_run(in, x->a);
+    v_push(in, v);
+    Store s = { .site = x, .op = x->data, .v = v, .weak = exec_weak(x->a) };
+    if (!s.op) {
+        in->at = x;
+        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+    }
+    place_store(in, x->b, NULL, &s);
+    stack_drop(in, mark);
+    return v_none();
+}

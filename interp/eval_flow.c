@@ -1,0 +1,471 @@
+/* Control flow: blocks, conditions, loops, return, try, throw, assert. break, continue and
+ * return travel upwards as a V_FLOW value through the nodes of this file and assignments;
+ * from inside an expression, where half-made values wait, they unwind like an error to a
+ * catch point that lowering put around the loop body or function (eval_catch_flow). */
+#include "interp/exec.h"
+
+#include "core/error.h"
+#include "interp/eval_flow.h"
+#include "interp/scalar.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- conditions ---- */
+bool truth(Interp *in, Value v)
+{
+    if (v.tag == V_BOOL)
+        return v.i != 0;
+    char what[96];
+    v_describe(v, what, sizeof what);
+    if (v.tag == V_TENSOR && v.tensor->size != 1)
+        err_raise_help(&in->ctx, ERR_TYPE, "any(…) or all(…) of the comparison gives one bool",
+                       "a condition must be one bool, but this is %s", what);
+    if (v.tag == V_INT || v.tag == V_FLOAT)
+        err_raise_help(&in->ctx, ERR_TYPE, "compare it: x != 0",
+                       "a condition must be a bool, but this is %s", what);
+    err_raise(&in->ctx, ERR_TYPE, "a condition must be a bool, but this is %s", what);
+}
+
+static __attribute__((noinline)) bool condition_slow(Interp *in, const Exec *x, Value v)
+{
+    v_push(in, v);
+    in->at = x;
+    bool yes = truth(in, v);
+    stack_drop(in, in->sp - 1);
+    return yes;
+}
+
+bool condition(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x);
+    return __builtin_expect(v.tag == V_BOOL, 1) ? v.i != 0 : condition_slow(in, x, v);
+}
+
+Value eval_and(Interp *in, const Exec *x)
+{
+    return v_bool(condition(in, x->a) && condition(in, x->b));
+}
+
+Value eval_or(Interp *in, const Exec *x)
+{
+    return v_bool(condition(in, x->a) || condition(in, x->b));
+}
+
+Value eval_not(Interp *in, const Exec *x)
+{
+    return v_bool(!condition(in, x->a));
+}
+
+/* ---- blocks and if ---- */
+Value eval_block(Interp *in, const Exec *x)
+{
+    uint32_t last = x->count - 1;
+    for (uint32_t i = 0; i < last; i++) {
+        Value v = exec_run(in, x->list[i]);
+        if (__builtin_expect(v.tag >= V_FLOW, 0)) {
+            if (v.tag == V_FLOW)
+                return v;
+            v_release(&in->ctx, v);
+        }
+    }
+    return exec_run(in, x->list[last]);
+}
+
+Value eval_block2(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->list[0]);
+    if (__builtin_expect(v.tag >= V_FLOW, 0)) {
+        if (v.tag == V_FLOW)
+            return v;
+        v_release(&in->ctx, v);
+    }
+    return exec_run(in, x->list[1]);
+}
+
+Value eval_if(Interp *in, const Exec *x)
+{
+    if (condition(in, x->a))
+        return exec_run(in, x->b);
+    return x->c ? exec_run(in, x->c) : v_none();
+}
+
+/* A comparison of a variable with a variable or constant, without making a bool of it. */
+SCALAR_INLINE bool compare_holds(Interp *in, const Exec *c, int op, int kind)
+{
+    Value a = in->fp[c->sa], out;
+    Value b = kind == OPD_L ? in->fp[c->sb] : kind == OPD_I ? v_int(c->k.i) : v_float(c->k.f);
+    if (__builtin_expect(scalar_binary(op, a, b, &out), 1))
+        return out.i != 0;
+    return condition(in, c);
+}
+
+#define COMPARISONS(P) \
+    P(EQ, L) P(NE, L) P(LT, L) P(LE, L) P(GT, L) P(GE, L) P(EQ, I) P(NE, I) P(LT, I) P(LE, I) \
+    P(GT, I) P(GE, I) P(EQ, F) P(NE, F) P(LT, F) P(LE, F) P(GT, F) P(GE, F)
+#define DEFINE(OP, K) \
+    static Value eval_if_##OP##_##K(Interp *in, const Exec *x) \
+    { \
+        if (compare_holds(in, x->a, TK_##OP, OPD_##K)) \
+            return exec_run(in, x->b); \
+        return x->c ? exec_run(in, x->c) : v_none(); \
+    }
+COMPARISONS(DEFINE)
+#undef DEFINE
+#define ENTRY(OP, K) [TK_##OP][OPD_##K] = eval_if_##OP##_##K,
+static const EvalFn if_table[TK_OPERATORS][OPD_KINDS] = { COMPARISONS(ENTRY) };
+#undef ENTRY
+
+/* The node for `if`: a comparison that starts with a variable is part of it. */
+static bool compares_variable(const Exec *cond)
+{
+    return cond->node->kind == ND_COMPARE && cond->node->count == 2 && cond->a->operand == OPD_L;
+}
+
+EvalFn if_choose(const Exec *cond)
+{
+    EvalFn fn = compares_variable(cond) ? if_table[cond->op][cond->b->operand] : NULL;
+    return fn ? fn : eval_if;
+}
+
+/* ---- loops ---- */
+/* What a loop does with a body's value: true when it must stop. */
+typedef enum LoopStep { LOOP_NEXT, LOOP_BREAK, LOOP_LEAVE } LoopStep;
+
+static __attribute__((noinline)) LoopStep loop_value(Interp *in, Value v)
+{
+    if (v.tag != V_FLOW) {
+        v_release(&in->ctx, v);
+        return LOOP_NEXT;
+    }
+    uint8_t flow = in->flow;
+    if (flow == FLOW_RETURN)
+        return LOOP_LEAVE;
+    in->flow = FLOW_NONE;
+    return flow == FLOW_BREAK ? LOOP_BREAK : LOOP_NEXT;
+}
+
+static inline LoopStep loop_body(Interp *in, const Exec *x, const Exec *body)
+{
+    Value v = exec_run(in, body);
+    if (__builtin_expect(*in->ctx.interrupt, 0)) {
+        in->at = x;
+        if (v.tag != V_FLOW)
+            v_push(in, v);
+        poll_interrupt_slow(in);
+        if (v.tag != V_FLOW)
+            in->sp--;
+    }
+    return __builtin_expect(v.tag >= V_FLOW, 0) ? loop_value(in, v) : LOOP_NEXT;
+}
+
+Value eval_while(Interp *in, const Exec *x)
+{
+    while (condition(in, x->a)) {
+        LoopStep step = loop_body(in, x, x->b);
+        if (__builtin_expect(step != LOOP_NEXT, 0))
+            return step == LOOP_LEAVE ? v_flow() : v_none();
+    }
+    return v_none();
+}
+
+#define DEFINE(OP, K) \
+    static Value eval_while_##OP##_##K(Interp *in, const Exec *x) \
+    { \
+        while (compare_holds(in, x->a, TK_##OP, OPD_##K)) { \
+            LoopStep step = loop_body(in, x, x->b); \
+            if (__builtin_expect(step != LOOP_NEXT, 0)) \
+                return step == LOOP_LEAVE ? v_flow() : v_none(); \
+        } \
+        return v_none(); \
+    }
+COMPARISONS(DEFINE)
+#undef DEFINE
+#define ENTRY(OP, K) [TK_##OP][OPD_##K] = eval_while_##OP##_##K,
+static const EvalFn while_table[TK_OPERATORS][OPD_KINDS] = { COMPARISONS(ENTRY) };
+#undef ENTRY
+
+EvalFn while_choose(const Exec *cond)
+{
+    EvalFn fn = compares_variable(cond) ? while_table[cond->op][cond->b->operand] : NULL;
+    return fn ? fn : eval_while;
+}
+
+int64_t range_part(Interp *in, const Exec *x, const Exec *part)
+{
+    Value v = exec_run(in, part);
+    if (__builtin_expect(v.tag == V_INT, 1))
+        return v.i;
+    v_push(in, v);
+    in->at = x;
+    char what[96];
+    v_describe(v, what, sizeof what);
+    if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info[v.tensor->dtype].kind == 'i') {
+        int64_t i = element_i64(v.tensor->dtype, v.tensor->data);
+        stack_drop(in, in->sp - 1);
+        return i;
+    }
+    if (v.tag == V_FLOAT)
+        err_raise_help(&in->ctx, ERR_TYPE, "linspace(a, b, n) and arange(a, b, step) make steps of floats",
+                       "the parts of a range are ints, but this is %s", what);
+    err_raise(&in->ctx, ERR_TYPE, "the parts of a range are ints, but this is %s", what);
+}
+
+/* How many values start, start+step, … come before stop; step is not 0. */
+static uint64_t range_count(int64_t start, int64_t stop, int64_t step)
+{
+    if (step > 0)
+        return start >= stop ? 0 : ((uint64_t)stop - (uint64_t)start - 1) / (uint64_t)step + 1;
+    return start <= stop ? 0 : ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1;
+}
+
+/* for NAME in a:b:step — no range object. list: the parts; sa: the variable's slot. */
+Value eval_for_range(Interp *in, const Exec *x)
+{
+    int64_t start = range_part(in, x, x->list[0]), stop = range_part(in, x, x->list[1]);
+    int64_t step = x->count > 2 ? range_part(in, x, x->list[2]) : 1;
+    if (step == 0) {
+        in->at = x;
+        err_raise(&in->ctx, ERR_VALUE, "the step of a range must not be 0");
+    }
+    uint64_t n = range_count(start, stop, step);
+    for (int64_t i = start; n > 0; n--, i = (int64_t)((uint64_t)i + (uint64_t)step)) {
+        slot_put(in, &in->fp[x->sa], v_int(i));
+        LoopStep s = loop_body(in, x, x->b);
+        if (__builtin_expect(s != LOOP_NEXT, 0))
+            return s == LOOP_LEAVE ? v_flow() : v_none();
+    }
+    return v_none();
+}
+
+/* for TARGET in anything: a = what is iterated, c = target, b = body. */
+Value eval_for(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp;
+    v_push(in, exec_run(in, x->a));
+    Iter it;
+    iter_start(in, x, &it, mark[0]);
+    Value v, result = v_none();
+    while (iter_next(in, &it, &v)) {
+        target_assign(in, x->c, v);
+        LoopStep s = loop_body(in, x, x->b);
+        if (s != LOOP_NEXT) {
+            result = s == LOOP_LEAVE ? v_flow() : v_none();
+            break;
+        }
+    }
+    stack_drop(in, mark);
+    return result;
+}
+
+/* ---- break, continue, return ---- */
+Value eval_break(Interp *in, const Exec *x)
+{
+    in->flow = x->op;
+    return v_flow();
+}
+
+Value eval_return(Interp *in, const Exec *x)
+{
+    Value v = x->a ? exec_run(in, x->a) : v_none();
+    in->result = v;
+    in->flow = FLOW_RETURN;
+    return v_flow();
+}
+
+Value eval_break_deep(Interp *in, const Exec *x)
+{
+    in->flow = x->op;
+    flow_unwind(in);
+}
+
+Value eval_return_deep(Interp *in, const Exec *x)
+{
+    in->result = x->a ? exec_run(in, x->a) : v_none();
+    in->flow = FLOW_RETURN;
+    flow_unwind(in);
+}
+
+void flow_unwind(Interp *in)
+{
+    ErrFrame *frame = in->ctx.frame;
+    in->ctx.frame = frame->up;
+    longjmp(frame->jump, 1);
+}
+
+/* After a catch point took deep flow: hands it up as a value if it stands in a statement,
+ * else unwinds on to the catch point that it is meant for. */
+static Value flow_caught(Interp *in, const Exec *x)
+{
+    if (x->flags & (in->flow == FLOW_RETURN ? XF_DEEP_FN : XF_DEEP_LOOP))
+        flow_unwind(in);
+    return v_flow();
+}
+
+/* Around a loop body or function whose break, continue or return unwinds: a. */
+Value eval_catch_flow(Interp *in, const Exec *x)
+{
+    Guard g;
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        Value v = exec_run(in, x->a);
+        ERR_END(&in->ctx, &g.frame);
+        return v;
+    }
+    guard_restore(in, &g);
+    if (in->flow == FLOW_NONE)
+        err_rethrow(&in->ctx);
+    return flow_caught(in, x);
+}
+
+/* ---- errors ---- */
+static Value text_value(Interp *in, const char *text)
+{
+    return v_str(str_new(&in->ctx, text, strlen(text)));
+}
+
+/* (kind=…, message=…, where=…, value=…) of a caught error, left on the stack too while it
+ * is made; returns an owned value. */
+static Value error_value(Interp *in, const Error *e)
+{
+    static const char *const fields[] = { "kind", "message", "where", "value" };
+    Tuple *t = tuple_new(&in->ctx, 4);
+    v_push(in, v_tuple(t));
+    for (uint32_t i = 0; i < 4; i++)
+        tuple_name(&in->ctx, t, i, names_intern(&in->names, fields[i], strlen(fields[i])));
+    for (uint32_t i = 0; i < 4; i++)
+        t->items[i] = v_none();
+    t->items[0] = text_value(in, err_kind_name(e->kind));
+    t->items[1] = text_value(in, e->message);
+    if (e->where.source) {
+        char where[512];
+        Place p = source_place(e->where.source, e->where.span.from);
+        snprintf(where, sizeof where, "%s:%u:%u", e->where.source->name, p.line, p.column);
+        t->items[2] = text_value(in, where);
+    }
+    if (e->payload)
+        t->items[3] = v_retain(*(Value *)e->payload);
+    in->sp--;
+    return v_tuple(t);
+}
+
+/* Keeps the error that a catch took, so that `throw e` can throw the very same again. */
+static void caught_keep(Interp *in, Error *e, Value v)
+{
+    if (in->caught != e)
+        err_free(in->caught);
+    in->caught = e;
+    Value old = in->caught_value;
+    in->caught_value = v_retain(v);
+    v_release(&in->ctx, old);
+}
+
+Value eval_try(Interp *in, const Exec *x)
+{
+    Guard g;
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        Value v = exec_run(in, x->a);
+        ERR_END(&in->ctx, &g.frame);
+        return v;
+    }
+    guard_restore(in, &g);
+    if (in->flow != FLOW_NONE)
+        return flow_caught(in, x);
+    Error *e = in->ctx.error;
+    if (x->sa != UINT32_MAX) {
+        Value v = error_value(in, e);
+        slot_put(in, &in->fp[x->sa], v);
+        in->ctx.error = NULL;
+        caught_keep(in, e, v);
+    } else {
+        in->ctx.error = NULL;
+        err_free(e);
+    }
+    return exec_run(in, x->b);
+}
+
+static void payload_release(Ctx *ctx, void *payload)
+{
+    v_release(ctx, *(Value *)payload);
+    free(payload);
+}
+
+static ErrKind kind_named(Value v)
+{
+    for (int k = 0; v.tag == V_STRING && k < ERR_KINDS; k++)
+        if (strcmp(v.str->text, err_kind_name((ErrKind)k)) == 0)
+            return (ErrKind)k;
+    return ERR_KINDS;
+}
+
+/* A value as caught by `catch`: throws the same error again. Returns when it is none. */
+static void throw_again(Interp *in, Value v)
+{
+    if (v.tag != V_TUPLE || !v.tuple->named || v.tuple->count != 4)
+        return;
+    if (in->caught && in->caught_value.tag == V_TUPLE && in->caught_value.tuple == v.tuple) {
+        in->ctx.error = in->caught;
+        in->caught = NULL;
+        err_rethrow(&in->ctx);
+    }
+    int64_t kind = tuple_find(v.tuple, names_intern(&in->names, "kind", 4));
+    int64_t message = tuple_find(v.tuple, names_intern(&in->names, "message", 7));
+    int64_t value = tuple_find(v.tuple, names_intern(&in->names, "value", 5));
+    if (kind < 0 || message < 0 || value < 0 || v.tuple->items[message].tag != V_STRING)
+        return;
+    ErrKind k = kind_named(v.tuple->items[kind]);
+    if (k == ERR_KINDS)
+        return;
+    Error *e = err_new(&in->ctx, k, "%s", v.tuple->items[message].str->text);
+    if (k == ERR_THROW)
+        error_carry(in, e, v.tuple->items[value]);
+    err_throw(e);
+}
+
+void error_carry(Interp *in, Error *e, Value v)
+{
+    (void)in;
+    Value *payload = e->no_memory ? NULL : malloc(sizeof *payload);
+    if (!payload)
+        return;
+    *payload = v_retain(v);
+    e->payload = payload;
+    e->release = payload_release;
+}
+
+Value eval_throw(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    v_push(in, v);
+    in->at = x;
+    throw_again(in, v);
+    buf_clear(&in->scratch);
+    show_value(in, &in->scratch, v);
+    Error *e = err_new(&in->ctx, ERR_THROW, "%s", buf_cstr(&in->scratch));
+    error_carry(in, e, v);
+    err_throw(e);
+}
+
+/* assert a, b: the message is evaluated only when it is needed. */
+Value eval_assert(Interp *in, const Exec *x)
+{
+    if (condition(in, x->a))
+        return v_none();
+    if (!x->b) {
+        in->at = x;
+        err_raise(&in->ctx, ERR_ASSERT, "assertion failed: %s is false", err_operand_text(&in->ctx, 0));
+    }
+    v_push(in, exec_run(in, x->b));
+    in->at = x;
+    buf_clear(&in->scratch);
+    show_value(in, &in->scratch, in->sp[-1]);
+    err_raise(&in->ctx, ERR_ASSERT, "%s", buf_cstr(&in->scratch));
+}
+
+Value eval_unbuilt(Interp *in, const Exec *x)
+{
+    in->at = x;
+    err_raise(&in->ctx, ERR_TYPE, "%s", (const char *)x->data);
+}

@@ -1,0 +1,285 @@
+/* Expressions that build something: literals of vectors, matrices, tuples, ranges and
+ * strings, comprehensions, unary operators, timeit; and iteration over values. */
+#include "interp/eval_make.h"
+#include "interp/scalar.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- unary ---- */
+static Value unary_door(Interp *in, const Exec *x, Value v)
+{
+    if (!x->data) {
+        v_push(in, v);
+        in->at = x;
+        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+    }
+    in->at = x;
+    return op_unary_take(in, x->data, v, exec_weak(x->a), 1);
+}
+
+Value eval_unary(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    if (x->op == TK_NEG && v.tag == V_FLOAT)
+        return v_float(-v.f);
+    if (x->op == TK_NEG && v.tag == V_INT && v.i != INT64_MIN)
+        return v_int(-v.i);
+    if (x->op == TK_SQRT && v.tag == V_FLOAT && v.f >= 0)
+        return v_float(sqrt(v.f));
+    if (x->op == TK_LNOT && v.tag == V_BOOL)
+        return v_bool(!v.i);
+    return unary_door(in, x, v);
+}
+
+/* A postfix ': the operation behind it is x->data. */
+Value eval_transpose(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    if (v.tag == V_INT || v.tag == V_FLOAT)
+        return v;
+    in->at = x;
+    return op_unary_take(in, x->data, v, 0, 1);
+}
+
+/* ---- literals ---- */
+Value *list_push(Interp *in, const Exec *x)
+{
+    if (__builtin_expect(x->count > 256, 0))
+        stack_room(in, x->count);
+    Value *base = in->sp;
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, exec_run(in, x->list[i]));
+    return base;
+}
+
+/* data: which elements are numeric literals, or NULL. */
+Value eval_vector(Interp *in, const Exec *x)
+{
+    Value *base = list_push(in, x);
+    in->at = x;
+    Value r = build_vector_weak(in, base, x->data, (int)x->count);
+    stack_drop(in, base);
+    return r;
+}
+
+/* a->data: row lengths, sa: rows, list: all elements, data: which are literals. */
+Value eval_matrix(Interp *in, const Exec *x)
+{
+    Value *base = list_push(in, x);
+    in->at = x;
+    Value r = build_matrix_weak(in, base, x->data, x->a->data, (int)x->sa);
+    stack_drop(in, base);
+    return r;
+}
+
+/* data: NULL, or a Name per element (NULL for unnamed ones). */
+Value eval_tuple(Interp *in, const Exec *x)
+{
+    Value *base = list_push(in, x);
+    in->at = x;
+    Tuple *t = tuple_new(&in->ctx, x->count);
+    v_push(in, v_tuple(t));
+    const Name **names = x->data;
+    for (uint32_t i = 0; names && i < x->count; i++)
+        if (names[i])
+            tuple_name(&in->ctx, t, i, names[i]);
+    if (x->count)
+        memcpy(t->items, base, x->count * sizeof *base);
+    in->sp = base;
+    return v_tuple(t);
+}
+
+Value eval_range(Interp *in, const Exec *x)
+{
+    int64_t start = range_part(in, x, x->list[0]), stop = range_part(in, x, x->list[1]);
+    int64_t step = x->count > 2 ? range_part(in, x, x->list[2]) : 1;
+    in->at = x;
+    return v_range(range_new(&in->ctx, start, stop, step));
+}
+
+/* "a {x} b {y:.2f}": list of pieces; a piece that is a constant string has no node kind
+ * FORMATTED. The text grows on the stack, where an error finds it. */
+Value eval_text(Interp *in, const Exec *x)
+{
+    Value *base = in->sp;
+    v_push(in, v_str(str_new(&in->ctx, "", 0)));
+    for (uint32_t i = 0; i < x->count; i++) {
+        const Exec *piece = x->list[i];
+        v_push(in, exec_run(in, piece));
+        Value v = base[1];
+        const Node *n = piece->node->kind == ND_FORMATTED ? piece->node : x->node->list[i];
+        bool spec = n->kind == ND_FORMATTED && n->text;
+        if (v.tag == V_STRING && !spec) {
+            str_append(&in->ctx, &base[0].str, v.str->text, v.str->len);
+        } else {
+            in->at = piece;
+            buf_clear(&in->scratch);
+            if (spec)
+                format_value(in, &in->scratch, v, n->text, n->text_len);
+            else
+                show_value(in, &in->scratch, v);
+            str_append(&in->ctx, &base[0].str, buf_cstr(&in->scratch), in->scratch.len);
+        }
+        stack_drop(in, base + 1);
+    }
+    in->sp = base;
+    return base[0];
+}
+
+/* ---- iteration ---- */
+int64_t iter_count(Value v)
+{
+    switch (v.tag) {
+    case V_RANGE: return v.range->count;
+    case V_TUPLE: return v.tuple->count;
+    case V_TENSOR: return v.tensor->rank ? tensor_shape(v.tensor)[0] : -1;
+    case V_STRING: return (int64_t)v.str->len;
+    default: return -1;
+    }
+}
+
+void iter_start(Interp *in, const Exec *x, Iter *it, Value over)
+{
+    *it = (Iter){ .over = over, .count = iter_count(over) };
+    if (it->count >= 0)
+        return;
+    in->at = x;
+    char what[96];
+    v_describe(over, what, sizeof what);
+    if (over.tag == V_INT)
+        err_raise_help(&in->ctx, ERR_TYPE, "0:n counts from 0 to n - 1", "cannot iterate over %s", what);
+    err_raise(&in->ctx, ERR_TYPE, "cannot iterate over %s", what);
+}
+
+static Value tensor_item(Interp *in, Value over, int64_t i)
+{
+    const Tensor *t = over.tensor;
+    if (t->rank == 1) {
+        int64_t at = i * tensor_strides(t)[0];
+        switch (t->dtype) {
+        case DT_F64: return v_float(((const double *)t->data)[at]);
+        case DT_I64: return v_int(((const int64_t *)t->data)[at]);
+        case DT_BOOL: return v_bool(((const uint8_t *)t->data)[at]);
+        default: break;
+        }
+    }
+    return index_get(in, over, &(Sub){ .kind = SUB_VALUE, .v = v_int(i) }, 1);
+}
+
+bool iter_next(Interp *in, Iter *it, Value *out)
+{
+    Value over = it->over;
+    if (over.tag == V_STRING) {
+        size_t from = it->byte;
+        if (from >= over.str->len)
+            return false;
+        utf8_next(over.str->text, over.str->len, &it->byte);
+        *out = v_str(str_new(&in->ctx, over.str->text + from, it->byte - from));
+        return true;
+    }
+    if (it->at >= it->count)
+        return false;
+    int64_t i = it->at++;
+    if (over.tag == V_RANGE)
+        *out = v_int(over.range->start + i * over.range->step);
+    else if (over.tag == V_TUPLE)
+        *out = v_retain(over.tuple->items[i]);
+    else
+        *out = tensor_item(in, over, i);
+    return true;
+}
+
+/* ---- comprehensions ---- */
+/* list: one node per variable (a = iterable, b = target), a: element, b: condition.
+ * The elements of a level gather in a tuple on the stack, then stack like a literal. */
+static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
+{
+    Value *base = in->sp;
+    const Exec *bind = x->list[level];
+    v_push(in, exec_run(in, bind->a));
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    Iter it;
+    iter_start(in, bind, &it, base[0]);
+    Value v;
+    while (iter_next(in, &it, &v)) {
+        in->at = bind;
+        target_assign(in, bind->b, v);
+        if (level == 0 && x->b && !condition(in, x->b))
+            continue;
+        v = level + 1 < x->count ? comprehension_level(in, x, level + 1) : exec_run(in, x->a);
+        tuple_push(&in->ctx, &base[1].tuple, NULL, v);
+        in->at = x;
+        poll_interrupt(in);
+    }
+    in->at = x;
+    Value r = build_vector(in, base[1].tuple->items, (int)base[1].tuple->count);
+    stack_drop(in, base);
+    return r;
+}
+
+Value eval_comprehension(Interp *in, const Exec *x)
+{
+    return comprehension_level(in, x, 0);
+}
+
+/* ---- timeit ---- */
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double time_run(Interp *in, const Exec *body, int64_t times)
+{
+    double start = seconds_now();
+    for (int64_t i = 0; i < times; i++) {
+        Value v = exec_run(in, body);
+        if (v.tag != V_FLOW)
+            v_release(&in->ctx, v);
+    }
+    return (seconds_now() - start) / (double)times;
+}
+
+static const char *time_text(char *out, size_t cap, double s)
+{
+    if (s < 1e-6)
+        snprintf(out, cap, "%.3g ns", s * 1e9);
+    else if (s < 1e-3)
+        snprintf(out, cap, "%.3g µs", s * 1e6);
+    else if (s < 1)
+        snprintf(out, cap, "%.3g ms", s * 1e3);
+    else
+        snprintf(out, cap, "%.3g s", s);
+    return out;
+}
+
+/* Repeats until about half a second is spent, 3 to 25 samples; prints and gives the median. */
+Value eval_timeit(Interp *in, const Exec *x)
+{
+    double once = time_run(in, x->a, 1), sample[25];
+    int64_t times = once < 0.01 ? (int64_t)(0.01 / (once + 1e-8)) + 1 : 1;
+    int n = once * (double)times > 0 ? (int)(0.5 / (once * (double)times)) : 25;
+    n = n < 3 ? 3 : n > 25 ? 25 : n;
+    for (int i = 0; i < n; i++)
+        sample[i] = time_run(in, x->a, times);
+    qsort(sample, (size_t)n, sizeof *sample, compare_doubles);
+    char median[32], low[32], high[32], line[160];
+    int len = snprintf(line, sizeof line, "%s (%s to %s, %d samples of %lld)\n",
+                       time_text(median, sizeof median, sample[n / 2]), time_text(low, sizeof low, sample[n / 10]),
+                       time_text(high, sizeof high, sample[n - 1 - n / 10]), n, (long long)times);
+    out_write(in, line, (size_t)len);
+    return v_float(sample[n / 2]);
+}

@@ -1,0 +1,110 @@
+/* Leaves: constants, variables, the running function, and names that are no variable but
+ * a builtin. Owns the `name` errors and their did-you-mean. */
+#include "interp/exec.h"
+
+#include "core/error.h"
+
+#include <stdlib.h>
+
+Value eval_const(Interp *in, const Exec *x)
+{
+    (void)in;
+    return v_retain(x->k);
+}
+
+Value eval_local(Interp *in, const Exec *x)
+{
+    Value v = in->fp[x->sa];
+    if (__builtin_expect(v.tag == V_UNDEF, 0))
+        raise_unassigned(in, x);
+    return v_retain(v);
+}
+
+Value eval_global(Interp *in, const Exec *x)
+{
+    GlobalRef *ref = x->data;
+    Value v = *ref->slot;
+    if (__builtin_expect(v.tag == V_UNDEF, 0))
+        return global_builtin(in, x, ref);
+    return v_retain(v);
+}
+
+Value eval_self(Interp *in, const Exec *x)
+{
+    (void)x;
+    Value v = { .tag = V_FUNCTION, .fn = (Function *)in->calls->fn };
+    return v_retain(v);
+}
+
+Value global_builtin(Interp *in, const Exec *x, GlobalRef *ref)
+{
+    if (!ref->looked) {
+        ref->predefined = predefined_find(ref->name->text);
+        ref->op = op_find(in, ref->name);
+        ref->looked = true;
+    }
+    if (ref->predefined.tag != V_UNDEF)
+        return ref->predefined;
+    if (ref->op)
+        return v_op(ref->op);
+    raise_undefined(in, x, ref->name);
+}
+
+bool exec_weak(const Exec *x)
+{
+    if (x->flags & XF_WEAK)
+        return true;
+    return (x->flags & XF_WEAK_NAME) && ((const GlobalRef *)x->data)->slot->tag == V_UNDEF;
+}
+
+Module *interp_module(Interp *in)
+{
+    for (CallFrame *f = in->calls; f; f = f->up)
+        if (f->fn)
+            return f->fn->module;
+        else if (f->module)
+            return f->module;
+    return in->module ? in->module : in->main;
+}
+
+/* ---- did you mean ---- */
+/* Every name that could have been meant here: at most `cap`. */
+size_t interp_names(Interp *in, const char **names, size_t cap)
+{
+    size_t n = 0;
+    const Function *fn = in->calls ? in->calls->fn : NULL;
+    for (uint32_t i = 0; fn && fn->code->info->slot_names && i < fn->code->slots && n < cap; i++)
+        if (fn->code->info->slot_names[i])
+            names[n++] = fn->code->info->slot_names[i]->text;
+    Module *m = interp_module(in);
+    for (uint32_t i = 0; m && i < m->globals.count && n < cap; i++)
+        if (m->globals.names[i] && m->slots[i].tag != V_UNDEF)
+            names[n++] = m->globals.names[i]->text;
+    for (int i = 0; i < op_count() && n < cap; i++)
+        names[n++] = op_row(i)->name;
+    for (int i = 0; predefined_name(i) && n < cap; i++)
+        names[n++] = predefined_name(i);
+    return n;
+}
+
+void raise_undefined(Interp *in, const Exec *x, const Name *name)
+{
+    enum { CAP = 4096 };
+    const char **names = malloc(CAP * sizeof *names);   /* freed before the raise */
+    const char *closest = NULL;
+    in->at = x;
+    if (names)
+        closest = err_closest(name->text, names, interp_names(in, names, CAP));
+    free(names);
+    Error *e = err_new(&in->ctx, ERR_NAME, "`%s` is not defined", name->text);
+    if (closest)
+        err_help(e, "did you mean `%s`?", closest);
+    err_throw(e);
+}
+
+void raise_unassigned(Interp *in, const Exec *x)
+{
+    in->at = x;
+    const Name *name = x->node->name;
+    err_raise(&in->ctx, ERR_NAME, "`%s` is used before it is assigned", name ? name->text : "a variable");
+}

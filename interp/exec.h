@@ -1,0 +1,209 @@
+/* Executable nodes. `lower` turns the resolved syntax of a chunk into a tree of Exec
+ * nodes once; running is calling x->eval(in, x) down that tree. A node is chosen by what
+ * is known of its operands (a slot, an int, a float, anything else), and every fast path
+ * ends in a general one, so a wrong guess costs time and never an answer. Nodes live in
+ * the chunk's arena and do not change; what a node remembers between runs (the callee it
+ * saw, the operation behind a name) stands behind `data`.
+ *
+ * Lowered for the plain case: no precision or device scope. A scope's body, and functions
+ * called while one is active, are to be lowered a second time, so no node tests a stamp.
+ *
+ * Private to lower*.c, eval*.c, call.c, module.c and interp.c. */
+#ifndef RICCI_INTERP_EXEC_H
+#define RICCI_INTERP_EXEC_H
+
+#include "interp/op.h"
+
+typedef Value (*EvalFn)(Interp *, const Exec *);
+
+/* What an operand is, as far as the syntax tells. */
+typedef enum Operand {
+    OPD_X,                 /* any expression: evaluated, owned */
+    OPD_L,                 /* a slot of the frame (or, at top level, of the module): read in place */
+    OPD_I, OPD_F,          /* an int or float constant, in Exec.k */
+    OPD_KINDS
+} Operand;
+
+enum {                     /* Exec.flags */
+    XF_WRITES = 1,         /* may assign a slot of the running frame while it is evaluated */
+    XF_WEAK = 2,           /* a numeric literal: adapts to the other operand */
+    XF_WEAK_NAME = 4,      /* pi, inf or nan: weak while the name is not a variable */
+    XF_DEEP_LOOP = 8,      /* stands inside an expression of the loop … */
+    XF_DEEP_FN = 16        /* … or function: flow goes on by unwinding */
+};
+
+struct Exec {
+    EvalFn eval;
+    const Exec *a, *b;
+    uint32_t sa, sb;       /* slots of a and b where they are OPD_L; else what the node needs */
+    Value k;
+    const Exec *c;
+    uint32_t count;
+    uint8_t op, weak, flags, operand;   /* operand: what this node is to the one above */
+    const Exec *const *list;
+    void *data;
+    const Node *node;
+};
+
+/* A lowered function, lambda, test or guard around deep flow. */
+typedef struct FnCode {
+    const Node *node;      /* FN, LAMBDA or TEST: text is the help, list the parameters */
+    const FnInfo *info;
+    const Exec *body;
+    const Exec **defaults; /* per parameter, NULL where there is none */
+    const Name *name;      /* NULL: a lambda */
+    uint32_t params, slots, captured, required;
+    int32_t rest;          /* the variadic parameter, or -1 */
+    uint32_t exact;        /* a call with so many positional arguments has nothing to bind */
+} FnCode;
+
+/* ---- lowering (lower*.c) ---- */
+typedef struct Lower {
+    Interp *in;
+    Module *module;
+    Chunk *chunk;
+    const FnCode *fn;      /* NULL at top level */
+    bool writes;           /* something assigned a variable since the node began */
+    bool tail;             /* the node's value is the function's result */
+    bool in_loop;
+    bool deep_loop, deep_fn;     /* a value stands half-made between here and the loop or function */
+    bool loop_unwinds, fn_unwinds;   /* set by deep flow: the loop or function needs a catch point */
+} Lower;
+
+const Exec *lower_chunk(Interp *, Module *, Chunk *);
+const Exec *lower(Lower *, const Node *);            /* keeps the position (tail, deep) */
+const Exec *lower_operand(Lower *, const Node *);    /* a value that something else waits for */
+const Exec **lower_list(Lower *, Node *const *list, uint32_t count);
+Exec *exec_new(Lower *, EvalFn, const Node *);
+const Exec *exec_const(Lower *, const Node *, Value);   /* v scalar, or owned by the arena's chunk */
+Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
+void *lower_alloc(Lower *, size_t bytes);
+/* Nodes of a family; NULL where the kind is not theirs. */
+const Exec *lower_expression(Lower *, const Node *);
+const Exec *lower_statement(Lower *, const Node *);
+const Exec *lower_assign(Lower *, const Node *);
+const Exec *lower_opassign(Lower *, const Node *);
+const Exec *lower_call(Lower *, const Node *);
+const Exec *lower_index(Lower *, const Node *);
+const Exec *lower_function(Lower *, const Node *);
+const Exec *lower_comprehension(Lower *, const Node *);
+const Exec *lower_unbuilt(Lower *, const Node *);
+FnCode *lower_code(Lower *, const Node *);
+void lower_binary_choose(Exec *x);                   /* eval by op and operand kinds */
+EvalFn assign_choose(const Exec *value);             /* NULL: no fused node */
+EvalFn opassign_choose(int op, int operand);
+bool lower_is_statement(const Node *);               /* its value may be V_FLOW */
+
+/* ---- shared by the evaluators ---- */
+static inline Value exec_run(Interp *in, const Exec *x) { return x->eval(in, x); }
+static inline Value v_flow(void) { return (Value){ .tag = V_FLOW }; }
+
+/* Cuts the value stack to `mark` without a call when it holds scalars. */
+static inline void stack_drop(Interp *in, Value *mark)
+{
+    while (in->sp > mark)
+        v_release(&in->ctx, *--in->sp);
+}
+
+/* Puts an owned value into a variable. */
+static inline void slot_put(Interp *in, Value *slot, Value v)
+{
+    Value old = *slot;
+    *slot = v;
+    if (__builtin_expect(v_is_object(old), 0))
+        v_release(&in->ctx, old);
+}
+
+void stack_room(Interp *, size_t values);            /* raises `memory` when they do not fit */
+_Noreturn void raise_undefined(Interp *, const Exec *x, const Name *);
+_Noreturn void raise_unassigned(Interp *, const Exec *x);   /* an empty local */
+_Noreturn void flow_unwind(Interp *);                /* deep break, continue, return */
+bool condition(Interp *, const Exec *cond);          /* evaluates and wants a bool */
+int64_t range_part(Interp *, const Exec *x, const Exec *part);
+bool exec_weak(const Exec *);
+
+/* Leaves, named because parents look at them. */
+Value eval_const(Interp *, const Exec *);
+Value eval_local(Interp *, const Exec *);            /* sa */
+Value eval_global(Interp *, const Exec *);           /* data: GlobalRef */
+Value eval_self(Interp *, const Exec *);
+Value eval_range(Interp *, const Exec *);
+Value eval_tuple(Interp *, const Exec *);
+Value eval_chain(Interp *, const Exec *);
+
+/* A global name seen from a function, or any name that may be a builtin. */
+typedef struct GlobalRef {
+    Value *slot;
+    const Name *name;
+    const Op *op;                /* cached once found */
+    Value predefined;            /* pi, f32, …; V_UNDEF if it is none */
+    bool looked;
+} GlobalRef;
+Value global_builtin(Interp *, const Exec *x, GlobalRef *);   /* slot is empty */
+
+/* Operations behind an operator, with places and operands kept alive. */
+Value binary_slow(Interp *, const Exec *x, Value a, Value b);
+Value binary_values(Interp *, const Exec *x, Value a, Value b, unsigned weak);
+
+/* Iteration for `for`, comprehensions, unpacking and spread. */
+typedef struct Iter {
+    Value over;                  /* borrowed: the caller keeps it on the stack */
+    int64_t at, count;
+    size_t byte;                 /* in a string */
+} Iter;
+void iter_start(Interp *, const Exec *x, Iter *, Value over);
+bool iter_next(Interp *, Iter *, Value *out);        /* out is owned */
+int64_t iter_count(Value over);                      /* -1: not iterable */
+
+/* Targets of assignments. */
+typedef struct Target Target;
+const Exec *lower_target(Lower *, const Node *);
+void target_assign(Interp *, const Exec *target, Value v);   /* takes v */
+
+int subs_eval(Interp *, const Exec *x, Sub *subs);   /* pushes them; x->list are the subscripts */
+enum { SUBS_MAX = TENSOR_RANK_MAX + 8 };
+
+/* ---- calls (call.c) ---- */
+Value eval_call_local(Interp *, const Exec *);       /* sa: the callee's slot */
+Value eval_call_global(Interp *, const Exec *);
+Value eval_call_self(Interp *, const Exec *);
+Value eval_call_general(Interp *, const Exec *);     /* a: the callee */
+Value eval_make_function(Interp *, const Exec *);    /* data: FnSite */
+/* Runs fn on argc owned values at the top of the stack, from base on; takes them. */
+Value function_run(Interp *, const Exec *site, Function *, Value *base, uint32_t argc);
+Function *function_new(Interp *, const FnCode *, Chunk *, Module *);
+Source *frame_source(Interp *, const CallFrame *);   /* whose code runs in the frame */
+void trace_collect(Ctx *, Error *);                  /* Ctx.trace */
+typedef struct FnSite {
+    FnCode *code;
+    Chunk *chunk;
+    Module *module;
+} FnSite;
+typedef struct CallSite {
+    GlobalRef ref;
+    EwFn scalar;                 /* the f64 kernel of an elementwise operation of one operand */
+    const Name **names;          /* of named arguments, after the positional ones */
+    uint32_t positional, named;
+    bool spread;
+    unsigned weak;
+} CallSite;
+
+/* ---- modules ---- */
+typedef struct ModuleTest {
+    struct ModuleTest *next;
+    const FnCode *code;
+    Chunk *chunk;
+    const char *name;
+} ModuleTest;
+void modules_free(Interp *);
+Value eval_import(Interp *, const Exec *);
+void module_add_test(Interp *, Module *, Chunk *, const FnCode *);
+Value module_member(Interp *, Module *, const Name *);       /* owned; raises `name` */
+
+/* interp/predefined.c: pi, inf, nan, formats, devices. V_UNDEF if the name is none. */
+Value predefined_find(const char *name);
+bool predefined_is_constant(const char *name);       /* pi, inf, nan: adapt like a literal */
+const char *predefined_name(int i);                  /* NULL after the last */
+Module *interp_module(Interp *);                     /* the one whose code runs */
+
+#endif

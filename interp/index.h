@@ -1,0 +1,149 @@
+/* What the files of indexing share, and the evaluator's inline paths to one element.
+ *
+ *   index.c         the entry points of interp.h, strings, tuples and ranges
+ *   index_select.c  subscripts of a tensor to a Selection
+ *   index_move.c    elements between a Selection and a dense tensor
+ *   index_store.c   assignment: promotion, copy on write, fields and their slots
+ *   index_field.c   t.x, foreign spellings
+ *
+ * The subscripts of the running operation are its operands 1, 2, …; operand 0 is what is
+ * indexed. */
+#ifndef RICCI_INTERP_INDEX_H
+#define RICCI_INTERP_INDEX_H
+
+#include "interp/interp.h"
+
+/* ---- one element, for the evaluator ---- */
+
+/* Offset (in elements) of t[i], t[i, j], …; false where the general path must decide:
+ * another rank, or out of range. */
+static inline bool index_offset1(const Tensor *t, int64_t i, int64_t *offset)
+{
+    if (t->rank != 1)
+        return false;
+    int64_t n = t->dims[0];
+    i += i < 0 ? n : 0;
+    *offset = i * t->dims[1];
+    return (uint64_t)i < (uint64_t)n;
+}
+
+static inline bool index_offset2(const Tensor *t, int64_t i, int64_t j, int64_t *offset)
+{
+    if (t->rank != 2)
+        return false;
+    int64_t m = t->dims[0], n = t->dims[1];
+    i += i < 0 ? m : 0;
+    j += j < 0 ? n : 0;
+    *offset = i * t->dims[2] + j * t->dims[3];
+    return (uint64_t)i < (uint64_t)m && (uint64_t)j < (uint64_t)n;
+}
+
+static inline bool index_offset(const Tensor *t, const int64_t *at, int n, int64_t *offset)
+{
+    if (t->rank != n)
+        return false;
+    int64_t sum = 0;
+    for (int k = 0; k < n; k++) {
+        int64_t len = t->dims[k], i = at[k] < 0 ? at[k] + len : at[k];
+        if ((uint64_t)i >= (uint64_t)len)
+            return false;
+        sum += i * t->dims[n + k];
+    }
+    *offset = sum;
+    return true;
+}
+
+/* May one element of t be written in place? Sole owner, and no two indices share an
+ * element as far as that is cheap to see; false only means: take the general path. */
+static inline bool index_writable(const Tensor *t)
+{
+#ifdef RICCI_HOSTILE
+    return false;
+#endif
+    if (t->refs != 1 || t->buffer->refs != 1)
+        return false;
+    if (t->rank == 1)
+        return t->dims[1] != 0;
+    if (t->rank == 2)
+        return t->dims[3] == 1 && t->dims[2] == t->dims[1];
+    return tensor_contiguous(t);
+}
+
+static inline Value index_load(Ctx *ctx, const Tensor *t, int64_t offset)
+{
+    switch (t->dtype) {
+    case DT_F64:
+        return v_float(((const double *)t->data)[offset]);
+    case DT_I64:
+        return v_int(((const int64_t *)t->data)[offset]);
+    case DT_BOOL:
+        return v_bool(((const uint8_t *)t->data)[offset]);
+    default:
+        return v_element(ctx, (DType)t->dtype, t->data + offset * dtype_info[t->dtype].bytes);
+    }
+}
+
+/* t[offset] = v for immediates that need neither promotion nor rounding; t is writable. */
+static inline bool index_put(Tensor *t, int64_t offset, Value v)
+{
+    if (t->dtype == DT_F64 && (v.tag == V_FLOAT || v.tag == V_INT))
+        ((double *)t->data)[offset] = v.tag == V_FLOAT ? v.f : (double)v.i;
+    else if (t->dtype == DT_I64 && v.tag == V_INT)
+        ((int64_t *)t->data)[offset] = v.i;
+    else if (t->dtype == DT_BOOL && v.tag == V_BOOL)
+        ((uint8_t *)t->data)[offset] = v.i != 0;
+    else
+        return false;
+    return true;
+}
+
+/* ---- places inside a container ---- */
+
+/* For t.x[i] = v and t[k][i] = v without a copy of what is inside: the slot that holds
+ * t[subs] or t.name, after unsharing t. NULL where the base is no tuple (its elements
+ * have no slots) or the field does not exist. Valid until the tuple changes. */
+Value *index_slot(Interp *, Value *slot, const Sub *subs, int n);
+Value *field_slot(Interp *, Value *slot, const Name *);
+
+/* ---- selections of a tensor ---- */
+
+/* Which elements subscripts select. Without index tensors and masks: a view, all of whose
+ * axes have strides. With them, `broad` axes of the result from axis `before` on run over
+ * `points` element offsets; the axes around them have strides. */
+typedef struct Selection {
+    int rank;
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    int64_t offset;              /* of the first element, from base->data */
+    int64_t size;
+    bool fancy;
+    int before, broad;
+    int64_t points;
+    const int64_t *offsets;      /* in a tensor on the value stack */
+} Selection;
+
+/* Raises `index`, `shape` or `type`. What it allocates is pushed on the value stack. */
+void selection_make(Interp *, Selection *, Tensor *base, const Sub *subs, int n);
+/* out = base[selection] and base[selection] = values; both dense row-major, of base's
+ * dtype; values has the selection's shape or one element. */
+void selection_gather(Interp *, const Selection *, const Tensor *base, char *out);
+void selection_scatter(Interp *, const Selection *, Tensor *base, const char *values, bool one);
+
+/* n elements of `bytes` bytes; steps in elements. */
+void strided_copy(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n, size_t bytes);
+
+/* start, step and number of elements of a slice of an axis, as Python clamps them. */
+typedef struct Slice {
+    int64_t start, step, count;
+} Slice;
+Slice slice_resolve(Interp *, const Sub *, int operand, int64_t len);
+/* An int subscript; raises `type` with a help for anything else. */
+int64_t subscript_int(Interp *, Value, int operand);
+/* Wraps a negative index; raises `index`. axis < 0: the base has no axes (a tuple …). */
+int64_t subscript_check(Interp *, int64_t i, int64_t len, int axis, int operand);
+/* The user's own text of subscript `operand` if it is known, else NULL. */
+const char *subscript_text(Interp *, int operand);
+
+void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
+int64_t tuple_field(Interp *, const Tuple *, const char *text, size_t len);   /* raises `name` */
+
+#endif

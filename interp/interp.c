@@ -1,0 +1,185 @@
+/* The interpreter's life: its value stack, catch points, error places and the interrupt.
+ * Everything hangs off Interp; two of them share nothing. */
+#include "interp/exec.h"
+#include "interp/output.h"
+
+#include "core/error.h"
+#include "core/pool.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { STACK_VALUES = 1 << 24, STACK_SLACK = 1 << 16 };   /* reserved; committed as it is used */
+#define C_STACK_MARGIN ((size_t)512 << 10)
+
+/* ---- error places ---- */
+static void where_add(Where *w, const Node *n)
+{
+    if (n && w->operands < WHERE_OPERANDS)
+        w->operand[w->operands++] = n->kind == ND_NAMED ? n->a->span : n->span;
+}
+
+/* The operands of a construct, in the order in which operations see them. */
+static void where_operands(Where *w, const Node *n)
+{
+    switch (n->kind) {
+    case ND_CALL: case ND_VECTOR: case ND_TUPLE: case ND_COMPARE:
+        for (uint32_t i = 0; i < n->count; i++)
+            where_add(w, n->list[i]);
+        break;
+    case ND_MATRIX:
+        for (uint32_t i = 0; i < n->count; i++)
+            where_add(w, n->list[i]);
+        break;
+    case ND_INDEX:
+        where_add(w, n->a);
+        for (uint32_t i = 0; i < n->count; i++)
+            where_add(w, n->list[i]);
+        break;
+    case ND_ASSIGN: case ND_OPASSIGN:
+        if (n->a->kind == ND_INDEX) {
+            where_operands(w, n->a);
+            where_add(w, n->b);
+            break;
+        }
+        /* fall through */
+    default:
+        where_add(w, n->a);
+        where_add(w, n->b);
+        where_add(w, n->c);
+    }
+}
+
+static void interp_locate(Ctx *ctx, Where *w)
+{
+    Interp *in = (Interp *)ctx;
+    *w = (Where){ .source = frame_source(in, in->calls) };
+    if (!in->at || !w->source)
+        return;
+    const Node *n = in->at->node;
+    w->span = n->span;
+    w->mark = n->mark;
+    where_operands(w, n);
+}
+
+/* ---- making and freeing ---- */
+/* How far this thread's stack may grow downwards. */
+static char *stack_limit(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return (char *)__builtin_frame_address(0) - ((size_t)4 << 20);
+    pthread_attr_getstack(&attributes, &low, &bytes);
+    pthread_attr_destroy(&attributes);
+    return (char *)low + (bytes > 4 * C_STACK_MARGIN ? C_STACK_MARGIN : bytes / 4);
+}
+
+void interp_set_stack(Interp *in, size_t bytes)
+{
+    in->c_stack_limit = (char *)__builtin_frame_address(0) - bytes + C_STACK_MARGIN;
+}
+
+static void stack_init(Interp *in)
+{
+    void *p = mmap(NULL, STACK_VALUES * sizeof(Value), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        fputs("ricci: there is no address space for the value stack\n", stderr);
+        exit(1);
+    }
+    in->stack = in->sp = p;
+    in->stack_end = in->stack + STACK_VALUES - STACK_SLACK;
+}
+
+Interp *interp_new(void)
+{
+    Interp *in = calloc(1, sizeof *in);
+    if (!in) {
+        fputs("ricci: not enough memory to start\n", stderr);
+        exit(1);
+    }
+    mem_init(&in->ctx);
+    in->ctx.interrupt = &in->no_interrupt;
+    in->ctx.notice = notice_from_ctx;
+    in->c_stack_limit = stack_limit();
+    in->show.digits = 5;
+    stack_init(in);
+    names_init(&in->names, &in->ctx);
+    buf_init(&in->out, &in->ctx);
+    buf_init(&in->scratch, &in->ctx);
+    in->constants = tuple_new(&in->ctx, 0);
+    optable_init(in);
+    in->main = in->module = module_new(in, "main");
+    in->main->done = true;
+    in->fp = in->main->slots;
+    in->ctx.locate = interp_locate;
+    in->ctx.trace = trace_collect;
+    return in;
+}
+
+void interp_free(Interp *in)
+{
+    Ctx *c = &in->ctx;
+    stack_cut(in, in->stack);
+    v_release(c, in->ans);
+    v_release(c, in->caught_value);
+    err_free(in->caught);
+    err_free(c->error);
+    c->error = NULL;
+    modules_free(in);
+    v_release(c, v_tuple(in->constants));
+    optable_free(in);
+    output_free(in);
+    buf_free(&in->scratch);
+    names_free(&in->names);
+    pool_shutdown(c);
+    munmap(in->stack, STACK_VALUES * sizeof(Value));
+    mem_shutdown(c);
+    free(in);
+}
+
+/* ---- the value stack ---- */
+void stack_cut(Interp *in, Value *mark)
+{
+    stack_drop(in, mark);
+}
+
+void stack_room(Interp *in, size_t values)
+{
+    if (values > (size_t)(in->stack_end - in->sp))
+        err_raise(&in->ctx, ERR_MEMORY, "too many values at once: %zu do not fit the value stack", values);
+}
+
+/* ---- catch points ---- */
+void guard_enter(Interp *in, Guard *g)
+{
+    g->sp = in->sp;
+    g->fp = in->fp;
+    g->at = in->at;
+    g->calls = in->calls;
+    g->call_depth = in->call_depth;
+    g->module = in->module;
+    g->scope = in->scope;
+}
+
+void guard_restore(Interp *in, Guard *g)
+{
+    in->fp = g->fp;
+    in->at = g->at;
+    in->calls = g->calls;
+    in->call_depth = g->call_depth;
+    in->module = g->module;
+    in->scope = g->scope;
+    stack_cut(in, g->sp);
+}
+
+/* ---- interrupts ---- */
+void poll_interrupt_slow(Interp *in)
+{
+    *in->ctx.interrupt = 0;
+    err_raise(&in->ctx, ERR_INTERRUPT, "interrupted");
+}

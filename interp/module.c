@@ -1,0 +1,396 @@
+/* Modules: their global slots, running a chunk in one, finding and importing files and
+ * the embedded standard library, members, help texts and test blocks. A module's slots
+ * are reserved address space, so nodes keep pointers to them. */
+#include "interp/exec.h"
+#include "interp/eval_assign.h"
+#include "interp/eval_flow.h"
+
+#include "core/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[];
+
+enum { MODULE_SLOTS = 1 << 18 };
+
+/* ---- making and freeing ---- */
+static void *reserve(Interp *in, size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        err_raise(&in->ctx, ERR_MEMORY, "there is no address space left for a module");
+    return p;
+}
+
+Module *module_new(Interp *in, const char *name)
+{
+    Module *m = mem_zalloc(&in->ctx, sizeof *m);
+    m->refs = 1;
+    m->name = mem_strdup(&in->ctx, name);
+    globals_init(&m->globals, &in->ctx);
+    m->slot_cap = MODULE_SLOTS;
+    m->slots = reserve(in, MODULE_SLOTS * sizeof *m->slots);
+    m->assigned = reserve(in, MODULE_SLOTS);
+    m->docs = reserve(in, MODULE_SLOTS * sizeof *m->docs);
+    m->next = in->modules;
+    in->modules = m;
+    return m;
+}
+
+static void module_clear(Interp *in, Module *m)
+{
+    for (uint32_t i = 0; i < m->globals.count; i++)
+        slot_put(in, &m->slots[i], v_undef());
+}
+
+static void module_free(Interp *in, Module *m)
+{
+    Ctx *c = &in->ctx;
+    for (ModuleTest *t = m->tests, *next; t; t = next) {
+        next = t->next;
+        mem_free(c, t, sizeof *t);
+    }
+    for (uint32_t i = 0; i < m->chunk_count; i++)
+        chunk_release(m->chunks[i]);
+    if (m->chunks)
+        mem_free(c, m->chunks, m->chunk_cap * sizeof *m->chunks);
+    globals_free(&m->globals);
+    munmap(m->slots, MODULE_SLOTS * sizeof *m->slots);
+    munmap(m->assigned, MODULE_SLOTS);
+    munmap(m->docs, MODULE_SLOTS * sizeof *m->docs);
+    source_release(m->source);
+    mem_free(c, (void *)m->name, strlen(m->name) + 1);
+    mem_free(c, m, sizeof *m);
+}
+
+void modules_free(Interp *in)
+{
+    for (Module *m = in->modules; m; m = m->next)
+        module_clear(in, m);
+    while (in->modules) {
+        Module *m = in->modules;
+        in->modules = m->next;
+        module_free(in, m);
+    }
+}
+
+/* Help texts, tests and cached nodes point into a chunk: the module keeps it. */
+static void module_keep_chunk(Interp *in, Module *m, Chunk *chunk)
+{
+    if (m->chunk_count && m->chunks[m->chunk_count - 1] == chunk)
+        return;
+    if (m->chunk_count == m->chunk_cap) {
+        uint32_t cap = m->chunk_cap ? m->chunk_cap * 2 : 4;
+        m->chunks = mem_realloc(&in->ctx, m->chunks, m->chunk_cap * sizeof *m->chunks, cap * sizeof *m->chunks);
+        m->chunk_cap = cap;
+    }
+    m->chunks[m->chunk_count++] = chunk_retain(chunk);
+}
+
+/* ---- running ---- */
+/* Statements of a chunk with the module's slots as frame. A call frame without a function
+ * tells error places which source runs. */
+Value run_chunk(Interp *in, Module *m, Chunk *chunk)
+{
+    CallFrame frame = { .up = in->calls, .source = chunk->source, .module = m, .site = in->at };
+    Value *fp = in->fp;
+    Module *running = in->module;
+    in->module = m;
+    in->calls = &frame;
+    in->at = NULL;
+    module_keep_chunk(in, m, chunk);
+    resolve_chunk(&in->ctx, &m->globals, chunk);
+    if (m->globals.count > m->slot_cap)
+        err_raise(&in->ctx, ERR_MEMORY, "a module has at most %u global names", m->slot_cap);
+    const Exec *x = lower_chunk(in, m, chunk);
+    in->fp = m->slots;
+    Value v = exec_run(in, x);
+    if (v.tag == V_FLOW) {
+        v = in->flow == FLOW_RETURN ? in->result : v_none();
+        in->flow = FLOW_NONE;
+    }
+    in->fp = fp;
+    in->module = running;
+    in->calls = frame.up;
+    in->at = frame.site;
+    return v;
+}
+
+/* The chunk is released here also when an error passes. */
+static Value run_parsed(Interp *in, Module *m, Chunk *chunk)
+{
+    ErrFrame f;
+    if (ERR_TRY(&in->ctx, &f)) {
+        Value v = run_chunk(in, m, chunk);
+        ERR_END(&in->ctx, &f);
+        chunk_release(chunk);
+        return v;
+    }
+    chunk_release(chunk);
+    err_rethrow(&in->ctx);
+}
+
+static Chunk *parse_owned(Interp *in, Source *source)
+{
+    ErrFrame f;
+    if (ERR_TRY(&in->ctx, &f)) {
+        Chunk *chunk = parse_source(&in->ctx, &in->names, source);
+        ERR_END(&in->ctx, &f);
+        source_release(source);
+        return chunk;
+    }
+    source_release(source);
+    err_rethrow(&in->ctx);
+}
+
+Value run_text(Interp *in, Module *m, const char *name, const char *text, size_t len)
+{
+    return run_parsed(in, m, parse_owned(in, source_new(&in->ctx, name, text, len)));
+}
+
+/* ---- finding ---- */
+static bool file_exists(const char *path)
+{
+    return access(path, R_OK) == 0;
+}
+
+/* folder/name, with .ric where `suffix`; true if there is such a file. */
+static bool try_path(Buf *path, const char *folder, size_t len, const char *name, bool suffix)
+{
+    buf_clear(path);
+    if (len) {
+        buf_put(path, folder, len);
+        buf_putc(path, '/');
+    }
+    buf_puts(path, name);
+    if (suffix)
+        buf_puts(path, ".ric");
+    return file_exists(buf_cstr(path));
+}
+
+static size_t folder_length(const Source *s)
+{
+    const char *slash = s && s->name ? strrchr(s->name, '/') : NULL;
+    return slash ? (size_t)(slash - s->name) + (slash == s->name) : 0;
+}
+
+/* The importing file's folder, then RICCI_PATH. True: the path is in `path`. */
+static bool find_file(Buf *path, const char *name, bool is_path, const Source *importer)
+{
+    if (is_path && name[0] == '/')
+        return try_path(path, NULL, 0, name, false);
+    if (try_path(path, importer ? importer->name : NULL, folder_length(importer), name, !is_path))
+        return true;
+    const char *at = getenv("RICCI_PATH");
+    while (at && *at) {
+        size_t n = strcspn(at, ":");
+        if (n && try_path(path, at, n, name, !is_path))
+            return true;
+        at += n + (at[n] == ':');
+    }
+    return false;
+}
+
+static const struct StdlibFile *find_stdlib(const char *name)
+{
+    for (const struct StdlibFile *f = ricci_stdlib; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
+    return NULL;
+}
+
+static _Noreturn void raise_not_found(Interp *in, const char *name, bool is_path)
+{
+    const char *names[256];
+    size_t n = 0;
+    for (const struct StdlibFile *f = ricci_stdlib; f->name && n < 256; f++)
+        names[n++] = f->name;
+    const char *closest = is_path ? NULL : err_closest(name, names, n);
+    Error *e = err_new(&in->ctx, ERR_IO, "there is no module %s%s%s; searched: the file's folder, %sthe standard library",
+                       is_path ? "\"" : "`", name, is_path ? "\"" : "`",
+                       getenv("RICCI_PATH") ? "RICCI_PATH, " : "RICCI_PATH (not set), ");
+    if (closest)
+        err_help(e, "did you mean `%s`?", closest);
+    err_throw(e);
+}
+
+/* ---- importing ---- */
+static Module *module_loaded(Interp *in, const char *path)
+{
+    for (Module *m = in->modules; m; m = m->next)
+        if (strcmp(m->name, path) == 0)
+            return m;
+    return NULL;
+}
+
+static Value module_value(Module *m)
+{
+    m->refs++;
+    return (Value){ .tag = V_MODULE, .module = m };
+}
+
+/* Runs a module's text once. An error while it runs leaves it unloaded. */
+static void module_load(Interp *in, Module *m, Source *source)
+{
+    Guard g;
+    guard_enter(in, &g);
+    m->source = source_retain(source);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        Value v = run_parsed(in, m, parse_owned(in, source));
+        ERR_END(&in->ctx, &g.frame);
+        v_release(&in->ctx, v);
+        m->done = true;
+        return;
+    }
+    guard_restore(in, &g);
+    ((char *)m->name)[0] = '\0';          /* a later import tries again */
+    module_clear(in, m);
+    err_rethrow(&in->ctx);
+}
+
+static Value import_from(Interp *in, const char *path, const char *text, size_t len)
+{
+    Module *m = module_loaded(in, path);
+    if (m && !m->done)
+        err_raise(&in->ctx, ERR_NAME, "%s imports itself, through the modules that it imports", path);
+    if (!m) {
+        Source *source = text ? source_new(&in->ctx, path, text, len) : source_read(&in->ctx, path);
+        m = module_new(in, path);
+        module_load(in, m, source);
+    }
+    return module_value(m);
+}
+
+Value module_import(Interp *in, const char *name, bool is_path, Source *importer)
+{
+    Buf *path = &in->scratch;
+    if (find_file(path, name, is_path, importer)) {
+        char real[4096];
+        const char *p = realpath(buf_cstr(path), real) ? real : buf_cstr(path);
+        const char *cwd = getcwd((char[4096]){ 0 }, 4096);
+        size_t n = cwd ? strlen(cwd) : 0;
+        if (n && strncmp(p, cwd, n) == 0 && p[n] == '/')
+            p += n + 1;                    /* messages show paths as short as they are */
+        char copy[4096];
+        snprintf(copy, sizeof copy, "%s", p);
+        return import_from(in, copy, NULL, 0);
+    }
+    const struct StdlibFile *f = is_path ? NULL : find_stdlib(name);
+    if (!f)
+        raise_not_found(in, name, is_path);
+    char label[128];
+    snprintf(label, sizeof label, "<stdlib:%s>", name);
+    return import_from(in, label, f->text, f->len);
+}
+
+/* a?: a path, list: names of `from`, b: the module's own variable. */
+Value eval_import(Interp *in, const Exec *x)
+{
+    const Node *n = x->node;
+    in->at = x;
+    Value m = n->a ? module_import(in, n->a->text, true, x->data) : module_import(in, n->name->text, false, x->data);
+    v_push(in, m);
+    for (uint32_t i = 0; i < x->count; i++) {
+        in->at = x->list[i];
+        target_assign(in, x->list[i], module_member(in, m.module, x->list[i]->node->name));
+    }
+    if (x->b)
+        target_assign(in, x->b, v_retain(m));
+    stack_drop(in, in->sp - 1);
+    return v_none();
+}
+
+/* ---- members ---- */
+Value module_member(Interp *in, Module *m, const Name *name)
+{
+    int64_t i = globals_find(&m->globals, name);
+    if (i >= 0 && m->slots[i].tag != V_UNDEF)
+        return v_retain(m->slots[i]);
+    const char *names[1024];
+    size_t n = 0;
+    for (uint32_t k = 0; k < m->globals.count && n < 1024; k++)
+        if (m->slots[k].tag != V_UNDEF)
+            names[n++] = m->globals.names[k]->text;
+    const char *closest = err_closest(name->text, names, n);
+    Error *e = err_new(&in->ctx, ERR_NAME, "the module %s has no `%s`", m->name, name->text);
+    if (closest)
+        err_help(e, "did you mean `%s`?", closest);
+    err_throw(e);
+}
+
+const char *module_doc(const Module *m, const Name *name)
+{
+    int64_t i = globals_find(&m->globals, name);
+    return i >= 0 ? m->docs[i] : NULL;
+}
+
+/* ---- tests ---- */
+void module_add_test(Interp *in, Module *m, Chunk *chunk, const FnCode *code)
+{
+    ModuleTest **at = &m->tests;
+    while (*at)
+        at = &(*at)->next;
+    *at = mem_zalloc(&in->ctx, sizeof **at);
+    **at = (ModuleTest){ .code = code, .chunk = chunk, .name = code->node->a ? code->node->a->text : "" };
+}
+
+int module_test_count(const Module *m)
+{
+    int n = 0;
+    for (const ModuleTest *t = m->tests; t; t = t->next)
+        n++;
+    return n;
+}
+
+static const ModuleTest *module_test(const Module *m, int i)
+{
+    const ModuleTest *t = m->tests;
+    while (t && i-- > 0)
+        t = t->next;
+    return t;
+}
+
+const char *module_test_name(const Module *m, int i)
+{
+    return module_test(m, i)->name;
+}
+
+static void test_call(Interp *in, Module *m, const ModuleTest *t)
+{
+    CallFrame frame = { .up = in->calls, .source = t->chunk->source, .module = m };
+    in->calls = &frame;
+    in->fp = m->slots;
+    in->module = m;
+    Function *fn = function_new(in, t->code, t->chunk, m);
+    v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });
+    v_release(&in->ctx, function_run(in, NULL, fn, in->sp, 0));
+}
+
+/* A test is a function called on a copy of the globals: values never alias, so keeping
+ * the old slots aside is the copy. */
+bool module_test_run(Interp *in, Module *m, int i)
+{
+    volatile bool passed = false;
+    uint32_t count = m->globals.count;
+    Value *saved = mem_alloc(&in->ctx, (count + 1) * sizeof *saved);
+    for (uint32_t k = 0; k < count; k++)
+        saved[k] = v_retain(m->slots[k]);
+    Guard g;
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        test_call(in, m, module_test(m, i));
+        ERR_END(&in->ctx, &g.frame);
+        passed = true;
+    }
+    guard_restore(in, &g);
+    for (uint32_t k = 0; k < count; k++)
+        slot_put(in, &m->slots[k], saved[k]);
+    for (uint32_t k = count; k < m->globals.count; k++)
+        slot_put(in, &m->slots[k], v_undef());
+    mem_free(&in->ctx, saved, (count + 1) * sizeof *saved);
+    return passed;
+}

@@ -1,0 +1,131 @@
+/* The registry's row type and the one door. One row per operation; kernels for all
+ * dtypes, dispatch, autocast, device support, `?help`, the manual and the operation
+ * tests are derived from it. */
+#ifndef RICCI_INTERP_OP_H
+#define RICCI_INTERP_OP_H
+
+#include "interp/interp.h"
+#include "kernels/ew.h"
+
+typedef struct OpCall {
+    Interp *in;
+    const Op *op;
+    Value *args;            /* one per parameter, V_UNDEF where it was not given; borrowed.
+                             * A variadic row: its other parameters in order first (`fixed` of
+                             * them), the variadic ones from args[fixed] on. */
+    int count;
+    unsigned weak;          /* bit i: argument i is a numeric literal, pi, inf or nan */
+    int fixed;              /* parameters but the variadic one */
+    const int8_t *operand;  /* argument i is operand[i] of the call as written; NULL: operand i */
+} OpCall;
+
+typedef enum OpClass {
+    OPC_RUN,                /* run() reads arguments and calls kernels */
+    OPC_EW,                 /* elementwise: generated from the scalar formulas in its row */
+    OPC_REDUCE              /* reduction over axis= */
+} OpClass;
+
+typedef enum AutocastClass { AC_NONE, AC_LOWER, AC_RAISE, AC_WIDEST } AutocastClass;
+
+enum {                      /* Op.devices: where a kernel exists */
+    DEV_CPU = 1, DEV_OPENCL = 2, DEV_CUDA = 4
+};
+
+struct Op {
+    const char *name;
+    const char *infix;      /* "+" or NULL */
+    const char *params;     /* "x, axis=none, keepdims=false", "x, rest..." ; a `*` starts the
+                             * parameters that are given by name only, and so does `rest...`.
+                             * Defaults are for the signature: what is not given is V_UNDEF. */
+    OpClass cls;
+    EwOp ew;                /* OPC_EW */
+    Value (*run)(OpCall *);
+    const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
+    AutocastClass autocast;
+    unsigned devices;
+    const char *gradient;   /* rule name for later work, or NULL */
+    const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
+    const char *section;    /* for help and the manual */
+    const char *help;       /* first line: what it computes; then details */
+    const char *example;    /* an expression … */
+    const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
+};
+
+/* Parsed once from Op.params. */
+typedef struct OpParam { const Name *name; const char *fallback; bool variadic, keyword_only; } OpParam;
+
+typedef struct OpSig {
+    const OpParam *params;  /* in the order of OpCall.args: the variadic one, if any, is last */
+    int fixed;              /* parameters but the variadic one */
+    int positional;         /* the first so many can be given by position; all the rest by name */
+    int required;           /* the first so many have no default */
+    bool variadic;
+} OpSig;
+
+/* What ran: counted by the door per operation. `profile` and `explain` read it. */
+typedef struct OpRecord {
+    uint64_t calls;
+    uint64_t elements;      /* of results, elementwise calls */
+    DType dtype;            /* what the last elementwise call computed in */
+} OpRecord;
+
+/* ---- the registry (builtins/table.c) ---- */
+void optable_init(Interp *);                          /* once, in interp_new */
+void optable_free(Interp *);
+const Op *op_find(Interp *, const Name *);            /* NULL if there is none */
+const Op *op_named(Interp *, const char *);           /* for C callers; must exist */
+const Op *op_operator(Interp *, Operator);            /* the row behind an operator; NULL if not built */
+int op_count(void);
+const Op *op_row(int i);
+const OpSig *op_sig(Interp *, const Op *);            /* parsed on first use */
+OpRecord *op_record(Interp *, const Op *);
+/* `solve(A, b)`, with defaults when `full`. Valid for the next three calls. */
+const char *op_signature(Interp *, const Op *, bool full);
+/* The operation whose name is closest to text, for did-you-mean; NULL if none is. */
+const char *op_closest(const char *text);
+
+/* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
+ * kernel, record. Arguments are borrowed, the result is the caller's. */
+Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
+/* Binds positional and named arguments to the row's parameters, then op_call. Bit
+ * count + j of weak speaks of the named argument j. */
+Value op_apply(Interp *, const Op *, const Value *args, int count, unsigned weak,
+               const Name *const *names, const Value *named, int named_count);
+/* Two- and one-operand forms for operators. */
+Value op_binary(Interp *, const Op *, Value a, Value b, unsigned weak);
+Value op_unary(Interp *, const Op *, Value a, unsigned weak);
+/* The same, but operands whose bit in `owned` is set (1: a, 2: b) are released in every
+ * case, an error included, and an unshared tensor's buffer is used again for the result.
+ * An owned operand must not also lie on the value stack; borrowed ones must be rooted. */
+Value op_binary_take(Interp *, const Op *, Value a, Value b, unsigned weak, unsigned owned);
+Value op_unary_take(Interp *, const Op *, Value a, unsigned weak, unsigned owned);
+/* x as another dtype: what `f32(x)` and `cast(x, f32)` do; numbers, tensors, ranges. */
+Value op_cast(Interp *, Value x, DType);
+
+/* ---- reading arguments: raise errors that name the parameter ---- */
+bool arg_given(const OpCall *, int i);
+int64_t arg_int(OpCall *, int i);
+double arg_float(OpCall *, int i);
+bool arg_bool(OpCall *, int i, bool fallback);
+Str *arg_str(OpCall *, int i);                        /* borrowed */
+Tensor *arg_tensor(OpCall *, int i);                  /* new reference, pushed on the value stack: do not release */
+DType arg_dtype(OpCall *, int i, DType fallback);
+int arg_axis(OpCall *, int i, int rank, int fallback);       /* negative counts from the end; checked */
+/* axis= as none, an int or a tuple of ints: bit mask of axes; none gives all. */
+uint64_t arg_axes(OpCall *, int i, int rank);
+/* A shape: a tuple, a vector or several ints from argument i on. Returns the rank. */
+int arg_shape(OpCall *, int i, int64_t *shape);
+_Noreturn void arg_error(OpCall *, int i, ErrKind, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same with a help line. */
+_Noreturn void arg_error_help(OpCall *, int i, ErrKind, const char *help, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+const char *arg_name(OpCall *, int i);                /* the parameter's name */
+const char *arg_text(OpCall *, int i);                /* the user's text of it, as err_operand_text */
+/* Roots a new tensor on the value stack so that an error releases it; op_call cuts the
+ * stack back when run() returns. Take the result out with v_tensor(ctx, tensor_retain(t)). */
+Tensor *op_keep(OpCall *, Tensor *);
+Value op_result(OpCall *, Tensor *kept);              /* retains and wraps */
+/* Roots any new value the same way; v_retain(…) takes it out as the result. */
+Value op_root(OpCall *, Value);
+
+#endif

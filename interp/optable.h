@@ -1,0 +1,57 @@
+/* The registry's insides, shared by builtins/table.c, which fills it, and the door
+ * (dispatch, elementwise, arith), which reads it. Everybody else uses op.h. */
+#ifndef RICCI_INTERP_OPTABLE_H
+#define RICCI_INTERP_OPTABLE_H
+
+#include "core/arena.h"
+#include "interp/op.h"
+
+/* What an elementwise row does with a promoted dtype; found on first use, since asking for
+ * a kernel may load the library that it is in. */
+typedef struct Kernel {
+    EwFn fn;                   /* NULL: the row lacks the dtype */
+    bool known;
+    uint8_t compute, result;   /* DType */
+} Kernel;
+
+/* What is special about an elementwise operation, by its name (table.c lists them). */
+enum {
+    EWF_INT_TROUBLE = 1,       /* integers can fail: // % ^ shl shr; only ew_run notices */
+    EWF_NAN_NOTICE = 2,        /* nan of a real operand deserves the notice about complex */
+    EWF_BITS = 4,              /* & | xor: a bool with an int is an error */
+    EWF_SUM = 8,               /* sums of covectors are covectors: + - */
+    EWF_MULTIPLE = 16,         /* multiples of covectors are: * / and unary - + */
+    EWF_RANGE = 32             /* an int result may leave its range: scalars check */
+};
+
+typedef struct OpTable {
+    Ctx *ctx;
+    Arena arena;                          /* parsed parameters */
+    const Op **by_name;                   /* by Name.id */
+    uint32_t by_name_count;
+    const Op *by_operator[TK_OPERATORS];
+    OpSig **sigs;                         /* per row, NULL until asked for */
+    OpRecord *records;                    /* per row */
+    uint8_t operator_of[EW_COUNT + 1];    /* Operator of an elementwise row, or TK_OPERATORS */
+    uint8_t flags[EW_COUNT + 1];          /* EWF_ */
+    Kernel kernels[EW_COUNT + 1][DT_COUNT];
+    EwOp abs, fma, where;                 /* rows with scalar rules of their own; EW_COUNT: none */
+    char text[4][256];                    /* ring behind op_signature */
+    unsigned text_next;
+} OpTable;
+
+int op_index(const Op *);
+
+void optable_fill(Kernel *, EwOp, DType);
+static inline const Kernel *op_kernel(OpTable *t, EwOp ew, DType dt)
+{
+    Kernel *k = &t->kernels[ew][dt];
+    if (__builtin_expect(!k->known, 0))
+        optable_fill(k, ew, dt);
+    return k;
+}
+
+/* op_call where argument i is operand[i] of the call as written (NULL: operand i). */
+Value op_call_bound(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand);
+
+#endif

@@ -1,0 +1,209 @@
+/* What a program writes: buffered standard output, standard error, notices. Everything
+ * printed goes through out_write, so its order with stderr is kept: stdout is flushed
+ * before anything is written there. A failed write (a full disk, a closed pipe) ends the
+ * program with an `io` error once; what cannot be written is dropped, never retried for
+ * ever. */
+#include "interp/output.h"
+
+#include "core/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { OUT_BUFFER = 1 << 16, NOTICES_MAX = 1000 };
+
+/* Writes all of it; false with errno set when that is impossible. */
+static bool write_all(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, text, n);
+        if (done > 0) {
+            text += done;
+            n -= (size_t)done;
+        } else if (done < 0 && errno == EAGAIN) {
+            struct pollfd ready = { .fd = fd, .events = POLLOUT };
+            poll(&ready, 1, -1);
+        } else if (done == 0 || errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Empties the buffer onto stdout; false, with errno set, the first time that fails. */
+static bool flush(Interp *in)
+{
+    bool ok = in->out_failed || write_all(STDOUT_FILENO, in->out.data, in->out.len);
+    in->out.len = 0;
+    in->out_failed |= !ok;
+    return ok;
+}
+
+void out_flush(Interp *in)
+{
+    if (in->out.len > 0 && !flush(in))
+        fprintf(stderr, "ricci: cannot write to standard output: %s\n", strerror(errno));
+}
+
+static void out_check(Interp *in, bool ok)
+{
+    if (!ok)
+        err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", strerror(errno));
+}
+
+void out_write(Interp *in, const char *text, size_t n)
+{
+    bool terminal = in->show.width > 0;
+    if (n >= OUT_BUFFER) {
+        out_check(in, in->out.len == 0 || flush(in));
+        bool ok = in->out_failed || write_all(STDOUT_FILENO, text, n);
+        in->out_failed |= !ok;
+        out_check(in, ok);
+        return;
+    }
+    buf_put(&in->out, text, n);
+    if (in->out.len >= OUT_BUFFER || (terminal && memchr(text, '\n', n)))
+        out_check(in, flush(in));
+}
+
+void err_write(Interp *in, const char *text)
+{
+    size_t n = strlen(text);
+    out_flush(in);
+    write_all(STDERR_FILENO, text, n);
+    if (n == 0 || text[n - 1] != '\n')
+        write_all(STDERR_FILENO, "\n", 1);
+}
+
+/* ---- errors ---- */
+/* `error[shape]` in bold red and `help:` in bold where they start a line. */
+static void put_coloured(Buf *out, const char *text)
+{
+    for (const char *line = text; *line;) {
+        const char *end = strchrnul(line, '\n');
+        bool error = strncmp(line, "error[", 6) == 0, help = strncmp(line, "help:", 5) == 0;
+        const char *colon = error || help ? memchr(line, ':', (size_t)(end - line)) : NULL;
+        size_t head = colon ? (size_t)(colon - line) : 0;
+        if (head)
+            buf_printf(out, "\033[1%sm%.*s\033[0m", error ? ";31" : "", (int)head, line);
+        buf_put(out, line + head, (size_t)(end - line) - head);
+        if (*end)
+            buf_putc(out, '\n');
+        line = *end ? end + 1 : end;
+    }
+}
+
+void err_report(Interp *in)
+{
+    Error *error = in->ctx.error;
+    ErrFrame frame;
+    Buf text, coloured;
+    buf_init(&text, &in->ctx);
+    buf_init(&coloured, &in->ctx);
+    in->ctx.error = NULL;                          /* ours, whatever happens below */
+    if (ERR_TRY(&in->ctx, &frame)) {
+        err_render(&text, error);
+        if (in->show.color)
+            put_coloured(&coloured, buf_cstr(&text));
+        ERR_END(&in->ctx, &frame);
+        err_write(in, buf_cstr(in->show.color ? &coloured : &text));
+    } else {                                       /* no memory to render it */
+        char line[512];
+        snprintf(line, sizeof line, "error[%s]: %s\n", err_kind_name(error->kind),
+                 error->message);
+        err_write(in, line);
+    }
+    buf_free(&coloured);
+    buf_free(&text);
+    err_free(error);
+}
+
+/* ---- notices ---- */
+/* Was this text already written for this place? Remembers it if not. The list is bounded:
+ * a program whose notices never repeat is told so once. */
+static bool notice_seen(Interp *in, const char *text)
+{
+    for (uint32_t i = 0; i < in->notices_count; i++)
+        if (strcmp(in->notices_seen[i], text) == 0)
+            return true;
+    if (in->notices_count >= NOTICES_MAX)
+        return true;
+    if (in->notices_count == in->notices_seen_cap) {
+        size_t cap = in->notices_seen_cap ? 2 * (size_t)in->notices_seen_cap : 16;
+        char **grown = realloc(in->notices_seen, cap * sizeof *grown);
+        if (!grown)
+            return false;
+        in->notices_seen = grown;
+        in->notices_seen_cap = cap;
+    }
+    char *copy = strdup(text);
+    if (copy)
+        in->notices_seen[in->notices_count++] = copy;
+    return false;
+}
+
+/* `notice: text (file.ric:3)`. Plain malloc on purpose: a notice must be possible, and
+ * leave nothing behind, when the account is at its limit. */
+void notice_from_ctx(Ctx *ctx, const char *text)
+{
+    Interp *in = (Interp *)ctx;
+    Where where = { 0 };
+    char place[256] = "", *line = NULL;
+    if (ctx->locate)
+        ctx->locate(ctx, &where);
+    if (where.source)
+        snprintf(place, sizeof place, " (%s:%u)", where.source->name,
+                 source_place(where.source, where.span.from).line);
+    if (asprintf(&line, "notice: %s%s\n", text, place) < 0)
+        return;
+    if (!notice_seen(in, line))
+        err_write(in, line);
+    if (in->notices_count == NOTICES_MAX && in->notices_seen_cap) {
+        err_write(in, "notice: further notices are not shown\n");
+        in->notices_count++;
+    }
+    free(line);
+}
+
+void notice(Interp *in, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, fmt);
+    int n = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    notice_from_ctx(&in->ctx, text);
+    free(text);
+}
+
+void output_free(Interp *in)
+{
+    for (uint32_t i = 0; i < in->notices_count && i < NOTICES_MAX; i++)
+        free(in->notices_seen[i]);
+    free(in->notices_seen);
+    in->notices_seen = NULL;
+    in->notices_seen_cap = 0;
+    in->notices_count = 0;
+    buf_free(&in->out);
+}
+
+void output_measure_terminal(Interp *in)
+{
+    struct winsize size;
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    in->show.color = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
+                     !(no_color && *no_color);
+    in->show.width = in->show.height = 0;
+    if (!isatty(STDOUT_FILENO))
+        return;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    in->show.width = known ? size.ws_col : 80;
+    in->show.height = known ? size.ws_row : 24;
+}

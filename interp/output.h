@@ -1,0 +1,19 @@
+/* What only the interpreter's maker and the composition root call of output.c; the rest
+ * is in interp.h. */
+#ifndef RICCI_INTERP_OUTPUT_H
+#define RICCI_INTERP_OUTPUT_H
+
+#include "interp/interp.h"
+
+/* For Ctx.notice: kernels and core write notices through it. */
+void notice_from_ctx(Ctx *, const char *text);
+/* Writes the error just caught (ctx.error) on stderr, in colour if show.color says so.
+ * Never raises. */
+void err_report(Interp *);
+/* Frees what output.c allocated in an Interp, after the last flush. */
+void output_free(Interp *);
+/* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
+ * stderr takes colours. */
+void output_measure_terminal(Interp *);
+
+#endif

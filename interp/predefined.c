@@ -1,0 +1,42 @@
+/* Names that every program finds defined as values rather than operations: constants,
+ * precision formats and devices. A program may define its own variable of the name. */
+#include "interp/exec.h"
+#include "interp/format.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct { const char *name; double value; } constants[] = {
+    { "pi", 3.14159265358979323846 },
+    { "π", 3.14159265358979323846 },
+    { "inf", INFINITY },
+    { "nan", NAN },
+};
+enum { CONSTANTS = sizeof constants / sizeof *constants };
+
+bool predefined_is_constant(const char *name)
+{
+    for (int i = 0; i < CONSTANTS; i++)
+        if (strcmp(name, constants[i].name) == 0)
+            return true;
+    return false;
+}
+
+Value predefined_find(const char *name)
+{
+    for (int i = 0; i < CONSTANTS; i++)
+        if (strcmp(name, constants[i].name) == 0)
+            return v_float(constants[i].value);
+    if (strcmp(name, "cpu") == 0)
+        return (Value){ .tag = V_DEVICE, .device = &device_cpu };
+    const Format *f = format_named(name, strlen(name));
+    return f ? v_format(f) : v_undef();
+}
+
+const char *predefined_name(int i)
+{
+    if (i < CONSTANTS)
+        return constants[i].name;
+    i -= CONSTANTS;
+    return i < DT_COUNT ? format_table[i].name : i == DT_COUNT ? "cpu" : NULL;
+}

@@ -1,0 +1,40 @@
+/* BLAS and LAPACK, loaded when first used, so that a program without matrices starts in
+ * a few milliseconds. The Fortran entry points of OpenBLAS are called directly: LAPACKE
+ * would add only transposed copies and its own allocations on top of the same routines,
+ * and a second library with, on some systems, a second BLAS behind it. */
+#ifndef RICCI_KERNELS_BLAS_H
+#define RICCI_KERNELS_BLAS_H
+
+#include "kernels/tensor.h"
+
+typedef enum BlasType { BLAS_S, BLAS_D, BLAS_C, BLAS_Z, BLAS_TYPES } BlasType;
+
+typedef struct Blas {
+#define ROUTINE(id, real, cplx, proto) void (*id[BLAS_TYPES]) proto;
+#include "kernels/blas.def"
+#undef ROUTINE
+    void (*set_threads)(int);    /* NULL where the library has no such call */
+    const char *name;            /* the library that was found, for `explain` */
+} Blas;
+
+/* The table, or NULL with *why a text for the user. Thread-safe; cheap after the first. */
+const Blas *blas_open(const char **why);
+/* How many threads the library itself uses in the calls that follow. Only the main thread
+ * calls this, never while workers are inside the library. */
+void blas_threads(const Blas *, int threads);
+/* At most `wanted`, less the cores that other work keeps busy at the moment. */
+int blas_idle_threads(int wanted);
+
+/* BLAS_TYPES if there is none. */
+BlasType blas_type(DType);
+static inline bool blas_is_complex(BlasType t) { return t >= BLAS_C; }
+static inline size_t blas_bytes(BlasType t)
+{
+    return t == BLAS_S ? 4 : t == BLAS_Z ? 16 : 8;
+}
+/* 1, 0 and -1 in the type, for alpha and beta. */
+const void *blas_one(BlasType);
+const void *blas_zero(BlasType);
+const void *blas_minus_one(BlasType);
+
+#endif

@@ -1,0 +1,227 @@
+/* What is looked at before a LAPACK routine is chosen: bandwidth, symmetry, finiteness and
+ * norms of a strided matrix, and the blocked copy that brings it into LAPACK's order.
+ * Called by the linear algebra rows; must not raise or allocate. Interface in lapack.h. */
+#include "kernels/lapack.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 32 };
+
+double mat_real(BlasType t, const void *data, int64_t i)
+{
+    switch (t) {
+    case BLAS_S: return ((const float *)data)[i];
+    case BLAS_D: return ((const double *)data)[i];
+    case BLAS_C: return ((const float *)data)[2 * i];
+    default: return ((const double *)data)[2 * i];
+    }
+}
+
+static double mat_imag(BlasType t, const void *data, int64_t i)
+{
+    if (!blas_is_complex(t))
+        return 0;
+    return t == BLAS_C ? (double)((const float *)data)[2 * i + 1]
+                       : ((const double *)data)[2 * i + 1];
+}
+
+double mat_abs(BlasType t, const void *data, int64_t i)
+{
+    double re = mat_real(t, data, i);
+    return blas_is_complex(t) ? hypot(re, mat_imag(t, data, i)) : fabs(re);
+}
+
+double mat_gap(BlasType t, const void *data, int64_t p, int64_t q)
+{
+    return hypot(mat_real(t, data, p) - mat_real(t, data, q),
+                 mat_imag(t, data, p) + mat_imag(t, data, q));
+}
+
+void mat_store(BlasType t, void *data, int64_t i, double real, double imag)
+{
+    switch (t) {
+    case BLAS_S: ((float *)data)[i] = (float)real; break;
+    case BLAS_D: ((double *)data)[i] = real; break;
+    case BLAS_C:
+        ((float *)data)[2 * i] = (float)real;
+        ((float *)data)[2 * i + 1] = (float)imag;
+        break;
+    default:
+        ((double *)data)[2 * i] = real;
+        ((double *)data)[2 * i + 1] = imag;
+    }
+}
+
+void mat_conjugate(BlasType t, void *data, int64_t n)
+{
+    if (t == BLAS_C)
+        for (int64_t i = 0; i < n; i++)
+            ((float *)data)[2 * i + 1] = -((float *)data)[2 * i + 1];
+    else if (t == BLAS_Z)
+        for (int64_t i = 0; i < n; i++)
+            ((double *)data)[2 * i + 1] = -((double *)data)[2 * i + 1];
+}
+
+double mat_eps(BlasType t)
+{
+    return t == BLAS_S || t == BLAS_C ? (double)FLT_EPSILON : DBL_EPSILON;
+}
+
+/* One block of a copy; `bytes` is a constant in each call, so memcpy is one move. */
+static inline void copy_block(size_t bytes, int64_t rows, int64_t cols, const char *from,
+                              int64_t frs, int64_t fcs, char *to, int64_t trs, int64_t tcs)
+{
+    for (int64_t j = 0; j < cols; j++)
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(to + (i * trs + j * tcs) * (int64_t)bytes,
+                   from + (i * frs + j * fcs) * (int64_t)bytes, bytes);
+}
+
+static void copy_one(size_t bytes, int64_t rows, int64_t cols, const char *from, int64_t frs,
+                     int64_t fcs, char *to, int64_t trs, int64_t tcs)
+{
+    switch (bytes) {
+    case 4: copy_block(4, rows, cols, from, frs, fcs, to, trs, tcs); break;
+    case 8: copy_block(8, rows, cols, from, frs, fcs, to, trs, tcs); break;
+    default: copy_block(16, rows, cols, from, frs, fcs, to, trs, tcs); break;
+    }
+}
+
+void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to)
+{
+    int64_t size = (int64_t)bytes;
+    if (to.cs == 1 && from.cs == 1) {
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(to.data + i * to.rs * size, from.data + i * from.rs * size,
+                   (size_t)cols * bytes);
+        return;
+    }
+    if (to.rs == 1 && from.rs == 1) {
+        for (int64_t j = 0; j < cols; j++)
+            memcpy(to.data + j * to.cs * size, from.data + j * from.cs * size,
+                   (size_t)rows * bytes);
+        return;
+    }
+    for (int64_t j = 0; j < cols; j += BLOCK)
+        for (int64_t i = 0; i < rows; i += BLOCK)
+            copy_one(bytes, rows - i < BLOCK ? rows - i : BLOCK, cols - j < BLOCK ? cols - j : BLOCK,
+                     from.data + (i * from.rs + j * from.cs) * size, from.rs, from.cs,
+                     to.data + (i * to.rs + j * to.cs) * size, to.rs, to.cs);
+}
+
+static bool is_zero(BlasType t, Mat a, int64_t i, int64_t j)
+{
+    int64_t at = i * a.rs + j * a.cs;
+    return mat_real(t, a.data, at) == 0 && mat_imag(t, a.data, at) == 0;
+}
+
+/* Scans each row from its ends inwards only beyond the bandwidth known so far: a dense
+ * matrix is recognised in its first row and last row. */
+void mat_bandwidth(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *kl, int64_t *ku)
+{
+    *kl = *ku = 0;
+    for (int64_t i = rows - 1; i >= 0; i--)
+        for (int64_t j = 0; j < i - *kl && j < cols; j++)
+            if (!is_zero(t, a, i, j)) {
+                *kl = i - j;
+                break;
+            }
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = cols - 1; j > i + *ku; j--)
+            if (!is_zero(t, a, i, j)) {
+                *ku = j - i;
+                break;
+            }
+}
+
+static bool pair_matches(BlasType t, Mat a, int64_t i, int64_t j)
+{
+    int64_t ij = i * a.rs + j * a.cs, ji = j * a.rs + i * a.cs;
+    return mat_real(t, a.data, ij) == mat_real(t, a.data, ji) &&
+           mat_imag(t, a.data, ij) == -mat_imag(t, a.data, ji);
+}
+
+static bool block_matches(BlasType t, int64_t n, Mat a, int64_t i0, int64_t j0)
+{
+    for (int64_t i = i0; i < n && i < i0 + BLOCK; i++)
+        for (int64_t j = j0; j <= i && j < j0 + BLOCK; j++)
+            if (!pair_matches(t, a, i, j))
+                return false;
+    return true;
+}
+
+bool mat_is_hermitian(BlasType t, int64_t n, Mat a)
+{
+    for (int64_t i = 0; i < n; i += BLOCK)
+        for (int64_t j = 0; j <= i; j += BLOCK)
+            if (!block_matches(t, n, a, i, j))
+                return false;
+    return true;
+}
+
+bool mat_maybe_definite(BlasType t, int64_t n, Mat a)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(mat_real(t, a.data, i * (a.rs + a.cs)) > 0))
+            return false;
+    return mat_is_hermitian(t, n, a);
+}
+
+bool mat_finite(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *row, int64_t *col)
+{
+    bool by_columns = a.rs == 1;
+    int64_t outer = by_columns ? cols : rows, inner = by_columns ? rows : cols;
+    int64_t so = by_columns ? a.cs : a.rs, si = by_columns ? a.rs : a.cs;
+    for (int64_t i = 0; i < outer; i++) {
+        double sum = 0;                 /* 0 * x is 0 for a finite x and NaN otherwise */
+        for (int64_t j = 0; j < inner; j++)
+            sum += 0 * mat_real(t, a.data, i * so + j * si);
+        for (int64_t j = 0; j < inner && blas_is_complex(t); j++)
+            sum += 0 * mat_imag(t, a.data, i * so + j * si);
+        if (sum == 0)
+            continue;
+        int64_t j = 0;
+        while (j < inner - 1 && isfinite(mat_real(t, a.data, i * so + j * si)) &&
+               isfinite(mat_imag(t, a.data, i * so + j * si)))
+            j++;
+        *row = by_columns ? j : i;
+        *col = by_columns ? i : j;
+        return false;
+    }
+    return true;
+}
+
+static double line_sum(BlasType t, const char *data, int64_t n, int64_t step)
+{
+    double sum[4] = { 0 };
+    int64_t i = 0;
+    if (t == BLAS_D && step == 1) {
+        const double *x = (const double *)data;
+        for (; i + 4 <= n; i += 4)
+            for (int l = 0; l < 4; l++)
+                sum[l] += fabs(x[i + l]);
+    } else if (t == BLAS_S && step == 1) {
+        const float *x = (const float *)data;
+        for (; i + 4 <= n; i += 4)
+            for (int l = 0; l < 4; l++)
+                sum[l] += fabs((double)x[i + l]);
+    }
+    for (; i < n; i++)
+        sum[0] += mat_abs(t, data, i * step);
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+double mat_norm1(BlasType t, int64_t rows, int64_t cols, Mat a)
+{
+    double top = 0;
+    for (int64_t j = 0; j < cols; j++) {
+        double sum = line_sum(t, a.data + j * a.cs * (int64_t)blas_bytes(t), rows, a.rs);
+        if (sum > top || isnan(sum))
+            top = sum;
+        if (isnan(sum))
+            break;
+    }
+    return top;
+}

@@ -1,0 +1,45 @@
+/* Sums of deviations from a given mean and of their squares, in f64: the corrected
+ * two-pass algorithm (Chan, Golub, LeVeque 1983), where the sum of deviations repairs the
+ * rounding of the mean. Included by reduce_ops.tmpl.h with T, NAME, RE(v) and IM(v). */
+
+static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const void *param)
+{
+    const T *p = x;
+    const double *mean = param;
+    double sum[8] = { 0 }, squares[8] = { 0 }, imag[8] = { 0 };
+    for (int64_t i = 0; i < n; i += 8) {
+        int64_t width = n - i < 8 ? n - i : 8;
+        for (int64_t l = 0; l < width; l++) {
+            T v = p[(i + l) * stride];
+            double re = RE(v) - mean[0], im = IM(v) - mean[1];
+            sum[l] += re;
+            imag[l] += im;
+            squares[l] += re * re + im * im;
+        }
+    }
+    RedVar r = { 0 };
+    for (int l = 0; l < 8; l++) {
+        r.sum += sum[l];
+        r.sum_im += imag[l];
+        r.squares += squares[l];
+    }
+    *(RedVar *)acc = r;
+}
+
+static void NAME(rows)(void *acc, const void *x, int64_t rs, int64_t n, int64_t cs, int64_t m,
+                       const void *param)
+{
+    RedVar *a = acc;
+    const T *p = x;
+    const double *mean = param;
+    memset(a, 0, (size_t)m * sizeof *a);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) {
+            T v = p[i * rs + j * cs];
+            double re = RE(v) - mean[2 * j], im = IM(v) - mean[2 * j + 1];
+            a[j].sum += re;
+            a[j].sum_im += im;
+            a[j].squares += re * re + im * im;
+        }
+}
+#undef NAME

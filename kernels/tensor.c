@@ -1,0 +1,447 @@
+/* Tensors: making, viewing, sharing, copying and casting. The only file that allocates or
+ * frees Tensor and Buffer. Small tensors keep their elements in the same block as their
+ * Buffer, so making one takes two small allocations. Copies go through permute.c, casts
+ * through cast.c; nothing here does arithmetic. */
+#include "kernels/tensor.h"
+#include "core/error.h"
+#include "core/pool.h"
+#include "kernels/ew.h"
+#include "kernels/iter.h"
+#include "kernels/permute.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- dtypes ---- */
+
+const DTypeInfo dtype_info[DT_COUNT] = {
+#define DTYPE(id, text, ctype, compute, size, letter, order) \
+    [DT_##id] = { .name = #text, .bytes = size, .kind = letter, .rank = order },
+#include "kernels/dtypes.def"
+#undef DTYPE
+};
+
+DType dtype_find(const char *name, size_t len) {
+    for (int dt = 0; dt < DT_COUNT; dt++)
+        if (strlen(dtype_info[dt].name) == len && memcmp(dtype_info[dt].name, name, len) == 0)
+            return (DType)dt;
+    return DT_NONE;
+}
+
+DType dtype_real(DType dt) {
+    return dt == DT_C64 ? DT_F32 : dt == DT_C128 ? DT_F64 : dt;
+}
+
+DType dtype_complex(DType dt) {
+    switch (dt) {
+    case DT_F16: case DT_BF16: case DT_F32: case DT_C64: return DT_C64;
+    default: return DT_C128;
+    }
+}
+
+DType dtype_promote(DType a, DType b) {
+    if (dtype_info[a].rank > dtype_info[b].rank) {
+        DType t = a;
+        a = b;
+        b = t;
+    }
+    if (a == DT_I8 && b == DT_U8) return DT_I32;
+    if (a == DT_F16 && b == DT_BF16) return DT_F32;
+    if (a == DT_F64 && b == DT_C64) return DT_C128;
+    return b;
+}
+
+/* ---- making and releasing ---- */
+
+enum { BUFFER_INLINE = 1u << 31 };   /* Buffer.flags: the data follow in the same block */
+enum { BUFFER_HEAD = 64 };           /* where they follow: keeps them 64-byte aligned */
+_Static_assert(sizeof(Buffer) <= BUFFER_HEAD, "data follow the buffer's header");
+
+#ifdef RICCI_PLAIN_MALLOC
+enum { INLINE_MAX = -1 };            /* sanitizers see each data block by itself */
+#else
+enum { INLINE_MAX = 512 - BUFFER_HEAD };
+#endif
+
+static inline size_t head_bytes(int rank) {
+    return sizeof(Tensor) + 2 * (size_t)rank * sizeof(int64_t);
+}
+
+/* NULL if there is no memory. */
+static Tensor *new_head(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
+    Tensor *t = mem_try_alloc(ctx, head_bytes(rank));
+    if (!t) return NULL;
+    *t = (Tensor){ .refs = 1, .dtype = (uint8_t)dt, .rank = (uint8_t)rank, .size = 1 };
+    for (int i = 0; i < rank; i++) {
+        t->dims[i] = shape[i];
+        t->size *= shape[i];
+    }
+    return t;
+}
+
+static void row_major(Tensor *t) {
+    int64_t step = 1, *strides = tensor_strides(t);
+    for (int i = t->rank - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= t->dims[i];
+    }
+}
+
+/* Bytes of the elements. Raises when they cannot be addressed or do not exist. An empty
+ * tensor must not overflow either: its extents are multiplied as if they were 1. */
+static size_t checked_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
+    int64_t bytes = dtype_info[dt].bytes;
+    bool empty = false;
+    if (rank > TENSOR_RANK_MAX)
+        err_raise(ctx, ERR_VALUE, "%d axes are more than the %d that a tensor may have", rank,
+                  TENSOR_RANK_MAX);
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0)
+            err_raise(ctx, ERR_VALUE, "axis %d of a shape is negative: %" PRId64, i, shape[i]);
+        if (shape[i] == 0) empty = true;
+        else if (__builtin_mul_overflow(bytes, shape[i], &bytes)) {
+            char text[160];
+            err_raise(ctx, ERR_VALUE, "a tensor of shape %s has more elements than can be counted",
+                      shape_text(text, sizeof text, rank, shape));
+        }
+    }
+    return empty ? 0 : (size_t)bytes;
+}
+
+static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
+    if ((int64_t)bytes <= INLINE_MAX) {
+        Buffer *b = mem_alloc_data(ctx, BUFFER_HEAD + bytes, false);
+        *b = (Buffer){ .refs = 1, .flags = BUFFER_INLINE, .bytes = bytes };
+        b->data = (char *)b + BUFFER_HEAD;
+        if (zeroed) memset(b->data, 0, bytes);
+        return b;
+    }
+    char *data = mem_alloc_data(ctx, bytes, zeroed);
+    Buffer *b = mem_try_alloc(ctx, sizeof *b);
+    if (!b) {
+        mem_free_data(ctx, data, bytes);
+        mem_raise(ctx, sizeof *b);
+    }
+    *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data };
+    return b;
+}
+
+static void buffer_release(Ctx *ctx, Buffer *b) {
+    if (--b->refs) return;
+    if (b->flags & BUFFER_INLINE) {
+        mem_free_data(ctx, b, BUFFER_HEAD + b->bytes);
+        return;
+    }
+    if (b->release) b->release(ctx, b);
+    else mem_free_data(ctx, b->data, b->bytes);
+    mem_free(ctx, b, sizeof *b);
+}
+
+/* The head for a buffer that was just made; the buffer goes if the head cannot be had. */
+static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *shape) {
+    Tensor *t = new_head(ctx, dt, rank, shape);
+    if (!t) {
+        buffer_release(ctx, b);
+        mem_raise(ctx, head_bytes(rank));
+    }
+    t->buffer = b;
+    t->data = b->data;
+    row_major(t);
+    return t;
+}
+
+void tensor_release(Ctx *ctx, Tensor *t) {
+    if (!t || --t->refs) return;
+    buffer_release(ctx, t->buffer);
+    mem_free(ctx, t, head_bytes(t->rank));
+}
+
+static Tensor *make(Ctx *ctx, DType dt, int rank, const int64_t *shape, bool zeroed) {
+    size_t bytes = checked_bytes(ctx, dt, rank, shape);
+    return head_for(ctx, new_buffer(ctx, bytes, zeroed), dt, rank, shape);
+}
+
+Tensor *tensor_new(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
+    return make(ctx, dt, rank, shape, false);
+}
+
+Tensor *tensor_zeros(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
+    return make(ctx, dt, rank, shape, true);
+}
+
+Tensor *tensor_scalar(Ctx *ctx, DType dt, const void *value) {
+    Tensor *t = make(ctx, dt, 0, NULL, false);
+    memcpy(t->data, value, dtype_info[dt].bytes);
+    return t;
+}
+
+Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const int64_t *strides,
+                    char *data) {
+    if (rank > TENSOR_RANK_MAX)
+        err_raise(ctx, ERR_VALUE, "%d axes are more than the %d that a tensor may have", rank,
+                  TENSOR_RANK_MAX);
+    Tensor *v = new_head(ctx, (DType)t->dtype, rank, shape);
+    if (!v) mem_raise(ctx, head_bytes(rank));
+    memcpy(tensor_strides(v), strides, (size_t)rank * sizeof *strides);
+    v->buffer = t->buffer;
+    v->buffer->refs++;
+    v->data = data;
+    return v;
+}
+
+Tensor *tensor_adopt(Ctx *ctx, DType dt, int rank, const int64_t *shape, void *data, size_t bytes,
+                     void (*release)(Ctx *, Buffer *)) {
+    Buffer *b = mem_alloc(ctx, sizeof *b);
+    *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data, .release = release };
+    return head_for(ctx, b, dt, rank, shape);
+}
+
+/* ---- layout ---- */
+
+bool tensor_contiguous(const Tensor *t) {
+    int64_t step = 1;
+    const int64_t *strides = tensor_strides(t);
+    if (t->size <= 1) return true;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        if (t->dims[i] != 1 && strides[i] != step) return false;
+        step *= t->dims[i];
+    }
+    return true;
+}
+
+Tensor *tensor_compact(Ctx *ctx, Tensor *t) {
+    return tensor_contiguous(t) ? tensor_retain(t) : tensor_copy(ctx, t);
+}
+
+static void copy_same_dtype(Ctx *ctx, Tensor *dst, const Tensor *src) {
+    const Tensor *operands[] = { dst, src };
+    Iter it;
+    if (dst->size == 0) return;
+    if (dst->size == 1) {
+        memcpy(dst->data, src->data, dtype_info[dst->dtype].bytes);
+        return;
+    }
+    iter_init(&it, 2, operands);
+    permute_copy(ctx, &it, dtype_info[dst->dtype].bytes, dst->data, src->data);
+}
+
+Tensor *tensor_copy(Ctx *ctx, Tensor *t) {
+    Tensor *copy = tensor_new(ctx, (DType)t->dtype, t->rank, tensor_shape(t));
+    copy->flags = t->flags;
+    copy_same_dtype(ctx, copy, t);
+    return copy;
+}
+
+/* True if no element is reached by two indices: going from the smallest stride up, each
+ * axis must step over everything below it. (Sufficient, and exact for views by slicing.) */
+static bool elements_distinct(const Tensor *t) {
+    const int64_t *strides = tensor_strides(t);
+    uint32_t used = 0;
+    int64_t reach = 0;
+    for (int k = 0; k < t->rank; k++) {
+        int next = -1;
+        int64_t least = INT64_MAX;
+        for (int i = 0; i < t->rank; i++) {
+            int64_t step = strides[i] < 0 ? -strides[i] : strides[i];
+            if (t->dims[i] > 1 && !(used >> i & 1) && step < least) {
+                least = step;
+                next = i;
+            }
+        }
+        if (next < 0) break;
+        if (least <= reach) return false;
+        reach += least * (t->dims[next] - 1);
+        used |= 1u << next;
+    }
+    return true;
+}
+
+void tensor_unshare(Ctx *ctx, Tensor **slot) {
+    Tensor *t = *slot;
+    bool sole = t->refs == 1 && t->buffer->refs == 1;
+#ifdef RICCI_HOSTILE
+    sole = false;
+#endif
+    if (sole && (tensor_contiguous(t) || elements_distinct(t))) return;
+    Tensor *copy = tensor_copy(ctx, t);
+    *slot = copy;
+    tensor_release(ctx, t);
+}
+
+Tensor *tensor_transpose_last(Ctx *ctx, Tensor *t) {
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    int n = t->rank;
+    if (n < 2) return tensor_retain(t);
+    memcpy(shape, tensor_shape(t), (size_t)n * sizeof *shape);
+    memcpy(strides, tensor_strides(t), (size_t)n * sizeof *strides);
+    shape[n - 1] = t->dims[n - 2];
+    shape[n - 2] = t->dims[n - 1];
+    strides[n - 1] = tensor_strides(t)[n - 2];
+    strides[n - 2] = tensor_strides(t)[n - 1];
+    return tensor_view(ctx, t, n, shape, strides, t->data);
+}
+
+/* ---- broadcasting ---- */
+
+int shape_broadcast(int ra, const int64_t *a, int rb, const int64_t *b, int64_t *out, int *bad) {
+    int rank = ra > rb ? ra : rb;
+    for (int i = 1; i <= rank; i++) {
+        int64_t x = i <= ra ? a[ra - i] : 1, y = i <= rb ? b[rb - i] : 1;
+        if (x != y && x != 1 && y != 1) {
+            if (bad) *bad = i - 1;
+            return -1;
+        }
+        out[rank - i] = x == 1 ? y : x;
+    }
+    return rank;
+}
+
+Tensor *tensor_broadcast(Ctx *ctx, Tensor *t, int rank, const int64_t *shape) {
+    int64_t strides[TENSOR_RANK_MAX];
+    int missing = rank - t->rank;
+    char from[160], to[160];
+    bool fits = missing >= 0;
+    for (int i = 0; fits && i < t->rank; i++)
+        fits = t->dims[i] == 1 || t->dims[i] == shape[i + missing];
+    if (!fits)
+        err_raise(ctx, ERR_SHAPE, "shape %s does not broadcast to %s",
+                  shape_text(from, sizeof from, t->rank, tensor_shape(t)),
+                  shape_text(to, sizeof to, rank, shape));
+    for (int i = 0; i < rank; i++) {
+        int own = i - missing;
+        strides[i] = own < 0 || t->dims[own] == 1 ? 0 : tensor_strides(t)[own];
+    }
+    return tensor_view(ctx, t, rank, shape, strides, t->data);
+}
+
+/* ---- casting and assigning ---- */
+
+static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *value) {
+    const char *name = dtype_info[to].name;
+    if (dtype_info[from].kind == 'c' && cimag(element_c128(from, value)) != 0)
+        err_raise_help(ctx, ERR_DTYPE, "take real(x), imag(x) or abs(x)",
+                       "a complex value with imaginary part %g does not fit %s",
+                       cimag(element_c128(from, value)), name);
+    if (dtype_info[from].kind == 'i' || dtype_info[from].kind == 'b')
+        err_raise(ctx, ERR_VALUE, "%" PRId64 " does not fit %s", element_i64(from, value), name);
+    err_raise(ctx, ERR_VALUE, "%.17g does not fit %s", creal(element_c128(from, value)), name);
+}
+
+typedef struct CastJob {
+    const Iter *it;
+    DType to, from;
+    char *dst;
+    const char *src;
+    const char *_Atomic bad;      /* a value that does not fit */
+} CastJob;
+
+static void cast_rows(void *arg, int64_t begin, int64_t end, int worker) {
+    CastJob *job = arg;
+    const Iter *it = job->it;
+    int inner = it->rank - 1;
+    int64_t n = it->shape[inner], so = it->stride[0][inner], si = it->stride[1][inner];
+    size_t to_bytes = dtype_info[job->to].bytes, from_bytes = dtype_info[job->from].bytes;
+    (void)worker;
+    while (begin < end) {         /* element range: the first and last rows may be parts */
+        int64_t row = begin / n, at = begin % n, offset[ITER_OPERANDS];
+        int64_t count = end - begin < n - at ? end - begin : n - at;
+        iter_seek(it, inner, row, offset);
+        char *dst = job->dst + (offset[0] + at * so) * (int64_t)to_bytes;
+        const char *src = job->src + (offset[1] + at * si) * (int64_t)from_bytes;
+        int64_t bad = cast_run(job->to, dst, so, job->from, src, si, count);
+        if (bad >= 0) {
+            job->bad = src + bad * si * (int64_t)from_bytes;
+            return;
+        }
+        begin += count;
+    }
+}
+
+/* Returns a value of src that does not fit dst's dtype, or NULL. */
+static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src) {
+    const Tensor *operands[] = { dst, src };
+    Iter it;
+    if (dst->size == 0) return NULL;
+    iter_init(&it, 2, operands);
+    CastJob job = { .it = &it, .to = (DType)dst->dtype, .from = (DType)src->dtype,
+                    .dst = dst->data, .src = src->data };
+    if (dst->size < 1 << 16) cast_rows(&job, 0, dst->size, 0);
+    else pool_for(ctx, dst->size, 1 << 15, cast_rows, &job);
+    return job.bad;
+}
+
+Tensor *tensor_cast(Ctx *ctx, Tensor *t, DType to) {
+    if (t->dtype == to) return tensor_retain(t);
+    Tensor *fresh = tensor_new(ctx, to, t->rank, tensor_shape(t));
+    fresh->flags = t->flags;
+    const char *bad = cast_into(ctx, fresh, t);
+    if (bad) {
+        tensor_release(ctx, fresh);
+        raise_misfit(ctx, to, (DType)t->dtype, bad);
+    }
+    return fresh;
+}
+
+/* First and one-past-last byte that the elements of t touch. */
+static void byte_range(const Tensor *t, const char **low, const char **high) {
+    int64_t below = 0, above = 0;
+    for (int i = 0; i < t->rank; i++) {
+        int64_t reach = (t->dims[i] - 1) * tensor_strides(t)[i];
+        if (reach < 0) below += reach;
+        else above += reach;
+    }
+    *low = t->data + below * dtype_info[t->dtype].bytes;
+    *high = t->data + (above + 1) * dtype_info[t->dtype].bytes;
+}
+
+static bool overlap(const Tensor *a, const Tensor *b) {
+    const char *a0, *a1, *b0, *b1;
+    if (a->buffer != b->buffer || a->size == 0 || b->size == 0) return false;
+    byte_range(a, &a0, &a1);
+    byte_range(b, &b0, &b1);
+    return a0 < b1 && b0 < a1;
+}
+
+static bool same_layout(const Tensor *a, const Tensor *b) {
+    return a->data == b->data && a->dtype == b->dtype && a->rank == b->rank
+        && memcmp(a->dims, b->dims, 2 * (size_t)a->rank * sizeof(int64_t)) == 0;
+}
+
+/* Axes of length 1 in front of src are ignored, as NumPy does. */
+static void check_fits(Ctx *ctx, const Tensor *dst, const Tensor *src) {
+    char from[160], to[160];
+    bool fits = true;
+    for (int i = 1; fits && i <= src->rank; i++) {
+        int64_t extent = src->dims[src->rank - i];
+        fits = extent == 1 || (i <= dst->rank && extent == dst->dims[dst->rank - i]);
+    }
+    if (fits) return;
+    err_raise(ctx, ERR_SHAPE, "shape %s does not fit into %s",
+              shape_text(from, sizeof from, src->rank, tensor_shape(src)),
+              shape_text(to, sizeof to, dst->rank, tensor_shape(dst)));
+}
+
+void tensor_assign(Ctx *ctx, Tensor *dst, Tensor *src) {
+    char value[16];
+    if (same_layout(dst, src)) return;
+    check_fits(ctx, dst, src);
+    Tensor *from = overlap(dst, src) ? tensor_copy(ctx, src) : tensor_retain(src);
+    const char *bad = NULL;
+    DType dt = (DType)src->dtype;
+    if (dst->dtype == dt) copy_same_dtype(ctx, dst, from);
+    else bad = cast_into(ctx, dst, from);
+    if (bad) memcpy(value, bad, dtype_info[dt].bytes);
+    tensor_release(ctx, from);
+    if (bad) raise_misfit(ctx, (DType)dst->dtype, dt, value);
+}
+
+/* ---- text ---- */
+
+const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape) {
+    size_t at = 0;
+    if (rank == 0) snprintf(out, cap, "()");
+    for (int i = 0; i < rank && at < cap; i++)
+        at += (size_t)snprintf(out + at, cap - at, "%s%" PRId64, i ? "×" : "", shape[i]);
+    return out;
+}

@@ -1,0 +1,106 @@
+/* Tensors: shape, strides, a reference-counted buffer, views and copy on write.
+ * Kernels read the raw fields; only this file's functions make or free tensors.
+ * Strides are in elements and may be zero (broadcast) or negative. */
+#ifndef RICCI_KERNELS_TENSOR_H
+#define RICCI_KERNELS_TENSOR_H
+
+#include "core/mem.h"
+#include <complex.h>
+
+typedef enum DType {
+#define DTYPE(id, name, ctype, compute, bytes, kind, rank) DT_##id,
+#include "kernels/dtypes.def"
+#undef DTYPE
+    DT_COUNT,
+    DT_NONE = DT_COUNT
+} DType;
+
+typedef struct DTypeInfo {
+    const char *name;
+    uint8_t bytes;
+    char kind;           /* 'b' 'i' 'f' 'c' */
+    uint8_t rank;        /* order of promotion */
+} DTypeInfo;
+
+extern const DTypeInfo dtype_info[DT_COUNT];
+DType dtype_find(const char *name, size_t len);     /* DT_NONE if unknown */
+/* The dtype that holds both (rule 3 of "Which dtype"): u8 with i8 gives i32, f16 with
+ * bf16 f32, int with a float that float, real with complex the complex of that width. */
+DType dtype_promote(DType, DType);
+/* f32 for c64, f64 for c128, itself otherwise; and the complex of a float's width. */
+DType dtype_real(DType);
+DType dtype_complex(DType);
+
+#define TENSOR_RANK_MAX 32
+
+typedef struct Buffer {
+    uint32_t refs;
+    uint32_t flags;      /* BUF_PINNED … (later work) */
+    size_t bytes;
+    char *data;          /* 64-byte aligned, or a mapping */
+    void *device;        /* NULL: cpu (later work keeps per-device copies here) */
+    void (*release)(Ctx *, struct Buffer *);   /* NULL: mem_free_data */
+} Buffer;
+
+enum { TENSOR_COVECTOR = 1 };   /* Tensor.flags: v', a 1 x n row that remembers what it is */
+
+typedef struct Tensor {
+    uint32_t refs;
+    uint8_t dtype, rank, flags, _pad;
+    int64_t size;        /* number of elements */
+    Buffer *buffer;
+    char *data;          /* first element */
+    int64_t dims[];      /* rank extents, then rank strides */
+} Tensor;
+
+static inline int64_t *tensor_shape(const Tensor *t) { return (int64_t *)t->dims; }
+static inline int64_t *tensor_strides(const Tensor *t) { return (int64_t *)t->dims + t->rank; }
+
+/* A new contiguous (row-major) tensor; contents undefined or zero. Raises ERR_MEMORY,
+ * ERR_VALUE when the size overflows. */
+Tensor *tensor_new(Ctx *, DType, int rank, const int64_t *shape);
+Tensor *tensor_zeros(Ctx *, DType, int rank, const int64_t *shape);
+/* A view of t's buffer. data points into it. */
+Tensor *tensor_view(Ctx *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, char *data);
+/* A tensor over memory that somebody else frees (release is called with the buffer). */
+Tensor *tensor_adopt(Ctx *, DType, int rank, const int64_t *shape, void *data, size_t bytes,
+                     void (*release)(Ctx *, Buffer *));
+Tensor *tensor_scalar(Ctx *, DType, const void *value);    /* rank 0 */
+static inline Tensor *tensor_retain(Tensor *t) { t->refs++; return t; }
+void tensor_release(Ctx *, Tensor *);
+bool tensor_contiguous(const Tensor *);
+/* Contiguous tensor with t's elements: t itself (retained) where it already is. */
+Tensor *tensor_compact(Ctx *, Tensor *t);
+Tensor *tensor_copy(Ctx *, Tensor *t);                     /* always a new contiguous buffer */
+/* Makes *slot safe to write in place: copies if the tensor or its buffer is shared.
+ * The result is the only owner and is dense enough that no two indices share an element. */
+void tensor_unshare(Ctx *, Tensor **slot);
+/* New tensor of another dtype (rounded to nearest even once; float to int truncates,
+ * out of range or NaN raises ERR_VALUE naming the value; complex to real raises
+ * ERR_DTYPE unless every imaginary part is zero). Same dtype: retained. */
+Tensor *tensor_cast(Ctx *, Tensor *t, DType);
+/* View with axes reversed in their last two (rank 1: itself). No conjugation. */
+Tensor *tensor_transpose_last(Ctx *, Tensor *t);
+/* Broadcast shapes (NumPy). Returns the rank or -1; on -1 *bad is the axis from the right. */
+int shape_broadcast(int ra, const int64_t *a, int rb, const int64_t *b, int64_t *out, int *bad);
+/* View of t broadcast to a shape that it broadcasts to (strides 0). */
+Tensor *tensor_broadcast(Ctx *, Tensor *t, int rank, const int64_t *shape);
+/* Copies src into dst elementwise; same shape after broadcasting src, same dtype or cast
+ * as tensor_cast does. Overlap-safe. The permutation kernel lives behind this. */
+void tensor_assign(Ctx *, Tensor *dst, Tensor *src);
+/* `2×3`, `3`, `()`: for messages. */
+const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
+
+/* 16-bit formats. */
+static inline float bf16_to_f32(uint16_t h) { union { uint32_t u; float f; } v = { (uint32_t)h << 16 }; return v.f; }
+float f16_to_f32(uint16_t);
+uint16_t f64_to_f16(double);      /* one correct rounding, nearest even */
+uint16_t f64_to_bf16(double);
+uint16_t f32_to_f16(float);
+uint16_t f32_to_bf16(float);
+/* Element access for slow paths: any real dtype as double, ints exact as int64. */
+double element_f64(DType, const void *);
+int64_t element_i64(DType, const void *);
+double _Complex element_c128(DType, const void *);
+
+#endif

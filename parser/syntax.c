@@ -1,0 +1,460 @@
+/* Syntax errors: what was found, what could have stood there, in plain words, with help
+ * for spellings of other languages. Mistakes are collected and raised together at the end;
+ * a mistake that follows from a reported one is left out. */
+#include "parser/build.h"
+
+#include "core/error.h"
+#include "grammar.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- collecting ---- */
+
+void syntax_report(ParseState *ps, Span span, const char *help, const char *message)
+{
+    if (ps->error_count >= SYNTAX_ERRORS_KEPT || ps->memory)
+        return;
+    ErrFrame frame;
+    if (!ERR_TRY(ps->ctx, &frame)) {
+        ps->memory = true;
+        return;
+    }
+    SyntaxError *e = &ps->errors[ps->error_count];
+    e->span = span;
+    e->message = arena_copy(&ps->chunk->arena, message, strlen(message));
+    e->help = help ? arena_copy(&ps->chunk->arena, help, strlen(help)) : NULL;
+    ps->error_count++;
+    ERR_END(ps->ctx, &frame);
+}
+
+void syntax_error(ParseState *ps, Span span, const char *help, const char *fmt, ...)
+{
+    char message[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    syntax_report(ps, span, help, message);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const SyntaxError *x = a, *y = b;
+    return x->span.from < y->span.from ? -1 : x->span.from > y->span.from;
+}
+
+static Error *make_error(ParseState *ps, const SyntaxError *e)
+{
+    Error *error = err_new(ps->ctx, ERR_SYNTAX, "%s", e->message);
+    err_at(error, ps->chunk->source, e->span);
+    if (e->help)
+        err_help(error, "%s", e->help);
+    return error;
+}
+
+/* The errors before the last one, as err_render shows them, become the head of its
+ * message, so the whole reads in the order of the text. */
+void syntax_raise(ParseState *ps)
+{
+    qsort(ps->errors, (size_t)ps->error_count, sizeof *ps->errors, by_place);
+    int count = ps->error_count < SYNTAX_ERRORS_MAX ? ps->error_count : SYNTAX_ERRORS_MAX;
+    Buf text;
+    buf_init(&text, ps->ctx);
+    ErrFrame frame;
+    if (!ERR_TRY(ps->ctx, &frame)) {
+        buf_free(&text);
+        err_rethrow(ps->ctx);
+    }
+    for (int i = 0; i + 1 < count; i++) {
+        Error *e = make_error(ps, &ps->errors[i]);
+        size_t head = i ? 0 : strlen("error[syntax]: "), at = text.len;
+        err_render(&text, e);
+        err_free(e);
+        if (head) {
+            memmove(text.data + at, text.data + at + head, text.len - at - head + 1);
+            text.len -= head;
+        }
+    }
+    const SyntaxError *last = &ps->errors[count - 1];
+    Error *e = err_new(ps->ctx, ERR_SYNTAX, "%s%s%s", buf_cstr(&text), count > 1 ? "error[syntax]: " : "",
+                       last->message);
+    err_at(e, ps->chunk->source, last->span);
+    if (last->help)
+        err_help(e, "%s", last->help);
+    ERR_END(ps->ctx, &frame);
+    buf_free(&text);
+    err_throw(e);
+}
+
+/* ---- describing what was found ---- */
+
+typedef struct Unexpected {
+    ParseState *ps;
+    const Token *found, *prev;              /* prev may be NULL */
+    Token *next;
+    bool can[T_ASSERT + 1 - T_NEWLINE];     /* what could stand here */
+} Unexpected;
+
+static bool can_be(const Unexpected *u, int kind)
+{
+    return u->can[kind - T_NEWLINE];
+}
+
+static int text_len(const Token *t)
+{
+    uint32_t len = t->span.to - t->span.from;
+    return len > 60 ? 60 : (int)len;
+}
+
+static const char *text_of(const Unexpected *u, const Token *t)
+{
+    return u->ps->lexer.text + t->span.from;
+}
+
+static bool is_text(const Unexpected *u, const Token *t, const char *word)
+{
+    size_t len = t ? t->span.to - t->span.from : 0;
+    return t && strlen(word) == len && memcmp(text_of(u, t), word, len) == 0;
+}
+
+/* In a ring of two buffers. */
+static const char *describe(const Unexpected *u, const Token *t, char buffer[80])
+{
+    switch (t->kind) {
+    case T_NEWLINE: return "the end of the line";
+    case T_END: return "the end of the text";
+    case T_STRING: case T_STR_BEGIN: case T_STR_TEXT: return "a string";
+    case T_STR_END: return "the end of the string";
+    case T_INTERP_END: return "the } of the string";
+    default:
+        snprintf(buffer, 80, "`%.*s`", text_len(t), text_of(u, t));
+        return buffer;
+    }
+}
+
+static Span place_of(const Unexpected *u)
+{
+    const Token *t = u->found;
+    if ((t->kind == T_NEWLINE || t->kind == T_END) && u->prev)
+        return (Span){ u->prev->span.to, u->prev->span.to };
+    return t->span;
+}
+
+static void say(const Unexpected *u, const char *help, const char *message)
+{
+    syntax_report(u->ps, place_of(u), help, message);
+}
+
+/* ---- foreign spellings: a word where none can stand ---- */
+
+typedef struct Foreign { const char *word, *help; } Foreign;
+
+static const Foreign before_name[] = {
+    { "def", "functions are written fn f(x) { … }" },
+    { "function", "functions are written fn f(x) { … }" },
+    { "func", "functions are written fn f(x) { … }" },
+    { "fun", "functions are written fn f(x) { … }" },
+    { "let", "a variable is made by assigning it: x = 1" },
+    { "var", "a variable is made by assigning it: x = 1" },
+    { "const", "a variable is made by assigning it: x = 1" },
+    { "local", "a name assigned in a function is local: x = 1" },
+    { "global", "functions return what they change: x = f(x)" },
+    { "nonlocal", "functions return what they change: x = f(x)" },
+    { "lambda", "functions without a name are written x -> x^2" },
+    { "print", "calls have parentheses: print(x)" },
+    { "echo", "print(x) prints" },
+    { "from", "write import hilb, vander from gallery" },
+    { "elif", "write } else if c { … }" },
+    { "elseif", "write } else if c { … }" },
+    { "elsif", "write } else if c { … }" },
+    { "foreach", "write for x in v { … }" },
+    { "unless", "write if not c { … }" },
+    { "until", "write while not c { … }" },
+    { "repeat", "write for k in 0:n { … }" },
+    { "class", "records are named tuples: (x=1, y=2)" },
+    { "struct", "records are named tuples: (x=1, y=2)" },
+    { "switch", "write if … { } else if … { }" },
+    { "match", "write if … { } else if … { }" },
+    { "with", "scopes are written precision f32 { … }, on gpu { … }" },
+    { "raise", "errors are raised by throw" },
+    { "using", "write import stats" },
+    { "include", "write import \"file.ric\" as m" },
+    { "del", "variables end by themselves" },
+};
+
+static const Foreign found_name[] = {
+    { "elif", "write } else if c { … }" },
+    { "elseif", "write } else if c { … }" },
+    { "elsif", "write } else if c { … }" },
+    { "then", "a block stands in braces: if c { … }" },
+    { "do", "a block stands in braces: while c { … }" },
+    { "end", "a block ends with }" },
+    { "is", "== compares" },
+    { "mod", "a % b is the remainder" },
+    { "div", "a // b divides and rounds down" },
+    { "xor", "xor(a, b) is a function" },
+    { "except", "write try { … } catch e { … }" },
+    { "of", NULL },
+};
+
+static const char *foreign_help(const Unexpected *u, const Token *t, const Foreign *table, size_t count)
+{
+    for (size_t i = 0; t && t->kind == T_NAME && i < count; i++)
+        if (is_text(u, t, table[i].word))
+            return table[i].help;
+    return NULL;
+}
+
+#define FOREIGN(u, t, table) foreign_help(u, t, table, sizeof table / sizeof *table)
+
+const char *syntax_foreign_name(const char *name)
+{
+    static const Foreign names[] = {
+        { "True", "true" }, { "TRUE", "true" }, { "False", "false" }, { "FALSE", "false" },
+        { "None", "none" }, { "nil", "none" }, { "nothing", "none" }, { "undefined", "none" },
+        { "NULL", "none" }, { "Inf", "inf" }, { "Infinity", "inf" }, { "NaN", "nan" }, { "NA", "nan" },
+        { "println", "print" }, { "printf", "print" }, { "length", "len" }, { "tf", "true" },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].word, name) == 0)
+            return names[i].help;
+    return NULL;
+}
+
+/* ---- the cases, most telling first; each says something or returns false ---- */
+
+static bool case_else(const Unexpected *u)
+{
+    int kind = u->found->kind;
+    if (kind != T_ELSE && kind != T_CATCH)
+        return false;
+    const char *word = kind == T_ELSE ? "else" : "catch";
+    char message[120];
+    if (u->prev && (u->prev->kind == T_NEWLINE || u->prev->kind == T_SEMI)) {
+        snprintf(message, sizeof message, "`%s` stands on the line of the } before it", word);
+        say(u, kind == T_ELSE ? "} else {" : "} catch e {", message);
+    } else {
+        snprintf(message, sizeof message, "this `%s` has no `%s` before it", word, kind == T_ELSE ? "if" : "try");
+        say(u, NULL, message);
+    }
+    return true;
+}
+
+static bool case_block(const Unexpected *u)
+{
+    if (!can_be(u, T_LBRACE))
+        return false;
+    char buffer[80], message[160];
+    const char *help = "a block stands in braces: if c { … }";
+    if (u->found->kind == T_NEWLINE && u->next && u->next->kind == T_LBRACE) {
+        say(u, "put it at the end of this line", "the { stands on the line of its header");
+        u->next->flags |= TF_MADE;          /* the block that follows is explained by this */
+        return true;
+    }
+    if (u->found->kind == T_ASSIGN || u->found->kind == T_DEFINE) {
+        say(u, "== compares", "a condition cannot assign");
+        return true;
+    }
+    const char *special = FOREIGN(u, u->found, found_name);
+    if (u->found->kind == T_MODARG || u->found->kind == T_MODIFIER)
+        special = "write the entry as precision f16 accumulate f16";
+    snprintf(message, sizeof message, "expected { before %s", describe(u, u->found, buffer));
+    say(u, special ? special : help, message);
+    return true;
+}
+
+static bool case_for(const Unexpected *u)
+{
+    if (!can_be(u, T_IN) || can_be(u, T_NAME) || can_be(u, T_COMPARISON))
+        return false;
+    char buffer[80], message[160];
+    snprintf(message, sizeof message, "expected `in` before %s", describe(u, u->found, buffer));
+    say(u, "write for k in 0:n { … }", message);
+    return true;
+}
+
+static bool case_two_values(const Unexpected *u)
+{
+    const Token *f = u->found, *p = u->prev;
+    if (!p || !token_ends_operand(p->kind) || !token_starts_operand(f->kind) || f->kind == T_SIGN)
+        return false;
+    char a[80], b[80], message[240], product[96];
+    const char *help = FOREIGN(u, p, before_name);
+    if (!help)
+        help = FOREIGN(u, f, found_name);
+    bool number = p->kind == T_INT || p->kind == T_FLOAT;
+    bool string = f->kind == T_STRING || f->kind == T_STR_BEGIN;
+    if (!help && string && !(f->flags & TF_SPACE) && is_text(u, p, "f"))
+        help = "every \"…\" interpolates {x}, without a letter before it";
+    else if (!help && string && !(f->flags & TF_SPACE) && is_text(u, p, "r"))
+        help = "raw strings stand in backticks: `…`";
+    else if (!help && number && f->kind == T_NAME && !(f->flags & TF_SPACE)) {
+        snprintf(product, sizeof product, "write a product as %.*s*%.*s", text_len(p), text_of(u, p),
+                 text_len(f), text_of(u, f));
+        help = product;
+    } else if (!help && f->kind == T_FLOAT && text_of(u, f)[0] == '.' && !number) {
+        help = "elements are read as t[0]";
+    } else if (!help && can_be(u, T_COMMA) && can_be(u, T_RBRACKET)) {
+        help = "elements are separated by commas, rows by ;";
+    } else if (!help && p->kind == T_NAME && f->kind != T_FOR) {
+        help = "calls have parentheses: f(x)";
+    } else if (!help && f->kind == T_FOR) {
+        help = "a comprehension stands in square brackets: [x^2 for x in 0:5]";
+    }
+    snprintf(message, sizeof message, "%s directly after %s: an operator, a comma or a line break is missing",
+             describe(u, f, b), describe(u, p, a));
+    say(u, help, message);
+    return true;
+}
+
+static bool case_statement_start(const Unexpected *u)
+{
+    const Token *p = u->prev;
+    if (p && p->kind != T_NEWLINE && p->kind != T_SEMI && p->kind != T_LBRACE)
+        return false;
+    char buffer[80], message[160];
+    int kind = u->found->kind;
+    if (!token_continues_line(kind) && kind != T_DOT)
+        return false;
+    const char *help = "end the line before with it";
+    if (is_text(u, u->found, "//") || is_text(u, u->found, "%") || is_text(u, u->found, "/"))
+        help = "comments start with #";
+    else if (is_text(u, u->found, "@"))
+        help = NULL;
+    snprintf(message, sizeof message, "a statement cannot start with %s", describe(u, u->found, buffer));
+    say(u, help, message);
+    return true;
+}
+
+static bool case_value(const Unexpected *u)
+{
+    if (!can_be(u, T_INT) || !u->prev)
+        return false;
+    char a[80], b[80], message[240];
+    const char *help = NULL;
+    const Token *p = u->prev, *f = u->found;
+    if (p->kind == T_LBRACE && f->kind == T_COMMA)
+        help = "records are named tuples: (x=1, y=2)";
+    else if (f->kind == T_LBRACE)
+        help = "a tuple is written (1, 2), a record (x=1, y=2)";
+    else if (f->kind == T_ASSIGN && p->kind == T_COMPARISON)
+        help = "comparisons are == != < <= > >=";
+    else if (p->kind == T_COLON && (f->kind == T_NEWLINE || f->kind == T_END))
+        help = "a block stands in braces: { … }";
+    if (f->kind == T_NEWLINE && p->kind == T_INTERP)
+        help = NULL;
+    if (p->kind == T_INTERP)
+        snprintf(message, sizeof message, "expected a value after the { of the string; {{ writes a brace");
+    else if (p->kind == T_NEWLINE || p->kind == T_SEMI)
+        snprintf(message, sizeof message, "a statement cannot start with %s", describe(u, f, b));
+    else
+        snprintf(message, sizeof message, "expected a value after %s, found %s", describe(u, p, a),
+                 describe(u, f, b));
+    say(u, help, message);
+    return true;
+}
+
+/* The innermost bracket that is open at the found token. */
+static const Token *open_bracket(const Unexpected *u)
+{
+    int depth = 0;
+    for (const Token *t = u->found - 1; t >= u->ps->lexer.tokens; t--) {
+        bool closes = t->kind == T_RPAREN || t->kind == T_RBRACKET || t->kind == T_RBRACE ||
+                      t->kind == T_INTERP_END;
+        bool opens = t->kind == T_LPAREN || t->kind == T_LBRACKET || t->kind == T_LBRACE || t->kind == T_INTERP;
+        if (opens && depth-- == 0)
+            return t;
+        depth += closes;
+    }
+    return NULL;
+}
+
+static bool case_closer(const Unexpected *u)
+{
+    const Token *open = open_bracket(u);
+    int closer = !open ? 0 : open->kind == T_LPAREN ? T_RPAREN : open->kind == T_LBRACKET ? T_RBRACKET : 0;
+    if (!closer || !can_be(u, closer))
+        return false;
+    char b[80], message[240];
+    const char *help = NULL;
+    Place at = source_place(u->ps->chunk->source, open->span.from);
+    if (u->found->kind == T_ASSIGN)
+        help = closer == T_RPAREN ? "a named argument is written name=value, a comparison ==" : "== compares";
+    else if (u->found->kind == T_DEFINE)
+        help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
+    else if (u->found->kind == T_SEMI && closer == T_RPAREN)
+        help = "arguments are separated by commas; write for k in 0:n { … } for a counting loop";
+    snprintf(message, sizeof message, "expected %s or a comma for the %s opened at %u:%u, found %s",
+             closer == T_RPAREN ? ")" : "]", closer == T_RPAREN ? "(" : "[", at.line, at.column,
+             describe(u, u->found, b));
+    say(u, help, message);
+    return true;
+}
+
+static const struct { int kind; const char *text; } expected_words[] = {
+    { T_NAME, "a name" }, { T_STRING, "a string" }, { T_INT, "a number" }, { T_LPAREN, "(" },
+    { T_RPAREN, ")" }, { T_RBRACKET, "]" }, { T_LBRACKET, "[" }, { T_CATCH, "`catch`" }, { T_COMMA, "a comma" },
+    { T_COLON, "`:`" }, { T_FROM, "`from`" }, { T_AS, "`as`" }, { T_EXTERN_BODY, "{" }, { T_ASSIGN, "`=`" },
+    { T_INTERP_END, "}" }, { T_IN, "`in`" }, { T_FOR, "`for`" }, { T_NEWLINE, "the end of the line" },
+};
+
+static void case_rest(const Unexpected *u)
+{
+    char b[80], message[400];
+    int count = 0, n = 0;
+    enum { WORDS = sizeof expected_words / sizeof *expected_words };
+    for (int i = 0; i < WORDS; i++)
+        count += can_be(u, expected_words[i].kind);
+    const char *help = NULL;
+    if (u->found->kind == T_DEFINE)
+        help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
+    else if (u->found->kind == T_LBRACE)
+        help = "braces belong to if, for, while, fn, … ; records are named tuples: (x=1, y=2)";
+    else if (u->found->kind == T_COLON)
+        help = "a block stands in braces: { … }";
+    else if (u->prev && u->prev->kind == T_FN && u->found->kind == T_LPAREN)
+        help = "functions without a name are written (x, y) -> x + y";
+    if (count > 0 && count <= 3) {
+        n = snprintf(message, sizeof message, "expected ");
+        for (int i = 0; i < WORDS; i++)
+            if (can_be(u, expected_words[i].kind))
+                n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", expected_words[i].text,
+                              --count > 1 ? ", " : count == 1 ? " or " : "");
+        snprintf(message + n, sizeof message - (size_t)n, ", found %s", describe(u, u->found, b));
+    } else {
+        snprintf(message, sizeof message, "%s cannot stand here", describe(u, u->found, b));
+    }
+    say(u, help, message);
+}
+
+/* A mistake that the scanner reported on the same line explains this one. */
+static bool already_explained(const ParseState *ps, const Token *found)
+{
+    if (found->kind == T_BAD || found->flags & TF_MADE)
+        return true;
+    uint32_t line = source_place(ps->chunk->source, found->span.from).line;
+    for (int i = 0; i < ps->error_count; i++)
+        if (source_place(ps->chunk->source, ps->errors[i].span.from).line == line)
+            return true;
+    return false;
+}
+
+void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int count)
+{
+    Token *tokens = ps->lexer.tokens;
+    Unexpected u = { .ps = ps, .found = &tokens[index], .prev = index ? &tokens[index - 1] : NULL,
+                     .next = index + 1 < ps->lexer.count ? &tokens[index + 1] : NULL };
+    if (ps->stop || ps->memory || already_explained(ps, u.found))
+        return;
+    for (int i = 0; i < count; i++)
+        if (expected[i] >= T_NEWLINE && expected[i] <= T_ASSERT)
+            u.can[expected[i] - T_NEWLINE] = true;
+    int before = ps->error_count;
+    if (!case_else(&u) && !case_for(&u) && !case_block(&u) && !case_two_values(&u) &&
+        !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
+        case_rest(&u);
+    if (before + 1 >= SYNTAX_ERRORS_MAX)
+        ps->stop = true;
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Prints a C table of the standard library's files: embed.sh FILE.ric …
+# interp/module.c declares `extern const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[];`
+set -eu
+echo '#include <stddef.h>'
+echo 'const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[] = {'
+for file in "$@"; do
+    name=$(basename "$file" .ric)
+    printf '    { "%s",\n' "$name"
+    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/        "/' -e 's/$/\\n"/' "$file"
+    printf '      , %s },\n' "$(wc -c < "$file")"
+done
+echo '    { 0, 0, 0 } };'

@@ -1,0 +1,168 @@
+#!/bin/bash
+# The command line and hostile input: exit statuses, what is on which stream, and that
+# nothing crashes, hangs or loses a variable. RICCI names the binary.
+set -u
+RICCI=${RICCI:-$PWD/build/ricci}
+work=$(mktemp -d "${TMPDIR:-/tmp}/ricci-cli.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0 failed=0
+limit=${LIMIT:-20}
+
+# expect NAME STATUS STDOUT-PATTERN STDERR-PATTERN COMMAND…   (grep -E; "" matches anything, - means empty)
+expect() {
+    local name=$1 status=$2 out=$3 err=$4 got why=
+    shift 4
+    timeout -s KILL "$limit" "$@" >out 2>err </dev/null
+    got=$?
+    judge "$name" "$status" "$out" "$err" "$got"
+}
+# The same with standard input from a file.
+expect_stdin() {
+    local name=$1 status=$2 out=$3 err=$4 input=$5 got
+    shift 5
+    timeout -s KILL "$limit" "$@" >out 2>err <"$input"
+    got=$?
+    judge "$name" "$status" "$out" "$err" "$got"
+}
+judge() {
+    local why=
+    [ "$5" = "$2" ] || why="exit $5, $2 expected"
+    if [ -z "$3" ]; then :; elif [ "$3" = - ]; then [ -s out ] && why="$why; stdout not empty"; elif ! grep -qaE -- "$3" out; then why="$why; stdout lacks /$3/"; fi
+    if [ -z "$4" ]; then :; elif [ "$4" = - ]; then [ -s err ] && why="$why; stderr not empty"; elif ! grep -qaE -- "$4" err; then why="$why; stderr lacks /$4/"; fi
+    if grep -qaE 'AddressSanitizer|LeakSanitizer|runtime error' err; then why="$why; sanitizer report"; fi
+    if [ -z "$why" ]; then passed=$((passed + 1)); else
+        failed=$((failed + 1)); echo "FAIL $1: $why"; head -c 600 out; head -c 1200 err; fi
+}
+
+# ---- options and exit statuses ----
+expect version 0 '^ricci [0-9]' - "$RICCI" --version
+expect help 0 'ricci FILE' - "$RICCI" --help
+expect "unknown option" 2 - 'unknown option|--nonsense' "$RICCI" --nonsense
+expect "-e without code" 2 - '-e' "$RICCI" -e
+expect "-e is silent" 0 - - "$RICCI" -e '1 + 1'
+expect "-p prints" 0 '^2$' - "$RICCI" -p '1 + 1'
+expect "print" 0 '^hello 1\.5$' - "$RICCI" -e 'print("hello", 1.5)'
+expect "missing file" 1 - 'no_such_file' "$RICCI" no_such_file.ric
+expect "a directory" 1 - 'directory' "$RICCI" .
+expect "error in the program" 1 - 'error\[name\]' "$RICCI" -e 'undefined_thing + 1'
+expect "exit status" 7 - - "$RICCI" -e 'exit(7)'
+printf 'print(args())\n' >args.ric
+expect "arguments" 0 '"a", "-x"' - "$RICCI" args.ric a -x
+printf 'print(40 + 2)\n' >stdin.ric
+expect_stdin "script on stdin" 0 '^42$' - stdin.ric "$RICCI" -
+expect_stdin "script piped without options" 0 '^42$' - stdin.ric "$RICCI"
+printf '#!/usr/bin/env ricci\nprint(1)\n' >shebang.ric
+expect "shebang" 0 '^1$' - "$RICCI" shebang.ric
+printf 'test "good" { assert 1 == 1 }\ntest "bad" { assert 1 == 2, "no" }\n' >two.ric
+expect "ricci test" 1 '1 passed, 1 failed' '' "$RICCI" test two.ric
+printf 'x=1+2 # sum\n' >fmt.ric
+expect "ricci fmt" 0 '^x = 1 \+ 2 +# sum$' - "$RICCI" fmt fmt.ric
+expect "ricci doc" 0 'singular value' - "$RICCI" doc svd
+expect "ricci doc of nothing" 1 - 'no help on svdd' "$RICCI" doc svdd
+if [ -w /dev/full ]; then
+    timeout "$limit" "$RICCI" -e 'for k in 0:100000 { print(k) }' >/dev/full 2>err
+    got=$?; : >out; judge "a full disk" 1 - 'No space|write' $got
+fi
+
+# ---- text that is no program ----
+for text in '(' '[' '{' '"' '"{' '`' 'x = (1, [2, {' 'fn f(' 'if true {' 'extern "m" {' '"a {1 + "b' ')' ']' '}' 'x = = 1' '1 2' 'fn' \
+            'a, = 1, 2 =' '[1 -2]' '1 +' ':=' 'x[' 'for in 3 {}' "'abc'" 'x = 1 && 2' 'f(x' '@' '\' '..' '= 3' 'try { 1 }' 'else { }'; do
+    expect "syntax: $text" 1 - 'error\[syntax\]' "$RICCI" -e "$text"
+done
+head -c 100000 /dev/zero | tr '\0' '(' >deep.ric
+expect "10^5 nested parentheses" 1 - 'error\[(syntax|memory)\]' "$RICCI" deep.ric
+head -c 100000 /dev/zero | tr '\0' '[' >deep2.ric
+expect "10^5 nested brackets" 1 - 'error\[(syntax|memory)\]' "$RICCI" deep2.ric
+head -c 100000 /dev/zero | tr '\0' '-' >minus.ric; echo 1 >>minus.ric
+expect "10^5 signs" 1 - 'error\[(syntax|memory)\]' "$RICCI" minus.ric
+{ printf 'x = 1'; for ((k = 0; k < 20000; k++)); do printf ' + 1'; done; echo; echo 'print(x)'; } >sum.ric
+expect "a sum of 20000 terms" 1 - 'nested too deeply' "$RICCI" sum.ric
+printf 'x = "\xff\xfe"\n' >utf8.ric
+expect "invalid UTF-8" 1 - 'UTF-8' "$RICCI" utf8.ric
+printf 'x = 1\0002\n' >nul.ric
+expect "a NUL byte" 1 - 'error\[syntax\]' "$RICCI" nul.ric
+printf 'x = 1\r\nprint(x)\r\n' >crlf.ric
+expect "CRLF works" 0 '^1' - "$RICCI" crlf.ric
+{ printf 'x = [1'; head -c 5000000 /dev/zero | sed 's/\x0/,1/g'; echo ']'; echo 'print(len(x))'; } >long.ric
+expect "a 10 MB line" 0 '^5000001$' - "$RICCI" long.ric
+head -c 200000 /dev/urandom >noise.ric
+expect "noise" 1 - 'error\[syntax\]' "$RICCI" noise.ric
+: >empty.ric
+expect "an empty file" 0 - - "$RICCI" empty.ric
+
+# ---- programs that ask too much ----
+expect "infinite recursion" 1 - 'error\[memory\].*recursion' "$RICCI" -e 'fn f(n) { return f(n + 1) + 1 }; f(0)'
+expect "infinite recursion through map" 1 - 'error\[memory\]' "$RICCI" -e 'fn f(n) { return map(f, [1])[0] + 1 }; f(0)'
+expect "recursion is caught" 0 '^memory$' - "$RICCI" -e 'fn f(n) { return f(n + 1) + 1 }
+try { f(0) } catch e { print(e.kind) }'
+expect "zeros(10^12)" 1 - 'error\[memory\]' "$RICCI" -e 'zeros(10^12)'
+expect "zeros of an overflowing size" 1 - 'error\[(memory|value)\]' "$RICCI" -e 'zeros(10^10, 10^10)'
+expect "a negative size" 1 - 'error\[value\]' "$RICCI" -e 'zeros(-1)'
+expect "a variable survives" 0 '^3 memory$' - "$RICCI" -e 'x = 3
+try { x = zeros(10^12) } catch e { print(x, e.kind) }'
+expect "int overflow" 1 - 'error\[value\]' "$RICCI" -e '9223372036854775807 + 1'
+expect "a huge string" 1 - 'error\[(memory|value)\]' "$RICCI" -e '"ab" * 10^15'
+
+# ---- malformed data ----
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n5 1 1.0\n' >outside.mtx
+expect "mtx entry outside" 1 - 'io.*line 3' "$RICCI" -e 'load("outside.mtx")'
+printf '%%%%MatrixMarket matrix coordinate real general\n1000000 1000000 1\n1 1 1.0\n' >large.mtx
+expect "mtx too large" 1 - 'error\[memory\]' "$RICCI" -e 'load("large.mtx")'
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.0\n' >short.mtx
+expect "mtx too short" 1 - 'ends after 1 of 2' "$RICCI" -e 'load("short.mtx")'
+printf 'hello\n' >not.mtx
+expect "not an mtx" 1 - 'error\[io\]' "$RICCI" -e 'load("not.mtx")'
+printf '1,2\n3\n' >ragged.csv
+expect "ragged csv" 1 - 'line 2 has 1 field' "$RICCI" -e 'load("ragged.csv")'
+printf '1,2\n3,x\n' >word.csv
+expect "a word in a csv" 1 - 'line 2, field 2.*"x"' "$RICCI" -e 'load("word.csv")'
+printf '' >empty.csv
+expect "an empty csv" 1 - 'empty' "$RICCI" -e 'load("empty.csv")'
+printf '\x93NUMPY\x01\x00\xff\xff{' >short.npy
+expect "a short npy" 1 - 'error\[io\]' "$RICCI" -e 'load("short.npy")'
+printf 'PK\x03\x04aaaaaaaaaaaa' >not.npy
+expect "not an npy" 1 - 'NUMPY' "$RICCI" -e 'load("not.npy")'
+python3 - <<'P' 2>/dev/null
+h = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 1000), }"
+h = h + b' ' * (118 - len(h) - 1) + b'\n'
+open('huge.npy', 'wb').write(b'\x93NUMPY\x01\x00' + len(h).to_bytes(2, 'little') + h)
+P
+[ -f huge.npy ] && expect "an npy that lies about its size" 1 - 'error\[io\]' "$RICCI" -e 'load("huge.npy")'
+expect "a missing file to load" 1 - 'cannot open nothing.npy' "$RICCI" -e 'load("nothing.npy")'
+expect "a directory to load" 1 - 'directory' "$RICCI" -e 'mkdir = 1; load("../'"$(basename "$work")"'/.npy")' 2>/dev/null || true
+
+# ---- round trips ----
+cat >round.ric <<'P'
+for x in ([1, 2; 3, 4], f32([1.5, 2.5]), [true, false], [1+2i, 3i], zeros(0, 3), f16([0.1, 2]), u8([1, 255]), i32([-1, 7]), c64([1i])) {
+    save("x.npy", x)
+    y = load("x.npy")
+    assert shape(x) == shape(y) and dtype(x) == dtype(y) and all(x == y), "npy {repr(x)}"
+}
+A = reshape(arange(12), (3, 4))
+save("t.npy", A')
+assert all(load("t.npy") == A')
+for x in ([1, 2; 3, 4], [0.0, 0; 0, 0.1], [1+2i, 0; 0, 0]) {
+    save("x.mtx", x)
+    assert all(load("x.mtx") == x)
+}
+save("x.csv", [0.1, 2.5; 1e-300, 3])
+assert all(load("x.csv") == [0.1, 2.5; 1e-300, 3])
+print("round trips hold")
+P
+expect "round trips" 0 'round trips hold' - "$RICCI" round.ric
+if [ "${QUICK:-}" != 1 ]; then
+    # ---- Ctrl-C ----
+    printf 'print("ready")\nwhile true { }\n' >spin.ric
+    "$RICCI" spin.ric >out 2>err & pid=$!
+    sleep 0.3; kill -INT $pid; wait $pid; got=$?
+    judge "Ctrl-C in a loop" 130 'ready' '' $got
+    printf 'A = rand(3000, 3000)\nprint("ready")\nfor k in 0:100 { B = A @ A }\n' >long.ric
+    "$RICCI" long.ric >out 2>err & pid=$!
+    sleep 1.5; kill -INT $pid
+    start=$(date +%s%N); wait $pid; got=$?
+    judge "Ctrl-C in a product" 130 '' '' $got
+    [ $(( ($(date +%s%N) - start) / 1000000 )) -lt 1500 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAIL Ctrl-C in a product took too long"; }
+fi
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

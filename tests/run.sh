@@ -1,0 +1,119 @@
+#!/bin/bash
+# The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples
+# stdlib repl asan ubsan hostile (all by default). Ends with one line: N passed, N failed.
+#   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
+set -u
+cd "$(dirname "$0")/.."
+RICCI=${RICCI:-$PWD/build/ricci}
+BUILD=${BUILD:-build}
+MAKE=${MAKE:-make}
+jobs=$(nproc 2>/dev/null || echo 2)
+work=$(mktemp -d "${TMPDIR:-/tmp}/ricci-tests.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+export LC_ALL=C.UTF-8 TERM=dumb RICCI_PATH= COLUMNS=80
+unset MAKEFLAGS MFLAGS
+
+pass() { passed=$((passed + 1)); }
+fail() { failed=$((failed + 1)); echo "FAIL $1"; [ -n "${2:-}" ] && [ -s "$2" ] && head -${3:-25} "$2" | sed 's/^/    /'; }
+
+# Adds the counts of a program whose last matching line is `N passed, N failed`.
+count() {           # NAME LOG STATUS
+    local line
+    line=$(grep -aE '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed' "$2" | tail -1)
+    if [ -z "$line" ]; then
+        fail "$1 (exit $3, no summary)" "$2"
+        return
+    fi
+    line=${line#*: }
+    local p=${line%% *} f=${line#*, }
+    f=${f%% *}
+    passed=$((passed + p)) failed=$((failed + f))
+    if [ "$f" != 0 ]; then echo "FAIL $1: $line"; grep -a FAIL "$2" | head -20 | sed 's/^/    /'; fi
+    [ "$f" = 0 ] && [ "$3" != 0 ] && fail "$1 (exit $3 after $line)" "$2"
+}
+
+# What a script does, as its golden file records it.
+observe() {         # BINARY FILE OUT
+    local status
+    (cd "$(dirname "$2")" && timeout "${LIMIT:-60}" "$1" "$(basename "$2")" </dev/null >"$3.stdout" 2>"$3.stderr")
+    status=$?
+    cat "$3.stdout" >"$3"
+    if [ -s "$3.stderr" ]; then { echo '--- stderr'; cat "$3.stderr"; } >>"$3"; fi
+    if [ $status != 0 ]; then echo "--- exit $status" >>"$3"; fi
+}
+
+golden() {          # BINARY LABEL
+    local file out=$work/observed
+    while IFS= read -r file; do
+        observe "$1" "$file" "$out"
+        if [ "${BLESS:-}" = 1 ]; then cp "$out" "${file%.ric}.out"; pass; continue; fi
+        if [ ! -f "${file%.ric}.out" ]; then fail "$2 $file: no .out file"; continue; fi
+        if diff -u "${file%.ric}.out" "$out" >"$work/diff" 2>&1; then pass; else fail "$2 $file" "$work/diff"; fi
+    done < <(find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' 2>/dev/null | LC_ALL=C sort)
+}
+
+suite_lint() {
+    bash tests/tools/lint.sh >"$work/log" 2>&1
+    count lint "$work/log" $?
+}
+suite_unit() {
+    local unit
+    $MAKE --no-print-directory -s -j"$jobs" units >"$work/log" 2>&1 || fail "units do not build" "$work/log"
+    for unit in tests/unit/*.c; do
+        unit=$(basename "$unit" .c)
+        timeout 120 "$BUILD/unit/$unit" </dev/null >"$work/log" 2>&1
+        count "unit $unit" "$work/log" $?
+    done
+}
+suite_golden() { golden "$RICCI" golden; }
+suite_cli() {
+    RICCI=$RICCI bash tests/cli.sh >"$work/log" 2>&1
+    count cli "$work/log" $?
+}
+suite_docs() {
+    RICCI=$RICCI bash tests/tools/docs.sh README.md docs/*.md >"$work/log" 2>&1
+    count docs "$work/log" $?
+}
+suite_examples() {
+    local file
+    for file in examples/*.ric; do
+        timeout 120 "$RICCI" "$file" </dev/null >"$work/log" 2>&1
+        local status=$?
+        if [ $status = 0 ] && [ -s "$work/log" ]; then pass; else fail "$file (exit $status)" "$work/log"; fi
+        if grep -q '^test "' "$file"; then
+            timeout 120 "$RICCI" test "$file" </dev/null >"$work/log" 2>&1
+            count "test $file" "$work/log" $?
+        fi
+    done
+}
+suite_stdlib() {
+    local file
+    for file in stdlib/*.ric; do
+        timeout 120 "$RICCI" test "$file" </dev/null >"$work/log" 2>&1
+        count "test $file" "$work/log" $?
+    done
+}
+suite_repl() {
+    RICCI=$RICCI timeout 120 python3 tests/repl/run.py </dev/null >"$work/log" 2>&1
+    count repl "$work/log" $?
+}
+# The golden tests and unit tests again under a sanitizer or the hostile build.
+sanitized() {       # MODE
+    $MAKE --no-print-directory -s -j"$jobs" MODE="$1" >"$work/log" 2>&1 || { fail "MODE=$1 does not build" "$work/log"; return; }
+    golden "$PWD/build/$1/ricci" "$1"
+    RICCI=$PWD/build/$1/ricci QUICK=1 bash tests/cli.sh >"$work/log" 2>&1
+    count "cli $1" "$work/log" $?
+}
+suite_asan() { LIMIT=120 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0 sanitized asan; }
+suite_ubsan() { LIMIT=120 UBSAN_OPTIONS=print_stacktrace=1 sanitized ubsan; }
+suite_hostile() { LIMIT=120 sanitized hostile; }
+
+suites=${*:-lint unit golden cli docs examples stdlib repl asan ubsan}
+for suite in $suites; do
+    before=$((passed + failed)) start=$SECONDS
+    "suite_$suite"
+    echo "$suite: $((passed + failed - before)) tests in $((SECONDS - start)) s"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
