@@ -26,7 +26,7 @@ KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)
 LDLIBS  = -lreadline -lm -ldl -lpthread
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
-SOURCES := $(wildcard core/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
+SOURCES := $(wildcard core/*.c lexer/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
 # readline (GPL) belongs to the program, not to the library.
 MAIN     = interp/main.c $(wildcard interp/repl*.c)
 GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
@@ -112,6 +112,6 @@ help:
 clean:
 	rm -rf build
 
-$(filter $(BUILD)/obj/parser/%,$(LIB_OBJ)): | $(BUILD)/gen/grammar.h
+$(filter $(BUILD)/obj/parser/% $(BUILD)/obj/lexer/%,$(LIB_OBJ)): | $(BUILD)/gen/grammar.h
 
 -include $(LIB_OBJ:.o=.d) $(MAIN_OBJ:.o=.d) $(UNITS:=.d)

@@ -64,7 +64,8 @@ static void bench_product(DType dt, int64_t n)
         blas_threads(blas, 1);
         double from = now();
         BlasType t = blas_type(dt);
-        blas->gemm[t]("N", "N", &ni, &ni, &ni, blas_one(t), a->data, &ni, b->data, &ni, blas_zero(t),
+        blas->gemm[t]("N", "N", &ni, &ni, &ni, blas_one(t), a->data, &ni, b->data, &ni,
+                      blas_zero(t),
                       c->data, &ni, 1, 1);
         double direct = now() - from, ours = time_op("matmul", a, b);
         if (i >= 0)
@@ -138,7 +139,8 @@ static void bench_lapack(const char *what, int64_t n)
             if (i >= 0)
                 time[way][i] = t;
         }
-    double t1 = best_of(time[0], REPEATS), t2 = best_of(time[1], REPEATS), own = best_of(time[2], REPEATS);
+    double t1 = best_of(time[0], REPEATS), t2 = best_of(time[1], REPEATS), own = best_of(time[2],
+                                                                                         REPEATS);
     double best = t1 < t2 ? t1 : t2;
     printf("%-6s f64  n=%-5lld LAPACK 1 thread %8.2f ms  %d threads %8.2f ms  ricci %8.2f ms  %+5.1f %% of the better\n",
            what, (long long)n, 1e3 * t1, threads, 1e3 * t2, 1e3 * own, 100 * (own / best - 1));
@@ -160,7 +162,8 @@ static void bench_small(const char *name, DType dt, int64_t n)
         double t = (now() - from) / CALLS;
         best = t < best ? t : best;
     }
-    printf("%-6s %-4s n=%-5lld %8.0f ns a call\n", name, dtype_info[dt].name, (long long)n, 1e9 * best);
+    printf("%-6s %-4s n=%-5lld %8.0f ns a call\n", name, dtype_info[dt].name, (long long)n,
+           1e9 * best);
     stack_cut(in, mark);
 }
 

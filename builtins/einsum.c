@@ -59,9 +59,10 @@ static _Noreturn void lengths_differ(Spec *s, int index, int operand, int axis)
     int64_t n = tensor_shape(s->tensor[operand])[axis];
     char first[80];
     snprintf(first, sizeof first, "%s", arg_text(c, other + 1));
-    Error *e = err_new(&c->in->ctx, ERR_SHAPE, "einsum: %s is %lld along axis %d of %s (operand %d) but %lld along axis "
-                       "%d of %s (operand %d)", index_name(index, name, sizeof name), (long long)s->length[index],
-                       s->first_axis[index], first, other + 1, (long long)n, axis, arg_text(c, operand + 1), operand + 1);
+    Error *e = err_new(&c->in->ctx, ERR_SHAPE, "einsum: %s is %lld along axis %d of %s (operand %d) but %lld "
+                       "along axis %d of %s (operand %d)", index_name(index, name, sizeof name),
+                       (long long)s->length[index], s->first_axis[index], first, other + 1, (long long)n, axis,
+                       arg_text(c, operand + 1), operand + 1);
     err_underline(e, other + 1);
     err_underline(e, operand + 1);
     err_throw(e);
@@ -105,9 +106,9 @@ static void read_operand(Spec *s, int operand, const char *text, const char *end
     }
     int dots = t->rank - labels;
     if (dots_at < 0 ? dots != 0 : dots < 0)
-        arg_error(c, operand + 1, ERR_INDEX, "operand %d, %s, is %s with %d axes, but \"%s\" has %d label%s for it",
+        arg_error(c, operand + 1, ERR_INDEX, "operand %d, %s, is %s with %d ax%ss, but \"%s\" has %d label%s for it",
                   operand + 1, arg_text(c, operand + 1), shape_text(shape, sizeof shape, t->rank, tensor_shape(t)),
-                  t->rank, s->text, labels, labels == 1 ? "" : "s");
+                  t->rank, t->rank == 1 ? "i" : "e", s->text, labels, labels == 1 ? "" : "s");
     for (int a = 0, label = 0; a < t->rank; a++)
         if (dots_at >= 0 && a >= dots_at && a < dots_at + dots)
             use_index(s, LABELS + dots_at + dots - 1 - a, operand, a);
@@ -179,8 +180,8 @@ static void read_spec(Spec *s)
     for (const char *p = s->text; p < end; p++)
         lists += *p == ',';
     if (lists != s->operands)
-        arg_error(c, 0, ERR_TYPE, "\"%.60s\" names %d operand%s, but %d %s given", s->text, lists, lists == 1 ? "" : "s",
-                  s->operands, s->operands == 1 ? "is" : "are");
+        arg_error(c, 0, ERR_TYPE, "\"%.60s\" names %d operand%s, but %d %s given", s->text, lists,
+                  lists == 1 ? "" : "s", s->operands, s->operands == 1 ? "is" : "are");
     for (int k = 0; k < s->operands; k++) {
         const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
         read_operand(s, k, at, stop);

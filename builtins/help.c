@@ -22,8 +22,8 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "interval. Modifiers: accumulate FORMAT, round nearest|away|zero|up|down|odd|stochastic, saturate, flush,\n"
       "reproducible. The scope holds in functions called inside it." },
     { "autocast", "autocast bf16 { … }\n"
-      "Matrix products cast wider operands to the format; exp, log, sums, norms and linear algebra raise narrow\n"
-      "ones to f32. Each operation's class is on its help page." },
+      "Matrix products cast wider operands to the format; exp, log, sums, norms and linear algebra raise\n"
+      "narrow ones to f32. Each operation's class is on its help page." },
     { "on", "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }\n"
       "Runs the operations inside on a device; operands are copied there once, and counted." },
     { "if else", "if c { … } else if d { … } else { … }\n"
@@ -32,8 +32,8 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "0:n counts from 0 to n-1; break and continue work on the innermost loop." },
     { "while", "while c { … }" },
     { "fn return", "fn f(x, tol=1e-8, rest...) { … }\n"
-      "The result is the last statement's value, or what return gives; return a, b gives a tuple. Assigning makes\n"
-      "a local. Lines of ## above are its help." },
+      "The result is the last statement's value, or what return gives; return a, b gives a tuple.\n"
+      "Assigning makes a local. Lines of ## above are its help." },
     { "->", "x -> x^2    (a, b) -> a + b    () -> 1    x -> { … }\nA function without a name; it captures values." },
     { "|>", "x |> f(y) is f(x, y); x |> f is f(x)." },
     { "try catch throw", "try { … } catch e { e.kind, e.message, e.where }    throw \"…\"\n"
@@ -41,14 +41,16 @@ static const struct Topic { const char *names, *text; } topics[] = {
     { "assert", "assert cond, \"why\"" },
     { "test", "test \"name\" { … }\nRuns under `ricci test FILE`." },
     { "import from as", "import stats    import \"lib/poly.ric\" as poly    import hilb, vander from gallery" },
-    { "compare against", "compare f64, f32, bf16 against mp(200) { … }\nOne table: value, error and digits per format." },
+    { "compare against", "compare f64, f32, bf16 against mp(200) { … }\n"
+      "One table: value, error and digits per format." },
     { "explain", "explain EXPRESSION\nPrints how it is computed: kernels, order, FLOPs, bytes." },
     { "profile", "profile { … }\nPer operation: calls, dtype, kernel, time, bytes." },
     { "timeit", "timeit EXPRESSION\nRepeats it and gives median and spread." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
     { "extern", "extern \"libm.so.6\" { double cbrt(double x); }\nDeclares and calls C functions." },
-    { "'", "A'\nConjugate transpose of the last two axes. v' of a vector is its covector: v' @ w is a scalar, v @ w' the\n"
-      "outer product, v' @ A a covector." },
+    { "'", "A'\n"
+      "Conjugate transpose of the last two axes. v' of a vector is its covector: v' @ w is a scalar,\n"
+      "v @ w' the outer product, v' @ A a covector." },
     { "[", "[1, 2, 3]    [1, 2; 3, 4]    [A, B; C, D]    [x^2 for x in v if x > 0]\n"
       "A[i, j]   A[1:, ::-1]   A[mask]   A[..., none]: 0-based, slices half-open, negative counts from the end." },
     { "and or not", "Short-circuit logic on bool scalars; on tensors: & | !" },

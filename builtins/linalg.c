@@ -124,10 +124,12 @@ static void require_symmetric_item(const Stack *s, Mat a, const char *help)
             int64_t p = i * a.rs + j * a.cs, q = j * a.rs + i * a.cs;
             if (mat_gap(s->type, a.data, p, q) > allowed)
                 arg_error_help(s->call, s->arg, ERR_VALUE, help,
-                               "%s must be %s, but its elements [%lld, %lld] and [%lld, %lld] differ by %.3g",
+                               "%s must be %s, but its elements [%lld, %lld] and [%lld, %lld] "
+                               "differ by %.3g",
                                arg_text(s->call, s->arg),
                                blas_is_complex(s->type) ? "Hermitian" : "symmetric", (long long)i,
-                               (long long)j, (long long)j, (long long)i, mat_gap(s->type, a.data, p, q));
+                               (long long)j, (long long)j, (long long)i, mat_gap(s->type, a.data, p,
+                                                                                 q));
         }
 }
 
@@ -147,6 +149,24 @@ void linalg_check_lengths(const Stack *s)
                   arg_text(s->call, s->arg));
 }
 
+/* OpenBLAS 0.3.21 reads one column past the end of a complex matrix in gemv (its issue
+ * 4013), so whatever LAPACK works on in complex has room for one more behind it. */
+Tensor *linalg_tensor(OpCall *c, DType dt, int rank, const int64_t *shape)
+{
+    Ctx *ctx = &c->in->ctx;
+    int64_t strides[TENSOR_RANK_MAX + 2], size = 1, slack = 0;
+    if (dtype_info[dt].kind != 'c' || rank < 2)
+        return op_keep(c, tensor_new(ctx, dt, rank, shape));
+    for (int d = rank - 1; d >= 0; d--) {
+        strides[d] = size;
+        size *= shape[d];
+        slack = shape[d] > slack ? shape[d] : slack;
+    }
+    size += slack;
+    Tensor *flat = op_keep(c, tensor_new(ctx, dt, 1, &size));
+    return op_keep(c, tensor_view(ctx, flat, rank, shape, strides, flat->data));
+}
+
 Out linalg_out(const Stack *s, DType dt, int64_t rows, int64_t cols, bool by_columns)
 {
     Ctx *ctx = &s->call->in->ctx;
@@ -157,7 +177,7 @@ Out linalg_out(const Stack *s, DType dt, int64_t rows, int64_t cols, bool by_col
         shape[rank++] = by_columns ? cols : rows;
     if (cols >= 0)
         shape[rank++] = by_columns ? rows : cols;
-    Tensor *t = op_keep(s->call, tensor_new(ctx, dt, rank, shape));
+    Tensor *t = linalg_tensor(s->call, dt, rank, shape);
     size_t block = (size_t)(rows < 0 ? 1 : rows) * (size_t)(cols < 0 ? 1 : cols);
     Out o = { t, t->data, block * dtype_info[dt].bytes };
     if (by_columns) {
@@ -188,9 +208,15 @@ void *linalg_work(OpCall *c, size_t count, size_t bytes)
     return op_keep(c, tensor_new(ctx, DT_U8, 1, &size))->data;
 }
 
+void *linalg_matrix(OpCall *c, int64_t rows, int64_t cols, size_t bytes)
+{
+    size_t slack = (size_t)(rows > cols ? rows : cols);
+    return linalg_work(c, mem_mul(&c->in->ctx, (size_t)rows, (size_t)cols) + slack, bytes);
+}
+
 void scratch_allocate(OpCall *c, Scratch *s)
 {
-    s->base = linalg_work(c, s->used ? s->used : 1, 1);
+    s->base = linalg_work(c, s->used + 65536, 1);      /* slack as in linalg_tensor */
     s->used = 0;
 }
 
@@ -205,7 +231,8 @@ const Blas *linalg_blas(OpCall *c)
 
 void linalg_notice_condition(const Stack *s, const char *what, double rcond)
 {
-    notice(s->call->in, "%s is nearly singular (condition number %.1e): no digit of %s can be trusted",
+    notice(s->call->in,
+           "%s is nearly singular (condition number %.1e): no digit of %s can be trusted",
            arg_text(s->call, s->arg), rcond > 0 ? 1 / rcond : INFINITY, what);
 }
 
@@ -232,6 +259,7 @@ void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
 
 void linalg_no_convergence(const Stack *s, int info)
 {
-    arg_error(s->call, s->arg, ERR_NUMERIC, "the iteration for %s did not converge (LAPACK info %d)",
+    arg_error(s->call, s->arg, ERR_NUMERIC,
+              "the iteration for %s did not converge (LAPACK info %d)",
               arg_text(s->call, s->arg), info);
 }

@@ -51,7 +51,8 @@ typedef struct Out {
     size_t step;             /* bytes from block to block */
 } Out;
 Out linalg_out(const Stack *, DType, int64_t rows, int64_t cols, bool by_columns);
-static inline void *linalg_block(const Out *o, int64_t index) { return o->data + (size_t)index * o->step; }
+static inline void *linalg_block(const Out *o,
+                                 int64_t index) { return o->data + (size_t)index * o->step; }
 static inline Mat mat_columns(void *data, int64_t rows)
 {
     return (Mat){ data, 1, rows < 1 ? 1 : rows };
@@ -61,6 +62,10 @@ Value linalg_value(const Stack *, const Out *);
 
 /* Work space that lives until the row returns. */
 void *linalg_work(OpCall *, size_t count, size_t bytes);
+/* The same for a matrix that LAPACK works on, and a kept tensor that it writes: with room
+ * behind it for OpenBLAS's reads past the end. */
+void *linalg_matrix(OpCall *, int64_t rows, int64_t cols, size_t bytes);
+Tensor *linalg_tensor(OpCall *, DType, int rank, const int64_t *shape);
 void scratch_allocate(OpCall *, Scratch *);      /* what was measured; resets `used` */
 /* Raises ERR_IO naming the package if the library is missing. */
 const Blas *linalg_blas(OpCall *);

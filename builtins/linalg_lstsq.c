@@ -85,7 +85,8 @@ static void fit_condition(Fit *f)
     fit_triangle(f, f->k);
     f->work.used = 0;
     f->cond = NAN;
-    if (lapack_svd(f->blas, f->a->type, 'N', f->k, f->n, f->tri, f->sigma, NULL, NULL, &f->work) == 0)
+    if (lapack_svd(f->blas, f->a->type, 'N', f->k, f->n, f->tri, f->sigma, NULL, NULL,
+                   &f->work) == 0)
         f->cond = mat_real(real, f->sigma, 0) / mat_real(real, f->sigma, f->k - 1);
 }
 
@@ -107,14 +108,14 @@ static void fit_factor(Fit *f, Mat matrix)
 static void fit_init(Fit *f, Stack *a, int64_t nrhs)
 {
     OpCall *c = a->call;
-    size_t bytes = a->bytes, m = (size_t)a->m, n = (size_t)a->n, r = (size_t)nrhs;
+    size_t bytes = a->bytes, m = (size_t)a->m, n = (size_t)a->n;
     *f = (Fit){ .a = a, .m = a->m, .n = a->n, .k = a->m < a->n ? a->m : a->n };
     size_t big = m > n ? m : n;
     f->blas = linalg_blas(c);
-    f->qr = linalg_work(c, m * n, bytes);
+    f->qr = linalg_matrix(c, a->m, a->n, bytes);
     f->tau = linalg_work(c, big, bytes);
-    f->tri = linalg_work(c, (size_t)f->k * n, bytes);
-    f->rhs = linalg_work(c, big * r, bytes);
+    f->tri = linalg_matrix(c, f->k, a->n, bytes);
+    f->rhs = linalg_matrix(c, (int64_t)big, nrhs, bytes);
     f->fix = linalg_work(c, 3 * big, bytes);
     f->sigma = linalg_work(c, big, 8);
     f->pivots = linalg_work(c, n, sizeof(int));
@@ -193,7 +194,8 @@ static void unpermute(const Fit *f, const char *y, char *x, bool add)
         int64_t to = f->pivots[j] - 1;
         double re = scalbn(part(t, y, j, false), f->scale[to]);
         double im = scalbn(part(t, y, j, true), f->scale[to]);
-        mat_store(t, x, to, re + (add ? part(t, x, to, false) : 0), im + (add ? part(t, x, to, true) : 0));
+        mat_store(t, x, to, re + (add ? part(t, x, to, false) : 0),
+                  im + (add ? part(t, x, to, true) : 0));
     }
 }
 
@@ -349,9 +351,14 @@ Value linalg_least_squares(OpCall *c, bool everything)
     }
     if (!everything)
         return linalg_value(&a, &out.x);
-    Value x = op_root(c, linalg_value(&a, &out.x)), residual = op_root(c, linalg_value(&a, &out.residual));
-    Value rank = op_root(c, linalg_value(&a, &out.rank)), cond = op_root(c, linalg_value(&a, &out.cond));
-    return tuple_make(c->in, "x", v_retain(x), "residual", v_retain(residual), "rank", v_retain(rank),
+    Value x = op_root(c, linalg_value(&a, &out.x)), residual = op_root(c,
+                                                                       linalg_value(&a,
+                                                                                    &out.residual));
+    Value rank = op_root(c, linalg_value(&a, &out.rank)), cond = op_root(c,
+                                                                         linalg_value(&a,
+                                                                                      &out.cond));
+    return tuple_make(c->in, "x", v_retain(x), "residual", v_retain(residual), "rank",
+                      v_retain(rank),
                       "cond", v_retain(cond), NULL);
 }
 
@@ -391,7 +398,8 @@ static void qr_one(QrJob *j, int64_t index, char *packed)
     lapack_qr(j->blas, a->type, m, n, packed, j->tau, &j->work);
     for (int64_t col = 0; col < n; col++) {
         int64_t top = col + 1 < k ? col + 1 : k;
-        memcpy(r + (size_t)(col * rows) * bytes, packed + (size_t)(col * m) * bytes, (size_t)top * bytes);
+        memcpy(r + (size_t)(col * rows) * bytes, packed + (size_t)(col * m) * bytes,
+               (size_t)top * bytes);
         memset(r + (size_t)(col * rows + top) * bytes, 0, (size_t)(rows - top) * bytes);
     }
     if (packed != q)
@@ -416,7 +424,7 @@ Value op_run_qr(OpCall *c)
         qr_measure(&j);
         lapack_threads(&c->in->ctx, j.blas, LAPACK_QR, k);
         /* A fits where Q will be unless A is wider than Q. */
-        char *packed = a->n > j.cols ? linalg_work(c, (size_t)(a->m * a->n), a->bytes) : NULL;
+        char *packed = a->n > j.cols ? linalg_matrix(c, a->m, a->n, a->bytes) : NULL;
         for (int64_t i = 0; i < a->count; i++) {
             poll_interrupt(c->in);
             qr_one(&j, i, packed ? packed : linalg_block(&j.q, i));

@@ -29,7 +29,9 @@ static NormOrder read_order(OpCall *c, int i)
     else if (!strcmp(text, "nuc"))
         o.kind = NORM_NUC;
     else
-        arg_error(c, i, ERR_VALUE, "no norm is called \"%s\"; there are \"fro\", \"nuc\", inf, -inf and numbers", text);
+        arg_error(c, i, ERR_VALUE,
+                  "no norm is called \"%s\"; there are \"fro\", \"nuc\", inf, -inf and numbers",
+                  text);
     return o;
 }
 
@@ -124,7 +126,8 @@ static void matrix_norms(Stack *s, NormOrder o, void *out)
         sigma = linalg_singular_values(s);
     for (int64_t i = 0; i < s->count; i++)
         mat_store(real, out, i,
-                  sigma.t ? from_singular_values(o, real, linalg_block(&sigma, i), s->m < s->n ? s->m : s->n)
+                  sigma.t ? from_singular_values(o, real, linalg_block(&sigma, i), s->m < s->n
+                                                 ? s->m : s->n)
                           : matrix_norm(s, o, linalg_item(s, i)), 0);
 }
 
@@ -179,7 +182,8 @@ static void axis_norms(Stack *s, Tensor *v, NormOrder o, void *out)
             at += index % shape[d] * strides[d];
             index /= shape[d];
         }
-        mat_store(real, out, i, vector_norm(s, o, shape[last], v->data + at * (int64_t)s->bytes, strides[last]), 0);
+        mat_store(real, out, i, vector_norm(s, o, shape[last], v->data + at * (int64_t)s->bytes,
+                                            strides[last]), 0);
     }
 }
 
@@ -207,9 +211,11 @@ Value op_run_norm(OpCall *c)
         if (axes != 1)                      /* all elements as one vector */
             flat = op_keep(c, tensor_compact(&c->in->ctx, t));
         if (o.kind >= NORM_FRO && !(o.kind == NORM_FRO && axes > 1))
-            arg_error(c, 1, ERR_VALUE, "this norm is for matrices, but %s is a vector", arg_text(c, 0));
+            arg_error(c, 1, ERR_VALUE, "this norm is for matrices, but %s is a vector",
+                      arg_text(c, 0));
         if (axes != 1)
-            mat_store(blas_type(r.t->dtype), r.data, 0, vector_norm(&s, o, t->size, flat->data, 1), 0);
+            mat_store(blas_type(r.t->dtype), r.data, 0, vector_norm(&s, o, t->size, flat->data, 1),
+                      0);
         else
             axis_norms(&s, axes_last(c, flat, mask), o, r.data);
         return linalg_value(&s, &r);
@@ -224,7 +230,8 @@ Value op_run_norm(OpCall *c)
 
 /* ---- condition numbers ---- */
 /* |A| |inv(A)|; infinite for a singular matrix, NaN where A has one. */
-static double cond_by_inverse(Stack *a, NormOrder o, Mat item, const Blas *blas, char *work, int *pivots,
+static double cond_by_inverse(Stack *a, NormOrder o, Mat item, const Blas *blas, char *work,
+                              int *pivots,
                               Scratch *w)
 {
     int64_t n = a->n, row, col;
@@ -243,7 +250,7 @@ static void cond_inverses(Stack *a, NormOrder o, void *out)
 {
     OpCall *c = a->call;
     const Blas *blas = linalg_blas(c);
-    char *work = linalg_work(c, (size_t)(a->n * a->n), a->bytes);
+    char *work = linalg_matrix(c, a->n, a->n, a->bytes);
     int *pivots = linalg_work(c, (size_t)a->n, sizeof(int));
     Scratch w = { 0 };
     lapack_lu_inverse(blas, a->type, a->n, work, pivots, &w);
@@ -272,7 +279,9 @@ Value op_run_cond(OpCall *c)
     }
     Out s = linalg_singular_values(&a);
     for (int64_t i = 0; i < a.count; i++) {
-        double top = mat_real(real, linalg_block(&s, i), 0), low = mat_real(real, linalg_block(&s, i), k - 1);
+        double top = mat_real(real, linalg_block(&s, i), 0), low = mat_real(real,
+                                                                            linalg_block(&s,
+                                                                                         i), k - 1);
         mat_store(real, r.data, i, low == 0 ? INFINITY : top / low, 0);
     }
     return linalg_value(&a, &r);

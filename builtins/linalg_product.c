@@ -20,7 +20,8 @@ static Tensor *operand(OpCall *c, int i)
 {
     Tensor *t = c->args[i].tag == V_TENSOR ? c->args[i].tensor : arg_tensor(c, i);
     if (t->rank == 0)
-        arg_error_help(c, i, ERR_SHAPE, c->op->run == op_run_matmul ? "multiples are written with *" : NULL,
+        arg_error_help(c, i, ERR_SHAPE, c->op->run == op_run_matmul
+                       ? "multiples are written with *" : NULL,
                        "%s must be a vector or a matrix, not a scalar", arg_text(c, i));
     return t;
 }
@@ -117,7 +118,8 @@ static int result_shape(OpCall *c, const Side *a, const Side *b, int64_t *shape,
                                     tensor_shape(b->t), shape, &bad);
     char sa[96], sb[96];
     if (rank < 0)
-        err_raise(&c->in->ctx, ERR_SHAPE, "the leading axes of %s (%s) and %s (%s) do not broadcast",
+        err_raise(&c->in->ctx, ERR_SHAPE,
+                  "the leading axes of %s (%s) and %s (%s) do not broadcast",
                   arg_text(c, 0), shape_text(sa, sizeof sa, a->t->rank, tensor_shape(a->t)),
                   arg_text(c, 1), shape_text(sb, sizeof sb, b->t->rank, tensor_shape(b->t)));
     batch->rank = rank;
@@ -324,7 +326,8 @@ static Tensor *vector_of(OpCall *c, Tensor *t)
 {
     if (!(t->flags & TENSOR_COVECTOR))
         return t;
-    return op_keep(c, tensor_view(&c->in->ctx, t, 1, tensor_shape(t) + 1, tensor_strides(t) + 1, t->data));
+    return op_keep(c, tensor_view(&c->in->ctx, t, 1, tensor_shape(t) + 1, tensor_strides(t) + 1,
+                                  t->data));
 }
 
 Value op_run_dot(OpCall *c)
@@ -341,14 +344,16 @@ Value op_run_dot(OpCall *c)
     }
     int64_t n = tensor_shape(a)[0];
     if (n != tensor_shape(b)[0])
-        arg_error(c, 1, ERR_SHAPE, "%s has %lld elements and %s has %lld", arg_text(c, 0), (long long)n,
+        arg_error(c, 1, ERR_SHAPE, "%s has %lld elements and %s has %lld", arg_text(c, 0),
+                  (long long)n,
                   arg_text(c, 1), (long long)tensor_shape(b)[0]);
     DType dt = product_dtype(a->dtype, b->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     a = linalg_raise(c, a, compute);
     b = linalg_raise(c, b, compute);
     Tensor *out = op_keep(c, tensor_new(ctx, compute, 0, NULL));
-    gemm_dot(compute, n, a->data, tensor_strides(a)[0], b->data, tensor_strides(b)[0], true, out->data);
+    gemm_dot(compute, n, a->data, tensor_strides(a)[0], b->data, tensor_strides(b)[0], true,
+             out->data);
     return op_result(c, linalg_raise(c, out, dt));
 }
 
@@ -407,7 +412,8 @@ Value op_run_kron(OpCall *c)
 static Value component(OpCall *c, Tensor *t, int i)
 {
     char *data = t->data + i * tensor_strides(t)[t->rank - 1] * dtype_info[t->dtype].bytes;
-    Tensor *view = tensor_view(&c->in->ctx, t, t->rank - 1, tensor_shape(t), tensor_strides(t), data);
+    Tensor *view = tensor_view(&c->in->ctx, t, t->rank - 1, tensor_shape(t), tensor_strides(t),
+                               data);
     return op_root(c, v_tensor_raw(view));
 }
 
@@ -474,7 +480,8 @@ static Value identity_like(OpCall *c, Tensor *t)
     int rank = t->rank - 1;
     memcpy(strides, tensor_strides(eye), (size_t)rank * sizeof *strides);
     strides[rank - 1] += 1;
-    Tensor *diagonal = op_keep(c, tensor_view(ctx, eye, rank, tensor_shape(eye), strides, eye->data));
+    Tensor *diagonal = op_keep(c, tensor_view(ctx, eye, rank, tensor_shape(eye), strides,
+                                              eye->data));
     Tensor *one = op_keep(c, v_to_tensor(c->in, v_int(1), 0));
     tensor_assign(ctx, diagonal, linalg_raise(c, one, t->dtype));
     return v_tensor_raw(tensor_retain(eye));

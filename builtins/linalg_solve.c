@@ -52,7 +52,7 @@ static double condition_of(Factor *f);
 static void *factor_work(Factor *f)
 {
     if (!f->work)
-        f->work = linalg_work(f->s->call, (size_t)(f->s->n * f->s->n), f->s->bytes);
+        f->work = linalg_matrix(f->s->call, f->s->n, f->s->n, f->s->bytes);
     return f->work;
 }
 
@@ -120,7 +120,8 @@ static void largest_pivot(Factor *f, const void *data, int64_t step, int64_t off
 static _Noreturn void zero_diagonal(const Stack *s, int64_t i)
 {
     char why[96];
-    snprintf(why, sizeof why, "it is triangular and its diagonal element %lld is zero", (long long)i);
+    snprintf(why, sizeof why, "it is triangular and its diagonal element %lld is zero",
+             (long long)i);
     linalg_singular(s, why);
 }
 
@@ -157,7 +158,8 @@ static bool factor_band(Factor *f)
     for (int64_t j = 0; j < n; j++) {
         int64_t i0 = j - ku > 0 ? j - ku : 0, i1 = j + kl < n - 1 ? j + kl : n - 1;
         char *column = (char *)f->work + (size_t)(j * ld + kl + ku + i0 - j) * s->bytes;
-        Mat from = { f->a.data + (i0 * f->a.rs + j * f->a.cs) * (int64_t)s->bytes, f->a.rs, f->a.cs };
+        Mat from = { f->a.data + (i0 * f->a.rs + j * f->a.cs) * (int64_t)s->bytes, f->a.rs,
+                    f->a.cs };
         mat_copy(s->bytes, i1 - i0 + 1, 1, from, (Mat){ column, 1, ld });
     }
     int info = lapack_band(f->blas, s->type, n, kl, ku, f->work, f->pivots);
@@ -226,7 +228,8 @@ static void factor_solve(Factor *f, int64_t nrhs, void *x)
     char trans = f->by_rows ? 'T' : 'N';
     switch (f->kind) {
     case FACTOR_TRIANGLE:
-        lapack_triangle_solve(f->blas, s->type, f->uplo, trans, s->n, nrhs, f->a.data, f->lda, x, s->n);
+        lapack_triangle_solve(f->blas, s->type, f->uplo, trans, s->n, nrhs, f->a.data, f->lda, x,
+                              s->n);
         break;
     case FACTOR_BAND:
         lapack_band_solve(f->blas, s->type, s->n, f->kl, f->ku, nrhs, f->work, f->pivots, x);
@@ -246,8 +249,10 @@ static _Noreturn void rows_differ(const Stack *a, const Rhs *r, int i)
     OpCall *c = a->call;
     char sa[96], sb[96], help[160];
     bool turn = !r->vector && r->cols == a->m;
-    snprintf(help, sizeof help, "transpose the right side: %s \\ %s'", arg_text(c, a->arg), arg_text(c, i));
-    arg_error_help(c, i, ERR_SHAPE, turn ? help : NULL, "%s is %s and %s is %s: their rows must be as many",
+    snprintf(help, sizeof help, "transpose the right side: %s \\ %s'", arg_text(c, a->arg),
+             arg_text(c, i));
+    arg_error_help(c, i, ERR_SHAPE, turn ? help : NULL,
+                   "%s is %s and %s is %s: their rows must be as many",
                    arg_text(c, a->arg), linalg_extent(sa, sizeof sa, a->t), arg_text(c, i),
                    linalg_extent(sb, sizeof sb, r->t));
 }
@@ -276,9 +281,11 @@ void linalg_rhs_read(Rhs *r, Stack *a, int i)
         rows_differ(a, r, i);
     int bad;
     char sa[96], sb[96];
-    r->out_rank = shape_broadcast(a->batch_rank, tensor_shape(a->t), r->batch_rank, shape, r->batch, &bad);
+    r->out_rank = shape_broadcast(a->batch_rank, tensor_shape(a->t), r->batch_rank, shape, r->batch,
+                                  &bad);
     if (r->out_rank < 0)
-        err_raise(&c->in->ctx, ERR_SHAPE, "the leading axes of %s (%s) and %s (%s) do not broadcast",
+        err_raise(&c->in->ctx, ERR_SHAPE,
+                  "the leading axes of %s (%s) and %s (%s) do not broadcast",
                   arg_text(c, a->arg), shape_text(sa, sizeof sa, a->t->rank, tensor_shape(a->t)),
                   arg_text(c, i), shape_text(sb, sizeof sb, rank, shape));
     r->count = 1;
@@ -322,7 +329,7 @@ Out linalg_rhs_out(const Rhs *r, Stack *a, int64_t rows)
     if (!r->vector)
         shape[rank++] = r->cols;
     shape[rank++] = rows;
-    Tensor *t = op_keep(a->call, tensor_new(ctx, a->dt, rank, shape));
+    Tensor *t = linalg_tensor(a->call, a->dt, rank, shape);
     Out o = { t, t->data, (size_t)(rows * r->cols) * a->bytes };
     if (r->vector)
         return o;
@@ -337,7 +344,8 @@ Value op_run_solve(OpCall *c)
 {
     Tensor *given = arg_tensor(c, 0);
     if (given->rank == 0)
-        return op_binary(c->in, op_named(c->in, "divide"), c->args[1], c->args[0], c->weak >> 1 & 1);
+        return op_binary(c->in, op_named(c->in, "divide"), c->args[1], c->args[0],
+                         c->weak >> 1 & 1);
     Stack a = linalg_stack_of(c, 0, given);
     if (a.m != a.n)
         return linalg_least_squares(c, false);
@@ -416,7 +424,8 @@ static Scaled determinant(const Blas *blas, const Stack *a, int64_t index, void 
     lapack_lu(blas, a->type, a->n, a->n, work, pivots);
     for (int64_t i = 0; i < a->n; i++) {
         int64_t at = i * (a->n + 1);
-        double im = blas_is_complex(a->type) ? mat_real(a->type == BLAS_C ? BLAS_S : BLAS_D, work, 2 * at + 1) : 0;
+        double im = blas_is_complex(a->type) ? mat_real(a->type == BLAS_C ? BLAS_S : BLAS_D, work,
+                                                        2 * at + 1) : 0;
         scaled_multiply(&p, mat_real(a->type, work, at), im);
         if (pivots[i] != i + 1)
             p.re = -p.re, p.im = -p.im;
@@ -433,7 +442,7 @@ static DetWork det_work(OpCall *c, const Stack *a)
         w.blas = linalg_blas(c);
         lapack_threads(&c->in->ctx, w.blas, LAPACK_LU, a->n);
     }
-    w.matrix = linalg_work(c, (size_t)(a->n * a->n), a->bytes);
+    w.matrix = linalg_matrix(c, a->n, a->n, a->bytes);
     w.pivots = linalg_work(c, (size_t)a->n, sizeof(int));
     return w;
 }
@@ -466,7 +475,8 @@ Value op_run_slogdet(OpCall *c)
         mat_store(real, logdet.data, i, log(size) + (double)p.exponent * 0.69314718055994530942, 0);
         mat_store(a.type, sign.data, i, size == 0 ? 0 : p.re / size, size == 0 ? 0 : p.im / size);
     }
-    Value first = op_root(c, linalg_value(&a, &sign)), second = op_root(c, linalg_value(&a, &logdet));
+    Value first = op_root(c, linalg_value(&a, &sign)), second = op_root(c,
+                                                                        linalg_value(&a, &logdet));
     return tuple_make(c->in, "sign", v_retain(first), "logdet", v_retain(second), NULL);
 }
 
@@ -519,7 +529,7 @@ Value op_run_lu(OpCall *c)
     Out p = linalg_out(&a, a.dt, m, m, false);
     Out l = linalg_out(&a, a.dt, m, k, true), u = linalg_out(&a, a.dt, k, n, true);
     const Blas *blas = linalg_blas(c);
-    char *work = linalg_work(c, (size_t)(m * n), a.bytes);
+    char *work = linalg_matrix(c, m, n, a.bytes);
     int *pivots = linalg_work(c, (size_t)k, sizeof(int));
     int64_t *order = linalg_work(c, (size_t)m, sizeof *order);
     lapack_threads(&c->in->ctx, blas, LAPACK_LU, k);

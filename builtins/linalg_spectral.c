@@ -25,7 +25,7 @@ static void svd_init(SvdJob *j, Stack *a, char job)
     if (!a->m || !a->n)
         return;
     j->blas = linalg_blas(c);
-    j->copy = linalg_work(c, (size_t)(a->m * a->n), a->bytes);
+    j->copy = linalg_matrix(c, a->m, a->n, a->bytes);
     lapack_svd(j->blas, a->type, job, a->n, a->m, j->copy, NULL, NULL, NULL, &j->work);
     scratch_allocate(c, &j->work);
     lapack_threads(&c->in->ctx, j->blas, LAPACK_SVD, a->m < a->n ? a->m : a->n);
@@ -54,7 +54,8 @@ typedef struct Svd { Out u, s, vt; } Svd;
 static Svd svd_run(Stack *a, bool full)
 {
     int64_t m = a->m, n = a->n, k = m < n ? m : n;
-    Svd r = { linalg_out(a, a->dt, m, full ? m : k, false), linalg_out(a, dtype_real(a->dt), k, -1, false),
+    Svd r = { linalg_out(a, a->dt, m, full ? m : k, false),
+             linalg_out(a, dtype_real(a->dt), k, -1, false),
               linalg_out(a, a->dt, full ? n : k, n, false) };
     SvdJob j;
     linalg_require_finite(a);
@@ -135,14 +136,15 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     lapack_eigh(blas, a->type, vectors, 'L', a->n, NULL, NULL, &work);
     scratch_allocate(c, &work);
     if (!vectors)
-        block = linalg_work(c, (size_t)(a->n * a->n), a->bytes);
+        block = linalg_matrix(c, a->n, a->n, a->bytes);
     lapack_threads(&c->in->ctx, blas, LAPACK_EIGH, a->n);
     for (int64_t i = 0; i < a->count; i++) {
         poll_interrupt(c->in);
         void *at = vectors ? linalg_block(v, i) : block;
         char uplo = copy_hermitian(a, i, at);
         work.used = 0;
-        int info = lapack_eigh(blas, a->type, vectors, uplo, a->n, at, linalg_block(values, i), &work);
+        int info = lapack_eigh(blas, a->type, vectors, uplo, a->n, at, linalg_block(values, i),
+                               &work);
         if (info)
             linalg_no_convergence(a, info);
     }
@@ -188,7 +190,7 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
         *v = linalg_out(a, complex_dt, a->n, a->n, true);
     if (a->n) {
         const Blas *blas = linalg_blas(c);
-        void *copy = linalg_work(c, (size_t)(a->n * a->n), a->bytes);
+        void *copy = linalg_matrix(c, a->n, a->n, a->bytes);
         lapack_eig(blas, a->type, a->n, copy, NULL, v->data, &real, &work);
         scratch_allocate(c, &work);
         lapack_threads(&c->in->ctx, blas, LAPACK_EIG, a->n);

@@ -1,6 +1,7 @@
 /* Shapes, views and rearrangements: reads the arguments of shape.def. Whatever strides can
  * say is a view (reshape of contiguous tensors, transpose, flip, split, diag, broadcast_to);
  * the rest is copied piece by piece with tensor_assign into slices of a new tensor. */
+#include "builtins/text.h"
 #include "interp/op.h"
 
 #include <stdio.h>
@@ -83,6 +84,15 @@ static Tensor *int_list(OpCall *c, int i)
     if (t->rank > 1)
         arg_error(c, i, ERR_SHAPE, "%s must be an int or a list of ints", arg_name(c, i));
     return flat(c, op_keep(c, empty ? tensor_new(ctx, DT_I64, 1, &t->size) : tensor_cast(ctx, t, DT_I64)));
+}
+
+/* An axis of a result with `rank` axes, which is no operand of the user's. */
+static int result_axis(OpCall *c, int i, int64_t axis, int rank)
+{
+    if (axis < -rank || axis >= rank)
+        arg_error(c, i, ERR_INDEX, "axis=%lld, but the result has %d ax%ss: %d to %d", (long long)axis, rank,
+                  rank == 1 ? "i" : "e", -rank, rank - 1);
+    return (int)(axis < 0 ? axis + rank : axis);
 }
 
 /* ---- questions ---- */
@@ -205,7 +215,11 @@ Value op_run_expand(OpCall *c)
     int rank = x->rank + more, from = 0;
     if (rank > TENSOR_RANK_MAX)
         arg_error(c, 1, ERR_VALUE, "a tensor has at most %d axes", TENSOR_RANK_MAX);
-    uint64_t axes = arg_given(c, 1) ? arg_axes(c, 1, rank) : 1;
+    uint64_t axes = 0;
+    if (arg_given(c, 1) && c->args[1].tag == V_TUPLE)
+        axes = arg_axes(c, 1, rank);
+    else
+        axes = (uint64_t)1 << result_axis(c, 1, arg_given(c, 1) ? arg_int(c, 1) : 0, rank);
     for (int a = 0; a < rank; a++) {
         bool added = axes >> a & 1;
         shape[a] = added ? 1 : tensor_shape(x)[from];
@@ -295,9 +309,9 @@ Value op_run_concat(OpCall *c)
     char how[96], name[96];
     for (int64_t i = 0; i < p.count; i++)
         if (p.item[i]->rank == 0)
-            arg_error_help(c, c->fixed + (p.named ? (int)i : 0), ERR_SHAPE, "stack joins scalars, [x] is a vector of one",
-                           "%s is a scalar and has no axis to join along", part_name(c, &p, i, name, sizeof name));
-    int axis = arg_axis(c, 0, first->rank, 0);
+            arg_error_help(c, c->fixed + (p.named ? (int)i : 0), ERR_SHAPE,
+                           "stack joins scalars, [x] is a vector of one", "%s is a scalar and has no axis to join along", part_name(c, &p, i, name, sizeof name));
+    int axis = result_axis(c, 0, arg_given(c, 0) ? arg_int(c, 0) : 0, first->rank);
     memcpy(shape, tensor_shape(first), first->rank * sizeof *shape);
     for (int64_t i = 1; i < p.count; i++) {
         if (p.item[i]->rank != first->rank)
@@ -326,7 +340,7 @@ Value op_run_stack(OpCall *c)
     int rank = first->rank + 1;
     if (rank > TENSOR_RANK_MAX)
         arg_error(c, c->fixed, ERR_VALUE, "a tensor has at most %d axes", TENSOR_RANK_MAX);
-    int axis = arg_axis(c, 0, rank, 0);
+    int axis = result_axis(c, 0, arg_given(c, 0) ? arg_int(c, 0) : 0, rank);
     for (int64_t i = 1; i < p.count; i++)
         if (p.item[i]->rank != first->rank ||
             memcmp(tensor_shape(p.item[i]), tensor_shape(first), first->rank * sizeof *shape) != 0)
@@ -361,6 +375,8 @@ static Value split_at(OpCall *c, Tensor *x, int axis, const int64_t *cuts, int64
 
 Value op_run_split(OpCall *c)
 {
+    if (c->args[0].tag == V_STRING)
+        return text_split(c, 1, 3);
     Tensor *x = arg_tensor(c, 0);
     int axis = arg_axis(c, 2, x->rank, 0);
     if (x->rank == 0)
@@ -692,7 +708,8 @@ Value op_run_meshgrid(OpCall *c)
     for (int i = 0; i < count; i++) {
         Tensor *v = arg_tensor(c, c->fixed + i);
         if (v->rank > 1)
-            arg_error(c, c->fixed + i, ERR_SHAPE, "%s has %d axes; vectors are wanted", arg_text(c, c->fixed + i), v->rank);
+            arg_error(c, c->fixed + i, ERR_SHAPE, "%s has %d axes; vectors are wanted", arg_text(c, c->fixed + i),
+                      v->rank);
         grids->items[i] = op_result(c, v);
         shape[xy && i < 2 && count > 1 ? 1 - i : i] = v->size;
     }
@@ -820,8 +837,8 @@ Value op_run_bincount(OpCall *c)
     const int64_t *v = (const int64_t *)x->data;
     for (int64_t i = 0; i < x->size; i++) {
         if (v[i] < 0)
-            arg_error(c, 0, ERR_VALUE, "%s[%lld] is %lld: only 0, 1, … are counted", arg_text(c, 0), (long long)i,
-                      (long long)v[i]);
+            arg_error(c, 0, ERR_VALUE, "element %lld of %s is %lld: only 0, 1, … are counted", (long long)i,
+                      arg_text(c, 0), (long long)v[i]);
         if (v[i] >= length)
             length = v[i] < INT64_MAX ? v[i] + 1 : v[i];
     }

@@ -162,7 +162,7 @@ _Noreturn static void not_scalar(OpCall *c, const char *cast)
     else
         snprintf(help, sizeof help, "element by element: %s(%s)", cast, text);
     arg_error_help(c, 0, ERR_TYPE, v.tag == V_TENSOR || v.tag == V_RANGE ? help : NULL,
-                   "%s cannot be made of %s", c->op->name, v_article(v, given, sizeof given));
+                   "one real number is wanted, or a string, not %s", v_article(v, given, sizeof given));
 }
 
 static bool one_real(Value v)

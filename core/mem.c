@@ -105,7 +105,8 @@ void mem_check(Ctx *ctx, size_t bytes) {
 size_t mem_mul(Ctx *ctx, size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX)
-        err_raise(ctx, ERR_MEMORY, "%zu elements of %zu bytes are more than any memory", count, size);
+        err_raise(ctx, ERR_MEMORY, "%zu elements of %zu bytes are more than any memory",
+                  count, size);
     return bytes;
 }
 

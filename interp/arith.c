@@ -127,10 +127,10 @@ void arith_division_error(Interp *in, const Op *op, Value a)
     Error *e = a.tag == V_INT || a.tag == V_BOOL
         ? err_new(&in->ctx, ERR_VALUE, "%lld %s 0: integers have no infinity",
                   (long long)a.i, op->infix ? op->infix : op->name)
-        : err_new(&in->ctx, ERR_VALUE, "%s of %s by an integer 0: integers have no infinity",
+        : err_new(&in->ctx, ERR_VALUE, "`%s` of %s by an integer 0: integers have no infinity",
                   op->infix ? op->infix : op->name, v_article(a, text, sizeof text));
     err_underline(e, 1);
-    err_help(e, "floats have one: divide by float(%s)", err_operand_text(&in->ctx, 1));
+    err_help(e, "floats have one: divide by f64(%s)", err_operand_text(&in->ctx, 1));
     err_throw(e);
 }
 
@@ -178,17 +178,36 @@ static Value int_result(Interp *in, Operator op, Value a, Value b)
     }
 }
 
-_Noreturn static void bits_error(Interp *in, Operator op, Value a, Value b)
+/* `n & 1 == 0` reads as n & (1 == 0): where the right operand's text is such a comparison,
+ * the help shows what was meant. */
+static bool comparison_parts(const char *text, int *left, const char **rest)
 {
-    const char *symbol = operator_symbol(op);
-    Error *e = err_new(&in->ctx, ERR_TYPE, "`%s` of %s and %s: it is logical on bools and bitwise on ints",
-                       symbol, a.tag == V_BOOL ? "a bool" : "an int", b.tag == V_BOOL ? "a bool" : "an int");
-    const char *ta = err_operand_text(&in->ctx, 0), *tb = err_operand_text(&in->ctx, 1);
-    if (operand_pasteable(ta) && operand_pasteable(tb))
-        err_help(e, "comparisons bind tighter than `%s`: write (n %s 1) == 0, or %s %s %s", symbol, symbol,
-                 a.tag == V_INT ? "(a != 0)" : ta, symbol, b.tag == V_INT ? "(b != 0)" : tb);
+    static const char *const signs[] = { " == ", " != ", " <= ", " >= ", " < ", " > " };
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+        const char *at = strstr(text, signs[i]);
+        if (at && !strpbrk(text, "([\"")) {
+            *left = (int)(at - text);
+            *rest = at;
+            return true;
+        }
+    }
+    return false;
+}
+
+void arith_bits_error(Interp *in, const Op *op, const Value *args)
+{
+    char first[96], second[96];
+    const char *sign = op->infix ? op->infix : op->name, *rest;
+    const char *a = err_operand_text(&in->ctx, 0), *b = err_operand_text(&in->ctx, 1);
+    int left;
+    Error *e = err_new(&in->ctx, ERR_TYPE, "`%s` of %s and %s: it is logical on bools and bitwise on ints", sign,
+                       v_article(args[0], first, sizeof first), v_article(args[1], second, sizeof second));
+    err_underline(e, 0);
+    err_underline(e, 1);
+    if (operand_pasteable(a) && comparison_parts(b, &left, &rest))
+        err_help(e, "comparisons bind tighter than `%s`: write (%s %s %.*s)%s", sign, a, sign, left, b, rest);
     else
-        err_help(e, "comparisons bind tighter than `%s`: write (n %s 1) == 0", symbol, symbol);
+        err_help(e, "compare the integers first; comparisons bind tighter than `%s`: (n %s 1) == 0", sign, sign);
     err_throw(e);
 }
 
@@ -211,7 +230,7 @@ Value arith_binary(Interp *in, Operator op, Value a, Value b)
         return v_float((double)a.i / (double)b.i);
     if (op == TK_BITAND || op == TK_BITOR) {
         if (a.tag != b.tag)
-            bits_error(in, op, a, b);
+            arith_bits_error(in, op_operator(in, op), (Value[]){ a, b });
         if (a.tag == V_BOOL)
             return v_bool(op == TK_BITAND ? a.i & b.i : a.i | b.i);
     }
@@ -420,16 +439,24 @@ static const char *kinds_text(const char *kinds, char *out, size_t cap)
     return out;
 }
 
+/* The row as a message calls it: an operator by its sign. */
+static const char *row_label(const Op *op, int n, char *out, size_t cap)
+{
+    bool sign = op->infix && (n == 2 || strcmp(op->infix, "√") != 0);
+    snprintf(out, cap, sign ? "`%s`" : "%s", sign ? op->infix : op->name);
+    return out;
+}
+
 /* A number of a dtype that the row lacks. */
 _Noreturn static void dtype_error(Interp *in, const Op *op, const Value *args, int n)
 {
-    char takes[80], given[96];
+    char takes[80], given[96], label[48];
     int worst = 0;
     for (int i = 1; i < n; i++)
         if (dtype_info[v_dtype(args[i])].rank > dtype_info[v_dtype(args[worst])].rank)
             worst = i;
     DType dt = v_dtype(args[worst]);
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", op->infix ? op->infix : op->name,
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", row_label(op, n, label, sizeof label),
                        kinds_text(op->dtypes, takes, sizeof takes), err_operand_text(&in->ctx, worst),
                        v_article(args[worst], given, sizeof given));
     err_underline(e, worst);
@@ -485,9 +512,12 @@ void arith_type_error(Interp *in, const Op *op, const Value *args, int n)
         help_for_kinds(in, e, as, args);
         err_throw(e);
     }
+    char label[48];
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s takes numbers and tensors: %s is %s",
-                       op->infix ? op->infix : op->name, err_operand_text(&in->ctx, other),
+                       row_label(op, n, label, sizeof label), err_operand_text(&in->ctx, other),
                        v_article(args[other], first, sizeof first));
     err_underline(e, other);
+    if (args[other].tag == V_STRING)
+        err_help(e, "make it a number: float(%s)", err_operand_text(&in->ctx, other));
     err_throw(e);
 }

@@ -30,6 +30,8 @@ IntOutcome arith_int(Operator, int64_t a, int64_t b, int64_t *result);
 
 /* `a + b` does not fit `dtype`. */
 _Noreturn void arith_range_error(Interp *, const Op *, DType, const int64_t *values, int n);
+/* & | xor of a bool with an int. */
+_Noreturn void arith_bits_error(Interp *, const Op *, const Value *args);
 _Noreturn void arith_division_error(Interp *, const Op *, Value a);
 
 /* + * and comparisons of strings and tuples, == of anything else. True if it is theirs;

@@ -6,6 +6,7 @@
 #include "interp/format.h"
 
 #include "core/error.h"
+#include "interp/arith.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static _Noreturn void raise_not_callable(Interp *in, const Exec *site, Value cal
 {
     in->at = site;
     char what[96];
-    v_describe(callee, what, sizeof what);
+    v_article(callee, what, sizeof what);
     const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
     const char *name = n && n->kind == ND_NAME ? n->name->text : NULL;
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s%s%s is %s and cannot be called", name ? "`" : "",

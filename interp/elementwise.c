@@ -185,19 +185,6 @@ static void operand_convert(Plan *p, int i, DType to)
 }
 
 /* ---- the plan ---- */
-_Noreturn static void bits_error(Plan *p)
-{
-    Interp *in = p->in;
-    char a[96], b[96];
-    const char *name = p->op->infix ? p->op->infix : p->op->name;
-    Error *e = err_new(&in->ctx, ERR_TYPE, "`%s` of %s and %s: it is logical on bools and bitwise on ints",
-                       name, v_article(p->args[0], a, sizeof a), v_article(p->args[1], b, sizeof b));
-    err_underline(e, 0);
-    err_underline(e, 1);
-    err_help(e, "comparisons bind tighter than `%s`: write (n %s 1) == 0, or compare the integers first", name, name);
-    err_throw(e);
-}
-
 _Noreturn static void mask_error(Plan *p)
 {
     Interp *in = p->in;
@@ -224,7 +211,7 @@ static void plan_dtype(Plan *p)
     p->promoted = plan_vote(p, where ? 1 : 0);
     if ((table->flags[ew] & EWF_BITS) &&
         (p->x[0].dtype == DT_BOOL) != (p->x[1].dtype == DT_BOOL) && kind_rank(p->promoted) < 2)
-        bits_error(p);
+        arith_bits_error(p->in, p->op, p->args);
     if (table->operator_of[ew] == TK_POW && kind_rank(p->promoted) < 2 && negative_scalar(&p->x[1]))
         p->promoted = DT_F64;
     widen_for_compare(p);
@@ -543,7 +530,8 @@ static bool small_operand(Small *s, int i, Value v, const Tensor *shape, DType d
 static bool small_call(Interp *in, const Op *op, const Value *args, int n, unsigned reuse, Value *out)
 {
     OpTable *table = in->ops;
-    const Tensor *t = args[0].tag == V_TENSOR ? args[0].tensor : args[n - 1].tag == V_TENSOR ? args[n - 1].tensor : NULL;
+    Value first = args[0].tag == V_TENSOR ? args[0] : args[n - 1];
+    const Tensor *t = first.tag == V_TENSOR ? first.tensor : NULL;
     if (!t || n > 2 || t->rank == 0 || t->size > DIRECT_MAX || t->flags || (table->flags[op->ew] & EWF_NAN_NOTICE) ||
         !tensor_contiguous(t))
         return false;
@@ -654,8 +642,9 @@ void ew_shape_error(Interp *in, const Op *op, Tensor *const *t, int n)
         if (!broadcasts(t[i]->rank, tensor_shape(t[i]), t[b]->rank, tensor_shape(t[b])))
             a = i;
     char sa[128], sb[128];
-    const char *name = op->infix ? op->infix : op->name;
-    Error *e = err_new(&in->ctx, ERR_SHAPE, "%s of %s (%s) and %s (%s): the shapes do not broadcast", name,
+    const char *quote = op->infix ? "`" : "";
+    Error *e = err_new(&in->ctx, ERR_SHAPE, "%s%s%s of %s (%s) and %s (%s): the shapes do not broadcast", quote,
+                       op->infix ? op->infix : op->name, quote,
                        err_operand_text(&in->ctx, a), shape_text(sa, sizeof sa, t[a]->rank, tensor_shape(t[a])),
                        err_operand_text(&in->ctx, b), shape_text(sb, sizeof sb, t[b]->rank, tensor_shape(t[b])));
     err_underline(e, a);

@@ -2,9 +2,12 @@
  * A[i, j] = v, t.x = v, a, b = f(), and any nesting of them. Element stores that are
  * plain scalars go through eval_index.c first. */
 #include "interp/eval_assign.h"
+#include "interp/eval_index.h"
+#include "interp/index.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
+#include "interp/arith.h"
 
 /* ---- x = v ---- */
 Value eval_assign_slot(Interp *in, const Exec *x)
@@ -159,6 +162,33 @@ Value eval_add_product(Interp *in, const Exec *x)
     return v_none();
 }
 
+/* s += p * q with p a variable, q a variable or float constant. */
+SCALAR_INLINE Value add_leaf_product(Interp *in, const Exec *x, int kind)
+{
+    const Exec *mul = x->a;
+    Value p = in->fp[mul->sa], q = kind == OPD_L ? in->fp[mul->sb] : v_float(mul->k.f);
+    Value product, sum, *slot = &in->fp[x->sa];
+    if (__builtin_expect(scalar_binary(TK_MUL, p, q, &product) && scalar_binary(TK_ADD, *slot, product, &sum), 1)) {
+        *slot = sum;
+        return v_none();
+    }
+    return opassign_slow(in, x, exec_run(in, mul), true);
+}
+
+static Value eval_add_product_L(Interp *in, const Exec *x) { return add_leaf_product(in, x, OPD_L); }
+static Value eval_add_product_F(Interp *in, const Exec *x) { return add_leaf_product(in, x, OPD_F); }
+
+/* The node for s += p * q by what p and q are. NULL: the plain one. */
+EvalFn add_product_choose(const Exec *mul)
+{
+    int p = mul->a->operand, q = mul->b->operand;
+    if (p == OPD_X && q == OPD_X)
+        return product_of_elements(mul) ? eval_add_elements : eval_add_product;
+    if (p != OPD_L || (q != OPD_L && q != OPD_F))
+        return NULL;
+    return q == OPD_L ? eval_add_product_L : eval_add_product_F;
+}
+
 /* ---- places ---- */
 /* One step from a container to what it holds: [subs] or .name, its subscripts evaluated. */
 typedef struct Level {
@@ -190,6 +220,15 @@ static void level_set(Interp *in, Value *slot, const Level *l, Value v)
         index_set(in, slot, l->subs, l->n, v);
 }
 
+/* The slot of an element of a tuple, so that nothing in it is copied; NULL elsewhere. */
+static Value *level_slot(Interp *in, Value *slot, const Level *l)
+{
+    if (slot->tag != V_TUPLE)
+        return NULL;
+    return l->target->op == TG_FIELD ? field_slot(in, slot, l->target->node->name)
+                                     : index_slot(in, slot, l->subs, l->n);
+}
+
 static void level_store(Interp *in, Value *slot, const Level *l, const Store *s)
 {
     in->at = s->site;
@@ -212,6 +251,11 @@ static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
         return;
     }
     in->at = l->target;
+    Value *inside = level_slot(in, slot, l);
+    if (inside) {
+        level_walk(in, inside, l->inner, s);
+        return;
+    }
     v_push(in, level_get(in, *slot, l));
     Value *held = in->sp - 1;
     level_walk(in, held, l->inner, s);
@@ -266,7 +310,7 @@ static void unpack(Interp *in, const Exec *t, Value v)
     if (n < 0) {
         char what[96];
         err_raise(&in->ctx, ERR_TYPE, "only tuples, vectors and ranges can be unpacked into %u names; this is %s",
-                  t->count, v_describe(v, what, sizeof what));
+                  t->count, v_article(v, what, sizeof what));
     }
     if (n != t->count)
         err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names", (long long)n, t->count);

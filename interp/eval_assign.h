@@ -15,6 +15,7 @@ Value eval_assign_target(Interp *, const Exec *);    /* a = value, b = target */
 Value eval_assign_parallel(Interp *, const Exec *);
 Value eval_update_target(Interp *, const Exec *);
 Value eval_add_product(Interp *, const Exec *);
+EvalFn add_product_choose(const Exec *mul);
 Value field_read(Interp *, Value base, const Name *);   /* modules too */
 
 #endif

@@ -5,6 +5,7 @@
 #include "interp/exec.h"
 
 #include "core/error.h"
+#include "interp/arith.h"
 #include "interp/eval_flow.h"
 #include "interp/scalar.h"
 
@@ -18,7 +19,7 @@ bool truth(Interp *in, Value v)
     if (v.tag == V_BOOL)
         return v.i != 0;
     char what[96];
-    v_describe(v, what, sizeof what);
+    v_article(v, what, sizeof what);
     if (v.tag == V_TENSOR && v.tensor->size != 1)
         err_raise_help(&in->ctx, ERR_TYPE, "any(…) or all(…) of the comparison gives one bool",
                        "a condition must be one bool, but this is %s", what);
@@ -37,20 +38,25 @@ static __attribute__((noinline)) bool condition_slow(Interp *in, const Exec *x, 
     return yes;
 }
 
-bool condition(Interp *in, const Exec *x)
+SCALAR_INLINE bool condition_holds(Interp *in, const Exec *x)
 {
     Value v = exec_run(in, x);
     return __builtin_expect(v.tag == V_BOOL, 1) ? v.i != 0 : condition_slow(in, x, v);
 }
 
+bool condition(Interp *in, const Exec *x)
+{
+    return condition_holds(in, x);
+}
+
 Value eval_and(Interp *in, const Exec *x)
 {
-    return v_bool(condition(in, x->a) && condition(in, x->b));
+    return v_bool(condition_holds(in, x->a) && condition_holds(in, x->b));
 }
 
 Value eval_or(Interp *in, const Exec *x)
 {
-    return v_bool(condition(in, x->a) || condition(in, x->b));
+    return v_bool(condition_holds(in, x->a) || condition_holds(in, x->b));
 }
 
 Value eval_not(Interp *in, const Exec *x)
@@ -86,7 +92,14 @@ Value eval_block2(Interp *in, const Exec *x)
 
 Value eval_if(Interp *in, const Exec *x)
 {
-    if (condition(in, x->a))
+    if (condition_holds(in, x->a))
+        return exec_run(in, x->b);
+    return x->c ? exec_run(in, x->c) : v_none();
+}
+
+static Value eval_if_and(Interp *in, const Exec *x)
+{
+    if (condition_holds(in, x->a->a) && condition_holds(in, x->a->b))
         return exec_run(in, x->b);
     return x->c ? exec_run(in, x->c) : v_none();
 }
@@ -126,7 +139,7 @@ static bool compares_variable(const Exec *cond)
 EvalFn if_choose(const Exec *cond)
 {
     EvalFn fn = compares_variable(cond) ? if_table[cond->op][cond->b->operand] : NULL;
-    return fn ? fn : eval_if;
+    return fn ? fn : cond->eval == eval_and ? eval_if_and : eval_if;
 }
 
 /* ---- loops ---- */
@@ -160,9 +173,19 @@ static inline LoopStep loop_body(Interp *in, const Exec *x, const Exec *body)
     return __builtin_expect(v.tag >= V_FLOW, 0) ? loop_value(in, v) : LOOP_NEXT;
 }
 
+static Value eval_while_and(Interp *in, const Exec *x)
+{
+    while (condition_holds(in, x->a->a) && condition_holds(in, x->a->b)) {
+        LoopStep step = loop_body(in, x, x->b);
+        if (__builtin_expect(step != LOOP_NEXT, 0))
+            return step == LOOP_LEAVE ? v_flow() : v_none();
+    }
+    return v_none();
+}
+
 Value eval_while(Interp *in, const Exec *x)
 {
-    while (condition(in, x->a)) {
+    while (condition_holds(in, x->a)) {
         LoopStep step = loop_body(in, x, x->b);
         if (__builtin_expect(step != LOOP_NEXT, 0))
             return step == LOOP_LEAVE ? v_flow() : v_none();
@@ -189,7 +212,7 @@ static const EvalFn while_table[TK_OPERATORS][OPD_KINDS] = { COMPARISONS(ENTRY) 
 EvalFn while_choose(const Exec *cond)
 {
     EvalFn fn = compares_variable(cond) ? while_table[cond->op][cond->b->operand] : NULL;
-    return fn ? fn : eval_while;
+    return fn ? fn : cond->eval == eval_and ? eval_while_and : eval_while;
 }
 
 int64_t range_part(Interp *in, const Exec *x, const Exec *part)
@@ -200,7 +223,7 @@ int64_t range_part(Interp *in, const Exec *x, const Exec *part)
     v_push(in, v);
     in->at = x;
     char what[96];
-    v_describe(v, what, sizeof what);
+    v_article(v, what, sizeof what);
     if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info[v.tensor->dtype].kind == 'i') {
         int64_t i = element_i64(v.tensor->dtype, v.tensor->data);
         stack_drop(in, in->sp - 1);
@@ -245,7 +268,7 @@ Value eval_for(Interp *in, const Exec *x)
     Value *mark = in->sp;
     v_push(in, exec_run(in, x->a));
     Iter it;
-    iter_start(in, x, &it, mark[0]);
+    iter_start(in, x->a, &it, mark[0]);
     Value v, result = v_none();
     while (iter_next(in, &it, &v)) {
         target_assign(in, x->c, v);
@@ -389,7 +412,7 @@ Value eval_try(Interp *in, const Exec *x)
 static void payload_release(Ctx *ctx, void *payload)
 {
     v_release(ctx, *(Value *)payload);
-    free(payload);
+    mem_free(ctx, payload, sizeof(Value));
 }
 
 static ErrKind kind_named(Value v)
@@ -426,10 +449,9 @@ static void throw_again(Interp *in, Value v)
 
 void error_carry(Interp *in, Error *e, Value v)
 {
-    (void)in;
-    Value *payload = e->no_memory ? NULL : malloc(sizeof *payload);
-    if (!payload)
+    if (e->no_memory)
         return;
+    Value *payload = mem_alloc(&in->ctx, sizeof *payload);
     *payload = v_retain(v);
     e->payload = payload;
     e->release = payload_release;

@@ -136,6 +136,36 @@ EvalFn index_choose(const Exec *x, bool global)
                          : NULL;
 }
 
+/* A[i] or A[i, j] of variables subscripted by variables. */
+static bool index_of_slots(const Exec *x)
+{
+    return (x->count == 1 && x->eval == index1_table[BASE_L][OPD_L]) ||
+           (x->count == 2 && x->eval == index2_table[BASE_L][OPD_L][OPD_L]);
+}
+
+bool product_of_elements(const Exec *mul)
+{
+    return index_of_slots(mul->a) && index_of_slots(mul->b);
+}
+
+SCALAR_INLINE bool element_of_slots(Interp *in, const Exec *x, Value *out)
+{
+    Value base = in->fp[x->sa], i = in->fp[x->list[0]->sa];
+    return x->count == 1 ? element1(base, i, out) : element2(base, i, in->fp[x->list[1]->sa], out);
+}
+
+/* s += A[i, k] * B[k, j]: the inner loop of much of linear algebra, without leaving here. */
+Value eval_add_elements(Interp *in, const Exec *x)
+{
+    Value p, q, *slot = &in->fp[x->sa];
+    if (element_of_slots(in, x->a->a, &p) && element_of_slots(in, x->a->b, &q) &&
+        p.tag == V_FLOAT && q.tag == V_FLOAT && slot->tag == V_FLOAT) {
+        slot->f += p.f * q.f;
+        return v_none();
+    }
+    return eval_add_product(in, x);
+}
+
 /* Fills subs from x->list and leaves their values on the stack. */
 int subs_eval(Interp *in, const Exec *x, Sub *subs)
 {

@@ -6,6 +6,8 @@
 #include "interp/exec.h"
 
 EvalFn index_choose(const Exec *, bool global);
+bool product_of_elements(const Exec *mul);
+Value eval_add_elements(Interp *, const Exec *);
 Value eval_index(Interp *, const Exec *);
 Value eval_store1(Interp *, const Exec *);
 Value eval_store2(Interp *, const Exec *);

@@ -4,6 +4,7 @@
 #include "interp/scalar.h"
 
 #include "core/error.h"
+#include "interp/arith.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -151,7 +152,7 @@ void iter_start(Interp *in, const Exec *x, Iter *it, Value over)
         return;
     in->at = x;
     char what[96];
-    v_describe(over, what, sizeof what);
+    v_article(over, what, sizeof what);
     if (over.tag == V_INT)
         err_raise_help(&in->ctx, ERR_TYPE, "0:n counts from 0 to n - 1", "cannot iterate over %s", what);
     err_raise(&in->ctx, ERR_TYPE, "cannot iterate over %s", what);
@@ -205,7 +206,7 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
     v_push(in, exec_run(in, bind->a));
     v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
     Iter it;
-    iter_start(in, bind, &it, base[0]);
+    iter_start(in, bind->a, &it, base[0]);
     Value v;
     while (iter_next(in, &it, &v)) {
         in->at = bind;

@@ -4,8 +4,6 @@
 
 #include "core/error.h"
 
-#include <stdlib.h>
-
 Value eval_const(Interp *in, const Exec *x)
 {
     (void)in;
@@ -89,13 +87,10 @@ size_t interp_names(Interp *in, const char **names, size_t cap)
 
 void raise_undefined(Interp *in, const Exec *x, const Name *name)
 {
-    enum { CAP = 4096 };
-    const char **names = malloc(CAP * sizeof *names);   /* freed before the raise */
-    const char *closest = NULL;
+    const char *names[1024], *closest = NULL;
     in->at = x;
-    if (names)
-        closest = err_closest(name->text, names, interp_names(in, names, CAP));
-    free(names);
+    if (name->len > 1)
+        closest = err_closest(name->text, names, interp_names(in, names, 1024));
     Error *e = err_new(&in->ctx, ERR_NAME, "`%s` is not defined", name->text);
     if (closest)
         err_help(e, "did you mean `%s`?", closest);

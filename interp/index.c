@@ -66,7 +66,7 @@ static bool get_element(Interp *in, const Tensor *base, const Sub *subs, int n, 
     }
     if (!index_offset(base, at, n, &offset))
         return false;
-    *out = index_load(&in->ctx, base, offset);
+    *out = v_element(&in->ctx, (DType)base->dtype, base->data + offset * dtype_info[base->dtype].bytes);
     return true;
 }
 

@@ -1,9 +1,9 @@
-/* What the files of indexing share, and the evaluator's inline paths to one element.
+/* What the files of indexing share, and what the evaluator may call besides interp.h.
  *
- *   index.c         the entry points of interp.h, strings, tuples and ranges
+ *   index.c         the entry points of interp.h; strings, tuples and ranges
  *   index_select.c  subscripts of a tensor to a Selection
  *   index_move.c    elements between a Selection and a dense tensor
- *   index_store.c   assignment: promotion, copy on write, fields and their slots
+ *   index_store.c   assignment to tensors: promotion, copy on write
  *   index_field.c   t.x, foreign spellings
  *
  * The subscripts of the running operation are its operands 1, 2, …; operand 0 is what is
@@ -13,31 +13,10 @@
 
 #include "interp/interp.h"
 
-/* ---- one element, for the evaluator ---- */
+/* ---- one element ---- */
 
 /* Offset (in elements) of t[i], t[i, j], …; false where the general path must decide:
  * another rank, or out of range. */
-static inline bool index_offset1(const Tensor *t, int64_t i, int64_t *offset)
-{
-    if (t->rank != 1)
-        return false;
-    int64_t n = t->dims[0];
-    i += i < 0 ? n : 0;
-    *offset = i * t->dims[1];
-    return (uint64_t)i < (uint64_t)n;
-}
-
-static inline bool index_offset2(const Tensor *t, int64_t i, int64_t j, int64_t *offset)
-{
-    if (t->rank != 2)
-        return false;
-    int64_t m = t->dims[0], n = t->dims[1];
-    i += i < 0 ? m : 0;
-    j += j < 0 ? n : 0;
-    *offset = i * t->dims[2] + j * t->dims[3];
-    return (uint64_t)i < (uint64_t)m && (uint64_t)j < (uint64_t)n;
-}
-
 static inline bool index_offset(const Tensor *t, const int64_t *at, int n, int64_t *offset)
 {
     if (t->rank != n)
@@ -50,50 +29,6 @@ static inline bool index_offset(const Tensor *t, const int64_t *at, int n, int64
         sum += i * t->dims[n + k];
     }
     *offset = sum;
-    return true;
-}
-
-/* May one element of t be written in place? Sole owner, and no two indices share an
- * element as far as that is cheap to see; false only means: take the general path. */
-static inline bool index_writable(const Tensor *t)
-{
-#ifdef RICCI_HOSTILE
-    return false;
-#endif
-    if (t->refs != 1 || t->buffer->refs != 1)
-        return false;
-    if (t->rank == 1)
-        return t->dims[1] != 0;
-    if (t->rank == 2)
-        return t->dims[3] == 1 && t->dims[2] == t->dims[1];
-    return tensor_contiguous(t);
-}
-
-static inline Value index_load(Ctx *ctx, const Tensor *t, int64_t offset)
-{
-    switch (t->dtype) {
-    case DT_F64:
-        return v_float(((const double *)t->data)[offset]);
-    case DT_I64:
-        return v_int(((const int64_t *)t->data)[offset]);
-    case DT_BOOL:
-        return v_bool(((const uint8_t *)t->data)[offset]);
-    default:
-        return v_element(ctx, (DType)t->dtype, t->data + offset * dtype_info[t->dtype].bytes);
-    }
-}
-
-/* t[offset] = v for immediates that need neither promotion nor rounding; t is writable. */
-static inline bool index_put(Tensor *t, int64_t offset, Value v)
-{
-    if (t->dtype == DT_F64 && (v.tag == V_FLOAT || v.tag == V_INT))
-        ((double *)t->data)[offset] = v.tag == V_FLOAT ? v.f : (double)v.i;
-    else if (t->dtype == DT_I64 && v.tag == V_INT)
-        ((int64_t *)t->data)[offset] = v.i;
-    else if (t->dtype == DT_BOOL && v.tag == V_BOOL)
-        ((uint8_t *)t->data)[offset] = v.i != 0;
-    else
-        return false;
     return true;
 }
 

@@ -40,7 +40,8 @@ const char *subscript_text(Interp *in, int operand)
     if (!where.source || operand >= where.operands)
         return NULL;
     Span s = where.operand[operand];
-    if (s.to <= s.from || s.to - s.from >= 40)
+    if (s.to <= s.from || s.to - s.from >= 40 || s.to > where.source->len ||
+        memchr(where.source->text + s.from, '\n', s.to - s.from))
         return NULL;
     return err_operand_text(&in->ctx, operand);
 }

@@ -38,7 +38,12 @@ static void where_operands(Where *w, const Node *n)
         for (uint32_t i = 0; i < n->count; i++)
             where_add(w, n->list[i]);
         break;
-    case ND_ASSIGN: case ND_OPASSIGN:
+    case ND_ASSIGN:
+        if (n->a->kind == ND_FIELD) {
+            where_add(w, n->a->a);
+            where_add(w, n->b);
+            break;
+        }
         if (n->a->kind == ND_INDEX) {
             where_operands(w, n->a);
             where_add(w, n->b);

@@ -147,10 +147,10 @@ static const Exec *opassign_slot(Lower *lo, const Node *n, const Node *target, i
     x->weak = x->a->flags & XF_WEAK ? 2 : 0;
     x->data = (void *)op_operator(lo->in, (Operator)op);
     x->eval = opassign_choose(op, x->a->operand);
-    bool product = x->a->node->kind == ND_BINARY && x->a->op == TK_MUL && x->a->a->operand == OPD_X &&
-                   x->a->b->operand == OPD_X;
-    if (op == TK_ADD && product)
-        x->eval = eval_add_product;
+    EvalFn fused = op == TK_ADD && x->a->node->kind == ND_BINARY && x->a->op == TK_MUL
+                 ? add_product_choose(x->a) : NULL;
+    if (fused)
+        x->eval = fused;
     return x;
 }
 

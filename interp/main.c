@@ -10,6 +10,7 @@
 #include "builtins/help.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,7 +25,11 @@
 #endif
 
 enum { STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_INTERRUPT = 130 };
+#ifdef __SANITIZE_ADDRESS__
+#define STACK_BYTES ((size_t)8 << 20)     /* its longjmp clears the shadow of the whole stack */
+#else
 #define STACK_BYTES ((size_t)256 << 20)
+#endif
 #define STACK_MARGIN ((size_t)2 << 20)     /* what native libraries may need below us */
 
 typedef enum Mode {
@@ -222,8 +227,9 @@ static void replace_file(Ctx *ctx, const char *path, const char *text, size_t n)
     char *real = realpath(path, NULL), *temporary = NULL;
     struct stat info;
     int fd = -1;
-    bool ok = real && stat(real, &info) == 0 && asprintf(&temporary, "%s.XXXXXX", real) >= 0;
-    if (ok && (fd = mkstemp(temporary)) >= 0) {
+    bool ok = real && stat(real, &info) == 0 &&
+              asprintf(&temporary, "%s.%d.new", real, (int)getpid()) >= 0;
+    if (ok && (fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) >= 0) {
         while (n > 0) {
             ssize_t done = write(fd, text, n);
             if (done <= 0)

@@ -210,9 +210,9 @@ static _Noreturn void raise_not_found(Interp *in, const char *name, bool is_path
     for (const struct StdlibFile *f = ricci_stdlib; f->name && n < 256; f++)
         names[n++] = f->name;
     const char *closest = is_path ? NULL : err_closest(name, names, n);
-    Error *e = err_new(&in->ctx, ERR_IO, "there is no module %s%s%s; searched: the file's folder, %sthe standard library",
-                       is_path ? "\"" : "`", name, is_path ? "\"" : "`",
-                       getenv("RICCI_PATH") ? "RICCI_PATH, " : "RICCI_PATH (not set), ");
+    const char *quote = is_path ? "\"" : "`", *set = getenv("RICCI_PATH") ? "" : " (not set)";
+    Error *e = err_new(&in->ctx, ERR_IO, "there is no module %s%s%s; searched: the file's folder, "
+                       "RICCI_PATH%s, the standard library", quote, name, quote, set);
     if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);

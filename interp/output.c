@@ -133,22 +133,30 @@ static bool notice_seen(Interp *in, const char *text)
             return true;
     if (in->notices_count >= NOTICES_MAX)
         return true;
-    if (in->notices_count == in->notices_seen_cap) {
-        size_t cap = in->notices_seen_cap ? 2 * (size_t)in->notices_seen_cap : 16;
-        char **grown = realloc(in->notices_seen, cap * sizeof *grown);
-        if (!grown)
-            return false;
-        in->notices_seen = grown;
-        in->notices_seen_cap = cap;
+    size_t cap = in->notices_seen_cap;
+    if (in->notices_count == cap) {
+        size_t grown = cap ? 2 * cap : 16, each = sizeof *in->notices_seen;
+        in->notices_seen = mem_realloc(&in->ctx, in->notices_seen, cap * each, grown * each);
+        in->notices_seen_cap = grown;
     }
-    char *copy = strdup(text);
-    if (copy)
-        in->notices_seen[in->notices_count++] = copy;
+    in->notices_seen[in->notices_count] = mem_strdup(&in->ctx, text);
+    in->notices_count++;
     return false;
 }
 
-/* `notice: text (file.ric:3)`. Plain malloc on purpose: a notice must be possible, and
- * leave nothing behind, when the account is at its limit. */
+/* A notice must be possible when the account is at its limit: then it may repeat. */
+static bool notice_is_new(Interp *in, const char *text)
+{
+    volatile bool seen = false;
+    ErrFrame frame;
+    if (ERR_TRY(&in->ctx, &frame)) {
+        seen = notice_seen(in, text);
+        ERR_END(&in->ctx, &frame);
+    }
+    return !seen;
+}
+
+/* `notice: text (file.ric:3)`. */
 void notice_from_ctx(Ctx *ctx, const char *text)
 {
     Interp *in = (Interp *)ctx;
@@ -161,7 +169,7 @@ void notice_from_ctx(Ctx *ctx, const char *text)
                  source_place(where.source, where.span.from).line);
     if (asprintf(&line, "notice: %s%s\n", text, place) < 0)
         return;
-    if (!notice_seen(in, line))
+    if (notice_is_new(in, line))
         err_write(in, line);
     if (in->notices_count == NOTICES_MAX && in->notices_seen_cap) {
         err_write(in, "notice: further notices are not shown\n");
@@ -186,8 +194,9 @@ void notice(Interp *in, const char *fmt, ...)
 void output_free(Interp *in)
 {
     for (uint32_t i = 0; i < in->notices_count && i < NOTICES_MAX; i++)
-        free(in->notices_seen[i]);
-    free(in->notices_seen);
+        mem_free(&in->ctx, in->notices_seen[i], strlen(in->notices_seen[i]) + 1);
+    if (in->notices_seen)
+        mem_free(&in->ctx, in->notices_seen, in->notices_seen_cap * sizeof *in->notices_seen);
     in->notices_seen = NULL;
     in->notices_seen_cap = 0;
     in->notices_count = 0;

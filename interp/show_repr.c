@@ -61,7 +61,8 @@ typedef struct Cursor {
 } Cursor;
 
 /* Elements from `axis` on in row-major order; `between` rows of a matrix a semicolon. */
-static void put_elements(const Cursor *c, int axis, const char *base, bool *first, const char *between)
+static void put_elements(const Cursor *c, int axis, const char *base, bool *first,
+                         const char *between)
 {
     const int64_t *shape = tensor_shape(c->t), *strides = tensor_strides(c->t);
     int bytes = dtype_info[c->t->dtype].bytes;

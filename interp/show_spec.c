@@ -93,7 +93,8 @@ static void read_type(Spec *s, size_t at)
         char what[64];
         size_t end = at;
         utf8_next(s->text, s->len, &end);
-        snprintf(what, sizeof what, "\"%.*s\" is not expected there", (int)(end - at), s->text + at);
+        snprintf(what, sizeof what, "\"%.*s\" is not expected there", (int)(end - at),
+                 s->text + at);
         spec_error(s, "a spec is [[fill]align][sign][#][0][width][,][.precision][type]", what);
     }
 }

@@ -110,24 +110,6 @@ void blas_threads(const Blas *blas, int threads)
     }
 }
 
-/* OpenBLAS's threads wait for each other by spinning: beside another busy process two of
- * them are up to ten times slower than one, so what runs now is counted first. The fourth
- * field of /proc/loadavg is running/all tasks, this one included. */
-int blas_idle_threads(int wanted)
-{
-    char text[128];
-    int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC), running = 1;
-    ssize_t n = file < 0 ? 0 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        close(file);
-    text[n > 0 ? n : 0] = 0;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (sscanf(text, "%*s %*s %*s %d/", &running) != 1)
-        running = 1;
-    long idle = cores - (running - 1);
-    return idle < 1 ? 1 : idle < wanted ? (int)idle : wanted;
-}
-
 BlasType blas_type(DType dt)
 {
     switch (dt) {

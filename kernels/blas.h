@@ -22,8 +22,6 @@ const Blas *blas_open(const char **why);
 /* How many threads the library itself uses in the calls that follow. Only the main thread
  * calls this, never while workers are inside the library. */
 void blas_threads(const Blas *, int threads);
-/* At most `wanted`, less the cores that other work keeps busy at the moment. */
-int blas_idle_threads(int wanted);
 
 /* BLAS_TYPES if there is none. */
 BlasType blas_type(DType);

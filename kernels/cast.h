@@ -6,7 +6,10 @@
 #include "kernels/tensor.h"
 
 static inline uint32_t f32_bits(float f) { union { float f; uint32_t u; } v = { f }; return v.u; }
-static inline float f32_from_bits(uint32_t u) { union { uint32_t u; float f; } v = { u }; return v.f; }
+static inline float f32_from_bits(uint32_t u) {
+    union { uint32_t u; float f; } v = { u };
+    return v.f;
+}
 
 /* Branch-free, so that loops over it are vectorised. */
 static inline uint16_t bf16_round(float f) {

@@ -57,7 +57,8 @@ static int64_t NAME3(cast_, FROM, TO)(void *dst, int64_t sd, const void *src, in
         if (sd == 1 && ss == 1)
             for (int64_t i = from; i < to; i++) d[i] = NAME3(value_, FROM, TO)(s[i], &fits);
         else
-            for (int64_t i = from; i < to; i++) d[i * sd] = NAME3(value_, FROM, TO)(s[i * ss], &fits);
+            for (int64_t i = from; i < to; i++)
+                d[i * sd] = NAME3(value_, FROM, TO)(s[i * ss], &fits);
         for (int64_t i = from; !fits && i < to; i++) {
             bool one = true;
             NAME3(value_, FROM, TO)(s[i * ss], &one);

@@ -27,7 +27,8 @@ void cast_f32_f16_avx2(void *dst, const void *src, int64_t n) {
     uint16_t *d = dst;
     const float *s = src;
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i *)(d + i), half_from(_mm256_loadu_ps(s + i)));
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(d + i), half_from(_mm256_loadu_ps(s + i)));
     for (; i < n; i++) d[i] = f32_to_f16(s[i]);
 }
 
@@ -36,7 +37,8 @@ static inline __m128 odd4(const double *s) {
     __m128 f = _mm256_cvtpd_ps(d);
     __m256d back = _mm256_cvtps_pd(f), sign = _mm256_set1_pd(-0.0);
     __m256d off = _mm256_cmp_pd(back, d, _CMP_NEQ_OQ);
-    __m256d below = _mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, d), _CMP_LT_OQ);
+    __m256d below = _mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, d),
+                                  _CMP_LT_OQ);
     __m256i step = _mm256_blendv_epi8(_mm256_set1_epi64x(-1), _mm256_set1_epi64x(1),
                                       _mm256_castpd_si256(below));
     step = _mm256_and_si256(step, _mm256_castpd_si256(off));
@@ -82,7 +84,8 @@ void cast_f32_bf16_avx2(void *dst, const void *src, int64_t n) {
     uint16_t *d = dst;
     const float *s = src;
     int64_t i = 0;
-    for (; i + 8 <= n; i += 8) _mm_storeu_si128((__m128i *)(d + i), bf16_from(_mm256_loadu_ps(s + i)));
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(d + i), bf16_from(_mm256_loadu_ps(s + i)));
     for (; i < n; i++) d[i] = bf16_round(s[i]);
 }
 

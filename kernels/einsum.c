@@ -2,6 +2,7 @@
  * odometer, and shares the outermost index of the result among threads. */
 #include "kernels/einsum.h"
 #include "core/pool.h"
+#include "kernels/reduce_complex.h"
 
 #include <string.h>
 
@@ -43,28 +44,16 @@
 #define MUL(a, b) ((a) * (b))
 #include "kernels/einsum_inner.tmpl.h"
 
-static inline float _Complex mul_c64(float _Complex a, float _Complex b)
-{
-    return CMPLXF(crealf(a) * crealf(b) - cimagf(a) * cimagf(b),
-                  crealf(a) * cimagf(b) + cimagf(a) * crealf(b));
-}
-
-static inline double _Complex mul_c128(double _Complex a, double _Complex b)
-{
-    return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-                 creal(a) * cimag(b) + cimag(a) * creal(b));
-}
-
 #define T float _Complex
 #define NAME(f) c64_##f
 #define ADD(a, b) ((a) + (b))
-#define MUL(a, b) mul_c64(a, b)
+#define MUL(a, b) times_c64(a, b)
 #include "kernels/einsum_inner.tmpl.h"
 
 #define T double _Complex
 #define NAME(f) c128_##f
 #define ADD(a, b) ((a) + (b))
-#define MUL(a, b) mul_c128(a, b)
+#define MUL(a, b) times_c128(a, b)
 #include "kernels/einsum_inner.tmpl.h"
 
 typedef void (*InnerFn)(char *, int64_t, const char *const *, const int64_t *, int, int64_t);

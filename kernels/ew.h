@@ -66,6 +66,7 @@ EwTrouble ew_run(Ctx *, EwOp, DType compute, Tensor *out, Tensor *const *in);
 
 /* dst[i] = (cast) src[i] for n elements; round to nearest even, wraps nothing: returns the
  * index of the first value that does not fit an integer dtype, or -1. */
-int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss, int64_t n);
+int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
+                 int64_t n);
 
 #endif

@@ -15,6 +15,7 @@
 
 #ifdef __clang__
 #define IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#pragma clang diagnostic ignored "-Wpass-failed"      /* formulas that are calls stay loops */
 #else
 #define IVDEP _Pragma("GCC ivdep")
 #endif

@@ -42,7 +42,8 @@ static inline T N(sigmoid)(T x) {
 static inline T N(softplus)(T x) { return (x > 0 || x != x ? x : 0) + log1p(exp(-fabs(x))); }
 
 static inline T N(gelu)(T x) {
-    return x == (T)-INFINITY ? -(T)0 : (T)(x / 2 * (T)erfc((T_WIDE)x * -(T_WIDE)0.70710678118654752440L));
+    T_WIDE t = (T_WIDE)x * -(T_WIDE)0.70710678118654752440L;
+    return x == (T)-INFINITY ? -(T)0 : (T)(x / 2 * (T)erfc(t));
 }
 
 /* C leaves gamma at negative integers open between nan and an infinity: nan. */

@@ -85,11 +85,19 @@ void run_complex(EwFn wide, int arity, bool narrow, KERNEL_ARGS) {
     ROW(HYPOT, 2) ROW(SIGMOID, 1) ROW(SILU, 1) ROW(SOFTPLUS, 1) ROW(GELU, 1)
 
 #define REAL_KERNELS(id, arity) \
-    static void real_##id##_F64(KERNEL_ARGS) { run_real(ew_##id##_L, arity, false, out, so, in, si, n); } \
-    static void real_##id##_F32(KERNEL_ARGS) { run_real(ew_##id##_L, arity, true, out, so, in, si, n); }
+    static void real_##id##_F64(KERNEL_ARGS) { \
+        run_real(ew_##id##_L, arity, false, out, so, in, si, n); \
+    } \
+    static void real_##id##_F32(KERNEL_ARGS) { \
+        run_real(ew_##id##_L, arity, true, out, so, in, si, n); \
+    }
 #define COMPLEX_KERNELS(id, arity) \
-    static void complex_##id##_C128(KERNEL_ARGS) { run_complex(ew_##id##_CL, arity, false, out, so, in, si, n); } \
-    static void complex_##id##_C64(KERNEL_ARGS) { run_complex(ew_##id##_CL, arity, true, out, so, in, si, n); }
+    static void complex_##id##_C128(KERNEL_ARGS) { \
+        run_complex(ew_##id##_CL, arity, false, out, so, in, si, n); \
+    } \
+    static void complex_##id##_C64(KERNEL_ARGS) { \
+        run_complex(ew_##id##_CL, arity, true, out, so, in, si, n); \
+    }
 WITH_COMPLEX(REAL_KERNELS)
 WITH_COMPLEX(COMPLEX_KERNELS)
 REAL_ONLY(REAL_KERNELS)

@@ -15,8 +15,8 @@ enum {
     UNIT = 1 << 15,           /* elements per unit of work */
     THREADS_CHEAP = 1 << 17,  /* from here on threads pay for an addition … */
     THREADS_DEAR = 1 << 13,   /* … and for a transcendental */
-    TILE_SIDE = 48,           /* of a tile in which an operand is transposed */
-    TILE_BYTES = TILE_SIDE * TILE_SIDE * 16,
+    TILE_SIDE = 64,           /* of a tile in which an operand is transposed */
+    TILE_BYTES = TILE_SIDE * TILE_SIDE * 8,
     SHORT_AXIS = 16           /* an inner axis shorter than this is not worth a call per row */
 };
 
@@ -67,7 +67,8 @@ static bool any_negative(DType dt, const void *x, int64_t s, int64_t n) {
 
 static EwTrouble find_trouble(EwOp op, DType compute, const void *y, int64_t s, int64_t n) {
     if (s == 0) n = 1;
-    if (op == EW_FLOOR_DIVIDE || op == EW_MOD) return any_zero(compute, y, s, n) ? EWT_DIVZERO : EWT_NONE;
+    if (op == EW_FLOOR_DIVIDE || op == EW_MOD)
+        return any_zero(compute, y, s, n) ? EWT_DIVZERO : EWT_NONE;
     if (!any_negative(compute, y, s, n)) return EWT_NONE;
     return op == EW_POWER ? EWT_INT_POWER : EWT_SHIFT;
 }
@@ -121,7 +122,8 @@ static void run_row(EwJob *job, const Part *part, char *const *at, int64_t n) {
 static void run_rows(EwJob *job, const Part *part, int64_t n, int64_t rows) {
     char *at[ITER_OPERANDS];
     for (int64_t r = 0; r < rows; r++) {
-        for (int k = 0; k <= job->arity; k++) at[k] = part->at[k] + r * part->row[k] * job->bytes[k];
+        for (int k = 0; k <= job->arity; k++)
+            at[k] = part->at[k] + r * part->row[k] * job->bytes[k];
         if (job->strips) {
             run_row(job, part, at, n);
         } else {                        /* operands can be read as they lie: a row at once */
@@ -144,7 +146,8 @@ static void run_tile(EwJob *job, Part *part, int64_t n, int64_t rows) {
     Tile tile[3];
     for (int k = 1; k <= job->arity; k++) {
         if (!is_transposed(job, k)) continue;
-        permute_block((int)job->bytes[k], tile[k - 1].bytes, n, part->at[k], part->inner[k], n, rows);
+        permute_block((int)job->bytes[k], tile[k - 1].bytes, n, part->at[k], part->inner[k], n,
+                      rows);
         part->at[k] = tile[k - 1].bytes;
         part->inner[k] = 1;
         part->row[k] = n;
@@ -197,26 +200,31 @@ static void take_axis(EwJob *job, int axis, int64_t *extent, int64_t *strides) {
  * it touches are used whole before they leave the cache. */
 static void plan(EwJob *job) {
     int last = job->it.rank - 1;
+    int64_t widest = 1;
     bool lines = true;
     job->tiles = false;
     job->outer = job->it;
     job->rows = 1;
     memset(job->row_stride, 0, sizeof job->row_stride);
-    if (last > 0 && job->it.shape[last] < SHORT_AXIS && job->it.shape[last - 1] > job->it.shape[last])
-        last--;
+    if (last > 0 && job->it.shape[last] < SHORT_AXIS
+        && job->it.shape[last - 1] > job->it.shape[last]) last--;
     take_axis(job, last, &job->n, job->inner_stride);
     if (job->outer.rank > 0) take_axis(job, job->outer.rank - 1, &job->rows, job->row_stride);
     for (int k = 0; k <= job->arity; k++)
         if (job->inner_stride[k] != 0 && job->inner_stride[k] != 1) lines = false;
-    for (int k = 1; k <= job->arity; k++) job->tiles |= is_transposed(job, k);
+    for (int k = 1; k <= job->arity; k++) {
+        job->tiles |= is_transposed(job, k);
+        if (job->bytes[k] > widest) widest = job->bytes[k];
+    }
     job->block_n = job->tiles ? TILE_SIDE : lines ? UNIT : EW_STRIP / 2;
     if (job->block_n > job->n) job->block_n = job->n;
-    job->block_rows = job->tiles ? TILE_SIDE : UNIT / job->block_n;
+    job->block_rows = job->tiles ? TILE_BYTES / (TILE_SIDE * widest) : UNIT / job->block_n;
     if (job->block_rows > job->rows) job->block_rows = job->rows;
 }
 
 static bool dear(EwOp op, DType compute) {
-    return ew_table_reference[op][DT_F64] || dtype_info[compute].kind == 'c' || is_checked(op, compute);
+    return ew_table_reference[op][DT_F64] || dtype_info[compute].kind == 'c'
+        || is_checked(op, compute);
 }
 
 static void run_planned(EwJob *job) {
@@ -251,7 +259,8 @@ static bool run_small(EwJob *job, const Tensor *out, Tensor *const *in) {
     if (out->size > EW_STRIP || !tensor_contiguous(out)) return false;
     for (int k = 0; k < job->arity; k++) {
         if (in[k]->dtype != wanted(job->op, job->compute, k)) return false;
-        if (in[k]->size != 1 && (in[k]->size != out->size || !tensor_contiguous(in[k]))) return false;
+        if (in[k]->size != 1 && (in[k]->size != out->size || !tensor_contiguous(in[k])))
+            return false;
         strides[k] = in[k]->size != 1 || out->size == 1;
         data[k] = in[k]->data;
     }

@@ -143,7 +143,8 @@ static void wide_ERFC_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_erfc
 const EwFn TABLE[EW_COUNT][DT_COUNT] = {
 #define SLEEF1(id, ...) [EW_##id] = { [DT_F32] = sleef_##id##_F32, [DT_F64] = sleef_##id##_F64 },
 #define SLEEF2 SLEEF1
-#define SLEEF1_WIDE(id, ...) [EW_##id] = { [DT_F32] = wide_##id##_F32, [DT_F64] = sleef_##id##_F64 },
+#define SLEEF1_WIDE(id, ...) \
+    [EW_##id] = { [DT_F32] = wide_##id##_F32, [DT_F64] = sleef_##id##_F64 },
 #include "kernels/ew_sleef.def"
 #undef SLEEF1
 #undef SLEEF2

@@ -9,6 +9,7 @@ typedef uint64_t VU __attribute__((vector_size(32)));
 #define TABLE ew_table_sleef_avx2
 #define OWN_TABLE ew_table_vector_avx2
 #define D_FMA _mm256_fmadd_pd
+#define D_ANY(mask) _mm256_movemask_pd((__m256d)(mask))
 #define D_SQRT _mm256_sqrt_pd
 #define F_SQRT _mm256_sqrt_ps
 #define ISA avx2
@@ -23,9 +24,11 @@ typedef uint64_t VU __attribute__((vector_size(32)));
 #define D_SET1 _mm256_set1_pd
 #define F_SET1 _mm256_set1_ps
 #define D_OUTSIDE(v, lo, hi) (unsigned)_mm256_movemask_pd(_mm256_or_pd( \
-    _mm256_cmp_pd(v, _mm256_set1_pd(lo), _CMP_LT_OQ), _mm256_cmp_pd(v, _mm256_set1_pd(hi), _CMP_GT_OQ)))
+    _mm256_cmp_pd(v, _mm256_set1_pd(lo), _CMP_LT_OQ), \
+    _mm256_cmp_pd(v, _mm256_set1_pd(hi), _CMP_GT_OQ)))
 #define F_OUTSIDE(v, lo, hi) (unsigned)_mm256_movemask_ps(_mm256_or_ps( \
-    _mm256_cmp_ps(v, _mm256_set1_ps(lo), _CMP_LT_OQ), _mm256_cmp_ps(v, _mm256_set1_ps(hi), _CMP_GT_OQ)))
+    _mm256_cmp_ps(v, _mm256_set1_ps(lo), _CMP_LT_OQ), \
+    _mm256_cmp_ps(v, _mm256_set1_ps(hi), _CMP_GT_OQ)))
 #define D_IS_TWO(v) (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(2), _CMP_EQ_OQ))
 #define F_IS_TWO(v) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(2), _CMP_EQ_OQ))
 #include "kernels/ew_sleef.tmpl.h"

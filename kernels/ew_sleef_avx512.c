@@ -9,6 +9,7 @@ typedef uint64_t VU __attribute__((vector_size(64)));
 #define TABLE ew_table_sleef_avx512
 #define OWN_TABLE ew_table_vector_avx512
 #define D_FMA _mm512_fmadd_pd
+#define D_ANY(mask) _mm512_movepi64_mask((__m512i)(mask))
 #define D_SQRT _mm512_sqrt_pd
 #define F_SQRT _mm512_sqrt_ps
 #define ISA avx512f

@@ -12,12 +12,14 @@ static T FN(dot)(int64_t n, const T *x, int64_t sx, const T *y, int64_t sy)
                 lane[l] += x[i + l] * y[i + l];
     for (; i < n; i++)
         sum += x[i * sx] * y[i * sy];
-    return (((lane[0] + lane[4]) + (lane[1] + lane[5])) + ((lane[2] + lane[6]) + (lane[3] + lane[7]))) +
-           sum;
+    T left = (lane[0] + lane[4]) + (lane[1] + lane[5]);
+    T right = (lane[2] + lane[6]) + (lane[3] + lane[7]);
+    return left + right + sum;
 }
 
 /* Pairs of T, by the textbook formula: no call to the library's complex multiplication. */
-static void FN(complex_dot)(int64_t n, const T *x, int64_t sx, const T *y, int64_t sy, bool conjugate,
+static void FN(complex_dot)(int64_t n, const T *x, int64_t sx, const T *y, int64_t sy,
+                            bool conjugate,
                             T *out)
 {
     T re = 0, im = 0, sign = conjugate ? (T)-1 : (T)1;

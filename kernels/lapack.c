@@ -23,7 +23,7 @@ void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
         [LAPACK_EIG] = 600
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;
-    blas_threads(blas, threads > 1 ? blas_idle_threads(threads) : 1);
+    blas_threads(blas, threads);
 }
 
 static size_t real_bytes(BlasType t)

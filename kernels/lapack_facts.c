@@ -106,7 +106,8 @@ void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to)
     }
     for (int64_t j = 0; j < cols; j += BLOCK)
         for (int64_t i = 0; i < rows; i += BLOCK)
-            copy_one(bytes, rows - i < BLOCK ? rows - i : BLOCK, cols - j < BLOCK ? cols - j : BLOCK,
+            copy_one(bytes, rows - i < BLOCK ? rows - i : BLOCK, cols - j < BLOCK
+                     ? cols - j : BLOCK,
                      from.data + (i * from.rs + j * from.cs) * size, from.rs, from.cs,
                      to.data + (i * to.rs + j * to.cs) * size, to.rs, to.cs);
 }
@@ -145,6 +146,14 @@ static bool pair_matches(BlasType t, Mat a, int64_t i, int64_t j)
 
 static bool block_matches(BlasType t, int64_t n, Mat a, int64_t i0, int64_t j0)
 {
+    if (t == BLAS_D) {
+        const double *x = (const double *)(void *)a.data;
+        for (int64_t i = i0; i < n && i < i0 + BLOCK; i++)
+            for (int64_t j = j0; j <= i && j < j0 + BLOCK; j++)
+                if (x[i * a.rs + j * a.cs] != x[j * a.rs + i * a.cs])
+                    return false;
+        return true;
+    }
     for (int64_t i = i0; i < n && i < i0 + BLOCK; i++)
         for (int64_t j = j0; j <= i && j < j0 + BLOCK; j++)
             if (!pair_matches(t, a, i, j))
@@ -169,30 +178,7 @@ bool mat_maybe_definite(BlasType t, int64_t n, Mat a)
     return mat_is_hermitian(t, n, a);
 }
 
-bool mat_finite(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *row, int64_t *col)
-{
-    bool by_columns = a.rs == 1;
-    int64_t outer = by_columns ? cols : rows, inner = by_columns ? rows : cols;
-    int64_t so = by_columns ? a.cs : a.rs, si = by_columns ? a.rs : a.cs;
-    for (int64_t i = 0; i < outer; i++) {
-        double sum = 0;                 /* 0 * x is 0 for a finite x and NaN otherwise */
-        for (int64_t j = 0; j < inner; j++)
-            sum += 0 * mat_real(t, a.data, i * so + j * si);
-        for (int64_t j = 0; j < inner && blas_is_complex(t); j++)
-            sum += 0 * mat_imag(t, a.data, i * so + j * si);
-        if (sum == 0)
-            continue;
-        int64_t j = 0;
-        while (j < inner - 1 && isfinite(mat_real(t, a.data, i * so + j * si)) &&
-               isfinite(mat_imag(t, a.data, i * so + j * si)))
-            j++;
-        *row = by_columns ? j : i;
-        *col = by_columns ? i : j;
-        return false;
-    }
-    return true;
-}
-
+/* Sum of the magnitudes of n elements. */
 static double line_sum(BlasType t, const char *data, int64_t n, int64_t step)
 {
     double sum[4] = { 0 };
@@ -211,6 +197,28 @@ static double line_sum(BlasType t, const char *data, int64_t n, int64_t step)
     for (; i < n; i++)
         sum[0] += mat_abs(t, data, i * step);
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+bool mat_finite(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *row, int64_t *col)
+{
+    bool by_columns = a.rs == 1;
+    int64_t outer = by_columns ? cols : rows, inner = by_columns ? rows : cols;
+    int64_t so = by_columns ? a.cs : a.rs, si = by_columns ? a.rs : a.cs;
+    for (int64_t i = 0; i < outer; i++) {
+        /* A finite sum of magnitudes needs no closer look; an infinite one may be overflow. */
+        if (isfinite(line_sum(t, a.data + i * so * (int64_t)blas_bytes(t), inner, si)))
+            continue;
+        int64_t j = 0;
+        while (j < inner && isfinite(mat_real(t, a.data, i * so + j * si)) &&
+               isfinite(mat_imag(t, a.data, i * so + j * si)))
+            j++;
+        if (j == inner)
+            continue;
+        *row = by_columns ? j : i;
+        *col = by_columns ? i : j;
+        return false;
+    }
+    return true;
 }
 
 double mat_norm1(BlasType t, int64_t rows, int64_t cols, Mat a)

@@ -24,7 +24,8 @@ void stream_copy(void *dst, const void *src, size_t bytes) {
     memcpy(d, s, head);
     d += head, s += head, bytes -= head;
     for (; bytes >= 64; bytes -= 64, d += 64, s += 64) {
-        __m128i a = _mm_loadu_si128((const __m128i *)s), b = _mm_loadu_si128((const __m128i *)s + 1);
+        __m128i a = _mm_loadu_si128((const __m128i *)s);
+        __m128i b = _mm_loadu_si128((const __m128i *)s + 1);
         __m128i c = _mm_loadu_si128((const __m128i *)s + 2);
         __m128i e = _mm_loadu_si128((const __m128i *)s + 3);
         _mm_stream_si128((__m128i *)d, a);

@@ -89,7 +89,8 @@ static void block_4(void *dst, int64_t ds, const void *src, int64_t ss, int64_t 
         }
     if (wide < columns)
         transpose_base[2](d + wide * ds, ds, s + wide, ss, whole, columns - wide, false);
-    if (whole < rows) transpose_base[2](d + whole, ds, s + whole * ss, ss, rows - whole, columns, false);
+    if (whole < rows)
+        transpose_base[2](d + whole, ds, s + whole * ss, ss, rows - whole, columns, false);
 }
 
 static void block_8(void *dst, int64_t ds, const void *src, int64_t ss, int64_t rows,
@@ -105,7 +106,8 @@ static void block_8(void *dst, int64_t ds, const void *src, int64_t ss, int64_t 
         }
     if (wide < columns)
         transpose_base[3](d + wide * ds, ds, s + wide, ss, whole, columns - wide, false);
-    if (whole < rows) transpose_base[3](d + whole, ds, s + whole * ss, ss, rows - whole, columns, false);
+    if (whole < rows)
+        transpose_base[3](d + whole, ds, s + whole * ss, ss, rows - whole, columns, false);
 }
 
 static void block_2(void *dst, int64_t ds, const void *src, int64_t ss, int64_t rows,
@@ -120,7 +122,8 @@ static void block_2(void *dst, int64_t ds, const void *src, int64_t ss, int64_t 
                 tile_half(d + j * ds + k, ds, s + k * ss + j, ss);
     if (wide < columns)
         transpose_base[1](d + wide * ds, ds, s + wide, ss, whole, columns - wide, false);
-    if (whole < rows) transpose_base[1](d + whole, ds, s + whole * ss, ss, rows - whole, columns, false);
+    if (whole < rows)
+        transpose_base[1](d + whole, ds, s + whole * ss, ss, rows - whole, columns, false);
 }
 
 static void block_16(void *dst, int64_t ds, const void *src, int64_t ss, int64_t rows,

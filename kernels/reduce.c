@@ -4,6 +4,7 @@
  * cut depends on the shape only. Called by builtins/; sees tensors, never values. */
 #include "kernels/reduce.h"
 #include "core/pool.h"
+#include "kernels/reduce_complex.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,10 +89,10 @@ static void finish_float(const Plan *p, char *out, const char *acc, double scale
 {
     if (p->to == DT_C128) {
         double _Complex v = *(const double _Complex *)acc;
-        *(double _Complex *)out = CMPLX(creal(v) / scale, cimag(v) / scale);
+        *(double _Complex *)out = make_c128(creal(v) / scale, cimag(v) / scale);
     } else if (p->to == DT_C64) {
         float _Complex v = *(const float _Complex *)acc;
-        *(float _Complex *)out = CMPLXF((float)(crealf(v) / scale), (float)(cimagf(v) / scale));
+        *(float _Complex *)out = make_c64((float)(crealf(v) / scale), (float)(cimagf(v) / scale));
     } else {
         double v = p->from == DT_F64 ? *(const double *)acc : (double)*(const float *)acc;
         store_real(p->to, out, v / scale);
@@ -471,8 +472,7 @@ static const RedKernel *kernels_here(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return &reduce_avx512[0][0];
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &reduce_avx2[0][0];
 #endif
     return &reduce_base[0][0];
@@ -482,6 +482,8 @@ static bool reduce_with(Ctx *ctx, const RedKernel *table, RedOp op, Tensor *x, u
                         Tensor *out, const RedParams *params)
 {
     char trouble = 0;
+    if (x->dtype == DT_BOOL && (op == RED_SUM || op == RED_NANSUM))
+        op = RED_COUNT;
     Plan p = { .op = op, .from = (DType)x->dtype, .to = (DType)out->dtype,
                .kernel = table + (size_t)fold_of(op) * DT_COUNT + x->dtype, .x = x->data,
                .out = out->data, .item = dtype_info[x->dtype].bytes, .trouble = &trouble };

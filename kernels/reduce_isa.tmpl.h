@@ -1,6 +1,7 @@
 /* The loops of every dtype for one instruction set, and their table RED_TABLE. Included by
  * reduce_base.c, reduce_avx2.c and reduce_avx512.c, which differ in compiler flags only. */
 #include "kernels/reduce.h"
+#include "kernels/reduce_complex.h"
 #include <math.h>
 #include <string.h>
 
@@ -37,22 +38,6 @@ static inline RedProd prod_step(RedProd a, int64_t v)
     if (v == 0)
         b.size = 1;
     return prod_join(a, b);
-}
-
-/* Complex products by the textbook formula; the operator of C would call a library
- * function that repairs infinities, one element at a time. */
-static inline float _Complex times_c64(float _Complex a, float _Complex b)
-{
-    float re = crealf(a) * crealf(b) - cimagf(a) * cimagf(b);
-    float im = crealf(a) * cimagf(b) + cimagf(a) * crealf(b);
-    return CMPLXF(re, im);
-}
-
-static inline double _Complex times_c128(double _Complex a, double _Complex b)
-{
-    double re = creal(a) * creal(b) - cimag(a) * cimag(b);
-    double im = creal(a) * cimag(b) + cimag(a) * creal(b);
-    return CMPLX(re, im);
 }
 
 static void var_join(void *acc, const void *more, int64_t m, int64_t offset)
@@ -221,7 +206,7 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define LOAD(v) (v)
 #define ID(f) c64_##f
 #define KIND 2
-#define ZERO CMPLXF(-0.0f, -0.0f)
+#define ZERO make_c64(-0.0f, -0.0f)
 #define TIMES(a, b) times_c64(a, b)
 #include "kernels/reduce_ops.tmpl.h"
 
@@ -230,7 +215,7 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define LOAD(v) (v)
 #define ID(f) c128_##f
 #define KIND 2
-#define ZERO CMPLX(-0.0, -0.0)
+#define ZERO make_c128(-0.0, -0.0)
 #define TIMES(a, b) times_c128(a, b)
 #include "kernels/reduce_ops.tmpl.h"
 

@@ -70,14 +70,14 @@
 #define NAME(f) ID(min_##f)
 #define ACC C
 #define IDENTITY ((C)HIGHEST)
-#define STEP(a, v) (((v) < (a)) | NOT_NUMBER(v) ? (v) : (a))
+#define STEP(a, v) (((int)((v) < (a)) | (int)NOT_NUMBER(v)) ? (v) : (a))
 #define JOIN(a, b) STEP(a, b)
 #define LANES (int)(256 / sizeof(C))
 #include "kernels/reduce_fold.tmpl.h"
 #define NAME(f) ID(max_##f)
 #define ACC C
 #define IDENTITY ((C)LOWEST)
-#define STEP(a, v) (((v) > (a)) | NOT_NUMBER(v) ? (v) : (a))
+#define STEP(a, v) (((int)((v) > (a)) | (int)NOT_NUMBER(v)) ? (v) : (a))
 #define JOIN(a, b) STEP(a, b)
 #define LANES (int)(256 / sizeof(C))
 #include "kernels/reduce_fold.tmpl.h"

@@ -1,6 +1,7 @@
 /* Running sums and products: see scan.h. Lanes are independent and shared among threads. */
 #include "kernels/scan.h"
 #include "core/pool.h"
+#include "kernels/reduce_complex.h"
 
 #include <stdatomic.h>
 
@@ -16,18 +17,6 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
     int64_t r;
     *bad |= __builtin_mul_overflow(a, b, &r);
     return r;
-}
-
-static inline float _Complex mul_c64(float _Complex a, float _Complex b)
-{
-    return CMPLXF(crealf(a) * crealf(b) - cimagf(a) * cimagf(b),
-                  crealf(a) * cimagf(b) + cimagf(a) * crealf(b));
-}
-
-static inline double _Complex mul_c128(double _Complex a, double _Complex b)
-{
-    return CMPLX(creal(a) * creal(b) - cimag(a) * cimag(b),
-                 creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
 #define T uint8_t
@@ -117,7 +106,7 @@ static inline double _Complex mul_c128(double _Complex a, double _Complex b)
 #define STORE(v) (v)
 #define NAME(f) c64_##f
 #define ADD(a, b, bad) ((a) + (b))
-#define MUL(a, b, bad) mul_c64(a, b)
+#define MUL(a, b, bad) times_c64(a, b)
 #include "kernels/scan_lane.tmpl.h"
 
 #define T double _Complex
@@ -127,7 +116,7 @@ static inline double _Complex mul_c128(double _Complex a, double _Complex b)
 #define STORE(v) (v)
 #define NAME(f) c128_##f
 #define ADD(a, b, bad) ((a) + (b))
-#define MUL(a, b, bad) mul_c128(a, b)
+#define MUL(a, b, bad) times_c128(a, b)
 #include "kernels/scan_lane.tmpl.h"
 
 ScanFn scan_kernel(bool product, DType from)

@@ -74,5 +74,8 @@ void lexer_free(Lexer *);
 bool token_ends_operand(int kind);
 bool token_starts_operand(int kind);
 bool token_continues_line(int kind);
+bool token_starts_afresh(int kind);
+/* The kind and operator of a keyword; 0 if the text is none. */
+int token_keyword(const char *text, size_t len, int *op);
 
 #endif

@@ -37,6 +37,15 @@ static void node_deepen(Node *n, const Node *child)
         n->depth = child->depth + 1;
 }
 
+static Node *node_check_depth(ParseState *ps, Node *n)
+{
+    if (n->depth > NODE_DEPTH_MAX && !ps->deep) {
+        ps->deep = ps->stop = true;
+        syntax_report(ps, n->mark, "name parts of it, or use sum, prod or a loop", "expression nested too deeply");
+    }
+    return n;
+}
+
 Node *node_finish(ParseState *ps, Node *n)
 {
     node_deepen(n, n->a);
@@ -44,11 +53,7 @@ Node *node_finish(ParseState *ps, Node *n)
     node_deepen(n, n->c);
     for (uint32_t i = 0; i < n->count; i++)
         node_deepen(n, n->list[i]);
-    if (n->depth > NODE_DEPTH_MAX && !ps->deep) {
-        ps->deep = ps->stop = true;
-        syntax_report(ps, n->mark, "name parts of it, or use sum, prod or a loop", "expression nested too deeply");
-    }
-    return n;
+    return node_check_depth(ps, n);
 }
 
 Node *node_make(ParseState *ps, NodeKind kind, Span span, Span mark, Node *a, Node *b, Node *c)
@@ -167,7 +172,8 @@ Node *build_compare(ParseState *ps, Node *a, const Token *op, Node *b)
         a->ops[a->count - 1] = op->op;
         a->list[a->count++] = b;
         a->span.to = b->span.to;
-        return node_finish(ps, a);
+        node_deepen(a, b);
+        return node_check_depth(ps, a);
     }
     Node *n = node_new(ps, ND_COMPARE, join(a, b), op->span);
     n->list = build_alloc(ps, 2 * sizeof *n->list);

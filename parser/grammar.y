@@ -77,7 +77,7 @@ static bool grow_stacks(ParseState *, void **states, size_t state_bytes, void **
 
 %%
 
-program: statements END         { ps->chunk->root = build_block(ps, @1, $1, false); }
+program: statements             { ps->chunk->root = build_block(ps, @1, $1, false); }
 ;
 
 statements:
@@ -341,11 +341,9 @@ static int grammar_lex(YYSTYPE *value, YYLTYPE *place, ParseState *ps)
         depth += (kind == T_LBRACE) - (kind == T_RBRACE);
     }
     ps->skip = false;
-    const Token *t = &tokens[ps->next];
-    if (ps->next < last)
-        ps->next++;
-    else
-        ps->next = last + 1;
+    size_t index = ps->next < last ? ps->next : last;
+    const Token *t = &tokens[index];
+    ps->next = index + 1;
     *place = t->span;
     value->T_NAME = t;
     return t->kind;

@@ -88,6 +88,14 @@ static void print_interpolated(Buf *out, const Node *n)
 
 /* ---- expressions ---- */
 
+/* A dot after a number like `1.` needs a space between. */
+static void print_dots(Buf *out, const char *dots)
+{
+    if (out->len && out->data[out->len - 1] == '.')
+        buf_putc(out, ' ');
+    buf_puts(out, dots);
+}
+
 static void print_tuple(Buf *out, const Node *n)
 {
     bool parens = n->flags & NF_PARENS || n->count == 0;
@@ -208,7 +216,7 @@ static bool print_expression(Buf *out, const Node *n)
     case ND_ROW: print_list(out, n, ", "); return true;
     case ND_TUPLE: print_tuple(out, n); return true;
     case ND_NAMED: print_name(out, n->name); buf_putc(out, '='); print_node(out, n->a); return true;
-    case ND_SPREAD: print_node(out, n->a); buf_puts(out, "..."); return true;
+    case ND_SPREAD: print_node(out, n->a); print_dots(out, "..."); return true;
     case ND_RANGE: print_range(out, n); return true;
     case ND_COMPREHENSION: print_comprehension(out, n); return true;
     case ND_BIND:
@@ -230,7 +238,7 @@ static bool print_expression(Buf *out, const Node *n)
     case ND_CALL: print_node(out, n->a); print_params(out, n); return true;
     case ND_PIPE: print_pair(out, n->a, " |> ", n->b); return true;
     case ND_INDEX: print_node(out, n->a); print_bracketed(out, n, ", "); return true;
-    case ND_FIELD: print_node(out, n->a); buf_putc(out, '.'); print_name(out, n->name); return true;
+    case ND_FIELD: print_node(out, n->a); print_dots(out, "."); print_name(out, n->name); return true;
     case ND_REDUCE:
         print_name(out, n->name);
         print_bracketed(out, n, ", ");

@@ -135,7 +135,7 @@ static void compare(EwOp op, DType compute, const int64_t *si, int64_t so, int64
         fprintf(stderr, "%s %s n=%d i=%d: (%.17g%+.17gi, %.17g%+.17gi) gives %.17g%+.17gi, not %.17g%+.17gi\n",
                 ew_info[op].name, dtype_info[compute].name, (int)n, (int)i, creal(x), cimag(x), creal(y),
                 cimag(y), creal(g), cimag(g), creal(w), cimag(w));
-        CHECK(!"fast and reference agree");
+        check_that(false, "fast and reference agree", __FILE__, __LINE__);
         return;
     }
     size_t end = (size_t)(n ? (n - 1) * so + 1 : 0) * bytes;

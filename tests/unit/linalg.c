@@ -171,9 +171,11 @@ static void product_case(Tensor *a, Tensor *b, const char *what)
             size = fmax(size, magnitude);
             worst = fmax(worst, cabs(at2(c, i, j) - (double)re - (double)im * I));
         }
-    double allowed = c->dtype == DT_I64 ? 0 : (dtype_info[c->dtype].bytes == 2 ? 1 : sqrt((double)k) + 4) *
+    double allowed = c->dtype == DT_I64 ? 0 : (dtype_info[c->dtype].bytes == 2
+                                               ? 1 : sqrt((double)k) + 4) *
                                               size * eps_of(c->dtype);
-    check(worst <= allowed, "%s: %lldx%lldx%lld %s @ %s is off by %g", what, (long long)m, (long long)k,
+    check(worst <= allowed, "%s: %lldx%lldx%lld %s @ %s is off by %g", what, (long long)m,
+          (long long)k,
           (long long)n, dtype_info[a->dtype].name, dtype_info[b->dtype].name, worst);
 }
 
@@ -185,8 +187,10 @@ static Tensor *view2(Tensor *t, int64_t m, int64_t n, int64_t rs, int64_t cs, in
 
 static void products(DType da, DType db)
 {
-    static const int64_t sizes[][3] = { { 1, 1, 1 }, { 2, 3, 4 }, { 4, 4, 4 }, { 5, 7, 3 }, { 1, 9, 6 },
-        { 6, 9, 1 }, { 1, 40, 1 }, { 17, 33, 9 }, { 64, 20, 70 }, { 3, 0, 2 }, { 0, 3, 2 }, { 40, 40, 40 } };
+    static const int64_t sizes[][3] = {
+        { 1, 1, 1 }, { 2, 3, 4 }, { 4, 4, 4 }, { 5, 7, 3 }, { 1, 9, 6 }, { 6, 9, 1 },
+        { 1, 40, 1 }, { 17, 33, 9 }, { 64, 20, 70 }, { 3, 0, 2 }, { 0, 3, 2 }, { 40, 40, 40 }
+    };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         Value *mark = in->sp;
         int64_t m = sizes[s][0], k = sizes[s][1], n = sizes[s][2];
@@ -198,9 +202,12 @@ static void products(DType da, DType db)
         product_case(view2(at_, m, k, 1, m, 0), view2(bt, k, n, 1, k, 0), "both transposed");
         if (m && n && k) {
             Tensor *big = matrix(da, 2 * m, 2 * k), *tall = matrix(db, 2 * k, 2 * n);
-            product_case(view2(big, m, k, 2 * k, 1, 1), view2(tall, k, n, 2 * n, 1, 0), "rows of a larger one");
-            product_case(view2(big, m, k, 4 * k, 2, 0), view2(tall, k, n, 4 * n, 2, 1), "every other");
-            product_case(view2(a, m, k, -k, 1, (m - 1) * k), view2(b, k, n, n, -1, n - 1), "reversed");
+            product_case(view2(big, m, k, 2 * k, 1, 1), view2(tall, k, n, 2 * n, 1, 0),
+                         "rows of a larger one");
+            product_case(view2(big, m, k, 4 * k, 2, 0), view2(tall, k, n, 4 * n, 2, 1),
+                         "every other");
+            product_case(view2(a, m, k, -k, 1, (m - 1) * k), view2(b, k, n, n, -1, n - 1),
+                         "reversed");
             product_case(view2(a, m, k, 0, 1, 0), view2(b, k, n, n, 0, 0), "broadcast");
         }
         stack_cut(in, mark);
@@ -226,7 +233,8 @@ static void batched(DType dt)
     check(worst < 50 * eps_of(dt), "batched %s: %g", dtype_info[dt].name, worst);
     Tensor *v = fresh(dt, 1, (int64_t[]){ 6 }), *flat = fresh(dt, 2, (int64_t[]){ 6, 3 });
     Tensor *av = product(a, v), *af = product(a, flat);
-    check(av->rank == 3 && tensor_shape(av)[2] == 5, "batched matrix times vector has shape (2, 1, 5)");
+    check(av->rank == 3 && tensor_shape(av)[2] == 5,
+          "batched matrix times vector has shape (2, 1, 5)");
     check(af->rank == 4 && tensor_shape(af)[3] == 3, "batched times one matrix");
     double _Complex sum = 0;
     for (int64_t k = 0; k < 6; k++)
@@ -244,7 +252,8 @@ static void covectors(void)
     check(call2("matmul", vt, w).tag == V_FLOAT, "v' @ w is a scalar");
     check(call2("matmul", v, w).tag == V_FLOAT, "v @ w is a scalar");
     Tensor *o = product(v, wt), *va = product(vt, a);
-    check(o->rank == 2 && !(o->flags & TENSOR_COVECTOR) && cabs(at2(o, 1, 2) - at(v, (int64_t[]){ 1 }) * at(w, (int64_t[]){ 2 })) < 1e-15,
+    check(o->rank == 2 && !(o->flags & TENSOR_COVECTOR) &&
+          cabs(at2(o, 1, 2) - at(v, (int64_t[]){ 1 }) * at(w, (int64_t[]){ 2 })) < 1e-15,
           "v @ w' is the outer product");
     check(va->rank == 2 && (va->flags & TENSOR_COVECTOR), "v' @ A is a covector");
     check(call2("matmul", va, v).tag == V_FLOAT, "v' @ A @ v is a scalar");
@@ -254,7 +263,8 @@ static void covectors(void)
     Tensor *z = fresh(DT_C128, 1, (int64_t[]){ 4 });
     double _Complex norm2 = at(as_tensor(call2("matmul", dagger(z), z)), NULL);
     check(fabs(cimag(norm2)) < 1e-15 && creal(norm2) > 0, "z' @ z is real and positive");
-    check(cabs(at(as_tensor(call2("dot", z, z)), NULL) - norm2) < 1e-14, "z · z conjugates the left");
+    check(cabs(at(as_tensor(call2("dot", z, z)), NULL) - norm2) < 1e-14,
+          "z · z conjugates the left");
     stack_cut(in, mark);
 }
 
@@ -308,7 +318,8 @@ static void clear_where(Tensor *a, bool (*out)(int64_t i, int64_t j))
     for (int64_t i = 0; i < tensor_shape(a)[0]; i++)
         for (int64_t j = 0; j < n; j++)
             if (out(i, j))
-                memset(a->data + (i * n + j) * dtype_info[a->dtype].bytes, 0, dtype_info[a->dtype].bytes);
+                memset(a->data + (i * n + j) * dtype_info[a->dtype].bytes, 0,
+                       dtype_info[a->dtype].bytes);
 }
 
 static bool below(int64_t i, int64_t j) { return i > j; }
@@ -338,11 +349,14 @@ static void systems(DType dt)
         residual_case(band, bs, "band");
         residual_case(keep(tensor_transpose_last(ctx, band)), b, "transposed band");
         Tensor *x = as_tensor(call1("inv", a));
-        check(from_identity(product(a, x)) < 100 * (double)n * eps_of(dt), "inv %s", dtype_info[dt].name);
+        check(from_identity(product(a, x)) < 100 * (double)n * eps_of(dt), "inv %s",
+              dtype_info[dt].name);
         Value lu = call1("lu", a);
-        check(distance(product(product(field(lu, 0), field(lu, 1)), field(lu, 2)), a) < 50 * (double)n * eps_of(dt), "lu");
+        check(distance(product(product(field(lu, 0), field(lu, 1)), field(lu, 2)),
+                       a) < 50 * (double)n * eps_of(dt), "lu");
         Tensor *l = as_tensor(call1("chol", spd));
-        check(distance(product(l, dagger(l)), spd) < 100 * (double)(n * n) * eps_of(dt), "chol %s", dtype_info[dt].name);
+        check(distance(product(l, dagger(l)), spd) < 100 * (double)(n * n) * eps_of(dt), "chol %s",
+              dtype_info[dt].name);
         stack_cut(in, mark);
     }
     Value *mark = in->sp;
@@ -371,9 +385,11 @@ static void factor_shape(DType dt, int64_t m, int64_t n)
         Tensor *a = turned ? keep(tensor_transpose_last(ctx, matrix(dt, n, m))) : matrix(dt, m, n);
         Value qr = call1("qr", a), svd = call1("svd", a);
         Tensor *q = field(qr, 0), *u = field(svd, 0), *vt = field(svd, 2);
-        check(distance(product(q, field(qr, 1)), a) < allowed, "qr %s %lldx%lld", dtype_info[dt].name, (long long)m, (long long)n);
+        check(distance(product(q, field(qr, 1)), a) < allowed, "qr %s %lldx%lld",
+              dtype_info[dt].name, (long long)m, (long long)n);
         check(from_identity(product(dagger(q), q)) < allowed, "Q orthonormal");
-        check(distance(product(scaled_columns(u, field(svd, 1)), vt), a) < allowed, "svd %s %lldx%lld",
+        check(distance(product(scaled_columns(u, field(svd, 1)), vt), a) < allowed,
+              "svd %s %lldx%lld",
               dtype_info[dt].name, (long long)m, (long long)n);
         check(from_identity(product(dagger(u), u)) < allowed, "U orthonormal");
         check(from_identity(product(vt, dagger(vt))) < allowed, "Vt orthonormal");
@@ -382,7 +398,8 @@ static void factor_shape(DType dt, int64_t m, int64_t n)
         Value args[2] = { v_tensor_raw(a), v_bool(true) };
         Value full = op_call(in, op_named(in, "svd"), args, 2, 0);
         v_push(in, full);
-        check(tensor_shape(field(full, 0))[1] == m && tensor_shape(field(full, 2))[0] == n, "full svd shapes");
+        check(tensor_shape(field(full, 0))[1] == m && tensor_shape(field(full, 2))[0] == n,
+              "full svd shapes");
         check(from_identity(product(dagger(field(full, 0)), field(full, 0))) < allowed, "full U");
         full = op_call(in, op_named(in, "qr"), args, 2, 0);
         v_push(in, full);
@@ -398,14 +415,16 @@ static void spectra(DType dt, int64_t n)
     Tensor *a = matrix(dt, n, n), *h = as_tensor(call2("add", a, dagger(a)));
     Value eigh = call1("eigh", h), eig = call1("eig", a);
     Tensor *w = field(eigh, 0), *v = field(eigh, 1);
-    check(distance(product(h, v), scaled_columns(v, w)) < allowed, "eigh %s %lld", dtype_info[dt].name, (long long)n);
+    check(distance(product(h, v), scaled_columns(v, w)) < allowed, "eigh %s %lld",
+          dtype_info[dt].name, (long long)n);
     check(from_identity(product(dagger(v), v)) < allowed, "eigenvectors orthonormal");
     for (int64_t i = 1; i < n; i++)
         check(creal(at(w, &i)) >= creal(at(w, (int64_t[]){ i - 1 })), "eigh ascending");
     check(distance(as_tensor(call1("eigvalsh", h)), w) < allowed, "eigvalsh");
     w = field(eig, 0), v = field(eig, 1);
     Tensor *av = product(a, v), *vw = scaled_columns(v, w);
-    check(distance(av, vw) < 10 * allowed, "eig %s %lld: %g", dtype_info[dt].name, (long long)n, distance(av, vw));
+    check(distance(av, vw) < 10 * allowed, "eig %s %lld: %g", dtype_info[dt].name, (long long)n,
+          distance(av, vw));
     stack_cut(in, mark);
 }
 
@@ -415,7 +434,8 @@ static void least_squares(DType dt, int64_t m, int64_t n)
     Tensor *a = matrix(dt, m, n), *b = matrix(dt, m, 2);
     Value fit = call2("lstsq", a, b);
     Tensor *x = field(fit, 0), *best = product(as_tensor(call1("pinv", a)), b);
-    check(distance(x, best) < 2000 * (double)(m + n) * eps_of(dt), "lstsq %s %lldx%lld: %g", dtype_info[dt].name,
+    check(distance(x, best) < 2000 * (double)(m + n) * eps_of(dt), "lstsq %s %lldx%lld: %g",
+          dtype_info[dt].name,
           (long long)m, (long long)n, distance(x, best));
     stack_cut(in, mark);
 }
@@ -442,7 +462,8 @@ static void raises(ErrKind kind, const char *name, Tensor *a, Tensor *b, const c
 static void errors(void)
 {
     Tensor *zero = keep(tensor_zeros(ctx, DT_F64, 2, (int64_t[]){ 3, 3 }));
-    Tensor *a = matrix(DT_F64, 3, 3), *wide = matrix(DT_F64, 2, 3), *b = fresh(DT_F64, 1, (int64_t[]){ 3 });
+    Tensor *a = matrix(DT_F64, 3, 3), *wide = matrix(DT_F64, 2, 3), *b = fresh(DT_F64, 1,
+                                                                               (int64_t[]){ 3 });
     Tensor *ones = keep(tensor_copy(ctx, a)), *bad = keep(tensor_copy(ctx, a));
     for (int i = 0; i < 9; i++)
         ((double *)(void *)ones->data)[i] = 1;

@@ -3,6 +3,7 @@
  * integer overflow; nan; keys of sorting; selection; the einsum nest. */
 #include "kernels/einsum.h"
 #include "kernels/reduce.h"
+#include "kernels/reduce_complex.h"
 #include "kernels/scan.h"
 #include "kernels/sort.h"
 #include "tests/unit/check.h"
@@ -24,8 +25,8 @@ static void set_element(DType dt, void *at, double v)
     case DT_BF16: *(uint16_t *)at = f64_to_bf16(v); break;
     case DT_F32: *(float *)at = (float)v; break;
     case DT_F64: *(double *)at = v; break;
-    case DT_C64: *(float _Complex *)at = CMPLXF((float)v, (float)check_uniform()); break;
-    default: *(double _Complex *)at = CMPLX(v, check_uniform()); break;
+    case DT_C64: *(float _Complex *)at = make_c64((float)v, (float)check_uniform()); break;
+    default: *(double _Complex *)at = make_c128(v, check_uniform()); break;
     }
 }
 
