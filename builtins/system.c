@@ -12,28 +12,6 @@
 #include <time.h>
 
 /* ---- text of values ---- */
-static void write_str(Interp *in, const Str *s) { out_write(in, s->text, s->len); }
-
-static void write_value(Interp *in, Value v)
-{
-    if (v.tag == V_STRING)
-        write_str(in, v.str);
-    else
-        show_value(in, &in->out, v);
-}
-
-Value op_run_print(OpCall *c)
-{
-    Str *sep = arg_given(c, 0) ? arg_str(c, 0) : NULL, *end = arg_given(c, 1) ? arg_str(c, 1) : NULL;
-    for (int i = c->fixed; i < c->count; i++) {
-        if (i > c->fixed)
-            out_write(c->in, sep ? sep->text : " ", sep ? sep->len : 1);
-        write_value(c->in, c->args[i]);
-    }
-    out_write(c->in, end ? end->text : "\n", end ? end->len : 1);
-    return v_none();
-}
-
 static void put_shown(Interp *in, Buf *out, void *v) { show_value(in, out, *(Value *)v); }
 static void put_repr(Interp *in, Buf *out, void *v) { show_repr(in, out, *(Value *)v); }
 

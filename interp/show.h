@@ -6,6 +6,8 @@
 
 #include "interp/interp.h"
 
+enum { SHOW_WIDTH = 80 };        /* cells of a line when the output is no terminal */
+
 /* ---- decimals (show_float.c) ---- */
 typedef enum DecimalKind { DECIMAL_FINITE, DECIMAL_INF, DECIMAL_NAN } DecimalKind;
 

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { ELEMENTS_MAX = 1000, EDGE = 3, COLUMNS_MAX = 400, WIDTH_DEFAULT = 80, GAP = 2 };
+enum { ELEMENTS_MAX = 1000, EDGE = 3, COLUMNS_MAX = 400, GAP = 2 };
 
 /* The shown part of an axis: `head` from its start, `tail` from its end. */
 typedef struct Part {
@@ -304,7 +304,7 @@ void show_tensor_cells(Interp *in, Buf *out, const Tensor *t, ShowCell cell, voi
         return;
     }
     Layout l = { .in = in, .out = out, .t = t, .cell = cell, .arg = arg,
-                 .width = in->show.width > 0 ? in->show.width : WIDTH_DEFAULT };
+                 .width = in->show.width > 0 ? in->show.width : SHOW_WIDTH };
     if (t->rank == 0)
         cell(arg, out, t->dtype, t->data);
     else if (t->rank == 1)
