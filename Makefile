@@ -35,7 +35,7 @@ LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check bless bench help clean units install deps
+.PHONY: all tour check bless manual bench help clean units install deps
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -86,8 +86,16 @@ check:
 bless: all
 	@BLESS=1 bash tests/run.sh golden
 
-bench: all
+# The reference of all operations, from their rows.
+manual: all
+	build/ricci doc --all > docs/library.md
+
+bench: all $(BUILD)/bench/linalg
 	@bash bench/run.sh
+
+$(BUILD)/bench/%: bench/%.c $(BUILD)/libricci.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $< -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
@@ -105,6 +113,7 @@ help:
 	@echo 'make check           installs what is missing, builds, and runs all tests'
 	@echo 'make bench           compares with the peers that are installed, side by side'
 	@echo 'make bless           rewrites the golden outputs of the tests'
+	@echo 'make manual          rewrites docs/library.md from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|ubsan|hostile   builds build/MODE/ricci'
 	@echo 'make clean           removes build/'

@@ -47,7 +47,9 @@ bench_tensor() {
         "$work/ricci.1" "$work/ricci.2" "$work/numpy.1" "$work/numpy.2"
 }
 
-bench_linalg() { [ -x bench/linalg.sh ] && bash bench/linalg.sh; }
+bench_linalg() {    # against plain BLAS and LAPACK calls from C
+    if [ -x build/bench/linalg ]; then build/bench/linalg; else echo "linalg: build it with make build/bench/linalg"; fi
+}
 
 bench_start() {
     local k

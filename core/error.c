@@ -110,6 +110,7 @@ void err_free(Error *e)
     free(e->trace);
     free(e->message);
     free(e->help);
+    free(e->more);
     free(e);
 }
 
@@ -212,6 +213,31 @@ void err_render(Buf *out, const Error *e)
     render_trace(out, e);
     if (e->help)
         buf_printf(out, "help: %s\n", e->help);
+    if (e->more)
+        buf_puts(out, e->more);
+}
+
+void err_append(Error *first, const Error *next)
+{
+    if (first->no_memory)
+        return;
+    Buf text;
+    buf_init(&text, first->ctx);
+    ErrFrame frame;
+    if (!ERR_TRY(first->ctx, &frame)) {
+        buf_free(&text);
+        err_rethrow(first->ctx);
+    }
+    if (first->more)
+        buf_puts(&text, first->more);
+    err_render(&text, next);
+    char *more = strdup(buf_cstr(&text));
+    ERR_END(first->ctx, &frame);
+    buf_free(&text);
+    if (more) {
+        free(first->more);
+        first->more = more;
+    }
 }
 
 /* Damerau-Levenshtein distance (adjacent transpositions count one), capped at `limit`. */

@@ -34,6 +34,7 @@ struct Error {
     ErrKind kind;
     char *message;
     char *help;                  /* NULL if none */
+    char *more;                  /* rendered errors that follow this one, or NULL */
     Where where;                 /* source retained */
     bool carets[WHERE_OPERANDS]; /* which operands get an underline */
     TraceEntry *trace;
@@ -63,6 +64,8 @@ _Noreturn void err_raise_help(Ctx *, ErrKind, const char *help, const char *fmt,
 
 Error *err_new(Ctx *, ErrKind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void err_help(Error *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Renders `next` below everything that `first` shows; `next` stays the caller's. */
+void err_append(Error *first, const Error *next);
 void err_at(Error *, Source *, Span span);           /* instead of the running operation */
 void err_underline(Error *, int operand);            /* underline operand i of the running operation */
 _Noreturn void err_throw(Error *);

@@ -64,7 +64,7 @@ static const char usage_text[] =
     "       ricci -i [FILE [ARGS]]       run FILE, then an interactive session\n"
     "       ricci test FILE...           run the test blocks of files\n"
     "       ricci fmt [-w] FILE...       print files as canonical text (-w: rewrite them)\n"
-    "       ricci doc NAME...            help on operations, functions and topics\n"
+    "       ricci doc NAME...            help on operations, functions and topics; --all: all of it\n"
     "       ricci --version | --help\n";
 
 /* ---- interrupts ---- */
@@ -269,10 +269,18 @@ static void format_file(App *app, const char *path)
 /* ---- doc ---- */
 static void show_doc(App *app, const char *name)
 {
-    bool known = help_known(app->in, name);
-    help_show(app->in, &app->in->out, name);
-    if (!known)
-        app->status = STATUS_ERROR;
+    if (strcmp(name, "--all") == 0) {
+        help_manual(app->in, &app->in->out);
+        return;
+    }
+    if (help_known(app->in, name)) {
+        help_show(app->in, &app->in->out, name);
+        return;
+    }
+    buf_clear(&app->text_out);
+    help_show(app->in, &app->text_out, name);
+    err_write(app->in, buf_cstr(&app->text_out));
+    app->status = STATUS_ERROR;
 }
 
 static void each_name(App *app, void (*body)(App *, const char *))

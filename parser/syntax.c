@@ -54,38 +54,26 @@ static Error *make_error(ParseState *ps, const SyntaxError *e)
     return error;
 }
 
-/* The errors before the last one, as err_render shows them, become the head of its
- * message, so the whole reads in the order of the text. */
+/* Raises the first error in the order of the text; it carries the others along. */
 void syntax_raise(ParseState *ps)
 {
     qsort(ps->errors, (size_t)ps->error_count, sizeof *ps->errors, by_place);
     int count = ps->error_count < SYNTAX_ERRORS_MAX ? ps->error_count : SYNTAX_ERRORS_MAX;
-    Buf text;
-    buf_init(&text, ps->ctx);
+    Error *first = make_error(ps, &ps->errors[0]), *volatile next = NULL;
     ErrFrame frame;
     if (!ERR_TRY(ps->ctx, &frame)) {
-        buf_free(&text);
+        err_free(next);
+        err_free(first);
         err_rethrow(ps->ctx);
     }
-    for (int i = 0; i + 1 < count; i++) {
-        Error *e = make_error(ps, &ps->errors[i]);
-        size_t head = i ? 0 : strlen("error[syntax]: "), at = text.len;
-        err_render(&text, e);
-        err_free(e);
-        if (head) {
-            memmove(text.data + at, text.data + at + head, text.len - at - head + 1);
-            text.len -= head;
-        }
+    for (int i = 1; i < count; i++) {
+        next = make_error(ps, &ps->errors[i]);
+        err_append(first, next);
+        err_free(next);
+        next = NULL;
     }
-    const SyntaxError *last = &ps->errors[count - 1];
-    Error *e = err_new(ps->ctx, ERR_SYNTAX, "%s%s%s", buf_cstr(&text), count > 1 ? "error[syntax]: " : "",
-                       last->message);
-    err_at(e, ps->chunk->source, last->span);
-    if (last->help)
-        err_help(e, "%s", last->help);
     ERR_END(ps->ctx, &frame);
-    buf_free(&text);
-    err_throw(e);
+    err_throw(first);
 }
 
 /* ---- describing what was found ---- */

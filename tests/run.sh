@@ -74,6 +74,9 @@ suite_cli() {
 suite_docs() {
     RICCI=$RICCI bash tests/tools/docs.sh README.md docs/*.md >"$work/log" 2>&1
     count docs "$work/log" $?
+    "$RICCI" doc --all >"$work/manual" 2>&1
+    if diff -u docs/library.md "$work/manual" >"$work/diff"; then pass; else
+        fail "docs/library.md is not what the registry says: make manual" "$work/diff"; fi
 }
 suite_examples() {
     local file
