@@ -16,9 +16,9 @@ WARN   = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prot
 CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden
 OPT.release = -O2 -g1
 OPT.debug   = -Og -g3 -DRICCI_DEBUG
-OPT.asan    = -O1 -g -fsanitize=address -fno-omit-frame-pointer -DRICCI_PLAIN_MALLOC
-OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=undefined -DRICCI_PLAIN_MALLOC
-OPT.hostile = -O1 -g -DRICCI_HOSTILE -DRICCI_PLAIN_MALLOC
+OPT.asan    = -O1 -g -fsanitize=address -fno-omit-frame-pointer -Wno-maybe-uninitialized -DRICCI_PLAIN_MALLOC
+OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized -DRICCI_PLAIN_MALLOC
+OPT.hostile = -O1 -g -Wno-maybe-uninitialized -DRICCI_HOSTILE -DRICCI_PLAIN_MALLOC
 CFLAGS ?=
 CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
@@ -35,7 +35,7 @@ LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check bless manual bench help clean units install deps
+.PHONY: all tour check bless manual bench fuzz soak help clean units install deps
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -97,6 +97,15 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libricci.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $< -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
 
+# Random programs and files under the address sanitizer; interrupts into a busy session.
+FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 1
+fuzz:
+	@$(MAKE) --no-print-directory -s -j$(JOBS) MODE=asan BUILD=build/asan all
+	@RICCI=$(CURDIR)/build/asan/ricci python3 tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+soak: all
+	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/repl/interrupts.py
+
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	           $(DESTDIR)$(PREFIX)/share/man/man1
@@ -112,6 +121,8 @@ help:
 	@echo 'make tour            installs what is missing, builds, and walks through the language on real data'
 	@echo 'make check           installs what is missing, builds, and runs all tests'
 	@echo 'make bench           compares with the peers that are installed, side by side'
+	@echo 'make fuzz            feeds random input to the sanitizer build for FUZZ_SECONDS=60'
+	@echo 'make soak            interrupts a busy session 200 times'
 	@echo 'make bless           rewrites the golden outputs of the tests'
 	@echo 'make manual          rewrites docs/library.md from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='

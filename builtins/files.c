@@ -164,7 +164,8 @@ static bool has_extension(const char *path, const char *extension)
 
 static _Noreturn void extension_error(OpCall *c, const char *path)
 {
-    Error *e = err_new(&c->in->ctx, ERR_IO, "%s: the extension does not name a format that is read and written here", path);
+    Error *e = err_new(&c->in->ctx, ERR_IO,
+                       "%s: the extension does not name a format that is read and written here", path);
     err_help(e, "use .npy, .mtx or .csv; read(\"%s\") gives a file's text", path);
     err_throw(e);
 }

@@ -151,7 +151,7 @@ static void mtx_store(MtxReader *r, int64_t i, int64_t j, double re, double im, 
     if (r->field == MTX_INTEGER)
         ((int64_t *)r->t->data)[at] = whole;
     else if (r->field == MTX_COMPLEX)
-        ((double _Complex *)r->t->data)[at] = CMPLX(re, im);
+        memcpy(r->t->data + at * 16, (double[]){ re, im }, 16);
     else
         ((double *)r->t->data)[at] = re;
 }

@@ -158,7 +158,8 @@ static void npy_widen(OpCall *c, const char *path, const NpyHeader *h, const cha
         } else {
             uint64_t u; memcpy(&u, raw, 8);
             if (u > INT64_MAX)
-                file_error(c, path, "element %lld is %llu, which does not fit i64", (long long)i, (unsigned long long)u);
+                file_error(c, path, "element %lld is %llu, which does not fit i64", (long long)i,
+                           (unsigned long long)u);
             ((int64_t *)t->data)[i] = (int64_t)u;
         }
     }
@@ -225,7 +226,8 @@ static Tensor *npy_narrow(OpCall *c, Tensor *t, int bytes, bool is_signed, const
     for (int64_t i = 0; i < t->size; i++) {
         int64_t v = ((int64_t *)wide->data)[i];
         if (v < low || v > high)
-            err_raise(&c->in->ctx, ERR_VALUE, "element %lld is %lld, which does not fit %s", (long long)i, (long long)v, as);
+            err_raise(&c->in->ctx, ERR_VALUE, "element %lld is %lld, which does not fit %s", (long long)i,
+                      (long long)v, as);
         memcpy(raw->data + i * bytes, &v, (size_t)bytes);    /* little-endian machines */
     }
     return raw;

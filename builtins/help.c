@@ -55,6 +55,11 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "A[i, j]   A[1:, ::-1]   A[mask]   A[..., none]: 0-based, slices half-open, negative counts from the end." },
     { "and or not", "Short-circuit logic on bool scalars; on tensors: & | !" },
     { "none true false", "none is no value; true and false are the bools." },
+    { "pi π", "pi is 3.141592653589793; like a literal it adapts to the other operand: f32(2) * pi is an f32.\n"
+      "sin(pi / 6) is about 0.5." },
+    { "inf", "inf is larger than every number: 1 / 0 is inf, -inf < 0; isinf(x) tells." },
+    { "nan", "nan is no number: 0 / 0 is nan, nan == nan is false; isnan(x) tells, nansum(x) skips it." },
+    { "cpu device", "cpu is the device of this machine's processor; zeros(2, device=cpu) makes a tensor there." },
 };
 
 static bool word_in(const char *words, const char *name)

@@ -132,18 +132,9 @@ static void matrix_norms(Stack *s, NormOrder o, void *out)
 }
 
 /* ---- axes ---- */
-/* View with the axes of `mask` last, the others before in their order. */
 static Tensor *axes_last(OpCall *c, Tensor *t, uint64_t mask)
 {
-    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
-    int to = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int d = 0; d < t->rank; d++)
-            if ((int)(mask >> d & 1) == pass) {
-                shape[to] = tensor_shape(t)[d];
-                strides[to++] = tensor_strides(t)[d];
-            }
-    return op_keep(c, tensor_view(&c->in->ctx, t, t->rank, shape, strides, t->data));
+    return op_keep(c, tensor_axes_last(&c->in->ctx, t, mask));
 }
 
 /* The result: the shape without the axes in mask, or with length 1 there. */

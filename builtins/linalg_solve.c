@@ -559,10 +559,13 @@ Value op_run_chol(OpCall *c)
         char *block = linalg_block(&l, i);
         mat_copy(a.bytes, a.n, a.n, linalg_item(&a, i), mat_columns(block, a.n));
         int info = lapack_cholesky(blas, a.type, 'L', a.n, block);
-        if (info > 0)
-            arg_error_help(c, 0, ERR_NUMERIC, "eigvalsh(A) shows the signs of the eigenvalues",
+        if (info > 0) {
+            char help[128];
+            snprintf(help, sizeof help, "eigvalsh(%s) shows the signs of the eigenvalues", arg_text(c, 0));
+            arg_error_help(c, 0, ERR_NUMERIC, help,
                            "%s is not positive definite: its leading %d×%d minor is not positive",
                            arg_text(c, 0), info, info);
+        }
         for (int64_t j = 1; j < a.n; j++)
             memset(block + (size_t)(j * a.n) * a.bytes, 0, (size_t)j * a.bytes);
     }

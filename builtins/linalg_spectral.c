@@ -4,6 +4,7 @@
 #include "builtins/linalg.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- singular values ---- */
@@ -125,7 +126,10 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     Scratch work = { 0 };
     void *block = NULL;
     linalg_require_finite(a);
-    linalg_require_symmetric(a, "eig(A) takes any matrix, eigh((A + A')/2) its symmetric part");
+    char help[256];
+    const char *name = arg_text(c, a->arg);
+    snprintf(help, sizeof help, "eig(%s) takes any matrix, eigh((%s + %s')/2) its symmetric part", name, name, name);
+    linalg_require_symmetric(a, help);
     *values = linalg_out(a, dtype_real(a->dt), a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -150,13 +154,19 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     }
 }
 
+static Value values_and_vectors(const Stack *a, Out *values, Out *vectors)
+{
+    OpCall *c = a->call;
+    Value w = op_root(c, linalg_value(a, values)), v = op_root(c, linalg_value(a, vectors));
+    return tuple_make(c->in, "values", v_retain(w), "vectors", v_retain(v), NULL);
+}
+
 Value op_run_eigh(OpCall *c)
 {
     Stack a = linalg_square(c, 0);
     Out values, vectors;
     eigh_run(&a, true, &values, &vectors);
-    Value w = op_root(c, linalg_value(&a, &values)), v = op_root(c, linalg_value(&a, &vectors));
-    return tuple_make(c->in, "values", v_retain(w), "vectors", v_retain(v), NULL);
+    return values_and_vectors(&a, &values, &vectors);
 }
 
 Value op_run_eigvalsh(OpCall *c)
@@ -217,8 +227,7 @@ Value op_run_eig(OpCall *c)
     Stack a = linalg_square(c, 0);
     Out values, vectors;
     eig_run(&a, true, &values, &vectors);
-    Value w = op_root(c, linalg_value(&a, &values)), v = op_root(c, linalg_value(&a, &vectors));
-    return tuple_make(c->in, "values", v_retain(w), "vectors", v_retain(v), NULL);
+    return values_and_vectors(&a, &values, &vectors);
 }
 
 Value op_run_eigvals(OpCall *c)

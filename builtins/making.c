@@ -108,8 +108,8 @@ static void check_fits(OpCall *c, int i, const Tensor *value, int rank, const in
     for (int a = 0; same && a < rank; a++)
         same = both[a] == shape[a];
     if (!same)
-        arg_error(c, i, ERR_SHAPE, "%s is %s, which does not broadcast to %s", arg_text(c, i),
-                  shape_text(sv, sizeof sv, value->rank, tensor_shape(value)), shape_text(st, sizeof st, rank, shape));
+        arg_error(c, i, ERR_SHAPE, "%s %s, which does not broadcast to %s", arg_text(c, i),
+                  shape_fact(sv, sizeof sv, value->rank, tensor_shape(value)), shape_text(st, sizeof st, rank, shape));
 }
 
 Value op_run_full(OpCall *c)

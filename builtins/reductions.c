@@ -60,15 +60,7 @@ static Tensor *new_reduced(OpCall *c, DType dt, const Tensor *x, uint64_t axes, 
 /* A contiguous copy (x itself where it is one already) with the axes of the mask last. */
 static Tensor *axes_last(OpCall *c, Tensor *x, uint64_t axes)
 {
-    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
-    int k = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int a = 0; a < x->rank; a++)
-            if ((int)(axes >> a & 1) == pass) {
-                shape[k] = tensor_shape(x)[a];
-                strides[k++] = tensor_strides(x)[a];
-            }
-    Tensor *view = op_keep(c, tensor_view(&c->in->ctx, x, x->rank, shape, strides, x->data));
+    Tensor *view = op_keep(c, tensor_axes_last(&c->in->ctx, x, axes));
     return op_keep(c, tensor_compact(&c->in->ctx, view));
 }
 
@@ -593,9 +585,9 @@ static void pair_operands(OpCall *c, Tensor **a, Tensor **b)
     char sa[128], sb[128];
     int bad, rank = shape_broadcast((*a)->rank, tensor_shape(*a), (*b)->rank, tensor_shape(*b), shape, &bad);
     if (rank < 0) {
-        Error *e = err_new(ctx, ERR_SHAPE, "%s: %s is %s but %s is %s, and these do not broadcast",
-                           c->op->name, arg_text(c, 0), shape_text(sa, sizeof sa, (*a)->rank, tensor_shape(*a)),
-                           arg_text(c, 1), shape_text(sb, sizeof sb, (*b)->rank, tensor_shape(*b)));
+        Error *e = err_new(ctx, ERR_SHAPE, "%s: %s %s but %s %s, and these do not broadcast",
+                           c->op->name, arg_text(c, 0), shape_fact(sa, sizeof sa, (*a)->rank, tensor_shape(*a)),
+                           arg_text(c, 1), shape_fact(sb, sizeof sb, (*b)->rank, tensor_shape(*b)));
         err_underline(e, 0);
         err_underline(e, 1);
         err_throw(e);

@@ -13,9 +13,9 @@
 
 /* ---- shared ---- */
 
-static const char *shape_of(const Tensor *t, char *out, size_t cap)
+static const char *fact_of(const Tensor *t, char *out, size_t cap)
 {
-    return shape_text(out, cap, t->rank, tensor_shape(t));
+    return shape_fact(out, cap, t->rank, tensor_shape(t));
 }
 
 static Tensor *view(OpCall *c, Tensor *x, int rank, const int64_t *shape, const int64_t *strides, char *data)
@@ -135,9 +135,12 @@ static void settle_shape(OpCall *c, const Tensor *x, int rank, int64_t *shape)
             known = -1;
     }
     bool fits = open < 0 ? known == x->size : known > 0 && x->size % known == 0;
+    if (!fits && x->rank == 1)
+        arg_error(c, 0, ERR_SHAPE, "%s %s and cannot be reshaped to %s", arg_text(c, 0),
+                  fact_of(x, from, sizeof from), to);
     if (!fits)
-        arg_error(c, 0, ERR_SHAPE, "%s is %s with %lld element%s, which cannot be reshaped to %s", arg_text(c, 0),
-                  shape_of(x, from, sizeof from), (long long)x->size, x->size == 1 ? "" : "s", to);
+        arg_error(c, 0, ERR_SHAPE, "%s %s with %lld element%s, which cannot be reshaped to %s", arg_text(c, 0),
+                  fact_of(x, from, sizeof from), (long long)x->size, x->size == 1 ? "" : "s", to);
     if (open >= 0)
         shape[open] = x->size / known;
 }
@@ -177,7 +180,7 @@ Value op_run_transpose(OpCall *c)
         }
         if (!good)
             arg_error(c, 1, ERR_VALUE, "axes must name each of the %d axes of %s (%s) once", x->rank,
-                      arg_text(c, 0), shape_of(x, text, sizeof text));
+                      arg_text(c, 0), shape_text(text, sizeof text, x->rank, tensor_shape(x)));
     }
     for (int a = 0; a < x->rank; a++) {
         shape[a] = tensor_shape(x)[order[a]];
@@ -198,7 +201,7 @@ Value op_run_squeeze(OpCall *c)
         bool go = axes >> a & 1;
         if (go && chosen && tensor_shape(x)[a] != 1)
             arg_error(c, 0, ERR_SHAPE, "axis %d of %s (%s) has length %lld, not 1", a, arg_text(c, 0),
-                      shape_of(x, text, sizeof text), (long long)tensor_shape(x)[a]);
+                      shape_text(text, sizeof text, x->rank, tensor_shape(x)), (long long)tensor_shape(x)[a]);
         if (go && tensor_shape(x)[a] == 1)
             continue;
         shape[k] = tensor_shape(x)[a];
@@ -238,8 +241,8 @@ Value op_run_broadcast_to(OpCall *c)
         count_of(c, c->fixed, shape[a]);
     int r = shape_broadcast(x->rank, tensor_shape(x), rank, shape, both, &bad);
     if (r != rank || memcmp(both, shape, (size_t)rank * sizeof *shape) != 0)
-        arg_error(c, 0, ERR_SHAPE, "%s is %s, which does not broadcast to %s", arg_text(c, 0),
-                  shape_of(x, from, sizeof from), shape_text(to, sizeof to, rank, shape));
+        arg_error(c, 0, ERR_SHAPE, "%s %s, which does not broadcast to %s", arg_text(c, 0),
+                  fact_of(x, from, sizeof from), shape_text(to, sizeof to, rank, shape));
     return op_result(c, op_keep(c, tensor_broadcast(&c->in->ctx, x, rank, shape)));
 }
 
@@ -291,9 +294,9 @@ static void underline(OpCall *c, Error *e, int argument)
 static _Noreturn void parts_differ(OpCall *c, const Parts *p, int64_t i, const char *how)
 {
     char a[96], b[96], sa[128], sb[128];
-    Error *e = err_new(&c->in->ctx, ERR_SHAPE, "%s: %s is %s but %s is %s: %s", c->op->name,
-                       part_name(c, p, 0, a, sizeof a), shape_of(p->item[0], sa, sizeof sa),
-                       part_name(c, p, i, b, sizeof b), shape_of(p->item[i], sb, sizeof sb), how);
+    Error *e = err_new(&c->in->ctx, ERR_SHAPE, "%s: %s %s but %s %s: %s", c->op->name,
+                       part_name(c, p, 0, a, sizeof a), fact_of(p->item[0], sa, sizeof sa),
+                       part_name(c, p, i, b, sizeof b), fact_of(p->item[i], sb, sizeof sb), how);
     if (p->named) {
         underline(c, e, c->fixed);
         underline(c, e, c->fixed + (int)i);
@@ -310,7 +313,8 @@ Value op_run_concat(OpCall *c)
     for (int64_t i = 0; i < p.count; i++)
         if (p.item[i]->rank == 0)
             arg_error_help(c, c->fixed + (p.named ? (int)i : 0), ERR_SHAPE,
-                           "stack joins scalars, [x] is a vector of one", "%s is a scalar and has no axis to join along", part_name(c, &p, i, name, sizeof name));
+                           "stack joins scalars, [x] is a vector of one",
+                           "%s is a scalar and has no axis to join along", part_name(c, &p, i, name, sizeof name));
     int axis = result_axis(c, 0, arg_given(c, 0) ? arg_int(c, 0) : 0, first->rank);
     memcpy(shape, tensor_shape(first), first->rank * sizeof *shape);
     for (int64_t i = 1; i < p.count; i++) {
@@ -588,7 +592,7 @@ static Value triangle(OpCall *c, bool upper)
     int64_t k = arg_given(c, 1) ? arg_int(c, 1) : 0;
     char text[128];
     if (x->rank < 2)
-        arg_error(c, 0, ERR_SHAPE, "%s is %s; a matrix is wanted", arg_text(c, 0), shape_of(x, text, sizeof text));
+        arg_error(c, 0, ERR_SHAPE, "%s %s; a matrix is wanted", arg_text(c, 0), fact_of(x, text, sizeof text));
     Tensor *out = op_keep(c, tensor_copy(&c->in->ctx, x));
     out->flags = 0;
     int64_t m = tensor_shape(x)[x->rank - 2], n = tensor_shape(x)[x->rank - 1];

@@ -52,20 +52,6 @@ static const char *const operator_rows[TK_OPERATORS] = {
 #undef OPERATOR
 };
 
-static const struct { const char *name; uint8_t flags; } special[] = {
-    { "add", EWF_SUM | EWF_RANGE }, { "subtract", EWF_SUM | EWF_RANGE },
-    { "multiply", EWF_MULTIPLE | EWF_RANGE }, { "divide", EWF_MULTIPLE },
-    { "negative", EWF_MULTIPLE | EWF_RANGE }, { "positive", EWF_MULTIPLE },
-    { "floor_divide", EWF_INT_TROUBLE | EWF_RANGE }, { "mod", EWF_INT_TROUBLE | EWF_RANGE },
-    { "power", EWF_INT_TROUBLE | EWF_RANGE | EWF_NAN_NOTICE },
-    { "shl", EWF_INT_TROUBLE }, { "shr", EWF_INT_TROUBLE },
-    { "abs", EWF_RANGE }, { "fma", EWF_RANGE },
-    { "bitand", EWF_BITS }, { "bitor", EWF_BITS }, { "xor", EWF_BITS },
-    { "sqrt", EWF_NAN_NOTICE }, { "log", EWF_NAN_NOTICE }, { "log2", EWF_NAN_NOTICE },
-    { "log10", EWF_NAN_NOTICE }, { "log1p", EWF_NAN_NOTICE }, { "asin", EWF_NAN_NOTICE },
-    { "acos", EWF_NAN_NOTICE }, { "acosh", EWF_NAN_NOTICE }, { "atanh", EWF_NAN_NOTICE },
-};
-
 int op_count(void) { return ROWS; }
 const Op *op_row(int i) { return &rows[i]; }
 int op_index(const Op *op) { return (int)(op - rows); }
@@ -104,11 +90,6 @@ static void index_elementwise(Interp *in, OpTable *t)
         if (t->by_operator[i] && t->by_operator[i]->cls == OPC_EW)
             t->operator_of[t->by_operator[i]->ew] = (uint8_t)i;
     }
-    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)
-        t->flags[op_named(in, special[i].name)->ew] = special[i].flags;
-    t->abs = op_named(in, "abs")->ew;
-    t->fma = op_named(in, "fma")->ew;
-    t->where = op_named(in, "where")->ew;
 }
 
 void optable_init(Interp *in)

@@ -90,6 +90,20 @@ void err_at(Error *e, Source *source, Span span)
     memset(e->carets, 0, sizeof e->carets);
 }
 
+bool err_trace_begin(Error *e, int shown, int total)
+{
+    e->trace_total = total;
+    e->trace = shown > 0 ? calloc((size_t)shown, sizeof *e->trace) : NULL;
+    e->trace_cap = e->trace ? shown : 0;
+    return e->trace != NULL;
+}
+
+void err_trace_add(Error *e, const char *text, Source *source, Span call)
+{
+    if (e->trace_count < e->trace_cap)
+        e->trace[e->trace_count++] = (TraceEntry){ strdup(text), source_retain(source), call };
+}
+
 void err_underline(Error *e, int operand)
 {
     if (operand >= 0 && operand < e->where.operands)
@@ -269,7 +283,7 @@ static int edit_distance(const char *a, const char *b, int limit)
 
 const char *err_closest(const char *text, const char *const *names, size_t count)
 {
-    int limit = (int)strlen(text) / 3 + (strlen(text) < 6);
+    int limit = ((int)strlen(text) + 1) / 3;
     const char *best = NULL;
     for (size_t i = 0; i < count; i++) {
         int d = edit_distance(text, names[i], limit);

@@ -38,7 +38,7 @@ struct Error {
     Where where;                 /* source retained */
     bool carets[WHERE_OPERANDS]; /* which operands get an underline */
     TraceEntry *trace;
-    int trace_count, trace_total;
+    int trace_count, trace_cap, trace_total;
     bool no_memory;              /* a static error: nothing in it is to be freed */
     void *payload;               /* `throw v`: the interpreter's copy of v */
     void (*release)(Ctx *, void *payload);
@@ -64,6 +64,10 @@ _Noreturn void err_raise_help(Ctx *, ErrKind, const char *help, const char *fmt,
 
 Error *err_new(Ctx *, ErrKind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void err_help(Error *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Room for the `shown` innermost of `total` calls; false if there is none to be had. */
+bool err_trace_begin(Error *, int shown, int total);
+/* Adds a call, innermost first: its text, and where it stands (source NULL: unknown). */
+void err_trace_add(Error *, const char *text, Source *, Span call);
 /* Renders `next` below everything that `first` shows; `next` stays the caller's. */
 void err_append(Error *first, const Error *next);
 void err_at(Error *, Source *, Span span);           /* instead of the running operation */

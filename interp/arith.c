@@ -292,7 +292,7 @@ static Value choose_scalar(const Value *args)
 static Value special_int(Interp *in, const Op *op, const Value *args)
 {
     int64_t v[3] = { args[0].i }, r;
-    if (op->ew == in->ops->abs) {
+    if (op->ew == EW_ABS) {
         r = v[0];
         if (r < 0 && __builtin_sub_overflow(0, r, &r))
             arith_range_error(in, op, DT_I64, v, 1);
@@ -308,10 +308,10 @@ static Value special_int(Interp *in, const Op *op, const Value *args)
 Value arith_call(Interp *in, const Op *op, const Value *args, int n)
 {
     OpTable *table = in->ops;
-    if (op->ew == table->where && args[0].tag == V_BOOL)
+    if (op->ew == EW_WHERE && args[0].tag == V_BOOL)
         return choose_scalar(args);
     int kind = widest_kind(args, n);
-    if (kind < 2 && (op->ew == table->abs || op->ew == table->fma))
+    if (kind < 2 && (op->ew == EW_ABS || op->ew == EW_FMA))
         return special_int(in, op, args);
     static const DType dtypes[] = { DT_BOOL, DT_I64, DT_F64 };
     const Kernel *k = op_kernel(table, op->ew, dtypes[kind]);
@@ -447,23 +447,28 @@ static const char *row_label(const Op *op, int n, char *out, size_t cap)
     return out;
 }
 
+static DType number_dtype(Value v)
+{
+    return v.tag == V_RANGE ? DT_I64 : v_dtype(v);
+}
+
 /* A number of a dtype that the row lacks. */
 _Noreturn static void dtype_error(Interp *in, const Op *op, const Value *args, int n)
 {
     char takes[80], given[96], label[48];
     int worst = 0;
     for (int i = 1; i < n; i++)
-        if (dtype_info[v_dtype(args[i])].rank > dtype_info[v_dtype(args[worst])].rank)
+        if (dtype_info[number_dtype(args[i])].rank > dtype_info[number_dtype(args[worst])].rank)
             worst = i;
-    DType dt = v_dtype(args[worst]);
+    DType dt = number_dtype(args[worst]);
     Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", row_label(op, n, label, sizeof label),
                        kinds_text(op->dtypes, takes, sizeof takes), err_operand_text(&in->ctx, worst),
                        v_article(args[worst], given, sizeof given));
     err_underline(e, worst);
     const char *text = err_operand_text(&in->ctx, worst);
-    if (dt != DT_NONE && dtype_info[dt].kind == 'c')
+    if (dtype_info[dt].kind == 'c')
         err_help(e, "take a part of it: real(%s), imag(%s) or abs(%s)", text, text, text);
-    else if (dt != DT_NONE && dtype_info[dt].kind == 'f')
+    else if (dtype_info[dt].kind == 'f')
         err_help(e, v_immediate(args[worst]) ? "an int if that is meant: int(%s)"
                                              : "integers if that is meant: i64(%s)", text);
     err_throw(e);

@@ -96,8 +96,11 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
     const FnCode *code = fn->code;
     CallFrame frame;                       /* source and module are for top-level frames */
     Value *top = base + code->slots, *p = base + code->params;
-    if (__builtin_expect(top > in->stack_end || (char *)&frame < in->c_stack_limit, 0)) {
+    if (__builtin_expect(top > in->stack_end || (char *)&frame < in->c_stack_limit ||
+                         *in->ctx.interrupt, 0)) {
         in->sp = p;
+        in->at = site;
+        poll_interrupt(in);                /* recursion may have no loop that does */
         raise_too_deep(in, site);
     }
     for (uint32_t i = 0; i < code->captured; i++)
@@ -407,7 +410,7 @@ static void trace_argument(Interp *in, Buf *b, Value v)
         buf_puts(b, v_describe(v, what, sizeof what));
 }
 
-static char *trace_text(Interp *in, const CallFrame *f)
+static void trace_call(Interp *in, const CallFrame *f, Error *e)
 {
     const FnCode *code = f->fn->code;
     Buf b;
@@ -420,9 +423,9 @@ static char *trace_text(Interp *in, const CallFrame *f)
         trace_argument(in, &b, f->args[i]);
     }
     buf_puts(&b, f->argc > 8 ? ", …)" : ")");
-    char *text = strdup(buf_cstr(&b));
+    Source *source = f->site ? frame_source(in, f->up) : NULL;
+    err_trace_add(e, buf_cstr(&b), source, f->site ? f->site->node->span : (Span){ 0, 0 });
     buf_free(&b);
-    return text;
 }
 
 Source *frame_source(Interp *in, const CallFrame *f)
@@ -445,19 +448,13 @@ void trace_collect(Ctx *ctx, Error *e)
     int total = 0;
     for (const CallFrame *f = in->calls; f; f = f->up)
         total += trace_shows(f);
-    e->trace_total = total;
     int keep = total < TRACE_MOST ? total : TRACE_MOST;
-    e->trace = keep ? calloc((size_t)keep, sizeof *e->trace) : NULL;
-    if (!e->trace || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
+    if (!err_trace_begin(e, keep, total) || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
         return;
-    for (const CallFrame *f = in->calls; f && e->trace_count < keep; f = f->up) {
+    for (const CallFrame *f = in->calls; f && keep > 0; f = f->up) {
         if (!trace_shows(f))
             continue;
-        TraceEntry *t = &e->trace[e->trace_count++];
-        t->text = trace_text(in, f);
-        if (f->site) {
-            t->source = source_retain(frame_source(in, f->up));
-            t->span = f->site->node->span;
-        }
+        trace_call(in, f, e);
+        keep--;
     }
 }

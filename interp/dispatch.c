@@ -9,11 +9,8 @@
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
 
-/* Scalars take the short cut unless a scope (precision, device) has a say. */
-static bool short_cut(const Interp *in, const Value *args, int n)
+static bool all_immediate(const Value *args, int n)
 {
-    if (in->scope.stamp)
-        return false;
     for (int i = 0; i < n; i++)
         if (!v_immediate(args[i]))
             return false;
@@ -23,14 +20,13 @@ static bool short_cut(const Interp *in, const Value *args, int n)
 /* False where elementwise.c has something to add: shifts, a notice about nan. */
 static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *args, int n, Value *r)
 {
-    unsigned flags = in->ops->flags[op->ew];
     if (as < TK_OPERATORS)
         *r = n == 1 ? arith_unary(in, as, args[0]) : arith_binary(in, as, args[0], args[1]);
-    else if (flags & (EWF_INT_TROUBLE | EWF_BITS))
+    else if (op->traits & (TRAIT_INT_TROUBLE | TRAIT_BITS))
         return false;
     else
         *r = arith_call(in, op, args, n);
-    return !(flags & EWF_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
+    return !(op->traits & TRAIT_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
 }
 
 static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak)
@@ -42,7 +38,7 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
                   count, op_signature(in, op, false));
     Operator as = table->operator_of[op->ew];
     Value r;
-    if (short_cut(in, args, n) && call_immediates(in, op, as, args, n, &r))
+    if (all_immediate(args, n) && call_immediates(in, op, as, args, n, &r))
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
         return r;

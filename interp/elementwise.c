@@ -151,7 +151,11 @@ _Noreturn static void literal_range_error(Plan *p, int i, int64_t value, DType d
                        (long long)value, dtype_info[dt].name, int_range_text(dt));
     err_underline(e, i);
     int other = i == 0 ? 1 : 0;
-    err_help(e, "compute wider: i64(%s)", err_operand_text(&p->in->ctx, other));
+    const char *wide = err_operand_text(&p->in->ctx, other);
+    if (p->op->infix && i == 1)
+        err_help(e, "compute wider: i64(%s) %s %s", wide, p->op->infix, err_operand_text(&p->in->ctx, i));
+    else
+        err_help(e, "compute wider: i64(%s)", wide);
     err_throw(e);
 }
 
@@ -209,7 +213,7 @@ static void plan_dtype(Plan *p)
     if (where && p->x[0].dtype != DT_BOOL)
         mask_error(p);
     p->promoted = plan_vote(p, where ? 1 : 0);
-    if ((table->flags[ew] & EWF_BITS) &&
+    if ((p->op->traits & TRAIT_BITS) &&
         (p->x[0].dtype == DT_BOOL) != (p->x[1].dtype == DT_BOOL) && kind_rank(p->promoted) < 2)
         arith_bits_error(p->in, p->op, p->args);
     if (table->operator_of[ew] == TK_POW && kind_rank(p->promoted) < 2 && negative_scalar(&p->x[1]))
@@ -316,7 +320,7 @@ static void nan_notice(Plan *p)
 
 static bool wants_nan_check(const Plan *p)
 {
-    return (p->in->ops->flags[p->op->ew] & EWF_NAN_NOTICE) && dtype_info[p->compute].kind == 'f';
+    return (p->op->traits & TRAIT_NAN_NOTICE) && dtype_info[p->compute].kind == 'f';
 }
 
 /* `spoiled`: the operands are gone, and had nan or not as it says. */
@@ -341,7 +345,7 @@ static Value scalar_value(Ctx *ctx, DType dt, const void *cell)
 static bool scalar_int(Plan *p, Value *out)
 {
     OpTable *table = p->in->ops;
-    if (!is_int(p->compute) || !(table->flags[p->op->ew] & EWF_RANGE))
+    if (!is_int(p->compute) || !(p->op->traits & TRAIT_RANGE))
         return false;
     Value wide[3];
     int64_t values[3] = { 0 };
@@ -405,18 +409,18 @@ static int plan_shape(Plan *p, int64_t *shape)
 /* Sums and multiples of covectors are covectors; anything else sees a 1 x n matrix. */
 static bool covector_result(const Plan *p)
 {
-    unsigned flags = p->in->ops->flags[p->op->ew];
+    unsigned traits = p->op->traits;
     bool cov[3] = { 0 };
     for (int i = 0; i < p->n; i++)
         cov[i] = p->x[i].tensor->flags & TENSOR_COVECTOR;
     if (p->n == 1)
-        return cov[0] && (flags & EWF_MULTIPLE);
+        return cov[0] && (traits & TRAIT_MULTIPLE);
     if (p->n != 2)
         return false;
-    if (flags & EWF_SUM)
+    if (traits & TRAIT_SUM)
         return cov[0] && cov[1] && same_shape(p->x[0].tensor, p->x[1].tensor);
     bool divide = p->in->ops->operator_of[p->op->ew] == TK_DIV;
-    return (flags & EWF_MULTIPLE) && ((cov[0] && p->x[1].scalar) || (!divide && p->x[0].scalar && cov[1]));
+    return (traits & TRAIT_MULTIPLE) && ((cov[0] && p->x[1].scalar) || (!divide && p->x[0].scalar && cov[1]));
 }
 
 /* ---- buffers ---- */
@@ -438,7 +442,7 @@ static bool reusable(const Plan *p, int i, int rank, const int64_t *shape)
 static Tensor *plan_output(Plan *p, int rank, const int64_t *shape)
 {
     Tensor *out = NULL;
-    if (p->reuse && !(p->in->ops->flags[p->op->ew] & EWF_INT_TROUBLE))
+    if (p->reuse && !(p->op->traits & TRAIT_INT_TROUBLE))
         for (int i = 0; i < p->n && !out; i++)
             if (reusable(p, i, rank, shape))
                 out = tensor_retain(p->x[i].tensor);
@@ -453,7 +457,7 @@ static bool direct_run(Plan *p, Tensor *out)
 {
     const void *data[3];
     int64_t stride[3];
-    if (out->size > DIRECT_MAX || (is_int(p->compute) && (p->in->ops->flags[p->op->ew] & EWF_INT_TROUBLE)))
+    if (out->size > DIRECT_MAX || (is_int(p->compute) && (p->op->traits & TRAIT_INT_TROUBLE)))
         return false;
     for (int i = 0; i < p->n; i++) {
         Tensor *t = p->x[i].tensor;
@@ -532,13 +536,13 @@ static bool small_call(Interp *in, const Op *op, const Value *args, int n, unsig
     OpTable *table = in->ops;
     Value first = args[0].tag == V_TENSOR ? args[0] : args[n - 1];
     const Tensor *t = first.tag == V_TENSOR ? first.tensor : NULL;
-    if (!t || n > 2 || t->rank == 0 || t->size > DIRECT_MAX || t->flags || (table->flags[op->ew] & EWF_NAN_NOTICE) ||
+    if (!t || n > 2 || t->rank == 0 || t->size > DIRECT_MAX || t->flags || (op->traits & TRAIT_NAN_NOTICE) ||
         !tensor_contiguous(t))
         return false;
     DType dt = (DType)t->dtype;
     const Kernel *k = op_kernel(table, op->ew, dt);
     Small s;
-    if (k->compute != dt || !k->fn || (is_int(dt) && (table->flags[op->ew] & EWF_INT_TROUBLE)))
+    if (k->compute != dt || !k->fn || (is_int(dt) && (op->traits & TRAIT_INT_TROUBLE)))
         return false;
     for (int i = 0; i < n; i++)
         if (!small_operand(&s, i, args[i], t, dt))
@@ -643,10 +647,10 @@ void ew_shape_error(Interp *in, const Op *op, Tensor *const *t, int n)
             a = i;
     char sa[128], sb[128];
     const char *quote = op->infix ? "`" : "";
-    Error *e = err_new(&in->ctx, ERR_SHAPE, "%s%s%s of %s (%s) and %s (%s): the shapes do not broadcast", quote,
+    Error *e = err_new(&in->ctx, ERR_SHAPE, "%s%s%s: %s %s but %s %s, and these do not broadcast", quote,
                        op->infix ? op->infix : op->name, quote,
-                       err_operand_text(&in->ctx, a), shape_text(sa, sizeof sa, t[a]->rank, tensor_shape(t[a])),
-                       err_operand_text(&in->ctx, b), shape_text(sb, sizeof sb, t[b]->rank, tensor_shape(t[b])));
+                       err_operand_text(&in->ctx, a), shape_fact(sa, sizeof sa, t[a]->rank, tensor_shape(t[a])),
+                       err_operand_text(&in->ctx, b), shape_fact(sb, sizeof sb, t[b]->rank, tensor_shape(t[b])));
     err_underline(e, a);
     err_underline(e, b);
     if (!shape_fix(in, e, t[b], b, t[a]))

@@ -237,7 +237,9 @@ static void level_store(Interp *in, Value *slot, const Level *l, const Store *s)
     } else if (l->target->op == TG_INDEX) {
         index_update(in, slot, l->subs, l->n, s->op, s->v, s->weak);
     } else {
+        in->at = l->target;
         v_push(in, field_read(in, *slot, l->target->node->name));
+        in->at = s->site;
         v_push(in, op_binary(in, s->op, in->sp[-1], s->v, s->weak ? 2 : 0));
         field_set(in, slot, l->target->node->name, in->sp[-1]);
         stack_drop(in, in->sp - 2);
@@ -301,6 +303,19 @@ void target_assign(Interp *in, const Exec *t, Value v)
     else
         place_store(in, t, NULL, &(Store){ .site = site, .v = v });
     stack_drop(in, mark);
+}
+
+/* a = b = value; list holds the targets from left to right. */
+Value eval_assign_chain(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp;
+    v_push(in, exec_run(in, x->a));
+    for (uint32_t i = x->count; i-- > 0;) {
+        in->at = x;
+        target_assign(in, x->list[i], v_retain(*mark));
+    }
+    stack_drop(in, mark);
+    return v_none();
 }
 
 static void unpack(Interp *in, const Exec *t, Value v)

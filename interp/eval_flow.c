@@ -14,18 +14,38 @@
 #include <string.h>
 
 /* ---- conditions ---- */
+/* The text of the condition if it is short and needs no parentheses, else "x". */
+static const char *condition_text(Interp *in, char *out, size_t cap)
+{
+    const Node *n = in->at ? in->at->node : NULL;
+    snprintf(out, cap, "x");
+    Where where = { 0 };
+    if (in->ctx.locate)
+        in->ctx.locate(&in->ctx, &where);
+    bool plain = n && (n->kind == ND_NAME || n->kind == ND_CALL || n->kind == ND_INDEX || n->kind == ND_FIELD);
+    size_t len = plain && where.source ? n->span.to - n->span.from : cap;
+    if (len < cap && n->span.to <= where.source->len && !memchr(where.source->text + n->span.from, '\n', len))
+        snprintf(out, cap, "%.*s", (int)len, where.source->text + n->span.from);
+    return out;
+}
+
 bool truth(Interp *in, Value v)
 {
     if (v.tag == V_BOOL)
         return v.i != 0;
-    char what[96];
+    char what[96], text[48], help[120];
     v_article(v, what, sizeof what);
-    if (v.tag == V_TENSOR && v.tensor->size != 1)
-        err_raise_help(&in->ctx, ERR_TYPE, "any(…) or all(…) of the comparison gives one bool",
-                       "a condition must be one bool, but this is %s", what);
-    if (v.tag == V_INT || v.tag == V_FLOAT)
-        err_raise_help(&in->ctx, ERR_TYPE, "compare it: x != 0",
-                       "a condition must be a bool, but this is %s", what);
+    condition_text(in, text, sizeof text);
+    if (v.tag == V_TENSOR && v.tensor->rank > 0) {
+        bool bools = v.tensor->dtype == DT_BOOL && strcmp(text, "x") != 0;
+        snprintf(help, sizeof help, bools ? "any(%s) or all(%s)" : "any(…) or all(…) of the comparison gives one bool",
+                 text, text);
+        err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be one bool, but this is %s", what);
+    }
+    if (v.tag == V_INT || v.tag == V_FLOAT) {
+        snprintf(help, sizeof help, "compare it: %s != 0", text);
+        err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be a bool, but this is %s", what);
+    }
     err_raise(&in->ctx, ERR_TYPE, "a condition must be a bool, but this is %s", what);
 }
 
@@ -215,13 +235,13 @@ EvalFn while_choose(const Exec *cond)
     return fn ? fn : cond->eval == eval_and ? eval_while_and : eval_while;
 }
 
-int64_t range_part(Interp *in, const Exec *x, const Exec *part)
+int64_t range_part(Interp *in, const Exec *part)
 {
     Value v = exec_run(in, part);
     if (__builtin_expect(v.tag == V_INT, 1))
         return v.i;
     v_push(in, v);
-    in->at = x;
+    in->at = part;
     char what[96];
     v_article(v, what, sizeof what);
     if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info[v.tensor->dtype].kind == 'i') {
@@ -246,8 +266,8 @@ static uint64_t range_count(int64_t start, int64_t stop, int64_t step)
 /* for NAME in a:b:step — no range object. list: the parts; sa: the variable's slot. */
 Value eval_for_range(Interp *in, const Exec *x)
 {
-    int64_t start = range_part(in, x, x->list[0]), stop = range_part(in, x, x->list[1]);
-    int64_t step = x->count > 2 ? range_part(in, x, x->list[2]) : 1;
+    int64_t start = range_part(in, x->list[0]), stop = range_part(in, x->list[1]);
+    int64_t step = x->count > 2 ? range_part(in, x->list[2]) : 1;
     if (step == 0) {
         in->at = x;
         err_raise(&in->ctx, ERR_VALUE, "the step of a range must not be 0");
@@ -397,6 +417,8 @@ Value eval_try(Interp *in, const Exec *x)
     if (in->flow != FLOW_NONE)
         return flow_caught(in, x);
     Error *e = in->ctx.error;
+    if (e->kind == ERR_INTERRUPT)      /* Ctrl-C stops the computation, whatever it catches */
+        err_rethrow(&in->ctx);
     if (x->sa != UINT32_MAX) {
         Value v = error_value(in, e);
         slot_put(in, &in->fp[x->sa], v);

@@ -178,7 +178,7 @@ int subs_eval(Interp *in, const Exec *x, Sub *subs)
             Value *parts[] = { &subs[i].start, &subs[i].stop, &subs[i].step };
             for (int p = 0; p < 3; p++)
                 if (s->list[p])
-                    *parts[p] = v_int(range_part(in, s->list[p], s->list[p]));
+                    *parts[p] = v_int(range_part(in, s->list[p]));
         }
     }
     return (int)x->count;

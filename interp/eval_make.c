@@ -98,8 +98,8 @@ Value eval_tuple(Interp *in, const Exec *x)
 
 Value eval_range(Interp *in, const Exec *x)
 {
-    int64_t start = range_part(in, x, x->list[0]), stop = range_part(in, x, x->list[1]);
-    int64_t step = x->count > 2 ? range_part(in, x, x->list[2]) : 1;
+    int64_t start = range_part(in, x->list[0]), stop = range_part(in, x->list[1]);
+    int64_t step = x->count > 2 ? range_part(in, x->list[2]) : 1;
     in->at = x;
     return v_range(range_new(&in->ctx, start, stop, step));
 }

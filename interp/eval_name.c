@@ -10,6 +10,14 @@ Value eval_const(Interp *in, const Exec *x)
     return v_retain(x->k);
 }
 
+/* What can be told from the text alone is still an error of the running program. */
+Value eval_raise(Interp *in, const Exec *x)
+{
+    const RaiseSite *site = x->data;
+    in->at = x;
+    err_raise_help(&in->ctx, site->kind, site->help, "%s", site->message);
+}
+
 Value eval_local(Interp *in, const Exec *x)
 {
     Value v = in->fp[x->sa];

@@ -5,9 +5,6 @@
  * the chunk's arena and do not change; what a node remembers between runs (the callee it
  * saw, the operation behind a name) stands behind `data`.
  *
- * Lowered for the plain case: no precision or device scope. A scope's body, and functions
- * called while one is active, are to be lowered a second time, so no node tests a stamp.
- *
  * Private to lower*.c, eval*.c, call.c, module.c and interp.c. */
 #ifndef RICCI_INTERP_EXEC_H
 #define RICCI_INTERP_EXEC_H
@@ -76,6 +73,9 @@ const Exec *lower_operand(Lower *, const Node *);    /* a value that something e
 const Exec **lower_list(Lower *, Node *const *list, uint32_t count);
 Exec *exec_new(Lower *, EvalFn, const Node *);
 const Exec *exec_const(Lower *, const Node *, Value);   /* v scalar, or owned by the arena's chunk */
+/* A node that raises when it runs: help is a ready text (may be NULL). */
+const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
 /* Nodes of a family; NULL where the kind is not theirs. */
@@ -114,16 +114,22 @@ static inline void slot_put(Interp *in, Value *slot, Value v)
         v_release(&in->ctx, old);
 }
 
+typedef struct RaiseSite {
+    ErrKind kind;
+    const char *message, *help;
+} RaiseSite;
+
 void stack_room(Interp *, size_t values);            /* raises `memory` when they do not fit */
 _Noreturn void raise_undefined(Interp *, const Exec *x, const Name *);
 _Noreturn void raise_unassigned(Interp *, const Exec *x);   /* an empty local */
 _Noreturn void flow_unwind(Interp *);                /* deep break, continue, return */
 bool condition(Interp *, const Exec *cond);          /* evaluates and wants a bool */
-int64_t range_part(Interp *, const Exec *x, const Exec *part);
+int64_t range_part(Interp *, const Exec *part);
 bool exec_weak(const Exec *);
 
 /* Leaves, named because parents look at them. */
 Value eval_const(Interp *, const Exec *);
+_Noreturn Value eval_raise(Interp *, const Exec *);  /* data: RaiseSite */
 Value eval_local(Interp *, const Exec *);            /* sa */
 Value eval_global(Interp *, const Exec *);           /* data: GlobalRef */
 Value eval_self(Interp *, const Exec *);

@@ -5,6 +5,7 @@
 #include "interp/index.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* GAP: a `...` that stands for no axis still parts index tensors, as in NumPy. */
@@ -59,8 +60,8 @@ static _Noreturn void raise_float(Interp *in, Value v, int operand, const char *
 {
     Error *e;
     if (v.tag == V_FLOAT)
-        e = err_new(&in->ctx, ERR_TYPE, "an index is an int; %s is the float %.17g",
-                    text ? text : "this", v.f);
+        e = err_new(&in->ctx, ERR_TYPE, "an index is an int; %s is the float %.15g%s", text ? text : "this", v.f,
+                    v.f == floor(v.f) && fabs(v.f) < 1e15 ? ".0" : "");
     else
         e = err_new(&in->ctx, ERR_TYPE, "indices are ints; %s has dtype %s", text ? text : "this",
                     dtype_info[v.tensor->dtype].name);

@@ -106,11 +106,10 @@ static void check_shape(Interp *in, const Selection *sel, const Tensor *value, i
     if (fits)
         return;
     char have[128], want[128];
-    Error *e = err_new(&in->ctx, ERR_SHAPE, "the value has shape %s but the selected part of %s "
-                       "has shape %s",
-                       shape_text(have, sizeof have, value->rank, tensor_shape(value)),
+    Error *e = err_new(&in->ctx, ERR_SHAPE, "the value %s but the selected part of %s %s",
+                       shape_fact(have, sizeof have, value->rank, tensor_shape(value)),
                        err_operand_text(&in->ctx, 0),
-                       shape_text(want, sizeof want, sel->rank, sel->shape));
+                       shape_fact(want, sizeof want, sel->rank, sel->shape));
     err_underline(e, n + 1);
     err_throw(e);
 }

@@ -100,18 +100,8 @@ static void stack_init(Interp *in)
     in->stack_end = in->stack + STACK_VALUES - STACK_SLACK;
 }
 
-Interp *interp_new(void)
+static void interp_build(Interp *in)
 {
-    Interp *in = calloc(1, sizeof *in);
-    if (!in) {
-        fputs("ricci: not enough memory to start\n", stderr);
-        exit(1);
-    }
-    mem_init(&in->ctx);
-    in->ctx.interrupt = &in->no_interrupt;
-    in->ctx.notice = notice_from_ctx;
-    in->c_stack_limit = stack_limit();
-    in->show.digits = 5;
     stack_init(in);
     names_init(&in->names, &in->ctx);
     buf_init(&in->out, &in->ctx);
@@ -123,6 +113,29 @@ Interp *interp_new(void)
     in->fp = in->main->slots;
     in->ctx.locate = interp_locate;
     in->ctx.trace = trace_collect;
+}
+
+_Noreturn static void start_failed(void)
+{
+    fputs("ricci: not enough memory to start\n", stderr);
+    exit(1);
+}
+
+Interp *interp_new(void)
+{
+    Interp *in = calloc(1, sizeof *in);
+    ErrFrame frame;
+    if (!in)
+        start_failed();
+    mem_init(&in->ctx);
+    in->ctx.interrupt = &in->no_interrupt;
+    in->ctx.notice = notice_from_ctx;
+    in->c_stack_limit = stack_limit();
+    in->show.digits = 5;
+    if (!ERR_TRY(&in->ctx, &frame))
+        start_failed();
+    interp_build(in);
+    ERR_END(&in->ctx, &frame);
     return in;
 }
 
@@ -166,9 +179,7 @@ void guard_enter(Interp *in, Guard *g)
     g->fp = in->fp;
     g->at = in->at;
     g->calls = in->calls;
-    g->call_depth = in->call_depth;
     g->module = in->module;
-    g->scope = in->scope;
 }
 
 void guard_restore(Interp *in, Guard *g)
@@ -176,9 +187,7 @@ void guard_restore(Interp *in, Guard *g)
     in->fp = g->fp;
     in->at = g->at;
     in->calls = g->calls;
-    in->call_depth = g->call_depth;
     in->module = g->module;
-    in->scope = g->scope;
     stack_cut(in, g->sp);
 }
 

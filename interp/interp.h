@@ -47,25 +47,17 @@ typedef struct ShowOptions {
     bool color;
 } ShowOptions;
 
-/* Settings that scopes change (precision, autocast, device): later issues fill it. The
- * stamp changes with every change, and specialised nodes guard on it. */
-typedef struct Scope {
-    uint64_t stamp;                   /* 0: no scope is active */
-} Scope;
-
 struct Interp {
     Ctx ctx;                          /* first */
     Value *stack, *sp, *stack_end;    /* the value stack: reserved, committed as used */
     Value *fp;                        /* frame of the running function or module */
     const Exec *at;                   /* what runs now, for error places */
     CallFrame *calls;
-    int call_depth;
     char *c_stack_limit;              /* recursion past this address is a memory error */
     Value result;                     /* of a V_FLOW return on its way out */
     uint8_t flow;                     /* FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN */
     Names names;
     Module *modules, *main, *module;  /* all, the program's, the running one */
-    Scope scope;
     ShowOptions show;
     Buf out;                          /* stdout, flushed at exit, on newline to a terminal, before stderr */
     bool out_failed;                  /* > /dev/full: exit 1 */
@@ -78,7 +70,7 @@ struct Interp {
     Tuple *constants;                 /* string and complex literals of lowered code */
     Error *caught; Value caught_value;/* the last error a `catch` took: `throw e` throws it again */
     volatile sig_atomic_t no_interrupt;  /* what ctx.interrupt points to until a program sets it */
-    uint64_t notices_seen_cap; char **notices_seen; uint32_t notices_count;
+    char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
 };
 
 enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
@@ -98,9 +90,7 @@ typedef struct Guard {
     Value *sp, *fp;
     const Exec *at;
     CallFrame *calls;
-    int call_depth;
     Module *module;
-    Scope scope;
 } Guard;
 void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */

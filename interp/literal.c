@@ -155,24 +155,40 @@ static Value scalars(Interp *in, const Value *items, const bool *weak, int n, in
     return v_tensor_raw(t);
 }
 
+static int item_rank(Value v)
+{
+    return is_scalar(v) ? 0 : v.tag == V_RANGE ? 1 : v.tensor->rank;
+}
+
+static const char *item_fact(Value v, char *out, size_t cap)
+{
+    int rank = item_rank(v);
+    return shape_fact(out, cap, rank, rank == 0 ? NULL : v.tag == V_RANGE ? &v.range->count : tensor_shape(v.tensor));
+}
+
+/* [A, B] with matrices of the same height was meant as a block row, which needs a `;`. */
+static void help_block_row(Interp *in, Error *e, Value first, Value v)
+{
+    bool row = item_rank(first) == 2 && item_rank(v) == 2 && first.tensor->dims[0] == v.tensor->dims[0];
+    if (row && e->where.operands == 2)
+        err_help(e, "side by side: [%s, %s;]", err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 1));
+    else if (row)
+        err_help(e, "a ; before the ] puts them side by side");
+}
+
 static _Noreturn void raise_ragged(Interp *in, Value first, Value v, int i)
 {
-    char a[128] = "a scalar", b[128] = "a scalar";
-    int ra = 0, rb = 0;
-    if (!is_scalar(first)) {
-        item_shape(first, a, sizeof a);
-        ra = first.tag == V_RANGE ? 1 : first.tensor->rank;
-    }
-    if (!is_scalar(v)) {
-        item_shape(v, b, sizeof b);
-        rb = v.tag == V_RANGE ? 1 : v.tensor->rank;
-    }
+    char a[160], b[160];
     Error *e;
-    if (ra == 1 && rb == 1)
+    if (item_rank(first) == 1 && item_rank(v) == 1) {
+        item_shape(first, a, sizeof a);
+        item_shape(v, b, sizeof b);
         e = err_new(&in->ctx, ERR_SHAPE, "row 0 has %s elements but row %d has %s", a, i, b);
-    else
-        e = err_new(&in->ctx, ERR_SHAPE, "element 0 %s%s but element %d %s%s", ra ? "has shape " : "is ", a,
-                    i, rb ? "has shape " : "is ", b);
+    } else {
+        e = err_new(&in->ctx, ERR_SHAPE, "element 0 %s but element %d %s", item_fact(first, a, sizeof a), i,
+                    item_fact(v, b, sizeof b));
+    }
+    help_block_row(in, e, first, v);
     err_underline(e, 0);
     err_underline(e, i);
     err_throw(e);

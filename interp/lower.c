@@ -38,6 +38,23 @@ const Exec *exec_const(Lower *lo, const Node *n, Value v)
     return x;
 }
 
+const Exec *exec_raise(Lower *lo, const Node *n, ErrKind kind, const char *help, const char *fmt, ...)
+{
+    char message[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    RaiseSite *site = lower_alloc(lo, sizeof *site);
+    site->kind = kind;
+    site->message = arena_copy(&lo->chunk->arena, message, strlen(message));
+    site->help = help ? arena_copy(&lo->chunk->arena, help, strlen(help)) : NULL;
+    Exec *x = exec_new(lo, eval_raise, n);
+    x->operand = OPD_X;
+    x->data = site;
+    return x;
+}
+
 Node *node_copy(Lower *lo, const Node *n)
 {
     Node *copy = lower_alloc(lo, sizeof *copy);
@@ -85,12 +102,16 @@ bool lower_is_statement(const Node *n)
 }
 
 /* ---- literals ---- */
-static _Noreturn void raise_literal(Lower *lo, const Node *n, const char *help, const char *what)
+static const Exec *literal_too_large(Lower *lo, const Node *n, bool negative)
 {
-    Error *e = err_new(&lo->in->ctx, ERR_VALUE, "%.*s %s", (int)(n->text_len < 60 ? n->text_len : 60), n->text, what);
-    err_at(e, lo->chunk->source, n->span);
-    err_help(e, "%s", help);
-    err_throw(e);
+    int len = (int)(n->text_len < 60 ? n->text_len : 60);
+    const char *sign = negative ? "-" : "";
+    bool decimal = n->text_len < 60 && !(n->text_len > 1 && n->text[0] == '0');
+    char help[80];
+    snprintf(help, sizeof help, "as a float: %s%.*s.0", sign, len, n->text);
+    return exec_raise(lo, n, ERR_VALUE, decimal ? help : NULL,
+                      "%s%.*s does not fit a 64-bit int (%s)", sign, len, n->text,
+                      negative ? "the smallest is -9223372036854775808" : "the largest is 9223372036854775807");
 }
 
 static int digit_value(char c)
@@ -135,8 +156,7 @@ static const Exec *lower_number(Lower *lo, const Node *n)
     uint64_t i;
     if (n->kind == ND_INT) {
         if (!literal_int(n, &i) || i > INT64_MAX)
-            raise_literal(lo, n, "write it as a float, with a point: 1e20 or 12.0",
-                          "does not fit a 64-bit int (the largest is 9223372036854775807)");
+            return literal_too_large(lo, n, false);
         v = v_int((int64_t)i);
     } else if (n->kind == ND_FLOAT) {
         v = v_float(literal_float(lo, n));
@@ -161,8 +181,10 @@ static const Exec *lower_negative(Lower *lo, const Node *n)
     const Exec *x;
     if (n->a->kind == ND_INT && literal_int(n->a, &i) && i == (uint64_t)INT64_MAX + 1)
         x = exec_const(lo, n, v_int(INT64_MIN));
+    else if (n->a->kind == ND_INT && (!literal_int(n->a, &i) || i > INT64_MAX))
+        return literal_too_large(lo, n->a, true);
     else if (n->a->kind == ND_INT)
-        x = exec_const(lo, n, v_int(-lower_number(lo, n->a)->k.i));
+        x = exec_const(lo, n, v_int(-(int64_t)i));
     else
         x = exec_const(lo, n, v_float(-lower_number(lo, n->a)->k.f));
     ((Exec *)x)->flags |= XF_WEAK;

@@ -9,6 +9,8 @@
 
 #include "core/error.h"
 
+#include <stdio.h>
+
 /* ---- targets ---- */
 static uint8_t deep_flags(const Lower *lo)
 {
@@ -128,6 +130,29 @@ static bool target_is_element(const Exec *t)
 }
 
 /* ---- assignment ---- */
+/* The variable of a target that the function cannot change, or NULL. */
+static const Node *foreign_base(const Node *target)
+{
+    const Node *found = NULL;
+    for (uint32_t i = 0; target->kind == ND_TUPLE && i < target->count && !found; i++)
+        found = foreign_base(target->list[i]);
+    if (found || target->kind == ND_TUPLE)
+        return found;
+    while (target->kind == ND_INDEX || target->kind == ND_FIELD)
+        target = target->a;
+    return target->kind == ND_NAME && target->scope == SCOPE_FOREIGN ? target : NULL;
+}
+
+static const Exec *raise_foreign(Lower *lo, const Node *base)
+{
+    const Name *fn = lo->fn ? lo->fn->name : NULL;
+    char help[200];
+    snprintf(help, sizeof help, "return the new value and assign it outside: %.60s = %.60s(…)", base->name->text,
+             fn ? fn->text : "f");
+    return exec_raise(lo, base, ERR_NAME, help, "%.80s is no variable of %.80s, so %s cannot change it",
+                      base->name->text, fn ? fn->text : "this function", fn ? "the function" : "it");
+}
+
 static bool same_variable(const Node *a, const Node *b)
 {
     return a->kind == ND_NAME && b->kind == ND_NAME && a->scope == b->scope && a->slot == b->slot &&
@@ -220,10 +245,33 @@ static void keep_doc(Lower *lo, const Node *n)
         lo->module->docs[n->a->slot] = n->text;
 }
 
+/* a = b = value: the value is evaluated once and assigned from right to left. */
+static const Exec *lower_assign_chain(Lower *lo, const Node *n)
+{
+    uint32_t count = 1;
+    const Node *v = n->b;
+    for (; v->kind == ND_ASSIGN; v = v->b)
+        count++;
+    const Exec **targets = lower_alloc(lo, count * sizeof *targets);
+    const Node *at = n;
+    for (uint32_t i = 0; i < count; i++, at = at->b)
+        targets[i] = lower_target(lo, at->a);
+    Exec *x = exec_new(lo, eval_assign_chain, n);
+    x->a = lower_operand(lo, v);
+    x->list = targets;
+    x->count = count;
+    return x;
+}
+
 const Exec *lower_assign(Lower *lo, const Node *n)
 {
     const Node *t = n->a, *v = n->b;
     keep_doc(lo, n);
+    for (const Node *link = n; link->kind == ND_ASSIGN; link = link->b)
+        if (foreign_base(link->a))
+            return raise_foreign(lo, foreign_base(link->a));
+    if (v->kind == ND_ASSIGN)
+        return lower_assign_chain(lo, n);
     if (t->kind == ND_NAME) {
         bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) && !may_write(v->b) &&
                      (v->op == TK_ADD || v->op == TK_SUB || v->op == TK_MUL || v->op == TK_DIV);
@@ -246,6 +294,8 @@ const Exec *lower_assign(Lower *lo, const Node *n)
 
 const Exec *lower_opassign(Lower *lo, const Node *n)
 {
+    if (foreign_base(n->a))
+        return raise_foreign(lo, foreign_base(n->a));
     if (n->a->kind == ND_NAME && !may_write(n->b))
         return opassign_slot(lo, n, n->a, n->op, n->b);
     if (n->a->kind == ND_NAME) {
@@ -359,6 +409,8 @@ static const Exec *lower_while(Lower *lo, const Node *n)
 
 static const Exec *lower_for(Lower *lo, const Node *n)
 {
+    if (foreign_base(n->a))
+        return raise_foreign(lo, foreign_base(n->a));
     bool range = n->b->kind == ND_RANGE && n->b->a && n->b->b && n->a->kind == ND_NAME;
     Exec *x = exec_new(lo, range ? eval_for_range : eval_for, n);
     if (range) {

@@ -22,14 +22,22 @@ typedef struct OpCall {
 
 typedef enum OpClass {
     OPC_RUN,                /* run() reads arguments and calls kernels */
-    OPC_EW,                 /* elementwise: generated from the scalar formulas in its row */
-    OPC_REDUCE              /* reduction over axis= */
+    OPC_EW                  /* elementwise: generated from the scalar formulas in its row */
 } OpClass;
 
 typedef enum AutocastClass { AC_NONE, AC_LOWER, AC_RAISE, AC_WIDEST } AutocastClass;
 
 enum {                      /* Op.devices: where a kernel exists */
     DEV_CPU = 1, DEV_OPENCL = 2, DEV_CUDA = 4
+};
+
+enum {                      /* Op.traits: what the door must know of an elementwise operation */
+    TRAIT_INT_TROUBLE = 1,  /* integers can fail (by zero, a negative count); only ew_run notices */
+    TRAIT_NAN_NOTICE = 2,   /* nan of a real operand deserves the notice about complex numbers */
+    TRAIT_BITS = 4,         /* a bool together with an int is an error */
+    TRAIT_SUM = 8,          /* of covectors it is a covector */
+    TRAIT_MULTIPLE = 16,    /* of a covector and scalars it is a covector */
+    TRAIT_RANGE = 32        /* an int result may leave its range: scalars check */
 };
 
 struct Op {
@@ -40,6 +48,7 @@ struct Op {
                              * Defaults are for the signature: what is not given is V_UNDEF. */
     OpClass cls;
     EwOp ew;                /* OPC_EW */
+    uint8_t traits;         /* OPC_EW: TRAIT_ */
     Value (*run)(OpCall *);
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
     AutocastClass autocast;

@@ -14,16 +14,6 @@ typedef struct Kernel {
     uint8_t compute, result;   /* DType */
 } Kernel;
 
-/* What is special about an elementwise operation, by its name (table.c lists them). */
-enum {
-    EWF_INT_TROUBLE = 1,       /* integers can fail: // % ^ shl shr; only ew_run notices */
-    EWF_NAN_NOTICE = 2,        /* nan of a real operand deserves the notice about complex */
-    EWF_BITS = 4,              /* & | xor: a bool with an int is an error */
-    EWF_SUM = 8,               /* sums of covectors are covectors: + - */
-    EWF_MULTIPLE = 16,         /* multiples of covectors are: * / and unary - + */
-    EWF_RANGE = 32             /* an int result may leave its range: scalars check */
-};
-
 typedef struct OpTable {
     Ctx *ctx;
     Arena arena;                          /* parsed parameters */
@@ -33,9 +23,7 @@ typedef struct OpTable {
     OpSig **sigs;                         /* per row, NULL until asked for */
     OpRecord *records;                    /* per row */
     uint8_t operator_of[EW_COUNT + 1];    /* Operator of an elementwise row, or TK_OPERATORS */
-    uint8_t flags[EW_COUNT + 1];          /* EWF_ */
     Kernel kernels[EW_COUNT + 1][DT_COUNT];
-    EwOp abs, fma, where;                 /* rows with scalar rules of their own; EW_COUNT: none */
     char text[4][256];                    /* ring behind op_signature */
     unsigned text_next;
 } OpTable;

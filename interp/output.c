@@ -128,19 +128,20 @@ void err_report(Interp *in)
  * a program whose notices never repeat is told so once. */
 static bool notice_seen(Interp *in, const char *text)
 {
-    for (uint32_t i = 0; i < in->notices_count; i++)
-        if (strcmp(in->notices_seen[i], text) == 0)
+    for (uint32_t i = 0; i < in->notice_count; i++)
+        if (strcmp(in->notices[i], text) == 0)
             return true;
-    if (in->notices_count >= NOTICES_MAX)
+    if (in->notice_count >= NOTICES_MAX)
         return true;
-    size_t cap = in->notices_seen_cap;
-    if (in->notices_count == cap) {
-        size_t grown = cap ? 2 * cap : 16, each = sizeof *in->notices_seen;
-        in->notices_seen = mem_realloc(&in->ctx, in->notices_seen, cap * each, grown * each);
-        in->notices_seen_cap = grown;
+    uint32_t cap = in->notice_cap;
+    if (in->notice_count == cap) {
+        uint32_t grown = cap ? 2 * cap : 16;
+        size_t each = sizeof *in->notices;
+        in->notices = mem_realloc(&in->ctx, in->notices, cap * each, grown * each);
+        in->notice_cap = grown;
     }
-    in->notices_seen[in->notices_count] = mem_strdup(&in->ctx, text);
-    in->notices_count++;
+    in->notices[in->notice_count] = mem_strdup(&in->ctx, text);
+    in->notice_count++;
     return false;
 }
 
@@ -171,9 +172,9 @@ void notice_from_ctx(Ctx *ctx, const char *text)
         return;
     if (notice_is_new(in, line))
         err_write(in, line);
-    if (in->notices_count == NOTICES_MAX && in->notices_seen_cap) {
+    if (in->notice_count == NOTICES_MAX && in->notice_cap) {
         err_write(in, "notice: further notices are not shown\n");
-        in->notices_count++;
+        in->notice_count++;
     }
     free(line);
 }
@@ -193,13 +194,13 @@ void notice(Interp *in, const char *fmt, ...)
 
 void output_free(Interp *in)
 {
-    for (uint32_t i = 0; i < in->notices_count && i < NOTICES_MAX; i++)
-        mem_free(&in->ctx, in->notices_seen[i], strlen(in->notices_seen[i]) + 1);
-    if (in->notices_seen)
-        mem_free(&in->ctx, in->notices_seen, in->notices_seen_cap * sizeof *in->notices_seen);
-    in->notices_seen = NULL;
-    in->notices_seen_cap = 0;
-    in->notices_count = 0;
+    for (uint32_t i = 0; i < in->notice_count && i < NOTICES_MAX; i++)
+        mem_free(&in->ctx, in->notices[i], strlen(in->notices[i]) + 1);
+    if (in->notices)
+        mem_free(&in->ctx, in->notices, in->notice_cap * sizeof *in->notices);
+    in->notices = NULL;
+    in->notice_cap = 0;
+    in->notice_count = 0;
     buf_free(&in->out);
 }
 

@@ -344,6 +344,18 @@ static void add_line(Repl *r, const char *text)
     }
 }
 
+/* Only lines of `##`: the help text of the definition that follows. */
+static bool is_help_text(const char *text)
+{
+    for (; *text; text += *text == '\n') {
+        text += strspn(text, " \t");
+        if (strncmp(text, "##", 2) != 0)
+            return false;
+        text += strcspn(text, "\n");
+    }
+    return true;
+}
+
 /* A complete entry, a command or the end. Returns false at the end of input. */
 static bool read_entry(Repl *r)
 {
@@ -365,6 +377,8 @@ static bool read_entry(Repl *r)
             buf_putc(&r->entry, '\n');
         add_line(r, buf_cstr(&r->line));
         const char *text = buf_cstr(&r->entry);
+        if (r->line.len > 0 && is_help_text(text))
+            continue;
         if (strchr("?:", text[0]) || is_shell(r, text) ||
             !parse_incomplete(&in->ctx, text, r->entry.len))
             return true;

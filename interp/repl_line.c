@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,17 +268,30 @@ static LineStatus drop_line(void)
     return LINE_INTERRUPTED;
 }
 
-static LineStatus read_terminal(const char *prompt, Buf *text)
+/* Waits for a key; false if a signal came first. Signals are let in by ppoll alone, so that
+ * none can slip in between the look at the flags and the wait. */
+static bool wait_key(void)
 {
     struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool pending = *line.in->ctx.interrupt || rl_pending_signal();
+    int ready = pending ? -1 : ppoll(&input, 1, NULL, &before);
+    bool signalled = pending || (ready < 0 && errno == EINTR);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !signalled;
+}
+
+static LineStatus read_terminal(const char *prompt, Buf *text)
+{
     line.done = false;
     rl_callback_handler_install(prompt, take_line);
     while (!line.done) {
-        int ready = poll(&input, 1, -1);
-        if (ready < 0 && errno == EINTR)
-            rl_check_signals();
-        else
+        if (wait_key())
             rl_callback_read_char();
+        else
+            rl_check_signals();
         if (!line.done && interrupted())
             return drop_line();
     }

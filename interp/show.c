@@ -152,7 +152,7 @@ static void put_item(Interp *in, Buf *out, const Tuple *t, uint32_t i, Style sty
     }
     size_t from = out->len;
     put_value(in, out, t->items[i], style, depth + 1);
-    if (style != SHOW_REPR && is_tall(t->items[i], TALL_DEPTH))
+    if (style != SHOW_REPR && t->items[i].tag == V_TENSOR && is_tall(t->items[i], 0))
         indent_lines(out, from, column_of(out, from));
 }
 

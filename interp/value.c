@@ -552,7 +552,7 @@ const char *v_describe(Value v, char *out, size_t cap)
     if (t->rank == 0)
         snprintf(out, cap, "%s", dtype);
     else if (t->rank == 1)
-        snprintf(out, cap, "%s tensor (%s)", dtype, shape);
+        snprintf(out, cap, "vector of %s %s", shape, dtype);
     else
         snprintf(out, cap, "%s %s", shape, dtype);
     return out;

@@ -2,6 +2,8 @@
  * Every conversion rounds once, to nearest even. A value that an integer dtype cannot
  * hold, or an imaginary part that would be lost, is reported, never wrapped. */
 #include "kernels/cast.h"
+
+#include "kernels/cpu.h"
 #include "kernels/ew.h"
 
 #include <string.h>
@@ -114,14 +116,6 @@ static const CastFn cast_table[DT_COUNT][DT_COUNT] = {
 
 /* ---- the door ---- */
 
-static bool have_f16c(void) {
-#if defined(__x86_64__) && !defined(RICCI_HOSTILE)
-    return __builtin_cpu_supports("avx2");     /* every processor with it has F16C */
-#else
-    return false;
-#endif
-}
-
 int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
                  int64_t n) {
     if (n <= 0) return -1;
@@ -129,7 +123,7 @@ int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, i
         memmove(dst, src, (size_t)n * dtype_info[to].bytes);
         return -1;
     }
-    if (sd == 1 && ss == 1 && n >= 8 && have_f16c()) {
+    if (sd == 1 && ss == 1 && n >= 8 && cpu_isa() >= ISA_AVX2) {
         if (from == DT_F16 && to == DT_F32) return cast_f16_f32_avx2(dst, src, n), -1;
         if (from == DT_F32 && to == DT_F16) return cast_f32_f16_avx2(dst, src, n), -1;
         if (from == DT_F64 && to == DT_F16) return cast_f64_f16_avx2(dst, src, n), -1;

@@ -1,6 +1,8 @@
 /* Which kernel an elementwise operation takes: dtypes in and out, the fast inner loop for
  * this machine, the reference. Running over whole tensors is ew_run.c. */
 #include "kernels/ew.h"
+
+#include "kernels/cpu.h"
 #include "kernels/ew_kernels.h"
 
 #include <string.h>
@@ -57,8 +59,8 @@ EwFn ew_kernel(EwOp op, DType dt) {
 #endif
     if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+    if (cpu_isa() >= ISA_AVX2) {
+        bool wide = cpu_isa() == ISA_AVX512;
         EwFn fn = (wide ? ew_table_vector_avx512 : ew_table_vector_avx2)[op][dt];
         if (fn) return fn;
         fn = (wide ? ew_table_sleef_avx512 : ew_table_sleef_avx2)[op][dt];

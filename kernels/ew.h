@@ -3,7 +3,7 @@
  *
  * Rows there are  EW1|EW2|EW3(id, name, params, kinds, result, real, complex, integer, …)
  * with 1, 2 or 3 operands named x, y, z in the formulas; `…` are designated initialisers
- * of the registry row (.infix .autocast .gradient .flops .help .example .expect). A
+ * of the registry row (.infix .autocast .gradient .flops .traits .help .example .expect). A
  * formula that does not exist is written NONE. */
 #ifndef RICCI_KERNELS_EW_H
 #define RICCI_KERNELS_EW_H

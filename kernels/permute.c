@@ -3,7 +3,9 @@
  * (memcpy), two axes contiguous on one side each (a transposition, done in blocks of
  * whole cache lines), and anything else (a strided loop). */
 #include "kernels/permute.h"
+
 #include "core/pool.h"
+#include "kernels/cpu.h"
 
 #include <string.h>
 #ifdef __SSE2__
@@ -70,8 +72,8 @@ static const RowFn row_copy[5] = { row_1, row_2, row_4, row_8, row_16 };
 const TransposeFn transpose_base[5] = { block_1, block_2, block_4, block_8, block_16 };
 
 static TransposeFn transpose_fn(int log2_bytes) {
-#if defined(__x86_64__) && !defined(RICCI_HOSTILE)
-    if (__builtin_cpu_supports("avx2") && transpose_avx2[log2_bytes])
+#ifdef __x86_64__
+    if (cpu_isa() >= ISA_AVX2 && transpose_avx2[log2_bytes])
         return transpose_avx2[log2_bytes];
 #endif
     return transpose_base[log2_bytes];

@@ -3,7 +3,9 @@
  * up), cuts them into blocks, lets the pool work on them and joins the blocks in order. The
  * cut depends on the shape only. Called by builtins/; sees tensors, never values. */
 #include "kernels/reduce.h"
+
 #include "core/pool.h"
+#include "kernels/cpu.h"
 #include "kernels/reduce_complex.h"
 
 #include <math.h>
@@ -468,11 +470,10 @@ static void fill_empty(const Plan *p, Tensor *out)
 
 static const RedKernel *kernels_here(void)
 {
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(RICCI_HOSTILE)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#if defined(__x86_64__) || defined(__i386__)
+    if (cpu_isa() == ISA_AVX512)
         return &reduce_avx512[0][0];
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (cpu_isa() == ISA_AVX2)
         return &reduce_avx2[0][0];
 #endif
     return &reduce_base[0][0];

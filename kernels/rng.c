@@ -1,7 +1,9 @@
 /* Filling tensors with random numbers: cuts the elements into strips of whole blocks,
  * shares them among threads and rounds to the dtype. See rng.h. */
 #include "kernels/rng.h"
+
 #include "core/pool.h"
+#include "kernels/cpu.h"
 
 #include <string.h>
 
@@ -18,11 +20,10 @@ void philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t out
 
 static const RngKernels *kernels_here(void)
 {
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(RICCI_HOSTILE)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+#if defined(__x86_64__) || defined(__i386__)
+    if (cpu_isa() == ISA_AVX512)
         return &rng_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (cpu_isa() == ISA_AVX2)
         return &rng_avx2;
 #endif
     return &rng_base;

@@ -193,6 +193,27 @@ static void merge(const uint64_t *k, const int64_t *a, int64_t left, int64_t n, 
     }
 }
 
+/* Each pass reads one pair of buffers and writes the other … */
+static void swap_buffers(uint64_t **k, int64_t **a, uint64_t **k2, int64_t **a2)
+{
+    uint64_t *keys = *k;
+    int64_t *at = *a;
+    *k = *k2;
+    *a = *a2;
+    *k2 = keys;
+    *a2 = at;
+}
+
+/* … and the result is wanted in the caller's. */
+static void bring_home(uint64_t *keys, int64_t *at, const uint64_t *k, const int64_t *a, int64_t n)
+{
+    if (k == keys)
+        return;
+    memcpy(keys, k, (size_t)n * sizeof *keys);
+    if (at)
+        memcpy(at, a, (size_t)n * sizeof *at);
+}
+
 static void merge_sort(uint64_t *keys, int64_t *at, uint64_t *ks, int64_t *as, int64_t n)
 {
     uint64_t *k = keys, *k2 = ks;
@@ -204,16 +225,9 @@ static void merge_sort(uint64_t *keys, int64_t *at, uint64_t *ks, int64_t *as, i
             int64_t both = n - i < 2 * width ? n - i : 2 * width, left = both < width ? both : width;
             merge(k + i, a ? a + i : NULL, left, both, k2 + i, a ? a2 + i : NULL);
         }
-        uint64_t *kt = k;
-        int64_t *t = a;
-        k = k2; k2 = kt;
-        a = a2; a2 = t;
+        swap_buffers(&k, &a, &k2, &a2);
     }
-    if (k != keys) {
-        memcpy(keys, k, (size_t)n * sizeof *keys);
-        if (at)
-            memcpy(at, a, (size_t)n * sizeof *at);
-    }
+    bring_home(keys, at, k, a, n);
 }
 
 /* ---- radix sort, least significant byte first; passes with one bucket are skipped ---- */
@@ -250,16 +264,9 @@ static void radix_sort(uint64_t *keys, int64_t *at, uint64_t *ks, int64_t *as, i
     for (int b = 0; b < bytes; b++) {
         if (!radix_pass(k, a, k2, a2, n, 8 * b, count[b]))
             continue;
-        uint64_t *kt = k;
-        int64_t *t = a;
-        k = k2; k2 = kt;
-        a = a2; a2 = t;
+        swap_buffers(&k, &a, &k2, &a2);
     }
-    if (k != keys) {
-        memcpy(keys, k, (size_t)n * sizeof *keys);
-        if (at)
-            memcpy(at, a, (size_t)n * sizeof *at);
-    }
+    bring_home(keys, at, k, a, n);
 }
 
 void sort_keys(uint64_t *keys, uint64_t *scratch, int64_t n, int key_bytes)

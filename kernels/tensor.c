@@ -282,6 +282,18 @@ Tensor *tensor_transpose_last(Ctx *ctx, Tensor *t) {
     return tensor_view(ctx, t, n, shape, strides, t->data);
 }
 
+Tensor *tensor_axes_last(Ctx *ctx, Tensor *t, uint64_t axes) {
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    int to = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int a = 0; a < t->rank; a++)
+            if ((int)(axes >> a & 1) == pass) {
+                shape[to] = tensor_shape(t)[a];
+                strides[to++] = tensor_strides(t)[a];
+            }
+    return tensor_view(ctx, t, t->rank, shape, strides, t->data);
+}
+
 /* ---- broadcasting ---- */
 
 int shape_broadcast(int ra, const int64_t *a, int rb, const int64_t *b, int64_t *out, int *bad) {
@@ -443,5 +455,14 @@ const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape) {
     if (rank == 0) snprintf(out, cap, "()");
     for (int i = 0; i < rank && at < cap; i++)
         at += (size_t)snprintf(out + at, cap - at, "%s%" PRId64, i ? "×" : "", shape[i]);
+    return out;
+}
+
+const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape) {
+    char text[128];
+    if (rank == 0)
+        snprintf(out, cap, "is a scalar");
+    else
+        snprintf(out, cap, "%s %s", rank == 1 ? "has length" : "is", shape_text(text, sizeof text, rank, shape));
     return out;
 }

@@ -35,7 +35,7 @@ DType dtype_complex(DType);
 
 typedef struct Buffer {
     uint32_t refs;
-    uint32_t flags;      /* BUF_PINNED … (later work) */
+    uint32_t flags;      /* of tensor.c: the data stands behind this struct, in one block */
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
     void *device;        /* NULL: cpu (later work keeps per-device copies here) */
@@ -81,6 +81,8 @@ void tensor_unshare(Ctx *, Tensor **slot);
 Tensor *tensor_cast(Ctx *, Tensor *t, DType);
 /* View with axes reversed in their last two (rank 1: itself). No conjugation. */
 Tensor *tensor_transpose_last(Ctx *, Tensor *t);
+/* View with the axes of the mask last, the others before, both in their order. */
+Tensor *tensor_axes_last(Ctx *, Tensor *t, uint64_t axes);
 /* Broadcast shapes (NumPy). Returns the rank or -1; on -1 *bad is the axis from the right. */
 int shape_broadcast(int ra, const int64_t *a, int rb, const int64_t *b, int64_t *out, int *bad);
 /* View of t broadcast to a shape that it broadcasts to (strides 0). */
@@ -90,6 +92,8 @@ Tensor *tensor_broadcast(Ctx *, Tensor *t, int rank, const int64_t *shape);
 void tensor_assign(Ctx *, Tensor *dst, Tensor *src);
 /* `2×3`, `3`, `()`: for messages. */
 const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
+/* What a sentence says of it: "is 2×3", "has length 3", "is a scalar". */
+const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape);
 
 /* 16-bit formats. */
 static inline float bf16_to_f32(uint16_t h) { union { uint32_t u; float f; } v = { (uint32_t)h << 16 }; return v.f; }

@@ -35,7 +35,8 @@ typedef enum NameScope {
     SCOPE_NONE,           /* not a variable (field, parameter name, keyword argument) */
     SCOPE_LOCAL,          /* slot in the function's frame */
     SCOPE_GLOBAL,         /* slot of the module; when it is undefined, a builtin */
-    SCOPE_SELF            /* the running function itself */
+    SCOPE_SELF,           /* the running function itself */
+    SCOPE_FOREIGN         /* updated in a function that it does not belong to: a `name` error */
 } NameScope;
 
 typedef struct Node Node;

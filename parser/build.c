@@ -522,7 +522,7 @@ bool check_target(ParseState *ps, const Node *n, bool tuple)
     if (n->kind == ND_TUPLE && tuple && n->count > 0) {
         bool good = true;
         for (uint32_t i = 0; i < n->count; i++)
-            good &= check_target(ps, n->list[i], false);
+            good &= check_target(ps, n->list[i], true);
         return good;
     }
     const char *help = !tuple                   ? NULL
@@ -553,10 +553,6 @@ Node *build_update(ParseState *ps, Span span, Node *target, const Token *op, Nod
 Node *build_for(ParseState *ps, Span span, const Token *word, Seq targets, Span targets_span, Node *range,
                 Node *block)
 {
-    for (uint32_t i = 0; i < targets.count && targets.count > 1; i++)
-        if (targets.items[i]->kind == ND_TUPLE)
-            syntax_error(ps, targets.items[i]->span, "take it apart in a line of its own",
-                         "tuples inside tuples are not taken apart here");
     Node *target = build_expressions(ps, targets_span, targets);
     return node_make(ps, ND_FOR, span, word->span, target, range, block);
 }

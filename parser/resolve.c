@@ -435,18 +435,8 @@ static void resolve_copying(Resolver *r, Node *n, Node *body)
 
 /* ---- assignments ---- */
 
-static _Noreturn void fail_update(Resolver *r, const Node *base, const Scope *s)
-{
-    char message[320], help[200];
-    const char *who = s->self ? s->self->text : "this function";
-    snprintf(message, sizeof message, "%.80s is no variable of %.80s, so %.80s cannot change it", base->name->text,
-             who, s->self ? "the function" : "it");
-    snprintf(help, sizeof help, "return the new value and assign it outside: %.60s = %.60s(…)", base->name->text,
-             s->self ? s->self->text : "f");
-    fail(r, ERR_NAME, base->span, help, message);
-}
-
-/* The base of `x += 1`, `A[0] = 1`, `t.x = 1`: it must be the scope's own. */
+/* The base of `x += 1`, `A[0] = 1`, `t.x = 1`: it must be the scope's own, or the statement
+ * raises when it runs. */
 static void resolve_updated(Resolver *r, Node *target)
 {
     Node *base = target;
@@ -463,8 +453,9 @@ static void resolve_updated(Resolver *r, Node *target)
     bool bound = find_binding(r, s, base->name) != NULL;
     int32_t var = scope_find(s, base->name);
     if (s->node && !bound && (var < 0 || (s->vars[var].capture >= 0 && !s->copies)))
-        fail_update(r, base, s);
-    resolve_name(r, base);
+        base->scope = SCOPE_FOREIGN;
+    else
+        resolve_name(r, base);
 }
 
 static void resolve_target(Resolver *r, Node *target)
@@ -612,7 +603,8 @@ static void resolve_comprehension(Resolver *r, Node *n)
 static void check_loop(Resolver *r, const Node *n)
 {
     if (r->scope->loops == 0)
-        fail(r, ERR_SYNTAX, n->span, NULL, n->kind == ND_BREAK ? "`break` outside a loop" : "`continue` outside a loop");
+        fail(r, ERR_SYNTAX, n->span, NULL,
+             n->kind == ND_BREAK ? "`break` outside a loop" : "`continue` outside a loop");
 }
 
 static void resolve_loop(Resolver *r, Node *n)

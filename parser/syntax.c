@@ -253,6 +253,20 @@ static bool case_block(const Unexpected *u)
     return true;
 }
 
+/* After the block of a try: `catch` on the next line is explained here, and once. */
+static bool case_catch(const Unexpected *u)
+{
+    if (!can_be(u, T_CATCH) || !u->prev || u->prev->kind != T_RBRACE)
+        return false;
+    if (u->found->kind == T_NEWLINE && u->next && u->next->kind == T_CATCH) {
+        say(u, "} catch e {", "`catch` stands on the line of the } before it");
+        u->next->flags |= TF_MADE;
+    } else {
+        say(u, "try { … } catch e { … }", "this block of a `try` has no `catch` after it");
+    }
+    return true;
+}
+
 static bool case_for(const Unexpected *u)
 {
     if (!can_be(u, T_IN) || can_be(u, T_NAME) || can_be(u, T_COMPARISON))
@@ -327,6 +341,8 @@ static bool case_value(const Unexpected *u)
         help = "records are named tuples: (x=1, y=2)";
     else if (f->kind == T_LBRACE)
         help = "a tuple is written (1, 2), a record (x=1, y=2)";
+    else if (f->kind == T_FN)
+        help = "functions without a name are written (x, y) -> x + y";
     else if (f->kind == T_ASSIGN && p->kind == T_COMPARISON)
         help = "comparisons are == != < <= > >=";
     else if (p->kind == T_COLON && (f->kind == T_NEWLINE || f->kind == T_END))
@@ -417,14 +433,18 @@ static void case_rest(const Unexpected *u)
     say(u, help, message);
 }
 
-/* A mistake that the scanner reported on the same line explains this one. */
-static bool already_explained(const ParseState *ps, const Token *found)
+/* A mistake that the scanner reported on the same line explains this one, and so does an
+ * unclosed bracket around it. */
+static bool already_explained(const Unexpected *u)
 {
+    const ParseState *ps = u->ps;
+    const Token *found = u->found, *open = open_bracket(u);
     if (found->kind == T_BAD || found->flags & TF_MADE)
         return true;
     uint32_t line = source_place(ps->chunk->source, found->span.from).line;
     for (int i = 0; i < ps->error_count; i++)
-        if (source_place(ps->chunk->source, ps->errors[i].span.from).line == line)
+        if (source_place(ps->chunk->source, ps->errors[i].span.from).line == line ||
+            (open && ps->errors[i].span.from == open->span.from))
             return true;
     return false;
 }
@@ -434,13 +454,13 @@ void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int co
     Token *tokens = ps->lexer.tokens;
     Unexpected u = { .ps = ps, .found = &tokens[index], .prev = index ? &tokens[index - 1] : NULL,
                      .next = index + 1 < ps->lexer.count ? &tokens[index + 1] : NULL };
-    if (ps->stop || ps->memory || already_explained(ps, u.found))
+    if (ps->stop || ps->memory || already_explained(&u))
         return;
     for (int i = 0; i < count; i++)
         if (expected[i] >= T_NEWLINE && expected[i] <= T_ASSERT)
             u.can[expected[i] - T_NEWLINE] = true;
     int before = ps->error_count;
-    if (!case_else(&u) && !case_for(&u) && !case_block(&u) && !case_two_values(&u) &&
+    if (!case_else(&u) && !case_catch(&u) && !case_for(&u) && !case_block(&u) && !case_two_values(&u) &&
         !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
         case_rest(&u);
     if (before + 1 >= SYNTAX_ERRORS_MAX)

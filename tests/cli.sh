@@ -151,18 +151,25 @@ assert all(load("x.csv") == [0.1, 2.5; 1e-300, 3])
 print("round trips hold")
 P
 expect "round trips" 0 'round trips hold' - "$RICCI" round.ric
+# interrupt NAME FILE SECONDS: SIGINT after that time must end it with status 130.
+interrupt() {
+    local pid watch
+    "$RICCI" "$2" >out 2>err & pid=$!
+    { sleep 10; kill -KILL $pid; } 2>/dev/null & watch=$!
+    sleep "$3"; kill -INT $pid; wait $pid; got=$?
+    kill $watch 2>/dev/null
+    judge "$1" 130 '' 'interrupt' $got
+}
 if [ "${QUICK:-}" != 1 ]; then
     # ---- Ctrl-C ----
-    printf 'print("ready")\nwhile true { }\n' >spin.ric
-    "$RICCI" spin.ric >out 2>err & pid=$!
-    sleep 0.3; kill -INT $pid; wait $pid; got=$?
-    judge "Ctrl-C in a loop" 130 'ready' '' $got
-    printf 'A = rand(3000, 3000)\nprint("ready")\nfor k in 0:100 { B = A @ A }\n' >long.ric
-    "$RICCI" long.ric >out 2>err & pid=$!
-    sleep 1.5; kill -INT $pid
-    start=$(date +%s%N); wait $pid; got=$?
-    judge "Ctrl-C in a product" 130 '' '' $got
-    [ $(( ($(date +%s%N) - start) / 1000000 )) -lt 1500 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAIL Ctrl-C in a product took too long"; }
+    printf 'while true { }\n' >spin.ric
+    interrupt "Ctrl-C in a loop" spin.ric 0.3
+    printf 'while true { try { while true { } } catch e { } }\n' >caught.ric
+    interrupt "Ctrl-C is not caught by try" caught.ric 0.3
+    printf 'A = rand(3000, 3000)\nfor k in 0:100 { B = A @ A }\n' >long.ric
+    start=$(date +%s%N)
+    interrupt "Ctrl-C in a product" long.ric 1.5
+    [ $(( ($(date +%s%N) - start) / 1000000 )) -lt 4000 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAIL Ctrl-C in a product took too long"; }
 fi
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples
-# stdlib repl asan ubsan hostile (all by default). Ends with one line: N passed, N failed.
+# stdlib install repl asan ubsan hostile (all by default). Ends with one line: N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
 set -u
 cd "$(dirname "$0")/.."
@@ -97,22 +97,42 @@ suite_stdlib() {
         count "test $file" "$work/log" $?
     done
 }
+# What `make install` puts where, and a C program that uses the library.
+suite_install() {
+    local root=$work/root file
+    if ! $MAKE --no-print-directory -s install DESTDIR="$root" PREFIX=/usr >"$work/log" 2>&1; then fail "make install" "$work/log"; return; fi
+    for file in bin/ricci lib/libricci.a include/ricci.h lib/pkgconfig/ricci.pc share/man/man1/ricci.1; do
+        if [ -s "$root/usr/$file" ]; then pass; else fail "make install left out $file"; fi
+    done
+    local libs
+    libs=$(sed -n 's/^Libs: -L[^ ]* //p' "$root/usr/lib/pkgconfig/ricci.pc")
+    ${CC:-cc} -o "$work/embed" examples/embed.c -I"$root/usr/include" -L"$root/usr/lib" $libs >"$work/log" 2>&1 || { fail "embed.c does not build" "$work/log"; return; }
+    "$work/embed" >"$work/log" 2>&1
+    if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "embed.c" "$work/diff"; fi
+}
 suite_repl() {
     RICCI=$RICCI timeout 120 python3 tests/repl/run.py </dev/null >"$work/log" 2>&1
     count repl "$work/log" $?
 }
 # The golden tests and unit tests again under a sanitizer or the hostile build.
 sanitized() {       # MODE
-    $MAKE --no-print-directory -s -j"$jobs" MODE="$1" >"$work/log" 2>&1 || { fail "MODE=$1 does not build" "$work/log"; return; }
-    golden "$PWD/build/$1/ricci" "$1"
-    RICCI=$PWD/build/$1/ricci QUICK=1 bash tests/cli.sh >"$work/log" 2>&1
+    local unit place=$BUILD/$1
+    $MAKE --no-print-directory -s -j"$jobs" MODE="$1" BUILD="$place" all units >"$work/log" 2>&1 ||
+        { fail "MODE=$1 does not build" "$work/log"; return; }
+    golden "$PWD/$place/ricci" "$1"
+    RICCI=$PWD/$place/ricci QUICK=1 bash tests/cli.sh >"$work/log" 2>&1
     count "cli $1" "$work/log" $?
+    for unit in tests/unit/*.c; do
+        unit=$(basename "$unit" .c)
+        timeout 120 "$place/unit/$unit" </dev/null >"$work/log" 2>&1
+        count "unit $unit $1" "$work/log" $?
+    done
 }
 suite_asan() { LIMIT=120 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0 sanitized asan; }
 suite_ubsan() { LIMIT=120 UBSAN_OPTIONS=print_stacktrace=1 sanitized ubsan; }
 suite_hostile() { LIMIT=120 sanitized hostile; }
 
-suites=${*:-lint unit golden cli docs examples stdlib repl asan ubsan}
+suites=${*:-lint unit golden cli docs examples stdlib install repl asan ubsan}
 for suite in $suites; do
     before=$((passed + failed)) start=$SECONDS
     "suite_$suite"

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""The n-th allocation fails, for every n in turn: tests/tools/sweep.py BINARY [STEP [LAST]].
+
+BINARY is a hostile build. Each script must end in a clean memory error (exit 1) or the
+right answer (exit 0, the same output), never in a crash, a leak or a hang.
+Prints `N passed, N failed` last."""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPTS = ["lang/values/aliasing", "lang/index/assign", "lang/programs/functions", "lang/linalg/factors",
+           "lang/reduce/order", "lang/ops/strings", "lang/print/tensors"]
+
+
+def run(binary, script, nth):
+    env = dict(os.environ, RICCI_FAIL_ALLOC=str(nth), LC_ALL="C.UTF-8", OPENBLAS_NUM_THREADS="1")
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:exitcode=99")
+    env.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions=" + os.path.join(ROOT, "tests/tools/lsan.supp"))
+    try:
+        done = subprocess.run([binary, os.path.basename(script)], cwd=os.path.dirname(script), env=env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+    except subprocess.TimeoutExpired:
+        return "no end in 20 s", b""
+    return done.returncode, done.stdout + done.stderr
+
+
+def verdict(status, out, right):
+    if not isinstance(status, int):
+        return status
+    report = re.search(rb"ERROR: \w+Sanitizer.*|runtime error.*", out)
+    if report:
+        return report[0].decode()
+    refused = re.search(rb"made to fail|bytes asked for|not enough memory to start", out)
+    if status == 0:
+        return None if out == right or refused else "another answer"
+    return None if status == 1 and refused else "exit %d" % status
+
+
+def main():
+    binary = os.path.abspath(sys.argv[1])
+    step = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    last = int(sys.argv[3]) if len(sys.argv) > 3 else 2000
+    passed = failed = 0
+    for name in SCRIPTS:
+        script = os.path.join(ROOT, "tests", name + ".ric")
+        right = run(binary, script, 0)[1]
+        for nth in [n for n in range(1, 40)] + list(range(40, last, step)):
+            status, out = run(binary, script, nth)
+            wrong = verdict(status, out, right)
+            passed, failed = passed + (not wrong), failed + bool(wrong)
+            if wrong:
+                print("FAIL %s with allocation %d: %s" % (name, nth, wrong), flush=True)
+            if status == 0 and out == right and nth > 40:
+                break                      # it makes fewer allocations
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
