@@ -168,18 +168,41 @@ static Value find_global(Interp *in, const char *name)
     return slot >= 0 ? m->slots[slot] : v_undef();
 }
 
+/* The ## text above the assignment of a variable, or NULL. */
+static const char *variable_doc(Interp *in, const char *name)
+{
+    const Name *n = names_find(&in->names, name, strlen(name));
+    return n && in->main ? module_doc(in->main, n) : NULL;
+}
+
+/* The name that a function value has among the variables, or NULL: help(f) gets a value. */
+static const char *function_variable(Interp *in, const Function *fn)
+{
+    const Module *m = in->main;
+    for (uint32_t i = 0; m && i < m->globals.count; i++)
+        if (m->slots[i].tag == V_FUNCTION && m->slots[i].fn == fn && m->docs[i])
+            return m->globals.names[i]->text;
+    return NULL;
+}
+
+/* name: NULL where only the value is known. */
 static void show_variable(Interp *in, Buf *out, const char *name, Value v)
 {
     char text[96];
-    if (v.tag == V_FUNCTION) {
-        show_function(out, v.fn);
-        return;
-    }
     if (v.tag == V_OP) {
         show_op(in, out, v.op);
         return;
     }
-    buf_printf(out, "%s is a variable: %s\n", name, v_describe(v, text, sizeof text));
+    if (v.tag == V_FUNCTION) {
+        show_function(out, v.fn);
+        bool lambda = v.fn->code->node->kind != ND_FN;
+        name = !lambda ? NULL : name ? name : function_variable(in, v.fn);
+    } else {
+        buf_printf(out, "%s is a variable: %s\n", name ? name : "it", v_describe(v, text, sizeof text));
+    }
+    const char *doc = name ? variable_doc(in, name) : NULL;
+    if (doc)
+        put_indented(out, doc, "  ");
 }
 
 /* ---- finding ---- */
@@ -284,7 +307,7 @@ void help_value(Interp *in, Buf *out, Value v)
     else if (v.tag == V_FORMAT)
         show_format(out, v.format);
     else
-        show_variable(in, out, "it", v);
+        show_variable(in, out, NULL, v);
 }
 
 /* ---- the manual ---- */

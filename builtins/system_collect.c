@@ -205,6 +205,9 @@ Value op_run_enumerate(OpCall *c)
 {
     int64_t n, start = c->args[1].tag == V_UNDEF ? 0 : arg_int(c, 1);
     Value over = sequence(c, 0, &n);
+    if (start > INT64_MAX - n)
+        arg_error(c, 1, ERR_VALUE, "counting %lld elements from %lld leaves the range of an int",
+                  (long long)n, (long long)start);
     Tuple *out = new_items(c, n);
     for (int64_t k = 0; k < n; k++) {
         poll_interrupt(c->in);

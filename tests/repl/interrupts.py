@@ -27,7 +27,7 @@ CHECK = ('print(sum(v) == sv, sum(A) == sA, sum(w) == sw, count(m) == cm, t[1], 
 # What a user might wait for. Each takes seconds if left alone, and stops at Ctrl-C.
 WORK = [
     "while true { k = k }", "for i in 0:10^12 { L[3] = 9 }", "fn f(i) { if i < 2 { 1 } else { f(i-1) + f(i-2) } }; f(60)",
-    "for i in 0:100 { C = A @ A }", "A = A @ A @ A @ A @ A", "x = solve(A, A)", "x = svd(A)", "x = eig(A)", "x = inv(A)",
+    "for i in 0:100 { C = A @ A }", "x = A @ A @ A @ A @ A", "x = solve(A, A)", "x = svd(A)", "x = eig(A)", "x = inv(A)",
     "x = qr(A)", "x = eigh(A + A')", "for i in 0:1000 { x = det(A) }", "x = sort(concat(w, w))", "x = argsort(concat(w, w))",
     "for i in 0:1000 { x = cumsum(w) }", "for i in 0:1000 { x = allclose(w, w) }", "x = unique(w)", "x = median(concat(w, w))",
     "for i in 0:1000 { x = take(w, [1, 2, 3]); x = w + w }", "for i in 0:100 { x = sin(w) ^ 2.5 }", "x = quantile(w, 0.3)",

@@ -265,6 +265,8 @@ def test_pipe(home):
     check("a program on stdin", (got, status) == ("2\n", 0), got)
     got, status = piped(["-i"], "(1,\n")
     check("an entry without its end", "error[syntax]" in got and status == 0, got)
+    got, status = piped(["-i"], "## Doubles x.\ndbl = x -> 2 * x\n?dbl\n## alone\n\n1 + 1\n")
+    check("## lines belong to the definition below", "x -> 2 * x\n  Doubles x.\n" in got and "2\n" in got, got)
     got, status = piped(["-i"], "if true {\n1\n}\r\n2\r\n")
     check("CRLF", "1\n" in got and "2\n" in got and "error" not in got, got)
 
