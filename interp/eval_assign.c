@@ -305,6 +305,20 @@ void target_assign(Interp *in, const Exec *t, Value v)
     stack_drop(in, mark);
 }
 
+/* t = append(t, value). a: the name `append`, b: value, c: the plain assignment. */
+Value eval_append_slot(Interp *in, const Exec *x)
+{
+    Value *slot = &in->fp[x->sa];
+    bool builtin = x->a->eval == eval_global && ((const GlobalRef *)x->a->data)->slot->tag == V_UNDEF;
+    if (!builtin || slot->tag != V_TUPLE || *slot->refs != 1)
+        return exec_run(in, x->c);
+    v_push(in, exec_run(in, x->b));
+    in->at = x;
+    tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(in->sp[-1]));    /* copies if value shares it */
+    stack_drop(in, in->sp - 1);
+    return v_none();
+}
+
 /* a = b = value; list holds the targets from left to right. */
 Value eval_assign_chain(Interp *in, const Exec *x)
 {

@@ -10,6 +10,7 @@
 #include "core/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- targets ---- */
 static uint8_t deep_flags(const Lower *lo)
@@ -245,6 +246,26 @@ static void keep_doc(Lower *lo, const Node *n)
         lo->module->docs[n->a->slot] = n->text;
 }
 
+/* t = append(t, value): the tuple grows where it stands, so that building one in a loop is
+ * linear. Lowered with the plain form beside it, for a variable that is no tuple, or shared,
+ * and for a program's own `append`. */
+static bool appends_to(const Node *target, const Node *v)
+{
+    return v->kind == ND_CALL && v->count == 2 && v->a->kind == ND_NAME && v->a->scope == SCOPE_GLOBAL &&
+           strcmp(v->a->name->text, "append") == 0 && same_variable(target, v->list[0]) &&
+           v->list[1]->kind != ND_NAMED && v->list[1]->kind != ND_SPREAD && !may_write(v->list[1]);
+}
+
+static const Exec *append_slot(Lower *lo, const Node *n)
+{
+    Exec *x = exec_new(lo, eval_append_slot, n);
+    x->c = assign_slot(lo, n, n->a, n->b);
+    x->a = lower_operand(lo, n->b->a);
+    x->b = lower_operand(lo, n->b->list[1]);
+    x->sa = (uint32_t)n->a->slot;
+    return x;
+}
+
 /* a = b = value: the value is evaluated once and assigned from right to left. */
 static const Exec *lower_assign_chain(Lower *lo, const Node *n)
 {
@@ -272,6 +293,8 @@ const Exec *lower_assign(Lower *lo, const Node *n)
             return raise_foreign(lo, foreign_base(link->a));
     if (v->kind == ND_ASSIGN)
         return lower_assign_chain(lo, n);
+    if (t->kind == ND_NAME && appends_to(t, v))
+        return append_slot(lo, n);
     if (t->kind == ND_NAME) {
         bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) && !may_write(v->b) &&
                      (v->op == TK_ADD || v->op == TK_SUB || v->op == TK_MUL || v->op == TK_DIV);

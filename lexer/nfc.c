@@ -2,6 +2,8 @@
  * canonical order, composition. Hangul is computed, the rest stands in nfc.def. */
 #include "lexer/nfc.h"
 
+#include <string.h>
+
 typedef struct Mapping { uint32_t a, b, c; } Mapping;
 #define DECOMPOSE(c, a, b) { c, a, b },
 static const Mapping decompositions[] = {
@@ -53,7 +55,7 @@ static uint32_t compose_pair(uint32_t a, uint32_t b)
     return row && row->a == a && row->b == b ? row->c : 0;
 }
 
-/* Appends c in full decomposition, combining marks in canonical order. */
+/* Appends c in full decomposition. */
 static size_t decompose(uint32_t c, uint32_t *out, size_t n)
 {
     const Mapping *row = find_mapping(ROWS(decompositions), c, UINT32_MAX);
@@ -69,14 +71,33 @@ static size_t decompose(uint32_t c, uint32_t *out, size_t n)
             out[n++] = HANGUL_T + c % 28;
         return n;
     }
-    uint32_t class = combining_class(c);
-    size_t at = n;
-    while (class && at > 0 && combining_class(out[at - 1]) > class) {
-        out[at] = out[at - 1];
-        at--;
-    }
-    out[at] = c;
+    out[n] = c;
     return n + 1;
+}
+
+/* A run of combining marks in the order of their classes, stably: counted, so that a name
+ * of a million marks takes no longer than its letters. */
+static void order_run(uint32_t *run, size_t n, uint32_t *scratch)
+{
+    size_t start[257] = { 0 };
+    for (size_t i = 0; i < n; i++)
+        start[combining_class(run[i]) + 1]++;
+    for (size_t k = 1; k < 257; k++)
+        start[k] += start[k - 1];
+    for (size_t i = 0; i < n; i++)
+        scratch[start[combining_class(run[i])]++] = run[i];
+    memcpy(run, scratch, n * sizeof *run);
+}
+
+static void order_marks(uint32_t *c, size_t n, uint32_t *scratch)
+{
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && combining_class(c[end]); end++) { }
+        if (end - i > 1)
+            order_run(c + i, end - i, scratch);
+        if (end == i)
+            end++;
+    }
 }
 
 static size_t compose(uint32_t *c, size_t n)
@@ -99,11 +120,13 @@ static size_t compose(uint32_t *c, size_t n)
     return kept;
 }
 
-/* A character decomposes into four at most. */
+/* A character decomposes into four at most, one of a single byte into one: two for each
+ * byte, and the other half of the 4 * len places in out is scratch. */
 size_t nfc_compose(const char *text, size_t len, uint32_t *out)
 {
     size_t n = 0;
     for (size_t at = 0; at < len;)
         n = decompose(utf8_next(text, len, &at), out, n);
+    order_marks(out, n, out + 2 * len);
     return compose(out, n);
 }
