@@ -20,6 +20,7 @@ fail() { failed=$((failed + 1)); echo "FAIL $1"; [ -n "${2:-}" ] && [ -s "$2" ] 
 # Adds the counts of a program whose last matching line is `N passed, N failed`.
 count() {           # NAME LOG STATUS
     local line
+    grep -a '^not run' "$2"
     line=$(grep -aE '^([a-z]+: )?[0-9]+ passed, [0-9]+ failed' "$2" | tail -1)
     if [ -z "$line" ]; then
         fail "$1 (exit $3, no summary)" "$2"
