@@ -279,7 +279,7 @@ static void integers(void)
     Tensor *p = matrix(DT_I64, 70, 60), *q = matrix(DT_I64, 60, 50);
     product_case(p, q, "exact through f64");
     for (int64_t i = 0; i < p->size; i++)
-        ((int64_t *)(void *)p->data)[i] <<= 44;
+        ((int64_t *)(void *)p->data)[i] *= (int64_t)1 << 44;
     Tensor *wide = product(p, q);
     uint64_t sum = 0;
     for (int64_t k = 0; k < 60; k++)
