@@ -105,10 +105,6 @@ Value op_run_append(OpCall *c)
         return vector_append(c, t, c->args[1]);
     if (t.tag != V_TUPLE)
         arg_error(c, 0, ERR_TYPE, "%s must be a tuple or a vector, not a %s", arg_name(c, 0), v_type_name(t));
-    if (c->spent && t.tuple->refs == 1) {          /* grows in place, where it stays */
-        tuple_push(&c->in->ctx, &t.tuple, NULL, v_retain(c->args[1]));
-        return v_retain(t);
-    }
     op_root(c, v_retain(t));
     Tuple **slot = &c->in->sp[-1].tuple;
     tuple_push(&c->in->ctx, slot, NULL, v_retain(c->args[1]));

@@ -103,25 +103,6 @@ Value op_unary(Interp *in, const Op *op, Value a, unsigned weak)
 }
 
 /* ---- operands that are not needed afterwards ---- */
-Value op_call_take(Interp *in, const Op *op, Value *args, int count, unsigned weak)
-{
-    if (op->cls != OPC_EW) {
-        const OpSig *sig = op_sig(in, op);
-        if (count < sig->fixed || (count > sig->fixed && !sig->variadic))
-            return op_call(in, op, args, count, weak);
-        OpCall c = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .fixed = sig->fixed,
-                     .spent = true };
-        return call_run(&c);
-    }
-    unsigned reuse = 0;
-    bool numbers = count == ew_info[op->ew].arity;
-    for (int i = 0; numbers && i < count; i++) {
-        numbers = args[i].tag == V_TENSOR || v_immediate(args[i]);
-        reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
-    }
-    return numbers && reuse ? ew_call(in, op, args, count, weak, reuse) : op_call(in, op, args, count, weak);
-}
-
 static bool sole_owner(Value v) { return v_is_object(v) && *v.refs == 1; }
 
 /* s + t, t + u: the left operand grows in place. */

@@ -83,11 +83,6 @@ static char *stack_limit(void)
     return (char *)low + (bytes > 4 * C_STACK_MARGIN ? C_STACK_MARGIN : bytes / 4);
 }
 
-void interp_set_stack(Interp *in, size_t bytes)
-{
-    in->c_stack_limit = (char *)__builtin_frame_address(0) - bytes + C_STACK_MARGIN;
-}
-
 static void stack_init(Interp *in)
 {
     void *p = mmap(NULL, STACK_VALUES * sizeof(Value), PROT_READ | PROT_WRITE,

@@ -77,8 +77,6 @@ enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
 
 Interp *interp_new(void);
 void interp_free(Interp *);
-/* Says how much C stack programs may use below the caller (interp_new asks the thread). */
-void interp_set_stack(Interp *, size_t bytes);
 
 /* ---- the value stack: what is pushed survives errors; cutting releases it ---- */
 static inline void v_push(Interp *in, Value v) { *in->sp++ = v; }
@@ -137,7 +135,6 @@ void field_set(Interp *, Value *slot, const Name *, Value v);
 /* Literals: a vector of values, a matrix of rows (blocks). weak[i]: element i is a numeric
  * literal (or pi, inf, nan), which adapts to the others; NULL: none is. */
 Value build_vector(Interp *, const Value *items, int n);
-Value build_matrix(Interp *, const Value *items, const int *row_lengths, int rows);
 Value build_vector_weak(Interp *, const Value *items, const bool *weak, int n);
 Value build_matrix_weak(Interp *, const Value *items, const bool *weak, const int *row_lengths, int rows);
 

@@ -447,8 +447,3 @@ Value build_matrix_weak(Interp *in, const Value *items, const bool *weak, const 
     stack_cut(in, mark);
     return scalars(in, items, weak, n, 2, shape);
 }
-
-Value build_matrix(Interp *in, const Value *items, const int *row_lengths, int rows)
-{
-    return build_matrix_weak(in, items, NULL, row_lengths, rows);
-}

@@ -16,7 +16,6 @@ typedef struct OpCall {
     int count;
     unsigned weak;          /* bit i: argument i is a numeric literal, pi, inf or nan */
     int fixed;              /* parameters but the variadic one */
-    bool spent;             /* the caller drops args right after: an unshared one may be used up */
     const int8_t *operand;  /* argument i is operand[i] of the call as written; NULL: operand i */
 } OpCall;
 
@@ -97,9 +96,6 @@ const char *op_closest(const char *text);
 /* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
  * kernel, record. Arguments are borrowed, the result is the caller's. */
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
-/* The same for a caller that owns all arguments and releases them right afterwards: the
- * buffer of an unshared tensor among them may be used for the result, a tuple may grow. */
-Value op_call_take(Interp *, const Op *, Value *args, int count, unsigned weak);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
 Value op_apply(Interp *, const Op *, const Value *args, int count, unsigned weak,
