@@ -108,10 +108,12 @@ static void *worker_main(void *arg) {
     }
 }
 
-/* Signals stay with the interpreter's thread. */
+/* Signals stay with the interpreter's thread, but for the one that a worker makes itself by
+ * reading a mapped file that was cut short (mapping.h). */
 static void start_workers(Pool *pool) {
     sigset_t all, old;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     while (pool->started < pool->threads - 1) {
         Worker *w = &pool->workers[pool->started];

@@ -6,11 +6,13 @@
 #include "kernels/gemm.h"
 
 #include "core/pool.h"
+#include "kernels/small.h"
 
 #include <limits.h>
 
 enum {
-    TINY = 4,                   /* longest edge that our own loop takes */
+    TINY = 3,                   /* longest edge that the plain loop takes */
+    BATCH_POLL = 4096,          /* small products between two looks at the interrupt flag */
     TILE_ROWS = 2048, TILE_DEPTH = 4096, TILE_COLS_LEAST = 128
 };
 /* Multiply-adds of f64 in one BLAS call, between two looks at the interrupt flag: 100 ms on
@@ -31,7 +33,7 @@ bool gemm_legal(int64_t rows, int64_t cols, int64_t rs, int64_t cs)
 
 bool gemm_tiny(int64_t m, int64_t n, int64_t k)
 {
-    return m <= TINY && n <= TINY && k <= TINY;
+    return small_product_pays(m, n, k);
 }
 
 #define T float
@@ -49,6 +51,10 @@ bool gemm_tiny(int64_t m, int64_t n, int64_t k)
 
 void gemm_small(DType dt, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c)
 {
+    if (m > TINY || n > TINY || k > TINY) {
+        small_product(dt, m, n, k, a, b, c, NULL, 0, 1);
+        return;
+    }
     switch (dt) {
     case DT_F32: small_f32(m, n, k, a, b, c); break;
     case DT_F64: small_f64(m, n, k, a, b, c); break;
@@ -265,6 +271,12 @@ static void batch_offset(const GemmBatch *batch, int64_t index, int64_t at[3])
 static void batch_range(const Product *p, int64_t begin, int64_t end, bool split)
 {
     int64_t bytes = (int64_t)blas_bytes(p->type), at[3];
+    if (p->k && gemm_tiny(p->m, p->n, p->k)) {
+        for (int64_t i = begin; i < end && !*p->ctx->interrupt; i += BATCH_POLL)
+            small_product(p->dt, p->m, p->n, p->k, p->a, p->b, p->c, p->batch, i,
+                          end - i < BATCH_POLL ? end : i + BATCH_POLL);
+        return;
+    }
     for (int64_t i = begin; i < end && !*p->ctx->interrupt; i++) {
         Product one = *p;
         batch_offset(p->batch, i, at);

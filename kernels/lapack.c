@@ -14,12 +14,30 @@ void *scratch_take(Scratch *s, size_t count, size_t bytes)
     return at;
 }
 
+/* Up to this order nothing is asked: the question would cost a microsecond, and what the
+ * routines' documentation says they want at most is little. */
+enum { UNASKED = 32 };
+
+/* What this routine answered at this place; true: it is to be asked. More than
+ * SCRATCH_ANSWERS are asked again every time. */
+static bool ask(Scratch *s, const void *routine, ScratchAnswer **out)
+{
+    ScratchAnswer *a = s->answers, *last = a + SCRATCH_ANSWERS - 1;
+    while (a < last && a->routine && (a->routine != routine || a->at != s->used))
+        a++;
+    *out = a;
+    if (a->routine == routine && a->at == s->used)
+        return false;
+    *a = (ScratchAnswer){ .routine = routine, .at = s->used };
+    return true;
+}
+
 /* Where OpenBLAS's own threads begin to pay, by order, on cores that are free; below, they
  * cost up to 1.6 times. */
 void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
 {
     static const int64_t worth[] = {
-        [LAPACK_LU] = 350, [LAPACK_QR] = 400, [LAPACK_SVD] = 300, [LAPACK_EIGH] = 300,
+        [LAPACK_LU] = 600, [LAPACK_QR] = 400, [LAPACK_SVD] = 300, [LAPACK_EIGH] = 300,
         [LAPACK_EIG] = 600
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;
@@ -93,12 +111,15 @@ int lapack_lu_inverse(const Blas *l, BlasType t, int64_t n, void *lu, const int 
 {
     int ni = (int)n, lda = at_least_1(n), lwork = -1, info;
     double query[2] = { 0 };
-    l->getri[t](&ni, lu, &lda, pivots, query, &lwork, &info);
-    lwork = queried(t, query);
-    void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
+    ScratchAnswer *w;
+    if (ask(s, (const void *)l->getri[t], &w)) {
+        l->getri[t](&ni, lu, &lda, pivots, query, &lwork, &info);
+        w->work = queried(t, query);
+    }
+    void *work = scratch_take(s, (size_t)w->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->getri[t](&ni, lu, &lda, pivots, work, &lwork, &info);
+    l->getri[t](&ni, lu, &lda, pivots, work, &w->work, &info);
     return info;
 }
 
@@ -185,12 +206,15 @@ int lapack_qr(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *ta
 {
     int mi = (int)m, ni = (int)n, lda = at_least_1(m), lwork = -1, info;
     double query[2] = { 0 };
-    l->geqrf[t](&mi, &ni, a, &lda, tau, query, &lwork, &info);
-    lwork = queried(t, query);
-    void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
+    ScratchAnswer *w;
+    if (ask(s, (const void *)l->geqrf[t], &w)) {
+        l->geqrf[t](&mi, &ni, a, &lda, tau, query, &lwork, &info);
+        w->work = queried(t, query);
+    }
+    void *work = scratch_take(s, (size_t)w->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->geqrf[t](&mi, &ni, a, &lda, tau, work, &lwork, &info);
+    l->geqrf[t](&mi, &ni, a, &lda, tau, work, &w->work, &info);
     return info;
 }
 
@@ -225,12 +249,15 @@ int lapack_qr_form(const Blas *l, BlasType t, int64_t m, int64_t cols, int64_t k
 {
     int mi = (int)m, ci = (int)cols, ki = (int)k, lda = at_least_1(m), lwork = -1, info;
     double query[2] = { 0 };
-    l->orgqr[t](&mi, &ci, &ki, a, &lda, tau, query, &lwork, &info);
-    lwork = queried(t, query);
-    void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
+    ScratchAnswer *w;
+    if (ask(s, (const void *)l->orgqr[t], &w)) {
+        l->orgqr[t](&mi, &ci, &ki, a, &lda, tau, query, &lwork, &info);
+        w->work = queried(t, query);
+    }
+    void *work = scratch_take(s, (size_t)w->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->orgqr[t](&mi, &ci, &ki, a, &lda, tau, work, &lwork, &info);
+    l->orgqr[t](&mi, &ci, &ki, a, &lda, tau, work, &w->work, &info);
     return info;
 }
 
@@ -315,50 +342,76 @@ int lapack_svd(const Blas *l, BlasType t, char job, int64_t m, int64_t n, void *
     c.iwork = scratch_take(w, (size_t)k * 8, sizeof(int));
     if (blas_is_complex(t))
         c.rwork = scratch_take(w, rwork, real_bytes(t));
-    svd_call(&c, query, -1);
-    int lwork = queried(t, query);
-    void *work = scratch_take(w, (size_t)lwork, blas_bytes(t));
-    return w->base ? svd_call(&c, work, lwork) : 0;
+    ScratchAnswer *size;
+    if (ask(w, (const void *)l->gesdd[BLAS_D], &size)) {
+        if (big > UNASKED)
+            svd_call(&c, query, -1);
+        size->work = big > UNASKED ? queried(t, query) : (int)(8 * big * big + 64 * big);
+    }
+    void *work = scratch_take(w, (size_t)size->work, blas_bytes(t));
+    return w->base ? svd_call(&c, work, size->work) : 0;
 }
 
 int lapack_eigh(const Blas *l, BlasType t, bool vectors, char uplo, int64_t n, void *a, void *w,
                 Scratch *s)
 {
-    int ni = (int)n, lda = at_least_1(n), lwork = -1, lrwork = -1, liwork = -1, info, iquery = 0;
+    int ni = (int)n, lda = at_least_1(n), all = -1, info, iquery = 0;
     double query[2] = { 0 }, rquery[2] = { 0 };
     const char *job = vectors ? "V" : "N";
-    if (blas_is_complex(t))
-        l->heevd[t](job, &uplo, &ni, a, &lda, w, query, &lwork, rquery, &lrwork, &iquery, &liwork,
-                    &info, 1, 1);
-    else
-        l->syevd[t](job, &uplo, &ni, a, &lda, w, query, &lwork, &iquery, &liwork, &info, 1, 1);
-    lwork = queried(t, query);
-    lrwork = blas_is_complex(t) ? queried(t, rquery) : 0;
-    liwork = iquery;
-    void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
-    void *rwork = scratch_take(s, (size_t)lrwork, real_bytes(t));
-    int *iwork = scratch_take(s, (size_t)liwork, sizeof(int));
+    bool is_complex = blas_is_complex(t);
+    ScratchAnswer *size;
+    bool fresh = ask(s, (const void *)l->syevd[BLAS_D], &size);
+    if (fresh && n <= UNASKED) {
+        size->work = size->rwork = 2 * ni * ni + 40 * ni + 1;
+        size->iwork = 5 * ni + 3;
+    } else if (fresh) {
+        if (is_complex)
+            l->heevd[t](job, &uplo, &ni, a, &lda, w, query, &all, rquery, &all, &iquery, &all,
+                        &info, 1, 1);
+        else
+            l->syevd[t](job, &uplo, &ni, a, &lda, w, query, &all, &iquery, &all, &info, 1, 1);
+        size->work = queried(t, query);
+        size->rwork = is_complex ? queried(t, rquery) : 0;
+        size->iwork = iquery;
+    }
+    void *work = scratch_take(s, (size_t)size->work, blas_bytes(t));
+    void *rwork = scratch_take(s, (size_t)size->rwork, real_bytes(t));
+    int *iwork = scratch_take(s, (size_t)size->iwork, sizeof(int));
     if (!s->base)
         return 0;
-    if (blas_is_complex(t))
-        l->heevd[t](job, &uplo, &ni, a, &lda, w, work, &lwork, rwork, &lrwork, iwork, &liwork,
-                    &info, 1, 1);
+    if (is_complex)
+        l->heevd[t](job, &uplo, &ni, a, &lda, w, work, &size->work, rwork, &size->rwork, iwork,
+                    &size->iwork, &info, 1, 1);
     else
-        l->syevd[t](job, &uplo, &ni, a, &lda, w, work, &lwork, iwork, &liwork, &info, 1, 1);
+        l->syevd[t](job, &uplo, &ni, a, &lda, w, work, &size->work, iwork, &size->iwork, &info,
+                    1, 1);
     return info;
 }
 
-/* geev's real form packs a conjugate pair of vectors into two real columns. */
-static void unpack_vectors(BlasType t, int64_t n, const void *wi, const void *packed, void *v)
+/* n pairs (re[i], sign * im[i]); im NULL: zeros. */
+static void pair_up(BlasType t, int64_t n, const void *re, const void *im, int sign, void *out)
 {
-    BlasType ct = t == BLAS_S ? BLAS_C : BLAS_Z;
-    for (int64_t j = 0; j < n; j++) {
-        double imag = mat_real(t, wi, j);
-        int64_t re = imag < 0 ? j - 1 : j, im = imag < 0 ? j : j + 1;
-        double sign = imag > 0 ? 1 : imag < 0 ? -1 : 0;
+    if (t == BLAS_S) {
+        const float *x = re, *y = im;
+        float *z = out;
         for (int64_t i = 0; i < n; i++)
-            mat_store(ct, v, j * n + i, mat_real(t, packed, re * n + i),
-                      sign == 0 ? 0 : sign * mat_real(t, packed, im * n + i));
+            z[2 * i] = x[i], z[2 * i + 1] = y ? (float)sign * y[i] : 0;
+    } else {
+        const double *x = re, *y = im;
+        double *z = out;
+        for (int64_t i = 0; i < n; i++)
+            z[2 * i] = x[i], z[2 * i + 1] = y ? sign * y[i] : 0;
+    }
+}
+
+/* geev's real form packs a conjugate pair of vectors into two real columns. */
+static void unpack_vectors(BlasType t, int64_t n, const void *wi, const char *packed, char *v)
+{
+    int64_t column = n * (int64_t)blas_bytes(t);
+    for (int64_t j = 0; j < n; j++, v += 2 * column) {
+        double imag = mat_real(t, wi, j);
+        const char *re = packed + (imag < 0 ? j - 1 : j) * column;
+        pair_up(t, n, re, imag == 0 ? NULL : re + column, imag < 0 ? -1 : 1, v);
     }
 }
 
@@ -371,19 +424,22 @@ static int eig_real(const Blas *l, BlasType t, int n, void *a, void *w, void *v,
     char *wr = scratch_take(s, (size_t)n, bytes), *wi = scratch_take(s, (size_t)n, bytes);
     char *packed = v || !s->base ? scratch_take(s, (size_t)n * (size_t)n, bytes) : NULL;
     const char *job = packed ? "V" : "N";
-    l->geev[t]("N", "V", &n, a, &lda, wr, wi, NULL, &one, packed, &lda, query, &lwork, &info, 1, 1);
-    lwork = queried(t, query);
-    void *work = scratch_take(s, (size_t)lwork, bytes);
+    ScratchAnswer *size;
+    if (ask(s, (const void *)l->geev[t], &size)) {
+        if (n > UNASKED)
+            l->geev[t]("N", "V", &n, a, &lda, wr, wi, NULL, &one, packed, &lda, query, &lwork,
+                       &info, 1, 1);
+        size->work = n > UNASKED ? queried(t, query) : 140 * n + 64;
+    }
+    void *work = scratch_take(s, (size_t)size->work, bytes);
     if (!s->base)
         return 0;
-    l->geev[t]("N", job, &n, a, &lda, wr, wi, NULL, &one, packed, &lda, work, &lwork, &info, 1, 1);
-    BlasType ct = t == BLAS_S ? BLAS_C : BLAS_Z;
+    l->geev[t]("N", job, &n, a, &lda, wr, wi, NULL, &one, packed, &lda, work, &size->work, &info,
+               1, 1);
     *real = true;
-    for (int i = 0; i < n; i++) {
-        double imag = mat_real(t, wi, i);
-        *real = *real && imag == 0;
-        mat_store(ct, w, i, mat_real(t, wr, i), imag);
-    }
+    for (int i = 0; i < n; i++)
+        *real = *real && mat_real(t, wi, i) == 0;
+    pair_up(t, n, wr, wi, 1, w);
     if (packed && info == 0)
         unpack_vectors(t, n, wi, packed, v);
     return info;
@@ -399,11 +455,17 @@ int lapack_eig(const Blas *l, BlasType t, int64_t n, void *a, void *w, void *v, 
     void *rwork = scratch_take(s, (size_t)n * 2, real_bytes(t));
     const char *job = v ? "V" : "N";
     *real = false;
-    l->geevc[t]("N", "V", &ni, a, &lda, w, NULL, &one, v, &lda, query, &lwork, rquery, &info, 1, 1);
-    lwork = queried(t, query);
-    void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
+    ScratchAnswer *size;
+    if (ask(s, (const void *)l->geevc[t], &size)) {
+        if (n > UNASKED)
+            l->geevc[t]("N", "V", &ni, a, &lda, w, NULL, &one, v, &lda, query, &lwork, rquery,
+                        &info, 1, 1);
+        size->work = n > UNASKED ? queried(t, query) : 140 * ni + 64;
+    }
+    void *work = scratch_take(s, (size_t)size->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->geevc[t]("N", job, &ni, a, &lda, w, NULL, &one, v, &lda, work, &lwork, rwork, &info, 1, 1);
+    l->geevc[t]("N", job, &ni, a, &lda, w, NULL, &one, v, &lda, work, &size->work, rwork, &info,
+                1, 1);
     return info;
 }

@@ -7,10 +7,20 @@
 #include "kernels/gemm.h"
 
 /* Work space from the caller. A routine called with base NULL only adds up what it needs
- * in `used` and returns 0; called again with that many bytes at base, it runs. */
+ * in `used` and returns 0; called again with that many bytes at base, it runs. What LAPACK
+ * answered to the query of its work space is kept, so that the second call, and those for
+ * the other matrices of a batch (`used` back at 0), do not ask again. */
+enum { SCRATCH_ANSWERS = 4 };
+typedef struct ScratchAnswer {
+    const void *routine;        /* which routine was asked … */
+    size_t at;                  /* … and how much was in use then */
+    int work, rwork, iwork;
+} ScratchAnswer;
+
 typedef struct Scratch {
     char *base;
     size_t used;
+    ScratchAnswer answers[SCRATCH_ANSWERS];
 } Scratch;
 void *scratch_take(Scratch *, size_t count, size_t bytes);
 
@@ -22,6 +32,9 @@ void lapack_threads(Ctx *, const Blas *, LapackWeight, int64_t n);
 /* ---- facts ---- */
 /* Copies rows x cols elements between any strides, blocked so that neither side thrashes. */
 void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to);
+/* The lower half of a Hermitian n x n matrix (of a real one: symmetric), by columns; clear:
+ * with zeros above the diagonal, which else stays as it is. Reads one half of `from`. */
+void mat_copy_lower(BlasType, int64_t n, Mat from, void *to, bool clear);
 /* Lower and upper bandwidth: 0, 0 is diagonal, kl = 0 upper triangular. */
 void mat_bandwidth(BlasType, int64_t rows, int64_t cols, Mat, int64_t *kl, int64_t *ku);
 /* Equal to its conjugate transpose, with a positive diagonal: worth trying Cholesky. */

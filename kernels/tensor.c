@@ -4,9 +4,11 @@
  * through cast.c; nothing here does arithmetic. */
 #include "kernels/tensor.h"
 #include "core/error.h"
+#include "core/mapping.h"
 #include "core/pool.h"
 #include "kernels/ew.h"
 #include "kernels/iter.h"
+#include "kernels/mapped.h"
 #include "kernels/permute.h"
 
 #include <inttypes.h>
@@ -128,7 +130,7 @@ static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
 }
 
 static void buffer_release(Ctx *ctx, Buffer *b) {
-    if (--b->refs) return;
+    if (--b->refs > (b->flags & BUFFER_MAPPED ? 1 : 0)) return;
     if (b->flags & BUFFER_INLINE) {
         mem_free_data(ctx, b, BUFFER_HEAD + b->bytes);
         return;
@@ -257,6 +259,15 @@ static bool elements_distinct(const Tensor *t) {
     return true;
 }
 
+/* An interrupt ends copying early, and a mapped file that was cut short gives zeros: what
+ * the slot holds stays as it is. */
+static _Noreturn void raise_half_copied(Ctx *ctx, Tensor *copy) {
+    tensor_release(ctx, copy);
+    mapping_check(ctx);
+    *ctx->interrupt = 0;
+    err_raise(ctx, ERR_INTERRUPT, "interrupted");
+}
+
 void tensor_unshare(Ctx *ctx, Tensor **slot) {
     Tensor *t = *slot;
     bool sole = t->refs == 1 && t->buffer->refs == 1;
@@ -265,6 +276,7 @@ void tensor_unshare(Ctx *ctx, Tensor **slot) {
 #endif
     if (sole && (tensor_contiguous(t) || elements_distinct(t))) return;
     Tensor *copy = tensor_copy(ctx, t);
+    if (ctx->interrupt && *ctx->interrupt) raise_half_copied(ctx, copy);
     *slot = copy;
     tensor_release(ctx, t);
 }

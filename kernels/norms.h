@@ -1,0 +1,21 @@
+/* Folds of magnitudes over the columns of a strided matrix: what norms along an axis and
+ * the 1- and inf-norms of matrices are made of. Called by linalg_norm.c; never raises. */
+#ifndef RICCI_KERNELS_NORMS_H
+#define RICCI_KERNELS_NORMS_H
+
+#include "kernels/lapack.h"
+
+typedef enum NormFold {
+    FOLD_SUM,                /* of magnitudes */
+    FOLD_SQUARES,            /* sum of their squares; may overflow or vanish in f64 */
+    FOLD_MAX, FOLD_MIN,      /* of nothing: 0 and inf; a NaN wins */
+    FOLD_COUNT               /* how many are not zero */
+} NormFold;
+
+/* out[j] = fold of column j. Rows and columns may lie either way. */
+void norms_fold_columns(BlasType, NormFold, int64_t rows, int64_t cols, Mat, double *out);
+/* Largest (of no columns: 0) or smallest (inf) sum of magnitudes in a column. */
+double norms_largest_column(BlasType, int64_t rows, int64_t cols, Mat);
+double norms_smallest_column(BlasType, int64_t rows, int64_t cols, Mat);
+
+#endif

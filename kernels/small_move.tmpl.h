@@ -1,0 +1,129 @@
+/* Between memory, where each matrix lies by itself, and vectors whose lane l holds an
+ * element of matrix l, for one real type. A complex matrix counts as a real one with twice
+ * the columns: the parts of an element become two vectors that follow each other. Included
+ * by small_isa.tmpl.h. */
+
+#define V GLUE(Vec, REAL)
+#define VI GLUE(Int, REAL)
+#define FN(name) GLUE(name, REAL)
+
+/* Where the blocks of one group lie: part p of element (i, j) of matrix l is at
+ * at[l][(i * rs + j * cs) * parts + p]. Lanes without a matrix repeat the first. */
+typedef struct FN(Group) {
+    T *at[LANES];
+    int64_t rs, cs;
+    int live;
+} FN(Group);
+
+static inline V FN(size)(V x)
+{
+    V sign = -(V){ 0 };
+    return (V)((VI)x & ~(VI)sign);
+}
+
+#define STAGE(half, LOW, HIGH)                                      \
+    for (int i = 0; i < LANES; i++)                                 \
+        if (!(i & (half))) {                                        \
+            V a = x[i], b = x[i + (half)];                          \
+            x[i] = __builtin_shufflevector(a, b, LOW);              \
+            x[i + (half)] = __builtin_shufflevector(a, b, HIGH);    \
+        }
+#define LIST(...) __VA_ARGS__
+
+/* A LANES x LANES block turned over in place, by exchanging ever smaller quarters. */
+static inline __attribute__((always_inline)) void FN(turn)(V *x)
+{
+#if LANES == 2
+    STAGE(1, LIST(0, 2), LIST(1, 3))
+#elif LANES == 4
+    STAGE(2, LIST(0, 1, 4, 5), LIST(2, 3, 6, 7))
+    STAGE(1, LIST(0, 4, 2, 6), LIST(1, 5, 3, 7))
+#elif LANES == 8
+    STAGE(4, LIST(0, 1, 2, 3, 8, 9, 10, 11), LIST(4, 5, 6, 7, 12, 13, 14, 15))
+    STAGE(2, LIST(0, 1, 8, 9, 4, 5, 12, 13), LIST(2, 3, 10, 11, 6, 7, 14, 15))
+    STAGE(1, LIST(0, 8, 2, 10, 4, 12, 6, 14), LIST(1, 9, 3, 11, 5, 13, 7, 15))
+#else
+    STAGE(8, LIST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+          LIST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+    STAGE(4, LIST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
+          LIST(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
+    STAGE(2, LIST(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
+          LIST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
+    STAGE(1, LIST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
+          LIST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+#endif
+}
+
+/* `count` reals that lie one after the other in every matrix, from `offset` on, against the
+ * vectors at `lane`. The last block overlaps the one before where the count is odd. */
+static inline void FN(load_line)(V *lane, const FN(Group) *g, int64_t offset, int64_t count)
+{
+    if (count < LANES) {
+        for (int l = 0; l < LANES; l++)
+            for (int64_t i = 0; i < count; i++)
+                ((T *)(lane + i))[l] = g->at[l][offset + i];
+        return;
+    }
+    for (int64_t i = 0; i < count; i += LANES) {
+        V x[LANES];
+        if (i > count - LANES)
+            i = count - LANES;
+        for (int l = 0; l < LANES; l++)
+            memcpy(&x[l], g->at[l] + offset + i, sizeof x[l]);
+        FN(turn)(x);
+        for (int l = 0; l < LANES; l++)
+            lane[i + l] = x[l];
+    }
+}
+
+static inline void FN(store_line)(const V *lane, const FN(Group) *g, int64_t offset, int64_t count)
+{
+    if (count < LANES) {
+        for (int l = 0; l < g->live; l++)
+            for (int64_t i = 0; i < count; i++)
+                g->at[l][offset + i] = ((const T *)(lane + i))[l];
+        return;
+    }
+    for (int64_t i = 0; i < count; i += LANES) {
+        V x[LANES];
+        if (i > count - LANES)
+            i = count - LANES;
+        for (int l = 0; l < LANES; l++)
+            x[l] = lane[i + l];
+        FN(turn)(x);
+        for (int l = 0; l < g->live; l++)
+            memcpy(g->at[l] + offset + i, &x[l], sizeof x[l]);
+    }
+}
+
+/* rows x cols elements by rows, whatever their steps. */
+static void FN(load)(V *to, const FN(Group) *g, int64_t rows, int64_t cols, int parts)
+{
+    if (g->cs == 1 && (g->rs == cols || rows == 1))
+        FN(load_line)(to, g, 0, rows * cols * parts);
+    else if (g->cs == 1)
+        for (int64_t i = 0; i < rows; i++)
+            FN(load_line)(to + i * cols * parts, g, i * g->rs * parts, cols * parts);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < cols; j++)
+                FN(load_line)(to + (i * cols + j) * parts, g, (i * g->rs + j * g->cs) * parts,
+                              parts);
+}
+
+static void FN(store)(const V *from, const FN(Group) *g, int64_t rows, int64_t cols, int parts)
+{
+    if (g->cs == 1 && (g->rs == cols || rows == 1))
+        FN(store_line)(from, g, 0, rows * cols * parts);
+    else if (g->cs == 1)
+        for (int64_t i = 0; i < rows; i++)
+            FN(store_line)(from + i * cols * parts, g, i * g->rs * parts, cols * parts);
+    else
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < cols; j++)
+                FN(store_line)(from + (i * cols + j) * parts, g,
+                               (i * g->rs + j * g->cs) * parts, parts);
+}
+#undef STAGE
+#undef LIST
+#undef FN
