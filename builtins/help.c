@@ -37,6 +37,7 @@ static const struct Topic { const char *names, *text; } topics[] = {
     { "->", "x -> x^2    (a, b) -> a + b    () -> 1    x -> { … }\nA function without a name; it captures values." },
     { "|>", "x |> f(y) is f(x, y); x |> f is f(x)." },
     { "try catch throw", "try { … } catch e { e.kind, e.message, e.where }    throw \"…\"\n"
+      "throw (kind=\"value\", message=\"…\", help=\"…\") raises an error of that kind.\n"
       "Kinds: syntax name type shape index value dtype device numeric memory io ffi interrupt assert throw." },
     { "assert", "assert cond, \"why\"" },
     { "test", "test \"name\" { … }\nRuns under `ricci test FILE`." },
@@ -185,6 +186,65 @@ static const char *function_variable(Interp *in, const Function *fn)
     return NULL;
 }
 
+/* The length of the first line up to the first full stop, colon or semicolon. */
+static int headline(const char *text)
+{
+    size_t n = strcspn(text, "\n");
+    for (size_t i = 0; i < n; i++)
+        if (strchr(".:;", text[i]) && (i + 1 == n || text[i + 1] == ' '))
+            return (int)i;
+    return (int)n;
+}
+
+/* The functions of a module that have ## text, each with its headline. */
+static void show_module(Interp *in, Buf *out, const Module *m)
+{
+    for (uint32_t i = 0; i < m->globals.count; i++) {
+        const Value v = m->slots[i];
+        const Node *node = v.tag == V_FUNCTION ? v.fn->code->node : NULL;
+        if (!node || node->kind != ND_FN || !node->text)
+            continue;
+        buf_clear(&in->scratch);
+        print_signature(&in->scratch, node);
+        const char *signature = buf_cstr(&in->scratch);
+        if (in->scratch.len <= 28)
+            buf_printf(out, "  %-28s ", signature);
+        else
+            buf_printf(out, "  %s\n%31s", signature, "");
+        buf_put(out, node->text, (size_t)headline(node->text));
+        buf_putc(out, '\n');
+    }
+    buf_puts(out, "?MODULE.NAME shows one of them.\n");
+}
+
+/* A module of that name: a variable's, or one of the standard library. */
+static const Module *find_module(Interp *in, const char *name)
+{
+    Value v = find_global(in, name);
+    if (v.tag != V_UNDEF)
+        return v.tag == V_MODULE ? v.module : NULL;
+    if (!module_in_stdlib(name))
+        return NULL;
+    Value m = module_import(in, name, false, NULL);
+    const Module *module = m.module;        /* modules live as long as the interpreter */
+    v_release(&in->ctx, m);
+    return module;
+}
+
+/* The function that "module.name" says, or undefined. */
+static Value find_member(Interp *in, const char *path)
+{
+    const char *dot = strchr(path, '.');
+    char module[64];
+    if (!dot || (size_t)(dot - path) >= sizeof module)
+        return v_undef();
+    snprintf(module, sizeof module, "%.*s", (int)(dot - path), path);
+    const Module *m = find_module(in, module);
+    const Name *n = m ? names_find(&in->names, dot + 1, strlen(dot + 1)) : NULL;
+    int64_t slot = n ? globals_find(&m->globals, n) : -1;
+    return slot >= 0 && m->slots[slot].tag == V_FUNCTION ? m->slots[slot] : v_undef();
+}
+
 /* name: NULL where only the value is known. */
 static void show_variable(Interp *in, Buf *out, const char *name, Value v)
 {
@@ -197,6 +257,8 @@ static void show_variable(Interp *in, Buf *out, const char *name, Value v)
         show_function(out, v.fn);
         bool lambda = v.fn->code->node->kind != ND_FN;
         name = !lambda ? NULL : name ? name : function_variable(in, v.fn);
+    } else if (v.tag == V_MODULE) {
+        show_module(in, out, v.module);
     } else {
         buf_printf(out, "%s is a variable: %s\n", name ? name : "it", v_describe(v, text, sizeof text));
     }
@@ -251,6 +313,9 @@ static void show_search(Buf *out, const char *word)
     buf_printf(out, "there is no help on %s\n", word);
     if (close)
         buf_printf(out, "did you mean %s?\n", close);
+    const char *home = module_of_stdlib(word);
+    if (home)
+        buf_printf(out, "%s has it: ?%s.%s, and import %s from %s\n", home, home, word, word, home);
     for (int i = 0; i < op_count() && strlen(word) > 1; i++) {
         const Op *op = op_row(i);
         if (!mentions(op->name, word) && !mentions(op->help, word))
@@ -265,7 +330,8 @@ static void show_search(Buf *out, const char *word)
 bool help_known(Interp *in, const char *name)
 {
     return find_global(in, name).tag != V_UNDEF || find_row(in, name) || find_topic(name) ||
-           format_named(name, strlen(name));
+           format_named(name, strlen(name)) || find_module(in, name) ||
+           find_member(in, name).tag != V_UNDEF;
 }
 
 static void show_format(Buf *out, const Format *f)
@@ -288,6 +354,13 @@ void help_show(Interp *in, Buf *out, const char *name)
     Value v = find_global(in, name);
     const Op *op = find_row(in, name);
     const struct Topic *topic = find_topic(name);
+    const Module *module = v.tag == V_UNDEF && !op && !topic ? find_module(in, name) : NULL;
+    if (module) {
+        show_module(in, out, module);
+        return;
+    }
+    if (v.tag == V_UNDEF && !op && !topic)
+        v = find_member(in, name);
     if (v.tag != V_UNDEF)
         show_variable(in, out, name, v);
     else if (op)

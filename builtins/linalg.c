@@ -229,31 +229,102 @@ const Blas *linalg_blas(OpCall *c)
     return blas;
 }
 
+/* ---- nearly singular ---- */
+double linalg_rcond_limit(BlasType t)
+{
+    return mat_eps(t) * (t == BLAS_S || t == BLAS_C ? 10 : 1e4);
+}
+
+int linalg_digits(BlasType t, double rcond)
+{
+    double digits = round(-log10(mat_eps(t) / rcond));
+    return !(digits > 0) ? 0 : digits > 16 ? 16 : (int)digits;
+}
+
+/* In the 1-norm the condition number overstates what is lost by up to sqrt(n): without the
+ * allowance every second random f32 matrix of order 1000 would be called nearly singular. */
+static bool is_ill(const Stack *s, double trust)
+{
+    double allowance = sqrt((double)s->n) / 10;
+    return trust * (allowance > 1 ? allowance : 1) < linalg_rcond_limit(s->type);
+}
+
+void linalg_ill_judge(Ill *ill, const Stack *s, double rcond, double trust)
+{
+    if (!is_ill(s, trust))
+        return;
+    if (ill->count == 0 || trust < ill->trust)
+        ill->worst = rcond, ill->trust = trust;
+    ill->count++;
+}
+
+void linalg_ill_notice(const Ill *ill, const Stack *s, const char *what)
+{
+    char who[160], trust[32], scaled[64] = "";
+    if (ill->count == 0)
+        return;
+    const char *text = arg_text(s->call, s->arg);
+    int digits = linalg_digits(s->type, ill->trust);
+    if (s->batch_rank)
+        snprintf(who, sizeof who, "%lld of the %lld matrices of %s %s nearly singular: the worst",
+                 (long long)ill->count, (long long)ill->total, text,
+                 ill->count == 1 ? "is" : "are");
+    else
+        snprintf(who, sizeof who, "%s is nearly singular:", text);
+    snprintf(trust, sizeof trust, digits > 1 ? "about %d digits" : digits ? "about %d digit"
+             : "no digit", digits);
+    if (ill->trust > 2 * ill->worst)
+        snprintf(scaled, sizeof scaled, " (%.1e with a unit diagonal)", 1 / ill->trust);
+    notice(s->call->in, "%s condition number %s%.1e%s, %s of %s can be trusted", who,
+           s->batch_rank ? "is " : "", ill->worst > 0 ? 1 / ill->worst : INFINITY, scaled, trust,
+           what);
+}
+
 void linalg_notice_condition(const Stack *s, const char *what, double rcond)
 {
-    notice(s->call->in,
-           "%s is nearly singular (condition number %.1e): no digit of %s can be trusted",
-           arg_text(s->call, s->arg), rcond > 0 ? 1 / rcond : INFINITY, what);
+    Ill ill = { 1, 1, rcond, rcond };
+    linalg_ill_notice(&ill, s, what);
+}
+
+/* `A`, or `matrix [2, 0] of A`. */
+static const char *matrix_text(const Stack *s, char *out, size_t cap)
+{
+    const int64_t *shape = tensor_shape(s->t);
+    int64_t index = s->at, at[TENSOR_RANK_MAX];
+    size_t used = (size_t)snprintf(out, cap, "%s", s->batch_rank ? "matrix [" : "");
+    for (int d = s->batch_rank - 1; d >= 0; d--) {
+        at[d] = index % shape[d];
+        index /= shape[d];
+    }
+    for (int d = 0; d < s->batch_rank && used < cap; d++)
+        used += (size_t)snprintf(out + used, cap - used, "%s%lld", d ? ", " : "",
+                                 (long long)at[d]);
+    if (used < cap)
+        snprintf(out + used, cap - used, "%s%s", s->batch_rank ? "] of " : "",
+                 arg_text(s->call, s->arg));
+    return out;
 }
 
 void linalg_singular(const Stack *s, const char *why)
 {
     OpCall *c = s->call;
-    char help[256];
+    char help[256], who[256];
     if (c->count > 1)
         snprintf(help, sizeof help, "lstsq(%s, %s) gives the least-squares solution of least norm",
                  arg_text(c, s->arg), arg_text(c, 1));
     else
         snprintf(help, sizeof help, "pinv(%s) is the pseudo-inverse, which always exists",
                  arg_text(c, s->arg));
-    arg_error_help(c, s->arg, ERR_NUMERIC, help, "%s is singular: %s", arg_text(c, s->arg), why);
+    arg_error_help(c, s->arg, ERR_NUMERIC, help, "%s is singular: %s",
+                   matrix_text(s, who, sizeof who), why);
 }
 
 void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
 {
     char why[128];
-    snprintf(why, sizeof why, "pivot %lld is exactly zero (%s %lld depends on those before it)",
-             (long long)pivot, by_rows ? "row" : "column", (long long)pivot);
+    snprintf(why, sizeof why, "pivot %lld is exactly zero (%s %lld %s)", (long long)pivot,
+             by_rows ? "row" : "column", (long long)pivot,
+             pivot ? "depends on those before it" : "is zero");
     linalg_singular(s, why);
 }
 

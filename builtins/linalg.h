@@ -6,6 +6,7 @@
 #define RICCI_BUILTINS_LINALG_H
 
 #include "core/error.h"
+#include "interp/explain.h"
 #include "interp/op.h"
 #include "kernels/lapack.h"
 
@@ -24,6 +25,7 @@ typedef struct Stack {
     int64_t rs, cs;
     int batch_rank;          /* leading axes */
     int64_t count;           /* matrices */
+    int64_t at;              /* which of them is worked on: for error texts */
 } Stack;
 
 /* Argument i as matrices. Raises ERR_SHAPE for less than two axes. Ints compute in f64,
@@ -72,13 +74,35 @@ const Blas *linalg_blas(OpCall *);
 /* Raises if a length is too large for LAPACK's 32-bit integers. */
 void linalg_check_lengths(const Stack *);
 
-/* `A is nearly singular: …`, once per place: x has about d digits. */
-void linalg_notice_condition(const Stack *, const char *what, double rcond);
+/* The nearly singular matrices of one call. rcond is 1 / condition number; below the limit
+ * a matrix counts: four digits are left of f64's sixteen, or one of f32's seven. */
+typedef struct Ill {
+    int64_t count, total;
+    double worst;            /* least rcond of them, for the text */
+    double trust;            /* and what its digits follow from: see linalg_ill_judge */
+} Ill;
+double linalg_rcond_limit(BlasType);
+/* trust: rcond, or that of an equivalent scaled matrix which decides about the digits. */
+void linalg_ill_judge(Ill *, const Stack *, double rcond, double trust);
+/* `A is nearly singular: condition number 5.3e13, about 2 digits of the solution can be
+ * trusted`: one notice for all of them, if there are any. */
+void linalg_ill_notice(const Ill *, const Stack *, const char *what);
+/* How many digits such an answer has: 0 to 16. */
+int linalg_digits(BlasType, double rcond);
+void linalg_notice_condition(const Stack *, const char *what, double rcond);   /* for one */
 /* Raise ERR_NUMERIC with the way out as help: lstsq for a system, pinv for an inverse. */
 _Noreturn void linalg_singular(const Stack *, const char *why);
 _Noreturn void linalg_zero_pivot(const Stack *, int64_t pivot, bool by_rows);
 /* Raises ERR_NUMERIC for an iteration that did not converge. */
 _Noreturn void linalg_no_convergence(const Stack *, int info);
+
+#define LINALG_SMALL_TEXT "our own LU with partial pivoting, several matrices at a time"
+/* For `explain`: the routines that ran, `real` and `cplx` without their type letter,
+ * separated by blanks ("getrf getri"); and the quality of an inverse. */
+void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *cplx);
+void linalg_explain_inverse(const Stack *, double norm, const char *inverse);
+/* `rcond  0.064 (condition number 16): about 14 digits can be trusted`. */
+void linalg_explain_rcond(const Stack *, double rcond, double trust);
 
 /* Raises ERR_VALUE, naming two elements, if a matrix is visibly not Hermitian (beyond
  * rounding: 1000 eps of its largest element). */
@@ -99,7 +123,16 @@ typedef struct Rhs {
 void linalg_rhs_read(Rhs *, Stack *a, int i);
 Mat linalg_rhs_matrix(const Rhs *, const Stack *a, int64_t index);
 Mat linalg_rhs_item(const Rhs *, const Stack *a, int64_t index);
+/* Which of a's own matrices item `index` of the result has. */
+int64_t linalg_rhs_own(const Rhs *, const Stack *a, int64_t index);
 Out linalg_rhs_out(const Rhs *, Stack *a, int64_t rows);
+
+/* A batch of small matrices computed several at a time into x: NULL where that does not pay,
+ * otherwise one flag per item of the result, 0 for those that are left to LAPACK
+ * (linalg_small.c). */
+const uint8_t *linalg_small_solve(const Stack *, const Rhs *, const Out *x);
+const uint8_t *linalg_small_inverse(const Stack *, const Out *x);
+const uint8_t *linalg_small_det(const Stack *, const Out *x);
 
 /* Solves for the full least-squares family, linalg_lstsq.c: x as a tensor; used by `solve`. */
 Value linalg_least_squares(OpCall *, bool everything);

@@ -1,10 +1,12 @@
-/* Least squares and orthogonal factors: lstsq (and solve for non-square systems), qr, pinv,
- * rank, null, orth. lstsq never drops a direction silently: it factors with column
+/* Least squares and orthogonal factors: lstsq (and solve for non-square systems) and qr.
+ * lstsq never drops a direction silently: it factors with column
  * pivoting after scaling the columns, refines the answer with residuals in a wider format
  * (Björck, BIT 7 (1967)), and says what rank and condition number it found. */
 #include "builtins/linalg.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One least-squares problem at work. The columns of A are scaled by powers of two, so that
@@ -16,10 +18,14 @@ typedef struct Fit {
     int64_t m, n, k;         /* k = min(m, n) */
     char *qr, *tau, *tri, *rhs, *fix, *sigma;
     int *pivots, *scale;     /* scale[j]: exponent that column j was multiplied by */
+    double rcond;            /* of R's diagonal, what is smaller than this times the largest is 0 */
+    bool everything;         /* the condition number is a result, not only a reason to warn */
     int64_t rank;
-    double cond;
+    double cond, scaled_cond;
+    int64_t deficient, hopeless, total;      /* matrices so far; of the first such one: */
+    int64_t found;
+    double worst;
     Scratch work;
-    size_t work_bytes;
 } Fit;
 
 static char *element(const Fit *f, char *base, int64_t i)
@@ -40,6 +46,25 @@ static void scale_element(BlasType t, char *x, int64_t i, int e)
     mat_store(t, x, i, scalbn(part(t, x, i, false), e), scalbn(part(t, x, i, true), e));
 }
 
+/* The same for n elements that lie together; a factor within the type's range is exact. */
+static void scale_line(BlasType t, char *x, int64_t n, int e)
+{
+    bool single = t == BLAS_S || t == BLAS_C;
+    int64_t parts = blas_is_complex(t) ? 2 * n : n;
+    if (abs(e) > (single ? 120 : 1000)) {
+        for (int64_t i = 0; i < n; i++)
+            scale_element(t, x, i, e);
+    } else if (single) {
+        float *p = (float *)(void *)x, by = ldexpf(1, e);
+        for (int64_t i = 0; i < parts; i++)
+            p[i] *= by;
+    } else {
+        double *p = (double *)(void *)x, by = ldexp(1, e);
+        for (int64_t i = 0; i < parts; i++)
+            p[i] *= by;
+    }
+}
+
 static void fit_scale(Fit *f)
 {
     mat_copy(f->a->bytes, f->m, f->n, f->matrix, mat_columns(f->qr, f->m));
@@ -47,8 +72,8 @@ static void fit_scale(Fit *f)
         char *column = element(f, f->qr, j * f->m);
         double norm = gemm_norm2(f->a->dt, f->m, column, 1);
         f->scale[j] = norm > 0 && isfinite(norm) ? -ilogb(norm) : 0;
-        for (int64_t i = 0; i < f->m && f->scale[j]; i++)
-            scale_element(f->a->type, column, i, f->scale[j]);
+        if (f->scale[j])
+            scale_line(f->a->type, column, f->m, f->scale[j]);
     }
 }
 
@@ -56,38 +81,46 @@ static void fit_scale(Fit *f)
 static void fit_triangle(Fit *f, int64_t rows)
 {
     BlasType t = f->a->type;
+    size_t bytes = f->a->bytes;
     for (int64_t j = 0; j < f->n; j++) {
-        int64_t to = f->pivots[j] - 1;
-        for (int64_t i = 0; i < rows; i++) {
-            int64_t at = to * rows + i;
-            bool inside = i <= j;
-            mat_store(t, f->tri, at, inside ? part(t, f->qr, j * f->m + i, false) : 0,
-                      inside ? part(t, f->qr, j * f->m + i, true) : 0);
-            scale_element(t, f->tri, at, -f->scale[to]);
-        }
+        int64_t to = f->pivots[j] - 1, inside = j + 1 < rows ? j + 1 : rows;
+        char *column = element(f, f->tri, to * rows);
+        memcpy(column, element(f, f->qr, j * f->m), (size_t)inside * bytes);
+        memset(column + (size_t)inside * bytes, 0, (size_t)(rows - inside) * bytes);
+        scale_line(t, column, inside, -f->scale[to]);
     }
 }
 
 static void fit_rank(Fit *f)
 {
     BlasType t = f->a->type;
-    int64_t big = f->m > f->n ? f->m : f->n;
-    double limit = (double)big * mat_eps(t) * (f->k ? mat_abs(t, f->qr, 0) : 0);
+    double limit = f->rcond * mat_abs(t, f->qr, 0);
     f->rank = 0;
     while (f->rank < f->k && mat_abs(t, f->qr, f->rank * (f->m + 1)) > limit)
         f->rank++;
 }
 
-/* 2-norm condition number from the singular values of R. */
+/* 2-norm condition number from the singular values of R. What decides about a notice is the
+ * condition of the scaled R, estimated in the 1-norm for a fraction of the time: different
+ * units of the columns cost no digits. */
 static void fit_condition(Fit *f)
 {
     BlasType real = blas_type(dtype_real(f->a->dt));
+    f->scaled_cond = INFINITY;
+    if (f->rank == f->n) {
+        f->work.used = 0;
+        double rcond = lapack_triangle_rcond(f->blas, f->a->type, 'U', f->n, f->qr, f->m, &f->work);
+        f->cond = f->scaled_cond = 1 / rcond;
+        if (!f->everything)
+            return;
+    }
     fit_triangle(f, f->k);
     f->work.used = 0;
     f->cond = NAN;
     if (lapack_svd(f->blas, f->a->type, 'N', f->k, f->n, f->tri, f->sigma, NULL, NULL,
                    &f->work) == 0)
-        f->cond = mat_real(real, f->sigma, 0) / mat_real(real, f->sigma, f->k - 1);
+        f->cond = mat_real(real, f->sigma, f->k - 1) > 0
+                  ? mat_real(real, f->sigma, 0) / mat_real(real, f->sigma, f->k - 1) : INFINITY;
 }
 
 static void fit_factor(Fit *f, Mat matrix)
@@ -105,11 +138,12 @@ static void fit_factor(Fit *f, Mat matrix)
 }
 
 /* Work space for the largest of the calls below. */
-static void fit_init(Fit *f, Stack *a, int64_t nrhs)
+static void fit_init(Fit *f, Stack *a, int64_t nrhs, double rcond, bool everything)
 {
     OpCall *c = a->call;
     size_t bytes = a->bytes, m = (size_t)a->m, n = (size_t)a->n;
-    *f = (Fit){ .a = a, .m = a->m, .n = a->n, .k = a->m < a->n ? a->m : a->n };
+    *f = (Fit){ .a = a, .m = a->m, .n = a->n, .k = a->m < a->n ? a->m : a->n, .rcond = rcond,
+                .everything = everything };
     size_t big = m > n ? m : n;
     f->blas = linalg_blas(c);
     f->qr = linalg_matrix(c, a->m, a->n, bytes);
@@ -127,6 +161,7 @@ static void fit_init(Fit *f, Stack *a, int64_t nrhs)
     lapack_qr_apply(f->blas, a->type, 'C', a->m, nrhs, f->k, f->qr, f->tau, f->rhs, w);
     lapack_svd(f->blas, a->type, 'N', f->k, a->n, f->tri, f->sigma, NULL, NULL, w);
     lapack_least_norm(f->blas, a->type, f->k, a->n, nrhs, f->tri, f->rhs, w);
+    lapack_triangle_rcond(f->blas, a->type, 'U', a->n, f->qr, a->m, w);
     scratch_allocate(c, w);
     lapack_threads(&c->in->ctx, f->blas, LAPACK_QR, f->k);
 }
@@ -277,16 +312,63 @@ static double fit_residual(const Fit *f, Mat b, const char *x)
     return gemm_norm2(f->a->dt, f->m, f->fix, 1);
 }
 
+/* ---- what is said about it ---- */
+static void fit_judge(Fit *f)
+{
+    bool deficient = f->rank < f->k;
+    bool hopeless = f->rank == f->n && f->scaled_cond * mat_eps(f->a->type) > 1;
+    f->total++;
+    if (!deficient && !hopeless)
+        return;
+    if (deficient ? f->deficient == 0 : f->deficient + f->hopeless == 0)
+        f->found = f->rank, f->worst = deficient ? f->cond : f->scaled_cond;
+    f->deficient += deficient;
+    f->hopeless += hopeless;
+}
+
+/* One notice for all matrices of the call; of several it tells of the first such one. */
 static void fit_notice(const Fit *f)
 {
-    const char *text = arg_text(f->a->call, f->a->arg);
-    if (f->rank < f->k)
-        notice(f->a->call->in, "%s has numerical rank %lld, not %lld (condition number %.1e): "
-               "of all solutions the one of least norm is given", text, (long long)f->rank,
-               (long long)f->k, f->cond);
-    else if (f->cond * mat_eps(f->a->type) > 1)
-        notice(f->a->call->in, "%s is ill-conditioned (rank %lld, condition number %.1e): "
-               "the solution may have no correct digit", text, (long long)f->rank, f->cond);
+    OpCall *c = f->a->call;
+    char who[160];
+    int64_t bad = f->deficient ? f->deficient : f->hopeless;
+    if (bad == 0)
+        return;
+    if (f->total > 1)
+        snprintf(who, sizeof who, "%lld of the %lld matrices of %s: the first",
+                 (long long)bad, (long long)f->total, arg_text(c, f->a->arg));
+    else
+        snprintf(who, sizeof who, "%s", arg_text(c, f->a->arg));
+    if (f->deficient)
+        notice(c->in, "%s has numerical rank %lld, not %lld (tolerance rcond=%.1e, condition "
+               "number %.1e): of all solutions the one of least norm is given", who,
+               (long long)f->found, (long long)f->k, f->rcond, f->worst);
+    else
+        notice(c->in, "%s is ill-conditioned (rank %lld, tolerance rcond=%.1e, condition number "
+               "%.1e): no digit of the solution can be trusted", who, (long long)f->found,
+               f->rcond, f->worst);
+}
+
+static void fit_explain(const Fit *f, double residual)
+{
+    OpCall *c = f->a->call;
+    BlasType t = f->a->type;
+    double n = (double)f->k, m = (double)(f->m > f->n ? f->m : f->n);
+    explain_flops(c->in, (2 * m * n * n - 2 * n * n * n / 3) * (double)f->a->count *
+                  (blas_is_complex(t) ? 4 : 1), "2mn^2 - 2/3 n^3");
+    explain_note(c->in, "saw", f->m > f->n ? "more equations than unknowns: least squares"
+                 : f->m < f->n ? "more unknowns than equations: the solution of least norm"
+                               : "a square matrix: least squares");
+    if (f->rank == f->n)
+        linalg_explain_routines(c, t, "geqp3 ormqr trtrs", "geqp3 unmqr trtrs");
+    else
+        linalg_explain_routines(c, t, "geqp3 ormqr gelqf trtrs ormlq",
+                                "geqp3 unmqr gelqf trtrs unmlq");
+    explain_note(c->in, "rank", "%lld of %lld, tolerance rcond=%.1e", (long long)f->rank,
+                 (long long)f->k, f->rcond);
+    explain_note(c->in, "cond", "%.2g%s", f->cond, f->everything || f->rank < f->n
+                 ? " (2-norm)" : " (1-norm, of the scaled R)");
+    explain_note(c->in, "residual", "%.2g = |b - A x|", residual);
 }
 
 typedef struct FitResult { Out x, residual, rank, cond; } FitResult;
@@ -298,7 +380,12 @@ static void fit_one(Fit *f, const Rhs *r, const FitResult *out, int64_t index)
     char *x = linalg_block(&out->x, index);
     fit_factor(f, linalg_rhs_matrix(r, f->a, index));
     fit_solve(f, b, r->cols, x);
-    fit_notice(f);
+    fit_judge(f);
+    if (explain_on(f->a->call->in) && f->total == 1 && r->cols) {
+        explain_pause(f->a->call->in);
+        fit_explain(f, fit_residual(f, b, x));
+        explain_resume(f->a->call->in);
+    }
     if (!out->residual.t)
         return;
     for (int64_t j = 0; j < r->cols; j++) {
@@ -325,6 +412,21 @@ static void require_finite_rhs(Stack *a, const Rhs *r)
                       arg_text(a->call, 1), (long long)row);
 }
 
+/* rcond=, or what rounding alone can leave of a zero. */
+static double fit_tolerance(const Stack *a)
+{
+    OpCall *c = a->call;
+    double rcond;
+    if (strcmp(c->op->name, "lstsq") != 0 || !arg_given(c, 2))
+        return (double)(a->m > a->n ? a->m : a->n) * mat_eps(a->type);
+    rcond = arg_float(c, 2);
+    if (!(rcond >= 0 && rcond < 1))
+        arg_error_help(c, 2, ERR_VALUE,
+                       "rcond=1e-10 drops directions 1e10 times weaker than the strongest",
+                       "rcond must be at least 0 and less than 1, not %g", rcond);
+    return rcond;
+}
+
 Value linalg_least_squares(OpCall *c, bool everything)
 {
     Stack a = linalg_stack(c, 0);
@@ -344,11 +446,12 @@ Value linalg_least_squares(OpCall *c, bool everything)
         out.rank = plain_out(c, DT_I64, r.out_rank, shape);
         out.cond = plain_out(c, dtype_real(a.dt), r.out_rank, shape);
     }
-    fit_init(&f, &a, r.cols);
+    fit_init(&f, &a, r.cols, fit_tolerance(&a), everything);
     for (int64_t i = 0; i < r.count; i++) {
         poll_interrupt(c->in);
         fit_one(&f, &r, &out, i);
     }
+    fit_notice(&f);
     if (!everything)
         return linalg_value(&a, &out.x);
     Value x = op_root(c, linalg_value(&a, &out.x)), residual = op_root(c,
@@ -430,6 +533,7 @@ Value op_run_qr(OpCall *c)
             qr_one(&j, i, packed ? packed : linalg_block(&j.q, i));
         }
     }
+    linalg_explain_routines(c, a->type, "geqrf orgqr", "geqrf ungqr");
     Value q = op_root(c, linalg_value(a, &j.q)), r = op_root(c, linalg_value(a, &j.r));
     return tuple_make(c->in, "Q", v_retain(q), "R", v_retain(r), NULL);
 }

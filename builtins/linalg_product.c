@@ -144,11 +144,17 @@ static void batch_steps(int rank, const Side *s, int64_t *steps)
     }
 }
 
+static bool side_legal(const Side *s)
+{
+    return gemm_legal(s->rows, s->cols, s->rs, s->cs);
+}
+
 /* (b, m, k) @ (k, n) is one product of b*m rows where A's leading axes lie evenly. */
 static void merge_rows(Side *a, const Side *b, GemmBatch *batch)
 {
     const int64_t *shape = tensor_shape(a->t), *strides = tensor_strides(a->t);
-    if (b->batch_rank || batch->rank != a->batch_rank || a->drop || !batch->count)
+    if (b->batch_rank || batch->rank != a->batch_rank || a->drop || !batch->count ||
+        !side_legal(a))
         return;
     int64_t rows = a->rows, step = a->rs;
     for (int d = a->batch_rank - 1; d >= 0; d--) {
@@ -161,19 +167,23 @@ static void merge_rows(Side *a, const Side *b, GemmBatch *batch)
     batch->count = 1;
 }
 
-static bool side_legal(const Side *s)
-{
-    return gemm_legal(s->rows, s->cols, s->rs, s->cs);
-}
-
-static void side_prepare(OpCall *c, Side *s, DType dt, bool as_row, bool pack)
+static void side_prepare(OpCall *c, Side *s, DType dt, bool as_row)
 {
     s->t = linalg_raise(c, s->t, dt);
     side_layout(s, as_row);
-    if (pack && !side_legal(s) && !gemm_tiny(s->rows, s->cols, 1)) {
-        s->t = op_keep(c, tensor_compact(&c->in->ctx, s->t));
-        side_layout(s, as_row);
-    }
+}
+
+/* BLAS takes rows or columns that are whole; our own loops take anything. */
+static void sides_pack(OpCall *c, Side *a, Side *b, bool a_row)
+{
+    Side *const sides[] = { a, b };
+    if (gemm_tiny(a->rows, b->cols, a->cols))
+        return;
+    for (int i = 0; i < 2; i++)
+        if (!side_legal(sides[i])) {
+            sides[i]->t = op_keep(c, tensor_compact(&c->in->ctx, sides[i]->t));
+            side_layout(sides[i], i == 0 && a_row);
+        }
 }
 
 typedef struct Job {
@@ -201,6 +211,20 @@ static void job_layout(Job *j)
     }
 }
 
+static void job_explain(const Job *j, DType dt, bool tiny)
+{
+    bool vector = j->m == 1 || j->n == 1;
+    if (tiny)
+        explain_note(j->c->in, "routine", "our own loop: too small for a call to pay");
+    else
+        linalg_explain_routines(j->c, blas_type(dt), vector ? "gemv" : "gemm",
+                                vector ? "gemv" : "gemm");
+    if (j->batch.count > 1)
+        explain_note(j->c->in, "batch", "%lld products of %lld×%lld and %lld×%lld",
+                     (long long)j->batch.count, (long long)j->m, (long long)j->k, (long long)j->k,
+                     (long long)j->n);
+}
+
 /* Floats and complex numbers: both sides have dtype dt. Returns an unrooted tensor. */
 static Tensor *job_float(Job *j, DType dt)
 {
@@ -208,6 +232,10 @@ static Tensor *job_float(Job *j, DType dt)
     bool tiny = gemm_tiny(j->m, j->n, j->k) || !j->m || !j->n || !j->k;
     const Blas *blas = tiny ? NULL : linalg_blas(j->c);
     Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
+    if (explain_on(j->c->in))
+        job_explain(j, dt, tiny);
+    if (!j->m || !j->n)                            /* the other sides may be longer than tiny */
+        return out;
     Mat a = { j->a.t->data, j->a.rs, j->a.cs }, b = { j->b.t->data, j->b.rs, j->b.cs };
     Mat r = { out->data, j->n, 1 };
     if (j->batch.rank == 0 && tiny && j->k)
@@ -250,8 +278,8 @@ static Tensor *job_int(Job *j, bool a_row)
 {
     Ctx *ctx = &j->c->in->ctx;
     if (exact_in_f64(j)) {
-        side_prepare(j->c, &j->a, DT_F64, a_row, true);
-        side_prepare(j->c, &j->b, DT_F64, false, true);
+        side_prepare(j->c, &j->a, DT_F64, a_row);
+        side_prepare(j->c, &j->b, DT_F64, false);
         job_layout(j);
         Tensor *wide = op_keep(j->c, job_float(j, DT_F64));
         poll_interrupt(j->c->in);
@@ -273,8 +301,10 @@ Value op_run_matmul(OpCall *c)
     DType dt = product_dtype(j.a.t->dtype, j.b.t->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     bool a_row = j.a.drop || j.a.t->rank > 1, covector = j.a.covector && !j.b.drop;
-    side_prepare(c, &j.a, compute, a_row, compute != DT_I64);
-    side_prepare(c, &j.b, compute, false, compute != DT_I64);
+    side_prepare(c, &j.a, compute, a_row);
+    side_prepare(c, &j.b, compute, false);
+    if (compute != DT_I64)
+        sides_pack(c, &j.a, &j.b, a_row);
     job_layout(&j);
     Tensor *out = compute == DT_I64 ? job_int(&j, a_row) : job_float(&j, compute);
     if (*in->ctx.interrupt || compute != dt) {
@@ -491,8 +521,11 @@ Value op_run_matpow(OpCall *c)
 {
     Tensor *t = arg_tensor(c, 0);
     int64_t power = arg_int(c, 1);
-    Value base = v_tensor_raw(t), result = v_undef();
+    char kind = dtype_info[t->dtype].kind;
     linalg_square(c, 0);                    /* for its errors */
+    if (kind == 'i' || kind == 'b')
+        t = linalg_raise(c, t, DT_I64);     /* as products are, also for powers 0 and 1 */
+    Value base = v_tensor_raw(t), result = v_undef();
     if (power == 0)
         return identity_like(c, t);
     if (power < 0)

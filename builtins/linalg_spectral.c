@@ -120,16 +120,28 @@ static char copy_hermitian(const Stack *a, int64_t index, void *to)
     return by_rows ? 'U' : 'L';
 }
 
+/* The help is put together only where it is needed: it costs as much as a small eigh. */
+static void require_hermitian(const Stack *a)
+{
+    int64_t i = 0;
+    while (i < a->count && mat_is_hermitian(a->type, a->n, linalg_item(a, i)))
+        i++;
+    if (i == a->count)
+        return;
+    char help[256];
+    const char *name = arg_text(a->call, a->arg);
+    snprintf(help, sizeof help, "eig(%s) takes any matrix, eigh((%s + %s')/2) its symmetric part",
+             name, name, name);
+    linalg_require_symmetric(a, help);
+}
+
 static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
 {
     OpCall *c = a->call;
     Scratch work = { 0 };
     void *block = NULL;
     linalg_require_finite(a);
-    char help[256];
-    const char *name = arg_text(c, a->arg);
-    snprintf(help, sizeof help, "eig(%s) takes any matrix, eigh((%s + %s')/2) its symmetric part", name, name, name);
-    linalg_require_symmetric(a, help);
+    require_hermitian(a);
     *values = linalg_out(a, dtype_real(a->dt), a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -181,9 +193,9 @@ Value op_run_eigvalsh(OpCall *c)
 static void take_real(Stack *a, Out *o, int64_t cols)
 {
     Out real = linalg_out(a, dtype_real(o->t->dtype), a->n, cols, cols >= 0);
-    BlasType from = blas_type(o->t->dtype), to = blas_type(real.t->dtype);
-    for (int64_t i = 0; i < real.t->size; i++)
-        mat_store(to, real.data, i, mat_real(from, o->data, i), 0);
+    int64_t size = real.t->size;
+    mat_copy(dtype_info[real.t->dtype].bytes, size, 1, (Mat){ o->data, 2, 1 },
+             (Mat){ real.data, 1, size });
     *o = real;
 }
 
@@ -242,7 +254,12 @@ Value op_run_eigvals(OpCall *c)
 static double tolerance(OpCall *c, int i, const Stack *a)
 {
     int64_t big = a->m > a->n ? a->m : a->n;
-    return arg_given(c, i) ? arg_float(c, i) : (double)big * mat_eps(a->type);
+    if (!arg_given(c, i) || c->args[i].tag == V_NONE)
+        return (double)big * mat_eps(a->type);
+    double rtol = arg_float(c, i);
+    if (!(rtol >= 0))
+        arg_error(c, i, ERR_VALUE, "rtol must be 0 or more, but it is %g", rtol);
+    return rtol;
 }
 
 static int64_t rank_of(BlasType real, const void *s, int64_t k, double rtol)

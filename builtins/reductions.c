@@ -2,6 +2,7 @@
  * arguments of reductions.def, makes results, calls kernels/reduce, scan and sort. Called
  * through the door only. What a message says about the user's operand is said here. */
 #include "core/pool.h"
+#include "kernels/compare.h"
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
 #include "kernels/sort.h"
@@ -287,30 +288,58 @@ static Value sorting(OpCall *c, bool positions)
 Value op_run_sort(OpCall *c) { return sorting(c, false); }
 Value op_run_argsort(OpCall *c) { return sorting(c, true); }
 
+/* How often each of the distinct elements occurs, from where their runs start. */
+static Tensor *run_lengths(OpCall *c, const int64_t *starts, int64_t distinct, int64_t n)
+{
+    Tensor *counts = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &distinct));
+    for (int64_t i = 0; i < distinct; i++)
+        ((int64_t *)counts->data)[i] = (i + 1 < distinct ? starts[i + 1] : n) - starts[i];
+    return counts;
+}
+
+/* Which run each element came from. */
+static Tensor *run_numbers(OpCall *c, const int64_t *starts, int64_t distinct, const int64_t *at,
+                           int64_t n)
+{
+    Tensor *inverse = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &n));
+    for (int64_t run = 0; run < distinct; run++)
+        for (int64_t i = starts[run]; i < (run + 1 < distinct ? starts[run + 1] : n); i++)
+            ((int64_t *)inverse->data)[at[i]] = run;
+    return inverse;
+}
+
 Value op_run_unique(OpCall *c)
 {
-    Ctx *ctx = &c->in->ctx;
     Tensor *x = flat(c, real_argument(c, 0));
-    bool want_counts = arg_bool(c, 1, false);
+    bool want_counts = arg_bool(c, 1, false), want_inverse = arg_bool(c, 2, false);
     DType dt = (DType)x->dtype;
     int64_t n = x->size, distinct = 0;
     uint64_t *keys = scratch_words(c, 2 * n), *spare = keys + n;
+    int64_t *at = want_inverse ? (int64_t *)scratch_words(c, 2 * n) : NULL;
     sort_load(keys, dt, x->data, 1, n, SORT_ONE_ZERO);
-    sort_keys(keys, spare, n, sort_key_bytes(dt));
+    for (int64_t i = 0; at && i < n; i++)
+        at[i] = i;
+    sort_pairs(keys, at, spare, at ? at + n : NULL, n, sort_key_bytes(dt));
     int64_t *starts = (int64_t *)spare;
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || keys[i] != keys[distinct - 1]) {
             starts[distinct] = i;
             keys[distinct++] = keys[i];
         }
-    Tensor *values = op_keep(c, tensor_new(ctx, dt, 1, &distinct));
+    Tensor *values = op_keep(c, tensor_new(&c->in->ctx, dt, 1, &distinct));
     sort_store(values->data, 1, dt, keys, distinct, false);
-    if (!want_counts)
+    if (!want_counts && !want_inverse)
         return op_result(c, values);
-    Tensor *counts = op_keep(c, tensor_new(ctx, DT_I64, 1, &distinct));
-    for (int64_t i = 0; i < distinct; i++)
-        ((int64_t *)counts->data)[i] = (i + 1 < distinct ? starts[i + 1] : n) - starts[i];
-    return tuple_make(c->in, "values", op_result(c, values), "counts", op_result(c, counts), NULL);
+    Value numbers = want_inverse ? op_root(c, op_result(c, run_numbers(c, starts, distinct, at, n)))
+                                 : v_none();
+    if (!want_counts)
+        return tuple_make(c->in, "values", op_result(c, values), "inverse", v_retain(numbers),
+                          NULL);
+    Value counts = op_root(c, op_result(c, run_lengths(c, starts, distinct, n)));
+    if (!want_inverse)
+        return tuple_make(c->in, "values", op_result(c, values), "counts", v_retain(counts), NULL);
+    return tuple_make(c->in, "values", op_result(c, values), "counts", v_retain(counts), "inverse",
+                      v_retain(numbers), NULL);
 }
 
 /* ---- order statistics ---- */
@@ -682,11 +711,12 @@ static bool near(double _Complex x, double _Complex y, double rtol, double atol)
     return isfinite(cabs(x)) && isfinite(cabs(y)) && d <= fmax(atol, rtol * fmax(cabs(x), cabs(y)));
 }
 
-static bool all_near(OpCall *c, Tensor *a, Tensor *b, double rtol, double atol)
+static bool all_near(OpCall *c, Tensor *a, Tensor *b, double rtol, double atol, bool equal_nan)
 {
     Pairs p = { .a = a, .b = b };
     for (int64_t i = 0; i < a->size; i++, pairs_next(&p)) {
-        if (!near(pairs_a(&p), pairs_b(&p), rtol, atol))
+        double _Complex x = pairs_a(&p), y = pairs_b(&p);
+        if (!near(x, y, rtol, atol) && !(equal_nan && x != x && y != y))
             return false;
         if ((i & 0xffff) == 0)
             poll_interrupt(c->in);
@@ -694,13 +724,50 @@ static bool all_near(OpCall *c, Tensor *a, Tensor *b, double rtol, double atol)
     return true;
 }
 
-Value op_run_allclose(OpCall *c)
+/* A broadcast operand as a run of f64 that the loops of kernels/compare.c take. */
+static const double *plain_run(OpCall *c, Tensor *t, int64_t *step)
 {
-    Tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
-    double atol = arg_given(c, 3) ? arg_float(c, 3) : 0;
-    double rtol = arg_given(c, 2) && !is_none(c, 2) ? arg_float(c, 2) : atol > 0 ? 0 : default_rtol(c, a, b);
+    Ctx *ctx = &c->in->ctx;
+    bool scalar = true;
+    for (int a = 0; a < t->rank; a++)
+        scalar &= tensor_strides(t)[a] == 0 || tensor_shape(t)[a] == 1;
+    if (scalar && t->size > 0)
+        t = op_keep(c, tensor_view(ctx, t, 0, NULL, NULL, t->data));
+    *step = scalar ? 0 : 1;
+    return (const double *)op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, t, DT_F64))))
+        ->data;
+}
+
+static bool plain_pair(OpCall *c, Tensor *a, Tensor *b, ComparePair *p)
+{
+    if (dtype_info[a->dtype].kind == 'c' || dtype_info[b->dtype].kind == 'c')
+        return false;
+    p->n = a->size;
+    p->a = plain_run(c, a, &p->step_a);
+    p->b = plain_run(c, b, &p->step_b);
+    return true;
+}
+
+/* Norms of a, b and a - b by plain sums of squares; false where those are out of range. */
+static bool plain_norms(OpCall *c, Tensor *a, Tensor *b, double norms[3])
+{
+    ComparePair p;
+    int64_t words = 3 * (a->size / COMPARE_BLOCK + 1);
+    if (a->size < 64 || !plain_pair(c, a, b, &p))
+        return false;
+    compare_squares(&c->in->ctx, &p, (double *)scratch_words(c, words), norms);
+    poll_interrupt(c->in);
+    for (int i = 0; i < 3; i++) {
+        if (!(norms[i] == 0 || norms[i] > 1e-200) || !(norms[i] < 1e300))
+            return false;
+        norms[i] = sqrt(norms[i]);
+    }
+    return norms[2] > 0;
+}
+
+static void scaled_norms(OpCall *c, Tensor *a, Tensor *b, double norms[3])
+{
     Norm na = { 0 }, nb = { 0 }, nd = { 0 };
-    pair_operands(c, &a, &b);
     Pairs p = { .a = a, .b = b };
     for (int64_t i = 0; i < a->size; i++, pairs_next(&p)) {
         double _Complex x = pairs_a(&p), y = pairs_b(&p);
@@ -710,23 +777,45 @@ Value op_run_allclose(OpCall *c)
         if ((i & 0xffff) == 0)
             poll_interrupt(c->in);
     }
-    double d = norm_value(&nd);
-    if (!isfinite(d))
-        return v_bool(all_near(c, a, b, rtol, atol));
-    return v_bool(d <= fmax(atol, rtol * fmax(norm_value(&na), norm_value(&nb))));
+    norms[0] = norm_value(&na), norms[1] = norm_value(&nb), norms[2] = norm_value(&nd);
+}
+
+Value op_run_allclose(OpCall *c)
+{
+    Tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
+    double atol = arg_given(c, 3) ? arg_float(c, 3) : 0, norms[3];
+    double rtol = arg_given(c, 2) && !is_none(c, 2) ? arg_float(c, 2)
+                  : atol > 0                        ? 0
+                                                    : default_rtol(c, a, b);
+    bool equal_nan = arg_bool(c, 4, false);
+    pair_operands(c, &a, &b);
+    if (!plain_norms(c, a, b, norms))
+        scaled_norms(c, a, b, norms);
+    if (!isfinite(norms[2]))
+        return v_bool(all_near(c, a, b, rtol, atol, equal_nan));
+    return v_bool(norms[2] <= fmax(atol, rtol * fmax(norms[0], norms[1])));
 }
 
 Value op_run_isclose(OpCall *c)
 {
     Tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
     double rtol = arg_given(c, 2) ? arg_float(c, 2) : 1e-5, atol = arg_given(c, 3) ? arg_float(c, 3) : 1e-8;
+    bool equal_nan = arg_bool(c, 4, false);
+    ComparePair plain;
     pair_operands(c, &a, &b);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_BOOL, a->rank, tensor_shape(a)));
+    if (a->size > 0 && plain_pair(c, a, b, &plain)) {
+        compare_each(&c->in->ctx, &plain, rtol, atol, equal_nan, (uint8_t *)out->data);
+        poll_interrupt(c->in);
+        return op_result(c, out);
+    }
     Pairs p = { .a = a, .b = b };
     for (int64_t i = 0; i < a->size; i++, pairs_next(&p)) {
         double _Complex x = pairs_a(&p), y = pairs_b(&p);
         double d = cabs(x - y);
-        out->data[i] = x == y || (isfinite(cabs(y)) && isfinite(cabs(x)) && d <= atol + rtol * cabs(y));
+        out->data[i] = x == y ||
+                       (isfinite(cabs(y)) && isfinite(cabs(x)) && d <= atol + rtol * cabs(y)) ||
+                       (equal_nan && x != x && y != y);
         if ((i & 0xffff) == 0)
             poll_interrupt(c->in);
     }

@@ -6,10 +6,12 @@
 #include "interp/op.h"
 
 #define OP(name, ...) Value op_run_##name(OpCall *);
+#include "builtins/rounding.def"
 #include "builtins/reductions.def"
 #include "builtins/making.def"
 #include "builtins/shape.def"
 #include "builtins/linalg.def"
+#include "builtins/signals.def"
 #include "builtins/files.def"
 #include "builtins/system.def"
 #include "builtins/strings.def"

@@ -3,6 +3,7 @@
  * the rest is copied piece by piece with tensor_assign into slices of a new tensor. */
 #include "builtins/text.h"
 #include "interp/op.h"
+#include "kernels/compare.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -728,33 +729,22 @@ Value op_run_meshgrid(OpCall *c)
     return v_retain(v_tuple(grids));
 }
 
-/* Calls for every nonzero element of dense x; index counts row-major. */
-static int64_t count_nonzero(const Tensor *x, int64_t *positions)
-{
-    DType dt = (DType)x->dtype;
-    size_t bytes = dtype_info[dt].bytes;
-    int64_t found = 0;
-    for (int64_t i = 0; i < x->size; i++) {
-        const char *e = x->data + (size_t)i * bytes;
-        bool nonzero = dt == DT_BOOL ? *e != 0 : element_c128(dt, e) != 0;
-        if (nonzero && positions)
-            positions[found] = i;
-        found += nonzero;
-    }
-    return found;
-}
-
 Value op_run_nonzero(OpCall *c)
 {
     Ctx *ctx = &c->in->ctx;
     Tensor *x = op_keep(c, tensor_compact(ctx, arg_tensor(c, 0)));
     if (x->rank == 0)
         arg_error(c, 0, ERR_SHAPE, "%s is a scalar and has no positions", arg_text(c, 0));
-    int64_t found = count_nonzero(x, NULL), step = 1;
-    int64_t *flat_positions = (int64_t *)fresh(c, DT_I64, 1, &found)->data;
-    count_nonzero(x, flat_positions);
+    int64_t found = compare_nonzero((DType)x->dtype, x->data, x->size, NULL), step = 1;
+    Tensor *flat_of = fresh(c, DT_I64, 1, &found);
+    int64_t *flat_positions = (int64_t *)flat_of->data;
+    compare_nonzero((DType)x->dtype, x->data, x->size, flat_positions);
     Tuple *axes = tuple_new(ctx, x->rank);
     op_root(c, v_tuple(axes));
+    if (x->rank == 1) {
+        axes->items[0] = op_result(c, flat_of);
+        return v_retain(v_tuple(axes));
+    }
     for (int a = x->rank - 1; a >= 0; a--) {
         Tensor *v = fresh(c, DT_I64, 1, &found);
         for (int64_t i = 0; i < found; i++)

@@ -83,6 +83,12 @@ Value op_run_exit(OpCall *c)
     exit(c->in->out_failed && code == 0 ? 1 : (int)code);
 }
 
+Value op_run_warn(OpCall *c)
+{
+    notice(c->in, "%s", arg_str(c, 0)->text);
+    return v_none();
+}
+
 Value op_run_help(OpCall *c)
 {
     Interp *in = c->in;

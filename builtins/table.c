@@ -21,6 +21,9 @@
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const Op rows[] = {
 #include "builtins/elementwise.def"
+#define SECTION "elementwise"
+#include "builtins/rounding.def"
+#undef SECTION
 #define SECTION "reductions"
 #include "builtins/reductions.def"
 #undef SECTION
@@ -32,6 +35,9 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "linear algebra"
 #include "builtins/linalg.def"
+#undef SECTION
+#define SECTION "signals"
+#include "builtins/signals.def"
 #undef SECTION
 #define SECTION "files"
 #include "builtins/files.def"

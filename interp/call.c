@@ -435,9 +435,25 @@ Source *frame_source(Interp *in, const CallFrame *f)
     return f->fn ? f->fn->chunk->source : f->source;
 }
 
+bool source_is_stdlib(const Source *source)
+{
+    return source && strncmp(source->name, "<stdlib:", 8) == 0;
+}
+
 static bool trace_shows(const CallFrame *f)
 {
     return f->fn && f->fn->code->node->kind != ND_TEST;
+}
+
+/* What the standard library throws is told at the user's call; its own calls are not. */
+static const CallFrame *trace_start(Interp *in)
+{
+    const CallFrame *f = in->calls;
+    if (in->at && in->at->node->kind == ND_THROW)
+        while (f && f->up && source_is_stdlib(frame_source(in, f)) &&
+               source_is_stdlib(frame_source(in, f->up)))
+            f = f->up;
+    return f;
 }
 
 /* Ctx.trace: the innermost calls, at most TRACE_MOST, and how many there were. */
@@ -446,12 +462,13 @@ void trace_collect(Ctx *ctx, Error *e)
     enum { TRACE_MOST = 20 };
     Interp *in = (Interp *)ctx;
     int total = 0;
-    for (const CallFrame *f = in->calls; f; f = f->up)
+    const CallFrame *start = trace_start(in);
+    for (const CallFrame *f = start; f; f = f->up)
         total += trace_shows(f);
     int keep = total < TRACE_MOST ? total : TRACE_MOST;
     if (!err_trace_begin(e, keep, total) || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
         return;
-    for (const CallFrame *f = in->calls; f && keep > 0; f = f->up) {
+    for (const CallFrame *f = start; f && keep > 0; f = f->up) {
         if (!trace_shows(f))
             continue;
         trace_call(in, f, e);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
+#include "interp/explain.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
 
@@ -42,16 +43,23 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
         return r;
-    return ew_call(in, op, args, n, weak, 0);
+    return explain_on(in) ? explain_elementwise(in, op, args, n, weak, 0)
+                          : ew_call(in, op, args, n, weak, 0);
 }
 
-/* Runs a row's own function; what it rooted on the value stack is released behind it. */
+/* Runs a row's own function; what it rooted on the value stack is released behind it. An
+ * interrupted kernel leaves its result half made: nobody is to see that. */
 static Value call_run(OpCall *c)
 {
     Interp *in = c->in;
     Value *mark = in->sp;
-    Value r = c->op->run(c);
+    poll_interrupt(in);
+    Value r = explain_on(in) ? explain_run(c) : c->op->run(c);
     stack_cut(in, mark);
+    if (__builtin_expect(*in->ctx.interrupt, 0)) {
+        v_push(in, r);
+        poll_interrupt_slow(in);
+    }
     op_record(in, c->op)->calls++;
     return r;
 }
@@ -134,7 +142,8 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
         reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
     }
     if (op->cls == OPC_EW && tensors && numbers && ew_info[op->ew].arity == n)
-        r = ew_call(in, op, args, n, weak, reuse);
+        r = explain_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
+                           : ew_call(in, op, args, n, weak, reuse);
     else
         r = op_call_bound(in, op, (Value *)args, n, weak, NULL);
     stack_cut(in, mark);

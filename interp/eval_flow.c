@@ -445,26 +445,46 @@ static ErrKind kind_named(Value v)
     return ERR_KINDS;
 }
 
-/* A value as caught by `catch`: throws the same error again. Returns when it is none. */
-static void throw_again(Interp *in, Value v)
+/* The text field of a named tuple, or NULL. */
+static const char *field_text(Interp *in, const Tuple *t, const char *field)
 {
-    if (v.tag != V_TUPLE || !v.tuple->named || v.tuple->count != 4)
+    int64_t i = tuple_find(t, names_intern(&in->names, field, strlen(field)));
+    return i >= 0 && t->items[i].tag == V_STRING ? t->items[i].str->text : NULL;
+}
+
+/* Is this an error as a value: kind, message, and nothing but what errors have? */
+static bool is_error_value(Interp *in, Value v)
+{
+    static const char *const fields[] = { "kind", "message", "where", "value", "help" };
+    if (v.tag != V_TUPLE || !v.tuple->named)
+        return false;
+    int64_t known = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        known += tuple_find(v.tuple, names_intern(&in->names, fields[i], strlen(fields[i]))) >= 0;
+    return known == v.tuple->count && field_text(in, v.tuple, "kind") &&
+           field_text(in, v.tuple, "message");
+}
+
+/* A value as `catch` gives it throws the same error again; (kind="value", message="…"), with
+ * help="…" if there is one, an error of that kind. Returns when v is none of these. */
+static void throw_error(Interp *in, Value v)
+{
+    if (!is_error_value(in, v))
         return;
     if (in->caught && in->caught_value.tag == V_TUPLE && in->caught_value.tuple == v.tuple) {
         in->ctx.error = in->caught;
         in->caught = NULL;
         err_rethrow(&in->ctx);
     }
-    int64_t kind = tuple_find(v.tuple, names_intern(&in->names, "kind", 4));
-    int64_t message = tuple_find(v.tuple, names_intern(&in->names, "message", 7));
-    int64_t value = tuple_find(v.tuple, names_intern(&in->names, "value", 5));
-    if (kind < 0 || message < 0 || value < 0 || v.tuple->items[message].tag != V_STRING)
-        return;
-    ErrKind k = kind_named(v.tuple->items[kind]);
+    ErrKind k = kind_named(v.tuple->items[tuple_find(v.tuple, names_intern(&in->names, "kind", 4))]);
     if (k == ERR_KINDS)
         return;
-    Error *e = err_new(&in->ctx, k, "%s", v.tuple->items[message].str->text);
-    if (k == ERR_THROW)
+    Error *e = err_new(&in->ctx, k, "%s", field_text(in, v.tuple, "message"));
+    const char *help = field_text(in, v.tuple, "help");
+    if (help)
+        err_help(e, "%s", help);
+    int64_t value = tuple_find(v.tuple, names_intern(&in->names, "value", 5));
+    if (k == ERR_THROW && value >= 0)
         error_carry(in, e, v.tuple->items[value]);
     err_throw(e);
 }
@@ -484,7 +504,7 @@ Value eval_throw(Interp *in, const Exec *x)
     Value v = exec_run(in, x->a);
     v_push(in, v);
     in->at = x;
-    throw_again(in, v);
+    throw_error(in, v);
     buf_clear(&in->scratch);
     show_value(in, &in->scratch, v);
     Error *e = err_new(&in->ctx, ERR_THROW, "%s", buf_cstr(&in->scratch));
@@ -499,7 +519,9 @@ Value eval_assert(Interp *in, const Exec *x)
         return v_none();
     if (!x->b) {
         in->at = x;
-        err_raise(&in->ctx, ERR_ASSERT, "assertion failed: %s is false", err_operand_text(&in->ctx, 0));
+        const char *text = err_operand_text(&in->ctx, 0);
+        bool numbered = strncmp(text, "operand ", 8) == 0;     /* too long to be quoted */
+        err_raise(&in->ctx, ERR_ASSERT, "assertion failed: %s is false", numbered ? "the condition" : text);
     }
     v_push(in, exec_run(in, x->b));
     in->at = x;

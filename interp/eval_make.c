@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/output.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -254,19 +255,6 @@ static double time_run(Interp *in, const Exec *body, int64_t times)
     return (seconds_now() - start) / (double)times;
 }
 
-static const char *time_text(char *out, size_t cap, double s)
-{
-    if (s < 1e-6)
-        snprintf(out, cap, "%.3g ns", s * 1e9);
-    else if (s < 1e-3)
-        snprintf(out, cap, "%.3g µs", s * 1e6);
-    else if (s < 1)
-        snprintf(out, cap, "%.3g ms", s * 1e3);
-    else
-        snprintf(out, cap, "%.3g s", s);
-    return out;
-}
-
 /* Repeats until about half a second is spent, 3 to 25 samples; prints and gives the median. */
 Value eval_timeit(Interp *in, const Exec *x)
 {
@@ -279,8 +267,9 @@ Value eval_timeit(Interp *in, const Exec *x)
     qsort(sample, (size_t)n, sizeof *sample, compare_doubles);
     char median[32], low[32], high[32], line[160];
     int len = snprintf(line, sizeof line, "%s (%s to %s, %d samples of %lld)\n",
-                       time_text(median, sizeof median, sample[n / 2]), time_text(low, sizeof low, sample[n / 10]),
-                       time_text(high, sizeof high, sample[n - 1 - n / 10]), n, (long long)times);
+                       seconds_text(median, sizeof median, sample[n / 2]),
+                       seconds_text(low, sizeof low, sample[n / 10]),
+                       seconds_text(high, sizeof high, sample[n - 1 - n / 10]), n, (long long)times);
     out_write(in, line, (size_t)len);
     return v_float(sample[n / 2]);
 }

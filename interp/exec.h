@@ -179,6 +179,8 @@ Value eval_make_function(Interp *, const Exec *);    /* data: FnSite */
 Value function_run(Interp *, const Exec *site, Function *, Value *base, uint32_t argc);
 Function *function_new(Interp *, const FnCode *, Chunk *, Module *);
 Source *frame_source(Interp *, const CallFrame *);   /* whose code runs in the frame */
+bool source_is_stdlib(const Source *);               /* NULL: no */
+void where_leave_stdlib(Interp *, Where *);
 void trace_collect(Ctx *, Error *);                  /* Ctx.trace */
 typedef struct FnSite {
     FnCode *code;

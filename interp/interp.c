@@ -4,6 +4,7 @@
 #include "interp/output.h"
 
 #include "core/error.h"
+#include "core/mapping.h"
 #include "core/pool.h"
 
 #include <pthread.h>
@@ -57,6 +58,15 @@ static void where_operands(Where *w, const Node *n)
     }
 }
 
+/* A place inside the standard library becomes the user's call that led there. */
+void where_leave_stdlib(Interp *in, Where *w)
+{
+    for (const CallFrame *f = in->calls; f && f->site && source_is_stdlib(w->source); f = f->up) {
+        Span call = f->site->node->span;
+        *w = (Where){ .source = frame_source(in, f->up), .span = call, .mark = call };
+    }
+}
+
 static void interp_locate(Ctx *ctx, Where *w)
 {
     Interp *in = (Interp *)ctx;
@@ -67,6 +77,8 @@ static void interp_locate(Ctx *ctx, Where *w)
     w->span = n->span;
     w->mark = n->mark;
     where_operands(w, n);
+    if (n->kind == ND_THROW)               /* what the library checks is the caller's to mend */
+        where_leave_stdlib(in, w);
 }
 
 /* ---- making and freeing ---- */
@@ -190,5 +202,6 @@ void guard_restore(Interp *in, Guard *g)
 void poll_interrupt_slow(Interp *in)
 {
     *in->ctx.interrupt = 0;
+    mapping_check(&in->ctx);
     err_raise(&in->ctx, ERR_INTERRUPT, "interrupted");
 }

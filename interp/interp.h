@@ -70,6 +70,7 @@ struct Interp {
     Tuple *constants;                 /* string and complex literals of lowered code */
     Error *caught; Value caught_value;/* the last error a `catch` took: `throw e` throws it again */
     volatile sig_atomic_t no_interrupt;  /* what ctx.interrupt points to until a program sets it */
+    struct Explain *explain;          /* who listens to operations, or NULL */
     char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
 };
 
@@ -107,6 +108,8 @@ static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.in
 bool truth(Interp *, Value);               /* a condition: bool scalar, else ERR_TYPE */
 Module *module_new(Interp *, const char *name);
 Value module_import(Interp *, const char *name_or_path, bool is_path, Source *importer);
+bool module_in_stdlib(const char *name);
+const char *module_of_stdlib(const char *function);   /* the module that defines it, or NULL */
 /* `test "name" { … }` blocks of a module, in order. Running one leaves the module's
  * globals as they were; false: it failed, and ctx.error is the error (err_free it). */
 int module_test_count(const Module *);

@@ -5,6 +5,7 @@
 #include "interp/eval_flow.h"
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
+#include "interp/explain.h"
 
 #include "core/error.h"
 
@@ -439,6 +440,7 @@ const Exec *lower_expression(Lower *lo, const Node *n)
     case ND_CALL: case ND_PIPE: return lower_call(lo, n);
     case ND_LAMBDA: return lower_function(lo, n);
     case ND_TIMEIT: return lower_one(lo, eval_timeit, n, NULL);
+    case ND_EXPLAIN: return n->name ? lower_unbuilt(lo, n) : lower_one(lo, eval_explain, n, NULL);
     default: return NULL;
     }
 }
@@ -450,7 +452,7 @@ const Exec *lower_unbuilt(Lower *lo, const Node *n)
         [ND_COMPREHENSION] = "index notation", [ND_REDUCE] = "index notation",
         [ND_DEFINE] = "index notation", [ND_PRECISION] = "precision scopes",
         [ND_AUTOCAST] = "autocast scopes", [ND_ON] = "device blocks", [ND_LAZY] = "lazy blocks",
-        [ND_COMPARE_BLOCK] = "compare", [ND_EXPLAIN] = "explain", [ND_PROFILE] = "profile",
+        [ND_COMPARE_BLOCK] = "compare", [ND_EXPLAIN] = "explain as latex", [ND_PROFILE] = "profile",
         [ND_EXTERN] = "native code", [ND_DEVICE_INDEX] = "device blocks",
     };
     const char *name = what[n->kind] ? what[n->kind] : node_kind_name((NodeKind)n->kind);

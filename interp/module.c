@@ -113,6 +113,10 @@ Value run_chunk(Interp *in, Module *m, Chunk *chunk)
         v = in->flow == FLOW_RETURN ? in->result : v_none();
         in->flow = FLOW_NONE;
     }
+    if (__builtin_expect(*in->ctx.interrupt, 0)) {
+        v_push(in, v);                               /* nothing polled after the last statement */
+        poll_interrupt_slow(in);
+    }
     in->fp = fp;
     in->module = running;
     in->calls = frame.up;
@@ -200,6 +204,21 @@ static const struct StdlibFile *find_stdlib(const char *name)
     for (const struct StdlibFile *f = ricci_stdlib; f->name; f++)
         if (strcmp(f->name, name) == 0)
             return f;
+    return NULL;
+}
+
+bool module_in_stdlib(const char *name)
+{
+    return find_stdlib(name) != NULL;
+}
+
+const char *module_of_stdlib(const char *function)
+{
+    char head[80];
+    int n = snprintf(head, sizeof head, "\nfn %s(", function);
+    for (const struct StdlibFile *f = ricci_stdlib; f->name && n < (int)sizeof head; f++)
+        if (strstr(f->text, head))
+            return f->name;
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "interp/output.h"
 
 #include "core/mem.h"
+#include "interp/exec.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -165,6 +166,7 @@ void notice_from_ctx(Ctx *ctx, const char *text)
     char place[256] = "", *line = NULL;
     if (ctx->locate)
         ctx->locate(ctx, &where);
+    where_leave_stdlib(in, &where);
     if (where.source)
         snprintf(place, sizeof place, " (%s:%u)", where.source->name,
                  source_place(where.source, where.span.from).line);
@@ -216,4 +218,16 @@ void output_measure_terminal(Interp *in)
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     in->show.width = known ? size.ws_col : 80;
     in->show.height = known ? size.ws_row : 24;
+}
+
+const char *seconds_text(char *out, size_t cap, double seconds)
+{
+    static const struct { double unit; const char *name; } units[] = {
+        { 1e-9, "ns" }, { 1e-6, "µs" }, { 1e-3, "ms" }, { 1, "s" }
+    };
+    int i = 0;
+    while (i < 3 && seconds / units[i].unit >= 999.5)     /* what %.3g would round up to 1e+03 */
+        i++;
+    snprintf(out, cap, "%.3g %s", seconds / units[i].unit, units[i].name);
+    return out;
 }

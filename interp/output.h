@@ -1,5 +1,5 @@
-/* What only the interpreter's maker and the composition root call of output.c; the rest
- * is in interp.h. */
+/* What few call of output.c: the interpreter's maker, the composition root, and who prints
+ * durations; the rest is in interp.h. */
 #ifndef RICCI_INTERP_OUTPUT_H
 #define RICCI_INTERP_OUTPUT_H
 
@@ -15,5 +15,7 @@ void output_free(Interp *);
 /* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
  * stderr takes colours. */
 void output_measure_terminal(Interp *);
+/* A duration in three digits with the unit that suits it: `1.79 ms`. Returns out. */
+const char *seconds_text(char *out, size_t cap, double seconds);
 
 #endif

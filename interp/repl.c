@@ -242,13 +242,8 @@ static void command_time(Repl *r, const char *text)
     char line[64];
     need(r, text, ":time needs an expression");
     run_entry(r, text);
-    double s = r->seconds;
-    if (s < 1e-3)
-        snprintf(line, sizeof line, "%.3g µs\n", s * 1e6);
-    else if (s < 1)
-        snprintf(line, sizeof line, "%.3g ms\n", s * 1e3);
-    else
-        snprintf(line, sizeof line, "%.2f s\n", s);
+    size_t len = strlen(seconds_text(line, sizeof line - 1, r->seconds));
+    memcpy(line + len, "\n", 2);
     say(r, line);
 }
 

@@ -61,7 +61,11 @@ int64_t tuple_find(const Tuple *t, const Name *name)
 Tuple *tuple_new(Ctx *ctx, uint32_t count)
 {
     Value *items = count ? mem_zalloc(ctx, mem_mul(ctx, count, sizeof *items)) : NULL;
-    Tuple *t = mem_alloc(ctx, sizeof *t);
+    Tuple *t = mem_try_alloc(ctx, sizeof *t);
+    if (!t) {
+        mem_free(ctx, items, count * sizeof *items);
+        mem_raise(ctx, sizeof *t);
+    }
     *t = (Tuple){ .refs = 1, .count = count, .cap = count, .items = items };
     return t;
 }
@@ -93,8 +97,15 @@ static void tuple_grow(Ctx *ctx, Tuple *t)
         err_raise(ctx, ERR_MEMORY, "a tuple of %u items cannot grow", t->cap);
     Value *items = mem_zalloc(ctx, cap * sizeof *items);
     if (t->names) {
-        t->names = mem_realloc(ctx, t->names, t->cap * sizeof *t->names, cap * sizeof *t->names);
-        memset(t->names + t->cap, 0, (cap - t->cap) * sizeof *t->names);
+        const Name **names = mem_try_alloc(ctx, cap * sizeof *names);
+        if (!names) {
+            mem_free(ctx, items, cap * sizeof *items);
+            mem_raise(ctx, cap * sizeof *names);
+        }
+        memcpy(names, t->names, t->cap * sizeof *names);
+        memset(names + t->cap, 0, (cap - t->cap) * sizeof *names);
+        mem_free(ctx, t->names, t->cap * sizeof *names);
+        t->names = names;
     }
     if (t->items) {
         memcpy(items, t->items, t->count * sizeof *items);

@@ -56,7 +56,11 @@ static Str *str_with_room(Ctx *ctx, const Str *s, size_t cap)
 {
     char *text = mem_alloc(ctx, cap);
     memcpy(text, s->text, s->len + 1);
-    Str *copy = mem_alloc(ctx, sizeof *copy);
+    Str *copy = mem_try_alloc(ctx, sizeof *copy);
+    if (!copy) {
+        mem_free(ctx, text, cap);
+        mem_raise(ctx, sizeof *copy);
+    }
     *copy = (Str){ .refs = 1, .len = s->len, .cap = cap, .text = text };
     return copy;
 }

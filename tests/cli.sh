@@ -56,6 +56,11 @@ printf '#!/usr/bin/env ricci\nprint(1)\n' >shebang.ric
 expect "shebang" 0 '^1$' - "$RICCI" shebang.ric
 printf 'test "good" { assert 1 == 1 }\ntest "bad" { assert 1 == 2, "no" }\n' >two.ric
 expect "ricci test" 1 '1 passed, 1 failed' '' "$RICCI" test two.ric
+printf 'x = 1\ntest "one" { assert x == 1 }\n' >base.ric
+printf 'import x from base\ntest "two" { assert x == 1 }\n' >user.ric
+expect "a tested file that a later one imports" 0 '2 passed, 0 failed' '' "$RICCI" test base.ric user.ric
+printf 'x = 1\nthrow "no"\n' >base.ric
+expect "a failed file that a later one imports" 1 '0 passed, 2 failed' 'error.throw.: no' "$RICCI" test base.ric user.ric
 printf 'x=1+2 # sum\n' >fmt.ric
 expect "ricci fmt" 0 '^x = 1 \+ 2 +# sum$' - "$RICCI" fmt fmt.ric
 expect "ricci doc" 0 'singular value' - "$RICCI" doc svd

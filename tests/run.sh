@@ -10,6 +10,7 @@ MAKE=${MAKE:-make}
 jobs=$(nproc 2>/dev/null || echo 2)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ricci-tests.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
 passed=0 failed=0
 export LC_ALL=C.UTF-8 TERM=dumb RICCI_PATH= COLUMNS=80
 unset MAKEFLAGS MFLAGS

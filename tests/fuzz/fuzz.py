@@ -203,6 +203,15 @@ def npy(descr, shape, data, order=False, version=1):
     return b"\x93NUMPY" + bytes((version, 0)) + size + head + data
 
 
+def good_files():
+    """The well-formed files of the tests, and those that are damaged in one place."""
+    folder = os.path.join(ROOT, "tests/lang/files")
+    for kind in ("good", "bad"):
+        for name in sorted(os.listdir(os.path.join(folder, kind))):
+            with open(os.path.join(folder, kind, name), "rb") as data:
+                yield name.rsplit(".", 1)[1], data.read()
+
+
 VALID = [
     ("npy", npy("<f8", (2, 3), struct.pack("<6d", *range(6)))),
     ("npy", npy("<i4", (4,), struct.pack("<4i", 1, -2, 3, 4), version=2)),
@@ -215,9 +224,12 @@ VALID = [
     ("mtx", b"%%MatrixMarket matrix coordinate pattern skew-symmetric\n3 3 1\n3 1\n"),
     ("csv", b"a,b,c\n1,2,3\n4.5,-6e7,nan\n"), ("csv", b'"x ""y""",z\r\n1,2\r\n\r\n3,4'),
     ("csv", b"\xef\xbb\xbf1,2\n3,4\n"), ("csv", b"t,name\n1,alpha\n2,\"be,ta\"\n"),
+    *(pair for pair in good_files() if pair[0] != "txt"),
 ]
 PIECES = [b"0", b"-1", b"1e999", b"9223372036854775807", b"18446744073709551616", b"1000000", b",", b"\n",
           b"\"", b"'", b"(", b")", b"{", b"}", b"\0", b"\xff", b"%", b" ", b"nan", b"inf", b"0x", b"<f8",
+          b"PK\1\2", b"PK\3\4", b"PK\5\6", b"PK\6\6", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff" * 8, b"[0,8]", b"\\u",
+          b'"dtype":"F64"', b'"shape":[', b'"a":{', b"]", b"NA", b"\t", b"|",
           b"|O", b"True", b"shape", b"1,", b"(),", b"1" * 500, b";", b"\r", b"\xe2\x88\x9e", b"<M8[ns]", b"|S5"]
 
 
@@ -246,17 +258,18 @@ def fuzz_files(r, work, name):
     for k in range(60):
         ending, data = r.choice(VALID)
         if r.random() < 0.1:
-            ending = r.choice(("npy", "mtx", "csv"))
+            ending = r.choice(("npy", "mtx", "csv", "npz", "safetensors"))
         path = os.path.join(work, "d%d.%s" % (k, ending))
         contents[path] = mutate_data(r, data)
         write(path, contents[path])
         files.append(path)
-    more = r.choice(("", ", header=true", ", columns=true", ', delimiter=";"', ", header=false", ', delimiter=""'))
+    csv = r.choice(("", ", header=true", ", columns=true", ', delimiter=";"', ", header=false", ', delimiter=""'))
+    more = {p: csv if p.endswith("csv") else "" for p in files}
 
     def script(some):
         path = os.path.join(work, "load.ric")
-        write(path, "".join('try { x = load("%s"%s); y = repr(x) } catch e { z = e.message }\n'
-                            % (os.path.basename(p), more) for p in some))
+        write(path, "".join('try { x = load("%s"%s); y = repr(x); save("again.npz", x) } catch e { z = e.message }\n'
+                            % (os.path.basename(p), more[p]) for p in some))
         return run(["load.ric"], work, LIMIT * 2 if len(some) > 1 else LIMIT)
 
     tried += len(files)

@@ -1,0 +1,41 @@
+/* What `explain` hears: while somebody listens, the door keeps an entry per operation (the
+ * user's text of it, operands, result, FLOPs, bytes, time), and operations add to the entry
+ * of the one that runs what only they know. Without a listener all of it is one test of a
+ * pointer:
+ *
+ *     if (explain_on(in))
+ *         explain_note(in, "routine", "%s", name);
+ */
+#ifndef RICCI_INTERP_EXPLAIN_H
+#define RICCI_INTERP_EXPLAIN_H
+
+#include "interp/exec.h"
+
+typedef struct Explain Explain;
+
+static inline bool explain_on(const Interp *in) { return __builtin_expect(in->explain != NULL, 0); }
+
+/* A line `label  text` of the running operation. Operations that it calls itself add to it. */
+void explain_note(Interp *, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* What it computed, where the row's formula with the operands' sizes would not say it;
+ * `how` is the formula to show (NULL: none). Calls add up. */
+void explain_flops(Interp *, double flops, const char *how);
+/* Bytes moved only to bring an operand into the order that a kernel wants. */
+void explain_copied(Interp *, double bytes);
+/* Between these an operation finds out what only the listener wants: no time passes. */
+void explain_pause(Interp *);
+void explain_resume(Interp *);
+
+/* The door's: runs the operation with an entry of its own. */
+Value explain_run(OpCall *);
+Value explain_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak,
+                          unsigned reuse);
+/* `explain EXPRESSION`, `explain { … }`: a. */
+Value eval_explain(Interp *, const Exec *);
+
+/* The value of a row's FLOP formula ("2/3 n^3", "2mnk", "5n log2 n") with sizes for its
+ * letters, index 0 for 'a'; NAN if it is no such product or a letter's size is NAN. */
+double explain_formula(const char *formula, const double sizes[26]);
+
+#endif
