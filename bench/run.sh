@@ -1,8 +1,9 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [linalg] [start]
-# Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, plain BLAS and
-# LAPACK calls from C for products and factorisations. A ratio above 1 means Ricci is faster.
+#   bench/run.sh [scalar] [tensor] [signals] [linalg] [start] [peers]
+# Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors and signals, plain BLAS and
+# LAPACK calls from C, NumPy, SciPy and Octave for linear algebra; `peers` installs the last.
+# A ratio above 1 means Ricci is faster.
 set -u
 cd "$(dirname "$0")/.."
 RICCI=${RICCI:-$PWD/build/ricci}
@@ -29,17 +30,18 @@ bench_scalar() {    # runs interleave, so a busy moment hits every peer alike
     awk '{ if ($5 > 0) { s += log($5); n++ } if ($6 > 0) { c += log($6); k++ } } END { if (n) printf "geometric mean: %.2f × Lua", exp(s / n); if (k) printf ", %.2f × CPython", exp(c / k); print "" }' "$work/scalar"
 }
 
-bench_tensor() {
+# One script of bench/tensor and its NumPy twin.
+against_numpy() {   # NAME
     local numpy=
     for python in build/venv/bin/python3 /usr/bin/python3 python3; do
         if "$python" -c 'import numpy' 2>/dev/null; then numpy=$python; break; fi
     done
-    [ -z "$numpy" ] && { echo "tensor: NumPy is not installed (python3-numpy)"; }
-    "$RICCI" bench/tensor/tensor.ric >"$work/ricci.1"
-    [ -n "$numpy" ] && "$numpy" bench/tensor/tensor_numpy.py >"$work/numpy.1"
-    "$RICCI" bench/tensor/tensor.ric >"$work/ricci.2"
-    [ -n "$numpy" ] && "$numpy" bench/tensor/tensor_numpy.py >"$work/numpy.2"
-    printf '%-22s %12s %12s %8s   (best of two runs of medians)\n' tensor ricci numpy ratio
+    [ -z "$numpy" ] && { echo "$1: NumPy is not installed (python3-numpy)"; }
+    "$RICCI" "bench/tensor/$1.ric" >"$work/ricci.1"
+    [ -n "$numpy" ] && "$numpy" "bench/tensor/$1_numpy.py" >"$work/numpy.1"
+    "$RICCI" "bench/tensor/$1.ric" >"$work/ricci.2"
+    [ -n "$numpy" ] && "$numpy" "bench/tensor/$1_numpy.py" >"$work/numpy.2"
+    printf '%-22s %12s %12s %8s   (best of two runs of medians)\n' "$1" ricci numpy ratio
     touch "$work/numpy.1" "$work/numpy.2"
     awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
          FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next } { low(p, $1, $2) }
@@ -47,8 +49,22 @@ bench_tensor() {
         "$work/ricci.1" "$work/ricci.2" "$work/numpy.1" "$work/numpy.2"
 }
 
-bench_linalg() {    # against plain BLAS and LAPACK calls from C
-    if [ -x build/bench/linalg ]; then build/bench/linalg; else echo "linalg: build it with make build/bench/linalg"; fi
+bench_tensor() { against_numpy tensor; }
+bench_signals() { against_numpy signals; }
+
+# NumPy and SciPy from build/venv (`bench/run.sh peers` makes it) or the system; Octave too.
+bench_linalg() {    # against plain BLAS and LAPACK calls from C, NumPy, SciPy and Octave
+    local python= p program=${BUILD:-build}/bench/linalg
+    for p in build/venv/bin/python3 /usr/bin/python3 python3; do
+        if "$p" -c 'import numpy' 2>/dev/null; then python=$p; break; fi
+    done
+    [ -x "$program" ] || { echo "linalg: build it with make $program"; return; }
+    PYTHON=$python OCTAVE=$(command -v octave-cli || command -v octave) "$program"
+}
+
+bench_peers() {     # what the comparisons need and nothing else does
+    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy
+    command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
 bench_start() {
@@ -57,4 +73,4 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor linalg}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor signals linalg}; do "bench_$suite"; echo; done
