@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/exact.h"
 #include "interp/format.h"
 #include <errno.h>
 #include <math.h>
@@ -32,9 +33,28 @@ static bool castable(Value v)
     return v_is_numeric(v) || v.tag == V_RANGE;
 }
 
+/* rational("1/3"), rational("0.1"): as written. */
+static Value rational_of_text(Interp *in, const Str *s)
+{
+    Rational r;
+    RationalStatus status = rational_from_text(&in->ctx, &r, s->text, s->len);
+    if (status == RATIONAL_NO_NUMBER) {
+        Error *e = err_new(&in->ctx, ERR_VALUE, "rational: \"%.*s%s\" is no fraction", (int)(s->len < 40 ? s->len : 40),
+                           s->text, s->len > 40 ? "…" : "");
+        err_underline(e, 0);
+        err_help(e, "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
+        err_throw(e);
+    }
+    if (status != RATIONAL_OK)
+        rational_raise(&in->ctx, status, "rational");
+    return v_tensor_raw(tensor_scalar(&in->ctx, DT_RATIONAL, &r));
+}
+
 Value op_cast(Interp *in, Value x, DType dt)
 {
     char given[96];
+    if (x.tag == V_STRING && dt == DT_RATIONAL)
+        return rational_of_text(in, x.str);
     if (!castable(x)) {
         Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_info[dt].name,
                            err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
@@ -189,6 +209,9 @@ Value op_run_int(OpCall *c)
     if (!one_real(v))
         not_scalar(c, "i64");
     DType dt = (DType)v.tensor->dtype;
+    int64_t whole;
+    if (dt == DT_RATIONAL && cast_run(DT_I64, &whole, 1, dt, v.tensor->data, 1, 1) >= 0)
+        arg_error(c, 0, ERR_VALUE, "%s does not fit an int (64 bits)", arg_text(c, 0));
     return dtype_info[dt].kind == 'f' ? int_of_float(c, element_f64(dt, v.tensor->data))
                                       : v_int(element_i64(dt, v.tensor->data));
 }

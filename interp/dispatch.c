@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
+#include "interp/exact.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
 
@@ -50,7 +51,7 @@ static Value call_run(OpCall *c)
 {
     Interp *in = c->in;
     Value *mark = in->sp;
-    Value r = c->op->run(c);
+    Value r = __builtin_expect(in->ctx.rationals != NULL, 0) ? exact_choose(c)(c) : c->op->run(c);
     stack_cut(in, mark);
     op_record(in, c->op)->calls++;
     return r;
