@@ -82,9 +82,11 @@ Value op_exact_inv(OpCall *c)
     Batch a = square_of(c, 0);
     Tensor *out = batch_out(c, &a, DT_RATIONAL, a.n, a.n);
     int64_t column = 0;
-    for (int64_t i = 0; i < a.count; i++)
-        check_solved(c, rational_solve(&c->in->ctx, a.n, a.n, item(&a, i), (RationalMat){ NULL, 0, 0 },
-                                       exact_data(out) + i * a.n * a.n, &column), column);
+    for (int64_t i = 0; i < a.count; i++) {
+        RationalStatus s = rational_solve(&c->in->ctx, a.n, a.n, item(&a, i), (RationalMat){ NULL, 0, 0 },
+                                          exact_data(out) + i * a.n * a.n, &column);
+        check_solved(c, s, column);
+    }
     return op_result(c, out);
 }
 
@@ -207,8 +209,9 @@ Value op_exact_solve(OpCall *c)
     a.t = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_broadcast(ctx, a.t, rank + 2, shape))));
     for (int64_t i = 0; i < count; i++) {
         RationalMat right = { exact_data(b) + i * a.n * cols, cols, 1 };
-        check_solved(c, rational_solve(ctx, a.n, cols, item(&a, i), right, exact_data(out) + i * a.n * cols,
-                                       &column), column);
+        RationalStatus s = rational_solve(ctx, a.n, cols, item(&a, i), right, exact_data(out) + i * a.n * cols,
+                                          &column);
+        check_solved(c, s, column);
     }
     return op_result(c, out);
 }

@@ -34,7 +34,8 @@ void exact_refuse(OpCall *c, int i)
     bool scalar = i < c->count && c->args[i].tag == V_TENSOR && c->args[i].tensor->rank == 0;
     snprintf(help, sizeof help, "compute in floats: %s(%s)", scalar ? "float" : "f64", text);
     arg_error_help(c, i, ERR_DTYPE, strncmp(text, "operand ", 8) ? help : "compute in floats: f64(…)",
-                   "%s is rational, and there is no exact form of %s", text, c->op->name);
+                   c->op->dtypes ? "%s is rational, and %s has no exact form" : "%s is rational, which %s does not take",
+                   text, c->op->name);
 }
 
 Value (*exact_choose(OpCall *c))(OpCall *)
@@ -69,24 +70,34 @@ static bool literal_text(Interp *in, int i, double x, char *out, size_t cap)
     return strtod(out, &end) == x && *end == '\0';
 }
 
+static bool read_text(Interp *in, const char *text, Rational *out)
+{
+    RationalStatus s = rational_from_text(&in->ctx, out, text, strlen(text));
+    if (s != RATIONAL_OK)
+        rational_raise(&in->ctx, s, text);
+    return true;
+}
+
+bool exact_written(Interp *in, int i, double x, Rational *out)
+{
+    char text[72];
+    return isfinite(x) && literal_text(in, i, x, text, sizeof text) && read_text(in, text, out);
+}
+
 bool exact_literal(Interp *in, int i, double x, Rational *out)
 {
     char text[72];
     if (!isfinite(x) || fabs(x) == M_PI)
         return false;
+    if (exact_written(in, i, x, out))
+        return true;
     /* Up to 15 digits the shortest decimal of a float is the one that was written. */
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
         if (strtod(text, NULL) == x)
             break;
     }
-    char written[72];
-    bool found = literal_text(in, i, x, written, sizeof written);
-    const char *use = found ? written : text;
-    RationalStatus s = rational_from_text(&in->ctx, out, use, strlen(use));
-    if (s != RATIONAL_OK)
-        rational_raise(&in->ctx, s, use);
-    return true;
+    return read_text(in, text, out);
 }
 
 void exact_store(Ctx *ctx, Rational *dst, Value v)
@@ -167,10 +178,12 @@ _Noreturn static void raise_no_form(Interp *in, const Op *op, Tensor *const *t, 
     int i = 0;
     while (i + 1 < n && t[i]->dtype != DT_RATIONAL)
         i++;
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s of a rational is no fraction in general: %s is rational",
+    bool floats = strchr(op->dtypes, 'f') != NULL;
+    Error *e = err_new(&in->ctx, ERR_DTYPE, floats ? "%s of a rational is no fraction in general: %s is rational"
+                                                   : "%s takes bools and ints: %s is rational",
                        label(op, name, sizeof name), err_operand_text(&in->ctx, i));
     err_underline(e, i);
-    if (strchr(op->dtypes, 'f'))
+    if (floats)
         help_floats(in, e, op, t[0]);
     err_throw(e);
 }

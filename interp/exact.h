@@ -16,6 +16,8 @@ _Noreturn void exact_refuse(OpCall *, int i);
 /* The literal x, operand i of the running operation, as the fraction that was written
  * (0.1 is 1/10). False for pi, inf and nan, which are none. */
 bool exact_literal(Interp *, int i, double x, Rational *out);
+/* The same where operand i's own text is that literal: A[0] = 0.1. False if it is not. */
+bool exact_written(Interp *, int i, double x, Rational *out);
 /* An elementwise row on n tensors, cast to rational first. */
 Value exact_elementwise(Interp *, const Op *, Tensor *const *operands, int n, bool covector);
 /* Raises what a status stands for, about an operation's arguments. */

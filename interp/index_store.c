@@ -224,7 +224,13 @@ void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
     Value *mark = in->sp;
     v = stored_value(in, *slot, v, n);
-    DType own = v_dtype(*slot), dt = store_dtype(own, v_dtype(v));
+    DType own = v_dtype(*slot);
+    Rational written;
+    if (own == DT_RATIONAL && v.tag == V_FLOAT && exact_written(in, n + 1, v.f, &written)) {
+        v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, own, &written)));
+        v = in->sp[-1];
+    }
+    DType dt = store_dtype(own, v_dtype(v));
     Stored s;
     if (slot->tag == V_TENSOR && dt == own) {
         detach(in, slot->tensor, v);

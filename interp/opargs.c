@@ -154,7 +154,7 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
         dt = dtype_find(v.str->text, v.str->len);
     if (dt == DT_RATIONAL && !op_exact(c->in, c->op))
         arg_error_help(c, i, ERR_DTYPE, "make floats and convert them: rational(…)",
-                       "%s makes no rationals", c->op->name);
+                       "rationals are not made here");
     if (dt != DT_NONE)
         return dt;
     static const char *const names[] = {

@@ -1,5 +1,6 @@
 /* Conversions between dtypes: one loop per pair from cast.tmpl.h, and the 16-bit floats.
- * Every conversion rounds once, to nearest even (to rationals: tensor.c, they need a context). A value that an integer dtype cannot
+ * Every conversion rounds once, to nearest even (those to rationals, which need a context,
+ * are tensor.c's). A value that an integer dtype cannot
  * hold, or an imaginary part that would be lost, is reported, never wrapped. */
 #include "kernels/cast.h"
 

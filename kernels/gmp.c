@@ -71,6 +71,12 @@ bool gmp_begin(size_t limit)
     return meter.reserve != NULL;
 }
 
+void gmp_end(void)
+{
+    free(meter.reserve);
+    meter.reserve = NULL;
+}
+
 bool gmp_spent(void) { return meter.spent; }
 
 bool gmp_probe(size_t bytes)

@@ -21,6 +21,8 @@ const Gmp *gmp_open(const char **why);
 /* Before a run of operations: forgets what was spent, fills the reserve and sets how many
  * bytes this thread's numbers may take. False if there is no memory. */
 bool gmp_begin(size_t limit);
+/* Gives the reserve back; the next gmp_begin takes a new one. */
+void gmp_end(void);
 /* Memory ran out, or past the limit, since gmp_begin: results are right, but stop here. */
 bool gmp_spent(void);
 /* Can so many bytes be had? For operations whose operands the reserve would not cover. */

@@ -68,6 +68,7 @@ void rational_heap_free(Ctx *ctx)
     }
     if (h->gmp)
         h->gmp->mpq_clear(h->a);
+    gmp_end();
     mem_free(ctx, h->buffers, h->cap * sizeof(Buffer *));
     mem_free(ctx, h, sizeof *h);
     ctx->rationals = NULL;

@@ -111,7 +111,7 @@ static size_t checked_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape) 
 }
 
 static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
-    if ((int64_t)bytes <= INLINE_MAX) {
+    if (INLINE_MAX >= 0 && (int64_t)bytes <= INLINE_MAX) {
         Buffer *b = mem_alloc_data(ctx, BUFFER_HEAD + bytes, false);
         *b = (Buffer){ .refs = 1, .flags = BUFFER_INLINE, .bytes = bytes };
         b->data = (char *)b + BUFFER_HEAD;
