@@ -59,9 +59,11 @@ static Tensor *batch_out(OpCall *c, const Batch *b, DType dt, int64_t rows, int6
 
 static void check_solved(OpCall *c, RationalStatus s, int64_t column)
 {
+    char help[128];
     poll_interrupt(c->in);
+    snprintf(help, sizeof help, "rref(%s) shows which columns depend on others", arg_text(c, 0));
     if (s == RATIONAL_SINGULAR)
-        arg_error_help(c, 0, ERR_NUMERIC, "rref(…) shows which columns depend on others",
+        arg_error_help(c, 0, ERR_NUMERIC, help,
                        "%s is singular: column %lld depends on those before it", arg_text(c, 0), (long long)column);
     exact_check(c, s);
 }
@@ -165,8 +167,11 @@ static Value least_squares(OpCall *c, const Batch *a)
     Value args[1] = { gram };
     Value rank = op_call(c->in, op_named(c->in, "rank"), args, 1, 0);
     int64_t full = tall ? a->n : a->m;
+    char help[192];
+    snprintf(help, sizeof help, "lstsq(f64(%s), f64(%s)) gives the one of least norm, in floats", arg_text(c, 0),
+             arg_text(c, 1));
     if (rank.tag != V_INT || rank.i < full)
-        arg_error_help(c, 0, ERR_NUMERIC, "lstsq(f64(…), …) gives the least-squares solution of least norm",
+        arg_error_help(c, 0, ERR_NUMERIC, help,
                        "%s has rank %lld, less than %lld: its exact least-squares solution is not unique",
                        arg_text(c, 0), rank.tag == V_INT ? (long long)rank.i : 0, (long long)full);
     Value x = tall ? call2(c, "solve", gram, call2(c, "matmul", At, b))

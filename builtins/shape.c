@@ -3,6 +3,7 @@
  * the rest is copied piece by piece with tensor_assign into slices of a new tensor. */
 #include "builtins/text.h"
 #include "interp/op.h"
+#include "kernels/rational.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -736,7 +737,9 @@ static int64_t count_nonzero(const Tensor *x, int64_t *positions)
     int64_t found = 0;
     for (int64_t i = 0; i < x->size; i++) {
         const char *e = x->data + (size_t)i * bytes;
-        bool nonzero = dt == DT_BOOL ? *e != 0 : element_c128(dt, e) != 0;
+        bool nonzero = dt == DT_BOOL ? *e != 0
+                     : dt == DT_RATIONAL ? rational_sign(*(const Rational *)(const void *)e) != 0
+                     : element_c128(dt, e) != 0;
         if (nonzero && positions)
             positions[found] = i;
         found += nonzero;

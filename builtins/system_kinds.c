@@ -38,11 +38,13 @@ static Value rational_of_text(Interp *in, const Str *s)
 {
     Rational r;
     RationalStatus status = rational_from_text(&in->ctx, &r, s->text, s->len);
-    if (status == RATIONAL_NO_NUMBER) {
-        Error *e = err_new(&in->ctx, ERR_VALUE, "rational: \"%.*s%s\" is no fraction", (int)(s->len < 40 ? s->len : 40),
-                           s->text, s->len > 40 ? "…" : "");
+    if (status == RATIONAL_NO_NUMBER || status == RATIONAL_DIVISION) {
+        Error *e = err_new(&in->ctx, ERR_VALUE, "rational: \"%.*s%s\" %s", (int)(s->len < 40 ? s->len : 40), s->text,
+                           s->len > 40 ? "…" : "",
+                           status == RATIONAL_DIVISION ? "has the denominator zero" : "is no fraction");
         err_underline(e, 0);
-        err_help(e, "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
+        if (status == RATIONAL_NO_NUMBER)
+            err_help(e, "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
         err_throw(e);
     }
     if (status != RATIONAL_OK)

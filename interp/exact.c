@@ -31,8 +31,11 @@ void exact_refuse(OpCall *c, int i)
 {
     char help[192];
     const char *text = arg_text(c, i);
-    bool scalar = i < c->count && c->args[i].tag == V_TENSOR && c->args[i].tensor->rank == 0;
-    snprintf(help, sizeof help, "compute in floats: %s(%s)", scalar ? "float" : "f64", text);
+    bool scalar = i < c->count && c->args[i].tag == V_TENSOR && c->args[i].tensor->rank == 0, alone = true;
+    for (int k = 0; k < c->count; k++)
+        alone &= k == i || c->args[k].tag == V_UNDEF;
+    snprintf(help, sizeof help, alone ? "compute in floats: %s(%s(%s))" : "compute in floats: %.0s%s(%s)", c->op->name,
+             scalar ? "float" : "f64", text);
     arg_error_help(c, i, ERR_DTYPE, strncmp(text, "operand ", 8) ? help : "compute in floats: f64(…)",
                    c->op->dtypes ? "%s is rational, and %s has no exact form" : "%s is rational, which %s does not take",
                    text, c->op->name);
