@@ -37,7 +37,8 @@ void exact_refuse(OpCall *c, int i)
     snprintf(help, sizeof help, alone ? "compute in floats: %s(%s(%s))" : "compute in floats: %.0s%s(%s)", c->op->name,
              scalar ? "float" : "f64", text);
     arg_error_help(c, i, ERR_DTYPE, strncmp(text, "operand ", 8) ? help : "compute in floats: f64(…)",
-                   c->op->dtypes ? "%s is rational, and %s has no exact form" : "%s is rational, which %s does not take",
+                   c->op->dtypes ? "%s is rational, and %s has no exact form"
+                                 : "%s is rational, which %s does not take",
                    text, c->op->name);
 }
 
