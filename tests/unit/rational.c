@@ -9,6 +9,13 @@
 static Ctx ctx_storage, *ctx = &ctx_storage;
 static sig_atomic_t no_interrupt;
 static const Gmp *g;
+static int64_t trials;
+
+/* Like CHECK, but counted once for a thousand times that it holds. */
+#define TRIAL(what) trial((what), #what, __LINE__)
+static bool trial(bool ok, const char *text, int line) {
+    return ok && ++trials % 1000 ? true : check_that(ok, text, __FILE__, line);
+}
 
 /* ---- random numbers ---- */
 
@@ -37,9 +44,9 @@ static void random_pair(Rational *r, mpq_ptr q) {
     set_i64(&q->_mp_num, num);
     set_i64(&q->_mp_den, den);
     g->mpq_canonicalize(q);
-    CHECK(rational_div(ctx, r, rational_int(num), rational_int(den)) == RATIONAL_OK);
+    TRIAL(rational_div(ctx, r, rational_int(num), rational_int(den)) == RATIONAL_OK);
     if (check_random() % 4 == 0) {             /* a long one */
-        CHECK(rational_mul(ctx, r, *r, *r) == RATIONAL_OK);
+        TRIAL(rational_mul(ctx, r, *r, *r) == RATIONAL_OK);
         g->mpq_mul(q, q, q);
     }
 }
@@ -64,24 +71,24 @@ static void test_arithmetic(void) {
         Rational a, b, r;
         random_pair(&a, x);
         random_pair(&b, y);
-        CHECK(same(a, x) && same(b, y));
+        TRIAL(same(a, x) && same(b, y));
         g->mpq_add(z, x, y);
-        CHECK(rational_add(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
+        TRIAL(rational_add(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
         g->mpq_sub(z, x, y);
-        CHECK(rational_sub(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
+        TRIAL(rational_sub(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
         g->mpq_mul(z, x, y);
-        CHECK(rational_mul(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
-        CHECK(rational_compare(ctx, a, b) == sign_of(g->mpq_cmp(x, y)));
-        CHECK(rational_equal(a, b) == (g->mpq_cmp(x, y) == 0));
+        TRIAL(rational_mul(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
+        TRIAL(rational_compare(ctx, a, b) == sign_of(g->mpq_cmp(x, y)));
+        TRIAL(rational_equal(a, b) == (g->mpq_cmp(x, y) == 0));
         if (rational_sign(b) == 0) {
-            CHECK(rational_div(ctx, &r, a, b) == RATIONAL_DIVISION);
+            TRIAL(rational_div(ctx, &r, a, b) == RATIONAL_DIVISION);
             continue;
         }
         g->mpq_div(z, x, y);
-        CHECK(rational_div(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
+        TRIAL(rational_div(ctx, &r, a, b) == RATIONAL_OK && same(r, z));
         g->mpz_fdiv_q(&z->_mp_num, &x->_mp_num, &x->_mp_den);
         g->mpz_set_ui(&z->_mp_den, 1);
-        CHECK(rational_floor(ctx, &r, a) == RATIONAL_OK && same(r, z));
+        TRIAL(rational_floor(ctx, &r, a) == RATIONAL_OK && same(r, z));
     }
     g->mpq_clear(x);
     g->mpq_clear(y);
@@ -90,7 +97,7 @@ static void test_arithmetic(void) {
 
 static Rational parse(const char *text) {
     Rational r = rational_int(-999);
-    CHECK(rational_from_text(ctx, &r, text, strlen(text)) == RATIONAL_OK);
+    TRIAL(rational_from_text(ctx, &r, text, strlen(text)) == RATIONAL_OK);
     return r;
 }
 
@@ -138,39 +145,39 @@ static void test_from_floats(void) {
     for (int i = 0; i < 20000; i++) {
         union { uint64_t u; double d; } v = { check_random() };
         if (!isfinite(v.d)) {
-            CHECK(rational_from_f64(ctx, &r, v.d) == RATIONAL_NO_NUMBER);
+            TRIAL(rational_from_f64(ctx, &r, v.d) == RATIONAL_NO_NUMBER);
             continue;
         }
-        CHECK(rational_from_f64(ctx, &r, v.d) == RATIONAL_OK && rational_f64(r) == v.d);
+        TRIAL(rational_from_f64(ctx, &r, v.d) == RATIONAL_OK && rational_f64(r) == v.d);
     }
-    CHECK(rational_from_f64(ctx, &r, 0.1) == RATIONAL_OK && prints(r, "3602879701896397/36028797018963968"));
-    CHECK(rational_from_f64(ctx, &r, 0x1p-1074) == RATIONAL_OK && rational_f64(r) == 0x1p-1074);
-    CHECK(rational_from_f64(ctx, &r, -0.0) == RATIONAL_OK && prints(r, "0"));
+    TRIAL(rational_from_f64(ctx, &r, 0.1) == RATIONAL_OK && prints(r, "3602879701896397/36028797018963968"));
+    TRIAL(rational_from_f64(ctx, &r, 0x1p-1074) == RATIONAL_OK && rational_f64(r) == 0x1p-1074);
+    TRIAL(rational_from_f64(ctx, &r, -0.0) == RATIONAL_OK && prints(r, "0"));
     int64_t least = INT64_MIN, back = 0;
-    CHECK(rational_from(ctx, &r, DT_I64, &least) == RATIONAL_OK && prints(r, "-9223372036854775808"));
-    CHECK(rational_as_int(r, &back) && back == INT64_MIN);
-    CHECK(rational_cast(DT_I64, &back, 1, &r, 1, 1) == -1 && back == INT64_MIN);
+    TRIAL(rational_from(ctx, &r, DT_I64, &least) == RATIONAL_OK && prints(r, "-9223372036854775808"));
+    TRIAL(rational_as_int(r, &back) && back == INT64_MIN);
+    TRIAL(rational_cast(DT_I64, &back, 1, &r, 1, 1) == -1 && back == INT64_MIN);
 }
 
 static Rational distance(Rational a, Rational b) {
     Rational d;
-    CHECK(rational_sub(ctx, &d, a, b) == RATIONAL_OK);
-    if (rational_sign(d) < 0) CHECK(rational_neg(ctx, &d, d) == RATIONAL_OK);
+    TRIAL(rational_sub(ctx, &d, a, b) == RATIONAL_OK);
+    if (rational_sign(d) < 0) TRIAL(rational_neg(ctx, &d, d) == RATIONAL_OK);
     return d;
 }
 
 /* x is the nearest: no neighbour is closer, and of two as close it is the even one. */
 static void check_nearest(Rational r, double x) {
     Rational at, near;
-    CHECK(rational_from_f64(ctx, &at, x) == RATIONAL_OK);
+    TRIAL(rational_from_f64(ctx, &at, x) == RATIONAL_OK);
     Rational d = distance(r, at);
     for (int k = 0; k < 2; k++) {
         double y = nextafter(x, k ? INFINITY : -INFINITY);
         if (!isfinite(y)) continue;
-        CHECK(rational_from_f64(ctx, &near, y) == RATIONAL_OK);
+        TRIAL(rational_from_f64(ctx, &near, y) == RATIONAL_OK);
         int order = rational_compare(ctx, d, distance(r, near));
         union { double d; uint64_t u; } v = { x };
-        CHECK(order < 0 || (order == 0 && !(v.u & 1)));
+        TRIAL(order < 0 || (order == 0 && !(v.u & 1)));
     }
 }
 
@@ -182,29 +189,29 @@ static void test_to_floats(void) {
         random_pair(&r, q);
         if (i % 3 == 0) {                      /* up and down the exponents, subnormals too */
             int64_t e = (int64_t)(check_random() % 2140) - 1100;
-            CHECK(rational_power(ctx, &scale, rational_int(2), rational_int(e)) == RATIONAL_OK);
-            CHECK(rational_mul(ctx, &r, r, scale) == RATIONAL_OK);
+            TRIAL(rational_power(ctx, &scale, rational_int(2), rational_int(e)) == RATIONAL_OK);
+            TRIAL(rational_mul(ctx, &r, r, scale) == RATIONAL_OK);
         }
         double x = rational_f64(r);
         if (isfinite(x)) check_nearest(r, x);
         float f;
-        CHECK(rational_cast(DT_F32, &f, 1, &r, 1, 1) == -1);
+        TRIAL(rational_cast(DT_F32, &f, 1, &r, 1, 1) == -1);
         if (fabs(x) < 0x1p120 && fabs(x) > 0x1p-120 && fabsf(f) != fabs(x)) {
             Rational at, other;
-            CHECK(rational_from_f64(ctx, &at, (double)f) == RATIONAL_OK);
+            TRIAL(rational_from_f64(ctx, &at, (double)f) == RATIONAL_OK);
             float g2 = nextafterf(f, x > (double)f ? INFINITY : -INFINITY);
-            CHECK(rational_from_f64(ctx, &other, (double)g2) == RATIONAL_OK);
-            CHECK(rational_compare(ctx, distance(r, at), distance(r, other)) <= 0);
+            TRIAL(rational_from_f64(ctx, &other, (double)g2) == RATIONAL_OK);
+            TRIAL(rational_compare(ctx, distance(r, at), distance(r, other)) <= 0);
         }
     }
     g->mpq_clear(q);
     /* A tie of f64 that is just above a tie of f32: one rounding, not two. */
-    CHECK(rational_add(ctx, &r, parse("16777217"), parse("1/100000000000000000000")) == RATIONAL_OK);
+    TRIAL(rational_add(ctx, &r, parse("16777217"), parse("1/100000000000000000000")) == RATIONAL_OK);
     float f;
     rational_cast(DT_F32, &f, 1, &r, 1, 1);
-    CHECK(f == 16777218.0f);
-    CHECK(isinf(rational_f64(parse("1e400"))) && rational_f64(parse("-1e-400")) == 0);
-    CHECK(rational_f64(parse("5e-324")) == 5e-324 && rational_f64(parse("1.7976931348623158e308")) < INFINITY);
+    TRIAL(f == 16777218.0f);
+    TRIAL(isinf(rational_f64(parse("1e400"))) && rational_f64(parse("-1e-400")) == 0);
+    TRIAL(rational_f64(parse("5e-324")) == 5e-324 && rational_f64(parse("1.7976931348623158e308")) < INFINITY);
 }
 
 /* ---- text ---- */
@@ -251,13 +258,13 @@ static void test_collector(void) {
     Tensor *kept = tensor_new(ctx, DT_RATIONAL, 1, &n), *copy;
     for (int64_t i = 0; i < n; i++) {
         Rational *at = (Rational *)(void *)kept->data + i;
-        CHECK(rational_power(ctx, at, parse("3/7"), rational_int(100 + i)) == RATIONAL_OK);
+        TRIAL(rational_power(ctx, at, parse("3/7"), rational_int(100 + i)) == RATIONAL_OK);
     }
     rational_collect(ctx);
     size_t before = rational_heap_bytes(ctx);
     Rational r = rational_int(1);
     for (int i = 0; i < 4000; i++)
-        CHECK(rational_power(ctx, &r, parse("3/7"), rational_int(1000)) == RATIONAL_OK);
+        TRIAL(rational_power(ctx, &r, parse("3/7"), rational_int(1000)) == RATIONAL_OK);
     CHECK(rational_heap_bytes(ctx) > before + 1000000);
     copy = tensor_copy(ctx, kept);
     tensor_release(ctx, kept);
@@ -265,8 +272,8 @@ static void test_collector(void) {
     CHECK(rational_heap_bytes(ctx) < before + 1000);
     for (int64_t i = 0; i < n; i++) {
         Rational want, *at = (Rational *)(void *)copy->data + i;
-        CHECK(rational_power(ctx, &want, parse("3/7"), rational_int(100 + i)) == RATIONAL_OK);
-        CHECK(rational_equal(want, *at) && rational_hash(want) == rational_hash(*at));
+        TRIAL(rational_power(ctx, &want, parse("3/7"), rational_int(100 + i)) == RATIONAL_OK);
+        TRIAL(rational_equal(want, *at) && rational_hash(want) == rational_hash(*at));
     }
     tensor_release(ctx, copy);
 }
@@ -277,7 +284,7 @@ static Tensor *random_matrix(int64_t m, int64_t n) {
     Tensor *t = tensor_new(ctx, DT_RATIONAL, 2, (int64_t[]){ m, n });
     for (int64_t i = 0; i < m * n; i++) {
         Rational num = rational_int((int64_t)(check_random() % 19) - 9), den = rational_int((int64_t)(check_random() % 6) + 1);
-        CHECK(rational_div(ctx, (Rational *)(void *)t->data + i, num, den) == RATIONAL_OK);
+        TRIAL(rational_div(ctx, (Rational *)(void *)t->data + i, num, den) == RATIONAL_OK);
     }
     return t;
 }
@@ -292,17 +299,17 @@ static void check_square(int64_t n) {
     Tensor *a = random_matrix(n, n), *b = random_matrix(n, n), *x = random_matrix(n, n), *p = random_matrix(n, n);
     Rational da, db, dp, product;
     int64_t column, rank, pivots[16];
-    CHECK(rational_det(ctx, n, mat(a), &da) == RATIONAL_OK && rational_det(ctx, n, mat(b), &db) == RATIONAL_OK);
-    CHECK(rational_gemm(ctx, n, n, n, mat(a), mat(b), data(p)) == RATIONAL_OK);
-    CHECK(rational_det(ctx, n, mat(p), &dp) == RATIONAL_OK);
-    CHECK(rational_mul(ctx, &product, da, db) == RATIONAL_OK && rational_equal(product, dp));
-    CHECK(rational_rref(ctx, n, n, mat(a), data(x), &rank, pivots) == RATIONAL_OK);
-    CHECK((rank == n) == (rational_sign(da) != 0));
+    TRIAL(rational_det(ctx, n, mat(a), &da) == RATIONAL_OK && rational_det(ctx, n, mat(b), &db) == RATIONAL_OK);
+    TRIAL(rational_gemm(ctx, n, n, n, mat(a), mat(b), data(p)) == RATIONAL_OK);
+    TRIAL(rational_det(ctx, n, mat(p), &dp) == RATIONAL_OK);
+    TRIAL(rational_mul(ctx, &product, da, db) == RATIONAL_OK && rational_equal(product, dp));
+    TRIAL(rational_rref(ctx, n, n, mat(a), data(x), &rank, pivots) == RATIONAL_OK);
+    TRIAL((rank == n) == (rational_sign(da) != 0));
     RationalStatus s = rational_solve(ctx, n, n, mat(a), mat(b), data(x), &column);
-    CHECK(s == (rank == n ? RATIONAL_OK : RATIONAL_SINGULAR));
+    TRIAL(s == (rank == n ? RATIONAL_OK : RATIONAL_SINGULAR));
     if (s == RATIONAL_OK) {
-        CHECK(rational_gemm(ctx, n, n, n, mat(a), mat(x), data(p)) == RATIONAL_OK);
-        for (int64_t i = 0; i < n * n; i++) CHECK(rational_equal(data(p)[i], data(b)[i]));
+        TRIAL(rational_gemm(ctx, n, n, n, mat(a), mat(x), data(p)) == RATIONAL_OK);
+        for (int64_t i = 0; i < n * n; i++) TRIAL(rational_equal(data(p)[i], data(b)[i]));
     }
     tensor_release(ctx, a);
     tensor_release(ctx, b);
@@ -315,14 +322,14 @@ static void check_square(int64_t n) {
 static void check_low_rank(int64_t m, int64_t n, int64_t k) {
     Tensor *a = random_matrix(m, k), *b = random_matrix(k, n), *p = random_matrix(m, n), *both = random_matrix(2 * m, n);
     int64_t rank, again, pivots[16];
-    CHECK(rational_gemm(ctx, m, n, k, mat(a), mat(b), data(p)) == RATIONAL_OK);
-    CHECK(rational_rref(ctx, m, n, mat(p), data(both), &rank, pivots) == RATIONAL_OK && rank <= k);
+    TRIAL(rational_gemm(ctx, m, n, k, mat(a), mat(b), data(p)) == RATIONAL_OK);
+    TRIAL(rational_rref(ctx, m, n, mat(p), data(both), &rank, pivots) == RATIONAL_OK && rank <= k);
     for (int64_t j = 0; j < rank; j++)
         for (int64_t i = 0; i < m; i++)
-            CHECK(rational_equal(data(both)[i * n + pivots[j]], rational_int(i == j)));
-    for (int64_t i = rank * n; i < m * n; i++) CHECK(rational_sign(data(both)[i]) == 0);
+            TRIAL(rational_equal(data(both)[i * n + pivots[j]], rational_int(i == j)));
+    for (int64_t i = rank * n; i < m * n; i++) TRIAL(rational_sign(data(both)[i]) == 0);
     memcpy(data(both) + m * n, data(p), (size_t)(m * n) * sizeof(Rational));
-    CHECK(rational_rref(ctx, 2 * m, n, mat(both), NULL, &again, NULL) == RATIONAL_OK && again == rank);
+    TRIAL(rational_rref(ctx, 2 * m, n, mat(both), NULL, &again, NULL) == RATIONAL_OK && again == rank);
     tensor_release(ctx, a);
     tensor_release(ctx, b);
     tensor_release(ctx, p);
@@ -339,16 +346,16 @@ static void test_elimination(void) {
 static void check_factors(int64_t m, int64_t n) {
     Tensor *a = random_matrix(m, n), *lu = random_matrix(m, n);
     int64_t perm[16], k = m < n ? m : n;
-    CHECK(rational_lu(ctx, m, n, mat(a), data(lu), perm) == RATIONAL_OK);
+    TRIAL(rational_lu(ctx, m, n, mat(a), data(lu), perm) == RATIONAL_OK);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             Rational sum = rational_int(0), p;
             for (int64_t l = 0; l < k && l <= i && l <= j; l++) {
                 Rational left = l == i ? rational_int(1) : data(lu)[i * n + l];
-                CHECK(rational_mul(ctx, &p, left, data(lu)[l * n + j]) == RATIONAL_OK);
-                CHECK(rational_add(ctx, &sum, sum, p) == RATIONAL_OK);
+                TRIAL(rational_mul(ctx, &p, left, data(lu)[l * n + j]) == RATIONAL_OK);
+                TRIAL(rational_add(ctx, &sum, sum, p) == RATIONAL_OK);
             }
-            CHECK(rational_equal(sum, data(a)[perm[i] * n + j]));
+            TRIAL(rational_equal(sum, data(a)[perm[i] * n + j]));
         }
     tensor_release(ctx, a);
     tensor_release(ctx, lu);
