@@ -341,10 +341,14 @@ Value op_exact_median(OpCall *c)
 
 static Value in_floats(OpCall *c)
 {
+    Value args[8];
+    OpCall call = *c;
+    memcpy(args, c->args, (size_t)c->count * sizeof *args);      /* theirs are the caller's */
+    call.args = args;
     for (int i = 0; i < 2; i++)
-        if (exact_value(c->args[i]))
-            c->args[i] = op_root(c, op_cast(c->in, c->args[i], DT_F64));
-    return c->op->run(c);
+        if (exact_value(args[i]))
+            args[i] = op_root(c, op_cast(c->in, args[i], DT_F64));
+    return call.op->run(&call);
 }
 
 Value op_exact_allclose(OpCall *c) { return in_floats(c); }
