@@ -1,6 +1,6 @@
 #!/bin/bash
 # The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples
-# stdlib install repl asan ubsan hostile (all by default). Ends with one line: N passed, N failed.
+# stdlib residual install repl asan ubsan hostile (all but the last by default). Ends with one line: N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
 set -u
 cd "$(dirname "$0")/.."
@@ -111,6 +111,16 @@ suite_install() {
     "$work/embed" >"$work/log" 2>&1
     if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "embed.c" "$work/diff"; fi
 }
+# Scaled residuals of every linear algebra routine × dtype × size × layout.
+suite_residual() {
+    local file
+    for file in tests/residual/*.ric; do
+        (cd tests/residual && timeout 300 "$RICCI" "$(basename "$file")") </dev/null >"$work/log" 2>"$work/notices"
+        local status=$?
+        grep -a '^error' "$work/notices" >>"$work/log"
+        count "$file" "$work/log" $status
+    done
+}
 suite_repl() {
     RICCI=$RICCI timeout 120 python3 tests/repl/run.py </dev/null >"$work/log" 2>&1
     count repl "$work/log" $?
@@ -133,7 +143,7 @@ suite_asan() { LIMIT=120 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=9
 suite_ubsan() { LIMIT=120 UBSAN_OPTIONS=print_stacktrace=1 sanitized ubsan; }
 suite_hostile() { LIMIT=120 sanitized hostile; }
 
-suites=${*:-lint unit golden cli docs examples stdlib install repl asan ubsan}
+suites=${*:-lint unit golden cli docs examples stdlib residual install repl asan ubsan}
 for suite in $suites; do
     before=$((passed + failed)) start=$SECONDS
     "suite_$suite"
