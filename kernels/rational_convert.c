@@ -205,8 +205,11 @@ RationalStatus rational_from(Ctx *ctx, Rational *out, DType from, const void *el
 
 /* ---- text ---- */
 
+/* The digits read so far, in room for the whole text. */
+typedef struct Digits { char *text; size_t len; } Digits;
+
 /* Digits and single underscores between them, appended to `digits`; their count, or -1. */
-static int64_t read_digits(const char **at, const char *end, Buf *digits)
+static int64_t read_digits(const char **at, const char *end, Digits *digits)
 {
     int64_t n = 0;
     const char *p = *at;
@@ -215,19 +218,19 @@ static int64_t read_digits(const char **at, const char *end, Buf *digits)
             if (p + 1 == end || !isdigit((unsigned char)p[1])) return -1;
             continue;
         }
-        buf_putc(digits, *p);
+        digits->text[digits->len++] = *p;
         n++;
     }
     *at = p;
     return n;
 }
 
-static RationalStatus digits_value(Ctx *ctx, Rational *out, Buf *digits)
+static RationalStatus digits_value(Ctx *ctx, Rational *out, const Digits *digits)
 {
     const Gmp *g;
     if (digits->len <= 18) {
         int64_t i = 0;
-        for (size_t k = 0; k < digits->len; k++) i = 10 * i + (digits->data[k] - '0');
+        for (size_t k = 0; k < digits->len; k++) i = 10 * i + (digits->text[k] - '0');
         *out = rational_int(i);
         return RATIONAL_OK;
     }
@@ -237,14 +240,16 @@ static RationalStatus digits_value(Ctx *ctx, Rational *out, Buf *digits)
     if (!gmp_probe(digits->len)) return RATIONAL_MEMORY;
     mpq_t q;
     g->mpq_init(q);
-    g->mpz_set_str(&q->_mp_num, buf_cstr(digits), 10);
+    digits->text[digits->len] = '\0';
+    g->mpz_set_str(&q->_mp_num, digits->text, 10);
     s = rational_keep(ctx, out, q);
     g->mpq_clear(q);
     return s;
 }
 
 /* `12`, `0.1`, `1e-5` without a sign, up to `end` or a slash. */
-static RationalStatus read_decimal(Ctx *ctx, Rational *out, const char **at, const char *end, Buf *digits)
+static RationalStatus read_decimal(Ctx *ctx, Rational *out, const char **at, const char *end,
+                                   Digits *digits)
 {
     int64_t whole = read_digits(at, end, digits), places = 0, e = 0;
     if (whole >= 0 && *at < end && **at == '.') {
@@ -272,21 +277,21 @@ static RationalStatus read_decimal(Ctx *ctx, Rational *out, const char **at, con
 RationalStatus rational_from_text(Ctx *ctx, Rational *out, const char *text, size_t len)
 {
     const char *at = text, *end = text + len;
-    Buf digits;
+    Digits digits = { mem_try_alloc(ctx, len + 1), 0 };
     Rational num, den = rational_int(1);
     while (at < end && isspace((unsigned char)*at)) at++;
     while (end > at && isspace((unsigned char)end[-1])) end--;
     bool minus = at < end && *at == '-';
     at += at < end && (*at == '-' || *at == '+');
-    buf_init(&digits, ctx);
+    if (!digits.text) return RATIONAL_MEMORY;
     RationalStatus s = read_decimal(ctx, &num, &at, end, &digits);
     if (s == RATIONAL_OK && at < end && *at == '/') {
         at++;
-        buf_clear(&digits);
+        digits.len = 0;
         int64_t n = read_digits(&at, end, &digits);
         s = n > 0 ? digits_value(ctx, &den, &digits) : RATIONAL_NO_NUMBER;
     }
-    buf_free(&digits);
+    mem_free(ctx, digits.text, len + 1);
     if (s == RATIONAL_OK && at != end) s = RATIONAL_NO_NUMBER;
     if (s == RATIONAL_OK) s = rational_div(ctx, out, num, den);
     return s == RATIONAL_OK && minus ? rational_neg(ctx, out, *out) : s;
