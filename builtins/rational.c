@@ -48,16 +48,19 @@ static Lanes lanes_read(OpCall *c, uint64_t axes, bool keep)
 
 typedef RationalStatus (*FoldFn)(Ctx *, void *out, const Rational *x, int64_t n, int64_t extra);
 
-static Value fold_lanes(OpCall *c, FoldFn fn, DType dt, int keep_argument, bool needs_one, int64_t extra)
+static Value fold_lanes(OpCall *c, FoldFn fn, DType dt, int keep_argument, bool needs_one,
+                        int64_t extra)
 {
     Ctx *ctx = &c->in->ctx;
     uint64_t axes = arg_axes(c, 1, arg_tensor(c, 0)->rank);
     Lanes l = lanes_read(c, axes, arg_bool(c, keep_argument, false));
     if (needs_one && l.n == 0 && l.count > 0)
-        arg_error(c, 0, ERR_VALUE, "%s is empty, and %s of no rationals is none", arg_text(c, 0), c->op->name);
+        arg_error(c, 0, ERR_VALUE, "%s is empty, and %s of no rationals is none", arg_text(c, 0),
+                  c->op->name);
     Tensor *out = op_keep(c, tensor_new(ctx, dt, l.rank, l.shape));
     for (int64_t i = 0; i < l.count; i++)
-        exact_check(c, fn(ctx, out->data + i * dtype_info[dt].bytes, exact_data(l.x) + i * l.n, l.n, extra));
+        exact_check(c, fn(ctx, out->data + i * dtype_info[dt].bytes, exact_data(l.x) + i * l.n, l.n,
+                          extra));
     return op_result(c, out);
 }
 
@@ -244,8 +247,9 @@ static void merge(const Sorter *s, int64_t from, int64_t middle, int64_t to)
     Ctx *ctx = &s->c->in->ctx;
     int64_t i = from, j = middle;
     for (int64_t k = from; k < to; k++) {
-        bool left = j == to || (i < middle &&
-                                rational_compare(ctx, s->x[s->at[i]], s->x[s->at[j]]) * s->sign <= 0);
+        bool left = j == to;
+        if (!left && i < middle)
+            left = rational_compare(ctx, s->x[s->at[i]], s->x[s->at[j]]) * s->sign <= 0;
         s->spare[k] = s->at[left ? i++ : j++];
     }
     memcpy(s->at + from, s->spare + from, (size_t)(to - from) * sizeof *s->at);
@@ -310,7 +314,8 @@ Value op_exact_unique(OpCall *c)
     Tensor *counts = op_keep(c, tensor_new(ctx, DT_I64, 1, &distinct));
     for (int64_t i = 0; i < distinct; i++) {
         exact_data(values)[i] = s.x[s.at[s.spare[i]]];
-        ((int64_t *)(void *)counts->data)[i] = (i + 1 < distinct ? s.spare[i + 1] : s.n) - s.spare[i];
+        int64_t end = i + 1 < distinct ? s.spare[i + 1] : s.n;
+        ((int64_t *)(void *)counts->data)[i] = end - s.spare[i];
     }
     if (!want_counts)
         return op_result(c, values);
@@ -323,7 +328,8 @@ Value op_exact_median(OpCall *c)
     uint64_t axes = arg_axes(c, 1, arg_tensor(c, 0)->rank);
     Lanes l = lanes_read(c, axes, arg_bool(c, 2, false));
     if (l.n == 0 && l.count > 0)
-        arg_error(c, 0, ERR_VALUE, "%s is empty, and median of no rationals is none", arg_text(c, 0));
+        arg_error(c, 0, ERR_VALUE, "%s is empty, and median of no rationals is none",
+                  arg_text(c, 0));
     Tensor *out = op_keep(c, tensor_new(ctx, DT_RATIONAL, l.rank, l.shape));
     Sorter s = sorter(c, l.n, false);
     for (int64_t i = 0; i < l.count; i++) {
@@ -362,7 +368,8 @@ static Value part_of(OpCall *c, RationalStatus (*part)(Ctx *, Rational *, Ration
     Tensor *given = arg_tensor(c, 0);
     if (strchr("fc", dtype_info[given->dtype].kind)) {
         char what[96];
-        arg_error_help(c, 0, ERR_DTYPE, "make it exact first: rational(x)", "%s is %s; a rational has a %s",
+        arg_error_help(c, 0, ERR_DTYPE, "make it exact first: rational(x)",
+                       "%s is %s; a rational has a %s",
                        arg_text(c, 0), v_article(c->args[0], what, sizeof what), c->op->name);
     }
     Tensor *x = op_keep(c, tensor_compact(ctx, exact_tensor(c, 0)));

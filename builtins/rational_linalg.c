@@ -19,8 +19,10 @@ static Batch batch_of(OpCall *c, int i)
 {
     Tensor *t = op_keep(c, tensor_compact(&c->in->ctx, exact_tensor(c, i)));
     if (t->rank < 2)
-        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? "a column is written reshape(v, (size(v), 1)), a row v'" : NULL,
-                       "%s must be a matrix, not a %s", arg_text(c, i), t->rank == 1 ? "vector" : "scalar");
+        arg_error_help(c, i, ERR_SHAPE,
+                       t->rank == 1 ? "a column is written reshape(v, (size(v), 1)), a row v'" : NULL,
+                       "%s must be a matrix, not a %s", arg_text(c, i),
+                       t->rank == 1 ? "vector" : "scalar");
     Batch b = { .t = t, .rank = t->rank - 2, .count = 1 };
     b.m = tensor_shape(t)[b.rank];
     b.n = tensor_shape(t)[b.rank + 1];
@@ -64,7 +66,8 @@ static void check_solved(OpCall *c, RationalStatus s, int64_t column)
     snprintf(help, sizeof help, "rref(%s) shows which columns depend on others", arg_text(c, 0));
     if (s == RATIONAL_SINGULAR)
         arg_error_help(c, 0, ERR_NUMERIC, help,
-                       "%s is singular: column %lld depends on those before it", arg_text(c, 0), (long long)column);
+                       "%s is singular: column %lld depends on those before it", arg_text(c, 0),
+                       (long long)column);
     exact_check(c, s);
 }
 
@@ -85,7 +88,8 @@ Value op_exact_inv(OpCall *c)
     Tensor *out = batch_out(c, &a, DT_RATIONAL, a.n, a.n);
     int64_t column = 0;
     for (int64_t i = 0; i < a.count; i++) {
-        RationalStatus s = rational_solve(&c->in->ctx, a.n, a.n, item(&a, i), (RationalMat){ NULL, 0, 0 },
+        RationalStatus s = rational_solve(&c->in->ctx, a.n, a.n, item(&a, i),
+                                          (RationalMat){ NULL, 0, 0 },
                                           exact_data(out) + i * a.n * a.n, &column);
         check_solved(c, s, column);
     }
@@ -116,8 +120,8 @@ Value op_exact_rref(OpCall *c)
     Tensor *out = batch_out(c, &a, DT_RATIONAL, a.m, a.n);
     int64_t rank;
     for (int64_t i = 0; i < a.count; i++)
-        exact_check(c, rational_rref(&c->in->ctx, a.m, a.n, item(&a, i), exact_data(out) + i * a.m * a.n, &rank,
-                                     NULL));
+        exact_check(c, rational_rref(&c->in->ctx, a.m, a.n, item(&a, i),
+                                     exact_data(out) + i * a.m * a.n, &rank, NULL));
     return op_result(c, out);
 }
 
@@ -143,7 +147,8 @@ Value op_exact_null(OpCall *c)
         }
         exact_data(out)[j * width + at] = rational_int(1);
         for (int64_t k = 0; k < row; k++)
-            exact_check(c, rational_neg(ctx, &exact_data(out)[pivots[k] * width + at], exact_data(r)[k * a.n + j]));
+            exact_check(c, rational_neg(ctx, &exact_data(out)[pivots[k] * width + at],
+                                        exact_data(r)[k * a.n + j]));
         at++;
     }
     return op_result(c, out);
@@ -168,8 +173,8 @@ static Value least_squares(OpCall *c, const Batch *a)
     Value rank = op_call(c->in, op_named(c->in, "rank"), args, 1, 0);
     int64_t full = tall ? a->n : a->m;
     char help[192];
-    snprintf(help, sizeof help, "lstsq(f64(%s), f64(%s)) gives the one of least norm, in floats", arg_text(c, 0),
-             arg_text(c, 1));
+    snprintf(help, sizeof help, "lstsq(f64(%s), f64(%s)) gives the one of least norm, in floats",
+             arg_text(c, 0), arg_text(c, 1));
     if (rank.tag != V_INT || rank.i < full)
         arg_error_help(c, 0, ERR_NUMERIC, help,
                        "%s has rank %lld, less than %lld: its exact least-squares solution is not unique",
@@ -203,7 +208,8 @@ Value op_exact_solve(OpCall *c)
         square_of(c, 0);
     int rank = shape_broadcast(a.rank, tensor_shape(a.t), lead, tensor_shape(b), shape, &bad);
     if (rank < 0)
-        arg_error(c, 1, ERR_SHAPE, "the leading axes of %s and %s do not broadcast", arg_text(c, 0), arg_text(c, 1));
+        arg_error(c, 1, ERR_SHAPE, "the leading axes of %s and %s do not broadcast", arg_text(c, 0),
+                  arg_text(c, 1));
     int64_t cols = tail == 1 ? 1 : tensor_shape(b)[lead + 1], count = 1;
     for (int d = 0; d < rank; d++)
         count *= shape[d];
@@ -214,8 +220,8 @@ Value op_exact_solve(OpCall *c)
     a.t = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_broadcast(ctx, a.t, rank + 2, shape))));
     for (int64_t i = 0; i < count; i++) {
         RationalMat right = { exact_data(b) + i * a.n * cols, cols, 1 };
-        RationalStatus s = rational_solve(ctx, a.n, cols, item(&a, i), right, exact_data(out) + i * a.n * cols,
-                                          &column);
+        RationalStatus s = rational_solve(ctx, a.n, cols, item(&a, i), right,
+                                          exact_data(out) + i * a.n * cols, &column);
         check_solved(c, s, column);
     }
     return op_result(c, out);
@@ -247,7 +253,8 @@ Value op_exact_lu(OpCall *c)
                 exact_data(L)[(b * m + i) * k + i] = rational_int(1);
         }
     }
-    return tuple_make(c->in, "P", op_result(c, P), "L", op_result(c, L), "U", op_result(c, U), NULL);
+    return tuple_make(c->in, "P", op_result(c, P), "L", op_result(c, L), "U", op_result(c, U),
+                      NULL);
 }
 
 Value op_exact_matpow(OpCall *c)

@@ -19,7 +19,7 @@ bool exact_value(Value v)
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++) {
         Value item = v.tuple->items[i];
         if (item.tag == V_TENSOR ? item.tensor->dtype == DT_RATIONAL
-                                 : item.tag == V_TUPLE && item.tuple != v.tuple && exact_value(item))
+                                 : item.tag == V_TUPLE && exact_value(item))
             return true;
     }
     return false;
@@ -31,12 +31,16 @@ void exact_refuse(OpCall *c, int i)
 {
     char help[192];
     const char *text = arg_text(c, i);
-    bool scalar = i < c->count && c->args[i].tag == V_TENSOR && c->args[i].tensor->rank == 0, alone = true;
+    bool alone = true, scalar = i < c->count && c->args[i].tag == V_TENSOR &&
+                                c->args[i].tensor->rank == 0;
     for (int k = 0; k < c->count; k++)
         alone &= k == i || c->args[k].tag == V_UNDEF;
-    snprintf(help, sizeof help, alone ? "compute in floats: %s(%s(%s))" : "compute in floats: %.0s%s(%s)", c->op->name,
+    snprintf(help, sizeof help, alone ? "compute in floats: %s(%s(%s))"
+                                      : "compute in floats: %.0s%s(%s)", c->op->name,
              scalar ? "float" : "f64", text);
-    arg_error_help(c, i, ERR_DTYPE, strncmp(text, "operand ", 8) ? help : "compute in floats: f64(…)",
+    if (strncmp(text, "operand ", 8) == 0)
+        snprintf(help, sizeof help, "compute in floats: f64(…)");
+    arg_error_help(c, i, ERR_DTYPE, help,
                    c->op->dtypes ? "%s is rational, and %s has no exact form"
                                  : "%s is rational, which %s does not take",
                    text, c->op->name);
@@ -156,16 +160,19 @@ _Noreturn static void raise_status(Interp *in, const Op *op, RationalStatus s, c
     if (s == RATIONAL_INTERRUPT)
         poll_interrupt(in);
     if (s == RATIONAL_DIVISION) {
-        e = err_new(&in->ctx, ERR_VALUE, "%s: division of a rational by zero: rationals have no infinity", name);
+        e = err_new(&in->ctx, ERR_VALUE,
+                    "%s: division of a rational by zero: rationals have no infinity", name);
         err_underline(e, 1);
         help_floats(in, e, op, first);
     } else if (s == RATIONAL_INEXACT && op->ew == EW_POWER && op->cls == OPC_EW) {
-        e = err_new(&in->ctx, ERR_VALUE, "%s: a rational to a power that is no integer is no fraction in general",
+        e = err_new(&in->ctx, ERR_VALUE,
+                    "%s: a rational to a power that is no integer is no fraction in general",
                     name);
         err_underline(e, 1);
         help_floats(in, e, op, first);
     } else if (s == RATIONAL_INEXACT) {
-        e = err_new(&in->ctx, ERR_VALUE, "%s of %s is no fraction", op->name, err_operand_text(&in->ctx, 0));
+        e = err_new(&in->ctx, ERR_VALUE, "%s of %s is no fraction", op->name,
+                    err_operand_text(&in->ctx, 0));
         err_underline(e, 0);
         help_floats(in, e, op, first);
     } else {
@@ -183,8 +190,9 @@ _Noreturn static void raise_no_form(Interp *in, const Op *op, Tensor *const *t, 
     while (i + 1 < n && t[i]->dtype != DT_RATIONAL)
         i++;
     bool floats = strchr(op->dtypes, 'f') != NULL;
-    Error *e = err_new(&in->ctx, ERR_DTYPE, floats ? "%s of a rational is no fraction in general: %s is rational"
-                                                   : "%s takes bools and ints: %s is rational",
+    Error *e = err_new(&in->ctx, ERR_DTYPE,
+                       floats ? "%s of a rational is no fraction in general: %s is rational"
+                              : "%s takes bools and ints: %s is rational",
                        label(op, name, sizeof name), err_operand_text(&in->ctx, i));
     err_underline(e, i);
     if (floats)
@@ -214,7 +222,8 @@ static RationalStatus loop_run(const Loop *l, const Iter *it)
             const Rational *x[3] = { &zero, &zero, &zero };
             for (int k = 0; k < l->n; k++)
                 x[k] = l->x[k] + at[k + 1] + i * it->stride[k + 1][inner];
-            s = l->fn(l->ctx, l->out->data + (at[0] + i * it->stride[0][inner]) * bytes, x[0], x[1], x[2]);
+            s = l->fn(l->ctx, l->out->data + (at[0] + i * it->stride[0][inner]) * bytes, x[0], x[1],
+                      x[2]);
             if (s == RATIONAL_OK && *l->ctx->interrupt)
                 s = RATIONAL_INTERRUPT;
             if (s != RATIONAL_OK)

@@ -269,7 +269,8 @@ void rational_raise(Ctx *ctx, RationalStatus status, const char *what)
         gmp_open(&why);
         err_raise(ctx, ERR_IO, "%s: %s", what, why);
     case RATIONAL_INEXACT:
-        err_raise_help(ctx, ERR_VALUE, "compute in floats: f64(…)", "%s: the result is no fraction", what);
+        err_raise_help(ctx, ERR_VALUE, "compute in floats: f64(…)", "%s: the result is no fraction",
+                       what);
     case RATIONAL_SINGULAR:
         err_raise(ctx, ERR_NUMERIC, "%s: the matrix is singular", what);
     default:
@@ -323,23 +324,14 @@ int rational_compare(Ctx *ctx, Rational a, Rational b)
 {
     RationalView va, vb;
     if (!rational_is_big(a) && !rational_is_big(b)) {
-        __int128 x = (__int128)a.num * (__int128)(b.tail + 1), y = (__int128)b.num * (__int128)(a.tail + 1);
+        __int128 x = (__int128)a.num * (__int128)(b.tail + 1);
+        __int128 y = (__int128)b.num * (__int128)(a.tail + 1);
         return (x > y) - (x < y);
     }
     if (rational_sign(a) != rational_sign(b) || rational_equal(a, b))
         return (rational_sign(a) > rational_sign(b)) - (rational_sign(a) < rational_sign(b));
     int order = ctx->rationals->gmp->mpq_cmp(rational_view(&va, a), rational_view(&vb, b));
     return (order > 0) - (order < 0);
-}
-
-uint64_t rational_hash(Rational a)
-{
-    uint64_t h = 0xcbf29ce484222325;
-    const uint64_t *at = rational_is_big(a) ? (const uint64_t *)big_of(a)->limbs : (const uint64_t *)&a;
-    size_t n = rational_is_big(a) ? parts_limbs(a) : 2;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ at[i]) * 0x100000001b3;
-    return h;
 }
 
 /* ---- arithmetic ---- */
@@ -371,7 +363,8 @@ static RationalStatus big_binary(Ctx *ctx, Rational *out, Rational a, Rational b
         return s;
     if (!gmp_probe(limbs * 8 * sizeof(mp_limb_t)))
         return RATIONAL_MEMORY;
-    MpqOp fn = op == '+' ? g->mpq_add : op == '-' ? g->mpq_sub : op == '*' ? g->mpq_mul : g->mpq_div;
+    MpqOp fn = op == '+' ? g->mpq_add : op == '-' ? g->mpq_sub
+             : op == '*' ? g->mpq_mul : g->mpq_div;
     mpq_ptr r = ctx->rationals->a;
     fn(r, rational_view(&va, a), rational_view(&vb, b));
     return rational_keep(ctx, out, r);
@@ -403,8 +396,8 @@ RationalStatus rational_sub(Ctx *ctx, Rational *out, Rational a, Rational b)
 }
 
 /* a/b * c/d, all without a sign and reduced. */
-static RationalStatus small_mul(Ctx *ctx, Rational *out, bool negative, uint64_t a, uint64_t b, uint64_t c,
-                                uint64_t d)
+static RationalStatus small_mul(Ctx *ctx, Rational *out, bool negative, uint64_t a, uint64_t b,
+                                uint64_t c, uint64_t d)
 {
     uint64_t g = gcd64(a, d), h = gcd64(c, b);
     return from_wide(ctx, out, negative, (Wide)(a / g) * (c / h), (Wide)(b / h) * (d / g));
@@ -414,8 +407,8 @@ RationalStatus rational_mul(Ctx *ctx, Rational *out, Rational a, Rational b)
 {
     if (rational_is_big(a) || rational_is_big(b))
         return big_binary(ctx, out, a, b, '*');
-    return small_mul(ctx, out, (a.num < 0) != (b.num < 0), magnitude(a.num), a.tail + 1, magnitude(b.num),
-                     b.tail + 1);
+    return small_mul(ctx, out, (a.num < 0) != (b.num < 0), magnitude(a.num), a.tail + 1,
+                     magnitude(b.num), b.tail + 1);
 }
 
 RationalStatus rational_div(Ctx *ctx, Rational *out, Rational a, Rational b)
@@ -436,7 +429,8 @@ RationalStatus rational_neg(Ctx *ctx, Rational *out, Rational a)
     }
     RationalView v;
     const __mpq_struct *q = rational_view(&v, a);
-    return big_new(ctx, out, -q->_mp_num._mp_size, q->_mp_num._mp_d, q->_mp_den._mp_size, q->_mp_den._mp_d);
+    return big_new(ctx, out, -q->_mp_num._mp_size, q->_mp_num._mp_d, q->_mp_den._mp_size,
+                   q->_mp_den._mp_d);
 }
 
 RationalStatus rational_numerator(Ctx *ctx, Rational *out, Rational a)
@@ -562,7 +556,8 @@ RationalStatus rational_power(Ctx *ctx, Rational *out, Rational a, Rational expo
         *out = rational_int(n == 0 ? 1 : a.num < 0 && n % 2 == 0 ? 1 : a.num);
         return RATIONAL_OK;
     }
-    if (!rational_is_big(a) && small_power(magnitude(a.num), n, &num) && small_power(a.tail + 1, n, &den)) {
+    if (!rational_is_big(a) && small_power(magnitude(a.num), n, &num) &&
+        small_power(a.tail + 1, n, &den)) {
         bool negative = a.num < 0 && (n & 1);
         return from_wide(ctx, out, negative, e < 0 ? den : num, e < 0 ? num : den);
     }

@@ -38,7 +38,7 @@ void rational_unregister(Ctx *, Buffer *);
 /* Frees big numbers that no registered buffer holds, if enough of them have been made since
  * the last time. */
 void rational_collect(Ctx *);
-size_t rational_heap_bytes(const Ctx *);        /* of big numbers, reachable or not */
+size_t rational_heap_bytes(const Ctx *);        /* of big numbers, reachable or not: for tests */
 RationalStatus rational_gmp(Ctx *, const Gmp **);   /* opens GMP and gmp_begin */
 
 /* The error that a status stands for; `what` is the operation for the sentence. */
@@ -54,7 +54,6 @@ int rational_compare(Ctx *, Rational, Rational);
 /* The integer, where it is one of 64 bits. */
 bool rational_as_int(Rational, int64_t *);
 double rational_f64(Rational);                  /* rounded once, to nearest even */
-uint64_t rational_hash(Rational);
 
 RationalStatus rational_add(Ctx *, Rational *, Rational, Rational);
 RationalStatus rational_sub(Ctx *, Rational *, Rational, Rational);

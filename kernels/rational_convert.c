@@ -30,7 +30,8 @@ static double scaled(uint64_t m, int64_t e, bool odd)
     if (drop < least) drop = least;
     if (drop <= 0 || m == 0) return ldexp((double)m, e > 2000 ? 2000 : (int)e);
     if (drop > 65) drop = 65;
-    uint64_t kept = drop > 63 ? 0 : m >> drop, rest = drop > 63 ? m : m & (((uint64_t)1 << drop) - 1);
+    uint64_t kept = drop > 63 ? 0 : m >> drop;
+    uint64_t rest = drop > 63 ? m : m & (((uint64_t)1 << drop) - 1);
     if (odd) {
         kept |= rest != 0;
     } else if (drop <= 64) {
@@ -58,7 +59,8 @@ static double big_f64(const __mpq_struct *q, bool odd)
 {
     const Gmp *g = gmp_open(NULL);
     mpz_t n, r;
-    int64_t up = 65 + (int64_t)g->mpz_sizeinbase(&q->_mp_den, 2) - (int64_t)g->mpz_sizeinbase(&q->_mp_num, 2);
+    int64_t above = (int64_t)g->mpz_sizeinbase(&q->_mp_num, 2);
+    int64_t up = 65 + (int64_t)g->mpz_sizeinbase(&q->_mp_den, 2) - above;
     g->mpz_init(n);
     g->mpz_init(r);
     if (up >= 0) {
@@ -68,7 +70,8 @@ static double big_f64(const __mpq_struct *q, bool odd)
         g->mpz_mul_2exp(r, &q->_mp_den, (mp_bitcnt_t)-up);
         g->mpz_tdiv_qr(n, r, &q->_mp_num, r);
     }
-    Wide w = (Wide)n->_mp_d[0] | (n->_mp_size > 1 || n->_mp_size < -1 ? (Wide)n->_mp_d[1] << 64 : 0);
+    bool two = n->_mp_size > 1 || n->_mp_size < -1;
+    Wide w = (Wide)n->_mp_d[0] | (two ? (Wide)n->_mp_d[1] << 64 : 0);
     bool rest = r->_mp_size != 0;
     int down = wide_bits(w) - 64;
     rest |= down > 0 && (w & (((Wide)1 << down) - 1)) != 0;
@@ -310,7 +313,8 @@ void rational_text(Buf *out, Rational a)
 {
     RationalView v;
     if (!rational_is_big(a)) {
-        buf_printf(out, a.tail ? "%lld/%llu" : "%lld", (long long)a.num, (unsigned long long)a.tail + 1);
+        buf_printf(out, a.tail ? "%lld/%llu" : "%lld", (long long)a.num,
+                   (unsigned long long)a.tail + 1);
         return;
     }
     const __mpq_struct *q = rational_view(&v, a);
@@ -339,7 +343,8 @@ RationalStatus rational_decimal(Buf *out, Rational a, int64_t places)
     }
     if (places == 0) return RATIONAL_OK;
     buf_putc(out, '.');
-    memmove(out->data + out->len - (size_t)places, out->data + out->len - 1 - (size_t)places, (size_t)places);
+    memmove(out->data + out->len - (size_t)places, out->data + out->len - 1 - (size_t)places,
+            (size_t)places);
     out->data[out->len - 1 - (size_t)places] = '.';
     return RATIONAL_OK;
 }

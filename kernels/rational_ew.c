@@ -95,7 +95,8 @@ static Status ew_sqrt(Ctx *ctx, void *out, X)
     Status s = rational_gmp(ctx, &g);
     if (s != RATIONAL_OK) return s;
     const __mpq_struct *q = rational_view(&v, *x);
-    if (rational_sign(*x) < 0 || !g->mpz_perfect_square_p(&q->_mp_num) || !g->mpz_perfect_square_p(&q->_mp_den))
+    if (rational_sign(*x) < 0 || !g->mpz_perfect_square_p(&q->_mp_num) ||
+        !g->mpz_perfect_square_p(&q->_mp_den))
         return RATIONAL_INEXACT;
     g->mpq_init(r);
     g->mpz_sqrt(&r->_mp_num, &q->_mp_num);
@@ -115,7 +116,8 @@ static Status ew_cbrt(Ctx *ctx, void *out, X)
     if (s != RATIONAL_OK) return s;
     const __mpq_struct *q = rational_view(&v, *x);
     g->mpq_init(r);
-    bool exact = g->mpz_root(&r->_mp_num, &q->_mp_num, 3) && g->mpz_root(&r->_mp_den, &q->_mp_den, 3);
+    bool exact = g->mpz_root(&r->_mp_num, &q->_mp_num, 3);
+    exact &= g->mpz_root(&r->_mp_den, &q->_mp_den, 3) != 0;
     s = exact ? rational_keep(ctx, out, r) : RATIONAL_INEXACT;
     g->mpq_clear(r);
     return s;
@@ -129,11 +131,36 @@ static Status truth(void *out, bool b)
     return RATIONAL_OK;
 }
 
-static Status ew_equal(Ctx *ctx, void *out, X) { UNUSED; return truth(out, rational_equal(*x, *y)); }
-static Status ew_not_equal(Ctx *ctx, void *out, X) { UNUSED; return truth(out, !rational_equal(*x, *y)); }
-static Status ew_less(Ctx *ctx, void *out, X) { UNUSED; return truth(out, rational_compare(ctx, *x, *y) < 0); }
-static Status ew_less_equal(Ctx *ctx, void *out, X) { UNUSED; return truth(out, rational_compare(ctx, *x, *y) <= 0); }
-static Status ew_greater(Ctx *ctx, void *out, X) { UNUSED; return truth(out, rational_compare(ctx, *x, *y) > 0); }
+static Status ew_equal(Ctx *ctx, void *out, X)
+{
+    UNUSED;
+    return truth(out, rational_equal(*x, *y));
+}
+
+static Status ew_not_equal(Ctx *ctx, void *out, X)
+{
+    UNUSED;
+    return truth(out, !rational_equal(*x, *y));
+}
+
+static Status ew_less(Ctx *ctx, void *out, X)
+{
+    UNUSED;
+    return truth(out, rational_compare(ctx, *x, *y) < 0);
+}
+
+static Status ew_less_equal(Ctx *ctx, void *out, X)
+{
+    UNUSED;
+    return truth(out, rational_compare(ctx, *x, *y) <= 0);
+}
+
+static Status ew_greater(Ctx *ctx, void *out, X)
+{
+    UNUSED;
+    return truth(out, rational_compare(ctx, *x, *y) > 0);
+}
+
 static Status ew_greater_equal(Ctx *ctx, void *out, X)
 {
     UNUSED;
@@ -167,15 +194,17 @@ static Status ew_where(Ctx *ctx, void *out, X)
 }
 
 static const RationalFn table[EW_COUNT] = {
-    [EW_ADD] = ew_add, [EW_SUBTRACT] = ew_subtract, [EW_MULTIPLY] = ew_multiply, [EW_DIVIDE] = ew_divide,
-    [EW_FLOOR_DIVIDE] = ew_floor_divide, [EW_MOD] = ew_mod, [EW_POWER] = ew_power,
-    [EW_NEGATIVE] = ew_negative, [EW_POSITIVE] = ew_same, [EW_FMA] = ew_fma, [EW_ABS] = ew_abs,
-    [EW_SIGN] = ew_sign, [EW_EQUAL] = ew_equal, [EW_NOT_EQUAL] = ew_not_equal, [EW_LESS] = ew_less,
-    [EW_LESS_EQUAL] = ew_less_equal, [EW_GREATER] = ew_greater, [EW_GREATER_EQUAL] = ew_greater_equal,
-    [EW_MAXIMUM] = ew_maximum, [EW_MINIMUM] = ew_minimum, [EW_CLAMP] = ew_clamp, [EW_WHERE] = ew_where,
-    [EW_ISNAN] = ew_never, [EW_ISINF] = ew_never, [EW_ISFINITE] = ew_always, [EW_FLOOR] = ew_floor,
-    [EW_CEIL] = ew_ceil, [EW_ROUND] = ew_round, [EW_TRUNC] = ew_trunc, [EW_SQRT] = ew_sqrt,
-    [EW_CBRT] = ew_cbrt, [EW_REAL] = ew_same, [EW_IMAG] = ew_zero, [EW_CONJ] = ew_same, [EW_RELU] = ew_relu,
+    [EW_ADD] = ew_add, [EW_SUBTRACT] = ew_subtract, [EW_MULTIPLY] = ew_multiply,
+    [EW_DIVIDE] = ew_divide, [EW_FLOOR_DIVIDE] = ew_floor_divide, [EW_MOD] = ew_mod,
+    [EW_POWER] = ew_power, [EW_NEGATIVE] = ew_negative, [EW_POSITIVE] = ew_same,
+    [EW_FMA] = ew_fma, [EW_ABS] = ew_abs, [EW_SIGN] = ew_sign, [EW_EQUAL] = ew_equal,
+    [EW_NOT_EQUAL] = ew_not_equal, [EW_LESS] = ew_less, [EW_LESS_EQUAL] = ew_less_equal,
+    [EW_GREATER] = ew_greater, [EW_GREATER_EQUAL] = ew_greater_equal, [EW_MAXIMUM] = ew_maximum,
+    [EW_MINIMUM] = ew_minimum, [EW_CLAMP] = ew_clamp, [EW_WHERE] = ew_where,
+    [EW_ISNAN] = ew_never, [EW_ISINF] = ew_never, [EW_ISFINITE] = ew_always,
+    [EW_FLOOR] = ew_floor, [EW_CEIL] = ew_ceil, [EW_ROUND] = ew_round, [EW_TRUNC] = ew_trunc,
+    [EW_SQRT] = ew_sqrt, [EW_CBRT] = ew_cbrt, [EW_REAL] = ew_same, [EW_IMAG] = ew_zero,
+    [EW_CONJ] = ew_same, [EW_RELU] = ew_relu,
 };
 
 RationalFn rational_kernel(EwOp op, DType *result)

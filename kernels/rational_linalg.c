@@ -10,8 +10,8 @@
 
 /* ---- products ---- */
 
-RationalStatus rational_dot(Ctx *ctx, int64_t n, const Rational *a, int64_t sa, const Rational *b, int64_t sb,
-                            Rational *out)
+RationalStatus rational_dot(Ctx *ctx, int64_t n, const Rational *a, int64_t sa, const Rational *b,
+                            int64_t sb, Rational *out)
 {
     Rational sum = rational_int(0), p;
     RationalStatus s = RATIONAL_OK;
@@ -24,12 +24,14 @@ RationalStatus rational_dot(Ctx *ctx, int64_t n, const Rational *a, int64_t sa, 
     return s == RATIONAL_OK && *ctx->interrupt ? RATIONAL_INTERRUPT : s;
 }
 
-RationalStatus rational_gemm(Ctx *ctx, int64_t m, int64_t n, int64_t k, RationalMat a, RationalMat b, Rational *c)
+RationalStatus rational_gemm(Ctx *ctx, int64_t m, int64_t n, int64_t k, RationalMat a,
+                             RationalMat b, Rational *c)
 {
     RationalStatus s = RATIONAL_OK;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n && s == RATIONAL_OK; j++)
-            s = rational_dot(ctx, k, a.data + i * a.rs, a.cs, b.data + j * b.cs, b.rs, c + i * n + j);
+            s = rational_dot(ctx, k, a.data + i * a.rs, a.cs, b.data + j * b.cs, b.rs,
+                             c + i * n + j);
     return s;
 }
 
@@ -166,7 +168,8 @@ static RationalStatus eliminate_row(Work *w, int64_t i, int64_t r, int64_t c, in
 
 /* Reduces the first `cols` columns. `jordan`: above the pivots too. Returns the rank;
  * pivots[k] is the column of the k-th pivot. `square`: stops at a column without one. */
-static RationalStatus work_reduce(Work *w, int64_t cols, bool jordan, bool square, int64_t *rank, int64_t *pivots)
+static RationalStatus work_reduce(Work *w, int64_t cols, bool jordan, bool square, int64_t *rank,
+                                  int64_t *pivots)
 {
     int64_t r = 0;
     RationalStatus s = RATIONAL_OK;
@@ -213,8 +216,8 @@ static RationalStatus work_store(Work *w, int64_t rows, int64_t from, int64_t n,
 
 /* ---- what callers want ---- */
 
-RationalStatus rational_rref(Ctx *ctx, int64_t m, int64_t n, RationalMat a, Rational *out, int64_t *rank,
-                             int64_t *pivots)
+RationalStatus rational_rref(Ctx *ctx, int64_t m, int64_t n, RationalMat a, Rational *out,
+                             int64_t *rank, int64_t *pivots)
 {
     Work w;
     *rank = 0;
@@ -228,8 +231,8 @@ RationalStatus rational_rref(Ctx *ctx, int64_t m, int64_t n, RationalMat a, Rati
     return s;
 }
 
-RationalStatus rational_solve(Ctx *ctx, int64_t n, int64_t nrhs, RationalMat a, RationalMat b, Rational *x,
-                              int64_t *column)
+RationalStatus rational_solve(Ctx *ctx, int64_t n, int64_t nrhs, RationalMat a, RationalMat b,
+                              Rational *x, int64_t *column)
 {
     Work w;
     int64_t rank = 0;
@@ -291,7 +294,8 @@ static void swap_rows(Rational *lu, int64_t n, int64_t i, int64_t k, int64_t *pe
     perm[k] = p;
 }
 
-static RationalStatus largest_in_column(Ctx *ctx, int64_t m, int64_t n, const Rational *lu, int64_t k, int64_t *at)
+static RationalStatus largest_in_column(Ctx *ctx, int64_t m, int64_t n, const Rational *lu,
+                                        int64_t k, int64_t *at)
 {
     Rational best, size;
     RationalStatus s = magnitude_of(ctx, lu[k * n + k], &best);
@@ -306,7 +310,8 @@ static RationalStatus largest_in_column(Ctx *ctx, int64_t m, int64_t n, const Ra
     return s;
 }
 
-RationalStatus rational_lu(Ctx *ctx, int64_t m, int64_t n, RationalMat a, Rational *lu, int64_t *perm)
+RationalStatus rational_lu(Ctx *ctx, int64_t m, int64_t n, RationalMat a, Rational *lu,
+                           int64_t *perm)
 {
     RationalStatus s = RATIONAL_OK;
     for (int64_t i = 0; i < m; i++) {

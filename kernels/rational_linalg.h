@@ -13,17 +13,18 @@ typedef struct RationalMat {
 } RationalMat;
 
 /* c = a b, m x k by k x n, c contiguous. */
-RationalStatus rational_gemm(Ctx *, int64_t m, int64_t n, int64_t k, RationalMat a, RationalMat b, Rational *c);
-RationalStatus rational_dot(Ctx *, int64_t n, const Rational *a, int64_t sa, const Rational *b, int64_t sb,
-                            Rational *out);
+RationalStatus rational_gemm(Ctx *, int64_t m, int64_t n, int64_t k, RationalMat a, RationalMat b,
+                             Rational *c);
+RationalStatus rational_dot(Ctx *, int64_t n, const Rational *a, int64_t sa, const Rational *b,
+                            int64_t sb, Rational *out);
 /* Reduced row echelon form, contiguous; out may be NULL. pivots takes min(m, n) columns. */
-RationalStatus rational_rref(Ctx *, int64_t m, int64_t n, RationalMat a, Rational *out, int64_t *rank,
-                             int64_t *pivots);
+RationalStatus rational_rref(Ctx *, int64_t m, int64_t n, RationalMat a, Rational *out,
+                             int64_t *rank, int64_t *pivots);
 RationalStatus rational_det(Ctx *, int64_t n, RationalMat a, Rational *out);
 /* a x = b, or the inverse where b.data is NULL (then nrhs = n). x is contiguous.
  * RATIONAL_SINGULAR: *column depends on those before it. */
-RationalStatus rational_solve(Ctx *, int64_t n, int64_t nrhs, RationalMat a, RationalMat b, Rational *x,
-                              int64_t *column);
+RationalStatus rational_solve(Ctx *, int64_t n, int64_t nrhs, RationalMat a, RationalMat b,
+                              Rational *x, int64_t *column);
 /* Partial pivoting on magnitude, as getrf has it: row perm[i] of A is row i of L U. lu is
  * m x n, L below the diagonal. */
 RationalStatus rational_lu(Ctx *, int64_t m, int64_t n, RationalMat a, Rational *lu, int64_t *perm);
