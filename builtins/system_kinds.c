@@ -33,8 +33,8 @@ static bool castable(Value v)
     return v_is_numeric(v) || v.tag == V_RANGE;
 }
 
-/* rational("1/3"), rational("0.1"): as written. */
-static Value rational_of_text(Interp *in, const Str *s)
+/* "1/3", "0.1": as written. */
+static Rational rational_of_text(Interp *in, const Str *s)
 {
     Rational r;
     RationalStatus status = rational_from_text(&in->ctx, &r, s->text, s->len);
@@ -49,14 +49,38 @@ static Value rational_of_text(Interp *in, const Str *s)
     }
     if (status != RATIONAL_OK)
         rational_raise(&in->ctx, status, "rational");
-    return v_tensor_raw(tensor_scalar(&in->ctx, DT_RATIONAL, &r));
+    return r;
+}
+
+static bool holds_text(Value v)
+{
+    bool text = v.tag == V_TUPLE && v.tuple->count > 0;
+    for (uint32_t i = 0; text && i < v.tuple->count; i++)
+        text = v.tuple->items[i].tag == V_STRING;
+    return text;
+}
+
+/* rational("1/3"), and rational(["1/3", "2/3"]), a vector. */
+static Value rational_of_texts(Interp *in, Value x)
+{
+    Rational r;
+    if (x.tag == V_STRING) {
+        r = rational_of_text(in, x.str);
+        return v_tensor_raw(tensor_scalar(&in->ctx, DT_RATIONAL, &r));
+    }
+    int64_t n = x.tuple->count;
+    Tensor *t = tensor_new(&in->ctx, DT_RATIONAL, 1, &n);
+    v_push(in, v_tensor_raw(t));
+    for (int64_t i = 0; i < n; i++)
+        ((Rational *)(void *)t->data)[i] = rational_of_text(in, x.tuple->items[i].str);
+    return *--in->sp;
 }
 
 Value op_cast(Interp *in, Value x, DType dt)
 {
     char given[96];
-    if (x.tag == V_STRING && dt == DT_RATIONAL)
-        return rational_of_text(in, x.str);
+    if (dt == DT_RATIONAL && (x.tag == V_STRING || holds_text(x)))
+        return rational_of_texts(in, x);
     if (!castable(x)) {
         Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_info[dt].name,
                            err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));

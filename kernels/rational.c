@@ -223,13 +223,23 @@ RationalStatus rational_keep(Ctx *ctx, Rational *out, mpq_srcptr q)
     return big_new(ctx, out, num->_mp_size, num->_mp_d, den->_mp_size, den->_mp_d);
 }
 
-/* Of reduced parts in 128 bits. */
-static RationalStatus from_wide(Ctx *ctx, Rational *out, bool negative, Wide num, Wide den)
+/* A reduced fraction in 128 bits. */
+typedef struct Fraction { bool negative; Wide num, den; } Fraction;
+
+static bool fraction_small(Rational *out, Fraction f)
 {
-    if (num <= INT64_MAX && den <= INT64_MAX) {
-        *out = (Rational){ negative ? -(int64_t)num : (int64_t)num, (uint64_t)den - 1 };
+    if (f.num > INT64_MAX || f.den > INT64_MAX)
+        return false;
+    *out = (Rational){ f.negative ? -(int64_t)f.num : (int64_t)f.num, (uint64_t)f.den - 1 };
+    return true;
+}
+
+static RationalStatus from_wide(Ctx *ctx, Rational *out, Fraction f)
+{
+    bool negative = f.negative;
+    Wide num = f.num, den = f.den;
+    if (fraction_small(out, f))
         return RATIONAL_OK;
-    }
     mp_limb_t n[2] = { (mp_limb_t)num, (mp_limb_t)(num >> 64) };
     mp_limb_t d[2] = { (mp_limb_t)den, (mp_limb_t)(den >> 64) };
     int32_t limbs = n[1] ? 2 : 1;
@@ -372,43 +382,47 @@ static RationalStatus big_binary(Ctx *ctx, Rational *out, Rational a, Rational b
 
 /* a/b + c/d over the least common denominator (TAOCP 2, 4.5.1, (6)). Products are below
  * 2^126 and their sum below 2^127. */
-static RationalStatus small_add(Ctx *ctx, Rational *out, Rational a, int64_t c, uint64_t c_tail)
+static Fraction small_add(Rational a, int64_t c, uint64_t c_tail)
 {
     uint64_t b = a.tail + 1, d = c_tail + 1, g = gcd64(b, d);
     __int128 t = (__int128)a.num * (int64_t)(d / g) + (__int128)c * (int64_t)(b / g);
     Wide size = t < 0 ? -(Wide)t : (Wide)t;
     uint64_t g2 = g == 1 ? 1 : gcd64((uint64_t)(size % g), g);
-    return from_wide(ctx, out, t < 0, size / g2, (Wide)(b / g) * (d / g2));
+    return (Fraction){ t < 0, size / g2, (Wide)(b / g) * (d / g2) };
 }
 
 RationalStatus rational_add(Ctx *ctx, Rational *out, Rational a, Rational b)
 {
     if (rational_is_big(a) || rational_is_big(b))
         return big_binary(ctx, out, a, b, '+');
-    return small_add(ctx, out, a, b.num, b.tail);
+    return from_wide(ctx, out, small_add(a, b.num, b.tail));
 }
 
 RationalStatus rational_sub(Ctx *ctx, Rational *out, Rational a, Rational b)
 {
     if (rational_is_big(a) || rational_is_big(b))
         return big_binary(ctx, out, a, b, '-');
-    return small_add(ctx, out, a, -b.num, b.tail);
+    return from_wide(ctx, out, small_add(a, -b.num, b.tail));
 }
 
 /* a/b * c/d, all without a sign and reduced. */
-static RationalStatus small_mul(Ctx *ctx, Rational *out, bool negative, uint64_t a, uint64_t b,
-                                uint64_t c, uint64_t d)
+static Fraction small_mul(bool negative, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     uint64_t g = gcd64(a, d), h = gcd64(c, b);
-    return from_wide(ctx, out, negative, (Wide)(a / g) * (c / h), (Wide)(b / h) * (d / g));
+    return (Fraction){ negative, (Wide)(a / g) * (c / h), (Wide)(b / h) * (d / g) };
+}
+
+static Fraction small_product(Rational a, Rational b)
+{
+    return small_mul((a.num < 0) != (b.num < 0), magnitude(a.num), a.tail + 1, magnitude(b.num),
+                     b.tail + 1);
 }
 
 RationalStatus rational_mul(Ctx *ctx, Rational *out, Rational a, Rational b)
 {
     if (rational_is_big(a) || rational_is_big(b))
         return big_binary(ctx, out, a, b, '*');
-    return small_mul(ctx, out, (a.num < 0) != (b.num < 0), magnitude(a.num), a.tail + 1,
-                     magnitude(b.num), b.tail + 1);
+    return from_wide(ctx, out, small_product(a, b));
 }
 
 RationalStatus rational_div(Ctx *ctx, Rational *out, Rational a, Rational b)
@@ -417,8 +431,17 @@ RationalStatus rational_div(Ctx *ctx, Rational *out, Rational a, Rational b)
         return RATIONAL_DIVISION;
     if (rational_is_big(a) || rational_is_big(b))
         return big_binary(ctx, out, a, b, '/');
-    return small_mul(ctx, out, (a.num < 0) != (b.num < 0), magnitude(a.num), a.tail + 1, b.tail + 1,
-                     magnitude(b.num));
+    return from_wide(ctx, out, small_mul((a.num < 0) != (b.num < 0), magnitude(a.num), a.tail + 1,
+                                         b.tail + 1, magnitude(b.num)));
+}
+
+bool rational_accumulate(Rational *sum, Rational a, Rational b)
+{
+    Rational product;
+    if (rational_is_big(a) || rational_is_big(b) || rational_is_big(*sum))
+        return false;
+    return fraction_small(&product, small_product(a, b)) &&
+           fraction_small(sum, small_add(*sum, product.num, product.tail));
 }
 
 RationalStatus rational_neg(Ctx *ctx, Rational *out, Rational a)
@@ -559,7 +582,7 @@ RationalStatus rational_power(Ctx *ctx, Rational *out, Rational a, Rational expo
     if (!rational_is_big(a) && small_power(magnitude(a.num), n, &num) &&
         small_power(a.tail + 1, n, &den)) {
         bool negative = a.num < 0 && (n & 1);
-        return from_wide(ctx, out, negative, e < 0 ? den : num, e < 0 ? num : den);
+        return from_wide(ctx, out, (Fraction){ negative, e < 0 ? den : num, e < 0 ? num : den });
     }
     return big_power(ctx, out, a, n, e < 0);
 }

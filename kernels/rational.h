@@ -60,6 +60,8 @@ RationalStatus rational_sub(Ctx *, Rational *, Rational, Rational);
 RationalStatus rational_mul(Ctx *, Rational *, Rational, Rational);
 RationalStatus rational_div(Ctx *, Rational *, Rational, Rational);
 RationalStatus rational_neg(Ctx *, Rational *, Rational);
+/* sum += a b where all of it stays small; false: it does not, and sum is as it was. */
+bool rational_accumulate(Rational *sum, Rational a, Rational b);
 RationalStatus rational_floor(Ctx *, Rational *, Rational);
 RationalStatus rational_round(Ctx *, Rational *, Rational);      /* halves to even */
 RationalStatus rational_power(Ctx *, Rational *, Rational, Rational);

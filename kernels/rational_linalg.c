@@ -6,20 +6,45 @@
 
 #include "core/mem.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 /* ---- products ---- */
+
+/* Goes on where numbers became long: sums live in GMP, so that they leave nothing behind. */
+static RationalStatus dot_long(Ctx *ctx, int64_t n, const Rational *a, int64_t sa,
+                               const Rational *b, int64_t sb, Rational *sum)
+{
+    const Gmp *g;
+    RationalView va, vb;
+    mpq_t total, p;
+    RationalStatus s = rational_gmp(ctx, &g);
+    if (s != RATIONAL_OK)
+        return s;
+    g->mpq_init(total);
+    g->mpq_init(p);
+    g->mpq_add(total, total, rational_view(&va, *sum));
+    for (int64_t i = 0; i < n && s == RATIONAL_OK; i++) {
+        g->mpq_mul(p, rational_view(&va, a[i * sa]), rational_view(&vb, b[i * sb]));
+        g->mpq_add(total, total, p);
+        s = *ctx->interrupt ? RATIONAL_INTERRUPT : gmp_spent() ? RATIONAL_MEMORY : RATIONAL_OK;
+    }
+    if (s == RATIONAL_OK)
+        s = rational_keep(ctx, sum, total);
+    g->mpq_clear(total);
+    g->mpq_clear(p);
+    return s;
+}
 
 RationalStatus rational_dot(Ctx *ctx, int64_t n, const Rational *a, int64_t sa, const Rational *b,
                             int64_t sb, Rational *out)
 {
-    Rational sum = rational_int(0), p;
+    Rational sum = rational_int(0);
     RationalStatus s = RATIONAL_OK;
-    for (int64_t i = 0; i < n && s == RATIONAL_OK; i++) {
-        s = rational_mul(ctx, &p, a[i * sa], b[i * sb]);
-        if (s == RATIONAL_OK)
-            s = rational_add(ctx, &sum, sum, p);
-    }
+    for (int64_t i = 0; i < n && s == RATIONAL_OK; i++)
+        if (!rational_accumulate(&sum, a[i * sa], b[i * sb])) {
+            s = dot_long(ctx, n - i, a + i * sa, sa, b + i * sb, sb, &sum);
+            break;
+        }
     *out = sum;
     return s == RATIONAL_OK && *ctx->interrupt ? RATIONAL_INTERRUPT : s;
 }
@@ -276,65 +301,98 @@ RationalStatus rational_det(Ctx *ctx, int64_t n, RationalMat a, Rational *out)
 
 /* ---- LU in fractions ---- */
 
-static RationalStatus magnitude_of(Ctx *ctx, Rational a, Rational *out)
+typedef struct Factors {
+    Ctx *ctx;
+    const Gmp *g;
+    int64_t m, n;
+    __mpq_struct *a;             /* m x n by rows */
+    int64_t *perm;
+} Factors;
+
+static RationalStatus factors_open(Factors *f, Ctx *ctx, int64_t m, int64_t n, RationalMat a)
 {
-    *out = a;
-    return rational_sign(a) < 0 ? rational_neg(ctx, out, a) : RATIONAL_OK;
+    RationalView v;
+    mpq_t zero;
+    *f = (Factors){ .ctx = ctx, .m = m, .n = n };
+    RationalStatus s = rational_gmp(ctx, &f->g);
+    if (s == RATIONAL_OK && !(f->a = mem_try_alloc(ctx, (size_t)(m * n) * sizeof *f->a)))
+        s = RATIONAL_MEMORY;
+    if (s != RATIONAL_OK)
+        return s;
+    f->g->mpq_init(zero);
+    for (int64_t i = 0; i < m * n; i++) {
+        f->g->mpq_init(&f->a[i]);
+        f->g->mpq_add(&f->a[i], zero, rational_view(&v, a.data[i / n * a.rs + i % n * a.cs]));
+    }
+    f->g->mpq_clear(zero);
+    return gmp_spent() ? RATIONAL_MEMORY : RATIONAL_OK;
 }
 
-static void swap_rows(Rational *lu, int64_t n, int64_t i, int64_t k, int64_t *perm)
+static void factors_free(Factors *f)
 {
-    for (int64_t j = 0; j < n && i != k; j++) {
-        Rational t = lu[i * n + j];
-        lu[i * n + j] = lu[k * n + j];
-        lu[k * n + j] = t;
-    }
-    int64_t p = perm[i];
-    perm[i] = perm[k];
-    perm[k] = p;
+    for (int64_t i = 0; f->a && i < f->m * f->n; i++)
+        f->g->mpq_clear(&f->a[i]);
+    mem_free(f->ctx, f->a, (size_t)(f->m * f->n) * sizeof *f->a);
 }
 
-static RationalStatus largest_in_column(Ctx *ctx, int64_t m, int64_t n, const Rational *lu,
-                                        int64_t k, int64_t *at)
+static int64_t largest_in_column(const Factors *f, int64_t k)
 {
-    Rational best, size;
-    RationalStatus s = magnitude_of(ctx, lu[k * n + k], &best);
-    *at = k;
-    for (int64_t i = k + 1; i < m && s == RATIONAL_OK; i++) {
-        s = magnitude_of(ctx, lu[i * n + k], &size);
-        if (s == RATIONAL_OK && rational_compare(ctx, size, best) > 0) {
-            best = size;
-            *at = i;
-        }
+    int64_t at = k;
+    for (int64_t i = k + 1; i < f->m; i++) {
+        __mpq_struct x = f->a[i * f->n + k], best = f->a[at * f->n + k];
+        x._mp_num._mp_size = abs(x._mp_num._mp_size);
+        best._mp_num._mp_size = abs(best._mp_num._mp_size);
+        if (f->g->mpq_cmp(&x, &best) > 0)
+            at = i;
     }
-    return s;
+    return at;
+}
+
+static void swap_rows(Factors *f, int64_t i, int64_t k)
+{
+    for (int64_t j = 0; j < f->n && i != k; j++) {
+        __mpq_struct t = f->a[i * f->n + j];
+        f->a[i * f->n + j] = f->a[k * f->n + j];
+        f->a[k * f->n + j] = t;
+    }
+    int64_t p = f->perm[i];
+    f->perm[i] = f->perm[k];
+    f->perm[k] = p;
+}
+
+/* Row i less a multiple of row k, the multiplier left in its place. */
+static RationalStatus subtract_row(Factors *f, int64_t i, int64_t k)
+{
+    mpq_t p;
+    __mpq_struct *x = f->a + i * f->n, *top = f->a + k * f->n;
+    f->g->mpq_init(p);
+    f->g->mpq_div(&x[k], &x[k], &top[k]);
+    for (int64_t j = k + 1; j < f->n && x[k]._mp_num._mp_size; j++) {
+        f->g->mpq_mul(p, &x[k], &top[j]);
+        f->g->mpq_sub(&x[j], &x[j], p);
+    }
+    f->g->mpq_clear(p);
+    return *f->ctx->interrupt ? RATIONAL_INTERRUPT : gmp_spent() ? RATIONAL_MEMORY : RATIONAL_OK;
 }
 
 RationalStatus rational_lu(Ctx *ctx, int64_t m, int64_t n, RationalMat a, Rational *lu,
                            int64_t *perm)
 {
-    RationalStatus s = RATIONAL_OK;
-    for (int64_t i = 0; i < m; i++) {
+    Factors f;
+    for (int64_t i = 0; i < m; i++)
         perm[i] = i;
-        for (int64_t j = 0; j < n; j++)
-            lu[i * n + j] = a.data[i * a.rs + j * a.cs];
-    }
+    if (m == 0 || n == 0)
+        return RATIONAL_OK;
+    RationalStatus s = factors_open(&f, ctx, m, n, a);
+    f.perm = perm;
     for (int64_t k = 0; k < m && k < n && s == RATIONAL_OK; k++) {
-        int64_t at;
-        s = largest_in_column(ctx, m, n, lu, k, &at);
-        swap_rows(lu, n, k, at, perm);
-        if (rational_sign(lu[k * n + k]) == 0)
-            continue;
-        for (int64_t i = k + 1; i < m && s == RATIONAL_OK; i++) {
-            Rational f, p;
-            s = rational_div(ctx, &f, lu[i * n + k], lu[k * n + k]);
-            lu[i * n + k] = s == RATIONAL_OK ? f : rational_int(0);
-            for (int64_t j = k + 1; j < n && s == RATIONAL_OK; j++) {
-                s = rational_mul(ctx, &p, f, lu[k * n + j]);
-                if (s == RATIONAL_OK) s = rational_sub(ctx, &lu[i * n + j], lu[i * n + j], p);
-            }
-            if (s == RATIONAL_OK && *ctx->interrupt) s = RATIONAL_INTERRUPT;
-        }
+        swap_rows(&f, k, largest_in_column(&f, k));
+        for (int64_t i = k + 1; i < m && s == RATIONAL_OK; i++)
+            if (f.a[k * n + k]._mp_num._mp_size)
+                s = subtract_row(&f, i, k);
     }
+    for (int64_t i = 0; i < m * n && s == RATIONAL_OK; i++)
+        s = rational_keep(ctx, &lu[i], &f.a[i]);
+    factors_free(&f);
     return s;
 }
