@@ -291,7 +291,8 @@ static Value sorting(OpCall *c, bool positions)
                 exact_data(out)[lane * l.n + i] = s.x[s.at[i]];
     }
     if (scalar)
-        return v_tensor(&c->in->ctx, tensor_view(&c->in->ctx, out, 0, NULL, NULL, out->data));
+        return v_tensor(&c->in->ctx, tensor_view(&c->in->ctx, out, 0, tensor_shape(out),
+                                                 tensor_strides(out), out->data));
     return along_result(c, &l, out);
 }
 
