@@ -49,16 +49,18 @@ void exact_refuse(OpCall *c, int i)
 Value (*exact_choose(OpCall *c))(OpCall *)
 {
     int first = -1;
+    Value (*run)(OpCall *) = op_exact(c->in, c->op);
     rational_collect(&c->in->ctx);
+    if (!run && !c->op->dtypes)               /* of any value: append does not read its tuple */
+        return c->op->run;
     for (int i = 0; i < c->count && first < 0; i++)
         if (exact_value(c->args[i]))
             first = i;
     if (first < 0)
         return c->op->run;
-    Value (*run)(OpCall *) = op_exact(c->in, c->op);
-    if (!run && c->op->dtypes)
+    if (!run)
         exact_refuse(c, first);
-    return run ? run : c->op->run;
+    return run;
 }
 
 /* ---- literals ---- */

@@ -274,6 +274,7 @@ void rational_raise(Ctx *ctx, RationalStatus status, const char *what)
         err_raise_help(ctx, ERR_DTYPE, "take real(x), imag(x) or abs(x)",
                        "%s: a number with an imaginary part is no fraction", what);
     case RATIONAL_INTERRUPT:
+        *ctx->interrupt = 0;
         err_raise(ctx, ERR_INTERRUPT, "interrupted");
     case RATIONAL_LIBRARY:
         gmp_open(&why);

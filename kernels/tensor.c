@@ -408,6 +408,7 @@ static const char *cast_rational(Ctx *ctx, const Iter *it, Tensor *dst, const Te
             Rational *to = (Rational *)(void *)dst->data + offset[0] + i * it->stride[0][inner];
             const char *from = src->data + (offset[1] + i * it->stride[1][inner]) * bytes;
             *status = rational_from(ctx, to, (DType)src->dtype, from);
+            if (*status == RATIONAL_OK && *ctx->interrupt) *status = RATIONAL_INTERRUPT;
             if (*status != RATIONAL_OK) return from;
         }
     }
