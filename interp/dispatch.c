@@ -51,7 +51,7 @@ static Value call_run(OpCall *c)
 {
     Interp *in = c->in;
     Value *mark = in->sp;
-    Value r = __builtin_expect(in->ctx.rationals != NULL, 0) ? exact_choose(c)(c) : c->op->run(c);
+    Value r = exact_run(c);
     stack_cut(in, mark);
     op_record(in, c->op)->calls++;
     return r;

@@ -580,7 +580,7 @@ static void adapt_literals(Interp *in, Operand *x, int n)
     }
 }
 
-static Value exact_run(Plan *p)
+static Value rational_run(Plan *p)
 {
     Tensor *t[3];
     for (int i = 0; i < p->n; i++)
@@ -617,7 +617,7 @@ Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
         adapt_literals(in, x, n);
     Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n, .reuse = reuse };
     plan_dtype(&p);
-    r = p.compute == DT_RATIONAL ? exact_run(&p) : scalar ? scalar_run(&p) : tensor_run(&p);
+    r = p.compute == DT_RATIONAL ? rational_run(&p) : scalar ? scalar_run(&p) : tensor_run(&p);
     count_call(in, op, p.compute, r.tag == V_TENSOR ? r.tensor->size : 1);
     stack_cut(in, mark);
     return r;

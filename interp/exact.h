@@ -11,6 +11,11 @@ bool exact_value(Value);
 /* The function to run for a call: the row's own, or its exact form where an argument is
  * rational. Raises ERR_DTYPE where there is none. Also the collector's safe point. */
 Value (*exact_choose(OpCall *))(OpCall *);
+/* Runs a row on what it was called with: its own function while no rational exists. */
+static inline Value exact_run(OpCall *c)
+{
+    return __builtin_expect(c->in->ctx.rationals != NULL, 0) ? exact_choose(c)(c) : c->op->run(c);
+}
 /* Raises ERR_DTYPE: argument i of a row that has no exact form is rational. */
 _Noreturn void exact_refuse(OpCall *, int i);
 /* The literal x, operand i of the running operation, as the fraction that was written
