@@ -361,6 +361,25 @@ static Value in_floats(OpCall *c)
 Value op_exact_allclose(OpCall *c) { return in_floats(c); }
 Value op_exact_isclose(OpCall *c) { return in_floats(c); }
 
+/* ---- rounding to decimals ---- */
+
+/* round(x, digits): x 10^digits to the nearest integer, halves to even, over 10^digits. */
+Value op_exact_round(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    int64_t digits = c->count > 1 && arg_given(c, 1) ? arg_int(c, 1) : 0;
+    Tensor *x = op_keep(c, tensor_compact(ctx, exact_tensor(c, 0)));
+    Tensor *out = op_keep(c, tensor_new(ctx, DT_RATIONAL, x->rank, tensor_shape(x)));
+    Rational scale, *to = exact_data(out);
+    exact_check(c, rational_power(ctx, &scale, rational_int(10), rational_int(digits)));
+    for (int64_t i = 0; i < x->size; i++) {
+        exact_check(c, rational_mul(ctx, &to[i], exact_data(x)[i], scale));
+        exact_check(c, rational_round(ctx, &to[i], to[i]));
+        exact_check(c, rational_div(ctx, &to[i], to[i], scale));
+    }
+    return op_result(c, out);
+}
+
 /* ---- the parts ---- */
 
 static Value part_of(OpCall *c, RationalStatus (*part)(Ctx *, Rational *, Rational))
