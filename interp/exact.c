@@ -41,9 +41,7 @@ void exact_refuse(OpCall *c, int i)
     if (strncmp(text, "operand ", 8) == 0)
         snprintf(help, sizeof help, "compute in floats: f64(…)");
     arg_error_help(c, i, ERR_DTYPE, help,
-                   c->op->dtypes ? "%s is rational, and %s has no exact form"
-                                 : "%s is rational, which %s does not take",
-                   text, c->op->name);
+                   "%s is rational, which %s does not take", text, c->op->name);
 }
 
 Value (*exact_choose(OpCall *c))(OpCall *)
