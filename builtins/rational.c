@@ -171,7 +171,7 @@ Value op_exact_var(OpCall *c)
 
 /* ---- lanes along one axis ---- */
 
-/* x with the axis last and contiguous; the result's view back in x's order is `turned`. */
+/* x with one axis moved last, contiguous: `count` lanes of n elements. */
 typedef struct Along {
     Tensor *x;
     int axis;
@@ -187,12 +187,13 @@ static Along along(OpCall *c, Tensor *x, int axis)
     return l;
 }
 
-/* A tensor shaped like l.x, and the same with the axis back in its place. */
+/* A result that lies like l.x. */
 static Tensor *along_out(OpCall *c, const Along *l, DType dt)
 {
     return op_keep(c, tensor_new(&c->in->ctx, dt, l->x->rank, tensor_shape(l->x)));
 }
 
+/* The view of it with the axis back in its place. */
 static Value along_result(OpCall *c, const Along *l, Tensor *out)
 {
     int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
