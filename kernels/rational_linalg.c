@@ -7,6 +7,7 @@
 #include "core/mem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- products ---- */
 
@@ -58,6 +59,59 @@ RationalStatus rational_gemm(Ctx *ctx, int64_t m, int64_t n, int64_t k, Rational
             s = rational_dot(ctx, k, a.data + i * a.rs, a.cs, b.data + j * b.cs, b.rs,
                              c + i * n + j);
     return s;
+}
+
+typedef struct Nest {
+    Ctx *ctx;
+    const EinsumNest *plan;
+    int order[EINSUM_INDICES];       /* the result's indices, then the summed ones */
+} Nest;
+
+/* out += the product of one element of each operand. */
+static RationalStatus add_product(const Nest *nest, Rational *out, const Rational *const *at)
+{
+    Rational p = *at[0];
+    RationalStatus s = RATIONAL_OK;
+    for (int k = 1; k < nest->plan->operands && s == RATIONAL_OK; k++)
+        s = rational_mul(nest->ctx, &p, p, *at[k]);
+    if (s == RATIONAL_OK)
+        s = rational_add(nest->ctx, out, *out, p);
+    return s == RATIONAL_OK && *nest->ctx->interrupt ? RATIONAL_INTERRUPT : s;
+}
+
+/* The indices order[level…], with the operands where the outer ones have moved them. */
+static RationalStatus nest_walk(const Nest *nest, int level, Rational *out, const Rational *const *in)
+{
+    const EinsumNest *p = nest->plan;
+    const Rational *at[EINSUM_OPERANDS];
+    Rational sum;
+    RationalStatus s = RATIONAL_OK;
+    if (level == p->indices)
+        return add_product(nest, out, in);
+    int i = nest->order[level];
+    if (level == p->indices - 1 && !p->kept[i] && p->operands == 2) {
+        s = rational_dot(nest->ctx, p->n[i], in[0], p->in[0][i], in[1], p->in[1][i], &sum);
+        return s == RATIONAL_OK ? rational_add(nest->ctx, out, *out, sum) : s;
+    }
+    memcpy(at, in, (size_t)p->operands * sizeof *at);
+    for (int64_t v = 0; v < p->n[i] && s == RATIONAL_OK; v++) {
+        s = nest_walk(nest, level + 1, out + v * p->out[i], at);
+        for (int k = 0; k < p->operands; k++)
+            at[k] += p->in[k][i];
+    }
+    return s;
+}
+
+RationalStatus rational_einsum(Ctx *ctx, const EinsumNest *plan, Rational *out,
+                               const Rational *const *in)
+{
+    Nest nest = { .ctx = ctx, .plan = plan };
+    int k = 0;
+    for (int kept = 1; kept >= 0; kept--)
+        for (int i = 0; i < plan->indices; i++)
+            if (plan->kept[i] == (bool)kept)
+                nest.order[k++] = i;
+    return nest_walk(&nest, 0, out, in);
 }
 
 /* ---- integer matrices ---- */

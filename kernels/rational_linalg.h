@@ -5,6 +5,7 @@
 #ifndef RICCI_KERNELS_RATIONAL_LINALG_H
 #define RICCI_KERNELS_RATIONAL_LINALG_H
 
+#include "kernels/einsum.h"
 #include "kernels/rational.h"
 
 typedef struct RationalMat {
@@ -17,6 +18,8 @@ RationalStatus rational_gemm(Ctx *, int64_t m, int64_t n, int64_t k, RationalMat
                              Rational *c);
 RationalStatus rational_dot(Ctx *, int64_t n, const Rational *a, int64_t sa, const Rational *b,
                             int64_t sb, Rational *out);
+/* out holds zeros. */
+RationalStatus rational_einsum(Ctx *, const EinsumNest *, Rational *out, const Rational *const *in);
 /* Reduced row echelon form, contiguous; out may be NULL. pivots takes min(m, n) columns. */
 RationalStatus rational_rref(Ctx *, int64_t m, int64_t n, RationalMat a, Rational *out,
                              int64_t *rank, int64_t *pivots);
