@@ -5,6 +5,7 @@
 #include "builtins/rows.h"
 
 #include "core/error.h"
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,8 +16,26 @@ typedef struct Batch {
     int rank;                    /* leading axes */
 } Batch;
 
+/* Minors of a matrix of ones and zeros may have so many bits (Hadamard's bound); an
+ * elimination that could not hold them is refused before anything is copied. */
+static void require_room(OpCall *c, int i)
+{
+    Tensor *t = arg_tensor(c, i);
+    if (t->rank < 2)
+        return;
+    double m = (double)tensor_shape(t)[t->rank - 2], n = (double)tensor_shape(t)[t->rank - 1];
+    double order = m < n ? m : n, bits = order * log2(order + 1) / 2;
+    double needed = m * n * (sizeof(mpz_t) + 32 + 2 * bits / 8);
+    char help[128];
+    snprintf(help, sizeof help, "f64(%s) computes with floats", arg_text(c, i));
+    if (needed > (double)c->in->ctx.mem.limit / 2)
+        arg_error_help(c, i, ERR_MEMORY, help, "the exact elimination of %s may take %.0f GB",
+                       arg_text(c, i), needed / 1e9);
+}
+
 static Batch batch_of(OpCall *c, int i)
 {
+    require_room(c, i);
     Tensor *t = op_keep(c, tensor_compact(&c->in->ctx, exact_tensor(c, i)));
     if (t->rank < 2)
         arg_error_help(c, i, ERR_SHAPE,
