@@ -23,7 +23,7 @@ CFLAGS ?=
 CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
 KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)
-LDLIBS  = -lreadline -lgmp -lm -ldl -lpthread
+LDLIBS  = -lreadline -lm -ldl -lpthread
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
 SOURCES := $(wildcard core/*.c lexer/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
@@ -113,7 +113,7 @@ install: all
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
 	install -m 644 interp/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
-	printf 'prefix=%s\nName: ricci\nDescription: a small language for tensor mathematics\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lricci -lgmp -lm -ldl -lpthread\n' \
+	printf 'prefix=%s\nName: ricci\nDescription: a small language for tensor mathematics\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lricci -lm -ldl -lpthread\n' \
 	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ricci.pc
 
 help:

@@ -1,6 +1,7 @@
 /* einsum: parses the specification by NumPy's rules (implicit result, "...", diagonals,
  * axes of length 1 that broadcast), finds every label's length and hands a loop nest with
  * strides to kernels/einsum. Its row is in shape.def. */
+#include "builtins/rational.h"
 #include "kernels/einsum.h"
 #include "interp/op.h"
 
@@ -260,7 +261,9 @@ Value op_run_einsum(OpCall *c)
     build_nest(&s, out, &nest);
     for (int i = 0; i < nest.indices; i++)
         empty |= nest.n[i] == 0;
-    if (!empty)
+    if (!empty && compute == DT_RATIONAL)
+        exact_check(c, rational_einsum(ctx, &nest, exact_data(out), (const Rational *const *)data));
+    else if (!empty)
         einsum_run(ctx, &nest, compute, out->data, data);
     poll_interrupt(c->in);
     return op_result(c, op_keep(c, tensor_cast(ctx, out, dt)));

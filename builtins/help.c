@@ -6,6 +6,7 @@
 #include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/optable.h"
+#include "kernels/rational.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,13 +91,19 @@ static const char *const class_text[] = {
     [AC_WIDEST] = "takes its widest operand under autocast",
 };
 
-static void put_kinds(Buf *out, const char *kinds)
+static bool takes_rationals(Interp *in, const Op *op)
 {
-    static const char letters[] = "bifc";
-    static const char *const words[] = { "bool", "int", "float", "complex" };
+    DType result;
+    return op->cls == OPC_EW ? rational_kernel(op->ew, &result) != NULL : op_exact(in, op) != NULL;
+}
+
+static void put_kinds(Interp *in, Buf *out, const Op *op)
+{
+    static const char letters[] = "biqfc";
+    static const char *const words[] = { "bool", "int", "rational", "float", "complex" };
     bool first = true;
-    for (int i = 0; i < 4; i++) {
-        if (!strchr(kinds, letters[i]))
+    for (int i = 0; i < 5; i++) {
+        if (letters[i] == 'q' ? !takes_rationals(in, op) : !strchr(op->dtypes, letters[i]))
             continue;
         buf_printf(out, "%s%s", first ? "" : ", ", words[i]);
         first = false;
@@ -132,7 +139,7 @@ static void show_op(Interp *in, Buf *out, const Op *op)
     put_operator(in, out, op);
     if (op->dtypes) {
         buf_puts(out, "dtypes    ");
-        put_kinds(out, op->dtypes);
+        put_kinds(in, out, op);
         buf_putc(out, '\n');
     }
     if (op->autocast != AC_NONE)
@@ -339,8 +346,8 @@ static void show_format(Buf *out, const Format *f)
     const DTypeInfo *info = &dtype_info[f->dtype];
     buf_printf(out, "%s\n  A dtype of %d byte%s (%s); %s(x) casts to it, dtype=%s makes tensors of it.\n", f->name,
                info->bytes, info->bytes == 1 ? "" : "s",
-               info->kind == 'b' ? "bool" : info->kind == 'i' ? "integer" : info->kind == 'f' ? "float" : "complex",
-               f->name, f->name);
+               info->kind == 'b' ? "bool" : info->kind == 'i' ? "integer" : info->kind == 'f' ? "float" :
+               info->kind == 'q' ? "exact fractions of any length" : "complex", f->name, f->name);
 }
 
 void help_show(Interp *in, Buf *out, const char *name)
@@ -395,7 +402,7 @@ static void manual_entry(Interp *in, Buf *out, const Op *op)
         buf_printf(out, "Operator `%s`. ", op->infix);
     if (op->dtypes) {
         buf_puts(out, "Dtypes: ");
-        put_kinds(out, op->dtypes);
+        put_kinds(in, out, op);
         buf_puts(out, ". ");
     }
     if (op->flops)

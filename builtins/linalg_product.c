@@ -2,6 +2,7 @@
  * conjugate transpose, inner, outer, cross and Kronecker products, trace, matrix powers.
  * Reads arguments and chooses layouts; the arithmetic is kernels/gemm*.c or other rows. */
 #include "builtins/linalg.h"
+#include "builtins/rational.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -290,6 +291,33 @@ static Tensor *job_int(Job *j, bool a_row)
     return out;
 }
 
+static RationalMat rational_side(const Side *s, const int64_t *steps, const int64_t *at, int rank)
+{
+    const Rational *data = (const Rational *)(const void *)s->t->data;
+    for (int d = 0; d < rank; d++)
+        data += at[d] * steps[d];
+    return (RationalMat){ data, s->rs, s->cs };
+}
+
+static Tensor *job_rational(Job *j)
+{
+    Ctx *ctx = &j->c->in->ctx;
+    Tensor *out = op_keep(j->c, tensor_new(ctx, DT_RATIONAL, j->rank, j->shape));
+    int64_t at[TENSOR_RANK_MAX];
+    for (int64_t i = 0; i < j->batch.count; i++) {
+        int64_t index = i, to = 0;
+        for (int d = j->batch.rank - 1; d >= 0; d--) {
+            at[d] = index % j->batch.extent[d];
+            index /= j->batch.extent[d];
+            to += at[d] * j->batch.c[d];
+        }
+        exact_check(j->c, rational_gemm(ctx, j->m, j->n, j->k, rational_side(&j->a, j->batch.a, at, j->batch.rank),
+                                        rational_side(&j->b, j->batch.b, at, j->batch.rank),
+                                        exact_data(out) + to));
+    }
+    return tensor_retain(out);
+}
+
 Value op_run_matmul(OpCall *c)
 {
     Interp *in = c->in;
@@ -306,7 +334,8 @@ Value op_run_matmul(OpCall *c)
     if (compute != DT_I64)
         sides_pack(c, &j.a, &j.b, a_row);
     job_layout(&j);
-    Tensor *out = compute == DT_I64 ? job_int(&j, a_row) : job_float(&j, compute);
+    Tensor *out = compute == DT_I64 ? job_int(&j, a_row)
+                : compute == DT_RATIONAL ? job_rational(&j) : job_float(&j, compute);
     if (*in->ctx.interrupt || compute != dt) {
         op_keep(c, out);
         poll_interrupt(in);
@@ -382,6 +411,11 @@ Value op_run_dot(OpCall *c)
     a = linalg_raise(c, a, compute);
     b = linalg_raise(c, b, compute);
     Tensor *out = op_keep(c, tensor_new(ctx, compute, 0, NULL));
+    if (compute == DT_RATIONAL) {
+        exact_check(c, rational_dot(ctx, n, exact_data(a), tensor_strides(a)[0], exact_data(b), tensor_strides(b)[0],
+                                    exact_data(out)));
+        return op_result(c, out);
+    }
     gemm_dot(compute, n, a->data, tensor_strides(a)[0], b->data, tensor_strides(b)[0], true,
              out->data);
     return op_result(c, linalg_raise(c, out, dt));

@@ -1,54 +1,11 @@
-/* The reduced row echelon form. Of ints it is computed exactly (kernels/exact.c) and each
- * element rounded once; of floats by Gauss-Jordan elimination with partial pivoting, in
- * double precision, with a tolerance below which a column counts as zero. */
+/* The reduced row echelon form. Of ints and rationals it is exact (rational_linalg.c); of
+ * floats by Gauss-Jordan elimination with partial pivoting, in double precision, with a
+ * tolerance below which a column counts as zero. */
 #include "builtins/linalg.h"
-#include "kernels/exact.h"
+#include "builtins/rational.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <unistd.h>
-
-/* ---- ints: exact ---- */
-/* What becomes of an exact element: this alone knows that results are f64. */
-typedef struct ExactOut { double *data; int64_t cols; } ExactOut;
-
-static void store_nearest(void *to, int64_t i, int64_t j, mpz_srcptr above, mpz_srcptr below)
-{
-    ExactOut *out = to;
-    out->data[i * out->cols + j] = exact_nearest_f64(above, below);
-}
-
-static void require_memory(OpCall *c, int64_t rows, int64_t cols, const int64_t *a)
-{
-    double needed = exact_rref_bytes(rows, cols, a);
-    double there = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    char help[256];
-    snprintf(help, sizeof help, "rref(f64(%s)) computes with floats", arg_text(c, 0));
-    if (needed > there / 2)
-        arg_error_help(c, 0, ERR_MEMORY, help, "the exact echelon form of %s may take %.0f GB",
-                       arg_text(c, 0), needed / 1e9);
-}
-
-static Value rref_exact(OpCall *c, Tensor *given)
-{
-    Ctx *ctx = &c->in->ctx;
-    const int64_t *extents = tensor_shape(given) + given->rank - 2;
-    require_memory(c, extents[0], extents[1], NULL);    /* before anything is copied */
-    Stack shape = linalg_stack_of(c, 0, given);
-    Tensor *t = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, given, DT_I64))));
-    Out out = linalg_out(&shape, DT_F64, shape.m, shape.n, false);
-    int64_t block = shape.m * shape.n;
-    mpz_t *room = linalg_work(c, (size_t)block, sizeof *room);
-    for (int64_t i = 0; i < shape.count && block; i++) {
-        const int64_t *a = (const int64_t *)(const void *)t->data + i * block;
-        ExactOut to = { linalg_block(&out, i), shape.n };
-        require_memory(c, shape.m, shape.n, a);
-        exact_rref(shape.m, shape.n, a, store_nearest, &to, NULL, room, ctx->interrupt);
-        poll_interrupt(c->in);
-    }
-    return linalg_value(&shape, &out);
-}
 
 /* ---- floats ---- */
 typedef struct Echelon {
@@ -161,7 +118,7 @@ Value op_run_rref(OpCall *c)
     if (has_rtol(c) && !(arg_float(c, 1) >= 0))
         arg_error(c, 1, ERR_VALUE, "rtol must be 0 or more, but it is %g", arg_float(c, 1));
     if ((kind == 'i' || kind == 'b') && given->rank >= 2)
-        return rref_exact(c, given);
+        return op_exact_rref(c);
     Stack a = linalg_stack(c, 0);
     DType narrow = a.dt;
     linalg_require_finite(&a);

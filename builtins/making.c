@@ -57,7 +57,7 @@ static Tensor *cast_to(OpCall *c, Tensor *t, DType dt)
 static const void *one_of(DType dt)
 {
     static const uint16_t f16 = 0x3c00, bf16 = 0x3f80;
-    static const int64_t whole = 1;         /* little-endian: its first byte or word is 1 */
+    static const int64_t whole[2] = { 1, 0 };   /* little-endian; a rational's 1 as well */
     static const float f32[2] = { 1, 0 };
     static const double f64[2] = { 1, 0 };
     switch (dt) {
@@ -65,7 +65,7 @@ static const void *one_of(DType dt)
     case DT_BF16: return &bf16;
     case DT_F32: case DT_C64: return f32;
     case DT_F64: case DT_C128: return f64;
-    default: return &whole;
+    default: return whole;
     }
 }
 

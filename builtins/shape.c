@@ -4,6 +4,7 @@
 #include "builtins/text.h"
 #include "interp/op.h"
 #include "kernels/compare.h"
+#include "kernels/rational.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/exact.h"
 #include "interp/format.h"
 #include <errno.h>
 #include <math.h>
@@ -32,9 +33,54 @@ static bool castable(Value v)
     return v_is_numeric(v) || v.tag == V_RANGE;
 }
 
+/* "1/3", "0.1": as written. */
+static Rational rational_of_text(Interp *in, const Str *s)
+{
+    Rational r;
+    RationalStatus status = rational_from_text(&in->ctx, &r, s->text, s->len);
+    if (status == RATIONAL_NO_NUMBER || status == RATIONAL_DIVISION) {
+        Error *e = err_new(&in->ctx, ERR_VALUE, "rational: \"%.*s%s\" %s", (int)(s->len < 40 ? s->len : 40), s->text,
+                           s->len > 40 ? "…" : "",
+                           status == RATIONAL_DIVISION ? "has the denominator zero" : "is no fraction");
+        err_underline(e, 0);
+        if (status == RATIONAL_NO_NUMBER)
+            err_help(e, "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
+        err_throw(e);
+    }
+    if (status != RATIONAL_OK)
+        rational_raise(&in->ctx, status, "rational");
+    return r;
+}
+
+static bool holds_text(Value v)
+{
+    bool text = v.tag == V_TUPLE && v.tuple->count > 0;
+    for (uint32_t i = 0; text && i < v.tuple->count; i++)
+        text = v.tuple->items[i].tag == V_STRING;
+    return text;
+}
+
+/* rational("1/3"), and rational(["1/3", "2/3"]), a vector. */
+static Value rational_of_texts(Interp *in, Value x)
+{
+    Rational r;
+    if (x.tag == V_STRING) {
+        r = rational_of_text(in, x.str);
+        return v_tensor_raw(tensor_scalar(&in->ctx, DT_RATIONAL, &r));
+    }
+    int64_t n = x.tuple->count;
+    Tensor *t = tensor_new(&in->ctx, DT_RATIONAL, 1, &n);
+    v_push(in, v_tensor_raw(t));
+    for (int64_t i = 0; i < n; i++)
+        ((Rational *)(void *)t->data)[i] = rational_of_text(in, x.tuple->items[i].str);
+    return *--in->sp;
+}
+
 Value op_cast(Interp *in, Value x, DType dt)
 {
     char given[96];
+    if (dt == DT_RATIONAL && (x.tag == V_STRING || holds_text(x)))
+        return rational_of_texts(in, x);
     if (!castable(x)) {
         Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_info[dt].name,
                            err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
@@ -189,6 +235,9 @@ Value op_run_int(OpCall *c)
     if (!one_real(v))
         not_scalar(c, "i64");
     DType dt = (DType)v.tensor->dtype;
+    int64_t whole;
+    if (dt == DT_RATIONAL && cast_run(DT_I64, &whole, 1, dt, v.tensor->data, 1, 1) >= 0)
+        arg_error(c, 0, ERR_VALUE, "%s does not fit an int (64 bits)", arg_text(c, 0));
     return dtype_info[dt].kind == 'f' ? int_of_float(c, element_f64(dt, v.tensor->data))
                                       : v_int(element_i64(dt, v.tensor->data));
 }

@@ -1,6 +1,7 @@
 /* The registry: one const table made from the rows of the .def files, its index by name,
  * and what is derived from a row (parsed parameters, signature text). Whoever runs an
  * operation finds its row here; nothing here runs one. */
+#include "builtins/rational.h"
 #include "builtins/rows.h"
 
 #include "core/error.h"
@@ -58,6 +59,16 @@ static const char *const operator_rows[TK_OPERATORS] = {
 #undef OPERATOR
 };
 
+typedef Value (*OpRun)(OpCall *);
+
+static const struct { const char *name; OpRun run; } exact_rows[] = {
+#define EXACT(row, run_) { #row, op_exact_##run_ },
+#define EXACT_OWN(row) { #row, op_run_##row },
+#include "builtins/exact.def"
+#undef EXACT
+#undef EXACT_OWN
+};
+
 int op_count(void) { return ROWS; }
 const Op *op_row(int i) { return &rows[i]; }
 int op_index(const Op *op) { return (int)(op - rows); }
@@ -98,6 +109,16 @@ static void index_elementwise(Interp *in, OpTable *t)
     }
 }
 
+static void index_exact(OpTable *t)
+{
+    for (size_t k = 0; k < sizeof exact_rows / sizeof exact_rows[0]; k++)
+        for (int i = 0; i < ROWS; i++)
+            if (strcmp(rows[i].name, exact_rows[k].name) == 0)
+                t->exact[i] = exact_rows[k].run;
+}
+
+OpRun op_exact(Interp *in, const Op *op) { return in->ops->exact[op_index(op)]; }
+
 void optable_init(Interp *in)
 {
     Ctx *ctx = &in->ctx;
@@ -106,8 +127,10 @@ void optable_init(Interp *in)
     arena_init(&t->arena, ctx);
     t->sigs = mem_zalloc(ctx, ROWS * sizeof *t->sigs);
     t->records = mem_zalloc(ctx, ROWS * sizeof *t->records);
+    t->exact = mem_zalloc(ctx, ROWS * sizeof *t->exact);
     index_names(in, t);
     index_elementwise(in, t);
+    index_exact(t);
 }
 
 void optable_free(Interp *in)
@@ -118,6 +141,7 @@ void optable_free(Interp *in)
     arena_free(&t->arena);
     mem_free(t->ctx, t->sigs, ROWS * sizeof *t->sigs);
     mem_free(t->ctx, t->records, ROWS * sizeof *t->records);
+    mem_free(t->ctx, t->exact, ROWS * sizeof *t->exact);
     mem_free(t->ctx, t->by_name, t->by_name_count * sizeof *t->by_name);
     mem_free(t->ctx, t, sizeof *t);
     in->ops = NULL;

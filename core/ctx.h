@@ -15,6 +15,7 @@ typedef struct Pool Pool;
 typedef struct ErrFrame ErrFrame;
 typedef struct Error Error;
 typedef struct Source Source;
+struct RationalHeap;
 
 /* Half-open byte range of a source text. */
 typedef struct Span {
@@ -50,6 +51,7 @@ struct Ctx {
     Error *error;                                /* the error being raised or just caught */
     volatile sig_atomic_t *interrupt;            /* set by SIGINT, polled at loop edges */
     Pool *pool;                                  /* created on first use */
+    struct RationalHeap *rationals;              /* NULL until a rational is made */
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */
     void (*trace)(Ctx *, Error *);               /* adds the call trace to an error; may be NULL */
     void (*notice)(Ctx *, const char *text);     /* a line for stderr: warnings, notices */

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
+#include "interp/exact.h"
 #include "interp/explain.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
@@ -54,7 +55,7 @@ static Value call_run(OpCall *c)
     Interp *in = c->in;
     Value *mark = in->sp;
     poll_interrupt(in);
-    Value r = explain_on(in) ? explain_run(c) : c->op->run(c);
+    Value r = explain_on(in) ? explain_run(c) : exact_run(c);
     stack_cut(in, mark);
     if (__builtin_expect(*in->ctx.interrupt, 0)) {
         v_push(in, r);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/pool.h"
 #include "interp/arith.h"
+#include "interp/exact.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,8 +37,9 @@ static int kind_rank(DType dt)
     switch (dtype_info[dt].kind) {
     case 'b': return 0;
     case 'i': return 1;
-    case 'f': return 2;
-    default: return 3;
+    case 'q': return 2;
+    case 'f': return 3;
+    default: return 4;
     }
 }
 
@@ -53,7 +55,7 @@ static DType join_weak(DType dt, DType w)
         return w;
     if (kind_rank(w) <= kind_rank(dt))
         return dt;
-    return kind_rank(w) == 3 && kind_rank(dt) == 2 ? dtype_complex(dt) : w;
+    return kind_rank(w) == 4 && kind_rank(dt) == 3 ? dtype_complex(dt) : w;
 }
 
 DType dtype_vote(const DTypeVote *v, int n)
@@ -218,6 +220,9 @@ static void plan_dtype(Plan *p)
         arith_bits_error(p->in, p->op, p->args);
     if (table->operator_of[ew] == TK_POW && kind_rank(p->promoted) < 2 && negative_scalar(&p->x[1]))
         p->promoted = DT_F64;
+    p->compute = p->promoted;
+    if (p->promoted == DT_RATIONAL)
+        return;
     widen_for_compare(p);
     const Kernel *k = op_kernel(table, ew, p->promoted);
     if (!k->fn)
@@ -292,7 +297,7 @@ static bool operands_have_nan(const Plan *p)
 {
     for (int i = 0; i < p->n; i++) {
         Tensor *t = p->x[i].tensor;
-        if (kind_rank((DType)t->dtype) < 2)
+        if (kind_rank((DType)t->dtype) < 3)
             continue;
         Tensor *dense = tensor_compact(&p->in->ctx, t);
         bool nan = tensor_has_nan(&p->in->ctx, dense);
@@ -558,6 +563,31 @@ static bool small_call(Interp *in, const Op *op, const Value *args, int n, unsig
     return true;
 }
 
+/* ---- rationals ---- */
+/* Beside a rational, a float literal is the fraction that was written. */
+static void adapt_literals(Interp *in, Operand *x, int n)
+{
+    bool rational = false;
+    for (int i = 0; i < n; i++)
+        rational |= x[i].dtype == DT_RATIONAL;
+    for (int i = 0; rational && i < n; i++) {
+        if (!x[i].scalar || !x[i].weak || x[i].dtype != DT_F64)
+            continue;
+        Rational *cell = (Rational *)(void *)x[i].value;
+        if (exact_literal(in, i, *(const double *)(const void *)x[i].value, cell))
+            x[i].dtype = DT_RATIONAL;
+        scalar_head(&x[i]);
+    }
+}
+
+static Value rational_run(Plan *p)
+{
+    Tensor *t[3];
+    for (int i = 0; i < p->n; i++)
+        t[i] = p->x[i].tensor;
+    return exact_elementwise(p->in, p->op, t, p->n, covector_result(p));
+}
+
 static void count_call(Interp *in, const Op *op, DType compute, int64_t elements)
 {
     OpRecord *record = &in->ops->records[op_index(op)];
@@ -576,14 +606,18 @@ Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
     Operand x[3];
     Value *mark = in->sp;
     bool scalar = true;
+    if (in->ctx.rationals)
+        rational_collect(&in->ctx);
     for (int i = 0; i < n; i++) {
         if (!operand_read(in, &x[i], args[i], i, weak >> i & 1))
             arith_type_error(in, op, args, n);
         scalar &= x[i].scalar;
     }
+    if (in->ctx.rationals)
+        adapt_literals(in, x, n);
     Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n, .reuse = reuse };
     plan_dtype(&p);
-    r = scalar ? scalar_run(&p) : tensor_run(&p);
+    r = p.compute == DT_RATIONAL ? rational_run(&p) : scalar ? scalar_run(&p) : tensor_run(&p);
     count_call(in, op, p.compute, r.tag == V_TENSOR ? r.tensor->size : 1);
     stack_cut(in, mark);
     return r;

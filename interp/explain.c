@@ -8,6 +8,7 @@
 #include "core/mem.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
+#include "interp/exact.h"
 #include "interp/output.h"
 
 #include <ctype.h>
@@ -353,7 +354,7 @@ typedef struct Knock {
 
 static Value knock(const Knock *k)
 {
-    return k->call ? k->op->run(k->call) : ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
+    return k->call ? exact_run(k->call) : ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
 }
 
 static Value listen(const Knock *k)

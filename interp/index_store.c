@@ -1,6 +1,7 @@
 /* base[subs] = v for tensors: promotion by kind, rounding to the tensor's own dtype, copy on
  * write, and the order that keeps the old value whole when anything is wrong: convert,
  * select and check first, write last. Called by index_set only. */
+#include "interp/exact.h"
 #include "interp/index.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 
 static int kind_order(DType dt)
 {
-    return (int)(strchr("bifc", dtype_info[dt].kind) - "bifc");
+    return (int)(strchr("biqfc", dtype_info[dt].kind) - "biqfc");
 }
 
 /* The dtype that a tensor of dtype `to` takes on when a `from` is stored in it. */
@@ -58,7 +59,9 @@ static void stored_make(Interp *in, Stored *s, DType dt, Value v, int operand)
 {
     s->tensor = NULL;
     if (is_scalar(v)) {
-        if (!v_store(dt, s->cell, v))
+        if (dt == DT_RATIONAL)
+            exact_store(&in->ctx, (Rational *)(void *)s->cell, v);
+        else if (!v_store(dt, s->cell, v))
             raise_misfit(in, dt, v, operand);
         return;
     }
@@ -221,7 +224,13 @@ void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
     Value *mark = in->sp;
     v = stored_value(in, *slot, v, n);
-    DType own = v_dtype(*slot), dt = store_dtype(own, v_dtype(v));
+    DType own = v_dtype(*slot);
+    Rational written;
+    if (own == DT_RATIONAL && v.tag == V_FLOAT && exact_written(in, n + 1, v.f, &written)) {
+        v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, own, &written)));
+        v = in->sp[-1];
+    }
+    DType dt = store_dtype(own, v_dtype(v));
     Stored s;
     if (slot->tag == V_TENSOR && dt == own) {
         detach(in, slot->tensor, v);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/mapping.h"
 #include "core/pool.h"
+#include "kernels/rational.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -161,6 +162,7 @@ void interp_free(Interp *in)
     output_free(in);
     buf_free(&in->scratch);
     names_free(&in->names);
+    rational_heap_free(c);
     pool_shutdown(c);
     munmap(in->stack, STACK_VALUES * sizeof(Value));
     mem_shutdown(c);

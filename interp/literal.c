@@ -1,19 +1,27 @@
 /* Vector and matrix literals. [a, b] of numbers is a vector, of tensors of one shape their
  * stack, of anything else a tuple; [a, b; c, d] is a matrix of scalars or of blocks. The
  * evaluator evaluates the elements; dtypes follow the rules of "Which dtype". */
+#include "interp/exact.h"
 #include "interp/index.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- the dtype of many values ---- */
 
 /* Collected over the elements: tensors, scalars and numeric literals apart, since a scalar
- * never widens a tensor of its own kind and a literal adapts to everything. */
+ * never widens a tensor of its own kind and a literal adapts to everything. Float literals
+ * that are fractions (not pi, inf, nan) have a place of their own: rationals take them. */
 typedef struct Kinds {
-    DType tensors, scalars, literals;
+    DType tensors, scalars, literals, fractions;
 } Kinds;
+
+static bool is_fraction(Value v)
+{
+    return v.tag == V_FLOAT && isfinite(v.f) && fabs(v.f) != M_PI;
+}
 
 static DType join(DType a, DType b)
 {
@@ -25,6 +33,8 @@ static void kinds_add(Kinds *k, Value v, bool weak)
     DType dt = v.tag == V_RANGE ? DT_I64 : v_dtype(v);
     if (v.tag == V_RANGE || (v.tag == V_TENSOR && v.tensor->rank > 0))
         k->tensors = join(k->tensors, dt);
+    else if (weak && is_fraction(v))
+        k->fractions = DT_F64;
     else if (weak)
         k->literals = join(k->literals, dt);
     else
@@ -33,7 +43,7 @@ static void kinds_add(Kinds *k, Value v, bool weak)
 
 static int kind_order(DType dt)
 {
-    return (int)(strchr("bifc", dtype_info[dt].kind) - "bifc");
+    return (int)(strchr("biqfc", dtype_info[dt].kind) - "biqfc");
 }
 
 static DType kinds_dtype(const Kinds *k)
@@ -41,14 +51,14 @@ static DType kinds_dtype(const Kinds *k)
     DType dt = k->tensors;
     if (dt == DT_NONE || (k->scalars != DT_NONE && kind_order(k->scalars) > kind_order(dt)))
         dt = join(dt, k->scalars);
-    if (k->literals == DT_NONE)
+    DType literals = dt == DT_RATIONAL ? k->literals : join(k->literals, k->fractions);
+    if (literals == DT_NONE)
         return dt;
     if (dt == DT_NONE)
-        return k->literals;
-    if (kind_order(k->literals) <= kind_order(dt))
+        return literals;
+    if (kind_order(literals) <= kind_order(dt))
         return dt;
-    return dtype_info[k->literals].kind == 'c' && dtype_info[dt].kind == 'f' ? dtype_complex(dt)
-                                                                             : k->literals;
+    return dtype_info[literals].kind == 'c' && dtype_info[dt].kind == 'f' ? dtype_complex(dt) : literals;
 }
 
 static bool is_scalar(Value v)
@@ -69,7 +79,7 @@ static bool bit(const bool *weak, int i)
 
 static DType items_dtype(const Value *items, const bool *weak, int n)
 {
-    Kinds k = { DT_NONE, DT_NONE, DT_NONE };
+    Kinds k = { DT_NONE, DT_NONE, DT_NONE, DT_NONE };
     for (int i = 0; i < n; i++)
         kinds_add(&k, items[i], bit(weak, i));
     return kinds_dtype(&k);
@@ -118,6 +128,13 @@ static _Noreturn void raise_mixed(Interp *in, const Value *items, int n, bool ma
 
 /* ---- vectors ---- */
 
+static void store_rationals(Interp *in, Rational *out, const Value *items, const bool *weak, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!bit(weak, i) || !is_fraction(items[i]) || !exact_literal(in, i, items[i].f, &out[i]))
+            exact_store(&in->ctx, &out[i], items[i]);
+}
+
 static void store_scalars(Interp *in, DType dt, char *out, const Value *items, int n, bool vector)
 {
     int64_t bytes = dtype_info[dt].bytes;
@@ -150,7 +167,10 @@ static Value scalars(Interp *in, const Value *items, const bool *weak, int n, in
     DType dt = items_dtype(items, weak, n);
     t = tensor_new(&in->ctx, dt, rank, shape);
     v_push(in, v_tensor_raw(t));
-    store_scalars(in, dt, t->data, items, n, rank == 1);
+    if (dt == DT_RATIONAL)
+        store_rationals(in, (Rational *)(void *)t->data, items, weak, n);
+    else
+        store_scalars(in, dt, t->data, items, n, rank == 1);
     in->sp--;
     return v_tensor_raw(t);
 }

@@ -96,6 +96,8 @@ const char *op_closest(const char *text);
 /* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
  * kernel, record. Arguments are borrowed, the result is the caller's. */
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
+/* A row's function for rational operands (builtins/exact.def); NULL: it has none. */
+Value (*op_exact(Interp *, const Op *))(OpCall *);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
 Value op_apply(Interp *, const Op *, const Value *args, int count, unsigned weak,

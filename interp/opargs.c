@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/exact.h"
 #include "interp/format.h"
 #include "interp/optable.h"
 #include <math.h>
@@ -130,7 +131,10 @@ Tensor *arg_tensor(OpCall *c, int i)
     Value v = i < c->count ? c->args[i] : v_undef();
     if (!v_is_numeric(v) && v.tag != V_RANGE && v.tag != V_TUPLE)
         wants(c, i, "a tensor");
-    return op_keep(c, v_to_tensor(c->in, v, operand_index(c, i)));
+    Tensor *t = op_keep(c, v_to_tensor(c->in, v, operand_index(c, i)));
+    if (t->dtype == DT_RATIONAL && !op_exact(c->in, c->op))
+        exact_refuse(c, i);
+    return t;
 }
 
 /* int, float and complex are operations; as a dtype they mean what type() calls so. */
@@ -148,6 +152,9 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
     DType dt = v.tag == V_FORMAT ? v.format->dtype : v.tag == V_OP ? dtype_of_op(v.op) : DT_NONE;
     if (v.tag == V_STRING)
         dt = dtype_find(v.str->text, v.str->len);
+    if (dt == DT_RATIONAL && !op_exact(c->in, c->op))
+        arg_error_help(c, i, ERR_DTYPE, "make floats and convert them: rational(…)",
+                       "rationals are not made here");
     if (dt != DT_NONE)
         return dt;
     static const char *const names[] = {
@@ -162,7 +169,7 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
         arg_error_help(c, i, ERR_DTYPE, close ? help : NULL, "there is no dtype \"%.40s\"", v.str->text);
     if (v.tag == V_FORMAT)
         arg_error(c, i, ERR_DTYPE, "tensors of format %s cannot be stored yet", v.format->name);
-    arg_error_help(c, i, ERR_TYPE, "dtypes are bool i8 u8 i32 i64 f16 bf16 f32 f64 c64 c128",
+    arg_error_help(c, i, ERR_TYPE, "dtypes are bool i8 u8 i32 i64 rational f16 bf16 f32 f64 c64 c128",
                    "%s must be a dtype, not %s", arg_name(c, i), v_article(v, given, sizeof given));
 }
 

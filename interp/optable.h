@@ -22,6 +22,7 @@ typedef struct OpTable {
     const Op *by_operator[TK_OPERATORS];
     OpSig **sigs;                         /* per row, NULL until asked for */
     OpRecord *records;                    /* per row */
+    Value (**exact)(OpCall *);            /* per row: for rationals, or NULL */
     uint8_t operator_of[EW_COUNT + 1];    /* Operator of an elementwise row, or TK_OPERATORS */
     Kernel kernels[EW_COUNT + 1][DT_COUNT];
     char text[4][256];                    /* ring behind op_signature */

@@ -3,6 +3,8 @@
  * around it otherwise (`f32([0.1])`), `reshape` from rank 3 on, `zeros` of what is empty. */
 #include "interp/show.h"
 
+#include "kernels/rational.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,12 +36,27 @@ static void put_float(Buf *out, double x, DType dt)
     show_float(out, x, DT_F64);
 }
 
+/* An int stands for itself, since a cast stands around it; a fraction is text. */
+static void put_rational(Buf *out, Rational a)
+{
+    int64_t i;
+    if (rational_as_int(a, &i) && i != INT64_MIN) {
+        rational_text(out, a);
+        return;
+    }
+    buf_puts(out, "rational(\"");
+    rational_text(out, a);
+    buf_puts(out, "\")");
+}
+
 static void put_element(Buf *out, DType dt, const void *element, bool conjugate)
 {
     if (dt == DT_I64 && element_i64(dt, element) == INT64_MIN) {
         buf_puts(out, "(-9223372036854775807 - 1)");
     } else if (dtype_info[dt].kind == 'f') {
         put_float(out, element_f64(dt, element), dt);
+    } else if (dt == DT_RATIONAL) {
+        put_rational(out, *(const Rational *)element);
     } else if (dtype_info[dt].kind == 'c') {
         double _Complex z = element_c128(dt, element);
         double im = conjugate ? -__imag__ z : __imag__ z;
@@ -120,6 +137,9 @@ void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
 {
     bool covector = t->flags & TENSOR_COVECTOR;
     bool cast = !literal_dtype((DType)t->dtype);
+    if (t->rank == 0 && t->dtype == DT_RATIONAL)
+        cast = rational_is_integer(*(const Rational *)(const void *)t->data) &&
+               !rational_is_big(*(const Rational *)(const void *)t->data);
     Cursor c = { in, out, t, covector };
     if (t->size == 0) {
         put_empty(out, t);

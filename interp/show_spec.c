@@ -9,6 +9,8 @@
  * 2.0i) a spec without a type pads that text; a bool without one is text, too. */
 #include "interp/show.h"
 
+#include "kernels/rational.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -427,6 +429,55 @@ static void put_bool(Buf *out, bool b, Spec *s)
         put_text(out, b ? "true" : "false", b ? 4 : 5, s, "a bool");
 }
 
+/* ---- rationals ---- */
+/* `.3f` and `%` are exact: the fraction's own decimals, halves to even. */
+static void put_fixed(Buf *out, Rational a, Spec *s)
+{
+    RationalStatus status = RATIONAL_OK;
+    size_t from = out->len;
+    spec_zero(s, true);
+    put_sign(out, s, rational_sign(a) < 0);
+    size_t lead = out->len - from;
+    if (s->type == '%')
+        status = rational_mul(out->ctx, &a, a, rational_int(100));
+    if (status == RATIONAL_OK)
+        status = rational_decimal(out, a, s->precision < 0 ? 6 : s->precision);
+    if (status != RATIONAL_OK)
+        rational_raise(out->ctx, status, "format");
+    size_t digits = strspn(out->data + from + lead, "0123456789");
+    if (s->type == '%')
+        buf_putc(out, '%');
+    finish_number(out, from, lead, digits, s, 3);
+}
+
+static void put_fraction(Buf *out, Rational a, Spec *s)
+{
+    Buf text;
+    buf_init(&text, out->ctx);
+    rational_text(&text, a);
+    const char *digits = buf_cstr(&text) + (rational_sign(a) < 0);
+    size_t from = out->len;
+    spec_zero(s, true);
+    put_sign(out, s, rational_sign(a) < 0);
+    size_t lead = out->len - from;
+    buf_puts(out, digits);
+    finish_number(out, from, lead, strspn(digits, "0123456789"), s, 3);
+    buf_free(&text);
+}
+
+static void put_rational(Buf *out, Rational a, Spec *s)
+{
+    int64_t i;
+    if (s->type && strchr("fF%", s->type) && !s->no_negative_zero && !s->alternate)
+        put_fixed(out, a, s);
+    else if (s->type && strchr("dboxXcn", s->type) && rational_as_int(a, &i))
+        put_int(out, i, s, "a rational");
+    else if (s->type || s->precision >= 0)
+        put_real(out, rational_f64(a), DT_F64, s, "a rational");
+    else
+        put_fraction(out, a, s);
+}
+
 /* ---- values ---- */
 static void put_element(void *arg, Buf *out, DType dt, const void *element)
 {
@@ -435,6 +486,7 @@ static void put_element(void *arg, Buf *out, DType dt, const void *element)
     case 'b': put_bool(out, element_i64(dt, element) != 0, &s); break;
     case 'i': put_int(out, element_i64(dt, element), &s, "an int"); break;
     case 'f': put_real(out, element_f64(dt, element), dt, &s, "a float"); break;
+    case 'q': put_rational(out, *(const Rational *)element, &s); break;
     default: put_complex(out, element_c128(dt, element), show_part(dt), &s); break;
     }
 }

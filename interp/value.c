@@ -4,6 +4,7 @@
 #include "interp/value.h"
 
 #include "interp/interp.h"
+#include "kernels/rational.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -322,6 +323,8 @@ static double _Complex scalar_c128(Value v)
 
 bool v_store(DType dt, void *dst, Value v)
 {
+    if (v.tag == V_TENSOR && v.tensor->dtype == DT_RATIONAL)
+        return cast_run(dt, dst, 1, DT_RATIONAL, v.tensor->data, 1, 1) < 0;
     switch (dtype_info[dt].kind) {
     case 'b':
         *(uint8_t *)dst = v.tag == V_TENSOR ? *(uint8_t *)v.tensor->data : v.i != 0;
@@ -427,6 +430,11 @@ static bool elements_equal(DType dt, const char *a, const char *b, int64_t n)
             if (element_c128(dt, a + i * bytes) != element_c128(dt, b + i * bytes))
                 return false;
         return true;
+    case 'q':
+        for (int64_t i = 0; i < n; i++)
+            if (!rational_equal(((const Rational *)(const void *)a)[i], ((const Rational *)(const void *)b)[i]))
+                return false;
+        return true;
     default:
         return memcmp(a, b, (size_t)n * bytes) == 0;
     }
@@ -522,6 +530,8 @@ static const char *scalar_type_name(DType dt)
         return "bool";
     case 'i':
         return "int";
+    case 'q':
+        return "rational";
     case 'f':
         return "float";
     default:

@@ -129,7 +129,7 @@ bool v_as_int(Value, int64_t *);
 Value v_element(Ctx *, DType, const void *data);
 /* Writes a scalar (immediate or rank 0) as one element of dtype dt, rounded to nearest
  * even. False, and nothing written, if an int does not fit dt's range. The value's kind
- * must not be wider than dt's. */
+ * must not be wider than dt's. To rationals: exact_store (exact.h), which needs a context. */
 bool v_store(DType dt, void *dst, Value);
 /* A tensor of any numeric value (rank 0 for immediates); ranges and tuples of numbers
  * too. Raises ERR_TYPE naming operand `i` otherwise. Returns a new reference. */

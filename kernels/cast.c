@@ -1,10 +1,12 @@
 /* Conversions between dtypes: one loop per pair from cast.tmpl.h, and the 16-bit floats.
- * Every conversion rounds once, to nearest even. A value that an integer dtype cannot
+ * Every conversion rounds once, to nearest even (those to rationals, which need a context,
+ * are tensor.c's). A value that an integer dtype cannot
  * hold, or an imaginary part that would be lost, is reported, never wrapped. */
 #include "kernels/cast.h"
 
 #include "kernels/cpu.h"
 #include "kernels/ew.h"
+#include "kernels/rational.h"
 
 #include <string.h>
 
@@ -119,6 +121,7 @@ static const CastFn cast_table[DT_COUNT][DT_COUNT] = {
 int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
                  int64_t n) {
     if (n <= 0) return -1;
+    if (from == DT_RATIONAL) return rational_cast(to, dst, sd, src, ss, n);
     if (to == from && sd == 1 && ss == 1) {
         memmove(dst, src, (size_t)n * dtype_info[to].bytes);
         return -1;
@@ -138,7 +141,7 @@ int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, i
 
 double _Complex element_c128(DType dt, const void *at) {
     double _Complex value = 0;
-    cast_table[dt][DT_C128](&value, 1, at, 1, 1);
+    cast_run(DT_C128, &value, 1, dt, at, 1, 1);
     return value;
 }
 
@@ -146,6 +149,6 @@ double element_f64(DType dt, const void *at) { return creal(element_c128(dt, at)
 
 int64_t element_i64(DType dt, const void *at) {
     int64_t value = 0;
-    cast_table[dt][DT_I64](&value, 1, at, 1, 1);
+    cast_run(DT_I64, &value, 1, dt, at, 1, 1);
     return value;
 }

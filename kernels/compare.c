@@ -2,6 +2,7 @@
  * in order. */
 #include "kernels/compare.h"
 #include "core/pool.h"
+#include "kernels/rational.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,6 +101,19 @@ void compare_squares(Ctx *ctx, const ComparePair *pair, double *partial, double 
 #define DROP 1
 #include "kernels/compare_nonzero.tmpl.h"
 
+static int64_t nonzero_rational(const Rational *x, int64_t n, int64_t *positions)
+{
+    int64_t found = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (rational_sign(x[i]) == 0)
+            continue;
+        if (positions)
+            positions[found] = i;
+        found++;
+    }
+    return found;
+}
+
 static int64_t nonzero_complex(DType dt, const void *x, int64_t n, int64_t *positions)
 {
     int64_t found = 0;
@@ -123,6 +137,7 @@ int64_t compare_nonzero(DType dt, const void *x, int64_t n, int64_t *positions)
     case DT_F32: return nonzero_f32(x, n, positions);
     case DT_I64: return nonzero_64(x, n, positions);
     case DT_F64: return nonzero_f64(x, n, positions);
+    case DT_RATIONAL: return nonzero_rational(x, n, positions);
     default: return nonzero_complex(dt, x, n, positions);
     }
 }

@@ -62,6 +62,8 @@ static RedFold fold_of(RedOp op)
 DType reduce_result_dtype(RedOp op, DType dt)
 {
     bool whole = dtype_info[dt].kind == 'b' || dtype_info[dt].kind == 'i';
+    if (dt == DT_RATIONAL)            /* folded by builtins/rational.c */
+        return DT_NONE;
     switch (op) {
     case RED_SUM: case RED_NANSUM: case RED_PROD: return whole ? DT_I64 : dt;
     case RED_MIN: case RED_MAX: return dtype_info[dt].kind == 'c' ? DT_NONE : dt;

@@ -10,6 +10,7 @@
 #include "kernels/iter.h"
 #include "kernels/mapped.h"
 #include "kernels/permute.h"
+#include "kernels/rational.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -112,7 +113,7 @@ static size_t checked_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape) 
 }
 
 static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
-    if ((int64_t)bytes <= INLINE_MAX) {
+    if (INLINE_MAX >= 0 && (int64_t)bytes <= INLINE_MAX) {
         Buffer *b = mem_alloc_data(ctx, BUFFER_HEAD + bytes, false);
         *b = (Buffer){ .refs = 1, .flags = BUFFER_INLINE, .bytes = bytes };
         b->data = (char *)b + BUFFER_HEAD;
@@ -127,6 +128,22 @@ static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
     }
     *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data };
     return b;
+}
+
+/* Rationals: zeroed, so that the collector never sees a stale pointer, and registered. */
+static void rational_release(Ctx *ctx, Buffer *b) {
+    rational_unregister(ctx, b);
+    mem_free_data(ctx, b->data, b->bytes);
+}
+
+static Buffer *rational_buffer(Ctx *ctx, size_t bytes) {
+    char *data = mem_alloc_data(ctx, bytes, true);
+    Buffer *b = mem_try_alloc(ctx, sizeof *b);
+    if (b) *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data, .release = rational_release };
+    if (b && rational_register(ctx, b)) return b;
+    if (b) mem_free(ctx, b, sizeof *b);
+    mem_free_data(ctx, data, bytes);
+    mem_raise(ctx, sizeof *b);
 }
 
 static void buffer_release(Ctx *ctx, Buffer *b) {
@@ -161,7 +178,8 @@ void tensor_release(Ctx *ctx, Tensor *t) {
 
 static Tensor *make(Ctx *ctx, DType dt, int rank, const int64_t *shape, bool zeroed) {
     size_t bytes = checked_bytes(ctx, dt, rank, shape);
-    return head_for(ctx, new_buffer(ctx, bytes, zeroed), dt, rank, shape);
+    Buffer *b = dt == DT_RATIONAL ? rational_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
+    return head_for(ctx, b, dt, rank, shape);
 }
 
 Tensor *tensor_new(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
@@ -343,6 +361,15 @@ Tensor *tensor_broadcast(Ctx *ctx, Tensor *t, int rank, const int64_t *shape) {
 
 static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *value) {
     const char *name = dtype_info[to].name;
+    if (from == DT_RATIONAL) {
+        Buf text;
+        buf_init(&text, ctx);
+        rational_text(&text, *(const Rational *)(const void *)value);
+        Error *e = err_new(ctx, ERR_VALUE, "%.60s%s does not fit %s", buf_cstr(&text),
+                           text.len > 60 ? "…" : "", name);
+        buf_free(&text);
+        err_throw(e);
+    }
     if (dtype_info[from].kind == 'c' && cimag(element_c128(from, value)) != 0)
         err_raise_help(ctx, ERR_DTYPE, "take real(x), imag(x) or abs(x)",
                        "a complex value with imaginary part %g does not fit %s",
@@ -382,12 +409,32 @@ static void cast_rows(void *arg, int64_t begin, int64_t end, int worker) {
     }
 }
 
-/* Returns a value of src that does not fit dst's dtype, or NULL. */
-static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src) {
+/* To rationals: one thread, since big numbers come from the context's heap. */
+static const char *cast_rational(Ctx *ctx, const Iter *it, Tensor *dst, const Tensor *src,
+                                 RationalStatus *status) {
+    int inner = it->rank - 1;
+    int64_t n = it->shape[inner], bytes = dtype_info[src->dtype].bytes, offset[ITER_OPERANDS];
+    for (int64_t row = 0; row * n < it->size; row++) {
+        iter_seek(it, inner, row, offset);
+        for (int64_t i = 0; i < n; i++) {
+            Rational *to = (Rational *)(void *)dst->data + offset[0] + i * it->stride[0][inner];
+            const char *from = src->data + (offset[1] + i * it->stride[1][inner]) * bytes;
+            *status = rational_from(ctx, to, (DType)src->dtype, from);
+            if (*status == RATIONAL_OK && *ctx->interrupt) *status = RATIONAL_INTERRUPT;
+            if (*status != RATIONAL_OK) return from;
+        }
+    }
+    return NULL;
+}
+
+/* Returns a value of src that does not fit dst's dtype, or NULL. *status says why a number
+ * is no rational. */
+static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, RationalStatus *status) {
     const Tensor *operands[] = { dst, src };
     Iter it;
     if (dst->size == 0) return NULL;
     iter_init(&it, 2, operands);
+    if (dst->dtype == DT_RATIONAL) return cast_rational(ctx, &it, dst, src, status);
     CastJob job = { .it = &it, .to = (DType)dst->dtype, .from = (DType)src->dtype,
                     .dst = dst->data, .src = src->data };
     if (dst->size < 1 << 16) cast_rows(&job, 0, dst->size, 0);
@@ -399,9 +446,11 @@ Tensor *tensor_cast(Ctx *ctx, Tensor *t, DType to) {
     if (t->dtype == to) return tensor_retain(t);
     Tensor *fresh = tensor_new(ctx, to, t->rank, tensor_shape(t));
     fresh->flags = t->flags;
-    const char *bad = cast_into(ctx, fresh, t);
+    RationalStatus status = RATIONAL_OK;
+    const char *bad = cast_into(ctx, fresh, t, &status);
     if (bad) {
         tensor_release(ctx, fresh);
+        if (status != RATIONAL_OK) rational_raise(ctx, status, "rational");
         raise_misfit(ctx, to, (DType)t->dtype, bad);
     }
     return fresh;
@@ -452,11 +501,13 @@ void tensor_assign(Ctx *ctx, Tensor *dst, Tensor *src) {
     check_fits(ctx, dst, src);
     Tensor *from = overlap(dst, src) ? tensor_copy(ctx, src) : tensor_retain(src);
     const char *bad = NULL;
+    RationalStatus status = RATIONAL_OK;
     DType dt = (DType)src->dtype;
     if (dst->dtype == dt) copy_same_dtype(ctx, dst, from);
-    else bad = cast_into(ctx, dst, from);
+    else bad = cast_into(ctx, dst, from, &status);
     if (bad) memcpy(value, bad, dtype_info[dt].bytes);
     tensor_release(ctx, from);
+    if (status != RATIONAL_OK) rational_raise(ctx, status, "rational");
     if (bad) raise_misfit(ctx, (DType)dst->dtype, dt, value);
 }
 

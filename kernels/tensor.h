@@ -15,10 +15,16 @@ typedef enum DType {
     DT_NONE = DT_COUNT
 } DType;
 
+/* An element of a rational tensor; what it holds is rational.c's business. */
+typedef struct Rational {
+    int64_t num;
+    uint64_t tail;       /* denominator - 1, or a mark that num is a pointer */
+} Rational;
+
 typedef struct DTypeInfo {
     const char *name;
     uint8_t bytes;
-    char kind;           /* 'b' 'i' 'f' 'c' */
+    char kind;           /* 'b' 'i' 'q' 'f' 'c' */
     uint8_t rank;        /* order of promotion */
 } DTypeInfo;
 
@@ -35,7 +41,8 @@ DType dtype_complex(DType);
 
 typedef struct Buffer {
     uint32_t refs;
-    uint32_t flags;      /* of tensor.c: the data stands behind this struct, in one block */
+    uint32_t flags;      /* of tensor.c: the data stands behind this struct, in one block; of
+                          * rational.c: where it is registered */
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
     void *device;        /* NULL: cpu (later work keeps per-device copies here) */

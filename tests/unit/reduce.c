@@ -377,7 +377,7 @@ int main(void)
     CHECK(pool_threads(&three_threads) == 3);
     for (int dt = 0; dt < DT_COUNT; dt++) {
         layouts((DType)dt);
-        if (dt != DT_F16 && dt != DT_BF16)
+        if (dt != DT_F16 && dt != DT_BF16 && dt != DT_RATIONAL)
             nest((DType)dt);
     }
     large(DT_F64);
