@@ -3,6 +3,7 @@
  * strides to kernels/einsum. Its row is in shape.def. */
 #include "builtins/rational.h"
 #include "kernels/einsum.h"
+#include "interp/explain.h"
 #include "interp/op.h"
 
 #include <ctype.h>
@@ -240,6 +241,17 @@ static void read_operands(Spec *s)
         s->tensor[k] = arg_tensor(c, c->fixed + k);
 }
 
+/* One multiplication less than operands, and an addition, in each innermost step. */
+static void explain_nest(OpCall *c, const EinsumNest *nest, int operands)
+{
+    double steps = 1;
+    for (int i = 0; i < nest->indices; i++)
+        steps *= (double)nest->n[i];
+    explain_note(c->in, "routine", "a loop nest over %d label%s", nest->indices,
+                 nest->indices == 1 ? "" : "s");
+    explain_flops(c->in, operands * steps, "the product of all lengths, by operands");
+}
+
 Value op_run_einsum(OpCall *c)
 {
     Ctx *ctx = &c->in->ctx;
@@ -261,6 +273,7 @@ Value op_run_einsum(OpCall *c)
     build_nest(&s, out, &nest);
     for (int i = 0; i < nest.indices; i++)
         empty |= nest.n[i] == 0;
+    explain_nest(c, &nest, s.operands);
     if (!empty && compute == DT_RATIONAL)
         exact_check(c, rational_einsum(ctx, &nest, exact_data(out), (const Rational *const *)data));
     else if (!empty)

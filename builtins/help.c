@@ -5,7 +5,8 @@
 #include "core/error.h"
 #include "interp/exec.h"
 #include "interp/format.h"
-#include "interp/optable.h"
+#include "interp/peers.h"
+#include "kernels/rational.h"
 #include "kernels/rational.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -316,9 +317,11 @@ static bool mentions(const char *text, const char *word)
 static void show_search(Buf *out, const char *word)
 {
     int found = 0;
-    const char *close = op_closest(word);
+    const char *close = op_closest(word), *peer = peer_name(word);
     buf_printf(out, "there is no help on %s\n", word);
-    if (close)
+    if (peer)
+        buf_printf(out, "what others call so is here: %s\n", peer);
+    else if (close)
         buf_printf(out, "did you mean %s?\n", close);
     const char *home = module_of_stdlib(word);
     if (home)

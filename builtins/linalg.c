@@ -1,6 +1,7 @@
 /* The ground that the linear algebra rows stand on: see linalg.h. Called by linalg_*.c;
  * raises, but calls no LAPACK routine itself. */
 #include "builtins/linalg.h"
+#include "kernels/hermitian.h"
 
 #include <limits.h>
 #include <math.h>
@@ -139,6 +140,23 @@ void linalg_require_symmetric(const Stack *s, const char *help)
         Mat a = linalg_item(s, i);
         if (!mat_is_hermitian(s->type, s->n, a))
             require_symmetric_item(s, a, help);
+    }
+}
+
+void linalg_copy_symmetric(const Stack *s, const Out *to, void (*require)(const Stack *))
+{
+    bool required = false;
+    for (int64_t i = 0; i < s->count; i++) {
+        Mat a = linalg_item(s, i);
+        char *block = linalg_block(to, i);
+        bool finite = false;
+        poll_interrupt(s->call->in);
+        if (mat_take_hermitian(s->type, s->n, a, block, &finite) && finite)
+            continue;
+        if (!required)
+            require(s);
+        required = true;
+        mat_copy(s->bytes, s->n, s->n, a, mat_columns(block, s->n));
     }
 }
 

@@ -100,6 +100,9 @@ _Noreturn void linalg_no_convergence(const Stack *, int info);
 /* For `explain`: the routines that ran, `real` and `cplx` without their type letter,
  * separated by blanks ("getrf getri"); and the quality of an inverse. */
 void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *cplx);
+/* FLOPs of one real matrix of the stack by the formula `how`: complex ones take four times
+ * as many. */
+void linalg_explain_flops(const Stack *, double each, const char *how);
 void linalg_explain_inverse(const Stack *, double norm, const char *inverse);
 /* `rcond  0.064 (condition number 16): about 14 digits can be trusted`. */
 void linalg_explain_rcond(const Stack *, double rcond, double trust);
@@ -107,6 +110,11 @@ void linalg_explain_rcond(const Stack *, double rcond, double trust);
 /* Raises ERR_VALUE, naming two elements, if a matrix is visibly not Hermitian (beyond
  * rounding: 1000 eps of its largest element). */
 void linalg_require_symmetric(const Stack *, const char *help);
+/* Copies the lower halves of all matrices into the blocks of `to`, by columns; what is above
+ * the diagonal is left undefined. The look whether they are Hermitian to the last bit and
+ * finite is taken on the way; `require` is called once if one is not, to raise or to let it
+ * pass. */
+void linalg_copy_symmetric(const Stack *, const Out *to, void (*require)(const Stack *));
 
 /* The right side of a system with matrices `a`: a vector, or matrices whose leading axes
  * broadcast with a's. */

@@ -26,6 +26,11 @@ void linalg_explain_routines(OpCall *c, BlasType t, const char *real, const char
     explain_note(c->in, "routine", "%s (%s)", text, linalg_blas(c)->name);
 }
 
+void linalg_explain_flops(const Stack *a, double each, const char *how)
+{
+    explain_flops(a->call->in, each * (double)a->count * (blas_is_complex(a->type) ? 4 : 1), how);
+}
+
 void linalg_explain_rcond(const Stack *s, double rcond, double trust)
 {
     int digits = linalg_digits(s->type, trust);

@@ -4,6 +4,7 @@
 #include "builtins/linalg_factor.h"
 
 #include "core/mem.h"
+#include "kernels/hermitian.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -414,11 +415,14 @@ static void copy_in(Factor *f)
     explain_copied(s->call->in, (double)(n * n) * (double)s->bytes);
 }
 
-/* The half that the symmetric routines read. */
+/* Puts the half that the symmetric routines read into the work space, unless the look for
+ * symmetry left it there. */
 static void copy_lower(Factor *f)
 {
     Stack *s = f->s;
-    mat_copy_lower(s->type, s->n, f->a, factor_room(f, s->n, s->n), false);
+    if (!f->half_taken)
+        mat_copy_lower(s->type, s->n, f->a, factor_room(f, s->n, s->n), false);
+    f->half_taken = false;
     explain_copied(s->call->in, (double)(s->n * (s->n + 1) / 2) * (double)s->bytes);
 }
 
@@ -529,7 +533,8 @@ void factor_make(Factor *f, Mat a)
         factor_blas(f);
         if (!factor_triangle(f) && !factor_tridiagonal(f) && !factor_band(f) &&
             !factor_permuted(f)) {
-            f->hermitian = mat_is_hermitian(s->type, s->n, a);
+            f->hermitian = f->half_taken = mat_take_hermitian(
+                s->type, s->n, a, factor_room(f, s->n, s->n), NULL);
             if (!factor_cholesky(f) && !factor_indefinite(f))
                 factor_lu(f);
         }

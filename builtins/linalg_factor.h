@@ -32,6 +32,7 @@ typedef struct Factor {
     bool by_rows;                /* M is the transpose of A */
     char uplo;
     bool hermitian;              /* looked at only if no simpler shape was found */
+    bool half_taken;             /* and its lower half is in `work` since that look */
     int64_t kl, ku, lda;
     const char *triangle;        /* data of the triangle: A itself, or work */
     char *work;                  /* factors; NULL until needed */

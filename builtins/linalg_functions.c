@@ -20,6 +20,27 @@ static void notice_overflow(const Stack *a, const Out *x)
         }
 }
 
+/* Degrees 3, 5, 7, 9 take 2 … 5 products, 13 takes 6 (Higham 2005, table 2.2); the quotient
+ * costs a factorization and n right sides. */
+static void explain_exponential(const Stack *a, int64_t index, ExpmWay way)
+{
+    Interp *in = a->call->in;
+    double n = (double)a->n, cplx = blas_is_complex(a->type) ? 4 : 1;
+    int products = way.degree == 13 ? 6 : (way.degree + 1) / 2;
+    if (way.degree == 0) {
+        explain_note(in, "saw", "a diagonal matrix: exp of its diagonal");
+        explain_flops(in, n, NULL);
+        return;
+    }
+    if (index == 0) {
+        explain_note(in, "method", "Padé of degree %d, %d squaring%s%s", way.degree, way.squarings,
+                     way.squarings == 1 ? "" : "s", a->count > 1 ? " (the first matrix)" : "");
+        linalg_explain_routines(a->call, a->type, "gemm getrf getrs", "gemm getrf getrs");
+    }
+    explain_flops(in, (2 * (products + way.squarings) + 8.0 / 3) * n * n * n * cplx,
+                  "2n^3 per product and squaring, 8/3 n^3 for the quotient");
+}
+
 Value op_run_expm(OpCall *c)
 {
     Stack a = linalg_square(c, 0);
@@ -31,8 +52,9 @@ Value op_run_expm(OpCall *c)
         return linalg_value(&a, &out);
     const Blas *l = linalg_blas(c);
     Scratch work = { 0 };
+    ExpmWay way;
     void *x = linalg_matrix(c, n, n, a.bytes);
-    lapack_expm(ctx, l, a.dt, n, x, &work);
+    lapack_expm(ctx, l, a.dt, n, x, &work, &way);
     scratch_allocate(c, &work);
     for (int64_t i = 0; i < a.count; i++) {
         Mat from = linalg_item(&a, i);
@@ -42,11 +64,13 @@ Value op_run_expm(OpCall *c)
         Mat layout = kl == 0 ? mat_columns(x, n) : (Mat){ x, n, 1 };
         mat_copy(a.bytes, n, n, from, layout);
         work.used = 0;
-        if (lapack_expm(ctx, l, a.dt, n, x, &work))
+        if (lapack_expm(ctx, l, a.dt, n, x, &work, &way))
             arg_error(c, 0, ERR_NUMERIC, "the exponential of %s could not be computed: the "
                       "denominator of its approximation is singular", arg_text(c, 0));
         poll_interrupt(c->in);
         mat_copy(a.bytes, n, n, layout, (Mat){ linalg_block(&out, i), n, 1 });
+        if (explain_on(c->in))
+            explain_exponential(&a, i, way);
     }
     notice_overflow(&a, &out);
     return linalg_value(&a, &out);
@@ -356,6 +380,32 @@ static void triangle_item(Fun *f, int64_t index, Mat from, bool lower)
     store_result(f, index, lower ? (Mat){ x.data, n, 1 } : x);
 }
 
+/* What was seen in the first matrix, and the routine that follows from it. */
+static void explain_way(const Fun *f, int64_t index, Mat from, bool triangle)
+{
+    OpCall *c = f->a.call;
+    BlasType t = f->a.type;
+    double n3 = pow((double)f->n, 3) * (blas_is_complex(t) ? 4 : 1);
+    bool hermitian = !triangle && mat_is_hermitian(t, f->n, from);
+    if (hermitian)
+        explain_flops(c->in, 11 * n3, "11n^3");
+    else if (triangle && !f->log)
+        explain_flops(c->in, n3 / 3, "1/3 n^3");
+    else
+        explain_flops(c->in, (f->log ? triangle ? 10 : 35 : 28) * n3,
+                      f->log ? triangle ? "10n^3" : "35n^3" : "28n^3");
+    if (index > 0)
+        return;
+    explain_note(c->in, "saw", "%s", triangle ? "a triangular matrix: no Schur form is needed"
+                 : !hermitian ? "a general matrix: the way is its Schur form"
+                 : blas_is_complex(t) ? "a Hermitian matrix: the way is its eigenvectors"
+                 : "a symmetric matrix: the way is its eigenvectors");
+    if (hermitian)
+        linalg_explain_routines(c, t, "syevd gemm", "heevd gemm");
+    else if (!triangle)
+        linalg_explain_routines(c, t, "gees gemm", "gees gemm");
+}
+
 static void fun_item(Fun *f, int64_t index)
 {
     Mat from = linalg_item(&f->a, index);
@@ -370,6 +420,8 @@ static void fun_item(Fun *f, int64_t index)
         hermitian_item(f, index, from);
     else
         schur_item(f, index, from);
+    if (explain_on(f->a.call->in))
+        explain_way(f, index, from, kl == 0 || ku == 0);
 }
 
 static void fun_init(Fun *f, OpCall *c, bool log)

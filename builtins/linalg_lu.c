@@ -85,21 +85,29 @@ static _Noreturn void not_definite(const Stack *a, int minor)
                    arg_text(c, 0), minor, minor);
 }
 
+static void require_symmetric(const Stack *a) { linalg_require_symmetric(a, NULL); }
+
+static void clear_above(const Stack *a, char *block)
+{
+    for (int64_t j = 1; j < a->n; j++)
+        memset(block + (size_t)(j * a->n) * a->bytes, 0, (size_t)j * a->bytes);
+}
+
 Value op_run_chol(OpCall *c)
 {
     Stack a = linalg_square(c, 0);
     Out l = linalg_out(&a, a.dt, a.n, a.n, true);
     const Blas *blas = a.n ? linalg_blas(c) : NULL;
-    linalg_require_symmetric(&a, NULL);
+    linalg_copy_symmetric(&a, &l, require_symmetric);
     if (blas)
         lapack_threads(&c->in->ctx, blas, LAPACK_LU, a.n);
     for (int64_t i = 0; i < a.count && a.n; i++) {
         poll_interrupt(c->in);
         char *block = linalg_block(&l, i);
-        mat_copy_lower(a.type, a.n, linalg_item(&a, i), block, true);
         int info = lapack_cholesky(blas, a.type, 'L', a.n, block);
         if (info > 0)
             not_definite(&a, info);
+        clear_above(&a, block);
     }
     linalg_explain_routines(c, a.type, "potrf", "potrf");
     return linalg_value(&a, &l);

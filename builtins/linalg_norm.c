@@ -269,6 +269,9 @@ Value op_run_norm(OpCall *c)
     if (!by_axis && t->rank > 2 && o.kind != NORM_DEFAULT)
         mask = 3ull << (t->rank - 2);
     Out r = norm_out(&s, t, mask, keep);
+    s.count = 1;
+    if (!needs_singular_values(o))
+        linalg_explain_flops(&s, 2 * (double)t->size, "2 per element");
     int axes = bit_count(mask);
     if (by_axis && axes == 0 && t->rank)
         arg_error(c, 2, ERR_VALUE, "axis must name one axis (vectors) or two (matrices), not none");
@@ -341,6 +344,8 @@ static void cond_inverses(Stack *a, NormOrder o, void *out)
     lapack_lu_inverse(blas, a->type, a->n, work, pivots, &w);
     scratch_allocate(c, &w);
     lapack_threads(&c->in->ctx, blas, LAPACK_LU, a->n);
+    linalg_explain_routines(c, a->type, "getrf getri", "getrf getri");
+    linalg_explain_flops(a, 2 * (double)a->n * (double)a->n * (double)a->n, "2n^3");
     for (int64_t i = 0; i < a->count; i++) {
         poll_interrupt(c->in);
         mat_store(blas_type(dtype_real(a->dt)), out, i,

@@ -551,6 +551,20 @@ static Value identity_like(OpCall *c, Tensor *t)
     return v_tensor_raw(tensor_retain(eye));
 }
 
+/* Squarings and, for each further bit of the power, one product. The inverse of n < 0 counts
+ * itself. */
+static void explain_powers(OpCall *c, const Tensor *t, int64_t power)
+{
+    uint64_t p = power < 0 ? -(uint64_t)power : (uint64_t)power;
+    int64_t n = tensor_shape(t)[t->rank - 1];
+    if (!explain_on(c->in) || p == 0)
+        return;
+    int products = 62 - __builtin_clzll(p) + __builtin_popcountll(p);
+    double each = n ? 2.0 * (double)n * (double)t->size : 0;
+    explain_note(c->in, "products", "%d%s", products, power < 0 ? ", after an inverse" : "");
+    explain_flops(c->in, each * products * (dtype_info[t->dtype].kind == 'c' ? 4 : 1), "2n^3 each");
+}
+
 Value op_run_matpow(OpCall *c)
 {
     Tensor *t = arg_tensor(c, 0);
@@ -560,6 +574,7 @@ Value op_run_matpow(OpCall *c)
     if (kind == 'i' || kind == 'b')
         t = linalg_raise(c, t, DT_I64);     /* as products are, also for powers 0 and 1 */
     Value base = v_tensor_raw(t), result = v_undef();
+    explain_powers(c, t, power);
     if (power == 0)
         return identity_like(c, t);
     if (power < 0)

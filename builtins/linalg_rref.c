@@ -117,8 +117,11 @@ Value op_run_rref(OpCall *c)
     char kind = dtype_info[given->dtype].kind;
     if (has_rtol(c) && !(arg_float(c, 1) >= 0))
         arg_error(c, 1, ERR_VALUE, "rtol must be 0 or more, but it is %g", arg_float(c, 1));
-    if ((kind == 'i' || kind == 'b') && given->rank >= 2)
+    if ((kind == 'i' || kind == 'b') && given->rank >= 2) {
+        explain_note(c->in, "numbers", "exact fractions");
         return op_exact_rref(c);
+    }
+    explain_note(c->in, "routine", "Gauss-Jordan elimination with partial pivoting");
     Stack a = linalg_stack(c, 0);
     DType narrow = a.dt;
     linalg_require_finite(&a);

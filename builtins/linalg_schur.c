@@ -48,6 +48,8 @@ Value op_run_schur(OpCall *c)
     Out t, z;
     if (arg_bool(c, 1, false))
         linalg_stack_retype(&a, dtype_complex(a.dt));
+    linalg_explain_routines(c, a.type, "gees", "gees");
+    linalg_explain_flops(&a, 25 * (double)a.n * (double)a.n * (double)a.n, "25n^3");
     two_factors(&a, lapack_schur, &t, &z);
     return factor_tuple(&a, "T", &t, "Z", &z);
 }
@@ -56,6 +58,7 @@ Value op_run_hess(OpCall *c)
 {
     Stack a = linalg_square(c, 0);
     Out h, q;
+    linalg_explain_routines(c, a.type, "gehrd orghr", "gehrd unghr");
     two_factors(&a, lapack_hess, &h, &q);
     return factor_tuple(&a, "H", &h, "Q", &q);
 }
@@ -81,24 +84,28 @@ static void ldl_items(Stack *a, Out *l, Out *d, Out *p)
     lapack_threads(&c->in->ctx, blas, LAPACK_LU, n);
     for (int64_t i = 0; i < a->count; i++) {
         poll_interrupt(c->in);
-        char *to = linalg_block(l, i);
-        mat_copy(a->bytes, n, n, linalg_item(a, i), mat_columns(to, n));
         work.used = 0;
-        lapack_ldl(blas, a->type, n, to, linalg_block(d, i), order, pivots, &work);
+        lapack_ldl(blas, a->type, n, linalg_block(l, i), linalg_block(d, i), order, pivots, &work);
         store_permutation(a, order, linalg_block(p, i));
     }
+}
+
+static void ldl_require(const Stack *a)
+{
+    char help[160];
+    linalg_require_finite(a);
+    snprintf(help, sizeof help, "lu(%s) factors any matrix", arg_text(a->call, a->arg));
+    linalg_require_symmetric(a, help);
 }
 
 Value op_run_ldl(OpCall *c)
 {
     Stack a = linalg_square(c, 0);
-    char help[160];
-    linalg_require_finite(&a);
-    snprintf(help, sizeof help, "lu(%s) factors any matrix", arg_text(c, 0));
-    linalg_require_symmetric(&a, help);
     int64_t n = a.n;
+    linalg_explain_routines(c, a.type, "sytrf", "hetrf");
     Out l = linalg_out(&a, a.dt, n, n, true), d = linalg_out(&a, a.dt, n, n, true);
     Out p = linalg_out(&a, a.dt, n, n, true);
+    linalg_copy_symmetric(&a, &l, ldl_require);
     if (n && a.count)
         ldl_items(&a, &l, &d, &p);
     Value vl = op_root(c, linalg_value(&a, &l)), vd = op_root(c, linalg_value(&a, &d));

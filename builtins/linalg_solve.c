@@ -163,6 +163,9 @@ static bool is_diagonal(const Stack *a)
     return kl == 0 && ku == 0;
 }
 
+/* Up to this order somebody may look at the zeros: getri leaves -0 below the diagonal. */
+enum { PRINTED_MAX = 64 };
+
 /* Rows of A are columns of its transpose, and inv(A') lies as inv(A)' does. */
 static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scratch *w, Ill *ill)
 {
@@ -176,6 +179,8 @@ static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scra
     }
     w->used = 0;
     lapack_lu_inverse(blas, a->type, n, out, pivots, w);
+    if (n <= PRINTED_MAX)
+        mat_plain_zeros(a->type, out, n * n);
     ill->total++;
     double rcond = 1 / (norm * mat_norm1(a->type, n, n, (Mat){ out, 1, n }));
     if (isfinite(norm) && rcond < linalg_rcond_limit(a->type) && !is_diagonal(a))

@@ -60,6 +60,7 @@ static Svd svd_run(Stack *a, bool full)
               linalg_out(a, a->dt, full ? n : k, n, false) };
     SvdJob j;
     linalg_require_finite(a);
+    linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
     svd_init(&j, a, full ? 'A' : 'S');
     for (int64_t i = 0; i < a->count; i++) {
         if (k) {
@@ -87,6 +88,9 @@ Out linalg_singular_values(Stack *a)
     BlasType real = blas_type(dtype_real(a->dt));
     Out s = linalg_out(a, dtype_real(a->dt), k, -1, false);
     SvdJob j;
+    double more = (double)(a->m > a->n ? a->m : a->n), less = (double)k;
+    linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
+    linalg_explain_flops(a, 8 * more * less * less / 3, "8/3 mn^2");
     svd_init(&j, a, 'N');
     for (int64_t i = 0; i < a->count && k; i++) {
         char *block = linalg_block(&s, i);
@@ -108,16 +112,14 @@ Value op_run_svdvals(OpCall *c)
 }
 
 /* ---- eigenvalues ---- */
-/* Copies A as LAPACK wants a Hermitian matrix: the order does not matter, but the half that
- * is read must stay the lower one of A. Returns which half that is in memory. */
+/* Copies A as LAPACK wants a Hermitian matrix. The lower half of A by rows is the upper one by
+ * columns: read from there whatever the layout of A, since the other half gives vectors of
+ * other signs. */
 static char copy_hermitian(const Stack *a, int64_t index, void *to)
 {
-    Mat from = linalg_item(a, index);
-    bool by_rows = from.rs != 1;
-    mat_copy(a->bytes, a->n, a->n, from, by_rows ? (Mat){ to, a->n, 1 } : (Mat){ to, 1, a->n });
-    if (by_rows)
-        mat_conjugate(a->type, to, a->n * a->n);
-    return by_rows ? 'U' : 'L';
+    mat_copy(a->bytes, a->n, a->n, linalg_item(a, index), (Mat){ to, a->n, 1 });
+    mat_conjugate(a->type, to, a->n * a->n);
+    return 'U';
 }
 
 /* The help is put together only where it is needed: it costs as much as a small eigh. */
@@ -142,6 +144,7 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     void *block = NULL;
     linalg_require_finite(a);
     require_hermitian(a);
+    linalg_explain_routines(c, a->type, "syevd", "heevd");
     *values = linalg_out(a, dtype_real(a->dt), a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -206,6 +209,7 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
     Scratch work = { 0 };
     bool all_real = true, real = true;
     linalg_require_finite(a);
+    linalg_explain_routines(c, a->type, "geev", "geev");
     *values = linalg_out(a, complex_dt, a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)

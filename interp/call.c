@@ -243,10 +243,10 @@ static Value call_arguments(Interp *in, const Exec *x, Value callee)
         if (arg->node->kind != ND_SPREAD)
             continue;
         Value *held = in->sp - 1;
-        Iter it;
-        iter_start(in, arg, &it, v);
+        Each it;
+        each_start(in, arg, &it, v);
         stack_room(in, (size_t)it.count + 1);
-        while (iter_next(in, &it, &v))
+        while (each_next(in, &it, &v))
             v_push(in, v);
         v_release(&in->ctx, *held);
         memmove(held, held + 1, (size_t)(in->sp - held - 1) * sizeof *held);

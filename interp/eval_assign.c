@@ -334,7 +334,7 @@ Value eval_assign_chain(Interp *in, const Exec *x)
 
 static void unpack(Interp *in, const Exec *t, Value v)
 {
-    int64_t n = v.tag == V_STRING ? -1 : iter_count(v);
+    int64_t n = v.tag == V_STRING ? -1 : each_count(v);
     const Exec *site = in->at;
     if (n < 0) {
         char what[96];
@@ -343,10 +343,10 @@ static void unpack(Interp *in, const Exec *t, Value v)
     }
     if (n != t->count)
         err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names", (long long)n, t->count);
-    Iter it;
-    iter_start(in, site, &it, v);
+    Each it;
+    each_start(in, site, &it, v);
     Value item;
-    for (uint32_t i = 0; iter_next(in, &it, &item); i++) {
+    for (uint32_t i = 0; each_next(in, &it, &item); i++) {
         in->at = site;
         target_assign(in, t->list[i], item);
     }

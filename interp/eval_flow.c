@@ -287,10 +287,10 @@ Value eval_for(Interp *in, const Exec *x)
 {
     Value *mark = in->sp;
     v_push(in, exec_run(in, x->a));
-    Iter it;
-    iter_start(in, x->a, &it, mark[0]);
+    Each it;
+    each_start(in, x->a, &it, mark[0]);
     Value v, result = v_none();
-    while (iter_next(in, &it, &v)) {
+    while (each_next(in, &it, &v)) {
         target_assign(in, x->c, v);
         LoopStep s = loop_body(in, x, x->b);
         if (s != LOOP_NEXT) {

@@ -135,7 +135,7 @@ Value eval_text(Interp *in, const Exec *x)
 }
 
 /* ---- iteration ---- */
-int64_t iter_count(Value v)
+int64_t each_count(Value v)
 {
     switch (v.tag) {
     case V_RANGE: return v.range->count;
@@ -146,9 +146,9 @@ int64_t iter_count(Value v)
     }
 }
 
-void iter_start(Interp *in, const Exec *x, Iter *it, Value over)
+void each_start(Interp *in, const Exec *x, Each *it, Value over)
 {
-    *it = (Iter){ .over = over, .count = iter_count(over) };
+    *it = (Each){ .over = over, .count = each_count(over) };
     if (it->count >= 0)
         return;
     in->at = x;
@@ -174,7 +174,7 @@ static Value tensor_item(Interp *in, Value over, int64_t i)
     return index_get(in, over, &(Sub){ .kind = SUB_VALUE, .v = v_int(i) }, 1);
 }
 
-bool iter_next(Interp *in, Iter *it, Value *out)
+bool each_next(Interp *in, Each *it, Value *out)
 {
     Value over = it->over;
     if (over.tag == V_STRING) {
@@ -206,10 +206,10 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
     const Exec *bind = x->list[level];
     v_push(in, exec_run(in, bind->a));
     v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
-    Iter it;
-    iter_start(in, bind->a, &it, base[0]);
+    Each it;
+    each_start(in, bind->a, &it, base[0]);
     Value v;
-    while (iter_next(in, &it, &v)) {
+    while (each_next(in, &it, &v)) {
         in->at = bind;
         target_assign(in, bind->b, v);
         if (level == 0 && x->b && !condition(in, x->b))

@@ -1,6 +1,7 @@
 /* Leaves: constants, variables, the running function, and names that are no variable but
  * a builtin. Owns the `name` errors and their did-you-mean. */
 #include "interp/exec.h"
+#include "interp/peers.h"
 
 #include "core/error.h"
 
@@ -95,12 +96,19 @@ size_t interp_names(Interp *in, const char **names, size_t cap)
 
 void raise_undefined(Interp *in, const Exec *x, const Name *name)
 {
-    const char *names[1024], *closest = NULL;
+    const char *names[1024], *closest = NULL, *module = module_of_stdlib(name->text);
+    const char *peer = peer_name(name->text);
     in->at = x;
     if (name->len > 1)
         closest = err_closest(name->text, names, interp_names(in, names, 1024));
     Error *e = err_new(&in->ctx, ERR_NAME, "`%s` is not defined", name->text);
-    if (closest)
+    if (module_in_stdlib(name->text))
+        err_help(e, "import %s", name->text);
+    else if (peer)
+        err_help(e, "%s", peer);
+    else if (module)
+        err_help(e, "import %s from %s", name->text, module);
+    else if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);
 }

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
+#include "interp/explain.h"
 #include "interp/optable.h"
 #include "kernels/iter.h"
 #include <math.h>
@@ -58,6 +59,8 @@ Value (*exact_choose(OpCall *c))(OpCall *)
         return c->op->run;
     if (!run)
         exact_refuse(c, first);
+    if (explain_on(c->in))
+        explain_note(c->in, "numbers", "exact fractions");
     return run;
 }
 

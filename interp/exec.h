@@ -152,14 +152,14 @@ Value binary_slow(Interp *, const Exec *x, Value a, Value b);
 Value binary_values(Interp *, const Exec *x, Value a, Value b, unsigned weak);
 
 /* Iteration for `for`, comprehensions, unpacking and spread. */
-typedef struct Iter {
+typedef struct Each {
     Value over;                  /* borrowed: the caller keeps it on the stack */
     int64_t at, count;
     size_t byte;                 /* in a string */
-} Iter;
-void iter_start(Interp *, const Exec *x, Iter *, Value over);
-bool iter_next(Interp *, Iter *, Value *out);        /* out is owned */
-int64_t iter_count(Value over);                      /* -1: not iterable */
+} Each;
+void each_start(Interp *, const Exec *x, Each *, Value over);
+bool each_next(Interp *, Each *, Value *out);        /* out is owned */
+int64_t each_count(Value over);                      /* -1: not iterable */
 
 /* Targets of assignments. */
 typedef struct Target Target;

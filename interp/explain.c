@@ -208,6 +208,17 @@ static double bytes_of(Value v)
     return sum;
 }
 
+/* Of a result numbers count too. */
+static double bytes_written(Value v)
+{
+    double sum = 0;
+    if (v_immediate(v))
+        return 8;
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        sum += bytes_written(v.tuple->items[i]);
+    return v.tag == V_TUPLE ? sum : bytes_of(v);
+}
+
 /* The user's text of the running operation, its blanks as one, cut where it grows long. */
 static void put_place(Interp *in, Buf *out)
 {
@@ -337,7 +348,7 @@ static void entry_end(Interp *in, const Op *op, const Value *args, int n, Value 
                  op->flops && op->cls != OPC_EW ? op->flops : "");
     }
     e->view = op->cls != OPC_EW && shares_buffer(result, args, n);
-    e->written = v_immediate(result) ? 8 : bytes_of(result);
+    e->written = bytes_written(result);
     put_result(&e->head, result);
     entry_keep(in);
 }

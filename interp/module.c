@@ -212,13 +212,24 @@ bool module_in_stdlib(const char *name)
     return find_stdlib(name) != NULL;
 }
 
+/* Does the line that ends at `end` start with ##? What has no help is the module's own. */
+static bool help_line(const char *text, const char *end)
+{
+    const char *from = end;
+    while (from > text && from[-1] != '\n')
+        from--;
+    return strncmp(from, "##", 2) == 0;
+}
+
 const char *module_of_stdlib(const char *function)
 {
     char head[80];
     int n = snprintf(head, sizeof head, "\nfn %s(", function);
-    for (const struct StdlibFile *f = ricci_stdlib; f->name && n < (int)sizeof head; f++)
-        if (strstr(f->text, head))
+    for (const struct StdlibFile *f = ricci_stdlib; f->name && n < (int)sizeof head; f++) {
+        const char *at = strstr(f->text, head);
+        if (at && help_line(f->text, at))
             return f->name;
+    }
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* Binding a call's positional and named arguments to an operation's parameters, and the
  * errors of a wrong call. Everything ends in op_call_bound; nothing here looks at values. */
-#include "interp/optable.h"
+#include "interp/peers.h"
 
 #include "core/error.h"
 #include <string.h>
@@ -61,8 +61,11 @@ _Noreturn static void unknown_name(const Binding *b, int j)
     Error *e = err_new(&b->in->ctx, ERR_TYPE, "%s has no parameter %s: %s", b->op->name, given,
                        op_signature(b->in, b->op, true));
     err_underline(e, b->count + j);
-    if (close)
-        err_help(e, "did you mean %s?", close);
+    const char *peer = peer_parameter(b->sig, b->op->name, given);
+    if (peer && strchr(peer, ' '))
+        err_help(e, "%s", peer);
+    else if (peer || close)
+        err_help(e, "did you mean %s?", peer ? peer : close);
     err_throw(e);
 }
 

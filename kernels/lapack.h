@@ -51,6 +51,8 @@ double mat_abs(BlasType, const void *data, int64_t i);
 double mat_gap(BlasType, const void *data, int64_t p, int64_t q);
 void mat_store(BlasType, void *data, int64_t i, double real, double imag);
 void mat_conjugate(BlasType, void *data, int64_t n);
+/* Every -0 becomes 0. */
+void mat_plain_zeros(BlasType, void *data, int64_t n);
 double mat_eps(BlasType);
 
 /* ---- routines ---- */

@@ -362,13 +362,14 @@ static void expm_prescale(Expm *e)
         e->sizes[i] = mat_abs(e->t, e->a, i);
 }
 
-static int expm_general(Expm *e, bool triangular)
+static int expm_general(Expm *e, bool triangular, ExpmWay *way)
 {
     int degree, squarings;
     int64_t count = e->n * e->n;
     size_t size = (size_t)count * e->bytes;
     expm_prescale(e);
     squarings = choose_degree(e, &degree);
+    *way = (ExpmWay){ degree, squarings };
     int more = squarings - e->exponent;
     scale_power(e->t, count, e->a, -more);
     for (int k = 0; k < e->powers; k++)
@@ -399,13 +400,14 @@ static void expm_diagonal(Expm *e)
     }
 }
 
-int lapack_expm(Ctx *ctx, const Blas *l, DType dt, int64_t n, void *a, Scratch *s)
+int lapack_expm(Ctx *ctx, const Blas *l, DType dt, int64_t n, void *a, Scratch *s, ExpmWay *way)
 {
     BlasType t = blas_type(dt);
     bool narrow = t == BLAS_S || t == BLAS_C;
     Expm e = { .ctx = ctx, .l = l, .dt = dt, .t = t, .n = n, .a = a, .bytes = blas_bytes(t),
                .degrees = narrow ? &degrees_single : &degrees_double };
     int64_t kl, ku;
+    *way = (ExpmWay){ 0, 0 };
     expm_scratch(&e, s);
     if (!s->base || n == 0)
         return 0;
@@ -414,5 +416,5 @@ int lapack_expm(Ctx *ctx, const Blas *l, DType dt, int64_t n, void *a, Scratch *
         expm_diagonal(&e);
         return 0;
     }
-    return expm_general(&e, kl == 0);
+    return expm_general(&e, kl == 0, way);
 }

@@ -3,15 +3,14 @@
  * Called by the linear algebra rows; must not raise or allocate. Interface in lapack.h. */
 #include "kernels/lapack.h"
 
+#include "kernels/permute.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
-enum { BLOCK = 32 };
+enum { BLOCK = 32, TURNED = 4 };    /* from TURNED lines on they are turned over in registers */
 
 double mat_real(BlasType t, const void *data, int64_t i)
 {
@@ -68,6 +67,17 @@ void mat_conjugate(BlasType t, void *data, int64_t n)
             ((double *)data)[2 * i + 1] = -((double *)data)[2 * i + 1];
 }
 
+void mat_plain_zeros(BlasType t, void *data, int64_t n)
+{
+    int64_t parts = blas_is_complex(t) ? 2 * n : n;
+    if (t == BLAS_S || t == BLAS_C)
+        for (int64_t i = 0; i < parts; i++)
+            ((float *)data)[i] += 0.0f;
+    else
+        for (int64_t i = 0; i < parts; i++)
+            ((double *)data)[i] += 0.0;
+}
+
 double mat_eps(BlasType t)
 {
     return t == BLAS_S || t == BLAS_C ? (double)FLT_EPSILON : DBL_EPSILON;
@@ -93,6 +103,16 @@ static void copy_one(size_t bytes, int64_t rows, int64_t cols, const char *from,
     }
 }
 
+/* Lines of one side are columns of the other: strips of lines that fit the cache, turned over
+ * in registers. */
+static void copy_turned(int64_t bytes, int64_t rows, int64_t cols, const char *from, int64_t ld,
+                        char *to, int64_t ldt)
+{
+    for (int64_t j = 0; j < cols; j += BLOCK)
+        permute_block((int)bytes, to + j * ldt * bytes, ldt, from + j * bytes, ld, rows,
+                      cols - j < BLOCK ? cols - j : BLOCK);
+}
+
 void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to)
 {
     int64_t size = (int64_t)bytes;
@@ -106,6 +126,14 @@ void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to)
         for (int64_t j = 0; j < cols; j++)
             memcpy(to.data + j * to.cs * size, from.data + j * from.cs * size,
                    (size_t)rows * bytes);
+        return;
+    }
+    if (from.cs == 1 && to.rs == 1 && rows >= TURNED && cols >= TURNED) {
+        copy_turned(size, rows, cols, from.data, from.rs, to.data, to.cs);
+        return;
+    }
+    if (from.rs == 1 && to.cs == 1 && rows >= TURNED && cols >= TURNED) {
+        copy_turned(size, cols, rows, from.data, from.cs, to.data, to.rs);
         return;
     }
     for (int64_t j = 0; j < cols; j += BLOCK)
@@ -141,73 +169,6 @@ void mat_bandwidth(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *kl, i
             }
 }
 
-static bool pair_matches(BlasType t, Mat a, int64_t i, int64_t j)
-{
-    int64_t ij = i * a.rs + j * a.cs, ji = j * a.rs + i * a.cs;
-    if (i == j)            /* X @ X' leaves a rounding error there, which LAPACK does not read */
-        return fabs(mat_imag(t, a.data, ij)) <= 4 * mat_eps(t) * fabs(mat_real(t, a.data, ij));
-    return mat_real(t, a.data, ij) == mat_real(t, a.data, ji) &&
-           mat_imag(t, a.data, ij) == -mat_imag(t, a.data, ji);
-}
-
-/* A whole block of doubles that lie by lines, without a branch per element, so that checking
- * all of a symmetric matrix costs little. */
-#ifdef __SSE2__
-static bool block_matches_d(const double *x, int64_t ld, int64_t i0, int64_t j0)
-{
-    __m128d differ = _mm_setzero_pd();
-    for (int64_t j = j0; j < j0 + BLOCK; j += 2)
-        for (int64_t i = i0; i < i0 + BLOCK; i += 2) {
-            const double *low = x + i * ld + j, *high = x + j * ld + i;
-            __m128d a = _mm_loadu_pd(low), b = _mm_loadu_pd(low + ld);
-            __m128d c = _mm_loadu_pd(high), d = _mm_loadu_pd(high + ld);
-            differ = _mm_or_pd(differ, _mm_cmpneq_pd(a, _mm_unpacklo_pd(c, d)));
-            differ = _mm_or_pd(differ, _mm_cmpneq_pd(b, _mm_unpackhi_pd(c, d)));
-        }
-    return _mm_movemask_pd(differ) == 0;
-}
-#else
-static bool block_matches_d(const double *x, int64_t ld, int64_t i0, int64_t j0)
-{
-    int differ = 0;
-    for (int64_t i = i0; i < i0 + BLOCK; i++)
-        for (int64_t j = j0; j < j0 + BLOCK; j++)
-            differ |= x[i * ld + j] != x[j * ld + i];
-    return !differ;
-}
-#endif
-
-static bool block_matches(BlasType t, int64_t n, Mat a, int64_t i0, int64_t j0)
-{
-    bool whole = i0 + BLOCK <= n && j0 + BLOCK <= n;
-    if (t == BLAS_D && whole && (a.cs == 1 || a.rs == 1))
-        return block_matches_d((const double *)(void *)a.data, a.cs == 1 ? a.rs : a.cs, i0, j0);
-    if (t == BLAS_D) {
-        const double *x = (const double *)(void *)a.data;
-        for (int64_t i = i0; i < n && i < i0 + BLOCK; i++)
-            for (int64_t j = j0; j <= i && j < j0 + BLOCK; j++)
-                if (x[i * a.rs + j * a.cs] != x[j * a.rs + i * a.cs])
-                    return false;
-        return true;
-    }
-    for (int64_t i = i0; i < n && i < i0 + BLOCK; i++)
-        for (int64_t j = j0; j <= i && j < j0 + BLOCK; j++)
-            if (!pair_matches(t, a, i, j))
-                return false;
-    return true;
-}
-
-bool mat_is_hermitian(BlasType t, int64_t n, Mat a)
-{
-    if (n > 1 && (!pair_matches(t, a, n - 1, 0) || !pair_matches(t, a, 1, 0)))
-        return false;                       /* the usual case, before whole blocks are looked at */
-    for (int64_t i = 0; i < n; i += BLOCK)
-        for (int64_t j = 0; j <= i; j += BLOCK)
-            if (!block_matches(t, n, a, i, j))
-                return false;
-    return true;
-}
-
 bool mat_maybe_definite(BlasType t, int64_t n, Mat a)
 {
     for (int64_t i = 0; i < n; i++)
@@ -237,25 +198,31 @@ static double line_sum(BlasType t, const char *data, int64_t n, int64_t step)
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
+static bool element_finite(BlasType t, Mat a, int64_t i, int64_t j)
+{
+    int64_t at = i * a.rs + j * a.cs;
+    return isfinite(mat_real(t, a.data, at)) && isfinite(mat_imag(t, a.data, at));
+}
+
+/* The first by rows, so that what is reported does not depend on the layout. */
+static bool all_finite(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *row, int64_t *col)
+{
+    for (*row = 0; *row < rows; ++*row)
+        for (*col = 0; *col < cols; ++*col)
+            if (!element_finite(t, a, *row, *col))
+                return false;
+    return true;
+}
+
 bool mat_finite(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *row, int64_t *col)
 {
     bool by_columns = a.rs == 1;
     int64_t outer = by_columns ? cols : rows, inner = by_columns ? rows : cols;
     int64_t so = by_columns ? a.cs : a.rs, si = by_columns ? a.rs : a.cs;
-    for (int64_t i = 0; i < outer; i++) {
-        /* A finite sum of magnitudes needs no closer look; an infinite one may be overflow. */
-        if (isfinite(line_sum(t, a.data + i * so * (int64_t)blas_bytes(t), inner, si)))
-            continue;
-        int64_t j = 0;
-        while (j < inner && isfinite(mat_real(t, a.data, i * so + j * si)) &&
-               isfinite(mat_imag(t, a.data, i * so + j * si)))
-            j++;
-        if (j == inner)
-            continue;
-        *row = by_columns ? j : i;
-        *col = by_columns ? i : j;
-        return false;
-    }
+    /* A finite sum of magnitudes needs no closer look; an infinite one may be overflow. */
+    for (int64_t i = 0; i < outer; i++)
+        if (!isfinite(line_sum(t, a.data + i * so * (int64_t)blas_bytes(t), inner, si)))
+            return all_finite(t, rows, cols, a, row, col);
     return true;
 }
 

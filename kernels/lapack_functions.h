@@ -41,9 +41,11 @@ typedef struct NormEstimate {
 } NormEstimate;
 double lapack_norm1_estimate(NormEstimate *);
 
+/* How an exponential was computed; degree 0: element by element, A was diagonal. */
+typedef struct ExpmWay { int degree, squarings; } ExpmWay;
 /* exp(a) into a. The Scratch holds nine matrices. Returns 0, or 1 if the denominator of the
  * Padé approximant is singular (never for finite elements). */
-int lapack_expm(Ctx *, const Blas *, DType, int64_t n, void *a, Scratch *);
+int lapack_expm(Ctx *, const Blas *, DType, int64_t n, void *a, Scratch *, ExpmWay *);
 
 /* ---- of an upper triangular matrix, f64 or c128, in place ---- */
 /* The diagonal of a real one must be >= 0. False: zero stands twice on the diagonal, with an

@@ -203,7 +203,8 @@ Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const i
                   TENSOR_RANK_MAX);
     Tensor *v = new_head(ctx, (DType)t->dtype, rank, shape);
     if (!v) mem_raise(ctx, head_bytes(rank));
-    memcpy(tensor_strides(v), strides, (size_t)rank * sizeof *strides);
+    if (rank)
+        memcpy(tensor_strides(v), strides, (size_t)rank * sizeof *strides);
     v->buffer = t->buffer;
     v->buffer->refs++;
     v->data = data;

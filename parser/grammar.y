@@ -71,7 +71,7 @@ static bool grow_stacks(ParseState *, void **states, size_t state_bytes, void **
 %type <Seq> expressions patterns names entries modifiers string_parts for_opt
 %type <Node *> statement simple right expression block literal string_part argument subscript
 %type <Node *> binding pattern operand device entry else_opt condition_opt against_opt bracketed
-%type <Node *> row element_list compound
+%type <Node *> row element_list compound explained
 %type <bool> separator
 %type <const Token *> as_opt explain_as name_opt
 
@@ -101,6 +101,7 @@ statement:
 | EXPLAIN explain_as simple     { $$ = build_explain(ps, @$, $1, $2, $3); }
 | RETURN                        { $$ = node_make(ps, ND_RETURN, @$, @1, NULL, NULL, NULL); }
 | RETURN expressions            { $$ = node_make(ps, ND_RETURN, @$, @1, build_expressions(ps, @2, $2), NULL, NULL); }
+| RETURN explained              { $$ = node_make(ps, ND_RETURN, @$, @1, $2, NULL, NULL); }
 | BREAK                         { $$ = node_make(ps, ND_BREAK, @$, @1, NULL, NULL, NULL); }
 | CONTINUE                      { $$ = node_make(ps, ND_CONTINUE, @$, @1, NULL, NULL, NULL); }
 | THROW expression              { $$ = node_make(ps, ND_THROW, @$, @1, $2, NULL, NULL); }
@@ -136,6 +137,10 @@ simple:
 right:
   expressions                   { $$ = build_expressions(ps, @$, $1); }
 | expressions ASSIGN right      { $$ = build_assign(ps, @$, build_expressions(ps, @1, $1), $2, $3); }
+| explained
+;
+explained: EXPLAIN explain_as expressions
+                                { $$ = build_explain(ps, @$, $1, $2, build_expressions(ps, @3, $3)); }
 ;
 expressions:
   expression                    { $$ = (Seq){ 0 }; seq_add(ps, &$$, $1); }
@@ -253,6 +258,7 @@ arguments_list:
 ;
 argument:
   expression
+| EXPLAIN explain_as expression { $$ = build_explain(ps, @$, $1, $2, $3); }
 | expression ASSIGN expression  { $$ = build_named(ps, @$, $1, $3); }
 | expression ELLIPSIS           { $$ = node_make(ps, ND_SPREAD, @$, @2, $1, NULL, NULL); }
 ;

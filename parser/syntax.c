@@ -246,6 +246,8 @@ static bool case_block(const Unexpected *u)
         return true;
     }
     const char *special = FOREIGN(u, u->found, found_name);
+    if (u->prev && u->prev->kind == T_EXPLAIN)
+        special = "inside an expression: explain { … }, or (explain …)";
     if (u->found->kind == T_MODARG || u->found->kind == T_MODIFIER)
         special = "write the entry as precision f16 accumulate f16";
     snprintf(message, sizeof message, "expected { before %s", describe(u, u->found, buffer));
