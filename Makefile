@@ -88,7 +88,7 @@ bless: all
 
 # The reference of all operations, from their rows.
 manual: all
-	build/ricci doc --all > docs/library.md
+	$(BUILD)/ricci doc --all > docs/library.md
 
 bench: all $(BUILD)/bench/linalg
 	@bash bench/run.sh
