@@ -96,6 +96,15 @@ static void direct_det(Direct *d)
     d->y[0] = product;
 }
 
+/* The dense matrix of the order in iwork, in y. */
+static void permutation(Direct *d)
+{
+    size_t n = (size_t)d->n;
+    memset(d->y, 0, n * n * sizeof *d->y);
+    for (size_t i = 0; i < n; i++)
+        d->y[i * n + (size_t)d->iwork[i]] = 1;
+}
+
 static void direct_lu(Direct *d)
 {
     int n = d->n;
@@ -107,14 +116,34 @@ static void direct_lu(Direct *d)
         d->iwork[i] = d->iwork[other];
         d->iwork[other] = t;
     }
-    memset(d->work, 0, (size_t)n * (size_t)n * sizeof *d->work);
+    permutation(d);
+    for (int j = 0; j < n; j++) {           /* L stays where it is */
+        double *l = d->x + (size_t)j * (size_t)n, *u = d->z + (size_t)j * (size_t)n;
+        memcpy(u, l, (size_t)(j + 1) * sizeof *u);
+        memset(u + j + 1, 0, (size_t)(n - j - 1) * sizeof *u);
+        memset(l, 0, (size_t)j * sizeof *l);
+        l[j] = 1;
+    }
+}
+
+/* sytrf and what becomes of its pivots: L is taken to need no further interchanges. */
+static void direct_ldl(Direct *d)
+{
+    int n = d->n, info;
+    copy_in(d, d->a);
+    d->blas->sytrf[BLAS_D]("L", &n, d->x, &n, d->pivots, d->work, &d->lwork, &info, 1);
+    if (d->lwork < 0)
+        return;
     for (int i = 0; i < n; i++)
-        d->work[i * n + d->iwork[i]] = 1;
-    for (int j = 0; j < n; j++)
-        for (int i = 0; i < n; i++) {
-            d->y[j * n + i] = i > j ? d->x[j * n + i] : i == j;
-            d->z[j * n + i] = i <= j ? d->x[j * n + i] : 0;
-        }
+        d->iwork[i] = i;
+    permutation(d);
+    memset(d->z, 0, (size_t)n * (size_t)n * sizeof *d->z);
+    for (int j = 0; j < n; j++) {
+        double *l = d->x + (size_t)j * (size_t)n;
+        d->z[(size_t)j * (size_t)(n + 1)] = l[j];
+        memset(l, 0, (size_t)j * sizeof *l);
+        l[j] = 1;
+    }
 }
 
 static void direct_chol(Direct *d)
@@ -168,6 +197,7 @@ static const Routine routines[] = {
     { "inv", false, false, false, direct_inv, 1000 },
     { "det", false, false, false, direct_det, 1000 },
     { "lu", false, false, false, direct_lu, 1000 },
+    { "ldl", false, true, false, direct_ldl, 1000 },
     { "chol", false, true, false, direct_chol, 1000 },
     { "qr", false, false, false, direct_qr, 1000 },
     { "svd", false, false, true, direct_svd, 1000 },

@@ -7,9 +7,9 @@ import numpy as np
 
 try:
     import scipy.linalg
-    split_lu = scipy.linalg.lu
+    split_lu, split_ldl = scipy.linalg.lu, scipy.linalg.ldl
 except ImportError:
-    split_lu = None
+    split_lu = split_ldl = None
 
 RUN = {
     "matmul": lambda o: o["A"] @ o["B"],
@@ -17,6 +17,7 @@ RUN = {
     "inv": lambda o: np.linalg.inv(o["A"]),
     "det": lambda o: np.linalg.det(o["A"]),
     "lu": (lambda o: split_lu(o["A"])) if split_lu else None,
+    "ldl": (lambda o: split_ldl(o["S"])) if split_ldl else None,
     "chol": lambda o: np.linalg.cholesky(o["S"]),
     "qr": lambda o: np.linalg.qr(o["A"]),
     "svd": lambda o: np.linalg.svd(o["A"], full_matrices=False),

@@ -46,7 +46,9 @@ static const struct Topic { const char *names, *text; } topics[] = {
     { "import from as", "import stats    import \"lib/poly.ric\" as poly    import hilb, vander from gallery" },
     { "compare against", "compare f64, f32, bf16 against mp(200) { … }\n"
       "One table: value, error and digits per format." },
-    { "explain", "explain EXPRESSION\nPrints how it is computed: kernels, order, FLOPs, bytes." },
+    { "explain", "explain A \\ b    x = explain A \\ b    explain { … }\n"
+      "Runs it and says of each operation what it saw, which routine ran, FLOPs and bytes; of a solution also\n"
+      "the condition number, the digits to trust and the residual. Inside an expression: (explain …)." },
     { "profile", "profile { … }\nPer operation: calls, dtype, kernel, time, bytes." },
     { "timeit", "timeit EXPRESSION\nRepeats it and gives median and spread." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
@@ -320,7 +322,7 @@ static void show_search(Buf *out, const char *word)
     const char *close = op_closest(word), *peer = peer_name(word);
     buf_printf(out, "there is no help on %s\n", word);
     if (peer)
-        buf_printf(out, "what others call so is here: %s\n", peer);
+        buf_printf(out, "here it is: %s\n", peer);
     else if (close)
         buf_printf(out, "did you mean %s?\n", close);
     const char *home = module_of_stdlib(word);

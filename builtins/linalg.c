@@ -4,6 +4,7 @@
 #include "kernels/hermitian.h"
 
 #include <limits.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,13 +68,32 @@ Stack linalg_stack(OpCall *c, int i)
     return linalg_stack_of(c, i, arg_tensor(c, i));
 }
 
+/* What does of any matrix what the operation does of a square one. */
+static _Noreturn void not_square(const Stack *s)
+{
+    static const char *const others[][2] = {
+        { "inv", "pinv(%s) is the pseudo-inverse of any matrix" },
+        { "eig", "svd(%s) takes any matrix" }, { "eigvals", "svdvals(%s) takes any matrix" },
+        { "eigh", "svd(%s) takes any matrix" }, { "eigvalsh", "svdvals(%s) takes any matrix" },
+        { "cond", "cond(%s), in the 2-norm, takes any matrix" },
+    };
+    char shape[96], help[160];
+    const char *form = NULL, *text = arg_text(s->call, s->arg);
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (strcmp(others[k][0], s->call->op->name) == 0)
+            form = others[k][1];
+    const char *hole = form ? strstr(form, "%s") : NULL;
+    if (hole)
+        snprintf(help, sizeof help, "%.*s%s%s", (int)(hole - form), form, text, hole + 2);
+    arg_error_help(s->call, s->arg, ERR_SHAPE, form ? help : NULL, "%s must be square, not %s", text,
+                   shape_text(shape, sizeof shape, s->t->rank, tensor_shape(s->t)));
+}
+
 Stack linalg_square(OpCall *c, int i)
 {
     Stack s = linalg_stack(c, i);
-    char shape[96];
     if (s.m != s.n)
-        arg_error(c, i, ERR_SHAPE, "%s must be square, not %s", arg_text(c, i),
-                  shape_text(shape, sizeof shape, s.t->rank, tensor_shape(s.t)));
+        not_square(&s);
     linalg_check_lengths(&s);
     return s;
 }
@@ -98,12 +118,16 @@ Mat linalg_item(const Stack *s, int64_t index)
 void linalg_require_finite(const Stack *s)
 {
     int64_t row, col;
+    char help[256];
     for (int64_t i = 0; i < s->count; i++)
-        if (!mat_finite(s->type, s->m, s->n, linalg_item(s, i), &row, &col))
-            arg_error_help(s->call, s->arg, ERR_VALUE, "isfinite(x) finds such elements",
+        if (!mat_finite(s->type, s->m, s->n, linalg_item(s, i), &row, &col)) {
+            snprintf(help, sizeof help, "isfinite(%s) finds such elements",
+                     arg_text(s->call, s->arg));
+            arg_error_help(s->call, s->arg, ERR_VALUE, help,
                            "%s must be finite, but its element [%s%lld, %lld] is not",
                            arg_text(s->call, s->arg), s->batch_rank ? "…, " : "",
                            (long long)row, (long long)col);
+        }
 }
 
 static double largest_element(const Stack *s, Mat a)
@@ -163,7 +187,7 @@ void linalg_copy_symmetric(const Stack *s, const Out *to, void (*require)(const 
 void linalg_check_lengths(const Stack *s)
 {
     if (s->m > INT_MAX || s->n > INT_MAX)
-        err_raise(&s->call->in->ctx, ERR_VALUE, "%s is too large: LAPACK counts to 2147483647",
+        arg_error(s->call, s->arg, ERR_VALUE, "%s is too large: LAPACK counts to 2147483647",
                   arg_text(s->call, s->arg));
 }
 
@@ -261,15 +285,15 @@ int linalg_digits(BlasType t, double rcond)
 
 /* In the 1-norm the condition number overstates what is lost by up to sqrt(n): without the
  * allowance every second random f32 matrix of order 1000 would be called nearly singular. */
-static bool is_ill(const Stack *s, double trust)
+double linalg_rcond_ill(const Stack *s)
 {
     double allowance = sqrt((double)s->n) / 10;
-    return trust * (allowance > 1 ? allowance : 1) < linalg_rcond_limit(s->type);
+    return linalg_rcond_limit(s->type) / (allowance > 1 ? allowance : 1);
 }
 
 void linalg_ill_judge(Ill *ill, const Stack *s, double rcond, double trust)
 {
-    if (!is_ill(s, trust))
+    if (!(trust < linalg_rcond_ill(s)))
         return;
     if (ill->count == 0 || trust < ill->trust)
         ill->worst = rcond, ill->trust = trust;
@@ -337,9 +361,26 @@ void linalg_singular(const Stack *s, const char *why)
                    matrix_text(s, who, sizeof who), why);
 }
 
+/* LAPACK takes pivots below the normal range for zeros: their reciprocals overflow. */
+static bool is_subnormal(const Stack *s, double *norm)
+{
+    bool narrow = s->type == BLAS_S || s->type == BLAS_C;
+    *norm = mat_norm1(s->type, s->m, s->n, linalg_item(s, s->at));
+    return *norm > 0 && *norm < (double)s->n * (narrow ? (double)FLT_MIN : DBL_MIN);
+}
+
 void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
 {
-    char why[128];
+    char why[128], help[160];
+    double norm;
+    if (is_subnormal(s, &norm)) {
+        bool narrow = s->type == BLAS_S || s->type == BLAS_C;
+        snprintf(help, sizeof help, "scale it: %s * %s", arg_text(s->call, s->arg),
+                 narrow ? "1e30" : "1e300");
+        arg_error_help(s->call, s->arg, ERR_NUMERIC, help,
+                       "the elements of %s are below the normal range of %s (1-norm %.1e)",
+                       arg_text(s->call, s->arg), dtype_info[s->dt].name, norm);
+    }
     snprintf(why, sizeof why, "pivot %lld is exactly zero (%s %lld %s)", (long long)pivot,
              by_rows ? "row" : "column", (long long)pivot,
              pivot ? "depends on those before it" : "is zero");

@@ -82,6 +82,7 @@ typedef struct Ill {
     double trust;            /* and what its digits follow from: see linalg_ill_judge */
 } Ill;
 double linalg_rcond_limit(BlasType);
+double linalg_rcond_ill(const Stack *);      /* below this there is a notice */
 /* trust: rcond, or that of an equivalent scaled matrix which decides about the digits. */
 void linalg_ill_judge(Ill *, const Stack *, double rcond, double trust);
 /* `A is nearly singular: condition number 5.3e13, about 2 digits of the solution can be

@@ -133,6 +133,7 @@ static void fit_factor(Fit *f, Mat matrix)
     fit_scale(f);
     f->work.used = 0;
     lapack_qr_pivoted(f->blas, f->a->type, f->m, f->n, f->qr, f->pivots, f->tau, &f->work);
+    poll_interrupt(f->a->call->in);
     fit_rank(f);
     fit_condition(f);
 }
@@ -271,6 +272,7 @@ static void refine(Fit *f, Mat b, char *r, char *x, double size)
     double limit = size / 2, small = 2 * mat_eps(f->a->type) * size;
     wide_residual(f, b, NULL, x, r);
     for (int step = 0; step < 6; step++) {
+        poll_interrupt(f->a->call->in);
         double moved = refine_step(f, b, r, x, limit);
         if (!(moved < limit) || moved <= small)
             return;
@@ -291,6 +293,7 @@ static void fit_solve(Fit *f, Mat b, int64_t nrhs, char *x)
     apply_q(f, 'C', nrhs, f->rhs);
     if (f->rank == f->n) {
         for (int64_t j = 0; j < nrhs; j++) {
+            poll_interrupt(f->a->call->in);
             char *y = element(f, f->rhs, j * f->m), *xj = element(f, x, j * f->n);
             Mat bj = { b.data + j * b.cs * (int64_t)bytes, b.rs, b.cs };
             triangle_solve(f, 'N', y);

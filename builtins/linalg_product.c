@@ -150,12 +150,13 @@ static bool side_legal(const Side *s)
     return gemm_legal(s->rows, s->cols, s->rs, s->cs);
 }
 
-/* (b, m, k) @ (k, n) is one product of b*m rows where A's leading axes lie evenly. */
+/* (b, m, k) @ (k, n) is one product of b*m rows where A's leading axes lie evenly. Many rows are
+ * a product for BLAS where one of the batch was not: both sides must lie as BLAS wants them. */
 static void merge_rows(Side *a, const Side *b, GemmBatch *batch)
 {
     const int64_t *shape = tensor_shape(a->t), *strides = tensor_strides(a->t);
     if (b->batch_rank || batch->rank != a->batch_rank || a->drop || !batch->count ||
-        !side_legal(a))
+        !side_legal(b))
         return;
     int64_t rows = a->rows, step = a->rs;
     for (int d = a->batch_rank - 1; d >= 0; d--) {
@@ -163,6 +164,8 @@ static void merge_rows(Side *a, const Side *b, GemmBatch *batch)
             return;
         rows *= shape[d];
     }
+    if (!gemm_legal(rows, a->cols, a->rs, a->cs))
+        return;
     a->rows = rows;
     batch->rank = 0;
     batch->count = 1;

@@ -8,6 +8,13 @@
 #include <string.h>
 
 /* ---- right sides ---- */
+/* One vector for each matrix of a stack, 100×4 with 100×4×4: it is taken for a matrix. */
+static bool is_vector_stack(const Stack *a, const Rhs *r)
+{
+    return a->batch_rank > 0 && r->t->rank == a->batch_rank + 1 &&
+           memcmp(tensor_shape(r->t), tensor_shape(a->t), (size_t)r->t->rank * 8) == 0;
+}
+
 static _Noreturn void rows_differ(const Stack *a, const Rhs *r, int i)
 {
     OpCall *c = a->call;
@@ -15,6 +22,11 @@ static _Noreturn void rows_differ(const Stack *a, const Rhs *r, int i)
     bool turn = !r->vector && r->cols == a->m;
     snprintf(help, sizeof help, "transpose the right side: %s \\ %s'", arg_text(c, a->arg),
              arg_text(c, i));
+    if (is_vector_stack(a, r)) {
+        turn = true;
+        snprintf(help, sizeof help, "a vector for each matrix: %s \\ %s[..., none]",
+                 arg_text(c, a->arg), arg_text(c, i));
+    }
     arg_error_help(c, i, ERR_SHAPE, turn ? help : NULL,
                    "%s is %s and %s is %s: their rows must be as many",
                    arg_text(c, a->arg), linalg_extent(sa, sizeof sa, a->t), arg_text(c, i),
@@ -176,6 +188,12 @@ static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scra
     if (info > 0) {
         linalg_require_finite(a);
         linalg_zero_pivot(a, info - 1, true);
+    }
+    if (isnan(norm)) {                      /* then so is every element, which BLAS may skip */
+        for (int64_t i = 0; i < n * n; i++)
+            mat_store(a->type, out, i, NAN, blas_is_complex(a->type) ? NAN : 0);
+        ill->total++;
+        return;
     }
     w->used = 0;
     lapack_lu_inverse(blas, a->type, n, out, pivots, w);

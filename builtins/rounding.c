@@ -41,8 +41,12 @@ static Value round_tensor(OpCall *c, int64_t digits)
 Value op_run_round(OpCall *c)
 {
     require_real(c);
-    if (!arg_given(c, 1))
-        return op_unary(c->in, op_named(c->in, "rint"), c->args[0], c->weak & 1);
+    if (!arg_given(c, 1)) {
+        Value x = c->args[0];
+        if (!v_is_numeric(x))               /* a tuple or range of numbers */
+            x = v_tensor_raw(arg_tensor(c, 0));
+        return op_unary(c->in, op_named(c->in, "rint"), x, c->weak & 1);
+    }
     int64_t digits = arg_int(c, 1);
     digits = digits < -400 ? -400 : digits > 400 ? 400 : digits;
     if (c->args[0].tag == V_FLOAT)

@@ -33,6 +33,7 @@ struct Explain {
     int count;
     int64_t dropped, calls;     /* operations beyond the entries; all of them */
     Entry now;                  /* of the running operation */
+    bool inner;                 /* an explain inside this one has told of operations */
     int depth;                  /* operations inside operations are part of the outer one */
     double flops, seconds;      /* of everything */
     double paused, hidden;      /* when the clock stopped, 0 if it runs; how long it stood still */
@@ -78,7 +79,7 @@ void explain_flops(Interp *in, double flops, const char *how)
 
 void explain_copied(Interp *in, double bytes)
 {
-    if (explain_on(in) && !in->explain->paused)
+    if (explain_on(in) && in->explain->paused == 0)
         in->explain->now.copied += bytes;
 }
 
@@ -161,6 +162,17 @@ static void matrix_sizes(double sizes[26], const Tensor *a, const Tensor *b, dou
     sizes['q' - 'a'] = (double)sb[b->rank - 1];
 }
 
+static bool is_complex(const Tensor *t) { return t && dtype_info[t->dtype].kind == 'c'; }
+
+/* Real operations for one of an elementwise function or a reduction: a product of complex
+ * numbers is four and two more, the others work on both parts. */
+static double parts(const Op *op, const Tensor *a, const Tensor *b)
+{
+    if (is_complex(a) && is_complex(b) && strcmp(op->name, "multiply") == 0)
+        return 6;
+    return is_complex(a) || is_complex(b) ? 2 : 1;
+}
+
 /* What the letters of a row's formula stand for: m x n is the first operand, and in a
  * product with the second k the length they share. */
 static double row_flops(const Op *op, const Value *args, int n, Value result)
@@ -174,13 +186,13 @@ static double row_flops(const Op *op, const Value *args, int n, Value result)
         sizes[i] = NAN;
     if (op->cls == OPC_EW) {
         sizes['n' - 'a'] = r ? (double)r->size : 1;
-        return explain_formula(op->flops, sizes);
+        return explain_formula(op->flops, sizes) * parts(op, a, b);
     }
     if (!a)
         return NAN;
     if (strcmp(op->section, "linear algebra") != 0) {
         sizes['n' - 'a'] = (double)a->size;
-        return explain_formula(op->flops, sizes);
+        return explain_formula(op->flops, sizes) * parts(op, a, NULL);
     }
     matrix_sizes(sizes, a, b, &batch);
     double *m = &sizes['m' - 'a'], *cols = &sizes['n' - 'a'];
@@ -193,7 +205,7 @@ static double row_flops(const Op *op, const Value *args, int n, Value result)
         double t = *m;
         *m = *cols, *cols = t;
     }
-    bool cplx = dtype_info[a->dtype].kind == 'c' || (b && dtype_info[b->dtype].kind == 'c');
+    bool cplx = is_complex(a) || is_complex(b);
     return explain_formula(op->flops, sizes) * batch * (cplx ? 4 : 1);
 }
 
@@ -433,7 +445,7 @@ static void put_time(Interp *in, Buf *out, double seconds, double flops)
     put_label(out, "time");
     char text[32];
     buf_puts(out, seconds_text(text, sizeof text, seconds));
-    if (flops > 0 && seconds > 0)
+    if (flops >= 1e4 && seconds > 0)               /* below that it is the time of the call */
         buf_printf(out, ", %.3g GFLOP/s", 1e-9 * flops / seconds);
     buf_putc(out, '\n');
 }
@@ -496,7 +508,7 @@ static void report(Interp *in, const Explain *x)
     for (int i = 0; i < x->count; i++)
         put_entry(in, &out, &x->entries[i]);
     put_total(in, &out, x);
-    if (x->calls == 0)
+    if (x->calls == 0 && !x->inner)
         buf_puts(&out, "nothing to explain: no operation on tensors ran\n");
     out_write(in, out.data, out.len);
     ERR_END(&in->ctx, &frame);
@@ -516,6 +528,8 @@ static bool run_heard(Interp *in, const Exec *x, Explain *heard, Value *result)
 {
     Guard g;
     Explain *outer = in->explain;
+    if (outer)
+        outer->inner = true;
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         in->explain = heard;

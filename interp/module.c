@@ -335,6 +335,9 @@ Value eval_import(Interp *in, const Exec *x)
 }
 
 /* ---- members ---- */
+/* Sources of the standard library are called <stdlib:NAME>; what has no help there is its own. */
+#define STDLIB "<stdlib:"
+
 Value module_member(Interp *in, Module *m, const Name *name)
 {
     int64_t i = globals_find(&m->globals, name);
@@ -342,11 +345,16 @@ Value module_member(Interp *in, Module *m, const Name *name)
         return v_retain(m->slots[i]);
     const char *names[1024];
     size_t n = 0;
+    bool stdlib = strncmp(m->name, STDLIB, sizeof STDLIB - 1) == 0;
     for (uint32_t k = 0; k < m->globals.count && n < 1024; k++)
-        if (m->slots[k].tag != V_UNDEF)
+        if (m->slots[k].tag != V_UNDEF &&
+            (!stdlib || m->docs[k] || module_of_stdlib(m->globals.names[k]->text)))
             names[n++] = m->globals.names[k]->text;
-    const char *closest = err_closest(name->text, names, n);
-    Error *e = err_new(&in->ctx, ERR_NAME, "the module %s has no `%s`", m->name, name->text);
+    const char *closest = err_closest(name->text, names, n), *shown = m->name;
+    int length = (int)strlen(shown);
+    if (stdlib)
+        shown += sizeof STDLIB - 1, length -= (int)sizeof STDLIB;
+    Error *e = err_new(&in->ctx, ERR_NAME, "the module %.*s has no `%s`", length, shown, name->text);
     if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);

@@ -182,7 +182,7 @@ bool mat_take_hermitian(BlasType t, int64_t n, Mat a, void *to, bool *finite)
         return false;                       /* the usual case, before whole tiles are looked at */
     if (a.cs != 1 && a.rs != 1)
         return strided_matches(t, n, a, to, finite);
-    bool by_rows = a.cs == 1;
+    bool by_rows = a.cs == 1 && a.rs != 1;
     Walk w = {
         t, n, by_rows ? a.rs : a.cs, (int64_t)blas_bytes(t), a.data, to,
         by_rows && blas_is_complex(t), true, strip_function(t)

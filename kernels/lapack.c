@@ -78,10 +78,24 @@ static int at_least_1(int64_t n)
     return n < 1 ? 1 : (int)n;
 }
 
+/* OpenBLAS 0.3.21's sgetrf divides by a NaN pivot as if it were zero, and then the NaN is lost:
+ * elimination makes one of everything below and to the right of it. */
+static void keep_nan(int64_t m, int64_t n, float *a)
+{
+    int64_t j = 0, k = m < n ? m : n;
+    while (j < k && !isnan(a[j * m + j]))
+        j++;
+    for (int64_t c = j; c < n && j < k; c++)
+        for (int64_t i = j + 1; i < m; i++)
+            a[c * m + i] = NAN;
+}
+
 int lapack_lu(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, int *pivots)
 {
     int mi = (int)m, ni = (int)n, lda = at_least_1(m), info;
     l->getrf[t](&mi, &ni, a, &lda, pivots, &info);
+    if (t == BLAS_S)
+        keep_nan(m, n, a);
     return info;
 }
 

@@ -117,16 +117,45 @@ static double real_value(BlasType t, const RealArg *r)
 }
 
 /* ---- the probe ---- */
-enum { PROBE_BLOCK = 64 };
+enum { PROBE_OWN = 64 };
 
-/* A small system without a call: its triangles are in the cache. */
+/* x[i] -= what four columns at a, n apart, take from it. */
+static inline void take_four(int64_t n, const double *restrict a, const double c[4], int64_t from,
+                             int64_t to, double *restrict x)
+{
+    for (int64_t i = from; i < to; i++)
+        x[i] -= (a[i] * c[0] + a[n + i] * c[1]) + (a[2 * n + i] * c[2] + a[3 * n + i] * c[3]);
+}
+
+/* A small system without a call: its triangles are in the cache. Four columns at a time, so
+ * that x is stored a quarter as often; what is left over is the first or last columns. */
 static void probe_small(int64_t n, const double *restrict lu, double *restrict x)
 {
-    for (int64_t j = 0; j < n; j++)
+    double inverse[PROBE_OWN];
+    int64_t j = 0;
+    for (int64_t i = 0; i < n; i++)
+        inverse[i] = 1 / lu[i * (n + 1)];
+    for (; j + 4 <= n; j += 4) {
+        const double *a = lu + j * n;
+        for (int64_t k = j; k < j + 3; k++)
+            for (int64_t i = k + 1; i < j + 4; i++)
+                x[i] -= lu[k * n + i] * x[k];
+        take_four(n, a, (double[]){ x[j], x[j + 1], x[j + 2], x[j + 3] }, j + 4, n, x);
+    }
+    for (; j < n; j++)
         for (int64_t i = j + 1; i < n; i++)
             x[i] -= lu[j * n + i] * x[j];
-    for (int64_t j = n - 1; j >= 0; j--) {
-        x[j] /= lu[j * n + j];
+    for (j = n; j >= 4; j -= 4) {
+        const double *a = lu + (j - 4) * n;
+        for (int64_t k = j - 1; k >= j - 4; k--) {
+            x[k] *= inverse[k];
+            for (int64_t i = j - 4; i < k; i++)
+                x[i] -= lu[k * n + i] * x[k];
+        }
+        take_four(n, a, (double[]){ x[j - 4], x[j - 3], x[j - 2], x[j - 1] }, 0, j - 4, x);
+    }
+    while (j-- > 0) {
+        x[j] *= inverse[j];
         for (int64_t i = 0; i < j; i++)
             x[i] -= lu[j * n + i] * x[j];
     }
@@ -135,17 +164,11 @@ static void probe_small(int64_t n, const double *restrict lu, double *restrict x
 void lapack_lu_probe(const Blas *l, BlasType t, int64_t n, const void *lu, void *x)
 {
     int ni = (int)n, one = 1, info;
-    size_t bytes = blas_bytes(t);
-    if (t == BLAS_D && n <= PROBE_BLOCK) {
+    if (t == BLAS_D && n <= PROBE_OWN) {
         probe_small(n, lu, x);
         return;
     }
-    for (int64_t at = 0; at < n; at += PROBE_BLOCK) {
-        int rows = (int)(n - at < PROBE_BLOCK ? n - at : PROBE_BLOCK);
-        const char *block = (const char *)lu + (size_t)(at * (n + 1)) * bytes;
-        l->trtrs[t]("L", "N", "U", &rows, &one, block, &ni, (char *)x + (size_t)at * bytes, &rows,
-                    &info, 1, 1, 1);
-    }
+    l->trtrs[t]("L", "N", "U", &ni, &one, lu, &ni, x, &ni, &info, 1, 1, 1);
     l->trtrs[t]("U", "N", "N", &ni, &one, lu, &ni, x, &ni, &info, 1, 1, 1);
 }
 

@@ -18,9 +18,7 @@ bool mat_is_symmetric(BlasType, int64_t n, Mat);
 /* mat_norm1 of a matrix that is zero outside the band. */
 double mat_band_norm1(BlasType, int64_t n, int64_t kl, int64_t ku, Mat);
 
-/* x := inv(U) inv(L) x, with L cut to the blocks of 64 on its diagonal (all of it for
- * n <= 64): what an ill-conditioned matrix makes of an arbitrary x, for the price of one
- * triangle. */
+/* x := inv(U) inv(L) x: what an ill-conditioned matrix makes of an arbitrary x. */
 void lapack_lu_probe(const Blas *, BlasType, int64_t n, const void *lu, void *x);
 
 /* ---- tridiagonal ---- */

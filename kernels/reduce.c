@@ -116,8 +116,8 @@ static void finish_var(const Plan *p, char *out, const RedVar *acc)
     double n = (double)p->count, d = n - p->ddof;
     double slip = (acc->sum * acc->sum + acc->sum_im * acc->sum_im) / n;
     double v = d > 0 ? fmax(acc->squares - slip, 0) / d : (double)NAN;
-    if (acc->squares != acc->squares)
-        v = (double)NAN;
+    if (!isfinite(acc->squares))            /* the slip may be infinite too */
+        v = d > 0 ? acc->squares : (double)NAN;
     store_real(p->to, out, p->op == RED_STD ? sqrt(v) : v);
 }
 

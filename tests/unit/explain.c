@@ -81,6 +81,32 @@ static void copies_of_halves(void)
     CHECK(to[2] == 2 && to[3] == 3);
 }
 
+/* Between the two orders and to odd strides: every element arrives, and nothing else. */
+static void copies_between_orders(size_t bytes, int64_t rows, int64_t cols)
+{
+    enum { ROOM = 45 * 45 * 2 * 16 };
+    static char from[ROOM], to[ROOM];
+    const Mat ways[] = { { from, cols + 2, 1 }, { from, 1, rows + 1 }, { from, 2, 2 * rows } };
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (char)check_random();
+    for (int k = 0; k < 9; k++) {
+        Mat x = ways[k / 3], y = ways[k % 3];
+        int64_t arrived = 0, touched = 0, size = (int64_t)bytes;
+        y.data = to;
+        memset(to, 0, sizeof to);
+        mat_copy(bytes, rows, cols, x, y);
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < cols; j++) {
+                char *at = to + (i * y.rs + j * y.cs) * size;
+                arrived += !memcmp(at, from + (i * x.rs + j * x.cs) * size, bytes);
+                memset(at, 0, bytes);
+            }
+        for (size_t i = 0; i < sizeof to; i++)
+            touched += to[i] != 0;
+        CHECK(arrived == rows * cols && touched == 0);
+    }
+}
+
 static void formulas(void)
 {
     double s[26];
@@ -102,6 +128,10 @@ int main(void)
     dense_is_cheap();
     hermitian();
     copies_of_halves();
+    for (size_t bytes = 4; bytes <= 16; bytes *= 2)
+        for (int64_t rows = 1; rows < 44; rows += rows < 9 ? 1 : 7)
+            for (int64_t cols = 1; cols < 44; cols += cols < 9 ? 1 : 7)
+                copies_between_orders(bytes, rows, cols);
     formulas();
     return check_result();
 }
