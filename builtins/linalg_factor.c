@@ -240,7 +240,8 @@ static bool plainly_well(Factor *f)
     double grown = gemm_norm2(s->dt, s->n, f->probe, 1) / root;
     if (f->kind == FACTOR_CHOLESKY)
         grown *= grown * root, limit = linalg_rcond_limit(s->type);
-    double bound = 100 * (double)s->n * sampled_norm(f) * grown;
+    double margin = mat_eps(s->type) > 1e-10 ? 10 : 100;   /* nearer in f32: 100 stops them all */
+    double bound = margin * (double)s->n * sampled_norm(f) * grown;
     return isnan(bound) || bound * limit < 1;
 }
 
@@ -300,7 +301,7 @@ static double inverse_norm(Factor *f)
 
 /* Three times that is hardly ever too little. LAPACK's own estimate takes the same steps and
  * four to six times as long, since its triangles are solved with care for overflow; in f32
- * most matrices from n = 100 on get here. An overflow here is no answer either. */
+ * many matrices from n = 300 on get here. An overflow here is no answer either. */
 static bool well_by_signs(Factor *f)
 {
     const Stack *s = f->s;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Deterministic fuzzing of the parser, the formatter, the evaluator and the file readers.
+"""Deterministic fuzzing of the parser, the formatter, the evaluator, the library and the file readers.
 
-    tests/fuzz/fuzz.py [--seconds N] [--seed N] [--rounds N] [--only parser,evaluator,files]
+    tests/fuzz/fuzz.py [--seconds N] [--seed N] [--rounds N] [--only parser,evaluator,calls,files]
 
 RICCI names the binary, by preference a sanitizer build; KEEP the folder where offending
 inputs are saved (build/fuzz). Round r of seed s always makes the same inputs. Prints one
@@ -21,6 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
+import calls  # noqa: E402
 import programs  # noqa: E402
 
 RICCI = os.path.abspath(os.environ.get("RICCI", os.path.join(ROOT, "build/asan/ricci")))
@@ -195,6 +196,22 @@ def shorten(lines, head, fails):
     return lines
 
 
+# ---- the library ----
+def fuzz_calls(r, work, name, rows):
+    """Calls of library rows, each with tensors in two layouts, which must agree."""
+    global tried
+    lines = calls.script(r, rows, 60)
+    path = os.path.join(work, "calls.ric")
+    tried += len(lines)
+    write(path, calls.PRELUDE + "\n".join(lines) + "\n")
+    why, status, err = run(["calls.ric"], work, LIMIT * 6)
+    if not why and status:
+        at = max(err.find(b"error["), 0)
+        why = err[at:].split(b"\n")[0].decode(errors="replace")
+    if why:
+        found("calls", name, why, [path], err)
+
+
 # ---- the file readers ----
 def npy(descr, shape, data, order=False, version=1):
     head = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, order, shape)
@@ -298,9 +315,9 @@ def main():
     options.add_argument("--seconds", type=float, default=60)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--rounds", type=int, default=10**9)
-    options.add_argument("--only", default="parser,evaluator,files")
+    options.add_argument("--only", default="parser,evaluator,calls,files")
     chosen = options.parse_args()
-    corpus, operations = read_corpus(), programs.read_operations(ROOT)
+    corpus, operations, rows = read_corpus(), programs.read_operations(ROOT), calls.read_rows(ROOT)
     end, round_number = time.time() + chosen.seconds, 0
     while time.time() < end and round_number < chosen.rounds:
         for kind in chosen.only.split(","):
@@ -312,6 +329,8 @@ def main():
                     fuzz_parser(r, work, name, corpus)
                 elif kind == "evaluator":
                     fuzz_evaluator(r, work, name, operations)
+                elif kind == "calls":
+                    fuzz_calls(r, work, name, rows)
                 else:
                     fuzz_files(r, work, name)
             finally:
