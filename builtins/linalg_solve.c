@@ -219,7 +219,7 @@ Value op_run_inv(OpCall *c)
     int *pivots = linalg_work(c, (size_t)a.n, sizeof(int));
     lapack_lu_inverse(blas, a.type, a.n, x.data, pivots, &w);
     scratch_allocate(c, &w);
-    lapack_threads(&c->in->ctx, blas, LAPACK_LU, a.n);
+    lapack_threads(&c->in->ctx, blas, LAPACK_INVERSE, a.n);
     const uint8_t *done = linalg_small_inverse(&a, &x);
     for (a.at = 0; a.at < a.count; a.at++) {
         if (done && done[a.at]) {

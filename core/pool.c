@@ -23,6 +23,8 @@ typedef struct Worker {
 struct Pool {
     int threads;                  /* including the caller */
     int started;                  /* workers that run (threads - 1, or fewer) */
+    cpu_set_t allowed;            /* where this process may run */
+    int apart;                    /* the CPU that workers stay away from; -1: none yet */
     bool busy;                    /* only the caller's thread reads and writes it */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
@@ -60,6 +62,8 @@ static Pool *pool_get(Ctx *ctx) {
     if (!pool) return NULL;
     memset(pool, 0, sizeof *pool);
     pool->threads = count_threads();
+    pool->apart = -1;
+    if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -127,6 +131,21 @@ static void start_workers(Pool *pool) {
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+/* A thread that sleeps is woken on the CPU of whoever wakes it, and may share that with the
+ * caller for milliseconds before the scheduler parts them: a product of 7 ms then takes as
+ * long as on one core. So workers are kept off the CPU that the caller runs on, which costs
+ * a call to the kernel when the caller has moved. */
+static void keep_apart(Pool *pool) {
+    int cpu = sched_getcpu();
+    if (cpu < 0 || cpu == pool->apart || CPU_COUNT(&pool->allowed) < 2) return;
+    if (cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &pool->allowed)) return;
+    cpu_set_t others = pool->allowed;
+    CPU_CLR(cpu, &others);
+    for (int i = 0; i < pool->started; i++)
+        pthread_setaffinity_np(pool->workers[i].thread, sizeof others, &others);
+    pool->apart = cpu;
+}
+
 static void wait_done(Pool *pool) {
     for (int i = 0; i < SPINS; i++) {
         if (atomic_load_explicit(&pool->running, memory_order_acquire) == 0) return;
@@ -155,6 +174,7 @@ void pool_for(Ctx *ctx, int64_t n, int64_t grain, PoolFn fn, void *arg) {
         return;
     }
     if (pool->started < pool->threads - 1) start_workers(pool);
+    keep_apart(pool);
     pool->busy = true;
     pool->fn = fn;
     pool->arg = arg;

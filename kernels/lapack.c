@@ -37,7 +37,7 @@ static bool ask(Scratch *s, const void *routine, ScratchAnswer **out)
 void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
 {
     static const int64_t worth[] = {
-        [LAPACK_LU] = 600, [LAPACK_QR] = 400, [LAPACK_SVD] = 300, [LAPACK_EIGH] = 300,
+        [LAPACK_LU] = 600, [LAPACK_INVERSE] = 200, [LAPACK_QR] = 400, [LAPACK_SVD] = 300, [LAPACK_EIGH] = 300,
         [LAPACK_EIG] = 600
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;

@@ -25,8 +25,8 @@ typedef struct Scratch {
 void *scratch_take(Scratch *, size_t count, size_t bytes);
 
 /* Threads that LAPACK itself should use for an order-n problem of this weight. */
-typedef enum LapackWeight { LAPACK_LU, LAPACK_QR, LAPACK_SVD, LAPACK_EIGH,
-                           LAPACK_EIG } LapackWeight;
+typedef enum LapackWeight { LAPACK_LU, LAPACK_INVERSE, LAPACK_QR, LAPACK_SVD, LAPACK_EIGH,
+                            LAPACK_EIG } LapackWeight;
 void lapack_threads(Ctx *, const Blas *, LapackWeight, int64_t n);
 
 /* ---- facts ---- */
