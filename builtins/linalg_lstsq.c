@@ -1,6 +1,6 @@
 /* Least squares and orthogonal factors: lstsq (and solve for non-square systems) and qr.
- * lstsq never drops a direction silently: it factors with column
- * pivoting after scaling the columns, refines the answer with residuals in a wider format
+ * lstsq never drops a direction silently: it factors with column pivoting
+ * after scaling the columns (but not for an rcond of the caller), refines with wider residuals
  * (Björck, BIT 7 (1967)), and says what rank and condition number it found. */
 #include "builtins/linalg.h"
 
@@ -19,6 +19,7 @@ typedef struct Fit {
     char *qr, *tau, *tri, *rhs, *fix, *sigma;
     int *pivots, *scale;     /* scale[j]: exponent that column j was multiplied by */
     double rcond;            /* of R's diagonal, what is smaller than this times the largest is 0 */
+    bool as_given;           /* no scaling: the caller's own rcond is about A as it is */
     bool everything;         /* the condition number is a result, not only a reason to warn */
     int64_t rank;
     double cond, scaled_cond;
@@ -71,7 +72,7 @@ static void fit_scale(Fit *f)
     for (int64_t j = 0; j < f->n; j++) {
         char *column = element(f, f->qr, j * f->m);
         double norm = gemm_norm2(f->a->dt, f->m, column, 1);
-        f->scale[j] = norm > 0 && isfinite(norm) ? -ilogb(norm) : 0;
+        f->scale[j] = norm > 0 && isfinite(norm) && !f->as_given ? -ilogb(norm) : 0;
         if (f->scale[j])
             scale_line(f->a->type, column, f->m, f->scale[j]);
     }
@@ -415,12 +416,17 @@ static void require_finite_rhs(Stack *a, const Rhs *r)
                       arg_text(a->call, 1), (long long)row);
 }
 
+static bool rcond_given(const OpCall *c)
+{
+    return strcmp(c->op->name, "lstsq") == 0 && arg_given(c, 2) && c->args[2].tag != V_NONE;
+}
+
 /* rcond=, or what rounding alone can leave of a zero. */
 static double fit_tolerance(const Stack *a)
 {
     OpCall *c = a->call;
     double rcond;
-    if (strcmp(c->op->name, "lstsq") != 0 || !arg_given(c, 2))
+    if (!rcond_given(c))
         return (double)(a->m > a->n ? a->m : a->n) * mat_eps(a->type);
     rcond = arg_float(c, 2);
     if (!(rcond >= 0 && rcond < 1))
@@ -450,6 +456,7 @@ Value linalg_least_squares(OpCall *c, bool everything)
         out.cond = plain_out(c, dtype_real(a.dt), r.out_rank, shape);
     }
     fit_init(&f, &a, r.cols, fit_tolerance(&a), everything);
+    f.as_given = rcond_given(c) && f.rcond > 0;
     for (int64_t i = 0; i < r.count; i++) {
         poll_interrupt(c->in);
         fit_one(&f, &r, &out, i);
