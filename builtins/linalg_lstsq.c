@@ -416,17 +416,12 @@ static void require_finite_rhs(Stack *a, const Rhs *r)
                       arg_text(a->call, 1), (long long)row);
 }
 
-static bool rcond_given(const OpCall *c)
-{
-    return strcmp(c->op->name, "lstsq") == 0 && arg_given(c, 2) && c->args[2].tag != V_NONE;
-}
-
 /* rcond=, or what rounding alone can leave of a zero. */
-static double fit_tolerance(const Stack *a)
+static double fit_tolerance(const Stack *a, bool chosen)
 {
     OpCall *c = a->call;
     double rcond;
-    if (!rcond_given(c))
+    if (!chosen)
         return (double)(a->m > a->n ? a->m : a->n) * mat_eps(a->type);
     rcond = arg_float(c, 2);
     if (!(rcond >= 0 && rcond < 1))
@@ -455,8 +450,10 @@ Value linalg_least_squares(OpCall *c, bool everything)
         out.rank = plain_out(c, DT_I64, r.out_rank, shape);
         out.cond = plain_out(c, dtype_real(a.dt), r.out_rank, shape);
     }
-    fit_init(&f, &a, r.cols, fit_tolerance(&a), everything);
-    f.as_given = rcond_given(c) && f.rcond > 0;
+    /* Only lstsq, which wants everything, has an rcond. */
+    bool chosen = everything && arg_given(c, 2) && c->args[2].tag != V_NONE;
+    fit_init(&f, &a, r.cols, fit_tolerance(&a, chosen), everything);
+    f.as_given = chosen && f.rcond > 0;
     for (int64_t i = 0; i < r.count; i++) {
         poll_interrupt(c->in);
         fit_one(&f, &r, &out, i);

@@ -64,29 +64,32 @@ static Value fold_lanes(OpCall *c, FoldFn fn, DType dt, int keep_argument, bool 
     return op_result(c, out);
 }
 
+typedef RationalStatus (*RationalJoin)(Ctx *, Rational *, Rational, Rational);
+
 /* By halves: the numbers that meet are of like length. */
-static RationalStatus fold_sum(Ctx *ctx, void *out, const Rational *x, int64_t n, int64_t extra)
+static RationalStatus fold(Ctx *ctx, Rational *out, const Rational *x, int64_t n, RationalJoin join,
+                           int64_t empty)
 {
     Rational left, right;
     if (n <= 1 || *ctx->interrupt) {
-        *(Rational *)out = n < 1 ? rational_int(0) : *x;
+        *out = n < 1 ? rational_int(empty) : *x;
         return RATIONAL_OK;
     }
-    RationalStatus s = fold_sum(ctx, &left, x, n / 2, extra);
-    if (s == RATIONAL_OK) s = fold_sum(ctx, &right, x + n / 2, n - n / 2, extra);
-    return s == RATIONAL_OK ? rational_add(ctx, out, left, right) : s;
+    RationalStatus s = fold(ctx, &left, x, n / 2, join, empty);
+    if (s == RATIONAL_OK) s = fold(ctx, &right, x + n / 2, n - n / 2, join, empty);
+    return s == RATIONAL_OK ? join(ctx, out, left, right) : s;
+}
+
+static RationalStatus fold_sum(Ctx *ctx, void *out, const Rational *x, int64_t n, int64_t extra)
+{
+    (void)extra;
+    return fold(ctx, out, x, n, rational_add, 0);
 }
 
 static RationalStatus fold_prod(Ctx *ctx, void *out, const Rational *x, int64_t n, int64_t extra)
 {
-    Rational left, right;
-    if (n <= 1 || *ctx->interrupt) {
-        *(Rational *)out = n < 1 ? rational_int(1) : *x;
-        return RATIONAL_OK;
-    }
-    RationalStatus s = fold_prod(ctx, &left, x, n / 2, extra);
-    if (s == RATIONAL_OK) s = fold_prod(ctx, &right, x + n / 2, n - n / 2, extra);
-    return s == RATIONAL_OK ? rational_mul(ctx, out, left, right) : s;
+    (void)extra;
+    return fold(ctx, out, x, n, rational_mul, 1);
 }
 
 static RationalStatus fold_mean(Ctx *ctx, void *out, const Rational *x, int64_t n, int64_t extra)
