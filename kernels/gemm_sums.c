@@ -1,66 +1,16 @@
 /* The sums of products that BLAS is not asked for: 64-bit integer products (wrapping, as
  * tensor integers do), inner products of vectors and the scaled Euclidean norm. Called by
  * the linear algebra rows; must not raise or allocate. Interface in gemm.h. */
-#include "kernels/gemm.h"
-
-#include "core/pool.h"
+#include "kernels/semiring.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { DEPTH_BLOCK = 64, COLUMN_BLOCK = 512, LANES = 8 };
-
-typedef struct IntProduct {
-    Ctx *ctx;
-    int64_t n, k;
-    Mat a, b, c;
-} IntProduct;
-
-/* Row i of C += the block of A's row times the block of B's rows; unsigned, so it wraps. */
-static void int_row_block(const IntProduct *p, int64_t i, int64_t q0, int64_t q1, int64_t j0,
-                          int64_t j1)
-{
-    const uint64_t *a = (const uint64_t *)p->a.data + i * p->a.rs;
-    const uint64_t *b = (const uint64_t *)p->b.data;
-    uint64_t *c = (uint64_t *)p->c.data + i * p->c.rs;
-    for (int64_t q = q0; q < q1; q++) {
-        uint64_t factor = a[q * p->a.cs];
-        const uint64_t *row = b + q * p->b.rs;
-        if (p->b.cs == 1)
-            for (int64_t j = j0; j < j1; j++)
-                c[j] += factor * row[j];
-        else
-            for (int64_t j = j0; j < j1; j++)
-                c[j] += factor * row[j * p->b.cs];
-    }
-}
-
-static void int_rows(void *arg, int64_t begin, int64_t end, int worker)
-{
-    const IntProduct *p = arg;
-    (void)worker;
-    for (int64_t i = begin; i < end; i++)
-        __builtin_memset(p->c.data + i * p->c.rs * 8, 0, (size_t)p->n * 8);
-    for (int64_t j = 0; j < p->n; j += COLUMN_BLOCK)
-        for (int64_t q = 0; q < p->k; q += DEPTH_BLOCK) {
-            int64_t j1 = j + COLUMN_BLOCK < p->n ? j + COLUMN_BLOCK : p->n;
-            int64_t q1 = q + DEPTH_BLOCK < p->k ? q + DEPTH_BLOCK : p->k;
-            if (*p->ctx->interrupt)
-                return;
-            for (int64_t i = begin; i < end; i++)
-                int_row_block(p, i, q, q1, j, j1);
-        }
-}
+enum { LANES = 8 };
 
 void gemm_i64(Ctx *ctx, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c)
 {
-    IntProduct p = { ctx, n, k, a, b, c };
-    if (m == 0 || n == 0)
-        return;
-    if ((double)m * (double)n * (double)k < 1e5)
-        int_rows(&p, 0, m, 0);
-    else
-        pool_for(ctx, m, 16, int_rows, &p);
+    semiring_gemm(ctx, SR_PLUS_TIMES, DT_I64, m, n, k, a, b, c, false);
 }
 
 uint64_t gemm_i64_magnitude(const int64_t *x, int64_t n)
