@@ -1,283 +1,250 @@
-/* einsum: parses the specification by NumPy's rules (implicit result, "...", diagonals,
- * axes of length 1 that broadcast), finds every label's length and hands a loop nest with
- * strides to kernels/einsum. Its row is in shape.def. */
-#include "builtins/rational.h"
-#include "kernels/einsum.h"
+/* einsum: reads its specification (einsum_spec.c), makes or finds a plan and runs it. Plans
+ * of the last calls are kept in the registry under the text, dtypes, shapes and strides, so
+ * that a loop of small products plans once. Rearrangements are views. Rows are in shape.def. */
+#include "builtins/einsum.h"
+#include "core/error.h"
 #include "interp/explain.h"
-#include "interp/op.h"
+#include "interp/optable.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 Value op_run_einsum(OpCall *);
 
-enum { LABELS = 52, DOTS = TENSOR_RANK_MAX };
+/* ---- plans that are kept ---- */
 
-/* Index numbers: 0 … 51 letters in alphabetical order (A … Z, a … z), then the axes of "...",
- * counted from the right. */
-typedef struct Spec {
-    OpCall *call;
-    const char *text;
-    int operands;
-    Tensor *tensor[EINSUM_OPERANDS];
-    int axis_index[EINSUM_OPERANDS][TENSOR_RANK_MAX];    /* index of each axis */
-    int64_t length[EINSUM_INDICES];                      /* 0-based; -1: not seen */
-    int first_operand[EINSUM_INDICES], first_axis[EINSUM_INDICES];   /* who set the length */
-    int uses[EINSUM_INDICES];
-    int dots;                                            /* axes that "..." stands for, at most */
-    int result[TENSOR_RANK_MAX], result_rank;
-} Spec;
+enum { CACHE_PLANS = 16, KEY_WORDS = 160, KEY_TEXT = 120 };
 
-static _Noreturn void bad_spec(Spec *s, const char *what)
+typedef struct EinsumPlan {
+    uint64_t used;                          /* the cache's clock when it was last used */
+    int words;                              /* 0: not to be found */
+    int64_t key[KEY_WORDS];
+    char text[KEY_TEXT];
+    ContractPlan *plan;
+    DType compute, dtype;
+    int rank;
+    int64_t shape[TENSOR_RANK_MAX];
+} EinsumPlan;
+
+struct EinsumCache {
+    uint64_t clock;
+    EinsumPlan plan[CACHE_PLANS];
+};
+
+void einsum_cache_free(Ctx *ctx, EinsumCache *cache)
 {
-    arg_error(s->call, 0, ERR_VALUE, "%s in \"%.60s\"", what, s->text);
+    if (!cache)
+        return;
+    for (int i = 0; i < CACHE_PLANS; i++)
+        contract_plan_free(ctx, cache->plan[i].plan);
+    mem_free(ctx, cache, sizeof *cache);
 }
 
-static int label_of(char ch)
+/* What a plan depends on beside the text, in words; 0: more than is kept. */
+static int make_key(OpCall *c, int64_t *key)
 {
-    return ch >= 'a' ? ch - 'a' + 26 : ch - 'A';
-}
-
-static char label_char(int index)
-{
-    return (char)(index < 26 ? 'A' + index : 'a' + index - 26);
-}
-
-static const char *index_name(int index, char *out, size_t cap)
-{
-    if (index < LABELS)
-        snprintf(out, cap, "label %c", label_char(index));
-    else
-        snprintf(out, cap, "axis -%d of ...", index - LABELS + 1);
-    return out;
-}
-
-static _Noreturn void lengths_differ(Spec *s, int index, int operand, int axis)
-{
-    OpCall *c = s->call;
-    char name[32];
-    int other = s->first_operand[index];
-    int64_t n = tensor_shape(s->tensor[operand])[axis];
-    char first[80];
-    snprintf(first, sizeof first, "%s", arg_text(c, other + 1));
-    Error *e = err_new(&c->in->ctx, ERR_SHAPE, "einsum: %s is %lld along axis %d of %s (operand %d) but %lld "
-                       "along axis %d of %s (operand %d)", index_name(index, name, sizeof name),
-                       (long long)s->length[index], s->first_axis[index], first, other + 1, (long long)n, axis,
-                       arg_text(c, operand + 1), operand + 1);
-    err_underline(e, other + 1);
-    err_underline(e, operand + 1);
-    err_throw(e);
-}
-
-/* Axis `axis` of an operand has this index; lengths agree, or one of them is 1. */
-static void use_index(Spec *s, int index, int operand, int axis)
-{
-    int64_t n = tensor_shape(s->tensor[operand])[axis];
-    s->axis_index[operand][axis] = index;
-    s->uses[index]++;
-    if (s->length[index] < 0 || (s->length[index] == 1 && n != 1)) {
-        s->length[index] = n;
-        s->first_operand[index] = operand;
-        s->first_axis[index] = axis;
-    } else if (n != s->length[index] && n != 1) {
-        lengths_differ(s, index, operand, axis);
+    int n = 0;
+    Value optimize = c->args[1];
+    if (c->fixed != 2 || (optimize.tag != V_UNDEF && optimize.tag != V_BOOL) || explain_on(c->in) ||
+        arg_str(c, 0)->len >= KEY_TEXT)
+        return 0;
+    key[n++] = c->count | (int64_t)(optimize.tag == V_BOOL && !optimize.i) << 32;
+    for (int k = c->fixed; k < c->count; k++) {
+        Value v = c->args[k];
+        if (v.tag != V_TENSOR || n + 1 + 2 * v.tensor->rank > KEY_WORDS)
+            return 0;
+        bool weak = k < 32 && (c->weak >> k & 1);
+        key[n++] = v.tensor->dtype | v.tensor->rank << 8 | weak << 16;
+        memcpy(key + n, v.tensor->dims, (size_t)(2 * v.tensor->rank) * sizeof *key);
+        n += 2 * v.tensor->rank;
     }
+    return n;
 }
 
-/* One operand's labels, [text, end). */
-static void read_operand(Spec *s, int operand, const char *text, const char *end)
+static EinsumPlan *find_plan(OpCall *c, const int64_t *key, int words)
 {
-    Tensor *t = s->tensor[operand];
-    OpCall *c = s->call;
-    int labels = 0, dots_at = -1;
-    char letters[TENSOR_RANK_MAX + 1], shape[128];
-    for (; text < end; text++) {
-        if (*text == ' ')
-            continue;
-        if (end - text >= 3 && memcmp(text, "...", 3) == 0 && dots_at < 0) {
-            dots_at = labels;
-            text += 2;
-        } else if (isalpha((unsigned char)*text)) {
-            if (labels < TENSOR_RANK_MAX)
-                letters[labels] = *text;
-            labels++;
-        } else {
-            bad_spec(s, *text == '.' ? "a stray dot" : "something that is neither a letter nor \"...\"");
+    EinsumCache *cache = c->in->ops->einsum;
+    const Str *text = arg_str(c, 0);
+    for (int i = 0; cache && words && i < CACHE_PLANS; i++) {
+        EinsumPlan *p = &cache->plan[i];
+        if (p->words == words && memcmp(p->key, key, (size_t)words * sizeof *key) == 0 &&
+            memcmp(p->text, text->text, text->len + 1) == 0) {
+            p->used = ++cache->clock;
+            return p;
         }
     }
-    int dots = t->rank - labels;
-    if (dots_at < 0 ? dots != 0 : dots < 0)
-        arg_error(c, operand + 1, ERR_INDEX, "operand %d, %s, is %s with %d ax%ss, but \"%s\" has %d label%s for it",
-                  operand + 1, arg_text(c, operand + 1), shape_text(shape, sizeof shape, t->rank, tensor_shape(t)),
-                  t->rank, t->rank == 1 ? "i" : "e", s->text, labels, labels == 1 ? "" : "s");
-    for (int a = 0, label = 0; a < t->rank; a++)
-        if (dots_at >= 0 && a >= dots_at && a < dots_at + dots)
-            use_index(s, LABELS + dots_at + dots - 1 - a, operand, a);
-        else
-            use_index(s, label_of(letters[label++]), operand, a);
-    s->dots = dots_at >= 0 && dots > s->dots ? dots : s->dots;
+    return NULL;
 }
 
-static void add_result(Spec *s, int index)
+/* The place of the plan that was not used for longest, emptied. */
+static EinsumPlan *new_plan(OpCall *c)
 {
-    char name[32], what[80];
-    if (s->result_rank == TENSOR_RANK_MAX)
-        bad_spec(s, "too many axes of the result");
-    for (int a = 0; a < s->result_rank; a++)
-        if (s->result[a] == index) {
-            snprintf(what, sizeof what, "%s stands twice in the result", index_name(index, name, sizeof name));
-            bad_spec(s, what);
-        }
-    s->result[s->result_rank++] = index;
+    Ctx *ctx = &c->in->ctx;
+    if (!c->in->ops->einsum)
+        c->in->ops->einsum = mem_zalloc(ctx, sizeof(EinsumCache));
+    EinsumCache *cache = c->in->ops->einsum;
+    EinsumPlan *p = &cache->plan[0];
+    for (int i = 1; i < CACHE_PLANS; i++)
+        if (cache->plan[i].used < p->used)
+            p = &cache->plan[i];
+    contract_plan_free(ctx, p->plan);
+    p->plan = NULL;
+    p->words = 0;
+    p->used = ++cache->clock;
+    return p;
 }
 
-static void add_dots(Spec *s)
-{
-    for (int d = s->dots - 1; d >= 0; d--)
-        add_result(s, LABELS + d);
-}
+/* ---- special cases ---- */
 
-static void read_result(Spec *s, const char *text)
+/* One operand whose labels all stay: a view of it. */
+static Tensor *as_view(EinsumSpec *s)
 {
-    bool dots = false;
-    char what[80];
-    for (; *text; text++) {
-        if (*text == ' ')
-            continue;
-        if (strncmp(text, "...", 3) == 0 && !dots) {
-            dots = true;
-            add_dots(s);
-            text += 2;
-            continue;
-        }
-        if (!isalpha((unsigned char)*text))
-            bad_spec(s, "something that is neither a letter nor \"...\" after ->");
-        if (s->length[label_of(*text)] < 0) {
-            snprintf(what, sizeof what, "label %c of the result is in no operand", *text);
-            bad_spec(s, what);
-        }
-        add_result(s, label_of(*text));
+    const EinsumOperand *x = &s->operand[0];
+    int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX];
+    bool kept[EINSUM_LABELS] = { false };
+    if (s->operands != 1 || x->tensor->dtype == DT_RATIONAL)
+        return NULL;
+    for (int a = 0; a < s->rank; a++) {
+        kept[s->result[a]] = true;
+        shape[a] = s->length[s->result[a]];
+        stride[a] = 0;
+        for (int b = 0; b < x->tensor->rank; b++)
+            stride[a] += x->index[b] == s->result[a] ? tensor_strides(x->tensor)[b] : 0;
     }
-    if (!dots && s->dots > 0)
-        bad_spec(s, "\"...\" is missing after ->");
+    for (int b = 0; b < x->tensor->rank; b++)
+        if (!kept[x->index[b]] && tensor_shape(x->tensor)[b] != 1)
+            return NULL;
+    if (explain_on(s->call->in))
+        explain_note(s->call->in, "routine", "a view: nothing is computed");
+    return op_keep(s->call, tensor_view(&s->call->in->ctx, x->tensor, s->rank, shape, stride,
+                                        x->tensor->data));
 }
 
-/* Without ->: what "..." stands for, then the labels that occur once, alphabetically. */
-static void imply_result(Spec *s)
+/* ---- explain ---- */
+
+static void explain_plan(OpCall *c, const ContractPlan *plan)
 {
-    add_dots(s);
-    for (int i = 0; i < LABELS; i++)
-        if (s->uses[i] == 1)
-            add_result(s, i);
+    Report report = { 0 };
+    contract_report(plan, "result", &report);
+    explain_steps(c->in, &report);
 }
 
-static void read_spec(Spec *s)
+/* ---- the row ---- */
+
+/* A tensor of bytes on the value stack: room until the operation ends. */
+static void *room_for(OpCall *c, int64_t count, size_t each)
 {
-    const char *arrow = strstr(s->text, "->"), *end = arrow ? arrow : s->text + strlen(s->text), *at = s->text;
+    int64_t bytes = (int64_t)mem_mul(&c->in->ctx, (size_t)count, each);
+    return op_keep(c, tensor_new(&c->in->ctx, DT_U8, 1, &bytes))->data;
+}
+
+static _Noreturn void too_large(const EinsumSpec *s)
+{
+    int64_t shape[TENSOR_RANK_MAX];
+    char text[256];
+    for (int a = 0; a < s->rank; a++)
+        shape[a] = s->length[s->result[a]];
+    arg_error(s->call, 0, ERR_VALUE, "the result is %s: more elements than can be counted",
+              shape_text(text, sizeof text, s->rank, shape));
+}
+
+ContractPlan *einsum_plan(EinsumSpec *s, DType compute, const ContractOptions *options, bool named)
+{
+    Contraction x;
+    char text[CONTRACT_LABELS][8];
+    const char *names[CONTRACT_LABELS];
+    int64_t stride[TENSOR_RANK_MAX], at = 1;
+    size_t each = sizeof(ContractOperand) + sizeof(char *) + 24;
+    ContractOperand *operand = room_for(s->call, s->operands, each);
+    const char **operand_names = (void *)(operand + s->operands);
+    for (int a = s->rank - 1; a >= 0; a--) {
+        stride[a] = at;
+        if (__builtin_mul_overflow(at, s->length[s->result[a]], &at))
+            too_large(s);
+    }
+    einsum_contraction(s, compute, stride, &x, operand, text, names);
+    x.names = names;
+    if (named) {
+        einsum_operand_names(s, (void *)(operand_names + s->operands), operand_names);
+        x.operand_names = operand_names;
+    }
+    return contract_plan(&s->call->in->ctx, &x, options);
+}
+
+/* Operands as the plan wants them, and the run. */
+static Value run_plan(OpCall *c, const EinsumPlan *p, Tensor *const *tensors, int n)
+{
+    Ctx *ctx = &c->in->ctx;
+    const void *few[8], **data = few;
+    if (n > 8)
+        data = room_for(c, n, sizeof *data);
+    for (int k = 0; k < n; k++) {
+        Tensor *t = tensors[k];
+        if (t->dtype != p->compute)
+            t = op_keep(c, tensor_cast(ctx, t, p->compute));
+        data[k] = t->data;
+    }
+    Tensor *out = op_keep(c, tensor_new(ctx, p->compute, p->rank, p->shape));
+    contract_run(ctx, p->plan, out->data, data);
+    poll_interrupt(c->in);
+    return op_result(c, p->dtype == p->compute ? out : op_keep(c, tensor_cast(ctx, out, p->dtype)));
+}
+
+static Value run_again(OpCall *c, const EinsumPlan *p)
+{
+    Tensor *tensors[KEY_WORDS];
+    for (int k = c->fixed; k < c->count; k++)
+        tensors[k - c->fixed] = c->args[k].tensor;
+    return run_plan(c, p, tensors, c->count - c->fixed);
+}
+
+/* Tensors of the compute dtype in the order of the operands. */
+static Tensor **cast_operands(EinsumSpec *s, DType compute)
+{
     OpCall *c = s->call;
-    for (int i = 0; i < EINSUM_INDICES; i++)
-        s->length[i] = -1;
-    int lists = 1;
-    for (const char *p = s->text; p < end; p++)
-        lists += *p == ',';
-    if (lists != s->operands)
-        arg_error(c, 0, ERR_TYPE, "\"%.60s\" names %d operand%s, but %d %s given", s->text, lists,
-                  lists == 1 ? "" : "s", s->operands, s->operands == 1 ? "is" : "are");
+    Tensor **tensors = room_for(c, s->operands, sizeof *tensors);
     for (int k = 0; k < s->operands; k++) {
-        const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
-        read_operand(s, k, at, stop);
-        at = stop + 1;
+        EinsumOperand *x = &s->operand[k];
+        if (x->tensor->dtype != compute)
+            x->tensor = op_keep(c, tensor_cast(&c->in->ctx, x->tensor, compute));
+        tensors[k] = x->tensor;
     }
-    if (arrow)
-        read_result(s, arrow + 2);
-    else
-        imply_result(s);
-}
-
-/* ---- from labels to a nest ---- */
-
-static DType common_dtype(const Spec *s)
-{
-    DType dt = (DType)s->tensor[0]->dtype;
-    for (int k = 1; k < s->operands; k++)
-        dt = dtype_promote(dt, (DType)s->tensor[k]->dtype);
-    return dt;
-}
-
-/* Numbers the indices that occur densely and gives each operand its strides; an operand's
- * axis of length 1 that broadcasts does not move. */
-static void build_nest(const Spec *s, const Tensor *out, EinsumNest *nest)
-{
-    int number[EINSUM_INDICES];
-    memset(nest, 0, sizeof *nest);
-    nest->operands = s->operands;
-    for (int i = 0; i < EINSUM_INDICES; i++) {
-        number[i] = -1;
-        if (s->length[i] < 0)
-            continue;
-        number[i] = nest->indices;
-        nest->n[nest->indices++] = s->length[i];
-    }
-    for (int a = 0; a < s->result_rank; a++) {
-        nest->kept[number[s->result[a]]] = true;
-        nest->out[number[s->result[a]]] = tensor_strides(out)[a];
-    }
-    for (int k = 0; k < s->operands; k++)
-        for (int a = 0; a < s->tensor[k]->rank; a++)
-            if (tensor_shape(s->tensor[k])[a] != 1)
-                nest->in[k][number[s->axis_index[k][a]]] += tensor_strides(s->tensor[k])[a];
-}
-
-static void read_operands(Spec *s)
-{
-    OpCall *c = s->call;
-    s->operands = c->count - c->fixed;
-    if (s->operands < 1)
-        arg_error_help(c, 0, ERR_TYPE, "einsum(\"ij,jk->ik\", A, B)", "no tensors are given");
-    if (s->operands > EINSUM_OPERANDS)
-        arg_error(c, 0, ERR_VALUE, "at most %d tensors, not %d", EINSUM_OPERANDS, s->operands);
-    for (int k = 0; k < s->operands; k++)
-        s->tensor[k] = arg_tensor(c, c->fixed + k);
-}
-
-/* One multiplication less than operands, and an addition, in each innermost step. */
-static void explain_nest(OpCall *c, const EinsumNest *nest, int operands)
-{
-    double steps = 1;
-    for (int i = 0; i < nest->indices; i++)
-        steps *= (double)nest->n[i];
-    explain_note(c->in, "routine", "a loop nest over %d label%s", nest->indices,
-                 nest->indices == 1 ? "" : "s");
-    explain_flops(c->in, operands * steps, "the product of all lengths, by operands");
+    return tensors;
 }
 
 Value op_run_einsum(OpCall *c)
 {
-    Ctx *ctx = &c->in->ctx;
-    Spec s = { .call = c, .text = arg_str(c, 0)->text };
-    int64_t shape[TENSOR_RANK_MAX];
-    const void *data[EINSUM_OPERANDS];
-    EinsumNest nest;
-    bool empty = false;
-    read_operands(&s);
-    read_spec(&s);
-    DType dt = common_dtype(&s), compute = einsum_compute_dtype(dt);
-    for (int k = 0; k < s.operands; k++) {
-        s.tensor[k] = op_keep(c, tensor_cast(ctx, s.tensor[k], compute));
-        data[k] = s.tensor[k]->data;
-    }
-    for (int a = 0; a < s.result_rank; a++)
+    EinsumSpec s;
+    ContractOptions options = { 0 };
+    int64_t key[KEY_WORDS], shape[TENSOR_RANK_MAX];
+    arg_str(c, 0);
+    int words = make_key(c, key);
+    EinsumPlan *p = find_plan(c, key, words);
+    if (p)
+        return run_again(c, p);
+    einsum_read(&s, c);
+    bool asks = einsum_options(c, s.operands, &options);
+    Tensor *view = as_view(&s);
+    if (view)
+        return op_result(c, view);
+    DType compute, dt = einsum_dtype(&s, &compute);
+    if (compute == DT_RATIONAL)
+        return einsum_exact(&s, asks ? &options : NULL);
+    Tensor **tensors = cast_operands(&s, compute);
+    for (int a = 0; a < s.rank; a++)
         shape[a] = s.length[s.result[a]];
-    Tensor *out = op_keep(c, tensor_zeros(ctx, compute, s.result_rank, shape));
-    build_nest(&s, out, &nest);
-    for (int i = 0; i < nest.indices; i++)
-        empty |= nest.n[i] == 0;
-    explain_nest(c, &nest, s.operands);
-    if (!empty && compute == DT_RATIONAL)
-        exact_check(c, rational_einsum(ctx, &nest, exact_data(out), (const Rational *const *)data));
-    else if (!empty)
-        einsum_run(ctx, &nest, compute, out->data, data);
-    poll_interrupt(c->in);
-    return op_result(c, op_keep(c, tensor_cast(ctx, out, dt)));
+    p = new_plan(c);
+    p->compute = compute;
+    p->dtype = dt;
+    p->rank = s.rank;
+    memcpy(p->shape, shape, sizeof shape);
+    p->plan = einsum_plan(&s, compute, asks ? &options : NULL, explain_on(c->in));
+    if (words) {
+        memcpy(p->key, key, (size_t)words * sizeof *key);
+        memcpy(p->text, s.text, strlen(s.text) + 1);
+        p->words = words;
+    }
+    if (explain_on(c->in))
+        explain_plan(c, p->plan);
+    return run_plan(c, p, tensors, s.operands);
 }

@@ -1,6 +1,7 @@
 /* The registry: one const table made from the rows of the .def files, its index by name,
  * and what is derived from a row (parsed parameters, signature text). Whoever runs an
  * operation finds its row here; nothing here runs one. */
+#include "builtins/einsum.h"
 #include "builtins/rational.h"
 #include "builtins/rows.h"
 
@@ -138,6 +139,7 @@ void optable_free(Interp *in)
     OpTable *t = in->ops;
     if (!t)
         return;
+    einsum_cache_free(t->ctx, t->einsum);
     arena_free(&t->arena);
     mem_free(t->ctx, t->sigs, ROWS * sizeof *t->sigs);
     mem_free(t->ctx, t->records, ROWS * sizeof *t->records);

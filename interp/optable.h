@@ -27,6 +27,7 @@ typedef struct OpTable {
     Kernel kernels[EW_COUNT + 1][DT_COUNT];
     char text[4][256];                    /* ring behind op_signature */
     unsigned text_next;
+    struct EinsumCache *einsum;           /* plans that einsum keeps; NULL before its first call */
 } OpTable;
 
 int op_index(const Op *);

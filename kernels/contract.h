@@ -5,7 +5,8 @@
  * pointers to data: it is made once and run on any data of that layout.
  *
  * Files: contract.c (plans of any number of operands, intermediates), contract_path.c (the
- * order), contract_pair*.c (one and two operands). Called by einsum and by nest plans. */
+ * order), contract_fused*.c (all at once, without intermediates), contract_pair*.c (one and
+ * two operands). Called by einsum and by nest plans. */
 #ifndef RICCI_KERNELS_CONTRACT_H
 #define RICCI_KERNELS_CONTRACT_H
 
@@ -58,6 +59,10 @@ void contract_report(const ContractPlan *, const char *result, Report *);
 /* Estimated seconds of one run. */
 double contract_seconds(const ContractPlan *);
 
+/* Bytes of intermediates: of all alive at once, at most, and of the largest one. */
+typedef struct ContractMemory { size_t peak, largest; } ContractMemory;
+ContractMemory contract_memory(const ContractPlan *);
+
 /* ---- between contract.c and contract_pair*.c: one or two operands ---- */
 typedef struct PairPlan PairPlan;
 PairPlan *pair_plan(Ctx *, const Contraction *);        /* operands is 1 or 2 */
@@ -70,9 +75,13 @@ double pair_seconds(const PairPlan *);
 typedef struct ContractStep { int a, b; } ContractStep; /* numbers as einsum_path counts: operands
                                                          * leave the list, the result goes to its end;
                                                          * b = -1: the single operand a alone */
+/* The plan's steps, at most one per operand; -1 in both: all that are left in one fused loop.
+ * Returns how many. */
+int contract_steps(const ContractPlan *, ContractStep *steps);
 /* Pairs in order into steps (operands - 1 of them; one for a single operand). Deterministic but for
- * the time budget of long lists. *seconds is the estimate of the whole. False: no order keeps within
- * the memory limit (steps is then the least hungry one). */
-bool contract_order(Ctx *, const Contraction *, const ContractOptions *, ContractStep *steps, double *seconds);
+ * the time budget of long lists. *seconds is the estimate of the whole. False: no order keeps
+ * within the memory limit (steps is then the least hungry one). */
+bool contract_order(Ctx *, const Contraction *, const ContractOptions *, ContractStep *steps,
+                    double *seconds);
 
 #endif

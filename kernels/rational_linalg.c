@@ -63,8 +63,8 @@ RationalStatus rational_gemm(Ctx *ctx, int64_t m, int64_t n, int64_t k, Rational
 
 typedef struct Nest {
     Ctx *ctx;
-    const EinsumNest *plan;
-    int order[EINSUM_INDICES];       /* the result's indices, then the summed ones */
+    const RationalNest *plan;
+    int order[RATIONAL_INDICES];       /* the result's indices, then the summed ones */
 } Nest;
 
 /* out += the product of one element of each operand. */
@@ -82,8 +82,8 @@ static RationalStatus add_product(const Nest *nest, Rational *out, const Rationa
 /* The indices order[level…], with the operands where the outer ones have moved them. */
 static RationalStatus nest_walk(const Nest *nest, int level, Rational *out, const Rational *const *in)
 {
-    const EinsumNest *p = nest->plan;
-    const Rational *at[EINSUM_OPERANDS];
+    const RationalNest *p = nest->plan;
+    const Rational *at[2];
     Rational sum;
     RationalStatus s = RATIONAL_OK;
     if (level == p->indices)
@@ -102,7 +102,7 @@ static RationalStatus nest_walk(const Nest *nest, int level, Rational *out, cons
     return s;
 }
 
-RationalStatus rational_einsum(Ctx *ctx, const EinsumNest *plan, Rational *out,
+RationalStatus rational_einsum(Ctx *ctx, const RationalNest *plan, Rational *out,
                                const Rational *const *in)
 {
     Nest nest = { .ctx = ctx, .plan = plan };

@@ -5,7 +5,6 @@
 #ifndef RICCI_KERNELS_RATIONAL_LINALG_H
 #define RICCI_KERNELS_RATIONAL_LINALG_H
 
-#include "kernels/einsum.h"
 #include "kernels/rational.h"
 
 typedef struct RationalMat {
@@ -18,8 +17,17 @@ RationalStatus rational_gemm(Ctx *, int64_t m, int64_t n, int64_t k, RationalMat
                              Rational *c);
 RationalStatus rational_dot(Ctx *, int64_t n, const Rational *a, int64_t sa, const Rational *b,
                             int64_t sb, Rational *out);
-/* out holds zeros. */
-RationalStatus rational_einsum(Ctx *, const EinsumNest *, Rational *out, const Rational *const *in);
+/* out[…] += in0[…] * in1[…] over all indices, every tensor with one stride per index; in1 may
+ * be missing. No length is 0; out holds zeros. */
+enum { RATIONAL_INDICES = 64 };
+typedef struct RationalNest {
+    int indices, operands;                       /* 1 or 2 */
+    int64_t n[RATIONAL_INDICES];
+    int64_t out[RATIONAL_INDICES];
+    int64_t in[2][RATIONAL_INDICES];
+    bool kept[RATIONAL_INDICES];                 /* an index of the result; others are summed */
+} RationalNest;
+RationalStatus rational_einsum(Ctx *, const RationalNest *, Rational *out, const Rational *const *in);
 /* Reduced row echelon form, contiguous; out may be NULL. pivots takes min(m, n) columns. */
 RationalStatus rational_rref(Ctx *, int64_t m, int64_t n, RationalMat a, Rational *out,
                              int64_t *rank, int64_t *pivots);

@@ -1,7 +1,6 @@
 /* Reductions, scans and sorting: every operation, dtype and layout against a plain loop in
  * long double; the same bits for one thread and three, for the base loops and the fast ones;
- * integer overflow; nan; keys of sorting; selection; the einsum nest. */
-#include "kernels/einsum.h"
+ * integer overflow; nan; keys of sorting; selection. */
 #include "kernels/reduce.h"
 #include "kernels/reduce_complex.h"
 #include "kernels/scan.h"
@@ -335,37 +334,6 @@ static void scans(void)
     tensor_release(ctx, out);
 }
 
-/* A matrix product by the nest, in every dtype it has. */
-static void nest(DType dt)
-{
-    Ctx *ctx = &three_threads;
-    enum { M = 60, K = 70, N = 80 };
-    Tensor *a = random_tensor(ctx, dt, 2, (int64_t[]){ M, K }), *b = random_tensor(ctx, dt, 2, (int64_t[]){ K, N });
-    Tensor *c = tensor_zeros(ctx, dt, 2, (int64_t[]){ M, N });
-    EinsumNest e = { .indices = 3, .operands = 2, .n = { M, K, N }, .out = { N, 0, 1 }, .kept = { true, false, true },
-                     .in = { { K, 1, 0 }, { 0, N, 1 } } };
-    einsum_run(ctx, &e, dt, c->data, (const void *[]){ a->data, b->data });
-    bool good = true;
-    size_t bytes = dtype_info[dt].bytes;
-    for (int i = 0; i < M; i += 7)
-        for (int j = 0; j < N; j += 9) {
-            double _Complex want = 0;
-            for (int k = 0; k < K; k++)
-                want += element_c128(dt, a->data + (size_t)(i * K + k) * bytes) *
-                        element_c128(dt, b->data + (size_t)(k * N + j) * bytes);
-            double _Complex got = element_c128(dt, c->data + (size_t)(i * N + j) * bytes);
-            if (dt == DT_BOOL)
-                want = want != 0;
-            if (dt == DT_I8 || dt == DT_U8)
-                want = dt == DT_I8 ? (int8_t)(int)creal(want) : (uint8_t)(int)creal(want);
-            good &= cabs(got - want) <= (dt == DT_F32 || dt == DT_C64 ? 1e-4 : 1e-12);
-        }
-    CHECK(good);
-    tensor_release(ctx, a);
-    tensor_release(ctx, b);
-    tensor_release(ctx, c);
-}
-
 int main(void)
 {
     one_thread.interrupt = three_threads.interrupt = &interrupt;
@@ -377,8 +345,6 @@ int main(void)
     CHECK(pool_threads(&three_threads) == 3);
     for (int dt = 0; dt < DT_COUNT; dt++) {
         layouts((DType)dt);
-        if (dt != DT_F16 && dt != DT_BF16 && dt != DT_RATIONAL)
-            nest((DType)dt);
     }
     large(DT_F64);
     large(DT_F32);

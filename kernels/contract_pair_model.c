@@ -1,0 +1,27 @@
+/* What the pair engine's parts cost on one thread, for choosing among them. Measured with
+ * one thread of an AMD EPYC (Zen 3, AVX2) at rest; only ratios matter for the choice, and
+ * they hold on similar machines. */
+#include "kernels/contract_pair_ways.h"
+
+static const PairRates rates[BLAS_TYPES] = {
+    [BLAS_S] = { 92e9, 100e9, 0.10e-9, 0.20e-9, 0.6e-9, 0.15e-9, 0.9e-9 },
+    [BLAS_D] = { 46e9, 50e9, 0.20e-9, 0.35e-9, 0.7e-9, 0.25e-9, 1.0e-9 },
+    [BLAS_C] = { 92e9, 96e9, 0.8e-9, 0.8e-9, 0.9e-9, 0.3e-9, 1.2e-9 },
+    [BLAS_Z] = { 46e9, 48e9, 1.0e-9, 1.0e-9, 1.1e-9, 0.5e-9, 1.4e-9 }
+};
+static const double MEMORY = 11e9;          /* bytes per second, one thread */
+static const double CACHE = 60e9;
+static const double CACHE_BYTES = 8 << 20;
+
+const PairRates *pair_rates(DType dt)
+{
+    return &rates[blas_type(dt)];
+}
+
+double pair_memory_seconds(const PairForm *f)
+{
+    double bytes = 0;
+    for (int t = 0; t < PAIR_TENSORS; t++)
+        bytes += pair_form_size(f, t) * dtype_info[f->dtype].bytes;
+    return bytes / (bytes > CACHE_BYTES ? MEMORY : CACHE);
+}

@@ -1,0 +1,409 @@
+/* Packing and products of packed panels for one element type. Complex products run on the
+ * real kernel: with A packed as [re -im; im re] and B as [re; im], the rows of the real
+ * product are the parts of C's elements in turn (Van Zee & Smith, "Implementing
+ * high-performance complex matrix multiplication via the 1m method", SIAM J. Sci. Comput.
+ * 2020). Included by contract_pair_isa.tmpl.h with REAL, T, LANES, TYPE and PARTS. */
+
+#define FN(name) GLUE(name, TYPE)
+#define RN(name) GLUE(name, REAL)
+#define MR (2 * LANES / PARTS)      /* elements of a panel of A */
+#define A_STEP (2 * LANES * PARTS)  /* reals of a panel of A per element of depth */
+#define B_STEP (NR * PARTS)
+#define CHUNK 32                    /* depth that one sweep over the panels packs: the lines it
+                                     * touches stay in the first cache for the next panel */
+
+static inline bool FN(unit)(const int64_t *offset, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++)
+        if (offset[i] != offset[0] + i)
+            return false;
+    return true;
+}
+
+static inline void FN(put_a)(T *to, const T *from, T sign)
+{
+#if PARTS == 2
+    T re = from[0], im = sign * from[1];
+    to[0] = re;
+    to[1] = im;
+    to[2 * LANES] = -im;
+    to[2 * LANES + 1] = re;
+#else
+    (void)sign;
+    to[0] = from[0];
+#endif
+}
+
+#if PARTS == 1
+/* Whole vectors of rows by LANES elements of depth that follow each other. */
+static inline void FN(pack_turned)(T *to, const PairPack *p, const T *src, const int64_t *row,
+                                   int64_t q)
+{
+    for (int h = 0; h < 2; h++) {
+        V x[LANES];
+        for (int l = 0; l < LANES; l++)
+            memcpy(&x[l], src + row[h * LANES + l] + p->column[q], sizeof(V));
+        RN(turn)(x);
+        for (int l = 0; l < LANES; l++)
+            memcpy(to + l * A_STEP + h * LANES, &x[l], sizeof(V));
+    }
+}
+#endif
+
+/* Depth [q0, q1) of one panel of A whose rows start at row[]. */
+static void FN(pack_a_panel)(T *to, const PairPack *p, const int64_t *row, int64_t rows, int64_t q0,
+                             int64_t q1)
+{
+    const T *src = p->src;
+    T sign = p->conj ? -1 : 1;
+    bool full = rows == MR;
+    int64_t q = q0;
+    to += q * A_STEP;
+#if PARTS == 1
+    for (; full && q + LANES <= q1 && FN(unit)(p->column + q, LANES); q += LANES) {
+        FN(pack_turned)(to, p, src, row, q);
+        to += LANES * A_STEP;
+    }
+#endif
+    for (; q < q1; q++, to += A_STEP) {
+        const T *from = src + p->column[q] * PARTS;
+        if (full)
+            for (int i = 0; i < MR; i++)
+                FN(put_a)(to + i * PARTS, from + row[i] * PARTS, sign);
+        else {
+            memset(to, 0, A_STEP * sizeof(T));
+            for (int64_t i = 0; i < rows; i++)
+                FN(put_a)(to + i * PARTS, from + row[i] * PARTS, sign);
+        }
+    }
+}
+
+/* LANES panels whose rows are the right neighbours of the panel's before: their rows of one
+ * element of depth are a block to be turned over. `step`: reals from panel to panel. */
+static inline void FN(pack_a_block)(T *to, const PairPack *p, const int64_t *row, int64_t step,
+                                    int64_t q)
+{
+    const T *src = (const T *)p->src + p->column[q] * PARTS;
+    to += q * A_STEP;
+#if PARTS == 1
+    for (int h = 0; h < 2; h++) {
+        V x[LANES];
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++)
+            memcpy(&x[l], src + row[h * LANES + l], sizeof(V));
+        RN(turn)(x);
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++)
+            memcpy(to + l * step + h * LANES, &x[l], sizeof(V));
+    }
+#else
+    for (int i = 0; i < MR; i++)
+        for (int l = 0; l < LANES; l++)
+            FN(put_a)(to + l * step + i * PARTS, src + (row[i] + l) * PARTS, p->conj ? -1 : 1);
+#endif
+}
+
+static bool FN(is_block)(const int64_t *row, int64_t rows)
+{
+    if (rows < LANES * MR)
+        return false;
+    for (int l = 1; l < LANES; l++)
+        for (int i = 0; i < MR; i++)
+            if (row[l * MR + i] != row[i] + l)
+                return false;
+    return true;
+}
+
+/* How many rows from `i` on are panels that memory holds side by side: they are read along
+ * their rows, one element of depth after the other, as the processor reads ahead. */
+static int64_t FN(side_by_side)(const PairPack *p, int64_t i, bool *block)
+{
+    int64_t end = i;
+    *block = FN(is_block)(p->row + i, p->rows - i);
+    if (*block)
+        for (; FN(is_block)(p->row + end, p->rows - end); end += LANES * MR)
+            continue;
+    else
+        for (; PARTS == 1 && p->rows - end >= MR && FN(unit)(p->row + end, MR); end += MR)
+            continue;
+    return end - i;
+}
+
+static void FN(pack_a_sides)(T *to, const PairPack *p, int64_t i, int64_t count, bool block)
+{
+    int64_t step = A_STEP * p->depth, panels = block ? LANES : 1;
+    for (int64_t q = 0; q < p->depth; q++) {
+        T *at = to;
+        for (int64_t r = i; r < i + count; r += panels * MR, at += panels * step)
+            if (block)
+                FN(pack_a_block)(at, p, p->row + r, step, q);
+            else
+                memcpy(at + q * A_STEP, (const T *)p->src + p->row[r] + p->column[q], MR * sizeof(T));
+    }
+}
+
+static void FN(pack_a)(const PairPack *p)
+{
+    int64_t step = A_STEP * p->depth;
+    int64_t chunk = p->depth > 1 && p->column[1] - p->column[0] == 1 ? p->depth : CHUNK;
+    T *to = p->dst;
+    for (int64_t i = 0; i < p->rows;) {
+        bool block;
+        int64_t count = FN(side_by_side)(p, i, &block);
+        if (count) {
+            FN(pack_a_sides)(to, p, i, count, block);
+        } else {
+            do
+                count += MR;
+            while (i + count < p->rows && FN(side_by_side)(p, i + count, &block) == 0);
+            for (int64_t q = 0; q < p->depth; q += chunk)
+                for (int64_t r = 0; r < count && i + r < p->rows; r += MR)
+                    FN(pack_a_panel)(to + r / MR * step, p, p->row + i + r,
+                                     p->rows - i - r < MR ? p->rows - i - r : MR, q,
+                                     q + chunk < p->depth ? q + chunk : p->depth);
+        }
+        to += (count + MR - 1) / MR * step;
+        i += count;
+    }
+}
+
+static void FN(pack_b_panel)(T *to, const PairPack *p, const int64_t *row, int64_t rows, int64_t q0,
+                             int64_t q1)
+{
+    const T *src = p->src;
+    bool full = rows == NR;
+    to += q0 * B_STEP;
+#if PARTS == 1
+    if (full && FN(unit)(row, NR)) {
+        for (int64_t q = q0; q < q1; q++, to += B_STEP)
+            memcpy(to, src + row[0] + p->column[q], NR * sizeof(T));
+        return;
+    }
+#else
+    T sign = p->conj ? -1 : 1;
+#endif
+    for (int64_t q = q0; q < q1; q++, to += B_STEP) {
+        const T *from = src + p->column[q] * PARTS;
+        if (!full)
+            memset(to, 0, B_STEP * sizeof(T));
+        for (int64_t j = 0; j < (full ? NR : rows); j++) {
+            to[j] = from[row[j] * PARTS];
+#if PARTS == 2
+            to[NR + j] = sign * from[row[j] * PARTS + 1];
+#endif
+        }
+    }
+}
+
+static void FN(pack_b)(const PairPack *p)
+{
+    for (int64_t q = 0; q < p->depth; q += CHUNK) {
+        T *to = p->dst;
+        for (int64_t j = 0; j < p->rows; j += NR, to += B_STEP * p->depth)
+            FN(pack_b_panel)(to, p, p->row + j, p->rows - j < NR ? p->rows - j : NR, q,
+                             q + CHUNK < p->depth ? q + CHUNK : p->depth);
+    }
+}
+
+#if PARTS == 1
+/* Where the tile of C goes: the upper half of column j at column[j], the lower `half` on. */
+typedef struct RN(Place) {
+    T *column[NR];
+    int64_t half;
+    bool add, stream;
+} RN(Place);
+
+/* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals.
+ * `columns` is a constant in every call. */
+static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const T *a, const T *b,
+                                                            const RN(Place) *c, int columns)
+{
+    const V zero = { 0 };
+    V sum[NR][2];
+    for (int j = 0; j < columns; j++)
+        sum[j][0] = sum[j][1] = zero;
+    if (!c->stream)
+        for (int j = 0; j < columns; j++)
+            __builtin_prefetch(c->column[j], 1);
+    for (int64_t q = 0; q < depth; q++, a += 2 * LANES, b += NR) {
+        V low, high;
+        memcpy(&low, a, sizeof(V));
+        memcpy(&high, a + LANES, sizeof(V));
+        for (int j = 0; j < columns; j++) {
+            V x = b[j] - zero;
+            sum[j][0] = RN(fma)(low, x, sum[j][0]);
+            sum[j][1] = RN(fma)(high, x, sum[j][1]);
+        }
+    }
+    if (c->stream) {
+#pragma GCC unroll 16
+        for (int j = 0; j < columns; j++) {
+            RN(stream)(c->column[j], sum[j][0]);
+            RN(stream)(c->column[j] + LANES, sum[j][1]);
+        }
+        return;
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < columns; j++)
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; h++) {
+            T *to = c->column[j] + (h ? c->half : 0);
+            V old = zero;
+            if (c->add) {
+                memcpy(&old, to, sizeof(V));
+                sum[j][h] += old;
+            }
+            memcpy(to, &sum[j][h], sizeof(V));
+        }
+}
+
+#define COLUMNS(n) case n: RN(panel)(depth, a, b, c, n); return;
+static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c, int columns)
+{
+    switch (columns) {
+    COLUMNS(1) COLUMNS(2) COLUMNS(3) COLUMNS(4) COLUMNS(5)
+#if NR > 6
+    COLUMNS(6) COLUMNS(7) COLUMNS(8) COLUMNS(9) COLUMNS(10) COLUMNS(11)
+#endif
+    default: RN(panel)(depth, a, b, c, NR);
+    }
+}
+#undef COLUMNS
+#endif
+
+/* A tile of C whose rows do not follow each other, or are not all there, by way of a buffer. */
+static void FN(tile_scattered)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j,
+                               int64_t rows, int64_t columns)
+{
+    T buffer[NR][2 * LANES] __attribute__((aligned(64))), *c = t->c;
+    RN(Place) place = { .half = LANES };
+    for (int l = 0; l < NR; l++)
+        place.column[l] = buffer[l];
+    RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+    for (int64_t l = 0; l < columns; l++)
+        for (int64_t r = 0; r < rows; r++) {
+            T *cell = c + (t->row[i + r] + t->column[j + l]) * PARTS;
+            for (int p = 0; p < PARTS; p++)
+                cell[p] = buffer[l][r * PARTS + p] + (t->add ? cell[p] : 0);
+        }
+}
+
+/* Both halves of the panel's rows follow each other, each for itself. */
+static inline bool FN(in_halves)(const int64_t *row)
+{
+    return FN(unit)(row, MR / 2) && FN(unit)(row + MR / 2, MR / 2);
+}
+
+static void FN(tile)(const PairTile *t)
+{
+    const T *b = t->b;
+    T *c = t->c;
+    for (int64_t j = 0; j < t->n; j += NR, b += B_STEP * t->depth) {
+        const T *a = t->a;
+        int64_t columns = t->n - j < NR ? t->n - j : NR;
+        for (int64_t i = 0; i < t->m; i += MR, a += A_STEP * t->depth) {
+            int64_t rows = t->live ? t->live[i / MR] : t->m - i < MR ? t->m - i : MR;
+            if (rows < MR || !FN(in_halves)(t->row + i)) {
+                FN(tile_scattered)(t, a, b, i, j, rows, columns);
+                continue;
+            }
+            RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add };
+            uintptr_t skew = place.half == LANES && t->stream ? 0 : 1;
+            for (int64_t l = 0; l < columns; l++) {
+                place.column[l] = c + (t->row[i] + t->column[j + l]) * PARTS;
+                skew |= (uintptr_t)place.column[l] & (2 * VECTOR_BYTES - 1);
+            }
+            place.stream = skew == 0;
+            RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+        }
+    }
+#ifdef __AVX2__
+    if (t->stream)
+        _mm_sfence();
+#endif
+}
+
+/* ---- sums along a row ---- */
+
+#if PARTS == 1
+/* Partial sums of a piece short enough that what one lane adds up stays exact to a few ulps;
+ * pieces are joined in f64. */
+static inline T RN(piece)(int64_t n, const T *a, int64_t sa, const T *b, int64_t sb)
+{
+    const V zero = { 0 };
+    V sum[4] = { zero, zero, zero, zero };
+    T left[4] = { 0, 0, 0, 0 };
+    int64_t i = 0;
+    if (sa == 1 && (!b || sb == 1))
+        for (; i + 4 * LANES <= n; i += 4 * LANES)
+            for (int v = 0; v < 4; v++) {
+                V x, y = zero;
+                memcpy(&x, a + i + v * LANES, sizeof(V));
+                if (b) {
+                    memcpy(&y, b + i + v * LANES, sizeof(V));
+                    sum[v] = RN(fma)(x, y, sum[v]);
+                } else
+                    sum[v] += x;
+            }
+    for (; i + 4 <= n; i += 4)
+        for (int v = 0; v < 4; v++)
+            left[v] += b ? a[(i + v) * sa] * b[(i + v) * sb] : a[(i + v) * sa];
+    for (; i < n; i++)
+        left[0] += b ? a[i * sa] * b[i * sb] : a[i * sa];
+    V all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    T total = (left[0] + left[1]) + (left[2] + left[3]);
+    for (int l = 0; l < LANES; l++)
+        total += all[l];
+    return total;
+}
+#endif
+
+#define PIECE 4096
+
+static void FN(run)(const PairRows *r, const T *a, const T *b, double *sum)
+{
+    for (int64_t i = 0; i < r->length; i += PIECE) {
+        int64_t n = r->length - i < PIECE ? r->length - i : PIECE;
+        const T *x = a + i * r->sa * PARTS, *y = b ? b + i * r->sb * PARTS : NULL;
+#if PARTS == 1
+        sum[0] += (double)RN(piece)(n, x, r->sa, y, r->sb);
+#else
+        T re[2] = { 0, 0 }, im[2] = { 0, 0 }, sa = r->conj_a ? -1 : 1, sb = r->conj_b ? -1 : 1;
+        for (int64_t q = 0; q < n; q++) {
+            const T *u = x + q * r->sa * 2;
+            if (!y) {
+                re[q & 1] += u[0];
+                im[q & 1] += sa * u[1];
+                continue;
+            }
+            const T *w = y + q * r->sb * 2;
+            T ui = sa * u[1], wi = sb * w[1];
+            re[q & 1] += u[0] * w[0] - ui * wi;
+            im[q & 1] += u[0] * wi + ui * w[0];
+        }
+        sum[0] += (double)(re[0] + re[1]);
+        sum[1] += (double)(im[0] + im[1]);
+#endif
+    }
+}
+
+static void FN(rows)(const PairRows *r)
+{
+    const T *a = r->a, *b = r->b;
+    T *c = r->c;
+    for (int64_t i = 0; i < r->rows; i++) {
+        double sum[2] = { 0, 0 };
+        for (int64_t k = 0; k < r->runs; k++)
+            FN(run)(r, a + (r->arow[i] + r->arun[k]) * PARTS,
+                    b ? b + (r->brow[i] + r->brun[k]) * PARTS : NULL, sum);
+        for (int p = 0; p < PARTS; p++)
+            c[r->crow[i] * PARTS + p] = (T)sum[p];
+    }
+}
+#undef PIECE
+#undef CHUNK
+#undef A_STEP
+#undef B_STEP
+#undef MR
+#undef FN
+#undef RN
