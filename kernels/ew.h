@@ -61,8 +61,15 @@ bool ew_vector_math(void);
  * Integer division by zero, a negative shift count, an integer power with a negative
  * exponent: returns the kind of trouble (the caller raises; out is then undefined). Stops
  * early when ctx->interrupt is set (the caller polls and raises). Never raises itself. */
-typedef enum EwTrouble { EWT_NONE, EWT_DIVZERO, EWT_SHIFT, EWT_INT_POWER } EwTrouble;
+typedef enum EwTrouble {
+    EWT_NONE, EWT_DIVZERO, EWT_SHIFT, EWT_INT_POWER,
+    EWT_NAN                     /* of nests only: a watched operation made a nan */
+} EwTrouble;
 EwTrouble ew_run(Ctx *, EwOp, DType compute, Tensor *out, Tensor *const *in);
+/* For those who call kernels themselves: whether the operation can be in trouble, and whether
+ * any of n second operands brings it. */
+bool ew_is_checked(EwOp, DType compute);
+EwTrouble ew_find_trouble(EwOp, DType compute, const void *y, int64_t stride, int64_t n);
 
 /* dst[i] = (cast) src[i] for n elements; round to nearest even, wraps nothing: returns the
  * index of the first value that does not fit an integer dtype, or -1. */

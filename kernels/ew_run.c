@@ -39,7 +39,7 @@ typedef struct EwJob {
 
 /* ---- what integers cannot do ---- */
 
-static bool is_checked(EwOp op, DType compute) {
+bool ew_is_checked(EwOp op, DType compute) {
     if (dtype_info[compute].kind != 'i') return false;
     return op == EW_FLOOR_DIVIDE || op == EW_MOD || op == EW_POWER || op == EW_SHL || op == EW_SHR;
 }
@@ -65,7 +65,7 @@ static bool any_negative(DType dt, const void *x, int64_t s, int64_t n) {
     return negative;
 }
 
-static EwTrouble find_trouble(EwOp op, DType compute, const void *y, int64_t s, int64_t n) {
+EwTrouble ew_find_trouble(EwOp op, DType compute, const void *y, int64_t s, int64_t n) {
     if (s == 0) n = 1;
     if (op == EW_FLOOR_DIVIDE || op == EW_MOD)
         return any_zero(compute, y, s, n) ? EWT_DIVZERO : EWT_NONE;
@@ -107,7 +107,7 @@ static void run_row(EwJob *job, const Part *part, char *const *at, int64_t n) {
             in[k] = operand(job, k, x, &strides[k], count, &strip[k]);
         }
         if (job->checked) {
-            EwTrouble t = find_trouble(job->op, job->compute, in[1], strides[1], count);
+            EwTrouble t = ew_find_trouble(job->op, job->compute, in[1], strides[1], count);
             if (t != EWT_NONE) job->trouble = (int)t;
         }
         if (job->stream) {
@@ -224,7 +224,7 @@ static void plan(EwJob *job) {
 
 static bool dear(EwOp op, DType compute) {
     return ew_table_reference[op][DT_F64] || dtype_info[compute].kind == 'c'
-        || is_checked(op, compute);
+        || ew_is_checked(op, compute);
 }
 
 static void run_planned(EwJob *job) {
@@ -265,7 +265,7 @@ static bool run_small(EwJob *job, const Tensor *out, Tensor *const *in) {
         data[k] = in[k]->data;
     }
     if (job->checked)
-        job->trouble = (int)find_trouble(job->op, job->compute, data[1], strides[1], out->size);
+        job->trouble = (int)ew_find_trouble(job->op, job->compute, data[1], strides[1], out->size);
     if (!job->trouble) job->kernel(out->data, 1, data, strides, out->size);
     return true;
 }
@@ -279,7 +279,7 @@ EwTrouble ew_run(Ctx *ctx, EwOp op, DType compute, Tensor *out, Tensor *const *i
     job.compute = compute;
     job.kernel = ew_kernel(op, compute);
     job.arity = ew_info[op].arity;
-    job.checked = is_checked(op, compute);
+    job.checked = ew_is_checked(op, compute);
     job.trouble = EWT_NONE;
     if (run_small(&job, out, in)) return (EwTrouble)job.trouble;
     job.data[0] = out->data;

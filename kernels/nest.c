@@ -177,6 +177,11 @@ int nest_ew(Ctx *ctx, Nest *n, EwOp op, DType compute, const int *args, int coun
     return add_node(ctx, n, node);
 }
 
+void nest_watch(Nest *n, int node)
+{
+    n->node[node].watch = true;
+}
+
 /* Of what, the accumulator, the result. */
 static void reduce_dtypes(NestReduce op, DType dt, DType *compute, DType *result)
 {

@@ -46,6 +46,7 @@ typedef struct NestNode {
     uint8_t args;
     bool weak;                      /* a literal that adapts to others (read by the makers only) */
     bool scalar;                    /* a scalar of the program, not an element of a tensor (likewise) */
+    bool watch;                     /* NEST_EW: a nan where no argument has one ends the run with EWT_NAN */
     int16_t arg[3];                 /* earlier nodes */
     int16_t slot;
     uint64_t bound;                 /* NEST_REDUCE: bits of indices */
@@ -92,6 +93,7 @@ NestGather *nest_gather_new(Ctx *, NestLoad *, int slot, int64_t step);      /* 
 int nest_load(Ctx *, Nest *);                                   /* the node of the last new load */
 int nest_cast(Ctx *, Nest *, int node, DType);                  /* the node itself where nothing changes */
 int nest_ew(Ctx *, Nest *, EwOp, DType compute, const int *args, int n);   /* casts args to what it wants */
+void nest_watch(Nest *, int node);                              /* of floats: sets NestNode.watch */
 int nest_reduce(Ctx *, Nest *, NestReduce, int node, uint64_t bound);   /* dtypes as NestReduce says */
 
 /* ---- running ---- */
@@ -107,12 +109,15 @@ void nest_plan_free(Ctx *, NestPlan *);
 EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
 /* Element by element, one thread: slow and plain. */
 EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride, const void *const *data);
-void nest_report(const NestPlan *, Report *);
+/* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
+void nest_report(const NestPlan *, const void *const *data, Report *);
 double nest_seconds(const NestPlan *);          /* estimate of one run */
 
 /* ---- between nest_plan*.c and nest_stage*.c ----
- * A stage is a nest in which every reduction's value depends on exactly the result's axes (all of
- * them), no reduction stands inside another, and only what is used is left. */
+ * A stage is a nest in which every reduction's value depends on axes of the result alone (on all
+ * of them, or on some: it is then computed once per outer position, as a softmax row's extreme
+ * and sum are, while the row is in cache). A reduction may stand inside another that it does not
+ * move with. Anything else is computed correctly, but element by element. */
 typedef struct NestStage NestStage;
 NestStage *nest_stage_plan(Ctx *, const Nest *, const int64_t *out_stride);
 void nest_stage_free(Ctx *, NestStage *);

@@ -1,0 +1,244 @@
+/* Chains in one pass against their operations one after the other, bit for bit: every
+ * elementwise row in every dtype, and random expressions over views, broadcast shapes and
+ * mixed dtypes. A step that is assigned to a variable is an operation of its own, so the
+ * same program in both forms runs both ways. And what a chain takes of memory. */
+#include "interp/interp.h"
+#include "kernels/ew.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROW_LENGTH = 9001, CHAINS = 600, OPS_MOST = 12 };
+
+static int passed, failed;
+
+static void check(bool good, const char *what)
+{
+    if (good) {
+        passed++;
+        return;
+    }
+    failed++;
+    if (failed <= 20)
+        printf("FAIL %s\n", what);
+}
+
+/* ---- comparing ---- */
+static bool same_element(DType dt, const char *a, const char *b)
+{
+    int bytes = dtype_info[dt].bytes;
+    if (memcmp(a, b, (size_t)bytes) == 0)
+        return true;
+    if (dtype_info[dt].kind == 'f')
+        return isnan(element_f64(dt, a)) && isnan(element_f64(dt, b));
+    if (dtype_info[dt].kind != 'c')
+        return false;
+    DType real = dtype_real(dt);
+    return same_element(real, a, b) && same_element(real, a + bytes / 2, b + bytes / 2);
+}
+
+static bool same_tensor(Ctx *ctx, Tensor *a, Tensor *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank ||
+        memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) != 0)
+        return false;
+    Tensor *x = tensor_compact(ctx, a), *y = tensor_compact(ctx, b);
+    int bytes = dtype_info[a->dtype].bytes;
+    bool same = true;
+    for (int64_t i = 0; i < x->size && same; i++)
+        same = same_element((DType)a->dtype, x->data + i * bytes, y->data + i * bytes);
+    tensor_release(ctx, x);
+    tensor_release(ctx, y);
+    return same;
+}
+
+static bool same_value(Interp *in, Value a, Value b)
+{
+    if (a.tag != b.tag)
+        return false;
+    if (a.tag == V_TENSOR)
+        return same_tensor(&in->ctx, a.tensor, b.tensor);
+    return a.tag == V_FLOAT ? a.f == b.f || (isnan(a.f) && isnan(b.f)) : v_equal(in, a, b);
+}
+
+static Value run(Interp *in, const char *text)
+{
+    return run_text(in, in->main, "<fuse>", text, strlen(text));
+}
+
+static void define(Interp *in, const char *text)
+{
+    v_release(&in->ctx, run(in, text));
+}
+
+/* An expression, and the same in steps that leave it in `t`: equal, or errors of one kind. */
+static void compare(Interp *in, const char *expression, const char *steps)
+{
+    static char text[20000];
+    snprintf(text, sizeof text, "(try { %s } catch e { e.kind }, try { %s\n t } catch e { e.kind })",
+             expression, steps);
+    Value both = run(in, text);
+    check(both.tag == V_TUPLE && same_value(in, both.tuple->items[0], both.tuple->items[1]), expression);
+    v_release(&in->ctx, both);
+}
+
+/* ---- every row in every dtype ---- */
+static const char *const values[][2] = {
+    { "bool", "x > 0" }, { "i8", "i8(x * 30)" }, { "u8", "u8(abs(x) * 60)" }, { "i32", "i32(x * 40)" },
+    { "i64", "i64(x * 40)" }, { "f16", "f16(x)" }, { "bf16", "bf16(x)" }, { "f32", "f32(x)" },
+    { "f64", "x * 1" }, { "c64", "c64(x + 1i * x[::-1])" }, { "c128", "x + 1i * x[::-1]" }
+};
+
+static void test_row(Interp *in, EwOp op)
+{
+    char expression[400], steps[400];
+    static const char *const rest[] = { "", ", b", ", b, a" };
+    const char *name = ew_info[op].name, *more = rest[ew_info[op].arity - 1];
+    snprintf(expression, sizeof expression, "where(m, %s(where(m, a, b)%s), %s(b%s))", name, more, name, more);
+    snprintf(steps, sizeof steps, "t = where(m, a, b)\nu = %s(t%s)\nv = %s(b%s)\nt = where(m, u, v)", name,
+             more, name, more);
+    compare(in, expression, steps);
+}
+
+static void test_rows(Interp *in)
+{
+    char text[200];
+    snprintf(text, sizeof text, "x = linspace(-4, 4, %d)\nm = x * 7 %% 2 > 1", ROW_LENGTH);
+    define(in, text);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        snprintf(text, sizeof text, "a = %s\nb = a[::-1] | a", values[i][1]);
+        if (i > 0)
+            snprintf(text, sizeof text, "a = %s\nb = where(m, a, a[::-1])", values[i][1]);
+        define(in, text);
+        for (int op = 0; op < EW_COUNT; op++)
+            test_row(in, (EwOp)op);
+    }
+}
+
+/* ---- random chains ---- */
+static uint64_t random_state = 88172645463325252u;
+
+static unsigned dice(unsigned sides)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)((random_state >> 11) % sides);
+}
+
+static const char leaves_text[] =
+    "M = reshape(linspace(-2, 3, 9600), (96, 100))\n"
+    "N = f32(M * 0.7 + 0.1)\nH = f16(M)\nG = bf16(M * 3)\nI = i32(M * 100)\nK = u8(abs(M) * 50)\n"
+    "B = M > 0.5\nv = linspace(0.1, 2, 100)\nw = reshape(linspace(1, 2, 96), (96, 1))\n"
+    "P = reshape(linspace(0, 1, 9600), (100, 96))\nQ = linspace(-1, 1, 40000)\n"
+    "L = reshape(Q, (200, 200))\nz = f32(v)\n";
+static const char *const leaves[] = {
+    "M", "N", "H", "G", "I", "K", "B", "v", "w", "z", "P'", "M[::-1, ::-1]", "L[4:100, ::2]",
+    "L[::2, 1::2][0:96]", "2", "0.5", "f32(1.5)", "3", "M", "N", "v", "w"
+};
+
+typedef struct Chain {
+    char steps[16000];
+    size_t length;
+    int count, left;            /* variables so far; operations still allowed */
+} Chain;
+
+/* Gives what is computed a variable of its own, whose name goes to ref. */
+static void step(Chain *c, const char *what, char *ref)
+{
+    c->length += (size_t)snprintf(c->steps + c->length, sizeof c->steps - c->length, "t%d = %s\n", c->count,
+                                  what);
+    sprintf(ref, "t%d", c->count++);
+}
+
+enum { REF = 32 };              /* a variable's name, or a leaf */
+
+/* Writes an expression, adds its steps and tells where they leave it. */
+static void grow(Chain *c, int depth, char *out, size_t cap, char *ref)
+{
+    static const char *const infix[] = { "+", "-", "*", "/", "+", "*" };
+    static const char *const unary[] = { "-", "sqrt", "exp", "abs", "sin", "relu" };
+    static const char *const calls[] = { "maximum(%s, %s)", "minimum(%s, %s)", "hypot(%s, %s)" };
+    char a[2000], b[2000], x[REF], y[REF], what[3 * REF];
+    if (depth == 0 || c->left <= 0) {
+        const char *leaf = leaves[dice(sizeof leaves / sizeof leaves[0])];
+        snprintf(out, cap, "%s", leaf);
+        snprintf(ref, REF, "%s", leaf);
+        return;
+    }
+    c->left--;
+    grow(c, depth - 1, a, sizeof a, x);
+    unsigned kind = dice(10), pick = dice(6);
+    if (kind < 3) {
+        snprintf(out, cap, "%s(%s)", unary[pick], a);
+        snprintf(what, sizeof what, "%s(%s)", unary[pick], x);
+        step(c, what, ref);
+        return;
+    }
+    grow(c, (int)dice((unsigned)depth), b, sizeof b, y);
+    if (kind < 8) {
+        snprintf(out, cap, "(%s %s %s)", a, infix[pick], b);
+        snprintf(what, sizeof what, "%s %s %s", x, infix[pick], y);
+    } else if (kind == 8) {
+        snprintf(out, cap, calls[pick % 3], a, b);
+        snprintf(what, sizeof what, calls[pick % 3], x, y);
+    } else {
+        char mask[REF];
+        snprintf(out, cap, "where(%s > %s, %s, M)", a, b, a);
+        snprintf(what, sizeof what, "%s > %s", x, y);
+        step(c, what, mask);
+        snprintf(what, sizeof what, "where(%s, %s, M)", mask, x);
+    }
+    step(c, what, ref);
+}
+
+static void test_chains(Interp *in)
+{
+    static Chain c;
+    static char expression[8000];
+    define(in, leaves_text);
+    for (int i = 0; i < CHAINS; i++) {
+        c.length = 0;
+        c.count = 0;
+        c.left = 2 + (int)dice(OPS_MOST);
+        char ref[REF];
+        grow(&c, 5, expression, sizeof expression, ref);
+        snprintf(c.steps + c.length, sizeof c.steps - c.length, "t = %s", ref);
+        compare(in, expression, c.steps);
+    }
+}
+
+/* ---- memory ---- */
+/* Bytes beyond what lived before, at the most. */
+static size_t peak_of(Interp *in, const char *text)
+{
+    size_t before = in->ctx.mem.live;
+    in->ctx.mem.peak = before;
+    define(in, text);
+    return in->ctx.mem.peak - before;
+}
+
+static void test_memory(Interp *in)
+{
+    define(in, "a = linspace(0, 1, 1000000)\nb = a + 1\nA = reshape(linspace(0, 1, 250000), (500, 500))");
+    size_t chain = peak_of(in, "r = sqrt(a*a + b*b) * exp(-a)");
+    check(chain < 8100000, "a chain of a million takes its result and no more");
+    size_t product = peak_of(in, "s = relu(A @ A + A[0]) * 2");
+    check(product < 2100000, "a chain on a product runs in its memory");
+    check(in->fuse != NULL, "chains ran in one pass");
+}
+
+int main(void)
+{
+    if (!freopen("/dev/null", "w", stderr))       /* notices about nan, hundreds of them */
+        return 2;
+    Interp *in = interp_new();
+    test_rows(in);
+    test_chains(in);
+    test_memory(in);
+    interp_free(in);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
