@@ -4,6 +4,7 @@
 #include "interp/exec.h"
 #include "interp/eval_make.h"
 #include "interp/format.h"
+#include "interp/fuse.h"
 
 #include "core/error.h"
 #include "interp/arith.h"
@@ -289,6 +290,10 @@ static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
     in->at = x;
     const OpSig *sig = op_sig(in, op);
     Value r;
+    if ((x->flags & XF_EW) && fuse_wants(x, base, count)) {
+        in->sp = base;
+        return fuse_take(in, x, op, base, count, weak, 7);
+    }
     if (!sig->variadic && count >= sig->required && count <= sig->positional) {
         for (int i = count; i < sig->fixed; i++)
             v_push(in, v_undef());

@@ -130,7 +130,7 @@ static bool operand_read(Interp *in, Operand *x, Value v, int i, bool weak)
     return true;
 }
 
-static bool int_fits(int64_t v, DType dt)
+bool ew_int_fits(int64_t v, DType dt)
 {
     switch (dt) {
     case DT_I8: return v >= INT8_MIN && v <= INT8_MAX;
@@ -147,15 +147,15 @@ static const char *int_range_text(DType dt)
     return dt == DT_U8 ? "0 to 255" : dt == DT_I8 ? "-128 to 127" : "-2147483648 to 2147483647";
 }
 
-_Noreturn static void literal_range_error(Plan *p, int i, int64_t value, DType dt)
+void ew_literal_error(Interp *in, const Op *op, int i, int64_t value, DType dt)
 {
-    Error *e = err_new(&p->in->ctx, ERR_VALUE, "%lld does not fit %s, the dtype of the other operand (%s)",
+    Error *e = err_new(&in->ctx, ERR_VALUE, "%lld does not fit %s, the dtype of the other operand (%s)",
                        (long long)value, dtype_info[dt].name, int_range_text(dt));
     err_underline(e, i);
     int other = i == 0 ? 1 : 0;
-    const char *wide = err_operand_text(&p->in->ctx, other);
-    if (p->op->infix && i == 1)
-        err_help(e, "compute wider: i64(%s) %s %s", wide, p->op->infix, err_operand_text(&p->in->ctx, i));
+    const char *wide = err_operand_text(&in->ctx, other);
+    if (op->infix && i == 1)
+        err_help(e, "compute wider: i64(%s) %s %s", wide, op->infix, err_operand_text(&in->ctx, i));
     else
         err_help(e, "compute wider: i64(%s)", wide);
     err_throw(e);
@@ -168,7 +168,7 @@ static void widen_for_compare(Plan *p)
         return;
     for (int i = 0; i < p->n; i++)
         if (p->x[i].scalar && is_int(p->x[i].dtype) &&
-            !int_fits(element_i64(p->x[i].dtype, p->x[i].value), p->promoted))
+            !ew_int_fits(element_i64(p->x[i].dtype, p->x[i].value), p->promoted))
             p->promoted = DT_I64;
 }
 
@@ -181,8 +181,8 @@ static void operand_convert(Plan *p, int i, DType to)
     _Alignas(16) char cell[16];
     if (is_int(to) && is_int(x->dtype)) {
         int64_t v = element_i64(x->dtype, x->value);
-        if (!int_fits(v, to))
-            literal_range_error(p, i, v, to);
+        if (!ew_int_fits(v, to))
+            ew_literal_error(p->in, p->op, i, v, to);
     }
     cast_run(to, cell, 1, x->dtype, x->value, 1, 1);
     memcpy(x->value, cell, sizeof cell);
@@ -191,12 +191,11 @@ static void operand_convert(Plan *p, int i, DType to)
 }
 
 /* ---- the plan ---- */
-_Noreturn static void mask_error(Plan *p)
+void ew_mask_error(Interp *in, const Op *op, Value condition)
 {
-    Interp *in = p->in;
     char a[96];
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes bools as its condition: %s is %s", p->op->name,
-                       err_operand_text(&in->ctx, 0), v_article(p->args[0], a, sizeof a));
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes bools as its condition: %s is %s", op->name,
+                       err_operand_text(&in->ctx, 0), v_article(condition, a, sizeof a));
     err_underline(e, 0);
     err_help(e, "compare it: %s != 0", err_operand_text(&in->ctx, 0));
     err_throw(e);
@@ -213,7 +212,7 @@ static void plan_dtype(Plan *p)
     EwOp ew = p->op->ew;
     bool where = ew_info[ew].result == RES_WHERE;
     if (where && p->x[0].dtype != DT_BOOL)
-        mask_error(p);
+        ew_mask_error(p->in, p->op, p->args[0]);
     p->promoted = plan_vote(p, where ? 1 : 0);
     if ((p->op->traits & TRAIT_BITS) &&
         (p->x[0].dtype == DT_BOOL) != (p->x[1].dtype == DT_BOOL) && kind_rank(p->promoted) < 2)
@@ -234,10 +233,10 @@ static void plan_dtype(Plan *p)
 }
 
 /* ---- trouble that kernels report ---- */
-_Noreturn static void shift_error(Plan *p)
+void ew_shift_error(Interp *in, const Op *op)
 {
-    Error *e = err_new(&p->in->ctx, ERR_VALUE, "%s by %s: a count of bits cannot be negative", p->op->name,
-                       err_operand_text(&p->in->ctx, 1));
+    Error *e = err_new(&in->ctx, ERR_VALUE, "%s by %s: a count of bits cannot be negative", op->name,
+                       err_operand_text(&in->ctx, 1));
     err_underline(e, 1);
     err_throw(e);
 }
@@ -248,7 +247,7 @@ static bool plan_run(Plan *p, Tensor *out)
     Tensor *in[3] = { p->x[0].tensor, p->n > 1 ? p->x[1].tensor : NULL, p->n > 2 ? p->x[2].tensor : NULL };
     switch (ew_run(&p->in->ctx, p->op->ew, p->compute, out, in)) {
     case EWT_DIVZERO: arith_division_error(p->in, p->op, p->args[0]);
-    case EWT_SHIFT: shift_error(p);
+    case EWT_SHIFT: ew_shift_error(p->in, p->op);
     case EWT_INT_POWER: return false;
     default: break;
     }
@@ -363,7 +362,7 @@ static bool scalar_int(Plan *p, Value *out)
         *out = r;
         return true;
     }
-    if (!int_fits(r.i, p->result))
+    if (!ew_int_fits(r.i, p->result))
         arith_range_error(p->in, p->op, p->result, values, p->n);
     _Alignas(16) char cell[16];
     cast_run(p->result, cell, 1, DT_I64, &r.i, 1, 1);
@@ -435,12 +434,16 @@ static bool unshared(const Tensor *t)
     return t->refs == 1 && b->refs == 1 && !b->flags && !b->release && !b->device;
 }
 
+bool ew_reusable(const Tensor *t, DType result, int rank, const int64_t *shape)
+{
+    return unshared(t) && t->dtype == result && t->rank == rank &&
+           memcmp(t->dims, shape, (size_t)rank * sizeof *shape) == 0 && tensor_contiguous(t);
+}
+
 static bool reusable(const Plan *p, int i, int rank, const int64_t *shape)
 {
-    const Tensor *t = p->x[i].tensor;
-    return (p->reuse >> i & 1) && !p->x[i].scalar && unshared(t) && t->dtype == p->result &&
-           p->args[i].tag == V_TENSOR && t->rank == rank &&
-           memcmp(t->dims, shape, (size_t)rank * sizeof *shape) == 0 && tensor_contiguous(t);
+    return (p->reuse >> i & 1) && !p->x[i].scalar && p->args[i].tag == V_TENSOR &&
+           ew_reusable(p->x[i].tensor, p->result, rank, shape);
 }
 
 /* The result's tensor, rooted on the value stack. */
@@ -588,7 +591,7 @@ static Value rational_run(Plan *p)
     return exact_elementwise(p->in, p->op, t, p->n, covector_result(p));
 }
 
-static void count_call(Interp *in, const Op *op, DType compute, int64_t elements)
+void ew_count(Interp *in, const Op *op, DType compute, int64_t elements)
 {
     OpRecord *record = &in->ops->records[op_index(op)];
     record->calls++;
@@ -600,7 +603,7 @@ Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
 {
     Value r;
     if (small_call(in, op, args, n, reuse, &r)) {
-        count_call(in, op, (DType)r.tensor->dtype, r.tensor->size);
+        ew_count(in, op, (DType)r.tensor->dtype, r.tensor->size);
         return r;
     }
     Operand x[3];
@@ -618,9 +621,45 @@ Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
     Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n, .reuse = reuse };
     plan_dtype(&p);
     r = p.compute == DT_RATIONAL ? rational_run(&p) : scalar ? scalar_run(&p) : tensor_run(&p);
-    count_call(in, op, p.compute, r.tag == V_TENSOR ? r.tensor->size : 1);
+    ew_count(in, op, p.compute, r.tag == V_TENSOR ? r.tensor->size : 1);
     stack_cut(in, mark);
     return r;
+}
+
+/* ---- what an operation would do ---- */
+static bool form_reads(const Value *args, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!v_immediate(args[i]) &&
+            (args[i].tag != V_TENSOR || args[i].tensor->dtype == DT_RATIONAL ||
+             (args[i].tensor->flags & TENSOR_COVECTOR)))
+            return false;
+    return true;
+}
+
+bool ew_form(Interp *in, const Op *op, const Value *args, int n, unsigned weak, EwForm *f)
+{
+    Operand x[3];
+    if (!form_reads(args, n))
+        return false;
+    for (int i = 0; i < n; i++)
+        operand_read(in, &x[i], args[i], i, weak >> i & 1);
+    Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n };
+    plan_dtype(&p);
+    if (is_int(p.compute) && (op->traits & TRAIT_INT_TROUBLE))
+        return false;
+    f->compute = p.compute;
+    f->result = p.result;
+    f->rank = plan_shape(&p, f->shape);
+    f->size = 1;
+    for (int i = 0; i < f->rank; i++)
+        if (__builtin_mul_overflow(f->size, f->shape[i], &f->size))
+            return false;
+    for (int i = 0; i < n; i++) {
+        f->scalar[i] = x[i].scalar;
+        memcpy(f->cell[i], x[i].value, sizeof f->cell[i]);
+    }
+    return true;
 }
 
 /* ---- shape errors ---- */

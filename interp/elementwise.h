@@ -16,6 +16,28 @@ typedef struct DTypeVote {
 /* "Which dtype", rules 1 to 3. concat, where, stores and others that mix operands use it. */
 DType dtype_vote(const DTypeVote *, int n);
 
+/* What index notation and fused chains check as the door does: an int scalar in the dtype that
+ * is computed in, the condition of where. */
+bool ew_int_fits(int64_t, DType);
+_Noreturn void ew_literal_error(Interp *, const Op *, int operand, int64_t value, DType);
+_Noreturn void ew_mask_error(Interp *, const Op *, Value condition);
+_Noreturn void ew_shift_error(Interp *, const Op *);
+
+/* What ew_call would do with tensors and scalars, without doing it; raises what it would raise
+ * for their dtypes and shapes. False: not told here (rationals, covectors, ranges, integers
+ * that can fail, sizes beyond 64 bits). */
+typedef struct EwForm {
+    DType compute, result;
+    int rank;
+    int64_t size, shape[TENSOR_RANK_MAX];
+    bool scalar[3];
+    int64_t cell[3][2];         /* of scalars: in the dtype that the kernel wants */
+} EwForm;
+bool ew_form(Interp *, const Op *, const Value *args, int n, unsigned weak, EwForm *);
+/* May a result of that dtype and shape be written over t, held once and needed no more? */
+bool ew_reusable(const Tensor *t, DType result, int rank, const int64_t *shape);
+void ew_count(Interp *, const Op *, DType compute, int64_t elements);
+
 /* Raises the shape error for operands that do not broadcast. */
 _Noreturn void ew_shape_error(Interp *, const Op *, Tensor *const *operands, int n);
 

@@ -2,6 +2,7 @@
  * kinds, all made from the one below. Scalars are computed here; everything else goes
  * through the door (op_binary). */
 #include "interp/exec.h"
+#include "interp/fuse.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
@@ -41,6 +42,9 @@ Value binary_slow(Interp *in, const Exec *x, Value a, Value b)
         weak |= (unsigned)exec_weak(x->a) | (unsigned)exec_weak(x->b) << 1;
     if (!x->data)
         raise_no_operator(in, x);
+    Value args[2] = { a, b };
+    if (__builtin_expect(fuse_wants(x, args, 2), 0))
+        return fuse_take(in, x, x->data, args, 2, weak, owned);
     return op_binary_take(in, x->data, a, b, weak, owned);
 }
 
@@ -172,6 +176,8 @@ Value binary_values(Interp *in, const Exec *x, Value a, Value b, unsigned weak)
     in->at = x;
     if (!x->data)
         raise_no_operator(in, x);
+    if (b.tag == V_LAZY)
+        return fuse_take(in, x, x->data, (Value[]){ a, b }, 2, weak, 0);
     return op_binary(in, x->data, a, b, weak);
 }
 

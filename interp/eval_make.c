@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/fuse.h"
 #include "interp/output.h"
 
 #include <math.h>
@@ -22,6 +23,8 @@ static Value unary_door(Interp *in, const Exec *x, Value v)
         err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
     }
     in->at = x;
+    if (fuse_wants(x, &v, 1))
+        return fuse_take(in, x, x->data, &v, 1, exec_weak(x->a), 1);
     return op_unary_take(in, x->data, v, exec_weak(x->a), 1);
 }
 

@@ -1,6 +1,7 @@
 /* Leaves: constants, variables, the running function, and names that are no variable but
  * a builtin. Owns the `name` errors and their did-you-mean. */
 #include "interp/exec.h"
+#include "interp/indexnot.h"
 #include "interp/peers.h"
 
 #include "core/error.h"
@@ -99,6 +100,7 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
     const char *names[1024], *closest = NULL, *module = module_of_stdlib(name->text);
     const char *peer = peer_name(name->text);
     in->at = x;
+    ix_raise_store(in, x, name);
     if (name->len > 1)
         closest = err_closest(name->text, names, interp_names(in, names, 1024));
     Error *e = err_new(&in->ctx, ERR_NAME, "`%s` is not defined", name->text);

@@ -26,7 +26,10 @@ enum {                     /* Exec.flags */
     XF_WEAK = 2,           /* a numeric literal: adapts to the other operand */
     XF_WEAK_NAME = 4,      /* pi, inf or nan: weak while the name is not a variable */
     XF_DEEP_LOOP = 8,      /* stands inside an expression of the loop … */
-    XF_DEEP_FN = 16        /* … or function: flow goes on by unwinding */
+    XF_DEEP_FN = 16,       /* … or function: flow goes on by unwinding */
+    XF_EW = 32,            /* an elementwise operation on its operands … */
+    XF_LAZY = 64           /* … whose result the node above takes as a lazy value (fuse.h); c: that
+                            * node, if it is a call */
 };
 
 struct Exec {
@@ -52,6 +55,7 @@ typedef struct FnCode {
     uint32_t params, slots, captured, required;
     int32_t rest;          /* the variadic parameter, or -1 */
     uint32_t exact;        /* a call with so many positional arguments has nothing to bind */
+    struct IxTree *inlined;    /* its body as index notation inlines it, once that was asked for */
 } FnCode;
 
 /* ---- lowering (lower*.c) ---- */

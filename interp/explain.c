@@ -304,12 +304,12 @@ static void entry_free(Entry *e)
     buf_free(&e->notes);
 }
 
-static double entry_begin(Interp *in, const Op *op, const Value *args, int n)
+static double entry_begin(Interp *in, const char *name, const Value *args, int n)
 {
     Entry *e = &in->explain->now;
     entry_clear(in, e);
     put_place(in, &e->head);
-    buf_puts(&e->head, op->name);
+    buf_puts(&e->head, name);
     put_operands(&e->head, args, n);
     for (int i = 0; i < n; i++)
         e->read += bytes_of(args[i]);
@@ -354,12 +354,12 @@ static void entry_end(Interp *in, const Op *op, const Value *args, int n, Value 
 {
     Entry *e = &in->explain->now;
     e->seconds = seconds_now() - from - in->explain->hidden;
-    if (isnan(e->flops)) {
+    if (isnan(e->flops) && op) {
         e->flops = row_flops(op, args, n, result);
         snprintf(e->formula, sizeof e->formula, "%s",
                  op->flops && op->cls != OPC_EW ? op->flops : "");
     }
-    e->view = op->cls != OPC_EW && shares_buffer(result, args, n);
+    e->view = op && op->cls != OPC_EW && shares_buffer(result, args, n);
     e->written = bytes_written(result);
     put_result(&e->head, result);
     entry_keep(in);
@@ -369,14 +369,17 @@ static void entry_end(Interp *in, const Op *op, const Value *args, int n, Value 
 typedef struct Knock {
     OpCall *call;               /* NULL: elementwise */
     Interp *in;
-    const Op *op;
+    const Op *op;               /* NULL: a chain */
     const Value *args;
     int n;
     unsigned weak, reuse;
+    const ExplainChain *chain;
 } Knock;
 
 static Value knock(const Knock *k)
 {
+    if (k->chain)
+        return k->chain->run(k->in, k->chain->data);
     return k->call ? exact_run(k->call) : ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
 }
 
@@ -384,12 +387,21 @@ static Value listen(const Knock *k)
 {
     Interp *in = k->in;
     ErrFrame frame;
-    if (in->explain->depth || !k->op->dtypes)      /* print, map, len compute nothing */
+    if (in->explain->depth || (k->op && !k->op->dtypes))      /* print, map, len compute nothing */
         return knock(k);
-    double from = entry_begin(in, k->op, k->args, k->n);
+    const char *name = k->op ? k->op->name : k->chain && k->chain->name ? k->chain->name : "one pass";
+    double from = entry_begin(in, name, k->args, k->n);
+    if (k->chain && k->chain->parts)
+        explain_note(in, "parts", "%s", k->chain->parts);
     if (ERR_TRY(&in->ctx, &frame)) {
         Value r = knock(k);
         ERR_END(&in->ctx, &frame);
+        if (r.tag == V_UNDEF) {
+            in->explain->depth = 0;
+            entry_free(&in->explain->now);
+            entry_clear(in, &in->explain->now);
+            return r;
+        }
         v_push(in, r);                     /* making the entry may raise */
         entry_end(in, k->op, k->args, k->n, r, from);
         in->sp--;
@@ -413,7 +425,12 @@ Value explain_run(OpCall *c)
 Value explain_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
                           unsigned reuse)
 {
-    return listen(&(Knock){ NULL, in, op, args, n, weak, reuse });
+    return listen(&(Knock){ NULL, in, op, args, n, weak, reuse, NULL });
+}
+
+Value explain_chain(Interp *in, const ExplainChain *chain)
+{
+    return listen(&(Knock){ .in = in, .args = chain->leaves, .n = chain->n, .chain = chain });
 }
 
 /* ---- the report ---- */

@@ -10,6 +10,7 @@
 #define RICCI_INTERP_EXPLAIN_H
 
 #include "interp/exec.h"
+#include "kernels/report.h"
 
 typedef struct Explain Explain;
 
@@ -31,6 +32,21 @@ void explain_resume(Interp *);
 Value explain_run(OpCall *);
 Value explain_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak,
                           unsigned reuse);
+/* Operations that run as one: their names, the tensors they read, what runs them. What runs
+ * says its FLOPs by explain_flops; it may give up with V_UNDEF, and nothing is told of it. */
+typedef struct ExplainChain {
+    const char *parts;
+    const Value *leaves;
+    int n;
+    Value (*run)(Interp *, void *data);
+    void *data;
+    const char *name;                   /* NULL: "one pass" */
+} ExplainChain;
+Value explain_chain(Interp *, const ExplainChain *);
+/* The steps of a plan, its FLOPs and what it copies and keeps (explain_steps.c). */
+void explain_steps(Interp *, const Report *);
+/* `explain as latex …`: the formula, nothing is run (latex.c). */
+const Exec *lower_latex(Lower *, const Node *);
 /* `explain EXPRESSION`, `explain { … }`: a. */
 Value eval_explain(Interp *, const Exec *);
 

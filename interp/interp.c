@@ -1,6 +1,7 @@
 /* The interpreter's life: its value stack, catch points, error places and the interrupt.
  * Everything hangs off Interp; two of them share nothing. */
 #include "interp/exec.h"
+#include "interp/fuse.h"
 #include "interp/output.h"
 
 #include "core/error.h"
@@ -158,6 +159,7 @@ void interp_free(Interp *in)
     c->error = NULL;
     modules_free(in);
     v_release(c, v_tuple(in->constants));
+    fuse_free(in);
     optable_free(in);
     output_free(in);
     buf_free(&in->scratch);

@@ -71,6 +71,7 @@ struct Interp {
     Error *caught; Value caught_value;/* the last error a `catch` took: `throw e` throws it again */
     volatile sig_atomic_t no_interrupt;  /* what ctx.interrupt points to until a program sets it */
     struct Explain *explain;          /* who listens to operations, or NULL */
+    struct Fuse *fuse;                /* plans of elementwise chains that ran lately, or NULL */
     char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
 };
 

@@ -6,6 +6,8 @@
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
 #include "interp/explain.h"
+#include "interp/indexnot.h"
+#include "interp/fuse.h"
 
 #include "core/error.h"
 
@@ -240,6 +242,7 @@ static const Exec *lower_binary(Lower *lo, const Node *n, const Node *a, const N
     x->data = (void *)op_operator(lo->in, (Operator)op);
     x->weak = (uint8_t)((x->a->flags & XF_WEAK ? 1 : 0) | (x->b->flags & XF_WEAK ? 2 : 0));
     lower_binary_choose(x);
+    fuse_mark_operator(lo, x, b);
     return x;
 }
 
@@ -286,6 +289,7 @@ static const Exec *lower_unary(Lower *lo, const Node *n)
     x->a = lower_operand(lo, n->a);
     x->data = n->op == TK_POS ? (void *)operation(lo, "positive") : (void *)op_operator(lo->in, (Operator)n->op);
     x->flags = (uint8_t)(n->op == TK_NEG ? x->a->flags & XF_WEAK : 0);
+    fuse_mark_operator(lo, x, NULL);
     return x;
 }
 
@@ -392,10 +396,11 @@ const Exec *lower_comprehension(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_comprehension, n);
     const Exec **binds = lower_alloc(lo, n->count * sizeof *binds);
+    for (uint32_t i = 0; i < n->count; i++)
+        if (!n->list[i]->b)
+            return lower_indexnot(lo, n);
     for (uint32_t i = 0; i < n->count; i++) {
         const Node *bind = n->list[i];
-        if (!bind->b)
-            return lower_unbuilt(lo, n);
         Exec *b = exec_new(lo, NULL, bind);
         b->a = lower_operand(lo, bind->b);
         b->b = lower_target(lo, bind->a);
@@ -430,6 +435,7 @@ const Exec *lower_expression(Lower *lo, const Node *n)
     case ND_TUPLE: return lower_tuple(lo, n);
     case ND_RANGE: return lower_range(lo, n);
     case ND_COMPREHENSION: return lower_comprehension(lo, n);
+    case ND_REDUCE: return lower_indexnot(lo, n);
     case ND_UNARY: return lower_unary(lo, n);
     case ND_BINARY: return lower_binary(lo, n, n->a, n->b, n->op);
     case ND_COMPARE: return lower_compare(lo, n);
@@ -440,7 +446,7 @@ const Exec *lower_expression(Lower *lo, const Node *n)
     case ND_CALL: case ND_PIPE: return lower_call(lo, n);
     case ND_LAMBDA: return lower_function(lo, n);
     case ND_TIMEIT: return lower_one(lo, eval_timeit, n, NULL);
-    case ND_EXPLAIN: return n->name ? lower_unbuilt(lo, n) : lower_one(lo, eval_explain, n, NULL);
+    case ND_EXPLAIN: return n->name ? lower_latex(lo, n) : lower_one(lo, eval_explain, n, NULL);
     default: return NULL;
     }
 }
@@ -449,10 +455,9 @@ const Exec *lower_expression(Lower *lo, const Node *n)
 const Exec *lower_unbuilt(Lower *lo, const Node *n)
 {
     static const char *const what[ND_KINDS] = {
-        [ND_COMPREHENSION] = "index notation", [ND_REDUCE] = "index notation",
-        [ND_DEFINE] = "index notation", [ND_PRECISION] = "precision scopes",
+        [ND_PRECISION] = "precision scopes",
         [ND_AUTOCAST] = "autocast scopes", [ND_ON] = "device blocks", [ND_LAZY] = "lazy blocks",
-        [ND_COMPARE_BLOCK] = "compare", [ND_EXPLAIN] = "explain as latex", [ND_PROFILE] = "profile",
+        [ND_COMPARE_BLOCK] = "compare", [ND_PROFILE] = "profile",
         [ND_EXTERN] = "native code", [ND_DEVICE_INDEX] = "device blocks",
     };
     const char *name = what[n->kind] ? what[n->kind] : node_kind_name((NodeKind)n->kind);

@@ -2,6 +2,7 @@
  * arguments gets a fast node; everything else the general one. */
 #include "interp/exec.h"
 #include "interp/eval_flow.h"
+#include "interp/fuse.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ static const Exec *lower_plain_call(Lower *lo, const Node *n)
         x->eval = eval_call_local;
         x->sa = x->a->sa;
     }
+    fuse_mark_call(lo, x, n);
     return x;
 }
 

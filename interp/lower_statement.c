@@ -4,8 +4,10 @@
 #include "interp/exec.h"
 #include "interp/eval_assign.h"
 #include "interp/eval_flow.h"
+#include "interp/fuse.h"
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
+#include "interp/indexnot.h"
 
 #include "core/error.h"
 
@@ -177,6 +179,7 @@ static const Exec *opassign_slot(Lower *lo, const Node *n, const Node *target, i
                  ? add_product_choose(x->a) : NULL;
     if (fused)
         x->eval = fused;
+    fuse_mark_update(x);
     return x;
 }
 
@@ -520,9 +523,25 @@ static const Exec *lower_import(Lower *lo, const Node *n)
     return x;
 }
 
+/* C[i,k] := …: a new value for C. */
+static const Exec *lower_define(Lower *lo, const Node *n)
+{
+    const Node *target = n->a->kind == ND_INDEX ? n->a->a : n->a;
+    Exec *x = exec_new(lo, eval_assign_slot, n);
+    if (foreign_base(target))
+        return raise_foreign(lo, foreign_base(target));
+    if (n->text && target->scope == SCOPE_GLOBAL)
+        lo->module->docs[target->slot] = n->text;
+    x->a = lower_indexnot(lo, n);
+    mark_assigned(lo, target);
+    x->sa = (uint32_t)target->slot;
+    return x;
+}
+
 const Exec *lower_statement(Lower *lo, const Node *n)
 {
     switch (n->kind) {
+    case ND_DEFINE: return lower_define(lo, n);
     case ND_ASSIGN: return lower_assign(lo, n);
     case ND_OPASSIGN: return lower_opassign(lo, n);
     case ND_BLOCK: return lower_block(lo, n);

@@ -145,7 +145,8 @@ static void free_simple(Ctx *ctx, Value v)
         tensor_release(ctx, v.tensor);
         break;
     case V_POINTER:
-    case V_STRUCT: {
+    case V_STRUCT:
+    case V_LAZY: {
         Native *native = v.ptr;
         if (native->release)
             native->release(ctx, native);

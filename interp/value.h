@@ -27,7 +27,8 @@ typedef enum Tag {
     V_FUNCTION,
     V_MODULE,
     V_POINTER,
-    V_STRUCT
+    V_STRUCT,
+    V_LAZY         /* an elementwise operation that waits for the one above it: fuse.h */
 } Tag;
 
 typedef struct Str {
@@ -80,7 +81,7 @@ struct Tuple {
     Value *items;               /* cap entries; names too has cap */
 };
 
-/* What the objects of V_POINTER and V_STRUCT start with. */
+/* What the objects of V_POINTER, V_STRUCT and V_LAZY start with. */
 struct Native {
     uint32_t refs;
     void (*release)(Ctx *, Native *);   /* frees the whole object */

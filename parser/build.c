@@ -633,6 +633,9 @@ Node *build_explain(ParseState *ps, Span span, const Token *word, const Token *a
 {
     Node *n = node_make(ps, ND_EXPLAIN, span, word->span, what, NULL, NULL);
     n->name = as ? as->name : NULL;
+    if (as && strcmp(as->name->text, "latex") != 0)
+        syntax_error(ps, as->span, "explain as latex …", "explain has one other form, latex, and none called %s",
+                     as->name->text);
     return n;
 }
 

@@ -36,9 +36,18 @@ void chunk_release(Chunk *c)
     if (!c || --c->refs > 0)
         return;
     Ctx *ctx = c->ctx;
+    for (const ChunkOwned *o = c->owned; o; o = o->next)
+        o->free(ctx, o->what);
     arena_free(&c->arena);
     source_release(c->source);
     mem_free(ctx, c, sizeof *c);
+}
+
+void chunk_own(Chunk *c, void (*free)(Ctx *, void *), void *what)
+{
+    ChunkOwned *o = arena_alloc(&c->arena, sizeof *o);
+    *o = (ChunkOwned){ c->owned, free, what };
+    c->owned = o;
 }
 
 static void keep_comments(Chunk *c, const Lexer *lx)

@@ -11,6 +11,13 @@ typedef struct Comment {          /* for ricci fmt */
     bool own_line;
 } Comment;
 
+/* Something that a chunk frees with itself, before its arena. */
+typedef struct ChunkOwned {
+    struct ChunkOwned *next;
+    void (*free)(Ctx *, void *);
+    void *what;
+} ChunkOwned;
+
 typedef struct Chunk {
     uint32_t refs;
     Ctx *ctx;
@@ -19,6 +26,7 @@ typedef struct Chunk {
     Node *root;                   /* BLOCK of top-level statements */
     Comment *comments;
     uint32_t comment_count;
+    ChunkOwned *owned;
 } Chunk;
 
 /* Parses `source`. On syntax errors raises the first one (ERR_SYNTAX, its place set);
@@ -30,6 +38,7 @@ Chunk *parse_source(Ctx *, Names *, Source *source);
 const char *syntax_foreign_name(const char *name);
 Chunk *chunk_retain(Chunk *);
 void chunk_release(Chunk *);
+void chunk_own(Chunk *, void (*free)(Ctx *, void *), void *what);
 
 /* Does the text need more lines? Open bracket, string, block, or a trailing operator. */
 bool parse_incomplete(Ctx *, const char *text, size_t len);
