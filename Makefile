@@ -18,11 +18,15 @@ OPT.release = -O2 -g1
 OPT.debug   = -Og -g3 -DRICCI_DEBUG
 OPT.asan    = -O1 -g -fsanitize=address -fno-omit-frame-pointer -Wno-maybe-uninitialized -DRICCI_PLAIN_MALLOC
 OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized -DRICCI_PLAIN_MALLOC
+# Both at once and light to compile: what `make check` runs its tests under.
+OPT.sanitize = -Og -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+               -Wno-maybe-uninitialized -Wno-conversion -DRICCI_PLAIN_MALLOC
 OPT.hostile = -O1 -g -Wno-maybe-uninitialized -DRICCI_HOSTILE -DRICCI_PLAIN_MALLOC
 CFLAGS ?=
 CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
-KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)
+# Under a sanitizer the kernel templates take minutes to optimise and little time to run.
+KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan ubsan sanitize,$(MODE)),-O0)
 LDLIBS  = -lreadline -lm -ldl -lpthread
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
@@ -103,8 +107,10 @@ FUZZ_SEED ?= 1
 fuzz:
 	@$(MAKE) --no-print-directory -s -j$(JOBS) MODE=asan BUILD=build/asan all
 	@RICCI=$(CURDIR)/build/asan/ricci python3 tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+SOAK_CASES ?= 100000
 soak: all
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/repl/interrupts.py
+	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/oracle.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
@@ -122,11 +128,11 @@ help:
 	@echo 'make check           installs what is missing, builds, and runs all tests'
 	@echo 'make bench           compares with the peers that are installed, side by side'
 	@echo 'make fuzz            feeds random input to the sanitizer build for FUZZ_SECONDS=60'
-	@echo 'make soak            interrupts a busy session 200 times'
+	@echo 'make soak            interrupts a busy session 200 times; index notation against plain loops, SOAK_CASES=100000'
 	@echo 'make bless           rewrites the golden outputs of the tests'
 	@echo 'make manual          rewrites docs/library.md from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
-	@echo 'make MODE=debug|asan|ubsan|hostile   builds build/MODE/ricci'
+	@echo 'make MODE=debug|asan|ubsan|sanitize|hostile   builds build/MODE/ricci'
 	@echo 'make clean           removes build/'
 
 clean:

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [signals] [linalg] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors and signals, plain BLAS and
-# LAPACK calls from C, NumPy, SciPy and Octave for linear algebra; `peers` installs the last.
+# LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
+# Octave for index notation; `peers` installs what is missing of them.
 # A ratio above 1 means Ricci is faster.
 set -u
 cd "$(dirname "$0")/.."
@@ -62,8 +63,45 @@ bench_linalg() {    # against plain BLAS and LAPACK calls from C, NumPy, SciPy a
     PYTHON=$python OCTAVE=$(command -v octave-cli || command -v octave) "$program"
 }
 
+# Programs of bench/index take turns, each twice per number of threads; the lower of two medians counts.
+bench_index() {
+    local python=python3 p torch= octave threads turn
+    for p in build/venv/bin/python3 /usr/bin/python3; do
+        if "$p" -c 'import numpy' 2>/dev/null; then python=$p; break; fi
+    done
+    "$python" -c 'import torch' 2>/dev/null && torch=1 || echo "index: torch is not installed (bench/run.sh peers)"
+    octave=$(command -v octave-cli || command -v octave) || echo "index: Octave is not installed"
+    ${CC:-cc} -O3 -march=native -ffast-math -fopenmp -o "$work/reference" bench/index/reference.c -lm || return
+    for threads in 1 2; do
+        rm -f "$work"/index.* "$work"/tccg.*
+        export RICCI_THREADS=$threads OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=$threads
+        for turn in 1 2; do
+            "$work/reference" >"$work/index.c.$turn"
+            "$RICCI" bench/index/expressions.ric >"$work/index.ricci.$turn"
+            [ -n "$torch" ] && "$python" bench/index/expressions_peer.py torch >"$work/index.torch.$turn"
+            if [ $turn = 1 ]; then      # the slow ones once
+                "$python" bench/index/expressions_peer.py numpy >"$work/index.numpy"
+                [ -n "$octave" ] && "$octave" -q bench/index/expressions_peer.m >"$work/index.octave" 2>"$work/octave.log"
+            fi
+            "$RICCI" bench/index/tccg.ric >"$work/tccg.ricci.$turn"
+            "$python" bench/index/tccg_peer.py optimize >"$work/tccg.optimize.$turn"
+            [ -n "$torch" ] && "$python" bench/index/tccg_peer.py torch >"$work/tccg.torch.$turn"
+        done
+        # One thread whatever it is told, and over a second each.
+        [ -f "$work/plain" ] || "$python" bench/index/tccg_peer.py numpy >"$work/plain"
+        cp "$work/plain" "$work/tccg.numpy"
+        echo "index notation, $threads thread(s); /C: time over the C reference, /peer: best peer's time over Ricci's"
+        awk -f bench/index/table.awk "$work"/index.*
+        echo
+        echo "48 tensor contractions, $threads thread(s); of gemm: of the rate of a square product; other columns: its time over Ricci's"
+        awk -v tccg=1 -f bench/index/table.awk "$work"/tccg.*
+        echo
+    done
+    unset RICCI_THREADS OMP_NUM_THREADS OPENBLAS_NUM_THREADS
+}
+
 bench_peers() {     # what the comparisons need and nothing else does
-    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy
+    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
@@ -73,4 +111,4 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor signals linalg}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor signals linalg index}; do "bench_$suite"; echo; done

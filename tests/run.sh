@@ -1,6 +1,7 @@
 #!/bin/bash
-# The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples
-# stdlib residual install repl asan ubsan hostile (all but the last by default). Ends with one line: N passed, N failed.
+# The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples stdlib
+# residual install repl oracle sanitize (these by default), asan ubsan hostile. Ends with one line:
+# N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
 set -u
 cd "$(dirname "$0")/.."
@@ -35,6 +36,24 @@ count() {           # NAME LOG STATUS
     [ "$f" = 0 ] && [ "$3" != 0 ] && fail "$1 (exit $3 after $line)" "$2"
 }
 
+# Runs `COMMAND … k jobs` for every k < jobs at the same time; each has a folder of its own. Their
+# failures are shown and their counts added.
+shared() {          # COMMAND ARGUMENT…
+    local k p f part
+    for ((k = 0; k < jobs; k++)); do
+        part=$work/part.$k
+        mkdir -p "$part"
+        ( work=$part TMPDIR=$part passed=0 failed=0; "$@" $k "$jobs"; echo "$passed $failed" >"$part/counts" ) >"$part/shown" 2>&1 &
+    done
+    wait
+    for ((k = 0; k < jobs; k++)); do
+        cat "$work/part.$k/shown"
+        read -r p f <"$work/part.$k/counts" || { fail "$1: part $k of $jobs broke off"; continue; }
+        passed=$((passed + p)) failed=$((failed + f))
+        rm -rf "$work/part.$k"
+    done
+}
+
 # What a script does, as its golden file records it.
 observe() {         # BINARY FILE OUT
     local status
@@ -45,14 +64,24 @@ observe() {         # BINARY FILE OUT
     if [ $status != 0 ]; then echo "--- exit $status" >>"$3"; fi
 }
 
-golden() {          # BINARY LABEL
+golden_part() {     # BINARY LABEL PART PARTS
     local file out=$work/observed
     while IFS= read -r file; do
         observe "$1" "$file" "$out"
         if [ "${BLESS:-}" = 1 ]; then cp "$out" "${file%.ric}.out"; pass; continue; fi
         if [ ! -f "${file%.ric}.out" ]; then fail "$2 $file: no .out file"; continue; fi
         if diff -u "${file%.ric}.out" "$out" >"$work/diff" 2>&1; then pass; else fail "$2 $file" "$work/diff"; fi
-    done < <(find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' 2>/dev/null | LC_ALL=C sort)
+    done < <(find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' 2>/dev/null | LC_ALL=C sort | awk "NR % $4 == $3")
+}
+golden() { shared golden_part "$@"; }           # BINARY LABEL
+
+units_part() {      # FOLDER LABEL PART PARTS
+    local unit
+    for unit in $(ls tests/unit/*.c | awk "NR % $4 == $3"); do
+        unit=$(basename "$unit" .c)
+        timeout 120 "$1/$unit" </dev/null >"$work/log" 2>&1
+        count "unit $unit$2" "$work/log" $?
+    done
 }
 
 suite_lint() {
@@ -60,13 +89,8 @@ suite_lint() {
     count lint "$work/log" $?
 }
 suite_unit() {
-    local unit
     $MAKE --no-print-directory -s -j"$jobs" units >"$work/log" 2>&1 || fail "units do not build" "$work/log"
-    for unit in tests/unit/*.c; do
-        unit=$(basename "$unit" .c)
-        timeout 120 "$BUILD/unit/$unit" </dev/null >"$work/log" 2>&1
-        count "unit $unit" "$work/log" $?
-    done
+    shared units_part "$BUILD/unit" ""
 }
 suite_golden() { golden "$RICCI" golden; }
 suite_cli() {
@@ -82,7 +106,7 @@ suite_docs() {
 }
 suite_examples() {
     local file
-    for file in examples/*.ric; do
+    for file in examples/*.ric examples/index/*.ric; do
         timeout 120 "$RICCI" "$file" </dev/null >"$work/log" 2>&1
         local status=$?
         if [ $status = 0 ] && [ -s "$work/log" ]; then pass; else fail "$file (exit $status)" "$work/log"; fi
@@ -113,9 +137,10 @@ suite_install() {
     if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "embed.c" "$work/diff"; fi
 }
 # Scaled residuals of every linear algebra routine × dtype × size × layout.
-suite_residual() {
+suite_residual() { shared residual_part; }
+residual_part() {   # PART PARTS
     local file
-    for file in tests/residual/*.ric; do
+    for file in $(ls tests/residual/*.ric | awk "NR % $2 == $1"); do
         (cd tests/residual && timeout 300 "$RICCI" "$(basename "$file")") </dev/null >"$work/log" 2>"$work/notices"
         local status=$?
         grep -a '^error' "$work/notices" >>"$work/log"
@@ -126,25 +151,32 @@ suite_repl() {
     RICCI=$RICCI timeout 120 python3 tests/repl/run.py </dev/null >"$work/log" 2>&1
     count repl "$work/log" $?
 }
+# Random index notation against plain loops: a fixed sample; `make soak` runs many more.
+suite_oracle() {
+    timeout 300 python3 tests/oracle/oracle.py --cases 3000 --seed 1 --ricci "$RICCI" </dev/null >"$work/log" 2>&1
+    count oracle "$work/log" $?
+    grep -a -A6 '^FAIL' "$work/log" | cut -c1-300 | head -40
+}
 # The golden tests and unit tests again under a sanitizer or the hostile build.
 sanitized() {       # MODE
-    local unit place=$BUILD/$1
+    local place=$BUILD/$1
     $MAKE --no-print-directory -s -j"$jobs" MODE="$1" BUILD="$place" all units >"$work/log" 2>&1 ||
         { fail "MODE=$1 does not build" "$work/log"; return; }
     golden "$PWD/$place/ricci" "$1"
     RICCI=$PWD/$place/ricci QUICK=1 bash tests/cli.sh >"$work/log" 2>&1
     count "cli $1" "$work/log" $?
-    for unit in tests/unit/*.c; do
-        unit=$(basename "$unit" .c)
-        timeout 120 "$place/unit/$unit" </dev/null >"$work/log" 2>&1
-        count "unit $unit $1" "$work/log" $?
-    done
+    shared units_part "$place/unit" " $1"
+    timeout 300 python3 tests/oracle/oracle.py --cases 300 --seed 2 --ricci "$place/ricci" </dev/null >"$work/log" 2>&1
+    count "oracle $1" "$work/log" $?
 }
-suite_asan() { LIMIT=120 ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0 sanitized asan; }
-suite_ubsan() { LIMIT=120 UBSAN_OPTIONS=print_stacktrace=1 sanitized ubsan; }
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0
+suite_sanitize() { LIMIT=120 sanitized sanitize; }
+suite_asan() { LIMIT=120 sanitized asan; }
+suite_ubsan() { LIMIT=120 sanitized ubsan; }
 suite_hostile() { LIMIT=120 sanitized hostile; }
 
-suites=${*:-lint unit golden cli docs examples stdlib residual install repl asan ubsan}
+suites=${*:-lint unit golden cli docs examples stdlib residual install repl oracle sanitize}
 for suite in $suites; do
     before=$((passed + failed)) start=$SECONDS
     "suite_$suite"
