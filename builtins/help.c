@@ -15,10 +15,14 @@
 
 /* ---- topics: what is no operation ---- */
 static const struct Topic { const char *names, *text; } topics[] = {
-    { ":=", "C[i,k] := A[i,j] * B[j,k]\n"
+    { ":= index indices einstein notation",
+      "C[i,k] := A[i,j] * B[j,k]    t := A[i,i]    [A[i,j] for j,i]    sum[k] x[k]^2\n"
       "Definition by index notation. A name that stands alone between brackets is an index; one that is not on\n"
-      "the left is summed over the product it occurs twice in. Reductions: sum[k], max[k in 1:n], …;\n"
-      "for i in 0:n narrows a range." },
+      "the left is summed over the product it occurs twice in. A variable there needs parentheses: A[i,(n)].\n"
+      "Reductions: sum[k] prod max min mean any all argmax argmin, with ranges: max[k in 1:n] …; they bind\n"
+      "like a product: any[j] (A[i,j] > 0). An index is also a number: 1/(i+j+1) for i in 0:3, j in 0:3.\n"
+      "Subscripts: x[2*i+1], E[tok[n],d], and x[clamp(i+k)], x[mod(i+k)], x[pad(i+k)], which take a for.\n"
+      "where(c, x, y) chooses. explain C[i,k] := … shows the plan, explain as latex … the formula." },
     { "precision", "precision f32 { … }    precision bf16 accumulate f32 { … }    precision mp(200) { … }\n"
       "Computes in a format. Formats: f64 f32 tf32 f16 bf16 e4m3 e5m2 float(e,p) decimal(d) mp(bits) rational\n"
       "interval. Modifiers: accumulate FORMAT, round nearest|away|zero|up|down|odd|stochastic, saturate, flush,\n"
@@ -48,7 +52,8 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "One table: value, error and digits per format." },
     { "explain", "explain A \\ b    x = explain A \\ b    explain { … }\n"
       "Runs it and says of each operation what it saw, which routine ran, FLOPs and bytes; of a solution also\n"
-      "the condition number, the digits to trust and the residual. Inside an expression: (explain …)." },
+      "the condition number, the digits to trust and the residual. Inside an expression: (explain …).\n"
+      "explain as latex C[i,k] := … prints the formula and runs nothing." },
     { "profile", "profile { … }\nPer operation: calls, dtype, kernel, time, bytes." },
     { "timeit", "timeit EXPRESSION\nRepeats it and gives median and spread." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
@@ -134,12 +139,22 @@ static void put_indented(Buf *out, const char *text, const char *indent)
     }
 }
 
+/* What the word means in index notation, where it has a meaning of its own there. */
+static void put_notation(Buf *out, const char *name)
+{
+    if (word_in("sum prod max min mean any all argmax argmin", name))
+        buf_printf(out, "notation  %s[k] x[k], over an index: ?:=\n", name);
+    else if (word_in("clamp mod pad", name))
+        buf_printf(out, "notation  x[%s(i+k)], a subscript beyond the ends: ?:=\n", name);
+}
+
 static void show_op(Interp *in, Buf *out, const Op *op)
 {
     buf_printf(out, "%s\n", op_signature(in, op, true));
     put_indented(out, op->help ? op->help : "", "  ");
     buf_putc(out, '\n');
     put_operator(in, out, op);
+    put_notation(out, op->name);
     if (op->dtypes) {
         buf_puts(out, "dtypes    ");
         put_kinds(in, out, op);

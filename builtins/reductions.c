@@ -469,44 +469,66 @@ typedef struct RowJob {
     bool softmax;
 } RowJob;
 
-enum { ROW_STRIP = 512 };
+enum { ROW_STRIP = 512, FEW_LANES = 16 };
 
-static void softmax_row_f64(double *out, const double *x, int64_t n, double top)
+/* Lanes of a row's extreme or sum, halved until few are left. */
+static double fold_lanes(EwOp op, DType dt, char *lanes, int64_t n)
 {
-    EwFn exponential = ew_kernel(EW_EXP, DT_F64);
-    double total = 0;
-    for (int64_t i = 0; i < n; i += ROW_STRIP) {
-        int64_t width = n - i < ROW_STRIP ? n - i : ROW_STRIP, one = 1;
-        const void *in = out + i;
-        double part = 0;
-        for (int64_t j = i; j < i + width; j++)
-            out[j] = x[j] - top;
-        exponential(out + i, 1, &in, &one, width);
-        for (int64_t j = i; j < i + width; j++)
-            part += out[j];
-        total += part;
+    EwFn fold = ew_kernel(op, dt);
+    const int64_t dense[] = { 1, 1 };
+    double total = op == EW_ADD ? 0 : -(double)INFINITY;
+    for (int64_t half = n / 2; n > FEW_LANES; n -= half, half = n / 2) {
+        const void *in[] = { lanes, lanes + (n - half) * dtype_info[dt].bytes };
+        fold(lanes, 1, in, dense, half);
     }
-    for (int64_t i = 0; i < n; i++)
-        out[i] /= total;
+    for (int64_t i = 0; i < n; i++) {
+        double v = dt == DT_F32 ? (double)((float *)(void *)lanes)[i] : ((double *)(void *)lanes)[i];
+        total = op == EW_ADD ? total + v : v > total || v != v ? v : total;
+    }
+    return total;
 }
 
-static void softmax_row_f32(float *out, const float *x, int64_t n, float top)
+/* Folds a strip of a row into the lanes. */
+static void add_lanes(EwOp op, DType dt, char *lanes, const char *strip, int64_t width, bool first)
 {
-    EwFn exponential = ew_kernel(EW_EXP, DT_F32);
-    float total = 0;
+    const void *in[] = { lanes, strip };
+    const int64_t dense[] = { 1, 1 };
+    if (first)
+        memcpy(lanes, strip, (size_t)width * dtype_info[dt].bytes);
+    else
+        ew_kernel(op, dt)(lanes, 1, in, dense, width);
+}
+
+static double row_max(const char *row, DType dt, int64_t n)
+{
+    _Alignas(64) char lanes[ROW_STRIP * sizeof(double)];
+    for (int64_t i = 0; i < n; i += ROW_STRIP)
+        add_lanes(EW_MAXIMUM, dt, lanes, row + i * dtype_info[dt].bytes,
+                  n - i < ROW_STRIP ? n - i : ROW_STRIP, i == 0);
+    return fold_lanes(EW_MAXIMUM, dt, lanes, n < ROW_STRIP ? n : ROW_STRIP);
+}
+
+/* Strip by strip, so that what one kernel leaves the next one finds in the nearest cache. */
+static void softmax_row(DType dt, char *out, const char *x, int64_t n, double top)
+{
+    EwFn subtract = ew_kernel(EW_SUBTRACT, dt), exponential = ew_kernel(EW_EXP, dt);
+    _Alignas(64) char lanes[ROW_STRIP * sizeof(double)];
+    double total;
+    const int64_t dense[] = { 1, 0 };
+    float narrow = (float)top;
+    int64_t bytes = dtype_info[dt].bytes;
+    const void *scalar = dt == DT_F32 ? (const void *)&narrow : &top;
     for (int64_t i = 0; i < n; i += ROW_STRIP) {
-        int64_t width = n - i < ROW_STRIP ? n - i : ROW_STRIP, one = 1;
-        const void *in = out + i;
-        float part = 0;
-        for (int64_t j = i; j < i + width; j++)
-            out[j] = x[j] - top;
-        exponential(out + i, 1, &in, &one, width);
-        for (int64_t j = i; j < i + width; j++)
-            part += out[j];
-        total += part;
+        int64_t width = n - i < ROW_STRIP ? n - i : ROW_STRIP;
+        char *to = out + i * bytes;
+        subtract(to, 1, (const void *[]){ x + i * bytes, scalar }, dense, width);
+        exponential(to, 1, (const void *[]){ to }, dense, width);
+        add_lanes(EW_ADD, dt, lanes, to, width, i == 0);
     }
-    for (int64_t i = 0; i < n; i++)
-        out[i] /= total;
+    total = fold_lanes(EW_ADD, dt, lanes, n < ROW_STRIP ? n : ROW_STRIP);
+    narrow = (float)total;
+    scalar = dt == DT_F32 ? (const void *)&narrow : &total;
+    ew_kernel(EW_DIVIDE, dt)(out, 1, (const void *[]){ out, scalar }, dense, n);
 }
 
 /* Sum of exp(x - top) over one row, in f64 for both widths. */
@@ -528,16 +550,6 @@ static double exp_total(const void *row, DType dt, int64_t n, double top)
     return total;
 }
 
-static double row_max(const void *row, DType dt, int64_t n)
-{
-    double top = -(double)INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        double v = dt == DT_F32 ? (double)((const float *)row)[i] : ((const double *)row)[i];
-        top = v > top || v != v ? v : top;
-    }
-    return top;
-}
-
 static void exp_rows(void *arg, int64_t begin, int64_t end, int worker)
 {
     const RowJob *job = arg;
@@ -550,10 +562,8 @@ static void exp_rows(void *arg, int64_t begin, int64_t end, int worker)
         double top = row_max(row, dt, job->n);
         if (!job->softmax)
             store_float(dt, job->out, r, isfinite(top) ? top + log(exp_total(row, dt, job->n, top)) : top);
-        else if (dt == DT_F32)
-            softmax_row_f32((float *)(job->out + at), (const float *)row, job->n, (float)top);
         else
-            softmax_row_f64((double *)(job->out + at), (const double *)row, job->n, top);
+            softmax_row(dt, job->out + at, row, job->n, top);
     }
 }
 

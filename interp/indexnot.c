@@ -146,7 +146,8 @@ static bool run_value(Interp *in, const Exec *x, const IxPlan *p, const Value *b
     in->at = x;
     Tensor *out = tensor_new(&in->ctx, p->dtype, p->rank, p->shape);
     v_push(in, v_tensor_raw(out));
-    bool done = out->size == 0 || ix_plan_run(in, x, p, base, out->data) == EWT_NONE;
+    bool nothing = out->size == 0 && p->auxes == 0;  /* gathers are checked all the same */
+    bool done = nothing || ix_plan_run(in, x, p, base, out->data) == EWT_NONE;
     in->sp--;
     if (done)
         *result = v_tensor_raw(out);
@@ -290,8 +291,11 @@ Value eval_indexnot(Interp *in, const Exec *x)
 {
     IxSite *site = x->data;
     Value *base = in->sp, result;
-    if (__builtin_expect(site->tree.fail != NULL, 0))
+    if (__builtin_expect(site->tree.fail != NULL, 0)) {
+        if (site->tree.fail->once)
+            ix_check_callees(in, x, site);
         ix_raise(in, x, &site->tree);
+    }
     stack_room(in, IX_LEAVES + 64);
     if (site->tree.reduction_count)
         ix_check_names(in, x, &site->tree, interp_module(in), false);

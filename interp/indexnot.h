@@ -89,6 +89,7 @@ typedef struct IxFail {
     int places;
     const Name *variable;       /* if a variable of this name exists, the help goes on with … */
     const char *more;
+    bool once;                  /* an index that nothing sums: a call around it may be at fault */
     const char *without;        /* the help where a variable `base` does not exist yet */
     const Name *base;
 } IxFail;
@@ -151,6 +152,7 @@ IxNode *ix_leaf(IxAnalysis *, const Node *, IxRole);
 IxNode *ix_operation(IxAnalysis *, const Node *, const char *op, IxNode *a, IxNode *b);
 IxNode *ix_element(IxAnalysis *, const Node *, IxUses *);
 IxNode *ix_reduction(IxAnalysis *, const Node *, IxUses *);
+const char *ix_reduce_word(IxReduce);
 IxNode *ix_misfit(IxAnalysis *, const Node *);                   /* fails: it has no place here */
 bool ix_free(const IxAnalysis *, const Node *);                  /* no index in it */
 void ix_use(IxAnalysis *, IxUses *, const IxUse *, bool add);    /* add: another factor's places */
@@ -168,7 +170,8 @@ IxFail *ix_fail(IxAnalysis *, ErrKind, const Node *at, const Node *also, const c
 /* Text of a node as written, cut when it is long. In the arena. */
 const char *ix_text(const IxAnalysis *, const Node *);
 _Noreturn void ix_raise(Interp *, const Exec *, const IxTree *);
-void ix_fail_once(IxAnalysis *, const IxUse *);      /* not on the left, and in one place */
+/* Not on the left, and in one place; `uses` has the others of the notation. */
+void ix_fail_once(IxAnalysis *, const IxUses *uses, const IxUse *);
 void ix_fail_rename(IxAnalysis *, const IxUse *, const Node *summed, const Node *use);
 void ix_fail_left(IxAnalysis *, const Node *define, const Node *sub, const Node *again);
 /* `C[i,k] += …` with indices that are no variables raises; it returns where `name` is no such
@@ -342,6 +345,7 @@ void ix_enter(Interp *, const IxInstance *, const Value *base, CallFrame *);
 IxInstance *ix_instance(IxBind *, const IxNode *call, IxInstance *of);
 /* A builtin operation behind a call, or a cast (*to); NULL: a function, inlined. */
 const Op *ix_call_op(IxBind *, const IxNode *call, IxInstance *of, DType *to);
+void ix_check_callees(Interp *, const Exec *, IxSite *);
 /* Follows parameters to what they stand for: IX_LEAF, or another node. NULL: leaf *leaf. */
 const IxNode *ix_resolve(const IxNode *, IxInstance **of, int *leaf);
 /* No variable is called `sum` where the tree reduces by that word. */
@@ -360,6 +364,11 @@ bool ix_fit(const IxBind *, int g, int64_t *from, int64_t *to, const IxAccess **
 
 /* indexnot_nest.c, indexnot_access.c */
 int ix_make(IxBind *, const IxNode *, IxInstance *);
+/* Sums, products and means: their chain of * and signs (ix_in_product) is multiplied in i64 where
+ * all its factors are ints and bools. */
+bool ix_adds_up(const IxNode *);
+bool ix_in_product(const IxNode *);
+int ix_factor_count(const IxNode *);
 int ix_make_element(IxBind *, const IxNode *, IxInstance *);
 IxAccess *ix_access(IxBind *, const IxNode *, IxInstance *);
 int ix_slot(IxBind *, int kind, int from, int64_t offset);

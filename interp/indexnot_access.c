@@ -73,7 +73,7 @@ static bool unwrap(IxBind *b, const IxAccess *x, View *v, int k, IxAffine *at)
         ix_error_wrap(b, x, k);
     if (wrap == IXW_NONE || (low >= 0 && high < n))
         return true;
-    if (high - low >= 4 * n + 1024)
+    if ((uint64_t)high - (uint64_t)low >= 4 * (uint64_t)n + 1024)
         return false;
     extend_axis(b, x, v, k, low, high - low + 1);
     at->offset -= low;
@@ -81,16 +81,33 @@ static bool unwrap(IxBind *b, const IxAccess *x, View *v, int k, IxAffine *at)
 }
 
 /* ---- subscripts ---- */
+/* Products wrap on the way: what comes out fits, or the index never moves. */
+static int64_t times(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static void add_to(int64_t *sum, int64_t more)
+{
+    *sum = (int64_t)((uint64_t)*sum + (uint64_t)more);
+}
+
 static void add_affine(const IxBind *b, const IxAffine *at, int64_t step, int64_t *offset,
                        int64_t *stride)
 {
-    *offset += at->offset * step;
+    int64_t by, first = times(at->offset, step);
+    bool nothing = false;                          /* no place is ever read */
     for (uint64_t m = at->mask; m; m &= m - 1) {
         int g = __builtin_ctzll(m);
         const IxSpan *s = &b->span[g];
-        *offset += at->coef[g] * s->start * step;
-        stride[b->number[g]] += at->coef[g] * s->step * step;
+        nothing |= s->extent == 0;
+        add_to(&first, times(times(at->coef[g], s->start), step));
+        if (!__builtin_mul_overflow(at->coef[g], s->step, &by) &&
+            !__builtin_mul_overflow(by, step, &by))
+            add_to(&stride[b->number[g]], by);
     }
+    if (!nothing)
+        add_to(offset, first);
 }
 
 typedef struct Table {
@@ -291,6 +308,7 @@ static void check_table(Interp *in, const Exec *x, const IxAux *aux, const int64
         return;
     }
     uint64_t bad = 0;
+    poll_interrupt(in);
     for (int64_t i = 0; i < n; i++)
         bad |= (uint64_t)((uint64_t)at[i * step] >= (uint64_t)aux->length);
     for (int64_t i = 0; bad && i < n; i++)
@@ -310,6 +328,8 @@ static void finish_table(Interp *in, const Exec *x, const IxAux *aux, Tensor *t)
 {
     int64_t *at = (int64_t *)(void *)t->data, n = aux->length;
     for (int64_t i = 0; i < t->size; i++) {
+        if ((i & 0xffff) == 0)
+            poll_interrupt(in);
         if ((uint64_t)at[i] < (uint64_t)n)
             continue;
         if (aux->wrap == IXW_NONE || (n == 0 && aux->wrap != IXW_PAD))

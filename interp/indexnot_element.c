@@ -75,12 +75,17 @@ IxNode *ix_element(IxAnalysis *a, const Node *n, IxUses *uses)
 }
 
 /* ---- reductions ---- */
+const char *ix_reduce_word(IxReduce reduce)
+{
+    static const char *const words[] = { "sum", "prod", "min", "max", "any", "all", "argmin",
+                                         "argmax", "mean" };
+    return words[reduce];
+}
+
 static IxReduce reduce_of(const char *name)
 {
-    static const char *const names[] = { "sum", "prod", "min", "max", "any", "all", "argmin",
-                                         "argmax", "mean" };
     for (int i = 0; i <= IXR_MEAN; i++)
-        if (strcmp(names[i], name) == 0)
+        if (strcmp(ix_reduce_word((IxReduce)i), name) == 0)
             return (IxReduce)i;
     return IXR_SUM;
 }
@@ -158,7 +163,10 @@ IxNode *ix_reduction(IxAnalysis *a, const Node *n, IxUses *uses)
     x->args = 1;
     x->arg = lower_alloc(a->lo, sizeof *x->arg);
     if ((x->reduce == IXR_ARGMIN || x->reduce == IXR_ARGMAX) && n->count > 1)
-        ix_fail(a, ERR_INDEX, n->list[1], NULL, NULL,
+        ix_fail(a, ERR_INDEX, n->list[1], NULL,
+                x->reduce == IXR_ARGMIN
+                    ? "over a whole tensor A, whose elements are counted row by row: argmin(A)"
+                    : "over a whole tensor A, whose elements are counted row by row: argmax(A)",
                 "%s finds the place along one index, and %u are given", n->name->text, n->count);
     bind_reduced(a, x, n);
     x->arg[0] = ix_term(a, n->a, uses);
@@ -170,12 +178,37 @@ IxNode *ix_reduction(IxAnalysis *a, const Node *n, IxUses *uses)
 }
 
 /* ---- ranges ---- */
+/* sum[k in 0:i] x[k] with its range as a condition. False: it cannot be written so. */
+static bool as_condition(const IxAnalysis *a, const IxIndex *index, const Node *range, char *out,
+                         size_t cap)
+{
+    static const char *const nothing[] = {
+        [IXR_SUM] = "0", [IXR_PROD] = "1",     [IXR_MIN] = "inf",
+        [IXR_MAX] = "-inf", [IXR_ANY] = "false", [IXR_ALL] = "true"
+    };
+    const Node *n = index->reduce;
+    IxReduce r = n ? reduce_of(n->name->text) : IXR_MEAN;
+    if (r > IXR_ALL || n->count != 1 || range->kind != ND_RANGE || !range->a || !range->b ||
+        range->c)
+        return false;
+    const char *name = index->name->text;
+    bool zero = strcmp(ix_text(a, range->a), "0") == 0;
+    snprintf(out, cap, "%s[%s] where(%s%s%s < %s, %s, %s)", n->name->text, name,
+             zero ? "" : ix_text(a, range->a), zero ? "" : " <= ", name, ix_text(a, range->b),
+             ix_text(a, n->a), nothing[r]);
+    return !strstr(out, "…");
+}
+
 void ix_range(IxAnalysis *a, IxIndex *index, const Node *n)
 {
     const Name *name = index->name;
     int at = (int)(index - a->tree->index);
     if (!ix_free(a, n)) {
-        ix_fail(a, ERR_INDEX, n, NULL, "give it the full range and let where(…, …, 0) choose",
+        char text[300], help[360];
+        bool whole = as_condition(a, index, n, text, sizeof text);
+        snprintf(help, sizeof help, "give it the full range and let a condition choose: %s",
+                 whole ? text : "where(…, …, 0)");
+        ix_fail(a, ERR_INDEX, n, NULL, help,
                 "the range of %s depends on an index or parameter: %s; a range is the same "
                 "everywhere",
                 name->text, ix_text(a, n));

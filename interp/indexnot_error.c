@@ -125,17 +125,73 @@ static void offer_range(IxBind *b, Error *e, const IxSpan *s, const char *what, 
         err_help(e, "%s: … for %s in %s", what, span_name(s), range);
 }
 
+/* A range worth offering for an index that has none: all of the axis that it goes along inside
+ * clamp, mod or pad. */
+static void likely_range(const IxBind *b, int g, char *out, size_t cap)
+{
+    for (const IxAccess *x = b->accesses; x; x = x->next)
+        for (int k = 0; k < x->node->subs; k++)
+            if (x->node->sub[k].wrap && x->sub[k].kind == IXS_AFFINE && x->sub[k].at.coef[g] == 1 &&
+                (x->sub[k].at.mask >> g & 1)) {
+                snprintf(out, cap, "0:%lld", (long long)x->tensor->dims[k]);
+                return;
+            }
+    snprintf(out, cap, "0:n");
+}
+
+/* A definition with ranges for all axes of the result that have none; false: it is otherwise. */
+static bool with_ranges(const IxBind *b, char *out, size_t cap)
+{
+    const Node *whole = b->site->node;
+    const char *join = whole->count ? ", " : " for ";
+    char range[40];
+    if (whole->kind != ND_DEFINE ||
+        !piece(b->site->tree.source, whole->span.from, whole->span.to, out, cap))
+        return false;
+    for (int g = 0; g < b->spans; g++) {
+        const IxSpan *s = &b->span[g];
+        size_t len = strlen(out);
+        if (s->known)
+            continue;
+        if (s->of->up || !s->index->left || bind_of(whole, s->index->name) || len + 80 > cap)
+            return false;
+        likely_range(b, g, range, sizeof range);
+        snprintf(out + len, cap - len, "%s%s in %s", join, span_name(s), range);
+        join = ", ";
+    }
+    return true;
+}
+
+/* An operand of the notation itself that is a whole tensor, as in `y[i] := A @ x`. */
+static const IxNode *whole_tensor(const IxBind *b, const IxNode *n)
+{
+    const IxNode *found = NULL;
+    if (n->kind == IX_LEAF && b->base[n->leaf].tag == V_TENSOR && b->base[n->leaf].tensor->rank > 0)
+        return n;
+    for (int i = 0; i < n->args && !found; i++)
+        found = whole_tensor(b, n->arg[i]);
+    return found;
+}
+
 void ix_error_range(IxBind *b, int g)
 {
     const IxSpan *s = &b->span[g];
+    const IxNode *whole = s->of->up ? NULL : whole_tensor(b, s->of->tree->root);
+    if (whole)
+        ix_error_operand(b, whole, s->of, b->base[whole->leaf]);
     bool some = mentioned(b, g);
+    char all[320], range[40];
     Error *e = ix_error(b, ERR_INDEX, (IxPlace){ s->index->node, s->of }, nowhere,
                         some ? "the range of %s cannot be inferred: its subscripts hold other "
                                "indices without a range, or wrap"
                              : "the range of %s cannot be inferred: no axis has it as its "
                                "subscript",
                         span_name(s));
-    offer_range(b, e, s, "give it one", "0:n");
+    likely_range(b, g, range, sizeof range);
+    if (with_ranges(b, all, sizeof all))
+        err_help(e, "give it one: %s", all);
+    else
+        offer_range(b, e, s, "give it one", range);
     err_throw(e);
 }
 
@@ -155,22 +211,29 @@ void ix_error_range_value(IxBind *b, const IxSpan *s, Value v)
     err_throw(e);
 }
 
+/* from … to: what this axis takes; the help offers what all of them take. */
 void ix_error_zero(IxBind *b, int g, const IxAccess *x, int axis, int64_t from, int64_t to)
 {
-    char text[60];
+    char text[60], values[80] = "has room for no value of it", range[60] = "0:0";
     const IxSpan *s = &b->span[g];
+    const IxAccess *tight;
+    int tight_axis;
+    if (from == to)
+        snprintf(values, sizeof values, "takes only %lld", (long long)from);
+    else if (from < to)
+        snprintf(values, sizeof values, "takes it from %lld to %lld", (long long)from,
+                 (long long)to);
     Error *e = ix_error(b, ERR_INDEX, sub_place(x, axis), nowhere,
-                        to < from ? "the index %s cannot start at 0: axis %d of %s, of length "
-                                    "%lld, has room for no value of it"
-                                  : "the index %s cannot start at 0: axis %d of %s, of length "
-                                    "%lld, takes it from "
-                                    "%lld to %lld",
+                        "the index %s cannot start at 0: axis %d of %s, of length %lld, %s",
                         span_name(s), axis, base_text(x, text, sizeof text),
-                        (long long)x->tensor->dims[axis], (long long)from, (long long)to);
-    to = to < from ? from - 1 : to;
-    char range[60];
-    snprintf(range, sizeof range, "%lld:%lld", (long long)from, (long long)to + 1);
-    offer_range(b, e, s, "say which values it takes", range);
+                        (long long)x->tensor->dims[axis], values);
+    from = INT64_MIN;
+    to = INT64_MAX;
+    bool some = ix_fit(b, g, &from, &to, &tight, &tight_axis) && from <= to;
+    if (some)
+        snprintf(range, sizeof range, "%lld:%lld", (long long)from, (long long)to + 1);
+    offer_range(b, e, s, some ? "say which values it takes" : "for a result without elements",
+                range);
     err_throw(e);
 }
 
@@ -245,11 +308,12 @@ static void offer_bounds(IxBind *b, Error *e, const IxAffine *at)
     err_help(e, "beyond the ends: clamp(…), mod(…) or pad(…) around the subscript");
 }
 
-/* A[i,-1] with the position counted from the start. */
-static void offer_position(Error *e, const IxAccess *x, int axis, int64_t position)
+/* The notation with the position of A[i,-1] counted from the start. */
+static void offer_position(const IxBind *b, Error *e, const IxAccess *x, int axis, int64_t position)
 {
-    char before[80], after[80];
-    Span all = x->node->at->node->span, sub = x->node->sub[axis].node->span;
+    char before[160], after[160];
+    Span sub = x->node->sub[axis].node->span;
+    Span all = x->of->up ? x->node->at->node->span : b->site->node->span;
     const Source *source = x->of->tree->source;
     if (piece(source, all.from, sub.from, before, sizeof before) &&
         piece(source, sub.to, all.to, after, sizeof after))
@@ -268,7 +332,7 @@ void ix_error_bounds(IxBind *b, const IxAccess *x, int axis, int64_t low, int64_
                             (long long)n, (long long)low,
                             low < 0 ? " (nothing counts from the end in index notation)" : "");
         if (low < 0 && low >= -n)
-            offer_position(e, x, axis, low + n);
+            offer_position(b, e, x, axis, low + n);
         err_throw(e);
     }
     char values[60];
@@ -314,6 +378,15 @@ void ix_error_gather(Interp *in, const Exec *x, const IxAux *aux, int64_t value)
 }
 
 /* ---- operands of the wrong kind ---- */
+static void offer_indices(Error *e, const char *base, int rank)
+{
+    static const char letters[] = "i,j,k,l,m,n";
+    bool plain = strpbrk(base, " +-*/@\\^'") == NULL;
+    if (rank <= 6)
+        err_help(e, plain ? "an index per axis: %s[%.*s]" : "an index per axis: (%s)[%.*s]", base,
+                 rank > 0 ? 2 * rank - 1 : 0, letters);
+}
+
 void ix_error_rank(IxBind *b, const IxNode *n, IxInstance *of, const Tensor *t)
 {
     char base[60], shape[128];
@@ -322,14 +395,8 @@ void ix_error_rank(IxBind *b, const IxNode *n, IxInstance *of, const Tensor *t)
                  ix_node_text(n->base->at->node, of, base, sizeof base),
                  shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)), t->rank,
                  t->rank == 1 ? "" : "s", n->subs);
-    if (n->subs < t->rank && t->rank <= 6) {
-        char all[80];
-        snprintf(all, sizeof all, "%s[", base);
-        for (int i = 0; i < t->rank; i++)
-            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%c", i ? "," : "",
-                     "ijklmn"[i]);
-        err_help(e, "an index per axis: %s]", all);
-    }
+    if (n->subs < t->rank)
+        offer_indices(e, base, t->rank);
     err_throw(e);
 }
 
@@ -358,15 +425,8 @@ void ix_error_operand(IxBind *b, const IxNode *n, IxInstance *of, Value v)
                         tensor ? "%s is %s: in index notation it needs its indices"
                                : "%s is %s: index notation takes numbers and elements of tensors",
                         text, v_article(v, what, sizeof what));
-    if (tensor && v.tensor->rank <= 6) {
-        char all[80];
-        bool plain = strpbrk(text, " +-*/@\\^'") == NULL;
-        snprintf(all, sizeof all, plain ? "%s[" : "(%s)[", text);
-        for (int i = 0; i < v.tensor->rank; i++)
-            snprintf(all + strlen(all), sizeof all - strlen(all), "%s%c", i ? "," : "",
-                     "ijklmn"[i]);
-        err_help(e, "an index per axis: %s]", all);
-    }
+    if (tensor)
+        offer_indices(e, text, v.tensor->rank);
     err_throw(e);
 }
 
@@ -385,39 +445,97 @@ void ix_error_subscript(IxBind *b, const IxNode *n, IxInstance *of, Value v)
     err_throw(e);
 }
 
-/* `for i in 0:shape(x)[0]` for the lone indices in a call's arguments: at most two. */
+/* One more `i in 0:n`, unless the index has its range already. */
+static int add_bind(char *out, size_t cap, const char *name, const char *range, int count)
+{
+    char bind[60];
+    snprintf(bind, sizeof bind, "%s in ", name);
+    if (strstr(out, bind))
+        return count;
+    snprintf(out + strlen(out), cap - strlen(out), "%s%s%s", count ? ", " : "", bind, range);
+    return count + 1;
+}
+
+/* `for i in 0:shape(x)[0]` for the lone indices in a call's arguments, or as `for` gives it: at
+ * most two. */
 static int comprehension_ranges(const IxNode *n, const IxInstance *of, char *out, size_t cap,
                                 int count)
 {
-    char base[40];
+    char base[40], range[80];
+    if (n->kind == IX_NUMBER && n->index >= 0 && of->tree->index[n->index].range) {
+        const IxIndex *index = &of->tree->index[n->index];
+        return add_bind(out, cap, index->name->text,
+                        ix_node_text(index->range_node, of, range, sizeof range), count);
+    }
     for (int k = 0; k < n->subs; k++) {
         const IxNode *at = n->sub[k].at;
         if (at->kind != IX_NUMBER || n->sub[k].wrap || at->index < 0) {
             count = comprehension_ranges(at, of, out, cap, count);
             continue;
         }
-        const char *name = of->tree->index[at->index].name->text;
-        char bind[60];
-        snprintf(bind, sizeof bind, "%s in ", name);
-        if (!strstr(out, bind))
-            snprintf(out + strlen(out), cap - strlen(out), "%s%s0:shape(%s)[%d]",
-                     count++ ? ", " : "", bind,
-                     ix_node_text(n->base->at->node, of, base, sizeof base), k);
+        if (of->tree->index[at->index].range) {
+            count = comprehension_ranges(at, of, out, cap, count);
+            continue;
+        }
+        snprintf(range, sizeof range, "0:shape(%s)[%d]",
+                 ix_node_text(n->base->at->node, of, base, sizeof base), k);
+        count = add_bind(out, cap, of->tree->index[at->index].name->text, range, count);
     }
     for (int i = 0; i < n->args; i++)
         count = comprehension_ranges(n->arg[i], of, out, cap, count);
     return count;
 }
 
-static void offer_comprehension(Error *e, const IxNode *n, const IxInstance *of)
+/* cumsum(x[i]) is seldom meant: the operation and the tensor whose elements it is given. */
+static bool whole_call(const IxNode *n, const IxInstance *of, const char *name, char *out,
+                       size_t cap)
 {
-    char call[100], ranges[200] = "";
+    char base[60];
+    const IxNode *x = n->args == 1 ? n->arg[0] : NULL;
+    bool plain = x && x->kind == IX_ELEMENT;
+    for (int k = 0; plain && k < x->subs; k++)
+        plain = x->sub[k].at->kind == IX_NUMBER && !x->sub[k].wrap;
+    if (plain)
+        snprintf(out, cap, "%s(%s)", name, ix_node_text(x->base->at->node, of, base, sizeof base));
+    return plain;
+}
+
+/* A call's text with `:` for indices that nothing binds: sort(A[i,:]). */
+static void call_text(const IxNode *call, const IxInstance *of, char *out, size_t cap)
+{
+    const Source *source = of->tree->source;
+    uint32_t at = call->at->node->span.from;
+    char part[100], rest[100];
+    size_t len = 0;
+    for (int i = 0; i < call->args; i++)
+        for (int k = 0; k < call->arg[i]->subs; k++) {
+            const IxSub *s = &call->arg[i]->sub[k];
+            if (s->at->kind != IX_NUMBER || s->at->index >= 0 || s->wrap ||
+                !piece(source, at, s->node->span.from, part, sizeof part))
+                continue;
+            len += (size_t)snprintf(out + len, cap - len, "%s:", part);
+            at = s->node->span.to;
+            if (len + 2 > cap)
+                break;
+        }
+    if (len == 0 || !piece(source, at, call->at->node->span.to, rest, sizeof rest) ||
+        len + strlen(rest) >= cap)
+        ix_node_text(call->at->node, of, out, cap);
+    else
+        strcpy(out + len, rest);
+}
+
+static void offer_comprehension(Error *e, const IxNode *n, const IxInstance *of, const char *op)
+{
+    char call[100], ranges[200] = "", all[140];
+    bool whole = op && whole_call(n, of, op, all, sizeof all);
     for (; of->up; of = of->up)
         n = of->call;
-    ix_node_text(n->at->node, of, call, sizeof call);
+    call_text(n, of, call, sizeof call);
     int count = comprehension_ranges(n, of, ranges, sizeof ranges, 0);
     bool fits = count >= 1 && count <= 2 && !strstr(call, "…");
-    err_help(e, "an ordinary comprehension calls anything: [%s for %s]", call,
+    err_help(e, "%s%san ordinary comprehension calls anything: [%s for %s]",
+             whole ? "of the whole tensor: " : "", whole ? strcat(all, "; ") : "", call,
              fits ? ranges : "i in 0:n");
 }
 
@@ -443,7 +561,11 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s is %s and cannot be called", name,
                      v_article(v, what, sizeof what));
     bool extreme = op && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0);
-    if (extreme && n->args == 2)
+    bool wraps = strcmp(name, "clamp") == 0 || strcmp(name, "mod") == 0 || strcmp(name, "pad") == 0;
+    if (wraps && !function && !op)
+        err_help(e, "rename the variable: inside brackets %s(…) keeps a subscript in its axis",
+                 name);
+    else if (extreme && n->args == 2)
         err_help(e, "of two elements: %simum%s; over an index: %s[k] …", name, call + 3, name);
     else if (op && (extreme || strcmp(name, "sum") == 0 || strcmp(name, "prod") == 0 ||
                     strcmp(name, "mean") == 0))
@@ -453,7 +575,7 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
         print_signature(&b->in->scratch, v.fn->code->node);
         err_help(e, "it is called as %s", buf_cstr(&b->in->scratch));
     } else if (function || op)
-        offer_comprehension(e, n, of);
+        offer_comprehension(e, n, of, op && !why ? name : NULL);
     err_throw(e);
 }
 

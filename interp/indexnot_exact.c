@@ -124,19 +124,71 @@ static Term element(IxBind *b, const IxNode *n, IxInstance *of)
 }
 
 /* ---- operations ---- */
-static Term operation(IxBind *b, const IxNode *n, IxInstance *of, const Op *op)
+static Term apply(IxBind *b, const IxNode *n, const Op *op, const Term *terms, Value *mark)
 {
-    Value *mark = b->in->sp, args[3];
+    Value args[3];
     unsigned weak = 0;
     for (int i = 0; i < n->args && i < 3; i++) {
-        Term t = eval(b, n->arg[i], of);
-        args[i] = t.v;
-        weak |= (unsigned)t.weak << i;
+        args[i] = terms[i].v;
+        weak |= (unsigned)terms[i].weak << i;
     }
     b->in->at = n->at;
     Value v = op_call(b->in, op, args, n->args, weak);
     stack_cut(b->in, mark);
     return kept(b, v, false);
+}
+
+static Term operation(IxBind *b, const IxNode *n, IxInstance *of, const Op *op)
+{
+    Value *mark = b->in->sp;
+    Term terms[3];
+    for (int i = 0; i < n->args && i < 3; i++)
+        terms[i] = eval(b, n->arg[i], of);
+    return apply(b, n, op, terms, mark);
+}
+
+/* ---- products that are added up: factors first, as make_product of indexnot_nest.c ---- */
+static Term *eval_factors(IxBind *b, const IxNode *n, IxInstance *of, Term *to, bool *whole)
+{
+    v_check_depth(b->in);
+    for (int i = 0; ix_in_product(n) && i < n->args; i++)
+        to = eval_factors(b, n->arg[i], of, to, whole);
+    if (ix_in_product(n))
+        return to;
+    *to = eval(b, n, of);
+    char kind = dtype_info[v_dtype(to->v)].kind;
+    *whole &= kind == 'i' || kind == 'b';
+    return to + 1;
+}
+
+static Term multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, Term **made, bool whole)
+{
+    Value *mark = b->in->sp;
+    Term terms[2];
+    if (!ix_in_product(n)) {
+        Term t = *(*made)++;
+        bool as_is = !whole || v_dtype(t.v) == DT_I64;
+        b->in->at = n->at;
+        return as_is ? kept(b, v_retain(t.v), t.weak)
+                     : kept(b, op_cast(b->in, t.v, DT_I64), false);
+    }
+    for (int i = 0; i < n->args; i++)
+        terms[i] = multiply_factors(b, n->arg[i], of, made, whole);
+    return apply(b, n, n->op, terms, mark);
+}
+
+static Term product(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    bool whole = true;
+    int count = ix_factor_count(n);
+    Value *mark = b->in->sp;
+    Term *made = arena_alloc(&b->arena, (size_t)count * sizeof *made);
+    stack_room(b->in, 2 * (size_t)count + 64);
+    eval_factors(b, n, of, made, &whole);
+    Term t = multiply_factors(b, n, of, &made, whole);
+    Value v = *--b->in->sp;
+    stack_cut(b->in, mark);
+    return kept(b, v, t.weak);
 }
 
 static Term call(IxBind *b, const IxNode *n, IxInstance *of)
@@ -163,13 +215,6 @@ static Term call(IxBind *b, const IxNode *n, IxInstance *of)
 }
 
 /* ---- reductions ---- */
-static const char *reduce_name(const IxNode *n)
-{
-    static const char *const names[] = { "sum", "prod", "min", "max", "any", "all", "argmin",
-                                         "argmax", "mean" };
-    return names[n->reduce];
-}
-
 /* The argument with its reduced axes at full length. */
 static Tensor *widened(IxBind *b, Term t, uint64_t spans)
 {
@@ -202,7 +247,8 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
         if (b->span[__builtin_ctzll(m)].extent == 0 && n->reduce != IXR_MEAN && n->reduce != IXR_SUM &&
             n->reduce != IXR_PROD && n->reduce != IXR_ANY && n->reduce != IXR_ALL)
             ix_error_empty(b, n, of, __builtin_ctzll(m));
-    Tensor *x = widened(b, eval(b, n->arg[0], of), spans);
+    const IxNode *body = n->arg[0];
+    Tensor *x = widened(b, ix_adds_up(n) ? product(b, body, of) : eval(b, body, of), spans);
     if (place_of) {
         axis = v_int(__builtin_ctzll(spans));
     } else {
@@ -216,7 +262,7 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
                              names_intern(&in->names, "keepdims", 8) };
     Value named[2] = { axis, keep }, arg = v_tensor_raw(x);
     in->at = n->at;
-    Value v = op_apply(in, op_named(in, reduce_name(n)), &arg, 1, 0, names, named, 2);
+    Value v = op_apply(in, op_named(in, ix_reduce_word((IxReduce)n->reduce)), &arg, 1, 0, names, named, 2);
     if (place_of) {
         v_push(in, v);
         v = positions(b, v, &b->span[__builtin_ctzll(spans)]);

@@ -25,13 +25,6 @@ typedef struct Written {
 
 /* ---- indices ---- */
 
-static const char *reduce_word(uint8_t reduce)
-{
-    static const char *const words[] = { "sum", "prod", "min", "max", "any", "all", "argmin",
-                                         "argmax", "mean" };
-    return words[reduce];
-}
-
 static void put_index(Buf *out, const NestIndex *x)
 {
     int64_t last = x->start + (x->extent - 1) * x->step;
@@ -215,11 +208,11 @@ static void put_reduction(Written *w, const IxNode *x, int level)
         w->value[i] = w->plan->nest->index[i].start;
     }
     if (terms == 0) {
-        buf_puts(&w->out, sum ? "0" : product ? "1" : reduce_word(x->reduce));
+        buf_puts(&w->out, sum ? "0" : product ? "1" : ix_reduce_word((IxReduce)x->reduce));
         buf_puts(&w->out, call ? "()" : "");
         return;
     }
-    buf_printf(&w->out, "%s%s", call ? reduce_word(x->reduce) : "", parens ? "(" : "");
+    buf_printf(&w->out, "%s%s", call ? ix_reduce_word((IxReduce)x->reduce) : "", parens ? "(" : "");
     for (int k = 0; k == 0 || step_on(w, x->over); k++) {
         buf_puts(&w->out, k == 0 ? "" : sum ? " + " : product ? "*" : ", ");
         if (k == TERMS_SHOWN && terms > TERMS_ALL) {

@@ -62,37 +62,177 @@ static void offer_variable(IxAnalysis *a, IxFail *f, const IxUse *u)
     f->more = kept(a, text);
 }
 
-/* Where the additive term that holds the place begins. */
-static uint32_t term_start(const Node *n, Span place)
+static const Node *right_side(const IxAnalysis *a)
 {
-    while (n->kind == ND_BINARY && (n->op == TK_ADD || n->op == TK_SUB) && !(n->flags & NF_PARENS))
-        n = n->b->span.from <= place.from ? n->b : n->a;
-    return n->span.from;
+    return a->whole->kind == ND_DEFINE ? a->whole->b : a->whole->a;
 }
 
-/* The whole notation with `sum[j]` before the term, or j among what is reduced. */
-static bool with_sum(IxAnalysis *a, const IxUse *u, char *out, size_t cap)
+/* The innermost call of sum, max, … with one argument around a place, as in `sum(A[i,j])`. */
+static const Node *reducing_call(const Node *n, Span place)
+{
+    static const char *const names[] = { "sum", "prod", "max", "min", "mean", "any", "all" };
+    const Node *found = NULL;
+    if (!n || n->span.from > place.from || n->span.to < place.to)
+        return NULL;
+    const Node *parts[] = { n->a, n->b, n->c };
+    for (int i = 0; i < 3 && !found; i++)
+        found = reducing_call(parts[i], place);
+    for (uint32_t i = 0; i < n->count && !found; i++)
+        found = reducing_call(n->list[i], place);
+    bool call = n->kind == ND_CALL && n->count == 1 && n->a->kind == ND_NAME;
+    for (size_t i = 0; !found && call && i < sizeof names / sizeof *names; i++)
+        if (strcmp(n->a->name->text, names[i]) == 0)
+            return n;
+    return found;
+}
+
+/* An occurrence inside a part of the notation that nothing sums. */
+static const Node *place_in(const IxUse *u, const Node *part)
+{
+    for (const IxNode *x = u->places ? u->first : NULL; x; x = x == u->last ? NULL : x->next_use) {
+        Span at = x->at->node->span;
+        if (part->span.from <= at.from && at.to <= part->span.to)
+            return x->at->node;
+    }
+    return NULL;
+}
+
+static const Node *bind_named(const Node *n, const Name *name)
+{
+    for (uint32_t i = 0; i < n->count; i++)
+        if (n->list[i]->a->kind == ND_NAME && n->list[i]->a->name == name)
+            return n->list[i];
+    return NULL;
+}
+
+/* What `sum[…]` in front of a part is to bind: names of which nothing sums a place in it, with the
+ * ranges that `for` gives them. How many. */
+static int names_in(const IxAnalysis *a, const IxUses *uses, const Node *part, char *out, size_t cap)
+{
+    int count = 0;
+    out[0] = '\0';
+    for (int i = 0; i < uses->count; i++) {
+        const IxUse *u = &uses->use[i];
+        const Node *bind = a->whole->kind == ND_DEFINE ? bind_named(a->whole, u->name) : NULL;
+        if (place_in(u, part))
+            snprintf(out + strlen(out), cap - strlen(out), "%s%s",
+                     count++ == 0 ? "" : bind ? ", " : ",", bind ? ix_text(a, bind) : u->name->text);
+    }
+    return count;
+}
+
+/* The source of a notation while pieces are put in; `at`: how far it is copied. */
+typedef struct Paste {
+    const char *source;
+    uint32_t at;
+    char *out;
+    size_t cap;
+} Paste;
+
+static void paste(Paste *p, uint32_t upto, const char *text, uint32_t skip)
+{
+    size_t len = strlen(p->out);
+    snprintf(p->out + len, p->cap - len, "%.*s%s", (int)(upto - p->at), p->source + p->at, text);
+    p->at = skip;
+}
+
+/* `sum[j]` in front of every additive term where it lacks, in place of sum(…) where it says so. */
+static void paste_sums(IxAnalysis *a, const IxUses *uses, const Node *n, Paste *p)
+{
+    char names[120], text[140];
+    bool parens = n->flags & NF_PARENS;
+    if (n->kind == ND_BINARY && (n->op == TK_ADD || n->op == TK_SUB) && !parens) {
+        paste_sums(a, uses, n->a, p);
+        paste_sums(a, uses, n->b, p);
+        return;
+    }
+    const Node *call = NULL;
+    if (!names_in(a, uses, n, names, sizeof names))
+        return;
+    for (int i = 0; i < uses->count && !call; i++)
+        if (place_in(&uses->use[i], n))
+            call = reducing_call(n, place_in(&uses->use[i], n)->span);
+    if (call && names_in(a, uses, call, names, sizeof names)) {
+        snprintf(text, sizeof text, "%s[%s] ", call->a->name->text, names);
+        paste(p, call->span.from, text, call->a->span.to);
+        return;
+    }
+    bool whole = n->kind == ND_COMPARE || n->kind == ND_AND || n->kind == ND_OR ||
+                 n->kind == ND_NOT || n->kind == ND_PIPE || n->kind == ND_BINARY;
+    if (n->kind == ND_BINARY && (n->op == TK_MUL || n->op == TK_DIV || n->op == TK_POW))
+        whole = false;
+    snprintf(text, sizeof text, "sum[%s] %s", names, whole && !parens ? "(" : "");
+    paste(p, n->span.from, text, n->span.from);
+    if (whole && !parens)
+        paste(p, n->span.to, ")", n->span.to);
+}
+
+/* The `for` of a definition without what the sums bind. */
+static void paste_for(const IxAnalysis *a, const IxUses *uses, Paste *p)
 {
     const Node *n = a->whole;
-    bool reduce = n->kind == ND_REDUCE;
-    const Node *right = n->kind == ND_DEFINE ? n->b : n->a;
+    const char *join = " for ";
+    uint32_t end = n->list[0]->span.from;
+    while (end > p->at && strncmp(p->source + end, "for", 3) != 0)
+        end--;
+    while (end > p->at && strchr(" \t", p->source[end - 1]))
+        end--;
+    paste(p, end, "", n->span.to);
+    for (uint32_t i = 0; i < n->count; i++) {
+        bool summed = false;
+        for (int k = 0; k < uses->count; k++)
+            summed |= uses->use[k].places && bind_named(n, uses->use[k].name) == n->list[i];
+        if (summed)
+            continue;
+        paste(p, p->at, join, n->list[i]->span.from);
+        paste(p, n->list[i]->span.to, "", n->span.to);
+        join = ", ";
+    }
+}
+
+/* The whole notation with what sums its indices. False: it is long, or of several lines. */
+static bool with_sums(IxAnalysis *a, const IxUses *uses, char *out, size_t cap)
+{
+    const Node *n = a->whole;
     const char *text = a->tree->source->text;
-    uint32_t at = reduce ? n->list[n->count - 1]->span.to : term_start(right, u->node->span);
-    if (n->span.to - n->span.from > 120 ||
+    bool place_of = n->kind == ND_REDUCE && strncmp(n->name->text, "arg", 3) == 0;
+    Paste p = { text, n->span.from, out, cap };
+    out[0] = '\0';
+    if (a->params || n->span.to - n->span.from > 160 ||
         memchr(text + n->span.from, '\n', n->span.to - n->span.from))
         return false;
-    snprintf(out, cap, reduce ? "%.*s,%s%.*s" : "%.*ssum[%s] %.*s", (int)(at - n->span.from),
-             text + n->span.from, u->name->text, (int)(n->span.to - at), text + at);
-    return true;
+    if (n->kind == ND_REDUCE && !place_of) {
+        char names[120], more[130];
+        names_in(a, uses, n, names, sizeof names);
+        snprintf(more, sizeof more, ",%s", names);
+        uint32_t at = n->list[n->count - 1]->span.to;
+        paste(&p, at, more, at);
+    } else {
+        paste_sums(a, uses, right_side(a), &p);
+        if (n->kind == ND_DEFINE && n->count)
+            paste_for(a, uses, &p);
+    }
+    paste(&p, n->span.to, "", n->span.to);
+    return strlen(out) + 1 < cap && !strstr(out, "…");
 }
 
-void ix_fail_once(IxAnalysis *a, const IxUse *u)
+void ix_fail_once(IxAnalysis *a, const IxUses *uses, const IxUse *u)
 {
-    char help[300], all[260];
+    char help[400], all[330];
     const Node *n = a->whole;
     const char *name = u->name->text;
-    if (!a->params && with_sum(a, u, all, sizeof all))
-        snprintf(help, sizeof help, "sum over it%s: %s", n->kind == ND_REDUCE ? " too" : "", all);
+    int count = 0;
+    for (int i = 0; i < uses->count; i++)
+        count += uses->use[i].places > 0;
+    bool call = reducing_call(right_side(a), u->node->span), reduce = n->kind == ND_REDUCE;
+    bool more = reduce && strncmp(n->name->text, "arg", 3) != 0;
+    if (with_sums(a, uses, all, sizeof all))
+        snprintf(help, sizeof help, "%s%s: %s",
+                 call                                           ? "over the index"
+                 : more && strcmp(n->name->text, "sum") != 0    ? "reduce over it"
+                 : count > 1                                    ? "sum over them"
+                                                                : "sum over it",
+                 more ? " too" : "", all);
     else
         snprintf(help, sizeof help, "sum over it: sum[%s] …", name);
     IxFail *f = ix_fail(a, ERR_INDEX, u->node, NULL, help,
@@ -102,7 +242,9 @@ void ix_fail_once(IxAnalysis *a, const IxUse *u)
                         n->kind == ND_DEFINE          ? "not on the left"
                         : n->kind == ND_COMPREHENSION ? "not bound by `for`"
                                                       : "not bound");
-    if (f == a->tree->fail && f->place[0].from == u->node->span.from)
+    f->once = true;
+    if (f == a->tree->fail && f->place[0].from == u->node->span.from &&
+        (n->kind != ND_DEFINE || !bind_named(n, u->name)))
         offer_variable(a, f, u);
 }
 
@@ -160,7 +302,8 @@ static void add_name(const Left *left, const Node *n, const Name **names, int *c
             names[(*count)++] = n->name;
         return;
     }
-    add_name(left, n->a, names, count);
+    if (n->kind != ND_INDEX)
+        add_name(left, n->a, names, count);
     add_name(left, n->b, names, count);
     for (uint32_t i = 0; i < n->count; i++)
         add_name(left, n->list[i], names, count);
@@ -207,6 +350,33 @@ static void store_text(const Left *left, const Node *target, const char *op, con
              all ? "" : subs, all ? "" : "]", op, text, binds);
 }
 
+/* Is the subscript a computation with indices that no slice stands for, as in s[r[i]]? */
+static bool scatters(const Left *left, const Node *sub)
+{
+    const Name *names[8];
+    int count = 0;
+    char text[80], written[80];
+    slice_text(left, sub, text, sizeof text);
+    add_name(left, sub, names, &count);
+    return count && strcmp(text, source_text(left->source, sub, written, sizeof written)) == 0;
+}
+
+/* s[r[i]] := x[i] as a store through a vector of positions. */
+static bool scatter_text(const Left *left, const Node *n, char *out, size_t cap)
+{
+    const Node *sub = n->a->list[0];
+    const Name *names[8];
+    int count = 0;
+    char at[60], text[100];
+    add_name(left, sub, names, &count);
+    if (n->a->count != 1 || count != 1 || n->b->span.to - n->b->span.from >= sizeof text)
+        return false;
+    snprintf(out, cap, "%s[[%s for %s]] = [%s for %s]", n->a->a->name->text,
+             source_text(left->source, sub, at, sizeof at), names[0]->text,
+             source_text(left->source, n->b, text, sizeof text), names[0]->text);
+    return true;
+}
+
 static bool unresolved(const void *with, const Node *n)
 {
     (void)with;
@@ -224,6 +394,9 @@ void ix_fail_left(IxAnalysis *a, const Node *n, const Node *sub, const Node *aga
                  ix_text(a, n->b), sub->name->text);
     else if (again)
         snprintf(help, sizeof help, "two names for the two axes");
+    else if (scatters(&left, sub) && !scatter_text(&left, n, store, sizeof store))
+        snprintf(help, sizeof help, "an index on the left, the computation on the right, as in "
+                                    "y[p] := x[p//2]");
     else
         snprintf(help, sizeof help, "to store into a part of %s: %s", base, store);
     if (again)

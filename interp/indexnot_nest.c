@@ -242,13 +242,68 @@ static int make_mean(IxBind *b, const IxNode *n, IxInstance *of, int arg, uint64
     return half ? nest_cast(ctx, nest, mean, dt) : mean;
 }
 
+/* ---- products that are added up ---- */
+bool ix_adds_up(const IxNode *n)
+{
+    return n->reduce == IXR_SUM || n->reduce == IXR_PROD || n->reduce == IXR_MEAN;
+}
+
+bool ix_in_product(const IxNode *n)
+{
+    return n->kind == IX_EW && (n->op->ew == EW_MULTIPLY || n->op->ew == EW_NEGATIVE ||
+                                n->op->ew == EW_POSITIVE);
+}
+
+int ix_factor_count(const IxNode *n)
+{
+    int count = 0;
+    for (int i = 0; ix_in_product(n) && i < n->args; i++)
+        count += ix_factor_count(n->arg[i]);
+    return ix_in_product(n) ? count : 1;
+}
+
+static int *make_factors(IxBind *b, const IxNode *n, IxInstance *of, int *made, bool *whole)
+{
+    v_check_depth(b->in);
+    for (int i = 0; ix_in_product(n) && i < n->args; i++)
+        made = make_factors(b, n->arg[i], of, made, whole);
+    if (ix_in_product(n))
+        return made;
+    *made = ix_make(b, n, of);
+    char kind = dtype_info[b->make.nest->node[*made].dtype].kind;
+    *whole &= kind == 'i' || kind == 'b';
+    return made + 1;
+}
+
+static int multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, int **made, bool whole)
+{
+    int args[2];
+    if (!ix_in_product(n)) {
+        int x = *(*made)++;
+        return whole ? nest_cast(&b->in->ctx, b->make.nest, x, DT_I64) : x;
+    }
+    for (int i = 0; i < n->args; i++)
+        args[i] = multiply_factors(b, n->arg[i], of, made, whole);
+    return make_ew(b, n, of, n->op, args, n->args);
+}
+
+/* What a sum or product over an index takes in. Where all factors are ints and bools they are
+ * multiplied in i64, the dtype of the sum, so that A[i,j]*B[j,k] is A @ B. */
+static int make_product(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    bool whole = true;
+    int *made = arena_alloc(&b->arena, (size_t)ix_factor_count(n) * sizeof *made);
+    make_factors(b, n, of, made, &whole);
+    return multiply_factors(b, n, of, &made, whole);
+}
+
 static int make_reduce(IxBind *b, const IxNode *n, IxInstance *of)
 {
     static const NestReduce reduce[] = { NEST_SUM, NEST_PROD, NEST_MIN,    NEST_MAX,
                                          NEST_ANY, NEST_ALL,  NEST_ARGMIN, NEST_ARGMAX };
     Ctx *ctx = &b->in->ctx;
     uint64_t spans = n->over << of->first_index;
-    int arg = ix_make(b, n->arg[0], of);
+    int arg = ix_adds_up(n) ? make_product(b, n->arg[0], of) : ix_make(b, n->arg[0], of);
     DType dt = (DType)b->make.nest->node[arg].dtype;
     check_reduced(b, n, of, spans, dt);
     if (n->reduce == IXR_MEAN)

@@ -11,7 +11,7 @@ _Noreturn static void too_large(IxBind *b, const IxNode *n, IxInstance *of)
 {
     (void)of;
     b->in->at = n->at;
-    err_raise(&b->in->ctx, ERR_VALUE, "a subscript does not fit 64 bits");
+    err_raise(&b->in->ctx, ERR_INDEX, "a subscript does not fit 64 bits");
 }
 
 static void affine_add(IxBind *b, const IxNode *n, IxInstance *of, IxAffine *x, const IxAffine *y,
@@ -95,13 +95,10 @@ bool ix_affine(IxBind *b, const IxNode *n, IxInstance *of, IxAffine *out)
 }
 
 /* ---- extremes ---- */
-static bool add_extremes(const IxAffine *x, int i, int64_t first, int64_t last, int64_t *low,
-                         int64_t *high)
+/* Of one term; first and last are the ends of its range. */
+static bool add_extremes(int64_t coef, int64_t first, int64_t last, __int128 *low, __int128 *high)
 {
-    int64_t a, z;
-    if (__builtin_mul_overflow(x->coef[i], first, &a) ||
-        __builtin_mul_overflow(x->coef[i], last, &z))
-        return false;
+    __int128 a = (__int128)coef * first, z = (__int128)coef * last;
     return !__builtin_add_overflow(*low, a < z ? a : z, low) &&
            !__builtin_add_overflow(*high, a < z ? z : a, high);
 }
@@ -111,27 +108,38 @@ static int64_t last_of(const IxSpan *s)
     return s->start + (s->extent > 0 ? s->extent - 1 : 0) * s->step;
 }
 
-/* Over the indices in `mask`; an empty range counts as its start. False: beyond 64 bits. */
-static bool extremes(const IxBind *b, const IxAffine *x, uint64_t mask, int64_t *low, int64_t *high)
+/* Over the indices in `mask`; an empty range counts as its start. False: beyond 128 bits. */
+static bool extremes(const IxBind *b, const IxAffine *x, uint64_t mask, __int128 *low,
+                     __int128 *high)
 {
     *low = *high = x->offset;
     for (uint64_t m = x->mask & mask; m; m &= m - 1) {
         int i = __builtin_ctzll(m);
-        if (!add_extremes(x, i, b->span[i].start, last_of(&b->span[i]), low, high))
+        if (!add_extremes(x->coef[i], b->span[i].start, last_of(&b->span[i]), low, high))
             return false;
     }
     return true;
 }
 
-bool ix_extremes(IxBind *b, const IxAffine *x, int64_t *low, int64_t *high)
+static bool over_nothing(const IxBind *b, const IxAffine *x)
 {
-    if (!extremes(b, x, UINT64_MAX, low, high)) {
-        b->in->at = b->x;
-        err_raise(&b->in->ctx, ERR_VALUE, "a subscript does not fit 64 bits");
-    }
     for (uint64_t m = x->mask; m; m &= m - 1)
         if (b->span[__builtin_ctzll(m)].extent == 0)
-            return false;
+            return true;
+    return false;
+}
+
+bool ix_extremes(IxBind *b, const IxAffine *x, int64_t *low, int64_t *high)
+{
+    __int128 least, most;
+    if (over_nothing(b, x))
+        return false;
+    if (!extremes(b, x, UINT64_MAX, &least, &most) || least < INT64_MIN || most > INT64_MAX) {
+        b->in->at = b->x;
+        err_raise(&b->in->ctx, ERR_INDEX, "a subscript runs beyond 64 bits");
+    }
+    *low = (int64_t)least;
+    *high = (int64_t)most;
     return true;
 }
 
@@ -200,7 +208,7 @@ static void lone_lengths(IxBind *b, const IxAccess *x)
 }
 
 /* ---- where affine subscripts fit ---- */
-static int64_t floor_div(int64_t a, int64_t b)
+static __int128 floor_div(__int128 a, __int128 b)
 {
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -209,18 +217,24 @@ static int64_t floor_div(int64_t a, int64_t b)
 static bool fit_axis(const IxBind *b, const IxAffine *x, int g, int64_t n, int64_t *from,
                      int64_t *to)
 {
-    int64_t low, high, c = x->coef[g];
+    __int128 low, high, c = x->coef[g];
     uint64_t others = x->mask & ~(UINT64_C(1) << g);
     for (uint64_t m = others; m; m &= m - 1)
         if (!b->span[__builtin_ctzll(m)].known)
             return false;
-    if (!extremes(b, x, others, &low, &high) || low == INT64_MIN || c == INT64_MIN ||
-        high < -(INT64_MAX - n))
+    if (!extremes(b, x, others, &low, &high))
         return false;
-    int64_t first = c > 0 ? -floor_div(low, c) : -floor_div(n - 1 - high, -c);
-    int64_t last = c > 0 ? floor_div(n - 1 - high, c) : floor_div(low, -c);
-    *from = first > *from ? first : *from;
-    *to = last < *to ? last : *to;
+    __int128 first = c > 0 ? -floor_div(low, c) : -floor_div(n - 1 - high, -c);
+    __int128 last = c > 0 ? floor_div(n - 1 - high, c) : floor_div(low, -c);
+    if (first > last || first >= INT64_MAX || last <= INT64_MIN) {
+        *from = *from > 1 ? *from : 1;             /* none: an empty range that stays empty */
+        *to = *to < 0 ? *to : 0;
+        return true;
+    }
+    if (first > *from)
+        *from = (int64_t)first;
+    if (last < *to)
+        *to = (int64_t)last;
     return true;
 }
 
@@ -246,6 +260,20 @@ bool ix_fit(const IxBind *b, int g, int64_t *from, int64_t *to, const IxAccess *
     return found;
 }
 
+/* 0 does not fit: the subscript that forbids it. */
+_Noreturn static void error_zero(IxBind *b, int g)
+{
+    for (const IxAccess *x = b->accesses; x; x = x->next)
+        for (int k = 0; k < x->node->subs; k++) {
+            int64_t from = INT64_MIN, to = INT64_MAX;
+            if (is_affine(x, k) && (x->sub[k].at.mask >> g & 1) &&
+                fit_axis(b, &x->sub[k].at, g, x->tensor->dims[k], &from, &to) &&
+                (from > 0 || to < 0))
+                ix_error_zero(b, g, x, k, from, to);
+        }
+    ix_error_range(b, g);
+}
+
 static bool infer_index(IxBind *b, int g)
 {
     IxSpan *s = &b->span[g];
@@ -260,8 +288,8 @@ static bool infer_index(IxBind *b, int g)
     s->extent = to >= from ? to - from + 1 : 0;
     s->from = tight;
     s->axis = axis;
-    if (s->index->left && from > 0)
-        ix_error_zero(b, g, tight, axis, from, to);
+    if (s->index->left && (from > 0 || to < from))
+        error_zero(b, g);
     return true;
 }
 

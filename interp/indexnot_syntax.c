@@ -359,7 +359,7 @@ static IxNode *whole(IxAnalysis *a, const Node *n)
     IxNode *root = ix_term(a, n, &up);
     for (int i = 0; i < up.count; i++)
         if (up.use[i].places)
-            ix_fail_once(a, &up.use[i]);
+            ix_fail_once(a, &up, &up.use[i]);
     return root;
 }
 

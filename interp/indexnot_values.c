@@ -142,6 +142,66 @@ const Op *ix_call_op(IxBind *b, const IxNode *call, IxInstance *of, DType *to)
     return op;
 }
 
+/* sum(A[i,j]), for which there is sum[j]. */
+static bool reduces(const Op *op)
+{
+    static const char *const names[] = { "sum", "prod", "max", "min", "mean", "any", "all" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(op->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Of a notation that fails: a call of what cannot be taken in is the better reason. Only names are
+ * looked up. */
+static void check_callees(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    DType to;
+    for (int i = 0; i < n->subs; i++)
+        check_callees(b, n->sub[i].at, of);
+    for (int i = 0; i < n->args; i++)
+        check_callees(b, n->arg[i], of);
+    if (n->kind != IX_CALL || n->base->kind != IX_LEAF)
+        return;
+    Value callee = b->base[n->base->leaf];
+    if (callee.tag == V_UNDEF || (callee.tag == V_OP && reduces(callee.op)) ||
+        ix_call_op(b, n, of, &to) || to != DT_NONE)
+        return;
+    const IxTree *tree = ix_body(b->in, callee.fn);
+    if (!tree || tree->fail)
+        ix_error_callee(b, n, of, callee, tree ? tree->fail->message : NULL);
+}
+
+void ix_check_callees(Interp *in, const Exec *x, IxSite *site)
+{
+    const IxTree *t = &site->tree;
+    IxPlan plan = { .leaves = t->leaves };
+    IxInstance whole = { .tree = t, .leaves = t->leaves, .callee = -1 };
+    IxBind *b = mem_zalloc(&in->ctx, sizeof *b);
+    ErrFrame frame;
+    b->in = in;
+    b->x = x;
+    b->site = site;
+    b->plan = &plan;
+    b->calls = in->calls;
+    b->base = in->sp;
+    if (!ERR_TRY(&in->ctx, &frame)) {
+        mem_free(&in->ctx, b, sizeof *b);
+        err_rethrow(&in->ctx);
+    }
+    stack_room(in, IX_LEAVES);
+    for (int i = 0; i < t->leaves; i++) {
+        const Node *n = t->leaf[i].exec->node;
+        *in->sp++ = v_undef();
+        if (t->leaf[i].role == IXL_CALLEE && n && n->kind == ND_NAME)
+            b->base[i] = exec_run(in, t->leaf[i].exec);
+    }
+    check_callees(b, t->root, &whole);
+    stack_drop(in, b->base);
+    ERR_END(&in->ctx, &frame);
+    mem_free(&in->ctx, b, sizeof *b);
+}
+
 static void bind_args(IxBind *b, IxInstance *inst, const IxNode *call, const FnCode *code)
 {
     for (int i = 0; i < call->args; i++) {

@@ -1,6 +1,6 @@
-/* What the pair engine's parts cost on one thread, for choosing among them. Measured with
- * one thread of an AMD EPYC (Zen 3, AVX2) at rest; only ratios matter for the choice, and
- * they hold on similar machines. */
+/* What the pair engine's parts cost on one thread, for choosing among them. Measured on
+ * one thread of an AMD EPYC (Zen 3, AVX2): only their ratios matter. FLOPs and bytes a second,
+ * and seconds per element, as PairRates names them. */
 #include "kernels/contract_pair_ways.h"
 
 static const PairRates rates[BLAS_TYPES] = {

@@ -9,6 +9,8 @@
 #define MR (2 * LANES / PARTS)      /* elements of a panel of A */
 #define A_STEP (2 * LANES * PARTS)  /* reals of a panel of A per element of depth */
 #define B_STEP (NR * PARTS)
+#define STRIP 6                     /* panels of rows that go past the cache at a time */
+#define STREAM_B (12 << 10)         /* bytes of B that stay in the first cache beside them */
 #define CHUNK 32                    /* depth that one sweep over the panels packs: the lines it
                                      * touches stay in the first cache for the next panel */
 
@@ -210,7 +212,7 @@ static void FN(pack_b)(const PairPack *p)
 typedef struct RN(Place) {
     T *column[NR];
     int64_t half;
-    bool add, stream;
+    bool add, stream, local;            /* local: a buffer that is in the cache */
 } RN(Place);
 
 /* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals.
@@ -222,7 +224,7 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
     V sum[NR][2];
     for (int j = 0; j < columns; j++)
         sum[j][0] = sum[j][1] = zero;
-    if (!c->stream)
+    if (!c->stream && !c->local)
         for (int j = 0; j < columns; j++)
             __builtin_prefetch(c->column[j], 1);
     for (int64_t q = 0; q < depth; q++, a += 2 * LANES, b += NR) {
@@ -294,27 +296,87 @@ static inline bool FN(in_halves)(const int64_t *row)
     return FN(unit)(row, MR / 2) && FN(unit)(row + MR / 2, MR / 2);
 }
 
+/* How many panels from row `i` on follow each other in C, at most STRIP: their columns go out
+ * one after the other past the cache, which memory takes better than a line of each in turn. */
+static int64_t FN(strip)(const PairTile *t, int64_t i)
+{
+    int64_t n = 0;
+    while (n < STRIP && t->m - i - n * MR >= MR && (!t->live || t->live[i / MR + n] == MR) &&
+           t->row[i + n * MR] == t->row[i] + n * MR && FN(unit)(t->row + i + n * MR, MR))
+        n++;
+    return n;
+}
+
+/* Writes `n` panels of rows by way of a buffer; false: some column's lines are not whole. */
+static bool FN(tile_strip)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j, int64_t n)
+{
+    T buffer[NR][STRIP * 2 * LANES] __attribute__((aligned(64))), *to[NR];
+    uintptr_t skew = 0;
+    for (int l = 0; l < NR; l++) {
+        to[l] = (T *)t->c + (t->row[i] + t->column[j + l]) * PARTS;
+        skew |= (uintptr_t)to[l] & (2 * VECTOR_BYTES - 1);
+    }
+    if (skew)
+        return false;
+    for (int64_t q = 0; q < n; q++, a += A_STEP * t->depth) {
+        RN(Place) place = { .half = LANES, .local = true };
+        for (int l = 0; l < NR; l++)
+            place.column[l] = buffer[l] + q * 2 * LANES;
+        RN(panel)(t->depth * PARTS, a, b, &place, NR);
+    }
+    for (int l = 0; l < NR; l++)
+        for (int64_t r = 0; r < n * 2 * LANES; r += LANES) {
+            V x;
+            memcpy(&x, buffer[l] + r, sizeof x);
+            RN(stream)(to[l] + r, x);
+        }
+    return true;
+}
+
+/* One panel of rows by at most NR columns. */
+static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j)
+{
+    int64_t columns = t->n - j < NR ? t->n - j : NR;
+    int64_t rows = t->live ? t->live[i / MR] : t->m - i < MR ? t->m - i : MR;
+    if (rows < MR || !FN(in_halves)(t->row + i)) {
+        FN(tile_scattered)(t, a, b, i, j, rows, columns);
+        return;
+    }
+    RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add };
+    uintptr_t skew = place.half == LANES && t->stream ? 0 : 1;
+    for (int64_t l = 0; l < columns; l++) {
+        place.column[l] = (T *)t->c + (t->row[i] + t->column[j + l]) * PARTS;
+        skew |= (uintptr_t)place.column[l] & (2 * VECTOR_BYTES - 1);
+    }
+    place.stream = skew == 0;
+    RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+}
+
+/* Rows from `i` on in one go: a strip where C is written past the cache, else a panel. */
+static int64_t FN(tile_rows)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j,
+                             int64_t end)
+{
+    int64_t strip = t->stream ? FN(strip)(t, i) : 1;
+    for (; j < end; j += NR, b += B_STEP * t->depth)
+        if (strip < 2 || t->n - j < NR || !FN(tile_strip)(t, a, b, i, j, strip))
+            for (int64_t q = 0; q < (strip ? strip : 1); q++)
+                FN(tile_panel)(t, a + q * A_STEP * t->depth, b, i + q * MR, j);
+    return strip ? strip : 1;
+}
+
+/* Where C is written past the cache, as many columns at a time as the first cache takes of
+ * B: the lines of a row of blocks then follow each other sooner. */
 static void FN(tile)(const PairTile *t)
 {
     const T *b = t->b;
-    T *c = t->c;
-    for (int64_t j = 0; j < t->n; j += NR, b += B_STEP * t->depth) {
+    int64_t panels = t->stream ? STREAM_B / (int64_t)(B_STEP * sizeof(T)) / t->depth : 1;
+    int64_t wide = NR * (panels ? panels : 1);
+    for (int64_t j = 0; j < t->n; j += wide, b += wide * PARTS * t->depth) {
         const T *a = t->a;
-        int64_t columns = t->n - j < NR ? t->n - j : NR;
-        for (int64_t i = 0; i < t->m; i += MR, a += A_STEP * t->depth) {
-            int64_t rows = t->live ? t->live[i / MR] : t->m - i < MR ? t->m - i : MR;
-            if (rows < MR || !FN(in_halves)(t->row + i)) {
-                FN(tile_scattered)(t, a, b, i, j, rows, columns);
-                continue;
-            }
-            RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add };
-            uintptr_t skew = place.half == LANES && t->stream ? 0 : 1;
-            for (int64_t l = 0; l < columns; l++) {
-                place.column[l] = c + (t->row[i] + t->column[j + l]) * PARTS;
-                skew |= (uintptr_t)place.column[l] & (2 * VECTOR_BYTES - 1);
-            }
-            place.stream = skew == 0;
-            RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+        for (int64_t i = 0; i < t->m;) {
+            int64_t done = FN(tile_rows)(t, a, b, i, j, j + wide < t->n ? j + wide : t->n);
+            i += done * MR;
+            a += done * A_STEP * t->depth;
         }
     }
 #ifdef __AVX2__
@@ -402,6 +464,8 @@ static void FN(rows)(const PairRows *r)
 }
 #undef PIECE
 #undef CHUNK
+#undef STRIP
+#undef STREAM_B
 #undef A_STEP
 #undef B_STEP
 #undef MR

@@ -52,18 +52,24 @@ static bool same_node(const NestNode *a, const NestNode *b)
     return true;
 }
 
+/* `p`, an array of *cap things of `size` bytes, with room for one more than `count`. */
+static void *grown(Ctx *ctx, void *p, int count, int *cap, int first, size_t size)
+{
+    if (count < *cap)
+        return p;
+    size_t old = (size_t)*cap * size;
+    int more = *cap ? 2 * *cap : first;
+    p = p ? mem_realloc(ctx, p, old, (size_t)more * size) : mem_alloc(ctx, (size_t)more * size);
+    *cap = more;
+    return p;
+}
+
 static int add_node(Ctx *ctx, Nest *n, NestNode node)
 {
     for (int i = 0; i < n->nodes; i++)
         if (same_node(&n->node[i], &node))
             return i;
-    if (n->nodes == n->node_cap) {
-        int cap = n->node_cap ? 2 * n->node_cap : 16;
-        size_t old = (size_t)n->node_cap * sizeof *n->node;
-        n->node = n->node ? mem_realloc(ctx, n->node, old, (size_t)cap * sizeof *n->node)
-                          : mem_alloc(ctx, (size_t)cap * sizeof *n->node);
-        n->node_cap = cap;
-    }
+    n->node = grown(ctx, n->node, n->nodes, &n->node_cap, 16, sizeof *n->node);
     n->node[n->nodes] = node;
     return n->nodes++;
 }
@@ -82,13 +88,7 @@ int nest_number(Ctx *ctx, Nest *n, int index)
 
 NestLoad *nest_load_new(Ctx *ctx, Nest *n, int slot, DType dt, const char *name)
 {
-    if (n->loads == n->load_cap) {
-        int cap = n->load_cap ? 2 * n->load_cap : 4;
-        size_t old = (size_t)n->load_cap * sizeof *n->load;
-        n->load = n->load ? mem_realloc(ctx, n->load, old, (size_t)cap * sizeof *n->load)
-                          : mem_alloc(ctx, (size_t)cap * sizeof *n->load);
-        n->load_cap = cap;
-    }
+    n->load = grown(ctx, n->load, n->loads, &n->load_cap, 4, sizeof *n->load);
     NestLoad *load = &n->load[n->loads++];
     memset(load, 0, sizeof *load);
     load->slot = slot;
@@ -120,7 +120,7 @@ static bool same_gathers(const NestLoad *a, const NestLoad *b)
     return true;
 }
 
-static uint64_t load_free(const NestLoad *load, int indices)
+uint64_t nest_load_free(const NestLoad *load, int indices)
 {
     uint64_t free = 0;
     for (int i = 0; i < indices; i++) {
@@ -149,7 +149,7 @@ int nest_load(Ctx *ctx, Nest *n)
         break;
     }
     return add_node(ctx, n, (NestNode){ .kind = NEST_LOAD, .dtype = (uint8_t)load->dtype,
-                                        .slot = (int16_t)slot, .free = load_free(load, n->indices) });
+                                        .slot = (int16_t)slot, .free = nest_load_free(load, n->indices) });
 }
 
 int nest_cast(Ctx *ctx, Nest *n, int node, DType dt)

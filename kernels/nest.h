@@ -88,6 +88,8 @@ int nest_index(Nest *, const char *name, int64_t extent, int64_t start, int64_t 
 int nest_slot(Nest *);                                          /* a new data slot */
 int nest_const(Ctx *, Nest *, int slot, DType, bool weak);
 int nest_number(Ctx *, Nest *, int index);                      /* the index as a number */
+/* The indices with which a load moves. */
+uint64_t nest_load_free(const NestLoad *, int indices);
 NestLoad *nest_load_new(Ctx *, Nest *, int slot, DType, const char *name);   /* valid until the next */
 NestGather *nest_gather_new(Ctx *, NestLoad *, int slot, int64_t step);      /* valid until the next */
 int nest_load(Ctx *, Nest *);                                   /* the node of the last new load */

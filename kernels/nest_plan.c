@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-enum { SLOTS_ON_STACK = 40 };
-
 /* ---- making ---- */
 
 static void copy_loads(Ctx *ctx, Nest *to, const Nest *from)
@@ -235,7 +233,8 @@ static void find_straight(NestPlan *plan)
         plan->straight &= s->input[k] == k;
 }
 
-static void plan_nest(Ctx *ctx, NestPlan *plan, const Nest *nest, const int64_t *out_stride)
+static void plan_nest(Ctx *ctx, NestPlan *plan, const Nest *nest, const int64_t *out_stride,
+                      bool block)
 {
     Planner p = { .ctx = ctx, .plan = plan };
     int64_t step = 1;
@@ -253,21 +252,25 @@ static void plan_nest(Ctx *ctx, NestPlan *plan, const Nest *nest, const int64_t 
     if (size == 0)
         return;                             /* nothing is written, nothing can go wrong */
     p.n = plan->nest;
+    if (!block && plan_rows(ctx, plan, &block))
+        return;
     PlanTarget t = { .slot = plan->slots, .stride = plan->out_stride,
                      .dtype = (DType)nest->node[nest->root].dtype };
     t.axes = nest->out_rank == 64 ? ~UINT64_C(0) : (UINT64_C(1) << nest->out_rank) - 1;
+    if (block)
+        plan_keep_shared(&p, nest->root);
     plan_value(&p, nest->root, &t);
     find_lives(plan);
     find_straight(plan);
 }
 
-NestPlan *nest_plan(Ctx *ctx, const Nest *nest, const int64_t *out_stride)
+NestPlan *plan_make(Ctx *ctx, const Nest *nest, const int64_t *out_stride, bool block)
 {
     NestPlan *plan = mem_zalloc(ctx, sizeof *plan);
     ErrFrame frame;
     arena_init(&plan->arena, ctx);
     if (ERR_TRY(ctx, &frame)) {
-        plan_nest(ctx, plan, nest, out_stride);
+        plan_nest(ctx, plan, nest, out_stride, block);
         ERR_END(ctx, &frame);
         return plan;
     }
@@ -275,10 +278,17 @@ NestPlan *nest_plan(Ctx *ctx, const Nest *nest, const int64_t *out_stride)
     err_rethrow(ctx);
 }
 
+NestPlan *nest_plan(Ctx *ctx, const Nest *nest, const int64_t *out_stride)
+{
+    return plan_make(ctx, nest, out_stride, false);
+}
+
 void nest_plan_free(Ctx *ctx, NestPlan *plan)
 {
     if (!plan)
         return;
+    if (plan->rows)
+        plan_rows_free(ctx, plan->rows);
     for (int i = 0; i < plan->steps; i++) {
         if (plan->step[i].contract)
             contract_plan_free(ctx, plan->step[i].contract);
@@ -376,9 +386,11 @@ static EwTrouble run_guarded(Ctx *ctx, const NestPlan *p, void *out, const void 
 
 static EwTrouble run_all(Ctx *ctx, const NestPlan *p, void *out, const void *const *data)
 {
-    const void *few[SLOTS_ON_STACK];
+    if (p->rows)
+        return plan_rows_run(ctx, p, out, data);
+    const void *few[PLAN_SLOTS];
     int count = p->slots + 1 + p->temps;
-    if (count <= SLOTS_ON_STACK)
+    if (count <= PLAN_SLOTS)
         return run_guarded(ctx, p, out, data, few);
     ErrFrame frame;
     volatile EwTrouble trouble = EWT_NONE;
@@ -400,7 +412,7 @@ static EwTrouble run_all(Ctx *ctx, const NestPlan *p, void *out, const void *con
 static bool is_operand(const NestPlan *p, const void *out, const void *const *data)
 {
     for (int i = 0; i < p->slots; i++)
-        if (data[i] == out)
+        if (data[i] == out && !(p->rows && plan_rows_together(p, i)))
             return true;
     return false;
 }
@@ -448,7 +460,7 @@ EwTrouble nest_run(Ctx *ctx, const NestPlan *p, void *out, const void *const *da
 {
     if (p->stage)
         return nest_stage_run(ctx, p->stage, out, data);
-    if (p->early && is_operand(p, out, data))
+    if ((p->early || p->rows) && is_operand(p, out, data))
         return run_aside(ctx, p, out, data);
     if (p->contract && p->straight) {
         contract_run(ctx, p->contract, out, data);
@@ -465,7 +477,7 @@ static double step_seconds(const PlanStep *s)
 
 double nest_seconds(const NestPlan *p)
 {
-    double seconds = 0;
+    double seconds = p->rows ? plan_rows_seconds(p->rows) : 0;
     for (int i = 0; i < p->steps; i++)
         seconds += step_seconds(&p->step[i]);
     return seconds;

@@ -32,7 +32,11 @@ typedef struct PlanTemp {
     char name[24];
 } PlanTemp;
 
+typedef struct PlanRows PlanRows;
+enum { PLAN_SLOTS = 40 };          /* on the stack of a run */
+
 struct NestPlan {
+    PlanRows *rows;                 /* run block by block; there are no steps */
     ContractPlan *contract;         /* the plan is this one step … */
     NestStage *stage;               /* … or this one, on the caller's own data */
     bool straight;                  /* the contraction's operands are the caller's slots in order */
@@ -91,6 +95,7 @@ void plan_remember(Planner *, int x, int slot, const int64_t *stride);
 int plan_load_node(Planner *, const PlanValue *, const char *name);
 const PlanFact *plan_fact(Planner *, int x);
 double plan_size(const Nest *, uint64_t indices);      /* product of the extents */
+bool plan_fits(const Planner *, int x);                 /* x's value may stand in memory */
 int plan_temp(Planner *, uint64_t axes, DType, int64_t *stride);
 const char *plan_slot_name(const Planner *, int slot);
 
@@ -106,11 +111,26 @@ bool plan_fold(Planner *, int x, PlanTarget *);
 void plan_fold_run(Ctx *, const PlanStep *, void *out, const void *data);
 double plan_fold_seconds(const PlanStep *);
 
+/* ---- nest_plan_rows.c: blocks of rows that stay in cache ---- */
+/* Plans the nest so, if it is one of those; *whole: it is, and small enough for one block. */
+bool plan_rows(Ctx *, NestPlan *, bool *whole);
+void plan_rows_free(Ctx *, PlanRows *);
+/* Computes first what a reduction over the root's axes and the root itself both need. */
+void plan_keep_shared(Planner *, int root);
+EwTrouble plan_rows_run(Ctx *, const NestPlan *, void *out, const void *const *data);
+bool plan_rows_together(const NestPlan *, int slot);
+double plan_rows_seconds(const PlanRows *);
+void plan_rows_report(const NestPlan *, const void *const *data, Report *);
+
 /* ---- nest_plan_same.c ---- */
+/* Equal but for the names of indices. */
+bool plan_same(Planner *, int x, int y);
 /* The value equal to x but for the names of its indices: its strides for x's; false: none. */
 bool plan_find_value(Planner *, int x, PlanValue *found);
 
 /* ---- nest_plan.c ---- */
+/* `block`: of rows, what is shared by them is computed once; else as nest_plan. */
+NestPlan *plan_make(Ctx *, const Nest *, const int64_t *out_stride, bool block);
 PlanStep *plan_add_step(Planner *, int out);
 void plan_add_stage(Planner *, int x, const PlanTarget *);
 

@@ -17,6 +17,15 @@ double plan_size(const Nest *n, uint64_t indices)
     return size;
 }
 
+/* Computing again takes time where a temporary that is too large takes everything. */
+bool plan_fits(const Planner *p, int x)
+{
+    const NestNode *node = &p->n->node[x];
+    const MemAccount *m = &p->ctx->mem;
+    double room = m->limit > m->live ? (double)(m->limit - m->live) : 0;
+    return plan_size(p->n, node->free) * dtype_info[node->dtype].bytes <= room / 2;
+}
+
 /* ---- what nodes cost ---- */
 
 /* In units of one addition in a vector program, from the order of magnitude. */
@@ -232,7 +241,7 @@ static bool worth_keeping(Planner *p, int x, uint64_t loops)
     if (f->cost < 3 || (free & ~loops) || free == loops)
         return false;
     double many = plan_size(p->n, loops), few = plan_size(p->n, free);
-    return many >= 3 * few && many * f->cost > 3e4;
+    return many >= 3 * few && many * f->cost > 3e4 && plan_fits(p, x);
 }
 
 static int lower_node(Planner *p, int x, uint64_t loops, bool inside)

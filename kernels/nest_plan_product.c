@@ -8,36 +8,35 @@
 
 #include <string.h>
 
-enum { FACTORS = 32 };
+typedef struct Factors {
+    int count, cap;
+    int *node;
+} Factors;
 
 typedef struct Product {
     Semiring semiring;
     EwOp combine;                   /* EW_COUNT: nothing is combined */
     DType dtype;
     uint64_t bound;
-    int factors, afters;
-    int factor[FACTORS];            /* nodes of dtype */
-    int after[FACTORS];             /* multiplied in when the sum is done; negative: ~x divides */
+    Factors factor;                 /* nodes of dtype */
+    Factors after;                  /* multiplied in when the sum is done; negative: ~x divides */
     bool negative;
     bool bad;
 } Product;
 
 /* ---- taking the body apart ---- */
 
-static void add_factor(Product *q, int x)
+static void add(Planner *p, Factors *f, int x)
 {
-    if (q->factors == FACTORS)
-        q->bad = true;
-    else
-        q->factor[q->factors++] = x;
-}
-
-static void add_after(Product *q, int x)
-{
-    if (q->afters == FACTORS)
-        q->bad = true;
-    else
-        q->after[q->afters++] = x;
+    if (f->count == f->cap) {
+        int cap = f->cap ? 2 * f->cap : 8;
+        int *more = arena_alloc(&p->plan->arena, (size_t)cap * sizeof *more);
+        if (f->count)
+            memcpy(more, f->node, (size_t)f->count * sizeof *more);
+        f->node = more;
+        f->cap = cap;
+    }
+    f->node[f->count++] = x;
 }
 
 static void take_apart(Planner *p, Product *q, int x);
@@ -47,8 +46,8 @@ static void divide_factor(Planner *p, Product *q, int from, int x)
 {
     uint64_t free = p->n->node[x].free;
     int best = -1, fewest = 65;
-    for (int k = from; k < q->factors; k++) {
-        int more = __builtin_popcountll(free & ~p->n->node[q->factor[k]].free);
+    for (int k = from; k < q->factor.count; k++) {
+        int more = __builtin_popcountll(free & ~p->n->node[q->factor.node[k]].free);
         if (more < fewest)
             best = k, fewest = more;
     }
@@ -56,18 +55,18 @@ static void divide_factor(Planner *p, Product *q, int from, int x)
         q->bad = true;
         return;
     }
-    int args[3] = { q->factor[best], x };
-    q->factor[best] = nest_ew(p->ctx, p->n, EW_DIVIDE, q->dtype, args, 2);
+    int args[3] = { q->factor.node[best], x };
+    q->factor.node[best] = nest_ew(p->ctx, p->n, EW_DIVIDE, q->dtype, args, 2);
 }
 
 static void take_quotient(Planner *p, Product *q, NestNode node)
 {
-    int from = q->factors;
+    int from = q->factor.count;
     take_apart(p, q, node.arg[0]);
     if (p->n->node[node.arg[1]].free & q->bound)
         divide_factor(p, q, from, node.arg[1]);
     else
-        add_after(q, ~node.arg[1]);
+        add(p, &q->after, ~node.arg[1]);
 }
 
 /* A sum inside the sum: one sum over both, as no index is bound twice. */
@@ -113,7 +112,7 @@ static void take_apart(Planner *p, Product *q, int x)
     } else if (ours && node.op == EW_SUBTRACT && q->combine == EW_ADD) {
         int arg = node.arg[1];
         take_apart(p, q, node.arg[0]);
-        add_factor(q, nest_ew(p->ctx, p->n, EW_NEGATIVE, q->dtype, &arg, 1));
+        add(p, &q->factor, nest_ew(p->ctx, p->n, EW_NEGATIVE, q->dtype, &arg, 1));
     } else if (inner_sum(q, &node, 0)) {
         q->bound |= node.bound;
         take_apart(p, q, node.arg[0]);
@@ -122,7 +121,7 @@ static void take_apart(Planner *p, Product *q, int x)
         take_apart(p, q, nest_cast(p->ctx, p->n, inner.arg[0], q->dtype));
         take_apart(p, q, nest_cast(p->ctx, p->n, inner.arg[1], q->dtype));
     } else {
-        add_factor(q, x);
+        add(p, &q->factor, x);
     }
 }
 
@@ -186,21 +185,21 @@ static void put_off(Planner *p, Product *q)
     int kept = 0;
     if (q->semiring != SR_PLUS_TIMES)
         return;
-    for (int k = 0; k < q->factors; k++) {
-        int x = q->factor[k];
+    for (int k = 0; k < q->factor.count; k++) {
+        int x = q->factor.node[k];
         if (is_plain(p, q, x) || p->n->node[x].free & q->bound)
-            q->factor[kept++] = x;
+            q->factor.node[kept++] = x;
         else
-            add_after(q, x);
+            add(p, &q->after, x);
     }
-    q->factors = kept;
+    q->factor.count = kept;
 }
 
 static uint64_t factors_free(const Planner *p, const Product *q)
 {
     uint64_t free = 0;
-    for (int k = 0; k < q->factors; k++)
-        free |= p->n->node[q->factor[k]].free;
+    for (int k = 0; k < q->factor.count; k++)
+        free |= p->n->node[q->factor.node[k]].free;
     return free;
 }
 
@@ -210,32 +209,34 @@ static bool pays(Planner *p, const Product *q, uint64_t all, bool alone)
 {
     double work = plan_size(p->n, all), sums = plan_size(p->n, q->bound);
     double first = 0, cost = 0.5;
-    bool expressions = q->afters > 0;
+    bool expressions = q->after.count > 0;
     if (work == 0 || (all & q->bound) != q->bound)
         return false;
-    for (int k = 0; k < q->factors; k++) {
-        int x = q->factor[k];
+    for (int k = 0; k < q->factor.count; k++) {
+        int x = q->factor.node[k];
         if (is_plain(p, q, x))
             continue;
+        if (!plan_fits(p, x))
+            return false;
         expressions = true;
         cost += plan_fact(p, x)->cost;
         first += plan_size(p->n, p->n->node[x].free) * (plan_fact(p, x)->cost + 2);
     }
     if (!expressions)
         return alone || (work >= 4096 && sums >= 8);
-    if (work < 4096 || q->factors < 2)
+    if (work < 4096 || q->factor.count < 2)
         return false;
     return 1.3 * (first + work / 4) < work * cost + work;
 }
 
 static bool allowed(const Planner *p, const Product *q)
 {
-    if (q->bad || q->factors == 0 || !semiring_has(q->semiring, q->dtype))
+    if (q->bad || q->factor.count == 0 || !semiring_has(q->semiring, q->dtype))
         return false;
-    if (!semiring_distributes(q->semiring) && q->factors > 2)
+    if (!semiring_distributes(q->semiring) && q->factor.count > 2)
         return false;
-    for (int k = 0; k < q->factors; k++)
-        if (p->n->node[q->factor[k]].dtype != q->dtype)
+    for (int k = 0; k < q->factor.count; k++)
+        if (p->n->node[q->factor.node[k]].dtype != q->dtype)
             return false;
     return true;
 }
@@ -284,9 +285,11 @@ static void add_contraction(Planner *p, const Product *q, uint64_t all, const Pl
 {
     Arena *arena = &p->plan->arena;
     Labels labels = { 0 };
-    const char *names[NEST_INDICES], *operand_names[FACTORS];
-    ContractOperand *operands = arena_alloc(arena, (size_t)q->factors * sizeof *operands);
-    Contraction c = { .dtype = q->dtype, .semiring = q->semiring, .operands = q->factors,
+    const char *names[NEST_INDICES];
+    const char **operand_names =
+        arena_alloc(arena, (size_t)q->factor.count * sizeof *operand_names);
+    ContractOperand *operands = arena_alloc(arena, (size_t)q->factor.count * sizeof *operands);
+    Contraction c = { .dtype = q->dtype, .semiring = q->semiring, .operands = q->factor.count,
                       .operand = operands, .names = names, .operand_names = operand_names };
     for (uint64_t s = all; s; s &= s - 1) {
         int i = __builtin_ctzll(s), l = labels.count++;
@@ -299,14 +302,14 @@ static void add_contraction(Planner *p, const Product *q, uint64_t all, const Pl
         }
     }
     c.labels = labels.count;
-    int *input = arena_alloc(arena, 2 * (size_t)q->factors * sizeof *input);
-    for (int k = 0; k < q->factors; k++)
-        set_operand(p, q, q->factor[k], &labels, &operands[k], &operand_names[k], &input[k]);
+    int *input = arena_alloc(arena, 2 * (size_t)q->factor.count * sizeof *input);
+    for (int k = 0; k < q->factor.count; k++)
+        set_operand(p, q, q->factor.node[k], &labels, &operands[k], &operand_names[k], &input[k]);
     PlanStep *s = plan_add_step(p, to->slot);
-    s->inputs = q->factors;
+    s->inputs = q->factor.count;
     s->input = input;
-    s->factor = input + q->factors;
-    memcpy(s->factor, q->factor, (size_t)q->factors * sizeof *s->factor);
+    s->factor = input + q->factor.count;
+    memcpy(s->factor, q->factor.node, (size_t)q->factor.count * sizeof *s->factor);
     s->semiring = q->semiring;
     s->bound = q->bound;
     s->free = all & ~q->bound;
@@ -318,9 +321,9 @@ static int apply_afters(Planner *p, const Product *q, int x, uint64_t loops)
 {
     if (q->negative)
         x = nest_ew(p->ctx, p->n, EW_NEGATIVE, q->dtype, &x, 1);
-    for (int k = 0; k < q->afters; k++) {
-        bool divides = q->after[k] < 0;
-        int y = plan_lower(p, divides ? ~q->after[k] : q->after[k], loops, false);
+    for (int k = 0; k < q->after.count; k++) {
+        bool divides = q->after.node[k] < 0;
+        int y = plan_lower(p, divides ? ~q->after.node[k] : q->after.node[k], loops, false);
         int args[3] = { x, y };
         x = nest_ew(p->ctx, p->n, divides ? EW_DIVIDE : EW_MULTIPLY, q->dtype, args, 2);
     }
@@ -341,14 +344,14 @@ int plan_contraction(Planner *p, int x, bool alone)
     uint64_t all = factors_free(p, &q);
     if (!allowed(p, &q) || !pays(p, &q, all, alone))
         return -1;
-    for (int k = 0; k < q.factors; k++)
-        if (!is_plain(p, &q, q.factor[k]))
-            q.factor[k] = plan_keep(p, q.factor[k]);
+    for (int k = 0; k < q.factor.count; k++)
+        if (!is_plain(p, &q, q.factor.node[k]))
+            q.factor.node[k] = plan_keep(p, q.factor.node[k]);
     all = factors_free(p, &q);
     PlanValue to = choose_place(p, &q, all & ~q.bound);
     add_contraction(p, &q, all, &to);
     to.node = x;
-    if (!q.negative && !q.afters)
+    if (!q.negative && !q.after.count)
         plan_remember(p, x, to.slot, to.stride);
     int read = plan_load_node(p, &to, plan_slot_name(p, to.slot));
     return apply_afters(p, &q, read, node.free);

@@ -301,6 +301,8 @@ static double naive_flops(const NestPlan *p)
 
 void nest_report(const NestPlan *p, const void *const *data, Report *r)
 {
+    if (p->rows)
+        plan_rows_report(p, data, r);
     for (int i = 0; i < p->steps; i++) {
         const PlanStep *s = &p->step[i];
         bool temp = s->out > p->slots;

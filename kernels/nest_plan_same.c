@@ -98,6 +98,15 @@ static bool same_value(Renaming *r, int a, int b, int depth)
     return x->kind != NEST_REDUCE || same_bound(r, x, y);
 }
 
+bool plan_same(Planner *p, int x, int y)
+{
+    Renaming r = { .n = p->n };
+    memset(r.to, -1, sizeof r.to);
+    return plan_fact(p, x)->cost <= 200 &&
+           __builtin_popcountll(p->n->node[x].free) == __builtin_popcountll(p->n->node[y].free) &&
+           same_value(&r, x, y, 0);
+}
+
 static bool identical(const PlanValue *v, int x, PlanValue *found)
 {
     if (v->node != x)

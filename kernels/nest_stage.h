@@ -58,6 +58,7 @@ typedef struct StageKernels {
     StageFold fold[FOLD_OPS][FOLD_FORMS][DT_COUNT];
     StageArg arg[2][DT_COUNT];                  /* least, most */
     StageTriple triple[TRIPLE_FORMS][DT_COUNT];
+    bool (*nan[DT_COUNT])(const void *, int64_t n);     /* any? f32 and f64 */
 } StageKernels;
 extern const StageKernels stage_base, stage_avx2, stage_avx512;
 
@@ -195,6 +196,7 @@ struct StageCode {
     int64_t size;               /* elements of the result */
     bool plain;                 /* beyond a stage: nest_reference runs it */
     bool copy;                  /* the result is a load: permute_copy */
+    bool rows;                  /* … whose rows tables choose: stage_copy_rows */
     int parallel;               /* leading loops of the main program that threads share */
     int64_t units;              /* their iterations */
     int64_t parts;              /* > 0: the bound loop is cut into so many */
@@ -253,6 +255,12 @@ void stage_choose(Ctx *, StageCode *);
 double stage_op_seconds(EwOp, DType compute);
 /* nest_stage_compile.c: steps and registers. */
 void stage_compile(Ctx *, StageCode *);
+/* nest_stage_nan.c: has a result of floats a nan where no operand has one? */
+bool stage_makes_nan(const StageStep *, const char *to, const void *const *in,
+                     const int64_t *stride, int64_t n);
+/* nest_stage_rows.c */
+bool stage_is_rows(const StageCode *);
+void stage_copy_rows(Ctx *, const StageCode *, void *out, const void *const *data);
 /* nest_stage_run.c */
 EwTrouble stage_run(Ctx *, const StageCode *, void *out, const void *const *data);
 

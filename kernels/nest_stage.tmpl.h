@@ -68,6 +68,7 @@ const StageKernels STAGE_TABLE = {
         [FOLD_MOST] = { [FORM_X] = ORDERED(most), [FORM_PLUS] = FLOATS(most_plus),
                         [FORM_APART] = FLOATS(most_apart) },
     },
+    .nan = { [DT_F32] = f32_any_nan, [DT_F64] = f64_any_nan },
     .arg = { ARGS(arg_least), ARGS(arg_most) },
     .triple = { [TRIPLE_TIMES_PLUS] = TRIPLES(times_plus),
                 [TRIPLE_TIMES_MINUS] = TRIPLES(times_minus),

@@ -1,7 +1,7 @@
 /* One fold of one dtype and form. Included by nest_stage.tmpl.h with T, NAME(f), IDENTITY,
  * STEP(a, v), VALUE(x, y), for floats V and both of vectors. Columns keep their
- * accumulators in registers while a few terms go by; folds along a strip use LANE_BYTES of lanes in two levels, so that every
- * instruction set adds in the same order. */
+ * accumulators in registers while a few terms go by; folds along a strip use LANE_BYTES of
+ * lanes in two levels, so that every instruction set adds in the same order. */
 
 #ifdef V
 /* Four registers of accumulators by name: an array of them would be kept in memory. */

@@ -112,24 +112,12 @@ static void merge_indices(StageCode *c)
         }
 }
 
-static uint64_t load_free(const NestLoad *load, int indices)
-{
-    uint64_t free = 0;
-    for (int i = 0; i < indices; i++) {
-        bool moves = load->stride[i] != 0;
-        for (int g = 0; g < load->gathers; g++)
-            moves |= load->gather[g].stride[i] != 0;
-        free |= moves ? BIT(i) : 0;
-    }
-    return free;
-}
-
 static void find_free(Nest *n)
 {
     for (int k = 0; k < n->nodes; k++) {
         NestNode *node = &n->node[k];
         if (node->kind == NEST_LOAD)
-            node->free = load_free(&n->load[node->slot], n->indices);
+            node->free = nest_load_free(&n->load[node->slot], n->indices);
         else if (node->kind == NEST_INDEX)
             node->free = n->index[node->slot].extent > 1 ? BIT(node->slot) : 0;
         else
@@ -736,4 +724,5 @@ void stage_choose(Ctx *ctx, StageCode *c)
     c->stream = along == 1 && c->written >= STREAM_BYTES && c->main.strip_length >= 64 &&
                 c->nest->index[c->main.strip].extent >= 64;
     c->direct = along == 1;
+    c->rows = stage_is_rows(c);
 }

@@ -191,38 +191,6 @@ static void step_cast(Work *w, const StageStep *s)
     set(w, s->value, to, s->strip);
 }
 
-static bool any_nan(DType dt, const void *x, int64_t n)
-{
-    bool nan = false;
-    if (dt == DT_F64)
-        for (int64_t i = 0; i < n; i++)
-            nan |= ((const double *)x)[i] != ((const double *)x)[i];
-    else if (dt == DT_F32)
-        for (int64_t i = 0; i < n; i++)
-            nan |= ((const float *)x)[i] != ((const float *)x)[i];
-    else
-        for (int64_t i = 0; i < n; i++)
-            nan |= (((const uint16_t *)x)[i] & 0x7fff) > (dt == DT_F16 ? 0x7c00 : 0x7f80);
-    return nan;
-}
-
-/* Has a result of floats a nan where no operand has one? */
-static bool makes_nan(const StageStep *s, const char *to, const void *const *in,
-                      const int64_t *stride, int64_t n)
-{
-    DType dt = (DType)s->dtype;
-    if (!any_nan(dt, to, n))
-        return false;
-    for (int64_t i = 0; i < n; i++) {
-        bool made = any_nan(dt, to + i * s->bytes, 1);
-        for (int k = 0; k < s->args && made; k++)
-            made = !any_nan(dt, (const char *)in[k] + i * stride[k] * s->bytes, 1);
-        if (made)
-            return true;
-    }
-    return false;
-}
-
 static void step_ew(Work *w, const StageStep *s)
 {
     const void *in[3];
@@ -241,7 +209,7 @@ static void step_ew(Work *w, const StageStep *s)
     }
     char *to = target(w, s);
     s->kernel(to, 1, in, stride, n);
-    if (s->watched && makes_nan(s, to, in, stride, n))
+    if (s->watched && stage_makes_nan(s, to, in, stride, n))
         w->run->trouble = EWT_NAN;
     set(w, s->value, to, s->strip);
 }
@@ -927,6 +895,10 @@ EwTrouble stage_run(Ctx *ctx, const StageCode *c, void *out, const void *const *
                 .interrupt = ctx->interrupt ? ctx->interrupt : &never, .trouble = EWT_NONE };
     if (c->copy && run_copy(ctx, &run))
         return EWT_NONE;
+    if (c->rows) {
+        stage_copy_rows(ctx, c, out, data);
+        return EWT_NONE;
+    }
     int threads = c->parts || (c->seconds > THREADS_FROM && c->units > 1) ? pool_threads(ctx) : 1;
     size_t each = (c->work_bytes + 127) & ~(size_t)63;
     int works = threads > 1 || c->parts ? threads + 1 : 1;

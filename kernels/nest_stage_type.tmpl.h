@@ -130,6 +130,24 @@ TRIPLE(less_times, (x[i] - y[i]) * z[i])
 TRIPLE(products, x[i] * y[i] + z[i] * w[i])
 TRIPLE(difference, x[i] * y[i] - z[i] * w[i])
 #undef TRIPLE
+
+static bool ID(any_nan)(const void *xs, int64_t n)
+{
+    enum { L = VECTOR / sizeof(T) };
+    const T *x = xs;
+    ID(mask) some = { 0 };
+    bool nan = false;
+    int64_t i = 0;
+    for (; i + 2 * L <= n; i += 2 * L) {
+        V a = AT(x + i), b = AT(x + i + L);
+        some |= (a != a) | (b != b);
+    }
+    for (int l = 0; l < L; l++)
+        nan |= some[l] != 0;
+    for (; i < n; i++)
+        nan |= IS_NAN(x[i]);
+    return nan;
+}
 #endif
 #undef V
 #undef AT

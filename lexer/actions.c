@@ -66,7 +66,11 @@ void lex_bad_character(Lexer *lx)
     if (c < 0x20 || c == 0x7F)
         lex_complain(lx, span, NULL, "a control character (U+%04X)", c);
     else
-        lex_complain(lx, span, NULL, "the character `%.*s` (U+%04X) means nothing here",
+        lex_complain(lx, span,
+                     c == 0x2211   ? "a sum over an index is written sum[k] x[k]"
+                     : c == 0x220F ? "a product over an index is written prod[k] x[k]"
+                                   : NULL,
+                     "the character `%.*s` (U+%04X) means nothing here",
                      (int)(at - lx->from), lx->text + lx->from, c);
     lex_emit(lx, T_BAD, 0);
 }

@@ -183,6 +183,7 @@ static const Foreign found_name[] = {
     { "mod", "a % b is the remainder" },
     { "div", "a // b divides and rounds down" },
     { "xor", "xor(a, b) is a function" },
+    { "where", "where(condition, x, y) chooses element by element" },
     { "except", "write try { … } catch e { … }" },
     { "of", NULL },
 };
@@ -279,6 +280,38 @@ static bool case_for(const Unexpected *u)
     return true;
 }
 
+/* The word before the bracket that the token closes, as std in `std[i] x[i]`. */
+static const Token *word_before(const Unexpected *u, const Token *closer)
+{
+    int depth = 0;
+    for (const Token *t = closer; t > u->ps->lexer.tokens; t--) {
+        depth += (t->kind == T_RBRACKET) - (t->kind == T_LBRACKET);
+        if (depth == 0)
+            return t[-1].kind == T_NAME ? t - 1 : NULL;
+    }
+    return NULL;
+}
+
+/* Two values side by side of which the first ends in brackets. */
+static const char *after_brackets(const Unexpected *u)
+{
+    static const char *const others[] = { "std", "var", "norm", "median", "count", "cumsum", "Σ" };
+    const Token *word = word_before(u, u->prev);
+    for (size_t i = 0; word && i < sizeof others / sizeof *others; i++)
+        if (is_text(u, word, others[i]))
+            return "over an index: sum[k], and prod max min mean any all argmax argmin";
+    return word ? "a product is written with *: A[i,k] * B[k,j]" : NULL;
+}
+
+/* `H[i,j] = … for i in …`: the statement so far stores into an element. */
+static bool stores_element(const Unexpected *u)
+{
+    for (const Token *t = u->found - 1; t > u->ps->lexer.tokens && t->kind != T_NEWLINE; t--)
+        if (t->kind == T_ASSIGN)
+            return t[-1].kind == T_RBRACKET;
+    return false;
+}
+
 static bool case_two_values(const Unexpected *u)
 {
     const Token *f = u->found, *p = u->prev;
@@ -304,6 +337,12 @@ static bool case_two_values(const Unexpected *u)
         help = "elements are separated by commas, rows by ;";
     } else if (!help && p->kind == T_NAME && f->kind != T_FOR) {
         help = "calls have parentheses: f(x)";
+    } else if (!help && p->kind == T_RBRACKET && f->kind == T_NAME) {
+        help = after_brackets(u);
+    } else if (!help && f->kind == T_IF) {
+        help = "a choice is written if c { a } else { b }, between elements where(c, a, b)";
+    } else if (!help && f->kind == T_FOR && stores_element(u)) {
+        help = "index notation is written with :=";
     } else if (!help && f->kind == T_FOR) {
         help = "a comprehension stands in square brackets: [x^2 for x in 0:5]";
     }
@@ -345,6 +384,8 @@ static bool case_value(const Unexpected *u)
         help = "a tuple is written (1, 2), a record (x=1, y=2)";
     else if (f->kind == T_FN)
         help = "functions without a name are written (x, y) -> x + y";
+    else if (f->kind == T_ASSIGN && p->kind == T_COLON)
+        help = ":= is written without a space";
     else if (f->kind == T_ASSIGN && p->kind == T_COMPARISON)
         help = "comparisons are == != < <= > >=";
     else if (p->kind == T_COLON && (f->kind == T_NEWLINE || f->kind == T_END))
@@ -387,7 +428,8 @@ static bool case_closer(const Unexpected *u)
     const char *help = NULL;
     Place at = source_place(u->ps->chunk->source, open->span.from);
     if (u->found->kind == T_ASSIGN)
-        help = closer == T_RPAREN ? "a named argument is written name=value, a comparison ==" : "== compares";
+        help = closer == T_RPAREN ? "a named argument is written name=value, a comparison =="
+                                  : "== compares, and a range is given with in: sum[k in 0:n]";
     else if (u->found->kind == T_DEFINE)
         help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
     else if (u->found->kind == T_SEMI && closer == T_RPAREN)

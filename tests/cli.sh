@@ -175,6 +175,8 @@ if [ "${QUICK:-}" != 1 ]; then
     start=$(date +%s%N)
     interrupt "Ctrl-C in a product" long.ric 1.5
     [ $(( ($(date +%s%N) - start) / 1000000 )) -lt 3000 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAIL Ctrl-C in a product took too long"; }
+    printf 'x = rand(10^6)\nx[i] := sum[j] exp(-abs(x[i] - x[j]))\n' >nest.ric
+    interrupt "Ctrl-C in index notation" nest.ric 1
     printf 'H = [rational(1)/(i + j + 1) for i in 0:400, j in 0:400]\nprint(sum(inv(H)))\n' >exact.ric
     interrupt "Ctrl-C in an exact inverse" exact.ric 1.5
 fi

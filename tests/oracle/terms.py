@@ -196,7 +196,7 @@ class Statement:
         tree, free, _ = einstein(body, set(names))
         for i in free:
             raise Wrong("index", f"{i} occurs once and is not on the left")
-        self.tree, self.ranges, self.known = tree, {}, {}
+        self.tree, self.ranges, self.known, self.wide = tree, {}, {}, set()
         self.check_ranks(tree)
         scopes = [(left, tree)] + list(inner_scopes(tree))
         for indices, _ in scopes:
@@ -218,6 +218,20 @@ class Statement:
                     raise Wrong("index", f"the range of {i} cannot be inferred")
         for load in loads(tree):
             self.check_bounds(load)
+        self.widen(tree)
+
+    def widen(self, node):
+        """Ints and bools that a sum or product over an index adds up are multiplied in i64; extremes
+        over nothing are errors, as max(zeros(0, 0), axis=1) is."""
+        if node[0] == "red" and node[1] in ("min", "max", "argmin", "argmax") and \
+                not all(self.ranges[i] for i, _ in node[2]):
+            raise Wrong("value", f"{node[1]} of nothing, even where nothing asks for it")
+        body = node[2] if node[0] == "esum" else node[3] if node[0] == "red" else None
+        if node[0] == "esum" or node[0] == "red" and node[1] in ("sum", "prod", "mean"):
+            if all(dtypes.kind(self.dtype(f)[0]) < 2 for f in signed_factors(body)):
+                self.wide |= {id(x) for x in chain_nodes(body)}
+        for child in children(node):
+            self.widen(child)
 
     def settle(self, i, r):
         if i in self.ranges and self.ranges[i] != r:
@@ -455,7 +469,7 @@ class Statement:
                 at.append(e[names[0]])
             self.loop(names, env, visit)
             return fold(kind, self.dtype(node)[0], self.dtype(body)[0], seen, at)
-        d = self.dtype(node)[0]
+        d = "i64" if id(node) in self.wide else self.dtype(node)[0]
         if tag == "neg":
             v, e = dtypes.cast(d, self.value(node[1], env))
             if d == "u8" and v and self.dtype(node)[2] is not False:
@@ -487,9 +501,27 @@ class Statement:
             for op, part in node[1]:
                 e = self.dtype(part)
                 d = self.multiplied(d, op, e) if d else e
-                known.append(d[0])
+                known.append("i64" if id(node) in self.wide else d[0])
             self.known[id(node), "steps"] = known
         return known
+
+
+def chain_nodes(node):
+    """The products and signs of one chain of `*`."""
+    if node[0] == "neg":
+        return [node] + chain_nodes(node[1])
+    if node[0] == "prod" and all(op == "*" for op, _ in node[1]):
+        return [node] + [y for _, x in node[1] for y in chain_nodes(x)]
+    return []
+
+
+def signed_factors(node):
+    """What such a chain multiplies."""
+    if node[0] == "neg":
+        return signed_factors(node[1])
+    if node[0] == "prod" and all(op == "*" for op, _ in node[1]):
+        return [f for _, x in node[1] for f in signed_factors(x)]
+    return [node]
 
 
 def inner_scopes(tree):

@@ -34,6 +34,7 @@ WORK = [
     "for i in 0:10^9 { s = s + \"x\" }", "for i in 0:10^9 { t = append(t, i) }", "print(tuple_of(10^7))", "for i in w { print(i) }",
     "print(reshape(concat(w, w), (10000, 2000)))", "x = string(L) * 10^5", "x = repr(w)", "x = repr(concat(w, w, w))",
     "x = einsum(\"i,j,k->\", v[:3000], v[:3000], v[:3000])", "x = einsum(\"ij,jk,kl->il\", A, A, A)",
+    "v[i] := sum[j] exp(-abs(v[i] - v[j]))", "x[i,j] := max[m] (A[i,m] + A[m,j]) * sum[n] abs(A[i,n] - A[j,n])",
     "x = einsum(\"i,j->ij\", v[:20000], v[:10000])", "x = [i * i for i in 0:10^9]", "x = [i + j for i in 0:10^5, j in 0:10^5]",
     "x = map(y -> y + 1, w)", "x = filter(y -> y > 0.5, w)", "x = reduce((a, b) -> a + b, w)", "x = split(big, \",\")",
     "x = replace(big * 20, \"a\", \"bcd\")", "x = join(split(big, \",\"), \"--\")", "x = find(big * 100, \"zz\")",

@@ -383,6 +383,132 @@ static void factors_first(void)
     case_end(&c);
 }
 
+/* A factor that is an expression is not kept where memory would not hold it. */
+static void factor_too_large(void)
+{
+    Case c;
+    int at[4];
+    case_begin(&c, DT_F64);
+    for (int i = 0; i < 4; i++) {
+        const char *const names[] = { "i", "j", "k", "l" };
+        int index = nest_index(c.n, names[i], i < 3 ? 24 : 8, 0, 1);
+        at[i] = load2(&c, 0, index, 0, index, 1);
+    }
+    int angle = operation(&c, EW_ADD, operation(&c, EW_ADD, at[0], at[1]), at[2]);
+    int body = operation(&c, EW_MULTIPLY, operation(&c, EW_SIN, angle, 0), at[3]);
+    c.n->root = nest_reduce(&ctx, c.n, NEST_SUM, body, 15);
+    CHECK(same_as_reference(&c));
+    CHECK(strncmp(report_of(&c)->step[0].what, "T1[i,j,k] = ", 12) == 0);
+    size_t limit = ctx.mem.limit;
+    ctx.mem.limit = ctx.mem.live + 100000;
+    CHECK(same_as_reference(&c));
+    ctx.mem.limit = limit;
+    case_end(&c);
+}
+
+/* exp(x - m)/sum of it, m the maximum along j: rows of i (of b and i), strides of any kind. */
+static int softmax(Case *c, const int64_t *x, int j)
+{
+    int at[3], sum = 0;
+    for (int t = 0; t < 3; t++) {
+        int along = t == 0 ? j : nest_index(c->n, t == 1 ? "k" : "m", c->n->index[j].extent, 0, 1);
+        NestLoad *load = nest_load_new(&ctx, c->n, 0, c->dt, "A");
+        for (int i = 0; i < j; i++)
+            load->stride[i] = x[i];
+        load->stride[along] = x[j];
+        at[t] = nest_load(&ctx, c->n);
+        if (t == 1)
+            at[1] = nest_reduce(&ctx, c->n, NEST_MAX, at[1], UINT64_C(1) << along);
+        if (t == 2)
+            sum = nest_reduce(&ctx, c->n, NEST_SUM,
+                              operation(c, EW_EXP, operation(c, EW_SUBTRACT, at[2], at[1]), 0),
+                              UINT64_C(1) << along);
+    }
+    int top = operation(c, EW_EXP, operation(c, EW_SUBTRACT, at[0], at[1]), 0);
+    return operation(c, EW_DIVIDE, top, sum);
+}
+
+/* Row after row as it is defined. */
+static void plain_softmax(const Nest *n, const double *data, const int64_t *x, double *out,
+                          const int64_t *stride)
+{
+    int last = n->out_rank - 1;
+    int64_t length = n->index[last].extent, rows = 1;
+    for (int i = 0; i < last; i++)
+        rows *= n->index[i].extent;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t from = 0, to = 0, rest = r;
+        for (int i = last - 1; i >= 0; rest /= n->index[i--].extent) {
+            from += rest % n->index[i].extent * x[i];
+            to += rest % n->index[i].extent * stride[i];
+        }
+        double most = -(double)INFINITY, sum = 0;
+        for (int64_t j = 0; j < length; j++)
+            most = fmax(most, data[from + j * x[last]]);
+        for (int64_t j = 0; j < length; j++)
+            sum += exp(data[from + j * x[last]] - most);
+        for (int64_t j = 0; j < length; j++)
+            out[to + j * stride[last]] = exp(data[from + j * x[last]] - most) / sum;
+    }
+}
+
+/* The plan into memory of its own and over its operand against the plain loop. */
+static bool same_rows(const Case *c, const int64_t *x, const int64_t *stride, int64_t count)
+{
+    const Nest *n = c->n;
+    size_t bytes = (size_t)count * sizeof(double);
+    double *got = mem_zalloc(&ctx, bytes), *want = mem_zalloc(&ctx, bytes);
+    double *data = mem_zalloc(&ctx, bytes);
+    for (int64_t i = 0; i < count; i++)
+        data[i] = 3 * check_uniform();
+    const void *in[SLOTS] = { data };
+    NestPlan *plan = nest_plan(&ctx, n, stride);
+    nest_run(&ctx, plan, got, in);
+    plain_softmax(n, data, x, want, stride);
+    bool same = close_enough(DT_F64, (char *)got, (char *)want, count);
+    if (memcmp(x, stride, (size_t)n->out_rank * sizeof *x) == 0) {
+        nest_run(&ctx, plan, data, in);
+        same &= memcmp(data, got, bytes) == 0;
+    }
+    nest_plan_free(&ctx, plan);
+    mem_free(&ctx, got, bytes);
+    mem_free(&ctx, want, bytes);
+    mem_free(&ctx, data, bytes);
+    return same;
+}
+
+/* Larger than one block: rows in blocks and a rest; one exp per element. */
+static void rows_in_blocks(void)
+{
+    static const struct { int rank; int64_t extent[3], x[3], out[3]; } shapes[] = {
+        { 2, { 170, 601 }, { 601, 1 }, { 601, 1 } },
+        { 2, { 601, 170 }, { 1, 601 }, { 170, 1 } },
+        { 2, { 601, 170 }, { 1, 601 }, { 1, 601 } },
+        { 2, { 3, 90001 }, { 90001, 1 }, { 90001, 1 } },
+        { 3, { 4, 57, 501 }, { 57 * 501, 501, 1 }, { 57 * 501, 501, 1 } },
+        { 3, { 57, 4, 501 }, { 501, 57 * 501, 1 }, { 4 * 501, 501, 1 } },
+        { 2, { 1, 200001 }, { 200001, 1 }, { 200001, 1 } },
+        { 2, { 90001, 2 }, { 2, 1 }, { 2, 1 } },
+    };
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        Case c;
+        int64_t count = 1;
+        case_begin(&c, DT_F64);
+        for (int i = 0; i < shapes[k].rank; i++) {
+            const char *name = i + 1 == shapes[k].rank ? "j" : i ? "i" : "h";
+            nest_index(c.n, name, shapes[k].extent[i], 0, 1);
+            count *= shapes[k].extent[i];
+        }
+        c.n->out_rank = shapes[k].rank;
+        c.n->root = softmax(&c, shapes[k].x, shapes[k].rank - 1);
+        CHECK(same_rows(&c, shapes[k].x, shapes[k].out, count));
+        const Report *r = report_of(&c);
+        CHECK(r->steps == 4 && strstr(r->step[1].what, " = exp("));
+        CHECK(!strstr(r->step[3].what, "exp("));
+        case_end(&c);
+    }
+}
+
 /* No memory for the plan, then none for its temporaries: an error, and nothing is lost. */
 static void spent_memory(void)
 {
@@ -430,6 +556,8 @@ int main(int argc, char **argv)
     read_elsewhere();
     result_in_operand();
     factors_first();
+    factor_too_large();
+    rows_in_blocks();
     spent_memory();
     for (int k = 0; k < cases; k++)
         random_case(dtypes[k % 6]);

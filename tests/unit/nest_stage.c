@@ -486,7 +486,7 @@ static void test_streamed(int64_t n)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 400;
+    int rounds = argc > 1 ? atoi(argv[1]) : 400 / CHECK_SHARE;
     setenv("RICCI_THREADS", "1", 1);
     mem_init(&ctx_storage[1]);
     pool_threads(&ctx_storage[1]);
