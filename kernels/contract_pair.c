@@ -96,21 +96,25 @@ static const PairWay *const ways[] = { &pair_way_small, &pair_way_nest, &pair_wa
                                        &pair_way_direct, &pair_way_gemm, &pair_way_block,
                                        &pair_way_rows, &pair_way_semiring };
 
+#ifdef RICCI_HOSTILE
+static const bool hostile = true;       /* the plain nest only */
+#else
+static const bool hostile = false;
+#endif
+
 static const PairWay *choose_way(const PairForm *f, PairPlan *p, const PairWay *wanted)
 {
     const PairWay *best = &pair_way_nest;
     double least = best->seconds(f, p);
     if (wanted && isfinite(wanted->seconds(f, p)))
         return wanted;
-#ifndef RICCI_HOSTILE
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    for (size_t i = 0; !hostile && i < sizeof ways / sizeof *ways; i++) {
         double t = ways[i]->seconds(f, p);
         if (t < least) {
             least = t;
             best = ways[i];
         }
     }
-#endif
     p->seconds += least;
     return best;
 }

@@ -189,6 +189,7 @@ EwTrouble nest_stage_run(Ctx *ctx, const NestStage *s, void *out, const void *co
     if (c->size == 0)
         return EWT_NONE;
 #ifdef RICCI_HOSTILE
+    (void)ctx;
     return nest_reference(c->nest, out, c->out_stride, data);
 #else
     if (c->plain)

@@ -368,12 +368,12 @@ class Statement:
             args = args[1:]
         d = args[0] if len(args) == 1 else self.join(*args)
         if name in ("abs", "real", "imag") and dtypes.kind(d[0]) == 3:
-            return ("f32" if d[0] == "c64" else "f64",) + d[1:]
+            return "f32" if d[0] == "c64" else "f64", False, d[2]
         if name in ("abs", "sign", "maximum", "minimum", "where", "conj", "real"):
             if d[0] == "bool" and name != "where":
                 raise Ambiguous("of bools")
-            return d
-        return (d[0] if dtypes.kind(d[0]) > 1 else "f64",) + d[1:]
+            return d[0], False, d[2]            # of a literal it is none any more
+        return d[0] if dtypes.kind(d[0]) > 1 else "f64", False, d[2]
 
     def join(self, a, b):
         """Two operands' dtype: literals adapt, a scalar never widens a tensor of its own kind."""
@@ -657,7 +657,7 @@ def function(name, d, args):
         return (v > 0) - (v < 0) if d in dtypes.INTS else float((v > 0) - (v < 0)), math.inf if e and abs(v) <= e else 0.0
     if math.isinf(e) or abs(v) > 80 or d in dtypes.COMPLEX:
         return 0.0, math.inf
-    if (name == "sqrt" and v < 0) or (name == "log1p" and v - e <= -0.99):
+    if (name == "sqrt" and v - e < 0) or (name == "log1p" and v - e <= -0.99):
         return 0.0, math.inf
     f = SMOOTH[name]
     y = f(v)
@@ -675,11 +675,16 @@ def fold(kind, d, inner, seen, at):
     if kind in ("min", "max", "argmin", "argmax"):
         if not values:
             raise Wrong("value", f"{kind} of nothing")
+        none = [i for i, v in enumerate(values) if v != v]
+        if none:                                # the first nan is the extreme
+            return (values if kind in ("min", "max") else at)[none[0]], spread
         best = (min if kind.endswith("min") else max)(values)
         if kind in ("min", "max"):
             return best, spread
         unsure = [v for v, e in seen if e + spread > 0 and abs(v - best) <= e + spread]
-        return at[values.index(best)], math.inf if len(unsure) > 1 or math.isinf(spread) else 0.0
+        if len(unsure) > 1 or math.isinf(spread):
+            raise Ambiguous("which one is the extreme")
+        return at[values.index(best)], 0.0
     if kind == "prod":
         x = (1, 0.0)
         for y in seen:
