@@ -153,6 +153,9 @@ IxNode *ix_operation(IxAnalysis *, const Node *, const char *op, IxNode *a, IxNo
 IxNode *ix_element(IxAnalysis *, const Node *, IxUses *);
 IxNode *ix_reduction(IxAnalysis *, const Node *, IxUses *);
 const char *ix_reduce_word(IxReduce);
+int ix_reduce_find(const char *name);          /* IxReduce, -1 if it is none */
+bool ix_reduce_plain(const char *name);        /* a reduction whose value is no position */
+IxWrap ix_wrap_find(const char *name);         /* IXW_NONE if it is none */
 IxNode *ix_misfit(IxAnalysis *, const Node *);                   /* fails: it has no place here */
 bool ix_free(const IxAnalysis *, const Node *);                  /* no index in it */
 void ix_use(IxAnalysis *, IxUses *, const IxUse *, bool add);    /* add: another factor's places */

@@ -6,19 +6,24 @@
 #include <string.h>
 
 /* ---- subscripts ---- */
-static IxWrap wrap_of(const IxAnalysis *a, const Node *n)
+IxWrap ix_wrap_find(const char *name)
 {
     static const char *const names[] = {
         [IXW_CLAMP] = "clamp", [IXW_MOD] = "mod", [IXW_PAD] = "pad"
     };
+    for (int w = IXW_CLAMP; w <= IXW_PAD; w++)
+        if (strcmp(name, names[w]) == 0)
+            return (IxWrap)w;
+    return IXW_NONE;
+}
+
+static IxWrap wrap_of(const IxAnalysis *a, const Node *n)
+{
     if (n->kind != ND_CALL || n->count != 1 || n->a->kind != ND_NAME ||
         n->a->scope != SCOPE_GLOBAL || n->list[0]->kind == ND_NAMED ||
         n->list[0]->kind == ND_SPREAD || a->lo->module->assigned[n->a->slot])
         return IXW_NONE;
-    for (int w = IXW_CLAMP; w <= IXW_PAD; w++)
-        if (strcmp(n->a->name->text, names[w]) == 0)
-            return (IxWrap)w;
-    return IXW_NONE;
+    return ix_wrap_find(n->a->name->text);
 }
 
 /* Every place of an index in it is one. */
@@ -82,12 +87,18 @@ const char *ix_reduce_word(IxReduce reduce)
     return words[reduce];
 }
 
-static IxReduce reduce_of(const char *name)
+int ix_reduce_find(const char *name)
 {
     for (int i = 0; i <= IXR_MEAN; i++)
         if (strcmp(ix_reduce_word((IxReduce)i), name) == 0)
-            return (IxReduce)i;
-    return IXR_SUM;
+            return i;
+    return -1;
+}
+
+bool ix_reduce_plain(const char *name)
+{
+    int reduce = ix_reduce_find(name);
+    return reduce >= 0 && reduce != IXR_ARGMIN && reduce != IXR_ARGMAX;
 }
 
 static const char *bound_where(const IxAnalysis *a, const Name *name)
@@ -159,7 +170,7 @@ IxNode *ix_reduction(IxAnalysis *a, const Node *n, IxUses *uses)
     IxNode *x = ix_node(a, IX_REDUCE, n);
     int mark = a->bounds;
     note_name(a, n);
-    x->reduce = (uint8_t)reduce_of(n->name->text);
+    x->reduce = (uint8_t)ix_reduce_find(n->name->text);
     x->args = 1;
     x->arg = lower_alloc(a->lo, sizeof *x->arg);
     if ((x->reduce == IXR_ARGMIN || x->reduce == IXR_ARGMAX) && n->count > 1)
@@ -187,7 +198,7 @@ static bool as_condition(const IxAnalysis *a, const IxIndex *index, const Node *
         [IXR_MAX] = "-inf", [IXR_ANY] = "false", [IXR_ALL] = "true"
     };
     const Node *n = index->reduce;
-    IxReduce r = n ? reduce_of(n->name->text) : IXR_MEAN;
+    IxReduce r = n ? (IxReduce)ix_reduce_find(n->name->text) : IXR_MEAN;
     if (r > IXR_ALL || n->count != 1 || range->kind != ND_RANGE || !range->a || !range->b ||
         range->c)
         return false;

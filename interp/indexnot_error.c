@@ -561,14 +561,12 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s is %s and cannot be called", name,
                      v_article(v, what, sizeof what));
     bool extreme = op && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0);
-    bool wraps = strcmp(name, "clamp") == 0 || strcmp(name, "mod") == 0 || strcmp(name, "pad") == 0;
-    if (wraps && !function && !op)
+    if (ix_wrap_find(name) != IXW_NONE && !function && !op)
         err_help(e, "rename the variable: inside brackets %s(…) keeps a subscript in its axis",
                  name);
     else if (extreme && n->args == 2)
         err_help(e, "of two elements: %simum%s; over an index: %s[k] …", name, call + 3, name);
-    else if (op && (extreme || strcmp(name, "sum") == 0 || strcmp(name, "prod") == 0 ||
-                    strcmp(name, "mean") == 0))
+    else if (op && ix_reduce_find(name) >= 0)
         err_help(e, "over an index: %s[k] …", name);
     else if (function && why && strncmp(why, "calls", 5) != 0) {
         buf_clear(&b->in->scratch);

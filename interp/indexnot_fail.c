@@ -70,7 +70,6 @@ static const Node *right_side(const IxAnalysis *a)
 /* The innermost call of sum, max, … with one argument around a place, as in `sum(A[i,j])`. */
 static const Node *reducing_call(const Node *n, Span place)
 {
-    static const char *const names[] = { "sum", "prod", "max", "min", "mean", "any", "all" };
     const Node *found = NULL;
     if (!n || n->span.from > place.from || n->span.to < place.to)
         return NULL;
@@ -80,10 +79,7 @@ static const Node *reducing_call(const Node *n, Span place)
     for (uint32_t i = 0; i < n->count && !found; i++)
         found = reducing_call(n->list[i], place);
     bool call = n->kind == ND_CALL && n->count == 1 && n->a->kind == ND_NAME;
-    for (size_t i = 0; !found && call && i < sizeof names / sizeof *names; i++)
-        if (strcmp(n->a->name->text, names[i]) == 0)
-            return n;
-    return found;
+    return !found && call && ix_reduce_plain(n->a->name->text) ? n : found;
 }
 
 /* An occurrence inside a part of the notation that nothing sums. */

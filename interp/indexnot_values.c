@@ -142,16 +142,6 @@ const Op *ix_call_op(IxBind *b, const IxNode *call, IxInstance *of, DType *to)
     return op;
 }
 
-/* sum(A[i,j]), for which there is sum[j]. */
-static bool reduces(const Op *op)
-{
-    static const char *const names[] = { "sum", "prod", "max", "min", "mean", "any", "all" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(op->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Of a notation that fails: a call of what cannot be taken in is the better reason. Only names are
  * looked up. */
 static void check_callees(IxBind *b, const IxNode *n, IxInstance *of)
@@ -164,7 +154,7 @@ static void check_callees(IxBind *b, const IxNode *n, IxInstance *of)
     if (n->kind != IX_CALL || n->base->kind != IX_LEAF)
         return;
     Value callee = b->base[n->base->leaf];
-    if (callee.tag == V_UNDEF || (callee.tag == V_OP && reduces(callee.op)) ||
+    if (callee.tag == V_UNDEF || (callee.tag == V_OP && ix_reduce_plain(callee.op->name)) ||
         ix_call_op(b, n, of, &to) || to != DT_NONE)
         return;
     const IxTree *tree = ix_body(b->in, callee.fn);

@@ -1,6 +1,7 @@
-/* What the pair engine's parts cost on one thread, for choosing among them. Measured on
- * one thread of an AMD EPYC (Zen 3, AVX2): only their ratios matter. FLOPs and bytes a second,
- * and seconds per element, as PairRates names them. */
+/* What the pair engine's parts cost on one thread, for choosing among them. Estimates
+ * that were not fitted to measurements (gemm runs at 0.6 to 0.9 of the rates here on an AVX2
+ * machine): only their ratios matter. FLOPs and bytes a second, and seconds per element, as
+ * PairRates names them. */
 #include "kernels/contract_pair_ways.h"
 
 static const PairRates rates[BLAS_TYPES] = {

@@ -220,8 +220,7 @@ def compare(want, got):
         if isinstance(w, float) and math.isnan(w):
             good = v != v
         else:
-            # A scalar that is only chosen is rounded to the dtype of the others.
-            good = v == w or abs(v - w) <= max(2 * e, abs(w) * dtypes.UNIT.get(dtype, 0))
+            good = v == w or abs(v - w) <= 2 * e
         if not good:
             return f"element {n}: {w!r} (within {e:.2g}) was expected, got {v!r}"
     return None

@@ -638,6 +638,8 @@ SMOOTH = {"exp": math.exp, "sin": math.sin, "cos": math.cos, "tanh": math.tanh, 
 
 
 def function(name, d, args):
+    if name in ("where", "maximum", "minimum") and dtypes.kind(d) == 2:
+        args = [x if name == "where" and n == 0 else dtypes.cast(d, x) for n, x in enumerate(args)]
     if name == "where":
         c, x, y = args
         return (x if c[0] else y)[0], math.inf if c[1] else max(x[1], y[1])

@@ -1,7 +1,7 @@
 /* Stages against the plain reference: random expressions over random layouts (strides of any
  * sign, transposed, overlapping, gathers with padding), extents around the lengths of strips
- * and lanes, reductions of all kinds; the same bits on one thread and on two; accuracy of
- * sums; integer trouble; results in place of an operand. */
+ * and lanes, reductions of all kinds; the same bits on one thread and on two; integer trouble.
+ * Sums are compared within a rounding bound; results in place of an operand: nest_plan.c. */
 #include "kernels/nest.h"
 #include "tests/unit/check.h"
 
