@@ -75,6 +75,8 @@ $(BUILD)/gen/stdlib.c: $(wildcard stdlib/*.ric) stdlib/embed.sh
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libricci.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $< -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
+# What is right is worked out by GMP itself there.
+$(BUILD)/unit/arith_truth%: LDLIBS += -lgmp
 units: $(UNITS)
 
 # ---- what a newcomer types ----

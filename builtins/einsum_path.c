@@ -169,7 +169,7 @@ static Value plan_text(OpCall *c, const ContractPlan *plan, const Report *r, dou
     put_amount(&b, r->naive_flops, "FLOP", "FLOPs");
     if (flops > 0 && r->naive_flops > 1.05 * flops)
         put_times(&b, r->naive_flops / flops);
-    double largest = (double)m.largest / dtype_info[dt].bytes;
+    double largest = (double)m.largest / dtype_info(dt)->bytes;
     if (largest > 0) {
         buf_printf(&b, "\nlargest intermediate: ");
         put_amount(&b, largest, "element", "elements");
@@ -205,7 +205,7 @@ static Value tell(OpCall *c, const PathCall *x)
     Value text = plan_text(c, x->plan, &report, flops, x->compute);
     return tuple_make(c->in, "path", v_retain(path), "flops", v_float(flops),
                       "naive_flops", v_float(report.naive_flops),
-                      "largest", v_int((int64_t)(m.largest / dtype_info[x->compute].bytes)),
+                      "largest", v_int((int64_t)(m.largest / dtype_info(x->compute)->bytes)),
                       "bytes", v_int((int64_t)m.peak),
                       "seconds", v_float(contract_seconds(x->plan)), "text", v_retain(text), NULL);
 }

@@ -67,7 +67,7 @@ static const char *save_dtype(OpCall *c)
         return NULL;
     if (c->args[SAVE_DTYPE].tag == V_STRING)
         return c->args[SAVE_DTYPE].str->text;
-    return dtype_info[arg_dtype(c, SAVE_DTYPE, DT_F64)].name;
+    return dtype_name(arg_dtype(c, SAVE_DTYPE, DT_F64));
 }
 
 /* x for a format of text, as the dtype asked for: there i16 and its like are only a check. */

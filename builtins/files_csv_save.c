@@ -33,7 +33,7 @@ static void put_text(CsvWriter *w, const char *text, size_t n)
 
 static void put_element(CsvWriter *w, DType dt, const char *element)
 {
-    if (dtype_info[dt].kind == 'f')
+    if (dtype_info(dt)->kind == 'f')
         show_float(&w->b, element_f64(dt, element), dt);
     else
         buf_printf(&w->b, "%lld", (long long)element_i64(dt, element));
@@ -41,9 +41,9 @@ static void put_element(CsvWriter *w, DType dt, const char *element)
 
 static void check_real(OpCall *c, const Tensor *t, const char *what)
 {
-    if (dtype_info[t->dtype].kind == 'c')
+    if (dtype_info(t->dtype)->kind == 'c')
         err_raise_help(&c->in->ctx, ERR_DTYPE, "save concat(real(A), imag(A), axis=1), or use .npy",
-                       "a .csv file holds real numbers, %s is %s", what, dtype_info[t->dtype].name);
+                       "a .csv file holds real numbers, %s is %s", what, dtype_name(t->dtype));
 }
 
 static void put_names(CsvWriter *w, const Tuple *names)
@@ -99,7 +99,7 @@ static void put_matrix(CsvWriter *w, Tensor *t)
             if (j)
                 buf_putc(&w->b, w->delimiter);
             put_element(w, (DType)dense->dtype,
-                        dense->data + (i * n + j) * dtype_info[dense->dtype].bytes);
+                        dense->data + (i * n + j) * dtype_info(dense->dtype)->bytes);
         }
         buf_putc(&w->b, '\n');
     }
@@ -184,7 +184,7 @@ static void put_columns(CsvWriter *w, const Tuple *t, const char *as)
                 continue;
             }
             const Tensor *x = column[j].tensor;
-            put_element(w, (DType)x->dtype, x->data + i * dtype_info[x->dtype].bytes);
+            put_element(w, (DType)x->dtype, x->data + i * dtype_info(x->dtype)->bytes);
         }
         buf_putc(&w->b, '\n');
     }

@@ -298,7 +298,7 @@ typedef struct MtxWriter {
 
 static const char *mtx_at(const MtxWriter *w, int64_t i, int64_t j)
 {
-    return w->t->data + (i * tensor_shape(w->t)[1] + j) * dtype_info[w->dtype].bytes;
+    return w->t->data + (i * tensor_shape(w->t)[1] + j) * dtype_info(w->dtype)->bytes;
 }
 
 static double _Complex mtx_value(const MtxWriter *w, int64_t i, int64_t j)
@@ -411,7 +411,7 @@ void mtx_save(OpCall *c, const char *path, Tensor *t)
                        shape_fact(text, sizeof text, t->rank, tensor_shape(t)));
     }
     MtxWriter w = { .t = op_keep(c, tensor_compact(ctx, t)), .dtype = (DType)t->dtype,
-                    .kind = dtype_info[t->dtype].kind };
+                    .kind = dtype_info(t->dtype)->kind };
     w.symmetry = mtx_symmetry(c, &w);
     mtx_count(&w);
     Buf b;

@@ -279,7 +279,7 @@ static int data_order(const void *a, const void *b)
                                               : field_order(a, b);
 }
 
-static const char *dtype_name(Stored s)
+static const char *stored_name(Stored s)
 {
     for (int i = 0; i < DTYPES; i++)
         if (dtypes[i].stored.kind == s.kind && dtypes[i].stored.bytes == s.bytes)
@@ -318,7 +318,7 @@ static Piece make_piece(OpCall *c, const Tuple *t, uint32_t i, const char *as, T
     Piece p = { .field = i };
     p.own = op_keep(c, v_to_tensor(in, x, 1));
     p.raw = stored_raw(c, p.own, as, what, &p.stored, &fortran);
-    if (!dtype_name(p.stored))
+    if (!stored_name(p.stored))
         err_raise_help(&in->ctx, ERR_DTYPE, "save real(x) and imag(x), or c64(x), or use .npz",
                        "the .safetensors format has no c128, and %s is c128", what);
     p.bytes = p.own->size * p.stored.bytes;
@@ -356,7 +356,7 @@ static void put_header(OpCall *c, Str **head, const Tuple *t, const Piece *p)
     str_append(&c->in->ctx, head, "\0\0\0\0\0\0\0\0{", LENGTH_BYTES + 1);
     for (uint32_t i = 0; i < t->count; i++, p++) {
         put_quoted(c, head, t->names[i]);
-        file_put(c, head, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(p->stored));
+        file_put(c, head, ":{\"dtype\":\"%s\",\"shape\":[", stored_name(p->stored));
         for (int k = 0; k < p->own->rank; k++)
             file_put(c, head, "%s%lld", k ? "," : "", (long long)tensor_shape(p->own)[k]);
         file_put(c, head, "],\"data_offsets\":[%lld,%lld]}%s", (long long)p->at,

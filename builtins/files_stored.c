@@ -51,7 +51,7 @@ bool stored_size(Stored s, int rank, const int64_t *shape, int64_t *count, int64
 
 static bool same_layout(Stored s)
 {
-    return !s.swapped && s.kind != 'b' && s.bytes == dtype_info[stored_dtype(s)].bytes &&
+    return !s.swapped && s.kind != 'b' && s.bytes == dtype_info(stored_dtype(s))->bytes &&
            !(s.kind == 'u' && s.bytes == 8);
 }
 
@@ -153,8 +153,8 @@ Tensor *stored_tensor(const Bytes *b, Stored s, int64_t at, int rank, const int6
 
 static Stored dtype_stored(DType dt)
 {
-    char kind = dt == DT_BF16 ? 'B' : dt == DT_U8 ? 'u' : dtype_info[dt].kind;
-    return (Stored){ .kind = kind, .bytes = dtype_info[dt].bytes };
+    char kind = dt == DT_BF16 ? 'B' : dt == DT_U8 ? 'u' : dtype_info(dt)->kind;
+    return (Stored){ .kind = kind, .bytes = dtype_info(dt)->bytes };
 }
 
 /* Ints with a range check into raw bytes. */

@@ -318,8 +318,8 @@ static void show_overview(Buf *out)
         buf_printf(out, " %s", op->name);
     }
     buf_puts(out, "\nformats:");
-    for (int i = 0; i < DT_COUNT; i++)
-        buf_printf(out, " %s", format_table[i].name);
+    for (int i = 0; format_name(i); i++)
+        buf_printf(out, " %s", format_name(i));
     buf_puts(out, "\ntopics:");
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
         buf_printf(out, " %s", topics[i].names);
@@ -357,17 +357,18 @@ static void show_search(Buf *out, const char *word)
 bool help_known(Interp *in, const char *name)
 {
     return find_global(in, name).tag != V_UNDEF || find_row(in, name) || find_topic(name) ||
-           format_named(name, strlen(name)) || find_module(in, name) ||
+           dtype_find(name, strlen(name)) != DT_NONE || find_module(in, name) ||
            find_member(in, name).tag != V_UNDEF;
 }
 
-static void show_format(Buf *out, const Format *f)
+static void show_format(Buf *out, DType dt)
 {
-    const DTypeInfo *info = &dtype_info[f->dtype];
-    buf_printf(out, "%s\n  A dtype of %d byte%s (%s); %s(x) casts to it, dtype=%s makes tensors of it.\n", f->name,
+    const DTypeInfo *info = dtype_info(dt);
+    const char *name = dtype_name(dt);
+    buf_printf(out, "%s\n  A dtype of %d byte%s (%s); %s(x) casts to it, dtype=%s makes tensors of it.\n", name,
                info->bytes, info->bytes == 1 ? "" : "s",
                info->kind == 'b' ? "bool" : info->kind == 'i' ? "integer" : info->kind == 'f' ? "float" :
-               info->kind == 'q' ? "exact fractions of any length" : "complex", f->name, f->name);
+               info->kind == 'q' ? "exact fractions of any length" : "complex", name, name);
 }
 
 void help_show(Interp *in, Buf *out, const char *name)
@@ -392,11 +393,11 @@ void help_show(Interp *in, Buf *out, const char *name)
         show_variable(in, out, name, v);
     else if (op)
         show_op(in, out, op);
-    else if (format_named(name, strlen(name)))
-        show_format(out, format_named(name, strlen(name)));
+    else if (dtype_find(name, strlen(name)) != DT_NONE)
+        show_format(out, dtype_find(name, strlen(name)));
     if (topic && v.tag == V_UNDEF)
         buf_printf(out, "%s\n", topic->text);
-    if (v.tag == V_UNDEF && !op && !topic && !format_named(name, strlen(name)))
+    if (v.tag == V_UNDEF && !op && !topic && dtype_find(name, strlen(name)) == DT_NONE)
         show_search(out, name);
 }
 
@@ -405,7 +406,7 @@ void help_value(Interp *in, Buf *out, Value v)
     if (v.tag == V_STRING)
         help_show(in, out, v.str->text);
     else if (v.tag == V_FORMAT)
-        show_format(out, v.format);
+        show_format(out, v_format_dtype(v));
     else
         show_variable(in, out, NULL, v);
 }

@@ -20,10 +20,10 @@ const char *linalg_extent(char *out, size_t cap, const Tensor *t)
 
 DType linalg_compute_dtype(DType dt)
 {
-    switch (dtype_info[dt].kind) {
+    switch (dtype_info(dt)->kind) {
     case 'b':
     case 'i': return DT_F64;
-    case 'f': return dtype_info[dt].bytes == 2 ? DT_F32 : dt;
+    case 'f': return dtype_info(dt)->bytes == 2 ? DT_F32 : dt;
     default: return dt;
     }
 }
@@ -197,7 +197,7 @@ Tensor *linalg_tensor(OpCall *c, DType dt, int rank, const int64_t *shape)
 {
     Ctx *ctx = &c->in->ctx;
     int64_t strides[TENSOR_RANK_MAX + 2], size = 1, slack = 0;
-    if (dtype_info[dt].kind != 'c' || rank < 2)
+    if (dtype_info(dt)->kind != 'c' || rank < 2)
         return op_keep(c, tensor_new(ctx, dt, rank, shape));
     for (int d = rank - 1; d >= 0; d--) {
         strides[d] = size;
@@ -221,7 +221,7 @@ Out linalg_out(const Stack *s, DType dt, int64_t rows, int64_t cols, bool by_col
         shape[rank++] = by_columns ? rows : cols;
     Tensor *t = linalg_tensor(s->call, dt, rank, shape);
     size_t block = (size_t)(rows < 0 ? 1 : rows) * (size_t)(cols < 0 ? 1 : cols);
-    Out o = { t, t->data, block * dtype_info[dt].bytes };
+    Out o = { t, t->data, block * dtype_info(dt)->bytes };
     if (by_columns) {
         memcpy(strides, tensor_strides(t), (size_t)rank * sizeof *strides);
         shape[rank - 2] = rows, shape[rank - 1] = cols;
@@ -233,7 +233,7 @@ Out linalg_out(const Stack *s, DType dt, int64_t rows, int64_t cols, bool by_col
 
 static DType back_to(DType given, DType now)
 {
-    bool narrow = dtype_info[given].kind == 'f' && dtype_info[given].bytes == 2;
+    bool narrow = dtype_info(given)->kind == 'f' && dtype_info(given)->bytes == 2;
     return narrow && now == DT_F32 ? given : now;
 }
 
@@ -379,7 +379,7 @@ void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
                  narrow ? "1e30" : "1e300");
         arg_error_help(s->call, s->arg, ERR_NUMERIC, help,
                        "the elements of %s are below the normal range of %s (1-norm %.1e)",
-                       arg_text(s->call, s->arg), dtype_info[s->dt].name, norm);
+                       arg_text(s->call, s->arg), dtype_name(s->dt), norm);
     }
     snprintf(why, sizeof why, "pivot %lld is exactly zero (%s %lld %s)", (long long)pivot,
              by_rows ? "row" : "column", (long long)pivot,

@@ -76,7 +76,7 @@ static bool exact_determinant(const Stack *a, Mat m, double *out)
     const __int128 most = (__int128)1 << 62;
     int64_t n = a->n;
     bool negate = false;
-    if (n > EXACT_ORDER || strchr("bi", dtype_info[a->given].kind) == NULL || !exact_load(a, m, x))
+    if (n > EXACT_ORDER || strchr("bi", dtype_info(a->given)->kind) == NULL || !exact_load(a, m, x))
         return false;
     *out = 0;
     for (int64_t k = 0; k < n; k++) {
@@ -173,7 +173,7 @@ Value op_run_det(OpCall *c)
     Stack a = linalg_square(c, 0);
     Out d = linalg_out(&a, a.dt, -1, -1, false);
     DetWork w = det_work(c, &a);
-    bool ints = strchr("bi", dtype_info[a.given].kind) != NULL;
+    bool ints = strchr("bi", dtype_info(a.given)->kind) != NULL;
     const uint8_t *done = ints ? NULL : linalg_small_det(&a, &d);
     for (int64_t i = 0; i < a.count; i++) {
         if (done && done[i])

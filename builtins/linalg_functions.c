@@ -15,7 +15,7 @@ static void notice_overflow(const Stack *a, const Out *x)
     for (int64_t i = 0; i < a->count; i++)
         if (!mat_finite(a->type, a->n, a->n, (Mat){ linalg_block(x, i), a->n, 1 }, &row, &col)) {
             notice(a->call->in, "expm(%s) leaves the range of %s: some of its elements are inf or "
-                   "nan", arg_text(a->call, a->arg), dtype_info[a->dt].name);
+                   "nan", arg_text(a->call, a->arg), dtype_name(a->dt));
             return;
         }
 }

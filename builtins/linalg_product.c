@@ -109,7 +109,7 @@ static void sides_read(OpCall *c, Side *a, Side *b)
 static DType product_dtype(DType a, DType b)
 {
     DType dt = a == b ? a : dtype_promote(a, b);
-    return dtype_info[dt].kind == 'b' || dtype_info[dt].kind == 'i' ? DT_I64 : dt;
+    return dtype_info(dt)->kind == 'b' || dtype_info(dt)->kind == 'i' ? DT_I64 : dt;
 }
 
 /* Shape of the result and the batch; raises if leading axes do not broadcast. */
@@ -352,7 +352,7 @@ Value op_run_matmul(OpCall *c)
 /* ---- transposition ---- */
 static Tensor *conjugated(OpCall *c, Tensor *t)
 {
-    if (dtype_info[t->dtype].kind != 'c')
+    if (dtype_info(t->dtype)->kind != 'c')
         return t;
     Tensor *copy = op_keep(c, tensor_copy(&c->in->ctx, t));
     mat_conjugate(blas_type(t->dtype), copy->data, copy->size);
@@ -478,7 +478,7 @@ Value op_run_kron(OpCall *c)
 /* x[..., i] as a view. */
 static Value component(OpCall *c, Tensor *t, int i)
 {
-    char *data = t->data + i * tensor_strides(t)[t->rank - 1] * dtype_info[t->dtype].bytes;
+    char *data = t->data + i * tensor_strides(t)[t->rank - 1] * dtype_info(t->dtype)->bytes;
     Tensor *view = tensor_view(&c->in->ctx, t, t->rank - 1, tensor_shape(t), tensor_strides(t),
                                data);
     return op_root(c, v_tensor_raw(view));
@@ -565,14 +565,14 @@ static void explain_powers(OpCall *c, const Tensor *t, int64_t power)
     int products = 62 - __builtin_clzll(p) + __builtin_popcountll(p);
     double each = n ? 2.0 * (double)n * (double)t->size : 0;
     explain_note(c->in, "products", "%d%s", products, power < 0 ? ", after an inverse" : "");
-    explain_flops(c->in, each * products * (dtype_info[t->dtype].kind == 'c' ? 4 : 1), "2n^3 each");
+    explain_flops(c->in, each * products * (dtype_info(t->dtype)->kind == 'c' ? 4 : 1), "2n^3 each");
 }
 
 Value op_run_matpow(OpCall *c)
 {
     Tensor *t = arg_tensor(c, 0);
     int64_t power = arg_int(c, 1);
-    char kind = dtype_info[t->dtype].kind;
+    char kind = dtype_info(t->dtype)->kind;
     linalg_square(c, 0);                    /* for its errors */
     if (kind == 'i' || kind == 'b')
         t = linalg_raise(c, t, DT_I64);     /* as products are, also for powers 0 and 1 */

@@ -114,7 +114,7 @@ static double zero_limit(OpCall *c, const Stack *a, DType given, Mat item)
 Value op_run_rref(OpCall *c)
 {
     Tensor *given = arg_tensor(c, 0);
-    char kind = dtype_info[given->dtype].kind;
+    char kind = dtype_info(given->dtype)->kind;
     if (has_rtol(c) && !(arg_float(c, 1) >= 0))
         arg_error(c, 1, ERR_VALUE, "rtol must be 0 or more, but it is %g", arg_float(c, 1));
     if ((kind == 'i' || kind == 'b') && given->rank >= 2) {

@@ -77,7 +77,7 @@ const uint8_t *linalg_small_inverse(const Stack *a, const Out *x)
 const uint8_t *linalg_small_det(const Stack *a, const Out *x)
 {
     /* Determinants of ints have an exact way of their own. */
-    bool exact = strchr("bi", dtype_info[a->given].kind) != NULL;
+    bool exact = strchr("bi", dtype_info(a->given)->kind) != NULL;
     uint8_t *done = exact ? NULL : flags_for(a, a->count);
     if (!done)
         return NULL;

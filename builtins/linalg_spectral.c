@@ -197,7 +197,7 @@ static void take_real(Stack *a, Out *o, int64_t cols)
 {
     Out real = linalg_out(a, dtype_real(o->t->dtype), a->n, cols, cols >= 0);
     int64_t size = real.t->size;
-    mat_copy(dtype_info[real.t->dtype].bytes, size, 1, (Mat){ o->data, 2, 1 },
+    mat_copy(dtype_info(real.t->dtype)->bytes, size, 1, (Mat){ o->data, 2, 1 },
              (Mat){ real.data, 1, size });
     *o = real;
 }

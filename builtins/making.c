@@ -149,7 +149,7 @@ Value op_run_eye(OpCall *c)
     DType dt = arg_dtype(c, 3, DT_F64);
     check_device(c, 4);
     Tensor *out = op_keep(c, tensor_zeros(&c->in->ctx, dt, 2, (int64_t[]){ n, m }));
-    size_t bytes = dtype_info[dt].bytes;
+    size_t bytes = dtype_info(dt)->bytes;
     for (int64_t i = k < 0 ? (k < -n ? n : -k) : 0; i < n && k < m - i; i++)
         memcpy(out->data + (size_t)(i * m + i + k) * bytes, one_of(dt), bytes);
     return op_result(c, out);
@@ -161,7 +161,7 @@ static bool is_int_argument(OpCall *c, int i)
 {
     Value v = c->args[i];
     DType dt = v_dtype(v);
-    return !arg_given(c, i) || (dt != DT_NONE && (dtype_info[dt].kind == 'i' || dtype_info[dt].kind == 'b'));
+    return !arg_given(c, i) || (dt != DT_NONE && (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b'));
 }
 
 static Tensor *int_sequence(OpCall *c, int64_t start, int64_t stop, int64_t step)
@@ -285,9 +285,9 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
     int rank = made_shape(c, c->fixed, shape);
     DType dt = arg_dtype(c, 0, DT_F64);
     check_device(c, 1);
-    if (dtype_info[dt].kind != 'f')
+    if (dtype_info(dt)->kind != 'f')
         arg_error(c, 0, ERR_DTYPE, "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
-                  dtype_info[dt].name);
+                  dtype_name(dt));
     RngStream s = rng_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, dt, rank, shape));
     fill(&c->in->ctx, &s, dt, out->data, out->size);
@@ -355,7 +355,7 @@ static Value gather_rows(OpCall *c, Tensor *x, const Tensor *at)
     Tensor *dense = op_keep(c, tensor_compact(ctx, x));
     Tensor *out = op_keep(c, tensor_new(ctx, (DType)x->dtype, rank, shape));
     int64_t rows = tensor_shape(x)[0];
-    size_t bytes = rows == 0 ? 0 : (size_t)(x->size / rows) * dtype_info[x->dtype].bytes;
+    size_t bytes = rows == 0 ? 0 : (size_t)(x->size / rows) * dtype_info(x->dtype)->bytes;
     const int64_t *index = (const int64_t *)at->data;
     for (int64_t i = 0; i < at->size; i++)
         memcpy(out->data + (size_t)i * bytes, dense->data + (size_t)index[i] * bytes, bytes);

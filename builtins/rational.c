@@ -59,7 +59,7 @@ static Value fold_lanes(OpCall *c, FoldFn fn, DType dt, int keep_argument, bool 
                   c->op->name);
     Tensor *out = op_keep(c, tensor_new(ctx, dt, l.rank, l.shape));
     for (int64_t i = 0; i < l.count; i++)
-        exact_check(c, fn(ctx, out->data + i * dtype_info[dt].bytes, exact_data(l.x) + i * l.n, l.n,
+        exact_check(c, fn(ctx, out->data + i * dtype_info(dt)->bytes, exact_data(l.x) + i * l.n, l.n,
                           extra));
     return op_result(c, out);
 }
@@ -390,7 +390,7 @@ static Value part_of(OpCall *c, RationalStatus (*part)(Ctx *, Rational *, Ration
 {
     Ctx *ctx = &c->in->ctx;
     Tensor *given = arg_tensor(c, 0);
-    if (strchr("fc", dtype_info[given->dtype].kind)) {
+    if (strchr("fc", dtype_info(given->dtype)->kind)) {
         char what[96];
         arg_error_help(c, 0, ERR_DTYPE, "make it exact first: rational(x)",
                        "%s is %s; a rational has a %s",

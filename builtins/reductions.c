@@ -20,7 +20,7 @@
 
 static bool is_whole(DType dt)
 {
-    return dtype_info[dt].kind == 'b' || dtype_info[dt].kind == 'i';
+    return dtype_info(dt)->kind == 'b' || dtype_info(dt)->kind == 'i';
 }
 
 static _Noreturn void no_order(OpCall *c, const Tensor *x)
@@ -28,13 +28,13 @@ static _Noreturn void no_order(OpCall *c, const Tensor *x)
     char help[160];
     snprintf(help, sizeof help, "%s(abs(%s)) compares magnitudes", c->op->name, arg_text(c, 0));
     arg_error_help(c, 0, ERR_DTYPE, help, "%s is %s, and complex numbers have no order", arg_text(c, 0),
-                   dtype_info[x->dtype].name);
+                   dtype_name(x->dtype));
 }
 
 static Tensor *real_argument(OpCall *c, int i)
 {
     Tensor *x = arg_tensor(c, i);
-    if (dtype_info[x->dtype].kind == 'c')
+    if (dtype_info(x->dtype)->kind == 'c')
         no_order(c, x);
     return x;
 }
@@ -185,7 +185,7 @@ static int64_t lane_offset(const Tensor *x, int axis, int64_t lane)
 
 static char *lane_data(const Tensor *x, int axis, int64_t lane)
 {
-    return x->data + lane_offset(x, axis, lane) * dtype_info[x->dtype].bytes;
+    return x->data + lane_offset(x, axis, lane) * dtype_info(x->dtype)->bytes;
 }
 
 static Value running(OpCall *c, bool product)
@@ -405,7 +405,7 @@ static void quantile_lanes(void *arg, int64_t begin, int64_t end, int worker)
     bool full = job->q_count > 3;
     for (int64_t lane = begin; lane < end; lane++) {
         bool nan = false;
-        sort_load(keys, dt, job->x->data + lane * job->n * dtype_info[dt].bytes, 1, job->n, 0);
+        sort_load(keys, dt, job->x->data + lane * job->n * dtype_info(dt)->bytes, 1, job->n, 0);
         for (int64_t i = 0; i < job->n; i++)
             nan |= sort_key_is_nan(dt, keys[i]);
         if (full)
@@ -478,7 +478,7 @@ static double fold_lanes(EwOp op, DType dt, char *lanes, int64_t n)
     const int64_t dense[] = { 1, 1 };
     double total = op == EW_ADD ? 0 : -(double)INFINITY;
     for (int64_t half = n / 2; n > FEW_LANES; n -= half, half = n / 2) {
-        const void *in[] = { lanes, lanes + (n - half) * dtype_info[dt].bytes };
+        const void *in[] = { lanes, lanes + (n - half) * dtype_info(dt)->bytes };
         fold(lanes, 1, in, dense, half);
     }
     for (int64_t i = 0; i < n; i++) {
@@ -494,7 +494,7 @@ static void add_lanes(EwOp op, DType dt, char *lanes, const char *strip, int64_t
     const void *in[] = { lanes, strip };
     const int64_t dense[] = { 1, 1 };
     if (first)
-        memcpy(lanes, strip, (size_t)width * dtype_info[dt].bytes);
+        memcpy(lanes, strip, (size_t)width * dtype_info(dt)->bytes);
     else
         ew_kernel(op, dt)(lanes, 1, in, dense, width);
 }
@@ -503,7 +503,7 @@ static double row_max(const char *row, DType dt, int64_t n)
 {
     _Alignas(64) char lanes[ROW_STRIP * sizeof(double)];
     for (int64_t i = 0; i < n; i += ROW_STRIP)
-        add_lanes(EW_MAXIMUM, dt, lanes, row + i * dtype_info[dt].bytes,
+        add_lanes(EW_MAXIMUM, dt, lanes, row + i * dtype_info(dt)->bytes,
                   n - i < ROW_STRIP ? n - i : ROW_STRIP, i == 0);
     return fold_lanes(EW_MAXIMUM, dt, lanes, n < ROW_STRIP ? n : ROW_STRIP);
 }
@@ -516,7 +516,7 @@ static void softmax_row(DType dt, char *out, const char *x, int64_t n, double to
     double total;
     const int64_t dense[] = { 1, 0 };
     float narrow = (float)top;
-    int64_t bytes = dtype_info[dt].bytes;
+    int64_t bytes = dtype_info(dt)->bytes;
     const void *scalar = dt == DT_F32 ? (const void *)&narrow : &top;
     for (int64_t i = 0; i < n; i += ROW_STRIP) {
         int64_t width = n - i < ROW_STRIP ? n - i : ROW_STRIP;
@@ -554,7 +554,7 @@ static void exp_rows(void *arg, int64_t begin, int64_t end, int worker)
 {
     const RowJob *job = arg;
     DType dt = (DType)job->x->dtype;
-    size_t bytes = dtype_info[dt].bytes;
+    size_t bytes = dtype_info(dt)->bytes;
     (void)worker;
     for (int64_t r = begin; r < end; r++) {
         size_t at = (size_t)(r * job->n) * bytes;
@@ -658,12 +658,12 @@ static void pairs_next(Pairs *p)
 
 static double _Complex pairs_a(const Pairs *p)
 {
-    return element_c128((DType)p->a->dtype, p->a->data + p->at_a * dtype_info[p->a->dtype].bytes);
+    return element_c128((DType)p->a->dtype, p->a->data + p->at_a * dtype_info(p->a->dtype)->bytes);
 }
 
 static double _Complex pairs_b(const Pairs *p)
 {
-    return element_c128((DType)p->b->dtype, p->b->data + p->at_b * dtype_info[p->b->dtype].bytes);
+    return element_c128((DType)p->b->dtype, p->b->data + p->at_b * dtype_info(p->b->dtype)->bytes);
 }
 
 /* A norm that neither overflows nor underflows: scale^2 * sum (LAPACK's classical nrm2). */
@@ -750,7 +750,7 @@ static const double *plain_run(OpCall *c, Tensor *t, int64_t *step)
 
 static bool plain_pair(OpCall *c, Tensor *a, Tensor *b, ComparePair *p)
 {
-    if (dtype_info[a->dtype].kind == 'c' || dtype_info[b->dtype].kind == 'c')
+    if (dtype_info(a->dtype)->kind == 'c' || dtype_info(b->dtype)->kind == 'c')
         return false;
     p->n = a->size;
     p->a = plain_run(c, a, &p->step_a);

@@ -10,11 +10,11 @@ static void require_real(OpCall *c)
     Value v = c->args[0];
     char help[160];
     DType dt = v_is_numeric(v) ? v_dtype(v) : (DType)arg_tensor(c, 0)->dtype;
-    if (dtype_info[dt].kind != 'c')
+    if (dtype_info(dt)->kind != 'c')
         return;
     snprintf(help, sizeof help, "round(real(%s)) rounds the real part", arg_text(c, 0));
     arg_error_help(c, 0, ERR_DTYPE, help, "%s is %s; round takes real numbers", arg_text(c, 0),
-                   dtype_info[dt].name);
+                   dtype_name(dt));
 }
 
 static Value round_tensor(OpCall *c, int64_t digits)
@@ -22,7 +22,7 @@ static Value round_tensor(OpCall *c, int64_t digits)
     Ctx *ctx = &c->in->ctx;
     Tensor *x = op_keep(c, tensor_compact(ctx, arg_tensor(c, 0)));
     DType dt = (DType)x->dtype, compute = dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt;
-    if (dtype_info[dt].kind == 'b' || (dtype_info[dt].kind == 'i' && digits >= 0))
+    if (dtype_info(dt)->kind == 'b' || (dtype_info(dt)->kind == 'i' && digits >= 0))
         return op_result(c, x);
     x = op_keep(c, tensor_cast(ctx, x, compute));
     Tensor *out = op_keep(c, tensor_new(ctx, compute, x->rank, tensor_shape(x)));
@@ -33,7 +33,7 @@ static Value round_tensor(OpCall *c, int64_t digits)
         snprintf(help, sizeof help, "round(%s(%s), %lld)", dt == DT_I64 ? "f64" : "i64",
                  arg_text(c, 0), (long long)digits);
         arg_error_help(c, 0, ERR_VALUE, help, "a rounded number does not fit %s",
-                       dtype_info[dt].name);
+                       dtype_name(dt));
     }
     return op_result(c, op_keep(c, tensor_cast(ctx, out, dt)));
 }

@@ -49,7 +49,7 @@ static Tensor *flat(OpCall *c, Tensor *x)
 
 static char *element_at(const Tensor *x, int64_t offset)
 {
-    return x->data + offset * dtype_info[x->dtype].bytes;
+    return x->data + offset * dtype_info(x->dtype)->bytes;
 }
 
 /* The slice [from, from + length) of one axis. */
@@ -81,8 +81,8 @@ static Tensor *int_list(OpCall *c, int i)
     Ctx *ctx = &c->in->ctx;
     Tensor *t = arg_tensor(c, i);
     bool empty = t->size == 0;
-    if (!empty && dtype_info[t->dtype].kind != 'i')
-        arg_error(c, i, ERR_TYPE, "%s must be an int or ints, not %s", arg_name(c, i), dtype_info[t->dtype].name);
+    if (!empty && dtype_info(t->dtype)->kind != 'i')
+        arg_error(c, i, ERR_TYPE, "%s must be an int or ints, not %s", arg_name(c, i), dtype_name(t->dtype));
     if (t->rank > 1)
         arg_error(c, i, ERR_SHAPE, "%s must be an int or a list of ints", arg_name(c, i));
     return flat(c, op_keep(c, empty ? tensor_new(ctx, DT_I64, 1, &t->size) : tensor_cast(ctx, t, DT_I64)));
@@ -448,7 +448,7 @@ static Tensor *take_axis(OpCall *c, Tensor *x, int axis, int index_rank, const i
     }
     Tensor *dense = op_keep(c, tensor_compact(&c->in->ctx, x));
     Tensor *out = fresh(c, (DType)x->dtype, rank, shape);
-    size_t bytes = (size_t)inner * dtype_info[x->dtype].bytes;
+    size_t bytes = (size_t)inner * dtype_info(x->dtype)->bytes;
     int64_t length = tensor_shape(x)[axis];
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < count; i++) {
@@ -466,8 +466,8 @@ Value op_run_take(OpCall *c)
     Tensor *x = arg_tensor(c, 0), *index = arg_tensor(c, 1);
     bool all = !arg_given(c, 2) || x->rank == 0;
     int axis = all ? 0 : arg_axis(c, 2, x->rank, 0);
-    if (index->size > 0 && dtype_info[index->dtype].kind != 'i')
-        arg_error(c, 1, ERR_TYPE, "indices must be ints, not %s", dtype_info[index->dtype].name);
+    if (index->size > 0 && dtype_info(index->dtype)->kind != 'i')
+        arg_error(c, 1, ERR_TYPE, "indices must be ints, not %s", dtype_name(index->dtype));
     if (all)
         x = flat(c, x);
     Tensor *dense = op_keep(c, tensor_copy(ctx, op_keep(c, tensor_cast(ctx, index, DT_I64))));
@@ -599,7 +599,7 @@ static Value triangle(OpCall *c, bool upper)
     out->flags = 0;
     int64_t m = tensor_shape(x)[x->rank - 2], n = tensor_shape(x)[x->rank - 1];
     int64_t rows = n == 0 ? 0 : x->size / n;
-    size_t bytes = dtype_info[x->dtype].bytes;
+    size_t bytes = dtype_info(x->dtype)->bytes;
     k = k > n ? n : k < -m ? -m : k;
     for (int64_t r = 0; r < rows; r++) {
         char *row = out->data + (size_t)(r * n) * bytes;
@@ -622,8 +622,8 @@ static void read_widths(OpCall *c, const Tensor *x, int64_t (*width)[2])
 {
     Tensor *t = arg_tensor(c, 1);
     bool empty = t->size == 0;
-    if (!empty && dtype_info[t->dtype].kind != 'i')
-        arg_error(c, 1, ERR_TYPE, "width must be ints, not %s", dtype_info[t->dtype].name);
+    if (!empty && dtype_info(t->dtype)->kind != 'i')
+        arg_error(c, 1, ERR_TYPE, "width must be ints, not %s", dtype_name(t->dtype));
     const int64_t *v = (const int64_t *)op_keep(c, tensor_copy(&c->in->ctx,
                            op_keep(c, tensor_cast(&c->in->ctx, t, DT_I64))))->data;
     bool pairs = t->rank == 2 && tensor_shape(t)[1] == 2 && (tensor_shape(t)[0] == x->rank || tensor_shape(t)[0] == 1);
@@ -796,9 +796,9 @@ Value op_run_searchsorted(OpCall *c)
     if (a->rank != 1)
         arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a sorted vector is wanted", arg_text(c, 0), a->rank);
     for (int i = 0; i < 2; i++)
-        if (dtype_info[(i ? v : a)->dtype].kind == 'c')
+        if (dtype_info((i ? v : a)->dtype)->kind == 'c')
             arg_error(c, i, ERR_DTYPE, "%s is complex, and complex numbers have no order", arg_text(c, i));
-    bool whole = dtype_info[a->dtype].kind != 'f' && dtype_info[v->dtype].kind != 'f';
+    bool whole = dtype_info(a->dtype)->kind != 'f' && dtype_info(v->dtype)->kind != 'f';
     DType dt = whole ? DT_I64 : DT_F64;
     a = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, a, dt))));
     v = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, v, dt))));
@@ -818,8 +818,8 @@ Value op_run_bincount(OpCall *c)
     Ctx *ctx = &c->in->ctx;
     Tensor *x = arg_tensor(c, 0), *weights = NULL;
     int64_t length = arg_given(c, 2) ? count_of(c, 2, arg_int(c, 2)) : 0;
-    if (x->size > 0 && dtype_info[x->dtype].kind != 'i' && dtype_info[x->dtype].kind != 'b')
-        arg_error(c, 0, ERR_DTYPE, "%s is %s; ints are counted", arg_text(c, 0), dtype_info[x->dtype].name);
+    if (x->size > 0 && dtype_info(x->dtype)->kind != 'i' && dtype_info(x->dtype)->kind != 'b')
+        arg_error(c, 0, ERR_DTYPE, "%s is %s; ints are counted", arg_text(c, 0), dtype_name(x->dtype));
     if (x->rank != 1)
         arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a vector is wanted", arg_text(c, 0), x->rank);
     x = op_keep(c, tensor_compact(ctx, x->size > 0 ? op_keep(c, tensor_cast(ctx, x, DT_I64)) : x));

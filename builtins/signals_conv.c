@@ -66,7 +66,7 @@ static Method read_method(OpCall *c)
 
 static bool is_whole(DType dt)
 {
-    return dtype_info[dt].kind == 'b' || dtype_info[dt].kind == 'i';
+    return dtype_info(dt)->kind == 'b' || dtype_info(dt)->kind == 'i';
 }
 
 static void require_elements(OpCall *c, int i, const Tensor *t)
@@ -178,14 +178,14 @@ static char *lane_of(const Conv *v, const Tensor *t, int64_t lane)
             at += lane % v->batch[d] * tensor_strides(t)[k];
         lane /= v->batch[d];
     }
-    return t->data + at * dtype_info[t->dtype].bytes;
+    return t->data + at * dtype_info(t->dtype)->bytes;
 }
 
 /* ---- the plain sum ---- */
 
 static ConvJob lane_job(const Conv *v, int64_t lane)
 {
-    int64_t bytes = dtype_info[v->dt].bytes;
+    int64_t bytes = dtype_info(v->dt)->bytes;
     ConvJob job = { .dt = v->dt, .rows = v->rows, .n = v->n, .b_rows = v->b_rows, .m = v->m,
                     .a = lane_of(v, v->a, lane), .b = lane_of(v, v->b, lane), .wide = v->wide,
                     .row = v->row, .col = v->col, .out_rows = v->out_rows, .out_n = v->out_n };
@@ -217,7 +217,7 @@ static void explain_direct(const Conv *v)
     if (!explain_on(in))
         return;
     explain_note(in, "routine", "the plain sum in %s%s",
-                 v->wide ? "128-bit integers" : dtype_info[v->dt].name,
+                 v->wide ? "128-bit integers" : dtype_name(v->dt),
                  v->whole ? ", exact for these integers" : "");
     if (v->mode == MODE_FULL)
         explain_flops(in,
@@ -284,7 +284,7 @@ static Blocks blocks_new(const Conv *v, int64_t n, int64_t m)
 /* Row `to` = `count` elements at x, then zeros. */
 static void fill_row(Tensor *t, int64_t row, const char *x, int64_t count)
 {
-    size_t bytes = dtype_info[t->dtype].bytes, points = (size_t)tensor_shape(t)[1];
+    size_t bytes = dtype_info(t->dtype)->bytes, points = (size_t)tensor_shape(t)[1];
     char *to = t->data + (size_t)row * points * bytes;
     memcpy(to, x, (size_t)count * bytes);
     memset(to + (size_t)count * bytes, 0, (points - (size_t)count) * bytes);
@@ -294,7 +294,7 @@ static void fft_lane(const Conv *v, Blocks *k, const char *a, int64_t n, const c
                      char *out)
 {
     OpCall *c = v->call;
-    int64_t bytes = dtype_info[v->dt].bytes, last = v->col + v->out_n;
+    int64_t bytes = dtype_info(v->dt)->bytes, last = v->col + v->out_n;
     int forward = k->real ? FFT_HALF : FFT_FORWARD, backward = k->real ? FFT_TO_REAL : FFT_BACKWARD;
     if (k->of != b) {
         fill_row(k->b, 0, b, m);
@@ -339,7 +339,7 @@ static void run_fft(Conv *v)
     Blocks k = blocks_new(v, swap ? v->m : v->n, swap ? v->n : v->m);
     for (int64_t lane = 0; lane < v->lanes; lane++) {
         char *a = lane_of(v, v->a, lane), *b = lane_of(v, v->b, lane);
-        char *out = v->out->data + lane * v->out_n * dtype_info[v->dt].bytes;
+        char *out = v->out->data + lane * v->out_n * dtype_info(v->dt)->bytes;
         fft_lane(v, &k, swap ? b : a, swap ? v->m : v->n, swap ? a : b, swap ? v->n : v->m, out);
     }
     explain_blocks(v, &k);

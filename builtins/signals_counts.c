@@ -13,13 +13,13 @@ static _Noreturn void no_order(OpCall *c, int i, const Tensor *t)
     char help[128];
     snprintf(help, sizeof help, "abs(%s) or real(%s)", arg_text(c, i), arg_text(c, i));
     arg_error_help(c, i, ERR_DTYPE, help, "%s is %s, and complex numbers have no order",
-                   arg_text(c, i), dtype_info[t->dtype].name);
+                   arg_text(c, i), dtype_name(t->dtype));
 }
 
 static Tensor *real_argument(OpCall *c, int i)
 {
     Tensor *t = arg_tensor(c, i);
-    if (dtype_info[t->dtype].kind == 'c')
+    if (dtype_info(t->dtype)->kind == 'c')
         no_order(c, i, t);
     return t;
 }
@@ -82,7 +82,7 @@ static double extreme(OpCall *c, Tensor *x, const char *name)
 static double number_item(OpCall *c, int i, Value v)
 {
     Tensor *t = v_is_numeric(v) ? op_keep(c, v_to_tensor(c->in, v, 0)) : NULL;
-    if (!t || t->rank != 0 || dtype_info[t->dtype].kind == 'c')
+    if (!t || t->rank != 0 || dtype_info(t->dtype)->kind == 'c')
         arg_error_help(c, i, ERR_TYPE, "range=(0, 1)", "range must be a tuple of two numbers");
     return element_f64((DType)t->dtype, t->data);
 }
@@ -254,7 +254,7 @@ static Points periodic(OpCall *c, Points p, double period, Tensor *x)
 {
     Ctx *ctx = &c->in->ctx;
     int64_t m = p.xp->size, more = m + 2;
-    size_t bytes = dtype_info[p.fp->dtype].bytes;
+    size_t bytes = dtype_info(p.fp->dtype)->bytes;
     double *v = (double *)x->data, *xp = (double *)p.xp->data;
     for (int64_t i = 0; i < x->size; i++)
         v[i] -= period * floor(v[i] / period);
@@ -311,7 +311,7 @@ static DType interp_dtype(const Tensor *x, const Tensor *xp, const Tensor *fp)
     DType dt = dtype_promote((DType)xp->dtype, (DType)fp->dtype);
     if (x->rank > 0)
         dt = dtype_promote(dt, (DType)x->dtype);
-    return dtype_info[dt].kind == 'b' || dtype_info[dt].kind == 'i' ? DT_F64 : dt;
+    return dtype_info(dt)->kind == 'b' || dtype_info(dt)->kind == 'i' ? DT_F64 : dt;
 }
 
 Value op_run_interp(OpCall *c)
@@ -319,10 +319,10 @@ Value op_run_interp(OpCall *c)
     Ctx *ctx = &c->in->ctx;
     Tensor *x = real_argument(c, 0), *fp = arg_tensor(c, 2);
     DType result = interp_dtype(x, real_argument(c, 1), fp);
-    bool pairs = dtype_info[fp->dtype].kind == 'c';
+    bool pairs = dtype_info(fp->dtype)->kind == 'c';
     Points p = read_points(c, pairs);
     x = dense(c, x, DT_F64);
-    size_t bytes = dtype_info[p.fp->dtype].bytes;
+    size_t bytes = dtype_info(p.fp->dtype)->bytes;
     if (arg_given(c, 5)) {
         double period = fabs(arg_float(c, 5));
         if (!(period > 0) || isinf(period))

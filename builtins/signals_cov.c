@@ -55,7 +55,7 @@ static Tensor *read_variables(OpCall *c, bool rowvar, DType *given)
     Tensor *m = variables(c, 0, rowvar);
     if (arg_given(c, 1))
         m = joined(c, m, variables(c, 1, rowvar));
-    *given = dtype_info[m->dtype].kind == 'b' || dtype_info[m->dtype].kind == 'i' ? DT_F64
+    *given = dtype_info(m->dtype)->kind == 'b' || dtype_info(m->dtype)->kind == 'i' ? DT_F64
                                                                                   : (DType)m->dtype;
     return signals_cast(c, m, signals_compute_dtype(*given));
 }
@@ -82,10 +82,10 @@ static Tensor *weight_argument(OpCall *c, int i, int64_t n)
             arg_error(c, i, ERR_VALUE, "weights are not negative, but %s[%lld] is %g",
                       arg_text(c, i), (long long)k, v);
     }
-    if (i == 5 && dtype_info[given->dtype].kind == 'f')
+    if (i == 5 && dtype_info(given->dtype)->kind == 'f')
         arg_error_help(c, i, ERR_TYPE, "aweights= takes weights of any size",
                        "fweights counts observations in ints, and %s is %s", arg_text(c, i),
-                       dtype_info[given->dtype].name);
+                       dtype_name(given->dtype));
     return w;
 }
 
@@ -142,8 +142,8 @@ static Value centred(OpCall *c, Tensor *x, const Weights *w)
 /* Both halves of a Hermitian matrix the same, its diagonal real. */
 static void make_symmetric(Tensor *t)
 {
-    int64_t n = tensor_shape(t)[0], bytes = dtype_info[t->dtype].bytes, half = bytes / 2;
-    bool pairs = dtype_info[t->dtype].kind == 'c';
+    int64_t n = tensor_shape(t)[0], bytes = dtype_info(t->dtype)->bytes, half = bytes / 2;
+    bool pairs = dtype_info(t->dtype)->kind == 'c';
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < i; j++) {
             char *to = t->data + (j * n + i) * bytes, *from = t->data + (i * n + j) * bytes;
@@ -171,7 +171,7 @@ static Tensor *covariance(OpCall *c, DType *given)
                       v_tensor_raw(signals_cast(c, w.w, dtype_real((DType)x->dtype))));
     Tensor *right = op_keep(c, tensor_transpose_last(ctx, as_tensor(c, other)));
     Value turned = v_tensor_raw(right);
-    if (dtype_info[right->dtype].kind == 'c')
+    if (dtype_info(right->dtype)->kind == 'c')
         turned = op_root(c, op_unary(c->in, op_named(c->in, "conj"), turned, 0));
     Value product = apply(c, "matmul", deviation, turned);
     Value scaled = op_root(c, op_binary(c->in, op_named(c->in, "divide"), product, v_float(by), 2));

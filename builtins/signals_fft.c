@@ -31,7 +31,7 @@ Tensor *signals_slice(OpCall *c, Tensor *x, int axis, int64_t from, int64_t leng
         return x;
     memcpy(shape, tensor_shape(x), x->rank * sizeof *shape);
     shape[axis] = length;
-    char *data = x->data + from * tensor_strides(x)[axis] * dtype_info[x->dtype].bytes;
+    char *data = x->data + from * tensor_strides(x)[axis] * dtype_info(x->dtype)->bytes;
     return op_keep(c, tensor_view(&c->in->ctx, x, x->rank, shape, tensor_strides(x), data));
 }
 
@@ -161,7 +161,7 @@ static void explain_transform(OpCall *c, FftKind kind, int64_t n, const Tensor *
     if (!explain_on(c->in))
         return;
     explain_note(c->in, "routine", "FFTW, %s, %s: %.0f transform%s of %lld points", kinds[kind],
-                 dtype_info[dt].name, lanes, lanes == 1 ? "" : "s", (long long)n);
+                 dtype_name(dt), lanes, lanes == 1 ? "" : "s", (long long)n);
     explain_flops(c->in, (whole ? 5 : 2.5) * lanes * (double)n * log2((double)n),
                   whole ? "5n log2 n each" : "2.5n log2 n each");
 }
@@ -186,7 +186,7 @@ static Tensor *transformed(OpCall *c, Tensor *x, FftKind kind, int axis, int64_t
 
 static FftKind complex_kind(const Tensor *x, bool inverse)
 {
-    if (dtype_info[x->dtype].kind == 'c')
+    if (dtype_info(x->dtype)->kind == 'c')
         return inverse ? FFT_BACKWARD : FFT_FORWARD;
     return inverse ? FFT_REAL_BACKWARD : FFT_REAL;
 }
@@ -208,10 +208,10 @@ Value op_run_rfft(OpCall *c)
 {
     Tensor *x = signal_argument(c);
     char help[128];
-    if (dtype_info[x->dtype].kind == 'c') {
+    if (dtype_info(x->dtype)->kind == 'c') {
         snprintf(help, sizeof help, "fft(%s) transforms complex numbers", arg_text(c, 0));
         arg_error_help(c, 0, ERR_DTYPE, help, "%s is %s; rfft takes real numbers", arg_text(c, 0),
-                       dtype_info[x->dtype].name);
+                       dtype_name(x->dtype));
     }
     int axis = arg_axis(c, 2, x->rank, x->rank - 1);
     Norm norm = read_norm(c, 3);
@@ -241,7 +241,7 @@ static Value transform_axes(OpCall *c, Tensor *x, uint64_t axes, Norm norm, bool
                       shape_text(shape, sizeof shape, x->rank, tensor_shape(x)));
     /* In place the last axis is the fastest, so it comes last; of reals it comes first, where
      * half the work is saved. */
-    bool last_first = dtype_info[x->dtype].kind != 'c';
+    bool last_first = dtype_info(x->dtype)->kind != 'c';
     for (int k = 0; k < x->rank; k++) {
         int axis = last_first ? x->rank - 1 - k : k;
         int64_t n = tensor_shape(x)[axis];

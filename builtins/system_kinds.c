@@ -24,7 +24,7 @@ Value op_run_dtype(OpCall *c)
     if (dt == DT_NONE)
         arg_error(c, 0, ERR_TYPE, "%s has no dtype: it is %s", arg_text(c, 0),
                   v_article(c->args[0], given, sizeof given));
-    return v_dtype_format(dt);
+    return v_format(dt);
 }
 
 /* ---- casts ---- */
@@ -82,7 +82,7 @@ Value op_cast(Interp *in, Value x, DType dt)
     if (dt == DT_RATIONAL && (x.tag == V_STRING || holds_text(x)))
         return rational_of_texts(in, x);
     if (!castable(x)) {
-        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_info[dt].name,
+        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_name(dt),
                            err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
         if (x.tag == V_STRING)
             err_help(e, "text becomes a number with float(%s) or int(%s)", err_operand_text(&in->ctx, 0),
@@ -203,7 +203,7 @@ _Noreturn static void not_scalar(OpCall *c, const char *cast)
     char help[160], given[96];
     Value v = c->args[0];
     const char *text = arg_text(c, 0);
-    if (v.tag == V_TENSOR && dtype_info[v.tensor->dtype].kind == 'c')
+    if (v.tag == V_TENSOR && dtype_info(v.tensor->dtype)->kind == 'c')
         snprintf(help, sizeof help, "take a part: %s(real(%s))", c->op->name, text);
     else
         snprintf(help, sizeof help, "element by element: %s(%s)", cast, text);
@@ -213,7 +213,7 @@ _Noreturn static void not_scalar(OpCall *c, const char *cast)
 
 static bool one_real(Value v)
 {
-    return v.tag == V_TENSOR && v.tensor->size == 1 && dtype_info[v.tensor->dtype].kind != 'c' &&
+    return v.tag == V_TENSOR && v.tensor->size == 1 && dtype_info(v.tensor->dtype)->kind != 'c' &&
            v.tensor->rank == 0;
 }
 
@@ -238,7 +238,7 @@ Value op_run_int(OpCall *c)
     int64_t whole;
     if (dt == DT_RATIONAL && cast_run(DT_I64, &whole, 1, dt, v.tensor->data, 1, 1) >= 0)
         arg_error(c, 0, ERR_VALUE, "%s does not fit an int (64 bits)", arg_text(c, 0));
-    return dtype_info[dt].kind == 'f' ? int_of_float(c, element_f64(dt, v.tensor->data))
+    return dtype_info(dt)->kind == 'f' ? int_of_float(c, element_f64(dt, v.tensor->data))
                                       : v_int(element_i64(dt, v.tensor->data));
 }
 

@@ -69,13 +69,13 @@ const char *v_article(Value v, char *out, size_t cap)
         const Tensor *t = v.tensor;
         const char *dims = shape_text(shape, sizeof shape, t->rank, tensor_shape(t));
         if (t->rank == 1)
-            snprintf(out, cap, "a vector of %s %s", dims, dtype_info[t->dtype].name);
+            snprintf(out, cap, "a vector of %s %s", dims, dtype_name(t->dtype));
         else
-            snprintf(out, cap, "a %s %s tensor", dims, dtype_info[t->dtype].name);
+            snprintf(out, cap, "a %s %s tensor", dims, dtype_name(t->dtype));
         return out;
     }
     if (v.tag == V_TENSOR)
-        snprintf(text, sizeof text, "%s", dtype_info[v.tensor->dtype].name);
+        snprintf(text, sizeof text, "%s", dtype_name(v.tensor->dtype));
     else
         snprintf(text, sizeof text, "%s", v_type_name(v));
     bool vowel = strchr("aeiou", text[0]) && strncmp(text, "u8", 2) != 0;
@@ -111,7 +111,7 @@ void arith_range_error(Interp *in, const Op *op, DType dt, const int64_t *values
     put_values(what, sizeof what, op, values, n);
     bool wide = dt == DT_I64;
     Error *e = err_new(&in->ctx, ERR_VALUE, "%s does not fit %s", what,
-                       wide ? "an int (64 bits)" : dtype_info[dt].name);
+                       wide ? "an int (64 bits)" : dtype_name(dt));
     const char *a = err_operand_text(&in->ctx, 0);
     if (operand_pasteable(a) && n == 2 && op->infix) {
         const char *b = err_operand_text(&in->ctx, 1);
@@ -458,7 +458,7 @@ _Noreturn static void dtype_error(Interp *in, const Op *op, const Value *args, i
     char takes[80], given[96], label[48];
     int worst = 0;
     for (int i = 1; i < n; i++)
-        if (dtype_info[number_dtype(args[i])].rank > dtype_info[number_dtype(args[worst])].rank)
+        if (dtype_info(number_dtype(args[i]))->rank > dtype_info(number_dtype(args[worst]))->rank)
             worst = i;
     DType dt = number_dtype(args[worst]);
     Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", row_label(op, n, label, sizeof label),
@@ -466,9 +466,9 @@ _Noreturn static void dtype_error(Interp *in, const Op *op, const Value *args, i
                        v_article(args[worst], given, sizeof given));
     err_underline(e, worst);
     const char *text = err_operand_text(&in->ctx, worst);
-    if (dtype_info[dt].kind == 'c')
+    if (dtype_info(dt)->kind == 'c')
         err_help(e, "take a part of it: real(%s), imag(%s) or abs(%s)", text, text, text);
-    else if (dtype_info[dt].kind == 'f')
+    else if (dtype_info(dt)->kind == 'f')
         err_help(e, v_immediate(args[worst]) ? "an int if that is meant: int(%s)"
                                              : "integers if that is meant: i64(%s)", text);
     err_throw(e);

@@ -185,12 +185,12 @@ static Value function_call(Interp *in, Function *fn, const Value *args, int coun
     return frame_run(in, site, fn, base, true);
 }
 
-static Value format_call(Interp *in, const Format *f, const Value *args, int count, int named_count)
+static Value format_call(Interp *in, DType dt, const Value *args, int count, int named_count)
 {
     if (count != 1 || named_count)
         err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
-                       "%s(x) takes one value to cast", f->name);
-    return op_cast(in, args[0], f->dtype);
+                       "%s(x) takes one value to cast", dtype_name(dt));
+    return op_cast(in, args[0], dt);
 }
 
 static Value call_weak(Interp *in, Value callee, const Value *args, int count, unsigned weak,
@@ -202,7 +202,7 @@ static Value call_weak(Interp *in, Value callee, const Value *args, int count, u
     case V_OP:
         return op_apply(in, callee.op, args, count, weak, names, named, named_count);
     case V_FORMAT:
-        return format_call(in, callee.format, args, count, named_count);
+        return format_call(in, v_format_dtype(callee), args, count, named_count);
     default:
         raise_not_callable(in, in->at, callee);
     }

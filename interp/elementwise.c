@@ -34,7 +34,7 @@ typedef struct Plan {
 /* ---- which dtype ---- */
 static int kind_rank(DType dt)
 {
-    switch (dtype_info[dt].kind) {
+    switch (dtype_info(dt)->kind) {
     case 'b': return 0;
     case 'i': return 1;
     case 'q': return 2;
@@ -91,7 +91,7 @@ static void scalar_head(Operand *x)
 {
     x->scalar = true;
     x->tensor = (Tensor *)x->head;
-    *x->tensor = (Tensor){ .refs = 1, .dtype = (uint8_t)x->dtype, .size = 1, .data = x->value };
+    *x->tensor = (Tensor){ .refs = 1, .dtype = x->dtype, .size = 1, .data = x->value };
 }
 
 static bool operand_read(Interp *in, Operand *x, Value v, int i, bool weak)
@@ -104,7 +104,7 @@ static bool operand_read(Interp *in, Operand *x, Value v, int i, bool weak)
         x->dtype = (DType)v.tensor->dtype;
         if (v.tensor->rank > 0)
             return true;
-        memcpy(x->value, v.tensor->data, dtype_info[x->dtype].bytes);
+        memcpy(x->value, v.tensor->data, dtype_info(x->dtype)->bytes);
         break;
     case V_FLOAT:
         x->dtype = DT_F64;
@@ -140,7 +140,7 @@ bool ew_int_fits(int64_t v, DType dt)
     }
 }
 
-static bool is_int(DType dt) { return dtype_info[dt].kind == 'i'; }
+static bool is_int(DType dt) { return dtype_info(dt)->kind == 'i'; }
 
 static const char *int_range_text(DType dt)
 {
@@ -150,7 +150,7 @@ static const char *int_range_text(DType dt)
 void ew_literal_error(Interp *in, const Op *op, int i, int64_t value, DType dt)
 {
     Error *e = err_new(&in->ctx, ERR_VALUE, "%lld does not fit %s, the dtype of the other operand (%s)",
-                       (long long)value, dtype_info[dt].name, int_range_text(dt));
+                       (long long)value, dtype_name(dt), int_range_text(dt));
     err_underline(e, i);
     int other = i == 0 ? 1 : 0;
     const char *wide = err_operand_text(&in->ctx, other);
@@ -274,7 +274,7 @@ static void scan_chunk(void *arg, int64_t begin, int64_t end, int worker)
         for (int64_t i = begin; i < end; i++)
             nan |= x[i] != x[i];
     } else {
-        int bytes = dtype_info[s->t->dtype].bytes;
+        int bytes = dtype_info(s->t->dtype)->bytes;
         for (int64_t i = begin; i < end; i++)
             nan |= isnan(element_f64((DType)s->t->dtype, s->t->data + i * bytes)) != 0;
     }
@@ -324,7 +324,7 @@ static void nan_notice(Plan *p)
 
 static bool wants_nan_check(const Plan *p)
 {
-    return (p->op->traits & TRAIT_NAN_NOTICE) && dtype_info[p->compute].kind == 'f';
+    return (p->op->traits & TRAIT_NAN_NOTICE) && dtype_info(p->compute)->kind == 'f';
 }
 
 /* `spoiled`: the operands are gone, and had nan or not as it says. */

@@ -244,7 +244,7 @@ int64_t range_part(Interp *in, const Exec *part)
     in->at = part;
     char what[96];
     v_article(v, what, sizeof what);
-    if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info[v.tensor->dtype].kind == 'i') {
+    if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'i') {
         int64_t i = element_i64(v.tensor->dtype, v.tensor->data);
         stack_drop(in, in->sp - 1);
         return i;

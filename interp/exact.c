@@ -217,7 +217,7 @@ static RationalStatus loop_run(const Loop *l, const Iter *it)
 {
     static const Rational zero;
     int inner = it->rank - 1;
-    int64_t n = it->shape[inner], bytes = dtype_info[l->out->dtype].bytes, at[ITER_OPERANDS];
+    int64_t n = it->shape[inner], bytes = dtype_info(l->out->dtype)->bytes, at[ITER_OPERANDS];
     RationalStatus s = RATIONAL_OK;
     for (int64_t row = 0; row * n < it->size; row++) {
         iter_seek(it, inner, row, at);

@@ -162,7 +162,7 @@ static void matrix_sizes(double sizes[26], const Tensor *a, const Tensor *b, dou
     sizes['q' - 'a'] = (double)sb[b->rank - 1];
 }
 
-static bool is_complex(const Tensor *t) { return t && dtype_info[t->dtype].kind == 'c'; }
+static bool is_complex(const Tensor *t) { return t && dtype_info(t->dtype)->kind == 'c'; }
 
 /* Real operations for one of an elementwise function or a reduction: a product of complex
  * numbers is four and two more, the others work on both parts. */
@@ -214,7 +214,7 @@ static double bytes_of(Value v)
 {
     double sum = 0;
     if (v.tag == V_TENSOR)
-        return (double)v.tensor->size * dtype_info[v.tensor->dtype].bytes;
+        return (double)v.tensor->size * dtype_info(v.tensor->dtype)->bytes;
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
         sum += bytes_of(v.tuple->items[i]);
     return sum;

@@ -30,7 +30,7 @@ static void lazy_release(Ctx *ctx, Native *native)
     mem_free(ctx, z, lazy_bytes(z->head.rank));
 }
 
-static bool has_kind(DType dt, char kind) { return dtype_info[dt].kind == kind; }
+static bool has_kind(DType dt, char kind) { return dtype_info(dt)->kind == kind; }
 
 /* x^2 makes no nan of a number. */
 static bool whole_power(const Op *op, const EwForm *f)
@@ -56,7 +56,7 @@ static Lazy *lazy_new(Interp *in, const Exec *x, const Op *op, Value *args, int 
     *z = (Lazy){ .native = { .refs = 1, .release = lazy_release }, .op = op, .at = x,
                  .n = (uint8_t)n, .compute = (uint8_t)f->compute, .weak = (uint8_t)weak,
                  .watch = notices(op, f), .ops = 1,
-                 .head = { .refs = 1, .dtype = (uint8_t)f->result, .rank = (uint8_t)f->rank,
+                 .head = { .refs = 1, .dtype = f->result, .rank = (uint8_t)f->rank,
                            .size = f->size } };
     z->notice = z->watch;
     for (int i = 0; i < n; i++) {
@@ -308,7 +308,7 @@ static bool settled(Interp *in, const Op *op, const Value *args, int n, unsigned
         like[i] = likeness(args[i]);
     if (!ew_form(in, op, like, n, weak, f) || f->size == 0)
         return false;
-    size_t bytes = (size_t)f->size * dtype_info[f->result].bytes;
+    size_t bytes = (size_t)f->size * dtype_info(f->result)->bytes;
     if (bytes >= CHECK_BYTES)
         mem_check(&in->ctx, bytes);        /* the error belongs to this operation */
     return true;

@@ -13,7 +13,7 @@
  * a selection that is cheap to copy is copied: a few cache lines, or little of the base. */
 static bool worth_copying(const Tensor *base, const Selection *sel)
 {
-    int64_t bytes = sel->size * dtype_info[base->dtype].bytes;
+    int64_t bytes = sel->size * dtype_info(base->dtype)->bytes;
     return bytes <= 2048 || (bytes <= 65536 && bytes <= (int64_t)(base->buffer->bytes / 64));
 }
 
@@ -21,7 +21,7 @@ static bool worth_copying(const Tensor *base, const Selection *sel)
 static Tensor *copy_selection(Interp *in, Tensor *base, const Selection *sel, char *data)
 {
     Ctx *ctx = &in->ctx;
-    size_t bytes = dtype_info[base->dtype].bytes;
+    size_t bytes = dtype_info(base->dtype)->bytes;
     if (sel->rank == 1) {
         Tensor *copy = tensor_new(ctx, (DType)base->dtype, 1, sel->shape);
         strided_copy(copy->data, 1, data, sel->strides[0], sel->size, bytes);
@@ -36,7 +36,7 @@ static Tensor *copy_selection(Interp *in, Tensor *base, const Selection *sel, ch
 
 static Value get_view(Interp *in, Tensor *base, const Selection *sel)
 {
-    char *data = base->data + sel->offset * dtype_info[base->dtype].bytes;
+    char *data = base->data + sel->offset * dtype_info(base->dtype)->bytes;
     if (sel->rank == 0)
         return v_element(&in->ctx, (DType)base->dtype, data);
     if (worth_copying(base, sel))
@@ -66,7 +66,7 @@ static bool get_element(Interp *in, const Tensor *base, const Sub *subs, int n, 
     }
     if (!index_offset(base, at, n, &offset))
         return false;
-    *out = v_element(&in->ctx, (DType)base->dtype, base->data + offset * dtype_info[base->dtype].bytes);
+    *out = v_element(&in->ctx, (DType)base->dtype, base->data + offset * dtype_info(base->dtype)->bytes);
     return true;
 }
 

@@ -150,7 +150,7 @@ static void selection_move(Interp *in, const Selection *sel, Move *m)
 
 void selection_gather(Interp *in, const Selection *sel, const Tensor *base, char *out)
 {
-    size_t bytes = dtype_info[base->dtype].bytes;
+    size_t bytes = dtype_info(base->dtype)->bytes;
     Move m = { .bytes = bytes, .base = base->data + sel->offset * (int64_t)bytes, .dense = out,
                .dense_step = 1 };
     selection_move(in, sel, &m);
@@ -158,7 +158,7 @@ void selection_gather(Interp *in, const Selection *sel, const Tensor *base, char
 
 void selection_scatter(Interp *in, const Selection *sel, Tensor *base, const char *values, bool one)
 {
-    size_t bytes = dtype_info[base->dtype].bytes;
+    size_t bytes = dtype_info(base->dtype)->bytes;
     Move m = { .bytes = bytes, .base = base->data + sel->offset * (int64_t)bytes,
                .dense = (char *)values, .dense_step = !one, .store = true };
     selection_move(in, sel, &m);

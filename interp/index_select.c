@@ -64,7 +64,7 @@ static _Noreturn void raise_float(Interp *in, Value v, int operand, const char *
                     v.f == floor(v.f) && fabs(v.f) < 1e15 ? ".0" : "");
     else
         e = err_new(&in->ctx, ERR_TYPE, "indices are ints; %s has dtype %s", text ? text : "this",
-                    dtype_info[v.tensor->dtype].name);
+                    dtype_name(v.tensor->dtype));
     bool scalar = v.tag == V_FLOAT || v.tensor->rank == 0;
     if (text && v.tag == V_FLOAT && strchr("0123456789", text[0]) && v.f == (double)(int)v.f)
         err_help(e, "%d", (int)v.f);
@@ -78,7 +78,7 @@ static _Noreturn void raise_subscript(Interp *in, Value v, int operand)
 {
     const char *text = subscript_text(in, operand);
     DType dt = v_dtype(v);
-    if (dt != DT_NONE && dtype_info[dt].kind == 'f')
+    if (dt != DT_NONE && dtype_info(dt)->kind == 'f')
         raise_float(in, v, operand, text);
     char what[80];
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s cannot be indexed with %s",
@@ -279,7 +279,7 @@ static void item_list(Selector *s, Tensor *t, int operand)
 {
     Interp *in = s->in;
     bool empty = t->size == 0 && t->dtype == DT_F64;   /* [] selects nothing */
-    if (dtype_info[t->dtype].kind != 'i' && !empty)
+    if (dtype_info(t->dtype)->kind != 'i' && !empty)
         raise_subscript(in, v_tensor_raw(t), operand);
     t = tensor_cast(&in->ctx, t, DT_I64);
     v_push(in, v_tensor_raw(t));

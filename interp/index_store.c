@@ -9,7 +9,7 @@
 
 static int kind_order(DType dt)
 {
-    return (int)(strchr("biqfc", dtype_info[dt].kind) - "biqfc");
+    return (int)(strchr("biqfc", dtype_info(dt)->kind) - "biqfc");
 }
 
 /* The dtype that a tensor of dtype `to` takes on when a `from` is stored in it. */
@@ -17,7 +17,7 @@ static DType store_dtype(DType to, DType from)
 {
     if (kind_order(from) <= kind_order(to))
         return to;
-    return dtype_info[to].kind == 'f' ? dtype_complex(to) : from;
+    return dtype_info(to)->kind == 'f' ? dtype_complex(to) : from;
 }
 
 static _Noreturn void raise_unstorable(Interp *in, Value target, Value v, int operand)
@@ -38,7 +38,7 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
     int64_t i = 0;
     v_as_int(v, &i);
     Error *e = err_new(&in->ctx, ERR_VALUE, "%" PRId64 " does not fit in %s, whose dtype is %s (%s)", i,
-                       err_operand_text(&in->ctx, 0), dtype_info[dt].name, limits[dt] ? limits[dt] : "");
+                       err_operand_text(&in->ctx, 0), dtype_name(dt), limits[dt] ? limits[dt] : "");
     err_underline(e, operand);
     err_throw(e);
 }
@@ -123,7 +123,7 @@ enum { SHORT = 256 };     /* elements up to which a plain loop beats setting up 
 static void write_view(Interp *in, Tensor *target, const Selection *sel, const Stored *s)
 {
     Ctx *ctx = &in->ctx;
-    size_t bytes = dtype_info[target->dtype].bytes;
+    size_t bytes = dtype_info(target->dtype)->bytes;
     char *data = target->data + sel->offset * (int64_t)bytes;
     if (sel->size == 0)
         return;
@@ -201,7 +201,7 @@ static bool write_element(Tensor *target, const Sub *subs, int n, const Stored *
     }
     if (!index_offset(target, at, n, &offset))
         return false;
-    size_t bytes = dtype_info[target->dtype].bytes;
+    size_t bytes = dtype_info(target->dtype)->bytes;
     memcpy(target->data + offset * (int64_t)bytes, s->cell, bytes);
     return true;
 }

@@ -88,7 +88,7 @@ _Noreturn static void raise_trouble(Interp *in, const Exec *x, const IxPlan *p, 
     for (int i = 0; i < p->troubles; i++) {
         const IxTrouble *t = &p->trouble[i];
         bool division = t->op->ew == EW_FLOOR_DIVIDE || t->op->ew == EW_MOD;
-        Tensor like = { .refs = 1, .dtype = (uint8_t)t->dtype, .size = 1, .data = zero };
+        Tensor like = { .refs = 1, .dtype = t->dtype, .size = 1, .data = zero };
         if (trouble != (division ? EWT_DIVZERO : EWT_SHIFT))
             continue;
         enter_all(in, t->of, base, frames, 0);

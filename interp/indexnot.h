@@ -272,7 +272,8 @@ typedef struct IxAux {
 } IxAux;
 
 typedef struct IxGuard {
-    uint8_t tag, dtype, rank;
+    uint8_t tag, rank;
+    uint32_t dtype;
     bool weak, value;
     const Exec *weak_name;      /* pi, inf, nan: a literal while it is no variable */
     int dims;                   /* where its shape and strides lie in the plan's */

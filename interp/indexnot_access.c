@@ -172,7 +172,7 @@ static void computed_table(IxBind *b, const IxAccess *x, int k, Table *t)
 int ix_table_root(IxBind *b, const IxNode *n, IxInstance *of, int node)
 {
     DType dt = (DType)b->make.nest->node[node].dtype;
-    if (dtype_info[dt].kind != 'i') {
+    if (dtype_info(dt)->kind != 'i') {
         _Alignas(16) char zero[16] = { 0 };
         Value like = v_element(&b->in->ctx, dt, zero);
         v_push(b->in, like);
@@ -210,7 +210,7 @@ int ix_make_element(IxBind *b, const IxNode *n, IxInstance *of)
             tables[k].step = v.stride[k];
         else
             add_affine(b, &at[k], v.stride[k], &v.offset, stride);
-    int slot = ix_slot(b, v.kind, v.from, v.offset * dtype_info[v.dtype].bytes);
+    int slot = ix_slot(b, v.kind, v.from, v.offset * dtype_info(v.dtype)->bytes);
     NestLoad *load =
         nest_load_new(ctx, b->make.nest, slot, v.dtype, load_name(x, name, sizeof name));
     memcpy(load->stride, stride, sizeof stride);
@@ -251,7 +251,7 @@ static int64_t wrapped(IxWrap wrap, int64_t i, int64_t n)
 /* A view for the permutation kernel; only shape, strides and size matter. */
 static void view_init(Tensor *v, const IxAux *aux, int64_t run, const int64_t *stride)
 {
-    *v = (Tensor){ .refs = 1, .dtype = (uint8_t)aux->dtype, .rank = (uint8_t)aux->rank, .size = 1 };
+    *v = (Tensor){ .refs = 1, .dtype = aux->dtype, .rank = (uint8_t)aux->rank, .size = 1 };
     for (int i = 0; i < aux->rank; i++) {
         v->dims[i] = i == aux->axis ? run : aux->shape[i];
         v->dims[aux->rank + i] = stride[i];
@@ -279,7 +279,7 @@ static void extend(Interp *in, const IxAux *aux, const char *data, Value *keep)
     _Alignas(16) char head[2][HEAD];
     Tensor *to = (Tensor *)(void *)head[0], *from = (Tensor *)(void *)head[1];
     int64_t shape[IX_AXES], run;
-    int k = aux->axis, bytes = dtype_info[aux->dtype].bytes;
+    int k = aux->axis, bytes = dtype_info(aux->dtype)->bytes;
     memcpy(shape, aux->shape, sizeof shape);
     shape[k] = aux->count;
     Tensor *out =

@@ -439,7 +439,7 @@ void ix_error_subscript(IxBind *b, const IxNode *n, IxInstance *of, Value v)
                         v_article(v, what, sizeof what));
     if (v.tag == V_TENSOR && v.tensor->rank == 1)
         err_help(e, "gather by its elements: %s[p] with an index p", text);
-    else if (v.tag == V_FLOAT || (v.tag == V_TENSOR && dtype_info[v.tensor->dtype].kind == 'f'))
+    else if (v.tag == V_FLOAT || (v.tag == V_TENSOR && dtype_info(v.tensor->dtype)->kind == 'f'))
         err_help(e, strchr(text, '/') ? "`//` divides ints"
                                       : "round it down before: an int variable, or //");
     err_throw(e);
@@ -583,7 +583,7 @@ void ix_error_logic(IxBind *b, const IxNode *n, IxInstance *of, int arg, DType d
     ix_node_text(n->arg[arg]->at->node, of, text, sizeof text);
     Error *e = ix_error(b, ERR_TYPE, place(n->arg[arg], of), nowhere, "%s takes bools: %s is %s %s",
                         node_kind_name((NodeKind)n->at->node->kind), text,
-                        strchr("fi", dtype_info[dt].name[0]) ? "an" : "a", dtype_info[dt].name);
+                        strchr("fi", dtype_name(dt)[0]) ? "an" : "a", dtype_name(dt));
     err_help(e, "compare it: %s != 0", text);
     err_throw(e);
 }
@@ -596,9 +596,9 @@ void ix_error_cast(IxBind *b, const IxNode *n, IxInstance *of, DType from, DType
     Error *e = ix_error(b, ERR_DTYPE, place(n, of), nowhere,
                         "%s of %s elements can fail, which index notation "
                         "cannot tell element by element",
-                        dtype_info[to].name, dtype_info[from].name);
+                        dtype_name(to), dtype_name(from));
     if (element)
-        err_help(e, "cast the tensor first: %s(%s)%s", dtype_info[to].name,
+        err_help(e, "cast the tensor first: %s(%s)%s", dtype_name(to),
                  ix_node_text(arg->base->at->node, of, text, sizeof text),
                  ix_node_text(
                      &(Node){ .span = { arg->base->at->node->span.to, arg->at->node->span.to } },
@@ -611,7 +611,7 @@ void ix_error_order(IxBind *b, const IxNode *n, IxInstance *of, DType dt)
     char text[60];
     Error *e = ix_error(b, ERR_DTYPE, place(n, of), nowhere,
                         "%s of %s elements: complex numbers have no order", n->at->node->name->text,
-                        dtype_info[dt].name);
+                        dtype_name(dt));
     ix_node_text(n->arg[0]->at->node, of, text, sizeof text);
     err_help(e, "take a part of it: real(%s), imag(%s) or abs(%s)", text, text, text);
     err_throw(e);

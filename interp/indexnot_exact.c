@@ -64,7 +64,7 @@ static Tensor *subscript(IxBind *b, const IxAccess *x, int k, const int64_t *sha
     Ctx *ctx = &b->in->ctx;
     Term s = eval(b, x->node->sub[k].at, x->of);
     DType dt = v_dtype(s.v);
-    if (dt == DT_NONE || dtype_info[dt].kind != 'i')
+    if (dt == DT_NONE || dtype_info(dt)->kind != 'i')
         ix_error_subscript(b, x->node->sub[k].at, x->of, s.v);
     Tensor *t = v_to_tensor(b->in, s.v, 0);
     v_push(b->in, v_tensor_raw(t));
@@ -78,7 +78,7 @@ static Tensor *subscript(IxBind *b, const IxAccess *x, int k, const int64_t *sha
 static void copy_elements(IxBind *b, const IxAccess *x, Tensor *const *sub, Tensor *out)
 {
     int64_t at[NEST_INDICES] = { 0 };
-    size_t bytes = dtype_info[out->dtype].bytes;
+    size_t bytes = dtype_info(out->dtype)->bytes;
     for (int64_t e = 0; e < out->size; e++) {
         int64_t offset = 0;
         bool outside = false;
@@ -156,7 +156,7 @@ static Term *eval_factors(IxBind *b, const IxNode *n, IxInstance *of, Term *to, 
     if (ix_in_product(n))
         return to;
     *to = eval(b, n, of);
-    char kind = dtype_info[v_dtype(to->v)].kind;
+    char kind = dtype_info(v_dtype(to->v))->kind;
     *whole &= kind == 'i' || kind == 'b';
     return to + 1;
 }

@@ -121,7 +121,7 @@ static int make_scalar(IxBind *b, const IxNode *n, IxInstance *of, int leaf)
 static bool whole_constant(const IxBind *b, int node)
 {
     const NestNode *x = &b->make.nest->node[node];
-    return x->kind == NEST_CONST && dtype_info[x->dtype].kind == 'i';
+    return x->kind == NEST_CONST && dtype_info(x->dtype)->kind == 'i';
 }
 
 static int make_ew(IxBind *b, const IxNode *n, IxInstance *of, const Op *op, const int *args,
@@ -131,10 +131,10 @@ static int make_ew(IxBind *b, const IxNode *n, IxInstance *of, const Op *op, con
     b->in->at = n->at;
     int node = nest_make_ew(&b->make, op, args, count);
     const NestNode *made = &b->make.nest->node[node];
-    if ((op->traits & TRAIT_INT_TROUBLE) && dtype_info[made->compute].kind == 'i' &&
+    if ((op->traits & TRAIT_INT_TROUBLE) && dtype_info(made->compute)->kind == 'i' &&
         p->troubles < IX_TROUBLES)
         p->trouble[p->troubles++] = (IxTrouble){ n->at, of, op, (DType)made->compute };
-    if ((op->traits & TRAIT_NAN_NOTICE) && dtype_info[made->compute].kind == 'f')
+    if ((op->traits & TRAIT_NAN_NOTICE) && dtype_info(made->compute)->kind == 'f')
         b->plan->notices |= op->ew != EW_POWER || !whole_constant(b, args[1]);
     return node;
 }
@@ -164,7 +164,7 @@ static int make_cast(IxBind *b, const IxNode *n, IxInstance *of, DType to)
 {
     int arg = ix_make(b, n->arg[0], of);
     DType from = (DType)b->make.nest->node[arg].dtype;
-    char f = dtype_info[from].kind, t = dtype_info[to].kind;
+    char f = dtype_info(from)->kind, t = dtype_info(to)->kind;
     bool wider = dtype_promote(from, to) == to && to != DT_RATIONAL;
     if (!wider && !(f == t && (t == 'f' || t == 'c')) && !(t == 'f' && f != 'c') && !(t == 'c'))
         ix_error_cast(b, n, of, from, to);
@@ -221,7 +221,7 @@ static void check_reduced(IxBind *b, const IxNode *n, IxInstance *of, uint64_t s
     for (uint64_t m = spans; m && !identity; m &= m - 1)
         if (b->span[__builtin_ctzll(m)].extent == 0)
             ix_error_empty(b, n, of, __builtin_ctzll(m));
-    if (dtype_info[dt].kind == 'c' && !identity)
+    if (dtype_info(dt)->kind == 'c' && !identity)
         ix_error_order(b, n, of, dt);
 }
 
@@ -270,7 +270,7 @@ static int *make_factors(IxBind *b, const IxNode *n, IxInstance *of, int *made, 
     if (ix_in_product(n))
         return made;
     *made = ix_make(b, n, of);
-    char kind = dtype_info[b->make.nest->node[*made].dtype].kind;
+    char kind = dtype_info(b->make.nest->node[*made].dtype)->kind;
     *whole &= kind == 'i' || kind == 'b';
     return made + 1;
 }

@@ -8,12 +8,12 @@ static bool has_nan(Value v)
 {
     if (v.tag == V_FLOAT)
         return v.f != v.f;
-    if (v.tag != V_TENSOR || dtype_info[v.tensor->dtype].kind != 'f')
+    if (v.tag != V_TENSOR || dtype_info(v.tensor->dtype)->kind != 'f')
         return false;
     const Tensor *t = v.tensor;
     int64_t at[IX_AXES] = { 0 }, offset = 0;
     for (int64_t e = 0; e < t->size; e++) {
-        double x = element_f64((DType)t->dtype, t->data + offset * dtype_info[t->dtype].bytes);
+        double x = element_f64((DType)t->dtype, t->data + offset * dtype_info(t->dtype)->bytes);
         if (x != x)
             return true;
         for (int k = t->rank - 1; k >= 0; k--) {

@@ -120,8 +120,8 @@ const Op *ix_call_op(IxBind *b, const IxNode *call, IxInstance *of, DType *to)
     *to = DT_NONE;
     if (v.tag == V_FUNCTION)
         return NULL;
-    if (v.tag == V_FORMAT && call->args == 1 && v.format->dtype != DT_NONE) {
-        *to = v.format->dtype;
+    if (v.tag == V_FORMAT && call->args == 1) {
+        *to = v_format_dtype(v);
         return NULL;
     }
     if (v.tag != V_OP)
@@ -408,7 +408,7 @@ static void guard_leaf(IxPlan *p, IxGuard *g, Value v, bool matters)
         g->dims = p->dim_count;
         memcpy(p->dims + p->dim_count, t->dims, 2 * (size_t)t->rank * sizeof *p->dims);
         p->dim_count += 2 * t->rank;
-        g->value = matters && t->rank == 0 && dtype_info[t->dtype].kind == 'i';
+        g->value = matters && t->rank == 0 && dtype_info(t->dtype)->kind == 'i';
         g->i = g->value ? element_i64((DType)t->dtype, t->data) : 0;
     } else if (v.tag == V_RANGE) {
         g->i = v.range->start;

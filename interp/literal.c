@@ -43,7 +43,7 @@ static void kinds_add(Kinds *k, Value v, bool weak)
 
 static int kind_order(DType dt)
 {
-    return (int)(strchr("biqfc", dtype_info[dt].kind) - "biqfc");
+    return (int)(strchr("biqfc", dtype_info(dt)->kind) - "biqfc");
 }
 
 static DType kinds_dtype(const Kinds *k)
@@ -58,7 +58,7 @@ static DType kinds_dtype(const Kinds *k)
         return literals;
     if (kind_order(literals) <= kind_order(dt))
         return dt;
-    return dtype_info[literals].kind == 'c' && dtype_info[dt].kind == 'f' ? dtype_complex(dt) : literals;
+    return dtype_info(literals)->kind == 'c' && dtype_info(dt)->kind == 'f' ? dtype_complex(dt) : literals;
 }
 
 static bool is_scalar(Value v)
@@ -100,7 +100,7 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int element)
     int64_t i = 0;
     v_as_int(v, &i);
     Error *e = err_new(&in->ctx, ERR_VALUE, "%" PRId64 " does not fit in %s, the dtype of the other elements",
-                       i, dtype_info[dt].name);
+                       i, dtype_name(dt));
     err_underline(e, element);
     err_throw(e);
 }
@@ -137,7 +137,7 @@ static void store_rationals(Interp *in, Rational *out, const Value *items, const
 
 static void store_scalars(Interp *in, DType dt, char *out, const Value *items, int n, bool vector)
 {
-    int64_t bytes = dtype_info[dt].bytes;
+    int64_t bytes = dtype_info(dt)->bytes;
     for (int i = 0; i < n; i++)
         if (!v_store(dt, out + i * bytes, items[i]))
             raise_misfit(in, dt, items[i], vector ? i : -1);
@@ -230,7 +230,7 @@ static void place(Interp *in, Tensor *out, int64_t at, int rank, const int64_t *
 {
     Ctx *ctx = &in->ctx;
     Value *mark = in->sp;
-    char *data = out->data + at * dtype_info[out->dtype].bytes;
+    char *data = out->data + at * dtype_info(out->dtype)->bytes;
     Tensor *t = v_to_tensor(in, v, 0);
     v_push(in, v_tensor_raw(t));
     Tensor *part = tensor_view(ctx, out, rank, shape, strides, data);

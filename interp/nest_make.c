@@ -11,7 +11,7 @@ typedef struct Choice {
     const Kernel *kernel;
 } Choice;
 
-static bool is_int(DType dt) { return dtype_info[dt].kind == 'i'; }
+static bool is_int(DType dt) { return dtype_info(dt)->kind == 'i'; }
 static bool is_whole(DType dt) { return is_int(dt) || dt == DT_BOOL; }
 
 /* The value of a scalar int, if args[i] is one; the nest then depends on it. */

@@ -79,7 +79,7 @@ static bool real_scalar(Value v, DType *dt)
     if (v.tag != V_TENSOR || v.tensor->rank != 0)
         return false;
     *dt = (DType)v.tensor->dtype;
-    return dtype_info[*dt].kind != 'c';
+    return dtype_info(*dt)->kind != 'c';
 }
 
 int64_t arg_int(OpCall *c, int i)
@@ -88,7 +88,7 @@ int64_t arg_int(OpCall *c, int i)
     DType dt;
     if (v.tag == V_INT || v.tag == V_BOOL)
         return v.i;
-    if (real_scalar(v, &dt) && (dtype_info[dt].kind == 'i' || dtype_info[dt].kind == 'b'))
+    if (real_scalar(v, &dt) && (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b'))
         return element_i64(dt, v.tensor->data);
     if (v.tag == V_FLOAT && v.f == floor(v.f) && fabs(v.f) < 1e18) {
         char help[64];
@@ -149,7 +149,7 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
     if (!arg_given(c, i))
         return fallback;
     Value v = c->args[i];
-    DType dt = v.tag == V_FORMAT ? v.format->dtype : v.tag == V_OP ? dtype_of_op(v.op) : DT_NONE;
+    DType dt = v.tag == V_FORMAT ? v_format_dtype(v) : v.tag == V_OP ? dtype_of_op(v.op) : DT_NONE;
     if (v.tag == V_STRING)
         dt = dtype_find(v.str->text, v.str->len);
     if (dt == DT_RATIONAL && !op_exact(c->in, c->op))
@@ -157,18 +157,17 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
                        "rationals are not made here");
     if (dt != DT_NONE)
         return dt;
-    static const char *const names[] = {
-#define DTYPE(id, name, ctype, compute, bytes, kind, rank) #name,
-#include "kernels/dtypes.def"
-#undef DTYPE
-    };
+    const char *names[32];
+    int count = 0;
+    while (format_name(count))
+        count++;
+    for (int k = 0; k < count; k++)
+        names[k] = format_name(k);
     char help[64], given[96];
-    const char *close = v.tag == V_STRING ? err_closest(v.str->text, names, DT_COUNT) : NULL;
+    const char *close = v.tag == V_STRING ? err_closest(v.str->text, names, count) : NULL;
     snprintf(help, sizeof help, "did you mean %s?", close ? close : "f64");
     if (v.tag == V_STRING)
         arg_error_help(c, i, ERR_DTYPE, close ? help : NULL, "there is no dtype \"%.40s\"", v.str->text);
-    if (v.tag == V_FORMAT)
-        arg_error(c, i, ERR_DTYPE, "tensors of format %s cannot be stored yet", v.format->name);
     arg_error_help(c, i, ERR_TYPE, "dtypes are bool i8 u8 i32 i64 rational f16 bf16 f32 f64 c64 c128",
                    "%s must be a dtype, not %s", arg_name(c, i), v_article(v, given, sizeof given));
 }
@@ -233,13 +232,13 @@ static void put_extents(OpCall *c, int i, int64_t *shape, int *rank)
                 wants(c, i, "a shape: ints");
             put_extent(c, i, shape, rank, v.tuple->items[k].i);
         }
-    } else if (real_scalar(v, &dt) && dtype_info[dt].kind == 'i') {
+    } else if (real_scalar(v, &dt) && dtype_info(dt)->kind == 'i') {
         put_extent(c, i, shape, rank, element_i64(dt, v.tensor->data));
-    } else if (v.tag == V_TENSOR && v.tensor->rank == 1 && dtype_info[v.tensor->dtype].kind == 'i') {
+    } else if (v.tag == V_TENSOR && v.tensor->rank == 1 && dtype_info(v.tensor->dtype)->kind == 'i') {
         Tensor *t = v.tensor;
         for (int64_t k = 0; k < t->size; k++)
             put_extent(c, i, shape, rank,
-                       element_i64((DType)t->dtype, t->data + k * tensor_strides(t)[0] * dtype_info[t->dtype].bytes));
+                       element_i64((DType)t->dtype, t->data + k * tensor_strides(t)[0] * dtype_info(t->dtype)->bytes));
     } else {
         wants(c, i, "a shape: a tuple of ints, or several ints");
     }

@@ -29,8 +29,8 @@ Value predefined_find(const char *name)
             return v_float(constants[i].value);
     if (strcmp(name, "cpu") == 0)
         return (Value){ .tag = V_DEVICE, .device = &device_cpu };
-    const Format *f = format_named(name, strlen(name));
-    return f ? v_format(f) : v_undef();
+    DType dt = dtype_find(name, strlen(name));
+    return dt == DT_NONE ? v_undef() : v_format(dt);
 }
 
 const char *predefined_name(int i)
@@ -38,5 +38,5 @@ const char *predefined_name(int i)
     if (i < CONSTANTS)
         return constants[i].name;
     i -= CONSTANTS;
-    return i < DT_COUNT ? format_table[i].name : i == DT_COUNT ? "cpu" : NULL;
+    return i == 0 ? "cpu" : format_name(i - 1);
 }

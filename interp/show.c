@@ -46,7 +46,7 @@ static void put_complex(Buf *out, double _Complex z, DType dt)
 
 void show_element(Buf *out, DType dt, const void *element)
 {
-    switch (dtype_info[dt].kind) {
+    switch (dtype_info(dt)->kind) {
     case 'b': buf_puts(out, element_i64(dt, element) ? "true" : "false"); break;
     case 'i': put_int(out, element_i64(dt, element)); break;
     case 'f': show_float(out, element_f64(dt, element), dt); break;
@@ -238,7 +238,7 @@ static void put_value(Interp *in, Buf *out, Value v, Style style, int depth)
     case V_TENSOR: put_tensor(in, out, v.tensor, style, depth); break;
     case V_OP: put_op(out, v.op, style); break;
     case V_FUNCTION: put_function(out, v.fn, style); break;
-    case V_FORMAT: buf_puts(out, v.format->name); break;
+    case V_FORMAT: buf_puts(out, dtype_name(v_format_dtype(v))); break;
     case V_DEVICE: buf_puts(out, v.device->name); break;
     case V_MODULE: buf_printf(out, "module %s", v.module->name); break;
     default: put_described(out, v); break;
@@ -264,7 +264,7 @@ void show_echo(Interp *in, Buf *out, Value v)
     }
     put_value(in, out, v, SHOW_ECHO, 0);
     if (v.tag == V_TENSOR && v.tensor->rank == 0 && v.tensor->dtype != DT_C128)
-        buf_printf(out, " (%s)", dtype_info[v.tensor->dtype].name);
+        buf_printf(out, " (%s)", dtype_name(v.tensor->dtype));
 }
 
 void show_set_digits(Interp *in, int64_t digits)

@@ -53,11 +53,11 @@ static void put_element(Buf *out, DType dt, const void *element, bool conjugate)
 {
     if (dt == DT_I64 && element_i64(dt, element) == INT64_MIN) {
         buf_puts(out, "(-9223372036854775807 - 1)");
-    } else if (dtype_info[dt].kind == 'f') {
+    } else if (dtype_info(dt)->kind == 'f') {
         put_float(out, element_f64(dt, element), dt);
     } else if (dt == DT_RATIONAL) {
         put_rational(out, *(const Rational *)element);
-    } else if (dtype_info[dt].kind == 'c') {
+    } else if (dtype_info(dt)->kind == 'c') {
         double _Complex z = element_c128(dt, element);
         double im = conjugate ? -__imag__ z : __imag__ z;
         put_float(out, __real__ z, show_part(dt));
@@ -82,7 +82,7 @@ static void put_elements(const Cursor *c, int axis, const char *base, bool *firs
                          const char *between)
 {
     const int64_t *shape = tensor_shape(c->t), *strides = tensor_strides(c->t);
-    int bytes = dtype_info[c->t->dtype].bytes;
+    int bytes = dtype_info(c->t->dtype)->bytes;
     if (axis == c->t->rank) {
         if (!*first)
             buf_puts(c->out, ", ");
@@ -108,7 +108,7 @@ static void put_empty(Buf *out, const Tensor *t)
         buf_printf(out, "%lld%s", (long long)shape[a], a + 1 < t->rank ? ", " : "");
     buf_puts(out, t->rank == 1 ? ",)" : ")");
     if (t->dtype != DT_F64)
-        buf_printf(out, ", dtype=%s", dtype_info[t->dtype].name);
+        buf_printf(out, ", dtype=%s", dtype_name(t->dtype));
     buf_putc(out, ')');
 }
 
@@ -148,7 +148,7 @@ void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
     if (t->rank > 2)
         buf_puts(out, "reshape(");
     if (cast)
-        buf_printf(out, "%s(", dtype_info[t->dtype].name);
+        buf_printf(out, "%s(", dtype_name(t->dtype));
     put_literal(&c);
     if (cast)
         buf_putc(out, ')');

@@ -482,7 +482,7 @@ static void put_rational(Buf *out, Rational a, Spec *s)
 static void put_element(void *arg, Buf *out, DType dt, const void *element)
 {
     Spec s = *(const Spec *)arg;
-    switch (dtype_info[dt].kind) {
+    switch (dtype_info(dt)->kind) {
     case 'b': put_bool(out, element_i64(dt, element) != 0, &s); break;
     case 'i': put_int(out, element_i64(dt, element), &s, "an int"); break;
     case 'f': put_real(out, element_f64(dt, element), dt, &s, "a float"); break;

@@ -60,7 +60,7 @@ static Part part_of(int64_t length, int64_t budget)
 
 static const char *element_at(const Tensor *t, const char *base, int64_t i, int64_t stride)
 {
-    return base + i * stride * dtype_info[t->dtype].bytes;
+    return base + i * stride * dtype_info(t->dtype)->bytes;
 }
 
 /* Where a cell's text is aligned: its point, else its exponent, else its end; a complex
@@ -89,7 +89,7 @@ static Column put_cell(Layout *l, const void *element)
     l->cell(l->arg, l->out, l->t->dtype, element);
     const char *text = l->out->data + from;
     size_t n = l->out->len - from;
-    size_t at = align_at(text, n, dtype_info[l->t->dtype].kind == 'c');
+    size_t at = align_at(text, n, dtype_info(l->t->dtype)->kind == 'c');
     return (Column){ text_width(text, at), text_width(text + at, n - at) };
 }
 
@@ -300,7 +300,7 @@ void show_tensor_cells(Interp *in, Buf *out, const Tensor *t, ShowCell cell, voi
     if (t->size == 0) {
         buf_puts(out, "[] (");
         put_shape(out, t);
-        buf_printf(out, " %s)", dtype_info[t->dtype].name);
+        buf_printf(out, " %s)", dtype_name(t->dtype));
         return;
     }
     Layout l = { .in = in, .out = out, .t = t, .cell = cell, .arg = arg,
@@ -318,7 +318,7 @@ void show_tensor_cells(Interp *in, Buf *out, const Tensor *t, ShowCell cell, voi
 static void element_cell(void *arg, Buf *out, DType dt, const void *element)
 {
     const int *digits = arg;
-    char kind = dtype_info[dt].kind;
+    char kind = dtype_info(dt)->kind;
     if (kind != 'f' && kind != 'c') {
         show_element(out, dt, element);
         return;
@@ -347,7 +347,7 @@ void show_tensor_header(Buf *out, const Tensor *t)
     if (t->rank == 1)
         buf_puts(out, "vector of ");
     put_shape(out, t);
-    buf_printf(out, " %s", dtype_info[t->dtype].name);
+    buf_printf(out, " %s", dtype_name(t->dtype));
     if (t->flags & TENSOR_COVECTOR)
         buf_puts(out, " covector");
 }

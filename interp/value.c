@@ -258,7 +258,7 @@ bool v_as_int(Value v, int64_t *out)
         *out = v.i;
         return true;
     }
-    if (v.tag != V_TENSOR || v.tensor->rank != 0 || dtype_info[v.tensor->dtype].kind != 'i')
+    if (v.tag != V_TENSOR || v.tensor->rank != 0 || dtype_info(v.tensor->dtype)->kind != 'i')
         return false;
     *out = element_i64((DType)v.tensor->dtype, v.tensor->data);
     return true;
@@ -326,7 +326,7 @@ bool v_store(DType dt, void *dst, Value v)
 {
     if (v.tag == V_TENSOR && v.tensor->dtype == DT_RATIONAL)
         return cast_run(dt, dst, 1, DT_RATIONAL, v.tensor->data, 1, 1) < 0;
-    switch (dtype_info[dt].kind) {
+    switch (dtype_info(dt)->kind) {
     case 'b':
         *(uint8_t *)dst = v.tag == V_TENSOR ? *(uint8_t *)v.tensor->data : v.i != 0;
         return true;
@@ -419,8 +419,8 @@ Tensor *v_to_tensor(Interp *in, Value v, int operand)
 
 static bool elements_equal(DType dt, const char *a, const char *b, int64_t n)
 {
-    size_t bytes = dtype_info[dt].bytes;
-    switch (dtype_info[dt].kind) {
+    size_t bytes = dtype_info(dt)->bytes;
+    switch (dtype_info(dt)->kind) {
     case 'f':
         for (int64_t i = 0; i < n; i++)
             if (element_f64(dt, a + i * bytes) != element_f64(dt, b + i * bytes))
@@ -526,7 +526,7 @@ bool v_equal(Interp *in, Value a, Value b)
 
 static const char *scalar_type_name(DType dt)
 {
-    switch (dtype_info[dt].kind) {
+    switch (dtype_info(dt)->kind) {
     case 'b':
         return "bool";
     case 'i':
@@ -561,7 +561,7 @@ const char *v_describe(Value v, char *out, size_t cap)
         return out;
     }
     const Tensor *t = v.tensor;
-    const char *dtype = dtype_info[t->dtype].name;
+    const char *dtype = dtype_name(t->dtype);
     char shape[64];
     shape_text(shape, sizeof shape, t->rank, tensor_shape(t));
     if (t->rank == 0)

@@ -50,13 +50,12 @@ typedef struct Function Function;
 typedef struct Module Module;
 typedef struct Op Op;
 typedef struct Native Native;
-typedef struct Format Format;
 typedef struct Device Device;
 
 typedef struct Value {
     uint32_t tag, aux;
     union {
-        int64_t i;       /* V_INT, V_BOOL */
+        int64_t i;       /* V_INT, V_BOOL; V_FORMAT: the DType */
         double f;
         uint32_t *refs;  /* every object starts with its count */
         Str *str;
@@ -66,7 +65,6 @@ typedef struct Value {
         Function *fn;
         Module *module;
         const Op *op;
-        const Format *format;
         const Device *device;
         void *ptr;
     };
@@ -96,7 +94,8 @@ static inline Value v_str(Str *s) { return (Value){ .tag = V_STRING, .str = s };
 static inline Value v_tuple(Tuple *t) { return (Value){ .tag = V_TUPLE, .tuple = t }; }
 static inline Value v_range(Range *r) { return (Value){ .tag = V_RANGE, .range = r }; }
 static inline Value v_op(const Op *op) { return (Value){ .tag = V_OP, .op = op }; }
-static inline Value v_format(const Format *f) { return (Value){ .tag = V_FORMAT, .format = f }; }
+static inline Value v_format(DType dt) { return (Value){ .tag = V_FORMAT, .i = (int64_t)dt }; }
+static inline DType v_format_dtype(Value v) { return (DType)v.i; }
 /* A tensor as a value. Rank-0 bool, i64 and f64 become immediates (t is released). */
 Value v_tensor(Ctx *, Tensor *t);
 static inline Value v_tensor_raw(Tensor *t) { return (Value){ .tag = V_TENSOR, .tensor = t }; }

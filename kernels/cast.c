@@ -123,7 +123,7 @@ int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, i
     if (n <= 0) return -1;
     if (from == DT_RATIONAL) return rational_cast(to, dst, sd, src, ss, n);
     if (to == from && sd == 1 && ss == 1) {
-        memmove(dst, src, (size_t)n * dtype_info[to].bytes);
+        memmove(dst, src, (size_t)n * dtype_info(to)->bytes);
         return -1;
     }
     if (sd == 1 && ss == 1 && n >= 8 && cpu_isa() >= ISA_AVX2) {

@@ -118,7 +118,7 @@ static int64_t nonzero_complex(DType dt, const void *x, int64_t n, int64_t *posi
 {
     int64_t found = 0;
     for (int64_t i = 0; i < n; i++) {
-        double _Complex z = element_c128(dt, (const char *)x + i * dtype_info[dt].bytes);
+        double _Complex z = element_c128(dt, (const char *)x + i * dtype_info(dt)->bytes);
         if (z == 0)
             continue;
         if (positions)

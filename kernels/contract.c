@@ -90,8 +90,8 @@ static void place_intermediate(const ContractPlan *p, ContractOperand *x,
 
 static size_t node_bytes(const ContractPlan *p, uint64_t labels)
 {
-    double size = dtype_info[p->c.dtype].bytes;
-    size_t bytes = dtype_info[p->c.dtype].bytes;
+    double size = dtype_info(p->c.dtype)->bytes;
+    size_t bytes = dtype_info(p->c.dtype)->bytes;
     for (uint64_t s = labels; s; s &= s - 1) {
         int64_t n = p->c.extent[__builtin_ctzll(s)];
         bytes *= (size_t)n;
@@ -328,7 +328,7 @@ static double least_fused_seconds(const ContractPlan *p)
     double points = 1;
     for (int l = 0; l < p->c.labels; l++)
         points *= (double)p->c.extent[l];
-    return points * 1.2e-11 * dtype_info[p->c.dtype].bytes;
+    return points * 1.2e-11 * dtype_info(p->c.dtype)->bytes;
 }
 
 /* Plans the steps of p->order, and everything at once where that is estimated to be faster. */
@@ -595,7 +595,7 @@ static void put_step(const ContractPlan *p, const PlanStep *s, int result, const
 
 void contract_report(const ContractPlan *p, const char *result, Report *r)
 {
-    double naive = dtype_info[p->c.dtype].kind == 'c' ? 6 * p->operands - 4 : p->operands;
+    double naive = dtype_info(p->c.dtype)->kind == 'c' ? 6 * p->operands - 4 : p->operands;
     for (int l = 0; l < p->c.labels; l++)
         naive *= (double)p->c.extent[l];
     r->naive_flops += naive;

@@ -178,7 +178,7 @@ static int pack_of(const FusedPlan *p, const Arrangement *a, int k, int depth,
 /* Seconds of one element in a strip operation, and of gathering one. */
 static double element_seconds(const FusedPlan *p)
 {
-    return (double)p->bytes * 4e-11 * (dtype_info[p->dtype].kind == 'c' ? 2 : 1);
+    return (double)p->bytes * 4e-11 * (dtype_info(p->dtype)->kind == 'c' ? 2 : 1);
 }
 
 static double gather_seconds(const FusedPlan *p, int64_t step)
@@ -288,7 +288,7 @@ static void choose_arrangement(FusedPlan *p)
 static void count_flops(FusedPlan *p)
 {
     const Arrangement *a = &p->best;
-    bool two = dtype_info[p->dtype].kind == 'c', inside = false;
+    bool two = dtype_info(p->dtype)->kind == 'c', inside = false;
     for (int t = a->levels - 1; t >= 0; t--) {
         double points = 1;
         for (int d = 0; d < a->levels; d++)
@@ -352,7 +352,7 @@ FusedPlan *fused_plan(Ctx *ctx, const Contraction *c)
     p->pack = p->depth + n;
     p->threads = pool_threads(ctx);
     p->dtype = c->dtype;
-    p->bytes = dtype_info[c->dtype].bytes;
+    p->bytes = dtype_info(c->dtype)->bytes;
     p->semiring = c->semiring;
     p->distributes = semiring_distributes(c->semiring);
     p->ops = &fused_ops_avx2[c->semiring][c->dtype];

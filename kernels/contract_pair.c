@@ -25,7 +25,7 @@ static int64_t aligned(int64_t bytes)
  * the least of sums of integers that wrap is not the sum of the least. */
 static bool sums_first(const PairForm *f, int class)
 {
-    bool wraps = dtype_info[f->dtype].kind == 'i' && f->semiring != SR_PLUS_TIMES &&
+    bool wraps = dtype_info(f->dtype)->kind == 'i' && f->semiring != SR_PLUS_TIMES &&
                  f->semiring != SR_MIN_MAX && f->semiring != SR_MAX_MIN;
     if (f->single || wraps || !semiring_distributes(f->semiring))
         return false;
@@ -75,7 +75,7 @@ static void plan_own_sum(Ctx *ctx, PairPlan *p, PairForm *f, int tensor)
     ContractOperand x;
     int64_t count = own_sum(f, tensor, &c, &x);
     p->before[tensor] = pair_plan(ctx, &c);
-    p->before_bytes[tensor] = aligned(count * dtype_info[f->dtype].bytes);
+    p->before_bytes[tensor] = aligned(count * dtype_info(f->dtype)->bytes);
     p->seconds += p->before[tensor]->seconds;
     int axes = 0;
     for (int d = 0; d < f->axes; d++) {
@@ -121,8 +121,8 @@ static const PairWay *choose_way(const PairForm *f, PairPlan *p, const PairWay *
 
 static void count_costs(PairPlan *p, const PairForm *f)
 {
-    double bytes = dtype_info[f->dtype].bytes, work = pair_work(f);
-    bool pairs = dtype_info[f->dtype].kind == 'c', adds = work > pair_form_size(f, PAIR_C);
+    double bytes = dtype_info(f->dtype)->bytes, work = pair_work(f);
+    bool pairs = dtype_info(f->dtype)->kind == 'c', adds = work > pair_form_size(f, PAIR_C);
     if (f->single)
         p->flops = adds ? work * (pairs ? 2 : 1) : 0;
     else
@@ -178,7 +178,7 @@ static void plan_way(Ctx *ctx, PairPlan *p, const Contraction *c, const PairWay 
     p->threads = pool_threads(ctx);
     pair_form_one(f.semiring, f.dtype, p->one);
     for (int t = 0; t < PAIR_TENSORS; t++)
-        p->base[t] = f.base[t] * dtype_info[f.dtype].bytes;
+        p->base[t] = f.base[t] * dtype_info(f.dtype)->bytes;
     if (f.empty_result || f.empty_sum) {
         plan_cells(p, &f);
         p->run = f.empty_result ? nothing_run : identity_run;
@@ -246,7 +246,7 @@ void pair_plan_free(Ctx *ctx, PairPlan *p)
 /* The axes that C repeats itself along, one after the other: each is copied from position 0. */
 static void spread_result(Ctx *ctx, const PairPlan *p, char *c)
 {
-    int64_t bytes = dtype_info[p->dtype].bytes;
+    int64_t bytes = dtype_info(p->dtype)->bytes;
     PairAxis axis[CONTRACT_LABELS];
     int axes = p->cells.free;
     memcpy(axis, p->cells.axis, (size_t)axes * sizeof *axis);

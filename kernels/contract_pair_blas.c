@@ -27,7 +27,7 @@ static double call_seconds(const PairForm *f, const PairMatrices *g)
 {
     const PairRates *r = pair_rates(f->dtype);
     double m = (double)g->m, n = (double)g->n, k = (double)g->k;
-    double flops = (dtype_info[f->dtype].kind == 'c' ? 8 : 2) * m * n * k;
+    double flops = (dtype_info(f->dtype)->kind == 'c' ? 8 : 2) * m * n * k;
     if (gemm_tiny(g->m, g->n, g->k))
         return 1.2e-8 + flops / (0.25 * r->blas) + (m + n) * 1e-9;
     if (m == 1 || n == 1)

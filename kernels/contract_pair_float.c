@@ -123,7 +123,7 @@ static double block_seconds(const PairForm *given, const PairPlan *p)
     double count = pair_form_extent(&f, FORM_BATCH);
     double rows = ceil(m / kernel->mr) * kernel->mr, full = floor(n / kernel->nr) * kernel->nr;
     double columns = full + (n > full ? fmax(4, n - full) : 0);
-    double flops = (dtype_info[f.dtype].kind == 'c' ? 8 : 2) * rows * columns * k;
+    double flops = (dtype_info(f.dtype)->kind == 'c' ? 8 : 2) * rows * columns * k;
     double a = has_unit(&f, FORM_M, PAIR_A, 4) ? r->turned : has_unit(&f, FORM_K, PAIR_A, 4) ?
                r->turned : r->gather;
     double b = has_unit(&f, FORM_N, PAIR_B, 4) ? r->unit : r->gather;
@@ -168,7 +168,7 @@ static void block_make(Ctx *ctx, const PairForm *given, PairPlan *p)
     cut_rows(p, x);
     p->work += pair_block_plan(ctx, x);
     p->run = turn ? block_run_turned : block_run;
-    double element = dtype_info[f.dtype].bytes;
+    double element = dtype_info(f.dtype)->bytes;
     p->copied = element * (double)g[PAIR_BATCH].extent * (double)g[PAIR_K].extent *
                 ((double)rows + (double)g[PAIR_N].extent);
     snprintf(p->kind, sizeof p->kind, "%sgemm", g[PAIR_BATCH].extent > 1 ? "batched " : "");
@@ -221,8 +221,8 @@ static double rows_seconds(const PairForm *f, const PairPlan *p)
     if (summed_work(f) / (double)x->extent > RUNS_MOST)
         return INFINITY;
     bool close = x->step[PAIR_A] == 1 && (f->single || x->step[PAIR_B] == 1);
-    double bytes = dtype_info[f->dtype].bytes, all = pair_work(f), runs = all / (double)x->extent;
-    double each = dtype_info[f->dtype].kind == 'c' ? 1e-9 : close ? bytes * 2e-11 : 0.5e-9;
+    double bytes = dtype_info(f->dtype)->bytes, all = pair_work(f), runs = all / (double)x->extent;
+    double each = dtype_info(f->dtype)->kind == 'c' ? 1e-9 : close ? bytes * 2e-11 : 0.5e-9;
     return fmax(5e-8 + runs * 8e-9 + all * each, pair_memory_seconds(f));
 }
 
@@ -270,7 +270,7 @@ static void rows_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const 
 static void dot_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
 {
     const PairSums *s = &p->u.sums;
-    int64_t bytes = dtype_info[p->dtype].bytes, zero = 0;
+    int64_t bytes = dtype_info(p->dtype)->bytes, zero = 0;
     (void)work;
     char sums[PIECES_MOST * 16] __attribute__((aligned(64)));
     rows_run(ctx, p, sums, a, b, NULL);

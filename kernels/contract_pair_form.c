@@ -88,7 +88,7 @@ void pair_form(PairForm *f, const Contraction *c)
     for (int t = 0; t < PAIR_TENSORS; t++) {
         f->base[t] = 0;
         f->conj[t] = t && t - PAIR_A < c->operands && c->operand[t - PAIR_A].conj &&
-                     dtype_info[c->dtype].kind == 'c';
+                     dtype_info(c->dtype)->kind == 'c';
     }
     for (int l = 0; l < c->labels; l++)
         add_label(f, c, l);

@@ -23,6 +23,6 @@ double pair_memory_seconds(const PairForm *f)
 {
     double bytes = 0;
     for (int t = 0; t < PAIR_TENSORS; t++)
-        bytes += pair_form_size(f, t) * dtype_info[f->dtype].bytes;
+        bytes += pair_form_size(f, t) * dtype_info(f->dtype)->bytes;
     return bytes / (bytes > CACHE_BYTES ? MEMORY : CACHE);
 }

@@ -101,7 +101,7 @@ static bool walk_next(Walk *w, int axes)
 
 void pair_nest_run(Ctx *ctx, const PairNest *nest, void *c, const void *a, const void *b)
 {
-        Walk w = { .nest = nest, .strip = strips[nest->dtype], .bytes = dtype_info[nest->dtype].bytes,
+        Walk w = { .nest = nest, .strip = strips[nest->dtype], .bytes = dtype_info(nest->dtype)->bytes,
                .at = { c, (char *)a, (char *)b } };
     int axes = nest->free + nest->summed, empty = 0;
     char start[16] __attribute__((aligned(16)));
@@ -126,7 +126,7 @@ void pair_nest_run(Ctx *ctx, const PairNest *nest, void *c, const void *a, const
 
 void pair_nest_scale(const PairNest *nest, void *c, int64_t factor)
 {
-    Walk w = { .nest = nest, .bytes = dtype_info[nest->dtype].bytes, .at = { c, NULL, NULL } };
+    Walk w = { .nest = nest, .bytes = dtype_info(nest->dtype)->bytes, .at = { c, NULL, NULL } };
     do
         scales[nest->dtype](nest->free ? &nest->axis[nest->free - 1] : &once, w.at[PAIR_C], factor);
     while (walk_next(&w, nest->free - 1));

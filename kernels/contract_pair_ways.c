@@ -74,7 +74,7 @@ static int free_axes(const PairForm *f, PairAxis *to)
 
 static double nest_seconds(const PairForm *f, const PairPlan *p)
 {
-    double each = dtype_info[f->dtype].kind == 'c' ? 4e-9 : 1.5e-9;
+    double each = dtype_info(f->dtype)->kind == 'c' ? 4e-9 : 1.5e-9;
     (void)p;
     return 2e-8 + pair_work(f) * each;
 }
@@ -127,7 +127,7 @@ static void copy_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const 
         it.stride[0][d] = nest->axis[d].step[PAIR_C];
         it.stride[1][d] = nest->axis[d].step[PAIR_A];
     }
-    permute_copy(ctx, &it, dtype_info[p->dtype].bytes, c, a);
+    permute_copy(ctx, &it, dtype_info(p->dtype)->bytes, c, a);
 }
 
 static void copy_make(Ctx *ctx, const PairForm *f, PairPlan *p)
@@ -345,7 +345,7 @@ static void semiring_part(void *arg, int64_t begin, int64_t end, int worker)
 {
     const SemiringJob *j = arg;
     const PairMatrices *g = &j->p->u.matrices;
-    int64_t bytes = dtype_info[j->p->dtype].bytes, steps = 1;
+    int64_t bytes = dtype_info(j->p->dtype)->bytes, steps = 1;
     PairGroup sums = { g->sums, 1, g->sum };
     (void)worker;
     for (int d = 0; d < g->sums; d++)

@@ -635,7 +635,7 @@ bool contract_order(Ctx *ctx, const Contraction *c, const ContractOptions *optio
     Net *net = mem_alloc(ctx, bytes);
     net->scratch = (char *)net + own;
     net->n = n;
-    net->bytes = dtype_info[c->dtype].bytes;
+    net->bytes = dtype_info(c->dtype)->bytes;
     net->rate = peak_rate(c->dtype);
     net->limit = options ? (double)options->memory : 0;
     net->labels = (uint64_t *)(net + 1);

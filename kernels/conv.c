@@ -107,7 +107,7 @@ static void run_blocks(void *arg, int64_t begin, int64_t end, int worker)
 
 bool conv_direct(Ctx *ctx, const ConvJob *job)
 {
-    int64_t bytes = dtype_info[job->dt].bytes;
+    int64_t bytes = dtype_info(job->dt)->bytes;
     Run run = { .job = job,
                 .add = row_table()[kind_of(job->dt)],
                 .bytes = bytes,
@@ -137,7 +137,7 @@ double conv_i64_bound(const int64_t *a, int64_t n, const int64_t *b, int64_t m)
 
 double conv_magnitude(DType dt, const void *x, int64_t n)
 {
-    bool pairs = dtype_info[dt].kind == 'c', single = dt == DT_F32 || dt == DT_C64;
+    bool pairs = dtype_info(dt)->kind == 'c', single = dt == DT_F32 || dt == DT_C64;
     double most = 0;
     for (int64_t i = 0; i < (pairs ? 2 * n : n); i++) {
         double v = fabs(single ? (double)((const float *)x)[i] : ((const double *)x)[i]);
@@ -183,7 +183,7 @@ void conv_multiply(Ctx *ctx, DType dt, void *z, const void *w, int64_t rows, int
 
 void conv_add(DType dt, void *out, const void *x, int64_t n)
 {
-    int64_t reals = dtype_info[dt].kind == 'c' ? 2 * n : n;
+    int64_t reals = dtype_info(dt)->kind == 'c' ? 2 * n : n;
     if (dt == DT_F32 || dt == DT_C64)
         for (int64_t i = 0; i < reals; i++)
             ((float *)out)[i] += ((const float *)x)[i];

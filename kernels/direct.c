@@ -176,7 +176,7 @@ void direct_run_set(Ctx *ctx, const DirectSet *set, Semiring s, DType dt, const 
                     const void *a, const void *b, bool accumulate)
 {
     Job job = { .ctx = ctx, .plain = &semiring_plain[s][dt], .d = *d, .c = c, .a = a, .b = b,
-                .bytes = dtype_info[dt].bytes, .accumulate = accumulate };
+                .bytes = dtype_info(dt)->bytes, .accumulate = accumulate };
     Direct *own = &job.d;
     bool split = direct_seconds(s, dt, d) > SPLIT_SECONDS;
     if (!own->vector[0])

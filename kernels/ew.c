@@ -25,13 +25,13 @@ const EwInfo ew_info[EW_COUNT] = {
 };
 
 static bool has_formula(EwOp op, DType dt) {
-    char kind = dtype_info[dt].kind;
+    char kind = dtype_info(dt)->kind;
     return strcmp(ew_info[op].formula[kind == 'f' ? 0 : kind == 'c' ? 1 : 2], "NONE") != 0;
 }
 
 DType ew_compute_dtype(EwOp op, DType dt) {
     const EwInfo *info = &ew_info[op];
-    char kind = dtype_info[dt].kind;
+    char kind = dtype_info(dt)->kind;
     bool whole = kind == 'b' || kind == 'i';
     if (!strchr(info->kinds, kind)) return DT_NONE;
     if (whole && (info->result == RES_FLOAT || !has_formula(op, dt))) dt = DT_F64;

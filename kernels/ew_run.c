@@ -40,13 +40,13 @@ typedef struct EwJob {
 /* ---- what integers cannot do ---- */
 
 bool ew_is_checked(EwOp op, DType compute) {
-    if (dtype_info[compute].kind != 'i') return false;
+    if (dtype_info(compute)->kind != 'i') return false;
     return op == EW_FLOOR_DIVIDE || op == EW_MOD || op == EW_POWER || op == EW_SHL || op == EW_SHR;
 }
 
 static bool any_zero(DType dt, const void *x, int64_t s, int64_t n) {
     bool zero = false;
-    switch (dtype_info[dt].bytes) {
+    switch (dtype_info(dt)->bytes) {
     case 1: for (int64_t i = 0; i < n; i++) zero |= ((const int8_t *)x)[i * s] == 0; break;
     case 4: for (int64_t i = 0; i < n; i++) zero |= ((const int32_t *)x)[i * s] == 0; break;
     default: for (int64_t i = 0; i < n; i++) zero |= ((const int64_t *)x)[i * s] == 0; break;
@@ -57,7 +57,7 @@ static bool any_zero(DType dt, const void *x, int64_t s, int64_t n) {
 static bool any_negative(DType dt, const void *x, int64_t s, int64_t n) {
     bool negative = false;
     if (dt == DT_U8) return false;
-    switch (dtype_info[dt].bytes) {
+    switch (dtype_info(dt)->bytes) {
     case 1: for (int64_t i = 0; i < n; i++) negative |= ((const int8_t *)x)[i * s] < 0; break;
     case 4: for (int64_t i = 0; i < n; i++) negative |= ((const int32_t *)x)[i * s] < 0; break;
     default: for (int64_t i = 0; i < n; i++) negative |= ((const int64_t *)x)[i * s] < 0; break;
@@ -223,7 +223,7 @@ static void plan(EwJob *job) {
 }
 
 static bool dear(EwOp op, DType compute) {
-    return ew_table_reference[op][DT_F64] || dtype_info[compute].kind == 'c'
+    return ew_table_reference[op][DT_F64] || dtype_info(compute)->kind == 'c'
         || ew_is_checked(op, compute);
 }
 
@@ -283,13 +283,13 @@ EwTrouble ew_run(Ctx *ctx, EwOp op, DType compute, Tensor *out, Tensor *const *i
     job.trouble = EWT_NONE;
     if (run_small(&job, out, in)) return (EwTrouble)job.trouble;
     job.data[0] = out->data;
-    job.bytes[0] = dtype_info[out->dtype].bytes;
+    job.bytes[0] = dtype_info(out->dtype)->bytes;
     for (int k = 0; k < job.arity; k++) {
         tensors[k + 1] = in[k];
         job.have[k] = (DType)in[k]->dtype;
         job.want[k] = wanted(op, compute, k);
         job.data[k + 1] = in[k]->data;
-        job.bytes[k + 1] = dtype_info[in[k]->dtype].bytes;
+        job.bytes[k + 1] = dtype_info(in[k]->dtype)->bytes;
     }
     iter_init(&job.it, job.arity + 1, tensors);
     run_planned(&job);

@@ -371,7 +371,7 @@ bool fft_run(Ctx *ctx, FftKind kind, int64_t n, const Tensor *x, const Tensor *o
     if (out->size == 0)
         return true;
     Job job = { .lib = library_of((DType)x->dtype), .kind = kind, .in = x->data, .out = out->data,
-                .in_bytes = dtype_info[x->dtype].bytes, .out_bytes = dtype_info[out->dtype].bytes,
+                .in_bytes = dtype_info(x->dtype)->bytes, .out_bytes = dtype_info(out->dtype)->bytes,
                 .out_n = tensor_shape(out)[axis], .scale = scale, .interrupt = ctx->interrupt };
     memset(&job.key, 0, sizeof job.key);
     job.key.n = n;

@@ -31,6 +31,6 @@ Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *s
                        const int64_t *strides, char *data)
 {
     Tensor *v = tensor_view(ctx, t, rank, shape, strides, data);
-    v->dtype = (uint8_t)dt;
+    v->dtype = dt;
     return v;
 }

@@ -76,7 +76,7 @@ static int add_node(Ctx *ctx, Nest *n, NestNode node)
 
 int nest_const(Ctx *ctx, Nest *n, int slot, DType dt, bool weak)
 {
-    return add_node(ctx, n, (NestNode){ .kind = NEST_CONST, .dtype = (uint8_t)dt, .weak = weak,
+    return add_node(ctx, n, (NestNode){ .kind = NEST_CONST, .dtype = dt, .weak = weak,
                                         .scalar = true, .slot = (int16_t)slot });
 }
 
@@ -148,7 +148,7 @@ int nest_load(Ctx *ctx, Nest *n)
         load = &n->load[i];
         break;
     }
-    return add_node(ctx, n, (NestNode){ .kind = NEST_LOAD, .dtype = (uint8_t)load->dtype,
+    return add_node(ctx, n, (NestNode){ .kind = NEST_LOAD, .dtype = load->dtype,
                                         .slot = (int16_t)slot, .free = nest_load_free(load, n->indices) });
 }
 
@@ -157,15 +157,15 @@ int nest_cast(Ctx *ctx, Nest *n, int node, DType dt)
     const NestNode *x = &n->node[node];
     if (x->dtype == dt)
         return node;
-    return add_node(ctx, n, (NestNode){ .kind = NEST_CAST, .dtype = (uint8_t)dt, .args = 1,
+    return add_node(ctx, n, (NestNode){ .kind = NEST_CAST, .dtype = dt, .args = 1,
                                         .arg = { (int16_t)node }, .scalar = x->scalar,
                                         .free = x->free });
 }
 
 int nest_ew(Ctx *ctx, Nest *n, EwOp op, DType compute, const int *args, int count)
 {
-    NestNode node = { .kind = NEST_EW, .op = (uint8_t)op, .compute = (uint8_t)compute,
-                      .dtype = (uint8_t)ew_result_dtype(op, compute), .args = (uint8_t)count,
+    NestNode node = { .kind = NEST_EW, .op = (uint8_t)op, .compute = compute,
+                      .dtype = ew_result_dtype(op, compute), .args = (uint8_t)count,
                       .scalar = true };
     for (int i = 0; i < count; i++) {
         bool mask = i == 0 && ew_info[op].result == RES_WHERE;
@@ -185,7 +185,7 @@ void nest_watch(Nest *n, int node)
 /* Of what, the accumulator, the result. */
 static void reduce_dtypes(NestReduce op, DType dt, DType *compute, DType *result)
 {
-    bool whole = dtype_info[dt].kind == 'i' || dtype_info[dt].kind == 'b';
+    bool whole = dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b';
     bool half = dt == DT_F16 || dt == DT_BF16;
     *compute = *result = dt;
     if (op == NEST_SUM || op == NEST_PROD) {
@@ -203,8 +203,8 @@ int nest_reduce(Ctx *ctx, Nest *n, NestReduce op, int node, uint64_t bound)
     bool extreme = op != NEST_SUM && op != NEST_PROD;
     int arg = extreme ? node : nest_cast(ctx, n, node, compute);
     int sum = add_node(ctx, n, (NestNode){ .kind = NEST_REDUCE, .op = (uint8_t)op,
-                                           .compute = (uint8_t)compute,
-                                           .dtype = (uint8_t)(extreme ? result : compute),
+                                           .compute = compute,
+                                           .dtype = (extreme ? result : compute),
                                            .args = 1, .arg = { (int16_t)arg }, .bound = bound,
                                            .free = n->node[arg].free & ~bound });
     return extreme ? sum : nest_cast(ctx, n, sum, result);

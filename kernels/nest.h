@@ -40,9 +40,10 @@ typedef enum NestReduce {
 } NestReduce;
 
 typedef struct NestNode {
-    uint8_t kind, dtype;            /* NestKind; DType of its value */
-    uint8_t op, compute;            /* NEST_EW: EwOp and the dtype computed in. NEST_REDUCE: NestReduce and
-                                     * the dtype accumulated in */
+    uint32_t dtype, compute;        /* DType of its value; what it is computed in */
+    uint8_t kind;                   /* NestKind */
+    uint8_t op;                     /* NEST_EW: EwOp; compute is what it runs in. NEST_REDUCE: NestReduce,
+                                     * compute is what it accumulates in */
     uint8_t args;
     bool weak;                      /* a literal that adapts to others (read by the makers only) */
     bool scalar;                    /* a scalar of the program, not an element of a tensor (likewise) */

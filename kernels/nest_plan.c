@@ -430,7 +430,7 @@ static void out_span(const NestPlan *p, int64_t *lo, int64_t *hi)
 /* Into memory of its own, then over the operand. */
 static EwTrouble run_aside(Ctx *ctx, const NestPlan *p, void *out, const void *const *data)
 {
-    int64_t lo, hi, width = dtype_info[p->nest->node[p->root].dtype].bytes;
+    int64_t lo, hi, width = dtype_info(p->nest->node[p->root].dtype)->bytes;
     Iter it = { .rank = p->nest->out_rank, .operands = 2, .size = 1 };
     out_span(p, &lo, &hi);
     size_t bytes = (size_t)(hi - lo + 1) * (size_t)width;

@@ -9,7 +9,7 @@ enum { FOLD_LEAST_WORK = 4096 };
 /* RED_OPS: that operation has no kernel here, or one that does not wrap. */
 static RedOp fold_op(const NestNode *x, const Nest *n)
 {
-    char kind = dtype_info[x->compute].kind;
+    char kind = dtype_info(x->compute)->kind;
     bool real = kind == 'f', whole = kind == 'i', some = real || kind == 'c';
     const NestIndex *bound = &n->index[__builtin_ctzll(x->bound)];
     bool plain = bound->start == 0 && bound->step == 1 && !(x->bound & (x->bound - 1));
@@ -33,7 +33,7 @@ static Tensor *view_of(Planner *p, uint64_t indices, const int64_t *stride, DTyp
         return NULL;
     Tensor *t = arena_alloc(&p->plan->arena, sizeof *t + 2 * (size_t)rank * sizeof(int64_t));
     t->refs = 1;
-    t->dtype = (uint8_t)dt;
+    t->dtype = dt;
     t->rank = (uint8_t)rank;
     t->size = 1;
     for (uint64_t s = indices; s; s &= s - 1, axis++) {
@@ -117,5 +117,5 @@ void plan_fold_run(Ctx *ctx, const PlanStep *s, void *out, const void *data)
 
 double plan_fold_seconds(const PlanStep *s)
 {
-    return 1e-7 + (double)s->fold_in->size * dtype_info[s->fold_in->dtype].bytes / 15e9;
+    return 1e-7 + (double)s->fold_in->size * dtype_info(s->fold_in->dtype)->bytes / 15e9;
 }

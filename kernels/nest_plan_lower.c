@@ -23,7 +23,7 @@ bool plan_fits(const Planner *p, int x)
     const NestNode *node = &p->n->node[x];
     const MemAccount *m = &p->ctx->mem;
     double room = m->limit > m->live ? (double)(m->limit - m->live) : 0;
-    return plan_size(p->n, node->free) * dtype_info[node->dtype].bytes <= room / 2;
+    return plan_size(p->n, node->free) * dtype_info(node->dtype)->bytes <= room / 2;
 }
 
 /* ---- what nodes cost ---- */
@@ -31,7 +31,7 @@ bool plan_fits(const Planner *p, int x)
 /* In units of one addition in a vector program, from the order of magnitude. */
 static float op_cost(const NestNode *x)
 {
-    bool cplx = dtype_info[x->compute].kind == 'c';
+    bool cplx = dtype_info(x->compute)->kind == 'c';
     float wide = cplx ? 3 : 1;
     switch ((EwOp)x->op) {
     case EW_DIVIDE: case EW_SQRT: case EW_FLOOR: case EW_ROUND:
@@ -111,7 +111,7 @@ int plan_temp(Planner *p, uint64_t axes, DType dt, int64_t *stride)
                 mem_raise(p->ctx, SIZE_MAX / 2);
         }
     PlanTemp *t = &plan->temp[plan->temps];
-    t->bytes = mem_mul(p->ctx, (size_t)step, dtype_info[dt].bytes);
+    t->bytes = mem_mul(p->ctx, (size_t)step, dtype_info(dt)->bytes);
     t->first = t->last = -1;
     snprintf(t->name, sizeof t->name, "T%d", plan->temps + 1);
     return plan->slots + 1 + plan->temps++;

@@ -164,7 +164,7 @@ static const NestLoad *plain_load(const Planner *p, const Product *q, int x, boo
     const NestNode *node = &p->n->node[x];
     *conj = false;
     if (node->kind == NEST_EW && node->op == EW_CONJ && node->compute == q->dtype &&
-        dtype_info[q->dtype].kind == 'c') {
+        dtype_info(q->dtype)->kind == 'c') {
         *conj = true;
         node = &p->n->node[node->arg[0]];
     }

@@ -74,7 +74,7 @@ static void put_load(Text *t, const NestLoad *load, const char *own)
 static void put_const(Text *t, const NestNode *x)
 {
     const void *cell = t->data ? t->data[x->slot] : NULL;
-    char kind = dtype_info[x->dtype].kind;
+    char kind = dtype_info(x->dtype)->kind;
     if (!cell) {
         put(t, "c%d", x->slot);
     } else if (kind == 'c') {
@@ -161,11 +161,11 @@ static void put_reduce(Text *t, const NestNode *x, int level)
 static void put_cast(Text *t, const NestNode *x, int level)
 {
     const NestNode *from = &t->n->node[x->arg[0]];
-    if (dtype_info[x->dtype].rank >= dtype_info[from->dtype].rank) {
+    if (dtype_info(x->dtype)->rank >= dtype_info(from->dtype)->rank) {
         put_node(t, x->arg[0], level);
         return;
     }
-    put(t, "%s(", dtype_info[x->dtype].name);
+    put(t, "%s(", dtype_name(x->dtype));
     put_node(t, x->arg[0], LOOSE);
     put(t, ")");
 }
@@ -261,9 +261,9 @@ static void report_fold(const NestPlan *p, const PlanStep *s, const char *name, 
     snprintf(r->kind, sizeof r->kind, "reduction");
     snprintf(r->kernel, sizeof r->kernel, "own kernel, %lld of %lld elements",
              (long long)to->size, (long long)(to->size ? in->size / to->size : 0));
-    r->flops = (double)in->size * (dtype_info[in->dtype].kind == 'c' ? 2 : 1);
-    r->read = (double)in->size * dtype_info[in->dtype].bytes;
-    r->written = (double)to->size * dtype_info[to->dtype].bytes;
+    r->flops = (double)in->size * (dtype_info(in->dtype)->kind == 'c' ? 2 : 1);
+    r->read = (double)in->size * dtype_info(in->dtype)->bytes;
+    r->written = (double)to->size * dtype_info(to->dtype)->bytes;
     r->seconds = plan_fold_seconds(s);
 }
 
@@ -278,10 +278,10 @@ static double shared_work(const Nest *n, int x, double *memo)
     for (int k = 0; k < node->args; k++)
         work += shared_work(n, node->arg[k], memo);
     if (node->kind == NEST_EW)
-        work += (dtype_info[node->compute].kind == 'c' ? node->op == EW_MULTIPLY ? 6 : 2 : 1);
+        work += (dtype_info(node->compute)->kind == 'c' ? node->op == EW_MULTIPLY ? 6 : 2 : 1);
     if (node->kind == NEST_REDUCE)
         work = plan_size(n, node->bound) *
-               (work + (dtype_info[node->compute].kind == 'c' ? 2 : 1));
+               (work + (dtype_info(node->compute)->kind == 'c' ? 2 : 1));
     return memo[x] = work;
 }
 

@@ -66,8 +66,8 @@ static int widest_element(const Nest *n, const bool *used)
 {
     int widest = 1;
     for (int x = 0; x <= n->root; x++)
-        if (used[x] && dtype_info[n->node[x].dtype].bytes > widest)
-            widest = dtype_info[n->node[x].dtype].bytes;
+        if (used[x] && dtype_info(n->node[x].dtype)->bytes > widest)
+            widest = dtype_info(n->node[x].dtype)->bytes;
     return widest;
 }
 
@@ -110,7 +110,7 @@ static bool shift_slot(PlanRows *r, int slot, const int64_t *stride, int64_t byt
 static bool is_shared(const Nest *n, const NestNode *node, int row)
 {
     return !(node->free >> row & 1) &&
-           plan_size(n, node->free) * dtype_info[node->dtype].bytes > BLOCK_BYTES;
+           plan_size(n, node->free) * dtype_info(node->dtype)->bytes > BLOCK_BYTES;
 }
 
 static bool find_shifts(const Nest *n, const bool *used, PlanRows *r, bool *known)
@@ -127,7 +127,7 @@ static bool find_shifts(const Nest *n, const bool *used, PlanRows *r, bool *know
             continue;
         const NestLoad *load = &n->load[node->slot];
         if (is_shared(n, node, last) ||
-            !shift_slot(r, load->slot, load->stride, dtype_info[load->dtype].bytes, known))
+            !shift_slot(r, load->slot, load->stride, dtype_info(load->dtype)->bytes, known))
             return false;
         for (int g = 0; g < load->gathers; g++)
             if (!shift_slot(r, load->gather[g].slot, load->gather[g].stride, 8, known))
@@ -189,7 +189,7 @@ bool plan_rows(Ctx *ctx, NestPlan *plan, bool *whole)
     r->shift = arena_alloc(arena, (size_t)(n->slots + 1) * sizeof *r->shift);
     memset(r->shift, 0, (size_t)(n->slots + 1) * sizeof *r->shift);
     if (!choose_rows(n, plan->out_stride, rows, bytes, r) || !find_shifts(n, used, r, known) ||
-        !shift_slot(r, n->slots, plan->out_stride, dtype_info[n->node[n->root].dtype].bytes,
+        !shift_slot(r, n->slots, plan->out_stride, dtype_info(n->node[n->root].dtype)->bytes,
                     known))
         return false;
     add_rows(ctx, plan, r);

@@ -33,7 +33,7 @@ static void forget(Eval *e, uint64_t indices)
 
 static void eval_load(const Eval *e, const NestLoad *load, Cell *out)
 {
-    int64_t at = 0, bytes = dtype_info[load->dtype].bytes;
+    int64_t at = 0, bytes = dtype_info(load->dtype)->bytes;
     for (int i = 0; i < e->nest->indices; i++)
         at += e->at[i] * load->stride[i];
     for (int g = 0; g < load->gathers; g++) {
@@ -84,14 +84,14 @@ static void apply(EwOp op, DType dt, Cell *acc, const Cell *value)
 
 static bool is_nan(DType dt, const Cell *x)
 {
-    return dtype_info[dt].kind == 'f' && element_f64(dt, x) != element_f64(dt, x);
+    return dtype_info(dt)->kind == 'f' && element_f64(dt, x) != element_f64(dt, x);
 }
 
 static bool beats(NestReduce op, DType dt, const Cell *x, const Cell *best)
 {
     if (is_nan(dt, x) || is_nan(dt, best))
         return is_nan(dt, x) && !is_nan(dt, best);
-    if (dtype_info[dt].kind == 'f') {
+    if (dtype_info(dt)->kind == 'f') {
         double a = element_f64(dt, x), b = element_f64(dt, best);
         return op == NEST_ARGMIN ? a < b : a > b;
     }
@@ -167,7 +167,7 @@ static void eval_new(Eval *e, const NestNode *node, Cell *out)
     const NestIndex *index = &e->nest->index[node->slot < NEST_INDICES ? node->slot : 0];
     switch ((NestKind)node->kind) {
     case NEST_CONST:
-        memcpy(out, e->data[node->slot], dtype_info[node->dtype].bytes);
+        memcpy(out, e->data[node->slot], dtype_info(node->dtype)->bytes);
         return;
     case NEST_INDEX:
         out->i = index->start + e->at[node->slot] * index->step;
@@ -205,7 +205,7 @@ EwTrouble nest_reference(const Nest *n, void *out, const int64_t *out_stride,
                          const void *const *data)
 {
     Eval e = { .nest = n, .data = data, .trouble = EWT_NONE };
-    int64_t contiguous[NEST_INDICES], bytes = dtype_info[n->node[n->root].dtype].bytes, next = 1;
+    int64_t contiguous[NEST_INDICES], bytes = dtype_info(n->node[n->root].dtype)->bytes, next = 1;
     uint64_t axes = n->out_rank == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n->out_rank) - 1;
     for (int i = n->out_rank - 1; i >= 0; i--) {
         contiguous[i] = next;

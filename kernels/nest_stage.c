@@ -93,7 +93,7 @@ static void take_squares(NestStage *s, Nest *n)
 {
     for (int k = 0; k < n->nodes; k++) {
         NestNode *node = &n->node[k];
-        if (node->kind != NEST_EW || node->op != EW_POWER || dtype_info[node->compute].kind == 'c')
+        if (node->kind != NEST_EW || node->op != EW_POWER || dtype_info(node->compute)->kind == 'c')
             continue;
         const NestNode *two = &n->node[node->arg[1]];
         while (two->kind == NEST_CAST)

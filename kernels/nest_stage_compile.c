@@ -48,7 +48,7 @@ static StageStep *add_step(Maker *m, StepKind kind, DType dt, bool strip, int le
     }
     StageStep *s = &p->step[p->steps++];
     *s = (StageStep){ .kind = kind, .level = level, .dtype = (uint8_t)dt, .strip = strip,
-                      .bytes = dtype_info[dt].bytes, .value = -1, .index = -1,
+                      .bytes = dtype_info(dt)->bytes, .value = -1, .index = -1,
                       .arg = { -1, -1, -1, -1 } };
     return s;
 }
@@ -119,7 +119,7 @@ static int gen_tiled(Maker *m, int load)
 {
     const NestLoad *l = &m->n->load[load];
     StageProgram *p = m->p;
-    int bytes = dtype_info[l->dtype].bytes, inside = m->level[p->tile];
+    int bytes = dtype_info(l->dtype)->bytes, inside = m->level[p->tile];
     int around = 0;                     /* the level where block and chunk are both known */
     for (int i = 0; i < p->loops; i++)
         if (p->loop[i].kind == LOOP_BLOCK || (p->loop[i].kind == LOOP_CHUNK))
@@ -148,7 +148,7 @@ static int gen_tiled(Maker *m, int load)
 static int gen_gather(Maker *m, const NestNode *node)
 {
     const NestLoad *l = &m->n->load[node->slot];
-    int bytes = dtype_info[l->dtype].bytes, level = level_of(m, node->free), count;
+    int bytes = dtype_info(l->dtype)->bytes, level = level_of(m, node->free), count;
     bool strip = is_strip(m, node->free);
     int value = add_value(m, l->dtype, strip, level), first = m->c->tables;
     for (int g = 0; g < l->gathers; g++) {
@@ -183,7 +183,7 @@ static int gen_load(Maker *m, const NestNode *node, bool strided)
     int64_t along = m->p->strip >= 0 ? stride[m->p->strip] : 0;
     bool direct = strided || along == 0 || along == 1;
     int level = level_of(m, node->free), count;
-    int term = add_terms(m, stride, dtype_info[l->dtype].bytes, -1, &count);
+    int term = add_terms(m, stride, dtype_info(l->dtype)->bytes, -1, &count);
     int value = add_value(m, l->dtype, is_strip(m, node->free), level);
     StageStep *s = add_step(m, direct ? STEP_DIRECT : STEP_COLLECT, l->dtype, along != 0, level);
     s->value = value;
@@ -306,7 +306,7 @@ static int gen_ew(Maker *m, const NestNode *node)
     StageStep *s = add_step(m, STEP_EW, (DType)node->dtype, strip, level);
     s->value = value;
     s->op = node->op;
-    s->from = node->compute;
+    s->from = (uint8_t)node->compute;
     s->args = node->args;
     s->kernel = ew_kernel((EwOp)node->op, (DType)node->compute);
     s->checked = ew_is_checked((EwOp)node->op, (DType)node->compute);
@@ -386,7 +386,7 @@ static void gen_reduction(Maker *m, StageReduce *r)
     m->c->value[r->value].wants = strip;
     m->c->value[r->value].pinned = true;
     r->extra = -1;
-    r->two_levels = r->op == NEST_SUM && dtype_info[r->dtype].kind != 'i';
+    r->two_levels = r->op == NEST_SUM && dtype_info(r->dtype)->kind != 'i';
     r->number = m->n->index[r->arg_index].start;
     r->number_step = m->n->index[r->arg_index].step;
     r->ew = ew_kernel(r->op == NEST_PROD ? EW_MULTIPLY : EW_ADD, r->dtype);
@@ -635,7 +635,7 @@ static void assign_slots(Ctx *ctx, StageCode *c, StageProgram *p)
                 StageValue *v = s->arg[k] >= 0 ? &c->value[s->arg[k]] : NULL;
                 if (!v || v->slot < 0 || v->pinned || v->last != i)
                     continue;
-                if (pass == 0 && !(inplace && out && dtype_info[v->dtype].bytes == s->bytes))
+                if (pass == 0 && !(inplace && out && dtype_info(v->dtype)->bytes == s->bytes))
                     continue;
                 freed[count++] = v->slot;
                 v->last = -1;
@@ -673,7 +673,7 @@ static void make_main(Maker *m)
     bool last = root->strip && root->level == p->loops && root->wants && root->slot < 0;
     for (int i = 0; i < p->steps && last && c->direct; i++)
         p->step[i].to_result |= p->step[i].value == c->root;
-    c->out_term = add_terms(m, c->out_stride, dtype_info[m->n->node[m->n->root].dtype].bytes, -1,
+    c->out_term = add_terms(m, c->out_stride, dtype_info(m->n->node[m->n->root].dtype)->bytes, -1,
                             &c->out_terms);
     StageStep *s = add_step(m, STEP_STORE, (DType)m->n->node[m->n->root].dtype, p->strip >= 0,
                             p->loops);
@@ -728,8 +728,8 @@ static void finish_main(Ctx *ctx, StageCode *c)
     }
     assign_slots(ctx, c, &c->main);
     for (int r = 0; r < c->reductions; r++)
-        if (c->main.slot_bytes < 8 || c->main.slot_bytes < dtype_info[c->reduction[r].dtype].bytes)
-            c->main.slot_bytes = dtype_info[c->reduction[r].dtype].bytes > 8 ? 16 : 8;
+        if (c->main.slot_bytes < 8 || c->main.slot_bytes < dtype_info(c->reduction[r].dtype)->bytes)
+            c->main.slot_bytes = dtype_info(c->reduction[r].dtype)->bytes > 8 ? 16 : 8;
 }
 
 static void place_program(StageCode *c, StageProgram *p, int number, size_t at)

@@ -20,7 +20,7 @@ enum {
 
 #define BIT(i) (UINT64_C(1) << (i))
 
-static double bytes_of(int dt) { return dtype_info[dt].bytes; }
+static double bytes_of(int dt) { return dtype_info(dt)->bytes; }
 
 /* ---- canonical form ---- */
 
@@ -216,7 +216,7 @@ static void find_groups(Ctx *ctx, StageCode *c)
 
 double stage_op_seconds(EwOp op, DType compute)
 {
-    char kind = dtype_info[compute].kind;
+    char kind = dtype_info(compute)->kind;
     double wide = bytes_of(compute) / 8, ns;
     switch (op) {
     case EW_DIVIDE: case EW_SQRT: ns = 1; break;
@@ -403,7 +403,7 @@ static void pack_load(StageCode *c, int load, int strip, double accesses)
     }
     p->rank = rank;
     p->used = true;
-    p->bytes = (size_t)next * dtype_info[l->dtype].bytes;
+    p->bytes = (size_t)next * dtype_info(l->dtype)->bytes;
     p->offset = c->pack_bytes;
     c->pack_bytes += (p->bytes + 127) & ~(size_t)63;
 }
@@ -570,8 +570,8 @@ static void size_strips(StageCode *c, StageProgram *p)
     int widest = 1, live = 0;
     for (int k = 0; k < c->nest->nodes; k++)
         if (c->used[k] && c->nest->node[k].kind != NEST_CONST) {
-            widest = dtype_info[c->nest->node[k].dtype].bytes > widest
-                         ? dtype_info[c->nest->node[k].dtype].bytes : widest;
+            widest = dtype_info(c->nest->node[k].dtype)->bytes > widest
+                         ? dtype_info(c->nest->node[k].dtype)->bytes : widest;
             live += c->nest->node[k].kind == NEST_EW;
         }
     live = live < 4 ? 4 : live > 12 ? 12 : live;

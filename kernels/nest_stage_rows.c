@@ -34,7 +34,7 @@ bool stage_is_rows(const StageCode *c)
         return false;
     const NestLoad *l = &n->load[root->slot];
     if (l->gathers == 0 || l->stride[strip] != 1 ||
-        n->index[strip].extent * dtype_info[l->dtype].bytes < SHORTEST_ROW)
+        n->index[strip].extent * dtype_info(l->dtype)->bytes < SHORTEST_ROW)
         return false;
     for (int g = 0; g < l->gathers; g++)
         if (l->gather[g].stride[strip])
@@ -126,7 +126,7 @@ void stage_copy_rows(Ctx *ctx, const StageCode *c, void *out, const void *const 
                .stream = c->stream };
     int strip = c->main.strip;
     int64_t rows = 1;
-    r.width = dtype_info[r.load->dtype].bytes;
+    r.width = dtype_info(r.load->dtype)->bytes;
     r.bytes = (size_t)(n->index[strip].extent * r.width);
     for (int i = 0; i < n->out_rank; i++)
         if (i != strip && n->index[i].extent > 1) {

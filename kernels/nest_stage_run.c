@@ -273,7 +273,7 @@ static void fold_down_plain(const StageReduce *r, char *acc, int64_t n, const St
 {
     const void *in[] = { acc, x->at };
     int64_t stride[] = { 1, x->stride };
-    int bytes = dtype_info[r->dtype].bytes;
+    int bytes = dtype_info(r->dtype)->bytes;
     if (first)
         stage_collect(bytes, acc, x->at, x->stride, n);
     else
@@ -285,7 +285,7 @@ static void fold_columns(Work *w, const StageStep *s, const StageReduce *r, char
 {
     const StagePlace *x = &w->val[s->arg[0]], *y = s->args == 2 ? &w->val[s->arg[1]] : x;
     int64_t sy = s->args == 2 ? y->stride : 0, dy = s->args == 2 ? s->down[1] : 0;
-    int bytes = dtype_info[r->dtype].bytes;
+    int bytes = dtype_info(r->dtype)->bytes;
     if (r->fold)
         r->fold->down(acc, w->n, x->at + from * s->down[0] * bytes, x->stride, s->down[0],
                       y->at + from * dy * bytes, sy, dy, k, first);
@@ -347,7 +347,7 @@ static void fold_down(Work *w, const StageStep *s, const StageProgram *p, StageR
 /* Lanes of elements that only the elementwise kernel can fold. */
 static void fold_along_plain(const StageReduce *r, StageState *st, const StagePlace *x, int64_t n)
 {
-    int64_t bytes = dtype_info[r->dtype].bytes, lanes = LANE_BYTES / bytes;
+    int64_t bytes = dtype_info(r->dtype)->bytes, lanes = LANE_BYTES / bytes;
     for (int64_t i = 0; i < n; i += lanes) {
         int64_t count = n - i < lanes ? n - i : lanes, fresh = st->first ? 0 : st->steps;
         int64_t old = fresh < count ? fresh : count;
@@ -368,11 +368,11 @@ static void fold_position(const Work *w, const StageReduce *r, StageState *st, c
 {
     const StageFold *fold = r->fold;
     char lanes[LANE_BYTES], best[16];
-    int64_t at = 0, bytes = dtype_info[r->dtype].bytes;
+    int64_t at = 0, bytes = dtype_info(r->dtype)->bytes;
     int64_t number = r->number + w->pos[r->arg_index] * r->number_step;
     fold->along(lanes, x->at, x->stride, x->at, 0, w->n, true);
     fold->finish(best, lanes);
-    bool nan = dtype_info[r->dtype].kind == 'f' &&
+    bool nan = dtype_info(r->dtype)->kind == 'f' &&
                element_f64(r->dtype, best) != element_f64(r->dtype, best);
     int64_t before = st->number;
     r->arg(st->best, &st->number, 1, best, 0, INT64_MIN, st->first);
@@ -386,7 +386,7 @@ static void fold_position(const Work *w, const StageReduce *r, StageState *st, c
         double f = nan ? element_f64(r->dtype, v) : 0;
         if (nan ? f != f : memcmp(v, best, (size_t)bytes) == 0)
             break;
-        if (!nan && dtype_info[r->dtype].kind == 'f' &&
+        if (!nan && dtype_info(r->dtype)->kind == 'f' &&
             element_f64(r->dtype, v) == element_f64(r->dtype, best))
             break;
     }
@@ -509,7 +509,7 @@ static void finish_down(Work *w, int reduction, bool empty)
     set(w, r->value, acc, 1);
     if (empty) {
         identity(r, unit);
-        stage_collect(dtype_info[w->c->value[r->value].dtype].bytes, acc, unit, 0, w->n);
+        stage_collect(dtype_info(w->c->value[r->value].dtype)->bytes, acc, unit, 0, w->n);
         return;
     }
     if (!r->two_levels || st->first)
@@ -527,11 +527,11 @@ static void finish_along(Work *w, int reduction, bool empty, char *to)
 {
     const StageReduce *r = &w->c->reduction[reduction];
     StageState *st = state(w, reduction);
-    size_t bytes = dtype_info[r->dtype].bytes;
+    size_t bytes = dtype_info(r->dtype)->bytes;
     char unit[16];
     if (empty) {
         identity(r, unit);
-        memcpy(to, unit, dtype_info[w->c->value[r->value].dtype].bytes);
+        memcpy(to, unit, dtype_info(w->c->value[r->value].dtype)->bytes);
     } else if (r->arg) {
         memcpy(to, &st->number, sizeof st->number);
     } else if (r->fold) {
@@ -560,7 +560,7 @@ static void run_along(Work *w, int group, int64_t row)
     for (int r = 0; r < w->c->reductions; r++) {
         const StageReduce *red = &w->c->reduction[r];
         const StageValue *v = &w->c->value[red->value];
-        size_t bytes = dtype_info[v->dtype].bytes;
+        size_t bytes = dtype_info(v->dtype)->bytes;
         if (red->group != group)
             continue;
         char *to = g->rows ? w->base + v->place : cell(w, red->value);
@@ -569,9 +569,9 @@ static void run_along(Work *w, int group, int64_t row)
         memcpy(to + (size_t)row * bytes, best, bytes);
         set(w, red->value, to, g->rows);
         if (red->extra >= 0 && g->rows && red->arg)
-            stage_scatter(dtype_info[red->dtype].bytes,
+            stage_scatter(dtype_info(red->dtype)->bytes,
                           w->base + w->c->value[red->extra].place +
-                              (size_t)row * dtype_info[red->dtype].bytes,
+                              (size_t)row * dtype_info(red->dtype)->bytes,
                           1, state(w, r)->best, 1, 1);
     }
 }
@@ -699,7 +699,7 @@ static void run_units(void *arg, int64_t begin, int64_t end, int worker)
 static size_t piece_bytes(const StageCode *c, int reduction)
 {
     const StageReduce *r = &c->reduction[reduction];
-    return ((size_t)c->size * (dtype_info[r->dtype].bytes + (r->arg ? 8u : 0u)) + 63) & ~(size_t)63;
+    return ((size_t)c->size * (dtype_info(r->dtype)->bytes + (r->arg ? 8u : 0u)) + 63) & ~(size_t)63;
 }
 
 /* Keeps the results of the group at the position in hand: elements linear … linear + n - 1. */
@@ -710,7 +710,7 @@ static void keep_part(Work *w, char *piece)
     int64_t n = strip ? w->n : 1;
     for (int r = 0; r < c->reductions; r++) {
         const StageReduce *red = &c->reduction[r];
-        size_t bytes = dtype_info[red->dtype].bytes;
+        size_t bytes = dtype_info(red->dtype)->bytes;
         const StagePlace *v = &w->val[red->value];
         char *numbers = piece + (size_t)c->size * bytes;
         if (red->arg) {
@@ -765,7 +765,7 @@ static void join_parts(Run *run)
     size_t at = 0;
     for (int r = 0; r < c->reductions; r++) {
         const StageReduce *red = &c->reduction[r];
-        size_t bytes = dtype_info[red->dtype].bytes;
+        size_t bytes = dtype_info(red->dtype)->bytes;
         char *first = run->parts + at;
         for (int64_t p = 1; p < c->parts; p++) {
             char *more = first + (size_t)p * run->part_bytes;
@@ -795,7 +795,7 @@ static void load_parts(Work *w, int group)
     (void)group;
     for (int r = 0; r < c->reductions; r++) {
         const StageReduce *red = &c->reduction[r];
-        size_t bytes = dtype_info[red->dtype].bytes;
+        size_t bytes = dtype_info(red->dtype)->bytes;
         char *at = red->arg ? piece + (size_t)c->size * bytes + w->linear * 8
                             : piece + (size_t)w->linear * bytes;
         set(w, red->value, at, c->main.strip >= 0);
@@ -821,7 +821,7 @@ static void pack_loads(Ctx *ctx, Run *run)
             it.stride[1][a] = load->stride[p->index[a]];
             it.size *= it.shape[a];
         }
-        permute_copy(ctx, &it, dtype_info[load->dtype].bytes, run->packed + p->offset,
+        permute_copy(ctx, &it, dtype_info(load->dtype)->bytes, run->packed + p->offset,
                      run->data[load->slot]);
     }
 }
@@ -859,7 +859,7 @@ static bool run_copy(Ctx *ctx, const Run *run)
         it.stride[1][a] = load->stride[order[a]];
         it.size *= it.shape[a];
     }
-    permute_copy(ctx, &it, dtype_info[load->dtype].bytes, run->out, run->data[load->slot]);
+    permute_copy(ctx, &it, dtype_info(load->dtype)->bytes, run->out, run->data[load->slot]);
     return true;
 }
 

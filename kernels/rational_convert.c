@@ -151,7 +151,7 @@ static bool cast_one(DType to, void *dst, Rational a)
 
 int64_t rational_cast(DType to, void *dst, int64_t sd, const Rational *src, int64_t ss, int64_t n)
 {
-    int64_t bytes = dtype_info[to].bytes;
+    int64_t bytes = dtype_info(to)->bytes;
     for (int64_t i = 0; i < n; i++)
         if (!cast_one(to, (char *)dst + i * sd * bytes, src[i * ss]))
             return i;
@@ -191,7 +191,7 @@ RationalStatus rational_from_f64(Ctx *ctx, Rational *out, double x)
 RationalStatus rational_from(Ctx *ctx, Rational *out, DType from, const void *element)
 {
     int64_t i = 0;
-    switch (dtype_info[from].kind) {
+    switch (dtype_info(from)->kind) {
     case 'q':
         *out = *(const Rational *)element;
         return RATIONAL_OK;

@@ -61,13 +61,13 @@ static RedFold fold_of(RedOp op)
 
 DType reduce_result_dtype(RedOp op, DType dt)
 {
-    bool whole = dtype_info[dt].kind == 'b' || dtype_info[dt].kind == 'i';
+    bool whole = dtype_info(dt)->kind == 'b' || dtype_info(dt)->kind == 'i';
     if (dt == DT_RATIONAL)            /* folded by builtins/rational.c */
         return DT_NONE;
     switch (op) {
     case RED_SUM: case RED_NANSUM: case RED_PROD: return whole ? DT_I64 : dt;
-    case RED_MIN: case RED_MAX: return dtype_info[dt].kind == 'c' ? DT_NONE : dt;
-    case RED_ARGMIN: case RED_ARGMAX: return dtype_info[dt].kind == 'c' ? DT_NONE : DT_I64;
+    case RED_MIN: case RED_MAX: return dtype_info(dt)->kind == 'c' ? DT_NONE : dt;
+    case RED_ARGMIN: case RED_ARGMAX: return dtype_info(dt)->kind == 'c' ? DT_NONE : DT_I64;
     case RED_COUNT: return DT_I64;
     case RED_ANY: case RED_ALL: return DT_BOOL;
     case RED_MEAN: return whole ? DT_F64 : dt;
@@ -123,7 +123,7 @@ static void finish_var(const Plan *p, char *out, const RedVar *acc)
 
 static bool finish(const Plan *p, char *out, const void *acc)
 {
-    char kind = dtype_info[p->from].kind;
+    char kind = dtype_info(p->from)->kind;
     bool whole = kind == 'b' || kind == 'i';
     switch (p->op) {
     case RED_SUM: case RED_NANSUM:
@@ -138,7 +138,7 @@ static bool finish(const Plan *p, char *out, const void *acc)
     case RED_MIN: case RED_MAX:
         if (!whole)
             break;
-        memcpy(out, acc, dtype_info[p->to].bytes);
+        memcpy(out, acc, dtype_info(p->to)->bytes);
         return true;
     case RED_ARGMIN: case RED_ARGMAX: *(int64_t *)out = ((const RedArg *)acc)->at; return true;
     case RED_COUNT: *(int64_t *)out = *(const int64_t *)acc; return true;
@@ -212,7 +212,7 @@ static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, in
 static void do_runs(void *arg, int64_t begin, int64_t end, int worker)
 {
     const Plan *p = arg;
-    size_t bytes = p->kernel->bytes, wide = dtype_info[p->to].bytes;
+    size_t bytes = p->kernel->bytes, wide = dtype_info(p->to)->bytes;
     int64_t total = p->blocks * p->turns;
     (void)worker;
     for (int64_t item = begin; item < end; item++) {
@@ -261,7 +261,7 @@ static ColumnItem column_item(const Plan *p, int64_t item)
 
 static void finish_columns(const Plan *p, const ColumnItem *c, const char *acc)
 {
-    size_t wide = dtype_info[p->to].bytes;
+    size_t wide = dtype_info(p->to)->bytes;
     bool plain = p->op == RED_SUM || p->op == RED_MIN || p->op == RED_MAX || p->op == RED_COUNT;
     if (plain && wide == p->kernel->bytes && p->m && p->column_out == 1) {
         memcpy(p->out + (size_t)c->out * wide, acc, (size_t)c->m * wide);
@@ -452,11 +452,11 @@ static void run_plan(Ctx *ctx, Plan *p)
 /* Nothing to reduce: neutral elements. Extremes never come here. */
 static void fill_empty(const Plan *p, Tensor *out)
 {
-    size_t wide = dtype_info[p->to].bytes;
+    size_t wide = dtype_info(p->to)->bytes;
     _Alignas(16) char one[16] = { 0 };
     if (p->op == RED_PROD && p->to == DT_I64)
         *(int64_t *)one = 1;
-    else if (p->op == RED_PROD && dtype_info[p->to].kind == 'c')
+    else if (p->op == RED_PROD && dtype_info(p->to)->kind == 'c')
         *(double *)one = 1;
     else if (p->op == RED_PROD)
         store_real(p->to, one, 1);
@@ -489,7 +489,7 @@ static bool reduce_with(Ctx *ctx, const RedKernel *table, RedOp op, Tensor *x, u
         op = RED_COUNT;
     Plan p = { .op = op, .from = (DType)x->dtype, .to = (DType)out->dtype,
                .kernel = table + (size_t)fold_of(op) * DT_COUNT + x->dtype, .x = x->data,
-               .out = out->data, .item = dtype_info[x->dtype].bytes, .trouble = &trouble };
+               .out = out->data, .item = dtype_info(x->dtype)->bytes, .trouble = &trouble };
     if (params) {
         p.ddof = params->ddof;
         p.mean = params->mean ? (const double *)params->mean->data : NULL;

@@ -76,7 +76,7 @@ static void round_part(void *arg, int64_t begin, int64_t end, int worker)
             ((float *)job->out)[i] = (float)round_by((double)((const float *)job->x)[i], job->power,
                                                      behind);
     } else {
-        size_t bytes = dtype_info[job->dt].bytes;
+        size_t bytes = dtype_info(job->dt)->bytes;
         for (int64_t i = begin; i < end; i++)
             if (!store_whole(
                     job->dt, job->out, i,

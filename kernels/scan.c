@@ -152,8 +152,8 @@ static void scan_lanes(void *arg, int64_t begin, int64_t end, int worker)
             to += rest % shape[a] * os[a];
             rest /= shape[a];
         }
-        if (!job->fn(out->data + to * dtype_info[out->dtype].bytes, os[job->axis],
-                     x->data + in * dtype_info[x->dtype].bytes, xs[job->axis], shape[job->axis]))
+        if (!job->fn(out->data + to * dtype_info(out->dtype)->bytes, os[job->axis],
+                     x->data + in * dtype_info(x->dtype)->bytes, xs[job->axis], shape[job->axis]))
             atomic_store(&job->bad, true);
     }
 }

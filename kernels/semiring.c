@@ -34,7 +34,7 @@ static void extreme(DType dt, bool above, void *cell)
 void semiring_identity(Semiring s, DType dt, void *cell)
 {
     if (s == SR_PLUS_TIMES || s == SR_OR_AND)
-        __builtin_memset(cell, 0, dtype_info[dt].bytes);
+        __builtin_memset(cell, 0, dtype_info(dt)->bytes);
     else
         extreme(dt, s == SR_MIN_PLUS || s == SR_MIN_TIMES || s == SR_MIN_MAX, cell);
 }
@@ -173,7 +173,7 @@ static int64_t cut(Product *p, int threads)
 static void clear(Semiring s, DType dt, int64_t m, int64_t n, Mat c)
 {
     char cell[16];
-    size_t bytes = dtype_info[dt].bytes;
+    size_t bytes = dtype_info(dt)->bytes;
     semiring_identity(s, dt, cell);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
@@ -211,7 +211,7 @@ void semiring_gemm_tiled(Ctx *ctx, const TileSet *set, Semiring s, DType dt, int
         a = turned(b), b = turned(left), c = turned(c);
         m = n, n = rows;
     }
-    Product p = { ctx, s, set, kernel, pack, dtype_info[dt].bytes, lanes, panel,
+    Product p = { ctx, s, set, kernel, pack, dtype_info(dt)->bytes, lanes, panel,
                   m, n, k, a, b, c, accumulate, 0, 0, 0, 0 };
     bool split = semiring_gemm_seconds(s, dt, m, n, k) > SPLIT_SECONDS;
     int64_t units = cut(&p, split ? pool_threads(ctx) : 1);

@@ -51,7 +51,7 @@ double semiring_gemm_seconds(Semiring s, DType dt, int64_t m, int64_t n, int64_t
         return CALL + work * PLAIN;
     double lanes = set->bytes / pack->lane * pack->columns;
     double panel = lanes * set->kernel[s][dt].vectors;
-    double bytes = dtype_info[dt].bytes, tall = (double)m, wide = (double)n;
+    double bytes = dtype_info(dt)->bytes, tall = (double)m, wide = (double)n;
     if (wide < panel && tall > wide)
         tall = (double)n, wide = (double)m;
     /* A single vector has too few sums on the way to keep the multipliers busy. */
@@ -65,11 +65,11 @@ double semiring_gemm_seconds(Semiring s, DType dt, int64_t m, int64_t n, int64_t
 
 double direct_seconds(Semiring s, DType dt, const Direct *d)
 {
-    double rows = 1, lanes = (double)semiring_tiles()->bytes / dtype_info[dt].bytes;
+    double rows = 1, lanes = (double)semiring_tiles()->bytes / dtype_info(dt)->bytes;
     for (int r = 0; r < d->rank; r++)
         rows *= (double)d->extent[r];
     double n = (double)d->n, taps = (double)d->taps;
-    if (n < lanes || dtype_info[dt].kind == 'c' || (!d->vector[0] && !d->vector[1]))
+    if (n < lanes || dtype_info(dt)->kind == 'c' || (!d->vector[0] && !d->vector[1]))
         return CALL + rows * n * (1 + taps) * 2 * PLAIN;
     /* Loads bound most; factors are neither widened nor known to be narrow. */
     bool product = s == SR_PLUS_TIMES || s == SR_MIN_TIMES || s == SR_MAX_TIMES;

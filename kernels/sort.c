@@ -69,13 +69,13 @@ enum { INF_F16 = 0x7c00, INF_BF16 = 0x7f80 };
 
 int sort_key_bytes(DType dt)
 {
-    return dtype_info[dt].bytes;
+    return dtype_info(dt)->bytes;
 }
 
 static uint64_t nan_key(DType dt)
 {
-    int bits = 8 * dtype_info[dt].bytes;
-    return dtype_info[dt].kind == 'f' ? UINT64_MAX >> (64 - bits) : 0;
+    int bits = 8 * dtype_info(dt)->bytes;
+    return dtype_info(dt)->kind == 'f' ? UINT64_MAX >> (64 - bits) : 0;
 }
 
 /* Descending: complement within the key's width, NaN staying last. */
@@ -86,7 +86,7 @@ static inline uint64_t reverse_key(uint64_t key, uint64_t mask, uint64_t nan)
 
 bool sort_key_is_nan(DType dt, uint64_t key)
 {
-    return dtype_info[dt].kind == 'f' && key == nan_key(dt);
+    return dtype_info(dt)->kind == 'f' && key == nan_key(dt);
 }
 
 void sort_load(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t n, unsigned how)
@@ -117,12 +117,12 @@ void sort_load(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t 
         for (int64_t i = 0; i < n; i++) keys[i] = key_f64(((const double *)x)[i * stride]);
         break;
     }
-    uint64_t zero = (uint64_t)1 << (8 * dtype_info[dt].bytes - 1);
-    if (how & SORT_ONE_ZERO && dtype_info[dt].kind == 'f')
+    uint64_t zero = (uint64_t)1 << (8 * dtype_info(dt)->bytes - 1);
+    if (how & SORT_ONE_ZERO && dtype_info(dt)->kind == 'f')
         for (int64_t i = 0; i < n; i++)
             keys[i] += keys[i] == zero - 1;
     if (how & SORT_DESCENDING) {
-        uint64_t mask = UINT64_MAX >> (64 - 8 * dtype_info[dt].bytes), nan = nan_key(dt);
+        uint64_t mask = UINT64_MAX >> (64 - 8 * dtype_info(dt)->bytes), nan = nan_key(dt);
         for (int64_t i = 0; i < n; i++)
             keys[i] = reverse_key(keys[i], mask, nan);
     }
@@ -144,8 +144,8 @@ static void store_key(char *to, DType dt, uint64_t key)
 
 void sort_store(void *x, int64_t stride, DType dt, const uint64_t *keys, int64_t n, bool descending)
 {
-    uint64_t mask = UINT64_MAX >> (64 - 8 * dtype_info[dt].bytes), nan = nan_key(dt);
-    int64_t step = stride * dtype_info[dt].bytes;
+    uint64_t mask = UINT64_MAX >> (64 - 8 * dtype_info(dt)->bytes), nan = nan_key(dt);
+    int64_t step = stride * dtype_info(dt)->bytes;
     char *to = x;
     for (int64_t i = 0; i < n; i++, to += step)
         store_key(to, dt, descending ? reverse_key(keys[i], mask, nan) : keys[i]);

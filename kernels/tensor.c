@@ -16,45 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- dtypes ---- */
-
-const DTypeInfo dtype_info[DT_COUNT] = {
-#define DTYPE(id, text, ctype, compute, size, letter, order) \
-    [DT_##id] = { .name = #text, .bytes = size, .kind = letter, .rank = order },
-#include "kernels/dtypes.def"
-#undef DTYPE
-};
-
-DType dtype_find(const char *name, size_t len) {
-    for (int dt = 0; dt < DT_COUNT; dt++)
-        if (strlen(dtype_info[dt].name) == len && memcmp(dtype_info[dt].name, name, len) == 0)
-            return (DType)dt;
-    return DT_NONE;
-}
-
-DType dtype_real(DType dt) {
-    return dt == DT_C64 ? DT_F32 : dt == DT_C128 ? DT_F64 : dt;
-}
-
-DType dtype_complex(DType dt) {
-    switch (dt) {
-    case DT_F16: case DT_BF16: case DT_F32: case DT_C64: return DT_C64;
-    default: return DT_C128;
-    }
-}
-
-DType dtype_promote(DType a, DType b) {
-    if (dtype_info[a].rank > dtype_info[b].rank) {
-        DType t = a;
-        a = b;
-        b = t;
-    }
-    if (a == DT_I8 && b == DT_U8) return DT_I32;
-    if (a == DT_F16 && b == DT_BF16) return DT_F32;
-    if (a == DT_F64 && b == DT_C64) return DT_C128;
-    return b;
-}
-
 /* ---- making and releasing ---- */
 
 enum { BUFFER_INLINE = 1u << 31 };   /* Buffer.flags: the data follow in the same block */
@@ -75,7 +36,7 @@ static inline size_t head_bytes(int rank) {
 static Tensor *new_head(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
     Tensor *t = mem_try_alloc(ctx, head_bytes(rank));
     if (!t) return NULL;
-    *t = (Tensor){ .refs = 1, .dtype = (uint8_t)dt, .rank = (uint8_t)rank, .size = 1 };
+    *t = (Tensor){ .refs = 1, .dtype = dt, .rank = (uint8_t)rank, .size = 1 };
     for (int i = 0; i < rank; i++) {
         t->dims[i] = shape[i];
         t->size *= shape[i];
@@ -94,7 +55,7 @@ static void row_major(Tensor *t) {
 /* Bytes of the elements. Raises when they cannot be addressed or do not exist. An empty
  * tensor must not overflow either: its extents are multiplied as if they were 1. */
 static size_t checked_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
-    int64_t bytes = dtype_info[dt].bytes;
+    int64_t bytes = dtype_info(dt)->bytes;
     bool empty = false;
     if (rank > TENSOR_RANK_MAX)
         err_raise(ctx, ERR_VALUE, "%d axes are more than the %d that a tensor may have", rank,
@@ -178,7 +139,7 @@ void tensor_release(Ctx *ctx, Tensor *t) {
 
 static Tensor *make(Ctx *ctx, DType dt, int rank, const int64_t *shape, bool zeroed) {
     size_t bytes = checked_bytes(ctx, dt, rank, shape);
-    Buffer *b = dt == DT_RATIONAL ? rational_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
+    Buffer *b = dtype_cells(dt) ? rational_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
     return head_for(ctx, b, dt, rank, shape);
 }
 
@@ -192,7 +153,7 @@ Tensor *tensor_zeros(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
 
 Tensor *tensor_scalar(Ctx *ctx, DType dt, const void *value) {
     Tensor *t = make(ctx, dt, 0, NULL, false);
-    memcpy(t->data, value, dtype_info[dt].bytes);
+    memcpy(t->data, value, dtype_info(dt)->bytes);
     return t;
 }
 
@@ -240,11 +201,11 @@ static void copy_same_dtype(Ctx *ctx, Tensor *dst, const Tensor *src) {
     Iter it;
     if (dst->size == 0) return;
     if (dst->size == 1) {
-        memcpy(dst->data, src->data, dtype_info[dst->dtype].bytes);
+        memcpy(dst->data, src->data, dtype_info(dst->dtype)->bytes);
         return;
     }
     iter_init(&it, 2, operands);
-    permute_copy(ctx, &it, dtype_info[dst->dtype].bytes, dst->data, src->data);
+    permute_copy(ctx, &it, dtype_info(dst->dtype)->bytes, dst->data, src->data);
 }
 
 Tensor *tensor_copy(Ctx *ctx, Tensor *t) {
@@ -361,7 +322,7 @@ Tensor *tensor_broadcast(Ctx *ctx, Tensor *t, int rank, const int64_t *shape) {
 /* ---- casting and assigning ---- */
 
 static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *value) {
-    const char *name = dtype_info[to].name;
+    const char *name = dtype_name(to);
     if (from == DT_RATIONAL) {
         Buf text;
         buf_init(&text, ctx);
@@ -371,11 +332,11 @@ static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *v
         buf_free(&text);
         err_throw(e);
     }
-    if (dtype_info[from].kind == 'c' && cimag(element_c128(from, value)) != 0)
+    if (dtype_info(from)->kind == 'c' && cimag(element_c128(from, value)) != 0)
         err_raise_help(ctx, ERR_DTYPE, "take real(x), imag(x) or abs(x)",
                        "a complex value with imaginary part %g does not fit %s",
                        cimag(element_c128(from, value)), name);
-    if (dtype_info[from].kind == 'i' || dtype_info[from].kind == 'b')
+    if (dtype_info(from)->kind == 'i' || dtype_info(from)->kind == 'b')
         err_raise(ctx, ERR_VALUE, "%" PRId64 " does not fit %s", element_i64(from, value), name);
     err_raise(ctx, ERR_VALUE, "%.17g does not fit %s", creal(element_c128(from, value)), name);
 }
@@ -393,7 +354,7 @@ static void cast_rows(void *arg, int64_t begin, int64_t end, int worker) {
     const Iter *it = job->it;
     int inner = it->rank - 1;
     int64_t n = it->shape[inner], so = it->stride[0][inner], si = it->stride[1][inner];
-    size_t to_bytes = dtype_info[job->to].bytes, from_bytes = dtype_info[job->from].bytes;
+    size_t to_bytes = dtype_info(job->to)->bytes, from_bytes = dtype_info(job->from)->bytes;
     (void)worker;
     while (begin < end) {         /* element range: the first and last rows may be parts */
         int64_t row = begin / n, at = begin % n, offset[ITER_OPERANDS];
@@ -414,7 +375,7 @@ static void cast_rows(void *arg, int64_t begin, int64_t end, int worker) {
 static const char *cast_rational(Ctx *ctx, const Iter *it, Tensor *dst, const Tensor *src,
                                  RationalStatus *status) {
     int inner = it->rank - 1;
-    int64_t n = it->shape[inner], bytes = dtype_info[src->dtype].bytes, offset[ITER_OPERANDS];
+    int64_t n = it->shape[inner], bytes = dtype_info(src->dtype)->bytes, offset[ITER_OPERANDS];
     for (int64_t row = 0; row * n < it->size; row++) {
         iter_seek(it, inner, row, offset);
         for (int64_t i = 0; i < n; i++) {
@@ -465,8 +426,8 @@ static void byte_range(const Tensor *t, const char **low, const char **high) {
         if (reach < 0) below += reach;
         else above += reach;
     }
-    *low = t->data + below * dtype_info[t->dtype].bytes;
-    *high = t->data + (above + 1) * dtype_info[t->dtype].bytes;
+    *low = t->data + below * dtype_info(t->dtype)->bytes;
+    *high = t->data + (above + 1) * dtype_info(t->dtype)->bytes;
 }
 
 static bool overlap(const Tensor *a, const Tensor *b) {
@@ -506,7 +467,7 @@ void tensor_assign(Ctx *ctx, Tensor *dst, Tensor *src) {
     DType dt = (DType)src->dtype;
     if (dst->dtype == dt) copy_same_dtype(ctx, dst, from);
     else bad = cast_into(ctx, dst, from, &status);
-    if (bad) memcpy(value, bad, dtype_info[dt].bytes);
+    if (bad) memcpy(value, bad, dtype_info(dt)->bytes);
     tensor_release(ctx, from);
     if (status != RATIONAL_OK) rational_raise(ctx, status, "rational");
     if (bad) raise_misfit(ctx, (DType)dst->dtype, dt, value);

@@ -12,7 +12,8 @@ typedef enum DType {
 #include "kernels/dtypes.def"
 #undef DTYPE
     DT_COUNT,
-    DT_NONE = DT_COUNT
+    DT_NONE = DT_COUNT,
+    DT_WIDTH = 0x7fffffff    /* the low 8 bits are the base, those above its parameters */
 } DType;
 
 /* An element of a rational tensor; what it holds is rational.c's business. */
@@ -28,10 +29,41 @@ typedef struct DTypeInfo {
     uint8_t rank;        /* order of promotion */
 } DTypeInfo;
 
-extern const DTypeInfo dtype_info[DT_COUNT];
-DType dtype_find(const char *name, size_t len);     /* DT_NONE if unknown */
+extern const DTypeInfo dtype_table[DT_COUNT + 1];   /* the last: DT_NONE */
+
+/* ---- parametric dtypes ---- */
+/* How a binary format ends: IEEE (infinities and NaN), E4M3's way (NaN, no infinity, one more
+ * binade), or numbers only (overflow gives the largest). */
+typedef enum MiniStyle { MINI_IEEE, MINI_NAN, MINI_FINITE } MiniStyle;
+enum { MP_BITS_MAX = 1 << 20, DECIMAL_DIGITS_MAX = 300000 };
+
+static inline DType dtype_base(DType dt) { return (DType)(dt & 0xff); }
+static inline const DTypeInfo *dtype_info(DType dt) { return &dtype_table[dt & 0xff]; }
+/* e exponent and p significand bits, the hidden one included: the storage dtype where it is one
+ * (float(5, 11) is f16), else MINI. */
+DType dtype_mini(int e, int p, MiniStyle);
+/* The parameters of any real binary float; false for other dtypes. */
+bool dtype_mini_read(DType, int *e, int *p, MiniStyle *);
+DType dtype_decimal(int digits);
+DType dtype_mp(int bits);
+static inline int dtype_digits(DType dt) { return (int)(dt >> 8); }   /* of DECIMAL digits, of MP bits */
+/* Complex numbers of a real binary format: c64, c128 or CMINI; and back. */
+DType dtype_complex_of(DType real);
+/* The dtypes that have no kernels of their own per dtype: they compute through arith.h. */
+static inline bool dtype_foreign(DType dt) { return dtype_base(dt) > DT_RATIONAL && dtype_base(dt) < DT_COUNT; }
+/* Elements are cells of the heap of rational.h: buffers are registered, all zero is the number 0. */
+static inline bool dtype_cells(DType dt)
+{
+    DType base = dtype_base(dt);
+    return base == DT_RATIONAL || base == DT_MP || base == DT_DECIMAL;
+}
+/* `f32`, `float(5, 3)`, `mp(200)`. Of parametric ones valid for the next fifteen calls. */
+const char *dtype_name(DType);
+DType dtype_find(const char *name, size_t len);     /* DT_NONE if unknown; parametric ones: tf32 … only */
 /* The dtype that holds both (rule 3 of "Which dtype"): u8 with i8 gives i32, f16 with
- * bf16 f32, int with a float that float, real with complex the complex of that width. */
+ * bf16 f32, int with a float that float, real with complex the complex of that width, two
+ * binary floats the narrowest of both, f16, bf16, f32 and f64 that holds both. DT_NONE: there is
+ * none (decimal with binary, complex with mp). */
 DType dtype_promote(DType, DType);
 /* f32 for c64, f64 for c128, itself otherwise; and the complex of a float's width. */
 DType dtype_real(DType);
@@ -53,7 +85,10 @@ enum { TENSOR_COVECTOR = 1 };   /* Tensor.flags: v', a 1 x n row that remembers 
 
 typedef struct Tensor {
     uint32_t refs;
-    uint8_t dtype, rank, flags, _pad;
+    uint8_t rank, flags;
+    uint16_t _pad;
+    uint32_t dtype;      /* DType */
+    uint32_t _pad2;
     int64_t size;        /* number of elements */
     Buffer *buffer;
     char *data;          /* first element */

@@ -51,7 +51,7 @@ static void fill_case(Case *x, DType dt, int operands, Semiring semiring)
     Contraction *c = &x->c;
     *c = (Contraction){ .dtype = dt, .semiring = semiring, .labels = 2 + below(LABELS - 1), .operands = operands,
                         .operand = x->operand };
-    bool is_complex = dtype_info[dt].kind == 'c';
+    bool is_complex = dtype_info(dt)->kind == 'c';
     uint64_t held = 0;
     for (int l = 0; l < c->labels; l++)
         c->extent[l] = below(40) == 0 ? 0 : 1 + below(4);
@@ -86,7 +86,7 @@ static void fill_case(Case *x, DType dt, int operands, Semiring semiring)
                 x->value[k][i] = make_c128(creal(x->value[k][i]), below(3) - 1);
             set_element(dt, x->data[k], i, x->value[k][i]);
         }
-        x->at[k] = x->data[k] + x->first[k] * dtype_info[dt].bytes;
+        x->at[k] = x->data[k] + x->first[k] * dtype_info(dt)->bytes;
     }
     for (int l = 0; l < c->labels; l++)
         if (!(held >> l & 1))
@@ -161,7 +161,7 @@ static double _Complex expected(const Case *x, int64_t place, bool *none)
 static bool right(const Case *x)
 {
     DType dt = x->c.dtype;
-    size_t bytes = dtype_info[dt].bytes;
+    size_t bytes = dtype_info(dt)->bytes;
     char cell[16], identity[16];
     for (int64_t i = 0; i < x->size; i++) {
         bool none;
@@ -187,7 +187,7 @@ static void random_path(int operands, int path[OPERANDS][2])
 
 static void run_one(Ctx *ctx, Case *x, const ContractOptions *options)
 {
-    memset(x->out, 0x55, (size_t)x->size * dtype_info[x->c.dtype].bytes);
+    memset(x->out, 0x55, (size_t)x->size * dtype_info(x->c.dtype)->bytes);
     ContractPlan *plan = contract_plan(ctx, &x->c, options);
     contract_run(ctx, plan, x->out, x->at);
     contract_plan_free(ctx, plan);

@@ -17,7 +17,7 @@ static uint8_t *touched;
 static int64_t pick(int64_t n) { return (int64_t)(check_random() % (uint64_t)n); }
 
 static double complex get(DType dt, const char *data, int64_t i) {
-    return element_c128(dt, data + i * dtype_info[dt].bytes);
+    return element_c128(dt, data + i * dtype_info(dt)->bytes);
 }
 
 /* Small numbers, so that integers of 8 bits still wrap now and then and floats show errors. */
@@ -41,7 +41,7 @@ static void fill(DType dt, char *data, int64_t count) {
 /* ---- the definition ---- */
 
 static int64_t integer(DType dt, const char *data, int64_t i) {
-    return element_i64(dt, data + i * dtype_info[dt].bytes);
+    return element_i64(dt, data + i * dtype_info(dt)->bytes);
 }
 
 static int64_t narrow(DType dt, uint64_t x) {
@@ -95,7 +95,7 @@ static void define(const Contraction *c, const int64_t *at, const char *const *d
     int64_t pos[CONTRACT_LABELS];
     char start[16] __attribute__((aligned(16)));
     semiring_identity(c->semiring, c->dtype, start);
-    bool ints = dtype_info[c->dtype].kind == 'i' || dtype_info[c->dtype].kind == 'b';
+    bool ints = dtype_info(c->dtype)->kind == 'i' || dtype_info(c->dtype)->kind == 'b';
     *sum = ints ? 0 : element_c128(c->dtype, start);
     *isum = ints ? element_i64(c->dtype, start) : 0;
     *size = 0;
@@ -203,7 +203,7 @@ static double tolerance(DType dt, double size) {
 
 static bool agrees(DType dt, Semiring s, const char *data, int64_t at, double complex want, double size,
                    int64_t iwant) {
-    if (dtype_info[dt].kind == 'i' || dtype_info[dt].kind == 'b') return integer(dt, data, at) == iwant;
+    if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b') return integer(dt, data, at) == iwant;
     double complex got = get(dt, data, at);
     if (s != SR_PLUS_TIMES && creal(got) == creal(want)) return true;
     return cabs(got - want) <= tolerance(dt, size);
@@ -212,7 +212,7 @@ static bool agrees(DType dt, Semiring s, const char *data, int64_t at, double co
 static void describe(const Case *k, const PairPlan *plan) {
     ReportStep step = { .kind = "" };
     pair_report(plan, &step);
-    fprintf(stderr, "%s, semiring %d, %s: %s\n", dtype_info[k->c.dtype].name, k->c.semiring, step.kind,
+    fprintf(stderr, "%s, semiring %d, %s: %s\n", dtype_name(k->c.dtype), k->c.semiring, step.kind,
             step.kernel);
     for (int l = 0; l < k->c.labels; l++)
         fprintf(stderr, "  %lld: C %s%lld A %lld B %lld\n", (long long)k->c.extent[l],
@@ -222,7 +222,7 @@ static void describe(const Case *k, const PairPlan *plan) {
 
 static void run_case(Case *k) {
     DType dt = k->c.dtype;
-    int64_t bytes = dtype_info[dt].bytes, at[CONTRACT_LABELS] = { 0 };
+    int64_t bytes = dtype_info(dt)->bytes, at[CONTRACT_LABELS] = { 0 };
     memset(memory[0], pick(2) ? 0xff : GUARD, (size_t)(k->room[0] * bytes));
     memset(touched, 0, (size_t)k->room[0]);
     for (int o = 0; o < k->c.operands; o++) fill(dt, memory[1 + o], k->room[1 + o]);
@@ -283,7 +283,7 @@ static void spread_labels(const char *term, const int64_t *extent, uint64_t *lab
 /* `spec`: labels of the result, left and right, the first of each the closest. */
 static void large_case(DType dt, const char *spec, const int64_t *extent, const PairWay *way) {
     Case k;
-    int64_t size[3], bytes = dtype_info[dt].bytes;
+    int64_t size[3], bytes = dtype_info(dt)->bytes;
     memset(&k, 0, sizeof k);
     k.c = (Contraction){ .dtype = dt, .operands = 2, .operand = k.operand };
     for (int l = 0; extent[l]; l++) k.c.extent[k.c.labels++] = extent[l];

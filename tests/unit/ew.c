@@ -16,7 +16,7 @@ static double tolerance(EwOp op, DType dt) {
     bool composed = op == EW_SIGMOID || op == EW_SILU || op == EW_SOFTPLUS;
     if (op == EW_GELU) return dt == DT_F64 ? 1e9 : 2;
     if (composed) return 4;
-    if (dtype_info[dt].kind == 'c') return 1e9;
+    if (dtype_info(dt)->kind == 'c') return 1e9;
     if (!ew_vector_math()) return 8;
     return ew_reference(op, dt) == ew_kernel(op, dt) ? 0 : 1;
 }
@@ -30,7 +30,7 @@ static bool exact(EwOp op, DType dt) {
     case EW_ERF: case EW_ERFC: case EW_GAMMA: case EW_LGAMMA: case EW_ANGLE:
         return false;
     case EW_POWER:
-        return dtype_info[dt].kind == 'i';
+        return dtype_info(dt)->kind == 'i';
     default:
         return true;
     }
@@ -51,15 +51,15 @@ static bool close_real(DType dt, double got, double want, double ulps) {
 }
 
 static bool close_value(EwOp op, DType dt, const void *got, const void *want) {
-    size_t bytes = dtype_info[dt].bytes;
+    size_t bytes = dtype_info(dt)->bytes;
     if (memcmp(got, want, bytes) == 0) return true;
-    if (dtype_info[dt].kind == 'c') {   /* complex libm: normwise, some digits are lost */
+    if (dtype_info(dt)->kind == 'c') {   /* complex libm: normwise, some digits are lost */
         double _Complex g = element_c128(dt, got), w = element_c128(dt, want);
         double unit = dt == DT_C64 ? 0x1p-23 : 0x1p-52, size = cabs(w);
         if (!isfinite(creal(w)) || !isfinite(cimag(w)) || !(size < 1e300) || size < 1e-30) return true;
         return cabs(g - w) <= (exact(op, dt) ? 4 : 64) * unit * size;
     }
-    if (dtype_info[dt].kind != 'f') return false;
+    if (dtype_info(dt)->kind != 'f') return false;
     double g = element_f64(dt, got), w = element_f64(dt, want);
     if (isnan(g) && isnan(w)) return true;
     return !exact(op, dt) && close_real(dt, g, w, tolerance(op, dt));
@@ -111,7 +111,7 @@ static void fill(EwOp op, DType compute, int arity) {
         for (int i = 0; i < 3 * N; i++) {
             double x = value(i / 3, k);
             if (k == 1 && (op == EW_SHL || op == EW_SHR)) x = (double)(i % 70);
-            put(dt, a[k] + i * dtype_info[dt].bytes, x, value(i / 3, k + 1));
+            put(dt, a[k] + i * dtype_info(dt)->bytes, x, value(i / 3, k + 1));
         }
     }
 }
@@ -119,7 +119,7 @@ static void fill(EwOp op, DType compute, int arity) {
 static void compare(EwOp op, DType compute, const int64_t *si, int64_t so, int64_t n) {
     const void *in[3] = { a[0], a[1], a[2] };
     DType res = ew_result_dtype(op, compute);
-    size_t bytes = dtype_info[res].bytes;
+    size_t bytes = dtype_info(res)->bytes;
     memset(fast, 0x5a, sizeof fast);
     memset(slow, 0x5a, sizeof slow);
     ew_kernel(op, compute)(fast, so, in, si, n);
@@ -129,11 +129,11 @@ static void compare(EwOp op, DType compute, const int64_t *si, int64_t so, int64
         if (close_value(op, res, got, want)) continue;
         double _Complex g = element_c128(res, got), w = element_c128(res, want);
         DType first = ew_info[op].result == RES_WHERE ? DT_BOOL : compute;
-        double _Complex x = element_c128(first, a[0] + i * si[0] * dtype_info[first].bytes);
+        double _Complex x = element_c128(first, a[0] + i * si[0] * dtype_info(first)->bytes);
         double _Complex y = ew_info[op].arity > 1
-            ? element_c128(compute, a[1] + i * si[1] * dtype_info[compute].bytes) : 0;
+            ? element_c128(compute, a[1] + i * si[1] * dtype_info(compute)->bytes) : 0;
         fprintf(stderr, "%s %s n=%d i=%d: (%.17g%+.17gi, %.17g%+.17gi) gives %.17g%+.17gi, not %.17g%+.17gi\n",
-                ew_info[op].name, dtype_info[compute].name, (int)n, (int)i, creal(x), cimag(x), creal(y),
+                ew_info[op].name, dtype_name(compute), (int)n, (int)i, creal(x), cimag(x), creal(y),
                 cimag(y), creal(g), cimag(g), creal(w), cimag(w));
         check_that(false, "fast and reference agree", __FILE__, __LINE__);
         return;
@@ -146,10 +146,10 @@ static void compare(EwOp op, DType compute, const int64_t *si, int64_t so, int64
 static bool same_bits(DType dt, const void *p, const void *q) {
     double _Complex a_ = element_c128(dt, p), b_ = element_c128(dt, q);
     double u[] = { creal(a_), cimag(a_) }, v[] = { creal(b_), cimag(b_) };
-    if (memcmp(p, q, dtype_info[dt].bytes) == 0) return true;
+    if (memcmp(p, q, dtype_info(dt)->bytes) == 0) return true;
     for (int k = 0; k < 2; k++)
         if (memcmp(&u[k], &v[k], 8) != 0 && !(isnan(u[k]) && isnan(v[k]))) return false;
-    return dtype_info[dt].kind == 'c' || dtype_info[dt].kind == 'f';
+    return dtype_info(dt)->kind == 'c' || dtype_info(dt)->kind == 'f';
 }
 
 /* One element alone gives the bits it gives inside a long call. */
@@ -157,7 +157,7 @@ static void compare_alone(EwOp op, DType compute) {
     const int64_t one[] = { 1, 1, 1 };
     const void *in[3] = { a[0], a[1], a[2] };
     DType res = ew_result_dtype(op, compute);
-    size_t bytes = dtype_info[res].bytes;
+    size_t bytes = dtype_info(res)->bytes;
     ew_kernel(op, compute)(fast, 1, in, one, N);
     bool same = true;
     for (int64_t i = 0; i < N && same; i++) {
@@ -165,13 +165,13 @@ static void compare_alone(EwOp op, DType compute) {
         const void *at[3];
         for (int k = 0; k < ew_info[op].arity; k++) {
             bool first = k == 0 && ew_info[op].result == RES_WHERE;
-            at[k] = a[k] + i * (first ? 1 : dtype_info[compute].bytes);
+            at[k] = a[k] + i * (first ? 1 : dtype_info(compute)->bytes);
         }
         ew_kernel(op, compute)(alone, 1, at, one, 1);
         same = same_bits(res, alone, fast + (size_t)i * bytes);
         if (!same)
             fprintf(stderr, "%s %s: element %d alone gives other bits: %.17g%+.17gi, %.17g%+.17gi\n",
-                    ew_info[op].name, dtype_info[compute].name, (int)i, creal(element_c128(res, alone)),
+                    ew_info[op].name, dtype_name(compute), (int)i, creal(element_c128(res, alone)),
                     cimag(element_c128(res, alone)), creal(element_c128(res, fast + (size_t)i * bytes)),
                     cimag(element_c128(res, fast + (size_t)i * bytes)));
     }
@@ -219,16 +219,16 @@ static void test_accuracy(void) {
             for (int round = 0; round < 7 * ROUNDS && good; round++) {
                 for (int i = 0; i < COUNT; i++)
                     for (int k = 0; k < ew_info[op].arity; k++)
-                        put(dt, x[k] + i * dtype_info[dt].bytes, random_float(round % 7, dt), 0);
+                        put(dt, x[k] + i * dtype_info(dt)->bytes, random_float(round % 7, dt), 0);
                 ew_kernel((EwOp)op, dt)(got, 1, in, one, COUNT);
                 ew_reference((EwOp)op, dt)(want, 1, in, one, COUNT);
                 for (int i = 0; i < COUNT && good; i++) {
-                    const char *p = got + i * dtype_info[dt].bytes, *q = want + i * dtype_info[dt].bytes;
+                    const char *p = got + i * dtype_info(dt)->bytes, *q = want + i * dtype_info(dt)->bytes;
                     good = close_real(dt, element_f64(dt, p), element_f64(dt, q), limit);
                     if (!good)
                         fprintf(stderr, "%s %s(%.17g, %.17g): %.17g, not %.17g\n", ew_info[op].name,
-                                dtype_info[dt].name, element_f64(dt, x[0] + i * dtype_info[dt].bytes),
-                                element_f64(dt, x[1] + i * dtype_info[dt].bytes), element_f64(dt, p),
+                                dtype_name(dt), element_f64(dt, x[0] + i * dtype_info(dt)->bytes),
+                                element_f64(dt, x[1] + i * dtype_info(dt)->bytes), element_f64(dt, p),
                                 element_f64(dt, q));
                 }
             }
@@ -304,7 +304,7 @@ static void test_facts(void) {
 static Tensor *random_tensor(DType dt, int rank, const int64_t *shape) {
     Tensor *t = tensor_new(ctx, dt, rank, shape);
     for (int64_t i = 0; i < t->size; i++)
-        put(dt, t->data + i * dtype_info[dt].bytes, floor(10 * check_uniform()), 0);
+        put(dt, t->data + i * dtype_info(dt)->bytes, floor(10 * check_uniform()), 0);
     return t;
 }
 
@@ -329,9 +329,9 @@ static bool adds_up(Tensor *x, Tensor *y) {
             oy += rest % shape[axis] * tensor_strides(by)[axis];
             rest /= shape[axis];
         }
-        double want = element_f64((DType)x->dtype, x->data + ox * dtype_info[x->dtype].bytes)
-                    + element_f64((DType)y->dtype, y->data + oy * dtype_info[y->dtype].bytes);
-        good = element_f64(compute, out->data + i * dtype_info[compute].bytes) == want;
+        double want = element_f64((DType)x->dtype, x->data + ox * dtype_info(x->dtype)->bytes)
+                    + element_f64((DType)y->dtype, y->data + oy * dtype_info(y->dtype)->bytes);
+        good = element_f64(compute, out->data + i * dtype_info(compute)->bytes) == want;
     }
     tensor_release(ctx, bx);
     tensor_release(ctx, by);

@@ -28,12 +28,12 @@ static void check(bool good, const char *what)
 /* ---- comparing ---- */
 static bool same_element(DType dt, const char *a, const char *b)
 {
-    int bytes = dtype_info[dt].bytes;
+    int bytes = dtype_info(dt)->bytes;
     if (memcmp(a, b, (size_t)bytes) == 0)
         return true;
-    if (dtype_info[dt].kind == 'f')
+    if (dtype_info(dt)->kind == 'f')
         return isnan(element_f64(dt, a)) && isnan(element_f64(dt, b));
-    if (dtype_info[dt].kind != 'c')
+    if (dtype_info(dt)->kind != 'c')
         return false;
     DType real = dtype_real(dt);
     return same_element(real, a, b) && same_element(real, a + bytes / 2, b + bytes / 2);
@@ -45,7 +45,7 @@ static bool same_tensor(Ctx *ctx, Tensor *a, Tensor *b)
         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) != 0)
         return false;
     Tensor *x = tensor_compact(ctx, a), *y = tensor_compact(ctx, b);
-    int bytes = dtype_info[a->dtype].bytes;
+    int bytes = dtype_info(a->dtype)->bytes;
     bool same = true;
     for (int64_t i = 0; i < x->size && same; i++)
         same = same_element((DType)a->dtype, x->data + i * bytes, y->data + i * bytes);

@@ -43,14 +43,14 @@ static Tensor *keep(Tensor *t)
 
 static Tensor *fresh(DType dt, int rank, const int64_t *shape)
 {
-    bool is_complex = dtype_info[dt].kind == 'c';
+    bool is_complex = dtype_info(dt)->kind == 'c';
     Tensor *wide = keep(tensor_new(ctx, is_complex ? DT_C128 : DT_F64, rank, shape));
     double *x = (double *)(void *)wide->data;
     for (int64_t i = 0; i < wide->size * (1 + is_complex); i++) {
         x[i] = uniform();
-        if (dtype_info[dt].kind == 'i')
+        if (dtype_info(dt)->kind == 'i')
             x[i] = floor(x[i] * 9) + (dt == DT_U8 ? 9 : 0);
-        if (dtype_info[dt].kind == 'b')
+        if (dtype_info(dt)->kind == 'b')
             x[i] = x[i] > 0;
     }
     return keep(tensor_cast(ctx, wide, dt));
@@ -71,7 +71,7 @@ static int64_t offset(const Tensor *t, const int64_t *index)
 
 static double _Complex at(const Tensor *t, const int64_t *index)
 {
-    return element_c128(t->dtype, t->data + offset(t, index) * dtype_info[t->dtype].bytes);
+    return element_c128(t->dtype, t->data + offset(t, index) * dtype_info(t->dtype)->bytes);
 }
 
 static double _Complex at2(const Tensor *t, int64_t i, int64_t j)
@@ -171,18 +171,18 @@ static void product_case(Tensor *a, Tensor *b, const char *what)
             size = fmax(size, magnitude);
             worst = fmax(worst, cabs(at2(c, i, j) - (double)re - (double)im * I));
         }
-    double allowed = c->dtype == DT_I64 ? 0 : (dtype_info[c->dtype].bytes == 2
+    double allowed = c->dtype == DT_I64 ? 0 : (dtype_info(c->dtype)->bytes == 2
                                                ? 1 : sqrt((double)k) + 4) *
                                               size * eps_of(c->dtype);
     check(worst <= allowed, "%s: %lldx%lldx%lld %s @ %s is off by %g", what, (long long)m,
           (long long)k,
-          (long long)n, dtype_info[a->dtype].name, dtype_info[b->dtype].name, worst);
+          (long long)n, dtype_name(a->dtype), dtype_name(b->dtype), worst);
 }
 
 static Tensor *view2(Tensor *t, int64_t m, int64_t n, int64_t rs, int64_t cs, int64_t from)
 {
     return keep(tensor_view(ctx, t, 2, (int64_t[]){ m, n }, (int64_t[]){ rs, cs },
-                            t->data + from * dtype_info[t->dtype].bytes));
+                            t->data + from * dtype_info(t->dtype)->bytes));
 }
 
 static void products(DType da, DType db)
@@ -230,7 +230,7 @@ static void batched(DType dt)
                         sum += at(a, (int64_t[]){ p, 0, i, k }) * at(b, (int64_t[]){ q, k, j });
                     worst = fmax(worst, cabs(sum - at(c, (int64_t[]){ p, q, i, j })));
                 }
-    check(worst < 50 * eps_of(dt), "batched %s: %g", dtype_info[dt].name, worst);
+    check(worst < 50 * eps_of(dt), "batched %s: %g", dtype_name(dt), worst);
     Tensor *v = fresh(dt, 1, (int64_t[]){ 6 }), *flat = fresh(dt, 2, (int64_t[]){ 6, 3 });
     Tensor *av = product(a, v), *af = product(a, flat);
     check(av->rank == 3 && tensor_shape(av)[2] == 5,
@@ -302,7 +302,7 @@ static void dominate(Tensor *a, double by)
     int64_t n = tensor_shape(a)[a->rank - 1];
     for (int64_t i = 0; i < a->size; i += n * n)
         for (int64_t d = 0; d < n; d++) {
-            char *p = a->data + (i + d * (n + 1)) * dtype_info[a->dtype].bytes;
+            char *p = a->data + (i + d * (n + 1)) * dtype_info(a->dtype)->bytes;
             switch (a->dtype) {
             case DT_F32: *(float *)(void *)p += (float)by; break;
             case DT_F64: *(double *)(void *)p += by; break;
@@ -318,8 +318,8 @@ static void clear_where(Tensor *a, bool (*out)(int64_t i, int64_t j))
     for (int64_t i = 0; i < tensor_shape(a)[0]; i++)
         for (int64_t j = 0; j < n; j++)
             if (out(i, j))
-                memset(a->data + (i * n + j) * dtype_info[a->dtype].bytes, 0,
-                       dtype_info[a->dtype].bytes);
+                memset(a->data + (i * n + j) * dtype_info(a->dtype)->bytes, 0,
+                       dtype_info(a->dtype)->bytes);
 }
 
 static bool below(int64_t i, int64_t j) { return i > j; }
@@ -350,13 +350,13 @@ static void systems(DType dt)
         residual_case(keep(tensor_transpose_last(ctx, band)), b, "transposed band");
         Tensor *x = as_tensor(call1("inv", a));
         check(from_identity(product(a, x)) < 100 * (double)n * eps_of(dt), "inv %s",
-              dtype_info[dt].name);
+              dtype_name(dt));
         Value lu = call1("lu", a);
         check(distance(product(product(field(lu, 0), field(lu, 1)), field(lu, 2)),
                        a) < 50 * (double)n * eps_of(dt), "lu");
         Tensor *l = as_tensor(call1("chol", spd));
         check(distance(product(l, dagger(l)), spd) < 100 * (double)(n * n) * eps_of(dt), "chol %s",
-              dtype_info[dt].name);
+              dtype_name(dt));
         stack_cut(in, mark);
     }
     Value *mark = in->sp;
@@ -386,11 +386,11 @@ static void factor_shape(DType dt, int64_t m, int64_t n)
         Value qr = call1("qr", a), svd = call1("svd", a);
         Tensor *q = field(qr, 0), *u = field(svd, 0), *vt = field(svd, 2);
         check(distance(product(q, field(qr, 1)), a) < allowed, "qr %s %lldx%lld",
-              dtype_info[dt].name, (long long)m, (long long)n);
+              dtype_name(dt), (long long)m, (long long)n);
         check(from_identity(product(dagger(q), q)) < allowed, "Q orthonormal");
         check(distance(product(scaled_columns(u, field(svd, 1)), vt), a) < allowed,
               "svd %s %lldx%lld",
-              dtype_info[dt].name, (long long)m, (long long)n);
+              dtype_name(dt), (long long)m, (long long)n);
         check(from_identity(product(dagger(u), u)) < allowed, "U orthonormal");
         check(from_identity(product(vt, dagger(vt))) < allowed, "Vt orthonormal");
         Tensor *p = as_tensor(call1("pinv", a));
@@ -416,14 +416,14 @@ static void spectra(DType dt, int64_t n)
     Value eigh = call1("eigh", h), eig = call1("eig", a);
     Tensor *w = field(eigh, 0), *v = field(eigh, 1);
     check(distance(product(h, v), scaled_columns(v, w)) < allowed, "eigh %s %lld",
-          dtype_info[dt].name, (long long)n);
+          dtype_name(dt), (long long)n);
     check(from_identity(product(dagger(v), v)) < allowed, "eigenvectors orthonormal");
     for (int64_t i = 1; i < n; i++)
         check(creal(at(w, &i)) >= creal(at(w, (int64_t[]){ i - 1 })), "eigh ascending");
     check(distance(as_tensor(call1("eigvalsh", h)), w) < allowed, "eigvalsh");
     w = field(eig, 0), v = field(eig, 1);
     Tensor *av = product(a, v), *vw = scaled_columns(v, w);
-    check(distance(av, vw) < 10 * allowed, "eig %s %lld: %g", dtype_info[dt].name, (long long)n,
+    check(distance(av, vw) < 10 * allowed, "eig %s %lld: %g", dtype_name(dt), (long long)n,
           distance(av, vw));
     stack_cut(in, mark);
 }
@@ -435,7 +435,7 @@ static void least_squares(DType dt, int64_t m, int64_t n)
     Value fit = call2("lstsq", a, b);
     Tensor *x = field(fit, 0), *best = product(as_tensor(call1("pinv", a)), b);
     check(distance(x, best) < 2000 * (double)(m + n) * eps_of(dt), "lstsq %s %lldx%lld: %g",
-          dtype_info[dt].name,
+          dtype_name(dt),
           (long long)m, (long long)n, distance(x, best));
     stack_cut(in, mark);
 }

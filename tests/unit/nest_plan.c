@@ -46,17 +46,17 @@ static void case_begin(Case *c, DType dt)
     c->dt = dt;
     c->bound_left = 3;
     for (int b = 0; b < BUFFERS; b++) {
-        c->buffer[b] = mem_alloc(&ctx, (size_t)ELEMENTS * dtype_info[dt].bytes);
+        c->buffer[b] = mem_alloc(&ctx, (size_t)ELEMENTS * dtype_info(dt)->bytes);
         for (int64_t i = 0; i < ELEMENTS; i++)
-            set_element(dt, c->buffer[b] + i * dtype_info[dt].bytes, check_uniform());
-        c->data[nest_slot(c->n)] = c->buffer[b] + ELEMENTS / 2 * dtype_info[dt].bytes;
+            set_element(dt, c->buffer[b] + i * dtype_info(dt)->bytes, check_uniform());
+        c->data[nest_slot(c->n)] = c->buffer[b] + ELEMENTS / 2 * dtype_info(dt)->bytes;
     }
 }
 
 static void case_end(Case *c)
 {
     for (int b = 0; b < BUFFERS; b++)
-        mem_free(&ctx, c->buffer[b], (size_t)ELEMENTS * dtype_info[c->dt].bytes);
+        mem_free(&ctx, c->buffer[b], (size_t)ELEMENTS * dtype_info(c->dt)->bytes);
     nest_free(&ctx, c->n);
 }
 
@@ -70,13 +70,13 @@ static double tolerance(DType dt)
 
 static bool close_enough(DType dt, const char *got, const char *want, int64_t count)
 {
-    int64_t bytes = dtype_info[dt].bytes;
+    int64_t bytes = dtype_info(dt)->bytes;
     double most = 1;
     for (int64_t i = 0; i < count; i++) {
         double size = cabs(element_c128(dt, want + i * bytes));
         most = size > most && size < INFINITY ? size : most;
     }
-    if (dtype_info[dt].kind == 'i' || dtype_info[dt].kind == 'b')
+    if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b')
         return memcmp(got, want, (size_t)(count * bytes)) == 0;
     for (int64_t i = 0; i < count; i++) {
         double _Complex g = element_c128(dt, got + i * bytes);
@@ -108,14 +108,14 @@ static bool same_as_reference(const Case *c)
     }
     if (count > RESULT)
         return true;
-    size_t bytes = (size_t)(count + 1) * dtype_info[dt].bytes;
+    size_t bytes = (size_t)(count + 1) * dtype_info(dt)->bytes;
     char *got = mem_zalloc(&ctx, bytes), *want = mem_zalloc(&ctx, bytes);
     NestPlan *plan = nest_plan(&ctx, n, NULL);
     EwTrouble a = nest_run(&ctx, plan, got, c->data);
     EwTrouble b = nest_reference(n, want, stride, c->data);
     bool same = a == b && (a != EWT_NONE || close_enough(dt, got, want, count));
     if (!same) {
-        fprintf(stderr, "  %s, %lld elements:\n", dtype_info[dt].name, (long long)count);
+        fprintf(stderr, "  %s, %lld elements:\n", dtype_name(dt), (long long)count);
         show(plan, c);
     }
     nest_plan_free(&ctx, plan);
@@ -205,7 +205,7 @@ static int random_reduction(Case *c, uint64_t indices, int depth)
     if (!bound)
         return random_load(c, indices);
     NestReduce op = NEST_SUM;
-    bool ordered = dtype_info[c->dt].kind != 'c';
+    bool ordered = dtype_info(c->dt)->kind != 'c';
     for (uint64_t s = bound; s && ordered; s &= s - 1)
         ordered = c->n->index[__builtin_ctzll(s)].extent > 0;
     if (ordered && below(3) == 0)

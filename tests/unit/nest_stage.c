@@ -37,13 +37,13 @@ static int64_t random_length(double room)
 static void put_number(DType dt, char *at, double v)
 {
     double _Complex z = v;
-    if (dtype_info[dt].kind == 'c')
+    if (dtype_info(dt)->kind == 'c')
         __imag__ z = pick(3) - 1;
     if (dt == DT_U8 && v < 0)
         z = v = -v;
-    if (dtype_info[dt].kind == 'b')
+    if (dtype_info(dt)->kind == 'b')
         z = v > 0;
-    if (dtype_info[dt].kind == 'c')
+    if (dtype_info(dt)->kind == 'c')
         cast_run(dt, at, 1, DT_C128, &z, 1, 1);
     else {
         v = __real__ z;
@@ -61,8 +61,8 @@ static double random_number(bool floats)
 
 static void fill(Case *c, int slot, DType dt, int64_t count, int64_t start)
 {
-    int64_t bytes = dtype_info[dt].bytes;
-    bool floats = c->floats && dtype_info[dt].kind != 'i' && dtype_info[dt].kind != 'b';
+    int64_t bytes = dtype_info(dt)->bytes;
+    bool floats = c->floats && dtype_info(dt)->kind != 'i' && dtype_info(dt)->kind != 'b';
     c->block[slot] = malloc((size_t)((count + 1) * bytes));
     for (int64_t i = 0; i < count; i++)
         put_number(dt, c->block[slot] + i * bytes, random_number(floats));
@@ -146,7 +146,7 @@ static int operate(Case *c, EwOp op, const int *args, int count)
     for (int k = first; k < count; k++)
         dt = dtype_promote(dt, (DType)c->n->node[args[k]].dtype);
     DType compute = ew_compute_dtype(op, dt);
-    bool rough = dtype_info[dt].kind == 'c' && (op == EW_POWER || op == EW_ABS || op == EW_SQRT ||
+    bool rough = dtype_info(dt)->kind == 'c' && (op == EW_POWER || op == EW_ABS || op == EW_SQRT ||
                                                 op == EW_DIVIDE || op == EW_SIGN);
     if (compute == DT_NONE || rough || (first && c->n->node[args[0]].dtype != DT_BOOL))
         return -1;
@@ -191,9 +191,9 @@ static int random_tree(Case *c, DType dt, int depth, int slots)
         if (op == EW_POWER)
             args[1] = random_const(c, dt);
         if (op == EW_POWER) {                   /* the reference rounds squares of floats twice */
-            if (c->floats && dtype_info[c->n->node[args[0]].dtype].kind == 'f')
+            if (c->floats && dtype_info(c->n->node[args[0]].dtype)->kind == 'f')
                 continue;
-            bool whole = dtype_info[c->n->node[args[0]].dtype].kind == 'i' && dtype_info[dt].kind == 'i';
+            bool whole = dtype_info(c->n->node[args[0]].dtype)->kind == 'i' && dtype_info(dt)->kind == 'i';
             put_number(dt, c->block[c->n->node[args[1]].slot], 2 + (whole && pick(5) == 0));
         }
         if (op == EW_MULTIPLY && pick(3) == 0)
@@ -209,9 +209,9 @@ static int random_tree(Case *c, DType dt, int depth, int slots)
 
 static bool same_element(DType dt, const char *a, const char *b, bool bits)
 {
-    if (memcmp(a, b, dtype_info[dt].bytes) == 0)
+    if (memcmp(a, b, dtype_info(dt)->bytes) == 0)
         return true;
-    if (dtype_info[dt].kind == 'i' || dtype_info[dt].kind == 'b')
+    if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b')
         return false;
     double _Complex x = element_c128(dt, a), y = element_c128(dt, b);
     double p[] = { creal(x), cimag(x) }, q[] = { creal(y), cimag(y) };
@@ -224,7 +224,7 @@ static bool same_element(DType dt, const char *a, const char *b, bool bits)
 static char *run(Ctx *with, Case *c, const int64_t *stride, int64_t count, bool reference,
                  EwTrouble *trouble)
 {
-    int64_t bytes = dtype_info[c->n->node[c->n->root].dtype].bytes;
+    int64_t bytes = dtype_info(c->n->node[c->n->root].dtype)->bytes;
     char *out = calloc((size_t)(count + 1), (size_t)bytes);
     if (reference) {
         *trouble = nest_reference(c->n, out, stride, c->data);
@@ -246,7 +246,7 @@ static void show(const Case *c, const int64_t *stride)
     for (int k = 0; k <= c->n->root; k++) {
         const NestNode *n = &c->n->node[k];
         fprintf(stderr, "  %d: %s %s %s(%d %d %d) slot %d bound %llx op %d", k, kind_names[n->kind],
-                dtype_info[n->dtype].name, n->kind == NEST_EW ? ew_info[n->op].name : "",
+                dtype_name(n->dtype), n->kind == NEST_EW ? ew_info[n->op].name : "",
                 n->arg[0], n->arg[1], n->arg[2], n->slot, (unsigned long long)n->bound, n->op);
         for (int i = 0; n->kind == NEST_LOAD && i < c->n->indices; i++)
             fprintf(stderr, " %lld", (long long)c->n->load[n->slot].stride[i]);
@@ -276,11 +276,11 @@ static void compare(Case *c, bool bits)
     bool same = (told != EWT_NONE) == (wanted != EWT_NONE);
     int64_t at = 0;
     for (; same && told == EWT_NONE && at < count; at++)
-        same = same_element(dt, got + at * dtype_info[dt].bytes, want + at * dtype_info[dt].bytes, bits);
+        same = same_element(dt, got + at * dtype_info(dt)->bytes, want + at * dtype_info(dt)->bytes, bits);
     if (!CHECK(same) && check_failed < 6) {
         fprintf(stderr, "at %lld: %g, not %g; trouble %d, not %d\n", (long long)at - 1,
-                element_f64(dt, got + (at - 1) * dtype_info[dt].bytes),
-                element_f64(dt, want + (at - 1) * dtype_info[dt].bytes), told, wanted);
+                element_f64(dt, got + (at - 1) * dtype_info(dt)->bytes),
+                element_f64(dt, want + (at - 1) * dtype_info(dt)->bytes), told, wanted);
         show(c, stride);
     }
     free(got);
@@ -334,7 +334,7 @@ static int random_reduction(Case *c, uint64_t bound, int indices)
     double terms = 1;
     for (int i = 0; i < indices; i++)
         terms *= bound >> i & 1 ? (double)c->n->index[i].extent : 1;
-    if ((op >= NEST_MIN && dtype_info[dt].kind == 'c') || (op >= NEST_ARGMIN && !single) ||
+    if ((op >= NEST_MIN && dtype_info(dt)->kind == 'c') || (op >= NEST_ARGMIN && !single) ||
         (terms == 0 && (op == NEST_MIN || op == NEST_MAX || op >= NEST_ARGMIN)) ||
         (op == NEST_PROD && terms > 30))
         op = NEST_SUM;
@@ -343,10 +343,10 @@ static int random_reduction(Case *c, uint64_t bound, int indices)
     int body = op == NEST_PROD ? random_load(c, dt) : random_tree(c, dt, pick(4), 12);
     if (op == NEST_ANY || op == NEST_ALL) {
         int pair[] = { body, random_const(c, DT_F64) };
-        body = dtype_info[c->n->node[body].dtype].kind == 'c' ? random_load(c, DT_BOOL)
+        body = dtype_info(c->n->node[body].dtype)->kind == 'c' ? random_load(c, DT_BOOL)
                                                              : operate(c, EW_LESS, pair, 2);
     }
-    if (op >= NEST_MIN && dtype_info[c->n->node[body].dtype].kind == 'c')
+    if (op >= NEST_MIN && dtype_info(c->n->node[body].dtype)->kind == 'c')
         op = NEST_SUM;
     return nest_reduce(ctx, c->n, op, body, bound);
 }
@@ -390,15 +390,15 @@ static void compare_threads(Case *c, int64_t count, bool bits)
 {
     EwTrouble told;
     DType dt = (DType)c->n->node[c->n->root].dtype;
-    size_t bytes = (size_t)count * dtype_info[dt].bytes;
+    size_t bytes = (size_t)count * dtype_info(dt)->bytes;
     char *one = run(&ctx_storage[1], c, NULL, count, false, &told);
     char *two = run(ctx, c, NULL, count, false, &told);
     char *want = run(ctx, c, NULL, count, true, &told);
     CHECK(memcmp(one, two, bytes) == 0);
     bool same = true;
     for (int64_t i = 0; i < count; i++)
-        same &= same_element(dt, one + (size_t)i * dtype_info[dt].bytes,
-                             want + (size_t)i * dtype_info[dt].bytes, bits);
+        same &= same_element(dt, one + (size_t)i * dtype_info(dt)->bytes,
+                             want + (size_t)i * dtype_info(dt)->bytes, bits);
     if (!CHECK(same))
         show(c, (int64_t[4]){ 0 });
     free(one);

@@ -96,7 +96,7 @@ static double uniform(void)
 /* A value that operand k of a row takes without trouble. */
 static double sample(const Op *op, int k, DType dt)
 {
-    char kind = dtype_info[dt].kind;
+    char kind = dtype_info(dt)->kind;
     bool shift = op->ew == EW_SHL || op->ew == EW_SHR || op->ew == EW_POWER;
     if (kind == 'b')
         return uniform() < 0.5 || (k == 1 && (op->ew == EW_FLOOR_DIVIDE || op->ew == EW_MOD));
@@ -113,12 +113,12 @@ static double sample(const Op *op, int k, DType dt)
 
 static void fill(const Op *op, int k, Tensor *t)
 {
-    int bytes = dtype_info[t->dtype].bytes;
+    int bytes = dtype_info(t->dtype)->bytes;
     for (int64_t i = 0; i < t->size; i++) {
         DType dt = (DType)t->dtype;
         double x = sample(op, k, dt);
-        double _Complex z = x + (dtype_info[dt].kind == 'c' ? sample(op, k, dt) : 0) * _Complex_I;
-        DType from = dtype_info[dt].kind == 'c' ? DT_C128 : DT_F64;
+        double _Complex z = x + (dtype_info(dt)->kind == 'c' ? sample(op, k, dt) : 0) * _Complex_I;
+        DType from = dtype_info(dt)->kind == 'c' ? DT_C128 : DT_F64;
         cast_run(dt, t->data + i * bytes, 1, from, from == DT_C128 ? (void *)&z : (void *)&x, 1, 1);
     }
 }
@@ -142,7 +142,7 @@ static Tensor *operand(Interp *in, const Op *op, int k, DType dt, Layout layout)
     if (layout == REVERSED) {
         strides[0] = -shape[1];
         strides[1] = -1;
-        data += (base->size - 1) * dtype_info[dt].bytes;
+        data += (base->size - 1) * dtype_info(dt)->bytes;
     }
     Tensor *view = tensor_view(ctx, base, 2, shape, strides, data);
     v_push(in, v_tensor_raw(view));
@@ -153,7 +153,7 @@ static const char *element_at(const Tensor *t, int64_t i, int64_t j)
 {
     const int64_t *shape = t->dims, *strides = t->dims + t->rank;
     int64_t at = (shape[0] == 1 ? 0 : i) * strides[0] + (shape[1] == 1 ? 0 : j) * strides[1];
-    return t->data + at * dtype_info[t->dtype].bytes;
+    return t->data + at * dtype_info(t->dtype)->bytes;
 }
 
 /* gelu far out is the tail of erfc, where the rounding of its argument counts x^2 fold. */
@@ -170,9 +170,9 @@ static bool near(double a, double b, double scale, DType dt, double ulps)
 
 static bool same_element(DType dt, const void *a, const void *b, double ulps)
 {
-    char kind = dtype_info[dt].kind;
+    char kind = dtype_info(dt)->kind;
     if (kind == 'b' || kind == 'i')
-        return memcmp(a, b, dtype_info[dt].bytes) == 0;
+        return memcmp(a, b, dtype_info(dt)->bytes) == 0;
     if (kind == 'f')
         return near(element_f64(dt, a), element_f64(dt, b), 0, dt, ulps);
     double _Complex x = element_c128(dt, a), y = element_c128(dt, b);
@@ -195,7 +195,7 @@ static bool agrees(const Op *op, DType compute, Tensor *out, Tensor **x, int n, 
             cast_run(to, cell[k], 1, (DType)x[k]->dtype, element_at(x[k], i, j), 1, 1);
         }
         reference(expected, 1, at, one, 1);
-        if (!same_element((DType)out->dtype, out->data + *bad * dtype_info[out->dtype].bytes, expected,
+        if (!same_element((DType)out->dtype, out->data + *bad * dtype_info(out->dtype)->bytes, expected,
                           ulps_allowed(op)))
             return false;
     }
@@ -216,7 +216,7 @@ static void test_layout(Interp *in, const Op *op, DType dt, DType compute, Layou
     int64_t bad = 0;
     bool ok = r.tag == V_TENSOR && r.tensor->dtype == ew_result_dtype(op->ew, compute) &&
               tensor_contiguous(r.tensor) && agrees(op, compute, r.tensor, x, n, &bad);
-    check(ok, "%s of %s, %s (element %lld)", op->name, dtype_info[dt].name, layout_names[layout], (long long)bad);
+    check(ok, "%s of %s, %s (element %lld)", op->name, dtype_name(dt), layout_names[layout], (long long)bad);
     stack_cut(in, mark);
 }
 
@@ -226,8 +226,8 @@ static void test_elementwise(Interp *in)
         const Op *op = op_row(i);
         for (int dt = 0; op->cls == OPC_EW && dt < DT_COUNT; dt++) {
             DType compute = ew_compute_dtype(op->ew, (DType)dt);
-            bool listed = strchr(op->dtypes, dtype_info[dt].kind) != NULL;
-            check(listed == (compute != DT_NONE), "%s lists its dtypes (%s)", op->name, dtype_info[dt].name);
+            bool listed = strchr(op->dtypes, dtype_info(dt)->kind) != NULL;
+            check(listed == (compute != DT_NONE), "%s lists its dtypes (%s)", op->name, dtype_name(dt));
             for (int l = 0; compute != DT_NONE && l < LAYOUTS; l++)
                 test_layout(in, op, (DType)dt, compute, (Layout)l);
         }

@@ -33,7 +33,7 @@ static Tensor *random_tensor(Ctx *ctx, DType dt, int rank, const int64_t *shape)
 {
     Tensor *t = tensor_new(ctx, dt, rank, shape);
     for (int64_t i = 0; i < t->size; i++)
-        set_element(dt, t->data + i * dtype_info[dt].bytes, check_uniform());
+        set_element(dt, t->data + i * dtype_info(dt)->bytes, check_uniform());
     return t;
 }
 
@@ -44,7 +44,7 @@ static void slow_walk(const Tensor *x, uint64_t axes, int axis, int64_t at, int6
                       Slow *slow)
 {
     if (axis == x->rank) {
-        double _Complex v = element_c128((DType)x->dtype, x->data + at * dtype_info[x->dtype].bytes);
+        double _Complex v = element_c128((DType)x->dtype, x->data + at * dtype_info(x->dtype)->bytes);
         Slow *s = &slow[out];
         s->re += creal(v);
         s->im += cimag(v);
@@ -98,7 +98,7 @@ static void one_case(Tensor *x, RedOp op, uint64_t axes)
             size *= tensor_shape(x)[a];
     }
     Tensor *out = tensor_new(&one_thread, to, rank, shape), *again = tensor_new(&one_thread, to, rank, shape);
-    size_t bytes = (size_t)out->size * dtype_info[to].bytes;
+    size_t bytes = (size_t)out->size * dtype_info(to)->bytes;
     CHECK(reduce_run(&one_thread, op, x, axes, out, NULL));
     CHECK(reduce_run(&three_threads, op, x, axes, again, NULL));
     CHECK(memcmp(out->data, again->data, bytes) == 0);
@@ -108,7 +108,7 @@ static void one_case(Tensor *x, RedOp op, uint64_t axes)
     slow_walk(x, axes, 0, 0, 0, step, slow);
     bool good = true;
     for (int64_t i = 0; i < out->size; i++)
-        good &= agrees(op, dt, &slow[i], out->data + i * dtype_info[to].bytes, to);
+        good &= agrees(op, dt, &slow[i], out->data + i * dtype_info(to)->bytes, to);
     CHECK(good);
     free(slow);
     tensor_release(&one_thread, out);
@@ -135,7 +135,7 @@ static void layouts(DType dt)
         all_operations(x);
         Tensor *turned = tensor_view(ctx, x, 3, (int64_t[]){ n[2], n[0], n[1] }, (int64_t[]){ s[2], s[0], s[1] }, x->data);
         all_operations(turned);
-        char *end = x->data + (x->size - 1) * dtype_info[dt].bytes;
+        char *end = x->data + (x->size - 1) * dtype_info(dt)->bytes;
         Tensor *back = tensor_view(ctx, x, 3, n, (int64_t[]){ -s[0], -s[1], -s[2] }, end);
         all_operations(back);
         Tensor *wide = tensor_view(ctx, x, 3, (int64_t[]){ 4, n[1], n[2] }, (int64_t[]){ 0, s[1], s[2] }, x->data);
@@ -263,14 +263,14 @@ static int by_value(const void *a, const void *b)
 
 static void sort_dtype(DType dt, int64_t n, bool descending)
 {
-    size_t bytes = dtype_info[dt].bytes;
+    size_t bytes = dtype_info(dt)->bytes;
     char *x = malloc((size_t)n * bytes + 1), *y = malloc((size_t)n * bytes + 1);
     double *want = malloc((size_t)(n + 1) * sizeof *want);
     uint64_t *keys = malloc((size_t)(4 * n + 4) * sizeof *keys);
     int64_t *at = (int64_t *)(keys + 2 * n);
     for (int64_t i = 0; i < n; i++) {
         double v = check_uniform();
-        set_element(dt, x + (size_t)i * bytes, i % 97 == 96 && dtype_info[dt].kind == 'f' ? (double)NAN : v);
+        set_element(dt, x + (size_t)i * bytes, i % 97 == 96 && dtype_info(dt)->kind == 'f' ? (double)NAN : v);
         want[i] = element_f64(dt, x + (size_t)i * bytes);
         at[i] = i;
     }

@@ -25,8 +25,8 @@ typedef struct Cell {
     double re, im, size;                /* size: sum of the products' magnitudes */
 } Cell;
 
-static bool floating(DType dt) { return dtype_info[dt].kind == 'f'; }
-static bool complex_(DType dt) { return dtype_info[dt].kind == 'c'; }
+static bool floating(DType dt) { return dtype_info(dt)->kind == 'f'; }
+static bool complex_(DType dt) { return dtype_info(dt)->kind == 'c'; }
 
 static Cell load(DType dt, const char *p) {
     Cell x = { 0 };
@@ -140,7 +140,7 @@ static Cell random_cell(DType dt, Filling how) {
 /* Random cells, again and again. */
 static void fill(DType dt, char *data, Filling how) {
     enum { PERIOD = 4099 };
-    size_t bytes = dtype_info[dt].bytes, whole = PERIOD * bytes, all_bytes = CELLS * bytes;
+    size_t bytes = dtype_info(dt)->bytes, whole = PERIOD * bytes, all_bytes = CELLS * bytes;
     for (size_t i = 0; i < PERIOD; i++) save(dt, data + i * bytes, random_cell(dt, how));
     for (size_t at = whole; at < all_bytes; at += whole)
         memcpy(data + at, data, all_bytes - at < whole ? all_bytes - at : whole);
@@ -149,7 +149,7 @@ static void fill(DType dt, char *data, Filling how) {
 /* ---- products ---- */
 
 static Mat matrix(DType dt, int slot, int64_t rs, int64_t cs) {
-    return (Mat){ store[slot] + ORIGIN * (int64_t)dtype_info[dt].bytes, rs, cs };
+    return (Mat){ store[slot] + ORIGIN * (int64_t)dtype_info(dt)->bytes, rs, cs };
 }
 
 /* Steps of a rows x cols matrix, by number; the last two are no place to write to. */
@@ -169,7 +169,7 @@ static void steps(int layout, int64_t rows, int64_t cols, int64_t *rs, int64_t *
 }
 
 static char *cell(DType dt, Mat x, int64_t i, int64_t j) {
-    return x.data + (i * x.rs + j * x.cs) * dtype_info[dt].bytes;
+    return x.data + (i * x.rs + j * x.cs) * dtype_info(dt)->bytes;
 }
 
 static bool product_right(Semiring s, DType dt, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c,
@@ -185,7 +185,7 @@ static bool product_right(Semiring s, DType dt, int64_t m, int64_t n, int64_t k,
                 x = reduce(s, dt, x, combine(s, dt, load(dt, cell(dt, a, i, q)), load(dt, cell(dt, b, q, j))));
             if (!holds(s, dt, cell(dt, c, i, j), x)) {
                 fprintf(stderr, "semiring %d %s: %d x %d x %d, element %d %d\n", (int)s,
-                        dtype_info[dt].name, (int)m, (int)n, (int)k, (int)i, (int)j);
+                        dtype_name(dt), (int)m, (int)n, (int)k, (int)i, (int)j);
                 return false;
             }
         }
@@ -194,7 +194,7 @@ static bool product_right(Semiring s, DType dt, int64_t m, int64_t n, int64_t k,
 
 /* Nothing but the elements of C was written: all others are what they were. */
 static bool rest_untouched(DType dt, int64_t m, int64_t n, Mat c, const char *before) {
-    int bytes = dtype_info[dt].bytes;
+    int bytes = dtype_info(dt)->bytes;
     static char copy[sizeof store[2]];
     size_t whole = CELLS * (size_t)bytes;
     memcpy(copy, store[2], whole);
@@ -214,12 +214,12 @@ static void product_case(const TileSet *set, Semiring s, DType dt, int64_t m, in
     steps(layout[2], m, n, &st[2][0], &st[2][1]);
     Mat a = matrix(dt, 0, st[0][0], st[0][1]), b = matrix(dt, 1, st[1][0], st[1][1]);
     Mat c = matrix(dt, 2, st[2][0], st[2][1]);
-    memcpy(store[3], store[2], CELLS * (size_t)dtype_info[dt].bytes);
+    memcpy(store[3], store[2], CELLS * (size_t)dtype_info(dt)->bytes);
     if (set) semiring_gemm_tiled(&one, set, s, dt, m, n, k, a, b, c, accumulate);
     else semiring_gemm(&one, s, dt, m, n, k, a, b, c, accumulate);
     CHECK(product_right(s, dt, m, n, k, a, b, c, store[3], accumulate));
     CHECK(rest_untouched(dt, m, n, c, store[3]));
-    memcpy(store[2], store[3], CELLS * (size_t)dtype_info[dt].bytes);
+    memcpy(store[2], store[3], CELLS * (size_t)dtype_info(dt)->bytes);
 }
 
 static void products_of(const TileSet *set, Semiring s, DType dt, Filling how, int cases) {
@@ -255,7 +255,7 @@ static void big_products(void) {
         for (int dt = 0; dt < DT_COUNT; dt++)
             for (int t = 0; semiring_has(all[i], dt) && t < 3; t++) {
                 int64_t m = shape[t][0], n = shape[t][1], k = shape[t][2];
-                int64_t bytes = dtype_info[dt].bytes;
+                int64_t bytes = dtype_info(dt)->bytes;
                 Mat a = { store[0], k, 1 }, b = { store[1], n, 1 }, c = { store[2], n, 1 };
                 fill(dt, store[0], TAME), fill(dt, store[1], TAME);
                 if (k * n > CELLS || m * k > CELLS) b.rs = k * n > CELLS ? 1 : b.rs, a.rs = 1;
@@ -270,7 +270,7 @@ static void big_products(void) {
 /* ---- contractions in place ---- */
 
 static const char *place(DType dt, int slot, int64_t at) {
-    return store[slot] + (ORIGIN + at) * (int64_t)dtype_info[dt].bytes;
+    return store[slot] + (ORIGIN + at) * (int64_t)dtype_info(dt)->bytes;
 }
 
 /* Positions of the three operands at a place of the outer axes. */
@@ -297,7 +297,7 @@ static bool direct_right(Semiring s, DType dt, const Direct *d, bool accumulate)
             }
             if (!holds(s, dt, place(dt, 2, at[0] + j), x)) {
                 fprintf(stderr, "direct %d %s: n %d taps %d rank %d vector %d %d, place %d column %d\n",
-                        (int)s, dtype_info[dt].name, (int)d->n, (int)d->taps, d->rank,
+                        (int)s, dtype_name(dt), (int)d->n, (int)d->taps, d->rank,
                         (int)d->vector[0], (int)d->vector[1], (int)i, (int)j);
                 return false;
             }
@@ -331,12 +331,12 @@ static Direct random_direct(int64_t offsets[2][600]) {
 
 static void directs_of(const DirectSet *set, Semiring s, DType dt, Filling how, int cases) {
     static int64_t offsets[2][600];
-    size_t bytes = CELLS * (size_t)dtype_info[dt].bytes;
+    size_t bytes = CELLS * (size_t)dtype_info(dt)->bytes;
     for (int slot = 0; slot < 3; slot++) fill(dt, store[slot], how);
     for (int i = 0; i < cases; i++) {
         Direct d = random_direct(offsets);
         bool accumulate = check_random() % 2;
-        char *c = store[2] + ORIGIN * (int64_t)dtype_info[dt].bytes;
+        char *c = store[2] + ORIGIN * (int64_t)dtype_info(dt)->bytes;
         memcpy(store[3], store[2], bytes);
         direct_run_set(&one, set, s, dt, &d, c, place(dt, 0, 0), place(dt, 1, 0), accumulate);
         CHECK(direct_right(s, dt, &d, accumulate));
@@ -344,8 +344,8 @@ static void directs_of(const DirectSet *set, Semiring s, DType dt, Filling how, 
         for (int r = 0; r < d.rank; r++) places *= d.extent[r];
         for (int64_t p = 0; p < places; p++) {
             seek(&d, p, at);
-            int64_t from = (ORIGIN + at[0]) * dtype_info[dt].bytes;
-            memcpy(store[2] + from, store[3] + from, (size_t)(d.n * dtype_info[dt].bytes));
+            int64_t from = (ORIGIN + at[0]) * dtype_info(dt)->bytes;
+            memcpy(store[2] + from, store[3] + from, (size_t)(d.n * dtype_info(dt)->bytes));
         }
         CHECK(memcmp(store[2], store[3], bytes) == 0);      /* nothing else was written */
     }
@@ -379,8 +379,8 @@ static void big_directs(void) {
         for (int dt = 0; dt < DT_COUNT; dt++)
             for (int t = 0; semiring_has(all[i], dt) && t < 4; t++) {
                 fill(dt, store[0], TAME), fill(dt, store[1], TAME);
-                char *c = store[2] + ORIGIN * (int64_t)dtype_info[dt].bytes;
-                size_t bytes = ORIGIN * (size_t)dtype_info[dt].bytes;
+                char *c = store[2] + ORIGIN * (int64_t)dtype_info(dt)->bytes;
+                size_t bytes = ORIGIN * (size_t)dtype_info(dt)->bytes;
                 direct_run(&one, all[i], dt, &cases[t], c, place(dt, 0, 0), place(dt, 1, 0), false);
                 memcpy(store[3], c, bytes);
                 direct_run(&two, all[i], dt, &cases[t], c, place(dt, 0, 0), place(dt, 1, 0), false);

@@ -37,11 +37,11 @@ static double lane_error(const Tensor *x, const Tensor *y, int axis, int64_t xo,
         long double re = 0, im = 0;
         for (int64_t k = 0; k < n; k++) {
             long double turn = sign * 6.283185307179586476925286766559L * (long double)(j * k % n) / (long double)n;
-            double _Complex v = element_c128((DType)x->dtype, x->data + (xo + k * xs) * dtype_info[x->dtype].bytes);
+            double _Complex v = element_c128((DType)x->dtype, x->data + (xo + k * xs) * dtype_info(x->dtype)->bytes);
             re += creal(v) * cosl(turn) - cimag(v) * sinl(turn);
             im += creal(v) * sinl(turn) + cimag(v) * cosl(turn);
         }
-        double _Complex got = element_c128((DType)y->dtype, y->data + (yo + j * ys) * dtype_info[y->dtype].bytes);
+        double _Complex got = element_c128((DType)y->dtype, y->data + (yo + j * ys) * dtype_info(y->dtype)->bytes);
         worst = fmax(worst, hypot((double)re - creal(got), (double)im - cimag(got)));
     }
     return worst;
@@ -54,7 +54,7 @@ static void transform_matrix(DType dt, int64_t rows, int64_t columns, int axis)
     double bound = (dt == DT_C64 ? 1e-5 : 2e-14) * (double)shape[axis];
     Tensor *x = random_complex(ctx, dt, 2, shape), *y = tensor_new(ctx, dt, 2, shape);
     Tensor *z = tensor_new(ctx, dt, 2, shape), *before = tensor_copy(ctx, x);
-    size_t bytes = (size_t)x->size * dtype_info[dt].bytes;
+    size_t bytes = (size_t)x->size * dtype_info(dt)->bytes;
     CHECK(fft_run(ctx, FFT_FORWARD, shape[axis], x, y, axis, 1));
     CHECK(memcmp(x->data, before->data, bytes) == 0);
     CHECK(fft_run(&three_threads, FFT_FORWARD, shape[axis], x, z, axis, 1));
@@ -65,8 +65,8 @@ static void transform_matrix(DType dt, int64_t rows, int64_t columns, int axis)
     CHECK(fft_run(ctx, FFT_BACKWARD, shape[axis], y, y, axis, 1 / (double)shape[axis]));
     double worst = 0;
     for (int64_t i = 0; i < x->size; i++)
-        worst = fmax(worst, cabs(element_c128(dt, y->data + i * dtype_info[dt].bytes) -
-                                 element_c128(dt, x->data + i * dtype_info[dt].bytes)));
+        worst = fmax(worst, cabs(element_c128(dt, y->data + i * dtype_info(dt)->bytes) -
+                                 element_c128(dt, x->data + i * dtype_info(dt)->bytes)));
     CHECK(worst < bound);
     tensor_release(ctx, x);
     tensor_release(ctx, y);
@@ -113,11 +113,11 @@ static void conv_rows(ConvRow row, DType dt, int kind, int64_t width)
 {
     enum { N = 300 };
     static const int64_t lengths[] = { 1, 2, 3, 15, 16, 17, 33, 64, 65, 130, N };
-    int64_t bytes = dtype_info[dt].bytes;
+    int64_t bytes = dtype_info(dt)->bytes;
     char *a = mem_alloc_data(&one_thread, N * 16, true), *b = mem_alloc_data(&one_thread, N * 16, true);
     for (int64_t i = 0; i < N * 16; i++)
         a[i] = b[i] = 0;
-    int reals = dtype_info[dt].kind == 'c' ? 2 : 1;
+    int reals = dtype_info(dt)->kind == 'c' ? 2 : 1;
     for (int64_t i = 0; i < N * reals; i++) {
         double v = check_uniform(), w = check_uniform();
         if (dt == DT_I64)
@@ -145,7 +145,7 @@ static void conv_tables(void)
 {
     static const DType dtypes[CONV_KINDS] = { DT_F32, DT_F64, DT_C64, DT_C128, DT_I64 };
     for (int kind = 0; kind < CONV_KINDS; kind++) {
-        int64_t bytes = dtype_info[dtypes[kind]].bytes;
+        int64_t bytes = dtype_info(dtypes[kind])->bytes;
         conv_rows(conv_base[kind], dtypes[kind], kind, 64 / bytes);
 #if defined(__x86_64__) || defined(__i386__)
         if (cpu_isa() >= ISA_AVX2)

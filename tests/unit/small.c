@@ -38,7 +38,7 @@ static double eps_of(DType dt) {
 
 static double complex random_number(DType dt) {
     double re = check_uniform();
-    return dtype_info[dt].kind == 'c' ? re + I * check_uniform() : re;
+    return dtype_info(dt)->kind == 'c' ? re + I * check_uniform() : re;
 }
 
 static void fill(DType dt, char *data, int64_t count) {
@@ -46,7 +46,7 @@ static void fill(DType dt, char *data, int64_t count) {
 }
 
 static Mat shifted(DType dt, Mat a, int64_t step) {
-    a.data += step * dtype_info[dt].bytes;
+    a.data += step * dtype_info(dt)->bytes;
     return a;
 }
 

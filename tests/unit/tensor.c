@@ -41,13 +41,13 @@ static const char *at(const Tensor *t, int64_t index) {
         offset += index % tensor_shape(t)[axis] * tensor_strides(t)[axis];
         index /= tensor_shape(t)[axis];
     }
-    return t->data + offset * dtype_info[t->dtype].bytes;
+    return t->data + offset * dtype_info(t->dtype)->bytes;
 }
 
 static bool same_elements(const Tensor *a, const Tensor *b) {
     if (a->size != b->size || a->dtype != b->dtype) return false;
     for (int64_t i = 0; i < a->size; i++)
-        if (memcmp(at(a, i), at(b, i), dtype_info[a->dtype].bytes) != 0) return false;
+        if (memcmp(at(a, i), at(b, i), dtype_info(a->dtype)->bytes) != 0) return false;
     return true;
 }
 
