@@ -180,7 +180,7 @@ static Value run_plan(OpCall *c, const EinsumPlan *p, Tensor *const *tensors, in
         data = room_for(c, n, sizeof *data);
     for (int k = 0; k < n; k++) {
         Tensor *t = tensors[k];
-        if (t->dtype != p->compute)
+        if (t->dtype != p->compute && !einsum_stored(t, p->compute))
             t = op_keep(c, tensor_cast(ctx, t, p->compute));
         data[k] = t->data;
     }
@@ -198,14 +198,14 @@ static Value run_again(OpCall *c, const EinsumPlan *p)
     return run_plan(c, p, tensors, c->count - c->fixed);
 }
 
-/* Tensors of the compute dtype in the order of the operands. */
+/* Tensors of the compute dtype, or such as the plan converts, in the order of the operands. */
 static Tensor **cast_operands(EinsumSpec *s, DType compute)
 {
     OpCall *c = s->call;
     Tensor **tensors = room_for(c, s->operands, sizeof *tensors);
     for (int k = 0; k < s->operands; k++) {
         EinsumOperand *x = &s->operand[k];
-        if (x->tensor->dtype != compute)
+        if (x->tensor->dtype != compute && !einsum_stored(x->tensor, compute))
             x->tensor = op_keep(c, tensor_cast(&c->in->ctx, x->tensor, compute));
         tensors[k] = x->tensor;
     }

@@ -35,6 +35,11 @@ void einsum_read(EinsumSpec *, OpCall *);
  * characters) and operand_names may be NULL. */
 void einsum_contraction(const EinsumSpec *, DType compute, const int64_t *out_stride, Contraction *,
                         ContractOperand *operand, char (*names)[8], const char **name);
+/* Floats of another width than is computed in: the planner converts them as they lie. */
+static inline bool einsum_stored(const Tensor *t, DType compute)
+{
+    return contract_stores((DType)t->dtype, compute);
+}
 /* The user's names of the operands where they are short, else #1, #2 …: for reports. */
 void einsum_operand_names(EinsumSpec *, char (*text)[24], const char **name);
 /* What the operands are computed in and what the result has (NumPy's dtype). */

@@ -422,6 +422,7 @@ void einsum_contraction(const EinsumSpec *s, DType compute, const int64_t *out_s
     for (int k = 0; k < s->operands; k++) {
         const EinsumOperand *x = &s->operand[k];
         memset(&operand[k], 0, sizeof operand[k]);
+        operand[k].stored = einsum_stored(x->tensor, compute) ? (uint8_t)x->tensor->dtype : 0;
         for (int a = 0; a < x->tensor->rank; a++)
             if (tensor_shape(x->tensor)[a] != 1) {
                 operand[k].labels |= (uint64_t)1 << number[x->index[a]];

@@ -62,6 +62,8 @@ Tensor *stored_tensor(const Bytes *, Stored, int64_t at, int rank, const int64_t
 /* x as a file is to keep it: dtype `as` (i16 u16 u32 u64 or a storage dtype; NULL: its own),
  * values checked. The result is rooted; for the four it holds raw bytes. *fortran: it may
  * (in) and does (out) hold its elements in column order. what names x in errors. */
+/* Raises ERR_DTYPE: no file holds numbers of dt. */
+_Noreturn void stored_refuse(OpCall *, DType dt, const char *what);
 Tensor *stored_raw(OpCall *, Tensor *x, const char *as, const char *what, Stored *, bool *fortran);
 
 /* ---- numbers in text (files_stored.c) ---- */

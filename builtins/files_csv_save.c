@@ -1,6 +1,7 @@
 /* Writing delimited text: a matrix, a vector, or a named tuple of columns, which loads back
  * with columns=true. Numbers are the shortest that read back the same. */
 #include "builtins/files.h"
+#include "interp/show.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static void put_text(CsvWriter *w, const char *text, size_t n)
 static void put_element(CsvWriter *w, DType dt, const char *element)
 {
     if (dtype_info(dt)->kind == 'f')
-        show_float(&w->b, element_f64(dt, element), dt);
+        show_element(&w->b, dt, element);
     else
         buf_printf(&w->b, "%lld", (long long)element_i64(dt, element));
 }

@@ -3,6 +3,7 @@
  * symmetric, skew-symmetric, hermitian. Read into a dense matrix; entries at one place are
  * summed, as sparse matrices are assembled. */
 #include "builtins/files.h"
+#include "interp/show.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -410,6 +411,8 @@ void mtx_save(OpCall *c, const char *path, Tensor *t)
                        "a .mtx file holds a matrix, this %s",
                        shape_fact(text, sizeof text, t->rank, tensor_shape(t)));
     }
+    if (show_is_number((DType)t->dtype))
+        stored_refuse(c, (DType)t->dtype, arg_text(c, 1));
     MtxWriter w = { .t = op_keep(c, tensor_compact(ctx, t)), .dtype = (DType)t->dtype,
                     .kind = dtype_info(t->dtype)->kind };
     w.symmetry = mtx_symmetry(c, &w);

@@ -16,11 +16,12 @@ static const struct { const char *name; Stored stored; } dtypes[] = {
     { "U32", { 'u', 4, false } },  { "I64", { 'i', 8, false } },  { "U64", { 'u', 8, false } },
     { "F16", { 'f', 2, false } },  { "BF16", { 'B', 2, false } }, { "F32", { 'f', 4, false } },
     { "F64", { 'f', 8, false } },  { "C64", { 'c', 8, false } },
+    { "F8_E4M3", { '4', 1, false } }, { "F8_E5M2", { '5', 1, false } },
 };
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 /* What the format has and Ricci cannot hold so far. */
 static const char *const unbuilt[] = {
-    "F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"
+    "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"
 };
 
 /* ---- reading ---- */

@@ -24,6 +24,8 @@ static DType stored_dtype(Stored s)
     switch (s.kind) {
     case 'b': return DT_BOOL;
     case 'B': return DT_BF16;
+    case '4': return DT_E4M3;
+    case '5': return DT_E5M2;
     case 'f': return s.bytes == 2 ? DT_F16 : s.bytes == 4 ? DT_F32 : DT_F64;
     case 'c': return s.bytes == 8 ? DT_C64 : DT_C128;
     case 'i': return s.bytes == 1 ? DT_I8 : s.bytes <= 4 ? DT_I32 : DT_I64;
@@ -153,7 +155,8 @@ Tensor *stored_tensor(const Bytes *b, Stored s, int64_t at, int rank, const int6
 
 static Stored dtype_stored(DType dt)
 {
-    char kind = dt == DT_BF16 ? 'B' : dt == DT_U8 ? 'u' : dtype_info(dt)->kind;
+    char kind = dt == DT_BF16 ? 'B' : dt == DT_E4M3 ? '4' : dt == DT_E5M2 ? '5' : dt == DT_U8 ? 'u'
+                                                                                  : dtype_info(dt)->kind;
     return (Stored){ .kind = kind, .bytes = dtype_info(dt)->bytes };
 }
 
@@ -193,6 +196,17 @@ static bool column_order(const Tensor *t)
     return true;
 }
 
+_Noreturn void stored_refuse(OpCall *c, DType dt, const char *what)
+{
+    bool parts = dtype_info(dt)->kind == 'c', binary = dtype_mini_read(dtype_real(dt), &(int){ 0 }, &(int){ 0 },
+                                                                          &(MiniStyle){ 0 });
+    err_raise_help(&c->in->ctx, ERR_DTYPE,
+                   parts    ? "save c128(x), which holds every value of it"
+                   : binary ? "save f64(x), which holds every value of it"
+                            : "save f64(x), rounded, or write(path, repr(x)), whose text reads back",
+                   "%s is %s, which no file format holds", what, dtype_name(dt));
+}
+
 Tensor *stored_raw(OpCall *c, Tensor *x, const char *as, const char *what, Stored *s, bool *fortran)
 {
     static const struct { const char *name; Stored stored; } narrower[] = {
@@ -213,6 +227,8 @@ Tensor *stored_raw(OpCall *c, Tensor *x, const char *as, const char *what, Store
                        "the dtypes of files are bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 "
                        "f64 c64 c128",
                        "\"%s\" is not a dtype that files hold", as);
+    if (dtype_foreign(dt) && dt != DT_E4M3 && dt != DT_E5M2)
+        stored_refuse(c, dt, what);
     *s = dtype_stored(dt);
     Tensor *cast = op_keep(c, tensor_cast(ctx, x, dt));
     *fortran = columns && column_order(cast);

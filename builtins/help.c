@@ -23,13 +23,21 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "like a product: any[j] (A[i,j] > 0). An index is also a number: 1/(i+j+1) for i in 0:3, j in 0:3.\n"
       "Subscripts: x[2*i+1], E[tok[n],d], and x[clamp(i+k)], x[mod(i+k)], x[pad(i+k)], which take a for.\n"
       "where(c, x, y) chooses. explain C[i,k] := … shows the plan, explain as latex … the formula." },
-    { "precision", "precision f32 { … }    precision bf16 accumulate f32 { … }    precision mp(200) { … }\n"
-      "Computes in a format. Formats: f64 f32 tf32 f16 bf16 e4m3 e5m2 float(e,p) decimal(d) mp(bits) rational\n"
-      "interval. Modifiers: accumulate FORMAT, round nearest|away|zero|up|down|odd|stochastic, saturate, flush,\n"
-      "reproducible. The scope holds in functions called inside it." },
+    { "precision accumulate saturate flush reproducible",
+      "precision f32 { … }    precision bf16 accumulate f32 { … }    precision mp(200) round up { … }\n"
+      "Computes in a format: floating operands, literals and casts are rounded to it, + - * / sqrt fma give the\n"
+      "exact result rounded once, linear algebra runs in it. Formats: f64 f32 tf32 f16 bf16 e4m3 e5m2 e3m2 e2m3\n"
+      "e2m1 float(e, p) decimal(d) mp(bits) rational interval; a variable that holds one, too.\n"
+      "accumulate FORMAT: what sums and products of matrices add up in (f32 for 16 bits and less, else the format).\n"
+      "round nearest|away|zero|up|down|odd|stochastic; saturate: overflow gives the largest number; flush: no\n"
+      "subnormals; reproducible: every sum in its order, the same bits on every machine.\n"
+      "The scope holds in functions called inside it; an inner scope replaces the outer; a value that leaves keeps\n"
+      "its dtype. flags() counts overflows and the like; compare F, G { … } shows formats side by side." },
     { "autocast", "autocast bf16 { … }\n"
-      "Matrix products cast wider operands to the format; exp, log, sums, norms and linear algebra raise\n"
-      "narrow ones to f32. Each operation's class is on its help page." },
+      "Matrix products, einsum, contractions and convolution cast wider floating operands (f64 too) to the format;\n"
+      "exp, log, sums, norms, softmax and linear algebra raise narrower ones to f32; elementwise operations take\n"
+      "the widest operand. One class per operation, on its help page, the same on every device. mp, decimal and\n"
+      "rational operands are left alone. A precision scope inside switches it off." },
     { "on", "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }\n"
       "Runs the operations inside on a device; operands are copied there once, and counted." },
     { "if else", "if c { … } else if d { … } else { … }\n"
@@ -48,8 +56,18 @@ static const struct Topic { const char *names, *text; } topics[] = {
     { "assert", "assert cond, \"why\"" },
     { "test", "test \"name\" { … }\nRuns under `ricci test FILE`." },
     { "import from as", "import stats    import \"lib/poly.ric\" as poly    import hilb, vander from gallery" },
-    { "compare against", "compare f64, f32, bf16 against mp(200) { … }\n"
-      "One table: value, error and digits per format." },
+    { "compare against", "compare f64, f32, precision f16 accumulate f16 against mp(200) { … }\n"
+      "Runs the block once in each format, from the same random state and with its assignments discarded, and\n"
+      "prints one table: unit roundoff u, the value if it is short, the relative error |x - r| / |r| in the 2-norm\n"
+      "and the digits that are right, overflows, underflows and nans if there were any, time and peak bytes. Of a\n"
+      "tuple the worst field counts, and each has a line of its own; where the block's value is the solution of\n"
+      "A \\ b or solve(A, b), the backward error |b - A x| / (|A| |x| + |b|) is shown too. Time is marked `sim`\n"
+      "where the arithmetic is simulated, an entry `~` where a library's roundings are not counted.\n"
+      "Without `against` the reference is mp(256), or more bits until two precisions agree; where an operation has\n"
+      "no form there, the first entry. Errors that the reference cannot resolve count as 0. An entry that fails\n"
+      "shows its error; what the block prints is headed by its entry, the reference prints nothing.\n"
+      "Returns a tuple of (format, u, value, error, digits, overflows, underflows, nans, time, bytes, failed,\n"
+      "backward), one per entry: t = compare f64, f32 { 1/3 }; t[1].error" },
     { "explain", "explain A \\ b    x = explain A \\ b    explain { … }\n"
       "Runs it and says of each operation what it saw, which routine ran, FLOPs and bytes; of a solution also\n"
       "the condition number, the digits to trust and the residual. Inside an expression: (explain …).\n"

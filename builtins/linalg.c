@@ -39,7 +39,7 @@ static void stack_layout(Stack *s)
     int rank = s->t->rank;
     s->dt = s->t->dtype;
     s->type = blas_type(s->dt);
-    s->bytes = blas_bytes(s->type);
+    s->bytes = dtype_info(s->dt)->bytes;
     s->batch_rank = rank - 2;
     s->m = shape[rank - 2];
     s->n = shape[rank - 1];
@@ -50,15 +50,28 @@ static void stack_layout(Stack *s)
         s->count *= shape[d];
 }
 
-Stack linalg_stack_of(OpCall *c, int i, Tensor *t)
+static void require_matrix(OpCall *c, int i, const Tensor *t)
 {
-    Stack s = { .call = c, .arg = i, .given = t->dtype };
     if (t->rank < 2)
         arg_error_help(c, i, ERR_SHAPE,
                        t->rank == 1 ? "a column is written reshape(v, (size(v), 1)), a row v'" : NULL,
                        "%s must be a matrix, not a %s", arg_text(c, i),
                        t->rank == 1 ? "vector" : "scalar");
+}
+
+Stack linalg_stack_of(OpCall *c, int i, Tensor *t)
+{
+    Stack s = { .call = c, .arg = i, .given = t->dtype };
+    require_matrix(c, i, t);
     s.t = linalg_raise(c, t, linalg_compute_dtype(t->dtype));
+    stack_layout(&s);
+    return s;
+}
+
+Stack linalg_stack_as(OpCall *c, int i, Tensor *t)
+{
+    Stack s = { .call = c, .arg = i, .given = t->dtype, .t = t };
+    require_matrix(c, i, t);
     stack_layout(&s);
     return s;
 }
@@ -69,7 +82,7 @@ Stack linalg_stack(OpCall *c, int i)
 }
 
 /* What does of any matrix what the operation does of a square one. */
-static _Noreturn void not_square(const Stack *s)
+_Noreturn void linalg_not_square(const Stack *s)
 {
     static const char *const others[][2] = {
         { "inv", "pinv(%s) is the pseudo-inverse of any matrix" },
@@ -93,7 +106,7 @@ Stack linalg_square(OpCall *c, int i)
 {
     Stack s = linalg_stack(c, i);
     if (s.m != s.n)
-        not_square(&s);
+        linalg_not_square(&s);
     linalg_check_lengths(&s);
     return s;
 }

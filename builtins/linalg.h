@@ -34,6 +34,10 @@ Stack linalg_stack(OpCall *, int i);
 Stack linalg_square(OpCall *, int i);
 /* The same of a tensor at hand, for error texts about argument i. */
 Stack linalg_stack_of(OpCall *, int i, Tensor *t);
+/* A tensor of any dtype as matrices, as it lies: nothing is converted, and `type` means nothing
+ * where BLAS does not know the dtype. */
+Stack linalg_stack_as(OpCall *, int i, Tensor *t);
+_Noreturn void linalg_not_square(const Stack *);
 /* Converts to the dtype that dt's operations compute in; kept. */
 Tensor *linalg_raise(OpCall *, Tensor *, DType dt);
 DType linalg_compute_dtype(DType);
@@ -130,6 +134,8 @@ typedef struct Rhs {
 } Rhs;
 /* Reads argument i; converts both to the dtype of their promotion. Raises ERR_SHAPE. */
 void linalg_rhs_read(Rhs *, Stack *a, int i);
+/* The same of a tensor in a's dtype. */
+void linalg_rhs_layout(Rhs *, Stack *a, int i, Tensor *b);
 Mat linalg_rhs_matrix(const Rhs *, const Stack *a, int64_t index);
 Mat linalg_rhs_item(const Rhs *, const Stack *a, int64_t index);
 /* Which of a's own matrices item `index` of the result has. */

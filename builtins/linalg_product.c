@@ -2,6 +2,7 @@
  * conjugate transpose, inner, outer, cross and Kronecker products, trace, matrix powers.
  * Reads arguments and chooses layouts; the arithmetic is kernels/gemm*.c or other rows. */
 #include "builtins/linalg.h"
+#include "builtins/matmul.h"
 #include "builtins/rational.h"
 
 #include <stdio.h>
@@ -145,18 +146,11 @@ static void batch_steps(int rank, const Side *s, int64_t *steps)
     }
 }
 
-static bool side_legal(const Side *s)
-{
-    return gemm_legal(s->rows, s->cols, s->rs, s->cs);
-}
-
-/* (b, m, k) @ (k, n) is one product of b*m rows where A's leading axes lie evenly. Many rows are
- * a product for BLAS where one of the batch was not: both sides must lie as BLAS wants them. */
+/* (b, m, k) @ (k, n) is one product of b*m rows where A's leading axes lie evenly. */
 static void merge_rows(Side *a, const Side *b, GemmBatch *batch)
 {
     const int64_t *shape = tensor_shape(a->t), *strides = tensor_strides(a->t);
-    if (b->batch_rank || batch->rank != a->batch_rank || a->drop || !batch->count ||
-        !side_legal(b))
+    if (b->batch_rank || batch->rank != a->batch_rank || a->drop || !batch->count)
         return;
     int64_t rows = a->rows, step = a->rs;
     for (int d = a->batch_rank - 1; d >= 0; d--) {
@@ -164,8 +158,6 @@ static void merge_rows(Side *a, const Side *b, GemmBatch *batch)
             return;
         rows *= shape[d];
     }
-    if (!gemm_legal(rows, a->cols, a->rs, a->cs))
-        return;
     a->rows = rows;
     batch->rank = 0;
     batch->count = 1;
@@ -177,19 +169,6 @@ static void side_prepare(OpCall *c, Side *s, DType dt, bool as_row)
     side_layout(s, as_row);
 }
 
-/* BLAS takes rows or columns that are whole; our own loops take anything. */
-static void sides_pack(OpCall *c, Side *a, Side *b, bool a_row)
-{
-    Side *const sides[] = { a, b };
-    if (gemm_tiny(a->rows, b->cols, a->cols))
-        return;
-    for (int i = 0; i < 2; i++)
-        if (!side_legal(sides[i])) {
-            sides[i]->t = op_keep(c, tensor_compact(&c->in->ctx, sides[i]->t));
-            side_layout(sides[i], i == 0 && a_row);
-        }
-}
-
 typedef struct Job {
     OpCall *c;
     Side a, b;
@@ -199,10 +178,11 @@ typedef struct Job {
     int64_t shape[TENSOR_RANK_MAX];
 } Job;
 
-static void job_layout(Job *j)
+static void job_layout(Job *j, bool merge)
 {
     j->rank = result_shape(j->c, &j->a, &j->b, j->shape, &j->batch);
-    merge_rows(&j->a, &j->b, &j->batch);
+    if (merge)
+        merge_rows(&j->a, &j->b, &j->batch);
     j->m = j->a.rows, j->n = j->b.cols, j->k = j->a.cols;
     if (!j->batch.rank)
         return;
@@ -215,40 +195,38 @@ static void job_layout(Job *j)
     }
 }
 
-static void job_explain(const Job *j, DType dt, bool tiny)
+/* Steps forwards along whatever has a length: the planner would walk others backwards. */
+static bool side_forward(const Side *s)
 {
-    bool vector = j->m == 1 || j->n == 1;
-    if (tiny)
-        explain_note(j->c->in, "routine", "our own loop: too small for a call to pay");
-    else
-        linalg_explain_routines(j->c, blas_type(dt), vector ? "gemv" : "gemm",
-                                vector ? "gemv" : "gemm");
-    if (j->batch.count > 1)
-        explain_note(j->c->in, "batch", "%lld products of %lld×%lld and %lld×%lld",
-                     (long long)j->batch.count, (long long)j->m, (long long)j->k, (long long)j->k,
-                     (long long)j->n);
+    return (s->rows == 1 || s->rs > 0) && (s->cols == 1 || s->cs > 0);
 }
 
-/* Floats and complex numbers: both sides have dtype dt. Returns an unrooted tensor. */
-static Tensor *job_float(Job *j, DType dt)
+/* One small product: the planner's choice too (pair_way_small), without asking it. */
+static bool job_tiny(const Job *j)
+{
+    return MATMUL_SMALL && !j->batch.rank && j->m && j->n && j->k > 1 && gemm_tiny(j->m, j->n, j->k) &&
+           side_forward(&j->a) && side_forward(&j->b);
+}
+
+/* Floats and complex numbers, computed in dt: a contraction like any other, so that `@`, einsum
+ * and index notation agree bit for bit. Returns an unrooted tensor. */
+static Tensor *job_float(Job *j, DType dt, bool a_row)
 {
     Ctx *ctx = &j->c->in->ctx;
-    bool tiny = gemm_tiny(j->m, j->n, j->k) || !j->m || !j->n || !j->k;
-    const Blas *blas = tiny ? NULL : linalg_blas(j->c);
-    Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
-    if (explain_on(j->c->in))
-        job_explain(j, dt, tiny);
-    if (!j->m || !j->n)                            /* the other sides may be longer than tiny */
+    if (job_tiny(j)) {
+        side_prepare(j->c, &j->a, dt, a_row);
+        side_prepare(j->c, &j->b, dt, false);
+        Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
+        if (explain_on(j->c->in))
+            explain_note(j->c->in, "routine", "our own loop: too small for a call to pay");
+        gemm_small(dt, j->m, j->n, j->k, (Mat){ j->a.t->data, j->a.rs, j->a.cs },
+                   (Mat){ j->b.t->data, j->b.rs, j->b.cs }, (Mat){ out->data, j->n, 1 });
         return out;
-    Mat a = { j->a.t->data, j->a.rs, j->a.cs }, b = { j->b.t->data, j->b.rs, j->b.cs };
-    Mat r = { out->data, j->n, 1 };
-    if (j->batch.rank == 0 && tiny && j->k)
-        gemm_small(dt, j->m, j->n, j->k, a, b, r);
-    else if (j->batch.rank == 0)
-        gemm(ctx, blas, dt, j->m, j->n, j->k, a, b, r);
-    else
-        gemm_batched(ctx, blas, dt, j->m, j->n, j->k, a, b, r, &j->batch);
-    return out;
+    }
+    Tensor *out = op_keep(j->c, tensor_new(ctx, dt, j->rank, j->shape));
+    MatmulSide a = { j->a.t, j->a.rs, j->a.cs }, b = { j->b.t, j->b.rs, j->b.cs };
+    matmul_run(j->c, dt, j->m, j->n, j->k, &a, &b, &j->batch, out);
+    return tensor_retain(out);
 }
 
 static void int_batch(Job *j, Tensor *out)
@@ -284,8 +262,8 @@ static Tensor *job_int(Job *j, bool a_row)
     if (exact_in_f64(j)) {
         side_prepare(j->c, &j->a, DT_F64, a_row);
         side_prepare(j->c, &j->b, DT_F64, false);
-        job_layout(j);
-        Tensor *wide = op_keep(j->c, job_float(j, DT_F64));
+        job_layout(j, false);
+        Tensor *wide = op_keep(j->c, job_float(j, DT_F64, a_row));
         poll_interrupt(j->c->in);
         return tensor_cast(ctx, wide, DT_I64);
     }
@@ -332,13 +310,11 @@ Value op_run_matmul(OpCall *c)
     DType dt = product_dtype(j.a.t->dtype, j.b.t->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     bool a_row = j.a.drop || j.a.t->rank > 1, covector = j.a.covector && !j.b.drop;
-    side_prepare(c, &j.a, compute, a_row);
-    side_prepare(c, &j.b, compute, false);
-    if (compute != DT_I64)
-        sides_pack(c, &j.a, &j.b, a_row);
-    job_layout(&j);
+    side_prepare(c, &j.a, contract_stores((DType)j.a.t->dtype, compute) ? (DType)j.a.t->dtype : compute, a_row);
+    side_prepare(c, &j.b, contract_stores((DType)j.b.t->dtype, compute) ? (DType)j.b.t->dtype : compute, false);
+    job_layout(&j, compute == DT_I64);
     Tensor *out = compute == DT_I64 ? job_int(&j, a_row)
-                : compute == DT_RATIONAL ? job_rational(&j) : job_float(&j, compute);
+                : compute == DT_RATIONAL ? job_rational(&j) : job_float(&j, compute, a_row);
     if (*in->ctx.interrupt || compute != dt) {
         op_keep(c, out);
         poll_interrupt(in);

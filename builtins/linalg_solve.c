@@ -37,15 +37,21 @@ void linalg_rhs_read(Rhs *r, Stack *a, int i)
 {
     OpCall *c = a->call;
     Tensor *b = arg_tensor(c, i);
-    if (b->rank == 0)
-        arg_error(c, i, ERR_SHAPE, "the right side must have %lld rows, but %s is a scalar",
-                  (long long)a->m, arg_text(c, i));
-    r->vector = b->rank == 1;
     r->given = dtype_promote(a->given, b->dtype);
     DType dt = linalg_compute_dtype(r->given);
     a->given = r->given;
     linalg_stack_retype(a, dt);
-    r->t = b = linalg_raise(c, b, dt);
+    linalg_rhs_layout(r, a, i, linalg_raise(c, b, dt));
+}
+
+void linalg_rhs_layout(Rhs *r, Stack *a, int i, Tensor *b)
+{
+    OpCall *c = a->call;
+    if (b->rank == 0)
+        arg_error(c, i, ERR_SHAPE, "the right side must have %lld rows, but %s is a scalar",
+                  (long long)a->m, arg_text(c, i));
+    r->t = b;
+    r->vector = b->rank == 1;
     const int64_t *shape = tensor_shape(b), *strides = tensor_strides(b);
     int rank = b->rank;
     r->batch_rank = r->vector ? 0 : rank - 2;

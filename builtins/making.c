@@ -53,8 +53,8 @@ static Tensor *cast_to(OpCall *c, Tensor *t, DType dt)
     return op_keep(c, tensor_cast(&c->in->ctx, t, dt));
 }
 
-/* 1 in any dtype. */
-static const void *one_of(DType dt)
+/* 1 in any dtype, for as long as the call. */
+static const void *one_of(OpCall *c, DType dt)
 {
     static const uint16_t f16 = 0x3c00, bf16 = 0x3f80;
     static const int64_t whole[2] = { 1, 0 };   /* little-endian; a rational's 1 as well */
@@ -65,8 +65,11 @@ static const void *one_of(DType dt)
     case DT_BF16: return &bf16;
     case DT_F32: case DT_C64: return f32;
     case DT_F64: case DT_C128: return f64;
-    default: return whole;
+    default: break;
     }
+    if (!dtype_foreign(dt))
+        return whole;
+    return cast_to(c, op_keep(c, tensor_scalar(&c->in->ctx, DT_F64, f64)), dt)->data;
 }
 
 /* out[…] = value everywhere, broadcast from what has fewer axes. */
@@ -94,7 +97,7 @@ Value op_run_ones(OpCall *c)
     DType dt = arg_dtype(c, 0, DT_F64);
     check_device(c, 1);
     Tensor *out = op_keep(c, tensor_new(ctx, dt, rank, shape));
-    fill_with(c, out, op_keep(c, tensor_scalar(ctx, dt, one_of(dt))));
+    fill_with(c, out, op_keep(c, tensor_scalar(ctx, dt, one_of(c, dt))));
     return op_result(c, out);
 }
 
@@ -150,8 +153,9 @@ Value op_run_eye(OpCall *c)
     check_device(c, 4);
     Tensor *out = op_keep(c, tensor_zeros(&c->in->ctx, dt, 2, (int64_t[]){ n, m }));
     size_t bytes = dtype_info(dt)->bytes;
+    const void *one = one_of(c, dt);
     for (int64_t i = k < 0 ? (k < -n ? n : -k) : 0; i < n && k < m - i; i++)
-        memcpy(out->data + (size_t)(i * m + i + k) * bytes, one_of(dt), bytes);
+        memcpy(out->data + (size_t)(i * m + i + k) * bytes, one, bytes);
     return op_result(c, out);
 }
 
@@ -243,20 +247,10 @@ Value op_run_logspace(OpCall *c)
 
 /* ---- random numbers ---- */
 
-static void seed_from_system(Interp *in)
-{
-    uint64_t word = 0;
-    if (getrandom(&word, sizeof word, 0) != sizeof word)
-        word = (uint64_t)(uintptr_t)in;
-    in->rng.key[0] = word;
-    in->rng.key[1] = 1;
-    in->rng.counter = 0;
-}
-
 static RngStream rng_open(Interp *in)
 {
     if (in->rng.key[1] == 0)
-        seed_from_system(in);
+        interp_seed(in);
     return (RngStream){ .key = in->rng.key[0], .counter = in->rng.counter };
 }
 
@@ -270,7 +264,7 @@ Value op_run_seed(OpCall *c)
 {
     Interp *in = c->in;
     if (!arg_given(c, 0)) {
-        seed_from_system(in);
+        interp_seed(in);
         return v_none();
     }
     in->rng.key[0] = (uint64_t)arg_int(c, 0);
@@ -288,11 +282,12 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
     if (dtype_info(dt)->kind != 'f')
         arg_error(c, 0, ERR_DTYPE, "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
                   dtype_name(dt));
+    DType made = dtype_foreign(dt) ? DT_F64 : dt;
     RngStream s = rng_open(c->in);
-    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, dt, rank, shape));
-    fill(&c->in->ctx, &s, dt, out->data, out->size);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, made, rank, shape));
+    fill(&c->in->ctx, &s, made, out->data, out->size);
     rng_close(c->in, &s);
-    return op_result(c, out);
+    return op_result(c, cast_to(c, out, dt));
 }
 
 Value op_run_rand(OpCall *c) { return random_floats(c, rng_uniform); }

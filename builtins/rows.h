@@ -14,6 +14,7 @@
 #include "builtins/signals.def"
 #include "builtins/files.def"
 #include "builtins/system.def"
+#include "builtins/precision.def"
 #include "builtins/strings.def"
 #undef OP
 

@@ -258,6 +258,20 @@ typedef struct Parts {
     bool named;            /* part i is argument fixed + i */
 } Parts;
 
+/* Part i of a dtype that nothing holds together with those before it. */
+static _Noreturn void parts_unlike(OpCall *c, const Parts *p, int64_t i, DType dt)
+{
+    char help[160];
+    bool first = dtype_base(dt) == DT_DECIMAL;              /* which of the two is to become decimal */
+    const char *to = dtype_name(first ? dt : p->dtype);
+    const char *text = arg_text(c, c->fixed + (p->named && !first ? (int)i : 0));
+    if (dtype_info(dt)->kind == 'c')
+        to = "real";
+    snprintf(help, sizeof help, "convert one of them: %s(%s)", to, p->named ? text : "…");
+    arg_error_help(c, c->fixed + (p->named ? (int)i : 0), ERR_DTYPE, help,
+                   "%s beside %s: there is no format that holds both", dtype_name(dt), dtype_name(p->dtype));
+}
+
 static Parts read_parts(OpCall *c)
 {
     Parts p = { .count = c->count - c->fixed, .named = true };
@@ -273,8 +287,10 @@ static Parts read_parts(OpCall *c)
     p.item = (Tensor **)(void *)fresh(c, DT_I64, 1, &words)->data;
     for (int64_t i = 0; i < p.count; i++) {
         p.item[i] = tuple ? op_keep(c, v_to_tensor(c->in, tuple->items[i], 0)) : arg_tensor(c, c->fixed + (int)i);
-        DType dt = (DType)p.item[i]->dtype;
-        p.dtype = i == 0 ? dt : dtype_promote(p.dtype, dt);
+        DType dt = (DType)p.item[i]->dtype, both = i == 0 ? dt : dtype_promote(p.dtype, dt);
+        if (both == DT_NONE)
+            parts_unlike(c, &p, i, dt);
+        p.dtype = both;
     }
     return p;
 }

@@ -15,12 +15,12 @@ Value text_build(Interp *in, TextFn fn, void *arg)
     buf_init(&b, ctx);
     if (ERR_TRY(ctx, &frame)) {
         fn(in, &b, arg);
+        Str *s = str_from_buf(ctx, &b);
         ERR_END(ctx, &frame);
-    } else {
-        buf_free(&b);
-        err_rethrow(ctx);
+        return v_str(s);
     }
-    return v_str(str_from_buf(ctx, &b));
+    buf_free(&b);
+    err_rethrow(ctx);
 }
 
 int64_t text_chars(const char *text, size_t bytes)

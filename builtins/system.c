@@ -4,6 +4,7 @@
 #include "builtins/text.h"
 
 #include "core/error.h"
+#include "interp/output.h"
 #include "interp/show.h"
 #include <errno.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ Value op_run_warn(OpCall *c)
 Value op_run_help(OpCall *c)
 {
     Interp *in = c->in;
+    if (!out_begins(in))
+        return v_none();
     if (arg_given(c, 0))
         help_value(in, &in->out, c->args[0]);
     else

@@ -1,9 +1,8 @@
-/* Kinds, dtypes and casts: what a value is, and a number as another kind of number. */
-#include "builtins/text.h"
+/* Kinds and dtypes: what a value is; text as a number. Casts to dtypes: system_formats.c. */
+#include "builtins/system_formats.h"
 
 #include "core/error.h"
 #include "interp/arith.h"
-#include "interp/exact.h"
 #include "interp/format.h"
 #include <errno.h>
 #include <math.h>
@@ -31,80 +30,6 @@ Value op_run_dtype(OpCall *c)
 static bool castable(Value v)
 {
     return v_is_numeric(v) || v.tag == V_RANGE;
-}
-
-/* "1/3", "0.1": as written. */
-static Rational rational_of_text(Interp *in, const Str *s)
-{
-    Rational r;
-    RationalStatus status = rational_from_text(&in->ctx, &r, s->text, s->len);
-    if (status == RATIONAL_NO_NUMBER || status == RATIONAL_DIVISION) {
-        Error *e = err_new(&in->ctx, ERR_VALUE, "rational: \"%.*s%s\" %s", (int)(s->len < 40 ? s->len : 40), s->text,
-                           s->len > 40 ? "…" : "",
-                           status == RATIONAL_DIVISION ? "has the denominator zero" : "is no fraction");
-        err_underline(e, 0);
-        if (status == RATIONAL_NO_NUMBER)
-            err_help(e, "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
-        err_throw(e);
-    }
-    if (status != RATIONAL_OK)
-        rational_raise(&in->ctx, status, "rational");
-    return r;
-}
-
-static bool holds_text(Value v)
-{
-    bool text = v.tag == V_TUPLE && v.tuple->count > 0;
-    for (uint32_t i = 0; text && i < v.tuple->count; i++)
-        text = v.tuple->items[i].tag == V_STRING;
-    return text;
-}
-
-/* rational("1/3"), and rational(["1/3", "2/3"]), a vector. */
-static Value rational_of_texts(Interp *in, Value x)
-{
-    Rational r;
-    if (x.tag == V_STRING) {
-        r = rational_of_text(in, x.str);
-        return v_tensor_raw(tensor_scalar(&in->ctx, DT_RATIONAL, &r));
-    }
-    int64_t n = x.tuple->count;
-    Tensor *t = tensor_new(&in->ctx, DT_RATIONAL, 1, &n);
-    v_push(in, v_tensor_raw(t));
-    for (int64_t i = 0; i < n; i++)
-        ((Rational *)(void *)t->data)[i] = rational_of_text(in, x.tuple->items[i].str);
-    return *--in->sp;
-}
-
-Value op_cast(Interp *in, Value x, DType dt)
-{
-    char given[96];
-    if (dt == DT_RATIONAL && (x.tag == V_STRING || holds_text(x)))
-        return rational_of_texts(in, x);
-    if (!castable(x)) {
-        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_name(dt),
-                           err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
-        if (x.tag == V_STRING)
-            err_help(e, "text becomes a number with float(%s) or int(%s)", err_operand_text(&in->ctx, 0),
-                     err_operand_text(&in->ctx, 0));
-        err_throw(e);
-    }
-    if (v_dtype(x) == dt)
-        return v_retain(x);
-    Value *mark = in->sp;
-    Tensor *t = v_to_tensor(in, x, 0);
-    v_push(in, v_tensor_raw(t));
-    Tensor *cast = tensor_cast(&in->ctx, t, dt);
-    if (cast != t)
-        cast->flags = t->flags & TENSOR_COVECTOR;
-    Value r = v_tensor(&in->ctx, cast);
-    stack_cut(in, mark);
-    return r;
-}
-
-Value op_run_cast(OpCall *c)
-{
-    return op_cast(c->in, c->args[0], arg_dtype(c, 1, DT_F64));
 }
 
 Value op_run_complex(OpCall *c)
@@ -236,10 +161,11 @@ Value op_run_int(OpCall *c)
         not_scalar(c, "i64");
     DType dt = (DType)v.tensor->dtype;
     int64_t whole;
-    if (dt == DT_RATIONAL && cast_run(DT_I64, &whole, 1, dt, v.tensor->data, 1, 1) >= 0)
+    if (dtype_info(dt)->kind == 'f' && !dtype_foreign(dt))
+        return int_of_float(c, element_f64(dt, v.tensor->data));
+    if (cast_run(DT_I64, &whole, 1, dt, v.tensor->data, 1, 1) >= 0)
         arg_error(c, 0, ERR_VALUE, "%s does not fit an int (64 bits)", arg_text(c, 0));
-    return dtype_info(dt)->kind == 'f' ? int_of_float(c, element_f64(dt, v.tensor->data))
-                                      : v_int(element_i64(dt, v.tensor->data));
+    return v_int(whole);
 }
 
 static Value float_of_text(OpCall *c, const Str *s)
@@ -253,29 +179,18 @@ static Value float_of_text(OpCall *c, const Str *s)
     return v_float(x);
 }
 
-/* float(e, p) names a format of the precision scopes. */
-_Noreturn static void float_format(OpCall *c)
-{
-    int64_t e = arg_int(c, 0), p = arg_int(c, 1);
-    if (e < 2 || e > 11)
-        arg_error(c, 0, ERR_VALUE, "a format has 2 to 11 exponent bits, not %lld", (long long)e);
-    if (p < 1 || p > 53)
-        arg_error(c, 1, ERR_VALUE, "a format has 1 to 53 significand bits, not %lld", (long long)p);
-    err_raise(&c->in->ctx, ERR_TYPE, "the format float(%lld, %lld) is not built yet", (long long)e, (long long)p);
-}
-
 Value op_run_float(OpCall *c)
 {
     Value v = c->args[0];
     if (c->args[1].tag != V_UNDEF)
-        float_format(c);
+        return format_of_bits(c);
     if (v.tag == V_STRING)
         return float_of_text(c, v.str);
     if (v_immediate(v))
         return v_float(v_number(v));
     if (!one_real(v))
         not_scalar(c, "f64");
-    return v_float(element_f64((DType)v.tensor->dtype, v.tensor->data));
+    return op_cast(c->in, v, DT_F64);
 }
 
 /* ---- devices ---- */

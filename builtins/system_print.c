@@ -2,6 +2,7 @@
  * as blocks side by side, as on paper; a block that does not fit the line starts a new one. */
 #include "builtins/text.h"
 
+#include "interp/output.h"
 #include "interp/show.h"
 #include <string.h>
 
@@ -122,6 +123,8 @@ Value op_run_print(OpCall *c)
         sep = str_new(&in->ctx, " ", 1);
         v_push(in, v_str(sep));
     }
+    if (!out_begins(in))
+        return v_none();
     if (wants_blocks(c) && !memchr(sep->text, '\n', sep->len)) {
         print_blocks(c, sep);
     } else {

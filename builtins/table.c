@@ -2,6 +2,8 @@
  * and what is derived from a row (parsed parameters, signature text). Whoever runs an
  * operation finds its row here; nothing here runs one. */
 #include "builtins/einsum.h"
+#include "builtins/matmul.h"
+#include "builtins/formats.h"
 #include "builtins/rational.h"
 #include "builtins/rows.h"
 
@@ -47,6 +49,9 @@ static const Op rows[] = {
 #define SECTION "system"
 #include "builtins/system.def"
 #undef SECTION
+#define SECTION "precision"
+#include "builtins/precision.def"
+#undef SECTION
 #define SECTION "strings"
 #include "builtins/strings.def"
 #undef SECTION
@@ -68,6 +73,12 @@ static const struct { const char *name; OpRun run; } exact_rows[] = {
 #include "builtins/exact.def"
 #undef EXACT
 #undef EXACT_OWN
+};
+
+static const struct { const char *name; FormatFn run; } format_rows[] = {
+#define FORMAT(row, run_) { #row, op_format_##run_ },
+#include "builtins/formats.def"
+#undef FORMAT
 };
 
 int op_count(void) { return ROWS; }
@@ -120,6 +131,16 @@ static void index_exact(OpTable *t)
 
 OpRun op_exact(Interp *in, const Op *op) { return in->ops->exact[op_index(op)]; }
 
+static void index_formats(OpTable *t)
+{
+    for (size_t k = 0; k < sizeof format_rows / sizeof format_rows[0]; k++)
+        for (int i = 0; i < ROWS; i++)
+            if (strcmp(rows[i].name, format_rows[k].name) == 0)
+                t->format[i] = format_rows[k].run;
+}
+
+FormatFn op_format(Interp *in, const Op *op) { return in->ops->format[op_index(op)]; }
+
 void optable_init(Interp *in)
 {
     Ctx *ctx = &in->ctx;
@@ -129,9 +150,11 @@ void optable_init(Interp *in)
     t->sigs = mem_zalloc(ctx, ROWS * sizeof *t->sigs);
     t->records = mem_zalloc(ctx, ROWS * sizeof *t->records);
     t->exact = mem_zalloc(ctx, ROWS * sizeof *t->exact);
+    t->format = mem_zalloc(ctx, ROWS * sizeof *t->format);
     index_names(in, t);
     index_elementwise(in, t);
     index_exact(t);
+    index_formats(t);
 }
 
 void optable_free(Interp *in)
@@ -140,10 +163,12 @@ void optable_free(Interp *in)
     if (!t)
         return;
     einsum_cache_free(t->ctx, t->einsum);
+    matmul_cache_free(t->ctx, t->matmul);
     arena_free(&t->arena);
     mem_free(t->ctx, t->sigs, ROWS * sizeof *t->sigs);
     mem_free(t->ctx, t->records, ROWS * sizeof *t->records);
     mem_free(t->ctx, t->exact, ROWS * sizeof *t->exact);
+    mem_free(t->ctx, t->format, ROWS * sizeof *t->format);
     mem_free(t->ctx, t->by_name, t->by_name_count * sizeof *t->by_name);
     mem_free(t->ctx, t, sizeof *t);
     in->ops = NULL;

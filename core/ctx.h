@@ -52,6 +52,7 @@ struct Ctx {
     volatile sig_atomic_t *interrupt;            /* set by SIGINT, polled at loop edges */
     Pool *pool;                                  /* created on first use */
     struct RationalHeap *rationals;              /* NULL until a rational is made */
+    bool foreign;                                /* a tensor was made whose dtype has no kernels of its own */
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */
     void (*trace)(Ctx *, Error *);               /* adds the call trace to an error; may be NULL */
     void (*notice)(Ctx *, const char *text);     /* a line for stderr: warnings, notices */

@@ -79,7 +79,7 @@ const char *v_article(Value v, char *out, size_t cap)
     else
         snprintf(text, sizeof text, "%s", v_type_name(v));
     bool vowel = strchr("aeiou", text[0]) && strncmp(text, "u8", 2) != 0;
-    bool spelled = strncmp(text, "f", 1) == 0 && text[1] >= '0' && text[1] <= '9';   /* an f32 */
+    bool spelled = (text[0] == 'f' && text[1] >= '0' && text[1] <= '9') || strncmp(text, "mp(", 3) == 0;   /* an f32 */
     snprintf(out, cap, "%s %s", vowel || spelled ? "an" : "a", text);
     return out;
 }

@@ -3,6 +3,7 @@
  * arguments, the call trace, and the errors about wrong calls. */
 #include "interp/exec.h"
 #include "interp/eval_make.h"
+#include "interp/eval_scope.h"
 #include "interp/format.h"
 #include "interp/fuse.h"
 
@@ -95,6 +96,10 @@ static inline __attribute__((always_inline))
 Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, bool defaults)
 {
     const FnCode *code = fn->code;
+    if (__builtin_expect(in->scope != NULL, 0)) {
+        in->sp = base + code->params;      /* lowering uses the stack */
+        code = code_scoped(in, fn);
+    }
     CallFrame frame;                       /* source and module are for top-level frames */
     Value *top = base + code->slots, *p = base + code->params;
     if (__builtin_expect(top > in->stack_end || (char *)&frame < in->c_stack_limit ||
@@ -187,6 +192,8 @@ static Value function_call(Interp *in, Function *fn, const Value *args, int coun
 
 static Value format_call(Interp *in, DType dt, const Value *args, int count, int named_count)
 {
+    if (count == 2 && !named_count && dt == DT_INTERVAL)
+        return interval_of_bounds(in, args[0], args[1]);
     if (count != 1 || named_count)
         err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
                        "%s(x) takes one value to cast", dtype_name(dt));
@@ -311,7 +318,7 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
     CallSite *site = x->data;
     if (!site->ref.looked) {
         Value callee = exec_run(in, x->a);         /* finds it, or raises */
-        if (callee.tag == V_OP && x->count == 1)
+        if (callee.tag == V_OP && x->count == 1 && !(x->flags & XF_SCOPED))
             site->scalar = scalar_kernel(callee.op);
         site->ref = *(GlobalRef *)x->a->data;
     }
@@ -390,7 +397,8 @@ Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *mod
     fn->module = module;
     for (uint32_t i = 0; i < code->captured; i++) {
         const struct Capture *c = &code->info->captures[i];
-        Value v = c->self ? (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn } : in->fp[c->from];
+        Value v = c->self ? (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn }
+                : c->global ? module->slots[c->from] : in->fp[c->from];
         fn->values[i] = v_retain(v);
     }
     return fn;
@@ -447,7 +455,7 @@ bool source_is_stdlib(const Source *source)
 
 static bool trace_shows(const CallFrame *f)
 {
-    return f->fn && f->fn->code->node->kind != ND_TEST;
+    return f->fn && f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
 }
 
 /* What the standard library throws is told at the user's call; its own calls are not. */

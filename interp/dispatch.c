@@ -5,9 +5,12 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/autocast.h"
+#include "interp/compare.h"
 #include "interp/elementwise.h"
 #include "interp/exact.h"
 #include "interp/explain.h"
+#include "interp/precise.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
 
@@ -31,6 +34,21 @@ static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *
     return !(op->traits & TRAIT_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
 }
 
+/* Explained where there is a tensor, as elsewhere. */
+static bool call_precise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, Value *r)
+{
+    bool tensors = false;
+    for (int i = 0; i < n; i++)
+        tensors |= args[i].tag == V_TENSOR;
+    if (!tensors || !explain_on(in))
+        return precise_elementwise(in, op, args, n, weak, 0, r);
+    for (int i = 0; i < n; i++)
+        if (!v_immediate(args[i]) && args[i].tag != V_TENSOR && args[i].tag != V_RANGE)
+            return false;
+    *r = explain_elementwise(in, op, args, n, weak, 0);
+    return true;
+}
+
 static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak)
 {
     OpTable *table = in->ops;
@@ -40,6 +58,8 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
                   count, op_signature(in, op, false));
     Operator as = table->operator_of[op->ew];
     Value r;
+    if (precise_wants(in, args, n) && call_precise(in, op, args, n, weak, &r))
+        return r;
     if (all_immediate(args, n) && call_immediates(in, op, as, args, n, &r))
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
@@ -55,12 +75,14 @@ static Value call_run(OpCall *c)
     Interp *in = c->in;
     Value *mark = in->sp;
     poll_interrupt(in);
-    Value r = explain_on(in) ? explain_run(c) : exact_run(c);
+    Value r = explain_on(in) ? explain_run(c) : precise_door(c);
     stack_cut(in, mark);
     if (__builtin_expect(*in->ctx.interrupt, 0)) {
         v_push(in, r);
         poll_interrupt_slow(in);
     }
+    if (__builtin_expect(in->solved != NULL, 0))
+        compare_heard(in, c->op, c->args, c->count, r);
     op_record(in, c->op)->calls++;
     return r;
 }
@@ -82,6 +104,8 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
 
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
 {
+    if (__builtin_expect(in->scope != NULL, 0) && autocast_applies(in, op))
+        return autocast_call(in, op, args, count, weak, operand);
     if (op->cls == OPC_EW)
         return call_elementwise(in, op, args, count, weak);
     const OpSig *sig = op_sig(in, op);
@@ -142,7 +166,8 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
         v_push(in, args[i]);
         reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
     }
-    if (op->cls == OPC_EW && tensors && numbers && ew_info[op->ew].arity == n)
+    bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
+    if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n)
         r = explain_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
                            : ew_call(in, op, args, n, weak, reuse);
     else

@@ -43,37 +43,46 @@ static int kind_rank(DType dt)
     }
 }
 
-static DType join(DType a, DType b)
+/* DT_NONE beside a dtype is nothing yet; a pair that no dtype holds sets *none. */
+static DType join(DType a, DType b, bool *none)
 {
-    return a == DT_NONE ? b : a == b ? a : dtype_promote(a, b);
+    if (a == DT_NONE || a == b)
+        return b;
+    DType dt = dtype_promote(a, b);
+    *none |= dt == DT_NONE;
+    return dt == DT_NONE ? a : dt;
 }
 
 /* A literal of dtype w beside a result so far: it adapts unless its kind is higher. */
-static DType join_weak(DType dt, DType w)
+static DType join_weak(DType dt, DType w, bool *none)
 {
     if (dt == DT_NONE)
         return w;
     if (kind_rank(w) <= kind_rank(dt))
         return dt;
-    return kind_rank(w) == 4 && kind_rank(dt) == 3 ? dtype_complex(dt) : w;
+    if (kind_rank(w) != 4 || kind_rank(dt) != 3)
+        return w;
+    return dtype_info(dt)->rank > dtype_info(DT_C128)->rank ? join(dt, w, none) : dtype_complex(dt);
 }
 
 DType dtype_vote(const DTypeVote *v, int n)
 {
     DType tensors = DT_NONE, dt;
+    bool none = false;
     for (int i = 0; i < n; i++)
         if (!v[i].scalar)
-            tensors = join(tensors, v[i].dtype);
+            tensors = join(tensors, v[i].dtype, &none);
     dt = tensors;
     for (int i = 0; i < n; i++)                /* a scalar of a kind that the tensors have adds nothing */
         if (v[i].scalar && !v[i].weak &&
             (tensors == DT_NONE || kind_rank(v[i].dtype) > kind_rank(tensors)))
-            dt = join(dt, v[i].dtype);
+            dt = join(dt, v[i].dtype, &none);
     DType literals = DT_NONE;
     for (int i = 0; i < n; i++)
         if (v[i].scalar && v[i].weak)
-            literals = join(literals, v[i].dtype);
-    return literals == DT_NONE ? dt : join_weak(dt, literals);
+            literals = join(literals, v[i].dtype, &none);
+    dt = literals == DT_NONE ? dt : join_weak(dt, literals, &none);
+    return none ? DT_NONE : dt;
 }
 
 static DType plan_vote(const Plan *p, int first)
@@ -82,7 +91,7 @@ static DType plan_vote(const Plan *p, int first)
     for (int i = first; i < p->n; i++)
         votes[i] = (DTypeVote){ p->x[i].dtype, p->x[i].scalar, p->x[i].weak };
     if (p->n - first == 2 && !votes[first].scalar && !votes[first + 1].scalar)
-        return join(votes[first].dtype, votes[first + 1].dtype);
+        return dtype_promote(votes[first].dtype, votes[first + 1].dtype);
     return dtype_vote(votes + first, p->n - first);
 }
 
@@ -307,19 +316,19 @@ static bool operands_have_nan(const Plan *p)
     return false;
 }
 
-static void nan_notice(Plan *p)
+void ew_nan_notice(Interp *in, const Op *op, int n)
 {
-    const char *text = err_operand_text(&p->in->ctx, 0), *name = p->op->name;
+    const char *text = err_operand_text(&in->ctx, 0), *name = op->name;
     if (strncmp(text, "operand ", 8) == 0)
         text = "x";
     bool negative = strcmp(name, "sqrt") == 0 || (strncmp(name, "log", 3) == 0 && name[3] != '1');
-    if (p->n == 1)
-        notice(p->in, "%s of a %s is nan; for the complex value write %s(%s+0i)", name,
+    if (n == 1)
+        notice(in, "%s of a %s is nan; for the complex value write %s(%s+0i)", name,
                negative || strcmp(name, "log10") == 0 ? "negative number" : "number outside its real domain",
                name, text);
     else
-        notice(p->in, "a negative real number to a fractional power is nan; for the complex value write (%s+0i)%s…",
-               text, p->op->infix ? p->op->infix : "^");
+        notice(in, "a negative real number to a fractional power is nan; for the complex value write (%s+0i)%s…",
+               text, op->infix ? op->infix : "^");
 }
 
 static bool wants_nan_check(const Plan *p)
@@ -331,7 +340,7 @@ static bool wants_nan_check(const Plan *p)
 static void check_nan(Plan *p, const Tensor *out, bool in_place, bool spoiled)
 {
     if (wants_nan_check(p) && tensor_has_nan(&p->in->ctx, out) && !(in_place ? spoiled : operands_have_nan(p)))
-        nan_notice(p);
+        ew_nan_notice(p->in, p->op, p->n);
 }
 
 /* ---- scalars: rank 0 throughout ---- */
@@ -411,20 +420,31 @@ static int plan_shape(Plan *p, int64_t *shape)
 }
 
 /* Sums and multiples of covectors are covectors; anything else sees a 1 x n matrix. */
-static bool covector_result(const Plan *p)
+bool ew_covector(Interp *in, const Op *op, Tensor *const *t, const bool *scalar, int n)
 {
-    unsigned traits = p->op->traits;
+    unsigned traits = op->traits;
     bool cov[3] = { 0 };
-    for (int i = 0; i < p->n; i++)
-        cov[i] = p->x[i].tensor->flags & TENSOR_COVECTOR;
-    if (p->n == 1)
+    for (int i = 0; i < n; i++)
+        cov[i] = t[i]->flags & TENSOR_COVECTOR;
+    if (n == 1)
         return cov[0] && (traits & TRAIT_MULTIPLE);
-    if (p->n != 2)
+    if (n != 2)
         return false;
     if (traits & TRAIT_SUM)
-        return cov[0] && cov[1] && same_shape(p->x[0].tensor, p->x[1].tensor);
-    bool divide = p->in->ops->operator_of[p->op->ew] == TK_DIV;
-    return (traits & TRAIT_MULTIPLE) && ((cov[0] && p->x[1].scalar) || (!divide && p->x[0].scalar && cov[1]));
+        return cov[0] && cov[1] && same_shape(t[0], t[1]);
+    bool divide = in->ops->operator_of[op->ew] == TK_DIV;
+    return (traits & TRAIT_MULTIPLE) && ((cov[0] && scalar[1]) || (!divide && scalar[0] && cov[1]));
+}
+
+static bool covector_result(const Plan *p)
+{
+    Tensor *t[3];
+    bool scalar[3];
+    for (int i = 0; i < p->n; i++) {
+        t[i] = p->x[i].tensor;
+        scalar[i] = p->x[i].scalar;
+    }
+    return ew_covector(p->in, p->op, t, scalar, p->n);
 }
 
 /* ---- buffers ---- */
@@ -545,7 +565,7 @@ static bool small_call(Interp *in, const Op *op, const Value *args, int n, unsig
     Value first = args[0].tag == V_TENSOR ? args[0] : args[n - 1];
     const Tensor *t = first.tag == V_TENSOR ? first.tensor : NULL;
     if (!t || n > 2 || t->rank == 0 || t->size > DIRECT_MAX || t->flags || (op->traits & TRAIT_NAN_NOTICE) ||
-        !tensor_contiguous(t))
+        !tensor_contiguous(t) || dtype_foreign(t->dtype))
         return false;
     DType dt = (DType)t->dtype;
     const Kernel *k = op_kernel(table, op->ew, dt);
@@ -631,7 +651,7 @@ static bool form_reads(const Value *args, int n)
 {
     for (int i = 0; i < n; i++)
         if (!v_immediate(args[i]) &&
-            (args[i].tag != V_TENSOR || args[i].tensor->dtype == DT_RATIONAL ||
+            (args[i].tag != V_TENSOR || args[i].tensor->dtype >= DT_RATIONAL ||
              (args[i].tensor->flags & TENSOR_COVECTOR)))
             return false;
     return true;
@@ -640,7 +660,7 @@ static bool form_reads(const Value *args, int n)
 bool ew_form(Interp *in, const Op *op, const Value *args, int n, unsigned weak, EwForm *f)
 {
     Operand x[3];
-    if (!form_reads(args, n))
+    if (in->scope || !form_reads(args, n))
         return false;
     for (int i = 0; i < n; i++)
         operand_read(in, &x[i], args[i], i, weak >> i & 1);

@@ -13,7 +13,8 @@ typedef struct DTypeVote {
     DType dtype;
     bool scalar, weak;
 } DTypeVote;
-/* "Which dtype", rules 1 to 3. concat, where, stores and others that mix operands use it. */
+/* "Which dtype", rules 1 to 3. concat, where, stores and others that mix operands use it.
+ * DT_NONE: no dtype holds all of them (decimal with binary floats …). */
 DType dtype_vote(const DTypeVote *, int n);
 
 /* What index notation and fused chains check as the door does: an int scalar in the dtype that
@@ -21,6 +22,10 @@ DType dtype_vote(const DTypeVote *, int n);
 bool ew_int_fits(int64_t, DType);
 _Noreturn void ew_literal_error(Interp *, const Op *, int operand, int64_t value, DType);
 _Noreturn void ew_mask_error(Interp *, const Op *, Value condition);
+/* Sums and multiples of covectors are covectors. */
+bool ew_covector(Interp *, const Op *, Tensor *const *operands, const bool *scalar, int n);
+/* The notice that an operation of n operands made a nan whose complex value exists. */
+void ew_nan_notice(Interp *, const Op *, int n);
 _Noreturn void ew_shift_error(Interp *, const Op *);
 
 /* What ew_call would do with tensors and scalars, without doing it; raises what it would raise

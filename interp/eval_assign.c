@@ -3,6 +3,7 @@
  * plain scalars go through eval_index.c first. */
 #include "interp/eval_assign.h"
 #include "interp/eval_index.h"
+#include "interp/eval_scope.h"
 #include "interp/index.h"
 #include "interp/scalar.h"
 
@@ -123,6 +124,15 @@ static const EvalFn opassign_table[TK_OPERATORS][OPD_KINDS] = { OPERATORS(ENTRY)
 static Value eval_opassign_any(Interp *in, const Exec *x)
 {
     return opassign_slow(in, x, exec_run(in, x->a), true);
+}
+
+Value eval_opassign_scoped(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a), *slot = &in->fp[x->sa], out;
+    if (!scoped_ints(x->op, *slot, v, &out))
+        return opassign_slow(in, x, v, true);
+    *slot = out;
+    return v_none();
 }
 
 EvalFn opassign_choose(int op, int operand)

@@ -1,7 +1,7 @@
 /* Binary operators and comparisons: one small function per operator and pair of operand
  * kinds, all made from the one below. Scalars are computed here; everything else goes
  * through the door (op_binary). */
-#include "interp/exec.h"
+#include "interp/eval_scope.h"
 #include "interp/fuse.h"
 #include "interp/scalar.h"
 
@@ -186,6 +186,8 @@ Value binary_values(Interp *in, const Exec *x, Value a, Value b, unsigned weak)
 static Value chain_link(Interp *in, const Exec *link, Value a, Value b)
 {
     Value out;
+    if (link->flags & XF_SCOPED)
+        return scoped_ints(link->op, a, b, &out) ? out : binary_values(in, link, a, b, link->weak);
     switch (link->op) {
     case TK_EQ: if (scalar_binary(TK_EQ, a, b, &out)) return out; break;
     case TK_NE: if (scalar_binary(TK_NE, a, b, &out)) return out; break;

@@ -249,7 +249,7 @@ int64_t range_part(Interp *in, const Exec *part)
         stack_drop(in, in->sp - 1);
         return i;
     }
-    if (v.tag == V_FLOAT)
+    if (v.tag == V_FLOAT || (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'f'))
         err_raise_help(&in->ctx, ERR_TYPE, "linspace(a, b, n) and arange(a, b, step) make steps of floats",
                        "the parts of a range are ints, but this is %s", what);
     err_raise(&in->ctx, ERR_TYPE, "the parts of a range are ints, but this is %s", what);

@@ -15,7 +15,7 @@
 #include <time.h>
 
 /* ---- unary ---- */
-static Value unary_door(Interp *in, const Exec *x, Value v)
+Value unary_door(Interp *in, const Exec *x, Value v)
 {
     if (!x->data) {
         v_push(in, v);

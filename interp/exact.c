@@ -7,6 +7,7 @@
 #include "interp/elementwise.h"
 #include "interp/explain.h"
 #include "interp/optable.h"
+#include "interp/precise.h"
 #include "kernels/iter.h"
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +42,9 @@ void exact_refuse(OpCall *c, int i)
              scalar ? "float" : "f64", text);
     if (strncmp(text, "operand ", 8) == 0)
         snprintf(help, sizeof help, "compute in floats: f64(…)");
+    if (precise_scope(c->in))                  /* where every float becomes a fraction again */
+        snprintf(help, sizeof help, "compute in floats: precision f64 { %s(%s%s) }", c->op->name,
+                 text, alone ? "" : ", …");
     arg_error_help(c, i, ERR_DTYPE, help,
                    "%s is rational, which %s does not take", text, c->op->name);
 }
@@ -147,6 +151,18 @@ static void help_floats(Interp *in, Error *e, const Op *op, const Tensor *first)
     char a[112];
     in_floats(in, first, 0, a, sizeof a);
     int arity = op->cls == OPC_EW ? ew_info[op->ew].arity : 1;
+    if (precise_scope(in)) {                   /* where every float becomes a fraction again */
+        const char *x = err_operand_text(&in->ctx, 0);
+        if (arity == 2 && op->infix)
+            err_help(e, "compute in floats: precision f64 { %s %s %s }", x, op->infix,
+                     err_operand_text(&in->ctx, 1));
+        else
+            err_help(e,
+                     arity == 1 ? "compute in floats: precision f64 { %s(%s) }"
+                                : "compute in floats: precision f64 { … }",
+                     op->name, x);
+        return;
+    }
     if (arity == 2 && op->infix)
         err_help(e, "compute in floats: %s %s %s", a, op->infix, err_operand_text(&in->ctx, 1));
     else if (arity == 1)

@@ -28,8 +28,9 @@ enum {                     /* Exec.flags */
     XF_DEEP_LOOP = 8,      /* stands inside an expression of the loop … */
     XF_DEEP_FN = 16,       /* … or function: flow goes on by unwinding */
     XF_EW = 32,            /* an elementwise operation on its operands … */
-    XF_LAZY = 64           /* … whose result the node above takes as a lazy value (fuse.h); c: that
+    XF_LAZY = 64,          /* … whose result the node above takes as a lazy value (fuse.h); c: that
                             * node, if it is a call */
+    XF_SCOPED = 128        /* lowered for the inside of a scope: see eval_scope.h */
 };
 
 struct Exec {
@@ -56,6 +57,7 @@ typedef struct FnCode {
     int32_t rest;          /* the variadic parameter, or -1 */
     uint32_t exact;        /* a call with so many positional arguments has nothing to bind */
     struct IxTree *inlined;    /* its body as index notation inlines it, once that was asked for */
+    struct FnCode *scoped; /* the same as it runs inside a scope, once it was called there */
 } FnCode;
 
 /* ---- lowering (lower*.c) ---- */
@@ -67,6 +69,7 @@ typedef struct Lower {
     bool writes;           /* something assigned a variable since the node began */
     bool tail;             /* the node's value is the function's result */
     bool in_loop;
+    bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
     bool deep_loop, deep_fn;     /* a value stands half-made between here and the loop or function */
     bool loop_unwinds, fn_unwinds;   /* set by deep flow: the loop or function needs a catch point */
 } Lower;
@@ -93,6 +96,7 @@ const Exec *lower_function(Lower *, const Node *);
 const Exec *lower_comprehension(Lower *, const Node *);
 const Exec *lower_unbuilt(Lower *, const Node *);
 FnCode *lower_code(Lower *, const Node *);
+FnCode *lower_code_scoped(Lower *, const Node *);    /* as it runs inside a scope */
 void lower_binary_choose(Exec *x);                   /* eval by op and operand kinds */
 EvalFn assign_choose(const Exec *value);             /* NULL: no fused node */
 EvalFn opassign_choose(int op, int operand);
@@ -154,6 +158,7 @@ Value global_builtin(Interp *, const Exec *x, GlobalRef *);   /* slot is empty *
 /* Operations behind an operator, with places and operands kept alive. */
 Value binary_slow(Interp *, const Exec *x, Value a, Value b);
 Value binary_values(Interp *, const Exec *x, Value a, Value b, unsigned weak);
+Value unary_door(Interp *, const Exec *x, Value v);  /* takes v */
 
 /* Iteration for `for`, comprehensions, unpacking and spread. */
 typedef struct Each {

@@ -9,6 +9,7 @@
 #include "interp/arith.h"
 #include "interp/elementwise.h"
 #include "interp/exact.h"
+#include "interp/precise.h"
 #include "interp/output.h"
 
 #include <ctype.h>
@@ -380,7 +381,13 @@ static Value knock(const Knock *k)
 {
     if (k->chain)
         return k->chain->run(k->in, k->chain->data);
-    return k->call ? exact_run(k->call) : ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
+    if (k->call)
+        return precise_door(k->call);
+    Value r;
+    if (precise_wants(k->in, k->args, k->n) &&
+        precise_elementwise(k->in, k->op, k->args, k->n, k->weak, k->reuse, &r))
+        return r;
+    return ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
 }
 
 static Value listen(const Knock *k)
@@ -513,6 +520,28 @@ static void put_total(Interp *in, Buf *out, const Explain *x)
     put_time(in, out, x->seconds, x->flops);
 }
 
+/* `in precision f16, sums in f32, rounded up`: the scope that the explained code stands in. */
+static void put_scope(Interp *in, Buf *out)
+{
+    static const char *const modes[ROUND_MODES] = {
+        [ROUND_AWAY] = ", ties rounded away", [ROUND_ZERO] = ", rounded to zero", [ROUND_UP] = ", rounded up",
+        [ROUND_DOWN] = ", rounded down", [ROUND_ODD] = ", rounded to odd",
+        [ROUND_STOCHASTIC] = ", rounded stochastically",
+    };
+    const Scope *s = in->scope;
+    if (!s)
+        return;
+    if (s->format == DT_NONE) {
+        buf_printf(out, "in autocast %s\n", dtype_name(s->autocast));
+        return;
+    }
+    buf_printf(out, "in precision %s", dtype_name(s->format));
+    if (s->accumulate_given || s->accumulate != s->format)
+        buf_printf(out, ", sums in %s", dtype_name(s->accumulate));
+    buf_printf(out, "%s%s%s%s\n", modes[s->round] ? modes[s->round] : "", s->saturate ? ", saturating" : "",
+               s->flush ? ", without subnormals" : "", s->reproducible ? ", reproducible" : "");
+}
+
 static void report(Interp *in, const Explain *x)
 {
     Buf out;
@@ -522,6 +551,7 @@ static void report(Interp *in, const Explain *x)
         buf_free(&out);
         err_rethrow(&in->ctx);
     }
+    put_scope(in, &out);
     for (int i = 0; i < x->count; i++)
         put_entry(in, &out, &x->entries[i]);
     put_total(in, &out, x);

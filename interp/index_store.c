@@ -1,10 +1,12 @@
 /* base[subs] = v for tensors: promotion by kind, rounding to the tensor's own dtype, copy on
  * write, and the order that keeps the old value whole when anything is wrong: convert,
  * select and check first, write last. Called by index_set only. */
+#include "interp/eval_scope.h"
 #include "interp/exact.h"
 #include "interp/index.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int kind_order(DType dt)
@@ -38,8 +40,19 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
     int64_t i = 0;
     v_as_int(v, &i);
     Error *e = err_new(&in->ctx, ERR_VALUE, "%" PRId64 " does not fit in %s, whose dtype is %s (%s)", i,
-                       err_operand_text(&in->ctx, 0), dtype_name(dt), limits[dt] ? limits[dt] : "");
+                       err_operand_text(&in->ctx, 0), dtype_name(dt), dt < DT_COUNT && limits[dt] ? limits[dt] : "");
     err_underline(e, operand);
+    err_throw(e);
+}
+
+/* Decimal, mp and interval have no complex numbers that the target could become. */
+static _Noreturn void raise_complex(Interp *in, DType own, int operand)
+{
+    const char *text = err_operand_text(&in->ctx, operand);
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s is complex, and %s is %s, which has no complex numbers", text,
+                       err_operand_text(&in->ctx, 0), dtype_name(own));
+    err_underline(e, operand);
+    err_help(e, "a part of it: real(%s)", text);
     err_throw(e);
 }
 
@@ -61,7 +74,7 @@ static void stored_make(Interp *in, Stored *s, DType dt, Value v, int operand)
     if (is_scalar(v)) {
         if (dt == DT_RATIONAL)
             exact_store(&in->ctx, (Rational *)(void *)s->cell, v);
-        else if (!v_store(dt, s->cell, v))
+        else if (!v_store(&in->ctx, dt, s->cell, v))
             raise_misfit(in, dt, v, operand);
         return;
     }
@@ -220,16 +233,31 @@ static void store_promoted(Interp *in, Value *slot, DType dt, const Sub *subs, i
     v_release(&in->ctx, before);
 }
 
+/* The literal that stands as operand i, read in the target's dtype; else v. What it makes is
+ * pushed. */
+static Value written_value(Interp *in, DType dt, Value v, int i)
+{
+    _Alignas(16) char element[16] = { 0 };
+    const char *text = err_operand_text(&in->ctx, i);
+    char *end;
+    bool found = dt == DT_RATIONAL ? exact_written(in, i, v.f, (Rational *)(void *)element)
+                                   : dtype_info(dt)->kind == 'f' && strtod(text, &end) == v.f && *end == '\0' &&
+                                         literal_store(in, dt, element, text, strlen(text));
+    if (!found)
+        return v;
+    v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, dt, element)));
+    return in->sp[-1];
+}
+
 void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
     Value *mark = in->sp;
     v = stored_value(in, *slot, v, n);
     DType own = v_dtype(*slot);
-    Rational written;
-    if (own == DT_RATIONAL && v.tag == V_FLOAT && exact_written(in, n + 1, v.f, &written)) {
-        v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, own, &written)));
-        v = in->sp[-1];
-    }
+    if (v.tag == V_FLOAT && dtype_base(own) >= DT_RATIONAL)
+        v = written_value(in, own, v, n + 1);
+    if (dtype_base(own) >= DT_DECIMAL && dtype_info(v_dtype(v))->kind == 'c')
+        raise_complex(in, own, n + 1);
     DType dt = store_dtype(own, v_dtype(v));
     Stored s;
     if (slot->tag == V_TENSOR && dt == own) {

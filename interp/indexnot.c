@@ -4,8 +4,10 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/autocast.h"
 #include "interp/elementwise.h"
 #include "interp/explain.h"
+#include "interp/precise.h"
 
 #include <string.h>
 
@@ -164,12 +166,30 @@ static inline bool plan_value(Interp *in, const Exec *x, const IxPlan *p, const 
 }
 
 /* ---- making a plan ---- */
-static bool any_rational(const IxPlan *p, const Value *base)
+/* Numbers that nests do not know: fractions, and dtypes without kernels of their own. */
+static bool any_special(const IxPlan *p, const Value *base)
 {
     for (int i = 0; i < p->leaves; i++)
-        if (base[i].tag == V_TENSOR && base[i].tensor->dtype == DT_RATIONAL)
+        if (base[i].tag == V_TENSOR && base[i].tensor->dtype >= DT_RATIONAL)
             return true;
     return false;
+}
+
+/* Is the notation computed by operations on whole tensors, which round every one? */
+static bool by_tensors(const IxBind *b)
+{
+    const Interp *in = b->in;
+    const Scope *s = precise_scope(in);
+    if (s && !precise_nests(s))
+        return true;
+    return b->exact || ((in->ctx.rationals || in->ctx.foreign) && any_special(b->plan, b->base));
+}
+
+/* The precision scope, of which nests know only formats to nearest. */
+static uint64_t precision_stamp(const Interp *in)
+{
+    const Scope *s = precise_scope(in);
+    return s ? (uint64_t)s->format << 1 | precise_nests(s) : (uint64_t)DT_NONE << 1;
 }
 
 /* Everything is checked here, before anything is computed. */
@@ -182,7 +202,7 @@ static Value bind_checked(IxBind *b)
     ix_collect(b, tree->root, whole);
     ix_infer(b);
     ix_bounds(b);
-    if (b->exact || (b->in->ctx.rationals && any_rational(b->plan, b->base)))
+    if (by_tensors(b))
         return ix_exact(b, tree->root, whole);
     for (int i = 0; i < tree->out_rank; i++)
         axes[i] = i;
@@ -210,6 +230,8 @@ static IxPlan *make_plan(Interp *in, const Exec *x, IxSite *site, Value *base, i
         err_rethrow(ctx);
     }
     b->plan = b->target = mem_zalloc(ctx, sizeof *b->plan);
+    b->plan->autocast = autocast_format(in);
+    b->plan->precision = precision_stamp(in);
     *exact = bind_checked(b);
     ERR_END(ctx, &frame);
     IxPlan *p = b->plan;
@@ -247,6 +269,8 @@ static IxPlan *find_plan(Interp *in, IxSite *site, Value *base)
 {
     for (int i = 0; i < site->plans; i++) {
         IxPlan *p = site->plan[i];
+        if (p->autocast != autocast_format(in) || p->precision != precision_stamp(in))
+            continue;
         bool fits = p->instances == 1 || eval_inlined(in, p, base);
         if (fits && ix_guard_holds(p, base)) {
             if (i > 0)
@@ -300,6 +324,8 @@ Value eval_indexnot(Interp *in, const Exec *x)
     if (site->tree.reduction_count)
         ix_check_names(in, x, &site->tree, interp_module(in), false);
     ix_eval_leaves(in, &site->tree, base);
+    if (autocast_format(in) != DT_NONE)
+        ix_autocast(in, &site->tree, base);
     const IxPlan *p = find_plan(in, site, base);
     if (__builtin_expect(!p, 0)) {
         result = run_new(in, x, site, base, false);

@@ -310,7 +310,8 @@ struct IxPlan {
     int64_t shape[IX_AXES];
     DType dtype;
     int busy;                   /* matched right now: not to be freed */
-    uint64_t stamp;             /* of the precision and device scopes: there are none yet */
+    DType autocast;             /* of the scope that it was made in, or DT_NONE */
+    uint64_t precision;         /* likewise, of a precision scope */
     IxTrouble trouble[IX_TROUBLES];
     int troubles;
     bool notices;               /* an operation in it may make a nan that deserves a notice */
@@ -388,6 +389,11 @@ const void *ix_slot_data(const IxPlan *, const IxSlot *, const Value *base, cons
 
 /* indexnot_exact.c: the whole notation by operations on tensors. */
 Value ix_exact(IxBind *, const IxNode *root, IxInstance *);
+
+/* indexnot_autocast.c: what `autocast F` does here. */
+bool ix_contracts(const IxNode *);                  /* a sum of products: two factors at least */
+void ix_autocast(Interp *, const IxTree *, Value *base);    /* casts leaves */
+int ix_autocast_node(IxBind *, AutocastClass, int node);    /* casts a node of the nest */
 
 /* indexnot.c */
 void ix_plan_free(Ctx *, IxPlan *);

@@ -1,9 +1,10 @@
-/* A notation by operations on whole tensors, one axis per index: how rationals are computed, and
- * a second, plain meaning of the tree to hold the nests against. Memory is that of the largest
- * term over all its indices. */
+/* A notation by operations on whole tensors, one axis per index: how rationals and the formats of
+ * precision scopes are computed, and a second, plain meaning of the tree to hold the nests against.
+ * Memory is that of the largest term over all its indices. */
 #include "interp/indexnot.h"
 
 #include "core/error.h"
+#include "interp/precise.h"
 
 #include <string.h>
 
@@ -177,18 +178,15 @@ static Term multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, Term **
     return apply(b, n, n->op, terms, mark);
 }
 
-static Term product(IxBind *b, const IxNode *n, IxInstance *of)
+/* The factors of a product, evaluated in order of writing. */
+static Term *factors_of(IxBind *b, const IxNode *n, IxInstance *of, int *count, bool *whole)
 {
-    bool whole = true;
-    int count = ix_factor_count(n);
-    Value *mark = b->in->sp;
-    Term *made = arena_alloc(&b->arena, (size_t)count * sizeof *made);
-    stack_room(b->in, 2 * (size_t)count + 64);
-    eval_factors(b, n, of, made, &whole);
-    Term t = multiply_factors(b, n, of, &made, whole);
-    Value v = *--b->in->sp;
-    stack_cut(b->in, mark);
-    return kept(b, v, t.weak);
+    *count = ix_factor_count(n);
+    *whole = true;
+    Term *made = arena_alloc(&b->arena, (size_t)*count * sizeof *made);
+    stack_room(b->in, 2 * (size_t)*count + 64);
+    eval_factors(b, n, of, made, whole);
+    return made;
 }
 
 static Term call(IxBind *b, const IxNode *n, IxInstance *of)
@@ -228,6 +226,123 @@ static Tensor *widened(IxBind *b, Term t, uint64_t spans)
     return x;
 }
 
+/* ---- sums in a format: products and partial sums are the accumulator's ---- */
+/* The scope in force, or the one that foreign factors imply; NULL: sums are ordinary ones. */
+static Scope *sum_scope(IxBind *b, const Term *made, int count, bool whole, Scope *implied)
+{
+    Interp *in = b->in;
+    DType dt = DT_NONE;
+    bool foreign = false;
+    if (precise_scope(in))
+        return whole ? NULL : precise_scope(in);
+    for (int i = 0; in->ctx.foreign && i < count; i++) {
+        DType x = v_dtype(made[i].v);
+        foreign |= dtype_foreign(x);
+        bool fraction = strchr("fcq", dtype_info(x)->kind) && !made[i].weak;
+        dt = !fraction ? dt : dt == DT_NONE ? x : dtype_promote(dt, x);
+    }
+    if (!foreign || dt == DT_NONE)
+        return NULL;
+    *implied = scope_implied(in, dtype_real(dt));
+    return implied;
+}
+
+/* A chain of multiplications and nothing else. */
+static bool plain_product(const IxNode *n)
+{
+    if (!ix_in_product(n))
+        return true;
+    bool plain = n->args == 2;
+    for (int i = 0; i < n->args; i++)
+        plain = plain && plain_product(n->arg[i]) && (i == 0 || !ix_in_product(n->arg[i]));
+    return plain;
+}
+
+enum { LETTERS = 52 };
+
+/* Every reduced index moves a factor, so that a sum over labels is the sum over it. */
+static bool all_carried(const IxBind *b, const Term *made, int count, uint64_t spans)
+{
+    for (uint64_t m = spans; m; m &= m - 1) {
+        int g = __builtin_ctzll(m);
+        bool carried = b->span[g].extent == 1;
+        for (int i = 0; i < count; i++)
+            carried |= made[i].v.tag == V_TENSOR && made[i].v.tensor->rank &&
+                       made[i].v.tensor->dims[g] == b->span[g].extent;
+        if (!carried)
+            return false;
+    }
+    return true;
+}
+
+static size_t put_letters(const IxBind *b, char *to, uint64_t but)
+{
+    size_t n = 0;
+    for (int i = 0; i < b->spans; i++)
+        if (!(but >> i & 1))
+            to[n++] = (char)(i < 26 ? 'a' + i : 'A' + i - 26);
+    return n;
+}
+
+/* The product summed by einsum, with the reduced axes kept at length 1. */
+static Value contracted(IxBind *b, const IxNode *n, const Term *made, int count, uint64_t spans)
+{
+    Interp *in = b->in;
+    Ctx *ctx = &in->ctx;
+    char *text = arena_alloc(&b->arena, (size_t)(count + 1) * (LETTERS + 2) + 4);
+    Value *args = arena_alloc(&b->arena, (size_t)(count + 2) * sizeof *args);
+    size_t at = 0;
+    int64_t shape[NEST_INDICES], strides[NEST_INDICES], step = 1;
+    for (int i = 0; i < count; i++) {
+        bool scalar = made[i].v.tag != V_TENSOR || made[i].v.tensor->rank == 0;
+        at += scalar ? 0 : put_letters(b, text + at, 0);
+        text[at++] = i + 1 < count ? ',' : '-';
+        args[i + 2] = made[i].v;
+    }
+    text[at++] = '>';
+    at += put_letters(b, text + at, spans);
+    args[0] = v_str(str_new(ctx, text, at));
+    v_push(in, args[0]);
+    args[1] = v_undef();
+    in->at = n->at;
+    Value v = op_call(in, op_named(in, "einsum"), args, count + 2, 0);
+    v_push(in, v);
+    Tensor *t = v_to_tensor(in, v, 0), *dense = tensor_compact(ctx, t);
+    tensor_release(ctx, t);
+    v_push(in, v_tensor_raw(dense));
+    for (int i = b->spans - 1, own = dense->rank - 1; i >= 0; i--) {
+        shape[i] = spans >> i & 1 ? 1 : tensor_shape(dense)[own--];
+        strides[i] = step;
+        step *= shape[i];
+    }
+    return v_tensor_raw(tensor_view(ctx, dense, b->spans, shape, strides, dense->data));
+}
+
+static Value reduce_axes(IxBind *b, const IxNode *n, Tensor *x, uint64_t spans);
+
+/* A sum, mean or product over indices whose body was taken apart into factors. */
+static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int count, bool whole,
+                    uint64_t spans)
+{
+    Interp *in = b->in;
+    Scope implied, inner, *s = sum_scope(b, made, count, whole, &implied);
+    const IxNode *body = n->arg[0];
+    if (s && n->reduce == IXR_SUM && count < 20 && b->spans <= LETTERS && plain_product(body) &&
+        all_carried(b, made, count, spans))
+        return contracted(b, n, made, count, spans);
+    if (!s)
+        return reduce_axes(b, n, widened(b, multiply_factors(b, body, of, &made, whole), spans),
+                           spans);
+    inner = precise_inner(s);
+    scope_enter(in, &inner);
+    Value v =
+        reduce_axes(b, n, widened(b, multiply_factors(b, body, of, &made, whole), spans), spans);
+    scope_leave(in, &inner);
+    arith_flags_add(&s->flags, &inner.flags);
+    s->draw = inner.draw > s->draw ? inner.draw : s->draw;
+    return precise_settle(in, s, op_named(in, "sum"), v);
+}
+
 /* Positions along an index as its numbers. */
 static Value positions(IxBind *b, Value v, const IxSpan *s)
 {
@@ -236,23 +351,16 @@ static Value positions(IxBind *b, Value v, const IxSpan *s)
     return op_binary(b->in, op_named(b->in, "add"), scaled, v_int(s->start), 2);
 }
 
-static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
+/* x reduced over the axes, which stay with length 1. */
+static Value reduce_axes(IxBind *b, const IxNode *n, Tensor *x, uint64_t spans)
 {
     Interp *in = b->in;
-    Value *mark = in->sp, axis, keep = v_bool(true);
-    uint64_t spans = n->over << of->first_index;
-    int count = __builtin_popcountll(spans), at = 0;
-    bool place_of = n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX;
-    for (uint64_t m = spans; m; m &= m - 1)
-        if (b->span[__builtin_ctzll(m)].extent == 0 && n->reduce != IXR_MEAN && n->reduce != IXR_SUM &&
-            n->reduce != IXR_PROD && n->reduce != IXR_ANY && n->reduce != IXR_ALL)
-            ix_error_empty(b, n, of, __builtin_ctzll(m));
-    const IxNode *body = n->arg[0];
-    Tensor *x = widened(b, ix_adds_up(n) ? product(b, body, of) : eval(b, body, of), spans);
-    if (place_of) {
+    Value axis, keep = v_bool(true), arg = v_tensor_raw(x);
+    if (n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX) {
         axis = v_int(__builtin_ctzll(spans));
     } else {
-        Tuple *t = tuple_new(&in->ctx, (uint32_t)count);
+        Tuple *t = tuple_new(&in->ctx, (uint32_t)__builtin_popcountll(spans));
+        int at = 0;
         for (uint64_t m = spans; m; m &= m - 1)
             t->items[at++] = v_int(__builtin_ctzll(m));
         axis = v_tuple(t);
@@ -260,9 +368,30 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
     }
     const Name *names[2] = { names_intern(&in->names, "axis", 4),
                              names_intern(&in->names, "keepdims", 8) };
-    Value named[2] = { axis, keep }, arg = v_tensor_raw(x);
+    Value named[2] = { axis, keep };
     in->at = n->at;
-    Value v = op_apply(in, op_named(in, ix_reduce_word((IxReduce)n->reduce)), &arg, 1, 0, names, named, 2);
+    return op_apply(in, op_named(in, ix_reduce_word((IxReduce)n->reduce)), &arg, 1, 0, names, named,
+                    2);
+}
+
+static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    Interp *in = b->in;
+    Value *mark = in->sp, v;
+    uint64_t spans = n->over << of->first_index;
+    bool place_of = n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX, whole;
+    int count;
+    for (uint64_t m = spans; m; m &= m - 1)
+        if (b->span[__builtin_ctzll(m)].extent == 0 && n->reduce != IXR_MEAN &&
+            n->reduce != IXR_SUM && n->reduce != IXR_PROD && n->reduce != IXR_ANY &&
+            n->reduce != IXR_ALL)
+            ix_error_empty(b, n, of, __builtin_ctzll(m));
+    if (ix_adds_up(n)) {
+        Term *made = factors_of(b, n->arg[0], of, &count, &whole);
+        v = summed(b, n, of, made, count, whole, spans);
+    } else {
+        v = reduce_axes(b, n, widened(b, eval(b, n->arg[0], of), spans), spans);
+    }
     if (place_of) {
         v_push(in, v);
         v = positions(b, v, &b->span[__builtin_ctzll(spans)]);
@@ -309,7 +438,10 @@ Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
     int64_t shape[NEST_INDICES];
     if (b->spans > IX_AXES) {
         in->at = b->x;
-        err_raise(&in->ctx, ERR_INDEX, "with rationals a notation has at most %d indices", IX_AXES);
+        const Scope *s = precise_scope(in);
+        err_raise(&in->ctx, ERR_INDEX, "with %s a notation has at most %d indices",
+                  s ? dtype_name(s->format) : in->ctx.foreign ? "such numbers" : "rationals",
+                  IX_AXES);
     }
     Term t = eval(b, root, of);
     Tensor *x = widened(b, t, rank < 64 ? (UINT64_C(1) << rank) - 1 : UINT64_MAX);

@@ -124,11 +124,14 @@ static bool whole_constant(const IxBind *b, int node)
     return x->kind == NEST_CONST && dtype_info(x->dtype)->kind == 'i';
 }
 
-static int make_ew(IxBind *b, const IxNode *n, IxInstance *of, const Op *op, const int *args,
+static int make_ew(IxBind *b, const IxNode *n, IxInstance *of, const Op *op, const int *given,
                    int count)
 {
     IxPlan *p = b->target;
+    int args[3];
     b->in->at = n->at;
+    for (int i = 0; i < count; i++)
+        args[i] = op->autocast == AC_RAISE ? ix_autocast_node(b, AC_RAISE, given[i]) : given[i];
     int node = nest_make_ew(&b->make, op, args, count);
     const NestNode *made = &b->make.nest->node[node];
     if ((op->traits & TRAIT_INT_TROUBLE) && dtype_info(made->compute)->kind == 'i' &&
@@ -275,26 +278,28 @@ static int *make_factors(IxBind *b, const IxNode *n, IxInstance *of, int *made, 
     return made + 1;
 }
 
-static int multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, int **made, bool whole)
+static int multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, int **made, bool whole,
+                            AutocastClass class)
 {
     int args[2];
     if (!ix_in_product(n)) {
         int x = *(*made)++;
+        x = ix_autocast_node(b, class, x);
         return whole ? nest_cast(&b->in->ctx, b->make.nest, x, DT_I64) : x;
     }
     for (int i = 0; i < n->args; i++)
-        args[i] = multiply_factors(b, n->arg[i], of, made, whole);
+        args[i] = multiply_factors(b, n->arg[i], of, made, whole, class);
     return make_ew(b, n, of, n->op, args, n->args);
 }
 
 /* What a sum or product over an index takes in. Where all factors are ints and bools they are
  * multiplied in i64, the dtype of the sum, so that A[i,j]*B[j,k] is A @ B. */
-static int make_product(IxBind *b, const IxNode *n, IxInstance *of)
+static int make_product(IxBind *b, const IxNode *n, IxInstance *of, AutocastClass class)
 {
     bool whole = true;
     int *made = arena_alloc(&b->arena, (size_t)ix_factor_count(n) * sizeof *made);
     make_factors(b, n, of, made, &whole);
-    return multiply_factors(b, n, of, &made, whole);
+    return multiply_factors(b, n, of, &made, whole, class);
 }
 
 static int make_reduce(IxBind *b, const IxNode *n, IxInstance *of)
@@ -303,7 +308,8 @@ static int make_reduce(IxBind *b, const IxNode *n, IxInstance *of)
                                          NEST_ANY, NEST_ALL,  NEST_ARGMIN, NEST_ARGMAX };
     Ctx *ctx = &b->in->ctx;
     uint64_t spans = n->over << of->first_index;
-    int arg = ix_adds_up(n) ? make_product(b, n->arg[0], of) : ix_make(b, n->arg[0], of);
+    AutocastClass class = ix_contracts(n) ? AC_LOWER : AC_RAISE;
+    int arg = ix_adds_up(n) ? make_product(b, n->arg[0], of, class) : ix_make(b, n->arg[0], of);
     DType dt = (DType)b->make.nest->node[arg].dtype;
     check_reduced(b, n, of, spans, dt);
     if (n->reduce == IXR_MEAN)

@@ -5,15 +5,30 @@
 
 #include "core/error.h"
 #include "interp/format.h"
+#include "interp/precise.h"
 
 #include <string.h>
 
 /* ---- leaves ---- */
+/* In a scope whose nests run as ever, operands are rounded to its format here. */
+static void round_leaf(Interp *in, const Exec *x, Value *v)
+{
+    Scope *s = precise_scope(in);
+    DType dt = v_dtype(*v);
+    if (!s || !precise_nests(s) || dt == DT_NONE || !strchr("fcq", dtype_info(dt)->kind) ||
+        dt == s->format || dt == dtype_complex(s->format))
+        return;
+    in->at = x;
+    *v = precise_settle(in, s, op_named(in, "cast"), *v);
+}
+
 static void eval_leaf(Interp *in, const IxLeaf *leaf, Value *to)
 {
     Value v = exec_run(in, leaf->exec);
     v_release(&in->ctx, *to);
     *to = v;
+    if (__builtin_expect(in->scope != NULL, 0))
+        round_leaf(in, leaf->exec, to);
     if (__builtin_expect(v.tag == V_RANGE, 0) && leaf->role <= IXL_BASE) {
         in->at = leaf->exec;
         Tensor *t = v_to_tensor(in, v, 0);
@@ -49,8 +64,11 @@ static void eval_in_frame(Interp *in, const IxInstance *inst, const Function *fn
     in->fp = frame_base;
     for (int i = 0; i < inst->tree->leaves; i++)
         eval_leaf(in, &inst->tree->leaf[i], to + i);
-    for (int i = inst->tree->leaves; i < inst->leaves; i++)
-        to[i] = exec_run(in, inst->fallback[i - inst->tree->leaves]);
+    for (int i = inst->tree->leaves; i < inst->leaves; i++) {
+        const Exec *fallback = inst->fallback[i - inst->tree->leaves];
+        to[i] = exec_run(in, fallback);
+        round_leaf(in, fallback, to + i);
+    }
     in->calls = frame.up;
     in->fp = fp;
     stack_cut(in, frame_base);

@@ -7,12 +7,14 @@
 #include "core/error.h"
 #include "core/mapping.h"
 #include "core/pool.h"
+#include "kernels/mpfr.h"
 #include "kernels/rational.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 enum { STACK_VALUES = 1 << 24, STACK_SLACK = 1 << 16 };   /* reserved; committed as it is used */
 #define C_STACK_MARGIN ((size_t)512 << 10)
@@ -164,11 +166,22 @@ void interp_free(Interp *in)
     output_free(in);
     buf_free(&in->scratch);
     names_free(&in->names);
+    mpfr_forget();
     rational_heap_free(c);
     pool_shutdown(c);
     munmap(in->stack, STACK_VALUES * sizeof(Value));
     mem_shutdown(c);
     free(in);
+}
+
+void interp_seed(Interp *in)
+{
+    uint64_t word = 0;
+    if (getrandom(&word, sizeof word, 0) != sizeof word)
+        word = (uint64_t)(uintptr_t)in;
+    in->rng.key[0] = word;
+    in->rng.key[1] = 1;
+    in->rng.counter = 0;
 }
 
 /* ---- the value stack ---- */
@@ -191,6 +204,7 @@ void guard_enter(Interp *in, Guard *g)
     g->at = in->at;
     g->calls = in->calls;
     g->module = in->module;
+    g->scope = in->scope;
 }
 
 void guard_restore(Interp *in, Guard *g)
@@ -199,6 +213,7 @@ void guard_restore(Interp *in, Guard *g)
     in->at = g->at;
     in->calls = g->calls;
     in->module = g->module;
+    in->scope = g->scope;
     stack_cut(in, g->sp);
 }
 

@@ -53,6 +53,7 @@ struct Interp {
     Value *fp;                        /* frame of the running function or module */
     const Exec *at;                   /* what runs now, for error places */
     CallFrame *calls;
+    struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     char *c_stack_limit;              /* recursion past this address is a memory error */
     Value result;                     /* of a V_FLOW return on its way out */
     uint8_t flow;                     /* FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN */
@@ -61,6 +62,9 @@ struct Interp {
     ShowOptions show;
     Buf out;                          /* stdout, flushed at exit, on newline to a terminal, before stderr */
     bool out_failed;                  /* > /dev/full: exit 1 */
+    bool out_mute;                    /* a reference of `compare` runs: nothing is written */
+    const char *out_heading;          /* the entry of `compare` that writes, until it did once */
+    struct Solved *solved;            /* of the `compare` that runs: the last solution, or NULL */
     struct OpTable *ops;              /* the registry, by name */
     struct { uint64_t key[2], counter; } rng;
     int argc; char **argv;            /* of the program: args() */
@@ -79,6 +83,7 @@ enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
 
 Interp *interp_new(void);
 void interp_free(Interp *);
+void interp_seed(Interp *);           /* random numbers from the system from now on */
 
 /* ---- the value stack: what is pushed survives errors; cutting releases it ---- */
 static inline void v_push(Interp *in, Value v) { *in->sp++ = v; }
@@ -91,6 +96,7 @@ typedef struct Guard {
     const Exec *at;
     CallFrame *calls;
     Module *module;
+    struct Scope *scope;
 } Guard;
 void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */

@@ -1,12 +1,14 @@
 /* Vector and matrix literals. [a, b] of numbers is a vector, of tensors of one shape their
  * stack, of anything else a tuple; [a, b; c, d] is a matrix of scalars or of blocks. The
  * evaluator evaluates the elements; dtypes follow the rules of "Which dtype". */
+#include "interp/eval_scope.h"
 #include "interp/exact.h"
 #include "interp/index.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the dtype of many values ---- */
@@ -16,6 +18,7 @@
  * that are fractions (not pi, inf, nan) have a place of their own: rationals take them. */
 typedef struct Kinds {
     DType tensors, scalars, literals, fractions;
+    bool clash;                      /* no dtype holds all of them */
 } Kinds;
 
 static bool is_fraction(Value v)
@@ -23,22 +26,31 @@ static bool is_fraction(Value v)
     return v.tag == V_FLOAT && isfinite(v.f) && fabs(v.f) != M_PI;
 }
 
-static DType join(DType a, DType b)
+static DType join(Kinds *k, DType a, DType b)
 {
-    return a == DT_NONE ? b : b == DT_NONE ? a : dtype_promote(a, b);
+    if (a == DT_NONE || b == DT_NONE)
+        return a == DT_NONE ? b : a;
+    DType dt = dtype_promote(a, b);
+    k->clash |= dt == DT_NONE;
+    return dt;
+}
+
+static DType item_dtype(Value v)
+{
+    return v.tag == V_RANGE ? DT_I64 : v_dtype(v);
 }
 
 static void kinds_add(Kinds *k, Value v, bool weak)
 {
-    DType dt = v.tag == V_RANGE ? DT_I64 : v_dtype(v);
+    DType dt = item_dtype(v);
     if (v.tag == V_RANGE || (v.tag == V_TENSOR && v.tensor->rank > 0))
-        k->tensors = join(k->tensors, dt);
+        k->tensors = join(k, k->tensors, dt);
     else if (weak && is_fraction(v))
         k->fractions = DT_F64;
     else if (weak)
-        k->literals = join(k->literals, dt);
+        k->literals = join(k, k->literals, dt);
     else
-        k->scalars = join(k->scalars, dt);
+        k->scalars = join(k, k->scalars, dt);
 }
 
 static int kind_order(DType dt)
@@ -46,19 +58,21 @@ static int kind_order(DType dt)
     return (int)(strchr("biqfc", dtype_info(dt)->kind) - "biqfc");
 }
 
-static DType kinds_dtype(const Kinds *k)
+static DType kinds_dtype(Kinds *k)
 {
     DType dt = k->tensors;
     if (dt == DT_NONE || (k->scalars != DT_NONE && kind_order(k->scalars) > kind_order(dt)))
-        dt = join(dt, k->scalars);
-    DType literals = dt == DT_RATIONAL ? k->literals : join(k->literals, k->fractions);
-    if (literals == DT_NONE)
+        dt = join(k, dt, k->scalars);
+    DType literals = dt == DT_RATIONAL ? k->literals : join(k, k->literals, k->fractions);
+    if (literals == DT_NONE || k->clash)
         return dt;
     if (dt == DT_NONE)
         return literals;
     if (kind_order(literals) <= kind_order(dt))
         return dt;
-    return dtype_info(literals)->kind == 'c' && dtype_info(dt)->kind == 'f' ? dtype_complex(dt) : literals;
+    if (dtype_info(literals)->kind != 'c' || dtype_info(dt)->kind != 'f')
+        return literals;
+    return dtype_base(dt) >= DT_DECIMAL ? join(k, dt, literals) : dtype_complex(dt);
 }
 
 static bool is_scalar(Value v)
@@ -77,12 +91,58 @@ static bool bit(const bool *weak, int i)
     return weak && weak[i];
 }
 
-static DType items_dtype(const Value *items, const bool *weak, int n)
+_Noreturn static void raise_clash(Interp *in, const Value *items, int n)
 {
-    Kinds k = { DT_NONE, DT_NONE, DT_NONE, DT_NONE };
+    char first[96], second[96];
+    int a = 0, b = 1;
     for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++)
+            if (dtype_promote(item_dtype(items[i]), item_dtype(items[j])) == DT_NONE) {
+                a = i;
+                b = j;
+                i = j = n;
+            }
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "element %d is %s and element %d is %s: no dtype holds both", a,
+                       v_describe_a(items[a], first, sizeof first), b, v_describe_a(items[b], second, sizeof second));
+    err_underline(e, a);
+    err_underline(e, b);
+    const char *text = err_operand_text(&in->ctx, a);
+    err_help(e, "convert one of them: f64(%s)", strncmp(text, "operand ", 8) == 0 ? "…" : text);
+    err_throw(e);
+}
+
+/* In a precision scope numbers of several dtypes become numbers of its format; those of one
+ * dtype stay as they are. DT_NONE: the rules of "Which dtype" say. */
+static DType scope_dtype(const Interp *in, const Value *items, int n)
+{
+    char widest = 'b';
+    bool mixed = false;
+    if (!in->scope || in->scope->format == DT_NONE)
+        return DT_NONE;
+    for (int i = 0; i < n; i++) {
+        char kind = dtype_info(item_dtype(items[i]))->kind;
+        mixed |= item_dtype(items[i]) != item_dtype(items[0]);
+        widest = strchr("fq", kind) && widest != 'c' ? 'f' : kind == 'c' ? 'c' : widest;
+    }
+    DType real = in->scope->format;
+    bool complex_exist = dtype_base(real) < DT_DECIMAL && real != DT_RATIONAL;
+    if (!mixed || widest == 'b' || (widest == 'c' && !complex_exist))
+        return DT_NONE;
+    return widest == 'c' ? dtype_complex_of(real) : real;
+}
+
+static DType items_dtype(Interp *in, const Value *items, const bool *weak, int n)
+{
+    Kinds k = { DT_NONE, DT_NONE, DT_NONE, DT_NONE, false };
+    DType dt = scope_dtype(in, items, n);
+    if (dt != DT_NONE)
+        return dt;
+    for (int i = 0; i < n && !k.clash; i++)
         kinds_add(&k, items[i], bit(weak, i));
-    return kinds_dtype(&k);
+    dt = kinds_dtype(&k);
+    if (k.clash)
+        raise_clash(in, items, n);
+    return dt;
 }
 
 /* ---- errors ---- */
@@ -135,12 +195,31 @@ static void store_rationals(Interp *in, Rational *out, const Value *items, const
             exact_store(&in->ctx, &out[i], items[i]);
 }
 
-static void store_scalars(Interp *in, DType dt, char *out, const Value *items, int n, bool vector)
+/* A float literal beside numbers of decimal or mp keeps the digits that were written. */
+static bool store_literal(Interp *in, DType dt, void *out, int i, double x)
+{
+    const char *text = err_operand_text(&in->ctx, i);
+    char *end;
+    size_t len = strlen(text);
+    return dtype_foreign(dt) && dtype_info(dt)->kind == 'f' && strtod(text, &end) == x && *end == '\0' &&
+           literal_store(in, dt, out, text, len);
+}
+
+static void store_scalars(Interp *in, DType dt, char *out, const Value *items, const bool *weak, int n, bool vector)
 {
     int64_t bytes = dtype_info(dt)->bytes;
-    for (int i = 0; i < n; i++)
-        if (!v_store(dt, out + i * bytes, items[i]))
-            raise_misfit(in, dt, items[i], vector ? i : -1);
+    bool scoped = in->scope && in->scope->format != DT_NONE;
+    for (int i = 0; i < n; i++) {
+        Value v = items[i];
+        if (vector && bit(weak, i) && v.tag == V_FLOAT && store_literal(in, dt, out + i * bytes, i, v.f))
+            continue;
+        if (scoped)
+            v_push(in, v = op_cast(in, v, dt));      /* in the scope's mode */
+        if (!v_store(&in->ctx, dt, out + i * bytes, v))
+            raise_misfit(in, dt, v, vector ? i : -1);
+        if (scoped)
+            stack_cut(in, in->sp - 1);
+    }
 }
 
 /* All ints or all floats, the common literals: one loop, no rules to ask. */
@@ -164,13 +243,13 @@ static Value scalars(Interp *in, const Value *items, const bool *weak, int n, in
     Tensor *t = plain_scalars(in, items, n, rank, shape);
     if (t)
         return v_tensor_raw(t);
-    DType dt = items_dtype(items, weak, n);
+    DType dt = items_dtype(in, items, weak, n);
     t = tensor_new(&in->ctx, dt, rank, shape);
     v_push(in, v_tensor_raw(t));
     if (dt == DT_RATIONAL)
         store_rationals(in, (Rational *)(void *)t->data, items, weak, n);
     else
-        store_scalars(in, dt, t->data, items, n, rank == 1);
+        store_scalars(in, dt, t->data, items, weak, n, rank == 1);
     in->sp--;
     return v_tensor_raw(t);
 }
@@ -231,6 +310,8 @@ static void place(Interp *in, Tensor *out, int64_t at, int rank, const int64_t *
     Ctx *ctx = &in->ctx;
     Value *mark = in->sp;
     char *data = out->data + at * dtype_info(out->dtype)->bytes;
+    if (in->scope && in->scope->format != DT_NONE)
+        v_push(in, v = op_cast(in, v, (DType)out->dtype));
     Tensor *t = v_to_tensor(in, v, 0);
     v_push(in, v_tensor_raw(t));
     Tensor *part = tensor_view(ctx, out, rank, shape, strides, data);
@@ -251,7 +332,7 @@ static Value stacked(Interp *in, const Value *items, const bool *weak, int n)
         err_raise(&in->ctx, ERR_VALUE, "a tensor has at most %d axes", TENSOR_RANK_MAX);
     memcpy(shape + 1, items[0].tag == V_RANGE ? &items[0].range->count : tensor_shape(items[0].tensor),
            (size_t)rank * sizeof *shape);
-    Tensor *out = tensor_new(&in->ctx, items_dtype(items, weak, n), rank + 1, shape);
+    Tensor *out = tensor_new(&in->ctx, items_dtype(in, items, weak, n), rank + 1, shape);
     v_push(in, v_tensor_raw(out));
     int64_t step = tensor_strides(out)[0];
     for (int i = 0; i < n; i++)
@@ -429,7 +510,7 @@ static Value blocks(Interp *in, const Value *items, const bool *weak, const int 
     }
     check_widths(in, widths, rows, true);
     shape[1] = widths[0];
-    Tensor *out = tensor_new(&in->ctx, items_dtype(items, weak, n), 2, shape);
+    Tensor *out = tensor_new(&in->ctx, items_dtype(in, items, weak, n), 2, shape);
     v_push(in, v_tensor_raw(out));
     int64_t top = 0;
     for (int i = 0; i < rows; top += heights[i++]) {

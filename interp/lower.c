@@ -5,6 +5,7 @@
 #include "interp/eval_flow.h"
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
+#include "interp/eval_scope.h"
 #include "interp/explain.h"
 #include "interp/indexnot.h"
 #include "interp/fuse.h"
@@ -97,6 +98,7 @@ bool lower_is_statement(const Node *n)
 {
     switch (n->kind) {
     case ND_BLOCK: case ND_IF: case ND_WHILE: case ND_FOR: case ND_TRY:
+    case ND_PRECISION: case ND_AUTOCAST:
     case ND_BREAK: case ND_CONTINUE: case ND_RETURN:
         return true;
     default:
@@ -115,6 +117,14 @@ static const Exec *literal_too_large(Lower *lo, const Node *n, bool negative)
     return exec_raise(lo, n, ERR_VALUE, decimal ? help : NULL,
                       "%s%.*s does not fit a 64-bit int (%s)", sign, len, n->text,
                       negative ? "the smallest is -9223372036854775808" : "the largest is 9223372036854775807");
+}
+
+/* More than 64 bits: an error, but a number in scopes whose format has such integers. */
+static const Exec *large_int(Lower *lo, const Node *n, bool negative)
+{
+    const Exec *raise = literal_too_large(lo, n, negative);
+    bool decimal = !(n->text_len > 1 && n->text[0] == '0');
+    return lo->scoped && decimal ? lower_scoped_large(lo, n, negative, raise) : raise;
 }
 
 static int digit_value(char c)
@@ -157,9 +167,11 @@ static const Exec *lower_number(Lower *lo, const Node *n)
 {
     Value v;
     uint64_t i;
+    if (lo->scoped && n->kind != ND_INT)
+        return lower_scoped_number(lo, n, false);
     if (n->kind == ND_INT) {
         if (!literal_int(n, &i) || i > INT64_MAX)
-            return literal_too_large(lo, n, false);
+            return large_int(lo, n, false);
         v = v_int((int64_t)i);
     } else if (n->kind == ND_FLOAT) {
         v = v_float(literal_float(lo, n));
@@ -185,9 +197,11 @@ static const Exec *lower_negative(Lower *lo, const Node *n)
     if (n->a->kind == ND_INT && literal_int(n->a, &i) && i == (uint64_t)INT64_MAX + 1)
         x = exec_const(lo, n, v_int(INT64_MIN));
     else if (n->a->kind == ND_INT && (!literal_int(n->a, &i) || i > INT64_MAX))
-        return literal_too_large(lo, n->a, true);
+        return large_int(lo, n->a, true);
     else if (n->a->kind == ND_INT)
         x = exec_const(lo, n, v_int(-(int64_t)i));
+    else if (lo->scoped)
+        return lower_scoped_number(lo, n->a, true);
     else
         x = exec_const(lo, n, v_float(-lower_number(lo, n->a)->k.f));
     ((Exec *)x)->flags |= XF_WEAK;
@@ -207,8 +221,11 @@ static const Exec *lower_global(Lower *lo, const Node *n)
     *ref = (GlobalRef){ .slot = &lo->module->slots[n->slot], .name = n->name };
     x->data = ref;
     x->sa = (uint32_t)n->slot;
-    if (predefined_is_constant(n->name->text))
+    if (predefined_is_constant(n->name->text)) {
         x->flags |= XF_WEAK_NAME;
+        if (lo->scoped)
+            scoped_constant(lo, x, n->name);
+    }
     bool variable = lo->module->assigned[n->slot] || !names_builtin(lo, n->name);
     if (!lo->fn && variable)
         x->operand = OPD_L;
@@ -242,7 +259,10 @@ static const Exec *lower_binary(Lower *lo, const Node *n, const Node *a, const N
     x->data = (void *)op_operator(lo->in, (Operator)op);
     x->weak = (uint8_t)((x->a->flags & XF_WEAK ? 1 : 0) | (x->b->flags & XF_WEAK ? 2 : 0));
     lower_binary_choose(x);
-    fuse_mark_operator(lo, x, b);
+    if (lo->scoped)
+        lower_binary_scoped(x);
+    else
+        fuse_mark_operator(lo, x, b);
     return x;
 }
 
@@ -261,6 +281,7 @@ static const Exec *chain_link_node(Lower *lo, const Node *n, uint32_t i, const E
     x->b = operands[i + 1];
     x->data = (void *)op_operator(lo->in, (Operator)n->ops[i]);
     x->weak = (uint8_t)((x->a->flags & XF_WEAK ? 1 : 0) | (x->b->flags & XF_WEAK ? 2 : 0));
+    x->flags = lo->scoped ? XF_SCOPED : 0;
     return x;
 }
 
@@ -289,7 +310,10 @@ static const Exec *lower_unary(Lower *lo, const Node *n)
     x->a = lower_operand(lo, n->a);
     x->data = n->op == TK_POS ? (void *)operation(lo, "positive") : (void *)op_operator(lo->in, (Operator)n->op);
     x->flags = (uint8_t)(n->op == TK_NEG ? x->a->flags & XF_WEAK : 0);
-    fuse_mark_operator(lo, x, NULL);
+    if (lo->scoped)
+        x->eval = eval_unary_scoped;
+    else
+        fuse_mark_operator(lo, x, NULL);
     return x;
 }
 
@@ -455,9 +479,8 @@ const Exec *lower_expression(Lower *lo, const Node *n)
 const Exec *lower_unbuilt(Lower *lo, const Node *n)
 {
     static const char *const what[ND_KINDS] = {
-        [ND_PRECISION] = "precision scopes",
-        [ND_AUTOCAST] = "autocast scopes", [ND_ON] = "device blocks", [ND_LAZY] = "lazy blocks",
-        [ND_COMPARE_BLOCK] = "compare", [ND_PROFILE] = "profile",
+        [ND_ON] = "device blocks", [ND_LAZY] = "lazy blocks",
+        [ND_PROFILE] = "profile",
         [ND_EXTERN] = "native code", [ND_DEVICE_INDEX] = "device blocks",
     };
     const char *name = what[n->kind] ? what[n->kind] : node_kind_name((NodeKind)n->kind);

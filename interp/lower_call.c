@@ -77,7 +77,10 @@ static const Exec *lower_plain_call(Lower *lo, const Node *n)
         x->eval = eval_call_local;
         x->sa = x->a->sa;
     }
-    fuse_mark_call(lo, x, n);
+    if (lo->scoped)
+        x->flags |= XF_SCOPED;
+    else
+        fuse_mark_call(lo, x, n);
     return x;
 }
 
@@ -117,9 +120,9 @@ static void code_parameters(FnCode *code, const Node *n)
     code->exact = code->rest < 0 ? code->params : UINT32_MAX;
 }
 
-/* FN, LAMBDA or TEST. The body is lowered in a position of its own: nothing of the code
+/* FN, LAMBDA, TEST or COMPARE_BLOCK. The body is lowered in a position of its own: nothing of the code
  * around it is half-made while it runs. */
-FnCode *lower_code(Lower *lo, const Node *n)
+static FnCode *lower_body(Lower *lo, const Node *n, bool scoped)
 {
     FnCode *code = lower_alloc(lo, sizeof *code);
     const FnInfo *info = n->fn;
@@ -128,12 +131,12 @@ FnCode *lower_code(Lower *lo, const Node *n)
     if (code->slots < code->params + code->captured)
         code->slots = code->params + code->captured;
     code_parameters(code, n);
-    Lower inner = { .in = lo->in, .module = lo->module, .chunk = lo->chunk, .fn = code };
+    Lower inner = { .in = lo->in, .module = lo->module, .chunk = lo->chunk, .fn = code, .scoped = scoped };
     code->defaults = lower_alloc(&inner, (code->params + 1) * sizeof *code->defaults);
     for (uint32_t i = 0; n->kind != ND_TEST && i < code->params; i++)
         code->defaults[i] = n->list[i]->a ? lower_operand(&inner, n->list[i]->a) : NULL;
     inner.tail = true;
-    const Exec *body = lower(&inner, n->kind == ND_TEST ? n->b : n->a);
+    const Exec *body = lower(&inner, n->kind == ND_TEST || n->kind == ND_COMPARE_BLOCK ? n->b : n->a);
     if (inner.fn_unwinds) {
         Exec *guard = exec_new(&inner, eval_catch_flow, body->node);
         guard->a = body;
@@ -142,6 +145,11 @@ FnCode *lower_code(Lower *lo, const Node *n)
     code->body = body;
     return code;
 }
+
+/* Where the function is made says nothing of where it is called. */
+FnCode *lower_code(Lower *lo, const Node *n) { return lower_body(lo, n, false); }
+
+FnCode *lower_code_scoped(Lower *lo, const Node *n) { return lower_body(lo, n, true); }
 
 const Exec *lower_function(Lower *lo, const Node *n)
 {

@@ -4,6 +4,8 @@
 #include "interp/exec.h"
 #include "interp/eval_assign.h"
 #include "interp/eval_flow.h"
+#include "interp/compare.h"
+#include "interp/eval_scope.h"
 #include "interp/fuse.h"
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
@@ -174,7 +176,9 @@ static const Exec *opassign_slot(Lower *lo, const Node *n, const Node *target, i
     x->k = x->a->k;
     x->weak = x->a->flags & XF_WEAK ? 2 : 0;
     x->data = (void *)op_operator(lo->in, (Operator)op);
-    x->eval = opassign_choose(op, x->a->operand);
+    x->eval = lo->scoped ? eval_opassign_scoped : opassign_choose(op, x->a->operand);
+    if (lo->scoped)
+        return x;
     EvalFn fused = op == TK_ADD && x->a->node->kind == ND_BINARY && x->a->op == TK_MUL
                  ? add_product_choose(x->a) : NULL;
     if (fused)
@@ -195,7 +199,7 @@ static const Exec *assign_slot(Lower *lo, const Node *n, const Node *target, con
     } else {
         x->a = lower_operand(lo, value);
         x->sb = x->a->sa;
-        EvalFn fused = x->a->eval == eval_local ? eval_assign_copy : assign_choose(x->a);
+        EvalFn fused = x->a->eval == eval_local ? eval_assign_copy : lo->scoped ? NULL : assign_choose(x->a);
         if (fused)
             x->eval = fused;
     }
@@ -333,7 +337,7 @@ const Exec *lower_opassign(Lower *lo, const Node *n)
     x->a = lower_operand(lo, n->b);
     x->b = lower_target(lo, n->a);
     x->data = (void *)op_operator(lo->in, (Operator)n->op);
-    if (target_is_element(x->b)) {
+    if (target_is_element(x->b) && !lo->scoped) {
         x->sa = x->b->a->sa;
         x->eval = eval_update_element;
     }
@@ -347,7 +351,7 @@ static const Exec *lower_if(Lower *lo, const Node *n)
     x->a = lower_operand(lo, n->a);
     x->b = lower(lo, n->b);
     x->c = n->c ? lower(lo, n->c) : NULL;
-    x->eval = if_choose(x->a);
+    x->eval = lo->scoped ? eval_if : if_choose(x->a);
     return x;
 }
 
@@ -369,7 +373,7 @@ static const Exec *lower_leaving(Lower *lo, const Node *block, uint32_t at)
     x->a = lower_operand(lo, n->a);
     x->b = lower(lo, n->b);
     x->c = lower_statements(lo, block, at + 1);
-    x->eval = if_choose(x->a);
+    x->eval = lo->scoped ? eval_if : if_choose(x->a);
     return x;
 }
 
@@ -428,7 +432,7 @@ static const Exec *lower_while(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, NULL, n);
     x->a = lower_operand(lo, n->a);
-    x->eval = while_choose(x->a);
+    x->eval = lo->scoped ? eval_while : while_choose(x->a);
     x->b = lower_loop_body(lo, n->b);
     return x;
 }
@@ -553,6 +557,9 @@ const Exec *lower_statement(Lower *lo, const Node *n)
     case ND_TRY: return lower_try(lo, n);
     case ND_THROW: return lower_pair(lo, eval_throw, n);
     case ND_ASSERT: return lower_pair(lo, eval_assert, n);
+    case ND_PRECISION: return lower_precision(lo, n);
+    case ND_AUTOCAST: return lower_autocast(lo, n);
+    case ND_COMPARE_BLOCK: return lower_compare_block(lo, n);
     case ND_FN: return lower_fn(lo, n);
     case ND_TEST: return lower_test(lo, n);
     case ND_IMPORT: return lower_import(lo, n);

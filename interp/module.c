@@ -269,9 +269,11 @@ static void module_load(Interp *in, Module *m, Source *source)
     Guard g;
     guard_enter(in, &g);
     m->source = source_retain(source);
+    in->scope = NULL;                     /* a module is the same wherever it is imported first */
     if (ERR_TRY(&in->ctx, &g.frame)) {
         Value v = run_parsed(in, m, parse_owned(in, source));
         ERR_END(&in->ctx, &g.frame);
+        in->scope = g.scope;
         v_release(&in->ctx, v);
         m->done = true;
         return;

@@ -4,6 +4,7 @@
 
 #include "interp/arith.h"
 #include "interp/elementwise.h"
+#include "interp/precise.h"
 #include <string.h>
 
 typedef struct Choice {
@@ -38,17 +39,20 @@ static DType vote(const NestMaker *m, const int *args, int first, int n)
 static Choice choose(NestMaker *m, const Op *op, const int *args, int n)
 {
     OpTable *table = m->in->ops;
+    const Scope *s = precise_scope(m->in);
     int64_t value;
     bool where = ew_info[op->ew].result == RES_WHERE;
     Choice c = { .promoted = vote(m, args, where ? 1 : 0, n) };
     if (table->operator_of[op->ew] == TK_POW && is_whole(c.promoted) &&
         (m->float_powers || (int_scalar(m, args[1], &value) && value < 0)))
-        c.promoted = DT_F64;
+        c.promoted = s ? s->format : DT_F64;
     if (is_int(c.promoted) && c.promoted != DT_I64 && ew_info[op->ew].result == RES_BOOL)
         for (int i = 0; i < n; i++)        /* u8 < 300 is decided in i64 */
             if (int_scalar(m, args[i], &value) && !ew_int_fits(value, c.promoted))
                 c.promoted = DT_I64;
     c.kernel = op_kernel(table, op->ew, c.promoted);
+    if (s && is_whole(c.promoted) && c.kernel->fn && c.kernel->compute == DT_F64)
+        c.kernel = op_kernel(table, op->ew, c.promoted = s->format);   /* ints are converted to it */
     return c;
 }
 

@@ -112,6 +112,8 @@ Value op_binary_take(Interp *, const Op *, Value a, Value b, unsigned weak, unsi
 Value op_unary_take(Interp *, const Op *, Value a, unsigned weak, unsigned owned);
 /* x as another dtype: what `f32(x)` and `cast(x, f32)` do; numbers, tensors, ranges. */
 Value op_cast(Interp *, Value x, DType);
+/* interval(lo, hi): the narrowest that holds both numbers. */
+Value interval_of_bounds(Interp *, Value lo, Value hi);
 
 /* ---- reading arguments: raise errors that name the parameter ---- */
 bool arg_given(const OpCall *, int i);

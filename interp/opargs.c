@@ -7,6 +7,7 @@
 #include "interp/exact.h"
 #include "interp/format.h"
 #include "interp/optable.h"
+#include "interp/precise.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,7 +133,8 @@ Tensor *arg_tensor(OpCall *c, int i)
     if (!v_is_numeric(v) && v.tag != V_RANGE && v.tag != V_TUPLE)
         wants(c, i, "a tensor");
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, operand_index(c, i)));
-    if (t->dtype == DT_RATIONAL && !op_exact(c->in, c->op))
+    bool form = precise_scope(c->in) && op_format(c->in, c->op);     /* which rounds its operands */
+    if (t->dtype == DT_RATIONAL && !form && !op_exact(c->in, c->op))
         exact_refuse(c, i);
     return t;
 }

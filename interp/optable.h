@@ -23,11 +23,13 @@ typedef struct OpTable {
     OpSig **sigs;                         /* per row, NULL until asked for */
     OpRecord *records;                    /* per row */
     Value (**exact)(OpCall *);            /* per row: for rationals, or NULL */
+    Value (**format)(OpCall *, struct Scope *);   /* per row: its form in a format, or NULL */
     uint8_t operator_of[EW_COUNT + 1];    /* Operator of an elementwise row, or TK_OPERATORS */
     Kernel kernels[EW_COUNT + 1][DT_COUNT];
     char text[4][256];                    /* ring behind op_signature */
     unsigned text_next;
     struct EinsumCache *einsum;           /* plans that einsum keeps; NULL before its first call */
+    struct MatmulCache *matmul;           /* likewise `@` */
 } OpTable;
 
 int op_index(const Op *);

@@ -57,9 +57,22 @@ static void out_check(Interp *in, bool ok)
         err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", strerror(errno));
 }
 
+bool out_begins(Interp *in)
+{
+    if (in->out_mute)
+        return false;
+    if (in->out_heading) {
+        buf_printf(&in->out, "%s:\n", in->out_heading);
+        in->out_heading = NULL;
+    }
+    return true;
+}
+
 void out_write(Interp *in, const char *text, size_t n)
 {
     bool terminal = in->show.width > 0;
+    if (n > 0 ? !out_begins(in) : in->out_mute)
+        return;
     if (n >= OUT_BUFFER) {
         out_check(in, in->out.len == 0 || flush(in));
         bool ok = in->out_failed || write_all(STDOUT_FILENO, text, n);
@@ -164,6 +177,8 @@ void notice_from_ctx(Ctx *ctx, const char *text)
     Interp *in = (Interp *)ctx;
     Where where = { 0 };
     char place[256] = "", *line = NULL;
+    if (in->out_mute)
+        return;
     if (ctx->locate)
         ctx->locate(ctx, &where);
     where_leave_stdlib(in, &where);

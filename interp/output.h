@@ -12,6 +12,9 @@ void notice_from_ctx(Ctx *, const char *text);
 void err_report(Interp *);
 /* Frees what output.c allocated in an Interp, after the last flush. */
 void output_free(Interp *);
+/* Before something is put into Interp.out directly: false where nothing is to be written;
+ * else an entry of `compare` that writes for the first time has its name put above. */
+bool out_begins(Interp *);
 /* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
  * stderr takes colours. */
 void output_measure_terminal(Interp *);

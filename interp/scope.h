@@ -19,6 +19,7 @@ typedef struct Scope {
     uint64_t seed[2], draw;  /* stochastic rounding: see Arith */
     ArithFlags flags;        /* since the scope began */
     bool partly;             /* a library ran whose roundings are not counted: compare's `~` */
+    Arith arith;             /* the door's, opened when first used; ctx NULL before */
 } Scope;
 
 /* The format's own kernels and LAPACK run: f32 or f64, to nearest, nothing else asked for. */

@@ -5,7 +5,7 @@
 #include "interp/show.h"
 #include "interp/exec.h"
 #include "interp/format.h"
-#include "kernels/rational.h"
+#include "kernels/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,7 +49,12 @@ void show_element(Buf *out, DType dt, const void *element)
     switch (dtype_info(dt)->kind) {
     case 'b': buf_puts(out, element_i64(dt, element) ? "true" : "false"); break;
     case 'i': put_int(out, element_i64(dt, element)); break;
-    case 'f': show_float(out, element_f64(dt, element), dt); break;
+    case 'f':
+        if (show_is_number(dt))
+            number_text(out, dt, element);
+        else
+            show_float(out, element_f64(dt, element), dt);
+        break;
     case 'q': rational_text(out, *(const Rational *)element); break;
     default: put_complex(out, element_c128(dt, element), dt); break;
     }

@@ -33,10 +33,19 @@ int decimal_text(char *out, const Decimal *, int low, int high);
 int decimal_element_text(char *out, double x, DType dt, int digits);
 
 /* The floating dtype of the parts of dt: f32 for c64, f64 for c128, else dt. */
-static inline DType show_part(DType dt)
-{
-    return dt == DT_C64 ? DT_F32 : dt == DT_C128 ? DT_F64 : dt;
-}
+static inline DType show_part(DType dt) { return dtype_real(dt); }
+
+/* ---- decimal, mp, interval (show_number.c) ---- */
+bool show_is_number(DType);              /* is dt one of them? */
+/* As an element of a tensor prints: at most `digits` digits; an interval's bounds outwards. */
+void show_number_element(Buf *, DType, const void *cell, int digits);
+/* Reads back where a cast to dt stands around it; what is not plain holds that cast itself. */
+void show_number_repr(Buf *, DType, const void *cell);
+bool show_number_plain(Buf *scratch, DType, const void *cell);
+/* |x| of a finite decimal or mp number by a format spec: type 0 e E f F g G n %, precision -1 where
+ * none is written. Returns the digits before the point. */
+typedef struct NumberSpec { char type; int precision; bool alternate; } NumberSpec;
+size_t show_number_magnitude(Buf *, DType, const void *cell, const NumberSpec *);
 
 /* One element in full: ints, bools, shortest floats, complex numbers. */
 void show_element(Buf *, DType, const void *element);

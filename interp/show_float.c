@@ -4,9 +4,11 @@
  *
  * Shortest digits: Raffaele Giulietti, "The Schubfach way to render doubles" (2021), in
  * the form of Alexander Bolz's Drachennest. The paper needs 10^k to 128 bits, rounded up,
- * for every k from -292 to 324; here a table has every 27th power to 192 bits and one
- * multiplication by 5^r gives the rest (all 617 results are exact: tests/unit/show.c). */
+ * for every k from -292 to 324, and formats of few bits with wide exponents from -307 on;
+ * here a table has every 27th power to 192 bits and one multiplication by 5^r gives the
+ * rest (all results are exact: tests/unit/show.c). */
 #include "interp/show.h"
+#include "kernels/arith.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +17,9 @@
 
 typedef unsigned __int128 u128;
 
-/* 10^(27 i - 297), leading 192 bits, truncated. */
+/* 10^(27 i - 324), leading 192 bits, truncated. */
 static const uint64_t power_table[][3] = {
+    { 0xcf42894a5dce35ea, 0x52064cac828675b9, 0x475f2b7d7df1ad7a },
     { 0xa76c582338ed2621, 0xaf2af2b80af6f24e, 0x657c8f4d43323a36 },
     { 0x873e4f75e2224e68, 0x5a7744a6e804a291, 0xcc35eddfcf0996d7 },
     { 0xda7f5bf590966848, 0xaf39a475506a899e, 0xa30294cc2934e662 },
@@ -52,9 +55,9 @@ static int floor_log2_pow10(int k)
 /* The smallest g of 128 bits with g 2^r >= 10^k, top bit set. */
 static u128 power_of_ten(int k)
 {
-    const uint64_t *t = power_table[(k + 297) / 27];
+    const uint64_t *t = power_table[(k + 324) / 27];
     uint64_t five = 1;
-    for (int r = (k + 297) % 27; r > 0; r--)
+    for (int r = (k + 324) % 27; r > 0; r--)
         five *= 5;
     five <<= __builtin_clzll(five);
     u128 low = (u128)t[2] * five;
@@ -107,12 +110,10 @@ static uint64_t shortest(uint64_t c, int q, bool narrow, int *exponent)
 /* Significand bits and the exponent of the smallest subnormal. */
 static void format_of(DType dt, int *bits, int *least)
 {
-    switch (dt) {
-    case DT_F16: *bits = 11, *least = -24; break;
-    case DT_BF16: *bits = 8, *least = -133; break;
-    case DT_F32: *bits = 24, *least = -149; break;
-    default: *bits = 53, *least = -1074; break;
-    }
+    BinaryFormat f;
+    bool known = dt != DT_F64 && binary_format(dt, &f);
+    *bits = known ? f.p : 53;
+    *least = known ? f.emin - (f.p - 1) : -1074;
 }
 
 /* |x| = c × 2^q with c < 2^bits, as the format stores it; false if it does not hold x. */

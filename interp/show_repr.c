@@ -1,9 +1,11 @@
 /* repr of tensors: text that reads back to the same elements, shape and dtype. Called by
  * show.c. A literal alone where it gives that dtype (`[1.0, 2.0]`, `[1, 2; 3, 4]`), a cast
- * around it otherwise (`f32([0.1])`), `reshape` from rank 3 on, `zeros` of what is empty. */
+ * around it otherwise (`f32([0.1])`), `reshape` from rank 3 on, `zeros` of what is empty. What
+ * no float literal means is read from text, `mp(200)("0.1")`; complex numbers of a format that
+ * has no name for them are read in its scope. */
 #include "interp/show.h"
 
-#include "kernels/rational.h"
+#include "kernels/number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,14 +16,12 @@ static bool literal_dtype(DType dt)
     return dt == DT_BOOL || dt == DT_I64 || dt == DT_F64 || dt == DT_C128;
 }
 
-static double round_to(DType dt, double x)
+static double round_to(Ctx *ctx, DType dt, double x)
 {
-    switch (dt) {
-    case DT_F16: return f16_to_f32(f64_to_f16(x));
-    case DT_BF16: return bf16_to_f32(f64_to_bf16(x));
-    case DT_F32: return (float)x;
-    default: return x;
-    }
+    Arith a;
+    if (arith_open(ctx, &a, dt, ROUND_NEAREST, false, false) == ARITH_OK)
+        binary_round(&a, &x, &x, 1);
+    return x;
 }
 
 /* The shortest text for dt is read as an f64 first. Should that land on the midpoint of
@@ -30,7 +30,7 @@ static void put_float(Buf *out, double x, DType dt)
 {
     size_t from = out->len;
     show_float(out, x, dt);
-    if (dt == DT_F64 || !isfinite(x) || round_to(dt, strtod(buf_cstr(out) + from, NULL)) == x)
+    if (dt == DT_F64 || !isfinite(x) || round_to(out->ctx, dt, strtod(buf_cstr(out) + from, NULL)) == x)
         return;
     out->len = from;
     show_float(out, x, DT_F64);
@@ -53,6 +53,8 @@ static void put_element(Buf *out, DType dt, const void *element, bool conjugate)
 {
     if (dt == DT_I64 && element_i64(dt, element) == INT64_MIN) {
         buf_puts(out, "(-9223372036854775807 - 1)");
+    } else if (show_is_number(dt)) {
+        show_number_repr(out, dt, element);
     } else if (dtype_info(dt)->kind == 'f') {
         put_float(out, element_f64(dt, element), dt);
     } else if (dt == DT_RATIONAL) {
@@ -133,18 +135,50 @@ static void put_shape_argument(Buf *out, const Tensor *t)
     buf_puts(out, "))");
 }
 
+/* A vector of decimal or mp with an element that no float literal means: all of them from text. */
+static bool put_texts(Interp *in, Buf *out, const Tensor *t)
+{
+    DType dt = (DType)t->dtype;
+    int64_t step = t->rank == 1 ? tensor_strides(t)[0] * dtype_info(dt)->bytes : 0;
+    bool plain = true;
+    if (t->rank != 1 || !show_is_number(dt))
+        return false;
+    for (int64_t i = 0; i < t->size && plain; i++)
+        plain = show_number_plain(out, dt, t->data + i * step);
+    if (plain)
+        return false;
+    buf_printf(out, "%s([", dtype_name(dt));
+    for (int64_t i = 0; i < t->size; i++) {
+        buf_puts(out, i ? ", \"" : "\"");
+        number_text(out, dt, t->data + i * step);
+        buf_putc(out, '"');
+        poll_interrupt(in);
+    }
+    buf_puts(out, "])");
+    return true;
+}
+
 void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
 {
     bool covector = t->flags & TENSOR_COVECTOR;
     bool cast = !literal_dtype((DType)t->dtype);
+    bool block = dtype_base((DType)t->dtype) == DT_CMINI;
+    if (dtype_base((DType)t->dtype) == DT_INTERVAL || block)
+        cast = false;
+    if (t->rank == 0 && show_is_number((DType)t->dtype))
+        cast &= show_number_plain(out, (DType)t->dtype, t->data);
     if (t->rank == 0 && t->dtype == DT_RATIONAL)
         cast = rational_is_integer(*(const Rational *)(const void *)t->data) &&
                !rational_is_big(*(const Rational *)(const void *)t->data);
     Cursor c = { in, out, t, covector };
+    if (put_texts(in, out, t))
+        return;
     if (t->size == 0) {
         put_empty(out, t);
         return;
     }
+    if (block)
+        buf_printf(out, "precision %s { ", dtype_name(dtype_real((DType)t->dtype)));
     if (t->rank > 2)
         buf_puts(out, "reshape(");
     if (cast)
@@ -156,4 +190,6 @@ void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
         put_shape_argument(out, t);
     if (covector)
         buf_putc(out, '\'');
+    if (block)
+        buf_puts(out, " }");
 }

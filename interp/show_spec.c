@@ -9,9 +9,10 @@
  * 2.0i) a spec without a type pads that text; a bool without one is text, too. */
 #include "interp/show.h"
 
-#include "kernels/rational.h"
+#include "kernels/number.h"
 
 #include <ctype.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -301,11 +302,23 @@ static bool prints_zero(const Buf *out, size_t from)
     return true;
 }
 
+/* A number as the specs see it; cell: of decimal or mp, whose digits no double has. */
+typedef struct Real { double x; DType dtype; const void *cell; } Real;
+
+static Real real_of(double x, DType dt) { return (Real){ x, dt, NULL }; }
+
+static Real real_of_cell(DType dt, const void *cell)
+{
+    double x = number_is_nan(dt, cell) ? NAN : number_is_inf(dt, cell) ? INFINITY : 0;
+    return (Real){ number_negative(dt, cell) ? -x : x, dt, isfinite(x) ? cell : NULL };
+}
+
 /* Sign and digits of one real number; *lead gets the bytes of its sign. Returns the
  * number of digits before the point. */
-static size_t put_float(Buf *out, const Spec *s, double x, DType dt, size_t *lead)
+static size_t put_float(Buf *out, const Spec *s, Real r, size_t *lead)
 {
     size_t from = out->len;
+    double x = r.x;
     bool negative = signbit(x) && !isnan(x);
     char type = s->type == 'n' ? 'g' : s->type == '%' ? 'f' : s->type;
     put_sign(out, s, negative);
@@ -313,13 +326,16 @@ static size_t put_float(Buf *out, const Spec *s, double x, DType dt, size_t *lea
     if (s->type == '%')
         x *= 100;
     size_t digits;
-    if (type && isfinite(x)) {
+    if (r.cell) {
+        NumberSpec spec = { s->type, s->precision, s->alternate };
+        digits = show_number_magnitude(out, r.dtype, r.cell, &spec);
+    } else if (type && isfinite(x)) {
         digits = put_magnitude(out, s, fabs(x), s->precision < 0 ? 6 : s->precision, type);
     } else if (type) {
         buf_puts(out, isnan(x) ? isupper(type) ? "NAN" : "nan" : isupper(type) ? "INF" : "inf");
         digits = 0;
     } else {
-        digits = put_plain(out, s, fabs(x), dt);
+        digits = put_plain(out, s, fabs(x), r.dtype);
     }
     if (s->no_negative_zero && negative && digits && prints_zero(out, from)) {
         char *p = out->data + from;
@@ -336,13 +352,13 @@ static size_t put_float(Buf *out, const Spec *s, double x, DType dt, size_t *lea
     return digits;
 }
 
-static void put_real(Buf *out, double x, DType dt, Spec *s, const char *value)
+static void put_real(Buf *out, Real r, Spec *s, const char *value)
 {
     if (s->type && !strchr("eEfFgGn%", s->type))
         type_error(s, value, float_types);
     size_t lead, from = out->len;
     spec_zero(s, true);
-    size_t digits = put_float(out, s, x, dt, &lead);
+    size_t digits = put_float(out, s, r, &lead);
     finish_number(out, from, lead, digits, s, 3);
 }
 
@@ -358,7 +374,7 @@ static void put_complex(Buf *out, double _Complex z, DType dt, Spec *s)
     Spec part = *s;
     for (int i = 0; i < 2; i++) {
         size_t start = out->len;
-        size_t digits = put_float(out, &part, i ? __imag__ z : __real__ z, dt, &lead);
+        size_t digits = put_float(out, &part, real_of(i ? __imag__ z : __real__ z, dt), &lead);
         if (s->group && digits)
             group_digits(out, start + lead, digits, 0, s->group, 3);
         part.sign = '+';
@@ -397,7 +413,7 @@ static void put_int(Buf *out, int64_t i, Spec *s, const char *value)
 {
     char type = s->type ? s->type : 'd';
     if (strchr("eEfFgG%", type)) {
-        put_real(out, (double)i, DT_F64, s, value);
+        put_real(out, real_of((double)i, DT_F64), s, value);
         return;
     }
     if (!strchr("dboxXcn", type))
@@ -473,9 +489,30 @@ static void put_rational(Buf *out, Rational a, Spec *s)
     else if (s->type && strchr("dboxXcn", s->type) && rational_as_int(a, &i))
         put_int(out, i, s, "a rational");
     else if (s->type || s->precision >= 0)
-        put_real(out, rational_f64(a), DT_F64, s, "a rational");
+        put_real(out, real_of(rational_f64(a), DT_F64), s, "a rational");
     else
         put_fraction(out, a, s);
+}
+
+/* ---- intervals ---- */
+/* Both bounds, rounded outwards to the digits that show. */
+static void put_interval(Buf *out, const Interval *v, Spec *s)
+{
+    const double bound[2] = { v->lo, v->hi };
+    int mode = fegetround();
+    if (s->type && !strchr("eEfFgGn%", s->type))
+        type_error(s, "an interval", float_types);
+    spec_zero(s, false);
+    size_t lead, from = out->len;
+    buf_reserve(out, 1000 + 2 * (size_t)(s->precision > 0 ? s->precision : 0));   /* nothing raises in between */
+    for (int i = 0; i < 2; i++) {
+        buf_puts(out, i ? ", " : "[");
+        fesetround((i == 1) != (signbit(bound[i]) != 0) ? FE_UPWARD : FE_DOWNWARD);   /* of the magnitude */
+        put_float(out, s, real_of(bound[i], DT_F64), &lead);
+        fesetround(mode);
+    }
+    buf_putc(out, ']');
+    pad(out, from, 0, s, '>');
 }
 
 /* ---- values ---- */
@@ -485,7 +522,13 @@ static void put_element(void *arg, Buf *out, DType dt, const void *element)
     switch (dtype_info(dt)->kind) {
     case 'b': put_bool(out, element_i64(dt, element) != 0, &s); break;
     case 'i': put_int(out, element_i64(dt, element), &s, "an int"); break;
-    case 'f': put_real(out, element_f64(dt, element), dt, &s, "a float"); break;
+    case 'f':
+        if (dt == DT_INTERVAL)
+            put_interval(out, element, &s);
+        else
+            put_real(out, show_is_number(dt) ? real_of_cell(dt, element) : real_of(element_f64(dt, element), dt), &s,
+                     "a float");
+        break;
     case 'q': put_rational(out, *(const Rational *)element, &s); break;
     default: put_complex(out, element_c128(dt, element), show_part(dt), &s); break;
     }
@@ -517,7 +560,7 @@ void format_value(Interp *in, Buf *out, Value v, const char *spec, size_t len)
     switch ((Tag)v.tag) {
     case V_BOOL: put_bool(out, v.i != 0, &s); break;
     case V_INT: put_int(out, v.i, &s, "an int"); break;
-    case V_FLOAT: put_real(out, v.f, DT_F64, &s, "a float"); break;
+    case V_FLOAT: put_real(out, real_of(v.f, DT_F64), &s, "a float"); break;
     case V_STRING: put_text(out, v.str->text, v.str->len, &s, "a string"); break;
     case V_TENSOR: show_tensor_cells(in, out, v.tensor, put_element, &s); break;
     default: put_other(in, out, v, &s); break;

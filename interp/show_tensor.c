@@ -319,6 +319,10 @@ static void element_cell(void *arg, Buf *out, DType dt, const void *element)
 {
     const int *digits = arg;
     char kind = dtype_info(dt)->kind;
+    if (show_is_number(dt)) {
+        show_number_element(out, dt, element, *digits);
+        return;
+    }
     if (kind != 'f' && kind != 'c') {
         show_element(out, dt, element);
         return;

@@ -4,6 +4,7 @@
 #include "interp/value.h"
 
 #include "interp/interp.h"
+#include "kernels/arith.h"
 #include "kernels/rational.h"
 
 #include <math.h>
@@ -322,10 +323,33 @@ static double _Complex scalar_c128(Value v)
     return v.tag == V_TENSOR ? element_c128((DType)v.tensor->dtype, v.tensor->data) : scalar_f64(v);
 }
 
-bool v_store(DType dt, void *dst, Value v)
+/* Numbers that arith.h knows: into its formats, or from one into an ordinary dtype. */
+static bool store_foreign(Ctx *ctx, DType dt, void *dst, Value v)
 {
-    if (v.tag == V_TENSOR && v.tensor->dtype == DT_RATIONAL)
-        return cast_run(dt, dst, 1, DT_RATIONAL, v.tensor->data, 1, 1) < 0;
+    _Alignas(16) char carrier[16] = { 0 };
+    uint8_t truth = v.i != 0;
+    DType from = v_dtype(v);
+    const void *data = v.tag == V_TENSOR ? (const void *)v.tensor->data : v.tag == V_BOOL ? &truth : (const void *)&v.i;
+    Arith a;
+    if (!dtype_foreign(dt) || dtype_info(dt)->kind == 'c')
+        return cast_run(dt, dst, 1, from, data, 1, 1) < 0;
+    ArithStatus status = arith_open(ctx, &a, dt, ROUND_NEAREST, false, false);
+    double _Complex z = dtype_info(from)->kind == 'c' ? element_c128(from, data) : 0;
+    if (status == ARITH_OK && dtype_info(from)->kind == 'c')
+        status = cimag(z) != 0 ? ARITH_COMPLEX : a.ops->load(&a, carrier, 1, DT_F64, &z, 1, 1);
+    else if (status == ARITH_OK)
+        status = a.ops->load(&a, carrier, 1, from, data, 1, 1);
+    if (status == ARITH_OK)
+        status = a.ops->store(&a, dst, 1, carrier, 1, 1);
+    if (status != ARITH_OK)
+        arith_raise(ctx, status, dt, "the store");
+    return true;
+}
+
+bool v_store(Ctx *ctx, DType dt, void *dst, Value v)
+{
+    if (dtype_base(dt) > DT_RATIONAL || (v.tag == V_TENSOR && dtype_base((DType)v.tensor->dtype) >= DT_RATIONAL))
+        return store_foreign(ctx, dt, dst, v);
     switch (dtype_info(dt)->kind) {
     case 'b':
         *(uint8_t *)dst = v.tag == V_TENSOR ? *(uint8_t *)v.tensor->data : v.i != 0;
@@ -417,9 +441,26 @@ Tensor *v_to_tensor(Interp *in, Value v, int operand)
 
 /* ---- equality ---- */
 
-static bool elements_equal(DType dt, const char *a, const char *b, int64_t n)
+static bool numbers_equal(Ctx *ctx, DType dt, const char *a, const char *b, int64_t n)
+{
+    Arith arith;
+    ArithStatus status = arith_open(ctx, &arith, dt, ROUND_NEAREST, false, false);
+    for (int64_t i = 0; i < n && status == ARITH_OK; i++) {
+        int order = 2;
+        status = arith.ops->compare(&arith, a + i * arith.size, b + i * arith.size, &order);
+        if (status == ARITH_OK && order != 0)
+            return false;
+    }
+    if (status != ARITH_OK)
+        arith_raise(ctx, status, dt, "==");
+    return true;
+}
+
+static bool elements_equal(Ctx *ctx, DType dt, const char *a, const char *b, int64_t n)
 {
     size_t bytes = dtype_info(dt)->bytes;
+    if (dtype_base(dt) >= DT_DECIMAL)
+        return numbers_equal(ctx, dt, a, b, n);
     switch (dtype_info(dt)->kind) {
     case 'f':
         for (int64_t i = 0; i < n; i++)
@@ -454,13 +495,15 @@ static bool tensors_equal(Interp *in, Value a, Value b)
                  memcmp(tensor_shape(t[0]), tensor_shape(t[1]), t[0]->rank * sizeof(int64_t)) == 0;
     if (equal) {
         DType dt = dtype_promote((DType)t[0]->dtype, (DType)t[1]->dtype);
+        if (dt == DT_NONE)
+            arith_raise(ctx, ARITH_MIXED, (DType)t[0]->dtype, "==");
         for (int i = 0; i < 2; i++) {
             t[i] = tensor_cast(ctx, t[i], dt);
             v_push(in, v_tensor_raw(t[i]));
             t[i] = tensor_compact(ctx, t[i]);
             v_push(in, v_tensor_raw(t[i]));
         }
-        equal = elements_equal(dt, t[0]->data, t[1]->data, t[0]->size);
+        equal = elements_equal(ctx, dt, t[0]->data, t[1]->data, t[0]->size);
     }
     stack_cut(in, mark);
     return equal;
@@ -580,7 +623,7 @@ static const char *article(const char *what)
         return "";
     if (what[0] == '8' || strncmp(what, "11\u00d7", 4) == 0 || strncmp(what, "18\u00d7", 4) == 0)
         return "an ";
-    if (what[0] == 'f' && what[1] >= '0' && what[1] <= '9')
+    if ((what[0] == 'f' && what[1] >= '0' && what[1] <= '9') || strncmp(what, "mp(", 3) == 0)
         return "an ";
     return strchr("aeio", what[0]) || strncmp(what, "un", 2) == 0 ? "an " : "a ";
 }

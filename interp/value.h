@@ -130,7 +130,7 @@ Value v_element(Ctx *, DType, const void *data);
 /* Writes a scalar (immediate or rank 0) as one element of dtype dt, rounded to nearest
  * even. False, and nothing written, if an int does not fit dt's range. The value's kind
  * must not be wider than dt's. To rationals: exact_store (exact.h), which needs a context. */
-bool v_store(DType dt, void *dst, Value);
+bool v_store(Ctx *, DType dt, void *dst, Value);
 /* A tensor of any numeric value (rank 0 for immediates); ranges and tuples of numbers
  * too. Raises ERR_TYPE naming operand `i` otherwise. Returns a new reference. */
 Tensor *v_to_tensor(Interp *, Value, int operand);

@@ -42,6 +42,7 @@ typedef enum ArithStatus {
     ARITH_UNCERTAIN,        /* a comparison of intervals that overlap */
     ARITH_LIBRARY,          /* GMP, MPFR or FLINT is missing */
     ARITH_INTERRUPT,
+    ARITH_SLOW,             /* minutes and hours of a library that nothing can interrupt */
     ARITH_SINGULAR,         /* of textbook algorithms: a zero pivot … */
     ARITH_INDEFINITE,       /* … not positive definite */
     ARITH_DIVERGED          /* … no convergence */
@@ -79,6 +80,7 @@ struct Arith {
     int size;               /* bytes of a carrier */
     RoundMode round;
     bool saturate, flush;   /* overflow gives the largest number; subnormal results give zero */
+    bool wide;              /* binary: operands may be numbers of a wider format than this one */
     uint64_t seed[2];       /* ROUND_STOCHASTIC: of the counter-based generator … */
     uint64_t draw;          /* … and its counter: one per rounded result, in order */
     ArithFlags flags;

@@ -25,7 +25,7 @@ static uint64_t limb(const BinaryExact *v, int64_t i)
 }
 
 /* 64 bits from bit `at` on, which may lie outside. */
-static uint64_t bits_from(const BinaryExact *v, int64_t at)
+static inline uint64_t bits_from(const BinaryExact *v, int64_t at)
 {
     int64_t i = at >> 6, off = at & 63;
     return off ? limb(v, i) >> off | limb(v, i + 1) << (64 - off) : limb(v, i);
@@ -34,7 +34,8 @@ static uint64_t bits_from(const BinaryExact *v, int64_t at)
 static bool any_below(const BinaryExact *v, int64_t at)
 {
     for (int64_t i = 0; i < LIMBS && 64 * i < at; i++) {
-        uint64_t part = at - 64 * i >= 64 ? v->w[i] : v->w[i] & (((uint64_t)1 << (at - 64 * i)) - 1);
+        uint64_t part =
+            at - 64 * i >= 64 ? v->w[i] : v->w[i] & (((uint64_t)1 << (at - 64 * i)) - 1);
         if (part)
             return true;
     }
@@ -46,12 +47,23 @@ static BinaryExact exact_of_wide(bool negative, Wide w, int64_t exp)
     return (BinaryExact){ { (uint64_t)w, (uint64_t)(w >> 64) }, exp, negative, false, 'f' };
 }
 
-/* Finite x. */
+/* Finite x; its integer has 53 bits, unless x is 0. */
 static BinaryExact exact_of_f64(double x)
 {
-    int exp = 0;
-    double m = frexp(fabs(x), &exp);
-    return exact_of_wide(signbit(x), (Wide)(uint64_t)ldexp(m, 53), exp - 53);
+    uint64_t bits, field, m;
+    memcpy(&bits, &x, sizeof bits);
+    field = bits >> 52 & 0x7ff;
+    m = bits & (((uint64_t)1 << 52) - 1);
+    int up = field || !m ? 0 : __builtin_clzll(m) - 11;      /* subnormal */
+    m = field ? m | (uint64_t)1 << 52 : m << up;
+    return exact_of_wide(bits >> 63, m, (field ? (int64_t)field : 1) - 1075 - up);
+}
+
+/* m 2^e, which is a double or beyond all of them. */
+static double scaled(uint64_t m, int64_t e)
+{
+    union { uint64_t u; double d; } power = { (uint64_t)(e + 1023) << 52 };
+    return e >= -1022 && e <= 960 ? (double)m * power.d : ldexp((double)m, (int)e);
 }
 
 /* v's integer moved so that its exponent is `exp`; bits that fall out below are sticky. */
@@ -122,18 +134,21 @@ static BinaryExact exact_product(double x, double y)
 static BinaryExact exact_quotient(double x, double y)
 {
     BinaryExact a = exact_of_f64(x), b = exact_of_f64(y);
-    Wide n = (Wide)a.w[0] << 74;
-    BinaryExact q = exact_of_wide(a.negative != b.negative, n / b.w[0], a.exp - 74 - b.exp);
-    q.sticky = n % b.w[0] != 0;
+    Wide n = (Wide)a.w[0] << 74, whole = n / b.w[0], more = (n % b.w[0]) << 64;
+    BinaryExact q = exact_of_wide(a.negative != b.negative, whole, a.exp - 74 - b.exp - 64);
+    q.w[2] = q.w[1];
+    q.w[1] = q.w[0];
+    q.w[0] = (uint64_t)(more / b.w[0]);      /* 64 bits of fraction, for stochastic rounding */
+    q.sticky = more % b.w[0] != 0;
     return q;
 }
 
-/* The root of n to its last whole bit, digit by digit; true if something is left. */
-static bool integer_root(Wide n, uint64_t *root)
+/* The root of n 2^(2 places) to its last whole bit, digit by digit; true if something is left. */
+static bool integer_root(Wide n, int places, Wide *root)
 {
     Wide rest = 0, r = 0;
-    for (int i = 126; i >= 0; i -= 2) {
-        rest = rest << 2 | (n >> i & 3);
+    for (int i = 126; i >= -2 * places; i -= 2) {
+        rest = rest << 2 | (i < 0 ? 0 : n >> i & 3);
         Wide trial = r << 2 | 1;
         r <<= 1;
         if (rest >= trial) {
@@ -141,17 +156,32 @@ static bool integer_root(Wide n, uint64_t *root)
             r |= 1;
         }
     }
-    *root = (uint64_t)r;
+    *root = r;
     return rest != 0;
 }
 
-static BinaryExact exact_root(double x)
+/* The same without places, from a double's root and a step of Newton's. */
+static bool short_root(Wide n, Wide *root)
+{
+    uint64_t r = (uint64_t)sqrt((double)n);
+    r = (uint64_t)((r + n / r) / 2);
+    while ((Wide)r * r > n)
+        r--;
+    while ((Wide)(r + 1) * (r + 1) <= n)
+        r++;
+    *root = r;
+    return (Wide)r * r != n;
+}
+
+/* The root has 64 bits and `places` more; 60 at most. */
+static BinaryExact exact_root(double x, int places)
 {
     BinaryExact a = exact_of_f64(x);
     int up = 74 - (a.exp & 1);        /* leaves an even exponent */
-    uint64_t root;
-    bool rest = integer_root((Wide)a.w[0] << up, &root);
-    BinaryExact r = exact_of_wide(false, root, (a.exp - up) / 2);
+    Wide root;
+    Wide n = (Wide)a.w[0] << up;
+    bool rest = places ? integer_root(n, places, &root) : short_root(n, &root);
+    BinaryExact r = exact_of_wide(false, root, (a.exp - up) / 2 - places);
     r.sticky = rest;
     return r;
 }
@@ -164,9 +194,11 @@ static uint64_t mix(uint64_t z)          /* of splitmix64: Steele, Lea, Flood (2
     return z ^ z >> 31;
 }
 
+uint64_t binary_stream(const Arith *a) { return mix(a->seed[0] ^ mix(a->seed[1])); }
+
 uint64_t binary_random(const Arith *a, uint64_t draw)
 {
-    return mix(mix(a->seed[0] ^ mix(a->seed[1])) + (draw + 1) * 0x9e3779b97f4a7c15u);
+    return mix(binary_stream(a) + (draw + 1) * 0x9e3779b97f4a7c15u);
 }
 
 double binary_overflow(Arith *a, bool negative)
@@ -231,7 +263,7 @@ static double round_finite(Arith *a, const BinaryExact *v, uint64_t random)
         return binary_overflow(a, v->negative);
     Cut c = exact_cut(v, q);
     uint64_t kept = c.kept + rounds_up(a->round, v->negative, c, random);
-    double r = ldexp((double)kept, (int)q);
+    double r = scaled(kept, q);
     if (r > a->max)
         return binary_overflow(a, v->negative);
     bool inexact = c.fraction || c.more;
@@ -267,7 +299,8 @@ double binary_exact_f64(Arith *a, double x)
 
 double binary_exact_i64(Arith *a, int64_t i)
 {
-    BinaryExact v = exact_of_wide(i < 0, i < 0 ? -(uint64_t)i : (uint64_t)i, 0);
+    uint64_t size = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+    BinaryExact v = exact_of_wide(i < 0, size, 0);
     return binary_exact_round(a, &v);
 }
 
@@ -279,6 +312,27 @@ static double special(Arith *a, double r, bool nan_given)
     return binary_exact_f64(a, r);
 }
 
+/* Terms that fit side by side in 128 bits: nothing is lost. */
+static BinaryExact near_sum(const BinaryExact *x, const BinaryExact *y)
+{
+    Wide u = (Wide)x->w[0] << (x->exp - y->exp), v = y->w[0];
+    if (x->negative == y->negative)
+        return exact_of_wide(x->negative, u + v, y->exp);
+    return u >= v ? exact_of_wide(x->negative, u - v, y->exp)
+                  : exact_of_wide(y->negative, v - u, y->exp);
+}
+
+static BinaryExact sum_of_numbers(double x, double y)
+{
+    BinaryExact u = exact_of_f64(x), v = exact_of_f64(y);
+    int64_t apart = u.exp - v.exp;
+    if (apart >= 0 && apart <= 70)
+        return near_sum(&u, &v);
+    if (apart < 0 && apart >= -70)
+        return near_sum(&v, &u);
+    return exact_sum(&u, &v);
+}
+
 static double sum_of(Arith *a, double x, double y)
 {
     if (!isfinite(x) || !isfinite(y))
@@ -288,7 +342,7 @@ static double sum_of(Arith *a, double x, double y)
             return special(a, a->round == ROUND_DOWN ? -0.0 : 0.0, false);
         return binary_exact_f64(a, x == 0 ? y : x);
     }
-    BinaryExact u = exact_of_f64(x), v = exact_of_f64(y), s = exact_sum(&u, &v);
+    BinaryExact s = sum_of_numbers(x, y);
     return binary_exact_round(a, &s);
 }
 
@@ -314,7 +368,7 @@ static double root_of(Arith *a, double x)
 {
     if (!isfinite(x) || x <= 0)
         return special(a, sqrt(x), isnan(x));
-    BinaryExact r = exact_root(x);
+    BinaryExact r = exact_root(x, a->round == ROUND_STOCHASTIC ? 60 : 0);
     return binary_exact_round(a, &r);
 }
 

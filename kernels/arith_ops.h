@@ -5,7 +5,8 @@
 
 #include "kernels/arith.h"
 
-extern const ArithOps arith_binary_ops, arith_decimal_ops, arith_mp_ops, arith_rational_ops, arith_interval_ops;
+extern const ArithOps arith_binary_ops, arith_decimal_ops, arith_mp_ops, arith_rational_ops,
+    arith_interval_ops;
 
 /* Opens what the arithmetic of decimal, mp, rational or interval needs, and fills in what is
  * its own; dtype, round, saturate, flush, carrier and size are set. */
@@ -21,6 +22,7 @@ typedef struct BinaryExact {
     char kind;
 } BinaryExact;
 
+void rational_exact(Rational, BinaryExact *);      /* rational_convert.c */
 /* An element of decimal, mp, rational or interval (an interval's midpoint) as that: at least 128
  * bits and the sticky one where it has more than 256. */
 ArithStatus arith_number_exact(Ctx *, DType from, const void *element, BinaryExact *);

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu.h"
 #include "kernels/ew.h"
+#include "kernels/number.h"
 #include "kernels/rational.h"
 
 #include <string.h>
@@ -121,13 +122,17 @@ static const CastFn cast_table[DT_COUNT][DT_COUNT] = {
 int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
                  int64_t n) {
     if (n <= 0) return -1;
-    if (from == DT_RATIONAL) return rational_cast(to, dst, sd, src, ss, n);
+    if (from == DT_RATIONAL && !cast_is_mini(to)) return rational_cast(to, dst, sd, src, ss, n);
+    if (dtype_base(from) == DT_DECIMAL || dtype_base(from) == DT_MP || dtype_base(from) == DT_INTERVAL)
+        return number_cast(to, dst, sd, from, src, ss, n);
     if (to == from && sd == 1 && ss == 1) {
         memmove(dst, src, (size_t)n * dtype_info(to)->bytes);
         return -1;
     }
+    if (cast_is_mini(to) || cast_is_mini(from)) return cast_mini(to, dst, sd, from, src, ss, n);
     if (sd == 1 && ss == 1 && n >= 8 && cpu_isa() >= ISA_AVX2) {
         if (from == DT_F16 && to == DT_F32) return cast_f16_f32_avx2(dst, src, n), -1;
+        if (from == DT_F16 && to == DT_F64) return cast_f16_f64_avx2(dst, src, n), -1;
         if (from == DT_F32 && to == DT_F16) return cast_f32_f16_avx2(dst, src, n), -1;
         if (from == DT_F64 && to == DT_F16) return cast_f64_f16_avx2(dst, src, n), -1;
         if (from == DT_F64 && to == DT_BF16) return cast_f64_bf16_avx2(dst, src, n), -1;

@@ -4,6 +4,7 @@
  * An intermediate is laid out for the step that reads it: [batch][free][summed], the summed
  * group contiguous; it is made when its step runs and freed as soon as it has been read. */
 #include "kernels/contract_fused.h"
+#include "kernels/contract_convert.h"
 #include "core/error.h"
 
 #include <stdio.h>
@@ -28,6 +29,8 @@ struct ContractPlan {
     int nodes;
     size_t peak;                    /* bytes of intermediates alive at once, at most */
     double seconds, search;
+    ContractConvert *convert;       /* of each operand, where any is to be converted; NULL */
+    size_t convert_bytes;
     Contraction c;                  /* operand points to the above; names below */
     const char *names[CONTRACT_LABELS], **operand_names;
     char (*name_text)[24];
@@ -357,6 +360,29 @@ static void plan_many(Ctx *ctx, ContractPlan *p, const ContractOptions *options)
     number_steps(ctx, p, room);
 }
 
+/* ---- operands stored in narrower floats ---- */
+
+static size_t convert_place(const ContractConvert *v)
+{
+    return (v->bytes + 63) & ~(size_t)63;
+}
+
+/* The operands become what they are converted to; their strides are then those of that. */
+static void plan_converts(Ctx *ctx, ContractPlan *p)
+{
+    bool any = false;
+    for (int k = 0; k < p->operands; k++)
+        any |= p->operand[k].stored != 0;
+    if (!any)
+        return;
+    p->convert = mem_zalloc(ctx, (size_t)p->operands * sizeof *p->convert);
+    for (int k = 0; k < p->operands; k++)
+        if (p->operand[k].stored) {
+            convert_plan(&p->convert[k], &p->c, &p->operand[k]);
+            p->convert_bytes += convert_place(&p->convert[k]);
+        }
+}
+
 static bool sums_nothing(const Contraction *c)
 {
     for (int l = 0; l < c->labels; l++)
@@ -392,8 +418,13 @@ static ContractPlan *make_plan(Ctx *ctx, const Contraction *c, const ContractOpt
         p->operand = mem_zalloc(ctx, (size_t)p->nodes * sizeof *p->operand);
         memcpy(p->operand, c->operand, (size_t)n * sizeof *p->operand);
         p->c.operand = p->operand;
-        if (n <= 2 || sums_nothing(c)) {
-            p->only = n <= 2 ? pair_plan(ctx, &p->c) : plan_nothing(ctx, c);
+        p->only = pair_plan_bf16(ctx, &p->c);
+        if (!p->only)
+            plan_converts(ctx, p);
+        if (p->only) {
+            p->seconds = pair_seconds(p->only);
+        } else if (n <= 2 || sums_nothing(c)) {
+            p->only = n <= 2 ? pair_plan(ctx, &p->c) : plan_nothing(ctx, &p->c);
             p->seconds = pair_seconds(p->only);
         } else {
             plan_many(ctx, p, options);
@@ -426,6 +457,8 @@ void contract_plan_free(Ctx *ctx, ContractPlan *p)
     if (p->only)
         pair_plan_free(ctx, p->only);
     free_steps(ctx, p);
+    if (p->convert)
+        mem_free(ctx, p->convert, (size_t)n * sizeof *p->convert);
     if (p->order)
         mem_free(ctx, p->order, order_bytes(p));
     if (p->step)
@@ -503,12 +536,45 @@ static void run_guarded(Ctx *ctx, const ContractPlan *p, void *out, const void *
         err_rethrow(ctx);
 }
 
-void contract_run(Ctx *ctx, const ContractPlan *p, void *out, const void *const *data)
+static void run_plain(Ctx *ctx, const ContractPlan *p, void *out, const void *const *data)
 {
     if (p->only)
         pair_run(ctx, p->only, out, data[0], p->operands > 1 ? data[1] : NULL);
     else
         run_guarded(ctx, p, out, data);
+}
+
+/* Converts operands into one block of memory, in front of which stand their addresses. */
+static void run_converted(Ctx *ctx, const ContractPlan *p, void *out, const void *const *data)
+{
+    size_t list = ((size_t)p->operands * sizeof(void *) + 63) & ~(size_t)63;
+    size_t bytes = list + p->convert_bytes;
+    char *block = mem_alloc_data(ctx, bytes, false), *to = block + list;
+    const void **at = (const void **)(void *)block;
+    ErrFrame frame;
+    volatile bool failed = true;
+    for (int k = 0; k < p->operands; k++) {
+        const ContractConvert *v = &p->convert[k];
+        at[k] = v->from ? convert_run(ctx, v, to, data[k]) : data[k];
+        to += convert_place(v);
+    }
+    if (ERR_TRY(ctx, &frame)) {
+        if (!*ctx->interrupt)
+            run_plain(ctx, p, out, at);
+        ERR_END(ctx, &frame);
+        failed = false;
+    }
+    mem_free_data(ctx, block, bytes);
+    if (failed)
+        err_rethrow(ctx);
+}
+
+void contract_run(Ctx *ctx, const ContractPlan *p, void *out, const void *const *data)
+{
+    if (p->convert)
+        run_converted(ctx, p, out, data);
+    else
+        run_plain(ctx, p, out, data);
 }
 
 int contract_steps(const ContractPlan *p, ContractStep *steps)
@@ -593,6 +659,27 @@ static void put_step(const ContractPlan *p, const PlanStep *s, int result, const
         at = put_node(p, text, put(text, at, k ? " " : ""), nodes[k]);
 }
 
+/* `bf16 in, f32 sums: OpenBLAS, …` where the step reads operands that are converted. */
+static void report_converts(const ContractPlan *p, const PlanStep *s, ReportStep *step)
+{
+    char kernel[REPORT_TEXT];
+    int pair[2] = { s ? s->a : 0, s ? s->b : p->operands > 1 ? 1 : -1 };
+    const int *nodes = s && s->nodes ? s->nodes : pair;
+    int n = s && s->nodes ? s->count : 2;
+    const ContractConvert *first = NULL;
+    for (int k = 0; p->convert && k < n; k++) {
+        if (nodes[k] < 0 || nodes[k] >= p->operands || !p->convert[nodes[k]].from)
+            continue;
+        first = first ? first : &p->convert[nodes[k]];
+        step->copied += (double)p->convert[nodes[k]].bytes;
+    }
+    if (!first)
+        return;
+    memcpy(kernel, step->kernel, sizeof kernel);
+    snprintf(step->kernel, sizeof step->kernel, "%s in, %s sums: %.*s", dtype_info(first->from)->name,
+             dtype_info(first->to)->name, REPORT_TEXT - 32, kernel);
+}
+
 void contract_report(const ContractPlan *p, const char *result, Report *r)
 {
     double naive = dtype_info(p->c.dtype)->kind == 'c' ? 6 * p->operands - 4 : p->operands;
@@ -609,5 +696,6 @@ void contract_report(const ContractPlan *p, const char *result, Report *r)
         else
             pair_report(s ? s->pair : p->only, step);
         step->temporary = s ? (double)s->bytes : 0;
+        report_converts(p, s, step);
     }
 }

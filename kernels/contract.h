@@ -4,9 +4,13 @@
  * dot, GEMV, GEMM, batched GEMM, packed blocks of GEMM, or our own kernels. A plan holds no
  * pointers to data: it is made once and run on any data of that layout.
  *
- * Files: contract.c (plans of any number of operands, intermediates), contract_path.c (the
- * order), contract_fused*.c (all at once, without intermediates), contract_pair*.c (one and
- * two operands). Called by einsum and by nest plans. */
+ * `@`, einsum and index notation all come here with their operands as they lie, so a product has
+ * the same bits whichever way it is written.
+ *
+ * Files: contract.c (plans of any number of operands, intermediates), contract_convert.c
+ * (operands stored in narrower floats), contract_path.c (the order), contract_fused*.c (all at
+ * once, without intermediates), contract_pair*.c (one and two operands). Called by `@`, einsum
+ * and nest plans. */
 #ifndef RICCI_KERNELS_CONTRACT_H
 #define RICCI_KERNELS_CONTRACT_H
 
@@ -21,7 +25,18 @@ typedef struct ContractOperand {
                                              * 0 where the bit is not set. A repeated label of a
                                              * diagonal is one label with summed strides. */
     bool conj;                              /* complex: its conjugate takes part */
+    uint8_t stored;                         /* 0: as the contraction computes; else a float's DType, a
+                                             * storage one, that the planner converts from: strides and
+                                             * data are the stored operand's */
 } ContractOperand;
+
+/* Can an operand of dtype `from` be stored so in a contraction that computes in `to`? */
+static inline bool contract_stores(DType from, DType to)
+{
+    char kind = dtype_info(from)->kind, wide = dtype_info(to)->kind;
+    return from != to && from < DT_RATIONAL && to < DT_RATIONAL && (kind == 'f' || kind == 'c') &&
+           (wide == 'c' || (wide == 'f' && kind == 'f'));
+}
 
 typedef struct Contraction {
     DType dtype;                            /* of all operands and of the result: bool, ints,
@@ -66,6 +81,9 @@ ContractMemory contract_memory(const ContractPlan *);
 /* ---- between contract.c and contract_pair*.c: one or two operands ---- */
 typedef struct PairPlan PairPlan;
 PairPlan *pair_plan(Ctx *, const Contraction *);        /* operands is 1 or 2 */
+/* Both operands are stored in bf16, and f32 computes: a plan that takes them so, or NULL where the
+ * processor has no instruction for it or the product is too small. */
+PairPlan *pair_plan_bf16(Ctx *, const Contraction *);
 void pair_plan_free(Ctx *, PairPlan *);
 void pair_run(Ctx *, const PairPlan *, void *out, const void *a, const void *b);
 void pair_report(const PairPlan *, ReportStep *);       /* all but `what` and `temporary` */

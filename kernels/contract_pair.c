@@ -102,12 +102,33 @@ static const bool hostile = true;       /* the plain nest only */
 static const bool hostile = false;
 #endif
 
+/* One matrix by one vector, or two vectors: BLAS reads the matrix once as it lies, and that is
+ * all the time there is, whatever the estimates say. */
+static bool is_matrix_vector(const PairForm *f, const PairPlan *p)
+{
+    int sums = 0, rows = 0;
+    for (int d = 0; d < f->axes; d++) {
+        sums += f->class[d] == FORM_K;
+        rows += f->class[d] == FORM_M || f->class[d] == FORM_N;
+    }
+    return sums == 1 && rows <= 1 && sums + rows == f->axes && isfinite(pair_way_gemm.seconds(f, p));
+}
+
 static const PairWay *choose_way(const PairForm *f, PairPlan *p, const PairWay *wanted)
 {
     const PairWay *best = &pair_way_nest;
     double least = best->seconds(f, p);
     if (wanted && isfinite(wanted->seconds(f, p)))
         return wanted;
+    /* `@` runs such products without a plan: nothing else may take them. */
+    if (!hostile && isfinite(pair_way_small.seconds(f, p))) {
+        p->seconds += pair_way_small.seconds(f, p);
+        return &pair_way_small;
+    }
+    if (!hostile && is_matrix_vector(f, p)) {
+        p->seconds += pair_way_gemm.seconds(f, p);
+        return &pair_way_gemm;
+    }
     for (size_t i = 0; !hostile && i < sizeof ways / sizeof *ways; i++) {
         double t = ways[i]->seconds(f, p);
         if (t < least) {
@@ -228,6 +249,16 @@ PairPlan *pair_plan_wanted(Ctx *ctx, const Contraction *c, const PairWay *wanted
 PairPlan *pair_plan(Ctx *ctx, const Contraction *c)
 {
     return pair_plan_wanted(ctx, c, NULL);
+}
+
+PairPlan *pair_plan_bf16(Ctx *ctx, const Contraction *c)
+{
+    PairForm f;
+    if (c->operands != 2 || c->dtype != DT_F32 || c->operand[0].stored != DT_BF16 ||
+        c->operand[1].stored != DT_BF16 || !pair_kernel_bf16())
+        return NULL;
+    pair_form(&f, c);
+    return pair_takes_bf16(&f) ? pair_plan_wanted(ctx, c, &pair_way_bf16) : NULL;
 }
 
 void pair_plan_free(Ctx *ctx, PairPlan *p)

@@ -134,31 +134,40 @@ static bool along_rows(const PairGroup *m)
     return false;
 }
 
+/* Packed cells that so many elements of depth take. */
+static int64_t cells(const PairProduct *p, int64_t depth)
+{
+    return (depth + p->kernel->pairs - 1) / p->kernel->pairs;
+}
+
 int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
 {
     int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
     p->type = blas_type(p->dtype);
-    p->kernel = pair_kernel(p->type);
+    if (!p->kernel)
+        p->kernel = pair_kernel(p->type);
     choose_split(ctx, p);
     int64_t element = (int64_t)blas_bytes(p->type), parts = blas_is_complex(p->type) ? 2 : 1;
-    p->kc = k * parts <= DEPTH_MOST ? k : even_block(k, DEPTH / parts, 4, 1);
+    int64_t pairs = p->kernel->pairs;
+    p->kc = k * parts <= DEPTH_MOST * pairs ? k : even_block(k, DEPTH * pairs / parts, 4, 1);
     bool narrow = is_narrow(p, element);
     if (narrow && along_rows(&p->group[PAIR_M]) && k > NARROW_DEPTH)
         p->kc = even_block(k, NARROW_DEPTH / parts, 4, 1);
     p->kb = narrow ? k : p->kc;
-    int64_t rows = A_BYTES / (p->kc * element * parts) / p->kernel->mr * p->kernel->mr;
+    int64_t deep = cells(p, p->kc);
+    int64_t rows = A_BYTES / (deep * element * parts) / p->kernel->mr * p->kernel->mr;
     if (narrow)
         rows = least(rows, NARROW_C / (n * element) / p->kernel->mr * p->kernel->mr);
-    int64_t columns = B_BYTES / (p->kc * element) / p->kernel->nr * p->kernel->nr;
+    int64_t columns = B_BYTES / (deep * element) / p->kernel->nr * p->kernel->nr;
     int split = p->by_batch ? 1 : p->workers;
     p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, p->kernel->mr,
                        p->by_columns ? 1 : split);
     p->nc = even_block(n, columns < p->kernel->nr ? p->kernel->nr : columns, p->kernel->nr, 1);
     int64_t all_rows = p->by_columns ? round_up(m, p->kernel->mr) : 0;
-    p->shared_bytes = pair_packed_bytes(p->type, false, p->nc, p->kb) +
+    p->shared_bytes = pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)) +
                       round_up((2 * p->nc + 2 * p->kb + all_rows * 3) * 8, LINE) +
-                      pair_packed_bytes(p->type, true, all_rows, p->kc);
-    p->lane_bytes = p->by_columns ? 0 : pair_packed_bytes(p->type, true, p->mc, p->kc) +
+                      pair_packed_bytes(p->type, true, all_rows, deep);
+    p->lane_bytes = p->by_columns ? 0 : pair_packed_bytes(p->type, true, p->mc, deep) +
                                         round_up(3 * p->mc * 8, LINE);
     double bytes = (double)m * (double)n * (double)element;
     p->stream = p->kc == k && bytes >= STREAM_BYTES;
@@ -183,19 +192,19 @@ static void block_memory(Block *x, char *work)
 {
     const PairProduct *p = x->p;
     int64_t rows = p->by_columns ? round_up(p->group[PAIR_M].extent, p->kernel->mr) : 0;
-    int64_t *table = (int64_t *)(void *)(work + pair_packed_bytes(p->type, false, p->nc, p->kb));
+    int64_t *table = (int64_t *)(void *)(work + pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)));
     x->packed_b = work;
     x->cn = table, x->bn = x->cn + p->nc;
     x->ak = x->bn + p->nc, x->bk = x->ak + p->kb;
     x->cm = x->bk + p->kb, x->am = x->cm + rows, x->live = x->am + rows;
-    x->packed_a = work + p->shared_bytes - pair_packed_bytes(p->type, true, rows, p->kc);
+    x->packed_a = work + p->shared_bytes - pair_packed_bytes(p->type, true, rows, cells(p, p->kc));
     x->lanes = work + p->shared_bytes;
 }
 
-/* The packed block of B holds one block of kc after the other. */
+/* The packed block of B holds one block of kc after the other; kc is even or all there is. */
 static char *packed_block(const Block *x, int64_t q)
 {
-    return x->packed_b + q * round_up(x->n, x->p->kernel->nr) * (int64_t)blas_bytes(x->p->type);
+    return x->packed_b + q / x->p->kernel->pairs * round_up(x->n, x->p->kernel->nr) * (int64_t)blas_bytes(x->p->type);
 }
 
 /* Panels [begin, end) of the packed block of B. */
@@ -206,7 +215,7 @@ static void pack_b_part(void *arg, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t q = 0; q < x->depth; q += x->p->kc) {
         int64_t depth = least(x->p->kc, x->depth - q);
-        x->p->kernel->pack_b(&(PairPack){ x->b, packed_block(x, q) + first * depth * bytes,
+        x->p->kernel->pack_b(&(PairPack){ x->b, packed_block(x, q) + first * cells(x->p, depth) * bytes,
                                           x->bn + first, x->bk + q, least(end * nr, x->n) - first,
                                           depth, x->p->conj[PAIR_B] });
     }
@@ -241,7 +250,7 @@ static void columns_part(void *arg, int64_t begin, int64_t end, int worker)
     int64_t nr = p->kernel->nr, first = begin * nr;
     pack_b_part(arg, begin, end, worker);
     p->kernel->tile(&(PairTile){
-        x->packed_a, x->packed_b + first * x->depth * (int64_t)blas_bytes(p->type), x->c, x->cm,
+        x->packed_a, x->packed_b + first * cells(p, x->depth) * (int64_t)blas_bytes(p->type), x->c, x->cm,
         x->cn + first, p->chunks ? x->live : NULL, p->group[PAIR_M].extent,
         least(end * nr, x->n) - first, x->depth, x->add, p->stream });
 }
@@ -303,13 +312,13 @@ static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
 {
     const Batch *y = arg;
     const PairGroup *g = &y->p->group[PAIR_BATCH];
-    int64_t bytes = (int64_t)blas_bytes(y->p->type);
+    int64_t bytes = (int64_t)blas_bytes(y->p->type), source = bytes / y->p->kernel->pairs;
     char *work = y->work + (y->split ? 0 : worker) * (y->p->shared_bytes + y->p->lane_bytes);
     for (int64_t i = begin; i < end && !*y->ctx->interrupt; i++) {
         Block x = { .ctx = y->ctx, .p = y->p, .split = y->split,
                     .c = y->c + pair_group_offset(g, PAIR_C, i) * bytes,
-                    .a = y->a + pair_group_offset(g, PAIR_A, i) * bytes,
-                    .b = y->b + pair_group_offset(g, PAIR_B, i) * bytes };
+                    .a = y->a + pair_group_offset(g, PAIR_A, i) * source,
+                    .b = y->b + pair_group_offset(g, PAIR_B, i) * source };
         product_run(&x, work);
     }
 }

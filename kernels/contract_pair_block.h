@@ -18,7 +18,8 @@ typedef struct PairGroup {
     const PairAxis *axis;
 } PairGroup;
 
-/* f32, f64, c64, c128. The groups, dtype and conj are the caller's; the rest is block_plan's. */
+/* f32, f64, c64, c128. The groups, dtype and conj are the caller's, and the kernel where it is not
+ * the one of the dtype; the rest is block_plan's. */
 typedef struct PairProduct {
     DType dtype;
     bool conj[PAIR_TENSORS];

@@ -70,7 +70,7 @@ static void cut_rows(PairPlan *p, PairProduct *x)
 {
     PairGroup *m = &x->group[PAIR_M];
     PairAxis *axis = (PairAxis *)m->axis;
-    int64_t mr = pair_kernel(blas_type(x->dtype))->mr;
+    int64_t mr = x->kernel->mr;
     int close = unit_axis(m, PAIR_A);
     if (close <= 0 || axis[0].step[PAIR_C] != 1 || axis[0].extent < mr ||
         x->group[PAIR_K].extent < x->group[PAIR_N].extent)
@@ -144,13 +144,14 @@ static void block_run_turned(Ctx *ctx, const PairPlan *p, char *c, const char *a
     pair_block_run(ctx, &p->u.product, work, c, b, a);
 }
 
-static void block_make(Ctx *ctx, const PairForm *given, PairPlan *p)
+void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKernel *kernel)
 {
     bool turn = turned(given);
     PairForm f = turn ? turned_form(given) : *given;
     PairProduct *x = &p->u.product;
     PairGroup *g = x->group;
     x->dtype = f.dtype;
+    x->kernel = kernel ? kernel : pair_kernel(blas_type(f.dtype));
     memcpy(x->conj, f.conj, sizeof x->conj);
     g[PAIR_M] = pair_plan_group(p, &f, FORM_M);
     g[PAIR_N] = pair_plan_group(p, &f, FORM_N);
@@ -178,6 +179,11 @@ static void block_make(Ctx *ctx, const PairForm *given, PairPlan *p)
              (long long)g[PAIR_BATCH].extent, (long long)rows, (long long)g[PAIR_K].extent,
              (long long)g[PAIR_K].extent, (long long)g[PAIR_N].extent, (long long)x->mc,
              (long long)x->kc, (long long)x->nc);
+}
+
+static void block_make(Ctx *ctx, const PairForm *given, PairPlan *p)
+{
+    pair_block_make(ctx, given, p, NULL);
 }
 
 const PairWay pair_way_block = { block_seconds, block_make };

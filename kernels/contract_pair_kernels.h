@@ -40,6 +40,7 @@ typedef struct PairRows {
 
 typedef struct PairKernel {
     int mr, nr;                         /* elements of a panel of A, of B */
+    int pairs;                          /* elements of depth in a packed cell: 2 of bf16, else 1 */
     void (*pack_a)(const PairPack *);
     void (*pack_b)(const PairPack *);
     void (*tile)(const PairTile *);
@@ -49,6 +50,11 @@ typedef struct PairKernel {
 extern const PairKernel pair_kernel_base[BLAS_TYPES], pair_kernel_avx2[BLAS_TYPES],
     pair_kernel_avx512[BLAS_TYPES];
 const PairKernel *pair_kernel(BlasType);
+/* bf16 operands, f32 sums: contract_pair_bf16.tmpl.h. The portable one computes as the
+ * instruction does, far slower than f32: what the other is tested against. */
+extern const PairKernel pair_kernel_bf16_avx512, pair_kernel_bf16_portable;
+/* The processor's, or NULL: it has no instruction for that. */
+const PairKernel *pair_kernel_bf16(void);
 
 /* Bytes of the packed form of rows x depth elements: complex A is packed as the real matrix
  * [re -im; im re] of every element, complex B as [re; im]. */

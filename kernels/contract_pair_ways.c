@@ -195,7 +195,7 @@ static void small_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     p->run = small_run;
     snprintf(p->kind, sizeof p->kind, g->m == 1 && g->n == 1 ? "dot" : g->m == 1 || g->n == 1 ? "gemv"
                                                                                         : "gemm");
-    snprintf(p->kernel, sizeof p->kernel, "small product, %lld×%lld by %lld×%lld", (long long)g->m,
+    snprintf(p->kernel, sizeof p->kernel, "own small products, (%lld×%lld by %lld×%lld)", (long long)g->m,
              (long long)g->k, (long long)g->k, (long long)g->n);
 }
 

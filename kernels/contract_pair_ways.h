@@ -73,6 +73,11 @@ extern const PairWay pair_way_nest, pair_way_copy, pair_way_small, pair_way_dire
 extern const PairWay pair_way_gemm;
 /* ---- contract_pair_float.c ---- */
 extern const PairWay pair_way_block, pair_way_rows;
+/* The blocked product by a kernel that is not the dtype's own (NULL: it is). */
+void pair_block_make(Ctx *, const PairForm *, PairPlan *, const PairKernel *);
+/* ---- contract_pair_bf16.c: A and B are bf16, C and its dtype f32 ---- */
+extern const PairWay pair_way_bf16;
+bool pair_takes_bf16(const PairForm *);
 
 /* pair_plan with this way where it is possible; NULL: the cheapest. For tests. */
 PairPlan *pair_plan_wanted(Ctx *, const Contraction *, const PairWay *);

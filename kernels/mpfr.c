@@ -41,6 +41,12 @@ static void library_load(void)
     library.why = NULL;
 }
 
+void mpfr_forget(void)
+{
+    if (library.mpfr.mpfr_mp_memory_cleanup)
+        library.mpfr.mpfr_mp_memory_cleanup();
+}
+
 const Mpfr *mpfr_open(const char **why)
 {
     pthread_once(&library_once, library_load);

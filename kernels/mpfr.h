@@ -20,6 +20,9 @@ typedef struct Mpfr {
  * both take memory from gmp.c. */
 const Mpfr *mpfr_open(const char **why);
 
+/* Gives back what MPFR keeps of this thread for later: constants, blocks of numbers. */
+void mpfr_forget(void);
+
 /* What a number is, without a call: its exponent says so. */
 static inline bool mpfr_is_nan(mpfr_srcptr x) { return x->_mpfr_exp == __MPFR_EXP_NAN; }
 static inline bool mpfr_is_inf(mpfr_srcptr x) { return x->_mpfr_exp == __MPFR_EXP_INF; }

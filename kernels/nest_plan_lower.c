@@ -283,6 +283,20 @@ static bool reads_target(const Planner *p, int y, const PlanTarget *t)
     return node->kind == NEST_LOAD && p->n->load[node->slot].slot == t->slot;
 }
 
+/* A contraction of halves, rounded when it is done: alone but for that. */
+static int rounded_contraction(Planner *p, NestNode cast, uint64_t axes)
+{
+    PlanTarget *outer = p->target;
+    bool half = cast.kind == NEST_CAST && (cast.dtype == DT_F16 || cast.dtype == DT_BF16);
+    NestNode *sum = half ? &p->n->node[cast.arg[0]] : NULL;
+    if (!half || sum->kind != NEST_REDUCE || sum->free != axes || sum->compute != DT_F32)
+        return -1;
+    p->target = NULL;
+    int read = plan_contraction(p, cast.arg[0], true);
+    p->target = outer;
+    return read < 0 ? read : nest_cast(p->ctx, p->n, read, (DType)cast.dtype);
+}
+
 void plan_value(Planner *p, int x, PlanTarget *t)
 {
     PlanTarget *outer = p->target;
@@ -297,7 +311,8 @@ void plan_value(Planner *p, int x, PlanTarget *t)
         y = plan_contraction(p, x, true);
         y = y >= 0 ? y : rebuild_reduce(p, node, t->axes);
     } else {
-        y = plan_lower(p, x, t->axes, false);
+        y = rounded_contraction(p, node, t->axes);
+        y = y >= 0 ? y : plan_lower(p, x, t->axes, false);
     }
     p->target = outer;
     if (reads_target(p, y, t)) {

@@ -158,11 +158,17 @@ static bool find_semiring(const NestNode *x, const NestNode *body, Product *q)
 
 /* ---- does it pay? ---- */
 
-/* An element of a tensor of the right dtype, perhaps conjugated. */
+/* An element of a tensor of the right dtype, perhaps conjugated, or of a float that the
+ * contraction converts. */
 static const NestLoad *plain_load(const Planner *p, const Product *q, int x, bool *conj)
 {
     const NestNode *node = &p->n->node[x];
     *conj = false;
+    if (node->kind == NEST_CAST && node->dtype == q->dtype) {
+        node = &p->n->node[node->arg[0]];
+        bool stored = node->kind == NEST_LOAD && contract_stores((DType)node->dtype, q->dtype);
+        return stored && !p->n->load[node->slot].gathers ? &p->n->load[node->slot] : NULL;
+    }
     if (node->kind == NEST_EW && node->op == EW_CONJ && node->compute == q->dtype &&
         dtype_info(q->dtype)->kind == 'c') {
         *conj = true;
@@ -259,6 +265,7 @@ static void set_operand(const Planner *p, const Product *q, int x, const Labels 
     const NestLoad *load = plain_load(p, q, x, &operand->conj);
     *slot = load->slot;
     *name = load->name;
+    operand->stored = load->dtype == q->dtype ? 0 : (uint8_t)load->dtype;
     for (int i = 0; i < p->n->indices; i++)
         if (load->stride[i] != 0) {
             operand->labels |= UINT64_C(1) << labels->of[i];

@@ -185,6 +185,46 @@ mpq_srcptr rational_view(RationalView *v, Rational a)
     return v->q;
 }
 
+mp_limb_t *rational_block_new(Ctx *ctx, size_t n, int64_t *pointer)
+{
+    RationalHeap *h = heap_try(ctx);
+    RationalBig *b = h ? mem_try_alloc(ctx, sizeof *b + n * sizeof *b->limbs) : NULL;
+    if (!b)
+        return NULL;
+    *b = (RationalBig){ .next = h->bigs, .num_limbs = (int32_t)n };
+    h->bigs = b;
+    h->bytes += big_bytes(b);
+    *pointer = (int64_t)(uintptr_t)b;
+    return b->limbs;
+}
+
+const void *rational_block_mark(const Ctx *ctx) { return ctx->rationals ? ctx->rationals->bigs : NULL; }
+
+void rational_block_drop(Ctx *ctx, const void *mark, int64_t keep)
+{
+    RationalHeap *h = ctx->rationals;
+    RationalBig *kept = NULL;
+    while (h && h->bigs != mark) {
+        RationalBig *b = h->bigs;
+        h->bigs = b->next;
+        if ((int64_t)(uintptr_t)b == keep)
+            kept = b;
+        else
+            big_free(ctx, b);
+    }
+    if (kept) {
+        kept->next = h->bigs;
+        h->bigs = kept;
+    }
+}
+
+const mp_limb_t *rational_block_limbs(int64_t pointer, size_t *n)
+{
+    const RationalBig *b = (const RationalBig *)(uintptr_t)pointer;
+    *n = (size_t)b->num_limbs;
+    return b->limbs;
+}
+
 /* A big number of reduced parts, `limbs` of each without leading zeros. */
 static RationalStatus big_new(Ctx *ctx, Rational *out, int32_t num_limbs, const mp_limb_t *num,
                               int32_t den_limbs, const mp_limb_t *den)

@@ -38,6 +38,14 @@ void rational_unregister(Ctx *, Buffer *);
 /* Frees big numbers that no registered buffer holds, if enough of them have been made since
  * the last time. */
 void rational_collect(Ctx *);
+/* A block of n limbs for a cell of another kind (number.h); NULL: no memory. Its contents are
+ * the caller's, who then never changes them. And the limbs of a cell whose tail is marked. */
+mp_limb_t *rational_block_new(Ctx *, size_t n, int64_t *pointer);
+const mp_limb_t *rational_block_limbs(int64_t pointer, size_t *n);
+/* Frees the blocks that were made since a mark was taken but the one of `keep` (a pointer, or 0):
+ * for partial results that nobody else has seen. */
+const void *rational_block_mark(const Ctx *);
+void rational_block_drop(Ctx *, const void *mark, int64_t keep);
 size_t rational_heap_bytes(const Ctx *);        /* of big numbers, reachable or not: for tests */
 RationalStatus rational_gmp(Ctx *, const Gmp **);   /* opens GMP and gmp_begin */
 

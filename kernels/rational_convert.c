@@ -3,6 +3,7 @@
 #include "kernels/rational.h"
 
 #include "core/mem.h"
+#include "kernels/arith_ops.h"
 #include "kernels/cast.h"
 
 #include <ctype.h>
@@ -93,6 +94,47 @@ double rational_f64(Rational a) { return to_f64(a, false); }
 
 /* f32 by way of an odd double: its 53 bits are enough for the second rounding. */
 static float to_f32(Rational a) { return (float)to_f64(a, true); }
+
+/* The quotient's leading bits, at least 64 of them, for a rounding to any format. */
+static void big_exact(const __mpq_struct *q, BinaryExact *v)
+{
+    const Gmp *g = gmp_open(NULL);
+    mpz_t n, r;
+    int64_t above = (int64_t)g->mpz_sizeinbase(&q->_mp_num, 2);
+    int64_t up = 192 + (int64_t)g->mpz_sizeinbase(&q->_mp_den, 2) - above;
+    g->mpz_init(n);
+    g->mpz_init(r);
+    if (up >= 0) {
+        g->mpz_mul_2exp(n, &q->_mp_num, (mp_bitcnt_t)up);
+        g->mpz_tdiv_qr(n, r, n, &q->_mp_den);
+    } else {
+        g->mpz_mul_2exp(r, &q->_mp_den, (mp_bitcnt_t)-up);
+        g->mpz_tdiv_qr(n, r, &q->_mp_num, r);
+    }
+    int limbs = n->_mp_size < 0 ? -n->_mp_size : n->_mp_size;
+    memcpy(v->w, n->_mp_d, (size_t)limbs * sizeof v->w[0]);      /* 191 to 193 bits */
+    v->sticky = r->_mp_size != 0;
+    v->exp = -up;
+    g->mpz_clear(n);
+    g->mpz_clear(r);
+}
+
+void rational_exact(Rational a, BinaryExact *v)
+{
+    RationalView view;
+    *v = (BinaryExact){ .negative = rational_sign(a) < 0, .kind = 'f' };
+    if (rational_is_big(a)) {
+        big_exact(rational_view(&view, a), v);
+    } else if (a.num) {
+        uint64_t num = a.num < 0 ? -(uint64_t)a.num : (uint64_t)a.num, den = a.tail + 1;
+        int up = 127 - wide_bits(num);
+        Wide n = (Wide)num << up, q = n / den;
+        v->w[0] = (uint64_t)q;
+        v->w[1] = (uint64_t)(q >> 64);
+        v->sticky = n % den != 0;
+        v->exp = -up;
+    }
+}
 
 /* ---- casts of many ---- */
 

@@ -5,6 +5,7 @@
 #include "kernels/rational_linalg.h"
 
 #include "core/mem.h"
+#include "kernels/flint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -315,9 +316,14 @@ RationalStatus rational_solve(Ctx *ctx, int64_t n, int64_t nrhs, RationalMat a, 
 {
     Work w;
     int64_t rank = 0;
+    RationalStatus s = RATIONAL_SINGULAR;
     if (n == 0)
         return RATIONAL_OK;
-    RationalStatus s = work_open(&w, ctx, n, n + nrhs);
+    if (b.data && flint_wants(ctx, n, nrhs, a, b))
+        s = flint_solve(ctx, n, nrhs, a, b, x);
+    if (s != RATIONAL_SINGULAR)
+        return s;
+    s = work_open(&w, ctx, n, n + nrhs);            /* also to name the column */
     if (s == RATIONAL_OK) s = work_load(&w, a, n, b, nrhs);
     if (s == RATIONAL_OK) s = work_reduce(&w, n, true, true, &rank, NULL);
     if (s == RATIONAL_OK && rank < n) {
@@ -336,6 +342,8 @@ RationalStatus rational_det(Ctx *ctx, int64_t n, RationalMat a, Rational *out)
     *out = rational_int(n == 0);
     if (n == 0)
         return RATIONAL_OK;
+    if (flint_wants(ctx, n, 0, a, (RationalMat){ NULL, 0, 0 }))
+        return flint_det(ctx, n, a, out);
     RationalStatus s = work_open(&w, ctx, n, n);
     if (s == RATIONAL_OK) s = work_load(&w, a, n, (RationalMat){ NULL, 0, 0 }, 0);
     if (s == RATIONAL_OK) s = work_reduce(&w, n, false, true, &rank, NULL);

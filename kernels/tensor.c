@@ -10,6 +10,7 @@
 #include "kernels/iter.h"
 #include "kernels/mapped.h"
 #include "kernels/permute.h"
+#include "kernels/number.h"
 #include "kernels/rational.h"
 
 #include <inttypes.h>
@@ -37,6 +38,7 @@ static Tensor *new_head(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
     Tensor *t = mem_try_alloc(ctx, head_bytes(rank));
     if (!t) return NULL;
     *t = (Tensor){ .refs = 1, .dtype = dt, .rank = (uint8_t)rank, .size = 1 };
+    ctx->foreign |= dtype_foreign(dt);
     for (int i = 0; i < rank; i++) {
         t->dims[i] = shape[i];
         t->size *= shape[i];
@@ -323,10 +325,10 @@ Tensor *tensor_broadcast(Ctx *ctx, Tensor *t, int rank, const int64_t *shape) {
 
 static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *value) {
     const char *name = dtype_name(to);
-    if (from == DT_RATIONAL) {
+    if (dtype_cells(from) || from == DT_INTERVAL) {
         Buf text;
         buf_init(&text, ctx);
-        rational_text(&text, *(const Rational *)(const void *)value);
+        number_text(&text, from, value);
         Error *e = err_new(ctx, ERR_VALUE, "%.60s%s does not fit %s", buf_cstr(&text),
                            text.len > 60 ? "…" : "", name);
         buf_free(&text);
@@ -389,14 +391,63 @@ static const char *cast_rational(Ctx *ctx, const Iter *it, Tensor *dst, const Te
     return NULL;
 }
 
+/* One element into a number of *a; a complex one by its real part, where that is all of it. */
+static ArithStatus take_number(Arith *a, char *to, DType from, const char *at) {
+    if (dtype_info(from)->kind != 'c') return a->ops->load(a, to, 1, from, at, 1, 1);
+    double _Complex z = element_c128(from, at);
+    double real = creal(z);
+    return cimag(z) != 0 ? ARITH_COMPLEX : a->ops->load(a, to, 1, DT_F64, &real, 1, 1);
+}
+
+/* To decimal, mp and interval, and from those to rational: one thread too. Row by row; where a
+ * row has a number that does not become one, it is looked for. */
+static const char *cast_number(Ctx *ctx, const Iter *it, Tensor *dst, const Tensor *src,
+                               ArithStatus *status) {
+    int inner = it->rank - 1;
+    int64_t n = it->shape[inner], bytes = dtype_info(src->dtype)->bytes, offset[ITER_OPERANDS];
+    int64_t so = it->stride[0][inner], si = it->stride[1][inner];
+    DType from = (DType)src->dtype;
+    Arith a;
+    *status = arith_open(ctx, &a, (DType)dst->dtype, ROUND_NEAREST, false, false);
+    if (*status != ARITH_OK) return src->data;
+    for (int64_t row = 0; row * n < it->size; row++) {
+        iter_seek(it, inner, row, offset);
+        char *to = dst->data + offset[0] * a.size;
+        const char *at = src->data + offset[1] * bytes;
+        if (dtype_info(from)->kind != 'c') {
+            *status = a.ops->load(&a, to, so, from, at, si, n);
+            if (*status == ARITH_OK) continue;
+            if (*status == ARITH_INTERRUPT || *status == ARITH_MEMORY) return at;
+        }
+        for (int64_t i = 0; i < n; i++, to += so * a.size, at += si * bytes) {
+            *status = take_number(&a, to, from, at);
+            if (*status == ARITH_OK && *ctx->interrupt) *status = ARITH_INTERRUPT;
+            if (*status != ARITH_OK) return at;
+        }
+    }
+    return NULL;
+}
+
+/* Why a number does not become another: at most one of both is not OK. */
+typedef struct CastStatus { RationalStatus rational; ArithStatus arith; } CastStatus;
+
+static void raise_status(Ctx *ctx, CastStatus s, DType to) {
+    if (s.rational != RATIONAL_OK) rational_raise(ctx, s.rational, "rational");
+    if (s.arith != ARITH_OK && s.arith != ARITH_COMPLEX) arith_raise(ctx, s.arith, to, dtype_name(to));
+}
+
 /* Returns a value of src that does not fit dst's dtype, or NULL. *status says why a number
- * is no rational. */
-static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, RationalStatus *status) {
+ * is none of the numbers that need a context. */
+static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, CastStatus *status) {
     const Tensor *operands[] = { dst, src };
+    DType to = dtype_base((DType)dst->dtype), from = dtype_base((DType)src->dtype);
+    bool number = from == DT_DECIMAL || from == DT_MP || from == DT_INTERVAL;
     Iter it;
     if (dst->size == 0) return NULL;
     iter_init(&it, 2, operands);
-    if (dst->dtype == DT_RATIONAL) return cast_rational(ctx, &it, dst, src, status);
+    if (to == DT_DECIMAL || to == DT_MP || to == DT_INTERVAL || (to == DT_RATIONAL && number))
+        return cast_number(ctx, &it, dst, src, &status->arith);
+    if (dst->dtype == DT_RATIONAL) return cast_rational(ctx, &it, dst, src, &status->rational);
     CastJob job = { .it = &it, .to = (DType)dst->dtype, .from = (DType)src->dtype,
                     .dst = dst->data, .src = src->data };
     if (dst->size < 1 << 16) cast_rows(&job, 0, dst->size, 0);
@@ -408,11 +459,11 @@ Tensor *tensor_cast(Ctx *ctx, Tensor *t, DType to) {
     if (t->dtype == to) return tensor_retain(t);
     Tensor *fresh = tensor_new(ctx, to, t->rank, tensor_shape(t));
     fresh->flags = t->flags;
-    RationalStatus status = RATIONAL_OK;
+    CastStatus status = { RATIONAL_OK, ARITH_OK };
     const char *bad = cast_into(ctx, fresh, t, &status);
     if (bad) {
         tensor_release(ctx, fresh);
-        if (status != RATIONAL_OK) rational_raise(ctx, status, "rational");
+        raise_status(ctx, status, to);
         raise_misfit(ctx, to, (DType)t->dtype, bad);
     }
     return fresh;
@@ -463,13 +514,13 @@ void tensor_assign(Ctx *ctx, Tensor *dst, Tensor *src) {
     check_fits(ctx, dst, src);
     Tensor *from = overlap(dst, src) ? tensor_copy(ctx, src) : tensor_retain(src);
     const char *bad = NULL;
-    RationalStatus status = RATIONAL_OK;
+    CastStatus status = { RATIONAL_OK, ARITH_OK };
     DType dt = (DType)src->dtype;
     if (dst->dtype == dt) copy_same_dtype(ctx, dst, from);
     else bad = cast_into(ctx, dst, from, &status);
     if (bad) memcpy(value, bad, dtype_info(dt)->bytes);
     tensor_release(ctx, from);
-    if (status != RATIONAL_OK) rational_raise(ctx, status, "rational");
+    raise_status(ctx, status, (DType)dst->dtype);
     if (bad) raise_misfit(ctx, (DType)dst->dtype, dt, value);
 }
 

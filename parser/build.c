@@ -491,6 +491,9 @@ static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
         if (!is_word(m->name, words))
             syntax_error(ps, m->mark, NULL, "%s is no modifier of %s: there are %s", m->name->text,
                          kind == ND_PRECISION ? "a precision scope" : "a device block", words);
+        for (uint32_t k = 0; k < i; k++)
+            if (m->name == ((const Node *)modifiers.items[k])->name)
+                syntax_error(ps, m->span, "leave one out", "%s is written twice", m->name->text);
     }
 }
 

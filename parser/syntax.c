@@ -250,7 +250,8 @@ static bool case_block(const Unexpected *u)
     if (u->prev && u->prev->kind == T_EXPLAIN)
         special = "inside an expression: explain { … }, or (explain …)";
     if (u->found->kind == T_MODARG || u->found->kind == T_MODIFIER)
-        special = "write the entry as precision f16 accumulate f16";
+        special = "autocast f16 { … } takes no modifiers; a compare entry that has some is written precision f16 "
+                  "accumulate f16";
     snprintf(message, sizeof message, "expected { before %s", describe(u, u->found, buffer));
     say(u, special ? special : help, message);
     return true;
@@ -493,6 +494,27 @@ static bool already_explained(const Unexpected *u)
     return false;
 }
 
+/* No format after precision, autocast or accumulate, no mode after round. */
+static bool case_header(const Unexpected *u)
+{
+    char buffer[80], message[160];
+    int after = u->prev ? u->prev->kind : 0;
+    bool scope = after == T_PRECISION || after == T_AUTOCAST;
+    bool accumulate = after == T_MODARG && is_text(u, u->prev, "accumulate");
+    bool round = after == T_MODARG && is_text(u, u->prev, "round");
+    if (!scope && !accumulate && !round)
+        return false;
+    const char *word = round ? "round" : accumulate ? "accumulate" : after == T_PRECISION ? "precision" : "autocast";
+    snprintf(message, sizeof message, "expected a %s after `%s`, found %s", round ? "mode" : "format", word,
+             describe(u, u->found, buffer));
+    say(u, round ? "modes are nearest away zero up down odd stochastic" :
+           accumulate ? "as in accumulate f32" :
+           after == T_AUTOCAST ? "as in autocast bf16 { … }" :
+                                 "a format is a name, a call or in parentheses: bf16, decimal(3), mp(200), (dtype(x))",
+        message);
+    return true;
+}
+
 void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int count)
 {
     Token *tokens = ps->lexer.tokens;
@@ -504,7 +526,8 @@ void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int co
         if (expected[i] >= T_NEWLINE && expected[i] <= T_ASSERT)
             u.can[expected[i] - T_NEWLINE] = true;
     int before = ps->error_count;
-    if (!case_else(&u) && !case_catch(&u) && !case_for(&u) && !case_block(&u) && !case_two_values(&u) &&
+    if (!case_header(&u) && !case_else(&u) && !case_catch(&u) && !case_for(&u) && !case_block(&u) &&
+        !case_two_values(&u) &&
         !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
         case_rest(&u);
     if (before + 1 >= SYNTAX_ERRORS_MAX)

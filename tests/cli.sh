@@ -63,6 +63,8 @@ printf 'x = 1\nthrow "no"\n' >base.ric
 expect "a failed file that a later one imports" 1 '0 passed, 2 failed' 'error.throw.: no' "$RICCI" test base.ric user.ric
 printf 'x=1+2 # sum\n' >fmt.ric
 expect "ricci fmt" 0 '^x = 1 \+ 2 +# sum$' - "$RICCI" fmt fmt.ric
+printf 'precision   float( 5,3 )  accumulate f16  round   up{ y=1 }\n' >scope.ric
+expect "ricci fmt of a scope" 0 '^precision float\(5, 3\) accumulate f16 round up \{ y = 1 \}$' - "$RICCI" fmt scope.ric
 expect "ricci doc" 0 'singular value' - "$RICCI" doc svd
 expect "ricci doc of nothing" 1 - 'no help on svdd' "$RICCI" doc svdd
 if [ -w /dev/full ]; then

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples stdlib
-# residual install repl oracle sanitize (these by default), asan ubsan hostile. Ends with one line:
+# residual install repl oracle precision sanitize (these by default), asan ubsan hostile. Ends with one line:
 # N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
 set -u
@@ -54,11 +54,13 @@ shared() {          # COMMAND ARGUMENT…
     done
 }
 
-# What a script does, as its golden file records it.
+# What a script does, as its golden file records it; NAME.sed beside it takes out what differs from
+# run to run.
 observe() {         # BINARY FILE OUT
     local status
     (cd "$(dirname "$2")" && timeout "${LIMIT:-60}" "$1" "$(basename "$2")" </dev/null >"$3.stdout" 2>"$3.stderr")
     status=$?
+    if [ -f "${2%.ric}.sed" ]; then sed -E -i -f "${2%.ric}.sed" "$3.stdout"; fi
     cat "$3.stdout" >"$3"
     if [ -s "$3.stderr" ]; then { echo '--- stderr'; cat "$3.stderr"; } >>"$3"; fi
     if [ $status != 0 ]; then echo "--- exit $status" >>"$3"; fi
@@ -106,7 +108,7 @@ suite_docs() {
 }
 suite_examples() {
     local file
-    for file in examples/*.ric examples/index/*.ric; do
+    for file in examples/*.ric examples/*/*.ric; do
         timeout 120 "$RICCI" "$file" </dev/null >"$work/log" 2>&1
         local status=$?
         if [ $status = 0 ] && [ -s "$work/log" ]; then pass; else fail "$file (exit $status)" "$work/log"; fi
@@ -157,6 +159,15 @@ suite_oracle() {
     count oracle "$work/log" $?
     grep -a -A6 '^FAIL' "$work/log" | cut -c1-300 | head -40
 }
+# Random programs in precision scopes against exact fractions, bit for bit: a fixed sample.
+suite_precision() {
+    timeout 300 python3 tests/precision/precision.py --cases 2000 --seed 1 --ricci "$RICCI" </dev/null >"$work/log" 2>&1
+    count precision "$work/log" $?
+    grep -a -A12 '^FAIL' "$work/log" | cut -c1-300 | head -60
+    timeout 300 python3 tests/precision/order.py --cases 120 --seed 1 --ricci "$RICCI" </dev/null >"$work/log" 2>&1
+    count "precision order" "$work/log" $?
+    grep -a -A3 '^FAIL' "$work/log" | cut -c1-300 | head -40
+}
 # The golden tests and unit tests again under a sanitizer or the hostile build.
 sanitized() {       # MODE
     local place=$BUILD/$1
@@ -168,6 +179,8 @@ sanitized() {       # MODE
     shared units_part "$place/unit" " $1"
     timeout 300 python3 tests/oracle/oracle.py --cases 300 --seed 2 --ricci "$place/ricci" </dev/null >"$work/log" 2>&1
     count "oracle $1" "$work/log" $?
+    timeout 300 python3 tests/precision/precision.py --cases 200 --seed 2 --ricci "$place/ricci" </dev/null >"$work/log" 2>&1
+    count "precision $1" "$work/log" $?
 }
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0
@@ -176,7 +189,7 @@ suite_asan() { LIMIT=120 sanitized asan; }
 suite_ubsan() { LIMIT=120 sanitized ubsan; }
 suite_hostile() { LIMIT=120 sanitized hostile; }
 
-suites=${*:-lint unit golden cli docs examples stdlib residual install repl oracle sanitize}
+suites=${*:-lint unit golden cli docs examples stdlib residual install repl oracle precision sanitize}
 for suite in $suites; do
     before=$((passed + failed)) start=$SECONDS
     "suite_$suite"

@@ -21,10 +21,13 @@ SETUP = [
     "W = broadcast_to([1, 2, 3], (2, 3))", "T = transpose(B, (2, 0, 1))", "d = float32", "o = none", "i = i8([-128, 127])",
     "L = reshape(linspace(0, 1, 30), (5, 6))[::2, 1:5:3]", "q = [nan, inf, -inf, -0.0, 1e308]", "C = c64([1i, 2])",
     "d = bf16", "E = zeros(2, 0, 3)", "p = ()", "D = cpu", "N = i32([5, 3, 9])",
+    "F = e4m3([0.1, 500, -3])", "G = decimal(3)([1, 2.5, 0.1])", "H = mp(80)([0.1, 3, -2])",
+    "J = float(4, 3)([1, 2; 3, 40])", "K = interval([0.1, 2, 3])", "Q = rational([1, 2, 3]) / 3",
+    "R = precision bf16 { [1+2i, 3i] }", "X = precision decimal(4) { [2, 1; 1, 3] / 7 }",
 ]
 PRELUDE_LINES = len(SETUP)
-VARIABLES = "a A B m M c u h s e w k x b z t n S r f g V W T d o i L q C E p D N".split()
-TARGETS = "a A B m M c u h s w k x t n S V W L i q C N y v".split()
+VARIABLES = "a A B m M c u h s e w k x b z t n S r f g V W T d o i L q C E p D N F G H J K Q R X".split()
+TARGETS = "F G H J K Q R X a A B m M c u h s w k x t n S V W L i q C N y v".split()
 INFIX = ["+", "-", "*", "/", "//", "%", "@", "\\", "·", "⊗", "×", "^", "==", "!=", "<", "<=", ">", ">=", "≈",
          "|", "&", "and", "or", "in", "not in", ":", "|>"]
 ASSIGN = ["=", "=", "=", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "@="]
@@ -64,6 +67,8 @@ def atom(r):
                          '"{A:%s}"' % r.choice(SPECS), '"ij,jk->ik"', '"i->"', '"...i->i..."', '"fro"', '"nuc"'))
     if kind == 8:
         return r.choice(("f64", "i64", "bool", "f16", "bf16", "u8", "i8", "c64", "e4m3", "e5m2", "cpu", "sum", "sqrt", "f", "g"))
+    if r.random() < 0.2:
+        return number_format(r)
     return r.choice(("()", "(1, 2)", "(2, 0)", "(1, -1)", "[]", "[0, 1]", "[1; 2]", "[2, 1, 0]", "[[1, 2], [3, 4]]",
                      '("a", 1)', "(0, 1, 2)", "[true, false]", "0:3", "3:0:-1", "-1:2"))
 
@@ -153,9 +158,35 @@ def expression(r, depth, operations=None):
 
 
 OPERATIONS = [("abs", ["x"])]
+FORMATS = ("f64", "f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "float(3, 4)", "float(11, 2)",
+           "float(2, 1)", "float(8, 40)", "decimal(1)", "decimal(3)", "decimal(40)", "mp(1)", "mp(53)", "mp(200)",
+           "rational", "interval")
 
 
-def statement(r):
+def number_format(r):
+    if r.random() < 0.06:
+        return r.choice(("float(%s, %s)", "decimal(%s + 0 * %s)", "mp(%s * %s)", "dtype(%s)(%s)")) % (integer(r), integer(r))
+    return r.choice(FORMATS)
+
+
+def header(r):
+    if r.random() < 0.12:
+        return "autocast " + number_format(r)
+    words = [" accumulate " + number_format(r), " round " + r.choice(("nearest", "away", "zero", "up", "down", "odd", "stochastic")),
+             " saturate", " flush", " reproducible"]
+    name = number_format(r) if r.random() < 0.95 else r.choice(("d", "(%s)" % expression(r, 1), "n.x"))
+    return "precision " + name + "".join(w for w in words if r.random() < 0.2)
+
+
+def scope(r):
+    some = "; ".join(statement(r, False) for _ in range(r.choice((1, 1, 2, 3))))
+    return r.choice(("%s { %s }", "%s { %s }", "y = %s { %s }", "for v in 0:2 { %s { %s; break } }", "try { %s { %s } } catch e { y = 1 }",
+                     "(() -> { %s { %s; return 1 } })()", "compare f32, bf16 { %s { %s } }", "explain %s { %s }")) % (header(r), some)
+
+
+def statement(r, scopes=True):
+    if scopes and r.random() < 0.35:
+        return scope(r)
     kind = r.randrange(14)
     target = r.choice(TARGETS)
     some = expression(r, r.choice((0, 1, 1, 2, 2, 3)))

@@ -342,7 +342,7 @@ int main(void)
     networks(DT_I64, SR_PLUS_TIMES, 150);
     networks(DT_BOOL, SR_OR_AND, 60);
     for (int dt = 0; dt < DT_COUNT; dt++)
-        if (dt != DT_BOOL && dt != DT_F16 && dt != DT_BF16 && dt != DT_RATIONAL)
+        if (dt != DT_BOOL && dt != DT_F16 && dt != DT_BF16 && dt != DT_RATIONAL && !dtype_foreign((DType)dt))
             networks((DType)dt, SR_PLUS_TIMES, 60);
     networks(DT_F64, SR_MIN_PLUS, 40);
     networks(DT_I64, SR_MAX_PLUS, 40);

@@ -10,18 +10,44 @@ static Ctx ctx_storage, *ctx = &ctx_storage;
 
 #define SHAPE(...) (int)(sizeof (int64_t[]){ __VA_ARGS__ } / 8), (int64_t[]){ __VA_ARGS__ }
 
+/* A dtype of each base; those that have parameters with some. */
+static DType sample(int base) {
+    switch (base) {
+    case DT_MINI: return dtype_mini(8, 11, MINI_IEEE);
+    case DT_CMINI: return dtype_complex_of(DT_BF16);
+    case DT_DECIMAL: return dtype_decimal(5);
+    case DT_MP: return dtype_mp(100);
+    default: return (DType)base;
+    }
+}
+
+/* Decimal with binary floats, complex numbers with what has none. */
+static bool no_common(DType a, DType b) {
+    for (int turn = 0; turn < 2; turn++, a ^= b, b ^= a, a ^= b) {
+        char kind = dtype_info(b)->kind;
+        bool decimal = dtype_base(a) == DT_DECIMAL && dtype_base(b) != DT_DECIMAL;
+        if (decimal && (kind == 'f' || kind == 'c')) return true;
+        if (kind == 'c' && (dtype_base(a) >= DT_DECIMAL)) return true;
+    }
+    return false;
+}
+
 static void test_promotion(void) {
     CHECK(dtype_promote(DT_U8, DT_I8) == DT_I32 && dtype_promote(DT_I8, DT_U8) == DT_I32);
     CHECK(dtype_promote(DT_F16, DT_BF16) == DT_F32 && dtype_promote(DT_I64, DT_F16) == DT_F16);
     CHECK(dtype_promote(DT_F64, DT_C64) == DT_C128 && dtype_promote(DT_F32, DT_C64) == DT_C64);
     CHECK(dtype_promote(DT_BOOL, DT_I8) == DT_I8 && dtype_promote(DT_BOOL, DT_BOOL) == DT_BOOL);
     CHECK(dtype_promote(DT_I32, DT_I64) == DT_I64 && dtype_promote(DT_I64, DT_C64) == DT_C64);
-    for (int a = 0; a < DT_COUNT; a++)
-        for (int b = 0; b < DT_COUNT; b++) {
-            DType ab = dtype_promote((DType)a, (DType)b);
-            CHECK(ab == dtype_promote((DType)b, (DType)a));
-            CHECK(dtype_promote(ab, (DType)a) == ab && dtype_promote(ab, (DType)b) == ab);
+    for (int i = 0; i < DT_COUNT; i++)
+        for (int j = 0; j < DT_COUNT; j++) {
+            DType a = sample(i), b = sample(j), ab = dtype_promote(a, b);
+            CHECK(ab == dtype_promote(b, a));
+            CHECK((ab == DT_NONE) == no_common(a, b));
+            CHECK(ab == DT_NONE || (dtype_promote(ab, a) == ab && dtype_promote(ab, b) == ab));
         }
+    CHECK(dtype_promote(dtype_mp(100), dtype_mp(60)) == dtype_mp(100));
+    CHECK(dtype_promote(dtype_decimal(3), dtype_decimal(7)) == dtype_decimal(7));
+    CHECK(dtype_promote(DT_E4M3, DT_E5M2) == DT_F16 && dtype_promote(DT_E4M3, DT_BF16) == DT_BF16);
     CHECK(dtype_find("bf16", 4) == DT_BF16 && dtype_find("f1", 2) == DT_NONE);
     CHECK(dtype_real(DT_C64) == DT_F32 && dtype_complex(DT_F16) == DT_C64 && dtype_complex(DT_I8) == DT_C128);
 }

@@ -21,7 +21,7 @@ typedef struct TruthFormat {
     bool saturate, flush;
 } TruthFormat;
 
-/* One right answer, or under stochastic rounding two: `up` with probability `part`, else `value`. */
+/* One right answer, or under stochastic rounding two: `up` with probability `part`. */
 typedef struct Truth {
     double value, up, part;
     ArithFlags flags;        /* of `value`; stochastic: not of an overflow or underflow */
@@ -36,15 +36,22 @@ typedef struct Exact {
 } Exact;
 
 static mpz_t truth_num, truth_den, truth_cut, truth_rest, truth_twice;
+static Exact truth_x, truth_y;          /* operands at work */
 
 static inline void truth_begin(Exact *x)
 {
-    if (truth_num->_mp_alloc == 0)
-        mpz_inits(truth_num, truth_den, truth_cut, truth_rest, truth_twice, NULL);
     mpz_inits(x->n, x->d, NULL);
     mpz_set_ui(x->d, 1);
     x->minus = x->root = false;
     x->k = 0;
+}
+
+/* Once, before all others. */
+static inline void truth_start(void)
+{
+    mpz_inits(truth_num, truth_den, truth_cut, truth_rest, truth_twice, NULL);
+    truth_begin(&truth_x);
+    truth_begin(&truth_y);
 }
 
 static inline void truth_end(Exact *x) { mpz_clears(x->n, x->d, NULL); }
@@ -109,7 +116,7 @@ static inline void exact_div(Exact *x, const Exact *y)
 }
 
 /* N = floor(|x| / 2^q); the sign of (|x| / 2^q - N) and of its difference from a half. */
-typedef struct Cut { int rest, half; } Cut;
+typedef struct Cut { bool rest; int half; } Cut;
 
 static inline Cut truth_cut_at(const Exact *x, long q)
 {
@@ -139,8 +146,8 @@ static inline Cut truth_cut_at(const Exact *x, long q)
 static inline double truth_part(const Exact *x)
 {
     mpf_t a, b;
-    mpf_init2(a, 256);
-    mpf_init2(b, 256);
+    mpf_init2(a, mpz_sizeinbase(truth_num, 2) + 128);
+    mpf_init2(b, mpz_sizeinbase(truth_num, 2) + 128);
     mpf_set_z(a, truth_num);
     mpf_set_z(b, truth_den);
     mpf_div(a, a, b);
@@ -153,17 +160,14 @@ static inline double truth_part(const Exact *x)
     return part;
 }
 
-/* The exponent of |x| > 0: 2^E <= |x| < 2^(E+1). */
+/* The exponent of |x| > 0: 2^e <= |x| < 2^(e+1). */
 static inline long truth_exponent(const Exact *x)
 {
-    long e = (long)mpz_sizeinbase(x->n, 2) - (long)mpz_sizeinbase(x->d, 2) + x->k + 1;
-    if (x->root)
-        e = (e >= 0 ? e : e - 1) / 2 + 1;
-    for (;; e--) {
-        truth_cut_at(x, e);
-        if (mpz_sgn(truth_cut) > 0)
-            return e;
-    }
+    long e = (long)mpz_sizeinbase(x->n, 2) - (long)mpz_sizeinbase(x->d, 2);     /* or one less */
+    mpz_mul_2exp(truth_num, x->n, e < 0 ? (mp_bitcnt_t)-e : 0);
+    mpz_mul_2exp(truth_den, x->d, e > 0 ? (mp_bitcnt_t)e : 0);
+    e += x->k - (mpz_cmp(truth_num, truth_den) < 0);
+    return x->root ? (e >= 0 ? e : e - 1) / 2 : e;
 }
 
 static inline bool truth_takes_upper(RoundMode mode, bool minus, Cut c, bool odd)
@@ -181,13 +185,16 @@ static inline bool truth_takes_upper(RoundMode mode, bool minus, Cut c, bool odd
 /* What stands for a number beyond the largest. */
 static inline double truth_overflow(const TruthFormat *f, RoundMode mode, bool minus)
 {
-    bool inward = mode == ROUND_ZERO || mode == ROUND_ODD || (mode == ROUND_UP && minus) || (mode == ROUND_DOWN && !minus);
-    double beyond = f->saturate || f->over == 's' || inward ? f->max : f->over == 'n' ? NAN : INFINITY;
+    RoundMode against = minus ? ROUND_UP : ROUND_DOWN;
+    bool inward = mode == ROUND_ZERO || mode == ROUND_ODD || mode == against;
+    bool largest = f->saturate || f->over == 's' || inward;
+    double beyond = largest ? f->max : f->over == 'n' ? NAN : INFINITY;
     return minus ? -beyond : beyond;
 }
 
 /* N units of 2^q as the format holds it; counts what happens. */
-static inline double truth_value(const TruthFormat *f, RoundMode mode, bool minus, double units, long q, ArithFlags *flags)
+static inline double truth_value(const TruthFormat *f, RoundMode mode, bool minus, double units,
+                                 long q, ArithFlags *flags)
 {
     double r = ldexp(units, (int)q);
     if (r > f->max) {
@@ -201,11 +208,22 @@ static inline double truth_value(const TruthFormat *f, RoundMode mode, bool minu
     return minus ? -r : r;
 }
 
+/* Is the result below every normal number when it is rounded with exponents unbounded? */
+static inline bool truth_tiny(const Exact *x, const TruthFormat *f, RoundMode mode, long e)
+{
+    if (e != f->emin - 1)
+        return e < f->emin;
+    Cut c = truth_cut_at(x, e - (f->p - 1));
+    bool upper = truth_takes_upper(mode, x->minus, c, mpz_odd_p(truth_cut));
+    return mpz_get_d(truth_cut) + upper < ldexp(1, f->p);
+}
+
 /* Rounds x, which is not zero. */
 static inline Truth truth_round(const Exact *x, const TruthFormat *f, RoundMode mode)
 {
     Truth t = { 0 };
     long e = truth_exponent(x);
+    bool tiny = truth_tiny(x, f, mode, e);
     long q = (e > f->emin ? e : f->emin) - (f->p - 1);
     if (q > 5000)
         q = 5000;                   /* as far beyond every format, and a double still */
@@ -213,7 +231,7 @@ static inline Truth truth_round(const Exact *x, const TruthFormat *f, RoundMode 
     double units = mpz_get_d(truth_cut);
     t.exact = !c.rest;
     t.flags.inexact = c.rest;
-    t.flags.underflow = c.rest && e < f->emin;
+    t.flags.underflow = c.rest && tiny;
     bool upper = truth_takes_upper(mode, x->minus, c, mpz_odd_p(truth_cut));
     if (mode == ROUND_STOCHASTIC) {
         ArithFlags other = { 0 };
@@ -228,7 +246,10 @@ static inline Truth truth_round(const Exact *x, const TruthFormat *f, RoundMode 
 
 /* ---- operations on doubles that are numbers of the format ---- */
 
-static inline Truth truth_is(double value) { return (Truth){ .value = value, .up = value, .exact = true }; }
+static inline Truth truth_is(double value)
+{
+    return (Truth){ .value = value, .up = value, .exact = true };
+}
 
 static inline Truth truth_invalid(void)
 {
@@ -237,16 +258,20 @@ static inline Truth truth_invalid(void)
     return t;
 }
 
-/* An infinity, where the format has one. */
+/* An infinity, where the format has one; elsewhere it overflows. */
 static inline Truth truth_infinity(const TruthFormat *f, bool minus)
 {
-    double v = f->saturate || f->over == 's' ? f->max : f->over == 'n' ? NAN : INFINITY;
-    return truth_is(minus ? -v : v);
+    if (f->over == 'i' && !f->saturate)
+        return truth_is(minus ? -INFINITY : INFINITY);
+    Truth t = truth_is(f->over == 'n' && !f->saturate ? NAN : minus ? -f->max : f->max);
+    t.flags.overflow = t.flags.inexact = 1;
+    return t;
 }
 
 static inline Truth truth_zero(RoundMode mode, bool minus_x, bool minus_y)
 {
-    return truth_is(minus_x == minus_y ? (minus_x ? -0.0 : 0.0) : mode == ROUND_DOWN ? -0.0 : 0.0);
+    bool minus = minus_x == minus_y ? minus_x : mode == ROUND_DOWN;
+    return truth_is(minus ? -0.0 : 0.0);
 }
 
 static inline Truth truth_load(double v, const TruthFormat *f, RoundMode mode)
@@ -255,16 +280,13 @@ static inline Truth truth_load(double v, const TruthFormat *f, RoundMode mode)
         return truth_is(v);
     if (isinf(v))
         return truth_infinity(f, v < 0);
-    Exact x;
-    truth_begin(&x);
-    exact_double(&x, v);
-    Truth t = truth_round(&x, f, mode);
-    truth_end(&x);
-    return t;
+    exact_double(&truth_x, v);
+    return truth_round(&truth_x, f, mode);
 }
 
 /* x y + z; a product or a sum where the rest is 1 or nothing. */
-static inline Truth truth_fma(double x, double y, double z, bool has_z, const TruthFormat *f, RoundMode mode)
+static inline Truth truth_fma(double x, double y, double z, bool has_z, const TruthFormat *f,
+                              RoundMode mode)
 {
     if (isnan(x) || isnan(y))
         return truth_is(NAN);
@@ -277,7 +299,7 @@ static inline Truth truth_fma(double x, double y, double z, bool has_z, const Tr
         return truth_is(NAN);
     bool minus = !!signbit(x) != !!signbit(y);
     if (isinf(x) || isinf(y))
-        return has_z && isinf(z) && !!signbit(z) != minus ? truth_invalid() : truth_infinity(f, minus);
+        return has_z && isinf(z) && (z < 0) != minus ? truth_invalid() : truth_infinity(f, minus);
     if (has_z && isinf(z))
         return truth_infinity(f, z < 0);
     if (x == 0 || y == 0) {
@@ -286,20 +308,15 @@ static inline Truth truth_fma(double x, double y, double z, bool has_z, const Tr
         if (z == 0)
             return truth_zero(mode, minus, signbit(z));
     }
-    Exact a, b;
-    truth_begin(&a);
-    truth_begin(&b);
-    exact_double(&a, x);
-    exact_double(&b, y);
-    exact_mul(&a, &b);
+    exact_double(&truth_x, x);
+    exact_double(&truth_y, y);
+    exact_mul(&truth_x, &truth_y);
     if (has_z) {
-        exact_double(&b, z);
-        exact_add(&a, &b);
+        exact_double(&truth_y, z);
+        exact_add(&truth_x, &truth_y);
     }
-    Truth t = mpz_sgn(a.n) == 0 ? truth_is(mode == ROUND_DOWN ? -0.0 : 0.0) : truth_round(&a, f, mode);
-    truth_end(&a);
-    truth_end(&b);
-    return t;
+    bool cancels = mpz_sgn(truth_x.n) == 0;
+    return cancels ? truth_zero(mode, false, true) : truth_round(&truth_x, f, mode);
 }
 
 static inline Truth truth_add(double x, double y, const TruthFormat *f, RoundMode mode)
@@ -328,16 +345,10 @@ static inline Truth truth_div(double x, double y, const TruthFormat *f, RoundMod
     }
     if (x == 0 || isinf(y))
         return truth_is(minus ? -0.0 : 0.0);
-    Exact a, b;
-    truth_begin(&a);
-    truth_begin(&b);
-    exact_double(&a, x);
-    exact_double(&b, y);
-    exact_div(&a, &b);
-    Truth t = truth_round(&a, f, mode);
-    truth_end(&a);
-    truth_end(&b);
-    return t;
+    exact_double(&truth_x, x);
+    exact_double(&truth_y, y);
+    exact_div(&truth_x, &truth_y);
+    return truth_round(&truth_x, f, mode);
 }
 
 static inline Truth truth_sqrt(double x, const TruthFormat *f, RoundMode mode)
@@ -348,13 +359,9 @@ static inline Truth truth_sqrt(double x, const TruthFormat *f, RoundMode mode)
         return truth_invalid();
     if (isinf(x))
         return truth_infinity(f, false);
-    Exact a;
-    truth_begin(&a);
-    exact_double(&a, x);
-    a.root = true;
-    Truth t = truth_round(&a, f, mode);
-    truth_end(&a);
-    return t;
+    exact_double(&truth_x, x);
+    truth_x.root = true;
+    return truth_round(&truth_x, f, mode);
 }
 
 #endif

@@ -164,19 +164,24 @@ static void test_deep_equal(Interp *in)
     v_release(&in->ctx, nested);
 }
 
-static void test_store(void)
+static void test_store(Interp *in)
 {
     int8_t i8 = 7;
     uint8_t u8 = 7;
     int32_t i32;
     uint16_t f16;
     float f32;
-    check(v_store(DT_I8, &i8, v_int(-128)) && i8 == -128 && !v_store(DT_I8, &i8, v_int(128)), "i8");
-    check(v_store(DT_U8, &u8, v_int(255)) && !v_store(DT_U8, &u8, v_int(-1)) && u8 == 255, "u8");
-    check(v_store(DT_I32, &i32, v_int(INT32_MIN)) && !v_store(DT_I32, &i32, v_int(1LL << 31)), "i32");
-    check(v_store(DT_F16, &f16, v_float(1.5)) && f16_to_f32(f16) == 1.5f, "f16");
-    check(v_store(DT_F32, &f32, v_int((1LL << 24) + 1)) && f32 == 0x1p24f, "f32 rounds an int once");
-    check(v_store(DT_F32, &f32, v_bool(true)) && f32 == 1, "a bool is 1");
+    check(v_store(&in->ctx, DT_I8, &i8, v_int(-128)) && i8 == -128 && !v_store(&in->ctx, DT_I8, &i8, v_int(128)), "i8");
+    check(v_store(&in->ctx, DT_U8, &u8, v_int(255)) && !v_store(&in->ctx, DT_U8, &u8, v_int(-1)) && u8 == 255, "u8");
+    check(v_store(&in->ctx, DT_I32, &i32, v_int(INT32_MIN)) && !v_store(&in->ctx, DT_I32, &i32, v_int(1LL << 31)),
+          "i32");
+    check(v_store(&in->ctx, DT_F16, &f16, v_float(1.5)) && f16_to_f32(f16) == 1.5f, "f16");
+    check(v_store(&in->ctx, DT_F32, &f32, v_int((1LL << 24) + 1)) && f32 == 0x1p24f, "f32 rounds an int once");
+    Rational cell = { 0 };
+    check(v_store(&in->ctx, dtype_mp(100), &cell, v_float(0.5)) && element_f64(dtype_mp(100), &cell) == 0.5, "mp");
+    check(v_store(&in->ctx, DT_E4M3, &u8, v_float(500)) && element_f64(DT_E4M3, &u8) != element_f64(DT_E4M3, &u8),
+          "e4m3 has a nan, no infinity");
+    check(v_store(&in->ctx, DT_F32, &f32, v_bool(true)) && f32 == 1, "a bool is 1");
 }
 
 static void test_equal(Interp *in)
@@ -221,7 +226,7 @@ int main(void)
     test_tuples(in);
     test_long_chain(in);
     test_deep_equal(in);
-    test_store();
+    test_store(in);
     test_equal(in);
     test_text(in);
     interp_free(in);

@@ -211,6 +211,8 @@ for name, raw in DTYPES:
     header[name] = one(name, (2,), (len(data), len(data) + len(raw)))
     data += raw
 put("good/dtypes.safetensors", safe(header, data))
+put("good/fp8.safetensors", safe({"a": one("F8_E4M3", (4,), (0, 4)), "b": one("F8_E5M2", (2, 2), (4, 8))},
+                                 b"\x38\x7e\x7f\x81" b"\x3c\x7b\xfc\x01"))
 F4 = struct.pack("<4f", 1, 2, 3, 4)
 put("good/names.safetensors", safe(
     '  {"encoder.0/w": {"shape":[2,1],"data_offsets":[8,16],"dtype":"F32","more":[1.5e3,{"a":null,"b":[true,-2]}]},'
@@ -230,7 +232,7 @@ BAD_SAFE = {
     "twice": safe('{"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}}', F4[:8]),
     "same": safe('{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}}',
                  F4),
-    "unknown": safe({"a": one("F31")}, F4[:8]), "e4m3": safe({"a": one("F8_E4M3", (8,))}, F4[:8]),
+    "unknown": safe({"a": one("F31")}, F4[:8]), "e8m0": safe({"a": one("F8_E8M0", (8,))}, F4[:8]),
     "f4": safe({"a": one("F4", (16,))}, F4[:8]), "negative": safe({"a": one(shape=(-2,))}, F4[:8]),
     "float_shape": safe('{"a":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}}', F4[:8]),
     "huge": safe({"a": one(shape=(10**30,))}, F4[:8]), "product": safe({"a": one(shape=(2**32, 2**32))}, F4[:8]),

@@ -1,0 +1,294 @@
+/* Making tensors in a format, and signals: rows of making.def whose default dtype is the scope's
+ * format, convolution, differences, covariance. A dtype= wins over the scope's; what it cannot hold
+ * is rounded once, in the scope's mode. Called through precise_run. */
+#include "builtins/formats.h"
+
+#include "core/error.h"
+#include "interp/optable.h"
+
+#include <math.h>
+#include <string.h>
+
+static int parameter(OpCall *c, const char *name)
+{
+    const OpSig *sig = op_sig(c->in, c->op);
+    for (int i = 0; i < sig->fixed; i++)
+        if (strcmp(sig->params[i].name->text, name) == 0)
+            return i;
+    return -1;
+}
+
+/* The row's own function with another dtype=. */
+static Value run_with(OpCall *c, int i, Value dtype)
+{
+    Value before = c->args[i];
+    c->args[i] = dtype;
+    Scope *outer = c->in->scope;
+    c->in->scope = NULL;
+    Value r = c->op->run(c);
+    c->in->scope = outer;
+    c->args[i] = before;
+    return r;
+}
+
+/* The scope with the dtype that is asked for as its format. */
+static Scope target_scope(OpCall *c, const Scope *s, int i)
+{
+    Scope t = *s;
+    t.format = arg_dtype(c, i, s->format);
+    return t;
+}
+
+static bool own_float(DType dt)
+{
+    return dt == DT_F64 || dt == DT_F32 || dt == DT_F16 || dt == DT_BF16;
+}
+
+static Value settled(OpCall *c, Scope *s, Scope *t, Value v)
+{
+    t->flags = (ArithFlags){ 0 };
+    v = precise_settle(c->in, t, c->op, v);
+    arith_flags_add(&s->flags, &t->flags);
+    s->draw = t->draw > s->draw ? t->draw : s->draw;
+    return v;
+}
+
+static bool no_fraction(DType dt) { return !strchr("fq", dtype_info(dt)->kind); }
+
+/* Random numbers without a dtype= are those of f64, rounded once: every scope draws the same ones
+ * from the same state. Uniform ones are rounded towards zero, so that none becomes 1. */
+Value op_format_made(OpCall *c, Scope *s)
+{
+    int i = parameter(c, "dtype"), e, p;
+    MiniStyle style;
+    Scope t = target_scope(c, s, i);
+    bool random = strncmp(c->op->name, "rand", 4) == 0;
+    bool own = !random || (arg_given(c, i) && s->round == ROUND_NEAREST);
+    if (no_fraction(t.format) || (own_float(t.format) && own))
+        return run_with(c, i, v_format(t.format));
+    if (strcmp(c->op->name, "rand") == 0 && dtype_mini_read(t.format, &e, &p, &style))
+        t.round = ROUND_ZERO;
+    return settled(c, s, &t, run_with(c, i, v_format(DT_F64)));
+}
+
+Value op_format_full(OpCall *c, Scope *s)
+{
+    int i = parameter(c, "dtype");
+    Scope t = target_scope(c, s, i);
+    if (!arg_given(c, i))
+        return precise_outside(c, s, DT_NONE, false);
+    if (no_fraction(t.format))
+        return run_with(c, i, v_format(t.format));
+    int at = c->args[0].tag == V_UNDEF || c->args[0].tag == V_NONE ? c->count - 1 : 0;
+    if (at && at < c->fixed + 1)
+        return c->op->run(c);                   /* which says what is missing */
+    Value before = c->args[at];
+    c->args[at] = op_root(c, op_call(c->in, op_named(c->in, "cast"),
+                                     (Value[]){ before, v_format(t.format) }, 2, 0));
+    Value r = run_with(c, i, v_format(t.format));
+    c->args[at] = before;
+    return r;
+}
+
+/* start + (0, 1, 2 … n-1) step, in the format. */
+static Value sequence(OpCall *c, Scope *s, Value start, Value step, int64_t n)
+{
+    Range *r = range_new(&c->in->ctx, 0, n, 1);
+    Scope inner = *s;
+    inner.flags = (ArithFlags){ 0 };
+    Value numbers = op_root(c, v_range(r));
+    scope_enter(c->in, &inner);
+    numbers = op_root(c, op_call(c->in, op_named(c->in, "cast"),
+                                 (Value[]){ numbers, v_format(s->format) }, 2, 0));
+    Value v = format_row(c, "add", 2, format_row(c, "multiply", 2, numbers, step), start);
+    scope_leave(c->in, &inner);
+    arith_flags_add(&s->flags, &inner.flags);
+    return v;
+}
+
+Value op_format_arange(OpCall *c, Scope *s)
+{
+    int i = parameter(c, "dtype");
+    bool whole = true;
+    for (int k = 0; k < 3; k++)
+        whole &= !arg_given(c, k) ||
+                 (v_dtype(c->args[k]) != DT_NONE && no_fraction(v_dtype(c->args[k])));
+    Scope t = target_scope(c, s, i);
+    if ((whole && !arg_given(c, i)) || no_fraction(t.format))
+        return exact_run(c);
+    if (whole || format_is_binary(t.format))
+        return settled(c, s, &t, run_with(c, i, whole ? v_undef() : v_format(DT_F64)));
+    bool one = !arg_given(c, 1);
+    double start = one ? 0 : arg_float(c, 0), stop = arg_float(c, one ? 0 : 1),
+           step = arg_given(c, 2) ? arg_float(c, 2) : 1;
+    double n = ceil((stop - start) / step);
+    if (!(fabs(n) < 0x1p40))
+        arg_error(c, 1, ERR_VALUE, "from %g to %g in steps of %g is no finite sequence", start,
+                  stop, step);
+    return v_retain(sequence(c, &t, one ? v_int(0) : c->args[0],
+                             arg_given(c, 2) ? c->args[2] : v_int(1), n > 0 ? (int64_t)n : 0));
+}
+
+/* The points of linspace and, for logspace, of its exponents, in the format. */
+static Value spaced(OpCall *c, Scope *s, int endpoint)
+{
+    int64_t n = arg_given(c, 2) ? arg_int(c, 2) : 50;
+    if (n < 0)
+        arg_error(c, 2, ERR_VALUE, "num is %lld, and a length cannot be negative", (long long)n);
+    int64_t gaps = arg_bool(c, endpoint, true) ? n - 1 : n;
+    Scope inner = *s;
+    inner.flags = (ArithFlags){ 0 };
+    scope_enter(c->in, &inner);
+    Value span = format_row(c, "subtract", 2, c->args[1], c->args[0]), step = v_int(0);
+    if (gaps > 0)
+        step = format_row(c, "divide", 2, span, v_int(gaps));
+    scope_leave(c->in, &inner);
+    arith_flags_add(&s->flags, &inner.flags);
+    return sequence(c, s, c->args[0], step, n);
+}
+
+Value op_format_linspace(OpCall *c, Scope *s)
+{
+    int i = parameter(c, "dtype");
+    Scope t = target_scope(c, s, i);
+    if (no_fraction(t.format))
+        return run_with(c, i, v_format(t.format));
+    if (format_is_binary(t.format))
+        return settled(c, s, &t, run_with(c, i, v_format(DT_F64)));
+    return v_retain(spaced(c, &t, 3));
+}
+
+Value op_format_logspace(OpCall *c, Scope *s)
+{
+    int i = parameter(c, "dtype");
+    Scope t = target_scope(c, s, i);
+    if (no_fraction(t.format))
+        return run_with(c, i, v_format(t.format));
+    if (format_is_binary(t.format))
+        return settled(c, s, &t, run_with(c, i, v_format(DT_F64)));
+    Value x = spaced(c, &t, 4);
+    Scope inner = t;
+    scope_enter(c->in, &inner);
+    x = format_row(c, "power", 2, arg_given(c, 3) ? c->args[3] : v_int(10), x);
+    scope_leave(c->in, &inner);
+    return v_retain(x);
+}
+
+/* ---- signals ---- */
+static Value run_diff(OpCall *c, Precise *p)
+{
+    Tensor *x = precise_operand(c, p, 0);
+    int64_t times = arg_given(c, 1) ? arg_int(c, 1) : 1;
+    if (arg_given(c, 3) || arg_given(c, 4) || x->rank == 0 || times < 0)
+        format_refuse(c, p->scope->format);
+    int axis = arg_axis(c, 2, x->rank, x->rank - 1);
+    if (times > tensor_shape(x)[axis])
+        times = tensor_shape(x)[axis];           /* nothing is left */
+    while (times-- > 0) {
+        Value *mark = c->in->sp;
+        int64_t shape[TENSOR_RANK_MAX],
+            step = tensor_strides(x)[axis] * dtype_info((DType)x->dtype)->bytes;
+        memcpy(shape, tensor_shape(x), (size_t)x->rank * sizeof *shape);
+        shape[axis] -= shape[axis] > 0;
+        Ctx *ctx = &c->in->ctx;
+        Tensor *low = op_keep(c, tensor_view(ctx, x, x->rank, shape, tensor_strides(x), x->data));
+        Tensor *high =
+            op_keep(c, tensor_view(ctx, x, x->rank, shape, tensor_strides(x), x->data + step));
+        x = op_keep(
+            c, v_to_tensor(c->in,
+                           format_row(c, "subtract", 2, v_tensor_raw(high), v_tensor_raw(low)), 0));
+        tensor_retain(x);
+        stack_cut(c->in, mark);
+        op_keep(c, x);
+    }
+    return op_result(c, x);
+}
+
+Value op_format_diff(OpCall *c, Scope *s)
+{
+    if (format_all_whole(c))
+        return exact_run(c);
+    Precise p;
+    if (scope_ordinary(s) || arg_given(c, 3) || arg_given(c, 4))
+        return op_format_wide(c, s);
+    precise_open(&p, c->in, s);
+    Value r = run_diff(c, &p);
+    precise_close(&p);
+    return r;
+}
+
+/* Vectors: sums over the first operand's elements in their order. */
+static Value run_conv(OpCall *c, Precise *p)
+{
+    Tensor *x = format_summands(c, p, arg_tensor(c, 0)),
+           *y = format_summands(c, p, arg_tensor(c, 1));
+    const char *mode = arg_given(c, 2) ? arg_str(c, 2)->text : "full";
+    if (x->rank != 1 || y->rank != 1 || x->size == 0 || y->size == 0 ||
+        dtype_info((DType)x->dtype)->kind == 'c' || dtype_info((DType)y->dtype)->kind == 'c')
+        format_refuse(c, p->scope->format);
+    int64_t n = x->size, m = y->size, full = n + m - 1, from = 0, count = full;
+    if (strcmp(mode, "full") != 0) {
+        bool same = strcmp(mode, "same") == 0;
+        count = same ? (n > m ? n : m) : (n > m ? n - m : m - n) + 1;
+        from = (full - count) / 2;
+    }
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 1, &count));
+    int size = p->acc.size;
+    for (int64_t k = 0; k < count; k++) {
+        int64_t at = k + from, low = at - m + 1 > 0 ? at - m + 1 : 0,
+                high = at < n - 1 ? at : n - 1;
+        ArithStatus s = p->acc.ops->dot(&p->acc, out->data + k * size, x->data + low * size, 1,
+                                        y->data + (at - low) * size, -1, high - low + 1);
+        precise_check(c->in, c->op, s, p->acc.dtype);
+    }
+    return format_sums(c, p, out);
+}
+
+Value op_format_conv(OpCall *c, Scope *s) { return format_accumulate(c, s, false, run_conv); }
+
+/* interp has no sums: in f64, and rounded once. */
+Value op_format_interp(OpCall *c, Scope *s) { return op_format_wide(c, s); }
+
+/* X X^H / (n - ddof) of centred rows. */
+static Value cov_of(OpCall *c, Value x)
+{
+    int64_t n = tensor_shape(x.tensor)[x.tensor->rank - 1];
+    Value mean = format_row(c, "mean", 3, x, v_int(-1), v_bool(true));
+    Value d = format_row(c, "subtract", 2, x, mean);
+    Value product = x.tensor->rank == 1
+                        ? format_row(c, "dot", 2, d, d)
+                        : format_row(c, "matmul", 2, d, format_row(c, "ctranspose", 1, d));
+    return format_row(c, "divide", 2, product, v_int(n - 1));
+}
+
+static Value run_cov(OpCall *c, Precise *p)
+{
+    Scope inner;
+    Tensor *x = op_keep(c, precise_round(p, c->op, arg_tensor(c, 0)));
+    for (int i = 1; i < c->count; i++)
+        if (arg_given(c, i))
+            format_refuse(c, p->scope->format);
+    if (x->rank == 0 || x->rank > 2)
+        format_refuse(c, p->scope->format);
+    format_enter(c, p, &inner);
+    return format_leave(c, p, &inner, cov_of(c, v_tensor_raw(x)));
+}
+
+static Value run_corrcoef(OpCall *c, Precise *p)
+{
+    Scope inner;
+    Tensor *x = op_keep(c, precise_round(p, c->op, arg_tensor(c, 0)));
+    if (arg_given(c, 1) || arg_given(c, 2) || x->rank != 2)
+        format_refuse(c, p->scope->format);
+    format_enter(c, p, &inner);
+    Value cov = cov_of(c, v_tensor_raw(x));
+    Value scale = format_row(c, "sqrt", 1, format_row(c, "diag", 1, cov));
+    return format_leave(c, p, &inner,
+                        format_row(c, "divide", 2, cov, format_row(c, "outer", 2, scale, scale)));
+}
+
+Value op_format_cov(OpCall *c, Scope *s) { return format_accumulate(c, s, true, run_cov); }
+Value op_format_corrcoef(OpCall *c, Scope *s)
+{
+    return format_accumulate(c, s, true, run_corrcoef);
+}
