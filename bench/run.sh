@@ -1,7 +1,7 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [start] [peers]
-# Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors and signals, plain BLAS and
+#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [precision] [start] [peers]
+# Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation; `peers` installs what is missing of them.
 # A ratio above 1 means Ricci is faster.
@@ -31,27 +31,34 @@ bench_scalar() {    # runs interleave, so a busy moment hits every peer alike
     awk '{ if ($5 > 0) { s += log($5); n++ } if ($6 > 0) { c += log($6); k++ } } END { if (n) printf "geometric mean: %.2f × Lua", exp(s / n); if (k) printf ", %.2f × CPython", exp(c / k); print "" }' "$work/scalar"
 }
 
-# One script of bench/tensor and its NumPy twin.
-against_numpy() {   # NAME
-    local numpy=
+# One script of bench/DIR and its NumPy twin.
+against_numpy() {   # NAME [DIR]
+    local numpy= dir=bench/${2:-tensor}
     for python in build/venv/bin/python3 /usr/bin/python3 python3; do
         if "$python" -c 'import numpy' 2>/dev/null; then numpy=$python; break; fi
     done
     [ -z "$numpy" ] && { echo "$1: NumPy is not installed (python3-numpy)"; }
-    "$RICCI" "bench/tensor/$1.ric" >"$work/ricci.1"
-    [ -n "$numpy" ] && "$numpy" "bench/tensor/$1_numpy.py" >"$work/numpy.1"
-    "$RICCI" "bench/tensor/$1.ric" >"$work/ricci.2"
-    [ -n "$numpy" ] && "$numpy" "bench/tensor/$1_numpy.py" >"$work/numpy.2"
+    "$RICCI" "$dir/$1.ric" >"$work/ricci.1"
+    [ -n "$numpy" ] && "$numpy" "$dir/$1_numpy.py" >"$work/numpy.1"
+    "$RICCI" "$dir/$1.ric" >"$work/ricci.2"
+    [ -n "$numpy" ] && "$numpy" "$dir/$1_numpy.py" >"$work/numpy.2"
     printf '%-22s %12s %12s %8s   (best of two runs of medians)\n' "$1" ricci numpy ratio
     touch "$work/numpy.1" "$work/numpy.2"
     awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
          FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next } { low(p, $1, $2) }
-         END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-22s %10.3fms %10.3fms %8.2f\n", k, r[k] * 1e3, p[k] * 1e3, r[k] ? p[k] / r[k] : 0 } }' \
+         END { for (i = 1; i <= n; i++) { k = order[i]; if (k in p) printf "%-22s %10.3fms %10.3fms %8.2f\n", k, r[k] * 1e3, p[k] * 1e3, r[k] ? p[k] / r[k] : 0; else printf "%-22s %10.3fms\n", k, r[k] * 1e3 } }' \
         "$work/ricci.1" "$work/ricci.2" "$work/numpy.1" "$work/numpy.2"
 }
 
 bench_tensor() { against_numpy tensor; }
 bench_signals() { against_numpy signals; }
+bench_precision() {                                     # with ml_dtypes where it is
+    RICCI_THREADS=1 against_numpy precision precision
+    for threads in 1 2; do
+        echo "products, $threads thread(s), formats as shares of f32"
+        RICCI_THREADS=$threads "$RICCI" bench/precision/gemm.ric
+    done
+}
 
 # NumPy and SciPy from build/venv (`bench/run.sh peers` makes it) or the system; Octave too.
 bench_linalg() {    # against plain BLAS and LAPACK calls from C, NumPy, SciPy and Octave
@@ -101,7 +108,7 @@ bench_index() {
 }
 
 bench_peers() {     # what the comparisons need and nothing else does
-    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch
+    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch ml_dtypes
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
@@ -111,4 +118,4 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor signals linalg index}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor signals linalg index precision}; do "bench_$suite"; echo; done
