@@ -45,6 +45,9 @@ static void check_real(OpCall *c, const Tensor *t, const char *what)
     if (dtype_info(t->dtype)->kind == 'c')
         err_raise_help(&c->in->ctx, ERR_DTYPE, "save concat(real(A), imag(A), axis=1), or use .npy",
                        "a .csv file holds real numbers, %s is %s", what, dtype_name(t->dtype));
+    if (t->dtype == DT_INTERVAL)
+        err_raise_help(&c->in->ctx, ERR_DTYPE, "save their midpoints: f64(x)",
+                       "a .csv file holds single numbers, %s is interval", what);
 }
 
 static void put_names(CsvWriter *w, const Tuple *names)

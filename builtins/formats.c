@@ -33,8 +33,11 @@ void format_refuse(OpCall *c, DType format)
              alone && known ? "compute in floats: precision f64 { %s(%s) }"
                             : "compute in floats: precision f64 { … }",
              c->op->name, text);
-    err_raise_help(&c->in->ctx, ERR_DTYPE, help, "%s has no form in %s", c->op->name,
-                   dtype_name(format));
+    const Scope *s = precise_scope(c->in);
+    bool plain = !s || (format != DT_F32 && format != DT_F64) ||
+                 (scope_ordinary(s) && !s->reproducible);
+    err_raise_help(&c->in->ctx, ERR_DTYPE, help, "%s has no form in %s%s", c->op->name,
+                   dtype_name(format), plain ? "" : " with the scope's modifiers");
 }
 
 /* ---- ints ---- */
@@ -287,7 +290,10 @@ static Value running(OpCall *c, Precise *p, EwOp op)
         char *to = out->data + i * each, here[32];
         if (i % n == 0) {                     /* the first partial sum, rounded as the others are */
             for (int k = 0; op == EW_ADD && k < parts; k++)
-                p->acc.ops->sum(&p->acc, to + k * p->acc.size, to + k * p->acc.size, 1, 1);
+                precise_check(c->in, c->op,
+                              p->acc.ops->sum(&p->acc, to + k * p->acc.size, to + k * p->acc.size,
+                                              1, 1),
+                              p->acc.dtype);
             continue;
         }
         memcpy(here, to, (size_t)each);
@@ -520,6 +526,8 @@ Value op_format_round(OpCall *c, Scope *s)
 /* Of ints as ever; weights and bounds are numbers of the format. */
 Value op_format_counts(OpCall *c, Scope *s)
 {
+    if (strcmp(c->op->name, "bincount") == 0 && format_all_whole(c))
+        return exact_run(c);
     if (!format_is_binary(s->format))
         format_refuse(c, s->format);
     return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, false);

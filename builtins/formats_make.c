@@ -31,12 +31,20 @@ static Value run_with(OpCall *c, int i, Value dtype)
     return r;
 }
 
-/* The scope with the dtype that is asked for as its format. */
+/* The scope with the dtype that is asked for as its format; it counts for itself. */
 static Scope target_scope(OpCall *c, const Scope *s, int i)
 {
     Scope t = *s;
     t.format = arg_dtype(c, i, s->format);
+    t.flags = (ArithFlags){ 0 };
     return t;
+}
+
+/* What was counted and drawn in t goes to s. */
+static void target_done(Scope *s, const Scope *t)
+{
+    arith_flags_add(&s->flags, &t->flags);
+    s->draw = t->draw > s->draw ? t->draw : s->draw;
 }
 
 static bool own_float(DType dt)
@@ -46,10 +54,8 @@ static bool own_float(DType dt)
 
 static Value settled(OpCall *c, Scope *s, Scope *t, Value v)
 {
-    t->flags = (ArithFlags){ 0 };
     v = precise_settle(c->in, t, c->op, v);
-    arith_flags_add(&s->flags, &t->flags);
-    s->draw = t->draw > s->draw ? t->draw : s->draw;
+    target_done(s, t);
     return v;
 }
 
@@ -90,20 +96,20 @@ Value op_format_full(OpCall *c, Scope *s)
     return r;
 }
 
-/* start + (0, 1, 2 … n-1) step, in the format. */
-static Value sequence(OpCall *c, Scope *s, Value start, Value step, int64_t n)
+/* start + (0, 1, 2 … n-1) step, or with `gaps` start + (0, 1, 2 … n-1) / gaps step, in the
+ * format; rooted. */
+static Value sequence(OpCall *c, Scope *s, Value start, Value step, int64_t n, int64_t gaps)
 {
     Range *r = range_new(&c->in->ctx, 0, n, 1);
-    Scope inner = *s;
-    inner.flags = (ArithFlags){ 0 };
-    Value numbers = op_root(c, v_range(r));
-    scope_enter(c->in, &inner);
-    numbers = op_root(c, op_call(c->in, op_named(c->in, "cast"),
-                                 (Value[]){ numbers, v_format(s->format) }, 2, 0));
-    Value v = format_row(c, "add", 2, format_row(c, "multiply", 2, numbers, step), start);
-    scope_leave(c->in, &inner);
-    arith_flags_add(&s->flags, &inner.flags);
-    return v;
+    Value x = op_root(c, v_range(r));
+    scope_enter(c->in, s);
+    x = op_root(c, op_call(c->in, op_named(c->in, "cast"), (Value[]){ x, v_format(s->format) }, 2,
+                           0));
+    if (gaps > 0)
+        x = format_row(c, "divide", 2, x, v_int(gaps));
+    x = format_row(c, "add", 2, format_row(c, "multiply", 2, x, step), start);
+    scope_leave(c->in, s);
+    return x;
 }
 
 Value op_format_arange(OpCall *c, Scope *s)
@@ -125,26 +131,39 @@ Value op_format_arange(OpCall *c, Scope *s)
     if (!(fabs(n) < 0x1p40))
         arg_error(c, 1, ERR_VALUE, "from %g to %g in steps of %g is no finite sequence", start,
                   stop, step);
-    return v_retain(sequence(c, &t, one ? v_int(0) : c->args[0],
-                             arg_given(c, 2) ? c->args[2] : v_int(1), n > 0 ? (int64_t)n : 0));
+    Value x = sequence(c, &t, one ? v_int(0) : c->args[0], arg_given(c, 2) ? c->args[2] : v_int(1),
+                       n > 0 ? (int64_t)n : 0, 0);
+    target_done(s, &t);
+    return v_retain(x);
 }
 
-/* The points of linspace and, for logspace, of its exponents, in the format. */
+/* The last of x, which nobody else has, becomes `stop` in the format: no rounding misses it. */
+static void put_stop(OpCall *c, Scope *s, Value x, Value stop)
+{
+    Tensor *t = x.tensor;
+    int64_t bytes = dtype_info((DType)t->dtype)->bytes;
+    scope_enter(c->in, s);
+    Value end = op_root(c, op_call(c->in, op_named(c->in, "cast"),
+                                   (Value[]){ stop, v_format(s->format) }, 2, 0));
+    scope_leave(c->in, s);
+    memcpy(t->data + (t->size - 1) * bytes, end.tensor->data, (size_t)bytes);
+}
+
+/* The points of linspace and, for logspace, of its exponents, in the format; rooted. */
 static Value spaced(OpCall *c, Scope *s, int endpoint)
 {
     int64_t n = arg_given(c, 2) ? arg_int(c, 2) : 50;
     if (n < 0)
-        arg_error(c, 2, ERR_VALUE, "num is %lld, and a length cannot be negative", (long long)n);
-    int64_t gaps = arg_bool(c, endpoint, true) ? n - 1 : n;
-    Scope inner = *s;
-    inner.flags = (ArithFlags){ 0 };
-    scope_enter(c->in, &inner);
-    Value span = format_row(c, "subtract", 2, c->args[1], c->args[0]), step = v_int(0);
-    if (gaps > 0)
-        step = format_row(c, "divide", 2, span, v_int(gaps));
-    scope_leave(c->in, &inner);
-    arith_flags_add(&s->flags, &inner.flags);
-    return sequence(c, s, c->args[0], step, n);
+        arg_error(c, 2, ERR_VALUE, "n is %lld, and a length cannot be negative", (long long)n);
+    bool last = arg_bool(c, endpoint, true);
+    arg_float(c, 0), arg_float(c, 1);          /* raise what is no real scalar */
+    scope_enter(c->in, s);
+    Value span = format_row(c, "subtract", 2, c->args[1], c->args[0]);
+    scope_leave(c->in, s);
+    Value x = sequence(c, s, c->args[0], span, n, last ? n - 1 : n);
+    if (last && n > 1)
+        put_stop(c, s, x, c->args[1]);
+    return x;
 }
 
 Value op_format_linspace(OpCall *c, Scope *s)
@@ -155,7 +174,9 @@ Value op_format_linspace(OpCall *c, Scope *s)
         return run_with(c, i, v_format(t.format));
     if (format_is_binary(t.format))
         return settled(c, s, &t, run_with(c, i, v_format(DT_F64)));
-    return v_retain(spaced(c, &t, 3));
+    Value x = spaced(c, &t, 3);
+    target_done(s, &t);
+    return v_retain(x);
 }
 
 Value op_format_logspace(OpCall *c, Scope *s)
@@ -167,10 +188,10 @@ Value op_format_logspace(OpCall *c, Scope *s)
     if (format_is_binary(t.format))
         return settled(c, s, &t, run_with(c, i, v_format(DT_F64)));
     Value x = spaced(c, &t, 4);
-    Scope inner = t;
-    scope_enter(c->in, &inner);
+    scope_enter(c->in, &t);
     x = format_row(c, "power", 2, arg_given(c, 3) ? c->args[3] : v_int(10), x);
-    scope_leave(c->in, &inner);
+    scope_leave(c->in, &t);
+    target_done(s, &t);
     return v_retain(x);
 }
 
@@ -249,42 +270,82 @@ Value op_format_conv(OpCall *c, Scope *s) { return format_accumulate(c, s, false
 /* interp has no sums: in f64, and rounded once. */
 Value op_format_interp(OpCall *c, Scope *s) { return op_format_wide(c, s); }
 
-/* X X^H / (n - ddof) of centred rows. */
-static Value cov_of(OpCall *c, Value x)
+/* Operand i as variables in rows of observations. */
+static Tensor *variable_rows(OpCall *c, Precise *p, int i, bool rows)
 {
-    int64_t n = tensor_shape(x.tensor)[x.tensor->rank - 1];
-    Value mean = format_row(c, "mean", 3, x, v_int(-1), v_bool(true));
-    Value d = format_row(c, "subtract", 2, x, mean);
-    Value product = x.tensor->rank == 1
-                        ? format_row(c, "dot", 2, d, d)
-                        : format_row(c, "matmul", 2, d, format_row(c, "ctranspose", 1, d));
-    return format_row(c, "divide", 2, product, v_int(n - 1));
+    Ctx *ctx = &c->in->ctx;
+    Tensor *x = precise_operand(c, p, i);
+    if (x->rank == 0 || x->rank > 2)
+        format_refuse(c, p->scope->format);
+    if (x->rank == 2 && !rows)
+        x = op_keep(c, tensor_transpose_last(ctx, x));
+    x = op_keep(c, tensor_compact(ctx, x));
+    int64_t n = tensor_shape(x)[x->rank - 1], count = x->rank == 2 ? tensor_shape(x)[0] : 1;
+    return op_keep(c, tensor_view(ctx, x, 2, (int64_t[]){ count, n }, (int64_t[]){ n, 1 }, x->data));
+}
+
+/* The variables of both operands, those of the first on top. */
+static Tensor *variables(OpCall *c, Precise *p)
+{
+    bool rows = arg_bool(c, 2, true);
+    Tensor *x = variable_rows(c, p, 0, rows);
+    if (!arg_given(c, 1) || c->args[1].tag == V_NONE)
+        return x;
+    Tensor *y = variable_rows(c, p, 1, rows);
+    int64_t n = tensor_shape(x)[1], m = tensor_shape(y)[1];
+    if (n != m)
+        arg_error(c, 1, ERR_SHAPE, "%s has %lld observations and %s %lld", arg_text(c, 0),
+                  (long long)n, arg_text(c, 1), (long long)m);
+    if (x->dtype != y->dtype)
+        format_refuse(c, p->scope->format);
+    int64_t shape[] = { tensor_shape(x)[0] + tensor_shape(y)[0], n };
+    Tensor *both = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 2, shape));
+    size_t bytes = (size_t)(x->size * dtype_info((DType)x->dtype)->bytes);
+    memcpy(both->data, x->data, bytes);
+    memcpy(both->data + bytes, y->data, (size_t)(y->size * dtype_info((DType)x->dtype)->bytes));
+    return both;
+}
+
+/* X X^H / (n - ddof) of centred rows. */
+static Value cov_of(OpCall *c, Tensor *x, double ddof)
+{
+    Value mean = format_row(c, "mean", 3, v_tensor_raw(x), v_int(-1), v_bool(true));
+    Value d = format_row(c, "subtract", 2, v_tensor_raw(x), mean);
+    Value product = format_row(c, "matmul", 2, d, format_row(c, "ctranspose", 1, d));
+    double by = (double)tensor_shape(x)[1] - ddof;
+    return format_row(c, "divide", 2, product, by == floor(by) ? v_int((int64_t)by) : v_float(by));
+}
+
+/* One variable gives a number, not a 1x1 matrix. */
+static Value one_or_matrix(OpCall *c, Value r)
+{
+    Tensor *t = r.tensor;
+    if (r.tag != V_TENSOR || t->size != 1)
+        return r;
+    return op_root(c, v_tensor_raw(tensor_view(&c->in->ctx, t, 0, tensor_shape(t),
+                                               tensor_strides(t), t->data)));
 }
 
 static Value run_cov(OpCall *c, Precise *p)
 {
     Scope inner;
-    Tensor *x = op_keep(c, precise_round(p, c->op, arg_tensor(c, 0)));
-    for (int i = 1; i < c->count; i++)
-        if (arg_given(c, i))
-            format_refuse(c, p->scope->format);
-    if (x->rank == 0 || x->rank > 2)
+    if (arg_given(c, 5) || arg_given(c, 6))
         format_refuse(c, p->scope->format);
+    double ddof = arg_given(c, 4) ? arg_float(c, 4) : arg_bool(c, 3, false) ? 0 : 1;
+    Tensor *x = variables(c, p);
     format_enter(c, p, &inner);
-    return format_leave(c, p, &inner, cov_of(c, v_tensor_raw(x)));
+    return format_leave(c, p, &inner, one_or_matrix(c, cov_of(c, x, ddof)));
 }
 
 static Value run_corrcoef(OpCall *c, Precise *p)
 {
     Scope inner;
-    Tensor *x = op_keep(c, precise_round(p, c->op, arg_tensor(c, 0)));
-    if (arg_given(c, 1) || arg_given(c, 2) || x->rank != 2)
-        format_refuse(c, p->scope->format);
+    Tensor *x = variables(c, p);
     format_enter(c, p, &inner);
-    Value cov = cov_of(c, v_tensor_raw(x));
-    Value scale = format_row(c, "sqrt", 1, format_row(c, "diag", 1, cov));
-    return format_leave(c, p, &inner,
-                        format_row(c, "divide", 2, cov, format_row(c, "outer", 2, scale, scale)));
+    Value cov = cov_of(c, x, 1);
+    Value scale = format_row(c, "sqrt", 1, format_row(c, "real", 1, format_row(c, "diag", 1, cov)));
+    Value r = format_row(c, "divide", 2, cov, format_row(c, "outer", 2, scale, scale));
+    return format_leave(c, p, &inner, one_or_matrix(c, r));
 }
 
 Value op_format_cov(OpCall *c, Scope *s) { return format_accumulate(c, s, true, run_cov); }

@@ -331,7 +331,8 @@ static Tensor *conjugated(OpCall *c, Tensor *t)
     if (dtype_info(t->dtype)->kind != 'c')
         return t;
     Tensor *copy = op_keep(c, tensor_copy(&c->in->ctx, t));
-    mat_conjugate(blas_type(t->dtype), copy->data, copy->size);
+    bool doubles = dtype_base(t->dtype) == DT_CMINI;     /* the parts of a narrow format */
+    mat_conjugate(blas_type(doubles ? DT_C128 : t->dtype), copy->data, copy->size);
     return copy;
 }
 

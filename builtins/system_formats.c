@@ -7,6 +7,8 @@
 #include "interp/exact.h"
 #include "interp/scope.h"
 #include "kernels/number.h"
+
+#include <math.h>
 #include <string.h>
 
 /* ---- formats ---- */
@@ -206,6 +208,8 @@ Value interval_of_bounds(Interp *in, Value lo, Value hi)
         *(i ? &v.hi : &v.lo) = i ? part.hi : part.lo;
     }
     stack_cut(in, mark);
+    if (isnan(v.lo) || isnan(v.hi))              /* no number at all, on either side */
+        v.lo = v.hi = NAN;
     if (v.lo > v.hi) {
         Error *e = err_new(&in->ctx, ERR_VALUE, "the lower bound %g of an interval is above the upper one, %g", v.lo,
                            v.hi);

@@ -339,7 +339,9 @@ static bool is_nothing(Book *b, TextMat A, TextMat E)
     Textbook *t = &b->t;
     TextMark mark = text_mark(t);
     BookQuiet q = book_quiet(b);
-    bool nothing = n_order(t, text_largest(t, A), n_mul(t, t->eps, text_largest(t, E))) < 1;
+    TextCell least;                  /* a scalar in the ring would not outlive the other search */
+    n_set(t, least.x, n_mul(t, t->eps, text_largest(t, E)));
+    bool nothing = n_order(t, text_largest(t, A), least.x) < 1;
     book_loud(b, q);
     text_release(t, mark);
     return nothing;

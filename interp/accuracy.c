@@ -416,8 +416,10 @@ double accuracy_backward(Interp *in, Value A, Value b, Value x)
     int bits = 0;
     bool complex_ = false, doubles = true;
     for (int i = 0; i < 3; i++) {
-        if (!v_is_numeric(values[i]))
+        if (!v_is_numeric(values[i])) {
+            stack_cut(in, mark);
             return NAN;
+        }
         *t[i] = rooted(in, tensor_compact(&in->ctx, rooted(in, v_to_tensor(in, values[i], i))));
         complex_ |= is_complex(*t[i]);
         int own = accuracy_bits((DType)(*t[i])->dtype);

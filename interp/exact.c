@@ -99,6 +99,15 @@ bool exact_written(Interp *in, int i, double x, Rational *out)
     return isfinite(x) && literal_text(in, i, x, text, sizeof text) && read_text(in, text, out);
 }
 
+void exact_shortest(double x, char *text, size_t cap)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, cap, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+}
+
 bool exact_literal(Interp *in, int i, double x, Rational *out)
 {
     char text[72];
@@ -106,12 +115,7 @@ bool exact_literal(Interp *in, int i, double x, Rational *out)
         return false;
     if (exact_written(in, i, x, out))
         return true;
-    /* Up to 15 digits the shortest decimal of a float is the one that was written. */
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
-            break;
-    }
+    exact_shortest(x, text, sizeof text);
     return read_text(in, text, out);
 }
 

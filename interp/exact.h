@@ -23,6 +23,8 @@ _Noreturn void exact_refuse(OpCall *, int i);
 bool exact_literal(Interp *, int i, double x, Rational *out);
 /* The same where operand i's own text is that literal: A[0] = 0.1. False if it is not. */
 bool exact_written(Interp *, int i, double x, Rational *out);
+/* The shortest decimal that reads as x: up to 15 digits it is the one that was written. */
+void exact_shortest(double x, char *text, size_t cap);
 /* An elementwise row on n tensors, cast to rational first. */
 Value exact_elementwise(Interp *, const Op *, Tensor *const *operands, int n, bool covector);
 /* Raises what a status stands for, about an operation's arguments. */

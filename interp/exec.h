@@ -211,10 +211,12 @@ typedef struct ModuleTest {
     const FnCode *code;
     Chunk *chunk;
     const char *name;
+    struct Scope *scope;         /* the one it stands in, once its statement has run; or NULL */
 } ModuleTest;
 void modules_free(Interp *);
 Value eval_import(Interp *, const Exec *);
-void module_add_test(Interp *, Module *, Chunk *, const FnCode *);
+ModuleTest *module_add_test(Interp *, Module *, Chunk *, const FnCode *);
+Value eval_test(Interp *, const Exec *);                      /* data: the ModuleTest */
 Value module_member(Interp *, Module *, const Name *);       /* owned; raises `name` */
 
 /* interp/predefined.c: pi, inf, nan, formats, devices. V_UNDEF if the name is none. */

@@ -53,6 +53,16 @@ static void put_label(Buf *out, const char *label)
     buf_printf(out, "  %-9s ", label);
 }
 
+bool explain_noted(const Interp *in, const char *label)
+{
+    if (!explain_on(in) || !in->explain->depth)
+        return false;
+    const Buf *notes = &in->explain->now.notes;
+    char line[32];
+    int n = snprintf(line, sizeof line, "  %s ", label);
+    return notes->len && memmem(notes->data, notes->len, line, (size_t)n);
+}
+
 void explain_note(Interp *in, const char *label, const char *fmt, ...)
 {
     if (!explain_on(in) || !in->explain->depth)

@@ -19,6 +19,7 @@ static inline bool explain_on(const Interp *in) { return __builtin_expect(in->ex
 /* A line `label  text` of the running operation. Operations that it calls itself add to it. */
 void explain_note(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+bool explain_noted(const Interp *, const char *label);      /* has it such a line already? */
 /* What it computed, where the row's formula with the operands' sizes would not say it;
  * `how` is the formula to show (NULL: none). Calls add up. */
 void explain_flops(Interp *, double flops, const char *how);

@@ -430,6 +430,22 @@ static Term eval(IxBind *b, const IxNode *n, IxInstance *of)
     }
 }
 
+/* What only moved is in the scope's format too, as it is where nests run and in einsum. */
+static Value in_format(IxBind *b, Value v)
+{
+    Interp *in = b->in;
+    const Scope *s = precise_scope(in);
+    DType dt = v_dtype(v);
+    if (!s || dt == DT_NONE || !strchr("fcq", dtype_info(dt)->kind) || dt == s->format ||
+        dt == dtype_complex(s->format))
+        return v;
+    v_push(in, v);
+    in->at = b->x;
+    Value r = op_unary(in, op_named(in, "positive"), v, 0);
+    stack_cut(in, in->sp - 1);
+    return r;
+}
+
 Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
 {
     Interp *in = b->in;
@@ -451,5 +467,5 @@ Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
     v_push(in, v_tensor_raw(view));
     Value v = v_tensor(&in->ctx, tensor_copy(&in->ctx, view));
     stack_cut(in, mark);
-    return v;
+    return in_format(b, v);
 }

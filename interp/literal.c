@@ -195,14 +195,18 @@ static void store_rationals(Interp *in, Rational *out, const Value *items, const
             exact_store(&in->ctx, &out[i], items[i]);
 }
 
-/* A float literal beside numbers of decimal or mp keeps the digits that were written. */
+/* A float literal beside numbers of decimal or mp keeps the digits that were written; of those
+ * whose text is not at hand (i from WHERE_OPERANDS on, all of a matrix) the shortest decimal. */
 static bool store_literal(Interp *in, DType dt, void *out, int i, double x)
 {
+    char shortest[32], *end;
     const char *text = err_operand_text(&in->ctx, i);
-    char *end;
-    size_t len = strlen(text);
+    if (i >= WHERE_OPERANDS && is_fraction(v_float(x))) {
+        exact_shortest(x, shortest, sizeof shortest);
+        text = shortest;
+    }
     return dtype_foreign(dt) && dtype_info(dt)->kind == 'f' && strtod(text, &end) == x && *end == '\0' &&
-           literal_store(in, dt, out, text, len);
+           literal_store(in, dt, out, text, strlen(text));
 }
 
 static void store_scalars(Interp *in, DType dt, char *out, const Value *items, const bool *weak, int n, bool vector)
@@ -211,7 +215,8 @@ static void store_scalars(Interp *in, DType dt, char *out, const Value *items, c
     bool scoped = in->scope && in->scope->format != DT_NONE;
     for (int i = 0; i < n; i++) {
         Value v = items[i];
-        if (vector && bit(weak, i) && v.tag == V_FLOAT && store_literal(in, dt, out + i * bytes, i, v.f))
+        if (bit(weak, i) && v.tag == V_FLOAT &&
+            store_literal(in, dt, out + i * bytes, vector ? i : WHERE_OPERANDS, v.f))
             continue;
         if (scoped)
             v_push(in, v = op_cast(in, v, dt));      /* in the scope's mode */

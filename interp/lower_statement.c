@@ -509,8 +509,12 @@ static const Exec *lower_fn(Lower *lo, const Node *n)
 
 static const Exec *lower_test(Lower *lo, const Node *n)
 {
-    module_add_test(lo->in, lo->module, lo->chunk, lower_code(lo, n));
-    return exec_const(lo, n, v_none());
+    ModuleTest *t = module_add_test(lo->in, lo->module, lo->chunk, lower_code(lo, n));
+    if (!lo->scoped)
+        return exec_const(lo, n, v_none());
+    Exec *x = exec_new(lo, eval_test, n);
+    x->data = t;
+    return x;
 }
 
 /* list: targets of `from` names, or b: the target of the module. */

@@ -6,6 +6,7 @@
 #include "interp/eval_flow.h"
 
 #include "core/error.h"
+#include "interp/scope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,8 @@ static void module_free(Interp *in, Module *m)
     Ctx *c = &in->ctx;
     for (ModuleTest *t = m->tests, *next; t; t = next) {
         next = t->next;
+        if (t->scope)
+            mem_free(c, t->scope, sizeof *t->scope);
         mem_free(c, t, sizeof *t);
     }
     for (uint32_t i = 0; i < m->chunk_count; i++)
@@ -369,13 +372,24 @@ const char *module_doc(const Module *m, const Name *name)
 }
 
 /* ---- tests ---- */
-void module_add_test(Interp *in, Module *m, Chunk *chunk, const FnCode *code)
+ModuleTest *module_add_test(Interp *in, Module *m, Chunk *chunk, const FnCode *code)
 {
     ModuleTest **at = &m->tests;
     while (*at)
         at = &(*at)->next;
     *at = mem_zalloc(&in->ctx, sizeof **at);
     **at = (ModuleTest){ .code = code, .chunk = chunk, .name = code->node->a ? code->node->a->text : "" };
+    return *at;
+}
+
+/* A test that stands in a scope runs in it; this is its statement. */
+Value eval_test(Interp *in, const Exec *x)
+{
+    ModuleTest *t = (ModuleTest *)x->data;
+    if (!t->scope)
+        t->scope = mem_zalloc(&in->ctx, sizeof *t->scope);
+    *t->scope = *in->scope;                /* a node of scoped code: there is one */
+    return v_none();
 }
 
 int module_test_count(const Module *m)
@@ -407,7 +421,15 @@ static void test_call(Interp *in, Module *m, const ModuleTest *t)
     in->module = m;
     Function *fn = function_new(in, t->code, t->chunk, m);
     v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });
+    Scope scope;
+    if (t->scope) {
+        scope = *t->scope;
+        scope.flags = (ArithFlags){ 0 };
+        scope_enter(in, &scope);
+    }
     v_release(&in->ctx, function_run(in, NULL, fn, in->sp, 0));
+    if (t->scope)
+        scope_leave(in, &scope);
 }
 
 /* A test is a function called on a copy of the globals: values never alias, so keeping

@@ -133,7 +133,7 @@ Tensor *arg_tensor(OpCall *c, int i)
     if (!v_is_numeric(v) && v.tag != V_RANGE && v.tag != V_TUPLE)
         wants(c, i, "a tensor");
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, operand_index(c, i)));
-    bool form = precise_scope(c->in) && op_format(c->in, c->op);     /* which rounds its operands */
+    bool form = op_format(c->in, c->op) != NULL;     /* which takes numbers of every format */
     if (t->dtype == DT_RATIONAL && !form && !op_exact(c->in, c->op))
         exact_refuse(c, i);
     return t;

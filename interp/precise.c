@@ -589,8 +589,8 @@ static DType implied_format(OpCall *c, int first)
         return dtype_real(dt);
     char help[128];
     snprintf(help, sizeof help, "convert first: %s(…)", dtype_name(v_dtype(c->args[first])));
-    arg_error_help(c, first, ERR_DTYPE, help, "%s mixes numbers that no format holds: %s is %s",
-                   c->op->name, arg_text(c, first), dtype_name(v_dtype(c->args[first])));
+    arg_error_help(c, first, ERR_DTYPE, help, "no format holds all of its numbers: %s is %s",
+                   arg_text(c, first), dtype_name(v_dtype(c->args[first])));
 }
 
 void precise_note(Interp *in, const Scope *s, const char *what)
@@ -600,9 +600,20 @@ void precise_note(Interp *in, const Scope *s, const char *what)
         [ROUND_UP] = ", up",                    [ROUND_DOWN] = ", down",
         [ROUND_ODD] = ", to odd",               [ROUND_STOCHASTIC] = ", stochastically",
     };
-    if (explain_on(in))
+    if (explain_on(in) && !explain_noted(in, "numbers"))   /* the parts of a row say nothing new */
         explain_note(in, "numbers", "%s%s%s", dtype_name(s->format),
                      scope_ordinary(s) ? "" : what, modes[s->round] ? modes[s->round] : "");
+}
+
+/* Fractions have rows of their own (exact.def); for the others theirs is the format. */
+static bool only_as_format(OpCall *c, FormatFn form)
+{
+    if (!c->in->ctx.rationals || !form || form == op_format_moves || op_exact(c->in, c->op))
+        return false;
+    for (int i = 0; i < c->count; i++)
+        if (c->args[i].tag == V_TENSOR && c->args[i].tensor->dtype == DT_RATIONAL)
+            return implied_format(c, i) == DT_RATIONAL;
+    return false;
 }
 
 Value precise_run(OpCall *c)
@@ -615,6 +626,10 @@ Value precise_run(OpCall *c)
         if (form != op_format_moves)
             precise_note(in, s, "");
         return form(c, s);
+    }
+    if (!s && only_as_format(c, form)) {
+        implied = scope_implied(in, DT_RATIONAL);
+        return form(c, &implied);
     }
     if (!in->ctx.foreign || (!form && !c->op->dtypes))
         return exact_run(c);

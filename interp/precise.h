@@ -42,7 +42,7 @@ Value precise_run(OpCall *);
 static inline Value precise_door(OpCall *c)
 {
     const Interp *in = c->in;
-    if (__builtin_expect(in->scope != NULL || in->ctx.foreign, 0))
+    if (__builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.rationals, 0))
         return precise_run(c);
     return exact_run(c);
 }

@@ -187,8 +187,6 @@ static bool exact_ints(EwCall *e, Value *result)
     Interp *in = e->in;
     Value args[3], *mark = in->sp;
     DType dt = whole_dtype(e);
-    if (beyond_exact(e))
-        return false;
     for (int i = 0; i < e->n; i++) {
         Tensor *t = v_to_tensor(in, e->args[i], i);
         v_push(in, v_tensor_raw(t));
@@ -832,10 +830,11 @@ bool precise_elementwise(Interp *in, const Op *op, const Value *args, int n, uns
     if (whole) {
         DType compute = ew_compute_dtype(op->ew, e.dtype[e.first]);
         bool stays = (e.first || compute == DT_NONE || is_whole(compute)) && !negative_power(&e);
-        if (stays && !is_binary(e.scope->format) && dtype_base(e.scope->format) != DT_INTERVAL &&
-            !e.first && may_overflow(&e))
+        bool grows = stays && !is_binary(e.scope->format) &&
+                     dtype_base(e.scope->format) != DT_INTERVAL && !e.first && may_overflow(&e);
+        if (grows && !beyond_exact(&e))
             return exact_ints(&e, result);
-        if (stays)
+        if (stays && !grows)
             return false;
     }
     precise_note(in, e.scope, ", every operation rounded");

@@ -92,6 +92,16 @@ static void digits_rounded(Digits *d, DType dt, const void *cell, int64_t n)
     d->n = d->room = d->out->len - d->from;
 }
 
+/* Is 0.d1d2… above one half? */
+static bool above_half(const Digits *d)
+{
+    const char *t = digits_text(d);
+    size_t zeros = 1;
+    while (zeros < d->n && t[zeros] == '0')
+        zeros++;
+    return d->n > 0 && (t[0] > '5' || (t[0] == '5' && zeros < d->n));
+}
+
 /* To `places` decimals. Below the last one the number is 0 or one unit of it. */
 static void digits_fixed(Digits *d, DType dt, const void *cell, int64_t places)
 {
@@ -101,11 +111,13 @@ static void digits_fixed(Digits *d, DType dt, const void *cell, int64_t places)
         digits_rounded(d, dt, cell, n);
         return;
     }
-    const char *t = digits_text(d);
-    size_t zeros = 1;
-    while (zeros < d->n && t[zeros] == '0')
-        zeros++;
-    bool up = n == 0 && (t[0] > '5' || (t[0] == '5' && zeros < d->n));
+    bool up = n == 0 && above_half(d);
+    if (n == 0 && !up && digits_text(d)[0] == '5') {       /* a half, as far as 40 digits tell */
+        d->out->len = d->from;
+        number_shortest(d->out, dt, cell, &d->exp);
+        d->n = d->out->len - d->from;
+        up = d->exp + places == 0 && above_half(d);
+    }
     d->out->len = d->from;
     buf_puts(d->out, up ? "1" : "");
     d->n = d->room = up;

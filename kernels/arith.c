@@ -8,6 +8,7 @@
 #include "kernels/rational.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- formats ---- */
@@ -52,7 +53,7 @@ ArithStatus arith_open(Ctx *ctx, Arith *a, DType dt, RoundMode round, bool satur
         }
     }
     a->size = dtype_info(a->carrier)->bytes;
-    return a->carrier == DT_F64 ? ARITH_OK : arith_number_open(ctx, a);
+    return a->carrier == DT_F64 ? ARITH_OK : arith_number_open(a);
 }
 
 /* ---- counts and errors ---- */

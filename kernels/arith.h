@@ -56,17 +56,21 @@ typedef struct ArithOps {
     /* out[i] = op(x[0][i], x[1][i], x[2][i]) for + - * / sqrt fma neg abs min max and, where the
      * format has its own, every other elementwise operation; comparisons write bytes 0 and 1.
      * ARITH_NONE: compute in f64 and round (binary formats), or there is none. */
-    ArithStatus (*ew)(Arith *, EwOp, void *out, int64_t so, const void *const x[], const int64_t sx[],
-                      int64_t n);
+    ArithStatus (*ew)(Arith *, EwOp, void *out, int64_t so, const void *const x[],
+                      const int64_t sx[], int64_t n);
     /* Numbers of any real dtype, rounded once into carriers of this format. */
-    ArithStatus (*load)(Arith *, void *to, int64_t st, DType from, const void *x, int64_t sx, int64_t n);
+    ArithStatus (*load)(Arith *, void *to, int64_t st, DType from, const void *x, int64_t sx,
+                        int64_t n);
     /* Carriers that are numbers of this format into its storage (f16: 2 bytes …): exact. */
     ArithStatus (*store)(Arith *, void *to, int64_t st, const void *x, int64_t sx, int64_t n);
     /* y[i] = y[i] + a x[i] and y[i] - a x[i]: the product is rounded, then the sum. */
-    ArithStatus (*axpy)(Arith *, void *y, int64_t sy, const void *a, const void *x, int64_t sx, int64_t n);
-    ArithStatus (*axmy)(Arith *, void *y, int64_t sy, const void *a, const void *x, int64_t sx, int64_t n);
+    ArithStatus (*axpy)(Arith *, void *y, int64_t sy, const void *a, const void *x, int64_t sx,
+                        int64_t n);
+    ArithStatus (*axmy)(Arith *, void *y, int64_t sy, const void *a, const void *x, int64_t sx,
+                        int64_t n);
     /* x[0]y[0] + x[1]y[1] + …, left to right, every product and sum rounded; 0 for n = 0. */
-    ArithStatus (*dot)(Arith *, void *out, const void *x, int64_t sx, const void *y, int64_t sy, int64_t n);
+    ArithStatus (*dot)(Arith *, void *out, const void *x, int64_t sx, const void *y, int64_t sy,
+                       int64_t n);
     ArithStatus (*sum)(Arith *, void *out, const void *x, int64_t sx, int64_t n);
     /* order: -1, 0, 1, or 2 where one is nan. */
     ArithStatus (*compare)(Arith *, const void *x, const void *y, int *order);
@@ -105,7 +109,8 @@ _Noreturn void arith_raise(Ctx *, ArithStatus, DType, const char *what);
  * product and partial sum is rounded in order of k. `acc` is the accumulator's arithmetic: A
  * and B are carriers of acc. C must not overlap them. Polls the interrupt flag. */
 typedef struct ArithMatrix { char *data; int64_t row, col; } ArithMatrix;
-ArithStatus arith_matmul(Arith *acc, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m, int64_t n, int64_t k);
+ArithStatus arith_matmul(Arith *acc, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m,
+                         int64_t n, int64_t k);
 
 /* ---- binary formats: arith_binary*.c ---- */
 /* Facts of a binary format of at most 53 bits (f64 f32 f16 bf16 e4m3 e5m2 MINI). */

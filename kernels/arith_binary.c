@@ -336,13 +336,9 @@ static ArithStatus load_numbers(Arith *a, double *to, int64_t st, DType from, co
     int64_t bytes = dtype_info(from)->bytes;
     for (int64_t i = 0; i < n; i++) {
         BinaryExact v;
-        ArithStatus s = ARITH_OK;
         if (i % BINARY_STRIP == 0 && binary_stopped(a))
             return ARITH_INTERRUPT;
-        if (from == DT_RATIONAL)
-            rational_exact(((const Rational *)x)[i * sx], &v);
-        else
-            s = arith_number_exact(a->ctx, from, x + i * sx * bytes, &v);
+        ArithStatus s = arith_number_exact(a->ctx, from, x + i * sx * bytes, &v);
         if (s != ARITH_OK)
             return s;
         to[i * st] = binary_exact_round(a, &v);

@@ -27,9 +27,8 @@ double binary_exact_op(Arith *, EwOp, double x, double y, double z);
 double binary_exact_round(Arith *, const BinaryExact *);
 double binary_exact_f64(Arith *, double x);             /* x rounded */
 double binary_exact_i64(Arith *, int64_t i);
-/* What overflow and an exact infinity give; counted. */
+/* What overflow gives; counted. */
 double binary_overflow(Arith *, bool negative);
-double binary_infinity(Arith *, bool negative);
 /* The generator's stream for a seed, and a number of it. */
 uint64_t binary_stream(const Arith *);
 uint64_t binary_random(const Arith *, uint64_t draw);

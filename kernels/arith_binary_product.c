@@ -41,10 +41,17 @@ typedef struct Product {
     ArithFlags flags[64];
 } Product;
 
-/* Sums grow by at most a factor 1 + 2^-p each. */
-static bool may_leave(const Arith *a, double product, int64_t k)
+/* May k products of at most that size sum up to half of `most`? Sums grow by at most a factor
+ * 1 + 2^-p each. */
+static bool may_leave(const Arith *a, double product, int64_t k, double most)
 {
-    return !(log2(product) + log2((double)k) + 3 * (double)k * ldexp(1, -a->p) < log2(a->max) - 1);
+    return !(log2(product) + log2((double)k) + 3 * (double)k * ldexp(1, -a->p) < log2(most) - 1);
+}
+
+/* Up to here the number that an addition of it rounds with is finite, in floats or doubles. */
+static double reach(const Arith *a, bool narrow)
+{
+    return ldexp(1, a->p + (narrow ? 127 - 24 : 1023 - 53));
 }
 
 /* Is the format the machine's own (and products far enough from its ends)? */
@@ -58,9 +65,11 @@ static bool is_native(const Arith *a, double least)
 static bool choose(Product *p, const Arith *a, Extent A, Extent B)
 {
     double least = A.least * B.least, most = A.most * B.most;
-    bool narrow = a->p <= 11 && a->emin >= -126 && a->emax <= 127 && least >= 0x1p-126;
+    bool narrow = a->p <= 11 && a->emin >= -126 && a->emax <= 127 && least >= 0x1p-126 &&
+                  (a->max <= reach(a, true) || !may_leave(a, most, p->k, reach(a, true)));
     bool exact = !narrow && a->emax + 2 - (a->emin - a->p + 1) <= 53;
-    bool watch = most > 0 && may_leave(a, most, p->k), fades = least < ldexp(1, a->emin);
+    bool watch = most > 0 && may_leave(a, most, p->k, fmin(a->max, reach(a, narrow)));
+    bool fades = least < ldexp(1, a->emin);
     BinaryTileKind kind = watch ? TILE_WATCH : fades ? TILE_FADES : TILE_NEAR;
     BinaryPlan plan = binary_plan(a);
     if (a->wide || !A.finite || !B.finite || a->round != ROUND_NEAREST || a->flush ||

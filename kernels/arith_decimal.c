@@ -168,9 +168,11 @@ static ArithStatus function(DecimalWork *w, EwOp op, Rational *out, const Ration
     if (!f)
         return ARITH_LIBRARY;
     mpfr_exp_t least = f->mpfr_get_emin(), most = f->mpfr_get_emax();
-    bool nan = false;
-    for (int k = 0; k < ew_info[op].arity; k++)
+    bool nan = false, inf = false;
+    for (int k = 0; k < ew_info[op].arity; k++) {
         nan |= cell_kind(*x[k]) == NUMBER_NAN;
+        inf |= cell_kind(*x[k]) == NUMBER_INF;
+    }
     f->mpfr_set_emin(f->mpfr_get_emin_min());
     f->mpfr_set_emax(f->mpfr_get_emax_max());
     ArithStatus s = function_within(w, op, out, x);
@@ -179,6 +181,7 @@ static ArithStatus function(DecimalWork *w, EwOp op, Rational *out, const Ration
     if (s != ARITH_OK)
         return s;
     w->a->flags.invalid += cell_kind(*out) == NUMBER_NAN && !nan;
+    w->a->flags.divzero += cell_kind(*out) == NUMBER_INF && !inf;    /* a pole: nothing overflows */
     return ARITH_OK;
 }
 

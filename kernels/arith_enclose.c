@@ -354,8 +354,9 @@ static void shaped(const Mpfr *f, EwOp op, Enclosure *out, const Enclosure *x)
         if (mpfr_sign(x->lo) <= 0)
             beside_poles(f, op, out, x);
         else
-            valley(f, op, out, x, (Valley){ 1.4616321449683620, 1.4616321449683627,
-                                            op == EW_GAMMA ? 0.8856031944108886 : -0.1214862905358497 });
+            valley(f, op, out, x,
+                   (Valley){ 1.4616321449683620, 1.4616321449683627,
+                             op == EW_GAMMA ? 0.8856031944108886 : -0.1214862905358497 });
         break;
     case EW_ANGLE:                               /* pi below 0 */
         rising(f, op, out, x->hi, x->lo);

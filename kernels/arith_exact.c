@@ -213,7 +213,8 @@ double binary_overflow(Arith *a, bool negative)
     return a->over == 'n' ? (double)NAN : negative ? -(double)INFINITY : (double)INFINITY;
 }
 
-double binary_infinity(Arith *a, bool negative)
+/* An exact one. */
+static double exact_infinity(Arith *a, bool negative)
 {
     if (a->over == 'i' && !a->saturate)
         return negative ? -(double)INFINITY : (double)INFINITY;
@@ -282,7 +283,7 @@ double binary_exact_round(Arith *a, const BinaryExact *v)
     if (v->kind == 'n')
         return (double)NAN;
     if (v->kind == 'i')
-        return binary_infinity(a, v->negative);
+        return exact_infinity(a, v->negative);
     if (exact_length(v) == 0 && !v->sticky)
         return v->negative ? -0.0 : 0.0;
     return round_finite(a, v, random);

@@ -165,10 +165,11 @@ static double sign_of(double x) { return (x > 0) - (x < 0); }
 
 /* ---- functions, by MPFR ---- */
 
+/* An end that is 0 is the number 0, which has no sign: atan2(-0, -1) would be -pi. */
 static void number_in(mpfr_ptr m, mp_limb_t *limb, const Mpfr *f, double x)
 {
     *m = (__mpfr_struct){ 64, 1, __MPFR_EXP_ZERO, limb };
-    f->mpfr_set_d(m, x, MPFR_RNDN);
+    f->mpfr_set_d(m, x == 0 ? 0 : x, MPFR_RNDN);
 }
 
 static ArithStatus by_mpfr(Arith *a, EwOp op, Interval *out, const Interval *x)

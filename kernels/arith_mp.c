@@ -13,9 +13,18 @@
 
 /* ---- rounding ---- */
 
+/* The rounding of a row's numbers to the mode and bits of an Arith. */
+typedef struct MpWork {
+    Arith *a;
+    const Mpfr *f;
+    mpfr_rnd_t rnd;          /* that of MPFR … */
+    bool wide;               /* … or towards zero into y, and from there by hand */
+    mpfr_t r, y, s;          /* result; wide result; another of the format */
+} MpWork;
+
 static int64_t extra_bits(RoundMode round) { return round == ROUND_STOCHASTIC ? 64 : 2; }
 
-ArithStatus mp_begin(MpWork *w, Arith *a)
+static ArithStatus work_begin(MpWork *w, Arith *a)
 {
     static const mpfr_rnd_t modes[ROUND_MODES] = {
         [ROUND_NEAREST] = MPFR_RNDN, [ROUND_ZERO] = MPFR_RNDZ, [ROUND_UP] = MPFR_RNDU,
@@ -34,7 +43,7 @@ ArithStatus mp_begin(MpWork *w, Arith *a)
     return ARITH_OK;
 }
 
-void mp_end(MpWork *w)
+static void work_end(MpWork *w)
 {
     w->f->mpfr_clear(w->r);
     w->f->mpfr_clear(w->s);
@@ -68,7 +77,8 @@ static bool settles_up(const MpWork *w, bool more, uint64_t random)
     }
 }
 
-int mp_settle(MpWork *w, int t)
+/* y, rounded towards zero with the ternary value t, into r; its ternary value. One draw. */
+static int settle(MpWork *w, int t)
 {
     uint64_t random = w->a->round == ROUND_STOCHASTIC ? binary_random(w->a, w->a->draw) : 0;
     const Mpfr *f = w->f;
@@ -132,7 +142,7 @@ static int round_end(MpWork *w, mpfr_ptr end, int nudge)
     if (!w->wide)
         return w->f->mpfr_set(w->r, end, w->rnd);
     int t = w->f->mpfr_set(w->y, end, MPFR_RNDZ);
-    return mp_settle(w, t);
+    return settle(w, t);
 }
 
 static ArithStatus by_enclosure(MpWork *w, EwOp op, const Rational *const x[3], int *t)
@@ -187,7 +197,7 @@ static ArithStatus operate(MpWork *w, EwOp op, const Rational *const x[3], int *
     if (!known)
         s = by_enclosure(w, op, x, t);
     else if (w->wide)
-        *t = mp_settle(w, *t);
+        *t = settle(w, *t);
     if (s == ARITH_OK)
         account(w, *t, nan, inf);
     return s;
@@ -270,11 +280,11 @@ static ArithStatus ew(Arith *a, EwOp op, void *out, int64_t so, const void *cons
                       const int64_t sx[], int64_t n)
 {
     MpWork w;
-    ArithStatus s = mp_begin(&w, a);
+    ArithStatus s = work_begin(&w, a);
     if (s != ARITH_OK)
         return s;
     s = cells_ew(a, apply, &w, op, out, so, x, sx, n);
-    mp_end(&w);
+    work_end(&w);
     return s;
 }
 
@@ -369,23 +379,17 @@ static ArithStatus set_any(MpWork *w, mpfr_ptr r, DType from, const void *elemen
     return ARITH_OK;
 }
 
-ArithStatus mp_take(MpWork *w, DType from, const void *element, int *t)
-{
-    ArithStatus s = set_any(w, w->wide ? w->y : w->r, from, element, t);
-    if (s != ARITH_OK)
-        return s;
-    if (w->wide)
-        *t = mp_settle(w, *t);
-    account(w, *t, true, true);
-    return ARITH_OK;
-}
-
 static ArithStatus take(void *work, Rational *out, DType from, const void *element)
 {
     MpWork *w = work;
     int t;
-    ArithStatus s = mp_take(w, from, element, &t);
-    return s == ARITH_OK ? mp_keep(w->a->ctx, out, w->r) : s;
+    ArithStatus s = set_any(w, w->wide ? w->y : w->r, from, element, &t);
+    if (s != ARITH_OK)
+        return s;
+    if (w->wide)
+        t = settle(w, t);
+    account(w, t, true, true);
+    return mp_keep(w->a->ctx, out, w->r);
 }
 
 static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *x, int64_t sx,
@@ -394,26 +398,26 @@ static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *
     MpWork w;
     if (from == a->dtype)
         return cells_copy(a, to, st, x, sx, n);
-    ArithStatus s = mp_begin(&w, a);
+    ArithStatus s = work_begin(&w, a);
     if (s != ARITH_OK)
         return s;
     s = cells_load(a, take, &w, to, st, from, x, sx, n);
-    mp_end(&w);
+    work_end(&w);
     return s;
 }
 
 ArithStatus mp_from_text(Arith *a, Rational *out, const char *text)
 {
     MpWork w;
-    ArithStatus s = mp_begin(&w, a);
+    ArithStatus s = work_begin(&w, a);
     if (s != ARITH_OK)
         return s;
     int t = w.f->mpfr_strtofr(w.wide ? w.y : w.r, text, NULL, 10, w.rnd);
     if (w.wide)
-        t = mp_settle(&w, t);
+        t = settle(&w, t);
     account(&w, t, true, true);
     s = mp_keep(a->ctx, out, w.r);
-    mp_end(&w);
+    work_end(&w);
     return s;
 }
 
@@ -423,11 +427,11 @@ static ArithStatus axpy_by(Arith *a, EwOp op, void *y, int64_t sy, const void *b
                            int64_t sx, int64_t n)
 {
     MpWork w;
-    ArithStatus s = mp_begin(&w, a);
+    ArithStatus s = work_begin(&w, a);
     if (s != ARITH_OK)
         return s;
     s = cells_axpy(a, apply, &w, op, y, sy, by, x, sx, n);
-    mp_end(&w);
+    work_end(&w);
     return s;
 }
 
@@ -449,7 +453,7 @@ static void step(MpWork *w, EwOp op, mpfr_srcptr x, mpfr_srcptr y)
     bool known, nan = mpfr_is_nan(x) || mpfr_is_nan(y), inf = mpfr_is_inf(x) || mpfr_is_inf(y);
     int t = mp_direct(w->f, op, w->wide ? w->y : w->r, x, y, y, w->rnd, &known);
     if (w->wide)
-        t = mp_settle(w, t);
+        t = settle(w, t);
     account(w, t, nan, inf);
 }
 
@@ -466,7 +470,7 @@ static ArithStatus fold(Arith *a, void *out, const void *x, int64_t sx, const vo
 {
     MpWork w;
     MpView u, v;
-    ArithStatus s = mp_begin(&w, a);
+    ArithStatus s = work_begin(&w, a);
     if (s != ARITH_OK)
         return s;
     w.f->mpfr_set_zero(w.s, 1);
@@ -488,7 +492,7 @@ static ArithStatus fold(Arith *a, void *out, const void *x, int64_t sx, const vo
         s = cells_poll(a);
     if (s == ARITH_OK)
         s = mp_keep(a->ctx, out, w.s);
-    mp_end(&w);
+    work_end(&w);
     return s;
 }
 

@@ -52,10 +52,12 @@ static int modulo(const Mpfr *f, mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_
 }
 
 /* floor(x / y): the quotient rounded down with all its whole digits, as far as they can be
- * wanted. */
+ * wanted. Of a number by an infinity of the other sign it is -1. */
 static int floor_divide(const Mpfr *f, mpfr_ptr r, mpfr_srcptr x, mpfr_srcptr y, mpfr_rnd_t rnd)
 {
     enum { WHOLE_MAX = 1 << 20 };
+    if (mpfr_is_regular(x) && mpfr_is_inf(y) && mpfr_sign(x) != mpfr_sign(y))
+        return f->mpfr_set_si_2exp(r, -1, 0, rnd);
     if (!mpfr_is_regular(x) || !mpfr_is_regular(y))
         return f->mpfr_div(r, x, y, rnd);
     int64_t whole = x->_mpfr_exp - y->_mpfr_exp + 1;
@@ -106,16 +108,16 @@ bool mp_excessive(EwOp op, mpfr_srcptr x)
 
 bool mp_slow(const Mpfr *f, EwOp op, mpfr_srcptr x, mpfr_prec_t bits)
 {
-    enum { GAMMA_BITS = 1 << 13, ERF_BITS = 1 << 17, FACTORIAL_EXP = 9 };
+    enum { GAMMA_BITS = 9 << 10, ERF_BITS = 1 << 17, FACTORIAL_EXP = 9 };
     if (!mpfr_is_regular(x))
         return false;
     switch (op) {
     case EW_GAMMA:              /* of small integers it is a product of integers */
         if (x->_mpfr_exp <= FACTORIAL_EXP && f->mpfr_integer_p(x))
             return false;
-        return bits > GAMMA_BITS + 64;
-    case EW_LGAMMA: return bits > GAMMA_BITS + 64;
-    case EW_ERF: case EW_ERFC: case EW_GELU: return bits > ERF_BITS + 64;
+        return bits > GAMMA_BITS;
+    case EW_LGAMMA: return bits > GAMMA_BITS;
+    case EW_ERF: case EW_ERFC: case EW_GELU: return bits > ERF_BITS + 1024;
     default: return false;
     }
 }

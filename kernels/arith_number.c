@@ -1,6 +1,6 @@
 /* Rows of 16-byte cells, for the formats whose arithmetic goes one number at a time: the
  * loops behind the tables of decimal, mp, rational and interval arithmetic, and what opens
- * them. What a number is, is their files' business. */
+ * their libraries. What a number is, is their files' business. */
 #include "kernels/arith_number.h"
 
 #include <string.h>
@@ -103,22 +103,12 @@ ArithStatus cells_load(Arith *a, CellLoad fn, void *work, void *to, int64_t st, 
     return s == ARITH_OK ? cells_poll(a) : s;
 }
 
-ArithStatus arith_number_open(Ctx *ctx, Arith *a)
+ArithStatus arith_number_open(const Arith *a)
 {
     const Gmp *g;
-    RationalStatus s;
-    a->ctx = ctx;
-    a->carrier = a->dtype;
-    a->size = sizeof(Rational);
-    switch (dtype_base(a->dtype)) {
-    case DT_RATIONAL: a->ops = &arith_rational_ops; break;
-    case DT_DECIMAL: a->ops = &arith_decimal_ops; break;
-    case DT_MP: a->ops = &arith_mp_ops; break;
-    case DT_INTERVAL: a->ops = &arith_interval_ops; return ARITH_OK;
-    default: return ARITH_NONE;
-    }
-    a->digits = dtype_base(a->dtype) == DT_RATIONAL ? 0 : dtype_digits(a->dtype);
-    s = rational_gmp(ctx, &g);
+    if (dtype_base(a->dtype) == DT_INTERVAL)
+        return ARITH_OK;
+    RationalStatus s = rational_gmp(a->ctx, &g);
     if (s == RATIONAL_OK && dtype_base(a->dtype) == DT_MP && !mpfr_open(NULL))
         return ARITH_LIBRARY;
     return cells_status(s);

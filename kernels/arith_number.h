@@ -48,21 +48,6 @@ void enclosure_clear(const Mpfr *, Enclosure *);
 /* x[i] may share limbs with nothing of out. Signals in *partly that some points have no value. */
 ArithStatus enclose(const Mpfr *, EwOp, Enclosure *out, const Enclosure *const x[3], bool *partly);
 
-/* The rounding of a row's numbers to the mode and bits of an Arith. */
-typedef struct MpWork {
-    Arith *a;
-    const Mpfr *f;
-    mpfr_rnd_t rnd;          /* that of MPFR … */
-    bool wide;               /* … or towards zero into y, and from there by hand */
-    mpfr_t r, y, s;          /* result; wide result; another of the format */
-} MpWork;
-ArithStatus mp_begin(MpWork *, Arith *);
-void mp_end(MpWork *);
-/* y, rounded towards zero with the ternary value t, into r; its ternary value. One draw. */
-int mp_settle(MpWork *, int t);
-/* Any number but a complex one into w->r, rounded once; the ternary value in *t. */
-ArithStatus mp_take(MpWork *, DType from, const void *element, int *t);
-
 /* A decimal cell of any length; the ternary value. */
 ArithStatus mp_set_decimal(Ctx *, mpfr_ptr r, Rational, mpfr_rnd_t, int *t);
 ArithStatus mp_from_text(Arith *, Rational *out, const char *text);

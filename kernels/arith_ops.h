@@ -8,9 +8,8 @@
 extern const ArithOps arith_binary_ops, arith_decimal_ops, arith_mp_ops, arith_rational_ops,
     arith_interval_ops;
 
-/* Opens what the arithmetic of decimal, mp, rational or interval needs, and fills in what is
- * its own; dtype, round, saturate, flush, carrier and size are set. */
-ArithStatus arith_number_open(Ctx *, Arith *);
+/* Opens the libraries that arithmetic of decimal, mp, rational or interval needs. */
+ArithStatus arith_number_open(const Arith *);
 
 /* A real number of any family on its way into a binary format: (-1)^negative (w + f) 2^exp with
  * w of 256 bits, lowest limb first, and a fraction f: 0, or anywhere in (0, 1) if `sticky`; then

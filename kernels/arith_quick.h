@@ -26,7 +26,8 @@ static inline bool arith_quick(Arith *a, EwOp op, double x, double y, double *re
 {
     union { double d; uint64_t u; } r, size;
     bool wide = a->dtype == DT_F64;
-    if (a->round != ROUND_NEAREST || (!wide && (a->p < 2 || a->p > 24 || a->emin < -126)))   /* one bit: always odd */
+    bool narrow = a->p >= 2 && a->p <= 24 && a->emin >= -126;      /* one bit: it is always odd */
+    if (a->round != ROUND_NEAREST || (!wide && !narrow))
         return false;
     switch (op) {
     case EW_ADD: r.d = x + y; break;

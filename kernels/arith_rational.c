@@ -85,12 +85,12 @@ static ArithStatus dot(Arith *a, void *out, const void *x, int64_t sx, const voi
     RationalStatus s = RATIONAL_OK;
     for (int64_t i = 0; i < n && s == RATIONAL_OK; i++) {
         Rational product;
-        if (rational_accumulate(&sum, u[i * sx], v[i * sy]))
-            continue;
-        s = rational_mul(a->ctx, &product, u[i * sx], v[i * sy]);
-        if (s == RATIONAL_OK)
+        bool small = rational_accumulate(&sum, u[i * sx], v[i * sy]);
+        if (!small)
+            s = rational_mul(a->ctx, &product, u[i * sx], v[i * sy]);
+        if (!small && s == RATIONAL_OK)
             s = rational_add(a->ctx, &sum, sum, product);
-        if (*a->ctx->interrupt)
+        if ((!small || (i & 1023) == 1023) && *a->ctx->interrupt)
             return ARITH_INTERRUPT;
     }
     *(Rational *)out = sum;

@@ -42,8 +42,8 @@ void decimal_end(DecimalWork *w)
 /* ---- counting digits ---- */
 
 static const uint64_t ten_to[20] = {
-    1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u, 10000000000u,
-    100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u,
+    1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u, 10000000u, 100000000u, 1000000000u,
+    10000000000u, 100000000000u, 1000000000000u, 10000000000000u, 100000000000000u, 1000000000000000u,
     10000000000000000u, 100000000000000000u, 1000000000000000000u, 10000000000000000000u
 };
 
@@ -756,15 +756,13 @@ static ArithStatus from_f64(DecimalWork *w, Rational *out, double x)
 static ArithStatus from_far(DecimalWork *w, Rational *out, mpfr_srcptr x, int nudge)
 {
     const Mpfr *f = mpfr_open(NULL);
-    mpfr_exp_t point;
+    mpfr_exp_t point, point_away;
     size_t n = (size_t)w->d + 24;
     char *zero = f->mpfr_get_str(NULL, &point, 10, n, x, MPFR_RNDZ);
-    char *away = f->mpfr_get_str(NULL, &point, 10, n, x, MPFR_RNDA);
+    char *away = f->mpfr_get_str(NULL, &point_away, 10, n, x, MPFR_RNDA);
     bool negative = x->_mpfr_sign < 0, sticky = strcmp(zero, away) != 0;
-    f->mpfr_free_str(away);
-    f->mpfr_free_str(zero);
-    zero = f->mpfr_get_str(NULL, &point, 10, n, x, MPFR_RNDZ);
     w->g->mpz_set_str(w->n, zero + negative, 10);
+    f->mpfr_free_str(away);
     f->mpfr_free_str(zero);
     return round_beside(w, out, negative, sticky, point - (int64_t)n, nudge);
 }

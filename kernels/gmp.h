@@ -2,7 +2,8 @@
  * entry points for the process (gmp.def). Fields have the names of gmp.h, so a call reads
  * `g->mpz_add(r, a, b)`. GMP cannot report that memory is spent: its allocations come from
  * gmp.c, which keeps a reserve and remembers, and callers ask gmp_spent() after each
- * operation, before they trust in the next one. Used by the rational kernels only. */
+ * operation, before they trust in the next one. Used by the kernels of rational, decimal and
+ * mp numbers; MPFR allocates through it, too. */
 #ifndef RICCI_KERNELS_GMP_H
 #define RICCI_KERNELS_GMP_H
 

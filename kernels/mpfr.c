@@ -30,7 +30,8 @@ static void library_load(void)
     void *handle = dlopen("libmpfr.so.6", RTLD_NOW | RTLD_LOCAL);
     if (!handle)
         return;
-    library.why = "libmpfr.so.6 lacks a routine; install the package libmpfr6 in its version 4 or newer";
+    library.why = "libmpfr.so.6 lacks a routine; install the package libmpfr6 in its version 4 or "
+                  "newer";
 #define SYMBOL2(name) #name
 #define SYMBOL(name) SYMBOL2(name)
 #define ROUTINE(name)                                           \

@@ -199,10 +199,12 @@ static bool exact_short(mpz_srcptr digits, int64_t e, BinaryExact *out)
     }
     int up = 64 + __builtin_clzll(n);
     unsigned __int128 scaled = (unsigned __int128)n << up, q = scaled / ten;
-    out->w[0] = (uint64_t)q;
-    out->w[1] = (uint64_t)(q >> 64);
-    out->sticky = scaled % ten != 0;
-    out->exp = -up;
+    unsigned __int128 rest = scaled % ten << 64;
+    out->w[0] = (uint64_t)(rest / ten);          /* 64 bits of fraction, for stochastic rounding */
+    out->w[1] = (uint64_t)q;
+    out->w[2] = (uint64_t)(q >> 64);
+    out->sticky = rest % ten != 0;
+    out->exp = -up - 64;
     return true;
 }
 
@@ -239,20 +241,6 @@ ArithStatus number_exact_decimal(mpz_srcptr digits, int64_t e, BinaryExact *out)
     return s;
 }
 
-static ArithStatus exact_rational(Rational a, BinaryExact *out)
-{
-    RationalView v;
-    const __mpq_struct *q = rational_view(&v, a);
-    __mpz_struct num = q->_mp_num;
-    *out = (BinaryExact){ .kind = 'f', .negative = num._mp_size < 0 };
-    num._mp_size = num._mp_size < 0 ? -num._mp_size : num._mp_size;
-    if (rational_is_integer(a)) {
-        exact_limbs(out, num._mp_d, (size_t)num._mp_size, 0);
-        return ARITH_OK;
-    }
-    return exact_quotient(out, &num, &q->_mp_den);
-}
-
 /* The double in the middle, which no sum overflows; 0 of the whole line. */
 static double middle_of(Interval x)
 {
@@ -278,8 +266,10 @@ ArithStatus arith_number_exact(Ctx *ctx, DType from, const void *element, Binary
 {
     (void)ctx;
     Rational c = cell_of(element);
-    if (dtype_base(from) == DT_RATIONAL)
-        return exact_rational(c, out);
+    if (dtype_base(from) == DT_RATIONAL) {
+        rational_exact(c, out);
+        return ARITH_OK;
+    }
     if (dtype_base(from) == DT_INTERVAL) {
         exact_middle(interval_of(element), out);
         return ARITH_OK;
@@ -329,7 +319,6 @@ double number_f64(DType from, const void *cell)
 {
     return number_to(DT_F64, from, cell, ROUND_NEAREST);
 }
-double number_odd(DType from, const void *cell) { return number_to(DT_F64, from, cell, ROUND_ODD); }
 
 double number_directed(DType from, const void *cell, RoundMode round)
 {

@@ -56,7 +56,6 @@ int number_sign(DType, const void *cell);           /* -1, 0, 1 */
 /* ---- to other numbers ---- */
 /* (arith_ops.h has arith_number_exact, the way to binary formats in every mode.) */
 double number_f64(DType from, const void *cell);        /* the nearest double */
-double number_odd(DType from, const void *cell);        /* rounded to odd: for one more rounding */
 double number_directed(DType from, const void *cell, RoundMode);
 /* n elements of decimal, mp or interval as a dtype that is no cell, to nearest even; the index
  * of the first that does not fit, or -1. */

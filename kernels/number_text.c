@@ -229,12 +229,14 @@ ArithStatus number_from_text(Arith *a, void *carrier, const char *text, size_t l
     return s;
 }
 
-/* pi = acos(-1) and e = exp(1), which every format but the binary ones rounds correctly; 60
+/* pi = acos(-1) and e = exp(1), which every format but the binary ones rounds correctly; 70
  * digits are enough for those. */
 ArithStatus number_constant(Arith *a, NumberConstant which, void *carrier)
 {
-    static const char pi[] = "3.14159265358979323846264338327950288419716939937510582097494459230781640";
-    static const char e[] = "2.71828182845904523536028747135266249775724709369995957496696762772407663";
+    static const char pi[] =
+        "3.14159265358979323846264338327950288419716939937510582097494459230781640";
+    static const char e[] =
+        "2.71828182845904523536028747135266249775724709369995957496696762772407663";
     if (dtype_base(a->dtype) == DT_RATIONAL)
         return ARITH_INEXACT;
     if (a->carrier == DT_F64)

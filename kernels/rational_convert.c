@@ -95,7 +95,7 @@ double rational_f64(Rational a) { return to_f64(a, false); }
 /* f32 by way of an odd double: its 53 bits are enough for the second rounding. */
 static float to_f32(Rational a) { return (float)to_f64(a, true); }
 
-/* The quotient's leading bits, at least 64 of them, for a rounding to any format. */
+/* The quotient's leading bits, for a rounding to any format. */
 static void big_exact(const __mpq_struct *q, BinaryExact *v)
 {
     const Gmp *g = gmp_open(NULL);
@@ -128,11 +128,12 @@ void rational_exact(Rational a, BinaryExact *v)
     } else if (a.num) {
         uint64_t num = a.num < 0 ? -(uint64_t)a.num : (uint64_t)a.num, den = a.tail + 1;
         int up = 127 - wide_bits(num);
-        Wide n = (Wide)num << up, q = n / den;
-        v->w[0] = (uint64_t)q;
-        v->w[1] = (uint64_t)(q >> 64);
-        v->sticky = n % den != 0;
-        v->exp = -up;
+        Wide n = (Wide)num << up, q = n / den, rest = n % den << 64;
+        v->w[0] = (uint64_t)(rest / den);        /* 64 bits of fraction, for stochastic rounding */
+        v->w[1] = (uint64_t)q;
+        v->w[2] = (uint64_t)(q >> 64);
+        v->sticky = rest % den != 0;
+        v->exp = -up - 64;
     }
 }
 

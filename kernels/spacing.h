@@ -16,7 +16,7 @@ double spacing_next(const BinaryFormat *, double x, double y);
  * the ulp of 0 where exponents have no end (decimal, mp). Nothing is to be counted. */
 ArithStatus spacing_ulp_row(Arith *, void *out, int64_t so, const void *x, int64_t sx, int64_t n);
 /* Of a binary format, in doubles. */
-void spacing_next_row(DType, double *out, int64_t so, const double *x, int64_t sx, const double *y, int64_t sy,
-                      int64_t n);
+void spacing_next_row(DType, double *out, int64_t so, const double *x, int64_t sx,
+                      const double *y, int64_t sy, int64_t n);
 
 #endif

@@ -148,8 +148,8 @@ static void reflect_columns(Textbook *t, Triple v, const char *q, const char *r,
     text_release(t, mark);
 }
 
-/* The reflection that starts in row k; false: nothing is to be reflected. */
-static bool step_row(Francis *f, int64_t k, int64_t m, int64_t l, int64_t n)
+/* The reflection that starts in row k, unless there is nothing to reflect. */
+static void step_row(Francis *f, int64_t k, int64_t m, int64_t l, int64_t n)
 {
     Textbook *t = f->t;
     const Arith *a = t->f;
@@ -161,7 +161,7 @@ static bool step_row(Francis *f, int64_t k, int64_t m, int64_t l, int64_t n)
         const char *r1 = three ? h(f, k + 2, k - 1) : t->zero;
         n_set(t, scale.x, n_add(t, n_add(t, n_abs(t, p1), n_abs(t, q1)), n_abs(t, r1)));
         if (n_is_zero(t, scale.x))
-            return false;
+            return;
         n_set(t, f->p, n_div(t, p1, scale.x));
         n_set(t, f->q, n_div(t, q1, scale.x));
         n_set(t, f->r, n_div(t, r1, scale.x));
@@ -173,7 +173,7 @@ static bool step_row(Francis *f, int64_t k, int64_t m, int64_t l, int64_t n)
     if (n_sign(t, f->p) == -1)
         n_set(t, s.x, n_neg(t, s.x));
     if (n_is_zero(t, s.x))
-        return false;
+        return;
     if (k != m)
         n_set(t, h(f, k, k - 1), n_neg(t, n_mul(t, s.x, scale.x)));
     else if (l != m)
@@ -191,7 +191,6 @@ static bool step_row(Francis *f, int64_t k, int64_t m, int64_t l, int64_t n)
     reflect_columns(t, triple_columns(f, f->H, k, three), q.x, r.x, x.x, y.x, z.x, last + 1);
     if (f->Z.re)
         reflect_columns(t, triple_columns(f, f->Z, k, three), q.x, r.x, x.x, y.x, z.x, f->Z.rows);
-    return true;
 }
 
 static void double_step(Francis *f, int64_t l, int64_t n, int iteration)

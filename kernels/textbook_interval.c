@@ -38,13 +38,15 @@ static double *doubles(Textbook *t, int64_t n)
     return (double *)(void *)text_take(t, t->f, n / 2 + 1);
 }
 
-/* Partial pivoting; false: a pivot is zero or no number. */
-static bool approximate_lu(double *a, int64_t n, int64_t *perm)
+/* Partial pivoting; false: a pivot is zero or no number, or there is an interrupt. */
+static bool approximate_lu(Textbook *t, double *a, int64_t n, int64_t *perm)
 {
     for (int64_t i = 0; i < n; i++)
         perm[i] = i;
     for (int64_t k = 0; k < n; k++) {
         int64_t p = k;
+        if (text_stop(t))
+            return false;
         for (int64_t i = k + 1; i < n; i++)
             p = fabs(a[i * n + k]) > fabs(a[p * n + k]) ? i : p;
         int64_t order = perm[k];
@@ -65,13 +67,13 @@ static bool approximate_lu(double *a, int64_t n, int64_t *perm)
 }
 
 /* x = inv(L U) of the rows of x, which are given permuted. */
-static void approximate_solve(const double *lu, int64_t n, double *x, int64_t cols)
+static void approximate_solve(Textbook *t, const double *lu, int64_t n, double *x, int64_t cols)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !text_stop(t); i++)
         for (int64_t k = 0; k < i; k++)
             for (int64_t j = 0; j < cols; j++)
                 x[i * cols + j] -= lu[i * n + k] * x[k * cols + j];
-    for (int64_t i = n - 1; i >= 0; i--) {
+    for (int64_t i = n - 1; i >= 0 && !text_stop(t); i--) {
         for (int64_t k = i + 1; k < n; k++)
             for (int64_t j = 0; j < cols; j++)
                 x[i * cols + j] -= lu[i * n + k] * x[k * cols + j];
@@ -148,7 +150,7 @@ bool textbook_enclose(Textbook *t, TextMat A, TextMat B)
     int64_t n = A.rows, cols = B.cols, *perm = (int64_t *)(void *)text_take(t, f, n / 2 + 1);
     double *lu = doubles(t, n * n), *r = doubles(t, n * n), *x = doubles(t, n * cols);
     middles(f, A, lu);
-    bool good = n > 0 && approximate_lu(lu, n, perm);
+    bool good = n > 0 && approximate_lu(t, lu, n, perm);
     if (good) {
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < n; j++)
@@ -156,8 +158,8 @@ bool textbook_enclose(Textbook *t, TextMat A, TextMat B)
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = 0; j < cols; j++)
                 x[i * cols + j] = middle(ends(f, B, perm[i], j));
-        approximate_solve(lu, n, r, n);
-        approximate_solve(lu, n, x, cols);
+        approximate_solve(t, lu, n, r, n);
+        approximate_solve(t, lu, n, x, cols);
         TextMat R = points(t, r, n, n), X = points(t, x, n, cols);
         TextMat E = textbook_matrix(t, n, n, false);
         TextMat Z = textbook_matrix(t, n, cols, false), D = textbook_matrix(t, n, cols, false);
@@ -215,9 +217,9 @@ static void hadamard(Textbook *t, TextMat A, char *out)
 
 /* The inverse of a triangle, as a matrix of points: that it is triangular, with ones on the
  * lower one's diagonal, is exact. */
-static void triangle_inverse(const double *lu, int64_t n, bool upper, double *x)
+static void triangle_inverse(Textbook *t, const double *lu, int64_t n, bool upper, double *x)
 {
-    for (int64_t c = 0; c < n; c++) {
+    for (int64_t c = 0; c < n && !text_stop(t); c++) {
         for (int64_t i = 0; i < n; i++)
             x[i * n + c] = i == c;
         for (int64_t s = 0; s < n; s++) {
@@ -257,15 +259,15 @@ static bool by_factors(Textbook *t, TextMat A, char *out)
     int64_t n = A.rows, *perm = (int64_t *)(void *)text_take(t, f, n / 2 + 1);
     double *lu = doubles(t, n * n), *x = doubles(t, n * n);
     middles(f, A, lu);
-    if (!approximate_lu(lu, n, perm))
+    if (!approximate_lu(t, lu, n, perm))
         return false;
     TextMat PA = textbook_matrix(t, n, n, false), half = textbook_matrix(t, n, n, false);
     TextMat M = textbook_matrix(t, n, n, false);
     for (int64_t i = 0; i < n; i++)
         text_copy(f, text_row(f, PA, i, 0), text_row(f, A, perm[i], 0), n);
-    triangle_inverse(lu, n, false, x);
+    triangle_inverse(t, lu, n, false, x);
     textbook_product(t, half, points(t, x, n, n), PA);
-    triangle_inverse(lu, n, true, x);
+    triangle_inverse(t, lu, n, true, x);
     TextMat U = points(t, x, n, n);
     textbook_product(t, M, half, U);
     if (!near_identity(t, M, out))

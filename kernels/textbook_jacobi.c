@@ -112,7 +112,8 @@ void textbook_eigh(Textbook *t, TextMat A, TextRow values, TextMat V)
     TextMark mark = text_mark(t);
     char *least = text_take(t, f, 1);
     int64_t n = A.rows, rotated = 1;
-    n_set(t, least, n_mul(t, n_mul(t, t->eps, t->eps), text_largest(t, A)));
+    n_set(t, least, text_largest(t, A));
+    n_set(t, least, n_mul(t, n_mul(t, t->eps, t->eps), least));
     if (V.re)
         identity(t, V);
     for (int sweep = 0; rotated && !text_stop(t); sweep++) {

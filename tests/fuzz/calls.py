@@ -4,7 +4,8 @@ alike, with results equal to rounding; a script ends with an error at the first 
 import os
 import re
 
-DTYPES = ("bool", "i8", "u8", "i32", "i64", "f16", "bf16", "f32", "f32", "f64", "f64", "f64", "c64", "c128", "c128")
+DTYPES = ("bool", "i8", "u8", "i32", "i64", "f16", "bf16", "f32", "f32", "f64", "f64", "f64", "c64", "c128", "c128",
+          "e4m3", "e5m2", "tf32", "float(4, 9)", "decimal(4)", "mp(70)", "interval")
 EXTENTS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33)
 LAYOUTS = ("strided", "backward", "turned", "inner", "wide")
 FLAVOURS = ("plain", "plain", "plain", "small", "special", "special", "huge", "tiny", "mixed", "zero", "flat")

@@ -389,7 +389,7 @@ static void product_of(const Arith *a, Shape s, double *x, double *y)
     static double c[MOST], turned[MOST];
     Arith fast = *a, slow = *a;
     bool ok = true;
-    /* A comes by columns, C goes to every second place. */
+    /* A comes by columns. */
     for (int i = 0; i < s.m; i++)
         for (int l = 0; l < s.k; l++)
             turned[l * s.m + i] = x[i * s.k + l];
@@ -415,17 +415,18 @@ static void products(void)
     static double x[48 * 48], y[48 * 48];
     for (int f = 0; f < FORMATS + MINIS; f++)
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-            for (int kind = 0; kind < (shapes[s].m == 48 ? 1 : 5); kind++) {
-                double edge[VALUES];
+            for (int kind = 0; kind < (shapes[s].m == 48 ? 1 : 6); kind++) {
+                double edge[VALUES], scale;
                 Arith a;
                 int n = make_values(format(f), edge);
                 arith_open(&ctx, &a, format(f), ROUND_NEAREST, false, kind == 4);
+                scale = kind == 5 ? ldexp(1, a.emax / 2 - 4) : 1;    /* large, but in range */
                 for (int i = 0; i < 48 * 48; i++) {
                     double u = check_uniform(), v = check_uniform();
                     double zero = u < 0 ? -0.0 : 0.0;
                     double odd = kind == 1 ? zero : kind == 2 ? edge[i % n] : u * 0x1p-9;
-                    x[i] = kind == 0 || i % 5 ? u : odd;
-                    y[i] = kind == 1 && i % 2 ? -zero : kind == 3 ? v * 64 : v;
+                    x[i] = kind == 0 || i % 5 ? u * scale : odd;
+                    y[i] = kind == 1 && i % 2 ? -zero : kind == 3 ? v * 64 : v * scale;
                 }
                 binary_round(&a, x, x, 48 * 48);
                 binary_round(&a, y, y, 48 * 48);

@@ -547,7 +547,7 @@ static void spent_memory(void)
 int main(int argc, char **argv)
 {
     static const DType dtypes[] = { DT_F64, DT_F64, DT_F32, DT_I64, DT_C128, DT_F16 };
-    int cases = argc > 1 ? atoi(argv[1]) : 600;
+    int cases = argc > 1 ? atoi(argv[1]) : 600 / CHECK_SHARE;
     setenv("RICCI_THREADS", "2", 1);
     ctx.interrupt = &interrupt;
     mem_init(&ctx);
