@@ -89,7 +89,9 @@ static DType voted_format(const EwCall *e)
     DType dt = dtype_vote(votes + e->first, e->n - e->first);
     if (dt != DT_NONE && (decimal < 0 || binary < 0))
         return dtype_real(dt);
-    int to = decimal >= 0 ? decimal : e->first, from = decimal >= 0 ? binary : e->n - 1;
+    int to = decimal >= 0 ? decimal : e->first, from = binary;
+    if (decimal < 0 || binary < 0)          /* the other one: a complex literal beside decimal … */
+        from = to == e->first ? e->n - 1 : e->first;
     const char *text = err_operand_text(&e->in->ctx, from);
     bool known = strncmp(text, "operand ", 8) != 0;
     Error *err =

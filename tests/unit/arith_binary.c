@@ -200,7 +200,7 @@ static void rounding(void)
         BinaryFormat b;
         binary_format(format(f), &b);
         for (int i = 0; i < n; i++) {
-            double half = ldexp(1, (x[i] == 0 ? b.emin : ilogb(x[i])) - b.p);
+            double half = ldexp(1, (x[i] == 0 || !isfinite(x[i]) ? b.emin : ilogb(x[i])) - b.p);
             double low = ldexp(1, b.emin - b.p);
             double near[] = { x[i], x[i] + half, x[i] - half, x[i] + half / 2, x[i] + low,
                               x[i] - low, ldexp(x[i], b.emax / 2), x[i] * 0x1p-40, x[i] * 1.75 };
