@@ -170,7 +170,8 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
     snprintf(help, sizeof help, "did you mean %s?", close ? close : "f64");
     if (v.tag == V_STRING)
         arg_error_help(c, i, ERR_DTYPE, close ? help : NULL, "there is no dtype \"%.40s\"", v.str->text);
-    arg_error_help(c, i, ERR_TYPE, "dtypes are bool i8 u8 i32 i64 rational f16 bf16 f32 f64 c64 c128",
+    arg_error_help(c, i, ERR_TYPE,
+                   "dtypes are bool i8 u8 i32 i64 f16 bf16 f32 f64 c64 c128 and the formats, as e4m3 or rational",
                    "%s must be a dtype, not %s", arg_name(c, i), v_article(v, given, sizeof given));
 }
 

@@ -823,7 +823,8 @@ bool precise_elementwise(Interp *in, const Op *op, const Value *args, int n, uns
         e.scope = &implied;
     }
     bool ordinary = scope_ordinary(e.scope), whole = all_whole(&e);
-    bool counted = ordinary && rounds(op->ew) && !any_complex(&e) &&
+    bool fields = op->ew != EW_SQRT && op->ew != EW_FMA;    /* with a textbook formula for complex numbers */
+    bool counted = ordinary && rounds(op->ew) && (fields || !any_complex(&e)) &&
                    !(whole && op->ew != EW_DIVIDE && op->ew != EW_SQRT);
     if (ordinary && !counted && untouched(&e) && (whole || moves(op->ew) || any_complex(&e)))
         return false;
