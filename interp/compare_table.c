@@ -308,7 +308,8 @@ static void fit(Table *t)
 {
     int screen = t->in->show.width > 0 ? t->in->show.width : SHOW_WIDTH, *width = t->width;
     t->gap = 2;
-    int least = wants_value(t) ? VALUE_MIN + t->gap : 0, used = fit_columns(t, LABEL_MAX);
+    bool wanted = wants_value(t);
+    int least = wanted ? VALUE_MIN + t->gap : 0, used = fit_columns(t, LABEL_MAX);
     if (used + least > screen)
         used = fit_columns(t, LABEL_MIN);
     if (used + least > screen) {
@@ -316,6 +317,8 @@ static void fit(Table *t)
         used = fit_columns(t, LABEL_MIN);
     }
     int room = screen - used - t->gap;
+    if (!wanted && room < VALUE_MIN)
+        return;
     room = room < VALUE_MIN ? VALUE_MIN : room > VALUE_MAX ? VALUE_MAX : room;
     for (int i = 0; i < t->count; i++) {
         fill_value(t, &t->rows[i], room);
