@@ -488,9 +488,11 @@ static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
     const char *words = kind == ND_PRECISION ? precision : device;
     for (uint32_t i = 0; i < modifiers.count; i++) {
         const Node *m = modifiers.items[i];
-        if (!is_word(m->name, words))
+        if (!is_word(m->name, words)) {          /* what follows may be its operand: one error is enough */
             syntax_error(ps, m->mark, NULL, "%s is no modifier of %s: there are %s", m->name->text,
                          kind == ND_PRECISION ? "a precision scope" : "a device block", words);
+            return;
+        }
         for (uint32_t k = 0; k < i; k++)
             if (m->name == ((const Node *)modifiers.items[k])->name)
                 syntax_error(ps, m->span, "leave one out", "%s is written twice", m->name->text);
