@@ -523,12 +523,16 @@ Value op_format_round(OpCall *c, Scope *s)
     return v_retain(format_row(c, back, 2, x, scale));
 }
 
-/* Of ints as ever; weights and bounds are numbers of the format. */
+/* Weights and bounds are numbers of the format. */
 Value op_format_counts(OpCall *c, Scope *s)
 {
-    if (strcmp(c->op->name, "bincount") == 0 && format_all_whole(c))
-        return exact_run(c);
     if (!format_is_binary(s->format))
         format_refuse(c, s->format);
     return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, false);
+}
+
+/* Of ints alone as ever. */
+Value op_format_bincount(OpCall *c, Scope *s)
+{
+    return format_all_whole(c) ? exact_run(c) : op_format_counts(c, s);
 }

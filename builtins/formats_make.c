@@ -61,21 +61,26 @@ static Value settled(OpCall *c, Scope *s, Scope *t, Value v)
 
 static bool no_fraction(DType dt) { return !strchr("fq", dtype_info(dt)->kind); }
 
-/* Random numbers without a dtype= are those of f64, rounded once: every scope draws the same ones
- * from the same state. Uniform ones are rounded towards zero, so that none becomes 1. */
-Value op_format_made(OpCall *c, Scope *s)
+/* A row whose values every float format has alike, or random ones (below 1: uniform). */
+static Value made(OpCall *c, Scope *s, bool random, bool below_one)
 {
     int i = parameter(c, "dtype"), e, p;
     MiniStyle style;
     Scope t = target_scope(c, s, i);
-    bool random = strncmp(c->op->name, "rand", 4) == 0;
     bool own = !random || (arg_given(c, i) && s->round == ROUND_NEAREST);
     if (no_fraction(t.format) || (own_float(t.format) && own))
         return run_with(c, i, v_format(t.format));
-    if (strcmp(c->op->name, "rand") == 0 && dtype_mini_read(t.format, &e, &p, &style))
+    if (below_one && dtype_mini_read(t.format, &e, &p, &style))
         t.round = ROUND_ZERO;
     return settled(c, s, &t, run_with(c, i, v_format(DT_F64)));
 }
+
+Value op_format_made(OpCall *c, Scope *s) { return made(c, s, false, false); }
+
+/* Random numbers without a dtype= are those of f64, rounded once: every scope draws the same ones
+ * from the same state. Uniform ones are rounded towards zero, so that none becomes 1. */
+Value op_format_rand(OpCall *c, Scope *s) { return made(c, s, true, true); }
+Value op_format_randn(OpCall *c, Scope *s) { return made(c, s, true, false); }
 
 Value op_format_full(OpCall *c, Scope *s)
 {

@@ -340,9 +340,8 @@ static Value near_numbers(OpCall *c, Scope *s, bool norms)
     return v_retain(format_row(c, "less_equal", 2, d, size));
 }
 
-Value op_format_near(OpCall *c, Scope *s)
+static Value near(OpCall *c, Scope *s, bool norms)
 {
-    bool norms = strcmp(c->op->name, "allclose") == 0;
     if (format_all_whole(c))
         return exact_run(c);
     if (s->format == DT_RATIONAL)
@@ -370,3 +369,6 @@ Value op_format_near(OpCall *c, Scope *s)
     c->in->scope = outer;
     return r;
 }
+
+Value op_format_allclose(OpCall *c, Scope *s) { return near(c, s, true); }
+Value op_format_isclose(OpCall *c, Scope *s) { return near(c, s, false); }
