@@ -410,7 +410,6 @@ const ArithOps arith_binary_ops = {
     .load = load,
     .store = store,
     .axpy = binary_axpy,
-    .axmy = binary_axmy,
     .dot = binary_dot,
     .sum = binary_sum,
     .compare = compare,

@@ -124,10 +124,8 @@ static inline int64_t binary_whole_vectors(int64_t n)
 }
 
 /* ---- sums: arith_binary_sum.c ---- */
-ArithStatus binary_axpy(Arith *, void *y, int64_t sy, const void *a, const void *x, int64_t sx,
-                        int64_t n);
-ArithStatus binary_axmy(Arith *, void *y, int64_t sy, const void *a, const void *x, int64_t sx,
-                        int64_t n);
+ArithStatus binary_axpy(Arith *, EwOp, void *y, int64_t sy, const void *a, const void *x,
+                        int64_t sx, int64_t n);
 ArithStatus binary_dot(Arith *, void *out, const void *x, int64_t sx, const void *y, int64_t sy,
                        int64_t n);
 ArithStatus binary_sum(Arith *, void *out, const void *x, int64_t sx, int64_t n);

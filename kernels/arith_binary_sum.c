@@ -79,16 +79,10 @@ static ArithStatus add_multiple(Arith *a, EwOp sum, double *y, int64_t sy, doubl
     return ARITH_OK;
 }
 
-ArithStatus binary_axpy(Arith *a, void *y, int64_t sy, const void *c, const void *x, int64_t sx,
-                        int64_t n)
+ArithStatus binary_axpy(Arith *a, EwOp op, void *y, int64_t sy, const void *c, const void *x,
+                        int64_t sx, int64_t n)
 {
-    return add_multiple(a, EW_ADD, y, sy, *(const double *)c, x, sx, n);
-}
-
-ArithStatus binary_axmy(Arith *a, void *y, int64_t sy, const void *c, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return add_multiple(a, EW_SUBTRACT, y, sy, *(const double *)c, x, sx, n);
+    return add_multiple(a, op, y, sy, *(const double *)c, x, sx, n);
 }
 
 /* ---- sums in order ---- */

@@ -371,8 +371,8 @@ static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *
     return s;
 }
 
-static ArithStatus axpy_by(Arith *a, EwOp op, void *y, int64_t sy, const void *by, const void *x,
-                           int64_t sx, int64_t n)
+static ArithStatus axpy(Arith *a, EwOp op, void *y, int64_t sy, const void *by, const void *x,
+                        int64_t sx, int64_t n)
 {
     DecimalWork w;
     ArithStatus s = decimal_begin(&w, a);
@@ -381,18 +381,6 @@ static ArithStatus axpy_by(Arith *a, EwOp op, void *y, int64_t sy, const void *b
     s = cells_axpy(a, apply, &w, op, y, sy, by, x, sx, n);
     decimal_end(&w);
     return s;
-}
-
-static ArithStatus axpy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return axpy_by(a, EW_ADD, y, sy, by, x, sx, n);
-}
-
-static ArithStatus axmy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return axpy_by(a, EW_SUBTRACT, y, sy, by, x, sx, n);
 }
 
 /* y NULL: the sum of x. */
@@ -444,4 +432,4 @@ static ArithStatus compare(Arith *a, const void *x, const void *y, int *order)
     return ARITH_OK;
 }
 
-const ArithOps arith_decimal_ops = { ew, load, cells_copy, axpy, axmy, dot, sum, compare };
+const ArithOps arith_decimal_ops = { ew, load, cells_copy, axpy, dot, sum, compare };

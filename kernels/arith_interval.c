@@ -333,16 +333,10 @@ static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *
 
 /* ---- sums ---- */
 
-static ArithStatus axpy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
+static ArithStatus axpy(Arith *a, EwOp op, void *y, int64_t sy, const void *by, const void *x,
+                        int64_t sx, int64_t n)
 {
-    return cells_axpy(a, apply, a, EW_ADD, y, sy, by, x, sx, n);
-}
-
-static ArithStatus axmy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return cells_axpy(a, apply, a, EW_SUBTRACT, y, sy, by, x, sx, n);
+    return cells_axpy(a, apply, a, op, y, sy, by, x, sx, n);
 }
 
 static ArithStatus dot(Arith *a, void *out, const void *x, int64_t sx, const void *y, int64_t sy,
@@ -386,4 +380,4 @@ static ArithStatus compare(Arith *a, const void *x, const void *y, int *order)
     return order_of(u, v, order);
 }
 
-const ArithOps arith_interval_ops = { ew, load, cells_copy, axpy, axmy, dot, sum, compare };
+const ArithOps arith_interval_ops = { ew, load, cells_copy, axpy, dot, sum, compare };

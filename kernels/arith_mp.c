@@ -423,8 +423,8 @@ ArithStatus mp_from_text(Arith *a, Rational *out, const char *text)
 
 /* ---- sums ---- */
 
-static ArithStatus axpy_by(Arith *a, EwOp op, void *y, int64_t sy, const void *by, const void *x,
-                           int64_t sx, int64_t n)
+static ArithStatus axpy(Arith *a, EwOp op, void *y, int64_t sy, const void *by, const void *x,
+                        int64_t sx, int64_t n)
 {
     MpWork w;
     ArithStatus s = work_begin(&w, a);
@@ -433,18 +433,6 @@ static ArithStatus axpy_by(Arith *a, EwOp op, void *y, int64_t sy, const void *b
     s = cells_axpy(a, apply, &w, op, y, sy, by, x, sx, n);
     work_end(&w);
     return s;
-}
-
-static ArithStatus axpy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return axpy_by(a, EW_ADD, y, sy, by, x, sx, n);
-}
-
-static ArithStatus axmy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return axpy_by(a, EW_SUBTRACT, y, sy, by, x, sx, n);
 }
 
 /* r = x op y in the format, counted. */
@@ -517,4 +505,4 @@ static ArithStatus compare(Arith *a, const void *x, const void *y, int *order)
     return ARITH_OK;
 }
 
-const ArithOps arith_mp_ops = { ew, load, cells_copy, axpy, axmy, dot, sum, compare };
+const ArithOps arith_mp_ops = { ew, load, cells_copy, axpy, dot, sum, compare };

@@ -64,16 +64,10 @@ static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *
     return cells_load(a, take, a, to, st, from, x, sx, n);
 }
 
-static ArithStatus axpy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
+static ArithStatus axpy(Arith *a, EwOp op, void *y, int64_t sy, const void *by, const void *x,
+                        int64_t sx, int64_t n)
 {
-    return cells_axpy(a, apply, a, EW_ADD, y, sy, by, x, sx, n);
-}
-
-static ArithStatus axmy(Arith *a, void *y, int64_t sy, const void *by, const void *x, int64_t sx,
-                        int64_t n)
-{
-    return cells_axpy(a, apply, a, EW_SUBTRACT, y, sy, by, x, sx, n);
+    return cells_axpy(a, apply, a, op, y, sy, by, x, sx, n);
 }
 
 /* Small ones in registers as long as everything stays small. */
@@ -109,4 +103,4 @@ static ArithStatus compare(Arith *a, const void *x, const void *y, int *order)
     return ARITH_OK;
 }
 
-const ArithOps arith_rational_ops = { ew, load, cells_copy, axpy, axmy, dot, sum, compare };
+const ArithOps arith_rational_ops = { ew, load, cells_copy, axpy, dot, sum, compare };

@@ -346,8 +346,8 @@ static void update(Textbook *t, Arith *a, TextRow y, TextRow s, TextRow x, int64
     if (t->status != ARITH_OK || n <= 0)
         return;
     if (!y.im) {
-        t->status = subtract ? a->ops->axmy(a, y.re, y.step, s.re, x.re, x.step, n)
-                             : a->ops->axpy(a, y.re, y.step, s.re, x.re, x.step, n);
+        t->status = a->ops->axpy(a, subtract ? EW_SUBTRACT : EW_ADD, y.re, y.step, s.re, x.re,
+                                 x.step, n);
         return;
     }
     s.step = 0;

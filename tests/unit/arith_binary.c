@@ -271,7 +271,7 @@ static void sums_of(const Arith *a, const double *x, int n)
     Arith fast = *a, slow = *a;
     const double c = x[18];
     memcpy(y, x, sizeof y);
-    a->ops->axpy(&fast, y, 1, &c, x + 1, 1, n - 1);
+    a->ops->axpy(&fast, EW_ADD, y, 1, &c, x + 1, 1, n - 1);
     for (int i = 0; i < n - 1; i++)
         want[i] = binary_exact_op(&slow, EW_ADD, x[i],
                                   binary_exact_op(&slow, EW_MULTIPLY, c, x[i + 1], 0), 0);
@@ -282,7 +282,7 @@ static void sums_of(const Arith *a, const double *x, int n)
         ok &= same(y[i], want[i]);
     }
     memcpy(y, x, sizeof y);
-    a->ops->axmy(&fast, y, 2, &c, x + 1, 2, n / 2);
+    a->ops->axpy(&fast, EW_SUBTRACT, y, 2, &c, x + 1, 2, n / 2);
     for (int i = 0; i < n / 2; i++)
         want[i] = binary_exact_op(&slow, EW_SUBTRACT, x[2 * i],
                                   binary_exact_op(&slow, EW_MULTIPLY, c, x[2 * i + 1], 0), 0);
@@ -321,7 +321,7 @@ static void wide_operands(const Arith *a, int n)
         x[i] = ldexp(check_uniform(), (int)(check_random() % 40) - (i % 9 ? 20 : 600));
         z[i] = y[i] = ldexp(check_uniform(), (int)(check_random() % 40) - (i % 7 ? 20 : -600));
     }
-    a->ops->axpy(&fast, z, 1, &x[1], x, 1, n);
+    a->ops->axpy(&fast, EW_ADD, z, 1, &x[1], x, 1, n);
     for (int i = 0; i < n; i++) {
         double p = binary_exact_op(&slow, EW_MULTIPLY, x[1], x[i], 0);
         ok &= same(z[i], binary_exact_op(&slow, EW_ADD, y[i], p, 0));

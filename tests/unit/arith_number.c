@@ -666,7 +666,7 @@ static void check_sums(DType dt) {
         CHECK(a.ops->dot(&a, &dot, x, 1, y, 1, 0) == ARITH_OK && cell_zero(dot));
         total = apply_op(&b, EW_ADD, x[0], apply_op(&b, EW_MULTIPLY, x[1], y[1]));
         if (mode == ROUND_STOCHASTIC) continue;
-        CHECK(a.ops->axpy(&a, x, 1, &x[1], &y[1], 1, 1) == ARITH_OK);
+        CHECK(a.ops->axpy(&a, EW_ADD, x, 1, &x[1], &y[1], 1, 1) == ARITH_OK);
         CHECK(a.ops->compare(&a, &x[0], &total, &order) == ARITH_OK && order == 0);
     }
 }
@@ -682,7 +682,7 @@ static void check_rationals(void) {
     }
     want = apply_op(&a, EW_ADD, y[0], apply_op(&a, EW_MULTIPLY, by, x[0]));
     size_t before = rational_heap_bytes(ctx);
-    CHECK(a.ops->axpy(&a, y, 1, &by, x, 1, 3) == ARITH_OK);
+    CHECK(a.ops->axpy(&a, EW_ADD, y, 1, &by, x, 1, 3) == ARITH_OK);
     CHECK(a.ops->compare(&a, &y[0], &want, &order) == ARITH_OK && order == 0);
     CHECK(text_is(DT_RATIONAL, &y[1], text_of(DT_RATIONAL, &(Rational[1]){ read_as(&a, "1e-40") })));
     CHECK(rational_heap_bytes(ctx) < before + 1000);
