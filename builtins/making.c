@@ -20,7 +20,7 @@
 
 static void check_device(OpCall *c, int i)
 {
-    if (!arg_given(c, i) || (c->args[i].tag == V_DEVICE && c->args[i].device == &device_cpu))
+    if (!arg_given(c, i) || (c->args[i].tag == V_DEVICE && c->args[i].device == c->in->ctx.devices->cpu))
         return;
     if (c->args[i].tag == V_STRING && strcmp(c->args[i].str->text, "cpu") == 0)
         return;

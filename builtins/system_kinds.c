@@ -196,11 +196,14 @@ Value op_run_float(OpCall *c)
 /* ---- devices ---- */
 Value op_run_device(OpCall *c)
 {
-    Value cpu = { .tag = V_DEVICE, .device = &device_cpu };
-    if (c->args[0].tag == V_STRING && strcmp(c->args[0].str->text, "cpu") != 0)
-        arg_error(c, 0, ERR_DEVICE, "there is no device %.60s here: devices other than cpu are not built yet",
-                  c->args[0].str->text);
+    Ctx *ctx = &c->in->ctx;
+    if (c->args[0].tag == V_STRING) {
+        Device *d = device_find(ctx, c->args[0].str->text);
+        if (!d)
+            arg_error(c, 0, ERR_DEVICE, "there is no device %.60s here", c->args[0].str->text);
+        return v_device(d);
+    }
     if (c->args[0].tag != V_STRING && c->args[0].tag != V_DEVICE && !castable(c->args[0]))
         arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not a %s", v_type_name(c->args[0]));
-    return cpu;
+    return v_device(c->args[0].tag == V_TENSOR ? tensor_device(ctx, c->args[0].tensor) : ctx->devices->cpu);
 }

@@ -1,6 +1,7 @@
 /* The registry: one const table made from the rows of the .def files, its index by name,
  * and what is derived from a row (parsed parameters, signature text). Whoever runs an
  * operation finds its row here; nothing here runs one. */
+#include "builtins/devices.h"
 #include "builtins/einsum.h"
 #include "builtins/matmul.h"
 #include "builtins/formats.h"
@@ -139,6 +140,23 @@ static void index_formats(OpTable *t)
                 t->format[i] = format_rows[k].run;
 }
 
+static const struct { const char *name; DeviceForm run; } device_rows[] = {
+#define DEVICE_FORM(row, run_) { #row, op_device_##run_ },
+#include "builtins/devices.def"
+#undef DEVICE_FORM
+    { NULL, NULL },
+};
+
+static void index_devices(OpTable *t)
+{
+    for (size_t k = 0; device_rows[k].name; k++)
+        for (int i = 0; i < ROWS; i++)
+            if (strcmp(rows[i].name, device_rows[k].name) == 0)
+                t->device[i] = device_rows[k].run;
+}
+
+DeviceForm op_device(Interp *in, const Op *op) { return in->ops->device[op_index(op)]; }
+
 FormatFn op_format(Interp *in, const Op *op) { return in->ops->format[op_index(op)]; }
 
 void optable_init(Interp *in)
@@ -151,10 +169,12 @@ void optable_init(Interp *in)
     t->records = mem_zalloc(ctx, ROWS * sizeof *t->records);
     t->exact = mem_zalloc(ctx, ROWS * sizeof *t->exact);
     t->format = mem_zalloc(ctx, ROWS * sizeof *t->format);
+    t->device = mem_zalloc(ctx, ROWS * sizeof *t->device);
     index_names(in, t);
     index_elementwise(in, t);
     index_exact(t);
     index_formats(t);
+    index_devices(t);
 }
 
 void optable_free(Interp *in)
@@ -169,6 +189,7 @@ void optable_free(Interp *in)
     mem_free(t->ctx, t->records, ROWS * sizeof *t->records);
     mem_free(t->ctx, t->exact, ROWS * sizeof *t->exact);
     mem_free(t->ctx, t->format, ROWS * sizeof *t->format);
+    mem_free(t->ctx, t->device, ROWS * sizeof *t->device);
     mem_free(t->ctx, t->by_name, t->by_name_count * sizeof *t->by_name);
     mem_free(t->ctx, t, sizeof *t);
     in->ops = NULL;

@@ -16,6 +16,7 @@ typedef struct ErrFrame ErrFrame;
 typedef struct Error Error;
 typedef struct Source Source;
 struct RationalHeap;
+struct DeviceSet;
 
 /* Half-open byte range of a source text. */
 typedef struct Span {
@@ -52,6 +53,8 @@ struct Ctx {
     volatile sig_atomic_t *interrupt;            /* set by SIGINT, polled at loop edges */
     Pool *pool;                                  /* created on first use */
     struct RationalHeap *rationals;              /* NULL until a rational is made */
+    struct DeviceSet *devices;                   /* NULL before an interpreter exists */
+    bool remote;                                 /* a tensor was put on a device: buffers may be away */
     bool foreign;                                /* a tensor was made whose dtype has no kernels of its own */
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */
     void (*trace)(Ctx *, Error *);               /* adds the call trace to an error; may be NULL */

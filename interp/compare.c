@@ -55,7 +55,7 @@ static bool says_itself(const Node *format)
         return false;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         maker |= strcmp(name->name->text, makers[i]) == 0;
-    return format->kind == ND_CALL ? maker : predefined_find(name->name->text).tag != V_UNDEF;
+    return format->kind == ND_CALL ? maker : dtype_find(name->name->text, name->name->len) != DT_NONE;
 }
 
 static void lower_label(Lower *lo, CompareSite *site, uint32_t i, const Node *n)

@@ -10,6 +10,7 @@
 #include "interp/elementwise.h"
 #include "interp/exact.h"
 #include "interp/explain.h"
+#include "interp/place.h"
 #include "interp/precise.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
@@ -104,6 +105,9 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
 
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
 {
+    Value there;
+    if (place_wants(in) && place_call(in, op, args, count, weak, operand, &there))
+        return there;
     if (__builtin_expect(in->scope != NULL, 0) && autocast_applies(in, op))
         return autocast_call(in, op, args, count, weak, operand);
     if (op->cls == OPC_EW)
@@ -167,7 +171,7 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
         reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
     }
     bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
-    if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n)
+    if (op->cls == OPC_EW && tensors && numbers && !cast && !place_wants(in) && ew_info[op->ew].arity == n)
         r = explain_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
                            : ew_call(in, op, args, n, weak, reuse);
     else

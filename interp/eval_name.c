@@ -47,7 +47,7 @@ Value eval_self(Interp *in, const Exec *x)
 Value global_builtin(Interp *in, const Exec *x, GlobalRef *ref)
 {
     if (!ref->looked) {
-        ref->predefined = predefined_find(ref->name->text);
+        ref->predefined = predefined_find(in, ref->name->text);
         ref->op = op_find(in, ref->name);
         ref->looked = true;
     }

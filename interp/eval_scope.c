@@ -109,7 +109,7 @@ static void check_known(Interp *in, const Exec *site, const Exec *x, const char 
     const GlobalRef *ref = x->eval == eval_global ? x->data : NULL;
     const char *names[64];
     size_t n = 0;
-    if (!ref || ref->slot->tag != V_UNDEF || predefined_find(ref->name->text).tag != V_UNDEF ||
+    if (!ref || ref->slot->tag != V_UNDEF || predefined_find(in, ref->name->text).tag != V_UNDEF ||
         op_find(in, ref->name))
         return;
     in->at = site;
@@ -476,7 +476,7 @@ void scoped_constant(Lower *lo, Exec *x, const Name *name)
 {
     Literal *l = lower_alloc(lo, sizeof *l);
     Exec *holder = exec_new(lo, NULL, x->node);
-    *l = (Literal){ .text = name->text, .len = name->len, .ref = x->data, .value = predefined_find(name->text).f };
+    *l = (Literal){ .text = name->text, .len = name->len, .ref = x->data, .value = predefined_find(lo->in, name->text).f };
     holder->data = l;
     x->c = holder;
     x->eval = eval_constant;

@@ -220,7 +220,7 @@ Value eval_test(Interp *, const Exec *);                      /* data: the Modul
 Value module_member(Interp *, Module *, const Name *);       /* owned; raises `name` */
 
 /* interp/predefined.c: pi, inf, nan, formats, devices. V_UNDEF if the name is none. */
-Value predefined_find(const char *name);
+Value predefined_find(Interp *, const char *name);
 bool predefined_is_constant(const char *name);       /* pi, inf, nan: adapt like a literal */
 const char *predefined_name(int i);                  /* NULL after the last */
 Module *interp_module(Interp *);                     /* the one whose code runs */

@@ -1,7 +1,6 @@
 /* The names behind format.h, and the one device that is always there. */
 #include "interp/format.h"
 
-const Device device_cpu = { .name = "cpu" };
 
 const char *format_name(int i)
 {

@@ -3,6 +3,7 @@
 #include "interp/exec.h"
 #include "interp/fuse.h"
 #include "interp/output.h"
+#include "interp/place.h"
 
 #include "core/error.h"
 #include "core/mapping.h"
@@ -118,6 +119,8 @@ static void interp_build(Interp *in)
     buf_init(&in->out, &in->ctx);
     buf_init(&in->scratch, &in->ctx);
     in->constants = tuple_new(&in->ctx, 0);
+    devices_init(&in->ctx);
+    in->ctx.devices->copied = place_heard_copy;
     optable_init(in);
     in->main = in->module = module_new(in, "main");
     in->main->done = true;
@@ -163,6 +166,7 @@ void interp_free(Interp *in)
     v_release(c, v_tuple(in->constants));
     fuse_free(in);
     optable_free(in);
+    devices_free(c);
     output_free(in);
     buf_free(&in->scratch);
     names_free(&in->names);
@@ -205,6 +209,8 @@ void guard_enter(Interp *in, Guard *g)
     g->calls = in->calls;
     g->module = in->module;
     g->scope = in->scope;
+    g->place = in->place;
+    g->listener = in->listener;
 }
 
 void guard_restore(Interp *in, Guard *g)
@@ -214,6 +220,8 @@ void guard_restore(Interp *in, Guard *g)
     in->calls = g->calls;
     in->module = g->module;
     in->scope = g->scope;
+    in->place = g->place;
+    in->listener = g->listener;
     stack_cut(in, g->sp);
 }
 

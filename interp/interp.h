@@ -54,6 +54,9 @@ struct Interp {
     const Exec *at;                   /* what runs now, for error places */
     CallFrame *calls;
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
+    struct DeviceBlock *place;              /* the innermost device block, or NULL */
+    struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
+    char place_why[160];              /* why a form refused: place_refuse */
     char *c_stack_limit;              /* recursion past this address is a memory error */
     Value result;                     /* of a V_FLOW return on its way out */
     uint8_t flow;                     /* FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN */
@@ -97,6 +100,8 @@ typedef struct Guard {
     CallFrame *calls;
     Module *module;
     struct Scope *scope;
+    struct DeviceBlock *place;
+    struct PlaceListener *listener;
 } Guard;
 void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */

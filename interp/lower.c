@@ -211,7 +211,7 @@ static const Exec *lower_negative(Lower *lo, const Node *n)
 /* ---- names ---- */
 static bool names_builtin(Lower *lo, const Name *name)
 {
-    return predefined_find(name->text).tag != V_UNDEF || op_find(lo->in, name);
+    return predefined_find(lo->in, name->text).tag != V_UNDEF || op_find(lo->in, name);
 }
 
 static const Exec *lower_global(Lower *lo, const Node *n)
@@ -479,7 +479,7 @@ const Exec *lower_expression(Lower *lo, const Node *n)
 const Exec *lower_unbuilt(Lower *lo, const Node *n)
 {
     static const char *const what[ND_KINDS] = {
-        [ND_ON] = "device blocks", [ND_LAZY] = "lazy blocks",
+        [ND_LAZY] = "lazy blocks",
         [ND_PROFILE] = "profile",
         [ND_EXTERN] = "native code", [ND_DEVICE_INDEX] = "device blocks",
     };

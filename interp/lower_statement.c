@@ -6,6 +6,7 @@
 #include "interp/eval_flow.h"
 #include "interp/compare.h"
 #include "interp/eval_scope.h"
+#include "interp/place.h"
 #include "interp/fuse.h"
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
@@ -562,6 +563,7 @@ const Exec *lower_statement(Lower *lo, const Node *n)
     case ND_THROW: return lower_pair(lo, eval_throw, n);
     case ND_ASSERT: return lower_pair(lo, eval_assert, n);
     case ND_PRECISION: return lower_precision(lo, n);
+    case ND_ON: return lower_on(lo, n);
     case ND_AUTOCAST: return lower_autocast(lo, n);
     case ND_COMPARE_BLOCK: return lower_compare_block(lo, n);
     case ND_FN: return lower_fn(lo, n);

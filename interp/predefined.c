@@ -22,13 +22,13 @@ bool predefined_is_constant(const char *name)
     return false;
 }
 
-Value predefined_find(const char *name)
+Value predefined_find(Interp *in, const char *name)
 {
     for (int i = 0; i < CONSTANTS; i++)
         if (strcmp(name, constants[i].name) == 0)
             return v_float(constants[i].value);
     if (strcmp(name, "cpu") == 0)
-        return (Value){ .tag = V_DEVICE, .device = &device_cpu };
+        return v_device(in->ctx.devices->cpu);
     DType dt = dtype_find(name, strlen(name));
     return dt == DT_NONE ? v_undef() : v_format(dt);
 }

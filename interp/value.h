@@ -4,7 +4,7 @@
 #ifndef RICCI_INTERP_VALUE_H
 #define RICCI_INTERP_VALUE_H
 
-#include "kernels/tensor.h"
+#include "kernels/device.h"
 #include "parser/parse.h"
 
 typedef struct Interp Interp;
@@ -50,7 +50,6 @@ typedef struct Function Function;
 typedef struct Module Module;
 typedef struct Op Op;
 typedef struct Native Native;
-typedef struct Device Device;
 
 typedef struct Value {
     uint32_t tag, aux;
@@ -65,7 +64,7 @@ typedef struct Value {
         Function *fn;
         Module *module;
         const Op *op;
-        const Device *device;
+        Device *device;
         void *ptr;
     };
 } Value;
@@ -95,6 +94,7 @@ static inline Value v_tuple(Tuple *t) { return (Value){ .tag = V_TUPLE, .tuple =
 static inline Value v_range(Range *r) { return (Value){ .tag = V_RANGE, .range = r }; }
 static inline Value v_op(const Op *op) { return (Value){ .tag = V_OP, .op = op }; }
 static inline Value v_format(DType dt) { return (Value){ .tag = V_FORMAT, .i = (int64_t)dt }; }
+static inline Value v_device(Device *d) { return (Value){ .tag = V_DEVICE, .device = d }; }
 static inline DType v_format_dtype(Value v) { return (DType)v.i; }
 /* A tensor as a value. Rank-0 bool, i64 and f64 become immediates (t is released). */
 Value v_tensor(Ctx *, Tensor *t);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/mapping.h"
 #include "core/pool.h"
+#include "kernels/device.h"
 #include "kernels/ew.h"
 #include "kernels/iter.h"
 #include "kernels/mapped.h"
@@ -111,6 +112,7 @@ static Buffer *rational_buffer(Ctx *ctx, size_t bytes) {
 
 static void buffer_release(Ctx *ctx, Buffer *b) {
     if (--b->refs > (b->flags & BUFFER_MAPPED ? 1 : 0)) return;
+    if (b->device) device_forget(ctx, b);
     if (b->flags & BUFFER_INLINE) {
         mem_free_data(ctx, b, BUFFER_HEAD + b->bytes);
         return;
@@ -119,6 +121,8 @@ static void buffer_release(Ctx *ctx, Buffer *b) {
     else mem_free_data(ctx, b->data, b->bytes);
     mem_free(ctx, b, sizeof *b);
 }
+
+void buffer_unref(Ctx *ctx, Buffer *b) { buffer_release(ctx, b); }
 
 /* The head for a buffer that was just made; the buffer goes if the head cannot be had. */
 static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *shape) {

@@ -77,7 +77,7 @@ typedef struct Buffer {
                           * rational.c: where it is registered */
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
-    void *device;        /* NULL: cpu (later work keeps per-device copies here) */
+    void *device;        /* its Residence (device.h); NULL: it lies on the host alone */
     void (*release)(Ctx *, struct Buffer *);   /* NULL: mem_free_data */
 } Buffer;
 
@@ -110,6 +110,7 @@ Tensor *tensor_adopt(Ctx *, DType, int rank, const int64_t *shape, void *data, s
 Tensor *tensor_scalar(Ctx *, DType, const void *value);    /* rank 0 */
 static inline Tensor *tensor_retain(Tensor *t) { t->refs++; return t; }
 void tensor_release(Ctx *, Tensor *);
+void buffer_unref(Ctx *, Buffer *);                        /* for those who hold one without a tensor */
 bool tensor_contiguous(const Tensor *);
 /* Contiguous tensor with t's elements: t itself (retained) where it already is. */
 Tensor *tensor_compact(Ctx *, Tensor *t);
