@@ -39,7 +39,7 @@ LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check bless manual bench fuzz soak help clean units install deps
+.PHONY: all tour check check-gpu bless manual bench fuzz soak help clean units install deps
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -75,11 +75,25 @@ $(BUILD)/gen/stdlib.c: $(wildcard stdlib/*.ric) stdlib/embed.sh
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libricci.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $< -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
+# A CUDA machine made of the host: see tests/stub/stub.h. It is never linked, but found by name.
+STUBS = $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.12 $(BUILD)/stub/libcublas.so.12 $(BUILD)/stub/libcusolver.so.11
+STUB = $(CC) -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -Wall -Wextra -fPIC -shared -fvisibility=hidden
+$(BUILD)/stub/libcuda.so.1: tests/stub/cuda.c tests/stub/stub.h
+	@mkdir -p $(@D)
+	$(STUB) -Wl,-soname,$(@F) -o $@ $< -ldl
+$(BUILD)/stub/lib%: $(BUILD)/stub/libcuda.so.1 tests/stub/stub.h
+	$(STUB) -Wl,-soname,$(@F) -o $@ tests/stub/$(firstword $(subst ., ,$*)).c $< -lm -ldl
+$(filter-out %/libcuda.so.1,$(STUBS)): $(wildcard tests/stub/*.c)
+$(BUILD)/unit/cuda: | $(STUBS)
 # What is right is worked out by GMP itself there.
 $(BUILD)/unit/arith%: LDLIBS += -lgmp
 # Vectors wider than the flags allow, on purpose.
 $(BUILD)/unit/arith_binary: private CFLAGS += -Wno-psabi
 units: $(UNITS)
+# Every row on every device, and the table that docs/devices.md is.
+$(BUILD)/devices/matrix: tests/devices/matrix.c tests/devices/math.c $(wildcard tests/devices/*.def) $(BUILD)/libricci.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $(filter %.c,$^) -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
 
 # ---- what a newcomer types ----
 tour:
@@ -92,13 +106,18 @@ check:
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@BUILD=build RICCI=$(CURDIR)/build/ricci MAKE=$(MAKE) bash tests/run.sh
 
+# What needs an NVIDIA GPU; without one, what of it can be tested all the same, and what was not run.
+check-gpu: all $(STUBS) $(addprefix $(BUILD)/unit/,cuda gpu_nest gpu_text) $(BUILD)/devices/matrix
+	@BUILD=$(BUILD) RICCI=$(CURDIR)/$(BUILD)/ricci bash tests/gpu.sh
+
 # Rewrites the golden outputs; read the diff before committing it.
 bless: all
 	@BLESS=1 bash tests/run.sh golden
 
 # The reference of all operations, from their rows.
-manual: all
+manual: all $(BUILD)/devices/matrix
 	$(BUILD)/ricci doc --all > docs/library.md
+	$(BUILD)/devices/matrix --table 2>/dev/null > docs/devices.md
 
 bench: all $(BUILD)/bench/linalg
 	@bash bench/run.sh
@@ -115,13 +134,18 @@ fuzz:
 	@RICCI=$(CURDIR)/build/asan/ricci python3 tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 SOAK_CASES ?= 100000
 SOAK_TIMES ?= 20
-soak: all $(BUILD)/unit/arith_truth $(BUILD)/unit/arith_truth_numbers
+soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_truth arith_truth_numbers opencl cuda gpu_nest gpu_text)
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/repl/interrupts.py
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/oracle.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/precision.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/order.py --cases 2000 --seed $${SEED:-$$(date +%s)}
+	@$(BUILD)/devices/matrix --full opencl opencl+math 2>/dev/null
+	@BUILD=$(BUILD) RICCI=$(CURDIR)/$(BUILD)/ricci QUICK=1 bash tests/gpu.sh
+	@$(BUILD)/devices/matrix --full --run=tests/devices/lapack.ric opencl+math 2>/dev/null
 	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/arith_truth
 	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/arith_truth_numbers
+	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/gpu_nest
+	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/opencl
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
@@ -137,11 +161,12 @@ help:
 	@echo 'make                 builds build/ricci'
 	@echo 'make tour            installs what is missing, builds, and walks through the language on real data'
 	@echo 'make check           installs what is missing, builds, and runs all tests'
+	@echo 'make check-gpu       the device suite and the benchmarks on an NVIDIA GPU; without one, what can be tested of it'
 	@echo 'make bench           compares with the peers that are installed, side by side'
 	@echo 'make fuzz            feeds random input to the sanitizer build for FUZZ_SECONDS=60'
 	@echo 'make soak            interrupts a busy session 200 times; index notation and precision scopes against their oracles, SOAK_CASES=100000'
 	@echo 'make bless           rewrites the golden outputs of the tests'
-	@echo 'make manual          rewrites docs/library.md from the registry'
+	@echo 'make manual          rewrites docs/library.md and docs/devices.md from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|ubsan|sanitize|hostile   builds build/MODE/ricci'
 	@echo 'make clean           removes build/'

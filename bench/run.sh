@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [precision] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [precision] [devices] [gpu] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation; `peers` installs what is missing of them.
@@ -107,9 +107,41 @@ bench_index() {
     unset RICCI_THREADS OMP_NUM_THREADS OPENBLAS_NUM_THREADS
 }
 
+bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, not against peers
+
 bench_peers() {     # what the comparisons need and nothing else does
     python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch ml_dtypes
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
+}
+
+# Against PyTorch on the same device, in turns, and the shares that docs/performance.md states.
+bench_gpu() {
+    local python= p turn why
+    why=$("$RICCI" -e 'on cuda strict { print(sum(f32([1, 2]))) }' 2>&1) || {
+        echo "gpu: not run: $(sed -n '1s/^error[^:]*: //p' <<<"$why")"
+        return
+    }
+    for p in build/venv/bin/python3 /usr/bin/python3 python3; do
+        if "$p" -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then python=$p; break; fi
+    done
+    [ -z "$python" ] && echo "gpu: PyTorch with CUDA is not installed: Ricci's figures alone"
+    "$RICCI" -e 'print(devices())' | grep -A3 '^cuda'
+    rm -f "$work"/gpu.*
+    for turn in 1 2 3; do
+        "$RICCI" bench/gpu/gpu.ric >>"$work/gpu.ricci" || return
+        [ -n "$python" ] && "$python" bench/gpu/gpu_torch.py >>"$work/gpu.torch"
+    done
+    touch "$work/gpu.torch"
+    printf '%-20s %10s %10s %10s %10s %10s\n' gpu ricci torch torch/ricci GB/s TFLOP/s
+    awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
+         FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); bytes[$1] = $3; flops[$1] = $4; next }
+         { low(t, $1, $2) }
+         END { for (i = 1; i <= n; i++) { k = order[i]
+                   peer = k in t ? sprintf("%8.3fms %10.2f", t[k] * 1e3, t[k] / r[k]) : sprintf("%10s %10s", "-", "-")
+                   printf "%-20s %8.3fms %s %10.0f %10.1f\n", k, r[k] * 1e3, peer, bytes[k] / r[k] / 1e9, flops[k] / r[k] / 1e12 }
+               c = "copy_f32"; f = "fused_f32"; best = c in t && t[c] < r[c] ? t[c] : r[c]
+               printf "the fused pass reaches %.0f %% of copy bandwidth\n", 100 * (bytes[f] / r[f]) / (bytes[c] / best) }' \
+        "$work/gpu.ricci" "$work/gpu.torch"
 }
 
 bench_start() {
@@ -118,4 +150,4 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor signals linalg index precision}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor signals linalg index precision devices}; do "bench_$suite"; echo; done

@@ -7,7 +7,9 @@
 #include "interp/place.h"
 
 #define DEVICE_FORM(row, form) Value op_device_##form(OpCall *, Device *);
+#define DEVICE_MATH(row, form, entry) DEVICE_FORM(row, form)
 #include "builtins/devices.def"
 #undef DEVICE_FORM
+#undef DEVICE_MATH
 
 #endif

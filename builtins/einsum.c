@@ -24,6 +24,7 @@ typedef struct EinsumPlan {
     DType compute, dtype;
     int rank;
     int64_t shape[TENSOR_RANK_MAX];
+    HeardPlan heard;
 } EinsumPlan;
 
 struct EinsumCache {
@@ -114,7 +115,7 @@ static Tensor *as_view(EinsumSpec *s)
     for (int b = 0; b < x->tensor->rank; b++)
         if (!kept[x->index[b]] && tensor_shape(x->tensor)[b] != 1)
             return NULL;
-    if (explain_on(s->call->in))
+    if (heard_on(s->call->in))
         explain_note(s->call->in, "routine", "a view: nothing is computed");
     return op_keep(s->call, tensor_view(&s->call->in->ctx, x->tensor, s->rank, shape, stride,
                                         x->tensor->data));
@@ -127,6 +128,14 @@ static void explain_plan(OpCall *c, const ContractPlan *plan)
     Report report = { 0 };
     contract_report(plan, "result", &report);
     explain_steps(c->in, &report);
+}
+
+static void tell_plan(OpCall *c, EinsumPlan *p)
+{
+    if (!heard_on(c->in) || heard_plan(c->in, &p->heard))
+        return;
+    explain_plan(c, p->plan);
+    heard_plan_keep(c->in, &p->heard);
 }
 
 /* ---- the row ---- */
@@ -220,8 +229,10 @@ Value op_run_einsum(OpCall *c)
     arg_str(c, 0);
     int words = make_key(c, key);
     EinsumPlan *p = find_plan(c, key, words);
-    if (p)
+    if (p) {
+        tell_plan(c, p);
         return run_again(c, p);
+    }
     einsum_read(&s, c);
     bool asks = einsum_options(c, s.operands, &options);
     Tensor *view = as_view(&s);
@@ -244,7 +255,7 @@ Value op_run_einsum(OpCall *c)
         memcpy(p->text, s.text, strlen(s.text) + 1);
         p->words = words;
     }
-    if (explain_on(c->in))
-        explain_plan(c, p->plan);
+    p->heard.known = false;
+    tell_plan(c, p);
     return run_plan(c, p, tensors, s.operands);
 }

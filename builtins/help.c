@@ -6,6 +6,7 @@
 #include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/peers.h"
+#include "interp/place.h"
 #include "kernels/rational.h"
 #include "kernels/rational.h"
 #include <ctype.h>
@@ -38,8 +39,17 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "exp, log, sums, norms, softmax and linear algebra raise narrower ones to f32; elementwise operations take\n"
       "the widest operand. One class per operation, on its help page, the same on every device. mp, decimal and\n"
       "rational operands are left alone. A precision scope inside switches it off." },
-    { "on", "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }\n"
-      "Runs the operations inside on a device; operands are copied there once, and counted." },
+    { "on strict fallback narrow quiet verbose",
+      "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }    on sim.mps narrow verbose { … }\n"
+      "Runs the operations inside, and in functions called there, on a device: cpu, gpu (the best accelerator), cuda,\n"
+      "cuda:1, opencl, opencl:0, sim.mps, sim.tpu, or a value in parentheses: on (d) { … }. Operands are copied there\n"
+      "once, results stay there, and so does what is made inside, in the device's widest float. The innermost block\n"
+      "decides. An operation that the device lacks runs on the cpu, and its result goes back: one notice per line,\n"
+      "operation, dtype and reason, and once a summary of the block's operations, copies and bytes.\n"
+      "fallback D: where that happens; and where the whole block runs if the device is not there.\n"
+      "strict: a missing operation or an operand elsewhere is an error; what is missing by name is listed before\n"
+      "anything ran. ricci --strict-devices makes every block so. narrow: f64 operands are computed in the device's\n"
+      "widest float, which nothing does unasked. verbose: the summary every time; quiet: neither that nor notices." },
     { "if else", "if c { … } else if d { … } else { … }\n"
       "The condition is one bool; of a tensor say any(…) or all(…). The block's last value is the value." },
     { "for in", "for x in range, tensor, tuple or string { … }    for i, x in enumerate(v) { … }\n"
@@ -72,8 +82,19 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "Runs it and says of each operation what it saw, which routine ran, FLOPs and bytes; of a solution also\n"
       "the condition number, the digits to trust and the residual. Inside an expression: (explain …).\n"
       "explain as latex C[i,k] := … prints the formula and runs nothing." },
-    { "profile", "profile { … }\nPer operation: calls, dtype, kernel, time, bytes." },
-    { "timeit", "timeit EXPRESSION\nRepeats it and gives median and spread." },
+    { "profile", "profile { … }    profile to \"t.json\" { … }\n"
+      "Runs the block and prints a row per operation, device, dtype and kernel, the longest first: calls, time and\n"
+      "its share, GFLOP/s where FLOPs are known, GB/s of operands and results, copies between devices and their\n"
+      "bytes, the kernel. Copies have rows of their own; (outside) is what passed in no operation: the interpreter,\n"
+      "printing, files. Below it the peak memory of each device. Devices are waited for after every operation;\n"
+      "the time of simulated ones is the model's. The value is the block's. Blocks nest; functions called inside\n"
+      "are heard. `to` writes every operation as Chrome trace events too (chrome://tracing, Perfetto)." },
+    { "timeit", "timeit EXPRESSION    t = timeit { … }\n"
+      "Runs it about half a second, 3 to 25 samples, and prints the median, the quartiles and the first run alone;\n"
+      "then, where there is something to say, GFLOP/s, GB/s of operands and results, copies between devices in a\n"
+      "run, the memory that a run needs beyond what was in use, and the error of the result against f64 on the cpu.\n"
+      "That error is for results of fewer digits than f64 or from a device, and for expressions that assign nothing:\n"
+      "they run once more in f64 and print nothing. Returns the median in seconds." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
     { "extern", "extern \"libm.so.6\" { double cbrt(double x); }\nDeclares and calls C functions." },
     { "'", "A'\n"
@@ -87,7 +108,12 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "sin(pi / 6) is about 0.5." },
     { "inf", "inf is larger than every number: 1 / 0 is inf, -inf < 0; isinf(x) tells." },
     { "nan", "nan is no number: 0 / 0 is nan, nan == nan is false; isnan(x) tells, nansum(x) skips it." },
-    { "cpu device", "cpu is the device of this machine's processor; zeros(2, device=cpu) makes a tensor there." },
+    { "cpu gpu cuda opencl sim",
+      "cpu is this machine's processor; gpu the best accelerator there is: CUDA, else an OpenCL device that is\n"
+      "no CPU; cuda and opencl are the first of each, device(\"cuda:1\") another; sim.mps and sim.tpu are simulated,\n"
+      "and so is sim.toy after simulate(\"toy\", lacks=[\"solve\"]). print(devices()) shows all, what each has, and\n"
+      "why one is missing. on gpu { … } computes there, to(x, sim.mps) moves, device(x) tells where x is,\n"
+      "zeros(2, device=cpu) makes there. ?on has more." },
 };
 
 static bool word_in(const char *words, const char *name)
@@ -274,11 +300,14 @@ static const Module *find_module(Interp *in, const char *name)
     return module;
 }
 
-/* The function that "module.name" says, or undefined. */
+/* The function that "module.name" says, the device sim.NAME, or undefined. */
 static Value find_member(Interp *in, const char *path)
 {
     const char *dot = strchr(path, '.');
     char module[64];
+    Device *device = dot ? device_find(&in->ctx, path) : NULL;
+    if (device)
+        return v_device(device);
     if (!dot || (size_t)(dot - path) >= sizeof module)
         return v_undef();
     snprintf(module, sizeof module, "%.*s", (int)(dot - path), path);
@@ -302,6 +331,10 @@ static void show_variable(Interp *in, Buf *out, const char *name, Value v)
         name = !lambda ? NULL : name ? name : function_variable(in, v.fn);
     } else if (v.tag == V_MODULE) {
         show_module(in, out, v.module);
+    } else if (v.tag == V_DEVICE && device_real(&in->ctx, v.device)) {
+        Value real = v_device(device_real(&in->ctx, v.device));
+        place_put_table(out, &real, 1);
+        buf_putc(out, '\n');
     } else {
         buf_printf(out, "%s is a variable: %s\n", name ? name : "it", v_describe(v, text, sizeof text));
     }

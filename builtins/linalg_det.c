@@ -144,9 +144,9 @@ static Scaled determinant(const Stack *a, int64_t index, const DetWork *w)
 static void det_explain(const Stack *a, bool small)
 {
     double n = (double)a->n, exact;
-    if (!explain_on(a->call->in) || !a->count)
+    if (!heard_on(a->call->in) || !a->count)
         return;
-    if (n > 0 && exact_determinant(a, linalg_item(a, 0), &exact))
+    if (explain_on(a->call->in) && n > 0 && exact_determinant(a, linalg_item(a, 0), &exact))
         explain_note(a->call->in, "routine", "elimination without fractions: exact");
     else if (small)
         explain_note(a->call->in, "routine", LINALG_SMALL_TEXT);

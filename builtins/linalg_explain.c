@@ -12,7 +12,7 @@ void linalg_explain_routines(OpCall *c, BlasType t, const char *real, const char
 {
     char text[128];
     size_t n = 0;
-    if (!explain_on(c->in))
+    if (!heard_on(c->in))
         return;
     for (const char *s = blas_is_complex(t) ? cplx : real; *s && n + 4 < sizeof text; s++) {
         if (s[0] == ' ')
@@ -45,14 +45,16 @@ void linalg_explain_rcond(const Stack *s, double rcond, double trust)
 void linalg_explain_inverse(const Stack *s, double norm, const char *inverse)
 {
     double n = (double)s->n, count = (double)s->count * (blas_is_complex(s->type) ? 4 : 1);
-    if (!explain_on(s->call->in))
+    if (!heard_on(s->call->in))
         return;
     explain_copied(s->call->in, n * n * (double)s->bytes * (double)s->count);
     explain_pause(s->call->in);
     linalg_explain_routines(s->call, s->type, "getrf getri", "getrf getri");
     explain_flops(s->call->in, 2 * n * n * n * count, "2n^3");
-    double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n, (Mat){ (char *)inverse, 1, s->n }));
-    linalg_explain_rcond(s, rcond, rcond);
+    if (explain_on(s->call->in)) {
+        double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n, (Mat){ (char *)inverse, 1, s->n }));
+        linalg_explain_rcond(s, rcond, rcond);
+    }
     explain_resume(s->call->in);
 }
 
@@ -268,7 +270,7 @@ void factor_explain_small(Factor *f, const Rhs *r, const uint8_t *done, const Ou
     explain_note(in, "routine", LINALG_SMALL_TEXT);
     explain_flops(in, each * (double)r->count * (blas_is_complex(s->type) ? 4 : 1),
                   "2/3 n^3 and 2n^2 per right side");
-    if (!f->told && done[0]) {
+    if (explain_on(in) && !f->told && done[0]) {
         s->at = 0;
         factor_make(f, linalg_rhs_matrix(r, s, 0));
         explain_quality(f, linalg_rhs_item(r, s, 0), x->data);
@@ -284,7 +286,10 @@ void factor_explain(Factor *f, Mat b, int64_t nrhs, const char *x)
     Story story = story_of(f, (double)nrhs);
     explain_pause(in);
     explain_flops(in, story.flops * (blas_is_complex(s->type) ? 4 : 1), story.how);
-    if (!f->told) {
+    if (!explain_on(in)) {
+        if (story.real[0] || blas_is_complex(s->type))
+            linalg_explain_routines(s->call, s->type, story.real, story.cplx);
+    } else if (!f->told) {
         f->told = true;
         if (s->count > 1)
             explain_note(in, "batch", "%lld matrices; this is the first", (long long)s->count);

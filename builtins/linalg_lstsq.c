@@ -385,9 +385,9 @@ static void fit_one(Fit *f, const Rhs *r, const FitResult *out, int64_t index)
     fit_factor(f, linalg_rhs_matrix(r, f->a, index));
     fit_solve(f, b, r->cols, x);
     fit_judge(f);
-    if (explain_on(f->a->call->in) && f->total == 1 && r->cols) {
+    if (heard_on(f->a->call->in) && f->total == 1 && r->cols) {
         explain_pause(f->a->call->in);
-        fit_explain(f, fit_residual(f, b, x));
+        fit_explain(f, explain_on(f->a->call->in) ? fit_residual(f, b, x) : 0);
         explain_resume(f->a->call->in);
     }
     if (!out->residual.t)

@@ -217,7 +217,7 @@ static Tensor *job_float(Job *j, DType dt, bool a_row)
         side_prepare(j->c, &j->a, dt, a_row);
         side_prepare(j->c, &j->b, dt, false);
         Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
-        if (explain_on(j->c->in))
+        if (heard_on(j->c->in))
             explain_note(j->c->in, "routine", "our own loop: too small for a call to pay");
         gemm_small(dt, j->m, j->n, j->k, (Mat){ j->a.t->data, j->a.rs, j->a.cs },
                    (Mat){ j->b.t->data, j->b.rs, j->b.cs }, (Mat){ out->data, j->n, 1 });
@@ -537,7 +537,7 @@ static void explain_powers(OpCall *c, const Tensor *t, int64_t power)
 {
     uint64_t p = power < 0 ? -(uint64_t)power : (uint64_t)power;
     int64_t n = tensor_shape(t)[t->rank - 1];
-    if (!explain_on(c->in) || p == 0)
+    if (!heard_on(c->in) || p == 0)
         return;
     int products = 62 - __builtin_clzll(p) + __builtin_popcountll(p);
     double each = n ? 2.0 * (double)n * (double)t->size : 0;

@@ -163,10 +163,10 @@ Value op_run_solve(OpCall *c)
         a.at = linalg_rhs_own(&r, &a, i);
         factor_make(&f, linalg_rhs_matrix(&r, &a, i));
         factor_solve(&f, b, r.cols, linalg_block(&x, i));
-        if (explain_on(c->in))
+        if (heard_on(c->in))
             factor_explain(&f, b, r.cols, linalg_block(&x, i));
     }
-    if (done && explain_on(c->in))
+    if (done && heard_on(c->in))
         factor_explain_small(&f, &r, done, &x);
     linalg_ill_notice(&f.ill, &a, "the solution");
     return linalg_value(&a, &x);
@@ -209,7 +209,7 @@ static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scra
     double rcond = 1 / (norm * mat_norm1(a->type, n, n, (Mat){ out, 1, n }));
     if (isfinite(norm) && rcond < linalg_rcond_limit(a->type) && !is_diagonal(a))
         linalg_ill_judge(ill, a, rcond, rcond);
-    if (explain_on(a->call->in) && a->at == 0)
+    if (heard_on(a->call->in) && a->at == 0)
         linalg_explain_inverse(a, norm, out);
 }
 
@@ -235,7 +235,7 @@ Value op_run_inv(OpCall *c)
         poll_interrupt(c->in);
         inverse_one(blas, &a, linalg_block(&x, a.at), pivots, &w, &ill);
     }
-    if (done && explain_on(c->in))
+    if (done && heard_on(c->in))
         explain_note(c->in, "routine", LINALG_SMALL_TEXT);
     linalg_ill_notice(&ill, &a, "its inverse");
     return linalg_value(&a, &x);

@@ -2,32 +2,41 @@
  * checks sizes before anything is allocated and fills. The interpreter's random state is
  * opened and closed here only: key[0] is the seed, key[1] is nonzero once there is one,
  * the counter is the next Philox block. */
+#include "builtins/rows.h"
+
 #include "core/pool.h"
 #include "kernels/rng.h"
 #include "kernels/sort.h"
 #include "interp/format.h"
-#include "interp/op.h"
 
 #include <math.h>
 #include <string.h>
 #include <sys/random.h>
 
-#define OP(name, ...) Value op_run_##name(OpCall *);
-#include "builtins/making.def"
-#undef OP
-
 /* ---- shared ---- */
 
-static void check_device(OpCall *c, int i)
+/* device=, or NULL. */
+static Device *made_on(OpCall *c, int i)
 {
-    if (!arg_given(c, i) || (c->args[i].tag == V_DEVICE && c->args[i].device == c->in->ctx.devices->cpu))
-        return;
-    if (c->args[i].tag == V_STRING && strcmp(c->args[i].str->text, "cpu") == 0)
-        return;
-    if (c->args[i].tag != V_DEVICE && c->args[i].tag != V_STRING)
-        arg_error(c, i, ERR_TYPE, "device must be a device, like cpu");
-    arg_error(c, i, ERR_DEVICE, "%s is not there: the only device is cpu",
-              c->args[i].tag == V_STRING ? c->args[i].str->text : c->args[i].device->name);
+    return arg_given(c, i) ? arg_device(c, i) : NULL;
+}
+
+/* dtype=, else the widest float of the device. Raises where the device has it not. */
+static DType made_dtype(OpCall *c, int i, const Device *on, DType fallback)
+{
+    bool narrow = on && fallback == DT_F64 && !device_holds(on, DT_F64);
+    DType dt = arg_dtype(c, i, narrow ? device_widest(on) : fallback);
+    if (on && !device_holds(on, dt))
+        arg_error(c, i, ERR_DEVICE, "%s has no %s", on->name, dtype_name(dt));
+    return dt;
+}
+
+/* The result, on its device. */
+static Value made(OpCall *c, Device *on, Tensor *kept)
+{
+    if (!on || kept->rank == 0)
+        return op_result(c, kept);
+    return v_tensor_raw(device_move(&c->in->ctx, on, kept));
 }
 
 /* A shape without -1. */
@@ -85,8 +94,8 @@ Value op_run_zeros(OpCall *c)
 {
     int64_t shape[TENSOR_RANK_MAX];
     int rank = made_shape(c, c->fixed, shape);
-    check_device(c, 1);
-    return op_result(c, op_keep(c, tensor_zeros(&c->in->ctx, arg_dtype(c, 0, DT_F64), rank, shape)));
+    Device *on = made_on(c, 1);
+    return made(c, on, op_keep(c, tensor_zeros(&c->in->ctx, made_dtype(c, 0, on, DT_F64), rank, shape)));
 }
 
 Value op_run_ones(OpCall *c)
@@ -94,11 +103,11 @@ Value op_run_ones(OpCall *c)
     Ctx *ctx = &c->in->ctx;
     int64_t shape[TENSOR_RANK_MAX];
     int rank = made_shape(c, c->fixed, shape);
-    DType dt = arg_dtype(c, 0, DT_F64);
-    check_device(c, 1);
+    Device *on = made_on(c, 1);
+    DType dt = made_dtype(c, 0, on, DT_F64);
     Tensor *out = op_keep(c, tensor_new(ctx, dt, rank, shape));
     fill_with(c, out, op_keep(c, tensor_scalar(ctx, dt, one_of(c, dt))));
-    return op_result(c, out);
+    return made(c, on, out);
 }
 
 /* value broadcast to a shape of the user's. */
@@ -128,12 +137,12 @@ Value op_run_full(OpCall *c)
     int rank = made_shape(c, c->fixed, shape);
     c->count = count;
     Tensor *value = arg_tensor(c, at);
-    DType dt = arg_dtype(c, 1, (DType)value->dtype);
-    check_device(c, 2);
+    Device *on = made_on(c, 2);
+    DType dt = made_dtype(c, 1, on, (DType)value->dtype);
     check_fits(c, at, value, rank, shape);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, dt, rank, shape));
     fill_with(c, out, cast_to(c, value, dt));
-    return op_result(c, out);
+    return made(c, on, out);
 }
 
 Value op_run_like(OpCall *c)
@@ -141,22 +150,23 @@ Value op_run_like(OpCall *c)
     Tensor *a = arg_tensor(c, 0), *value = arg_tensor(c, 1);
     check_fits(c, 1, value, a->rank, tensor_shape(a));
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)a->dtype, a->rank, tensor_shape(a)));
+    tensor_home(&c->in->ctx, value);
     fill_with(c, out, cast_to(c, value, (DType)a->dtype));
-    return op_result(c, out);
+    return made(c, tensor_device(&c->in->ctx, a), out);
 }
 
 Value op_run_eye(OpCall *c)
 {
     int64_t n = made_length(c, 0), m = arg_given(c, 1) ? made_length(c, 1) : n;
     int64_t k = arg_given(c, 2) ? arg_int(c, 2) : 0;
-    DType dt = arg_dtype(c, 3, DT_F64);
-    check_device(c, 4);
+    Device *on = made_on(c, 4);
+    DType dt = made_dtype(c, 3, on, DT_F64);
     Tensor *out = op_keep(c, tensor_zeros(&c->in->ctx, dt, 2, (int64_t[]){ n, m }));
     size_t bytes = dtype_info(dt)->bytes;
     const void *one = one_of(c, dt);
     for (int64_t i = k < 0 ? (k < -n ? n : -k) : 0; i < n && k < m - i; i++)
         memcpy(out->data + (size_t)(i * m + i + k) * bytes, one, bytes);
-    return op_result(c, out);
+    return made(c, on, out);
 }
 
 /* ---- sequences ---- */
@@ -200,7 +210,7 @@ Value op_run_arange(OpCall *c)
 {
     bool one = !arg_given(c, 1), whole = is_int_argument(c, 0) && is_int_argument(c, 1) && is_int_argument(c, 2);
     Tensor *out;
-    check_device(c, 4);
+    Device *on = made_on(c, 4);
     if (arg_given(c, 2) && arg_float(c, 2) == 0)
         arg_error(c, 2, ERR_VALUE, "step is 0");
     if (whole) {
@@ -210,7 +220,7 @@ Value op_run_arange(OpCall *c)
         double start = one ? 0 : arg_float(c, 0), stop = arg_float(c, one ? 0 : 1);
         out = float_sequence(c, start, stop, arg_given(c, 2) ? arg_float(c, 2) : 1);
     }
-    return op_result(c, cast_to(c, out, arg_dtype(c, 3, (DType)out->dtype)));
+    return made(c, on, cast_to(c, out, made_dtype(c, 3, on, (DType)out->dtype)));
 }
 
 /* NumPy's points: start + i step, the last one exactly stop. */
@@ -229,20 +239,20 @@ static Tensor *points(OpCall *c, bool endpoint)
 
 Value op_run_linspace(OpCall *c)
 {
-    check_device(c, 5);
+    Device *on = made_on(c, 5);
     Tensor *out = points(c, arg_bool(c, 3, true));
-    return op_result(c, cast_to(c, out, arg_dtype(c, 4, DT_F64)));
+    return made(c, on, cast_to(c, out, made_dtype(c, 4, on, DT_F64)));
 }
 
 Value op_run_logspace(OpCall *c)
 {
     double base = arg_given(c, 3) ? arg_float(c, 3) : 10;
-    check_device(c, 6);
+    Device *on = made_on(c, 6);
     Tensor *out = points(c, arg_bool(c, 4, true));
     double *v = (double *)out->data;
     for (int64_t i = 0; i < out->size; i++)
         v[i] = pow(base, v[i]);
-    return op_result(c, cast_to(c, out, arg_dtype(c, 5, DT_F64)));
+    return made(c, on, cast_to(c, out, made_dtype(c, 5, on, DT_F64)));
 }
 
 /* ---- random numbers ---- */
@@ -277,17 +287,17 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
 {
     int64_t shape[TENSOR_RANK_MAX];
     int rank = made_shape(c, c->fixed, shape);
-    DType dt = arg_dtype(c, 0, DT_F64);
-    check_device(c, 1);
+    Device *on = made_on(c, 1);
+    DType dt = made_dtype(c, 0, on, DT_F64);
     if (dtype_info(dt)->kind != 'f')
         arg_error(c, 0, ERR_DTYPE, "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
                   dtype_name(dt));
-    DType made = dtype_foreign(dt) ? DT_F64 : dt;
+    DType drawn = dtype_foreign(dt) ? DT_F64 : dt;
     RngStream s = rng_open(c->in);
-    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, made, rank, shape));
-    fill(&c->in->ctx, &s, made, out->data, out->size);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, drawn, rank, shape));
+    fill(&c->in->ctx, &s, drawn, out->data, out->size);
     rng_close(c->in, &s);
-    return op_result(c, cast_to(c, out, dt));
+    return made(c, on, cast_to(c, out, dt));
 }
 
 Value op_run_rand(OpCall *c) { return random_floats(c, rng_uniform); }
@@ -304,13 +314,13 @@ Value op_run_randint(OpCall *c)
         arg_error(c, one ? 0 : 1, ERR_VALUE, "there is no int from %lld up to, but not including, %lld",
                   (long long)low, (long long)high);
     int rank = made_shape(c, c->fixed, shape);
-    DType dt = arg_dtype(c, 2, DT_I64);
-    check_device(c, 3);
+    Device *on = made_on(c, 3);
+    DType dt = made_dtype(c, 2, on, DT_I64);
     RngStream s = rng_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, rank, shape));
     rng_integers(&c->in->ctx, &s, (int64_t *)out->data, low, (uint64_t)high - (uint64_t)low, out->size);
     rng_close(c->in, &s);
-    return op_result(c, cast_to(c, out, dt));
+    return made(c, on, cast_to(c, out, dt));
 }
 
 /* ---- choosing and shuffling: first positions, then what stands there ---- */

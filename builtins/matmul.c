@@ -14,6 +14,7 @@ typedef struct Kept {
     int words;                          /* 0: not to be found */
     int64_t key[KEY_WORDS];
     ContractPlan *plan;
+    HeardPlan heard;
 } Kept;
 
 struct MatmulCache {
@@ -120,6 +121,7 @@ static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
 {
     Interp *in = c->in;
     Report report = { 0 };
+    explain_pause(in);
     const char *name = p->m == 1 || p->n == 1 ? "gemv" : "gemm";
     contract_report(plan, "result", &report);
     const ReportStep *step = &report.step[0];
@@ -130,6 +132,7 @@ static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
     if (p->batch->count > 1)
         explain_note(in, "batch", "%lld products of %lld×%lld and %lld×%lld",
                      (long long)p->batch->count, (long long)p->m, (long long)p->k, (long long)p->k, (long long)p->n);
+    explain_resume(in);
 }
 
 void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const MatmulSide *a,
@@ -142,10 +145,13 @@ void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const Matm
     Kept *kept = find_plan(in, key, words);
     if (!kept->plan) {
         kept->plan = make_plan(&in->ctx, &p);
+        kept->heard.known = false;
         memcpy(kept->key, key, (size_t)words * sizeof *key);
         kept->words = words;
     }
-    if (explain_on(in))
+    if (heard_on(in) && !heard_plan(in, &kept->heard)) {
         explain_plan(c, &p, kept->plan);
+        heard_plan_keep(in, &kept->heard);
+    }
     contract_run(&in->ctx, kept->plan, out->data, (const void *[]){ a->t->data, b->t->data });
 }

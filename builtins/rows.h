@@ -15,7 +15,11 @@
 #include "builtins/files.def"
 #include "builtins/system.def"
 #include "builtins/precision.def"
+#include "builtins/place.def"
 #include "builtins/strings.def"
 #undef OP
+
+/* A device, or the name of one, that can be used (place.c). */
+Device *arg_device(OpCall *, int i);
 
 #endif

@@ -214,7 +214,7 @@ static void direct_lanes(void *arg, int64_t begin, int64_t end, int worker)
 static void explain_direct(const Conv *v)
 {
     Interp *in = v->call->in;
-    if (!explain_on(in))
+    if (!heard_on(in))
         return;
     explain_note(in, "routine", "the plain sum in %s%s",
                  v->wide ? "128-bit integers" : dtype_name(v->dt),
@@ -325,8 +325,9 @@ static void explain_blocks(const Conv *v, const Blocks *k)
 {
     Interp *in = v->call->in;
     double n = (double)k->points, transforms = (double)k->transforms;
-    if (!explain_on(in))
+    if (!heard_on(in))
         return;
+    heard_kernel(in, "FFTW, overlap-add");
     explain_note(in, "routine", "transforms of %lld points (FFTW), %lld block%s: overlap-add",
                  (long long)k->points, (long long)k->count, k->count == 1 ? "" : "s");
     explain_flops(in, (k->real ? 2.5 : 5) * n * log2(n) * transforms,

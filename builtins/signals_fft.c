@@ -158,7 +158,7 @@ static void explain_transform(OpCall *c, FftKind kind, int64_t n, const Tensor *
     double lanes = tensor_shape(out)[axis] ? (double)(out->size / tensor_shape(out)[axis]) : 0;
     bool whole = kind == FFT_FORWARD || kind == FFT_BACKWARD;
     DType dt = dtype_real((DType)out->dtype);
-    if (!explain_on(c->in))
+    if (!heard_on(c->in))
         return;
     explain_note(c->in, "routine", "FFTW, %s, %s: %.0f transform%s of %lld points", kinds[kind],
                  dtype_name(dt), lanes, lanes == 1 ? "" : "s", (long long)n);

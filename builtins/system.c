@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/output.h"
 #include "interp/show.h"
+#include "kernels/device.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ Value op_run_exit(OpCall *c)
     if (code < 0 || code > 255)
         arg_error(c, 0, ERR_VALUE, "an exit code is from 0 to 255, not %lld", (long long)code);
     out_flush(c->in);
+    devices_free(&c->in->ctx);          /* drivers crash a process that ends with work under way */
     exit(c->in->out_failed && code == 0 ? 1 : (int)code);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/place.h"
 #include <string.h>
 
 /* ---- walking ---- */
@@ -54,7 +55,8 @@ static Value literal_of(OpCall *c, Tuple *items)
     for (uint32_t i = 0; i < items->count; i++)
         if (!v_is_numeric(items->items[i]))
             return v_retain(v_tuple(items));
-    return build_vector(c->in, items->items, (int)items->count);
+    int n = (int)items->count;
+    return place_wants(c->in) ? place_vector(c->in, items->items, NULL, n) : build_vector(c->in, items->items, n);
 }
 
 static void copy_names(OpCall *c, Tuple *to, const Tuple *from)

@@ -27,11 +27,6 @@ Value op_run_dtype(OpCall *c)
 }
 
 /* ---- casts ---- */
-static bool castable(Value v)
-{
-    return v_is_numeric(v) || v.tag == V_RANGE;
-}
-
 Value op_run_complex(OpCall *c)
 {
     Interp *in = c->in;
@@ -191,19 +186,4 @@ Value op_run_float(OpCall *c)
     if (!one_real(v))
         not_scalar(c, "f64");
     return op_cast(c->in, v, DT_F64);
-}
-
-/* ---- devices ---- */
-Value op_run_device(OpCall *c)
-{
-    Ctx *ctx = &c->in->ctx;
-    if (c->args[0].tag == V_STRING) {
-        Device *d = device_find(ctx, c->args[0].str->text);
-        if (!d)
-            arg_error(c, 0, ERR_DEVICE, "there is no device %.60s here", c->args[0].str->text);
-        return v_device(d);
-    }
-    if (c->args[0].tag != V_STRING && c->args[0].tag != V_DEVICE && !castable(c->args[0]))
-        arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not a %s", v_type_name(c->args[0]));
-    return v_device(c->args[0].tag == V_TENSOR ? tensor_device(ctx, c->args[0].tensor) : ctx->devices->cpu);
 }

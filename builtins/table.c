@@ -19,9 +19,11 @@
 #define EW1 EW_ROW
 #define EW2 EW_ROW
 #define EW3 EW_ROW
-#define OP(name_, ...) { .name = #name_, .run = op_run_##name_, .section = SECTION, __VA_ARGS__ },
+#define OP(name_, ...) \
+    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, __VA_ARGS__ },
 
-/* A row may name its own section. */
+/* A row may name its own section and what devices make of it; text and files are the host's. */
+#define DEVICES DEV_CPU
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const Op rows[] = {
@@ -44,6 +46,8 @@ static const Op rows[] = {
 #define SECTION "signals"
 #include "builtins/signals.def"
 #undef SECTION
+#undef DEVICES
+#define DEVICES (DEV_CPU | DEV_HOST)
 #define SECTION "files"
 #include "builtins/files.def"
 #undef SECTION
@@ -52,6 +56,9 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "precision"
 #include "builtins/precision.def"
+#undef SECTION
+#define SECTION "devices"
+#include "builtins/place.def"
 #undef SECTION
 #define SECTION "strings"
 #include "builtins/strings.def"
@@ -140,22 +147,33 @@ static void index_formats(OpTable *t)
                 t->format[i] = format_rows[k].run;
 }
 
-static const struct { const char *name; DeviceForm run; } device_rows[] = {
-#define DEVICE_FORM(row, run_) { #row, op_device_##run_ },
+/* `math`: where in DevMath the routine stands that the form needs; 0: it needs none. */
+static const struct { const char *name; DeviceForm run; size_t math; } device_rows[] = {
+#define DEVICE_FORM(row, run_) { #row, op_device_##run_, 0 },
+#define DEVICE_MATH(row, run_, entry) { #row, op_device_##run_, offsetof(Device, math.entry) },
 #include "builtins/devices.def"
 #undef DEVICE_FORM
-    { NULL, NULL },
+#undef DEVICE_MATH
 };
 
 static void index_devices(OpTable *t)
 {
-    for (size_t k = 0; device_rows[k].name; k++)
+    for (size_t k = 0; k < sizeof device_rows / sizeof device_rows[0]; k++)
         for (int i = 0; i < ROWS; i++)
             if (strcmp(rows[i].name, device_rows[k].name) == 0)
-                t->device[i] = device_rows[k].run;
+                t->device[i] = (uint8_t)(k + 1);
 }
 
-DeviceForm op_device(Interp *in, const Op *op) { return in->ops->device[op_index(op)]; }
+DeviceForm op_device(Interp *in, const Op *op, const Device *d)
+{
+    uint8_t k = in->ops->device[op_index(op)];
+    DevStatus (*routine)(void) = NULL;
+    if (!k)
+        return NULL;
+    if (device_rows[k - 1].math)
+        memcpy(&routine, (const char *)d + device_rows[k - 1].math, sizeof routine);
+    return device_rows[k - 1].math && !routine ? NULL : device_rows[k - 1].run;
+}
 
 FormatFn op_format(Interp *in, const Op *op) { return in->ops->format[op_index(op)]; }
 

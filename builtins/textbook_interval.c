@@ -20,7 +20,7 @@ static _Noreturn void not_enclosed(Book *b, const Stack *a)
 
 static void note(Book *b, const char *what)
 {
-    if (explain_on(b->c->in))
+    if (heard_on(b->c->in))
         explain_note(b->c->in, "routine", "%s", what);
 }
 

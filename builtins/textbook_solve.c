@@ -57,7 +57,7 @@ static int64_t solve_square(Book *b, TextMat A, TextMat X, const char **why)
 
 static void explain_way(Book *b, const char *routine, double flops, const char *how)
 {
-    if (!explain_on(b->c->in))
+    if (!heard_on(b->c->in))
         return;
     explain_note(b->c->in, "routine", "%s, every operation rounded to %s", routine,
                  dtype_name(b->s->format));

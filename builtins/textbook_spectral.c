@@ -11,7 +11,7 @@
 
 static void say(Book *b, const char *routine)
 {
-    if (explain_on(b->c->in))
+    if (heard_on(b->c->in))
         explain_note(b->c->in, "routine", "%s, every operation rounded to %s", routine,
                      dtype_name(b->s->format));
 }

@@ -72,18 +72,18 @@ static size_t available_memory(void) {
     return bytes;
 }
 
-static const char *bytes_text(char out[32], double bytes) {
+const char *mem_bytes_text(char out[32], double bytes) {
     static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     int u = 0;
     while (bytes >= 999.5 && u < 6) { bytes /= 1000; u++; }
-    snprintf(out, 32, bytes < 9.95 && u > 0 ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
+    snprintf(out, 32, bytes < 9.95 && u > 0 ? "%.1f %s" : "%.0f %s", bytes, bytes == 1 && u == 0 ? "byte" : unit[u]);
     return out;
 }
 
 static _Noreturn void raise_memory(Ctx *ctx, size_t bytes, size_t have, const char *what) {
     char asked[32], limit[32];
-    err_raise(ctx, ERR_MEMORY, "%s asked for, %s of memory%s", bytes_text(asked, (double)bytes),
-              bytes_text(limit, (double)have), what);
+    err_raise(ctx, ERR_MEMORY, "%s asked for, %s of memory%s", mem_bytes_text(asked, (double)bytes),
+              mem_bytes_text(limit, (double)have), what);
 }
 
 static void cache_drop(Ctx *ctx, size_t keep);

@@ -29,5 +29,7 @@ void mem_check(Ctx *, size_t bytes);
 /* count * size, raising ERR_MEMORY on overflow. */
 size_t mem_mul(Ctx *, size_t count, size_t size);
 char *mem_strdup(Ctx *, const char *);
+/* `1.3 MB`, `416 bytes`: decimal units. Returns out. */
+const char *mem_bytes_text(char out[32], double bytes);
 
 #endif

@@ -5,6 +5,7 @@
 #include "interp/accuracy.h"
 
 #include "core/error.h"
+#include "kernels/device.h"
 #include "kernels/number.h"
 
 #include <math.h>
@@ -260,6 +261,8 @@ static Accuracy of_tensors(Interp *in, Value x, Value reference)
         return accuracy(INFINITY);
     a = rooted(in, tensor_compact(&in->ctx, a));
     b = rooted(in, tensor_compact(&in->ctx, b));
+    tensor_home(&in->ctx, a);
+    tensor_home(&in->ctx, b);
     if (is_complex(a) || is_complex(b)) {
         a = parts_of(in, is_complex(a) ? a : rooted(in, tensor_cast(&in->ctx, a, DT_C128)));
         b = parts_of(in, is_complex(b) ? b : rooted(in, tensor_cast(&in->ctx, b, DT_C128)));
@@ -421,6 +424,7 @@ double accuracy_backward(Interp *in, Value A, Value b, Value x)
             return NAN;
         }
         *t[i] = rooted(in, tensor_compact(&in->ctx, rooted(in, v_to_tensor(in, values[i], i))));
+        tensor_home(&in->ctx, *t[i]);
         complex_ |= is_complex(*t[i]);
         int own = accuracy_bits((DType)(*t[i])->dtype);
         bits = own > bits ? own : bits;

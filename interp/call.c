@@ -8,6 +8,7 @@
 #include "interp/fuse.h"
 
 #include "core/error.h"
+#include "interp/place.h"
 #include "interp/arith.h"
 
 #include <math.h>
@@ -197,6 +198,8 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     if (count != 1 || named_count)
         err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
                        "%s(x) takes one value to cast", dtype_name(dt));
+    if (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE))
+        return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
     return op_cast(in, args[0], dt);
 }
 

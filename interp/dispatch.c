@@ -41,7 +41,7 @@ static bool call_precise(Interp *in, const Op *op, const Value *args, int n, uns
     bool tensors = false;
     for (int i = 0; i < n; i++)
         tensors |= args[i].tag == V_TENSOR;
-    if (!tensors || !explain_on(in))
+    if (!tensors || !heard_on(in))
         return precise_elementwise(in, op, args, n, weak, 0, r);
     for (int i = 0; i < n; i++)
         if (!v_immediate(args[i]) && args[i].tag != V_TENSOR && args[i].tag != V_RANGE)
@@ -65,8 +65,7 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
         return r;
-    return explain_on(in) ? explain_elementwise(in, op, args, n, weak, 0)
-                          : ew_call(in, op, args, n, weak, 0);
+    return heard_on(in) ? explain_elementwise(in, op, args, n, weak, 0) : ew_call(in, op, args, n, weak, 0);
 }
 
 /* Runs a row's own function; what it rooted on the value stack is released behind it. An
@@ -76,7 +75,7 @@ static Value call_run(OpCall *c)
     Interp *in = c->in;
     Value *mark = in->sp;
     poll_interrupt(in);
-    Value r = explain_on(in) ? explain_run(c) : precise_door(c);
+    Value r = heard_on(in) ? explain_run(c) : precise_door(c);
     stack_cut(in, mark);
     if (__builtin_expect(*in->ctx.interrupt, 0)) {
         v_push(in, r);
@@ -106,8 +105,12 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
 {
     Value there;
-    if (place_wants(in) && place_call(in, op, args, count, weak, operand, &there))
-        return there;
+    if (place_wants(in)) {
+        if (heard_on(in) && heard_opens(in, op, args, count))
+            return heard_placed(in, op, args, count, weak, operand);
+        if (place_call(in, op, args, count, weak, operand, &there))
+            return there;
+    }
     if (__builtin_expect(in->scope != NULL, 0) && autocast_applies(in, op))
         return autocast_call(in, op, args, count, weak, operand);
     if (op->cls == OPC_EW)
@@ -156,6 +159,15 @@ static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned
     return true;
 }
 
+/* No block is in force, and no device has to do with these. */
+static bool at_home(const Interp *in, const Value *args, int n)
+{
+    bool home = in->place == NULL;
+    for (int i = 0; i < n; i++)
+        home &= args[i].tag != V_TENSOR || !args[i].tensor->buffer->device;
+    return home;
+}
+
 /* Owned operands wait on the value stack, so that an error releases them. */
 static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned owned)
 {
@@ -171,9 +183,10 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
         reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
     }
     bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
-    if (op->cls == OPC_EW && tensors && numbers && !cast && !place_wants(in) && ew_info[op->ew].arity == n)
-        r = explain_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
-                           : ew_call(in, op, args, n, weak, reuse);
+    if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n &&
+        (!place_wants(in) || at_home(in, args, n)))
+        r = heard_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
+                         : ew_call(in, op, args, n, weak, reuse);
     else
         r = op_call_bound(in, op, (Value *)args, n, weak, NULL);
     stack_cut(in, mark);

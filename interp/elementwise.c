@@ -456,7 +456,7 @@ static bool unshared(const Tensor *t)
 
 bool ew_reusable(const Tensor *t, DType result, int rank, const int64_t *shape)
 {
-    return unshared(t) && t->dtype == result && t->rank == rank &&
+    return unshared(t) && !t->buffer->device && t->dtype == result && t->rank == rank &&
            memcmp(t->dims, shape, (size_t)rank * sizeof *shape) == 0 && tensor_contiguous(t);
 }
 
@@ -657,17 +657,15 @@ static bool form_reads(const Value *args, int n)
     return true;
 }
 
-bool ew_form(Interp *in, const Op *op, const Value *args, int n, unsigned weak, EwForm *f)
+bool ew_form_any(Interp *in, const Op *op, const Value *args, int n, unsigned weak, EwForm *f)
 {
     Operand x[3];
-    if (in->scope || !form_reads(args, n))
+    if (!form_reads(args, n))
         return false;
     for (int i = 0; i < n; i++)
         operand_read(in, &x[i], args[i], i, weak >> i & 1);
     Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n };
     plan_dtype(&p);
-    if (is_int(p.compute) && (op->traits & TRAIT_INT_TROUBLE))
-        return false;
     f->compute = p.compute;
     f->result = p.result;
     f->rank = plan_shape(&p, f->shape);
@@ -680,6 +678,12 @@ bool ew_form(Interp *in, const Op *op, const Value *args, int n, unsigned weak, 
         memcpy(f->cell[i], x[i].value, sizeof f->cell[i]);
     }
     return true;
+}
+
+bool ew_form(Interp *in, const Op *op, const Value *args, int n, unsigned weak, EwForm *f)
+{
+    return !in->scope && ew_form_any(in, op, args, n, weak, f) &&
+           !(is_int(f->compute) && (op->traits & TRAIT_INT_TROUBLE));
 }
 
 /* ---- shape errors ---- */

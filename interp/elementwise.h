@@ -39,6 +39,8 @@ typedef struct EwForm {
     int64_t cell[3][2];         /* of scalars: in the dtype that the kernel wants */
 } EwForm;
 bool ew_form(Interp *, const Op *, const Value *args, int n, unsigned weak, EwForm *);
+/* The same of integers that can fail, and whatever scope is in force. */
+bool ew_form_any(Interp *, const Op *, const Value *args, int n, unsigned weak, EwForm *);
 /* May a result of that dtype and shape be written over t, held once and needed no more? */
 bool ew_reusable(const Tensor *t, DType result, int rank, const int64_t *shape);
 void ew_count(Interp *, const Op *, DType compute, int64_t elements);

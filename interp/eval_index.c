@@ -6,10 +6,13 @@
 #include "interp/scalar.h"
 
 #include "core/error.h"
+#include "kernels/device.h"
 
 /* ---- one element ---- */
-SCALAR_INLINE bool element_read(const Tensor *t, int64_t at, Value *out)
+SCALAR_INLINE bool element_read(const Interp *in, const Tensor *t, int64_t at, Value *out)
 {
+    if (__builtin_expect(in->ctx.remote, 0) && tensor_away(t))
+        return false;
     if (__builtin_expect(t->dtype == DT_F64, 1))
         *out = v_float(((const double *)t->data)[at]);
     else if (t->dtype == DT_I64)
@@ -34,19 +37,19 @@ SCALAR_INLINE bool axis_offset(const Tensor *t, int axis, int64_t i, int64_t *at
     return true;
 }
 
-SCALAR_INLINE bool element1(Value base, Value i, Value *out)
+SCALAR_INLINE bool element1(const Interp *in, Value base, Value i, Value *out)
 {
     int64_t at = 0;
     return base.tag == V_TENSOR && base.tensor->rank == 1 && i.tag == V_INT &&
-           axis_offset(base.tensor, 0, i.i, &at) && element_read(base.tensor, at, out);
+           axis_offset(base.tensor, 0, i.i, &at) && element_read(in, base.tensor, at, out);
 }
 
-SCALAR_INLINE bool element2(Value base, Value i, Value j, Value *out)
+SCALAR_INLINE bool element2(const Interp *in, Value base, Value i, Value j, Value *out)
 {
     int64_t at = 0;
     return base.tag == V_TENSOR && base.tensor->rank == 2 && i.tag == V_INT && j.tag == V_INT &&
            axis_offset(base.tensor, 0, i.i, &at) && axis_offset(base.tensor, 1, j.i, &at) &&
-           element_read(base.tensor, at, out);
+           element_read(in, base.tensor, at, out);
 }
 
 /* ---- reading ---- */
@@ -87,7 +90,7 @@ SCALAR_INLINE Value index1(Interp *in, const Exec *x, int base, int ki)
 {
     Value i = sub_read(in, x->list[0], ki), out;
     Value b = *base_slot(in, x, base);
-    if (__builtin_expect(element1(b, i, &out), 1))
+    if (__builtin_expect(element1(in, b, i, &out), 1))
         return out;
     return index_values(in, x, b, i, v_none());
 }
@@ -102,7 +105,7 @@ SCALAR_INLINE Value index2(Interp *in, const Exec *x, int base, int ki, int kj)
     if (__builtin_expect(keep, 0))
         in->sp--;
     Value b = *base_slot(in, x, base);
-    if (__builtin_expect(element2(b, i, j, &out), 1))
+    if (__builtin_expect(element2(in, b, i, j, &out), 1))
         return out;
     return index_values(in, x, b, i, j);
 }
@@ -151,7 +154,7 @@ bool product_of_elements(const Exec *mul)
 SCALAR_INLINE bool element_of_slots(Interp *in, const Exec *x, Value *out)
 {
     Value base = in->fp[x->sa], i = in->fp[x->list[0]->sa];
-    return x->count == 1 ? element1(base, i, out) : element2(base, i, in->fp[x->list[1]->sa], out);
+    return x->count == 1 ? element1(in, base, i, out) : element2(in, base, i, in->fp[x->list[1]->sa], out);
 }
 
 /* s += A[i, k] * B[k, j]: the inner loop of much of linear algebra, without leaving here. */
@@ -197,13 +200,13 @@ Value eval_index(Interp *in, const Exec *x)
 }
 
 /* ---- storing ---- */
-/* Nobody else sees the tensor, and no two indices share an element (no broadcast view). */
+/* Nobody else sees the tensor, no device has a copy, and no two indices share an element (no broadcast view). */
 SCALAR_INLINE bool storable(const Tensor *t)
 {
 #ifdef RICCI_HOSTILE
     return false;
 #else
-    if (t->refs != 1 || t->buffer->refs != 1)
+    if (t->refs != 1 || t->buffer->refs != 1 || t->buffer->device)
         return false;
     return t->rank == 1 ? t->dims[1] == 1 : t->dims[3] == 1 && t->dims[2] >= t->dims[1];
 #endif

@@ -1,18 +1,15 @@
 /* Expressions that build something: literals of vectors, matrices, tuples, ranges and
- * strings, comprehensions, unary operators, timeit; and iteration over values. */
+ * strings, comprehensions, unary operators; and iteration over values. */
 #include "interp/eval_make.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/fuse.h"
-#include "interp/output.h"
-
+#include "interp/place.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+
 #include <string.h>
-#include <time.h>
 
 /* ---- unary ---- */
 Value unary_door(Interp *in, const Exec *x, Value v)
@@ -68,7 +65,8 @@ Value eval_vector(Interp *in, const Exec *x)
 {
     Value *base = list_push(in, x);
     in->at = x;
-    Value r = build_vector_weak(in, base, x->data, (int)x->count);
+    Value r = place_wants(in) ? place_vector(in, base, x->data, (int)x->count)
+                              : build_vector_weak(in, base, x->data, (int)x->count);
     stack_drop(in, base);
     return r;
 }
@@ -78,7 +76,8 @@ Value eval_matrix(Interp *in, const Exec *x)
 {
     Value *base = list_push(in, x);
     in->at = x;
-    Value r = build_matrix_weak(in, base, x->data, x->a->data, (int)x->sa);
+    Value r = place_wants(in) ? place_matrix(in, base, x->data, x->a->data, (int)x->sa)
+                              : build_matrix_weak(in, base, x->data, x->a->data, (int)x->sa);
     stack_drop(in, base);
     return r;
 }
@@ -152,6 +151,8 @@ int64_t each_count(Value v)
 void each_start(Interp *in, const Exec *x, Each *it, Value over)
 {
     *it = (Each){ .over = over, .count = each_count(over) };
+    if (over.tag == V_TENSOR && over.tensor->rank == 1)
+        tensor_home(&in->ctx, over.tensor);      /* once, not element by element */
     if (it->count >= 0)
         return;
     in->at = x;
@@ -223,7 +224,9 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
         poll_interrupt(in);
     }
     in->at = x;
-    Value r = build_vector(in, base[1].tuple->items, (int)base[1].tuple->count);
+    const Tuple *items = base[1].tuple;
+    Value r = place_wants(in) ? place_vector(in, items->items, NULL, (int)items->count)
+                              : build_vector(in, items->items, (int)items->count);
     stack_drop(in, base);
     return r;
 }
@@ -231,48 +234,4 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
 Value eval_comprehension(Interp *in, const Exec *x)
 {
     return comprehension_level(in, x, 0);
-}
-
-/* ---- timeit ---- */
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double time_run(Interp *in, const Exec *body, int64_t times)
-{
-    double start = seconds_now();
-    for (int64_t i = 0; i < times; i++) {
-        Value v = exec_run(in, body);
-        if (v.tag != V_FLOW)
-            v_release(&in->ctx, v);
-    }
-    return (seconds_now() - start) / (double)times;
-}
-
-/* Repeats until about half a second is spent, 3 to 25 samples; prints and gives the median. */
-Value eval_timeit(Interp *in, const Exec *x)
-{
-    double once = time_run(in, x->a, 1), sample[25];
-    int64_t times = once < 0.01 ? (int64_t)(0.01 / (once + 1e-8)) + 1 : 1;
-    int n = once * (double)times > 0 ? (int)(0.5 / (once * (double)times)) : 25;
-    n = n < 3 ? 3 : n > 25 ? 25 : n;
-    for (int i = 0; i < n; i++)
-        sample[i] = time_run(in, x->a, times);
-    qsort(sample, (size_t)n, sizeof *sample, compare_doubles);
-    char median[32], low[32], high[32], line[160];
-    int len = snprintf(line, sizeof line, "%s (%s to %s, %d samples of %lld)\n",
-                       seconds_text(median, sizeof median, sample[n / 2]),
-                       seconds_text(low, sizeof low, sample[n / 10]),
-                       seconds_text(high, sizeof high, sample[n - 1 - n / 10]), n, (long long)times);
-    out_write(in, line, (size_t)len);
-    return v_float(sample[n / 2]);
 }

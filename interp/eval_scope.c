@@ -241,12 +241,16 @@ static Value scope_run(Interp *in, Scope *s, const Exec *body)
 static Value eval_precision(Interp *in, const Exec *x)
 {
     Scope s;
+    if (in->scope && in->scope->pinned)
+        return exec_run(in, x->b);
     scope_header_read(in, x->a, &s);
     return scope_run(in, &s, x->b);
 }
 
 static Value eval_autocast(Interp *in, const Exec *x)
 {
+    if (in->scope && in->scope->pinned)
+        return exec_run(in, x->b);
     DType dt = header_format(in, x->a, x->a->a, "autocast");
     int e, p;
     MiniStyle style;
@@ -476,7 +480,8 @@ void scoped_constant(Lower *lo, Exec *x, const Name *name)
 {
     Literal *l = lower_alloc(lo, sizeof *l);
     Exec *holder = exec_new(lo, NULL, x->node);
-    *l = (Literal){ .text = name->text, .len = name->len, .ref = x->data, .value = predefined_find(lo->in, name->text).f };
+    double value = predefined_find(lo->in, name->text).f;
+    *l = (Literal){ .text = name->text, .len = name->len, .ref = x->data, .value = value };
     holder->data = l;
     x->c = holder;
     x->eval = eval_constant;

@@ -1,5 +1,5 @@
-/* What `explain` hears: while somebody listens, the door keeps an entry per operation (the
- * user's text of it, operands, result, FLOPs, bytes, time), and operations add to the entry
+/* What `explain` hears: while somebody listens, the door keeps a record per operation (heard.h:
+ * the user's text of it, operands, result, FLOPs, bytes, time), and operations add to the record
  * of the one that runs what only they know. Without a listener all of it is one test of a
  * pointer:
  *
@@ -9,14 +9,17 @@
 #ifndef RICCI_INTERP_EXPLAIN_H
 #define RICCI_INTERP_EXPLAIN_H
 
-#include "interp/exec.h"
+#include "interp/heard.h"
 #include "kernels/report.h"
 
-typedef struct Explain Explain;
+/* Does somebody want words? heard_on: does anybody listen (`profile` wants numbers alone)? */
+static inline bool explain_on(const Interp *in)
+{
+    return __builtin_expect(in->explain != NULL, 0) && in->explain->words;
+}
 
-static inline bool explain_on(const Interp *in) { return __builtin_expect(in->explain != NULL, 0); }
-
-/* A line `label  text` of the running operation. Operations that it calls itself add to it. */
+/* A line `label  text` of the running operation. Operations that it calls itself add to it. The
+ * label `routine` names its kernel, for listeners without words too. */
 void explain_note(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 bool explain_noted(const Interp *, const char *label);      /* has it such a line already? */
@@ -29,7 +32,7 @@ void explain_copied(Interp *, double bytes);
 void explain_pause(Interp *);
 void explain_resume(Interp *);
 
-/* The door's: runs the operation with an entry of its own. */
+/* The door's, where heard_on: runs the operation with a record of its own. */
 Value explain_run(OpCall *);
 Value explain_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak,
                           unsigned reuse);

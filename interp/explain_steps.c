@@ -43,6 +43,21 @@ static void note_step(Interp *in, const ReportStep *s, const char *label)
                  s->kernel, more);
 }
 
+/* `gemm: OpenBLAS`, of the step with the most work. */
+static void name_kernel(Interp *in, const Report *r)
+{
+    char text[HEARD_KERNEL];
+    const ReportStep *most = &r->step[0];
+    for (int i = 1; i < r->steps; i++)
+        most = r->step[i].flops > most->flops ? &r->step[i] : most;
+    if (r->steps == 0)
+        return;
+    bool known = strcmp(most->kind, most->kernel) != 0 && most->kernel[0];
+    snprintf(text, sizeof text, "%.30s%s%.*s", most->kind, known ? " of " : "",
+             known ? (int)strcspn(most->kernel, ",(:") : 0, most->kernel);
+    heard_kernel(in, text);
+}
+
 void explain_steps(Interp *in, const Report *r)
 {
     double flops = 0, copied = 0;
@@ -52,7 +67,8 @@ void explain_steps(Interp *in, const Report *r)
         const ReportStep *s = &r->step[i];
         if (r->steps > 1)
             snprintf(label, sizeof label, "step %d", i + 1);
-        note_step(in, s, label);
+        if (explain_on(in))
+            note_step(in, s, label);
         flops += s->flops;
         copied += s->copied;
     }
@@ -61,6 +77,7 @@ void explain_steps(Interp *in, const Report *r)
     if (r->naive_flops > 1.05 * flops)
         snprintf(how, sizeof how, "%s in one nest over all indices",
                  flops_text(text, sizeof text, r->naive_flops));
+    name_kernel(in, r);
     explain_flops(in, flops, how[0] ? how : NULL);
     explain_resume(in);
     explain_copied(in, copied);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/elementwise.h"
 #include "interp/explain.h"
+#include "interp/place.h"
 #include "interp/scalar.h"
 #include "kernels/nest.h"
 
@@ -86,17 +87,21 @@ static Lazy *lazy_new(Interp *in, const Exec *x, const Op *op, Value *args, int 
 static Value run_one(Interp *in, const Lazy *z, const Value *args, unsigned reuse)
 {
     in->at = z->at;
-    return explain_on(in) ? explain_elementwise(in, z->op, args, z->n, z->weak, reuse)
-                          : ew_call(in, z->op, args, z->n, z->weak, reuse);
+    if (in->place)
+        return op_call(in, z->op, (Value *)args, z->n, z->weak);
+    for (int i = 0; i < z->n; i++)
+        value_home(in, args[i]);
+    return heard_on(in) ? explain_elementwise(in, z->op, args, z->n, z->weak, reuse)
+                        : ew_call(in, z->op, args, z->n, z->weak, reuse);
 }
 
-static Value run_apart(Interp *in, const Lazy *z)
+Value fuse_run_apart(Interp *in, const Lazy *z)
 {
     Value *mark = in->sp;
     unsigned reuse = 0;
     for (int i = 0; i < z->n; i++) {
         bool lazy = z->args[i].tag == V_LAZY;
-        Value v = lazy ? run_apart(in, lazy_of(z->args[i])) : v_retain(z->args[i]);
+        Value v = lazy ? fuse_run_apart(in, lazy_of(z->args[i])) : v_retain(z->args[i]);
         v_push(in, v);
         reuse |= lazy ? 1u << i : 0;
     }
@@ -159,7 +164,7 @@ static Value run_fused(Interp *in, const Lazy *z)
     poll_interrupt(in);
     if (trouble == EWT_NAN) {
         stack_drop(in, mark);
-        return run_apart(in, z);
+        return fuse_run_apart(in, z);
     }
     count_all(in, z);
     in->sp = mark;
@@ -222,14 +227,38 @@ static Value run_explained(Interp *in, const Lazy *z)
     err_rethrow(&in->ctx);
 }
 
+void fuse_tell(Interp *in, const Lazy *z, bool generated)
+{
+    ErrFrame frame;
+    Listing l = { .chain = z };
+    if (!heard_on(in))
+        return;
+    buf_init(&l.parts, &in->ctx);
+    if (ERR_TRY(&in->ctx, &frame)) {
+        list_parts(&l, z);
+        explain_note(in, "parts", "%s", buf_cstr(&l.parts));
+        explain_flops(in, l.flops, NULL);
+        heard_kernel(in, generated ? "generated" : buf_cstr(&l.parts));
+        ERR_END(&in->ctx, &frame);
+        buf_free(&l.parts);
+        return;
+    }
+    buf_free(&l.parts);
+    err_rethrow(&in->ctx);
+}
+
+Value fuse_run_here(Interp *in, const Lazy *z)
+{
+    return heard_on(in) ? run_explained(in, z) : run_fused(in, z);
+}
+
 /* The tensor that a lazy value stands for; it is taken. */
 static Value force(Interp *in, Value v, const Exec *x)
 {
     Lazy *z = v.ptr;
     v_push(in, v);
     in->at = x;
-    Value r = z->ops == 1 ? run_single(in, z) :
-              explain_on(in) ? run_explained(in, z) : run_fused(in, z);
+    Value r = z->ops == 1 ? run_single(in, z) : place_wants(in) ? fuse_run_placed(in, z) : fuse_run_here(in, z);
     stack_drop(in, in->sp - 1);
     in->at = x;
     return r;

@@ -67,9 +67,21 @@ static inline const Lazy *lazy_of(Value v) { return v.ptr; }
 
 typedef struct FuseRun {
     const struct NestPlan *plan;
+    int leaves;                 /* the first slots; scalars of the program follow */
+    Tensor *leaf[FUSE_LEAVES];
     const void *data[FUSE_LEAVES + 3 * FUSE_OPS];
 } FuseRun;
 /* The plan for a chain, from the cache or new. Raises `memory`. */
 void fuse_plan(Interp *, const Lazy *, FuseRun *);
+struct Nest;
+/* The nest itself, over a contiguous result; slots as FuseRun's. */
+void fuse_nest(Interp *, const Lazy *, struct Nest *);
+/* Its parts and FLOPs, to the record of what runs now. */
+void fuse_tell(Interp *, const Lazy *, bool generated);
+Value fuse_run_here(Interp *, const Lazy *);    /* in one pass, on the host; told to those who listen */
+Value fuse_run_apart(Interp *, const Lazy *);   /* operation by operation */
+
+/* ---- where devices are in play (fuse_place.c) ---- */
+Value fuse_run_placed(Interp *, Lazy *);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct Step {
 /* A chain as a list: every operation after those that it needs. */
 typedef struct Program {
     int leaves, cells, steps, rank;
-    const Tensor *leaf[FUSE_LEAVES];
+    Tensor *leaf[FUSE_LEAVES];
     const void *cell[3 * FUSE_OPS];
     uint8_t cell_dtype[3 * FUSE_OPS];
     Step step[FUSE_OPS];
@@ -49,7 +49,7 @@ static bool same_view(const Tensor *a, const Tensor *b)
            memcmp(a->dims, b->dims, 2 * (size_t)a->rank * sizeof a->dims[0]) == 0;
 }
 
-static int add_leaf(Program *p, const Tensor *t)
+static int add_leaf(Program *p, Tensor *t)
 {
     for (int i = 0; i < p->leaves; i++)
         if (same_view(p->leaf[i], t))
@@ -212,13 +212,25 @@ static Kept *keep_plan(Interp *in, const Program *p, const int64_t *key, size_t 
     return k;
 }
 
+static void read_chain(Program *p, const Lazy *z)
+{
+    p->leaves = p->cells = p->steps = p->rank = 0;
+    add_steps(p, z);
+    join_axes(p, &z->head);
+}
+
+void fuse_nest(Interp *in, const Lazy *z, struct Nest *nest)
+{
+    Program p;
+    read_chain(&p, z);
+    fill_nest(&in->ctx, nest, &p);
+}
+
 void fuse_plan(Interp *in, const Lazy *z, FuseRun *run)
 {
     Program p;
     int64_t key[KEY];
-    p.leaves = p.cells = p.steps = p.rank = 0;
-    add_steps(&p, z);
-    join_axes(&p, &z->head);
+    read_chain(&p, z);
     size_t length = make_key(&p, key);
     if (!in->fuse)
         in->fuse = mem_zalloc(&in->ctx, sizeof *in->fuse);
@@ -226,8 +238,11 @@ void fuse_plan(Interp *in, const Lazy *z, FuseRun *run)
     if (!kept)
         kept = keep_plan(in, &p, key, length);
     run->plan = kept->plan;
-    for (int k = 0; k < p.leaves; k++)
+    run->leaves = p.leaves;
+    for (int k = 0; k < p.leaves; k++) {
+        run->leaf[k] = p.leaf[k];
         run->data[k] = p.leaf[k]->data;
+    }
     for (int i = 0; i < p.cells; i++)
         run->data[p.leaves + i] = p.cell[i];
 }

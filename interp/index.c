@@ -4,6 +4,7 @@
 #include "interp/index.h"
 
 #include "interp/exec.h"
+#include "interp/place.h"
 
 #include <string.h>
 
@@ -14,6 +15,8 @@
 static bool worth_copying(const Tensor *base, const Selection *sel)
 {
     int64_t bytes = sel->size * dtype_info(base->dtype)->bytes;
+    if (base->buffer->device)
+        return false;                /* its elements may be elsewhere */
     return bytes <= 2048 || (bytes <= 65536 && bytes <= (int64_t)(base->buffer->bytes / 64));
 }
 
@@ -34,11 +37,22 @@ static Tensor *copy_selection(Interp *in, Tensor *base, const Selection *sel, ch
     return copy;
 }
 
-static Value get_view(Interp *in, Tensor *base, const Selection *sel)
+/* One element, without moving the others. */
+static Value element_at(Interp *in, const Tensor *base, int64_t offset)
+{
+    _Alignas(16) char cell[16];
+    const char *data = base->data + offset * dtype_info(base->dtype)->bytes;
+    if (__builtin_expect(!tensor_away(base), 1))
+        return v_element(&in->ctx, (DType)base->dtype, data);
+    device_get_element(&in->ctx, base, data, cell);
+    return v_element(&in->ctx, (DType)base->dtype, cell);
+}
+
+Value selection_view(Interp *in, Tensor *base, const Selection *sel)
 {
     char *data = base->data + sel->offset * dtype_info(base->dtype)->bytes;
     if (sel->rank == 0)
-        return v_element(&in->ctx, (DType)base->dtype, data);
+        return element_at(in, base, sel->offset);
     if (worth_copying(base, sel))
         return v_tensor_raw(copy_selection(in, base, sel, data));
     return v_tensor_raw(tensor_view(&in->ctx, base, sel->rank, sel->shape, sel->strides, data));
@@ -48,6 +62,7 @@ static Value get_gathered(Interp *in, const Tensor *base, const Selection *sel)
 {
     Tensor *out = tensor_new(&in->ctx, (DType)base->dtype, sel->rank, sel->shape);
     v_push(in, v_tensor_raw(out));
+    tensor_home(&in->ctx, base);
     selection_gather(in, sel, base, out->data);
     in->sp--;
     return v_tensor(&in->ctx, out);
@@ -66,7 +81,7 @@ static bool get_element(Interp *in, const Tensor *base, const Sub *subs, int n, 
     }
     if (!index_offset(base, at, n, &offset))
         return false;
-    *out = v_element(&in->ctx, (DType)base->dtype, base->data + offset * dtype_info(base->dtype)->bytes);
+    *out = element_at(in, base, offset);
     return true;
 }
 
@@ -76,8 +91,10 @@ static Value tensor_get(Interp *in, Tensor *base, const Sub *subs, int n)
     Value *mark = in->sp, out;
     if (get_element(in, base, subs, n, &out))
         return out;
+    if (__builtin_expect(in->place != NULL, 0) && index_picks(subs, n))
+        return index_get_placed(in, base, subs, n);
     selection_make(in, &sel, base, subs, n);
-    out = sel.fancy ? get_gathered(in, base, &sel) : get_view(in, base, &sel);
+    out = sel.fancy ? get_gathered(in, base, &sel) : selection_view(in, base, &sel);
     stack_cut(in, mark);
     return out;
 }
@@ -101,7 +118,12 @@ static const Tensor *positions(Interp *in, int64_t len, const Sub *sub)
     v_push(in, v_tensor_raw(all));
     for (int64_t i = 0; i < len; i++)
         ((int64_t *)all->data)[i] = i;
+    DeviceBlock *place = in->place;
+    if (sub->kind == SUB_VALUE)
+        value_home(in, sub->v);
+    in->place = NULL;                        /* positions are the host's; an error's guard puts it back */
     Value picked = tensor_get(in, all, sub, 1);
+    in->place = place;
     v_push(in, picked);
     if (picked.tag != V_TENSOR || picked.tensor->rank != 1)
         err_raise(&in->ctx, ERR_INDEX, "%s takes one int, a slice or a vector of ints",

@@ -4,6 +4,7 @@
  *   index_select.c  subscripts of a tensor to a Selection
  *   index_move.c    elements between a Selection and a dense tensor
  *   index_store.c   assignment to tensors: promotion, copy on write
+ *   index_place.c   picking and storing inside a device block
  *   index_field.c   t.x, foreign spellings
  *
  * The subscripts of the running operation are its operands 1, 2, …; operand 0 is what is
@@ -58,6 +59,8 @@ typedef struct Selection {
 
 /* Raises `index`, `shape` or `type`. What it allocates is pushed on the value stack. */
 void selection_make(Interp *, Selection *, Tensor *base, const Sub *subs, int n);
+/* base[selection] where it is not fancy: a view, a small copy, or one element. */
+Value selection_view(Interp *, Tensor *base, const Selection *);
 /* out = base[selection] and base[selection] = values; both dense row-major, of base's
  * dtype; values has the selection's shape or one element. */
 void selection_gather(Interp *, const Selection *, const Tensor *base, char *out);
@@ -79,6 +82,16 @@ int64_t subscript_check(Interp *, int64_t i, int64_t len, int axis, int operand)
 const char *subscript_text(Interp *, int operand);
 
 void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
+/* The same into the very elements of *slot, which its caller knows to be its own. */
+void tensor_store_over(Interp *, Value *slot, const Sub *subs, int n, Value v);
+
+/* ---- in a device block ---- */
+bool index_picks(const Sub *subs, int n);          /* index tensors, lists or masks are among them */
+/* base[subs] where index_picks: on the block's device. */
+Value index_get_placed(Interp *, Tensor *base, const Sub *subs, int n);
+/* Stores on the device where that is where the target's elements are. False: the host's way,
+ * which v and the subscripts have come home for. */
+bool index_store_placed(Interp *, Value *slot, const Sub *subs, int n, Value v);
 int64_t tuple_field(Interp *, const Tuple *, const char *text, size_t len);   /* raises `name` */
 
 #endif

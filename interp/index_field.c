@@ -4,6 +4,7 @@
 #include "interp/index.h"
 
 #include "interp/exec.h"
+#include "interp/place.h"
 
 #include <string.h>
 
@@ -131,6 +132,8 @@ Value field_get(Interp *in, Value base, const Name *name)
 {
     if (base.tag == V_MODULE)
         return module_member(in, base.module, name);
+    if (base.tag == V_DEVICE)
+        return place_field(in, base.device, name);
     if (base.tag != V_TUPLE)
         raise_no_fields(in, base, name);
     int64_t i = tuple_find(base.tuple, name);

@@ -4,6 +4,8 @@
  * touches an element of the base. */
 #include "interp/index.h"
 
+#include "kernels/device.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -254,6 +256,7 @@ static void item_mask(Selector *s, Tensor *mask, int operand)
     mask_check(s, mask, operand);
     mask = tensor_compact(&s->in->ctx, mask);
     v_push(s->in, v_tensor_raw(mask));
+    tensor_home(&s->in->ctx, mask);
     int64_t count = count_true(mask);
     Tensor *list = scratch(s->in, count + 1);        /* the loop writes one past the last */
     list->dims[0] = list->size = count;
@@ -278,11 +281,13 @@ static void item_bool(Selector *s, bool b, int operand)
 static void item_list(Selector *s, Tensor *t, int operand)
 {
     Interp *in = s->in;
-    bool empty = t->size == 0 && t->dtype == DT_F64;   /* [] selects nothing */
+    bool literal = t->dtype == DT_F64 || t->dtype == DT_F32;  /* in a block it may be the device's float */
+    bool empty = t->size == 0 && literal;              /* [] selects nothing */
     if (dtype_info(t->dtype)->kind != 'i' && !empty)
         raise_subscript(in, v_tensor_raw(t), operand);
     t = tensor_cast(&in->ctx, t, DT_I64);
     v_push(in, v_tensor_raw(t));
+    tensor_home(&in->ctx, t);
     item_add(s, ITEM_LIST, operand)->list = t;
     s->axis++;
 }

@@ -249,7 +249,9 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
     return in->sp[-1];
 }
 
-void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
+enum { STORE_UNSHARED, STORE_OVER };
+
+static void store(Interp *in, Value *slot, const Sub *subs, int n, Value v, int how)
 {
     Value *mark = in->sp;
     v = stored_value(in, *slot, v, n);
@@ -263,7 +265,8 @@ void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
     if (slot->tag == V_TENSOR && dt == own) {
         detach(in, slot->tensor, v);
         stored_make(in, &s, dt, v, n + 1);
-        tensor_unshare(&in->ctx, &slot->tensor);
+        if (how == STORE_UNSHARED)
+            tensor_unshare(&in->ctx, &slot->tensor);
         if (!write_element(slot->tensor, subs, n, &s))
             store_selection(in, slot->tensor, subs, n, &s);
     } else {
@@ -271,4 +274,16 @@ void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
         store_promoted(in, slot, dt, subs, n, &s);
     }
     stack_cut(in, mark);
+}
+
+void tensor_store_over(Interp *in, Value *slot, const Sub *subs, int n, Value v)
+{
+    store(in, slot, subs, n, v, STORE_OVER);
+}
+
+void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
+{
+    if (__builtin_expect(in->ctx.remote, 0) && index_store_placed(in, slot, subs, n, v))
+        return;
+    store(in, slot, subs, n, v, STORE_UNSHARED);
 }

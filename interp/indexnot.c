@@ -7,6 +7,7 @@
 #include "interp/autocast.h"
 #include "interp/elementwise.h"
 #include "interp/explain.h"
+#include "interp/place.h"
 #include "interp/precise.h"
 
 #include <string.h>
@@ -161,8 +162,8 @@ static bool run_value(Interp *in, const Exec *x, const IxPlan *p, const Value *b
 static inline bool plan_value(Interp *in, const Exec *x, const IxPlan *p, const Value *base,
                               Value *result)
 {
-    return explain_on(in) ? ix_explain(in, x, p, base, result, run_value)
-                          : run_value(in, x, p, base, result);
+    return heard_on(in) ? ix_explain(in, x, p, base, result, run_value)
+                        : run_value(in, x, p, base, result);
 }
 
 /* ---- making a plan ---- */
@@ -215,13 +216,14 @@ static Value bind_checked(IxBind *b)
 enum { MAKE_FLOAT_POWERS = 1, MAKE_EXACT = 2 };
 
 static IxPlan *make_plan(Interp *in, const Exec *x, IxSite *site, Value *base, int how,
-                         Value *exact)
+                         DType product, Value *exact)
 {
     Ctx *ctx = &in->ctx;
     IxBind *b = mem_zalloc(ctx, sizeof *b);
     ErrFrame frame;
     *b = (IxBind){ .in = in, .x = x, .site = site, .base = base, .calls = in->calls,
-                    .float_powers = how & MAKE_FLOAT_POWERS, .exact = how & MAKE_EXACT };
+                    .float_powers = how & MAKE_FLOAT_POWERS, .exact = how & MAKE_EXACT,
+                    .product = product };
     arena_init(&b->arena, ctx);
     if (!ERR_TRY(ctx, &frame)) {
         ix_plan_free(ctx, b->plan);
@@ -232,6 +234,7 @@ static IxPlan *make_plan(Interp *in, const Exec *x, IxSite *site, Value *base, i
     b->plan = b->target = mem_zalloc(ctx, sizeof *b->plan);
     b->plan->autocast = autocast_format(in);
     b->plan->precision = precision_stamp(in);
+    b->plan->product = product;
     *exact = bind_checked(b);
     ERR_END(ctx, &frame);
     IxPlan *p = b->plan;
@@ -246,7 +249,7 @@ static IxPlan *make_plan(Interp *in, const Exec *x, IxSite *site, Value *base, i
 Value ix_run_exact(Interp *in, const Exec *x, IxSite *site, Value *base)
 {
     Value result;
-    make_plan(in, x, site, base, MAKE_EXACT, &result);
+    make_plan(in, x, site, base, MAKE_EXACT, DT_NONE, &result);
     return result;
 }
 
@@ -265,11 +268,11 @@ static bool eval_inlined(Interp *in, IxPlan *p, Value *base)
     return same;
 }
 
-static IxPlan *find_plan(Interp *in, IxSite *site, Value *base)
+static IxPlan *find_plan(Interp *in, IxSite *site, Value *base, DType product)
 {
     for (int i = 0; i < site->plans; i++) {
         IxPlan *p = site->plan[i];
-        if (p->autocast != autocast_format(in) || p->precision != precision_stamp(in))
+        if (p->autocast != autocast_format(in) || p->precision != precision_stamp(in) || p->product != product)
             continue;
         bool fits = p->instances == 1 || eval_inlined(in, p, base);
         if (fits && ix_guard_holds(p, base)) {
@@ -296,10 +299,10 @@ static bool run_once(Interp *in, const Exec *x, IxPlan *p, const Value *base, Va
 }
 
 static __attribute__((noinline))
-Value run_new(Interp *in, const Exec *x, IxSite *site, Value *base, bool float_powers)
+Value run_new(Interp *in, const Exec *x, IxSite *site, Value *base, bool float_powers, DType product)
 {
     Value result;
-    IxPlan *p = make_plan(in, x, site, base, float_powers ? MAKE_FLOAT_POWERS : 0, &result);
+    IxPlan *p = make_plan(in, x, site, base, float_powers ? MAKE_FLOAT_POWERS : 0, product, &result);
     if (!p)
         return result;
     bool kept = !float_powers && keep_plan(&in->ctx, site, p); /* those fit these exponents only */
@@ -308,7 +311,32 @@ Value run_new(Interp *in, const Exec *x, IxSite *site, Value *base, bool float_p
         ix_notice(in, x, site, p, base, result);
     if (done)
         return result;
-    return run_new(in, x, site, base, true);
+    return run_new(in, x, site, base, true, product);
+}
+
+Value ix_run(Interp *in, const Exec *x, IxSite *site, Value *base, DType product)
+{
+    Value result;
+    const IxPlan *p = find_plan(in, site, base, product);
+    if (__builtin_expect(!p, 0))
+        return run_new(in, x, site, base, false, product);
+    if (__builtin_expect(!plan_value(in, x, p, base, &result), 0))
+        return run_new(in, x, site, base, true, product);
+    if (__builtin_expect(p->notices, 0))
+        ix_notice(in, x, site, p, base, result);
+    return result;
+}
+
+const IxPlan *ix_plan_for(Interp *in, const Exec *x, IxSite *site, Value *base, Value *result)
+{
+    *result = v_undef();
+    IxPlan *p = find_plan(in, site, base, DT_NONE);
+    if (p || !(p = make_plan(in, x, site, base, 0, DT_NONE, result)))
+        return p;
+    if (keep_plan(&in->ctx, site, p))
+        return p;
+    ix_plan_free(&in->ctx, p);
+    return NULL;
 }
 
 Value eval_indexnot(Interp *in, const Exec *x)
@@ -326,14 +354,7 @@ Value eval_indexnot(Interp *in, const Exec *x)
     ix_eval_leaves(in, &site->tree, base);
     if (autocast_format(in) != DT_NONE)
         ix_autocast(in, &site->tree, base);
-    const IxPlan *p = find_plan(in, site, base);
-    if (__builtin_expect(!p, 0)) {
-        result = run_new(in, x, site, base, false);
-    } else if (__builtin_expect(!plan_value(in, x, p, base, &result), 0)) {
-        result = run_new(in, x, site, base, true);
-    } else if (__builtin_expect(p->notices, 0)) {
-        ix_notice(in, x, site, p, base, result);
-    }
+    result = place_wants(in) ? ix_run_placed(in, x, site, base) : ix_run(in, x, site, base, DT_NONE);
     stack_drop(in, base);
     return result;
 }

@@ -19,6 +19,7 @@
 #define RICCI_INTERP_INDEXNOT_H
 
 #include "interp/exec.h"
+#include "interp/heard.h"
 #include "interp/nest_make.h"
 
 /* ---- the tree ---- */
@@ -311,10 +312,12 @@ struct IxPlan {
     DType dtype;
     int busy;                   /* matched right now: not to be freed */
     DType autocast;             /* of the scope that it was made in, or DT_NONE */
+    DType product;              /* what the device it was made for rounds f32 factors to, or DT_NONE */
     uint64_t precision;         /* likewise, of a precision scope */
     IxTrouble trouble[IX_TROUBLES];
     int troubles;
     bool notices;               /* an operation in it may make a nan that deserves a notice */
+    HeardPlan heard;            /* what it says of itself to `profile` */
 };
 
 /* One plan being made. Everything in it lies in `arena` or in the plan. */
@@ -336,6 +339,7 @@ typedef struct IxBind {
     uint8_t matters[IX_LEAVES];         /* leaves whose values decided something */
     bool float_powers;
     bool exact;                         /* by whole tensors, whatever the dtypes */
+    DType product;                      /* as the plan's */
 } IxBind;
 
 /* indexnot_values.c: evaluates the notation's own leaves onto the value stack … */
@@ -399,6 +403,16 @@ int ix_autocast_node(IxBind *, AutocastClass, int node);    /* casts a node of t
 void ix_plan_free(Ctx *, IxPlan *);
 /* EWT_NONE, or EWT_INT_POWER: to be done again in f64. Raises all other trouble. */
 EwTrouble ix_plan_run(Interp *, const Exec *, const IxPlan *, const Value *base, void *out);
+
+/* The notation on its own leaves (and those of calls that a plan inlines, if they were evaluated):
+ * finds its plan or makes one. product: as IxPlan's. */
+Value ix_run(Interp *, const Exec *, IxSite *, Value *base, DType product);
+/* A plan for these operands, kept with the site, without running it. NULL: there is none to keep, or
+ * *result has the value, which was computed the exact way. */
+const IxPlan *ix_plan_for(Interp *, const Exec *, IxSite *, Value *base, Value *result);
+
+/* indexnot_place.c: the same in a device block, or with leaves that are on a device. */
+Value ix_run_placed(Interp *, const Exec *, IxSite *, Value *base);
 
 /* By whole tensors, for these operands; `base` are the notation's own leaves. */
 Value ix_run_exact(Interp *, const Exec *, IxSite *, Value *base);

@@ -4,6 +4,7 @@
 #include "interp/indexnot.h"
 
 #include "core/error.h"
+#include "interp/place.h"
 #include "interp/precise.h"
 
 #include <string.h>
@@ -71,6 +72,7 @@ static Tensor *subscript(IxBind *b, const IxAccess *x, int k, const int64_t *sha
     v_push(b->in, v_tensor_raw(t));
     t = tensor_cast(ctx, t, DT_I64);
     v_push(b->in, v_tensor_raw(t));
+    tensor_home(ctx, t);
     t = tensor_broadcast(ctx, t, b->spans, shape);
     v_push(b->in, v_tensor_raw(t));
     return t;
@@ -80,6 +82,7 @@ static void copy_elements(IxBind *b, const IxAccess *x, Tensor *const *sub, Tens
 {
     int64_t at[NEST_INDICES] = { 0 };
     size_t bytes = dtype_info(out->dtype)->bytes;
+    tensor_home(&b->in->ctx, x->tensor);
     for (int64_t e = 0; e < out->size; e++) {
         int64_t offset = 0;
         bool outside = false;
@@ -340,6 +343,7 @@ static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int 
     scope_leave(in, &inner);
     arith_flags_add(&s->flags, &inner.flags);
     s->draw = inner.draw > s->draw ? inner.draw : s->draw;
+    value_home(in, v);
     return precise_settle(in, s, op_named(in, "sum"), v);
 }
 

@@ -305,6 +305,9 @@ typedef struct Job {
 
 static void note_steps(Interp *in, const Job *j)
 {
+    HeardPlan *kept = (HeardPlan *)&j->plan->heard;       /* no part of what the plan computes */
+    if (heard_plan(in, kept))
+        return;
     enum { SLOTS_SHOWN = 64 };
     const void *data[SLOTS_SHOWN] = { NULL };
     const IxPlan *p = j->plan;
@@ -317,6 +320,7 @@ static void note_steps(Interp *in, const Job *j)
     if (ERR_TRY(&in->ctx, &frame)) {
         nest_report(p->run, few ? data : NULL, r);
         explain_steps(in, r);
+        heard_plan_keep(in, kept);
         ERR_END(&in->ctx, &frame);
         mem_free(&in->ctx, r, sizeof *r);
         return;
@@ -333,7 +337,8 @@ static Value run_heard(Interp *in, void *data)
         return v_undef();
     v_push(in, result);
     explain_pause(in);
-    note_all(in, j->x->data, j->plan, j->base);
+    if (explain_on(in))
+        note_all(in, j->x->data, j->plan, j->base);
     explain_resume(in);
     note_steps(in, j);
     in->sp--;

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "interp/format.h"
+#include "interp/place.h"
 #include "interp/precise.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ static void round_leaf(Interp *in, const Exec *x, Value *v)
         dt == s->format || dt == dtype_complex(s->format))
         return;
     in->at = x;
+    value_home(in, *v);
     *v = precise_settle(in, s, op_named(in, "cast"), *v);
 }
 
@@ -69,6 +71,8 @@ static void eval_in_frame(Interp *in, const IxInstance *inst, const Function *fn
         to[i] = exec_run(in, fallback);
         round_leaf(in, fallback, to + i);
     }
+    for (int i = 0; i < inst->leaves && !in->place; i++)
+        value_home(in, to[i]);
     in->calls = frame.up;
     in->fp = fp;
     stack_cut(in, frame_base);

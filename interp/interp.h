@@ -56,6 +56,7 @@ struct Interp {
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
+    bool strict_devices;              /* --strict-devices: every device block is strict */
     char place_why[160];              /* why a form refused: place_refuse */
     char *c_stack_limit;              /* recursion past this address is a memory error */
     Value result;                     /* of a V_FLOW return on its way out */

@@ -9,6 +9,7 @@
 #include "interp/explain.h"
 #include "interp/indexnot.h"
 #include "interp/fuse.h"
+#include "interp/place.h"
 
 #include "core/error.h"
 
@@ -445,6 +446,13 @@ static const Exec *lower_one(Lower *lo, EvalFn eval, const Node *n, void *data)
     return x;
 }
 
+static const Exec *lower_profile(Lower *lo, const Node *n)
+{
+    Exec *x = (Exec *)lower_one(lo, eval_profile, n, NULL);
+    x->b = n->b ? lower_operand(lo, n->b) : NULL;
+    return x;
+}
+
 const Exec *lower_expression(Lower *lo, const Node *n)
 {
     switch (n->kind) {
@@ -454,6 +462,7 @@ const Exec *lower_expression(Lower *lo, const Node *n)
     case ND_STRING: return const_text(lo, n, n->text ? n->text : "", n->text_len);
     case ND_INTERP: return lower_text(lo, n);
     case ND_NAME: return lower_name(lo, n);
+    case ND_DEVICE_INDEX: return lower_device_index(lo, n);
     case ND_VECTOR: return lower_vector(lo, n);
     case ND_MATRIX: return lower_matrix(lo, n);
     case ND_TUPLE: return lower_tuple(lo, n);
@@ -469,7 +478,8 @@ const Exec *lower_expression(Lower *lo, const Node *n)
     case ND_INDEX: return lower_index(lo, n);
     case ND_CALL: case ND_PIPE: return lower_call(lo, n);
     case ND_LAMBDA: return lower_function(lo, n);
-    case ND_TIMEIT: return lower_one(lo, eval_timeit, n, NULL);
+    case ND_TIMEIT: return lower_timeit(lo, n);
+    case ND_PROFILE: return lower_profile(lo, n);
     case ND_EXPLAIN: return n->name ? lower_latex(lo, n) : lower_one(lo, eval_explain, n, NULL);
     default: return NULL;
     }
@@ -480,8 +490,7 @@ const Exec *lower_unbuilt(Lower *lo, const Node *n)
 {
     static const char *const what[ND_KINDS] = {
         [ND_LAZY] = "lazy blocks",
-        [ND_PROFILE] = "profile",
-        [ND_EXTERN] = "native code", [ND_DEVICE_INDEX] = "device blocks",
+        [ND_EXTERN] = "native code",
     };
     const char *name = what[n->kind] ? what[n->kind] : node_kind_name((NodeKind)n->kind);
     char text[96];

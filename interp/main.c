@@ -44,6 +44,7 @@ typedef struct App {
     bool print;                /* -p: print the value */
     bool interactive;          /* -i: then a REPL */
     bool in_place;             /* fmt -w */
+    bool strict_devices;
     const char *text;          /* FILE or CODE */
     char **names;              /* FILE… or NAME… of test, fmt, doc */
     int name_count;
@@ -65,7 +66,8 @@ static const char usage_text[] =
     "       ricci test FILE...           run the test blocks of files\n"
     "       ricci fmt [-w] FILE...       print files as canonical text (-w: rewrite them)\n"
     "       ricci doc NAME...            help on operations, functions and topics; --all: all of it\n"
-    "       ricci --version | --help\n";
+    "       ricci --version | --help\n"
+    "option --strict-devices, before the rest: every device block is strict\n";
 
 /* ---- interrupts ---- */
 static volatile sig_atomic_t interrupted;
@@ -328,6 +330,7 @@ static void *run_interpreter(void *argument)
     in->argc = app->argc;
     in->argv = app->argv;
     in->interactive = app->mode == MODE_REPL || app->interactive;
+    in->strict_devices = app->strict_devices;
     output_measure_terminal(in);
     buf_init(&app->text_out, &in->ctx);
     run_mode(app);
@@ -441,6 +444,8 @@ static void read_code(App *app, int argc, char **argv)
 
 static void read_command_line(App *app, int argc, char **argv)
 {
+    for (; argc > 0 && strcmp(argv[0], "--strict-devices") == 0; argc--, argv++)
+        app->strict_devices = true;
     if (argc > 0 && read_subcommand(app, argc, argv))
         return;
     for (; argc > 0 && argv[0][0] == '-' && argv[0][1]; argc--, argv++) {
@@ -456,9 +461,12 @@ static void read_command_line(App *app, int argc, char **argv)
             read_code(app, argc, argv);
             return;
         }
-        if (strcmp(argv[0], "-i") != 0)
+        if (strcmp(argv[0], "-i") == 0)
+            app->interactive = true;
+        else if (strcmp(argv[0], "--strict-devices") == 0)
+            app->strict_devices = true;
+        else
             usage_error("unknown option", argv[0]);
-        app->interactive = true;
     }
     read_program(app, argc, argv);
 }

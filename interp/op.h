@@ -26,8 +26,13 @@ typedef enum OpClass {
 
 typedef enum AutocastClass { AC_NONE, AC_LOWER, AC_RAISE, AC_WIDEST } AutocastClass;
 
-enum {                      /* Op.devices: where a kernel exists */
-    DEV_CPU = 1, DEV_OPENCL = 2, DEV_CUDA = 4
+enum {                      /* Op.devices: what a device block does with the row (place.c) */
+    DEV_CPU = 1, DEV_OPENCL = 2, DEV_CUDA = 4,
+    DEV_ANYWHERE = 8,       /* reads no elements itself: runs as ever, nothing moves */
+    DEV_HOST = 16,          /* the host's own (text, files): operands come home, nobody is told */
+    DEV_MAKES = 32,         /* makes tensors of numbers: in the device's widest float, if none is stated */
+    DEV_FLOATS = 64,        /* ints and bools give f64 */
+    DEV_COMPLEX = 128       /* real numbers give complex ones */
 };
 
 enum {                      /* Op.traits: what the door must know of an elementwise operation */

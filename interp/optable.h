@@ -24,7 +24,7 @@ typedef struct OpTable {
     OpRecord *records;                    /* per row */
     Value (**exact)(OpCall *);            /* per row: for rationals, or NULL */
     Value (**format)(OpCall *, struct Scope *);   /* per row: its form in a format, or NULL */
-    Value (**device)(OpCall *, Device *);         /* per row: its form on a device of generated source, or NULL */
+    uint8_t *device;                      /* per row: which form on devices of generated source it has; 0: none */
     uint8_t operator_of[EW_COUNT + 1];    /* Operator of an elementwise row, or TK_OPERATORS */
     Kernel kernels[EW_COUNT + 1][DT_COUNT];
     char text[4][256];                    /* ring behind op_signature */

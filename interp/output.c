@@ -171,6 +171,11 @@ static bool notice_is_new(Interp *in, const char *text)
     return !seen;
 }
 
+bool output_first(Interp *in, const char *key)
+{
+    return notice_is_new(in, key);
+}
+
 /* `notice: text (file.ric:3)`. */
 void notice_from_ctx(Ctx *ctx, const char *text)
 {

@@ -18,6 +18,8 @@ bool out_begins(Interp *);
 /* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
  * stderr takes colours. */
 void output_measure_terminal(Interp *);
+/* Is this the first time that this key is asked for? For what is said once in a run. */
+bool output_first(Interp *, const char *key);
 /* A duration in three digits with the unit that suits it: `1.79 ms`. Returns out. */
 const char *seconds_text(char *out, size_t cap, double seconds);
 

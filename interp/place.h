@@ -13,8 +13,9 @@
  *      cannot take these operands says why (place_refuse) before it did anything.
  *   4. what is missing runs on the place's fallback, with a notice, and its result goes back.
  *
- * Files: place.c (the door's half), place_copy.c (operands there and home), place_text.c
- * (notices, summaries, errors), place_strict.c (what a block names), eval_place.c (`on`). */
+ * Files: place.c (the door's half), place_why.c (what a device cannot do), place_copy.c (operands
+ * there and home), place_work.c (what is no row's), place_make.c (literals), place_text.c (notices,
+ * summaries, errors), place_strict.c (what a block names), eval_place.c (`on`). */
 #ifndef RICCI_INTERP_PLACE_H
 #define RICCI_INTERP_PLACE_H
 
@@ -23,16 +24,19 @@
 
 /* Counted while a block runs. */
 typedef struct PlaceCounts {
-    uint64_t here, elsewhere;       /* operations on its device, on the fallback */
+    uint64_t here, elsewhere;       /* operations on its device, on others */
+    uint64_t fell;                  /* of those: because they are missing there */
     uint64_t up, down;              /* copies to devices, from them */
     uint64_t bytes_up, bytes_down;
-    double seconds, copy_seconds;   /* simulated where the device is */
+    double seconds, copy_seconds;   /* simulated where the device is: then of simulations alone */
 } PlaceCounts;
 
 typedef struct DeviceBlock {
     struct DeviceBlock *up;
     Device *device, *fallback;      /* cpu where none was written */
     bool strict, narrow, quiet, verbose;
+    bool pinned;                    /* blocks inside do nothing: timeit's reference */
+    bool running;                   /* stands for a form that runs: what it calls is part of it */
     const Exec *header;             /* for its text and place */
     PlaceCounts counts;             /* of this block and those inside it */
 } DeviceBlock;
@@ -53,7 +57,7 @@ static inline Device *place_device(const Interp *in)
  * are at home now): the ordinary way. */
 bool place_call(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand,
                 Value *result);
-/* Work that is no row's: indexing, a literal, index notation, a fused chain. `run` gets the
+/* Work that is no row's (place_work.c): indexing, a literal, index notation, a fused chain. `run` gets the
  * values (tensors among them as shadows or at home) and makes the result; called on a simulated
  * device or the host. `form` (may be NULL) runs it on a device of generated source, or gives
  * V_UNDEF after place_refuse. */
@@ -64,6 +68,8 @@ typedef struct PlaceWork {
     int count;
     DType dtype;                    /* what it computes in; DT_NONE: the widest of the operands' */
     bool product;                   /* f32 products: a device that narrows them does */
+    bool apart;                     /* what cannot run there gives V_UNDEF: its parts are run by the caller */
+    bool moves;                     /* elements are moved, nothing is computed: no notice where they stay */
     Value (*run)(Interp *, const Value *args, void *data);
     Value (*form)(Interp *, Device *, const Value *args, void *data);
     void *data;
@@ -71,7 +77,8 @@ typedef struct PlaceWork {
 Value place_work(Interp *, const PlaceWork *);
 /* A form of a row on a device of generated source; V_UNDEF: place_refuse told why. */
 typedef Value (*DeviceForm)(OpCall *, Device *);
-DeviceForm op_device(Interp *, const Op *);          /* builtins/table.c; NULL: the row has none */
+/* NULL: the row has none on this device (builtins/table.c). */
+DeviceForm op_device(Interp *, const Op *, const Device *);
 /* `why` is a phrase after "because": "its axes are not contiguous". Always returns V_UNDEF. */
 Value place_refuse(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Has the device the row for any dtype? *why gets a phrase. Pure: the operation matrix, strict. */
@@ -80,6 +87,9 @@ bool place_has(Interp *, const Device *, const Op *, const char **why);
 DType place_float(const Interp *);
 /* A literal or maker's tensor as a tensor of the place. Takes t. */
 Tensor *place_made(Interp *, Tensor *);
+/* build_vector_weak and build_matrix_weak where place_wants (place_make.c). */
+Value place_vector(Interp *, const Value *items, const bool *weak, int n);
+Value place_matrix(Interp *, const Value *items, const bool *weak, const int *lengths, int rows);
 
 /* ---- operands (place_copy.c) ---- */
 /* v with all tensors in it valid on the host. Borrowed in, the same value out. */
@@ -125,12 +135,24 @@ void place_heard_copy(Ctx *, const Device *from, const Device *to, size_t bytes,
 /* One notice per line, operation, dtype and reason: `op` ran on `on` because `why`. */
 void place_notice(Interp *, const DeviceBlock *, const char *op, const Value *args, int count, DType, const Device *on,
                   const char *why, size_t up, size_t down);
+/* The block runs on its device because `absent` is not there. */
+void place_notice_absent(Interp *, const DeviceBlock *, Device *absent);
 /* The line at the end of a block, if one is due. */
 void place_summary(Interp *, const DeviceBlock *);
 /* Raises ERR_DEVICE of a strict block. */
 _Noreturn void place_strict_missing(Interp *, const DeviceBlock *, const char *op, const Value *args, int count,
                                     const char *why);
+/* operand < 0: a result that would go back. */
 _Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, const Device *from);
+/* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand
+ * `operand` is underlined; `header`: it stands in a header, and a fallback is offered. */
+_Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);
+
+/* ---- devices as values (place_facts.c) ---- */
+Value place_listed(Device *);                          /* as devices() gives it */
+bool place_is_list(Value);                             /* devices(), or a part of it: prints as a table */
+void place_put_table(Buf *, const Value *devices, uint32_t n);
+Value place_field(Interp *, Device *, const Name *);   /* d.memory, sim.mps; raises `name` */
 
 /* ---- before a strict block runs (place_strict.c) ---- */
 /* Raises ERR_DEVICE listing every operation named in `block`, or in a function it calls by name,
@@ -139,6 +161,7 @@ void place_check_block(Interp *, const DeviceBlock *, const Node *block, Module 
 
 /* ---- `on` (eval_place.c) ---- */
 const Exec *lower_on(Lower *, const Node *);
+const Exec *lower_device_index(Lower *, const Node *);
 void place_enter(Interp *, DeviceBlock *);
 void place_leave(Interp *, DeviceBlock *);             /* on the ordinary way out; errors: guard_restore */
 

@@ -14,6 +14,10 @@ static const struct { const char *name; double value; } constants[] = {
 };
 enum { CONSTANTS = sizeof constants / sizeof *constants };
 
+/* gpu, cuda and opencl are names until a device is needed; sim is the family of simulated ones. */
+static const char *const devices[] = { "cpu", "gpu", "cuda", "opencl", "sim" };
+enum { DEVICES = sizeof devices / sizeof *devices };
+
 bool predefined_is_constant(const char *name)
 {
     for (int i = 0; i < CONSTANTS; i++)
@@ -27,8 +31,9 @@ Value predefined_find(Interp *in, const char *name)
     for (int i = 0; i < CONSTANTS; i++)
         if (strcmp(name, constants[i].name) == 0)
             return v_float(constants[i].value);
-    if (strcmp(name, "cpu") == 0)
-        return v_device(in->ctx.devices->cpu);
+    for (int i = 0; i < DEVICES; i++)
+        if (strcmp(name, devices[i]) == 0)
+            return v_device(device_named(&in->ctx, name));
     DType dt = dtype_find(name, strlen(name));
     return dt == DT_NONE ? v_undef() : v_format(dt);
 }
@@ -38,5 +43,5 @@ const char *predefined_name(int i)
     if (i < CONSTANTS)
         return constants[i].name;
     i -= CONSTANTS;
-    return i == 0 ? "cpu" : format_name(i - 1);
+    return i < DEVICES ? devices[i] : format_name(i - DEVICES);
 }

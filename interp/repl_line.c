@@ -48,7 +48,7 @@ static const char *const words[] = { "fn", "return", "if", "else", "for", "in", 
     "break", "continue", "and", "or", "not", "true", "false", "none", "precision", "autocast",
     "on", "lazy", "compare", "explain", "timeit", "profile", "extern", "import", "try",
     "catch", "throw", "assert", "test", "from", "accumulate", "round", "against", "strict",
-    "fallback", "saturate" };
+    "fallback", "saturate", "narrow", "verbose", "quiet" };
 
 static const char *const commands[] = { "help", "vars", "load", "save", "time", "reset", "quit" };
 
@@ -82,6 +82,22 @@ static char *member(const char *text, const char *point, size_t *k)
     return NULL;
 }
 
+/* `sim.m`: simulated devices, where sim is no variable. */
+static char *simulated(const char *text, size_t *k)
+{
+    const Name *name = names_find(&line.in->names, "sim", 3);
+    int64_t slot = name ? globals_find(&line.in->main->globals, name) : -1;
+    if (strncmp(text, "sim.", 4) != 0 || (slot >= 0 && line.in->main->slots[slot].tag != V_UNDEF))
+        return NULL;
+    size_t i = 0;
+    for (const Device *d = line.in->ctx.devices->first; d; d = d->next, i++)
+        if (i >= *k && strncmp(d->name, text, strlen(text)) == 0) {
+            *k = i + 1;
+            return strdup(d->name);
+        }
+    return NULL;
+}
+
 static char *next_name(const char *text, int state)
 {
     static const char *names[NAMES_MAX];
@@ -91,6 +107,10 @@ static char *next_name(const char *text, int state)
         k = 0;
         count = point ? 0 : interp_names(line.in, names, NAMES_MAX);
         count = count < NAMES_MAX ? count : NAMES_MAX;
+    }
+    if (point && strncmp(text, "sim.", 4) == 0) {
+        char *device = simulated(text, &k);
+        return device ? device : member(text, point, &k);
     }
     if (point)
         return member(text, point, &k);

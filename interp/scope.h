@@ -16,6 +16,7 @@ typedef struct Scope {
     bool accumulate_given;
     RoundMode round;
     bool saturate, flush, reproducible;
+    bool pinned;             /* scopes inside do nothing: timeit's reference */
     uint64_t seed[2], draw;  /* stochastic rounding: see Arith */
     ArithFlags flags;        /* since the scope began */
     bool partly;             /* a library ran whose roundings are not counted: compare's `~` */

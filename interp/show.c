@@ -5,6 +5,7 @@
 #include "interp/show.h"
 #include "interp/exec.h"
 #include "interp/format.h"
+#include "interp/place.h"
 #include "kernels/number.h"
 
 #include <math.h>
@@ -200,6 +201,12 @@ static void put_described(Buf *out, Value v)
     buf_puts(out, v_describe(v, text, sizeof text));
 }
 
+static void put_device(Buf *out, const Device *d, Style style)
+{
+    char text[80];
+    buf_puts(out, style == SHOW_REPR ? device_expression(d, text, sizeof text) : d->name);
+}
+
 static void put_op(Buf *out, const Op *op, Style style)
 {
     if (style == SHOW_REPR)
@@ -244,7 +251,7 @@ static void put_value(Interp *in, Buf *out, Value v, Style style, int depth)
     case V_OP: put_op(out, v.op, style); break;
     case V_FUNCTION: put_function(out, v.fn, style); break;
     case V_FORMAT: buf_puts(out, dtype_name(v_format_dtype(v))); break;
-    case V_DEVICE: buf_puts(out, v.device->name); break;
+    case V_DEVICE: put_device(out, v.device, style); break;
     case V_MODULE: buf_printf(out, "module %s", v.module->name); break;
     default: put_described(out, v); break;
     }
@@ -252,7 +259,10 @@ static void put_value(Interp *in, Buf *out, Value v, Style style, int depth)
 
 void show_value(Interp *in, Buf *out, Value v)
 {
-    put_value(in, out, v, SHOW_PRINT, 0);
+    if (place_is_list(v))
+        place_put_table(out, v.tuple->items, v.tuple->count);
+    else
+        put_value(in, out, v, SHOW_PRINT, 0);
 }
 
 void show_repr(Interp *in, Buf *out, Value v)
@@ -267,7 +277,10 @@ void show_echo(Interp *in, Buf *out, Value v)
         show_tensor_header(out, v.tensor);
         buf_putc(out, '\n');
     }
-    put_value(in, out, v, SHOW_ECHO, 0);
+    if (place_is_list(v))
+        place_put_table(out, v.tuple->items, v.tuple->count);
+    else
+        put_value(in, out, v, SHOW_ECHO, 0);
     if (v.tag == V_TENSOR && v.tensor->rank == 0 && v.tensor->dtype != DT_C128)
         buf_printf(out, " (%s)", dtype_name(v.tensor->dtype));
 }

@@ -4,6 +4,7 @@
  * no float literal means is read from text, `mp(200)("0.1")`; complex numbers of a format that
  * has no name for them are read in its scope. */
 #include "interp/show.h"
+#include "kernels/device.h"
 
 #include "kernels/number.h"
 
@@ -160,6 +161,7 @@ static bool put_texts(Interp *in, Buf *out, const Tensor *t)
 
 void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
 {
+    tensor_home(&in->ctx, t);
     bool covector = t->flags & TENSOR_COVECTOR;
     bool cast = !literal_dtype((DType)t->dtype);
     bool block = dtype_base((DType)t->dtype) == DT_CMINI;

@@ -14,6 +14,7 @@
  * wrap. Cells are written twice, once to measure and once to show, so that no scratch
  * memory can be lost when an error unwinds. */
 #include "interp/show.h"
+#include "kernels/device.h"
 
 #include <string.h>
 
@@ -303,6 +304,7 @@ void show_tensor_cells(Interp *in, Buf *out, const Tensor *t, ShowCell cell, voi
         buf_printf(out, " %s)", dtype_name(t->dtype));
         return;
     }
+    tensor_home(&in->ctx, t);
     Layout l = { .in = in, .out = out, .t = t, .cell = cell, .arg = arg,
                  .width = in->show.width > 0 ? in->show.width : SHOW_WIDTH };
     if (t->rank == 0)
@@ -354,4 +356,7 @@ void show_tensor_header(Buf *out, const Tensor *t)
     buf_printf(out, " %s", dtype_name(t->dtype));
     if (t->flags & TENSOR_COVECTOR)
         buf_puts(out, " covector");
+    const Residence *r = tensor_residence(t);
+    if (r && r->home && strcmp(r->home->name, "cpu") != 0)
+        buf_printf(out, " on %s", r->home->name);
 }

@@ -5,6 +5,7 @@
 
 #include "interp/interp.h"
 #include "kernels/arith.h"
+#include "kernels/device.h"
 #include "kernels/rational.h"
 
 #include <math.h>
@@ -225,7 +226,10 @@ Value v_element(Ctx *ctx, DType dt, const void *data)
 
 Value v_tensor(Ctx *ctx, Tensor *t)
 {
-    if (t->rank != 0 || (t->dtype != DT_BOOL && t->dtype != DT_I64 && t->dtype != DT_F64))
+    if (t->rank != 0)
+        return v_tensor_raw(t);
+    tensor_home(ctx, t);             /* scalars are on the host, whatever made them */
+    if (t->dtype != DT_BOOL && t->dtype != DT_I64 && t->dtype != DT_F64)
         return v_tensor_raw(t);
     Value v = v_element(ctx, t->dtype, t->data);
     tensor_release(ctx, t);
@@ -502,6 +506,7 @@ static bool tensors_equal(Interp *in, Value a, Value b)
             v_push(in, v_tensor_raw(t[i]));
             t[i] = tensor_compact(ctx, t[i]);
             v_push(in, v_tensor_raw(t[i]));
+            tensor_home(ctx, t[i]);
         }
         equal = elements_equal(ctx, dt, t[0]->data, t[1]->data, t[0]->size);
     }
@@ -560,6 +565,8 @@ bool v_equal(Interp *in, Value a, Value b)
         return a.str->len == b.str->len && memcmp(a.str->text, b.str->text, a.str->len) == 0;
     case V_TUPLE:
         return a.tuple == b.tuple || tuples_equal(in, a.tuple, b.tuple);
+    case V_DEVICE:
+        return device_same(&in->ctx, a.device, b.device);
     default:
         return a.ptr == b.ptr;
     }

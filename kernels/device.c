@@ -3,12 +3,13 @@
 #include "kernels/device.h"
 
 #include "core/error.h"
+#include "kernels/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-static double now(void)
+double device_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -51,6 +52,7 @@ void devices_init(Ctx *ctx)
 
 static void device_end(Ctx *ctx, Device *d)
 {
+    gpu_forget(ctx, d);
     if (d->opened && d->ops->close)
         d->ops->close(d);
     for (int i = 0; d->lacks && d->lacks[i]; i++)
@@ -70,6 +72,10 @@ void devices_free(Ctx *ctx)
     if (!set)
         return;
     for (Device *d = set->first, *next; d; d = next) {
+        next = d->next;
+        device_end(ctx, d);
+    }
+    for (Device *d = set->names, *next; d; d = next) {
         next = d->next;
         device_end(ctx, d);
     }
@@ -137,12 +143,17 @@ DType device_widest(const Device *d)
     return device_holds(d, DT_F64) ? DT_F64 : DT_F32;
 }
 
+const char *device_missing(const Device *d, const char *op)
+{
+    for (int i = 0; op && d->lacks && d->lacks[i]; i++)
+        if (strcmp(d->lacks[i], op) == 0)
+            return d->lacks[i];
+    return op && d->lacks ? device_missing(d, sim_stands_on(op)) : NULL;
+}
+
 bool device_lacks(const Device *d, const char *op)
 {
-    for (int i = 0; d->lacks && d->lacks[i]; i++)
-        if (strcmp(d->lacks[i], op) == 0)
-            return true;
-    return false;
+    return device_missing(d, op) != NULL;
 }
 
 /* ---- errors ---- */
@@ -186,33 +197,21 @@ static bool made_to_fail(uint64_t *k)
 
 static bool drop_oldest(Ctx *ctx, Device *d);
 
-static const char *bytes_text(char out[32], double bytes)
-{
-    static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB" };
-    int u = 0;
-    while (bytes >= 999.5 && u < 4) {
-        bytes /= 1000;
-        u++;
-    }
-    snprintf(out, 32, u && bytes < 9.95 ? "%.1f %s" : "%.0f %s", bytes, unit[u]);
-    return out;
-}
-
 static _Noreturn void raise_full(Ctx *ctx, const Device *d, size_t bytes)
 {
     char asked[32], used[32], limit[32];
-    bytes_text(asked, (double)bytes);
-    bytes_text(used, (double)d->live);
+    mem_bytes_text(asked, (double)bytes);
+    mem_bytes_text(used, (double)d->live);
     if (!d->memory)
         err_raise(ctx, ERR_MEMORY, "%s asked for on %s, where %s are in use", asked, d->name, used);
     err_raise(ctx, ERR_MEMORY, "%s asked for on %s, where %s of %s are in use", asked, d->name, used,
-              bytes_text(limit, (double)d->memory));
+              mem_bytes_text(limit, (double)d->memory));
 }
 
 static void make_room(Ctx *ctx, Device *d, size_t bytes)
 {
     device_open(ctx, d);
-    while (d->memory && d->live + bytes > d->memory)
+    while (d->memory && (bytes > d->memory || d->live > d->memory - bytes))
         if (!drop_oldest(ctx, d))
             raise_full(ctx, d, bytes);
 }
@@ -243,6 +242,11 @@ DevMem device_alloc(Ctx *ctx, Device *d, size_t bytes)
             d->ops->sync(d);
     if (s == DEV_NO_MEMORY)
         raise_full(ctx, d, bytes);
+    if (s == DEV_LACKS) {                           /* more than one of its buffers can have */
+        char asked[32];
+        mem_bytes_text(asked, (double)bytes);
+        err_raise(ctx, ERR_MEMORY, "%s asked for on %s, where %s", asked, d->name, d->fault);
+    }
     device_check(ctx, d, s, "allocating");
     m.bytes = bytes;
     count_memory(d, bytes);
@@ -259,10 +263,12 @@ void device_free(Ctx *ctx, Device *d, DevMem *m)
     *m = (DevMem){ 0, 0 };
 }
 
-/* A copy that lies on the device and elsewhere too, used longest ago. False: there is none. */
+/* A copy that lies on the device and elsewhere too, used longest ago, but not by the operation
+ * that runs. False: there is none. */
 static bool drop_oldest(Ctx *ctx, Device *d)
 {
-    for (Residence *r = ctx->devices->oldest; r; r = r->newer)
+    uint64_t now_used = ctx->devices->clock;
+    for (Residence *r = ctx->devices->oldest; r && r->used != now_used; r = r->newer)
         for (DevCopy *c = r->copies; c; c = c->next) {
             bool elsewhere = r->host;
             for (DevCopy *o = r->copies; o; o = o->next)
@@ -297,18 +303,39 @@ static DevStatus copy_fault(Device *d)
 
 void device_put(Ctx *ctx, Device *d, const DevMem *m, size_t at, const void *from, size_t bytes)
 {
-    double t = now();
+    double t = device_clock();
     DevStatus s = made_to_fail(&d->fail_copy) ? copy_fault(d) : d->ops->put(d, m, at, from, bytes);
     device_check(ctx, d, s, "a copy to it");
-    count_copy(ctx, d, true, bytes, now() - t);
+    count_copy(ctx, d, true, bytes, device_clock() - t);
 }
 
 void device_get(Ctx *ctx, Device *d, const DevMem *m, size_t at, void *to, size_t bytes)
 {
-    double t = now();
+    double t = device_clock();
     DevStatus s = made_to_fail(&d->fail_copy) ? copy_fault(d) : d->ops->get(d, m, at, to, bytes);
     device_check(ctx, d, s, "a copy from it");
-    count_copy(ctx, d, false, bytes, now() - t);
+    count_copy(ctx, d, false, bytes, device_clock() - t);
+}
+
+void device_carry(Ctx *ctx, Device *d, size_t bytes)
+{
+    if (made_to_fail(&d->fail_copy))
+        device_check(ctx, d, copy_fault(d), "a copy from it");
+    count_copy(ctx, d, false, bytes, 0);
+}
+
+void device_launch(Ctx *ctx, Device *d)
+{
+    if (made_to_fail(&d->fail_launch)) {
+        snprintf(d->fault, sizeof d->fault, "the launch was made to fail");
+        device_check(ctx, d, DEV_FAILED, "an operation");
+    }
+    d->counts.launches++;
+}
+
+void device_begin(Ctx *ctx)
+{
+    ctx->devices->clock++;
 }
 
 void device_sync(Ctx *ctx, Device *d)

@@ -12,6 +12,7 @@
 #ifndef RICCI_KERNELS_DEVICE_H
 #define RICCI_KERNELS_DEVICE_H
 
+#include "core/buf.h"
 #include "core/ctx.h"
 #include "kernels/tensor.h"
 
@@ -103,7 +104,8 @@ enum {                          /* Device.caps */
     DEVCAP_SIM = 1,             /* simulated: its time is printed as such */
     DEVCAP_SOURCE = 2,          /* runs generated kernels */
     DEVCAP_CPU = 4,             /* an OpenCL device of type CPU: for testing, never `gpu` */
-    DEVCAP_CUDA = 8             /* its source is CUDA's, else OpenCL's */
+    DEVCAP_CUDA = 8,            /* its source is CUDA's, else OpenCL's */
+    DEVCAP_NAME = 16            /* no device but a name for one that was not looked for yet: device_name.c */
 };
 
 /* A simulated device: what it costs. Seconds. */
@@ -151,6 +153,7 @@ struct Device {
 /* All devices of an interpreter: cpu first, then simulated ones, then what was probed. */
 typedef struct DeviceSet {
     Device *first, *cpu;
+    Device *names;                      /* gpu, cuda:1 …: what stands for a device, see device_named */
     bool probed;                        /* opencl and cuda were looked for */
     struct Residence *oldest, *newest;  /* buffers with copies on devices, by last use */
     uint64_t clock;
@@ -162,6 +165,22 @@ typedef struct DeviceSet {
 void devices_init(Ctx *);                               /* cpu, sim.mps, sim.tpu; nothing is loaded */
 void devices_free(Ctx *);                               /* finishes, closes and forgets all */
 void devices_probe(Ctx *);                              /* opencl and cuda, once */
+/* ---- names (device_name.c) ---- */
+/* The device that a name means, without probing: what is there already, or a DEVCAP_NAME that
+ * stands for it (gpu, cuda, opencl, cuda:1, sim). NULL: no device can have this name. */
+Device *device_named(Ctx *, const char *name);
+/* What d stands for now: itself, or what its name finds, which probes. NULL: there is none. */
+Device *device_real(Ctx *, Device *d);
+bool device_same(Ctx *, Device *a, Device *b);          /* `==` */
+/* Why d cannot be used, in `out`: a phrase without a full stop. */
+const char *device_reason(Ctx *, Device *d, char *out, size_t cap);
+/* The names of all devices that can be used: "cpu, sim.mps and opencl:0". */
+void device_list(Buf *, Ctx *);
+/* The name that `text` may have meant, or NULL: did-you-mean, and what others call it. */
+const char *device_closest(Ctx *, const char *text);
+/* What a program writes where it wants d: sim.mps, device("cuda:1"). */
+const char *device_expression(const Device *d, char *out, size_t cap);
+
 /* "cpu", "sim.mps", "cuda:1"; "cuda" and "opencl" are the first of each, "gpu" the best that
  * counts as one. Probes where the name asks for it. NULL: no such name. A device that
  * is absent is found too, with its `why`. */
@@ -171,7 +190,8 @@ static inline bool device_absent(const Device *d) { return d->why[0] != '\0'; }
 static inline bool device_holds(const Device *d, DType dt) { return d->dtypes >> (dt & 0xff) & 1; }
 /* f64, or f32 where it has no f64. */
 DType device_widest(const Device *);
-/* The device says by name that it has not this row. */
+/* The row that the device says it has not, which is `op` or one that `op` stands on; NULL: none. */
+const char *device_missing(const Device *, const char *op);
 bool device_lacks(const Device *, const char *op);
 /* Opens it if that was not done. Raises ERR_DEVICE with its reason. */
 void device_open(Ctx *, Device *);
@@ -188,6 +208,13 @@ void device_take(Ctx *, Device *, size_t bytes);
 void device_free(Ctx *, Device *, DevMem *);
 void device_put(Ctx *, Device *, const DevMem *, size_t at, const void *from, size_t bytes);
 void device_get(Ctx *, Device *, const DevMem *, size_t at, void *to, size_t bytes);
+/* Counts a copy home of bytes that the host has as it happens: a number that a simulation gave. */
+void device_carry(Ctx *, Device *, size_t bytes);
+double device_clock(void);                              /* seconds, monotonic */
+/* A simulation is about to run an operation: counts the launch, raises where it is made to fail. */
+void device_launch(Ctx *, Device *);
+/* A new operation begins: what it uses is not dropped for room until the next one does. */
+void device_begin(Ctx *);
 void device_sync(Ctx *, Device *);
 /* An operation ran there: counts; the seconds are measured, or the model's for a simulation. */
 void device_ran(Device *, double seconds);
@@ -222,7 +249,7 @@ Device *tensor_device(Ctx *, const Tensor *);
 void device_bring_home(Ctx *, Buffer *);
 static inline void tensor_home(Ctx *ctx, const Tensor *t)
 {
-    if (__builtin_expect(t->buffer->device != NULL, 0))
+    if (__builtin_expect(t->buffer && t->buffer->device, 0))     /* a scalar's head has no buffer */
         device_bring_home(ctx, t->buffer);
 }
 /* Would tensor_home copy? */
@@ -252,11 +279,15 @@ Tensor *device_move(Ctx *, Device *, Tensor *);
 extern const DeviceOps sim_ops;
 /* A tensor of the host over the simulation's own memory of t, with t's shape and strides. */
 Tensor *sim_shadow(Ctx *, Device *, Tensor *t);
-/* What a kernel made there as a tensor whose home is d. Its memory becomes the device's, without
- * a copy; where it is a view of a shadow of one of `from`, a view of that. Takes `made`. */
+/* `made`, a view of `shadow` that a kernel gave, as a view of `from`, whose shadow that is. */
+Tensor *sim_view(Ctx *, const Tensor *made, Tensor *from, const Tensor *shadow);
+/* What a kernel made there as a tensor whose home is d: a view of one of `from`, where it is a view
+ * of that one's shadow, else by sim_take. Takes `made`. */
 Tensor *sim_adopt(Ctx *, Device *, Tensor *made, Tensor *const *from, Tensor *const *shadows, int n);
-/* A contiguous tensor of the host that nobody else holds, as one of the device. Takes it. */
+/* A tensor of the host as one of the device, without a copy where nobody else holds it. Takes it. */
 Tensor *sim_take(Ctx *, Device *, Tensor *);
+/* A row that `op` is made of, so that a device without that has not `op`; NULL: none. */
+const char *sim_stands_on(const char *op);
 /* Makers of the two that are always there, and of simulate(…). */
 void sim_standard(Ctx *);
 

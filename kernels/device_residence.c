@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/reserve.h"
+#include "kernels/gpu.h"
 
 #include <string.h>
 
@@ -26,6 +27,7 @@ static void list_add(DeviceSet *set, Residence *r)
 
 static void touch(Ctx *ctx, Residence *r)
 {
+    r->used = ctx->devices->clock;
     if (ctx->devices->newest == r)
         return;
     list_remove(ctx->devices, r);
@@ -33,22 +35,22 @@ static void touch(Ctx *ctx, Residence *r)
 }
 
 /* ---- residences ---- */
-static Residence *residence_new(Ctx *ctx, Buffer *b, Device *home)
+static void residence_put(Ctx *ctx, Buffer *b, Residence *r, Device *home)
 {
-    Residence *r = mem_zalloc(ctx, sizeof *r);
     r->buffer = b;
     r->home = home;
+    r->used = ctx->devices->clock;
     b->device = r;
     ctx->remote = true;
     list_add(ctx->devices, r);
-    return r;
 }
 
 static Residence *residence_of(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
     if (!r) {
-        r = residence_new(ctx, b, ctx->devices->cpu);
+        r = mem_zalloc(ctx, sizeof *r);
+        residence_put(ctx, b, r, ctx->devices->cpu);
         r->host = true;
     }
     touch(ctx, r);
@@ -105,8 +107,8 @@ void device_bring_home(Ctx *ctx, Buffer *b)
         reserve_commit(ctx, b->data, b->bytes);
         r->committed = true;
     }
-    if (b->bytes)
-        device_get(ctx, c->device, &c->mem, 0, b->data, b->bytes);
+    if (c->mem.bytes)
+        device_get(ctx, c->device, &c->mem, 0, b->data, c->mem.bytes);
     r->host = true;
     touch(ctx, r);
 }
@@ -127,8 +129,11 @@ static void drop_copies(Ctx *ctx, Residence *r, const DevCopy *keep)
 
 void device_stale(Ctx *ctx, Buffer *b)
 {
-    if (b->device)
-        drop_copies(ctx, b->device, NULL);
+    Residence *r = b->device;
+    if (r && !r->reserved && r->home == ctx->devices->cpu)
+        device_forget(ctx, b);
+    else if (r)
+        drop_copies(ctx, r, NULL);
 }
 
 /* Of a buffer that was made on a device: its range goes with it. */
@@ -144,9 +149,10 @@ void device_forget(Ctx *ctx, Buffer *b)
     drop_copies(ctx, r, NULL);
     list_remove(ctx->devices, r);
     if (r->reserved)
-        reserve_close(ctx, b->data, b->bytes, r->committed);
+        reserve_close(ctx, b->data, b->bytes ? b->bytes : 1, r->committed);
     b->device = NULL;
     mem_free(ctx, r, sizeof *r);
+    ctx->remote = ctx->devices->oldest != NULL;
 }
 
 /* ---- making ---- */
@@ -158,15 +164,33 @@ static size_t tensor_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape)
     return bytes;
 }
 
-/* A tensor of the device without memory there yet. */
+/* A tensor of the device with a copy there that has no memory yet. */
 static Tensor *tensor_reserved(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
 {
-    size_t bytes = tensor_bytes(ctx, dt, rank, shape);
-    char *range = reserve_open(ctx, bytes ? bytes : 1);
-    Tensor *t = tensor_adopt(ctx, dt, rank, shape, range, bytes ? bytes : 1, release_reserved);
-    Residence *r = residence_new(ctx, t->buffer, d);
-    r->reserved = true;
-    return t;
+    const volatile size_t bytes = tensor_bytes(ctx, dt, rank, shape), some = bytes ? bytes : 1;
+    char *volatile range = NULL;
+    Residence *volatile r = NULL;
+    DevCopy *volatile c = NULL;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        r = mem_zalloc(ctx, sizeof *r);
+        c = mem_zalloc(ctx, sizeof *c);
+        range = reserve_open(ctx, some);
+        Tensor *t = tensor_adopt(ctx, dt, rank, shape, range, bytes, release_reserved);
+        ERR_END(ctx, &f);
+        residence_put(ctx, t->buffer, r, d);
+        r->reserved = true;
+        c->device = d;
+        r->copies = c;
+        return t;
+    }
+    if (range)
+        reserve_close(ctx, range, some, false);
+    if (c)
+        mem_free(ctx, c, sizeof *c);
+    if (r)
+        mem_free(ctx, r, sizeof *r);
+    err_throw(ctx->error);
 }
 
 Tensor *device_tensor_new(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
@@ -179,34 +203,52 @@ Tensor *device_tensor_new(Ctx *ctx, Device *d, DType dt, int rank, const int64_t
     if (ERR_TRY(ctx, &f)) {
         copy_make(ctx, t->buffer->device, d)->valid = true;
         ERR_END(ctx, &f);
-    } else {
-        tensor_release(ctx, t);
-        err_throw(ctx->error);
+        return t;
     }
-    return t;
+    tensor_release(ctx, t);
+    err_throw(ctx->error);
+}
+
+/* Contiguous from the start of a buffer that nobody else holds. Takes t. */
+static Tensor *sole_buffer(Ctx *ctx, Tensor *t)
+{
+    const Buffer *b = t->buffer;
+    if (t->refs == 1 && b->refs == 1 && !b->device && !b->release && t->data == b->data && tensor_contiguous(t))
+        return t;
+    Tensor *copy = NULL;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        copy = tensor_copy(ctx, t);
+        ERR_END(ctx, &f);
+        tensor_release(ctx, t);
+        return copy;
+    }
+    tensor_release(ctx, t);
+    err_throw(ctx->error);
 }
 
 Tensor *sim_take(Ctx *ctx, Device *d, Tensor *made)
 {
-    size_t bytes = (size_t)made->size * dtype_info((DType)made->dtype)->bytes;
-    Tensor *t = NULL;
+    Tensor *const own = sole_buffer(ctx, made);
+    size_t bytes = (size_t)own->size * dtype_info((DType)own->dtype)->bytes;
+    Tensor *volatile t = NULL;
     ErrFrame f;
     if (ERR_TRY(ctx, &f)) {
-        t = tensor_reserved(ctx, d, (DType)made->dtype, made->rank, tensor_shape(made));
-        DevCopy *c = copy_bare(ctx, t->buffer->device, d);
+        t = tensor_reserved(ctx, d, (DType)own->dtype, own->rank, tensor_shape(own));
         device_take(ctx, d, bytes);
-        made->buffer->refs++;
-        c->mem = (DevMem){ (uintptr_t)made->buffer, bytes };
-        c->valid = true;
         ERR_END(ctx, &f);
     } else {
         if (t)
             tensor_release(ctx, t);
-        tensor_release(ctx, made);
+        tensor_release(ctx, own);
         err_throw(ctx->error);
     }
-    t->flags = made->flags;
-    tensor_release(ctx, made);
+    DevCopy *c = tensor_residence(t)->copies;
+    own->buffer->refs++;
+    c->mem = (DevMem){ (uintptr_t)own->buffer, bytes };
+    c->valid = true;
+    t->flags = own->flags;
+    tensor_release(ctx, own);
     return t;
 }
 
@@ -221,14 +263,15 @@ bool device_has(const Device *d, const Tensor *t)
 const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
 {
     Residence *r = residence_of(ctx, t->buffer);
-    DevCopy *c = copy_make(ctx, r, d);
     *at = (size_t)(t->data - t->buffer->data);
-    if (!c->valid) {
-        device_bring_home(ctx, t->buffer);
-        if (t->buffer->bytes)
-            device_put(ctx, d, &c->mem, 0, t->buffer->data, t->buffer->bytes);
-        c->valid = true;
-    }
+    const DevCopy *there = copy_on(r, d);
+    if (there && there->valid)
+        return &there->mem;
+    device_bring_home(ctx, t->buffer);
+    DevCopy *c = copy_make(ctx, r, d);
+    if (c->mem.bytes)
+        device_put(ctx, d, &c->mem, 0, t->buffer->data, c->mem.bytes);
+    c->valid = true;
     return &c->mem;
 }
 
@@ -264,29 +307,66 @@ static Tensor *move_to_cpu(Ctx *ctx, Tensor *t)
     return tensor_copy(ctx, t);
 }
 
+/* Elements that the device has already, into `to`, which is the device's. */
+static void move_within(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    size_t at;
+    if (!(d->caps & DEVCAP_SIM)) {
+        DevArg out = { .mem = device_ensure(ctx, d, to, &at) };
+        gpu_copy(ctx, d, t, &out, (DType)t->dtype, NULL);
+        return;
+    }
+    Tensor *volatile shadow[2] = { NULL, NULL };
+    ErrFrame f;
+    bool done = false;
+    if (ERR_TRY(ctx, &f)) {
+        shadow[0] = sim_shadow(ctx, d, to);
+        shadow[1] = sim_shadow(ctx, d, t);
+        tensor_assign(ctx, shadow[0], shadow[1]);
+        ERR_END(ctx, &f);
+        done = true;
+    }
+    for (int i = 0; i < 2; i++)
+        if (shadow[i])
+            tensor_release(ctx, shadow[i]);
+    if (!done)
+        err_throw(ctx->error);
+}
+
+static void move_from_host(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    tensor_home(ctx, t);
+    Tensor *dense = tensor_compact(ctx, t);
+    const DevCopy *c = tensor_residence(to)->copies;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        device_put(ctx, d, &c->mem, 0, dense->data, (size_t)t->size * dtype_info((DType)t->dtype)->bytes);
+        ERR_END(ctx, &f);
+        tensor_release(ctx, dense);
+        return;
+    }
+    tensor_release(ctx, dense);
+    err_throw(ctx->error);
+}
+
 Tensor *device_move(Ctx *ctx, Device *d, Tensor *t)
 {
     if (tensor_device(ctx, t) == d)
         return tensor_retain(t);
     if (d == ctx->devices->cpu)
         return move_to_cpu(ctx, t);
-    tensor_home(ctx, t);
-    Tensor *dense = tensor_compact(ctx, t), *moved = NULL;
+    device_begin(ctx);
+    Tensor *moved = device_tensor_new(ctx, d, (DType)t->dtype, t->rank, tensor_shape(t));
     ErrFrame f;
     if (ERR_TRY(ctx, &f)) {
-        moved = device_tensor_new(ctx, d, (DType)t->dtype, t->rank, tensor_shape(t));
-        Residence *r = moved->buffer->device;
-        if (dense->size)
-            device_put(ctx, d, &r->copies->mem, 0, dense->data,
-                       (size_t)dense->size * dtype_info((DType)t->dtype)->bytes);
+        if (t->size && device_has(d, t))
+            move_within(ctx, d, moved, t);
+        else if (t->size)
+            move_from_host(ctx, d, moved, t);
         ERR_END(ctx, &f);
-    } else {
-        tensor_release(ctx, dense);
-        if (moved)
-            tensor_release(ctx, moved);
-        err_throw(ctx->error);
+        moved->flags = t->flags;
+        return moved;
     }
-    moved->flags = t->flags;
-    tensor_release(ctx, dense);
-    return moved;
+    tensor_release(ctx, moved);
+    err_throw(ctx->error);
 }

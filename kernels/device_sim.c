@@ -86,23 +86,38 @@ Tensor *sim_shadow(Ctx *ctx, Device *d, Tensor *t)
     return s;
 }
 
-static Tensor *view_of(Ctx *ctx, Tensor *made, Tensor *from, const Tensor *shadow)
+Tensor *sim_view(Ctx *ctx, const Tensor *made, Tensor *from, const Tensor *shadow)
 {
     char *data = from->buffer->data + (made->data - shadow->buffer->data);
     Tensor *v = tensor_view(ctx, from, made->rank, tensor_shape(made), tensor_strides(made), data);
     v->flags = made->flags;
-    tensor_release(ctx, made);
     return v;
 }
 
 Tensor *sim_adopt(Ctx *ctx, Device *d, Tensor *made, Tensor *const *from, Tensor *const *shadows, int n)
 {
     for (int i = 0; i < n; i++)
-        if (made->buffer == shadows[i]->buffer && made->dtype == from[i]->dtype)
-            return view_of(ctx, made, from[i], shadows[i]);
-    Tensor *dense = tensor_compact(ctx, made);
-    tensor_release(ctx, made);
-    return sim_take(ctx, d, dense);
+        if (made->buffer == shadows[i]->buffer && made->dtype == from[i]->dtype) {
+            Tensor *v = sim_view(ctx, made, from[i], shadows[i]);
+            tensor_release(ctx, made);
+            return v;
+        }
+    return sim_take(ctx, d, made);
+}
+
+/* ---- what rows are made of ---- */
+const char *sim_stands_on(const char *op)
+{
+    static const char *const rows[][2] = {
+        { "svdvals", "svd" }, { "cond", "svd" }, { "pinv", "svd" }, { "rank", "svd" }, { "null", "svd" },
+        { "orth", "svd" }, { "eigvals", "eig" }, { "schur", "eig" }, { "sqrtm", "schur" }, { "logm", "schur" },
+        { "eigvalsh", "eigh" }, { "expm", "solve" }, { "matpow", "matmul" }, { "cov", "matmul" },
+        { "corrcoef", "cov" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i][0], op) == 0)
+            return rows[i][1];
+    return NULL;
 }
 
 /* ---- the two that are always there ---- */

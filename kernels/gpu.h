@@ -8,8 +8,9 @@
  * nothing. Arithmetic is the host's: no fast math, no contraction of a*b+c, f16 and bf16 computed
  * in f32 and rounded once per operation, sums of f16 and bf16 in f32.
  *
- * Files: gpu.c (cache, launches), gpu_source*.c (text of a nest), gpu_prelude.c, gpu_reduce.c,
- * gpu_gemm.c. Called by builtins/devices*.c, interp/fuse.c and interp/indexnot.c. */
+ * Files: gpu.c (what is taken, built kernels, launches), gpu_plan.c (which kernels a nest needs),
+ * gpu_form.c (fewer axes), gpu_source.c gpu_reduce.c gpu_move.c (text), gpu_prelude.c (the two
+ * languages as one), gpu_gemm.c (products). Called by builtins/devices*.c, interp/fuse.c and interp/indexnot.c. */
 #ifndef RICCI_KERNELS_GPU_H
 #define RICCI_KERNELS_GPU_H
 

@@ -185,6 +185,15 @@ Tensor *tensor_adopt(Ctx *ctx, DType dt, int rank, const int64_t *shape, void *d
     return head_for(ctx, b, dt, rank, shape);
 }
 
+/* ---- on devices ---- */
+
+/* The host's bytes are valid, and are about to be written: copies on devices go. */
+static void write_home(Ctx *ctx, Tensor *t) {
+    if (__builtin_expect(t->buffer->device == NULL, 1)) return;
+    tensor_home(ctx, t);
+    device_stale(ctx, t->buffer);
+}
+
 /* ---- layout ---- */
 
 bool tensor_contiguous(const Tensor *t) {
@@ -215,6 +224,7 @@ static void copy_same_dtype(Ctx *ctx, Tensor *dst, const Tensor *src) {
 }
 
 Tensor *tensor_copy(Ctx *ctx, Tensor *t) {
+    tensor_home(ctx, t);
     Tensor *copy = tensor_new(ctx, (DType)t->dtype, t->rank, tensor_shape(t));
     copy->flags = t->flags;
     copy_same_dtype(ctx, copy, t);
@@ -254,13 +264,19 @@ static _Noreturn void raise_half_copied(Ctx *ctx, Tensor *copy) {
     err_raise(ctx, ERR_INTERRUPT, "interrupted");
 }
 
+bool tensor_sole(const Tensor *t) {
+#ifdef RICCI_HOSTILE
+    return false;
+#endif
+    return t->refs == 1 && t->buffer->refs == 1 && (tensor_contiguous(t) || elements_distinct(t));
+}
+
 void tensor_unshare(Ctx *ctx, Tensor **slot) {
     Tensor *t = *slot;
-    bool sole = t->refs == 1 && t->buffer->refs == 1;
-#ifdef RICCI_HOSTILE
-    sole = false;
-#endif
-    if (sole && (tensor_contiguous(t) || elements_distinct(t))) return;
+    if (tensor_sole(t)) {
+        write_home(ctx, t);
+        return;
+    }
     Tensor *copy = tensor_copy(ctx, t);
     if (ctx->interrupt && *ctx->interrupt) raise_half_copied(ctx, copy);
     *slot = copy;
@@ -461,6 +477,7 @@ static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, CastStatu
 
 Tensor *tensor_cast(Ctx *ctx, Tensor *t, DType to) {
     if (t->dtype == to) return tensor_retain(t);
+    tensor_home(ctx, t);
     Tensor *fresh = tensor_new(ctx, to, t->rank, tensor_shape(t));
     fresh->flags = t->flags;
     CastStatus status = { RATIONAL_OK, ARITH_OK };
@@ -516,6 +533,8 @@ void tensor_assign(Ctx *ctx, Tensor *dst, Tensor *src) {
     char value[16];
     if (same_layout(dst, src)) return;
     check_fits(ctx, dst, src);
+    tensor_home(ctx, src);
+    write_home(ctx, dst);
     Tensor *from = overlap(dst, src) ? tensor_copy(ctx, src) : tensor_retain(src);
     const char *bad = NULL;
     CastStatus status = { RATIONAL_OK, ARITH_OK };

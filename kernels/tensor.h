@@ -118,6 +118,7 @@ Tensor *tensor_copy(Ctx *, Tensor *t);                     /* always a new conti
 /* Makes *slot safe to write in place: copies if the tensor or its buffer is shared.
  * The result is the only owner and is dense enough that no two indices share an element. */
 void tensor_unshare(Ctx *, Tensor **slot);
+bool tensor_sole(const Tensor *);                          /* is it that already? */
 /* New tensor of another dtype (rounded to nearest even once; float to int truncates,
  * out of range or NaN raises ERR_VALUE naming the value; complex to real raises
  * ERR_DTYPE unless every imaginary part is zero). Same dtype: retained. */

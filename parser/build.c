@@ -474,7 +474,7 @@ Node *build_device_index(ParseState *ps, Span span, Node *name, const Token *ind
 {
     if (name->kind != ND_NAME)
         syntax_error(ps, span, NULL, "a numbered device is written cuda:1");
-    Node *n = node_new(ps, ND_DEVICE_INDEX, span, index->span);
+    Node *n = node_new(ps, ND_DEVICE_INDEX, span, span);
     n->name = name->name;
     n->text = index->text;
     n->text_len = index->len;

@@ -38,6 +38,9 @@ judge() {
 # ---- options and exit statuses ----
 expect version 0 '^ricci [0-9]' - "$RICCI" --version
 expect help 0 'ricci FILE' - "$RICCI" --help
+expect "devices are not strict" 0 '^cpu' 'eigh.* is not on sim.mps; ran on cpu' "$RICCI" -e 'A = f32([2, 1; 1, 2]); on sim.mps { w = eigh(A).values }; print(device(A))'
+expect "--strict-devices" 1 - 'without --strict-devices they run on cpu' "$RICCI" --strict-devices -e 'on sim.mps { w = eigh(f32([2, 1; 1, 2])) }'
+expect "--strict-devices -i" 2 - 'code is missing' "$RICCI" --strict-devices -e
 expect "unknown option" 2 - 'unknown option|--nonsense' "$RICCI" --nonsense
 expect "-e without code" 2 - '-e' "$RICCI" -e
 expect "-e is silent" 0 - - "$RICCI" -e '1 + 1'
@@ -141,6 +144,35 @@ P
 expect "a missing file to load" 1 - 'cannot open nothing.npy' "$RICCI" -e 'load("nothing.npy")'
 expect "a directory to load" 1 - 'directory' "$RICCI" -e 'mkdir = 1; load("../'"$(basename "$work")"'/.npy")' 2>/dev/null || true
 
+# ---- traces ----
+cat >trace.py <<'P'
+import json, sys
+events = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X"]
+lanes = {}
+for e in events:
+    lanes.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["dur"]))
+for lane in lanes.values():                     # in a lane one after the other
+    assert all(t >= 0 and d >= 0 for t, d in lane) and all(a[0] + a[1] <= b[0] + 0.01 for a, b in zip(lane, lane[1:]))
+print(len(events), sorted({e["cat"] for e in events}), sum(e["args"].get("bytes", 0) for e in events))
+P
+cat >trace.ric <<'P'
+profile to "t.json" {
+    on sim.mps quiet { for k in 0:20 { x = ones(50); y = x @ x; z = svd(reshape(x, (5, 10))).S[0] } }
+}
+P
+if command -v python3 >/dev/null; then
+    expect "a trace is written" 0 '' - "$RICCI" trace.ric
+    expect "a trace is JSON" 0 "^[0-9]+ .'copy', 'operation'. [1-9]" - python3 trace.py t.json
+    printf 'old' >t.json
+    expect "a trace of what failed" 1 '^matmul' 'error' "$RICCI" -e 'profile to "t.json" { ones(3) @ ones(4) }'
+    expect "its JSON" 0 "^1 " - python3 trace.py t.json
+    expect "an empty trace" 0 '' - "$RICCI" -e 'profile to "t.json" { 1 }'
+    expect "its JSON too" 0 "^0 " - python3 trace.py t.json
+else
+    echo "not run: traces as JSON (no python3)"
+fi
+expect "a trace on a full disk" 1 '' 'cannot write the trace' "$RICCI" -e 'profile to "/dev/full" { 1 }'
+
 # ---- round trips ----
 cat >round.ric <<'P'
 for x in ([1, 2; 3, 4], f32([1.5, 2.5]), [true, false], [1+2i, 3i], zeros(0, 3), f16([0.1, 2]), u8([1, 255]), i32([-1, 7]), c64([1i])) {
@@ -169,6 +201,32 @@ interrupt() {
     kill $watch 2>/dev/null
     judge "$1" 130 '' 'interrupt' $got
 }
+# ---- devices whose libraries are missing, and ends with work under way ----
+mkdir no_opencl no_clblast
+: >no_opencl/libOpenCL.so.1
+: >no_clblast/libclblast.so.1
+nowhere=OCL_ICD_VENDORS=/nonexistent
+expect "no OpenCL platform" 0 '^opencl +not available: no OpenCL platform found \(Debian:' - env $nowhere "$RICCI" -p 'devices()'
+expect "no OpenCL library" 0 '^opencl +not available: libOpenCL\.so\.1 was not found \(Debian:' - \
+    env LD_LIBRARY_PATH=no_opencl "$RICCI" -p 'devices()'
+expect "a block without a platform" 1 - 'error\[device\]: opencl is not available: no OpenCL platform found' \
+    env $nowhere "$RICCI" -e 'on opencl { 1 + 1 }'
+expect "its fallback" 0 '^cpu$' '^notice: opencl is not available, the block runs on cpu: no OpenCL platform' \
+    env $nowhere "$RICCI" -e 'on opencl fallback cpu { print(device([1, 2])) }'
+expect "a number that no device has" 1 - 'error\[device\].*opencl:7' "$RICCI" -e 'on opencl:7 { 1 }'
+if "$RICCI" -e 'on opencl { }' >out 2>err; then
+    expect "no CLBlast" 0 'no libclblast\.so\.1 \(Debian: libclblast1\)' - env LD_LIBRARY_PATH=no_clblast "$RICCI" -p 'devices()'
+    work='on opencl { A = ones(1000, 1000); for k in 0:9 { A = exp(-A) + 1 } }'
+    expect "the end with work under way" 0 - - "$RICCI" -e "$work"
+    expect "exit with work under way" 5 - - "$RICCI" -e 'on opencl { for k in 0:9 { exp(ones(1000, 1000)) + 1 }; exit(5) }'
+    expect "an error with work under way" 1 - 'error\[name\]' "$RICCI" -e "$work; no_such_name"
+    echo "$work" >work.ric
+    expect_stdin "a session with work under way" 0 '' - work.ric "$RICCI"
+    printf 'on opencl { A = ones(1000, 1000); while true { A = exp(-A) + 1 } }\n' >work.ric
+    [ "${QUICK:-}" = 1 ] || interrupt "Ctrl-C with work under way" work.ric 1.5
+else
+    echo "not run: the command line on OpenCL: no platform"
+fi
 if [ "${QUICK:-}" != 1 ]; then
     # ---- Ctrl-C ----
     printf 'while true { }\n' >spin.ric

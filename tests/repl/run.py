@@ -210,6 +210,7 @@ def test_editing(home):
     s.expect("[1, 2] \\otimes\t [1, 1]", "2×2 i64\n⎡1  1⎤\n⎣2  2⎦")
     s.line("t = (alpha=3, beta=4)")
     s.expect("t.al\t", "3")
+    s.expect("sim.tp\t", "sim.tpu")
     s.expect("6 * 7", "42")
     s.expect("\x10", "42")
     s.end()

@@ -1,0 +1,238 @@
+/* What a device can do and what not, and why: rows that it lacks, dtypes that it does not hold,
+ * arithmetic that it does not have. Asked before anything is copied or computed. */
+#include "interp/place_door.h"
+
+#include "interp/autocast.h"
+#include "interp/elementwise.h"
+#include "interp/optable.h"
+#include "interp/precise.h"
+
+#include <string.h>
+
+static const char *because(const Doing *g, const char *fmt, const char *what)
+{
+    place_refuse(g->in, fmt, what);
+    return g->in->place_why;
+}
+
+/* ---- rows ---- */
+bool place_has(Interp *in, const Device *d, const Op *op, const char **why)
+{
+    *why = NULL;
+    if (d == in->ctx.devices->cpu || (op->devices & (DEV_ANYWHERE | DEV_HOST)))
+        return true;
+    const char *missing = device_missing(d, op->name);
+    if (!missing && !(d->caps & DEVCAP_SIM) && op->cls != OPC_EW && !(op->devices & DEV_MAKES) && !op_device(in, op, d))
+        missing = op->name;
+    if (!missing)
+        return true;
+    place_refuse(in, "it lacks %s", missing);
+    *why = in->place_why;
+    return false;
+}
+
+static bool matrix(const Value *args, int count, int i)
+{
+    return i < count && args[i].tag == V_TENSOR && args[i].tensor->rank >= 2;
+}
+
+static bool two_norm(const Value *args, int count)
+{
+    if (!matrix(args, count, 0) || count < 2)
+        return false;
+    Value ord = args[1];
+    if (ord.tag == V_STRING)
+        return strcmp(ord.str->text, "nuc") == 0;
+    return v_dtype(ord) != DT_NONE && ord.tag != V_TENSOR && (ord.tag == V_FLOAT ? ord.f == 2 || ord.f == -2
+                                                                                 : ord.i == 2 || ord.i == -2);
+}
+
+/* The row that these operands need beside its own: the 2-norm of a matrix is a singular value. */
+static const char *needs(const Doing *g)
+{
+    const char *name = g->op->name;
+    if (strcmp(name, "norm") == 0)
+        return two_norm(g->args, g->count) ? "svd" : NULL;
+    if (strcmp(name, "solve") == 0 && matrix(g->args, g->count, 0)) {
+        const Tensor *a = g->args[0].tensor;
+        return tensor_shape(a)[a->rank - 1] != tensor_shape(a)[a->rank - 2] ? "lstsq" : NULL;
+    }
+    if (strcmp(name, "matpow") == 0 && g->count > 1 && g->args[1].tag == V_INT && g->args[1].i < 0)
+        return "inv";
+    return NULL;
+}
+
+static const char *lacking(const Doing *g, const Device *d)
+{
+    const char *why, *more;
+    if (!g->op)
+        return NULL;
+    if (!place_has(g->in, d, g->op, &why))
+        return why;
+    more = needs(g);
+    return more && device_lacks(d, more) ? because(g, "it lacks %s", more) : NULL;
+}
+
+/* ---- scopes ---- */
+/* Are operands rounded to the scope's format first? Rows that only move elements keep them. */
+static bool rounds(const Doing *g)
+{
+    if (g->work)
+        return !g->work->moves;
+    return g->op->cls == OPC_EW || (g->op->autocast != AC_NONE && op_format(g->in, g->op) != op_format_moves);
+}
+
+static const char *scope_missing(const Doing *g, const Device *d)
+{
+    const Scope *s = precise_scope(g->in);
+    if (!s || !rounds(g))
+        return NULL;
+    if (!(d->caps & DEVCAP_SIM))
+        return because(g, "it has no %s scopes", "precision");
+    DType sum = s->accumulate_given ? s->accumulate : s->format;
+    if (device_holds(d, s->format) && device_holds(d, sum))
+        return NULL;
+    return because(g, "it does not compute in %s", dtype_name(device_holds(d, s->format) ? sum : s->format));
+}
+
+/* ---- dtypes ---- */
+/* A dtype that the call states: DT_NONE if it does not. */
+static DType stated(const Doing *g)
+{
+    const OpSig *sig = op_sig(g->in, g->op);
+    for (int i = 0; i < sig->fixed && i < g->count; i++)
+        if (strcmp(sig->params[i].name->text, "dtype") == 0)
+            return g->args[i].tag == V_FORMAT ? v_format_dtype(g->args[i]) : DT_NONE;
+    return strcmp(g->op->name, "float") == 0 ? DT_F64 : DT_NONE;
+}
+
+DType place_landing(const Doing *g, const Device *d, DType x)
+{
+    const Scope *s = precise_scope(g->in);
+    char kind = dtype_info(x)->kind;
+    if (dtype_cells(x) || device_holds(d, x))
+        return x;
+    if (g->op && strcmp(g->op->name, "cast") == 0)
+        return stated(g) == DT_NONE ? x : stated(g);
+    if (s)
+        return !rounds(g) ? x : kind == 'f' ? s->format : kind == 'c' ? dtype_complex_of(s->format) : x;
+    if (g->op && autocast_applies(g->in, g->op)) {
+        DType to = autocast_dtype(g->op->autocast, autocast_format(g->in), x);
+        if (to != x)
+            return to;
+    }
+    return g->narrow && x == DT_F64 ? device_widest(d) : x;
+}
+
+static const char *held(const Doing *g, const Device *d, Value v)
+{
+    const char *why = NULL;
+    if (v.tag == V_TENSOR && v.tensor->rank > 0) {
+        DType dt = (DType)v.tensor->dtype;
+        return device_holds(d, place_landing(g, d, dt)) && !dtype_cells(dt) ? NULL
+             : because(g, "it has no %s", dtype_name(dt));
+    }
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count && !why; i++)
+        why = held(g, d, v.tuple->items[i]);
+    return why;
+}
+
+/* Are all numbers among the operands ints or bools? */
+static bool whole(const Doing *g)
+{
+    bool some = false;
+    for (int i = 0; i < g->count; i++) {
+        DType dt = v_dtype(g->args[i]);
+        char kind = dt == DT_NONE ? 0 : dtype_info(dt)->kind;
+        if (kind == 'f' || kind == 'c' || kind == 'q')
+            return false;
+        some |= kind != 0 || g->args[i].tag == V_RANGE || g->args[i].tag == V_TUPLE;
+    }
+    return some;
+}
+
+static bool negative_int(Value v)
+{
+    int64_t i;
+    return v_as_int(v, &i) && i < 0;
+}
+
+/* What an elementwise row gives, by the rules of dtypes; DT_NONE: an error that the row raises. */
+static DType elementwise_result(const Doing *g, const Device *d)
+{
+    Interp *in = g->in;
+    EwOp ew = g->op->ew;
+    DTypeVote votes[3];
+    int first = ew_info[ew].result == RES_WHERE ? 1 : 0;
+    if (g->count != ew_info[ew].arity)
+        return DT_NONE;
+    for (int i = 0; i < g->count; i++) {
+        Value v = g->args[i];
+        DType dt = v.tag == V_RANGE ? DT_I64 : v_dtype(v);
+        if (dt == DT_NONE)
+            return DT_NONE;
+        bool scalar = v.tag != V_RANGE && (v.tag != V_TENSOR || v.tensor->rank == 0);
+        votes[i] = (DTypeVote){ scalar ? dt : place_landing(g, d, dt), scalar, g->weak >> i & 1 };
+    }
+    DType dt = dtype_vote(votes + first, g->count - first);
+    if (dt == DT_NONE || dtype_foreign(dt) || dt == DT_RATIONAL)
+        return dt;
+    bool ints = dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b';
+    if (in->ops->operator_of[ew] == TK_POW && ints && negative_int(g->args[1]))
+        return DT_F64;
+    const Kernel *k = op_kernel(in->ops, ew, dt);
+    return k->fn ? (DType)k->result : DT_NONE;
+}
+
+/* The dtype of the result, as far as it is known beforehand; DT_NONE: not, or one of the operands'. */
+static DType result_dtype(const Doing *g, const Device *d, bool *said)
+{
+    *said = false;
+    if (!g->op || g->work)
+        return g->work ? g->work->dtype : DT_NONE;
+    if (g->op->cls == OPC_EW)
+        return precise_scope(g->in) ? DT_NONE : elementwise_result(g, d);
+    DType dt = stated(g);
+    *said = dt != DT_NONE;
+    if (*said || precise_scope(g->in))
+        return dt;
+    if (g->op->devices & DEV_COMPLEX)
+        return g->dtype == DT_F64 && !g->narrow ? DT_C128 : DT_C64;
+    return (g->op->devices & DEV_FLOATS) && whole(g) ? DT_F64 : DT_NONE;
+}
+
+bool place_floats(const Doing *g, const Device *d)
+{
+    bool said;
+    return g->narrow && result_dtype(g, d, &said) == DT_F64 && !said && !device_holds(d, DT_F64);
+}
+
+static const char *result_missing(const Doing *g, const Device *d)
+{
+    bool said;
+    DType dt = result_dtype(g, d, &said);
+    if (dt == DT_NONE || device_holds(d, dt) || (dt == DT_F64 && g->narrow && !said))
+        return NULL;
+    return because(g, said ? "it has no %s" : "its result is %s", dtype_name(dt));
+}
+
+const char *place_cannot(const Doing *g, const Device *d)
+{
+    if (d == g->in->ctx.devices->cpu)
+        return NULL;
+    const char *why = lacking(g, d);
+    if (!why)
+        why = scope_missing(g, d);
+    for (int i = 0; i < g->count && !why; i++)
+        why = held(g, d, g->args[i]);
+    return why ? why : result_missing(g, d);
+}
+
+bool place_product(const Doing *g, const Device *d)
+{
+    int factors = 0;
+    bool product = g->work ? g->work->product : g->op->autocast == AC_LOWER;
+    for (int i = 0; i < g->count; i++)
+        factors += g->args[i].tag == V_TENSOR;
+    return d->product != DT_NONE && product && factors > 1;
+}

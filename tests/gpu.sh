@@ -1,0 +1,68 @@
+#!/bin/bash
+# What needs an NVIDIA GPU: the backend with the real libraries, generated kernels against their
+# reference, every row on every layout, the examples' programs there, and the benchmarks. Without a
+# GPU the kernels are compiled where NVRTC is, and run as the host's code where g++ is, on the machine
+# of tests/stub; and what was not run is named. Ends with one line: N passed, N failed.
+#   tests/gpu.sh        BUILD, RICCI: what to test      QUICK=1: without benchmarks
+set -u
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build}
+export RICCI=${RICCI:-$PWD/$BUILD/ricci} LC_ALL=C.UTF-8
+work=$(mktemp -d "${TMPDIR:-/tmp}/ricci-gpu.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work
+passed=0 failed=0
+
+# Runs a program that ends in `N passed, N failed`, and adds them.
+part() {            # WHAT SECONDS COMMAND…
+    local what=$1 limit=$2 line status start=$SECONDS
+    shift 2
+    timeout "$limit" "$@" </dev/null >"$work/log" 2>"$work/errors"
+    status=$?
+    line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$work/log" | tail -1)
+    grep -aE '^(not run|FAIL)' "$work/log" | sed 's/^/    /'
+    if [ -z "$line" ]; then
+        failed=$((failed + 1))
+        echo "FAIL $what: it ended with $status and no summary"
+        tail -5 "$work/errors" | sed 's/^/    /'
+        return
+    fi
+    echo "$what: $line ($((SECONDS - start)) s)"
+    line=${line/ failed/}
+    passed=$((passed + ${line%% *})) failed=$((failed + ${line##* }))
+    case "$line" in *', 0') ;; *) head -20 "$work/errors" | sed 's/^/    /' ;; esac
+}
+
+reason=$("$RICCI" -e 'on cuda strict { print(sum(f32([1, 2]))) }' 2>&1 >/dev/null)
+if [ -z "$reason" ]; then
+    "$RICCI" -e 'print(devices())' | sed -n '/^cuda/,$p'
+    part "the CUDA backend" 120 "$BUILD/unit/cuda" real
+    part "generated kernels compiled for other devices" 300 "$BUILD/unit/gpu_text"
+    part "generated kernels against their reference" 600 "$BUILD/unit/gpu_nest" cuda:0
+    part "every row on every dtype and layout" 1800 "$BUILD/devices/matrix" --full cuda:0
+    part "residuals of LAPACK" 600 "$BUILD/devices/matrix" --full --run=tests/devices/lapack.ric cuda:0
+    [ "${QUICK:-}" = 1 ] || bash bench/run.sh gpu
+    echo "$passed passed, $failed failed"
+    [ $failed = 0 ]
+    exit
+fi
+
+echo "no GPU: $(head -1 <<<"$reason" | sed -E 's/^error[^:]*: //')"
+part "the CUDA backend on a stub" 120 "$BUILD/unit/cuda"
+part "generated kernels compiled by NVRTC" 300 "$BUILD/unit/gpu_text"
+if command -v g++ >/dev/null; then
+    export LD_LIBRARY_PATH=$PWD/$BUILD/stub STUB_NVRTC=g++ STUB_ROOT=$PWD
+    part "every row, its CUDA kernels run as the host's code" 1200 "$BUILD/devices/matrix" cuda:0
+    part "residuals of LAPACK there" 600 "$BUILD/devices/matrix" --full --run=tests/devices/lapack.ric cuda:0
+else
+    echo "not run: CUDA kernels as the host's code (no g++)"
+fi
+cat <<'EOF'
+not run, for want of an NVIDIA GPU:
+    the CUDA backend with the real driver, cuBLAS and cuSOLVER (unit/cuda real)
+    generated kernels against their reference on the device (unit/gpu_nest cuda:0)
+    every row on every dtype and layout there, and residuals of LAPACK (devices/matrix --full cuda:0)
+    products of f32 and bf16 against PyTorch, the fused pass against copy bandwidth (bench/run.sh gpu)
+EOF
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
