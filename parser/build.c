@@ -493,9 +493,13 @@ static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
                          kind == ND_PRECISION ? "a precision scope" : "a device block", words);
             return;
         }
-        for (uint32_t k = 0; k < i; k++)
-            if (m->name == ((const Node *)modifiers.items[k])->name)
+        for (uint32_t k = 0; k < i; k++) {
+            const Name *before = ((const Node *)modifiers.items[k])->name;
+            if (m->name == before)
                 syntax_error(ps, m->span, "leave one out", "%s is written twice", m->name->text);
+            else if (is_word(m->name, "verbose quiet") && is_word(before, "verbose quiet"))
+                syntax_error(ps, m->span, "leave one out", "%s and %s exclude each other", before->text, m->name->text);
+        }
     }
 }
 

@@ -459,6 +459,8 @@ static void case_rest(const Unexpected *u)
     const char *help = NULL;
     if (u->found->kind == T_DEFINE)
         help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
+    else if (u->found->kind == T_LBRACE && u->prev && u->prev->kind == T_MODARG && is_text(u, u->prev, "fallback"))
+        help = "a device follows: fallback cpu { … }";
     else if (u->found->kind == T_LBRACE)
         help = "braces belong to if, for, while, fn, … ; records are named tuples: (x=1, y=2)";
     else if (u->found->kind == T_COLON)
