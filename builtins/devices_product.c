@@ -5,6 +5,7 @@
 
 #include "builtins/einsum.h"
 #include "builtins/linalg.h"
+#include "interp/heard.h"
 
 #include <string.h>
 
@@ -71,14 +72,25 @@ static void leading(const Side *s, int batch, int64_t *stride)
         stride[batch - s->batch + i] = tensor_shape(s->t)[i] == 1 ? 0 : tensor_strides(s->t)[i];
 }
 
-/* The sum over index k of the product of two loads. f16 and bf16 multiply in f32, but where the
- * product is one of matrices, which does so itself. */
-static int product_node(PlaceNest *n, int a, int b, DType dt, int k, bool matrices)
+/* Products are rounded once, after their sum: f16 and bf16 multiply in f32. */
+static DType product_wide(DType dt) { return dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt; }
+
+/* The sum over index k of the product of two loads. */
+static int product_node(PlaceNest *n, int a, int b, DType dt, int k)
 {
-    DType wide = (dt == DT_F16 || dt == DT_BF16) && !matrices ? DT_F32 : dt;
     Ctx *ctx = &n->in->ctx;
-    int product = place_nest_ew(n, EW_MULTIPLY, wide, a, b);
+    int product = place_nest_ew(n, EW_MULTIPLY, product_wide(dt), a, b);
     return nest_cast(ctx, n->nest, nest_reduce(ctx, n->nest, NEST_SUM, product, UINT64_C(1) << k), dt);
+}
+
+/* What a report calls the product of matrices; the narrow sides of others make them sums. */
+static void name_kernel(OpCall *c, Device *d, const Side *a, const Side *b, DType dt, const int64_t *shape, int batch)
+{
+    DevGemm g = { .dtype = dt, .m = a->rows, .n = b->cols, .k = a->cols, .count = 1 };
+    for (int i = 0; i < batch; i++)
+        g.count *= shape[i];
+    if (g.m >= 8 && g.n >= 8 && g.k >= 8)
+        heard_kernel(c->in, gpu_gemm_name(d, &g));
 }
 
 Tensor *form_product(OpCall *c, Device *d, Tensor *ta, Tensor *tb)
@@ -113,7 +125,8 @@ Tensor *form_product(OpCall *c, Device *d, Tensor *ta, Tensor *tb)
         stride[column] = b.cs;
     stride[k] = b.rs;
     int y = place_nest_load(n, b.t, stride, k + 1);
-    n->nest->root = product_node(n, x, y, dt, k, a.rows >= 8 && b.cols >= 8 && a.cols >= 8);
+    n->nest->root = product_node(n, x, y, dt, k);
+    name_kernel(c, d, &a, &b, dt, shape, batch);
     return place_nest_takes(n) ? place_nest_run(n, rank, shape, &trouble) : NULL;
 }
 
@@ -308,8 +321,9 @@ static Tensor *combine(OpCall *c, Device *d, const EinsumSpec *s, const Term *a,
         }
         factors[count++] = place_nest_load(n, term[k]->t, stride, n->nest->indices);
     }
-    int x = count == 2 ? place_nest_ew(n, EW_MULTIPLY, dt, factors[0], factors[1]) : factors[0];
-    n->nest->root = bound ? nest_reduce(&c->in->ctx, n->nest, NEST_SUM, x, bound) : x;
+    Ctx *ctx = &c->in->ctx;
+    int x = count == 2 ? place_nest_ew(n, EW_MULTIPLY, product_wide(dt), factors[0], factors[1]) : factors[0];
+    n->nest->root = nest_cast(ctx, n->nest, bound ? nest_reduce(ctx, n->nest, NEST_SUM, x, bound) : x, dt);
     return place_nest_takes(n) ? place_nest_run(n, kept, shape, &trouble) : NULL;
 }
 
@@ -338,7 +352,7 @@ Value op_device_einsum(OpCall *c, Device *d)
     arg_str(c, 0);
     einsum_read(&s, c);
     dt = einsum_dtype(&s, &compute);
-    if (dt == DT_BOOL || dt != compute)
+    if (dt != compute || (form_whole(dt) && dt != DT_I64))      /* narrow ints wrap in their dtype */
         return place_refuse(c->in, "it has no kernel for %s", dtype_name(dt));
     if (!real_dtype(c, d, dt))
         return v_undef();

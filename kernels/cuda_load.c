@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum { OLDEST = 11, NEWEST = 13 };      /* versions of CUDA whose libraries are tried */
+enum { OLDEST_DRIVER = 11020 };         /* 11.2: what NVRTC's library of that version makes runs from there on */
 
 static CudaLibraries libraries;
 static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
@@ -81,9 +82,9 @@ static void driver_load(void)
         else
             why("the NVIDIA driver cannot be loaded (%.140s)", reason);
     } else if ((lacks = driver_symbols(handle, f)))
-        why("the NVIDIA driver is too old: CUDA %d is needed, and it lacks %s", OLDEST, lacks);
-    else if (f->version(&libraries.version) == CUDA_SUCCESS && libraries.version < OLDEST * 1000)
-        why("the NVIDIA driver is too old: CUDA %d is needed, and it is for %d.%d", OLDEST, libraries.version / 1000,
+        why("the NVIDIA driver is too old: CUDA 11.2 is needed, and it lacks %s", lacks);
+    else if (f->version(&libraries.version) == CUDA_SUCCESS && libraries.version < OLDEST_DRIVER)
+        why("the NVIDIA driver is too old: CUDA 11.2 is needed, and it is for %d.%d", libraries.version / 1000,
             libraries.version % 1000 / 10);
     else if ((r = f->init(0)) != CUDA_SUCCESS)
         explain_init(f, r);
@@ -134,6 +135,10 @@ static bool library_load(const char *name, int newest, bool (*symbols)(void *))
         char file[64];
         snprintf(file, sizeof file, "%s.so.%d", name, version);
         void *handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+        if (!handle && version == 11) {         /* NVRTC's name from 11.2 to 11.8 */
+            snprintf(file, sizeof file, "%s.so.11.2", name);
+            handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+        }
         if (handle && symbols(handle))
             return true;
     }

@@ -36,7 +36,6 @@ static const char gemm_text[] =
     "                tb[d][j] = j0 + j < n && k0 + d < k ? (A)VALUE(b[(k0 + d)*b_row + j*b_col]) : (A)0;\n"
     "            }\n"
     "            BARRIER;\n"
-    "            STEPS\n"
     "            for (int d = 0; d < 16; d++)\n"
     "                for (int r = 0; r < 4; r++)\n"
     "                    for (int q = 0; q < 4; q++)\n"
@@ -50,6 +49,57 @@ static const char gemm_text[] =
     "    }\n"
     "}\n";
 
+/* The same for a processor, where a work item is a thread and local memory is memory: a block of
+ * 64 x 64 elements, 64 steps of k at a time from packed copies, 4 rows of two vectors in registers. */
+static const char gemm_rows_text[] =
+    "KERNEL void gemm(GLOBAL char *a_, u64 a_at, GLOBAL char *b_, u64 b_at, GLOBAL char *c_, u64 c_at,\n"
+    "                 i64 m, i64 n, i64 k, i64 count, i64 a_row, i64 a_col, i64 a_next, i64 b_row, i64 b_col,\n"
+    "                 i64 b_next, i64 c_row, i64 c_col, i64 c_next)\n"
+    "{\n"
+    "    A ta[64][64], tb[64][64], sum[64][64];\n"
+    "    for (i64 batch = GROUP(2); batch < count; batch += GROUPS(2))\n"
+    "    for (i64 i0 = (i64)GROUP(1)*64; i0 < m; i0 += (i64)GROUPS(1)*64)\n"
+    "    for (i64 j0 = (i64)GROUP(0)*64; j0 < n; j0 += (i64)GROUPS(0)*64) {\n"
+    "        const int rows = m - i0 < 64 ? (int)(m - i0) : 64, columns = n - j0 < 64 ? (int)(n - j0) : 64;\n"
+    "        const int down = (rows + 3) & ~3, across = (columns + 2*LANES - 1) & ~(2*LANES - 1);\n"
+    "        GLOBAL const S *a = (GLOBAL const S *)(a_ + a_at) + batch*a_next + i0*a_row;\n"
+    "        GLOBAL const S *b = (GLOBAL const S *)(b_ + b_at) + batch*b_next + j0*b_col;\n"
+    "        GLOBAL S *c = (GLOBAL S *)(c_ + c_at) + batch*c_next + i0*c_row + j0*c_col;\n"
+    "        for (int i = 0; i < down; i++) for (int j = 0; j < across; j++) sum[i][j] = 0;\n"
+    "        for (i64 k0 = 0; k0 < k; k0 += 64, a += 64*a_col, b += 64*b_row) {\n"
+    "            const int depth = k - k0 < 64 ? (int)(k - k0) : 64;\n"
+    "            for (int i = 0; i < down; i++)\n"
+    "                for (int d = 0; d < depth; d++)\n"
+    "                    ta[d][i] = i < rows ? (A)VALUE(a[i*a_row + d*a_col]) : (A)0;\n"
+    "            for (int d = 0; d < depth; d++)\n"
+    "                for (int j = 0; j < across; j++)\n"
+    "                    tb[d][j] = j < columns ? (A)VALUE(b[d*b_row + j*b_col]) : (A)0;\n"
+    "            for (int j = 0; j < across; j += 2*LANES)\n"
+    "                for (int i = 0; i < down; i += 4) {\n"
+    "                    V s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;\n"
+    "                    for (int d = 0; d < depth; d++) {\n"
+    "                        const V x = GET(&tb[d][j]), y = GET(&tb[d][j + LANES]);\n"
+    "                        s0 += ta[d][i]*x;     t0 += ta[d][i]*y;\n"
+    "                        s1 += ta[d][i + 1]*x; t1 += ta[d][i + 1]*y;\n"
+    "                        s2 += ta[d][i + 2]*x; t2 += ta[d][i + 2]*y;\n"
+    "                        s3 += ta[d][i + 3]*x; t3 += ta[d][i + 3]*y;\n"
+    "                    }\n"
+    "                    ADD(s0, &sum[i][j]);     ADD(t0, &sum[i][j + LANES]);\n"
+    "                    ADD(s1, &sum[i + 1][j]); ADD(t1, &sum[i + 1][j + LANES]);\n"
+    "                    ADD(s2, &sum[i + 2][j]); ADD(t2, &sum[i + 2][j + LANES]);\n"
+    "                    ADD(s3, &sum[i + 3][j]); ADD(t3, &sum[i + 3][j + LANES]);\n"
+    "                }\n"
+    "        }\n"
+    "        for (int i = 0; i < rows; i++)\n"
+    "            for (int j = 0; j < columns; j++) c[i*c_row + j*c_col] = KEPT(sum[i][j]);\n"
+    "    }\n"
+    "}\n";
+
+static const char lanes_text[] =
+    "#define JOINED(x, y) x##y\n#define JOIN(x, y) JOINED(x, y)\n"
+    "#define GET(at) JOIN(vload, LANES)(0, at)\n"
+    "#define ADD(v, at) JOIN(vstore, LANES)(GET(at) + v, 0, at)\n";
+
 static void write_gemm(Ctx *ctx, Buf *b, unsigned caps, DType dt)
 {
     GpuForm form = { .n = NULL };
@@ -59,9 +109,13 @@ static void write_gemm(Ctx *ctx, Buf *b, unsigned caps, DType dt)
     buf_printf(b, "#define S %s\n#define A %s\n", gpu_stored(dt), real ? gpu_type(gpu_runs_in(dt)) : "u64");
     buf_printf(b, half ? "#define VALUE(x) %s_value(x)\n" : "#define VALUE(x) x\n", dtype_name(dt));
     buf_printf(b, half ? "#define KEPT(x) %s_bits(x)\n" : "#define KEPT(x) (S)(x)\n", dtype_name(dt));
-    /* Registers of a processor hold no 256 steps, and its compiler takes seconds to try. */
-    buf_puts(b, caps & DEVCAP_CPU ? "#define STEPS _Pragma(\"unroll 1\")\n" : "#define STEPS\n");
-    buf_puts(b, gemm_text);
+    if (caps & DEVCAP_CPU) {                /* vectors of 32 bytes */
+        int lanes = gpu_runs_in(dt) == DT_F32 ? 8 : 4;
+        buf_printf(b, "#define LANES %d\n#define V %s%d\n", lanes,
+                   !real ? "ulong" : lanes == 8 ? "float" : "double", lanes);
+        buf_puts(b, lanes_text);
+    }
+    buf_puts(b, caps & DEVCAP_CPU ? gemm_rows_text : gemm_text);
 }
 
 static DevArg number(const int64_t *v) { return (DevArg){ .value = v, .bytes = sizeof *v }; }
@@ -89,7 +143,7 @@ static void run_tiled(Ctx *ctx, Device *d, const GpuProduct *p)
     DevGrid grid = { .groups = { (size_t)at_most(ceil_div(p->n, 64), 65535),
                                  (size_t)at_most(ceil_div(p->m, 64), 65535),
                                  (size_t)at_most(p->count, 65535) },
-                     .local = { GPU_GROUP, 1, 1 } };
+                     .local = { d->caps & DEVCAP_CPU ? 1 : GPU_GROUP, 1, 1 } };
     gpu_launch(ctx, d, kernel, &grid, arg, (int)(sizeof arg / sizeof *arg));
 }
 
@@ -197,7 +251,8 @@ void gpu_gemm(Ctx *ctx, Device *d, const DevGemm *g)
 
 const char *gpu_gemm_name(const Device *d, const DevGemm *g)
 {
-    if (g->k == 0 || !worth_a_library(d, g->dtype, g->m, g->n, g->k, g->count))
+    bool taken = d->caps & DEVCAP_CUDA || g->dtype == DT_F32 || g->dtype == DT_F64;
+    if (g->k == 0 || !taken || !worth_a_library(d, g->dtype, g->m, g->n, g->k, g->count))
         return "tiled";
     return d->caps & DEVCAP_CUDA ? "cuBLAS" : "CLBlast";
 }
@@ -211,7 +266,8 @@ static int stripped(const Nest *n, int id)
     return widens ? node->arg[0] : id;
 }
 
-/* root = (cast) sum (cast) of load * load, all of one float dtype or i64. */
+/* root = (cast) sum (cast) of (cast) load * (cast) load, loads and root of one float dtype or i64; the casts
+ * are those of halves to f32. */
 static bool find_factors(const Nest *n, const NestLoad **a, const NestLoad **b, uint64_t *bound)
 {
     const NestNode *sum = &n->node[n->root];
@@ -221,11 +277,13 @@ static bool find_factors(const Nest *n, const NestLoad **a, const NestLoad **b, 
     if (sum->kind != NEST_REDUCE || sum->op != NEST_SUM || (DType)sum->dtype != gpu_runs_in(dt))
         return false;
     const NestNode *product = &n->node[stripped(n, sum->arg[0])];
-    if (product->kind != NEST_EW || product->op != EW_MULTIPLY || (DType)product->compute != dt ||
+    DType in = (DType)product->compute;
+    if (product->kind != NEST_EW || product->op != EW_MULTIPLY || (in != dt && in != gpu_runs_in(dt)) ||
         product->watch)
         return false;
-    const NestNode *x = &n->node[product->arg[0]], *y = &n->node[product->arg[1]];
-    if (x->kind != NEST_LOAD || y->kind != NEST_LOAD || (dtype_info(dt)->kind != 'f' && dt != DT_I64))
+    const NestNode *x = &n->node[stripped(n, product->arg[0])], *y = &n->node[stripped(n, product->arg[1])];
+    if (x->kind != NEST_LOAD || y->kind != NEST_LOAD || (dtype_info(dt)->kind != 'f' && dt != DT_I64) ||
+        n->load[x->slot].dtype != dt || n->load[y->slot].dtype != dt)
         return false;
     *a = &n->load[x->slot];
     *b = &n->load[y->slot];

@@ -12,6 +12,8 @@
 
 enum {
     OWNED = 96,
+    SHARE = 4096,               /* positions of a thread of a processor … */
+    SHARES = 64,                /* … and how many of those are enough */
     ROWS_WORTH = 32,            /* rows from which a group each fills a device … */
     ROWS_SMALL = 1 << 14,       /* … unless all of it is this small */
     LONG_ROW = 32,              /* elements for which a group is worth its tree */
@@ -172,14 +174,28 @@ static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 static uint64_t axes_of(const Nest *n) { return (UINT64_C(1) << n->out_rank) - 1; }
 
 /* ---- elementwise ---- */
+/* A processor: groups of one work item, which PoCL compiles once, with long loops inside. */
+static void threads_grid(const GpuForm *f, int64_t length, DevGrid *g, Sizes *z)
+{
+    int64_t share = f->reduces ? 16 : SHARE, down = ceil_div(z->rows, ceil_div(share, length));
+    z->chunk = ceil_div(length, SHARES);
+    z->chunk = at_most(length, z->chunk > share ? z->chunk : share);
+    *g = (DevGrid){ .groups = { (size_t)ceil_div(length, z->chunk), (size_t)at_most(down, SHARES), 1 },
+                    .local = { 1, 1, 1 } };
+}
+
 /* Few shapes of groups, so that a device that compiles for each compiles few. */
 static void items_grid(const GpuForm *f, unsigned caps, DevGrid *g, Sizes *z)
 {
     const Nest *n = f->n;
     int last = n->out_rank - 1;
     int64_t length = last < 0 ? 1 : n->index[last].extent;
-    int64_t per = gpu_per(f, caps), across = GPU_GROUP;
+    int64_t per = gpu_per(f), across = GPU_GROUP;
     z->rows = last < 0 ? 1 : gpu_extent(n, axes_of(n) & ~(UINT64_C(1) << last));
+    if (caps & DEVCAP_CPU) {
+        threads_grid(f, length, g, z);
+        return;
+    }
     while (last > 0 && across > 4 && across * per > length)
         across /= 4;
     int64_t down = last > 0 ? GPU_GROUP / across : 1;

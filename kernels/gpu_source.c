@@ -46,7 +46,7 @@ static const char *param_name(GpuSource *s, const GpuParam *p)
 
 const char *gpu_param(GpuSource *s, GpuParamKind kind, int a, int b, int c)
 {
-    GpuParam p = { (uint8_t)kind, (int16_t)a, (int16_t)b, (int16_t)c };
+    GpuParam p = { (uint16_t)kind, (int16_t)a, (int16_t)b, (int16_t)c };
     int i = 0;
     while (i < s->params && memcmp(&s->param[i], &p, sizeof p) != 0)
         i++;
@@ -180,6 +180,20 @@ static void watch_line(GpuSource *s, int id, const NestNode *node)
     buf_free(&b);
 }
 
+static void write_call(GpuSource *s, Buf *b, const NestNode *node, bool own)
+{
+    DType compute = (DType)node->compute, runs = gpu_runs_in(compute);
+    if (own)
+        buf_printf(b, "next_%s(", dtype_name(compute));
+    else
+        buf_printf(b, "ew_%s_%s(", ew_info[node->op].name, dtype_name(runs));
+    for (int k = 0; k < node->args; k++)
+        buf_printf(b, "%sv%d", k ? ", " : "", node->arg[k]);
+    buf_putc(b, ')');
+    if (!own)
+        s->functions[node->op] |= 1u << runs;
+}
+
 static void value_ew(GpuSource *s, int id)
 {
     const NestNode *node = &s->n->node[id];
@@ -190,15 +204,10 @@ static void value_ew(GpuSource *s, int id)
     Buf call, value;
     buf_init(&call, s->ctx);
     buf_init(&value, s->ctx);
-    if (own)
-        buf_printf(&call, "next_%s(", dtype_name(compute));
+    if (s->strip[id])
+        buf_printf(&call, "strip%d[x%d - at]", id, s->n->out_rank - 1);
     else
-        buf_printf(&call, "ew_%s_%s(", ew_info[node->op].name, dtype_name(runs));
-    for (int k = 0; k < node->args; k++)
-        buf_printf(&call, "%sv%d", k ? ", " : "", node->arg[k]);
-    buf_putc(&call, ')');
-    if (!own)
-        s->functions[node->op] |= 1u << runs;
+        write_call(s, &call, node, own);
     s->seen |= 1u << compute | 1u << runs;
     bool rounds = half && !own && dtype_info(node->dtype)->kind == 'f';
     if (rounds)
@@ -250,6 +259,13 @@ static void value_new(GpuSource *s, int id)
     }
 }
 
+/* A strip's values are there; what they were made of is asked for only by a watch. */
+static bool needs_args(const GpuSource *s, int id)
+{
+    const NestNode *node = &s->n->node[id];
+    return node->kind != NEST_REDUCE && (!s->strip[id] || node->watch);
+}
+
 /* All of `id` that is not known yet, arguments first. What a reduction sums is its own business. */
 void gpu_value(GpuSource *s, int id)
 {
@@ -258,7 +274,7 @@ void gpu_value(GpuSource *s, int id)
     for (int i = id; i >= 0; i--) {
         const NestNode *node = &s->n->node[i];
         need[i] &= !s->known[i];
-        for (int k = 0; need[i] && node->kind != NEST_REDUCE && k < node->args; k++)
+        for (int k = 0; need[i] && needs_args(s, i) && k < node->args; k++)
             need[node->arg[k]] = true;
     }
     for (int i = 0; i <= id; i++)
@@ -307,18 +323,11 @@ void gpu_store(GpuSource *s)
 }
 
 /* ---- one work item per result ---- */
-/* Neighbours along the work items of an accelerator, along the positions of one of a processor:
- * each reads memory in its order. A processor's loop has no test inside, so that it becomes vector
- * instructions (PoCL: five times as fast). */
+/* Neighbours lie along the work items of an accelerator, and along the positions of one of a
+ * processor: each reads memory in its order. */
 static void open_position(GpuSource *s, int last)
 {
     const char *n = gpu_param(s, PARAM_EXTENT, last, 0, 0);
-    if (s->caps & DEVCAP_CPU) {
-        gpu_line(s, "const idx end = %s - from < PER ? %s : from + PER;", n, n);
-        gpu_line(s, "for (idx x%d = from; x%d < end; x%d++) {", last, last, last);
-        s->depth++;
-        return;
-    }
     gpu_line(s, "for (int k = 0; k < PER; k++) {");
     s->depth++;
     gpu_line(s, "const idx x%d = from + k*(idx)SIZE(0);", last);
@@ -328,11 +337,76 @@ static void open_position(GpuSource *s, int last)
 
 static void close_position(GpuSource *s)
 {
-    for (int closing = s->caps & DEVCAP_CPU ? 1 : 2; closing; closing--) {
+    for (int closing = 2; closing; closing--) {
         s->depth--;
         gpu_line(s, "}");
     }
 }
+
+/* ---- one work item of a processor ---- */
+/* The value of node `id` at positions `from` to `to`, kept in its array or (the root) stored. No test
+ * stands in the loop, so that it becomes vector instructions. */
+static void thread_loop(GpuSource *s, int last, const char *from, const char *to, int id)
+{
+    gpu_line(s, "for (idx x%d = %s; x%d < %s; x%d++) {", last, from, last, to, last);
+    s->depth++;
+    bool *before = gpu_enter(s, bit(last));
+    if (id < 0) {
+        gpu_value(s, s->n->root);
+        gpu_store(s);
+    } else {
+        int arg = s->n->node[id].arg[0];
+        gpu_value(s, arg);
+        gpu_line(s, "strip%d[x%d - at] = v%d;", id, last, arg);
+    }
+    gpu_leave(s, before, bit(last));
+    s->depth--;
+    gpu_line(s, "}");
+}
+
+/* A loop with an exponential in it becomes vector instructions at a compiler's whim, and one with
+ * a logarithm never (PoCL 3.1: twenty times as slow): those are taken of whole vectors, between
+ * loops over the rest. */
+static bool in_vectors(const GpuSource *s, int id, int last)
+{
+    const NestNode *node = &s->n->node[id];
+    return s->form->used[id] && node->kind == NEST_EW && !s->known[id] && !s->form->reduces &&
+           node->free >> last & 1 && gpu_has_vectors((EwOp)node->op) &&
+           dtype_info((DType)node->compute)->kind == 'f';
+}
+
+static void thread_body(GpuSource *s, int last)
+{
+    int strips = 0;
+    const char *n = gpu_param(s, PARAM_EXTENT, last, 0, 0);
+    gpu_line(s, "const idx end = %s - from < %s ? %s : from + %s;", n, gpu_param(s, PARAM_CHUNK, 0, 0, 0),
+             n, gpu_param(s, PARAM_CHUNK, 0, 0, 0));
+    for (int i = 0; i <= s->n->root; i++)
+        strips += in_vectors(s, i, last);
+    if (!strips) {
+        thread_loop(s, last, "from", "end", -1);
+        return;
+    }
+    gpu_line(s, "for (idx at = from; at < end; at += %d) {", GPU_STRIP);
+    s->depth++;
+    gpu_line(s, "const idx stop = end - at < %d ? end : at + %d;", GPU_STRIP, GPU_STRIP);
+    for (int i = 0; i <= s->n->root; i++) {
+        const NestNode *node = &s->n->node[i];
+        if (!in_vectors(s, i, last))
+            continue;
+        gpu_line(s, "%s strip%d[%d];", gpu_type((DType)node->compute), i, GPU_STRIP);
+        thread_loop(s, last, "at", "stop", i);
+        gpu_line(s, "for (idx k = 0; k < stop - at; k += %d)", GPU_LANES);
+        gpu_line(s, "    vstore%d(%s(vload%d(0, strip%d + k)), 0, strip%d + k);", GPU_LANES,
+                 ew_info[node->op].name, GPU_LANES, i, i);
+        s->strip[i] = true;
+    }
+    thread_loop(s, last, "at", "stop", -1);
+    s->depth--;
+    gpu_line(s, "}");
+}
+
+/* ---- one work item of an accelerator ---- */
 
 /* All loads before the first store, which could be of the same memory as far as a compiler
  * knows: so they are under way together. */
@@ -359,7 +433,11 @@ static void store_later(GpuSource *s, int last)
 static void items_body(GpuSource *s, int last)
 {
     gpu_hoist(s, s->n->root);
-    if (gpu_per(s->form, s->caps) > 1 && !(s->caps & DEVCAP_CPU) && !s->known[s->n->root]) {
+    if (s->caps & DEVCAP_CPU) {
+        thread_body(s, last);
+        return;
+    }
+    if (gpu_per(s->form) > 1 && !s->known[s->n->root]) {
         store_later(s, last);
         return;
     }
@@ -384,8 +462,10 @@ static void make_items(GpuSource *s)
         gpu_line(s, "}");
         return;
     }
-    gpu_line(s, s->caps & DEVCAP_CPU ? "const idx from = ((idx)GROUP(0)*(idx)SIZE(0) + (idx)ID(0))*PER;"
-                                     : "const idx from = (idx)GROUP(0)*(idx)(SIZE(0)*PER) + (idx)ID(0);");
+    if (s->caps & DEVCAP_CPU)
+        gpu_line(s, "const idx from = (idx)GROUP(0)*%s;", gpu_param(s, PARAM_CHUNK, 0, 0, 0));
+    else
+        gpu_line(s, "const idx from = (idx)GROUP(0)*(idx)(SIZE(0)*PER) + (idx)ID(0);");
     if (outer) {
         gpu_line(s, "for (idx row = (idx)GROUP(1)*(idx)SIZE(1) + (idx)ID(1); row < %s;"
                  " row += (idx)GROUPS(1)*(idx)SIZE(1)) {",
@@ -496,7 +576,8 @@ void gpu_source_key(const GpuSource *s, Buf *b)
 
 void gpu_source_make(GpuSource *s)
 {
-    s->known = mem_zalloc(s->ctx, (size_t)s->n->nodes + 1);
+    s->known = mem_zalloc(s->ctx, 2 * ((size_t)s->n->nodes + 1));
+    s->strip = s->known + s->n->nodes + 1;
     s->depth = 1;
     if (s->mode == GPU_ITEMS)
         make_items(s);
@@ -517,8 +598,8 @@ void gpu_source_make(GpuSource *s)
 void gpu_source_free(GpuSource *s)
 {
     if (s->known)
-        mem_free(s->ctx, s->known, (size_t)s->n->nodes + 1);
-    s->known = NULL;
+        mem_free(s->ctx, s->known, 2 * ((size_t)s->n->nodes + 1));
+    s->known = s->strip = NULL;
     buf_free(&s->body);
     buf_free(&s->text);
 }

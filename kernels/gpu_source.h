@@ -10,7 +10,8 @@ enum {
     GPU_GROUP = 256,            /* work items in a group at most; a power of two */
     GPU_PARAMS = 240,
     GPU_NODES = 1500,
-    GPU_TILE = 32               /* of a transposition */
+    GPU_TILE = 32,              /* of a transposition */
+    GPU_STRIP = 64, GPU_LANES = 16  /* of a processor: values computed in vectors at a time */
 };
 
 /* ---- a nest made ready (gpu_form.c) ----
@@ -45,7 +46,7 @@ typedef enum GpuParamKind {
 } GpuParamKind;
 
 typedef struct GpuParam {
-    uint8_t kind;
+    uint16_t kind;              /* as wide as the others: no padding, these are compared as bytes */
     int16_t a, b, c;            /* slot; axis; load and axis; load, gather and axis; node */
 } GpuParam;
 
@@ -72,6 +73,7 @@ typedef struct GpuSource {
     Buf body, text;
     int depth;
     bool *known;                /* nodes that have a variable here */
+    bool *strip;                /* nodes whose values at this strip of positions lie in an array */
     uint64_t scope;             /* indices that have a position here */
     bool together;              /* the whole group is here: reductions are made together */
     uint32_t functions[EW_COUNT];   /* bits of dtypes in which an operation is called */
@@ -115,8 +117,10 @@ void gpu_cast(GpuSource *, Buf *, DType to, DType from, const char *x);
 void gpu_loaded(Buf *, DType, const char *x);           /* as a value */
 void gpu_kept(Buf *, DType, const char *x);             /* as it is stored */
 void gpu_prelude(GpuSource *, Buf *);
-/* Positions of one work item of GPU_ITEMS along the last axis. */
-int gpu_per(const GpuForm *, unsigned caps);
+/* Positions of one work item of GPU_ITEMS along the last axis of an accelerator's. */
+int gpu_per(const GpuForm *);
+/* Functions that OpenCL C has for vectors, under the row's name, and processors compute that way. */
+bool gpu_has_vectors(EwOp);
 /* The names and types alone, for texts that are no nests'. */
 void gpu_prelude_plain(Buf *, unsigned caps, bool f64, bool wide);
 

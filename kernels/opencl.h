@@ -70,7 +70,7 @@ struct DevKernel {
 /* Launches that may be under way: a program that makes them faster than the device runs them
  * waits here, between launches, where an interrupt is seen. And memory that was given back, kept
  * for the next request of its size: fresh pages cost more than the arithmetic done in them. */
-enum { CL_BEHIND = 64, CL_SPARES = 16 };
+enum { CL_BEHIND = 64, CL_BEHIND_CPU = 4, CL_SPARES = 16 };
 
 typedef struct ClSpare {
     cl_mem mem;

@@ -66,10 +66,13 @@ static cl_int from_binary(ClState *s, const char *const *key, cl_program *progra
     return code;
 }
 
+/* PoCL keeps what it compiled by itself, and would compile a kernel again to give its binary away. */
 static void keep_binary(ClState *s, const char *const *key, cl_program program)
 {
     const OpenCl *cl = s->cl;
     size_t bytes = 0;
+    if (s->pocl)
+        return;
     if (cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) || bytes == 0)
         return;
     unsigned char *binary = mem_try_alloc(s->ctx, bytes);
@@ -187,10 +190,12 @@ static cl_uint count_arguments(const DevGrid *g, const DevArg *args, int n)
     return count;
 }
 
-/* Waits for the launch that lies CL_BEHIND back, and remembers the new one in its place. */
-static cl_int keep_up(ClState *s, cl_event event)
+/* Waits for the launch that lies some back, and remembers the new one in its place. On a processor
+ * kernels are long and launches cheap: with few under way Ctrl-C is soon obeyed. */
+static cl_int keep_up(Device *d, cl_event event)
 {
-    cl_event *slot = &s->behind[s->launched++ % CL_BEHIND];
+    ClState *s = d->state;
+    cl_event *slot = &s->behind[s->launched++ % (d->caps & DEVCAP_CPU ? CL_BEHIND_CPU : CL_BEHIND)];
     cl_int code = CL_SUCCESS;
     if (*slot) {
         code = s->cl->clWaitForEvents(1, slot);
@@ -230,5 +235,5 @@ DevStatus opencl_launch(Device *d, DevKernel *k, const DevGrid *g, const DevArg 
     if (code != CL_SUCCESS)
         return opencl_check(d, code, "clEnqueueNDRangeKernel");
     s->cl->clFlush(s->queue);
-    return opencl_check(d, keep_up(s, event), "an earlier launch");
+    return opencl_check(d, keep_up(d, event), "an earlier launch");
 }

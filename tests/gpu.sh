@@ -37,7 +37,7 @@ reason=$("$RICCI" -e 'on cuda strict { print(sum(f32([1, 2]))) }' 2>&1 >/dev/nul
 if [ -z "$reason" ]; then
     "$RICCI" -e 'print(devices())' | sed -n '/^cuda/,$p'
     part "the CUDA backend" 120 "$BUILD/unit/cuda" real
-    part "generated kernels compiled for other devices" 300 "$BUILD/unit/gpu_text"
+    part "generated kernels compiled for other devices" 300 env RICCI_SOAK=1 "$BUILD/unit/gpu_text"
     part "generated kernels against their reference" 600 "$BUILD/unit/gpu_nest" cuda:0
     part "every row on every dtype and layout" 1800 "$BUILD/devices/matrix" --full cuda:0
     part "residuals of LAPACK" 600 "$BUILD/devices/matrix" --full --run=tests/devices/lapack.ric cuda:0
@@ -49,7 +49,7 @@ fi
 
 echo "no GPU: $(head -1 <<<"$reason" | sed -E 's/^error[^:]*: //')"
 part "the CUDA backend on a stub" 120 "$BUILD/unit/cuda"
-part "generated kernels compiled by NVRTC" 300 "$BUILD/unit/gpu_text"
+part "generated kernels compiled by NVRTC" 300 env RICCI_SOAK=1 "$BUILD/unit/gpu_text"
 if command -v g++ >/dev/null; then
     export LD_LIBRARY_PATH=$PWD/$BUILD/stub STUB_NVRTC=g++ STUB_ROOT=$PWD
     part "every row, its CUDA kernels run as the host's code" 1200 "$BUILD/devices/matrix" cuda:0

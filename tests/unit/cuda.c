@@ -643,7 +643,7 @@ static void case_absent(const char *what)
 {
     if (strcmp(what, "old") == 0) {
         machine->version = 10020;
-        absent("the NVIDIA driver is too old: CUDA 11 is needed, and it is for 10.2; toolkit 12.4 present");
+        absent("the NVIDIA driver is too old: CUDA 11.2 is needed, and it is for 10.2; toolkit 12.4 present");
     } else if (strcmp(what, "empty") == 0) {
         machine->devices = 0;
         absent("the NVIDIA driver finds no device");

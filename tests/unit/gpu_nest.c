@@ -684,7 +684,6 @@ static void test_faults(void)
 static void test_some(void)
 {
     test_operations(DT_F32, false);
-    test_casts(DT_F16);
     test_trouble(1);
     test_softmax(DT_F32, 100, 300);
     test_sum_accuracy(100000, 2);
