@@ -27,7 +27,8 @@ static DType made_dtype(OpCall *c, int i, const Device *on, DType fallback)
     bool narrow = on && fallback == DT_F64 && !device_holds(on, DT_F64);
     DType dt = arg_dtype(c, i, narrow ? device_widest(on) : fallback);
     if (on && !device_holds(on, dt))
-        arg_error(c, i, ERR_DEVICE, "%s has no %s", on->name, dtype_name(dt));
+        arg_error_help(c, i, ERR_DEVICE, fallback == DT_F64 ? "without dtype= it is the device's widest float" : NULL,
+                       "%s has no %s", on->name, dtype_name(dt));
     return dt;
 }
 

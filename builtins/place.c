@@ -76,14 +76,14 @@ Device *arg_device(OpCall *c, int i)
 _Noreturn static void not_held(OpCall *c, const Tensor *t, const Device *d)
 {
     DType dt = (DType)t->dtype;
-    const char *text = arg_text(c, 0);
+    const char *text = arg_text(c, 0), *inner = c->args[0].tag == V_TUPLE ? "a tensor in " : "";
     char help[160], device[64];
     snprintf(help, sizeof help, "to(f32(%s), %s)", text, device_expression(d, device, sizeof device));
     bool f32 = dt == DT_F64 && device_holds(d, DT_F32) && c->args[0].tag == V_TENSOR;
     if (dtype_foreign(dt) || dtype_cells(dt))
-        arg_error(c, 0, ERR_DEVICE, "%s is %s, whose numbers stay on the cpu", text, dtype_name(dt));
-    arg_error_help(c, 0, ERR_DEVICE, f32 ? help : NULL, "%s is %s, and %s has no %s", text, dtype_name(dt), d->name,
-                   dtype_name(dt));
+        arg_error(c, 0, ERR_DEVICE, "%s%s is %s, whose numbers stay on the cpu", inner, text, dtype_name(dt));
+    arg_error_help(c, 0, ERR_DEVICE, f32 ? help : NULL, "%s%s is %s, and %s has no %s", inner, text, dtype_name(dt),
+                   d->name, dtype_name(dt));
 }
 
 static Value move(OpCall *c, Value v, Device *d);
@@ -206,7 +206,7 @@ static double read_amount(OpCall *c, int i, double fallback, bool zero)
     double x = arg_float(c, i);
     if (!(x > 0 || (zero && x == 0)) || isinf(x))
         arg_error(c, i, ERR_VALUE, "%s is %g but must be %s", arg_name(c, i), x,
-                  zero ? "zero or more" : "more than zero");
+                  isinf(x) ? "finite" : zero ? "zero or more" : "more than zero");
     return x;
 }
 
@@ -218,7 +218,7 @@ static void read_name(OpCall *c, char *out, size_t cap)
     bool good = isalpha((unsigned char)name[0]) || name[0] == '_';
     for (const char *p = name; *p; p++)
         good &= isalnum((unsigned char)*p) || *p == '_';
-    if (!good || strlen(name) != s->len - (size_t)(name - s->text) || s->len > 32)
+    if (!good || strlen(name) != s->len - (size_t)(name - s->text) || strlen(name) > 28)
         arg_error_help(c, SIM_NAME, ERR_VALUE, "simulate(\"toy\") is sim.toy",
                        "\"%.40s\" is no name of a device: up to 28 letters, digits and _", s->text);
     if (strcmp(name, "mps") == 0 || strcmp(name, "tpu") == 0)

@@ -45,7 +45,8 @@ static Device *asked_device(OpCall *c)
         raise_unknown(c, v.str->text);
     if (!d)
         arg_error(c, 0, ERR_TYPE, "%s is %s, not a device", arg_text(c, 0), v_article(v, given, sizeof given));
-    return d;
+    Device *real = device_real(&c->in->ctx, d);        /* `opencl` is the first of them */
+    return real ? real : d;
 }
 
 static bool is_given(Value v) { return v.tag != V_UNDEF && v.tag != V_NONE; }

@@ -159,10 +159,10 @@ static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned
     return true;
 }
 
-/* No block is in force, and no device has to do with these. */
+/* No block asks anything of them, and no device has to do with them. */
 static bool at_home(const Interp *in, const Value *args, int n)
 {
-    bool home = in->place == NULL;
+    bool home = in->place == NULL || place_plain(in);
     for (int i = 0; i < n; i++)
         home &= args[i].tag != V_TENSOR || !args[i].tensor->buffer->device;
     return home;
@@ -184,11 +184,14 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
     }
     bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
     if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n &&
-        (!place_wants(in) || at_home(in, args, n)))
+        (!place_wants(in) || at_home(in, args, n))) {
         r = heard_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
                          : ew_call(in, op, args, n, weak, reuse);
-    else
+        if (in->place && r.tag == V_TENSOR && r.tensor->rank > 0)
+            place_count(in);
+    } else {
         r = op_call_bound(in, op, (Value *)args, n, weak, NULL);
+    }
     stack_cut(in, mark);
     return r;
 }

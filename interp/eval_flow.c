@@ -252,6 +252,9 @@ int64_t range_part(Interp *in, const Exec *part)
     if (v.tag == V_FLOAT || (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'f'))
         err_raise_help(&in->ctx, ERR_TYPE, "linspace(a, b, n) and arange(a, b, step) make steps of floats",
                        "the parts of a range are ints, but this is %s", what);
+    if (v.tag == V_DEVICE)
+        err_raise_help(&in->ctx, ERR_TYPE, "D:1 stands in headers alone; elsewhere it is device(\"cuda:1\")",
+                       "the parts of a range are ints, but this is %s", what);
     err_raise(&in->ctx, ERR_TYPE, "the parts of a range are ints, but this is %s", what);
 }
 

@@ -156,6 +156,8 @@ static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
         place_notice_absent(in, p, d);
     }
     p->device = real_or_raise(in, p->device ? p->device : d);
+    p->plain = p->device == in->ctx.devices->cpu && !p->strict;
+    p->start = p->device->caps & DEVCAP_SIM ? 0 : device_clock();
 }
 
 /* ---- the block ---- */

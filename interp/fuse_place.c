@@ -3,6 +3,7 @@
  * door, which knows what falls back and says so. */
 #include "interp/fuse.h"
 
+#include "interp/place_door.h"
 #include "interp/place_nest.h"
 
 /* Has the device every operation and dtype of the chain? */
@@ -20,12 +21,12 @@ static bool takes_all(Interp *in, const Device *d, const Lazy *z)
 }
 
 /* A leaf that is not there: in a strict block the operation that it belongs to says so. */
-static bool any_elsewhere(const Device *d, const Lazy *z)
+static bool any_elsewhere(Interp *in, const Device *d, const Lazy *z)
 {
+    const Device *from;
     for (int i = 0; i < z->n; i++) {
         Value v = z->args[i];
-        if (v.tag == V_LAZY ? any_elsewhere(d, lazy_of(v))
-                            : v.tag == V_TENSOR && v.tensor->rank > 0 && !device_has(d, v.tensor))
+        if (v.tag == V_LAZY ? any_elsewhere(in, d, lazy_of(v)) : place_elsewhere(in, d, &v, 1, &from) == 0)
             return true;
     }
     return false;
@@ -107,14 +108,28 @@ static Value run_in_block(Interp *in, Lazy *z)
                                         .form = run_kernel, .data = z });
 }
 
+/* A block on the host counts it. */
+static Value run_on_host(Interp *in, const Lazy *z)
+{
+    DeviceBlock *place = in->place;
+    leaves_home(in, z);
+    in->place = NULL;                       /* an error's guard puts it back */
+    Value r = fuse_run_here(in, z);
+    if (!place)
+        return r;
+    in->place = place;
+    place_count(in);
+    return r;
+}
+
 Value fuse_run_placed(Interp *in, Lazy *z)
 {
     Device *d = place_device(in);
-    if (!d || d == in->ctx.devices->cpu) {
-        leaves_home(in, z);
-        return fuse_run_here(in, z);
-    }
-    if (!takes_all(in, d, z) || (in->place->strict && any_elsewhere(d, z)))
+    if (d && in->place->strict && any_elsewhere(in, d, z))
+        return fuse_run_apart(in, z);
+    if (!d || d == in->ctx.devices->cpu)
+        return run_on_host(in, z);
+    if (!takes_all(in, d, z))
         return fuse_run_apart(in, z);
     Value r = run_in_block(in, z);
     return r.tag == V_UNDEF ? fuse_run_apart(in, z) : r;

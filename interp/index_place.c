@@ -49,12 +49,16 @@ static Value pick_here(Interp *in, const Value *args, void *data)
     return index_get(in, args[0], subs, ((Picking *)data)->n);
 }
 
-static Tensor *offsets_tensor(Interp *in, const Selection *sel)
+/* The list's offsets from the least of them, which `least` gets: a negative position would be none. */
+static Tensor *offsets_tensor(Interp *in, const Selection *sel, int64_t *least)
 {
     Tensor *t = tensor_new(&in->ctx, DT_I64, 1, &sel->points);
     v_push(in, v_tensor_raw(t));
-    if (sel->points)
-        memcpy(t->data, sel->offsets, (size_t)sel->points * sizeof(int64_t));
+    *least = 0;
+    for (int64_t i = 0; i < sel->points; i++)
+        *least = sel->offsets[i] < *least ? sel->offsets[i] : *least;
+    for (int64_t i = 0; i < sel->points; i++)
+        ((int64_t *)t->data)[i] = sel->offsets[i] - *least;
     return t;
 }
 
@@ -64,11 +68,13 @@ static void gather_load(PlaceNest *n, Tensor *base, const Selection *sel, const 
     Ctx *ctx = &n->in->ctx;
     DType dt = (DType)base->dtype;
     int from = nest_slot(n->nest), list = nest_slot(n->nest);
-    Tensor *first = tensor_view(ctx, base, 0, NULL, NULL, base->data + sel->offset * dtype_info(dt)->bytes);
+    int64_t least;
+    n->tensor[list] = offsets_tensor(n->in, sel, &least);
+    char *at = base->data + (sel->offset + least) * dtype_info(dt)->bytes;
+    Tensor *first = tensor_view(ctx, base, 0, NULL, NULL, at);
     v_push(n->in, v_tensor_raw(first));
     n->tensor[from] = first;
     n->dtype[from] = dt;
-    n->tensor[list] = offsets_tensor(n->in, sel);
     n->dtype[list] = DT_I64;
     NestLoad *load = nest_load_new(ctx, n->nest, from, dt, "x");
     memcpy(load->stride, stride, (size_t)rank * sizeof *stride);
@@ -160,7 +166,7 @@ static Value operand_there(Interp *in, Device *d, Value v, int operand)
 {
     bool array = v.tag == V_TENSOR && v.tensor->rank > 0;
     if (in->place->strict && array && v.tensor->size && !device_has(d, v.tensor))
-        place_strict_copy(in, in->place, STORE, operand, tensor_device(&in->ctx, v.tensor));
+        place_strict_copy(in, in->place, STORE, operand, v_dtype(v), tensor_device(&in->ctx, v.tensor));
     Value there = array ? place_shadow(in, d, v) : v_retain(v);
     v_push(in, there);
     return there;

@@ -7,6 +7,7 @@
 #include "interp/heard.h"
 #include "interp/optable.h"
 #include "interp/place_nest.h"
+#include "interp/precise.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -36,19 +37,20 @@ Tensor *place_made(Interp *in, Tensor *t)
 }
 
 /* ---- the record ---- */
+static bool simulated(const Device *d) { return d->caps & DEVCAP_SIM; }
+
 /* Simulated and measured time do not add up. */
-static bool same_clock(const Device *a, const Device *b)
+static bool modelled(const Device *d, const DeviceBlock *p)
 {
-    return (a->caps & DEVCAP_SIM) == (b->caps & DEVCAP_SIM);
+    return simulated(d) && simulated(p->device);
 }
 
 void place_ran(Interp *in, const PlaceRun *r)
 {
-    device_ran(r->device, r->seconds);
     for (DeviceBlock *p = in->place; p; p = p->up) {
-        *(r->device == p->device ? &p->counts.here : &p->counts.elsewhere) += 1;
+        place_count_on(p, r->device);
         p->counts.fell += r->fell_back;
-        p->counts.seconds += same_clock(r->device, p->device) ? r->seconds : 0;
+        p->counts.seconds += modelled(r->device, p) ? r->seconds : 0;
     }
     if (in->listener)
         in->listener->ran(in, in->listener, r);
@@ -57,10 +59,11 @@ void place_ran(Interp *in, const PlaceRun *r)
 void place_moved(Interp *in, const PlaceMove *m)
 {
     bool up = m->to != in->ctx.devices->cpu;
+    const Device *d = up ? m->to : m->from;
     for (DeviceBlock *p = in->place; p; p = p->up) {
         *(up ? &p->counts.up : &p->counts.down) += 1;
         *(up ? &p->counts.bytes_up : &p->counts.bytes_down) += m->bytes;
-        p->counts.copy_seconds += same_clock(up ? m->to : m->from, p->device) ? m->seconds : 0;
+        p->counts.copy_seconds += simulated(d) == simulated(p->device) ? m->seconds : 0;
     }
     if (in->listener)
         in->listener->moved(in, in->listener, m);
@@ -95,14 +98,14 @@ static void record(const Doing *g, Device *d, Value r, double seconds, bool fell
     Interp *in = g->in;
     if (g->dtype == DT_NONE && !place_elements(r))
         return;
-    bool simulated = d->caps & DEVCAP_SIM, told = simulated || in->listener;
+    bool model = simulated(d), told = model || in->listener;
     double bytes = place_bytes(r), flops = told ? known(heard_flops(g->op, g->args, g->count, r)) : 0;
     for (int i = 0; i < g->count; i++)
         bytes += place_bytes(g->args[i]);
     v_push(in, r);
     place_ran(in, &(PlaceRun){ .name = in->listener ? named(g) : g->op->name, .op = g->op, .device = d,
                                .dtype = g->dtype, .flops = flops, .bytes = bytes, .fell_back = fell_back,
-                               .seconds = simulated ? device_model_seconds(d, bytes, flops) : seconds });
+                               .seconds = model ? device_model_seconds(d, bytes, flops) : seconds });
     in->sp--;
 }
 
@@ -141,9 +144,9 @@ static Value run_home(const Doing *g, bool fell_back)
     Interp *in = g->in;
     for (int i = 0; i < g->count; i++)
         place_home(in, g->args[i]);
-    double t = device_clock();
+    double t = place_clock(in);
     Value r = run_plain(g, g->args, NULL);
-    record(g, in->ctx.devices->cpu, r, device_clock() - t, fell_back);
+    record(g, in->ctx.devices->cpu, r, place_clock(in) - t, fell_back);
     return r;
 }
 
@@ -205,10 +208,12 @@ static Value run_source(const Doing *g, Device *d, Value *landed)
     return r;
 }
 
-/* Makers that the device has no form of: made here, copied there, without a word. */
+/* Makers that the device has no form of, and those whose dtype a scope says: made here, copied
+ * there, without a word. */
 static bool only_made(const Doing *g, const Device *d)
 {
-    return !(d->caps & DEVCAP_SIM) && (g->op->devices & DEV_MAKES) && !op_device(g->in, g->op, d);
+    bool form = op_device(g->in, g->op, d) && !precise_scope(g->in);
+    return !simulated(d) && (g->op->devices & DEV_MAKES) && !form;
 }
 
 static Value run_made(const Doing *g, Device *d)
@@ -216,7 +221,7 @@ static Value run_made(const Doing *g, Device *d)
     return place_settle(g->in, d, made_float(g, d, run_plain(g, g->args, NULL)));
 }
 
-static void tell_narrowed(const Doing *g, const Device *d, DType cast)
+void place_tell_narrowed(const Doing *g, const Device *d, DType cast)
 {
     DeviceBlock *p = g->in->place;
     char why[PLACE_WHY];
@@ -233,24 +238,24 @@ static Value run_there(const Doing *g, Device *d, bool fell_back)
     Value *mark = in->sp;
     DType cast = DT_NONE;
     device_open(&in->ctx, d);
-    double t = device_clock();
+    double t = place_clock(in);
     Value r;
     if (only_made(g, d))
         r = run_made(g, d);
     else {
         Value *landed = place_land(g, d, &cast);
-        r = d->caps & DEVCAP_SIM ? run_simulated(g, d, landed) : run_source(g, d, landed);
+        r = simulated(d) ? run_simulated(g, d, landed) : run_source(g, d, landed);
     }
     if (r.tag != V_UNDEF) {
         r = place_settle(in, d, r);                 /* views of operands that are at home elsewhere */
-        if (in->listener && !(d->caps & DEVCAP_SIM)) {
+        if (in->listener && !simulated(d)) {
             v_push(in, r);
             device_sync(&in->ctx, d);
             in->sp--;
         }
-        record(g, d, r, device_clock() - t, fell_back);
+        record(g, d, r, place_clock(in) - t, fell_back);
         v_push(in, r);
-        tell_narrowed(g, d, cast);
+        place_tell_narrowed(g, d, cast);
         r = v_retain(r);
     }
     stack_cut(in, mark);
@@ -319,14 +324,14 @@ static bool places_itself(Interp *in, const Op *op, const Value *args, int count
     return false;
 }
 
-static void widest_operand(DType *dt, Value v)
+void place_widest(DType *dt, Value v)
 {
     if (v.tag == V_TENSOR && v.tensor->rank > 0) {
         DType x = (DType)v.tensor->dtype, both = *dt == DT_NONE ? x : dtype_promote(*dt, x);
         *dt = both == DT_NONE ? x : both;
     }
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
-        widest_operand(dt, v.tuple->items[i]);
+        place_widest(dt, v.tuple->items[i]);
 }
 
 /* A maker's dtype where none is stated: the device's widest float. Arguments on the value stack. */
@@ -357,7 +362,8 @@ static void check_copies(const Doing *g, const Device *d)
     const Device *from;
     int i = g->in->place->strict ? place_elsewhere(g->in, d, g->args, g->count, &from) : -1;
     if (i >= 0)
-        place_strict_copy(g->in, g->in->place, named(g), g->operand ? g->operand[i] : i, from);
+        place_strict_copy(g->in, g->in->place, named(g), g->operand ? g->operand[i] : i, v_dtype(g->args[i]),
+                          from);
 }
 
 /* What an operation moves on beside its result: it may have to run a second time. */
@@ -387,11 +393,41 @@ static void chance_put(Interp *in, const Chance *c)
     }
 }
 
+/* In a block that asks nothing: as ever, and counted. What a row calls is part of it. */
+static Value run_counted(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
+{
+    DeviceBlock *place = in->place;
+    bool counts = false;
+    for (int i = 0; i < count; i++) {
+        value_home(in, args[i]);
+        counts |= place_elements(args[i]);
+    }
+    in->place = NULL;                               /* an error's guard puts it back */
+    Value r = op_call_bound(in, op, args, count, weak, operand);
+    in->place = place;
+    if (counts || place_elements(r))                /* numbers alone are no operation that anybody counts */
+        place_count(in);
+    return r;
+}
+
+/* Dtypes and shapes are judged before anything is placed: an error costs no copy. False: the row
+ * itself is to say what is wrong, where the operands are. */
+static bool sound(const Doing *g, const Device *d)
+{
+    const Device *from;
+    if (!g->in->place->strict && place_elsewhere(g->in, d, g->args, g->count, &from) < 0)
+        return true;
+    place_check_elementwise(g);
+    return place_lengths_meet(g);
+}
+
 static Value run_placed(Doing *g)
 {
     Interp *in = g->in;
     DeviceBlock *p = in->place;
     Device *d = p->device;
+    if (!sound(g, d))
+        return run_home(g, false);
     state_float(g, d);
     const char *why = place_cannot(g, d);
     if (why)
@@ -399,7 +435,7 @@ static Value run_placed(Doing *g)
     check_copies(g, d);
     if (d == in->ctx.devices->cpu)
         return run_home(g, false);
-    if (!(d->caps & DEVCAP_SIM) && in->scope && autocast_applies(in, g->op))
+    if (!simulated(d) && in->scope && autocast_applies(in, g->op))
         return autocast_call(in, g->op, g->args, g->count, g->weak, g->operand);
     Chance before = chance(in);
     Value r = run_there(g, d, false);
@@ -412,7 +448,7 @@ static Value run_placed(Doing *g)
 bool place_call(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand, Value *result)
 {
     DeviceBlock *p = in->place;
-    if (p && p->running && (p->device->caps & DEVCAP_SIM))
+    if (p && p->running && simulated(p->device))
         return inside_simulation(&(Doing){ .in = in, .op = op, .args = args, .count = count, .weak = weak,
                                            .operand = operand }, result);
     if (p && !p->running)
@@ -425,11 +461,15 @@ bool place_call(Interp *in, const Op *op, Value *args, int count, unsigned weak,
             place_home(in, args[i]);
         return false;
     }
+    if (place_plain(in)) {
+        *result = run_counted(in, op, args, count, weak, operand);
+        return true;
+    }
     Value *mark = in->sp;
     Doing g = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .operand = operand, .dtype = DT_NONE,
                 .narrow = p->narrow && !in->scope };
     for (int i = 0; i < count; i++)
-        widest_operand(&g.dtype, args[i]);
+        place_widest(&g.dtype, args[i]);
     *result = run_placed(&g);
     if (__builtin_expect(in->solved != NULL, 0))
         compare_heard(in, op, g.args, g.count, *result);    /* once more: not shadows, but what the program has */

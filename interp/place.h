@@ -14,8 +14,9 @@
  *   4. what is missing runs on the place's fallback, with a notice, and its result goes back.
  *
  * Files: place.c (the door's half), place_why.c (what a device cannot do), place_copy.c (operands
- * there and home), place_work.c (what is no row's), place_make.c (literals), place_text.c (notices,
- * summaries, errors), place_strict.c (what a block names), eval_place.c (`on`). */
+ * there and home), place_work.c (what is no row's), place_make.c (literals), place_nest.c and
+ * place_ew.c (generated kernels), place_text.c (notices, summaries, errors), place_facts.c (devices
+ * as values), place_strict.c (what a block names), eval_place.c (`on`). */
 #ifndef RICCI_INTERP_PLACE_H
 #define RICCI_INTERP_PLACE_H
 
@@ -26,9 +27,11 @@
 typedef struct PlaceCounts {
     uint64_t here, elsewhere;       /* operations on its device, on others */
     uint64_t fell;                  /* of those: because they are missing there */
+    const Device *other;            /* the one on which all others ran, or NULL: several */
     uint64_t up, down;              /* copies to devices, from them */
     uint64_t bytes_up, bytes_down;
-    double seconds, copy_seconds;   /* simulated where the device is: then of simulations alone */
+    double seconds, copy_seconds;   /* where the device is a simulation: of those, as their models say;
+                                     * else copies alone are timed: the block takes what its clock says */
 } PlaceCounts;
 
 typedef struct DeviceBlock {
@@ -37,9 +40,19 @@ typedef struct DeviceBlock {
     bool strict, narrow, quiet, verbose;
     bool pinned;                    /* blocks inside do nothing: timeit's reference */
     bool running;                   /* stands for a form that runs: what it calls is part of it */
+    bool plain;                     /* on the host, not strict: what is at home runs as ever and is counted */
     const Exec *header;             /* for its text and place */
+    double start;                   /* device_clock, where the device is no simulation */
     PlaceCounts counts;             /* of this block and those inside it */
 } DeviceBlock;
+
+static inline void place_count_on(DeviceBlock *p, const Device *d)
+{
+    PlaceCounts *c = &p->counts;
+    if (d != p->device)
+        c->other = c->elsewhere && c->other != d ? NULL : d;
+    *(d == p->device ? &c->here : &c->elsewhere) += 1;
+}
 
 /* Must anybody here think of devices? */
 static inline bool place_wants(const Interp *in)
@@ -50,6 +63,19 @@ static inline bool place_wants(const Interp *in)
 static inline Device *place_device(const Interp *in)
 {
     return in->place ? in->place->device : NULL;
+}
+
+/* Do operations run as ever, but for the count? */
+static inline bool place_plain(const Interp *in)
+{
+    return in->place && in->place->plain && !in->listener;
+}
+/* An operation ran on the host where place_plain. */
+static inline void place_count(const Interp *in)
+{
+    const Device *cpu = in->place->device;
+    for (DeviceBlock *p = in->place; p; p = p->up)
+        place_count_on(p, cpu);
 }
 
 /* ---- the door (place.c) ---- */
@@ -143,7 +169,7 @@ void place_summary(Interp *, const DeviceBlock *);
 _Noreturn void place_strict_missing(Interp *, const DeviceBlock *, const char *op, const Value *args, int count,
                                     const char *why);
 /* operand < 0: a result that would go back. */
-_Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, const Device *from);
+_Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, DType, const Device *from);
 /* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand
  * `operand` is underlined; `header`: it stands in a header, and a fallback is offered. */
 _Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);

@@ -102,7 +102,7 @@ static DType landing(const Land *l, DType dt)
 }
 
 /* A scope rounds in its mode, the rest to nearest. */
-static Tensor *land_tensor(Interp *in, Tensor *t, DType to)
+static Tensor *land_tensor(Interp *in, Tensor *t, DType to, bool keep)
 {
     tensor_home(&in->ctx, t);
     if (in->scope && in->scope->format != DT_NONE && in->scope->round != ROUND_STOCHASTIC) {
@@ -112,7 +112,7 @@ static Tensor *land_tensor(Interp *in, Tensor *t, DType to)
         in->place = place;
         return v.tensor;
     }
-    Tensor *r = tensor_cast(&in->ctx, t, to);
+    Tensor *r = keep ? device_narrowed(&in->ctx, t, to) : tensor_cast(&in->ctx, t, to);
     if (r != t)
         r->flags = t->flags;
     return r;
@@ -126,7 +126,7 @@ static Value land(Interp *in, Value v, void *data)
         if (to == dt)
             return v_retain(v);
         *l->cast = is_whole(dt) && *l->cast != DT_NONE ? *l->cast : dt;
-        return v_tensor_raw(land_tensor(in, v.tensor, to));
+        return v_tensor_raw(land_tensor(in, v.tensor, to, l->doing->narrow));
     }
     return v.tag == V_TUPLE && place_elements(v) ? map_tuple(v.tuple, in, land, data) : v_retain(v);
 }

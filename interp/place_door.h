@@ -23,13 +23,25 @@ typedef struct Doing {
     bool narrow;                    /* the block says so, and no scope says another thing */
 } Doing;
 
+/* Single operations are timed for those who listen. */
+static inline double place_clock(const Interp *in) { return in->listener ? device_clock() : 0; }
+/* *dt is the widest of what it was (DT_NONE: nothing yet) and the dtypes of v's tensors. */
+void place_widest(DType *dt, Value v);
+/* The notice of `narrow`, where an operand of dtype `cast` was made the device's widest float. */
+void place_tell_narrowed(const Doing *, const Device *, DType cast);
+
 /* ---- what a device can do (place_why.c) ---- */
 /* Why the device cannot run it: a phrase with the device as "it"; NULL: it can. Pure. */
 const char *place_cannot(const Doing *, const Device *);
+/* Raises what an elementwise row raises for dtypes and shapes that do not go together. */
+void place_check_elementwise(const Doing *);
+/* Do the lengths meet that `@` sums over and `\` solves for? True for other rows. */
+bool place_lengths_meet(const Doing *);
 /* The dtype in which an operand of dtype x is computed there: what the scope in force, or `narrow`,
  * makes of it. */
 DType place_landing(const Doing *, const Device *, DType x);
-/* Do ints become the device's widest float, since their result would be an f64 that it has not? */
+/* Do ints become the device's widest float, since their result would be an f64 that it has not? Those of
+ * work that is no row's stay: they may be subscripts, masks, bits. */
 bool place_floats(const Doing *, const Device *);
 /* Is the row's kernel a product that the device takes in a narrower dtype? */
 bool place_product(const Doing *, const Device *);

@@ -120,6 +120,13 @@ static void put_operation(Interp *in, Buf *out, const char *name, const Value *a
         buf_putc(out, '\'');
         return;
     }
+    if (strcmp(name, "cast") == 0 && count == 2 && args[1].tag == V_FORMAT) {
+        put_operand(in, out, args[1]);          /* as it is written: f64(f32 8) */
+        buf_putc(out, '(');
+        put_operand(in, out, args[0]);
+        buf_putc(out, ')');
+        return;
+    }
     buf_printf(out, op ? "%s(" : "%s", name);
     for (int named = 0; named < 2; named++)
         for (int i = 0; i < count; i++) {
@@ -164,9 +171,9 @@ static void put_moved(Buf *out, const DeviceBlock *p, const Device *on, size_t u
     buf_puts(out, "\n        ");
     if (!up && !down)
         buf_puts(out, "nothing moved");
-    else if (strcmp(on->name, "cpu") != 0)
-        buf_printf(out, "moved %s up and %s down", mem_bytes_text(to, (double)up),
-                   mem_bytes_text(back, (double)down));
+    else if (strcmp(on->name, "cpu") != 0)     /* between devices everything passes the host */
+        buf_printf(out, "moved %s%s%s%s%s", up ? mem_bytes_text(to, (double)up) : "", up ? " up" : "",
+                   up && down ? " and " : "", down ? mem_bytes_text(back, (double)down) : "", down ? " down" : "");
     else if (!up)
         buf_printf(out, "moved %s to %s", mem_bytes_text(to, (double)down), on->name);
     else if (!down)
@@ -234,15 +241,23 @@ static void put_copies(Buf *out, const PlaceCounts *c)
     }
 }
 
-static void put_time(Buf *out, const DeviceBlock *p)
+/* What the simulation's model says, else what the clock says when all of it is done. */
+static double block_seconds(Interp *in, const DeviceBlock *p)
+{
+    if (p->device->caps & DEVCAP_SIM)
+        return p->counts.seconds + p->counts.copy_seconds;
+    device_sync(&in->ctx, p->device);
+    return device_clock() - p->start;
+}
+
+static void put_time(Buf *out, const DeviceBlock *p, double seconds)
 {
     char all[32], copies[32];
     const PlaceCounts *c = &p->counts;
     bool simulated = p->device->caps & DEVCAP_SIM;
-    if (c->seconds + c->copy_seconds == 0)
+    if (seconds == 0 || c->here + c->elsewhere + c->up + c->down == 0)
         return;
-    buf_printf(out, "; %s%s", seconds_text(all, sizeof all, c->seconds + c->copy_seconds),
-               simulated ? " simulated" : "");
+    buf_printf(out, "; %s%s", seconds_text(all, sizeof all, seconds), simulated ? " simulated" : "");
     if (c->copy_seconds > 0)
         buf_printf(out, ", of which %s copies", seconds_text(copies, sizeof copies, c->copy_seconds));
 }
@@ -268,18 +283,18 @@ void place_summary(Interp *in, const DeviceBlock *p)
     if (!(p->verbose || p->counts.fell) || in->out_mute || !summary_due(in, p))
         return;
     const PlaceCounts *c = &p->counts;
+    double seconds = block_seconds(in, p);
     Buf text;
     buf_init(&text, &in->ctx);
     buf_printf(&text, "on %s: ", p->device->name);
     put_count(&text, c->here, "operation");
     buf_puts(&text, " there");
-    bool fell = c->elsewhere == c->fell;        /* an inner block's are not the fallback's */
     if (c->elsewhere)
-        buf_printf(&text, ", %llu %s%s", (unsigned long long)c->elsewhere, fell ? "on " : "elsewhere",
-                   fell ? p->fallback->name : "");
+        buf_printf(&text, ", %llu %s%s", (unsigned long long)c->elsewhere, c->other ? "on " : "elsewhere",
+                   c->other ? c->other->name : "");
     buf_puts(&text, "; ");
     put_copies(&text, c);
-    put_time(&text, p);
+    put_time(&text, p, seconds);
     err_write(in, buf_cstr(&text));
     buf_free(&text);
 }
@@ -410,9 +425,10 @@ void place_strict_missing(Interp *in, const DeviceBlock *p, const char *op, cons
     err_throw(e);
 }
 
-void place_strict_copy(Interp *in, const DeviceBlock *p, const char *op, int operand, const Device *from)
+void place_strict_copy(Interp *in, const DeviceBlock *p, const char *op, int operand, DType dt,
+                       const Device *from)
 {
-    char device[64], text[96];
+    char device[64], text[96], moved[128];
     device_expression(p->device, device, sizeof device);
     if (operand < 0)
         err_raise_help(&in->ctx, ERR_DEVICE, "to(…) copies where you say so",
@@ -424,9 +440,15 @@ void place_strict_copy(Interp *in, const DeviceBlock *p, const char *op, int ope
                        from->name, shown_name(op), p->device->name);
     if (known && strcmp(text, err_operand_text(&in->ctx, operand)) == 0)
         err_underline(e, operand);
-    if (known && plain_name(text))
-        err_help(e, "%s = to(%s, %s)", text, text, device);
+    bool held = dt == DT_NONE || device_holds(p->device, dt);      /* else the block narrows */
+    const char *what = known ? text : "…";
+    if (held)
+        snprintf(moved, sizeof moved, "%s", what);
     else
-        err_help(e, "to(%s, %s)", known ? text : "…", device);
+        snprintf(moved, sizeof moved, "%s(%s)", dtype_name(device_widest(p->device)), what);
+    if (known && plain_name(text))
+        err_help(e, "%s = to(%s, %s)", text, moved, device);
+    else
+        err_help(e, "to(%s, %s)", moved, device);
     err_throw(e);
 }

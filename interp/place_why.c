@@ -204,7 +204,7 @@ static DType result_dtype(const Doing *g, const Device *d, bool *said)
 bool place_floats(const Doing *g, const Device *d)
 {
     bool said;
-    return g->narrow && result_dtype(g, d, &said) == DT_F64 && !said && !device_holds(d, DT_F64);
+    return g->narrow && !g->work && result_dtype(g, d, &said) == DT_F64 && !said && !device_holds(d, DT_F64);
 }
 
 static const char *result_missing(const Doing *g, const Device *d)
@@ -226,6 +226,28 @@ const char *place_cannot(const Doing *g, const Device *d)
     for (int i = 0; i < g->count && !why; i++)
         why = held(g, d, g->args[i]);
     return why ? why : result_missing(g, d);
+}
+
+/* ---- shapes ---- */
+void place_check_elementwise(const Doing *g)
+{
+    EwForm form;
+    if (g->op->cls == OPC_EW && g->count == ew_info[g->op->ew].arity && !precise_wants(g->in, g->args, g->count))
+        ew_form_any(g->in, g->op, g->args, g->count, g->weak, &form);
+}
+
+/* The length of axis `back` from the last one. */
+static int64_t length(const Tensor *t, int back) { return tensor_shape(t)[t->rank - 1 - back]; }
+
+bool place_lengths_meet(const Doing *g)
+{
+    const char *sign = g->op->infix ? g->op->infix : "";
+    bool product = strcmp(sign, "@") == 0, solve = strcmp(sign, "\\") == 0;
+    if ((!product && !solve) || g->count < 2 || !place_elements(g->args[0]) || !place_elements(g->args[1]) ||
+        g->args[0].tag != V_TENSOR || g->args[1].tag != V_TENSOR)
+        return true;
+    const Tensor *a = g->args[0].tensor, *b = g->args[1].tensor;
+    return length(a, solve && a->rank > 1) == length(b, b->rank > 1);
 }
 
 bool place_product(const Doing *g, const Device *d)

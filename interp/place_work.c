@@ -51,7 +51,19 @@ static Value run_home(const Doing *g)
     return run_plain(g, g->args);
 }
 
-static Value run_simulated(const Doing *g, Device *d, Value *landed)
+/* What ints gave as f64 on a device without it. Takes r. */
+static Value narrowed(const Doing *g, const Device *d, Value r, DType *cast)
+{
+    if (!g->narrow || r.tag != V_TENSOR || r.tensor->rank == 0 || r.tensor->dtype != DT_F64 || device_holds(d, DT_F64))
+        return r;
+    *cast = DT_F64;
+    v_push(g->in, r);
+    r = v_tensor_raw(tensor_cast(&g->in->ctx, r.tensor, device_widest(d)));
+    stack_cut(g->in, g->in->sp - 1);
+    return r;
+}
+
+static Value run_simulated(const Doing *g, Device *d, Value *landed, DType *cast)
 {
     Value *shadows = g->in->sp;
     for (int i = 0; i < g->count; i++) {
@@ -59,16 +71,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed)
         v_push(g->in, s);
     }
     device_launch(&g->in->ctx, d);
-    return place_adopt_all(g, d, run_plain(g, shadows), landed, shadows);
-}
-
-static void tell_narrowed(const Doing *g, const Device *d, DType cast)
-{
-    char why[PLACE_WHY];
-    if (!g->narrow || cast == DT_NONE || cast == device_widest(d))
-        return;
-    snprintf(why, sizeof why, "it has no %s", dtype_name(cast));
-    place_notice(g->in, g->in->place, g->name, g->args, g->count, cast, d, why, 0, 0);
+    return place_adopt_all(g, d, narrowed(g, d, run_plain(g, shadows), cast), landed, shadows);
 }
 
 /* V_UNDEF: a form refused; in->place_why says why. */
@@ -78,13 +81,13 @@ static Value run_there(const Doing *g, Device *d, bool fell_back)
     Value *mark = in->sp;
     DType cast = DT_NONE;
     device_open(&in->ctx, d);
-    double t = device_clock();
+    double t = place_clock(in);
     Value *landed = place_land(g, d, &cast);
-    Value r = simulated(d) ? run_simulated(g, d, landed) : g->work->form(in, d, landed, g->work->data);
+    Value r = simulated(d) ? run_simulated(g, d, landed, &cast) : g->work->form(in, d, landed, g->work->data);
     if (r.tag != V_UNDEF) {
-        record(g, d, r, device_clock() - t, fell_back);
+        record(g, d, r, place_clock(in) - t, fell_back);
         v_push(in, r);
-        tell_narrowed(g, d, cast);
+        place_tell_narrowed(g, d, cast);
         r = v_retain(r);
     }
     stack_cut(in, mark);
@@ -93,9 +96,9 @@ static Value run_there(const Doing *g, Device *d, bool fell_back)
 
 static Value run_on_cpu(const Doing *g, bool fell_back)
 {
-    double t = device_clock();
+    double t = place_clock(g->in);
     Value r = run_home(g);
-    record(g, g->in->ctx.devices->cpu, r, device_clock() - t, fell_back);
+    record(g, g->in->ctx.devices->cpu, r, place_clock(g->in) - t, fell_back);
     return r;
 }
 
@@ -138,22 +141,11 @@ static Value run_placed(const Doing *g)
     const Device *from;
     int i = p->strict ? place_elsewhere(in, d, g->args, g->count, &from) : -1;
     if (i >= 0)
-        place_strict_copy(in, p, g->name, i, from);
+        place_strict_copy(in, p, g->name, i, v_dtype(g->args[i]), from);
     if (d == in->ctx.devices->cpu)
         return run_on_cpu(g, false);
     Value r = run_there(g, d, false);
     return r.tag == V_UNDEF && !g->work->apart ? fall_back(g, in->place_why) : r;
-}
-
-static DType widest(const PlaceWork *w)
-{
-    DType dt = DT_NONE;
-    for (int i = 0; i < w->count; i++)
-        if (w->args[i].tag == V_TENSOR && w->args[i].tensor->rank > 0) {
-            DType x = (DType)w->args[i].tensor->dtype, both = dt == DT_NONE ? x : dtype_promote(dt, x);
-            dt = both == DT_NONE ? x : both;
-        }
-    return dt;
 }
 
 Value place_work(Interp *in, const PlaceWork *w)
@@ -165,7 +157,9 @@ Value place_work(Interp *in, const PlaceWork *w)
     if (!p || !p->running)
         device_begin(&in->ctx);
     Doing g = { .in = in, .op = w->op, .work = w, .args = (Value *)w->args, .count = w->count, .name = w->name };
-    g.dtype = w->dtype == DT_NONE ? widest(w) : w->dtype;
+    g.dtype = w->dtype;
+    for (int i = 0; i < w->count && w->dtype == DT_NONE; i++)
+        place_widest(&g.dtype, w->args[i]);
     g.narrow = p && p->narrow && !w->moves && !in->scope;
     Value r = p ? run_placed(&g) : run_home(&g);
     stack_cut(in, mark);

@@ -145,10 +145,11 @@ DType device_widest(const Device *d)
 
 const char *device_missing(const Device *d, const char *op)
 {
-    for (int i = 0; op && d->lacks && d->lacks[i]; i++)
-        if (strcmp(d->lacks[i], op) == 0)
-            return d->lacks[i];
-    return op && d->lacks ? device_missing(d, sim_stands_on(op)) : NULL;
+    for (; op && d->lacks; op = sim_stands_on(op))
+        for (int i = 0; d->lacks[i]; i++)
+            if (d->lacks[i][0] == op[0] && strcmp(d->lacks[i], op) == 0)
+                return d->lacks[i];
+    return NULL;
 }
 
 bool device_lacks(const Device *d, const char *op)
@@ -288,7 +289,6 @@ static void count_copy(Ctx *ctx, Device *d, bool up, size_t bytes, double second
     DeviceSet *set = ctx->devices;
     if (d->caps & DEVCAP_SIM)
         seconds = d->model.latency + (d->model.bandwidth > 0 ? (double)bytes / d->model.bandwidth : 0);
-    d->counts.copy_seconds += seconds;
     *(up ? &d->counts.up : &d->counts.down) += 1;
     *(up ? &d->counts.bytes_up : &d->counts.bytes_down) += bytes;
     if (set->copied)
@@ -349,10 +349,4 @@ double device_model_seconds(const Device *d, double bytes, double flops)
     double t = d->model.launch;
     t += d->model.memory_bandwidth > 0 ? bytes / d->model.memory_bandwidth : 0;
     return t + (d->model.flops > 0 ? flops / d->model.flops : 0);
-}
-
-void device_ran(Device *d, double seconds)
-{
-    d->counts.operations++;
-    d->counts.seconds += seconds;
 }

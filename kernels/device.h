@@ -7,8 +7,8 @@
  * Which device an operation runs on is the door's business (interp/place.h); kernels for
  * devices that run generated source are gpu.h's.
  *
- * Files: device.c (the set, counted memory and copies), device_residence.c (tensors on
- * devices), device_sim.c (simulated ones), opencl*.c, cuda*.c. */
+ * Files: device.c (the set, counted memory and copies), device_name.c (names), device_residence.c
+ * (tensors on devices), device_cache.c (built kernels on disk), device_sim.c, opencl*.c, cuda*.c. */
 #ifndef RICCI_KERNELS_DEVICE_H
 #define RICCI_KERNELS_DEVICE_H
 
@@ -118,10 +118,9 @@ typedef struct DevModel {
 } DevModel;
 
 typedef struct DevCounts {
-    uint64_t operations, launches;
-    uint64_t up, down, across;          /* copies to it, from it, and within it or between devices */
-    uint64_t bytes_up, bytes_down, bytes_across;
-    double seconds, copy_seconds;       /* of operations, of copies; simulated where it is a simulation */
+    uint64_t launches;
+    uint64_t up, down;                  /* copies to it, from it */
+    uint64_t bytes_up, bytes_down;
 } DevCounts;
 
 struct Device {
@@ -216,8 +215,6 @@ void device_launch(Ctx *, Device *);
 /* A new operation begins: what it uses is not dropped for room until the next one does. */
 void device_begin(Ctx *);
 void device_sync(Ctx *, Device *);
-/* An operation ran there: counts; the seconds are measured, or the model's for a simulation. */
-void device_ran(Device *, double seconds);
 /* What the model says of an operation that touched `bytes` and made `flops`. */
 double device_model_seconds(const Device *, double bytes, double flops);
 
@@ -237,6 +234,7 @@ typedef struct Residence {
     bool reserved;              /* the host's bytes are a reserved range (core/reserve.h) … */
     bool committed;             /* … with memory behind it */
     DevCopy *copies;
+    Tensor *narrow;             /* the whole buffer in a dtype that devices have, on the host; or NULL */
     uint64_t used;
     struct Residence *older, *newer;
 } Residence;
@@ -268,6 +266,9 @@ Tensor *device_tensor_new(Ctx *, Device *, DType, int rank, const int64_t *shape
  * the byte where t's first element lies. */
 const DevMem *device_ensure(Ctx *, Device *, Tensor *t, size_t *at);
 bool device_has(const Device *, const Tensor *);        /* valid there now? */
+/* t in that dtype, from the host, as tensor_cast has it: kept beside the buffer until that is written, so
+ * that an operand of a `narrow` block is cast and copied once. */
+Tensor *device_narrowed(Ctx *, Tensor *t, DType);
 /* A kernel on d wrote into t's buffer: only d's copy is valid now. */
 void device_wrote(Ctx *, Device *, Tensor *);
 /* One element, without moving the rest: `to` gets its bytes. Counted as a copy where it is away. */
@@ -281,9 +282,6 @@ extern const DeviceOps sim_ops;
 Tensor *sim_shadow(Ctx *, Device *, Tensor *t);
 /* `made`, a view of `shadow` that a kernel gave, as a view of `from`, whose shadow that is. */
 Tensor *sim_view(Ctx *, const Tensor *made, Tensor *from, const Tensor *shadow);
-/* What a kernel made there as a tensor whose home is d: a view of one of `from`, where it is a view
- * of that one's shadow, else by sim_take. Takes `made`. */
-Tensor *sim_adopt(Ctx *, Device *, Tensor *made, Tensor *const *from, Tensor *const *shadows, int n);
 /* A tensor of the host as one of the device, without a copy where nobody else holds it. Takes it. */
 Tensor *sim_take(Ctx *, Device *, Tensor *);
 /* A row that `op` is made of, so that a device without that has not `op`; NULL: none. */

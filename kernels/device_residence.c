@@ -127,13 +127,22 @@ static void drop_copies(Ctx *ctx, Residence *r, const DevCopy *keep)
     }
 }
 
+static void drop_narrow(Ctx *ctx, Residence *r)
+{
+    if (r->narrow)
+        tensor_release(ctx, r->narrow);
+    r->narrow = NULL;
+}
+
 void device_stale(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
-    if (r && !r->reserved && r->home == ctx->devices->cpu)
+    if (r && !r->reserved && r->home == ctx->devices->cpu) {
         device_forget(ctx, b);
-    else if (r)
+    } else if (r) {
+        drop_narrow(ctx, r);
         drop_copies(ctx, r, NULL);
+    }
 }
 
 /* Of a buffer that was made on a device: its range goes with it. */
@@ -146,6 +155,7 @@ static void release_reserved(Ctx *ctx, Buffer *b)
 void device_forget(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
+    drop_narrow(ctx, r);
     drop_copies(ctx, r, NULL);
     list_remove(ctx->devices, r);
     if (r->reserved)
@@ -275,10 +285,46 @@ const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
     return &c->mem;
 }
 
+/* Are all bytes of the buffer t's elements, in whatever order? Else a part would cast all of it. */
+static bool whole_buffer(const Tensor *t)
+{
+    return t->data == t->buffer->data && t->buffer->bytes &&
+           t->buffer->bytes == (size_t)t->size * dtype_info((DType)t->dtype)->bytes;
+}
+
+static Tensor *cast_buffer(Ctx *ctx, Tensor *t, DType to)
+{
+    const int64_t n = t->size, one = 1;
+    Tensor *all = tensor_view(ctx, t, 1, &n, &one, t->data);
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        Tensor *cast = tensor_cast(ctx, all, to);
+        ERR_END(ctx, &f);
+        tensor_release(ctx, all);
+        return cast;
+    }
+    tensor_release(ctx, all);
+    err_throw(ctx->error);
+}
+
+Tensor *device_narrowed(Ctx *ctx, Tensor *t, DType to)
+{
+    tensor_home(ctx, t);
+    if (!whole_buffer(t))
+        return tensor_cast(ctx, t, to);
+    Residence *r = residence_of(ctx, t->buffer);
+    if (r->narrow && r->narrow->dtype != to)
+        drop_narrow(ctx, r);
+    if (!r->narrow)
+        r->narrow = cast_buffer(ctx, t, to);
+    return tensor_view(ctx, r->narrow, t->rank, tensor_shape(t), tensor_strides(t), r->narrow->data);
+}
+
 void device_wrote(Ctx *ctx, Device *d, Tensor *t)
 {
     Residence *r = t->buffer->device;
     DevCopy *own = copy_on(r, d);
+    drop_narrow(ctx, r);
     drop_copies(ctx, r, own);
     own->valid = true;
     r->host = false;

@@ -94,17 +94,6 @@ Tensor *sim_view(Ctx *ctx, const Tensor *made, Tensor *from, const Tensor *shado
     return v;
 }
 
-Tensor *sim_adopt(Ctx *ctx, Device *d, Tensor *made, Tensor *const *from, Tensor *const *shadows, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (made->buffer == shadows[i]->buffer && made->dtype == from[i]->dtype) {
-            Tensor *v = sim_view(ctx, made, from[i], shadows[i]);
-            tensor_release(ctx, made);
-            return v;
-        }
-    return sim_take(ctx, d, made);
-}
-
 /* ---- what rows are made of ---- */
 const char *sim_stands_on(const char *op)
 {
@@ -115,7 +104,7 @@ const char *sim_stands_on(const char *op)
         { "corrcoef", "cov" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (strcmp(rows[i][0], op) == 0)
+        if (rows[i][0][0] == op[0] && strcmp(rows[i][0], op) == 0)
             return rows[i][1];
     return NULL;
 }
