@@ -14,7 +14,9 @@ Nest *gpu_nest_copy(Ctx *ctx, const Nest *n)
     NestLoad *load = mem_alloc(ctx, (size_t)(n->loads + 4) * sizeof *load);
     *c = *n;
     c->node = memcpy(node, n->node, (size_t)n->nodes * sizeof *node);
-    c->load = memcpy(load, n->load, (size_t)n->loads * sizeof *load);
+    c->load = load;
+    if (n->loads)
+        memcpy(load, n->load, (size_t)n->loads * sizeof *load);
     c->node_cap = n->nodes + 4;
     c->load_cap = n->loads + 4;
     for (int i = 0; i < n->loads; i++)

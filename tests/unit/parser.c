@@ -127,7 +127,7 @@ static const char *const corpus[] = {
     "precision f32 { x }", "precision bf16 accumulate f32 { C = A @ B }",
     "precision f16 accumulate f16 round stochastic saturate flush reproducible { sum(x) }",
     "precision float(5, 3) saturate { x }", "precision (f) { x }", "precision m.f { x }", "autocast bf16 { y }",
-    "on gpu fallback cpu { x }", "on cuda:1 strict { x }", "on sim.mps narrow verbose quiet { x }", "on (d) { x }",
+    "on gpu fallback cpu { x }", "on cuda:1 strict { x }", "on sim.mps narrow verbose { x }", "on (d) { x }",
     "compare f64, f32, bf16, precision f16 accumulate f16 against mp(200) { solve(A, b) }", "lazy { x }",
     "explain C[i,k] := A[i,j] * B[j,k]", "explain as latex t := A[i,i]", "explain lazy { x }", "explain { x }",
     "explain A \\ b", "t = timeit A @ B", "timeit { A @ B }", "profile { x }", "profile to \"t.json\" { x }",
