@@ -2,9 +2,14 @@
  * program first speaks of devices. Nothing is created on a device here. */
 #include "kernels/opencl.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- questions to a device ---- */
 /* Empty where the driver does not answer; blanks around it are cut off (some pad their names). */
@@ -86,6 +91,30 @@ static void list_platform(const OpenCl *cl, cl_platform_id platform, bool proces
         f->platforms[f->count] = platform;
         f->devices[f->count++] = here[i];
     }
+}
+
+/* Drivers may end the process instead of failing (PoCL does where it cannot read the machine's
+ * memory under /sys). So a child looks first: false, if it did not live through it. */
+static bool survives(const OpenCl *cl)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        cl_platform_id all[CL_DEVICES_MAX];
+        cl_device_id here[CL_DEVICES_MAX];
+        cl_uint n = 0, k = 0;
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, 1);
+        dup2(null, 2);
+        signal(SIGABRT, SIG_DFL);
+        if (cl->clGetPlatformIDs(CL_DEVICES_MAX, all, &n) == CL_SUCCESS)
+            for (cl_uint p = 0; p < n && p < CL_DEVICES_MAX; p++)
+                cl->clGetDeviceIDs(all[p], CL_DEVICE_TYPE_ALL, CL_DEVICES_MAX, here, &k);
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* `opencl` is the first of them: an accelerator where there is one. */
@@ -172,6 +201,10 @@ void opencl_probe(Ctx *ctx)
     cl_device_id devices[CL_DEVICES_MAX];
     if (!cl) {
         add_absent(ctx, why);
+        return;
+    }
+    if (!survives(cl)) {
+        add_absent(ctx, "its driver ends the process that looks for devices (PoCL does so without /sys)");
         return;
     }
     cl_int code;
