@@ -5,14 +5,10 @@
 #ifndef RICCI_BUILTINS_LINALG_H
 #define RICCI_BUILTINS_LINALG_H
 
+#include "builtins/rows.h"
 #include "core/error.h"
 #include "interp/explain.h"
-#include "interp/op.h"
 #include "kernels/lapack.h"
-
-#define OP(name, ...) Value op_run_##name(OpCall *);
-#include "builtins/linalg.def"
-#undef OP
 
 typedef struct Stack {
     OpCall *call;

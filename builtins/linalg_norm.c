@@ -256,6 +256,19 @@ static void require_elements(OpCall *c, NormOrder o, int64_t n)
         arg_error(c, 0, ERR_VALUE, "%s is empty and has no smallest element", arg_text(c, 0));
 }
 
+/* The 2-norm of a matrix is a singular value; so are the smallest one and the nuclear norm's terms. */
+const char *needs_norm(const Value *args, int count)
+{
+    if (count < 2 || args[0].tag != V_TENSOR || args[0].tensor->rank < 2)
+        return NULL;
+    Value ord = args[1];
+    if (ord.tag == V_STRING)
+        return strcmp(ord.str->text, "nuc") == 0 ? "svd" : NULL;
+    if (v_dtype(ord) == DT_NONE || ord.tag == V_TENSOR)
+        return NULL;
+    return (ord.tag == V_FLOAT ? ord.f == 2 || ord.f == -2 : ord.i == 2 || ord.i == -2) ? "svd" : NULL;
+}
+
 Value op_run_norm(OpCall *c)
 {
     Tensor *given = arg_tensor(c, 0);

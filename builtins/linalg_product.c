@@ -545,6 +545,11 @@ static void explain_powers(OpCall *c, const Tensor *t, int64_t power)
     explain_flops(c->in, each * products * (dtype_info(t->dtype)->kind == 'c' ? 4 : 1), "2n^3 each");
 }
 
+const char *needs_matpow(const Value *args, int count)
+{
+    return count > 1 && args[1].tag == V_INT && args[1].i < 0 ? "inv" : NULL;
+}
+
 Value op_run_matpow(OpCall *c)
 {
     Tensor *t = arg_tensor(c, 0);

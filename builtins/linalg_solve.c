@@ -135,6 +135,15 @@ Out linalg_rhs_out(const Rhs *r, Stack *a, int64_t rows)
     return o;
 }
 
+/* A matrix that is not square is solved by least squares. */
+const char *needs_solve(const Value *args, int count)
+{
+    const Tensor *a = count > 0 && args[0].tag == V_TENSOR ? args[0].tensor : NULL;
+    if (!a || a->rank < 2)
+        return NULL;
+    return tensor_shape(a)[a->rank - 1] != tensor_shape(a)[a->rank - 2] ? "lstsq" : NULL;
+}
+
 Value op_run_solve(OpCall *c)
 {
     Tensor *given = arg_tensor(c, 0);

@@ -19,6 +19,11 @@
 #include "builtins/strings.def"
 #undef OP
 
+/* Op.needs of the rows that have it. */
+const char *needs_norm(const Value *args, int count);
+const char *needs_solve(const Value *args, int count);
+const char *needs_matpow(const Value *args, int count);
+
 /* A device, or the name of one, that can be used (place.c). */
 Device *arg_device(OpCall *, int i);
 

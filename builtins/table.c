@@ -15,7 +15,7 @@
 
 #define EW_ROW(id, name_, params_, kinds_, result_, real_, complex_, integer_, ...) \
     { .name = name_, .params = params_, .cls = OPC_EW, .ew = EW_##id, .dtypes = kinds_, \
-      .devices = DEV_CPU, .section = "elementwise", __VA_ARGS__ },
+      .section = "elementwise", __VA_ARGS__ },
 #define EW1 EW_ROW
 #define EW2 EW_ROW
 #define EW3 EW_ROW
@@ -23,7 +23,7 @@
     { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, __VA_ARGS__ },
 
 /* A row may name its own section and what devices make of it; text and files are the host's. */
-#define DEVICES DEV_CPU
+#define DEVICES 0
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const Op rows[] = {
@@ -47,7 +47,7 @@ static const Op rows[] = {
 #include "builtins/signals.def"
 #undef SECTION
 #undef DEVICES
-#define DEVICES (DEV_CPU | DEV_HOST)
+#define DEVICES DEV_HOST
 #define SECTION "files"
 #include "builtins/files.def"
 #undef SECTION

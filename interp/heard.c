@@ -206,7 +206,7 @@ static bool is_complex(const Tensor *t) { return t && dtype_info(t->dtype)->kind
  * numbers is four and two more, the others work on both parts. */
 static double parts(const Op *op, const Tensor *a, const Tensor *b)
 {
-    if (is_complex(a) && is_complex(b) && strcmp(op->name, "multiply") == 0)
+    if (is_complex(a) && is_complex(b) && op->ew == EW_MULTIPLY)
         return 6;
     return is_complex(a) || is_complex(b) ? 2 : 1;
 }

@@ -27,12 +27,12 @@ typedef enum OpClass {
 typedef enum AutocastClass { AC_NONE, AC_LOWER, AC_RAISE, AC_WIDEST } AutocastClass;
 
 enum {                      /* Op.devices: what a device block does with the row (place.c) */
-    DEV_CPU = 1, DEV_OPENCL = 2, DEV_CUDA = 4,
-    DEV_ANYWHERE = 8,       /* reads no elements itself: runs as ever, nothing moves */
-    DEV_HOST = 16,          /* the host's own (text, files): operands come home, nobody is told */
-    DEV_MAKES = 32,         /* makes tensors of numbers: in the device's widest float, if none is stated */
-    DEV_FLOATS = 64,        /* ints and bools give f64 */
-    DEV_COMPLEX = 128       /* real numbers give complex ones */
+    DEV_ANYWHERE = 1,       /* reads no elements itself: runs as ever, nothing moves */
+    DEV_HOST = 2,           /* the host's own (text, files): operands come home, nobody is told */
+    DEV_MAKES = 4,          /* makes tensors of numbers: in the device's widest float, if none is stated */
+    DEV_FLOATS = 8,         /* ints and bools give f64 */
+    DEV_COMPLEX = 16,       /* real numbers give complex ones */
+    DEV_CASTS = 32          /* only makes numbers those of the dtype that it is given */
 };
 
 enum {                      /* Op.traits: what the door must know of an elementwise operation */
@@ -56,7 +56,10 @@ struct Op {
     Value (*run)(OpCall *);
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
     AutocastClass autocast;
-    unsigned devices;
+    unsigned devices;       /* DEV_ */
+    const char *stands_on;  /* a row that it is made of: a device without that has not this one */
+    /* The same where the operands decide; NULL: none. */
+    const char *(*needs)(const Value *args, int count);
     const char *gradient;   /* rule name for later work, or NULL */
     const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
     const char *section;    /* for help and the manual */

@@ -109,6 +109,8 @@ DeviceForm op_device(Interp *, const Op *, const Device *);
 Value place_refuse(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Has the device the row for any dtype? *why gets a phrase. Pure: the operation matrix, strict. */
 bool place_has(Interp *, const Device *, const Op *, const char **why);
+/* The row that such a phrase says is missing; NULL: it says something else. */
+const char *place_lacked(const char *why);
 /* The dtype of what is made without one: f64, or the widest float of the place's device. */
 DType place_float(const Interp *);
 /* A literal or maker's tensor as a tensor of the place. Takes t. */

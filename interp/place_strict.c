@@ -48,8 +48,9 @@ static void meet_op(Walk *w, const Op *op, const Node *n)
             return;
     Found *f = &w->found[w->count++];
     *f = (Found){ .op = op, .source = w->source, .line = line, .function = w->function };
-    if (why && strncmp(why, "it lacks ", 9) == 0 && strcmp(why + 9, op->name) != 0)
-        snprintf(f->why, sizeof f->why, "%s", why + 9);
+    const char *missing = place_lacked(why);
+    if (missing && strcmp(missing, op->name) != 0)
+        snprintf(f->why, sizeof f->why, "%s", missing);
 }
 
 static void meet_row(Walk *w, const char *name, const Node *n)

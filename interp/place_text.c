@@ -145,7 +145,8 @@ static void put_operation(Interp *in, Buf *out, const char *name, const Value *a
 /* Why, as the end of a sentence; nothing where the operation itself is what is missing. */
 static void put_reason(Buf *out, const char *name, const char *why)
 {
-    if (!why || (strncmp(why, "it lacks ", 9) == 0 && strcmp(why + 9, name) == 0))
+    const char *missing = place_lacked(why);
+    if (!why || (missing && strcmp(missing, name) == 0))
         return;
     if (strncmp(why, "it ", 3) == 0)
         buf_printf(out, ", which %s", why + 3);

@@ -16,61 +16,53 @@ static const char *because(const Doing *g, const char *fmt, const char *what)
 }
 
 /* ---- rows ---- */
+static const char lacks[] = "it lacks ";
+
+const char *place_lacked(const char *why)
+{
+    size_t n = sizeof lacks - 1;
+    return why && strncmp(why, lacks, n) == 0 ? why + n : NULL;
+}
+
+static const char *because_lacks(Interp *in, const char *row)
+{
+    place_refuse(in, "%s%s", lacks, row);
+    return in->place_why;
+}
+
+/* The row that d has not, `op` or one that it stands on; NULL: none. */
+static const char *missing_row(Interp *in, const Device *d, const Op *op)
+{
+    for (; op && d->lacks; op = op->stands_on ? op_named(in, op->stands_on) : NULL)
+        if (device_lacks(d, op->name))
+            return op->name;
+    return NULL;
+}
+
 bool place_has(Interp *in, const Device *d, const Op *op, const char **why)
 {
     *why = NULL;
     if (d == in->ctx.devices->cpu || (op->devices & (DEV_ANYWHERE | DEV_HOST)))
         return true;
-    const char *missing = device_missing(d, op->name);
+    const char *missing = missing_row(in, d, op);
     if (!missing && !(d->caps & DEVCAP_SIM) && op->cls != OPC_EW && !(op->devices & DEV_MAKES) && !op_device(in, op, d))
         missing = op->name;
     if (!missing)
         return true;
-    place_refuse(in, "it lacks %s", missing);
-    *why = in->place_why;
+    *why = because_lacks(in, missing);
     return false;
-}
-
-static bool matrix(const Value *args, int count, int i)
-{
-    return i < count && args[i].tag == V_TENSOR && args[i].tensor->rank >= 2;
-}
-
-static bool two_norm(const Value *args, int count)
-{
-    if (!matrix(args, count, 0) || count < 2)
-        return false;
-    Value ord = args[1];
-    if (ord.tag == V_STRING)
-        return strcmp(ord.str->text, "nuc") == 0;
-    return v_dtype(ord) != DT_NONE && ord.tag != V_TENSOR && (ord.tag == V_FLOAT ? ord.f == 2 || ord.f == -2
-                                                                                 : ord.i == 2 || ord.i == -2);
-}
-
-/* The row that these operands need beside its own: the 2-norm of a matrix is a singular value. */
-static const char *needs(const Doing *g)
-{
-    const char *name = g->op->name;
-    if (strcmp(name, "norm") == 0)
-        return two_norm(g->args, g->count) ? "svd" : NULL;
-    if (strcmp(name, "solve") == 0 && matrix(g->args, g->count, 0)) {
-        const Tensor *a = g->args[0].tensor;
-        return tensor_shape(a)[a->rank - 1] != tensor_shape(a)[a->rank - 2] ? "lstsq" : NULL;
-    }
-    if (strcmp(name, "matpow") == 0 && g->count > 1 && g->args[1].tag == V_INT && g->args[1].i < 0)
-        return "inv";
-    return NULL;
 }
 
 static const char *lacking(const Doing *g, const Device *d)
 {
-    const char *why, *more;
+    const char *why;
     if (!g->op)
         return NULL;
     if (!place_has(g->in, d, g->op, &why))
         return why;
-    more = needs(g);
-    return more && device_lacks(d, more) ? because(g, "it lacks %s", more) : NULL;
+    const char *needs = g->op->needs ? g->op->needs(g->args, g->count) : NULL;
+    const char *missing = needs ? missing_row(g->in, d, op_named(g->in, needs)) : NULL;
+    return missing ? because_lacks(g->in, missing) : NULL;
 }
 
 /* ---- scopes ---- */
@@ -103,7 +95,7 @@ static DType stated(const Doing *g)
     for (int i = 0; i < sig->fixed && i < g->count; i++)
         if (strcmp(sig->params[i].name->text, "dtype") == 0)
             return g->args[i].tag == V_FORMAT ? v_format_dtype(g->args[i]) : DT_NONE;
-    return strcmp(g->op->name, "float") == 0 ? DT_F64 : DT_NONE;
+    return DT_NONE;
 }
 
 DType place_landing(const Doing *g, const Device *d, DType x)
@@ -112,7 +104,7 @@ DType place_landing(const Doing *g, const Device *d, DType x)
     char kind = dtype_info(x)->kind;
     if (dtype_cells(x) || device_holds(d, x))
         return x;
-    if (g->op && strcmp(g->op->name, "cast") == 0)
+    if (g->op && (g->op->devices & DEV_CASTS))
         return stated(g) == DT_NONE ? x : stated(g);
     if (s)
         return !rounds(g) ? x : kind == 'f' ? s->format : kind == 'c' ? dtype_complex_of(s->format) : x;
@@ -241,8 +233,7 @@ static int64_t length(const Tensor *t, int back) { return tensor_shape(t)[t->ran
 
 bool place_lengths_meet(const Doing *g)
 {
-    const char *sign = g->op->infix ? g->op->infix : "";
-    bool product = strcmp(sign, "@") == 0, solve = strcmp(sign, "\\") == 0;
+    bool product = g->op == op_operator(g->in, TK_MATMUL), solve = g->op == op_operator(g->in, TK_SOLVE);
     if ((!product && !solve) || g->count < 2 || !place_elements(g->args[0]) || !place_elements(g->args[1]) ||
         g->args[0].tag != V_TENSOR || g->args[1].tag != V_TENSOR)
         return true;

@@ -143,18 +143,12 @@ DType device_widest(const Device *d)
     return device_holds(d, DT_F64) ? DT_F64 : DT_F32;
 }
 
-const char *device_missing(const Device *d, const char *op)
-{
-    for (; op && d->lacks; op = sim_stands_on(op))
-        for (int i = 0; d->lacks[i]; i++)
-            if (d->lacks[i][0] == op[0] && strcmp(d->lacks[i], op) == 0)
-                return d->lacks[i];
-    return NULL;
-}
-
 bool device_lacks(const Device *d, const char *op)
 {
-    return device_missing(d, op) != NULL;
+    for (int i = 0; d->lacks && d->lacks[i]; i++)
+        if (d->lacks[i][0] == op[0] && strcmp(d->lacks[i], op) == 0)
+            return true;
+    return false;
 }
 
 /* ---- errors ---- */

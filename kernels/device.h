@@ -189,8 +189,7 @@ static inline bool device_absent(const Device *d) { return d->why[0] != '\0'; }
 static inline bool device_holds(const Device *d, DType dt) { return d->dtypes >> (dt & 0xff) & 1; }
 /* f64, or f32 where it has no f64. */
 DType device_widest(const Device *);
-/* The row that the device says it has not, which is `op` or one that `op` stands on; NULL: none. */
-const char *device_missing(const Device *, const char *op);
+/* Does the device say that it has not the row of that name? Rows that stand on it: interp/place.h. */
 bool device_lacks(const Device *, const char *op);
 /* Opens it if that was not done. Raises ERR_DEVICE with its reason. */
 void device_open(Ctx *, Device *);
@@ -284,8 +283,6 @@ Tensor *sim_shadow(Ctx *, Device *, Tensor *t);
 Tensor *sim_view(Ctx *, const Tensor *made, Tensor *from, const Tensor *shadow);
 /* A tensor of the host as one of the device, without a copy where nobody else holds it. Takes it. */
 Tensor *sim_take(Ctx *, Device *, Tensor *);
-/* A row that `op` is made of, so that a device without that has not `op`; NULL: none. */
-const char *sim_stands_on(const char *op);
 /* Makers of the two that are always there, and of simulate(…). */
 void sim_standard(Ctx *);
 

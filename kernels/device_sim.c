@@ -94,21 +94,6 @@ Tensor *sim_view(Ctx *ctx, const Tensor *made, Tensor *from, const Tensor *shado
     return v;
 }
 
-/* ---- what rows are made of ---- */
-const char *sim_stands_on(const char *op)
-{
-    static const char *const rows[][2] = {
-        { "svdvals", "svd" }, { "cond", "svd" }, { "pinv", "svd" }, { "rank", "svd" }, { "null", "svd" },
-        { "orth", "svd" }, { "eigvals", "eig" }, { "schur", "eig" }, { "sqrtm", "schur" }, { "logm", "schur" },
-        { "eigvalsh", "eigh" }, { "expm", "solve" }, { "matpow", "matmul" }, { "cov", "matmul" },
-        { "corrcoef", "cov" },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i][0][0] == op[0] && strcmp(rows[i][0], op) == 0)
-            return rows[i][1];
-    return NULL;
-}
-
 /* ---- the two that are always there ---- */
 static const char **words(Ctx *ctx, const char *const *list, int n)
 {

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "interp/elementwise.h"
 #include "interp/optable.h"
+#include "interp/place.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +42,44 @@ static void test_rows(Interp *in)
         check(op->cls == OPC_EW || op->run, "%s can run", op->name);
         if (op->cls == OPC_EW)
             check(op_sig(in, op)->required == ew_info[op->ew].arity, "%s: parameters are operands", op->name);
+    }
+}
+
+/* Rows that stand on rows end at one that does not. */
+static void test_stands_on(Interp *in)
+{
+    for (int i = 0; i < op_count(); i++) {
+        const Op *op = op_row(i);
+        int steps = 0;
+        for (const char *on = op->stands_on; on && steps < op_count(); steps++) {
+            const Name *name = names_find(&in->names, on, strlen(on));
+            const Op *next = name ? op_find(in, name) : NULL;
+            check(next != NULL, "%s stands on %s, a row", op->name, on);
+            on = next ? next->stands_on : NULL;
+        }
+        check(steps < op_count(), "%s does not stand on itself", op->name);
+    }
+}
+
+static const char *lacked(Interp *in, const char *device, const char *row)
+{
+    const char *why;
+    bool has = place_has(in, device_find(&in->ctx, device), op_named(in, row), &why);
+    check(has == (why == NULL), "%s on %s: there or a reason", row, device);
+    return why ? place_lacked(why) : "";
+}
+
+/* sim.mps says that it lacks svd, eig and others: so whatever stands on them, at one remove or two. */
+static void test_lacked(Interp *in)
+{
+    static const struct { const char *device, *row, *missing; } cases[] = {
+        { "sim.mps", "svd", "svd" }, { "sim.mps", "cond", "svd" }, { "sim.mps", "inv", "" },
+        { "sim.mps", "logm", "eig" }, { "sim.mps", "corrcoef", "" }, { "sim.tpu", "logm", "" }, { "cpu", "svd", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *missing = lacked(in, cases[i].device, cases[i].row);
+        check(missing && strcmp(missing, cases[i].missing) == 0, "%s on %s lacks \"%s\", not \"%s\"", cases[i].row,
+              cases[i].device, cases[i].missing, missing ? missing : "?");
     }
 }
 
@@ -341,6 +380,8 @@ int main(void)
     Interp *in = interp_new();
     in->ctx.notice = quiet;
     test_rows(in);
+    test_stands_on(in);
+    test_lacked(in);
     test_elementwise(in);
     test_scalars(in);
     test_examples(in);
