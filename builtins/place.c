@@ -227,26 +227,6 @@ static void read_name(OpCall *c, char *out, size_t cap)
     snprintf(out, cap, "sim.%s", name);
 }
 
-static void forget_lacks(Ctx *ctx, Device *d)
-{
-    int n = 0;
-    for (; d->lacks && d->lacks[n]; n++)
-        mem_free(ctx, (char *)d->lacks[n], strlen(d->lacks[n]) + 1);
-    if (d->lacks)
-        mem_free(ctx, d->lacks, (size_t)(n + 1) * sizeof *d->lacks);
-    d->lacks = NULL;
-}
-
-static void take_lacks(OpCall *c, Device *d, uint32_t n)
-{
-    Ctx *ctx = &c->in->ctx;
-    forget_lacks(ctx, d);
-    const char **list = mem_zalloc(ctx, (n + 1) * sizeof *list);
-    d->lacks = list;
-    for (uint32_t i = 0; i < n; i++)
-        list[i] = mem_strdup(ctx, lacked(c, i));
-}
-
 /* Everything is read and checked before a device is made or changed. */
 Value op_run_simulate(OpCall *c)
 {
@@ -270,6 +250,8 @@ Value op_run_simulate(OpCall *c)
     d->dtypes = dtypes;
     d->memory = memory < 1e18 ? (size_t)memory : 0;
     d->model = model;
-    take_lacks(c, d, lacks);
+    const char **list = device_set_lacks(ctx, d, lacks);
+    for (uint32_t i = 0; i < lacks; i++)
+        list[i] = lacked(c, i);
     return v_device(d);
 }

@@ -55,14 +55,7 @@ static void device_end(Ctx *ctx, Device *d)
     gpu_forget(ctx, d);
     if (d->opened && d->ops->close)
         d->ops->close(d);
-    for (int i = 0; d->lacks && d->lacks[i]; i++)
-        mem_free(ctx, (char *)d->lacks[i], strlen(d->lacks[i]) + 1);
-    if (d->lacks) {
-        int n = 0;
-        while (d->lacks[n])
-            n++;
-        mem_free(ctx, d->lacks, (size_t)(n + 1) * sizeof *d->lacks);
-    }
+    device_set_lacks(ctx, d, 0);
     mem_free(ctx, d, sizeof *d);
 }
 
@@ -141,6 +134,19 @@ Device *device_find(Ctx *ctx, const char *name)
 DType device_widest(const Device *d)
 {
     return device_holds(d, DT_F64) ? DT_F64 : DT_F32;
+}
+
+const char **device_set_lacks(Ctx *ctx, Device *d, size_t n)
+{
+    size_t old = 0;
+    while (d->lacks && d->lacks[old])
+        old++;
+    if (d->lacks)
+        mem_free(ctx, d->lacks, (old + 1) * sizeof *d->lacks);
+    d->lacks = NULL;
+    if (n > 0)
+        d->lacks = mem_zalloc(ctx, (n + 1) * sizeof *d->lacks);
+    return d->lacks;
 }
 
 bool device_lacks(const Device *d, const char *op)

@@ -135,7 +135,7 @@ struct Device {
     unsigned caps;
     uint32_t dtypes;            /* bit 1 << base dtype: what it holds and computes in */
     DType product;              /* DT_BF16: f32 products are taken in it, accumulated in f32; DT_NONE */
-    const char **lacks;         /* names of rows that it has not, NULL at the end; owned; or NULL */
+    const char **lacks;         /* names of rows that it has not, NULL at the end; or NULL */
     size_t memory;              /* bytes it has; 0: not known */
     size_t live, peak;
     uint64_t allocations;
@@ -189,6 +189,9 @@ static inline bool device_absent(const Device *d) { return d->why[0] != '\0'; }
 static inline bool device_holds(const Device *d, DType dt) { return d->dtypes >> (dt & 0xff) & 1; }
 /* f64, or f32 where it has no f64. */
 DType device_widest(const Device *);
+/* What it lacked is forgotten; room for n names, all of which the caller writes at once: texts that
+ * stay, as those of rows do. */
+const char **device_set_lacks(Ctx *, Device *, size_t n);
 /* Does the device say that it has not the row of that name? Rows that stand on it: interp/place.h. */
 bool device_lacks(const Device *, const char *op);
 /* Opens it if that was not done. Raises ERR_DEVICE with its reason. */

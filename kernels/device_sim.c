@@ -95,14 +95,6 @@ Tensor *sim_view(Ctx *ctx, const Tensor *made, Tensor *from, const Tensor *shado
 }
 
 /* ---- the two that are always there ---- */
-static const char **words(Ctx *ctx, const char *const *list, int n)
-{
-    const char **copy = mem_zalloc(ctx, (size_t)(n + 1) * sizeof *copy);
-    for (int i = 0; i < n; i++)
-        copy[i] = mem_strdup(ctx, list[i]);
-    return copy;
-}
-
 enum { ACCELERATOR_DTYPES = 1u << DT_BOOL | 1u << DT_I8 | 1u << DT_U8 | 1u << DT_I32 | 1u << DT_I64 |
                             1u << DT_F16 | 1u << DT_BF16 | 1u << DT_F32 };
 
@@ -112,7 +104,7 @@ void sim_standard(Ctx *ctx)
     Device *mps = device_add(ctx, &sim_ops, "sim.mps");
     mps->caps = DEVCAP_SIM;
     mps->dtypes = ACCELERATOR_DTYPES;
-    mps->lacks = words(ctx, missing, 6);
+    memcpy(device_set_lacks(ctx, mps, sizeof missing / sizeof missing[0]), missing, sizeof missing);
     mps->memory = (size_t)8 << 30;
     mps->model = (DevModel){ 10e9, 10e-6, 5e-6, 100e9, 2e12 };
     mps->state = ctx;
