@@ -1,6 +1,7 @@
 /* Access to files: where they are looked for, reading and mapping them, replacing them as
  * a whole. Knows nothing of formats; the only file here that opens anything. */
 #include "builtins/files.h"
+#include "core/fd.h"
 #include "interp/explain.h"
 #include "kernels/mapped.h"
 
@@ -254,21 +255,6 @@ static bool write_parts(OpCall *c, int fd, const FilePart *parts, size_t count)
     return good;
 }
 
-/* A new file beside `target`; its name goes to `name`. Others' left-overs are stepped over. */
-static int open_beside(const char *target, char *name, size_t cap)
-{
-    for (int i = 0; i < 100; i++) {
-        if (snprintf(name, cap, "%s.%ld-%d.part", target, (long)getpid(), i) >= (int)cap) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
 /* A new file has the permissions of the one it replaces, and its owner if that is allowed. */
 static bool like_old(int fd, const struct stat *old)
 {
@@ -283,7 +269,7 @@ static bool replace_regular(OpCall *c, const char *target, const struct stat *ol
                             const FilePart *parts, size_t count)
 {
     char name[4096];
-    int fd = open_beside(target, name, sizeof name);
+    int fd = fd_open_beside(target, name, sizeof name);
     if (fd < 0)
         return false;
     bool good = !old || like_old(fd, old);

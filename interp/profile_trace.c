@@ -6,6 +6,7 @@
 #include "interp/profile.h"
 
 #include "core/error.h"
+#include "core/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -188,45 +189,16 @@ static _Noreturn void raise_io(Interp *in, const Trace *t, int why)
     err_raise(&in->ctx, ERR_IO, "cannot write the trace to \"%s\": %s", t->path, strerror(why));
 }
 
-/* A new file beside the target: its descriptor, or -1. */
-static int open_beside(const Trace *t, char *name, size_t cap)
-{
-    for (int i = 0; i < 100; i++) {
-        if (snprintf(name, cap, "%s.%ld-%d.part", t->target, (long)getpid(), i) >= (int)cap) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
-static bool write_all(int fd, const char *text, size_t n)
-{
-    while (n > 0) {
-        ssize_t put = write(fd, text, n);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        text += put;
-        n -= (size_t)put;
-    }
-    return true;
-}
-
 /* A pipe or device is written into; a file is replaced. 0 or errno. */
 static int write_out(const Trace *t, const Buf *out)
 {
     char name[BESIDE];
     struct stat old;
     bool there = stat(t->target, &old) == 0, special = there && !S_ISREG(old.st_mode);
-    int fd = special ? open(t->target, O_WRONLY | O_CLOEXEC) : open_beside(t, name, sizeof name);
+    int fd = special ? open(t->target, O_WRONLY | O_CLOEXEC) : fd_open_beside(t->target, name, sizeof name);
     if (fd < 0)
         return errno;
-    bool good = write_all(fd, out->data, out->len) && (special || !there || fchmod(fd, old.st_mode & 07777) == 0);
+    bool good = fd_write_all(fd, out->data, out->len) && (special || !there || fchmod(fd, old.st_mode & 07777) == 0);
     int why = good ? 0 : errno;
     if (close(fd) != 0 && good)
         why = errno;
@@ -246,7 +218,7 @@ static int try_out(const Trace *t)
         return t->path[0] ? ENAMETOOLONG : ENOENT;
     if (stat(t->target, &old) == 0 && !S_ISREG(old.st_mode))
         return S_ISDIR(old.st_mode) ? EISDIR : access(t->target, W_OK) == 0 ? 0 : errno;
-    int fd = open_beside(t, name, sizeof name);
+    int fd = fd_open_beside(t->target, name, sizeof name);
     if (fd < 0)
         return errno;
     close(fd);

@@ -2,6 +2,7 @@
  * final zeros, and what was built; a checksum over both tells a damaged one from a good one. */
 #include "kernels/device_cache.h"
 
+#include "core/fd.h"
 #include "core/mem.h"
 
 #include <dirent.h>
@@ -166,28 +167,14 @@ void device_cache_drop(const char *const *parts)
 }
 
 /* ---- writing ---- */
-static bool write_all(int fd, const void *from, size_t bytes)
-{
-    for (const char *p = from; bytes;) {
-        ssize_t n = write(fd, p, bytes);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        p += n;
-        bytes -= (size_t)n;
-    }
-    return true;
-}
-
 static bool file_write(int fd, const Place *p, const char *const *parts, const void *built, size_t bytes)
 {
     Header h = { .key_bytes = p->key_bytes, .built_bytes = bytes, .sum = mix(p->hash, built, bytes) };
     memcpy(h.magic, magic, sizeof magic);       /* the key's hash is the checksum of the key */
-    bool ok = write_all(fd, &h, sizeof h);
+    bool ok = fd_write_all(fd, &h, sizeof h);
     for (; ok && *parts; parts++)
-        ok = write_all(fd, *parts, strlen(*parts) + 1);
-    return ok && write_all(fd, built, bytes);
+        ok = fd_write_all(fd, *parts, strlen(*parts) + 1);
+    return ok && fd_write_all(fd, built, bytes);
 }
 
 /* Kernels, and what was to become one when its writer died. */
