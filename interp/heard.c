@@ -27,6 +27,16 @@ double heard_clock(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+const char *heard_bytes_text(char *out, size_t cap, double bytes)
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 4)
+        bytes /= 1000, unit++;
+    snprintf(out, cap, "%.3g %s", bytes, units[unit]);
+    return out;
+}
+
 /* ---- what operations say ---- */
 static bool running(const Interp *in) { return heard_on(in) && in->explain->depth > 0; }
 
@@ -248,16 +258,6 @@ double heard_flops(const Op *op, const Value *args, int n, Value result)
 }
 
 /* ---- the record ---- */
-static double bytes_of(Value v)
-{
-    double sum = 0;
-    if (v.tag == V_TENSOR)
-        return (double)v.tensor->size * dtype_info(v.tensor->dtype)->bytes;
-    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
-        sum += bytes_of(v.tuple->items[i]);
-    return sum;
-}
-
 /* Of a result numbers count too. */
 static double bytes_written(Value v)
 {
@@ -266,7 +266,7 @@ static double bytes_written(Value v)
         return 8;
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
         sum += bytes_written(v.tuple->items[i]);
-    return v.tag == V_TUPLE ? sum : bytes_of(v);
+    return v.tag == V_TUPLE ? sum : place_bytes(v);
 }
 
 /* The user's text of the running operation, its blanks as one, cut where it grows long. */
@@ -372,7 +372,7 @@ static void record_begin(Interp *in, const char *name, const Op *op, const Value
         put_operands(&e->head, args, n);
     }
     for (int i = 0; i < n; i++)
-        e->read += bytes_of(args[i]);
+        e->read += place_bytes(args[i]);
     x->depth = 1;
     x->hidden = x->paused = 0;
     e->start = heard_clock();

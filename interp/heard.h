@@ -59,6 +59,7 @@ static inline bool heard_on(const Interp *in) { return __builtin_expect(in->expl
 void heard_begin(Interp *, Explain *x);
 void heard_end(Interp *, Explain *x);
 double heard_clock(void);           /* seconds, monotonic */
+const char *heard_bytes_text(char *out, size_t cap, double bytes);     /* "16.4 kB"; returns out */
 /* What a row's call computes, by the row's formula; nan: not known. */
 double heard_flops(const Op *, const Value *args, int n, Value result);
 /* Waits for all devices in use. */

@@ -127,6 +127,8 @@ static inline void value_home(Interp *in, Value v)
     if (__builtin_expect(in->ctx.remote, 0))
         place_home(in, v);
 }
+/* Bytes of the elements of all tensors in v. */
+double place_bytes(Value v);
 /* v (borrowed) with all tensors as shadows on a simulation; owned. */
 Value place_shadow(Interp *, Device *, Value v);
 

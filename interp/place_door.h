@@ -49,7 +49,6 @@ bool place_product(const Doing *, const Device *);
 /* ---- operands and results (place_copy.c) ---- */
 /* Has v, or a value in it, elements in memory: a tensor of rank 1 and more? */
 bool place_elements(Value v);
-double place_bytes(Value v);
 /* The first argument with a tensor that is not on d, or -1; *from: where it is. */
 int place_elsewhere(Interp *, const Device *d, const Value *args, int count, const Device **from);
 /* The operands in the dtypes that d computes in, on the value stack; returns the first. *cast: the

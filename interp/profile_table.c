@@ -39,15 +39,6 @@ typedef struct Table {
 static bool is_copy(const ProfileRow *r) { return strncmp(r->name, "copy ", 5) == 0; }
 
 /* ---- cells ---- */
-static void bytes_text(char *out, size_t cap, double bytes)
-{
-    static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
-    int unit = 0;
-    while (bytes >= 999.5 && unit < 4)
-        bytes /= 1000, unit++;
-    snprintf(out, cap, "%.3g %s", bytes, units[unit]);
-}
-
 /* 12.3, 0.05, 1234. Whether there is one does not hang on the clock. */
 static void put_rate(char *out, double amount, double seconds)
 {
@@ -82,7 +73,7 @@ static void fill_line(const Table *t, Line *l, const ProfileRow *r, double whole
     put_rate(l->cell[COL_RATE], r->bytes, r->seconds);
     snprintf(l->cell[COL_KERNEL], CELL, "%s", r->kernel);
     if (is_copy(r) || r->copies) {
-        bytes_text(text, sizeof text, is_copy(r) ? r->bytes : r->moved);
+        heard_bytes_text(text, sizeof text, is_copy(r) ? r->bytes : r->moved);
         uint64_t n = is_copy(r) ? r->calls : r->copies;
         snprintf(l->cell[COL_COPIES], CELL, "%llu: %s", (unsigned long long)n, text);
     }
@@ -188,8 +179,8 @@ static void put_heading(Buf *out, const Profile *p, double rest)
 static void put_peak(Buf *out, const char *name, size_t peak, size_t before, bool *any)
 {
     char text[32], more[32];
-    bytes_text(text, sizeof text, (double)peak);
-    bytes_text(more, sizeof more, peak > before ? (double)(peak - before) : 0);
+    heard_bytes_text(text, sizeof text, (double)peak);
+    heard_bytes_text(more, sizeof more, peak > before ? (double)(peak - before) : 0);
     buf_printf(out, "%s%s %s (+%s)", *any ? ", " : "peak memory: ", name, text, more);
     *any = true;
 }

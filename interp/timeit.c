@@ -16,7 +16,6 @@
 #include "interp/scope.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,15 +199,6 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void bytes_text(char *out, size_t cap, double bytes)
-{
-    static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
-    int unit = 0;
-    while (bytes >= 999.5 && unit < 4)
-        bytes /= 1000, unit++;
-    snprintf(out, cap, "%.3g %s", bytes, units[unit]);
-}
-
 typedef struct Timing {
     double first, median, low, high;    /* seconds */
     int samples;
@@ -246,13 +236,13 @@ static void put_heard(Buf *out, const Timing *t, const Count *c)
         between = ", ";
     }
     if (c->copies) {
-        bytes_text(text, sizeof text, c->moved);
+        heard_bytes_text(text, sizeof text, c->moved);
         buf_printf(out, "%s%llu cop%s between devices (%s)", between, (unsigned long long)c->copies,
                    c->copies == 1 ? "y" : "ies", text);
         between = ", ";
     }
     if (t->memory >= 10000) {
-        bytes_text(text, sizeof text, (double)t->memory);
+        heard_bytes_text(text, sizeof text, (double)t->memory);
         buf_printf(out, "%s%s of memory", between, text);
         between = ", ";
     }
