@@ -229,7 +229,7 @@ sanitized() {       # MODE
     count "precision $1" "$work/log" $?
 }
 # PoCL (LLVM) puts its own alternate signal stack in place, which the sanitizer would unmap.
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99:use_sigaltstack=0 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99:use_sigaltstack=0:handle_sigill=1 UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0
 suite_sanitize() { LIMIT=120 sanitized sanitize; }
 suite_asan() { LIMIT=120 sanitized asan; }
