@@ -1,7 +1,7 @@
 #!/bin/bash
 # The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples stdlib
-# residual devices install repl oracle precision sanitize (these by default), asan ubsan hostile. Ends with one line:
-# N passed, N failed.
+# residual devices install repl oracle precision sanitize (these by default), asan ubsan hostile; a,b/c,d runs
+# a and then b beside c and then d. Ends with one line: N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
 set -u
 cd "$(dirname "$0")/.."
@@ -58,6 +58,20 @@ shared() {          # COMMAND ARGUMENT…
         passed=$((passed + p)) failed=$((failed + f))
         rm -rf "$work/part.$k"
     done
+}
+
+# Suites that use one core each, at the same time: every LIST (a,b,c) is run in its order.
+beside() { shared beside_part "$@"; }
+beside_part() {     # LIST… PART PARTS
+    local part=${*: -2:1} parts=${*: -1} at=0 list suite
+    for list in "${@:1:$#-2}"; do
+        if [ $((at++ % parts)) = "$part" ]; then for suite in ${list//,/ }; do timed "$suite"; done; fi
+    done
+}
+timed() {           # SUITE
+    local before=$((passed + failed)) start=$SECONDS
+    "suite_$1"
+    echo "$1: $((passed + failed - before)) tests in $((SECONDS - start)) s"
 }
 
 # What a script does, as its golden file records it; NAME.sed beside it takes out what differs from
@@ -220,9 +234,16 @@ sanitized() {       # MODE
     $MAKE --no-print-directory -s -j"$jobs" MODE="$1" BUILD="$place" all units >"$work/log" 2>&1 ||
         { fail "MODE=$1 does not build" "$work/log"; return; }
     golden "$PWD/$place/ricci" "$1"
-    RICCI=$PWD/$place/ricci QUICK=1 bash tests/cli.sh >"$work/log" 2>&1
-    count "cli $1" "$work/log" $?
     shared units_part "$place/unit" " $1"
+    shared sanitized_part "$1" "$place"
+}
+sanitized_part() {  # MODE PLACE PART PARTS
+    local place=$2
+    if [ "$3" = 0 ]; then
+        RICCI=$PWD/$place/ricci QUICK=1 bash tests/cli.sh >"$work/log" 2>&1
+        count "cli $1" "$work/log" $?
+    fi
+    [ "$3" = $(($4 - 1)) ] || return
     timeout 300 python3 tests/oracle/oracle.py --cases 150 --seed 2 --ricci "$place/ricci" </dev/null >"$work/log" 2>&1
     count "oracle $1" "$work/log" $?
     timeout 300 python3 tests/precision/precision.py --cases 80 --seed 2 --ricci "$place/ricci" </dev/null >"$work/log" 2>&1
@@ -236,11 +257,12 @@ suite_asan() { LIMIT=120 sanitized asan; }
 suite_ubsan() { LIMIT=120 sanitized ubsan; }
 suite_hostile() { LIMIT=120 sanitized hostile; }
 
-suites=${*:-lint unit golden cli docs examples stdlib residual devices install repl oracle precision sanitize}
+suites=${*:-unit golden cli,docs,lint/oracle,precision,repl examples stdlib residual devices install sanitize}
 for suite in $suites; do
-    before=$((passed + failed)) start=$SECONDS
-    "suite_$suite"
-    echo "$suite: $((passed + failed - before)) tests in $((SECONDS - start)) s"
+    case $suite in
+    */*) beside ${suite//\// } ;;
+    *) timed "$suite" ;;
+    esac
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
