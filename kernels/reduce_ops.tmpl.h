@@ -18,6 +18,7 @@
 #define STEP(a, v) prod_step(a, (int64_t)(v))
 #define JOIN(a, b) prod_join(a, b)
 #define LANES 1
+#define ALONE
 #include "kernels/reduce_fold.tmpl.h"
 #else
 #define NAME(f) ID(sum_##f)
