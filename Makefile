@@ -29,7 +29,7 @@ CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
 # Under a sanitizer the kernel templates take minutes to optimise and little time to run.
 KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan ubsan sanitize,$(MODE)),-O0)
-LDLIBS  = -lreadline -lm -ldl -lpthread
+LDLIBS  = -lreadline -lffi -lm -ldl -lpthread
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) $(if $(filter -fno-pie,$(OPT.$(MODE))),-no-pie) -rdynamic
 
 SOURCES := $(wildcard core/*.c lexer/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
@@ -98,6 +98,13 @@ $(BUILD)/unit/arith%: LDLIBS += -lgmp
 # Vectors wider than the flags allow, on purpose.
 $(BUILD)/unit/arith_binary: private CFLAGS += -Wno-psabi
 units: $(UNITS)
+# The example of a C program around the library: it is run under the sanitizers.
+$(BUILD)/embed: examples/embed.c interp/ricci.h $(BUILD)/libricci.a
+	$(CC) $(ALLFLAGS) -Iinterp -o $@ $< $(BUILD)/libricci.a $(LDFLAGS) $(LDLIBS)
+# The C side of tests/native: found by its name, through LD_LIBRARY_PATH.
+$(BUILD)/native/libriccitest.so: $(wildcard tests/native/*.c)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-psabi -fPIC -shared -Wl,-soname,$(@F) -o $@ $^ -lm -lpthread
 # Every row on every device, and the table that docs/devices.md is.
 $(BUILD)/devices/matrix: tests/devices/matrix.c tests/devices/math.c $(wildcard tests/devices/*.def) $(BUILD)/libricci.a
 	@mkdir -p $(@D)
@@ -162,7 +169,7 @@ install: all
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
 	install -m 644 interp/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
-	printf 'prefix=%s\nName: ricci\nDescription: a small language for tensor mathematics\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lricci -lm -ldl -lpthread\n' \
+	printf 'prefix=%s\nName: ricci\nDescription: a small language for tensor mathematics\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lricci -lffi -lm -ldl -lpthread\n' \
 	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ricci.pc
 
 help:

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [precision] [devices] [gpu] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation; `peers` installs what is missing of them.
@@ -107,6 +107,22 @@ bench_index() {
     unset RICCI_THREADS OMP_NUM_THREADS OPENBLAS_NUM_THREADS
 }
 
+bench_native() {    # calls into C, against Python's ways: two runs of each, the lower counts
+    local way turn
+    for turn in 1 2; do
+        "$RICCI" bench/native/native.ric >>"$work/native.ricci"
+        for way in ctypes cffi; do
+            python3 -c "import $way" 2>/dev/null && python3 bench/native/native_peer.py $way >>"$work/native.$way"
+        done
+    done
+    touch "$work/native.ctypes" "$work/native.cffi"
+    printf '%-18s %10s %10s %10s %8s %8s   (ns a call)\n' "native" ricci ctypes cffi /ctypes /cffi
+    awk -F'\t' 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
+         FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next } FILENAME ~ /ctypes/ { low(p, $1, $2); next } { low(c, $1, $2) }
+         END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-18s %10.1f %10.1f %10.1f %8.2f %8.2f\n", k, r[k] * 1e9, p[k] * 1e9, c[k] * 1e9, p[k] / r[k], c[k] / r[k] } }' \
+        "$work/native.ricci" "$work/native.ctypes" "$work/native.cffi"
+}
+
 bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, not against peers
 
 bench_peers() {     # what the comparisons need and nothing else does
@@ -150,4 +166,4 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor signals linalg index precision devices}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor signals linalg index precision devices native}; do "bench_$suite"; echo; done

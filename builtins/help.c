@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "interp/exec.h"
 #include "interp/format.h"
+#include "interp/native.h"
 #include "interp/peers.h"
 #include "interp/place.h"
 #include "kernels/rational.h"
@@ -96,7 +97,17 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "That error is for results of fewer digits than f64 or from a device, and for expressions that assign nothing:\n"
       "they run once more in f64 and print nothing. Returns the median in seconds." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
-    { "extern", "extern \"libm.so.6\" { double cbrt(double x); }\nDeclares and calls C functions." },
+    { "extern native callback struct",
+      "extern \"libm.so.6\" { double cbrt(double x); }    extern \"-lfftw3\" as fftw { … }\n"
+      "Declares C as a header does and makes its names variables (with `as`, members of one): functions, global\n"
+      "variables (as pointers), enumerators and #define constants, types (div_t(7, 2) makes a struct). The library\n"
+      "is a name the loader knows, a path (\"./lib.so\" lies beside this file), -lname or a plain name; \"\" is this\n"
+      "program with libc. \"-lgsl -lgslcblas\" opens both.\n"
+      "A tensor passes to T* without a copy if its dtype is T; `double x[n]` checks its length against n. const is\n"
+      "input; any other pointer is written, so it takes a variable, a pointer value or null. `int *e` takes a\n"
+      "variable that holds an int. Functions pass as callbacks; strings as const char *. A NULL result is null.\n"
+      "ptr(x, n), as_tensor(p, dtype, shape), cstring(p), sizeof, offsetof, errno(), pin(x), unpin(x)." },
+    { "null", "notation  null where it is not called is the pointer to nothing: p == null, strtod(text, null)." },
     { "'", "A'\n"
       "Conjugate transpose of the last two axes. v' of a vector is its covector: v' @ w is a scalar,\n"
       "v @ w' the outer product, v' @ A a covector." },
@@ -265,12 +276,22 @@ static int headline(const char *text)
     return (int)n;
 }
 
-/* The functions of a module that have ## text, each with its headline. */
+static void show_prototype(Buf *out, Value v)
+{
+    const CFunction *f = v.ptr;
+    buf_puts(out, "  ");
+    native_prototype(out, f->type, f->name);
+    buf_putc(out, '\n');
+}
+
+/* The functions of a module that have ## text, each with its headline; C functions as C declares them. */
 static void show_module(Interp *in, Buf *out, const Module *m)
 {
     for (uint32_t i = 0; i < m->globals.count; i++) {
         const Value v = m->slots[i];
         const Node *node = v.tag == V_FUNCTION ? v.fn->code->node : NULL;
+        if (v.tag == V_CFUNC)
+            show_prototype(out, v);
         if (!node || node->kind != ND_FN || !node->text)
             continue;
         buf_clear(&in->scratch);
@@ -314,7 +335,8 @@ static Value find_member(Interp *in, const char *path)
     const Module *m = find_module(in, module);
     const Name *n = m ? names_find(&in->names, dot + 1, strlen(dot + 1)) : NULL;
     int64_t slot = n ? globals_find(&m->globals, n) : -1;
-    return slot >= 0 && m->slots[slot].tag == V_FUNCTION ? m->slots[slot] : v_undef();
+    Value v = slot >= 0 ? m->slots[slot] : v_undef();
+    return v.tag == V_FUNCTION || v.tag == V_CFUNC || v.tag == V_CTYPE ? v : v_undef();
 }
 
 /* name: NULL where only the value is known. */
@@ -331,6 +353,8 @@ static void show_variable(Interp *in, Buf *out, const char *name, Value v)
         name = !lambda ? NULL : name ? name : function_variable(in, v.fn);
     } else if (v.tag == V_MODULE) {
         show_module(in, out, v.module);
+    } else if (v.tag == V_CFUNC || v.tag == V_CTYPE) {
+        native_help(out, v);
     } else if (v.tag == V_DEVICE && device_real(&in->ctx, v.device)) {
         Value real = v_device(device_real(&in->ctx, v.device));
         place_put_table(out, &real, 1);

@@ -17,6 +17,7 @@
 #include "builtins/precision.def"
 #include "builtins/place.def"
 #include "builtins/strings.def"
+#include "builtins/native.def"
 #undef OP
 
 /* Op.needs of the rows that have it. */

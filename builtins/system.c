@@ -81,6 +81,10 @@ Value op_run_exit(OpCall *c)
     int64_t code = arg_given(c, 0) ? arg_int(c, 0) : 0;
     if (code < 0 || code > 255)
         arg_error(c, 0, ERR_VALUE, "an exit code is from 0 to 255, not %lld", (long long)code);
+    if (c->in->host) {
+        c->in->host->exit_code = (int)code;
+        err_raise(&c->in->ctx, ERR_INTERRUPT, "the program called exit(%d)", (int)code);
+    }
     out_flush(c->in);
     devices_free(&c->in->ctx);          /* drivers crash a process that ends with work under way */
     exit(c->in->out_failed && code == 0 ? 1 : (int)code);

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/native.h"
 #include "interp/place.h"
 #include <string.h>
 
@@ -74,12 +75,16 @@ Value op_run_len(OpCall *c)
         return v_int(text_chars(v.str->text, v.str->len));
     if (v_is_numeric(v) && !(v.tag == V_TENSOR && v.tensor->rank > 0))
         arg_error(c, 0, ERR_TYPE, "a scalar has no length");
+    if (v.tag == V_POINTER)
+        return native_length(c->in, v);
     sequence(c, 0, &n);
     return v_int(n);
 }
 
 Value op_run_keys(OpCall *c)
 {
+    if (c->args[0].tag == V_STRUCT)
+        return native_keys(c->in, c->args[0]);
     if (c->args[0].tag != V_TUPLE)
         arg_error(c, 0, ERR_TYPE, "%s must be a named tuple, not a %s", arg_name(c, 0), v_type_name(c->args[0]));
     Tuple *t = c->args[0].tuple;
@@ -221,7 +226,7 @@ Value op_run_enumerate(OpCall *c)
 static Value callee(OpCall *c)
 {
     Value f = c->args[0];
-    if (f.tag != V_FUNCTION && f.tag != V_OP && f.tag != V_FORMAT) {
+    if (f.tag != V_FUNCTION && f.tag != V_OP && f.tag != V_FORMAT && f.tag != V_CFUNC && f.tag != V_CTYPE) {
         char given[96];
         arg_error(c, 0, ERR_TYPE, "%s must be a function, not %s", arg_name(c, 0),
                   v_article(f, given, sizeof given));

@@ -63,6 +63,9 @@ static const Op rows[] = {
 #define SECTION "strings"
 #include "builtins/strings.def"
 #undef SECTION
+#define SECTION "native code"
+#include "builtins/native.def"
+#undef SECTION
 };
 #pragma GCC diagnostic pop
 enum { ROWS = sizeof rows / sizeof rows[0] };
@@ -91,7 +94,7 @@ static const struct { const char *name; FormatFn run; } format_rows[] = {
 
 int op_count(void) { return ROWS; }
 const Op *op_row(int i) { return &rows[i]; }
-int op_index(const Op *op) { return (int)(op - rows); }
+int op_index(const Op *op) { return op->added ? ROWS + op->added - 1 : (int)(op - rows); }
 
 /* ---- the index ---- */
 static void index_names(Interp *in, OpTable *t)
@@ -177,17 +180,52 @@ DeviceForm op_device(Interp *in, const Op *op, const Device *d)
 
 FormatFn op_format(Interp *in, const Op *op) { return in->ops->format[op_index(op)]; }
 
+/* What is kept per row lies in one block, in this order; row i of one of its arrays. */
+static size_t per_row_bytes(const OpTable *t)
+{
+    return sizeof *t->sigs + sizeof *t->exact + sizeof *t->format + sizeof *t->records + sizeof *t->device;
+}
+
+static void *per_row_part(char **at, int room, size_t size, const void *old, int rows_there)
+{
+    char *part = *at;
+    if (rows_there)
+        memcpy(part, old, (size_t)rows_there * size);
+    *at += (size_t)room * size;
+    return part;
+}
+
+/* Makes room for so many rows; what is known of those that are there stays. */
+static void per_row(OpTable *t, int room)
+{
+    size_t each = per_row_bytes(t);
+    void *old = t->sigs;
+    char *at = mem_zalloc(t->ctx, (size_t)room * each);
+    t->sigs = per_row_part(&at, room, sizeof *t->sigs, t->sigs, t->room);
+    t->exact = per_row_part(&at, room, sizeof *t->exact, t->exact, t->room);
+    t->format = per_row_part(&at, room, sizeof *t->format, t->format, t->room);
+    t->records = per_row_part(&at, room, sizeof *t->records, t->records, t->room);
+    t->device = per_row_part(&at, room, sizeof *t->device, t->device, t->room);
+    mem_free(t->ctx, old, (size_t)t->room * each);
+    t->room = room;
+}
+
+void op_add(Interp *in, Op *op)
+{
+    OpTable *t = in->ops;
+    int before = ROWS + t->added;
+    if (before == t->room)
+        per_row(t, before + before / 2);
+    op->added = ++t->added;
+}
+
 void optable_init(Interp *in)
 {
     Ctx *ctx = &in->ctx;
     OpTable *t = in->ops = mem_zalloc(ctx, sizeof *t);
     t->ctx = ctx;
     arena_init(&t->arena, ctx);
-    t->sigs = mem_zalloc(ctx, ROWS * sizeof *t->sigs);
-    t->records = mem_zalloc(ctx, ROWS * sizeof *t->records);
-    t->exact = mem_zalloc(ctx, ROWS * sizeof *t->exact);
-    t->format = mem_zalloc(ctx, ROWS * sizeof *t->format);
-    t->device = mem_zalloc(ctx, ROWS * sizeof *t->device);
+    per_row(t, ROWS);
     index_names(in, t);
     index_elementwise(in, t);
     index_exact(t);
@@ -203,11 +241,7 @@ void optable_free(Interp *in)
     einsum_cache_free(t->ctx, t->einsum);
     matmul_cache_free(t->ctx, t->matmul);
     arena_free(&t->arena);
-    mem_free(t->ctx, t->sigs, ROWS * sizeof *t->sigs);
-    mem_free(t->ctx, t->records, ROWS * sizeof *t->records);
-    mem_free(t->ctx, t->exact, ROWS * sizeof *t->exact);
-    mem_free(t->ctx, t->format, ROWS * sizeof *t->format);
-    mem_free(t->ctx, t->device, ROWS * sizeof *t->device);
+    mem_free(t->ctx, t->sigs, (size_t)t->room * per_row_bytes(t));
     mem_free(t->ctx, t->by_name, t->by_name_count * sizeof *t->by_name);
     mem_free(t->ctx, t, sizeof *t);
     in->ops = NULL;
@@ -229,7 +263,7 @@ const Op *op_named(Interp *in, const char *name)
 
 const Op *op_operator(Interp *in, Operator op) { return in->ops->by_operator[op]; }
 
-OpRecord *op_record(Interp *in, const Op *op) { return &in->ops->records[op - rows]; }
+OpRecord *op_record(Interp *in, const Op *op) { return &in->ops->records[op_index(op)]; }
 
 const char *op_closest(const char *text)
 {
@@ -331,7 +365,7 @@ static OpSig *parse_params(Interp *in, const char *text)
 
 const OpSig *op_sig(Interp *in, const Op *op)
 {
-    OpSig **slot = &in->ops->sigs[op - rows];
+    OpSig **slot = &in->ops->sigs[op_index(op)];
     if (!*slot)
         *slot = parse_params(in, op->params);
     return *slot;

@@ -43,11 +43,10 @@ static void note_hole(Slot *s, char *page)
         *interrupt = 1;
 }
 
-static void on_bus_error(int sig, siginfo_t *info, void *machine)
+bool mapping_fault(void *address)
 {
     int saved = errno;
-    char *at = info->si_addr;
-    (void)machine;
+    char *at = address;
     for (Slot *s = slots; s < slots + SLOTS; s++) {
         char *base = atomic_load(&s->base);
         if (!base || at < base || at >= base + s->span)
@@ -59,10 +58,23 @@ static void on_bus_error(int sig, siginfo_t *info, void *machine)
             break;
         note_hole(s, page);
         errno = saved;
-        return;
+        return true;
     }
-    sigaction(sig, &others, NULL);     /* not ours: the instruction runs again under the old rule */
     errno = saved;
+    return false;
+}
+
+/* Not ours: another handler's, or the instruction runs again under the old rule. */
+static void on_bus_error(int sig, siginfo_t *info, void *machine)
+{
+    if (mapping_fault(info->si_addr))
+        return;
+    if (others.sa_flags & SA_SIGINFO)
+        others.sa_sigaction(sig, info, machine);
+    else if (others.sa_handler != SIG_DFL && others.sa_handler != SIG_IGN)
+        others.sa_handler(sig);
+    else
+        sigaction(sig, &others, NULL);
 }
 
 static bool install(void)

@@ -18,5 +18,7 @@ size_t mapping_bytes(const Ctx *);
 /* Raises ERR_IO if lost data were read since the last check. The hole is opened again, so
  * that reading it again is again an error. */
 void mapping_check(Ctx *);
+/* For handlers of SIGBUS: puts zeros there if the address lies in a lost part of a mapping. */
+bool mapping_fault(void *address);
 
 #endif

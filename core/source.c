@@ -24,13 +24,27 @@ static void source_index_lines(Source *s)
             s->lines[line++] = (uint32_t)i + 1;
 }
 
+static void source_free(Ctx *ctx, Source *s)
+{
+    if (s->name)
+        mem_free(ctx, s->name, strlen(s->name) + 1);
+    mem_free(ctx, s->text, s->len + 1);
+    mem_free(ctx, s->lines, s->line_count * sizeof *s->lines);
+    mem_free(ctx, s, sizeof *s);
+}
+
 Source *source_new(Ctx *ctx, const char *name, const char *text, size_t len)
 {
     if (len > UINT32_MAX - 16)
         err_raise(ctx, ERR_IO, "%s is %zu bytes long; a program has at most 4 GiB", name, len);
     Source *s = mem_zalloc(ctx, sizeof *s);
+    ErrFrame frame;
     s->refs = 1;
     s->ctx = ctx;
+    if (!ERR_TRY(ctx, &frame)) {
+        source_free(ctx, s);
+        err_rethrow(ctx);
+    }
     s->name = mem_strdup(ctx, name);
     s->text = mem_alloc(ctx, len + 1);
     if (len)
@@ -39,6 +53,7 @@ Source *source_new(Ctx *ctx, const char *name, const char *text, size_t len)
     s->len = len;
     s->first_line = 1;
     source_index_lines(s);
+    ERR_END(ctx, &frame);
     return s;
 }
 
@@ -84,11 +99,7 @@ void source_release(Source *s)
 {
     if (!s || --s->refs > 0)
         return;
-    Ctx *ctx = s->ctx;
-    mem_free(ctx, s->name, strlen(s->name) + 1);
-    mem_free(ctx, s->text, s->len + 1);
-    mem_free(ctx, s->lines, s->line_count * sizeof *s->lines);
-    mem_free(ctx, s, sizeof *s);
+    source_free(s->ctx, s);
 }
 
 /* Index of the line that holds `offset`. */

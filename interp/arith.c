@@ -406,6 +406,10 @@ bool arith_other(Interp *in, const Op *row, Value a, Value b, bool take, Value *
         *result = v_bool(op == TK_EQ ? same : !same);
         return true;
     }
+    if (equality && a.tag >= V_POINTER && b.tag >= V_POINTER) {     /* a C function and a pointer, null */
+        *result = v_bool((op == TK_EQ) == v_equal(in, a, b));
+        return true;
+    }
     if (a.tag == V_STRING && b.tag == V_STRING && op >= TK_LT && op <= TK_GE) {
         *result = v_bool(text_compare(op, a.str, b.str));
         return true;
@@ -494,9 +498,9 @@ static void help_for_kinds(Interp *in, Error *e, Operator op, const Value *args)
         err_help(e, "make it text: string(%s) + %s, or \"{%s}…\"", a, b, a);
     else if (op == TK_ADD && args[0].tag == V_TUPLE)
         err_help(e, "to add an element: append(%s, %s), or %s + (%s,)", a, b, a, b);
-    else if (args[0].tag == V_FUNCTION || args[0].tag == V_OP)
+    else if (args[0].tag == V_FUNCTION || args[0].tag == V_OP || args[0].tag == V_CFUNC)
         err_help(e, "call it: %s(…)", a);
-    else if (args[1].tag == V_FUNCTION || args[1].tag == V_OP)
+    else if (args[1].tag == V_FUNCTION || args[1].tag == V_OP || args[1].tag == V_CFUNC)
         err_help(e, "call it: %s(…)", b);
 }
 

@@ -6,6 +6,7 @@
 #include "interp/eval_scope.h"
 #include "interp/format.h"
 #include "interp/fuse.h"
+#include "interp/native.h"
 
 #include "core/error.h"
 #include "interp/place.h"
@@ -54,8 +55,8 @@ static _Noreturn void raise_missing(Interp *in, const Exec *site, const FnCode *
 static _Noreturn void raise_not_callable(Interp *in, const Exec *site, Value callee)
 {
     in->at = site;
-    char what[96];
-    v_article(callee, what, sizeof what);
+    char text[96];
+    const char *what = v_article(callee, text, sizeof text);
     const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
     const char *name = n && n->kind == ND_NAME ? n->name->text : NULL;
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s%s%s is %s and cannot be called", name ? "`" : "",
@@ -198,6 +199,8 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     if (count != 1 || named_count)
         err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
                        "%s(x) takes one value to cast", dtype_name(dt));
+    if (dt == DT_BOOL && args[0].tag == V_POINTER)
+        return v_bool(!native_equal(args[0], native_null(in)));
     if (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE))
         return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
     return op_cast(in, args[0], dt);
@@ -213,6 +216,16 @@ static Value call_weak(Interp *in, Value callee, const Value *args, int count, u
         return op_apply(in, callee.op, args, count, weak, names, named, named_count);
     case V_FORMAT:
         return format_call(in, v_format_dtype(callee), args, count, named_count);
+    case V_CFUNC:
+        if (named_count)
+            native_raise_names(in, callee.ptr);
+        return native_call(in, callee.ptr, args, count);
+    case V_POINTER:                  /* as a value `null` is the null pointer, called it is the null space */
+        if (callee.ptr != native_null(in).ptr)
+            raise_not_callable(in, in->at, callee);
+        return op_apply(in, op_named(in, "null"), args, count, weak, names, named, named_count);
+    case V_CTYPE:
+        return ctype_call(in, callee.ptr, args, count, names, named, named_count);
     default:
         raise_not_callable(in, in->at, callee);
     }
@@ -240,16 +253,24 @@ static unsigned site_weak(const Exec *x)
     return weak;
 }
 
+/* Rows of numbers look at a pinned variable's own memory; what they return shares none of it
+ * (keep_apart in dispatch.c). Others may keep what they are given. */
+static inline bool looks_only(const Interp *in, const Op *op)
+{
+    return __builtin_expect(in->native && in->native->pins, 0) && (op->dtypes || (op->devices & DEV_ANYWHERE));
+}
+
 /* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
  * kept by the caller. */
 static Value call_arguments(Interp *in, const Exec *x, Value callee)
 {
     const CallSite *site = x->data;
     Value *base = in->sp;
+    bool peeks = callee.tag == V_OP && looks_only(in, callee.op);
     stack_room(in, x->count);
     for (uint32_t i = 0; i < site->positional; i++) {
         const Exec *arg = x->list[i];
-        Value v = exec_run(in, arg);
+        Value v = peeks ? exec_peek(in, arg) : exec_run(in, arg);
         v_push(in, v);
         if (arg->node->kind != ND_SPREAD)
             continue;
@@ -273,15 +294,6 @@ static Value call_arguments(Interp *in, const Exec *x, Value callee)
     return r;
 }
 
-Value eval_call_general(Interp *in, const Exec *x)
-{
-    Value callee = exec_run(in, x->a);
-    Value *mark = in->sp;
-    v_push(in, callee);
-    Value r = call_arguments(in, x, callee);
-    stack_drop(in, mark);
-    return r;
-}
 
 /* An operation of one number, sqrt(x), as its kernel on one f64. */
 static EwFn scalar_kernel(const Op *op)
@@ -315,6 +327,47 @@ static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
     return r;
 }
 
+static void push_arguments(Interp *in, const Exec *x, const Op *op)
+{
+    if (__builtin_expect(!looks_only(in, op), 1)) {
+        list_push(in, x);
+        return;
+    }
+    stack_room(in, x->count);
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, exec_peek(in, x->list[i]));
+}
+
+/* pin(x), ptr(x): the operation takes the variable x, not its value. */
+static __attribute__((noinline)) Value call_on_variable(Interp *in, const Exec *x, const Op *op)
+{
+    const CallSite *site = x->data;
+    Value *base = in->sp, *slot = site->positional ? native_variable(in, x->list[0]) : NULL;
+    stack_room(in, x->count);
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, i == 0 && slot ? v_none() : exec_run(in, x->list[i]));
+    NativeState *state = native_state(in);
+    in->at = state->taken_at = x;
+    state->taken = slot;
+    Value r = op_apply(in, op, base, (int)site->positional, site_weak(x), site->names, base + site->positional,
+                       (int)site->named);
+    stack_drop(in, base);
+    return r;
+}
+
+Value eval_call_general(Interp *in, const Exec *x)
+{
+    Value callee = exec_run(in, x->a);
+    Value *mark = in->sp;
+    v_push(in, callee);
+    Value r = callee.tag == V_CFUNC ? native_call_node(in, x, callee.ptr)
+            : callee.tag == V_OP && callee.op->on_variable && !((CallSite *)x->data)->spread
+                  ? call_on_variable(in, x, callee.op)
+                  : call_arguments(in, x, callee);
+    stack_drop(in, mark);
+    return r;
+}
+
 /* A call of a name that is no variable: an operation, a format, or an error. */
 static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
 {
@@ -327,6 +380,8 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
     }
     if (site->ref.predefined.tag != V_UNDEF)
         return call_arguments(in, x, site->ref.predefined);
+    if (__builtin_expect(site->ref.op->on_variable, 0))
+        return call_on_variable(in, x, site->ref.op);
     Value *base = in->sp;
     if (site->scalar) {
         Value v = exec_run(in, x->list[0]);
@@ -339,7 +394,7 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
         }
         v_push(in, v);
     } else {
-        list_push(in, x);
+        push_arguments(in, x, site->ref.op);
     }
     return builtin_run(in, x, site->ref.op, base);
 }
@@ -347,6 +402,8 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
 static __attribute__((noinline)) Value call_other(Interp *in, const Exec *x, Value callee)
 {
     Value *mark = in->sp;
+    if (callee.tag == V_CFUNC)
+        return native_call_node(in, x, callee.ptr);
     if (callee.tag == V_UNDEF) {
         if (x->a->eval == eval_global)
             return call_builtin(in, x);
@@ -398,12 +455,16 @@ Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *mod
     fn->code = code;
     fn->chunk = chunk_retain(chunk);
     fn->module = module;
+    for (uint32_t i = 0; i < code->captured; i++)
+        fn->values[i] = v_undef();
+    v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });      /* a pinned value is copied, which may fail */
     for (uint32_t i = 0; i < code->captured; i++) {
         const struct Capture *c = &code->info->captures[i];
         Value v = c->self ? (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn }
                 : c->global ? module->slots[c->from] : in->fp[c->from];
-        fn->values[i] = v_retain(v);
+        fn->values[i] = v_share(in, v);
     }
+    in->sp--;
     return fn;
 }
 
@@ -426,11 +487,18 @@ static void trace_argument(Interp *in, Buf *b, Value v)
         buf_puts(b, v_describe(v, what, sizeof what));
 }
 
+/* A frame without a function but with an argument is a C function that called us back. */
 static void trace_call(Interp *in, const CallFrame *f, Error *e)
 {
-    const FnCode *code = f->fn->code;
+    const FnCode *code = f->fn ? f->fn->code : NULL;
     Buf b;
     buf_init(&b, &in->ctx);
+    if (!code) {
+        buf_printf(&b, "%s (C)", ((const CFunction *)f->args[0].ptr)->name);
+        err_trace_add(e, buf_cstr(&b), frame_source(in, f->up), f->site ? f->site->node->span : (Span){ 0, 0 });
+        buf_free(&b);
+        return;
+    }
     buf_puts(&b, code->name ? code->name->text : "(lambda)");
     buf_putc(&b, '(');
     for (uint32_t i = 0; i < f->argc && i < 8; i++) {
@@ -458,7 +526,9 @@ bool source_is_stdlib(const Source *source)
 
 static bool trace_shows(const CallFrame *f)
 {
-    return f->fn && f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
+    if (!f->fn)
+        return f->argc > 0;
+    return f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
 }
 
 /* What the standard library throws is told at the user's call; its own calls are not. */

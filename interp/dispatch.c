@@ -10,6 +10,7 @@
 #include "interp/elementwise.h"
 #include "interp/exact.h"
 #include "interp/explain.h"
+#include "interp/native.h"
 #include "interp/place.h"
 #include "interp/precise.h"
 
@@ -68,6 +69,20 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
     return heard_on(in) ? explain_elementwise(in, op, args, n, weak, 0) : ew_call(in, op, args, n, weak, 0);
 }
 
+/* A view of a pinned variable's elements is copied: C may write to them at any time. */
+static Value keep_apart(OpCall *c, Value r)
+{
+    bool pinned = false;
+    for (int i = 0; i < c->count && !pinned; i++)
+        pinned = native_is_pinned(c->args[i]);
+    if (!pinned || (r.tag != V_TENSOR && r.tag != V_TUPLE))
+        return r;
+    v_push(c->in, r);
+    Value apart = native_detached(c->in, r);
+    stack_cut(c->in, c->in->sp - 1);
+    return apart;
+}
+
 /* Runs a row's own function; what it rooted on the value stack is released behind it. An
  * interrupted kernel leaves its result half made: nobody is to see that. */
 static Value call_run(OpCall *c)
@@ -76,6 +91,8 @@ static Value call_run(OpCall *c)
     Value *mark = in->sp;
     poll_interrupt(in);
     Value r = heard_on(in) ? explain_run(c) : precise_door(c);
+    if (__builtin_expect(in->native && in->native->pins, 0))
+        r = keep_apart(c, r);
     stack_cut(in, mark);
     if (__builtin_expect(*in->ctx.interrupt, 0)) {
         v_push(in, r);

@@ -5,15 +5,32 @@
 #include "interp/eval_index.h"
 #include "interp/eval_scope.h"
 #include "interp/index.h"
+#include "interp/native.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
 #include "interp/arith.h"
 
 /* ---- x = v ---- */
+static __attribute__((noinline)) void assign_lent(Interp *in, const Exec *x, Value *slot, Value v)
+{
+    if (!native_pinned_assign(in, x, slot, v))
+        slot_put(in, slot, v);
+}
+
+/* Takes v. What C may hold a pointer to stays where it is: v goes into it, or does not fit. */
+static inline void slot_assign(Interp *in, const Exec *x, Value *slot, Value v)
+{
+    Value old = *slot;
+    if (old.tag == V_TENSOR ? old.tensor->buffer->pinned != NULL : old.tag == V_STRUCT)
+        assign_lent(in, x, slot, v);
+    else
+        slot_put(in, slot, v);
+}
+
 Value eval_assign_slot(Interp *in, const Exec *x)
 {
-    slot_put(in, &in->fp[x->sa], exec_run(in, x->a));
+    slot_assign(in, x, &in->fp[x->sa], exec_run(in, x->a));
     return v_none();
 }
 
@@ -22,7 +39,7 @@ Value eval_assign_copy(Interp *in, const Exec *x)
     Value v = in->fp[x->sb];
     if (__builtin_expect(v.tag == V_UNDEF, 0))
         v = exec_run(in, x->a);
-    slot_put(in, &in->fp[x->sa], v_retain(v));
+    slot_assign(in, x, &in->fp[x->sa], v_share(in, v));
     return v_none();
 }
 
@@ -32,7 +49,7 @@ Value eval_assign_flow(Interp *in, const Exec *x)
     Value v = exec_run(in, x->a);
     if (v.tag == V_FLOW)
         return v;
-    slot_put(in, &in->fp[x->sa], v);
+    slot_assign(in, x, &in->fp[x->sa], v);
     return v_none();
 }
 
@@ -92,7 +109,12 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
         if (old.tag == V_UNDEF)
             v_push(in, old = exec_run(in, x->b));
         unsigned weak = x->weak | (unsigned)exec_weak(x->a) << 1;
-        slot_put(in, slot, binary_values(in, x, old, v, weak));
+        Value r = binary_values(in, x, old, v, weak);
+        if (__builtin_expect(old.tag == V_TENSOR && old.tensor->buffer->pinned, 0)) {
+            native_pinned_assign(in, x, slot, r);
+        } else {
+            slot_put(in, slot, r);
+        }
     }
     stack_drop(in, mark);
     return v_none();
@@ -268,9 +290,21 @@ static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
         level_walk(in, inside, l->inner, s);
         return;
     }
+    Value place;
+    if (slot->tag >= V_POINTER &&
+        native_inside(in, slot, l->target->op == TG_FIELD ? l->target->node->name : NULL, l->subs, l->n, &place)) {
+        v_push(in, place);
+        level_walk(in, in->sp - 1, l->inner, s);
+        stack_drop(in, in->sp - 1);
+        return;
+    }
     v_push(in, level_get(in, *slot, l));
     Value *held = in->sp - 1;
     level_walk(in, held, l->inner, s);
+    if (held->tag == V_POINTER) {    /* written through: the pointer is what it was */
+        stack_drop(in, held);
+        return;
+    }
     in->at = l->target;
     level_set(in, slot, l, *held);
     stack_drop(in, held);
@@ -302,7 +336,7 @@ static void unpack(Interp *in, const Exec *t, Value v);
 void target_assign(Interp *in, const Exec *t, Value v)
 {
     if (t->op == TG_SLOT) {
-        slot_put(in, &in->fp[t->sa], v);
+        slot_assign(in, in->at, &in->fp[t->sa], v);
         return;
     }
     Value *mark = in->sp;

@@ -134,7 +134,7 @@ static void binary_kinds(const Exec *x, int *ka, int *kb)
     EvalFn product = binary_table[TK_MUL][OPD_L][OPD_L];
     *ka = sum && x->a->eval == product ? OPD_M : x->a->operand;
     *kb = sum && x->b->eval == product ? OPD_M : x->b->operand;
-    if (*ka == OPD_L && (x->b->flags & XF_WRITES))
+    if (*ka == OPD_L && ((x->b->flags & XF_WRITES) || x->b->lends))
         *ka = OPD_X;           /* the right side may assign the left one's slot */
     if ((*ka == OPD_I || *ka == OPD_F) && (*kb == OPD_I || *kb == OPD_F))
         *ka = OPD_X;

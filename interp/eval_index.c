@@ -191,7 +191,7 @@ Value eval_index(Interp *in, const Exec *x)
 {
     Sub subs[SUBS_MAX];
     Value *mark = in->sp;
-    v_push(in, exec_run(in, x->a));
+    v_push(in, exec_peek(in, x->a));
     int n = subs_eval(in, x, subs);
     in->at = x;
     Value r = index_get(in, mark[0], subs, n);
@@ -204,6 +204,7 @@ Value eval_index(Interp *in, const Exec *x)
 SCALAR_INLINE bool storable(const Tensor *t)
 {
 #ifdef RICCI_HOSTILE
+    (void)t;
     return false;
 #else
     if (t->refs != 1 || t->buffer->refs != 1 || t->buffer->device)
@@ -371,7 +372,7 @@ Value eval_field(Interp *in, const Exec *x)
     bool slot = x->a->operand == OPD_L && in->fp[x->a->sa].tag != V_UNDEF;
     Value base = slot ? in->fp[x->a->sa] : exec_run(in, x->a), out;
     if (field_cached(base, x->node->name, x->data, &out)) {
-        v_retain(out);
+        out = v_share(in, out);
         if (!slot)
             v_release(&in->ctx, base);
         return out;

@@ -42,7 +42,7 @@ Value eval_unary(Interp *in, const Exec *x)
 /* A postfix ': the operation behind it is x->data. */
 Value eval_transpose(Interp *in, const Exec *x)
 {
-    Value v = exec_run(in, x->a);
+    Value v = exec_peek(in, x->a);
     if (v.tag == V_INT || v.tag == V_FLOAT)
         return v;
     in->at = x;

@@ -25,7 +25,7 @@ Value eval_local(Interp *in, const Exec *x)
     Value v = in->fp[x->sa];
     if (__builtin_expect(v.tag == V_UNDEF, 0))
         raise_unassigned(in, x);
-    return v_retain(v);
+    return v_share(in, v);
 }
 
 Value eval_global(Interp *in, const Exec *x)
@@ -34,7 +34,17 @@ Value eval_global(Interp *in, const Exec *x)
     Value v = *ref->slot;
     if (__builtin_expect(v.tag == V_UNDEF, 0))
         return global_builtin(in, x, ref);
-    return v_retain(v);
+    return v_share(in, v);
+}
+
+Value exec_peek(Interp *in, const Exec *x)
+{
+    Value v = v_undef();
+    if (x->eval == eval_local)
+        v = in->fp[x->sa];
+    else if (x->eval == eval_global)
+        v = *((const GlobalRef *)x->data)->slot;
+    return v.tag == V_UNDEF ? exec_run(in, x) : v_retain(v);
 }
 
 Value eval_self(Interp *in, const Exec *x)
@@ -52,7 +62,7 @@ Value global_builtin(Interp *in, const Exec *x, GlobalRef *ref)
         ref->looked = true;
     }
     if (ref->predefined.tag != V_UNDEF)
-        return ref->predefined;
+        return v_retain(ref->predefined);
     if (ref->op)
         return v_op(ref->op);
     raise_undefined(in, x, ref->name);

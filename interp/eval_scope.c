@@ -472,7 +472,7 @@ static Value eval_constant(Interp *in, const Exec *x)
 {
     const GlobalRef *ref = x->data;
     if (ref->slot->tag != V_UNDEF)
-        return v_retain(*ref->slot);
+        return v_share(in, *ref->slot);
     return literal_value(in, x, x->c->data);
 }
 

@@ -40,7 +40,9 @@ struct Exec {
     Value k;
     const Exec *c;
     uint32_t count;
-    uint8_t op, weak, flags, operand;   /* operand: what this node is to the one above */
+    uint8_t op, weak, flags;
+    uint8_t operand : 4;   /* what this node is to the one above */
+    bool lends : 1;        /* a call inside may lend a variable of the frame to C, which writes to it */
     const Exec *const *list;
     void *data;
     const Node *node;
@@ -66,7 +68,7 @@ typedef struct Lower {
     Module *module;
     Chunk *chunk;
     const FnCode *fn;      /* NULL at top level */
-    bool writes;           /* something assigned a variable since the node began */
+    bool writes, lends;    /* something assigned a variable, or may have lent one to C, since the node began */
     bool tail;             /* the node's value is the function's result */
     bool in_loop;
     bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
@@ -94,6 +96,7 @@ const Exec *lower_call(Lower *, const Node *);
 const Exec *lower_index(Lower *, const Node *);
 const Exec *lower_function(Lower *, const Node *);
 const Exec *lower_comprehension(Lower *, const Node *);
+const Exec *lower_extern(Lower *, const Node *);
 const Exec *lower_unbuilt(Lower *, const Node *);
 FnCode *lower_code(Lower *, const Node *);
 FnCode *lower_code_scoped(Lower *, const Node *);    /* as it runs inside a scope */
@@ -105,6 +108,22 @@ bool lower_is_statement(const Node *);               /* its value may be V_FLOW 
 /* ---- shared by the evaluators ---- */
 static inline Value exec_run(Interp *in, const Exec *x) { return x->eval(in, x); }
 static inline Value v_flow(void) { return (Value){ .tag = V_FLOW }; }
+Value native_detached(Interp *, Value);              /* native.h */
+
+/* A variable's value for another place: what C may write to is copied. */
+static inline Value v_share(Interp *in, Value v)
+{
+    if (!v_is_object(v))
+        return v;
+    if (v.tag == V_TENSOR) {
+        if (__builtin_expect(v.tensor->buffer->pinned != NULL, 0))
+            return native_detached(in, v);
+    } else if (__builtin_expect(v.tag == V_STRUCT, 0)) {
+        return native_detached(in, v);
+    }
+    ++*v.refs;
+    return v;
+}
 
 /* Cuts the value stack to `mark` without a call when it holds scalars. */
 static inline void stack_drop(Interp *in, Value *mark)
@@ -140,6 +159,8 @@ Value eval_const(Interp *, const Exec *);
 _Noreturn Value eval_raise(Interp *, const Exec *);  /* data: RaiseSite */
 Value eval_local(Interp *, const Exec *);            /* sa */
 Value eval_global(Interp *, const Exec *);           /* data: GlobalRef */
+/* The same for who only looks at the value while the node runs: a pinned variable's own memory. */
+Value exec_peek(Interp *, const Exec *);
 Value eval_self(Interp *, const Exec *);
 Value eval_range(Interp *, const Exec *);
 Value eval_tuple(Interp *, const Exec *);
@@ -215,6 +236,7 @@ typedef struct ModuleTest {
 } ModuleTest;
 void modules_free(Interp *);
 Value eval_import(Interp *, const Exec *);
+Value eval_extern(Interp *, const Exec *);                    /* data: ExternSite */
 ModuleTest *module_add_test(Interp *, Module *, Chunk *, const FnCode *);
 Value eval_test(Interp *, const Exec *);                      /* data: the ModuleTest */
 Value module_member(Interp *, Module *, const Name *);       /* owned; raises `name` */

@@ -4,6 +4,7 @@
 #include "interp/index.h"
 
 #include "interp/exec.h"
+#include "interp/native.h"
 #include "interp/place.h"
 
 #include <string.h>
@@ -15,6 +16,8 @@
 static bool worth_copying(const Tensor *base, const Selection *sel)
 {
     int64_t bytes = sel->size * dtype_info(base->dtype)->bytes;
+    if (base->buffer->pinned)
+        return true;                 /* C may write to them at any time */
     if (base->buffer->device)
         return false;                /* its elements may be elsewhere */
     return bytes <= 2048 || (bytes <= 65536 && bytes <= (int64_t)(base->buffer->bytes / 64));
@@ -314,7 +317,7 @@ static _Noreturn void raise_unindexable(Interp *in, Value base, int n)
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s is %s and cannot be indexed", name,
                        v_describe_a(base, what, sizeof what));
     const char *argument = n == 1 ? subscript_text(in, 1) : NULL;
-    if (base.tag == V_FUNCTION || base.tag == V_OP || base.tag == V_FORMAT)
+    if (base.tag == V_FUNCTION || base.tag == V_OP || base.tag == V_FORMAT || base.tag == V_CFUNC)
         err_help(e, "call it with round brackets: %s(%s)", name, argument ? argument : "…");
     err_underline(e, 0);
     err_throw(e);
@@ -335,6 +338,8 @@ Value index_get(Interp *in, Value base, const Sub *subs, int n)
     case V_INT:
     case V_FLOAT:
         return get_as_tensor(in, base, subs, n);
+    case V_POINTER:
+        return pointer_index(in, base, subs, n);
     default:
         raise_unindexable(in, base, n);
     }
@@ -403,6 +408,9 @@ void index_set(Interp *in, Value *slot, const Sub *subs, int n, Value v)
         break;
     case V_TUPLE:
         tuple_store(in, slot, only_subscript(in, *slot, subs, n), v);
+        break;
+    case V_POINTER:
+        pointer_index_set(in, *slot, subs, n, v);
         break;
     case V_STRING:
     case V_RANGE:

@@ -4,6 +4,7 @@
 #include "interp/index.h"
 
 #include "interp/exec.h"
+#include "interp/native.h"
 #include "interp/place.h"
 
 #include <string.h>
@@ -134,6 +135,8 @@ Value field_get(Interp *in, Value base, const Name *name)
         return module_member(in, base.module, name);
     if (base.tag == V_DEVICE)
         return place_field(in, base.device, name);
+    if (base.tag == V_STRUCT || base.tag == V_POINTER)
+        return native_field_get(in, base, name);
     if (base.tag != V_TUPLE)
         raise_no_fields(in, base, name);
     int64_t i = tuple_find(base.tuple, name);
@@ -148,6 +151,10 @@ Value field_get(Interp *in, Value base, const Name *name)
 void field_set(Interp *in, Value *slot, const Name *name, Value v)
 {
     Ctx *ctx = &in->ctx;
+    if (slot->tag == V_STRUCT || slot->tag == V_POINTER) {
+        native_field_set(in, slot, name, v);
+        return;
+    }
     if (slot->tag != V_TUPLE) {
         char what[80];
         err_raise(ctx, ERR_TYPE, "only a tuple has fields that can be set; this is %s",

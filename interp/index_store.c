@@ -2,6 +2,7 @@
  * write, and the order that keeps the old value whole when anything is wrong: convert,
  * select and check first, write last. Called by index_set only. */
 #include "interp/eval_scope.h"
+#include "interp/native.h"
 #include "interp/exact.h"
 #include "interp/index.h"
 
@@ -223,6 +224,8 @@ static bool write_element(Tensor *target, const Sub *subs, int n, const Stored *
  * takes the variable's place when all has gone well. */
 static void store_promoted(Interp *in, Value *slot, DType dt, const Sub *subs, int n, const Stored *s)
 {
+    if (native_is_pinned(*slot))
+        native_raise_pinned(in, *slot, "its dtype cannot change");
     Tensor *old = v_to_tensor(in, *slot, 0);
     v_push(in, v_tensor_raw(old));
     Tensor *target = old->dtype == dt ? tensor_copy(&in->ctx, old) : tensor_cast(&in->ctx, old, dt);

@@ -550,6 +550,9 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
                      "%s cannot be taken into index notation: %s%s%s", name,
                      strchr(why, ':') ? "" : name, strchr(why, ':') ? "" : " ", why);
+    else if (v.tag == V_CFUNC || v.tag == V_CTYPE)
+        e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s is a C %s, which index notation cannot take in", name,
+                     v.tag == V_CFUNC ? "function" : "type");
     else if (function)
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
                      "%s is no single expression, so index notation cannot "
@@ -572,7 +575,7 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
         buf_clear(&b->in->scratch);
         print_signature(&b->in->scratch, v.fn->code->node);
         err_help(e, "it is called as %s", buf_cstr(&b->in->scratch));
-    } else if (function || op)
+    } else if (function || op || v.tag == V_CFUNC || v.tag == V_CTYPE)
         offer_comprehension(e, n, of, op && !why ? name : NULL);
     err_throw(e);
 }

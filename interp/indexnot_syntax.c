@@ -48,7 +48,7 @@ static int known_leaf(const IxTree *t, const Node *n, IxRole role)
 {
     for (int i = 0; i < t->leaves; i++) {
         const Node *old = t->leaf[i].exec->node;
-        if (t->leaf[i].exec->flags & XF_WRITES)
+        if ((t->leaf[i].exec->flags & XF_WRITES) || t->leaf[i].exec->lends)
             return -1;
         if (t->leaf[i].role == role && old && (same_variable(old, n) || same_literal(old, n)))
             return i;

@@ -2,6 +2,7 @@
  * Everything hangs off Interp; two of them share nothing. */
 #include "interp/exec.h"
 #include "interp/fuse.h"
+#include "interp/native.h"
 #include "interp/output.h"
 #include "interp/place.h"
 
@@ -87,27 +88,40 @@ static void interp_locate(Ctx *ctx, Where *w)
 }
 
 /* ---- making and freeing ---- */
-/* How far this thread's stack may grow downwards. */
-static char *stack_limit(void)
+/* This thread's stack, asked for once: for the first thread of a process that takes long. */
+static void stack_of_thread(char **low, size_t *bytes)
 {
+    static _Thread_local char *known;
+    static _Thread_local size_t known_bytes;
     pthread_attr_t attributes;
-    void *low = NULL;
-    size_t bytes = 0;
-    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
-        return (char *)__builtin_frame_address(0) - ((size_t)4 << 20);
-    pthread_attr_getstack(&attributes, &low, &bytes);
-    pthread_attr_destroy(&attributes);
-    return (char *)low + (bytes > 4 * C_STACK_MARGIN ? C_STACK_MARGIN : bytes / 4);
+    void *start = NULL;
+    if (!known && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &start, &known_bytes);
+        pthread_attr_destroy(&attributes);
+        known = start;
+    }
+    *low = known;
+    *bytes = known_bytes;
+}
+
+/* How far the stack may grow downwards. Where it is none of the thread's (a coroutine runs, on a
+ * stack of its own), little is supposed to be left of it. */
+void interp_on_thread(Interp *in)
+{
+    char *low, *here = __builtin_frame_address(0);
+    size_t bytes;
+    stack_of_thread(&low, &bytes);
+    bool inside = low && here >= low && here < low + bytes;
+    in->c_stack_limit = !inside ? here - ((size_t)64 << 10)
+                                : low + (bytes > 4 * C_STACK_MARGIN ? C_STACK_MARGIN : bytes / 4);
 }
 
 static void stack_init(Interp *in)
 {
     void *p = mmap(NULL, STACK_VALUES * sizeof(Value), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) {
-        fputs("ricci: there is no address space for the value stack\n", stderr);
-        exit(1);
-    }
+    if (p == MAP_FAILED)
+        err_raise(&in->ctx, ERR_MEMORY, "there is no address space for the value stack");
     in->stack = in->sp = p;
     in->stack_end = in->stack + STACK_VALUES - STACK_SLACK;
 }
@@ -129,31 +143,44 @@ static void interp_build(Interp *in)
     in->ctx.trace = trace_collect;
 }
 
-_Noreturn static void start_failed(void)
+static __attribute__((noinline)) bool interp_try_build(Interp *in)
 {
-    fputs("ricci: not enough memory to start\n", stderr);
-    exit(1);
+    ErrFrame frame;
+    if (!ERR_TRY(&in->ctx, &frame))
+        return false;
+    interp_build(in);
+    ERR_END(&in->ctx, &frame);
+    return true;
+}
+
+Interp *interp_open(void)
+{
+    Interp *in = calloc(1, sizeof *in);
+    if (!in)
+        return NULL;
+    mem_init(&in->ctx);
+    in->ctx.interrupt = &in->no_interrupt;
+    in->ctx.notice = notice_from_ctx;
+    interp_on_thread(in);
+    in->show.digits = 5;
+    if (interp_try_build(in))
+        return in;
+    interp_free(in);
+    return NULL;
 }
 
 Interp *interp_new(void)
 {
-    Interp *in = calloc(1, sizeof *in);
-    ErrFrame frame;
-    if (!in)
-        start_failed();
-    mem_init(&in->ctx);
-    in->ctx.interrupt = &in->no_interrupt;
-    in->ctx.notice = notice_from_ctx;
-    in->c_stack_limit = stack_limit();
-    in->show.digits = 5;
-    if (!ERR_TRY(&in->ctx, &frame))
-        start_failed();
-    interp_build(in);
-    ERR_END(&in->ctx, &frame);
+    Interp *in = interp_open();
+    if (!in) {
+        fputs("ricci: not enough memory to start\n", stderr);
+        exit(1);
+    }
     return in;
 }
 
-void interp_free(Interp *in)
+/* What was not built yet when memory ran out is NULL. */
+void interp_end(Interp *in)
 {
     Ctx *c = &in->ctx;
     stack_cut(in, in->stack);
@@ -162,8 +189,13 @@ void interp_free(Interp *in)
     err_free(in->caught);
     err_free(c->error);
     c->error = NULL;
+    native_owned_free(in);
+    out_flush(in);                       /* what a free= function printed */
+    native_callbacks_free(in);
     modules_free(in);
-    v_release(c, v_tuple(in->constants));
+    native_free(in);
+    if (in->constants)
+        v_release(c, v_tuple(in->constants));
     fuse_free(in);
     optable_free(in);
     devices_free(c);
@@ -173,9 +205,20 @@ void interp_free(Interp *in)
     mpfr_forget();
     rational_heap_free(c);
     pool_shutdown(c);
-    munmap(in->stack, STACK_VALUES * sizeof(Value));
-    mem_shutdown(c);
+    if (in->stack)
+        munmap(in->stack, STACK_VALUES * sizeof(Value));
+}
+
+void interp_free_memory(Interp *in)
+{
+    mem_shutdown(&in->ctx);
     free(in);
+}
+
+void interp_free(Interp *in)
+{
+    interp_end(in);
+    interp_free_memory(in);
 }
 
 void interp_seed(Interp *in)

@@ -80,13 +80,22 @@ struct Interp {
     volatile sig_atomic_t no_interrupt;  /* what ctx.interrupt points to until a program sets it */
     struct Explain *explain;          /* who listens to operations, or NULL */
     struct Fuse *fuse;                /* plans of elementwise chains that ran lately, or NULL */
+    struct NativeState *native;       /* libraries, callbacks, pins: native.h; NULL until needed */
+    struct Host *host;                /* the program around libricci: output.h; NULL: there is none */
     char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
 };
 
 enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
 
-Interp *interp_new(void);
+Interp *interp_new(void);             /* ends the process where there is no memory for it */
+Interp *interp_open(void);            /* the same, but NULL then */
 void interp_free(Interp *);
+/* interp_free in two steps, where tensors outlive the program that made them: everything ends but
+ * the memory that they lie in; the second frees that. */
+void interp_end(Interp *);
+void interp_free_memory(Interp *);
+/* The thread that runs from now on may use this much of its C stack: after a change of threads. */
+void interp_on_thread(Interp *);
 void interp_seed(Interp *);           /* random numbers from the system from now on */
 
 /* ---- the value stack: what is pushed survives errors; cutting releases it ---- */
@@ -112,6 +121,7 @@ void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */
  * value. The module keeps the chunk. */
 Value run_chunk(Interp *, Module *, Chunk *);
 Value run_text(Interp *, Module *, const char *name, const char *text, size_t len);
+Value module_run_source(Interp *, Module *, Source *);    /* takes the source */
 /* Calls any callable value (function, operation, format). Arguments are borrowed. */
 Value call_value(Interp *, Value callee, const Value *args, int count);
 Value call_named(Interp *, Value callee, const Value *args, int count,

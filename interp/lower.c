@@ -32,12 +32,24 @@ Exec *exec_new(Lower *lo, EvalFn eval, const Node *n)
     return x;
 }
 
-/* An object constant lives in the interpreter's pool, so a chunk frees no values. */
+static void release_constant(Ctx *ctx, void *what)
+{
+    v_release(ctx, *(Value *)what);
+}
+
+/* Takes v: an object lives as long as the chunk. */
 const Exec *exec_const(Lower *lo, const Node *n, Value v)
 {
+    Value *kept = NULL;
+    v_push(lo->in, v);
     Exec *x = exec_new(lo, eval_const, n);
-    if (v_is_object(v))
-        tuple_push(&lo->in->ctx, &lo->in->constants, NULL, v);
+    if (v_is_object(v)) {
+        kept = lower_alloc(lo, sizeof *kept);
+        *kept = v_none();
+        chunk_own(lo->chunk, release_constant, kept);
+        *kept = v;
+    }
+    lo->in->sp--;
     x->k = v;
     x->operand = v.tag == V_INT ? OPD_I : v.tag == V_FLOAT ? OPD_F : OPD_X;
     return x;
@@ -490,7 +502,6 @@ const Exec *lower_unbuilt(Lower *lo, const Node *n)
 {
     static const char *const what[ND_KINDS] = {
         [ND_LAZY] = "lazy blocks",
-        [ND_EXTERN] = "native code",
     };
     const char *name = what[n->kind] ? what[n->kind] : node_kind_name((NodeKind)n->kind);
     char text[96];
@@ -504,8 +515,8 @@ const Exec *lower_unbuilt(Lower *lo, const Node *n)
 /* ---- the driver ---- */
 const Exec *lower(Lower *lo, const Node *n)
 {
-    bool outer = lo->writes;
-    lo->writes = false;
+    bool outer = lo->writes, lent = lo->lends;
+    lo->writes = lo->lends = false;
     const Exec *x = lower_expression(lo, n);
     if (!x)
         x = lower_statement(lo, n);
@@ -513,7 +524,9 @@ const Exec *lower(Lower *lo, const Node *n)
         x = lower_unbuilt(lo, n);
     if (lo->writes)
         ((Exec *)x)->flags |= XF_WRITES;
+    ((Exec *)x)->lends = lo->lends;
     lo->writes |= outer;
+    lo->lends |= lent;
     return x;
 }
 

@@ -58,6 +58,22 @@ static bool arguments_write(const Exec *x)
     return false;
 }
 
+/* A C function writes to the variables it is given; what reads one in place has to know. One of a
+ * program around us may set any global, and whatever is called may call it. */
+static bool may_lend(const Lower *lo, const Exec *x)
+{
+    if (lo->in->host && !lo->fn)
+        return true;
+    const GlobalRef *callee = x->a->eval == eval_global ? x->a->data : NULL;
+    const Op *op = callee && callee->slot->tag == V_UNDEF ? op_find(lo->in, callee->name) : NULL;
+    if (op && !op->on_variable)
+        return false;
+    for (uint32_t i = 0; i < x->count; i++)
+        if (x->list[i]->operand == OPD_L)
+            return true;
+    return false;
+}
+
 static const Exec *lower_plain_call(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_call_general, n);
@@ -65,6 +81,7 @@ static const Exec *lower_plain_call(Lower *lo, const Node *n)
     x->data = site;
     x->a = lower_operand(lo, n->a);
     lower_arguments(lo, x, n, site);
+    lo->lends |= may_lend(lo, x);
     if (x->a->eval == eval_global)
         site->ref = *(GlobalRef *)x->a->data;
     if (site->named || site->spread || arguments_write(x))

@@ -11,6 +11,7 @@
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
 #include "interp/indexnot.h"
+#include "interp/native.h"
 
 #include "core/error.h"
 
@@ -71,7 +72,7 @@ static void lower_subscripts(Lower *lo, Exec *x, const Node *n)
 static bool subscripts_plain(const Exec *x)
 {
     for (uint32_t i = 0; i < x->count; i++)
-        if (!x->list[i]->eval || (x->list[i]->flags & XF_WRITES))
+        if (!x->list[i]->eval || (x->list[i]->flags & XF_WRITES) || x->list[i]->lends)
             return false;
     return true;
 }
@@ -569,6 +570,7 @@ const Exec *lower_statement(Lower *lo, const Node *n)
     case ND_FN: return lower_fn(lo, n);
     case ND_TEST: return lower_test(lo, n);
     case ND_IMPORT: return lower_import(lo, n);
+    case ND_EXTERN: return lower_extern(lo, n);
     default: return NULL;
     }
 }

@@ -5,6 +5,7 @@
  * Exit status: 0; 1 for an error in the program or its output; 2 for a wrong command
  * line; 130 when interrupted. */
 #include "core/mem.h"
+#include "interp/native.h"
 #include "interp/output.h"
 #include "interp/repl.h"
 #include "builtins/help.h"
@@ -74,14 +75,17 @@ static volatile sig_atomic_t interrupted;
 static volatile sig_atomic_t keep_session;
 
 /* A computation polls the flag. One that never does (a native call) is ended by the third
- * Ctrl-C, unless a session would be lost with it. */
+ * Ctrl-C; in a session that call alone is left. */
 static void on_interrupt(int sig)
 {
     (void)sig;
     if (interrupted < 3)
         interrupted++;
-    if (interrupted >= 3 && !keep_session)
+    if (interrupted < 3)
+        return;
+    if (!keep_session)
         _exit(STATUS_INTERRUPT);
+    native_abandon();
 }
 
 static void install_handlers(void)

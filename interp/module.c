@@ -27,16 +27,24 @@ static void *reserve(Interp *in, size_t bytes)
     return p;
 }
 
+static void module_free(Interp *, Module *);
+
 Module *module_new(Interp *in, const char *name)
 {
     Module *m = mem_zalloc(&in->ctx, sizeof *m);
+    ErrFrame f;
     m->refs = 1;
-    m->name = mem_strdup(&in->ctx, name);
     globals_init(&m->globals, &in->ctx);
+    if (!ERR_TRY(&in->ctx, &f)) {
+        module_free(in, m);
+        err_rethrow(&in->ctx);
+    }
+    m->name = mem_strdup(&in->ctx, name);
     m->slot_cap = MODULE_SLOTS;
     m->slots = reserve(in, MODULE_SLOTS * sizeof *m->slots);
     m->assigned = reserve(in, MODULE_SLOTS);
     m->docs = reserve(in, MODULE_SLOTS * sizeof *m->docs);
+    ERR_END(&in->ctx, &f);
     m->next = in->modules;
     in->modules = m;
     return m;
@@ -62,11 +70,15 @@ static void module_free(Interp *in, Module *m)
     if (m->chunks)
         mem_free(c, m->chunks, m->chunk_cap * sizeof *m->chunks);
     globals_free(&m->globals);
-    munmap(m->slots, MODULE_SLOTS * sizeof *m->slots);
-    munmap(m->assigned, MODULE_SLOTS);
-    munmap(m->docs, MODULE_SLOTS * sizeof *m->docs);
+    if (m->slots)
+        munmap(m->slots, MODULE_SLOTS * sizeof *m->slots);
+    if (m->assigned)
+        munmap(m->assigned, MODULE_SLOTS);
+    if (m->docs)
+        munmap(m->docs, MODULE_SLOTS * sizeof *m->docs);
     source_release(m->source);
-    mem_free(c, (void *)m->name, strlen(m->name) + 1);
+    if (m->name)
+        mem_free(c, (void *)m->name, strlen(m->name) + 1);
     mem_free(c, m, sizeof *m);
 }
 
@@ -106,7 +118,7 @@ Value run_chunk(Interp *in, Module *m, Chunk *chunk)
     in->calls = &frame;
     in->at = NULL;
     module_keep_chunk(in, m, chunk);
-    resolve_chunk(&in->ctx, &m->globals, chunk);
+    resolve_chunk(&in->ctx, &in->names, &m->globals, chunk);
     if (m->globals.count > m->slot_cap)
         err_raise(&in->ctx, ERR_MEMORY, "a module has at most %u global names", m->slot_cap);
     const Exec *x = lower_chunk(in, m, chunk);
@@ -127,6 +139,36 @@ Value run_chunk(Interp *in, Module *m, Chunk *chunk)
     return v;
 }
 
+/* Does anything in this text stay after it ran: a function, a test, a help text, a type of C? */
+static bool stays(const Node *n)
+{
+    if (!n)
+        return false;
+    switch (n->kind) {
+    case ND_FN: case ND_LAMBDA: case ND_TEST: case ND_COMPARE_BLOCK: case ND_EXTERN:
+        return true;
+    case ND_ASSIGN: case ND_DEFINE:
+        if (n->text)
+            return true;
+    }
+    if (stays(n->a) || stays(n->b) || stays(n->c))
+        return true;
+    for (uint32_t i = 0; i < n->count && n->list; i++)
+        if (stays(n->list[i]))
+            return true;
+    return false;
+}
+
+/* A program around us may evaluate short texts for ever: those that leave nothing behind go. */
+static void end_chunk(Interp *in, Module *m, Chunk *chunk)
+{
+    if (in->host && m->chunk_count && m->chunks[m->chunk_count - 1] == chunk && !stays(chunk->root)) {
+        m->chunk_count--;
+        chunk_release(chunk);
+    }
+    chunk_release(chunk);
+}
+
 /* The chunk is released here also when an error passes. */
 static Value run_parsed(Interp *in, Module *m, Chunk *chunk)
 {
@@ -134,10 +176,10 @@ static Value run_parsed(Interp *in, Module *m, Chunk *chunk)
     if (ERR_TRY(&in->ctx, &f)) {
         Value v = run_chunk(in, m, chunk);
         ERR_END(&in->ctx, &f);
-        chunk_release(chunk);
+        end_chunk(in, m, chunk);
         return v;
     }
-    chunk_release(chunk);
+    end_chunk(in, m, chunk);
     err_rethrow(&in->ctx);
 }
 
@@ -156,7 +198,12 @@ static Chunk *parse_owned(Interp *in, Source *source)
 
 Value run_text(Interp *in, Module *m, const char *name, const char *text, size_t len)
 {
-    return run_parsed(in, m, parse_owned(in, source_new(&in->ctx, name, text, len)));
+    return module_run_source(in, m, source_new(&in->ctx, name, text, len));
+}
+
+Value module_run_source(Interp *in, Module *m, Source *source)
+{
+    return run_parsed(in, m, parse_owned(in, source));
 }
 
 /* ---- finding ---- */
@@ -255,7 +302,7 @@ static _Noreturn void raise_not_found(Interp *in, const char *name, bool is_path
 static Module *module_loaded(Interp *in, const char *path)
 {
     for (Module *m = in->modules; m; m = m->next)
-        if (strcmp(m->name, path) == 0)
+        if (m->source && strcmp(m->name, path) == 0)       /* main and extern's are no files */
             return m;
     return NULL;
 }
@@ -347,7 +394,7 @@ Value module_member(Interp *in, Module *m, const Name *name)
 {
     int64_t i = globals_find(&m->globals, name);
     if (i >= 0 && m->slots[i].tag != V_UNDEF)
-        return v_retain(m->slots[i]);
+        return v_share(in, m->slots[i]);
     const char *names[1024];
     size_t n = 0;
     bool stdlib = strncmp(m->name, STDLIB, sizeof STDLIB - 1) == 0;

@@ -66,6 +66,8 @@ struct Op {
     const char *help;       /* first line: what it computes; then details */
     const char *example;    /* an expression … */
     const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
+    bool on_variable;       /* run takes the variable of its first argument: native_taken (native.h) */
+    int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 
 /* Parsed once from Op.params. */
@@ -94,6 +96,9 @@ const Op *op_named(Interp *, const char *);           /* for C callers; must exi
 const Op *op_operator(Interp *, Operator);            /* the row behind an operator; NULL if not built */
 int op_count(void);
 const Op *op_row(int i);
+/* Takes a row into the registry that is none of the table's: an OPC_RUN one of a program around
+ * libricci. It stays the caller's, and must stay where it is until the interpreter ends. */
+void op_add(Interp *, Op *);
 const OpSig *op_sig(Interp *, const Op *);            /* parsed on first use */
 OpRecord *op_record(Interp *, const Op *);
 /* `solve(A, b)`, with defaults when `full`. Valid for the next three calls. */

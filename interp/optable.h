@@ -19,6 +19,8 @@ typedef struct OpTable {
     Arena arena;                          /* parsed parameters */
     const Op **by_name;                   /* by Name.id */
     uint32_t by_name_count;
+    int added;                            /* rows that op_add brought: behind the table's in what is per row */
+    int room;                             /* for how many rows that is */
     const Op *by_operator[TK_OPERATORS];
     OpSig **sigs;                         /* per row, NULL until asked for */
     OpRecord *records;                    /* per row */

@@ -19,8 +19,10 @@
 enum { OUT_BUFFER = 1 << 16, NOTICES_MAX = 1000 };
 
 /* Writes all of it; false with errno set when that is impossible. */
-static bool write_all(int fd, const char *text, size_t n)
+static bool write_all(const Interp *in, int fd, const char *text, size_t n)
 {
+    if (in->host)
+        return in->host->write(in->host, fd, text, n);
     while (n > 0) {
         ssize_t done = write(fd, text, n);
         if (done > 0) {
@@ -39,7 +41,7 @@ static bool write_all(int fd, const char *text, size_t n)
 /* Empties the buffer onto stdout; false, with errno set, the first time that fails. */
 static bool flush(Interp *in)
 {
-    bool ok = in->out_failed || write_all(STDOUT_FILENO, in->out.data, in->out.len);
+    bool ok = in->out_failed || write_all(in, STDOUT_FILENO, in->out.data, in->out.len);
     in->out.len = 0;
     in->out_failed |= !ok;
     return ok;
@@ -47,7 +49,7 @@ static bool flush(Interp *in)
 
 void out_flush(Interp *in)
 {
-    if (in->out.len > 0 && !flush(in))
+    if (in->out.len > 0 && !flush(in) && !in->host)
         fprintf(stderr, "ricci: cannot write to standard output: %s\n", strerror(errno));
 }
 
@@ -75,7 +77,7 @@ void out_write(Interp *in, const char *text, size_t n)
         return;
     if (n >= OUT_BUFFER) {
         out_check(in, in->out.len == 0 || flush(in));
-        bool ok = in->out_failed || write_all(STDOUT_FILENO, text, n);
+        bool ok = in->out_failed || write_all(in, STDOUT_FILENO, text, n);
         in->out_failed |= !ok;
         out_check(in, ok);
         return;
@@ -89,9 +91,9 @@ void err_write(Interp *in, const char *text)
 {
     size_t n = strlen(text);
     out_flush(in);
-    write_all(STDERR_FILENO, text, n);
+    write_all(in, STDERR_FILENO, text, n);
     if (n == 0 || text[n - 1] != '\n')
-        write_all(STDERR_FILENO, "\n", 1);
+        write_all(in, STDERR_FILENO, "\n", 1);
 }
 
 /* ---- errors ---- */

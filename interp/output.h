@@ -5,6 +5,13 @@
 
 #include "interp/interp.h"
 
+/* What takes over where Ricci is a part of another program (libricci). */
+typedef struct Host {
+    /* stream 1: what programs print; 2: notices. False, with errno set: it cannot be written. */
+    bool (*write)(struct Host *, int stream, const char *text, size_t n);
+    int exit_code;               /* of exit(), which ends the evaluation; -1: it was not called */
+} Host;
+
 /* For Ctx.notice: kernels and core write notices through it. */
 void notice_from_ctx(Ctx *, const char *text);
 /* Writes the error just caught (ctx.error) on stderr, in colour if show.color says so.

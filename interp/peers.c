@@ -83,6 +83,9 @@ static const PeerName names[] = {
     { "BigFloat", "mp(256)(x), and precision mp(256) { … }" }, { "vpa", "precision mp(113) { … }" },
     { "setrounding", "precision f64 round up { … }" }, { "geterr", "flags() in a precision scope" },
     { "disp", "print(x)" }, { "println", "print(x)" }, { "gradient", "diff(x)" },
+    /* C */
+    { "NULL", "null is C's pointer to nothing, none is no value" },
+    { "nullptr", "null is C's pointer to nothing, none is no value" },
 };
 
 const char *peer_name(const char *name)

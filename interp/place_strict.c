@@ -123,12 +123,12 @@ static bool assigns(const Node *n, int32_t slot)
 {
     if (!n)
         return false;
-    bool names = n->kind == ND_FN || n->kind == ND_IMPORT;
+    bool binds = n->kind == ND_IMPORT || n->kind == ND_EXTERN, names = n->kind == ND_FN || binds;
     bool sets = n->kind == ND_ASSIGN || n->kind == ND_DEFINE || n->kind == ND_FOR;
     if ((names && is_global(n->b, slot)) || (sets && targets(n->a, slot)))
         return true;
     for (uint32_t i = 0; i < n->count; i++)
-        if (assigns(n->list[i], slot) || (n->kind == ND_IMPORT && is_global(n->list[i], slot)))
+        if (assigns(n->list[i], slot) || (binds && is_global(n->list[i], slot)))
             return true;
     return assigns(n->a, slot) || assigns(n->b, slot) || assigns(n->c, slot);
 }

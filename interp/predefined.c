@@ -2,6 +2,7 @@
  * precision formats and devices. A program may define its own variable of the name. */
 #include "interp/exec.h"
 #include "interp/format.h"
+#include "interp/native.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,6 +35,8 @@ Value predefined_find(Interp *in, const char *name)
     for (int i = 0; i < DEVICES; i++)
         if (strcmp(name, devices[i]) == 0)
             return v_device(device_named(&in->ctx, name));
+    if (strcmp(name, "null") == 0)
+        return native_null(in);
     DType dt = dtype_find(name, strlen(name));
     return dt == DT_NONE ? v_undef() : v_format(dt);
 }
@@ -43,5 +46,8 @@ const char *predefined_name(int i)
     if (i < CONSTANTS)
         return constants[i].name;
     i -= CONSTANTS;
-    return i < DEVICES ? devices[i] : format_name(i - DEVICES);
+    if (i < DEVICES)
+        return devices[i];
+    i -= DEVICES;
+    return i == 0 ? "null" : format_name(i - 1);
 }

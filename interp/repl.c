@@ -174,7 +174,10 @@ static void put_variable(Repl *r, const Name *name, size_t width)
     char text[128];
     buf_puts(&in->out, name->text);
     buf_fill(&in->out, ' ', width - (size_t)text_width(name->text, name->len) + 2);
-    buf_puts(&in->out, v_describe(v, text, sizeof text));
+    if (v.tag == V_CFUNC)
+        show_value(in, &in->out, v);
+    else
+        buf_puts(&in->out, v_describe(v, text, sizeof text));
     if (v.tag < V_STRING || v.tag == V_RANGE) {
         buf_puts(&in->out, " = ");
         show_repr(in, &in->out, v);

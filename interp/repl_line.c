@@ -3,6 +3,7 @@
  * callbacks without an argument, so this file has one static record beside it. */
 #include "interp/repl.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -59,13 +60,17 @@ static char *if_starts(const char *name, const char *text, size_t len)
     return strncmp(name, text, len) == 0 ? strdup(name) : NULL;
 }
 
+static Value global(const Module *m, const char *text, size_t len)
+{
+    const Name *name = names_find(&line.in->names, text, len);
+    int64_t slot = name ? globals_find(&m->globals, name) : -1;
+    return slot >= 0 ? m->slots[slot] : v_undef();
+}
+
 /* `t.na`: the fields of a named tuple and the members of a module. */
 static char *member(const char *text, const char *point, size_t *k)
 {
-    const Module *m = line.in->main;
-    const Name *name = names_find(&line.in->names, text, (size_t)(point - text));
-    int64_t slot = name ? globals_find(&m->globals, name) : -1;
-    Value v = slot >= 0 ? m->slots[slot] : v_undef();
+    Value v = global(line.in->main, text, (size_t)(point - text));
     uint32_t count = v.tag == V_TUPLE && v.tuple->named ? v.tuple->count
                    : v.tag == V_MODULE ? v.module->globals.count : 0;
     while (*k < count) {
@@ -165,6 +170,26 @@ static char **complete_symbol(const char *text)
     return rl_completion_matches(text, next_symbol);
 }
 
+/* `fma(`: what a C function takes is shown below the line. */
+static void show_parameters(int bracket)
+{
+    int from = bracket;
+    while (from > 0 && (isalnum((unsigned char)rl_line_buffer[from - 1]) || strchr("_.", rl_line_buffer[from - 1])))
+        from--;
+    const char *name = rl_line_buffer + from, *point = memchr(name, '.', (size_t)(bracket - from));
+    size_t len = (size_t)(bracket - from), module = point ? (size_t)(point - name) : 0;
+    Value v = global(line.in->main, name, point ? module : len);
+    if (point)
+        v = v.tag == V_MODULE ? global(v.module, point + 1, len - module - 1) : v_undef();
+    if (v.tag != V_CFUNC)
+        return;
+    rl_crlf();
+    buf_clear(&line.in->scratch);
+    show_value(line.in, &line.in->scratch, v);
+    fprintf(rl_outstream, "%s\n", buf_cstr(&line.in->scratch));
+    rl_forced_update_display();
+}
+
 /* Readline's entry: file names inside strings and after :load and :save, names elsewhere. */
 static char **complete(const char *text, int start, int end)
 {
@@ -180,6 +205,8 @@ static char **complete(const char *text, int start, int end)
         return complete_symbol(text);
     if (start == 1 && rl_line_buffer[0] == ':')
         return rl_completion_matches(text, next_command);
+    if (!*text && start > 0 && rl_line_buffer[start - 1] == '(')
+        show_parameters(start - 1);
     return *text ? rl_completion_matches(text, next_name) : NULL;
 }
 

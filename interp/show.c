@@ -5,6 +5,7 @@
 #include "interp/show.h"
 #include "interp/exec.h"
 #include "interp/format.h"
+#include "interp/native.h"
 #include "interp/place.h"
 #include "kernels/number.h"
 
@@ -253,6 +254,10 @@ static void put_value(Interp *in, Buf *out, Value v, Style style, int depth)
     case V_FORMAT: buf_puts(out, dtype_name(v_format_dtype(v))); break;
     case V_DEVICE: put_device(out, v.device, style); break;
     case V_MODULE: buf_printf(out, "module %s", v.module->name); break;
+    case V_POINTER:
+    case V_STRUCT:
+    case V_CFUNC:
+    case V_CTYPE: show_native(in, out, v, style == SHOW_REPR); break;
     default: put_described(out, v); break;
     }
 }

@@ -4,6 +4,7 @@
 #include "interp/value.h"
 
 #include "interp/interp.h"
+#include "interp/native.h"
 #include "kernels/arith.h"
 #include "kernels/device.h"
 #include "kernels/rational.h"
@@ -148,6 +149,8 @@ static void free_simple(Ctx *ctx, Value v)
         break;
     case V_POINTER:
     case V_STRUCT:
+    case V_CFUNC:
+    case V_CTYPE:
     case V_LAZY: {
         Native *native = v.ptr;
         if (native->release)
@@ -554,6 +557,8 @@ bool v_equal(Interp *in, Value a, Value b)
         return ranges_equal(a.range, b.range);
     if ((v_is_numeric(a) || a.tag == V_RANGE) && (v_is_numeric(b) || b.tag == V_RANGE))
         return arrays_equal(in, a, b);
+    if (a.tag >= V_POINTER && b.tag >= V_POINTER)
+        return native_equal(a, b);
     if (a.tag != b.tag)
         return false;
     switch ((Tag)a.tag) {
@@ -597,7 +602,7 @@ const char *v_type_name(Value v)
         [V_FLOAT] = "float", [V_FORMAT] = "format", [V_DEVICE] = "device", [V_FLOW] = "flow",
         [V_OP] = "function", [V_STRING] = "string", [V_RANGE] = "range", [V_TUPLE] = "tuple",
         [V_TENSOR] = "tensor", [V_FUNCTION] = "function", [V_MODULE] = "module",
-        [V_POINTER] = "pointer", [V_STRUCT] = "struct",
+        [V_POINTER] = "pointer", [V_STRUCT] = "struct", [V_CFUNC] = "function", [V_CTYPE] = "C type",
     };
     if (v.tag == V_TENSOR && v.tensor->rank == 0)
         return scalar_type_name((DType)v.tensor->dtype);
@@ -606,6 +611,8 @@ const char *v_type_name(Value v)
 
 const char *v_describe(Value v, char *out, size_t cap)
 {
+    if (v.tag >= V_POINTER)
+        return native_describe(v, out, cap);
     if (v.tag != V_TENSOR) {
         snprintf(out, cap, "%s", v_type_name(v));
         return out;

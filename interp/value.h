@@ -28,6 +28,8 @@ typedef enum Tag {
     V_MODULE,
     V_POINTER,
     V_STRUCT,
+    V_CFUNC,       /* a C function: native.h */
+    V_CTYPE,       /* a C type */
     V_LAZY         /* an elementwise operation that waits for the one above it: fuse.h */
 } Tag;
 
@@ -78,7 +80,7 @@ struct Tuple {
     Value *items;               /* cap entries; names too has cap */
 };
 
-/* What the objects of V_POINTER, V_STRUCT and V_LAZY start with. */
+/* What the objects of V_POINTER, V_STRUCT, V_CFUNC, V_CTYPE and V_LAZY start with. */
 struct Native {
     uint32_t refs;
     void (*release)(Ctx *, Native *);   /* frees the whole object */

@@ -267,7 +267,7 @@ bool device_has(const Device *d, const Tensor *t)
 {
     const Residence *r = t->buffer->device;
     const DevCopy *c = r ? copy_on(r, d) : NULL;
-    return c && c->valid;
+    return c && c->valid && !t->buffer->pinned;
 }
 
 const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
@@ -275,7 +275,7 @@ const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
     Residence *r = residence_of(ctx, t->buffer);
     *at = (size_t)(t->data - t->buffer->data);
     const DevCopy *there = copy_on(r, d);
-    if (there && there->valid)
+    if (there && there->valid && !t->buffer->pinned)      /* C writes there without telling */
         return &there->mem;
     device_bring_home(ctx, t->buffer);
     DevCopy *c = copy_make(ctx, r, d);
@@ -310,7 +310,7 @@ static Tensor *cast_buffer(Ctx *ctx, Tensor *t, DType to)
 Tensor *device_narrowed(Ctx *ctx, Tensor *t, DType to)
 {
     tensor_home(ctx, t);
-    if (!whole_buffer(t))
+    if (!whole_buffer(t) || t->buffer->pinned)
         return tensor_cast(ctx, t, to);
     Residence *r = residence_of(ctx, t->buffer);
     if (r->narrow && r->narrow->dtype != to)

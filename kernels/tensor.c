@@ -266,9 +266,10 @@ static _Noreturn void raise_half_copied(Ctx *ctx, Tensor *copy) {
 
 bool tensor_sole(const Tensor *t) {
 #ifdef RICCI_HOSTILE
-    return false;
+    return t->buffer->pinned == t;
 #endif
-    return t->refs == 1 && t->buffer->refs == 1 && (tensor_contiguous(t) || elements_distinct(t));
+    if ((t->refs != 1 || t->buffer->refs != 1) && t->buffer->pinned != t) return false;
+    return tensor_contiguous(t) || elements_distinct(t);
 }
 
 void tensor_unshare(Ctx *ctx, Tensor **slot) {

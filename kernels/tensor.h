@@ -78,7 +78,10 @@ typedef struct Buffer {
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
     void *device;        /* its Residence (device.h); NULL: it lies on the host alone */
+    const void *pinned;  /* the one Tensor that writes here in place, as C may at any time: its elements are
+                          * never shared with another variable; NULL: an ordinary buffer */
     void (*release)(Ctx *, struct Buffer *);   /* NULL: mem_free_data */
+    void *owner;         /* what release needs to know of whose the data are; else NULL */
 } Buffer;
 
 enum { TENSOR_COVECTOR = 1 };   /* Tensor.flags: v', a 1 x n row that remembers what it is */

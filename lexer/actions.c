@@ -683,6 +683,12 @@ void lex_end_extern(Lexer *lx)
     lex_emit_text(lx, T_EXTERN_BODY, lx->text + from, to - from);
 }
 
+void lex_extern_comment(Lexer *lx)
+{
+    lex_complain(lx, (Span){ lx->from, lx->from + 2 }, NULL, "this comment is never closed");
+    lx->incomplete = true;
+}
+
 /* ---- small looks ahead ---- */
 
 static bool is_letter(uint32_t c)

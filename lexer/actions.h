@@ -30,6 +30,7 @@ void lex_string_unclosed(Lexer *);
 void lex_string_codepoint(Lexer *, const char *digits);
 void lex_add_comment(Lexer *);
 void lex_end_extern(Lexer *);
+void lex_extern_comment(Lexer *);          /* one that never ends */
 
 /* Mistakes. lex_foreign: an operator of another language, with what stands for it here. */
 void lex_bad_character(Lexer *);

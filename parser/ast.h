@@ -74,7 +74,10 @@ struct Node {
     Node **list;
     uint8_t *ops;                 /* COMPARE: Operator per link */
     uint32_t count;
-    FnInfo *fn;                   /* FN, LAMBDA, TEST, COMPARE_BLOCK: by the resolver */
+    union {
+        FnInfo *fn;               /* FN, LAMBDA, TEST, COMPARE_BLOCK: by the resolver */
+        struct CUnit *unit;       /* EXTERN: what it declares, by the resolver */
+    };
 };
 
 #define NODE_DEPTH_MAX 5000

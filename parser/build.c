@@ -631,6 +631,7 @@ Node *build_import(ParseState *ps, Span span, const Token *word, Seq names, cons
 Node *build_extern(ParseState *ps, Span span, const Token *library, const Token *alias, const Token *body)
 {
     Node *n = node_new(ps, ND_EXTERN, span, library->span);
+    n->mark = (Span){ body->span.from + 1, body->span.to - 1 };    /* between the braces */
     n->a = build_literal(ps, ND_STRING, library);
     n->b = alias ? build_name(ps, alias) : NULL;
     n->text = body->text;

@@ -51,6 +51,8 @@ typedef struct Globals {
     uint32_t count, cap;
     uint32_t *index; size_t index_cap;    /* by Name.id */
     uint32_t *hidden, hidden_count, hidden_cap;  /* slots without a name: see FnInfo */
+    uint32_t hidden_base;         /* so many of them belong to code that runs while this is resolved */
+    struct CScope *c;             /* what its extern blocks declared (cdecl.h); NULL before the first */
 } Globals;
 
 void globals_init(Globals *, Ctx *);
@@ -61,7 +63,7 @@ int64_t globals_find(const Globals *, const Name *);     /* -1 if absent */
 /* Annotates the tree. Top-level names are SCOPE_GLOBAL. Raises ERR_SYNTAX for what is
  * only wrong in context (break outside a loop, duplicate parameter …) and ERR_NAME
  * where a function updates a name that is not its own. */
-void resolve_chunk(Ctx *, Globals *, Chunk *);
+void resolve_chunk(Ctx *, Names *, Globals *, Chunk *);
 
 /* ---- canonical text ---- */
 struct Buf;

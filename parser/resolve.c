@@ -3,10 +3,12 @@
  * numbers the frame: parameters, captured values, locals. At top level every name is a slot
  * of the module. Index names of := stay unresolved: only index notation knows them.
  * Recursion is as deep as the tree, which the parser limits. */
+#include "parser/cdecl.h"
 #include "parser/parse.h"
 
 #include "core/error.h"
 #include "core/mem.h"
+#include "lexer/lexer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +46,7 @@ enum { NOT_FOUND = -1, OWN_FUNCTION = -2, INDEX_NAME = -3 };
 
 typedef struct Resolver {
     Ctx *ctx;
+    Names *names;
     Globals *globals;
     Chunk *chunk;
     Arena scratch;
@@ -98,6 +101,7 @@ void globals_free(Globals *g)
     mem_free(g->ctx, g->names, g->cap * sizeof *g->names);
     mem_free(g->ctx, g->index, g->index_cap * sizeof *g->index);
     mem_free(g->ctx, g->hidden, g->hidden_cap * sizeof *g->hidden);
+    cscope_free(g->c);
     *g = (Globals){ .ctx = g->ctx };
 }
 
@@ -302,7 +306,42 @@ static void declare_target(Resolver *r, const Node *target)
         scope_add(r, r->scope, base->name);
 }
 
-static void declare(Resolver *r, const Node *n)
+/* A C function called `compare` could never be called: that is a word of the language. */
+static void check_callable(Resolver *r, const CDecl *d)
+{
+    int op;
+    if (d->kind == CD_TYPE || d->kind == CD_CONSTANT || !token_keyword(d->name, strlen(d->name), &op))
+        return;
+    Error *e = err_new(r->ctx, ERR_SYNTAX, "`%s` is a word of the language", d->name);
+    err_at(e, r->chunk->source, d->at);
+    err_help(e, "make it a member, lib.%s: extern \"…\" as lib { … }", d->name);
+    err_throw(e);
+}
+
+/* The C text of an extern block, once: what it declares are names of the program. */
+static void read_extern(Resolver *r, Node *n)
+{
+    if (n->unit)
+        return;
+    if (!r->globals->c)
+        r->globals->c = cscope_new(r->ctx);
+    CUnit *unit = cdecl_parse(r->globals->c, r->chunk->source, n->mark);
+    n->unit = unit;
+    if (n->b)
+        return;                      /* they are members of that one */
+    Arena *arena = &r->chunk->arena;
+    n->list = arena_alloc(arena, (unit->count + 1) * sizeof *n->list);
+    for (uint32_t i = 0; i < unit->count; i++) {
+        const CDecl *d = &unit->decls[i];
+        check_callable(r, d);
+        Node *name = arena_alloc(arena, sizeof *name);
+        *name = (Node){ .kind = ND_NAME, .depth = 1, .span = d->at, .mark = d->at,
+                        .name = names_intern(r->names, d->name, strlen(d->name)) };
+        n->list[n->count++] = name;
+    }
+}
+
+static void declare(Resolver *r, Node *n)
 {
     if (!n)
         return;
@@ -328,9 +367,8 @@ static void declare(Resolver *r, const Node *n)
             scope_add(r, r->scope, n->b->name);
         break;
     case ND_EXTERN:
-        if (n->b)
-            scope_add(r, r->scope, n->b->name);
-        return;
+        read_extern(r, n);
+        /* fallthrough */
     case ND_IMPORT:
         for (uint32_t i = 0; i < n->count; i++)
             scope_add(r, r->scope, n->list[i]->name);
@@ -664,6 +702,7 @@ static void resolve(Resolver *r, Node *n)
     case ND_FN: resolve_fn(r, n); break;
     case ND_FOR: case ND_WHILE: resolve_loop(r, n); break;
     case ND_CALL: resolve_call(r, n); break;
+    case ND_EXTERN: read_extern(r, n); resolve_import(r, n); break;
     case ND_IMPORT: resolve_import(r, n); break;
     case ND_BREAK: case ND_CONTINUE: check_loop(r, n); break;
     case ND_SPREAD:
@@ -706,10 +745,11 @@ static void resolve_children(Resolver *r, Node *n)
         resolve(r, n->list[i]);
 }
 
-void resolve_chunk(Ctx *ctx, Globals *globals, Chunk *chunk)
+void resolve_chunk(Ctx *ctx, Names *names, Globals *globals, Chunk *chunk)
 {
     Scope top = { 0 };
-    Resolver r = { .ctx = ctx, .globals = globals, .chunk = chunk, .scope = &top };
+    Resolver r = { .ctx = ctx, .names = names, .globals = globals, .chunk = chunk, .scope = &top,
+                   .hidden = globals->hidden_base };
     arena_init(&r.scratch, ctx);
     ErrFrame frame;
     if (!ERR_TRY(ctx, &frame)) {

@@ -457,8 +457,17 @@ static void case_rest(const Unexpected *u)
     for (int i = 0; i < WORDS; i++)
         count += can_be(u, expected_words[i].kind);
     const char *help = NULL;
-    if (u->found->kind == T_DEFINE)
+    if (u->found->kind == T_STR_BEGIN && u->prev && u->prev->kind == T_EXTERN) {
+        say(u, "write it out: what a block declares is known before the program runs",
+            "the name of a library has no {…} in it");
+        return;
+    }
+    if (u->prev && u->prev->kind == T_EXTERN)
+        help = "the library is a string: extern \"libm.so.6\" { double cbrt(double x); }";
+    else if (u->found->kind == T_DEFINE)
         help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
+    else if (u->found->kind == T_NEWLINE && can_be(u, T_EXTERN_BODY))
+        help = "the { stands on the same line";
     else if (u->found->kind == T_LBRACE && u->prev && u->prev->kind == T_MODARG && is_text(u, u->prev, "fallback"))
         help = "a device follows: fallback cpu { … }";
     else if (u->found->kind == T_LBRACE)

@@ -69,6 +69,16 @@ expect "a failed file that a later one imports" 1 '0 passed, 2 failed' 'error.th
 printf 'x=1+2 # sum\n' >fmt.ric
 expect "ricci fmt" 0 '^x = 1 \+ 2 +# sum$' - "$RICCI" fmt fmt.ric
 printf 'precision   float( 5,3 )  accumulate f16  round   up{ y=1 }\n' >scope.ric
+# C text stays as it is, byte for byte.
+printf 'extern   "libm.so.6"as m{ double  cbrt( double ); // }\t\r\n#define  A  1\n /* { */ }\nx=m.A\n' >c.ric
+printf 'extern "libm.so.6" as m { double  cbrt( double ); // }\t\r\n#define  A  1\n /* { */ }\nx = m.A\n' >c.want
+"$RICCI" fmt c.ric >c.once
+"$RICCI" fmt c.once >c.twice
+expect "ricci fmt of extern" 0 - - cmp c.want c.once
+expect "ricci fmt of extern, again" 0 - - cmp c.want c.twice
+expect "another version of a library" 1 "" 'did you mean "libm.so.6"' "$RICCI" -e 'extern "libm.so.99" { double cbrt(double); }'
+expect "a name of a library" 1 "" 'searched for libnope.so and libnope.so.N in /' "$RICCI" -e 'extern "-lnope" { int f(void); }'
+expect "a file without its folder" 1 "" 'a file needs its folder: "./libc.so.ric"' sh -c "cp c.ric libc.so.ric; '$RICCI' -e 'extern \"libc.so.ric\" { int f(void); }'"
 expect "ricci fmt of a scope" 0 '^precision float\(5, 3\) accumulate f16 round up \{ y = 1 \}$' - "$RICCI" fmt scope.ric
 expect "ricci doc" 0 'singular value' - "$RICCI" doc svd
 expect "ricci doc of nothing" 1 - 'no help on svdd' "$RICCI" doc svdd

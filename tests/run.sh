@@ -1,7 +1,7 @@
 #!/bin/bash
 # The whole test suite: tests/run.sh [SUITE…]. Suites: lint unit golden cli docs examples stdlib
-# residual devices install repl oracle precision sanitize (these by default), asan ubsan hostile; a,b/c,d runs
-# a and then b beside c and then d. Ends with one line: N passed, N failed.
+# residual devices native install repl oracle precision sanitize (these by default), asan ubsan hostile;
+# a,b/c,d runs a and then b beside c and then d. Ends with one line: N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
 set -u
 cd "$(dirname "$0")/.."
@@ -126,6 +126,17 @@ suite_unit() {
     shared units_part "$BUILD/unit" ""
 }
 suite_golden() { golden "$RICCI" golden; }
+# Calls into our own C library: every C type with every kind of value.
+native() {          # BINARY LABEL
+    local file
+    $MAKE --no-print-directory -s BUILD="$BUILD" "$BUILD/native/libriccitest.so" >"$work/log" 2>&1 || { fail "tests/native/lib.c does not build" "$work/log"; return; }
+    for file in tests/native/*.ric; do
+        LD_LIBRARY_PATH=$PWD/$BUILD/native observe "$1" "$file" "$work/observed"
+        if [ "${BLESS:-}" = 1 ]; then cp "$work/observed" "${file%.ric}.out"; fi
+        if diff -u "${file%.ric}.out" "$work/observed" >"$work/diff" 2>&1; then pass; else fail "$2 $file" "$work/diff"; fi
+    done
+}
+suite_native() { native "$RICCI" native; }
 suite_cli() {
     RICCI=$RICCI bash tests/cli.sh >"$work/log" 2>&1
     count cli "$work/log" $?
@@ -147,6 +158,10 @@ examples_part() {   # PART PARTS
             if [ $status = 0 ] && [ -s "$work/log" ]; then pass; else fail "$file (exit $status)" "$work/log"; fi
         else
             observe "$RICCI" "$file" "$work/observed"
+            if head -1 "$work/observed" | grep -q "^not run: there is no library"; then
+                echo "not run: $file: $(head -1 "$work/observed" | cut -d' ' -f3-)"
+                continue
+            fi
             if [ "${BLESS:-}" = 1 ]; then cp "$work/observed" "${file%.ric}.out"; fi
             if diff -u "${file%.ric}.out" "$work/observed" >"$work/diff"; then pass; else fail "$file" "$work/diff"; fi
         fi
@@ -175,6 +190,9 @@ suite_install() {
     ${CC:-cc} -o "$work/embed" examples/embed.c -I"$root/usr/include" -L"$root/usr/lib" $libs >"$work/log" 2>&1 || { fail "embed.c does not build" "$work/log"; return; }
     "$work/embed" >"$work/log" 2>&1
     if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "embed.c" "$work/diff"; fi
+    if ${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$root/usr/include/ricci.h" >"$work/log" 2>&1; then pass; else fail "ricci.h as C99" "$work/log"; fi
+    command -v "${CXX:-c++}" >/dev/null || { echo "not run: ricci.h as C++: no compiler"; return; }
+    if ${CXX:-c++} -std=c++11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$root/usr/include/ricci.h" >"$work/log" 2>&1; then pass; else fail "ricci.h as C++" "$work/log"; fi
 }
 # Scaled residuals of every linear algebra routine × dtype × size × layout.
 suite_residual() { shared residual_part; }
@@ -231,10 +249,13 @@ suite_precision() {
 # The golden tests and unit tests again under a sanitizer or the hostile build.
 sanitized() {       # MODE
     local place=$BUILD/$1
-    $MAKE --no-print-directory -s -j"$jobs" MODE="$1" BUILD="$place" all units >"$work/log" 2>&1 ||
+    $MAKE --no-print-directory -s -j"$jobs" MODE="$1" BUILD="$place" all units "$place/embed" >"$work/log" 2>&1 ||
         { fail "MODE=$1 does not build" "$work/log"; return; }
     golden "$PWD/$place/ricci" "$1"
+    native "$PWD/$place/ricci" "native $1"
     shared units_part "$place/unit" " $1"
+    timeout 60 "$place/embed" >"$work/log" 2>&1
+    if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "examples/embed.c $1" "$work/diff"; fi
     shared sanitized_part "$1" "$place"
 }
 sanitized_part() {  # MODE PLACE PART PARTS
@@ -257,7 +278,7 @@ suite_asan() { LIMIT=120 sanitized asan; }
 suite_ubsan() { LIMIT=120 sanitized ubsan; }
 suite_hostile() { LIMIT=120 sanitized hostile; }
 
-suites=${*:-unit golden cli,docs,lint/oracle,precision,repl examples stdlib residual devices install sanitize}
+suites=${*:-unit golden cli,docs,lint/oracle,precision,repl examples stdlib residual devices native install sanitize}
 for suite in $suites; do
     case $suite in
     */*) beside ${suite//\// } ;;

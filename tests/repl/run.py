@@ -252,6 +252,41 @@ def test_file(home):
     s.end()
 
 
+def test_extern(home):
+    s = Session(home)
+    for line in ("extern \"libm.so.6\" {", "  double cbrt(double x); // don't }", "  /* not yet: }",
+                 "     \"nor here */", "  double fma(double x, double y, double z);"):
+        s.expect(line, "", (MORE,))
+    s.expect("}", "")
+    s.expect("cbrt(64)", "4.0")
+    s.expect("cbrt", "double cbrt(double x)")
+    s.expect_in("?cbrt", "double cbrt(double x)\n", "libm")
+    s.expect("x = 5", "")
+    s.expect(":vars", "ans   double cbrt(double x)\ncbrt  double cbrt(double x)\n"
+             "fma   double fma(double x, double y, double z)\nx     int = 5")
+    # A mistake in a block, and the same block mended.
+    s.expect_in("extern \"libm.so.6\" { struct p { int a; }; duble f(struct p); }", "error[syntax]", "^^^^^")
+    s.expect_in("extern \"libm.so.6\" { struct p { int a; }; double cbrtt(double); }", "error[ffi]", "did you mean `cbrt`?")
+    s.expect("extern \"libm.so.6\" { struct p { int a, b; }; double exp2(double); }", "")
+    s.expect("p(1, 2), exp2(3)", "(p(a=1, b=2), 8.0)")
+    s.expect("old = p(3, 4)", "")
+    s.expect("extern \"libm.so.6\" { struct p { double a; }; }", "")
+    s.expect("p(1), old", "(p(a=1.0), p(a=3, b=4))")
+    s.expect("extern \"libm.so.6\" as libm { double cbrt(double); double exp10(double); }", "")
+    s.send("libm.cb\t")
+    s.until(b"libm.cbrt")
+    s.expect("(8)", "2.0")
+    s.send("fma(\t")
+    got = s.until(b"ricci> fma(")
+    check("fma(TAB", b"double fma(double x, double y, double z)" in got, got)
+    s.expect("1, 2, 3)", "5.0")
+    s.expect_in("?libm", "double cbrt(double)\n", "double exp10(double)\n")
+    s.expect_in("?libm.exp10", "double exp10(double)\n")
+    s.expect(":reset", "")
+    s.expect_in("p(1)", "error[name]")
+    s.end()
+
+
 def piped(arguments, text):
     run = subprocess.run([RICCI, *arguments], input=text.encode(), stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, timeout=WAIT)
@@ -272,6 +307,32 @@ def test_pipe(home):
     check("CRLF", "1\n" in got and "2\n" in got and "error" not in got, got)
 
 
+def test_crash(home):
+    s = Session(home)
+    s.line('extern "libc.so.6" { size_t strlen(const void *s); void abort(void); unsigned sleep(unsigned s); '
+           'int pthread_spin_init(int *lock, int shared); int pthread_spin_lock(int *lock); '
+           'void qsort(double x[n], size_t n, size_t size, int (*f)(const double *, const double *)); }')
+    s.line("x = [3.0, 1, 2]; lock = i32(0); fn slow(a, b) { n = 0; while n < 10^12 { n += 1 }; 1 }")
+    for _ in range(2):
+        s.expect_in("strlen(null)", "error[ffi]: strlen crashed: it read through a null pointer (SIGSEGV)", "unsound")
+        s.expect_in("abort()", "error[ffi]: abort crashed", "SIGABRT")
+        s.expect("x", "vector of 3 f64\n[3.0, 1.0, 2.0]")
+    # One Ctrl-C ends a callback and a sleep; the third one leaves C that asks nobody.
+    for call, presses in (("qsort(x, 3, 8, slow)", 1), ("sleep(60)", 1),
+                          ("pthread_spin_init(lock, 0); pthread_spin_lock(lock); pthread_spin_lock(lock)", 3)):
+        s.send(call + "\n")
+        time.sleep(0.3)
+        start = time.time()
+        for _ in range(presses):
+            s.send(b"\x03")
+            time.sleep(0.05)
+        got = s.until(PROMPT)
+        check("Ctrl-C in " + call, b"error[interrupt]" in got and time.time() - start < 2, got)
+    s.expect("1 + 1", "2")
+    s.expect_in("strlen(null)", "error[ffi]: strlen crashed")
+    check("leaving after crashes", s.end() == 0)
+
+
 def has_terminals():
     try:
         for end in pty.openpty():
@@ -284,7 +345,7 @@ def has_terminals():
 def main():
     only = sys.argv[1:]
     tests = (test_echo, test_lines, test_errors, test_interrupt, test_commands, test_editing,
-             test_colour, test_file, test_pipe)
+             test_colour, test_file, test_extern, test_crash, test_pipe)
     if not has_terminals():
         print("not run, no pseudo-terminals here:", ", ".join(t.__name__ for t in tests[:-1]))
         tests = tests[-1:]

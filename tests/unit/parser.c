@@ -35,7 +35,7 @@ static Chunk *parse(const char *text, bool resolve, Buf *error)
         source = source_new(&ctx, "t", text, strlen(text));
         chunk = parse_source(&ctx, &names, source);
         if (resolve)
-            resolve_chunk(&ctx, &globals, chunk);
+            resolve_chunk(&ctx, &names, &globals, chunk);
         ERR_END(&ctx, &frame);
     } else {
         err_render(error, ctx.error);
