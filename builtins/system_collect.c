@@ -226,7 +226,9 @@ Value op_run_enumerate(OpCall *c)
 static Value callee(OpCall *c)
 {
     Value f = c->args[0];
-    if (f.tag != V_FUNCTION && f.tag != V_OP && f.tag != V_FORMAT && f.tag != V_CFUNC && f.tag != V_CTYPE) {
+    bool null_space = f.tag == V_POINTER && f.ptr == native_null(c->in).ptr;     /* call_value sees it too */
+    if (f.tag != V_FUNCTION && f.tag != V_OP && f.tag != V_FORMAT && f.tag != V_CFUNC && f.tag != V_CTYPE &&
+        !null_space) {
         char given[96];
         arg_error(c, 0, ERR_TYPE, "%s must be a function, not %s", arg_name(c, 0),
                   v_article(f, given, sizeof given));

@@ -374,14 +374,24 @@ static bool is_capitals(const Name *n)
     return letter;
 }
 
+/* The declaration as it was written, with its ; where it stands on one line. */
+static const char *with_semicolon(CParser *p, Span first, Span last)
+{
+    size_t len = last.to > first.from ? last.to - first.from : 0;
+    const char *from = p->text + first.from;
+    if (len == 0 || len > 100 || last.to > p->end || memchr(from, '\n', len))
+        return NULL;
+    return cd_say(p, "%.*s;", (int)len, from);
+}
+
 /* What follows a declarator may be a macro of a header that was not pasted. */
-static _Noreturn void no_semicolon(CParser *p)
+static _Noreturn void no_semicolon(CParser *p, Span first)
 {
     Span last = after_last(p);
     const Tok *t = cd_peek(p), *before = p->at > 0 ? t - 1 : t;
     const Tok *after = cd_ahead(p, 1);
     if (t->kind == TK_END || cd_type_starts(p, t) || (t->line && t->kind != TK_NAME))
-        cd_error(p, last, NULL, "expected a ; after this declaration");
+        cd_error(p, last, with_semicolon(p, first, last), "expected a ; after this declaration");
     if (t->kind != TK_NAME || (before->kind == TK_NAME && !t->line && !is_capitals(before->name) &&
                                !is_capitals(t->name)))
         cd_unexpected(p, "a , or ; after this declaration");
@@ -402,6 +412,7 @@ static _Noreturn void no_semicolon(CParser *p)
 static void declaration(CParser *p)
 {
     Specifiers s;
+    Span first = cd_peek(p)->at;
     cd_specifiers(p, &s);
     if (cd_accept(p, ';')) {
         bool tagless =
@@ -415,7 +426,7 @@ static void declaration(CParser *p)
             return;
     } while (cd_accept(p, ','));
     if (!cd_accept(p, ';'))
-        no_semicolon(p);
+        no_semicolon(p, first);
 }
 
 static void external_declaration(CParser *p)
@@ -666,7 +677,11 @@ static CUnit *parse_unit(CParser *p)
     CUnit *unit = make_unit(p);
     if (p->only_one)
         check_one(p, unit);
+    if (p->included && unit->count == 0 && p->source)
+        cd_error(p, p->included_at, "paste the declarations that you need: int abs(int);",
+                 "an extern block reads no headers, and this one declares nothing");
     ERR_END(p->ctx, &frame);
+    p->scope->included |= p->included;
     keep_block(p);
     p->scope->block++;
     parser_free(p);
@@ -739,6 +754,11 @@ CScope *cscope_new(Ctx *ctx)
     parse_unit(parser_new(scope, NULL, cd_predefined, 0, (uint32_t)strlen(cd_predefined)));
     ERR_END(ctx, &frame);
     return scope;
+}
+
+bool cscope_included(const CScope *scope)
+{
+    return scope && scope->included;
 }
 
 void cscope_free(CScope *scope)

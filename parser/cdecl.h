@@ -107,6 +107,8 @@ typedef struct CUnit {
 typedef struct CScope CScope;
 CScope *cscope_new(Ctx *);
 void cscope_free(CScope *);
+/* A block had an #include, which reads nothing: a name that is missing later may have been hoped for there. */
+bool cscope_included(const CScope *);
 /* Parses the text of `source` from span.from to span.to. On an error raises `syntax` with its place in
  * the block and leaves the scope as it was. Everything lives in the scope's arena. */
 CUnit *cdecl_parse(CScope *, Source *, Span);
@@ -114,6 +116,9 @@ CUnit *cdecl_parse(CScope *, Source *, Span);
 const CType *cdecl_type(CScope *, const char *text, size_t len);
 /* One declaration from C (`double f(double x[n], size_t n);`), for libricci. Raises `ffi`. */
 const CDecl *cdecl_one(CScope *, const char *text, size_t len);
+
+/* The declaration of a type of the C library that a program has to paste (div_t, tm); NULL: no such. */
+const char *cdecl_of_libc(const char *name);
 
 size_t ctype_size(const CType *);         /* 0: incomplete, void or a function */
 uint32_t ctype_align(const CType *);

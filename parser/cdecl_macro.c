@@ -565,6 +565,8 @@ static void active_directive(CParser *p, const Tok *word)
         report_error(p, word->at);
     for (size_t i = 0; i < sizeof skipped / sizeof *skipped; i++)
         if (strcmp(w, skipped[i]) == 0) {
+            if (i < 3 && !p->included)
+                p->included_at = word->at;
             p->included |= i < 3;
             return;
         }

@@ -93,6 +93,7 @@ struct CScope {
     size_t slot_count;
     Block *blocks;
     uint32_t block;              /* number of the last parse that was kept */
+    bool included;               /* an #include was skipped in one of them */
 };
 
 typedef struct Change {
@@ -152,6 +153,7 @@ typedef struct CParser {
     int packs;
     uint32_t expanded;
     bool included;               /* an #include was skipped */
+    Span included_at;            /* the first one */
     const Macro **defined;       /* by this block, in order */
     uint32_t defined_count, defined_cap;
     /* declarations */

@@ -57,6 +57,28 @@ static const struct { const char *name, *is; } foreign[] = {
     { "c64", "float _Complex" },
 };
 
+/* Types of the C library that a header would bring: what to paste in front, as this machine has them. */
+static const struct { const char *name, *text; } of_libc[] = {
+    { "div_t", "typedef struct { int quot, rem; } div_t;" },
+    { "ldiv_t", "typedef struct { long quot, rem; } ldiv_t;" },
+    { "lldiv_t", "typedef struct { long long quot, rem; } lldiv_t;" },
+    { "imaxdiv_t", "typedef struct { intmax_t quot, rem; } imaxdiv_t;" },
+    { "regmatch_t", "typedef struct { int rm_so, rm_eo; } regmatch_t;" },
+    { "tm", "struct tm { int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, tm_isdst; "
+            "long tm_gmtoff; const char *tm_zone; };" },
+    { "timespec", "struct timespec { time_t tv_sec; long tv_nsec; };" },
+    { "timeval", "struct timeval { time_t tv_sec; long tv_usec; };" },
+    { "pollfd", "struct pollfd { int fd; short events, revents; };" },
+};
+
+const char *cdecl_of_libc(const char *name)
+{
+    for (size_t i = 0; i < sizeof of_libc / sizeof *of_libc; i++)
+        if (strcmp(name, of_libc[i].name) == 0)
+            return of_libc[i].text;
+    return NULL;
+}
+
 static const char *of_another_language(const char *name)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
@@ -141,6 +163,11 @@ void cd_unknown_type(CParser *p, const Tok *t)
         cd_error(p, t->at, NULL, "no type");
     check_tag(p, t);
     check_language(p, t);
+    const char *libc = cdecl_of_libc(name);
+    if (libc && strncmp(libc, "struct", 6) == 0)
+        cd_error(p, t->at, cd_say(p, "struct %s", name), "no type is called %s alone", name);
+    if (libc)
+        cd_error(p, t->at, cd_say(p, "before it: %s", libc), "no type is called %s", name);
     const char *is = of_another_language(name);
     if (!is && t->name->len < 60 && ctype_known(cd_say(p, "%s_t", name), t->name->len + 2))
         is = cd_say(p, "%s_t", name);

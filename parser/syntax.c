@@ -313,13 +313,49 @@ static bool stores_element(const Unexpected *u)
     return false;
 }
 
+/* The text from a token to the end of its line, or to the bracket that closes its first one. */
+static int rest_of(const Unexpected *u, const Token *t, bool brackets)
+{
+    const char *from = text_of(u, t), *s = from;
+    int depth = 0;
+    for (; *s && *s != '\n' && *s != '#' && !(*s == '/' && s[1] == '/'); s++) {
+        depth += (*s == '(') - (*s == ')');
+        if (brackets && *s == ')' && depth == 0)
+            return (int)(s + 1 - from);
+    }
+    while (s > from && (s[-1] == ' ' || s[-1] == '\t' || s[-1] == '\r' || s[-1] == ';'))
+        s--;
+    return (int)(s - from);
+}
+
+/* What C writes beside a type or a library: `p = struct point(1, 2)`, `extern "libc.so.6" int abs(int);`. */
+static const char *of_c(const Unexpected *u, char help[200])
+{
+    const Token *f = u->found, *p = u->prev, *before = p > u->ps->lexer.tokens ? p - 1 : NULL;
+    if (!before || f->kind != T_NAME)
+        return NULL;
+    bool is_struct = is_text(u, p, "struct") || is_text(u, p, "union");
+    bool makes = is_struct && u->next && u->next->kind == T_LPAREN;
+    bool declares = p->kind == T_STRING && before->kind == T_EXTERN;
+    int len = makes || declares ? rest_of(u, f, makes) : 0;
+    if (len == 0 || len > 100)
+        return NULL;
+    if (makes)
+        snprintf(help, 200, "the type of an extern block makes one: %.*s", len, text_of(u, f));
+    else
+        snprintf(help, 200, "extern %.*s { %.*s; }", text_len(p), text_of(u, p), len, text_of(u, f));
+    return help;
+}
+
 static bool case_two_values(const Unexpected *u)
 {
     const Token *f = u->found, *p = u->prev;
     if (!p || !token_ends_operand(p->kind) || !token_starts_operand(f->kind) || f->kind == T_SIGN)
         return false;
-    char a[80], b[80], message[240], product[96];
-    const char *help = FOREIGN(u, p, before_name);
+    char a[80], b[80], message[240], product[96], c_text[200];
+    const char *help = of_c(u, c_text);
+    if (!help)
+        help = FOREIGN(u, p, before_name);
     if (!help)
         help = FOREIGN(u, f, found_name);
     bool number = p->kind == T_INT || p->kind == T_FLOAT;

@@ -61,6 +61,8 @@ printf 'test "good" { assert 1 == 1 }\ntest "bad" { assert 1 == 2, "no" }\n' >tw
 expect "ricci test" 1 '1 passed, 1 failed' '' "$RICCI" test two.ric
 printf 'precision f16 {\n  test "inside" { assert dtype(0.1) == f16; x = 1.0 / 3; assert flags().inexact == 1 }\n}\nautocast f16 { test "cast" { assert dtype([0.1] @ [0.1]) == f16 } }\ntest "outside" { assert dtype(0.1) == f64 }\n' >scopes.ric
 expect "tests inside of scopes" 0 '3 passed, 0 failed' '' "$RICCI" test scopes.ric
+printf 'extern "libm.so.6" { double frexp(double x, int *exponent); }\ne = 7\ntest "foreign" { frexp(8.0, e) }\ntest "own" { e = e; frexp(8.0, e); assert e == 4 }\nassert e == 7\n' >written.ric
+expect "a variable that C writes to in a test" 1 '1 passed, 1 failed' '^help: before it: e = e   makes it' "$RICCI" test written.ric
 printf 'x = 1\ntest "one" { assert x == 1 }\n' >base.ric
 printf 'import x from base\ntest "two" { assert x == 1 }\n' >user.ric
 expect "a tested file that a later one imports" 0 '2 passed, 0 failed' '' "$RICCI" test base.ric user.ric
