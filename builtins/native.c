@@ -165,8 +165,7 @@ Value op_run_cstring(OpCall *c)
         arg_error_help(c, 0, ERR_FFI, "test it first: if p != null { … }",
                        "%s is null: there is no text", arg_text(c, 0));
     size_t most = n >= 0 && (size_t)n < p->bytes ? (size_t)n : p->bytes;
-    return native_text_value(in, p->at, most, n >= 0,
-                             p->owner.tag == V_UNDEF || p->bytes == SIZE_MAX);
+    return native_text_value(in, p->at, most, n >= 0, pointer_guarded(p));
 }
 
 /* ---- as_tensor ---- */
@@ -196,8 +195,7 @@ static void wanted_dtype(OpCall *c, Wanted *w, const Pointer *p)
                        native_type_text(c->in, p->to, text, sizeof text));
     if (!native_ctype(w->dtype))
         arg_error(c, 1, ERR_FFI, "C has no type for elements of %s", dtype_name(w->dtype));
-    bool bytes = p->to->kind == CK_VOID || p->to->size == 1 || p->to->kind == CK_STRUCT ||
-                 p->to->kind == CK_UNION;
+    bool bytes = p->to->kind == CK_VOID || p->to->size == 1 || ctype_is_record(p->to);
     if (!bytes && own != DT_NONE && own != w->dtype && dtype_real(w->dtype) != own &&
         dtype_real(own) != w->dtype) {
         char help[64];
@@ -301,7 +299,6 @@ Value op_run_as_tensor(OpCall *c)
         return op_result(c, t);
     }
     Tensor *t = op_keep(c, tensor_new(&in->ctx, w.dtype, w.rank, w.shape));
-    native_copy(in, t->data, p->at, w.bytes, p->owner.tag == V_UNDEF || p->bytes == SIZE_MAX,
-                false);
+    native_copy(in, t->data, p->at, w.bytes, pointer_guarded(p), false);
     return op_result(c, t);
 }

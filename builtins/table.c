@@ -337,7 +337,7 @@ static void put_param(Interp *in, OpParam *to, const Piece *p, bool keyword_only
     to->keyword_only = keyword_only;
 }
 
-static OpSig *parse_params(Interp *in, const char *text)
+static __attribute__((noinline)) OpSig *parse_params(Interp *in, const char *text)
 {
     enum { MOST = 24 };
     Arena *arena = &in->ops->arena;

@@ -377,6 +377,7 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
         if (callee.tag == V_OP && x->count == 1 && !(x->flags & XF_SCOPED))
             site->scalar = scalar_kernel(callee.op);
         site->ref = *(GlobalRef *)x->a->data;
+        v_release(&in->ctx, callee);               /* `null`: the state of native code keeps it */
     }
     if (site->ref.predefined.tag != V_UNDEF)
         return call_arguments(in, x, site->ref.predefined);

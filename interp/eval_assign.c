@@ -21,8 +21,7 @@ static __attribute__((noinline)) void assign_lent(Interp *in, const Exec *x, Val
 /* Takes v. What C may hold a pointer to stays where it is: v goes into it, or does not fit. */
 static inline void slot_assign(Interp *in, const Exec *x, Value *slot, Value v)
 {
-    Value old = *slot;
-    if (old.tag == V_TENSOR ? old.tensor->buffer->pinned != NULL : old.tag == V_STRUCT)
+    if (v_maybe_pinned(in, *slot))
         assign_lent(in, x, slot, v);
     else
         slot_put(in, slot, v);
@@ -72,6 +71,7 @@ Value eval_assign_parallel(Interp *in, const Exec *x)
     for (uint32_t i = 0; i < x->count; i++) {
         Value v = base[i];
         base[i] = v_none();
+        in->at = x;
         target_assign(in, x->b->list[i], v);
     }
     in->sp = base;

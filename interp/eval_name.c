@@ -5,6 +5,7 @@
 #include "interp/peers.h"
 
 #include "core/error.h"
+#include "parser/cdecl.h"
 
 Value eval_const(Interp *in, const Exec *x)
 {
@@ -120,6 +121,9 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
         err_help(e, "%s", peer);
     else if (module)
         err_help(e, "import %s from %s", name->text, module);
+    else if (interp_module(in) && cscope_included(interp_module(in)->globals.c))
+        err_help(e, "%s%s%sif it is C's: #include reads no file in an extern block, so paste its declaration there",
+                 closest ? "did you mean `" : "", closest ? closest : "", closest ? "`? " : "");
     else if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);

@@ -110,17 +110,20 @@ static inline Value exec_run(Interp *in, const Exec *x) { return x->eval(in, x);
 static inline Value v_flow(void) { return (Value){ .tag = V_FLOW }; }
 Value native_detached(Interp *, Value);              /* native.h */
 
+/* May C hold a pointer into it? Programs without native code look no further than the first test. */
+static inline bool v_maybe_pinned(const Interp *in, Value v)
+{
+    return __builtin_expect(in->native != NULL, 0) &&
+           (v.tag == V_TENSOR ? v.tensor->buffer->pinned != NULL : v.tag == V_STRUCT);
+}
+
 /* A variable's value for another place: what C may write to is copied. */
 static inline Value v_share(Interp *in, Value v)
 {
     if (!v_is_object(v))
         return v;
-    if (v.tag == V_TENSOR) {
-        if (__builtin_expect(v.tensor->buffer->pinned != NULL, 0))
-            return native_detached(in, v);
-    } else if (__builtin_expect(v.tag == V_STRUCT, 0)) {
+    if (v_maybe_pinned(in, v))
         return native_detached(in, v);
-    }
     ++*v.refs;
     return v;
 }

@@ -75,7 +75,7 @@ struct Interp {
     bool interactive;
     Value ans;
     Buf scratch;                      /* text being made by the evaluator; cleared before use */
-    Tuple *constants;                 /* string and complex literals of lowered code */
+    Tuple *constants;                 /* literals in the formats of scopes (eval_scope.c) */
     Error *caught; Value caught_value;/* the last error a `catch` took: `throw e` throws it again */
     volatile sig_atomic_t no_interrupt;  /* what ctx.interrupt points to until a program sets it */
     struct Explain *explain;          /* who listens to operations, or NULL */

@@ -56,6 +56,20 @@ Value pointer_new(Interp *in, const CType *to, void *at, Value owner, size_t byt
     return v_native(V_POINTER, p);
 }
 
+Value pointer_as(Interp *in, const Pointer *from, const CType *to, size_t bytes)
+{
+    if (to->kind == CK_FUNCTION && from->at) {       /* what dlsym gave */
+        void (*code)(void);
+        memcpy(&code, &from->at, sizeof code);
+        return cfunction_new(in, to, "the C function", code);
+    }
+    Value v = pointer_new(in, to, from->at, from->owner, bytes);
+    Pointer *p = v.ptr;
+    p->before = from->before;
+    p->readonly = from->readonly;
+    return v;
+}
+
 Value native_null(Interp *in)
 {
     NativeState *state = native_state(in);
@@ -81,6 +95,13 @@ Value struct_new(Interp *in, const CType *type, const void *bytes)
     if (bytes)
         memcpy(s->bytes, bytes, size);
     return v_native(V_STRUCT, s);
+}
+
+Value struct_copy(Interp *in, const Struct *s)
+{
+    Value copy = struct_new(in, s->type, s->bytes);
+    ((Struct *)copy.ptr)->keep = v_retain(s->keep);
+    return copy;
 }
 
 void native_free(Interp *in)

@@ -3,12 +3,18 @@
  * too). What C may write to is a variable, a pointer or a pinned variable, nothing else, so that
  * values never alias inside the language.
  *
- *   native_extern.c    the statement: names and their values     native_library.c   finding libraries
- *   native_call.c      calls from call nodes and from C          native_convert.c   values <-> C
- *   native_abi.c       CType -> ffi_type, call interfaces        native_fault.c     running, crashes
- *   native_callback.c  Ricci functions that C calls              native_pointer.c   p[i], p.x, p == q
- *   native_struct.c    structs and C types as values             native_pin.c       what C keeps
- *   native_memory.c    any C type at an address: records, arrays, texts; guarded reads and writes
+ *   native.c             the state, making the values     native_extern.c     the statement
+ *   native_library.c     finding and opening libraries    native_search.c     the system's folders of them
+ *   native_text.c        prototypes, help of C            native_call.c       a call from node to result
+ *   native_abi.c         CType -> ffi_type                native_convert.c    numbers to C; _pointer.c: memory;
+ *   native_vary.c        what stands for `...`                                _load.c: C's values as ours
+ *   native_format.c      printf's and scanf's formats     native_out.c        variables that C writes to
+ *   native_refuse.c      what is said of what C rejects   native_fault.c      entering C: crashes, errno, output
+ *   native_callback.c    Ricci functions that C calls     native_pointer.c    p[i], p.x, ptr(x), p == q
+ *   native_struct.c      structs and C types as values    native_memory.c     any C type at an address
+ *   native_pin.c         what C keeps; memory that tensors took over
+ * Private to them: native_call.h (the files of calling), native_frame.h (a call under way; libricci
+ * too), native_search.h.
  */
 #ifndef RICCI_INTERP_NATIVE_H
 #define RICCI_INTERP_NATIVE_H
@@ -22,7 +28,7 @@ typedef struct CFunction {           /* V_CFUNC */
     const CType *type;               /* CK_FUNCTION */
     const char *name;
     void (*at)(void);
-    struct NativePlan *plan;         /* how its arguments go: made by native_call.c, owned by the CType's scope */
+    struct NativePlan *plan;         /* how its arguments go: native_call.h; NULL until it is called */
 } CFunction;
 
 typedef struct CTypeValue {          /* V_CTYPE: callable, makes a value of the type */
@@ -52,12 +58,20 @@ typedef struct Struct {              /* V_STRUCT: struct or union, a value: copi
 } Struct;
 
 static inline Value v_native(Tag tag, void *object) { return (Value){ .tag = tag, .ptr = object }; }
+/* `of *`, while nobody keeps it. */
+static inline CType ctype_pointer_to(const CType *of)
+{
+    return (CType){ .kind = CK_POINTER, .size = sizeof(void *), .of = of };
+}
 
 Value cfunction_new(Interp *, const CType *, const char *name, void (*at)(void));
 Value ctype_new(Interp *, const CType *, const char *name);
 /* owner is retained. A NULL `at` is a null pointer of that type. */
 Value pointer_new(Interp *, const CType *to, void *at, Value owner, size_t bytes);
+/* Another pointer to the same memory; a C function where `to` is one. */
+Value pointer_as(Interp *, const Pointer *, const CType *to, size_t bytes);
 Value struct_new(Interp *, const CType *, const void *bytes);   /* bytes NULL: zeros */
+Value struct_copy(Interp *, const Struct *);
 
 /* ---- the state of an interpreter ---- */
 typedef struct NativeLibrary {
@@ -130,6 +144,11 @@ typedef struct NativeWhere {
 void native_store(Interp *, const CType *, void *to, Value v, const NativeWhere *, Value *keep);
 /* The value of a C `t` at `from`; owner (may be V_UNDEF): what keeps that memory alive. */
 Value native_load(Interp *, const CType *, const void *from, Value owner);
+/* An integer type's range as far as ints reach; an integer of it, in range, at an address that is a multiple of
+ * its size; and from any (unsigned 64: the bits). */
+void native_range(const CType *, int64_t *low, int64_t *high);
+void native_put_int(const CType *, void *to, int64_t);
+int64_t native_get_int(const CType *, const void *from);
 /* The dtype whose elements are C's t (arrays of two doubles: c128 as an alternative); DT_NONE: there is none. */
 DType native_dtype(const CType *);
 /* The C type of a dtype's elements; NULL: C has none. */
@@ -166,6 +185,10 @@ void native_field_set(Interp *, Value *slot, const Name *, Value v);
 void native_unshare(Interp *, Value *slot);                                 /* a struct before it is written */
 Value ctype_call(Interp *, CTypeValue *, const Value *args, int count,
                  const Name *const *names, const Value *named, int named_count);
+static inline bool pointer_guarded(const Pointer *p)                          /* nobody vouches for its memory */
+{
+    return p->owner.tag == V_UNDEF || p->bytes == SIZE_MAX;
+}
 bool pointer_writable(const Pointer *);                                     /* may its target be changed now? */
 /* For s.a[0] = 1 and p->in.x = 1: a pointer to what is inside *slot (a struct, which is unshared, or a
  * pointer) under a name, or under subscripts; false where that is no struct, union or array. */

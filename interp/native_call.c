@@ -163,7 +163,7 @@ static Value call_scalars(Interp *in, const Exec *x, CFunction *f, NativePlan *p
         args[i] = &cell[i];
         if (cell_quick(&plan->params[i], v, &cell[i]))
             continue;
-        NativeWhere where = { f->name, t->params[i].name, (int)i, (int)i };
+        NativeWhere where = { .of = f->name, .name = t->params[i].name, .index = (int)i, .operand = (int)i };
         v_push(in, v);
         in->at = x;
         native_store(in, t->params[i].type, &cell[i], v, &where, NULL);
@@ -199,6 +199,9 @@ static _Noreturn void raise_short(const NativeCall *c, uint32_t i, int64_t have,
     Value v = c->args[i].slot ? *c->args[i].slot : c->args[i].v;
     if (v.tag == V_TENSOR)
         dt = (DType)v.tensor->dtype;
+    if (v.tag == V_TUPLE)
+        native_refuse(c->in, &where, p->type, NULL, "has %lld element%s, and %lld are needed", (long long)have,
+                      have == 1 ? "" : "s", (long long)want);
     const char *form = dt == DT_NONE || dt == DT_F64 ? "a larger one: zeros(%lld)"
                      : "a larger one: zeros(%lld, dtype=%s)";
     snprintf(help, sizeof help, form, (long long)want, dtype_name(dt));
@@ -269,7 +272,7 @@ static void write_argument(NativeCall *c, uint32_t i)
     if (pass == PASS_RECORD) {
         write_record(c, i, &where);
     } else if (pass == PASS_CONST || pass == PASS_OUT) {
-        if (!a->slot) {
+        if (!a->slot && !a->same) {
             a->memory.spare = a->spare;
             native_memory(c->in, a->type, a->v, &where, NULL, &a->memory);
         }
@@ -304,12 +307,17 @@ static Value call_run(NativeCall *c)
 {
     Interp *in = c->in;
     for (uint32_t i = 0; i < c->count; i++)
+        if (c->args[i].read)
+            native_out_release(c, i);
+    for (uint32_t i = 0; i < c->count; i++)
         if (c->args[i].slot)
             native_out_open(c, i);
     for (uint32_t i = 0; i < c->count; i++) {
         c->values[i] = c->args[i].cell;
         if (c->args[i].slot)
             native_out_hold(c, i);
+        if (c->args[i].same)
+            native_out_same(c, i);
         if (i < c->plan->count)
             write_argument(c, i);
     }
@@ -329,7 +337,9 @@ static void arg_init(NativeCall *c, uint32_t i, Value v, int operand)
 {
     NativeArg *a = &c->args[i];
     a->v = v;
-    a->slot = NULL;
+    a->slot = a->read = a->kept = NULL;
+    a->same = false;
+    a->items = v_undef();
     a->count = -1;
     a->operand = operand;
     a->held = false;
@@ -370,6 +380,8 @@ static void evaluate(NativeCall *c, const Exec *x)
         NativeArg *a = &c->args[at];
         if (!a->slot && a->v.tag == V_UNDEF)
             v_push(in, a->v = exec_peek(in, arg));
+        if (!a->slot)
+            a->kept = in->sp - 1;
     }
 }
 

@@ -1,7 +1,7 @@
 /* What the files of calling C share: native_call.c (the call), native_out.c (variables that C writes
  * to), native_vary.c (what stands for `...`), native_format.c (printf's formats), native_convert*.c
- * (values to C and back), native_refuse.c (what errors say) and native_abi.c (libffi's types). Only
- * they include it. */
+ * (values to C and back), native_refuse.c (what errors say) and native_abi.c (libffi's types); and what
+ * native.c and native_callback.c need of them. Nobody else includes it. */
 #ifndef RICCI_INTERP_NATIVE_CALL_H
 #define RICCI_INTERP_NATIVE_CALL_H
 
@@ -57,6 +57,13 @@ void native_memory(Interp *, const CType *t, Value v, const NativeWhere *, Value
 /* Room that lives as a native_memory's. Zeroed, aligned for anything. */
 void *native_room(Interp *, size_t bytes, Value *keep);
 
+/* The structs of a tuple side by side, for a pointer to `to` (void too); C's type of them, or NULL: there is
+ * something else in it, or nothing. */
+const CType *native_tuple_record(const CType *to, Value tuple);
+/* The items of a tuple as an array of `element`s; `keep` as in native_memory. */
+void native_tuple_memory(Interp *, const CType *element, Value tuple, const NativeWhere *, Value *keep,
+                         NativeMemory *);
+
 /* The element type behind arrays: double of double[2][3]; `count` becomes 6. */
 const CType *native_innermost(const CType *, size_t *count);
 bool native_is_text(const CType *);       /* char of any sign: what const pointers to it take strings for */
@@ -64,8 +71,6 @@ bool native_is_number(const CType *);
 bool native_is_scalar(Value);             /* a bool, int, float or rank-0 tensor */
 /* May a pointer to `from` pass where one to `to` is wanted? */
 bool native_points_alike(const CType *to, const CType *from);
-/* The range of an integer type, as far as ints reach. */
-void native_range(const CType *, int64_t *low, int64_t *high);
 bool native_is_const(const CType *to);    /* C only reads through a pointer to it */
 
 /* ---- errors (native_refuse.c) ---- */
@@ -74,6 +79,8 @@ _Noreturn void native_refuse(Interp *, const NativeWhere *, const CType *, const
     __attribute__((format(printf, 5, 6)));
 /* The user's own text of the argument, or `x`. Valid for the next three calls. */
 const char *native_text(Interp *, const NativeWhere *);
+/* The name that makes a record: its typedef's or its tag; or NULL. */
+const char *native_record_name(const CType *);
 /* `x = ` where what C takes has to be in the variable first, else an empty text. */
 const char *native_assigns(const NativeWhere *, bool written, const char *x, char out[80]);
 /* v is no value for a t at all: says what it is and what to write. */
@@ -85,11 +92,15 @@ _Noreturn void native_refuse_target(Interp *, const NativeWhere *, const CType *
 typedef struct NativeArg {
     Value v;              /* borrowed; V_UNDEF: C may write to *slot */
     Value *slot;          /* the variable that was named, or NULL */
+    Value *read;          /* the variable that C only reads here, or NULL; v lies at `kept` on the value stack */
+    Value *kept;
+    bool same;            /* C writes to that variable through another argument: memory is that one's */
     int64_t count;        /* of ptr(x, n); -1: it was not said */
     int operand;          /* of the call; -1: none */
     bool held;            /* the variable's own memory is C's until it returns */
     const CType *type;    /* the parameter's; NULL: one of `...` */
     const CType *out;     /* a C value of this type goes back into *slot */
+    Value items;          /* a tuple: so many of them go back, as a tuple; else V_UNDEF */
     NativeMemory memory;  /* of pointers */
     _Alignas(16) char cell[32], spare[32];
 } NativeArg;
@@ -111,6 +122,10 @@ void native_out_find(NativeCall *, uint32_t i, const Exec *);
 void native_out_open(NativeCall *, uint32_t i);
 /* After all were opened: where the variable's memory is, kept alive. */
 void native_out_hold(NativeCall *, uint32_t i);
+/* A variable that C reads here and writes through another argument has one address, as in C. Before any
+ * is opened: our own reference to it does not make it a shared one. After all were: the memory. */
+void native_out_release(NativeCall *, uint32_t i);
+void native_out_same(NativeCall *, uint32_t i);
 /* Temporaries into their variables. */
 void native_out_close(NativeCall *);
 /* A pointer that C gave: into an argument's memory, or C's own. */

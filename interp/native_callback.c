@@ -457,7 +457,7 @@ static bool calls_alike(const CType *a, const CType *b)
 /* What can be told before C calls it. */
 static void check_callable(Interp *in, const CType *type, Value callable, const NativeWhere *where)
 {
-    const CType pointer = { .kind = CK_POINTER, .size = sizeof(void *), .of = type };
+    const CType pointer = ctype_pointer_to(type);
     if (callable.tag == V_CFUNC && !calls_alike(((CFunction *)callable.ptr)->type, type))
         native_refuse_value(in, where, &pointer, callable);
     if (type->variadic && callable.tag != V_CFUNC)

@@ -85,7 +85,7 @@ const CType *native_ctype(DType dt)
 }
 
 /* ---- integers ---- */
-static void put_int(const CType *t, void *to, int64_t i)
+void native_put_int(const CType *t, void *to, int64_t i)
 {
     switch (t->size) {
     case 1: *(uint8_t *)to = (uint8_t)i; break;
@@ -135,7 +135,7 @@ static void store_int(Interp *in, const CType *t, void *to, Value v, const Nativ
     native_range(t, &low, &high);
     if (i < low || i > high)
         raise_range(in, t, i, where);
-    put_int(t, to, i);
+    native_put_int(t, to, i);
 }
 
 /* ---- floats ---- */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static int64_t get_int(const CType *t, const void *from)
+int64_t native_get_int(const CType *t, const void *from)
 {
     switch (t->size) {
     case 1: return t->is_unsigned ? *(const uint8_t *)from : *(const int8_t *)from;
@@ -27,7 +27,7 @@ static int64_t get_int(const CType *t, const void *from)
 
 static Value load_int(Interp *in, const CType *t, const void *from)
 {
-    int64_t i = get_int(t, from);
+    int64_t i = native_get_int(t, from);
     if (i < 0 && t->is_unsigned) {
         char text[64];
         err_raise_help(&in->ctx, ERR_VALUE, "declared `long`, it is the int with the same bits",

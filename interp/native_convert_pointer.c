@@ -76,7 +76,7 @@ static bool pairs_pass(const CType *element, const Tensor *t)
 
 static _Noreturn void raise_dtype(Interp *in, const CType *element, const Tensor *t, const NativeWhere *where)
 {
-    const CType pointer = { .kind = CK_POINTER, .size = sizeof(void *), .of = element };
+    const CType pointer = ctype_pointer_to(element);
     const char *x = native_text(in, where), *to = native_is_const(element) ? "" : "x = ";
     char help[320], what[96], assign[80] = "";
     size_t n;
@@ -89,12 +89,18 @@ static _Noreturn void raise_dtype(Interp *in, const CType *element, const Tensor
         snprintf(assign, sizeof assign, "%s = ", x);
     if (dt == DT_NONE && element->kind == CK_VOID)
         snprintf(help, sizeof help, "%sf64(%s)", assign, x);
+    else if (dt == DT_NONE && ctype_is_record(inner) && inner->record->complete && native_record_name(inner))
+        snprintf(help, sizeof help, "%.60s() makes one, and a tuple of them is an array; declared `%svoid *`, it "
+                 "takes a tensor of any dtype", native_record_name(inner), native_is_const(element) ? "const " : "");
     else if (dt == DT_NONE)
         snprintf(help, sizeof help, "no dtype has such elements; declared `%svoid *`, it takes a tensor of any dtype",
                  native_is_const(element) ? "const " : "");
     else if (is_complex && dtype_complex(dt) == t->dtype && dtype_info(dt)->kind == 'f')
         snprintf(help, sizeof help, "declared `%s%s (*)[2]`, it takes complex numbers; their real parts: %sreal(%s)",
                  native_is_const(element) ? "const " : "", inner->name ? inner->name : "double", assign, x);
+    else if (inner->kind == CK_INT && inner->size == 1 && !dtype_cells((DType)t->dtype))
+        snprintf(help, sizeof help, "declared `%svoid *`, it takes the bytes of any tensor; numbers: %s%s(%s)",
+                 native_is_const(element) ? "const " : "", assign, dtype_name(dt), x);
     else if (is_complex && dtype_info(dt)->kind != 'c')
         snprintf(help, sizeof help, "%s%s(real(%s))", assign, dtype_name(dt), x);
     else
@@ -105,7 +111,7 @@ static _Noreturn void raise_dtype(Interp *in, const CType *element, const Tensor
 
 static _Noreturn void raise_place(Interp *in, const CType *element, const Tensor *t, const NativeWhere *where)
 {
-    const CType pointer = { .kind = CK_POINTER, .size = sizeof(void *), .of = element };
+    const CType pointer = ctype_pointer_to(element);
     const char *x = native_text(in, where);
     const Device *home = tensor_device(&in->ctx, t);
     char help[320], assign[80] = "";
@@ -130,7 +136,7 @@ void *native_tensor_data(Interp *in, Tensor *t, const CType *element, int64_t co
     size_t width = ctype_size(native_innermost(element, &per));
     int64_t have = width ? t->size * dtype_info(t->dtype)->bytes / (int64_t)width : t->size;
     if (count >= 0 && have < count) {
-        const CType pointer = { .kind = CK_POINTER, .size = sizeof(void *), .of = element };
+        const CType pointer = ctype_pointer_to(element);
         native_refuse(in, where, &pointer, NULL, "has %lld elements, and %lld are needed", (long long)have,
                       (long long)count);
     }
@@ -212,17 +218,31 @@ static char *text_copy(Interp *in, const Str *s, Value *keep)
     return copy;
 }
 
-/* An array of texts, pointers or structs, with a null pointer after the last. */
-static void tuple_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+const CType *native_tuple_record(const CType *to, Value v)
 {
-    const CType *to = t->of;
-    bool pointers = to->kind == CK_POINTER, texts = pointers && native_is_text(to->of);
-    if (!pointers && !(ctype_is_record(to) && native_is_const(to)))
-        native_refuse_value(in, where, t, v);
+    const CType *first = NULL;
+    for (uint32_t i = 0; i < v.tuple->count; i++) {
+        const Value item = v.tuple->items[i];
+        const CType *type = item.tag == V_STRUCT ? ((Struct *)item.ptr)->type : NULL;
+        if (!type || !ctype_same(type, i ? first : to->kind == CK_VOID ? type : to))
+            return NULL;
+        first = type;
+    }
+    return first;
+}
+
+/* With a null pointer, or zeros, after the last. */
+void native_tuple_memory(Interp *in, const CType *to, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+{
+    bool texts = to->kind == CK_POINTER && native_is_text(to->of), ours = !keep;
+    if (ours) {
+        stack_room(in, 1);
+        v_push(in, v_undef());
+        keep = in->sp - 1;
+    }
     size_t size = ctype_size(to);
     m->at = native_room(in, size * ((size_t)v.tuple->count + 1), keep);
     m->bytes = size * (size_t)v.tuple->count;
-    m->owner = v;
     m->readonly = true;
     for (uint32_t i = 0; i < v.tuple->count; i++) {
         Value item = v.tuple->items[i];
@@ -239,6 +259,20 @@ static void tuple_memory(Interp *in, const CType *t, Value v, const NativeWhere 
             native_store(in, to, cell, item, &at, keep);
         }
     }
+    if (ours)
+        native_keep(in, keep, v);
+    m->owner = ours ? *keep : v;         /* a pointer that C gives back into it: to what was made here */
+}
+
+/* An array of texts, pointers or structs. */
+static void tuple_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+{
+    const CType *to = t->of, *record = native_tuple_record(to, v);
+    if (record && !native_is_const(to))
+        native_refuse_target(in, where, t, v);
+    if (to->kind != CK_POINTER && !record && !(ctype_is_record(to) && native_is_const(to)))
+        native_refuse_value(in, where, t, v);
+    native_tuple_memory(in, to->kind == CK_VOID ? record : to, v, where, keep, m);
 }
 
 static void function_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, NativeMemory *m)

@@ -4,6 +4,7 @@
 #include "interp/exec.h"
 #include "interp/eval_assign.h"
 #include "interp/native.h"
+#include "interp/native_search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ typedef struct ExternSite {
 static const char *shown_name(const NativeLibrary *l)
 {
     const char *slash = strrchr(l->path, '/');
-    if (l->asked[0] && strstr(l->asked, ".so"))
+    if (l->asked[0] && strstr(l->asked, LIBRARY_SUFFIX))
         return l->asked + (strncmp(l->asked, "-l:", 3) == 0 ? 3 : 0);
     return slash ? slash + 1 : l->path;
 }

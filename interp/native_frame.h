@@ -1,5 +1,5 @@
 /* A native call under way, as those see it who surround it (native_fault.c) and whom C calls
- * back (native_callback.c). Nobody else includes this. */
+ * back (native_callback.c, libricci's api*.c). Nobody else includes this. */
 #ifndef RICCI_INTERP_NATIVE_FRAME_H
 #define RICCI_INTERP_NATIVE_FRAME_H
 

@@ -3,7 +3,7 @@
  * char, or tuples; records are structs. Memory that nobody vouches for is touched by native_copy
  * alone, under native_guard, so that a wild pointer is an error. Called by native_pointer.c,
  * native_struct.c and the rows of builtins/native.c. */
-#include "interp/native.h"
+#include "interp/native_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -139,15 +139,6 @@ static void layout_of(Layout *l, const CType *t)
     l->dtype = l->text ? DT_NONE : leaf_dtype(t);
 }
 
-/* One integer of C, exactly. */
-static int64_t load_int(const CType *t, const char *at)
-{
-    int64_t i = 0;
-    memcpy(&i, at, t->size);
-    int unused = 64 - 8 * (int)t->size;
-    return t->is_unsigned ? i : (int64_t)((uint64_t)i << unused) >> unused;
-}
-
 static void load_elements(Interp *in, const CType *leaf, Tensor *out, const char *bytes)
 {
     for (int64_t i = 0; i < out->size; i++, bytes += leaf->size) {
@@ -159,7 +150,7 @@ static void load_elements(Interp *in, const CType *leaf, Tensor *out, const char
                 ((double *)out->data)[i * parts + k] = (double)part[k];
             continue;
         }
-        int64_t v = load_int(leaf, bytes);
+        int64_t v = native_get_int(leaf, bytes);
         if (leaf->is_unsigned && v < 0)
             err_raise(&in->ctx, ERR_VALUE, "element %lld is %llu, which does not fit an i64",
                       (long long)i, (unsigned long long)v);
@@ -234,7 +225,8 @@ static _Noreturn void raise_incomplete(Interp *in, const CType *t)
                    "%s is incomplete here: what it holds is not known", text);
 }
 
-/* What pointers in the memory of `owner` point to: a struct keeps it in a tuple, which may be the owner itself. */
+/* What pointers in the memory of `owner` point to: a struct keeps it in a tuple, which may be the
+ * owner itself. */
 static Value kept_with(Value owner)
 {
     return owner.tag == V_STRUCT ? ((Struct *)owner.ptr)->keep : owner.tag == V_TUPLE ? owner : v_undef();
@@ -253,7 +245,8 @@ static Value read_record(Interp *in, const NativePlace *p)
     return v;
 }
 
-/* Where `to` points into v, or into an item of the tuple v: what holds that memory, and where it begins. */
+/* Where `to` points into v, or into an item of the tuple v: what holds that memory, and where it
+ * begins. */
 static Value kept_at(Value v, const char *to, char **at, size_t *bytes)
 {
     Value found = v_undef();
@@ -331,8 +324,8 @@ void native_forget_kept(Interp *in, Struct *s)
     stack_cut(in, in->sp - 1);
 }
 
-/* A pointer out of a struct: into a value that the struct keeps, which only a pinned one lets it change,
- * or where C says. */
+/* A pointer out of a struct: into a value that the struct keeps, which only a pinned one lets it
+ * change, or where C says. */
 static Value pointer_kept(Interp *in, const CType *type, char *to, Value keep)
 {
     char *at;
@@ -358,8 +351,7 @@ static Value read_pointer(Interp *in, const NativePlace *p)
         return cfunction_new(in, p->type->of, "the function", code);
     }
     if (p->type->of->kind != CK_CHAR)
-        return pointer_kept(in, p->type->of, to,
-                            kept_with(p->owner));
+        return pointer_kept(in, p->type->of, to, kept_with(p->owner));
     size_t n = native_text_length(in, to, PTRDIFF_MAX, true);
     if (utf8_check(to, n) != n)
         err_raise_help(&in->ctx, ERR_FFI,
@@ -393,6 +385,8 @@ static _Noreturn void raise_unlike(Interp *in, const CType *t, Value v, const Na
     Error *e = err_new(&in->ctx, ERR_FFI, "%s%s%s is of type %s and cannot take %s", where->of,
                        where->name ? "." : "", where->name ? where->name : "", type,
                        v_describe_a(v, what, sizeof what));
+    if (where->operand >= 0)
+        err_underline(e, where->operand);
     if (help)
         err_help(e, "%s", help);
     err_throw(e);
@@ -414,10 +408,9 @@ static void write_text(Interp *in, const NativePlace *p, Value v, const NativeWh
 
 static bool int_fits(const CType *t, int64_t i)
 {
-    if (t->is_unsigned)
-        return i >= 0 && (t->size == 8 || (uint64_t)i >> 8 * t->size == 0);
-    return t->size == 8 ||
-           (i >= -((int64_t)1 << (8 * t->size - 1)) && i < (int64_t)1 << (8 * t->size - 1));
+    int64_t low, high;
+    native_range(t, &low, &high);
+    return i >= low && i <= high;
 }
 
 /* Elements of a dense tensor as the leaf's, where their bytes are not the same. */
@@ -439,7 +432,7 @@ static void store_elements(Interp *in, const CType *leaf, char *bytes, const Ten
         else if (!int_fits(leaf, v))
             err_raise(&in->ctx, ERR_FFI, "element %lld is %lld, which does not fit the type %s",
                       (long long)i, (long long)v, native_type_text(in, leaf, (char[96]){ 0 }, 96));
-        memcpy(bytes, &v, leaf->size);
+        native_put_int(leaf, bytes, v);
     }
 }
 
@@ -477,10 +470,12 @@ static void write_numbers(Interp *in, const NativePlace *p, const Layout *l, Val
         memcmp(tensor_shape(t), l->shape, (size_t)l->rank * sizeof *l->shape) != 0)
         raise_other_shape(in, l, t, where);
     DType dt = stored_dtype(l, (DType)t->dtype);
-    if (dt == DT_NONE && t->size > 0)
-        raise_unlike(in, p->type, v, where,
-                     dtype_info(t->dtype)->kind == 'f' ? "make ints of them first: i64(round(…))"
-                                                       : NULL);
+    if (dt == DT_NONE && t->size > 0) {
+        char help[160];
+        snprintf(help, sizeof help, "make ints of them first: i64(round(%.100s))",
+                 v.tag == V_TENSOR ? native_text(in, where) : "…");
+        raise_unlike(in, p->type, v, where, dtype_info(t->dtype)->kind == 'f' ? help : NULL);
+    }
     if (dt != DT_NONE) {
         v_push(in, v_tensor_raw(t = tensor_cast(&in->ctx, t, dt)));
         v_push(in, v_tensor_raw(t = tensor_compact(&in->ctx, t)));
@@ -524,8 +519,13 @@ static void write_array(Interp *in, NativePlace p, Value v, const NativeWhere *w
     Tensor *made = tensor_zeros(&in->ctx, DT_U8, 1, &bytes);     /* all of it, or an error changes nothing */
     v_push(in, v_tensor_raw(made));
     NativePlace to = { .type = item, .at = made->data };
-    for (uint32_t i = 0; i < v.tuple->count; i++, to.at += size)
-        native_write(in, to, v.tuple->items[i], where, keep);
+    NativeWhere at = *where;
+    if (where->item)                 /* an item of an item: no text says which */
+        at.operand = -1;
+    for (uint32_t i = 0; i < v.tuple->count; i++, to.at += size) {
+        at.item = at.operand < 0 ? 0 : i + 1;
+        native_write(in, to, v.tuple->items[i], &at, keep);
+    }
     native_copy(in, p.at, made->data, (size_t)bytes, p.guarded, true);
     stack_cut(in, in->sp - 1);
 }
@@ -552,12 +552,14 @@ static void write_record(Interp *in, const NativePlace *p, Value v, const Native
 bool native_write_number(Interp *in, NativePlace p, Value v)
 {
     const CType *t = p.type;
+    int64_t cell;
     if (t->kind == CK_FLOAT && t->size == sizeof v.f && v.tag == V_FLOAT)
-        native_copy(in, p.at, &v.f, sizeof v.f, p.guarded, true);
+        memcpy(&cell, &v.f, sizeof cell);
     else if (t->kind == CK_INT && v.tag == V_INT && int_fits(t, v.i))
-        native_copy(in, p.at, &v.i, t->size, p.guarded, true);       /* little-endian: its low bytes */
+        native_put_int(t, &cell, v.i);
     else
         return false;
+    native_copy(in, p.at, &cell, t->size, p.guarded, true);
     return true;
 }
 

@@ -9,20 +9,30 @@
 #include <string.h>
 
 /* ---- which variable ---- */
+/* Inside test and compare, which change copies of what is around them: of the names that they assign. */
+static bool in_copying_block(const Interp *in)
+{
+    const Function *fn = in->calls ? in->calls->fn : NULL;
+    return fn && (fn->code->node->kind == ND_TEST || fn->code->node->kind == ND_COMPARE_BLOCK);
+}
+
 static _Noreturn void raise_not_own(Interp *in, const Exec *x)
 {
     in->at = x;
     const char *name = x->node->name->text;
-    char help[120];
-    snprintf(help, sizeof help, "a variable of the function's own: y = %s, and y in its place", name);
-    err_raise_help(&in->ctx, ERR_NAME, help, "`%s` is not this function's own: C would write to it", name);
+    bool block = in_copying_block(in);
+    char help[160];
+    snprintf(help, sizeof help, block ? "before it: %s = %s   makes it the block's own, a copy"
+             : "a variable of the function's own: y = %s, and y in its place", name, name);
+    err_raise_help(&in->ctx, ERR_NAME, help, "`%s` is not this %s's own: C would write to it", name,
+                   block ? "block" : "function");
 }
 
 /* Captured values are copies that nobody else sees, but in test and compare blocks they are meant so. */
 static bool is_captured(const Interp *in, uint32_t slot)
 {
     const Function *fn = in->calls ? in->calls->fn : NULL;
-    if (!fn || fn->code->node->kind == ND_TEST || fn->code->node->kind == ND_COMPARE_BLOCK)
+    if (!fn || in_copying_block(in))
         return false;
     return slot >= fn->code->params && slot < fn->code->params + fn->code->captured;
 }
@@ -99,6 +109,8 @@ static bool is_lent(const CType *to, Value v)
     switch ((Tag)v.tag) {
     case V_BOOL: case V_INT: case V_FLOAT: case V_TENSOR: case V_STRUCT:
         return true;
+    case V_TUPLE:
+        return native_tuple_record(to, v) != NULL;
     case V_POINTER:                      /* a `T **` takes a T * or null there, else it is a pointer itself */
         return to->kind == CK_POINTER && (!p->at || (p->to->kind != CK_POINTER && native_points_alike(to->of, p->to)));
     default:
@@ -122,10 +134,13 @@ void native_out_find(NativeCall *c, uint32_t i, const Exec *x)
     const Exec *pointed = pointed_argument(x), *target = pointed ? pointed : x;
     if (pass == PASS_OUT && declared)
         check_defined(in, target, a->type->of);
-    if (!is_variable(target) || (pass == PASS_CONST && !pointed))
+    if (!is_variable(target))
         return;
-    Value at = target->eval == eval_local ? in->fp[target->sa] : *((const GlobalRef *)target->data)->slot;
-    bool lent = pass == PASS_CONST ? is_memory(at) : declared ? is_lent(a->type->of, at)
+    Value *slot = target->eval == eval_local ? &in->fp[target->sa] : ((const GlobalRef *)target->data)->slot;
+    Value at = *slot;
+    if (pass == PASS_CONST)
+        a->read = slot;
+    bool lent = pass == PASS_CONST ? pointed && is_memory(at) : declared ? is_lent(a->type->of, at)
               : is_memory(at) && (pointed || at.tag == V_TENSOR);
     if (!lent)
         return;
@@ -160,15 +175,35 @@ static void open_tensor(NativeCall *c, uint32_t i, const NativeWhere *where)
         native_tensor_data(c->in, a->slot->tensor, to, -1, where);
 }
 
+/* The cell of another argument that is the same variable: C sees one address, and it comes back once. */
+static bool shared_cell(NativeCall *c, uint32_t i)
+{
+    NativeArg *a = &c->args[i];
+    const Value *slot = a->slot ? a->slot : a->read;
+    const CType *to = a->type->of;
+    if (a->type->kind != CK_POINTER || (slot->tag == V_POINTER && to->kind != CK_POINTER))
+        return false;                    /* a pointer's own value is wanted, not its cell */
+    for (uint32_t j = 0; j < c->count; j++) {
+        const NativeArg *b = &c->args[j];
+        if (j == i || b->slot != slot || !b->out || !native_points_alike(to, b->out))
+            continue;
+        a->memory = b->memory;
+        return true;
+    }
+    return false;
+}
+
 static void open_scalar(NativeCall *c, uint32_t i, const NativeWhere *where)
 {
     NativeArg *a = &c->args[i];
     const CType *to = a->type->of;
+    if (shared_cell(c, i))
+        return;
     if (to->kind == CK_POINTER && a->slot->tag == V_POINTER) {
         const Pointer *p = a->slot->ptr;
         memcpy(a->spare, &p->at, sizeof p->at);
         v_push(c->in, v_retain(*a->slot));
-    } else if (native_is_number(to) && to->kind != CK_CHAR) {     /* a char * is a buffer, of more than one */
+    } else if (native_is_number(to) && !native_is_text(to)) {     /* bytes are a buffer, of more than one */
         NativeWhere at = *where;
         at.variable = true;
         native_store(c->in, to, a->spare, *a->slot, &at, NULL);
@@ -177,6 +212,18 @@ static void open_scalar(NativeCall *c, uint32_t i, const NativeWhere *where)
     }
     a->out = to;
     a->memory = (NativeMemory){ .at = a->spare, .bytes = ctype_size(to), .owner = v_undef() };
+}
+
+/* A tuple of structs goes as an array of them, and what C left there comes back as a tuple. */
+static void open_tuple(NativeCall *c, uint32_t i, const NativeWhere *where)
+{
+    NativeArg *a = &c->args[i];
+    if (shared_cell(c, i))
+        return;
+    const CType *record = native_tuple_record(a->type->of, *a->slot);
+    v_push(c->in, a->items = v_retain(*a->slot));
+    native_tuple_memory(c->in, record, a->items, where, NULL, &a->memory);
+    a->out = record;
 }
 
 void native_out_open(NativeCall *c, uint32_t i)
@@ -192,6 +239,8 @@ void native_out_open(NativeCall *c, uint32_t i)
             native_refuse_value(c->in, &where, a->type, v);
         native_unshare(c->in, a->slot);
         a->held = true;
+    } else if (v.tag == V_TUPLE) {
+        open_tuple(c, i, &where);
     } else {
         open_scalar(c, i, &where);
     }
@@ -215,6 +264,25 @@ void native_out_hold(NativeCall *c, uint32_t i)
     }
 }
 
+void native_out_release(NativeCall *c, uint32_t i)
+{
+    NativeArg *a = &c->args[i];
+    for (uint32_t j = 0; j < c->count; j++)
+        a->same |= c->args[j].slot == a->read;
+    if (!a->same || !is_memory(a->v))
+        return;
+    v_release(&c->in->ctx, a->v);
+    *a->kept = a->v = v_undef();
+}
+
+void native_out_same(NativeCall *c, uint32_t i)
+{
+    NativeArg *a = &c->args[i];
+    a->same = a->v.tag != V_UNDEF && shared_cell(c, i);
+    if (a->v.tag == V_UNDEF)
+        v_push(c->in, a->v = v_retain(*a->read));     /* after all were unshared: where they are */
+}
+
 /* ---- after it ---- */
 Value native_out_pointer(const NativeCall *c, const CType *t, void *at)
 {
@@ -231,12 +299,55 @@ Value native_out_pointer(const NativeCall *c, const CType *t, void *at)
     return pointer_new(c->in, t->of, p, v_undef(), p ? SIZE_MAX : 0);
 }
 
+/* What the structs of a tuple point to, each thing once: C may have put them in another order. */
+static Value kept_by_all(Interp *in, const Tuple *items)
+{
+    const Tuple *last = NULL;
+    v_push(in, v_undef());
+    Value *kept = in->sp - 1;
+    for (uint32_t i = 0; i < items->count; i++) {
+        Value keep = ((Struct *)items->items[i].ptr)->keep;
+        if (keep.tag != V_TUPLE || keep.tuple == last)
+            continue;
+        last = keep.tuple;
+        for (uint32_t k = 0; k < last->count; k++) {
+            bool found = false;
+            for (uint32_t n = 0; kept->tag == V_TUPLE && n < kept->tuple->count && !found; n++)
+                found = kept->tuple->items[n].ptr == last->items[k].ptr;
+            if (!found)
+                native_keep(in, kept, last->items[k]);
+        }
+    }
+    return *kept;
+}
+
+static Value structs_back(Interp *in, const NativeArg *a)
+{
+    const Tuple *items = a->items.tuple;
+    size_t size = ctype_size(a->out);
+    Value kept = kept_by_all(in, items);
+    Tuple *t = tuple_new(&in->ctx, 0);
+    v_push(in, v_tuple(t));
+    for (uint32_t i = 0; i < items->count; i++) {
+        NativePlace place = { .type = a->out, .at = a->memory.at + i * size, .owner = kept };
+        v_push(in, native_read(in, place));
+        tuple_push(&in->ctx, &t, items->names ? items->names[i] : NULL, v_retain(in->sp[-1]));
+        in->sp[-2].tuple = t;
+        stack_cut(in, in->sp - 1);
+    }
+    return v_retain(v_tuple(t));
+}
+
 void native_out_close(NativeCall *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         NativeArg *a = &c->args[i];
         if (!a->out)
             continue;
+        if (a->items.tag == V_TUPLE) {
+            slot_put(c->in, a->slot, structs_back(c->in, a));
+            continue;
+        }
         void *at;
         memcpy(&at, a->spare, sizeof at);
         bool pointer = a->out->kind == CK_POINTER && a->out->of->kind != CK_FUNCTION;

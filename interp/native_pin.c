@@ -162,6 +162,11 @@ void native_pins_free(Interp *in)
     while (state->pins) {
         NativePin *p = state->pins;
         state->pins = p->next;
+        if (p->held.tag == V_STRUCT) {       /* lists of pinned structs may be rings */
+            Value keep = ((Struct *)p->held.ptr)->keep;
+            ((Struct *)p->held.ptr)->keep = v_undef();
+            v_release(&in->ctx, keep);
+        }
         pin_free(in, p);
     }
 }
@@ -197,10 +202,7 @@ Value native_detached(Interp *in, Value v)
         return v_retain(v);
     if (v.tag == V_TENSOR)
         return v_tensor_raw(tensor_copy(&in->ctx, v.tensor));
-    const Struct *s = v.ptr;
-    Value copy = struct_new(in, s->type, s->bytes);
-    ((Struct *)copy.ptr)->keep = v_retain(s->keep);
-    return copy;
+    return struct_copy(in, v.ptr);
 }
 
 /* x of `x = v`, `x += v` and `x[i] = v`, as the running statement has it; NULL: it is not so plain. */
@@ -282,6 +284,14 @@ static void call_freer(Interp *in, struct NativeOwned *own)
     in->ctx.error = pending;
 }
 
+/* It is in no list any more: freer may make another. */
+static void owned_end(Interp *in, struct NativeOwned *own)
+{
+    call_freer(in, own);
+    v_release(&in->ctx, own->freer);
+    mem_free(&in->ctx, own, sizeof *own);
+}
+
 static void release_owned(Ctx *ctx, Buffer *b)
 {
     Interp *in = (Interp *)(void *)ctx;      /* its first member */
@@ -291,9 +301,7 @@ static void release_owned(Ctx *ctx, Buffer *b)
         if (own->at != b->data)
             continue;
         *at = own->next;
-        call_freer(in, own);
-        v_release(ctx, own->freer);
-        mem_free(ctx, own, sizeof *own);
+        owned_end(in, own);
         return;
     }
 }
@@ -326,8 +334,6 @@ void native_owned_free(Interp *in)
     while (state && state->owned) {
         struct NativeOwned *own = state->owned;
         state->owned = own->next;
-        call_freer(in, own);
-        v_release(&in->ctx, own->freer);
-        mem_free(&in->ctx, own, sizeof *own);
+        owned_end(in, own);
     }
 }

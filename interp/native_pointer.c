@@ -5,6 +5,7 @@
  * eval_assign.c; never reads a byte itself. */
 #include "interp/native.h"
 
+#include "interp/exec.h"
 #include "interp/index.h"
 #include "kernels/device.h"
 
@@ -61,7 +62,7 @@ static bool within(const Pointer *p, int64_t from, size_t size)
 static NativePlace place_at(const Pointer *p, const CType *type, int64_t offset)
 {
     return (NativePlace){ .type = type, .at = p->at + offset, .owner = p->owner,
-                          .guarded = p->owner.tag == V_UNDEF || p->bytes == SIZE_MAX };
+                          .guarded = pointer_guarded(p) };
 }
 
 /* A pointer into a value of the program's own writes while that is pinned. */
@@ -137,8 +138,8 @@ static Element element_find(Interp *in, const Pointer *p, const Sub *subs, int n
     return e;
 }
 
-/* p[a:b] of numbers: a copy. The end is needed where the pointer does not know its own. */
-static Value pointer_slice(Interp *in, const Pointer *p, const Sub *sub)
+/* p[a:b] is an array at its first element. The end is needed where the pointer does not know its own. */
+static CType slice_find(Interp *in, const Pointer *p, const Sub *sub, int64_t *offset)
 {
     size_t size = ctype_size(p->to);
     if (size == 0)
@@ -149,12 +150,13 @@ static Value pointer_slice(Interp *in, const Pointer *p, const Sub *sub)
         err_raise_help(&in->ctx, ERR_INDEX,
                        "write both ends, or tell how many there are: ptr(p, n)",
                        "the length of %s is not known", err_operand_text(&in->ctx, 0));
-    if (sub->step.tag == V_INT && sub->step.i != 1)
-        err_raise(&in->ctx, ERR_INDEX, "a slice of a pointer takes no step");
     Slice s = slice_resolve(in, sub, 1, known ? (int64_t)(p->bytes / size) : sub->stop.i);
+    if (s.step != 1)
+        err_raise(&in->ctx, ERR_INDEX, "a slice of a pointer takes no step");
     CType array = { .kind = CK_ARRAY, .count = (size_t)s.count, .of = p->to };
     array.size = mem_mul(&in->ctx, array.count, size);
-    return native_read(in, place_at(p, &array, s.start * (int64_t)size));
+    *offset = s.start * (int64_t)size;
+    return array;
 }
 
 Value pointer_index(Interp *in, Value base, const Sub *subs, int n)
@@ -162,8 +164,11 @@ Value pointer_index(Interp *in, Value base, const Sub *subs, int n)
     const Pointer *p = base.ptr;
     if (!p->at)
         raise_null(in, "read");
-    if (n == 1 && subs->kind == SUB_SLICE)
-        return pointer_slice(in, p, subs);
+    if (n == 1 && subs->kind == SUB_SLICE) {
+        int64_t offset;
+        CType array = slice_find(in, p, subs, &offset);
+        return native_read(in, place_at(p, &array, offset));
+    }
     Element e = element_find(in, p, subs, n);
     return native_read(in, place_at(p, e.type, e.offset));
 }
@@ -181,6 +186,15 @@ static void check_lasting(Interp *in, const Pointer *p, const CType *type, Value
                        err_operand_text(&in->ctx, 0));
 }
 
+/* The value of `p.x = v` and `p[i] = v` among the operands of the statement; -1: it is none of them. */
+static int assigned_operand(const Interp *in)
+{
+    const Node *n = in->at ? in->at->node : NULL;
+    if (!n || n->kind != ND_ASSIGN)
+        return -1;
+    return n->a->kind == ND_FIELD ? 1 : n->a->kind == ND_INDEX ? 1 + (int)n->a->count : -1;
+}
+
 static void write_at(Interp *in, const Pointer *p, const CType *type, int64_t offset, Value v,
                      const char *name)
 {
@@ -191,30 +205,12 @@ static void write_at(Interp *in, const Pointer *p, const CType *type, int64_t of
     check_lasting(in, p, type, v);
     snprintf(of, sizeof of, "%s", err_operand_text(&in->ctx, 0));
     NativeWhere where = {
-        .of = of, .name = name ? name : "its element", .index = -1, .operand = -1
+        .of = of, .name = name ? name : "its element", .index = -1, .operand = assigned_operand(in)
     };
     Struct *s = p->owner.tag == V_STRUCT ? p->owner.ptr : NULL;
     native_write(in, place_at(p, type, offset), v, &where, s ? &s->keep : NULL);
     if (s)
         native_forget_kept(in, s);
-}
-
-static void pointer_set_slice(Interp *in, const Pointer *p, const Sub *sub, Value v)
-{
-    size_t size = ctype_size(p->to);
-    if (size == 0)
-        raise_void(in, p);
-    if (p->bytes == SIZE_MAX && (sub->stop.tag != V_INT || sub->stop.i < 0))
-        err_raise_help(&in->ctx, ERR_INDEX,
-                       "write both ends, or tell how many there are: ptr(p, n)",
-                       "the length of %s is not known", err_operand_text(&in->ctx, 0));
-    Slice s =
-        slice_resolve(in, sub, 1, p->bytes == SIZE_MAX ? sub->stop.i : (int64_t)(p->bytes / size));
-    if (s.step != 1)
-        err_raise(&in->ctx, ERR_INDEX, "a slice of a pointer takes no step");
-    CType array = { .kind = CK_ARRAY, .count = (size_t)s.count, .of = p->to };
-    array.size = mem_mul(&in->ctx, array.count, size);
-    write_at(in, p, &array, s.start * (int64_t)size, v, NULL);
 }
 
 void pointer_index_set(Interp *in, Value base, const Sub *subs, int n, Value v)
@@ -223,7 +219,9 @@ void pointer_index_set(Interp *in, Value base, const Sub *subs, int n, Value v)
     if (!p->at)
         raise_null(in, "write to");
     if (n == 1 && subs->kind == SUB_SLICE) {
-        pointer_set_slice(in, p, subs, v);
+        int64_t offset;
+        CType array = slice_find(in, p, subs, &offset);
+        write_at(in, p, &array, offset, v, NULL);
         return;
     }
     Element e = element_find(in, p, subs, n);
@@ -317,7 +315,7 @@ static void struct_field_set(Interp *in, Value *slot, const Name *name, Value v)
     if (native_write_number(in, at, v))
         return;
     native_type_text(in, s->type, of, sizeof of);
-    NativeWhere where = { .of = of, .name = name->text, .index = -1, .operand = -1 };
+    NativeWhere where = { .of = of, .name = name->text, .index = -1, .operand = assigned_operand(in) };
     native_write(in, at, v, &where, &s->keep);
     native_forget_kept(in, s);
 }
@@ -449,13 +447,8 @@ Value native_ptr(Interp *in, Value v, int64_t count)
         return p;
     }
     case V_POINTER: {
-        const Pointer *from = v.ptr;
-        Value r = pointer_new(in, from->to, from->at, from->owner,
-                              bytes_for(in, ctype_size(from->to), count, from->bytes));
-        Pointer *p = r.ptr;
-        p->before = from->before;
-        p->readonly = from->readonly;
-        return r;
+        const Pointer *p = v.ptr;
+        return pointer_as(in, p, p->to, bytes_for(in, ctype_size(p->to), count, p->bytes));
     }
     case V_CFUNC: {
         const CFunction *f = v.ptr;
@@ -489,11 +482,7 @@ Value native_retype(Interp *in, Value pointer, const CType *type, int64_t count)
 {
     const Pointer *from = pointer.ptr;
     size_t bytes = bytes_for(in, ctype_size(type), count, from->bytes);
-    Value v = pointer_new(in, type, from->at, from->owner, has_tail(type) ? from->bytes : bytes);
-    Pointer *p = v.ptr;
-    p->before = from->before;
-    p->readonly = from->readonly;
-    return v;
+    return pointer_as(in, from, type, has_tail(type) ? from->bytes : bytes);
 }
 
 Value native_length(Interp *in, Value v)

@@ -11,7 +11,7 @@
 static void subject(Interp *in, Buf *b, const NativeWhere *w, const CType *t)
 {
     char type[96];
-    const CType pointer = { .kind = CK_POINTER, .size = sizeof(void *), .of = t };
+    const CType pointer = ctype_pointer_to(t);
     native_type_text(in, w->variable ? &pointer : t, type, sizeof type);
     if (w->of)
         buf_printf(b, "%s: ", w->of);
@@ -213,7 +213,7 @@ static void help_number(Interp *in, char help[HELP], const CType *t, Value v, co
 
 /* ---- a record or pointer was wanted ---- */
 /* The name that makes one: the typedef's or the tag. */
-static const char *record_name(const CType *t)
+const char *native_record_name(const CType *t)
 {
     if (t->record->tag)
         return t->record->tag;
@@ -233,10 +233,12 @@ static bool all_numbers(Value v)
 
 static void help_record(Interp *in, char help[HELP], const CType *t, bool written, Value v, const NativeWhere *w)
 {
-    const char *name = record_name(t), *x = native_text(in, w);
+    const char *name = native_record_name(t), *x = native_text(in, w);
     char set[80];
     if (!name)
         snprintf(help, HELP, "a value of that type");
+    else if (v.tag == V_TUPLE && v.tuple->count && v.tuple->items[0].tag == V_STRUCT)
+        snprintf(help, HELP, "a tuple goes as an array where each of its items is a %s", name);
     else if (all_numbers(v))
         snprintf(help, HELP, "%s%s(%s...)", native_assigns(w, written, x, set), name, x);
     else
@@ -274,6 +276,27 @@ static void help_elements(char help[HELP], const CType *to, const char *x, Value
         snprintf(help, HELP, "a tensor, as %s([0, 0])", cast);
 }
 
+/* Bytes are buffers: C seldom writes one, and a number has no room for more. `own`: x is a variable. */
+static void help_buffer(char help[HELP], const CType *to, const char *x, bool own)
+{
+    const char *dtype = to->kind == CK_VOID || to->is_unsigned ? "u8" : "i8";
+    int n = own && strncmp(x, "ptr(", 4) == 0 ? (int)strcspn(x + 4, ",)") : 0;
+    if (n)
+        x += 4;                          /* the x of ptr(x, n) */
+    n = n ? n : (int)strlen(x);
+    if (!own)
+        snprintf(help, HELP, "a buffer: s = zeros(256, dtype=%s), and s in its place", dtype);
+    else if (to->kind == CK_VOID)
+        snprintf(help, HELP, "a buffer: %.*s = zeros(256, dtype=u8); one number: %.*s = [%.*s]", n, x, n, x, n, x);
+    else
+        snprintf(help, HELP, "a buffer: %.*s = zeros(256, dtype=%s)", n, x, dtype);
+}
+
+static bool takes_bytes(const CType *to)
+{
+    return (native_is_text(to) || to->kind == CK_VOID) && !native_is_const(to);
+}
+
 static void help_pointer(Interp *in, char help[HELP], const CType *t, Value v, const NativeWhere *w)
 {
     const CType *to = t->of;
@@ -288,8 +311,8 @@ static void help_pointer(Interp *in, char help[HELP], const CType *t, Value v, c
         snprintf(help, HELP, "%s() makes a value", x);
     else if (to->kind == CK_POINTER && v.tag != V_STRING)
         snprintf(help, HELP, native_is_const(to) || w->index < 0 ? "texts, as (\"a\", \"b\")" : "%s = null", x);
-    else if (native_is_text(to) && native_is_scalar(v) && !native_is_const(to))
-        snprintf(help, HELP, "a buffer: %s = zeros(256, dtype=i8)", x);
+    else if (native_is_scalar(v) && takes_bytes(to))
+        help_buffer(help, to, x, true);
     else if (native_is_text(to) && native_is_scalar(v))
         snprintf(help, HELP, "\"{%s}\"", x);
     else if (to->kind == CK_POINTER && v.tag == V_STRING)
@@ -307,7 +330,7 @@ static void describe(Interp *in, char *out, size_t cap, Value v)
 {
     char type[96];
     if (v.tag == V_POINTER) {
-        const CType pointer = { .kind = CK_POINTER, .size = sizeof(void *), .of = ((Pointer *)v.ptr)->to };
+        const CType pointer = ctype_pointer_to(((Pointer *)v.ptr)->to);
         native_type_text(in, &pointer, type, sizeof type);
         snprintf(out, cap, "%s %s", strchr("aeiou", type[0]) ? "an" : "a", type);
     } else if (v.tag == V_STRUCT) {
@@ -350,6 +373,8 @@ void native_refuse_target(Interp *in, const NativeWhere *w, const CType *t, Valu
     else if (v.tag == V_STRING)
         snprintf(help, HELP, t->of->kind == CK_POINTER ? "a variable that holds null: %s = null"
                  : "a variable that holds a number, as %s = 0", x);
+    else if (native_is_scalar(v) && takes_bytes(t->of))
+        help_buffer(help, t->of, x, false);
     else if (w->index < 0)
         snprintf(help, HELP, "pin the variable and give ptr of it: pin(x), then ptr(x)");
     else

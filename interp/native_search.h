@@ -1,4 +1,4 @@
-/* Where this system keeps libraries. Used by native_library.c. */
+/* Where this system keeps libraries, and what it calls them. Used by native_library.c and native_extern.c. */
 #ifndef RICCI_INTERP_NATIVE_SEARCH_H
 #define RICCI_INTERP_NATIVE_SEARCH_H
 

@@ -3,6 +3,7 @@
  * native_memory.c. Called by call.c, value.c and show.c. */
 #include "interp/native.h"
 
+#include "interp/exec.h"
 #include "interp/show.h"
 
 #include <stdio.h>
@@ -35,6 +36,13 @@ static const char *type_label(const CType *t)
     return strncmp(name, "union ", 6) == 0 ? name + 6 : name;
 }
 
+/* What gives an incomplete record its fields. */
+static const char *fields_help(const CType *t)
+{
+    const char *libc = cdecl_of_libc(type_label(t));
+    return libc ? libc : "declare its fields in an extern block";
+}
+
 static void push_keys(Interp *in, Value *tuple, const CRecord *r)
 {
     for (uint32_t i = 0; i < r->count; i++) {
@@ -59,9 +67,7 @@ void native_unshare(Interp *in, Value *slot)
     Struct *s = slot->ptr;
     if (slot->tag != V_STRUCT || s->native.refs == 1 || s->pinned)
         return;
-    Value copy = struct_new(in, s->type, s->bytes);
-    ((Struct *)copy.ptr)->keep = v_retain(s->keep);
-    *slot = copy;
+    *slot = struct_copy(in, s);
     v_release(&in->ctx, v_native(V_STRUCT, s));
 }
 
@@ -73,9 +79,37 @@ typedef struct Making {
     const char *label;
 } Making;
 
-static void set_field(const Making *m, const CField *f, size_t offset, Value v)
+/* The call node where the program names the type and gives the values one by one; NULL elsewhere. */
+static const Node *written_call(const Making *m)
 {
-    NativeWhere where = { .of = m->label, .name = f->name, .index = -1, .operand = -1 };
+    const Node *n = m->in->at ? m->in->at->node : NULL;
+    bool named = n && n->kind == ND_CALL && (n->a->kind == ND_NAME || n->a->kind == ND_FIELD) && m->type->name;
+    if (!named || strcmp(n->a->name->text, m->type->name) != 0)
+        return NULL;
+    for (uint32_t i = 0; i < n->count; i++)
+        if (n->list[i]->kind == ND_SPREAD)
+            return NULL;
+    return n;
+}
+
+/* Which operand of the running call is the value at a position, or of a name; -1: none. */
+static int operand_of(const Making *m, int position, const char *name)
+{
+    const Node *n = written_call(m);
+    for (uint32_t i = 0; n && i < n->count; i++) {
+        bool is_named = n->list[i]->kind == ND_NAMED;
+        if (name ? is_named && strcmp(n->list[i]->name->text, name) == 0 : !is_named && position-- == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+static void set_field(const Making *m, const CField *f, size_t offset, Value v, NativeWhere where)
+{
+    where.of = m->label;
+    where.name = f->name;
+    where.index = -1;
+    where.item = where.operand < 0 ? 0 : where.item;
     NativePlace at = { .type = f->type,
                        .at = m->s->bytes + offset,
                        .owner = v_native(V_STRUCT, m->s) };
@@ -100,23 +134,28 @@ static _Noreturn void raise_fields(const Making *m, int given)
     err_throw(e);
 }
 
-static void set_positions(const Making *m, const Value *args, int count)
+/* whole: the values are the items of one tuple, the only argument. */
+static void set_positions(const Making *m, const Value *args, int count, bool whole)
 {
     const CRecord *r = m->s->type->record;
     int most = m->s->type->kind == CK_UNION && r->count ? 1 : (int)r->count;
     if (count > most)
         raise_fields(m, count);
-    for (int i = 0; i < count; i++)
-        set_field(m, &r->fields[i], r->fields[i].offset, args[i]);
+    for (int i = 0; i < count; i++) {
+        NativeWhere where = { .operand = operand_of(m, whole ? 0 : i, NULL), .item = whole ? (uint32_t)i + 1 : 0 };
+        set_field(m, &r->fields[i], r->fields[i].offset, args[i], where);
+    }
 }
 
-static void set_named(const Making *m, const Name *name, Value v)
+/* item: its number from 1 in the tuple that gives it; 0: the call does, by name. */
+static void set_named(const Making *m, const Name *name, Value v, uint32_t item)
 {
     size_t offset;
     const CField *f = ctype_field(m->s->type, name->text, name->len, &offset);
     if (!f)
         native_raise_no_field(m->in, m->s->type, name);
-    set_field(m, f, offset, v);
+    NativeWhere where = { .operand = operand_of(m, 0, item ? NULL : name->text), .item = item };
+    set_field(m, f, offset, v, where);
 }
 
 static void set_tuple(const Making *m, const Tuple *t)
@@ -125,13 +164,13 @@ static void set_tuple(const Making *m, const Tuple *t)
     while (named < t->count && t->named && t->names[named])
         named++;
     if (named < t->count || t->count == 0) {
-        set_positions(m, t->items, (int)t->count);
+        set_positions(m, t->items, (int)t->count, true);
         return;
     }
     if (m->s->type->kind == CK_UNION && t->count > 1)
         raise_fields(m, (int)t->count);
     for (uint32_t i = 0; i < t->count; i++)
-        set_named(m, t->names[i], t->items[i]);
+        set_named(m, t->names[i], t->items[i], i + 1);
 }
 
 /* point((1, 2)): all fields, unless the first one is what takes a tuple. */
@@ -154,7 +193,7 @@ static Value make_record(Interp *in, CTypeValue *t, const Value *args, int count
                          const Name *const *names, const Value *named, int named_count)
 {
     if (!t->type->record->complete)
-        err_raise_help(&in->ctx, ERR_FFI, "declare its fields in an extern block",
+        err_raise_help(&in->ctx, ERR_FFI, fields_help(t->type),
                        "%s is incomplete here: what it holds is not known", type_label(t->type));
     if (count == 1 && !named_count && args[0].tag == V_STRUCT &&
         ctype_same(((Struct *)args[0].ptr)->type, t->type))
@@ -167,9 +206,9 @@ static Value make_record(Interp *in, CTypeValue *t, const Value *args, int count
     if (count == 1 && !named_count && is_whole(t->type, args[0]))
         set_tuple(&m, args[0].tuple);
     else
-        set_positions(&m, args, count);
+        set_positions(&m, args, count, false);
     for (int i = 0; i < named_count; i++)
-        set_named(&m, names[i], named[i]);
+        set_named(&m, names[i], named[i], 0);
     in->sp--;
     return v;
 }
@@ -185,13 +224,11 @@ static Value convert(Interp *in, CTypeValue *t, const Value *args, int count)
     v_push(in, v_tensor_raw(cell));
     if (t->type->kind == CK_POINTER && count == 1 && args[0].tag == V_POINTER) {
         const Pointer *p = args[0].ptr;
-        Value v = pointer_new(in, t->type->of, p->at, p->owner, p->bytes);
-        ((Pointer *)v.ptr)->before = p->before;
-        ((Pointer *)v.ptr)->readonly = p->readonly;
+        Value v = pointer_as(in, p, t->type->of, p->bytes);
         stack_cut(in, in->sp - 1);
         return v;
     }
-    Value *keep = in->sp;            /* what its pointers point to, which those in the result hold on to */
+    Value *keep = in->sp;            /* what its pointers point to: those in the result hold it */
     v_push(in, v_undef());
     NativePlace at = { .type = t->type, .at = cell->data };
     if (count) {
@@ -291,7 +328,7 @@ static void put_pointer(Buf *out, const CType *to, const void *at)
         buf_puts(out, "null");
         return;
     }
-    CType pointer = { .kind = CK_POINTER, .of = to, .size = sizeof at };
+    const CType pointer = ctype_pointer_to(to);
     buf_putc(out, '<');
     ctype_text(out, &pointer);
     buf_printf(out, " %p>", at);
@@ -348,6 +385,42 @@ static bool show_large_field(Buf *out, const CType *t, const char *at)
     return large;
 }
 
+static void show_read(Interp *in, Buf *out, NativePlace place, bool repr)
+{
+    v_push(in, native_read(in, place));
+    Value v = in->sp[-1];
+    if (v.tag == V_STRING)
+        show_quoted(out, v.str->text, v.str->len);
+    else if (repr || (v.tag == V_TENSOR && v.tensor->rank > 1) || v.tag == V_TUPLE)
+        show_repr(in, out, v);
+    else
+        show_value(in, out, v);
+    stack_cut(in, in->sp - 1);
+}
+
+/* What cannot be read, bytes of char that are no text or texts at wild addresses, shows as its
+ * type. */
+static void show_field(Interp *in, Buf *out, NativePlace place, bool repr)
+{
+    size_t start = out->len;
+    Guard g;
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        show_read(in, out, place, repr);
+        ERR_END(&in->ctx, &g.frame);
+        return;
+    }
+    guard_restore(in, &g);
+    if (in->ctx.error->kind != ERR_FFI && in->ctx.error->kind != ERR_VALUE)
+        err_rethrow(&in->ctx);
+    err_free(in->ctx.error);
+    in->ctx.error = NULL;
+    out->len = start;
+    buf_putc(out, '<');
+    ctype_text(out, place.type);
+    buf_putc(out, '>');
+}
+
 /* Of a union repr writes the first of its widest fields, which reads back as all of them. */
 static uint32_t widest(const CType *t)
 {
@@ -374,17 +447,8 @@ static void put_record(Interp *in, Buf *out, Struct *s, const CType *t, char *by
         *first = false;
         if (show_pointer_field(in, out, f->type, at) || show_large_field(out, f->type, at))
             continue;
-        v_push(in,
-               native_read(
-                   in, (NativePlace){ .type = f->type, .at = at, .owner = v_native(V_STRUCT, s) }));
-        Value v = in->sp[-1];
-        if (v.tag == V_STRING)
-            show_quoted(out, v.str->text, v.str->len);
-        else if (repr || (v.tag == V_TENSOR && v.tensor->rank > 1) || v.tag == V_TUPLE)
-            show_repr(in, out, v);
-        else
-            show_value(in, out, v);
-        stack_cut(in, in->sp - 1);
+        NativePlace place = { .type = f->type, .at = at, .owner = v_native(V_STRUCT, s) };
+        show_field(in, out, place, repr);
     }
 }
 

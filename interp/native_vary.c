@@ -65,7 +65,7 @@ ffi_type *native_vary(NativeCall *c, uint32_t i)
     switch ((Tag)v.tag) {
     case V_STRING: {
         static const CType text = { .kind = CK_CHAR, .size = 1, .align = 1, .is_const = true, .name = "char" };
-        const CType t = { .kind = CK_POINTER, .size = sizeof(void *), .of = &text };
+        const CType t = ctype_pointer_to(&text);
         NativeWhere where = native_where(c, i);
         native_memory(c->in, &t, v, &where, NULL, &a->memory);
         return pointer(c, i, a->memory.at);
