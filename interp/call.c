@@ -294,7 +294,6 @@ static Value call_arguments(Interp *in, const Exec *x, Value callee)
     return r;
 }
 
-
 /* An operation of one number, sqrt(x), as its kernel on one f64. */
 static EwFn scalar_kernel(const Op *op)
 {

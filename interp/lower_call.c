@@ -66,7 +66,7 @@ static bool may_lend(const Lower *lo, const Exec *x)
         return true;
     const GlobalRef *callee = x->a->eval == eval_global ? x->a->data : NULL;
     const Op *op = callee && callee->slot->tag == V_UNDEF ? op_find(lo->in, callee->name) : NULL;
-    if (op && !op->on_variable)
+    if (op && !op->on_variable && !op->points)
         return false;
     for (uint32_t i = 0; i < x->count; i++)
         if (x->list[i]->operand == OPD_L)

@@ -75,13 +75,16 @@ static void check_defined(Interp *in, const Exec *x, const CType *to)
 }
 
 /* The x of ptr(x) or ptr(x, n) where ptr is no variable and x is one; NULL otherwise. */
-static const Exec *pointed_argument(const Exec *x)
+static const Exec *pointed_argument(Interp *in, const Exec *x)
 {
     if (x->node->kind != ND_CALL || !x->a || x->a->eval != eval_global || x->count < 1 || x->count > 2)
         return NULL;
     const GlobalRef *callee = x->a->data;
     const CallSite *site = x->data;
-    if (callee->slot->tag != V_UNDEF || strcmp(callee->name->text, "ptr") != 0 || site->named || site->spread)
+    if (callee->slot->tag != V_UNDEF || site->named || site->spread)
+        return NULL;
+    const Op *op = op_find(in, callee->name);
+    if (!op || !op->points)
         return NULL;
     return is_variable(x->list[0]) ? x->list[0] : NULL;
 }
@@ -131,7 +134,7 @@ void native_out_find(NativeCall *c, uint32_t i, const Exec *x)
     int pass = declared ? c->plan->params[i].pass : PASS_OUT;
     if (pass != PASS_OUT && pass != PASS_CONST)
         return;
-    const Exec *pointed = pointed_argument(x), *target = pointed ? pointed : x;
+    const Exec *pointed = pointed_argument(in, x), *target = pointed ? pointed : x;
     if (pass == PASS_OUT && declared)
         check_defined(in, target, a->type->of);
     if (!is_variable(target))

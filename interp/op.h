@@ -67,6 +67,7 @@ struct Op {
     const char *example;    /* an expression … */
     const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
     bool on_variable;       /* run takes the variable of its first argument: native_taken (native.h) */
+    bool points;            /* in a call of C, f(ptr(x, n)) is the variable x, of which n elements are there */
     int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 
