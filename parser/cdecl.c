@@ -176,15 +176,19 @@ void cd_skip_brackets(CParser *p)
 
 /* ---- what is declared ---- */
 
+void *cd_grown(CParser *p, const void *old, size_t item, uint32_t count, uint32_t cap)
+{
+    void *more = arena_alloc(&p->tmp, cap * item);
+    if (count)
+        memcpy(more, old, count * item);
+    return more;
+}
+
 CDecl *cd_declare(CParser *p, CDeclKind kind, const Name *name, Span at, const CType *type)
 {
     if (p->decl_count == p->decl_cap) {
-        uint32_t cap = p->decl_cap ? p->decl_cap * 2 : 16;
-        CDecl *more = arena_alloc(&p->tmp, cap * sizeof *more);
-        if (p->decl_count)
-            memcpy(more, p->decls, p->decl_count * sizeof *more);
-        p->decls = more;
-        p->decl_cap = cap;
+        p->decl_cap = p->decl_cap ? p->decl_cap * 2 : 16;
+        p->decls = cd_grown(p, p->decls, sizeof *p->decls, p->decl_count, p->decl_cap);
     }
     CDecl *d = &p->decls[p->decl_count++];
     *d = (CDecl){ .kind = kind, .name = name->text, .symbol = name->text, .at = at, .type = type };

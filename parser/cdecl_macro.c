@@ -9,12 +9,8 @@
 void cd_push(CParser *p, Toks *list, Tok t)
 {
     if (list->count == list->cap) {
-        uint32_t cap = list->cap ? list->cap * 2 : 8;
-        Tok *items = arena_alloc(&p->tmp, cap * sizeof *items);
-        if (list->count)
-            memcpy(items, list->items, list->count * sizeof *items);
-        list->items = items;
-        list->cap = cap;
+        list->cap = list->cap ? list->cap * 2 : 8;
+        list->items = cd_grown(p, list->items, sizeof *list->items, list->count, list->cap);
     }
     list->items[list->count++] = t;
 }
@@ -378,12 +374,8 @@ static uint32_t define_params(CParser *p, Macro *m, const Toks *line)
 static void remember(CParser *p, const Macro *m)
 {
     if (p->defined_count == p->defined_cap) {
-        uint32_t cap = p->defined_cap ? p->defined_cap * 2 : 16;
-        const Macro **more = arena_alloc(&p->tmp, cap * sizeof *more);
-        if (p->defined_count)
-            memcpy(more, p->defined, p->defined_count * sizeof *more);
-        p->defined = more;
-        p->defined_cap = cap;
+        p->defined_cap = p->defined_cap ? p->defined_cap * 2 : 16;
+        p->defined = cd_grown(p, p->defined, sizeof *p->defined, p->defined_count, p->defined_cap);
     }
     p->defined[p->defined_count++] = m;
 }

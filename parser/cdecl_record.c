@@ -63,18 +63,11 @@ typedef struct Fields {
 
 static void grow(CParser *p, Fields *f)
 {
-    Fields old = *f;
     f->cap = f->cap ? f->cap * 2 : 8;
-    f->items = arena_alloc(&p->tmp, f->cap * sizeof *f->items);
-    f->at = arena_alloc(&p->tmp, f->cap * sizeof *f->at);
-    f->align = arena_alloc(&p->tmp, f->cap * sizeof *f->align);
-    f->packed = arena_alloc(&p->tmp, f->cap * sizeof *f->packed);
-    for (uint32_t i = 0; i < old.count; i++) {
-        f->items[i] = old.items[i];
-        f->at[i] = old.at[i];
-        f->align[i] = old.align[i];
-        f->packed[i] = old.packed[i];
-    }
+    f->items = cd_grown(p, f->items, sizeof *f->items, f->count, f->cap);
+    f->at = cd_grown(p, f->at, sizeof *f->at, f->count, f->cap);
+    f->align = cd_grown(p, f->align, sizeof *f->align, f->count, f->cap);
+    f->packed = cd_grown(p, f->packed, sizeof *f->packed, f->count, f->cap);
 }
 
 /* How deep a field's type is, by value and through pointers: up to the tags that those point to. */

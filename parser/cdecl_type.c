@@ -542,16 +542,9 @@ static void list_add(CParser *p, ParamList *list, const Declarator *d)
     if (list->count == CD_PARAMS)
         cd_error(p, d->at, NULL, "more than %d parameters", CD_PARAMS);
     if (list->count == list->cap) {
-        uint32_t cap = list->cap ? list->cap * 2 : 8;
-        const Name **names = arena_alloc(&p->tmp, cap * sizeof *names);
-        CParam *params = arena_alloc(&p->tmp, cap * sizeof *params);
-        if (list->count) {
-            memcpy(names, list->names, list->count * sizeof *names);
-            memcpy(params, list->params, list->count * sizeof *params);
-        }
-        list->names = names;
-        list->params = params;
-        list->cap = cap;
+        list->cap = list->cap ? list->cap * 2 : 8;
+        list->names = cd_grown(p, list->names, sizeof *list->names, list->count, list->cap);
+        list->params = cd_grown(p, list->params, sizeof *list->params, list->count, list->cap);
     }
     if (d->name && find_param(list, d->name) < list->count)
         cd_error(p, d->at, NULL, "two parameters are called %s", d->name->text);
