@@ -524,3 +524,10 @@ void help_manual(Interp *in, Buf *out)
         manual_entry(in, out, op);
     }
 }
+
+/* ---- ??words ---- */
+void help_search(Interp *in, Buf *out, const char *words)
+{
+    (void)in;
+    show_search(out, words);
+}

@@ -11,6 +11,10 @@ void help_show(Interp *, Buf *, const char *name);
 /* False if help_show has nothing under exactly this name. */
 bool help_known(Interp *, const char *name);
 void help_value(Interp *, Buf *, Value);       /* of an operation, function or string */
+/* `??words`: the help lines, topics and commands that speak of them, best first. */
+void help_search(Interp *, Buf *, const char *words);
+/* The story of a kind of error with an example (help_kinds.c); false: there is no such kind. */
+bool help_kind(Interp *, Buf *, const char *kind);
 /* The reference of all operations as Markdown. */
 void help_manual(Interp *, Buf *);
 

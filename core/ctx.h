@@ -54,6 +54,7 @@ struct Ctx {
     Pool *pool;                                  /* created on first use */
     struct RationalHeap *rationals;              /* NULL until a rational is made */
     struct DeviceSet *devices;                   /* NULL before an interpreter exists */
+    struct Progress *progress;                   /* how far long work is: progress.h; NULL: nobody looks */
     bool remote;                                 /* a tensor was put on a device: buffers may be away */
     bool foreign;                                /* a tensor was made whose dtype has no kernels of its own */
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */

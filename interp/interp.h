@@ -41,8 +41,13 @@ typedef struct CallFrame {            /* one running Ricci function */
     Module *module;
 } CallFrame;
 
+/* What format("latex") and so on set: how numbers and tensors are written. */
+typedef enum ShowStyle { SHOW_PLAIN, SHOW_LATEX, SHOW_FRACTION, SHOW_FULL, SHOW_HEX } ShowStyle;
+
 typedef struct ShowOptions {
     int digits;                       /* significant digits of matrices, 5 at first */
+    ShowStyle style;
+    bool dots;                        /* structural zeros of a matrix are written · */
     int width, height;                /* terminal cells; 0: not a terminal */
     bool color;
 } ShowOptions;

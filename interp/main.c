@@ -320,7 +320,8 @@ static void run_mode(App *app)
     }
     if (app->mode == MODE_REPL || app->interactive) {
         keep_session = 1;
-        app->status = repl_run(app->in, help_show);
+        static const ReplHelp help = { help_show, help_search, help_kind };
+        app->status = repl_run(app->in, &help);
     }
 }
 

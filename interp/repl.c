@@ -20,7 +20,7 @@
 
 typedef struct Repl {
     Interp *in;
-    ReplHelp help;
+    const ReplHelp *help;
     bool terminal, quit;
     int number;                /* of the entry: <repl:3> */
     Buf line, entry;           /* the line just read, and the lines of the entry so far */
@@ -157,7 +157,7 @@ static void say(Repl *r, const char *text)
 static void command_help(Repl *r, const char *name)
 {
     if (*name)
-        r->help(r->in, &r->in->out, name);
+        r->help->show(r->in, &r->in->out, name);
     else
         say(r, help_text);
 }
@@ -422,7 +422,7 @@ static void turn(Repl *r, const char *argument)
     run_line(r);
 }
 
-int repl_run(Interp *in, ReplHelp help)
+int repl_run(Interp *in, const ReplHelp *help)
 {
     Repl r = { .in = in, .help = help };
     r.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);

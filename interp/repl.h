@@ -4,12 +4,16 @@
 
 #include "interp/interp.h"
 
-/* Help on a name, as `?name` shows it: raises an ERR_NAME where there is none. */
-typedef void (*ReplHelp)(Interp *, Buf *, const char *name);
+/* What the session asks of those above it. */
+typedef struct ReplHelp {
+    void (*show)(Interp *, Buf *, const char *name);     /* ?name */
+    void (*search)(Interp *, Buf *, const char *words);  /* ??words */
+    bool (*kind)(Interp *, Buf *, const char *kind);     /* :explain KIND; false: there is none */
+} ReplHelp;
 
 /* Reads, runs and echoes entries until the end of input or :quit. With readline where
  * stdin and stdout are terminals, line by line otherwise. Returns the exit status. */
-int repl_run(Interp *, ReplHelp help);
+int repl_run(Interp *, const ReplHelp *help);
 
 /* ---- lines (repl_line.c) ---- */
 #define REPL_PROMPT "ricci> "

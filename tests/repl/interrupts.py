@@ -13,7 +13,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from run import PROMPT, Session  # noqa: E402
+from session import PROMPT, Session  # noqa: E402
 
 SLOW = float(os.environ.get("SLOW", "1.0"))
 SEED = int(os.environ.get("SEED", "1"))

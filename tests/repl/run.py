@@ -1,336 +1,24 @@
 #!/usr/bin/env python3
-"""The interactive session, driven through a pseudo-terminal as a user would.
+"""The interactive session, driven through a pseudo-terminal as a user would: runs the functions
+test_* of the files beside this one, each in a home of its own.
+
+    run.py [FILE | TEST]…       commands, or test_echo: these alone
 
 Prints FAIL lines and, last, `N passed, N failed`. RICCI names the binary."""
-import fcntl
+import glob
+import importlib
+import inspect
 import os
 import pty
-import select
 import shutil
-import signal
-import stat
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
-import time
 
-RICCI = os.path.abspath(os.environ.get("RICCI", "build/ricci"))
-PROMPT, MORE = b"ricci> ", b"  ...> "
-WAIT = float(os.environ.get("REPL_WAIT", "20"))
-passed = failed = 0
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from session import check, counts  # noqa: E402
 
-
-def check(what, ok, got=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: got %r" % (what, got))
-
-
-class Session:
-    """One `ricci` on a terminal of 80 by 24 cells, with a home of its own."""
-
-    def __init__(self, home, args=(), term="dumb", **environment):
-        env = {"PATH": os.environ["PATH"], "HOME": home, "TERM": term, "LC_ALL": "C.UTF-8",
-               "INPUTRC": "/dev/null", **environment}
-        for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"):
-            if name in os.environ:
-                env[name] = os.environ[name]
-        self.all = b""
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-            os.chdir(home)
-            os.execve(RICCI, [RICCI, *args], env)
-        self.status = None
-        self.started = self.until(PROMPT)
-
-    def until(self, *ends, wait=WAIT):
-        """Reads until the output ends in one of `ends`; returns what came."""
-        got, limit = b"", time.time() + wait
-        while not got.endswith(ends) if ends else True:
-            ready, _, _ = select.select([self.fd], [], [], max(0, limit - time.time()))
-            if not ready:
-                break
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                break
-            if not data:
-                break
-            got += data
-        self.all += got
-        return got
-
-    def send(self, text):
-        os.write(self.fd, text if isinstance(text, bytes) else text.encode())
-
-    def line(self, text, ends=(PROMPT,)):
-        """Types a line; returns the lines that came out before the next prompt."""
-        self.send(text + "\n")
-        lines = self.until(*ends).decode(errors="replace").replace("\r", "").split("\n")
-        return "\n".join(lines[1:-1])
-
-    def expect(self, text, want, ends=(PROMPT,)):
-        got = self.line(text, ends)
-        check(text, got == want, got)
-
-    def expect_in(self, text, *wants):
-        got = self.line(text)
-        check(text, all(w in got for w in wants), got)
-
-    def end(self, text=b"\x04"):
-        """Leaves; returns the exit status."""
-        self.send(text)
-        self.until(wait=2)
-        for _ in range(100):
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                os.close(self.fd)
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.05)
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return "no end"
-
-
-def test_echo(home):
-    s = Session(home)
-    s.expect("1 + 1", "2")
-    s.expect("ans * 21", "42")
-    s.expect("x = 5", "")
-    s.expect("x", "5")
-    s.expect("x;", "")
-    s.expect("\"a\\n\" + \"b\"", "\"a\\nb\"")
-    s.expect("[1, 2; 3, 4.5]", "2×2 f64\n⎡1.0  2.0⎤\n⎣3.0  4.5⎦")
-    s.expect("[1, 2]", "vector of 2 i64\n[1, 2]")
-    s.expect("f32(0.1)", "0.1 (f32)")
-    s.expect("none", "")
-    s.expect("print(3)", "3")
-    s.expect("if true { 7 } else { 8 }", "7")
-    s.expect("fn f(a, b=2) { a + b }", "")
-    s.expect("f", "fn f(a, b=2)")
-    s.expect("f(1)", "3")
-    s.expect("a = 1; b = 2; a + b", "3")
-    s.expect("", "")
-    s.expect("   ", "")
-    s.expect("# a comment", "")
-    check("leaving with Ctrl-D", s.end() == 0)
-    check("no escape codes on a dumb terminal", b"\x1b" not in s.all, s.all)
-
-
-def test_lines(home):
-    s = Session(home)
-    s.expect("if true {", "", (MORE,))
-    s.expect("  10 +", "", (MORE,))
-    s.expect("  1", "", (MORE,))
-    s.expect("}", "11")
-    s.expect("(1 +", "", (MORE,))
-    s.expect("", "", (MORE,))
-    s.expect("2)", "3")
-    s.expect("ricci> 3 + 4", "7")
-    s.expect("ricci> (1,", "", (MORE,))
-    s.expect("  ...> 2)", "(1, 2)")
-    check(":quit", s.end(b":quit\n") == 0)
-
-
-def test_errors(home):
-    s = Session(home)
-    s.line("x = [1, 2, 3]")
-    s.expect_in("undefined_name", "error[name]", "undefined_name", "<repl:2>")
-    s.expect_in("1 +* 2", "error[syntax]")
-    s.expect_in("x[7]", "error[index]", "<repl:4>")
-    s.expect_in("fn g(n) { g(n + 1) }; g(0)", "error[memory]")
-    s.expect("x", "vector of 3 i64\n[1, 2, 3]")
-    check("leaving after errors", s.end() == 0)
-
-
-def test_interrupt(home):
-    s = Session(home)
-    s.line("x = [1.0, 2.0]")
-    s.send(b"1 + 1")
-    time.sleep(0.2)
-    s.send(b"\x03")
-    s.until(PROMPT)
-    s.expect("3", "3")
-    s.expect("(1,", "", (MORE,))
-    s.send(b"\x03")
-    s.until(PROMPT)
-    s.expect("4", "4")
-    for loop in ("while true { x[0] += 0.0 }", "while true { }", "for i in 0:10^15 { x = x }",
-                 "fn f(i) { if i < 2 { 1 } else { f(i-1) + f(i-2) } }; f(60)"):
-        s.send(loop + "\n")
-        time.sleep(0.5)
-        s.send(b"\x03")
-        got = s.until(PROMPT)
-        check("Ctrl-C in " + loop, b"interrupt" in got, got)
-        s.expect("x", "vector of 2 f64\n[1.0, 2.0]")
-    for _ in range(5):
-        s.send(b"\x03")
-        s.until(PROMPT)
-    s.expect("5", "5")
-    check("leaving after Ctrl-C", s.end() == 0)
-
-
-def test_commands(home):
-    s = Session(home)
-    s.line("lambda = 0.5")
-    s.line("A = [1, 2; 3, 4]")
-    s.expect_in(":vars", "A ", "2×2 i64", "lambda", "0.5")
-    s.expect_in("?sqrt", "sqrt")
-    s.expect_in("?", "")
-    s.expect_in(":help", ":load", ":save")
-    s.expect_in(":time 2 + 3", "5\n", "s")
-    s.expect(":save kept.ric", "")
-    check(":save writes what ran", open(home + "/kept.ric").read().startswith("lambda = 0.5\n"))
-    s.expect_in(":save kept.ric", "error[io]", "kept.ric")
-    s.expect(":reset", "")
-    s.expect_in("A", "error[name]")
-    s.expect(":load kept.ric", "")
-    s.expect("A[1, 1]", "4")
-    s.expect_in(":load missing.ric", "error[io]", "missing.ric")
-    s.expect_in(":nonsense", "error[name]", "nonsense")
-    s.expect("!echo hello", "hello")
-    s.expect("!exit 3", "exit status 3")
-    s.line("flag = true")
-    s.expect("!flag", "false")
-    s.expect("!(true)", "false")
-    check("leaving", s.end(b":q\n") == 0)
-
-
-def test_editing(home):
-    s = Session(home)
-    s.line("unusual_name = 41")
-    s.expect("unusual_n\t + 1", "42")
-    s.expect("[1, 2] \\otimes\t [1, 1]", "2×2 i64\n⎡1  1⎤\n⎣2  2⎦")
-    s.line("t = (alpha=3, beta=4)")
-    s.expect("t.al\t", "3")
-    s.expect("sim.tp\t", "sim.tpu")
-    s.expect("6 * 7", "42")
-    s.expect("\x10", "42")
-    s.end()
-    path = home + "/.local/state/ricci/history"
-    check("the history is a file of the user alone", stat.S_IMODE(os.stat(path).st_mode) == 0o600)
-    check("so is its folder", stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode) == 0o700)
-    s = Session(home)
-    s.expect("\x10", "42")
-    s.end()
-    os.unlink(path)
-    os.symlink("/etc/passwd", path)
-    s = Session(home)
-    s.expect("1", "1")
-    check("a history that is a link is left alone", s.end() == 0)
-
-
-def test_colour(home):
-    s = Session(home, term="xterm")
-    s.expect_in("nothing", "\x1b[1;31merror[name]\x1b[0m")
-    s.end()
-    s = Session(home, term="xterm", NO_COLOR="1")
-    got = s.line("nothing")
-    check("NO_COLOR", "error[name]" in got and "\x1b[1;31m" not in got, got)
-    s.end()
-
-
-def test_file(home):
-    with open(home + "/program.ric", "w") as f:
-        f.write("value = 12\nprint(\"ran\")\n")
-    s = Session(home, ["-i", "program.ric"])
-    check("-i FILE runs it", b"ran" in s.started, s.started)
-    s.expect("value", "12")
-    s.end()
-    with open(home + "/wrong.ric", "w") as f:
-        f.write("value = 13\nnothing\n")
-    s = Session(home, ["-i", "wrong.ric"])
-    check("-i with an error", b"error[name]" in s.started, s.started)
-    s.expect("value", "13")
-    s.end()
-
-
-def test_extern(home):
-    s = Session(home)
-    for line in ("extern \"libm.so.6\" {", "  double cbrt(double x); // don't }", "  /* not yet: }",
-                 "     \"nor here */", "  double fma(double x, double y, double z);"):
-        s.expect(line, "", (MORE,))
-    s.expect("}", "")
-    s.expect("cbrt(64)", "4.0")
-    s.expect("cbrt", "double cbrt(double x)")
-    s.expect_in("?cbrt", "double cbrt(double x)\n", "libm")
-    s.expect("x = 5", "")
-    s.expect(":vars", "ans   double cbrt(double x)\ncbrt  double cbrt(double x)\n"
-             "fma   double fma(double x, double y, double z)\nx     int = 5")
-    # A mistake in a block, and the same block mended.
-    s.expect_in("extern \"libm.so.6\" { struct p { int a; }; duble f(struct p); }", "error[syntax]", "^^^^^")
-    s.expect_in("extern \"libm.so.6\" { struct p { int a; }; double cbrtt(double); }", "error[ffi]", "did you mean `cbrt`?")
-    s.expect("extern \"libm.so.6\" { struct p { int a, b; }; double exp2(double); }", "")
-    s.expect("p(1, 2), exp2(3)", "(p(a=1, b=2), 8.0)")
-    s.expect("old = p(3, 4)", "")
-    s.expect("extern \"libm.so.6\" { struct p { double a; }; }", "")
-    s.expect("p(1), old", "(p(a=1.0), p(a=3, b=4))")
-    s.expect("extern \"libm.so.6\" as libm { double cbrt(double); double exp10(double); }", "")
-    s.send("libm.cb\t")
-    s.until(b"libm.cbrt")
-    s.expect("(8)", "2.0")
-    s.send("fma(\t")
-    got = s.until(b"ricci> fma(")
-    check("fma(TAB", b"double fma(double x, double y, double z)" in got, got)
-    s.expect("1, 2, 3)", "5.0")
-    s.expect_in("?libm", "double cbrt(double)\n", "double exp10(double)\n")
-    s.expect_in("?libm.exp10", "double exp10(double)\n")
-    s.expect(":reset", "")
-    s.expect_in("p(1)", "error[name]")
-    s.end()
-
-
-def piped(arguments, text):
-    run = subprocess.run([RICCI, *arguments], input=text.encode(), stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, timeout=WAIT)
-    return run.stdout.decode(), run.returncode
-
-
-def test_pipe(home):
-    got, status = piped(["-i"], "x = 2\nx + 1\n\"s\"\nnothing\nx")
-    check("-i without a terminal", status == 0 and "ricci> 3\n" in got and '"s"' in got
-          and "error[name]" in got and got.endswith("2\nricci> \n"), got)
-    got, status = piped([], "x = 2\nx + 1\nprint(x)\n")
-    check("a program on stdin", (got, status) == ("2\n", 0), got)
-    got, status = piped(["-i"], "(1,\n")
-    check("an entry without its end", "error[syntax]" in got and status == 0, got)
-    got, status = piped(["-i"], "## Doubles x.\ndbl = x -> 2 * x\n?dbl\n## alone\n\n1 + 1\n")
-    check("## lines belong to the definition below", "x -> 2 * x\n  Doubles x.\n" in got and "2\n" in got, got)
-    got, status = piped(["-i"], "if true {\n1\n}\r\n2\r\n")
-    check("CRLF", "1\n" in got and "2\n" in got and "error" not in got, got)
-
-
-def test_crash(home):
-    s = Session(home)
-    s.line('extern "libc.so.6" { size_t strlen(const void *s); void abort(void); unsigned sleep(unsigned s); '
-           'int pthread_spin_init(int *lock, int shared); int pthread_spin_lock(int *lock); '
-           'void qsort(double x[n], size_t n, size_t size, int (*f)(const double *, const double *)); }')
-    s.line("x = [3.0, 1, 2]; lock = i32(0); fn slow(a, b) { n = 0; while n < 10^12 { n += 1 }; 1 }")
-    for _ in range(2):
-        s.expect_in("strlen(null)", "error[ffi]: strlen crashed: it read through a null pointer (SIGSEGV)", "unsound")
-        s.expect_in("abort()", "error[ffi]: abort crashed", "SIGABRT")
-        s.expect("x", "vector of 3 f64\n[3.0, 1.0, 2.0]")
-    # One Ctrl-C ends a callback and a sleep; the third one leaves C that asks nobody.
-    for call, presses in (("qsort(x, 3, 8, slow)", 1), ("sleep(60)", 1),
-                          ("pthread_spin_init(lock, 0); pthread_spin_lock(lock); pthread_spin_lock(lock)", 3)):
-        s.send(call + "\n")
-        time.sleep(0.3)
-        start = time.time()
-        for _ in range(presses):
-            s.send(b"\x03")
-            time.sleep(0.05)
-        got = s.until(PROMPT)
-        check("Ctrl-C in " + call, b"error[interrupt]" in got and time.time() - start < 2, got)
-    s.expect("1 + 1", "2")
-    s.expect_in("strlen(null)", "error[ffi]: strlen crashed")
-    check("leaving after crashes", s.end() == 0)
+NO_TESTS = ("run", "session", "interrupts", "screen")
 
 
 def has_terminals():
@@ -342,25 +30,34 @@ def has_terminals():
         return False
 
 
+def tests():
+    """(file, name, function), in the order in which they stand there."""
+    for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
+        name = os.path.basename(path)[:-3]
+        if name not in NO_TESTS:
+            module = importlib.import_module(name)
+            for test, function in list(vars(module).items()):
+                if test.startswith("test_") and inspect.isfunction(function):
+                    yield name, test, function
+
+
 def main():
-    only = sys.argv[1:]
-    tests = (test_echo, test_lines, test_errors, test_interrupt, test_commands, test_editing,
-             test_colour, test_file, test_extern, test_crash, test_pipe)
-    if not has_terminals():
-        print("not run, no pseudo-terminals here:", ", ".join(t.__name__ for t in tests[:-1]))
-        tests = tests[-1:]
-    for test in tests:
-        if only and test.__name__ not in only:
+    only, terminals = sys.argv[1:], has_terminals()
+    for file, name, test in tests():
+        if only and name not in only and file not in only:
+            continue
+        if not terminals and name != "test_pipe":
+            print("not run, no pseudo-terminals here:", name)
             continue
         home = tempfile.mkdtemp(prefix="ricci-repl.")
         try:
             test(home)
         except Exception as e:      # a session that died is a failure, not the end of the run
-            check(test.__name__, False, e)
+            check(name, False, e)
         finally:
             shutil.rmtree(home, ignore_errors=True)
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+    print("%d passed, %d failed" % (counts[True], counts[False]))
+    return counts[False] > 0
 
 
 if __name__ == "__main__":
