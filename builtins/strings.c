@@ -173,8 +173,11 @@ Value text_split(OpCall *c, int sep_at, int most_at)
         split_words(c->in, parts, s, most);
     } else {
         Str *sep = arg_str(c, sep_at);
-        if (sep->len == 0)
-            arg_error_help(c, sep_at, ERR_VALUE, "its characters: map(c -> c, s)", "the separator is empty");
+        if (sep->len == 0) {
+            char help[120];
+            snprintf(help, sizeof help, "its characters: map(c -> c, %s)", arg_text(c, 0));
+            arg_error_help(c, sep_at, ERR_VALUE, help, "the separator is empty");
+        }
         split_by(c->in, parts, s, sep, most);
     }
     return v_retain(v_tuple(*parts));
@@ -189,6 +192,12 @@ static Str *part_string(OpCall *c, Tuple *t, uint32_t i)
                    v_type_name(t->items[i]));
 }
 
+/* [f(k) for k in 0:0] and map over nothing: of no strings, too, they are empty vectors. */
+static bool is_empty_list(Value v)
+{
+    return v.tag == V_TENSOR && v.tensor->rank == 1 && v.tensor->dims[0] == 0;
+}
+
 Value op_run_join(OpCall *c)
 {
     char help[160];
@@ -196,6 +205,8 @@ Value op_run_join(OpCall *c)
         snprintf(help, sizeof help, "the parts come first: join(%s, %s)", arg_text(c, 1), arg_text(c, 0));
         arg_error_help(c, 0, ERR_TYPE, help, "parts must be a tuple of strings, not a string");
     }
+    if (is_empty_list(c->args[0]))
+        return piece(c->in, "", 0);
     if (c->args[0].tag != V_TUPLE)
         arg_error_help(c, 0, ERR_TYPE, "make them strings: join(map(string, (…)), sep)",
                        "parts must be a tuple of strings, not a %s", v_type_name(c->args[0]));
