@@ -5,6 +5,7 @@
  * runs on its own thread alone. */
 #include "core/pool.h"
 #include "core/mem.h"
+#include "core/progress.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 
 enum { THREADS_MAX = 256, SPINS = 1500 };
+/* The longest chunk, in grains: some milliseconds, since the interrupt flag is read in between. */
+enum { GRAINS_MAX = 64 };
 
 typedef struct Worker {
     Pool *pool;
@@ -36,6 +39,7 @@ struct Pool {
     PoolFn fn;
     void *arg;
     volatile sig_atomic_t *interrupt;
+    Ctx *heard;                   /* who is told how far the job is, or NULL */
     Worker workers[THREADS_MAX];
 };
 
@@ -75,11 +79,17 @@ int pool_threads(Ctx *ctx) {
     return pool ? pool->threads : 1;
 }
 
+bool pool_inside(const Ctx *ctx)
+{
+    return ctx->pool && ctx->pool->busy;
+}
+
 static void run_chunks(Pool *pool, int worker) {
     for (;;) {
         int64_t begin = atomic_fetch_add_explicit(&pool->next, pool->chunk, memory_order_relaxed);
         if (begin >= pool->n || (pool->interrupt && *pool->interrupt)) return;
         int64_t end = pool->n - begin > pool->chunk ? begin + pool->chunk : pool->n;
+        if (__builtin_expect(worker == 0 && pool->heard != NULL, 0)) progress_at(pool->heard, begin);
         pool->fn(pool->arg, begin, end, worker);
     }
 }
@@ -157,10 +167,13 @@ static void wait_done(Pool *pool) {
 }
 
 static void run_alone(Ctx *ctx, int64_t n, int64_t chunk, PoolFn fn, void *arg) {
+    bool heard = n > chunk && progress_enter(ctx, NULL, 0, n);
     for (int64_t begin = 0; begin < n; begin += chunk) {
-        if (ctx->interrupt && *ctx->interrupt) return;
+        if (ctx->interrupt && *ctx->interrupt) break;
+        if (heard) progress_at(ctx, begin);
         fn(arg, begin, n - begin > chunk ? begin + chunk : n, 0);
     }
+    if (heard) progress_leave(ctx);
 }
 
 void pool_for(Ctx *ctx, int64_t n, int64_t grain, PoolFn fn, void *arg) {
@@ -168,6 +181,7 @@ void pool_for(Ctx *ctx, int64_t n, int64_t grain, PoolFn fn, void *arg) {
     if (grain < 1) grain = 1;
     Pool *pool = pool_get(ctx);
     int64_t chunk = n / (4 * (int64_t)pool_threads(ctx));
+    if (chunk / GRAINS_MAX > grain) chunk = GRAINS_MAX * grain;
     if (chunk < grain) chunk = grain;
     if (!pool || pool->busy || pool->threads == 1 || n <= chunk) {
         run_alone(ctx, n, chunk, fn, arg);
@@ -181,6 +195,7 @@ void pool_for(Ctx *ctx, int64_t n, int64_t grain, PoolFn fn, void *arg) {
     pool->n = n;
     pool->chunk = chunk;
     pool->interrupt = ctx->interrupt;
+    pool->heard = progress_enter(ctx, NULL, 0, n) ? ctx : NULL;
     atomic_store(&pool->next, 0);
     atomic_store(&pool->running, pool->started);
     pthread_mutex_lock(&pool->lock);
@@ -189,6 +204,7 @@ void pool_for(Ctx *ctx, int64_t n, int64_t grain, PoolFn fn, void *arg) {
     pthread_mutex_unlock(&pool->lock);
     run_chunks(pool, 0);
     wait_done(pool);
+    if (pool->heard) progress_leave(ctx);
     pool->busy = false;
 }
 

@@ -9,6 +9,7 @@
 
 typedef void (*PoolFn)(void *arg, int64_t begin, int64_t end, int worker);
 
+bool pool_inside(const Ctx *);      /* does a job run, so that nobody may raise? */
 int pool_threads(Ctx *);            /* workers including the caller: cores, or RICCI_THREADS */
 /* Runs fn over [0, n) in chunks of at least `grain`; returns when all are done. */
 void pool_for(Ctx *, int64_t n, int64_t grain, PoolFn fn, void *arg);

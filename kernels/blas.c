@@ -5,6 +5,8 @@
  * algebra rows. */
 #include "kernels/blas.h"
 
+#include "kernels/blas_stop.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -92,6 +94,7 @@ static void library_load(void)
     memcpy(&b->set_threads, &set, sizeof set);
     library.threads = 0;
     library.why = NULL;
+    blas_stop_install(b, library.handles[0]);
 }
 
 const Blas *blas_open(const char **why)

@@ -9,6 +9,7 @@
 
 enum {
     TAPS_MOST = 256,            /* at a time: for the cache, and for rounding in long sums */
+    BLOCK_WORK = 1 << 22,       /* multiply-adds between two looks at the interrupt flag */
     SHARED_BYTES = 64 << 10,    /* of A that several rows read again and again */
     COLUMNS_LEAST = 2048,       /* of a unit of work, where a row is cut */
 };
@@ -151,6 +152,8 @@ static int64_t cut(Job *job, int threads)
     int64_t wanted = 4 * (int64_t)threads;
     if (threads > 1 && positions < wanted)
         job->rows = parts(parts(rows, least(rows, parts(wanted, positions))), 4) * 4;
+    int64_t most = BLOCK_WORK / (job->cols * (d->taps > 0 ? d->taps : 1)) / 4 * 4;
+    job->rows = least(job->rows, most > 4 ? most : 4);
     job->down = parts(rows, job->rows);
     if (threads > 1 && positions * job->down * parts(d->n, job->cols) < wanted) {
         int64_t pieces = least(parts(wanted, positions * job->down), parts(d->n, COLUMNS_LEAST));

@@ -4,6 +4,7 @@
 #include "kernels/lapack.h"
 
 #include "core/pool.h"
+#include "kernels/blas_stop.h"
 
 #include <math.h>
 
@@ -42,6 +43,7 @@ void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;
     blas_threads(blas, threads);
+    blas_stop_by(ctx);
 }
 
 static size_t real_bytes(BlasType t)
@@ -92,18 +94,32 @@ static void keep_nan(int64_t m, int64_t n, float *a)
 
 int lapack_lu(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, int *pivots)
 {
-    int mi = (int)m, ni = (int)n, lda = at_least_1(m), info;
-    l->getrf[t](&mi, &ni, a, &lda, pivots, &info);
+    int mi = (int)m, ni = (int)n, lda = at_least_1(m), info = 0;
+    blas_stop_getrf(l, t, mi, ni, a, lda, pivots, &info);
     if (t == BLAS_S)
         keep_nan(m, n, a);
     return info;
 }
 
+static int rest_of(int64_t rest, int group)
+{
+    return rest < group ? (int)rest : group;
+}
+
+static char *column_of(BlasType t, void *b, int ld, int64_t j)
+{
+    return (char *)b + (size_t)j * (size_t)ld * blas_bytes(t);
+}
+
 int lapack_lu_solve(const Blas *l, BlasType t, char trans, int64_t n, int64_t nrhs, const void *lu,
                     const int *pivots, void *b)
 {
-    int ni = (int)n, ri = (int)nrhs, ld = at_least_1(n), info;
-    l->getrs[t](&trans, &ni, &ri, lu, &ld, pivots, b, &ld, &info, 1);
+    int ni = (int)n, ld = at_least_1(n), group = blas_stop_group(t, n, nrhs), info = 0;
+    for (int64_t j = 0; j < nrhs; j += group) {
+        int some = rest_of(nrhs - j, group);
+        blas_stop_poll();
+        l->getrs[t](&trans, &ni, &some, lu, &ld, pivots, column_of(t, b, ld, j), &ld, &info, 1);
+    }
     return info;
 }
 
@@ -169,16 +185,20 @@ double lapack_band_rcond(const Blas *l, BlasType t, int64_t n, int64_t kl, int64
 
 int lapack_cholesky(const Blas *l, BlasType t, char uplo, int64_t n, void *a)
 {
-    int ni = (int)n, lda = at_least_1(n), info;
-    l->potrf[t](&uplo, &ni, a, &lda, &info, 1);
+    int ni = (int)n, lda = at_least_1(n), info = 0;
+    blas_stop_potrf(l, t, uplo, ni, a, lda, &info);
     return info;
 }
 
 int lapack_cholesky_solve(const Blas *l, BlasType t, char uplo, int64_t n, int64_t nrhs,
                           const void *a, void *b)
 {
-    int ni = (int)n, ri = (int)nrhs, ld = at_least_1(n), info;
-    l->potrs[t](&uplo, &ni, &ri, a, &ld, b, &ld, &info, 1);
+    int ni = (int)n, ld = at_least_1(n), group = blas_stop_group(t, n, nrhs), info = 0;
+    for (int64_t j = 0; j < nrhs; j += group) {
+        int some = rest_of(nrhs - j, group);
+        blas_stop_poll();
+        l->potrs[t](&uplo, &ni, &some, a, &ld, column_of(t, b, ld, j), &ld, &info, 1);
+    }
     return info;
 }
 
@@ -198,8 +218,14 @@ double lapack_cholesky_rcond(const Blas *l, BlasType t, char uplo, int64_t n, co
 int lapack_triangle_solve(const Blas *l, BlasType t, char uplo, char trans, int64_t n,
                           int64_t nrhs, const void *a, int64_t lda, void *b, int64_t ldb)
 {
-    int ni = (int)n, ri = (int)nrhs, ld = at_least_1(lda), lb = at_least_1(ldb), info;
-    l->trtrs[t](&uplo, &trans, "N", &ni, &ri, a, &ld, b, &lb, &info, 1, 1, 1);
+    int ni = (int)n, ld = at_least_1(lda), lb = at_least_1(ldb), info = 0;
+    int group = blas_stop_group(t, n, nrhs);
+    for (int64_t j = 0; j < nrhs && info == 0; j += group) {
+        int some = rest_of(nrhs - j, group);
+        blas_stop_poll();
+        l->trtrs[t](&uplo, &trans, "N", &ni, &some, a, &ld, column_of(t, b, lb, j), &lb, &info, 1,
+                    1, 1);
+    }
     return info;
 }
 

@@ -311,7 +311,7 @@ void rational_raise(Ctx *ctx, RationalStatus status, const char *what)
     case RATIONAL_NO_NUMBER:
         err_raise(ctx, ERR_VALUE, "%s: nan and infinities are no fractions", what);
     case RATIONAL_COMPLEX:
-        err_raise_help(ctx, ERR_DTYPE, "take real(x), imag(x) or abs(x)",
+        err_raise_help(ctx, ERR_DTYPE, "take a part: real(…), imag(…) or abs(…)",
                        "%s: a number with an imaginary part is no fraction", what);
     case RATIONAL_INTERRUPT:
         *ctx->interrupt = 0;

@@ -356,7 +356,7 @@ static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *v
         err_throw(e);
     }
     if (dtype_info(from)->kind == 'c' && cimag(element_c128(from, value)) != 0)
-        err_raise_help(ctx, ERR_DTYPE, "take real(x), imag(x) or abs(x)",
+        err_raise_help(ctx, ERR_DTYPE, "take a part: real(…), imag(…) or abs(…)",
                        "a complex value with imaginary part %g does not fit %s",
                        cimag(element_c128(from, value)), name);
     if (dtype_info(from)->kind == 'i' || dtype_info(from)->kind == 'b')

@@ -276,7 +276,7 @@ static void sort_dtype(DType dt, int64_t n, bool descending)
     }
     unsigned how = descending ? SORT_DESCENDING : 0;
     sort_load(keys, dt, x, 1, n, how | SORT_ONE_ZERO);
-    sort_pairs(keys, at, keys + n, at + n, n, sort_key_bytes(dt));
+    sort_pairs(NULL, keys, at, keys + n, at + n, n, sort_key_bytes(dt));
     bool stable = true, ordered = true;
     for (int64_t i = 1; i < n; i++)
         stable &= keys[i - 1] < keys[i] || at[i - 1] < at[i];
@@ -308,8 +308,8 @@ static void selection(void)
             for (int i = 0; i < N; i++)
                 copy[i] = keys[i] = kind == 0 ? check_random() : kind == 1 ? 7 : kind == 2 ? (uint64_t)i
                                   : (uint64_t)(i < N / 2 ? i : N - i);
-            sort_keys(copy, scratch, N, 8);
-            sort_select(keys, scratch, N, k);
+            sort_keys(NULL, copy, scratch, N, 8);
+            sort_select(NULL, keys, scratch, N, k);
             bool good = keys[k] == copy[k];
             for (int64_t i = 0; i < k; i++)
                 good &= keys[i] <= keys[k];
