@@ -16,7 +16,10 @@ typedef struct Block {
     bool tall;                   /* more than one line */
 } Block;
 
-static void put_text(Interp *in, Buf *out, void *v) { show_value(in, out, *(Value *)v); }
+static void put_text(Interp *in, Buf *out, void *v)
+{
+    show_print(in, out, *(Value *)v, false);
+}
 
 static bool may_be_tall(Value v)
 {
@@ -91,9 +94,12 @@ static void print_blocks(OpCall *c, const Str *sep)
     }
     for (int i = 0; i < n; i++) {
         int width = blocks[i].width + (i > first ? gap : 0);
-        if (tall && i > first && used + width > room) {
-            write_band(in, blocks, first, i, sep);
-            out_write(in, "\n", 1);
+        if ((tall || in->show.width > 0) && i > first && used + width > room) {
+            bool margin = i == first + 1 && (int)strspn(blocks[first].line, " ") >= blocks[first].width;
+            if (!margin) {
+                write_band(in, blocks, first, i, sep);
+                out_write(in, "\n", 1);
+            }
             first = i;
             used = width = blocks[i].width;
         }
@@ -106,6 +112,8 @@ static void print_blocks(OpCall *c, const Str *sep)
 static bool wants_blocks(const OpCall *c)
 {
     bool tall = false;
+    if (c->in->show.style == SHOW_LATEX)
+        return false;
     for (int i = c->fixed; i < c->count; i++) {
         Value v = c->args[i];
         if (v.tag == V_STRING && memchr(v.str->text, '\n', v.str->len))
@@ -113,6 +121,44 @@ static bool wants_blocks(const OpCall *c)
         tall |= may_be_tall(v);
     }
     return tall && c->count - c->fixed > 1 && c->count - c->fixed <= BLOCKS_MAX;
+}
+
+/* Is there too little left of a terminal's line for a vector or a tuple? It starts a new one. */
+static bool is_crowded(const Interp *in, Value v)
+{
+    enum { LEAST = 24 };
+    bool several = v.tag == V_TENSOR && v.tensor->rank > 0 && v.tensor->size > 1;
+    return (several || v.tag == V_TUPLE) && in->show.width > LEAST && show_column(&in->out) > in->show.width - LEAST;
+}
+
+/* The separator at `at` becomes the end of a line where the value behind it, which takes one line,
+ * would run over the edge of the terminal. */
+static void break_line(Interp *in, size_t at, size_t separator)
+{
+    Buf *out = &in->out;
+    if (in->show.width == 0 || separator == 0 || out->len < at + separator ||
+        memchr(out->data + at, '\n', out->len - at) || show_column(out) <= in->show.width)
+        return;
+    out->data[at] = '\n';
+    memmove(out->data + at + 1, out->data + at + separator, out->len - at - separator);
+    out->len -= separator - 1;
+}
+
+/* sep NULL: the first one. */
+static void print_one(Interp *in, Value v, const Str *sep)
+{
+    if (sep && is_crowded(in, v))
+        out_write(in, "\n", 1);
+    else if (sep)
+        out_write(in, sep->text, sep->len);
+    if (v.tag == V_STRING) {
+        out_write(in, v.str->text, v.str->len);
+        return;
+    }
+    size_t from = in->out.len;
+    show_print(in, &in->out, v, true);
+    if (sep && from >= sep->len)
+        break_line(in, from - sep->len, sep->len);
 }
 
 Value op_run_print(OpCall *c)
@@ -125,17 +171,12 @@ Value op_run_print(OpCall *c)
     }
     if (!out_begins(in))
         return v_none();
+    output_measure_window(in);
     if (wants_blocks(c) && !memchr(sep->text, '\n', sep->len)) {
         print_blocks(c, sep);
     } else {
-        for (int i = c->fixed; i < c->count; i++) {
-            if (i > c->fixed)
-                out_write(in, sep->text, sep->len);
-            if (c->args[i].tag == V_STRING)
-                out_write(in, c->args[i].str->text, c->args[i].str->len);
-            else
-                show_value(in, &in->out, c->args[i]);
-        }
+        for (int i = c->fixed; i < c->count; i++)
+            print_one(in, c->args[i], i > c->fixed ? sep : NULL);
     }
     out_write(in, end ? end->text : "\n", end ? end->len : 1);
     return v_none();

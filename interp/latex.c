@@ -58,19 +58,21 @@ static void put_number(Latex *t, const Node *n)
     buf_puts(&t->out, exponent ? "}" : "");
 }
 
-static void put_string(Latex *t, const Node *n)
+void latex_text(Buf *out, const char *text, size_t len)
 {
-    buf_puts(&t->out, "\\text{");
-    for (uint32_t i = 0; i < n->text_len; i++) {
-        char c = n->text[i];
-        if (c == '\\' || c == '^' || c == '~')
-            buf_printf(&t->out, "\\char%d{}", c);
+    buf_puts(out, "\\text{");
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        const char *word = c == '\\' ? "backslash" : c == '^' ? "asciicircum" : c == '~' ? "asciitilde" :
+                           c == '<' ? "less" : c == '>' ? "greater" : c == '|' ? "bar" : NULL;
+        if (word)
+            buf_printf(out, "\\text%s{}", word);
         else if (strchr("{}_%&#$", c) && c)
-            buf_printf(&t->out, "\\%c", c);
+            buf_printf(out, "\\%c", c);
         else
-            buf_putc(&t->out, c == '\n' ? ' ' : c);
+            buf_putc(out, c == '\n' ? ' ' : c);
     }
-    buf_puts(&t->out, "}");
+    buf_puts(out, "}");
 }
 
 /* ---- operators ---- */
@@ -510,7 +512,7 @@ static bool put_expression(Latex *t, const Node *n)
             put_number(t, n);
         buf_puts(&t->out, "\\mathrm{i}");
         return true;
-    case ND_STRING: put_string(t, n); return true;
+    case ND_STRING: latex_text(&t->out, n->text, n->text_len); return true;
     case ND_NAME: latex_name(t, n->name); return true;
     case ND_ELLIPSIS: buf_puts(&t->out, "\\dots"); return true;
     case ND_VECTOR: put_vector(t, n); return true;

@@ -108,7 +108,7 @@ static uint64_t shortest(uint64_t c, int q, bool narrow, int *exponent)
 }
 
 /* Significand bits and the exponent of the smallest subnormal. */
-static void format_of(DType dt, int *bits, int *least)
+void decimal_format(DType dt, int *bits, int *least)
 {
     BinaryFormat f;
     bool known = dt != DT_F64 && binary_format(dt, &f);
@@ -159,7 +159,7 @@ void decimal_shortest(Decimal *d, double x, DType dt)
     int bits, least, q, exponent;
     uint64_t c;
     bool narrow;
-    format_of(dt, &bits, &least);
+    decimal_format(dt, &bits, &least);
     if (!decompose(fabs(x), bits, least, &c, &q, &narrow))
         decompose(fabs(x), 53, -1074, &c, &q, &narrow);
     uint64_t m = shortest(c, q, narrow, &exponent);
@@ -247,18 +247,109 @@ void show_float(Buf *out, double x, DType dt)
     buf_put(out, text, (size_t)n);
 }
 
-int decimal_element_text(char *out, double x, DType dt, int digits)
+/* ---- elements of tensors ---- */
+/* Digits before the point that print without an exponent. */
+static int fixed_limit(const Decimal *d, int digits)
+{
+    bool whole = d->count <= d->point;
+    int limit = whole ? (digits < 10 ? 10 : digits) : digits + 3;
+    return limit > 16 ? 16 : limit;
+}
+
+bool decimal_is_cut(const Decimal *d, int digits)
+{
+    bool whole = d->count <= d->point;
+    return d->kind == DECIMAL_FINITE && d->count > digits &&
+           !(whole && d->point <= fixed_limit(d, digits));
+}
+
+int decimal_uncut_text(char *out, const Decimal *d, int digits)
+{
+    return decimal_text(out, d, -4, fixed_limit(d, digits));
+}
+
+int decimal_cut_point(const Decimal *d, int digits)
+{
+    int nines = 0;
+    while (nines < digits && d->digits[nines] == '9')
+        nines++;
+    return d->point + (nines == digits && d->digits[digits] >= '5');
+}
+
+enum { TINY = -4 };              /* the point of what is below 1e-4 */
+
+static int point_limit(int digits) { return digits + 3 > 16 ? 16 : digits + 3; }
+
+void cut_point_of(CutPart *part, const Decimal *d, int digits)
+{
+    bool cut = decimal_is_cut(d, digits);
+    int *most = cut ? &part->point : &part->other;
+    int own = cut ? decimal_cut_point(d, digits) : d->point;
+    if (d->kind == DECIMAL_FINITE && d->count > 0 && own > *most)
+        *most = own;
+}
+
+void cut_settle(CutPart *part, int digits)
+{
+    if (part->point <= TINY && part->point != CUT_NOTHING && part->other > TINY &&
+        part->other <= point_limit(digits))
+        part->point = part->other;
+}
+
+Cut decimal_cut(int point, int digits)
+{
+    Cut c = { digits, 1, point > point_limit(digits) || point <= TINY };
+    if (!c.exponent && digits - point > 1)
+        c.place = digits - point;
+    return c;
+}
+
+/* d.ddde5 of exactly `digits` digits. */
+static int put_scientific(char *out, double x, int digits)
+{
+    int n = snprintf(out, DECIMAL_TEXT_MAX, "%.*e", digits - 1, x);
+    char *e = memchr(out, 'e', (size_t)n);
+    return (int)(e - out) + put_exponent(e, atoi(e + 1));
+}
+
+int decimal_cut_text(char *out, double x, const Decimal *d, Cut cut)
+{
+    if (cut.exponent)
+        return put_scientific(out, x, cut.digits);
+    if (!decimal_is_small(d, cut))
+        return snprintf(out, DECIMAL_TEXT_MAX, "%.*f", cut.place, x);
+    return put_scientific(out, x, cut.digits < CUT_SMALL ? cut.digits : CUT_SMALL);
+}
+
+int decimal_decimals(const char *text, int n)
+{
+    const char *point = memchr(text, '.', (size_t)n), *end = text + n, *last = point;
+    for (const char *p = point; p && p < end && *p != 'e'; p++)
+        last = *p != '0' ? p : last;
+    return (int)(last - point);
+}
+
+int decimal_trim(char *text, int n, int keep)
+{
+    char *point = memchr(text, '.', (size_t)n), *e = memchr(text, 'e', (size_t)n);
+    if (!point)
+        return n;
+    if (keep < 0)
+        keep = decimal_decimals(text, n);
+    char *end = e ? e : text + n, *cut = point + (keep > 0 ? keep + 1 : e ? 0 : 2);
+    if (cut >= end)
+        return n;
+    memmove(cut, end, (size_t)(text + n - end) + 1);
+    return n - (int)(end - cut);
+}
+
+int decimal_element_text(char *out, double x, DType dt, int digits, const CutPart *part)
 {
     Decimal d;
     decimal_shortest(&d, x, dt);
-    bool whole = d.count <= d.point;
-    int limit = whole ? (digits < 10 ? 10 : digits) : digits + 3;
-    if (limit > 16)
-        limit = 16;
-    if (d.kind != DECIMAL_FINITE || (whole && d.point <= limit))
-        return decimal_text(out, &d, -4, limit);
-    if (d.count > digits && d.point >= digits && d.point <= limit)
-        return snprintf(out, DECIMAL_TEXT_MAX, "%.1f", x);
-    decimal_rounded(&d, x, dt, digits);
-    return decimal_text(out, &d, -4, limit);
+    if (!decimal_is_cut(&d, digits))
+        return decimal_uncut_text(out, &d, digits);
+    Cut cut = decimal_cut(part ? part->point : decimal_cut_point(&d, digits), digits);
+    int n = decimal_cut_text(out, x, &d, cut);
+    return decimal_trim(out, n, part && !decimal_is_small(&d, cut) ? part->decimals : -1);
 }

@@ -56,26 +56,80 @@ static int64_t digit_count(Buf *scratch, DType dt, const void *cell, int64_t *ex
     return n;
 }
 
-/* By the rule of decimal_element_text. */
-static void put_number(Buf *out, DType dt, const void *cell, int digits)
+/* A number as far as the rule for cutting needs it: one of more than 18 digits has 18 here, its
+ * zeros included, so that it is never taken for a shorter one. */
+static bool decimal_seen(Decimal *d, Buf *scratch, DType dt, const void *cell)
 {
-    char text[DECIMAL_TEXT_MAX];
+    enum { SEEN = 18 };
+    int64_t exp;
+    if (!decimal_of(d, scratch, dt, cell, SEEN))
+        return false;
+    bool digits = d->kind == DECIMAL_FINITE && d->count > 0;
+    if (digits && digit_count(scratch, dt, cell, &exp) > d->count) {
+        memset(d->digits + d->count, '0', (size_t)(SEEN - d->count));
+        d->count = SEEN;
+    }
+    return true;
+}
+
+/* d.ddde-5 of exactly n digits. */
+static void put_exponential(Buf *out, DType dt, const void *cell, int n)
+{
     Decimal d;
-    int64_t exp = 1, count = 0;
-    if (!decimal_of(&d, out, dt, cell, digits)) {
-        number_text(out, dt, cell);
+    decimal_of(&d, out, dt, cell, n);
+    buf_putc(out, d.digits[0]);
+    for (int i = 1; i < n; i++)
+        buf_printf(out, "%s%c", i == 1 ? "." : "", i < d.count ? d.digits[i] : '0');
+    buf_printf(out, "e%d", d.point - 1);
+}
+
+static void put_cut(Buf *out, const Decimal *d, Cut cut, DType dt, const void *cell)
+{
+    buf_puts(out, d->negative ? "-" : "");
+    if (cut.exponent || decimal_is_small(d, cut))
+        put_exponential(out, dt, cell,
+                        cut.exponent || cut.digits < CUT_SMALL ? cut.digits : CUT_SMALL);
+    else
+        show_number_magnitude(out, dt, cell, &(NumberSpec){ 'f', cut.place, false });
+}
+
+void show_number_look(CutPart *part, Buf *scratch, DType dt, const void *cell, int digits,
+                      bool decimals)
+{
+    Decimal d;
+    if (dtype_base(dt) == DT_INTERVAL || !decimal_seen(&d, scratch, dt, cell))
+        return;
+    if (!decimals) {
+        cut_point_of(part, &d, digits);
         return;
     }
-    if (d.kind == DECIMAL_FINITE && d.count > 0)
-        count = digit_count(out, dt, cell, &exp);
-    bool whole = count <= exp;
-    int limit = whole ? (digits < 10 ? 10 : digits) : digits + 3;
-    if (limit > 16)
-        limit = 16;
-    if (count > digits && exp >= digits - whole && exp <= limit)      /* the integer part in full */
-        decimal_of(&d, out, dt, cell, whole ? (int)exp : (int)exp + 1);
-    decimal_text(text, &d, -4, limit);
-    buf_puts(out, text);
+    Cut cut = decimal_cut(part->point, digits);
+    if (!decimal_is_cut(&d, digits) || decimal_is_small(&d, cut))
+        return;
+    size_t from = scratch->len;
+    put_cut(scratch, &d, cut, dt, cell);
+    int own = decimal_decimals(scratch->data + from, (int)(scratch->len - from));
+    scratch->len = from;
+    part->decimals = own > part->decimals ? own : part->decimals;
+}
+
+/* By the rule of decimal_element_text. */
+static void put_number(Buf *out, DType dt, const void *cell, int digits, const CutPart *part)
+{
+    char text[DECIMAL_TEXT_MAX];
+    size_t from = out->len;
+    Decimal d;
+    if (!decimal_seen(&d, out, dt, cell)) {
+        number_text(out, dt, cell);
+    } else if (!decimal_is_cut(&d, digits)) {
+        decimal_uncut_text(text, &d, digits);
+        buf_puts(out, text);
+    } else {
+        Cut cut = decimal_cut(part ? part->point : decimal_cut_point(&d, digits), digits);
+        put_cut(out, &d, cut, dt, cell);
+        int keep = part && !decimal_is_small(&d, cut) ? part->decimals : -1;
+        out->len = from + (size_t)decimal_trim(out->data + from, (int)(out->len - from), keep);
+    }
 }
 
 /* ---- format specs ---- */
@@ -261,12 +315,12 @@ bool show_is_number(DType dt)
     return base == DT_DECIMAL || base == DT_MP || base == DT_INTERVAL;
 }
 
-void show_number_element(Buf *out, DType dt, const void *cell, int digits)
+void show_number_element(Buf *out, DType dt, const void *cell, int digits, const CutPart *part)
 {
     if (dtype_base(dt) == DT_INTERVAL)
         put_interval(out, *(const Interval *)cell, digits);
     else
-        put_number(out, dt, cell, digits);
+        put_number(out, dt, cell, digits, part);
 }
 
 /* Is the number what a float literal of its text means in dt? */

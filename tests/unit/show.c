@@ -127,7 +127,7 @@ static void test_elements(void)
         { 2.0 / 3, 17, "0.6666666666666666" }, { -0.0, 5, "-0.0" }, { NAN, 5, "nan" } };
     char text[DECIMAL_TEXT_MAX];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        decimal_element_text(text, known[i].x, DT_F64, known[i].digits);
+        decimal_element_text(text, known[i].x, DT_F64, known[i].digits, NULL);
         check_text("element", text, known[i].want);
     }
 }
