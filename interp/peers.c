@@ -3,6 +3,10 @@
  * (`inner` is near `invert`) does. Neither table is sorted: an error may take its time. */
 #include "interp/peers.h"
 
+#include "interp/exec.h"
+
+#include "core/error.h"
+
 #include <string.h>
 
 typedef struct PeerName { const char *theirs, *help; } PeerName;
@@ -24,6 +28,8 @@ static const PeerName names[] = {
     { "vdot", "dot(u, v) or u · v: the left one is conjugated" },
     { "multi_dot", "A @ B @ C" }, { "mm", "A @ B" }, { "bmm", "A @ B" }, { "mv", "A @ v" },
     { "tensordot", "einsum(\"ij,jk->ik\", A, B)" },
+    { "fit", "lstsq(X, y) is least squares; line and regression are in stats, polyfit in poly" },
+    { "linregress", "line(x, y) of stats, or lstsq(X, y)" }, { "regress", "lstsq(X, y), or regression of stats" },
     { "linsolve", "A \\ b" }, { "mldivide", "A \\ b" }, { "mrdivide", "(B' \\ A')' is A inv(B)" },
     { "solve_triangular", "A \\ b sees that A is triangular" },
     { "solve_banded", "A \\ b sees that A is banded" },
@@ -34,6 +40,21 @@ static const PeerName names[] = {
     { "diagm", "diag(v)" }, { "block_diag", "blocks: [A, zeros(2, 3); zeros(3, 2), B]" },
     { "polyeig", "eig(A)" }, { "qz", "schur(A)" }, { "bidiag", "svd(A)" },
     { "funm", "expm, sqrtm and logm are there" },
+    /* pictures */
+    { "semilogy", "plot(x, y, log=\"y\")" }, { "semilogx", "plot(x, y, log=\"x\")" },
+    { "loglog", "plot(x, y, log=\"xy\")" }, { "imshow", "heat(A)" }, { "imagesc", "heat(A)" },
+    { "heatmap", "heat(A)" }, { "matshow", "heat(A)" }, { "pcolor", "heat(A)" }, { "pcolormesh", "heat(A)" },
+    { "surf", "contour(x, y, Z)" }, { "contourf", "contour(x, y, Z)" }, { "fplot", "plot(f, -1, 1)" },
+    { "ezplot", "plot(f, -1, 1)" }, { "lineplot", "plot(x, y)" }, { "scatterplot", "scatter(x, y)" },
+    { "figure", "size= of a picture: plot(x, y, size=(60, 20))" },
+    { "hold", "several series in one call: plot(x, (u, v))" },
+    { "legend", "labels= of a picture: plot(x, (u, v), labels=(\"u\", \"v\"))" },
+    { "xlabel", "xlabel= of a picture: plot(x, y, xlabel=\"x\")" },
+    { "ylabel", "ylabel= of a picture: plot(x, y, ylabel=\"y\")" },
+    { "title", "title= of a picture: plot(x, y, title=\"…\")" },
+    { "savefig", "to= of a picture: plot(x, y, to=\"a.svg\")" },
+    { "xlim", "xlim= of a picture: plot(x, y, xlim=(0, 1))" },
+    { "ylim", "ylim= of a picture: plot(x, y, ylim=(0, 1))" },
     /* making and shape */
     { "array", "a literal: [1, 2, 3], [1, 2; 3, 4]" }, { "asarray", "a literal: [1, 2, 3]" },
     { "tensor", "a literal: [1, 2, 3], [1, 2; 3, 4]" },
@@ -42,8 +63,10 @@ static const PeerName names[] = {
     { "ones_like", "ones(shape(A)), or like(A, 1)" },
     { "full_like", "like(A, v)" }, { "empty_like", "zeros(shape(A))" }, { "empty", "zeros(2, 3)" },
     { "concatenate", "concat(a, b, axis=0)" }, { "cat", "concat(a, b, axis=0)" },
-    { "hcat", "[A, B;]" }, { "vcat", "[A; B]" },
-    { "hstack", "[A, B;], or concat(a, b, axis=-1)" }, { "horzcat", "[A, B;]" },
+    { "hcat", "matrices side by side are [A, B;], vectors as columns [u, v]'" },
+    { "horzcat", "matrices side by side are [A, B;], vectors as columns [u, v]'" },
+    { "vcat", "[A; B]" },
+    { "hstack", "[A, B;], or concat(a, b, axis=-1)" },
     { "vstack", "[A; B], or concat(a, b, axis=0)" }, { "vertcat", "[A; B]" },
     { "column_stack", "[a, b] stacks rows; [a, b]' has them as columns" },
     { "length", "len(x), or size(x) for all elements" }, { "numel", "size(x)" },
@@ -83,6 +106,16 @@ static const PeerName names[] = {
     { "BigFloat", "mp(256)(x), and precision mp(256) { … }" }, { "vpa", "precision mp(113) { … }" },
     { "setrounding", "precision f64 round up { … }" }, { "geterr", "flags() in a precision scope" },
     { "disp", "print(x)" }, { "println", "print(x)" }, { "gradient", "diff(x)" },
+    /* words of blocks and of the prompt */
+    { "end", "a block ends with }, the last index is -1" },
+    { "_", "ans is the last value" }, { "Out", "ans is the last value" }, { "In", ":history shows what was typed" },
+    { "dofile", "import \"a.ric\" runs a file; :load a.ric does at the prompt" },
+    { "open", "read(\"a.txt\") gives a file's text, write(\"a.txt\", text) writes it" },
+    { "endif", "a block ends with }" }, { "endfor", "a block ends with }" }, { "endwhile", "a block ends with }" },
+    { "endfunction", "a block ends with }" }, { "fi", "a block ends with }" }, { "done", "a block ends with }" },
+    { "pass", "a block without statements is { }" }, { "otherwise", "a last choice is written } else { … }" },
+    { "tic", "timeit f(x) measures, time() is the clock" }, { "toc", "timeit f(x) measures, time() is the clock" },
+    { "this", "functions take what they use as arguments" }, { "self", "functions take what they use as arguments" },
     /* C */
     { "NULL", "null is C's pointer to nothing, none is no value" },
     { "nullptr", "null is C's pointer to nothing, none is no value" },
@@ -162,4 +195,48 @@ const char *peer_parameter(const OpSig *sig, const char *op, const char *given)
             return p->ours;
     }
     return NULL;
+}
+
+/* ---- the user's own text ---- */
+
+static bool is_variable(void *who, const char *text, size_t len)
+{
+    Interp *in = who;
+    const Name *name = names_find(&in->names, text, len);
+    const Function *fn = in->calls ? in->calls->fn : NULL;
+    for (uint32_t i = 0; name && fn && fn->code->info->slot_names && i < fn->code->slots; i++)
+        if (fn->code->info->slot_names[i] == name)
+            return true;
+    Module *m = name ? interp_module(in) : NULL;
+    int64_t i = m ? globals_find(&m->globals, name) : -1;
+    return i >= 0 && m->slots[i].tag != V_UNDEF;
+}
+
+static bool is_known(void *who, const char *text, size_t len)
+{
+    Interp *in = who;
+    const Name *name = names_find(&in->names, text, len);
+    return name && (op_find(in, name) || predefined_find(in, name->text).tag != V_UNDEF);
+}
+
+bool peer_translate(Interp *in, Error *e, ForeignWhat what, uint32_t at)
+{
+    enum { SHOWN = 110 };
+    const Source *s = e->where.source;
+    if (!s || at >= s->len)
+        return false;
+    Span text = foreign_statement(s->text, s->len, at);
+    ForeignFacts facts = { .what = what, .at = at - text.from, .who = in, .own = is_variable, .known = is_known };
+    ForeignAnswer answer;
+    if (at < text.from || text.to <= text.from ||
+        !foreign_rewrite(&in->ctx, &in->names, s->text + text.from, text.to - text.from, &facts, &answer) ||
+        strlen(answer.text) > SHOWN)
+        return false;
+    err_help(e, "%s%s%s", answer.note ? answer.note : "", answer.note ? ": " : "", answer.text);
+    return true;
+}
+
+bool peer_translate_call(Interp *in, Error *e, ForeignWhat what, const Node *call)
+{
+    return call && call->kind == ND_CALL && peer_translate(in, e, what, call->mark.from);
 }

@@ -23,6 +23,9 @@ struct Bracket {
     uint32_t element;      /* index of the first token of the current element */
     char open;
     uint8_t reduce;        /* could this be the brackets of a reduction so far? */
+    uint32_t indent;       /* of its line */
+    uint32_t parens, squares;   /* ( and [ among it and those below, down to the next { or string */
+    uint32_t outer;        /* so many brackets stand below the innermost { or string, that one included */
     bool literal;          /* [ opens a literal; " has interpolations */
     bool in_string;        /* stands in a string, or is one */
 };
@@ -38,6 +41,7 @@ void lex_complain(Lexer *lx, Span span, const char *help, const char *fmt, ...)
 {
     char message[320];
     lx->failed = true;
+    lx->complaints++;
     if (!lx->report)
         return;
     va_list args;
@@ -53,19 +57,60 @@ void lex_foreign(Lexer *lx, const char *help)
                  lx->text + lx->from);
 }
 
+static const struct { uint32_t code; const char *name, *meant; } lookalikes[] = {
+#define LOOKALIKE(code, name, meant) { code, name, meant },
+#include "lexer/lookalike.def"
+#undef LOOKALIKE
+};
+
+/* Blanks of other widths, which the eye cannot tell from a space, are blanks. */
+static bool is_blank(uint32_t c)
+{
+    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+/* A character that was typed for another: its name, and what to type. */
+static bool say_lookalike(Lexer *lx, Span span, uint32_t c)
+{
+    char help[80] = "write ";
+    const char *name = c > 0xFF00 && c < 0xFF5F ? "a fullwidth character" : NULL, *meant = NULL;
+    char plain[2] = { name ? (char)(c - 0xFF01 + '!') : '\0', '\0' };
+    for (size_t i = 0; i < sizeof lookalikes / sizeof *lookalikes; i++)
+        if (lookalikes[i].code == c) {
+            name = lookalikes[i].name;
+            meant = lookalikes[i].meant;
+        }
+    if (!name)
+        return false;
+    meant = meant ? meant + (meant[0] == ' ') : plain;
+    if (*meant == '\0') {
+        strcpy(help, "delete it: it cannot be seen");
+        span.to += span.to < lx->len && lx->text[span.to] != '\n';      /* it has no width to point at */
+    } else {
+        snprintf(help + 6, sizeof help - 6, "%s", meant);
+    }
+    if (*meant)
+        lex_complain(lx, span, help, "`%.*s` is %s (U+%04X)", (int)(span.to - span.from), lx->text + span.from,
+                     name, c);
+    else
+        lex_complain(lx, span, help, "%s (U+%04X)", name, c);
+    return true;
+}
+
 void lex_bad_character(Lexer *lx)
 {
     size_t at = lx->from;
     uint32_t c = utf8_next(lx->text, lx->len, &at);
     Span span = { lx->from, (uint32_t)at };
-    if (c == 0xA0 || c == 0x3000 || (c >= 0x2000 && c <= 0x200B) || c == 0x202F || c == 0xFEFF) {
-        lex_complain(lx, span, "put an ordinary space there", "an unusual space (U+%04X)", c);
+    if (is_blank(c)) {
         lx->space = true;
         return;
     }
     if (c < 0x20 || c == 0x7F)
-        lex_complain(lx, span, NULL, "a control character (U+%04X)", c);
-    else
+        lex_complain(lx, span, "delete it: it cannot be seen", "a control character (U+%04X)", c);
+    else if (c == 0xFEFF)
+        lex_complain(lx, span, "delete it: it cannot be seen", "a byte order mark (U+FEFF) in the middle of the text");
+    else if (!say_lookalike(lx, span, c))
         lex_complain(lx, span,
                      c == 0x2211   ? "a sum over an index is written sum[k] x[k]"
                      : c == 0x220F ? "a product over an index is written prod[k] x[k]"
@@ -73,6 +118,16 @@ void lex_bad_character(Lexer *lx)
                      "the character `%.*s` (U+%04X) means nothing here",
                      (int)(at - lx->from), lx->text + lx->from, c);
     lex_emit(lx, T_BAD, 0);
+}
+
+/* Where a comment of C that starts before lx->to ends, if it does; else the end of the line. */
+uint32_t lex_c_comment_end(Lexer *lx)
+{
+    const char *from = lx->text + lx->to;
+    const char *end = lx->no_comment_end ? NULL : memmem(from, lx->len - lx->to, "*/", 2);
+    lx->no_comment_end = !end;
+    const char *line = memchr(from, '\n', lx->len - lx->to);
+    return end ? (uint32_t)(end - lx->text) + 2 : line ? (uint32_t)(line - lx->text) : (uint32_t)lx->len;
 }
 
 /* A number that runs into a word: `2x` is meant as a product, `0b12` or `1e` is a slip. */
@@ -111,8 +166,15 @@ static void push_bracket(Lexer *lx, char open, Span span)
     }
     const Bracket *outer = innermost(lx);
     uint32_t token = lx->count ? (uint32_t)lx->count - 1 : 0;
+    bool group = open == '(' || open == '[';
     lx->brackets[lx->depth] = (Bracket){ .span = span, .token = token, .element = (uint32_t)lx->count, .open = open,
+                                         .indent = lx->indent,
+                                         .parens = group && outer ? outer->parens : 0,
+                                         .squares = group && outer ? outer->squares : 0,
+                                         .outer = !group ? (uint32_t)lx->depth + 1 : outer ? outer->outer : 0,
                                          .in_string = open == '"' || (outer && outer->in_string) };
+    lx->brackets[lx->depth].parens += open == '(';
+    lx->brackets[lx->depth].squares += open == '[';
     lx->depth++;
 }
 
@@ -136,10 +198,51 @@ static const char *bracket_text(char open)
     return open == '(' ? "(" : open == '[' ? "[" : "{";
 }
 
+/* Line and column of an offset, in a message; many messages are not worth so many searches. */
+static const char *place_text(const Lexer *lx, uint32_t at, char text[32])
+{
+    uint32_t line = 1, column = 1;
+    for (uint32_t i = 0; i < at && lx->complaints < 100; i++) {
+        line += lx->text[i] == '\n';
+        column = lx->text[i] == '\n' ? 1 : column + ((lx->text[i] & 0xC0) != 0x80);
+    }
+    snprintf(text, 32, "%u:%u", line, column);
+    return text;
+}
+
 static void complain_unclosed(Lexer *lx, const char *help)
 {
     const Bracket *b = innermost(lx);
     lex_complain(lx, b->span, help, "this %s is never closed", bracket_text(b->open));
+}
+
+/* At the end of the text, with a { open: the one that the indentation says was forgotten. */
+static void complain_unclosed_block(Lexer *lx)
+{
+    const Bracket *b = innermost(lx);
+    if (b->open != '{' || lx->suspect.to == 0) {
+        complain_unclosed(lx, NULL);
+        return;
+    }
+    char place[32], help[96];
+    place_text(lx, lx->suspect_at, place);
+    *strchr(place, ':') = '\0';
+    snprintf(help, sizeof help, "line %s stands outside of it: put a } before that", place);
+    lex_complain(lx, lx->suspect, help, "this { is never closed");
+}
+
+/* The first token of a line that stands no deeper than the header of the block it is in. */
+static void check_indent(Lexer *lx, int kind)
+{
+    const Bracket *b = innermost(lx);
+    if (!lx->line_start)
+        return;
+    lx->indent = lx->from - lx->line_from;
+    bool deeper = !b || b->open != '{' || (kind == T_RBRACE ? lx->indent >= b->indent : lx->indent > b->indent);
+    if (deeper || lx->suspect.to > 0 || b->span.from >= lx->line_from)
+        return;
+    lx->suspect = b->span;
+    lx->suspect_at = lx->from;
 }
 
 /* Does a bracket that opened before this line close on it? */
@@ -167,7 +270,12 @@ static void complain_separator(Lexer *lx)
 static void give_up_brackets(Lexer *lx)
 {
     lx->inside_newline = false;
-    if (closes_on_this_line(lx))
+    char place[32], before[64];
+    snprintf(before, sizeof before, "close it before line %s", place_text(lx, lx->from, place));
+    *strrchr(before, ':') = '\0';
+    if (lex_last_kind(lx) == T_COMMA)
+        complain_unclosed(lx, before);
+    else if (closes_on_this_line(lx))
         complain_separator(lx);
     else
         complain_unclosed(lx, "close it, or put a comma at the end of the line before the next value");
@@ -220,9 +328,10 @@ static void close_wrongly(Lexer *lx)
 {
     const Bracket *b = innermost(lx);
     const char *found = lx->text + lx->from;
+    char place[32];
     if (b && (b->open == '(' || b->open == '[')) {
-        lex_complain(lx, lex_match_span(lx), NULL, "this %.1s stands where the %s for a %s is expected", found,
-                     b->open == '(' ? ")" : "]", bracket_text(b->open));
+        lex_complain(lx, lex_match_span(lx), NULL, "this %.1s stands where the %s for the %s opened at %s is expected",
+                     found, b->open == '(' ? ")" : "]", bracket_text(b->open), place_text(lx, b->span.from, place));
         close_made(lx);
     } else if (lx->forgiven > 0) {
         lx->forgiven--;
@@ -234,12 +343,13 @@ static void close_wrongly(Lexer *lx)
 void lex_close_bracket(Lexer *lx, int kind, char open)
 {
     size_t at = lx->depth;
-    while (at > 0 && lx->brackets[at - 1].open != open && strchr("([", lx->brackets[at - 1].open))
-        at--;
-    if (at == 0 || lx->brackets[at - 1].open != open) {
+    const Bracket *top = innermost(lx);
+    if (!top || (open == '(' ? top->parens : top->squares) == 0) {
         close_wrongly(lx);
         return;
     }
+    while (lx->brackets[at - 1].open != open)
+        at--;
     if (at < lx->depth)
         complain_unclosed(lx, NULL);
     while (lx->depth > at)
@@ -256,9 +366,8 @@ void lex_close_bracket(Lexer *lx, int kind, char open)
 /* True if the brace ends an interpolation, so that the string goes on. */
 bool lex_close_brace(Lexer *lx)
 {
-    size_t at = lx->depth;
-    while (at > 0 && strchr("([", lx->brackets[at - 1].open))
-        at--;
+    size_t at = lx->depth ? innermost(lx)->outer : 0;
+    check_indent(lx, T_RBRACE);
     if (at == 0) {
         lex_complain(lx, lex_match_span(lx), NULL, "this } closes nothing");
         return false;
@@ -382,9 +491,13 @@ static void begin_header(Lexer *lx, int kind)
 /* A token of this kind may show that a bracket opened on a line before was forgotten. */
 static void check_line_start(Lexer *lx, int kind)
 {
-    if (lx->inside_newline && token_ends_operand(lex_last_kind(lx)) && token_starts_afresh(kind) &&
+    bool statement = kind == T_FN || kind == T_RETURN || kind == T_IMPORT || kind == T_EXTERN || kind == T_BREAK ||
+                     kind == T_CONTINUE;
+    if (lx->inside_newline && (token_ends_operand(lex_last_kind(lx)) || statement) && token_starts_afresh(kind) &&
         inside_parentheses(lx))
         give_up_brackets(lx);
+    if (kind != T_RBRACE && kind != T_NEWLINE && kind != T_END)
+        check_indent(lx, kind);
 }
 
 Token *lex_emit(Lexer *lx, int kind, int op)
@@ -507,6 +620,7 @@ void lex_end_line(Lexer *lx)
     if (innermost(lx) && innermost(lx)->in_string)
         lex_string_unclosed(lx);
     lx->space = true;
+    lx->line_from = lx->to;
     if (inside_parentheses(lx)) {
         lx->inside_newline = true;
         lx->line_start = true;
@@ -527,10 +641,10 @@ void lex_end_text(Lexer *lx)
     if (innermost(lx) && innermost(lx)->in_string)
         lex_string_unclosed(lx);
     if (token_continues_line(lex_last_kind(lx)) && lx->count)
-        lx->incomplete = true;
+        lx->incomplete |= !lx->failed;
     if (lx->depth) {
         lx->incomplete |= !lx->failed;
-        complain_unclosed(lx, NULL);
+        complain_unclosed_block(lx);
     }
     while (lx->depth)
         close_made(lx);
@@ -632,6 +746,12 @@ void lex_string_unclosed(Lexer *lx)
                      "this string is not closed on its line");
     buf_clear(&lx->piece);
     lex_emit(lx, T_BAD, 0);
+    const Bracket *around = innermost(lx);
+    while (around && (around->open == '(' || around->open == '[') && around->span.from >= lx->line_from) {
+        close_made(lx);                                /* the string has swallowed what closes it */
+        lx->forgiven++;
+        around = innermost(lx);
+    }
 }
 
 void lex_string_codepoint(Lexer *lx, const char *digits)

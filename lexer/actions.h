@@ -48,5 +48,6 @@ Span lex_match_span(const Lexer *);
 void lex_quoted(Lexer *, uint32_t end);
 uint32_t lex_quote_end(Lexer *);
 uint32_t lex_docstring_end(Lexer *);
+uint32_t lex_c_comment_end(Lexer *);
 
 #endif

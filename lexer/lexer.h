@@ -63,6 +63,11 @@ typedef struct Lexer {
     int statement;           /* first token of the statement */
     int reduction;           /* 1 + index of the reduction's `]` just closed */
     int forgiven;            /* closing brackets whose opening one was given up */
+    uint32_t line_from, indent;   /* of the line of the last token */
+    Span suspect;            /* a { that later lines show to be unclosed, */
+    uint32_t suspect_at;     /* and where they do */
+    int complaints;
+    bool no_comment_end;     /* there is no further end of a comment of C */
     void *scanner;
 } Lexer;
 

@@ -14,7 +14,7 @@ typedef struct Seq {              /* a list being built */
     uint32_t count, cap;
 } Seq;
 
-enum { SYNTAX_ERRORS_MAX = 10, SYNTAX_ERRORS_KEPT = 64 };
+enum { SYNTAX_ERRORS_MAX = 20, SYNTAX_ERRORS_KEPT = 200 };
 
 typedef struct SyntaxError {
     Span span;
@@ -30,6 +30,7 @@ typedef struct ParseState {
     bool stop;                    /* nothing more is read */
     bool memory;                  /* memory ran out; ctx->error says so */
     bool deep;                    /* "nested too deeply" was said */
+    bool probe, accepted;         /* only asked whether the text parses */
     SyntaxError errors[SYNTAX_ERRORS_KEPT];
     int error_count;
     Node spare;                   /* stands in for nodes when memory ran out */
@@ -42,6 +43,9 @@ void syntax_error(ParseState *, Span, const char *help, const char *fmt, ...)
 /* The parser met token `index`; `expected` are the kinds that could stand there. */
 void syntax_unexpected(ParseState *, size_t index, const int *expected, int count);
 _Noreturn void syntax_raise(ParseState *);
+/* The mistakes in the order of the text: each statement's text in Ricci's spelling becomes
+ * the help of its first one, and the others of that statement are left out. */
+void syntax_translate(ParseState *);
 
 /* ---- makers ---- */
 Node *node_new(ParseState *, NodeKind, Span span, Span mark);

@@ -332,21 +332,37 @@ operand:
 
 %%
 
-/* The next token. After a mistake the rest of its statement is passed over, whole blocks
- * included, so that a broken header does not leave its braces behind. */
+/* Passes over the rest of a statement, whole blocks included, so that a broken header does not
+ * leave its braces behind. True where it ends without a token for that: a header of Python ends
+ * in a colon, after which a line goes on here. */
+static bool skip_statement(ParseState *ps, size_t last)
+{
+    const Token *tokens = ps->lexer.tokens;
+    size_t first = ps->next;
+    for (int depth = 0; ps->next < last; ps->next++) {
+        const Token *t = &tokens[ps->next];
+        if (depth == 0 && (t->kind == T_NEWLINE || t->kind == T_RBRACE))
+            return false;
+        if (depth == 0 && ps->next > first && t->flags & TF_LINE && t[-1].kind == T_COLON)
+            return true;
+        depth += (t->kind == T_LBRACE) - (t->kind == T_RBRACE);
+    }
+    return false;
+}
+
+/* The next token. */
 static int grammar_lex(YYSTYPE *value, YYLTYPE *place, ParseState *ps)
 {
     const Token *tokens = ps->lexer.tokens;
     size_t last = ps->lexer.count - 1;
     if (ps->stop || ps->memory)
         ps->next = last;
-    for (int depth = 0; ps->skip && ps->next < last; ps->next++) {
-        int kind = tokens[ps->next].kind;
-        if (depth == 0 && (kind == T_NEWLINE || kind == T_RBRACE))
-            break;
-        depth += (kind == T_LBRACE) - (kind == T_RBRACE);
-    }
+    bool line = ps->skip && skip_statement(ps, last);
     ps->skip = false;
+    if (line) {
+        *place = tokens[ps->next].span;
+        return T_NEWLINE;
+    }
     size_t index = ps->next < last ? ps->next : last;
     const Token *t = &tokens[index];
     ps->next = index + 1;

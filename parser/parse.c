@@ -73,6 +73,10 @@ static void parse_chunk(ParseState *ps, Names *names, Source *source)
     int result = grammar_parse(ps);
     if (ps->memory)
         err_rethrow(ps->ctx);
+    if (ps->probe) {
+        ps->accepted = result == 0 && ps->error_count == 0 && !ps->lexer.incomplete && ps->chunk->root;
+        return;
+    }
     if (ps->error_count > 0)
         syntax_raise(ps);
     if (result != 0 || !ps->chunk->root)
@@ -80,10 +84,12 @@ static void parse_chunk(ParseState *ps, Names *names, Source *source)
     keep_comments(ps->chunk, &ps->lexer);
 }
 
-Chunk *parse_source(Ctx *ctx, Names *names, Source *source)
+/* `accepts`: only whether the text parses is asked, and the chunk is the caller's either way. */
+static Chunk *parse_text(Ctx *ctx, Names *names, Source *source, bool *accepts)
 {
     ParseState *ps = mem_zalloc(ctx, sizeof *ps);
     ps->ctx = ctx;
+    ps->probe = accepts != NULL;
     ErrFrame frame;
     if (!ERR_TRY(ctx, &frame)) {
         if (ps->chunk) {
@@ -99,16 +105,39 @@ Chunk *parse_source(Ctx *ctx, Names *names, Source *source)
     parse_chunk(ps, names, source);
     ERR_END(ctx, &frame);
     Chunk *chunk = ps->chunk;
+    if (accepts)
+        *accepts = ps->accepted;
     lexer_free(&ps->lexer);
     mem_free(ctx, ps, sizeof *ps);
     return chunk;
 }
 
-bool parse_incomplete(Ctx *ctx, const char *text, size_t len)
+Chunk *parse_source(Ctx *ctx, Names *names, Source *source)
+{
+    return parse_text(ctx, names, source, NULL);
+}
+
+bool parse_accepts(Ctx *ctx, Names *names, const char *text, size_t len)
+{
+    bool accepts = false;
+    Source *source = source_new(ctx, "", text, len);
+    ErrFrame frame;
+    if (!ERR_TRY(ctx, &frame)) {
+        source_release(source);
+        err_rethrow(ctx);
+    }
+    chunk_release(parse_text(ctx, names, source, &accepts));
+    ERR_END(ctx, &frame);
+    source_release(source);
+    return accepts;
+}
+
+/* `report` is told of mistakes, and at the end of what is still open. */
+static bool scan_incomplete(Ctx *ctx, const char *text, size_t len, LexReport *report, void *who)
 {
     Arena arena;
     arena_init(&arena, ctx);
-    Lexer lx = { .ctx = ctx, .arena = &arena, .text = text, .len = len };
+    Lexer lx = { .ctx = ctx, .arena = &arena, .text = text, .len = len, .report = report, .who = who };
     buf_init(&lx.piece, ctx);
     ErrFrame frame;
     if (!ERR_TRY(ctx, &frame)) {
@@ -122,4 +151,21 @@ bool parse_incomplete(Ctx *ctx, const char *text, size_t len)
     lexer_free(&lx);
     arena_free(&arena);
     return incomplete;
+}
+
+bool parse_incomplete(Ctx *ctx, const char *text, size_t len)
+{
+    return scan_incomplete(ctx, text, len, NULL, NULL);
+}
+
+static void keep_span(void *who, Span span, const char *help, const char *message)
+{
+    (void)help, (void)message;
+    *(Span *)who = span;
+}
+
+bool parse_is_open(Ctx *ctx, const char *text, size_t len, Span *open)
+{
+    *open = (Span){ 0, 0 };
+    return scan_incomplete(ctx, text, len, keep_span, open) && open->to > open->from;
 }

@@ -33,15 +33,16 @@ typedef struct Chunk {
  * the messages of further ones in the same text are appended to it as rendered text
  * (all syntax errors of a file in one run). */
 Chunk *parse_source(Ctx *, Names *, Source *source);
-/* What a name of another language is called here ("true" for "True"), or NULL: for the
- * help line of an undefined name. */
-const char *syntax_foreign_name(const char *name);
+/* Is the text a program? Nothing is kept and nothing said. Raises only ERR_MEMORY. */
+bool parse_accepts(Ctx *, Names *, const char *text, size_t len);
 Chunk *chunk_retain(Chunk *);
 void chunk_release(Chunk *);
 void chunk_own(Chunk *, void (*free)(Ctx *, void *), void *what);
 
 /* Does the text need more lines? Open bracket, string, block, or a trailing operator. */
 bool parse_incomplete(Ctx *, const char *text, size_t len);
+/* The bracket, raw string or comment of such a text that is not closed; false: none is. */
+bool parse_is_open(Ctx *, const char *text, size_t len, Span *open);
 
 /* ---- resolve: names to slots ---- */
 /* The global names of one module: slot <-> name. Grows as entries are resolved. */

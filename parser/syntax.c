@@ -4,6 +4,7 @@
 #include "parser/build.h"
 
 #include "core/error.h"
+#include "parser/foreign.h"
 #include "grammar.h"
 
 #include <stdio.h>
@@ -54,10 +55,20 @@ static Error *make_error(ParseState *ps, const SyntaxError *e)
     return error;
 }
 
+/* The line below the last error that is shown. */
+static void add_count(Error *first, int more)
+{
+    char line[64];
+    snprintf(line, sizeof line, "… and %d more%s", more,
+             more + SYNTAX_ERRORS_MAX >= SYNTAX_ERRORS_KEPT ? " or so: the rest was not read" : "");
+    err_append_line(first, line);
+}
+
 /* Raises the first error in the order of the text; it carries the others along. */
 void syntax_raise(ParseState *ps)
 {
     qsort(ps->errors, (size_t)ps->error_count, sizeof *ps->errors, by_place);
+    syntax_translate(ps);
     int count = ps->error_count < SYNTAX_ERRORS_MAX ? ps->error_count : SYNTAX_ERRORS_MAX;
     Error *first = make_error(ps, &ps->errors[0]), *volatile next = NULL;
     ErrFrame frame;
@@ -72,6 +83,8 @@ void syntax_raise(ParseState *ps)
         err_free(next);
         next = NULL;
     }
+    if (ps->error_count > count)
+        add_count(first, ps->error_count - count);
     ERR_END(ps->ctx, &frame);
     err_throw(first);
 }
@@ -167,8 +180,30 @@ static const Foreign before_name[] = {
     { "match", "write if … { } else if … { }" },
     { "with", "scopes are written precision f32 { … }, on gpu { … }" },
     { "raise", "errors are raised by throw" },
-    { "using", "write import stats" },
+    { "using", "nothing to import for functions of the language; import stats, import \"file.ric\" as m for modules" },
     { "include", "write import \"file.ric\" as m" },
+    { "clear", "there is nothing to clear: a name can be assigned again" },
+    { "hold", "plot(x, y) takes several series at once" },
+    { "format", "format(digits=…) sets what print shows" },
+    { "close", "pictures need no closing" },
+    { "new", "values are made by functions: zeros(3), (x=1, y=2)" },
+    { "do", "blocks stand in braces: { … }" },
+    { "begin", "blocks stand in braces: { … }" },
+    { "export", "every name of a file that is imported can be read: m.f" },
+    { "public", "every name of a file that is imported can be read: m.f" },
+    { "private", "every name of a file that is imported can be read: m.f" },
+    { "goto", "loops are for, while, break and continue" },
+    { "yield", "a function returns; [f(x) for x in v] makes all values" },
+    { "async", "there is nothing to wait for: large operations run on all cores by themselves" },
+    { "await", "there is nothing to wait for: large operations run on all cores by themselves" },
+    { "except", "write } catch e { … }" },
+    { "case", "write } else if x == 1 { … }" },
+    { "type", "records are named tuples: (x=1, y=2)" },
+    { "typedef", "records are named tuples: (x=1, y=2); C declarations stand in extern \"lib\" { … }" },
+    { "enum", "records are named tuples: (x=1, y=2); C declarations stand in extern \"lib\" { … }" },
+    { "module", "a file is a module: import \"file.ric\" as m" },
+    { "package", "a file is a module: import \"file.ric\" as m" },
+    { "namespace", "a file is a module: import \"file.ric\" as m" },
     { "del", "variables end by themselves" },
 };
 
@@ -198,20 +233,6 @@ static const char *foreign_help(const Unexpected *u, const Token *t, const Forei
 
 #define FOREIGN(u, t, table) foreign_help(u, t, table, sizeof table / sizeof *table)
 
-const char *syntax_foreign_name(const char *name)
-{
-    static const Foreign names[] = {
-        { "True", "true" }, { "TRUE", "true" }, { "False", "false" }, { "FALSE", "false" },
-        { "None", "none" }, { "nil", "none" }, { "nothing", "none" }, { "undefined", "none" },
-        { "NULL", "none" }, { "Inf", "inf" }, { "Infinity", "inf" }, { "NaN", "nan" }, { "NA", "nan" },
-        { "println", "print" }, { "printf", "print" }, { "length", "len" }, { "tf", "true" },
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].word, name) == 0)
-            return names[i].help;
-    return NULL;
-}
-
 /* ---- the cases, most telling first; each says something or returns false ---- */
 
 static bool case_else(const Unexpected *u)
@@ -231,6 +252,23 @@ static bool case_else(const Unexpected *u)
     return true;
 }
 
+/* The colon behind the header of a block, as Python has it: read as that of a range. */
+static const Token *header_colon(const Unexpected *u)
+{
+    const Token *first = u->ps->lexer.tokens, *found = NULL;
+    int depth = 0;
+    for (const Token *t = u->found; t > first && u->found - t < 2000; t--) {
+        depth += (t->kind == T_RPAREN) + (t->kind == T_RBRACKET) + (t->kind == T_RBRACE);
+        depth -= (t->kind == T_LPAREN) + (t->kind == T_LBRACKET) + (t->kind == T_LBRACE);
+        if (depth < 0 || t[-1].kind == T_NEWLINE || t[-1].kind == T_SEMI)
+            break;
+        bool header = t->flags & TF_SPACE || t->flags & TF_LINE || t->kind == T_NEWLINE || t->kind == T_END;
+        if (depth == 0 && t[-1].kind == T_COLON && header && !(t[-1].flags & TF_SPACE))
+            found = t - 1;
+    }
+    return found;
+}
+
 static bool case_block(const Unexpected *u)
 {
     if (!can_be(u, T_LBRACE))
@@ -242,8 +280,14 @@ static bool case_block(const Unexpected *u)
         u->next->flags |= TF_MADE;          /* the block that follows is explained by this */
         return true;
     }
-    if (u->found->kind == T_ASSIGN || u->found->kind == T_DEFINE) {
+    bool assigns = u->found->kind == T_ASSIGN || u->found->kind == T_DEFINE;
+    if (assigns && !header_colon(u)) {
         say(u, "== compares", "a condition cannot assign");
+        return true;
+    }
+    const Token *colon = u->found->kind == T_LBRACE ? NULL : header_colon(u);
+    if (colon) {
+        syntax_report(u->ps, colon->span, help, "a block stands in braces, not after a colon");
         return true;
     }
     const char *special = FOREIGN(u, u->found, found_name);
@@ -347,6 +391,15 @@ static const char *of_c(const Unexpected *u, char help[200])
     return help;
 }
 
+/* `from numpy`, `using LinearAlgebra`, `import torch.nn`. */
+static const char *of_library(const Unexpected *u, const Token *t)
+{
+    char name[64];
+    int n = t && t->kind == T_NAME ? text_len(t) : 0;
+    snprintf(name, sizeof name, "%.*s", n, n ? text_of(u, t) : "");
+    return n ? foreign_library(name) : NULL;
+}
+
 static bool case_two_values(const Unexpected *u)
 {
     const Token *f = u->found, *p = u->prev;
@@ -354,6 +407,8 @@ static bool case_two_values(const Unexpected *u)
         return false;
     char a[80], b[80], message[240], product[96], c_text[200];
     const char *help = of_c(u, c_text);
+    if (!help && (is_text(u, p, "from") || is_text(u, p, "using") || is_text(u, p, "include")))
+        help = of_library(u, f);
     if (!help)
         help = FOREIGN(u, p, before_name);
     if (!help)
@@ -372,8 +427,6 @@ static bool case_two_values(const Unexpected *u)
         help = "elements are read as t[0]";
     } else if (!help && can_be(u, T_COMMA) && can_be(u, T_RBRACKET)) {
         help = "elements are separated by commas, rows by ;";
-    } else if (!help && p->kind == T_NAME && f->kind != T_FOR) {
-        help = "calls have parentheses: f(x)";
     } else if (!help && p->kind == T_RBRACKET && f->kind == T_NAME) {
         help = after_brackets(u);
     } else if (!help && f->kind == T_IF) {
@@ -398,14 +451,30 @@ static bool case_statement_start(const Unexpected *u)
     int kind = u->found->kind;
     if (!token_continues_line(kind) && kind != T_DOT)
         return false;
-    const char *help = "end the line before with it";
+    bool goes_on = p && p->kind == T_NEWLINE && u->found->flags & TF_LINE && u->found > u->ps->lexer.tokens + 1;
+    const char *help = goes_on ? "end the line before with it" : NULL;
     if (is_text(u, u->found, "//") || is_text(u, u->found, "%") || is_text(u, u->found, "/"))
         help = "comments start with #";
     else if (is_text(u, u->found, "@"))
-        help = NULL;
+        help = "a function is called by its name: f(x)";
+    else if (kind == T_DOT && !goes_on)
+        help = "values have names here: x.name, x[0], x |> f";
+    else if (is_text(u, u->found, "\\"))
+        help = "functions without a name are written x -> x^2";
     snprintf(message, sizeof message, "a statement cannot start with %s", describe(u, u->found, buffer));
     say(u, help, message);
     return true;
+}
+
+/* Is the statement so far the header of a block? */
+static bool begins_block(const Unexpected *u)
+{
+    const Token *t = u->found - 1, *first = u->ps->lexer.tokens;
+    while (t > first && u->found - t < 2000 && t[-1].kind != T_NEWLINE && t[-1].kind != T_LBRACE &&
+           !(t->flags & TF_LINE && t[-1].kind == T_COLON))
+        t--;
+    return t->kind == T_IF || t->kind == T_FOR || t->kind == T_WHILE || t->kind == T_ELSE || t->kind == T_FN ||
+           t->kind == T_TRY;
 }
 
 static bool case_value(const Unexpected *u)
@@ -415,8 +484,15 @@ static bool case_value(const Unexpected *u)
     char a[80], b[80], message[240];
     const char *help = NULL;
     const Token *p = u->prev, *f = u->found;
+    if (p->kind == T_COLON && (f->flags & TF_LINE || f->kind == T_END) && begins_block(u)) {
+        syntax_report(u->ps, p->span, "a block stands in braces: if c { … }",
+                      "a block stands in braces, not after a colon");
+        return true;
+    }
     if (p->kind == T_LBRACE && f->kind == T_COMMA)
         help = "records are named tuples: (x=1, y=2)";
+    else if (f->kind == T_LBRACE && (p->kind == T_IF || p->kind == T_WHILE))
+        help = p->kind == T_IF ? "a condition is missing: if c { … }" : "a condition is missing: while c { … }";
     else if (f->kind == T_LBRACE)
         help = "a tuple is written (1, 2), a record (x=1, y=2)";
     else if (f->kind == T_FN)
@@ -443,8 +519,9 @@ static bool case_value(const Unexpected *u)
 /* The innermost bracket that is open at the found token. */
 static const Token *open_bracket(const Unexpected *u)
 {
+    enum { LOOKED_AT = 200000 };
     int depth = 0;
-    for (const Token *t = u->found - 1; t >= u->ps->lexer.tokens; t--) {
+    for (const Token *t = u->found - 1; t >= u->ps->lexer.tokens && u->found - t < LOOKED_AT; t--) {
         bool closes = t->kind == T_RPAREN || t->kind == T_RBRACKET || t->kind == T_RBRACE ||
                       t->kind == T_INTERP_END;
         bool opens = t->kind == T_LPAREN || t->kind == T_LBRACKET || t->kind == T_LBRACE || t->kind == T_INTERP;
@@ -500,6 +577,8 @@ static void case_rest(const Unexpected *u)
     }
     if (u->prev && u->prev->kind == T_EXTERN)
         help = "the library is a string: extern \"libm.so.6\" { double cbrt(double x); }";
+    else if (u->found->kind == T_DOT && u->prev && u->prev > u->ps->lexer.tokens && u->prev[-1].kind == T_IMPORT)
+        help = of_library(u, u->prev);
     else if (u->found->kind == T_DEFINE)
         help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
     else if (u->found->kind == T_NEWLINE && can_be(u, T_EXTERN_BODY))
@@ -525,17 +604,33 @@ static void case_rest(const Unexpected *u)
     say(u, help, message);
 }
 
+/* Index of the line of an offset; its column would take as long as the line is. */
+static uint32_t line_of(const Source *s, uint32_t offset)
+{
+    uint32_t low = 0, high = s->line_count - 1;
+    while (low < high) {
+        uint32_t middle = (low + high + 1) / 2;
+        if (s->lines[middle] <= offset)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
 /* A mistake that the scanner reported on the same line explains this one, and so does an
  * unclosed bracket around it. */
 static bool already_explained(const Unexpected *u)
 {
     const ParseState *ps = u->ps;
-    const Token *found = u->found, *open = open_bracket(u);
+    const Token *found = u->found;
     if (found->kind == T_BAD || found->flags & TF_MADE)
         return true;
-    uint32_t line = source_place(ps->chunk->source, found->span.from).line;
+    const Token *open = open_bracket(u);
+    bool header = u->prev && u->prev->kind == T_COLON && found->flags & TF_LINE;
+    uint32_t line = line_of(ps->chunk->source, header ? u->prev->span.from : found->span.from);
     for (int i = 0; i < ps->error_count; i++)
-        if (source_place(ps->chunk->source, ps->errors[i].span.from).line == line ||
+        if (line_of(ps->chunk->source, ps->errors[i].span.from) == line ||
             (open && ps->errors[i].span.from == open->span.from))
             return true;
     return false;
@@ -567,16 +662,17 @@ void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int co
     Token *tokens = ps->lexer.tokens;
     Unexpected u = { .ps = ps, .found = &tokens[index], .prev = index ? &tokens[index - 1] : NULL,
                      .next = index + 1 < ps->lexer.count ? &tokens[index + 1] : NULL };
+    if (ps->error_count >= SYNTAX_ERRORS_KEPT)
+        ps->stop = true;
     if (ps->stop || ps->memory || already_explained(&u))
         return;
     for (int i = 0; i < count; i++)
         if (expected[i] >= T_NEWLINE && expected[i] <= T_ASSERT)
             u.can[expected[i] - T_NEWLINE] = true;
-    int before = ps->error_count;
     if (!case_header(&u) && !case_else(&u) && !case_catch(&u) && !case_for(&u) && !case_block(&u) &&
         !case_two_values(&u) &&
         !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
         case_rest(&u);
-    if (before + 1 >= SYNTAX_ERRORS_MAX)
+    if (ps->error_count >= SYNTAX_ERRORS_KEPT)
         ps->stop = true;
 }
