@@ -183,7 +183,7 @@ const char *err_operand_text(Ctx *ctx, int i)
     Where where = { 0 };
     if (ctx->locate)
         ctx->locate(ctx, &where);
-    Span s = i < where.operands ? where.operand[i] : (Span){ 0, 0 };
+    Span s = i >= 0 && i < where.operands ? where.operand[i] : (Span){ 0, 0 };
     size_t n = s.to > s.from ? s.to - s.from : 0;
     bool usable = where.source && n > 0 && n < 64 && s.to <= where.source->len &&
                   !memchr(where.source->text + s.from, '\n', n);
@@ -196,19 +196,20 @@ const char *err_operand_text(Ctx *ctx, int i)
     return text;
 }
 
+/* An entry without a place that begins with … stands for calls that are left out. */
 static void render_trace(Buf *out, const Error *e)
 {
     for (int i = 0; i < e->trace_count; i++) {
         const TraceEntry *t = &e->trace[i];
-        buf_printf(out, "  in %s", t->text ? t->text : "?");
+        const char *text = t->text ? t->text : "?";
+        bool folded = !t->source && strncmp(text, "…", sizeof "…" - 1) == 0;
+        buf_printf(out, "  %s%s", folded ? "" : "in ", text);
         if (t->source) {
             Place p = source_place(t->source, t->span.from);
             buf_printf(out, ", called at %s:%u:%u", t->source->name, p.line, p.column);
         }
         buf_putc(out, '\n');
     }
-    if (e->trace_total > e->trace_count)
-        buf_printf(out, "  … and %d more calls\n", e->trace_total - e->trace_count);
 }
 
 void err_render(Buf *out, const Error *e)
@@ -229,6 +230,16 @@ void err_render(Buf *out, const Error *e)
         buf_printf(out, "help: %s\n", e->help);
     if (e->more)
         buf_puts(out, e->more);
+}
+
+void err_append_line(Error *e, const char *line)
+{
+    size_t n = e->more ? strlen(e->more) : 0;
+    char *grown = e->no_memory ? NULL : realloc(e->more, n + strlen(line) + 2);
+    if (!grown)
+        return;
+    sprintf(grown + n, "%s\n", line);
+    e->more = grown;
 }
 
 void err_append(Error *first, const Error *next)

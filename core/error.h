@@ -70,6 +70,7 @@ bool err_trace_begin(Error *, int shown, int total);
 void err_trace_add(Error *, const char *text, Source *, Span call);
 /* Renders `next` below everything that `first` shows; `next` stays the caller's. */
 void err_append(Error *first, const Error *next);
+void err_append_line(Error *, const char *line);      /* below that, such as `… and 12 more` */
 void err_at(Error *, Source *, Span span);           /* instead of the running operation */
 void err_underline(Error *, int operand);            /* underline operand i of the running operation */
 _Noreturn void err_throw(Error *);

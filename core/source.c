@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/nearby.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,12 +62,12 @@ Source *source_read(Ctx *ctx, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        err_raise(ctx, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+        nearby_raise(ctx, path);
     if (S_ISDIR(st.st_mode))
         err_raise(ctx, ERR_IO, "%s is a directory", path);
     FILE *file = fopen(path, "rb");
     if (!file)
-        err_raise(ctx, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+        nearby_raise(ctx, path);
     Buf text;
     buf_init(&text, ctx);
     char block[65536];
@@ -254,25 +255,93 @@ static void render_carets(Buf *out, const Source *s, Span w, const Span *spans, 
         out->data[--out->len] = '\0';
 }
 
-void source_render(Buf *out, const Source *s, const Span *spans, int count)
+/* The line's text, without its line break. */
+static Span line_span(const Source *s, uint32_t line)
 {
-    uint32_t first = spans[0].from;
-    if (first > s->len)
-        first = (uint32_t)s->len;
-    uint32_t line = source_line(s, first);
-    Span whole = { s->lines[line], line + 1 < s->line_count ? s->lines[line + 1] - 1 : (uint32_t)s->len };
+    Span whole = { s->lines[line],
+                   line + 1 < s->line_count ? s->lines[line + 1] - 1 : (uint32_t)s->len };
     if (whole.to > whole.from && s->text[whole.to - 1] == '\r')
         whole.to--;
-    if (first > whole.to)
-        first = whole.to;
-    Place place = source_place(s, first);
-    char number[16];
-    int gutter = snprintf(number, sizeof number, "%u", place.line);
-    buf_printf(out, "%*s--> %s:%u:%u\n", gutter + 1, "", s->name, place.line, place.column);
-    Span w = render_window(s, whole, first, spans[0].to);
-    buf_printf(out, " %s | %s", number, w.from > whole.from ? "…" : "");
+    return whole;
+}
+
+/* What of `span` lies on a line; false: nothing. On the lines below its first one it begins at
+ * the first character that is no blank. */
+static bool span_on_line(const Source *s, Span line, Span span, Span *part)
+{
+    uint32_t from = span.from, to = span.to > span.from ? span.to : span.from + 1;
+    if (from < line.from) {
+        from = line.from;
+        while (from < line.to && (s->text[from] == ' ' || s->text[from] == '\t'))
+            from++;
+    }
+    if (from > line.to)
+        return false;
+    *part = (Span){ from, to < line.to ? to : line.to > from ? line.to : from + 1 };
+    return to > line.from && part->to > part->from;
+}
+
+enum { RENDER_LINES = 4 };
+
+static int add_line(uint32_t *lines, int n, uint32_t line)
+{
+    int at = n;
+    for (int i = 0; i < n; i++)
+        if (lines[i] == line)
+            return n;
+    if (n == RENDER_LINES)
+        return n;
+    while (at > 0 && lines[at - 1] > line) {
+        lines[at] = lines[at - 1];
+        at--;
+    }
+    lines[at] = line;
+    return n + 1;
+}
+
+/* The lines that are shown, in order: those on which spans begin, and all of a span that goes over
+ * few. Returns how many. */
+static int render_lines(const Source *s, const Span *spans, int count, uint32_t *lines)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        uint32_t from = spans[i].from < s->len ? spans[i].from : (uint32_t)s->len;
+        uint32_t to = spans[i].to > from && spans[i].to <= s->len ? spans[i].to - 1 : from;
+        uint32_t first = source_line(s, from), last = source_line(s, to);
+        n = add_line(lines, n, first);
+        if (last - first < RENDER_LINES - 1)
+            for (uint32_t line = first + 1; line <= last; line++)
+                n = add_line(lines, n, line);
+    }
+    return n;
+}
+
+/* One line of the source and the carets under it. */
+static void render_line(Buf *out, const Source *s, uint32_t line, int gutter, const Span *spans, int count)
+{
+    Span whole = line_span(s, line), parts[WHERE_OPERANDS];
+    int n = 0;
+    for (int i = 0; i < count && n < WHERE_OPERANDS; i++)
+        n += span_on_line(s, whole, spans[i], &parts[n]);
+    Span w = n > 0 ? render_window(s, whole, parts[0].from, parts[0].to) : whole;
+    buf_printf(out, " %*u | %s", gutter, line + s->first_line, w.from > whole.from ? "…" : "");
     render_text(out, s, w);
     buf_printf(out, "%s\n%*s | %s", w.to < whole.to ? "…" : "", gutter + 1, "", w.from > whole.from ? " " : "");
-    render_carets(out, s, w, spans, count);
+    render_carets(out, s, w, parts, n);
     buf_putc(out, '\n');
+}
+
+void source_render(Buf *out, const Source *s, const Span *spans, int count)
+{
+    uint32_t lines[RENDER_LINES], first = spans[0].from < s->len ? spans[0].from : (uint32_t)s->len;
+    Span begins = line_span(s, source_line(s, first));
+    Place place = source_place(s, first < begins.to ? first : begins.to);
+    int n = render_lines(s, spans, count, lines);
+    int gutter = snprintf(NULL, 0, "%u", lines[n - 1] + s->first_line);
+    buf_printf(out, "%*s--> %s:%u:%u\n", gutter + 1, "", s->name, place.line, place.column);
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && lines[i] > lines[i - 1] + 1)
+            buf_printf(out, "%*s ⋮\n", gutter + 1, "");
+        render_line(out, s, lines[i], gutter, spans, count);
+    }
 }

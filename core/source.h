@@ -32,8 +32,8 @@ int text_width(const char *text, size_t len);
 uint32_t utf8_next(const char *text, size_t len, size_t *at);
 /* First byte that is not valid UTF-8, or len. */
 size_t utf8_check(const char *text, size_t len);
-/* Appends `  --> name:line:column`, the line that holds the first span and carets under
- * every span of that line. Long lines are cut around the carets with an ellipsis. */
+/* Appends `  --> name:line:column`, the lines on which spans begin (all of a span over few) and
+ * carets under every span. Long lines are cut around the carets with an ellipsis. */
 void source_render(Buf *, const Source *, const Span *spans, int count);
 
 #endif

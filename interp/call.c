@@ -4,9 +4,11 @@
 #include "interp/exec.h"
 #include "interp/eval_make.h"
 #include "interp/eval_scope.h"
+#include "interp/fixes.h"
 #include "interp/format.h"
 #include "interp/fuse.h"
 #include "interp/native.h"
+#include "interp/peers.h"
 
 #include "core/error.h"
 #include "interp/place.h"
@@ -24,13 +26,42 @@ static _Noreturn void raise_too_deep(Interp *in, const Exec *site)
     err_raise(&in->ctx, ERR_MEMORY, "recursion too deep");
 }
 
+/* What a function is called where it is called: a lambda has no other name. */
+static const char *callee_name(const Exec *site, const FnCode *code)
+{
+    const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
+    return code->name ? code->name->text : n && n->kind == ND_NAME ? n->name->text : "the function";
+}
+
+/* An argument that was given by name, at its name. */
+static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *code, const Name *given,
+                                  const char *what)
+{
+    const char *names[32];
+    const Node *n = site ? site->node : NULL;
+    uint32_t params = code->params < 32 ? code->params : 32;
+    for (uint32_t i = 0; i < params; i++)
+        names[i] = code->node->list[i]->name->text;
+    const char *close = err_closest(given->text, names, params);
+    in->at = site;
+    buf_clear(&in->scratch);
+    print_signature(&in->scratch, code->node);
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s: %s", callee_name(site, code), what, buf_cstr(&in->scratch));
+    for (uint32_t i = 0; n && n->kind == ND_CALL && i < n->count; i++)
+        if (n->list[i]->kind == ND_NAMED && n->list[i]->name == given)
+            e->where.mark = (Span){ n->list[i]->span.from, n->list[i]->span.from + given->len };
+    if (close)
+        err_help(e, "did you mean %s?", close);
+    err_throw(e);
+}
+
 /* A type error about calling fn, with its signature as help. */
 static _Noreturn void raise_call(Interp *in, const Exec *site, const FnCode *code, const char *what)
 {
     in->at = site;
     buf_clear(&in->scratch);
     print_signature(&in->scratch, code->node);
-    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s", code->name ? code->name->text : "the function", what);
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s", callee_name(site, code), what);
     err_help(e, "it is called as %s", buf_cstr(&in->scratch));
     err_throw(e);
 }
@@ -59,8 +90,28 @@ static _Noreturn void raise_not_callable(Interp *in, const Exec *site, Value cal
     const char *what = v_article(callee, text, sizeof text);
     const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
     const char *name = n && n->kind == ND_NAME ? n->name->text : NULL;
-    Error *e = err_new(&in->ctx, ERR_TYPE, "%s%s%s is %s and cannot be called", name ? "`" : "",
-                       name ? name : "this", name ? "`" : "", what);
+    bool number = callee.tag == V_INT || callee.tag == V_FLOAT;
+    Buf value;
+    buf_init(&value, &in->ctx);
+    if (number)
+        show_repr(in, &value, callee);
+    Error *e = err_new(&in->ctx, ERR_TYPE, number ? "%s%s%s is the number %s and cannot be called"
+                                                  : "%s%s%s is %s and cannot be called", name ? "`" : "",
+                       name ? name : "this", name ? "`" : "", number ? buf_cstr(&value) : what);
+    buf_free(&value);
+    if (callee.tag == V_MODULE) {
+        if (name && op_find(in, n->name))
+            err_help(e, "the module hides the operation of its name: import %s as m, or :reset %s at the prompt",
+                     name, name);
+        else if (name)
+            err_help(e, "its functions are called as %s.f(x)", name);
+        err_throw(e);
+    }
+    if (peer_translate_call(in, e, number ? FOREIGN_PRODUCT : FOREIGN_ELEMENT, site ? site->node : NULL))
+        err_throw(e);
+    const char *factor = number && site && site->node->count == 1 ? err_operand_text(&in->ctx, 0) : NULL;
+    if (factor && name && strncmp(factor, "operand", 7) != 0)
+        err_help(e, "a product is written with *: %s * (%s)", name, factor);
     if (callee.tag == V_TENSOR || callee.tag == V_TUPLE || callee.tag == V_STRING)
         err_help(e, "elements are read with brackets: %s[0]", name ? name : "x");
     err_throw(e);
@@ -177,12 +228,12 @@ static Value function_call(Interp *in, Function *fn, const Value *args, int coun
         while (i < fixed && code->node->list[i]->name != names[k])
             i++;
         if (i == fixed) {
-            snprintf(what, sizeof what, "has no parameter `%.80s`", names[k]->text);
-            raise_call(in, site, code, what);
+            snprintf(what, sizeof what, "has no parameter %.80s", names[k]->text);
+            raise_named(in, site, code, names[k], what);
         }
         if (base[i].tag != V_UNDEF) {
-            snprintf(what, sizeof what, "is given `%.80s` twice", names[k]->text);
-            raise_call(in, site, code, what);
+            snprintf(what, sizeof what, "gets %.80s twice", names[k]->text);
+            raise_named(in, site, code, names[k], what);
         }
         base[i] = v_retain(named[k]);
     }
@@ -481,10 +532,39 @@ static void trace_argument(Interp *in, Buf *b, Value v)
     char what[96];
     if (v.tag == V_UNDEF)
         buf_puts(b, "?");
-    else if (v.tag <= V_FLOAT || (v.tag == V_STRING && v.str->len <= 24))
+    else if (v.tag <= V_FLOAT || v.tag == V_RANGE || (v.tag == V_STRING && v.str->len <= 24))
         show_repr(in, b, v);
     else
         buf_puts(b, v_describe(v, what, sizeof what));
+}
+
+/* A function by its name; a lambda as it is written, if that is short. */
+static void trace_name(Buf *b, const Function *fn)
+{
+    enum { SHORT = 40 };
+    Span span = fn->code->node->span;
+    const Source *source = fn->chunk->source;
+    size_t n = span.to - span.from;
+    if (fn->code->name)
+        buf_puts(b, fn->code->name->text);
+    else if (n > 0 && n <= SHORT && span.to <= source->len && !memchr(source->text + span.from, '\n', n))
+        buf_printf(b, "(%.*s)", (int)n, source->text + span.from);
+    else
+        buf_puts(b, "(lambda)");
+}
+
+/* The statements of a module, which an import runs. */
+static void trace_import(Interp *in, const CallFrame *f, Error *e)
+{
+    const Source *source = frame_source(in, f->up);
+    char text[512];
+    Place p = source ? source_place(source, f->site->node->span.from) : (Place){ 0, 0 };
+    if (source)
+        snprintf(text, sizeof text, "module %.200s, imported at %.200s:%u:%u", f->source->name, source->name,
+                 p.line, p.column);
+    else
+        snprintf(text, sizeof text, "module %.200s", f->source->name);
+    err_trace_add(e, text, NULL, (Span){ 0, 0 });
 }
 
 /* A frame without a function but with an argument is a C function that called us back. */
@@ -492,6 +572,10 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
 {
     const FnCode *code = f->fn ? f->fn->code : NULL;
     Buf b;
+    if (!code && f->argc == 0) {
+        trace_import(in, f, e);
+        return;
+    }
     buf_init(&b, &in->ctx);
     if (!code) {
         buf_printf(&b, "%s (C)", ((const CFunction *)f->args[0].ptr)->name);
@@ -499,7 +583,7 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
         buf_free(&b);
         return;
     }
-    buf_puts(&b, code->name ? code->name->text : "(lambda)");
+    trace_name(&b, f->fn);
     buf_putc(&b, '(');
     for (uint32_t i = 0; i < f->argc && i < 8; i++) {
         if (i)
@@ -524,11 +608,19 @@ bool source_is_stdlib(const Source *source)
     return source && strncmp(source->name, "<stdlib:", 8) == 0;
 }
 
+/* A private function of the standard library that an operation called: steps(rref, A). */
+static bool trace_is_inside(const CallFrame *f)
+{
+    const Name *name = f->fn->code->name;
+    return name && name->text[0] == '_' && source_is_stdlib(f->fn->chunk->source) &&
+           !(f->up && f->up->fn && source_is_stdlib(f->up->fn->chunk->source));
+}
+
 static bool trace_shows(const CallFrame *f)
 {
     if (!f->fn)
-        return f->argc > 0;
-    return f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
+        return f->argc > 0 || (f->site && f->source && !source_is_stdlib(f->source));
+    return !trace_is_inside(f) && f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
 }
 
 /* What the standard library throws is told at the user's call; its own calls are not. */
@@ -542,22 +634,58 @@ static const CallFrame *trace_start(Interp *in)
     return f;
 }
 
-/* Ctx.trace: the innermost calls, at most TRACE_MOST, and how many there were. */
-void trace_collect(Ctx *ctx, Error *e)
+/* What stands for calls that are left out: `… 997 more calls of f`. */
+static void trace_fold(Error *e, int hidden, const FnCode *const *codes, int count, bool others)
 {
-    enum { TRACE_MOST = 20 };
-    Interp *in = (Interp *)ctx;
-    int total = 0;
+    char text[256];
+    int n = snprintf(text, sizeof text, "… %d more calls", hidden);
+    for (int i = 0; i < count && !others && n < (int)sizeof text - 1; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.60s", i == 0 ? " of " : i + 1 < count ? ", " : " and ",
+                      codes[i]->name ? codes[i]->name->text : "a lambda");
+    err_trace_add(e, text, NULL, (Span){ 0, 0 });
+}
+
+enum { TRACE_INNER = 5, TRACE_OUTER = 4, TRACE_NAMES = 3 };
+
+/* Ctx.trace: every call, innermost first; of many the first and last few, and in one line how many
+ * there were of which functions in between. */
+static void trace_calls(Interp *in, Error *e)
+{
     const CallFrame *start = trace_start(in);
+    const FnCode *codes[TRACE_NAMES];
+    int total = 0, i = 0, names = 0;
+    bool others = false;
     for (const CallFrame *f = start; f; f = f->up)
         total += trace_shows(f);
-    int keep = total < TRACE_MOST ? total : TRACE_MOST;
-    if (!err_trace_begin(e, keep, total) || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
+    int hidden = total > TRACE_INNER + TRACE_OUTER + 1 ? total - TRACE_INNER - TRACE_OUTER : 0;
+    int shown = total - hidden + (hidden > 0);
+    if (!err_trace_begin(e, shown, shown) || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
         return;
-    for (const CallFrame *f = start; f && keep > 0; f = f->up) {
+    for (const CallFrame *f = start; f; f = f->up) {
         if (!trace_shows(f))
             continue;
-        trace_call(in, f, e);
-        keep--;
+        bool folded = hidden > 0 && i >= TRACE_INNER && i < TRACE_INNER + hidden;
+        if (folded && !others) {
+            const FnCode *code = f->fn ? f->fn->code : NULL;
+            int k = 0;
+            while (k < names && codes[k] != code)
+                k++;
+            if (k == names && code && names < TRACE_NAMES)
+                codes[names++] = code;
+            else if (k == names)
+                others = true;
+        }
+        if (folded && i == TRACE_INNER + hidden - 1)
+            trace_fold(e, hidden, codes, names, others);
+        if (!folded)
+            trace_call(in, f, e);
+        i++;
     }
+}
+
+void trace_collect(Ctx *ctx, Error *e)
+{
+    Interp *in = (Interp *)ctx;
+    trace_calls(in, e);
+    fix_check(in, e);
 }

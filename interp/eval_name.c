@@ -1,11 +1,14 @@
 /* Leaves: constants, variables, the running function, and names that are no variable but
  * a builtin. Owns the `name` errors and their did-you-mean. */
+#include "interp/fixes.h"
 #include "interp/exec.h"
 #include "interp/indexnot.h"
 #include "interp/peers.h"
 
 #include "core/error.h"
 #include "parser/cdecl.h"
+
+#include <string.h>
 
 Value eval_const(Interp *in, const Exec *x)
 {
@@ -106,15 +109,37 @@ size_t interp_names(Interp *in, const char **names, size_t cap)
     return n;
 }
 
+/* np.dot(A, B), x[end], True: raises with what is written here, if that is known. */
+static void raise_foreign(Interp *in, const Exec *x, const Name *name)
+{
+    uint32_t at = x->node->kind == ND_NAME ? x->node->span.from : x->node->mark.from;
+    Error *e = err_new(&in->ctx, ERR_NAME, "`%.100s` is not defined", name->text);
+    if (peer_translate(in, e, FOREIGN_NAME, at)) {
+        fix_check(in, e);
+        if (e->help)                       /* else what is said of the name in general may hold */
+            err_throw(e);
+    }
+    const Source *s = e->where.source;
+    size_t after = at + name->len;
+    if (foreign_module(name->text) && s && after < s->len && s->text[after] == '.') {
+        err_help(e, "what Ricci has of it is built in and has no prefix; ??word searches the help");
+        err_throw(e);
+    }
+    err_free(e);
+}
+
 void raise_undefined(Interp *in, const Exec *x, const Name *name)
 {
     const char *names[1024], *closest = NULL, *module = module_of_stdlib(name->text);
     const char *peer = peer_name(name->text);
     in->at = x;
+    if (strcmp(name->text, "end") == 0)
+        raise_foreign(in, x, name);
     ix_raise_store(in, x, name);
-    if (name->len > 1)
+    raise_foreign(in, x, name);
+    if (name->len > 2)                     /* of two letters one is half */
         closest = err_closest(name->text, names, interp_names(in, names, 1024));
-    Error *e = err_new(&in->ctx, ERR_NAME, "`%s` is not defined", name->text);
+    Error *e = err_new(&in->ctx, ERR_NAME, "`%.100s` is not defined", name->text);
     if (module_in_stdlib(name->text))
         err_help(e, "import %s", name->text);
     else if (peer)

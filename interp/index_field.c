@@ -5,6 +5,7 @@
 
 #include "interp/exec.h"
 #include "interp/native.h"
+#include "interp/peers.h"
 #include "interp/place.h"
 
 #include <string.h>
@@ -118,11 +119,16 @@ static _Noreturn void raise_no_fields(Interp *in, Value base, const Name *name)
     const Foreign *f = foreign_find(name->text);
     Error *e = err_new(&in->ctx, ERR_NAME, "%s is %s and has no field %s",
                        err_operand_text(&in->ctx, 0), v_describe_a(base, what, sizeof what), name->text);
+    if (peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from))
+        err_throw(e);
     if (f) {
         fill_form(form, sizeof form, f->write, text);
         err_help(e, "%s", form);
     } else if (op_find(in, name)) {
         err_help(e, "%s(%s)", name->text, text);
+    } else if (base.tag == V_TENSOR && base.tensor->rank == 2 && e->where.operands > 0) {
+        err_help(e, "a column is %s[:, 0]; load(\"data.csv\", columns=true) keeps their names",
+                 err_operand_text(&in->ctx, 0));
     }
     err_throw(e);
 }

@@ -3,11 +3,14 @@
  * (NumPy reference, "Advanced indexing"). Used by reading and by assignment. Nothing here
  * touches an element of the base. */
 #include "interp/index.h"
+#include "interp/peers.h"
 
+#include "interp/fixes.h"
 #include "kernels/device.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* GAP: a `...` that stands for no axis still parts index tensors, as in NumPy. */
@@ -54,8 +57,11 @@ static _Noreturn void raise_too_many(Interp *in, const Tensor *base, int given)
     const char *name = err_operand_text(&in->ctx, 0);
     if (base->rank == 0)
         err_raise(&in->ctx, ERR_INDEX, "%s is a scalar and has no axis to index", name);
-    err_raise(&in->ctx, ERR_INDEX, "%d subscripts are too many for %s, which has %d %s", given,
-              name, base->rank, base->rank == 1 ? "axis" : "axes");
+    Error *e = err_new(&in->ctx, ERR_INDEX, "%d subscripts are too many for %s, which has %d %s", given,
+                       name, base->rank, base->rank == 1 ? "axis" : "axes");
+    for (int i = 1; e->where.operands == given + 2 && i <= given; i++)     /* a store: its mark is the = */
+        err_underline(e, i);
+    err_throw(e);
 }
 
 static _Noreturn void raise_float(Interp *in, Value v, int operand, const char *text)
@@ -85,6 +91,8 @@ static _Noreturn void raise_subscript(Interp *in, Value v, int operand)
     char what[80];
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s cannot be indexed with %s",
                        err_operand_text(&in->ctx, 0), v_describe_a(v, what, sizeof what));
+    if (operand < e->where.operands)
+        peer_translate(in, e, FOREIGN_CALL, e->where.operand[operand].from);
     err_underline(e, operand);
     err_throw(e);
 }
@@ -95,6 +103,17 @@ int64_t subscript_int(Interp *in, Value v, int operand)
     if (!v_as_int(v, &i))
         raise_subscript(in, v, operand);
     return i;
+}
+
+/* One past the end is what a habit of counting from 1 gives. */
+static void help_last(Error *e, int64_t last, int operand)
+{
+    char number[24], fixed[120];
+    snprintf(number, sizeof number, "%" PRId64, last);
+    if (fix_number(e, operand) && fix_replace(e, operand, number, fixed, sizeof fixed))
+        err_help(e, "indices count from 0, the last one is %s: %s", number, fixed);
+    else
+        err_help(e, "indices count from 0, the last one is %s", number);
 }
 
 int64_t subscript_check(Interp *in, int64_t i, int64_t len, int axis, int operand)
@@ -109,6 +128,8 @@ int64_t subscript_check(Interp *in, int64_t i, int64_t len, int axis, int operan
         : err_new(&in->ctx, ERR_INDEX, "index %" PRId64 " is out of range for axis %d of %s, which has "
                   "length %" PRId64, i, axis, name, len);
     err_underline(e, operand);
+    if (i == len && len > 0)
+        help_last(e, len - 1, operand);
     err_throw(e);
 }
 
