@@ -9,7 +9,7 @@
 #include "interp/peers.h"
 #include "interp/place.h"
 #include "kernels/rational.h"
-#include "kernels/rational.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,6 +97,13 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "That error is for results of fewer digits than f64 or from a device, and for expressions that assign nothing:\n"
       "they run once more in f64 and print nothing. Returns the median in seconds." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
+    { "pictures",
+      "plot(x, y)    plot(f, a, b)    scatter(x, y, groups=g)    hist(x)    heat(A)    spy(A)    contour(x, y, Z)\n"
+      "Draw in the terminal at once: braille dots and blocks, in colour where the terminal has it and NO_COLOR is\n"
+      "not set, in ASCII where the locale is not UTF-8. At the prompt of a terminal that shows images (kitty's\n"
+      "protocol or sixel: it is asked once) the picture is an image. to=\"a.svg\", \".pdf\" or \".png\" writes a\n"
+      "file; for files and images cairo is loaded. RICCI_PICTURES=text, ascii, sixel, kitty or none in the\n"
+      "environment decides otherwise. ?plot says how series are given, and which options all pictures have." },
     { "extern native callback struct",
       "extern \"libm.so.6\" { double cbrt(double x); }    extern \"-lfftw3\" as fftw { … }\n"
       "Declares C as a header does and makes its names variables (with `as`, members of one): functions, global\n"
@@ -145,6 +152,30 @@ static const struct Topic *find_topic(const char *name)
         if (word_in(topics[i].names, name))
             return &topics[i];
     return NULL;
+}
+
+bool help_topic(int i, char name[HELP_TOPIC_CAP], const char **text)
+{
+    for (size_t k = 0; k < sizeof topics / sizeof topics[0]; k++)
+        for (const char *at = topics[k].names; *at; i--) {
+            size_t n = strcspn(at, " ");
+            if (i == 0) {
+                snprintf(name, HELP_TOPIC_CAP, "%.*s", (int)n, at);
+                if (text)
+                    *text = at == topics[k].names ? topics[k].text : "";
+                return true;
+            }
+            at += n + (at[n] == ' ');
+        }
+    snprintf(name, HELP_TOPIC_CAP, "operations");        /* the overview */
+    if (text)
+        *text = "";
+    return i == 0;
+}
+
+bool help_topic_name(int i, char name[HELP_TOPIC_CAP])
+{
+    return help_topic(i, name, NULL);
 }
 
 /* ---- rows ---- */
@@ -360,7 +391,12 @@ static void show_variable(Interp *in, Buf *out, const char *name, Value v)
         place_put_table(out, &real, 1);
         buf_putc(out, '\n');
     } else {
-        buf_printf(out, "%s is a variable: %s\n", name ? name : "it", v_describe(v, text, sizeof text));
+        buf_printf(out, "%s is a variable: %s", name ? name : "it", v_describe(v, text, sizeof text));
+        if (v.tag < V_STRING) {
+            buf_puts(out, " = ");
+            show_repr(in, out, v);
+        }
+        buf_putc(out, '\n');
     }
     const char *doc = name ? variable_doc(in, name) : NULL;
     if (doc)
@@ -383,22 +419,43 @@ static const Op *find_row(Interp *in, const char *name)
     return op;
 }
 
+/* `?` alone: what to type first. */
+static const char first_screen[] =
+    "Ricci is tensor mathematics as it stands on the blackboard. Five things to try:\n"
+    "\n"
+    "  A = [2, 1; 1, 3]; b = [1, 2]   a matrix and a vector; ; ends rows, statements\n"
+    "  x = A \\ b                      solves A x = b\n"
+    "  C[i,k] := A[i,j] * A[j,k]      index notation: j is summed over\n"
+    "  precision rational { A \\ b }   the same, exactly; also f32, bf16, mp(200)\n"
+    "  explain A \\ b                  the routine that ran, its cost, digits to trust\n"
+    "\n"
+    "A @ B is the matrix product, A * B works element by element, A' transposes,\n"
+    "x^2 is a power. Indices start at 0 and slices end before their end: A[0, :],\n"
+    "x[1:3], x[-1]. # is a comment.\n"
+    "\n"
+    "  ?svd             help on a name; svd? works too\n"
+    "  ??least squares  searches all help\n"
+    "  ?operations      all operations; topics: ?:= ?precision ?on ?for ?import\n"
+    "  :help            commands: :vars :load :save :edit :time :history …\n"
+    "  TAB              completes names, shows arguments after (, makes α of \\alpha\n"
+    "  Ctrl-D           leaves\n";
+
 static void show_overview(Buf *out)
 {
     const char *section = "";
     for (int i = 0; i < op_count(); i++) {
         const Op *op = op_row(i);
         if (strcmp(section, op->section) != 0)
-            buf_printf(out, "%s%s:", i ? "\n" : "", section = op->section);
+            buf_printf(out, "%s%s\n ", i ? "\n" : "", section = op->section);
         buf_printf(out, " %s", op->name);
     }
-    buf_puts(out, "\nformats:");
+    buf_puts(out, "\nformats\n ");
     for (int i = 0; format_name(i); i++)
         buf_printf(out, " %s", format_name(i));
-    buf_puts(out, "\ntopics:");
+    buf_puts(out, "\ntopics\n ");
     for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
         buf_printf(out, " %s", topics[i].names);
-    buf_puts(out, "\n?NAME (or help(\"NAME\")) shows one of them; ?WORD searches.\n");
+    buf_puts(out, "\n?NAME (or help(\"NAME\")) shows one of them; ??WORDS searches.\n");
 }
 
 static bool mentions(const char *text, const char *word)
@@ -406,9 +463,13 @@ static bool mentions(const char *text, const char *word)
     return text && strcasestr(text, word) != NULL;
 }
 
-static void show_search(Buf *out, const char *word)
+static void show_search(Interp *in, Buf *out, const char *word)
 {
     int found = 0;
+    if (strpbrk(word, " \t")) {
+        help_search(in, out, word);
+        return;
+    }
     const char *close = op_closest(word), *peer = peer_name(word);
     buf_printf(out, "there is no help on %s\n", word);
     if (peer)
@@ -427,11 +488,14 @@ static void show_search(Buf *out, const char *word)
         buf_printf(out, "  %-14s %.*s\n", op->name, op->help ? (int)strcspn(op->help, "\n") : 0,
                    op->help ? op->help : "");
     }
+    if (found == 0 && !peer && !close && !home && in->interactive)
+        buf_puts(out, "??WORDS searches all help\n");
 }
 
 bool help_known(Interp *in, const char *name)
 {
-    return find_global(in, name).tag != V_UNDEF || find_row(in, name) || find_topic(name) ||
+    return strcmp(name, "operations") == 0 || find_global(in, name).tag != V_UNDEF ||
+           find_row(in, name) || find_topic(name) ||
            dtype_find(name, strlen(name)) != DT_NONE || find_module(in, name) ||
            find_member(in, name).tag != V_UNDEF;
 }
@@ -446,15 +510,92 @@ static void show_format(Buf *out, DType dt)
                info->kind == 'q' ? "exact fractions of any length" : "complex", name, name);
 }
 
-void help_show(Interp *in, Buf *out, const char *name)
+/* Where a line that is too wide is cut: at the last blank that fits; 0: nowhere. */
+static size_t line_cut(const char *line, size_t len, size_t indent, int width)
+{
+    size_t end = 0, cut = 0;
+    while (end < len && text_width(line, end) <= width) {
+        cut = line[end] == ' ' && end > indent ? end : cut;
+        utf8_next(line, len, &end);
+    }
+    return cut;
+}
+
+/* Texts are written in lines of some 110 cells. From one on that is too wide, the full lines of its
+ * paragraph become one line; in place. */
+static void join_lines(char *text, int width)
+{
+    enum { FULL = 85 };
+    char *to = text;
+    bool joined = false;
+    for (char *at = text; *at;) {
+        size_t len = strcspn(at, "\n"), indent = strspn(at, " ");
+        const char *next = at[len] ? at + len + 1 : at + len;
+        int cells = text_width(at, len);
+        bool table = memmem(at + indent, len > indent ? len - indent : 0, "    ", 4) != NULL;
+        bool joins = cells >= FULL && !table && at[len - 1] != '.' &&
+                     (joined || cells > width) && *next && *next != '\n' &&
+                     strspn(next, " ") == indent && !isupper((unsigned char)next[indent]);
+        bool ended = at[len] == '\n';
+        size_t skip = joined ? indent : 0;
+        memmove(to, at + skip, len - skip);
+        to += len - skip;
+        if (ended)
+            *to++ = joins ? ' ' : '\n';
+        at += len + ended;
+        joined = joins;
+    }
+    *to = '\0';
+}
+
+static void put_fitted(Buf *out, const char *line, size_t len, int width)
+{
+    size_t indent = strspn(line, " "), skip = indent, cut;
+    int room = width;
+    while (text_width(line, len) > room && (cut = line_cut(line, len, skip, room)) > 0) {
+        buf_put(out, line, cut);
+        buf_putc(out, '\n');
+        buf_fill(out, ' ', indent);
+        cut += strspn(line + cut, " ");
+        line += cut;
+        len -= cut;
+        skip = 0;
+        room = width - (int)indent > 20 ? width - (int)indent : 20;
+    }
+    buf_put(out, line, len);
+}
+
+/* Lines that are wider than the terminal go on below, under their own beginning. */
+static void fit_lines(Interp *in, Buf *out, size_t from)
+{
+    Buf *copy = &in->scratch;
+    if (in->show.width < 20 || out->len == from)
+        return;
+    buf_clear(copy);
+    buf_put(copy, out->data + from, out->len - from);
+    out->len = from;
+    join_lines(copy->data, in->show.width);
+    for (const char *at = buf_cstr(copy); *at;) {
+        size_t len = strcspn(at, "\n");
+        put_fitted(out, at, len, in->show.width);
+        at += len;
+        if (*at)
+            buf_putc(out, *at++);
+    }
+}
+
+static void show_name(Interp *in, Buf *out, const char *name)
 {
     while (isspace((unsigned char)*name))
         name++;
-    if (!*name) {
-        show_overview(out);
+    Value v = find_global(in, name);
+    if (!*name || (v.tag == V_UNDEF && strcmp(name, "operations") == 0)) {
+        if (*name)
+            show_overview(out);
+        else
+            buf_puts(out, first_screen);
         return;
     }
-    Value v = find_global(in, name);
     const Op *op = find_row(in, name);
     const struct Topic *topic = find_topic(name);
     const Module *module = v.tag == V_UNDEF && !op && !topic ? find_module(in, name) : NULL;
@@ -473,17 +614,26 @@ void help_show(Interp *in, Buf *out, const char *name)
     if (topic && v.tag == V_UNDEF)
         buf_printf(out, "%s\n", topic->text);
     if (v.tag == V_UNDEF && !op && !topic && dtype_find(name, strlen(name)) == DT_NONE)
-        show_search(out, name);
+        show_search(in, out, name);
+}
+
+void help_show(Interp *in, Buf *out, const char *name)
+{
+    size_t from = out->len;
+    show_name(in, out, name);
+    fit_lines(in, out, from);
 }
 
 void help_value(Interp *in, Buf *out, Value v)
 {
+    size_t from = out->len;
     if (v.tag == V_STRING)
-        help_show(in, out, v.str->text);
+        show_name(in, out, v.str->text);
     else if (v.tag == V_FORMAT)
         show_format(out, v_format_dtype(v));
     else
         show_variable(in, out, NULL, v);
+    fit_lines(in, out, from);
 }
 
 /* ---- the manual ---- */
@@ -523,11 +673,4 @@ void help_manual(Interp *in, Buf *out)
             buf_printf(out, "## %c%s\n\n", toupper((unsigned char)op->section[0]), (section = op->section) + 1);
         manual_entry(in, out, op);
     }
-}
-
-/* ---- ??words ---- */
-void help_search(Interp *in, Buf *out, const char *words)
-{
-    (void)in;
-    show_search(out, words);
 }

@@ -1,299 +1,163 @@
-/* Lines for the REPL: readline with its history file and completion on a terminal, plain
- * reading elsewhere. Called by repl.c. Readline keeps its own global state and takes
- * callbacks without an argument, so this file has one static record beside it. */
-#include "interp/repl.h"
+/* Entries for the REPL: here keys are waited for and lines become entries. On a terminal readline
+ * edits (what its keys do is repl_edit.c) and repl_draw.c draws; on a dumb terminal readline does
+ * both, a line at a time; elsewhere lines are read as they come. Called by repl.c. Readline keeps
+ * its own global state and takes callbacks without an argument, so this file has one static record
+ * beside it. */
+#include "interp/repl_complete.h"
+#include "interp/repl_edit.h"
+#include "interp/repl_signals.h"
 
-#include <ctype.h>
+#include "core/error.h"
+
 #include <errno.h>
-#include <fcntl.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#define _FUNCTION_DEF        /* readline's old typedef Function would clash with ours */
-#include <readline/history.h>
-#include <readline/readline.h>
-
-enum { HISTORY_MAX = 10000, NAMES_MAX = 4096 };
+enum { BLOCK = 1 << 16, DUMB_COLUMNS = 8 };
 
 static struct Line {
     Interp *in;
-    bool terminal, done;
+    bool terminal;             /* readline edits; `rich`: entries of several lines, drawn here */
+    bool rich, done, ended;    /* ended: the terminal is gone */
+    bool hinted;               /* it was said what the entry waits for */
     char *read;                /* what readline gave, NULL at the end of input */
-    char *history;             /* path of the history file, NULL if there is none */
-    int added;                 /* entries of this session */
+    const char *mark;          /* stands before each prompt without a terminal, or NULL */
+    EntryDone *is_done;        /* of the caller, and its argument */
+    void *arg;
+    /* keys */
+    bool blocked, waited;      /* no key was there when it was asked for: the next one, the last one */
+    bool blocks;
+    char *block;               /* keys that were read and not asked for yet */
+    size_t block_at, block_len;
 } line;
 
-/* ---- completion ---- */
-static const struct Symbol { const char *name, *text; } symbols[] = {
-    { "cdot", "·" }, { "dot", "·" }, { "times", "×" }, { "cross", "×" }, { "otimes", "⊗" },
-    { "approx", "≈" }, { "le", "≤" }, { "leq", "≤" }, { "ge", "≥" }, { "geq", "≥" },
-    { "ne", "≠" }, { "neq", "≠" }, { "sqrt", "√" }, { "alpha", "α" }, { "beta", "β" },
-    { "gamma", "γ" }, { "delta", "δ" }, { "epsilon", "ε" }, { "zeta", "ζ" }, { "eta", "η" },
-    { "theta", "θ" }, { "iota", "ι" }, { "kappa", "κ" }, { "lambda", "λ" }, { "mu", "μ" },
-    { "nu", "ν" }, { "xi", "ξ" }, { "pi", "π" }, { "rho", "ρ" }, { "sigma", "σ" },
-    { "tau", "τ" }, { "upsilon", "υ" }, { "phi", "φ" }, { "chi", "χ" }, { "psi", "ψ" },
-    { "omega", "ω" }, { "Gamma", "Γ" }, { "Delta", "Δ" }, { "Theta", "Θ" },
-    { "Lambda", "Λ" }, { "Xi", "Ξ" }, { "Pi", "Π" }, { "Sigma", "Σ" }, { "Phi", "Φ" },
-    { "Psi", "Ψ" }, { "Omega", "Ω" }, { "_0", "₀" }, { "_1", "₁" }, { "_2", "₂" },
-    { "_3", "₃" }, { "_4", "₄" }, { "_5", "₅" }, { "_6", "₆" }, { "_7", "₇" },
-    { "_8", "₈" }, { "_9", "₉" } };
+static volatile sig_atomic_t line_continued;       /* the process was stopped */
 
-static const char *const words[] = { "fn", "return", "if", "else", "for", "in", "while",
-    "break", "continue", "and", "or", "not", "true", "false", "none", "precision", "autocast",
-    "on", "lazy", "compare", "explain", "timeit", "profile", "extern", "import", "try",
-    "catch", "throw", "assert", "test", "from", "accumulate", "round", "against", "strict",
-    "fallback", "saturate", "narrow", "verbose", "quiet" };
-
-static const char *const commands[] = { "help", "vars", "load", "save", "time", "reset", "quit" };
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
-
-static char *if_starts(const char *name, const char *text, size_t len)
+/* ---- keys ---- */
+bool key_is_there(void)
 {
-    return strncmp(name, text, len) == 0 ? strdup(name) : NULL;
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    return line.block_at < line.block_len || poll(&input, 1, 0) > 0;
 }
 
-static Value global(const Module *m, const char *text, size_t len)
+bool key_is_alone(void)
 {
-    const Name *name = names_find(&line.in->names, text, len);
-    int64_t slot = name ? globals_find(&m->globals, name) : -1;
-    return slot >= 0 ? m->slots[slot] : v_undef();
+    return line.waited && !key_is_there();
 }
 
-/* `t.na`: the fields of a named tuple and the members of a module. */
-static char *member(const char *text, const char *point, size_t *k)
+bool key_has_ended(void)
 {
-    Value v = global(line.in->main, text, (size_t)(point - text));
-    uint32_t count = v.tag == V_TUPLE && v.tuple->named ? v.tuple->count
-                   : v.tag == V_MODULE ? v.module->globals.count : 0;
-    while (*k < count) {
-        size_t i = (*k)++;
-        const Name *field = v.tag == V_TUPLE ? v.tuple->names[i] : v.module->globals.names[i];
-        if (v.tag == V_MODULE && v.module->slots[i].tag == V_UNDEF)
-            continue;
-        if (field && strncmp(field->text, point + 1, strlen(point + 1)) == 0) {
-            char *whole = NULL;
-            if (asprintf(&whole, "%.*s.%s", (int)(point - text), text, field->text) >= 0)
-                return whole;
-        }
-    }
-    return NULL;
+    return line.ended;
 }
 
-/* `sim.m`: simulated devices, where sim is no variable. */
-static char *simulated(const char *text, size_t *k)
+bool key_was_interrupted(void)
 {
-    const Name *name = names_find(&line.in->names, "sim", 3);
-    int64_t slot = name ? globals_find(&line.in->main->globals, name) : -1;
-    if (strncmp(text, "sim.", 4) != 0 || (slot >= 0 && line.in->main->slots[slot].tag != V_UNDEF))
-        return NULL;
-    size_t i = 0;
-    for (const Device *d = line.in->ctx.devices->first; d; d = d->next, i++)
-        if (i >= *k && strncmp(d->name, text, strlen(text)) == 0) {
-            *k = i + 1;
-            return strdup(d->name);
-        }
-    return NULL;
+    return *line.in->ctx.interrupt != 0;
 }
 
-static char *next_name(const char *text, int state)
+static int block_is_there(void)
 {
-    static const char *names[NAMES_MAX];
-    static size_t k, count;
-    const char *point = strrchr(text, '.');
-    if (state == 0) {
-        k = 0;
-        count = point ? 0 : interp_names(line.in, names, NAMES_MAX);
-        count = count < NAMES_MAX ? count : NAMES_MAX;
-    }
-    if (point && strncmp(text, "sim.", 4) == 0) {
-        char *device = simulated(text, &k);
-        return device ? device : member(text, point, &k);
-    }
-    if (point)
-        return member(text, point, &k);
-    while (k < count + COUNT(words)) {
-        const char *name = k < count ? names[k] : words[k - count];
-        char *found = if_starts(name, text, strlen(text));
-        k++;
-        if (found)
-            return found;
-    }
-    return NULL;
+    return line.block_at < line.block_len;
 }
 
-static char *next_command(const char *text, int state)
+void key_in_blocks(bool on)
 {
-    static size_t k;
-    if (state == 0)
-        k = 0;
-    while (k < COUNT(commands)) {
-        char *found = if_starts(commands[k++], text, strlen(text));
-        if (found)
-            return found;
-    }
-    return NULL;
+    if (on && !line.block)
+        line.block = malloc(BLOCK);
+    line.blocks = on && line.block;
+    rl_input_available_hook = block_is_there() ? block_is_there : NULL;
 }
 
-static char *next_symbol(const char *text, int state)
+void entry_type(char key)
 {
-    static size_t k;
-    if (state == 0)
-        k = 0;
-    for (; k < COUNT(symbols); k++)
-        if (strncmp(symbols[k].name, text + 1, strlen(text + 1)) == 0) {
-            char *found = NULL;
-            if (asprintf(&found, "\\%s", symbols[k++].name) < 0)
-                return NULL;
-            return found;
-        }
-    return NULL;
-}
-
-/* `\otimes` complete becomes ⊗; a beginning of one is completed to its name. */
-static char **complete_symbol(const char *text)
-{
-    for (size_t i = 0; i < COUNT(symbols); i++)
-        if (strcmp(symbols[i].name, text + 1) == 0) {
-            char **matches = calloc(2, sizeof *matches);
-            if (matches)
-                matches[0] = strdup(symbols[i].text);
-            return matches;
-        }
-    return rl_completion_matches(text, next_symbol);
-}
-
-/* `fma(`: what a C function takes is shown below the line. */
-static void show_parameters(int bracket)
-{
-    int from = bracket;
-    while (from > 0 && (isalnum((unsigned char)rl_line_buffer[from - 1]) || strchr("_.", rl_line_buffer[from - 1])))
-        from--;
-    const char *name = rl_line_buffer + from, *point = memchr(name, '.', (size_t)(bracket - from));
-    size_t len = (size_t)(bracket - from), module = point ? (size_t)(point - name) : 0;
-    Value v = global(line.in->main, name, point ? module : len);
-    if (point)
-        v = v.tag == V_MODULE ? global(v.module, point + 1, len - module - 1) : v_undef();
-    if (v.tag != V_CFUNC)
+    if (!line.rich || block_is_there())
         return;
-    rl_crlf();
-    buf_clear(&line.in->scratch);
-    show_value(line.in, &line.in->scratch, v);
-    fprintf(rl_outstream, "%s\n", buf_cstr(&line.in->scratch));
-    rl_forced_update_display();
+    if (!line.block)
+        line.block = malloc(BLOCK);
+    if (!line.block)
+        return;
+    line.block[0] = key;
+    line.block_at = 0;
+    line.block_len = 1;
+    rl_input_available_hook = block_is_there;
 }
 
-/* Readline's entry: file names inside strings and after :load and :save, names elsewhere. */
-static char **complete(const char *text, int start, int end)
+/* Reads what is there, one byte where another program may want the rest. False: nothing came. */
+static bool read_keys(char *byte)
 {
-    (void)end;
-    bool files = strncmp(rl_line_buffer, ":load ", 6) == 0 ||
-                 strncmp(rl_line_buffer, ":save ", 6) == 0 ||
-                 (start > 0 && rl_line_buffer[start - 1] == '"');
-    if (files)
-        return NULL;
-    rl_attempted_completion_over = 1;
-    rl_completion_append_character = '\0';
-    if (text[0] == '\\')
-        return complete_symbol(text);
-    if (start == 1 && rl_line_buffer[0] == ':')
-        return rl_completion_matches(text, next_command);
-    if (!*text && start > 0 && rl_line_buffer[start - 1] == '(')
-        show_parameters(start - 1);
-    return *text ? rl_completion_matches(text, next_name) : NULL;
-}
-
-/* ---- history ---- */
-/* Makes every folder above `path`, for this user alone. */
-static void make_folders(char *path)
-{
-    for (char *p = path + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            mkdir(path, 0700);
-            *p = '/';
-        }
-}
-
-/* $XDG_STATE_HOME/ricci/history or ~/.local/state/ricci/history; NULL if there is no
- * home, or something is in its place that is no plain file of this user. */
-static char *history_path(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    int n = -1;
-    if (state && state[0] == '/')
-        n = asprintf(&path, "%s/ricci/history", state);
-    else if (home && home[0] == '/')
-        n = asprintf(&path, "%s/.local/state/ricci/history", home);
-    if (n < 0)
-        return NULL;
-    make_folders(path);
-    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-    struct stat info;
-    bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid();
-    if (fd >= 0)
-        close(fd);
-    if (!ok) {
-        free(path);
-        path = NULL;
+    size_t room = line.blocks ? BLOCK : 1;
+    char *into = line.blocks ? line.block : byte;
+    ssize_t n = read(STDIN_FILENO, into, room);
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    if (n < 0 && errno == EAGAIN)
+        poll(&input, 1, -1);
+    else if (n == 0 || (n < 0 && errno != EINTR))
+        line.ended = true;
+    if (n > 0 && line.blocks) {
+        line.block_len = (size_t)n;
+        line.block_at = 1;
+        *byte = line.block[0];
     }
-    return path;
+    return n > 0;
 }
 
-static void history_open(void)
+static bool wants_to_stop(void)
 {
-    history_comment_char = '#';
-    history_write_timestamps = 1;      /* entries of several lines survive */
-    using_history();
-    stifle_history(HISTORY_MAX);
-    line.history = history_path();
-    if (line.history)
-        read_history(line.history);
+    int pending = rl_pending_signal();
+    return pending && pending != SIGWINCH && !key_is_there();
 }
 
-void line_remember(const char *entry)
+/* For readline. It asks when a key is there, but for questions; Ctrl-C answers those with ^G. */
+static int next_key(FILE *stream)
 {
-    HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
-    if (!line.terminal || !*entry || (last && strcmp(last->line, entry) == 0))
-        return;
-    add_history(entry);
-    line.added++;
-    if (line.history && append_history(1, line.history) == 0 && line.added % 100 == 0)
-        history_truncate_file(line.history, HISTORY_MAX);
+    char byte = '\a';
+    (void)stream;
+    if (!RL_ISSTATE(RL_STATE_MULTIKEY | RL_STATE_METANEXT))        /* of several bytes the first counts */
+        line.waited = line.blocked;
+    line.blocked = false;
+    if (line.block_at < line.block_len) {
+        byte = line.block[line.block_at++];
+        if (line.block_at == line.block_len && !line.blocks)
+            rl_input_available_hook = NULL;
+        return (unsigned char)byte;
+    }
+    while (!line.ended && !wants_to_stop())
+        if (read_keys(&byte))
+            return (unsigned char)byte;
+    return line.ended ? EOF : '\a';
 }
 
-/* ---- reading ---- */
-static void take_line(char *text)
+/* Waits for a key; false if a signal came first. Signals are let in by ppoll alone, so that
+ * none can slip in between the look at the flags and the wait. */
+static bool wait_key(void)
 {
-    line.read = text;
-    line.done = true;
-    rl_callback_handler_remove();
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    sigset_t all, before;
+    line.blocked = !key_is_there();
+    if (line.blocked && line.rich)
+        draw();
+    if (block_is_there())
+        return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool pending = *line.in->ctx.interrupt || rl_pending_signal() || line_continued;
+    int ready = pending ? -1 : ppoll(&input, 1, NULL, &before);
+    bool signalled = pending || (ready < 0 && errno == EINTR);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !signalled;
 }
 
-void line_open(Interp *in, bool terminal)
+/* ---- signals ---- */
+static void note_continued(int signal)
 {
-    const char *term = getenv("TERM");
-    line.in = in;
-    line.terminal = terminal;
-    if (!terminal)
-        return;
-    setlocale(LC_CTYPE, "");
-    rl_readline_name = "ricci";
-    rl_persistent_signal_handlers = 1;
-    rl_attempted_completion_function = complete;
-    rl_completer_word_break_characters = (char *)" \t\n\"`@$><=;:|&{([,+-*/%^!?)]}'";
-    rl_basic_quote_characters = "\"";
-    if (!term || !*term || strcmp(term, "dumb") == 0)
-        rl_variable_bind("enable-bracketed-paste", "off");
-    history_open();
+    line_continued = signal;
 }
 
 static bool interrupted(void)
@@ -304,7 +168,29 @@ static bool interrupted(void)
     return true;
 }
 
-/* Ctrl-C at the prompt: the line is dropped and the next one starts afresh. */
+/* What a signal prints stands behind the entry; the entry is drawn again under it. */
+static void take_signals(void)
+{
+    int pending = rl_pending_signal();
+    bool stops = pending == SIGTSTP || pending == SIGTTIN || pending == SIGTTOU;
+    if (line.rich && (stops || pending == SIGINT)) {
+        draw_leave();
+        if (stops)
+            rl_crlf();
+    }
+    rl_check_signals();
+    if (line_continued) {
+        line_continued = 0;
+        rl_deprep_terminal();              /* whoever ran meanwhile has set the terminal as he likes */
+        rl_prep_terminal(1);
+        if (line.rich)
+            draw_begin();
+        else
+            rl_forced_update_display();
+    }
+}
+
+/* Ctrl-C at the prompt: the entry is dropped and the next one starts afresh. */
 static LineStatus drop_line(void)
 {
     rl_free_line_state();
@@ -312,35 +198,53 @@ static LineStatus drop_line(void)
     rl_replace_line("", 1);
     rl_crlf();
     rl_callback_handler_remove();
+    line.block_len = line.block_at = 0;
+    rl_input_available_hook = NULL;
     return LINE_INTERRUPTED;
 }
 
-/* Waits for a key; false if a signal came first. Signals are let in by ppoll alone, so that
- * none can slip in between the look at the flags and the wait. */
-static bool wait_key(void)
+/* ---- readline ---- */
+static void take_line(char *text)
 {
-    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool pending = *line.in->ctx.interrupt || rl_pending_signal();
-    int ready = pending ? -1 : ppoll(&input, 1, NULL, &before);
-    bool signalled = pending || (ready < 0 && errno == EINTR);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !signalled;
+    line.read = text;
+    line.done = true;
+    rl_callback_handler_remove();
+}
+
+static void draw_later(void) {}
+
+/* Readline's own drawing divides by the columns: of a window with one, none is left for it. */
+static void measure_dumb(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        rl_set_screen_size(size.ws_row, size.ws_col > DUMB_COLUMNS ? size.ws_col : DUMB_COLUMNS);
+}
+
+static void install(const char *prompt)
+{
+    line.done = false;
+    if (!line.rich)
+        measure_dumb();
+    rl_callback_handler_install(prompt, take_line);
+    if (line.rich)
+        edit_bind(line.in);
 }
 
 static LineStatus read_terminal(const char *prompt, Buf *text)
 {
-    line.done = false;
-    rl_callback_handler_install(prompt, take_line);
+    install(prompt);
     while (!line.done) {
         if (wait_key())
             rl_callback_read_char();
         else
-            rl_check_signals();
+            take_signals();
         if (!line.done && interrupted())
             return drop_line();
+        if (!line.done && line.ended)
+            drop_line();
+        if (line.ended)
+            return LINE_END;
     }
     if (!line.read)
         return LINE_END;
@@ -354,6 +258,8 @@ static LineStatus read_plain(const char *prompt, Buf *text)
 {
     char *bytes = NULL;
     size_t cap = 0;
+    if (line.mark)
+        out_write(line.in, line.mark, strlen(line.mark));
     out_write(line.in, prompt, strlen(prompt));
     out_flush(line.in);
     ssize_t n = getline(&bytes, &cap, stdin);
@@ -374,16 +280,209 @@ static LineStatus read_plain(const char *prompt, Buf *text)
     return LINE_READ;
 }
 
-LineStatus line_read(Interp *in, const char *prompt, Buf *text)
+/* ---- entries ---- */
+/* The parser may raise; nothing may jump over readline. */
+bool entry_is_done(const char *text, size_t len)
 {
-    line.in = in;
-    return line.terminal ? read_terminal(prompt, text) : read_plain(prompt, text);
+    Ctx *ctx = &line.in->ctx;
+    ErrFrame frame;
+    if (!ERR_TRY(ctx, &frame)) {
+        err_free(ctx->error);
+        ctx->error = NULL;
+        return true;
+    }
+    bool done = line.is_done(line.arg, text, len);
+    ERR_END(ctx, &frame);
+    return done;
 }
 
-void line_close(void)
+/* Two blank lines in a row end it, and more is waited for? */
+static bool is_at_a_loss(const char *text, size_t len)
 {
-    if (line.history && line.added)
-        history_truncate_file(line.history, HISTORY_MAX);
-    free(line.history);
-    line.history = NULL;
+    int lines = 0;
+    size_t end = len;
+    while (end > 0 && strchr(" \t\n", text[end - 1]))
+        lines += text[--end] == '\n';
+    return lines >= 2 && end > 0;
+}
+
+void entry_hint(const char *text, size_t len)
+{
+    Ctx *ctx = &line.in->ctx;
+    Span open;
+    ErrFrame frame;
+    if (line.hinted || !is_at_a_loss(text, len))
+        return;
+    line.hinted = true;
+    if (!ERR_TRY(ctx, &frame)) {
+        err_free(ctx->error);
+        ctx->error = NULL;
+        return;
+    }
+    bool is_open = parse_is_open(ctx, text, len, &open);
+    ERR_END(ctx, &frame);
+    if (!is_open)
+        return;
+    int at = 1;
+    for (uint32_t i = 0; i < open.from; i++)
+        at += text[i] == '\n';
+    if (line.rich)
+        entry_below_begin();
+    printf("%.*s from line %d is still open; Ctrl-C drops the entry", (int)(open.to - open.from),
+           text + open.from, at);
+    if (line.rich)
+        entry_below_end();
+    else
+        printf("\n");
+    fflush(stdout);
+}
+
+/* A line read may be an entry of several lines, out of the history. */
+static void add_lines(Buf *text, const char *lines, bool first)
+{
+    for (bool more = true; more; first = false) {
+        const char *end = strchrnul(lines, '\n');
+        size_t prompt = paste_prompt(lines, (size_t)(end - lines), text->len > 0);
+        if (!first)
+            buf_putc(text, '\n');
+        buf_put(text, lines + prompt, (size_t)(end - lines) - prompt);
+        more = *end;
+        lines = end + more;
+    }
+}
+
+static LineStatus read_lines(Buf *text)
+{
+    Buf *got = &line.in->scratch;
+    for (bool first = true;; first = false) {
+        const char *prompt = first ? REPL_PROMPT : REPL_CONTINUE;
+        buf_clear(got);
+        LineStatus status = line.terminal ? read_terminal(prompt, got) : read_plain(prompt, got);
+        if (status == LINE_END)
+            out_write(line.in, "\n", 1);
+        if (status == LINE_INTERRUPTED || (status == LINE_END && first))
+            return status;
+        if (status == LINE_READ)
+            add_lines(text, buf_cstr(got), first);
+        if (status == LINE_END || line.is_done(line.arg, buf_cstr(text), text->len))
+            return LINE_READ;
+        if (line.terminal)
+            entry_hint(buf_cstr(text), text->len);
+    }
+}
+
+/* At the end of input readline's terminal codes for pasting bring a newline with them. */
+static LineStatus read_whole(Buf *text)
+{
+    out_flush(line.in);
+    draw_begin();
+    LineStatus status = read_terminal(REPL_PROMPT, text);
+    const char *pasting = rl_variable_value("enable-bracketed-paste");
+    if (status == LINE_END && !(pasting && strcmp(pasting, "on") == 0))
+        rl_crlf();
+    return status;
+}
+
+LineStatus entry_read(Interp *in, EntryDone *done, void *arg, Buf *text)
+{
+    line.in = in;
+    line.is_done = done;
+    line.arg = arg;
+    line.hinted = false;
+    signals_at_prompt(true);
+    LineStatus status = line.rich ? read_whole(text) : read_lines(text);
+    signals_at_prompt(false);
+    size_t len = text->len;
+    while (len > 0 && strchr(" \t\n", text->data[len - 1]))
+        len--;
+    if (status == LINE_READ && line.terminal && len > 0) {
+        char last = text->data[len];
+        text->data[len] = '\0';
+        history_add(text->data);
+        text->data[len] = last;
+    }
+    return status;
+}
+
+void entry_mark(const char *mark)
+{
+    line.mark = mark;
+}
+
+void entry_below_begin(void)
+{
+    if (line.rich)
+        draw_leave();
+    rl_crlf();
+}
+
+void entry_below_end(void)
+{
+    rl_crlf();
+    if (line.rich)
+        fflush(rl_outstream);
+    else
+        rl_forced_update_display();
+}
+
+/* ---- opening and closing ---- */
+/* Text is UTF-8, whatever the locale says: the editor must know what a character is. */
+static void set_locale(void)
+{
+    setlocale(LC_CTYPE, "");
+    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+        setlocale(LC_CTYPE, "C.UTF-8");
+}
+
+static void open_rich(Interp *in)
+{
+    struct sigaction action = { .sa_handler = note_continued };
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGCONT, &action, NULL);
+    rl_instream = stdin;
+    rl_outstream = stdout;
+    draw_open(in);
+    rl_initialize();           /* before the next line: readline asks no terminal that it does not draw on */
+    rl_redisplay_function = draw_later;
+    rl_getc_function = next_key;
+}
+
+static void open_dumb(void)
+{
+    rl_variable_bind("enable-bracketed-paste", "off");
+    rl_catch_sigwinch = 0;     /* the window is measured for every line */
+    rl_initialize();
+}
+
+void entry_open(Interp *in, bool terminal)
+{
+    const char *term = getenv("TERM");
+    bool dumb = !term || !*term || strcmp(term, "dumb") == 0;
+    line.in = in;
+    line.terminal = terminal;
+    line.rich = terminal && !dumb;
+    if (!terminal)
+        return;
+    set_locale();
+    rl_readline_name = "ricci";
+    rl_persistent_signal_handlers = 1;
+    rl_variable_bind("revert-all-at-newline", "on");
+    rl_variable_bind("isearch-terminators", "\\e\\C-j\\C-x");     /* 8.2 crashes on Ctrl-R Ctrl-X x */
+    complete_open(in);
+    if (line.rich)
+        open_rich(in);
+    else
+        open_dumb();
+    history_open();
+}
+
+void entry_close(void)
+{
+    free(line.block);
+    line.block = NULL;
+    line.block_len = line.block_at = 0;
+    if (line.rich)
+        draw_close();
+    if (line.terminal)
+        history_close();
 }

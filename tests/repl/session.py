@@ -5,6 +5,7 @@ RICCI names the binary."""
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -15,6 +16,7 @@ import time
 RICCI = os.path.abspath(os.environ.get("RICCI", "build/ricci"))
 PROMPT, MORE = b"ricci> ", b"  ...> "
 WAIT = float(os.environ.get("REPL_WAIT", "20"))
+COLOUR = re.compile(rb"\x1b\[[0-9;]*m")         # a prompt may have one
 counts = {True: 0, False: 0}
 
 
@@ -27,7 +29,7 @@ def check(what, ok, got=""):
 class Session:
     """One `ricci` on a terminal of `size` cells (rows, columns), with a home of its own."""
 
-    def __init__(self, home, args=(), term="dumb", size=(24, 80), **environment):
+    def __init__(self, home, args=(), term="dumb", size=(24, 80), ready=PROMPT, **environment):
         env = {"PATH": os.environ["PATH"], "HOME": home, "TERM": term, "LC_ALL": "C.UTF-8",
                "INPUTRC": "/dev/null", **environment}
         for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS"):
@@ -40,12 +42,12 @@ class Session:
             os.chdir(home)
             os.execve(RICCI, [RICCI, *args], env)
         self.status = None
-        self.started = self.until(PROMPT)
+        self.started = self.until(ready)
 
     def until(self, *ends, wait=WAIT):
         """Reads until the output ends in one of `ends`; returns what came."""
         got, limit = b"", time.time() + wait
-        while not got.endswith(ends) if ends else True:
+        while not COLOUR.sub(b"", got[-200:]).endswith(ends) if ends else True:
             ready, _, _ = select.select([self.fd], [], [], max(0, limit - time.time()))
             if not ready:
                 break
@@ -56,6 +58,8 @@ class Session:
             if not data:
                 break
             got += data
+            if time.time() > limit:             # endless output, too
+                break
         self.all += got
         return got
 
