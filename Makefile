@@ -34,7 +34,7 @@ LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) $(if $(filter -fno-pie,$(OPT.$(
 
 SOURCES := $(wildcard core/*.c lexer/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
 # readline (GPL) belongs to the program, not to the library.
-MAIN     = interp/main.c $(wildcard interp/repl*.c)
+MAIN     = $(wildcard interp/main*.c interp/repl*.c)
 GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
 LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
            $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(GEN_C))
@@ -129,9 +129,10 @@ check-gpu: all $(STUBS) $(addprefix $(BUILD)/unit/,cuda gpu_nest gpu_text) $(BUI
 bless: all
 	@BLESS=1 bash tests/run.sh golden
 
-# The reference of all operations, from their rows.
+# The reference of all operations, from their rows, and the word lists of the editors.
 manual: all $(BUILD)/devices/matrix
 	$(BUILD)/ricci doc --all > docs/library.md
+	python3 editors/words.py $(BUILD)/ricci --write
 	$(BUILD)/devices/matrix --table 2>/dev/null > docs/devices.md
 
 bench: all $(BUILD)/bench/linalg
@@ -164,11 +165,17 @@ soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_trut
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
-	           $(DESTDIR)$(PREFIX)/share/man/man1
+	           $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	           $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
+	           $(DESTDIR)$(PREFIX)/share/ricci
 	install -m 755 $(BUILD)/ricci $(DESTDIR)$(PREFIX)/bin/ricci
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
 	install -m 644 interp/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
+	install -m 644 editors/completions/ricci.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ricci
+	install -m 644 editors/completions/_ricci $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ricci
+	install -m 644 editors/completions/ricci.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ricci.fish
+	cp -R editors/vim editors/vscode $(DESTDIR)$(PREFIX)/share/ricci/
 	printf 'prefix=%s\nName: ricci\nDescription: a small language for tensor mathematics\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lricci -lffi -lm -ldl -lpthread\n' \
 	    '$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/ricci.pc
 
@@ -181,7 +188,7 @@ help:
 	@echo 'make fuzz            feeds random input to the sanitizer build for FUZZ_SECONDS=60'
 	@echo 'make soak            interrupts a busy session 200 times; index notation and precision scopes against their oracles, SOAK_CASES=100000'
 	@echo 'make bless           rewrites the golden outputs of the tests'
-	@echo 'make manual          rewrites docs/library.md and docs/devices.md from the registry'
+	@echo 'make manual          rewrites docs/library.md, docs/devices.md and the word lists in editors/ from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|ubsan|sanitize|hostile   builds build/MODE/ricci'
 	@echo 'make clean           removes build/'

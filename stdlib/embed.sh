@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints a C table of the standard library's files: embed.sh FILE.ric …
-# interp/module.c declares `extern const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[];`
+# interp/stdlib.h declares what it makes.
 set -eu
 echo '#include <stddef.h>'
 echo 'const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[] = {'

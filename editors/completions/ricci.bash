@@ -1,0 +1,43 @@
+# Completion of ricci's command line for bash: options, subcommands, files, kinds of error, and
+# names of operations after `ricci doc`, which the program itself lists.
+_ricci_files() {    # ENDING: folders and files that end so
+    local IFS=$'\n'
+    compopt -o filenames 2>/dev/null
+    COMPREPLY=($(compgen -d -- "$cur") $(compgen -f -X "!*.$1" -- "$cur"))
+}
+
+_ricci() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= word i
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        case $word in
+        --strict-devices | -i) ;;
+        *) command=$word; break ;;
+        esac
+    done
+    case $command in
+    test)
+        case $prev in -k | --keyword) return ;; esac
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-k --keyword --list -v --verbose --help' -- "$cur")); else _ricci_files ric; fi ;;
+    fmt)
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-w --write --check --diff --help' -- "$cur")); else _ricci_files ric; fi ;;
+    doctest)
+        case $prev in --tolerance | --timeout) return ;; esac
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--fix --tolerance --timeout -v --verbose --help' -- "$cur")); else _ricci_files md; fi ;;
+    doc)
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--all --help' -- "$cur")); else
+            COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" doc operations 2>/dev/null | sed -n 's/^  //p')" -- "$cur")); fi ;;
+    --explain)
+        COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" --explain 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$cur")) ;;
+    '')
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --strict-devices --version --help' -- "$cur"))
+        else
+            _ricci_files ric
+            COMPREPLY+=($(compgen -W 'test fmt doc doctest' -- "$cur"))
+        fi ;;
+    -e | -p | -V | -h | --version | --help) ;;
+    *) compopt -o default 2>/dev/null ;;                  # arguments of the program
+    esac
+}
+complete -F _ricci ricci

@@ -1,0 +1,39 @@
+# Completion of ricci's command line for fish.
+set -l commands test fmt doc doctest
+function __ricci_names
+    ricci doc operations 2>/dev/null | sed -n 's/^  //p' | string split ' '
+end
+function __ricci_kinds
+    ricci --explain 2>/dev/null | sed -n 's/^  \([a-z]*\)  *\(.*\)/\1\t\2/p'
+end
+function __ricci_files
+    __fish_complete_suffix .$argv[1]
+end
+
+complete -c ricci -f
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a test -d 'run the test blocks of files and folders'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a fmt -d 'print files as canonical text'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a doc -d 'help on operations, functions and topics'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a doctest -d 'run the code of Markdown files'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a '(__ricci_files ric)'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s e -x -d 'run code'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s p -x -d 'run code and print its value'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s i -d 'then a session'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l explain -a '(__ricci_kinds)' -d 'the story of a kind of error'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l strict-devices -d 'every device block is strict'
+complete -c ricci -s V -l version -d 'the version'
+complete -c ricci -s h -l help -d 'help'
+
+complete -c ricci -n '__fish_seen_subcommand_from test fmt' -a '(__ricci_files ric)'
+complete -c ricci -n '__fish_seen_subcommand_from test' -s k -l keyword -x -d 'only tests with this word'
+complete -c ricci -n '__fish_seen_subcommand_from test' -l list -d 'list the tests'
+complete -c ricci -n '__fish_seen_subcommand_from test doctest' -s v -l verbose -d 'name each one'
+complete -c ricci -n '__fish_seen_subcommand_from fmt' -s w -l write -d 'rewrite the files'
+complete -c ricci -n '__fish_seen_subcommand_from fmt' -l check -d 'name what would change'
+complete -c ricci -n '__fish_seen_subcommand_from fmt' -l diff -d 'show what would change'
+complete -c ricci -n '__fish_seen_subcommand_from doc' -a '(__ricci_names)'
+complete -c ricci -n '__fish_seen_subcommand_from doc' -l all -d 'the whole reference'
+complete -c ricci -n '__fish_seen_subcommand_from doctest' -a '(__ricci_files md)'
+complete -c ricci -n '__fish_seen_subcommand_from doctest' -l fix -d 'write what came out'
+complete -c ricci -n '__fish_seen_subcommand_from doctest' -l tolerance -x -d 'relative tolerance'
+complete -c ricci -n '__fish_seen_subcommand_from doctest' -l timeout -x -d 'seconds a block may run'

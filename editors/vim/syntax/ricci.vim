@@ -1,0 +1,113 @@
+" Ricci: syntax. The lists of words are written by editors/words.py.
+if exists("b:current_syntax")
+    finish
+endif
+
+syn case match
+syn iskeyword @,48-57,_,192-255
+
+" -- words.py writes from here
+syn keyword ricciConditional if else
+syn keyword ricciRepeat for while in break continue
+syn keyword ricciException try catch throw assert
+syn keyword ricciStatement return
+syn keyword ricciFunction fn nextgroup=ricciFunctionName skipwhite
+syn keyword ricciInclude import extern
+syn keyword ricciScope precision autocast on lazy compare explain timeit profile
+syn keyword ricciWordOperator and or not
+syn keyword ricciConstant true false none
+syn keyword ricciSoft accumulate round saturate flush reproducible strict fallback narrow verbose
+syn keyword ricciSoft quiet against from as
+syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
+syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
+syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
+syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
+syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh bincount bitand bitor bits
+syn keyword ricciBuiltin broadcast_to cast cbrt ceil choice chol clamp complex concat cond conj
+syn keyword ricciBuiltin contains contour conv conv2 corrcoef cos cosh count cov cross cstring
+syn keyword ricciBuiltin ctranspose cumprod cumsum denominator det device devices diag diff digits
+syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path endswith
+syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp expand expm expm1
+syn keyword ricciBuiltin eye fft fft2 fftfreq fftn fftshift filter find flags flatten flip floor
+syn keyword ricciBuiltin floor_divide fma format full gamma gelu gram_schmidt greater greater_equal
+syn keyword ricciBuiltin heat help hess hist histogram hypot ifft ifft2 ifftn ifftshift imag int
+syn keyword ricciBuiltin interp inv invert irfft isclose isfinite isinf isnan join keys kron ldl
+syn keyword ricciBuiltin len less less_equal lgamma like lines linspace load log log10 log1p log2
+syn keyword ricciBuiltin logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
+syn keyword ricciBuiltin maximum mean median memory meshgrid min minimum mod multiply nansum ndim
+syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal numerator offsetof
+syn keyword ricciBuiltin ones orth outer pad pin pinv plot positive power print prod ptr qr
+syn keyword ricciBuiltin quantile rand randint randn rank read real realmax realmin reduce relu
+syn keyword ricciBuiltin repeat replace repr reshape rfft rfftfreq rint roll round rref rstrip save
+syn keyword ricciBuiltin scatter schur searchsorted seed shape shl shr shuffle sigmoid sign silu
+syn keyword ricciBuiltin simulate sin sinh size sizeof slogdet softmax softplus solve sort split
+syn keyword ricciBuiltin spy sqrt sqrtm squeeze stack startswith std steps string strip subtract
+syn keyword ricciBuiltin sum svd svdvals take tan tanh tile time to trace transpose tril triu trunc
+syn keyword ricciBuiltin type ulp unique unpin upper var warn where write xor zeros zip
+" -- to here
+
+" A name behind a point is a field, whatever it is elsewhere: t.size.
+syn match ricciPoint "[A-Za-z0-9_)\]']\@1<=\.\ze\h" nextgroup=ricciField
+syn match ricciField "\h\w*" contained
+syn match ricciFunctionName "\K\k*" contained
+syn match ricciTest "^\s*test\ze\s*\""
+
+syn match ricciOperator "[-+*/%@\\^&|!<>=:]"
+syn match ricciOperator "[·⊗×≈≤≥≠√⋅−]"
+syn match ricciDefine ":="
+syn match ricciArrow "->\||>"
+syn match ricciTranspose "\([A-Za-z0-9_)\]}'[:alpha:]]\)\@1<='\+"
+
+syn match ricciNumber "\<\d[0-9_]*i\?\>"
+syn match ricciNumber "\<0[xX][0-9a-fA-F_]\+\>"
+syn match ricciNumber "\<0[bB][01_]\+\>"
+syn match ricciFloat "\<\d[0-9_]*\.\d[0-9_]*\([eE][-+]\?\d\+\)\?i\?"
+syn match ricciFloat "\<\d[0-9_]*[eE][-+]\?\d\+i\?\>"
+syn match ricciFloat "\.\@1<!\.\d[0-9_]*\([eE][-+]\?\d\+\)\?i\?"
+
+syn match ricciEscape "\\[ntr0\\\"]" contained
+syn match ricciEscape "\\u{\x*}" contained
+syn match ricciEscape "{{\|}}" contained
+syn region ricciHole matchgroup=ricciHoleEdge start="{{\@!" end="}" contained contains=TOP
+syn region ricciString start=+"+ skip=+\\"+ end=+"+ end=+$+ contains=ricciEscape,ricciHole
+syn region ricciRaw start="`" end="`"
+
+syn keyword ricciTodo TODO FIXME contained
+syn match ricciComment "#.*$" contains=ricciTodo,@Spell
+syn match ricciDoc "##.*$" contains=ricciTodo,@Spell
+
+" What stands in an extern block is C.
+syn region ricciExtern start=+\(\<extern\s*"[^"]*"\s*\(as\s\+\w\+\s*\)\?\)\@<={+ end="}" contains=ricciExternBrace
+syn region ricciExternBrace start="{" end="}" contained contains=ricciExternBrace
+
+hi def link ricciConditional Conditional
+hi def link ricciRepeat Repeat
+hi def link ricciException Exception
+hi def link ricciStatement Statement
+hi def link ricciFunction Keyword
+hi def link ricciFunctionName Function
+hi def link ricciInclude Include
+hi def link ricciScope Keyword
+hi def link ricciSoft Keyword
+hi def link ricciTest Keyword
+hi def link ricciWordOperator Operator
+hi def link ricciConstant Boolean
+hi def link ricciValue Constant
+hi def link ricciFormat Type
+hi def link ricciBuiltin Function
+hi def link ricciOperator Operator
+hi def link ricciDefine Operator
+hi def link ricciArrow Operator
+hi def link ricciTranspose Operator
+hi def link ricciNumber Number
+hi def link ricciFloat Float
+hi def link ricciString String
+hi def link ricciRaw String
+hi def link ricciEscape SpecialChar
+hi def link ricciHoleEdge Special
+hi def link ricciComment Comment
+hi def link ricciDoc SpecialComment
+hi def link ricciTodo Todo
+
+syn sync minlines=100
+let b:current_syntax = "ricci"
