@@ -1,6 +1,7 @@
 /* Access to files: where they are looked for, reading and mapping them, replacing them as
  * a whole. Knows nothing of formats; the only file here that opens anything. */
 #include "builtins/files.h"
+#include "core/nearby.h"
 #include "core/fd.h"
 #include "interp/explain.h"
 #include "kernels/mapped.h"
@@ -108,7 +109,7 @@ static int file_open(OpCall *c, const char *path, struct stat *st)
 {
     int fd = open_waiting(c, path);
     if (fd < 0)
-        err_raise(&c->in->ctx, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+        nearby_raise(&c->in->ctx, path);
     if (fstat(fd, st) != 0 || S_ISDIR(st->st_mode)) {
         close(fd);
         err_raise(&c->in->ctx, ERR_IO, "%s is a directory", path);

@@ -331,7 +331,7 @@ static Piece make_piece(OpCall *c, const Tuple *t, uint32_t i, const char *as, T
 
 static void check_fields(OpCall *c, Value x)
 {
-    const char *help = "name every tensor: save(\"x.safetensors\", (weights=W, bias=b))";
+    const char *help = "name every tensor: save(\"x.safetensors\", (weights=…, bias=…))";
     char text[128];
     if (x.tag != V_TUPLE || (x.tuple->count > 0 && !x.tuple->names))
         err_raise_help(&c->in->ctx, ERR_TYPE, help,

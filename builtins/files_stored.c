@@ -201,9 +201,9 @@ _Noreturn void stored_refuse(OpCall *c, DType dt, const char *what)
     bool parts = dtype_info(dt)->kind == 'c', binary = dtype_mini_read(dtype_real(dt), &(int){ 0 }, &(int){ 0 },
                                                                           &(MiniStyle){ 0 });
     err_raise_help(&c->in->ctx, ERR_DTYPE,
-                   parts    ? "save c128(x), which holds every value of it"
-                   : binary ? "save f64(x), which holds every value of it"
-                            : "save f64(x), rounded, or write(path, repr(x)), whose text reads back",
+                   parts    ? "c128(…) holds every value of it"
+                   : binary ? "f64(…) holds every value of it"
+                            : "f64(…) rounds it; the text that repr(…) makes reads back",
                    "%s is %s, which no file format holds", what, dtype_name(dt));
 }
 

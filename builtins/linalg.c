@@ -52,11 +52,12 @@ static void stack_layout(Stack *s)
 
 static void require_matrix(OpCall *c, int i, const Tensor *t)
 {
-    if (t->rank < 2)
-        arg_error_help(c, i, ERR_SHAPE,
-                       t->rank == 1 ? "a column is written reshape(v, (size(v), 1)), a row v'" : NULL,
-                       "%s must be a matrix, not a %s", arg_text(c, i),
+    if (t->rank < 2) {
+        char help[160];
+        snprintf(help, sizeof help, "as a column: %s[:, none]", arg_text(c, i));
+        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? help : NULL, "%s must be a matrix, not a %s", arg_text(c, i),
                        t->rank == 1 ? "vector" : "scalar");
+    }
 }
 
 Stack linalg_stack_of(OpCall *c, int i, Tensor *t)

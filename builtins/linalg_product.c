@@ -377,7 +377,9 @@ Value op_run_dot(OpCall *c)
         int i = a->rank != 1 ? 0 : 1;
         char shape[96];
         Tensor *t = i ? b : a;
-        arg_error_help(c, i, ERR_SHAPE, "A @ B is the matrix product, sum(A * B) the sum of all products",
+        char help[200];
+        snprintf(help, sizeof help, "the matrix product: %s @ %s", arg_text(c, 0), arg_text(c, 1));
+        arg_error_help(c, i, ERR_SHAPE, help,
                        "%s must be a vector, not %s", arg_text(c, i),
                        shape_text(shape, sizeof shape, t->rank, tensor_shape(t)));
     }

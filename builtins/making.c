@@ -189,8 +189,10 @@ static Tensor *int_sequence(OpCall *c, int64_t start, int64_t stop, int64_t step
     int64_t n = (int64_t)count;
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &n));
     int64_t *v = (int64_t *)out->data;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         v[i] = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)step);
+        poll_interrupt(c->in);
+    }
     return out;
 }
 
@@ -202,8 +204,10 @@ static Tensor *float_sequence(OpCall *c, double start, double stop, double step)
     int64_t n = count > 0 ? (int64_t)count : 0;
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 1, &n));
     double *v = (double *)out->data;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         v[i] = start + (double)i * step;
+        poll_interrupt(c->in);
+    }
     return out;
 }
 
@@ -231,8 +235,10 @@ static Tensor *points(OpCall *c, bool endpoint)
     int64_t n = arg_given(c, 2) ? made_length(c, 2) : 50, gaps = endpoint ? n - 1 : n;
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 1, &n));
     double *v = (double *)out->data, step = gaps > 0 ? (stop - start) / (double)gaps : 0;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         v[i] = start + (double)i * step;
+        poll_interrupt(c->in);
+    }
     if (endpoint && n > 1)
         v[n - 1] = stop;
     return out;
@@ -251,8 +257,10 @@ Value op_run_logspace(OpCall *c)
     Device *on = made_on(c, 6);
     Tensor *out = points(c, arg_bool(c, 4, true));
     double *v = (double *)out->data;
-    for (int64_t i = 0; i < out->size; i++)
+    for (int64_t i = 0; i < out->size; i++) {
         v[i] = pow(base, v[i]);
+        poll_interrupt(c->in);
+    }
     return made(c, on, cast_to(c, out, made_dtype(c, 5, on, DT_F64)));
 }
 
@@ -363,7 +371,7 @@ static Value gather_rows(OpCall *c, Tensor *x, const Tensor *at)
     int64_t rows = tensor_shape(x)[0];
     size_t bytes = rows == 0 ? 0 : (size_t)(x->size / rows) * dtype_info(x->dtype)->bytes;
     const int64_t *index = (const int64_t *)at->data;
-    for (int64_t i = 0; i < at->size; i++)
+    for (int64_t i = 0; i < at->size && !*ctx->interrupt; i++)
         memcpy(out->data + (size_t)i * bytes, dense->data + (size_t)index[i] * bytes, bytes);
     poll_interrupt(c->in);
     return op_result(c, out);
@@ -437,7 +445,8 @@ static void choose_weighted_once(OpCall *c, RngStream *s, const double *p, int64
     if (count > positive)
         arg_error(c, 2, ERR_VALUE, "%lld are wanted without replacement, but only %lld have p > 0",
                   (long long)count, (long long)positive);
-    sort_pairs(keys, order, keys + n, order + n, n, 8);
+    sort_pairs(&c->in->ctx, keys, order, keys + n, order + n, n, 8);
+    poll_interrupt(c->in);                 /* then the order is none */
     memcpy(at, order, (size_t)count * sizeof *at);
 }
 

@@ -190,7 +190,7 @@ static void wanted_dtype(OpCall *c, Wanted *w, const Pointer *p)
     DType own = pointed_dtype(p->to);
     w->dtype = arg_dtype(c, 1, own);
     if (w->dtype == DT_NONE)
-        arg_error_help(c, 0, ERR_FFI, "say what is there: as_tensor(p, f64, n)",
+        arg_error_help(c, 0, ERR_FFI, "say what is there: as_tensor(p, f64, …)",
                        "%s points to %s, which says nothing of numbers", arg_text(c, 0),
                        native_type_text(c->in, p->to, text, sizeof text));
     if (!native_ctype(w->dtype))
@@ -218,7 +218,7 @@ static void wanted_shape(OpCall *c, Wanted *w, const Pointer *p)
         w->rank = 1;
         w->shape[0] = (int64_t)(p->bytes / (size_t)size);
     } else {
-        arg_error_help(c, 0, ERR_FFI, "say how many: as_tensor(p, f64, n)",
+        arg_error_help(c, 0, ERR_FFI, "say how many: as_tensor(p, f64, …)",
                        "how many elements %s points to is not known", arg_text(c, 0));
     }
     for (int i = 0; i < w->rank; i++) {
@@ -280,7 +280,7 @@ Value op_run_as_tensor(OpCall *c)
     wanted_shape(c, &w, p);
     size_t align = ctype_align(native_ctype(w.dtype));
     if ((uintptr_t)p->at % align)
-        arg_error_help(c, 0, ERR_FFI, "copy the bytes: as_tensor(p, u8, n)",
+        arg_error_help(c, 0, ERR_FFI, "copy the bytes: as_tensor(p, u8, …)",
                        "%s is not at a multiple of %zu bytes, as elements of %s are",
                        arg_text(c, 0), align, dtype_name(w.dtype));
     if (arg_given(c, 3)) {

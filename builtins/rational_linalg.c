@@ -40,11 +40,12 @@ static Batch batch_of(OpCall *c, int i)
 {
     require_room(c, i);
     Tensor *t = op_keep(c, tensor_compact(&c->in->ctx, exact_tensor(c, i)));
-    if (t->rank < 2)
-        arg_error_help(c, i, ERR_SHAPE,
-                       t->rank == 1 ? "a column is written reshape(v, (size(v), 1)), a row v'" : NULL,
-                       "%s must be a matrix, not a %s", arg_text(c, i),
+    if (t->rank < 2) {
+        char help[160];
+        snprintf(help, sizeof help, "as a column: %s[:, none]", arg_text(c, i));
+        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? help : NULL, "%s must be a matrix, not a %s", arg_text(c, i),
                        t->rank == 1 ? "vector" : "scalar");
+    }
     Batch b = { .t = t, .rank = t->rank - 2, .count = 1 };
     b.m = tensor_shape(t)[b.rank];
     b.n = tensor_shape(t)[b.rank + 1];

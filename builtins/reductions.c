@@ -211,6 +211,7 @@ Value op_run_cumprod(OpCall *c) { return running(c, true); }
 /* ---- sorting ---- */
 
 typedef struct SortJob {
+    Ctx *ctx;
     const Tensor *x, *out;
     int axis;
     unsigned how;
@@ -228,15 +229,18 @@ static void sort_lanes(void *arg, int64_t begin, int64_t end, int worker)
     for (int64_t lane = begin; lane < end; lane++) {
         char *to = lane_data(job->out, job->axis, lane);
         int64_t step = tensor_strides(job->out)[job->axis];
-        sort_load(keys, dt, lane_data(job->x, job->axis, lane), tensor_strides(job->x)[job->axis], n, job->how);
+        sort_load_lane(job->ctx, keys, dt, lane_data(job->x, job->axis, lane),
+                       tensor_strides(job->x)[job->axis], n, job->how);
         if (!job->positions) {
-            sort_keys(keys, spare, n, sort_key_bytes(dt));
-            sort_store(to, step, dt, keys, n, job->how & SORT_DESCENDING);
+            sort_keys(job->ctx, keys, spare, n, sort_key_bytes(dt));
+            sort_store_lane(job->ctx, to, step, dt, keys, n, job->how & SORT_DESCENDING);
             continue;
         }
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < n && !*job->ctx->interrupt; i++)
             at[i] = i;
-        sort_pairs(keys, at, spare, at_spare, n, sort_key_bytes(dt));
+        sort_pairs(job->ctx, keys, at, spare, at_spare, n, sort_key_bytes(dt));
+        if (*job->ctx->interrupt)
+            return;
         for (int64_t i = 0; i < n; i++)
             ((int64_t *)to)[i * step] = at[i];
     }
@@ -263,7 +267,7 @@ static Tensor *sorted(OpCall *c, Tensor *x, int axis, unsigned how, bool positio
                                         tensor_shape(x)));
     if (x->size == 0)
         return out;
-    SortJob job = { .x = x, .out = out, .axis = axis, .positions = positions,
+    SortJob job = { .ctx = &c->in->ctx, .x = x, .out = out, .axis = axis, .positions = positions,
                     .how = how | (positions ? SORT_ONE_ZERO : 0) };
     int64_t n = tensor_shape(x)[axis], lanes = x->size / n;
     int workers = lanes > 1 ? pool_threads(&c->in->ctx) : 1;
@@ -316,10 +320,11 @@ Value op_run_unique(OpCall *c)
     int64_t n = x->size, distinct = 0;
     uint64_t *keys = scratch_words(c, 2 * n), *spare = keys + n;
     int64_t *at = want_inverse ? (int64_t *)scratch_words(c, 2 * n) : NULL;
-    sort_load(keys, dt, x->data, 1, n, SORT_ONE_ZERO);
-    for (int64_t i = 0; at && i < n; i++)
+    sort_load_lane(&c->in->ctx, keys, dt, x->data, 1, n, SORT_ONE_ZERO);
+    for (int64_t i = 0; at && i < n && !*c->in->ctx.interrupt; i++)
         at[i] = i;
-    sort_pairs(keys, at, spare, at ? at + n : NULL, n, sort_key_bytes(dt));
+    sort_pairs(&c->in->ctx, keys, at, spare, at ? at + n : NULL, n, sort_key_bytes(dt));
+    poll_interrupt(c->in);
     int64_t *starts = (int64_t *)spare;
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || keys[i] != keys[distinct - 1]) {
@@ -327,7 +332,7 @@ Value op_run_unique(OpCall *c)
             keys[distinct++] = keys[i];
         }
     Tensor *values = op_keep(c, tensor_new(&c->in->ctx, dt, 1, &distinct));
-    sort_store(values->data, 1, dt, keys, distinct, false);
+    sort_store_lane(&c->in->ctx, values->data, 1, dt, keys, distinct, false);
     if (!want_counts && !want_inverse)
         return op_result(c, values);
     Value numbers = want_inverse ? op_root(c, op_result(c, run_numbers(c, starts, distinct, at, n)))
@@ -345,6 +350,7 @@ Value op_run_unique(OpCall *c)
 /* ---- order statistics ---- */
 
 typedef struct QuantileJob {
+    Ctx *ctx;
     const Tensor *x;           /* lanes x n, contiguous */
     DType to;
     char *out;                 /* q-th result of lane l at q * lanes + l */
@@ -368,7 +374,7 @@ static void store_float(DType dt, void *out, int64_t i, double v)
 static double select_value(const QuantileJob *job, uint64_t *keys, bool sorted_already, int64_t k)
 {
     if (!sorted_already)
-        sort_select(keys, keys + job->n, job->n, k);
+        sort_select(job->ctx, keys, keys + job->n, job->n, k);
     return sort_key_f64((DType)job->x->dtype, keys[k]);
 }
 
@@ -405,11 +411,12 @@ static void quantile_lanes(void *arg, int64_t begin, int64_t end, int worker)
     bool full = job->q_count > 3;
     for (int64_t lane = begin; lane < end; lane++) {
         bool nan = false;
-        sort_load(keys, dt, job->x->data + lane * job->n * dtype_info(dt)->bytes, 1, job->n, 0);
+        sort_load_lane(job->ctx, keys, dt, job->x->data + lane * job->n * dtype_info(dt)->bytes, 1,
+                       job->n, 0);
         for (int64_t i = 0; i < job->n; i++)
             nan |= sort_key_is_nan(dt, keys[i]);
         if (full)
-            sort_keys(keys, keys + job->n, job->n, sort_key_bytes(dt));
+            sort_keys(job->ctx, keys, keys + job->n, job->n, sort_key_bytes(dt));
         for (int64_t j = 0; j < job->q_count; j++)
             store_float(job->to, job->out, j * job->lanes + lane,
                         nan ? (double)NAN : lane_quantile(job, keys, full, job->q[j]));
@@ -429,7 +436,7 @@ static Value quantiles(OpCall *c, Tensor *x, Tensor *q, int axis_argument, bool 
         arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank, TENSOR_RANK_MAX);
     DType to = is_whole((DType)x->dtype) ? DT_F64 : (DType)x->dtype;
     Tensor *out = op_keep(c, tensor_new(ctx, to, rank, shape));
-    QuantileJob job = { .to = to, .out = out->data, .q = (const double *)q->data, .q_count = q->size,
+    QuantileJob job = { .ctx = ctx, .to = to, .out = out->data, .q = (const double *)q->data, .q_count = q->size,
                         .n = reduced_count(x, axes), .median = median };
     job.lanes = x->size / job.n;
     job.x = axes_last(c, x, axes);

@@ -13,6 +13,7 @@
 #include "builtins/linalg.def"
 #include "builtins/signals.def"
 #include "builtins/files.def"
+#include "builtins/pictures.def"
 #include "builtins/system.def"
 #include "builtins/precision.def"
 #include "builtins/place.def"

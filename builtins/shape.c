@@ -470,8 +470,7 @@ static Tensor *take_axis(OpCall *c, Tensor *x, int axis, int index_rank, const i
         for (int64_t i = 0; i < count; i++) {
             memcpy(out->data + (size_t)(o * count + i) * bytes, dense->data + (size_t)(o * length + index[i]) * bytes,
                    bytes);
-            if ((i & 0xfff) == 0)
-                poll_interrupt(c->in);
+            poll_interrupt(c->in);
         }
     return out;
 }
@@ -493,6 +492,7 @@ Value op_run_take(OpCall *c)
             arg_error(c, 1, ERR_INDEX, "index %lld is out of range for axis %d of %s, which has length %lld",
                       (long long)v[i], axis, arg_text(c, 0), (long long)length);
         v[i] += v[i] < 0 ? length : 0;
+        poll_interrupt(c->in);
     }
     return op_result(c, take_axis(c, x, axis, dense->rank, tensor_shape(dense), v, dense->size));
 }
@@ -515,8 +515,10 @@ Value op_run_repeat(OpCall *c)
             arg_error(c, 1, ERR_VALUE, "the result is too large");
     int64_t *index = (int64_t *)fresh(c, DT_I64, 1, &total)->data, at = 0;
     for (int64_t i = 0; i < length; i++)
-        for (int64_t k = n[times->size == 1 ? 0 : i]; k > 0; k--)
+        for (int64_t k = n[times->size == 1 ? 0 : i]; k > 0; k--) {
+            poll_interrupt(c->in);
             index[at++] = i;
+        }
     return op_result(c, take_axis(c, x, axis, 1, &total, index, total));
 }
 
@@ -764,7 +766,7 @@ Value op_run_nonzero(OpCall *c)
     }
     for (int a = x->rank - 1; a >= 0; a--) {
         Tensor *v = fresh(c, DT_I64, 1, &found);
-        for (int64_t i = 0; i < found; i++)
+        for (int64_t i = 0; i < found && !*ctx->interrupt; i++)
             ((int64_t *)v->data)[i] = flat_positions[i] / step % tensor_shape(x)[a];
         step *= tensor_shape(x)[a] > 0 ? tensor_shape(x)[a] : 1;
         axes->items[a] = op_result(c, v);

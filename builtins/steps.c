@@ -3,6 +3,8 @@
  * (stdlib/steps.ric); this file only checks what is asked for and calls the one function there. */
 #include "builtins/rows.h"
 
+#include "interp/stdlib.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 static Value runner(OpCall *c)
 {
     Interp *in = c->in;
-    Value module = op_root(c, module_import(in, "steps", false, NULL));
+    Value module = op_root(c, module_import_stdlib(in, "steps"));
     const Name *name = names_intern(&in->names, "_run", 4);
     return module.module->slots[globals_slot(&module.module->globals, name)];
 }
@@ -31,7 +33,9 @@ static Value string(OpCall *c, const char *text)
 /* What the user calls an argument; A and b where that is no name. */
 static Value name_of(OpCall *c, int i, const char *other)
 {
-    const char *text = arg_text(c, i);
+    const char *text = i < c->count && arg_given(c, i) ? arg_text(c, i) : "";
+    if (!*text)
+        return string(c, other);
     for (const char *p = text; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_' && !(*p & 0x80))
             return string(c, other);

@@ -61,20 +61,32 @@ Value text_characters(Interp *in, const Str *s)
     Tuple **parts = new_parts(in);
     for (size_t at = 0, from = 0; at < s->len; from = at) {
         utf8_next(s->text, s->len, &at);
+        poll_interrupt(in);
         put_piece(in, parts, s->text + from, at - from);
     }
     return *--in->sp;
 }
 
 /* ---- searching ---- */
-static const char *find_bytes(const char *text, size_t len, const Str *part)
+/* In pieces, between which the interrupt flag is read. */
+static const char *find_bytes(Interp *in, const char *text, size_t len, const Str *part)
 {
-    return part->len == 0 ? text : memmem(text, len, part->text, part->len);
+    enum { PIECE = 4 << 20 };
+    size_t over = part->len > 0 ? part->len - 1 : 0;
+    if (part->len == 0)
+        return text;
+    for (;; text += PIECE, len -= PIECE) {
+        size_t n = len < PIECE + over ? len : PIECE + over;
+        const char *at = memmem(text, n, part->text, part->len);
+        if (at || n == len)
+            return at;
+        poll_interrupt(in);
+    }
 }
 
-bool text_contains(const Str *s, const Str *part)
+bool text_contains(Interp *in, const Str *s, const Str *part)
 {
-    return find_bytes(s->text, s->len, part) != NULL;
+    return find_bytes(in, s->text, s->len, part) != NULL;
 }
 
 Value op_run_find(OpCall *c)
@@ -86,7 +98,7 @@ Value op_run_find(OpCall *c)
     if (start > chars)
         return v_int(-1);
     size_t from = text_offset(s, start);
-    const char *at = find_bytes(s->text + from, s->len - from, part);
+    const char *at = find_bytes(c->in, s->text + from, s->len - from, part);
     return v_int(at ? text_chars(s->text, (size_t)(at - s->text)) : -1);
 }
 
@@ -122,10 +134,11 @@ bool text_is_space(uint32_t c)
            (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
-static size_t skip_while(const Str *s, size_t at, bool space)
+static size_t skip_while(Interp *in, const Str *s, size_t at, bool space)
 {
     while (at < s->len) {
         size_t next = at;
+        poll_interrupt(in);
         if (text_is_space(utf8_next(s->text, s->len, &next)) != space)
             break;
         at = next;
@@ -134,19 +147,21 @@ static size_t skip_while(const Str *s, size_t at, bool space)
 }
 
 /* The last character that is no white space ends here. */
-static size_t trimmed_end(const Str *s, size_t from)
+static size_t trimmed_end(Interp *in, const Str *s, size_t from)
 {
     size_t end = from;
-    for (size_t at = from; at < s->len;)
+    for (size_t at = from; at < s->len;) {
+        poll_interrupt(in);
         if (!text_is_space(utf8_next(s->text, s->len, &at)))
             end = at;
+    }
     return end;
 }
 
 static void split_words(Interp *in, Tuple **parts, const Str *s, int64_t most)
 {
-    for (size_t at = skip_while(s, 0, true); at < s->len; at = skip_while(s, at, true)) {
-        size_t end = most == 0 ? trimmed_end(s, at) : skip_while(s, at, false);
+    for (size_t at = skip_while(in, s, 0, true); at < s->len; at = skip_while(in, s, at, true)) {
+        size_t end = most == 0 ? trimmed_end(in, s, at) : skip_while(in, s, at, false);
         put_piece(in, parts, s->text + at, end - at);
         if (most-- == 0)
             break;
@@ -157,8 +172,9 @@ static void split_words(Interp *in, Tuple **parts, const Str *s, int64_t most)
 static void split_by(Interp *in, Tuple **parts, const Str *s, const Str *sep, int64_t most)
 {
     const char *from = s->text, *end = s->text + s->len, *at;
-    while (most-- != 0 && (at = find_bytes(from, (size_t)(end - from), sep)) != NULL) {
+    while (most-- != 0 && (at = find_bytes(in, from, (size_t)(end - from), sep)) != NULL) {
         put_piece(in, parts, from, (size_t)(at - from));
+        poll_interrupt(in);
         from = at + sep->len;
     }
     put_piece(in, parts, from, (size_t)(end - from));
@@ -224,10 +240,12 @@ Value op_run_join(OpCall *c)
 }
 
 /* An empty `old` stands between all characters, as in Python. */
-static void replace_empty(Ctx *ctx, Str **out, const Str *s, const Str *new, int64_t count)
+static void replace_empty(Interp *in, Str **out, const Str *s, const Str *new, int64_t count)
 {
+    Ctx *ctx = &in->ctx;
     size_t at = 0, from = 0;
     while (count-- != 0) {
+        poll_interrupt(in);
         str_append(ctx, out, new->text, new->len);
         from = at;
         if (at >= s->len)
@@ -246,13 +264,14 @@ Value op_run_replace(OpCall *c)
     v_push(c->in, piece(c->in, "", 0));
     Str **out = &c->in->sp[-1].str;
     if (old->len == 0) {
-        replace_empty(ctx, out, s, new, count);
+        replace_empty(c->in, out, s, new, count);
         return v_retain(v_str(*out));
     }
     const char *from = s->text, *end = s->text + s->len, *at;
-    while (count-- != 0 && (at = find_bytes(from, (size_t)(end - from), old)) != NULL) {
+    while (count-- != 0 && (at = find_bytes(c->in, from, (size_t)(end - from), old)) != NULL) {
         str_append(ctx, out, from, (size_t)(at - from));
         str_append(ctx, out, new->text, new->len);
+        poll_interrupt(c->in);
         from = at + old->len;
     }
     str_append(ctx, out, from, (size_t)(end - from));
@@ -276,15 +295,18 @@ static Value strip_ends(OpCall *c, bool left, bool right)
     size_t from = 0, end = s->len, kept = 0;
     while (left && from < s->len) {
         size_t next = from;
+        poll_interrupt(c->in);
         if (!strippable(utf8_next(s->text, s->len, &next), chars))
             break;
         from = next;
     }
     if (right) {
         kept = from;
-        for (size_t at = from; at < s->len;)
+        for (size_t at = from; at < s->len;) {
+            poll_interrupt(c->in);
             if (!strippable(utf8_next(s->text, s->len, &at), chars))
                 kept = at;
+        }
         end = kept;
     }
     return piece(c->in, s->text + from, end - from);
@@ -327,10 +349,10 @@ typedef struct CaseText { const Str *s; bool up; } CaseText;
 
 static void put_case(Interp *in, Buf *out, void *arg)
 {
-    (void)in;
     const CaseText *t = arg;
     for (size_t at = 0; at < t->s->len;) {
         size_t from = at;
+        poll_interrupt(in);
         uint32_t c = utf8_next(t->s->text, t->s->len, &at), d = map_case(c, t->up);
         if (t->up && c == 0xdf)
             buf_puts(out, "SS");

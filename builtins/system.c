@@ -34,19 +34,43 @@ static void put_formatted(Interp *in, Buf *out, void *arg)
     format_value(in, out, f->v, f->spec ? f->spec->text : "", f->spec ? f->spec->len : 0);
 }
 
+/* format("latex", digits=3, dots=true), and format() back to the beginning. */
+static Value set_format(OpCall *c)
+{
+    Interp *in = c->in;
+    bool style = c->args[0].tag != V_UNDEF, digits = c->args[2].tag != V_UNDEF, dots = c->args[3].tag != V_UNDEF;
+    bool back = !style && !digits && !dots;
+    int64_t places = digits ? arg_int(c, 2) : back ? SHOW_DIGITS : in->show.digits;
+    bool dotted = dots ? arg_bool(c, 3, false) : !back && in->show.dots;
+    if (digits)
+        show_check_digits(in, places);
+    if (style && !show_set_style(in, arg_str(c, 0)->text)) {
+        char help[160];
+        snprintf(help, sizeof help, "the formats are %s; string(x) gives a value's text", show_style_names);
+        arg_error_help(c, 0, ERR_VALUE, help, "there is no format \"%.40s\" to print in", arg_str(c, 0)->text);
+    }
+    if (back)
+        in->show.style = SHOW_PLAIN;
+    in->show.digits = (int)places;
+    in->show.dots = dotted;
+    return v_none();
+}
+
 Value op_run_format(OpCall *c)
 {
-    if (c->args[2].tag != V_UNDEF) {
-        if (c->args[0].tag != V_UNDEF)
-            arg_error_help(c, 2, ERR_TYPE, "format(x, \".5g\") formats one value",
-                           "digits= sets how tensors print from now on; it does not go with a value");
-        show_set_digits(c->in, arg_int(c, 2));
-        return v_none();
+    bool spec = c->args[1].tag != V_UNDEF, settings = c->args[2].tag != V_UNDEF || c->args[3].tag != V_UNDEF;
+    bool value = c->args[0].tag != V_UNDEF && (spec || c->args[0].tag != V_STRING);
+    if (value && settings) {
+        int which = c->args[2].tag != V_UNDEF ? 2 : 3;
+        arg_error_help(c, which, ERR_TYPE, "format(x, \".5g\") formats one value",
+                       "%s= sets how tensors print from now on; it does not go with a value",
+                       which == 2 ? "digits" : "dots");
     }
-    if (c->args[0].tag == V_UNDEF)
-        err_raise(&c->in->ctx, ERR_TYPE, "format is missing its argument x: format(x, \".3f\") or format(digits=8)");
-    return text_build(c->in, put_formatted,
-                      &(Formatted){ c->args[0], c->args[1].tag == V_UNDEF ? NULL : arg_str(c, 1) });
+    if (spec && !value)
+        err_raise(&c->in->ctx, ERR_TYPE, "format is missing its argument x: format(x, \".3f\")");
+    if (!value)
+        return set_format(c);
+    return text_build(c->in, put_formatted, &(Formatted){ c->args[0], spec ? arg_str(c, 1) : NULL });
 }
 
 /* ---- the process ---- */

@@ -6,6 +6,7 @@
 #include "interp/arith.h"
 #include "interp/native.h"
 #include "interp/place.h"
+#include <stdio.h>
 #include <string.h>
 
 /* ---- walking ---- */
@@ -151,22 +152,25 @@ static bool tensor_contains(OpCall *c, Value item, Value container)
     return any.tag == V_BOOL && any.i;
 }
 
+/* What `in` asks; contains(x, y) is the same by name. */
 static bool is_member(OpCall *c)
 {
     Value item = c->args[0], in = c->args[1];
     char given[96], what[96];
     if (in.tag == V_STRING && item.tag == V_STRING)
-        return text_contains(in.str, item.str);
+        return text_contains(c->in, in.str, item.str);
     if (in.tag == V_TUPLE)
         return tuple_contains(c, item, in.tuple);
     if (in.tag == V_RANGE && (v_immediate(item) || !v_is_numeric(item)))
         return range_contains(item, in.range);
     if ((in.tag == V_TENSOR || in.tag == V_RANGE) && v_is_numeric(item))
         return tensor_contains(c, item, in);
-    if (in.tag == V_STRING)
-        arg_error(c, 0, ERR_TYPE, "a string holds strings, not %s", v_article(item, given, sizeof given));
-    arg_error(c, 1, ERR_TYPE, "%s cannot be looked for in %s", v_article(item, given, sizeof given),
-              v_article(in, what, sizeof what));
+    bool holds = in.tag == V_STRING;
+    Error *e = err_new(&c->in->ctx, ERR_TYPE, holds ? "`in`: a string holds strings, not %s"
+                                                    : "`in`: %s cannot be looked for in %s",
+                       v_article(item, given, sizeof given), v_article(in, what, sizeof what));
+    err_underline(e, holds ? 0 : 1);
+    err_throw(e);
 }
 
 Value op_run_contains(OpCall *c) { return v_bool(is_member(c)); }
@@ -229,9 +233,13 @@ static Value callee(OpCall *c)
     bool null_space = f.tag == V_POINTER && f.ptr == native_null(c->in).ptr;     /* call_value sees it too */
     if (f.tag != V_FUNCTION && f.tag != V_OP && f.tag != V_FORMAT && f.tag != V_CFUNC && f.tag != V_CTYPE &&
         !null_space) {
-        char given[96];
-        arg_error(c, 0, ERR_TYPE, "%s must be a function, not %s", arg_name(c, 0),
-                  v_article(f, given, sizeof given));
+        char given[96], help[160];
+        Value other = c->count > 1 ? c->args[1] : v_undef();
+        bool swapped = other.tag == V_FUNCTION || other.tag == V_OP || other.tag == V_FORMAT;
+        snprintf(help, sizeof help, "the function comes first: %s(%s, %s)", c->op->name, arg_text(c, 1),
+                 arg_text(c, 0));
+        arg_error_help(c, 0, ERR_TYPE, swapped ? help : NULL, "%s must be a function, not %s", arg_name(c, 0),
+                       v_article(f, given, sizeof given));
     }
     return f;
 }
@@ -295,8 +303,11 @@ Value op_run_reduce(OpCall *c)
     Interp *in = c->in;
     int64_t n, k = 0;
     Value f = callee(c), over = sequence(c, 1, &n);
-    if (c->args[2].tag == V_UNDEF && n == 0)
-        arg_error_help(c, 1, ERR_VALUE, "give a start value: reduce(f, x, 0)", "%s is empty", arg_text(c, 1));
+    if (c->args[2].tag == V_UNDEF && n == 0) {
+        char help[200];
+        snprintf(help, sizeof help, "give a start value: reduce(%s, %s, 0)", arg_text(c, 0), arg_text(c, 1));
+        arg_error_help(c, 1, ERR_VALUE, help, "%s is empty", arg_text(c, 1));
+    }
     op_root(c, c->args[2].tag == V_UNDEF ? item_at(in, over, k++) : v_retain(c->args[2]));
     Value *so_far = in->sp - 1;
     for (; k < n; k++) {

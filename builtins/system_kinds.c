@@ -99,9 +99,11 @@ static Value int_of_text(OpCall *c, const Str *s, int base)
     int64_t n = 0;
     for (; *at; at++, any = true) {
         int digit = digit_of(*at);
-        if (digit >= base)
-            no_number(c, s, "integer", strpbrk(text, ".eE") && base == 10 ? "read it as a float first: int(float(…))"
-                                                                         : NULL);
+        if (digit >= base) {
+            char help[120];
+            snprintf(help, sizeof help, "read it as a float first: int(float(%s))", arg_text(c, 0));
+            no_number(c, s, "integer", strpbrk(text, ".eE") && base == 10 ? help : NULL);
+        }
         if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, negative ? -digit : digit, &n))
             arg_error(c, 0, ERR_VALUE, "%.60s does not fit an int (64 bits)", text);
     }

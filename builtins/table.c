@@ -51,6 +51,9 @@ static const Op rows[] = {
 #define SECTION "files"
 #include "builtins/files.def"
 #undef SECTION
+#define SECTION "pictures"
+#include "builtins/pictures.def"
+#undef SECTION
 #define SECTION "system"
 #include "builtins/system.def"
 #undef SECTION

@@ -13,7 +13,7 @@ int64_t text_chars(const char *text, size_t bytes);
 size_t text_offset(const Str *, int64_t n);
 /* A tuple of the characters of s, as strings. */
 Value text_characters(Interp *, const Str *);
-bool text_contains(const Str *s, const Str *part);
+bool text_contains(Interp *, const Str *s, const Str *part);
 /* split of a string: the parts of argument 0 between occurrences of argument sep_at (not
  * given: words), at most as many cuts as argument most_at says. */
 Value text_split(OpCall *, int sep_at, int most_at);

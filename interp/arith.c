@@ -2,6 +2,8 @@
  * tuples, none). The door comes here; nothing here makes a tensor. Kernels are called
  * with one element, so a scalar gets the same bits as an element of a tensor. */
 #include "interp/arith.h"
+#include "interp/fixes.h"
+#include "interp/peers.h"
 
 #include "core/error.h"
 #include "interp/optable.h"
@@ -129,8 +131,13 @@ void arith_division_error(Interp *in, const Op *op, Value a)
                   (long long)a.i, op->infix ? op->infix : op->name)
         : err_new(&in->ctx, ERR_VALUE, "`%s` of %s by an integer 0: integers have no infinity",
                   op->infix ? op->infix : op->name, v_article(a, text, sizeof text));
+    char by[80], fixed[160];
     err_underline(e, 1);
-    err_help(e, "floats have one: divide by f64(%s)", err_operand_text(&in->ctx, 1));
+    snprintf(by, sizeof by, "f64(%s)", err_operand_text(&in->ctx, 1));
+    if (fix_replace(e, 1, by, fixed, sizeof fixed))
+        err_help(e, "floats have one: %s", fixed);
+    else
+        err_help(e, "floats have one: divide by %s", by);
     err_throw(e);
 }
 
@@ -205,9 +212,9 @@ void arith_bits_error(Interp *in, const Op *op, const Value *args)
     err_underline(e, 0);
     err_underline(e, 1);
     if (operand_pasteable(a) && comparison_parts(b, &left, &rest))
-        err_help(e, "comparisons bind tighter than `%s`: write (%s %s %.*s)%s", sign, a, sign, left, b, rest);
+        err_help(e, "comparisons bind tighter than `%s`: (%s %s %.*s)%s", sign, a, sign, left, b, rest);
     else
-        err_help(e, "compare the integers first; comparisons bind tighter than `%s`: (n %s 1) == 0", sign, sign);
+        err_help(e, "compare the integers first, as in (n %s 1) == 0: comparisons bind tighter", sign);
     err_throw(e);
 }
 
@@ -336,6 +343,8 @@ static bool text_compare(Operator op, const Str *a, const Str *b)
     return int_compare(op, c, 0).i != 0;
 }
 
+enum { PIECE_BYTES = 4 << 20 };      /* copied between two looks at the interrupt flag */
+
 static Value text_repeat(Interp *in, Str *s, int64_t count)
 {
     Ctx *ctx = &in->ctx;
@@ -346,12 +355,11 @@ static Value text_repeat(Interp *in, Str *s, int64_t count)
     Str *r = str_new(ctx, s->text, s->len);
     v_push(in, v_str(r));
     Str **slot = &in->sp[-1].str;
-    while ((*slot)->len < bytes) {                   /* doubling: log2(count) copies */
-        size_t left = bytes - (*slot)->len, have = (*slot)->len;
-        Str *now = str_new(ctx, (*slot)->text, left < have ? left : have);
-        v_push(in, v_str(now));
-        str_append(ctx, slot, now->text, now->len);
-        v_release(ctx, *--in->sp);
+    while ((*slot)->len < bytes) {                   /* doubling, until that takes long */
+        size_t left = bytes - (*slot)->len, most = PIECE_BYTES / s->len * s->len, n = (*slot)->len;
+        n = n > most && most > 0 ? most : n;
+        str_append(ctx, slot, (*slot)->text, left < n ? left : n);
+        poll_interrupt(in);
     }
     return *--in->sp;
 }
@@ -492,12 +500,16 @@ static bool numbers_only(const Value *args, int n, int *first_other)
 static void help_for_kinds(Interp *in, Error *e, Operator op, const Value *args)
 {
     const char *a = err_operand_text(&in->ctx, 0), *b = err_operand_text(&in->ctx, 1);
-    if (op == TK_ADD && args[0].tag == V_STRING)
+    if (op == TK_MOD && args[0].tag == V_STRING)
+        peer_translate(in, e, FOREIGN_CALL, e->where.mark.from);
+    else if (op == TK_ADD && args[0].tag == V_STRING)
         err_help(e, "make it text: %s + string(%s), or \"…{%s}\"", a, b, b);
     else if (op == TK_ADD && args[1].tag == V_STRING)
         err_help(e, "make it text: string(%s) + %s, or \"{%s}…\"", a, b, a);
     else if (op == TK_ADD && args[0].tag == V_TUPLE)
         err_help(e, "to add an element: append(%s, %s), or %s + (%s,)", a, b, a, b);
+    else if (op == TK_BITOR && (args[1].tag == V_FUNCTION || args[1].tag == V_OP))
+        err_help(e, "%s |> %s", a, b);
     else if (args[0].tag == V_FUNCTION || args[0].tag == V_OP || args[0].tag == V_CFUNC)
         err_help(e, "call it: %s(…)", a);
     else if (args[1].tag == V_FUNCTION || args[1].tag == V_OP || args[1].tag == V_CFUNC)

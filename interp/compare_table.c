@@ -316,6 +316,11 @@ static void fit(Table *t)
         t->gap = 1;
         used = fit_columns(t, LABEL_MIN);
     }
+    static const int spare[] = { COL_BYTES, COL_UNDER, COL_OVER, COL_U, COL_BACKWARD, COL_TIME };
+    for (size_t k = 0; k < sizeof spare / sizeof spare[0] && used > screen; k++) {
+        used -= width[spare[k]] > 0 ? width[spare[k]] + t->gap : 0;       /* a narrow terminal */
+        width[spare[k]] = 0;
+    }
     int room = screen - used - t->gap;
     if (!wanted && room < VALUE_MIN)
         return;
@@ -447,6 +452,7 @@ void compare_print(Interp *in, const Compare *c)
         buf_fill(&room, '\0', (size_t)t.count * sizeof(Row));
         t.rows = (Row *)(void *)room.data;
         put_table(&t, &out);
+        show_fold(&out, 0, in->show.width);
         out_write(in, out.data, out.len);
         ERR_END(&in->ctx, &frame);
         buf_free(&out);

@@ -319,7 +319,7 @@ static bool operands_have_nan(const Plan *p)
 void ew_nan_notice(Interp *in, const Op *op, int n)
 {
     const char *text = err_operand_text(&in->ctx, 0), *name = op->name;
-    if (strncmp(text, "operand ", 8) == 0)
+    if (strncmp(text, "operand ", 8) == 0 || op_lent(in, op))
         text = "x";
     bool negative = strcmp(name, "sqrt") == 0 || (strncmp(name, "log", 3) == 0 && name[3] != '1');
     if (n == 1)

@@ -11,6 +11,9 @@
 #include "core/error.h"
 #include "interp/arith.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* ---- x = v ---- */
 static __attribute__((noinline)) void assign_lent(Interp *in, const Exec *x, Value *slot, Value v)
 {
@@ -376,14 +379,27 @@ Value eval_assign_chain(Interp *in, const Exec *x)
     return v_none();
 }
 
+/* Elements that are no tuples, taken apart in the header of a loop: pairs were meant. */
+static const char *enumerate_help(Interp *in, uint32_t names, char *out, size_t cap)
+{
+    const Node *n = in->at ? in->at->node : NULL;
+    const Source *s = frame_source(in, in->calls);
+    size_t len = n && s && n->span.to <= s->len ? n->span.to - n->span.from : cap;
+    if (names != 2 || n->kind == ND_ASSIGN || len + 40 > cap || memchr(s->text + n->span.from, '\n', len))
+        return NULL;
+    snprintf(out, cap, "with the place of each: enumerate(%.*s)", (int)len, s->text + n->span.from);
+    return out;
+}
+
 static void unpack(Interp *in, const Exec *t, Value v)
 {
     int64_t n = v.tag == V_STRING ? -1 : each_count(v);
     const Exec *site = in->at;
     if (n < 0) {
-        char what[96];
-        err_raise(&in->ctx, ERR_TYPE, "only tuples, vectors and ranges can be unpacked into %u names; this is %s",
-                  t->count, v_article(v, what, sizeof what));
+        char what[96], help[128];
+        err_raise_help(&in->ctx, ERR_TYPE, enumerate_help(in, t->count, help, sizeof help),
+                       "only tuples, vectors and ranges can be unpacked into %u names; this is %s", t->count,
+                       v_article(v, what, sizeof what));
     }
     if (n != t->count)
         err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names", (long long)n, t->count);

@@ -5,27 +5,33 @@
 #include "interp/exec.h"
 
 #include "core/error.h"
+#include "core/progress.h"
 #include "interp/arith.h"
 #include "interp/eval_flow.h"
 #include "interp/scalar.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- conditions ---- */
-/* The text of the condition if it is short and needs no parentheses, else "x". */
+/* The user's text of the condition where it is short, for help lines: in parentheses where `!= 0`
+ * after it would bind tighter. NULL: it is no text to be quoted. */
 static const char *condition_text(Interp *in, char *out, size_t cap)
 {
     const Node *n = in->at ? in->at->node : NULL;
-    snprintf(out, cap, "x");
     Where where = { 0 };
     if (in->ctx.locate)
         in->ctx.locate(&in->ctx, &where);
-    bool plain = n && (n->kind == ND_NAME || n->kind == ND_CALL || n->kind == ND_INDEX || n->kind == ND_FIELD);
-    size_t len = plain && where.source ? n->span.to - n->span.from : cap;
-    if (len < cap && n->span.to <= where.source->len && !memchr(where.source->text + n->span.from, '\n', len))
-        snprintf(out, cap, "%.*s", (int)len, where.source->text + n->span.from);
+    const Source *s = where.source;
+    size_t len = n && s && n->span.to <= s->len ? n->span.to - n->span.from : cap;
+    if (len + 3 > cap || memchr(s->text + n->span.from, '\n', len))
+        return NULL;
+    bool loose = n->kind == ND_BINARY ? n->op == TK_BITAND || n->op == TK_BITOR
+               : n->kind != ND_NAME && n->kind != ND_CALL && n->kind != ND_INDEX && n->kind != ND_FIELD &&
+                 n->kind != ND_INT && n->kind != ND_FLOAT && n->kind != ND_STRING && n->kind != ND_COMPARE;
+    snprintf(out, cap, loose ? "(%.*s)" : "%.*s", (int)len, s->text + n->span.from);
     return out;
 }
 
@@ -33,20 +39,20 @@ bool truth(Interp *in, Value v)
 {
     if (v.tag == V_BOOL)
         return v.i != 0;
-    char what[96], text[48], help[120];
-    v_article(v, what, sizeof what);
-    condition_text(in, text, sizeof text);
+    char what[96], quoted[64], help[160] = "";
+    const char *text = condition_text(in, quoted, sizeof quoted);
+    const char *is = v_article(v, what, sizeof what);
     if (v.tag == V_TENSOR && v.tensor->rank > 0) {
-        bool bools = v.tensor->dtype == DT_BOOL && strcmp(text, "x") != 0;
-        snprintf(help, sizeof help, bools ? "any(%s) or all(%s)" : "any(…) or all(…) of the comparison gives one bool",
-                 text, text);
-        err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be one bool, but this is %s", what);
+        bool bools = v.tensor->dtype == DT_BOOL;
+        snprintf(help, sizeof help, !text ? "any(…) or all(…) of it gives one bool"
+                                  : bools ? "any(%s) or all(%s)" : "any(%s != 0) or all(%s != 0)", text, text);
+        err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be one bool, but this is %s", is);
     }
-    if (v.tag == V_INT || v.tag == V_FLOAT) {
-        snprintf(help, sizeof help, "compare it: %s != 0", text);
-        err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be a bool, but this is %s", what);
-    }
-    err_raise(&in->ctx, ERR_TYPE, "a condition must be a bool, but this is %s", what);
+    if (v.tag == V_INT || v.tag == V_FLOAT)
+        snprintf(help, sizeof help, text ? "compare it: %s != 0" : "compare it with != 0", text);
+    else if (v.tag == V_STRING)
+        snprintf(help, sizeof help, text ? "compare it: %s != \"\"" : "compare it with != \"\"", text);
+    err_raise_help(&in->ctx, ERR_TYPE, *help ? help : NULL, "a condition must be a bool, but this is %s", is);
 }
 
 static __attribute__((noinline)) bool condition_slow(Interp *in, const Exec *x, Value v)
@@ -193,35 +199,66 @@ static inline LoopStep loop_body(Interp *in, const Exec *x, const Exec *body)
     return __builtin_expect(v.tag >= V_FLOW, 0) ? loop_value(in, v) : LOOP_NEXT;
 }
 
+/* Its header, `for i in 0:1000`, is what the progress line says while it runs. */
+static __attribute__((noinline)) bool loop_tell(Interp *in, const Exec *x, uint64_t total,
+                                                const void *frame)
+{
+    Where where = { 0 };
+    uint32_t from = x->node->span.from, to = x->b->node->span.from;
+    in->at = x;
+    if (in->ctx.locate)
+        in->ctx.locate(&in->ctx, &where);
+    bool known = where.source && from < to && to <= where.source->len;
+    return progress_enter_slow(&in->ctx, known ? where.source->text + from : NULL, to - from,
+                               total > INT64_MAX ? 0 : (int64_t)total, frame);
+}
+
+/* Does somebody look, and is this the outermost loop? total 0: nobody knows how long. */
+static inline bool loop_heard(Interp *in, const Exec *x, uint64_t total)
+{
+    return __builtin_expect(in->ctx.progress != NULL, 0) && progress_free(&in->ctx) &&
+           loop_tell(in, x, total, __builtin_frame_address(0));
+}
+
+static inline Value loop_end(Interp *in, bool heard, Value v)
+{
+    if (__builtin_expect(heard, 0))
+        progress_leave(&in->ctx);
+    return v;
+}
+
 static Value eval_while_and(Interp *in, const Exec *x)
 {
+    bool heard = loop_heard(in, x, 0);
     while (condition_holds(in, x->a->a) && condition_holds(in, x->a->b)) {
         LoopStep step = loop_body(in, x, x->b);
         if (__builtin_expect(step != LOOP_NEXT, 0))
-            return step == LOOP_LEAVE ? v_flow() : v_none();
+            return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none());
     }
-    return v_none();
+    return loop_end(in, heard, v_none());
 }
 
 Value eval_while(Interp *in, const Exec *x)
 {
+    bool heard = loop_heard(in, x, 0);
     while (condition_holds(in, x->a)) {
         LoopStep step = loop_body(in, x, x->b);
         if (__builtin_expect(step != LOOP_NEXT, 0))
-            return step == LOOP_LEAVE ? v_flow() : v_none();
+            return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none());
     }
-    return v_none();
+    return loop_end(in, heard, v_none());
 }
 
 #define DEFINE(OP, K) \
     static Value eval_while_##OP##_##K(Interp *in, const Exec *x) \
     { \
+        bool heard = loop_heard(in, x, 0); \
         while (compare_holds(in, x->a, TK_##OP, OPD_##K)) { \
             LoopStep step = loop_body(in, x, x->b); \
             if (__builtin_expect(step != LOOP_NEXT, 0)) \
-                return step == LOOP_LEAVE ? v_flow() : v_none(); \
+                return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none()); \
         } \
-        return v_none(); \
+        return loop_end(in, heard, v_none()); \
     }
 COMPARISONS(DEFINE)
 #undef DEFINE
@@ -266,6 +303,23 @@ static uint64_t range_count(int64_t start, int64_t stop, int64_t step)
     return start <= stop ? 0 : ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1;
 }
 
+/* The loop itself, once for nobody and once for somebody who looks how far it is. */
+static inline __attribute__((always_inline)) Value range_loop(Interp *in, const Exec *x, int64_t i,
+                                                              int64_t step, uint64_t n, bool heard)
+{
+    uint64_t total = n;
+    _Atomic int64_t *done = heard ? progress_counter(&in->ctx) : NULL;
+    for (; n > 0; n--, i = (int64_t)((uint64_t)i + (uint64_t)step)) {
+        slot_put(in, &in->fp[x->sa], v_int(i));
+        if (heard)
+            atomic_store_explicit(done, (int64_t)(total - n), memory_order_relaxed);
+        LoopStep s = loop_body(in, x, x->b);
+        if (__builtin_expect(s != LOOP_NEXT, 0))
+            return s == LOOP_LEAVE ? v_flow() : v_none();
+    }
+    return v_none();
+}
+
 /* for NAME in a:b:step — no range object. list: the parts; sa: the variable's slot. */
 Value eval_for_range(Interp *in, const Exec *x)
 {
@@ -276,13 +330,9 @@ Value eval_for_range(Interp *in, const Exec *x)
         err_raise(&in->ctx, ERR_VALUE, "the step of a range must not be 0");
     }
     uint64_t n = range_count(start, stop, step);
-    for (int64_t i = start; n > 0; n--, i = (int64_t)((uint64_t)i + (uint64_t)step)) {
-        slot_put(in, &in->fp[x->sa], v_int(i));
-        LoopStep s = loop_body(in, x, x->b);
-        if (__builtin_expect(s != LOOP_NEXT, 0))
-            return s == LOOP_LEAVE ? v_flow() : v_none();
-    }
-    return v_none();
+    if (__builtin_expect(!loop_heard(in, x, n), 1))
+        return range_loop(in, x, start, step, n, false);
+    return loop_end(in, true, range_loop(in, x, start, step, n, true));
 }
 
 /* for TARGET in anything: a = what is iterated, c = target, b = body. */
@@ -293,8 +343,11 @@ Value eval_for(Interp *in, const Exec *x)
     Each it;
     each_start(in, x->a, &it, mark[0]);
     Value v, result = v_none();
-    while (each_next(in, &it, &v)) {
+    bool heard = loop_heard(in, x, (uint64_t)it.count);
+    for (int64_t done = 0; each_next(in, &it, &v); done++) {
         target_assign(in, x->c, v);
+        if (__builtin_expect(heard, 0))
+            progress_at(&in->ctx, done);
         LoopStep s = loop_body(in, x, x->b);
         if (s != LOOP_NEXT) {
             result = s == LOOP_LEAVE ? v_flow() : v_none();
@@ -302,7 +355,7 @@ Value eval_for(Interp *in, const Exec *x)
         }
     }
     stack_drop(in, mark);
-    return result;
+    return loop_end(in, heard, result);
 }
 
 /* ---- break, continue, return ---- */
@@ -410,12 +463,15 @@ static void caught_keep(Interp *in, Error *e, Value v)
 Value eval_try(Interp *in, const Exec *x)
 {
     Guard g;
+    int tries = in->tries++;
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         Value v = exec_run(in, x->a);
         ERR_END(&in->ctx, &g.frame);
+        in->tries = tries;
         return v;
     }
+    in->tries = tries;
     guard_restore(in, &g);
     if (in->flow != FLOW_NONE)
         return flow_caught(in, x);
@@ -513,24 +569,6 @@ Value eval_throw(Interp *in, const Exec *x)
     Error *e = err_new(&in->ctx, ERR_THROW, "%s", buf_cstr(&in->scratch));
     error_carry(in, e, v);
     err_throw(e);
-}
-
-/* assert a, b: the message is evaluated only when it is needed. */
-Value eval_assert(Interp *in, const Exec *x)
-{
-    if (condition(in, x->a))
-        return v_none();
-    if (!x->b) {
-        in->at = x;
-        const char *text = err_operand_text(&in->ctx, 0);
-        bool numbered = strncmp(text, "operand ", 8) == 0;     /* too long to be quoted */
-        err_raise(&in->ctx, ERR_ASSERT, "assertion failed: %s is false", numbered ? "the condition" : text);
-    }
-    v_push(in, exec_run(in, x->b));
-    in->at = x;
-    buf_clear(&in->scratch);
-    show_value(in, &in->scratch, in->sp[-1]);
-    err_raise(&in->ctx, ERR_ASSERT, "%s", buf_cstr(&in->scratch));
 }
 
 Value eval_unbuilt(Interp *in, const Exec *x)

@@ -1,6 +1,8 @@
 /* Expressions that build something: literals of vectors, matrices, tuples, ranges and
  * strings, comprehensions, unary operators; and iteration over values. */
 #include "interp/eval_make.h"
+
+#include "core/progress.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
@@ -213,7 +215,10 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
     Each it;
     each_start(in, bind->a, &it, base[0]);
     Value v;
-    while (each_next(in, &it, &v)) {
+    bool heard = progress_enter(&in->ctx, NULL, 0, it.count);
+    for (int64_t done = 0; each_next(in, &it, &v); done++) {
+        if (__builtin_expect(heard, 0))
+            progress_at(&in->ctx, done);
         in->at = bind;
         target_assign(in, bind->b, v);
         if (level == 0 && x->b && !condition(in, x->b))
@@ -223,6 +228,8 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
         in->at = x;
         poll_interrupt(in);
     }
+    if (__builtin_expect(heard, 0))
+        progress_leave(&in->ctx);
     in->at = x;
     const Tuple *items = base[1].tuple;
     Value r = place_wants(in) ? place_vector(in, items->items, NULL, (int)items->count)

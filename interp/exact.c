@@ -284,7 +284,10 @@ Value exact_elementwise(Interp *in, const Op *op, Tensor *const *operands, int n
     int rank = result_shape(in, op, operands, n, shape);
     for (int i = 0; i < n; i++) {
         Tensor *t = tensor_cast(ctx, operands[i], DT_RATIONAL);
-        v_push(in, v_tensor_raw(t));
+        if (t == operands[i])
+            tensor_release(ctx, t);       /* the caller's, perhaps on the C stack: none that an error may release */
+        else
+            v_push(in, v_tensor_raw(t));
         all[i + 1] = t;
         l.x[i] = (const Rational *)(const void *)t->data;
     }

@@ -8,6 +8,7 @@
 #include "interp/arith.h"
 #include "interp/output.h"
 #include "interp/scope.h"
+#include "interp/show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -221,6 +222,7 @@ static void report(Interp *in, const Explaining *x)
     put_total(in, &out, x);
     if (x->calls == 0 && !x->inner)
         buf_puts(&out, "nothing to explain: no operation on tensors ran\n");
+    show_fold(&out, 0, in->show.width);
     out_write(in, out.data, out.len);
     ERR_END(&in->ctx, &frame);
     buf_free(&out);

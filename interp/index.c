@@ -181,9 +181,11 @@ static const int64_t *string_offsets(Interp *in, Str *s)
     Tensor *t = tensor_new(&in->ctx, DT_I64, 1, &n);
     v_push(in, v_tensor_raw(t));
     int64_t *out = (int64_t *)t->data, k = 0;
-    for (size_t i = 0; i < s->len; i++)
+    for (size_t i = 0; i < s->len; i++) {
+        poll_interrupt(in);
         if ((s->text[i] & 0xc0) != 0x80)
             out[k++] = (int64_t)i;
+    }
     out[k] = (int64_t)s->len;
     return out;
 }
@@ -194,6 +196,7 @@ static Value string_char(Interp *in, Str *s, int64_t i)
         return v_str(str_new(&in->ctx, s->text + i, 1));
     size_t at = 0;
     for (int64_t seen = -1; at < s->len; at++) {
+        poll_interrupt(in);
         seen += (s->text[at] & 0xc0) != 0x80;
         if (seen == i)
             break;
@@ -220,6 +223,7 @@ static Value string_pick(Interp *in, Str *s, const Picks *p)
     Value *kept = in->sp;
     v_push(in, v_str(out));
     for (int64_t k = 0; k < p->count; k++) {
+        poll_interrupt(in);
         int64_t i = pick(p, k), from = ascii ? i : offsets[i], to = ascii ? i + 1 : offsets[i + 1];
         str_append(ctx, &kept->str, s->text + from, (size_t)(to - from));
     }

@@ -347,9 +347,9 @@ IxNode *ix_misfit(IxAnalysis *a, const Node *n)
 {
     const char *help = "what belongs there: elements, numbers, elementwise operations, reductions";
     if (n->kind == ND_IF)
-        help = "choose between elements: where(condition, x, y)";
+        help = "choose between elements with where(condition, x, y)";
     else if (n->kind == ND_BINARY && (n->op == TK_MATMUL || n->op == TK_DOT))
-        help = "write the product with its index: A[i,j] * x[j]";
+        help = "write the product with its index, as in A[i,j] * x[j]";
     if (n->kind == ND_BINARY || n->kind == ND_COMPARE)
         ix_fail(a, ERR_TYPE, n, NULL, help, "`%s` is no operation on single elements",
                 operator_symbol((Operator)(n->kind == ND_COMPARE ? n->ops[0] : n->op)));

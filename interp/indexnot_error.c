@@ -136,7 +136,7 @@ static void likely_range(const IxBind *b, int g, char *out, size_t cap)
                 snprintf(out, cap, "0:%lld", (long long)x->tensor->dims[k]);
                 return;
             }
-    snprintf(out, cap, "0:n");
+    snprintf(out, cap, "0:…");
 }
 
 /* A definition with ranges for all axes of the result that have none; false: it is otherwise. */
@@ -536,7 +536,7 @@ static void offer_comprehension(Error *e, const IxNode *n, const IxInstance *of,
     bool fits = count >= 1 && count <= 2 && !strstr(call, "…");
     err_help(e, "%s%san ordinary comprehension calls anything: [%s for %s]",
              whole ? "of the whole tensor: " : "", whole ? strcat(all, "; ") : "", call,
-             fits ? ranges : "i in 0:n");
+             fits ? ranges : "i in 0:…");
 }
 
 void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const char *why)

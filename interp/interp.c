@@ -1,6 +1,8 @@
 /* The interpreter's life: its value stack, catch points, error places and the interrupt.
  * Everything hangs off Interp; two of them share nothing. */
+#include "core/progress.h"
 #include "interp/exec.h"
+#include "interp/fixes.h"
 #include "interp/fuse.h"
 #include "interp/native.h"
 #include "interp/output.h"
@@ -9,6 +11,7 @@
 #include "core/error.h"
 #include "core/mapping.h"
 #include "core/pool.h"
+#include "kernels/blas_stop.h"
 #include "kernels/mpfr.h"
 #include "kernels/rational.h"
 
@@ -194,6 +197,7 @@ void interp_end(Interp *in)
     native_callbacks_free(in);
     modules_free(in);
     native_free(in);
+    fixes_free(in);
     if (in->constants)
         v_release(c, v_tuple(in->constants));
     fuse_free(in);
@@ -204,6 +208,7 @@ void interp_end(Interp *in)
     names_free(&in->names);
     mpfr_forget();
     rational_heap_free(c);
+    blas_stop_by(NULL);
     pool_shutdown(c);
     if (in->stack)
         munmap(in->stack, STACK_VALUES * sizeof(Value));
@@ -265,6 +270,7 @@ void guard_restore(Interp *in, Guard *g)
     in->scope = g->scope;
     in->place = g->place;
     in->listener = g->listener;
+    progress_unwound(&in->ctx, g);
     stack_cut(in, g->sp);
 }
 

@@ -88,6 +88,8 @@ struct Interp {
     struct NativeState *native;       /* libraries, callbacks, pins: native.h; NULL until needed */
     struct Host *host;                /* the program around libricci: output.h; NULL: there is none */
     char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
+    struct Fixes *fixes;              /* who checks the help of errors: fixes.h; NULL until needed */
+    int tries;                        /* running `try` blocks: the help of an error is not seen there */
 };
 
 enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };

@@ -278,6 +278,11 @@ static void help_block_row(Interp *in, Error *e, Value first, Value v)
         err_help(e, "side by side: [%s, %s;]", err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 1));
     else if (row)
         err_help(e, "a ; before the ] puts them side by side");
+    else if (item_rank(first) == 2 && item_rank(v) == 1 && e->where.operands == 2 && v.tag == V_TENSOR &&
+             v.tensor->dims[0] == first.tensor->dims[0])
+        err_help(e, strpbrk(err_operand_text(&in->ctx, 1), " +-*/@:^\\") ? "as a column: [%s, (%s)[:, none];]"
+                                                                          : "as a column: [%s, %s[:, none];]",
+                 err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 1));
 }
 
 static _Noreturn void raise_ragged(Interp *in, Value first, Value v, int i)
@@ -407,7 +412,7 @@ static _Noreturn void raise_vector(Interp *in, Value v, const BlockPlace *at)
         e = err_new(&in->ctx, ERR_SHAPE, "block %d of row %d is a vector of length %s; between `;` "
                     "stand matrices and rows", at->column, at->row, length);
     if (!at->text)
-        err_help(e, "a vector v is the row v'");
+        err_help(e, "a vector v is the column v[:, none], the row v'");
     else
         err_help(e, strpbrk(at->text, " +-*/@:^") ? "(%s)'" : "%s'", at->text);
     err_underline(e, at->row);

@@ -2,6 +2,7 @@
  * imports and tests. Decides which break, continue and return travel as a value and which
  * unwind (see eval_flow.c). */
 #include "interp/exec.h"
+#include "interp/eval_assert.h"
 #include "interp/eval_assign.h"
 #include "interp/eval_flow.h"
 #include "interp/compare.h"
@@ -562,7 +563,7 @@ const Exec *lower_statement(Lower *lo, const Node *n)
     case ND_RETURN: return lower_return(lo, n);
     case ND_TRY: return lower_try(lo, n);
     case ND_THROW: return lower_pair(lo, eval_throw, n);
-    case ND_ASSERT: return lower_pair(lo, eval_assert, n);
+    case ND_ASSERT: return lower_assert(lo, n);
     case ND_PRECISION: return lower_precision(lo, n);
     case ND_ON: return lower_on(lo, n);
     case ND_AUTOCAST: return lower_autocast(lo, n);

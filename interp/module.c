@@ -6,15 +6,15 @@
 #include "interp/eval_flow.h"
 
 #include "core/error.h"
+#include "parser/foreign.h"
 #include "interp/scope.h"
+#include "interp/stdlib.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-extern const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[];
 
 enum { MODULE_SLOTS = 1 << 18 };
 
@@ -293,7 +293,14 @@ static _Noreturn void raise_not_found(Interp *in, const char *name, bool is_path
     const char *quote = is_path ? "\"" : "`", *set = getenv("RICCI_PATH") ? "" : " (not set)";
     Error *e = err_new(&in->ctx, ERR_IO, "there is no module %s%s%s; searched: the file's folder, "
                        "RICCI_PATH%s, the standard library", quote, name, quote, set);
-    if (closest)
+    size_t len = strlen(name);
+    if (!is_path && foreign_library(name))
+        err_help(e, "%s", foreign_library(name));
+    else if (is_path && module_in_stdlib(name))
+        err_help(e, "import %s", name);
+    else if (is_path && (len < 5 || strcmp(name + len - 5, ".ric") != 0))
+        err_help(e, "a file is named in full: import \"%s.ric\"", name);
+    else if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);
 }
@@ -321,7 +328,13 @@ static void module_load(Interp *in, Module *m, Source *source)
     m->source = source_retain(source);
     in->scope = NULL;                     /* a module is the same wherever it is imported first */
     if (ERR_TRY(&in->ctx, &g.frame)) {
-        Value v = run_parsed(in, m, parse_owned(in, source));
+        CallFrame frame = { .up = in->calls, .source = source, .module = m, .site = in->at };
+        in->calls = &frame;               /* a syntax error says who imported this */
+        in->at = NULL;
+        Chunk *chunk = parse_owned(in, source);
+        in->calls = frame.up;
+        in->at = frame.site;
+        Value v = run_parsed(in, m, chunk);
         ERR_END(&in->ctx, &g.frame);
         in->scope = g.scope;
         v_release(&in->ctx, v);
@@ -347,6 +360,14 @@ static Value import_from(Interp *in, const char *path, const char *text, size_t 
     return module_value(m);
 }
 
+Value module_import_stdlib(Interp *in, const char *name)
+{
+    const struct StdlibFile *f = find_stdlib(name);
+    char label[128];
+    snprintf(label, sizeof label, "<stdlib:%s>", name);
+    return import_from(in, label, f->text, f->len);
+}
+
 Value module_import(Interp *in, const char *name, bool is_path, Source *importer)
 {
     Buf *path = &in->scratch;
@@ -361,12 +382,9 @@ Value module_import(Interp *in, const char *name, bool is_path, Source *importer
         snprintf(copy, sizeof copy, "%s", p);
         return import_from(in, copy, NULL, 0);
     }
-    const struct StdlibFile *f = is_path ? NULL : find_stdlib(name);
-    if (!f)
+    if (is_path || !find_stdlib(name))
         raise_not_found(in, name, is_path);
-    char label[128];
-    snprintf(label, sizeof label, "<stdlib:%s>", name);
-    return import_from(in, label, f->text, f->len);
+    return module_import_stdlib(in, name);
 }
 
 /* a?: a path, list: names of `from`, b: the module's own variable. */

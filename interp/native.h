@@ -167,6 +167,8 @@ void native_run(Interp *, const CFunction *f, void *cif, void *result, void **ar
 
 /* fn(arg) touches memory that only C vouches for: the signal that it ended with, or 0. */
 int native_guard(Interp *, void (*fn)(void *), void *arg);
+/* The name of the C function that runs now on this thread, or NULL; for signal handlers. */
+const char *native_running(void);
 /* In the handler of Ctrl-C: leaves the native call that this thread is inside of, if it is. */
 void native_abandon(void);
 

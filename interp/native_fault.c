@@ -7,6 +7,8 @@
 
 #include "core/mapping.h"
 #include "core/mem.h"
+#include "core/progress.h"
+#include "kernels/blas_stop.h"
 
 #include <errno.h>
 #include <ffi.h>
@@ -114,6 +116,12 @@ static void on_crash(int sig, siginfo_t *info, void *machine)
 void native_escape(NativeFrame *frame)
 {
     leave(frame, SIGINT);
+}
+
+const char *native_running(void)
+{
+    NativeFrame *frame = me.inside;
+    return frame && frame->f ? frame->f->name : NULL;
 }
 
 void native_abandon(void)
@@ -385,6 +393,7 @@ NativeFrame *native_suspend(void)
 
 void native_resume(NativeFrame *frame)
 {
+    blas_stop_by(NULL);
     if (frame && __builtin_expect(frame->c_fp_waits, 0)) {
         fesetenv(&frame->c_fp);
         frame->c_fp_waits = false;
@@ -432,17 +441,21 @@ void native_run(Interp *in, const CFunction *f, void *cif, void *result, void **
         me.inside = frame.outer;
         in->native->frame = frame.up;
         fp_restore(frame.fp);
+        progress_show(&in->ctx);
         raise_crash(in, &frame, sig);
     }
     state->frame = &frame;
     if (__builtin_expect(me.c_fp_set, 0))
         fesetenv(&me.c_fp);
+    progress_hide(&in->ctx);
+    blas_stop_by(NULL);
     errno = 0;
     me.inside = &frame;
     ffi_call(cif, f->at, result, args);
     me.inside = frame.outer;
     state->last_errno = errno;
     state->frame = frame.up;
+    progress_show(&in->ctx);
     bool fp_changed = fp_control() != frame.fp;
     if (__builtin_expect(fp_changed, 0))
         fp_keep(&me.c_fp, frame.fp);

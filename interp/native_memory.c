@@ -87,10 +87,10 @@ Value native_text_value(Interp *in, const char *at, size_t most, bool ends, bool
 {
     size_t n = native_text_length(in, at, most, guarded);
     if (n == most && !ends)
-        err_raise_help(&in->ctx, ERR_FFI, "say how many bytes are the text: cstring(p, n)",
+        err_raise_help(&in->ctx, ERR_FFI, "say how many bytes are the text: cstring(p, …)",
                        "the %zu bytes that are known to be there hold no NUL", most);
     if (utf8_check(at, n) != n)
-        err_raise_help(&in->ctx, ERR_FFI, "copy the bytes: as_tensor(p, u8, n)",
+        err_raise_help(&in->ctx, ERR_FFI, "copy the bytes: as_tensor(p, u8, …)",
                        "the %zu bytes are no UTF-8 text", n);
     return v_str(str_new(&in->ctx, at, n));
 }

@@ -148,7 +148,7 @@ static CType slice_find(Interp *in, const Pointer *p, const Sub *sub, int64_t *o
     if (!known && (sub->stop.tag != V_INT || sub->stop.i < 0 ||
                    (sub->start.tag == V_INT && sub->start.i < 0)))
         err_raise_help(&in->ctx, ERR_INDEX,
-                       "write both ends, or tell how many there are: ptr(p, n)",
+                       "write both ends, or tell how many there are: ptr(p, …)",
                        "the length of %s is not known", err_operand_text(&in->ctx, 0));
     Slice s = slice_resolve(in, sub, 1, known ? (int64_t)(p->bytes / size) : sub->stop.i);
     if (s.step != 1)
@@ -181,7 +181,7 @@ static void check_lasting(Interp *in, const Pointer *p, const CType *type, Value
                    (v.tag == V_STRING || (v.tag == V_TENSOR && !native_is_pinned(v)) ||
                     (to && to->owner.tag != V_UNDEF && !pointer_writable(to)));
     if (passing && p->owner.tag != V_STRUCT)
-        err_raise_help(&in->ctx, ERR_FFI, "give C memory that stays: pin(x), then ptr(x)",
+        err_raise_help(&in->ctx, ERR_FFI, "give C memory that stays: pin(…), then ptr(…)",
                        "%s is memory of C's, and would keep a pointer to a value that may be freed",
                        err_operand_text(&in->ctx, 0));
 }
@@ -490,7 +490,7 @@ Value native_length(Interp *in, Value v)
     const Pointer *p = v.ptr;
     size_t size = ctype_size(p->to);
     if (p->bytes == SIZE_MAX || size == 0)
-        err_raise_help(&in->ctx, ERR_FFI, "tell how many elements there are: ptr(p, n)",
+        err_raise_help(&in->ctx, ERR_FFI, "tell how many elements there are: ptr(p, …)",
                        "how many elements %s points to is not known",
                        err_operand_text(&in->ctx, 0));
     return v_int((int64_t)(p->bytes / size));

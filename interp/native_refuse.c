@@ -376,7 +376,7 @@ void native_refuse_target(Interp *in, const NativeWhere *w, const CType *t, Valu
     else if (native_is_scalar(v) && takes_bytes(t->of))
         help_buffer(help, t->of, x, false);
     else if (w->index < 0)
-        snprintf(help, HELP, "pin the variable and give ptr of it: pin(x), then ptr(x)");
+        snprintf(help, HELP, "pin the variable and give ptr of it: pin(…), then ptr(…)");
     else
         snprintf(help, HELP, "give C a variable: y = %s, and y in its place", x);
     native_refuse(in, w, t, help, v.tag == V_STRING ? "is written by C, and %s never changes"

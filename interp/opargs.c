@@ -182,8 +182,10 @@ static int checked_axis(OpCall *c, int i, int64_t axis, int rank)
         return (int)(axis < 0 ? axis + rank : axis);
     if (rank == 0)
         arg_error(c, i, ERR_INDEX, "%s=%lld, but a scalar has no axes", arg_name(c, i), (long long)axis);
-    arg_error(c, i, ERR_INDEX, "%s=%lld, but %s has %d ax%ss: %d to %d", arg_name(c, i), (long long)axis,
-              arg_text(c, 0), rank, rank == 1 ? "i" : "e", -rank, rank - 1);
+    char help[128];
+    snprintf(help, sizeof help, "axes count from 0, the last one is %d: %s=%d", rank - 1, arg_name(c, i), rank - 1);
+    arg_error_help(c, i, ERR_INDEX, axis == rank ? help : NULL, "%s=%lld, but %s has %d ax%ss: %d to %d",
+                   arg_name(c, i), (long long)axis, arg_text(c, 0), rank, rank == 1 ? "i" : "e", -rank, rank - 1);
 }
 
 int arg_axis(OpCall *c, int i, int rank, int fallback)
@@ -243,7 +245,7 @@ static void put_extents(OpCall *c, int i, int64_t *shape, int *rank)
             put_extent(c, i, shape, rank,
                        element_i64((DType)t->dtype, t->data + k * tensor_strides(t)[0] * dtype_info(t->dtype)->bytes));
     } else {
-        wants(c, i, "a shape: a tuple of ints, or several ints");
+        wants(c, i, "a tuple of ints, or several ints");
     }
 }
 

@@ -1,5 +1,7 @@
 /* Binding a call's positional and named arguments to an operation's parameters, and the
  * errors of a wrong call. Everything ends in op_call_bound; nothing here looks at values. */
+#include "interp/exec.h"
+#include "interp/elementwise.h"
 #include "interp/peers.h"
 
 #include "core/error.h"
@@ -42,13 +44,24 @@ _Noreturn static void too_many(const Binding *b)
         const char *extra = err_operand_text(ctx, most), *first = err_operand_text(ctx, 0);
         const char *name = sig->params[most].name->text;
         bool known = strncmp(extra, "operand ", 8) != 0;
-        if (twin)
+        if (b->args[0].tag == V_FUNCTION || b->args[0].tag == V_OP)
+            err_help(e, "%s(map(%s, %s))", b->op->name, first, known ? extra : "x");
+        else if (twin)
             err_help(e, "%s=%s along an axis, or elementwise: %s(%s, %s)", name, known ? extra : "…", twin,
                      known ? first : "x", known ? extra : "y");
         else
             err_help(e, "give it by name: %s=%s", name, known ? extra : "…");
     }
     err_throw(e);
+}
+
+/* An argument given by name is wrong in its name: the carets stand there, not under its value. */
+static void underline_name(const Binding *b, Error *e, const Name *given)
+{
+    const Node *n = b->in->at ? b->in->at->node : NULL;
+    for (uint32_t i = 0; n && n->kind == ND_CALL && i < n->count; i++)
+        if (n->list[i]->kind == ND_NAMED && n->list[i]->name == given)
+            e->where.mark = (Span){ n->list[i]->span.from, n->list[i]->span.from + given->len };
 }
 
 _Noreturn static void unknown_name(const Binding *b, int j)
@@ -60,7 +73,7 @@ _Noreturn static void unknown_name(const Binding *b, int j)
     const char *given = b->names[j]->text, *close = err_closest(given, names, (size_t)n);
     Error *e = err_new(&b->in->ctx, ERR_TYPE, "%s has no parameter %s: %s", b->op->name, given,
                        op_signature(b->in, b->op, true));
-    err_underline(e, b->count + j);
+    underline_name(b, e, b->names[j]);
     const char *peer = peer_parameter(b->sig, b->op->name, given);
     if (peer && strchr(peer, ' '))
         err_help(e, "%s", peer);
@@ -73,14 +86,17 @@ _Noreturn static void given_twice(const Binding *b, int j)
 {
     Error *e = err_new(&b->in->ctx, ERR_TYPE, "%s gets %s twice: %s", b->op->name, b->names[j]->text,
                        op_signature(b->in, b->op, true));
-    err_underline(e, b->count + j);
+    underline_name(b, e, b->names[j]);
     err_throw(e);
 }
 
 _Noreturn static void missing(const Binding *b, int i)
 {
-    err_raise(&b->in->ctx, ERR_TYPE, "%s is missing its argument %s: %s", b->op->name,
-              b->sig->params[i].name->text, op_signature(b->in, b->op, true));
+    Error *e = err_new(&b->in->ctx, ERR_TYPE, "%s is missing its argument %s: %s", b->op->name,
+                       b->sig->params[i].name->text, op_signature(b->in, b->op, true));
+    if (b->in->at)
+        peer_translate_call(b->in, e, FOREIGN_CALL, b->in->at->node);
+    err_throw(e);
 }
 
 /* ---- binding ---- */
@@ -165,4 +181,11 @@ Value op_apply(Interp *in, const Op *op, const Value *args, int count, unsigned 
     Binding b = { .in = in, .op = op, .sig = sig, .args = args, .count = count, .names = names,
                   .named = named, .named_count = named_count, .weak = weak };
     return bind_and_call(&b);
+}
+
+bool op_lent(Interp *in, const Op *op)
+{
+    const Node *n = in->at ? in->at->node : NULL;
+    const Op *caller = n && n->kind == ND_CALL && n->a->kind == ND_NAME ? op_find(in, n->a->name) : NULL;
+    return caller && caller != op;
 }

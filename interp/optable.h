@@ -33,6 +33,8 @@ typedef struct OpTable {
     unsigned text_next;
     struct EinsumCache *einsum;           /* plans that einsum keeps; NULL before its first call */
     struct MatmulCache *matmul;           /* likewise `@` */
+    uint8_t images;                       /* what images the terminal shows: picture_terminal.c */
+    uint16_t cell_width, cell_height;     /* of a character there, in pixels; 0: not known yet */
 } OpTable;
 
 int op_index(const Op *);

@@ -6,7 +6,9 @@
 #include "interp/output.h"
 
 #include "core/mem.h"
+#include "core/progress.h"
 #include "interp/exec.h"
+#include "interp/report.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,14 +18,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { OUT_BUFFER = 1 << 16, NOTICES_MAX = 1000 };
+/* FLOOD: more bytes than a terminal shows at once; nobody waits for their end. */
+enum { OUT_BUFFER = 1 << 16, FLOOD = 1 << 13, NOTICES_MAX = 1000 };
 
-/* Writes all of it; false with errno set when that is impossible. */
-static bool write_all(const Interp *in, int fd, const char *text, size_t n)
+/* stop: what Ctrl-C sets; the rest of the text is dropped then. */
+static bool write_bytes(int fd, const char *text, size_t n, volatile sig_atomic_t *stop)
 {
-    if (in->host)
-        return in->host->write(in->host, fd, text, n);
-    while (n > 0) {
+    while (n > 0 && !(stop && *stop)) {
         ssize_t done = write(fd, text, n);
         if (done > 0) {
             text += done;
@@ -36,6 +37,18 @@ static bool write_all(const Interp *in, int fd, const char *text, size_t n)
         }
     }
     return true;
+}
+
+/* Writes all of it; false with errno set when that is impossible. */
+static bool write_all(Interp *in, int fd, const char *text, size_t n)
+{
+    if (in->host)
+        return in->host->write(in->host, fd, text, n);
+    progress_write_begin(&in->ctx);
+    bool flood = fd == STDOUT_FILENO && in->show.width > 0 && n > FLOOD;
+    bool ok = write_bytes(fd, text, n, flood ? in->ctx.interrupt : NULL);
+    progress_write_end(&in->ctx, n > 0 && text[n - 1] == '\n');
+    return ok;
 }
 
 /* Empties the buffer onto stdout; false, with errno set, the first time that fails. */
@@ -97,44 +110,28 @@ void err_write(Interp *in, const char *text)
 }
 
 /* ---- errors ---- */
-/* `error[shape]` in bold red and `help:` in bold where they start a line. */
-static void put_coloured(Buf *out, const char *text)
-{
-    for (const char *line = text; *line;) {
-        const char *end = strchrnul(line, '\n');
-        bool error = strncmp(line, "error[", 6) == 0, help = strncmp(line, "help:", 5) == 0;
-        const char *colon = error || help ? memchr(line, ':', (size_t)(end - line)) : NULL;
-        size_t head = colon ? (size_t)(colon - line) : 0;
-        if (head)
-            buf_printf(out, "\033[1%sm%.*s\033[0m", error ? ";31" : "", (int)head, line);
-        buf_put(out, line + head, (size_t)(end - line) - head);
-        if (*end)
-            buf_putc(out, '\n');
-        line = *end ? end + 1 : end;
-    }
-}
-
 void err_report(Interp *in)
 {
     Error *error = in->ctx.error;
     ErrFrame frame;
-    Buf text, coloured;
+    Buf text, styled;
+    int width = report_width();
     buf_init(&text, &in->ctx);
-    buf_init(&coloured, &in->ctx);
+    buf_init(&styled, &in->ctx);
     in->ctx.error = NULL;                          /* ours, whatever happens below */
     if (ERR_TRY(&in->ctx, &frame)) {
         err_render(&text, error);
-        if (in->show.color)
-            put_coloured(&coloured, buf_cstr(&text));
+        if (width > 0)
+            report_style(&styled, buf_cstr(&text), width, in->show.color);
         ERR_END(&in->ctx, &frame);
-        err_write(in, buf_cstr(in->show.color ? &coloured : &text));
+        err_write(in, buf_cstr(width > 0 ? &styled : &text));
     } else {                                       /* no memory to render it */
         char line[512];
         snprintf(line, sizeof line, "error[%s]: %s\n", err_kind_name(error->kind),
                  error->message);
         err_write(in, line);
     }
-    buf_free(&coloured);
+    buf_free(&styled);
     buf_free(&text);
     err_free(error);
 }
@@ -178,6 +175,21 @@ bool output_first(Interp *in, const char *key)
     return notice_is_new(in, key);
 }
 
+/* A new notice, laid out for the terminal if there is one. */
+static void notice_write(Interp *in, const char *line)
+{
+    ErrFrame frame;
+    Buf styled;
+    int width = report_width();
+    buf_init(&styled, &in->ctx);
+    if (width > 0 && ERR_TRY(&in->ctx, &frame)) {
+        report_style(&styled, line, width, in->show.color);
+        ERR_END(&in->ctx, &frame);
+    }
+    err_write(in, styled.len > 0 ? buf_cstr(&styled) : line);
+    buf_free(&styled);
+}
+
 /* `notice: text (file.ric:3)`. */
 void notice_from_ctx(Ctx *ctx, const char *text)
 {
@@ -195,7 +207,7 @@ void notice_from_ctx(Ctx *ctx, const char *text)
     if (asprintf(&line, "notice: %s%s\n", text, place) < 0)
         return;
     if (notice_is_new(in, line))
-        err_write(in, line);
+        notice_write(in, line);
     if (in->notice_count == NOTICES_MAX && in->notice_cap) {
         err_write(in, "notice: further notices are not shown\n");
         in->notice_count++;
@@ -230,16 +242,24 @@ void output_free(Interp *in)
 
 void output_measure_terminal(Interp *in)
 {
-    struct winsize size;
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
     in->show.color = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
                      !(no_color && *no_color);
     in->show.width = in->show.height = 0;
     if (!isatty(STDOUT_FILENO))
         return;
-    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    in->show.width = known ? size.ws_col : 80;
-    in->show.height = known ? size.ws_row : 24;
+    in->show.width = 80;
+    in->show.height = 24;
+    output_measure_window(in);
+}
+
+void output_measure_window(Interp *in)
+{
+    struct winsize size;
+    if (in->show.width == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return;
+    in->show.width = size.ws_col;
+    in->show.height = size.ws_row;
 }
 
 const char *seconds_text(char *out, size_t cap, double seconds)

@@ -25,6 +25,8 @@ bool out_begins(Interp *);
 /* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
  * stderr takes colours. */
 void output_measure_terminal(Interp *);
+/* The size alone, where there is a terminal: windows change between two prints. */
+void output_measure_window(Interp *);
 /* Is this the first time that this key is asked for? For what is said once in a run. */
 bool output_first(Interp *, const char *key);
 /* A duration in three digits with the unit that suits it: `1.79 ms`. Returns out. */

@@ -86,7 +86,10 @@ DType precise_dtype(Interp *in, const Op *op, DType format, bool paired)
         return format;
     if (dtype_mini_read(format, &(int){ 0 }, &(int){ 0 }, &(MiniStyle){ 0 }))
         return dtype_complex_of(format);
-    err_raise_help(&in->ctx, ERR_DTYPE, "take a part: real(z), imag(z) or abs(z)",
+    const char *z = err_operand_text(&in->ctx, 0);
+    char help[200];
+    snprintf(help, sizeof help, "take a part: real(%s), imag(%s) or abs(%s)", z, z, z);
+    err_raise_help(&in->ctx, ERR_DTYPE, help,
                    "%s of complex numbers: %s has none", label(op, name, sizeof name),
                    dtype_name(format));
 }

@@ -102,13 +102,26 @@ static void widen(Table *t, const Line *l)
     }
 }
 
-/* The kernel's column gets what the others leave, and goes where that is too little. */
-static int fit(Table *t)
+static int measure(const Table *t, int *n)
 {
-    int screen = t->in->show.width > 0 ? t->in->show.width : SHOW_WIDTH, gap = 2, used = 0, n = 0;
+    int used = *n = 0;
     for (int k = 0; k < COL_KERNEL; k++) {
         used += t->width[k];
-        n += t->width[k] > 0;
+        *n += t->width[k] > 0;
+    }
+    return used;
+}
+
+/* The kernel's column gets what the others leave, and goes where that is too little; on a narrow
+ * terminal others do, too. */
+static int fit(Table *t)
+{
+    static const Column spare[] = { COL_RATE, COL_FLOPS, COL_SHARE, COL_CALLS, COL_DTYPE, COL_DEVICE };
+    int screen = t->in->show.width > 0 ? t->in->show.width : SHOW_WIDTH, gap = 2, n;
+    int used = measure(t, &n);
+    for (size_t k = 0; k < sizeof spare / sizeof spare[0] && used + n - 1 > screen; k++) {
+        t->width[spare[k]] = 0;
+        used = measure(t, &n);
     }
     if (used + n * gap + t->width[COL_KERNEL] > screen)
         gap = 1;
@@ -268,6 +281,7 @@ void profile_print(Interp *in, Profile *p)
     put_table(&t, &out);
     put_memory(in, &out, p);
     put_simulated(&out, p);
+    show_fold(&out, 0, in->show.width);
     out_write(in, out.data, out.len);
     ERR_END(&in->ctx, &frame);
     buf_free(&out);

@@ -14,6 +14,7 @@
 #include "interp/eval_make.h"
 #include "interp/output.h"
 #include "interp/scope.h"
+#include "interp/show.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -263,6 +264,7 @@ static void report(Interp *in, const Timing *t, const Count *c)
     }
     put_timing(&out, t);
     put_heard(&out, t, c);
+    show_fold(&out, 0, in->show.width);
     out_write(in, out.data, out.len);
     ERR_END(&in->ctx, &frame);
     buf_free(&out);

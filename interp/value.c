@@ -3,6 +3,7 @@
  * here (tuples: tuple.c). Nothing here prints, indexes or runs code. */
 #include "interp/value.h"
 
+#include "core/pool.h"
 #include "interp/interp.h"
 #include "interp/native.h"
 #include "kernels/arith.h"
@@ -382,12 +383,28 @@ void v_check_depth(Interp *in)
         err_raise(&in->ctx, ERR_MEMORY, "values are nested too deep");
 }
 
+typedef struct RangeJob {
+    const Range *range;
+    int64_t *data;
+} RangeJob;
+
+static void range_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const RangeJob *j = arg;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        j->data[i] = j->range->start + i * j->range->step;
+}
+
+/* Its elements may be many: gigabytes are seconds of work. */
 static Tensor *range_tensor(Interp *in, const Range *r)
 {
     Tensor *t = tensor_new(&in->ctx, DT_I64, 1, &r->count);
-    int64_t *data = (int64_t *)t->data;
-    for (int64_t i = 0; i < r->count; i++)
-        data[i] = r->start + i * r->step;
+    RangeJob job = { r, (int64_t *)t->data };
+    v_push(in, v_tensor_raw(t));
+    pool_for(&in->ctx, r->count, 1 << 16, range_part, &job);
+    poll_interrupt(in);
+    in->sp--;
     return t;
 }
 
