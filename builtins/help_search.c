@@ -4,7 +4,7 @@
 
 #include "interp/cells.h"
 #include "interp/peers.h"
-#include "interp/stdlib.h"
+#include "interp/stdlib_files.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * (stdlib/steps.ric); this file only checks what is asked for and calls the one function there. */
 #include "builtins/rows.h"
 
-#include "interp/stdlib.h"
+#include "interp/stdlib_files.h"
 
 #include <ctype.h>
 #include <string.h>

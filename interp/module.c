@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "parser/foreign.h"
 #include "interp/scope.h"
-#include "interp/stdlib.h"
+#include "interp/stdlib_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "interp/native.h"
 #include "interp/op.h"
 #include "interp/repl_commands.h"
-#include "interp/stdlib.h"
+#include "interp/stdlib_files.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -56,6 +56,8 @@ static const char *call_of(const Op *op)
         if (strcmp(calls[i].name, op->name) == 0)
             return calls[i].call;
     bool floats = op->dtypes && strchr(op->dtypes, 'f');
+    if (op->section && strcmp(op->section, "pictures") == 0)       /* draws, and gives nothing */
+        return NULL;
     if (op->cls == OPC_EW && floats)
         return ew_info[op->ew].arity == 1 ? "(M)" : ew_info[op->ew].arity == 2 ? "(M, M)" : NULL;
     return floats || op->autocast != AC_NONE || (op->section && strcmp(op->section, "shape") == 0)
