@@ -1,7 +1,7 @@
 # Ricci. `make help` lists the targets. Everything generated goes to build/.
 #   make                 builds build/ricci          make MODE=asan   builds build/asan/ricci
 #   make tour            installs what is missing, builds, runs examples/tour.ric
-#   make check           the same, then all tests
+#   make check           the same, then the tests (minutes); make check-deep: those that take longer
 MODE  ?= release
 BUILD ?= $(if $(filter release,$(MODE)),build,build/$(MODE))
 CC    ?= cc
@@ -16,21 +16,17 @@ WARN   = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prot
 CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden
 OPT.release = -O2 -g1
 OPT.debug   = -Og -g3 -DRICCI_DEBUG
-OPT.asan    = -O1 -g -fsanitize=address -fno-omit-frame-pointer -Wno-maybe-uninitialized -DRICCI_PLAIN_MALLOC
-OPT.ubsan   = -O1 -g -fsanitize=undefined -fno-sanitize-recover=undefined -Wno-maybe-uninitialized -DRICCI_PLAIN_MALLOC
-# Both at once, light to compile and quick to start: what `make check` runs its tests under. What is
-# undefined ends in an illegal instruction, whose place ASan reports (handle_sigill); MODE=ubsan says more.
-# Not relocatable: the tables of checks and globals were most of the time it took to start.
-OPT.sanitize = -Og -g1 -fsanitize=address,undefined -fsanitize-undefined-trap-on-error -fno-omit-frame-pointer -fno-pie \
-               -Wno-maybe-uninitialized -Wno-conversion -DRICCI_PLAIN_MALLOC
+# Both at once: neither finds what the other does, and what is run under one is run under both.
+OPT.asan    = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-maybe-uninitialized -Wno-conversion -DRICCI_PLAIN_MALLOC
+OPT.tsan    = -O1 -g1 -fsanitize=thread -Wno-maybe-uninitialized -Wno-tsan -DRICCI_PLAIN_MALLOC
 OPT.hostile = -O1 -g -Wno-maybe-uninitialized -DRICCI_HOSTILE -DRICCI_PLAIN_MALLOC
 CFLAGS ?=
 CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
 # Under a sanitizer the kernel templates take minutes to optimise and little time to run.
-KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan ubsan sanitize,$(MODE)),-O0)
+KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan tsan,$(MODE)),-O0)
 LDLIBS  = -lreadline -lffi -lm -ldl -lpthread
-LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) $(if $(filter -fno-pie,$(OPT.$(MODE))),-no-pie) -rdynamic
+LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
 SOURCES := $(wildcard core/*.c lexer/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
 # readline (GPL) belongs to the program, not to the library.
@@ -39,11 +35,9 @@ GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
 LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
            $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(GEN_C))
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
-# LEAVE: names of those that the sanitizer build of `make check` does without.
-LEAVE   ?=
-UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(filter-out $(if $(filter sanitize,$(MODE)),$(LEAVE:%=tests/unit/%.c)),$(wildcard tests/unit/*.c)))
+UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check check-gpu bless manual bench fuzz soak help clean units install deps
+.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -58,10 +52,6 @@ $(BUILD)/obj/kernels/%.o: OPTIMISE = $(KERNEL_OPT)
 $(BUILD)/obj/kernels/%_base.o: OPTIMISE = $(if $(filter release,$(MODE)),-O2 -ftree-vectorize,$(KERNEL_OPT))
 $(BUILD)/obj/kernels/%_avx2.o: ISA = -mavx2 -mfma -mf16c
 $(BUILD)/obj/kernels/%_avx512.o: ISA = -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
-
-# The light sanitizer build looks at one of three twins that come from one template.
-$(if $(filter sanitize,$(MODE)),$(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard kernels/*_avx512.c kernels/*_base.c))): \
-    private CFLAGS += -fno-sanitize=all
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
@@ -93,14 +83,26 @@ $(BUILD)/stub/lib%: $(BUILD)/stub/libcuda.so.1 tests/stub/stub.h
 	$(STUB) -Wl,-soname,$(@F) -o $@ tests/stub/$(firstword $(subst ., ,$*)).c $< -lm -ldl
 $(filter-out %/libcuda.so.1,$(STUBS)): $(wildcard tests/stub/*.c)
 $(BUILD)/unit/cuda: | $(STUBS)
+# A library that rounds the other way: its names are the table's, in all four types.
+$(BUILD)/stub/rounding/libopenblas.so.0: tests/stub/rounding.c kernels/blas.def
+	@mkdir -p $(@D)
+	sed -nE 's/^ROUTINE\([a-z0-9_]+, *("(\w+)"|NULL), *("(\w+)"|NULL).*/s\2 d\2 c\4 z\4/p' kernels/blas.def | tr ' ' '\n' | \
+	    sed -nE 's/^(..+)$$/X(\1_)/p; $$a X(openblas_set_num_threads)' > $(@D)/names.h
+	$(STUB) -I$(@D) -Wl,-soname,rounding.so -o $@ $< -ldl
 # What is right is worked out by GMP itself there.
 $(BUILD)/unit/arith%: LDLIBS += -lgmp
+# And by MPFR.
+$(BUILD)/unit/ulp $(BUILD)/unit/ulp_complex: LDLIBS += -lmpfr -lgmp
 # Vectors wider than the flags allow, on purpose.
 $(BUILD)/unit/arith_binary: private CFLAGS += -Wno-psabi
 units: $(UNITS)
 # The example of a C program around the library: it is run under the sanitizers.
 $(BUILD)/embed: examples/embed.c interp/ricci.h $(BUILD)/libricci.a
 	$(CC) $(ALLFLAGS) -Iinterp -o $@ $< $(BUILD)/libricci.a $(LDFLAGS) $(LDLIBS)
+# Random calls of interp/ricci.h, for `make fuzz`.
+$(BUILD)/fuzz/%: tests/fuzz/%.c interp/ricci.h $(BUILD)/libricci.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -Wno-conversion -o $@ $< $(BUILD)/libricci.a $(LDFLAGS) $(LDLIBS)
 # The C side of tests/native: found by its name, through LD_LIBRARY_PATH.
 $(BUILD)/native/libriccitest.so: $(wildcard tests/native/*.c)
 	@mkdir -p $(@D)
@@ -120,6 +122,12 @@ check:
 	@.ci/deps check
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@BUILD=build RICCI=$(CURDIR)/build/ricci MAKE=$(MAKE) bash tests/run.sh
+
+# What takes longer than a user waits, after it: other builds, processors, seeds (tests/suites_deep.sh).
+check-deep:
+	@.ci/deps check
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@BUILD=build RICCI=$(CURDIR)/build/ricci MAKE=$(MAKE) bash tests/run.sh deep
 
 # What needs an NVIDIA GPU; without one, what of it can be tested all the same, and what was not run.
 check-gpu: all $(STUBS) $(addprefix $(BUILD)/unit/,cuda gpu_nest gpu_text) $(BUILD)/devices/matrix
@@ -142,12 +150,16 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libricci.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -MMD -MP -o $@ $< -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LDLIBS)
 
-# Random programs and files under the address sanitizer; interrupts into a busy session.
+# Random programs, files, C declarations and calls of the C API under the address sanitizer.
 FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 1
 fuzz:
 	@$(MAKE) --no-print-directory -s -j$(JOBS) MODE=asan BUILD=build/asan all
+	@$(MAKE) --no-print-directory -s MODE=asan BUILD=build/asan build/asan/fuzz/api
 	@RICCI=$(CURDIR)/build/asan/ricci python3 tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+	@ASAN_OPTIONS=exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=1500 OPENBLAS_NUM_THREADS=1 \
+	    LSAN_OPTIONS=print_suppressions=0:suppressions=$(CURDIR)/tests/tools/lsan.supp \
+	    build/asan/fuzz/api --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 SOAK_CASES ?= 100000
 SOAK_TIMES ?= 20
 soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_truth arith_truth_numbers opencl cuda gpu_nest gpu_text)
@@ -182,7 +194,8 @@ install: all
 help:
 	@echo 'make                 builds build/ricci'
 	@echo 'make tour            installs what is missing, builds, and walks through the language on real data'
-	@echo 'make check           installs what is missing, builds, and runs all tests'
+	@echo 'make check           installs what is missing, builds, and runs the tests'
+	@echo 'make check-deep      what takes longer: sanitizers, other processors, failing allocations, races, fresh seeds'
 	@echo 'make check-gpu       the device suite and the benchmarks on an NVIDIA GPU; without one, what can be tested of it'
 	@echo 'make bench           compares with the peers that are installed, side by side'
 	@echo 'make fuzz            feeds random input to the sanitizer build for FUZZ_SECONDS=60'
@@ -190,7 +203,7 @@ help:
 	@echo 'make bless           rewrites the golden outputs of the tests'
 	@echo 'make manual          rewrites docs/library.md, docs/devices.md and the word lists in editors/ from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
-	@echo 'make MODE=debug|asan|ubsan|sanitize|hostile   builds build/MODE/ricci'
+	@echo 'make MODE=debug|asan|tsan|hostile   builds build/MODE/ricci'
 	@echo 'make clean           removes build/'
 
 clean:

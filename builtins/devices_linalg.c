@@ -194,9 +194,7 @@ Value op_device_solve(OpCall *c, Device *d)
     int lead = shape_broadcast(s.lead, tensor_shape(s.t), b->rank - 2, tensor_shape(b), shape, &bad);
     if (lead < 0)
         return form_host(c, d);
-    int64_t columns = tensor_shape(b)[b->rank - 1], count = 1;
-    for (int i = 0; i < lead; i++)
-        count *= shape[i];
+    int64_t columns = tensor_shape(b)[b->rank - 1], count = shape_checked(&c->in->ctx, lead, shape);
     Tensor *w = work(&s, s.dt, s.n, s.n), *x = work(&s, s.dt, columns, s.n), *pivots = new_pivots(&s, s.n);
     bool back = s.given != s.dt && !form_whole(s.given);
     Tensor *out = result(&s, back ? s.given : s.dt, lead, shape, s.n, columns);

@@ -86,9 +86,8 @@ static int product_node(PlaceNest *n, int a, int b, DType dt, int k)
 /* What a report calls the product of matrices; the narrow sides of others make them sums. */
 static void name_kernel(OpCall *c, Device *d, const Side *a, const Side *b, DType dt, const int64_t *shape, int batch)
 {
-    DevGemm g = { .dtype = dt, .m = a->rows, .n = b->cols, .k = a->cols, .count = 1 };
-    for (int i = 0; i < batch; i++)
-        g.count *= shape[i];
+    DevGemm g = { .dtype = dt, .m = a->rows, .n = b->cols, .k = a->cols };
+    g.count = shape_checked(&c->in->ctx, batch, shape);
     if (g.m >= 8 && g.n >= 8 && g.k >= 8)
         heard_kernel(c->in, gpu_gemm_name(d, &g));
 }

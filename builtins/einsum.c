@@ -153,7 +153,7 @@ static _Noreturn void too_large(const EinsumSpec *s)
     char text[256];
     for (int a = 0; a < s->rank; a++)
         shape[a] = s->length[s->result[a]];
-    arg_error(s->call, 0, ERR_VALUE, "the result is %s: more elements than can be counted",
+    arg_error(s->call, 0, ERR_MEMORY, "the result is %s: more elements than can be counted",
               shape_text(text, sizeof text, s->rank, shape));
 }
 

@@ -1,6 +1,7 @@
 /* einsum_path: the plan of a call of einsum as a named tuple; and optimize=, which takes a
  * path back. Its row is in shape.def. */
 #include "builtins/einsum.h"
+#include "core/c_locale.h"
 #include "core/error.h"
 
 #include <stdio.h>
@@ -19,7 +20,7 @@ typedef struct PathReader {
 static _Noreturn void bad_path(PathReader *r, const char *fmt, int64_t at)
 {
     char what[96];
-    snprintf(what, sizeof what, fmt, (long long)at, r->left);
+    c_snprintf(what, sizeof what, fmt, (long long)at, r->left);
     arg_error_help(r->call, 1, ERR_VALUE,
                    "a path is a tuple of pairs of positions: ((0, 1), (0, 1))",
                    "optimize: %s", what);

@@ -2,10 +2,10 @@
  * with axes of length 1 that broadcast, diagonals that do not; and everything that can be
  * wrong with it, said in the user's names with a specification that would fit. */
 #include "builtins/einsum.h"
+#include "core/ascii.h"
 #include "core/error.h"
 #include "interp/elementwise.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static void read_term(EinsumSpec *s, int k)
         if (x->end - p >= 3 && memcmp(p, "...", 3) == 0 && dots_at < 0) {
             dots_at = labels;
             p += 2;
-        } else if (isalpha((unsigned char)*p)) {
+        } else if (ascii_alpha(*p)) {
             if (labels < TENSOR_RANK_MAX)
                 letters[labels] = *p;
             labels++;
@@ -188,7 +188,7 @@ static void read_result(EinsumSpec *s, const char *text)
             p += 2;
             continue;
         }
-        if (!isalpha((unsigned char)*p))
+        if (!ascii_alpha(*p))
             bad_sign(s, p, " after ->");
         if (!s->uses[letter_index(*p)]) {
             snprintf(what, sizeof what, "label %c of the result is in no operand", *p);
@@ -251,7 +251,7 @@ static const char *label_place(const EinsumOperand *x, int axis)
 {
     int seen = 0, dots = 0, labels = 0;
     for (const char *p = x->term; p < x->end; p++)
-        labels += isalpha((unsigned char)*p) != 0;
+        labels += ascii_alpha(*p) != 0;
     dots = x->tensor->rank - labels;
     for (const char *p = x->term; p < x->end; p++) {
         if (*p == '.') {

@@ -2,8 +2,9 @@
  * a file of its own; opening, reading and replacing files in files_access.c. */
 #include "builtins/files.h"
 
+#include "core/ascii.h"
+
 #include <string.h>
-#include <strings.h>
 
 #define OP(name, ...) Value op_run_##name(OpCall *);
 #include "builtins/files.def"
@@ -24,7 +25,7 @@ static FileFormat format_of(OpCall *c, const char *path)
     static const char *const extensions[] = { ".npy", ".npz", ".mtx", ".csv", ".safetensors" };
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (int i = 0; dot && i < FILE_FORMATS; i++)
-        if (strcasecmp(dot, extensions[i]) == 0)
+        if (ascii_casecmp(dot, extensions[i]) == 0)
             return (FileFormat)i;
     Error *e = err_new(&c->in->ctx, ERR_IO, "%s: %s", path,
                        dot ? "the extension is not that of a format that is read and written here"

@@ -39,6 +39,8 @@ typedef struct FilePart { const void *data; size_t bytes; } FilePart;
  * an interrupted or failed save leaves the old file as it was, and what is mapped from it
  * stays. Its permissions are kept. Devices and pipes are written directly. */
 void file_replace(OpCall *, const char *path, const FilePart *parts, size_t count);
+/* At the end of the file, which is made where there is none. */
+void file_append(OpCall *, const char *path, const FilePart *);
 /* An empty string rooted on the value stack, to be grown by str_append: files are put
  * together in such ones, since an error on the way releases them. */
 Str **file_text(OpCall *);

@@ -1,9 +1,14 @@
 /* Access to files: where they are looked for, reading and mapping them, replacing them as
  * a whole. Knows nothing of formats; the only file here that opens anything. */
 #include "builtins/files.h"
+#include "core/c_locale.h"
+#include "core/fence.h"
+#include "core/limit.h"
 #include "core/nearby.h"
+#include "core/plain.h"
 #include "core/fd.h"
 #include "interp/explain.h"
+#include "interp/output.h"
 #include "kernels/mapped.h"
 
 #include <errno.h>
@@ -21,26 +26,13 @@ enum {
 
 /* ---- errors ---- */
 
-/* Names and fields out of a file may hold anything: what is no text, or would steer the
- * terminal, shows as a question mark. */
-static void make_printable(char *text)
-{
-    size_t len = strlen(text);
-    for (size_t at = 0, next; at < len; at = next) {
-        next = at;
-        uint32_t code = utf8_next(text, len, &next);
-        if (code < 0x20 || (code >= 0x7F && code < 0xA0) || (code == 0xFFFD && next == at + 1))
-            memset(text + at, '?', next - at);
-    }
-}
-
 static _Noreturn void raise_io(OpCall *c, const char *help, const char *place, const char *fmt,
                                va_list args)
 {
     char text[1800];
     int n = snprintf(text, sizeof text, "%.1000s: ", place);
-    vsnprintf(text + n, sizeof text - (size_t)n, fmt, args);
-    make_printable(text);
+    c_vsnprintf(text + n, sizeof text - (size_t)n, fmt, args);
+    plain_line(text);
     err_raise_help(&c->in->ctx, ERR_IO, help, "%s", text);
 }
 
@@ -72,35 +64,50 @@ void bytes_error(const Bytes *b, int64_t at, const char *help, const char *fmt, 
 
 /* ---- finding and opening ---- */
 
+/* What cannot be read, but is there, is found, so that its error tells. */
+static bool is_there(OpCall *c, const char *path)
+{
+    struct stat st;
+    return c->in->ctx.fence ? fence_sees(&c->in->ctx, path) : stat(path, &st) == 0;
+}
+
+static const char *find_in(OpCall *c, const char *folder, int length, const char *path, bool there)
+{
+    char beside[4096];
+    int n = snprintf(beside, sizeof beside, "%.*s/%s", length, folder, path);
+    if (n >= (int)sizeof beside || (there && !is_there(c, beside)))
+        return NULL;
+    Str *found = str_new(&c->in->ctx, beside, (size_t)n);
+    v_push(c->in, v_str(found));
+    return found->text;
+}
+
 const char *file_find(OpCall *c, Str *path)
 {
     if (strlen(path->text) != path->len)
         err_raise(&c->in->ctx, ERR_IO, "the path contains a NUL byte");
     if (path->len == 0)
         err_raise(&c->in->ctx, ERR_IO, "the path is empty");
-    struct stat st;
-    if (path->text[0] == '/' || stat(path->text, &st) == 0 || !c->in->ctx.locate)
+    if (path->text[0] == '/' || is_there(c, path->text))
         return path->text;
     Where where = { 0 };
-    c->in->ctx.locate(&c->in->ctx, &where);
-    const char *slash = where.source ? strrchr(where.source->name, '/') : NULL;
-    if (!slash)
-        return path->text;
-    int folder = (int)(slash - where.source->name);
-    char beside[4096];
-    int n = snprintf(beside, sizeof beside, "%.*s/%s", folder, where.source->name, path->text);
-    if (n >= (int)sizeof beside || stat(beside, &st) != 0)
-        return path->text;
-    Str *found = str_new(&c->in->ctx, beside, (size_t)n);
-    v_push(c->in, v_str(found));
-    return found->text;
+    if (c->in->ctx.locate)
+        c->in->ctx.locate(&c->in->ctx, &where);
+    const char *beside = where.source ? where.source->name : "", *slash = strrchr(beside, '/');
+    int folder = slash ? (int)(slash - beside) : 0;
+    const char *found = slash ? find_in(c, beside, folder, path->text, true) : NULL;
+    for (const char *const *at = c->in->look_in; !found && at && *at; at++)
+        found = find_in(c, *at, (int)strlen(*at), path->text, true);
+    if (!found && slash && !fence_holds(&c->in->ctx, path->text))   /* missed in the program's own folder */
+        found = find_in(c, beside, folder, path->text, false);
+    return found ? found : path->text;
 }
 
 /* Opening a pipe waits for its writer: Ctrl-C ends that. */
 static int open_waiting(OpCall *c, const char *path)
 {
     int fd;
-    while ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 && errno == EINTR)
+    while ((fd = fence_open(&c->in->ctx, path)) < 0 && errno == EINTR)
         poll_interrupt(c->in);
     return fd;
 }
@@ -127,7 +134,7 @@ static Str *read_stream(OpCall *c, const char *path, int fd)
     ssize_t got;
     while ((got = read(fd, block, sizeof block)) != 0) {
         if (got < 0 && errno != EINTR)
-            file_error(c, path, "%s", strerror(errno));
+            file_error(c, path, "%s", c_strerror(errno));
         if (got > 0)
             str_append(&in->ctx, text, block, (size_t)got);
         poll_interrupt(in);
@@ -143,7 +150,7 @@ static Tensor *read_regular(OpCall *c, const char *path, int fd, int64_t size)
         int64_t step = size - done < WRITE_STEP ? size - done : WRITE_STEP;
         ssize_t got = pread(fd, t->data + done, (size_t)step, done);
         if (got < 0 && errno != EINTR)
-            file_error(c, path, "%s", strerror(errno));
+            file_error(c, path, "%s", c_strerror(errno));
         if (got == 0)
             file_error(c, path, "the file ended at byte %lld while it was read, %lld are needed",
                        (long long)done, (long long)size);
@@ -220,7 +227,7 @@ void file_put(OpCall *c, Str **text, const char *fmt, ...)
     char line[512];
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(line, sizeof line, fmt, args);
+    int n = c_vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     str_append(&c->in->ctx, text, line, (size_t)n < sizeof line ? (size_t)n : sizeof line - 1);
 }
@@ -228,6 +235,8 @@ void file_put(OpCall *c, Str **text, const char *fmt, ...)
 /* EINTR when Ctrl-C was pressed. */
 static bool write_all(OpCall *c, int fd, const char *bytes, size_t n)
 {
+    if (!limit_write(&c->in->ctx, n))
+        return false;
     while (n > 0) {
         ssize_t put = write(fd, bytes, n < WRITE_STEP ? n : WRITE_STEP);
         if (*c->in->ctx.interrupt) {
@@ -249,69 +258,53 @@ static bool write_parts(OpCall *c, int fd, const FilePart *parts, size_t count)
     bool good = true;
     for (size_t i = 0; good && i < count; i++)
         good = write_all(c, fd, parts[i].data, parts[i].bytes);
-    int why = errno;
-    if (close(fd) != 0 && good)
-        return false;
-    errno = why;
     return good;
 }
 
-/* A new file has the permissions of the one it replaces, and its owner if that is allowed. */
-static bool like_old(int fd, const struct stat *old)
+static _Noreturn void raise_write(OpCall *c, const char *path, int why)
 {
-    struct stat now;
-    if (fstat(fd, &now) == 0 && (now.st_uid != old->st_uid || now.st_gid != old->st_gid) &&
-        fchown(fd, old->st_uid, old->st_gid) != 0)
-        errno = 0;
-    return fchmod(fd, old->st_mode & 07777) == 0;
+    poll_interrupt(c->in);
+    if (why == EISDIR)
+        err_raise(&c->in->ctx, ERR_IO, "cannot write %s: it is a directory", path);
+    char text[96];
+    err_raise(&c->in->ctx, ERR_IO, "cannot write %s: %s", path,
+              why == EFAULT ? "its values lie in a mapped file that was cut short"
+                            : limit_why(&c->in->ctx, why, text));
 }
 
-static bool replace_regular(OpCall *c, const char *target, const struct stat *old,
-                            const FilePart *parts, size_t count)
-{
-    char name[4096];
-    int fd = fd_open_beside(target, name, sizeof name);
-    if (fd < 0)
-        return false;
-    bool good = !old || like_old(fd, old);
-    if (!good)
-        close(fd);
-    else
-        good = write_parts(c, fd, parts, count) && rename(name, target) == 0;
-    int why = errno;
-    if (!good)
-        unlink(name);
-    errno = why;
-    return good;
-}
-
-static bool write_special(OpCall *c, const char *path, const FilePart *parts, size_t count)
-{
-    int fd;
-    while ((fd = open(path, O_WRONLY | O_CLOEXEC)) < 0 && errno == EINTR)
-        poll_interrupt(c->in);
-    return fd >= 0 && write_parts(c, fd, parts, count);
-}
-
+/* What was printed goes out first: `path` may be where that goes. */
 void file_replace(OpCall *c, const char *path, const FilePart *parts, size_t count)
 {
-    struct stat st;
-    char target[4096];
-    bool there = stat(path, &st) == 0;
-    if (there && S_ISDIR(st.st_mode))
-        err_raise(&c->in->ctx, ERR_IO, "cannot write %s: it is a directory", path);
-    /* A symbolic link stays one: the file that it names is replaced. */
-    char *real = there ? realpath(path, NULL) : NULL;
-    bool fits = snprintf(target, sizeof target, "%s", real ? real : path) < (int)sizeof target;
-    free(real);
-    errno = ENAMETOOLONG;
-    bool good = fits && (there && !S_ISREG(st.st_mode)
-                             ? write_special(c, path, parts, count)
-                             : replace_regular(c, target, there ? &st : NULL, parts, count));
+    FdWhole w;
+    bool open;
+    char held[FENCE_PATH];
+    const char *target = fence_target(&c->in->ctx, path, held);
+    while (!(open = fd_whole_open(&w, target)) && errno == EINTR)
+        poll_interrupt(c->in);
+    if (!open)
+        raise_write(c, path, errno);
+    if (!w.beside)
+        out_flush(c->in);
+    if (!fd_whole_end(&w, write_parts(c, w.fd, parts, count)))
+        raise_write(c, path, errno);
+}
+
+void file_append(OpCall *c, const char *path, const FilePart *part)
+{
+    int fd;
+    char held[FENCE_PATH];
+    const char *target = fence_target(&c->in->ctx, path, held);
+    while ((fd = fd_append_open(target)) < 0 && errno == EINTR)
+        poll_interrupt(c->in);
+    if (fd < 0)
+        raise_write(c, path, errno);
+    out_flush(c->in);
+    bool good = write_parts(c, fd, part, 1);
     int why = errno;
-    if (good)
-        return;
-    poll_interrupt(c->in);
-    err_raise(&c->in->ctx, ERR_IO, "cannot write %s: %s", path,
-              why == EFAULT ? "its values lie in a mapped file that was cut short" : strerror(why));
+    if (close(fd) != 0 && good) {
+        good = false;
+        why = errno;
+    }
+    if (!good)
+        raise_write(c, path, why);
 }

@@ -316,7 +316,7 @@ static Tuple *csv_empty_columns(CsvReader header, bool named, const char *kind)
     for (int64_t j = 0; j < header.columns; j++) {
         const Name *name = csv_name(&header, named, j);
         Value v = kind[j] == COLUMN_TEXT
-                      ? v_tuple(tuple_new(&in->ctx, (uint32_t)header.rows))
+                      ? v_tuple(tuple_new(&in->ctx, (uint64_t)header.rows))
                       : v_tensor_raw(tensor_new(&in->ctx, kind[j] == COLUMN_INT ? DT_I64 : DT_F64,
                                                 1, &header.rows));
         tuple_push(&in->ctx, &slot->tuple, name, v);

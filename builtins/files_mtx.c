@@ -3,11 +3,10 @@
  * symmetric, skew-symmetric, hermitian. Read into a dense matrix; entries at one place are
  * summed, as sparse matrices are assembled. */
 #include "builtins/files.h"
+#include "core/ascii.h"
 #include "interp/show.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 typedef enum MtxField { MTX_REAL, MTX_INTEGER, MTX_COMPLEX, MTX_PATTERN } MtxField;
 typedef enum MtxSymmetry { MTX_GENERAL, MTX_SYMMETRIC, MTX_SKEW, MTX_HERMITIAN } MtxSymmetry;
@@ -34,8 +33,8 @@ static void mtx_word(MtxReader *r, char *word, size_t cap)
     size_t n = 0;
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
         r->at++;
-    while (r->at < r->end && !isspace((unsigned char)*r->at) && n + 1 < cap)
-        word[n++] = (char)tolower((unsigned char)*r->at++);
+    while (r->at < r->end && !ascii_space(*r->at) && n + 1 < cap)
+        word[n++] = ascii_to_lower(*r->at++);
     word[n] = '\0';
 }
 
@@ -99,7 +98,7 @@ static size_t mtx_number(MtxReader *r, const char **word, const char *what)
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
         r->at++;
     *word = r->at;
-    while (r->at < r->end && !isspace((unsigned char)*r->at))
+    while (r->at < r->end && !ascii_space(*r->at))
         r->at++;
     if (r->at == *word)
         mtx_error(r, what);
@@ -167,9 +166,8 @@ static void mtx_sizes(MtxReader *r)
     r->columns = mtx_int(r, "the size line needs rows and columns");
     if (r->rows < 0 || r->columns < 0)
         mtx_error(r, "a size is negative");
-    int64_t size, bytes;
-    if (__builtin_mul_overflow(r->rows, r->columns, &size) ||
-        __builtin_mul_overflow(size, 16, &bytes))
+    int64_t size = shape_size(2, (int64_t[]){ r->rows, r->columns });
+    if (size < 0 || size > TENSOR_SIZE_MAX / 16)
         mtx_error(r, "the matrix has more elements than can be counted");
     r->entries = r->coordinate ? mtx_int(r, "the size line needs rows, columns and entries") : size;
     if (r->symmetry != MTX_GENERAL && r->rows != r->columns)

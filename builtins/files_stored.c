@@ -3,6 +3,8 @@
  * bools and other byte orders are converted. And numbers in text, for .mtx and .csv.
  * Called by the readers and writers of files_*.c, which have checked that bytes are there. */
 #include "builtins/files.h"
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "interp/explain.h"
 #include "kernels/mapped.h"
 
@@ -10,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     STEP = 1 << 20,      /* elements between looks at the interrupt flag */
@@ -36,17 +37,12 @@ static DType stored_dtype(Stored s)
 /* Extents of an empty shape are multiplied as if they were 1, as tensor_new does. */
 bool stored_size(Stored s, int rank, const int64_t *shape, int64_t *count, int64_t *bytes)
 {
-    int64_t n = 1;
-    bool empty = false;
-    for (int i = 0; i < rank; i++) {
-        empty |= shape[i] == 0;
-        if (shape[i] < 0 || (shape[i] > 0 && __builtin_mul_overflow(n, shape[i], &n)))
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0)
             return false;
-    }
-    int64_t widest;                /* what a tensor of it needs must be countable, too */
-    if (__builtin_mul_overflow(n, 16, &widest))
+    *count = shape_size(rank, shape);
+    if (*count < 0 || *count > TENSOR_SIZE_MAX / 16)   /* what a tensor of it needs must be countable, too */
         return false;
-    *count = empty ? 0 : n;
     *bytes = *count * s.bytes;
     return true;
 }
@@ -245,7 +241,7 @@ static double float_slow(const char *p, size_t n)
     char copy[NUMBER_MAX];
     memcpy(copy, p, n);
     copy[n] = '\0';
-    return strtod(copy, NULL);
+    return c_strtod(copy, NULL);
 }
 
 static bool float_word(const char *p, size_t n, double *out)
@@ -253,10 +249,10 @@ static bool float_word(const char *p, size_t n, double *out)
     bool minus = n > 0 && *p == '-';
     if (n > 0 && (*p == '-' || *p == '+'))
         p++, n--;
-    if (n == 3 && strncasecmp(p, "nan", 3) == 0)
+    if (n == 3 && ascii_ncasecmp(p, "nan", 3) == 0)
         *out = (double)NAN;
-    else if ((n == 3 && strncasecmp(p, "inf", 3) == 0) ||
-             (n == 8 && strncasecmp(p, "infinity", 8) == 0))
+    else if ((n == 3 && ascii_ncasecmp(p, "inf", 3) == 0) ||
+             (n == 8 && ascii_ncasecmp(p, "infinity", 8) == 0))
         *out = minus ? -(double)INFINITY : (double)INFINITY;
     else
         return false;

@@ -49,7 +49,7 @@ static void batch_steps(const Product *p, const Side *s, int64_t *step)
 }
 
 /* False: the shapes do not fit. */
-static bool product_layout(Product *p)
+static bool product_layout(Ctx *ctx, Product *p)
 {
     Tensor *a = p->a.t, *b = p->b.t;
     int bad;
@@ -67,9 +67,7 @@ static bool product_layout(Product *p)
         shape_broadcast(p->a.batch, tensor_shape(a), p->b.batch, tensor_shape(b), p->shape, &bad);
     if (p->rank < 0)
         return false;
-    p->count = 1;
-    for (int d = 0; d < p->batch; d++)
-        p->count *= p->shape[d];
+    p->count = shape_checked(ctx, p->batch, p->shape);
     batch_steps(p, &p->a, p->step[0]);
     batch_steps(p, &p->b, p->step[1]);
     if (!p->a.drop)
@@ -148,7 +146,7 @@ static void carry_sides(OpCall *c, Precise *p, Product *q)
 static Value matmul_in_order(OpCall *c, Precise *p)
 {
     Product q = { .a.t = argument(c, 0), .b.t = argument(c, 1) };
-    if (!product_layout(&q))
+    if (!product_layout(&c->in->ctx, &q))
         return precise_outside(c, p->scope, DT_F64, true);      /* for its error */
     carry_sides(c, p, &q);
     Tensor *out = op_keep(c, tensor_zeros(&c->in->ctx, (DType)q.a.t->dtype, q.rank, q.shape));
@@ -214,9 +212,10 @@ static void read_loops(EinsumSpec *s, Loops *l)
     for (int k = 0; k < s->operands; k++)
         for (int a = 0; a < s->operand[k].tensor->rank; a++)
             add_loop(s, l, s->operand[k].index[a]);
-    l->inner = l->row = 1;
-    for (int i = s->rank; i < l->labels; i++)
-        *(i + 1 < l->labels ? &l->inner : &l->row) *= l->extent[i];
+    l->inner = 1;
+    for (int i = s->rank; i + 1 < l->labels; i++)
+        l->inner = count_times(l->inner, l->extent[i]);
+    l->row = l->labels > s->rank ? l->extent[l->labels - 1] : 1;
     for (int k = 0; k < s->operands; k++)
         for (int a = 0; a < s->operand[k].tensor->rank; a++)
             for (int i = 0; i < l->labels; i++)
@@ -342,7 +341,7 @@ static Tensor *grouped(OpCall *c, const EinsumSpec *s, const Loops *l, const int
             if (where[i] == group[g]) {
                 shape[rank] = l->extent[i];
                 strides[rank++] = l->stride[k * LABELS + i];
-                length[g] *= l->extent[i];
+                length[g] = count_times(length[g], l->extent[i]);
             }
     }
     return op_keep(c, tensor_copy(&c->in->ctx, op_keep(c, tensor_view(&c->in->ctx, t, rank, shape,

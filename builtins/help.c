@@ -2,7 +2,9 @@
  * text, of syntax from the topics below. The manual prints all rows as Markdown. */
 #include "builtins/help.h"
 
+#include "core/ascii.h"
 #include "core/error.h"
+#include "core/plain.h"
 #include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/native.h"
@@ -10,10 +12,8 @@
 #include "interp/place.h"
 #include "kernels/rational.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- topics: what is no operation ---- */
 static const struct Topic { const char *names, *text; } topics[] = {
@@ -234,6 +234,21 @@ static void put_notation(Buf *out, const char *name)
         buf_printf(out, "notation  x[%s(i+k)], a subscript beyond the ends: ?:=\n", name);
 }
 
+/* How far a float result is off at most, where it is not rounded correctly. */
+static void put_error(Buf *out, const Op *op, const char *before, const char *after)
+{
+    bool real = op->ulps > 0.5, also = op->dtypes && strchr(op->dtypes, 'c') && op->ulps_complex > 1;
+    if (op->cls != OPC_EW || ew_info[op->ew].result == RES_BOOL || strcmp(ew_info[op->ew].formula[0], "NONE") == 0 ||
+        (!real && !also))
+        return;
+    buf_puts(out, before);
+    if (real)
+        buf_printf(out, "at most %g ulp%s", op->ulps, also ? ", " : "");
+    if (also)
+        buf_printf(out, "complex %s%g ulps of the modulus", real ? "" : "at most ", op->ulps_complex);
+    buf_puts(out, after);
+}
+
 static void show_op(Interp *in, Buf *out, const Op *op)
 {
     buf_printf(out, "%s\n", op_signature(in, op, true));
@@ -250,6 +265,7 @@ static void show_op(Interp *in, Buf *out, const Op *op)
         buf_printf(out, "autocast  %s\n", class_text[op->autocast]);
     if (op->flops)
         buf_printf(out, "flops     %s\n", op->flops);
+    put_error(out, op, "error     ", "\n");
     if (op->section)
         buf_printf(out, "section   %s\n", op->section);
     if (op->example) {
@@ -460,7 +476,7 @@ static void show_overview(Buf *out)
 
 static bool mentions(const char *text, const char *word)
 {
-    return text && strcasestr(text, word) != NULL;
+    return text && ascii_casestr(text, word) != NULL;
 }
 
 static void show_search(Interp *in, Buf *out, const char *word)
@@ -471,7 +487,9 @@ static void show_search(Interp *in, Buf *out, const char *word)
         return;
     }
     const char *close = op_closest(word), *peer = peer_name(word);
-    buf_printf(out, "there is no help on %s\n", word);
+    buf_puts(out, "there is no help on ");
+    plain_put(out, word, strlen(word));
+    buf_putc(out, '\n');
     if (peer)
         buf_printf(out, "here it is: %s\n", peer);
     else if (close)
@@ -535,7 +553,7 @@ static void join_lines(char *text, int width)
         bool table = memmem(at + indent, len > indent ? len - indent : 0, "    ", 4) != NULL;
         bool joins = cells >= FULL && !table && at[len - 1] != '.' &&
                      (joined || cells > width) && *next && *next != '\n' &&
-                     strspn(next, " ") == indent && !isupper((unsigned char)next[indent]);
+                     strspn(next, " ") == indent && !ascii_is_upper(next[indent]);
         bool ended = at[len] == '\n';
         size_t skip = joined ? indent : 0;
         memmove(to, at + skip, len - skip);
@@ -586,7 +604,7 @@ static void fit_lines(Interp *in, Buf *out, size_t from)
 
 static void show_name(Interp *in, Buf *out, const char *name)
 {
-    while (isspace((unsigned char)*name))
+    while (ascii_space(*name))
         name++;
     Value v = find_global(in, name);
     if (!*name || (v.tag == V_UNDEF && strcmp(name, "operations") == 0)) {
@@ -653,6 +671,7 @@ static void manual_entry(Interp *in, Buf *out, const Op *op)
     }
     if (op->flops)
         buf_printf(out, "FLOPs: %s.", op->flops);
+    put_error(out, op, " Error: ", ".");
     if (op->infix || op->dtypes || op->flops)
         buf_puts(out, "\n\n");
     if (!op->example)
@@ -670,7 +689,7 @@ void help_manual(Interp *in, Buf *out)
     for (int i = 0; i < op_count(); i++) {
         const Op *op = op_row(i);
         if (strcmp(section, op->section) != 0)
-            buf_printf(out, "## %c%s\n\n", toupper((unsigned char)op->section[0]), (section = op->section) + 1);
+            buf_printf(out, "## %c%s\n\n", ascii_to_upper(op->section[0]), (section = op->section) + 1);
         manual_entry(in, out, op);
     }
 }

@@ -2,15 +2,15 @@
  * standard library's functions, variables with ## text, kinds of error. Called through help.h. */
 #include "builtins/help.h"
 
+#include "core/ascii.h"
+#include "core/plain.h"
 #include "interp/cells.h"
 #include "interp/peers.h"
 #include "interp/stdlib_files.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { WORDS_MAX = 8, LINE_CELLS = 100 };
 
@@ -32,7 +32,7 @@ typedef struct Query {
 /* ---- how well something fits ---- */
 static bool letter(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
+    return ascii_alnum(c) || c == '_' || (c & 0x80);
 }
 
 /* 3: as a word, 2: at the start of one, 1: somewhere inside, 0: not at all. */
@@ -41,7 +41,7 @@ static int word_rank(const char *text, size_t len, const char *word)
     size_t n = strlen(word);
     int best = 0;
     for (size_t i = 0; i + n <= len && best < 3; i++) {
-        if (strncasecmp(text + i, word, n) != 0)
+        if (ascii_ncasecmp(text + i, word, n) != 0)
             continue;
         bool starts = i == 0 || !letter(text[i - 1]), ends = i + n == len || !letter(text[i + n]);
         int rank = starts && ends ? 3 : starts ? 2 : n > 2;
@@ -213,6 +213,13 @@ static void put_found(Query *q, Buf *out)
         buf_puts(out, "?NAME shows one of them.\n");
 }
 
+static void put_nothing(const Query *q, Buf *out, const char *words)
+{
+    buf_puts(out, "no help speaks of ");
+    plain_put(out, words, strlen(words));
+    buf_puts(out, q->count > 1 ? "; fewer words find more\n" : "\n");
+}
+
 static void search(Query *q, Buf *out, const char *words)
 {
     split(q, words);
@@ -223,8 +230,7 @@ static void search(Query *q, Buf *out, const char *words)
     for (const struct StdlibFile *f = ricci_stdlib; f->name; f++)
         search_module(q, f);
     if (q->count == 0 || q->found.len == 0)
-        buf_printf(out, "no help speaks of %s%s\n", words,
-                   q->count > 1 ? "; fewer words find more" : "");
+        put_nothing(q, out, words);
     else
         put_found(q, out);
 }

@@ -1,6 +1,7 @@
 /* The ground that the linear algebra rows stand on: see linalg.h. Called by linalg_*.c;
  * raises, but calls no LAPACK routine itself. */
 #include "builtins/linalg.h"
+#include "core/c_locale.h"
 #include "kernels/hermitian.h"
 
 #include <limits.h>
@@ -129,19 +130,36 @@ Mat linalg_item(const Stack *s, int64_t index)
     return (Mat){ s->t->data + at * (int64_t)s->bytes, s->rs, s->cs };
 }
 
+_Noreturn static void not_finite(const Stack *s, int64_t row, int64_t col)
+{
+    char help[256];
+    snprintf(help, sizeof help, "isfinite(%s) finds such elements", arg_text(s->call, s->arg));
+    arg_error_help(s->call, s->arg, ERR_VALUE, help,
+                   "%s must be finite, but its element [%s%lld, %lld] is not",
+                   arg_text(s->call, s->arg), s->batch_rank ? "…, " : "", (long long)row,
+                   (long long)col);
+}
+
+/* In blocks of some milliseconds: a view of one number may have more elements than any memory. */
+static void require_finite_item(const Stack *s, Mat a)
+{
+    enum { BLOCK = 1 << 20 };
+    int64_t cols = s->n < BLOCK ? s->n : BLOCK, rows = cols ? BLOCK / cols : 0, row, col;
+    rows = s->m < rows ? s->m : rows;
+    for (int64_t i = 0; i < s->m && cols; i += rows)
+        for (int64_t j = 0; j < s->n; j += cols) {
+            Mat part = { a.data + (i * a.rs + j * a.cs) * (int64_t)s->bytes, a.rs, a.cs };
+            poll_interrupt(s->call->in);
+            if (!mat_finite(s->type, s->m - i < rows ? s->m - i : rows,
+                            s->n - j < cols ? s->n - j : cols, part, &row, &col))
+                not_finite(s, i + row, j + col);
+        }
+}
+
 void linalg_require_finite(const Stack *s)
 {
-    int64_t row, col;
-    char help[256];
-    for (int64_t i = 0; i < s->count; i++)
-        if (!mat_finite(s->type, s->m, s->n, linalg_item(s, i), &row, &col)) {
-            snprintf(help, sizeof help, "isfinite(%s) finds such elements",
-                     arg_text(s->call, s->arg));
-            arg_error_help(s->call, s->arg, ERR_VALUE, help,
-                           "%s must be finite, but its element [%s%lld, %lld] is not",
-                           arg_text(s->call, s->arg), s->batch_rank ? "…, " : "",
-                           (long long)row, (long long)col);
-        }
+    for (int64_t i = 0; i < s->count && s->t->size; i++)
+        require_finite_item(s, linalg_item(s, i));
 }
 
 static double largest_element(const Stack *s, Mat a)
@@ -213,6 +231,7 @@ Tensor *linalg_tensor(OpCall *c, DType dt, int rank, const int64_t *shape)
     int64_t strides[TENSOR_RANK_MAX + 2], size = 1, slack = 0;
     if (dtype_info(dt)->kind != 'c' || rank < 2)
         return op_keep(c, tensor_new(ctx, dt, rank, shape));
+    shape_checked(ctx, rank, shape);
     for (int d = rank - 1; d >= 0; d--) {
         strides[d] = size;
         size *= shape[d];
@@ -278,10 +297,12 @@ void scratch_allocate(OpCall *c, Scratch *s)
 
 const Blas *linalg_blas(OpCall *c)
 {
-    const char *why = NULL;
+    BlasRefusal why = { NULL, false };
     const Blas *blas = blas_open(&why);
+    if (!blas && why.memory)
+        err_raise(&c->in->ctx, ERR_MEMORY, "%s", why.text);
     if (!blas)
-        err_raise_help(&c->in->ctx, ERR_IO, "apt-get install libopenblas0-pthread", "%s", why);
+        err_raise_help(&c->in->ctx, ERR_IO, "apt-get install libopenblas0-pthread", "%s", why.text);
     return blas;
 }
 
@@ -330,7 +351,7 @@ void linalg_ill_notice(const Ill *ill, const Stack *s, const char *what)
     snprintf(trust, sizeof trust, digits > 1 ? "about %d digits" : digits ? "about %d digit"
              : "no digit", digits);
     if (ill->trust > 2 * ill->worst)
-        snprintf(scaled, sizeof scaled, " (%.1e with a unit diagonal)", 1 / ill->trust);
+        c_snprintf(scaled, sizeof scaled, " (%.1e with a unit diagonal)", 1 / ill->trust);
     notice(s->call->in, "%s condition number %s%.1e%s, %s of %s can be trusted", who,
            s->batch_rank ? "is " : "", ill->worst > 0 ? 1 / ill->worst : INFINITY, scaled, trust,
            what);

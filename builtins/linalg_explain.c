@@ -3,6 +3,8 @@
  * listens, so it may look at everything again. */
 #include "builtins/linalg_factor.h"
 
+#include "core/c_locale.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -115,10 +117,10 @@ static void put_element(const Factor *f, char *out, size_t cap, int64_t i, int64
     int64_t at = i * f->a.rs + j * f->a.cs;
     BlasType t = f->s->type, real = t == BLAS_C ? BLAS_S : BLAS_D;
     if (blas_is_complex(t))
-        snprintf(out, cap, "[%lld, %lld] = %.3g%+.3gi", (long long)i, (long long)j,
+        c_snprintf(out, cap, "[%lld, %lld] = %.3g%+.3gi", (long long)i, (long long)j,
                  mat_real(real, f->a.data, 2 * at), mat_real(real, f->a.data, 2 * at + 1));
     else
-        snprintf(out, cap, "[%lld, %lld] = %.3g", (long long)i, (long long)j,
+        c_snprintf(out, cap, "[%lld, %lld] = %.3g", (long long)i, (long long)j,
                  mat_real(t, f->a.data, at));
 }
 

@@ -329,6 +329,14 @@ static void rescale(BlasType t, int64_t count, char *x, double norm)
                   scalbn(mat_real(narrow ? BLAS_S : BLAS_D, x, i), -e), 0);
 }
 
+/* A matrix's relative distance to a singular one is the inverse of its condition number. From here on
+ * that is less than what rounding moves A by: the digits would be the library's. rank() has it so too. */
+static bool is_deficient(const Stack *a, double cond)
+{
+    int64_t big = a->m > a->n ? a->m : a->n;
+    return cond * ((double)big * mat_eps(a->type)) >= 1;
+}
+
 /* |A| |inv(A)|; infinite for a singular matrix, NaN where A has one. */
 static double cond_by_inverse(Stack *a, NormOrder o, Mat item, const Blas *blas, char *work,
                               int *pivots, Scratch *w)
@@ -339,11 +347,13 @@ static double cond_by_inverse(Stack *a, NormOrder o, Mat item, const Blas *blas,
     Mat copy = mat_columns(work, n);
     mat_copy(a->bytes, n, n, item, copy);
     rescale(a->type, n * n, work, mat_norm1(a->type, n, n, copy));
-    double norm = matrix_norm(a, o, copy);
+    double norm = matrix_norm(a, o, copy), one = mat_norm1(a->type, n, n, copy);
     if (lapack_lu(blas, a->type, n, n, work, pivots) > 0)
         return INFINITY;
     w->used = 0;
     lapack_lu_inverse(blas, a->type, n, work, pivots, w);
+    if (is_deficient(a, one * mat_norm1(a->type, n, n, copy)))
+        return INFINITY;
     return norm * matrix_norm(a, o, copy);
 }
 
@@ -368,12 +378,13 @@ static void cond_inverses(Stack *a, NormOrder o, void *out)
 
 /* From the k singular values, descending: their extremes, or their sum times that of their
  * inverses. */
-static double cond_from_values(NormOrder o, BlasType real, const void *s, int64_t k)
+static double cond_from_values(const Stack *a, NormOrder o, BlasType real, const void *s, int64_t k)
 {
     double top = mat_real(real, s, 0), low = mat_real(real, s, k - 1), inverses = 0;
+    bool deficient = low == 0 || is_deficient(a, top / low);
     if (o.kind == NORM_P && o.p == -2)
-        return top == 0 ? INFINITY : low / top;
-    if (low == 0)
+        return top == 0 ? INFINITY : deficient ? 0 : low / top;
+    if (deficient)
         return INFINITY;
     if (o.kind != NORM_NUC)
         return top / low;
@@ -399,6 +410,6 @@ Value op_run_cond(OpCall *c)
     }
     Out s = linalg_singular_values(&a);
     for (int64_t i = 0; i < a.count; i++)
-        mat_store(real, r.data, i, cond_from_values(o, real, linalg_block(&s, i), k), 0);
+        mat_store(real, r.data, i, cond_from_values(&a, o, real, linalg_block(&s, i), k), 0);
     return linalg_value(&a, &r);
 }

@@ -125,15 +125,14 @@ static int result_shape(OpCall *c, const Side *a, const Side *b, int64_t *shape,
                   arg_text(c, 0), shape_text(sa, sizeof sa, a->t->rank, tensor_shape(a->t)),
                   arg_text(c, 1), shape_text(sb, sizeof sb, b->t->rank, tensor_shape(b->t)));
     batch->rank = rank;
-    batch->count = 1;
-    for (int d = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++)
         batch->extent[d] = shape[d];
-        batch->count *= shape[d];
-    }
     if (!a->drop)
         shape[rank++] = a->rows;
     if (!b->drop)
         shape[rank++] = b->cols;
+    shape_checked(&c->in->ctx, rank, shape);       /* and so m * n and the batch can be counted */
+    batch->count = shape_size(batch->rank, shape);
     return rank;
 }
 

@@ -70,9 +70,7 @@ void linalg_rhs_layout(Rhs *r, Stack *a, int i, Tensor *b)
                   "the leading axes of %s (%s) and %s (%s) do not broadcast",
                   arg_text(c, a->arg), shape_text(sa, sizeof sa, a->t->rank, tensor_shape(a->t)),
                   arg_text(c, i), shape_text(sb, sizeof sb, rank, shape));
-    r->count = 1;
-    for (int d = 0; d < r->out_rank; d++)
-        r->count *= r->batch[d];
+    r->count = shape_checked(&c->in->ctx, r->out_rank, r->batch);
 }
 
 static int64_t broadcast_offset(const Rhs *r, const Tensor *t, int own_rank, int64_t index)

@@ -185,7 +185,7 @@ static Tensor *int_sequence(OpCall *c, int64_t start, int64_t stop, int64_t step
     if ((span > 0) != (step > 0) || span == 0)
         count = 0;
     if (count > INT64_MAX / 8)
-        arg_error(c, 1, ERR_VALUE, "too many elements");
+        arg_error(c, 1, ERR_MEMORY, "the result has more elements than can be counted");
     int64_t n = (int64_t)count;
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &n));
     int64_t *v = (int64_t *)out->data;
@@ -350,7 +350,7 @@ static Value gather_tuple(OpCall *c, const Tuple *t, const Tensor *at)
     const int64_t *index = (const int64_t *)at->data;
     if (at->rank == 0)
         return v_retain(t->items[index[0]]);
-    Tuple *out = tuple_new(&c->in->ctx, (uint32_t)at->size);
+    Tuple *out = tuple_new(&c->in->ctx, (uint64_t)at->size);
     for (int64_t i = 0; i < at->size; i++)
         out->items[i] = v_retain(t->items[index[i]]);
     return v_tuple(out);

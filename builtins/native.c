@@ -208,8 +208,7 @@ static void wanted_dtype(OpCall *c, Wanted *w, const Pointer *p)
 
 static void wanted_shape(OpCall *c, Wanted *w, const Pointer *p)
 {
-    int64_t size = dtype_info(w->dtype)->bytes, bytes = size;
-    bool empty = false;
+    int64_t size = dtype_info(w->dtype)->bytes;
     if (arg_given(c, 2)) {
         OpCall shape = *c;
         shape.count = 3;                         /* it would read ints on to the end */
@@ -221,13 +220,8 @@ static void wanted_shape(OpCall *c, Wanted *w, const Pointer *p)
         arg_error_help(c, 0, ERR_FFI, "say how many: as_tensor(p, f64, …)",
                        "how many elements %s points to is not known", arg_text(c, 0));
     }
-    for (int i = 0; i < w->rank; i++) {
-        empty |= w->shape[i] == 0;
-        if (w->shape[i] && __builtin_mul_overflow(bytes, w->shape[i], &bytes))
-            arg_error(c, 2, ERR_VALUE,
-                      "a tensor of that shape has more elements than can be counted");
-    }
-    w->bytes = empty ? 0 : (size_t)bytes;
+    int64_t count = shape_checked(&c->in->ctx, w->rank, w->shape);
+    w->bytes = (size_t)count_times(count, size);
     if (w->bytes > p->bytes || w->bytes > (size_t)1 << 47)
         arg_error(c, 2, ERR_FFI, "the shape needs %zu bytes, and %s points to %zu", w->bytes,
                   arg_text(c, 0), p->bytes == SIZE_MAX ? (size_t)1 << 47 : p->bytes);
@@ -296,9 +290,13 @@ Value op_run_as_tensor(OpCall *c)
             t->buffer->flags |= BUFFER_MAPPED;
             t->buffer->refs++;
         }
+        if (p->to->is_const && w.dtype == DT_BOOL)
+            t = op_keep(c, tensor_copy(&in->ctx, t));
+        native_bools(t);
         return op_result(c, t);
     }
     Tensor *t = op_keep(c, tensor_new(&in->ctx, w.dtype, w.rank, w.shape));
     native_copy(in, t->data, p->at, w.bytes, pointer_guarded(p), false);
+    native_bools(t);
     return op_result(c, t);
 }

@@ -2,6 +2,7 @@
  * hands it to a renderer. What they share about arguments is in picture_data.c. */
 #include "builtins/picture.h"
 #include "builtins/rows.h"
+#include "core/c_locale.h"
 #include "core/error.h"
 
 #include <math.h>
@@ -327,7 +328,7 @@ Value op_run_spy(OpCall *c)
         double n = cells_block(&f.cells, 0, f.cells.rows, 0, f.cells.cols);
         double all = (double)f.cells.rows * (double)f.cells.cols;
         char *text = picture_room(c, 80, 1);
-        snprintf(text, 80, n == 1 ? "%.0f nonzero of %.0f" : "%.0f nonzeros of %.0f (%.3g %%)", n, all,
+        c_snprintf(text, 80, n == 1 ? "%.0f nonzero of %.0f" : "%.0f nonzeros of %.0f (%.3g %%)", n, all,
                  100 * n / all);
         f.x.label = text;
     }

@@ -4,6 +4,7 @@
  * back never raises, and surfaces are given back where an error passes. */
 #include "builtins/files.h"
 #include "builtins/picture_paper.h"
+#include "core/ascii.h"
 #include "core/error.h"
 
 #include <dlfcn.h>
@@ -11,7 +12,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { FORMAT_ARGB32 = 0, CAP_ROUND = 1, JOIN_ROUND = 1 };       /* from cairo.h */
 
@@ -46,6 +46,13 @@ const Cairo *cairo_open(const char **why)
     pthread_once(&library_once, library_load);
     *why = library.why;
     return library.why ? NULL : &library.cairo;
+}
+
+/* Fontconfig, behind it, ends in a crash where it gets no memory. */
+static const Cairo *open_with_room(OpCall *c, const char **why)
+{
+    mem_room(&c->in->ctx, (size_t)96 << 20);
+    return cairo_open(why);
 }
 
 /* ---- layout ---- */
@@ -329,7 +336,7 @@ static void draw_pixels(OpCall *c, const Cairo *lib, const Figure *f, int w, int
 bool picture_pixels(OpCall *c, const Figure *f, int width, int height, uint32_t *pixels)
 {
     const char *why;
-    const Cairo *lib = cairo_open(&why);
+    const Cairo *lib = open_with_room(c, &why);
     if (lib)
         draw_pixels(c, lib, f, width, height, pixels, NULL);
     return lib != NULL;
@@ -338,7 +345,7 @@ bool picture_pixels(OpCall *c, const Figure *f, int width, int height, uint32_t 
 bool picture_png(OpCall *c, const Figure *f, int width, int height, Buf *out)
 {
     const char *why;
-    const Cairo *lib = cairo_open(&why);
+    const Cairo *lib = open_with_room(c, &why);
     if (lib)
         draw_pixels(c, lib, f, width, height, picture_room(c, (size_t)width * (size_t)height, 4), out);
     return lib != NULL;
@@ -364,7 +371,7 @@ static Paperkind kind_of(OpCall *c, const char *path)
     static const char *const extensions[] = { ".svg", ".png", ".pdf" };
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (int i = 0; dot && i < PAPER_KINDS; i++)
-        if (strcasecmp(dot, extensions[i]) == 0)
+        if (ascii_casecmp(dot, extensions[i]) == 0)
             return (Paperkind)i;
     Error *e = err_new(&c->in->ctx, ERR_IO, "%s: %s", path,
                        dot ? "the extension is not that of a format that pictures are written in"
@@ -377,7 +384,7 @@ void picture_file(OpCall *c, const Figure *f, const char *path)
 {
     const char *why;
     Paperkind kind = kind_of(c, path);
-    const Cairo *lib = cairo_open(&why);
+    const Cairo *lib = open_with_room(c, &why);
     if (!lib)
         err_raise_help(&c->in->ctx, ERR_IO, "without to= the picture is drawn in the terminal", "%s", why);
     int w = f->width ? f->width : kind == PAPER_PNG ? 1200 : 720;

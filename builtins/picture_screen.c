@@ -2,10 +2,11 @@
  * line needs. */
 #include "builtins/picture_screen.h"
 
+#include "core/ascii.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- what the terminal can ---- */
 
@@ -18,7 +19,7 @@ bool picture_ascii(void)
     for (int i = 0; i < 3; i++) {
         const char *v = getenv(names[i]);
         if (v && *v)
-            return !strcasestr(v, "utf-8") && !strcasestr(v, "utf8");
+            return !ascii_casestr(v, "utf-8") && !ascii_casestr(v, "utf8");
     }
     return false;
 }

@@ -5,6 +5,8 @@
  * 1 2 5 where there are few of them. */
 #include "builtins/picture.h"
 
+#include "core/c_locale.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,7 +123,7 @@ static double tick_value(int64_t m, int q, int z)
 {
     char text[40];
     snprintf(text, sizeof text, "%llde%d", (long long)m * q, z);
-    return strtod(text, NULL);
+    return c_strtod(text, NULL);
 }
 
 static Labelling label_range(double lo, double hi, int wanted, bool whole)
@@ -152,7 +154,7 @@ int nice_levels(double lo, double hi, int wanted, double *out, int cap)
 
 void tick_number(char out[TICK_TEXT], double v)
 {
-    snprintf(out, TICK_TEXT, "%.4g", v);
+    c_snprintf(out, TICK_TEXT, "%.4g", v);
     char *e = strchr(out, 'e');
     if (!e)
         return;
@@ -183,7 +185,7 @@ static void plain_text(char out[TICK_TEXT], int64_t m, int q, int z, int e)
 {
     int trim = q % 10 == 0 ? z + 1 - e : z - e;          /* q = 10, 50, … has a zero to spare */
     long double v = (long double)m * q * powl(10, z - e);
-    snprintf(out, TICK_TEXT, "%.*Lf", trim < 0 ? -trim : 0, v);
+    c_snprintf(out, TICK_TEXT, "%.*Lf", trim < 0 ? -trim : 0, v);
 }
 
 /* ---- linear axes ---- */

@@ -2,11 +2,11 @@
  * (interp/place.h), what they are kernels/device.h's; the text of devices() is place_facts.c's. */
 #include "builtins/rows.h"
 
+#include "core/ascii.h"
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/place.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,9 +215,9 @@ static void read_name(OpCall *c, char *out, size_t cap)
 {
     const Str *s = arg_str(c, SIM_NAME);
     const char *name = strncmp(s->text, "sim.", 4) == 0 ? s->text + 4 : s->text;
-    bool good = isalpha((unsigned char)name[0]) || name[0] == '_';
+    bool good = ascii_alpha(name[0]) || name[0] == '_';
     for (const char *p = name; *p; p++)
-        good &= isalnum((unsigned char)*p) || *p == '_';
+        good &= ascii_alnum(*p) || *p == '_';
     if (!good || strlen(name) != s->len - (size_t)(name - s->text) || strlen(name) > 28)
         arg_error_help(c, SIM_NAME, ERR_VALUE, "simulate(\"toy\") is sim.toy",
                        "\"%.40s\" is no name of a device: up to 28 letters, digits and _", s->text);

@@ -233,9 +233,7 @@ Value op_exact_solve(OpCall *c)
     if (rank < 0)
         arg_error(c, 1, ERR_SHAPE, "the leading axes of %s and %s do not broadcast", arg_text(c, 0),
                   arg_text(c, 1));
-    int64_t cols = tail == 1 ? 1 : tensor_shape(b)[lead + 1], count = 1;
-    for (int d = 0; d < rank; d++)
-        count *= shape[d];
+    int64_t cols = tail == 1 ? 1 : tensor_shape(b)[lead + 1], count = shape_checked(ctx, rank, shape);
     memcpy(shape + rank, tensor_shape(b) + lead, (size_t)tail * sizeof *shape);
     b = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_broadcast(ctx, b, rank + tail, shape))));
     Tensor *out = op_keep(c, tensor_new(ctx, DT_RATIONAL, rank + tail, shape));

@@ -343,7 +343,9 @@ Value op_run_concat(OpCall *c)
                 snprintf(how, sizeof how, "axis %d must agree when joining along axis %d", a, axis);
                 parts_differ(c, &p, i, how);
             }
-        shape[axis] += tensor_shape(p.item[i])[axis];
+        if (__builtin_add_overflow(shape[axis], tensor_shape(p.item[i])[axis], &shape[axis]))
+            arg_error(c, c->fixed + (p.named ? (int)i : 0), ERR_MEMORY,
+                      "the result has more elements than can be counted");
     }
     Tensor *out = fresh(c, p.dtype, first->rank, shape);
     for (int64_t i = 0; i < p.count; i++) {
@@ -383,7 +385,7 @@ Value op_run_stack(OpCall *c)
 
 static Value split_at(OpCall *c, Tensor *x, int axis, const int64_t *cuts, int64_t count)
 {
-    Tuple *parts = tuple_new(&c->in->ctx, (uint32_t)(count + 1));
+    Tuple *parts = tuple_new(&c->in->ctx, (uint64_t)count + 1);
     op_root(c, v_tuple(parts));
     int64_t length = tensor_shape(x)[axis], from = 0;
     for (int64_t i = 0; i <= count; i++) {
@@ -429,7 +431,7 @@ Value op_run_tile(OpCall *c)
         int from = a - (rank - x->rank), r = a - (rank - given);
         int64_t n = from >= 0 ? tensor_shape(x)[from] : 1, times = r >= 0 ? count_of(c, c->fixed, reps[r]) : 1;
         if (__builtin_mul_overflow(n, times, &shape[a]))
-            arg_error(c, c->fixed, ERR_VALUE, "the result is too large");
+            arg_error(c, c->fixed, ERR_MEMORY, "the result has more elements than can be counted");
         wide[2 * a] = times;
         wide[2 * a + 1] = n;
         steps[2 * a] = 0;
@@ -466,7 +468,7 @@ static Tensor *take_axis(OpCall *c, Tensor *x, int axis, int index_rank, const i
     Tensor *out = fresh(c, (DType)x->dtype, rank, shape);
     size_t bytes = (size_t)inner * dtype_info(x->dtype)->bytes;
     int64_t length = tensor_shape(x)[axis];
-    for (int64_t o = 0; o < outer; o++)
+    for (int64_t o = 0; o < outer && out->size; o++)
         for (int64_t i = 0; i < count; i++) {
             memcpy(out->data + (size_t)(o * count + i) * bytes, dense->data + (size_t)(o * length + index[i]) * bytes,
                    bytes);
@@ -512,7 +514,7 @@ Value op_run_repeat(OpCall *c)
                   (long long)length, axis, arg_text(c, 0));
     for (int64_t i = 0; i < length; i++)
         if (__builtin_add_overflow(total, count_of(c, 1, n[times->size == 1 ? 0 : i]), &total))
-            arg_error(c, 1, ERR_VALUE, "the result is too large");
+            arg_error(c, 1, ERR_MEMORY, "the result has more elements than can be counted");
     int64_t *index = (int64_t *)fresh(c, DT_I64, 1, &total)->data, at = 0;
     for (int64_t i = 0; i < length; i++)
         for (int64_t k = n[times->size == 1 ? 0 : i]; k > 0; k--) {

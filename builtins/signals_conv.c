@@ -95,9 +95,7 @@ static void read_batch(Conv *v)
         err_underline(e, 1);
         err_throw(e);
     }
-    v->lanes = 1;
-    for (int d = 0; d < v->batch_rank; d++)
-        v->lanes *= v->batch[d];
+    v->lanes = shape_checked(&c->in->ctx, v->batch_rank, v->batch);
 }
 
 /* First number and count of the result along one axis. */

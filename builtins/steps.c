@@ -3,9 +3,9 @@
  * (stdlib/steps.ric); this file only checks what is asked for and calls the one function there. */
 #include "builtins/rows.h"
 
+#include "core/ascii.h"
 #include "interp/stdlib_files.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* The function of stdlib/steps.ric that runs the algorithms: nobody else sees it. */
@@ -37,9 +37,9 @@ static Value name_of(OpCall *c, int i, const char *other)
     if (!*text)
         return string(c, other);
     for (const char *p = text; *p; p++)
-        if (!isalnum((unsigned char)*p) && *p != '_' && !(*p & 0x80))
+        if (!ascii_alnum(*p) && *p != '_' && !(*p & 0x80))
             return string(c, other);
-    return string(c, isdigit((unsigned char)*text) ? other : text);
+    return string(c, ascii_digit(*text) ? other : text);
 }
 
 /* _run(name, arguments, their names, latex, quiet, normalize) */

@@ -2,8 +2,10 @@
 #include "builtins/files.h"
 #include "builtins/help.h"
 #include "builtins/text.h"
+#include "core/c_locale.h"
 
 #include "core/error.h"
+#include "core/limit.h"
 #include "interp/output.h"
 #include "interp/show.h"
 #include "kernels/device.h"
@@ -110,8 +112,9 @@ Value op_run_exit(OpCall *c)
         err_raise(&c->in->ctx, ERR_INTERRUPT, "the program called exit(%d)", (int)code);
     }
     out_flush(c->in);
+    tempdir_remove(&c->in->tempdir);
     devices_free(&c->in->ctx);          /* drivers crash a process that ends with work under way */
-    exit(c->in->out_failed && code == 0 ? 1 : (int)code);
+    exit(output_status(c->in, (int)code));
 }
 
 Value op_run_warn(OpCall *c)
@@ -133,13 +136,22 @@ Value op_run_help(OpCall *c)
     return v_none();
 }
 
+Value op_run_tempdir(OpCall *c)
+{
+    TempDir *t = &c->in->tempdir;
+    if (!tempdir_make(t))
+        err_raise(&c->in->ctx, ERR_IO, "cannot make a folder for temporary files: %s", c_strerror(errno));
+    return v_str(str_new(&c->in->ctx, t->path, strlen(t->path)));
+}
+
 /* ---- text files ---- */
 static Str *text_file(OpCall *c)
 {
-    Str *path = arg_str(c, 0), *text = file_read(c, path->text);
+    const char *path = file_find(c, arg_str(c, 0));
+    Str *text = file_read(c, path);
     size_t bad = utf8_check(text->text, text->len);
     if (bad < text->len)
-        file_error(c, path->text, "byte %zu is not UTF-8 text", bad);
+        file_error(c, path, "byte %zu is not UTF-8 text", bad);
     return text;
 }
 
@@ -166,12 +178,10 @@ Value op_run_write(OpCall *c)
     Str *path = arg_str(c, 0), *text = arg_str(c, 1);
     if (strlen(path->text) != path->len)
         arg_error(c, 0, ERR_IO, "the path contains a NUL byte");
-    FILE *f = fopen(path->text, arg_bool(c, 2, false) ? "ab" : "wb");
-    if (!f)
-        err_raise(&c->in->ctx, ERR_IO, "cannot write %s: %s", path->text, strerror(errno));
-    size_t done = fwrite(text->text, 1, text->len, f);
-    bool closed = fclose(f) == 0;
-    if (done < text->len || !closed)
-        err_raise(&c->in->ctx, ERR_IO, "cannot write all of %s: %s", path->text, strerror(errno));
+    FilePart part = { text->text, text->len };
+    if (arg_bool(c, 2, false))
+        file_append(c, path->text, &part);
+    else
+        file_replace(c, path->text, &part, 1);
     return v_none();
 }

@@ -1,6 +1,7 @@
 /* Kinds and dtypes: what a value is; text as a number. Casts to dtypes: system_formats.c. */
 #include "builtins/system_formats.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/format.h"
@@ -170,7 +171,7 @@ static Value float_of_text(OpCall *c, const Str *s)
     char text[NUMBER_MAX], *end;
     if (!number_text(s, text) || strpbrk(text, "xXpP(") || text_is_space((unsigned char)text[0]))
         no_number(c, s, "number", NULL);
-    double x = strtod(text, &end);
+    double x = c_strtod(text, &end);
     if (*end || end == text)
         no_number(c, s, "number", NULL);
     return v_float(x);

@@ -15,15 +15,17 @@
 
 #define EW_ROW(id, name_, params_, kinds_, result_, real_, complex_, integer_, ...) \
     { .name = name_, .params = params_, .cls = OPC_EW, .ew = EW_##id, .dtypes = kinds_, \
-      .section = "elementwise", __VA_ARGS__ },
+      .section = "elementwise", .tried = true, .ulps = 1, .ulps_complex = 8, __VA_ARGS__ },
 #define EW1 EW_ROW
 #define EW2 EW_ROW
 #define EW3 EW_ROW
 #define OP(name_, ...) \
-    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, __VA_ARGS__ },
+    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, .tried = TRIED, __VA_ARGS__ },
 
-/* A row may name its own section and what devices make of it; text and files are the host's. */
+/* A row may name its own section, what devices make of it, and whether it may be tried; text and files
+ * are the host's. */
 #define DEVICES 0
+#define TRIED true
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const Op rows[] = {
@@ -34,15 +36,21 @@ static const Op rows[] = {
 #define SECTION "reductions"
 #include "builtins/reductions.def"
 #undef SECTION
+#undef TRIED
+#define TRIED false
 #define SECTION "making"
 #include "builtins/making.def"
 #undef SECTION
+#undef TRIED
+#define TRIED true
 #define SECTION "shape"
 #include "builtins/shape.def"
 #undef SECTION
 #define SECTION "linear algebra"
 #include "builtins/linalg.def"
 #undef SECTION
+#undef TRIED
+#define TRIED false
 #define SECTION "signals"
 #include "builtins/signals.def"
 #undef SECTION

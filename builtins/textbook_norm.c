@@ -260,6 +260,17 @@ Value op_format_norm(OpCall *c, Scope *s)
 
 /* ---- condition numbers ---- */
 
+/* Of deficient rank, as rank() has it: where cond is 1 / (eps times the longer side) or more. */
+static bool is_deficient(Book *b, const Stack *s, const char *cond)
+{
+    Textbook *t = &b->t;
+    BookQuiet q = book_quiet(b);
+    const char *eps = n_mul(t, t->eps, n_const(t, (double)(s->m > s->n ? s->m : s->n)));
+    bool full = n_less(t, n_mul(t, cond, eps), t->one);
+    book_loud(b, q);
+    return !full;
+}
+
 /* Singular where a pivot is zero: the largest number there is, or an error without infinity. */
 static void cond_by_inverse(Book *b, const Stack *s, NormOrder o, TextMat A, char *out)
 {
@@ -273,6 +284,8 @@ static void cond_by_inverse(Book *b, const Stack *s, NormOrder o, TextMat A, cha
     else {
         matrix_norm(b, s, o, X, inverse);
         n_set(t, out, n_mul(t, norm, inverse));
+        if (is_deficient(b, s, out))
+            n_set(t, out, n_div(t, t->one, t->zero));
     }
 }
 
@@ -286,7 +299,8 @@ static void cond_by_values(Book *b, const Stack *s, NormOrder o, TextMat A, char
     if (o.kind == NORM_P && o.p < 0)
         n_set(t, out, n_is_zero(t, top) ? n_div(t, t->one, t->zero) : n_div(t, low, top));
     else
-        n_set(t, out, n_is_zero(t, low) ? n_div(t, t->one, t->zero) : n_div(t, top, low));
+        n_set(t, out, n_is_zero(t, low) || is_deficient(b, s, n_div(t, top, low)) ? n_div(t, t->one, t->zero)
+                                                                                 : n_div(t, top, low));
 }
 
 Value op_format_cond(OpCall *c, Scope *s)

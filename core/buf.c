@@ -2,6 +2,7 @@
  * memory comes from the allocator funnel, so a huge text raises instead of failing. */
 #include "core/buf.h"
 
+#include "core/c_locale.h"
 #include "core/mem.h"
 
 #include <stdio.h>
@@ -89,17 +90,22 @@ void buf_put_codepoint(Buf *b, uint32_t c)
     buf_put(b, out, n);
 }
 
+/* What fits into the room that is there is formatted once. */
 void buf_vprintf(Buf *b, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    size_t room = b->cap - b->len;
+    int n = c_vsnprintf(room ? b->data + b->len : NULL, room, fmt, again);
     va_end(again);
-    if (n <= 0)
-        return;
-    buf_reserve(b, (size_t)n);
-    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, args);
-    b->len += (size_t)n;
+    if (n > 0 && (size_t)n >= room) {
+        if (b->data)
+            b->data[b->len] = '\0';               /* as it was, should there be no memory */
+        buf_reserve(b, (size_t)n);
+        c_vsnprintf(b->data + b->len, (size_t)n + 1, fmt, args);
+    }
+    if (n > 0)
+        b->len += (size_t)n;
 }
 
 void buf_printf(Buf *b, const char *fmt, ...)

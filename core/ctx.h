@@ -6,6 +6,7 @@
 #define RICCI_CORE_CTX_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,13 @@ typedef struct Error Error;
 typedef struct Source Source;
 struct RationalHeap;
 struct DeviceSet;
+struct Fence;
+struct Limit;
+
+/* Set by a signal handler or another thread, read by the pool's: atomic for the threads, and without a
+ * lock for the handler. */
+typedef _Atomic int InterruptFlag;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler writes it");
 
 /* Half-open byte range of a source text. */
 typedef struct Span {
@@ -39,7 +47,7 @@ typedef struct MemAccount {
     size_t live, peak;       /* bytes now, and the most since the last reset */
     uint64_t allocations;    /* count of calls that handed out memory */
     size_t limit;            /* a request that would pass this raises `memory` */
-    uint64_t fail_at;        /* hostile builds: the n-th allocation fails (0: never) */
+    uint64_t fail_at;        /* debug builds: the n-th allocation fails (0: never) */
     void *freelists[33];     /* small blocks by 16-byte class */
     struct MemSlab *slabs;   /* where small blocks come from */
     struct MemBig *cache;    /* freed large blocks kept warm */
@@ -50,11 +58,15 @@ struct Ctx {
     MemAccount mem;
     ErrFrame *frame;                             /* innermost catch point */
     Error *error;                                /* the error being raised or just caught */
-    volatile sig_atomic_t *interrupt;            /* set by SIGINT, polled at loop edges */
+    Error *making;                               /* made and not thrown yet, the newest first: error.h */
+    InterruptFlag *interrupt;            /* set by SIGINT, polled at loop edges */
     Pool *pool;                                  /* created on first use */
+    int blas_buffers;                            /* that BLAS keeps for this one: kernels/blas_room.c */
     struct RationalHeap *rationals;              /* NULL until a rational is made */
     struct DeviceSet *devices;                   /* NULL before an interpreter exists */
     struct Progress *progress;                   /* how far long work is: progress.h; NULL: nobody looks */
+    struct Fence *fence;                         /* what a program of strangers is kept in: fence.h; NULL: none */
+    struct Limit *limit;                         /* what the run may use: limit.h; NULL: all there is */
     bool remote;                                 /* a tensor was put on a device: buffers may be away */
     bool foreign;                                /* a tensor was made whose dtype has no kernels of its own */
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */

@@ -2,6 +2,10 @@
  * so unwinding may free whatever raised it. Errors are made with plain malloc: they
  * must be possible when the allocator funnel has just failed. */
 #include "core/error.h"
+#include "core/limit.h"
+
+#include "core/c_locale.h"
+#include "core/plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +26,14 @@ static char *format_text(const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    int n = c_vsnprintf(NULL, 0, fmt, again);
     va_end(again);
     char *text = malloc((size_t)(n < 0 ? 0 : n) + 1);
     if (!text)
         return NULL;
     text[0] = '\0';
     if (n > 0)
-        vsnprintf(text, (size_t)n + 1, fmt, args);
+        c_vsnprintf(text, (size_t)n + 1, fmt, args);
     return text;
 }
 
@@ -54,6 +58,8 @@ static Error *err_make(Ctx *ctx, ErrKind kind, const char *fmt, va_list args)
         free(e);
         return err_no_memory(ctx);
     }
+    if (strcmp(fmt, "%s") != 0)              /* what was thrown stays what it is until it is shown */
+        plain_message(e->message, fmt);
     if (ctx->locate)
         ctx->locate(ctx, &e->where);
     source_retain(e->where.source);
@@ -66,6 +72,21 @@ Error *err_new(Ctx *ctx, ErrKind kind, const char *fmt, ...)
     va_start(args, fmt);
     Error *e = err_make(ctx, kind, fmt, args);
     va_end(args);
+    if (!e->no_memory) {
+        e->frame = ctx->frame;
+        e->below = ctx->making;
+        ctx->making = e;
+    }
+    return e;
+}
+
+Error *err_keep(Error *e)
+{
+    for (Error **at = &e->ctx->making; *at; at = &(*at)->below)
+        if (*at == e) {
+            *at = e->below;
+            break;
+        }
     return e;
 }
 
@@ -114,6 +135,7 @@ void err_free(Error *e)
 {
     if (!e || e->no_memory)
         return;
+    err_keep(e);
     if (e->release)
         e->release(e->ctx, e->payload);
     source_release(e->where.source);
@@ -136,6 +158,11 @@ static _Noreturn void err_unwind(Ctx *ctx)
         fprintf(stderr, "ricci: error outside any frame: %s\n", ctx->error->message);
         abort();
     }
+    for (Error *e = ctx->making, *below; e; e = below) {
+        below = e->below;
+        if (e->frame == frame)
+            err_free(e);
+    }
     ctx->frame = frame->up;
     longjmp(frame->jump, 1);
 }
@@ -147,7 +174,7 @@ void err_throw(Error *e)
         ctx->trace(ctx, e);
     if (ctx->error != e)
         err_free(ctx->error);
-    ctx->error = e;
+    ctx->error = err_keep(e);
     err_unwind(ctx);
 }
 
@@ -163,6 +190,15 @@ void err_raise(Ctx *ctx, ErrKind kind, const char *fmt, ...)
     Error *e = err_make(ctx, kind, fmt, args);
     va_end(args);
     err_throw(e);
+}
+
+void err_interrupted(Ctx *ctx)
+{
+    *ctx->interrupt = 0;
+    if (ctx->limit && ctx->limit->out_of_time)
+        err_raise(ctx, ERR_INTERRUPT, "this ran longer than --limit seconds=%s",
+                  limit_text((char[32]){ 0 }, ctx->limit->seconds));
+    err_raise(ctx, ERR_INTERRUPT, "interrupted");
 }
 
 void err_raise_help(Ctx *ctx, ErrKind kind, const char *help, const char *fmt, ...)
@@ -214,6 +250,7 @@ static void render_trace(Buf *out, const Error *e)
 
 void err_render(Buf *out, const Error *e)
 {
+    size_t from = out->len;
     buf_printf(out, "error[%s]: %s\n", err_kind_name(e->kind), e->message);
     if (e->where.source) {
         Span spans[WHERE_OPERANDS];
@@ -230,6 +267,7 @@ void err_render(Buf *out, const Error *e)
         buf_printf(out, "help: %s\n", e->help);
     if (e->more)
         buf_puts(out, e->more);
+    plain_lines(out->data + from);           /* names of files, helps, texts of others */
 }
 
 void err_append_line(Error *e, const char *line)

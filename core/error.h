@@ -8,7 +8,9 @@
  *     Error *e = err_new(ctx, ERR_SHAPE, "â€¦");     a message in pieces
  *     err_help(e, "transpose B: A @ B'");
  *     err_throw(e);
- */
+ *
+ * Until it is thrown, kept or freed, an error in pieces belongs to the frame that it was made in: when
+ * another error (a piece had no memory) unwinds to that frame, it is freed. */
 #ifndef RICCI_CORE_ERROR_H
 #define RICCI_CORE_ERROR_H
 
@@ -34,6 +36,8 @@ struct Error {
     ErrKind kind;
     char *message;
     char *help;                  /* NULL if none */
+    Error *below;                /* in Ctx.making */
+    ErrFrame *frame;             /* innermost when it was made */
     char *more;                  /* rendered errors that follow this one, or NULL */
     Where where;                 /* source retained */
     bool carets[WHERE_OPERANDS]; /* which operands get an underline */
@@ -74,6 +78,8 @@ void err_append_line(Error *, const char *line);      /* below that, such as `â€
 void err_at(Error *, Source *, Span span);           /* instead of the running operation */
 void err_underline(Error *, int operand);            /* underline operand i of the running operation */
 _Noreturn void err_throw(Error *);
+_Noreturn void err_interrupted(Ctx *);               /* Ctrl-C, or the seconds of the run are over; the flag is down */
+Error *err_keep(Error *);                            /* it is the caller's, whatever is unwound; returns it */
 _Noreturn void err_rethrow(Ctx *);                   /* ctx->error goes on to the next frame */
 void err_free(Error *);
 /* The user's own text of operand i of the running operation if it is short and on one

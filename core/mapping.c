@@ -38,9 +38,9 @@ static void note_hole(Slot *s, char *page)
     char *old = atomic_load(&s->hole);
     while ((!old || page < old) && !atomic_compare_exchange_weak(&s->hole, &old, page))
         continue;
-    volatile sig_atomic_t *interrupt = s->ctx->interrupt;
-    if (interrupt && !*interrupt)
-        *interrupt = 1;
+    InterruptFlag *interrupt = s->ctx->interrupt;
+    if (interrupt)
+        atomic_compare_exchange_strong(interrupt, &(int){ 0 }, 1);
 }
 
 bool mapping_fault(void *address)

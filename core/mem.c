@@ -7,13 +7,16 @@
  * Only the interpreter's thread allocates. It never returns NULL: it raises ERR_MEMORY.
  * With RICCI_PLAIN_MALLOC everything is malloc, so that sanitizers see every block. */
 #include "core/mem.h"
+#include "core/c_locale.h"
 #include "core/error.h"
+#include "core/limit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -76,14 +79,17 @@ const char *mem_bytes_text(char out[32], double bytes) {
     static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     int u = 0;
     while (bytes >= 999.5 && u < 6) { bytes /= 1000; u++; }
-    snprintf(out, 32, bytes < 9.95 && u > 0 ? "%.1f %s" : "%.0f %s", bytes, bytes == 1 && u == 0 ? "byte" : unit[u]);
+    c_snprintf(out, 32, bytes < 9.95 && u > 0 ? "%.1f %s" : "%.0f %s", bytes, bytes == 1 && u == 0 ? "byte" : unit[u]);
     return out;
 }
 
 static _Noreturn void raise_memory(Ctx *ctx, size_t bytes, size_t have, const char *what) {
-    char asked[32], limit[32];
-    err_raise(ctx, ERR_MEMORY, "%s asked for, %s of memory%s", mem_bytes_text(asked, (double)bytes),
-              mem_bytes_text(limit, (double)have), what);
+    const MemAccount *m = &ctx->mem;
+    char asked[32], limit[32], help[80] = "", most[32];
+    if (ctx->limit && (double)m->limit == ctx->limit->memory)
+        snprintf(help, sizeof help, "--limit memory=%s is what this run may use", limit_text(most, ctx->limit->memory));
+    err_raise_help(ctx, ERR_MEMORY, help[0] ? help : NULL, "%s asked for, %s of memory%s",
+                   mem_bytes_text(asked, (double)bytes), mem_bytes_text(limit, (double)have), what);
 }
 
 static void cache_drop(Ctx *ctx, size_t keep);
@@ -127,17 +133,40 @@ static inline void account(Ctx *ctx, size_t bytes) {
     count_bytes(m, bytes);
 }
 
-void mem_raise(Ctx *ctx, size_t bytes) { raise_memory(ctx, bytes, ctx->mem.limit, ""); }
+size_t mem_address_limit(void) {
+    struct rlimit r;
+    return getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? (size_t)r.rlim_cur : SIZE_MAX;
+}
+
+size_t mem_address_share(size_t most) {
+    size_t share = mem_address_limit() / 8 & ~(size_t)0xFFFF;
+    return share < most ? share : most;
+}
+
+void mem_raise(Ctx *ctx, size_t bytes) {
+    size_t limit = mem_address_limit();
+    if (limit == SIZE_MAX) raise_memory(ctx, bytes, ctx->mem.limit, "");
+    char asked[32], most[32];
+    err_raise(ctx, ERR_MEMORY, "%s asked for, and the limit on address space (ulimit -v) is %s",
+              mem_bytes_text(asked, (double)bytes), mem_bytes_text(most, (double)limit));
+}
 
 void mem_init(Ctx *ctx) {
     ctx->mem = (MemAccount){ .limit = physical_memory() };
-#ifdef RICCI_HOSTILE
+#if defined(RICCI_DEBUG) || defined(RICCI_PLAIN_MALLOC)
     const char *nth = getenv("RICCI_FAIL_ALLOC");
     if (nth) ctx->mem.fail_at = strtoull(nth, NULL, 10);
 #endif
 }
 
 /* ---- system blocks ---- */
+
+void mem_room(Ctx *ctx, size_t bytes) {
+    if (mem_address_limit() == SIZE_MAX) return;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) mem_raise(ctx, bytes);
+    munmap(p, bytes);
+}
 
 /* A block that was already counted: raises, uncounting it, if it is none. */
 static inline void *granted(Ctx *ctx, void *block, size_t bytes) {
@@ -158,7 +187,7 @@ static void cache_drop(Ctx *ctx, size_t keep) { (void)ctx; (void)keep; }
 void mem_shutdown(Ctx *ctx) { (void)ctx; }
 
 void *mem_alloc(Ctx *ctx, size_t bytes) {
-    if (bytes > SMALL_MAX) mem_check(ctx, bytes);
+    if (bytes > SMALL_MAX || ctx->mem.live + bytes > ctx->mem.limit) mem_check(ctx, bytes);
     account(ctx, bytes);
     return granted(ctx, malloc(bytes ? bytes : 1), bytes);
 }
@@ -215,7 +244,9 @@ static char *slab_page(Ctx *ctx) {
 
 static __attribute__((noinline)) void *small_refill(Ctx *ctx, unsigned class) {
     size_t step = (size_t)class << 4;
-    char *page = slab_page(ctx);
+    MemAccount *m = &ctx->mem;
+    if (m->live + m->cached + REFILL_BYTES > m->limit) cache_drop(ctx, 0);
+    char *page = m->live + REFILL_BYTES > m->limit ? NULL : slab_page(ctx);
     if (!page) return NULL;
     void **link = &ctx->mem.freelists[class];
     for (size_t at = step; at + step <= REFILL_BYTES; at += step) {
@@ -406,7 +437,7 @@ void *mem_realloc(Ctx *ctx, void *old, size_t old_bytes, size_t bytes) {
         if (bytes > old_bytes) mem_check(ctx, bytes - old_bytes);
         account(ctx, 0);
         void *block = realloc(old, bytes);
-        if (!block) raise_memory(ctx, bytes, ctx->mem.limit, "");
+        if (!block) mem_raise(ctx, bytes);
         count_bytes(&ctx->mem, bytes - old_bytes);
         return block;
     }

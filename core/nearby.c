@@ -2,6 +2,9 @@
  * by who opens files; it opens none itself. */
 #include "core/nearby.h"
 
+#include "core/c_locale.h"
+#include "core/plain.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +27,10 @@ bool nearby_file(const char *path, char *out, size_t cap)
     for (struct dirent *d; (d = readdir(dir)) && count < NAMES_MOST; count++) {
         const char *pair[2] = { d->d_name, best };
         const char *close = err_closest(name, pair, *best ? 2 : 1);
+        char shown[256];
+        snprintf(shown, sizeof shown, "%s", d->d_name);
+        if (strcmp(plain_line(shown), d->d_name) != 0)
+            continue;                        /* a name that messages do not show is no help */
         if (close && close != best)
             snprintf(best, sizeof best, "%.255s", close);
     }
@@ -36,7 +43,7 @@ void nearby_raise(Ctx *ctx, const char *path)
 {
     char close[1400];
     int why = errno;
-    Error *e = err_new(ctx, ERR_IO, "cannot open %s: %s", path, strerror(why));
+    Error *e = err_new(ctx, ERR_IO, "cannot open %s: %s", path, c_strerror(why));
     if (why == ENOENT && nearby_file(path, close, sizeof close))
         err_help(e, "did you mean \"%s\"?", close);
     err_throw(e);

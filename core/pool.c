@@ -38,7 +38,7 @@ struct Pool {
     int64_t n, chunk;
     PoolFn fn;
     void *arg;
-    volatile sig_atomic_t *interrupt;
+    InterruptFlag *interrupt;
     Ctx *heard;                   /* who is told how far the job is, or NULL */
     Worker workers[THREADS_MAX];
 };

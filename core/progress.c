@@ -3,6 +3,7 @@
  * the terminal begins or ends, never per step. */
 #include "core/progress.h"
 
+#include "core/c_locale.h"
 #include "core/mem.h"
 
 #include <pthread.h>
@@ -174,7 +175,7 @@ static bool wanted(double *seconds)
         return false;
     if (!text || !*text)
         return true;
-    *seconds = strtod(text, &end);
+    *seconds = c_strtod(text, &end);
     return *end == '\0' && *seconds >= 0;
 }
 

@@ -2,7 +2,9 @@
  * once; carets are aligned by display width, so wide and combining characters fit. */
 #include "core/source.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
+#include "core/fence.h"
 #include "core/mem.h"
 #include "core/nearby.h"
 
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void source_index_lines(Source *s)
 {
@@ -61,13 +64,18 @@ Source *source_new(Ctx *ctx, const char *name, const char *text, size_t len)
 Source *source_read(Ctx *ctx, const char *path)
 {
     struct stat st;
-    if (stat(path, &st) != 0)
+    int fd = fence_open(ctx, path);
+    if (fd < 0)
         nearby_raise(ctx, path);
-    if (S_ISDIR(st.st_mode))
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        close(fd);
         err_raise(ctx, ERR_IO, "%s is a directory", path);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        nearby_raise(ctx, path);
+    }
+    FILE *file = fdopen(fd, "rbe");
+    if (!file) {
+        close(fd);
+        mem_raise(ctx, BUFSIZ);
+    }
     Buf text;
     buf_init(&text, ctx);
     char block[65536];
@@ -81,7 +89,7 @@ Source *source_read(Ctx *ctx, const char *path)
     while ((n = fread(block, 1, sizeof block, file)) > 0)
         buf_put(&text, block, n);
     if (ferror(file))
-        err_raise(ctx, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+        err_raise(ctx, ERR_IO, "cannot read %s: %s", path, c_strerror(errno));
     Source *s = source_new(ctx, path, buf_cstr(&text), text.len);
     ERR_END(ctx, &frame);
     fclose(file);

@@ -3,6 +3,7 @@
  * what changed since the last call (the thread, tensors that were released). */
 #include "interp/api.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/exec.h"
 #include "interp/native_frame.h"
@@ -37,7 +38,7 @@ void api_keep_error(Ricci *r, Error *e)
         r->spent = *e;
         e = &r->spent;
     }
-    r->last = e;
+    r->last = err_keep(e);
 }
 
 Error *api_take_error(Ricci *r)
@@ -129,6 +130,8 @@ int api_run(Ricci *r, ApiBody body, void *task)
     volatile int status = 0;
     Guard guard;
     guard_enter(in, &guard);
+    if (in->native && in->native->bool_pins)         /* what C wrote since */
+        native_pins_bools(in);
     if (r->depth++ == 0)
         first_in(r);
     if (ERR_TRY(&in->ctx, &guard.frame)) {
@@ -199,7 +202,7 @@ void api_flush(Ricci *r)
         return;
     out_flush(in);
     if (in->out_failed)
-        err_raise(&in->ctx, ERR_IO, "cannot write what was printed: %s", strerror(errno));
+        err_raise(&in->ctx, ERR_IO, "cannot write what was printed: %s", c_strerror(errno));
 }
 
 /* ---- life ---- */
@@ -264,13 +267,13 @@ API void ricci_memory_limit(Ricci *r, size_t bytes)
 API void ricci_interrupt(Ricci *r)
 {
     if (r)
-        __atomic_store_n(&r->in->no_interrupt, 1, __ATOMIC_RELAXED);
+        atomic_store(&r->in->no_interrupt, 1);
 }
 
 API void ricci_interrupt_clear(Ricci *r)
 {
     if (r)
-        __atomic_store_n(&r->in->no_interrupt, 0, __ATOMIC_RELAXED);
+        atomic_store(&r->in->no_interrupt, 0);
 }
 
 /* ---- evaluating ---- */

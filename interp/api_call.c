@@ -3,11 +3,12 @@
  * a row like those of the registry. */
 #include "interp/api.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/exec.h"
 #include "interp/native_frame.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,7 @@ static void register_body(Ricci *r, void *task)
     Buf *text = &in->scratch;            /* with the semicolon that callers forget */
     buf_clear(text);
     buf_puts(text, g->text);
-    while (text->len && isspace((unsigned char)text->data[text->len - 1]))
+    while (text->len && ascii_space(text->data[text->len - 1]))
         text->len--;
     if (text->len && text->data[text->len - 1] != ';')
         buf_putc(text, ';');
@@ -201,12 +202,12 @@ void api_ops_free(Ricci *r)
 static bool split_signature(const char *text, char **name, char **params)
 {
     const char *open = strchr(text, '('), *end = text + strlen(text);
-    while (end > text && isspace((unsigned char)end[-1]))
+    while (end > text && ascii_space(end[-1]))
         end--;
     const char *from = text, *to = open ? open : end;
-    while (isspace((unsigned char)*from))
+    while (ascii_space(*from))
         from++;
-    while (to > from && isspace((unsigned char)to[-1]))
+    while (to > from && ascii_space(to[-1]))
         to--;
     if (to == from || (open && (end == open + 1 || end[-1] != ')')))
         return false;
@@ -288,13 +289,13 @@ API RicciValue *ricci_fail(Ricci *r, const char *kind, const char *format, ...)
         return NULL;
     va_start(args, format);
     if (format)
-        vsnprintf(text, sizeof text, format, args);
+        c_vsnprintf(text, sizeof text, format, args);
     va_end(args);
     text[utf8_check(text, strlen(text))] = '\0';
     NativeFrame *inside = native_suspend();
     Error *e = err_new(&r->in->ctx, kind_named(kind), "%s", text);
     if (inside && inside->in == r->in && !inside->pending)
-        inside->pending = e;
+        inside->pending = err_keep(e);
     else
         api_keep_error(r, e);
     native_resume(inside);

@@ -99,22 +99,19 @@ static bool grow(int64_t *to, int64_t by)
 static bool extent_of(const DLTensor *t, int64_t *strides, Extent *e)
 {
     int64_t bytes = dtype_info(dtype_of(t->dtype))->bytes, step = 1, reach;
-    *e = (Extent){ .size = 1 };
-    for (int i = 0; i < t->ndim; i++)
-        if (t->shape[i] == 0)
-            *e = (Extent){ .size = 0 };
+    *e = (Extent){ .size = shape_size(t->ndim, t->shape) };
+    memset(strides, 0, (size_t)t->ndim * sizeof *strides);
     if (e->size == 0)
         return true;
     for (int i = t->ndim - 1; i >= 0; i--) {
         strides[i] = t->strides ? t->strides[i] : step;
-        if (__builtin_mul_overflow(step, t->shape[i], &step) ||
-            __builtin_mul_overflow(t->shape[i] - 1, strides[i], &reach) ||
+        step *= t->shape[i];
+        if (__builtin_mul_overflow(t->shape[i] - 1, strides[i], &reach) ||
             __builtin_mul_overflow(reach, bytes, &reach) ||
             !grow(reach < 0 ? &e->low : &e->high, reach))
             return false;
     }
-    e->size = step;
-    return grow(&e->high, bytes) && !__builtin_mul_overflow(step, bytes, &reach);
+    return grow(&e->high, bytes);
 }
 
 static void release_adopted(Ctx *ctx, Buffer *b)
@@ -129,20 +126,68 @@ static void release_adopted(Ctx *ctx, Buffer *b)
     r->locked = locked;
 }
 
-/* Elements that lie at odd addresses, one by one. */
-static void copy_elements(Tensor *to, const char *from, const int64_t *strides)
+/* One element after another, as memory of somebody else's has them. */
+typedef struct Walk {
+    const DLTensor *t;
+    const int64_t *strides;
+    int64_t bytes, at[TENSOR_RANK_MAX];
+    char *here;
+} Walk;
+
+static Walk walk_begin(const DLTensor *t, const int64_t *strides)
 {
-    int64_t at[TENSOR_RANK_MAX] = { 0 }, bytes = dtype_info((DType)to->dtype)->bytes;
-    for (int64_t k = 0; k < to->size; k++) {
-        memcpy(to->data + k * bytes, from, (size_t)bytes);
-        for (int i = to->rank - 1; i >= 0; i--) {
-            from += strides[i] * bytes;
-            if (++at[i] < tensor_shape(to)[i])
-                break;
-            from -= at[i] * strides[i] * bytes;
-            at[i] = 0;
-        }
+    return (Walk){ .t = t, .strides = strides, .bytes = dtype_info(dtype_of(t->dtype))->bytes,
+                   .here = (char *)t->data + t->byte_offset };
+}
+
+static inline void walk_on(Walk *w)
+{
+    for (int i = w->t->ndim - 1; i >= 0; i--) {
+        w->here += w->strides[i] * w->bytes;
+        if (++w->at[i] < w->t->shape[i])
+            break;
+        w->here -= w->at[i] * w->strides[i] * w->bytes;
+        w->at[i] = 0;
     }
+}
+
+/* Also from odd addresses. */
+static void copy_elements(Tensor *to, const DLTensor *from, const int64_t *strides)
+{
+    Walk w = walk_begin(from, strides);
+    for (int64_t k = 0; k < to->size; k++, walk_on(&w))
+        memcpy(to->data + k * w.bytes, w.here, (size_t)w.bytes);
+}
+
+static bool dense(const DLTensor *t, const int64_t *strides)
+{
+    int64_t step = 1;
+    for (int i = t->ndim - 1; i >= 0; step *= t->shape[i--])
+        if (t->shape[i] != 1 && strides[i] != step)
+            return false;
+    return true;
+}
+
+/* Whether bools hold bytes other than 0 and 1. Memory that may be written gets them right where it is. */
+static bool has_odd_bools(const DLTensor *t, const int64_t *strides, int64_t size, bool write)
+{
+    uint8_t seen = 0;
+    const uint8_t *first = (const uint8_t *)t->data + t->byte_offset;
+    Walk w = walk_begin(t, strides);
+    if (dtype_of(t->dtype) != DT_BOOL)
+        return false;
+    if (dense(t, strides))
+        for (int64_t k = 0; k < size; k++)
+            seen |= first[k];
+    else
+        for (int64_t k = 0; k < size; k++, walk_on(&w))
+            seen |= *(uint8_t *)w.here;
+    if (seen <= 1 || !write)
+        return seen > 1;
+    w = walk_begin(t, strides);
+    for (int64_t k = 0; k < size; k++, walk_on(&w))
+        *w.here = *w.here != 0;
+    return false;
 }
 
 /* The tensor over the memory, which it owns from then on: *m becomes NULL. */
@@ -176,6 +221,7 @@ static Value adopt(Ricci *r, DLManagedTensorVersioned *volatile *m, const char *
                   (*m)->version.major, DLPACK_MAJOR_VERSION);
     const DLTensor *t = &(*m)->dl_tensor;
     check_tensor(ctx, t, what);
+    shape_checked(ctx, t->ndim, t->shape);
     if (!extent_of(t, strides, &e))
         err_raise(ctx, ERR_VALUE, "the shape and the strides of %s reach over more than all memory",
                   what);
@@ -184,11 +230,14 @@ static Value adopt(Ricci *r, DLManagedTensorVersioned *volatile *m, const char *
     DType dt = dtype_of(t->dtype);
     size_t align = dtype_info(dt)->kind == 'c' ? dtype_info(dt)->bytes / 2 : dtype_info(dt)->bytes;
     char *first = (char *)t->data + t->byte_offset;
-    if (e.size > 0 && t->ndim > 0 && (uintptr_t)first % align == 0)
+    bool ours = !((*m)->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
+    bool odd = e.size > 0 && has_odd_bools(t, strides, e.size, ours);
+    if (e.size > 0 && t->ndim > 0 && (uintptr_t)first % align == 0 && !odd)
         return v_tensor_raw(adopt_memory(ctx, m, &e, strides));
     Tensor *copy = tensor_new(ctx, dt, t->ndim, t->shape);
     if (e.size > 0)
-        copy_elements(copy, first, strides);
+        copy_elements(copy, t, strides);
+    native_bools(copy);
     return v_tensor(ctx, copy);
 }
 
@@ -487,18 +536,20 @@ API DLManagedTensorVersioned *ricci_wrap(const char *dtype, int rank, const int6
     if (dt == DT_NONE || !dtype_export(dt, &type) || rank < 0 || rank > TENSOR_RANK_MAX ||
         (rank > 0 && !shape))
         return NULL;
-    Wrapped *w = calloc(1, sizeof *w);
-    int64_t step = 1;
-    for (int i = rank - 1; w && i >= 0; i--) {
-        w->shape[i] = shape[i];
-        w->strides[i] = step;
-        if (shape[i] < 0 || __builtin_mul_overflow(step, shape[i] ? shape[i] : 1, &step)) {
-            free(w);
+    for (int i = 0; i < rank; i++)
+        if (shape[i] < 0)
             return NULL;
-        }
-    }
+    int64_t size = shape_size(rank, shape), step = 1;
+    if (size < 0 || size > TENSOR_SIZE_MAX / dtype_info(dt)->bytes)
+        return NULL;
+    Wrapped *w = calloc(1, sizeof *w);
     if (!w)
         return NULL;
+    for (int i = rank - 1; i >= 0; i--) {
+        w->shape[i] = shape[i];
+        w->strides[i] = step;
+        step *= shape[i] ? shape[i] : 1;
+    }
     w->release = release;
     w->user = user;
     w->managed = (DLManagedTensorVersioned){

@@ -187,8 +187,7 @@ void api_assign(Ricci *r, const char *name, Value v)
         if (!is_name(in, name))
             err_raise(&in->ctx, ERR_NAME, "\"%.80s\" is no name that a variable can have", name);
         slot = globals_slot(&m->globals, names_intern(&in->names, name, strlen(name)));
-        if (m->globals.count > m->slot_cap)
-            err_raise(&in->ctx, ERR_MEMORY, "a module has at most %u global names", m->slot_cap);
+        module_room(in, m);
     }
     if (r->depth > 1 && m->slots[slot].tag == V_FUNCTION) {     /* it may be running */
         if (!r->replaced)

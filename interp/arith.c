@@ -389,6 +389,7 @@ static Value tuple_join(Interp *in, Tuple *a, Tuple *b, bool take)
 static Value text_join(Interp *in, Str *a, Str *b, bool take)
 {
     v_push(in, take ? v_str(a) : v_str(str_new(&in->ctx, a->text, a->len)));
+    in->sp[-1].str->chars = a->chars;
     str_append(&in->ctx, &in->sp[-1].str, b->text, b->len);
     return *--in->sp;
 }

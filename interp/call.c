@@ -222,12 +222,13 @@ static Value function_call(Interp *in, Function *fn, const Value *args, int coun
             v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
     }
     in->sp = base + code->params;
+    uint32_t i = 0;                              /* each is looked for from the one before on */
     for (int k = 0; k < named_count; k++) {
-        uint32_t i = 0;
         char what[160];
-        while (i < fixed && code->node->list[i]->name != names[k])
-            i++;
-        if (i == fixed) {
+        uint32_t looked = 0;
+        for (; looked < fixed && code->node->list[i]->name != names[k]; looked++)
+            i = i + 1 < fixed ? i + 1 : 0;
+        if (looked == fixed) {
             snprintf(what, sizeof what, "has no parameter %.80s", names[k]->text);
             raise_named(in, site, code, names[k], what);
         }
@@ -237,7 +238,7 @@ static Value function_call(Interp *in, Function *fn, const Value *args, int coun
         }
         base[i] = v_retain(named[k]);
     }
-    for (uint32_t i = 0; i < fixed; i++)
+    for (i = 0; i < fixed; i++)
         if (base[i].tag == V_UNDEF && !code->defaults[i])
             raise_missing(in, site, code, i);
     return frame_run(in, site, fn, base, true);

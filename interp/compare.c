@@ -5,12 +5,13 @@
  * where that fails, the first entry that works. */
 #include "interp/compare.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/eval_flow.h"
 #include "kernels/blas.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static const char *text_between(Lower *lo, uint32_t from, uint32_t to)
     const char *text = lo->chunk->source->text;
     char *out = lower_alloc(lo, to - from + 1), *at = out;
     for (uint32_t i = from; i < to; i++) {
-        bool blank = isspace((unsigned char)text[i]);
+        bool blank = ascii_space(text[i]);
         if (blank && (at == out || at[-1] == ' '))
             continue;
         *at++ = blank ? ' ' : text[i];
@@ -166,14 +167,14 @@ static void rng_set(Interp *in, Rng r)
 static bool run_once(Interp *in, const Exec *x, Compare *c, CompareRun *r, Function *fn)
 {
     MemAccount *mem = &in->ctx.mem;
-    volatile size_t live = mem->live, peak = mem->peak;
+    volatile size_t live, peak = mem->peak;
     volatile double start = seconds_now();
     volatile bool good = false;
     Solved *outer = in->solved;
     Guard g;
     run_clear(in, r);
     solved_clear(in, &c->solved);
-    mem->peak = mem->live;
+    mem->peak = live = mem->live;               /* what the last run left is gone by now */
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         in->solved = &c->solved;
@@ -253,7 +254,7 @@ static bool reference_default(Interp *in, const Exec *x, Compare *c, CompareRun 
     run_silently(in, x, c, r, fn, rng);
     while (r->failed->tag == V_UNDEF) {
         if (r->seconds > CHECK_SECONDS) {
-            snprintf(c->why, sizeof c->why, "not checked in more bits: it took %.0f s", r->seconds);
+            c_snprintf(c->why, sizeof c->why, "not checked in more bits: it took %.0f s", r->seconds);
             return true;
         }
         reference_precision(check, 2 * bits);
@@ -270,7 +271,7 @@ static bool reference_default(Interp *in, const Exec *x, Compare *c, CompareRun 
         bits *= 2;
         reference_precision(r, bits);
         if (bits >= most) {
-            snprintf(c->why, sizeof c->why,
+            c_snprintf(c->why, sizeof c->why,
                      "mp(%d) and mp(%d) agree in %.1f digits only: nothing to trust", bits / 2,
                      bits, agree);
             return true;
@@ -398,7 +399,7 @@ static void measure_entries(Interp *in, Compare *c)
 static Value compare_all(Interp *in, const Exec *x, Compare *c)
 {
     const FnSite *site = &((const CompareSite *)x->data)->fn;
-    const char *missing, *heading = in->out_heading;      /* of a compare around this one */
+    const char *heading = in->out_heading;      /* of a compare around this one */
     in->at = x;
     if (in->rng.key[1] == 0)
         interp_seed(in);
@@ -409,7 +410,7 @@ static Value compare_all(Interp *in, const Exec *x, Compare *c)
     uint64_t calls = algebra_calls(in);
     bool found = run_reference(in, x, c, fn, rng);
     if (algebra_calls(in) != calls)
-        blas_open(&missing);
+        blas_open(NULL);
     run_entries(in, x, c, fn, rng);
     if (!found)
         reference_from_entries(in, c);

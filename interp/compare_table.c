@@ -3,6 +3,7 @@
  * stands on a line of its own, and a value too long for what the others leave ends in `…`. */
 #include "interp/compare.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/output.h"
 #include "interp/show.h"
@@ -97,7 +98,7 @@ static void put_size(char *out, double x)
 {
     char text[32], *e;
     bool plain = x == 0 || (x >= 0.0095 && x < 99);
-    snprintf(text, sizeof text, plain ? "%.2g" : "%.1e", x);
+    c_snprintf(text, sizeof text, plain ? "%.2g" : "%.1e", x);
     e = strchr(text, 'e');
     if (!e)
         snprintf(out, CELL, "%s", text);
@@ -123,7 +124,7 @@ static void put_bytes(char *out, double bytes)
     int unit = 0;
     while (bytes >= 999.5 && unit < 4)
         bytes /= 1000, unit++;
-    snprintf(out, CELL, "%.3g %s", bytes, units[unit]);
+    c_snprintf(out, CELL, "%.3g %s", bytes, units[unit]);
 }
 
 /* A long number keeps its exponent: 1.2345…e-10. */
@@ -158,7 +159,7 @@ static void put_value(Interp *in, char *out, Value v, int room)
     bool fraction =
         scalar && v.tag == V_TENSOR && v.tensor->dtype == DT_RATIONAL && width_of(text) > room;
     if (fraction) {
-        snprintf(out, CELL, "≈%.16g", element_f64(DT_RATIONAL, v.tensor->data));
+        c_snprintf(out, CELL, "≈%.16g", element_f64(DT_RATIONAL, v.tensor->data));
     } else if (strlen(text) < CELL) {
         snprintf(out, CELL, "%s", text);
     } else {                                /* hundreds of digits: their start, and the exponent */
@@ -185,12 +186,12 @@ static void put_accuracy(Row *row, Accuracy a)
     put_size(row->cell[COL_ERROR], a.error);
     if (a.error < 1e-300 && isfinite(a.digits)) {           /* below all doubles */
         double exponent = floor(-a.digits);
-        snprintf(row->cell[COL_ERROR], CELL, "%.1fe%.0f", pow(10, -a.digits - exponent), exponent);
+        c_snprintf(row->cell[COL_ERROR], CELL, "%.1fe%.0f", pow(10, -a.digits - exponent), exponent);
     }
     if (isinf(a.digits))
         snprintf(row->cell[COL_DIGITS], CELL, "all");
     else
-        snprintf(row->cell[COL_DIGITS], CELL, "%.1f", a.digits);
+        c_snprintf(row->cell[COL_DIGITS], CELL, "%.1f", a.digits);
 }
 
 static void fill_entry(Row *row, const Marks *any)

@@ -90,6 +90,8 @@ static Value call_run(OpCall *c)
     Interp *in = c->in;
     Value *mark = in->sp;
     poll_interrupt(in);
+    if (__builtin_expect(c->op->reaches & REACH_REFUSED, 0))
+        fence_check(&in->ctx, c->op->reaches, c->op->name);
     Value r = heard_on(in) ? explain_run(c) : precise_door(c);
     if (__builtin_expect(in->native && in->native->pins, 0))
         r = keep_apart(c, r);
@@ -119,9 +121,28 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
     return call_run(&c);
 }
 
+/* Whoever would go through so many elements never comes to an end, and what they need cannot be counted. */
+_Noreturn static void raise_endless(Interp *in, const Op *op, int i, const Tensor *t, const int8_t *operand)
+{
+    char shape[160];
+    OpCall c = { .in = in, .op = op, .operand = operand };
+    Error *e = err_new(&in->ctx, ERR_MEMORY, "%s: %s %s, more elements than any memory holds", op->name,
+                       arg_text(&c, i), shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
+    err_underline(e, operand ? operand[i] : i);
+    err_throw(e);
+}
+
+static void check_endless(Interp *in, const Op *op, const Value *args, int count, const int8_t *operand)
+{
+    for (int i = 0; i < count; i++)
+        if (__builtin_expect(args[i].tag == V_TENSOR && args[i].tensor->size > TENSOR_READ_MAX, 0) && !op->lays)
+            raise_endless(in, op, i, args[i].tensor, operand);
+}
+
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
 {
     Value there;
+    check_endless(in, op, args, count, operand);
     if (place_wants(in)) {
         if (heard_on(in) && heard_opens(in, op, args, count))
             return heard_placed(in, op, args, count, weak, operand);

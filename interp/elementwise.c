@@ -669,10 +669,9 @@ bool ew_form_any(Interp *in, const Op *op, const Value *args, int n, unsigned we
     f->compute = p.compute;
     f->result = p.result;
     f->rank = plan_shape(&p, f->shape);
-    f->size = 1;
-    for (int i = 0; i < f->rank; i++)
-        if (__builtin_mul_overflow(f->size, f->shape[i], &f->size))
-            return false;
+    f->size = shape_size(f->rank, f->shape);
+    if (f->size < 0)
+        return false;
     for (int i = 0; i < n; i++) {
         f->scalar[i] = x[i].scalar;
         memcpy(f->cell[i], x[i].value, sizeof f->cell[i]);

@@ -4,8 +4,10 @@
 #include "interp/eval_assign.h"
 #include "interp/eval_index.h"
 #include "interp/eval_scope.h"
+#include "interp/heard.h"
 #include "interp/index.h"
 #include "interp/native.h"
+#include "interp/place.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
@@ -82,6 +84,15 @@ Value eval_assign_parallel(Interp *in, const Exec *x)
 }
 
 /* ---- x op= v ---- */
+/* A tuple without names grows where it stands, as a string does. */
+static bool append_items(Interp *in, Value *slot, Value v)
+{
+    if (slot->tag != V_TUPLE || v.tag != V_TUPLE || v.tuple->named || slot->tuple == v.tuple)
+        return false;
+    tuple_extend(&in->ctx, &slot->tuple, v.tuple);
+    return true;
+}
+
 static bool append_text(Interp *in, Value *slot, Value v)
 {
     if (slot->tag != V_STRING || v.tag != V_STRING)
@@ -107,7 +118,7 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
     if (v.tag == V_UNDEF)
         v_push(in, v = exec_run(in, x->a));
     in->at = x;
-    if (x->op != TK_ADD || !append_text(in, slot, v)) {
+    if (x->op != TK_ADD || !(append_text(in, slot, v) || append_items(in, slot, v))) {
         Value old = *slot;
         if (old.tag == V_UNDEF)
             v_push(in, old = exec_run(in, x->b));
@@ -266,7 +277,10 @@ static Value *level_slot(Interp *in, Value *slot, const Level *l)
 
 static void level_store(Interp *in, Value *slot, const Level *l, const Store *s)
 {
+    Value *inside = s->op && s->site->op == TK_ADD ? level_slot(in, slot, l) : NULL;
     in->at = s->site;
+    if (inside && (append_text(in, inside, s->v) || append_items(in, inside, s->v)))
+        return;
     if (!s->op) {
         level_set(in, slot, l, s->v);
     } else if (l->target->op == TG_INDEX) {
@@ -352,17 +366,67 @@ void target_assign(Interp *in, const Exec *t, Value v)
     stack_drop(in, mark);
 }
 
-/* t = append(t, value). a: the name `append`, b: value, c: the plain assignment. */
-Value eval_append_slot(Interp *in, const Exec *x)
+/* ---- t = append(t, value) ---- */
+/* A place whose containers are tuples, which are unshared on the way; NULL: it is another, or not there. */
+static Value *place_find(Interp *in, const Exec *t)
 {
-    Value *slot = &in->fp[x->sa];
+    if (t->op == TG_SLOT)
+        return &in->fp[t->sa];
+    Value *base = place_find(in, t->a), *mark = in->sp;
+    if (!base || base->tag != V_TUPLE)
+        return NULL;
+    if (t->op == TG_FIELD)
+        return field_slot(in, base, t->node->name);
+    Sub subs[SUBS_MAX];
+    int n = subs_eval(in, t, subs);
+    Value *found = index_slot(in, base, subs, n);
+    stack_drop(in, mark);
+    return found;
+}
+
+/* Vectors of 64 bits and bools grow in place, where nothing asks to be told of operations. */
+static bool vector_grows(const Interp *in, Value v)
+{
+    return v.tag == V_TENSOR && v.tensor->rank == 1 && !in->scope && !in->solved && !place_wants(in) &&
+           !heard_on(in) && (v.tensor->dtype == DT_F64 || v.tensor->dtype == DT_I64 || v.tensor->dtype == DT_BOOL);
+}
+
+static bool vector_push(Interp *in, Value *slot, Value v)
+{
+    DType dt = (DType)slot->tensor->dtype;
+    double number = v.tag == V_INT ? (double)v.i : v.f;
+    uint8_t truth_value = v.i != 0;
+    if (dt == DT_F64 && (v.tag == V_FLOAT || v.tag == V_INT))
+        return tensor_push(&in->ctx, &slot->tensor, &number);
+    if (dt == DT_I64 && v.tag == V_INT)
+        return tensor_push(&in->ctx, &slot->tensor, &v.i);
+    return dt == DT_BOOL && v.tag == V_BOOL && tensor_push(&in->ctx, &slot->tensor, &truth_value);
+}
+
+/* a: the name `append`, b: value, c: the plain assignment, data: the target if it is no variable. What
+ * nobody else holds grows where it stands. */
+Value eval_append(Interp *in, const Exec *x)
+{
+    const Exec *place = x->data;
     bool builtin = x->a->eval == eval_global && ((const GlobalRef *)x->a->data)->slot->tag == V_UNDEF;
-    if (!builtin || slot->tag != V_TUPLE || *slot->refs != 1)
+    Value *slot = !builtin ? NULL : place ? place_find(in, place) : &in->fp[x->sa];
+    if (!slot || !(slot->tag == V_TUPLE ? *slot->refs == 1 : vector_grows(in, *slot)))
         return exec_run(in, x->c);
-    v_push(in, exec_run(in, x->b));
+    Value *mark = in->sp, v = exec_run(in, x->b);
+    v_push(in, v);
     in->at = x;
-    tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(in->sp[-1]));    /* copies if value shares it */
-    stack_drop(in, in->sp - 1);
+    slot = place ? place_find(in, place) : slot;
+    if (!slot || (slot->tag != V_TUPLE && slot->tag != V_TENSOR)) {      /* C has set it meanwhile */
+        exec_run(in, x->c);
+    } else if (slot->tag == V_TUPLE) {
+        tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(v));    /* copies if value shares it */
+    } else if (!vector_push(in, slot, v)) {
+        in->at = x->c->a;
+        unsigned weak = exec_weak(x->b) ? 2 : 0;
+        Value r = op_apply(in, op_named(in, "append"), (Value[]){ *slot, v }, 2, weak, NULL, NULL, 0);
+        slot_put(in, slot, r);
+    }
+    stack_drop(in, mark);
     return v_none();
 }
 

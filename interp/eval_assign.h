@@ -11,7 +11,7 @@ enum { TG_SLOT, TG_INDEX, TG_FIELD, TG_TUPLE };
 Value eval_assign_slot(Interp *, const Exec *);      /* a = value, sa */
 Value eval_assign_copy(Interp *, const Exec *);      /* sa = sb */
 Value eval_assign_flow(Interp *, const Exec *);
-Value eval_append_slot(Interp *, const Exec *);
+Value eval_append(Interp *, const Exec *);
 Value eval_assign_chain(Interp *, const Exec *);
 Value eval_assign_target(Interp *, const Exec *);    /* a = value, b = target */
 Value eval_assign_parallel(Interp *, const Exec *);

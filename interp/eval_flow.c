@@ -123,6 +123,14 @@ Value eval_if(Interp *in, const Exec *x)
     return x->c ? exec_run(in, x->c) : v_none();
 }
 
+Value eval_else_ifs(Interp *in, const Exec *x)
+{
+    for (uint32_t i = 0; i < x->count; i += 2)
+        if (condition_holds(in, x->list[i]))
+            return exec_run(in, x->list[i + 1]);
+    return x->c ? exec_run(in, x->c) : v_none();
+}
+
 static Value eval_if_and(Interp *in, const Exec *x)
 {
     if (condition_holds(in, x->a->a) && condition_holds(in, x->a->b))

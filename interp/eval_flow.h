@@ -11,6 +11,7 @@ Value eval_not(Interp *, const Exec *);
 Value eval_block(Interp *, const Exec *);
 Value eval_block2(Interp *, const Exec *);
 Value eval_if(Interp *, const Exec *);
+Value eval_else_ifs(Interp *, const Exec *);         /* list: condition, block, …; c: else */
 EvalFn if_choose(const Exec *cond);
 Value eval_while(Interp *, const Exec *);
 EvalFn while_choose(const Exec *cond);

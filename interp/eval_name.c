@@ -32,6 +32,23 @@ Value eval_local(Interp *in, const Exec *x)
     return v_share(in, v);
 }
 
+/* A row of operators in parts, so that what is long is not deep. */
+Value eval_long(Interp *in, const Exec *x)
+{
+    for (uint32_t i = 0; i + 1 < x->count; i++) {
+        Value v = exec_run(in, x->list[i]);
+        slot_put(in, &in->fp[x->sa], v);
+    }
+    return exec_run(in, x->list[x->count - 1]);
+}
+
+Value eval_sofar(Interp *in, const Exec *x)
+{
+    Value v = in->fp[x->sa];
+    in->fp[x->sa] = v_undef();
+    return v;
+}
+
 Value eval_global(Interp *in, const Exec *x)
 {
     GlobalRef *ref = x->data;
@@ -99,7 +116,7 @@ size_t interp_names(Interp *in, const char **names, size_t cap)
         if (fn->code->info->slot_names[i])
             names[n++] = fn->code->info->slot_names[i]->text;
     Module *m = interp_module(in);
-    for (uint32_t i = 0; m && i < m->globals.count && n < cap; i++)
+    for (uint32_t i = 0; m && i < m->globals.count && i < 8 * cap && n < cap; i++)
         if (m->globals.names[i] && m->slots[i].tag != V_UNDEF)
             names[n++] = m->globals.names[i]->text;
     for (int i = 0; i < op_count() && n < cap; i++)

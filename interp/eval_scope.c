@@ -2,6 +2,7 @@
  * literals inside of them. See eval_scope.h. Which kernel runs, and what is rounded, is the
  * door's business (dispatch.c). */
 #include "interp/eval_scope.h"
+#include "core/c_locale.h"
 #include "interp/arith.h"
 #include "interp/format.h"
 #include "interp/scalar.h"
@@ -447,7 +448,7 @@ const Exec *lower_scoped_number(Lower *lo, const Node *n, bool negative)
             *to++ = n->text[i];
     *to = '\0';
     *l = (Literal){ .text = text, .len = (size_t)(to - text), .imaginary = n->kind == ND_IMAG, .negative = negative };
-    l->value = negative ? -strtod(text, NULL) : strtod(text, NULL);
+    l->value = negative ? -c_strtod(text, NULL) : c_strtod(text, NULL);
     x->data = l;
     x->flags |= XF_WEAK;
     return x;

@@ -2,6 +2,7 @@
  * arithmetic and report a status, which becomes an error here. */
 #include "interp/exact.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
@@ -82,7 +83,7 @@ static bool literal_text(Interp *in, int i, double x, char *out, size_t cap)
     if (*text || n == 0 || strspn(out, "0123456789.eE+-") != n)
         return false;
     char *end;
-    return strtod(out, &end) == x && *end == '\0';
+    return c_strtod(out, &end) == x && *end == '\0';
 }
 
 static bool read_text(Interp *in, const char *text, Rational *out)
@@ -102,8 +103,8 @@ bool exact_written(Interp *in, int i, double x, Rational *out)
 void exact_shortest(double x, char *text, size_t cap)
 {
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, cap, "%.*g", digits, x);
-        if (strtod(text, NULL) == x)
+        c_snprintf(text, cap, "%.*g", digits, x);
+        if (c_strtod(text, NULL) == x)
             break;
     }
 }

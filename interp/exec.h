@@ -73,6 +73,7 @@ typedef struct Lower {
     bool in_loop;
     bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
     bool deep_loop, deep_fn;     /* a value stands half-made between here and the loop or function */
+    uint8_t leaving;       /* statements after so many `if c { return e }` of the function */
     bool loop_unwinds, fn_unwinds;   /* set by deep flow: the loop or function needs a catch point */
 } Lower;
 
@@ -168,6 +169,8 @@ Value eval_self(Interp *, const Exec *);
 Value eval_range(Interp *, const Exec *);
 Value eval_tuple(Interp *, const Exec *);
 Value eval_chain(Interp *, const Exec *);
+Value eval_long(Interp *, const Exec *);             /* list; sa: where the value so far stands */
+Value eval_sofar(Interp *, const Exec *);            /* sa */
 
 /* A global name seen from a function, or any name that may be a builtin. */
 typedef struct GlobalRef {
@@ -231,7 +234,6 @@ typedef struct CallSite {
 
 /* ---- modules ---- */
 typedef struct ModuleTest {
-    struct ModuleTest *next;
     const FnCode *code;
     Chunk *chunk;
     const char *name;

@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/mem.h"
+#include "core/plain.h"
 #include "interp/arith.h"
 #include "interp/output.h"
 #include "interp/scope.h"
@@ -222,6 +223,8 @@ static void report(Interp *in, const Explaining *x)
     put_total(in, &out, x);
     if (x->calls == 0 && !x->inner)
         buf_puts(&out, "nothing to explain: no operation on tensors ran\n");
+    if (out.len)
+        plain_lines(out.data);
     show_fold(&out, 0, in->show.width);
     out_write(in, out.data, out.len);
     ERR_END(&in->ctx, &frame);

@@ -3,6 +3,7 @@
 #include "interp/explain.h"
 
 #include "core/buf.h"
+#include "core/c_locale.h"
 #include "interp/output.h"
 
 #include <stdio.h>
@@ -14,12 +15,12 @@ static void bytes_text(char *out, size_t cap, double bytes)
     int unit = 0;
     for (; bytes >= 1000 && unit < 4; unit++)
         bytes /= 1000;
-    snprintf(out, cap, "%.3g %s", bytes, units[unit]);
+    c_snprintf(out, cap, "%.3g %s", bytes, units[unit]);
 }
 
 static const char *flops_text(char *out, size_t cap, double flops)
 {
-    snprintf(out, cap, flops < 1e6 ? "%.0f FLOPs" : "%.3g FLOPs", flops);
+    c_snprintf(out, cap, flops < 1e6 ? "%.0f FLOPs" : "%.3g FLOPs", flops);
     return out;
 }
 

@@ -5,12 +5,12 @@
  * error is raised and nothing is unwound yet; what it runs cannot be seen by the program. */
 #include "interp/fixes.h"
 
+#include "core/ascii.h"
 #include "interp/exec.h"
 
 #include "core/error.h"
 #include "core/mem.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ bool fix_number(const Error *e, int operand)
     if (part.to > s->len || part.to <= part.from)
         return false;
     for (uint32_t i = part.from; i < part.to; i++)
-        if (!isdigit((unsigned char)s->text[i]) && !(i == part.from && s->text[i] == '-'))
+        if (!ascii_digit(s->text[i]) && !(i == part.from && s->text[i] == '-'))
             return false;
     return true;
 }
@@ -131,8 +131,8 @@ static bool written_by_user(const Error *e, const Name *name)
         to++;
     for (size_t at = from; at + n <= to; at++)
         if (memcmp(s->text + at, name->text, n) == 0 &&
-            (at == 0 || (!isalnum((unsigned char)s->text[at - 1]) && s->text[at - 1] != '_')) &&
-            !isalnum((unsigned char)s->text[at + n]) && s->text[at + n] != '_')
+            (at == 0 || (!ascii_alnum(s->text[at - 1]) && s->text[at - 1] != '_')) &&
+            !ascii_alnum(s->text[at + n]) && s->text[at + n] != '_')
             return true;
     return false;
 }
@@ -161,26 +161,6 @@ static bool plain_value(Value v)
     return v.tag <= V_FLOAT || v.tag == V_TENSOR || v.tag == V_STRING || v.tag == V_TUPLE || v.tag == V_RANGE;
 }
 
-/* Operations that only compute, in time that goes with their operands. */
-static bool pure_op(const Op *op)
-{
-    static const char *const sections[] = { "elementwise", "reductions", "shape", "linear algebra" };
-    static const char *const others[] = { "int", "float", "string", "len", "append", "upper", "lower", "strip",
-                                          "replace", "join", "keys", "like", "einsum" };
-    static const char *const costly[] = { "diag", "bincount", "steps", "kron", "outer", "tile", "repeat", "pad",
-                                          "broadcast_to", "meshgrid", "shuffle", "expm", "matpow" };
-    for (size_t i = 0; i < sizeof costly / sizeof *costly; i++)
-        if (strcmp(op->name, costly[i]) == 0)
-            return false;
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (op->section && strcmp(op->section, sections[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (strcmp(op->name, others[i]) == 0)
-            return true;
-    return false;
-}
-
 static void note_name(Fix *fix, const Name *name, bool called)
 {
     for (int i = 0; i < fix->made_count; i++)
@@ -191,7 +171,7 @@ static void note_name(Fix *fix, const Name *name, bool called)
         const Op *op = op_find(fix->in, name);
         bool made = predefined_find(fix->in, name->text).tag != V_UNDEF;
         if (op)
-            fix->pure &= called && pure_op(op);
+            fix->pure &= called && op->tried;
         else if (!made) {
             fix->pure = false;
             fix->unknown |= !written_by_user(fix->error, name);
@@ -407,7 +387,7 @@ static size_t first_way(const char *code, size_t len)
 static bool is_word(const char *code, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)code[i]) && code[i] != '_')
+        if (!ascii_alnum(code[i]) && code[i] != '_')
             return false;
     return true;
 }

@@ -337,9 +337,9 @@ static bool settled(Interp *in, const Op *op, const Value *args, int n, unsigned
         like[i] = likeness(args[i]);
     if (!ew_form(in, op, like, n, weak, f) || f->size == 0)
         return false;
-    size_t bytes = (size_t)f->size * dtype_info(f->result)->bytes;
+    int64_t bytes = count_times(f->size, dtype_info(f->result)->bytes);
     if (bytes >= CHECK_BYTES)
-        mem_check(&in->ctx, bytes);        /* the error belongs to this operation */
+        mem_check(&in->ctx, (size_t)bytes);        /* the error belongs to this operation */
     return true;
 }
 

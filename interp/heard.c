@@ -3,7 +3,9 @@
  * they know. Printing is the listeners' business. */
 #include "interp/explain.h"
 
+#include "core/ascii.h"
 #include "core/buf.h"
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/elementwise.h"
@@ -11,7 +13,6 @@
 #include "interp/precise.h"
 #include "interp/scope.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ const char *heard_bytes_text(char *out, size_t cap, double bytes)
     int unit = 0;
     while (bytes >= 999.5 && unit < 4)
         bytes /= 1000, unit++;
-    snprintf(out, cap, "%.3g %s", bytes, units[unit]);
+    c_snprintf(out, cap, "%.3g %s", bytes, units[unit]);
     return out;
 }
 
@@ -105,7 +106,7 @@ void explain_note(Interp *in, const char *label, const char *fmt, ...)
     if (strcmp(label, "routine") == 0 && !in->explain->now.kernel[0]) {
         char text[200];
         va_start(args, fmt);
-        vsnprintf(text, sizeof text, fmt, args);
+        c_vsnprintf(text, sizeof text, fmt, args);
         va_end(args);
         heard_kernel(in, text);
     }
@@ -147,9 +148,9 @@ void explain_resume(Interp *in)
 static double formula_number(const char **at)
 {
     char *end;
-    double x = strtod(*at, &end);
-    if (*end == '/' && isdigit((unsigned char)end[1]))
-        x /= strtod(end + 1, &end);
+    double x = c_strtod(*at, &end);
+    if (*end == '/' && ascii_digit(end[1]))
+        x /= c_strtod(end + 1, &end);
     *at = end;
     return x;
 }
@@ -173,7 +174,7 @@ static double formula_factor(const char **at, const double sizes[26])
     double x = sizes[*s++ - 'a'];
     if (*s == '^') {
         char *end;
-        x = pow(x, strtod(s + 1, &end));
+        x = pow(x, c_strtod(s + 1, &end));
         s = end;
     }
     *at = s;
@@ -183,7 +184,7 @@ static double formula_factor(const char **at, const double sizes[26])
 double explain_formula(const char *formula, const double sizes[26])
 {
     const char *at = formula;
-    double x = isdigit((unsigned char)*at) ? formula_number(&at) : 1;
+    double x = ascii_digit(*at) ? formula_number(&at) : 1;
     while (*at && !isnan(x)) {
         if (*at == ' ')
             at++;
@@ -279,7 +280,7 @@ static void put_place(Interp *in, Buf *out)
         return;
     const char *text = w.source->text + w.span.from;
     for (uint32_t i = 0; i < w.span.to - w.span.from; i++) {
-        bool blank = isspace((unsigned char)text[i]);
+        bool blank = ascii_space(text[i]);
         if (blank && out->len > from && out->data[out->len - 1] == ' ')
             continue;
         bool whole = ((unsigned char)text[i] & 0xc0) != 0x80;

@@ -15,7 +15,7 @@
  * a selection that is cheap to copy is copied: a few cache lines, or little of the base. */
 static bool worth_copying(const Tensor *base, const Selection *sel)
 {
-    int64_t bytes = sel->size * dtype_info(base->dtype)->bytes;
+    int64_t bytes = count_times(sel->size, dtype_info(base->dtype)->bytes);
     if (base->buffer->pinned)
         return true;                 /* C may write to them at any time */
     if (base->buffer->device)
@@ -192,16 +192,7 @@ static const int64_t *string_offsets(Interp *in, Str *s)
 
 static Value string_char(Interp *in, Str *s, int64_t i)
 {
-    if (str_chars(s) == s->len)
-        return v_str(str_new(&in->ctx, s->text + i, 1));
-    size_t at = 0;
-    for (int64_t seen = -1; at < s->len; at++) {
-        poll_interrupt(in);
-        seen += (s->text[at] & 0xc0) != 0x80;
-        if (seen == i)
-            break;
-    }
-    size_t end = at + 1;
+    size_t at = str_offset(s, (size_t)i), end = at + 1;
     while (end < s->len && (s->text[end] & 0xc0) == 0x80)
         end++;
     return v_str(str_new(&in->ctx, s->text + at, end - at));
@@ -213,12 +204,11 @@ static Value string_pick(Interp *in, Str *s, const Picks *p)
     bool ascii = str_chars(s) == s->len;
     if (p->count == 0)
         return v_str(str_new(ctx, "", 0));
-    const int64_t *offsets = ascii ? NULL : string_offsets(in, s);
     if (!p->at && p->step == 1) {
-        int64_t from = ascii ? p->start : offsets[p->start];
-        int64_t to = ascii ? p->start + p->count : offsets[p->start + p->count];
-        return v_str(str_new(ctx, s->text + from, (size_t)(to - from)));
+        size_t from = str_offset(s, (size_t)p->start), to = str_offset(s, (size_t)(p->start + p->count));
+        return v_str(str_new(ctx, s->text + from, to - from));
     }
+    const int64_t *offsets = ascii ? NULL : string_offsets(in, s);
     Str *out = str_new(ctx, "", 0);
     Value *kept = in->sp;
     v_push(in, v_str(out));
@@ -251,7 +241,7 @@ static Value tuple_pick(Interp *in, const Tuple *t, const Picks *p)
 {
     if (p->count > INT32_MAX)
         err_raise(&in->ctx, ERR_MEMORY, "a tuple cannot hold that many items");
-    Tuple *out = tuple_new(&in->ctx, (uint32_t)p->count);
+    Tuple *out = tuple_new(&in->ctx, (uint64_t)p->count);
     v_push(in, v_tuple(out));
     for (uint32_t k = 0; k < out->count; k++) {
         int64_t i = pick(p, k);

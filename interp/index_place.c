@@ -194,6 +194,8 @@ static void store_shadow(Interp *in, Device *d, Value *slot, Value *target, cons
     Tensor *fresh = target->tensor;
     *target = v_none();
     *slot = v_tensor_raw(sim_take(ctx, d, fresh));
+    if (slot->tensor->dtype == t->dtype)
+        device_same_home(ctx, slot->tensor, t);
     tensor_release(ctx, t);
 }
 

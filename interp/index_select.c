@@ -218,12 +218,13 @@ static Tensor *scratch(Interp *in, int64_t n)
     return t;
 }
 
+/* Counted as they are written: memory that C has may hold other bytes than 0 and 1 by now. */
 static int64_t count_true(const Tensor *mask)
 {
     const uint8_t *m = (const uint8_t *)mask->data;
     int64_t count = 0;
     for (int64_t i = 0; i < mask->size; i++)
-        count += m[i];
+        count += m[i] != 0;
     return count;
 }
 
@@ -237,7 +238,7 @@ static void mask_offsets(Interp *in, const Tensor *mask, const int64_t *strides,
         poll_interrupt(in);
         for (int64_t j = 0; j < n; j++) {
             *out = row + j * step;
-            out += m[j];
+            out += m[j] != 0;
         }
         m += n;
         for (int k = last - 1; k >= 0; k--) {
@@ -468,9 +469,7 @@ static void lists_resolve(const Selector *s, Selection *sel, int rank, const int
             only = &s->items[i];
             lists++;
         }
-    sel->points = 1;
-    for (int i = 0; i < rank; i++)
-        sel->points *= shape[i];
+    sel->points = shape_checked(&s->in->ctx, rank, shape);
     if (lists == 1 && list_is_offsets(s, only)) {
         sel->offsets = (const int64_t *)only->list->data;
         return;
@@ -522,7 +521,6 @@ static void selection_items(Selector *s, Selection *sel)
 {
     sel->rank = sel->before = sel->broad = 0;
     sel->offset = sel->points = 0;
-    sel->size = 1;
     sel->fancy = false;
     sel->offsets = NULL;
     if (s->any_list) {
@@ -531,9 +529,9 @@ static void selection_items(Selector *s, Selection *sel)
         for (int i = 0; i < s->n; i++)
             add_item(s, sel, &s->items[i]);
     }
-    for (int i = 0; i < sel->rank; i++)
-        if (__builtin_mul_overflow(sel->size, sel->shape[i], &sel->size))
-            err_raise(&s->in->ctx, ERR_VALUE, "the selection has more elements than can be counted");
+    sel->size = shape_size(sel->rank, sel->shape);
+    if (sel->size < 0)
+        err_raise(&s->in->ctx, ERR_MEMORY, "the selection has more elements than can be counted");
 }
 
 /* Ranges and tuples become index tensors, kept on the value stack. */

@@ -1,6 +1,7 @@
 /* base[subs] = v for tensors: promotion by kind, rounding to the tensor's own dtype, copy on
  * write, and the order that keeps the old value whole when anything is wrong: convert,
  * select and check first, write last. Called by index_set only. */
+#include "core/c_locale.h"
 #include "interp/eval_scope.h"
 #include "interp/native.h"
 #include "interp/exact.h"
@@ -244,7 +245,7 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
     const char *text = err_operand_text(&in->ctx, i);
     char *end;
     bool found = dt == DT_RATIONAL ? exact_written(in, i, v.f, (Rational *)(void *)element)
-                                   : dtype_info(dt)->kind == 'f' && strtod(text, &end) == v.f && *end == '\0' &&
+                                   : dtype_info(dt)->kind == 'f' && c_strtod(text, &end) == v.f && *end == '\0' &&
                                          literal_store(in, dt, element, text, strlen(text));
     if (!found)
         return v;

@@ -58,7 +58,7 @@ static void extend_axis(IxBind *b, const IxAccess *x, View *v, int k, int64_t lo
     v->from = b->target->auxes - 1;
     v->shape[k] = count;
     int64_t step = 1;
-    for (int i = v->rank - 1; i >= 0; step *= v->shape[i], i--)
+    for (int i = v->rank - 1; i >= 0; step = count_times(step, v->shape[i]), i--)
         v->stride[i] = step;
 }
 
@@ -164,7 +164,7 @@ static void computed_table(IxBind *b, const IxAccess *x, int k, Table *t)
     ix_plan_fill(b, table, n, x->of, axes, rank, true);
     t->slot = ix_slot(b, IXV_AUX, at, 0);
     int64_t step = 1;
-    for (int i = rank - 1; i >= 0; step *= table->shape[i], i--)
+    for (int i = rank - 1; i >= 0; step = count_times(step, table->shape[i]), i--)
         t->stride[b->number[axes[i]]] = step;
 }
 

@@ -3,6 +3,7 @@
  * works. A place inside a function that is inlined is the call in the notation that led there. */
 #include "interp/indexnot.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
 
@@ -35,7 +36,7 @@ Error *ix_error(IxBind *b, ErrKind kind, IxPlace one, IxPlace other, const char 
     char message[500];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    c_vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     b->in->at = b->x;
     b->in->calls = b->calls;

@@ -310,8 +310,9 @@ static Value contracted(IxBind *b, const IxNode *n, const Term *made, int count,
     in->at = n->at;
     Value v = op_call(in, op_named(in, "einsum"), args, count + 2, 0);
     v_push(in, v);
-    Tensor *t = v_to_tensor(in, v, 0), *dense = tensor_compact(ctx, t);
-    tensor_release(ctx, t);
+    Tensor *t = v_to_tensor(in, v, 0);
+    v_push(in, v_tensor_raw(t));
+    Tensor *dense = tensor_compact(ctx, t);
     v_push(in, v_tensor_raw(dense));
     for (int i = b->spans - 1, own = dense->rank - 1; i >= 0; i--) {
         shape[i] = spans >> i & 1 ? 1 : tensor_shape(dense)[own--];

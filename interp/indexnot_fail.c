@@ -2,6 +2,7 @@
  * each time the statement runs. */
 #include "interp/indexnot.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ IxFail *ix_fail(IxAnalysis *a, ErrKind kind, const Node *at, const Node *also, c
         return f;                      /* only the first counts */
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    c_vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     *f = (IxFail){ .kind = kind, .message = kept(a, message), .help = kept(a, help) };
     f->place[f->places++] = at->span;
@@ -408,6 +409,20 @@ void ix_fail_left(IxAnalysis *a, const Node *n, const Node *sub, const Node *aga
 }
 
 /* ---- C[i,k] += … ---- */
+/* The last statement of a block that begins no later. */
+static uint32_t statement_at(const Node *block, Span place)
+{
+    uint32_t low = 0, high = block->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (block->list[middle]->span.from <= place.from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : 0;
+}
+
 /* The innermost store to an element whose span holds the place. */
 static const Node *store_around(const Node *n, Span place)
 {
@@ -417,8 +432,11 @@ static const Node *store_around(const Node *n, Span place)
     const Node *parts[] = { n->a, n->b, n->c };
     for (int i = 0; i < 3 && !found; i++)
         found = store_around(parts[i], place);
-    for (uint32_t i = 0; i < n->count && !found; i++)
-        found = store_around(n->list[i], place);
+    for (uint32_t i = n->kind == ND_BLOCK ? statement_at(n, place) : 0; i < n->count && !found; i++)
+        if (n->list[i]->span.from <= place.from)
+            found = store_around(n->list[i], place);
+        else if (n->kind == ND_BLOCK)
+            break;
     bool store = (n->kind == ND_OPASSIGN || n->kind == ND_ASSIGN) && n->a->kind == ND_INDEX &&
                  n->a->a->kind == ND_NAME;
     return found ? found : store ? n : NULL;

@@ -21,7 +21,9 @@ static void round_leaf(Interp *in, const Exec *x, Value *v)
         return;
     in->at = x;
     value_home(in, *v);
-    *v = precise_settle(in, s, op_named(in, "cast"), *v);
+    Value own = *v;
+    *v = v_undef();                  /* which an error releases with the stack: not twice */
+    *v = precise_settle(in, s, op_named(in, "cast"), own);
 }
 
 static void eval_leaf(Interp *in, const IxLeaf *leaf, Value *to)

@@ -10,7 +10,9 @@
 
 #include "core/error.h"
 #include "core/mapping.h"
+#include "core/mem.h"
 #include "core/pool.h"
+#include "kernels/blas.h"
 #include "kernels/blas_stop.h"
 #include "kernels/mpfr.h"
 #include "kernels/rational.h"
@@ -121,12 +123,14 @@ void interp_on_thread(Interp *in)
 
 static void stack_init(Interp *in)
 {
-    void *p = mmap(NULL, STACK_VALUES * sizeof(Value), PROT_READ | PROT_WRITE,
+    size_t values = mem_address_share(STACK_VALUES * sizeof(Value)) / sizeof(Value);
+    values = values > 2 * STACK_SLACK ? values : 2 * STACK_SLACK;
+    void *p = mmap(NULL, values * sizeof(Value), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         err_raise(&in->ctx, ERR_MEMORY, "there is no address space for the value stack");
     in->stack = in->sp = p;
-    in->stack_end = in->stack + STACK_VALUES - STACK_SLACK;
+    in->stack_end = in->stack + values - STACK_SLACK;
 }
 
 static void interp_build(Interp *in)
@@ -176,7 +180,12 @@ Interp *interp_new(void)
 {
     Interp *in = interp_open();
     if (!in) {
-        fputs("ricci: not enough memory to start\n", stderr);
+        char most[32];
+        size_t limit = mem_address_limit();
+        fputs("ricci: not enough memory to start", stderr);
+        if (limit != SIZE_MAX)
+            fprintf(stderr, ": the limit on address space (ulimit -v) is %s", mem_bytes_text(most, (double)limit));
+        fputs("\n", stderr);
         exit(1);
     }
     return in;
@@ -206,12 +215,14 @@ void interp_end(Interp *in)
     output_free(in);
     buf_free(&in->scratch);
     names_free(&in->names);
+    tempdir_remove(&in->tempdir);
     mpfr_forget();
     rational_heap_free(c);
     blas_stop_by(NULL);
     pool_shutdown(c);
+    blas_leave(c);
     if (in->stack)
-        munmap(in->stack, STACK_VALUES * sizeof(Value));
+        munmap(in->stack, (size_t)(in->stack_end + STACK_SLACK - in->stack) * sizeof(Value));
 }
 
 void interp_free_memory(Interp *in)
@@ -279,5 +290,5 @@ void poll_interrupt_slow(Interp *in)
 {
     *in->ctx.interrupt = 0;
     mapping_check(&in->ctx);
-    err_raise(&in->ctx, ERR_INTERRUPT, "interrupted");
+    err_interrupted(&in->ctx);
 }

@@ -4,6 +4,7 @@
 #define RICCI_INTERP_INTERP_H
 
 #include "core/error.h"
+#include "core/tempdir.h"
 #include "interp/value.h"
 
 typedef struct Exec Exec;             /* an executable node: interp/exec.h */
@@ -21,11 +22,12 @@ struct Module {
     uint32_t refs;
     const char *name;                 /* "main", "stats", a path */
     Globals globals;
-    Value *slots;                     /* reserved address space: never moves */
+    Value *slots;                     /* reserved address space: see module_room */
     uint32_t slot_cap;
+    bool fixed;                       /* code points into its slots: they stay where they are */
     uint8_t *assigned;                /* by slot: lowered code assigns it, so it is no builtin */
     const char **docs;                /* by slot: `##` text above an assignment, or NULL */
-    struct ModuleTest *tests;         /* in order */
+    struct ModuleTest **tests; uint32_t test_count, test_cap;   /* in order */
     struct Chunk **chunks; uint32_t chunk_count, chunk_cap;   /* retained: docs and tests point there */
     Source *source;                   /* where it was imported from; NULL for main */
     bool done;                        /* its statements have run */
@@ -71,18 +73,21 @@ struct Interp {
     ShowOptions show;
     Buf out;                          /* stdout, flushed at exit, on newline to a terminal, before stderr */
     bool out_failed;                  /* > /dev/full: exit 1 */
+    bool out_closed;                  /* | head: nobody reads any more, the program ends without a word */
     bool out_mute;                    /* a reference of `compare` runs: nothing is written */
     const char *out_heading;          /* the entry of `compare` that writes, until it did once */
     struct Solved *solved;            /* of the `compare` that runs: the last solution, or NULL */
     struct OpTable *ops;              /* the registry, by name */
     struct { uint64_t key[2], counter; } rng;
+    TempDir tempdir;                  /* what tempdir() names, once it was asked for */
+    const char *const *look_in;       /* more folders to find files and modules in, up to NULL; NULL: none */
     int argc; char **argv;            /* of the program: args() */
     bool interactive;
     Value ans;
     Buf scratch;                      /* text being made by the evaluator; cleared before use */
     Tuple *constants;                 /* literals in the formats of scopes (eval_scope.c) */
     Error *caught; Value caught_value;/* the last error a `catch` took: `throw e` throws it again */
-    volatile sig_atomic_t no_interrupt;  /* what ctx.interrupt points to until a program sets it */
+    InterruptFlag no_interrupt;  /* what ctx.interrupt points to until a program sets it */
     struct Explain *explain;          /* who listens to operations, or NULL */
     struct Fuse *fuse;                /* plans of elementwise chains that ran lately, or NULL */
     struct NativeState *native;       /* libraries, callbacks, pins: native.h; NULL until needed */
@@ -137,6 +142,7 @@ void poll_interrupt_slow(Interp *);
 static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt, 0)) poll_interrupt_slow(in); }
 bool truth(Interp *, Value);               /* a condition: bool scalar, else ERR_TYPE */
 Module *module_new(Interp *, const char *name);
+void module_room(Interp *, Module *);            /* for the names of its globals; raises `memory` */
 Value module_import(Interp *, const char *name_or_path, bool is_path, Source *importer);
 bool module_in_stdlib(const char *name);
 const char *module_of_stdlib(const char *function);   /* the module that defines it, or NULL */

@@ -427,12 +427,12 @@ static void put_range(Latex *t, const Node *n)
 static void put_cases(Latex *t, const Node *n)
 {
     buf_puts(&t->out, "\\begin{cases} ");
-    for (; n && n->kind == ND_IF; n = n->c) {
-        latex_put(t, n->b, LOOSE);
-        put_wrapped(t, " & \\text{if } ", n->a, " \\\\ ");
+    for (uint32_t i = 0; i <= n->count; i += 2) {
+        latex_put(t, i ? n->list[i - 1] : n->b, LOOSE);
+        put_wrapped(t, " & \\text{if } ", i ? n->list[i - 2] : n->a, " \\\\ ");
     }
-    if (n) {
-        latex_put(t, n, LOOSE);
+    if (n->c) {
+        latex_put(t, n->c, LOOSE);
         buf_puts(&t->out, " & \\text{otherwise}");
     }
     buf_puts(&t->out, " \\end{cases}");

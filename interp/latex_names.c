@@ -2,7 +2,8 @@
  * that have a sign of their own. */
 #include "interp/latex.h"
 
-#include <ctype.h>
+#include "core/ascii.h"
+
 #include <string.h>
 
 /* ---- names ---- */
@@ -59,7 +60,7 @@ static size_t stem_length(const char *s, size_t n)
     if (bar && bar != s)
         return (size_t)(bar - s);
     size_t at = n;
-    while (at > 1 && isdigit((unsigned char)s[at - 1]))
+    while (at > 1 && ascii_digit(s[at - 1]))
         at--;
     while (at > 3 && small_digit(s + at - 3) >= 0)
         at -= 3;
@@ -91,7 +92,7 @@ static void put_subscript(Latex *t, const char *s, size_t n)
 {
     bool digits = n > 0;
     for (size_t i = 0; i < n; i++)
-        digits &= isdigit((unsigned char)s[i]) != 0;
+        digits &= ascii_digit(s[i]) != 0;
     buf_puts(&t->out, "_{");
     if (digits) {
         buf_put(&t->out, s, n);

@@ -1,6 +1,7 @@
 /* Vector and matrix literals. [a, b] of numbers is a vector, of tensors of one shape their
  * stack, of anything else a tuple; [a, b; c, d] is a matrix of scalars or of blocks. The
  * evaluator evaluates the elements; dtypes follow the rules of "Which dtype". */
+#include "core/c_locale.h"
 #include "interp/eval_scope.h"
 #include "interp/exact.h"
 #include "interp/index.h"
@@ -205,7 +206,7 @@ static bool store_literal(Interp *in, DType dt, void *out, int i, double x)
         exact_shortest(x, shortest, sizeof shortest);
         text = shortest;
     }
-    return dtype_foreign(dt) && dtype_info(dt)->kind == 'f' && strtod(text, &end) == x && *end == '\0' &&
+    return dtype_foreign(dt) && dtype_info(dt)->kind == 'f' && c_strtod(text, &end) == x && *end == '\0' &&
            literal_store(in, dt, out, text, strlen(text));
 }
 
@@ -353,7 +354,7 @@ static Value stacked(Interp *in, const Value *items, const bool *weak, int n)
 
 static Value as_tuple(Interp *in, const Value *items, int n)
 {
-    Tuple *t = tuple_new(&in->ctx, (uint32_t)n);
+    Tuple *t = tuple_new(&in->ctx, (uint64_t)n);
     for (int i = 0; i < n; i++)
         t->items[i] = v_retain(items[i]);
     return v_tuple(t);

@@ -1,6 +1,7 @@
 /* From resolved syntax to executable nodes: the driver, leaves, literals and expressions.
  * Statements are in lower_statement.c, calls and functions in lower_call.c. Called by
  * run_chunk once per chunk; errors here are about literals that no value can hold. */
+#include "core/c_locale.h"
 #include "interp/exec.h"
 #include "interp/eval_flow.h"
 #include "interp/eval_index.h"
@@ -60,7 +61,7 @@ const Exec *exec_raise(Lower *lo, const Node *n, ErrKind kind, const char *help,
     char message[400];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    c_vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     RaiseSite *site = lower_alloc(lo, sizeof *site);
     site->kind = kind;
@@ -173,7 +174,7 @@ static double literal_float(Lower *lo, const Node *n)
         if (n->text[i] != '_')
             *to++ = n->text[i];
     *to = '\0';
-    return strtod(text, NULL);
+    return c_strtod(text, NULL);
 }
 
 static const Exec *lower_number(Lower *lo, const Node *n)
@@ -465,6 +466,20 @@ static const Exec *lower_profile(Lower *lo, const Node *n)
     return x;
 }
 
+static const Exec *lower_long(Lower *lo, const Node *n)
+{
+    Exec *x = exec_list(lo, eval_long, n);
+    x->sa = (uint32_t)n->slot;
+    return x;
+}
+
+static const Exec *lower_sofar(Lower *lo, const Node *n)
+{
+    Exec *x = exec_new(lo, eval_sofar, n);
+    x->sa = (uint32_t)n->slot;
+    return x;
+}
+
 const Exec *lower_expression(Lower *lo, const Node *n)
 {
     switch (n->kind) {
@@ -481,6 +496,8 @@ const Exec *lower_expression(Lower *lo, const Node *n)
     case ND_RANGE: return lower_range(lo, n);
     case ND_COMPREHENSION: return lower_comprehension(lo, n);
     case ND_REDUCE: return lower_indexnot(lo, n);
+    case ND_LONG: return lower_long(lo, n);
+    case ND_SOFAR: return lower_sofar(lo, n);
     case ND_UNARY: return lower_unary(lo, n);
     case ND_BINARY: return lower_binary(lo, n, n->a, n->b, n->op);
     case ND_COMPARE: return lower_compare(lo, n);

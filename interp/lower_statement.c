@@ -256,23 +256,55 @@ static void keep_doc(Lower *lo, const Node *n)
         lo->module->docs[n->a->slot] = n->text;
 }
 
-/* t = append(t, value): the tuple grows where it stands, so that building one in a loop is
- * linear. Lowered with the plain form beside it, for a variable that is no tuple, or shared,
- * and for a program's own `append`. */
+static Exec *assign_target(Lower *lo, const Node *n)
+{
+    Exec *x = exec_new(lo, eval_assign_target, n);
+    bool tail = lo->tail, statement = lower_is_statement(n->b);
+    lo->tail = false;
+    x->a = statement ? lower(lo, n->b) : lower_operand(lo, n->b);
+    lo->tail = tail;
+    x->b = lower_target(lo, n->a);
+    if (target_is_element(x->b) && !statement) {
+        x->sa = x->b->a->sa;
+        x->eval = x->b->count == 1 ? eval_store1 : eval_store2;
+    }
+    return x;
+}
+
+/* Do both name the same place, with subscripts that can be evaluated twice? */
+static bool same_place(const Node *a, const Node *b)
+{
+    if (a->kind != b->kind || a->count > 1 || a->count != b->count)
+        return false;
+    if (a->kind == ND_FIELD)
+        return a->name == b->name && same_place(a->a, b->a);
+    if (a->kind != ND_INDEX)
+        return same_variable(a, b);
+    const Node *p = a->list[0], *q = b->list[0];
+    bool literal = p->kind == q->kind && (p->kind == ND_INT || p->kind == ND_STRING) && p->text_len == q->text_len &&
+                   memcmp(p->text ? p->text : "", q->text ? q->text : "", p->text_len) == 0;
+    return (literal || same_variable(p, q)) && same_place(a->a, b->a);
+}
+
+/* t = append(t, value), t.x = append(t.x, value), t[k] = append(t[k], value): what is unshared grows
+ * where it stands, so that building one in a loop is linear. Lowered with the plain form beside it,
+ * for all else and for a program's own `append`. */
 static bool appends_to(const Node *target, const Node *v)
 {
     return v->kind == ND_CALL && v->count == 2 && v->a->kind == ND_NAME && v->a->scope == SCOPE_GLOBAL &&
-           strcmp(v->a->name->text, "append") == 0 && same_variable(target, v->list[0]) &&
+           strcmp(v->a->name->text, "append") == 0 && same_place(target, v->list[0]) &&
            v->list[1]->kind != ND_NAMED && v->list[1]->kind != ND_SPREAD && !may_write(v->list[1]);
 }
 
-static const Exec *append_slot(Lower *lo, const Node *n)
+static const Exec *lower_append(Lower *lo, const Node *n)
 {
-    Exec *x = exec_new(lo, eval_append_slot, n);
-    x->c = assign_slot(lo, n, n->a, n->b);
+    Exec *x = exec_new(lo, eval_append, n);
+    bool variable = n->a->kind == ND_NAME;
+    x->c = variable ? assign_slot(lo, n, n->a, n->b) : assign_target(lo, n);
     x->a = lower_operand(lo, n->b->a);
     x->b = lower_operand(lo, n->b->list[1]);
-    x->sa = (uint32_t)n->a->slot;
+    x->sa = variable ? (uint32_t)n->a->slot : 0;
+    x->data = variable ? NULL : (void *)x->c->b;
     return x;
 }
 
@@ -303,8 +335,8 @@ const Exec *lower_assign(Lower *lo, const Node *n)
             return raise_foreign(lo, foreign_base(link->a));
     if (v->kind == ND_ASSIGN)
         return lower_assign_chain(lo, n);
-    if (t->kind == ND_NAME && appends_to(t, v))
-        return append_slot(lo, n);
+    if (appends_to(t, v))
+        return lower_append(lo, n);
     if (t->kind == ND_NAME) {
         bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) && !may_write(v->b) &&
                      (v->op == TK_ADD || v->op == TK_SUB || v->op == TK_MUL || v->op == TK_DIV);
@@ -312,17 +344,7 @@ const Exec *lower_assign(Lower *lo, const Node *n)
     }
     if (t->kind == ND_TUPLE && v->kind == ND_TUPLE && t->count == v->count && tuple_is_plain(v))
         return lower_parallel(lo, n);
-    Exec *x = exec_new(lo, eval_assign_target, n);
-    bool tail = lo->tail;
-    lo->tail = false;
-    x->a = lower_is_statement(v) ? lower(lo, v) : lower_operand(lo, v);
-    lo->tail = tail;
-    x->b = lower_target(lo, t);
-    if (target_is_element(x->b) && !lower_is_statement(v)) {
-        x->sa = x->b->a->sa;
-        x->eval = x->b->count == 1 ? eval_store1 : eval_store2;
-    }
-    return x;
+    return assign_target(lo, n);
 }
 
 const Exec *lower_opassign(Lower *lo, const Node *n)
@@ -348,20 +370,44 @@ const Exec *lower_opassign(Lower *lo, const Node *n)
 }
 
 /* ---- blocks and control flow ---- */
+/* So many `else if` are nodes inside each other; more are a list, which is long and not deep. So
+ * with statements after `if c { return e }`. */
+enum { LINKS_MOST = 64 };
+
+static const Exec *lower_else_ifs(Lower *lo, const Node *n)
+{
+    Exec *x = exec_new(lo, eval_else_ifs, n);
+    const Exec **list = lower_alloc(lo, n->count * sizeof *list);
+    for (uint32_t i = 0; i < n->count; i++)
+        list[i] = i % 2 ? lower(lo, n->list[i]) : lower_operand(lo, n->list[i]);
+    x->list = list;
+    x->count = n->count;
+    x->c = n->c ? lower(lo, n->c) : NULL;
+    return x;
+}
+
 static const Exec *lower_if(Lower *lo, const Node *n)
 {
-    Exec *x = exec_new(lo, NULL, n);
-    x->a = lower_operand(lo, n->a);
-    x->b = lower(lo, n->b);
-    x->c = n->c ? lower(lo, n->c) : NULL;
-    x->eval = lo->scoped ? eval_if : if_choose(x->a);
-    return x;
+    Exec *first = NULL, *last = NULL;
+    uint32_t at = 0, links = n->count / 2 < LINKS_MOST ? n->count : 0;
+    do {
+        Exec *x = exec_new(lo, NULL, n);
+        x->a = lower_operand(lo, at ? n->list[at - 2] : n->a);
+        x->b = lower(lo, at ? n->list[at - 1] : n->b);
+        x->eval = lo->scoped ? eval_if : if_choose(x->a);
+        if (last)
+            last->c = x;
+        first = first ? first : x;
+        last = x;
+    } while ((at += 2) <= links);
+    last->c = links < n->count ? lower_else_ifs(lo, n) : n->c ? lower(lo, n->c) : NULL;
+    return first;
 }
 
 /* if c { …; return e } without an else. */
 static bool leaves(const Node *n)
 {
-    return n->kind == ND_IF && !n->c && n->b->kind == ND_BLOCK && n->b->count > 0 &&
+    return n->kind == ND_IF && !n->c && n->count == 0 && n->b->kind == ND_BLOCK && n->b->count > 0 &&
            n->b->list[n->b->count - 1]->kind == ND_RETURN;
 }
 
@@ -375,7 +421,9 @@ static const Exec *lower_leaving(Lower *lo, const Node *block, uint32_t at)
     Exec *x = exec_new(lo, NULL, n);
     x->a = lower_operand(lo, n->a);
     x->b = lower(lo, n->b);
+    lo->leaving++;
     x->c = lower_statements(lo, block, at + 1);
+    lo->leaving--;
     x->eval = lo->scoped ? eval_if : if_choose(x->a);
     return x;
 }
@@ -387,7 +435,7 @@ static const Exec *lower_statements(Lower *lo, const Node *n, uint32_t from)
     uint32_t count = 0;
     for (uint32_t i = from; i < n->count; i++) {
         bool last = i + 1 == n->count;
-        bool rest = tail && !last && leaves(n->list[i]);
+        bool rest = tail && !last && lo->leaving < LINKS_MOST && leaves(n->list[i]);
         lo->tail = tail && (last || rest);
         list[count++] = rest ? lower_leaving(lo, n, i) : lower(lo, n->list[i]);
         if (rest)

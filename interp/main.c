@@ -4,9 +4,10 @@
  * main_doc.c and main_doctest.c. It holds no language.
  *
  * Exit status: 0; 1 for an error in the program or its output; 2 for a wrong command
- * line; 130 when interrupted. */
+ * line; 130 when interrupted; 141 when nobody reads what it writes. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
 #include "core/mem.h"
 #include "core/progress.h"
 #include "kernels/blas_stop.h"
@@ -18,6 +19,8 @@
 #include "builtins/help.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,8 +40,23 @@
 void app_report(App *app)
 {
     int kind = (int)app->in->ctx.error->kind;
-    app->status = kind == ERR_INTERRUPT ? STATUS_INTERRUPT : STATUS_ERROR;
+    app->status = kind == ERR_INTERRUPT && !app->limit.out_of_time ? STATUS_INTERRUPT : STATUS_ERROR;
     err_report(app->in);
+    if (app->in->out_closed)
+        app->status = STATUS_PIPE;
+}
+
+bool app_stopped(const App *app)
+{
+    return app->status == STATUS_INTERRUPT || app->status == STATUS_PIPE;
+}
+
+void app_output_failed(void)
+{
+    if (errno == EPIPE)
+        exit(STATUS_PIPE);
+    fprintf(stderr, "ricci: cannot write to standard output: %s\n", c_strerror(errno));
+    exit(STATUS_ERROR);
 }
 
 static void end_source(App *app)
@@ -102,7 +120,7 @@ static Source *read_stdin(Interp *in)
         source_release(source);
     poll_interrupt(in);
     if (error)
-        err_raise(&in->ctx, ERR_IO, "cannot read standard input: %s", strerror(error));
+        err_raise(&in->ctx, ERR_IO, "cannot read standard input: %s", c_strerror(error));
     return source;
 }
 
@@ -166,14 +184,15 @@ static void *run_interpreter(void *argument)
     in->argv = app->argv;
     in->interactive = app->mode == MODE_REPL || app->interactive;
     in->strict_devices = app->strict_devices;
+    safe_give(app);
     output_measure_terminal(in);
     buf_init(&app->text_out, &in->ctx);
     run_mode(app);
+    signals_limit(INFINITY);
     buf_free(&app->text_out);
     progress_close(&in->ctx);
     out_flush(in);
-    if (in->out_failed && app->status == 0)
-        app->status = STATUS_ERROR;
+    app->status = output_status(in, app->status);
     signals_for(NULL);
     interp_free(in);
     return NULL;
@@ -185,7 +204,8 @@ static void *run_interpreter(void *argument)
 static bool run_on_large_stack(App *app)
 {
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-    size_t bytes = STACK_BYTES;
+    size_t bytes = mem_address_share(STACK_BYTES);
+    bytes = bytes > 2 * STACK_MARGIN ? bytes : 2 * STACK_MARGIN;
     char *stack;
     while ((stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0)) == MAP_FAILED)
         if ((bytes /= 2) < 2 * STACK_MARGIN)
@@ -206,17 +226,34 @@ static bool run_on_large_stack(App *app)
 
 int app_run(App *app)
 {
+    safe_begin(app);
     signals_install();
     blas_stop_allow();
-    if (run_on_large_stack(app))
+    bool ran = run_on_large_stack(app);
+    safe_end(app);
+    if (ran)
         return app->status;
-    fprintf(stderr, "ricci: not enough memory for a stack\n");
+    char most[32];
+    size_t limit = mem_address_limit();
+    fprintf(stderr, "ricci: not enough memory for a stack%s%s\n",
+            limit == SIZE_MAX ? "" : ": the limit on address space (ulimit -v) is ",
+            limit == SIZE_MAX ? "" : mem_bytes_text(most, (double)limit));
     return STATUS_ERROR;
+}
+
+/* A program that is started without one of them would open a file in its place, and print into it.
+ * Such a descriptor is held, and still cannot be used. */
+static void hold_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
 }
 
 int main(int argc, char **argv)
 {
-    App app = { .mode = MODE_REPL };
+    hold_standard_streams();
+    App app = { .mode = MODE_REPL, .limit = limit_none() };
     usage_read(&app, argc - 1, argv + 1);
     if (app.mode == MODE_DOCTEST)
         return doctest_files(&app);

@@ -5,10 +5,13 @@
 #define RICCI_INTERP_MAIN_H
 
 #include "interp/interp.h"
+#include "core/fence.h"
+#include "core/limit.h"
 
 #include <signal.h>
+#include <stdio.h>
 
-enum { STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_INTERRUPT = 130 };
+enum { STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_INTERRUPT = 130, STATUS_PIPE = 128 + SIGPIPE };
 
 typedef enum Mode {
     MODE_REPL, MODE_FILE, MODE_STDIN, MODE_CODE, MODE_TEST, MODE_FORMAT, MODE_DOC, MODE_EXPLAIN,
@@ -24,6 +27,7 @@ typedef struct Options {
     const char *keyword;                   /* test -k WORD */
     double tolerance;                      /* doctest --tolerance REL */
     double timeout;                        /* doctest --timeout SECONDS */
+    bool trust;                            /* doctest --trust */
 } Options;
 
 typedef struct App {
@@ -34,6 +38,11 @@ typedef struct App {
     bool print;                            /* -p: print the value */
     bool interactive;                      /* -i: then a REPL */
     bool strict_devices;
+    const char *safe_by;                   /* which switch fences programs in; NULL: none */
+    Fence *fence;
+    Limit limit;                           /* --limit */
+    TempDir tempdir;                       /* made before there is an interpreter, if it is */
+    const char *const *look_in;            /* more folders to find files in, up to NULL */
     const char *text;                      /* FILE or CODE */
     char **names;                          /* FILE… or NAME… of a subcommand */
     int name_count;
@@ -54,6 +63,8 @@ int app_run(App *);
 /* Calls body; an error is reported and sets the status. Returns whether there was none. */
 bool app_guarded(App *, void (*body)(App *, const char *), const char *argument);
 void app_report(App *);                    /* the error just caught */
+bool app_stopped(const App *);             /* by Ctrl-C or a closed pipe: nothing else is begun */
+_Noreturn void app_output_failed(void);    /* errno says why; for who has no interpreter */
 /* Reads and runs a file, or a text, in a module; source and syntax end with app_guarded. */
 Value app_run_source(App *, Module *, Source *);
 Source *app_read_source(Interp *, const char *path);      /* "-" is standard input */
@@ -67,6 +78,11 @@ void explain_kinds(App *);
 int doctest_files(App *);                  /* without an interpreter of its own */
 void doctest_steps(App *);                 /* in a child: what its blocks say */
 
+/* ---- what a run may reach and use (main_safe.c) ---- */
+void safe_begin(App *);                    /* before the interpreter, and before a second thread */
+void safe_give(App *);                     /* to the interpreter, on its thread */
+void safe_end(App *);
+
 /* ---- the command line (main_usage.c) ---- */
 void usage_read(App *, int argc, char **argv);
 _Noreturn void usage_error(const char *what, const char *which, const char *help);
@@ -79,6 +95,9 @@ void *app_grow(void *items, size_t count, size_t *cap, size_t item);
 void text_put(Text *, const char *bytes, size_t n);
 void text_puts(Text *, const char *);
 void text_printf(Text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same of texts from outside: no character in it steers a terminal (core/plain.h). */
+void text_plain(Text *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void say_plain(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_free(Text *);
 bool text_read(Text *, const char *path);  /* a whole file; false with errno set */
 /* Replaces a file by a new one beside it, so that a full disk loses nothing; what may not be
@@ -159,7 +178,7 @@ typedef struct Outcome {
 
 /* Both streams of a session are in o->out, as on a terminal. False: a block that the last one
  * continues did not end well. */
-bool block_run(const Options *, const Step *steps, int count, Outcome *o);
+bool block_run(const App *, const Step *steps, int count, Outcome *o);
 
 /* ---- paging (main_doc.c) ---- */
 void app_page(App *, Buf *text);

@@ -6,6 +6,7 @@
  * output where the last one begins. In a session a mark stands before every prompt. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
 #include "interp/repl.h"
 #include "kernels/device.h"
 
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,15 +71,18 @@ void doctest_steps(App *app)
     }
 }
 
-_Noreturn static void child(const Step *steps, int count, int out, int err)
+/* It works in the folder that tempdir() names, which the parent made and removes. */
+_Noreturn static void child(const App *parent, const Step *steps, int count, int out, int err)
 {
-    App app = { .mode = MODE_BLOCKS, .steps = steps, .step_count = count };
+    App app = { .mode = MODE_BLOCKS, .steps = steps, .step_count = count, .safe_by = parent->safe_by,
+                .limit = parent->limit, .look_in = parent->look_in, .tempdir = parent->tempdir };
+    app.tempdir.owner = 0;
     int null = open("/dev/null", O_RDONLY);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setenv("LC_ALL", "C.UTF-8", 1);        /* a document says the same on every machine */
     setenv("RICCI_PICTURES", "text", 1);
     setpgid(0, 0);
-    if (dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+    if (chdir(app.tempdir.path) != 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(err, STDERR_FILENO) < 0)
         _exit(STATUS_ERROR);
     exit(app_run(&app));
@@ -134,26 +139,41 @@ static bool open_pipe(int ends[2])
     return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
-bool block_run(const Options *options, const Step *steps, int count, Outcome *o)
+/* A folder per block, below that of the run. */
+static void make_folder(App *app)
 {
+    static const char mark[] = "/block";
+    size_t n = strlen(app->tempdir.path);
+    if (n + sizeof mark > sizeof app->tempdir.path || mkdir(strcat(app->tempdir.path, mark), 0700) != 0) {
+        fprintf(stderr, "ricci: cannot make a folder for a block: %s\n", c_strerror(errno));
+        exit(STATUS_ERROR);
+    }
+}
+
+bool block_run(const App *parent, const Step *steps, int count, Outcome *o)
+{
+    App app = *parent;
     int out[2], err[2] = { -1, -1 };
     bool one = steps[count - 1].session;
     fflush(NULL);
     if (!open_pipe(out) || (!one && !open_pipe(err))) {
-        fprintf(stderr, "ricci: cannot make a pipe: %s\n", strerror(errno));
+        fprintf(stderr, "ricci: cannot make a pipe: %s\n", c_strerror(errno));
         exit(STATUS_ERROR);
     }
+    make_folder(&app);
     pid_t pid = fork();
     if (pid == 0)
-        child(steps, count, out[1], one ? out[1] : err[1]);
+        child(&app, steps, count, out[1], one ? out[1] : err[1]);
     close(out[1]);
     if (!one)
         close(err[1]);
     if (pid < 0) {
-        fprintf(stderr, "ricci: cannot start a process: %s\n", strerror(errno));
+        fprintf(stderr, "ricci: cannot start a process: %s\n", c_strerror(errno));
         exit(STATUS_ERROR);
     }
-    watch(pid, out[0], err[0], options->timeout, o);
+    watch(pid, out[0], err[0], app.options.timeout, o);
+    app.tempdir.owner = getpid();
+    tempdir_remove(&app.tempdir);
     close(out[0]);
     if (!one)
         close(err[0]);

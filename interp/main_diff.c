@@ -143,7 +143,10 @@ static void put_line(Text *out, const char *indent, char sign, const char *line,
     text_printf(out, "%s%s%c ", indent, on, sign);
     while (n > 0 && line[n - 1] == '\r')
         n--;
-    text_put(out, line, n);
+    if (colours)                             /* a terminal */
+        text_plain(out, "%.*s", (int)n, line);
+    else
+        text_put(out, line, n);
     text_puts(out, *on ? "\033[0m\n" : "\n");
 }
 

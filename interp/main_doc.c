@@ -3,6 +3,7 @@
 #include "interp/main.h"
 
 #include "builtins/help.h"
+#include "core/plain.h"
 #include "interp/repl_commands.h"
 
 #include <signal.h>
@@ -64,7 +65,7 @@ void doc_names(App *app)
     Buf *text = &app->text_out;
     if (app->options.all)
         help_manual(app->in, text);
-    for (int i = 0; i < app->name_count && app->status != STATUS_INTERRUPT; i++)
+    for (int i = 0; i < app->name_count && !app_stopped(app); i++)
         app_guarded(app, put_doc, app->names[i]);
     app_page(app, text);
 }
@@ -103,7 +104,7 @@ static void put_kind(App *app, const char *name)
     snprintf(line, sizeof line, "there is no kind of error '%s'%s%s%s", kind,
              close ? "; did you mean " : "", close ? close : "",
              close ? "?" : "; ricci --explain lists them");
-    err_write(app->in, line);
+    err_write(app->in, plain_line(line));
     app->status = STATUS_ERROR;
 }
 
@@ -112,7 +113,7 @@ void explain_kinds(App *app)
     Buf *text = &app->text_out;
     if (app->name_count == 0)
         list_kinds(text);
-    for (int i = 0; i < app->name_count && app->status != STATUS_INTERRUPT; i++)
+    for (int i = 0; i < app->name_count && !app_stopped(app); i++)
         app_guarded(app, put_kind, app->names[i]);
     app_page(app, text);
 }

@@ -3,7 +3,9 @@
  * came out. It has no interpreter of its own. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
 #include "interp/repl.h"
+#include "interp/repl_signals.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@ enum { DIFF_LINES = 24, DIFF_AROUND = 2, HEAD_LINES = 12 };
 typedef struct Edit { size_t from, to; Text text; } Edit;
 
 typedef struct Doctest {
+    App *app;
     const Options *options;
     const char *path;                      /* of the file being tested */
     Markdown md;
@@ -35,20 +38,21 @@ static const char *colour(const Doctest *d, const char *code)
 static void fail(Doctest *d, size_t line, const char *what, const Text *more, const char *help)
 {
     d->failed++;
-    printf("%sFAIL%s %s:%zu: %s\n", colour(d, "\033[1;31m"), colour(d, "\033[0m"), d->path, line,
-           what);
+    printf("%sFAIL%s ", colour(d, "\033[1;31m"), colour(d, "\033[0m"));
+    say_plain(stdout, "%s:%zu: %s\n", d->path, line, what);
     if (more && more->len)
         fwrite(more->data, 1, more->len, stdout);
     if (help)
-        printf("    help: %s\n", help);
+        say_plain(stdout, "    help: %s\n", help);
 }
 
 static void pass(Doctest *d, const Block *block)
 {
     d->passed++;
-    if (d->options->verbose)
-        printf("%sok%s   %s:%zu\n", colour(d, "\033[32m"), colour(d, "\033[0m"), d->path,
-               block->line);
+    if (!d->options->verbose)
+        return;
+    printf("%sok%s   ", colour(d, "\033[32m"), colour(d, "\033[0m"));
+    say_plain(stdout, "%s:%zu\n", d->path, block->line);
 }
 
 /* The first lines of a text, indented. */
@@ -56,7 +60,7 @@ static void put_head(Text *out, const Text *text, size_t most)
 {
     Lines lines = lines_of(text->data, text->len);
     for (size_t i = 0; i < lines.count && i < most; i++)
-        text_printf(out, "    %.*s\n", (int)lines.len[i], lines.at[i]);
+        text_plain(out, "    %.*s\n", (int)lines.len[i], lines.at[i]);
     if (lines.count > most)
         text_printf(out, "    … %zu more lines\n", lines.count - most);
     lines_free(&lines);
@@ -70,7 +74,7 @@ static bool broke_off(const Outcome *o, const Options *options, Text *why)
     else if (o->flooded)
         text_printf(why, "printed more than %d MB", BLOCK_OUTPUT_MAX >> 20);
     else if (WIFSIGNALED(o->status))
-        text_printf(why, "crashed: %s", strsignal(WTERMSIG(o->status)));
+        text_printf(why, "crashed: %s", c_strsignal(WTERMSIG(o->status)));
     return why->len > 0;
 }
 
@@ -186,7 +190,8 @@ static void fixed_block(Doctest *d, const Block *block)
 {
     d->fixed++;
     d->passed++;
-    printf("%sfixed%s %s:%zu\n", colour(d, "\033[33m"), colour(d, "\033[0m"), d->path, block->line);
+    printf("%sfixed%s ", colour(d, "\033[33m"), colour(d, "\033[0m"));
+    say_plain(stdout, "%s:%zu\n", d->path, block->line);
 }
 
 static double tolerance_of(const Doctest *d, const Block *block, const Block *shown)
@@ -495,7 +500,7 @@ static void check_block(Doctest *d, long i)
     if (count < 0) {
         fail(d, block->line, "there is no block before this one to continue", NULL, NULL);
     } else {
-        bool began = block_run(d->options, steps, count, &o);
+        bool began = block_run(d->app, steps, count, &o);
         o.before = steps[count - 1].before;
         judge(d, block, &o, began);
         text_free(&o.out);
@@ -519,7 +524,7 @@ static void write_fixes(Doctest *d)
     }
     text_put(&out, d->md.text.data + at, d->md.text.len - at);
     if (d->edit_count && !text_write(d->path, out.data, out.len)) {
-        printf("FAIL %s: cannot be written: %s\n", d->path, strerror(errno));
+        say_plain(stdout, "FAIL %s: cannot be written: %s\n", d->path, c_strerror(errno));
         d->failed += d->fixed;
         d->passed -= d->fixed;
     }
@@ -531,13 +536,19 @@ static void write_fixes(Doctest *d)
 static void check_file(void *with, const char *path)
 {
     Doctest *d = with;
+    const char *slash = strrchr(path, '/');
+    Text beside = { 0 };
+    text_printf(&beside, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
+    char *folder = realpath(beside.data, NULL), *here = getcwd(NULL, 0);
+    const char *look_in[] = { folder, here, NULL };
+    d->app->look_in = folder && here ? look_in : look_in + 2;
     d->path = path;
     d->md = (Markdown){ 0 };
     if (!text_read(&d->md.text, path)) {
-        printf("FAIL %s: cannot be read: %s\n", path, strerror(errno));
+        say_plain(stdout, "FAIL %s: cannot be read: %s\n", path, c_strerror(errno));
         d->failed++;
     } else if (memchr(d->md.text.data, '\0', d->md.text.len)) {
-        printf("FAIL %s: is no text: it holds NUL bytes\n", path);
+        say_plain(stdout, "FAIL %s: is no text: it holds NUL bytes\n", path);
         d->failed++;
     } else {
         markdown_parse(&d->md);
@@ -546,19 +557,27 @@ static void check_file(void *with, const char *path)
         write_fixes(d);
     }
     markdown_free(&d->md);
+    text_free(&beside);
+    free(folder);
+    free(here);
 }
 
 int doctest_files(App *app)
 {
-    Doctest d = { .options = &app->options, .colours = app_colours(STDOUT_FILENO) };
+    Doctest d = { .app = app, .options = &app->options, .colours = app_colours(STDOUT_FILENO) };
+    if (!tempdir_make(&app->tempdir)) {
+        fprintf(stderr, "ricci: cannot make a folder for the blocks: %s\n", c_strerror(errno));
+        return STATUS_ERROR;
+    }
+    signals_remove(&app->tempdir);
+    signals_leave();
     if (!files_each(app->names, app->name_count, ".md", check_file, &d))
         d.failed++;
     free(d.edits);
+    tempdir_remove(&app->tempdir);
     printf("%s%d passed, %d failed%s\n", colour(&d, d.failed ? "\033[31m" : "\033[32m"), d.passed,
            d.failed, colour(&d, "\033[0m"));
-    if (fflush(stdout) != 0) {
-        fprintf(stderr, "ricci: cannot write to standard output: %s\n", strerror(errno));
-        return STATUS_ERROR;
-    }
+    if (fflush(stdout) != 0)
+        app_output_failed();
     return d.failed ? STATUS_ERROR : 0;
 }

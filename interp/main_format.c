@@ -1,6 +1,8 @@
 /* `ricci fmt`: files as canonical text, printed, rewritten, checked or compared. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@ static void show_change(App *app, const char *path, const Source *source, const 
     Lines old = lines_of(source->text, source->len), made = lines_of(text->data, text->len);
     if (app->options.diff) {
         Diff diff = diff_lines(&old, &made, &line_exact);
-        text_printf(&out, "%s\n", path);
+        text_plain(&out, "%s\n", path);
         diff_show(&out, &diff, &old, &made, "", DIFF_AROUND, DIFF_LINES, 1, colours);
         diff_free(&diff);
     } else {
@@ -24,11 +26,11 @@ static void show_change(App *app, const char *path, const Source *source, const 
         while (i < old.count && i < made.count &&
                line_exact.equal(NULL, old.at[i], old.len[i], made.at[i], made.len[i]))
             i++;
-        text_printf(&out, "%s:%zu: is not in canonical form\n", path, i + 1);
+        text_plain(&out, "%s:%zu: is not in canonical form\n", path, i + 1);
         if (i < old.count)
-            text_printf(&out, "  - %.*s\n", (int)old.len[i], old.at[i]);
+            text_plain(&out, "  - %.*s\n", (int)old.len[i], old.at[i]);
         if (i < made.count)
-            text_printf(&out, "  + %.*s\n", (int)made.len[i], made.at[i]);
+            text_plain(&out, "  + %.*s\n", (int)made.len[i], made.at[i]);
     }
     out_write(app->in, out.data, out.len);
     lines_free(&old);
@@ -54,14 +56,14 @@ static void format_file(App *app, const char *path)
     } else if (!o->in_place || strcmp(path, "-") == 0) {
         out_write(in, buf_cstr(text), text->len);
     } else if (!same && !text_write(path, buf_cstr(text), text->len)) {
-        err_raise(&in->ctx, ERR_IO, "cannot write \"%s\": %s", path, strerror(errno));
+        err_raise(&in->ctx, ERR_IO, "cannot write \"%s\": %s", path, c_strerror(errno));
     }
 }
 
 static void visit(void *with, const char *path)
 {
     App *app = with;
-    if (app->status != STATUS_INTERRUPT)
+    if (!app_stopped(app))
         app_guarded(app, format_file, path);
 }
 

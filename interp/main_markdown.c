@@ -4,6 +4,8 @@
  * Says nothing about what the code does. Called by main_doctest.c. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +57,7 @@ static BlockKind kind_of(const char *word)
 __attribute__((format(printf, 2, 0)))
 static void complain(Block *block, const char *what, const char *word, const char *ours)
 {
-    snprintf(block->problem, sizeof block->problem, what, word, ours);
+    c_snprintf(block->problem, sizeof block->problem, what, word, ours);
 }
 
 /* A word after the kind. Other tools have words of their own there: only what looks like a
@@ -69,7 +71,7 @@ static void read_word(Block *block, const char *word)
     } else if (strcmp(word, "continue") == 0) {
         block->follow = true;
     } else if (strncmp(word, "tolerance=", 10) == 0) {
-        block->tolerance = strtod(word + 10, &end);
+        block->tolerance = c_strtod(word + 10, &end);
         if (end == word + 10 || *end || !(block->tolerance >= 0))
             complain(block, "`%.60s` needs a number that is not negative", word, "");
     } else {

@@ -4,7 +4,9 @@
  * main_doctest.c. */
 #include "interp/main.h"
 
-#include <ctype.h>
+#include "core/ascii.h"
+#include "core/c_locale.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,25 +28,25 @@ static bool starts(const char *at, const char *end, const char *word)
 
 static bool is_name(char c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return ascii_alnum(c) || c == '_';
 }
 
 /* The end of digits, a point and an exponent; *real: there is a point or an exponent. */
 static const char *number_end(const char *at, const char *end, bool *real)
 {
     *real = false;
-    while (at < end && isdigit((unsigned char)*at))
+    while (at < end && ascii_digit(*at))
         at++;
-    if (at + 1 < end && *at == '.' && isdigit((unsigned char)at[1])) {
+    if (at + 1 < end && *at == '.' && ascii_digit(at[1])) {
         *real = true;
-        for (at++; at < end && isdigit((unsigned char)*at); at++)
+        for (at++; at < end && ascii_digit(*at); at++)
             ;
     }
     const char *power = at + (at < end && (*at == 'e' || *at == 'E'));
     power += power > at && power < end && (*power == '-' || *power == '+');
-    if (power > at && power < end && isdigit((unsigned char)*power)) {
+    if (power > at && power < end && ascii_digit(*power)) {
         *real = true;
-        for (at = power; at < end && isdigit((unsigned char)*at); at++)
+        for (at = power; at < end && ascii_digit(*at); at++)
             ;
     }
     return at;
@@ -92,7 +94,7 @@ static Token token(const char *at, const char *end)
         t.kind = TOKEN_BLANK;
         while (to < end && (*to == ' ' || *to == '\t'))
             to++;
-    } else if (isdigit((unsigned char)*at)) {
+    } else if (ascii_digit(*at)) {
         to = number_end(at, end, &real);
         t.kind = real ? TOKEN_FLOAT : TOKEN_WORD;
         const char *unit = unit_end(to, end, &t.kind);
@@ -144,7 +146,7 @@ static bool close_numbers(const MatchRule *rule, const Token *want, const Token 
     memcpy(text[0], want->at, want->len);
     memcpy(text[1], got->at, got->len);
     text[0][want->len] = text[1][got->len] = '\0';
-    double a = strtod(text[0], NULL), b = strtod(text[1], NULL);
+    double a = c_strtod(text[0], NULL), b = c_strtod(text[1], NULL);
     double room = rule->tolerance * fmax(fabs(a), fabs(b));
     if (digits >= ROUNDED_DIGITS && more >= ROUNDED_DIGITS)
         room += 1.001 * fmax(unit, other);

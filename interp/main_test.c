@@ -2,6 +2,7 @@
  * its file ran once. Failures go to stderr as errors do; the last line is `N passed, N failed`. */
 #include "interp/main.h"
 
+#include "core/ascii.h"
 #include "interp/output.h"
 #include "kernels/device.h"
 
@@ -10,11 +11,6 @@
 #include <string.h>
 
 #define SLOW_SECONDS 1.0
-
-static bool stopped(const App *app)
-{
-    return app->status == STATUS_INTERRUPT;
-}
 
 static const char *colour(bool on, const char *code)
 {
@@ -38,8 +34,13 @@ static void run_test(App *app, Module *module, const char *path, int i)
     double seconds = device_clock() - start;
     if (!passed) {
         app->failed++;
-        text_printf(&line, "%sFAIL%s %s: %s", colour(in->show.color, "\033[1;31m"),
-                    colour(in->show.color, "\033[0m"), path, module_test_name(module, i));
+        if (in->out_closed) {
+            app_report(app);
+            return;
+        }
+        text_printf(&line, "%sFAIL%s ", colour(in->show.color, "\033[1;31m"),
+                    colour(in->show.color, "\033[0m"));
+        text_plain(&line, "%s: %s", path, module_test_name(module, i));
         err_write(in, line.data);
         text_free(&line);
         app_report(app);
@@ -48,10 +49,11 @@ static void run_test(App *app, Module *module, const char *path, int i)
     app->passed++;
     seconds_text(took, sizeof took, seconds);
     if (app->options.verbose)
-        text_printf(&line, "%sok%s   %s: %s  %s\n", colour(colours, "\033[32m"),
-                    colour(colours, "\033[0m"), path, module_test_name(module, i), took);
+        text_printf(&line, "%sok%s   ", colour(colours, "\033[32m"), colour(colours, "\033[0m"));
     else if (seconds >= SLOW_SECONDS)
-        text_printf(&line, "slow %s: %s  %s\n", path, module_test_name(module, i), took);
+        text_printf(&line, "slow ");
+    if (line.len)
+        text_plain(&line, "%s: %s  %s\n", path, module_test_name(module, i), took);
     if (line.len)
         say(app, &line);
 }
@@ -59,7 +61,7 @@ static void run_test(App *app, Module *module, const char *path, int i)
 static bool wanted(const App *app, const char *path, const char *name)
 {
     const char *word = app->options.keyword;
-    return !word || strcasestr(path, word) || strcasestr(name, word);
+    return !word || ascii_casestr(path, word) || ascii_casestr(name, word);
 }
 
 /* The file's other statements once, then each test for itself. */
@@ -69,7 +71,7 @@ static void test_file(App *app, const char *path)
     Module *module = module_new(in, path);
     v_release(&in->ctx, app_run_source(app, module, app_read_source(in, path)));
     module->done = true;                   /* a later file may import it */
-    for (int i = 0; i < module_test_count(module) && !stopped(app); i++)
+    for (int i = 0; i < module_test_count(module) && !app_stopped(app); i++)
         if (wanted(app, path, module_test_name(module, i)))
             run_test(app, module, path, i);
 }
@@ -80,7 +82,7 @@ static void list_tests(App *app, const char *path, const Node *node, const Sourc
     if (node->kind == ND_TEST) {
         Text line = { 0 };
         const char *name = node->a ? node->a->text : "";
-        text_printf(&line, "%s:%u: %s\n", path, source_place(source, node->span.from).line, name);
+        text_plain(&line, "%s:%u: %s\n", path, source_place(source, node->span.from).line, name);
         if (wanted(app, path, name))
             say(app, &line);
         text_free(&line);
@@ -111,7 +113,7 @@ static void forget_unfinished(Interp *in)
 static void visit(void *with, const char *path)
 {
     App *app = with;
-    if (stopped(app) || app_guarded(app, app->options.list ? list_file : test_file, path))
+    if (app_stopped(app) || app_guarded(app, app->options.list ? list_file : test_file, path))
         return;
     app->failed++;
     forget_unfinished(app->in);
@@ -129,7 +131,7 @@ void test_files(App *app)
     if (app->options.list)
         return;
     if (app->passed + app->failed == 0 && app->options.keyword) {
-        text_printf(&line, "ricci: no test has '%s' in its name", app->options.keyword);
+        text_plain(&line, "ricci: no test has '%s' in its name", app->options.keyword);
         err_write(app->in, line.data);
         text_free(&line);
     }

@@ -2,7 +2,9 @@
  * memory is the C library's, and the program ends where there is none. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
 #include "core/fd.h"
+#include "core/plain.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -61,17 +63,41 @@ void text_puts(Text *text, const char *words)
     text_put(text, words, strlen(words));
 }
 
-void text_printf(Text *text, const char *fmt, ...)
+static void put_words(Text *text, const char *fmt, va_list args, bool plain)
 {
     char *words = NULL;
-    va_list args;
-    va_start(args, fmt);
-    int n = vasprintf(&words, fmt, args);
-    va_end(args);
+    int n = c_vasprintf(&words, fmt, args);
     if (n < 0)
         no_memory();
-    text_put(text, words, (size_t)n);
+    text_put(text, plain ? plain_lines(words) : words, (size_t)n);
     free(words);
+}
+
+void text_printf(Text *text, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    put_words(text, fmt, args, false);
+    va_end(args);
+}
+
+void text_plain(Text *text, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    put_words(text, fmt, args, true);
+    va_end(args);
+}
+
+void say_plain(FILE *to, const char *fmt, ...)
+{
+    Text text = { 0 };
+    va_list args;
+    va_start(args, fmt);
+    put_words(&text, fmt, args, true);
+    va_end(args);
+    fputs(text.data, to);
+    text_free(&text);
 }
 
 void text_free(Text *text)
@@ -104,20 +130,7 @@ bool text_read(Text *text, const char *path)
 
 bool text_write(const char *path, const char *text, size_t n)
 {
-    char *real = realpath(path, NULL), temporary[4096];
-    struct stat info;
-    bool ok = real && stat(real, &info) == 0 && access(real, W_OK) == 0;
-    int fd = ok ? fd_open_beside(real, temporary, sizeof temporary) : -1;
-    if (fd >= 0) {
-        ok = fd_write_all(fd, text, n) && fchmod(fd, info.st_mode & 07777) == 0;
-        ok = close(fd) == 0 && ok && rename(temporary, real) == 0;
-    }
-    int error = errno;
-    if (fd >= 0 && !ok)
-        unlink(temporary);
-    free(real);
-    errno = error;
-    return fd >= 0 && ok;
+    return access(path, F_OK) == 0 && fd_whole_write(path, text, n);
 }
 
 bool app_colours(int fd)
@@ -151,13 +164,19 @@ static int worth_a_look(const struct dirent *entry)
     return entry->d_name[0] != '.' && (entry->d_type != DT_LNK || strchr(entry->d_name, '.'));
 }
 
+/* By bytes: alphasort would order as the user's language does. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
 static bool walk_folder(const Walk *walk, const char *folder)
 {
     struct dirent **entries;
-    int n = scandir(folder, &entries, worth_a_look, alphasort);
+    int n = scandir(folder, &entries, worth_a_look, by_name);
     bool ok = n >= 0;
     if (!ok)
-        fprintf(stderr, "ricci: cannot read the folder %s: %s\n", folder, strerror(errno));
+        say_plain(stderr, "ricci: cannot read the folder %s: %s\n", folder, c_strerror(errno));
     for (int i = 0; i < n; i++) {
         Text path = { 0 };
         text_printf(&path, "%s%s%s", folder, ends_with(folder, "/") ? "" : "/", entries[i]->d_name);

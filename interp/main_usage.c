@@ -3,6 +3,9 @@
  * runs here. */
 #include "interp/main.h"
 
+#include "core/c_locale.h"
+#include "kernels/cpu.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +34,11 @@ static const char usage_text[] =
     "\n"
     "options\n"
     "       --explain [KIND]            the story of a kind of error, with an example\n"
-    "       --strict-devices            every device block is strict; before the rest\n"
+    "       --safe                      for programs of strangers: they read their own folder,\n"
+    "                                   write in tempdir(), and reach nothing else\n"
+    "       --limit WHAT=NUMBER,...     memory= bytes, seconds=, file= bytes that a run may take\n"
+    "                                   (under --safe 1e9, 60 and 1e8)\n"
+    "       --strict-devices            every device block is strict\n"
     "       -V, --version               the version\n"
     "       -h, --help                  this text\n"
     "\n"
@@ -66,10 +73,12 @@ static const char doc_text[] =
     "  --all           the reference of all operations, as Markdown\n";
 
 static const char doctest_text[] =
-    "usage: ricci doctest [--fix] [--tolerance REL] [--timeout SECONDS] [-v] FILE.md...\n"
+    "usage: ricci doctest [--fix] [--tolerance REL] [--timeout SECONDS] [--trust] [-v] FILE.md...\n"
     "\n"
     "Runs the fenced code of Markdown files, and of all *.md in folders, each block in a fresh\n"
-    "interpreter, and compares what comes out with what the document shows.\n"
+    "interpreter and a fresh folder, and compares what comes out with what the document shows.\n"
+    "Blocks run as programs of strangers do; files are found beside the document and in the current\n"
+    "folder.\n"
     "\n"
     "  ```ricci        a program: it has to run; a ```text block below it is what it prints\n"
     "  ```ricci-error  a program that has to fail; a ```text block below it is its error\n"
@@ -82,13 +91,14 @@ static const char doctest_text[] =
     "  --fix           write what came out into the documents\n"
     "  --tolerance REL relative tolerance of numbers with a point or an exponent (1e-6)\n"
     "  --timeout S     how long a block may run (60)\n"
+    "  --trust         blocks may do anything: extern, env, files anywhere\n"
     "  -v, --verbose   name each block that passed\n"
     "\n"
     "The last line is `N passed, N failed`.\n";
 
 typedef enum OptionId {
     OPT_HELP, OPT_VERBOSE, OPT_KEYWORD, OPT_LIST, OPT_WRITE, OPT_CHECK, OPT_DIFF, OPT_ALL, OPT_FIX,
-    OPT_TOLERANCE, OPT_TIMEOUT, OPTIONS
+    OPT_TOLERANCE, OPT_TIMEOUT, OPT_TRUST, OPTIONS
 } OptionId;
 
 static const struct Option {
@@ -108,6 +118,7 @@ static const struct Option {
     [OPT_FIX] = { "--fix", NULL, false, IN(MODE_DOCTEST) },
     [OPT_TOLERANCE] = { "--tolerance", NULL, true, IN(MODE_DOCTEST) },
     [OPT_TIMEOUT] = { "--timeout", NULL, true, IN(MODE_DOCTEST) },
+    [OPT_TRUST] = { "--trust", NULL, false, IN(MODE_DOCTEST) },
 #undef IN
 };
 
@@ -126,11 +137,11 @@ static const struct Subcommand {
 _Noreturn void usage_error(const char *what, const char *which, const char *help)
 {
     if (which)
-        fprintf(stderr, "ricci: %s '%s'\n", what, which);
+        say_plain(stderr, "ricci: %s '%s'\n", what, which);
     else
-        fprintf(stderr, "ricci: %s\n", what);
+        say_plain(stderr, "ricci: %s\n", what);
     if (help)
-        fprintf(stderr, "help: %s\n", help);
+        say_plain(stderr, "help: %s\n", help);
     fputs("try 'ricci --help'\n", stderr);
     exit(STATUS_USAGE);
 }
@@ -138,10 +149,8 @@ _Noreturn void usage_error(const char *what, const char *which, const char *help
 _Noreturn static void finish(const char *text)
 {
     fputs(text, stdout);
-    if (fflush(stdout) != 0) {
-        fprintf(stderr, "ricci: cannot write to standard output: %s\n", strerror(errno));
-        exit(STATUS_ERROR);
-    }
+    if (fflush(stdout) != 0)
+        app_output_failed();
     exit(0);
 }
 
@@ -177,7 +186,7 @@ static const struct Option *find_option(const App *app, const char *word, const 
 static double read_number(const char *option, const char *text)
 {
     char *end, what[64];
-    double x = strtod(text, &end);
+    double x = c_strtod(text, &end);
     snprintf(what, sizeof what, "%s needs a number that is not negative, not", option);
     if (end == text || *end || !(x >= 0) || isinf(x))
         usage_error(what, text, NULL);
@@ -199,6 +208,7 @@ static void set_option(App *app, const struct Subcommand *command, OptionId id, 
     case OPT_FIX: o->fix = true; break;
     case OPT_TOLERANCE: o->tolerance = read_number("--tolerance", value); break;
     case OPT_TIMEOUT: o->timeout = read_number("--timeout", value); break;
+    case OPT_TRUST: o->trust = true; break;
     case OPTIONS: break;
     }
 }
@@ -288,16 +298,55 @@ static void read_code(App *app, int argc, char **argv)
     app->argv = argv + 2;
 }
 
+static const char SAFE[] = "--safe", LIMIT[] = "--limit", STRICT[] = "--strict-devices";
+
+static void read_limit(App *app, const char *text)
+{
+    char what[64];
+    if (!limit_read(&app->limit, text, what))
+        usage_error("--limit takes memory=, seconds= and file= with numbers, not", what,
+                    "ricci --limit memory=2e9,seconds=60 FILE");
+}
+
+/* What stands before the file or the command alike; returns how many words it is. */
+static int read_common(App *app, int argc, char **argv)
+{
+    size_t n = sizeof LIMIT - 1;
+    bool limit = strncmp(argv[0], LIMIT, n) == 0 && (!argv[0][n] || argv[0][n] == '=');
+    if (strcmp(argv[0], SAFE) == 0) {
+        app->safe_by = SAFE;
+    } else if (strcmp(argv[0], STRICT) == 0) {
+        app->strict_devices = true;
+    } else if (limit) {
+        bool joined = argv[0][n] == '=';
+        if (!joined && argc < 2)
+            usage_error("a value is missing after", argv[0], NULL);
+        read_limit(app, joined ? argv[0] + n + 1 : argv[1]);
+        return joined ? 1 : 2;
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* With the instruction set that kernels are chosen by. */
+_Noreturn static void print_version(void)
+{
+    char text[64];
+    snprintf(text, sizeof text, "ricci " RICCI_VERSION " (%s)\n", cpu_isa_name(cpu_isa()));
+    finish(text);
+}
+
 /* An option of `ricci` itself; true if what follows it was read too. */
 static bool read_option(App *app, int argc, char **argv)
 {
-    static const char *const names[] = { "--help", "--version", "--strict-devices", "--explain",
+    static const char *const names[] = { "--help", "--version", STRICT, SAFE, LIMIT, "--explain",
         "-e", "-p", "-i", "-V", "-h" };
     const char *word = argv[0];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         finish(usage_text);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        finish("ricci " RICCI_VERSION "\n");
+        print_version();
     if (strcmp(word, "-e") == 0 || strcmp(word, "-p") == 0) {
         read_code(app, argc, argv);
         return true;
@@ -308,19 +357,34 @@ static bool read_option(App *app, int argc, char **argv)
         app->name_count = argc - 1;
         return true;
     }
-    if (strcmp(word, "-i") == 0)
-        app->interactive = true;
-    else if (strcmp(word, "--strict-devices") == 0)
-        app->strict_devices = true;
-    else
+    if (strcmp(word, "-i") != 0)
         unknown_option(word, names, COUNT(names));
+    app->interactive = true;
     return false;
 }
 
-void usage_read(App *app, int argc, char **argv)
+/* `doctest` is safe by itself. What the command line says comes before the environment. */
+static void decide_safety(App *app)
 {
-    for (; argc > 0 && strcmp(argv[0], "--strict-devices") == 0; argc--, argv++)
-        app->strict_devices = true;
+    const char *asked = getenv("RICCI_SAFE");
+    if (app->mode == MODE_DOCTEST && app->options.trust) {
+        if (app->safe_by)
+            usage_error("doctest takes --safe or --trust, not both", NULL, NULL);
+    } else if (app->mode == MODE_DOCTEST) {
+        app->safe_by = "doctest without --trust";
+    } else if (!app->safe_by && asked && *asked && strcmp(asked, "0") != 0) {
+        app->safe_by = "RICCI_SAFE";
+    }
+}
+
+static void read_words(App *app, int argc, char **argv)
+{
+    int words;
+    for (; argc > 0 && (words = read_common(app, argc, argv)) > 0; argc -= words, argv += words)
+        continue;
+    if (cpu_isa_unknown())
+        usage_error("RICCI_ISA names no instruction set:", cpu_isa_unknown(),
+                    "base, avx2 and avx512 are known; without RICCI_ISA it is the processor's");
     for (size_t i = 0; argc > 0 && i < COUNT(subcommands); i++)
         if (strcmp(argv[0], subcommands[i].name) == 0) {
             read_subcommand(app, &subcommands[i], argc - 1, argv + 1);
@@ -331,8 +395,17 @@ void usage_read(App *app, int argc, char **argv)
             argc--, argv++;
             break;
         }
-        if (read_option(app, argc, argv))
+        words = read_common(app, argc, argv);
+        argc -= words > 1 ? 1 : 0;
+        argv += words > 1 ? 1 : 0;
+        if (words == 0 && read_option(app, argc, argv))
             return;
     }
     read_program(app, argc, argv);
+}
+
+void usage_read(App *app, int argc, char **argv)
+{
+    read_words(app, argc, argv);
+    decide_safety(app);
 }

@@ -6,6 +6,7 @@
 #include "interp/eval_flow.h"
 
 #include "core/error.h"
+#include "core/fence.h"
 #include "parser/foreign.h"
 #include "interp/scope.h"
 #include "interp/stdlib_files.h"
@@ -16,7 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { MODULE_SLOTS = 1 << 18 };
+/* Names of a program and of an imported module. What a first chunk has more finds room (module_room). */
+enum { MAIN_SLOTS = 5 << 18, MODULE_SLOTS = 1 << 18 };
 
 /* ---- making and freeing ---- */
 static void *reserve(Interp *in, size_t bytes)
@@ -25,6 +27,55 @@ static void *reserve(Interp *in, size_t bytes)
     if (p == MAP_FAILED)
         err_raise(&in->ctx, ERR_MEMORY, "there is no address space left for a module");
     return p;
+}
+
+static void module_reserve(Interp *in, Module *m, uint32_t slots)
+{
+    m->slot_cap = slots;
+    m->slots = reserve(in, slots * sizeof *m->slots);
+    m->assigned = reserve(in, slots);
+    m->docs = reserve(in, slots * sizeof *m->docs);
+}
+
+static void module_unmap(const Module *m)
+{
+    if (m->slots)
+        munmap(m->slots, m->slot_cap * sizeof *m->slots);
+    if (m->assigned)
+        munmap(m->assigned, m->slot_cap);
+    if (m->docs)
+        munmap(m->docs, m->slot_cap * sizeof *m->docs);
+}
+
+/* More slots for a module that no code points into yet; false where it may. */
+static bool module_enlarge(Interp *in, Module *m)
+{
+    Module old = *m;
+    ErrFrame frame;
+    if (m->fixed || m->globals.count > INT32_MAX - MODULE_SLOTS)
+        return false;
+    m->slots = NULL, m->assigned = NULL, m->docs = NULL;
+    if (!ERR_TRY(&in->ctx, &frame)) {
+        module_unmap(m);
+        m->slots = old.slots, m->assigned = old.assigned, m->docs = old.docs, m->slot_cap = old.slot_cap;
+        globals_cut(&m->globals, m->slot_cap);
+        err_rethrow(&in->ctx);
+    }
+    module_reserve(in, m, m->globals.count + MODULE_SLOTS);
+    ERR_END(&in->ctx, &frame);
+    memcpy(m->slots, old.slots, old.slot_cap * sizeof *m->slots);
+    memcpy(m->assigned, old.assigned, old.slot_cap);
+    memcpy(m->docs, old.docs, old.slot_cap * sizeof *m->docs);
+    module_unmap(&old);
+    return true;
+}
+
+void module_room(Interp *in, Module *m)
+{
+    if (m->globals.count <= m->slot_cap || module_enlarge(in, m))
+        return;
+    globals_cut(&m->globals, m->slot_cap);
+    err_raise(&in->ctx, ERR_MEMORY, "a module has at most %u global names", m->slot_cap);
 }
 
 static void module_free(Interp *, Module *);
@@ -40,10 +91,7 @@ Module *module_new(Interp *in, const char *name)
         err_rethrow(&in->ctx);
     }
     m->name = mem_strdup(&in->ctx, name);
-    m->slot_cap = MODULE_SLOTS;
-    m->slots = reserve(in, MODULE_SLOTS * sizeof *m->slots);
-    m->assigned = reserve(in, MODULE_SLOTS);
-    m->docs = reserve(in, MODULE_SLOTS * sizeof *m->docs);
+    module_reserve(in, m, in->main ? MODULE_SLOTS : MAIN_SLOTS);
     ERR_END(&in->ctx, &f);
     m->next = in->modules;
     in->modules = m;
@@ -59,23 +107,20 @@ static void module_clear(Interp *in, Module *m)
 static void module_free(Interp *in, Module *m)
 {
     Ctx *c = &in->ctx;
-    for (ModuleTest *t = m->tests, *next; t; t = next) {
-        next = t->next;
+    for (uint32_t i = 0; i < m->test_count; i++) {
+        ModuleTest *t = m->tests[i];
         if (t->scope)
             mem_free(c, t->scope, sizeof *t->scope);
         mem_free(c, t, sizeof *t);
     }
+    if (m->tests)
+        mem_free(c, m->tests, m->test_cap * sizeof *m->tests);
     for (uint32_t i = 0; i < m->chunk_count; i++)
         chunk_release(m->chunks[i]);
     if (m->chunks)
         mem_free(c, m->chunks, m->chunk_cap * sizeof *m->chunks);
     globals_free(&m->globals);
-    if (m->slots)
-        munmap(m->slots, MODULE_SLOTS * sizeof *m->slots);
-    if (m->assigned)
-        munmap(m->assigned, MODULE_SLOTS);
-    if (m->docs)
-        munmap(m->docs, MODULE_SLOTS * sizeof *m->docs);
+    module_unmap(m);
     source_release(m->source);
     if (m->name)
         mem_free(c, (void *)m->name, strlen(m->name) + 1);
@@ -119,8 +164,8 @@ Value run_chunk(Interp *in, Module *m, Chunk *chunk)
     in->at = NULL;
     module_keep_chunk(in, m, chunk);
     resolve_chunk(&in->ctx, &in->names, &m->globals, chunk);
-    if (m->globals.count > m->slot_cap)
-        err_raise(&in->ctx, ERR_MEMORY, "a module has at most %u global names", m->slot_cap);
+    module_room(in, m);
+    m->fixed = true;
     const Exec *x = lower_chunk(in, m, chunk);
     in->fp = m->slots;
     Value v = exec_run(in, x);
@@ -207,13 +252,8 @@ Value module_run_source(Interp *in, Module *m, Source *source)
 }
 
 /* ---- finding ---- */
-static bool file_exists(const char *path)
-{
-    return access(path, R_OK) == 0;
-}
-
 /* folder/name, with .ric where `suffix`; true if there is such a file. */
-static bool try_path(Buf *path, const char *folder, size_t len, const char *name, bool suffix)
+static bool try_path(Interp *in, Buf *path, const char *folder, size_t len, const char *name, bool suffix)
 {
     buf_clear(path);
     if (len) {
@@ -223,7 +263,7 @@ static bool try_path(Buf *path, const char *folder, size_t len, const char *name
     buf_puts(path, name);
     if (suffix)
         buf_puts(path, ".ric");
-    return file_exists(buf_cstr(path));
+    return fence_sees(&in->ctx, buf_cstr(path));
 }
 
 static size_t folder_length(const Source *s)
@@ -232,17 +272,30 @@ static size_t folder_length(const Source *s)
     return slash ? (size_t)(slash - s->name) + (slash == s->name) : 0;
 }
 
-/* The importing file's folder, then RICCI_PATH. True: the path is in `path`. */
-static bool find_file(Buf *path, const char *name, bool is_path, const Source *importer)
+/* What a path names outside of the fence is refused, whether it is there or not. */
+static bool try_fenced(Interp *in, Buf *path, const char *folder, size_t len, const char *name, bool is_path)
+{
+    bool found = try_path(in, path, folder, len, name, !is_path);
+    if (!found && is_path)
+        fence_check_read(&in->ctx, buf_cstr(path));
+    return found;
+}
+
+/* The importing file's folder, then RICCI_PATH, which is no program's of strangers to use. True: the
+ * path is in `path`. */
+static bool find_file(Interp *in, Buf *path, const char *name, bool is_path, const Source *importer)
 {
     if (is_path && name[0] == '/')
-        return try_path(path, NULL, 0, name, false);
-    if (try_path(path, importer ? importer->name : NULL, folder_length(importer), name, !is_path))
+        return try_fenced(in, path, NULL, 0, name, true);
+    if (try_fenced(in, path, importer ? importer->name : NULL, folder_length(importer), name, is_path))
         return true;
-    const char *at = getenv("RICCI_PATH");
+    for (const char *const *at = in->look_in; at && *at; at++)
+        if (try_path(in, path, *at, strlen(*at), name, !is_path))
+            return true;
+    const char *at = in->ctx.fence ? NULL : getenv("RICCI_PATH");
     while (at && *at) {
         size_t n = strcspn(at, ":");
-        if (n && try_path(path, at, n, name, !is_path))
+        if (n && try_path(in, path, at, n, name, !is_path))
             return true;
         at += n + (at[n] == ':');
     }
@@ -290,7 +343,12 @@ static _Noreturn void raise_not_found(Interp *in, const char *name, bool is_path
     for (const struct StdlibFile *f = ricci_stdlib; f->name && n < 256; f++)
         names[n++] = f->name;
     const char *closest = is_path ? NULL : err_closest(name, names, n);
-    const char *quote = is_path ? "\"" : "`", *set = getenv("RICCI_PATH") ? "" : " (not set)";
+    const char *quote = is_path ? "\"" : "`";
+    char set[64] = "";
+    if (in->ctx.fence)
+        snprintf(set, sizeof set, " (%s leaves it out)", fence_by(in->ctx.fence));
+    else if (!getenv("RICCI_PATH"))
+        snprintf(set, sizeof set, " (not set)");
     Error *e = err_new(&in->ctx, ERR_IO, "there is no module %s%s%s; searched: the file's folder, "
                        "RICCI_PATH%s, the standard library", quote, name, quote, set);
     size_t len = strlen(name);
@@ -371,7 +429,7 @@ Value module_import_stdlib(Interp *in, const char *name)
 Value module_import(Interp *in, const char *name, bool is_path, Source *importer)
 {
     Buf *path = &in->scratch;
-    if (find_file(path, name, is_path, importer)) {
+    if (find_file(in, path, name, is_path, importer)) {
         char real[4096];
         const char *p = realpath(buf_cstr(path), real) ? real : buf_cstr(path);
         const char *cwd = getcwd((char[4096]){ 0 }, 4096);
@@ -439,12 +497,14 @@ const char *module_doc(const Module *m, const Name *name)
 /* ---- tests ---- */
 ModuleTest *module_add_test(Interp *in, Module *m, Chunk *chunk, const FnCode *code)
 {
-    ModuleTest **at = &m->tests;
-    while (*at)
-        at = &(*at)->next;
-    *at = mem_zalloc(&in->ctx, sizeof **at);
-    **at = (ModuleTest){ .code = code, .chunk = chunk, .name = code->node->a ? code->node->a->text : "" };
-    return *at;
+    if (m->test_count == m->test_cap) {
+        uint32_t cap = m->test_cap ? m->test_cap * 2 : 8;
+        m->tests = mem_realloc(&in->ctx, m->tests, m->test_cap * sizeof *m->tests, cap * sizeof *m->tests);
+        m->test_cap = cap;
+    }
+    ModuleTest *t = mem_zalloc(&in->ctx, sizeof *t);
+    *t = (ModuleTest){ .code = code, .chunk = chunk, .name = code->node->a ? code->node->a->text : "" };
+    return m->tests[m->test_count++] = t;
 }
 
 /* A test that stands in a scope runs in it; this is its statement. */
@@ -459,23 +519,12 @@ Value eval_test(Interp *in, const Exec *x)
 
 int module_test_count(const Module *m)
 {
-    int n = 0;
-    for (const ModuleTest *t = m->tests; t; t = t->next)
-        n++;
-    return n;
-}
-
-static const ModuleTest *module_test(const Module *m, int i)
-{
-    const ModuleTest *t = m->tests;
-    while (t && i-- > 0)
-        t = t->next;
-    return t;
+    return (int)m->test_count;
 }
 
 const char *module_test_name(const Module *m, int i)
 {
-    return module_test(m, i)->name;
+    return m->tests[i]->name;
 }
 
 static void test_call(Interp *in, Module *m, const ModuleTest *t)
@@ -509,7 +558,7 @@ bool module_test_run(Interp *in, Module *m, int i)
     Guard g;
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
-        test_call(in, m, module_test(m, i));
+        test_call(in, m, m->tests[i]);
         ERR_END(&in->ctx, &g.frame);
         passed = true;
     }

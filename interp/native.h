@@ -94,6 +94,7 @@ typedef struct NativeState {
     Value *taken;                    /* the variable of the call at taken_at: native_taken */
     const Exec *taken_at;
     struct NativePin *pins;          /* what unpin has not released yet (native_pin.c) */
+    int bool_pins;                   /* how many of them are tensors of bools */
     struct NativeOwned *owned;       /* memory of C's that tensors own: as_tensor(…, free=) */
 } NativeState;
 
@@ -241,6 +242,9 @@ void native_keep(Interp *, Value *keep, Value v);
 /* ---- pins (native_pin.c) ---- */
 void native_pin(Interp *, Value *slot);
 void native_unpin(Interp *, Value *slot);
+/* Of a dense tensor of bools that C wrote: its bytes become 0 or 1. Others stay as they are. */
+void native_bools(Tensor *);
+void native_pins_bools(Interp *);        /* of all pinned ones */
 bool native_is_pinned(Value);
 /* What may leave a pinned variable: a copy of its value, of the items of a tuple too. Owned; v is borrowed. */
 Value native_detached(Interp *, Value v);

@@ -2,6 +2,7 @@
  * lengths are checked, native_run makes the call, and what C wrote comes back. How a function's
  * arguments go is planned once; numbers alone take a short way. Nothing is known here of libraries,
  * of crashes or of callbacks. */
+#include "core/c_locale.h"
 #include "interp/exec.h"
 #include "interp/native_call.h"
 
@@ -204,7 +205,7 @@ static _Noreturn void raise_short(const NativeCall *c, uint32_t i, int64_t have,
                       have == 1 ? "" : "s", (long long)want);
     const char *form = dt == DT_NONE || dt == DT_F64 ? "a larger one: zeros(%lld)"
                      : "a larger one: zeros(%lld, dtype=%s)";
-    snprintf(help, sizeof help, form, (long long)want, dtype_name(dt));
+    c_snprintf(help, sizeof help, form, (long long)want, dtype_name(dt));
     native_refuse(c->in, &where, p->type, help, "has %lld element%s, and %lld are needed", (long long)have,
                   have == 1 ? "" : "s", (long long)want);
 }
@@ -302,6 +303,35 @@ static ffi_cif *interface_of(NativeCall *c, ffi_cif *own, ffi_type **types)
     return own;
 }
 
+/* What C leaves in tensors of bools is 0 or 1 afterwards, also where the call ends in an error. */
+static void settle_bools(const NativeCall *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->args[i].held && c->args[i].memory.owner.tag == V_TENSOR)
+            native_bools(c->args[i].memory.owner.tensor);
+}
+
+static void run(NativeCall *c, ffi_cif *cif, void *result)
+{
+    Ctx *ctx = &c->in->ctx;
+    ErrFrame frame;
+    bool bools = false;
+    for (uint32_t i = 0; i < c->count; i++)
+        bools |= c->args[i].held && c->args[i].memory.owner.tag == V_TENSOR &&
+                 c->args[i].memory.owner.tensor->dtype == DT_BOOL;
+    if (!bools) {
+        native_run(c->in, c->f, cif, result, c->values);
+        return;
+    }
+    if (!ERR_TRY(ctx, &frame)) {
+        settle_bools(c);
+        err_rethrow(ctx);
+    }
+    native_run(c->in, c->f, cif, result, c->values);
+    ERR_END(ctx, &frame);
+    settle_bools(c);
+}
+
 /* Arguments are there, as values or variables: everything from here to the result. */
 static Value call_run(NativeCall *c)
 {
@@ -328,7 +358,7 @@ static Value call_run(NativeCall *c)
     ffi_cif *cif = interface_of(c, &own, types);
     _Alignas(16) char small[RESULT_HERE];
     void *result = c->plan->result_bytes <= RESULT_HERE ? small : native_room(in, c->plan->result_bytes, NULL);
-    native_run(in, c->f, cif, result, c->values);
+    run(c, cif, result);
     native_out_close(c);
     return result_value(c, result);
 }

@@ -2,6 +2,7 @@
  * native_memory.c. A value goes where it is in range and nothing but a float's last digits is
  * lost (rounded to nearest once); everything else is an `ffi` error that says what to write. Used
  * for arguments, fields, elements and results of callbacks alike. */
+#include "core/c_locale.h"
 #include "interp/native_call.h"
 #include "interp/arith.h"
 #include "kernels/number.h"
@@ -146,7 +147,7 @@ static long double wide_number(Interp *in, const Tensor *t)
     Buf text;
     buf_init(&text, &in->ctx);
     number_text(&text, (DType)t->dtype, t->data);
-    long double x = strtold(buf_cstr(&text), NULL);
+    long double x = c_strtold(buf_cstr(&text), NULL);
     buf_free(&text);
     return x;
 }

@@ -2,6 +2,7 @@
  * block declares and gives it to variables, or to the members of one module. All is found before
  * anything is assigned, so a block that fails leaves every name as it was. */
 #include "interp/exec.h"
+#include "core/fence.h"
 #include "interp/eval_assign.h"
 #include "interp/native.h"
 #include "interp/native_search.h"
@@ -150,8 +151,7 @@ static void fill_module(Interp *in, Module *m, const CUnit *unit, void *const *a
         const CDecl *d = &unit->decls[i];
         const Name *name = names_intern(&in->names, d->name, strlen(d->name));
         uint32_t slot = globals_slot(&m->globals, name);
-        if (slot >= m->slot_cap)
-            err_raise(&in->ctx, ERR_MEMORY, "a module has at most %u names", m->slot_cap);
+        module_room(in, m);
         slot_put(in, &m->slots[slot], declared_value(in, d, at[i]));
     }
 }
@@ -178,6 +178,7 @@ Value eval_extern(Interp *in, const Exec *x)
 {
     ExternSite *site = x->data;
     in->at = x;
+    fence_check(&in->ctx, REACH_NATIVE, "extern");
     if (!site->complete)
         extern_open(in, x, site);
     if (!x->b) {

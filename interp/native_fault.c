@@ -4,7 +4,9 @@
  * ours, also in Ricci code that C called back; a thread of the library's own) goes to whoever was
  * asked before. The state here is the thread's and the process's, as signals are. */
 #include "interp/native_frame.h"
+#include "interp/output.h"
 
+#include "core/c_locale.h"
 #include "core/mapping.h"
 #include "core/mem.h"
 #include "core/progress.h"
@@ -377,7 +379,9 @@ static _Noreturn void raise_crash(Interp *in, NativeFrame *frame, int sig)
 static _Noreturn void raise_output(Interp *in)
 {
     in->out_failed = true;
-    err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    output_note_closed(in);
+    poll_interrupt(in);
+    err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", c_strerror(errno));
 }
 
 NativeFrame *native_suspend(void)
@@ -442,6 +446,8 @@ void native_run(Interp *in, const CFunction *f, void *cif, void *result, void **
         in->native->frame = frame.up;
         fp_restore(frame.fp);
         progress_show(&in->ctx);
+        if (in->native->bool_pins)
+            native_pins_bools(in);
         raise_crash(in, &frame, sig);
     }
     state->frame = &frame;
@@ -456,6 +462,8 @@ void native_run(Interp *in, const CFunction *f, void *cif, void *result, void **
     state->last_errno = errno;
     state->frame = frame.up;
     progress_show(&in->ctx);
+    if (__builtin_expect(state->bool_pins, 0))
+        native_pins_bools(in);
     bool fp_changed = fp_control() != frame.fp;
     if (__builtin_expect(fp_changed, 0))
         fp_keep(&me.c_fp, frame.fp);

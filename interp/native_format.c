@@ -3,6 +3,8 @@
  * printf or scanf and that take a format. Ints under %f go as doubles. */
 #include "interp/native_call.h"
 
+#include "core/c_locale.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -76,7 +78,7 @@ static _Noreturn void raise_unlike(const NativeCall *c, uint32_t i, const Direct
                        d->length, d->from, i + 1, what);
     if (where.operand >= 0)
         err_underline(e, where.operand);
-    snprintf(text, sizeof text, help, x);
+    c_snprintf(text, sizeof text, help, x);
     err_help(e, "%s", text);
     err_throw(e);
 }

@@ -1,6 +1,7 @@
 /* Libraries of `extern`: opened by soname, path or plain name, once each, and looked up in. They
  * stay open until the process ends: C functions that values hold, threads and exit handlers of a
  * library may outlive any point where it could be closed. Called by native_extern.c, libricci. */
+#include "core/c_locale.h"
 #include "interp/native.h"
 #include "interp/native_search.h"
 
@@ -60,7 +61,7 @@ static bool open_file(Opening *o, const char *file)
     o->handle = dlopen(o->file, RTLD_NOW | RTLD_LOCAL);
     fesetenv(&ours);
     if (!o->handle) {
-        const char *why = dlerror();
+        const char *why = c_dlerror();
         snprintf(o->why, sizeof o->why, "%s",
                  why ? without_file(why, o->file) : "the loader does not say why");
     }

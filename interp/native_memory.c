@@ -178,9 +178,7 @@ static Value read_numbers(Interp *in, const NativePlace *p, const Layout *l)
         load_elements(in, l->leaf, out, raw->data);
         stack_cut(in, in->sp - 1);
     }
-    if (l->dtype == DT_BOOL)                  /* C may have left other bytes than 0 and 1 */
-        for (int64_t i = 0; i < out->size; i++)
-            out->data[i] = out->data[i] != 0;
+    native_bools(out);
     in->sp--;
     return v_tensor_raw(out);
 }
@@ -207,7 +205,7 @@ static Value read_array(Interp *in, NativePlace p)
         err_raise(&in->ctx, ERR_MEMORY, "a tuple cannot hold that many items");
     const CType *item = p.type->of;
     size_t count = p.type->count, size = ctype_size(item);
-    Tuple *t = tuple_new(&in->ctx, (uint32_t)count);
+    Tuple *t = tuple_new(&in->ctx, (uint64_t)count);
     v_push(in, v_tuple(t));
     p.type = item;
     for (size_t i = 0; i < count; i++, p.at += size)

@@ -24,6 +24,32 @@ struct NativeOwned {
     Value freer;
 };
 
+/* ---- bools that C wrote ---- */
+/* A bool is 0 or 1, which sums and comparisons count on; C takes every other byte for true too. Looked
+ * at before it is written: pages that are as they should be stay untouched. */
+void native_bools(Tensor *t)
+{
+    uint8_t *b = (uint8_t *)t->data, seen = 0;
+    if (t->dtype != DT_BOOL)
+        return;
+    for (int64_t i = 0; i < t->size; i++)
+        seen |= b[i];
+    for (int64_t i = 0; seen > 1 && i < t->size; i++)
+        b[i] = b[i] != 0;
+}
+
+static bool pins_bools(const NativePin *p)
+{
+    return p->held.tag == V_TENSOR && p->held.tensor->dtype == DT_BOOL;
+}
+
+void native_pins_bools(Interp *in)
+{
+    for (NativePin *p = in->native->pins; p; p = p->next)
+        if (pins_bools(p))
+            native_bools(p->held.tensor);
+}
+
 /* ---- pinning ---- */
 static bool is_global(const Interp *in, const Value *slot)
 {
@@ -96,6 +122,7 @@ static void pin_tensor(Interp *in, Value *slot)
     p->held =
         v_tensor_raw(tensor_view(ctx, t, t->rank, tensor_shape(t), tensor_strides(t), t->data));
     t->buffer->pinned = t;
+    native_state(in)->bool_pins += pins_bools(p);
 }
 
 void native_pin(Interp *in, Value *slot)
@@ -121,6 +148,10 @@ static bool is_held(const NativePin *p, Value v)
 
 static void pin_free(Interp *in, NativePin *p)
 {
+    if (pins_bools(p)) {
+        native_bools(p->held.tensor);
+        in->native->bool_pins--;
+    }
     if (p->held.tag == V_TENSOR)
         p->held.tensor->buffer->pinned = NULL;
     else if (p->held.tag == V_STRUCT)

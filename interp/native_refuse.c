@@ -2,6 +2,8 @@
  * write instead, with the user's own text of the argument. */
 #include "interp/native_call.h"
 
+#include "core/c_locale.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +99,7 @@ static void help_element(char help[HELP], const CType *t, const char *x, const T
     const char *cast = element_cast(t, (DType)v->dtype);
     if (v->size > 1 && w->of && w->index == 0 && strcmp(cast, "%s") == 0)
         many = snprintf(help, HELP, "map(%.40s, %.40s) takes all of them; one: ", w->of, x);
-    snprintf(help + many, (size_t)(HELP - many), cast, element);
+    c_snprintf(help + many, (size_t)(HELP - many), cast, element);
 }
 
 static void help_float_to_int(char help[HELP], const char *set, const char *x, double f)
@@ -136,7 +138,7 @@ static bool is_number_text(const Str *s, bool integer)
     if (integer)
         strtoll(s->text, &end, 10);
     else
-        strtod(s->text, &end);
+        c_strtod(s->text, &end);
     return *end == '\0';
 }
 
@@ -169,7 +171,7 @@ static void help_first(char help[HELP], const CType *t, const char *x, Value v)
     }
     char element[120];
     snprintf(element, sizeof element, "%.100s[0]", x);
-    snprintf(help, HELP, element_cast(t, dt), element);
+    c_snprintf(help, HELP, element_cast(t, dt), element);
 }
 
 static const char *field_of_number(const CType *t)

@@ -3,6 +3,8 @@
  * in full; here a plain name (`gsl`) becomes one. Called by native_library.c. */
 #include "interp/native_search.h"
 
+#include "core/c_locale.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <glob.h>
@@ -81,7 +83,10 @@ static void add_configured(LibrarySearch *s, const char *path, int depth)
         if (!include || depth == 4)
             continue;
         glob_t names;
-        if (glob(pattern, 0, NULL, &names) == 0) {
+        locale_t before = c_locale_enter();        /* it sorts */
+        int none = glob(pattern, 0, NULL, &names);
+        c_locale_leave(before);
+        if (none == 0) {
             for (size_t i = 0; i < names.gl_pathc; i++)
                 add_configured(s, names.gl_pathv[i], depth + 1);
             globfree(&names);

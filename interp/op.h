@@ -5,6 +5,7 @@
 #define RICCI_INTERP_OP_H
 
 #include "interp/interp.h"
+#include "core/fence.h"
 #include "kernels/ew.h"
 
 typedef struct OpCall {
@@ -62,12 +63,20 @@ struct Op {
     const char *(*needs)(const Value *args, int count);
     const char *gradient;   /* rule name for later work, or NULL */
     const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
+    double ulps;            /* OPC_EW: what |error| of a float result is at most, in units in the last place of the
+                             * right one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */
+    double ulps_complex;    /* the same of complex results, in units in the last place of the modulus */
     const char *section;    /* for help and the manual */
     const char *help;       /* first line: what it computes; then details */
     const char *example;    /* an expression … */
     const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
     bool on_variable;       /* run takes the variable of its first argument: native_taken (native.h) */
     bool points;            /* in a call of C, f(ptr(x, n)) is the variable x, of which n elements are there */
+    bool tried;             /* only computes, in time and memory that go with its operands: a fix that holds it
+                             * may be run before it is shown (fixes.c) */
+    unsigned reaches;       /* REACH_ (core/fence.h): what outside of the program; 0: nothing */
+    bool lays;              /* asks for the layout of its tensors and lays them out anew, reading no more than a few
+                             * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
     int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 

@@ -2,6 +2,7 @@
  * operation, the parameter and what was given instead. Used by all run functions. */
 #include "interp/op.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/exact.h"
@@ -93,7 +94,7 @@ int64_t arg_int(OpCall *c, int i)
         return element_i64(dt, v.tensor->data);
     if (v.tag == V_FLOAT && v.f == floor(v.f) && fabs(v.f) < 1e18) {
         char help[64];
-        snprintf(help, sizeof help, "an int: %.0f, or int(…)", v.f);
+        c_snprintf(help, sizeof help, "an int: %.0f, or int(…)", v.f);
         arg_error_help(c, i, ERR_TYPE, help, "%s must be an int, not a float", arg_name(c, i));
     }
     wants(c, i, "an int");

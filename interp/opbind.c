@@ -157,6 +157,7 @@ static Value bind_and_call(const Binding *b)
     Tuple *many = NULL;
     if (most > BIND_FEW) {
         many = tuple_new(&in->ctx, (uint32_t)most);
+        many->count = 0;                 /* an error of the binding finds nothing in it to release */
         v_push(in, v_tuple(many));
         slots = many->items;
     }
@@ -166,6 +167,8 @@ static Value bind_and_call(const Binding *b)
         operand[i] = (int8_t)(first_rest + i - b->sig->fixed);
     for (int i = 0; many && i < n; i++)
         v_retain(slots[i]);
+    if (many)
+        many->count = (uint32_t)most;
     Value *mark = many ? in->sp - 1 : in->sp;
     Value r = op_call_bound(in, b->op, slots, n, weak, operand);
     stack_cut(in, mark);

@@ -5,13 +5,17 @@
  * ever. */
 #include "interp/output.h"
 
+#include "core/c_locale.h"
+#include "core/limit.h"
 #include "core/mem.h"
+#include "core/plain.h"
 #include "core/progress.h"
 #include "interp/exec.h"
 #include "interp/report.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +26,7 @@
 enum { OUT_BUFFER = 1 << 16, FLOOD = 1 << 13, NOTICES_MAX = 1000 };
 
 /* stop: what Ctrl-C sets; the rest of the text is dropped then. */
-static bool write_bytes(int fd, const char *text, size_t n, volatile sig_atomic_t *stop)
+static bool write_bytes(int fd, const char *text, size_t n, InterruptFlag *stop)
 {
     while (n > 0 && !(stop && *stop)) {
         ssize_t done = write(fd, text, n);
@@ -39,6 +43,15 @@ static bool write_bytes(int fd, const char *text, size_t n, volatile sig_atomic_
     return true;
 }
 
+/* Whoever read has gone: a program ends as those do that SIGPIPE ends, wherever it is. */
+void output_note_closed(Interp *in)
+{
+    if (errno != EPIPE || in->host)
+        return;
+    in->out_closed = in->out_failed = true;
+    *in->ctx.interrupt = 1;
+}
+
 /* Writes all of it; false with errno set when that is impossible. */
 static bool write_all(Interp *in, int fd, const char *text, size_t n)
 {
@@ -47,7 +60,11 @@ static bool write_all(Interp *in, int fd, const char *text, size_t n)
     progress_write_begin(&in->ctx);
     bool flood = fd == STDOUT_FILENO && in->show.width > 0 && n > FLOOD;
     bool ok = write_bytes(fd, text, n, flood ? in->ctx.interrupt : NULL);
+    int why = errno;
     progress_write_end(&in->ctx, n > 0 && text[n - 1] == '\n');
+    errno = why;
+    if (!ok)
+        output_note_closed(in);
     return ok;
 }
 
@@ -62,14 +79,17 @@ static bool flush(Interp *in)
 
 void out_flush(Interp *in)
 {
-    if (in->out.len > 0 && !flush(in) && !in->host)
-        fprintf(stderr, "ricci: cannot write to standard output: %s\n", strerror(errno));
+    if (in->out.len > 0 && !flush(in) && !in->host && !in->out_closed)
+        fprintf(stderr, "ricci: cannot write to standard output: %s\n", c_strerror(errno));
 }
 
+/* Between programs, where no frame is, exit says it. */
 static void out_check(Interp *in, bool ok)
 {
-    if (!ok)
-        err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", strerror(errno));
+    if (in->out_closed && in->ctx.frame)
+        poll_interrupt(in);
+    if (!ok && in->ctx.frame)
+        err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", limit_why(&in->ctx, errno, (char[96]){ 0 }));
 }
 
 bool out_begins(Interp *in)
@@ -109,6 +129,11 @@ void err_write(Interp *in, const char *text)
         write_all(in, STDERR_FILENO, "\n", 1);
 }
 
+int output_status(const Interp *in, int status)
+{
+    return in->out_closed ? 128 + SIGPIPE : in->out_failed && status == 0 ? 1 : status;
+}
+
 /* ---- errors ---- */
 void err_report(Interp *in)
 {
@@ -119,6 +144,11 @@ void err_report(Interp *in)
     buf_init(&text, &in->ctx);
     buf_init(&styled, &in->ctx);
     in->ctx.error = NULL;                          /* ours, whatever happens below */
+    out_flush(in);
+    if (in->out_closed) {
+        err_free(error);
+        return;
+    }
     if (ERR_TRY(&in->ctx, &frame)) {
         err_render(&text, error);
         if (width > 0)
@@ -129,7 +159,7 @@ void err_report(Interp *in)
         char line[512];
         snprintf(line, sizeof line, "error[%s]: %s\n", err_kind_name(error->kind),
                  error->message);
-        err_write(in, line);
+        err_write(in, plain_lines(line));
     }
     buf_free(&styled);
     buf_free(&text);
@@ -141,11 +171,11 @@ void err_report(Interp *in)
  * a program whose notices never repeat is told so once. */
 static bool notice_seen(Interp *in, const char *text)
 {
+    if (in->notice_count >= NOTICES_MAX)             /* one more, once that was said */
+        return true;
     for (uint32_t i = 0; i < in->notice_count; i++)
         if (strcmp(in->notices[i], text) == 0)
             return true;
-    if (in->notice_count >= NOTICES_MAX)
-        return true;
     uint32_t cap = in->notice_cap;
     if (in->notice_count == cap) {
         uint32_t grown = cap ? 2 * cap : 16;
@@ -206,6 +236,7 @@ void notice_from_ctx(Ctx *ctx, const char *text)
                  source_place(where.source, where.span.from).line);
     if (asprintf(&line, "notice: %s%s\n", text, place) < 0)
         return;
+    plain_lines(line);
     if (notice_is_new(in, line))
         notice_write(in, line);
     if (in->notice_count == NOTICES_MAX && in->notice_cap) {
@@ -220,11 +251,11 @@ void notice(Interp *in, const char *fmt, ...)
     char *text = NULL;
     va_list args;
     va_start(args, fmt);
-    int n = vasprintf(&text, fmt, args);
+    int n = c_vasprintf(&text, fmt, args);
     va_end(args);
     if (n < 0)
         return;
-    notice_from_ctx(&in->ctx, text);
+    notice_from_ctx(&in->ctx, plain_message(text, fmt));
     free(text);
 }
 
@@ -270,6 +301,6 @@ const char *seconds_text(char *out, size_t cap, double seconds)
     int i = 0;
     while (i < 3 && seconds / units[i].unit >= 999.5)     /* what %.3g would round up to 1e+03 */
         i++;
-    snprintf(out, cap, "%.3g %s", seconds / units[i].unit, units[i].name);
+    c_snprintf(out, cap, "%.3g %s", seconds / units[i].unit, units[i].name);
     return out;
 }

@@ -22,6 +22,10 @@ void output_free(Interp *);
 /* Before something is put into Interp.out directly: false where nothing is to be written;
  * else an entry of `compare` that writes for the first time has its name put above. */
 bool out_begins(Interp *);
+/* A write failed, errno says why: nobody reads any more? */
+void output_note_closed(Interp *);
+/* The exit status of a program that would end with this one, after the last flush. */
+int output_status(const Interp *, int status);
 /* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
  * stderr takes colours. */
 void output_measure_terminal(Interp *);

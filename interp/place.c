@@ -1,6 +1,7 @@
 /* The door's half of device blocks: on which device a row runs, and how. See place.h. */
 #include "interp/place_door.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/autocast.h"
 #include "interp/compare.h"
@@ -18,7 +19,7 @@ Value place_refuse(Interp *in, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(in->place_why, sizeof in->place_why, fmt, ap);
+    c_vsnprintf(in->place_why, sizeof in->place_why, fmt, ap);
     va_end(ap);
     return v_undef();
 }

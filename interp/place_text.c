@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/mem.h"
+#include "core/plain.h"
 #include "interp/arith.h"
 #include "interp/exec.h"
 #include "interp/output.h"
@@ -206,7 +207,7 @@ void place_notice(Interp *in, const DeviceBlock *p, const char *op, const Value 
         put_place(&text, &w, false);
         put_moved(&text, p, on, up, down);
     }
-    err_write(in, buf_cstr(&text));
+    err_write(in, plain_lines(text.data));
     buf_free(&text);
 }
 
@@ -296,7 +297,7 @@ void place_summary(Interp *in, const DeviceBlock *p)
     buf_puts(&text, "; ");
     put_copies(&text, c);
     put_time(&text, p, seconds);
-    err_write(in, buf_cstr(&text));
+    err_write(in, plain_lines(text.data));
     buf_free(&text);
 }
 

@@ -105,6 +105,18 @@ static DType voted_format(const EwCall *e)
 }
 
 /* ---- ints ---- */
+/* Contiguous elements of dt, rooted. */
+static const Tensor *dense_as(Interp *in, Value v, DType dt)
+{
+    Tensor *t = v_to_tensor(in, v, 0);
+    v_push(in, v_tensor_raw(t));
+    t = tensor_cast(&in->ctx, t, dt);
+    v_push(in, v_tensor_raw(t));
+    t = tensor_compact(&in->ctx, t);
+    v_push(in, v_tensor_raw(t));
+    return t;
+}
+
 static bool negative_power(const EwCall *e)
 {
     Value y = e->args[e->n - 1];
@@ -114,14 +126,14 @@ static bool negative_power(const EwCall *e)
         return y.i < 0;
     if (y.tag != V_TENSOR || dtype_info((DType)y.tensor->dtype)->kind != 'i')
         return false;
-    Tensor *t = tensor_cast(&e->in->ctx, y.tensor, DT_I64);
-    v_push(e->in, v_tensor_raw(t));
-    Tensor *dense = tensor_compact(&e->in->ctx, t);
+    Value *mark = e->in->sp;
+    const Tensor *dense = dense_as(e->in, y, DT_I64);
     bool negative = false;
-    for (int64_t i = 0; i < dense->size; i++)
+    for (int64_t i = 0; i < dense->size; i++) {
         negative |= ((const int64_t *)(void *)dense->data)[i] < 0;
-    tensor_release(&e->in->ctx, dense);
-    stack_cut(e->in, e->in->sp - 1);
+        poll_interrupt(e->in);
+    }
+    stack_cut(e->in, mark);
     return negative;
 }
 
@@ -129,14 +141,14 @@ static double largest(Interp *in, Value v)
 {
     if (v_immediate(v))
         return fabs((double)v.i);
-    Tensor *t = v_to_tensor(in, v, 0), *wide = tensor_cast(&in->ctx, t, DT_F64);
-    Tensor *x = tensor_compact(&in->ctx, wide);
+    Value *mark = in->sp;
+    const Tensor *x = dense_as(in, v, DT_F64);
     double most = 0;
-    for (int64_t i = 0; i < x->size; i++)
+    for (int64_t i = 0; i < x->size; i++) {
         most = fmax(most, fabs(((const double *)(void *)x->data)[i]));
-    tensor_release(&in->ctx, x);
-    tensor_release(&in->ctx, wide);
-    tensor_release(&in->ctx, t);
+        poll_interrupt(in);
+    }
+    stack_cut(in, mark);
     return most;
 }
 

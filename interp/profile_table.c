@@ -3,6 +3,7 @@
  * both. A column without anything to say is left out; the kernel gets what the others leave. */
 #include "interp/profile.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/output.h"
 #include "interp/show.h"
@@ -44,7 +45,7 @@ static void put_rate(char *out, double amount, double seconds)
 {
     double x = seconds > 0 ? 1e-9 * amount / seconds : 0;
     if (amount > 0)
-        snprintf(out, CELL, x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x);
+        c_snprintf(out, CELL, x < 9.995 ? "%.2f" : x < 99.95 ? "%.1f" : "%.0f", x);
 }
 
 static void put_share(char *out, double part, double whole)
@@ -53,7 +54,7 @@ static void put_share(char *out, double part, double whole)
     if (percent > 0 && percent < 0.95)
         snprintf(out, CELL, "<1%%");
     else
-        snprintf(out, CELL, "%.0f%%", percent);
+        c_snprintf(out, CELL, "%.0f%%", percent);
 }
 
 static void fill_line(const Table *t, Line *l, const ProfileRow *r, double whole)

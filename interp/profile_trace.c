@@ -5,21 +5,21 @@
  * written beside its name when the block is done and put in place at once. */
 #include "interp/profile.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "core/fd.h"
+#include "core/fence.h"
+#include "core/limit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* So long a text is for no viewer; what comes later is counted. */
 #define TRACE_MOST ((size_t)256 << 20)
-enum { LANES = 128, BESIDE = 4096 + 32 };
+enum { LANES = 128 };
 
 typedef struct Lane {
     const Device *device;
@@ -29,7 +29,6 @@ typedef struct Lane {
 
 struct Trace {
     char *path;                 /* as written */
-    char target[4096];          /* the file that it is, links followed */
     Buf text;
     double start;
     Lane lane[LANES];
@@ -186,44 +185,9 @@ static void put_names(Interp *in, Trace *t, Buf *out)
 /* ---- the file ---- */
 static _Noreturn void raise_io(Interp *in, const Trace *t, int why)
 {
-    err_raise(&in->ctx, ERR_IO, "cannot write the trace to \"%s\": %s", t->path, strerror(why));
-}
-
-/* A pipe or device is written into; a file is replaced. 0 or errno. */
-static int write_out(const Trace *t, const Buf *out)
-{
-    char name[BESIDE];
-    struct stat old;
-    bool there = stat(t->target, &old) == 0, special = there && !S_ISREG(old.st_mode);
-    int fd = special ? open(t->target, O_WRONLY | O_CLOEXEC) : fd_open_beside(t->target, name, sizeof name);
-    if (fd < 0)
-        return errno;
-    bool good = fd_write_all(fd, out->data, out->len) && (special || !there || fchmod(fd, old.st_mode & 07777) == 0);
-    int why = good ? 0 : errno;
-    if (close(fd) != 0 && good)
-        why = errno;
-    if (!why && !special && rename(name, t->target) != 0)
-        why = errno;
-    if (why && !special)
-        unlink(name);
-    return why;
-}
-
-/* Can it be written? A file beside it says so before the block has run for an hour. */
-static int try_out(const Trace *t)
-{
-    char name[BESIDE];
-    struct stat old;
-    if (!t->path[0] || strlen(t->path) >= sizeof t->target)
-        return t->path[0] ? ENAMETOOLONG : ENOENT;
-    if (stat(t->target, &old) == 0 && !S_ISREG(old.st_mode))
-        return S_ISDIR(old.st_mode) ? EISDIR : access(t->target, W_OK) == 0 ? 0 : errno;
-    int fd = fd_open_beside(t->target, name, sizeof name);
-    if (fd < 0)
-        return errno;
-    close(fd);
-    unlink(name);
-    return 0;
+    char text[96];
+    err_raise(&in->ctx, ERR_IO, "cannot write the trace to \"%s\": %s", t->path,
+              limit_why(&in->ctx, why, text));
 }
 
 Trace *trace_new(Interp *in, const char *path)
@@ -233,13 +197,10 @@ Trace *trace_new(Interp *in, const char *path)
     ErrFrame frame;
     buf_init(&t->text, ctx);
     if (ERR_TRY(ctx, &frame)) {
-        char *real = realpath(path, NULL);
+        char held[FENCE_PATH];
         t->path = mem_strdup(ctx, path);
-        snprintf(t->target, sizeof t->target, "%s", real ? real : path);
-        free(real);
-        int why = try_out(t);
-        if (why)
-            raise_io(in, t, why);
+        if (!fd_whole_try(fence_target(ctx, path, held)))  /* it says so before the block has run for an hour */
+            raise_io(in, t, errno);
         ERR_END(ctx, &frame);
         t->start = heard_clock();
         return t;
@@ -261,9 +222,10 @@ void trace_write(Interp *in, Trace *t)
     put_names(in, t, &out);
     buf_put(&out, t->text.data, t->text.len);
     buf_printf(&out, "\n], \"otherData\": {\"dropped\": %llu}}\n", (unsigned long long)t->dropped);
-    int why = write_out(t, &out);
-    if (why)
-        raise_io(in, t, why);
+    char held[FENCE_PATH];
+    const char *target = fence_target(&in->ctx, t->path, held);
+    if (!limit_write(&in->ctx, out.len) || !fd_whole_write(target, out.data, out.len))
+        raise_io(in, t, errno);
     ERR_END(&in->ctx, &frame);
     buf_free(&out);
 }

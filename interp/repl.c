@@ -2,6 +2,7 @@
  * their own (<repl:3>), and their values echoed. An error or Ctrl-C ends the entry, never
  * the session, and every variable keeps its value. Called by main.c; lines come from
  * repl_line.c. */
+#include "core/ascii.h"
 #include "interp/repl_commands.h"
 #include "interp/repl_complete.h"
 
@@ -12,7 +13,6 @@
 #include "interp/show.h"
 #include "kernels/device.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,6 +66,9 @@ static bool echoes(const Node *n)
     case ND_BLOCK:
         return n->count > 0 && echoes(n->list[n->count - 1]);
     case ND_IF:
+        for (uint32_t i = 1; i < n->count; i += 2)
+            if (echoes(n->list[i]))
+                return true;
         return echoes(n->b) || (n->c && echoes(n->c));
     case ND_TRY:
         return echoes(n->a);
@@ -202,7 +205,7 @@ static void run_line(Repl *r)
     size_t n = r->entry.len;
     if (n == 0)
         return;
-    while (n > 0 && isspace((unsigned char)text[n - 1]))
+    while (n > 0 && ascii_space(text[n - 1]))
         text[--n] = '\0';
     text += strspn(text, " \t");
     if (!text[0] || repl_command(r, text))

@@ -3,6 +3,7 @@
  * symbols, commands. Called by repl_complete.c; it looks at values, and runs nothing. */
 #include "interp/repl_complete.h"
 
+#include "core/ascii.h"
 #include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/native.h"
@@ -10,12 +11,10 @@
 #include "interp/repl_commands.h"
 #include "interp/stdlib_files.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* How a candidate has to match what was typed: see candidates_find. */
 typedef enum Match { MATCH_EXACT, MATCH_CASE, MATCH_INSIDE } Match;
@@ -69,12 +68,12 @@ static bool fits(const Search *s, const char *name)
 {
     switch (s->match) {
     case MATCH_EXACT: return strncmp(name, s->typed, s->len) == 0;
-    case MATCH_CASE: return strncasecmp(name, s->typed, s->len) == 0;
+    case MATCH_CASE: return ascii_ncasecmp(name, s->typed, s->len) == 0;
     case MATCH_INSIDE: break;
     }
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)s->len, s->typed);
-    return s->len > 1 && s->len < sizeof typed && strcasestr(name, typed) != NULL;
+    return s->len > 1 && s->len < sizeof typed && ascii_casestr(name, typed) != NULL;
 }
 
 static void offer(Search *s, const char *name, const char *note)
@@ -149,7 +148,7 @@ static void offer_words_of_entry(Search *s)
         while (repl_in_name(at[n]))
             n++;
         bool here = at <= s->text + s->spot->from && at + n > s->text + s->spot->from;
-        if (n > 1 && n < 64 && !isdigit((unsigned char)*at) && at + n <= end && !here) {
+        if (n > 1 && n < 64 && !ascii_digit(*at) && at + n <= end && !here) {
             char name[64];
             snprintf(name, sizeof name, "%.*s", (int)n, at);
             bool seen = !fits(s, name);

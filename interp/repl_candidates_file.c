@@ -2,6 +2,7 @@
  * command around them needs them. Called by repl_candidates.c and repl_complete.c. */
 #include "interp/repl_complete.h"
 
+#include "core/ascii.h"
 #include "core/source.h"
 
 #include <dirent.h>
@@ -111,7 +112,7 @@ static void list_folder(Candidates *out, const char *typed, char quote, bool fol
     DIR *folder = opendir(where);
     for (struct dirent *e; folder && (e = readdir(folder));) {
         const char *file = e->d_name;
-        bool fits = any_case ? strncasecmp(file, name, len) == 0 : strncmp(file, name, len) == 0;
+        bool fits = any_case ? ascii_ncasecmp(file, name, len) == 0 : strncmp(file, name, len) == 0;
         bool dots = strcmp(file, ".") == 0 || strcmp(file, "..") == 0;
         if (!fits || dots || (file[0] == '.' && name[0] != '.'))
             continue;

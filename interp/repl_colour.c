@@ -4,10 +4,10 @@
  * tests/unit/colour.c holds it to the lexer. */
 #include "interp/repl_edit.h"
 
+#include "core/ascii.h"
 #include "interp/exec.h"
 #include "lexer/lexer.h"
 
-#include <ctype.h>
 #include <string.h>
 
 typedef struct Painter {
@@ -118,9 +118,9 @@ static bool is_word(const Painter *p, size_t n, const char *words)
 static bool is_test(const Painter *p, size_t n)
 {
     size_t before = p->at, after = p->at + n;
-    while (before > 0 && isblank((unsigned char)p->text[before - 1]))
+    while (before > 0 && ascii_blank(p->text[before - 1]))
         before--;
-    while (after < p->len && isblank((unsigned char)p->text[after]))
+    while (after < p->len && ascii_blank(p->text[after]))
         after++;
     return is_word(p, n, "test") && after < p->len && strchr("\"`", p->text[after]) &&
            (before == 0 || strchr("{};", p->text[before - 1])) && !memchr("([", innermost(p->s), 2);
@@ -129,7 +129,7 @@ static bool is_test(const Painter *p, size_t n)
 static bool name_follows(const Painter *p, size_t n)
 {
     Painter after = *p;
-    for (after.at += n; after.at < p->len && isblank((unsigned char)p->text[after.at]); after.at++) {}
+    for (after.at += n; after.at < p->len && ascii_blank(p->text[after.at]); after.at++) {}
     return name_length(&after) > 0;
 }
 
@@ -188,23 +188,23 @@ static int is_decimal(int c) { return c >= '0' && c <= '9'; }
 /* `.5`, `1_000`, `0xff`, `1.`, `1e-8`, `2i`: a letter that follows makes it wrong. */
 static void paint_number(Painter *p)
 {
-    char base = (char)(peek(p, 0) == '0' ? tolower((unsigned char)peek(p, 1)) : 0);
+    char base = (char)(peek(p, 0) == '0' ? ascii_to_lower(peek(p, 1)) : 0);
     size_t n = base == 'x' ? digits(p, 2, isxdigit) : base == 'b' ? digits(p, 2, is_binary) : 0;
     if (n <= 2) {
         n = digits(p, 0, is_decimal);
         char after = peek(p, n + 1);
         if (peek(p, n) == '.' && is_decimal((unsigned char)after))
             n = digits(p, n + 1, is_decimal);
-        else if (peek(p, n) == '.' && after != '.' && after != '_' && !isalpha((unsigned char)after) &&
+        else if (peek(p, n) == '.' && after != '.' && after != '_' && !ascii_alpha(after) &&
                  !(after & 0x80))
             n++;
         size_t sign = n + 1 + (peek(p, n + 1) == '+' || peek(p, n + 1) == '-');
         if (n > 0 && (peek(p, n) | 32) == 'e' && is_decimal((unsigned char)peek(p, sign)))
             n = digits(p, sign, is_decimal);
-        n += peek(p, n) == 'i' && !isalnum((unsigned char)peek(p, n + 1)) && peek(p, n + 1) != '_';
+        n += peek(p, n) == 'i' && !ascii_alnum(peek(p, n + 1)) && peek(p, n + 1) != '_';
     }
     size_t word = n;
-    while (isalnum((unsigned char)peek(p, word)) || peek(p, word) == '_')
+    while (ascii_alnum(peek(p, word)) || peek(p, word) == '_')
         word++;
     put(p, word, word > n ? PAINT_WRONG : PAINT_NUMBER);
     p->operand = true;
@@ -232,7 +232,7 @@ static void paint_string(Painter *p)
         bool known = n == 2 && (c != '\\' || (peek(p, 1) && strchr("ntr\\\"u", peek(p, 1))));
         if (c == '\\' && peek(p, 1) == 'u' && peek(p, 2) == '{') {
             size_t close = 3;
-            while (isxdigit((unsigned char)peek(p, close)))
+            while (ascii_xdigit(peek(p, close)))
                 close++;
             n = peek(p, close) == '}' ? close + 1 : close;
         }
@@ -387,13 +387,13 @@ static void paint_code(Painter *p)
     bool dot = p->at > 0 && p->text[p->at - 1] == '.';
     size_t n = name_length(p);
     p->dot = dot && p->operand;
-    if (n == 0 && !isspace((unsigned char)c))
+    if (n == 0 && !ascii_space(c))
         p->word = '\0';
     if (n > 0)
         paint_name(p, n);
     else if (is_decimal((unsigned char)c) || (c == '.' && is_decimal((unsigned char)peek(p, 1))))
         paint_number(p);
-    else if (isspace((unsigned char)c))
+    else if (ascii_space(c))
         put(p, 1, PAINT_PLAIN);
     else if (c == '#')
         put(p, p->len, PAINT_COMMENT);
@@ -422,7 +422,7 @@ static void paint_code(Painter *p)
 /* `:time expr`, `?name`, `!ls`: the first line may be a command. False: it is code. */
 static bool paint_command(Painter *p)
 {
-    while (isblank((unsigned char)peek(p, 0)))
+    while (ascii_blank(peek(p, 0)))
         put(p, 1, PAINT_PLAIN);
     char c = peek(p, 0);
     if (c == '\0' || !strchr(":?!", c))
@@ -439,7 +439,7 @@ static bool paint_command(Painter *p)
     size_t n = 1;
     while (c == '?' && peek(p, n) == '?')
         n++;
-    while (c == ':' && isalpha((unsigned char)peek(p, n)))
+    while (c == ':' && ascii_alpha(peek(p, n)))
         n++;
     bool code = c == ':' && n > 1 && (p->text[p->at + 1] == 't' || p->text[p->at + 1] == 'e');
     put(p, n, PAINT_COMMAND);

@@ -3,11 +3,14 @@
  * repl_commands.h lists. */
 #include "interp/repl_commands.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
+#include "core/fence.h"
 #include "core/mem.h"
+#include "core/plain.h"
 #include "interp/output.h"
 #include "interp/show.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,6 +24,7 @@ void repl_say(Repl *r, const char *text)
     Buf line;
     buf_init(&line, &r->in->ctx);
     buf_puts(&line, text);
+    plain_lines(line.data);
     show_fold(&line, 0, r->in->show.width);
     out_write(r->in, line.data, line.len);
     buf_free(&line);
@@ -55,7 +59,7 @@ static bool mentions(const ReplCommand *c, const char *words)
         char word[64];
         size_t n = strcspn(at, " \t,");
         snprintf(word, sizeof word, "%.*s", (int)n, at);
-        if (n > 2 && !strcasestr(c->name, word) && !strcasestr(c->help, word))
+        if (n > 2 && !ascii_casestr(c->name, word) && !ascii_casestr(c->help, word))
             return false;
         asked |= n > 2;
         at += n + strspn(at + n, " \t,");
@@ -82,7 +86,7 @@ void repl_help(Repl *r, const char *text)
     bool search = text[0] == '?';
     text += search;
     text += strspn(text, " \t");
-    if (!search && text[0] == ':' && isalpha((unsigned char)text[1])) {
+    if (!search && text[0] == ':' && ascii_alpha(text[1])) {
         command_help(r, text, false);          /* ?:vars */
         return;
     }
@@ -103,7 +107,7 @@ static void bytes_text(char *out, size_t cap, double bytes)
         bytes /= 1024;
         i++;
     }
-    snprintf(out, cap, i ? "%.3g %s" : "%.0f %s", bytes, units[i]);
+    c_snprintf(out, cap, i ? "%.3g %s" : "%.0f %s", bytes, units[i]);
 }
 
 static void command_time(Repl *r, const char *text, bool force)
@@ -209,8 +213,9 @@ static void command_cd(Repl *r, const char *typed, bool force)
 {
     (void)force;
     const char *folder = repl_path(r, *typed ? typed : "~/");
+    fence_check_read(&r->in->ctx, folder);
     if (chdir(folder) != 0)
-        err_raise(&r->in->ctx, ERR_IO, "cannot go to \"%s\": %s", folder, strerror(errno));
+        err_raise(&r->in->ctx, ERR_IO, "cannot go to \"%s\": %s", folder, c_strerror(errno));
     if (r->terminal)
         repl_run_command(r, "pwd");
 }
@@ -220,7 +225,7 @@ static void command_pwd(Repl *r, const char *argument, bool force)
     char folder[PATH_MAX + 1];
     (void)argument, (void)force;
     if (!getcwd(folder, sizeof folder - 1))
-        err_raise(&r->in->ctx, ERR_IO, "the folder of this session is gone: %s", strerror(errno));
+        err_raise(&r->in->ctx, ERR_IO, "the folder of this session is gone: %s", c_strerror(errno));
     repl_say(r, strcat(folder, "\n"));
 }
 
@@ -351,11 +356,11 @@ void repl_run_command(Repl *r, const char *text)
 {
     size_t n = 0;
     text += strspn(text, " \t");
-    while (isalpha((unsigned char)text[n]))
+    while (ascii_alpha(text[n]))
         n++;
     bool force = n > 0 && text[n] == '!';
     size_t end = n + force;
-    if (n == 0 || (text[end] && !isspace((unsigned char)text[end])))
+    if (n == 0 || (text[end] && !ascii_space(text[end])))
         raise_unknown(r, text, strcspn(text, " \t\n"));
     const ReplCommand *c = find_command(r, text, n);
     c->run(r, text + end + strspn(text + end, " \t"), force);

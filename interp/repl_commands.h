@@ -11,7 +11,8 @@
 
 #include "interp/repl.h"
 
-#include <ctype.h>
+#include "core/ascii.h"
+
 
 typedef struct Repl {
     Interp *in;
@@ -52,7 +53,7 @@ void repl_keep_error(Repl *);
 /* Does this byte stand in names? All beyond ASCII may. */
 static inline bool repl_in_name(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
+    return ascii_alnum(c) || c == '_' || (c & 0x80);
 }
 
 void repl_say(Repl *, const char *text);

@@ -4,7 +4,8 @@
  * and its vi mode go on to work. Called by repl_line.c; everything else is called by readline. */
 #include "interp/repl_edit.h"
 
-#include <ctype.h>
+#include "core/ascii.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ static bool find_open(Open *open)
         colour_line(edit.in, &scan, rl_line_buffer + start, (size_t)(end - start), paint + start);
         open->code_end = end;
         while (open->code_end > start && (paint[open->code_end - 1] == PAINT_COMMENT ||
-                                          isblank((unsigned char)rl_line_buffer[open->code_end - 1])))
+                                          ascii_blank(rl_line_buffer[open->code_end - 1])))
             open->code_end--;
         start = stop + 1;
     }

@@ -35,7 +35,7 @@ size_t paste_prompt(const char *line, size_t len, bool more);
 
 /* ---- repl_history.c ---- */
 /* Reads the file and opens it for new entries. */
-void history_open(void);
+void history_open(bool kept);
 void history_close(void);
 
 /* ---- repl_colour.c ---- */

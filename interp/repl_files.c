@@ -2,10 +2,13 @@
  * temporary file, `:history`. Called by the session's commands and, for the log, by repl.c. */
 #include "interp/repl_commands.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "core/fd.h"
+#include "core/fence.h"
+#include "core/limit.h"
 #include "interp/exec.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +30,7 @@ const char *repl_path(Repl *r, const char *typed)
 {
     size_t n = strlen(typed);
     const char *home = getenv("HOME");
-    while (n > 0 && isspace((unsigned char)typed[n - 1]))
+    while (n > 0 && ascii_space(typed[n - 1]))
         n--;
     if (n >= 2 && typed[0] == '"' && typed[n - 1] == '"') {
         typed++;
@@ -103,50 +106,25 @@ static void put_program(Repl *r, Buf *out)
 }
 
 /* ---- :save ---- */
-/* A new file `name`; returns errno, and leaves none where it is not 0. */
-static int write_new(const char *name, const Buf *text, mode_t mode)
+/* Returns errno. What is no plain file is nothing to save a session in. */
+static int save_as(const char *path, const Buf *text, bool force)
 {
-    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd < 0)
-        return errno;
-    int error = fd_write_all(fd, text->data, text->len) ? 0 : errno;
-    if (close(fd) != 0 && !error)
-        error = errno;
-    if (error)
-        unlink(name);
-    return error;
-}
-
-/* In place of a plain file, which is the old one or the new one at every moment; where links lead
- * to, and with the rights it had. */
-static int replace_file(const char *path, const Buf *text)
-{
+    FdWhole w;
     struct stat info;
-    char *real = realpath(path, NULL), *name = NULL;
-    int error = real && stat(real, &info) == 0 ? 0 : errno;
-    if (!error && !S_ISREG(info.st_mode))
-        error = S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
-    if (!error && asprintf(&name, "%s.%d.new", real, (int)getpid()) < 0)
-        error = ENOMEM;
-    if (!error)
-        error = write_new(name, text, info.st_mode & 0777);
-    if (!error && rename(name, real) != 0) {
-        error = errno;
-        unlink(name);
-    }
-    free(name);
-    free(real);
-    return error;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && force)
+        return S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+    if (!(force ? fd_whole_open(&w, path) : fd_whole_open_new(&w, path)))
+        return errno;
+    return fd_whole_end(&w, fd_write_all(w.fd, text->data, text->len)) ? 0 : errno;
 }
 
 void repl_save(Repl *r, const char *typed, bool force)
 {
     Ctx *ctx = &r->in->ctx;
-    const char *path = need_path(r, typed, "save");
+    char held[FENCE_PATH];
+    const char *path = fence_target(ctx, need_path(r, typed, "save"), held);
     put_program(r, &r->rows);
-    int error = write_new(path, &r->rows, 0666);
-    if (error == EEXIST && force)
-        error = replace_file(path, &r->rows);
+    int error = limit_write(ctx, r->rows.len) ? save_as(path, &r->rows, force) : errno;
     if (error == EEXIST) {
         Error *e = err_new(ctx, ERR_IO, "there is a file \"%s\" already", path);
         err_help(e, ":save! %s replaces it", typed);
@@ -154,7 +132,7 @@ void repl_save(Repl *r, const char *typed, bool force)
     }
     if (error)
         err_raise(ctx, ERR_IO, "cannot write \"%s\": %s", path,
-                  error == EINVAL ? "it is no plain file" : strerror(error));
+                  error == EINVAL ? "it is no plain file" : limit_why(ctx, error, (char[96]){ 0 }));
 }
 
 /* ---- :load ---- */
@@ -172,10 +150,11 @@ void repl_load(Repl *r, const char *typed, bool force)
     const char *path = need_path(r, typed, "load");
     size_t n = strlen(path);
     (void)force;
-    bool bare = n > 0 && access(path, F_OK) != 0 && !strchr(path + (n > 4 ? n - 4 : 0), '.');
+    Ctx *ctx = &r->in->ctx;
+    bool bare = n > 0 && !fence_sees(ctx, path) && !strchr(path + (n > 4 ? n - 4 : 0), '.');
     if (bare)
         buf_puts(&r->page, ".ric");            /* :load demo, as import demo */
-    if (bare && access(buf_cstr(&r->page), F_OK) != 0) {
+    if (bare && !fence_sees(ctx, buf_cstr(&r->page))) {
         r->page.len -= 4;
         r->page.data[r->page.len] = '\0';
     }
@@ -246,7 +225,7 @@ static void temporary_file(Repl *r, const char *name, const Buf *text, char path
         close(fd);
     if (error)
         err_raise(&r->in->ctx, ERR_IO, "cannot write \"%s\" for the editor: %s", path,
-                  strerror(error));
+                  c_strerror(error));
 }
 
 /* What the editor left; false: it is what it was, or the file is gone. */
@@ -260,10 +239,10 @@ static bool read_back(Repl *r, const char *path, const Buf *before, Buf *after)
         buf_put(after, block, (size_t)n);
     if (fd >= 0)
         close(fd);
-    while (after->len > 0 && isspace((unsigned char)after->data[after->len - 1]))
+    while (after->len > 0 && ascii_space(after->data[after->len - 1]))
         after->data[--after->len] = '\0';
     size_t len = before->len;
-    while (len > 0 && isspace((unsigned char)before->data[len - 1]))
+    while (len > 0 && ascii_space(before->data[len - 1]))
         len--;
     return fd >= 0 && n >= 0 && after->len > 0 && !(*r->in->ctx.interrupt) &&
            (after->len != len || memcmp(after->data, before->data, len) != 0);
@@ -314,7 +293,7 @@ static void edit_file(Repl *r, const char *path)
 
 static bool is_name(const char *text)
 {
-    if (isdigit((unsigned char)*text))
+    if (ascii_digit(*text))
         return false;
     while (repl_in_name(*text))
         text++;
@@ -324,6 +303,7 @@ static bool is_name(const char *text)
 void repl_edit(Repl *r, const char *what, bool force)
 {
     (void)force;
+    fence_check(&r->in->ctx, REACH_PROCESS, ":edit");
     if (!*what) {
         edit_text(r, "entry", &r->last);
         return;
@@ -362,7 +342,7 @@ void repl_history(Repl *r, const char *which, bool force)
     enum { SHOWN = 50 };
     char *end;
     unsigned long asked = strtoul(which, &end, 10);
-    bool counted = isdigit((unsigned char)*which) && !*end;
+    bool counted = ascii_digit(*which) && !*end;
     size_t n = history_count(), last = counted ? asked : SHOWN;
     int digits = 1;
     (void)force;
@@ -372,7 +352,7 @@ void repl_history(Repl *r, const char *which, bool force)
     buf_clear(&r->page);
     for (size_t i = search || last > n ? 0 : n - last; i < n; i++) {
         const char *text = history_text(i);
-        if (text && (!search || strcasestr(text, which)))
+        if (text && (!search || ascii_casestr(text, which)))
             put_entry(&r->page, (int)i + 1, digits, text);
     }
     if (r->page.len == 0)

@@ -82,6 +82,10 @@ static int open_locked(bool *locked)
             close(fd);
             return -1;
         }
+        /* What is entered is for this user alone, also where the file came with another mode. Some
+         * file systems have none. */
+        if ((here.st_mode & 07777) != 0600)
+            fchmod(fd, 0600);
         *locked = lock(fd);
         if (lstat(history_file, &there) == 0 && here.st_ino == there.st_ino && here.st_dev == there.st_dev)
             return fd;
@@ -191,21 +195,17 @@ static size_t pick_entries(char *text, size_t len, const char **entries, size_t 
 
 static void write_anew(const char **entries, size_t count)
 {
-    char name[PATH_MAX];
-    int fd = fd_open_beside(history_file, name, sizeof name);
-    if (fd < 0)
+    FdWhole w;
+    if (!fd_whole_open(&w, history_file))
         return;
-    bool ok = fchmod(fd, 0600) == 0;
+    bool ok = fchmod(w.fd, 0600) == 0;
     for (size_t i = count; ok && i-- > 0;) {
         size_t len;
         char *line = escape(entries[i], &len);
-        ok = line && (len > ENTRY_MAX || fd_write_all(fd, line, len));
+        ok = line && (len > ENTRY_MAX || fd_write_all(w.fd, line, len));
         free(line);
     }
-    ok = ok && fsync(fd) == 0;
-    ok = close(fd) == 0 && ok;
-    if (!ok || rename(name, history_file) != 0)
-        unlink(name);
+    fd_whole_end(&w, ok);
 }
 
 static void append(const char *entry)
@@ -250,11 +250,12 @@ static void load(void)
     close(fd);
 }
 
-void history_open(void)
+/* `kept`: in the file too. */
+void history_open(bool kept)
 {
     using_history();
     stifle_history(HISTORY_MAX);
-    history_file = history_path();
+    history_file = kept ? history_path() : NULL;
     if (!history_file)
         return;
     make_folders(history_file);

@@ -10,7 +10,6 @@
 #include "core/error.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
@@ -31,6 +30,7 @@ static struct Line {
     const char *mark;          /* stands before each prompt without a terminal, or NULL */
     EntryDone *is_done;        /* of the caller, and its argument */
     void *arg;
+    locale_t utf8;             /* what is in force while readline runs; 0: there is none to be had */
     /* keys */
     bool blocked, waited;      /* no key was there when it was asked for: the next one, the last one */
     bool blocks;
@@ -221,6 +221,41 @@ static void measure_dumb(void)
         rl_set_screen_size(size.ws_row, size.ws_col > DUMB_COLUMNS ? size.ws_col : DUMB_COLUMNS);
 }
 
+/* ---- letters ---- */
+/* Text is UTF-8, whatever the locale of the user says, and readline asks what a letter is and how wide:
+ * while it runs, this thread has a locale of its own. Readline also sets the one of the process, from
+ * the environment and at every prompt; that belongs to the C code that a program may call, and is put
+ * back. */
+typedef struct Letters {
+    locale_t thread;
+    char *process;
+} Letters;
+
+static Letters letters_begin(void)
+{
+    static const char *const names[] = { "C.UTF-8", "C.utf8", "en_US.UTF-8" };
+    const char *process = setlocale(LC_CTYPE, NULL);
+    for (size_t i = 0; !line.utf8 && i < sizeof names / sizeof *names; i++)
+        line.utf8 = newlocale(LC_CTYPE_MASK, names[i], (locale_t)0);
+    return (Letters){ uselocale(line.utf8), process ? strdup(process) : NULL };
+}
+
+static void letters_end(Letters before)
+{
+    if (before.process)
+        setlocale(LC_CTYPE, before.process);
+    free(before.process);
+    uselocale(before.thread);
+}
+
+/* Under LC_ALL=C readline takes a letter's bytes for Meta and a key. */
+static void keep_letters(void)
+{
+    rl_variable_bind("input-meta", "on");
+    rl_variable_bind("convert-meta", "off");
+    rl_variable_bind("output-meta", "on");
+}
+
 static void install(const char *prompt)
 {
     line.done = false;
@@ -231,7 +266,7 @@ static void install(const char *prompt)
         edit_bind(line.in);
 }
 
-static LineStatus read_terminal(const char *prompt, Buf *text)
+static LineStatus edit_line(const char *prompt, Buf *text)
 {
     install(prompt);
     while (!line.done) {
@@ -251,6 +286,14 @@ static LineStatus read_terminal(const char *prompt, Buf *text)
     buf_puts(text, line.read);
     free(line.read);
     return LINE_READ;
+}
+
+static LineStatus read_terminal(const char *prompt, Buf *text)
+{
+    Letters before = letters_begin();
+    LineStatus status = edit_line(prompt, text);
+    letters_end(before);
+    return status;
 }
 
 /* One byte at a time is never needed: nobody else reads this stdin. */
@@ -426,14 +469,6 @@ void entry_below_end(void)
 }
 
 /* ---- opening and closing ---- */
-/* Text is UTF-8, whatever the locale says: the editor must know what a character is. */
-static void set_locale(void)
-{
-    setlocale(LC_CTYPE, "");
-    if (strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
-        setlocale(LC_CTYPE, "C.UTF-8");
-}
-
 static void open_rich(Interp *in)
 {
     struct sigaction action = { .sa_handler = note_continued };
@@ -463,7 +498,7 @@ void entry_open(Interp *in, bool terminal)
     line.rich = terminal && !dumb;
     if (!terminal)
         return;
-    set_locale();
+    Letters before = letters_begin();
     rl_readline_name = "ricci";
     rl_persistent_signal_handlers = 1;
     rl_variable_bind("revert-all-at-newline", "on");
@@ -473,7 +508,9 @@ void entry_open(Interp *in, bool terminal)
         open_rich(in);
     else
         open_dumb();
-    history_open();
+    keep_letters();
+    letters_end(before);
+    history_open(!in->ctx.fence);
 }
 
 void entry_close(void)

@@ -3,10 +3,10 @@
  * cursor; pipes and dumb terminals get it whole. Called by what the session shows. */
 #include "interp/repl_commands.h"
 
+#include "core/ascii.h"
 #include "interp/output.h"
 #include "interp/show.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -83,7 +83,7 @@ static int line_width(const char *line, size_t len)
         if (line[i] != '\033')
             continue;
         width += text_width(line + from, i - from);
-        while (i + 1 < len && !isalpha((unsigned char)line[i]))
+        while (i + 1 < len && !ascii_alpha(line[i]))
             i++;
         from = i + 1;
     }

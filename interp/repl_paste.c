@@ -3,7 +3,8 @@
  * had been typed, without indentation being added to it. It runs when Enter is pressed, once. */
 #include "interp/repl_edit.h"
 
-#include <ctype.h>
+#include "core/ascii.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,7 @@ static size_t starts_numbered(const char *line, size_t len, const char *before, 
     size_t n = strlen(before), from = n;
     if (len <= n || memcmp(line, before, n) != 0)
         return 0;
-    while (n < len && isdigit((unsigned char)line[n]))
+    while (n < len && ascii_digit(line[n]))
         n++;
     size_t rest = n > from ? starts(line + n, len - n, after) : 0;
     return rest ? n + rest : 0;

@@ -3,7 +3,10 @@
  * session's commands. */
 #include "interp/repl_commands.h"
 
-#include <ctype.h>
+#include "core/ascii.h"
+#include "core/c_locale.h"
+#include "core/fence.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -60,6 +63,7 @@ int repl_spawn(Repl *r, const char *program, const char *argument)
     struct termios modes;
     pid_t pid = 0;
     int status = 0;
+    fence_check(&r->in->ctx, REACH_PROCESS, "this command");
     out_flush(r->in);
     keep_signals(before);
     bool terminal = tcgetattr(STDIN_FILENO, &modes) == 0;
@@ -72,7 +76,7 @@ int repl_spawn(Repl *r, const char *program, const char *argument)
     restore_signals(before);
     *r->in->ctx.interrupt = 0;
     if (error)
-        err_raise(&r->in->ctx, ERR_IO, "cannot run a shell: %s", strerror(error));
+        err_raise(&r->in->ctx, ERR_IO, "cannot run a shell: %s", c_strerror(error));
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -80,7 +84,7 @@ int repl_spawn(Repl *r, const char *program, const char *argument)
 static bool changes_folder(Repl *r, const char *command)
 {
     char line[400];
-    if (strncmp(command, "cd", 2) != 0 || (command[2] && !isspace((unsigned char)command[2])) ||
+    if (strncmp(command, "cd", 2) != 0 || (command[2] && !ascii_space(command[2])) ||
         strpbrk(command, ";|&`$"))
         return false;
     snprintf(line, sizeof line, "A shell command cannot change the session's folder: its shell "
@@ -94,6 +98,7 @@ void repl_shell(Repl *r, const char *command)
     char line[64];
     if (!*command)
         err_raise_help(&r->in->ctx, ERR_VALUE, "for example !ls", "! runs a shell command");
+    fence_check(&r->in->ctx, REACH_PROCESS, "!command");
     if (changes_folder(r, command))
         return;
     int status = repl_spawn(r, command, NULL);
@@ -101,7 +106,7 @@ void repl_shell(Repl *r, const char *command)
         repl_say(r, "\n");
     else if (status > 128 && status < 128 + 65)
         snprintf(line, sizeof line, "ended by signal %d (%s)\n", status - 128,
-                 strsignal(status - 128));
+                 c_strsignal(status - 128));
     else
         snprintf(line, sizeof line, "exit status %d\n", status);
     if (status != 0 && status != 128 + SIGINT)

@@ -7,6 +7,7 @@
  * a program, and in a session leaves a native call halfway. */
 #include "interp/repl_signals.h"
 
+#include "core/limit.h"
 #include "core/progress.h"
 #include "interp/exec.h"
 #include "interp/native.h"
@@ -18,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STATUS_INTERRUPT = 130, QUOTED = 60 };
+enum { STATUS_ERROR = 1, STATUS_INTERRUPT = 130, QUOTED = 60 };
 static const long PATIENCE = 350000000;      /* nanoseconds */
 
-static volatile sig_atomic_t interrupted;    /* how often, until somebody polls */
+static InterruptFlag interrupted;             /* how often, until somebody polls */
 static volatile sig_atomic_t keep_session, at_prompt;
 static Interp *_Atomic running;
 static struct timespec first;                /* when it was pressed */
@@ -36,9 +37,12 @@ void signals_keep_session(void)
     keep_session = 1;
 }
 
+static void start_limit(bool on);
+
 void signals_at_prompt(bool on)
 {
     at_prompt = on;
+    start_limit(!on);
 }
 
 /* ---- saying what is being waited for ---- */
@@ -127,11 +131,94 @@ static void tell(void)
     (void)done;
 }
 
-/* ---- Ctrl-C ---- */
+/* ---- leaving ---- */
+static TempDir *_Atomic removed;
+
+void signals_remove(TempDir *folder)
+{
+    removed = folder;
+}
+
+static _Noreturn void leave(int status)
+{
+    Interp *in = running;
+    progress_erase(in ? &in->ctx : NULL);
+    tempdir_remove(removed);
+    _exit(status);
+}
+
+/* ---- timers: each has a signal, directed at the thread that takes them, which is this one ---- */
+typedef struct Timer { int signal, id; bool made; } Timer;
+
 static int patience_signal(void)
 {
     return SIGRTMAX - 2;
 }
+
+static int limit_signal(void)
+{
+    return SIGRTMAX - 3;
+}
+
+static void timer_set(Timer *t, const struct itimerspec *when)
+{
+    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = t->signal };
+    event._sigev_un._tid = gettid();
+    if (!t->made)
+        t->made = syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &t->id) == 0;
+    if (t->made)
+        syscall(SYS_timer_settime, t->id, 0, when, NULL);
+}
+
+/* ---- how long it may run ---- */
+static const long GRACE = 2;                 /* seconds that an interrupted program has to stop */
+static Timer limit_timer;
+static double limit_seconds;
+
+static void start_limit(bool on)
+{
+    Interp *in = running;
+    struct itimerspec when = { .it_interval.tv_sec = GRACE };
+    if (!(limit_seconds < 1e9))
+        return;
+    when.it_value.tv_sec = on ? (time_t)limit_seconds : 0;
+    when.it_value.tv_nsec = on ? (long)((limit_seconds - (double)when.it_value.tv_sec) * 1e9) + 1 : 0;
+    if (in && in->ctx.limit)
+        in->ctx.limit->out_of_time = 0;
+    limit_timer.signal = limit_signal();
+    timer_set(&limit_timer, &when);
+}
+
+void signals_limit(double seconds)
+{
+    if (!(seconds < 1e9))
+        start_limit(false);
+    limit_seconds = seconds;
+    start_limit(true);
+}
+
+/* The second time it did not stop. */
+static void on_limit(int sig)
+{
+    Interp *in = running;
+    Line l = { .n = 0 };
+    (void)sig;
+    if (!in || !in->ctx.limit)
+        return;
+    if (!in->ctx.limit->out_of_time) {
+        in->ctx.limit->out_of_time = 1;
+        interrupted = interrupted ? interrupted : 1;
+        return;
+    }
+    put_text(&l, "ricci: ended: it ran longer than --limit seconds=");
+    put_number(&l, (long)limit_seconds);
+    put_text(&l, " and did not stop\n");
+    ssize_t done = write(STDERR_FILENO, l.text, l.n);
+    (void)done;
+    leave(STATUS_ERROR);
+}
+
+/* ---- Ctrl-C ---- */
 
 static void on_late(int sig)
 {
@@ -140,20 +227,14 @@ static void on_late(int sig)
         tell();
 }
 
-/* Made when first needed, and directed at the thread that takes the signals: this one. */
-static int timer;
-static bool timer_made;
+static Timer patience_timer;
 
 static void start_patience(void)
 {
     const struct itimerspec patience = { .it_value.tv_nsec = PATIENCE };
-    struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = patience_signal() };
-    event._sigev_un._tid = gettid();
     clock_gettime(CLOCK_MONOTONIC, &first);
-    if (!timer_made)
-        timer_made = syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0;
-    if (timer_made)
-        syscall(SYS_timer_settime, timer, 0, &patience, NULL);
+    patience_timer.signal = patience_signal();
+    timer_set(&patience_timer, &patience);
 }
 
 /* Its signal would end a sleep() of the next entry. */
@@ -161,14 +242,13 @@ void signals_settled(void)
 {
     const struct itimerspec never = { 0 };
     interrupted = 0;
-    if (timer_made)
-        syscall(SYS_timer_settime, timer, 0, &never, NULL);
+    if (patience_timer.made)
+        timer_set(&patience_timer, &never);
 }
 
 static void on_interrupt(int sig)
 {
     (void)sig;
-    Interp *in = running;
     if (interrupted < 3)
         interrupted++;
     if (interrupted == 1)
@@ -177,10 +257,8 @@ static void on_interrupt(int sig)
         tell();
     if (interrupted < 3)
         return;
-    if (!keep_session) {
-        progress_erase(in ? &in->ctx : NULL);
-        _exit(STATUS_INTERRUPT);
-    }
+    if (!keep_session)
+        leave(STATUS_INTERRUPT);
     native_abandon();
     tell();
 }
@@ -200,6 +278,8 @@ static void on_leaving(int sig)
     sigset_t it, before;
     struct sigaction again, plain = { .sa_handler = SIG_DFL };
     progress_erase(in ? &in->ctx : NULL);
+    if (sig != SIGTSTP)
+        tempdir_remove(removed);
     sigaction(sig, &plain, &again);
     sigemptyset(&it);
     sigaddset(&it, sig);
@@ -218,9 +298,34 @@ void signals_for(Interp *in)
         return;
     in->ctx.interrupt = &interrupted;
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; in->ctx.progress && i < sizeof leaving / sizeof *leaving; i++)
+    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
+        if ((in->ctx.progress || leaving[i] != SIGTSTP) && is_left_to_us(leaving[i]))
+            sigaction(leaving[i], &action, NULL);
+}
+
+void signals_leave(void)
+{
+    static const int leaving[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action = { .sa_handler = on_leaving, .sa_flags = SA_RESTART };
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
         if (is_left_to_us(leaving[i]))
             sigaction(leaving[i], &action, NULL);
+}
+
+static void on_nothing(int sig)
+{
+    (void)sig;
+}
+
+/* What cannot be written says errno. A handler that does nothing, since what is ignored would stay so
+ * in the programs that C code starts, where `yes | head` is to end by SIGPIPE. */
+static void leave_to_errno(int sig)
+{
+    struct sigaction action = { .sa_handler = on_nothing, .sa_flags = SA_RESTART };
+    sigemptyset(&action.sa_mask);
+    if (is_left_to_us(sig))
+        sigaction(sig, &action, NULL);
 }
 
 void signals_install(void)
@@ -231,5 +336,8 @@ void signals_install(void)
     late.sa_flags = SA_RESTART;
     sigaction(SIGINT, &action, NULL);
     sigaction(patience_signal(), &late, NULL);
-    signal(SIGPIPE, SIG_IGN);              /* a closed pipe is a write error */
+    leave_to_errno(SIGPIPE);               /* a closed pipe */
+    leave_to_errno(SIGXFSZ);               /* ulimit -f */
+    late.sa_handler = on_limit;
+    sigaction(limit_signal(), &late, NULL);
 }

@@ -4,9 +4,9 @@
  * knows brackets, strings with their interpolations, and comments. Called by repl_complete.c. */
 #include "interp/repl_complete.h"
 
+#include "core/ascii.h"
 #include "interp/repl_commands.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum { DEPTH = 64 };
@@ -117,7 +117,7 @@ static size_t name_start(const char *text, size_t from, size_t end)
         while (at > from && (text[at] & 0xC0) == 0x80)
             at--;
         if (text[at] & 0x80 ? is_sign(text + at, end - at)
-                            : !isalnum((unsigned char)text[at]) && text[at] != '_')
+                            : !ascii_alnum(text[at]) && text[at] != '_')
             break;
         end = at;
     }
@@ -128,7 +128,7 @@ static size_t name_start(const char *text, size_t from, size_t end)
 static size_t symbol_start(const char *text, size_t from, size_t cursor)
 {
     size_t at = cursor;
-    while (at > from && isalnum((unsigned char)text[at - 1]))
+    while (at > from && ascii_alnum(text[at - 1]))
         at--;
     if (at > from && text[at - 1] == '\\')
         return at - 1;
@@ -226,7 +226,7 @@ static const ReplCommand *command_named(const char *name, size_t n)
 static Spot command_spot(const char *text, size_t colon, size_t cursor)
 {
     size_t n = 0, name = colon + 1;
-    while (name + n < cursor && isalpha((unsigned char)text[name + n]))
+    while (name + n < cursor && ascii_alpha(text[name + n]))
         n++;
     size_t at = name + n + (name + n < cursor && text[name + n] == '!');
     if (at >= cursor)
@@ -267,7 +267,7 @@ static void find_call(const Walk *w, const char *text, size_t from, Spot *spot)
     spot->position = o->commas;
     spot->starts = true;
     for (size_t i = o->argument; i < spot->from; i++)
-        spot->starts &= isspace((unsigned char)text[i]) != 0;
+        spot->starts &= ascii_space(text[i]) != 0;
 }
 
 static Spot code_spot(const char *text, size_t from, size_t cursor, const Walk *w)
@@ -285,14 +285,14 @@ static Spot code_spot(const char *text, size_t from, size_t cursor, const Walk *
         line--;
     if (start == cursor && start > line && line + strspn(text + line, " \t") >= cursor)
         spot.kind = SPOT_INDENT;
-    else if (start < cursor && isdigit((unsigned char)text[start]))
+    else if (start < cursor && ascii_digit(text[start]))
         spot.kind = SPOT_NOTHING;
     else if (start > from && text[start - 1] == '.') {
         spot.path = start - 1;
         do {
             spot.path = name_start(text, from, spot.path);
         } while (spot.path > from && text[spot.path - 1] == '.' && spot.path--);
-        bool number = isdigit((unsigned char)text[spot.path]);
+        bool number = ascii_digit(text[spot.path]);
         spot.kind = spot.path == start - 1 || number ? SPOT_NOTHING : SPOT_MEMBER;
         if (header_kind(text, from, spot.path) == SPOT_DEVICE)
             spot = (Spot){ .kind = SPOT_DEVICE, .from = spot.path };
@@ -330,7 +330,7 @@ static Spot program_spot(const char *text, size_t from, size_t cursor)
 Spot spot_find(const char *text, size_t cursor)
 {
     size_t start = 0;
-    while (start < cursor && isspace((unsigned char)text[start]))
+    while (start < cursor && ascii_space(text[start]))
         start++;
     char c = start < cursor ? text[start] : 0;
     if (c == ':') {

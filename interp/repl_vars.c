@@ -2,7 +2,10 @@
  * functions and modules. Tensors are described, never read: one that is on a device stays there. */
 #include "interp/repl_commands.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "core/mem.h"
+#include "core/source.h"
 #include "interp/cells.h"
 #include "interp/exec.h"
 #include "interp/native.h"
@@ -10,7 +13,6 @@
 #include "interp/show.h"
 #include "kernels/rational.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,10 +139,63 @@ static void put_value(Interp *in, Buf *out, Value v, int depth)
 }
 
 /* ---- the table ---- */
+static uint32_t next_letter(const char **text)
+{
+    size_t at = 0;
+    uint32_t c = utf8_next(*text, strlen(*text), &at);
+    *text += at;
+    return c;
+}
+
+/* Whether the letter is one of `[a-z]` or none of `[!a-z]`; *pattern, behind the bracket, moves behind
+ * the other one. A bracket without an end fits nothing. */
+static bool in_set(const char **pattern, uint32_t letter)
+{
+    const char *p = *pattern;
+    bool without = *p == '!' || *p == '^', found = false;
+    p += without;
+    for (bool first = true; *p && (first || *p != ']'); first = false) {
+        uint32_t low = next_letter(&p), high = low;
+        if (p[0] == '-' && p[1] && p[1] != ']') {
+            p++;
+            high = next_letter(&p);
+        }
+        found |= letter >= low && letter <= high;
+    }
+    *pattern = *p ? p + 1 : p;
+    return *p && found != without;
+}
+
+/* As the shell's patterns, by letters of UTF-8: fnmatch would ask the locale what a letter is. */
+static bool fits(const char *pattern, const char *name)
+{
+    const char *star = NULL, *again = NULL;
+    while (*name) {
+        const char *p = pattern, *rest = name;
+        bool good = false;
+        if (*pattern == '*') {
+            star = ++pattern;
+            again = name;
+            continue;
+        }
+        if (*p) {
+            uint32_t letter = next_letter(&rest), wanted = next_letter(&p);
+            good = wanted == '?' || (wanted == '[' ? in_set(&p, letter) : wanted == letter);
+        }
+        if (!good && !star)
+            return false;
+        if (!good)
+            next_letter(&again);
+        pattern = good ? p : star;
+        name = good ? rest : again;
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}
+
 static bool matches(const char *name, const char *pattern)
 {
-    return !*pattern || (strpbrk(pattern, "*?[") ? fnmatch(pattern, name, 0) == 0
-                                                 : strcasestr(name, pattern) != NULL);
+    return !*pattern || (strpbrk(pattern, "*?[") ? fits(pattern, name)
+                                                 : ascii_casestr(name, pattern) != NULL);
 }
 
 static bool is_variable(Value v)
@@ -179,7 +234,7 @@ static void measure(Interp *in, Table *t)
         if (!is_variable(row->v))
             continue;
         describe(in, row);
-        snprintf(bytes, sizeof bytes, "%.0f", row->bytes);
+        c_snprintf(bytes, sizeof bytes, "%.0f", row->bytes);
         widen(&t->name, row->name->text);
         widen(&t->dtype, row->dtype);
         widen(&t->shape, row->shape);
@@ -200,7 +255,7 @@ static void put_column(Buf *out, const char *text, int width, char pad)
 static void put_row(Interp *in, Buf *out, const Table *t, const Row *row, int width)
 {
     char bytes[32];
-    snprintf(bytes, sizeof bytes, "%.0f", row->bytes);
+    c_snprintf(bytes, sizeof bytes, "%.0f", row->bytes);
     size_t from = out->len;
     put_column(out, row->name->text, t->name, 'l');
     put_column(out, row->dtype, t->dtype, 'l');

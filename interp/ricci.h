@@ -198,8 +198,10 @@ const char *ricci_get_string(Ricci *, const char *name, size_t *bytes);
  * elements get a copy first. Without that flag Ricci may write to the memory at any time while it
  * has it: x[0] = 1 does where no other variable shares it, and results may be put there. So set it
  * where the C program goes on using the memory for itself.
- *   What is copied after all: a tensor of rank 0 (it becomes a number) or without elements, and data
- * that do not lie at a multiple of their size. */
+ *   A bool is a byte 0 or 1. Any other is true, and becomes 1: in the memory, which may be written, or
+ * in a copy. What the C program writes there later has to be 0 or 1.
+ *   What is copied after all: a tensor of rank 0 (it becomes a number) or without elements, data that
+ * do not lie at a multiple of their size, and bools that are read-only and not all 0 or 1. */
 int ricci_set_tensor(Ricci *, const char *name, struct DLManagedTensorVersioned *);
 /* The elements of a variable, without a copy, as read-only: whoever changes the variable in Ricci gets
  * a copy first, so this stays what it was. Views have strides, negative and zero ones too. Release it

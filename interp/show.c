@@ -2,6 +2,7 @@
  * the REPL. Floats are in show_float.c, tensors in show_tensor.c, repr of tensors in
  * show_repr.c. Nothing is allocated here but in the caller's buffer, so an error that
  * unwinds leaves nothing behind. */
+#include "core/plain.h"
 #include "interp/show.h"
 #include "interp/exec.h"
 #include "interp/format.h"
@@ -195,7 +196,7 @@ static void indent_lines(Buf *out, size_t from, size_t columns)
 static void put_item(Page *p, const Tuple *t, uint32_t i, Style style, int depth)
 {
     if (t->named && t->names[i]) {
-        buf_puts(p->out, t->names[i]->text);
+        plain_put(p->out, t->names[i]->text, t->names[i]->len);   /* it may be out of a file */
         buf_putc(p->out, '=');
     }
     size_t from = p->out->len;

@@ -7,6 +7,7 @@
  * for every k from -292 to 324, and formats of few bits with wide exponents from -307 on;
  * here a table has every 27th power to 192 bits and one multiplication by 5^r gives the
  * rest (all results are exact: tests/unit/show.c). */
+#include "core/c_locale.h"
 #include "interp/show.h"
 #include "kernels/arith.h"
 
@@ -172,7 +173,7 @@ void decimal_rounded(Decimal *d, double x, DType dt, int digits)
     if (d->kind != DECIMAL_FINITE || d->count <= digits)
         return;
     char text[DECIMAL_TEXT_MAX];
-    snprintf(text, sizeof text, "%.*e", digits - 1, fabs(x));
+    c_snprintf(text, sizeof text, "%.*e", digits - 1, fabs(x));
     d->count = 0;
     for (char *p = text; *p != 'e'; p++)
         if (*p != '.')
@@ -307,7 +308,7 @@ Cut decimal_cut(int point, int digits)
 /* d.ddde5 of exactly `digits` digits. */
 static int put_scientific(char *out, double x, int digits)
 {
-    int n = snprintf(out, DECIMAL_TEXT_MAX, "%.*e", digits - 1, x);
+    int n = c_snprintf(out, DECIMAL_TEXT_MAX, "%.*e", digits - 1, x);
     char *e = memchr(out, 'e', (size_t)n);
     return (int)(e - out) + put_exponent(e, atoi(e + 1));
 }
@@ -317,7 +318,7 @@ int decimal_cut_text(char *out, double x, const Decimal *d, Cut cut)
     if (cut.exponent)
         return put_scientific(out, x, cut.digits);
     if (!decimal_is_small(d, cut))
-        return snprintf(out, DECIMAL_TEXT_MAX, "%.*f", cut.place, x);
+        return c_snprintf(out, DECIMAL_TEXT_MAX, "%.*f", cut.place, x);
     return put_scientific(out, x, cut.digits < CUT_SMALL ? cut.digits : CUT_SMALL);
 }
 

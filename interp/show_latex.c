@@ -112,7 +112,7 @@ static void look(Page *p)
     for (int64_t j = 0, k = 0; j < p->columns; j = next_of(p, j, p->columns), k++) {
         p->cut[k] = CUT_COLUMN_EMPTY;
         for (int pass = 0; pass < 2; pass++, cut_settled(&p->cut[k], &p->show))
-            for (int64_t i = 0; i < p->rows; i = next_of(p, i, p->rows))
+            for (int64_t i = 0; i < p->rows; i = next_of(p, i, p->rows), poll_interrupt(p->in))
                 cut_look(&p->cut[k], p->out, &p->show, (DType)p->t->dtype, element_at(p, i, j),
                          pass == 1);
         poll_interrupt(p->in);

@@ -21,8 +21,8 @@ Zeros zeros_find(Interp *in, const Tensor *t, const char *base)
     int64_t zeros = 0, all = shape[0] * shape[1];
     for (int64_t i = 0; i < shape[0]; i++) {
         const char *row = layout_at(t, base, i, strides[0]);
-        poll_interrupt(in);
         for (int64_t j = 0; j < shape[1]; j++) {
+            poll_interrupt(in);
             if (show_is_zero((DType)t->dtype, layout_at(t, row, j, strides[1]))) {
                 zeros++;
                 continue;

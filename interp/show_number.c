@@ -3,6 +3,7 @@
  * Called by show_tensor.c, show_spec.c and show_repr.c. */
 #include "interp/show.h"
 
+#include "core/c_locale.h"
 #include "kernels/number.h"
 
 #include <fenv.h>
@@ -292,9 +293,9 @@ static void put_bound(Buf *out, double x, int digits, int outwards)
     Decimal d;
     int mode = fegetround();
     fesetround(outwards);
-    snprintf(rounded, sizeof rounded, "%.*e", digits - 1, x);
+    c_snprintf(rounded, sizeof rounded, "%.*e", digits - 1, x);
     fesetround(mode);
-    decimal_shortest(&d, strtod(rounded, NULL), DT_F64);
+    decimal_shortest(&d, c_strtod(rounded, NULL), DT_F64);
     decimal_text(text, &d, -4, 16);
     buf_puts(out, text);
 }
@@ -328,7 +329,7 @@ static bool is_plain(Ctx *ctx, DType dt, const void *cell, const char *text)
 {
     Arith a;
     _Alignas(16) Rational back = { 0 };
-    const double x = strtod(text, NULL);
+    const double x = c_strtod(text, NULL);
     int order = 2;
     return isfinite(x) && arith_open(ctx, &a, dt, ROUND_NEAREST, false, false) == ARITH_OK &&
            a.ops->load(&a, &back, 1, DT_F64, &x, 1, 1) == ARITH_OK &&

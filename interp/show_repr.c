@@ -3,6 +3,7 @@
  * around it otherwise (`f32([0.1])`), `reshape` from rank 3 on, `zeros` of what is empty. What
  * no float literal means is read from text, `mp(200)("0.1")`; complex numbers of a format that
  * has no name for them are read in its scope. */
+#include "core/c_locale.h"
 #include "interp/show.h"
 #include "kernels/device.h"
 
@@ -31,7 +32,7 @@ static void put_float(Buf *out, double x, DType dt)
 {
     size_t from = out->len;
     show_float(out, x, dt);
-    if (dt == DT_F64 || !isfinite(x) || round_to(out->ctx, dt, strtod(buf_cstr(out) + from, NULL)) == x)
+    if (dt == DT_F64 || !isfinite(x) || round_to(out->ctx, dt, c_strtod(buf_cstr(out) + from, NULL)) == x)
         return;
     out->len = from;
     show_float(out, x, DT_F64);
@@ -144,7 +145,7 @@ static bool put_texts(Interp *in, Buf *out, const Tensor *t)
     bool plain = true;
     if (t->rank != 1 || !show_is_number(dt))
         return false;
-    for (int64_t i = 0; i < t->size && plain; i++)
+    for (int64_t i = 0; i < t->size && plain; i++, poll_interrupt(in))
         plain = show_number_plain(out, dt, t->data + i * step);
     if (plain)
         return false;

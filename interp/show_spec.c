@@ -9,9 +9,10 @@
  * 2.0i) a spec without a type pads that text; a bool without one is text, too. */
 #include "interp/show.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "kernels/number.h"
 
-#include <ctype.h>
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
@@ -69,7 +70,7 @@ static size_t read_align(Spec *s)
 static int64_t read_number(const Spec *s, size_t *at, const char *part)
 {
     int64_t n = -1;
-    for (; *at < s->len && isdigit((unsigned char)s->text[*at]); ++*at) {
+    for (; *at < s->len && ascii_digit(s->text[*at]); ++*at) {
         n = (n < 0 ? 0 : n * 10) + (s->text[*at] - '0');
         if (n > SIZE_LIMIT) {
             char what[64];
@@ -90,7 +91,7 @@ static bool take(const Spec *s, size_t *at, char c)
 
 static void read_type(Spec *s, size_t at)
 {
-    if (at < s->len && (isalpha((unsigned char)s->text[at]) || s->text[at] == '%'))
+    if (at < s->len && (ascii_alpha(s->text[at]) || s->text[at] == '%'))
         s->type = s->text[at++];
     if (at < s->len) {
         char what[64];
@@ -262,11 +263,11 @@ static size_t put_magnitude(Buf *out, const Spec *s, double x, int precision, ch
 {
     char fmt[16];
     snprintf(fmt, sizeof fmt, "%%%s.*%c", s->alternate ? "#" : "", type);
-    int n = snprintf(NULL, 0, fmt, precision, x);
+    int n = c_snprintf(NULL, 0, fmt, precision, x);
     buf_reserve(out, (size_t)n);
-    snprintf(out->data + out->len, (size_t)n + 1, fmt, precision, x);
+    c_snprintf(out->data + out->len, (size_t)n + 1, fmt, precision, x);
     size_t digits = 0;
-    while (digits < (size_t)n && isdigit((unsigned char)out->data[out->len + digits]))
+    while (digits < (size_t)n && ascii_digit(out->data[out->len + digits]))
         digits++;
     out->len += (size_t)n;
     return digits;
@@ -332,7 +333,7 @@ static size_t put_float(Buf *out, const Spec *s, Real r, size_t *lead)
     } else if (type && isfinite(x)) {
         digits = put_magnitude(out, s, fabs(x), s->precision < 0 ? 6 : s->precision, type);
     } else if (type) {
-        buf_puts(out, isnan(x) ? isupper(type) ? "NAN" : "nan" : isupper(type) ? "INF" : "inf");
+        buf_puts(out, isnan(x) ? ascii_is_upper(type) ? "NAN" : "nan" : ascii_is_upper(type) ? "INF" : "inf");
         digits = 0;
     } else {
         digits = put_plain(out, s, fabs(x), r.dtype);

@@ -58,8 +58,11 @@ int64_t tuple_find(const Tuple *t, const Name *name)
 
 /* ---- making ---- */
 
-Tuple *tuple_new(Ctx *ctx, uint32_t count)
+Tuple *tuple_new(Ctx *ctx, uint64_t items_wanted)
 {
+    if (items_wanted > INT32_MAX)
+        err_raise(ctx, ERR_MEMORY, "%llu items are too many for a tuple", (unsigned long long)items_wanted);
+    uint32_t count = (uint32_t)items_wanted;
     Value *items = count ? mem_zalloc(ctx, mem_mul(ctx, count, sizeof *items)) : NULL;
     Tuple *t = mem_try_alloc(ctx, sizeof *t);
     if (!t) {
@@ -90,9 +93,10 @@ void tuple_name(Ctx *ctx, Tuple *t, uint32_t i, const Name *name)
 
 /* Both blocks are had before either replaces the old one: running out of memory leaves
  * the tuple as it was. */
-static void tuple_grow(Ctx *ctx, Tuple *t)
+static void tuple_grow(Ctx *ctx, Tuple *t, uint32_t more)
 {
-    uint32_t cap = t->cap < 4 ? 4 : t->cap + t->cap / 2;
+    uint32_t grown = t->cap < 4 ? 4 : t->cap + t->cap / 2;
+    uint32_t cap = grown - t->count < more ? t->count + more : grown;
     if (cap < t->cap || cap > INT32_MAX)
         err_raise(ctx, ERR_MEMORY, "a tuple of %u items cannot grow", t->cap);
     Value *items = mem_zalloc(ctx, cap * sizeof *items);
@@ -147,12 +151,21 @@ void tuple_push(Ctx *ctx, Tuple **slot, const Name *name, Value v)
     tuple_unshare(ctx, slot);
     Tuple *t = *slot;
     if (t->count == t->cap)
-        tuple_grow(ctx, t);
+        tuple_grow(ctx, t, 1);
     t->items[t->count++] = v_undef();
     if (name || t->names)
         tuple_name(ctx, t, t->count - 1, name);
     t->items[t->count - 1] = v;
     in->sp--;
+}
+
+void tuple_extend(Ctx *ctx, Tuple **slot, const Tuple *more)
+{
+    tuple_unshare(ctx, slot);
+    if (more->count > (*slot)->cap - (*slot)->count)
+        tuple_grow(ctx, *slot, more->count);
+    for (uint32_t i = 0; i < more->count; i++)
+        tuple_push(ctx, slot, NULL, v_retain(more->items[i]));
 }
 
 Value tuple_make(Interp *in, const char *name, ...)

@@ -70,6 +70,14 @@ static Str *str_with_room(Ctx *ctx, const Str *s, size_t cap)
     return copy;
 }
 
+static size_t count_chars(const char *text, size_t len)
+{
+    size_t chars = 0;
+    for (size_t i = 0; i < len; i++)
+        chars += (text[i] & 0xc0) != 0x80;
+    return chars;
+}
+
 void str_append(Ctx *ctx, Str **slot, const char *text, size_t len)
 {
     Str *s = *slot;
@@ -87,24 +95,44 @@ void str_append(Ctx *ctx, Str **slot, const char *text, size_t len)
         }
     }
     Str *to = *slot;
+    size_t chars = s->chars || s->len == 0 ? s->chars + count_chars(text, len) : 0;
     memmove(to->text + to->len, text, len);
     to->len += len;
     to->text[to->len] = '\0';
     to->hash = 0;
-    to->chars = 0;
+    to->chars = chars;
     if (to != s)
         v_release(ctx, v_str(s));
 }
 
 size_t str_chars(Str *s)
 {
-    if (s->chars == 0 && s->len > 0) {
-        size_t chars = 0;
-        for (size_t i = 0; i < s->len; i++)
-            chars += (s->text[i] & 0xc0) != 0x80;
-        s->chars = chars;
-    }
+    if (s->chars == 0 && s->len > 0)
+        s->chars = count_chars(s->text, s->len);
     return s->chars;
+}
+
+/* From the start, the end, or where it was last time, whichever is nearest. */
+size_t str_offset(Str *s, size_t i)
+{
+    size_t chars = str_chars(s), at = s->seen_at, k = s->seen;
+    if (chars == s->len)
+        return i;
+    if (i < k / 2)
+        at = k = 0;
+    else if (i > k && chars - i < i - k)
+        at = s->len, k = chars;
+    for (; k < i; k++)
+        do
+            at++;
+        while ((s->text[at] & 0xc0) == 0x80);
+    for (; k > i; k--)
+        do
+            at--;
+        while ((s->text[at] & 0xc0) == 0x80);
+    s->seen = i;
+    s->seen_at = at;
+    return at;
 }
 
 /* ---- ranges ---- */
@@ -506,6 +534,20 @@ static bool elements_equal(Ctx *ctx, DType dt, const char *a, const char *b, int
     }
 }
 
+/* Piece by piece, between which Ctrl-C is heard. */
+static bool pieces_equal(Interp *in, DType dt, const Tensor *a, const Tensor *b)
+{
+    enum { PIECE = 1 << 18 };
+    size_t bytes = dtype_info(dt)->bytes;
+    for (int64_t at = 0; at < a->size; at += PIECE) {
+        int64_t n = a->size - at < PIECE ? a->size - at : PIECE;
+        poll_interrupt(in);
+        if (!elements_equal(&in->ctx, dt, a->data + (size_t)at * bytes, b->data + (size_t)at * bytes, n))
+            return false;
+    }
+    return true;
+}
+
 static bool tensors_equal(Interp *in, Value a, Value b)
 {
     Ctx *ctx = &in->ctx;
@@ -528,7 +570,7 @@ static bool tensors_equal(Interp *in, Value a, Value b)
             v_push(in, v_tensor_raw(t[i]));
             tensor_home(ctx, t[i]);
         }
-        equal = elements_equal(ctx, dt, t[0]->data, t[1]->data, t[0]->size);
+        equal = pieces_equal(in, dt, t[0], t[1]);
     }
     stack_cut(in, mark);
     return equal;

@@ -112,12 +112,12 @@ _Noreturn void arith_raise(Ctx *ctx, ArithStatus s, DType dt, const char *what)
         err_raise_help(ctx, ERR_NUMERIC, "compare midpoints, or narrow the intervals",
                        "%s compares intervals that overlap: the answer is not certain", what);
     case ARITH_LIBRARY:
+        mem_room(ctx, (size_t)16 << 20);             /* it may be there, and have had no room */
         err_raise_help(ctx, ERR_IO, "sudo apt install libgmp10 libmpfr6 libflint17 libflint-arb2",
                        "%s in %s needs a library that is not installed (GMP, MPFR or FLINT)", what,
                        name);
     case ARITH_INTERRUPT:
-        *ctx->interrupt = 0;
-        err_raise(ctx, ERR_INTERRUPT, "interrupted");
+        err_interrupted(ctx);
     case ARITH_SLOW: {
         char help[96];
         snprintf(help, sizeof help, "in fewer bits: precision mp(4096) { %s(x) }", what);

@@ -5,11 +5,13 @@
  * algebra rows. */
 #include "kernels/blas.h"
 
+#include "core/c_locale.h"
 #include "kernels/blas_stop.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +20,19 @@
 static const char MISSING[] =
     "the linear algebra library OpenBLAS was not found (libopenblas.so.0, or liblapack.so.3 "
     "with libblas.so.3); on Debian and Ubuntu it is in the package libopenblas0-pthread";
+static const char NO_ROOM[] =
+    "OpenBLAS needs 128 MB of addresses for a buffer, which the limit on address space (ulimit -v) does not leave";
 
 typedef struct Library {
+    pthread_mutex_t lock;
+    _Atomic bool ready;
     Blas blas;
     void *handles[2];            /* where symbols are looked for, in this order */
-    const char *why;             /* NULL: ready */
-    int threads;                 /* last set */
+    BlasRefusal why;             /* text NULL: never tried */
     char text[256];
 } Library;
 
-static Library library;
-static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+static Library library = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void *library_symbol(const char *name)
 {
@@ -58,11 +62,22 @@ static bool routine_load(void **fn, const char *real, const char *cplx)
     return true;
 }
 
+/* A library that is there, and could not be loaded for want of memory? */
+static bool library_starved(void)
+{
+    const char *why = c_dlerror();            /* in English, whatever the locale: it is read here */
+    bool starved = why && (strstr(why, "map segment") || strstr(why, "annot allocate") || strstr(why, "annot create") ||
+                           strstr(why, "memory"));
+    if (starved)
+        snprintf(library.text, sizeof library.text, "there is not enough memory to load OpenBLAS: %s", why);
+    return starved;
+}
+
 static bool library_find(void)
 {
     /* OpenBLAS starts its threads when it is loaded, one per core, and each takes memory.
      * They are rarely wanted (the pool of Ricci splits products), so it is loaded with one
-     * and grows when blas_threads asks, unless the user has said otherwise. */
+     * and grows when blas_enter asks, unless the user has said otherwise. */
     bool asked = getenv("OPENBLAS_NUM_THREADS") != NULL;
     if (!asked)
         setenv("OPENBLAS_NUM_THREADS", "1", 0);
@@ -70,6 +85,11 @@ static bool library_find(void)
     library.handles[0] = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!asked)
         unsetenv("OPENBLAS_NUM_THREADS");
+    library.why = (BlasRefusal){ MISSING, false };
+    if (!library.handles[0] && library_starved()) {
+        library.why = (BlasRefusal){ library.text, true };
+        return false;
+    }
     if (!library.handles[0]) {
         library.blas.name = "the reference LAPACK";
         library.handles[0] = dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
@@ -78,39 +98,47 @@ static bool library_find(void)
     return library.handles[0] != NULL;
 }
 
-static void library_load(void)
+static void library_entry(void *at, const char *name)
+{
+    void *found = library_symbol(name);
+    memcpy(at, &found, sizeof found);
+}
+
+static bool library_load(void)
 {
     Blas *b = &library.blas;
-    library.why = MISSING;
-    if (!library_find())
-        return;
-    library.why = library.text;
+    if (!library.handles[0] && !library_find())
+        return false;
+    library.why = (BlasRefusal){ library.text, false };
 #define ROUTINE(id, real, cplx, proto)                         \
     if (!routine_load((void **)b->id, real, cplx))          \
-        return;
+        return false;
 #include "kernels/blas.def"
 #undef ROUTINE
-    void *set = library_symbol("openblas_set_num_threads");
-    memcpy(&b->set_threads, &set, sizeof set);
-    library.threads = 0;
-    library.why = NULL;
+    library_entry(&b->set_threads, "openblas_set_num_threads");
+    library_entry(&b->buffer_take, "blas_memory_alloc");
+    library_entry(&b->buffer_give, "blas_memory_free");
+    if (!b->buffer_give)
+        b->buffer_take = NULL;
+    library.why = (BlasRefusal){ NO_ROOM, true };
+    if (!blas_room_first(b))
+        return false;
     blas_stop_install(b, library.handles[0]);
+    return true;
 }
 
-const Blas *blas_open(const char **why)
+/* What had no room is tried again: it may have some by then. */
+const Blas *blas_open(BlasRefusal *why)
 {
-    pthread_once(&library_once, library_load);
-    if (library.why && why)
-        *why = library.why;
-    return library.why ? NULL : &library.blas;
-}
-
-void blas_threads(const Blas *blas, int threads)
-{
-    if (blas->set_threads && library.threads != threads) {
-        blas->set_threads(threads);
-        library.threads = threads;
+    if (!atomic_load_explicit(&library.ready, memory_order_acquire)) {
+        pthread_mutex_lock(&library.lock);
+        if (!library.ready && (!library.why.text || library.why.memory) && library_load())
+            library.ready = true;
+        if (!library.ready && why)
+            *why = library.why;
+        pthread_mutex_unlock(&library.lock);
     }
+    return library.ready ? &library.blas : NULL;
 }
 
 BlasType blas_type(DType dt)

@@ -13,15 +13,24 @@ typedef struct Blas {
 #define ROUTINE(id, real, cplx, proto) void (*id[BLAS_TYPES]) proto;
 #include "kernels/blas.def"
 #undef ROUTINE
-    void (*set_threads)(int);    /* NULL where the library has no such call */
+    void (*set_threads)(int);    /* NULL where the library has no such call, as those below */
+    void *(*buffer_take)(int);
+    void (*buffer_give)(void *);
     const char *name;            /* the library that was found, for `explain` */
 } Blas;
 
-/* The table, or NULL with *why a text for the user. Thread-safe; cheap after the first. */
-const Blas *blas_open(const char **why);
-/* How many threads the library itself uses in the calls that follow. Only the main thread
- * calls this, never while workers are inside the library. */
-void blas_threads(const Blas *, int threads);
+/* Why there is no library: a text for the user; memory: it was found, there is no room for it now. */
+typedef struct BlasRefusal { const char *text; bool memory; } BlasRefusal;
+
+/* The table, or NULL and why. Thread-safe; cheap after the first. */
+const Blas *blas_open(BlasRefusal *);
+
+/* Before calls: `callers` threads of this interpreter will be inside the library at once, and it is to
+ * use `threads` of its own in each call. Returns how many callers it has room for: as many, or 1. Only
+ * the interpreter's thread calls this, never while its workers are inside. (blas_room.c) */
+int blas_enter(Ctx *, const Blas *, int callers, int threads);
+void blas_leave(Ctx *);          /* the interpreter ends */
+bool blas_room_first(const Blas *);      /* for blas_open: is there room for one caller? */
 
 /* BLAS_TYPES if there is none. */
 BlasType blas_type(DType);

@@ -49,8 +49,7 @@ void blas_stop_poll(void)
     Ctx *ctx = stopper;
     if (!ctx || !ctx->interrupt || !*ctx->interrupt || pool_inside(ctx))
         return;
-    *ctx->interrupt = 0;
-    err_raise(ctx, ERR_INTERRUPT, "interrupted");
+    err_interrupted(ctx);
 }
 
 /* ---- the entries ---- */

@@ -65,7 +65,8 @@ struct FusedPlan {
 static bool is_run(const FusedPlan *p, int a, int b)
 {
     const Axis *x = &p->axis[a], *y = &p->axis[b];
-    if (x->summed != y->summed || x->out != y->out * y->extent)
+    if (x->summed != y->summed || x->out != y->out * y->extent ||
+        count_times(x->extent, y->extent) > TENSOR_SIZE_MAX)
         return false;
     for (int k = 0; k < p->n; k++) {
         const Operand *o = &p->operand[k];
@@ -387,7 +388,7 @@ typedef struct Run {
     const char **at;                    /* [level][operand]: at the start of that level's loop */
     int64_t n;                          /* elements of the strip */
     bool first;                         /* it is the first block: the result is not read */
-    volatile sig_atomic_t *interrupt;
+    InterruptFlag *interrupt;
 } Run;
 
 /* A value on its way out: a cell times a strip; `strip` NULL: the cell alone. */
@@ -621,7 +622,7 @@ typedef struct Shares {
     char *out, *scratch;
     const void *const *data;
     int64_t each;                       /* bytes of scratch per worker */
-    volatile sig_atomic_t *interrupt;
+    InterruptFlag *interrupt;
 } Shares;
 
 static void run_share(void *arg, int64_t begin, int64_t end, int worker)

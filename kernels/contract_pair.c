@@ -195,7 +195,10 @@ static void plan_way(Ctx *ctx, PairPlan *p, const Contraction *c, const PairWay 
     p->dtype = f.dtype;
     p->semiring = f.semiring;
     p->single = f.single;
+    if (f.endless && !f.empty_result && !f.empty_sum)
+        err_raise(ctx, ERR_MEMORY, "a sum of products goes over more elements than can be counted");
     p->repeats = f.repeats;
+    p->times = f.times;
     p->threads = pool_threads(ctx);
     pair_form_one(f.semiring, f.dtype, p->one);
     for (int t = 0; t < PAIR_TENSORS; t++)
@@ -204,7 +207,7 @@ static void plan_way(Ctx *ctx, PairPlan *p, const Contraction *c, const PairWay 
         plan_cells(p, &f);
         p->run = f.empty_result ? nothing_run : identity_run;
         snprintf(p->kind, sizeof p->kind, f.empty_result ? "nothing" : "empty sum");
-        p->repeats = 1;
+        p->repeats = 1, p->times = 1;
         return;
     }
     if (sums_first(&f, FORM_OWN_A))
@@ -228,7 +231,7 @@ static void plan_workspace(PairPlan *p)
     for (int t = 0; t < PAIR_TENSORS; t++)
         moved |= p->base[t] != 0;
     p->bare = !moved && !p->work && !p->spreads && !p->single && !p->before[PAIR_A] &&
-              !p->before[PAIR_B] && (p->repeats == 1 || p->semiring != SR_PLUS_TIMES);
+              !p->before[PAIR_B] && (p->times == 1 || p->semiring != SR_PLUS_TIMES);
 }
 
 PairPlan *pair_plan_wanted(Ctx *ctx, const Contraction *c, const PairWay *wanted)
@@ -311,8 +314,8 @@ static void run_in(Ctx *ctx, const PairPlan *p, char *c, const char *a, const ch
         }
     }
     p->run(ctx, p, c, operand[PAIR_A], operand[PAIR_B], rest);
-    if (p->repeats != 1 && p->semiring == SR_PLUS_TIMES)
-        pair_nest_scale(&p->cells, c, p->repeats);
+    if (p->times != 1 && p->semiring == SR_PLUS_TIMES)
+        pair_nest_scale(&p->cells, c, p->repeats, p->times);
     if (p->spreads && p->run != nothing_run)
         spread_result(ctx, p, c);
 }

@@ -2,9 +2,13 @@
  * instruction (contract_pair_ways.h), and that instruction written out, which the kernel is
  * tested with where the processor lacks it. */
 #include "kernels/contract_pair_ways.h"
+#include "kernels/cpu.h"
 #include "kernels/dnnl.h"
 
+#include "core/pool.h"
+
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,13 +33,13 @@ static inline void dot_cells(DotSums *sum, const DotCells *a, const DotCells *b)
 #define BF16_DOT(sum, a, b) \
     ({ Sums s_ = (sum); Cells a_ = (a), b_ = (b); dot_cells(&s_, &a_, &b_); s_; })
 #define BF16_KERNEL pair_kernel_bf16_portable
+#define BF16_UNROLL                     /* it need not be fast */
 #include "kernels/contract_pair_bf16.tmpl.h"
 
 const PairKernel *pair_kernel_bf16(void)
 {
 #if defined(__x86_64__) && !defined(RICCI_HOSTILE)
-    if (__builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512bw"))
+    if (cpu_has_bf16())
         return &pair_kernel_bf16_avx512;
 #endif
     return NULL;
@@ -89,20 +93,73 @@ static bool dnnl_matrices(const PairForm *f, DnnlProduct *g)
            gemm_legal(g->m, g->n, g->c.rs, g->c.cs) && g->c.cs == 1 && dnnl_can(g);
 }
 
-static void dnnl_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+/* oneDNN takes the matrices whole, so they are looked through before. */
+typedef struct Look {
+    const uint16_t *from;
+    int64_t run, step;                  /* elements side by side, and from one such run to the next */
+    _Atomic int least;
+} Look;
+
+static void look_part(void *arg, int64_t begin, int64_t end, int worker)
 {
-    const PairMatrices *g = &p->u.matrices;
-    (void)work;
-    DnnlProduct product = { DT_BF16, g->m, g->n, g->k, { (char *)a, g->a.rs, g->a.cs },
-                            { (char *)b, g->b.rs, g->b.cs }, { c, g->c.rs, g->c.cs } };
-    if (!dnnl_product(ctx, &product))
-        mem_raise(ctx, (size_t)(g->m * g->n) * sizeof(float));
+    Look *x = arg;
+    int least = BF16_NONE;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int here = bf16_least(x->from + i * x->step, x->run);
+        least = here < least ? here : least;
+    }
+    int known = atomic_load(&x->least);
+    while (least < known && !atomic_compare_exchange_weak(&x->least, &known, least))
+        ;
 }
 
+static int matrix_least(Ctx *ctx, Mat x, int64_t rows, int64_t cols)
+{
+    enum { ALONE = 1 << 17 };           /* numbers that one thread has seen in some 10 us */
+    bool by_rows = x.cs == 1 || cols == 1;
+    Look look = { (const uint16_t *)(const void *)x.data, by_rows ? cols : rows,
+                  by_rows ? x.rs : x.cs, BF16_NONE };
+    int64_t runs = by_rows ? rows : cols, grain = ALONE / look.run + 1;
+    pool_for(ctx, runs, grain, look_part, &look);
+    return look.least;
+}
+
+bool pair_bf16_may_flush(Ctx *ctx, int64_t m, int64_t n, int64_t k, Mat a, Mat b)
+{
+    return bf16_may_flush(matrix_least(ctx, a, m, k), matrix_least(ctx, b, k, n));
+}
+
+static void blocked_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b)
+{
+    const PairWhole *w = &p->u.whole;
+    char *work = mem_alloc_data(ctx, (size_t)w->work, false);
+    w->blocked(ctx, p, c, a, b, work);
+    mem_free_data(ctx, work, (size_t)w->work);
+}
+
+static void dnnl_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+{
+    const PairWhole *w = &p->u.whole;
+    DnnlProduct product = { DT_BF16, w->m, w->n, w->k, { (char *)a, w->a.rs, w->a.cs },
+                            { (char *)b, w->b.rs, w->b.cs }, { c, w->c.rs, w->c.cs } };
+    (void)work;
+    if (pair_bf16_may_flush(ctx, w->m, w->n, w->k, product.a, product.b))
+        blocked_run(ctx, p, c, a, b);
+    else if (!dnnl_product(ctx, &product))
+        mem_raise(ctx, (size_t)(w->m * w->n) * sizeof(float));
+}
+
+/* Over the plan of the blocked product, which runs where numbers are too small for oneDNN. */
 static void dnnl_make(PairPlan *p, const DnnlProduct *g)
 {
-    p->u.matrices = (PairMatrices){ .m = g->m, .n = g->n, .k = g->k, .a = g->a, .b = g->b,
-                                    .c = g->c };
+    PairWhole *w = &p->u.whole;
+    w->blocked = p->run;
+    w->work = p->work;
+    w->m = g->m, w->n = g->n, w->k = g->k;
+    w->a = g->a, w->b = g->b, w->c = g->c;
+    p->work = 0;
+    p->copied = 0;
     p->run = dnnl_run;
     snprintf(p->kind, sizeof p->kind, "gemm");
     snprintf(p->kernel, sizeof p->kernel, "bf16 in, f32 sums: oneDNN, (%lld×%lld by %lld×%lld)",
@@ -113,14 +170,12 @@ static void bf16_make(Ctx *ctx, const PairForm *f, PairPlan *p)
 {
     const PairKernel *kernel = pair_kernel_bf16();
     DnnlProduct g;
-    if (kernel && dnnl_matrices(f, &g)) {
-        p->base[PAIR_A] /= 2, p->base[PAIR_B] /= 2;
-        dnnl_make(p, &g);
-        return;
-    }
     pair_block_make(ctx, f, p, kernel ? kernel : &pair_kernel_bf16_portable);
     p->base[PAIR_A] /= 2, p->base[PAIR_B] /= 2;         /* they count bytes of f32 */
-    describe(p, kernel ? "AVX512-BF16" : "as AVX512-BF16 does");
+    if (kernel && dnnl_matrices(f, &g))
+        dnnl_make(p, &g);
+    else
+        describe(p, kernel ? "AVX512-BF16" : "as AVX512-BF16 does");
 }
 
 const PairWay pair_way_bf16 = { bf16_seconds, bf16_make };

@@ -1,10 +1,12 @@
 /* The blocked product's kernel for bf16 operands with f32 sums, by an instruction that adds the
  * products of two pairs to each of 16 sums (VDPBF16PS): a cell is two neighbours of depth in 32
- * bits. Included with BF16_DOT(sum, a, b) and BF16_KERNEL defined: by
- * contract_pair_bf16_avx512.c with the instruction, by contract_pair_bf16.c with what it does
- * written out. The instruction takes subnormal numbers for zero, in its sums too, and rounds
- * each pair of products once per product, to nearest: a sum of other order and grouping than
- * that of f32 kernels, which the contract leaves open. */
+ * bits. Included with BF16_DOT(sum, a, b), BF16_KERNEL and BF16_UNROLL (a pragma for the columns of
+ * the innermost loop) by contract_pair_bf16_avx512.c with the instruction, by contract_pair_bf16.c
+ * with what it does written out. The instruction takes subnormal numbers for zero, in its sums too:
+ * where one can occur (contract_pair_bf16.h), a panel is multiplied in f32 instead. It rounds each
+ * pair of products once per product, to nearest: a sum of other order and grouping than that of
+ * f32 kernels, which the contract leaves open. */
+#include "kernels/contract_pair_bf16.h"
 #include "kernels/contract_pair_kernels.h"
 
 #include <string.h>
@@ -61,10 +63,18 @@ static inline void pack(const PairPack *p, int width)
 static void pack_a(const PairPack *p) { pack(p, MR); }
 static void pack_b(const PairPack *p) { pack(p, NR); }
 
-/* to[column][row] = panel of A times panel of B. `columns` is a constant in every call. */
+/* What the instruction does, in f32 as IEEE 754 has it. */
+static inline void exact_dot(Sums *sum, const Cells *a, const Cells *b)
+{
+    *sum += (Sums)(*a & 0xffff0000) * (Sums)(*b & 0xffff0000);
+    *sum += (Sums)(*a << 16) * (Sums)(*b << 16);
+}
+
+/* to[column][row] = panel of A times panel of B. `columns` and `exact` are constants in every
+ * call. */
 static inline __attribute__((always_inline)) void panel(int64_t depth, const uint32_t *a,
                                                         const uint32_t *b, float (*to)[MR],
-                                                        int columns)
+                                                        int columns, bool exact)
 {
     Sums sum[NR][2];
     for (int j = 0; j < columns; j++)
@@ -73,9 +83,14 @@ static inline __attribute__((always_inline)) void panel(int64_t depth, const uin
         Cells low, high;
         memcpy(&low, a, sizeof low);
         memcpy(&high, a + LANES, sizeof high);
-#pragma GCC unroll 12
+BF16_UNROLL
         for (int j = 0; j < columns; j++) {
             Cells x = b[j] - (Cells){ 0 };
+            if (exact) {
+                exact_dot(&sum[j][0], &low, &x);
+                exact_dot(&sum[j][1], &high, &x);
+                continue;
+            }
             sum[j][0] = BF16_DOT(sum[j][0], low, x);
             sum[j][1] = BF16_DOT(sum[j][1], high, x);
         }
@@ -88,13 +103,13 @@ static void panels(int64_t depth, const uint32_t *a, const uint32_t *b, float (*
                    int64_t columns)
 {
     switch (columns) {
-    case 1: panel(depth, a, b, to, 1); break;
-    case 2: panel(depth, a, b, to, 2); break;
-    case 3: panel(depth, a, b, to, 3); break;
-    case 4: panel(depth, a, b, to, 4); break;
-    case 5: case 6: panel(depth, a, b, to, 6); break;
-    case 7: case 8: panel(depth, a, b, to, 8); break;
-    default: panel(depth, a, b, to, NR); break;
+    case 1: panel(depth, a, b, to, 1, false); break;
+    case 2: panel(depth, a, b, to, 2, false); break;
+    case 3: panel(depth, a, b, to, 3, false); break;
+    case 4: panel(depth, a, b, to, 4, false); break;
+    case 5: case 6: panel(depth, a, b, to, 6, false); break;
+    case 7: case 8: panel(depth, a, b, to, 8, false); break;
+    default: panel(depth, a, b, to, NR, false); break;
     }
 }
 
@@ -123,12 +138,17 @@ static void tile(const PairTile *t)
     int64_t depth = (t->depth + 1) / 2;
     const uint32_t *b = t->b;
     float sums[NR][MR] __attribute__((aligned(64)));
+    int least_a = bf16_least(t->a, (t->m + MR - 1) / MR * MR * depth * 2);
     for (int64_t j = 0; j < t->n; j += NR, b += NR * depth) {
         const uint32_t *a = t->a;
         int64_t columns = t->n - j < NR ? t->n - j : NR;
+        bool exact = bf16_may_flush(least_a, bf16_least((const uint16_t *)b, NR * depth * 2));
         for (int64_t i = 0; i < t->m; i += MR, a += MR * depth) {
             int64_t rows = t->live ? t->live[i / MR] : t->m - i < MR ? t->m - i : MR;
-            panels(depth, a, b, sums, columns);
+            if (exact)
+                panel(depth, a, b, sums, NR, true);
+            else
+                panels(depth, a, b, sums, columns);
             put(t, sums, i, j, rows, columns);
         }
     }

@@ -9,6 +9,7 @@
 
 #define BF16_DOT(sum, a, b) (Sums)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b))
 #define BF16_KERNEL pair_kernel_bf16_avx512
+#define BF16_UNROLL _Pragma("GCC unroll 12")
 #include "kernels/contract_pair_bf16.tmpl.h"
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -3,6 +3,7 @@
 #include "kernels/contract_pair_ways.h"
 
 #include "core/pool.h"
+#include "kernels/cpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -228,7 +229,8 @@ static double rows_seconds(const PairForm *f, const PairPlan *p)
         return INFINITY;
     bool close = x->step[PAIR_A] == 1 && (f->single || x->step[PAIR_B] == 1);
     double bytes = dtype_info(f->dtype)->bytes, all = pair_work(f), runs = all / (double)x->extent;
-    double each = dtype_info(f->dtype)->kind == 'c' ? 1e-9 : close ? bytes * 2e-11 : 0.5e-9;
+    double narrow = cpu_isa() == ISA_BASE ? 2.5 : 1;
+    double each = dtype_info(f->dtype)->kind == 'c' ? 1e-9 : close ? bytes * 2e-11 * narrow : 0.5e-9;
     return fmax(5e-8 + runs * 8e-9 + all * each, pair_memory_seconds(f));
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define ENDLESS 0x1p58                  /* its bytes can still be counted */
+
 static int class_of(const PairAxis *x)
 {
     int class = 0;
@@ -42,6 +44,7 @@ static void add_label(PairForm *f, const Contraction *c, int l)
     int class = class_of(&x);
     if (class == 0) {
         f->repeats = (int64_t)((uint64_t)f->repeats * (uint64_t)x.extent);
+        f->times *= (double)x.extent;
         return;
     }
     turn_over(f, &x);
@@ -84,6 +87,7 @@ void pair_form(PairForm *f, const Contraction *c)
     f->single = c->operands < 2;
     f->empty_result = f->empty_sum = false;
     f->repeats = 1;
+    f->times = 1;
     f->axes = 0;
     for (int t = 0; t < PAIR_TENSORS; t++) {
         f->base[t] = 0;
@@ -92,7 +96,10 @@ void pair_form(PairForm *f, const Contraction *c)
     }
     for (int l = 0; l < c->labels; l++)
         add_label(f, c, l);
-    while (fuse_once(f))
+    f->endless = false;
+    for (int t = 0; t < PAIR_TENSORS; t++)
+        f->endless |= pair_form_size(f, t) > ENDLESS;
+    while (!f->endless && fuse_once(f))
         continue;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define CONJ(x) (x)
-#define TIMES(x, n) (T)((uint64_t)(int64_t)(x) * (uint64_t)(n))
+#define TIMES(x, n, d) (T)((uint64_t)(int64_t)(x) * (uint64_t)(n))
 #define ORDERED 1
 #define NAN_IN(x) false
 #define T uint8_t
@@ -28,7 +28,7 @@
 #undef NAN_IN
 #define NAN_IN(x) ((x) != (x))
 #undef TIMES
-#define TIMES(x, n) ((x) * (T)(n))
+#define TIMES(x, n, d) ((x) * (T)(d))
 #define T float
 #define U float
 #define FN(name) name##_f32
@@ -42,7 +42,7 @@
 #define ORDERED 0
 #undef TIMES
 #define CONJ(x) conjf(x)
-#define TIMES(x, n) ((x) * (float)(n))
+#define TIMES(x, n, d) ((x) * (float)(d))
 #define T float _Complex
 #define U float _Complex
 #define FN(name) name##_c64
@@ -50,7 +50,7 @@
 #undef CONJ
 #define CONJ(x) conj(x)
 #undef TIMES
-#define TIMES(x, n) ((x) * (double)(n))
+#define TIMES(x, n, d) ((x) * (d))
 #define T double _Complex
 #define U double _Complex
 #define FN(name) name##_c128
@@ -63,14 +63,14 @@ static const StripFn strips[DT_COUNT] = {
     [DT_C128] = strip_c128
 };
 
-typedef void (*ScaleFn)(const PairAxis *, void *, int64_t);
+typedef void (*ScaleFn)(const PairAxis *, void *, int64_t, double);
 static const ScaleFn scales[DT_COUNT] = {
     [DT_BOOL] = scale_u8, [DT_I8] = scale_i8, [DT_U8] = scale_u8, [DT_I32] = scale_i32,
     [DT_I64] = scale_i64, [DT_F32] = scale_f32, [DT_F64] = scale_f64, [DT_C64] = scale_c64,
     [DT_C128] = scale_c128
 };
 
-enum { NEST_POLL = 4096 };
+enum { NEST_POLL = 4096, STRIP_POLL = 1 << 20 };     /* strips, elements of one */
 
 static const PairAxis once = { 1, { 0, 0, 0 } };
 
@@ -99,6 +99,21 @@ static bool walk_next(Walk *w, int axes)
     return false;
 }
 
+/* A strip of the innermost axis, in pieces between which the interrupt flag is read. */
+static void walk_strip(Ctx *ctx, const Walk *w, const PairAxis *x)
+{
+    PairAxis piece = *x;
+    char *at[PAIR_TENSORS];
+    memcpy(at, w->at, sizeof at);
+    for (int64_t done = 0; done < x->extent && !(done && *ctx->interrupt); done += piece.extent) {
+        piece.extent = x->extent - done < STRIP_POLL ? x->extent - done : STRIP_POLL;
+        w->strip(w->nest, &piece, at[PAIR_C], at[PAIR_A], at[PAIR_B]);
+        for (int t = 0; t < PAIR_TENSORS; t++)
+            if (at[t])
+                at[t] += piece.extent * piece.step[t] * w->bytes;
+    }
+}
+
 void pair_nest_run(Ctx *ctx, const PairNest *nest, void *c, const void *a, const void *b)
 {
         Walk w = { .nest = nest, .strip = strips[nest->dtype], .bytes = dtype_info(nest->dtype)->bytes,
@@ -112,22 +127,24 @@ void pair_nest_run(Ctx *ctx, const PairNest *nest, void *c, const void *a, const
     }
     semiring_identity(nest->semiring, nest->dtype, start);
     int64_t poll = 0;
-    do
+    do {
+        if (++poll % STRIP_POLL == 0 && *ctx->interrupt)
+            return;
         memcpy(w.at[PAIR_C], start, (size_t)w.bytes);
-    while (walk_next(&w, nest->free));
+    } while (walk_next(&w, nest->free));
     if (empty)
         return;
     do {
         if (++poll % NEST_POLL == 0 && *ctx->interrupt)
             return;
-        w.strip(nest, axes ? &nest->axis[axes - 1] : &once, w.at[PAIR_C], w.at[PAIR_A], w.at[PAIR_B]);
+        walk_strip(ctx, &w, axes ? &nest->axis[axes - 1] : &once);
     } while (walk_next(&w, axes - 1));
 }
 
-void pair_nest_scale(const PairNest *nest, void *c, int64_t factor)
+void pair_nest_scale(const PairNest *nest, void *c, int64_t factor, double times)
 {
     Walk w = { .nest = nest, .bytes = dtype_info(nest->dtype)->bytes, .at = { c, NULL, NULL } };
     do
-        scales[nest->dtype](nest->free ? &nest->axis[nest->free - 1] : &once, w.at[PAIR_C], factor);
+        scales[nest->dtype](nest->free ? &nest->axis[nest->free - 1] : &once, w.at[PAIR_C], factor, times);
     while (walk_next(&w, nest->free - 1));
 }

@@ -2,7 +2,7 @@
  * semiring. U is the type that products are made in (unsigned, so that integers wrap).
  * Included by contract_pair_plain.c, which sets ORDERED where T has min and max, NAN_IN(x)
  * (a NaN is the result of extremes), CONJ(x) and
- * TIMES(x, n) for an integer n. */
+ * TIMES(x, n, d) for a count, modulo 2^64 and as a double. */
 
 static inline __attribute__((always_inline)) T FN(combine)(Semiring s, T x, T y)
 {
@@ -89,11 +89,12 @@ static void FN(strip)(const PairNest *nest, const PairAxis *x, void *vc, const v
     FN(strip_as)(SR_PLUS_TIMES, x, c, a, b);
 }
 
-static void FN(scale)(const PairAxis *x, void *vc, int64_t factor)
+static void FN(scale)(const PairAxis *x, void *vc, int64_t factor, double times)
 {
     T *c = vc;
+    (void)factor, (void)times;
     for (int64_t i = 0; i < x->extent; i++)
-        c[i * x->step[PAIR_C]] = TIMES(c[i * x->step[PAIR_C]], factor);
+        c[i * x->step[PAIR_C]] = TIMES(c[i * x->step[PAIR_C]], factor, times);
 }
 #undef T
 #undef U

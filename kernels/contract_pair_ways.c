@@ -330,7 +330,8 @@ static double semiring_seconds(const PairForm *f, const PairPlan *p)
     if (!semiring_matrices(f, &g))
         return INFINITY;
     double calls = pair_work(f) / ((double)g.m * (double)g.n * (double)g.k);
-    return calls * (3e-8 + semiring_gemm_seconds(f->semiring, f->dtype, g.m, g.n, g.k));
+    double t = calls * (3e-8 + semiring_gemm_seconds(f->semiring, f->dtype, g.m, g.n, g.k));
+    return fmax(t, pair_memory_seconds(f));
 }
 
 typedef struct SemiringJob {

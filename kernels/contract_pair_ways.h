@@ -9,6 +9,8 @@
 
 enum { PAIR_ROW_AXES = 16 };
 
+typedef void (*PairRun)(Ctx *, const PairPlan *, char *c, const char *a, const char *b, char *work);
+
 /* A product of matrices and the loops around it; the innermost of `sums` runs fastest, and
  * all but the first step of them add to C. */
 typedef struct PairMatrices {
@@ -19,6 +21,15 @@ typedef struct PairMatrices {
     PairAxis sum[CONTRACT_LABELS];
 } PairMatrices;
 
+/* A product of whole matrices by a library, and how the blocked product of the same plan runs. */
+typedef struct PairWhole {
+    PairProduct product;                /* u.product */
+    PairRun blocked;
+    int64_t work;                       /* bytes that it wants */
+    int64_t m, n, k;
+    Mat a, b, c;                        /* data NULL */
+} PairWhole;
+
 /* Sums along rows: `run` is walked by the kernel, `runs` are the other summed axes. */
 typedef struct PairSums {
     PairGroup rows, runs;
@@ -26,8 +37,6 @@ typedef struct PairSums {
     int64_t pieces;                     /* the one row of a dot product is cut into that many */
 } PairSums;
 
-typedef struct PairPlan PairPlan;
-typedef void (*PairRun)(Ctx *, const PairPlan *, char *c, const char *a, const char *b, char *work);
 
 struct PairPlan {
     PairRun run;
@@ -38,7 +47,8 @@ struct PairPlan {
     char one[16];                       /* takes B's place where A stands alone */
     bool single;
     int64_t base[PAIR_TENSORS];         /* bytes from position 0 to where the form starts */
-    int64_t repeats;
+    int64_t repeats;                    /* as in PairForm */
+    double times;
     PairPlan *before[PAIR_TENSORS];     /* sums an operand over axes of its own first */
     int64_t before_bytes[PAIR_TENSORS], before_work;
     int64_t work;                       /* bytes of workspace in all; run's part comes last */
@@ -52,6 +62,7 @@ struct PairPlan {
     union {
         PairNest nest;
         PairProduct product;
+        PairWhole whole;
         PairMatrices matrices;
         PairSums sums;
         Direct direct;
@@ -78,6 +89,9 @@ void pair_block_make(Ctx *, const PairForm *, PairPlan *, const PairKernel *);
 /* ---- contract_pair_bf16.c: A and B are bf16, C and its dtype f32 ---- */
 extern const PairWay pair_way_bf16;
 bool pair_takes_bf16(const PairForm *);
+/* Can a product of bf16 matrices, A m x k and B k x n, have subnormal numbers on its way? The
+ * processor's instruction would lose them. */
+bool pair_bf16_may_flush(Ctx *, int64_t m, int64_t n, int64_t k, Mat a, Mat b);
 
 /* pair_plan with this way where it is possible; NULL: the cheapest. For tests. */
 PairPlan *pair_plan_wanted(Ctx *, const Contraction *, const PairWay *);

@@ -47,7 +47,7 @@ typedef struct Run {
     const ConvJob *job;
     ConvRow add;
     int64_t bytes, width, blocks;        /* blocks per row of the result */
-    volatile sig_atomic_t *interrupt;
+    InterruptFlag *interrupt;
     atomic_bool bad;
 } Run;
 

@@ -2,6 +2,7 @@
  * together; called through DeviceOps alone. */
 #include "kernels/cuda.h"
 
+#include "core/c_locale.h"
 #include "core/mem.h"
 
 #include <stdarg.h>
@@ -13,7 +14,7 @@ DevStatus cuda_fault(Device *d, DevStatus status, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(d->fault, sizeof d->fault, fmt, args);
+    c_vsnprintf(d->fault, sizeof d->fault, fmt, args);
     va_end(args);
     return status;
 }
@@ -301,6 +302,8 @@ static void describe(Ctx *ctx, Device *d, const CudaLibraries *l, int index)
 
 void cuda_probe(Ctx *ctx)
 {
+    if (device_fenced(ctx, &cuda_ops, "cuda"))
+        return;
     const CudaLibraries *l = cuda_libraries();
     char why[sizeof ((Device *)0)->why];
     int count = 0;

@@ -3,6 +3,8 @@
  * missing, or lacks a routine, takes only its own operations away. */
 #include "kernels/cuda.h"
 
+#include "core/c_locale.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -49,7 +51,7 @@ __attribute__((format(printf, 1, 2))) static void why(const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(libraries.why, sizeof libraries.why, fmt, args);
+    c_vsnprintf(libraries.why, sizeof libraries.why, fmt, args);
     va_end(args);
 }
 
@@ -76,7 +78,7 @@ static void driver_load(void)
     const char *lacks;
     CUresult r;
     if (!handle) {
-        const char *reason = dlerror();
+        const char *reason = c_dlerror();
         if (!reason || strstr(reason, "No such file"))
             why("no NVIDIA driver (libcuda.so.1 not found)");
         else

@@ -3,6 +3,7 @@
 #include "kernels/device.h"
 
 #include "core/error.h"
+#include "core/fence.h"
 #include "kernels/gpu.h"
 
 #include <stdio.h>
@@ -39,6 +40,16 @@ Device *device_add(Ctx *ctx, const DeviceOps *ops, const char *name)
     while (*end)
         end = &(*end)->next;
     return *end = d;
+}
+
+/* Drivers compile, start programs and keep files of their own: no program of strangers gets to one. */
+bool device_fenced(Ctx *ctx, const DeviceOps *ops, const char *name)
+{
+    if (!ctx->fence)
+        return false;
+    Device *d = device_add(ctx, ops, name);
+    snprintf(d->why, sizeof d->why, "%s keeps a program from its driver", fence_by(ctx->fence));
+    return true;
 }
 
 void devices_init(Ctx *ctx)

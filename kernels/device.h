@@ -185,6 +185,8 @@ const char *device_expression(const Device *d, char *out, size_t cap);
  * is absent is found too, with its `why`. */
 Device *device_find(Ctx *, const char *name);
 Device *device_add(Ctx *, const DeviceOps *, const char *name);     /* at the end of the set */
+/* Under a fence there is one that says so, and true comes back: its driver is left alone. */
+bool device_fenced(Ctx *, const DeviceOps *, const char *name);
 static inline bool device_absent(const Device *d) { return d->why[0] != '\0'; }
 static inline bool device_holds(const Device *d, DType dt) { return d->dtypes >> (dt & 0xff) & 1; }
 /* f64, or f32 where it has no f64. */
@@ -271,6 +273,11 @@ bool device_has(const Device *, const Tensor *);        /* valid there now? */
 /* t in that dtype, from the host, as tensor_cast has it: kept beside the buffer until that is written, so
  * that an operand of a `narrow` block is cast and copied once. */
 Tensor *device_narrowed(Ctx *, Tensor *t, DType);
+/* t, which nobody else holds, stands in like's place now, whose home becomes its own: whether a store
+ * could write where it was or had to copy is no difference to device(x). */
+void device_same_home(Ctx *, Tensor *t, const Tensor *like);
+/* tensor_copy, for one that is about to be written in t's place: its home is t's. */
+Tensor *device_copy_at_home(Ctx *, Tensor *t);
 /* A kernel on d wrote into t's buffer: only d's copy is valid now. */
 void device_wrote(Ctx *, Device *, Tensor *);
 /* One element, without moving the rest: `to` gets its bytes. Counted as a copy where it is away. */

@@ -4,13 +4,12 @@
  * Nothing here opens a device or runs on one. */
 #include "kernels/device.h"
 
+#include "core/ascii.h"
 #include "core/error.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- what a name stands for ---- */
 static bool family(const char *name)
@@ -161,7 +160,7 @@ static const char *elsewhere(const char *text)
         { "mps", "sim.mps" },  { "metal", "sim.mps" }, { "tpu", "sim.tpu" },   { "xla", "sim.tpu" },
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcasecmp(text, names[i][0]) == 0)
+        if (ascii_casecmp(text, names[i][0]) == 0)
             return names[i][1];
     return NULL;
 }
@@ -172,7 +171,7 @@ static const char *without_colon(Ctx *ctx, const char *text)
     static const char *const families[] = { "cuda", "opencl" };
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(families[i]);
-        if (strncasecmp(text, families[i], n) != 0)
+        if (ascii_ncasecmp(text, families[i], n) != 0)
             continue;
         const char *digits = text + n + strspn(text + n, "_- :.");
         char name[48];
@@ -194,10 +193,10 @@ const char *device_closest(Ctx *ctx, const char *text)
     for (const Device *d = ctx->devices->first; d && n < MOST; d = d->next) {
         const char *own = strncmp(d->name, "sim.", 4) == 0 ? d->name + 4 : NULL;
         names[n++] = d->name;
-        if (!found && (strcasecmp(text, d->name) == 0 || (own && strcasecmp(text, own) == 0)))
+        if (!found && (ascii_casecmp(text, d->name) == 0 || (own && ascii_casecmp(text, own) == 0)))
             found = d->name;
     }
     for (int i = 0; !found && i < 3; i++)
-        found = strcasecmp(text, names[i]) == 0 ? names[i] : NULL;
+        found = ascii_casecmp(text, names[i]) == 0 ? names[i] : NULL;
     return found ? found : err_closest(text, names, n);
 }

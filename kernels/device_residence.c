@@ -320,6 +320,26 @@ Tensor *device_narrowed(Ctx *ctx, Tensor *t, DType to)
     return tensor_view(ctx, r->narrow, t->rank, tensor_shape(t), tensor_strides(t), r->narrow->data);
 }
 
+void device_same_home(Ctx *ctx, Tensor *t, const Tensor *like)
+{
+    Device *home = tensor_device(ctx, like);
+    if (home != tensor_device(ctx, t))
+        residence_of(ctx, t->buffer)->home = home;
+}
+
+Tensor *device_copy_at_home(Ctx *ctx, Tensor *t)
+{
+    Tensor *const copy = tensor_copy(ctx, t);
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        device_same_home(ctx, copy, t);
+        ERR_END(ctx, &f);
+        return copy;
+    }
+    tensor_release(ctx, copy);
+    err_throw(ctx->error);
+}
+
 void device_wrote(Ctx *ctx, Device *d, Tensor *t)
 {
     Residence *r = t->buffer->device;

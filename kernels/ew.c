@@ -53,19 +53,26 @@ EwFn ew_reference(EwOp op, DType dt) {
     return wide ? wide : ew_table_base[op][dt];
 }
 
+EwFn ew_kernel_at(EwOp op, DType dt, CpuIsa isa, bool sleef) {
+    EwFn fn = NULL;
+    if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
+#ifdef __x86_64__
+    if (isa >= ISA_AVX2) {
+        bool wide = isa == ISA_AVX512;
+        fn = (wide ? ew_table_vector_avx512 : ew_table_vector_avx2)[op][dt];
+        if (!fn && sleef) fn = (wide ? ew_table_sleef_avx512 : ew_table_sleef_avx2)[op][dt];
+        if (!fn) fn = (wide ? ew_table_composed_avx512 : ew_table_composed_avx2)[op][dt];
+    }
+#endif
+    (void)sleef;
+    if (!fn && isa == ISA_BASE) fn = ew_table_composed_base[op][dt];
+    if (!fn && dt == DT_F32) fn = ew_table_wide[op];
+    return fn ? fn : isa == ISA_BASE ? ew_table_base[op][dt] : ew_table_avx2[op][dt];
+}
+
 EwFn ew_kernel(EwOp op, DType dt) {
 #ifdef RICCI_HOSTILE
     return ew_reference(op, dt);
 #endif
-    if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
-#ifdef __x86_64__
-    if (cpu_isa() >= ISA_AVX2) {
-        bool wide = cpu_isa() == ISA_AVX512;
-        EwFn fn = (wide ? ew_table_vector_avx512 : ew_table_vector_avx2)[op][dt];
-        if (fn) return fn;
-        fn = (wide ? ew_table_sleef_avx512 : ew_table_sleef_avx2)[op][dt];
-        return fn && ew_vector_math() ? fn : ew_table_avx2[op][dt];
-    }
-#endif
-    return ew_table_base[op][dt];
+    return ew_kernel_at(op, dt, cpu_isa(), cpu_isa() >= ISA_AVX2 && ew_vector_math());
 }

@@ -17,13 +17,13 @@ static inline T N(modulo)(T x, T y) {
     return (y < 0) != (r < 0) ? r + y : r;
 }
 
+/* x less its remainder is a whole multiple of y; the wider type tells neighbouring multiples apart. */
 static inline T N(floor_divide)(T x, T y) {
     if (y == 0) return x / y;
-    T r = fmod(x, y), q = (x - r) / y;
+    T r = fmod(x, y);
+    T_WIDE q = ((T_WIDE)x - (T_WIDE)r) / (T_WIDE)y;
     if (r != 0 && (y < 0) != (r < 0)) q -= 1;
-    if (q == 0) return copysign((T)0, x / y);
-    T down = floor(q);
-    return q - down > (T)0.5 ? down + 1 : down;
+    return q == 0 ? copysign((T)0, x / y) : (T)rint(q);
 }
 
 /* Squares by multiplying, wherever the 2 stands: correctly rounded and quick. */
@@ -41,9 +41,16 @@ static inline T N(sigmoid)(T x) {
 
 static inline T N(softplus)(T x) { return (x > 0 || x != x ? x : 0) + log1p(exp(-fabs(x))); }
 
+/* erfc is steep where it is small: what x/sqrt(2) lost, and what the constant lacks, are put back
+ * by its derivative. */
 static inline T N(gelu)(T x) {
-    T_WIDE t = (T_WIDE)x * -(T_WIDE)0.70710678118654752440L;
-    return x == (T)-INFINITY ? -(T)0 : (T)(x / 2 * (T)erfc(t));
+    const T_WIDE root = (T_WIDE)0.70710678118654752440084436210484903928L;
+    const T_WIDE lacks = -fma(root, 2 * root, (T_WIDE)-1) / (4 * root);
+    T_WIDE w = (T_WIDE)x, t = w * root, e = erfc(-t);
+    if (x == (T)-INFINITY) return -(T)0;
+    if (fabs(w) < 1000)
+        e += (T_WIDE)1.12837916709551257389615890312154517169L * exp(-t * t) * (fma(w, root, -t) + w * lacks);
+    return (T)(w / 2 * e);
 }
 
 /* C leaves gamma at negative integers open between nan and an infinity: nan. */

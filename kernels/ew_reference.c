@@ -102,6 +102,18 @@ WITH_COMPLEX(REAL_KERNELS)
 WITH_COMPLEX(COMPLEX_KERNELS)
 REAL_ONLY(REAL_KERNELS)
 
+/* A square is a product, which long double would round twice. */
+static void real_POWER_square_F64(KERNEL_ARGS) {
+    const int64_t ones[] = { 1, 1 };
+    for (int64_t i = 0; i < n; i++) {
+        const double *at[] = { (const double *)in[0] + i * si[0], (const double *)in[1] + i * si[1] };
+        double *to = (double *)out + i * so;
+        if (*at[1] == 2) *to = *at[0] * *at[0];
+        else real_POWER_F64(to, 1, (const void *const *)at, ones, 1);
+    }
+}
+#define real_POWER_F64 real_POWER_square_F64
+
 const EwFn ew_table_reference[EW_COUNT][DT_COUNT] = {
 #define ROW(id, arity) [EW_##id] = { [DT_F32] = real_##id##_F32, [DT_F64] = real_##id##_F64, \
     [DT_C64] = complex_##id##_C64, [DT_C128] = complex_##id##_C128 },

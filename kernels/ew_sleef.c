@@ -1,6 +1,8 @@
 /* Finds the SLEEF library: see ew_sleef.h. */
 #include "kernels/ew_sleef.h"
 
+#include "core/c_locale.h"
+
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -30,7 +32,7 @@ void *ew_sleef_find(const char *pattern, const char *lanes, const char *isa) {
     if (!lib) return NULL;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(name, sizeof name, pattern, lanes);
+    c_snprintf(name, sizeof name, pattern, lanes);
 #pragma GCC diagnostic pop
     snprintf(full, sizeof full, "Sleef_finz_%s%s", name, isa);
     return dlsym(lib, full);

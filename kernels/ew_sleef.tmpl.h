@@ -4,6 +4,7 @@
  * are padded), so its result depends on its value alone. */
 #include "kernels/ew_sleef.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -23,7 +24,10 @@
 #define OUTSIDE D_OUTSIDE
 #define IS_TWO D_IS_TWO
 #define N(f) f##_F64
-#define RANGE(lo64, hi64, lo32, hi32) lo64, hi64
+#define TINY D_TINY
+#define MOST DBL_MAX
+#define RANGE(lo64, hi64, tiny64, lo32, hi32, tiny32) lo64, hi64, tiny64
+#define ONLY_F32(x)
 #include "kernels/ew_sleef_type.tmpl.h"
 
 #define T float
@@ -37,80 +41,31 @@
 #define OUTSIDE F_OUTSIDE
 #define IS_TWO F_IS_TWO
 #define N(f) f##_F32
-#define RANGE(lo64, hi64, lo32, hi32) lo32, hi32
+#define TINY F_TINY
+#define MOST FLT_MAX
+#define RANGE(lo64, hi64, tiny64, lo32, hi32, tiny32) lo32, hi32, tiny32
+#define ONLY_F32(x) x
 #include "kernels/ew_sleef_type.tmpl.h"
 
+#include "kernels/ew_lanes.tmpl.h"
 #include "kernels/ew_vector.tmpl.h"
+#include "kernels/ew_composed.tmpl.h"
 
-/* ---- functions composed of others, in double ---- */
+/* ---- f32 in f64 ---- */
 
 enum { PART = 128 };
 typedef void (*PartFn)(double *o, const double *x, int64_t n);
 
-static void exp_minus_abs(double *o, const double *x, int64_t n) {
-    const void *in[] = { o };
-    int64_t one = 1;
-    for (int64_t i = 0; i < n; i++) o[i] = -fabs(x[i]);
-    own_EXP(o, 1, in, &one, n);
-}
-
-static void part_sigmoid(double *o, const double *x, int64_t n) {
-    double e[PART];
-    exp_minus_abs(e, x, n);
-    for (int64_t i = 0; i < n; i++) o[i] = (x[i] >= 0 ? 1 : e[i]) / (1 + e[i]);
-}
-
-static void part_silu(double *o, const double *x, int64_t n) {
-    double s[PART];
-    part_sigmoid(s, x, n);
-    for (int64_t i = 0; i < n; i++) s[i] = x[i] * s[i];
-    for (int64_t i = 0; i < n; i++) {       /* where exp(x) is subnormal it has lost digits */
-        const void *in[] = { &x[i] };
-        int64_t one = 1;
-        if (x[i] < -700) ew_table_reference[EW_SILU][DT_F64](&s[i], 1, in, &one, 1);
-    }
-    memcpy(o, s, (size_t)n * sizeof *s);
-}
-
-static void part_softplus(double *o, const double *x, int64_t n) {
-    double e[PART];
-    const void *in[] = { e };
-    int64_t one = 1;
-    exp_minus_abs(e, x, n);
-    sleef_LOG1P_F64(e, 1, in, &one, n);
-    for (int64_t i = 0; i < n; i++) o[i] = (x[i] > 0 || x[i] != x[i] ? x[i] : 0) + e[i];
-}
-
 static void part_erfc(double *o, const double *x, int64_t n) {
     static _Atomic(void *) slot;
     map1_F64(o, 1, x, 1, n, EW_ERFC, (Fn1_F64)find_F64(&slot, "erfc%s_u15"),
-             -INFINITY, INFINITY);
-}
-
-static void part_gelu(double *o, const double *x, int64_t n) {
-    double e[PART];
-    for (int64_t i = 0; i < n; i++) e[i] = x[i] * -M_SQRT1_2;
-    part_erfc(e, e, n);
-    for (int64_t i = 0; i < n; i++) o[i] = x[i] == -INFINITY ? -0.0 : x[i] / 2 * e[i];
+             -INFINITY, INFINITY, 0);
 }
 
 static void part_erf(double *o, const double *x, int64_t n) {
     const void *in[] = { x };
     int64_t one = 1;
     sleef_ERF_F64(o, 1, in, &one, n);
-}
-
-static inline __attribute__((always_inline))
-void parts_F64(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n,
-               PartFn f) {
-    double *o = out, x[PART], y[PART];
-    const double *s = in[0];
-    for (int64_t from = 0; from < n; from += PART) {
-        int64_t count = n - from < PART ? n - from : PART;
-        for (int64_t i = 0; i < count; i++) x[i] = s[(from + i) * si[0]];
-        f(y, x, count);
-        for (int64_t i = 0; i < count; i++) o[(from + i) * so] = y[i];
-    }
 }
 
 static inline __attribute__((always_inline))
@@ -127,14 +82,6 @@ void parts_F32(void *out, int64_t so, const void *const *in, const int64_t *si, 
     }
 }
 
-static void sigmoid_F64(KERNEL_ARGS) { parts_F64(out, so, in, si, n, part_sigmoid); }
-static void sigmoid_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_sigmoid); }
-static void silu_F64(KERNEL_ARGS) { parts_F64(out, so, in, si, n, part_silu); }
-static void silu_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_silu); }
-static void softplus_F64(KERNEL_ARGS) { parts_F64(out, so, in, si, n, part_softplus); }
-static void softplus_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_softplus); }
-static void gelu_F64(KERNEL_ARGS) { parts_F64(out, so, in, si, n, part_gelu); }
-static void gelu_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_gelu); }
 /* SLEEF's erf and erfc of floats pass 1 ulp for some operands; through double they do not.
  * In f64 its erfc does as well: there the scalar formula stays. */
 static void wide_ERF_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_erf); }
@@ -142,16 +89,14 @@ static void wide_ERFC_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_erfc
 
 const EwFn TABLE[EW_COUNT][DT_COUNT] = {
 #define SLEEF1(id, ...) [EW_##id] = { [DT_F32] = sleef_##id##_F32, [DT_F64] = sleef_##id##_F64 },
+#define SLEEF1_F32(id, ...) [EW_##id] = { [DT_F32] = sleef_##id##_F32 },
 #define SLEEF2 SLEEF1
 #define SLEEF1_WIDE(id, ...) \
     [EW_##id] = { [DT_F32] = wide_##id##_F32, [DT_F64] = sleef_##id##_F64 },
 #include "kernels/ew_sleef.def"
 #undef SLEEF1
 #undef SLEEF2
+#undef SLEEF1_F32
 #undef SLEEF1_WIDE
-    [EW_SIGMOID] = { [DT_F32] = sigmoid_F32, [DT_F64] = sigmoid_F64 },
-    [EW_SILU] = { [DT_F32] = silu_F32, [DT_F64] = silu_F64 },
-    [EW_SOFTPLUS] = { [DT_F32] = softplus_F32, [DT_F64] = softplus_F64 },
-    [EW_GELU] = { [DT_F32] = gelu_F32, [DT_F64] = gelu_F64 },
     [EW_ERFC] = { [DT_F32] = wide_ERFC_F32 },
 };

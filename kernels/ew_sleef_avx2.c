@@ -5,9 +5,11 @@
 
 typedef int64_t VI __attribute__((vector_size(32)));
 typedef uint64_t VU __attribute__((vector_size(32)));
+typedef float VS __attribute__((vector_size(16)));
 
 #define TABLE ew_table_sleef_avx2
 #define OWN_TABLE ew_table_vector_avx2
+#define COMPOSED ew_table_composed_avx2
 #define D_FMA _mm256_fmadd_pd
 #define D_ANY(mask) _mm256_movemask_pd((__m256d)(mask))
 #define D_SQRT _mm256_sqrt_pd
@@ -31,8 +33,13 @@ typedef uint64_t VU __attribute__((vector_size(32)));
     _mm256_cmp_ps(v, _mm256_set1_ps(hi), _CMP_GT_OQ)))
 #define D_IS_TWO(v) (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(2), _CMP_EQ_OQ))
 #define F_IS_TWO(v) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(2), _CMP_EQ_OQ))
+#define D_TINY(v, least, r) _mm256_blendv_pd(r, v, _mm256_cmp_pd( \
+    _mm256_andnot_pd(_mm256_set1_pd(-0.0), v), _mm256_set1_pd(least), _CMP_LT_OQ))
+#define F_TINY(v, least, r) _mm256_blendv_ps(r, v, _mm256_cmp_ps( \
+    _mm256_andnot_ps(_mm256_set1_ps(-0.0f), v), _mm256_set1_ps(least), _CMP_LT_OQ))
 #include "kernels/ew_sleef.tmpl.h"
 #else
 const EwFn ew_table_sleef_avx2[EW_COUNT][DT_COUNT] = { { NULL } };
 const EwFn ew_table_vector_avx2[EW_COUNT][DT_COUNT] = { { NULL } };
+const EwFn ew_table_composed_avx2[EW_COUNT][DT_COUNT] = { { NULL } };
 #endif

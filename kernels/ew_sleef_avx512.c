@@ -5,9 +5,11 @@
 
 typedef int64_t VI __attribute__((vector_size(64)));
 typedef uint64_t VU __attribute__((vector_size(64)));
+typedef float VS __attribute__((vector_size(32)));
 
 #define TABLE ew_table_sleef_avx512
 #define OWN_TABLE ew_table_vector_avx512
+#define COMPOSED ew_table_composed_avx512
 #define D_FMA _mm512_fmadd_pd
 #define D_ANY(mask) _mm512_movepi64_mask((__m512i)(mask))
 #define D_SQRT _mm512_sqrt_pd
@@ -29,8 +31,13 @@ typedef uint64_t VU __attribute__((vector_size(64)));
     | _mm512_cmp_ps_mask(v, _mm512_set1_ps(hi), _CMP_GT_OQ))
 #define D_IS_TWO(v) (unsigned)_mm512_cmp_pd_mask(v, _mm512_set1_pd(2), _CMP_EQ_OQ)
 #define F_IS_TWO(v) (unsigned)_mm512_cmp_ps_mask(v, _mm512_set1_ps(2), _CMP_EQ_OQ)
+#define D_TINY(v, least, r) _mm512_mask_blend_pd(_mm512_cmp_pd_mask( \
+    _mm512_abs_pd(v), _mm512_set1_pd(least), _CMP_LT_OQ), r, v)
+#define F_TINY(v, least, r) _mm512_mask_blend_ps(_mm512_cmp_ps_mask( \
+    _mm512_abs_ps(v), _mm512_set1_ps(least), _CMP_LT_OQ), r, v)
 #include "kernels/ew_sleef.tmpl.h"
 #else
 const EwFn ew_table_sleef_avx512[EW_COUNT][DT_COUNT] = { { NULL } };
 const EwFn ew_table_vector_avx512[EW_COUNT][DT_COUNT] = { { NULL } };
+const EwFn ew_table_composed_avx512[EW_COUNT][DT_COUNT] = { { NULL } };
 #endif

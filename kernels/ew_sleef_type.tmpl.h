@@ -1,5 +1,6 @@
 /* SLEEF kernels of one type: T, its vector V of LANES, LOAD STORE SET1, OUTSIDE(v, lo, hi)
- * and IS_TWO(v) as bit masks of lanes, N(f). */
+ * and IS_TWO(v) as bit masks of lanes, TINY(v, least, r) (v in the lanes where |v| < least, r in
+ * the others), N(f). */
 
 /* Resolves a function once; threads that race find the same address. */
 static void *N(find)(_Atomic(void *) *slot, const char *pattern) {
@@ -29,8 +30,9 @@ static __attribute__((noinline)) V N(patch)(EwOp op, unsigned mask, V x, V y, V 
 }
 
 static inline __attribute__((always_inline))
-V N(one)(EwOp op, V x, N(Fn1) f, T lo, T hi) {
+V N(one)(EwOp op, V x, N(Fn1) f, T lo, T hi, T tiny) {
     V y = f(x);
+    if (tiny > 0) y = TINY(x, tiny, y);
     if (lo > -(T)INFINITY || hi < (T)INFINITY) {
         unsigned mask = OUTSIDE(x, lo, hi);
         if (__builtin_expect(mask, 0)) y = N(patch)(op, mask, x, x, y);
@@ -39,25 +41,29 @@ V N(one)(EwOp op, V x, N(Fn1) f, T lo, T hi) {
 }
 
 static inline __attribute__((always_inline))
-void N(map1)(T *o, int64_t so, const T *x, int64_t sx, int64_t n, EwOp op, N(Fn1) f, T lo, T hi) {
+void N(map1)(T *o, int64_t so, const T *x, int64_t sx, int64_t n, EwOp op, N(Fn1) f, T lo, T hi,
+             T tiny) {
     T a[LANES], r[LANES];
     int64_t i = 0;
     if (so == 1 && sx == 1)
-        for (; i + LANES <= n; i += LANES) STORE(o + i, N(one)(op, LOAD(x + i), f, lo, hi));
+        for (; i + LANES <= n; i += LANES) STORE(o + i, N(one)(op, LOAD(x + i), f, lo, hi, tiny));
     for (; i < n; i += LANES) {
         int64_t count = n - i < LANES ? n - i : LANES;
         for (int64_t k = 0; k < LANES; k++) a[k] = x[(i + (k < count ? k : 0)) * sx];
-        STORE(r, N(one)(op, LOAD(a), f, lo, hi));
+        STORE(r, N(one)(op, LOAD(a), f, lo, hi, tiny));
         for (int64_t k = 0; k < count; k++) o[(i + k) * so] = r[k];
     }
 }
 
-/* x^2 is x * x, correctly rounded, wherever the 2 stands: see POWER in ew_real.tmpl.h. */
+/* x^2 is x * x, correctly rounded, wherever the 2 stands: see POWER in ew_real.tmpl.h. SLEEF's
+ * powers are infinite some ulps too early. */
 static inline __attribute__((always_inline))
 V N(two)(EwOp op, V x, V y, N(Fn2) f) {
     V r = f(x, y);
     if (op == EW_POWER) {
-        unsigned mask = IS_TWO(y);
+        unsigned mask = OUTSIDE(r, -MOST, MOST);
+        if (__builtin_expect(mask, 0)) r = N(patch)(op, mask, x, y, r);
+        mask = IS_TWO(y);
         if (__builtin_expect(mask, 0)) {
             T a[LANES], s[LANES];
             STORE(a, x);
@@ -88,21 +94,26 @@ void N(map2)(T *o, int64_t so, const T *x, int64_t sx, const T *y, int64_t sy, i
     }
 }
 
-#define SLEEF1(id, pattern, lo64, hi64, lo32, hi32) \
+#define CALL1(id, pattern, lo, hi, tiny) \
     static __attribute__((unused)) void N(sleef_##id)(KERNEL_ARGS) { \
         static _Atomic(void *) slot; \
-        N(map1)(out, so, in[0], si[0], n, EW_##id, (N(Fn1))N(find)(&slot, pattern), \
-                RANGE(lo64, hi64, lo32, hi32)); \
+        N(map1)(out, so, in[0], si[0], n, EW_##id, (N(Fn1))N(find)(&slot, pattern), lo, hi, tiny); \
     }
-#define SLEEF1_WIDE SLEEF1
-#define SLEEF2(id, pattern, lo64, hi64, lo32, hi32) \
+#define CALL(...) CALL1(__VA_ARGS__)
+#define SLEEF1(id, pattern, ...) CALL(id, pattern, RANGE(__VA_ARGS__))
+#define SLEEF1_F32(id, pattern, ...) ONLY_F32(CALL1(id, pattern, __VA_ARGS__))
+#define SLEEF1_WIDE(id, pattern) CALL1(id, pattern, -INFINITY, INFINITY, 0)
+#define SLEEF2(id, pattern) \
     static __attribute__((unused)) void N(sleef_##id)(KERNEL_ARGS) { \
         static _Atomic(void *) slot; \
         N(map2)(out, so, in[0], si[0], in[1], si[1], n, EW_##id, \
                 (N(Fn2))N(find)(&slot, pattern)); \
     }
 #include "kernels/ew_sleef.def"
+#undef CALL
+#undef CALL1
 #undef SLEEF1
+#undef SLEEF1_F32
 #undef SLEEF2
 #undef SLEEF1_WIDE
 #undef T
@@ -115,5 +126,8 @@ void N(map2)(T *o, int64_t so, const T *x, int64_t sx, const T *y, int64_t sy, i
 #undef SET1
 #undef OUTSIDE
 #undef IS_TWO
+#undef TINY
+#undef MOST
+#undef ONLY_F32
 #undef N
 #undef RANGE

@@ -1,14 +1,8 @@
 /* exp, log, sin, cos, tanh and sqrt of f64 vectors, written out: on 256 bits SLEEF's reach
  * 1.4 to 3 times the speed of scalar libm, these 3 to 6 times, with errors below 0.85 ulp
- * (tanh 1; tests/unit/ew.c holds them to 1). Included by ew_sleef.tmpl.h, which gives VD,
- * VI and VU (its integers), D_SET1, D_FMA, D_SQRT and D_ANY. Only additions, products, fused
- * products and divisions occur, so every instruction set gives the same bits. */
-
-#define K(c) D_SET1(c)
-
-static inline VD choose(VI mask, VD yes, VD no) {
-    return (VD)((mask & (VI)yes) | (~mask & (VI)no));
-}
+ * (tanh 1; tests/unit/ew.c holds them to 1). Included by ew_sleef.tmpl.h
+ * after ew_lanes.tmpl.h; it gives D_ANY besides. Only additions, products, fused products and
+ * divisions occur, so every instruction set gives the same bits. */
 
 /* Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits. */
 static inline VD to_integer(VD x, VI *n) {
@@ -16,8 +10,6 @@ static inline VD to_integer(VD x, VI *n) {
     *n = (VI)shifted;
     return shifted - K(0x1.8p52);
 }
-
-static inline VD power_of_two(VI n) { return (VD)(((VU)n + 1023) << 52); }
 
 /* e^x = 2^k * (1 + high + low), |high| <= ln(2)/2. The reduction is exact but for one
  * rounding that low makes good; the polynomial for (e^r - 1 - r)/r^2 interpolates at
@@ -143,25 +135,25 @@ static inline VD vector_sqrt(VD x) { return D_SQRT(x); }
 static inline VF vector_sqrtf(VF x) { return F_SQRT(x); }
 
 static void own_EXP(KERNEL_ARGS) {
-    map1_F64(out, so, in[0], si[0], n, EW_EXP, vector_exp, -INFINITY, INFINITY);
+    map1_F64(out, so, in[0], si[0], n, EW_EXP, vector_exp, -INFINITY, INFINITY, 0);
 }
 static void own_LOG(KERNEL_ARGS) {
-    map1_F64(out, so, in[0], si[0], n, EW_LOG, vector_log, -INFINITY, INFINITY);
+    map1_F64(out, so, in[0], si[0], n, EW_LOG, vector_log, -INFINITY, INFINITY, 0);
 }
 static void own_TANH(KERNEL_ARGS) {
-    map1_F64(out, so, in[0], si[0], n, EW_TANH, vector_tanh, -INFINITY, INFINITY);
+    map1_F64(out, so, in[0], si[0], n, EW_TANH, vector_tanh, -INFINITY, INFINITY, 0);
 }
 static void own_SIN(KERNEL_ARGS) {
-    map1_F64(out, so, in[0], si[0], n, EW_SIN, vector_sin, -TRIG_LIMIT, TRIG_LIMIT);
+    map1_F64(out, so, in[0], si[0], n, EW_SIN, vector_sin, -TRIG_LIMIT, TRIG_LIMIT, 0);
 }
 static void own_COS(KERNEL_ARGS) {
-    map1_F64(out, so, in[0], si[0], n, EW_COS, vector_cos, -TRIG_LIMIT, TRIG_LIMIT);
+    map1_F64(out, so, in[0], si[0], n, EW_COS, vector_cos, -TRIG_LIMIT, TRIG_LIMIT, 0);
 }
 static void own_SQRT_F64(KERNEL_ARGS) {
-    map1_F64(out, so, in[0], si[0], n, EW_SQRT, vector_sqrt, -INFINITY, INFINITY);
+    map1_F64(out, so, in[0], si[0], n, EW_SQRT, vector_sqrt, -INFINITY, INFINITY, 0);
 }
 static void own_SQRT_F32(KERNEL_ARGS) {
-    map1_F32(out, so, in[0], si[0], n, EW_SQRT, vector_sqrtf, -INFINITY, INFINITY);
+    map1_F32(out, so, in[0], si[0], n, EW_SQRT, vector_sqrtf, -INFINITY, INFINITY, 0);
 }
 
 const EwFn OWN_TABLE[EW_COUNT][DT_COUNT] = {
@@ -170,4 +162,3 @@ const EwFn OWN_TABLE[EW_COUNT][DT_COUNT] = {
     [EW_COS] = { [DT_F64] = own_COS },
     [EW_SQRT] = { [DT_F32] = own_SQRT_F32, [DT_F64] = own_SQRT_F64 },
 };
-#undef K

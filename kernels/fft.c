@@ -21,6 +21,8 @@ enum {                                                       /* from fftw3.h */
     FFTW_UNALIGNED = 1 << 1, FFTW_PRESERVE_INPUT = 1 << 4, FFTW_ESTIMATE = 1 << 6
 };
 enum { ALIGNMENT = 16 };                                     /* that FFTW's vectors ask for */
+/* What it may allocate beside its buffers: it ends the process where it gets none. */
+#define ROOM ((size_t)16 << 20)
 
 /* ---- the library, in two precisions ---- */
 typedef struct Library {
@@ -209,7 +211,7 @@ typedef struct Job {
     size_t in_bytes, out_bytes;  /* of an element */
     int64_t out_n;               /* elements written per lane */
     double scale;
-    volatile sig_atomic_t *interrupt;
+    InterruptFlag *interrupt;
     /* Columns of a matrix: copied into lanes of their own, transformed there, copied back. */
     bool gathered;
     int64_t in_n, from_step, to_step;      /* elements read; distances of points in x and out */
@@ -370,6 +372,7 @@ bool fft_run(Ctx *ctx, FftKind kind, int64_t n, const Tensor *x, const Tensor *o
 {
     if (out->size == 0)
         return true;
+    mem_room(ctx, ROOM + 4 * (size_t)n * dtype_info(out->dtype)->bytes);
     Job job = { .lib = library_of((DType)x->dtype), .kind = kind, .in = x->data, .out = out->data,
                 .in_bytes = dtype_info(x->dtype)->bytes, .out_bytes = dtype_info(out->dtype)->bytes,
                 .out_n = tensor_shape(out)[axis], .scale = scale, .interrupt = ctx->interrupt };

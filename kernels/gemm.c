@@ -184,6 +184,13 @@ static double product_work(const Product *p)
     return weight[p->type] * (double)p->m * (double)p->n * (double)p->k;
 }
 
+/* Work that pays to split, and room in the library for as many as there are workers. */
+static bool product_splits(const Product *p, double work, double least)
+{
+    int threads = work >= least ? pool_threads(p->ctx) : 1;
+    return threads > 1 && (!p->blas || blas_enter(p->ctx, p->blas, threads, 1) == threads);
+}
+
 /* n split evenly among the workers, on a multiple of 8 so that kernels keep full tiles. */
 static int64_t even_grain(Ctx *ctx, int64_t n)
 {
@@ -217,7 +224,7 @@ static bool product_gemv(Product *given, bool split)
      * gemm does not. */
     if (blas_is_complex(p->type) && *fortran_form(p->a, p->m, p->k, &lda) == 'T')
         return false;
-    if (split && product_work(p) >= SPLIT_WORK / 10)
+    if (split && product_splits(p, product_work(p), SPLIT_WORK / 10))
         pool_for(p->ctx, p->m, even_grain(p->ctx, p->m), gemv_worker, p);
     else
         gemv_rows(p, 0, p->m);
@@ -240,7 +247,7 @@ static void product_run(Product *p, bool split)
         return;
     p->by_rows = p->m >= p->n;
     int64_t extent = p->by_rows ? p->m : p->n;
-    if (split && product_work(p) >= SPLIT_WORK && pool_threads(p->ctx) > 1)
+    if (split && product_splits(p, product_work(p), SPLIT_WORK))
         pool_for(p->ctx, extent, even_grain(p->ctx, extent), product_worker, p);
     else
         product_part(p, 0, p->m, 0, p->n);
@@ -251,7 +258,7 @@ void gemm(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
 {
     Product p = { ctx, blas, blas_type(dt), dt, m, n, k, a, b, c, true, NULL };
     if (blas)
-        blas_threads(blas, 1);
+        blas_enter(ctx, blas, 1, 1);
     product_run(&p, true);
 }
 
@@ -300,9 +307,9 @@ void gemm_batched(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, in
     double each = product_work(&p), all = each * (double)batch->count;
     int threads = pool_threads(ctx);
     if (blas)
-        blas_threads(blas, 1);
+        blas_enter(ctx, blas, 1, 1);
     /* Whole products per worker, unless there are fewer large ones than workers. */
-    if (threads > 1 && all >= SPLIT_WORK && batch->count >= threads)
+    if (batch->count >= threads && product_splits(&p, all, SPLIT_WORK))
         pool_for(ctx, batch->count, (batch->count + 4 * threads - 1) / (4 * threads),
                  batch_worker, &p);
     else

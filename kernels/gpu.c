@@ -71,6 +71,15 @@ static bool takes_size(const Nest *n, const bool *used, const char **why)
     return bytes <= 1000;
 }
 
+/* A kernel cannot be stopped, and its grid is counted in 64 bits. */
+static bool ends(const Nest *n)
+{
+    double points = 1;
+    for (int i = 0; i < n->indices; i++)
+        points *= n->index[i].extent > 1 ? (double)n->index[i].extent : 1;
+    return points <= (double)TENSOR_READ_MAX;
+}
+
 bool gpu_takes(const Device *d, const Nest *n, const char **why)
 {
     bool used[GPU_NODES];
@@ -80,6 +89,10 @@ bool gpu_takes(const Device *d, const Nest *n, const char **why)
     }
     if (n->nodes > GPU_NODES || n->loads > 60) {
         *why = "the expression is too long for one kernel";
+        return false;
+    }
+    if (!ends(n)) {
+        *why = "it goes over more elements than a kernel may";
         return false;
     }
     gpu_nest_used(n, n->root, used);
@@ -197,8 +210,7 @@ void gpu_forget(Ctx *ctx, Device *d)
 void gpu_poll(Ctx *ctx, Device *d)
 {
     if (ctx->interrupt && *ctx->interrupt) {
-        *ctx->interrupt = 0;
-        err_raise(ctx, ERR_INTERRUPT, "interrupted");
+        err_interrupted(ctx);
     }
     if (d->fail_launch && --d->fail_launch == 0) {
         snprintf(d->fault, sizeof d->fault, "the launch was made to fail");

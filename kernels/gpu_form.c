@@ -41,7 +41,7 @@ int64_t gpu_extent(const Nest *n, uint64_t indices)
     int64_t count = 1;
     for (int i = 0; i < n->indices; i++)
         if (indices >> i & 1)
-            count *= n->index[i].extent;
+            count = count_times(count, n->index[i].extent);
     return count;
 }
 

@@ -42,7 +42,7 @@ void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
         [LAPACK_EIG] = 600
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;
-    blas_threads(blas, threads);
+    blas_enter(ctx, blas, 1, threads);
     blas_stop_by(ctx);
 }
 
@@ -80,24 +80,24 @@ static int at_least_1(int64_t n)
     return n < 1 ? 1 : (int)n;
 }
 
-/* OpenBLAS 0.3.21's sgetrf divides by a NaN pivot as if it were zero, and then the NaN is lost:
- * elimination makes one of everything below and to the right of it. */
-static void keep_nan(int64_t m, int64_t n, float *a)
+/* OpenBLAS 0.3.21's sgetrf divides by a NaN pivot as if it were zero, as does zgetrf with its kernels
+ * for older processors, and then the NaN is lost: elimination makes one of everything below and to the
+ * right of it. */
+static void keep_nan(BlasType t, int64_t m, int64_t n, void *a)
 {
     int64_t j = 0, k = m < n ? m : n;
-    while (j < k && !isnan(a[j * m + j]))
+    while (j < k && !isnan(mat_abs(t, a, j * m + j)))
         j++;
     for (int64_t c = j; c < n && j < k; c++)
         for (int64_t i = j + 1; i < m; i++)
-            a[c * m + i] = NAN;
+            mat_store(t, a, c * m + i, NAN, NAN);
 }
 
 int lapack_lu(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, int *pivots)
 {
     int mi = (int)m, ni = (int)n, lda = at_least_1(m), info = 0;
     blas_stop_getrf(l, t, mi, ni, a, lda, pivots, &info);
-    if (t == BLAS_S)
-        keep_nan(m, n, a);
+    keep_nan(t, m, n, a);
     return info;
 }
 

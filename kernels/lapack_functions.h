@@ -54,6 +54,6 @@ bool triangle_sqrt(const Blas *, BlasType, int64_t n, void *t, double tiny);
 /* The principal logarithm; the diagonal has no zero, a real one is positive. False: a
  * square root was not found. A set interrupt flag ends it early: the caller polls. */
 bool triangle_log(const Blas *, BlasType, int64_t n, void *t, Scratch *,
-                  volatile sig_atomic_t *interrupt);
+                  InterruptFlag *interrupt);
 
 #endif

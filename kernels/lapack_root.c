@@ -77,7 +77,7 @@ typedef struct Log {
     char *sum, *term, *shifted, *vectors;
     int *sign;
     int roots;               /* how many were taken */
-    volatile sig_atomic_t *interrupt;
+    InterruptFlag *interrupt;
 } Log;
 
 static Cx entry(BlasType t, const void *m, int64_t i)
@@ -330,7 +330,7 @@ static bool log_roots(Log *g, int *degree)
 }
 
 bool triangle_log(const Blas *l, BlasType type, int64_t n, void *t, Scratch *s,
-                  volatile sig_atomic_t *interrupt)
+                  InterruptFlag *interrupt)
 {
     Log g = { .l = l, .type = type, .n = n, .t = t, .interrupt = interrupt };
     int degree;

@@ -110,8 +110,9 @@ void nest_plan_free(Ctx *, NestPlan *);
  * ew_run tells it. Raises `memory`, and `io` where BLAS is missing. A set interrupt flag ends it
  * early: the caller polls. */
 EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
-/* Element by element, one thread: slow and plain. */
-EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride, const void *const *data);
+/* Element by element, one thread: slow and plain. A set flag, where there is one, ends it early. */
+EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride, const void *const *data,
+                         const InterruptFlag *interrupt);
 /* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
 void nest_report(const NestPlan *, const void *const *data, Report *);
 double nest_seconds(const NestPlan *);          /* estimate of one run */

@@ -7,6 +7,7 @@
 #include "core/mem.h"
 #include "kernels/permute.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- making ---- */
@@ -278,8 +279,24 @@ NestPlan *plan_make(Ctx *ctx, const Nest *nest, const int64_t *out_stride, bool 
     err_rethrow(ctx);
 }
 
+/* The result's elements and the values of every index: more would overflow whatever walks them. */
+static void check_counts(Ctx *ctx, const Nest *nest)
+{
+    int64_t shape[NEST_INDICES];
+    char text[160];
+    for (int i = 0; i < nest->indices; i++) {
+        shape[i] = nest->index[i].extent;
+        if (shape[i] > TENSOR_SIZE_MAX)
+            err_raise(ctx, ERR_MEMORY, "an index of %" PRId64 " values has more than can be counted", shape[i]);
+    }
+    if (shape_size(nest->out_rank, shape) < 0)
+        err_raise(ctx, ERR_MEMORY, "a result of shape %s has more elements than can be counted",
+                  shape_text(text, sizeof text, nest->out_rank, shape));
+}
+
 NestPlan *nest_plan(Ctx *ctx, const Nest *nest, const int64_t *out_stride)
 {
+    check_counts(ctx, nest);
     return plan_make(ctx, nest, out_stride, false);
 }
 

@@ -40,7 +40,7 @@ static Tensor *view_of(Planner *p, uint64_t indices, const int64_t *stride, DTyp
         int i = __builtin_ctzll(s);
         tensor_shape(t)[axis] = p->n->index[i].extent;
         tensor_strides(t)[axis] = stride[i];
-        t->size *= p->n->index[i].extent;
+        t->size = count_times(t->size, p->n->index[i].extent);
     }
     return t;
 }

@@ -2,6 +2,8 @@
  * of the nest written out without any plan. Called by `explain` through nest_report. */
 #include "kernels/nest_plan.h"
 
+#include "core/c_locale.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@ static void __attribute__((format(printf, 2, 3))) put(Text *t, const char *fmt, 
     if (t->full)
         return;
     va_start(args, fmt);
-    int n = vsnprintf(t->at + t->len, t->cap - t->len, fmt, args);
+    int n = c_vsnprintf(t->at + t->len, t->cap - t->len, fmt, args);
     va_end(args);
     if (n >= 0 && t->len + (size_t)n + sizeof more <= t->cap) {
         t->len += (size_t)n;

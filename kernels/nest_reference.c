@@ -17,9 +17,15 @@ typedef struct Eval {
     Cell value[KEPT];
     bool known[KEPT];
     EwTrouble trouble;
+    const InterruptFlag *interrupt;
 } Eval;
 
 static void eval_node(Eval *e, int id, Cell *out);
+
+static bool stopped(const Eval *e)
+{
+    return e->trouble != EWT_NONE || (e->interrupt && *e->interrupt);
+}
 
 /* Positions of the indices in the mask have changed: so have the values that depend on them,
  * or on reductions inside that do (a reduction's own bound indices are nobody else's). */
@@ -51,6 +57,21 @@ static void eval_load(const Eval *e, const NestLoad *load, Cell *out)
     memcpy(out, (const char *)e->data[load->slot] + at * bytes, (size_t)bytes);
 }
 
+static bool is_nan(DType dt, const Cell *x)
+{
+    return dtype_info(dt)->kind == 'f' && element_f64(dt, x) != element_f64(dt, x);
+}
+
+/* A nan that no argument had, where its operation is watched. */
+static bool makes_nan(const NestNode *node, const Cell *out, const Cell *arg)
+{
+    DType dt = (DType)node->compute;
+    bool made = node->watch && is_nan(dt, out);
+    for (int k = 0; k < node->args && made; k++)
+        made = !is_nan(dt, &arg[k]);
+    return made;
+}
+
 static void eval_ew(Eval *e, const NestNode *node, Cell *out)
 {
     Cell arg[3];
@@ -69,6 +90,8 @@ static void eval_ew(Eval *e, const NestNode *node, Cell *out)
         }
     }
     ew_reference((EwOp)node->op, (DType)node->compute)(out, 1, in, one, 1);
+    if (makes_nan(node, out, arg))
+        e->trouble = EWT_NAN;
 }
 
 /* ---- reductions ---- */
@@ -80,11 +103,6 @@ static void apply(EwOp op, DType dt, Cell *acc, const Cell *value)
     Cell result;
     ew_reference(op, dt)(&result, 1, in, one, 1);
     *acc = result;
-}
-
-static bool is_nan(DType dt, const Cell *x)
-{
-    return dtype_info(dt)->kind == 'f' && element_f64(dt, x) != element_f64(dt, x);
 }
 
 static bool beats(NestReduce op, DType dt, const Cell *x, const Cell *best)
@@ -157,7 +175,7 @@ static void eval_reduce(Eval *e, const NestNode *node, Cell *out)
             out->i = i->start + e->at[index] * i->step;
         }
         first = false;
-    } while (advance(e, node->bound));
+    } while (advance(e, node->bound) && !stopped(e));
     forget(e, node->bound);
 }
 
@@ -202,9 +220,9 @@ static void eval_node(Eval *e, int id, Cell *out)
 }
 
 EwTrouble nest_reference(const Nest *n, void *out, const int64_t *out_stride,
-                         const void *const *data)
+                         const void *const *data, const InterruptFlag *interrupt)
 {
-    Eval e = { .nest = n, .data = data, .trouble = EWT_NONE };
+    Eval e = { .nest = n, .data = data, .trouble = EWT_NONE, .interrupt = interrupt };
     int64_t contiguous[NEST_INDICES], bytes = dtype_info(n->node[n->root].dtype)->bytes, next = 1;
     uint64_t axes = n->out_rank == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n->out_rank) - 1;
     for (int i = n->out_rank - 1; i >= 0; i--) {
@@ -221,6 +239,6 @@ EwTrouble nest_reference(const Nest *n, void *out, const int64_t *out_stride,
         for (int i = 0; i < n->out_rank; i++)
             at += e.at[i] * (out_stride ? out_stride : contiguous)[i];
         memcpy((char *)out + at * bytes, &value, (size_t)bytes);
-    } while (advance(&e, axes) && e.trouble == EWT_NONE);
+    } while (advance(&e, axes) && !stopped(&e));
     return e.trouble;
 }

@@ -189,11 +189,10 @@ EwTrouble nest_stage_run(Ctx *ctx, const NestStage *s, void *out, const void *co
     if (c->size == 0)
         return EWT_NONE;
 #ifdef RICCI_HOSTILE
-    (void)ctx;
-    return nest_reference(c->nest, out, c->out_stride, data);
+    return nest_reference(c->nest, out, c->out_stride, data, ctx->interrupt);
 #else
     if (c->plain)
-        return nest_reference(c->nest, out, c->out_stride, data);
+        return nest_reference(c->nest, out, c->out_stride, data, ctx->interrupt);
     return stage_run(ctx, c, out, data);
 #endif
 }

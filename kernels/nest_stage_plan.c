@@ -6,6 +6,7 @@
 
 #include "kernels/permute.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -606,7 +607,7 @@ static void size_all_strips(StageCode *c)
 
 static int64_t loop_count(const StageLoop *loop)
 {
-    return (loop->extent + loop->block - 1) / loop->block;
+    return loop->extent / loop->block + (loop->extent % loop->block != 0);
 }
 
 /* Threads share the leading loops; few results of much work are cut along a bound loop. */
@@ -623,8 +624,7 @@ static void choose_parallel(StageCode *c)
     const StageLoop *loop = &c->group[0].program.loop[0];
     if (loop->kind == LOOP_WITHIN || loop_count(loop) < 4)
         return;
-    int64_t parts = (int64_t)(c->seconds / 25e-6), count = loop_count(loop);
-    parts = parts < 2 ? 2 : parts > PARTS_MAX ? PARTS_MAX : parts;
+    int64_t parts = (int64_t)fmax(2, fmin(c->seconds / 25e-6, PARTS_MAX)), count = loop_count(loop);
     int64_t each = (count + parts - 1) / parts;
     c->part_extent = each * loop->block;
     c->parts = (count + each - 1) / each;

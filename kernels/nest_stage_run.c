@@ -25,7 +25,7 @@ typedef struct Run {
     char *joined;
     size_t part_bytes;
     bool stream;
-    const volatile sig_atomic_t *interrupt;
+    const InterruptFlag *interrupt;
     _Atomic int trouble;
 } Run;
 
@@ -613,7 +613,7 @@ static void run_group(Work *w, int group)
 
 static int64_t loop_count(const StageLoop *loop)
 {
-    return (loop->extent + loop->block - 1) / loop->block;
+    return loop->extent / loop->block + (loop->extent % loop->block != 0);
 }
 
 static void enter(Work *w, const StageLoop *loop, int64_t digit)
@@ -890,7 +890,7 @@ static void run_all(Ctx *ctx, Run *run, char *memory, size_t each, int threads)
 
 EwTrouble stage_run(Ctx *ctx, const StageCode *c, void *out, const void *const *data)
 {
-    static const sig_atomic_t never = 0;
+    static const InterruptFlag never = 0;
     Run run = { .c = c, .data = data, .out = out, .stream = c->stream,
                 .interrupt = ctx->interrupt ? ctx->interrupt : &never, .trouble = EWT_NONE };
     if (c->copy && run_copy(ctx, &run))

@@ -4,10 +4,11 @@
  * a Buf raises. */
 #include "kernels/arith_number.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
 #include "kernels/arith_binary.h"
 #include "kernels/cast.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +29,9 @@ typedef struct Literal {
 static bool read_digits(Literal *l, const char **at, const char *end, int64_t *count)
 {
     const char *p = *at;
-    for (*count = 0; p < end && (isdigit((unsigned char)*p) || (*p == '_' && *count)); p++) {
+    for (*count = 0; p < end && (ascii_digit(*p) || (*p == '_' && *count)); p++) {
         if (*p == '_') {
-            if (p + 1 == end || !isdigit((unsigned char)p[1]))
+            if (p + 1 == end || !ascii_digit(p[1]))
                 return false;
             continue;
         }
@@ -48,10 +49,10 @@ static bool read_exponent(Literal *l, const char **at, const char *end)
     bool minus = p < end && *p == '-';
     int64_t e = 0;
     p += p < end && (*p == '-' || *p == '+');
-    if (p == end || !isdigit((unsigned char)*p))
+    if (p == end || !ascii_digit(*p))
         return false;
-    for (; p < end && (isdigit((unsigned char)*p) ||
-                       (*p == '_' && p + 1 < end && isdigit((unsigned char)p[1]))); p++)
+    for (; p < end && (ascii_digit(*p) ||
+                       (*p == '_' && p + 1 < end && ascii_digit(p[1]))); p++)
         if (*p != '_' && e < INT64_MAX / 100)
             e = 10 * e + (*p - '0');
     l->exp += minus ? -e : e;
@@ -62,15 +63,15 @@ static bool read_exponent(Literal *l, const char **at, const char *end)
 static bool read_word(const char *at, const char *end, const char *word)
 {
     size_t n = strlen(word);
-    return (size_t)(end - at) == n && strncasecmp(at, word, n) == 0;
+    return (size_t)(end - at) == n && ascii_ncasecmp(at, word, n) == 0;
 }
 
 static bool read_literal(Literal *l, const char *at, const char *end)
 {
     int64_t whole, places = 0;
-    while (at < end && isspace((unsigned char)*at))
+    while (at < end && ascii_space(*at))
         at++;
-    while (end > at && isspace((unsigned char)end[-1]))
+    while (end > at && ascii_space(end[-1]))
         end--;
     l->negative = at < end && *at == '-';
     at += at < end && (*at == '-' || *at == '+');
@@ -435,7 +436,7 @@ static void put_end(Buf *out, double x, bool up)
         buf_putc(out, '-');
     bool away = up == !signbit(x);
     size_t from = out->len;
-    snprintf(exact, sizeof exact, "%.770e", fabs(x));
+    c_snprintf(exact, sizeof exact, "%.770e", fabs(x));
     e = atoi(strchr(exact, 'e') + 1);
     memmove(exact + 1, exact + 2, 770);           /* digits without the point: 771 of them */
     for (n = 1; n <= 19; n++) {
@@ -453,7 +454,7 @@ static void put_end(Buf *out, double x, bool up)
                 digits[0] = '1', top++;
         }
         snprintf(text, sizeof text, "%.*se%d", n, digits, top - n + 1);
-        if (strtod(text, NULL) == fabs(x) || n == 19) {
+        if (c_strtod(text, NULL) == fabs(x) || n == 19) {
             buf_put(out, digits, (size_t)n);
             strip_zeros(out, from);
             lay_out(out, from, x == 0 ? 1 : top + 1);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,9 +94,25 @@ static void list_platform(const OpenCl *cl, cl_platform_id platform, bool proces
     }
 }
 
+/* This process ends then, whatever the one that made it does with the signal. */
+static void end_after(unsigned seconds)
+{
+    sigset_t it;
+    signal(SIGALRM, SIG_DFL);
+    sigemptyset(&it);
+    sigaddset(&it, SIGALRM);
+    sigprocmask(SIG_UNBLOCK, &it, NULL);
+    alarm(seconds);
+}
+
+/* One interpreter of the process looks at a time: a child that is made while another thread is inside
+ * the loader finds its lock taken for ever. */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+
 /* Drivers may end the process instead of failing (PoCL does where it cannot read the machine's
- * memory under /sys). So a child looks first: false, if it did not live through it. */
-static bool survives(const OpenCl *cl)
+ * memory under /sys), or never come back. So a child looks first: false, if it did not live through
+ * it within a minute. */
+static bool child_survives(const OpenCl *cl)
 {
     int status = 0;
     pid_t child = fork();
@@ -107,6 +124,7 @@ static bool survives(const OpenCl *cl)
         dup2(null, 1);
         dup2(null, 2);
         signal(SIGABRT, SIG_DFL);
+        end_after(60);
         if (cl->clGetPlatformIDs(CL_DEVICES_MAX, all, &n) == CL_SUCCESS)
             for (cl_uint p = 0; p < n && p < CL_DEVICES_MAX; p++)
                 cl->clGetDeviceIDs(all[p], CL_DEVICE_TYPE_ALL, CL_DEVICES_MAX, here, &k);
@@ -115,6 +133,15 @@ static bool survives(const OpenCl *cl)
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     return child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* What one child found out holds for the process. */
+static bool survives(const OpenCl *cl)
+{
+    static enum { UNKNOWN, LIVES, DIES } known;
+    if (known == UNKNOWN)
+        known = child_survives(cl) ? LIVES : DIES;
+    return known == LIVES;
 }
 
 /* `opencl` is the first of them: an accelerator where there is one. */
@@ -196,6 +223,8 @@ static void add_absent(Ctx *ctx, const char *why)
 void opencl_probe(Ctx *ctx)
 {
     const char *why;
+    if (device_fenced(ctx, &opencl_ops, "opencl"))
+        return;
     const OpenCl *cl = opencl_open(&why);
     cl_platform_id platforms[CL_DEVICES_MAX];
     cl_device_id devices[CL_DEVICES_MAX];
@@ -203,12 +232,15 @@ void opencl_probe(Ctx *ctx)
         add_absent(ctx, why);
         return;
     }
-    if (!survives(cl)) {
+    pthread_mutex_lock(&looking);
+    bool lives = survives(cl);
+    cl_int code = CL_SUCCESS;
+    int count = lives ? opencl_list(cl, platforms, devices, CL_DEVICES_MAX, &code) : 0;
+    pthread_mutex_unlock(&looking);
+    if (!lives) {
         add_absent(ctx, "its driver ends the process that looks for devices (PoCL does so without /sys)");
         return;
     }
-    cl_int code;
-    int count = opencl_list(cl, platforms, devices, CL_DEVICES_MAX, &code);
     for (int i = 0; i < count; i++)
         add_device(ctx, cl, devices[i], i);
     if (count == 0 && (code == CL_SUCCESS || code == CL_PLATFORM_NOT_FOUND_KHR))

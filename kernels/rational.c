@@ -314,9 +314,9 @@ void rational_raise(Ctx *ctx, RationalStatus status, const char *what)
         err_raise_help(ctx, ERR_DTYPE, "take a part: real(…), imag(…) or abs(…)",
                        "%s: a number with an imaginary part is no fraction", what);
     case RATIONAL_INTERRUPT:
-        *ctx->interrupt = 0;
-        err_raise(ctx, ERR_INTERRUPT, "interrupted");
+        err_interrupted(ctx);
     case RATIONAL_LIBRARY:
+        mem_room(ctx, (size_t)16 << 20);         /* it may be there, and have had no room */
         gmp_open(&why);
         err_raise(ctx, ERR_IO, "%s: %s", what, why);
     case RATIONAL_INEXACT:

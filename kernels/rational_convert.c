@@ -2,11 +2,11 @@
  * the casts of tensor.c and cast.c, by printing and by the reader of literals. */
 #include "kernels/rational.h"
 
+#include "core/ascii.h"
 #include "core/mem.h"
 #include "kernels/arith_ops.h"
 #include "kernels/cast.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -259,9 +259,9 @@ static int64_t read_digits(const char **at, const char *end, Digits *digits)
 {
     int64_t n = 0;
     const char *p = *at;
-    for (; p < end && (isdigit((unsigned char)*p) || (*p == '_' && n)); p++) {
+    for (; p < end && (ascii_digit(*p) || (*p == '_' && n)); p++) {
         if (*p == '_') {
-            if (p + 1 == end || !isdigit((unsigned char)p[1])) return -1;
+            if (p + 1 == end || !ascii_digit(p[1])) return -1;
             continue;
         }
         digits->text[digits->len++] = *p;
@@ -307,8 +307,8 @@ static RationalStatus read_decimal(Ctx *ctx, Rational *out, const char **at, con
         const char *p = *at + 1;
         bool minus = p < end && *p == '-';
         p += p < end && (*p == '-' || *p == '+');
-        if (p == end || !isdigit((unsigned char)*p)) return RATIONAL_NO_NUMBER;
-        for (; p < end && isdigit((unsigned char)*p); p++)
+        if (p == end || !ascii_digit(*p)) return RATIONAL_NO_NUMBER;
+        for (; p < end && ascii_digit(*p); p++)
             if (e < (int64_t)RATIONAL_BITS) e = 10 * e + (*p - '0');
         e = minus ? -e : e;
         *at = p;
@@ -325,8 +325,8 @@ RationalStatus rational_from_text(Ctx *ctx, Rational *out, const char *text, siz
     const char *at = text, *end = text + len;
     Digits digits = { mem_try_alloc(ctx, len + 1), 0 };
     Rational num, den = rational_int(1);
-    while (at < end && isspace((unsigned char)*at)) at++;
-    while (end > at && isspace((unsigned char)end[-1])) end--;
+    while (at < end && ascii_space(*at)) at++;
+    while (end > at && ascii_space(end[-1])) end--;
     bool minus = at < end && *at == '-';
     at += at < end && (*at == '-' || *at == '+');
     if (!digits.text) return RATIONAL_MEMORY;

@@ -42,7 +42,7 @@ RationalStatus rational_dot(Ctx *ctx, int64_t n, const Rational *a, int64_t sa, 
 {
     Rational sum = rational_int(0);
     RationalStatus s = RATIONAL_OK;
-    for (int64_t i = 0; i < n && s == RATIONAL_OK; i++)
+    for (int64_t i = 0; i < n && s == RATIONAL_OK && !*ctx->interrupt; i++)
         if (!rational_accumulate(&sum, a[i * sa], b[i * sb])) {
             s = dot_long(ctx, n - i, a + i * sa, sa, b + i * sb, sb, &sum);
             break;

@@ -444,7 +444,8 @@ static void run_plan(Ctx *ctx, Plan *p)
     else
         pool_for(ctx, items, grain, fn, p);
     if (p->partial) {
-        join_pieces(p, items);
+        if (!ctx->interrupt || !*ctx->interrupt)       /* else some of them were never made */
+            join_pieces(p, items);
         mem_free(ctx, p->partial, bytes);
     }
 }

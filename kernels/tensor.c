@@ -34,16 +34,13 @@ static inline size_t head_bytes(int rank) {
     return sizeof(Tensor) + 2 * (size_t)rank * sizeof(int64_t);
 }
 
-/* NULL if there is no memory. */
-static Tensor *new_head(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
+/* NULL if there is no memory. The shape is a checked one, of `size` elements. */
+static Tensor *new_head(Ctx *ctx, DType dt, int rank, const int64_t *shape, int64_t size) {
     Tensor *t = mem_try_alloc(ctx, head_bytes(rank));
     if (!t) return NULL;
-    *t = (Tensor){ .refs = 1, .dtype = dt, .rank = (uint8_t)rank, .size = 1 };
+    *t = (Tensor){ .refs = 1, .dtype = dt, .rank = (uint8_t)rank, .size = size };
     ctx->foreign |= dtype_foreign(dt);
-    for (int i = 0; i < rank; i++) {
-        t->dims[i] = shape[i];
-        t->size *= shape[i];
-    }
+    for (int i = 0; i < rank; i++) t->dims[i] = shape[i];
     return t;
 }
 
@@ -55,25 +52,41 @@ static void row_major(Tensor *t) {
     }
 }
 
-/* Bytes of the elements. Raises when they cannot be addressed or do not exist. An empty
- * tensor must not overflow either: its extents are multiplied as if they were 1. */
-static size_t checked_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
-    int64_t bytes = dtype_info(dt)->bytes;
+int64_t shape_size(int rank, const int64_t *shape) {
+    int64_t full = 1;
     bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        empty |= shape[i] == 0;
+        if (__builtin_mul_overflow(full, shape[i] + (shape[i] == 0), &full)) return -1;
+    }
+    return full > TENSOR_SIZE_MAX ? -1 : empty ? 0 : full;
+}
+
+static _Noreturn void raise_uncountable(Ctx *ctx, int rank, const int64_t *shape) {
+    char text[160];
+    err_raise(ctx, ERR_MEMORY, "a tensor of shape %s has more elements than can be counted",
+              shape_text(text, sizeof text, rank, shape));
+}
+
+int64_t shape_checked(Ctx *ctx, int rank, const int64_t *shape) {
     if (rank > TENSOR_RANK_MAX)
         err_raise(ctx, ERR_VALUE, "%d axes are more than the %d that a tensor may have", rank,
                   TENSOR_RANK_MAX);
-    for (int i = 0; i < rank; i++) {
+    for (int i = 0; i < rank; i++)
         if (shape[i] < 0)
             err_raise(ctx, ERR_VALUE, "axis %d of a shape is negative: %" PRId64, i, shape[i]);
-        if (shape[i] == 0) empty = true;
-        else if (__builtin_mul_overflow(bytes, shape[i], &bytes)) {
-            char text[160];
-            err_raise(ctx, ERR_VALUE, "a tensor of shape %s has more elements than can be counted",
-                      shape_text(text, sizeof text, rank, shape));
-        }
-    }
-    return empty ? 0 : (size_t)bytes;
+    int64_t size = shape_size(rank, shape);
+    if (size < 0) raise_uncountable(ctx, rank, shape);
+    return size;
+}
+
+/* Bytes of the elements of a checked shape. Raises when they cannot be addressed. An empty
+ * tensor has none, however long its other axes are. */
+static size_t checked_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape, int64_t size) {
+    int64_t bytes;
+    if (__builtin_mul_overflow(size, (int64_t)dtype_info(dt)->bytes, &bytes))
+        raise_uncountable(ctx, rank, shape);
+    return (size_t)bytes;
 }
 
 static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
@@ -125,8 +138,8 @@ static void buffer_release(Ctx *ctx, Buffer *b) {
 void buffer_unref(Ctx *ctx, Buffer *b) { buffer_release(ctx, b); }
 
 /* The head for a buffer that was just made; the buffer goes if the head cannot be had. */
-static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *shape) {
-    Tensor *t = new_head(ctx, dt, rank, shape);
+static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *shape, int64_t size) {
+    Tensor *t = new_head(ctx, dt, rank, shape, size);
     if (!t) {
         buffer_release(ctx, b);
         mem_raise(ctx, head_bytes(rank));
@@ -144,9 +157,10 @@ void tensor_release(Ctx *ctx, Tensor *t) {
 }
 
 static Tensor *make(Ctx *ctx, DType dt, int rank, const int64_t *shape, bool zeroed) {
-    size_t bytes = checked_bytes(ctx, dt, rank, shape);
+    int64_t size = shape_checked(ctx, rank, shape);
+    size_t bytes = checked_bytes(ctx, dt, rank, shape, size);
     Buffer *b = dtype_cells(dt) ? rational_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
-    return head_for(ctx, b, dt, rank, shape);
+    return head_for(ctx, b, dt, rank, shape, size);
 }
 
 Tensor *tensor_new(Ctx *ctx, DType dt, int rank, const int64_t *shape) {
@@ -165,10 +179,8 @@ Tensor *tensor_scalar(Ctx *ctx, DType dt, const void *value) {
 
 Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const int64_t *strides,
                     char *data) {
-    if (rank > TENSOR_RANK_MAX)
-        err_raise(ctx, ERR_VALUE, "%d axes are more than the %d that a tensor may have", rank,
-                  TENSOR_RANK_MAX);
-    Tensor *v = new_head(ctx, (DType)t->dtype, rank, shape);
+    int64_t size = shape_checked(ctx, rank, shape);
+    Tensor *v = new_head(ctx, (DType)t->dtype, rank, shape, size);
     if (!v) mem_raise(ctx, head_bytes(rank));
     if (rank)
         memcpy(tensor_strides(v), strides, (size_t)rank * sizeof *strides);
@@ -180,9 +192,10 @@ Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const i
 
 Tensor *tensor_adopt(Ctx *ctx, DType dt, int rank, const int64_t *shape, void *data, size_t bytes,
                      void (*release)(Ctx *, Buffer *)) {
+    int64_t size = shape_checked(ctx, rank, shape);
     Buffer *b = mem_alloc(ctx, sizeof *b);
     *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data, .release = release };
-    return head_for(ctx, b, dt, rank, shape);
+    return head_for(ctx, b, dt, rank, shape, size);
 }
 
 /* ---- on devices ---- */
@@ -260,8 +273,7 @@ static bool elements_distinct(const Tensor *t) {
 static _Noreturn void raise_half_copied(Ctx *ctx, Tensor *copy) {
     tensor_release(ctx, copy);
     mapping_check(ctx);
-    *ctx->interrupt = 0;
-    err_raise(ctx, ERR_INTERRUPT, "interrupted");
+    err_interrupted(ctx);
 }
 
 bool tensor_sole(const Tensor *t) {
@@ -278,10 +290,30 @@ void tensor_unshare(Ctx *ctx, Tensor **slot) {
         write_home(ctx, t);
         return;
     }
-    Tensor *copy = tensor_copy(ctx, t);
+    Tensor *copy = t->buffer->device ? device_copy_at_home(ctx, t) : tensor_copy(ctx, t);
     if (ctx->interrupt && *ctx->interrupt) raise_half_copied(ctx, copy);
     *slot = copy;
     tensor_release(ctx, t);
+}
+
+bool tensor_push(Ctx *ctx, Tensor **slot, const void *element) {
+    enum { LONG = 64 };      /* shorter ones are as large as they are */
+    Tensor *t = *slot;
+    Buffer *b = t->buffer;
+    size_t each = dtype_info(t->dtype)->bytes, bytes = (size_t)t->size * each;
+    if (t->rank != 1 || t->flags || t->size < LONG || b->pinned || b->device || b->release ||
+        dtype_cells(t->dtype) || !tensor_contiguous(t) || !tensor_sole(t)) return false;
+    if ((size_t)(t->data - b->data) + bytes + each > b->bytes) {
+        int64_t room = t->size + t->size / 2;
+        Tensor *grown = tensor_new(ctx, t->dtype, 1, &room);
+        memcpy(grown->data, t->data, bytes);
+        grown->size = t->size;
+        tensor_release(ctx, t);
+        *slot = t = grown;
+    }
+    memcpy(t->data + bytes, element, each);
+    t->dims[0] = ++t->size;
+    return true;
 }
 
 Tensor *tensor_transpose_last(Ctx *ctx, Tensor *t) {

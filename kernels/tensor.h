@@ -70,6 +70,12 @@ DType dtype_real(DType);
 DType dtype_complex(DType);
 
 #define TENSOR_RANK_MAX 32
+/* The most elements that a shape may have, an extent of 0 counted as 1: so every product of extents of
+ * one tensor, empty or not, fits an int64_t. Elements that are stored are held to their bytes besides. */
+#define TENSOR_SIZE_MAX (INT64_C(1) << 62)
+/* The most that an operation goes through: more than any memory holds, so only views that repeat their
+ * elements have them, and below it bytes and estimates of work have room. The door holds rows to it. */
+#define TENSOR_READ_MAX (INT64_C(1) << 47)
 
 typedef struct Buffer {
     uint32_t refs;
@@ -101,8 +107,19 @@ typedef struct Tensor {
 static inline int64_t *tensor_shape(const Tensor *t) { return (int64_t *)t->dims; }
 static inline int64_t *tensor_strides(const Tensor *t) { return (int64_t *)t->dims + t->rank; }
 
-/* A new contiguous (row-major) tensor; contents undefined or zero. Raises ERR_MEMORY,
- * ERR_VALUE when the size overflows. */
+/* THE product of extents, which are not negative: the number of elements, or -1 where they are more than
+ * TENSOR_SIZE_MAX. Whoever makes a shape asks it, or one of the two below. */
+int64_t shape_size(int rank, const int64_t *shape);
+/* The same, raising ERR_MEMORY (ERR_VALUE for a negative extent or too many axes). */
+int64_t shape_checked(Ctx *, int rank, const int64_t *shape);
+/* x times n elements, both not negative; INT64_MAX where they are more: for bounds and for estimates. */
+static inline int64_t count_times(int64_t x, int64_t n)
+{
+    int64_t r;
+    return __builtin_mul_overflow(x, n, &r) ? INT64_MAX : r;
+}
+/* A new contiguous (row-major) tensor; contents undefined or zero. Raises ERR_MEMORY, also
+ * when the size overflows. */
 Tensor *tensor_new(Ctx *, DType, int rank, const int64_t *shape);
 Tensor *tensor_zeros(Ctx *, DType, int rank, const int64_t *shape);
 /* A view of t's buffer. data points into it. */
@@ -122,6 +139,9 @@ Tensor *tensor_copy(Ctx *, Tensor *t);                     /* always a new conti
  * The result is the only owner and is dense enough that no two indices share an element. */
 void tensor_unshare(Ctx *, Tensor **slot);
 bool tensor_sole(const Tensor *);                          /* is it that already? */
+/* One more element at the end of a long vector that nobody else holds, with room for more after it:
+ * pushing n of them takes time in proportion to n. False: do it another way. */
+bool tensor_push(Ctx *, Tensor **slot, const void *element);
 /* New tensor of another dtype (rounded to nearest even once; float to int truncates,
  * out of range or NaN raises ERR_VALUE naming the value; complex to real raises
  * ERR_DTYPE unless every imaginary part is zero). Same dtype: retained. */

@@ -3,6 +3,7 @@
  * brackets, whose innermost entry decides what a newline, a `;`, a `:` or a `}` means.
  * Only lexer.l calls these; no pattern stands here. */
 #include "lexer/actions.h"
+#include "core/c_locale.h"
 #include "lexer/nfc.h"
 
 #include "core/mem.h"
@@ -46,7 +47,7 @@ void lex_complain(Lexer *lx, Span span, const char *help, const char *fmt, ...)
         return;
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    c_vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     lx->report(lx->who, span, help, message);
 }

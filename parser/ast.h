@@ -81,6 +81,8 @@ struct Node {
 };
 
 #define NODE_DEPTH_MAX 5000
+/* So many operators in a row are cut into parts (ND_LONG): `1 + 1 + …` is long, not deep. */
+#define NODE_PART_MAX 4000
 
 const char *node_kind_name(NodeKind);
 const char *operator_symbol(Operator);

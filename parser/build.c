@@ -93,6 +93,66 @@ void seq_add(ParseState *ps, Seq *seq, Node *n)
     seq->items[seq->count++] = n;
 }
 
+/* ---- long rows of operators: a + b + …, x |> f |> …, t.a[0].b … ---- */
+
+static bool is_long(const Node *left)
+{
+    return left->kind == ND_LONG && !(left->flags & NF_PARENS);
+}
+
+/* What an operator with `left` before it is built on: that, or the value of all before it. */
+static Node *operand_left(ParseState *ps, Node *left)
+{
+    Node *last = is_long(left) ? left->list[left->count - 1] : left;
+    if (last->depth < NODE_PART_MAX || last->flags & NF_PARENS)
+        return last;
+    return node_new(ps, ND_SOFAR, left->span, left->mark);
+}
+
+/* The capacity of the list of parts is the power of two from their number on. */
+static void add_part(ParseState *ps, Node *whole, Node *part)
+{
+    if (whole->count > 1 && (whole->count & (whole->count - 1)) == 0) {
+        Node **list = build_alloc(ps, 2 * whole->count * sizeof *list);
+        if (!list)
+            return;
+        memcpy(list, whole->list, whole->count * sizeof *list);
+        whole->list = list;
+    }
+    whole->list[whole->count++] = part;
+}
+
+/* `made`, of operand_left(left), is the end of the row that `left` is the beginning of. */
+static Node *row_of(ParseState *ps, Node *left, Node *made)
+{
+    Node *whole = left;
+    if (!is_long(left)) {
+        if (made->a == left || ps->memory)
+            return made;
+        whole = node_new(ps, ND_LONG, left->span, left->mark);
+        whole->list = build_alloc(ps, 2 * sizeof *whole->list);
+        if (!whole->list)
+            return made;
+        whole->list[0] = left;
+        whole->count = 1;
+        node_deepen(whole, left);
+    }
+    if (made->a == whole->list[whole->count - 1])
+        whole->list[whole->count - 1] = made;
+    else
+        add_part(ps, whole, made);
+    whole->span.to = made->span.to;
+    whole->mark = made->mark;
+    node_deepen(whole, made);
+    return node_check_depth(ps, whole);
+}
+
+/* An operator after its left operand. */
+Node *build_link(ParseState *ps, NodeKind kind, Span span, Span mark, Node *left, Node *right)
+{
+    return row_of(ps, left, node_make(ps, kind, span, mark, operand_left(ps, left), right, NULL));
+}
+
 /* ---- leaves ---- */
 
 Node *build_literal(ParseState *ps, NodeKind kind, const Token *t)
@@ -144,9 +204,9 @@ Node *build_unary(ParseState *ps, const Token *op, Node *a)
 
 Node *build_binary(ParseState *ps, Node *a, const Token *op, Node *b)
 {
-    Node *n = node_make(ps, ND_BINARY, join(a, b), op->span, a, b, NULL);
+    Node *n = node_make(ps, ND_BINARY, join(a, b), op->span, operand_left(ps, a), b, NULL);
     n->op = op->op;
-    return n;
+    return row_of(ps, a, n);
 }
 
 /* The capacity of a comparison's lists is the power of two above their length. */
@@ -269,16 +329,24 @@ Node *build_call(ParseState *ps, Span span, Node *callee, Seq args, Span mark)
 {
     check_arguments(ps, args);
     Node *n = node_new(ps, ND_CALL, span, (Span){ mark.from, span.to });
-    n->a = callee;
+    n->a = operand_left(ps, callee);
     node_take(n, args);
-    return node_finish(ps, n);
+    return row_of(ps, callee, node_finish(ps, n));
+}
+
+Node *build_index(ParseState *ps, Span span, Node *base, Seq subscripts, Span mark)
+{
+    Node *n = node_new(ps, ND_INDEX, span, mark);
+    n->a = operand_left(ps, base);
+    node_take(n, subscripts);
+    return row_of(ps, base, node_finish(ps, n));
 }
 
 Node *build_field(ParseState *ps, Span span, Node *base, const Token *name)
 {
-    Node *n = node_make(ps, ND_FIELD, span, name->span, base, NULL, NULL);
+    Node *n = node_make(ps, ND_FIELD, span, name->span, operand_left(ps, base), NULL, NULL);
     n->name = name->name;
-    return n;
+    return row_of(ps, base, n);
 }
 
 Node *build_expressions(ParseState *ps, Span span, Seq seq)
@@ -403,6 +471,16 @@ Node *build_fn(ParseState *ps, Span span, const Token *word, const Token *name, 
     n->b = build_name(ps, name);
     node_take(n, build_params(ps, args.items, args.count));
     attach_help(ps, n, word->span.from);
+    return node_finish(ps, n);
+}
+
+Node *build_if(ParseState *ps, Span span, Node *condition, Node *block, Seq others, Node *last, Span mark)
+{
+    Node *n = node_new(ps, ND_IF, span, mark);
+    n->a = condition;
+    n->b = block;
+    n->c = last;
+    node_take(n, others);
     return node_finish(ps, n);
 }
 

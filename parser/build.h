@@ -66,6 +66,9 @@ Node *build_slice(ParseState *, Span, Node *from, Node *to, Node *step, Span mar
 Node *build_group(ParseState *, Span, Seq args, bool comma);
 Node *build_named(ParseState *, Span, Node *name, Node *value);
 Node *build_call(ParseState *, Span, Node *callee, Seq args, Span mark);
+Node *build_index(ParseState *, Span, Node *base, Seq subscripts, Span mark);
+Node *build_link(ParseState *, NodeKind, Span, Span mark, Node *left, Node *right);
+Node *build_if(ParseState *, Span, Node *condition, Node *block, Seq others, Node *last, Span mark);
 Node *build_field(ParseState *, Span, Node *base, const Token *name);
 Node *build_lambda(ParseState *, Span, Node *parameters, const Token *arrow, Node *body);
 Node *build_expressions(ParseState *, Span, Seq);         /* a, b as a tuple; one as itself */

@@ -3,6 +3,7 @@
  * it changed in the scope, so that an error leaves nothing behind. */
 #include "parser/cdecl_parts.h"
 
+#include "core/c_locale.h"
 #include "core/mem.h"
 
 #include <stdio.h>
@@ -15,10 +16,10 @@ static const char *say_args(CParser *p, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    int n = c_vsnprintf(NULL, 0, fmt, again);
     va_end(again);
     char *text = arena_alloc(&p->tmp, (size_t)n + 1);
-    vsnprintf(text, (size_t)n + 1, fmt, args);
+    c_vsnprintf(text, (size_t)n + 1, fmt, args);
     return text;
 }
 

@@ -3,6 +3,9 @@
  * only lengths that name parameters (`double a[m*n]`) leave one, for the call to work out. */
 #include "parser/cdecl_parts.h"
 
+#include "core/ascii.h"
+#include "core/c_locale.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -214,7 +217,7 @@ static bool is_float_suffix(const char *s)
         "l", "f16", "f32", "f64", "f128", "f32x", "f64x", "bf16", "q", "w", "df", "dd", "dl",
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcasecmp(s, all[i]) == 0)
+        if (ascii_casecmp(s, all[i]) == 0)
             return true;
     return false;
 }
@@ -226,10 +229,10 @@ static Val number_literal(CParser *p, const Tok *t)
     if (!strpbrk(s, hex ? ".pP" : ".eE"))
         return integer_literal(p, t);
     char *end;
-    double f = strtod(s, &end);
+    double f = c_strtod(s, &end);
     const CType *type = ctype_basic("double");
-    if (strcasecmp(end, "f") == 0) {
-        f = strtof(s, &end);
+    if (ascii_casecmp(end, "f") == 0) {
+        f = c_strtof(s, &end);
         type = ctype_basic("float");
     } else if (*end && !is_float_suffix(end)) {
         return number_wrong(p, t);

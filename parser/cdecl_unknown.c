@@ -3,6 +3,8 @@
  * when it has given up; nothing here changes anything. */
 #include "parser/cdecl_parts.h"
 
+#include "core/ascii.h"
+
 #include <string.h>
 
 typedef struct NameList {
@@ -82,7 +84,7 @@ const char *cdecl_of_libc(const char *name)
 static const char *of_another_language(const char *name)
 {
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (strcasecmp(name, foreign[i].name) == 0)
+        if (ascii_casecmp(name, foreign[i].name) == 0)
             return foreign[i].is;
     return NULL;
 }

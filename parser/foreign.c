@@ -3,6 +3,7 @@
  * signs than ours, and decides as those languages do what a ' or a . means. */
 #include "parser/foreign_parts.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 
 #include <stdarg.h>
@@ -215,7 +216,7 @@ bool piece_replace(Fix *f, int a, int b, const char *fmt, ...)
     char put[FOREIGN_TEXT];
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(put, sizeof put, fmt, args);
+    int n = c_vsnprintf(put, sizeof put, fmt, args);
     va_end(args);
     int from = f->piece[a].from, to = b < a ? from : f->piece[b].to, tail = f->len - to;
     if (n < 0 || from + n + tail >= FOREIGN_TEXT) {

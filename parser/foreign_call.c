@@ -3,6 +3,8 @@
  * have keeps its name where Ricci knows it. */
 #include "parser/foreign_parts.h"
 
+#include "core/c_locale.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +91,7 @@ static void put(Out *o, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
-    int n = vsnprintf(o->text + o->len, sizeof o->text - o->len, fmt, args);
+    int n = c_vsnprintf(o->text + o->len, sizeof o->text - o->len, fmt, args);
     va_end(args);
     o->failed |= n < 0 || o->len + (size_t)n >= sizeof o->text;
     o->len = o->failed ? o->len : o->len + (size_t)n;

@@ -597,6 +597,29 @@ static void close_block(Fix *f, int last)
         piece_replace(f, last, last, "%.*s }", PIECE_RANGE(f, last, last));
 }
 
+/* The colon that ends the header at k, as in Python: it stands close, and a blank or the end follows. */
+static int header_colon(const Fix *f, int k)
+{
+    int colon = -1, last = f->count - 1;
+    for (int i = piece_find(f, k, ":"); i > 0; i = piece_find(f, i, ":"))
+        if (!f->piece[i].space && (i == last || f->piece[i + 1].space || piece_kind(f, i + 1) == PIECE_LINE))
+            colon = i;
+    return colon;
+}
+
+/* if c: x = 1, and the indented lines below `if c:`, in braces. */
+static bool put_colon_block(Fix *f, int colon)
+{
+    char body[FOREIGN_TEXT];
+    int last = f->count - 1;
+    if (colon < last)
+        return piece_replace(f, last, last, "%.*s }", PIECE_RANGE(f, last, last)) &&
+               piece_replace(f, colon, colon, " {");
+    if (f->facts->body && indented(f, body, 90))
+        return piece_replace(f, colon, colon, " { %s }", body);
+    return piece_replace(f, colon, colon, " { … }");
+}
+
 /* Gives the header that starts at k its braces. */
 static bool rule_block(Fix *f, int k)
 {
@@ -618,19 +641,8 @@ static bool rule_block(Fix *f, int k)
                 piece_replace(f, i, i, "} else {");
         return piece_replace(f, mark, mark, "{");
     }
-    int colon = -1;
-    for (int i = piece_find(f, k, ":"); i > 0; i = piece_find(f, i, ":"))
-        if (!f->piece[i].space && (i == last || f->piece[i + 1].space || piece_kind(f, i + 1) == PIECE_LINE))
-            colon = i;
-    if (colon == last && colon > 0) {
-        char body[FOREIGN_TEXT];
-        if (f->facts->body && indented(f, body, 90))
-            return piece_replace(f, colon, colon, " { %s }", body);
-        return piece_replace(f, colon, colon, " { … }");
-    }
-    if (colon > 0)
-        return piece_replace(f, last, last, "%.*s }", PIECE_RANGE(f, last, last)) &&
-            piece_replace(f, colon, colon, " {");
+    if (header_colon(f, k) > 0)
+        return put_colon_block(f, header_colon(f, k));
     int comma = piece_find(f, k, ", ;");
     if (piece_is(f, last, "end") && comma > 0 && !piece_is(f, k, "fn")) {          /* MATLAB's one line */
         int before = piece_in(f, last - 1, ", ;") ? last - 1 : last;

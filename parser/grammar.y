@@ -68,7 +68,7 @@ static bool grow_stacks(ParseState *, void **states, size_t state_bytes, void **
 %precedence ARROW
 
 %type <Seq> statements arguments arguments_list elements rows subscripts subscript_list bindings
-%type <Seq> expressions patterns names entries modifiers string_parts for_opt
+%type <Seq> expressions patterns names entries modifiers string_parts for_opt else_ifs
 %type <Node *> statement simple right expression block literal string_part argument subscript
 %type <Node *> binding pattern operand device entry else_opt condition_opt against_opt bracketed
 %type <Node *> row element_list compound explained
@@ -160,10 +160,9 @@ expression:
 | LPAREN arguments_list COMMA RPAREN { $$ = build_group(ps, @$, $2, true); }
 | expression LPAREN arguments RPAREN { $$ = build_call(ps, @$, $1, $3, @2); }
 | expression LBRACKET subscripts RBRACKET
-                                { $$ = node_list(ps, ND_INDEX, @$, (Span){ @2.from, @4.to }, $3); $$->a = $1;
-                                  node_finish(ps, $$); }
+                                { $$ = build_index(ps, @$, $1, $3, (Span){ @2.from, @4.to }); }
 | expression DOT NAME           { $$ = build_field(ps, @$, $1, $3); }
-| expression TRANSPOSE          { $$ = node_make(ps, ND_TRANSPOSE, @$, @2, $1, NULL, NULL); }
+| expression TRANSPOSE          { $$ = build_link(ps, ND_TRANSPOSE, @$, @2, $1, NULL); }
 | expression POWER expression   { $$ = build_binary(ps, $1, $2, $3); }
 | SIGN expression %prec PREFIX  { $$ = build_unary(ps, $1, $2); }
 | PREFIX expression             { $$ = build_unary(ps, $1, $2); }
@@ -177,9 +176,9 @@ expression:
 | expression AMP expression     { $$ = build_binary(ps, $1, $2, $3); }
 | expression BAR expression     { $$ = build_binary(ps, $1, $2, $3); }
 | NOT expression                { $$ = node_make(ps, ND_NOT, @$, @1, $2, NULL, NULL); }
-| expression AND expression     { $$ = node_make(ps, ND_AND, @$, @2, $1, $3, NULL); }
-| expression OR expression      { $$ = node_make(ps, ND_OR, @$, @2, $1, $3, NULL); }
-| expression PIPE expression    { $$ = node_make(ps, ND_PIPE, @$, @2, $1, $3, NULL); }
+| expression AND expression     { $$ = build_link(ps, ND_AND, @$, @2, $1, $3); }
+| expression OR expression      { $$ = build_link(ps, ND_OR, @$, @2, $1, $3); }
+| expression PIPE expression    { $$ = build_link(ps, ND_PIPE, @$, @2, $1, $3); }
 | expression ARROW expression %prec LOOSEST { $$ = build_lambda(ps, @$, $1, $2, $3); }
 | expression ARROW block %prec LOOSEST { $$ = build_lambda(ps, @$, $1, $2, $3); }
 | TIMEIT expression %prec LOOSEST { $$ = node_make(ps, ND_TIMEIT, @$, @1, $2, NULL, NULL); }
@@ -284,7 +283,7 @@ subscript:
 ;
 
 compound:
-  IF expression block else_opt  { $$ = node_make(ps, ND_IF, @$, @1, $2, $3, $4); }
+  IF expression block else_ifs else_opt { $$ = build_if(ps, @$, $2, $3, $4, $5, @1); }
 | WHILE expression block        { $$ = node_make(ps, ND_WHILE, @$, @1, $2, $3, NULL); }
 | FOR patterns IN expression block { $$ = build_for(ps, @$, $1, $2, @2, $4, $5); }
 | TRY block CATCH name_opt block { $$ = build_try(ps, @$, $1, $2, $4, $5); }
@@ -298,9 +297,11 @@ compound:
 | TIMEIT block                  { $$ = node_make(ps, ND_TIMEIT, @$, @1, $2, NULL, NULL); }
 | EXPLAIN explain_as block      { $$ = build_explain(ps, @$, $1, $2, $3); }
 ;
+else_ifs: %empty                { $$ = (Seq){ 0 }; }
+| else_ifs ELSE IF expression block { $$ = $1; seq_add(ps, &$$, $4); seq_add(ps, &$$, $5); }
+;
 else_opt: %empty                { $$ = NULL; }
 | ELSE block                    { $$ = $2; }
-| ELSE IF expression block else_opt { $$ = node_make(ps, ND_IF, (Span){ @2.from, @$.to }, @2, $3, $4, $5); }
 ;
 name_opt: %empty                { $$ = NULL; }
 | NAME

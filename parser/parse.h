@@ -60,6 +60,7 @@ void globals_init(Globals *, Ctx *);
 void globals_free(Globals *);
 uint32_t globals_slot(Globals *, const Name *);          /* adds it if new */
 int64_t globals_find(const Globals *, const Name *);     /* -1 if absent */
+void globals_cut(Globals *, uint32_t count);             /* forgets the slots from count on */
 
 /* Annotates the tree. Top-level names are SCOPE_GLOBAL. Raises ERR_SYNTAX for what is
  * only wrong in context (break outside a loop, duplicate parameter …) and ERR_NAME

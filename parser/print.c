@@ -239,6 +239,8 @@ static bool print_expression(Buf *out, const Node *n)
     case ND_PIPE: print_pair(out, n->a, " |> ", n->b); return true;
     case ND_INDEX: print_node(out, n->a); print_bracketed(out, n, ", "); return true;
     case ND_FIELD: print_node(out, n->a); print_dots(out, "."); print_name(out, n->name); return true;
+    case ND_LONG: print_list(out, n, ""); return true;
+    case ND_SOFAR: return true;
     case ND_REDUCE:
         print_name(out, n->name);
         print_bracketed(out, n, ", ");
@@ -274,6 +276,8 @@ static void print_if(Buf *out, const Node *n)
     print_word(out, "if", n->a);
     buf_putc(out, ' ');
     print_node(out, n->b);
+    for (uint32_t i = 0; i < n->count; i++)
+        print_word(out, i % 2 ? "" : " else if", n->list[i]);
     if (n->c)
         print_word(out, " else", n->c);
 }

@@ -139,6 +139,16 @@ uint32_t globals_slot(Globals *g, const Name *name)
     return slot;
 }
 
+void globals_cut(Globals *g, uint32_t count)
+{
+    for (; g->count > count; g->count--) {
+        if (g->names[g->count - 1] == &hidden_name)
+            g->hidden_count--;
+        else
+            g->index[g->names[g->count - 1]->id] = 0;
+    }
+}
+
 /* The k-th hidden slot: comprehensions at top level keep their variables there. */
 static uint32_t globals_hidden(Globals *g, uint32_t k)
 {
@@ -636,6 +646,35 @@ static void resolve_comprehension(Resolver *r, Node *n)
     r->hidden = hidden;
 }
 
+/* ---- long rows of operators ---- */
+
+static void resolve_sofar(Resolver *r, Node *part, int32_t var)
+{
+    while (part->kind != ND_SOFAR)
+        part = part->a;
+    part->scope = SCOPE_LOCAL;
+    set_slot(r, r->scope, &part->slot, var);
+}
+
+/* The value of each part but the last is a variable without a name, until the next takes it. */
+static void resolve_long(Resolver *r, Node *n)
+{
+    uint32_t hidden = r->hidden;
+    for (uint32_t i = 0; i < r->bound; i++)
+        if (r->bindings[i].var == INDEX_NAME && r->bindings[i].scope == r->scope)
+            fail(r, ERR_SYNTAX, n->mark, "name parts of it first", "index notation of so many terms is not known");
+    int32_t var = r->scope->node ? scope_add_anonymous(r, r->scope, &hidden_name)
+                                 : (int32_t)globals_hidden(r->globals, r->hidden++);
+    n->scope = SCOPE_LOCAL;
+    set_slot(r, r->scope, &n->slot, var);
+    for (uint32_t i = 0; i < n->count; i++) {
+        if (i > 0)
+            resolve_sofar(r, n->list[i], var);
+        resolve(r, n->list[i]);
+    }
+    r->hidden = hidden;
+}
+
 /* ---- second pass ---- */
 
 static void check_loop(Resolver *r, const Node *n)
@@ -697,6 +736,7 @@ static void resolve(Resolver *r, Node *n)
     case ND_OPASSIGN: resolve(r, n->b); resolve_updated(r, n->a); break;
     case ND_DEFINE: resolve_define(r, n); break;
     case ND_REDUCE: resolve_reduce(r, n); break;
+    case ND_LONG: resolve_long(r, n); break;
     case ND_COMPREHENSION: resolve_comprehension(r, n); break;
     case ND_LAMBDA: resolve_function(r, n); break;
     case ND_FN: resolve_fn(r, n); break;

@@ -3,6 +3,7 @@
  * a mistake that follows from a reported one is left out. */
 #include "parser/build.h"
 
+#include "core/c_locale.h"
 #include "core/error.h"
 #include "parser/foreign.h"
 #include "grammar.h"
@@ -35,7 +36,7 @@ void syntax_error(ParseState *ps, Span span, const char *help, const char *fmt, 
     char message[400];
     va_list args;
     va_start(args, fmt);
-    vsnprintf(message, sizeof message, fmt, args);
+    c_vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     syntax_report(ps, span, help, message);
 }

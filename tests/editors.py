@@ -229,7 +229,7 @@ def test_bash():
     check("bash: subcommands", set(complete(RICCI, "do")), {"doc", "doctest"})
     check("bash: files", complete(RICCI, "longl"), ["longley.ric"])
     check("bash: files of fmt", complete(RICCI, "fmt", "-w", "longl"), ["longley.ric"])
-    check("bash: options", complete(RICCI, "doctest", "--t"), ["--tolerance", "--timeout"])
+    check("bash: options", complete(RICCI, "doctest", "--t"), ["--tolerance", "--timeout", "--trust"])
     check("bash: a value of an option", complete(RICCI, "doctest", "--tolerance", "1"), [])
     check("bash: names", "svdvals" in complete(RICCI, "doc", "svd"), True)
     check("bash: kinds", complete(RICCI, "--explain", "sh"), ["shape"])

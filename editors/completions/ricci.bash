@@ -12,7 +12,8 @@ _ricci() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --strict-devices | -i) ;;
+        --safe | --strict-devices | -i) ;;
+        --limit) i=$((i + 1)) ;;
         *) command=$word; break ;;
         esac
     done
@@ -24,14 +25,14 @@ _ricci() {
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-w --write --check --diff --help' -- "$cur")); else _ricci_files ric; fi ;;
     doctest)
         case $prev in --tolerance | --timeout) return ;; esac
-        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--fix --tolerance --timeout -v --verbose --help' -- "$cur")); else _ricci_files md; fi ;;
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--fix --tolerance --timeout --trust -v --verbose --help' -- "$cur")); else _ricci_files md; fi ;;
     doc)
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--all --help' -- "$cur")); else
             COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" doc operations 2>/dev/null | sed -n 's/^  //p')" -- "$cur")); fi ;;
     --explain)
         COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" --explain 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$cur")) ;;
     '')
-        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --strict-devices --version --help' -- "$cur"))
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --safe --limit --strict-devices --version --help' -- "$cur"))
         else
             _ricci_files ric
             COMPREPLY+=($(compgen -W 'test fmt doc doctest' -- "$cur"))

@@ -20,6 +20,8 @@ complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s e -x -d 'run
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s p -x -d 'run code and print its value'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s i -d 'then a session'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l explain -a '(__ricci_kinds)' -d 'the story of a kind of error'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l safe -d 'for programs of strangers'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l limit -x -a 'memory= seconds= file=' -d 'what a run may take'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l strict-devices -d 'every device block is strict'
 complete -c ricci -s V -l version -d 'the version'
 complete -c ricci -s h -l help -d 'help'
@@ -37,3 +39,4 @@ complete -c ricci -n '__fish_seen_subcommand_from doctest' -a '(__ricci_files md
 complete -c ricci -n '__fish_seen_subcommand_from doctest' -l fix -d 'write what came out'
 complete -c ricci -n '__fish_seen_subcommand_from doctest' -l tolerance -x -d 'relative tolerance'
 complete -c ricci -n '__fish_seen_subcommand_from doctest' -l timeout -x -d 'seconds a block may run'
+complete -c ricci -n '__fish_seen_subcommand_from doctest' -l trust -d 'blocks may do anything'

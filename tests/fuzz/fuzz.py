@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Deterministic fuzzing of the parser, the formatter, the evaluator, the library and the file readers.
+"""Deterministic fuzzing of the parser, the formatter, the evaluator, the library, C declarations and the file readers.
 
-    tests/fuzz/fuzz.py [--seconds N] [--seed N] [--rounds N] [--only parser,evaluator,calls,files]
+    tests/fuzz/fuzz.py [--seconds N] [--seed N] [--rounds N] [--only parser,evaluator,calls,files,extern]
 
 RICCI names the binary, by preference a sanitizer build; KEEP the folder where offending
 inputs are saved (build/fuzz). Round r of seed s always makes the same inputs. Prints one
@@ -212,6 +212,73 @@ def fuzz_calls(r, work, name, rows):
         found("calls", name, why, [path], err)
 
 
+# ---- C declarations ----
+C_TOKENS = """int char long short unsigned signed float double _Bool void const volatile restrict static extern inline
+struct union enum typedef sizeof _Alignof _Complex __attribute__((packed)) __attribute__((aligned(16))) _Static_assert
+( ) [ ] { } * , ; : ... = + - * / % << >> < > == != && || ! ~ ? & ^ | # ## #define #undef #if #ifdef #ifndef #elif #else
+#endif #include #error #pragma defined __VA_ARGS__ S T E A B f g x y n 0 1 -1 7 0x10 1u 2L 3ULL 1.5f 1e400 010 'a' '\\n'
+"text" L"w" \\ \n \n // /* */ 99999999999999999999 4611686018427387904 int64_t size_t FILE double[n] (*)(int)""".split(" ")
+C_TOKENS = [t.strip() or "\n" for t in " ".join(C_TOKENS).replace("\\n", "\n").split(" ")]
+
+
+def c_texts(corpus):
+    """What stands in the extern blocks of the tests, and the headers of the sources."""
+    texts = []
+    for text in corpus:
+        for block in re.finditer(rb'extern "[^"]*"(?: as \w+)? \{', text):
+            depth, at = 1, block.end()
+            while at < len(text) and depth:
+                depth += (text[at:at + 1] == b"{") - (text[at:at + 1] == b"}")
+                at += 1
+            texts.append(text[block.end():at - 1])
+    for name in ("interp/ricci.h", "kernels/tensor.h"):
+        with open(os.path.join(ROOT, name), "rb") as header:
+            texts.append(header.read())
+    return texts
+
+
+def c_text(r, declarations):
+    if r.random() < 0.2:
+        return " ".join(r.choice(C_TOKENS) for _ in range(r.choice((5, 20, 60)))).encode()
+    text = bytearray(r.choice(declarations))
+    for _ in range(r.choice((1, 1, 2, 4, 8))):
+        at = r.randrange(len(text) + 1)
+        end = min(len(text), at + r.choice((0, 1, 1, 3, 10, 60)))
+        act = r.randrange(5)
+        if act == 0:
+            del text[at:end]
+        elif act == 1:
+            text[at:at] = text[at:end] * r.choice((1, 3, 40))
+        elif act == 2:
+            text[at:end] = b" " + r.choice(C_TOKENS).encode() + b" "
+        elif act == 3:
+            other = r.choice(declarations)
+            cut = r.randrange(len(other) + 1)
+            text[at:end] = other[cut:cut + r.choice((5, 50, 400))]
+        else:
+            text[at:end] = bytes(r.randrange(256) for _ in range(r.choice((1, 2))))
+    return bytes(text[:8000])
+
+
+def fuzz_extern(r, work, name, declarations):
+    """Modules of one extern block each, imported one after the other; nothing declared is called."""
+    global tried
+    files, contents = [], {}
+    for k in range(40):
+        path = os.path.join(work, "c%d.ric" % k)
+        contents[path] = b'extern "libc.so.6"%s {\n%s\n}\n' % (r.choice((b"", b" as c")), c_text(r, declarations))
+        write(path, contents[path])
+        files.append(path)
+    program = os.path.join(work, "all.ric")
+    write(program, "".join('try { import "c%d.ric" } catch e { z = e.message }\n' % k for k in range(len(files))))
+    tried += len(files)
+    why, status, err = run(["all.ric"], work, LIMIT * 3)
+    if not why and status:
+        why = "exit %s" % status
+    if why:
+        single_out([], "extern", name, files, contents, why, err, work)
+
+
 # ---- the file readers ----
 def npy(descr, shape, data, order=False, version=1):
     head = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, order, shape)
@@ -266,7 +333,19 @@ def mutate_data(r, data):
             data[at] = r.randrange(256)
         elif act == 4:
             del data[at:]
-    return bytes(data)
+    return absurd(r, bytes(data)) if r.random() < 0.3 else bytes(data)
+
+
+def absurd(r, data):
+    """A number of a header becomes one that nothing can be: written, or as eight bytes of it."""
+    number = r.choice((0, -1, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53, 2**62, 2**63 - 1, 2**63, 2**64 - 1, 10**40,
+                       274177, 67280421310721))
+    written = [m.span() for m in re.finditer(rb"[0-9]+", data[:2000])]
+    if written and r.random() < 0.7:
+        at, end = r.choice(written)
+        return data[:at] + str(number).encode() + data[end:]
+    at, size = r.randrange(min(len(data), 200) + 1), r.choice((2, 4, 8))
+    return data[:at] + (number % 256**size).to_bytes(size, r.choice(("little", "big"))) + data[at + size:]
 
 
 def fuzz_files(r, work, name):
@@ -315,9 +394,11 @@ def main():
     options.add_argument("--seconds", type=float, default=60)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--rounds", type=int, default=10**9)
-    options.add_argument("--only", default="parser,evaluator,calls,files")
+    options.add_argument("--only", default="parser,evaluator,calls,files,extern")
     chosen = options.parse_args()
     corpus, operations, rows = read_corpus(), programs.read_operations(ROOT), calls.read_rows(ROOT)
+    declarations = c_texts(corpus)
+    print("fuzz: seed %d" % chosen.seed, flush=True)
     end, round_number = time.time() + chosen.seconds, 0
     while time.time() < end and round_number < chosen.rounds:
         for kind in chosen.only.split(","):
@@ -331,6 +412,8 @@ def main():
                     fuzz_evaluator(r, work, name, operations)
                 elif kind == "calls":
                     fuzz_calls(r, work, name, rows)
+                elif kind == "extern":
+                    fuzz_extern(r, work, name, declarations)
                 else:
                     fuzz_files(r, work, name)
             finally:

@@ -1,6 +1,7 @@
 """What broke a session once: pastes without an end, windows of one column, files in the way."""
 import fcntl
 import os
+import stat
 import struct
 import termios
 
@@ -51,3 +52,36 @@ def test_file_of_a_library_name(home):
     got = s.until(b"ricci> ")
     check("steps beside steps.ric", b"mine" not in got and b"-2" in got and b"error" not in got, got)
     s.end()
+
+
+def test_history_that_others_may_read(home):
+    """A file that came with another mode, by a copy or another umask, kept it."""
+    folder = os.path.join(home, ".local/state/ricci")
+    path = os.path.join(folder, "history")
+    os.makedirs(folder)
+    for mode in (0o644, 0o666, 0o4777, 0o600, None):
+        if mode is not None:
+            with open(path, "w") as out:
+                out.write("1 + 3\n")
+            os.chmod(path, mode)
+        else:
+            os.remove(path)
+        umask = os.umask(0)
+        s = Session(home)
+        os.umask(umask)
+        at_once = stat.S_IMODE(os.stat(path).st_mode)
+        check("a history of mode %s at the prompt" % mode, at_once == 0o600, oct(at_once))
+        os.chmod(path, 0o644)                   # while the session runs
+        s.line("2 + 2")
+        check("and with the next entry", stat.S_IMODE(os.stat(path).st_mode) == 0o600)
+        s.end()
+    other = os.path.join(home, "other")         # of a link, and of what it names, nothing is changed
+    with open(other, "w") as out:
+        out.write("mine\n")
+    os.chmod(other, 0o644)
+    os.remove(path)
+    os.symlink(other, path)
+    s = Session(home)
+    s.line("2 + 2")
+    s.end()
+    check("a link is no history", stat.S_IMODE(os.stat(other).st_mode) == 0o644 and open(other).read() == "mine\n")

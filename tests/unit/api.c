@@ -249,6 +249,20 @@ static void strides(void)
     CHECK(released == 1);
     CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 0, NULL, x + 3, count_release, NULL)) == 0 && released == 2);
     RESULT("m + 1", "4.0");
+    int64_t longest[2] = { INT64_C(1) << 31, INT64_C(1) << 31 }, endless[2] = { 274177, 67280421310721 };
+    for (int i = 0; i < 2; i++) {
+        m = ricci_wrap("f32", 2, shape, x, count_release, NULL);
+        m->dl_tensor.shape = i ? endless : longest;
+        m->dl_tensor.strides[0] = m->dl_tensor.strides[1] = 0;
+        CHECK((ricci_set_tensor(r, "m", m) == 0) == !i);
+        if (i)
+            CHECK(strcmp(ricci_error_parts(r)->kind, "memory") == 0);
+    }
+    RESULT("m[7, -1]", "77.0");
+    RESULT("size(m)", "4611686018427387904");
+    CHECK(ricci_eval(r, "sum(m)") != 0 && ricci_eval(r, "m = none") == 0);
+    CHECK(!ricci_wrap("f32", 2, endless, x, NULL, NULL) && !ricci_wrap("f32", 2, longest, x, NULL, NULL));
+    CHECK(!ricci_wrap("f32", 3, (int64_t[]){ INT64_MAX, 0, 4 }, x, NULL, NULL));
 }
 
 static void dtypes(void)
@@ -284,6 +298,71 @@ static void dtypes(void)
 }
 
 /* Whatever is wrong, the deleter is called once. */
+/* Bytes of a host's bools that are neither 0 nor 1: true, as C has them. */
+static void bools(void)
+{
+    static const uint8_t odd[8] = { 0, 1, 2, 255, 128, 0, 1, 64 };
+    const char *facts = "(sum(b), b == [false, true, true, true, true, false, true, true], arange(8)[b])";
+    const char *wanted = "(6, [true, true, true, true, true, true, true, true], [1, 2, 3, 4, 6, 7])";
+    uint8_t x[16];
+    int64_t shape[] = { 8 }, two[] = { 2, 4 }, across[] = { 1, -2 };
+    released = 0;
+    memcpy(x, odd, 8);
+    CHECK(ricci_set_tensor(r, "b", ricci_wrap("bool", 1, shape, x, count_release, NULL)) == 0 && released == 0);
+    RESULT(facts, wanted);
+    CHECK(memcmp(x, "\0\1\1\1\1\0\1\1", 8) == 0);      /* there, without a copy */
+    memcpy(x, odd, 8);
+    DLManagedTensorVersioned *m = ricci_wrap("bool", 1, shape, x, count_release, NULL);
+    m->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    CHECK(ricci_set_tensor(r, "b", m) == 0 && released == 2);    /* the one before, and what was copied */
+    RESULT(facts, wanted);
+    CHECK(memcmp(x, odd, 8) == 0);
+    memcpy(x, "\0\1\1\0\0\0\0\1", 8);
+    m = ricci_wrap("bool", 1, shape, x, count_release, NULL);
+    m->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+    CHECK(ricci_set_tensor(r, "b", m) == 0 && released == 2);    /* nothing to be changed: no copy */
+    RESULT("b", "[false, true, true, false, false, false, false, true]");
+    memcpy(x, odd, 8);
+    x[0] = x[8] = 77;
+    m = ricci_wrap("bool", 2, two, x + 7, count_release, NULL);
+    m->dl_tensor.strides = across;
+    CHECK(ricci_set_tensor(r, "c", m) == 0 && memcmp(x, "M\1\1\1\1\0\1\1\1", 9) == 0);
+    RESULT("c", "⎡true  false  true  true⎤\n⎣true   true  true  true⎦");
+    CHECK(ricci_set_tensor(r, "c", ricci_wrap("bool", 0, NULL, x + 4, count_release, NULL)) == 0);
+    RESULT("c", "true");
+    /* A variable's own memory, written by C between two calls. */
+    CHECK(ricci_eval(r, "b = full(8, false)") == 0 && (m = ricci_get_tensor_writable(r, "b")));
+    memcpy(m->dl_tensor.data, odd, 8);
+    RESULT(facts, wanted);
+    memcpy(m->dl_tensor.data, odd, 8);
+    m->deleter(m);
+    RESULT(facts, wanted);
+}
+
+/* A host that breaks its word gets answers that mean nothing, and no crash (the sanitizer's to say). */
+static void broken_bools(void)
+{
+    static const char *const texts[] = {
+        "arange(64)[b]", "b[b]", "x = arange(64); x[b] = 1; x", "x = arange(64); x[b] += 1", "where(b, 1, 2)", "sort(b)",
+        "unique(b)", "argsort(b)", "i64(b)", "b + b", "cumsum(b)", "nonzero(b)", "b == b", "b < b", "max(b)", "argmax(b)",
+        "i64(b) @ i64(b)", "b[::-1][b]", "reshape(b, (8, 8))[reshape(b, (8, 8))]", "string(b)", "bits(b)", "f16(b)",
+        "concat(b, b)[:64]", "y[i] := where(b[i], i, 0)", "histogram(f64(b))", "median(f64(b))", "all(b) or any(b)",
+        "searchsorted(b, true)", "take(arange(64), i64(b) % 64)", "ones((64, 64))[b]", "ones((64, 64))[:, b]",
+        "bincount(i64(b))", "[v for v in b]", "if b[0] { 1 } else { 2 }", "on sim.tpu { sum(b) }", "rational(b)[3]", "abs(b)",
+        "prod(b)", "var(b)", "mean(b)", "diff(i64(b))", "roll(b, 3)", "repeat(b, 2)", "einsum(\"i,i->\", i64(b), i64(b))"
+    };
+    uint8_t x[64] = { 0 };
+    int64_t n = 64;
+    CHECK(ricci_set_tensor(r, "b", ricci_wrap("bool", 1, &n, x, NULL, NULL)) == 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        memset(x, i % 2 ? 255 : 2, sizeof x);
+        x[5] = 0;
+        ricci_eval(r, texts[i]);
+        CHECK(ricci_eval(r, "1 + 1") == 0);
+    }
+    CHECK(ricci_eval(r, "b = 0") == 0);
+}
+
 static void wrong_tensors(void)
 {
     double x[4] = { 1, 2, 3, 4 };
@@ -305,7 +384,7 @@ static void wrong_tensors(void)
     WRONG(m->dl_tensor.ndim = 33, "value", "33 axes");
     WRONG(m->dl_tensor.ndim = -1, "value", "-1 axes");
     WRONG(m->dl_tensor.shape[0] = -4, "value", "negative");
-    WRONG(m->dl_tensor.shape[0] = INT64_MAX, "value", "memory");
+    WRONG(m->dl_tensor.shape[0] = INT64_MAX, "memory", "counted");
     WRONG(m->dl_tensor.strides[0] = INT64_MIN, "value", "memory");
     WRONG(m->dl_tensor.data = NULL, "value", "no data");
     WRONG(m->dl_tensor.shape = NULL, "value", "no shape");
@@ -797,6 +876,8 @@ int main(void)
     adopting();
     strides();
     writing();
+    bools();
+    broken_bools();
 #endif
     dtypes();
     wrong_tensors();

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 static Ctx ctx_storage, *ctx = &ctx_storage;
-static sig_atomic_t no_interrupt;
+static InterruptFlag no_interrupt;
 static const Gmp *g;
 static Arith exact;                      /* rational, to look into cells */
 static int64_t trials;
@@ -624,7 +624,7 @@ static void check_conversions(void) {
 static void check_doubles(DType dt) {
     for (int mode = 0; mode < ROUND_STOCHASTIC; mode++) {
         Arith a = open_as(dt, (RoundMode)mode);
-        for (int i = 0; i < 4000 / CHECK_SHARE; i++) {
+        for (int i = 0; i < 4000; i++) {
             double x = random_double();
             if (check_random() % 2) x = (double)(int64_t)(check_random() % 2000001 - 1000000) / (check_random() % 2 ? 1024 : 8);
             Rational c, r;
@@ -736,7 +736,7 @@ int main(void) {
     check_mp_by_hand();
     check_literals();
     check_interval_by_hand();
-    int n = 1000 / CHECK_SHARE;
+    int n = 1000;
     check_primitives(dtype_decimal(1), 10, n);
     check_primitives(dtype_decimal(2), 10, n);
     check_primitives(dtype_decimal(3), 10, n);
@@ -749,13 +749,13 @@ int main(void) {
     check_primitives(dtype_mp(64), 2, n);
     check_primitives(dtype_mp(65), 2, n);
     check_primitives(dtype_mp(200), 2, n);
-    check_functions(dtype_mp(40), dtype_mp(400), 40 * FUNCTIONS / CHECK_SHARE);
-    check_functions(dtype_decimal(4), dtype_mp(400), 40 * FUNCTIONS / CHECK_SHARE);
-    check_functions(dtype_decimal(25), dtype_mp(400), 20 * FUNCTIONS / CHECK_SHARE);
-    check_functions(dtype_decimal(4), dtype_decimal(110), 20 * FUNCTIONS / CHECK_SHARE);
-    check_functions(dtype_decimal(21), dtype_decimal(130), 10 * FUNCTIONS / CHECK_SHARE);
-    check_inclusion(25000 / CHECK_SHARE);
-    check_tightness(20000 / CHECK_SHARE);
+    check_functions(dtype_mp(40), dtype_mp(400), 40 * FUNCTIONS);
+    check_functions(dtype_decimal(4), dtype_mp(400), 40 * FUNCTIONS);
+    check_functions(dtype_decimal(25), dtype_mp(400), 20 * FUNCTIONS);
+    check_functions(dtype_decimal(4), dtype_decimal(110), 20 * FUNCTIONS);
+    check_functions(dtype_decimal(21), dtype_decimal(130), 10 * FUNCTIONS);
+    check_inclusion(25000);
+    check_tightness(20000);
     check_conversions();
     check_doubles(dtype_decimal(2));
     check_doubles(dtype_decimal(7));

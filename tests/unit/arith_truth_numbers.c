@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 static Ctx ctx_storage, *ctx = &ctx_storage;
-static sig_atomic_t no_interrupt;
+static InterruptFlag no_interrupt;
 static int64_t soak = 1, cases;
 
 static uint64_t below(uint64_t n) { return check_random() % n; }
@@ -319,7 +319,7 @@ static void test_frequency(const Kind *k, EwOp op, unsigned long x, unsigned lon
 
 static void test_kind(Kind k)
 {
-    int count = (int)(200 * soak / CHECK_SHARE);
+    int count = (int)(200 * soak);
     if (k.digits > 1000)
         count /= 10;
     for (int m = 0; m < ROUND_MODES; m++) {
@@ -385,7 +385,7 @@ static void test_intervals(void)
     if (!CHECK(arith_open(ctx, &a, DT_INTERVAL, ROUND_NEAREST, false, false) == ARITH_OK))
         return;
     const int64_t one[] = { 1, 1, 1 };
-    for (int64_t i = 0; i < 40000 * soak / CHECK_SHARE; i++) {
+    for (int64_t i = 0; i < 40000 * soak; i++) {
         EwOp op = OPS[below(5)];
         Interval x = random_interval(), y = random_interval(), got;
         if ((op == EW_DIVIDE && y.lo <= 0 && y.hi >= 0) || (op == EW_SQRT && x.lo < 0))
@@ -409,7 +409,7 @@ static void test_interval_loads(void)
     TruthFormat f = truth_ieee(11, 53);
     if (!CHECK(arith_open(ctx, &a, DT_INTERVAL, ROUND_NEAREST, false, false) == ARITH_OK))
         return;
-    for (int64_t i = 0; i < 2000 * soak / CHECK_SHARE; i++) {
+    for (int64_t i = 0; i < 2000 * soak; i++) {
         Interval got;
         mpq_set_ui(X.q, 1 + below(100000), 1 + below(100000));
         mpq_canonicalize(X.q);

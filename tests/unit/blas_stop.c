@@ -21,7 +21,7 @@ static const int orders[] = { 0, 1, PANEL - 1, PANEL, PANEL + 1, MOST };
 enum { ORDERS = sizeof orders / sizeof *orders };
 static const double UNTOUCHED = 12345;
 
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 static Ctx ctx;
 static const Blas *lib;
 
@@ -441,9 +441,9 @@ static bool stopped(Bench *b, int work, double after)
 
 static void stop_cases(Bench *b, int threads)
 {
-    enum { TIMES = 50 / CHECK_SHARE };
+    enum { TIMES = 50 };
     int stops = 0;
-    blas_threads(lib, threads);
+    blas_enter(&ctx, lib, 1, threads);
     for (int work = 0; work < WORKS && threads == 1; work++) {
         double start = now();
         bench_run(b, work);
@@ -454,7 +454,7 @@ static void stop_cases(Bench *b, int threads)
         stops += stopped(b, work, b->seconds[work] * (1.01 + check_uniform()) / 2);
         bench_solve(b);
     }
-    blas_threads(lib, 1);
+    blas_enter(&ctx, lib, 1, 1);
     CHECK(stops > 0);
 }
 
@@ -503,7 +503,7 @@ static void others(Bench *b)
 
 int main(void)
 {
-    const char *why = "";
+    BlasRefusal why = { "", false };
     mem_init(&ctx);
     ctx.interrupt = &interrupt;
     setenv("RICCI_THREADS", "2", 1);
@@ -511,7 +511,7 @@ int main(void)
     blas_stop_allow();
     lib = blas_open(&why);
     if (!lib) {
-        printf("not run: %s\n", why);
+        printf("not run: %s\n", why.text);
         return check_result();
     }
     if (!blas_stop_works())

@@ -13,7 +13,7 @@
 #include <wchar.h>
 
 static Ctx ctx;
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 static CScope *scope;
 static size_t spare;             /* bytes that a parse may take; 0: any */
 
@@ -858,7 +858,7 @@ int main(int argc, char **argv)
     check_deep();
     check_ladders();
     check_memory();
-    check_mutations(argc > 1 ? atoi(argv[1]) : 4000 / CHECK_SHARE);
+    check_mutations(argc > 1 ? atoi(argv[1]) : 4000);
     cscope_free(scope);
     CHECK(ctx.mem.live == 0);
     mem_shutdown(&ctx);

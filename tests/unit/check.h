@@ -10,14 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int check_passed, check_failed;
-
-/* Large samples run one case of so many in a sanitized build, which is light to compile and slow. */
-#ifdef __SANITIZE_ADDRESS__
-enum { CHECK_SHARE = 5 };
-#else
-enum { CHECK_SHARE = 1 };
-#endif
+/* Atomic, since checks of several threads count together. */
+static _Atomic int check_passed, check_failed;
 
 #define CHECK(what) check_that((what), #what, __FILE__, __LINE__)
 static inline bool check_that(bool ok, const char *text, const char *file, int line) {

@@ -36,7 +36,7 @@ static void memory_ends(Interp *in)
     CHECK(runs(in, g));
     uint64_t before = mem->allocations;
     CHECK(runs(in, g));
-    uint64_t need = mem->allocations - before, step = need / (1000 / CHECK_SHARE) + 1;
+    uint64_t need = mem->allocations - before, step = need / 1000 + 1;
     for (uint64_t n = 1; n <= need; n += step) {
         Value *sp = in->sp;
         mem->fail_at = mem->allocations + n;

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 static Ctx one_thread, three_threads;
 
 enum { LABELS = 7, OPERANDS = 6, ROOM = 4096 };

@@ -363,8 +363,8 @@ static void special_values(void) {
 }
 
 int main(void) {
-    static volatile sig_atomic_t interrupt;
-    int count = getenv("PAIR_CASES") ? atoi(getenv("PAIR_CASES")) : 2500 / CHECK_SHARE;
+    static InterruptFlag interrupt;
+    int count = getenv("PAIR_CASES") ? atoi(getenv("PAIR_CASES")) : 2500;
     for (int threads = 1; threads <= 2; threads++) {
         memset(&ctx, 0, sizeof ctx);
         ctx.interrupt = &interrupt;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 static Ctx ctx;
 
 enum { MOST = 64 };

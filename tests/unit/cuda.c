@@ -832,7 +832,7 @@ static void case_count(const char *self, const char *name, const char *stubs, co
 static int child(const char *name)
 {
     static Ctx one;
-    static volatile sig_atomic_t interrupt;
+    static InterruptFlag interrupt;
     bool real = strcmp(name, "nvrtc") == 0 || strcmp(name, "real") == 0;
     ctx = &one;
     ctx->interrupt = &interrupt;

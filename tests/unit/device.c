@@ -194,7 +194,7 @@ static void test_counts(void)
 int main(void)
 {
     static Ctx context;
-    static volatile sig_atomic_t never;
+    static InterruptFlag never;
     ctx = &context;
     mem_init(ctx);
     ctx->interrupt = &never;

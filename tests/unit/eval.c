@@ -142,7 +142,7 @@ static void test_leaks(void)
 static void test_interrupt(void)
 {
     Interp *in = interp_new();
-    volatile sig_atomic_t flag = 1;
+    InterruptFlag flag = 1;
     in->ctx.interrupt = &flag;
     const char *got = outcome(in, in->main, "while true { }");
     check(strcmp(got, "error interrupt") == 0 && flag == 0, "interrupted loop", got);

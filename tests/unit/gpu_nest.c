@@ -190,7 +190,7 @@ static EwTrouble on_host(Case *c, char *out, const int64_t *stride)
     const void *data[SLOTS];
     for (int i = 0; i < c->n->slots; i++)
         data[i] = c->block[i] + c->start[i];
-    return nest_reference(c->n, out, stride, data);
+    return nest_reference(c->n, out, stride, data, NULL);
 }
 
 /* Distance in the format's own steps; 0 for equal numbers and two nans. */
@@ -626,7 +626,7 @@ static void test_trouble(int operations)
         c.n->root = ew2(&c, EW_SQRT, DT_F64, plain_load(&c, DT_F64, 3, 1, 0, 0), 0);
         nest_watch(c.n, c.n->root);
         memcpy(c.block[0], (double[]){ 4, bad ? -1 : NAN, 9 }, 24);
-        double out[3];
+        double out[4];                  /* guarded: on_device sees what lies behind the result */
         CHECK(on_device(&c, (char *)out, NULL, 24) == (bad ? EWT_NAN : EWT_NONE));
         end(&c);
     }
@@ -655,7 +655,7 @@ static void test_sum_accuracy(int64_t n, int64_t rows)
 /* A launch that fails, and an interrupt, leave no temporaries behind. */
 static void test_faults(void)
 {
-    static volatile sig_atomic_t stop;
+    static InterruptFlag stop;
     Case c;
     begin(&c, 0, 1, (int64_t[]){ 100000 });
     c.n->root = nest_reduce(ctx, c.n, NEST_SUM, plain_load(&c, DT_F32, 100000, 1, 0, 0), 1);
@@ -668,7 +668,7 @@ static void test_faults(void)
         CHECK_RAISES(ctx, ERR_DEVICE, gpu_nest(ctx, device, c.n, NULL, &out, &data));
         CHECK(device->live == live && device->fail_launch == 0);
     }
-    volatile sig_atomic_t *before = ctx->interrupt;
+    InterruptFlag *before = ctx->interrupt;
     ctx->interrupt = &stop;
     stop = 1;
     CHECK_RAISES(ctx, ERR_INTERRUPT, gpu_nest(ctx, device, c.n, NULL, &out, &data));

@@ -155,7 +155,7 @@ int main(void)
                 CHECK(taken_as_copied(&s));
                 CHECK(mat_is_hermitian(t, s.n, s.a));
                 pairs(&s);
-                if (sizes[k] <= (CHECK_SHARE > 1 ? 9 : 33) || (layout == 1 && CHECK_SHARE == 1))
+                if (sizes[k] <= 33 || layout == 1)
                     every_position(&s);
                 free(s.room);
             }

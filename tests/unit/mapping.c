@@ -12,7 +12,7 @@
 enum { ELEMENTS = 1 << 18, BYTES = ELEMENTS * 8 };
 
 static Ctx ctx_storage, *ctx = &ctx_storage;
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 
 /* A new file of the doubles 0, 1, …, mapped as a vector of them; path is for truncate. */
 static Tensor *map_numbers(char *path) {

@@ -126,7 +126,7 @@ static void nested(void *arg, int64_t begin, int64_t end, int worker) {
 static void stop_soon(void *arg, int64_t begin, int64_t end, int worker) {
     (void)begin, (void)end, (void)worker;
     atomic_fetch_add(&total, 1);
-    *(volatile sig_atomic_t *)arg = 1;
+    *(InterruptFlag *)arg = 1;
 }
 
 static void test_pool(void) {
@@ -145,11 +145,34 @@ static void test_pool(void) {
     total = 0;
     pool_for(ctx, 0, 1, add, NULL);
     CHECK(total == 0);
-    volatile sig_atomic_t flag = 0;
+    InterruptFlag flag = 0;
     ctx->interrupt = &flag;
     pool_for(ctx, 1000000, 1, stop_soon, (void *)&flag);
     CHECK(total <= pool_threads(ctx));
     ctx->interrupt = NULL;
+}
+
+/* An error in pieces whose second piece fails: the first is freed where the second is caught, and those
+ * of frames around it and those that somebody keeps are not. */
+static void test_errors(void) {
+    Error *outer = err_new(ctx, ERR_VALUE, "outer");
+    Error *volatile kept = NULL;
+    ErrFrame frame;
+    if (ERR_TRY(ctx, &frame)) {
+        kept = err_keep(err_new(ctx, ERR_VALUE, "kept"));
+        err_help(err_new(ctx, ERR_VALUE, "first"), "in pieces");
+        CHECK(ctx->making != outer);
+        err_raise(ctx, ERR_MEMORY, "second");
+    }
+    CHECK(ctx->making == outer && strcmp(kept->message, "kept") == 0);
+    CHECK(strcmp(ctx->error->message, "second") == 0);
+    if (ERR_TRY(ctx, &frame)) {
+        err_throw(outer);
+    }
+    CHECK(ctx->making == NULL && ctx->error == outer);
+    err_free(kept);
+    err_free(ctx->error);
+    ctx->error = NULL;
 }
 
 int main(void) {
@@ -160,6 +183,7 @@ int main(void) {
     test_data();
     test_limits();
     test_pool();
+    test_errors();
     pool_shutdown(ctx);
     CHECK(ctx->mem.live == 0);
     mem_shutdown(ctx);

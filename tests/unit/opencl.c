@@ -401,7 +401,7 @@ static void test_signals(void)
 static void test_two(void)
 {
     Ctx a = { 0 }, b = { 0 };
-    volatile sig_atomic_t no = 0;
+    InterruptFlag no = 0;
     Ctx *both[] = { &a, &b };
     for (int i = 0; i < 2; i++) {
         mem_init(both[i]);
@@ -433,7 +433,7 @@ static void work_and_leave(void)
         "    x[get_global_id(0)] = y;\n"
         "}\n";
     Ctx ctx = { 0 };
-    volatile sig_atomic_t no = 0;
+    InterruptFlag no = 0;
     mem_init(&ctx);
     ctx.interrupt = &no;
     devices_init(&ctx);
@@ -470,7 +470,7 @@ static int child(const char *self, const char *what)
 static int without(void)
 {
     Ctx ctx = { 0 };
-    volatile sig_atomic_t no = 0;
+    InterruptFlag no = 0;
     mem_init(&ctx);
     ctx.interrupt = &no;
     devices_init(&ctx);
@@ -505,7 +505,7 @@ int main(int argc, char **argv)
 {
     const char *tmp = getenv("TMPDIR");
     char folder[256], entries_at[300], command[300];
-    volatile sig_atomic_t no = 0;
+    InterruptFlag no = 0;
     Ctx ctx = { 0 };
     if (argc > 1 && strcmp(argv[1], "without") == 0)
         return without();

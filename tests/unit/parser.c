@@ -11,7 +11,7 @@
 static Ctx ctx;
 static Names names;
 static int passed, failed;
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 
 static void check(bool good, const char *what, const char *text, const char *got)
 {

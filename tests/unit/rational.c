@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 static Ctx ctx_storage, *ctx = &ctx_storage;
-static sig_atomic_t no_interrupt;
+static InterruptFlag no_interrupt;
 static const Gmp *g;
 static int64_t trials;
 

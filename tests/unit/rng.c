@@ -1,6 +1,7 @@
 /* Random numbers: the known answers of Random123 (kat_vectors), independence of the instruction
  * set and of the number of threads, ranges, moments. */
 #include "core/pool.h"
+#include "kernels/cpu.h"
 #include "kernels/rng.h"
 
 #include <math.h>
@@ -145,15 +146,14 @@ static void logarithm(void)
 
 int main(void)
 {
-    static volatile sig_atomic_t interrupt;
+    static InterruptFlag interrupt;
     static Ctx ctx;
     ctx.interrupt = &interrupt;
     mem_init(&ctx);
     known_answers();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (cpu_isa() >= ISA_AVX2)
         same_everywhere(&rng_avx2, "AVX2 gives the bits of the base build");
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    if (cpu_isa() >= ISA_AVX512)
         same_everywhere(&rng_avx512, "AVX-512 gives the bits of the base build");
     long_equals_short(&ctx);
     moments(&ctx);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum { CELLS = 1 << 16, ORIGIN = CELLS / 2 };
-static volatile sig_atomic_t stop;
+static InterruptFlag stop;
 static Ctx one, two;                    /* of one thread and of two */
 static _Alignas(64) char store[4][CELLS * 16];
 

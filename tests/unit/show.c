@@ -220,7 +220,7 @@ int main(void)
     test_random_f32();
     test_all_16_bits();
     test_elements();
-    static volatile sig_atomic_t flag;
+    static InterruptFlag flag;
     Interp *in = interp_new();
     in->ctx.interrupt = &flag;
     buf_init(&out, &in->ctx);

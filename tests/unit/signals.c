@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 static Ctx one_thread, three_threads;
 
 /* ---- transforms ---- */

@@ -232,7 +232,7 @@ static void all_products(DType dt) {
 }
 
 int main(void) {
-    static volatile sig_atomic_t interrupt;
+    static InterruptFlag interrupt;
     const Blas *blas = blas_open(NULL);
     ctx.interrupt = &interrupt;
     mem_init(&ctx);

@@ -13,7 +13,7 @@ static const struct { const char *name, *text; } symbols[] = {
 enum { SYMBOLS = sizeof symbols / sizeof *symbols };
 
 static Ctx ctx;
-static volatile sig_atomic_t interrupt;
+static InterruptFlag interrupt;
 
 static void complain(void *who, Span span, const char *help, const char *message)
 {

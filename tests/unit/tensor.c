@@ -95,8 +95,8 @@ static void test_making(void) {
     CHECK(t->rank == 0 && t->size == 1 && element_f64(DT_F64, t->data) == 3.25);
     tensor_release(ctx, t);
     CHECK_RAISES(ctx, ERR_MEMORY, tensor_zeros(ctx, DT_F64, SHAPE(1000000000000)));
-    CHECK_RAISES(ctx, ERR_VALUE, tensor_zeros(ctx, DT_F64, SHAPE(1ll << 40, 1ll << 40)));
-    CHECK_RAISES(ctx, ERR_VALUE, tensor_zeros(ctx, DT_F64, SHAPE(0, 1ll << 40, 1ll << 40)));
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_zeros(ctx, DT_F64, SHAPE(1ll << 40, 1ll << 40)));
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_zeros(ctx, DT_F64, SHAPE(0, 1ll << 40, 1ll << 40)));
     CHECK_RAISES(ctx, ERR_VALUE, tensor_zeros(ctx, DT_F64, SHAPE(2, -1)));
     char text[64];
     CHECK(strcmp(shape_text(text, sizeof text, SHAPE(2, 3)), "2×3") == 0);
@@ -328,8 +328,62 @@ static void test_adopt(void) {
     CHECK(released == 1);
 }
 
+/* The product as 128 bits say it is. */
+static int64_t long_product(int rank, const int64_t *shape) {
+    unsigned __int128 full = 1, size = 1;
+    for (int i = 0; i < rank; i++) {
+        full *= shape[i] ? (uint64_t)shape[i] : 1;
+        size *= (uint64_t)shape[i];
+        if (full > (uint64_t)TENSOR_SIZE_MAX) return -1;
+    }
+    return (int64_t)size;
+}
+
+static void test_product(void) {
+    static const int64_t edges[] = { 0, 1, 2, 3, 5, 274177, 67280421310721, 641, 6700417, 1ll << 31, (1ll << 31) - 1,
+                                     1ll << 32, (1ll << 32) + 1, 1ll << 53, (1ll << 61) - 1, 1ll << 61, (1ll << 62) - 1,
+                                     1ll << 62, (1ll << 62) + 1, INT64_MAX };
+    enum { EDGES = sizeof edges / sizeof edges[0] };
+    bool right = true;
+    for (int i = 0; i < EDGES; i++)
+        for (int j = 0; j < EDGES; j++)
+            for (int k = 0; k < EDGES; k++) {
+                const int64_t shape[] = { edges[i], edges[j], edges[k] };
+                right &= shape_size(3, shape) == long_product(3, shape) && shape_size(2, shape) == long_product(2, shape);
+            }
+    CHECK(right);
+    CHECK(shape_size(0, NULL) == 1);
+    int64_t twos[TENSOR_RANK_MAX + 1];
+    for (int i = 0; i <= TENSOR_RANK_MAX; i++) twos[i] = 4;
+    CHECK(shape_size(31, twos) == TENSOR_SIZE_MAX && shape_size(32, twos) == -1);
+    CHECK(shape_checked(ctx, SHAPE(1ll << 31, 1ll << 31)) == TENSOR_SIZE_MAX);
+    CHECK_RAISES(ctx, ERR_MEMORY, shape_checked(ctx, SHAPE(274177, 67280421310721)));
+    CHECK_RAISES(ctx, ERR_VALUE, shape_checked(ctx, SHAPE(0, -1)));
+    CHECK_RAISES(ctx, ERR_VALUE, shape_checked(ctx, TENSOR_RANK_MAX + 1, twos));
+    CHECK(count_times(1ll << 31, 1ll << 31) == TENSOR_SIZE_MAX && count_times(1ll << 32, 1ll << 32) == INT64_MAX);
+}
+
+static void test_long_views(void) {
+    double one = 1;
+    Tensor *t = tensor_scalar(ctx, DT_F64, &one);
+    Tensor *v = tensor_broadcast(ctx, t, SHAPE(1ll << 31, 1ll << 31));
+    CHECK(v->size == TENSOR_SIZE_MAX);
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_broadcast(ctx, t, SHAPE(274177, 67280421310721)));
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_broadcast(ctx, t, SHAPE(1ll << 31, 1ll << 31, 2)));
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_broadcast(ctx, t, SHAPE(1ll << 31, 1ll << 31, 2, 0)));
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_copy(ctx, v));
+    CHECK_RAISES(ctx, ERR_MEMORY, tensor_adopt(ctx, DT_F64, SHAPE(1ll << 40, 1ll << 40), &one, 8, count_release));
+    Tensor *empty = tensor_broadcast(ctx, t, SHAPE(1ll << 31, 0, 1ll << 31));
+    CHECK(empty->size == 0 && t->buffer->refs == 3);
+    tensor_release(ctx, empty);
+    tensor_release(ctx, v);
+    tensor_release(ctx, t);
+}
+
 int main(void) {
     mem_init(ctx);
+    test_product();
+    test_long_views();
     test_promotion();
     test_making();
     test_sharing();

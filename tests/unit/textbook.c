@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static Ctx ctx_storage, *ctx = &ctx_storage;
-static sig_atomic_t no_interrupt;
+static InterruptFlag no_interrupt;
 
 /* ---- a book whose rooms are tensors: the heap of cells may be collected ---- */
 
@@ -401,9 +401,9 @@ int main(void) {
     check_eps(DT_F16, 11, 2);
     Desk wide;
     desk_open(&wide, DT_F64, DT_NONE, ROUND_UP, false);
-    check_ldl(&wide, 300 / CHECK_SHARE);         /* rows longer than a ring and a strip */
-    check_lu(&wide, 300 / CHECK_SHARE, 300 / CHECK_SHARE);
-    check_qr(&wide, 300 / CHECK_SHARE, 20);
+    check_ldl(&wide, 300);         /* rows longer than a ring and a strip */
+    check_lu(&wide, 300, 300);
+    check_qr(&wide, 300, 20);
     desk_close(&wide);
     check_complex(DT_F16);
     check_complex(DT_F32);

@@ -42,8 +42,8 @@ syn keyword ricciBuiltin repeat replace repr reshape rfft rfftfreq rint roll rou
 syn keyword ricciBuiltin scatter schur searchsorted seed shape shl shr shuffle sigmoid sign silu
 syn keyword ricciBuiltin simulate sin sinh size sizeof slogdet softmax softplus solve sort split
 syn keyword ricciBuiltin spy sqrt sqrtm squeeze stack startswith std steps string strip subtract
-syn keyword ricciBuiltin sum svd svdvals take tan tanh tile time to trace transpose tril triu trunc
-syn keyword ricciBuiltin type ulp unique unpin upper var warn where write xor zeros zip
+syn keyword ricciBuiltin sum svd svdvals take tan tanh tempdir tile time to trace transpose tril
+syn keyword ricciBuiltin triu trunc type ulp unique unpin upper var warn where write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

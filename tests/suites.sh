@@ -1,0 +1,119 @@
+# The suites of `make check`, sourced by tests/run.sh: what a user runs, minutes on two cores, with the
+# release build alone. A suite is one function here, suite_NAME, and its word in the list CHECK of
+# tests/run.sh. It calls pass, fail or count for what it tried. What wants a sanitizer, another
+# instruction set or more time than a user has is in tests/suites_deep.sh.
+
+suite_lint() { script lint tests/tools/lint.sh; }
+suite_golden() { golden "$RICCI" golden; }
+suite_unit() {
+    build units || return
+    shared units_part "$BUILD/unit" ""
+}
+suite_native() { native "$RICCI" native; }
+suite_cli() {
+    script cli tests/cli.sh
+    script tools tests/tools.sh
+    script editors tests/editors.py
+}
+documents() {       # ARGUMENT OF doctest…
+    timeout 300 "$RICCI" doctest --tolerance 1e-12 "$@" </dev/null >"$work/log" 2>&1
+    count docs "$work/log" $?
+    grep -aA12 '^FAIL' "$work/log" | head -60
+}
+suite_docs() {
+    documents README.md $(ls docs/*.md | grep -v '^docs/language.md$')
+    documents --trust docs/language.md                        # it calls C
+    "$RICCI" doc --all >"$work/manual" 2>&1
+    if diff -u docs/library.md "$work/manual" >"$work/diff"; then pass; else
+        fail "docs/library.md is not what the registry says: make manual" "$work/diff"; fi
+}
+suite_examples() { shared examples_part; }
+# One that wants a library this machine lacks says so in its first line.
+examples_part() {   # PART PARTS
+    local file status
+    for file in $(ls examples/*.ric examples/*/*.ric | awk "NR % $2 == $1"); do
+        observe "$RICCI" "$file" "$work/observed"
+        if head -1 "$work/observed" | grep -q "^not run: there is no library"; then
+            echo "not run: $file: $(head -1 "$work/observed" | cut -d' ' -f3-)"
+        elif [ -f "${file%.ric}.out" ]; then
+            as_written example "$file"
+        elif [ -s "$work/observed" ] && ! grep -q '^--- exit' "$work/observed"; then
+            pass
+        else
+            fail "$file" "$work/observed"
+        fi
+        if grep -q '^test "' "$file"; then counted "test $file" "$RICCI" test "$file"; fi
+    done
+}
+suite_stdlib() {
+    local file
+    for file in stdlib/*.ric; do counted "test $file" "$RICCI" test "$file"; done
+}
+# What `make install` puts where, and a C program that uses the library.
+suite_install() {
+    local root=$work/root file
+    if ! $MAKE --no-print-directory -s install DESTDIR="$root" PREFIX=/usr >"$work/log" 2>&1; then fail "make install" "$work/log"; return; fi
+    for file in bin/ricci lib/libricci.a include/ricci.h lib/pkgconfig/ricci.pc share/man/man1/ricci.1 share/bash-completion/completions/ricci \
+                share/zsh/site-functions/_ricci share/fish/vendor_completions.d/ricci.fish share/ricci/vim/syntax/ricci.vim; do
+        if [ -s "$root/usr/$file" ]; then pass; else fail "make install left out $file"; fi
+    done
+    local libs
+    libs=$(sed -n 's/^Libs: -L[^ ]* //p' "$root/usr/lib/pkgconfig/ricci.pc")
+    ${CC:-cc} -o "$work/embed" examples/embed.c -I"$root/usr/include" -L"$root/usr/lib" $libs >"$work/log" 2>&1 || { fail "embed.c does not build" "$work/log"; return; }
+    "$work/embed" >"$work/log" 2>&1
+    if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "embed.c" "$work/diff"; fi
+    if ${CC:-cc} -std=c99 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c "$root/usr/include/ricci.h" >"$work/log" 2>&1; then pass; else fail "ricci.h as C99" "$work/log"; fi
+    command -v "${CXX:-c++}" >/dev/null || { echo "not run: ricci.h as C++: no compiler"; return; }
+    if ${CXX:-c++} -std=c++11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$root/usr/include/ricci.h" >"$work/log" 2>&1; then pass; else fail "ricci.h as C++" "$work/log"; fi
+}
+# Scaled residuals of every linear algebra routine × dtype × size × layout.
+suite_residual() { shared residual_part; }
+residual_part() {   # PART PARTS
+    local file
+    for file in $(ls tests/residual/*.ric | awk "NR % $2 == $1"); do
+        (cd tests/residual && timeout 300 "$RICCI" "$(basename "$file")") </dev/null >"$work/log" 2>"$work/notices"
+        local status=$?
+        grep -a '^error' "$work/notices" >>"$work/log"
+        count "$file" "$work/log" $status
+    done
+}
+# Every row on every device, in parts; and the table of it that the docs show.
+suite_devices() {
+    $MAKE --no-print-directory -s "$BUILD/devices/matrix" >"$work/log" 2>&1 || { fail "tests/devices does not build" "$work/log"; return; }
+    shared devices_part
+    "$BUILD/devices/matrix" --table >"$work/table" 2>/dev/null
+    if diff -u docs/devices.md "$work/table" >"$work/diff"; then pass; else
+        fail "docs/devices.md is not what the devices do: make manual" "$work/diff"; fi
+}
+devices_part() {    # PART PARTS
+    plain_kernels timeout 300 "$BUILD/devices/matrix" --part="$1/$2" sim.mps sim.tpu opencl+math cuda </dev/null >"$work/log" 2>/dev/null
+    local status=$?
+    grep -a '^FAIL' "$work/log" | head -20
+    count "devices" "$work/log" $status
+    if [ "$1" = 0 ]; then
+        plain_kernels timeout 300 "$RICCI" tests/devices/lapack.ric cpu sim.tpu sim.mps opencl cuda </dev/null >"$work/log" 2>&1
+        count "devices/lapack.ric" "$work/log" $?
+    else
+        plain_kernels timeout 300 "$BUILD/devices/matrix" --run=tests/devices/lapack.ric opencl:0+math </dev/null >"$work/log" 2>&1
+        status=$?
+        grep -aq '^not run' "$work/log" || count "devices/lapack.ric, opencl with a LAPACK" "$work/log" $status
+    fi
+}
+# What errors offer works when it is pasted, and the stories of --explain are true.
+suite_errors() {
+    script fixes tests/tools/fixes.py "$RICCI"
+    script kinds tests/tools/kinds.py "$RICCI"
+}
+suite_repl() { script repl tests/repl/run.py; }
+# Random index notation against plain loops: a fixed sample; check-deep and `make soak` run many more.
+suite_oracle() { oracle "" 1 3000; }
+# Random programs in precision scopes against exact fractions, bit for bit: a fixed sample.
+suite_precision() { precision "" 1 2000 120; }
+# Programs in German and Turkish processes: a sample of the golden ones. Names that would steer a terminal.
+suite_locale() { script locale tests/locale.sh; script plain tests/plain.sh; }
+# Programs that try to get out of --safe, and files that were made to harm.
+suite_attack() { script attack tests/attack/run.py; }
+# What `save` and `write` leave behind when a disk is full or the process is killed; little memory.
+suite_crash() { script "files" tests/files.py; script limits tests/limits.py; }
+# A million small things in one program, at sizes that take a moment.
+suite_scale() { script scale tests/scale.py; }

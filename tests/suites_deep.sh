@@ -1,0 +1,170 @@
+# The suites of `make check-deep`, sourced by tests/run.sh: processors that this one can stand for,
+# sanitizers, builds that are hostile on purpose, allocations that fail, races, fresh seeds. A suite is one
+# function here, suite_NAME, and its word in the list DEEP of tests/run.sh. What a machine cannot run says
+# `not run: …` by its name.
+
+# PoCL (LLVM) puts its own alternate signal stack in place, which the sanitizer would unmap. The leak
+# checker guesses where other libraries' thread-local data lies, and hangs where it guesses wrong.
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99:use_sigaltstack=0:intercept_tls_get_addr=0
+export UBSAN_OPTIONS=print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0
+export TSAN_OPTIONS=suppressions=$PWD/tests/tools/tsan.supp:exitcode=66:ignore_noninstrumented_modules=1
+
+# With the variables set, its failures under their name.
+under() {           # "NAME=VALUE…" COMMAND…
+    local p f
+    ( passed=0 failed=0; export $1; "${@:2}"; echo "$passed $failed" >"$work/under" ) | sed "s|^FAIL|FAIL ${1%% RICCI_ROUNDING_OF*}:|; s|^not run|& (${1%% RICCI_ROUNDING_OF*})|"
+    read -r p f <"$work/under" || { fail "$1 broke off"; return; }
+    rm "$work/under"
+    passed=$((passed + p)) failed=$((failed + f))
+}
+lacks() {           # FLAG…: says which flags of /proc/cpuinfo the processor lacks; false where none
+    local flag lacking=
+    for flag in $*; do grep -qw "$flag" /proc/cpuinfo || lacking="$lacking $flag"; done
+    [ -n "$lacking" ] && echo "the processor lacks$lacking"
+}
+built() {           # MODE TARGET…: of its folder
+    build MODE="$1" BUILD="$BUILD/$1" all "${@:2}"
+}
+
+# ---- processors ----
+# Which kernels a library takes changes how it rounds, and the number of threads in which order it adds;
+# both change with the machine. So every axis is run alone: OpenBLAS's kernels for other processors,
+# its threads, ours, our instruction sets, and a library that rounds up or down all the time, which is
+# further off than any processor. The product of them all would take hours and is no more: a golden file
+# that holds on every axis prints nothing that depends on rounding. Two pairs look for what only a
+# combination does: the oldest of everything on one thread, and the widest of everything on four.
+AVX512="avx512f avx512bw avx512dq avx512vl"
+suite_matrix() {
+    local core flags threads
+    while read -r core flags; do row "$flags" OPENBLAS_CORETYPE=$core; done <<LIST
+Prescott
+Nehalem sse4_2
+Sandybridge avx
+Haswell avx2 fma
+Zen avx2 fma
+SkylakeX $AVX512
+LIST
+    for threads in 1 2 4; do
+        row "" OPENBLAS_NUM_THREADS=$threads
+        row "" RICCI_THREADS=$threads
+    done
+    row "" RICCI_ISA=base
+    row "avx2 fma" RICCI_ISA=avx2
+    row "$AVX512" RICCI_ISA=avx512
+    rounding
+    row "sse4_2" OPENBLAS_CORETYPE=Nehalem RICCI_ISA=base RICCI_THREADS=1 OPENBLAS_NUM_THREADS=1
+    row "$AVX512" OPENBLAS_CORETYPE=SkylakeX RICCI_ISA=avx512 RICCI_THREADS=4 OPENBLAS_NUM_THREADS=4
+    row "avx2 fma" OPENBLAS_CORETYPE=Haswell RICCI_ISA=avx2 RICCI_THREADS=4 OPENBLAS_NUM_THREADS=4
+}
+row() {             # FLAGS NAME=VALUE…
+    local why
+    if why=$(lacks $1); then echo "not run: ${*:2}: $why"; return; fi
+    under "${*:2}" printed
+}
+# What cannot hold there: where sums overflow, the largest number takes the place of infinity, and our
+# stub has no cblas.
+rounding() {
+    local real way stub=$BUILD/stub/rounding/libopenblas.so.0
+    real=$(/sbin/ldconfig -p | awk '/libopenblas\.so\.0 .*x86-64/ { print $NF; exit }')
+    if [ -z "$real" ]; then echo "not run: a library that rounds the other way: there is no OpenBLAS for x86-64"; return; fi
+    build "$stub" || return
+    for way in up down; do
+        LEAVE="tests/lang/linalg/solve_warnings.ric tests/errors/numeric_subnormal.ric examples/native/cblas.ric" \
+            under "RICCI_ROUNDING=$way RICCI_ROUNDING_OF=$(readlink -f "$real") RICCI_LAPACK_STOP=0 LD_LIBRARY_PATH=$PWD/${stub%/*}" printed
+    done
+}
+# All that prints.
+printed() { suite_golden; suite_docs; suite_examples; suite_errors; }
+
+# The units, residuals and samples of the oracles on every instruction set below the machine's own, whose
+# turn was in check.
+suite_twins() {
+    build units || return
+    local level flags why
+    while read -r level flags; do
+        if why=$(lacks $flags); then echo "not run: RICCI_ISA=$level: $why"; continue; fi
+        under "RICCI_ISA=$level" twin
+    done <<LIST
+base
+avx2 avx2 fma
+avx512 $AVX512
+LIST
+}
+twin() {
+    shared units_part "$BUILD/unit" ""
+    suite_residual
+    oracle "" "$SEED" 1000
+}
+
+# ---- other builds: all that the release build runs, whole ----
+other() {           # MODE
+    local RICCI=$PWD/$BUILD/$1/ricci place=$BUILD/$1
+    built "$1" units "$place/embed" || return
+    golden "$RICCI" "$1"
+    native "$RICCI" "native $1"
+    shared units_part "$place/unit" " $1"
+    timeout 60 "$place/embed" >"$work/log" 2>&1
+    if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "examples/embed.c $1" "$work/diff"; fi
+    shared other_part "$1"
+}
+other_part() {      # MODE PART PARTS: the command line beside the others
+    if [ "$2" = 0 ]; then LIMIT=900 script "cli $1" tests/cli.sh; fi
+    [ "$2" = $(($3 - 1)) ] || return
+    [ "$1" = hostile ] || suite_docs            # they name the kernels that a reader's build takes
+    suite_stdlib
+    suite_errors
+    oracle " $1" "$SEED" 400
+    precision " $1" "$SEED" 200 12
+}
+suite_asan() { LIMIT=300 other asan; }
+suite_hostile() { LIMIT=300 other hostile; }
+
+# The n-th allocation fails, for every n in turn: a clean error or the right answer, and no leak.
+suite_sweep() {
+    local mode
+    for mode in hostile asan; do built $mode && shared sweep_part $mode; done
+}
+sweep_part() {      # MODE PART PARTS
+    LIMIT=1200 script "sweep $1" tests/tools/sweep.py "$BUILD/$1/ricci" --part="$2/$3"
+}
+
+# Races: the pool, two interpreters at once, interrupts. OpenBLAS and PoCL are not instrumented, which
+# tests/tools/tsan.supp says of them.
+TSAN_UNITS="threads api eval fuse reduce contract contract_pair nest_stage mem blas_stop signals rng semiring linalg"
+suite_tsan() {
+    built tsan $(printf "$BUILD/tsan/unit/%s " $TSAN_UNITS) || return
+    under RICCI_THREADS=4 shared tsan_part "$PWD/$BUILD/tsan"
+}
+tsan_part() {       # PLACE PART PARTS
+    local unit file
+    for unit in $(printf '%s\n' $TSAN_UNITS | awk "NR % $3 == $2"); do
+        LIMIT=300 counted "unit $unit tsan" "$1/unit/$unit"
+    done
+    for file in $(ls tests/lang/fuse/*.ric tests/lang/reduce/*.ric tests/lang/index*/*.ric tests/lang/linalg/*.ric | awk "NR % $3 == $2"); do
+        LIMIT=120 golden_file "$1/ricci" tsan "$file"
+    done
+}
+suite_interrupts() {
+    LIMIT=300 script interrupts tests/repl/interrupts.py
+    built tsan && RICCI=$PWD/$BUILD/tsan/ricci SLOW=30 LIMIT=600 script "interrupts tsan" tests/repl/interrupts.py
+}
+
+# ---- what is random, from a seed that is new and printed ----
+suite_seeds() { beside seeds_oracle seeds_precision; }
+suite_seeds_oracle() { LIMIT=600 oracle "" "$SEED" 12000; }
+suite_seeds_precision() { LIMIT=600 precision "" "$SEED" 8000 400; }
+suite_deep_locale() { LIMIT=900 script "locale, all" tests/locale.sh all; }
+suite_deep_attack() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=600 script "attack asan" tests/attack/run.py; }
+suite_deep_crash() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=900 script "files asan" tests/files.py; }
+# Every fuzzer of tests/fuzz that is a program, under the sanitizers.
+suite_fuzz() {
+    built asan || return
+    shared fuzz_part "$PWD/$BUILD/asan/ricci"
+}
+fuzz_part() {       # BINARY PART PARTS
+    local file seconds=${FUZZ_SECONDS:-60}
+    for file in $(grep -l '__main__' tests/fuzz/*.py | awk "NR % $3 == $2"); do
+        RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $SEED" "$file" --seconds "$seconds" --seed "$SEED"
+    done
+}
