@@ -1,7 +1,7 @@
 /* Does a line that a document shows say the same as the line that came out? Read as tokens:
- * numbers with a point or an exponent match within a relative tolerance, a duration matches any
- * duration and a rate any rate, `…` any text; all else is compared as it stands. Called by
- * main_doctest.c. */
+ * numbers with a point or an exponent, or of bytes (`944 B`), match within a relative tolerance, a
+ * duration matches any duration and a rate any rate, `…` any text; all else is compared as it
+ * stands. Called by main_doctest.c. */
 #include "interp/main.h"
 
 #include "core/ascii.h"
@@ -69,6 +69,12 @@ static const char *unit_end(const char *at, const char *end, TokenKind *kind)
     return NULL;
 }
 
+/* Bytes follow a number: how many a run takes differs as kB do, which have a point. */
+static bool of_bytes(const char *at, const char *end)
+{
+    return starts(at, end, " B") && (at + 2 == end || !(is_name(at[2]) || at[2] == '/'));
+}
+
 /* A line of a table, of any length: `─────`. */
 static const char *rule_end(const char *at, const char *end)
 {
@@ -96,7 +102,7 @@ static Token token(const char *at, const char *end)
             to++;
     } else if (ascii_digit(*at)) {
         to = number_end(at, end, &real);
-        t.kind = real ? TOKEN_FLOAT : TOKEN_WORD;
+        t.kind = real || of_bytes(to, end) ? TOKEN_FLOAT : TOKEN_WORD;
         const char *unit = unit_end(to, end, &t.kind);
         to = unit ? unit : to;
     } else if (is_name(*at) && !rule_end(at, end)) {
