@@ -50,6 +50,10 @@ $(BUILD)/libricci.a: $(LIB_OBJ)
 $(BUILD)/obj/kernels/%.o: OPTIMISE = $(KERNEL_OPT)
 # The loops that only machines without AVX2 run: -O3 takes two to four times as long to compile them.
 $(BUILD)/obj/kernels/%_base.o: OPTIMISE = $(if $(filter release,$(MODE)),-O2 -ftree-vectorize,$(KERNEL_OPT))
+# Loops of which there are hundreds: what else -O3 does doubles the time to compile them, for nothing.
+MANY_LOOPS = $(if $(filter release,$(MODE)),-O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops,$(KERNEL_OPT))
+$(foreach f,nest_stage_avx2 nest_stage_avx512 reduce_avx2 reduce_avx512 ew_avx2 cast norms contract_pair_plain \
+    semiring_plain,$(BUILD)/obj/kernels/$(f).o): OPTIMISE = $(MANY_LOOPS)
 $(BUILD)/obj/kernels/%_avx2.o: ISA = -mavx2 -mfma -mf16c
 $(BUILD)/obj/kernels/%_avx512.o: ISA = -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 

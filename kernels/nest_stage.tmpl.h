@@ -13,24 +13,32 @@
 #endif
 
 #define T uint8_t
+#define BITS int8_t
+#define WORD uint8_t
 #define ID(f) u8_##f
 #define KIND 2
 #define LOWEST 0
 #define HIGHEST UINT8_MAX
 #include "kernels/nest_stage_type.tmpl.h"
 #define T int8_t
+#define BITS int8_t
+#define WORD uint8_t
 #define ID(f) i8_##f
 #define KIND 2
 #define LOWEST INT8_MIN
 #define HIGHEST INT8_MAX
 #include "kernels/nest_stage_type.tmpl.h"
 #define T int32_t
+#define BITS int32_t
+#define WORD uint32_t
 #define ID(f) i32_##f
 #define KIND 2
 #define LOWEST INT32_MIN
 #define HIGHEST INT32_MAX
 #include "kernels/nest_stage_type.tmpl.h"
 #define T int64_t
+#define BITS int64_t
+#define WORD uint64_t
 #define ID(f) i64_##f
 #define KIND 0
 #define LOWEST INT64_MIN

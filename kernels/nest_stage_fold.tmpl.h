@@ -1,9 +1,15 @@
-/* One fold of one dtype and form. Included by nest_stage.tmpl.h with T, NAME(f), IDENTITY,
- * STEP(a, v), VALUE(x, y), for floats V and both of vectors. Columns keep their
- * accumulators in registers while a few terms go by; folds along a strip use LANE_BYTES of
- * lanes in two levels, so that every instruction set adds in the same order. */
+/* One fold of one dtype and form. Included by nest_stage_type.tmpl.h with T and V, NAME(f),
+ * IDENTITY, STEP(a, v) and VALUE(x, y) and both of vectors, and ALONE where the form reads x only.
+ * Columns keep their accumulators in registers while a few terms go by; folds along a strip use
+ * LANE_BYTES of lanes in two levels, so that every instruction set adds in the same order. */
 
-#ifdef V
+/* Is y read, and does `what` hold? */
+#ifdef ALONE
+#define BESIDE(what) ((void)sy, false)
+#else
+#define BESIDE(what) (what)
+#endif
+
 /* Four registers of accumulators by name: an array of them would be kept in memory. */
 static inline __attribute__((always_inline))
 int64_t NAME(registers)(T *acc, int64_t n, const T *x, int64_t sx, int64_t kx, const T *y,
@@ -29,29 +35,6 @@ int64_t NAME(registers)(T *acc, int64_t n, const T *x, int64_t sx, int64_t kx, c
     }
     return j;
 }
-#else
-static inline __attribute__((always_inline))
-int64_t NAME(registers)(T *acc, int64_t n, const T *x, int64_t sx, int64_t kx, const T *y,
-                        int64_t sy, int64_t ky, int64_t k, bool first)
-{
-    enum { W = 4 * VECTOR / sizeof(T) };
-    int64_t j = 0;
-    for (; j + W <= n; j += W) {
-        const T *p = x + j * sx, *q = y + j * sy;
-        T a[W];
-        for (int w = 0; w < W; w++)
-            a[w] = first ? IDENTITY : acc[j + w];
-        for (int64_t i = 0; i < k; i++, p += kx, q += ky)
-            for (int w = 0; w < W; w++) {
-                T v = VALUE(p[w * sx], q[w * sy]);
-                a[w] = STEP(a[w], v);
-            }
-        for (int w = 0; w < W; w++)
-            acc[j + w] = a[w];
-    }
-    return j;
-}
-#endif
 
 static inline __attribute__((always_inline))
 void NAME(columns)(T *acc, int64_t n, const T *x, int64_t sx, int64_t kx, const T *y, int64_t sy,
@@ -79,11 +62,11 @@ static void NAME(down)(void *acc, int64_t n, const void *xs, int64_t sx, int64_t
     for (int64_t i = 0; i < k; i += TERMS, first = false) {
         int64_t count = k - i < TERMS ? k - i : TERMS;
         const T *p = x + i * kx, *q = y + i * ky;
-        if (sx == 1 && sy == 1)
+        if (sx == 1 && BESIDE(sy == 1))
             NAME(columns)(acc, n, p, 1, kx, q, 1, ky, count, first);
         else if (sx == 1)
             NAME(columns)(acc, n, p, 1, kx, q, 0, ky, count, first);
-        else if (sy == 1)
+        else if (BESIDE(sy == 1))
             NAME(columns)(acc, n, p, 0, kx, q, 1, ky, count, first);
         else
             NAME(columns)(acc, n, p, 0, kx, q, 0, ky, count, first);
@@ -120,11 +103,11 @@ static void NAME(along)(void *lanes, const void *x, int64_t sx, const void *y, i
     T *total = lanes;
     for (int l = 0; first && l < (int)(LANE_BYTES / sizeof(T)); l++)
         total[l] = IDENTITY;
-    if (sx == 1 && sy == 1)
+    if (sx == 1 && BESIDE(sy == 1))
         NAME(run)(total, x, 1, y, 1, n);
     else if (sx == 1)
         NAME(run)(total, x, 1, y, 0, n);
-    else if (sy == 1)
+    else if (BESIDE(sy == 1))
         NAME(run)(total, x, 0, y, 1, n);
     else
         NAME(run)(total, x, 0, y, 0, n);
@@ -140,6 +123,8 @@ static void NAME(finish)(void *out, const void *lanes)
             lane[l] = STEP(lane[l], lane[l + w]);
     *(T *)out = lane[0];
 }
+#undef BESIDE
+#undef ALONE
 #undef NAME
 #undef VALUE
 #undef VALUE_V

@@ -1,7 +1,6 @@
 /* The loops of one real dtype. Included by nest_stage.tmpl.h with T, ID(f), KIND (0 integer,
- * 1 float, 2 an integer that is not summed), LOWEST, HIGHEST, of floats BITS. */
-#if KIND == 1
-#define IS_NAN(v) ((v) != (v))
+ * 1 float, 2 an integer that is not summed), LOWEST, HIGHEST, BITS and WORD, the signed and the
+ * unsigned integer of its size. */
 typedef T ID(vector) __attribute__((vector_size(VECTOR)));
 typedef T ID(anywhere) __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
 typedef BITS ID(mask) __attribute__((vector_size(VECTOR)));
@@ -9,44 +8,46 @@ typedef BITS ID(mask) __attribute__((vector_size(VECTOR)));
 #define AT(p) ((V)*(const ID(anywhere) *)(p))
 #define PUT(p, v) (*(ID(anywhere) *)(p) = (v))
 #define SPLAT(v) ((v) - (V){ 0 })
-#define SIZE_V(v) ((V)((ID(mask))(v) & ~(ID(mask))SPLAT((T)-0.0)))
 static inline V ID(choose)(ID(mask) m, V yes, V no)
 {
     return (V)((m & (ID(mask))yes) | (~m & (ID(mask))no));
 }
+
+#if KIND == 1
+#define IS_NAN(v) ((v) != (v))
+#define ARE_NAN(v) ((v) != (v))
+#define SIZE_V(v) ((V)((ID(mask))(v) & ~(ID(mask))SPLAT((T)-0.0)))
+#define IN(TYPE, x, o, y) ((x) o (y))
 #else
 #define IS_NAN(v) 0
+#define ARE_NAN(v) ((ID(mask)){ 0 })
+typedef WORD ID(words) __attribute__((vector_size(VECTOR)));
+#define IN(TYPE, x, o, y) /* integers wrap */ IN_##TYPE(x, o, y)
+#define IN_T(x, o, y) ((T)((WORD)(x) o (WORD)(y)))
+#define IN_V(x, o, y) ((V)((ID(words))(x) o (ID(words))(y)))
 #endif
 
 #if KIND != 2
-#if KIND == 1
-#define IDENTITY ((T)-0.0)
-#define STEP(a, v) ((a) + (v))
-#define STEP_V(a, v) ((a) + (v))
-#define TIMES(x, y) ((x) * (y))
-#define LESS(x, y) ((x) - (y))
-#else
-#define IDENTITY ((T)0)
-#define STEP(a, v) ((T)((uint64_t)(a) + (uint64_t)(v)))
-#define TIMES(x, y) ((T)((uint64_t)(x) * (uint64_t)(y)))
-#define LESS(x, y) ((T)((uint64_t)(x) - (uint64_t)(y)))
-#endif
+#define IDENTITY (KIND == 1 ? (T)-0.0 : (T)0)
+#define STEP(a, v) IN(T, a, +, v)
+#define STEP_V(a, v) IN(V, a, +, v)
 #define NAME(f) ID(add_##f)
 #define VALUE(x, y) ((void)(y), (x))
+#define ALONE
 #define VALUE_V VALUE
 #include "kernels/nest_stage_fold.tmpl.h"
 #define NAME(f) ID(add_times_##f)
-#define VALUE(x, y) TIMES(x, y)
-#define VALUE_V VALUE
+#define VALUE(x, y) IN(T, x, *, y)
+#define VALUE_V(x, y) IN(V, x, *, y)
 #include "kernels/nest_stage_fold.tmpl.h"
 #define NAME(f) ID(add_square_##f)
-#define VALUE(x, y) TIMES(LESS(x, y), LESS(x, y))
-#define VALUE_V VALUE
+#define VALUE(x, y) IN(T, IN(T, x, -, y), *, IN(T, x, -, y))
+#define VALUE_V(x, y) IN(V, IN(V, x, -, y), *, IN(V, x, -, y))
 #include "kernels/nest_stage_fold.tmpl.h"
 #if KIND == 1
 #define NAME(f) ID(add_apart_##f)
-#define VALUE(x, y) ID(size)(LESS(x, y))
-#define VALUE_V(x, y) SIZE_V(LESS(x, y))
+#define VALUE(x, y) ID(size)((x) - (y))
+#define VALUE_V(x, y) SIZE_V((x) - (y))
 static inline T ID(size)(T x) { return sizeof x == 4 ? (T)fabsf((float)x) : (T)fabs((double)x); }
 #include "kernels/nest_stage_fold.tmpl.h"
 #endif
@@ -57,9 +58,10 @@ static inline T ID(size)(T x) { return sizeof x == 4 ? (T)fabsf((float)x) : (T)f
 
 #define IDENTITY ((T)HIGHEST)
 #define STEP(a, v) (((int)((v) < (a)) | (int)IS_NAN(v)) ? (v) : (a))
-#define STEP_V(a, v) ID(choose)(((v) < (a)) | ((v) != (v)), v, a)
+#define STEP_V(a, v) ID(choose)(((v) < (a)) | ARE_NAN(v), v, a)
 #define NAME(f) ID(least_##f)
 #define VALUE(x, y) ((void)(y), (x))
+#define ALONE
 #define VALUE_V VALUE
 #include "kernels/nest_stage_fold.tmpl.h"
 #if KIND == 1
@@ -74,9 +76,10 @@ static inline T ID(size)(T x) { return sizeof x == 4 ? (T)fabsf((float)x) : (T)f
 
 #define IDENTITY ((T)LOWEST)
 #define STEP(a, v) (((int)((v) > (a)) | (int)IS_NAN(v)) ? (v) : (a))
-#define STEP_V(a, v) ID(choose)(((v) > (a)) | ((v) != (v)), v, a)
+#define STEP_V(a, v) ID(choose)(((v) > (a)) | ARE_NAN(v), v, a)
 #define NAME(f) ID(most_##f)
 #define VALUE(x, y) ((void)(y), (x))
+#define ALONE
 #define VALUE_V VALUE
 #include "kernels/nest_stage_fold.tmpl.h"
 #if KIND == 1
@@ -93,22 +96,53 @@ static inline T ID(size)(T x) { return sizeof x == 4 ? (T)fabsf((float)x) : (T)f
 #undef STEP
 #undef STEP_V
 
+/* After the first few rows almost nothing wins: blocks in which nothing does are left alone, except
+ * where two elements fill a register. */
+#define ARG_BLOCKS (L > 2)
 #define ARG(name, BETTER) \
+    static inline bool ID(name##_any)(const T *best, const T *x) \
+    { \
+        ID(mask) wins = { 0 }; \
+        bool any = false; \
+        for (int l = 0; l < ARG_BLOCK; l += L) { \
+            V v = AT(x + l), b = AT(best + l); \
+            wins |= (v BETTER b) | (ARE_NAN(v) & ~ARE_NAN(b)); \
+        } \
+        for (int l = 0; l < L; l++) \
+            any |= wins[l] != 0; \
+        return any; \
+    } \
+    static inline __attribute__((always_inline)) \
+    void ID(name##_step)(T *best, int64_t *at, int64_t n, const T *x, int64_t sx, int64_t number) \
+    { \
+        for (int64_t j = 0; j < n; j++) { \
+            T v = x[j * sx], b = best[j]; \
+            bool wins = (v BETTER b) | (IS_NAN(v) & !IS_NAN(b)); \
+            best[j] = wins ? v : b; \
+            at[j] = wins ? number : at[j]; \
+        } \
+    } \
     static void ID(name)(void *bests, int64_t *at, int64_t n, const void *xs, int64_t sx, \
                          int64_t number, bool first) \
     { \
         T *best = bests; \
         const T *x = xs; \
-        for (int64_t j = 0; j < n; j++) { \
-            T v = x[j * sx], b = best[j]; \
-            bool wins = first | (v BETTER b) | (IS_NAN(v) & !IS_NAN(b)); \
-            best[j] = wins ? v : b; \
-            at[j] = wins ? number : at[j]; \
-        } \
+        int64_t j = 0; \
+        for (; first && j < n; j++) \
+            best[j] = x[j * sx], at[j] = number; \
+        for (; ARG_BLOCKS && sx == 1 && j + ARG_BLOCK <= n; j += ARG_BLOCK) \
+            if (ID(name##_any)(best + j, x + j)) \
+                ID(name##_step)(best + j, at + j, ARG_BLOCK, x + j, 1, number); \
+        ID(name##_step)(best + j, at + j, n - j, x + j * sx, sx, number); \
     }
+#define L (int)(VECTOR / sizeof(T))
+#define ARG_BLOCK (8 * L)
 ARG(arg_least, <)
 ARG(arg_most, >)
 #undef ARG
+#undef ARG_BLOCK
+#undef ARG_BLOCKS
+#undef L
 
 #if KIND == 1
 #define TRIPLE(name, formula) \
@@ -118,7 +152,7 @@ ARG(arg_most, >)
         T *out = r; \
         const T *x = xs, *y = ys, *z = zs, *w = ws; \
         (void)w; \
-        IVDEP \
+ \
         for (int64_t i = 0; i < n; i++) \
             out[i] = formula; \
     }
@@ -160,6 +194,9 @@ static bool ID(any_nan)(const void *xs, int64_t n)
 #undef KIND
 #undef LOWEST
 #undef HIGHEST
+#undef WORD
 #undef IS_NAN
-#undef TIMES
-#undef LESS
+#undef ARE_NAN
+#undef IN
+#undef IN_T
+#undef IN_V

@@ -85,16 +85,23 @@ static void bool_count_run(void *acc, const void *x, int64_t stride, int64_t n, 
     *(int64_t *)acc = total;
 }
 
-static void bool_count_rows(void *acc, const void *x, int64_t rs, int64_t n, int64_t cs, int64_t m,
-                            const void *param)
+static inline __attribute__((always_inline))
+void add_bytes(int64_t *a, const uint8_t *p, int64_t rs, int64_t n, int64_t cs, int64_t m)
 {
-    int64_t *a = acc;
-    const uint8_t *p = x;
-    (void)param;
-    memset(a, 0, (size_t)m * sizeof *a);
     for (int64_t i = 0; i < n; i++, p += rs)
         for (int64_t j = 0; j < m; j++)
             a[j] += p[j * cs];
+}
+
+static void bool_count_rows(void *acc, const void *x, int64_t rs, int64_t n, int64_t cs, int64_t m,
+                            const void *param)
+{
+    (void)param;
+    memset(acc, 0, (size_t)m * sizeof(int64_t));
+    if (cs == 1)
+        add_bytes(acc, x, rs, n, 1, m);
+    else
+        add_bytes(acc, x, rs, n, cs, m);
 }
 
 static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offset)
@@ -105,17 +112,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
     for (int64_t j = 0; j < m; j++)
         a[j] += b[j];
 }
-
-#define COUNT_BYTES
-#define T uint8_t
-#define C uint8_t
-#define LOAD(v) (v)
-#define ID(f) bool_##f
-#define KIND 0
-#define LOWEST 0
-#define HIGHEST 1
-#define WIDE_INT 0
-#include "kernels/reduce_ops.tmpl.h"
 
 #define T int8_t
 #define C int8_t
@@ -220,17 +216,19 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #include "kernels/reduce_ops.tmpl.h"
 
 #define FOLD(dt, type, name) [DT_##dt] = { sizeof(type), name##_run, name##_rows, name##_join }
-#define INTEGERS(type, name) FOLD(BOOL, type, bool_##name), FOLD(I8, type, i8_##name), \
-    FOLD(U8, type, u8_##name), FOLD(I32, type, i32_##name), FOLD(I64, type, i64_##name)
+/* Bools are folded as the bytes that they are. */
+#define WIDER(type, name) FOLD(I8, type, i8_##name), FOLD(U8, type, u8_##name), \
+    FOLD(I32, type, i32_##name), FOLD(I64, type, i64_##name)
+#define INTEGERS(type, name) FOLD(BOOL, type, u8_##name), WIDER(type, name)
 #define REALS(name) FOLD(F16, float, f16_##name), FOLD(BF16, float, bf16_##name), \
     FOLD(F32, float, f32_##name), FOLD(F64, double, f64_##name)
 #define COMPLEX(name) FOLD(C64, float _Complex, c64_##name), FOLD(C128, double _Complex, c128_##name)
-#define ORDERED(name) { FOLD(BOOL, uint8_t, bool_##name), FOLD(I8, int8_t, i8_##name), \
+#define ORDERED(name) { FOLD(BOOL, uint8_t, u8_##name), FOLD(I8, int8_t, i8_##name), \
     FOLD(U8, uint8_t, u8_##name), FOLD(I32, int32_t, i32_##name), FOLD(I64, int64_t, i64_##name), \
     REALS(name) }
-#define ALL(type, name) INTEGERS(type, name), \
-    FOLD(F16, type, f16_##name), FOLD(BF16, type, bf16_##name), FOLD(F32, type, f32_##name), \
-    FOLD(F64, type, f64_##name)
+#define FLOATS(type, name) FOLD(F16, type, f16_##name), FOLD(BF16, type, bf16_##name), \
+    FOLD(F32, type, f32_##name), FOLD(F64, type, f64_##name)
+#define ALL(type, name) INTEGERS(type, name), FLOATS(type, name)
 #define VAR(dt, name) [DT_##dt] = { sizeof(RedVar), name##_var_run, name##_var_rows, var_join }
 
 const RedKernel RED_TABLE[FOLD_KINDS][DT_COUNT] = {
@@ -241,8 +239,9 @@ const RedKernel RED_TABLE[FOLD_KINDS][DT_COUNT] = {
     [FOLD_MAX] = ORDERED(max),
     [FOLD_ARGMIN] = { ALL(RedArg, argmin) },
     [FOLD_ARGMAX] = { ALL(RedArg, argmax) },
-    [FOLD_COUNT] = { ALL(int64_t, count), FOLD(C64, int64_t, c64_count), FOLD(C128, int64_t, c128_count) },
-    [FOLD_VAR] = { VAR(BOOL, bool), VAR(I8, i8), VAR(U8, u8), VAR(I32, i32), VAR(I64, i64),
+    [FOLD_COUNT] = { FOLD(BOOL, int64_t, bool_count), WIDER(int64_t, count), FLOATS(int64_t, count),
+                     FOLD(C64, int64_t, c64_count), FOLD(C128, int64_t, c128_count) },
+    [FOLD_VAR] = { VAR(BOOL, u8), VAR(I8, i8), VAR(U8, u8), VAR(I32, i32), VAR(I64, i64),
                    VAR(F16, f16), VAR(BF16, bf16), VAR(F32, f32), VAR(F64, f64),
                    VAR(C64, c64), VAR(C128, c128) },
 };

@@ -56,7 +56,6 @@
 #undef RE
 #undef IM
 
-#ifndef COUNT_BYTES
 #define NAME(f) ID(count_##f)
 #define ACC int64_t
 #define IDENTITY 0
@@ -64,7 +63,6 @@
 #define JOIN(a, b) ((a) + (b))
 #define LANES 32
 #include "kernels/reduce_fold.tmpl.h"
-#endif
 
 #if KIND != 2
 /* A NaN wins over everything and then stays: no comparison with it is true. */
@@ -110,4 +108,3 @@
 #undef WIDE_INT
 #undef ZERO
 #undef TIMES
-#undef COUNT_BYTES

@@ -2,10 +2,9 @@
  * two-pass algorithm (Chan, Golub, LeVeque 1983), where the sum of deviations repairs the
  * rounding of the mean. Included by reduce_ops.tmpl.h with T, NAME, RE(v) and IM(v). */
 
-static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const void *param)
+static inline __attribute__((always_inline))
+RedVar NAME(sums)(const T *p, int64_t stride, int64_t n, const double *mean)
 {
-    const T *p = x;
-    const double *mean = param;
     double sum[8] = { 0 }, squares[8] = { 0 }, imag[8] = { 0 };
     for (int64_t i = 0; i < n; i += 8) {
         int64_t width = n - i < 8 ? n - i : 8;
@@ -23,16 +22,18 @@ static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const
         r.sum_im += imag[l];
         r.squares += squares[l];
     }
-    *(RedVar *)acc = r;
+    return r;
 }
 
-static void NAME(rows)(void *acc, const void *x, int64_t rs, int64_t n, int64_t cs, int64_t m,
-                       const void *param)
+static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const void *param)
 {
-    RedVar *a = acc;
-    const T *p = x;
-    const double *mean = param;
-    memset(a, 0, (size_t)m * sizeof *a);
+    *(RedVar *)acc = stride == 1 ? NAME(sums)(x, 1, n, param) : NAME(sums)(x, stride, n, param);
+}
+
+static inline __attribute__((always_inline))
+void NAME(columns)(RedVar *restrict a, const T *p, int64_t rs, int64_t n, int64_t cs, int64_t m,
+                   const double *restrict mean)
+{
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < m; j++) {
             T v = p[i * rs + j * cs];
@@ -41,5 +42,15 @@ static void NAME(rows)(void *acc, const void *x, int64_t rs, int64_t n, int64_t 
             a[j].sum_im += im;
             a[j].squares += re * re + im * im;
         }
+}
+
+static void NAME(rows)(void *acc, const void *x, int64_t rs, int64_t n, int64_t cs, int64_t m,
+                       const void *param)
+{
+    memset(acc, 0, (size_t)m * sizeof(RedVar));
+    if (cs == 1)
+        NAME(columns)(acc, x, rs, n, 1, m, param);
+    else
+        NAME(columns)(acc, x, rs, n, cs, m, param);
 }
 #undef NAME
