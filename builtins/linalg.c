@@ -119,6 +119,12 @@ void linalg_stack_retype(Stack *s, DType dt)
     stack_layout(s);
 }
 
+bool linalg_deficient(const Stack *s, double cond)
+{
+    int64_t big = s->m > s->n ? s->m : s->n;
+    return cond * ((double)big * mat_eps(s->type)) >= 1;
+}
+
 Mat linalg_item(const Stack *s, int64_t index)
 {
     const int64_t *shape = tensor_shape(s->t), *strides = tensor_strides(s->t);

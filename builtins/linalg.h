@@ -40,6 +40,10 @@ DType linalg_compute_dtype(DType);
 /* `2×3`, `a vector of 3`: for messages. */
 const char *linalg_extent(char *out, size_t cap, const Tensor *);
 Mat linalg_item(const Stack *, int64_t index);
+/* Is a condition number one of a matrix whose rank is deficient? Its relative distance to such a one is
+ * 1/cond; from here on that is less than what rounding moves it by, and cond's digits would be the
+ * library's. rank() has it so too. */
+bool linalg_deficient(const Stack *, double cond);
 /* The stack computed in another dtype. */
 void linalg_stack_retype(Stack *, DType);
 /* Raises ERR_VALUE naming the first NaN or infinity. */

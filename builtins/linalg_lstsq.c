@@ -122,6 +122,8 @@ static void fit_condition(Fit *f)
                    &f->work) == 0)
         f->cond = mat_real(real, f->sigma, f->k - 1) > 0
                   ? mat_real(real, f->sigma, 0) / mat_real(real, f->sigma, f->k - 1) : INFINITY;
+    if (f->rank < f->k && linalg_deficient(f->a, f->cond))
+        f->cond = INFINITY;
 }
 
 static void fit_factor(Fit *f, Mat matrix)

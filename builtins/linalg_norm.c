@@ -329,14 +329,6 @@ static void rescale(BlasType t, int64_t count, char *x, double norm)
                   scalbn(mat_real(narrow ? BLAS_S : BLAS_D, x, i), -e), 0);
 }
 
-/* A matrix's relative distance to a singular one is the inverse of its condition number. From here on
- * that is less than what rounding moves A by: the digits would be the library's. rank() has it so too. */
-static bool is_deficient(const Stack *a, double cond)
-{
-    int64_t big = a->m > a->n ? a->m : a->n;
-    return cond * ((double)big * mat_eps(a->type)) >= 1;
-}
-
 /* |A| |inv(A)|; infinite for a singular matrix, NaN where A has one. */
 static double cond_by_inverse(Stack *a, NormOrder o, Mat item, const Blas *blas, char *work,
                               int *pivots, Scratch *w)
@@ -352,7 +344,7 @@ static double cond_by_inverse(Stack *a, NormOrder o, Mat item, const Blas *blas,
         return INFINITY;
     w->used = 0;
     lapack_lu_inverse(blas, a->type, n, work, pivots, w);
-    if (is_deficient(a, one * mat_norm1(a->type, n, n, copy)))
+    if (linalg_deficient(a, one * mat_norm1(a->type, n, n, copy)))
         return INFINITY;
     return norm * matrix_norm(a, o, copy);
 }
@@ -381,7 +373,7 @@ static void cond_inverses(Stack *a, NormOrder o, void *out)
 static double cond_from_values(const Stack *a, NormOrder o, BlasType real, const void *s, int64_t k)
 {
     double top = mat_real(real, s, 0), low = mat_real(real, s, k - 1), inverses = 0;
-    bool deficient = low == 0 || is_deficient(a, top / low);
+    bool deficient = low == 0 || linalg_deficient(a, top / low);
     if (o.kind == NORM_P && o.p == -2)
         return top == 0 ? INFINITY : deficient ? 0 : low / top;
     if (deficient)
