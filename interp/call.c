@@ -283,12 +283,6 @@ static Value call_weak(Interp *in, Value callee, const Value *args, int count, u
     }
 }
 
-Value call_named(Interp *in, Value callee, const Value *args, int count,
-                 const Name *const *names, const Value *named, int named_count)
-{
-    return call_weak(in, callee, args, count, 0, names, named, named_count);
-}
-
 Value call_value(Interp *in, Value callee, const Value *args, int count)
 {
     return call_weak(in, callee, args, count, 0, NULL, NULL, 0);

@@ -116,8 +116,3 @@ int nest_make_ew(NestMaker *m, const Op *op, const int *args, int n)
     return nest_ew(&m->in->ctx, m->nest, op->ew, (DType)c.kernel->compute, args, n);
 }
 
-DType nest_make_dtype(NestMaker *m, const Op *op, const int *args, int n)
-{
-    Choice c = choose(m, op, args, n);
-    return c.kernel->fn ? (DType)c.kernel->result : DT_NONE;
-}

@@ -19,8 +19,5 @@ typedef struct NestMaker {
 /* Adds op(args…) and returns its node; n is the row's arity. Raises what the door raises for
  * such operands. Rationals do not come here. */
 int nest_make_ew(NestMaker *, const Op *, const int *args, int n);
-/* The dtype that op(args…) would have, without adding anything (no error: DT_NONE where the row
- * lacks the dtype). */
-DType nest_make_dtype(NestMaker *, const Op *, const int *args, int n);
 
 #endif

@@ -31,8 +31,7 @@ typedef struct GpuText {
     const char *entry;
 } GpuText;
 void gpu_nest_text(Ctx *, unsigned caps, uint32_t dtypes, const Nest *, GpuText *);
-/* Products: the library's, or our own kernel where it is missing or the matrices are small. */
-void gpu_gemm(Ctx *, Device *, const DevGemm *);
+/* Who multiplies: the library, or our own kernel where it is missing or the matrices are small. */
 const char *gpu_gemm_name(const Device *, const DevGemm *);     /* "CLBlast", "cuBLAS", "tiled" */
 /* Copies a strided view into contiguous (or strided) memory there, casting on the way. */
 void gpu_copy(Ctx *, Device *, Tensor *from, const DevArg *out, DType to, const int64_t *out_stride);

@@ -233,22 +233,6 @@ void gpu_product(Ctx *ctx, Device *d, const GpuProduct *p)
     }
 }
 
-static GpuMatrix of_library(const DevMatrix *m, int64_t bytes)
-{
-    return (GpuMatrix){ .at = { .mem = m->mem, .at = (size_t)(m->at * bytes) },
-                        .row = m->transposed ? 1 : m->ld, .column = m->transposed ? m->ld : 1,
-                        .batch = m->batch };
-}
-
-void gpu_gemm(Ctx *ctx, Device *d, const DevGemm *g)
-{
-    int64_t bytes = dtype_info(g->dtype)->bytes;
-    GpuProduct p = { .dtype = g->dtype, .m = g->m, .n = g->n, .k = g->k, .count = g->count,
-                     .a = of_library(&g->a, bytes), .b = of_library(&g->b, bytes),
-                     .c = of_library(&g->c, bytes) };
-    gpu_product(ctx, d, &p);
-}
-
 const char *gpu_gemm_name(const Device *d, const DevGemm *g)
 {
     bool taken = d->caps & DEVCAP_CUDA || g->dtype == DT_F32 || g->dtype == DT_F64;

@@ -37,8 +37,7 @@ void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to);
 void mat_copy_lower(BlasType, int64_t n, Mat from, void *to, bool clear);
 /* Lower and upper bandwidth: 0, 0 is diagonal, kl = 0 upper triangular. */
 void mat_bandwidth(BlasType, int64_t rows, int64_t cols, Mat, int64_t *kl, int64_t *ku);
-/* Equal to its conjugate transpose, with a positive diagonal: worth trying Cholesky. */
-bool mat_maybe_definite(BlasType, int64_t n, Mat);
+/* Equal to its conjugate transpose. */
 bool mat_is_hermitian(BlasType, int64_t n, Mat);
 /* False if some element is NaN or infinite; *row and *col say which. */
 bool mat_finite(BlasType, int64_t rows, int64_t cols, Mat, int64_t *row, int64_t *col);

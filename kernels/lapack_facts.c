@@ -169,14 +169,6 @@ void mat_bandwidth(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *kl, i
             }
 }
 
-bool mat_maybe_definite(BlasType t, int64_t n, Mat a)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (!(mat_real(t, a.data, i * (a.rs + a.cs)) > 0))
-            return false;
-    return mat_is_hermitian(t, n, a);
-}
-
 /* Sum of the magnitudes of n elements. */
 static double line_sum(BlasType t, const char *data, int64_t n, int64_t step)
 {

@@ -11,7 +11,7 @@
  * diagonal without zeros? Then line from[i] of A is line i of the triangle, which is the
  * upper one if *upper. A dense matrix is refused after two elements in each of four looks. */
 bool mat_permuted_triangle(BlasType, int64_t n, Mat, int *from, bool *by_rows, bool *upper);
-/* The same tests as mat_is_hermitian and mat_maybe_definite inside a band. */
+/* Hermitian inside a band, with a positive diagonal: worth trying Cholesky. */
 bool mat_band_definite(BlasType, int64_t n, int64_t k, Mat);
 /* Equal to its transpose, nothing conjugated. */
 bool mat_is_symmetric(BlasType, int64_t n, Mat);
