@@ -4,7 +4,6 @@
 #include "builtins/einsum.h"
 #include "core/error.h"
 #include "interp/explain.h"
-#include "interp/optable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,19 +26,18 @@ typedef struct EinsumPlan {
     HeardPlan heard;
 } EinsumPlan;
 
-struct EinsumCache {
+typedef struct EinsumCache {
     uint64_t clock;
     EinsumPlan plan[CACHE_PLANS];
-};
+} EinsumCache;
 
-void einsum_cache_free(Ctx *ctx, EinsumCache *cache)
+static void cache_clear(Ctx *ctx, void *data)
 {
-    if (!cache)
-        return;
+    EinsumCache *cache = data;
     for (int i = 0; i < CACHE_PLANS; i++)
         contract_plan_free(ctx, cache->plan[i].plan);
-    mem_free(ctx, cache, sizeof *cache);
 }
+static const OpState cache_kind = { sizeof(EinsumCache), cache_clear };
 
 /* What a plan depends on beside the text, in words; 0: more than is kept. */
 static int make_key(OpCall *c, int64_t *key)
@@ -64,9 +62,9 @@ static int make_key(OpCall *c, int64_t *key)
 
 static EinsumPlan *find_plan(OpCall *c, const int64_t *key, int words)
 {
-    EinsumCache *cache = c->in->ops->einsum;
+    EinsumCache *cache = op_state(c->in, &cache_kind);
     const Str *text = arg_str(c, 0);
-    for (int i = 0; cache && words && i < CACHE_PLANS; i++) {
+    for (int i = 0; words && i < CACHE_PLANS; i++) {
         EinsumPlan *p = &cache->plan[i];
         if (p->words == words && memcmp(p->key, key, (size_t)words * sizeof *key) == 0 &&
             memcmp(p->text, text->text, text->len + 1) == 0) {
@@ -81,9 +79,7 @@ static EinsumPlan *find_plan(OpCall *c, const int64_t *key, int words)
 static EinsumPlan *new_plan(OpCall *c)
 {
     Ctx *ctx = &c->in->ctx;
-    if (!c->in->ops->einsum)
-        c->in->ops->einsum = mem_zalloc(ctx, sizeof(EinsumCache));
-    EinsumCache *cache = c->in->ops->einsum;
+    EinsumCache *cache = op_state(c->in, &cache_kind);
     EinsumPlan *p = &cache->plan[0];
     for (int i = 1; i < CACHE_PLANS; i++)
         if (cache->plan[i].used < p->used)

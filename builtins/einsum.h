@@ -1,6 +1,6 @@
 /* What the files of einsum share: the specification as read and checked, and the plans that
  * are kept between calls. einsum_spec.c reads and raises the errors, einsum.c runs,
- * einsum_exact.c runs on rationals, einsum_path.c tells; table.c frees the cache. */
+ * einsum_exact.c runs on rationals, einsum_path.c tells. */
 #ifndef RICCI_BUILTINS_EINSUM_H
 #define RICCI_BUILTINS_EINSUM_H
 
@@ -55,8 +55,5 @@ bool einsum_options(OpCall *, int operands, ContractOptions *);
 
 /* Rationals: pairs in the same order, exactly. */
 Value einsum_exact(EinsumSpec *, const ContractOptions *);
-
-typedef struct EinsumCache EinsumCache;
-void einsum_cache_free(Ctx *, EinsumCache *);
 
 #endif

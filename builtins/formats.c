@@ -68,7 +68,7 @@ static Value whole_call(OpCall *c, Scope *s)
 {
     Interp *in = c->in;
     DType base = dtype_base(s->format);
-    if ((base != DT_MP && base != DT_DECIMAL && base != DT_RATIONAL) || !op_exact(in, c->op))
+    if ((base != DT_MP && base != DT_DECIMAL && base != DT_RATIONAL) || !c->op->exact)
         return exact_run(c);
     Value args[16];
     OpCall call = *c;

@@ -1,12 +1,73 @@
-/* Forms of rows in a format (formats.def) and what their files share. */
+/* Forms of rows in a format (Op.format) and what their files share. */
 #ifndef RICCI_BUILTINS_FORMATS_H
 #define RICCI_BUILTINS_FORMATS_H
 
 #include "interp/precise.h"
 
-#define FORMAT(row, run) Value op_format_##run(OpCall *, Scope *);
-#include "builtins/formats.def"
-#undef FORMAT
+/* Op.format of the rows that name them. */
+Value op_format_allclose(OpCall *, Scope *);
+Value op_format_arange(OpCall *, Scope *);
+Value op_format_bincount(OpCall *, Scope *);
+Value op_format_chol(OpCall *, Scope *);
+Value op_format_cond(OpCall *, Scope *);
+Value op_format_conv(OpCall *, Scope *);
+Value op_format_corrcoef(OpCall *, Scope *);
+Value op_format_counts(OpCall *, Scope *);
+Value op_format_cov(OpCall *, Scope *);
+Value op_format_cumprod(OpCall *, Scope *);
+Value op_format_cumsum(OpCall *, Scope *);
+Value op_format_det(OpCall *, Scope *);
+Value op_format_diff(OpCall *, Scope *);
+Value op_format_dot(OpCall *, Scope *);
+Value op_format_eig(OpCall *, Scope *);
+Value op_format_eigh(OpCall *, Scope *);
+Value op_format_eigvals(OpCall *, Scope *);
+Value op_format_eigvalsh(OpCall *, Scope *);
+Value op_format_einsum(OpCall *, Scope *);
+Value op_format_expm(OpCall *, Scope *);
+Value op_format_full(OpCall *, Scope *);
+Value op_format_hess(OpCall *, Scope *);
+Value op_format_interp(OpCall *, Scope *);
+Value op_format_inv(OpCall *, Scope *);
+Value op_format_isclose(OpCall *, Scope *);
+Value op_format_ldl(OpCall *, Scope *);
+Value op_format_linspace(OpCall *, Scope *);
+Value op_format_logm(OpCall *, Scope *);
+Value op_format_logspace(OpCall *, Scope *);
+Value op_format_logsumexp(OpCall *, Scope *);
+Value op_format_lstsq(OpCall *, Scope *);
+Value op_format_lu(OpCall *, Scope *);
+Value op_format_made(OpCall *, Scope *);
+Value op_format_matmul(OpCall *, Scope *);
+Value op_format_mean(OpCall *, Scope *);
+Value op_format_median(OpCall *, Scope *);
+Value op_format_moves(OpCall *, Scope *);
+Value op_format_nansum(OpCall *, Scope *);
+Value op_format_norm(OpCall *, Scope *);
+Value op_format_null(OpCall *, Scope *);
+Value op_format_order(OpCall *, Scope *);
+Value op_format_orth(OpCall *, Scope *);
+Value op_format_pinv(OpCall *, Scope *);
+Value op_format_prod(OpCall *, Scope *);
+Value op_format_qr(OpCall *, Scope *);
+Value op_format_quantile(OpCall *, Scope *);
+Value op_format_rand(OpCall *, Scope *);
+Value op_format_randn(OpCall *, Scope *);
+Value op_format_rank(OpCall *, Scope *);
+Value op_format_round(OpCall *, Scope *);
+Value op_format_rref(OpCall *, Scope *);
+Value op_format_schur(OpCall *, Scope *);
+Value op_format_slogdet(OpCall *, Scope *);
+Value op_format_softmax(OpCall *, Scope *);
+Value op_format_solve(OpCall *, Scope *);
+Value op_format_sqrtm(OpCall *, Scope *);
+Value op_format_std(OpCall *, Scope *);
+Value op_format_sum(OpCall *, Scope *);
+Value op_format_svd(OpCall *, Scope *);
+Value op_format_svdvals(OpCall *, Scope *);
+Value op_format_truth(OpCall *, Scope *);
+Value op_format_var(OpCall *, Scope *);
+Value op_format_wide(OpCall *, Scope *);
 
 /* A row in the accumulator's arithmetic, where no fast kernel does it. */
 typedef Value (*FormatInOrder)(OpCall *, Precise *);

@@ -185,19 +185,19 @@ static const char *const class_text[] = {
     [AC_WIDEST] = "takes its widest operand under autocast",
 };
 
-static bool takes_rationals(Interp *in, const Op *op)
+static bool takes_rationals(const Op *op)
 {
     DType result;
-    return op->cls == OPC_EW ? rational_kernel(op->ew, &result) != NULL : op_exact(in, op) != NULL;
+    return op->cls == OPC_EW ? rational_kernel(op->ew, &result) != NULL : op->exact != NULL;
 }
 
-static void put_kinds(Interp *in, Buf *out, const Op *op)
+static void put_kinds(Buf *out, const Op *op)
 {
     static const char letters[] = "biqfc";
     static const char *const words[] = { "bool", "int", "rational", "float", "complex" };
     bool first = true;
     for (int i = 0; i < 5; i++) {
-        if (letters[i] == 'q' ? !takes_rationals(in, op) : !strchr(op->dtypes, letters[i]))
+        if (letters[i] == 'q' ? !takes_rationals(op) : !strchr(op->dtypes, letters[i]))
             continue;
         buf_printf(out, "%s%s", first ? "" : ", ", words[i]);
         first = false;
@@ -258,7 +258,7 @@ static void show_op(Interp *in, Buf *out, const Op *op)
     put_notation(out, op->name);
     if (op->dtypes) {
         buf_puts(out, "dtypes    ");
-        put_kinds(in, out, op);
+        put_kinds(out, op);
         buf_putc(out, '\n');
     }
     if (op->autocast != AC_NONE)
@@ -456,11 +456,11 @@ static const char first_screen[] =
     "  TAB              completes names, shows arguments after (, makes α of \\alpha\n"
     "  Ctrl-D           leaves\n";
 
-static void show_overview(Buf *out)
+static void show_overview(Interp *in, Buf *out)
 {
     const char *section = "";
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         if (strcmp(section, op->section) != 0)
             buf_printf(out, "%s%s\n ", i ? "\n" : "", section = op->section);
         buf_printf(out, " %s", op->name);
@@ -486,7 +486,7 @@ static void show_search(Interp *in, Buf *out, const char *word)
         help_search(in, out, word);
         return;
     }
-    const char *close = op_closest(word), *peer = peer_name(word);
+    const char *close = op_closest(in, word), *peer = peer_name(word);
     buf_puts(out, "there is no help on ");
     plain_put(out, word, strlen(word));
     buf_putc(out, '\n');
@@ -497,8 +497,8 @@ static void show_search(Interp *in, Buf *out, const char *word)
     const char *home = module_of_stdlib(word);
     if (home)
         buf_printf(out, "%s has it: ?%s.%s, and import %s from %s\n", home, home, word, word, home);
-    for (int i = 0; i < op_count() && strlen(word) > 1; i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in) && strlen(word) > 1; i++) {
+        const Op *op = op_row(in, i);
         if (!mentions(op->name, word) && !mentions(op->help, word))
             continue;
         if (found++ == 0)
@@ -609,7 +609,7 @@ static void show_name(Interp *in, Buf *out, const char *name)
     Value v = find_global(in, name);
     if (!*name || (v.tag == V_UNDEF && strcmp(name, "operations") == 0)) {
         if (*name)
-            show_overview(out);
+            show_overview(in, out);
         else
             buf_puts(out, first_screen);
         return;
@@ -666,7 +666,7 @@ static void manual_entry(Interp *in, Buf *out, const Op *op)
         buf_printf(out, "Operator `%s`. ", op->infix);
     if (op->dtypes) {
         buf_puts(out, "Dtypes: ");
-        put_kinds(in, out, op);
+        put_kinds(out, op);
         buf_puts(out, ". ");
     }
     if (op->flops)
@@ -686,8 +686,8 @@ void help_manual(Interp *in, Buf *out)
 {
     const char *section = "";
     buf_puts(out, "# Operations\n\n");
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         if (strcmp(section, op->section) != 0)
             buf_printf(out, "## %c%s\n\n", ascii_to_upper(op->section[0]), (section = op->section) + 1);
         manual_entry(in, out, op);

@@ -98,8 +98,8 @@ static const char *meant(const Query *q, const char *name)
 static void search_operations(Query *q)
 {
     char text[4096];
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(q->in); i++) {
+        const Op *op = op_row(q->in, i);
         const char *help = op->help ? op->help : "";
         const char *other = meant(q, op->name);
         snprintf(text, sizeof text, "%s\n%s\n%s\n%s\n%s", help, op->name, op->params ? op->params : "",

@@ -363,12 +363,6 @@ void linalg_ill_notice(const Ill *ill, const Stack *s, const char *what)
            what);
 }
 
-void linalg_notice_condition(const Stack *s, const char *what, double rcond)
-{
-    Ill ill = { 1, 1, rcond, rcond };
-    linalg_ill_notice(&ill, s, what);
-}
-
 /* `A`, or `matrix [2, 0] of A`. */
 static const char *matrix_text(const Stack *s, char *out, size_t cap)
 {

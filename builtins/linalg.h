@@ -94,7 +94,6 @@ void linalg_ill_judge(Ill *, const Stack *, double rcond, double trust);
 void linalg_ill_notice(const Ill *, const Stack *, const char *what);
 /* How many digits such an answer has: 0 to 16. */
 int linalg_digits(BlasType, double rcond);
-void linalg_notice_condition(const Stack *, const char *what, double rcond);   /* for one */
 /* Raise ERR_NUMERIC with the way out as help: lstsq for a system, pinv for an inverse. */
 _Noreturn void linalg_singular(const Stack *, const char *why);
 _Noreturn void linalg_zero_pivot(const Stack *, int64_t pivot, bool by_rows);

@@ -3,7 +3,7 @@
 #include "builtins/matmul.h"
 
 #include "builtins/linalg.h"
-#include "interp/optable.h"
+#include "interp/op.h"
 
 #include <string.h>
 
@@ -17,19 +17,18 @@ typedef struct Kept {
     HeardPlan heard;
 } Kept;
 
-struct MatmulCache {
+typedef struct MatmulCache {
     uint64_t clock;
     Kept plan[PLANS];
-};
+} MatmulCache;
 
-void matmul_cache_free(Ctx *ctx, MatmulCache *cache)
+static void cache_clear(Ctx *ctx, void *data)
 {
-    if (!cache)
-        return;
+    MatmulCache *cache = data;
     for (int i = 0; i < PLANS; i++)
         contract_plan_free(ctx, cache->plan[i].plan);
-    mem_free(ctx, cache, sizeof *cache);
 }
+static const OpState cache_kind = { sizeof(MatmulCache), cache_clear };
 
 typedef struct Product {
     DType dt;
@@ -97,9 +96,7 @@ static ContractPlan *make_plan(Ctx *ctx, const Product *p)
 /* The plan that fits, or the place of the one that was not used for longest, emptied. */
 static Kept *find_plan(Interp *in, const int64_t *key, int words)
 {
-    if (!in->ops->matmul)
-        in->ops->matmul = mem_zalloc(&in->ctx, sizeof(MatmulCache));
-    MatmulCache *cache = in->ops->matmul;
+    MatmulCache *cache = op_state(in, &cache_kind);
     Kept *oldest = &cache->plan[0];
     for (int i = 0; i < PLANS; i++) {
         Kept *p = &cache->plan[i];

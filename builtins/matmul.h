@@ -24,7 +24,4 @@ typedef struct MatmulSide {
 void matmul_run(OpCall *, DType dt, int64_t m, int64_t n, int64_t k, const MatmulSide *a,
                 const MatmulSide *b, const GemmBatch *, Tensor *out);
 
-typedef struct MatmulCache MatmulCache;
-void matmul_cache_free(Ctx *, MatmulCache *);
-
 #endif

@@ -3,7 +3,6 @@
  * only where somebody types at it: a question that goes into a pipe comes back as input. */
 #include "builtins/picture.h"
 #include "core/fd.h"
-#include "interp/optable.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +14,12 @@
 
 enum { IMAGES_UNKNOWN, IMAGES_NONE, IMAGES_SIXEL, IMAGES_KITTY };
 enum { ANSWER_MS = 1000, CELL_WIDTH = 9, CELL_HEIGHT = 18, COLS_MAX = 90 };
+
+typedef struct Images {
+    uint8_t kind;
+    uint16_t cell_width, cell_height;       /* of a character, in pixels; 0: not known yet */
+} Images;
+static const OpState images_kept = { sizeof(Images), NULL };
 
 /* ---- asking ---- */
 
@@ -55,7 +60,7 @@ static const char *read_answers(char *text, size_t cap)
     return found;
 }
 
-static void read_cell_size(OpTable *t, const char *text)
+static void read_cell_size(Images *t, const char *text)
 {
     int h = 0, w = 0;
     const char *at = strstr(text, "\033[6;");
@@ -82,13 +87,13 @@ static bool typed_ahead(void)
     return poll(&p, 1, 0) > 0;
 }
 
-static void ask(Interp *in, OpTable *t)
+static void ask(Interp *in, Images *t)
 {
     static const char question[] = "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\\033[16t\033[c";
     struct termios old, raw;
     char text[512] = "";
     if (!in->interactive || !in->show.color || in->show.width == 0 || !isatty(STDIN_FILENO)) {
-        t->images = IMAGES_NONE;
+        t->kind = IMAGES_NONE;
         return;
     }
     if (typed_ahead() || tcgetattr(STDIN_FILENO, &old) != 0)
@@ -103,13 +108,13 @@ static void ask(Interp *in, OpTable *t)
     const char *attributes = asked ? read_answers(text, sizeof text) : NULL;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &old);
     read_cell_size(t, text);
-    t->images = strstr(text, "\033_Gi=31;OK") ? IMAGES_KITTY
+    t->kind = strstr(text, "\033_Gi=31;OK") ? IMAGES_KITTY
               : attributes && has_attribute(attributes, 4) ? IMAGES_SIXEL : IMAGES_NONE;
 }
 
 static int images_of(Interp *in)
 {
-    OpTable *t = in->ops;
+    Images *t = op_state(in, &images_kept);
     const char *asked = getenv("RICCI_PICTURES");
     if (!t->cell_width) {
         t->cell_width = CELL_WIDTH;
@@ -121,9 +126,9 @@ static int images_of(Interp *in)
         return IMAGES_SIXEL;
     if (asked && *asked)
         return IMAGES_NONE;
-    if (t->images == IMAGES_UNKNOWN)
+    if (t->kind == IMAGES_UNKNOWN)
         ask(in, t);
-    return t->images;
+    return t->kind;
 }
 
 /* ---- kitty ---- */
@@ -269,10 +274,11 @@ static void put_sixel(OpCall *c, Buf *out, const uint32_t *pixels, int width, in
 
 /* ---- drawing ---- */
 
-static void image_size(const Interp *in, const Figure *f, int *width, int *height)
+static void image_size(Interp *in, const Figure *f, int *width, int *height)
 {
     int cols = in->show.width > 0 ? in->show.width : 80, rows = in->show.height > 3 ? in->show.height - 3 : 21;
-    int cw = in->ops->cell_width, ch = in->ops->cell_height;
+    const Images *t = op_state(in, &images_kept);
+    int cw = t->cell_width, ch = t->cell_height;
     if (f->width) {
         cols = f->width < cols ? f->width : cols;
         rows = f->height < 200 ? f->height : 200;

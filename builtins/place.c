@@ -177,13 +177,13 @@ static const char *lacked_row(OpCall *c, Value v)
     if (v.tag != V_STRING)
         arg_error_help(c, SIM_LACKS, ERR_TYPE, "lacks=[\"solve\", \"svd\"]",
                        "lacks must be names of operations, not %s", v_article(v, given, sizeof given));
-    for (int i = 0; i < op_count(); i++)
-        if (strcmp(op_row(i)->name, v.str->text) == 0)
-            return op_row(i)->name;
-    for (int i = 0; i < op_count(); i++)
-        if (op_row(i)->infix && strcmp(op_row(i)->infix, v.str->text) == 0)
-            return op_row(i)->name;
-    const char *close = op_closest(v.str->text);
+    for (int i = 0; i < op_count(c->in); i++)
+        if (strcmp(op_row(c->in, i)->name, v.str->text) == 0)
+            return op_row(c->in, i)->name;
+    for (int i = 0; i < op_count(c->in); i++)
+        if (op_row(c->in, i)->infix && strcmp(op_row(c->in, i)->infix, v.str->text) == 0)
+            return op_row(c->in, i)->name;
+    const char *close = op_closest(c->in, v.str->text);
     snprintf(help, sizeof help, "did you mean \"%s\"?", close ? close : "");
     arg_error_help(c, SIM_LACKS, ERR_VALUE, close ? help : NULL, "there is no operation \"%.40s\"", v.str->text);
 }

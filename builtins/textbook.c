@@ -24,7 +24,7 @@ static bool sums_apart(OpCall *c, const Scope *s)
 
 bool book_ordinary(OpCall *c, Scope *s, Value *result)
 {
-    bool exact = s->format == DT_RATIONAL && op_exact(c->in, c->op);
+    bool exact = s->format == DT_RATIONAL && c->op->exact;
     if (!exact && !(scope_ordinary(s) && !sums_apart(c, s)))
         return false;
     s->partly |= !exact;                   /* what LAPACK rounds is not counted */

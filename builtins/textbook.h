@@ -1,7 +1,7 @@
 /* Linear algebra in a format: the forms of the linear algebra rows that run textbook algorithms
  * (kernels/textbook.h) over stacks of matrices, and what their files share: one operation's
  * arithmetic and rooms, operands as matrices of carriers, results, errors with the user's names.
- * The rows are listed in formats.def; the door (interp/precise.c) calls them. */
+ * Rows name them (Op.format); the door (interp/precise.c) calls them. */
 #ifndef RICCI_BUILTINS_TEXTBOOK_H
 #define RICCI_BUILTINS_TEXTBOOK_H
 

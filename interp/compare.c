@@ -307,9 +307,9 @@ static double reference_digits(const Compare *c)
 static uint64_t algebra_calls(Interp *in)
 {
     uint64_t calls = 0;
-    for (int i = 0; i < op_count(); i++)
-        if (strcmp(op_row(i)->section, "linear algebra") == 0)
-            calls += op_record(in, op_row(i))->calls;
+    for (int i = 0; i < op_count(in); i++)
+        if (strcmp(op_row(in, i)->section, "linear algebra") == 0)
+            calls += op_record(in, op_row(in, i))->calls;
     return calls;
 }
 

@@ -613,7 +613,7 @@ static Value rational_run(Plan *p)
 
 void ew_count(Interp *in, const Op *op, DType compute, int64_t elements)
 {
-    OpRecord *record = &in->ops->records[op_index(op)];
+    OpRecord *record = &in->ops->records[op_index(in->ops, op)];
     record->calls++;
     record->elements += (uint64_t)elements;
     record->dtype = compute;

@@ -119,8 +119,8 @@ size_t interp_names(Interp *in, const char **names, size_t cap)
     for (uint32_t i = 0; m && i < m->globals.count && i < 8 * cap && n < cap; i++)
         if (m->globals.names[i] && m->slots[i].tag != V_UNDEF)
             names[n++] = m->globals.names[i]->text;
-    for (int i = 0; i < op_count() && n < cap; i++)
-        names[n++] = op_row(i)->name;
+    for (int i = 0; i < op_count(in) && n < cap; i++)
+        names[n++] = op_row(in, i)->name;
     for (int i = 0; predefined_name(i) && n < cap; i++)
         names[n++] = predefined_name(i);
     return n;

@@ -53,7 +53,7 @@ void exact_refuse(OpCall *c, int i)
 Value (*exact_choose(OpCall *c))(OpCall *)
 {
     int first = -1;
-    Value (*run)(OpCall *) = op_exact(c->in, c->op);
+    Value (*run)(OpCall *) = c->op->exact;
     rational_collect(&c->in->ctx);
     if (!run && !c->op->dtypes)               /* of any value: append does not read its tuple */
         return c->op->run;

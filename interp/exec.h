@@ -217,6 +217,7 @@ Function *function_new(Interp *, const FnCode *, Chunk *, Module *);
 Source *frame_source(Interp *, const CallFrame *);   /* whose code runs in the frame */
 bool source_is_stdlib(const Source *);               /* NULL: no */
 void where_leave_stdlib(Interp *, Where *);
+void interp_locate(Ctx *, Where *);                      /* Ctx.locate: what runs now */
 void trace_collect(Ctx *, Error *);                  /* Ctx.trace */
 typedef struct FnSite {
     FnCode *code;

@@ -136,8 +136,6 @@ Value run_text(Interp *, Module *, const char *name, const char *text, size_t le
 Value module_run_source(Interp *, Module *, Source *);    /* takes the source */
 /* Calls any callable value (function, operation, format). Arguments are borrowed. */
 Value call_value(Interp *, Value callee, const Value *args, int count);
-Value call_named(Interp *, Value callee, const Value *args, int count,
-                 const Name *const *names, const Value *named, int named_count);
 void poll_interrupt_slow(Interp *);
 static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt, 0)) poll_interrupt_slow(in); }
 bool truth(Interp *, Value);               /* a condition: bool scalar, else ERR_TYPE */

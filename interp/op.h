@@ -55,6 +55,12 @@ struct Op {
     EwOp ew;                /* OPC_EW */
     uint8_t traits;         /* OPC_EW: TRAIT_ */
     Value (*run)(OpCall *);
+    /* Other functions that take run's place; NULL: there is none. The last two: see precise.h, place.h. */
+    Value (*exact)(OpCall *);                        /* of rational operands; run itself where it copes */
+    Value (*format)(OpCall *, struct Scope *);       /* in a precision scope, and of numbers without kernels of
+                                                      * their own; elementwise rows need none */
+    Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
+    size_t routine;         /* on_device is there where the device has the routine at this place of Device; 0: always */
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
     AutocastClass autocast;
     unsigned devices;       /* DEV_ */
@@ -98,14 +104,16 @@ typedef struct OpRecord {
     DType dtype;            /* what the last elementwise call computed in */
 } OpRecord;
 
-/* ---- the registry (builtins/table.c) ---- */
-void optable_init(Interp *);                          /* once, in interp_new */
+/* ---- the registry (registry.c) ---- */
+typedef struct OpRows { const Op *row; int count; } OpRows;
+extern const OpRows builtin_rows;                     /* builtins/table.c */
+void optable_init(Interp *, OpRows);                  /* once, in interp_new */
 void optable_free(Interp *);
 const Op *op_find(Interp *, const Name *);            /* NULL if there is none */
 const Op *op_named(Interp *, const char *);           /* for C callers; must exist */
 const Op *op_operator(Interp *, Operator);            /* the row behind an operator; NULL if not built */
-int op_count(void);
-const Op *op_row(int i);
+int op_count(const Interp *);
+const Op *op_row(const Interp *, int i);
 /* Takes a row into the registry that is none of the table's: an OPC_RUN one of a program around
  * libricci. It stays the caller's, and must stay where it is until the interpreter ends. */
 void op_add(Interp *, Op *);
@@ -114,13 +122,14 @@ OpRecord *op_record(Interp *, const Op *);
 /* `solve(A, b)`, with defaults when `full`. Valid for the next three calls. */
 const char *op_signature(Interp *, const Op *, bool full);
 /* The operation whose name is closest to text, for did-you-mean; NULL if none is. */
-const char *op_closest(const char *text);
+const char *op_closest(Interp *, const char *text);
+/* What the file of a row keeps from call to call: zeros at first. One OpState a file, static. */
+typedef struct OpState { size_t bytes; void (*clear)(Ctx *, void *); } OpState;
+void *op_state(Interp *, const OpState *);
 
 /* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
  * kernel, record. Arguments are borrowed, the result is the caller's. */
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
-/* A row's function for rational operands (builtins/exact.def); NULL: it has none. */
-Value (*op_exact(Interp *, const Op *))(OpCall *);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
 Value op_apply(Interp *, const Op *, const Value *args, int count, unsigned weak,

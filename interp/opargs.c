@@ -134,8 +134,8 @@ Tensor *arg_tensor(OpCall *c, int i)
     if (!v_is_numeric(v) && v.tag != V_RANGE && v.tag != V_TUPLE)
         wants(c, i, "a tensor");
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, operand_index(c, i)));
-    bool form = op_format(c->in, c->op) != NULL;     /* which takes numbers of every format */
-    if (t->dtype == DT_RATIONAL && !form && !op_exact(c->in, c->op))
+    bool form = c->op->format != NULL;     /* which takes numbers of every format */
+    if (t->dtype == DT_RATIONAL && !form && !c->op->exact)
         exact_refuse(c, i);
     return t;
 }
@@ -155,7 +155,7 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
     DType dt = v.tag == V_FORMAT ? v_format_dtype(v) : v.tag == V_OP ? dtype_of_op(v.op) : DT_NONE;
     if (v.tag == V_STRING)
         dt = dtype_find(v.str->text, v.str->len);
-    if (dt == DT_RATIONAL && !op_exact(c->in, c->op))
+    if (dt == DT_RATIONAL && !c->op->exact)
         arg_error_help(c, i, ERR_DTYPE, "make floats and convert them: rational(…)",
                        "rationals are not made here");
     if (dt != DT_NONE)

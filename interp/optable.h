@@ -1,4 +1,4 @@
-/* The registry's insides, shared by builtins/table.c, which fills it, and the door
+/* The registry's insides, shared by registry.c, which fills it, and the door
  * (dispatch, elementwise, arith), which reads it. Everybody else uses op.h. */
 #ifndef RICCI_INTERP_OPTABLE_H
 #define RICCI_INTERP_OPTABLE_H
@@ -14,8 +14,11 @@ typedef struct Kernel {
     uint8_t compute, result;   /* DType */
 } Kernel;
 
+typedef struct OpKept OpKept;
+
 typedef struct OpTable {
     Ctx *ctx;
+    OpRows rows;
     Arena arena;                          /* parsed parameters */
     const Op **by_name;                   /* by Name.id */
     uint32_t by_name_count;
@@ -24,20 +27,14 @@ typedef struct OpTable {
     const Op *by_operator[TK_OPERATORS];
     OpSig **sigs;                         /* per row, NULL until asked for */
     OpRecord *records;                    /* per row */
-    Value (**exact)(OpCall *);            /* per row: for rationals, or NULL */
-    Value (**format)(OpCall *, struct Scope *);   /* per row: its form in a format, or NULL */
-    uint8_t *device;                      /* per row: which form on devices of generated source it has; 0: none */
     uint8_t operator_of[EW_COUNT + 1];    /* Operator of an elementwise row, or TK_OPERATORS */
     Kernel kernels[EW_COUNT + 1][DT_COUNT];
     char text[4][256];                    /* ring behind op_signature */
     unsigned text_next;
-    struct EinsumCache *einsum;           /* plans that einsum keeps; NULL before its first call */
-    struct MatmulCache *matmul;           /* likewise `@` */
-    uint8_t images;                       /* what images the terminal shows: picture_terminal.c */
-    uint16_t cell_width, cell_height;     /* of a character there, in pixels; 0: not known yet */
+    OpKept *kept;                         /* what op_state has made */
 } OpTable;
 
-int op_index(const Op *);
+int op_index(const OpTable *, const Op *);
 
 void optable_fill(Kernel *, EwOp, DType);
 static inline const Kernel *op_kernel(OpTable *t, EwOp ew, DType dt)

@@ -182,7 +182,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed)
 static Value run_form(const Doing *g, Device *d, Value *landed)
 {
     Interp *in = g->in;
-    DeviceForm form = op_device(in, g->op, d);
+    DeviceForm form = op_device_form(g->op, d);
     if (!form && g->op->cls == OPC_EW)
         return place_elementwise(in, d, g->op, landed, g->count, g->weak);
     const OpSig *sig = op_sig(in, g->op);
@@ -213,7 +213,7 @@ static Value run_source(const Doing *g, Device *d, Value *landed)
  * there, without a word. */
 static bool only_made(const Doing *g, const Device *d)
 {
-    bool form = op_device(g->in, g->op, d) && !precise_scope(g->in);
+    bool form = op_device_form(g->op, d) && !precise_scope(g->in);
     return !simulated(d) && (g->op->devices & DEV_MAKES) && !form;
 }
 

@@ -9,7 +9,7 @@
  *      ever; the host's rows bring their operands home.
  *   2. simulated devices run every row that they do not lack, on shadows of the operands in their
  *      own memory (kernels/device.h), outside of every place.
- *   3. devices that run generated source have forms of rows (builtins/devices.def). A form that
+ *   3. devices that run generated source have forms of rows (Op.on_device). A form that
  *      cannot take these operands says why (place_refuse) before it did anything.
  *   4. what is missing runs on the place's fallback, with a notice, and its result goes back.
  *
@@ -103,8 +103,8 @@ typedef struct PlaceWork {
 Value place_work(Interp *, const PlaceWork *);
 /* A form of a row on a device of generated source; V_UNDEF: place_refuse told why. */
 typedef Value (*DeviceForm)(OpCall *, Device *);
-/* NULL: the row has none on this device (builtins/table.c). */
-DeviceForm op_device(Interp *, const Op *, const Device *);
+/* NULL: the row has none on this device. */
+DeviceForm op_device_form(const Op *, const Device *);
 /* `why` is a phrase after "because": "its axes are not contiguous". Always returns V_UNDEF. */
 Value place_refuse(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Has the device the row for any dtype? *why gets a phrase. Pure: the operation matrix, strict. */

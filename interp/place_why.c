@@ -45,7 +45,8 @@ bool place_has(Interp *in, const Device *d, const Op *op, const char **why)
     if (d == in->ctx.devices->cpu || (op->devices & (DEV_ANYWHERE | DEV_HOST)))
         return true;
     const char *missing = missing_row(in, d, op);
-    if (!missing && !(d->caps & DEVCAP_SIM) && op->cls != OPC_EW && !(op->devices & DEV_MAKES) && !op_device(in, op, d))
+    if (!missing && !(d->caps & DEVCAP_SIM) && op->cls != OPC_EW && !(op->devices & DEV_MAKES) &&
+        !op_device_form(op, d))
         missing = op->name;
     if (!missing)
         return true;
@@ -71,7 +72,7 @@ static bool rounds(const Doing *g)
 {
     if (g->work)
         return !g->work->moves;
-    return g->op->cls == OPC_EW || (g->op->autocast != AC_NONE && op_format(g->in, g->op) != op_format_moves);
+    return g->op->cls == OPC_EW || (g->op->autocast != AC_NONE && g->op->format != op_format_moves);
 }
 
 static const char *scope_missing(const Doing *g, const Device *d)

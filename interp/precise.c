@@ -608,10 +608,10 @@ void precise_note(Interp *in, const Scope *s, const char *what)
                      scope_ordinary(s) ? "" : what, modes[s->round] ? modes[s->round] : "");
 }
 
-/* Fractions have rows of their own (exact.def); for the others theirs is the format. */
+/* Fractions have rows of their own (Op.exact); for the others theirs is the format. */
 static bool only_as_format(OpCall *c, FormatFn form)
 {
-    if (!c->in->ctx.rationals || !form || form == op_format_moves || op_exact(c->in, c->op))
+    if (!c->in->ctx.rationals || !form || form == op_format_moves || c->op->exact)
         return false;
     for (int i = 0; i < c->count; i++)
         if (c->args[i].tag == V_TENSOR && c->args[i].tensor->dtype == DT_RATIONAL)
@@ -623,7 +623,7 @@ Value precise_run(OpCall *c)
 {
     Interp *in = c->in;
     Scope *s = precise_scope(in), implied;
-    FormatFn form = op_format(in, c->op);
+    FormatFn form = c->op->format;
     int first = -1;
     if (s && form) {
         if (form != op_format_moves)

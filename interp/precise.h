@@ -5,7 +5,7 @@
  * kernels/arith.h, or the ordinary kernels in a wider float and one rounding at the end.
  *
  * precise.c has the formats, operands and results, precise_ew.c elementwise rows; the rows that
- * run functions have their forms in builtins/precise*.c, listed in builtins/formats.def. */
+ * run functions have their forms in builtins/formats*.c, named in their rows (Op.format). */
 #ifndef RICCI_INTERP_PRECISE_H
 #define RICCI_INTERP_PRECISE_H
 
@@ -36,7 +36,7 @@ static inline bool precise_wants(const Interp *in, const Value *args, int n)
 /* An elementwise row of which precise_wants. False: nothing is special, the ordinary way. */
 bool precise_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak,
                          unsigned reuse, Value *result);
-/* A row with a function of its own: that function, or its form in builtins/formats.def. */
+/* A row with a function of its own: that function, or its form (Op.format). */
 Value precise_run(OpCall *);
 /* What runs for a row, quick where nothing is special. */
 static inline Value precise_door(OpCall *c)
@@ -47,7 +47,6 @@ static inline Value precise_door(OpCall *c)
     return exact_run(c);
 }
 typedef Value (*FormatFn)(OpCall *, Scope *);
-FormatFn op_format(Interp *, const Op *);          /* builtins/table.c; NULL: the row has none */
 
 /* What explain says of an operation in the scope's format. */
 void precise_note(Interp *, const Scope *, const char *what);

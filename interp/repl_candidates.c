@@ -124,11 +124,11 @@ static bool is_global(const Search *s, const char *name)
 
 static void offer_operations(Search *s)
 {
-    for (int i = 0; i < op_count(); i++)
-        if (fits(s, op_row(i)->name) && !is_global(s, op_row(i)->name)) {
-            Candidate *item = add(s->out, strdup(op_row(i)->name));
+    for (int i = 0; i < op_count(s->in); i++)
+        if (fits(s, op_row(s->in, i)->name) && !is_global(s, op_row(s->in, i)->name)) {
+            Candidate *item = add(s->out, strdup(op_row(s->in, i)->name));
             if (item)
-                item->op = op_row(i);
+                item->op = op_row(s->in, i);
         }
     for (int i = 0; predefined_name(i); i++) {
         const char *name = predefined_name(i);

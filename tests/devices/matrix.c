@@ -242,7 +242,7 @@ typedef struct Choice {
 
 static bool chosen(const Choice *c, const Run *run, int i)
 {
-    const Op *op = op_row(i);
+    const Op *op = op_row(in, i);
     if (c->only)
         return strcmp(c->only, op->name) == 0;
     return wants_device(op) && i % c->parts == c->part && !(run->brief && op->cls == OPC_EW);
@@ -257,8 +257,8 @@ static void run_device(Interp *in, Device *d, const Choice *choice)
             if (run.brief && strcmp(layouts[l], "negative") != 0)
                 continue;
             place_operands(in, dtypes[t], layouts[l]);
-            for (int i = 0; i < op_count(); i++) {
-                const Op *op = op_row(i);
+            for (int i = 0; i < op_count(in); i++) {
+                const Op *op = op_row(in, i);
                 if (!chosen(choice, &run, i))
                     continue;
                 run.there = run.fell = false;
@@ -315,14 +315,14 @@ enum { COLUMNS = 4, ROWS_MOST = 1024 };
 static void print_section(const unsigned *has, int from, int to)
 {
     bool done[ROWS_MOST] = { false };
-    printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda |\n|---|---|---|---|---|\n", op_row(from)->section);
+    printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda |\n|---|---|---|---|---|\n", op_row(in, from)->section);
     for (int i = from; i < to; i++) {
-        if (done[i] || !wants_device(op_row(i)))
+        if (done[i] || !wants_device(op_row(in, i)))
             continue;
         printf("| `");
         for (int k = i; k < to; k++)
-            if (wants_device(op_row(k)) && has[k] == has[i]) {
-                printf("%s%s", k > i ? " " : "", op_row(k)->name);
+            if (wants_device(op_row(in, k)) && has[k] == has[i]) {
+                printf("%s%s", k > i ? " " : "", op_row(in, k)->name);
                 done[k] = true;
             }
         printf("` |");
@@ -338,9 +338,9 @@ static void print_table(Interp *in)
     Device *devices[] = { device_find(&in->ctx, "sim.mps"), device_find(&in->ctx, "sim.tpu"), &opencl, &cuda };
     unsigned has[ROWS_MOST] = { 0 };
     place_operands(in, "f32", "contiguous");
-    for (int i = 0; i < op_count(); i++)
-        for (int d = 0; d < COLUMNS && wants_device(op_row(i)); d++)
-            has[i] |= (unsigned)has_row(in, devices[d], op_row(i)) << d;
+    for (int i = 0; i < op_count(in); i++)
+        for (int d = 0; d < COLUMNS && wants_device(op_row(in, i)); d++)
+            has[i] |= (unsigned)has_row(in, devices[d], op_row(in, i)) << d;
     puts("# Which operation runs on which device\n\n"
          "Made from the registry by the test that runs all of them on all devices (`make manual`). *yes*: the device\n"
          "computes it, in the dtypes that it holds; *cpu*: it runs on the block's fallback, with a notice. Operations\n"
@@ -348,10 +348,10 @@ static void print_table(Interp *in)
          "files, functions of functions) run there; neither is listed. Random tensors have the same bits everywhere:\n"
          "where a device does not make them, they are made on the cpu and copied. A single call can fall back for another\n"
          "reason (a dtype, an order of `norm`, counts that differ in `repeat`); its notice says which.");
-    for (int from = 0, to; from < op_count(); from = to) {
+    for (int from = 0, to; from < op_count(in); from = to) {
         bool any = false;
-        for (to = from; to < op_count() && strcmp(op_row(to)->section, op_row(from)->section) == 0; to++)
-            any |= wants_device(op_row(to));
+        for (to = from; to < op_count(in) && strcmp(op_row(in, to)->section, op_row(in, from)->section) == 0; to++)
+            any |= wants_device(op_row(in, to));
         if (any)
             print_section(has, from, to);
     }

@@ -28,7 +28,7 @@ ok "lines over 120 columns in C" "$(grep -rnE '^.{121,}' core lexer parser kerne
 # which the funnel's account is a part of; GMP, which cannot be told that there is no memory; and
 # what C may call when the interpreter has ended.
 ok "malloc outside the funnel" "$(grep -rnE "\b(malloc|calloc|realloc|strdup)\(" lexer parser kernels interp builtins --include="*.c" |
-    grep -vE "^interp/(repl[a-z_]*|main[a-z_]*|api[a-z_]*)\.c:" | grep -v '^interp/interp.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/gmp|interp/native_callback)\.c:')"
+    grep -vE "^interp/(repl[a-z_]*|main[a-z_]*|api[a-z_]*)\.c:" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/gmp|interp/native_callback)\.c:')"
 # Numbers and letters are the same whatever locale the program around us has.
 ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexer parser kernels interp builtins -name '*.[chly]'))"
 # State of the process, each with its reason beside it: the interrupt flag and readline's own
@@ -38,7 +38,7 @@ ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexe
 # (native_fault); and BLAS's entries, with the context that LAPACK, which knows none, may raise into
 # (blas_stop); the folders that were looked through for leftovers (fd).
 ok "mutable globals" "$(grep -rnE '^ *(static|_Thread_local) [^(]*(;|=)' core lexer parser kernels interp builtins --include='*.[chl]' |
-    grep -vE '\bconst\b|static inline|_Atomic\(void \*\) slot|^interp/interp\.c:.*_Thread_local .*known' |
+    grep -vE '\bconst\b|static inline|_Atomic\(void \*\) slot|^interp/life\.c:.*_Thread_local .*known' |
     grep -vE '^(interp/(main|native_fault|repl[a-z_]*)\.c|kernels/(blas|blas_room|blas_stop|cpu|fft|ew_sleef|gmp|mpfr|flint|dnnl|opencl_load|opencl_probe|cuda_load|dtype)\.c|builtins/picture_cairo\.c|core/(error|fd|mapping|c_locale)\.c):')"
 ok "generated files in git" "$(git ls-files 2>/dev/null | grep -E '^build/|\.o$|\.tab\.|lex\.yy')"
 ok "absolute machine paths" "$(git grep -nE '(^|[^A-Za-z0-9_.])/(work|root|home)/' -- . 2>/dev/null | grep -v 'tests/tools/lint.sh')"

@@ -119,8 +119,8 @@ int main(void)
     char out[256];
     result(in, "fn dtype_of(r) { if type(r) == \"tuple\" { return dtype_of(r[0]) }; "
            "if type(r) == \"string\" { return r }; return dtype(r) }\n\"\"", out, sizeof out);
-    for (int i = 0; i < op_count(); i++)
-        test_row(in, op_row(i));
+    for (int i = 0; i < op_count(in); i++)
+        test_row(in, op_row(in, i));
     interp_free(in);
     return check_result();
 }

@@ -75,14 +75,14 @@ static Value run(Interp *in, const char *text, char *error, size_t cap)
 }
 
 /* ---- the list ---- */
-/* Rows of numbers say in formats.def what they do; these compute nothing with them. */
+/* Rows of numbers say (Op.format) what they do; these compute nothing with them. */
 static void test_list(Interp *in)
 {
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         bool exempt = strcmp(op->name, "einsum_path") == 0 || strcmp(op->name, "load") == 0;
         if (op->cls != OPC_EW && op->dtypes && !exempt)
-            check(op_format(in, op) != NULL, op->name, "formats.def", "has no line");
+            check(op->format != NULL, op->name, "its row", "has no form");
     }
 }
 
@@ -91,8 +91,8 @@ static void test_examples(Interp *in)
 {
     char text[1200], error[400];
     for (int f = 0; f < FORMATS; f++)
-        for (int i = 0; i < op_count(); i++) {
-            const Op *op = op_row(i);
+        for (int i = 0; i < op_count(in); i++) {
+            const Op *op = op_row(in, i);
             Value *mark = in->sp;
             if (skipped(op) || !op->example)
                 continue;
@@ -172,12 +172,12 @@ static void test_operands(Interp *in, bool inside)
         if (format.tag != V_FORMAT)
             continue;
         Scope s = scope_of(v_format_dtype(format));
-        for (int i = 0; i < op_count(); i++) {
-            if (skipped(op_row(i)))
+        for (int i = 0; i < op_count(in); i++) {
+            if (skipped(op_row(in, i)))
                 continue;
             if (inside)
                 scope_enter(in, &s);
-            test_row(in, op_row(i), pool, formats[f].cast);
+            test_row(in, op_row(in, i), pool, formats[f].cast);
             if (inside)
                 scope_leave(in, &s);
         }

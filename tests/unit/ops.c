@@ -32,8 +32,8 @@ static void check(bool ok, const char *fmt, ...)
 /* ---- rows and their examples ---- */
 static void test_rows(Interp *in)
 {
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         const Name *name = names_find(&in->names, op->name, strlen(op->name));
         check(op->help && *op->help && op->help[0] != ' ', "%s has help", op->name);
         check(op->example && op->expect, "%s has an example with its result", op->name);
@@ -48,16 +48,16 @@ static void test_rows(Interp *in)
 /* Rows that stand on rows end at one that does not. */
 static void test_stands_on(Interp *in)
 {
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         int steps = 0;
-        for (const char *on = op->stands_on; on && steps < op_count(); steps++) {
+        for (const char *on = op->stands_on; on && steps < op_count(in); steps++) {
             const Name *name = names_find(&in->names, on, strlen(on));
             const Op *next = name ? op_find(in, name) : NULL;
             check(next != NULL, "%s stands on %s, a row", op->name, on);
             on = next ? next->stands_on : NULL;
         }
-        check(steps < op_count(), "%s does not stand on itself", op->name);
+        check(steps < op_count(in), "%s does not stand on itself", op->name);
     }
 }
 
@@ -107,8 +107,8 @@ static const char *run_example(Interp *in, const char *text, char *out, size_t c
 static void test_examples(Interp *in)
 {
     char out[2048];
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         if (!op->example || !op->expect)
             continue;
         run_example(in, op->example, out, sizeof out);
@@ -257,8 +257,8 @@ static void test_layout(Interp *in, const Op *op, DType dt, DType compute, Layou
 
 static void test_elementwise(Interp *in)
 {
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         for (int dt = 0; op->cls == OPC_EW && dt < DT_COUNT; dt++) {
             if (dtype_foreign((DType)dt))               /* these have no kernels: tests/precision */
                 continue;
@@ -350,8 +350,8 @@ static void test_pair(Interp *in, const Op *op, Value a, Value b, int n)
 
 static void test_scalars(Interp *in)
 {
-    for (int r = 0; r < op_count(); r++) {
-        const Op *op = op_row(r);
+    for (int r = 0; r < op_count(in); r++) {
+        const Op *op = op_row(in, r);
         if (op->cls != OPC_EW || ew_info[op->ew].arity > 2)
             continue;
         int n = ew_info[op->ew].arity, before = failed;

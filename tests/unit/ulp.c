@@ -274,8 +274,8 @@ int main(int argc, char **argv)
     table = argc > 1 && strcmp(argv[1], "table") == 0;
     mpfr_inits2(53, operand[0], operand[1], operand[2], NULL);
     mpfr_inits2(TRUTH_BITS, right, rest, NULL);
-    for (int i = 0; i < op_count(); i++) {
-        const Op *op = op_row(i);
+    for (int i = 0; i < op_count(in); i++) {
+        const Op *op = op_row(in, i);
         if (op->cls != OPC_EW || (argc > 2 && strcmp(argv[2], op->name) != 0))
             continue;
         for (size_t k = 0; k < sizeof formats / sizeof formats[0]; k++) {

@@ -1,0 +1,181 @@
+/* Making and ending an interpreter: the one place that knows all of its parts. Everything hangs off
+ * Interp; two of them share nothing. */
+#include "core/progress.h"
+#include "interp/exec.h"
+#include "interp/fixes.h"
+#include "interp/fuse.h"
+#include "interp/native.h"
+#include "interp/op.h"
+#include "interp/output.h"
+#include "interp/place.h"
+
+#include "core/error.h"
+#include "core/mem.h"
+#include "core/pool.h"
+#include "kernels/blas.h"
+#include "kernels/blas_stop.h"
+#include "kernels/mpfr.h"
+#include "kernels/rational.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+enum { STACK_VALUES = 1 << 24, STACK_SLACK = 1 << 16 };   /* reserved; committed as it is used */
+#define C_STACK_MARGIN ((size_t)512 << 10)
+
+/* This thread's stack, asked for once: for the first thread of a process that takes long. */
+static void stack_of_thread(char **low, size_t *bytes)
+{
+    static _Thread_local char *known;
+    static _Thread_local size_t known_bytes;
+    pthread_attr_t attributes;
+    void *start = NULL;
+    if (!known && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &start, &known_bytes);
+        pthread_attr_destroy(&attributes);
+        known = start;
+    }
+    *low = known;
+    *bytes = known_bytes;
+}
+
+/* How far the stack may grow downwards. Where it is none of the thread's (a coroutine runs, on a
+ * stack of its own), little is supposed to be left of it. */
+void interp_on_thread(Interp *in)
+{
+    char *low, *here = __builtin_frame_address(0);
+    size_t bytes;
+    stack_of_thread(&low, &bytes);
+    bool inside = low && here >= low && here < low + bytes;
+    in->c_stack_limit = !inside ? here - ((size_t)64 << 10)
+                                : low + (bytes > 4 * C_STACK_MARGIN ? C_STACK_MARGIN : bytes / 4);
+}
+
+static void stack_init(Interp *in)
+{
+    size_t values = mem_address_share(STACK_VALUES * sizeof(Value)) / sizeof(Value);
+    values = values > 2 * STACK_SLACK ? values : 2 * STACK_SLACK;
+    void *p = mmap(NULL, values * sizeof(Value), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        err_raise(&in->ctx, ERR_MEMORY, "there is no address space for the value stack");
+    in->stack = in->sp = p;
+    in->stack_end = in->stack + values - STACK_SLACK;
+}
+
+static void interp_build(Interp *in)
+{
+    stack_init(in);
+    names_init(&in->names, &in->ctx);
+    buf_init(&in->out, &in->ctx);
+    buf_init(&in->scratch, &in->ctx);
+    in->constants = tuple_new(&in->ctx, 0);
+    devices_init(&in->ctx);
+    in->ctx.devices->copied = place_heard_copy;
+    optable_init(in, builtin_rows);
+    in->main = in->module = module_new(in, "main");
+    in->main->done = true;
+    in->fp = in->main->slots;
+    in->ctx.locate = interp_locate;
+    in->ctx.trace = trace_collect;
+}
+
+static __attribute__((noinline)) bool interp_try_build(Interp *in)
+{
+    ErrFrame frame;
+    if (!ERR_TRY(&in->ctx, &frame))
+        return false;
+    interp_build(in);
+    ERR_END(&in->ctx, &frame);
+    return true;
+}
+
+Interp *interp_open(void)
+{
+    Interp *in = calloc(1, sizeof *in);
+    if (!in)
+        return NULL;
+    mem_init(&in->ctx);
+    in->ctx.interrupt = &in->no_interrupt;
+    in->ctx.notice = notice_from_ctx;
+    interp_on_thread(in);
+    in->show.digits = 5;
+    if (interp_try_build(in))
+        return in;
+    interp_free(in);
+    return NULL;
+}
+
+Interp *interp_new(void)
+{
+    Interp *in = interp_open();
+    if (!in) {
+        char most[32];
+        size_t limit = mem_address_limit();
+        fputs("ricci: not enough memory to start", stderr);
+        if (limit != SIZE_MAX)
+            fprintf(stderr, ": the limit on address space (ulimit -v) is %s", mem_bytes_text(most, (double)limit));
+        fputs("\n", stderr);
+        exit(1);
+    }
+    return in;
+}
+
+/* What was not built yet when memory ran out is NULL. */
+void interp_end(Interp *in)
+{
+    Ctx *c = &in->ctx;
+    stack_cut(in, in->stack);
+    v_release(c, in->ans);
+    v_release(c, in->caught_value);
+    err_free(in->caught);
+    err_free(c->error);
+    c->error = NULL;
+    native_owned_free(in);
+    out_flush(in);                       /* what a free= function printed */
+    native_callbacks_free(in);
+    modules_free(in);
+    native_free(in);
+    fixes_free(in);
+    if (in->constants)
+        v_release(c, v_tuple(in->constants));
+    fuse_free(in);
+    optable_free(in);
+    devices_free(c);
+    output_free(in);
+    buf_free(&in->scratch);
+    names_free(&in->names);
+    tempdir_remove(&in->tempdir);
+    mpfr_forget();
+    rational_heap_free(c);
+    blas_stop_by(NULL);
+    pool_shutdown(c);
+    blas_leave(c);
+    if (in->stack)
+        munmap(in->stack, (size_t)(in->stack_end + STACK_SLACK - in->stack) * sizeof(Value));
+}
+
+void interp_free_memory(Interp *in)
+{
+    mem_shutdown(&in->ctx);
+    free(in);
+}
+
+void interp_free(Interp *in)
+{
+    interp_end(in);
+    interp_free_memory(in);
+}
+
+void interp_seed(Interp *in)
+{
+    uint64_t word = 0;
+    if (getrandom(&word, sizeof word, 0) != sizeof word)
+        word = (uint64_t)(uintptr_t)in;
+    in->rng.key[0] = word;
+    in->rng.key[1] = 1;
+    in->rng.counter = 0;
+}
