@@ -137,8 +137,11 @@ static double matrix_norm(const Stack *s, NormOrder o, Mat a)
     bool by_rows = isinf(o.p);
     int64_t m = by_rows ? s->n : s->m, n = by_rows ? s->m : s->n;
     Mat lines = by_rows ? (Mat){ a.data, a.cs, a.rs } : a;
-    return o.p > 0 ? norms_largest_column(s->type, m, n, lines)
-                   : norms_smallest_column(s->type, m, n, lines);
+    const InterruptFlag *stop = s->call->in->ctx.interrupt;
+    double norm = o.p > 0 ? norms_largest_column(s->type, m, n, lines, stop)
+                          : norms_smallest_column(s->type, m, n, lines, stop);
+    poll_interrupt(s->call->in);
+    return norm;
 }
 
 static bool needs_singular_values(NormOrder o)

@@ -97,25 +97,42 @@ void norms_fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat 
     }
 }
 
-static double extreme_column(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a)
+/* Sums of a strip of columns, so many rows at a time. False: stopped. */
+static bool strip_sums(BlasType t, int64_t rows, int64_t wide, Mat a, const InterruptFlag *stop, double *sums)
+{
+    enum { ROWS = 1 << 20 };
+    double part[STRIP];
+    for (int64_t k = 0; k < wide; k++)
+        sums[k] = 0;
+    for (int64_t i = 0; i < rows && !*stop; i += ROWS) {
+        Mat some = { a.data + i * a.rs * (int64_t)blas_bytes(t), a.rs, a.cs };
+        norms_fold_columns(t, FOLD_SUM, rows - i < ROWS ? rows - i : ROWS, wide, some, part);
+        for (int64_t k = 0; k < wide; k++)
+            sums[k] += part[k];
+    }
+    return !*stop;
+}
+
+static double extreme_column(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
 {
     double best = f == FOLD_MIN ? INFINITY : 0, sums[STRIP];
     for (int64_t j = 0; j < cols; j += STRIP) {
         int64_t wide = cols - j < STRIP ? cols - j : STRIP;
         Mat strip = { a.data + j * a.cs * (int64_t)blas_bytes(t), a.rs, a.cs };
-        norms_fold_columns(t, FOLD_SUM, rows, wide, strip, sums);
+        if (!strip_sums(t, rows, wide, strip, stop, sums))
+            return NAN;
         for (int64_t k = 0; k < wide; k++)
             best = fold_one(f, best, sums[k]);
     }
     return best;
 }
 
-double norms_largest_column(BlasType t, int64_t rows, int64_t cols, Mat a)
+double norms_largest_column(BlasType t, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
 {
-    return extreme_column(t, FOLD_MAX, rows, cols, a);
+    return extreme_column(t, FOLD_MAX, rows, cols, a, stop);
 }
 
-double norms_smallest_column(BlasType t, int64_t rows, int64_t cols, Mat a)
+double norms_smallest_column(BlasType t, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
 {
-    return extreme_column(t, FOLD_MIN, rows, cols, a);
+    return extreme_column(t, FOLD_MIN, rows, cols, a, stop);
 }

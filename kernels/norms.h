@@ -3,6 +3,7 @@
 #ifndef RICCI_KERNELS_NORMS_H
 #define RICCI_KERNELS_NORMS_H
 
+#include "core/ctx.h"
 #include "kernels/lapack.h"
 
 typedef enum NormFold {
@@ -14,8 +15,9 @@ typedef enum NormFold {
 
 /* out[j] = fold of column j. Rows and columns may lie either way. */
 void norms_fold_columns(BlasType, NormFold, int64_t rows, int64_t cols, Mat, double *out);
-/* Largest (of no columns: 0) or smallest (inf) sum of magnitudes in a column. */
-double norms_largest_column(BlasType, int64_t rows, int64_t cols, Mat);
-double norms_smallest_column(BlasType, int64_t rows, int64_t cols, Mat);
+/* Largest (of no columns: 0) or smallest (inf) sum of magnitudes in a column; once the flag is set, nothing
+ * that means anything. */
+double norms_largest_column(BlasType, int64_t rows, int64_t cols, Mat, const InterruptFlag *stop);
+double norms_smallest_column(BlasType, int64_t rows, int64_t cols, Mat, const InterruptFlag *stop);
 
 #endif

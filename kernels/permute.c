@@ -49,18 +49,21 @@ void stream_fence(void) {
 
 /* ---- one row, strided; one block, transposed ---- */
 
-typedef struct Bytes16 { uint64_t lo, hi; } Bytes16;
+typedef uint16_t Bytes2 __attribute__((aligned(1), may_alias));
+typedef uint32_t Bytes4 __attribute__((aligned(1), may_alias));
+typedef uint64_t Bytes8 __attribute__((aligned(1), may_alias));
+typedef struct Bytes16 { Bytes8 lo, hi; } Bytes16;
 
 #define UNIT uint8_t
 #define NAME(f) f##_1
 #include "kernels/permute.tmpl.h"
-#define UNIT uint16_t
+#define UNIT Bytes2
 #define NAME(f) f##_2
 #include "kernels/permute.tmpl.h"
-#define UNIT uint32_t
+#define UNIT Bytes4
 #define NAME(f) f##_4
 #include "kernels/permute.tmpl.h"
-#define UNIT uint64_t
+#define UNIT Bytes8
 #define NAME(f) f##_8
 #include "kernels/permute.tmpl.h"
 #define UNIT Bytes16
