@@ -110,7 +110,8 @@ def main():
                 soak.count(got == soak.state, "variables after %s: %r, not %r" % (chosen, got, soak.state))
         for work, took in soak.late.items():
             soak.count(False, "%.1f s to stop %s" % (took, work))
-        soak.count(soak.session.end() == 0, "the session's end")
+        status = soak.session.end()
+        soak.count(status == 0, "the session's end: %s" % status)
     finally:
         shutil.rmtree(home, ignore_errors=True)
     print("%d passed, %d failed" % (soak.passed, soak.failed))

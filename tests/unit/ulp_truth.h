@@ -174,6 +174,10 @@ TRUTH(sigmoid)
 
 TRUTH(silu)
 {
+    if (mpfr_inf_p(x) && mpfr_sgn(x) < 0) {
+        mpfr_set_zero(r, -1);
+        return;
+    }
     if (truth_far(x) && !mpfr_nan_p(x) && mpfr_sgn(x) < 0) {
         truth_speck(r, -1);
         return;
