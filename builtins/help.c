@@ -5,11 +5,12 @@
 #include "core/ascii.h"
 #include "core/error.h"
 #include "core/plain.h"
-#include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/native.h"
 #include "interp/peers.h"
 #include "interp/place.h"
+#include "interp/module.h"
+#include "interp/show.h"
 #include "kernels/rational.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "builtins/linalg.h"
 #include "core/c_locale.h"
 #include "kernels/hermitian.h"
+#include "interp/output.h"
 
 #include <limits.h>
 #include <float.h>

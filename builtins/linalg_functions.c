@@ -4,6 +4,7 @@
  * their cost is the QR iteration, which gains little from narrower numbers. */
 #include "builtins/linalg.h"
 #include "kernels/lapack_functions.h"
+#include "interp/output.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * after scaling the columns (but not for an rcond of the caller), refines with wider residuals
  * (Björck, BIT 7 (1967)), and says what rank and condition number it found. */
 #include "builtins/linalg.h"
+#include "interp/output.h"
 
 #include <math.h>
 #include <stdio.h>

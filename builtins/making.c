@@ -8,6 +8,7 @@
 #include "kernels/rng.h"
 #include "kernels/sort.h"
 #include "interp/format.h"
+#include "interp/life.h"
 
 #include <math.h>
 #include <string.h>

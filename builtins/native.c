@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
-#include "interp/exec.h"
 #include "interp/native.h"
+#include "interp/eval_name.h"
 #include "kernels/mapped.h"
 
 #include <stdio.h>

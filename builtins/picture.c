@@ -4,6 +4,7 @@
 #include "builtins/rows.h"
 #include "core/c_locale.h"
 #include "core/error.h"
+#include "interp/output.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
 #include "builtins/picture.h"
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/call.h"
+#include "interp/output.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #include "builtins/picture_screen.h"
 
 #include "core/ascii.h"
+#include "interp/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * only where somebody types at it: a question that goes into a pipe comes back as input. */
 #include "builtins/picture.h"
 #include "core/fd.h"
+#include "interp/output.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * multiplied by its own conjugate transpose through the rows of those names. */
 #include "builtins/signals.h"
 #include "kernels/reduce_complex.h"
+#include "interp/output.h"
 
 #include <math.h>
 #include <stdio.h>

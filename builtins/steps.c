@@ -5,6 +5,7 @@
 
 #include "core/ascii.h"
 #include "interp/stdlib_files.h"
+#include "interp/call.h"
 
 #include <string.h>
 

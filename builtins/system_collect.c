@@ -6,6 +6,9 @@
 #include "interp/arith.h"
 #include "interp/native.h"
 #include "interp/place.h"
+#include "interp/call.h"
+#include "interp/eval_flow.h"
+#include "interp/literal.h"
 #include <stdio.h>
 #include <string.h>
 

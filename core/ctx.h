@@ -60,6 +60,7 @@ struct Ctx {
     Error *error;                                /* the error being raised or just caught */
     Error *making;                               /* made and not thrown yet, the newest first: error.h */
     InterruptFlag *interrupt;            /* set by SIGINT, polled at loop edges */
+    char *stack_limit;                   /* recursion past this address of the C stack is a memory error */
     Pool *pool;                                  /* created on first use */
     int blas_buffers;                            /* that BLAS keeps for this one: kernels/blas_room.c */
     struct RationalHeap *rationals;              /* NULL until a rational is made */

@@ -5,8 +5,10 @@
 
 #include "core/c_locale.h"
 #include "core/error.h"
-#include "interp/exec.h"
 #include "interp/native_frame.h"
+#include "interp/life.h"
+#include "interp/module.h"
+#include "interp/show.h"
 
 #include <errno.h>
 #include <stdio.h>

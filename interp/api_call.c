@@ -6,8 +6,8 @@
 #include "core/ascii.h"
 #include "core/c_locale.h"
 #include "core/error.h"
-#include "interp/exec.h"
 #include "interp/native_frame.h"
+#include "interp/call.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "interp/native.h"
+#include "interp/life.h"
 #include "kernels/device.h"
 #include "kernels/mapped.h"
 

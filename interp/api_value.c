@@ -3,8 +3,11 @@
 #include "interp/api.h"
 
 #include "core/error.h"
-#include "interp/exec.h"
 #include "interp/native.h"
+#include "interp/eval_name.h"
+#include "interp/module.h"
+#include "interp/predefined.h"
+#include "interp/show.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "interp/autocast.h"
 
 #include "core/error.h"
-#include "interp/exec.h"
 #include "interp/optable.h"
 
 #include <stdlib.h>

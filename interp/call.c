@@ -1,7 +1,6 @@
 /* Calls. A function's arguments are evaluated straight into its frame on the value stack:
  * parameters first, then captured values, then locals. Owns binding of named and default
  * arguments, the call trace, and the errors about wrong calls. */
-#include "interp/exec.h"
 #include "interp/eval_make.h"
 #include "interp/eval_scope.h"
 #include "interp/fixes.h"
@@ -13,6 +12,8 @@
 #include "core/error.h"
 #include "interp/place.h"
 #include "interp/arith.h"
+#include "interp/call.h"
+#include "interp/show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,12 +21,6 @@
 #include <string.h>
 
 /* ---- errors ---- */
-static _Noreturn void raise_too_deep(Interp *in, const Exec *site)
-{
-    in->at = site;
-    err_raise(&in->ctx, ERR_MEMORY, "recursion too deep");
-}
-
 /* What a function is called where it is called: a lambda has no other name. */
 static const char *callee_name(const Exec *site, const FnCode *code)
 {
@@ -155,12 +150,12 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
     }
     CallFrame frame;                       /* source and module are for top-level frames */
     Value *top = base + code->slots, *p = base + code->params;
-    if (__builtin_expect(top > in->stack_end || (char *)&frame < in->c_stack_limit ||
+    if (__builtin_expect(top > in->stack_end || (char *)&frame - code->stack < in->ctx.stack_limit ||
                          *in->ctx.interrupt, 0)) {
         in->sp = p;
         in->at = site;
         poll_interrupt(in);                /* recursion may have no loop that does */
-        raise_too_deep(in, site);
+        raise_too_deep(in);
     }
     for (uint32_t i = 0; i < code->captured; i++)
         *p++ = v_retain(fn->values[i]);

@@ -9,7 +9,9 @@
 #include "core/c_locale.h"
 #include "core/error.h"
 #include "interp/arith.h"
-#include "interp/eval_flow.h"
+#include "interp/call.h"
+#include "interp/life.h"
+#include "interp/lower.h"
 #include "kernels/blas.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "core/pool.h"
 #include "interp/arith.h"
 #include "interp/exact.h"
+#include "interp/output.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,9 @@
 
 #include "interp/eval_flow.h"
 #include "interp/scalar.h"
+#include "interp/call.h"
+#include "interp/lower.h"
+#include "interp/show.h"
 
 #include "core/error.h"
 

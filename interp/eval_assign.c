@@ -5,13 +5,15 @@
 #include "interp/eval_index.h"
 #include "interp/eval_scope.h"
 #include "interp/heard.h"
-#include "interp/index.h"
 #include "interp/native.h"
 #include "interp/place.h"
 #include "interp/scalar.h"
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/call.h"
+#include "interp/eval_binary.h"
+#include "interp/eval_make.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -331,6 +333,7 @@ static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
 static void place_store(Interp *in, const Exec *t, Level *inner, const Store *s)
 {
     Sub subs[SUBS_MAX];
+    stack_check(in);
     Level level = { .target = t, .inner = inner, .subs = subs };
     if (t->op == TG_INDEX)
         level.n = subs_eval(in, t, subs);
@@ -372,6 +375,7 @@ static Value *place_find(Interp *in, const Exec *t)
 {
     if (t->op == TG_SLOT)
         return &in->fp[t->sa];
+    stack_check(in);
     Value *base = place_find(in, t->a), *mark = in->sp;
     if (!base || base->tag != V_TUPLE)
         return NULL;

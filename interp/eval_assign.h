@@ -20,4 +20,10 @@ Value eval_add_product(Interp *, const Exec *);
 EvalFn add_product_choose(const Exec *mul);
 Value field_read(Interp *, Value base, const Name *);   /* modules too */
 
+/* Targets of assignments. */
+typedef struct Target Target;
+void target_assign(Interp *, const Exec *target, Value v);   /* takes v */
+
+EvalFn opassign_choose(int op, int operand);
+
 #endif

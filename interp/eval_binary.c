@@ -4,6 +4,8 @@
 #include "interp/eval_scope.h"
 #include "interp/fuse.h"
 #include "interp/scalar.h"
+#include "interp/eval_binary.h"
+#include "interp/eval_name.h"
 
 #include "core/error.h"
 

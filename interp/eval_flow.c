@@ -2,13 +2,15 @@
  * return travel upwards as a V_FLOW value through the nodes of this file and assignments;
  * from inside an expression, where half-made values wait, they unwind like an error to a
  * catch point that lowering put around the loop body or function (eval_catch_flow). */
-#include "interp/exec.h"
 
 #include "core/error.h"
 #include "core/progress.h"
 #include "interp/arith.h"
 #include "interp/eval_flow.h"
 #include "interp/scalar.h"
+#include "interp/eval_assign.h"
+#include "interp/eval_make.h"
+#include "interp/show.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

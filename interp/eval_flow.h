@@ -28,4 +28,9 @@ Value eval_unbuilt(Interp *, const Exec *);
 
 void error_carry(Interp *, Error *, Value);     /* e.value of a thrown error */
 
+bool truth(Interp *, Value);               /* a condition: bool scalar, else ERR_TYPE */
+_Noreturn void flow_unwind(Interp *);                /* deep break, continue, return */
+bool condition(Interp *, const Exec *cond);          /* evaluates and wants a bool */
+int64_t range_part(Interp *, const Exec *part);
+
 #endif

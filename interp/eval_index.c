@@ -4,6 +4,10 @@
 #include "interp/eval_index.h"
 #include "interp/eval_assign.h"
 #include "interp/scalar.h"
+#include "interp/eval_flow.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
+#include "interp/module.h"
 
 #include "core/error.h"
 #include "kernels/device.h"
@@ -187,9 +191,8 @@ int subs_eval(Interp *in, const Exec *x, Sub *subs)
     return (int)x->count;
 }
 
-Value eval_index(Interp *in, const Exec *x)
+static inline __attribute__((always_inline)) Value index_with(Interp *in, const Exec *x, Sub *subs)
 {
-    Sub subs[SUBS_MAX];
     Value *mark = in->sp;
     v_push(in, exec_peek(in, x->a));
     int n = subs_eval(in, x, subs);
@@ -197,6 +200,23 @@ Value eval_index(Interp *in, const Exec *x)
     Value r = index_get(in, mark[0], subs, n);
     stack_drop(in, mark);
     return r;
+}
+
+static __attribute__((noinline)) Value index_many(Interp *in, const Exec *x)
+{
+    Sub subs[SUBS_MAX];
+    stack_check(in);
+    return index_with(in, x, subs);
+}
+
+/* A[0][0][0]… is as deep as it is long: a level must not take more of the C stack than NODE_STACK. */
+Value eval_index(Interp *in, const Exec *x)
+{
+    enum { FEW = 4 };
+    if (x->count > FEW)
+        return index_many(in, x);
+    Sub subs[FEW];
+    return index_with(in, x, subs);
 }
 
 /* ---- storing ---- */

@@ -4,6 +4,7 @@
 #define RICCI_INTERP_EVAL_INDEX_H
 
 #include "interp/exec.h"
+#include "interp/index.h"
 
 EvalFn index_choose(const Exec *, bool global);
 bool product_of_elements(const Exec *mul);
@@ -14,5 +15,8 @@ Value eval_store2(Interp *, const Exec *);
 Value eval_update_element(Interp *, const Exec *);
 Value eval_field(Interp *, const Exec *);
 void *field_cache_new(Lower *);
+
+int subs_eval(Interp *, const Exec *x, Sub *subs);   /* pushes them; x->list are the subscripts */
+enum { SUBS_MAX = TENSOR_RANK_MAX + 8 };
 
 #endif

@@ -9,6 +9,12 @@
 #include "interp/arith.h"
 #include "interp/fuse.h"
 #include "interp/place.h"
+#include "interp/eval_assign.h"
+#include "interp/eval_flow.h"
+#include "interp/eval_name.h"
+#include "interp/index.h"
+#include "interp/literal.h"
+#include "interp/show.h"
 #include <math.h>
 
 #include <string.h>

@@ -1,9 +1,11 @@
 /* Leaves: constants, variables, the running function, and names that are no variable but
  * a builtin. Owns the `name` errors and their did-you-mean. */
 #include "interp/fixes.h"
-#include "interp/exec.h"
 #include "interp/indexnot.h"
 #include "interp/peers.h"
+#include "interp/eval_name.h"
+#include "interp/module.h"
+#include "interp/predefined.h"
 
 #include "core/error.h"
 #include "parser/cdecl.h"

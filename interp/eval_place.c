@@ -1,10 +1,13 @@
 /* `on D … { }`: reads the header, decides on which device the block runs, runs it with its
  * DeviceBlock in force. See place.h. What a device can do is the door's business (place.c). */
-#include "interp/exec.h"
 #include "interp/place.h"
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/eval_flow.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
+#include "interp/predefined.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,11 @@
 #include "interp/arith.h"
 #include "interp/format.h"
 #include "interp/scalar.h"
+#include "interp/eval_binary.h"
+#include "interp/eval_make.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
+#include "interp/predefined.h"
 
 #include "core/error.h"
 #include "kernels/number.h"

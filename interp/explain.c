@@ -10,6 +10,7 @@
 #include "interp/output.h"
 #include "interp/scope.h"
 #include "interp/show.h"
+#include "interp/eval_flow.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,9 @@
 #include "interp/fixes.h"
 
 #include "core/ascii.h"
-#include "interp/exec.h"
+#include "interp/module.h"
+#include "interp/eval_name.h"
+#include "interp/predefined.h"
 
 #include "core/error.h"
 #include "core/mem.h"

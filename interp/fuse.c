@@ -8,6 +8,8 @@
 #include "interp/explain.h"
 #include "interp/place.h"
 #include "interp/scalar.h"
+#include "interp/call.h"
+#include "interp/exec.h"
 #include "kernels/nest.h"
 
 #include <math.h>

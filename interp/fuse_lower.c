@@ -2,6 +2,8 @@
  * lowered. The order in which the user sees things happen stays: between an operation that
  * waits and the one that runs it nothing is called that could print. */
 #include "interp/fuse.h"
+#include "interp/call.h"
+#include "interp/lower.h"
 
 enum { LOOK_MAX = 200 };       /* nodes looked at: long expressions simply do not wait */
 

@@ -3,7 +3,6 @@
  * and masks as a tensor of their positions would. Assignment is index_store.c. */
 #include "interp/index.h"
 
-#include "interp/exec.h"
 #include "interp/native.h"
 #include "interp/place.h"
 

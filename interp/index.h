@@ -14,6 +14,21 @@
 
 #include "interp/interp.h"
 
+/* A subscript list is an array of Sub, made by the evaluator. */
+typedef enum SubKind { SUB_VALUE, SUB_SLICE, SUB_ELLIPSIS } SubKind;
+typedef struct Sub {
+    SubKind kind;
+    Value v;                               /* SUB_VALUE: int, tensor, range, none, bool mask, string */
+    Value start, stop, step;               /* SUB_SLICE: int or V_UNDEF */
+} Sub;
+Value index_get(Interp *, Value base, const Sub *subs, int n);
+/* base[subs] = v in place where *slot is unshared, on a copy otherwise. */
+void index_set(Interp *, Value *slot, const Sub *subs, int n, Value v);
+/* base[subs] op= v. */
+void index_update(Interp *, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak);
+Value field_get(Interp *, Value base, const Name *);
+void field_set(Interp *, Value *slot, const Name *, Value v);
+
 /* ---- one element ---- */
 
 /* Offset (in elements) of t[i], t[i, j], …; false where the general path must decide:

@@ -1,12 +1,11 @@
 /* t.x: fields of tuples and members of modules, and the errors that answer what other
  * languages write there (A.T, x.shape, v.sum()). Reading, setting and adding fields; the
  * string form t["x"] comes here too. */
-#include "interp/index.h"
 
-#include "interp/exec.h"
 #include "interp/native.h"
 #include "interp/peers.h"
 #include "interp/place.h"
+#include "interp/module.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "interp/eval_scope.h"
 #include "interp/native.h"
 #include "interp/exact.h"
-#include "interp/index.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,6 +9,8 @@
 #include "interp/explain.h"
 #include "interp/place.h"
 #include "interp/precise.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* The tree of a notation, continued: elements and their subscripts, reductions, the left side,
  * ranges, and what may not stand in index notation at all. */
 #include "interp/indexnot.h"
+#include "interp/lower.h"
 
 #include <stdio.h>
 #include <string.h>

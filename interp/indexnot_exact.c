@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/place.h"
 #include "interp/precise.h"
+#include "interp/eval_name.h"
 
 #include <string.h>
 

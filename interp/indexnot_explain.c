@@ -6,7 +6,6 @@
 #include "core/buf.h"
 #include "core/error.h"
 #include "interp/explain.h"
-#include "interp/output.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Mistakes that the syntax of a notation shows: the first is kept with its places, and raised
  * each time the statement runs. */
 #include "interp/indexnot.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
 
 #include "core/c_locale.h"
 #include "core/error.h"

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "interp/arith.h"
+#include "interp/eval_name.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
  * Called once per node by the lowering. Nothing here raises: the first mistake is kept
  * (indexnot_fail.c) and raised when the statement runs. */
 #include "interp/indexnot.h"
+#include "interp/lower.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "interp/format.h"
 #include "interp/place.h"
 #include "interp/precise.h"
+#include "interp/eval_name.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/mapping.h"
 #include "core/progress.h"
-#include "interp/exec.h"
+#include "interp/call.h"
 
 /* ---- error places ---- */
 static void where_add(Where *w, const Node *n)
@@ -81,6 +81,11 @@ void stack_room(Interp *in, size_t values)
 {
     if (values > (size_t)(in->stack_end - in->sp))
         err_raise(&in->ctx, ERR_MEMORY, "too many values at once: %zu do not fit the value stack", values);
+}
+
+_Noreturn void raise_too_deep(Interp *in)
+{
+    err_raise(&in->ctx, ERR_MEMORY, "recursion too deep");
 }
 
 /* ---- catch points ---- */

@@ -1,5 +1,5 @@
-/* The interpreter's state and what its parts call of each other. Everything hangs off
- * Interp; its first member is the Ctx that lower layers know. */
+/* The interpreter's state: the value stack, catch points, error places (interp.c). Everything hangs
+ * off Interp; its first member is the Ctx that lower layers know. life.h makes it. */
 #ifndef RICCI_INTERP_INTERP_H
 #define RICCI_INTERP_INTERP_H
 
@@ -8,6 +8,7 @@
 #include "interp/value.h"
 
 typedef struct Exec Exec;             /* an executable node: interp/exec.h */
+typedef struct Lower Lower;           /* lowering: interp/lower.h */
 
 struct Function {
     uint32_t refs;
@@ -65,7 +66,6 @@ struct Interp {
     struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
     bool strict_devices;              /* --strict-devices: every device block is strict */
     char place_why[160];              /* why a form refused: place_refuse */
-    char *c_stack_limit;              /* recursion past this address is a memory error */
     Value result;                     /* of a V_FLOW return on its way out */
     uint8_t flow;                     /* FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN */
     Names names;
@@ -99,20 +99,16 @@ struct Interp {
 
 enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
 
-Interp *interp_new(void);             /* ends the process where there is no memory for it */
-Interp *interp_open(void);            /* the same, but NULL then */
-void interp_free(Interp *);
-/* interp_free in two steps, where tensors outlive the program that made them: everything ends but
- * the memory that they lie in; the second frees that. */
-void interp_end(Interp *);
-void interp_free_memory(Interp *);
-/* The thread that runs from now on may use this much of its C stack: after a change of threads. */
-void interp_on_thread(Interp *);
-void interp_seed(Interp *);           /* random numbers from the system from now on */
-
 /* ---- the value stack: what is pushed survives errors; cutting releases it ---- */
 static inline void v_push(Interp *in, Value v) { *in->sp++ = v; }
 void stack_cut(Interp *, Value *mark);     /* releases down to mark */
+void stack_room(Interp *, size_t values);            /* raises `memory` when they do not fit */
+/* Cuts the value stack to `mark` without a call when it holds scalars. */
+static inline void stack_drop(Interp *in, Value *mark)
+{
+    while (in->sp > mark)
+        v_release(&in->ctx, *--in->sp);
+}
 
 /* A catch point that also restores the interpreter's state: value stack, frame, calls. */
 typedef struct Guard {
@@ -128,67 +124,19 @@ typedef struct Guard {
 void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */
 
-/* ---- running ---- */
-/* Resolves a parsed chunk, runs its statements in module m and returns the last one's
- * value. The module keeps the chunk. */
-Value run_chunk(Interp *, Module *, Chunk *);
-Value run_text(Interp *, Module *, const char *name, const char *text, size_t len);
-Value module_run_source(Interp *, Module *, Source *);    /* takes the source */
-/* Calls any callable value (function, operation, format). Arguments are borrowed. */
-Value call_value(Interp *, Value callee, const Value *args, int count);
 void poll_interrupt_slow(Interp *);
 static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt, 0)) poll_interrupt_slow(in); }
-bool truth(Interp *, Value);               /* a condition: bool scalar, else ERR_TYPE */
-Module *module_new(Interp *, const char *name);
-void module_room(Interp *, Module *);            /* for the names of its globals; raises `memory` */
-Value module_import(Interp *, const char *name_or_path, bool is_path, Source *importer);
-bool module_in_stdlib(const char *name);
-const char *module_of_stdlib(const char *function);   /* the module that defines it, or NULL */
-/* `test "name" { … }` blocks of a module, in order. Running one leaves the module's
- * globals as they were; false: it failed, and ctx.error is the error (err_free it). */
-int module_test_count(const Module *);
-const char *module_test_name(const Module *, int i);
-bool module_test_run(Interp *, Module *, int i);
-/* `##` text above the assignment of a global, or NULL. */
-const char *module_doc(const Module *, const Name *);
-/* Every name that code running now could use, for completion; returns how many. */
-size_t interp_names(Interp *, const char **names, size_t cap);
 
-/* ---- indexing (interp/index.c) ---- */
-/* A subscript list is an array of Sub, made by the evaluator. */
-typedef enum SubKind { SUB_VALUE, SUB_SLICE, SUB_ELLIPSIS } SubKind;
-typedef struct Sub {
-    SubKind kind;
-    Value v;                               /* SUB_VALUE: int, tensor, range, none, bool mask, string */
-    Value start, stop, step;               /* SUB_SLICE: int or V_UNDEF */
-} Sub;
-Value index_get(Interp *, Value base, const Sub *subs, int n);
-/* base[subs] = v in place where *slot is unshared, on a copy otherwise. */
-void index_set(Interp *, Value *slot, const Sub *subs, int n, Value v);
-/* base[subs] op= v. */
-void index_update(Interp *, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak);
-Value field_get(Interp *, Value base, const Name *);
-void field_set(Interp *, Value *slot, const Name *, Value v);
-/* Literals: a vector of values, a matrix of rows (blocks). weak[i]: element i is a numeric
- * literal (or pi, inf, nan), which adapts to the others; NULL: none is. */
-Value build_vector(Interp *, const Value *items, int n);
-Value build_vector_weak(Interp *, const Value *items, const bool *weak, int n);
-Value build_matrix_weak(Interp *, const Value *items, const bool *weak, const int *row_lengths, int rows);
+/* ---- the C stack ---- */
+_Noreturn void raise_too_deep(Interp *);
+static inline void stack_check(Interp *in)
+{
+    if (__builtin_expect((char *)__builtin_frame_address(0) < in->ctx.stack_limit, 0))
+        raise_too_deep(in);
+}
 
-/* ---- text of values (interp/show.c) ---- */
-void show_value(Interp *, Buf *, Value);         /* print(x) */
-void show_repr(Interp *, Buf *, Value);          /* repr(x): reads back */
-void show_echo(Interp *, Buf *, Value);          /* the REPL's echo: header, quoted strings */
-/* Python's format spec: "{x:.3e}". Raises ERR_VALUE for a spec that x does not have. */
-void format_value(Interp *, Buf *, Value, const char *spec, size_t len);
-/* Shortest decimal that reads back in dtype dt, always with a point or exponent. */
-void show_float(Buf *, double, DType);
-
-/* ---- output ---- */
-void out_write(Interp *, const char *text, size_t n);
-void out_flush(Interp *);
-/* A line on stderr, after flushing stdout. `notice` texts are printed once per place. */
-void err_write(Interp *, const char *text);
-void notice(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* ---- error places ---- */
+void interp_locate(Ctx *, Where *);        /* Ctx.locate: what runs now */
+void where_leave_stdlib(Interp *, Where *);
 
 #endif

@@ -7,6 +7,7 @@
 #include "interp/explain.h"
 #include "interp/indexnot.h"
 #include "interp/output.h"
+#include "interp/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

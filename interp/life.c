@@ -1,13 +1,15 @@
 /* Making and ending an interpreter: the one place that knows all of its parts. Everything hangs off
  * Interp; two of them share nothing. */
 #include "core/progress.h"
-#include "interp/exec.h"
 #include "interp/fixes.h"
 #include "interp/fuse.h"
 #include "interp/native.h"
 #include "interp/op.h"
 #include "interp/output.h"
 #include "interp/place.h"
+#include "interp/call.h"
+#include "interp/life.h"
+#include "interp/module.h"
 
 #include "core/error.h"
 #include "core/mem.h"
@@ -50,7 +52,7 @@ void interp_on_thread(Interp *in)
     size_t bytes;
     stack_of_thread(&low, &bytes);
     bool inside = low && here >= low && here < low + bytes;
-    in->c_stack_limit = !inside ? here - ((size_t)64 << 10)
+    in->ctx.stack_limit = !inside ? here - ((size_t)64 << 10)
                                 : low + (bytes > 4 * C_STACK_MARGIN ? C_STACK_MARGIN : bytes / 4);
 }
 

@@ -5,6 +5,7 @@
 #include "interp/eval_scope.h"
 #include "interp/exact.h"
 #include "interp/index.h"
+#include "interp/literal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,7 +2,6 @@
  * Statements are in lower_statement.c, calls and functions in lower_call.c. Called by
  * run_chunk once per chunk; errors here are about literals that no value can hold. */
 #include "core/c_locale.h"
-#include "interp/exec.h"
 #include "interp/eval_flow.h"
 #include "interp/eval_index.h"
 #include "interp/eval_make.h"
@@ -11,6 +10,10 @@
 #include "interp/indexnot.h"
 #include "interp/fuse.h"
 #include "interp/place.h"
+#include "interp/eval_binary.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
+#include "interp/predefined.h"
 
 #include "core/error.h"
 

@@ -1,8 +1,9 @@
 /* Lowering of calls, pipes, functions and lambdas. A call of a variable with positional
  * arguments gets a fast node; everything else the general one. */
-#include "interp/exec.h"
 #include "interp/eval_flow.h"
 #include "interp/fuse.h"
+#include "interp/call.h"
+#include "interp/lower.h"
 
 #include <string.h>
 
@@ -144,7 +145,8 @@ static FnCode *lower_body(Lower *lo, const Node *n, bool scoped)
     FnCode *code = lower_alloc(lo, sizeof *code);
     const FnInfo *info = n->fn;
     *code = (FnCode){ .node = n, .info = info, .params = info->params, .captured = info->captured,
-                      .slots = info->slots, .name = n->kind == ND_FN ? n->name : NULL };
+                      .slots = info->slots, .stack = n->depth * NODE_STACK,
+                      .name = n->kind == ND_FN ? n->name : NULL };
     if (code->slots < code->params + code->captured)
         code->slots = code->params + code->captured;
     code_parameters(code, n);

@@ -1,7 +1,6 @@
 /* Lowering of statements: blocks, control flow, assignments and their fused forms,
  * imports and tests. Decides which break, continue and return travel as a value and which
  * unwind (see eval_flow.c). */
-#include "interp/exec.h"
 #include "interp/eval_assert.h"
 #include "interp/eval_assign.h"
 #include "interp/eval_flow.h"
@@ -10,9 +9,12 @@
 #include "interp/place.h"
 #include "interp/fuse.h"
 #include "interp/eval_index.h"
-#include "interp/eval_make.h"
 #include "interp/indexnot.h"
 #include "interp/native.h"
+#include "interp/eval_binary.h"
+#include "interp/eval_name.h"
+#include "interp/lower.h"
+#include "interp/module.h"
 
 #include "core/error.h"
 

@@ -16,6 +16,8 @@
 #include "interp/output.h"
 #include "interp/repl.h"
 #include "interp/show.h"
+#include "interp/life.h"
+#include "interp/module.h"
 #include "builtins/help.h"
 
 #include <errno.h>
@@ -179,7 +181,7 @@ static void *run_interpreter(void *argument)
     Interp *in = app->in = interp_new();
     progress_open(&in->ctx);
     signals_for(in);
-    in->c_stack_limit = app->stack + STACK_MARGIN;
+    in->ctx.stack_limit = app->stack + STACK_MARGIN;
     in->argc = app->argc;
     in->argv = app->argv;
     in->interactive = app->mode == MODE_REPL || app->interactive;

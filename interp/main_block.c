@@ -8,6 +8,7 @@
 
 #include "core/c_locale.h"
 #include "interp/repl.h"
+#include "interp/output.h"
 #include "kernels/device.h"
 
 #include <errno.h>

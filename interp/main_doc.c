@@ -5,6 +5,7 @@
 #include "builtins/help.h"
 #include "core/plain.h"
 #include "interp/repl_commands.h"
+#include "interp/output.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* `ricci fmt`: files as canonical text, printed, rewritten, checked or compared. */
 #include "interp/main.h"
+#include "interp/output.h"
 
 #include "core/c_locale.h"
 

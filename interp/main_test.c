@@ -4,6 +4,7 @@
 
 #include "core/ascii.h"
 #include "interp/output.h"
+#include "interp/module.h"
 #include "kernels/device.h"
 
 #include <stdio.h>

@@ -1,15 +1,16 @@
 /* Modules: their global slots, running a chunk in one, finding and importing files and
  * the embedded standard library, members, help texts and test blocks. A module's slots
  * are reserved address space, so nodes keep pointers to them. */
-#include "interp/exec.h"
 #include "interp/eval_assign.h"
-#include "interp/eval_flow.h"
 
 #include "core/error.h"
 #include "core/fence.h"
 #include "parser/foreign.h"
 #include "interp/scope.h"
 #include "interp/stdlib_files.h"
+#include "interp/call.h"
+#include "interp/lower.h"
+#include "interp/module.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,6 +406,19 @@ static void module_load(Interp *in, Module *m, Source *source)
     err_rethrow(&in->ctx);
 }
 
+/* A module for a source that is released if there is no memory for it. */
+static Module *module_for(Interp *in, const char *path, Source *source)
+{
+    ErrFrame f;
+    if (ERR_TRY(&in->ctx, &f)) {
+        Module *m = module_new(in, path);
+        ERR_END(&in->ctx, &f);
+        return m;
+    }
+    source_release(source);
+    err_rethrow(&in->ctx);
+}
+
 static Value import_from(Interp *in, const char *path, const char *text, size_t len)
 {
     Module *m = module_loaded(in, path);
@@ -412,7 +426,7 @@ static Value import_from(Interp *in, const char *path, const char *text, size_t 
         err_raise(&in->ctx, ERR_NAME, "%s imports itself, through the modules that it imports", path);
     if (!m) {
         Source *source = text ? source_new(&in->ctx, path, text, len) : source_read(&in->ctx, path);
-        m = module_new(in, path);
+        m = module_for(in, path, source);
         module_load(in, m, source);
     }
     return module_value(m);

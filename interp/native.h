@@ -19,6 +19,7 @@
 #ifndef RICCI_INTERP_NATIVE_H
 #define RICCI_INTERP_NATIVE_H
 
+#include "interp/index.h"
 #include "interp/op.h"
 #include "parser/cdecl.h"
 
@@ -256,5 +257,8 @@ _Noreturn void native_raise_pinned(Interp *, Value v, const char *why);
 Tensor *native_owned(Interp *, DType, int rank, const int64_t *shape, void *at, size_t bytes, Value freer);
 void native_owned_free(Interp *);         /* at the end, before modules go */
 void native_pins_free(Interp *);          /* after them */
+
+const Exec *lower_extern(Lower *, const Node *);
+Value eval_extern(Interp *, const Exec *);                    /* data: ExternSite */
 
 #endif

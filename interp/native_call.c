@@ -3,8 +3,9 @@
  * arguments go is planned once; numbers alone take a short way. Nothing is known here of libraries,
  * of crashes or of callbacks. */
 #include "core/c_locale.h"
-#include "interp/exec.h"
 #include "interp/native_call.h"
+#include "interp/call.h"
+#include "interp/eval_make.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,8 @@
 #include "interp/exec.h"
 #include "interp/native_call.h"
 #include "interp/native_frame.h"
+#include "interp/call.h"
+#include "interp/output.h"
 
 #include "core/mem.h"
 
@@ -123,8 +125,7 @@ static void give(NativeClosure *c, const NativeFrame *frame, void *result, Value
 
 static void check_before(Interp *in)
 {
-    if ((char *)__builtin_frame_address(0) < in->c_stack_limit)
-        err_raise(&in->ctx, ERR_MEMORY, "recursion too deep");
+    stack_check(in);
     poll_interrupt(in);
 }
 

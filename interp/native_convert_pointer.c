@@ -2,7 +2,6 @@
  * behind `const double *` and tuples as arrays of texts through memory that is made for the call;
  * functions as code. C writes through pointers that are no const, and only variables, pointers and
  * pinned tensors may change, so here such parameters take pointers; variables are native_out.c's. */
-#include "interp/exec.h"
 #include "interp/native_call.h"
 
 #include <stdio.h>

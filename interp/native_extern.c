@@ -1,11 +1,13 @@
 /* The statement `extern "library" [as name] { declarations }`: opens the library, looks up what the
  * block declares and gives it to variables, or to the members of one module. All is found before
  * anything is assigned, so a block that fails leaves every name as it was. */
-#include "interp/exec.h"
 #include "core/fence.h"
 #include "interp/eval_assign.h"
 #include "interp/native.h"
 #include "interp/native_search.h"
+#include "interp/lower.h"
+#include "interp/module.h"
+#include "interp/predefined.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -224,14 +224,14 @@ int native_guard(Interp *in, void (*fn)(void *), void *arg)
 static bool stack_is_full(const Interp *in, const Crash *c)
 {
     ptrdiff_t away = c->sp - c->address;
-    return c->address && c->address < in->c_stack_limit && away > -(1 << 16) && away < 1 << 20;
+    return c->address && c->address < in->ctx.stack_limit && away > -(1 << 16) && away < 1 << 20;
 }
 
 /* What C's recursion touched of the stack, below what is in use, goes back to the system. */
 static void give_stack_back(const Interp *in)
 {
     enum { PAGE = 4096, IN_USE = 1 << 20 };
-    uintptr_t low = ((uintptr_t)in->c_stack_limit + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t low = ((uintptr_t)in->ctx.stack_limit + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
     uintptr_t high = ((uintptr_t)__builtin_frame_address(0) - IN_USE) & ~(uintptr_t)(PAGE - 1);
     if (low < high)
         madvise((void *)low, high - low, MADV_DONTNEED);

@@ -2,8 +2,9 @@
  * or struct's own memory, unshared first, so that no other variable changes with it; or a number,
  * which goes in and comes back through a C value of the parameter's type. `ptr(x, n)` written in
  * the call is the variable x with a length. Pointers that C gives back into such memory keep it alive. */
-#include "interp/exec.h"
 #include "interp/native_call.h"
+#include "interp/call.h"
+#include "interp/predefined.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * owns, with the function that frees it. */
 #include "interp/native.h"
 
-#include "interp/exec.h"
+#include "interp/call.h"
+#include "interp/output.h"
 #include "kernels/device.h"
 #include "kernels/rational.h"
 

@@ -6,7 +6,6 @@
 #include "interp/native.h"
 
 #include "interp/exec.h"
-#include "interp/index.h"
 #include "kernels/device.h"
 
 #include <inttypes.h>

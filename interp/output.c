@@ -10,7 +10,6 @@
 #include "core/mem.h"
 #include "core/plain.h"
 #include "core/progress.h"
-#include "interp/exec.h"
 #include "interp/report.h"
 
 #include <errno.h>

@@ -36,4 +36,10 @@ bool output_first(Interp *, const char *key);
 /* A duration in three digits with the unit that suits it: `1.79 ms`. Returns out. */
 const char *seconds_text(char *out, size_t cap, double seconds);
 
+void out_write(Interp *, const char *text, size_t n);
+void out_flush(Interp *);
+/* A line on stderr, after flushing stdout. `notice` texts are printed once per place. */
+void err_write(Interp *, const char *text);
+void notice(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

@@ -3,7 +3,8 @@
  * (`inner` is near `invert`) does. Neither table is sorted: an error may take its time. */
 #include "interp/peers.h"
 
-#include "interp/exec.h"
+#include "interp/eval_name.h"
+#include "interp/predefined.h"
 
 #include "core/error.h"
 

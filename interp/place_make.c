@@ -3,6 +3,7 @@
  * and the tensor goes to it. Literals of tensors are work of the device. Called by eval_make.c. */
 #include "interp/op.h"
 #include "interp/place.h"
+#include "interp/literal.h"
 
 #include <string.h>
 

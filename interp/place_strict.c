@@ -2,8 +2,9 @@
  * through the block's syntax and that of the functions it calls by name, as their names stand at
  * entry: a variable that shadows an operation is no operation. What only running can tell
  * (dtypes, functions in variables of other frames) is the door's to refuse. */
-#include "interp/exec.h"
 #include "interp/place.h"
+#include "interp/call.h"
+#include "interp/predefined.h"
 
 #include "core/error.h"
 

@@ -6,8 +6,9 @@
 #include "core/mem.h"
 #include "core/plain.h"
 #include "interp/arith.h"
-#include "interp/exec.h"
 #include "interp/output.h"
+#include "interp/eval_name.h"
+#include "interp/show.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Names that every program finds defined as values rather than operations: constants,
  * precision formats and devices. A program may define its own variable of the name. */
-#include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/native.h"
+#include "interp/predefined.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "interp/arith.h"
 #include "interp/eval_make.h"
+#include "interp/eval_flow.h"
 
 #include <math.h>
 #include <stdio.h>

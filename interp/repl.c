@@ -11,6 +11,7 @@
 #include "interp/output.h"
 #include "interp/repl_signals.h"
 #include "interp/show.h"
+#include "interp/module.h"
 #include "kernels/device.h"
 
 #include <stdio.h>

@@ -8,7 +8,9 @@
 #include "interp/format.h"
 #include "interp/native.h"
 #include "interp/op.h"
+#include "interp/predefined.h"
 #include "interp/repl_commands.h"
+#include "interp/show.h"
 #include "interp/stdlib_files.h"
 
 #include <dirent.h>
@@ -349,6 +351,8 @@ static void offer_modules(Search *s)
 static const struct Symbol { const char *name, *text; } symbols[] = {
 #define SYMBOL(name, text) { name, text },
 #include "interp/symbols.def"
+#include "interp/predefined.h"
+#include "interp/show.h"
 #undef SYMBOL
 };
 

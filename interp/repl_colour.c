@@ -6,6 +6,7 @@
 
 #include "core/ascii.h"
 #include "interp/exec.h"
+#include "interp/predefined.h"
 #include "lexer/lexer.h"
 
 #include <string.h>

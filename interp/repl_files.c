@@ -7,7 +7,7 @@
 #include "core/fd.h"
 #include "core/fence.h"
 #include "core/limit.h"
-#include "interp/exec.h"
+#include "interp/module.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,7 @@
 #include "interp/repl_complete.h"
 #include "interp/repl_edit.h"
 #include "interp/repl_signals.h"
+#include "interp/output.h"
 
 #include "core/error.h"
 

@@ -2,6 +2,7 @@
  * the session was given it: signals at their defaults, and Ctrl-C is theirs alone. Called by the
  * session's commands. */
 #include "interp/repl_commands.h"
+#include "interp/output.h"
 
 #include "core/ascii.h"
 #include "core/c_locale.h"

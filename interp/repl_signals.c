@@ -9,7 +9,6 @@
 
 #include "core/limit.h"
 #include "core/progress.h"
-#include "interp/exec.h"
 #include "interp/native.h"
 
 #include <signal.h>

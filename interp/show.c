@@ -4,7 +4,6 @@
  * unwinds leaves nothing behind. */
 #include "core/plain.h"
 #include "interp/show.h"
-#include "interp/exec.h"
 #include "interp/format.h"
 #include "interp/native.h"
 #include "interp/place.h"

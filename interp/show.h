@@ -8,6 +8,14 @@
 
 #include <limits.h>
 
+void show_value(Interp *, Buf *, Value);         /* print(x) */
+void show_repr(Interp *, Buf *, Value);          /* repr(x): reads back */
+void show_echo(Interp *, Buf *, Value);          /* the REPL's echo: header, quoted strings */
+/* Python's format spec: "{x:.3e}". Raises ERR_VALUE for a spec that x does not have. */
+void format_value(Interp *, Buf *, Value, const char *spec, size_t len);
+/* Shortest decimal that reads back in dtype dt, always with a point or exponent. */
+void show_float(Buf *, double, DType);
+
 enum { SHOW_WIDTH = 80, SHOW_DIGITS = 5 };    /* cells of a line where there is no terminal */
 
 /* ---- decimals (show_float.c) ---- */

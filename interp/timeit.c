@@ -15,6 +15,8 @@
 #include "interp/output.h"
 #include "interp/scope.h"
 #include "interp/show.h"
+#include "interp/eval_flow.h"
+#include "interp/lower.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include "interp/value.h"
 
 #include "core/pool.h"
-#include "interp/interp.h"
 #include "interp/native.h"
+#include "interp/literal.h"
 #include "kernels/arith.h"
 #include "kernels/device.h"
 #include "kernels/rational.h"
@@ -407,7 +407,7 @@ bool v_store(Ctx *ctx, DType dt, void *dst, Value v)
 
 void v_check_depth(Interp *in)
 {
-    if ((char *)__builtin_frame_address(0) < in->c_stack_limit)
+    if ((char *)__builtin_frame_address(0) < in->ctx.stack_limit)
         err_raise(&in->ctx, ERR_MEMORY, "values are nested too deep");
 }
 

@@ -81,6 +81,9 @@ struct Node {
 };
 
 #define NODE_DEPTH_MAX 5000
+/* What one level of nodes takes of the C stack at most, while it is read, lowered or run: texts may be as
+ * deep as the stack of whoever reads them allows. */
+#define NODE_STACK 1200
 /* So many operators in a row are cut into parts (ND_LONG): `1 + 1 + …` is long, not deep. */
 #define NODE_PART_MAX 4000
 

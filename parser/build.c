@@ -39,7 +39,7 @@ static void node_deepen(Node *n, const Node *child)
 
 static Node *node_check_depth(ParseState *ps, Node *n)
 {
-    if (n->depth > NODE_DEPTH_MAX && !ps->deep) {
+    if (n->depth > ps->depth_max && !ps->deep) {
         ps->deep = ps->stop = true;
         syntax_report(ps, n->mark, "name parts of it, or use sum, prod or a loop", "expression nested too deeply");
     }

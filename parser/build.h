@@ -29,6 +29,7 @@ typedef struct ParseState {
     bool skip;                    /* after an error: go on at the end of the statement */
     bool stop;                    /* nothing more is read */
     bool memory;                  /* memory ran out; ctx->error says so */
+    uint32_t depth_max;           /* levels of nodes that the C stack has room for */
     bool deep;                    /* "nested too deeply" was said */
     bool probe, accepted;         /* only asked whether the text parses */
     SyntaxError errors[SYNTAX_ERRORS_KEPT];

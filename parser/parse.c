@@ -84,12 +84,20 @@ static void parse_chunk(ParseState *ps, Names *names, Source *source)
     keep_comments(ps->chunk, &ps->lexer);
 }
 
+static uint32_t depth_allowed(const Ctx *ctx)
+{
+    char *here = __builtin_frame_address(0);
+    size_t room = here > ctx->stack_limit ? (size_t)(here - ctx->stack_limit) / NODE_STACK : 0;
+    return room < NODE_DEPTH_MAX ? (uint32_t)room : NODE_DEPTH_MAX;
+}
+
 /* `accepts`: only whether the text parses is asked, and the chunk is the caller's either way. */
 static Chunk *parse_text(Ctx *ctx, Names *names, Source *source, bool *accepts)
 {
     ParseState *ps = mem_zalloc(ctx, sizeof *ps);
     ps->ctx = ctx;
     ps->probe = accepts != NULL;
+    ps->depth_max = depth_allowed(ctx);
     ErrFrame frame;
     if (!ERR_TRY(ctx, &frame)) {
         if (ps->chunk) {

@@ -10,9 +10,12 @@
 #include "tests/devices/math.h"
 #include "tests/unit/check.h"
 
-#include "interp/interp.h"
+#include "interp/life.h"
+#include "interp/module.h"
+#include "interp/output.h"
 #include "interp/op.h"
 #include "interp/place.h"
+#include "interp/show.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -242,7 +245,7 @@ typedef struct Choice {
 
 static bool chosen(const Choice *c, const Run *run, int i)
 {
-    const Op *op = op_row(in, i);
+    const Op *op = op_row(run->in, i);
     if (c->only)
         return strcmp(c->only, op->name) == 0;
     return wants_device(op) && i % c->parts == c->part && !(run->brief && op->cls == OPC_EW);
@@ -312,7 +315,7 @@ static bool has_row(Interp *in, Device *d, const Op *op)
 enum { COLUMNS = 4, ROWS_MOST = 1024 };
 
 /* Rows of one section that the same devices have stand on one line. */
-static void print_section(const unsigned *has, int from, int to)
+static void print_section(Interp *in, const unsigned *has, int from, int to)
 {
     bool done[ROWS_MOST] = { false };
     printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda |\n|---|---|---|---|---|\n", op_row(in, from)->section);
@@ -353,7 +356,7 @@ static void print_table(Interp *in)
         for (to = from; to < op_count(in) && strcmp(op_row(in, to)->section, op_row(in, from)->section) == 0; to++)
             any |= wants_device(op_row(in, to));
         if (any)
-            print_section(has, from, to);
+            print_section(in, has, from, to);
     }
 }
 

@@ -5,6 +5,8 @@
 #include "interp/interp.h"
 #include "interp/op.h"
 #include "tests/unit/check.h"
+#include "interp/life.h"
+#include "interp/module.h"
 
 /* Products and convolutions; attention is a library function made of them. */
 static const char lower[] = " matmul dot matpow einsum conv conv2 ";

@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "core/mem.h"
+#include "interp/life.h"
 #include "grammar.h"
 
 #include <glob.h>

@@ -5,6 +5,9 @@
 #include "interp/accuracy.h"
 #include "interp/interp.h"
 #include "tests/unit/check.h"
+#include "interp/call.h"
+#include "interp/life.h"
+#include "interp/module.h"
 
 /* Calls g, which was made before, so that nothing is read or parsed. */
 static bool runs(Interp *in, Value g)

@@ -6,6 +6,9 @@
 #include "core/error.h"
 #include "interp/interp.h"
 #include "tests/unit/check.h"
+#include "interp/life.h"
+#include "interp/module.h"
+#include "interp/show.h"
 
 static const char setup[] =
     "seed(5)\n"

@@ -4,6 +4,9 @@
 #include "core/error.h"
 #include "interp/optable.h"
 #include "interp/precise.h"
+#include "interp/life.h"
+#include "interp/module.h"
+#include "interp/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,8 @@
  * same program in both forms runs both ways. And what a chain takes of memory. */
 #include "interp/interp.h"
 #include "kernels/ew.h"
+#include "interp/life.h"
+#include "interp/module.h"
 
 #include <math.h>
 #include <stdio.h>

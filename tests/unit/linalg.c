@@ -3,6 +3,7 @@
  * their residual, and the errors of matrices that have no answer. */
 #include "core/error.h"
 #include "interp/op.h"
+#include "interp/life.h"
 
 #include <math.h>
 #include <stdio.h>

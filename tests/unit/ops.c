@@ -5,6 +5,9 @@
 #include "interp/elementwise.h"
 #include "interp/optable.h"
 #include "interp/place.h"
+#include "interp/life.h"
+#include "interp/module.h"
+#include "interp/show.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Ticks of axes, thinned paths and contours against cases that can be worked out by hand. */
 #include "builtins/picture.h"
 #include "tests/unit/check.h"
+#include "interp/life.h"
 
 #include <float.h>
 

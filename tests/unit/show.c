@@ -1,5 +1,7 @@
 /* Printing: decimals of every float format, format specs against Python's, repr that
  * reads back. The layouts of tensors have golden files in tests/lang/print. */
+#include "interp/life.h"
+#include "interp/module.h"
 #include "interp/show.h"
 
 #include <math.h>

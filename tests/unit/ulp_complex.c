@@ -357,8 +357,8 @@ int main(int argc, char **argv)
     table = argc > 1 && strcmp(argv[1], "table") == 0;
     z_begin(&t1), z_begin(&t2), z_begin(&t3);
     mpfr_inits2(BITS, s1, s2, NULL);
-    for (int i = 0; i < op_count(in); i++) {
-        const Op *op = op_row(in, i);
+    for (int i = 0; i < builtin_rows.count; i++) {
+        const Op *op = &builtin_rows.row[i];
         for (int d = 0; d < 2 && op->cls == OPC_EW; d++) {
             DType dt = d ? DT_C64 : DT_C128;
             if (ew_compute_dtype(op->ew, dt) != dt || ew_info[op->ew].result == RES_BOOL || op->ew == EW_WHERE)
