@@ -1,5 +1,5 @@
-/* einsum of rationals: the pairs of the chosen order, each by an exact nest. Intermediates
- * are rational tensors on the value stack. Called by einsum.c. */
+/* einsum of rationals: the pairs of the chosen order, each by an exact nest. Intermediates are
+ * rational tensors on the value stack. */
 #include "builtins/einsum.h"
 #include "builtins/rational.h"
 #include "interp/explain.h"

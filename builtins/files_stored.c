@@ -1,7 +1,6 @@
-/* Elements as files keep them, between their bytes and tensors: dtypes that Ricci computes
- * with lie in a file as they lie in memory, and become views of it; i16, u16, u32, u64,
- * bools and other byte orders are converted. And numbers in text, for .mtx and .csv.
- * Called by the readers and writers of files_*.c, which have checked that bytes are there. */
+/* Elements as files keep them, between their bytes and tensors: dtypes that Ricci computes with
+ * lie in a file as they lie in memory, and become views of it; i16, u16, u32, u64, bools and other
+ * byte orders are converted. And numbers in text, for .mtx and .csv. */
 #include "builtins/files.h"
 #include "core/ascii.h"
 #include "core/c_locale.h"

@@ -1,5 +1,5 @@
-/* The ground that the linear algebra rows stand on: see linalg.h. Called by linalg_*.c;
- * raises, but calls no LAPACK routine itself. */
+/* The ground that the linear algebra rows stand on: see linalg.h. Raises, but calls no LAPACK
+ * routine itself. */
 #include "builtins/linalg.h"
 #include "core/c_locale.h"
 #include "kernels/hermitian.h"

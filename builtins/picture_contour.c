@@ -2,7 +2,7 @@
  * or two pieces, whose ends are found by linear interpolation. Where opposite corners lie on one
  * side the mean of the four decides which pair is joined. A corner on the level counts as above,
  * so every sign pattern is one of sixteen. Squares with a corner that is not finite are empty.
- * Pieces are joined into lines at the edges of squares that they share. Called by picture.c. */
+ * Pieces are joined into lines at the edges of squares that they share. */
 #include "builtins/picture.h"
 
 #include <math.h>

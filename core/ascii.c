@@ -1,6 +1,5 @@
 /* Texts compared without regard to the case of ASCII letters; see core/ascii.h for why the C
- * library's own functions are not asked. Called by whoever reads words that people may write in
- * either case: file endings, headers, device names, searches. */
+ * library's own functions are not asked. */
 #include "core/ascii.h"
 
 #include <stdint.h>

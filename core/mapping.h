@@ -1,8 +1,7 @@
-/* Files mapped into memory for reading. A mapped file that another program truncates makes
- * the processor raise SIGBUS where its lost pages are read: the handler here covers only
- * the mappings made here, puts zeros over the hole so that the reading instruction can
- * end, and sets the interrupt flag; the next poll raises ERR_IO (mapping_check).
- * Called by kernels/mapped.c and the poll; it must not know of tensors. */
+/* Files mapped into memory for reading. A mapped file that another program truncates makes the
+ * processor raise SIGBUS where its lost pages are read: the handler here covers only the mappings
+ * made here, puts zeros over the hole so that the reading instruction can end, and sets the
+ * interrupt flag; the next poll raises ERR_IO (mapping_check). It must not know of tensors. */
 #ifndef RICCI_CORE_MAPPING_H
 #define RICCI_CORE_MAPPING_H
 

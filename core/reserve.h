@@ -1,7 +1,6 @@
-/* Address ranges that have no memory behind them until somebody needs it: what the host side
- * of a tensor is while its elements live on a device. Reading or writing such a range faults
- * (small ones: reads bytes that no program takes for data), so a copy that was forgotten
- * shows itself. Called by kernels/device_residence.c only. */
+/* Address ranges that have no memory behind them until somebody needs it: what the host side of a
+ * tensor is while its elements live on a device. Reading or writing such a range faults (small
+ * ones: reads bytes that no program takes for data), so a copy that was forgotten shows itself. */
 #ifndef RICCI_CORE_RESERVE_H
 #define RICCI_CORE_RESERVE_H
 

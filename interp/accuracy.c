@@ -1,7 +1,6 @@
-/* Errors of computed values against a reference: see accuracy.h. What both sides hold as
- * doubles is subtracted in f64, where the difference is rounded once; everything else is
- * measured in mp with 64 bits more than the longer of the two. Called by compare.c and by the
- * row `digits`; raises nothing but `memory` and interrupts. */
+/* Errors of computed values against a reference: see accuracy.h. What both sides hold as doubles
+ * is subtracted in f64, where the difference is rounded once; everything else is measured in mp
+ * with 64 bits more than the longer of the two. Raises nothing but `memory` and interrupts. */
 #include "interp/accuracy.h"
 
 #include "core/error.h"

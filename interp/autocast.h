@@ -1,9 +1,9 @@
 /* `autocast F { }`: the policy of mixed precision, one class per operation in its registry row.
- * AC_LOWER: floating operands that F does not hold are rounded to F (f64, the default float,
- * too), the result is in F, its sums are F's accumulator's. AC_RAISE: what f32 holds becomes
- * f32; f32 and f64 stay. AC_WIDEST and AC_NONE: the dtype rules as ever, in which the widest
- * operand decides. Ints, bools, complex numbers, mp, decimal, rational and interval are left
- * alone, and so is a call with a dtype= of its own. Called by the door and by index notation. */
+ * AC_LOWER: floating operands that F does not hold are rounded to F (f64, the default float, too),
+ * the result is in F, its sums are F's accumulator's. AC_RAISE: what f32 holds becomes f32; f32
+ * and f64 stay. AC_WIDEST and AC_NONE: the dtype rules as ever, in which the widest operand
+ * decides. Ints, bools, complex numbers, mp, decimal, rational and interval are left alone, and so
+ * is a call with a dtype= of its own. */
 #ifndef RICCI_INTERP_AUTOCAST_H
 #define RICCI_INTERP_AUTOCAST_H
 

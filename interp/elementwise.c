@@ -1,5 +1,5 @@
-/* The elementwise half of the door. Scalars live in operand slots on the C stack and look
- * like rank-0 tensors to the kernels, so no scalar allocates. Called by dispatch.c only. */
+/* The elementwise half of the door. Scalars live in operand slots on the C stack and look like
+ * rank-0 tensors to the kernels, so no scalar allocates. */
 #include "interp/elementwise.h"
 
 #include "core/error.h"

@@ -1,6 +1,6 @@
 /* `assert condition, message`. A comparison of two values is evaluated operand by operand, each
- * once, and a false one tells both: `a == b is false (a is 3, b is 4)`. Called by
- * lower_statement.c; it must not evaluate anything twice. */
+ * once, and a false one tells both: `a == b is false (a is 3, b is 4)`. It must not evaluate
+ * anything twice. */
 #include "interp/eval_assert.h"
 
 #include "interp/eval_flow.h"

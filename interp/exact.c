@@ -1,5 +1,5 @@
-/* Rationals at the door: see exact.h. Called by dispatch.c and elementwise.c; kernels do the
- * arithmetic and report a status, which becomes an error here. */
+/* Rationals at the door: see exact.h. Kernels do the arithmetic and report a status, which becomes
+ * an error here. */
 #include "interp/exact.h"
 
 #include "core/c_locale.h"

@@ -1,5 +1,4 @@
-/* The steps of a contraction's or nest's plan under `explain`. Called by the operations that
- * have such a plan, while they are heard. */
+/* The steps of a contraction's or nest's plan under `explain`. */
 #include "interp/explain.h"
 
 #include "core/buf.h"

@@ -1,8 +1,8 @@
 /* Checking what the help lines of errors offer. The code in a line is parsed as a program of its
- * own; every name in it must be something here, a local, a global or a builtin; and where it is made of
- * operations without effects on few elements it is run, in a hidden module whose globals are
- * those values. A fix that fails any of that is not shown. Called by trace_collect alone, when an
- * error is raised and nothing is unwound yet; what it runs cannot be seen by the program. */
+ * own; every name in it must be something here, a local, a global or a builtin; and where it is
+ * made of operations without effects on few elements it is run, in a hidden module whose globals
+ * are those values. A fix that fails any of that is not shown. What it runs cannot be seen by the
+ * program. */
 #include "interp/fixes.h"
 
 #include "core/ascii.h"

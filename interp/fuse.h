@@ -4,9 +4,9 @@
  * runs the whole chain as a nest, strip by strip and without temporaries; its bits are those
  * of operation by operation.
  *
- * A lazy value lives between a node and the one above it, nowhere else: only nodes that
- * lowering marked (XF_LAZY) give one, and only their parents see it. Scalars and small
- * tensors never come here. Called by the evaluator's nodes; knows nothing of index notation. */
+ * A lazy value lives between a node and the one above it, nowhere else: only nodes that lowering
+ * marked (XF_LAZY) give one, and only their parents see it. Scalars and small tensors never come
+ * here. Knows nothing of index notation. */
 #ifndef RICCI_INTERP_FUSE_H
 #define RICCI_INTERP_FUSE_H
 

@@ -1,6 +1,6 @@
 /* From a chain of lazy values to a plan: leaves and scalars in order of evaluation, axes that
- * every leaf steps through alike joined into one, a key that holds all a plan depends on, and
- * the plans that ran lately by that key. Called by fuse.c only. */
+ * every leaf steps through alike joined into one, a key that holds all a plan depends on, and the
+ * plans that ran lately by that key. */
 #include "interp/fuse.h"
 
 #include "core/error.h"

@@ -1,7 +1,7 @@
 /* Indexing inside device blocks. Slices and single elements never come here: a slice of a tensor
- * that is elsewhere is a view, an element is fetched alone (index.c). Picking by index tensors
- * and masks is work of the block's device; a store happens where the target's elements are, in
- * the device's memory on simulations, at home elsewhere. Called by index.c and index_store.c. */
+ * that is elsewhere is a view, an element is fetched alone (index.c). Picking by index tensors and
+ * masks is work of the block's device; a store happens where the target's elements are, in the
+ * device's memory on simulations, at home elsewhere. */
 #include "interp/index.h"
 
 #include "interp/place.h"

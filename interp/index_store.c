@@ -1,6 +1,6 @@
 /* base[subs] = v for tensors: promotion by kind, rounding to the tensor's own dtype, copy on
- * write, and the order that keeps the old value whole when anything is wrong: convert,
- * select and check first, write last. Called by index_set only. */
+ * write, and the order that keeps the old value whole when anything is wrong: convert, select and
+ * check first, write last. */
 #include "core/c_locale.h"
 #include "interp/eval_scope.h"
 #include "interp/native.h"

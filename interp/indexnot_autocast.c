@@ -1,8 +1,7 @@
 /* Index notation under `autocast F`: factors of a sum of products are rounded to F, as those of
- * `@` are; functions whose rows raise their operands, and sums, products and means of one
- * factor, take halves as f32. Tensors that stand nowhere else are cast whole before a plan is
- * made, so that it is the plan of the same product of tensors of F. Called by indexnot.c and
- * indexnot_nest.c. */
+ * `@` are; functions whose rows raise their operands, and sums, products and means of one factor,
+ * take halves as f32. Tensors that stand nowhere else are cast whole before a plan is made, so
+ * that it is the plan of the same product of tensors of F. */
 #include "interp/autocast.h"
 #include "interp/indexnot.h"
 

@@ -1,6 +1,6 @@
 /* What `explain` tells of index notation: the indices with their ranges and which of them are
- * summed, the sum written out for the first element, and the steps of the plan. Called by
- * indexnot.c while somebody listens; runs the plan in between, so that the time is its own. */
+ * summed, the sum written out for the first element, and the steps of the plan. Runs the plan in
+ * between, so that the time is its own. */
 #include "interp/indexnot.h"
 
 #include "core/buf.h"

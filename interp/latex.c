@@ -1,6 +1,6 @@
 /* `explain as latex STATEMENT`: the formula in LaTeX, from the syntax alone; nothing runs. The
- * sums that index notation leaves out are written: C[i,k] := A[i,j]*B[j,k] becomes
- * C_{ik} = \sum_{j} A_{ij} B_{jk}. Called by lower.c; names and calls are latex_names.c's. */
+ * sums that index notation leaves out are written: C[i,k] := A[i,j]*B[j,k] becomes C_{ik} =
+ * \sum_{j} A_{ij} B_{jk}. Names and calls are latex_names.c's. */
 #include "interp/latex.h"
 
 #include "core/error.h"

@@ -1,6 +1,6 @@
 /* From resolved syntax to executable nodes: the driver, leaves, literals and expressions.
- * Statements are in lower_statement.c, calls and functions in lower_call.c. Called by
- * run_chunk once per chunk; errors here are about literals that no value can hold. */
+ * Statements are in lower_statement.c, calls and functions in lower_call.c. Errors here are about
+ * literals that no value can hold. */
 #include "core/c_locale.h"
 #include "interp/eval_flow.h"
 #include "interp/eval_index.h"

@@ -1,6 +1,6 @@
 /* One block of a document, for `ricci doctest`: it runs in a child, made by fork before there is
- * an interpreter, so that a crash, an endless loop or exit() ends that block alone. Called by
- * main_doctest.c; doctest_steps is what the child's interpreter does.
+ * an interpreter, so that a crash, an endless loop or exit() ends that block alone. doctest_steps
+ * is what the child's interpreter does.
  *
  * A block is one or more steps: what it continues, and itself. The child puts a mark into its
  * output where the last one begins. In a session a mark stands before every prompt. */

@@ -1,7 +1,7 @@
 /* The fenced code of a Markdown text, by the rules of CommonMark: a fence is three or more
- * backticks or tildes, closed by at least as many of the same; what stands in a longer fence is
- * no fence. Any indentation is allowed, as lists need it, and taken off the lines of the block.
- * Says nothing about what the code does. Called by main_doctest.c. */
+ * backticks or tildes, closed by at least as many of the same; what stands in a longer fence is no
+ * fence. Any indentation is allowed, as lists need it, and taken off the lines of the block. Says
+ * nothing about what the code does. */
 #include "interp/main.h"
 
 #include "core/c_locale.h"

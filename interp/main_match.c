@@ -1,7 +1,7 @@
 /* Does a line that a document shows say the same as the line that came out? Read as tokens:
  * numbers with a point or an exponent, or of bytes (`944 B`), match within a relative tolerance, a
  * duration matches any duration and a rate any rate, `…` any text; all else is compared as it
- * stands. Called by main_doctest.c. */
+ * stands. */
 #include "interp/main.h"
 
 #include "core/ascii.h"

@@ -1,6 +1,5 @@
-/* The command line of `ricci`: what is asked for, with what options, and the text of --help.
- * A word that is not known is answered with the nearest one that is. Called by main.c; nothing
- * runs here. */
+/* The command line of `ricci`: what is asked for, with what options, and the text of --help. A
+ * word that is not known is answered with the nearest one that is. Nothing runs here. */
 #include "interp/main.h"
 
 #include "core/c_locale.h"

@@ -1,6 +1,6 @@
 /* Libraries of `extern`: opened by soname, path or plain name, once each, and looked up in. They
  * stay open until the process ends: C functions that values hold, threads and exit handlers of a
- * library may outlive any point where it could be closed. Called by native_extern.c, libricci. */
+ * library may outlive any point where it could be closed. */
 #include "core/c_locale.h"
 #include "interp/native.h"
 #include "interp/native_search.h"

@@ -1,8 +1,7 @@
 /* A value of any C type at an address: what fields, elements of pointers and pointers' targets
  * read and write. Numbers go through native_load and native_store; arrays are tensors, texts of
  * char, or tuples; records are structs. Memory that nobody vouches for is touched by native_copy
- * alone, under native_guard, so that a wild pointer is an error. Called by native_pointer.c,
- * native_struct.c and the rows of builtins/native.c. */
+ * alone, under native_guard, so that a wild pointer is an error. */
 #include "interp/native_call.h"
 
 #include <stdio.h>

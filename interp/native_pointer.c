@@ -1,8 +1,7 @@
 /* Pointers as values: elements p[i], fields p.name, what ptr(x) makes, equality, printing. A
  * pointer knows what it points to, who keeps that alive and, where it can, how far it reaches;
- * what nobody vouches for is read and written under native_guard (native_memory.c). An index counts
- * as C counts it: p[-1] is the element before. Called by index.c, index_field.c and
- * eval_assign.c; never reads a byte itself. */
+ * what nobody vouches for is read and written under native_guard (native_memory.c). An index
+ * counts as C counts it: p[-1] is the element before. Never reads a byte itself. */
 #include "interp/native.h"
 
 #include "interp/exec.h"

@@ -1,6 +1,6 @@
 /* Structs, unions and C types as values: making them by calling the type, copy on write, equality,
  * and the text of every native value. Fields are read and written in native_pointer.c and
- * native_memory.c. Called by call.c, value.c and show.c. */
+ * native_memory.c. */
 #include "interp/native.h"
 
 #include "interp/exec.h"

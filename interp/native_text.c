@@ -1,5 +1,5 @@
 /* Text of C declarations: the prototype that a C function prints as, and what help says of C
- * functions and types. Called by show.c, repl.c and builtins/help.c. */
+ * functions and types. */
 #include "interp/native.h"
 
 #include <dlfcn.h>

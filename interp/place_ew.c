@@ -1,6 +1,5 @@
-/* Elementwise rows on devices of generated source: dtype and shape as the host's door finds
- * them (ew_form), then a nest of one node. Called by the door (place.c) and by forms that are
- * made of elementwise rows. */
+/* Elementwise rows on devices of generated source: dtype and shape as the host's door finds them
+ * (ew_form), then a nest of one node. */
 #include "interp/place_nest.h"
 
 #include "core/error.h"

@@ -1,6 +1,6 @@
 /* Literals and comprehensions where devices are in play. Numbers are gathered on the host; floats
- * among them become the widest float of the block's device, as tensors that are made there do,
- * and the tensor goes to it. Literals of tensors are work of the device. Called by eval_make.c. */
+ * among them become the widest float of the block's device, as tensors that are made there do, and
+ * the tensor goes to it. Literals of tensors are work of the device. */
 #include "interp/op.h"
 #include "interp/place.h"
 #include "interp/literal.h"

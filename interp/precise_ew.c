@@ -1,6 +1,6 @@
 /* Elementwise rows in a format: see precise.h. Binary formats run strip by strip in doubles:
- * operands rounded, the operation by kernels/arith.h, or by the f64 kernel and one rounding;
- * the others run on tensors of the format. Called by dispatch.c and explain.c. */
+ * operands rounded, the operation by kernels/arith.h, or by the f64 kernel and one rounding; the
+ * others run on tensors of the format. */
 #include "interp/precise.h"
 
 #include "core/error.h"

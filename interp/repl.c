@@ -1,7 +1,6 @@
-/* The interactive session: entries are read until they are complete, run as a source of
- * their own (<repl:3>), and their values echoed. An error or Ctrl-C ends the entry, never
- * the session, and every variable keeps its value. Called by main.c; lines come from
- * repl_line.c. */
+/* The interactive session: entries are read until they are complete, run as a source of their own
+ * (<repl:3>), and their values echoed. An error or Ctrl-C ends the entry, never the session, and
+ * every variable keeps its value. Lines come from repl_line.c. */
 #include "core/ascii.h"
 #include "interp/repl_commands.h"
 #include "interp/repl_complete.h"

@@ -1,6 +1,6 @@
 /* What could stand at a spot of the entry that is being typed: names of the session, of the
- * registry and of the entry itself, arguments of the call, fields, members, formats, devices, modules,
- * symbols, commands. Called by repl_complete.c; it looks at values, and runs nothing. */
+ * registry and of the entry itself, arguments of the call, fields, members, formats, devices,
+ * modules, symbols, commands. It looks at values, and runs nothing. */
 #include "interp/repl_complete.h"
 
 #include "core/ascii.h"

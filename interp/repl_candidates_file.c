@@ -1,5 +1,5 @@
 /* Files and programs as completions: read from the folder, written as the string, the shell or the
- * command around them needs them. Called by repl_candidates.c and repl_complete.c. */
+ * command around them needs them. */
 #include "interp/repl_complete.h"
 
 #include "core/ascii.h"

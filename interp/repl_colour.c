@@ -1,7 +1,6 @@
 /* Colours for the text at the prompt, a line at a time: a small scanner that follows lexer.l, but
  * goes on from the state in which the line before ended, takes what is not finished yet, and
- * reports nothing. Called by repl_draw.c for what is seen, and where brackets are counted.
- * tests/unit/colour.c holds it to the lexer. */
+ * reports nothing. tests/unit/colour.c holds it to the lexer. */
 #include "interp/repl_edit.h"
 
 #include "core/ascii.h"

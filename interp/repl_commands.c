@@ -1,6 +1,5 @@
 /* The session's commands: a table of `:name argument`, found by any beginning that says which;
- * `?name` and `??words`. Called by repl.c. Others of the table are in the files that
- * repl_commands.h lists. */
+ * `?name` and `??words`. Others of the table are in the files that repl_commands.h lists. */
 #include "interp/repl_commands.h"
 
 #include "core/ascii.h"

@@ -1,7 +1,7 @@
 /* What keys do in an entry of several lines: Enter runs what is complete and goes on with what is
  * not, lines are indented, arrows move between lines before they move in the history. Readline's
  * commands know one line; those here take their places in its keymaps, so that a user's inputrc
- * and its vi mode go on to work. Called by repl_line.c; everything else is called by readline. */
+ * and its vi mode go on to work. Everything else is called by readline. */
 #include "interp/repl_edit.h"
 
 #include "core/ascii.h"

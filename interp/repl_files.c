@@ -1,5 +1,5 @@
 /* The session's entries as files: the log of what ran and `:save`, `:load`, `:edit` with its
- * temporary file, `:history`. Called by the session's commands and, for the log, by repl.c. */
+ * temporary file, `:history`. */
 #include "interp/repl_commands.h"
 
 #include "core/ascii.h"

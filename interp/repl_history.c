@@ -1,6 +1,5 @@
 /* The history: what was entered, this session and before, oldest first. Readline holds the list
  * (its searches walk it); this file keeps it free of duplicates and keeps the file behind it.
- * Called by repl_line.c, and by the commands that show it.
  *
  * The file has one line for each entry, `\n` for its newlines and `\\` for its backslashes. An
  * entry is appended with one write as soon as it was typed, so that neither a crash nor a second

@@ -1,8 +1,7 @@
 /* Entries for the REPL: here keys are waited for and lines become entries. On a terminal readline
  * edits (what its keys do is repl_edit.c) and repl_draw.c draws; on a dumb terminal readline does
- * both, a line at a time; elsewhere lines are read as they come. Called by repl.c. Readline keeps
- * its own global state and takes callbacks without an argument, so this file has one static record
- * beside it. */
+ * both, a line at a time; elsewhere lines are read as they come. Readline keeps its own global
+ * state and takes callbacks without an argument, so this file has one static record beside it. */
 #include "interp/repl_complete.h"
 #include "interp/repl_edit.h"
 #include "interp/repl_signals.h"

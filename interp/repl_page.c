@@ -1,6 +1,6 @@
 /* Text that is longer than the screen, a screen at a time: space for the next one, Enter for a
  * line, q to stop, and any other key begins the next entry. Only on a terminal that moves its
- * cursor; pipes and dumb terminals get it whole. Called by what the session shows. */
+ * cursor; pipes and dumb terminals get it whole. */
 #include "interp/repl_commands.h"
 
 #include "core/ascii.h"

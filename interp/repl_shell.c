@@ -1,6 +1,5 @@
 /* Other programs from the session: `!command`, and the editor of :edit. They get the terminal as
- * the session was given it: signals at their defaults, and Ctrl-C is theirs alone. Called by the
- * session's commands. */
+ * the session was given it: signals at their defaults, and Ctrl-C is theirs alone. */
 #include "interp/repl_commands.h"
 #include "interp/output.h"
 

@@ -1,5 +1,5 @@
 /* The signals of the program `ricci`: Ctrl-C and what is said while something cannot be stopped,
- * Ctrl-Z, and the ends from outside. Called by main.c only. */
+ * Ctrl-Z, and the ends from outside. */
 #ifndef RICCI_INTERP_REPL_SIGNALS_H
 #define RICCI_INTERP_REPL_SIGNALS_H
 

@@ -1,7 +1,7 @@
 /* What stands at the cursor of an entry that is being typed: a name, an argument of a call, a file
  * in a string, a word after `precision`. The entry is unfinished and may be wrong, so this is a
  * scanner of its own that asks for no grammar: it walks once over the text before the cursor and
- * knows brackets, strings with their interpolations, and comments. Called by repl_complete.c. */
+ * knows brackets, strings with their interpolations, and comments. */
 #include "interp/repl_complete.h"
 
 #include "core/ascii.h"

@@ -1,6 +1,6 @@
 /* What the hands type out of habit: `quit`, `whos`, `ls`, `svd?`, `%timeit x`, `@time x`. What is
  * harmless is done, under a line that says how it is typed here; the rest is answered. A word that
- * is a variable is an entry, of course. Called by repl_commands.c. */
+ * is a variable is an entry, of course. */
 #include "interp/repl_commands.h"
 
 #include <stdio.h>

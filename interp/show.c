@@ -1,7 +1,6 @@
-/* The text of values: what print, repr and the REPL's echo write. Called by builtins and
- * the REPL. Floats are in show_float.c, tensors in show_tensor.c, repr of tensors in
- * show_repr.c. Nothing is allocated here but in the caller's buffer, so an error that
- * unwinds leaves nothing behind. */
+/* The text of values: what print, repr and the REPL's echo write. Floats are in show_float.c,
+ * tensors in show_tensor.c, repr of tensors in show_repr.c. Nothing is allocated here but in the
+ * caller's buffer, so an error that unwinds leaves nothing behind. */
 #include "core/plain.h"
 #include "interp/show.h"
 #include "interp/format.h"

@@ -1,6 +1,5 @@
-/* How one element is written in each of the formats that format("…") sets: cut to a few
- * digits, in full, as a fraction, in its bits. Called by the layouts of tensors
- * (show_tensor.c, show_matrix.c, show_latex.c) and, for scalars, by show.c. */
+/* How one element is written in each of the formats that format("…") sets: cut to a few digits, in
+ * full, as a fraction, in its bits. */
 #include "interp/show.h"
 
 #include "kernels/arith.h"

@@ -1,6 +1,6 @@
-/* Decimal text of floating-point numbers: the shortest decimal that reads back as the
- * same value in the value's own format, and correctly rounded ones of a given length.
- * Called by printing and formatting; knows no values and no tensors.
+/* Decimal text of floating-point numbers: the shortest decimal that reads back as the same value
+ * in the value's own format, and correctly rounded ones of a given length. Knows no values and no
+ * tensors.
  *
  * Shortest digits: Raffaele Giulietti, "The Schubfach way to render doubles" (2021), in
  * the form of Alexander Bolz's Drachennest. The paper needs 10^k to 128 bits, rounded up,

@@ -1,6 +1,6 @@
 /* Reports that fit the terminal: lines of explain, timeit, profile, compare and devices() that are
- * wider go on, indented, in the next line. Called by those; tensors and tuples have layouts of
- * their own, and a pipe gets every line as it is. */
+ * wider go on, indented, in the next line. Tensors and tuples have layouts of their own, and a
+ * pipe gets every line as it is. */
 #include "interp/show.h"
 
 #include <string.h>

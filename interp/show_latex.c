@@ -1,5 +1,5 @@
 /* Values in LaTeX, for format("latex"): what print and the echo write then, for the mathematics of
- * amsmath. Called by show.c. Formulas of programs (`explain as latex`) are latex.c's.
+ * amsmath. Formulas of programs (`explain as latex`) are latex.c's.
  *
  * A vector is a column, as on paper, and a covector a row. A tensor of rank 3 and more is a list
  * of equations, one for each slice. The amsmath matrix has ten columns at most, a wider one is an

@@ -1,5 +1,5 @@
 /* A matrix in tall brackets: columns aligned on the point, complex numbers on the sign between
- * their parts and on the i, padded with spaces, never with digits. Called by show_tensor.c.
+ * their parts and on the i, padded with spaces, never with digits.
  *
  * A float prints as its shortest decimal, which makes an exact 0.5 one half, or is cut where
  * that is longer than `digits` digits (5 at first). The cut numbers of a column end at one

@@ -1,6 +1,6 @@
 /* Numbers of decimal, mp and interval as text: inside tensors, where a settable number of digits
- * is shown, by format specs, and as repr. In full, as print shows a scalar, they are number_text's.
- * Called by show_tensor.c, show_spec.c and show_repr.c. */
+ * is shown, by format specs, and as repr. In full, as print shows a scalar, they are
+ * number_text's. */
 #include "interp/show.h"
 
 #include "core/c_locale.h"

@@ -1,8 +1,8 @@
-/* repr of tensors: text that reads back to the same elements, shape and dtype. Called by
- * show.c. A literal alone where it gives that dtype (`[1.0, 2.0]`, `[1, 2; 3, 4]`), a cast
- * around it otherwise (`f32([0.1])`), `reshape` from rank 3 on, `zeros` of what is empty. What
- * no float literal means is read from text, `mp(200)("0.1")`; complex numbers of a format that
- * has no name for them are read in its scope. */
+/* repr of tensors: text that reads back to the same elements, shape and dtype. A literal alone
+ * where it gives that dtype (`[1.0, 2.0]`, `[1, 2; 3, 4]`), a cast around it otherwise
+ * (`f32([0.1])`), `reshape` from rank 3 on, `zeros` of what is empty. What no float literal means
+ * is read from text, `mp(200)("0.1")`; complex numbers of a format that has no name for them are
+ * read in its scope. */
 #include "core/c_locale.h"
 #include "interp/show.h"
 #include "kernels/device.h"

@@ -1,6 +1,5 @@
-/* Format specs: Python's mini-language, "{x:>10.3e}", for ints, floats, complex numbers,
- * bools and strings, and element by element on tensors. Called by string interpolation
- * and format().
+/* Format specs: Python's mini-language, "{x:>10.3e}", for ints, floats, complex numbers, bools and
+ * strings, and element by element on tensors.
  *
  *     [[fill]align][sign][z][#][0][width][_ or ,][.precision][type]
  *

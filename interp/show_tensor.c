@@ -1,5 +1,5 @@
-/* How tensors print: vectors on one line, matrices as show_matrix.c lays them out, higher
- * ranks as labelled matrices. Called by show.c, show_spec.c and show_latex.c's callers.
+/* How tensors print: vectors on one line, matrices as show_matrix.c lays them out, higher ranks as
+ * labelled matrices.
  *
  * Rows never wrap. What is more than a screen, or than SHOW_WHOLE elements where there is
  * none, loses its middle and says how much that was. format("full") leaves nothing out: a

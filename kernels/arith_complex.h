@@ -1,5 +1,5 @@
 /* Complex arithmetic over a binary format: the textbook real formulas, each real operation
- * rounded. Called by the door, by reductions and by nests. */
+ * rounded. */
 #ifndef RICCI_KERNELS_ARITH_COMPLEX_H
 #define RICCI_KERNELS_ARITH_COMPLEX_H
 

@@ -1,7 +1,7 @@
 /* f32 and f64 to nearest with their inexact results counted, at nearly the speed of the ordinary
  * kernels: the operation, and whether its residual is zero (TwoSum, an exact product, or a fused
  * multiply-add). Results that are zero, subnormal, infinite or nan are left to the rows of
- * arith_binary.c, which know what to count. Called by the door through arith_counted. */
+ * arith_binary.c, which know what to count. */
 #include "kernels/arith_counted.h"
 #include "kernels/cpu.h"
 

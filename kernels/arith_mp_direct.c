@@ -1,7 +1,6 @@
 /* One operation on numbers of any length, correctly rounded by MPFR itself: the table of its
- * functions by EwOp, and the few that take two of them and are exact in between (floor
- * division, remainder). Called by mp arithmetic and, for the ends of intervals, by
- * arith_enclose.c. */
+ * functions by EwOp, and the few that take two of them and are exact in between (floor division,
+ * remainder). */
 #include "kernels/arith_number.h"
 
 /* Where MPFR's functions of one and two operands stand in its table; 0: none (no function

@@ -1,8 +1,7 @@
-/* Loading of BLAS and LAPACK: one table of entry points for the whole process, filled on
- * first use (blas.h, blas.def). dlopen gives a process one copy of a library and one
- * thread count with it, so this table belongs to the process and not to an interpreter;
- * it is written once and only read afterwards. Called by gemm.c, lapack.c and the linear
- * algebra rows. */
+/* Loading of BLAS and LAPACK: one table of entry points for the whole process, filled on first use
+ * (blas.h, blas.def). dlopen gives a process one copy of a library and one thread count with it,
+ * so this table belongs to the process and not to an interpreter; it is written once and only read
+ * afterwards. */
 #include "kernels/blas.h"
 
 #include "core/c_locale.h"

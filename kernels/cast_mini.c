@@ -1,6 +1,6 @@
 /* Casts from and to the binary formats without kernels per dtype: e4m3, e5m2, float(e, p) and
  * complex numbers of one. A double holds all their numbers, a float those of a byte; every cast
- * rounds once, to nearest even. Called by cast_run alone. */
+ * rounds once, to nearest even. */
 #include "kernels/arith_binary.h"
 #include "kernels/cast.h"
 #include "kernels/cpu.h"

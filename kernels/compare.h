@@ -1,5 +1,4 @@
-/* Comparing whole tensors and finding what is not zero. Called by builtins/reductions.c
- * (allclose, isclose) and builtins/shape.c (nonzero). */
+/* Comparing whole tensors and finding what is not zero. */
 #ifndef RICCI_KERNELS_COMPARE_H
 #define RICCI_KERNELS_COMPARE_H
 

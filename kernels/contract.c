@@ -1,8 +1,8 @@
-/* Plans of contractions of any number of operands: the order that contract_path chose as a
- * list of pairs with intermediates between them, or the fused loop where that is faster.
- * Called by einsum and by nest plans. One and two operands go straight to contract_pair.
- * An intermediate is laid out for the step that reads it: [batch][free][summed], the summed
- * group contiguous; it is made when its step runs and freed as soon as it has been read. */
+/* Plans of contractions of any number of operands: the order that contract_path chose as a list of
+ * pairs with intermediates between them, or the fused loop where that is faster. One and two
+ * operands go straight to contract_pair. An intermediate is laid out for the step that reads it:
+ * [batch][free][summed], the summed group contiguous; it is made when its step runs and freed as
+ * soon as it has been read. */
 #include "kernels/contract_fused.h"
 #include "kernels/contract_convert.h"
 #include "core/error.h"

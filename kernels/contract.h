@@ -7,10 +7,9 @@
  * `@`, einsum and index notation all come here with their operands as they lie, so a product has
  * the same bits whichever way it is written.
  *
- * Files: contract.c (plans of any number of operands, intermediates), contract_convert.c
- * (operands stored in narrower floats), contract_path.c (the order), contract_fused*.c (all at
- * once, without intermediates), contract_pair*.c (one and two operands). Called by `@`, einsum
- * and nest plans. */
+ * Files: contract.c (plans of any number of operands, intermediates), contract_convert.c (operands
+ * stored in narrower floats), contract_path.c (the order), contract_fused*.c (all at once, without
+ * intermediates), contract_pair*.c (one and two operands). */
 #ifndef RICCI_KERNELS_CONTRACT_H
 #define RICCI_KERNELS_CONTRACT_H
 

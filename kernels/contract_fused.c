@@ -1,10 +1,10 @@
-/* The fused loop (contract_fused.h): indices in levels, one of them, the vector index, walked
- * in strips. First stand the levels of the result and the strips, then the summed ones; an
- * operand is taken in at the deepest level that it depends on, so that what is multiplied
- * further out is multiplied after the inner sum (where the semiring distributes). Operands
- * that the inner loops read again are gathered into tiles of strips when their outer indices
- * change. The arrangement with the least estimated time is taken. Called by contract.c;
- * fused_run raises nothing but what allocating its scratch raises. */
+/* The fused loop (contract_fused.h): indices in levels, one of them, the vector index, walked in
+ * strips. First stand the levels of the result and the strips, then the summed ones; an operand is
+ * taken in at the deepest level that it depends on, so that what is multiplied further out is
+ * multiplied after the inner sum (where the semiring distributes). Operands that the inner loops
+ * read again are gathered into tiles of strips when their outer indices change. The arrangement
+ * with the least estimated time is taken. fused_run raises nothing but what allocating its scratch
+ * raises. */
 #include "kernels/contract_fused_kernels.h"
 
 #include "core/pool.h"

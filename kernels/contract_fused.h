@@ -1,6 +1,6 @@
-/* The fused loop: a contraction of any number of operands in one nest, without any
- * intermediate tensor. Candidate 0 of every plan of three operands and more, and the only
- * one where the order of operands matters (SR_MIN_TIMES). Called by contract.c only. */
+/* The fused loop: a contraction of any number of operands in one nest, without any intermediate
+ * tensor. Candidate 0 of every plan of three operands and more, and the only one where the order
+ * of operands matters (SR_MIN_TIMES). */
 #ifndef RICCI_KERNELS_CONTRACT_FUSED_H
 #define RICCI_KERNELS_CONTRACT_FUSED_H
 

@@ -1,6 +1,5 @@
-/* Plans of one or two operands (contract.h): canonical form, sums of one operand over axes of
- * its own first, the cheapest way to run what is left, and what remains to be done to the
- * result. Called by contract.c. */
+/* Plans of one or two operands (contract.h): canonical form, sums of one operand over axes of its
+ * own first, the cheapest way to run what is left, and what remains to be done to the result. */
 #include "kernels/contract_pair_ways.h"
 
 #include "core/error.h"

@@ -1,8 +1,7 @@
 /* The loops around the kernels of the blocked product (contract_pair_block.h): offsets of a
- * block's rows and columns, packing, and the split among the workers. Columns of C in blocks
- * of nc, depth in blocks of kc, rows in blocks of mc, as in BLIS; the packed block of B is
- * shared, each worker packs its own block of A. Called by contract_pair*.c; nothing here
- * raises or allocates. */
+ * block's rows and columns, packing, and the split among the workers. Columns of C in blocks of
+ * nc, depth in blocks of kc, rows in blocks of mc, as in BLIS; the packed block of B is shared,
+ * each worker packs its own block of A. Nothing here raises or allocates. */
 #include "kernels/contract_pair_block.h"
 
 #include "core/pool.h"

@@ -1,5 +1,4 @@
-/* Canonical form of one or two operands (contract_pair_form.h). Called by contract_pair.c;
- * nothing here raises or allocates. */
+/* Canonical form of one or two operands (contract_pair_form.h). Nothing here raises or allocates. */
 #include "kernels/contract_pair_form.h"
 
 #include <string.h>

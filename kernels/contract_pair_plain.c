@@ -1,6 +1,5 @@
-/* One or two operands by the plain loop nest: any dtype, semiring and steps, one thread.
- * What tiny contractions run on and the others are tested against. Called by
- * contract_pair.c; nothing here raises or allocates. */
+/* One or two operands by the plain loop nest: any dtype, semiring and steps, one thread. What tiny
+ * contractions run on and the others are tested against. Nothing here raises or allocates. */
 #include "kernels/contract_pair.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* The order of pairs of a contraction, by a model of time: dynamic programming over subsets
- * of operands (all of them to 8, the connected ones to 12, see Pfeifer, Haegeman, Verstraete,
- * Phys. Rev. E 90, 033315), beyond that greedy with random restarts, the tree then refined a few
+/* The order of pairs of a contraction, by a model of time: dynamic programming over subsets of
+ * operands (all of them to 8, the connected ones to 12, see Pfeifer, Haegeman, Verstraete, Phys.
+ * Rev. E 90, 033315), beyond that greedy with random restarts, the tree then refined a few
  * products at a time (Gray, Kourtis, Quantum 5, 410). An index held by three and more operands
- * stays until the last of them is taken in. Called by contract.c; deterministic. */
+ * stays until the last of them is taken in. Deterministic. */
 #include "kernels/contract.h"
 
 #include <math.h>

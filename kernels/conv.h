@@ -1,6 +1,5 @@
-/* Convolution of matrices and, as matrices of one row, of vectors: the plain sum, in the
- * order b is stored in, and what the way through Fourier transforms needs beside fft.h.
- * Called by builtins/signals_conv.c. */
+/* Convolution of matrices and, as matrices of one row, of vectors: the plain sum, in the order b
+ * is stored in, and what the way through Fourier transforms needs beside fft.h. */
 #ifndef RICCI_KERNELS_CONV_H
 #define RICCI_KERNELS_CONV_H
 

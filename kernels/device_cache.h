@@ -1,9 +1,8 @@
 /* Built kernels on disk, for the backends that compile source: $XDG_CACHE_HOME/ricci/kernels, or
- * ~/.cache/ricci/kernels. A lookup goes by everything that decides what was built (backend, device,
- * driver, options, source), and the file holds all of it, so a hit is never another program's.
- * Files appear whole or not at all, several processes may write at once, and the oldest go when
- * there are too many. Nothing here raises: without a place to write, nothing is kept.
- * Called by opencl*.c and cuda*.c. */
+ * ~/.cache/ricci/kernels. A lookup goes by everything that decides what was built (backend,
+ * device, driver, options, source), and the file holds all of it, so a hit is never another
+ * program's. Files appear whole or not at all, several processes may write at once, and the oldest
+ * go when there are too many. Nothing here raises: without a place to write, nothing is kept. */
 #ifndef RICCI_KERNELS_DEVICE_CACHE_H
 #define RICCI_KERNELS_DEVICE_CACHE_H
 

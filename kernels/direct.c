@@ -1,7 +1,6 @@
-/* Contractions read in place (semiring.h): tiles of the result stay in registers while all
- * taps go by. Here is the walk over the outer axes and its share among the workers; the
- * strips are in direct_tile.tmpl.h. Called by the contraction planner; must not raise or
- * allocate. */
+/* Contractions read in place (semiring.h): tiles of the result stay in registers while all taps go
+ * by. Here is the walk over the outer axes and its share among the workers; the strips are in
+ * direct_tile.tmpl.h. Must not raise or allocate. */
 #include "kernels/direct_kernels.h"
 
 #include "core/pool.h"

@@ -1,6 +1,5 @@
-/* Discrete Fourier transforms along one axis, through FFTW 3, which is loaded when first
- * used. Any length, any strides; lanes are shared among threads. Called by
- * builtins/signals_fft.c, which pads, casts and raises, and by kernels/conv.c. */
+/* Discrete Fourier transforms along one axis, through FFTW 3, which is loaded when first used. Any
+ * length, any strides; lanes are shared among threads. */
 #ifndef RICCI_KERNELS_FFT_H
 #define RICCI_KERNELS_FFT_H
 

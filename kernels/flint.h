@@ -1,8 +1,8 @@
-/* FLINT, the library of number theory, for what it does faster than elimination without
- * fractions: systems and determinants of large rational matrices, by p-adic lifting (Dixon,
- * Numer. Math. 40, 1982). Opened when first used; where it is missing our own elimination
- * runs, with the same exact results. It can neither be interrupted nor told that memory is
- * spent, so only work of a few seconds is given to it. Called by rational_linalg.c. */
+/* FLINT, the library of number theory, for what it does faster than elimination without fractions:
+ * systems and determinants of large rational matrices, by p-adic lifting (Dixon, Numer. Math. 40,
+ * 1982). Opened when first used; where it is missing our own elimination runs, with the same exact
+ * results. It can neither be interrupted nor told that memory is spent, so only work of a few
+ * seconds is given to it. */
 #ifndef RICCI_KERNELS_FLINT_H
 #define RICCI_KERNELS_FLINT_H
 

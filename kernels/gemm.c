@@ -1,8 +1,7 @@
-/* Products of f32, f64, c64 and c128 matrices: the choice among our own loop (tiny), gemv
- * and gemm, and the split of C among the workers. BLAS is always called with one thread
- * here: its own threading reaches 56 to 80 % of two cores at n = 256 to 1024, a split by
- * rows over single-threaded calls 90 % and more. Called by builtins/linalg_product.c and
- * the contraction planner; must not raise or allocate. */
+/* Products of f32, f64, c64 and c128 matrices: the choice among our own loop (tiny), gemv and
+ * gemm, and the split of C among the workers. BLAS is always called with one thread here: its own
+ * threading reaches 56 to 80 % of two cores at n = 256 to 1024, a split by rows over single-
+ * threaded calls 90 % and more. Must not raise or allocate. */
 #include "kernels/gemm.h"
 
 #include "core/pool.h"

@@ -1,6 +1,5 @@
-/* Generated kernels: the door (gpu.h), the kernels of a device, their arguments and launches.
- * How a nest becomes kernels is gpu_plan.c's, their text gpu_source.c's. Called by
- * builtins/devices*.c, interp/fuse.c and interp/indexnot.c. */
+/* Generated kernels: the door (gpu.h), the kernels of a device, their arguments and launches. How
+ * a nest becomes kernels is gpu_plan.c's, their text gpu_source.c's. */
 #include "kernels/gpu_source.h"
 
 #include "core/error.h"

@@ -10,7 +10,7 @@
  *
  * Files: gpu.c (what is taken, built kernels, launches), gpu_plan.c (which kernels a nest needs),
  * gpu_form.c (fewer axes), gpu_source.c gpu_reduce.c gpu_move.c (text), gpu_prelude.c (the two
- * languages as one), gpu_gemm.c (products). Called by builtins/devices*.c, interp/fuse.c and interp/indexnot.c. */
+ * languages as one), gpu_gemm.c (products). */
 #ifndef RICCI_KERNELS_GPU_H
 #define RICCI_KERNELS_GPU_H
 

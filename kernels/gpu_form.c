@@ -1,6 +1,6 @@
 /* A nest made ready for a device: a copy with as few axes as its layout allows, so that most
- * kernels have one or two, and equal work of different shapes has equal text. Called by gpu.c
- * alone; knows nothing of text. */
+ * kernels have one or two, and equal work of different shapes has equal text. Knows nothing of
+ * text. */
 #include "kernels/gpu_source.h"
 
 #include <math.h>

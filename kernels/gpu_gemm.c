@@ -1,7 +1,6 @@
-/* Matrix products on devices: the library's where it is worth calling, else a tiled kernel of
- * ours for any strides and every dtype but complex ones. Halves accumulate in f32, integers wrap
- * in i64. A nest that is a product (`C[i,j] := sum(A[i,k]*B[k,j])`, batched too) is read as one
- * here. Called by gpu.c and builtins/devices*.c. */
+/* Matrix products on devices: the library's where it is worth calling, else a tiled kernel of ours
+ * for any strides and every dtype but complex ones. Halves accumulate in f32, integers wrap in
+ * i64. A nest that is a product (`C[i,j] := sum(A[i,k]*B[k,j])`, batched too) is read as one here. */
 #include "kernels/gpu_source.h"
 
 #include "core/error.h"

@@ -1,7 +1,7 @@
-/* The text of kernels whose result runs along one axis and an operand along another: tiles of
- * the operand go through local memory, so that both are read and written in the order of their
- * memory. (One column of a tile is spare: columns then lie in different banks.) Transposes,
- * permutations, and elementwise nests with one such operand. Called by gpu_source.c. */
+/* The text of kernels whose result runs along one axis and an operand along another: tiles of the
+ * operand go through local memory, so that both are read and written in the order of their memory.
+ * (One column of a tile is spare: columns then lie in different banks.) Transposes, permutations,
+ * and elementwise nests with one such operand. */
 #include "kernels/gpu_source.h"
 
 static uint64_t bit(int i) { return UINT64_C(1) << i; }

@@ -1,8 +1,7 @@
 /* How a nest runs on a device: which kernels, over which temporaries, in which grids. A nest
  * without reductions is one kernel; one reduction, or several over the same axes (a softmax), is
  * one kernel of a work group per row, or two where the rows are few and long; anything else is
- * taken apart, reduction by reduction. Products go to gpu_gemm.c. Called by gpu.c's callers
- * through gpu_nest. */
+ * taken apart, reduction by reduction. Products go to gpu_gemm.c. */
 #include "kernels/gpu_source.h"
 
 #include "core/error.h"

@@ -2,7 +2,7 @@
  * result and meet in a tree in local memory, always in the same order, so that a result has the
  * same bits every time. Sums of floats carry what each addition lost (Knuth, The Art of Computer
  * Programming, volume 2, 4.2.2, theorem B), which is more accurate than pairwise sums and reads
- * the elements in any order. Called by gpu_source.c. */
+ * the elements in any order. */
 #include "kernels/gpu_source.h"
 
 #include <stdio.h>

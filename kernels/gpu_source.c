@@ -1,6 +1,6 @@
-/* The text of a nest's kernels: parameters, positions, values of nodes, stores. Values are made
- * in the outermost scope in which they are known, so a loop computes what moves in it alone.
- * Called by gpu.c; reductions are gpu_reduce.c's, functions and types gpu_prelude.c's. */
+/* The text of a nest's kernels: parameters, positions, values of nodes, stores. Values are made in
+ * the outermost scope in which they are known, so a loop computes what moves in it alone.
+ * Reductions are gpu_reduce.c's, functions and types gpu_prelude.c's. */
 #include "kernels/gpu_source.h"
 
 #include <stdio.h>

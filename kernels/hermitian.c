@@ -1,6 +1,6 @@
 /* The walk over a Hermitian matrix (hermitian.h): off the diagonal by strips of tiles that a
- * kernel of this processor compares, on it and at the edge pair by pair. Called by the rows
- * of symmetric matrices; must not raise or allocate. */
+ * kernel of this processor compares, on it and at the edge pair by pair. Must not raise or
+ * allocate. */
 #include "kernels/hermitian.h"
 
 #include "kernels/cpu.h"

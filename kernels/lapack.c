@@ -1,6 +1,6 @@
-/* LAPACK's routines behind one signature for all four types: character arguments, work
- * space queries and the differences between real and complex forms end here. Called by
- * the linear algebra rows; must not raise or allocate (work space is the caller's). */
+/* LAPACK's routines behind one signature for all four types: character arguments, work space
+ * queries and the differences between real and complex forms end here. Must not raise or allocate
+ * (work space is the caller's). */
 #include "kernels/lapack.h"
 
 #include "core/pool.h"

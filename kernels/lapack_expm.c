@@ -1,9 +1,9 @@
-/* The matrix exponential by scaling and squaring: Al-Mohy and Higham, "A new scaling and
- * squaring algorithm for the matrix exponential", SIAM J. Matrix Anal. Appl. 31 (2009),
- * algorithms 5.1 and 6.1 (which chooses the scaling by the norms of powers, so that a far
- * from normal matrix is not scaled more than it needs) and code fragment 2.1 (exact
- * diagonals for triangles); also the estimator of norms that it uses. Called by linalg_functions.c; must
- * not raise or allocate. A set interrupt flag makes products end early: the caller polls. */
+/* The matrix exponential by scaling and squaring: Al-Mohy and Higham, "A new scaling and squaring
+ * algorithm for the matrix exponential", SIAM J. Matrix Anal. Appl. 31 (2009), algorithms 5.1 and
+ * 6.1 (which chooses the scaling by the norms of powers, so that a far from normal matrix is not
+ * scaled more than it needs) and code fragment 2.1 (exact diagonals for triangles); also the
+ * estimator of norms that it uses. Must not raise or allocate. A set interrupt flag makes products
+ * end early: the caller polls. */
 #include "kernels/lapack_functions.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-/* What is looked at before a LAPACK routine is chosen: bandwidth, symmetry, finiteness and
- * norms of a strided matrix, and the blocked copy that brings it into LAPACK's order.
- * Called by the linear algebra rows; must not raise or allocate. Interface in lapack.h. */
+/* What is looked at before a LAPACK routine is chosen: bandwidth, symmetry, finiteness and norms
+ * of a strided matrix, and the blocked copy that brings it into LAPACK's order. Must not raise or
+ * allocate. Interface in lapack.h. */
 #include "kernels/lapack.h"
 
 #include "kernels/permute.h"

@@ -1,6 +1,6 @@
-/* Condensed forms (Schur, Hessenberg, LDL') and functions of matrices (exponential, square
- * root, logarithm). Called by the linear algebra rows. As in lapack.h: matrices are
- * column-major with leading dimension n, work space is the caller's, nothing raises. */
+/* Condensed forms (Schur, Hessenberg, LDL') and functions of matrices (exponential, square root,
+ * logarithm). As in lapack.h: matrices are column-major with leading dimension n, work space is
+ * the caller's, nothing raises. */
 #ifndef RICCI_KERNELS_LAPACK_FUNCTIONS_H
 #define RICCI_KERNELS_LAPACK_FUNCTIONS_H
 

@@ -1,6 +1,5 @@
-/* Square root and logarithm of upper triangular matrices, in f64 and c128: all that the
- * Schur method needs. The recursion turns nearly all work into gemm. Called by
- * linalg_functions.c; must not raise or allocate. */
+/* Square root and logarithm of upper triangular matrices, in f64 and c128: all that the Schur
+ * method needs. The recursion turns nearly all work into gemm. Must not raise or allocate. */
 #include "kernels/lapack_functions.h"
 
 #include <math.h>

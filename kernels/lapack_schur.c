@@ -1,6 +1,5 @@
-/* Schur and Hessenberg forms and LDL' by LAPACK, behind one signature for all four types,
- * and the step from a real Schur form to a complex triangular one. Called by the rows of
- * linalg_schur.c and linalg_functions.c; must not raise or allocate. */
+/* Schur and Hessenberg forms and LDL' by LAPACK, behind one signature for all four types, and the
+ * step from a real Schur form to a complex triangular one. Must not raise or allocate. */
 #include "kernels/lapack_functions.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Structured systems through LAPACK, and how their structure is found (lapack_structured.h).
- * Called by the rows of square systems; must not raise or allocate. */
+/* Structured systems through LAPACK, and how their structure is found (lapack_structured.h). Must
+ * not raise or allocate. */
 #include "kernels/lapack_structured.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Finding places in a sorted table: counting into the bins of a histogram, and values of a
- * broken line. Called by builtins/signals_counts.c, which checks that tables are sorted. */
+/* Finding places in a sorted table: counting into the bins of a histogram, and values of a broken
+ * line. */
 #ifndef RICCI_KERNELS_LOOKUP_H
 #define RICCI_KERNELS_LOOKUP_H
 

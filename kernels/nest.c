@@ -1,5 +1,4 @@
-/* Making nests: indices, data slots, and nodes that are made once each. Called by the index
- * notation and by the fusion of elementwise chains; knows nothing of either. */
+/* Making nests: indices, data slots, and nodes that are made once each. Knows nothing of either. */
 #include "kernels/nest.h"
 
 #include "core/mem.h"

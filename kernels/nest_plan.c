@@ -1,6 +1,5 @@
-/* Plans of nests: the steps, the memory between them, and running them. Called by index
- * notation, comprehensions and fused elementwise chains; knows none of them. What the steps
- * are is decided in nest_plan_lower.c and nest_plan_product.c. */
+/* Plans of nests: the steps, the memory between them, and running them. Knows none of them. What
+ * the steps are is decided in nest_plan_lower.c and nest_plan_product.c. */
 #include "kernels/nest_plan.h"
 
 #include "core/error.h"

@@ -1,5 +1,5 @@
-/* Reductions of a tensor as it lies: sum[j] A[i,j], max[i] A[i,j], argmin[k] x[k]. Large ones go to
- * the kernels behind sum(A, axis=1), which know blocks and accuracy. Called by the planner. */
+/* Reductions of a tensor as it lies: sum[j] A[i,j], max[i] A[i,j], argmin[k] x[k]. Large ones go
+ * to the kernels behind sum(A, axis=1), which know blocks and accuracy. */
 #include "kernels/nest_plan.h"
 
 #include <string.h>

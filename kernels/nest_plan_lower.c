@@ -1,7 +1,7 @@
-/* Which values of a nest are computed once and which stay in the loops of a stage. A stage
- * holds no reduction whose value depends on fewer indices than its axes and none inside
- * another: those go into temporaries, and so do expensive parts that depend on few of the
- * indices around them. Called by nest_plan.c; appends nodes and emits steps. */
+/* Which values of a nest are computed once and which stay in the loops of a stage. A stage holds
+ * no reduction whose value depends on fewer indices than its axes and none inside another: those
+ * go into temporaries, and so do expensive parts that depend on few of the indices around them.
+ * Appends nodes and emits steps. */
 #include "kernels/nest_plan.h"
 
 #include "core/mem.h"

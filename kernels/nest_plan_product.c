@@ -1,7 +1,7 @@
 /* Reductions that are contractions: a sum of products, a minimum of sums and the like whose
  * factors are elements of tensors. Factors that are expressions of fewer indices are computed
  * first where that costs little against the contraction; those that do not depend on what is
- * summed are multiplied in afterwards. Called by the planner for every reduction. */
+ * summed are multiplied in afterwards. */
 #include "kernels/nest_plan.h"
 
 #include "core/mem.h"

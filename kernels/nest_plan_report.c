@@ -1,5 +1,5 @@
-/* What a plan of a nest says of itself: each step in the notation of the user, and the work
- * of the nest written out without any plan. Called by `explain` through nest_report. */
+/* What a plan of a nest says of itself: each step in the notation of the user, and the work of the
+ * nest written out without any plan. */
 #include "kernels/nest_plan.h"
 
 #include "core/c_locale.h"

@@ -1,8 +1,8 @@
-/* Row by row: a nest whose reductions depend on some axes of the result alone (a softmax's
- * extreme and sum, a layer's mean and variance) is planned for a block of rows that stays in
- * cache and run block after block, so that memory is read and written once; a value that
- * stands inside such a reduction and outside of it (exp(x[i,j]-m[i]), exp(x[i,k]-m[i])) is
- * computed once per block. Block lengths follow from shapes alone. Called by nest_plan.c. */
+/* Row by row: a nest whose reductions depend on some axes of the result alone (a softmax's extreme
+ * and sum, a layer's mean and variance) is planned for a block of rows that stays in cache and run
+ * block after block, so that memory is read and written once; a value that stands inside such a
+ * reduction and outside of it (exp(x[i,j]-m[i]), exp(x[i,k]-m[i])) is computed once per block.
+ * Block lengths follow from shapes alone. */
 #include "kernels/nest_plan.h"
 
 #include "core/error.h"

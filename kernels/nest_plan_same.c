@@ -1,6 +1,5 @@
-/* Common parts up to the names of indices: exp(Q[i,d]*K[j,d]) and exp(Q[i,d]*K[m,d]) are one
- * table of numbers where j and m run over the same extent. Called by the planner when it is
- * about to compute a value that may already be there. */
+/* Common parts up to the names of indices: exp(Q[i,d]*K[j,d]) and exp(Q[i,d]*K[m,d]) are one table
+ * of numbers where j and m run over the same extent. */
 #include "kernels/nest_plan.h"
 
 #include <string.h>

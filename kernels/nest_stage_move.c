@@ -1,5 +1,5 @@
-/* Elements on their way into strips and out of them: strided, gathered, scattered. Called by
- * steps of stages; n is a strip at most. */
+/* Elements on their way into strips and out of them: strided, gathered, scattered. N is a strip at
+ * most. */
 #include "kernels/nest_stage.h"
 
 #include <string.h>

@@ -1,6 +1,5 @@
-/* Watching for nans: which results of a step have one where no operand has. Called by
- * nest_stage_run.c on every strip of a watched operation, so the question whether there is
- * any is answered by vectors; where it stands matters only then. */
+/* Watching for nans: which results of a step have one where no operand has. Where it stands
+ * matters only then. */
 #include "kernels/nest_stage.h"
 
 /* 16-bit floats by their bits. */

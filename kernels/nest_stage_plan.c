@@ -1,7 +1,6 @@
-/* What a stage's loops look like: indices that merge are merged, each program gets the axis
- * of its strips, the order of its loops and the copies that make strips contiguous. All of it
- * follows from shapes, strides and operations alone, so results do not depend on the number of
- * threads. Called by nest_stage.c before nest_stage_compile.c. */
+/* What a stage's loops look like: indices that merge are merged, each program gets the axis of its
+ * strips, the order of its loops and the copies that make strips contiguous. All of it follows
+ * from shapes, strides and operations alone, so results do not depend on the number of threads. */
 #include "kernels/nest_stage.h"
 
 #include "kernels/permute.h"

@@ -1,6 +1,6 @@
-/* Rows found through tables: E[n,d] := table[word[n], d] copies whole rows, for which a
- * vector program does too much per row. Addresses of a batch come first, so that rows are
- * fetched before they are copied. Called by nest_stage_run.c in place of the program. */
+/* Rows found through tables: E[n,d] := table[word[n], d] copies whole rows, for which a vector
+ * program does too much per row. Addresses of a batch come first, so that rows are fetched before
+ * they are copied. */
 #include "core/pool.h"
 #include "kernels/nest_stage.h"
 #include "kernels/permute.h"

@@ -1,5 +1,5 @@
-/* Folds of magnitudes over the columns of a strided matrix: what norms along an axis and
- * the 1- and inf-norms of matrices are made of. Called by linalg_norm.c; never raises. */
+/* Folds of magnitudes over the columns of a strided matrix: what norms along an axis and the 1-
+ * and inf-norms of matrices are made of. Never raises. */
 #ifndef RICCI_KERNELS_NORMS_H
 #define RICCI_KERNELS_NORMS_H
 

@@ -1,6 +1,5 @@
-/* Cells of decimal and mp numbers, facts about them, and their way to binary formats and
- * ints: see number.h. Called by the arithmetic of arith_*.c, by the casts of cast.c and by
- * printing. Nothing here raises; what allocates in the heap says so by its status. */
+/* Cells of decimal and mp numbers, facts about them, and their way to binary formats and ints: see
+ * number.h. Nothing here raises; what allocates in the heap says so by its status. */
 #include "kernels/arith_number.h"
 
 #include "kernels/arith_binary.h"

@@ -1,8 +1,7 @@
-/* Single numbers of the formats that no C type holds: decimal, mp, interval (and rational,
- * whose home is rational.h), 16 bytes each. Cells of decimal and mp hold small numbers in
- * themselves and long ones in an immutable block of the heap of rational.c; anybody may copy
- * them, all bytes zero is the number +0. Here: what a cell is, conversions, text. Called by
- * the arithmetic of arith_*.c, by casts, by literals and by printing; nothing here raises. */
+/* Single numbers of the formats that no C type holds: decimal, mp, interval (and rational, whose
+ * home is rational.h), 16 bytes each. Cells of decimal and mp hold small numbers in themselves and
+ * long ones in an immutable block of the heap of rational.c; anybody may copy them, all bytes zero
+ * is the number +0. Here: what a cell is, conversions, text. Nothing here raises. */
 #ifndef RICCI_KERNELS_NUMBER_H
 #define RICCI_KERNELS_NUMBER_H
 

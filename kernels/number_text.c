@@ -1,7 +1,6 @@
-/* Text of numbers: literals read once into any format, and decimal, mp, interval numbers
- * written as the shortest decimal that reads back, or with a given number of digits. Called by
- * literals, casts of strings and printing. Reading raises nothing; writing raises what growing
- * a Buf raises. */
+/* Text of numbers: literals read once into any format, and decimal, mp, interval numbers written
+ * as the shortest decimal that reads back, or with a given number of digits. Reading raises
+ * nothing; writing raises what growing a Buf raises. */
 #include "kernels/arith_number.h"
 
 #include "core/ascii.h"

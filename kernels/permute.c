@@ -1,7 +1,6 @@
-/* Copying between layouts: see permute.h. Called by tensor.c and the shape operations.
- * Three shapes of work remain after axes were collapsed: rows contiguous on both sides
- * (memcpy), two axes contiguous on one side each (a transposition, done in blocks of
- * whole cache lines), and anything else (a strided loop). */
+/* Copying between layouts: see permute.h. Three shapes of work remain after axes were collapsed:
+ * rows contiguous on both sides (memcpy), two axes contiguous on one side each (a transposition,
+ * done in blocks of whole cache lines), and anything else (a strided loop). */
 #include "kernels/permute.h"
 
 #include "core/pool.h"

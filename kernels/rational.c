@@ -1,7 +1,6 @@
-/* Exact fractions: the heap of big numbers, arithmetic, comparison. Small numbers are
- * computed in 128 bits after Knuth (TAOCP 2, 4.5.1: divide by gcds before multiplying);
- * what does not fit goes to GMP. Called by the rational kernels beside this file and by
- * tensor.c for the register of buffers; nothing here raises but where the header says so. */
+/* Exact fractions: the heap of big numbers, arithmetic, comparison. Small numbers are computed in
+ * 128 bits after Knuth (TAOCP 2, 4.5.1: divide by gcds before multiplying); what does not fit goes
+ * to GMP. Nothing here raises but where the header says so. */
 #include "kernels/rational.h"
 
 #include "core/error.h"

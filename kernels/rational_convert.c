@@ -1,5 +1,4 @@
-/* Rationals from and to floats, ints, text: each conversion exact or rounded once. Called by
- * the casts of tensor.c and cast.c, by printing and by the reader of literals. */
+/* Rationals from and to floats, ints, text: each conversion exact or rounded once. */
 #include "kernels/rational.h"
 
 #include "core/ascii.h"

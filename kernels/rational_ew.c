@@ -1,5 +1,4 @@
-/* The elementwise operations that have an exact form, one small function each, in a table
- * by EwOp. Called by interp/exact.c, element by element. */
+/* The elementwise operations that have an exact form, one small function each, in a table by EwOp. */
 #include "kernels/rational.h"
 
 #define X const Rational *x, const Rational *y, const Rational *z

@@ -1,7 +1,7 @@
 /* Exact elimination on matrices of rationals. Rows are first multiplied by their common
- * denominators, then eliminated in integers without fractions, so that entries stay minors
- * of the matrix and do not explode. Kernels allocate what they work in, free it, and return
- * a status; they stop at ctx->interrupt. Called by builtins/rational_linalg.c. */
+ * denominators, then eliminated in integers without fractions, so that entries stay minors of the
+ * matrix and do not explode. Kernels allocate what they work in, free it, and return a status;
+ * they stop at ctx->interrupt. */
 #ifndef RICCI_KERNELS_RATIONAL_LINALG_H
 #define RICCI_KERNELS_RATIONAL_LINALG_H
 

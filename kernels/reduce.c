@@ -1,7 +1,7 @@
-/* The driver of reductions: turns shape, strides and axes into runs (the reduced axis is
- * walked with its stride) or columns (the reduced axis is the slow one: whole rows are added
- * up), cuts them into blocks, lets the pool work on them and joins the blocks in order. The
- * cut depends on the shape only. Called by builtins/; sees tensors, never values. */
+/* The driver of reductions: turns shape, strides and axes into runs (the reduced axis is walked
+ * with its stride) or columns (the reduced axis is the slow one: whole rows are added up), cuts
+ * them into blocks, lets the pool work on them and joins the blocks in order. The cut depends on
+ * the shape only. Sees tensors, never values. */
 #include "kernels/reduce.h"
 
 #include "core/pool.h"

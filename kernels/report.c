@@ -1,4 +1,4 @@
-/* Steps of a plan's description. Called by the planners of contractions and nests. */
+/* Steps of a plan's description. */
 #include "kernels/report.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
-/* Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel
- * random numbers: as easy as 1, 2, 3", SC 2011). Block number b of a key is a pure function
- * of (key, b), so element i of a tensor is the same for every number of threads, vector
- * width and machine; the transforms below use only + - * / and sqrt, which are exact to
- * the last bit everywhere. Called by builtins/making.c. */
+/* Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
+ * numbers: as easy as 1, 2, 3", SC 2011). Block number b of a key is a pure function of (key, b),
+ * so element i of a tensor is the same for every number of threads, vector width and machine; the
+ * transforms below use only + - * / and sqrt, which are exact to the last bit everywhere. */
 #ifndef RICCI_KERNELS_RNG_H
 #define RICCI_KERNELS_RNG_H
 

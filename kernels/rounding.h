@@ -1,4 +1,4 @@
-/* Rounding to decimal digits, ties to even. Called by builtins/rounding.c. */
+/* Rounding to decimal digits, ties to even. */
 #ifndef RICCI_KERNELS_ROUNDING_H
 #define RICCI_KERNELS_ROUNDING_H
 

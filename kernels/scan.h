@@ -1,5 +1,5 @@
-/* Running sums and products along one axis. Each lane is walked in order, so the result
- * does not depend on threads. Called by builtins/reductions.c. */
+/* Running sums and products along one axis. Each lane is walked in order, so the result does not
+ * depend on threads. */
 #ifndef RICCI_KERNELS_SCAN_H
 #define RICCI_KERNELS_SCAN_H
 

@@ -1,6 +1,5 @@
-/* Products of matrices over any pair of operations (semiring.h): the choice of the kernel,
- * the cut of C into blocks and their share among the workers. Called by the contraction
- * planner; must not raise or allocate. */
+/* Products of matrices over any pair of operations (semiring.h): the choice of the kernel, the cut
+ * of C into blocks and their share among the workers. Must not raise or allocate. */
 #include "kernels/semiring_kernels.h"
 
 #include "core/pool.h"

@@ -1,6 +1,5 @@
-/* Batches of small matrices (small.h): which kernels this processor runs, and the split of
- * a batch among the workers. Called by builtins/linalg_small.c and gemm.c; must not raise or
- * allocate. */
+/* Batches of small matrices (small.h): which kernels this processor runs, and the split of a batch
+ * among the workers. Must not raise or allocate. */
 #include "kernels/small.h"
 
 #include "core/pool.h"

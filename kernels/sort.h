@@ -1,6 +1,5 @@
-/* Sorting a lane of real numbers: elements become unsigned keys whose order is theirs (NaN
- * last), keys are sorted stably (merge sort when short, radix sort when long) and turned
- * back. Called by builtins/reductions.c (sort argsort unique median quantile). */
+/* Sorting a lane of real numbers: elements become unsigned keys whose order is theirs (NaN last),
+ * keys are sorted stably (merge sort when short, radix sort when long) and turned back. */
 #ifndef RICCI_KERNELS_SORT_H
 #define RICCI_KERNELS_SORT_H
 

@@ -1,5 +1,5 @@
-/* Names are compared in normal form C, so that é typed as one character or as two is the
- * same name. Called by the scanner for names that hold anything but plain letters. */
+/* Names are compared in normal form C, so that é typed as one character or as two is the same
+ * name. */
 #ifndef RICCI_LEXER_NFC_H
 #define RICCI_LEXER_NFC_H
 

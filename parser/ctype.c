@@ -1,6 +1,6 @@
 /* C types as facts: the basic ones with the sizes of this machine's compiler, the layout of
- * records, types as C writes them, and when two of them are the same. Called by the declaration
- * parser, and by interp/native*.c through cdecl.h. Nothing here raises or reads source text. */
+ * records, types as C writes them, and when two of them are the same. Nothing here raises or reads
+ * source text. */
 #include "parser/cdecl_parts.h"
 
 #include <limits.h>

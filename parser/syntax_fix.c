@@ -1,6 +1,6 @@
-/* What a mistake's help shows: the statement it stands in as it is written here, where
- * foreign.h knows. The statement is found among the tokens; its other mistakes are left out
- * then, since the one text mends them all. Called by syntax_raise alone. */
+/* What a mistake's help shows: the statement it stands in as it is written here, where foreign.h
+ * knows. The statement is found among the tokens; its other mistakes are left out then, since the
+ * one text mends them all. */
 #include "parser/build.h"
 #include "parser/foreign.h"
 
