@@ -26,13 +26,12 @@ static bool is_complex(DType dt) { return dtype_info(dt)->kind == 'c'; }
 void format_refuse(OpCall *c, DType format)
 {
     char help[160];
-    const char *text = arg_text(c, 0);
-    bool alone = c->count == 1 || c->args[1].tag == V_UNDEF,
-         known = strncmp(text, "operand ", 8) != 0;
+    const char *text = arg_written(c, 0);
+    bool alone = c->count == 1 || c->args[1].tag == V_UNDEF;
     snprintf(help, sizeof help,
-             alone && known ? "compute in floats: precision f64 { %s(%s) }"
+             alone && text ? "compute in floats: precision f64 { %s(%s) }"
                             : "compute in floats: precision f64 { … }",
-             c->op->name, text);
+             c->op->name, text ? text : "");
     const Scope *s = precise_scope(c->in);
     bool plain = !s || (format != DT_F32 && format != DT_F64) ||
                  (scope_ordinary(s) && !s->reproducible);

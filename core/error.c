@@ -212,23 +212,40 @@ void err_raise_help(Ctx *ctx, ErrKind kind, const char *help, const char *fmt, .
     err_throw(e);
 }
 
-const char *err_operand_text(Ctx *ctx, int i)
+/* The user's text of operand i, in the ring; NULL: there is none that is short and on one line. */
+static char *operand_span(Ctx *ctx, int i, int *operands)
 {
-    char *text = ctx->operand_text[ctx->operand_next++ % 4];
-    size_t cap = sizeof ctx->operand_text[0];
     Where where = { 0 };
     if (ctx->locate)
         ctx->locate(ctx, &where);
+    *operands = where.operands;
     Span s = i >= 0 && i < where.operands ? where.operand[i] : (Span){ 0, 0 };
     size_t n = s.to > s.from ? s.to - s.from : 0;
-    bool usable = where.source && n > 0 && n < 64 && s.to <= where.source->len &&
-                  !memchr(where.source->text + s.from, '\n', n);
-    if (usable)
-        snprintf(text, cap, "%.*s", (int)n, where.source->text + s.from);
-    else if (where.operands == 2 && i < 2)
-        snprintf(text, cap, "the %s operand", i == 0 ? "left" : "right");
+    if (!where.source || n == 0 || n >= 64 || s.to > where.source->len ||
+        memchr(where.source->text + s.from, '\n', n))
+        return NULL;
+    char *text = ctx->operand_text[ctx->operand_next++ % 4];
+    snprintf(text, sizeof ctx->operand_text[0], "%.*s", (int)n, where.source->text + s.from);
+    return text;
+}
+
+const char *err_operand_name(Ctx *ctx, int i)
+{
+    int operands;
+    return operand_span(ctx, i, &operands);
+}
+
+const char *err_operand_text(Ctx *ctx, int i)
+{
+    int operands;
+    char *text = operand_span(ctx, i, &operands);
+    if (text)
+        return text;
+    text = ctx->operand_text[ctx->operand_next++ % 4];
+    if (operands == 2 && i < 2)
+        snprintf(text, sizeof ctx->operand_text[0], "the %s operand", i == 0 ? "left" : "right");
     else
-        snprintf(text, cap, "operand %d", i + 1);
+        snprintf(text, sizeof ctx->operand_text[0], "operand %d", i + 1);
     return text;
 }
 

@@ -82,8 +82,10 @@ _Noreturn void err_interrupted(Ctx *);               /* Ctrl-C, or the seconds o
 Error *err_keep(Error *);                            /* it is the caller's, whatever is unwound; returns it */
 _Noreturn void err_rethrow(Ctx *);                   /* ctx->error goes on to the next frame */
 void err_free(Error *);
-/* The user's own text of operand i of the running operation if it is short and on one
- * line, else "operand 1" and so on. Returned text is valid for the next three calls. */
+/* The user's own text of operand i of the running operation if it is short and on one line, else NULL.
+ * Returned text is valid for the next three calls. */
+const char *err_operand_name(Ctx *, int i);
+/* The same for a sentence: "the left operand", "operand 1" where there is no such text. */
 const char *err_operand_text(Ctx *, int i);
 
 /* error[shape]: message, place, source line with carets, trace, help. */

@@ -101,12 +101,6 @@ static void put_values(char *out, size_t cap, const Op *op, const int64_t *value
                  (long long)values[1], (long long)values[2]);
 }
 
-/* The operand's text as it can be pasted into a larger expression. */
-static bool operand_pasteable(const char *text)
-{
-    return strncmp(text, "operand ", 8) != 0;
-}
-
 void arith_range_error(Interp *in, const Op *op, DType dt, const int64_t *values, int n)
 {
     char what[160];
@@ -114,12 +108,10 @@ void arith_range_error(Interp *in, const Op *op, DType dt, const int64_t *values
     bool wide = dt == DT_I64;
     Error *e = err_new(&in->ctx, ERR_VALUE, "%s does not fit %s", what,
                        wide ? "an int (64 bits)" : dtype_name(dt));
-    const char *a = err_operand_text(&in->ctx, 0);
-    if (operand_pasteable(a) && n == 2 && op->infix) {
-        const char *b = err_operand_text(&in->ctx, 1);
+    const char *a = err_operand_name(&in->ctx, 0), *b = err_operand_name(&in->ctx, 1);
+    if (a && b && n == 2 && op->infix)
         err_help(e, wide ? "compute in floats: float(%s) %s %s" : "compute wider: int(%s) %s %s",
                  a, op->infix, b);
-    }
     err_throw(e);
 }
 
@@ -205,13 +197,13 @@ void arith_bits_error(Interp *in, const Op *op, const Value *args)
 {
     char first[96], second[96];
     const char *sign = op->infix ? op->infix : op->name, *rest;
-    const char *a = err_operand_text(&in->ctx, 0), *b = err_operand_text(&in->ctx, 1);
+    const char *a = err_operand_name(&in->ctx, 0), *b = err_operand_name(&in->ctx, 1);
     int left;
     Error *e = err_new(&in->ctx, ERR_TYPE, "`%s` of %s and %s: it is logical on bools and bitwise on ints", sign,
                        v_article(args[0], first, sizeof first), v_article(args[1], second, sizeof second));
     err_underline(e, 0);
     err_underline(e, 1);
-    if (operand_pasteable(a) && comparison_parts(b, &left, &rest))
+    if (a && b && comparison_parts(b, &left, &rest))
         err_help(e, "comparisons bind tighter than `%s`: (%s %s %.*s)%s", sign, a, sign, left, b, rest);
     else
         err_help(e, "compare the integers first, as in (n %s 1) == 0: comparisons bind tighter", sign);

@@ -319,8 +319,8 @@ static bool operands_have_nan(const Plan *p)
 
 void ew_nan_notice(Interp *in, const Op *op, int n)
 {
-    const char *text = err_operand_text(&in->ctx, 0), *name = op->name;
-    if (strncmp(text, "operand ", 8) == 0 || op_lent(in, op))
+    const char *text = err_operand_name(&in->ctx, 0), *name = op->name;
+    if (!text || op_lent(in, op))
         text = "x";
     bool negative = strcmp(name, "sqrt") == 0 || (strncmp(name, "log", 3) == 0 && name[3] != '1');
     if (n == 1)
@@ -690,8 +690,8 @@ bool ew_form(Interp *in, const Op *op, const Value *args, int n, unsigned weak, 
 /* Text of operand i that can be pasted before a postfix: a name or a primary, else (…). */
 static const char *paste(Interp *in, int i, char *out, size_t cap)
 {
-    const char *text = err_operand_text(&in->ctx, i);
-    if (strncmp(text, "operand ", 8) == 0)
+    const char *text = err_operand_name(&in->ctx, i);
+    if (!text)
         return NULL;
     bool plain = true;
     for (const char *c = text; *c; c++)

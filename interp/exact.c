@@ -34,14 +34,14 @@ void exact_refuse(OpCall *c, int i)
 {
     char help[192];
     const char *text = arg_text(c, i);
-    bool alone = true, scalar = i < c->count && c->args[i].tag == V_TENSOR &&
+    bool known = arg_written(c, i) != NULL, alone = true, scalar = i < c->count && c->args[i].tag == V_TENSOR &&
                                 c->args[i].tensor->rank == 0;
     for (int k = 0; k < c->count; k++)
         alone &= k == i || c->args[k].tag == V_UNDEF;
     snprintf(help, sizeof help, alone ? "compute in floats: %s(%s(%s))"
                                       : "compute in floats: %.0s%s(%s)", c->op->name,
              scalar ? "float" : "f64", text);
-    if (strncmp(text, "operand ", 8) == 0)
+    if (!known)
         snprintf(help, sizeof help, "compute in floats: f64(…)");
     if (precise_scope(c->in))                  /* where every float becomes a fraction again */
         snprintf(help, sizeof help, "compute in floats: precision f64 { %s(%s%s) }", c->op->name,
@@ -145,9 +145,8 @@ static const char *label(const Op *op, char *out, size_t cap)
 /* `float(x)`, `f64(A)`: operand i in floats, to be pasted. */
 static const char *in_floats(Interp *in, const Tensor *t, int i, char *out, size_t cap)
 {
-    const char *text = err_operand_text(&in->ctx, i);
-    bool known = strncmp(text, "operand ", 8) != 0;
-    snprintf(out, cap, "%s(%s)", t && t->rank == 0 ? "float" : "f64", known ? text : "…");
+    const char *text = err_operand_name(&in->ctx, i);
+    snprintf(out, cap, "%s(%s)", t && t->rank == 0 ? "float" : "f64", text ? text : "…");
     return out;
 }
 

@@ -108,8 +108,8 @@ _Noreturn static void raise_clash(Interp *in, const Value *items, int n)
                        v_describe_a(items[a], first, sizeof first), b, v_describe_a(items[b], second, sizeof second));
     err_underline(e, a);
     err_underline(e, b);
-    const char *text = err_operand_text(&in->ctx, a);
-    err_help(e, "convert one of them: f64(%s)", strncmp(text, "operand ", 8) == 0 ? "…" : text);
+    const char *text = err_operand_name(&in->ctx, a);
+    err_help(e, "convert one of them: f64(%s)", text ? text : "…");
     err_throw(e);
 }
 

@@ -47,9 +47,8 @@ void native_refuse(Interp *in, const NativeWhere *w, const CType *t, const char 
 
 const char *native_text(Interp *in, const NativeWhere *w)
 {
-    const char *text = w->operand >= 0 ? err_operand_text(&in->ctx, w->operand) : "x";
-    bool nameless = strncmp(text, "operand ", 8) == 0 || strncmp(text, "the ", 4) == 0;
-    if (nameless)
+    const char *text = w->operand >= 0 ? err_operand_name(&in->ctx, w->operand) : NULL;
+    if (!text)
         text = "x";
     if (w->item == 0)
         return text;

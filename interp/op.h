@@ -166,6 +166,7 @@ _Noreturn void arg_error_help(OpCall *, int i, ErrKind, const char *help, const 
     __attribute__((format(printf, 5, 6)));
 const char *arg_name(OpCall *, int i);                /* the parameter's name */
 const char *arg_text(OpCall *, int i);                /* the user's text of it, as err_operand_text */
+const char *arg_written(OpCall *, int i);             /* the same, or NULL where it is not known: err_operand_name */
 /* Roots a new tensor on the value stack so that an error releases it; op_call cuts the
  * stack back when run() returns. Take the result out with v_tensor(ctx, tensor_retain(t)). */
 Tensor *op_keep(OpCall *, Tensor *);

@@ -31,6 +31,11 @@ const char *arg_text(OpCall *c, int i)
     return err_operand_text(&c->in->ctx, operand_index(c, i));
 }
 
+const char *arg_written(OpCall *c, int i)
+{
+    return err_operand_name(&c->in->ctx, operand_index(c, i));
+}
+
 static Error *arg_err(OpCall *c, int i, ErrKind kind, const char *fmt, va_list args)
 {
     Buf text;

@@ -41,9 +41,9 @@ _Noreturn static void too_many(const Binding *b)
     err_underline(e, most);
     const char *twin = elementwise_twin(b->op->name);
     if (sig->fixed > most && b->count == most + 1) {
-        const char *extra = err_operand_text(ctx, most), *first = err_operand_text(ctx, 0);
+        const char *extra = err_operand_name(ctx, most), *first = err_operand_text(ctx, 0);
         const char *name = sig->params[most].name->text;
-        bool known = strncmp(extra, "operand ", 8) != 0;
+        bool known = extra != NULL;
         if (b->args[0].tag == V_FUNCTION || b->args[0].tag == V_OP)
             err_help(e, "%s(map(%s, %s))", b->op->name, first, known ? extra : "x");
         else if (twin)

@@ -362,23 +362,26 @@ static const Name *variable_elsewhere(Interp *in, const DeviceBlock *p, const No
     return found;
 }
 
-/* The text of an operand as far as it is known: its place, or else a variable that fits. */
-static const char *operand_text(Interp *in, const DeviceBlock *p, int i, char *out, size_t cap)
+/* The text of an operand as far as it is known: its place, or else a variable that fits. False: it is
+ * not, and `out` is what a sentence calls it. */
+static bool operand_text(Interp *in, const DeviceBlock *p, int i, char *out, size_t cap)
 {
     const Node *n = in->at ? in->at->node : NULL;
     const Name *name = NULL;
+    const char *text = NULL;
     snprintf(out, cap, "operand %d", i + 1);
     switch (n ? (NodeKind)n->kind : ND_KINDS) {
     case ND_CALL: case ND_BINARY: case ND_UNARY: case ND_COMPARE: case ND_TRANSPOSE: case ND_OPASSIGN:
     case ND_INDEX: case ND_VECTOR: case ND_ASSIGN:
-        snprintf(out, cap, "%s", err_operand_text(&in->ctx, i));
+        text = err_operand_name(&in->ctx, i);
+        snprintf(out, cap, "%s", text ? text : err_operand_text(&in->ctx, i));
         break;
     default:
         name = variable_elsewhere(in, p, n);
     }
     if (name)
         snprintf(out, cap, "%s", name->text);
-    return out;
+    return text || name;
 }
 
 static bool plain_name(const char *text)
@@ -437,8 +440,7 @@ void place_strict_copy(Interp *in, const DeviceBlock *p, const char *op, int ope
         err_raise_help(&in->ctx, ERR_DEVICE, "to(…) copies where you say so",
                        "the result of %s is on %s and would be copied to %s, and the block is strict", op, from->name,
                        p->device->name);
-    operand_text(in, p, operand, text, sizeof text);
-    bool known = strncmp(text, "operand ", 8) != 0 && strncmp(text, "the ", 4) != 0;
+    bool known = operand_text(in, p, operand, text, sizeof text);
     Error *e = err_new(&in->ctx, ERR_DEVICE, "%s is on %s and %s wants it on %s, and the block is strict", text,
                        from->name, shown_name(op), p->device->name);
     if (known && strcmp(text, err_operand_text(&in->ctx, operand)) == 0)

@@ -559,7 +559,7 @@ void precise_refuse(OpCall *c, int i)
     char help[192];
     const char *text = arg_text(c, i);
     DType dt = c->args[i].tag == V_TENSOR ? (DType)c->args[i].tensor->dtype : DT_NONE;
-    bool known = strncmp(text, "operand ", 8) != 0, alone = true;
+    bool known = arg_written(c, i) != NULL, alone = true;
     for (int k = 0; k < c->count; k++)
         alone &= k == i || c->args[k].tag == V_UNDEF;
     snprintf(help, sizeof help,

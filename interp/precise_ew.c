@@ -92,15 +92,14 @@ static DType voted_format(const EwCall *e)
     int to = decimal >= 0 ? decimal : e->first, from = binary;
     if (decimal < 0 || binary < 0)          /* the other one: a complex literal beside decimal … */
         from = to == e->first ? e->n - 1 : e->first;
-    const char *text = err_operand_text(&e->in->ctx, from);
-    bool known = strncmp(text, "operand ", 8) != 0;
+    const char *text = err_operand_name(&e->in->ctx, from);
     Error *err =
         err_new(&e->in->ctx, ERR_DTYPE, "`%s` of %s and %s: there is no format that holds both",
                 e->op->infix ? e->op->infix : e->op->name, dtype_name(e->dtype[e->first]),
                 dtype_name(e->dtype[e->n - 1]));
     err_underline(err, from);
     err_help(err, "convert one of them: %s(%s)",
-             is_complex(e->dtype[from]) ? "real" : dtype_name(e->dtype[to]), known ? text : "…");
+             is_complex(e->dtype[from]) ? "real" : dtype_name(e->dtype[to]), text ? text : "…");
     err_throw(err);
 }
 
