@@ -13,6 +13,7 @@ static inline V ID(choose)(ID(mask) m, V yes, V no)
     return (V)((m & (ID(mask))yes) | (~m & (ID(mask))no));
 }
 
+/* IN(T, x, +, y) and IN(V, x, +, y): x + y of elements and of vectors; integers wrap. */
 #if KIND == 1
 #define IS_NAN(v) ((v) != (v))
 #define ARE_NAN(v) ((v) != (v))
@@ -22,7 +23,7 @@ static inline V ID(choose)(ID(mask) m, V yes, V no)
 #define IS_NAN(v) 0
 #define ARE_NAN(v) ((ID(mask)){ 0 })
 typedef WORD ID(words) __attribute__((vector_size(VECTOR)));
-#define IN(TYPE, x, o, y) /* integers wrap */ IN_##TYPE(x, o, y)
+#define IN(TYPE, x, o, y) IN_##TYPE(x, o, y)
 #define IN_T(x, o, y) ((T)((WORD)(x) o (WORD)(y)))
 #define IN_V(x, o, y) ((V)((ID(words))(x) o (ID(words))(y)))
 #endif
