@@ -157,14 +157,15 @@ suite_seeds_precision() { LIMIT=600 precision "" "$SEED" 8000 400; }
 suite_deep_locale() { LIMIT=900 script "locale, all" tests/locale.sh all; }
 suite_deep_attack() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=600 script "attack asan" tests/attack/run.py; }
 suite_deep_crash() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=900 script "files asan" tests/files.py; }
-# Every fuzzer of tests/fuzz that is a program, under the sanitizers.
+# Every fuzzer of tests/fuzz that is a program, under the sanitizers, with a seed that stays (FUZZ_SEED):
+# campaigns with new ones are `make fuzz`.
 suite_fuzz() {
     built asan || return
     shared fuzz_part "$PWD/$BUILD/asan/ricci"
 }
 fuzz_part() {       # BINARY PART PARTS
-    local file seconds=${FUZZ_SECONDS:-60}
+    local file seconds=${FUZZ_SECONDS:-60} seed=${FUZZ_SEED:-1}
     for file in $(grep -l '__main__' tests/fuzz/*.py | awk "NR % $3 == $2"); do
-        RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $SEED" "$file" --seconds "$seconds" --seed "$SEED"
+        RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $seed" "$file" --seconds "$seconds" --seed "$seed"
     done
 }

@@ -375,8 +375,9 @@ def case(r, kinds):
 
 def environment():
     env = dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb", RICCI_PATH="", OPENBLAS_NUM_THREADS="1", RICCI_THREADS="2")
-    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=96:"
-                   "quarantine_size_mb=32:handle_sigill=1:detect_stack_use_after_return=0")
+    mine = ("detect_leaks=1:exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=96:"
+            "quarantine_size_mb=32:handle_sigill=1:detect_stack_use_after_return=0")
+    env["ASAN_OPTIONS"] = ":".join(filter(None, (env.get("ASAN_OPTIONS"), mine)))     # the last one holds
     env.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions=" + os.path.join(ROOT, "tests/tools/lsan.supp"))
     env.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     return env
