@@ -28,9 +28,9 @@ KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan tsan,$(MODE))
 LDLIBS  = -lreadline -lffi -lm -ldl -lpthread
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
-SOURCES := $(wildcard core/*.c lexer/*.c parser/*.c kernels/*.c kernels/*/*.c builtins/*.c interp/*.c)
+SOURCES := $(wildcard $(foreach d,core lexer parser kernels builtins interp,$(d)/*.c $(d)/*/*.c))
 # readline (GPL) belongs to the program, not to the library.
-MAIN     = $(wildcard interp/main*.c interp/repl*.c)
+MAIN     = $(wildcard interp/program/*.c interp/session/*.c)
 GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
 LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
            $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(GEN_C))
@@ -53,7 +53,7 @@ $(BUILD)/obj/kernels/%_base.o: OPTIMISE = $(if $(filter release,$(MODE)),-O2 -ft
 # Loops of which there are hundreds: what else -O3 does doubles the time to compile them, for nothing.
 MANY_LOOPS = $(if $(filter release,$(MODE)),-O2 -ftree-vectorize -fvect-cost-model=dynamic -fpeel-loops,$(KERNEL_OPT))
 $(foreach f,nest_stage_avx2 nest_stage_avx512 reduce_avx2 reduce_avx512 ew_avx2 cast norms contract_pair_plain \
-    semiring_plain,$(BUILD)/obj/kernels/$(f).o): OPTIMISE = $(MANY_LOOPS)
+    semiring_plain,$(BUILD)/obj/kernels/%/$(f).o): OPTIMISE = $(MANY_LOOPS)
 $(BUILD)/obj/kernels/%_avx2.o: ISA = -mavx2 -mfma -mf16c
 $(BUILD)/obj/kernels/%_avx512.o: ISA = -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 
@@ -88,9 +88,9 @@ $(BUILD)/stub/lib%: $(BUILD)/stub/libcuda.so.1 tests/stub/stub.h
 $(filter-out %/libcuda.so.1,$(STUBS)): $(wildcard tests/stub/*.c)
 $(BUILD)/unit/cuda: | $(STUBS)
 # A library that rounds the other way: its names are the table's, in all four types.
-$(BUILD)/stub/rounding/libopenblas.so.0: tests/stub/rounding.c kernels/blas.def
+$(BUILD)/stub/rounding/libopenblas.so.0: tests/stub/rounding.c kernels/blas/blas.def
 	@mkdir -p $(@D)
-	sed -nE 's/^ROUTINE\([a-z0-9_]+, *("(\w+)"|NULL), *("(\w+)"|NULL).*/s\2 d\2 c\4 z\4/p' kernels/blas.def | tr ' ' '\n' | \
+	sed -nE 's/^ROUTINE\([a-z0-9_]+, *("(\w+)"|NULL), *("(\w+)"|NULL).*/s\2 d\2 c\4 z\4/p' kernels/blas/blas.def | tr ' ' '\n' | \
 	    sed -nE 's/^(..+)$$/X(\1_)/p; $$a X(openblas_set_num_threads)' > $(@D)/names.h
 	$(STUB) -I$(@D) -Wl,-soname,rounding.so -o $@ $< -ldl
 # What is right is worked out by GMP itself there.
@@ -101,10 +101,10 @@ $(BUILD)/unit/ulp $(BUILD)/unit/ulp_complex: LDLIBS += -lmpfr -lgmp
 $(BUILD)/unit/arith_binary: private CFLAGS += -Wno-psabi
 units: $(UNITS)
 # The example of a C program around the library: it is run under the sanitizers.
-$(BUILD)/embed: examples/embed.c interp/ricci.h $(BUILD)/libricci.a
-	$(CC) $(ALLFLAGS) -Iinterp -o $@ $< $(BUILD)/libricci.a $(LDFLAGS) $(LDLIBS)
-# Random calls of interp/ricci.h, for `make fuzz`.
-$(BUILD)/fuzz/%: tests/fuzz/%.c interp/ricci.h $(BUILD)/libricci.a
+$(BUILD)/embed: examples/embed.c interp/embed/ricci.h $(BUILD)/libricci.a
+	$(CC) $(ALLFLAGS) -Iinterp/embed -o $@ $< $(BUILD)/libricci.a $(LDFLAGS) $(LDLIBS)
+# Random calls of interp/embed/ricci.h, for `make fuzz`.
+$(BUILD)/fuzz/%: tests/fuzz/%.c interp/embed/ricci.h $(BUILD)/libricci.a
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) -Wno-conversion -o $@ $< $(BUILD)/libricci.a $(LDFLAGS) $(LDLIBS)
 # The C side of tests/native: found by its name, through LD_LIBRARY_PATH.
@@ -187,7 +187,7 @@ install: all
 	           $(DESTDIR)$(PREFIX)/share/ricci
 	install -m 755 $(BUILD)/ricci $(DESTDIR)$(PREFIX)/bin/ricci
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
-	install -m 644 interp/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
+	install -m 644 interp/embed/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
 	install -m 644 editors/completions/ricci.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ricci
 	install -m 644 editors/completions/_ricci $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ricci

@@ -3,9 +3,9 @@
  * are installed, which wait at the other end of a pipe (linalg_peer.py, linalg_peer.m). All
  * take turns in every round, so a busy moment hits them alike; times are medians, ratios are
  * medians of the ratios in each round. `linalg [ROUTINE or ORDER …]` measures a part. */
-#include "core/pool.h"
-#include "interp/op.h"
-#include "kernels/lapack.h"
+#include "core/memory/pool.h"
+#include "interp/op/op.h"
+#include "kernels/lapack/lapack.h"
 
 #include <math.h>
 #include <signal.h>

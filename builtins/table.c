@@ -1,8 +1,8 @@
-/* The rows of the registry, one const table made from the .def files. interp/registry.c finds them. */
-#include "builtins/devices.h"
-#include "builtins/formats.h"
-#include "builtins/rational.h"
-#include "builtins/rows.h"
+/* The rows of the registry, one const table made from the .def files. interp/op/registry.c finds them. */
+#include "builtins/devices/devices.h"
+#include "builtins/formats/formats.h"
+#include "builtins/exact/rational.h"
+#include "builtins/rows/rows.h"
 
 #include <stddef.h>
 
@@ -23,53 +23,53 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const Op rows[] = {
-#include "builtins/elementwise.def"
+#include "builtins/arrays/elementwise.def"
 #define SECTION "elementwise"
-#include "builtins/rounding.def"
+#include "builtins/arrays/rounding.def"
 #undef SECTION
 #define SECTION "reductions"
-#include "builtins/reductions.def"
+#include "builtins/arrays/reductions.def"
 #undef SECTION
 #undef TRIED
 #define TRIED false
 #define SECTION "making"
-#include "builtins/making.def"
+#include "builtins/arrays/making.def"
 #undef SECTION
 #undef TRIED
 #define TRIED true
 #define SECTION "shape"
-#include "builtins/shape.def"
+#include "builtins/arrays/shape.def"
 #undef SECTION
 #define SECTION "linear algebra"
-#include "builtins/linalg.def"
+#include "builtins/linalg/linalg.def"
 #undef SECTION
 #undef TRIED
 #define TRIED false
 #define SECTION "signals"
-#include "builtins/signals.def"
+#include "builtins/signals/signals.def"
 #undef SECTION
 #undef DEVICES
 #define DEVICES DEV_HOST
 #define SECTION "files"
-#include "builtins/files.def"
+#include "builtins/files/files.def"
 #undef SECTION
 #define SECTION "pictures"
-#include "builtins/pictures.def"
+#include "builtins/pictures/pictures.def"
 #undef SECTION
 #define SECTION "system"
-#include "builtins/system.def"
+#include "builtins/system/system.def"
 #undef SECTION
 #define SECTION "precision"
-#include "builtins/precision.def"
+#include "builtins/arrays/precision.def"
 #undef SECTION
 #define SECTION "devices"
-#include "builtins/place.def"
+#include "builtins/devices/place.def"
 #undef SECTION
 #define SECTION "strings"
-#include "builtins/strings.def"
+#include "builtins/system/strings.def"
 #undef SECTION
 #define SECTION "native code"
-#include "builtins/native.def"
+#include "builtins/system/native.def"
 #undef SECTION
 };
 #pragma GCC diagnostic pop

@@ -42,7 +42,7 @@ def keywords():
 
 
 def operators():
-    text = (HERE.parent / "parser/ops.def").read_text()
+    text = (HERE.parent / "lexer/ops.def").read_text()
     symbols = re.findall(r'^OPERATOR\(\w+, "((?:\\.|[^"\\])+)"', text, re.M)
     return [s.replace("\\\\", "\\") for s in symbols if not s[0].isalpha()]
 

@@ -2,7 +2,7 @@
 #ifndef RICCI_INTERP_LIFE_H
 #define RICCI_INTERP_LIFE_H
 
-#include "interp/interp.h"
+#include "interp/state/interp.h"
 
 Interp *interp_new(void);             /* ends the process where there is no memory for it */
 Interp *interp_open(void);            /* the same, but NULL then */

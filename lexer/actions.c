@@ -3,10 +3,10 @@
  * brackets, whose innermost entry decides what a newline, a `;`, a `:` or a `}` means.
  * Only lexer.l calls these; no pattern stands here. */
 #include "lexer/actions.h"
-#include "core/c_locale.h"
+#include "core/system/c_locale.h"
 #include "lexer/nfc.h"
 
-#include "core/mem.h"
+#include "core/base/mem.h"
 #include "grammar.h"
 
 #include <limits.h>

@@ -6,8 +6,8 @@
 #ifndef RICCI_LEXER_LEXER_H
 #define RICCI_LEXER_LEXER_H
 
-#include "core/arena.h"
-#include "core/source.h"
+#include "core/memory/arena.h"
+#include "core/base/source.h"
 
 enum {                       /* Token.flags */
     TF_SPACE = 1,            /* white space stands directly before it */

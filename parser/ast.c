@@ -9,7 +9,7 @@ static const char *const kind_names[] = {
 
 static const char *const operator_symbols[] = {
 #define OPERATOR(id, symbol, ascii, op) [TK_##id] = symbol,
-#include "parser/ops.def"
+#include "lexer/ops.def"
 #undef OPERATOR
 };
 

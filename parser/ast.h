@@ -5,8 +5,8 @@
 #ifndef RICCI_PARSER_AST_H
 #define RICCI_PARSER_AST_H
 
-#include "core/arena.h"
-#include "core/source.h"
+#include "core/memory/arena.h"
+#include "core/base/source.h"
 
 typedef enum NodeKind {
 #define NODE(id, name, children) ND_##id,
@@ -17,7 +17,7 @@ typedef enum NodeKind {
 
 typedef enum Operator {
 #define OPERATOR(id, symbol, ascii, op) TK_##id,
-#include "parser/ops.def"
+#include "lexer/ops.def"
 #undef OPERATOR
     TK_OPERATORS
 } Operator;

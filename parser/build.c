@@ -2,7 +2,7 @@
  * wrong node is kept, since a text with mistakes never runs. */
 #include "parser/build.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "grammar.h"
 
 #include <string.h>

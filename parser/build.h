@@ -5,7 +5,7 @@
 #ifndef RICCI_PARSER_BUILD_H
 #define RICCI_PARSER_BUILD_H
 
-#include "core/buf.h"
+#include "core/base/buf.h"
 #include "lexer/lexer.h"
 #include "parser/parse.h"
 

@@ -3,8 +3,8 @@
  * parses back to the same tree; only indentation, spacing and blank lines are decided. */
 #include "parser/parse.h"
 
-#include "core/error.h"
-#include "core/mem.h"
+#include "core/base/error.h"
+#include "core/base/mem.h"
 #include "lexer/lexer.h"
 #include "grammar.h"
 

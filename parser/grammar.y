@@ -7,7 +7,7 @@
 }
 
 %code {
-#include "core/error.h"
+#include "core/base/error.h"
 
 static int grammar_lex(YYSTYPE *value, YYLTYPE *place, ParseState *);
 static void grammar_error(YYLTYPE *place, ParseState *, const char *message);

@@ -2,8 +2,8 @@
  * gives back what the parse used; only the chunk itself stays. */
 #include "parser/parse.h"
 
-#include "core/error.h"
-#include "core/mem.h"
+#include "core/base/error.h"
+#include "core/base/mem.h"
 #include "parser/build.h"
 #include "grammar.h"
 

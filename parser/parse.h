@@ -3,7 +3,7 @@
 #ifndef RICCI_PARSER_PARSE_H
 #define RICCI_PARSER_PARSE_H
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "parser/ast.h"
 
 typedef struct Comment {          /* for ricci fmt */

@@ -3,11 +3,11 @@
  * numbers the frame: parameters, captured values, locals. At top level every name is a slot
  * of the module. Index names of := stay unresolved: only index notation knows them.
  * Recursion is as deep as the tree, which the parser limits. */
-#include "parser/cdecl.h"
+#include "parser/cdecl/cdecl.h"
 #include "parser/parse.h"
 
-#include "core/error.h"
-#include "core/mem.h"
+#include "core/base/error.h"
+#include "core/base/mem.h"
 #include "lexer/lexer.h"
 
 #include <stdio.h>

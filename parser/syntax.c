@@ -3,9 +3,9 @@
  * a mistake that follows from a reported one is left out. */
 #include "parser/build.h"
 
-#include "core/c_locale.h"
-#include "core/error.h"
-#include "parser/foreign.h"
+#include "core/system/c_locale.h"
+#include "core/base/error.h"
+#include "parser/foreign/foreign.h"
 #include "grammar.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
  * knows. The statement is found among the tokens; its other mistakes are left out then, since the
  * one text mends them all. */
 #include "parser/build.h"
-#include "parser/foreign.h"
+#include "parser/foreign/foreign.h"
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "grammar.h"
 
 #include <stdio.h>

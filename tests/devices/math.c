@@ -2,7 +2,7 @@
  * back. With it the forms over Device.math run on devices that have none of their own. */
 #include "tests/devices/math.h"
 
-#include "kernels/lapack.h"
+#include "kernels/lapack/lapack.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef RICCI_TESTS_DEVICES_MATH_H
 #define RICCI_TESTS_DEVICES_MATH_H
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 void test_math(Device *);
 

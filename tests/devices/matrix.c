@@ -11,11 +11,11 @@
 #include "tests/unit/check.h"
 
 #include "interp/life.h"
-#include "interp/module.h"
-#include "interp/output.h"
-#include "interp/op.h"
-#include "interp/place.h"
-#include "interp/show.h"
+#include "interp/eval/module.h"
+#include "interp/state/output.h"
+#include "interp/op/op.h"
+#include "interp/device/place.h"
+#include "interp/show/show.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Random sequences of calls of interp/ricci.h, for the address sanitizer: tensors of DLPack with odd
+/* Random sequences of calls of interp/embed/ricci.h, for the address sanitizer: tensors of DLPack with odd
  * strides, offsets and dtypes, values, callbacks that fail or run programs themselves, interpreters
  * inside each other, memory limits, interrupts, output that cannot be written.
  *
@@ -7,7 +7,7 @@
  * Every round is a process of its own, so that it can end as it likes; round K of seed S is always the
  * same. What must hold: no round ends by a signal or a report, every tensor that was handed over is let
  * go of once, and what was handed over reads back as it was. Ends with `N passed, N failed`. */
-#include "interp/ricci.h"
+#include "interp/embed/ricci.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -232,7 +232,7 @@ def c_texts(corpus):
                 depth += (text[at:at + 1] == b"{") - (text[at:at + 1] == b"}")
                 at += 1
             texts.append(text[block.end():at - 1])
-    for name in ("interp/ricci.h", "kernels/tensor.h"):
+    for name in ("interp/embed/ricci.h", "kernels/tensor/tensor.h"):
         with open(os.path.join(ROOT, name), "rb") as header:
             texts.append(header.read())
     return texts

@@ -3,7 +3,7 @@
  * `down`, down) while it runs. That is further from the rounding of any one machine than the kernels of
  * another processor are, so what prints the same under both depends on no library's last digits. Found
  * by its name through LD_LIBRARY_PATH (tests/run.sh matrix); x86-64 alone. names.h, made from
- * kernels/blas.def, has a row X(name) for each routine. */
+ * kernels/blas/blas.def, has a row X(name) for each routine. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A CUDA machine made of the host, for tests: libcuda.so.1, libnvrtc.so.12, libcublas.so.12 and
- * libcusolver.so.11 with the symbols that kernels/cuda.def names. Device memory is malloc's, with
+ * libcusolver.so.11 with the symbols that kernels/cuda/cuda.def names. Device memory is malloc's, with
  * every copy checked against it; a stream is a list of what was asked for, done when it is waited
  * for, so whoever reads too early reads rubbish. A test sets what goes wrong, and asks what was
  * done in a wrong order, through the symbol `stub` of libcuda.so.1. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The stories of `ricci --explain KIND`: every program in them is run and has to print what the story
 says. kinds.py RICCI compares and ends in `N passed, N failed`; kinds.py RICCI --fix SOURCE writes the
-reports anew into builtins/help_kinds.c."""
+reports anew into builtins/help/help_kinds.c."""
 
 import os
 import re

@@ -18,8 +18,8 @@ ok "core includes upwards" "$(includes core core)"
 ok "lexer includes upwards" "$(includes lexer core lexer | grep -vE '"(grammar|parser/ast)\.h"')"
 ok "parser includes upwards" "$(includes parser core lexer parser | grep -vE '"(grammar|lexer)\.h"')"
 ok "kernels include upwards" "$(includes kernels core kernels)"
-ok "interp includes upwards" "$(includes interp core lexer parser kernels interp | grep -v '^interp/main[a-z_]*\.c')"
-ok "builtins include upwards" "$(includes builtins core lexer parser kernels interp builtins | grep -v 'interp/main')"
+ok "interp includes upwards" "$(includes interp core lexer parser kernels interp | grep -v '^interp/program/')"
+ok "builtins include upwards" "$(includes builtins core lexer parser kernels interp builtins | grep -v 'interp/program')"
 ok "files over 1000 lines" "$(find core lexer parser kernels interp builtins -name '*.[chly]' -exec wc -l {} + | awk '$2 != "total" && $1 > 1000')"
 ok "files that do not open with a comment" "$(for f in $(find core lexer parser kernels interp builtins -name '*.[ch]' -o -name '*.def'); do head -c 3 "$f" | grep -qE '^/[*]' || echo "$f"; done)"
 ok "lines over 120 columns in C" "$(grep -rnE '^.{121,}' core lexer parser kernels interp builtins --include='*.c' --include='*.h' | cut -c1-100)"
@@ -28,7 +28,7 @@ ok "lines over 120 columns in C" "$(grep -rnE '^.{121,}' core lexer parser kerne
 # which the funnel's account is a part of; GMP, which cannot be told that there is no memory; and
 # what C may call when the interpreter has ended.
 ok "malloc outside the funnel" "$(grep -rnE "\b(malloc|calloc|realloc|strdup)\(" lexer parser kernels interp builtins --include="*.c" |
-    grep -vE "^interp/(repl[a-z_]*|main[a-z_]*|api[a-z_]*)\.c:" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/gmp|interp/native_callback)\.c:')"
+    grep -vE "^interp/(session|program|embed)/" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/rational/gmp|interp/native/native_callback)\.c:')"
 # Numbers and letters are the same whatever locale the program around us has.
 ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexer parser kernels interp builtins -name '*.[chly]'))"
 # State of the process, each with its reason beside it: the interrupt flag and readline's own
@@ -39,7 +39,7 @@ ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexe
 # (blas_stop); the folders that were looked through for leftovers (fd).
 ok "mutable globals" "$(grep -rnE '^ *(static|_Thread_local) [^(]*(;|=)' core lexer parser kernels interp builtins --include='*.[chl]' |
     grep -vE '\bconst\b|static inline|_Atomic\(void \*\) slot|^interp/life\.c:.*_Thread_local .*known' |
-    grep -vE '^(interp/(main|native_fault|repl[a-z_]*)\.c|kernels/(blas|blas_room|blas_stop|cpu|fft|ew_sleef|gmp|mpfr|flint|dnnl|opencl_load|opencl_probe|cuda_load|dtype)\.c|builtins/picture_cairo\.c|core/(error|fd|mapping|c_locale)\.c):')"
+    grep -vE '^(interp/(program/main\.c|native/native_fault\.c|session/)|kernels/[a-z]*/(blas|blas_room|blas_stop|cpu|fft|ew_sleef|gmp|mpfr|flint|dnnl|opencl_load|opencl_probe|cuda_load|dtype)\.c:|builtins/pictures/picture_cairo\.c|core/[a-z]*/(error|fd|mapping|c_locale)\.c:)')"
 ok "generated files in git" "$(git ls-files 2>/dev/null | grep -E '^build/|\.o$|\.tab\.|lex\.yy')"
 ok "absolute machine paths" "$(git grep -nE '(^|[^A-Za-z0-9_.])/(work|root|home)/' -- . 2>/dev/null | grep -v 'tests/tools/lint.sh')"
 ok "TODO left behind" "$(grep -rnwE 'TODO|FIXME|XXX' core lexer parser kernels interp builtins stdlib examples)"

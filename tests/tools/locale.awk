@@ -1,5 +1,5 @@
 # Calls that would ask the locale of the process (awk -f tests/tools/locale.awk FILE…), one a line. Numbers
-# have core/c_locale.h, letters core/ascii.h; those two may. Without a list of files that are exempt, but:
+# have core/system/c_locale.h, letters core/system/ascii.h; those two may. Without a list of files that are exempt, but:
 # readline needs a locale for this thread (repl_line.c), glob sorts (native_search.c stands between
 # c_locale_enter and c_locale_leave). printf and scanf are allowed for text and whole numbers.
 BEGIN {
@@ -38,11 +38,11 @@ FNR == 1 { comment = 0; depth = 0 }
         print FILENAME ":" at ": " first
 }
 function exempt(line) {
-    if (FILENAME ~ /core\/(c_locale|ascii)\.[ch]$/)
+    if (FILENAME ~ /core\/system\/(c_locale|ascii)\.[ch]$/)
         return 1
-    if (FILENAME == "interp/repl_line.c")
+    if (FILENAME == "interp/session/repl_line.c")
         return line ~ /(setlocale|newlocale|uselocale)\(/
-    return FILENAME == "interp/native_search.c" && line ~ /[^a-z]glob\(/
+    return FILENAME == "interp/native/native_search.c" && line ~ /[^a-z]glob\(/
 }
 # The line without comments, texts and letters in quotes.
 function code(s,   from, to, out) {

@@ -1,6 +1,6 @@
 /* libricci as a C program uses it: evaluating, variables, values, tensors both ways, C functions,
  * errors, output, threads; then every allocation made to fail in turn. Leaks are the sanitizer's. */
-#include "interp/api.h"
+#include "interp/embed/api.h"
 #include "tests/unit/check.h"
 
 #include <pthread.h>

@@ -3,15 +3,15 @@
  * machine's own arithmetic; sums, loads, storage and matrix products. */
 #include "check.h"
 
-#include "kernels/arith_binary.h"
-#include "kernels/cpu.h"
-#include "kernels/rational.h"
+#include "kernels/arith/arith_binary.h"
+#include "kernels/tensor/cpu.h"
+#include "kernels/rational/rational.h"
 
 /* The loops once more with the widest vectors, which the compiler makes of narrow ones. */
 #define VECTOR_BYTES 64
 #define BINARY_TABLE binary_kernels_wide
 extern const BinaryKernels binary_kernels_wide;
-#include "kernels/arith_binary.tmpl.h"
+#include "kernels/arith/arith_binary.tmpl.h"
 
 #include <fenv.h>
 #include <float.h>

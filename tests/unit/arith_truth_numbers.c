@@ -4,7 +4,7 @@
  * RICCI_SOAK=n runs n times as many cases. */
 #include <stdio.h>         /* before gmp.h, which prints if it knows FILE */
 
-#include "kernels/number.h"
+#include "kernels/number/number.h"
 #include "tests/unit/truth.h"
 #include "tests/unit/check.h"
 

@@ -1,12 +1,12 @@
 /* Every row of the registry under `autocast bf16`: its class is what the policy says (the lists
  * below are the language's, written out once more), and its result is that of operands which
  * were cast by hand outside of the scope: same dtype, same value. Operands of f64, f32, bf16. */
-#include "core/error.h"
-#include "interp/interp.h"
-#include "interp/op.h"
+#include "core/base/error.h"
+#include "interp/state/interp.h"
+#include "interp/op/op.h"
 #include "tests/unit/check.h"
 #include "interp/life.h"
-#include "interp/module.h"
+#include "interp/eval/module.h"
 
 /* Products and convolutions; attention is a library function made of them. */
 static const char lower[] = " matmul dot matpow einsum conv conv2 ";

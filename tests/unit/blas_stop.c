@@ -1,8 +1,8 @@
 /* LAPACK that can be stopped: factors made from parts against LAPACK's own (pivots, info,
  * residuals), at orders around limits that are made small here, in all four types; and that
  * the library works as before after a routine was left in its middle. */
-#include "kernels/blas_stop.h"
-#include "kernels/lapack.h"
+#include "kernels/blas/blas_stop.h"
+#include "kernels/lapack/lapack.h"
 #include "tests/unit/check.h"
 
 #include <complex.h>

@@ -1,7 +1,7 @@
 /* C declarations: layout against the compiler that compiles this file, types as text and back,
  * constants against C's own arithmetic, every error with its place, several blocks in one scope,
  * and texts that no header writes. */
-#include "parser/cdecl.h"
+#include "parser/cdecl/cdecl.h"
 #include "tests/unit/check.h"
 
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 #ifndef RICCI_TESTS_UNIT_CHECK_H
 #define RICCI_TESTS_UNIT_CHECK_H
 
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/pool.h"
+#include "core/base/error.h"
+#include "core/base/mem.h"
+#include "core/memory/pool.h"
 
 #include <math.h>
 #include <stdio.h>

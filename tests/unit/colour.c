@@ -1,9 +1,9 @@
 /* Colours at the prompt: over all programs here, every token that the lexer finds has the colour of
  * its kind, whichever line it stands on; and the scanner takes any bytes. */
-#include "interp/repl_colour.c"      /* a part of the program, not of the library */
+#include "interp/session/repl_colour.c"      /* a part of the program, not of the library */
 
-#include "core/arena.h"
-#include "core/mem.h"
+#include "core/memory/arena.h"
+#include "core/base/mem.h"
 #include "interp/life.h"
 #include "grammar.h"
 

@@ -1,13 +1,13 @@
 /* `compare` where memory ends: the n-th allocation fails, for every n until all succeed. The error
  * is `memory` or an entry's own, the interpreter is as it was before: stack, scope, output, and what
  * lives. And errors of accuracy.h that can be said exactly. */
-#include "core/error.h"
-#include "interp/accuracy.h"
-#include "interp/interp.h"
+#include "core/base/error.h"
+#include "interp/precision/accuracy.h"
+#include "interp/state/interp.h"
 #include "tests/unit/check.h"
-#include "interp/call.h"
+#include "interp/eval/call.h"
 #include "interp/life.h"
-#include "interp/module.h"
+#include "interp/eval/module.h"
 
 /* Calls g, which was made before, so that nothing is read or parsed. */
 static bool runs(Interp *in, Value g)

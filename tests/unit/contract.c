@@ -3,8 +3,8 @@
  * random paths, everything at once, and under a limit on memory; steps that are negative or
  * 0, lengths 0 and 1, conjugates; the semirings that do not distribute; what an allocation
  * that fails leaves behind. */
-#include "kernels/contract.h"
-#include "kernels/reduce_complex.h"
+#include "kernels/pair/contract.h"
+#include "kernels/reduce/reduce_complex.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

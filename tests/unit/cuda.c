@@ -3,10 +3,10 @@
  * LAPACK, and each call that can fail failing. Every case is a process of its own, which finds the
  * stubs by LD_LIBRARY_PATH as a program finds the real ones. With NVRTC there, kernels are compiled for
  * all devices from sm_70 to sm_90; `cuda real` runs what needs no stub on the first real device. */
-#include "kernels/cuda.h"
+#include "kernels/cuda/cuda.h"
 
-#include "core/mem.h"
-#include "kernels/device_cache.h"
+#include "core/base/mem.h"
+#include "kernels/device/device_cache.h"
 #include "tests/stub/stub.h"
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* Tensors on devices, below the language: which copies are valid, what is copied when, what is
  * dropped for room, what the host's side of an absent tensor holds, counts. */
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 #include "tests/unit/check.h"
 
 static Ctx *ctx;

@@ -1,6 +1,6 @@
 /* Built kernels on disk: what is kept comes back whole or not at all, whatever happened to the files,
  * and there are never too many. */
-#include "kernels/device_cache.h"
+#include "kernels/device/device_cache.h"
 
 #include "check.h"
 

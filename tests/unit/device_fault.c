@@ -3,12 +3,12 @@
  * fault; either way every variable that was there has its old value, on the host and on the
  * device, nothing is left behind on the device, and the statement runs as ever when nothing
  * fails. Sanitized builds look for what leaked on the host. */
-#include "core/error.h"
-#include "interp/interp.h"
+#include "core/base/error.h"
+#include "interp/state/interp.h"
 #include "tests/unit/check.h"
 #include "interp/life.h"
-#include "interp/module.h"
-#include "interp/show.h"
+#include "interp/eval/module.h"
+#include "interp/show/show.h"
 
 static const char setup[] =
     "seed(5)\n"

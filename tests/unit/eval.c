@@ -1,9 +1,9 @@
 /* The evaluator through the C interface: values of programs, error kinds, that errors
  * leave the value stack and the memory account as they were, interrupts, tests. */
-#include "interp/interp.h"
+#include "interp/state/interp.h"
 #include "interp/life.h"
-#include "interp/module.h"
-#include "interp/show.h"
+#include "interp/eval/module.h"
+#include "interp/show/show.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * found in a matrix, how few elements a dense one costs, and FLOP formulas. */
 #include "check.h"
 
-#include "interp/explain.h"
-#include "kernels/lapack_structured.h"
+#include "interp/measure/explain.h"
+#include "kernels/lapack/lapack_structured.h"
 
 enum { N = 7 };
 

@@ -1,11 +1,11 @@
 /* The fence around programs of strangers, below the language: paths that try to leave their folder, links
  * that are turned while they are opened, numbers of --limit, the fresh folder, and the second wall. That
  * one is tried by a child that calls the kernel itself, as native code would that got in. */
-#include "core/error.h"
-#include "core/fence.h"
-#include "core/limit.h"
-#include "core/mem.h"
-#include "core/tempdir.h"
+#include "core/base/error.h"
+#include "core/base/fence.h"
+#include "core/base/limit.h"
+#include "core/base/mem.h"
+#include "core/system/tempdir.h"
 #include "tests/unit/check.h"
 
 #include <errno.h>

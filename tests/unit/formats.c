@@ -1,12 +1,12 @@
 /* Every row of the registry in every kind of format, inside a scope and on operands of the format
  * outside of one: a result or a clean error, never a crash. What the results are is tested by
  * tests/lang/precision and the arithmetic's own tests. */
-#include "core/error.h"
-#include "interp/optable.h"
-#include "interp/precise.h"
+#include "core/base/error.h"
+#include "interp/op/optable.h"
+#include "interp/precision/precise.h"
 #include "interp/life.h"
-#include "interp/module.h"
-#include "interp/show.h"
+#include "interp/eval/module.h"
+#include "interp/show/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>

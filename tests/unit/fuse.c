@@ -2,10 +2,10 @@
  * elementwise row in every dtype, and random expressions over views, broadcast shapes and
  * mixed dtypes. A step that is assigned to a variable is an operation of its own, so the
  * same program in both forms runs both ways. And what a chain takes of memory. */
-#include "interp/interp.h"
-#include "kernels/ew.h"
+#include "interp/state/interp.h"
+#include "kernels/elementwise/ew.h"
 #include "interp/life.h"
-#include "interp/module.h"
+#include "interp/eval/module.h"
 
 #include <math.h>
 #include <stdio.h>

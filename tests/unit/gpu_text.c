@@ -3,7 +3,7 @@
  * widths of positions. A device that does nothing but compile stands behind gpu.c, so what is
  * compiled is what would run. RICCI_NVRTC names a library to use before those that are looked
  * for. A compile takes 50 ms: one kernel in twenty, and with RICCI_SOAK all. */
-#include "kernels/gpu.h"
+#include "kernels/gpu/gpu.h"
 #include "tests/unit/check.h"
 
 #include <dlfcn.h>

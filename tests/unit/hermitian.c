@@ -2,8 +2,8 @@
  * type and layout; and both sets of kernels see the same. */
 #include "check.h"
 
-#include "kernels/cpu.h"
-#include "kernels/hermitian.h"
+#include "kernels/tensor/cpu.h"
+#include "kernels/lapack/hermitian.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* Linear algebra through the one door, in every dtype and layout: products against a plain
  * sum in long double, factors by their reconstruction and orthogonality, solutions by
  * their residual, and the errors of matrices that have no answer. */
-#include "core/error.h"
-#include "interp/op.h"
+#include "core/base/error.h"
+#include "interp/op/op.h"
 #include "interp/life.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* A host with a locale of its own: numbers, letters and messages of libricci are the same in a German
  * and in a Turkish process, on the threads of the pool too, and the host's locale is afterwards what it
  * was. The locales are made by tests/tools/locales.sh; where that fails the test says so. */
-#include "core/ascii.h"
-#include "core/c_locale.h"
-#include "interp/api.h"
+#include "core/system/ascii.h"
+#include "core/system/c_locale.h"
+#include "interp/embed/api.h"
 #include "tests/unit/check.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* Mapped files: what is counted and what is not, copy on write, pages that live as long as
  * the last tensor, and a file that is cut short while it is mapped: an error, on every use,
  * in the thread that asks, and never the end of the process. */
-#include "core/mapping.h"
-#include "kernels/mapped.h"
+#include "core/memory/mapping.h"
+#include "kernels/tensor/mapped.h"
 #include "tests/unit/check.h"
 
 #include <fcntl.h>

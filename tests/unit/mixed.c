@@ -2,9 +2,9 @@
  * conversions (dense, with gaps, overlapping windows, backwards), which must not change the plan of
  * what they give, and the kernel of the bf16 instruction. Where the processor lacks AVX512-BF16 the
  * instruction is computed by what stands for it, from the same source of the kernel. */
-#include "kernels/contract_pair_ways.h"
-#include "kernels/dnnl.h"
-#include "kernels/ew.h"
+#include "kernels/pair/contract_pair_ways.h"
+#include "kernels/blas/dnnl.h"
+#include "kernels/elementwise/ew.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* OpenCL behind the vtable of devices: memory, copies, kernels and their cache on disk, products,
  * and what a driver that is missing or refuses says. Needs a platform (PoCL is enough); where
  * there is none, that is what is tested. */
-#include "kernels/device_cache.h"
-#include "kernels/opencl.h"
+#include "kernels/device/device_cache.h"
+#include "kernels/opencl/opencl.h"
 
 #include "check.h"
 

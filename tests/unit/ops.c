@@ -1,13 +1,13 @@
 /* Every row of the registry: it has help, its example prints what it says, and each
  * elementwise row gives through the door what its reference kernel gives, for every dtype
  * and layout. Scalars and tensors must agree bit for bit. */
-#include "core/error.h"
-#include "interp/elementwise.h"
-#include "interp/optable.h"
-#include "interp/place.h"
+#include "core/base/error.h"
+#include "interp/op/elementwise.h"
+#include "interp/op/optable.h"
+#include "interp/device/place.h"
 #include "interp/life.h"
-#include "interp/module.h"
-#include "interp/show.h"
+#include "interp/eval/module.h"
+#include "interp/show/show.h"
 
 #include <math.h>
 #include <stdio.h>

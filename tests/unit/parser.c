@@ -1,8 +1,8 @@
 /* Parser: printing and parsing again gives the same tree, formatting twice changes nothing
  * and keeps the tree, precedence, completeness of lines, slots, and every syntax error
  * with its place. */
-#include "core/error.h"
-#include "core/mem.h"
+#include "core/base/error.h"
+#include "core/base/mem.h"
 #include "parser/parse.h"
 
 #include <stdio.h>

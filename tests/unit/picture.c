@@ -1,5 +1,5 @@
 /* Ticks of axes, thinned paths and contours against cases that can be worked out by hand. */
-#include "builtins/picture.h"
+#include "builtins/pictures/picture.h"
 #include "tests/unit/check.h"
 #include "interp/life.h"
 

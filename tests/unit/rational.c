@@ -1,7 +1,7 @@
 /* Exact fractions against GMP on random numbers of every length, near the ends of 63 bits
  * above all; conversions to and from floats and text; the collector; elimination against
  * its own definition (inverse times matrix, determinant of a product). */
-#include "kernels/rational_linalg.h"
+#include "kernels/rational/rational_linalg.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Reductions, scans and sorting: every operation, dtype and layout against a plain loop in
  * long double; the same bits for one thread and three, for the base loops and the fast ones;
  * integer overflow; nan; keys of sorting; selection. */
-#include "kernels/reduce.h"
-#include "kernels/reduce_complex.h"
-#include "kernels/scan.h"
-#include "kernels/sort.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/reduce/reduce_complex.h"
+#include "kernels/axis/scan.h"
+#include "kernels/axis/sort.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* How errors are laid out on a terminal: nothing is wider than it, carets stay under what they
  * mark, and the plain text is all there. */
-#include "interp/report.h"
+#include "interp/state/report.h"
 
-#include "core/error.h"
-#include "core/mem.h"
-#include "core/source.h"
+#include "core/base/error.h"
+#include "core/base/mem.h"
+#include "core/base/source.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Random numbers: the known answers of Random123 (kat_vectors), independence of the instruction
  * set and of the number of threads, ranges, moments. */
-#include "core/pool.h"
-#include "kernels/cpu.h"
-#include "kernels/rng.h"
+#include "core/memory/pool.h"
+#include "kernels/tensor/cpu.h"
+#include "kernels/random/rng.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * plain loops of this file: sizes around the tiles' edges, steps of every kind, accumulation,
  * NaN, infinities, signed zeros and extreme integers; every instruction set that this machine
  * has; one thread and two give the same bits. */
-#include "kernels/cpu.h"
-#include "kernels/direct_kernels.h"
+#include "kernels/tensor/cpu.h"
+#include "kernels/direct/direct_kernels.h"
 #include "tests/unit/check.h"
 
 #include <float.h>

@@ -1,8 +1,8 @@
 /* Printing: decimals of every float format, format specs against Python's, repr that
  * reads back. The layouts of tensors have golden files in tests/lang/print. */
 #include "interp/life.h"
-#include "interp/module.h"
-#include "interp/show.h"
+#include "interp/eval/module.h"
+#include "interp/show/show.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* Transforms, convolution, sorted tables and rounding: against the definition in long
  * double, the same bits for one thread and three, in place, strided and unaligned, and from
  * every instruction set. */
-#include "kernels/compare.h"
-#include "kernels/conv.h"
-#include "kernels/cpu.h"
-#include "kernels/fft.h"
-#include "kernels/lookup.h"
-#include "kernels/reduce_complex.h"
-#include "kernels/rounding.h"
+#include "kernels/axis/compare.h"
+#include "kernels/signals/conv.h"
+#include "kernels/tensor/cpu.h"
+#include "kernels/signals/fft.h"
+#include "kernels/axis/lookup.h"
+#include "kernels/reduce/reduce_complex.h"
+#include "kernels/axis/rounding.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Kernels for batches of small matrices against LAPACK and plain sums: scaled residuals,
  * the same zero pivots, flags for what is left to LAPACK, batches that are no multiple of
  * the lanes, broadcast and strided operands, every order and type. */
-#include "kernels/lapack.h"
-#include "kernels/small.h"
+#include "kernels/lapack/lapack.h"
+#include "kernels/gemm/small.h"
 #include "tests/unit/check.h"
 
 #include <complex.h>

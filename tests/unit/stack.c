@@ -1,6 +1,6 @@
 /* Texts that are deep, run by threads whose C stack is small: an error or a value, never a crash. A
  * program around libricci chooses the stack; what fits is asked when a text is read and when a function is called. */
-#include "interp/ricci.h"
+#include "interp/embed/ricci.h"
 #include "tests/unit/check.h"
 
 #include <pthread.h>

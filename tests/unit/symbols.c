@@ -7,7 +7,7 @@
 
 static const struct { const char *name, *text; } symbols[] = {
 #define SYMBOL(name, text) { name, text },
-#include "interp/symbols.def"
+#include "interp/session/symbols.def"
 #undef SYMBOL
 };
 enum { SYMBOLS = sizeof symbols / sizeof *symbols };
@@ -54,7 +54,7 @@ int main(void)
 {
     static const char *const signs[] = {
 #define OPERATOR(id, symbol, ascii, op) symbol,
-#include "parser/ops.def"
+#include "lexer/ops.def"
 #undef OPERATOR
         "≤", "≥", "≠", "−", "π" };
     int kind;

@@ -3,7 +3,7 @@
  * opened when first used, mapped files, errors for want of memory. A third thread interrupts both.
  * Results are those of one interpreter alone. Built with MODE=tsan it finds races; what is not built
  * with it is left out by tests/tools/tsan.supp. */
-#include "interp/ricci.h"
+#include "interp/embed/ricci.h"
 #include "tests/unit/check.h"
 
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #ifndef RICCI_TESTS_UNIT_TRUTH_H
 #define RICCI_TESTS_UNIT_TRUTH_H
 
-#include "kernels/arith.h"
+#include "kernels/arith/arith.h"
 
 #include <gmp.h>
 #include <math.h>

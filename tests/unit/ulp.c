@@ -6,8 +6,8 @@
  * scalars and fused chains take the same kernels is tests/lang/values/ulp_ways.ric.
  * RICCI_SOAK=n takes n times as many operands, with a seed of its own; `ulp table` shows what was
  * measured, `ulp table NAME` of one row. */
-#include "interp/op.h"
-#include "kernels/ew_kernels.h"
+#include "interp/op/op.h"
+#include "kernels/elementwise/ew_kernels.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ulp_random.h"
 #include "tests/unit/ulp_truth.h"

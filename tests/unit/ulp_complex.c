@@ -4,8 +4,8 @@
  * result may be off by more of its own ulps where the other is much larger. Every row with a complex
  * formula and a complex or real result must be here. RICCI_SOAK=n takes n times as many operands, with a
  * seed of its own, which is printed. */
-#include "interp/op.h"
-#include "kernels/ew_kernels.h"
+#include "interp/op/op.h"
+#include "kernels/elementwise/ew_kernels.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ulp_random.h"
 

@@ -6,7 +6,7 @@
 #ifndef RICCI_TESTS_UNIT_ULP_TRUTH_H
 #define RICCI_TESTS_UNIT_ULP_TRUTH_H
 
-#include "kernels/ew.h"
+#include "kernels/elementwise/ew.h"
 
 #include <mpfr.h>
 

@@ -1,8 +1,8 @@
 /* Values by themselves: strings that grow, ranges at the edges of int64, tuples with an
  * index of names, stores of scalars, equality and the release of long chains. */
-#include "interp/interp.h"
+#include "interp/state/interp.h"
 #include "interp/life.h"
-#include "interp/literal.h"
+#include "interp/index/literal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,107 @@
+/* load and save: their arguments, and the format by extension. What a format is stands in
+ * a file of its own; opening, reading and replacing files in files_access.c. */
+#include "builtins/files/files.h"
+
+#include "core/system/ascii.h"
+
+#include <string.h>
+
+#define OP(name, ...) Value op_run_##name(OpCall *);
+#include "builtins/files/files.def"
+#undef OP
+
+typedef enum FileFormat {
+    FILE_NPY,
+    FILE_NPZ,
+    FILE_MTX,
+    FILE_CSV,
+    FILE_SAFETENSORS,
+    FILE_FORMATS
+} FileFormat;
+
+/* By what follows the last point of the last part of the path. */
+static FileFormat format_of(OpCall *c, const char *path)
+{
+    static const char *const extensions[] = { ".npy", ".npz", ".mtx", ".csv", ".safetensors" };
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    for (int i = 0; dot && i < FILE_FORMATS; i++)
+        if (ascii_casecmp(dot, extensions[i]) == 0)
+            return (FileFormat)i;
+    Error *e = err_new(&c->in->ctx, ERR_IO, "%s: %s", path,
+                       dot ? "the extension is not that of a format that is read and written here"
+                           : "a name without an extension does not say which format is meant");
+    err_help(e, "use .npy, .npz, .mtx, .csv or .safetensors; read(\"%s\") gives a file's text",
+             path);
+    err_throw(e);
+}
+
+/* An option that only one format has is an error elsewhere, not silently nothing. */
+static void only_csv(OpCall *c, int first, int last)
+{
+    for (int i = first; i <= last; i++)
+        if (arg_given(c, i))
+            arg_error(c, i, ERR_TYPE, "%s= is for .csv files", arg_name(c, i));
+}
+
+Value op_run_load(OpCall *c)
+{
+    const char *path = file_find(c, arg_str(c, 0));
+    FileFormat format = format_of(c, path);
+    if (format != FILE_CSV)
+        only_csv(c, LOAD_HEADER, LOAD_DELIMITER);
+    switch (format) {
+    case FILE_NPY: {
+        Bytes b = file_bytes(c, path);
+        return op_result(c, npy_read(&b));
+    }
+    case FILE_NPZ: return npz_load(c, path);
+    case FILE_SAFETENSORS: return safetensors_load(c, path);
+    case FILE_MTX: return mtx_load(c, path);
+    default: return csv_load(c, path);
+    }
+}
+
+/* dtype= as the name of a dtype that files hold: NULL, or text that lives as long as c. */
+static const char *save_dtype(OpCall *c)
+{
+    if (!arg_given(c, SAVE_DTYPE) || c->args[SAVE_DTYPE].tag == V_NONE)
+        return NULL;
+    if (c->args[SAVE_DTYPE].tag == V_STRING)
+        return c->args[SAVE_DTYPE].str->text;
+    return dtype_name(arg_dtype(c, SAVE_DTYPE, DT_F64));
+}
+
+/* x for a format of text, as the dtype asked for: there i16 and its like are only a check. */
+Tensor *text_tensor(OpCall *c, const char *as)
+{
+    Tensor *t = arg_tensor(c, 1);
+    if (!as)
+        return t;
+    Stored s;
+    bool fortran = false;
+    Tensor *raw = stored_raw(c, t, as, arg_text(c, 1), &s, &fortran);
+    return dtype_find(as, strlen(as)) == DT_NONE ? op_keep(c, tensor_cast(&c->in->ctx, t, DT_I64))
+                                                 : raw;
+}
+
+Value op_run_save(OpCall *c)
+{
+    if (c->args[0].tag != V_STRING && c->args[1].tag == V_STRING)
+        err_raise_help(&c->in->ctx, ERR_TYPE, "the path comes first: save(\"x.npy\", A)",
+                       "save(path, x) needs a path first, this is %s", v_type_name(c->args[0]));
+    Str *name = arg_str(c, 0);
+    if (strlen(name->text) != name->len)
+        err_raise(&c->in->ctx, ERR_IO, "the path contains a NUL byte");
+    const char *path = name->text, *as = save_dtype(c);
+    FileFormat format = format_of(c, path);
+    if (format != FILE_CSV)
+        only_csv(c, SAVE_HEADER, SAVE_DELIMITER);
+    switch (format) {
+    case FILE_NPY: npy_save(c, path, arg_tensor(c, 1), as); break;
+    case FILE_NPZ: npz_save(c, path, c->args[1], as); break;
+    case FILE_SAFETENSORS: safetensors_save(c, path, c->args[1], as); break;
+    case FILE_MTX: mtx_save(c, path, text_tensor(c, as)); break;
+    default: csv_save(c, path, as); break;
+    }
+    return v_none();
+}

@@ -1,0 +1,170 @@
+/* NumPy's .npz: a zip archive whose members are .npy files, one per name. It loads as a
+ * named tuple; written members are stored and aligned, so that they can be mapped. */
+#include "builtins/files/files_zip.h"
+#include "interp/state/output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* Members may not lie over one another: the same bytes could then be asked for many times. */
+typedef struct Extent { int64_t from, to; } Extent;
+
+static int extent_order(const void *a, const void *b)
+{
+    int64_t x = ((const Extent *)a)->from, y = ((const Extent *)b)->from;
+    return (x > y) - (x < y);
+}
+
+static void check_overlap(OpCall *c, const Bytes *b, ZipReader r)
+{
+    Str **extents = file_text(c);
+    ZipMember m;
+    while (zip_next(&r, &m))
+        str_append(&c->in->ctx, extents, (const char *)&(Extent){ m.data, m.data + m.packed },
+                   sizeof(Extent));
+    Extent *e = (Extent *)(*extents)->text;
+    size_t n = (*extents)->len / sizeof *e;
+    qsort(e, n, sizeof *e, extent_order);
+    for (size_t i = 1; i < n; i++)
+        if (e[i].from < e[i - 1].to)
+            bytes_error(b, e[i].from, NULL, "two members of the archive share bytes");
+}
+
+static const Name *member_name(OpCall *c, const char *name)
+{
+    size_t len = strlen(name);
+    if (len > 4 && strcmp(name + len - 4, ".npy") == 0)
+        len -= 4;
+    return names_intern(&c->in->names, name, len);
+}
+
+static void load_member(OpCall *c, const Bytes *b, const ZipMember *m, Tuple **into)
+{
+    Ctx *ctx = &c->in->ctx;
+    const char *name = op_root(c, v_str(str_new(ctx, m->name, (size_t)m->name_len))).str->text;
+    if (m->name_len > 0 && name[m->name_len - 1] == '/')
+        return;
+    if (m->name_len < 4 || strcmp(name + m->name_len - 4, ".npy") != 0) {
+        notice(c->in, "%s: member %s is no .npy file and was left out", b->path, name);
+        return;
+    }
+    const Name *field = member_name(c, name);
+    if (tuple_find(*into, field) >= 0)
+        bytes_error(b, -1, NULL, "two members are called %s", name);
+    Bytes contents = zip_contents(b, m, name);
+    tuple_push(ctx, into, field, v_tensor(ctx, tensor_retain(npy_read(&contents))));
+}
+
+Value npz_load(OpCall *c, const char *path)
+{
+    Interp *in = c->in;
+    Bytes b = file_bytes(c, path);
+    ZipReader r = zip_open(&b);
+    check_overlap(c, &b, r);
+    Value *slot = in->sp;
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    ZipMember m;
+    while (zip_next(&r, &m)) {
+        Value *mark = in->sp;
+        load_member(c, &b, &m, &slot->tuple);
+        stack_cut(in, mark);
+    }
+    return v_retain(*slot);
+}
+
+/* ---- writing ---- */
+
+typedef struct NpzWriter {
+    OpCall *call;
+    const char *as;
+    Str **heads;                   /* heads and .npy headers of all members, one after the other */
+    Str **directory;
+    Str **spans;                   /* Span64 of each member in heads */
+    Tuple **held;                  /* the data */
+    int64_t at, count;
+} NpzWriter;
+
+typedef struct Member { size_t head, head_bytes, data_bytes; } Member;
+
+static void add_member(NpzWriter *w, const char *name, size_t name_len, Value x, int operand)
+{
+    OpCall *c = w->call;
+    Interp *in = c->in;
+    char what[300], file[280];
+    snprintf(what, sizeof what, "field %.200s", name);
+    if (name_len > 250)
+        err_raise(&in->ctx, ERR_IO, "%s: the name is too long for a member of an archive", what);
+    if (!v_is_numeric(x) && x.tag != V_RANGE)
+        err_raise_help(&in->ctx, ERR_TYPE, "save numbers and tensors; write() saves text",
+                       "%s is of type %s, and .npz files hold tensors", what, v_type_name(x));
+    Value *mark = in->sp;
+    Tensor *t = op_keep(c, v_to_tensor(in, x, operand));
+    Stored s;
+    bool fortran = true;
+    Tensor *raw = stored_raw(c, t, w->as, what, &s, &fortran);
+    Str **head = file_text(c);
+    npy_head(c, head, s, fortran, t->rank, tensor_shape(t), what);
+    size_t bytes = (size_t)t->size * s.bytes;
+    FilePart parts[] = { { (*head)->text, (*head)->len }, { raw->data, bytes } };
+    int len = snprintf(file, sizeof file, "%s.npy", name);
+    ZipEntry e = { .name = file, .name_len = (size_t)len, .crc = zip_crc(c, parts, 2),
+                   .size = (int64_t)((*head)->len + bytes), .at = w->at };
+    Member m = { .head = (*w->heads)->len, .data_bytes = bytes };
+    zip_put_head(c, w->heads, &e);
+    str_append(&in->ctx, w->heads, (*head)->text, (*head)->len);
+    m.head_bytes = (*w->heads)->len - m.head;
+    zip_put_entry(c, w->directory, &e);
+    str_append(&in->ctx, w->spans, (const char *)&m, sizeof m);
+    tuple_push(&in->ctx, w->held, NULL, v_tensor_raw(tensor_retain(raw)));
+    w->at += (int64_t)(m.head_bytes + bytes);
+    w->count++;
+    stack_cut(in, mark);
+}
+
+static void add_fields(NpzWriter *w, const Tuple *t)
+{
+    for (uint32_t i = 0; i < t->count; i++) {
+        char plain[32];
+        const Name *name = t->names ? t->names[i] : NULL;
+        snprintf(plain, sizeof plain, "arr_%u", i);
+        if (name && tuple_find(t, name) != (int64_t)i)
+            err_raise(&w->call->in->ctx, ERR_VALUE, "two fields are called %s", name->text);
+        add_member(w, name ? name->text : plain, name ? name->len : strlen(plain), t->items[i], 1);
+    }
+}
+
+/* Each member's head and data, then the directory. */
+static void write_archive(NpzWriter *w, const char *path)
+{
+    OpCall *c = w->call;
+    Str **list = file_text(c);
+    const Member *m = (const Member *)(*w->spans)->text;
+    for (int64_t i = 0; i < w->count; i++) {
+        FilePart two[] = { { (*w->heads)->text + m[i].head, m[i].head_bytes },
+                           { (*w->held)->items[i].tensor->data, m[i].data_bytes } };
+        str_append(&c->in->ctx, list, (const char *)two, sizeof two);
+    }
+    FilePart end = { (*w->directory)->text, (*w->directory)->len };
+    str_append(&c->in->ctx, list, (const char *)&end, sizeof end);
+    file_replace(c, path, (const FilePart *)(*list)->text, (*list)->len / sizeof end);
+}
+
+void npz_save(OpCall *c, const char *path, Value x, const char *as)
+{
+    Interp *in = c->in;
+    NpzWriter w = { .call = c, .as = as };
+    w.heads = file_text(c);
+    w.directory = file_text(c);
+    w.spans = file_text(c);
+    w.held = &in->sp->tuple;
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    if (x.tag == V_TUPLE)
+        add_fields(&w, x.tuple);
+    else
+        add_member(&w, "arr_0", 5, x, 1);
+    zip_put_end(c, w.directory, w.count, w.at, (int64_t)(*w.directory)->len);
+    write_archive(&w, path);
+}

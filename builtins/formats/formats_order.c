@@ -1,0 +1,374 @@
+/* Order in a format: extremes, sorting, order statistics, nearness. Binary numbers go through the
+ * ordinary kernels (order is the same in f64); decimal, mp and interval numbers are compared by
+ * their arithmetic. Called through precise_run. */
+#include "builtins/formats/formats.h"
+
+#include "core/base/error.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- numbers that are no binary floats ---- */
+typedef struct Order {
+    OpCall *c;
+    Precise p;
+    const char *x;             /* the lane at hand */
+    int64_t *at, *spare, n;    /* positions, in order afterwards */
+    int sign;                  /* -1: descending */
+} Order;
+
+/* x[i] before x[j]? nan comes last in either direction. */
+static int compare(Order *o, int64_t i, int64_t j)
+{
+    int order = 0;
+    Arith *a = &o->p.a;
+    const char *x = o->x + i * a->size, *y = o->x + j * a->size;
+    precise_check(o->c->in, o->c->op, a->ops->compare(a, x, y, &order), a->dtype);
+    if (order != 2)
+        return order * o->sign;
+    bool nan_i, nan_j;
+    a->ops->compare(a, x, x, &order);
+    nan_i = order == 2;
+    a->ops->compare(a, y, y, &order);
+    nan_j = order == 2;
+    return nan_i - nan_j;
+}
+
+static void merge(Order *o, int64_t from, int64_t middle, int64_t to)
+{
+    int64_t i = from, j = middle;
+    for (int64_t k = from; k < to; k++) {
+        bool left = i < middle && (j == to || compare(o, o->at[i], o->at[j]) <= 0);
+        o->spare[k] = o->at[left ? i++ : j++];
+    }
+    memcpy(o->at + from, o->spare + from, (size_t)(to - from) * sizeof *o->at);
+}
+
+/* Bottom-up merging: stable. */
+static void sort_positions(Order *o)
+{
+    for (int64_t i = 0; i < o->n; i++)
+        o->at[i] = i;
+    for (int64_t width = 1; width < o->n; width *= 2)
+        for (int64_t from = 0; from + width < o->n; from += 2 * width) {
+            merge(o, from, from + width, from + 2 * width < o->n ? from + 2 * width : o->n);
+            poll_interrupt(o->c->in);
+        }
+}
+
+static void order_open(Order *o, OpCall *c, Scope *s, int64_t n, bool descending)
+{
+    int64_t words = 2 * n;
+    precise_open(&o->p, c->in, s);
+    o->c = c;
+    o->n = n;
+    o->at = (int64_t *)(void *)op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &words))->data;
+    o->spare = o->at + n;
+    o->sign = descending ? -1 : 1;
+}
+
+static Tensor *rounded(OpCall *c, Scope *s, int i)
+{
+    Precise p;
+    precise_open(&p, c->in, s);
+    Tensor *x = precise_operand(c, &p, i);
+    precise_close(&p);
+    return x;
+}
+
+/* The largest of intervals encloses the largest of their numbers: no comparison needs to be certain. */
+static void enclose_extreme(Order *o, bool most, int64_t n, char *out)
+{
+    Arith *a = &o->p.a;
+    memcpy(out, o->x, (size_t)a->size);
+    for (int64_t i = 1; i < n; i++)
+        precise_check(o->c->in, o->c->op,
+                      a->ops->ew(a, most ? EW_MAXIMUM : EW_MINIMUM, out, 1,
+                                 (const void *const[]){ out, o->x + i * a->size },
+                                 (const int64_t[]){ 1, 1 }, 1),
+                      a->dtype);
+}
+
+/* min, max, argmin, argmax: the first of equals; a nan wins. */
+static Value extremes(OpCall *c, Scope *s, bool most, bool positions)
+{
+    Order o;
+    Tensor *x = rounded(c, s, 0);
+    uint64_t axes = arg_axes(c, 1, x->rank);
+    int64_t shape[TENSOR_RANK_MAX], n = 1, lanes = 1;
+    bool keep = arg_bool(c, 2, false);
+    int rank = 0;
+    for (int a = 0; a < x->rank; a++) {
+        bool reduced = axes >> a & 1;
+        n *= reduced ? tensor_shape(x)[a] : 1;
+        lanes *= reduced ? 1 : tensor_shape(x)[a];
+        if (!reduced || keep)
+            shape[rank++] = reduced ? 1 : tensor_shape(x)[a];
+    }
+    if (n == 0 && lanes > 0)
+        arg_error(c, 0, ERR_VALUE, "there is nothing to choose from: %s is empty", arg_text(c, 0));
+    x = format_axes_last(c, x, axes);
+    Tensor *out =
+        op_keep(c, tensor_new(&c->in->ctx, positions ? DT_I64 : (DType)x->dtype, rank, shape));
+    order_open(&o, c, s, 1, most);
+    int size = o.p.a.size;
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        int64_t best = 0;
+        int self;
+        o.x = x->data + lane * n * size;
+        if (s->format == DT_INTERVAL && !positions) {
+            enclose_extreme(&o, most, n, out->data + lane * size);
+            continue;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            o.p.a.ops->compare(&o.p.a, o.x + i * size, o.x + i * size, &self);
+            poll_interrupt(c->in);
+            if (self == 2) {
+                best = i;
+                break;
+            }
+            if (i > 0 && compare(&o, i, best) < 0)
+                best = i;
+        }
+        if (positions)
+            ((int64_t *)(void *)out->data)[lane] = best;
+        else
+            memcpy(out->data + lane * size, o.x + best * size, (size_t)size);
+    }
+    return op_result(c, out);
+}
+
+static Value sorting(OpCall *c, Scope *s, bool positions)
+{
+    Order o;
+    Tensor *x = rounded(c, s, 0);
+    bool scalar = x->rank == 0, all = scalar || c->args[1].tag == V_NONE;
+    int axis = all ? 0 : arg_axis(c, 1, x->rank, x->rank - 1);
+    x = format_axes_last(c, all ? format_flat(c, x) : x, UINT64_C(1) << axis);
+    int64_t n = tensor_shape(x)[x->rank - 1], lanes = n ? x->size / n : 0;
+    Tensor *out = op_keep(
+        c, tensor_new(&c->in->ctx, positions ? DT_I64 : (DType)x->dtype, x->rank, tensor_shape(x)));
+    order_open(&o, c, s, n, arg_bool(c, 2, false));
+    int size = o.p.a.size;
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        o.x = x->data + lane * n * size;
+        sort_positions(&o);
+        for (int64_t i = 0; i < n; i++)
+            if (positions)
+                ((int64_t *)(void *)out->data)[lane * n + i] = o.at[i];
+            else
+                memcpy(out->data + (lane * n + i) * size, o.x + o.at[i] * size, (size_t)size);
+    }
+    if (scalar)
+        return v_tensor(&c->in->ctx, tensor_view(&c->in->ctx, out, 0, tensor_shape(out),
+                                                 tensor_strides(out), out->data));
+    return op_result(c, format_axis_back(c, out, axis));
+}
+
+static Value uniques(OpCall *c, Scope *s)
+{
+    Order o;
+    Tensor *x = format_flat(c, rounded(c, s, 0));
+    int64_t n = x->size, distinct = 0;
+    order_open(&o, c, s, n, false);
+    int size = o.p.a.size;
+    o.x = x->data;
+    sort_positions(&o);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || compare(&o, o.at[i - 1], o.at[i]) != 0)
+            o.spare[distinct++] = i;
+    Tensor *values = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 1, &distinct));
+    Tensor *counts = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &distinct));
+    for (int64_t i = 0; i < distinct; i++) {
+        memcpy(values->data + i * size, o.x + o.at[o.spare[i]] * size, (size_t)size);
+        ((int64_t *)(void *)counts->data)[i] = (i + 1 < distinct ? o.spare[i + 1] : n) - o.spare[i];
+    }
+    if (arg_bool(c, 2, false))
+        format_refuse(c, s->format);
+    if (!arg_bool(c, 1, false))
+        return op_result(c, values);
+    return tuple_make(c->in, "values", op_result(c, values), "counts", op_result(c, counts), NULL);
+}
+
+static bool ordinary_store(DType dt)
+{
+    return dt == DT_F32 || dt == DT_F16 || dt == DT_BF16 || dt == DT_F64;
+}
+
+Value op_format_order(OpCall *c, Scope *s)
+{
+    const char *name = c->op->name;
+    if (format_all_whole(c))
+        return exact_run(c);
+    if (format_is_binary(s->format))
+        return precise_outside(c, s, ordinary_store(s->format) ? DT_NONE : DT_F64, false);
+    if (s->format == DT_RATIONAL)
+        return precise_outside(c, s, DT_NONE, true);
+    if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)
+        return extremes(c, s, name[1] == 'a', false);
+    if (strncmp(name, "argm", 4) == 0)
+        return extremes(c, s, name[4] == 'a', true);
+    if (strcmp(name, "sort") == 0 || strcmp(name, "argsort") == 0)
+        return sorting(c, s, name[0] == 'a');
+    if (strcmp(name, "unique") == 0)
+        return uniques(c, s);
+    format_refuse(c, s->format);
+}
+
+/* ---- order statistics ---- */
+/* Element k of the sorted last axis. */
+static Value pick(OpCall *c, Tensor *x, int64_t k)
+{
+    char *data = x->data + k * dtype_info((DType)x->dtype)->bytes * tensor_strides(x)[x->rank - 1];
+    return op_root(c, v_tensor_raw(tensor_view(&c->in->ctx, x, x->rank - 1, tensor_shape(x),
+                                               tensor_strides(x), data)));
+}
+
+/* x as lanes to be reduced, sorted. */
+static Tensor *sorted_lanes(OpCall *c, Tensor *x, uint64_t axes)
+{
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX], n = 1;
+    int rank = 0;
+    for (int a = 0; a < x->rank; a++)
+        if (axes >> a & 1)
+            n *= tensor_shape(x)[a];
+        else
+            shape[rank++] = tensor_shape(x)[a];
+    if (n == 0)
+        arg_error(c, 0, ERR_VALUE, "there is nothing to choose from: %s is empty", arg_text(c, 0));
+    x = format_axes_last(c, x, axes);
+    shape[rank++] = n;
+    for (int64_t step = 1, a = rank - 1; a >= 0; a--) {
+        strides[a] = step;
+        step *= shape[a];
+    }
+    x = op_keep(c, tensor_view(&c->in->ctx, x, rank, shape, strides, x->data));
+    return format_row(c, "sort", 1, v_tensor_raw(x)).tensor;
+}
+
+static Value quantile_value(OpCall *c, Tensor *x, double q)
+{
+    int64_t n = tensor_shape(x)[x->rank - 1], k = (int64_t)floor(q * (double)(n - 1));
+    double t = q * (double)(n - 1) - (double)k;
+    Value low = pick(c, x, k);
+    if (t == 0 || k + 1 >= n)
+        return low;
+    Value high = pick(c, x, k + 1);
+    if (t == 0.5)
+        return format_row(c, "divide", 2, format_row(c, "add", 2, low, high), v_int(2));
+    Value step = format_row(c, "multiply", 2, format_row(c, "subtract", 2, high, low), v_float(t));
+    return format_row(c, "add", 2, low, step);
+}
+
+static Value quantile_row(OpCall *c, Scope *s, double q, int axis_argument)
+{
+    Tensor *x = rounded(c, s, 0);
+    uint64_t axes = arg_axes(c, axis_argument, x->rank);
+    Value r = quantile_value(c, sorted_lanes(c, x, axes), q);
+    if (!arg_bool(c, axis_argument + 1, false))
+        return v_retain(r);
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    Tensor *t = op_keep(c, v_to_tensor(c->in, r, 0));
+    t = op_keep(c, tensor_compact(&c->in->ctx, t));
+    for (int64_t step = 1, a = x->rank - 1; a >= 0; a--) {
+        shape[a] = axes >> a & 1 ? 1 : tensor_shape(x)[a];
+        strides[a] = step;
+        step *= shape[a];
+    }
+    return v_tensor_raw(tensor_view(&c->in->ctx, t, x->rank, shape, strides, t->data));
+}
+
+Value op_format_median(OpCall *c, Scope *s)
+{
+    if (format_is_binary(s->format))
+        return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, true);
+    return s->format == DT_RATIONAL ? precise_outside(c, s, DT_NONE, true)
+                                    : quantile_row(c, s, 0.5, 1);
+}
+
+Value op_format_quantile(OpCall *c, Scope *s)
+{
+    if (format_is_binary(s->format))
+        return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, true);
+    if (s->format == DT_RATIONAL || (c->args[1].tag == V_TENSOR && c->args[1].tensor->rank > 0))
+        format_refuse(c, s->format);
+    double q = arg_float(c, 1);
+    if (!(q >= 0 && q <= 1))
+        arg_error(c, 1, ERR_VALUE, "a quantile is asked for a fraction between 0 and 1, not %g", q);
+    return quantile_row(c, s, q, 2);
+}
+
+/* ---- nearness ---- */
+/* The root of the distance of 1 and its neighbour, as for the dtypes with kernels. */
+static double default_tolerance(DType format)
+{
+    int e, p;
+    MiniStyle style;
+    if (dtype_mini_read(format, &e, &p, &style))
+        return sqrt(ldexp(1, 1 - p));
+    if (dtype_base(format) == DT_MP)
+        return sqrt(ldexp(1, 1 - dtype_digits(format)));
+    return dtype_base(format) == DT_DECIMAL ? sqrt(pow(10, 1 - dtype_digits(format))) : 0;
+}
+
+static Value norm_of(OpCall *c, Value x)
+{
+    return format_row(c, "sqrt", 1, format_row(c, "sum", 1, format_row(c, "multiply", 2, x, x)));
+}
+
+static Value greater(OpCall *c, Value x, Value y) { return format_row(c, "maximum", 2, x, y); }
+
+/* |a - b| against the tolerances, in the format. */
+static Value near_numbers(OpCall *c, Scope *s, bool norms)
+{
+    Value a = v_tensor_raw(rounded(c, s, 0)), b = v_tensor_raw(rounded(c, s, 1));
+    double atol = arg_given(c, 3) ? arg_float(c, 3) : norms ? 0 : 1e-8;
+    double rtol = arg_given(c, 2) ? arg_float(c, 2)
+                  : !norms        ? 1e-5
+                  : atol > 0      ? 0
+                                  : default_tolerance(s->format);
+    Value d = format_row(c, "subtract", 2, a, b), size;
+    if (norms) {
+        d = norm_of(c, d);
+        size = greater(c, norm_of(c, a), norm_of(c, b));
+        size = greater(c, format_row(c, "multiply", 2, size, v_float(rtol)), v_float(atol));
+    } else {
+        d = format_row(c, "abs", 1, d);
+        size = format_row(c, "multiply", 2, format_row(c, "abs", 1, b), v_float(rtol));
+        size = format_row(c, "add", 2, size, v_float(atol));
+    }
+    return v_retain(format_row(c, "less_equal", 2, d, size));
+}
+
+static Value near(OpCall *c, Scope *s, bool norms)
+{
+    if (format_all_whole(c))
+        return exact_run(c);
+    if (s->format == DT_RATIONAL)
+        return precise_outside(c, s, DT_NONE, true);
+    if (!format_is_binary(s->format))
+        return near_numbers(c, s, norms);
+    Value args[8];
+    OpCall call = *c;
+    memcpy(args, c->args, (size_t)c->count * sizeof *args);
+    call.args = args;
+    bool atol = arg_given(c, 3) && arg_float(c, 3) > 0;
+    if (norms && !arg_given(c, 2) && !atol && c->count > 2)
+        args[2] = v_float(default_tolerance(s->format));
+    Precise p;
+    precise_open(&p, c->in, s);
+    for (int i = 0; i < 2; i++)
+        if (v_dtype(c->args[i]) != DT_NONE) {
+            Tensor *x = op_keep(c, precise_carriers(&p, c->op, arg_tensor(c, i)));
+            args[i] = v_tensor_raw(x);
+        }
+    precise_close(&p);
+    Scope *outer = c->in->scope;
+    c->in->scope = NULL;
+    Value r = call.op->run(&call);
+    c->in->scope = outer;
+    return r;
+}
+
+Value op_format_allclose(OpCall *c, Scope *s) { return near(c, s, true); }
+Value op_format_isclose(OpCall *c, Scope *s) { return near(c, s, false); }

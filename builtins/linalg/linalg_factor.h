@@ -1,0 +1,68 @@
+/* A square matrix taken apart in the cheapest safe way that its shape allows: what `A \ b`
+ * looks for, in this order, and the routines that use it. Made and used by linalg_solve.c;
+ * linalg_explain.c tells the story of one. */
+#ifndef RICCI_BUILTINS_LINALG_FACTOR_H
+#define RICCI_BUILTINS_LINALG_FACTOR_H
+
+#include "builtins/linalg/linalg.h"
+#include "kernels/lapack/lapack_structured.h"
+
+typedef enum FactorKind {
+    FACTOR_DIAGONAL,             /* a division */
+    FACTOR_TRIANGLE,             /* trtrs on A as it lies */
+    FACTOR_TRIDIAGONAL_PD,       /* pttrf, pttrs */
+    FACTOR_TRIDIAGONAL,          /* gttrf, gttrs */
+    FACTOR_BAND_PD,              /* pbtrf, pbtrs */
+    FACTOR_BAND,                 /* gbtrf, gbtrs */
+    FACTOR_PERMUTED,             /* rows or columns put in order, trtrs */
+    FACTOR_CHOLESKY,             /* potrf, potrs */
+    FACTOR_HERMITIAN,            /* Bunch-Kaufman: sytrf or hetrf, sytrs2 or hetrs2 */
+    FACTOR_SYMMETRIC,            /* complex, not Hermitian: sytrf, sytrs2 */
+    FACTOR_LU                    /* getrf, getrs */
+} FactorKind;
+
+/* A factored matrix. M is what lies in memory in Fortran's eyes: the transpose of A when A
+ * lies by rows, which trans = 'T' makes up for, so A is never turned over. */
+typedef struct Factor {
+    Stack *s;
+    const Blas *blas;            /* NULL until a routine is needed */
+    FactorKind kind;
+    Mat a;                       /* the matrix itself */
+    const char *seen;            /* data of the matrix that is factored; NULL: none yet */
+    bool by_rows;                /* M is the transpose of A */
+    char uplo;
+    bool hermitian;              /* looked at only if no simpler shape was found */
+    bool half_taken;             /* and its lower half is in `work` since that look */
+    int64_t kl, ku, lda;
+    const char *triangle;        /* data of the triangle: A itself, or work */
+    char *work;                  /* factors; NULL until needed */
+    size_t work_bytes;
+    char *probe;
+    int *pivots;                 /* or the order of a permuted triangle's lines */
+    bool permuted_rows, upper;
+    Tridiagonal tri;
+    Scratch con, extra;          /* for the condition estimate; for Bunch-Kaufman */
+    int exponent;                /* what is factored is A times 2^exponent */
+    double largest;              /* of the pivots, a stand-in for the norm of A */
+    int not_definite;            /* where Cholesky stopped, counted from 1; 0: not tried */
+    Ill ill;                     /* the nearly singular ones */
+    bool told;                   /* `explain` heard of one */
+} Factor;
+
+void factor_init(Factor *, Stack *);
+/* Factors a unless it is the matrix at hand; notes in f->ill if it is nearly singular.
+ * Raises `numeric` if it is singular. */
+void factor_make(Factor *, Mat a);
+/* x (n x nrhs, by columns) with A x = b. */
+void factor_solve(Factor *, Mat b, int64_t nrhs, char *x);
+/* 1 / condition number in the 1-norm; an estimate but for diagonal and tridiagonal ones. */
+double factor_rcond(Factor *);
+/* What decides about the digits of the answer, given rcond: the same, or what it would be
+ * for a matrix with the same answer and a better scaling. */
+double factor_trust(Factor *, double rcond);
+/* For `explain`: what was seen, what ran, FLOPs, rcond, and the residual of x. */
+void factor_explain(Factor *, Mat b, int64_t nrhs, const char *x);
+/* The same of a batch that our own kernel solved: of its first matrix if that is done. */
+void factor_explain_small(Factor *, const Rhs *, const uint8_t *done, const Out *x);
+
+#endif

@@ -1,0 +1,154 @@
+/* Products of float and complex matrices as contractions (matmul.h). Plans are kept under what
+ * they depend on, so that a loop of products of one layout plans once. */
+#include "builtins/linalg/matmul.h"
+
+#include "builtins/linalg/linalg.h"
+#include "interp/op/op.h"
+
+#include <string.h>
+
+enum { PLANS = 8, KEY_BATCH = 4, KEY_WORDS = 9 + 3 * KEY_BATCH };
+
+typedef struct Kept {
+    uint64_t used;                      /* the cache's clock when it was last used */
+    int words;                          /* 0: not to be found */
+    int64_t key[KEY_WORDS];
+    ContractPlan *plan;
+    HeardPlan heard;
+} Kept;
+
+typedef struct MatmulCache {
+    uint64_t clock;
+    Kept plan[PLANS];
+} MatmulCache;
+
+static void cache_clear(Ctx *ctx, void *data)
+{
+    MatmulCache *cache = data;
+    for (int i = 0; i < PLANS; i++)
+        contract_plan_free(ctx, cache->plan[i].plan);
+}
+static const OpState cache_kind = { sizeof(MatmulCache), cache_clear };
+
+typedef struct Product {
+    DType dt;
+    int64_t m, n, k;
+    const MatmulSide *a, *b;
+    const GemmBatch *batch;
+} Product;
+
+/* What a plan depends on; 0 words: more axes than are kept. */
+static int make_key(const Product *p, int64_t *key)
+{
+    int r = p->batch->rank, n = 0;
+    if (r > KEY_BATCH)
+        return 0;
+    key[n++] = (int64_t)p->dt | (int64_t)p->a->t->dtype << 8 | (int64_t)p->b->t->dtype << 16 |
+               (int64_t)r << 24;
+    const int64_t fixed[] = { p->m, p->n, p->k, p->a->rs, p->a->cs, p->b->rs, p->b->cs };
+    memcpy(key + n, fixed, sizeof fixed);
+    n += 7;
+    for (int d = 0; d < r; d++) {
+        key[n++] = p->batch->extent[d];
+        key[n++] = p->batch->a[d];
+        key[n++] = p->batch->b[d];
+    }
+    return n;
+}
+
+/* Labels: the leading axes, then rows, columns and what is summed. */
+enum { ROW, COLUMN, SUM };
+
+static ContractOperand operand_of(const Product *p, const MatmulSide *s, const int64_t *steps,
+                                  int row, int column)
+{
+    int r = p->batch->rank;
+    ContractOperand x;
+    memset(&x, 0, sizeof x);
+    x.stored = s->t->dtype == p->dt ? 0 : (uint8_t)s->t->dtype;
+    memcpy(x.stride, steps, (size_t)r * sizeof *steps);
+    x.stride[r + row] = s->rs;
+    x.stride[r + column] = s->cs;
+    x.labels = ((UINT64_C(1) << r) - 1) | UINT64_C(1) << (r + row) | UINT64_C(1) << (r + column);
+    return x;
+}
+
+static ContractPlan *make_plan(Ctx *ctx, const Product *p)
+{
+    int r = p->batch->rank;
+    ContractOperand operand[2] = { operand_of(p, p->a, p->batch->a, ROW, SUM),
+                                   operand_of(p, p->b, p->batch->b, SUM, COLUMN) };
+    Contraction x;
+    memset(&x, 0, sizeof x);
+    x.dtype = p->dt;
+    x.semiring = SR_PLUS_TIMES;
+    x.labels = r + 3;
+    x.operands = 2;
+    x.operand = operand;
+    memcpy(x.extent, p->batch->extent, (size_t)r * sizeof *x.extent);
+    memcpy(x.out_stride, p->batch->c, (size_t)r * sizeof *x.out_stride);
+    x.extent[r + ROW] = p->m, x.extent[r + COLUMN] = p->n, x.extent[r + SUM] = p->k;
+    x.out_stride[r + ROW] = p->n, x.out_stride[r + COLUMN] = 1;
+    x.out = (UINT64_C(1) << (r + SUM)) - 1;
+    return contract_plan(ctx, &x, NULL);
+}
+
+/* The plan that fits, or the place of the one that was not used for longest, emptied. */
+static Kept *find_plan(Interp *in, const int64_t *key, int words)
+{
+    MatmulCache *cache = op_state(in, &cache_kind);
+    Kept *oldest = &cache->plan[0];
+    for (int i = 0; i < PLANS; i++) {
+        Kept *p = &cache->plan[i];
+        if (words && p->words == words && memcmp(p->key, key, (size_t)words * sizeof *key) == 0) {
+            p->used = ++cache->clock;
+            return p;
+        }
+        if (p->used < oldest->used)
+            oldest = p;
+    }
+    contract_plan_free(&in->ctx, oldest->plan);
+    oldest->plan = NULL;
+    oldest->words = 0;
+    oldest->used = ++cache->clock;
+    return oldest;
+}
+
+static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
+{
+    Interp *in = c->in;
+    Report report = { 0 };
+    explain_pause(in);
+    const char *name = p->m == 1 || p->n == 1 ? "gemv" : "gemm";
+    contract_report(plan, "result", &report);
+    const ReportStep *step = &report.step[0];
+    if (strncmp(step->kernel, "OpenBLAS", 8) == 0)
+        linalg_explain_routines(c, blas_type(p->dt), name, name);
+    else
+        explain_note(in, "routine", "%s: %s", step->kind, step->kernel);
+    if (p->batch->count > 1)
+        explain_note(in, "batch", "%lld products of %lld×%lld and %lld×%lld",
+                     (long long)p->batch->count, (long long)p->m, (long long)p->k, (long long)p->k, (long long)p->n);
+    explain_resume(in);
+}
+
+void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const MatmulSide *a,
+                const MatmulSide *b, const GemmBatch *batch, Tensor *out)
+{
+    Interp *in = c->in;
+    Product p = { dt, m, n, k, a, b, batch };
+    int64_t key[KEY_WORDS];
+    int words = make_key(&p, key);
+    Kept *kept = find_plan(in, key, words);
+    if (!kept->plan) {
+        kept->plan = make_plan(&in->ctx, &p);
+        kept->heard.known = false;
+        memcpy(kept->key, key, (size_t)words * sizeof *key);
+        kept->words = words;
+    }
+    if (heard_on(in) && !heard_plan(in, &kept->heard)) {
+        explain_plan(c, &p, kept->plan);
+        heard_plan_keep(in, &kept->heard);
+    }
+    contract_run(&in->ctx, kept->plan, out->data, (const void *[]){ a->t->data, b->t->data });
+}

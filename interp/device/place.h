@@ -1,0 +1,198 @@
+/* Device blocks: where operations run. `on D … { }` puts a DeviceBlock on the chain that hangs off the
+ * interpreter; it holds in functions called inside, and every catch point restores the one it
+ * found. The door asks it for every operation; indexing, literals, index notation and fused
+ * chains, which do not go through a row, ask it too. Without a block, and while no tensor is on
+ * a device, all of this is one test: place_wants.
+ *
+ * How an operation runs on a device (place.c):
+ *   1. what needs no elements (shape, dtype, device) or belongs to the host (text, files) runs as
+ *      ever; the host's rows bring their operands home.
+ *   2. simulated devices run every row that they do not lack, on shadows of the operands in their
+ *      own memory (kernels/device/device.h), outside of every place.
+ *   3. devices that run generated source have forms of rows (Op.on_device). A form that
+ *      cannot take these operands says why (place_refuse) before it did anything.
+ *   4. what is missing runs on the place's fallback, with a notice, and its result goes back.
+ *
+ * Files: place.c (the door's half), place_why.c (what a device cannot do), place_copy.c (operands
+ * there and home), place_work.c (what is no row's), place_make.c (literals), place_nest.c and
+ * place_ew.c (generated kernels), place_text.c (notices, summaries, errors), place_facts.c (devices
+ * as values), place_strict.c (what a block names), eval_place.c (`on`). */
+#ifndef RICCI_INTERP_PLACE_H
+#define RICCI_INTERP_PLACE_H
+
+#include "interp/state/exec.h"
+#include "kernels/device/device.h"
+
+/* Counted while a block runs. */
+typedef struct PlaceCounts {
+    uint64_t here, elsewhere;       /* operations on its device, on others */
+    uint64_t fell;                  /* of those: because they are missing there */
+    const Device *other;            /* the one on which all others ran, or NULL: several */
+    uint64_t up, down;              /* copies to devices, from them */
+    uint64_t bytes_up, bytes_down;
+    double seconds, copy_seconds;   /* where the device is a simulation: of those, as their models say;
+                                     * else copies alone are timed: the block takes what its clock says */
+} PlaceCounts;
+
+typedef struct DeviceBlock {
+    struct DeviceBlock *up;
+    Device *device, *fallback;      /* cpu where none was written */
+    bool strict, narrow, quiet, verbose;
+    bool pinned;                    /* blocks inside do nothing: timeit's reference */
+    bool running;                   /* stands for a form that runs: what it calls is part of it */
+    bool plain;                     /* on the host, not strict: what is at home runs as ever and is counted */
+    const Exec *header;             /* for its text and place */
+    double start;                   /* device_clock, where the device is no simulation */
+    PlaceCounts counts;             /* of this block and those inside it */
+} DeviceBlock;
+
+static inline void place_count_on(DeviceBlock *p, const Device *d)
+{
+    PlaceCounts *c = &p->counts;
+    if (d != p->device)
+        c->other = c->elsewhere && c->other != d ? NULL : d;
+    *(d == p->device ? &c->here : &c->elsewhere) += 1;
+}
+
+/* Must anybody here think of devices? */
+static inline bool place_wants(const Interp *in)
+{
+    return __builtin_expect(in->place != NULL || in->ctx.remote, 0);
+}
+/* The device on which operations run now; NULL: nobody said, the host. */
+static inline Device *place_device(const Interp *in)
+{
+    return in->place ? in->place->device : NULL;
+}
+
+/* Do operations run as ever, but for the count? */
+static inline bool place_plain(const Interp *in)
+{
+    return in->place && in->place->plain && !in->listener;
+}
+/* An operation ran on the host where place_plain. */
+static inline void place_count(const Interp *in)
+{
+    const Device *cpu = in->place->device;
+    for (DeviceBlock *p = in->place; p; p = p->up)
+        place_count_on(p, cpu);
+}
+
+/* ---- the door (place.c) ---- */
+/* A whole call, as op_call_bound has it, where place_wants. False: nothing is special (operands
+ * are at home now): the ordinary way. */
+bool place_call(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand,
+                Value *result);
+/* Work that is no row's (place_work.c): indexing, a literal, index notation, a fused chain. `run` gets the
+ * values (tensors among them as shadows or at home) and makes the result; called on a simulated
+ * device or the host. `form` (may be NULL) runs it on a device of generated source, or gives
+ * V_UNDEF after place_refuse. */
+typedef struct PlaceWork {
+    const char *name;               /* "indexing", "`:=`": for notices */
+    const Op *op;                   /* the row it stands for, or NULL */
+    const Value *args;
+    int count;
+    DType dtype;                    /* what it computes in; DT_NONE: the widest of the operands' */
+    bool product;                   /* f32 products: a device that narrows them does */
+    bool apart;                     /* what cannot run there gives V_UNDEF: its parts are run by the caller */
+    bool moves;                     /* elements are moved, nothing is computed: no notice where they stay */
+    Value (*run)(Interp *, const Value *args, void *data);
+    Value (*form)(Interp *, Device *, const Value *args, void *data);
+    void *data;
+} PlaceWork;
+Value place_work(Interp *, const PlaceWork *);
+/* A form of a row on a device of generated source; V_UNDEF: place_refuse told why. */
+typedef Value (*DeviceForm)(OpCall *, Device *);
+/* NULL: the row has none on this device. */
+DeviceForm op_device_form(const Op *, const Device *);
+/* `why` is a phrase after "because": "its axes are not contiguous". Always returns V_UNDEF. */
+Value place_refuse(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Has the device the row for any dtype? *why gets a phrase. Pure: the operation matrix, strict. */
+bool place_has(Interp *, const Device *, const Op *, const char **why);
+/* The row that such a phrase says is missing; NULL: it says something else. */
+const char *place_lacked(const char *why);
+/* The dtype of what is made without one: f64, or the widest float of the place's device. */
+DType place_float(const Interp *);
+/* A literal or maker's tensor as a tensor of the place. Takes t. */
+Tensor *place_made(Interp *, Tensor *);
+/* build_vector_weak and build_matrix_weak where place_wants (place_make.c). */
+Value place_vector(Interp *, const Value *items, const bool *weak, int n);
+Value place_matrix(Interp *, const Value *items, const bool *weak, const int *lengths, int rows);
+
+/* ---- operands (place_copy.c) ---- */
+/* v with all tensors in it valid on the host. Borrowed in, the same value out. */
+void place_home(Interp *, Value v);
+static inline void value_home(Interp *in, Value v)
+{
+    if (__builtin_expect(in->ctx.remote, 0))
+        place_home(in, v);
+}
+/* Bytes of the elements of all tensors in v. */
+double place_bytes(Value v);
+/* v (borrowed) with all tensors as shadows on a simulation; owned. */
+Value place_shadow(Interp *, Device *, Value v);
+
+/* ---- the record ---- */
+/* What ran: one entry per operation, written by the door alone. */
+typedef struct PlaceRun {
+    const char *name;               /* "solve", "`+`", "one pass" */
+    const Op *op;                   /* or NULL */
+    Device *device;
+    DType dtype;
+    const char *kernel;             /* "CLBlast gemm", "generated", "OpenBLAS", …; or NULL */
+    double seconds;                 /* measured; on a simulation the model's */
+    double flops, bytes;            /* 0: not known */
+    bool fell_back;
+} PlaceRun;
+typedef struct PlaceMove {          /* a copy between devices */
+    const Device *from, *to;
+    size_t bytes;
+    double seconds;
+} PlaceMove;
+/* Adds to the counts of all places in force, and tells profile if one listens. */
+void place_ran(Interp *, const PlaceRun *);
+void place_moved(Interp *, const PlaceMove *);
+/* What listens: profile { }. NULL: nobody. */
+typedef struct PlaceListener {
+    void (*ran)(Interp *, struct PlaceListener *, const PlaceRun *);
+    void (*moved)(Interp *, struct PlaceListener *, const PlaceMove *);
+} PlaceListener;
+
+/* DeviceSet.copied. */
+void place_heard_copy(Ctx *, const Device *from, const Device *to, size_t bytes, double seconds);
+
+/* ---- texts (place_text.c) ---- */
+/* One notice per line, operation, dtype and reason: `op` ran on `on` because `why`. */
+void place_notice(Interp *, const DeviceBlock *, const char *op, const Value *args, int count, DType, const Device *on,
+                  const char *why, size_t up, size_t down);
+/* The block runs on its device because `absent` is not there. */
+void place_notice_absent(Interp *, const DeviceBlock *, Device *absent);
+/* The line at the end of a block, if one is due. */
+void place_summary(Interp *, const DeviceBlock *);
+/* Raises ERR_DEVICE of a strict block. */
+_Noreturn void place_strict_missing(Interp *, const DeviceBlock *, const char *op, const Value *args, int count,
+                                    const char *why);
+/* operand < 0: a result that would go back. */
+_Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, DType, const Device *from);
+/* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand
+ * `operand` is underlined; `header`: it stands in a header, and a fallback is offered. */
+_Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);
+
+/* ---- devices as values (place_facts.c) ---- */
+Value place_listed(Device *);                          /* as devices() gives it */
+bool place_is_list(Value);                             /* devices(), or a part of it: prints as a table */
+void place_put_table(Buf *, const Value *devices, uint32_t n);
+Value place_field(Interp *, Device *, const Name *);   /* d.memory, sim.mps; raises `name` */
+
+/* ---- before a strict block runs (place_strict.c) ---- */
+/* Raises ERR_DEVICE listing every operation named in `block`, or in a function it calls by name,
+ * that the device lacks for all dtypes. */
+void place_check_block(Interp *, const DeviceBlock *, const Node *block, Module *);
+
+/* ---- `on` (eval_place.c) ---- */
+const Exec *lower_on(Lower *, const Node *);
+const Exec *lower_device_index(Lower *, const Node *);
+void place_enter(Interp *, DeviceBlock *);
+void place_leave(Interp *, DeviceBlock *);             /* on the ordinary way out; errors: guard_restore */
+
+#endif

@@ -1,0 +1,251 @@
+/* The one door: every operation of the registry runs through here. Elementwise rows go on
+ * to elementwise.c (tensors) or arith.c (immediates), all others to their run function.
+ * Binding of names to parameters happens before, in opbind.c. */
+#include "interp/op/op.h"
+
+#include "core/base/error.h"
+#include "interp/op/arith.h"
+#include "interp/precision/autocast.h"
+#include "interp/measure/compare.h"
+#include "interp/op/elementwise.h"
+#include "interp/op/exact.h"
+#include "interp/measure/explain.h"
+#include "interp/native/native.h"
+#include "interp/device/place.h"
+#include "interp/precision/precise.h"
+
+enum { ARGS_MAX = 16 };            /* parameters that a row can have */
+
+static bool all_immediate(const Value *args, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!v_immediate(args[i]))
+            return false;
+    return true;
+}
+
+/* False where elementwise.c has something to add: shifts, a notice about nan. */
+static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *args, int n, Value *r)
+{
+    if (as < TK_OPERATORS)
+        *r = n == 1 ? arith_unary(in, as, args[0]) : arith_binary(in, as, args[0], args[1]);
+    else if (op->traits & (TRAIT_INT_TROUBLE | TRAIT_BITS))
+        return false;
+    else
+        *r = arith_call(in, op, args, n);
+    return !(op->traits & TRAIT_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
+}
+
+/* Explained where there is a tensor, as elsewhere. */
+static bool call_precise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, Value *r)
+{
+    bool tensors = false;
+    for (int i = 0; i < n; i++)
+        tensors |= args[i].tag == V_TENSOR;
+    if (!tensors || !heard_on(in))
+        return precise_elementwise(in, op, args, n, weak, 0, r);
+    for (int i = 0; i < n; i++)
+        if (!v_immediate(args[i]) && args[i].tag != V_TENSOR && args[i].tag != V_RANGE)
+            return false;
+    *r = explain_elementwise(in, op, args, n, weak, 0);
+    return true;
+}
+
+static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak)
+{
+    OpTable *table = in->ops;
+    int n = ew_info[op->ew].arity;
+    if (count != n)
+        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n, n == 1 ? "" : "s",
+                  count, op_signature(in, op, false));
+    Operator as = table->operator_of[op->ew];
+    Value r;
+    if (precise_wants(in, args, n) && call_precise(in, op, args, n, weak, &r))
+        return r;
+    if (all_immediate(args, n) && call_immediates(in, op, as, args, n, &r))
+        return r;
+    if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
+        return r;
+    return heard_on(in) ? explain_elementwise(in, op, args, n, weak, 0) : ew_call(in, op, args, n, weak, 0);
+}
+
+/* A view of a pinned variable's elements is copied: C may write to them at any time. */
+static Value keep_apart(OpCall *c, Value r)
+{
+    bool pinned = false;
+    for (int i = 0; i < c->count && !pinned; i++)
+        pinned = native_is_pinned(c->args[i]);
+    if (!pinned || (r.tag != V_TENSOR && r.tag != V_TUPLE))
+        return r;
+    v_push(c->in, r);
+    Value apart = native_detached(c->in, r);
+    stack_cut(c->in, c->in->sp - 1);
+    return apart;
+}
+
+/* Runs a row's own function; what it rooted on the value stack is released behind it. An
+ * interrupted kernel leaves its result half made: nobody is to see that. */
+static Value call_run(OpCall *c)
+{
+    Interp *in = c->in;
+    Value *mark = in->sp;
+    poll_interrupt(in);
+    if (__builtin_expect(c->op->reaches & REACH_REFUSED, 0))
+        fence_check(&in->ctx, c->op->reaches, c->op->name);
+    Value r = heard_on(in) ? explain_run(c) : precise_door(c);
+    if (__builtin_expect(in->native && in->native->pins, 0))
+        r = keep_apart(c, r);
+    stack_cut(in, mark);
+    if (__builtin_expect(*in->ctx.interrupt, 0)) {
+        v_push(in, r);
+        poll_interrupt_slow(in);
+    }
+    if (__builtin_expect(in->solved != NULL, 0))
+        compare_heard(in, c->op, c->args, c->count, r);
+    op_record(in, c->op)->calls++;
+    return r;
+}
+
+/* A C caller may leave out optional arguments at the end. */
+static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args, int count, unsigned weak,
+                         const int8_t *operand)
+{
+    Value full[ARGS_MAX];
+    if (sig->fixed > ARGS_MAX || count < sig->required)
+        err_raise(&in->ctx, ERR_TYPE, "%s needs %d argument%s: %s", op->name, sig->required,
+                  sig->required == 1 ? "" : "s", op_signature(in, op, false));
+    for (int i = 0; i < sig->fixed; i++)
+        full[i] = i < count ? args[i] : v_undef();
+    OpCall c = { .in = in, .op = op, .args = full, .count = sig->fixed, .weak = weak,
+                 .fixed = sig->fixed, .operand = operand };
+    return call_run(&c);
+}
+
+/* Whoever would go through so many elements never comes to an end, and what they need cannot be counted. */
+_Noreturn static void raise_endless(Interp *in, const Op *op, int i, const Tensor *t, const int8_t *operand)
+{
+    char shape[160];
+    OpCall c = { .in = in, .op = op, .operand = operand };
+    Error *e = err_new(&in->ctx, ERR_MEMORY, "%s: %s %s, more elements than any memory holds", op->name,
+                       arg_text(&c, i), shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
+    err_underline(e, operand ? operand[i] : i);
+    err_throw(e);
+}
+
+static void check_endless(Interp *in, const Op *op, const Value *args, int count, const int8_t *operand)
+{
+    for (int i = 0; i < count; i++)
+        if (__builtin_expect(args[i].tag == V_TENSOR && args[i].tensor->size > TENSOR_READ_MAX, 0) && !op->lays)
+            raise_endless(in, op, i, args[i].tensor, operand);
+}
+
+Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
+{
+    Value there;
+    check_endless(in, op, args, count, operand);
+    if (place_wants(in)) {
+        if (heard_on(in) && heard_opens(in, op, args, count))
+            return heard_placed(in, op, args, count, weak, operand);
+        if (place_call(in, op, args, count, weak, operand, &there))
+            return there;
+    }
+    if (__builtin_expect(in->scope != NULL, 0) && autocast_applies(in, op))
+        return autocast_call(in, op, args, count, weak, operand);
+    if (op->cls == OPC_EW)
+        return call_elementwise(in, op, args, count, weak);
+    const OpSig *sig = op_sig(in, op);
+    if (count < sig->fixed)
+        return call_padded(in, op, sig, args, count, weak, operand);
+    if (count > sig->fixed && !sig->variadic)
+        err_raise(&in->ctx, ERR_TYPE, "%s takes at most %d arguments, not %d: %s", op->name, sig->fixed, count,
+                  op_signature(in, op, false));
+    OpCall c = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .fixed = sig->fixed,
+                 .operand = operand };
+    return call_run(&c);
+}
+
+Value op_call(Interp *in, const Op *op, Value *args, int count, unsigned weak)
+{
+    return op_call_bound(in, op, args, count, weak, NULL);
+}
+
+Value op_binary(Interp *in, const Op *op, Value a, Value b, unsigned weak)
+{
+    Value args[2] = { a, b };
+    return op_call_bound(in, op, args, 2, weak, NULL);
+}
+
+Value op_unary(Interp *in, const Op *op, Value a, unsigned weak)
+{
+    return op_call_bound(in, op, &a, 1, weak, NULL);
+}
+
+/* ---- operands that are not needed afterwards ---- */
+static bool sole_owner(Value v) { return v_is_object(v) && *v.refs == 1; }
+
+/* s + t, t + u: the left operand grows in place. */
+static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned, Value *result)
+{
+    if (op->cls != OPC_EW || in->ops->operator_of[op->ew] != TK_ADD || !(owned & 1) || !sole_owner(a) ||
+        a.tag != b.tag || (a.tag != V_STRING && a.tag != V_TUPLE))
+        return false;
+    Value *mark = in->sp;
+    if (owned & 2)
+        v_push(in, b);
+    arith_other(in, op, a, b, true, result);
+    stack_cut(in, mark);
+    return true;
+}
+
+/* No block asks anything of them, and no device has to do with them. */
+static bool at_home(const Interp *in, const Value *args, int n)
+{
+    bool home = in->place == NULL || place_plain(in);
+    for (int i = 0; i < n; i++)
+        home &= args[i].tag != V_TENSOR || !args[i].tensor->buffer->device;
+    return home;
+}
+
+/* Owned operands wait on the value stack, so that an error releases them. */
+static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned owned)
+{
+    Value *mark = in->sp, r;
+    unsigned reuse = 0;
+    bool tensors = false, numbers = true;
+    for (int i = 0; i < n; i++) {
+        tensors |= args[i].tag == V_TENSOR;
+        numbers &= args[i].tag == V_TENSOR || v_immediate(args[i]);
+        if (!(owned >> i & 1))
+            continue;
+        v_push(in, args[i]);
+        reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
+    }
+    bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
+    if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n &&
+        (!place_wants(in) || at_home(in, args, n))) {
+        r = heard_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
+                         : ew_call(in, op, args, n, weak, reuse);
+        if (in->place && r.tag == V_TENSOR && r.tensor->rank > 0)
+            place_count(in);
+    } else {
+        r = op_call_bound(in, op, (Value *)args, n, weak, NULL);
+    }
+    stack_cut(in, mark);
+    return r;
+}
+
+Value op_binary_take(Interp *in, const Op *op, Value a, Value b, unsigned weak, unsigned owned)
+{
+    Value r;
+    if (v_immediate(a) && v_immediate(b))
+        return op_binary(in, op, a, b, weak);
+    if (take_join(in, op, a, b, owned, &r))
+        return r;
+    Value args[2] = { a, b };
+    return take_call(in, op, args, 2, weak, owned);
+}
+
+Value op_unary_take(Interp *in, const Op *op, Value a, unsigned weak, unsigned owned)
+{
+    return take_call(in, op, &a, 1, weak, owned);
+}

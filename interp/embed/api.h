@@ -1,0 +1,79 @@
+/* libricci's insides: what api*.c share. Nobody else includes this.
+ *
+ * Every function of ricci.h that can fail does its work in a body that api_run calls under a catch
+ * point, so no error jumps past the C caller, whatever the body calls. Inside a body errors are
+ * raised as everywhere. */
+#ifndef RICCI_INTERP_API_H
+#define RICCI_INTERP_API_H
+
+#include "interp/state/interp.h"
+#include "interp/state/output.h"
+#include "interp/embed/ricci.h"
+
+#include <stdatomic.h>
+
+#define API __attribute__((visibility("default")))
+
+struct RicciValue {
+    Ricci *r;
+    Value v;
+    RicciValue *next, *before;       /* of those that are held */
+    bool lent;                       /* an argument of a C function: its caller's */
+};
+
+struct Ricci {
+    Interp *in;
+    Host host;
+    RicciWrite write;                /* NULL: stdio */
+    void *user;
+    int depth;                       /* calls of the API under way, one inside the other */
+    bool locked;                     /* a deleter or the output function runs */
+    Value result;                    /* of the last evaluation */
+    Buf text, shown;                 /* what functions returned as text; ricci_result */
+    Error *last, spent;              /* of the last call; spent: where no memory was left for one */
+    RicciError parts;
+    Buf report;                      /* last, rendered; empty before it was asked for */
+    char plain[400];                 /* where there is no memory to render it */
+    struct ApiLevel *level;          /* the innermost evaluation */
+    Tuple *replaced;                 /* functions that were given up while they may run; or NULL */
+    RicciValue *values;              /* held */
+    struct HostOp *ops;              /* of ricci_register_function */
+    struct Export *exports;          /* tensors that were got and not released */
+    _Atomic(struct Export *) released;   /* by any thread; let go by the next call */
+    atomic_int users;                /* the open interpreter, and each export */
+};
+
+typedef void (*ApiBody)(Ricci *, void *task);
+/* Runs body(r, task). 0, or 1 where it raised: ricci_error then tells. api_call forgets the error
+ * of the call before first. */
+int api_run(Ricci *, ApiBody, void *task);
+int api_call(Ricci *, ApiBody, void *task);
+/* Inside a body of api_call, where the program runs on: nested evaluations and calls. */
+void api_flush(Ricci *);             /* what was printed goes out */
+void api_keep_error(Ricci *, Error *);
+void api_forget_error(Ricci *);
+Error *api_take_error(Ricci *);      /* NULL: there is none */
+
+/* A handle for v, which is taken. Raises `memory`. */
+RicciValue *api_hold(Ricci *, Value v);
+/* The variable's slot; NULL: there is no such variable. */
+Value *api_slot(Ricci *, const char *name);
+/* Puts v, which is taken, into a variable; raises for what is no name. */
+void api_assign(Ricci *, const char *name, Value v);
+/* A variable's value, or the operation of that name, borrowed. Raises `name`. */
+Value api_lookup(Ricci *, const char *name);
+
+/* ---- api_tensor.c ---- */
+/* What another thread released since the last call. */
+void api_drain(Ricci *);
+/* Exports before the interpreter's devices end. */
+void api_exports_settle(Ricci *);
+/* The last user is gone: the memory goes. */
+void api_unuse(Ricci *);
+/* A tensor (or number) in the managed memory, whose deleter is called in any case. */
+Value api_adopt(Ricci *, DLManagedTensorVersioned *, const char *what);
+
+/* ---- api_call.c ---- */
+void api_ops_free(Ricci *);
+
+#endif

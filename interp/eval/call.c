@@ -1,0 +1,681 @@
+/* Calls. A function's arguments are evaluated straight into its frame on the value stack:
+ * parameters first, then captured values, then locals. Owns binding of named and default
+ * arguments, the call trace, and the errors about wrong calls. */
+#include "interp/eval/eval_make.h"
+#include "interp/eval/eval_scope.h"
+#include "interp/fixes/fixes.h"
+#include "interp/state/format.h"
+#include "interp/fuse/fuse.h"
+#include "interp/native/native.h"
+#include "interp/op/peers.h"
+
+#include "core/base/error.h"
+#include "interp/device/place.h"
+#include "interp/op/arith.h"
+#include "interp/eval/call.h"
+#include "interp/show/show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---- */
+/* What a function is called where it is called: a lambda has no other name. */
+static const char *callee_name(const Exec *site, const FnCode *code)
+{
+    const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
+    return code->name ? code->name->text : n && n->kind == ND_NAME ? n->name->text : "the function";
+}
+
+/* An argument that was given by name, at its name. */
+static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *code, const Name *given,
+                                  const char *what)
+{
+    const char *names[32];
+    const Node *n = site ? site->node : NULL;
+    uint32_t params = code->params < 32 ? code->params : 32;
+    for (uint32_t i = 0; i < params; i++)
+        names[i] = code->node->list[i]->name->text;
+    const char *close = err_closest(given->text, names, params);
+    in->at = site;
+    buf_clear(&in->scratch);
+    print_signature(&in->scratch, code->node);
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s: %s", callee_name(site, code), what, buf_cstr(&in->scratch));
+    for (uint32_t i = 0; n && n->kind == ND_CALL && i < n->count; i++)
+        if (n->list[i]->kind == ND_NAMED && n->list[i]->name == given)
+            e->where.mark = (Span){ n->list[i]->span.from, n->list[i]->span.from + given->len };
+    if (close)
+        err_help(e, "did you mean %s?", close);
+    err_throw(e);
+}
+
+/* A type error about calling fn, with its signature as help. */
+static _Noreturn void raise_call(Interp *in, const Exec *site, const FnCode *code, const char *what)
+{
+    in->at = site;
+    buf_clear(&in->scratch);
+    print_signature(&in->scratch, code->node);
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s", callee_name(site, code), what);
+    err_help(e, "it is called as %s", buf_cstr(&in->scratch));
+    err_throw(e);
+}
+
+static _Noreturn void raise_count(Interp *in, const Exec *site, const FnCode *code, uint32_t given)
+{
+    char what[160];
+    uint32_t most = code->rest >= 0 ? UINT32_MAX : code->params, n = given > most ? most : code->required;
+    snprintf(what, sizeof what, "takes %s%u argument%s, but %u %s given",
+             given > most ? (code->required < most ? "at most " : "") :
+             code->required < most ? "at least " : "", n, n == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+    raise_call(in, site, code, what);
+}
+
+static _Noreturn void raise_missing(Interp *in, const Exec *site, const FnCode *code, uint32_t i)
+{
+    char what[160];
+    snprintf(what, sizeof what, "needs an argument for `%s`", code->node->list[i]->name->text);
+    raise_call(in, site, code, what);
+}
+
+static _Noreturn void raise_not_callable(Interp *in, const Exec *site, Value callee)
+{
+    in->at = site;
+    char text[96];
+    const char *what = v_article(callee, text, sizeof text);
+    const Node *n = site && site->node->kind == ND_CALL ? site->node->a : NULL;
+    const char *name = n && n->kind == ND_NAME ? n->name->text : NULL;
+    bool number = callee.tag == V_INT || callee.tag == V_FLOAT;
+    Buf value;
+    buf_init(&value, &in->ctx);
+    if (number)
+        show_repr(in, &value, callee);
+    Error *e = err_new(&in->ctx, ERR_TYPE, number ? "%s%s%s is the number %s and cannot be called"
+                                                  : "%s%s%s is %s and cannot be called", name ? "`" : "",
+                       name ? name : "this", name ? "`" : "", number ? buf_cstr(&value) : what);
+    buf_free(&value);
+    if (callee.tag == V_MODULE) {
+        if (name && op_find(in, n->name))
+            err_help(e, "the module hides the operation of its name: import %s as m, or :reset %s at the prompt",
+                     name, name);
+        else if (name)
+            err_help(e, "its functions are called as %s.f(x)", name);
+        err_throw(e);
+    }
+    if (peer_translate_call(in, e, number ? FOREIGN_PRODUCT : FOREIGN_ELEMENT, site ? site->node : NULL))
+        err_throw(e);
+    const char *factor = number && site && site->node->count == 1 ? err_operand_text(&in->ctx, 0) : NULL;
+    if (factor && name && strncmp(factor, "operand", 7) != 0)
+        err_help(e, "a product is written with *: %s * (%s)", name, factor);
+    if (callee.tag == V_TENSOR || callee.tag == V_TUPLE || callee.tag == V_STRING)
+        err_help(e, "elements are read with brackets: %s[0]", name ? name : "x");
+    err_throw(e);
+}
+
+/* ---- running a function ---- */
+/* Parameters that were not given: their defaults, evaluated in the callee's own frame. */
+static void fill_defaults(Interp *in, const FnCode *code, Value *base)
+{
+    for (uint32_t i = 0; i < code->params; i++)
+        if (base[i].tag == V_UNDEF && code->defaults[i])
+            base[i] = exec_run(in, code->defaults[i]);
+}
+
+/* Makes base[0 … params) of argc positional values on top of the stack. */
+static void bind_positional(Interp *in, const Exec *site, const FnCode *code, Value *base, uint32_t argc)
+{
+    if (argc < code->required || (argc > code->params && code->rest < 0))
+        raise_count(in, site, code, argc);
+    uint32_t fixed = code->rest < 0 ? code->params : (uint32_t)code->rest;
+    if (code->rest >= 0) {
+        uint32_t extra = argc > fixed ? argc - fixed : 0;
+        in->at = site;
+        Tuple *rest = tuple_new(&in->ctx, extra);
+        if (extra)
+            memcpy(rest->items, base + fixed, extra * sizeof *base);
+        base[fixed] = v_tuple(rest);
+    }
+    for (uint32_t i = argc; i < fixed; i++)
+        base[i] = v_undef();
+}
+
+/* The frame stands: base[0 … params) are owned. Runs the body and cuts the frame. */
+static inline __attribute__((always_inline))
+Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, bool defaults)
+{
+    const FnCode *code = fn->code;
+    if (__builtin_expect(in->scope != NULL, 0)) {
+        in->sp = base + code->params;      /* lowering uses the stack */
+        code = code_scoped(in, fn);
+    }
+    CallFrame frame;                       /* source and module are for top-level frames */
+    Value *top = base + code->slots, *p = base + code->params;
+    if (__builtin_expect(top > in->stack_end || (char *)&frame - code->stack < in->ctx.stack_limit ||
+                         *in->ctx.interrupt, 0)) {
+        in->sp = p;
+        in->at = site;
+        poll_interrupt(in);                /* recursion may have no loop that does */
+        raise_too_deep(in);
+    }
+    for (uint32_t i = 0; i < code->captured; i++)
+        *p++ = v_retain(fn->values[i]);
+    while (p < top)
+        *p++ = v_undef();
+    in->sp = top;
+    frame.up = in->calls;
+    frame.fn = fn;
+    frame.site = site;
+    frame.args = base;
+    frame.argc = code->params;
+    Value *fp = in->fp;
+    in->calls = &frame;
+    in->fp = base;
+    if (__builtin_expect(defaults, 0))
+        fill_defaults(in, code, base);
+    Value r = exec_run(in, code->body);
+    in->calls = frame.up;
+    in->fp = fp;
+    if (__builtin_expect(r.tag == V_FLOW, 0)) {
+        in->flow = FLOW_NONE;
+        r = in->result;
+    }
+    stack_drop(in, base);
+    return r;
+}
+
+Value function_run(Interp *in, const Exec *site, Function *fn, Value *base, uint32_t argc)
+{
+    const FnCode *code = fn->code;
+    bool plain = argc == code->exact;
+    if (__builtin_expect(!plain, 0))
+        bind_positional(in, site, code, base, argc);
+    return frame_run(in, site, fn, base, !plain);
+}
+
+/* ---- calling values ---- */
+/* A function with borrowed arguments, some by name: they are copied into a new frame. */
+static Value function_call(Interp *in, Function *fn, const Value *args, int count,
+                           const Name *const *names, const Value *named, int named_count)
+{
+    const Exec *site = in->at;
+    const FnCode *code = fn->code;
+    stack_room(in, (size_t)count + code->params + 1);
+    Value *base = in->sp;
+    for (int i = 0; i < count; i++)
+        v_push(in, v_retain(args[i]));
+    uint32_t fixed = code->rest < 0 ? code->params : (uint32_t)code->rest;
+    if ((uint32_t)count > code->params && code->rest < 0)
+        raise_count(in, site, code, (uint32_t)count);
+    if (named_count == 0)
+        return function_run(in, site, fn, base, (uint32_t)count);
+    if (code->rest >= 0 && (uint32_t)count > fixed) {
+        bind_positional(in, site, code, base, (uint32_t)count);
+    } else {
+        while (in->sp < base + fixed)
+            v_push(in, v_undef());
+        if (code->rest >= 0)
+            v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    }
+    in->sp = base + code->params;
+    uint32_t i = 0;                              /* each is looked for from the one before on */
+    for (int k = 0; k < named_count; k++) {
+        char what[160];
+        uint32_t looked = 0;
+        for (; looked < fixed && code->node->list[i]->name != names[k]; looked++)
+            i = i + 1 < fixed ? i + 1 : 0;
+        if (looked == fixed) {
+            snprintf(what, sizeof what, "has no parameter %.80s", names[k]->text);
+            raise_named(in, site, code, names[k], what);
+        }
+        if (base[i].tag != V_UNDEF) {
+            snprintf(what, sizeof what, "gets %.80s twice", names[k]->text);
+            raise_named(in, site, code, names[k], what);
+        }
+        base[i] = v_retain(named[k]);
+    }
+    for (i = 0; i < fixed; i++)
+        if (base[i].tag == V_UNDEF && !code->defaults[i])
+            raise_missing(in, site, code, i);
+    return frame_run(in, site, fn, base, true);
+}
+
+static Value format_call(Interp *in, DType dt, const Value *args, int count, int named_count)
+{
+    if (count == 2 && !named_count && dt == DT_INTERVAL)
+        return interval_of_bounds(in, args[0], args[1]);
+    if (count != 1 || named_count)
+        err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
+                       "%s(x) takes one value to cast", dtype_name(dt));
+    if (dt == DT_BOOL && args[0].tag == V_POINTER)
+        return v_bool(!native_equal(args[0], native_null(in)));
+    if (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE))
+        return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
+    return op_cast(in, args[0], dt);
+}
+
+static Value call_weak(Interp *in, Value callee, const Value *args, int count, unsigned weak,
+                       const Name *const *names, const Value *named, int named_count)
+{
+    switch (callee.tag) {
+    case V_FUNCTION:
+        return function_call(in, callee.fn, args, count, names, named, named_count);
+    case V_OP:
+        return op_apply(in, callee.op, args, count, weak, names, named, named_count);
+    case V_FORMAT:
+        return format_call(in, v_format_dtype(callee), args, count, named_count);
+    case V_CFUNC:
+        if (named_count)
+            native_raise_names(in, callee.ptr);
+        return native_call(in, callee.ptr, args, count);
+    case V_POINTER:                  /* as a value `null` is the null pointer, called it is the null space */
+        if (callee.ptr != native_null(in).ptr)
+            raise_not_callable(in, in->at, callee);
+        return op_apply(in, op_named(in, "null"), args, count, weak, names, named, named_count);
+    case V_CTYPE:
+        return ctype_call(in, callee.ptr, args, count, names, named, named_count);
+    default:
+        raise_not_callable(in, in->at, callee);
+    }
+}
+
+Value call_value(Interp *in, Value callee, const Value *args, int count)
+{
+    return call_weak(in, callee, args, count, 0, NULL, NULL, 0);
+}
+
+/* ---- call nodes ---- */
+static unsigned site_weak(const Exec *x)
+{
+    const CallSite *site = x->data;
+    unsigned weak = site->weak;
+    for (uint32_t i = 0; i < x->count && i < 32; i++)
+        if (x->list[i]->flags & XF_WEAK_NAME)
+            weak |= (unsigned)exec_weak(x->list[i]) << i;
+    return weak;
+}
+
+/* Rows of numbers look at a pinned variable's own memory; what they return shares none of it
+ * (keep_apart in dispatch.c). Others may keep what they are given. */
+static inline bool looks_only(const Interp *in, const Op *op)
+{
+    return __builtin_expect(in->native && in->native->pins, 0) && (op->dtypes || (op->devices & DEV_ANYWHERE));
+}
+
+/* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
+ * kept by the caller. */
+static Value call_arguments(Interp *in, const Exec *x, Value callee)
+{
+    const CallSite *site = x->data;
+    Value *base = in->sp;
+    bool peeks = callee.tag == V_OP && looks_only(in, callee.op);
+    stack_room(in, x->count);
+    for (uint32_t i = 0; i < site->positional; i++) {
+        const Exec *arg = x->list[i];
+        Value v = peeks ? exec_peek(in, arg) : exec_run(in, arg);
+        v_push(in, v);
+        if (arg->node->kind != ND_SPREAD)
+            continue;
+        Value *held = in->sp - 1;
+        Each it;
+        each_start(in, arg, &it, v);
+        stack_room(in, (size_t)it.count + 1);
+        while (each_next(in, &it, &v))
+            v_push(in, v);
+        v_release(&in->ctx, *held);
+        memmove(held, held + 1, (size_t)(in->sp - held - 1) * sizeof *held);
+        in->sp--;
+    }
+    Value *named = in->sp;
+    for (uint32_t i = 0; i < site->named; i++)
+        v_push(in, exec_run(in, x->list[site->positional + i]));
+    in->at = x;
+    Value r = call_weak(in, callee, base, (int)(named - base), site->spread ? 0 : site_weak(x),
+                        site->names, named, (int)site->named);
+    stack_drop(in, base);
+    return r;
+}
+
+/* An operation of one number, sqrt(x), as its kernel on one f64. */
+static EwFn scalar_kernel(const Op *op)
+{
+    if (op->cls != OPC_EW || ew_info[op->ew].arity != 1 || ew_compute_dtype(op->ew, DT_F64) != DT_F64 ||
+        ew_result_dtype(op->ew, DT_F64) != DT_F64)
+        return NULL;
+    return ew_kernel(op->ew, DT_F64);
+}
+
+/* Runs a builtin on positional arguments already on the stack from base on. */
+static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
+{
+    int count = (int)x->count;
+    unsigned weak = site_weak(x);
+    in->at = x;
+    const OpSig *sig = op_sig(in, op);
+    Value r;
+    if ((x->flags & XF_EW) && fuse_wants(x, base, count)) {
+        in->sp = base;
+        return fuse_take(in, x, op, base, count, weak, 7);
+    }
+    if (!sig->variadic && count >= sig->required && count <= sig->positional) {
+        for (int i = count; i < sig->fixed; i++)
+            v_push(in, v_undef());
+        r = op_call(in, op, base, sig->fixed, weak);
+    } else {
+        r = op_apply(in, op, base, count, weak, NULL, NULL, 0);
+    }
+    stack_drop(in, base);
+    return r;
+}
+
+static void push_arguments(Interp *in, const Exec *x, const Op *op)
+{
+    if (__builtin_expect(!looks_only(in, op), 1)) {
+        list_push(in, x);
+        return;
+    }
+    stack_room(in, x->count);
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, exec_peek(in, x->list[i]));
+}
+
+/* pin(x), ptr(x): the operation takes the variable x, not its value. */
+static __attribute__((noinline)) Value call_on_variable(Interp *in, const Exec *x, const Op *op)
+{
+    const CallSite *site = x->data;
+    Value *base = in->sp, *slot = site->positional ? native_variable(in, x->list[0]) : NULL;
+    stack_room(in, x->count);
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, i == 0 && slot ? v_none() : exec_run(in, x->list[i]));
+    NativeState *state = native_state(in);
+    in->at = state->taken_at = x;
+    state->taken = slot;
+    Value r = op_apply(in, op, base, (int)site->positional, site_weak(x), site->names, base + site->positional,
+                       (int)site->named);
+    stack_drop(in, base);
+    return r;
+}
+
+Value eval_call_general(Interp *in, const Exec *x)
+{
+    Value callee = exec_run(in, x->a);
+    Value *mark = in->sp;
+    v_push(in, callee);
+    Value r = callee.tag == V_CFUNC ? native_call_node(in, x, callee.ptr)
+            : callee.tag == V_OP && callee.op->on_variable && !((CallSite *)x->data)->spread
+                  ? call_on_variable(in, x, callee.op)
+                  : call_arguments(in, x, callee);
+    stack_drop(in, mark);
+    return r;
+}
+
+/* A call of a name that is no variable: an operation, a format, or an error. */
+static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
+{
+    CallSite *site = x->data;
+    if (!site->ref.looked) {
+        Value callee = exec_run(in, x->a);         /* finds it, or raises */
+        if (callee.tag == V_OP && x->count == 1 && !(x->flags & XF_SCOPED))
+            site->scalar = scalar_kernel(callee.op);
+        site->ref = *(GlobalRef *)x->a->data;
+        v_release(&in->ctx, callee);               /* `null`: the state of native code keeps it */
+    }
+    if (site->ref.predefined.tag != V_UNDEF)
+        return call_arguments(in, x, site->ref.predefined);
+    if (__builtin_expect(site->ref.op->on_variable, 0))
+        return call_on_variable(in, x, site->ref.op);
+    Value *base = in->sp;
+    if (site->scalar) {
+        Value v = exec_run(in, x->list[0]);
+        if (__builtin_expect(v.tag == V_FLOAT, 1)) {
+            double out;
+            const int64_t one = 1;
+            site->scalar(&out, 1, (const void *const[]){ &v.f }, &one, 1);
+            if (!isnan(out))
+                return v_float(out);
+        }
+        v_push(in, v);
+    } else {
+        push_arguments(in, x, site->ref.op);
+    }
+    return builtin_run(in, x, site->ref.op, base);
+}
+
+static __attribute__((noinline)) Value call_other(Interp *in, const Exec *x, Value callee)
+{
+    Value *mark = in->sp;
+    if (callee.tag == V_CFUNC)
+        return native_call_node(in, x, callee.ptr);
+    if (callee.tag == V_UNDEF) {
+        if (x->a->eval == eval_global)
+            return call_builtin(in, x);
+        raise_unassigned(in, x->a);
+    }
+    v_push(in, v_retain(callee));
+    Value r = call_arguments(in, x, callee);
+    stack_drop(in, mark);
+    return r;
+}
+
+/* Positional arguments of a function in a variable: the callee stays alive there. */
+static inline __attribute__((always_inline)) Value call_fast(Interp *in, const Exec *x, Value callee)
+{
+    if (__builtin_expect(callee.tag != V_FUNCTION, 0))
+        return call_other(in, x, callee);
+    Value *base = in->sp;
+    for (uint32_t i = 0; i < x->count; i++) {
+        Value v = exec_run(in, x->list[i]);
+        v_push(in, v);
+    }
+    if (__builtin_expect(x->count == callee.fn->code->exact, 1))
+        return frame_run(in, x, callee.fn, base, false);
+    return function_run(in, x, callee.fn, base, x->count);
+}
+
+Value eval_call_local(Interp *in, const Exec *x)
+{
+    return call_fast(in, x, in->fp[x->sa]);
+}
+
+Value eval_call_global(Interp *in, const Exec *x)
+{
+    const CallSite *site = x->data;
+    return call_fast(in, x, *site->ref.slot);
+}
+
+Value eval_call_self(Interp *in, const Exec *x)
+{
+    return call_fast(in, x, (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn });
+}
+
+/* ---- making functions ---- */
+Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *module)
+{
+    Function *fn = mem_alloc(&in->ctx, sizeof *fn + code->captured * sizeof(Value));
+    fn->refs = 1;
+    fn->captured = code->captured;
+    fn->code = code;
+    fn->chunk = chunk_retain(chunk);
+    fn->module = module;
+    for (uint32_t i = 0; i < code->captured; i++)
+        fn->values[i] = v_undef();
+    v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });      /* a pinned value is copied, which may fail */
+    for (uint32_t i = 0; i < code->captured; i++) {
+        const struct Capture *c = &code->info->captures[i];
+        Value v = c->self ? (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn }
+                : c->global ? module->slots[c->from] : in->fp[c->from];
+        fn->values[i] = v_share(in, v);
+    }
+    in->sp--;
+    return fn;
+}
+
+Value eval_make_function(Interp *in, const Exec *x)
+{
+    const FnSite *site = x->data;
+    in->at = x;
+    return (Value){ .tag = V_FUNCTION, .fn = function_new(in, site->code, site->chunk, site->module) };
+}
+
+/* ---- the call trace ---- */
+static void trace_argument(Interp *in, Buf *b, Value v)
+{
+    char what[96];
+    if (v.tag == V_UNDEF)
+        buf_puts(b, "?");
+    else if (v.tag <= V_FLOAT || v.tag == V_RANGE || (v.tag == V_STRING && v.str->len <= 24))
+        show_repr(in, b, v);
+    else
+        buf_puts(b, v_describe(v, what, sizeof what));
+}
+
+/* A function by its name; a lambda as it is written, if that is short. */
+static void trace_name(Buf *b, const Function *fn)
+{
+    enum { SHORT = 40 };
+    Span span = fn->code->node->span;
+    const Source *source = fn->chunk->source;
+    size_t n = span.to - span.from;
+    if (fn->code->name)
+        buf_puts(b, fn->code->name->text);
+    else if (n > 0 && n <= SHORT && span.to <= source->len && !memchr(source->text + span.from, '\n', n))
+        buf_printf(b, "(%.*s)", (int)n, source->text + span.from);
+    else
+        buf_puts(b, "(lambda)");
+}
+
+/* The statements of a module, which an import runs. */
+static void trace_import(Interp *in, const CallFrame *f, Error *e)
+{
+    const Source *source = frame_source(in, f->up);
+    char text[512];
+    Place p = source ? source_place(source, f->site->node->span.from) : (Place){ 0, 0 };
+    if (source)
+        snprintf(text, sizeof text, "module %.200s, imported at %.200s:%u:%u", f->source->name, source->name,
+                 p.line, p.column);
+    else
+        snprintf(text, sizeof text, "module %.200s", f->source->name);
+    err_trace_add(e, text, NULL, (Span){ 0, 0 });
+}
+
+/* A frame without a function but with an argument is a C function that called us back. */
+static void trace_call(Interp *in, const CallFrame *f, Error *e)
+{
+    const FnCode *code = f->fn ? f->fn->code : NULL;
+    Buf b;
+    if (!code && f->argc == 0) {
+        trace_import(in, f, e);
+        return;
+    }
+    buf_init(&b, &in->ctx);
+    if (!code) {
+        buf_printf(&b, "%s (C)", ((const CFunction *)f->args[0].ptr)->name);
+        err_trace_add(e, buf_cstr(&b), frame_source(in, f->up), f->site ? f->site->node->span : (Span){ 0, 0 });
+        buf_free(&b);
+        return;
+    }
+    trace_name(&b, f->fn);
+    buf_putc(&b, '(');
+    for (uint32_t i = 0; i < f->argc && i < 8; i++) {
+        if (i)
+            buf_puts(&b, ", ");
+        trace_argument(in, &b, f->args[i]);
+    }
+    buf_puts(&b, f->argc > 8 ? ", …)" : ")");
+    Source *source = f->site ? frame_source(in, f->up) : NULL;
+    err_trace_add(e, buf_cstr(&b), source, f->site ? f->site->node->span : (Span){ 0, 0 });
+    buf_free(&b);
+}
+
+Source *frame_source(Interp *in, const CallFrame *f)
+{
+    if (!f)
+        return in->module && in->module->source ? in->module->source : NULL;
+    return f->fn ? f->fn->chunk->source : f->source;
+}
+
+bool source_is_stdlib(const Source *source)
+{
+    return source && strncmp(source->name, "<stdlib:", 8) == 0;
+}
+
+/* A private function of the standard library that an operation called: steps(rref, A). */
+static bool trace_is_inside(const CallFrame *f)
+{
+    const Name *name = f->fn->code->name;
+    return name && name->text[0] == '_' && source_is_stdlib(f->fn->chunk->source) &&
+           !(f->up && f->up->fn && source_is_stdlib(f->up->fn->chunk->source));
+}
+
+static bool trace_shows(const CallFrame *f)
+{
+    if (!f->fn)
+        return f->argc > 0 || (f->site && f->source && !source_is_stdlib(f->source));
+    return !trace_is_inside(f) && f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
+}
+
+/* What the standard library throws is told at the user's call; its own calls are not. */
+static const CallFrame *trace_start(Interp *in)
+{
+    const CallFrame *f = in->calls;
+    if (in->at && in->at->node->kind == ND_THROW)
+        while (f && f->up && source_is_stdlib(frame_source(in, f)) &&
+               source_is_stdlib(frame_source(in, f->up)))
+            f = f->up;
+    return f;
+}
+
+/* What stands for calls that are left out: `… 997 more calls of f`. */
+static void trace_fold(Error *e, int hidden, const FnCode *const *codes, int count, bool others)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text, "… %d more calls", hidden);
+    for (int i = 0; i < count && !others && n < (int)sizeof text - 1; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.60s", i == 0 ? " of " : i + 1 < count ? ", " : " and ",
+                      codes[i]->name ? codes[i]->name->text : "a lambda");
+    err_trace_add(e, text, NULL, (Span){ 0, 0 });
+}
+
+enum { TRACE_INNER = 5, TRACE_OUTER = 4, TRACE_NAMES = 3 };
+
+/* Ctx.trace: every call, innermost first; of many the first and last few, and in one line how many
+ * there were of which functions in between. */
+static void trace_calls(Interp *in, Error *e)
+{
+    const CallFrame *start = trace_start(in);
+    const FnCode *codes[TRACE_NAMES];
+    int total = 0, i = 0, names = 0;
+    bool others = false;
+    for (const CallFrame *f = start; f; f = f->up)
+        total += trace_shows(f);
+    int hidden = total > TRACE_INNER + TRACE_OUTER + 1 ? total - TRACE_INNER - TRACE_OUTER : 0;
+    int shown = total - hidden + (hidden > 0);
+    if (!err_trace_begin(e, shown, shown) || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
+        return;
+    for (const CallFrame *f = start; f; f = f->up) {
+        if (!trace_shows(f))
+            continue;
+        bool folded = hidden > 0 && i >= TRACE_INNER && i < TRACE_INNER + hidden;
+        if (folded && !others) {
+            const FnCode *code = f->fn ? f->fn->code : NULL;
+            int k = 0;
+            while (k < names && codes[k] != code)
+                k++;
+            if (k == names && code && names < TRACE_NAMES)
+                codes[names++] = code;
+            else if (k == names)
+                others = true;
+        }
+        if (folded && i == TRACE_INNER + hidden - 1)
+            trace_fold(e, hidden, codes, names, others);
+        if (!folded)
+            trace_call(in, f, e);
+        i++;
+    }
+}
+
+void trace_collect(Ctx *ctx, Error *e)
+{
+    Interp *in = (Interp *)ctx;
+    trace_calls(in, e);
+    fix_check(in, e);
+}

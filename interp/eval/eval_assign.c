@@ -1,0 +1,497 @@
+/* Assignment to variables: plain, compound and fused, and the places behind a variable:
+ * A[i, j] = v, t.x = v, a, b = f(), and any nesting of them. Element stores that are
+ * plain scalars go through eval_index.c first. */
+#include "interp/eval/eval_assign.h"
+#include "interp/eval/eval_index.h"
+#include "interp/eval/eval_scope.h"
+#include "interp/op/heard.h"
+#include "interp/native/native.h"
+#include "interp/device/place.h"
+#include "interp/op/scalar.h"
+
+#include "core/base/error.h"
+#include "interp/op/arith.h"
+#include "interp/eval/call.h"
+#include "interp/eval/eval_binary.h"
+#include "interp/eval/eval_make.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- x = v ---- */
+static __attribute__((noinline)) void assign_lent(Interp *in, const Exec *x, Value *slot, Value v)
+{
+    if (!native_pinned_assign(in, x, slot, v))
+        slot_put(in, slot, v);
+}
+
+/* Takes v. What C may hold a pointer to stays where it is: v goes into it, or does not fit. */
+static inline void slot_assign(Interp *in, const Exec *x, Value *slot, Value v)
+{
+    if (v_maybe_pinned(in, *slot))
+        assign_lent(in, x, slot, v);
+    else
+        slot_put(in, slot, v);
+}
+
+Value eval_assign_slot(Interp *in, const Exec *x)
+{
+    slot_assign(in, x, &in->fp[x->sa], exec_run(in, x->a));
+    return v_none();
+}
+
+Value eval_assign_copy(Interp *in, const Exec *x)
+{
+    Value v = in->fp[x->sb];
+    if (__builtin_expect(v.tag == V_UNDEF, 0))
+        v = exec_run(in, x->a);
+    slot_assign(in, x, &in->fp[x->sa], v_share(in, v));
+    return v_none();
+}
+
+/* The right side is an if, a loop, a block or try: it may leave. */
+Value eval_assign_flow(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    if (v.tag == V_FLOW)
+        return v;
+    slot_assign(in, x, &in->fp[x->sa], v);
+    return v_none();
+}
+
+Value eval_assign_target(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a);
+    if (v.tag == V_FLOW)
+        return v;
+    in->at = x;
+    target_assign(in, x->b, v);
+    return v_none();
+}
+
+/* a, b = b, a: no tuple is made. a->list: values, b->list: targets. */
+Value eval_assign_parallel(Interp *in, const Exec *x)
+{
+    Value *base = in->sp;
+    for (uint32_t i = 0; i < x->count; i++)
+        v_push(in, exec_run(in, x->a->list[i]));
+    for (uint32_t i = 0; i < x->count; i++) {
+        Value v = base[i];
+        base[i] = v_none();
+        in->at = x;
+        target_assign(in, x->b->list[i], v);
+    }
+    in->sp = base;
+    return v_none();
+}
+
+/* ---- x op= v ---- */
+/* A tuple without names grows where it stands, as a string does. */
+static bool append_items(Interp *in, Value *slot, Value v)
+{
+    if (slot->tag != V_TUPLE || v.tag != V_TUPLE || v.tuple->named || slot->tuple == v.tuple)
+        return false;
+    tuple_extend(&in->ctx, &slot->tuple, v.tuple);
+    return true;
+}
+
+static bool append_text(Interp *in, Value *slot, Value v)
+{
+    if (slot->tag != V_STRING || v.tag != V_STRING)
+        return false;
+    if (slot->str == v.str) {
+        Str *s = v.str;              /* s += s: keep what is read apart from what grows */
+        s->refs++;
+        v_push(in, v);
+        str_append(&in->ctx, &slot->str, s->text, s->len);
+        stack_drop(in, in->sp - 1);
+    } else {
+        str_append(&in->ctx, &slot->str, v.str->text, v.str->len);
+    }
+    return true;
+}
+
+/* Anything but two scalars. The variable keeps its value until the new one is there. */
+static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, Value v, bool owned)
+{
+    Value *mark = in->sp, *slot = &in->fp[x->sa];
+    if (owned)
+        v_push(in, v);
+    if (v.tag == V_UNDEF)
+        v_push(in, v = exec_run(in, x->a));
+    in->at = x;
+    if (x->op != TK_ADD || !(append_text(in, slot, v) || append_items(in, slot, v))) {
+        Value old = *slot;
+        if (old.tag == V_UNDEF)
+            v_push(in, old = exec_run(in, x->b));
+        unsigned weak = x->weak | (unsigned)exec_weak(x->a) << 1;
+        Value r = binary_values(in, x, old, v, weak);
+        if (__builtin_expect(old.tag == V_TENSOR && old.tensor->buffer->pinned, 0)) {
+            native_pinned_assign(in, x, slot, r);
+        } else {
+            slot_put(in, slot, r);
+        }
+    }
+    stack_drop(in, mark);
+    return v_none();
+}
+
+SCALAR_INLINE Value opassign(Interp *in, const Exec *x, int op, int kind)
+{
+    Value v = kind == OPD_X ? exec_run(in, x->a) : kind == OPD_L ? in->fp[x->sb] :
+              kind == OPD_I ? v_int(x->k.i) : v_float(x->k.f);
+    Value *slot = &in->fp[x->sa], out;
+    if (__builtin_expect(!scalar_binary(op, *slot, v, &out), 0))
+        return opassign_slow(in, x, v, kind == OPD_X);
+    *slot = out;
+    return v_none();
+}
+
+#define OPERATORS(P) \
+    P(ADD, X) P(ADD, L) P(ADD, I) P(ADD, F) P(SUB, X) P(SUB, L) P(SUB, I) P(SUB, F) \
+    P(MUL, X) P(MUL, L) P(MUL, I) P(MUL, F) P(DIV, X) P(DIV, L) P(DIV, I) P(DIV, F)
+#define DEFINE(OP, K) \
+    static Value eval_opassign_##OP##_##K(Interp *in, const Exec *x) \
+    { return opassign(in, x, TK_##OP, OPD_##K); }
+OPERATORS(DEFINE)
+#undef DEFINE
+#define ENTRY(OP, K) [TK_##OP][OPD_##K] = eval_opassign_##OP##_##K,
+static const EvalFn opassign_table[TK_OPERATORS][OPD_KINDS] = { OPERATORS(ENTRY) };
+#undef ENTRY
+
+static Value eval_opassign_any(Interp *in, const Exec *x)
+{
+    return opassign_slow(in, x, exec_run(in, x->a), true);
+}
+
+Value eval_opassign_scoped(Interp *in, const Exec *x)
+{
+    Value v = exec_run(in, x->a), *slot = &in->fp[x->sa], out;
+    if (!scoped_ints(x->op, *slot, v, &out))
+        return opassign_slow(in, x, v, true);
+    *slot = out;
+    return v_none();
+}
+
+EvalFn opassign_choose(int op, int operand)
+{
+    EvalFn fn = opassign_table[op][operand];
+    return fn ? fn : eval_opassign_any;
+}
+
+/* s += p * q for scalars: the product is not stored. a is the MUL node. */
+Value eval_add_product(Interp *in, const Exec *x)
+{
+    const Exec *mul = x->a;
+    Value p = exec_run(in, mul->a);
+    if (__builtin_expect(p.tag == V_FLOAT, 1)) {
+        Value q = exec_run(in, mul->b);
+        Value *slot = &in->fp[x->sa];
+        if (__builtin_expect(q.tag == V_FLOAT && slot->tag == V_FLOAT, 1)) {
+            slot->f += p.f * q.f;
+            return v_none();
+        }
+        Value out;
+        if (!scalar_binary(TK_MUL, p, q, &out))
+            out = binary_slow(in, mul, p, q);
+        return opassign_slow(in, x, out, true);
+    }
+    if (v_is_object(p))
+        v_push(in, p);
+    Value q = exec_run(in, mul->b), out;
+    if (v_is_object(p))
+        in->sp--;
+    if (!scalar_binary(TK_MUL, p, q, &out))
+        out = binary_slow(in, mul, p, q);
+    Value *slot = &in->fp[x->sa], sum;
+    if (!scalar_binary(TK_ADD, *slot, out, &sum))
+        return opassign_slow(in, x, out, true);
+    *slot = sum;
+    return v_none();
+}
+
+/* s += p * q with p a variable, q a variable or float constant. */
+SCALAR_INLINE Value add_leaf_product(Interp *in, const Exec *x, int kind)
+{
+    const Exec *mul = x->a;
+    Value p = in->fp[mul->sa], q = kind == OPD_L ? in->fp[mul->sb] : v_float(mul->k.f);
+    Value product, sum, *slot = &in->fp[x->sa];
+    if (__builtin_expect(scalar_binary(TK_MUL, p, q, &product) && scalar_binary(TK_ADD, *slot, product, &sum), 1)) {
+        *slot = sum;
+        return v_none();
+    }
+    return opassign_slow(in, x, exec_run(in, mul), true);
+}
+
+static Value eval_add_product_L(Interp *in, const Exec *x) { return add_leaf_product(in, x, OPD_L); }
+static Value eval_add_product_F(Interp *in, const Exec *x) { return add_leaf_product(in, x, OPD_F); }
+
+/* The node for s += p * q by what p and q are. NULL: the plain one. */
+EvalFn add_product_choose(const Exec *mul)
+{
+    int p = mul->a->operand, q = mul->b->operand;
+    if (p == OPD_X && q == OPD_X)
+        return product_of_elements(mul) ? eval_add_elements : eval_add_product;
+    if (p != OPD_L || (q != OPD_L && q != OPD_F))
+        return NULL;
+    return q == OPD_L ? eval_add_product_L : eval_add_product_F;
+}
+
+/* ---- places ---- */
+/* One step from a container to what it holds: [subs] or .name, its subscripts evaluated. */
+typedef struct Level {
+    const Exec *target;
+    struct Level *inner;         /* the next step; NULL: the place itself */
+    const Sub *subs;
+    int n;
+} Level;
+
+/* What happens at the place: v is stored (op NULL) or combined. */
+typedef struct Store {
+    const Exec *site;            /* the assignment, for error places */
+    const Op *op;
+    Value v;
+    bool weak;
+} Store;
+
+static Value level_get(Interp *in, Value base, const Level *l)
+{
+    return l->target->op == TG_FIELD ? field_read(in, base, l->target->node->name)
+                                     : index_get(in, base, l->subs, l->n);
+}
+
+static void level_set(Interp *in, Value *slot, const Level *l, Value v)
+{
+    if (l->target->op == TG_FIELD)
+        field_set(in, slot, l->target->node->name, v);
+    else
+        index_set(in, slot, l->subs, l->n, v);
+}
+
+/* The slot of an element of a tuple, so that nothing in it is copied; NULL elsewhere. */
+static Value *level_slot(Interp *in, Value *slot, const Level *l)
+{
+    if (slot->tag != V_TUPLE)
+        return NULL;
+    return l->target->op == TG_FIELD ? field_slot(in, slot, l->target->node->name)
+                                     : index_slot(in, slot, l->subs, l->n);
+}
+
+static void level_store(Interp *in, Value *slot, const Level *l, const Store *s)
+{
+    Value *inside = s->op && s->site->op == TK_ADD ? level_slot(in, slot, l) : NULL;
+    in->at = s->site;
+    if (inside && (append_text(in, inside, s->v) || append_items(in, inside, s->v)))
+        return;
+    if (!s->op) {
+        level_set(in, slot, l, s->v);
+    } else if (l->target->op == TG_INDEX) {
+        index_update(in, slot, l->subs, l->n, s->op, s->v, s->weak);
+    } else {
+        in->at = l->target;
+        v_push(in, field_read(in, *slot, l->target->node->name));
+        in->at = s->site;
+        v_push(in, op_binary(in, s->op, in->sp[-1], s->v, s->weak ? 2 : 0));
+        field_set(in, slot, l->target->node->name, in->sp[-1]);
+        stack_drop(in, in->sp - 2);
+    }
+}
+
+static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
+{
+    if (!l->inner) {
+        level_store(in, slot, l, s);
+        return;
+    }
+    in->at = l->target;
+    Value *inside = level_slot(in, slot, l);
+    if (inside) {
+        level_walk(in, inside, l->inner, s);
+        return;
+    }
+    Value place;
+    if (slot->tag >= V_POINTER &&
+        native_inside(in, slot, l->target->op == TG_FIELD ? l->target->node->name : NULL, l->subs, l->n, &place)) {
+        v_push(in, place);
+        level_walk(in, in->sp - 1, l->inner, s);
+        stack_drop(in, in->sp - 1);
+        return;
+    }
+    v_push(in, level_get(in, *slot, l));
+    Value *held = in->sp - 1;
+    level_walk(in, held, l->inner, s);
+    if (held->tag == V_POINTER) {    /* written through: the pointer is what it was */
+        stack_drop(in, held);
+        return;
+    }
+    in->at = l->target;
+    level_set(in, slot, l, *held);
+    stack_drop(in, held);
+}
+
+/* Evaluates subscripts from the place outwards to the variable, then stores inwards. */
+static void place_store(Interp *in, const Exec *t, Level *inner, const Store *s)
+{
+    Sub subs[SUBS_MAX];
+    stack_check(in);
+    Level level = { .target = t, .inner = inner, .subs = subs };
+    if (t->op == TG_INDEX)
+        level.n = subs_eval(in, t, subs);
+    if (t->a->op != TG_SLOT) {
+        place_store(in, t->a, &level, s);
+        return;
+    }
+    Value *slot = &in->fp[t->a->sa];
+    if (slot->tag == V_UNDEF) {
+        if (t->a->flags & XF_WEAK_NAME)      /* a builtin's name is no variable */
+            raise_undefined(in, t->a, t->a->node->name);
+        raise_unassigned(in, t->a);
+    }
+    level_walk(in, slot, &level, s);
+}
+
+static void unpack(Interp *in, const Exec *t, Value v);
+
+/* Takes v. */
+void target_assign(Interp *in, const Exec *t, Value v)
+{
+    if (t->op == TG_SLOT) {
+        slot_assign(in, in->at, &in->fp[t->sa], v);
+        return;
+    }
+    Value *mark = in->sp;
+    const Exec *site = in->at;
+    v_push(in, v);
+    if (t->op == TG_TUPLE)
+        unpack(in, t, v);
+    else
+        place_store(in, t, NULL, &(Store){ .site = site, .v = v });
+    stack_drop(in, mark);
+}
+
+/* ---- t = append(t, value) ---- */
+/* A place whose containers are tuples, which are unshared on the way; NULL: it is another, or not there. */
+static Value *place_find(Interp *in, const Exec *t)
+{
+    if (t->op == TG_SLOT)
+        return &in->fp[t->sa];
+    stack_check(in);
+    Value *base = place_find(in, t->a), *mark = in->sp;
+    if (!base || base->tag != V_TUPLE)
+        return NULL;
+    if (t->op == TG_FIELD)
+        return field_slot(in, base, t->node->name);
+    Sub subs[SUBS_MAX];
+    int n = subs_eval(in, t, subs);
+    Value *found = index_slot(in, base, subs, n);
+    stack_drop(in, mark);
+    return found;
+}
+
+/* Vectors of 64 bits and bools grow in place, where nothing asks to be told of operations. */
+static bool vector_grows(const Interp *in, Value v)
+{
+    return v.tag == V_TENSOR && v.tensor->rank == 1 && !in->scope && !in->solved && !place_wants(in) &&
+           !heard_on(in) && (v.tensor->dtype == DT_F64 || v.tensor->dtype == DT_I64 || v.tensor->dtype == DT_BOOL);
+}
+
+static bool vector_push(Interp *in, Value *slot, Value v)
+{
+    DType dt = (DType)slot->tensor->dtype;
+    double number = v.tag == V_INT ? (double)v.i : v.f;
+    uint8_t truth_value = v.i != 0;
+    if (dt == DT_F64 && (v.tag == V_FLOAT || v.tag == V_INT))
+        return tensor_push(&in->ctx, &slot->tensor, &number);
+    if (dt == DT_I64 && v.tag == V_INT)
+        return tensor_push(&in->ctx, &slot->tensor, &v.i);
+    return dt == DT_BOOL && v.tag == V_BOOL && tensor_push(&in->ctx, &slot->tensor, &truth_value);
+}
+
+/* a: the name `append`, b: value, c: the plain assignment, data: the target if it is no variable. What
+ * nobody else holds grows where it stands. */
+Value eval_append(Interp *in, const Exec *x)
+{
+    const Exec *place = x->data;
+    bool builtin = x->a->eval == eval_global && ((const GlobalRef *)x->a->data)->slot->tag == V_UNDEF;
+    Value *slot = !builtin ? NULL : place ? place_find(in, place) : &in->fp[x->sa];
+    if (!slot || !(slot->tag == V_TUPLE ? *slot->refs == 1 : vector_grows(in, *slot)))
+        return exec_run(in, x->c);
+    Value *mark = in->sp, v = exec_run(in, x->b);
+    v_push(in, v);
+    in->at = x;
+    slot = place ? place_find(in, place) : slot;
+    if (!slot || (slot->tag != V_TUPLE && slot->tag != V_TENSOR)) {      /* C has set it meanwhile */
+        exec_run(in, x->c);
+    } else if (slot->tag == V_TUPLE) {
+        tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(v));    /* copies if value shares it */
+    } else if (!vector_push(in, slot, v)) {
+        in->at = x->c->a;
+        unsigned weak = exec_weak(x->b) ? 2 : 0;
+        Value r = op_apply(in, op_named(in, "append"), (Value[]){ *slot, v }, 2, weak, NULL, NULL, 0);
+        slot_put(in, slot, r);
+    }
+    stack_drop(in, mark);
+    return v_none();
+}
+
+/* a = b = value; list holds the targets from left to right. */
+Value eval_assign_chain(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp;
+    v_push(in, exec_run(in, x->a));
+    for (uint32_t i = x->count; i-- > 0;) {
+        in->at = x;
+        target_assign(in, x->list[i], v_retain(*mark));
+    }
+    stack_drop(in, mark);
+    return v_none();
+}
+
+/* Elements that are no tuples, taken apart in the header of a loop: pairs were meant. */
+static const char *enumerate_help(Interp *in, uint32_t names, char *out, size_t cap)
+{
+    const Node *n = in->at ? in->at->node : NULL;
+    const Source *s = frame_source(in, in->calls);
+    size_t len = n && s && n->span.to <= s->len ? n->span.to - n->span.from : cap;
+    if (names != 2 || n->kind == ND_ASSIGN || len + 40 > cap || memchr(s->text + n->span.from, '\n', len))
+        return NULL;
+    snprintf(out, cap, "with the place of each: enumerate(%.*s)", (int)len, s->text + n->span.from);
+    return out;
+}
+
+static void unpack(Interp *in, const Exec *t, Value v)
+{
+    int64_t n = v.tag == V_STRING ? -1 : each_count(v);
+    const Exec *site = in->at;
+    if (n < 0) {
+        char what[96], help[128];
+        err_raise_help(&in->ctx, ERR_TYPE, enumerate_help(in, t->count, help, sizeof help),
+                       "only tuples, vectors and ranges can be unpacked into %u names; this is %s", t->count,
+                       v_article(v, what, sizeof what));
+    }
+    if (n != t->count)
+        err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names", (long long)n, t->count);
+    Each it;
+    each_start(in, site, &it, v);
+    Value item;
+    for (uint32_t i = 0; each_next(in, &it, &item); i++) {
+        in->at = site;
+        target_assign(in, t->list[i], item);
+    }
+}
+
+/* target op= v where the target is an element, slice or field: a = value, b = target. */
+Value eval_update_target(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp;
+    Value v = exec_run(in, x->a);
+    v_push(in, v);
+    Store s = { .site = x, .op = x->data, .v = v, .weak = exec_weak(x->a) };
+    if (!s.op) {
+        in->at = x;
+        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+    }
+    place_store(in, x->b, NULL, &s);
+    stack_drop(in, mark);
+    return v_none();
+}

@@ -1,0 +1,31 @@
+/* The evaluators of literals, unary operators, comprehensions, timeit and profile, for lowering. */
+#ifndef RICCI_INTERP_EVAL_MAKE_H
+#define RICCI_INTERP_EVAL_MAKE_H
+
+#include "interp/state/exec.h"
+
+Value eval_unary(Interp *, const Exec *);
+Value eval_transpose(Interp *, const Exec *);
+Value eval_vector(Interp *, const Exec *);
+Value eval_matrix(Interp *, const Exec *);
+Value eval_text(Interp *, const Exec *);
+Value eval_comprehension(Interp *, const Exec *);
+const Exec *lower_timeit(Lower *, const Node *);        /* timeit.c */
+Value eval_profile(Interp *, const Exec *);     /* profile.c; a: the block, b: the path or NULL */
+Value *list_push(Interp *, const Exec *);       /* evaluates x->list onto the stack */
+
+Value eval_range(Interp *, const Exec *);
+Value eval_tuple(Interp *, const Exec *);
+Value unary_door(Interp *, const Exec *x, Value v);  /* takes v */
+
+/* Iteration for `for`, comprehensions, unpacking and spread. */
+typedef struct Each {
+    Value over;                  /* borrowed: the caller keeps it on the stack */
+    int64_t at, count;
+    size_t byte;                 /* in a string */
+} Each;
+void each_start(Interp *, const Exec *x, Each *, Value over);
+bool each_next(Interp *, Each *, Value *out);        /* out is owned */
+int64_t each_count(Value over);                      /* -1: not iterable */
+
+#endif

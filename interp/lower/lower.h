@@ -1,0 +1,47 @@
+/* Lowering: from resolved syntax to executable nodes (lower.c, lower_call.c, lower_statement.c). */
+#ifndef RICCI_INTERP_LOWER_H
+#define RICCI_INTERP_LOWER_H
+
+#include "interp/state/exec.h"
+
+struct Lower {
+    Interp *in;
+    Module *module;
+    Chunk *chunk;
+    const FnCode *fn;      /* NULL at top level */
+    bool writes, lends;    /* something assigned a variable, or may have lent one to C, since the node began */
+    bool tail;             /* the node's value is the function's result */
+    bool in_loop;
+    bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
+    bool deep_loop, deep_fn;     /* a value stands half-made between here and the loop or function */
+    uint8_t leaving;       /* statements after so many `if c { return e }` of the function */
+    bool loop_unwinds, fn_unwinds;   /* set by deep flow: the loop or function needs a catch point */
+};
+
+const Exec *lower_chunk(Interp *, Module *, Chunk *);
+const Exec *lower(Lower *, const Node *);            /* keeps the position (tail, deep) */
+const Exec *lower_operand(Lower *, const Node *);    /* a value that something else waits for */
+const Exec **lower_list(Lower *, Node *const *list, uint32_t count);
+Exec *exec_new(Lower *, EvalFn, const Node *);
+const Exec *exec_const(Lower *, const Node *, Value);   /* v scalar, or owned by the arena's chunk */
+/* A node that raises when it runs: help is a ready text (may be NULL). */
+const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
+void *lower_alloc(Lower *, size_t bytes);
+/* Nodes of a family; NULL where the kind is not theirs. */
+const Exec *lower_expression(Lower *, const Node *);
+const Exec *lower_statement(Lower *, const Node *);
+const Exec *lower_assign(Lower *, const Node *);
+const Exec *lower_opassign(Lower *, const Node *);
+const Exec *lower_call(Lower *, const Node *);
+const Exec *lower_index(Lower *, const Node *);
+const Exec *lower_function(Lower *, const Node *);
+const Exec *lower_comprehension(Lower *, const Node *);
+const Exec *lower_unbuilt(Lower *, const Node *);
+const Exec *lower_target(Lower *, const Node *);
+FnCode *lower_code(Lower *, const Node *);
+FnCode *lower_code_scoped(Lower *, const Node *);    /* as it runs inside a scope */
+bool lower_is_statement(const Node *);               /* its value may be V_FLOW */
+
+#endif

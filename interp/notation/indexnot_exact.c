@@ -1,0 +1,477 @@
+/* A notation by operations on whole tensors, one axis per index: how rationals and the formats of
+ * precision scopes are computed, and a second, plain meaning of the tree to hold the nests against.
+ * Memory is that of the largest term over all its indices. */
+#include "interp/notation/indexnot.h"
+
+#include "core/base/error.h"
+#include "interp/device/place.h"
+#include "interp/precision/precise.h"
+#include "interp/eval/eval_name.h"
+
+#include <string.h>
+
+typedef struct Term {
+    Value v; /* on the value stack; a scalar, or a tensor with an axis per index */
+    bool weak;
+} Term;
+
+static Term eval(IxBind *b, const IxNode *n, IxInstance *of);
+
+static Term kept(IxBind *b, Value v, bool weak)
+{
+    v_push(b->in, v);
+    return (Term){ v, weak };
+}
+
+/* All axes 1 but those in `spans`. */
+static void shape_over(const IxBind *b, uint64_t spans, int64_t *shape)
+{
+    for (int i = 0; i < b->spans; i++)
+        shape[i] = (spans >> i & 1) ? b->span[i].extent : 1;
+}
+
+static Term number(IxBind *b, int g)
+{
+    int64_t shape[NEST_INDICES];
+    const IxSpan *s = &b->span[g];
+    shape_over(b, UINT64_C(1) << g, shape);
+    Tensor *t = tensor_new(&b->in->ctx, DT_I64, b->spans, shape);
+    for (int64_t p = 0; p < s->extent; p++)
+        ((int64_t *)(void *)t->data)[p] = s->start + p * s->step;
+    return kept(b, v_tensor_raw(t), false);
+}
+
+/* ---- elements ---- */
+static int64_t place(const IxAccess *x, int k, int64_t i)
+{
+    int64_t n = x->tensor->dims[k];
+    if (i >= 0 && i < n)
+        return i;
+    switch (x->node->sub[k].wrap) {
+    case IXW_CLAMP: return n == 0 ? -2 : i < 0 ? 0 : n - 1;
+    case IXW_MOD: return n == 0 ? -2 : (i % n + n) % n;
+    case IXW_PAD: return -1;
+    default: return -2;
+    }
+}
+
+_Noreturn static void out_of_range(IxBind *b, const IxAccess *x, int k, int64_t i)
+{
+    IxAux aux = { .axis = k, .length = x->tensor->dims[k], .node = x->node, .of = x->of, .sub = k };
+    ix_error_gather(b->in, b->x, &aux, i);
+}
+
+/* One subscript's values, broadcast over the element's indices. */
+static Tensor *subscript(IxBind *b, const IxAccess *x, int k, const int64_t *shape)
+{
+    Ctx *ctx = &b->in->ctx;
+    Term s = eval(b, x->node->sub[k].at, x->of);
+    DType dt = v_dtype(s.v);
+    if (dt == DT_NONE || dtype_info(dt)->kind != 'i')
+        ix_error_subscript(b, x->node->sub[k].at, x->of, s.v);
+    Tensor *t = v_to_tensor(b->in, s.v, 0);
+    v_push(b->in, v_tensor_raw(t));
+    t = tensor_cast(ctx, t, DT_I64);
+    v_push(b->in, v_tensor_raw(t));
+    tensor_home(ctx, t);
+    t = tensor_broadcast(ctx, t, b->spans, shape);
+    v_push(b->in, v_tensor_raw(t));
+    return t;
+}
+
+static void copy_elements(IxBind *b, const IxAccess *x, Tensor *const *sub, Tensor *out)
+{
+    int64_t at[NEST_INDICES] = { 0 };
+    size_t bytes = dtype_info(out->dtype)->bytes;
+    tensor_home(&b->in->ctx, x->tensor);
+    for (int64_t e = 0; e < out->size; e++) {
+        int64_t offset = 0;
+        bool outside = false;
+        for (int k = 0; k < x->node->subs; k++) {
+            int64_t where = 0;
+            for (int i = 0; i < b->spans; i++)
+                where += at[i] * tensor_strides(sub[k])[i];
+            int64_t i = ((const int64_t *)(const void *)sub[k]->data)[where], p = place(x, k, i);
+            if (p == -2)
+                out_of_range(b, x, k, i);
+            outside |= p == -1;
+            offset += p * tensor_strides(x->tensor)[k];
+        }
+        if (outside)
+            memset(out->data + e * (int64_t)bytes, 0, bytes);
+        else
+            memcpy(out->data + e * (int64_t)bytes, x->tensor->data + offset * (int64_t)bytes,
+                   bytes);
+        for (int i = b->spans - 1; i >= 0 && ++at[i] == out->dims[i]; i--)
+            at[i] = 0;
+        poll_interrupt(b->in);
+    }
+}
+
+static Term element(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    const IxAccess *x = ix_access(b, n, of);
+    int64_t shape[NEST_INDICES];
+    Tensor *sub[IX_AXES];
+    uint64_t indices = 0;
+    for (int k = 0; k < n->subs; k++)
+        indices |= ix_free_indices(b, n->sub[k].at, of);
+    shape_over(b, indices, shape);
+    Value *mark = b->in->sp;
+    for (int k = 0; k < n->subs; k++)
+        sub[k] = subscript(b, x, k, shape);
+    Tensor *out = tensor_new(&b->in->ctx, (DType)x->tensor->dtype, b->spans, shape);
+    v_push(b->in, v_tensor_raw(out));
+    copy_elements(b, x, sub, out);
+    Value v = *--b->in->sp;
+    stack_cut(b->in, mark);
+    return kept(b, v, false);
+}
+
+/* ---- operations ---- */
+static Term apply(IxBind *b, const IxNode *n, const Op *op, const Term *terms, Value *mark)
+{
+    Value args[3];
+    unsigned weak = 0;
+    for (int i = 0; i < n->args && i < 3; i++) {
+        args[i] = terms[i].v;
+        weak |= (unsigned)terms[i].weak << i;
+    }
+    b->in->at = n->at;
+    Value v = op_call(b->in, op, args, n->args, weak);
+    stack_cut(b->in, mark);
+    return kept(b, v, false);
+}
+
+static Term operation(IxBind *b, const IxNode *n, IxInstance *of, const Op *op)
+{
+    Value *mark = b->in->sp;
+    Term terms[3];
+    for (int i = 0; i < n->args && i < 3; i++)
+        terms[i] = eval(b, n->arg[i], of);
+    return apply(b, n, op, terms, mark);
+}
+
+/* ---- products that are added up: factors first, as make_product of indexnot_nest.c ---- */
+static Term *eval_factors(IxBind *b, const IxNode *n, IxInstance *of, Term *to, bool *whole)
+{
+    v_check_depth(b->in);
+    for (int i = 0; ix_in_product(n) && i < n->args; i++)
+        to = eval_factors(b, n->arg[i], of, to, whole);
+    if (ix_in_product(n))
+        return to;
+    *to = eval(b, n, of);
+    char kind = dtype_info(v_dtype(to->v))->kind;
+    *whole &= kind == 'i' || kind == 'b';
+    return to + 1;
+}
+
+static Term multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, Term **made, bool whole)
+{
+    Value *mark = b->in->sp;
+    Term terms[2];
+    if (!ix_in_product(n)) {
+        Term t = *(*made)++;
+        bool as_is = !whole || v_dtype(t.v) == DT_I64;
+        b->in->at = n->at;
+        return as_is ? kept(b, v_retain(t.v), t.weak)
+                     : kept(b, op_cast(b->in, t.v, DT_I64), false);
+    }
+    for (int i = 0; i < n->args; i++)
+        terms[i] = multiply_factors(b, n->arg[i], of, made, whole);
+    return apply(b, n, n->op, terms, mark);
+}
+
+/* The factors of a product, evaluated in order of writing. */
+static Term *factors_of(IxBind *b, const IxNode *n, IxInstance *of, int *count, bool *whole)
+{
+    *count = ix_factor_count(n);
+    *whole = true;
+    Term *made = arena_alloc(&b->arena, (size_t)*count * sizeof *made);
+    stack_room(b->in, 2 * (size_t)*count + 64);
+    eval_factors(b, n, of, made, whole);
+    return made;
+}
+
+static Term call(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    DType to;
+    const Op *op = ix_call_op(b, n, of, &to);
+    if (op)
+        return operation(b, n, of, op);
+    if (to == DT_NONE) {
+        IxInstance *inst = ix_instance(b, n, of);
+        CallFrame frame, *calls = b->in->calls;
+        ix_enter(b->in, inst, b->base, &frame);
+        inst->frame = &frame;
+        Term r = eval(b, inst->tree->root, inst);
+        b->in->calls = calls;
+        return r;
+    }
+    Value *mark = b->in->sp;
+    Term t = eval(b, n->arg[0], of);
+    b->in->at = n->at;
+    Value v = op_cast(b->in, t.v, to);
+    stack_cut(b->in, mark);
+    return kept(b, v, false);
+}
+
+/* ---- reductions ---- */
+/* The argument with its reduced axes at full length. */
+static Tensor *widened(IxBind *b, Term t, uint64_t spans)
+{
+    Tensor *x = v_to_tensor(b->in, t.v, 0);
+    int64_t shape[NEST_INDICES];
+    v_push(b->in, v_tensor_raw(x));
+    for (int i = 0; i < b->spans; i++)
+        shape[i] = (spans >> i & 1) ? b->span[i].extent : x->rank ? x->dims[i] : 1;
+    x = tensor_broadcast(&b->in->ctx, x, b->spans, shape);
+    v_push(b->in, v_tensor_raw(x));
+    return x;
+}
+
+/* ---- sums in a format: products and partial sums are the accumulator's ---- */
+/* The scope in force, or the one that foreign factors imply; NULL: sums are ordinary ones. */
+static Scope *sum_scope(IxBind *b, const Term *made, int count, bool whole, Scope *implied)
+{
+    Interp *in = b->in;
+    DType dt = DT_NONE;
+    bool foreign = false;
+    if (precise_scope(in))
+        return whole ? NULL : precise_scope(in);
+    for (int i = 0; in->ctx.foreign && i < count; i++) {
+        DType x = v_dtype(made[i].v);
+        foreign |= dtype_foreign(x);
+        bool fraction = strchr("fcq", dtype_info(x)->kind) && !made[i].weak;
+        dt = !fraction ? dt : dt == DT_NONE ? x : dtype_promote(dt, x);
+    }
+    if (!foreign || dt == DT_NONE)
+        return NULL;
+    *implied = scope_implied(in, dtype_real(dt));
+    return implied;
+}
+
+/* A chain of multiplications and nothing else. */
+static bool plain_product(const IxNode *n)
+{
+    if (!ix_in_product(n))
+        return true;
+    bool plain = n->args == 2;
+    for (int i = 0; i < n->args; i++)
+        plain = plain && plain_product(n->arg[i]) && (i == 0 || !ix_in_product(n->arg[i]));
+    return plain;
+}
+
+enum { LETTERS = 52 };
+
+/* Every reduced index moves a factor, so that a sum over labels is the sum over it. */
+static bool all_carried(const IxBind *b, const Term *made, int count, uint64_t spans)
+{
+    for (uint64_t m = spans; m; m &= m - 1) {
+        int g = __builtin_ctzll(m);
+        bool carried = b->span[g].extent == 1;
+        for (int i = 0; i < count; i++)
+            carried |= made[i].v.tag == V_TENSOR && made[i].v.tensor->rank &&
+                       made[i].v.tensor->dims[g] == b->span[g].extent;
+        if (!carried)
+            return false;
+    }
+    return true;
+}
+
+static size_t put_letters(const IxBind *b, char *to, uint64_t but)
+{
+    size_t n = 0;
+    for (int i = 0; i < b->spans; i++)
+        if (!(but >> i & 1))
+            to[n++] = (char)(i < 26 ? 'a' + i : 'A' + i - 26);
+    return n;
+}
+
+/* The product summed by einsum, with the reduced axes kept at length 1. */
+static Value contracted(IxBind *b, const IxNode *n, const Term *made, int count, uint64_t spans)
+{
+    Interp *in = b->in;
+    Ctx *ctx = &in->ctx;
+    char *text = arena_alloc(&b->arena, (size_t)(count + 1) * (LETTERS + 2) + 4);
+    Value *args = arena_alloc(&b->arena, (size_t)(count + 2) * sizeof *args);
+    size_t at = 0;
+    int64_t shape[NEST_INDICES], strides[NEST_INDICES], step = 1;
+    for (int i = 0; i < count; i++) {
+        bool scalar = made[i].v.tag != V_TENSOR || made[i].v.tensor->rank == 0;
+        at += scalar ? 0 : put_letters(b, text + at, 0);
+        text[at++] = i + 1 < count ? ',' : '-';
+        args[i + 2] = made[i].v;
+    }
+    text[at++] = '>';
+    at += put_letters(b, text + at, spans);
+    args[0] = v_str(str_new(ctx, text, at));
+    v_push(in, args[0]);
+    args[1] = v_undef();
+    in->at = n->at;
+    Value v = op_call(in, op_named(in, "einsum"), args, count + 2, 0);
+    v_push(in, v);
+    Tensor *t = v_to_tensor(in, v, 0);
+    v_push(in, v_tensor_raw(t));
+    Tensor *dense = tensor_compact(ctx, t);
+    v_push(in, v_tensor_raw(dense));
+    for (int i = b->spans - 1, own = dense->rank - 1; i >= 0; i--) {
+        shape[i] = spans >> i & 1 ? 1 : tensor_shape(dense)[own--];
+        strides[i] = step;
+        step *= shape[i];
+    }
+    return v_tensor_raw(tensor_view(ctx, dense, b->spans, shape, strides, dense->data));
+}
+
+static Value reduce_axes(IxBind *b, const IxNode *n, Tensor *x, uint64_t spans);
+
+/* A sum, mean or product over indices whose body was taken apart into factors. */
+static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int count, bool whole,
+                    uint64_t spans)
+{
+    Interp *in = b->in;
+    Scope implied, inner, *s = sum_scope(b, made, count, whole, &implied);
+    const IxNode *body = n->arg[0];
+    if (s && n->reduce == IXR_SUM && count < 20 && b->spans <= LETTERS && plain_product(body) &&
+        all_carried(b, made, count, spans))
+        return contracted(b, n, made, count, spans);
+    if (!s)
+        return reduce_axes(b, n, widened(b, multiply_factors(b, body, of, &made, whole), spans),
+                           spans);
+    inner = precise_inner(s);
+    scope_enter(in, &inner);
+    Value v =
+        reduce_axes(b, n, widened(b, multiply_factors(b, body, of, &made, whole), spans), spans);
+    scope_leave(in, &inner);
+    arith_flags_add(&s->flags, &inner.flags);
+    s->draw = inner.draw > s->draw ? inner.draw : s->draw;
+    value_home(in, v);
+    return precise_settle(in, s, op_named(in, "sum"), v);
+}
+
+/* Positions along an index as its numbers. */
+static Value positions(IxBind *b, Value v, const IxSpan *s)
+{
+    Value scaled = op_binary(b->in, op_named(b->in, "multiply"), v, v_int(s->step), 2);
+    v_push(b->in, scaled);
+    return op_binary(b->in, op_named(b->in, "add"), scaled, v_int(s->start), 2);
+}
+
+/* x reduced over the axes, which stay with length 1. */
+static Value reduce_axes(IxBind *b, const IxNode *n, Tensor *x, uint64_t spans)
+{
+    Interp *in = b->in;
+    Value axis, keep = v_bool(true), arg = v_tensor_raw(x);
+    if (n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX) {
+        axis = v_int(__builtin_ctzll(spans));
+    } else {
+        Tuple *t = tuple_new(&in->ctx, (uint32_t)__builtin_popcountll(spans));
+        int at = 0;
+        for (uint64_t m = spans; m; m &= m - 1)
+            t->items[at++] = v_int(__builtin_ctzll(m));
+        axis = v_tuple(t);
+        v_push(in, axis);
+    }
+    const Name *names[2] = { names_intern(&in->names, "axis", 4),
+                             names_intern(&in->names, "keepdims", 8) };
+    Value named[2] = { axis, keep };
+    in->at = n->at;
+    return op_apply(in, op_named(in, ix_reduce_word((IxReduce)n->reduce)), &arg, 1, 0, names, named,
+                    2);
+}
+
+static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    Interp *in = b->in;
+    Value *mark = in->sp, v;
+    uint64_t spans = n->over << of->first_index;
+    bool place_of = n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX, whole;
+    int count;
+    for (uint64_t m = spans; m; m &= m - 1)
+        if (b->span[__builtin_ctzll(m)].extent == 0 && n->reduce != IXR_MEAN &&
+            n->reduce != IXR_SUM && n->reduce != IXR_PROD && n->reduce != IXR_ANY &&
+            n->reduce != IXR_ALL)
+            ix_error_empty(b, n, of, __builtin_ctzll(m));
+    if (ix_adds_up(n)) {
+        Term *made = factors_of(b, n->arg[0], of, &count, &whole);
+        v = summed(b, n, of, made, count, whole, spans);
+    } else {
+        v = reduce_axes(b, n, widened(b, eval(b, n->arg[0], of), spans), spans);
+    }
+    if (place_of) {
+        v_push(in, v);
+        v = positions(b, v, &b->span[__builtin_ctzll(spans)]);
+    }
+    stack_cut(in, mark);
+    return kept(b, v, false);
+}
+
+static Term eval(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    int leaf = -1;
+    const IxNode *shown;
+    IxInstance *where;
+    v_check_depth(b->in);
+    switch ((IxKind)n->kind) {
+    case IX_PARAM: case IX_LEAF:
+        shown = n;
+        where = of;
+        n = ix_resolve(n, &of, &leaf);
+        if (n && n->kind != IX_LEAF) {
+            CallFrame *calls = b->in->calls;
+            b->in->calls = of->frame;
+            Term t = eval(b, n, of);
+            b->in->calls = calls;
+            return t;
+        }
+        if (!v_is_numeric(b->base[leaf]) ||
+            (b->base[leaf].tag == V_TENSOR && b->base[leaf].tensor->rank))
+            ix_error_operand(b, shown, where, b->base[leaf]);
+        return kept(b, v_retain(b->base[leaf]), exec_weak(ix_leaf_exec(b->plan, leaf)));
+    case IX_NUMBER: return number(b, of->first_index + n->index);
+    case IX_ELEMENT: return element(b, n, of);
+    case IX_EW: case IX_LOGIC: return operation(b, n, of, n->op);
+    case IX_CALL: return call(b, n, of);
+    default: return reduction(b, n, of);
+    }
+}
+
+/* What only moved is in the scope's format too, as it is where nests run and in einsum. */
+static Value in_format(IxBind *b, Value v)
+{
+    Interp *in = b->in;
+    const Scope *s = precise_scope(in);
+    DType dt = v_dtype(v);
+    if (!s || dt == DT_NONE || !strchr("fcq", dtype_info(dt)->kind) || dt == s->format ||
+        dt == dtype_complex(s->format))
+        return v;
+    v_push(in, v);
+    in->at = b->x;
+    Value r = op_unary(in, op_named(in, "positive"), v, 0);
+    stack_cut(in, in->sp - 1);
+    return r;
+}
+
+Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
+{
+    Interp *in = b->in;
+    Value *mark = in->sp;
+    int rank = b->site->tree.out_rank;
+    int64_t shape[NEST_INDICES];
+    if (b->spans > IX_AXES) {
+        in->at = b->x;
+        const Scope *s = precise_scope(in);
+        err_raise(&in->ctx, ERR_INDEX, "with %s a notation has at most %d indices",
+                  s ? dtype_name(s->format) : in->ctx.foreign ? "such numbers" : "rationals",
+                  IX_AXES);
+    }
+    Term t = eval(b, root, of);
+    Tensor *x = widened(b, t, rank < 64 ? (UINT64_C(1) << rank) - 1 : UINT64_MAX);
+    for (int i = 0; i < rank; i++)
+        shape[i] = b->span[i].extent;
+    Tensor *view = tensor_view(&in->ctx, x, rank, shape, tensor_strides(x), x->data);
+    v_push(in, v_tensor_raw(view));
+    Value v = v_tensor(&in->ctx, tensor_copy(&in->ctx, view));
+    stack_cut(in, mark);
+    return in_format(b, v);
+}

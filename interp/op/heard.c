@@ -1,0 +1,648 @@
+/* The record of operations for those who listen: see heard.h. The door calls explain_run and its
+ * like in place of the operation, the place tells of runs and copies, operations add what only
+ * they know. Printing is the listeners' business. */
+#include "interp/measure/explain.h"
+
+#include "core/system/ascii.h"
+#include "core/base/buf.h"
+#include "core/system/c_locale.h"
+#include "core/base/error.h"
+#include "interp/op/arith.h"
+#include "interp/op/elementwise.h"
+#include "interp/op/exact.h"
+#include "interp/precision/precise.h"
+#include "interp/state/scope.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TEXT_MAX = 72 };
+
+double heard_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const char *heard_bytes_text(char *out, size_t cap, double bytes)
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
+    int unit = 0;
+    while (bytes >= 999.5 && unit < 4)
+        bytes /= 1000, unit++;
+    c_snprintf(out, cap, "%.3g %s", bytes, units[unit]);
+    return out;
+}
+
+/* ---- what operations say ---- */
+static bool running(const Interp *in) { return heard_on(in) && in->explain->depth > 0; }
+
+/* Lines `label  text`; the label takes ten cells. */
+static void put_label(Buf *out, const char *label)
+{
+    buf_printf(out, "  %-9s ", label);
+}
+
+bool explain_noted(const Interp *in, const char *label)
+{
+    if (!explain_on(in) || !in->explain->depth)
+        return false;
+    const Buf *notes = &in->explain->now.notes;
+    char line[32];
+    int n = snprintf(line, sizeof line, "  %s ", label);
+    return notes->len && memmem(notes->data, notes->len, line, (size_t)n);
+}
+
+void heard_kernel(Interp *in, const char *text)
+{
+    if (!running(in))
+        return;
+    char *kernel = in->explain->now.kernel;
+    int n = (int)strcspn(text, ":\n");
+    snprintf(kernel, HEARD_KERNEL, "%.*s", n, text);
+    if (n >= HEARD_KERNEL)
+        memcpy(kernel + HEARD_KERNEL - sizeof "…", "…", sizeof "…");
+}
+
+bool heard_plan(Interp *in, const HeardPlan *p)
+{
+    if (!p->known || in->explain->words)
+        return false;
+    heard_kernel(in, p->kernel);
+    if (!isnan(p->flops))
+        explain_flops(in, p->flops, NULL);
+    return true;
+}
+
+void heard_plan_keep(Interp *in, HeardPlan *p)
+{
+    const Heard *e = &in->explain->now;
+    if (!running(in))
+        return;
+    memcpy(p->kernel, e->kernel, sizeof p->kernel);
+    p->flops = e->flops;
+    p->known = true;
+}
+
+static void add_line(Buf *notes, const char *label, const char *fmt, va_list args)
+{
+    size_t before = notes->len;
+    put_label(notes, label);
+    buf_vprintf(notes, fmt, args);
+    buf_putc(notes, '\n');
+    if (before && memmem(notes->data, before, notes->data + before, notes->len - before))
+        notes->len = before;                       /* a part that runs twice says it once */
+}
+
+void explain_note(Interp *in, const char *label, const char *fmt, ...)
+{
+    va_list args;
+    if (!running(in))
+        return;
+    if (strcmp(label, "routine") == 0 && !in->explain->now.kernel[0]) {
+        char text[200];
+        va_start(args, fmt);
+        c_vsnprintf(text, sizeof text, fmt, args);
+        va_end(args);
+        heard_kernel(in, text);
+    }
+    if (!in->explain->words)
+        return;
+    va_start(args, fmt);
+    add_line(&in->explain->now.notes, label, fmt, args);
+    va_end(args);
+}
+
+void explain_flops(Interp *in, double flops, const char *how)
+{
+    if (!running(in))
+        return;
+    Heard *e = &in->explain->now;
+    e->flops = isnan(e->flops) ? flops : e->flops + flops;
+    snprintf(e->formula, sizeof e->formula, "%s", how ? how : "");
+}
+
+void explain_copied(Interp *in, double bytes)
+{
+    if (heard_on(in) && in->explain->paused == 0)
+        in->explain->now.copied += bytes;
+}
+
+void explain_pause(Interp *in)
+{
+    if (heard_on(in))
+        in->explain->paused = heard_clock();
+}
+
+void explain_resume(Interp *in)
+{
+    if (heard_on(in))
+        in->explain->hidden += heard_clock() - in->explain->paused, in->explain->paused = 0;
+}
+
+/* ---- FLOP formulas ---- */
+static double formula_number(const char **at)
+{
+    char *end;
+    double x = c_strtod(*at, &end);
+    if (*end == '/' && ascii_digit(end[1]))
+        x /= c_strtod(end + 1, &end);
+    *at = end;
+    return x;
+}
+
+/* n, n^3, log2 n; the letters of a word are factors. */
+static double formula_factor(const char **at, const double sizes[26])
+{
+    const char *s = *at;
+    if (strncmp(s, "log", 3) == 0) {
+        double x = 1;
+        s += s[3] == '2' ? 4 : 3;
+        while (*s == ' ')
+            s++;
+        for (; *s >= 'a' && *s <= 'z'; s++)
+            x *= sizes[*s - 'a'];
+        *at = s;
+        return x > 2 ? log2(x) : isnan(x) ? x : 1;
+    }
+    if (*s < 'a' || *s > 'z')
+        return NAN;
+    double x = sizes[*s++ - 'a'];
+    if (*s == '^') {
+        char *end;
+        x = pow(x, c_strtod(s + 1, &end));
+        s = end;
+    }
+    *at = s;
+    return x;
+}
+
+double explain_formula(const char *formula, const double sizes[26])
+{
+    const char *at = formula;
+    double x = ascii_digit(*at) ? formula_number(&at) : 1;
+    while (*at && !isnan(x)) {
+        if (*at == ' ')
+            at++;
+        else
+            x *= formula_factor(&at, sizes);
+    }
+    return x;
+}
+
+static const Tensor *tensor_of(Value v) { return v.tag == V_TENSOR ? v.tensor : NULL; }
+
+static void matrix_sizes(double sizes[26], const Tensor *a, const Tensor *b, double *batch)
+{
+    const int64_t *sa = tensor_shape(a);
+    double rows = a->rank > 1 ? (double)sa[a->rank - 2] : 1;
+    double cols = a->rank ? (double)sa[a->rank - 1] : 1;
+    *batch = rows * cols > 0 ? (double)a->size / (rows * cols) : 0;
+    sizes['m' - 'a'] = rows;
+    sizes['n' - 'a'] = sizes['k' - 'a'] = cols;
+    if (!b || b->rank == 0)
+        return;
+    const int64_t *sb = tensor_shape(b);
+    sizes['p' - 'a'] = b->rank > 1 ? (double)sb[b->rank - 2] : 1;
+    sizes['q' - 'a'] = (double)sb[b->rank - 1];
+}
+
+static bool is_complex(const Tensor *t) { return t && dtype_info(t->dtype)->kind == 'c'; }
+
+/* Real operations for one of an elementwise function or a reduction: a product of complex
+ * numbers is four and two more, the others work on both parts. */
+static double parts(const Op *op, const Tensor *a, const Tensor *b)
+{
+    if (is_complex(a) && is_complex(b) && op->ew == EW_MULTIPLY)
+        return 6;
+    return is_complex(a) || is_complex(b) ? 2 : 1;
+}
+
+/* What the letters of a row's formula stand for: m x n is the first operand, and in a
+ * product with the second k the length they share. */
+double heard_flops(const Op *op, const Value *args, int n, Value result)
+{
+    double sizes[26], batch = 1;
+    const Tensor *a = n > 0 ? tensor_of(args[0]) : NULL, *b = n > 1 ? tensor_of(args[1]) : NULL;
+    const Tensor *r = tensor_of(result);
+    if (!op->flops)
+        return NAN;
+    for (int i = 0; i < 26; i++)
+        sizes[i] = NAN;
+    if (op->cls == OPC_EW) {
+        sizes['n' - 'a'] = r ? (double)r->size : 1;
+        return explain_formula(op->flops, sizes) * parts(op, a, b);
+    }
+    if (!a)
+        return NAN;
+    if (strcmp(op->section, "linear algebra") != 0) {
+        sizes['n' - 'a'] = (double)a->size;
+        return explain_formula(op->flops, sizes) * parts(op, a, NULL);
+    }
+    matrix_sizes(sizes, a, b, &batch);
+    double *m = &sizes['m' - 'a'], *cols = &sizes['n' - 'a'];
+    if (strcmp(op->flops, "2mnk") == 0 && b) {
+        *cols = b->rank > 1 ? (double)tensor_shape(b)[b->rank - 1] : 1;
+        batch = r && *m * *cols > 0 ? (double)r->size / (*m * *cols) : 1;
+    } else if (strcmp(op->flops, "mn") == 0 && b) {
+        *m = (double)a->size, *cols = (double)b->size, batch = 1;
+    } else if (*m < *cols && strstr(op->flops, "mn^2")) {
+        double t = *m;
+        *m = *cols, *cols = t;
+    }
+    bool cplx = is_complex(a) || is_complex(b);
+    return explain_formula(op->flops, sizes) * batch * (cplx ? 4 : 1);
+}
+
+/* ---- the record ---- */
+/* Of a result numbers count too. */
+static double bytes_written(Value v)
+{
+    double sum = 0;
+    if (v_immediate(v))
+        return 8;
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        sum += bytes_written(v.tuple->items[i]);
+    return v.tag == V_TUPLE ? sum : place_bytes(v);
+}
+
+/* The user's text of the running operation, its blanks as one, cut where it grows long. */
+static void put_place(Interp *in, Buf *out)
+{
+    Where w = { 0 };
+    in->ctx.locate(&in->ctx, &w);
+    size_t from = out->len;
+    if (!w.source)
+        return;
+    const char *text = w.source->text + w.span.from;
+    for (uint32_t i = 0; i < w.span.to - w.span.from; i++) {
+        bool blank = ascii_space(text[i]);
+        if (blank && out->len > from && out->data[out->len - 1] == ' ')
+            continue;
+        bool whole = ((unsigned char)text[i] & 0xc0) != 0x80;
+        if (whole && out->len - from >= TEXT_MAX) {
+            buf_puts(out, "…");
+            break;
+        }
+        buf_putc(out, blank ? ' ' : text[i]);
+    }
+    buf_puts(out, ": ");
+}
+
+static void put_operands(Buf *out, const Value *args, int n)
+{
+    char text[96];
+    const char *between = " of ";
+    for (int i = 0; i < n; i++) {
+        if (args[i].tag == V_UNDEF)
+            continue;
+        buf_printf(out, "%s%s", between, v_describe(args[i], text, sizeof text));
+        between = ", ";
+    }
+}
+
+static void put_result(Buf *out, Value r)
+{
+    char text[96];
+    if (r.tag != V_TUPLE) {
+        buf_printf(out, ", gives %s", v_describe(r, text, sizeof text));
+        return;
+    }
+    for (uint32_t i = 0; i < r.tuple->count; i++) {
+        const Name *name = r.tuple->named ? r.tuple->names[i] : NULL;
+        buf_printf(out, "%s%s%s%s", i ? ", " : ", gives (", name ? name->text : "", name ? "=" : "",
+                   v_describe(r.tuple->items[i], text, sizeof text));
+    }
+    buf_puts(out, r.tuple->count ? ")" : ", gives ()");
+}
+
+/* Transpositions and slices give views of their operand. */
+static bool shares_buffer(Value result, const Value *args, int n)
+{
+    const Tensor *r = tensor_of(result);
+    for (int i = 0; i < n && r; i++)
+        if (tensor_of(args[i]) && tensor_of(args[i])->buffer == r->buffer)
+            return true;
+    return false;
+}
+
+void heard_clear(Interp *in, Heard *e)
+{
+    *e = (Heard){ .flops = NAN, .dtype = DT_NONE, .device = in->ctx.devices->cpu, .result = v_undef() };
+    buf_init(&e->head, &in->ctx);
+    buf_init(&e->notes, &in->ctx);
+}
+
+void heard_free(Heard *e)
+{
+    buf_free(&e->head);
+    buf_free(&e->notes);
+}
+
+/* What an operation on these computes in: a scope's format, else the widest operand's. */
+static DType computes_in(const Interp *in, const Value *args, int n)
+{
+    DType dt = DT_NONE;
+    if (in->scope && in->scope->format != DT_NONE)
+        return in->scope->format;
+    for (int i = 0; i < n; i++) {
+        if (args[i].tag != V_TENSOR)
+            continue;
+        DType both = dt == DT_NONE ? (DType)args[i].tensor->dtype : dtype_promote(dt, (DType)args[i].tensor->dtype);
+        dt = both == DT_NONE ? dt : both;
+    }
+    return dt;
+}
+
+static void record_begin(Interp *in, const char *name, const Op *op, const Value *args, int n)
+{
+    Explain *x = in->explain;
+    Heard *e = &x->now;
+    heard_free(e);                              /* of one whose telling raised */
+    heard_clear(in, e);
+    e->name = name;
+    e->op = op;
+    e->dtype = computes_in(in, args, n);
+    if (x->words) {
+        put_place(in, &e->head);
+        buf_puts(&e->head, name);
+        put_operands(&e->head, args, n);
+    }
+    for (int i = 0; i < n; i++)
+        e->read += place_bytes(args[i]);
+    x->depth = 1;
+    x->hidden = x->paused = 0;
+    e->start = heard_clock();
+}
+
+/* To all listeners that are not inside an operation; an `explain` keeps it from those above. */
+static void record_tell(Interp *in, Heard *e)
+{
+    bool explained = false;
+    for (Explain *x = in->explain; x && !x->depth; x = x->up) {
+        if (!(x->explains && explained))
+            x->heard(in, x, e);
+        explained |= x->explains;
+    }
+    heard_free(e);                              /* the next one clears the rest */
+    buf_init(&e->head, &in->ctx);
+    buf_init(&e->notes, &in->ctx);
+}
+
+static void record_keep(Interp *in, const Value *args, int n, Value result)
+{
+    Heard *e = &in->explain->now;
+    in->explain->depth = 0;
+    e->args = args;
+    e->n = n;
+    e->result = result;
+    record_tell(in, e);
+}
+
+/* A device may still be at it. */
+static void record_wait(Interp *in)
+{
+    Explain *x = in->explain;
+    Heard *e = &x->now;
+    if (e->real)
+        device_sync(&in->ctx, e->device);
+    e->wall = heard_clock() - e->start;
+    e->seconds = e->told && !e->real ? e->run_seconds : e->wall - x->hidden - e->copy_wall;
+    e->seconds = e->seconds > 0 ? e->seconds : 0;
+}
+
+static void record_done(Interp *in, const Op *op, const Value *args, int n, Value result)
+{
+    Heard *e = &in->explain->now;
+    if (isnan(e->flops) && op) {
+        e->flops = heard_flops(op, args, n, result);
+        if (in->explain->words)
+            snprintf(e->formula, sizeof e->formula, "%s", op->flops && op->cls != OPC_EW ? op->flops : "");
+    }
+    e->view = op && op->cls != OPC_EW && shares_buffer(result, args, n);
+    e->written = bytes_written(result);
+    if (e->dtype == DT_NONE && result.tag == V_TENSOR)
+        e->dtype = (DType)result.tensor->dtype;
+    if (in->explain->words)
+        put_result(&e->head, result);
+    record_keep(in, args, n, result);
+}
+
+/* ---- what the place tells ---- */
+static void add_run(Heard *e, const PlaceRun *r)
+{
+    e->told = true;
+    e->device = r->device;
+    e->dtype = r->dtype != DT_NONE ? r->dtype : e->dtype;
+    e->fell_back |= r->fell_back;
+    e->run_seconds += r->seconds;
+    e->real |= !(r->device->caps & DEVCAP_SIM) && strcmp(r->device->ops->backend, "cpu") != 0;
+    if (r->kernel)
+        snprintf(e->kernel, sizeof e->kernel, "%s", r->kernel);
+    else if (r->device->caps & DEVCAP_SOURCE && !e->kernel[0])
+        snprintf(e->kernel, sizeof e->kernel, "generated");
+    if (r->flops > 0 && isnan(e->flops) && !e->op)      /* a row's formula says it with its reason */
+        e->flops = r->flops;
+}
+
+/* Inside an operation it is that one's; else (indexing, a maker) a record of its own. */
+static void place_told_run(Interp *in, PlaceListener *l, const PlaceRun *r)
+{
+    Explain *x = (Explain *)(void *)l;
+    if (x->depth) {
+        add_run(&x->now, r);
+        return;
+    }
+    Heard *e = &x->now;
+    heard_free(e);
+    heard_clear(in, e);
+    e->name = r->name;
+    e->op = r->op;
+    e->start = heard_clock() - r->seconds;
+    add_run(e, r);
+    e->seconds = r->seconds;
+    e->wall = r->device->caps & DEVCAP_SIM ? 0 : r->seconds;
+    e->written = r->bytes;
+    if (x->words) {
+        put_place(in, &e->head);
+        buf_puts(&e->head, r->name);
+    }
+    record_tell(in, e);
+}
+
+static void place_told_copy(Interp *in, PlaceListener *l, const PlaceMove *m)
+{
+    bool up = m->to != in->ctx.devices->cpu, told = false;
+    const Device *d = up ? m->to : m->from;
+    for (Explain *x = (Explain *)(void *)l; x; x = x->up) {
+        if (x->moved)
+            x->moved(in, x, m);
+        if (!x->depth || told)
+            continue;
+        Heard *e = &x->now;
+        told = true;
+        *(up ? &e->up : &e->down) += 1;
+        *(up ? &e->bytes_up : &e->bytes_down) += (double)m->bytes;
+        e->copy_seconds += m->seconds;
+        e->copy_wall += d->caps & DEVCAP_SIM ? 0 : m->seconds;
+    }
+}
+
+/* ---- listening ---- */
+void heard_begin(Interp *in, Explain *x)
+{
+    x->place = (PlaceListener){ place_told_run, place_told_copy };
+    x->up = in->explain;
+    x->words = x->explains || (x->up && x->up->words);
+    heard_clear(in, &x->now);
+    in->explain = x;
+    in->listener = &x->place;
+}
+
+void heard_end(Interp *in, Explain *x)
+{
+    in->explain = x->up;
+    in->listener = x->up ? &x->up->place : NULL;
+    heard_free(&x->now);
+}
+
+void heard_sync(Interp *in)
+{
+    for (Device *d = in->ctx.devices->first; d; d = d->next)
+        if (d->opened && !device_absent(d))
+            device_sync(&in->ctx, d);
+}
+
+/* ---- the door ---- */
+typedef struct Knock {
+    OpCall *call;               /* NULL: elementwise */
+    Interp *in;
+    const Op *op;               /* NULL: a chain */
+    const Value *args;
+    int n;
+    unsigned weak, reuse;
+    const ExplainChain *chain;
+    bool placed;                /* the whole of op_call_bound */
+    const PlaceWork *work;      /* the whole of place_work */
+    const int8_t *operand;
+} Knock;
+
+static Value knock(const Knock *k)
+{
+    if (k->work)
+        return place_work(k->in, k->work);
+    if (k->placed)
+        return op_call_bound(k->in, k->op, (Value *)k->args, k->n, k->weak, k->operand);
+    if (k->chain)
+        return k->chain->run(k->in, k->chain->data);
+    if (k->call)
+        return precise_door(k->call);
+    Value r;
+    if (precise_wants(k->in, k->args, k->n) &&
+        precise_elementwise(k->in, k->op, k->args, k->n, k->weak, k->reuse, &r))
+        return r;
+    return ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
+}
+
+static const char *name_of(const Knock *k)
+{
+    return k->work ? k->work->name : k->op ? k->op->name : k->chain && k->chain->name ? k->chain->name : "one pass";
+}
+
+/* It gave up: nothing is told of it. */
+static Value gave_up(Interp *in, Value r)
+{
+    in->explain->depth = 0;
+    heard_free(&in->explain->now);
+    heard_clear(in, &in->explain->now);
+    return r;
+}
+
+static void record_failed(Interp *in, const Knock *k)
+{
+    Heard *e = &in->explain->now;
+    e->formula[0] = '\0';
+    e->flops = NAN;
+    e->failed = true;
+    e->wall = e->seconds = heard_clock() - e->start;
+    if (in->explain->words)
+        buf_puts(&e->head, " failed");
+    record_keep(in, k->args, k->n, v_undef());
+}
+
+/* What runs as one names its kernel. */
+static void note_parts(const Knock *k)
+{
+    if (!k->chain || !k->chain->parts)
+        return;
+    explain_note(k->in, "parts", "%s", k->chain->parts);
+    heard_kernel(k->in, k->chain->parts);
+}
+
+static Value listen(const Knock *k)
+{
+    Interp *in = k->in;
+    ErrFrame frame;
+    bool computes = k->placed || !k->op || k->op->dtypes;        /* print, map, len do not */
+    if (in->explain->depth || !computes) {
+        note_parts(k);
+        return knock(k);
+    }
+    record_begin(in, name_of(k), k->op, k->args, k->n);
+    note_parts(k);
+    if (ERR_TRY(&in->ctx, &frame)) {
+        Value r = knock(k);
+        v_push(in, r);                     /* what follows may raise */
+        record_wait(in);
+        ERR_END(&in->ctx, &frame);
+        in->sp--;
+        if (r.tag == V_UNDEF)
+            return gave_up(in, r);
+        v_push(in, r);
+        record_done(in, k->op, k->args, k->n, r);
+        in->sp--;
+        return r;
+    }
+    if (in->explain->depth)
+        record_failed(in, k);
+    err_rethrow(&in->ctx);
+}
+
+Value explain_run(OpCall *c)
+{
+    return listen(&(Knock){ .call = c, .in = c->in, .op = c->op, .args = c->args, .n = c->count });
+}
+
+Value explain_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
+                          unsigned reuse)
+{
+    return listen(&(Knock){ .in = in, .op = op, .args = args, .n = n, .weak = weak, .reuse = reuse });
+}
+
+Value explain_chain(Interp *in, const ExplainChain *chain)
+{
+    return listen(&(Knock){ .in = in, .args = chain->leaves, .n = chain->n, .chain = chain });
+}
+
+Value heard_work(Interp *in, const PlaceWork *w)
+{
+    return listen(&(Knock){ .in = in, .args = w->args, .n = w->count, .work = w });
+}
+
+bool heard_opens(Interp *in, const Op *op, const Value *args, int count)
+{
+    bool tensors = op->cls != OPC_EW, makes = in->place && op->devices & DEV_MAKES;
+    for (int i = 0; i < count; i++)
+        tensors |= args[i].tag == V_TENSOR || args[i].tag == V_RANGE;
+    return !in->explain->depth && ((op->dtypes && tensors) || makes);
+}
+
+Value heard_placed(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
+{
+    return listen(&(Knock){ .in = in, .op = op, .args = args, .n = count, .weak = weak, .placed = true,
+                            .operand = operand });
+}

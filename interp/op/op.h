@@ -1,0 +1,177 @@
+/* The registry's row type and the one door. One row per operation; kernels for all
+ * dtypes, dispatch, autocast, device support, `?help`, the manual and the operation
+ * tests are derived from it. */
+#ifndef RICCI_INTERP_OP_H
+#define RICCI_INTERP_OP_H
+
+#include "interp/state/interp.h"
+#include "core/base/fence.h"
+#include "kernels/elementwise/ew.h"
+
+typedef struct OpCall {
+    Interp *in;
+    const Op *op;
+    Value *args;            /* one per parameter, V_UNDEF where it was not given; borrowed.
+                             * A variadic row: its other parameters in order first (`fixed` of
+                             * them), the variadic ones from args[fixed] on. */
+    int count;
+    unsigned weak;          /* bit i: argument i is a numeric literal, pi, inf or nan */
+    int fixed;              /* parameters but the variadic one */
+    const int8_t *operand;  /* argument i is operand[i] of the call as written; NULL: operand i */
+} OpCall;
+
+typedef enum OpClass {
+    OPC_RUN,                /* run() reads arguments and calls kernels */
+    OPC_EW                  /* elementwise: generated from the scalar formulas in its row */
+} OpClass;
+
+typedef enum AutocastClass { AC_NONE, AC_LOWER, AC_RAISE, AC_WIDEST } AutocastClass;
+
+enum {                      /* Op.devices: what a device block does with the row (place.c) */
+    DEV_ANYWHERE = 1,       /* reads no elements itself: runs as ever, nothing moves */
+    DEV_HOST = 2,           /* the host's own (text, files): operands come home, nobody is told */
+    DEV_MAKES = 4,          /* makes tensors of numbers: in the device's widest float, if none is stated */
+    DEV_FLOATS = 8,         /* ints and bools give f64 */
+    DEV_COMPLEX = 16,       /* real numbers give complex ones */
+    DEV_CASTS = 32          /* only makes numbers those of the dtype that it is given */
+};
+
+enum {                      /* Op.traits: what the door must know of an elementwise operation */
+    TRAIT_INT_TROUBLE = 1,  /* integers can fail (by zero, a negative count); only ew_run notices */
+    TRAIT_NAN_NOTICE = 2,   /* nan of a real operand deserves the notice about complex numbers */
+    TRAIT_BITS = 4,         /* a bool together with an int is an error */
+    TRAIT_SUM = 8,          /* of covectors it is a covector */
+    TRAIT_MULTIPLE = 16,    /* of a covector and scalars it is a covector */
+    TRAIT_RANGE = 32        /* an int result may leave its range: scalars check */
+};
+
+struct Op {
+    const char *name;
+    const char *infix;      /* "+" or NULL */
+    const char *params;     /* "x, axis=none, keepdims=false", "x, rest..." ; a `*` starts the
+                             * parameters that are given by name only, and so does `rest...`.
+                             * Defaults are for the signature: what is not given is V_UNDEF. */
+    OpClass cls;
+    EwOp ew;                /* OPC_EW */
+    uint8_t traits;         /* OPC_EW: TRAIT_ */
+    Value (*run)(OpCall *);
+    /* Other functions that take run's place; NULL: there is none. The last two: see precise.h, place.h. */
+    Value (*exact)(OpCall *);                        /* of rational operands; run itself where it copes */
+    Value (*format)(OpCall *, struct Scope *);       /* in a precision scope, and of numbers without kernels of
+                                                      * their own; elementwise rows need none */
+    Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
+    size_t routine;         /* on_device is there where the device has the routine at this place of Device; 0: always */
+    const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
+    AutocastClass autocast;
+    unsigned devices;       /* DEV_ */
+    const char *stands_on;  /* a row that it is made of: a device without that has not this one */
+    /* The same where the operands decide; NULL: none. */
+    const char *(*needs)(const Value *args, int count);
+    const char *gradient;   /* rule name for later work, or NULL */
+    const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
+    double ulps;            /* OPC_EW: what |error| of a float result is at most, in units in the last place of the
+                             * right one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */
+    double ulps_complex;    /* the same of complex results, in units in the last place of the modulus */
+    const char *section;    /* for help and the manual */
+    const char *help;       /* first line: what it computes; then details */
+    const char *example;    /* an expression … */
+    const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
+    bool on_variable;       /* run takes the variable of its first argument: native_taken (native.h) */
+    bool points;            /* in a call of C, f(ptr(x, n)) is the variable x, of which n elements are there */
+    bool tried;             /* only computes, in time and memory that go with its operands: a fix that holds it
+                             * may be run before it is shown (fixes.c) */
+    unsigned reaches;       /* REACH_ (core/base/fence.h): what outside of the program; 0: nothing */
+    bool lays;              /* asks for the layout of its tensors and lays them out anew, reading no more than a few
+                             * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
+    int added;              /* 0: a row of the table; the k-th that op_add added */
+};
+
+/* Parsed once from Op.params. */
+typedef struct OpParam { const Name *name; const char *fallback; bool variadic, keyword_only; } OpParam;
+
+typedef struct OpSig {
+    const OpParam *params;  /* in the order of OpCall.args: the variadic one, if any, is last */
+    int fixed;              /* parameters but the variadic one */
+    int positional;         /* the first so many can be given by position; all the rest by name */
+    int required;           /* the first so many have no default */
+    bool variadic;
+} OpSig;
+
+/* What ran: counted by the door per operation. `profile` and `explain` read it. */
+typedef struct OpRecord {
+    uint64_t calls;
+    uint64_t elements;      /* of results, elementwise calls */
+    DType dtype;            /* what the last elementwise call computed in */
+} OpRecord;
+
+/* ---- the registry (registry.c) ---- */
+typedef struct OpRows { const Op *row; int count; } OpRows;
+extern const OpRows builtin_rows;                     /* builtins/table.c */
+void optable_init(Interp *, OpRows);                  /* once, in interp_new */
+void optable_free(Interp *);
+const Op *op_find(Interp *, const Name *);            /* NULL if there is none */
+const Op *op_named(Interp *, const char *);           /* for C callers; must exist */
+const Op *op_operator(Interp *, Operator);            /* the row behind an operator; NULL if not built */
+int op_count(const Interp *);
+const Op *op_row(const Interp *, int i);
+/* Takes a row into the registry that is none of the table's: an OPC_RUN one of a program around
+ * libricci. It stays the caller's, and must stay where it is until the interpreter ends. */
+void op_add(Interp *, Op *);
+const OpSig *op_sig(Interp *, const Op *);            /* parsed on first use */
+OpRecord *op_record(Interp *, const Op *);
+/* `solve(A, b)`, with defaults when `full`. Valid for the next three calls. */
+const char *op_signature(Interp *, const Op *, bool full);
+/* The operation whose name is closest to text, for did-you-mean; NULL if none is. */
+const char *op_closest(Interp *, const char *text);
+/* What the file of a row keeps from call to call: zeros at first. One OpState a file, static. */
+typedef struct OpState { size_t bytes; void (*clear)(Ctx *, void *); } OpState;
+void *op_state(Interp *, const OpState *);
+
+/* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
+ * kernel, record. Arguments are borrowed, the result is the caller's. */
+Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
+/* Binds positional and named arguments to the row's parameters, then op_call. Bit
+ * count + j of weak speaks of the named argument j. */
+Value op_apply(Interp *, const Op *, const Value *args, int count, unsigned weak,
+               const Name *const *names, const Value *named, int named_count);
+/* Two- and one-operand forms for operators. */
+Value op_binary(Interp *, const Op *, Value a, Value b, unsigned weak);
+Value op_unary(Interp *, const Op *, Value a, unsigned weak);
+/* The same, but operands whose bit in `owned` is set (1: a, 2: b) are released in every
+ * case, an error included, and an unshared tensor's buffer is used again for the result.
+ * An owned operand must not also lie on the value stack; borrowed ones must be rooted. */
+Value op_binary_take(Interp *, const Op *, Value a, Value b, unsigned weak, unsigned owned);
+Value op_unary_take(Interp *, const Op *, Value a, unsigned weak, unsigned owned);
+/* x as another dtype: what `f32(x)` and `cast(x, f32)` do; numbers, tensors, ranges. */
+Value op_cast(Interp *, Value x, DType);
+/* interval(lo, hi): the narrowest that holds both numbers. */
+Value interval_of_bounds(Interp *, Value lo, Value hi);
+
+/* ---- reading arguments: raise errors that name the parameter ---- */
+bool arg_given(const OpCall *, int i);
+int64_t arg_int(OpCall *, int i);
+double arg_float(OpCall *, int i);
+bool arg_bool(OpCall *, int i, bool fallback);
+Str *arg_str(OpCall *, int i);                        /* borrowed */
+Tensor *arg_tensor(OpCall *, int i);                  /* new reference, pushed on the value stack: do not release */
+DType arg_dtype(OpCall *, int i, DType fallback);
+int arg_axis(OpCall *, int i, int rank, int fallback);       /* negative counts from the end; checked */
+/* axis= as none, an int or a tuple of ints: bit mask of axes; none gives all. */
+uint64_t arg_axes(OpCall *, int i, int rank);
+/* A shape: a tuple, a vector or several ints from argument i on. Returns the rank. */
+int arg_shape(OpCall *, int i, int64_t *shape);
+_Noreturn void arg_error(OpCall *, int i, ErrKind, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same with a help line. */
+_Noreturn void arg_error_help(OpCall *, int i, ErrKind, const char *help, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+const char *arg_name(OpCall *, int i);                /* the parameter's name */
+const char *arg_text(OpCall *, int i);                /* the user's text of it, as err_operand_text */
+const char *arg_written(OpCall *, int i);             /* the same, or NULL where it is not known: err_operand_name */
+/* Roots a new tensor on the value stack so that an error releases it; op_call cuts the
+ * stack back when run() returns. Take the result out with v_tensor(ctx, tensor_retain(t)). */
+Tensor *op_keep(OpCall *, Tensor *);
+Value op_result(OpCall *, Tensor *kept);              /* retains and wraps */
+/* Roots any new value the same way; v_retain(…) takes it out as the result. */
+Value op_root(OpCall *, Value);
+
+#endif

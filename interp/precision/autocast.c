@@ -1,0 +1,161 @@
+/* The policy of `autocast` (autocast.h): which operand of which class of operations becomes
+ * what, and the call with operands cast. The dispatcher calls it inside an autocast scope; it
+ * computes nothing itself. */
+#include "interp/precision/autocast.h"
+
+#include "core/base/error.h"
+#include "interp/op/optable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool binary_float(DType dt)
+{
+    int e, p;
+    MiniStyle style;
+    return dtype_info(dt)->kind == 'f' && dtype_mini_read(dt, &e, &p, &style);
+}
+
+DType autocast_dtype(AutocastClass class, DType f, DType x)
+{
+    DType to = class == AC_LOWER ? f : class == AC_RAISE ? DT_F32 : x;
+    if (to == x || !binary_float(x))
+        return x;
+    bool held = dtype_promote(x, to) == to;
+    return held == (class == AC_RAISE) ? to : x;
+}
+
+/* ---- casts that keep the layout ---- */
+
+/* Elements from the first to the last that t touches; *low: of the first, from t's data on;
+ * *moving: how many different ones it has at most. t is not empty. */
+static int64_t span_of(const Tensor *t, int64_t *low, int64_t *moving)
+{
+    int64_t high = 0;
+    *low = 0;
+    *moving = t->size;
+    for (int d = 0; d < t->rank; d++) {
+        int64_t reach = (tensor_shape(t)[d] - 1) * tensor_strides(t)[d];
+        *(reach < 0 ? low : &high) += reach;
+        if (tensor_strides(t)[d] == 0)
+            *moving /= tensor_shape(t)[d];
+    }
+    return high - *low + 1;
+}
+
+/* All memory between the first and the last element, and the same view of that. */
+static Tensor *cast_span(Ctx *ctx, Tensor *t, DType dt, int64_t low, int64_t span)
+{
+    int64_t step = 1;
+    char *first = t->data + low * dtype_info(t->dtype)->bytes;
+    Tensor *flat = tensor_view(ctx, t, 1, &span, &step, first);
+    Tensor *cast = tensor_cast(ctx, flat, dt);
+    tensor_release(ctx, flat);
+    Tensor *r = tensor_view(ctx, cast, t->rank, tensor_shape(t), tensor_strides(t),
+                            cast->data - low * dtype_info(dt)->bytes);
+    tensor_release(ctx, cast);
+    return r;
+}
+
+/* Contiguous, its axes in t's order of falling steps; what is repeated stays so. */
+static Tensor *cast_compact(Ctx *ctx, Tensor *t, DType dt)
+{
+    int64_t shape[TENSOR_RANK_MAX], step[TENSOR_RANK_MAX], lies[TENSOR_RANK_MAX];
+    int order[TENSOR_RANK_MAX];
+    for (int d = 0; d < t->rank; d++) {
+        int at = d;
+        int64_t far = llabs(tensor_strides(t)[d]);
+        for (; at > 0 && llabs(tensor_strides(t)[order[at - 1]]) < far; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+    for (int d = 0; d < t->rank; d++) {
+        step[d] = tensor_strides(t)[order[d]];
+        shape[d] = step[d] ? tensor_shape(t)[order[d]] : 1;
+    }
+    Tensor *sorted = tensor_view(ctx, t, t->rank, shape, step, t->data);
+    Tensor *cast = tensor_cast(ctx, sorted, dt);
+    tensor_release(ctx, sorted);
+    for (int d = 0; d < t->rank; d++)
+        lies[order[d]] = step[d] ? tensor_strides(cast)[d] : 0;
+    Tensor *r = tensor_view(ctx, cast, t->rank, tensor_shape(t), lies, cast->data);
+    tensor_release(ctx, cast);
+    return r;
+}
+
+Tensor *autocast_tensor(Interp *in, Tensor *t, DType dt)
+{
+    int64_t low, moving;
+    if (t->size == 0 || tensor_contiguous(t))
+        return tensor_cast(&in->ctx, t, dt);
+    int64_t span = span_of(t, &low, &moving);
+    Tensor *r = span <= 2 * moving ? cast_span(&in->ctx, t, dt, low, span)
+                                   : cast_compact(&in->ctx, t, dt);
+    r->flags = t->flags;
+    return r;
+}
+
+/* ---- the call ---- */
+
+static DType operand_dtype(Value v)
+{
+    return v.tag == V_TENSOR ? (DType)v.tensor->dtype : v.tag == V_FLOAT ? DT_F64 : DT_NONE;
+}
+
+/* The operand in another dtype, where its class asks for it: a new reference. */
+static bool cast_operand(Interp *in, const Op *op, DType f, Value v, Value *to)
+{
+    DType from = operand_dtype(v);
+    DType dt = from == DT_NONE ? from : autocast_dtype(op->autocast, f, from);
+    if (dt == from)
+        return false;
+    *to = v.tag == V_TENSOR ? v_tensor_raw(autocast_tensor(in, v.tensor, dt)) : op_cast(in, v, dt);
+    return true;
+}
+
+/* A dtype= of the call's own wins. */
+static bool own_dtype(Interp *in, const Op *op, const Value *args, int count)
+{
+    if (op->cls == OPC_EW)
+        return false;
+    const OpSig *sig = op_sig(in, op);
+    for (int i = 0; i < sig->fixed && i < count; i++)
+        if (strcmp(sig->params[i].name->text, "dtype") == 0)
+            return args[i].tag != V_UNDEF && args[i].tag != V_NONE;
+    return false;
+}
+
+/* The arguments with operands cast, `count` of them from in->sp on: rooted, one reference each. */
+static Value *cast_operands(Interp *in, const Op *op, DType f, const Value *args, int count)
+{
+    stack_room(in, (size_t)count + 8);
+    Value *to = in->sp;
+    for (int i = 0; i < count; i++) {
+        Value v = args[i];
+        int same = v.tag == V_TENSOR ? 0 : i;
+        while (same < i && (args[same].tag != V_TENSOR || args[same].tensor != v.tensor))
+            same++;
+        if (same < i)
+            v_push(in, v_retain(to[same]));
+        else if (cast_operand(in, op, f, args[i], &v))
+            v_push(in, v);
+        else
+            v_push(in, v_retain(args[i]));
+    }
+    return to;
+}
+
+Value autocast_call(Interp *in, const Op *op, Value *args, int count, unsigned weak,
+                    const int8_t *operand)
+{
+    DType f = autocast_format(in);
+    Scope *scope = in->scope;
+    Value *mark = in->sp;
+    if (!own_dtype(in, op, args, count))
+        args = cast_operands(in, op, f, args, count);
+    in->scope = NULL;                                       /* an error's guard puts it back */
+    Value r = op_call_bound(in, op, args, count, weak, operand);
+    in->scope = scope;
+    stack_cut(in, mark);
+    return r;
+}

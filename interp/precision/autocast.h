@@ -1,0 +1,38 @@
+/* `autocast F { }`: the policy of mixed precision, one class per operation in its registry row.
+ * AC_LOWER: floating operands that F does not hold are rounded to F (f64, the default float, too),
+ * the result is in F, its sums are F's accumulator's. AC_RAISE: what f32 holds becomes f32; f32
+ * and f64 stay. AC_WIDEST and AC_NONE: the dtype rules as ever, in which the widest operand
+ * decides. Ints, bools, complex numbers, mp, decimal, rational and interval are left alone, and so
+ * is a call with a dtype= of its own. */
+#ifndef RICCI_INTERP_AUTOCAST_H
+#define RICCI_INTERP_AUTOCAST_H
+
+#include "interp/op/op.h"
+#include "interp/state/scope.h"
+
+/* F of the innermost scope where that is an autocast, else DT_NONE. */
+static inline DType autocast_format(const Interp *in)
+{
+    return in->scope && in->scope->format == DT_NONE ? in->scope->autocast : DT_NONE;
+}
+
+/* What an operand of dtype x is cast to by an operation of this class; x itself: nothing. */
+DType autocast_dtype(AutocastClass, DType f, DType x);
+
+/* Does the innermost scope change what the operation computes in? The door asks this, and
+ * runs autocast_call then; all others run as outside of every scope. */
+static inline bool autocast_applies(const Interp *in, const Op *op)
+{
+    return in->scope && in->scope->format == DT_NONE &&
+           (op->autocast == AC_LOWER || op->autocast == AC_RAISE);
+}
+/* op_call_bound with operands cast, and autocast off inside it. Arguments are borrowed. */
+Value autocast_call(Interp *, const Op *, Value *args, int count, unsigned weak,
+                    const int8_t *operand);
+
+/* t in another floating dtype, laid out as t is where its elements lie close enough together:
+ * what the planner of contractions does with operands that it converts itself, so that a
+ * product finds the same layout whoever cast them. New reference. */
+Tensor *autocast_tensor(Interp *, Tensor *t, DType);
+
+#endif

@@ -1,0 +1,124 @@
+/* Operations in a format: what the door does inside a precision scope, and on operands whose
+ * dtype has no kernels of its own (fp8, any float(e, p), decimal, mp, interval), which compute
+ * as if in a scope of the dtype that they vote for. Operands are rounded to the format first;
+ * then one of three ways: the ordinary kernels (f32 and f64 to nearest), the arithmetic of
+ * kernels/arith/arith.h, or the ordinary kernels in a wider float and one rounding at the end.
+ *
+ * precise.c has the formats, operands and results, precise_ew.c elementwise rows; the rows that
+ * run functions have their forms in builtins/formats/formats*.c, named in their rows (Op.format). */
+#ifndef RICCI_INTERP_PRECISE_H
+#define RICCI_INTERP_PRECISE_H
+
+#include "interp/op/exact.h"
+#include "interp/op/op.h"
+#include "interp/state/scope.h"
+#include "kernels/arith/arith_complex.h"
+#include "kernels/tensor/iter.h"
+
+/* The precision scope in force; NULL: there is none, or an autocast. */
+static inline Scope *precise_scope(const Interp *in)
+{
+    return in->scope && in->scope->format != DT_NONE ? in->scope : NULL;
+}
+/* Is v a tensor of a foreign dtype, or a tuple with one in it? */
+bool precise_foreign(Value v);
+/* Whether the door must come here: quick, and nearly always false. */
+static inline bool precise_wants(const Interp *in, const Value *args, int n)
+{
+    if (__builtin_expect(precise_scope(in) != NULL, 0))
+        return true;
+    for (int i = 0; in->ctx.foreign && i < n; i++)
+        if (args[i].tag == V_TENSOR && dtype_foreign((DType)args[i].tensor->dtype))
+            return true;
+    return false;
+}
+
+/* An elementwise row of which precise_wants. False: nothing is special, the ordinary way. */
+bool precise_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak,
+                         unsigned reuse, Value *result);
+/* A row with a function of its own: that function, or its form (Op.format). */
+Value precise_run(OpCall *);
+/* What runs for a row, quick where nothing is special. */
+static inline Value precise_door(OpCall *c)
+{
+    const Interp *in = c->in;
+    if (__builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.rationals, 0))
+        return precise_run(c);
+    return exact_run(c);
+}
+typedef Value (*FormatFn)(OpCall *, Scope *);
+
+/* What explain says of an operation in the scope's format. */
+void precise_note(Interp *, const Scope *, const char *what);
+/* The form of rows that only move elements: the row's own function. */
+Value op_format_moves(OpCall *, Scope *);
+/* Raises ERR_DTYPE: argument i of a row that has no form is foreign. */
+_Noreturn void precise_refuse(OpCall *, int i);
+
+/* ---- for the forms ---- */
+/* The arithmetic of a scope while one operation runs. */
+typedef struct Precise {
+    Interp *in;
+    Scope *scope;
+    Arith a;                /* the format, in the scope's mode */
+    Arith acc;              /* the accumulator: opened by precise_accumulator */
+    bool summing;
+} Precise;
+void precise_open(Precise *, Interp *, Scope *);
+/* The scope's own arithmetic, with nothing counted: for one operation at a time. */
+Arith *precise_arith(Interp *, Scope *);
+void precise_accumulator(Precise *);
+/* Counts and draws go to the scope. */
+void precise_close(Precise *);
+/* Numbers of any real dtype as carriers of a's format: to nearest where the mode is stochastic. */
+ArithStatus precise_load(Arith *a, void *to, int64_t st, DType from, const void *x, int64_t sx,
+                         int64_t n);
+
+/* Rows of broadcast operands, one after the other or, where the numbers are of no heap, by all
+ * threads; every row has its own part of the draws. */
+typedef struct Walk {
+    Iter it;
+    const Arith *a;
+    uint64_t draws;         /* that one element takes */
+    /* n elements; operand k starts at at[k] and steps by step[k] elements. */
+    ArithStatus (*span)(const struct Walk *, Arith *a, const int64_t *at, const int64_t *step,
+                        int64_t n);
+    ArithFlags flags;
+    ArithStatus status;
+} Walk;
+/* Runs w, adds its counts and draws to *a. */
+ArithStatus precise_walk(Ctx *, Walk *w, Arith *a);
+/* Raises what a status stands for, about the running row; the interrupt flag first. */
+void precise_check(Interp *, const Op *, ArithStatus, DType);
+
+/* Real or complex numbers of any dtype as numbers of the format: the tensor itself (retained)
+ * where they are. Ints and bools are converted too. */
+Tensor *precise_round(Precise *, const Op *, Tensor *);
+Tensor *precise_round_as(Precise *, const Op *, Tensor *, bool paired);
+/* The same as contiguous carriers of the format (doubles; pairs of doubles where it is complex). */
+Tensor *precise_carriers(Precise *, const Op *, Tensor *);
+Tensor *precise_carriers_as(Precise *, const Op *, Tensor *, bool paired);
+/* The same as carriers of the accumulator. */
+Tensor *precise_summands(Precise *, const Op *, Tensor *);
+/* Carriers of `from` as a tensor of the scope's format, each rounded once in its mode where `from`
+ * is another arithmetic, in c's storage. Unrooted. */
+Tensor *precise_result(Precise *, const Op *, const Arith *from, Tensor *carriers);
+/* The storage dtype of the format's real or complex numbers. Raises where there are none. */
+DType precise_dtype(Interp *, const Op *, DType format, bool paired);
+
+/* Argument i as a tensor of the format; rooted. */
+Tensor *precise_operand(OpCall *, Precise *, int i);
+/* Do the ordinary kernels sum in this accumulator? */
+bool precise_fast(const Scope *);
+/* Do nests (index notation) compute in this format as the rows do? */
+bool precise_nests(const Scope *);
+/* The scope that a formula over sums runs in: its format is the accumulator of *s. */
+Scope precise_inner(const Scope *);
+/* The row's own function outside of every scope, on c's arguments with each number that has a
+ * fraction (and, if `whole`, each int tensor) rounded to the format and then held in `wide`;
+ * numbers with a fraction in the result are rounded to the format once. DT_NONE: not widened. */
+Value precise_outside(OpCall *, Scope *, DType wide, bool whole);
+/* v with every number that has a fraction rounded to the format once, in its mode. Takes v. */
+Value precise_settle(Interp *, Scope *, const Op *, Value v);
+
+#endif

@@ -1,0 +1,123 @@
+/* The interpreter's state while it runs: the places that errors name, the value stack, catch points, the
+ * interrupt. life.c makes and ends it. */
+#include "core/base/error.h"
+#include "core/memory/mapping.h"
+#include "core/memory/progress.h"
+#include "interp/eval/call.h"
+
+/* ---- error places ---- */
+static void where_add(Where *w, const Node *n)
+{
+    if (n && w->operands < WHERE_OPERANDS)
+        w->operand[w->operands++] = n->kind == ND_NAMED ? n->a->span : n->span;
+}
+
+/* The operands of a construct, in the order in which operations see them. */
+static void where_operands(Where *w, const Node *n)
+{
+    switch (n->kind) {
+    case ND_CALL: case ND_VECTOR: case ND_TUPLE: case ND_COMPARE:
+        for (uint32_t i = 0; i < n->count; i++)
+            where_add(w, n->list[i]);
+        break;
+    case ND_MATRIX:
+        for (uint32_t i = 0; i < n->count; i++)
+            where_add(w, n->list[i]);
+        break;
+    case ND_INDEX:
+        where_add(w, n->a);
+        for (uint32_t i = 0; i < n->count; i++)
+            where_add(w, n->list[i]);
+        break;
+    case ND_ASSIGN:
+        if (n->a->kind == ND_FIELD) {
+            where_add(w, n->a->a);
+            where_add(w, n->b);
+            break;
+        }
+        if (n->a->kind == ND_INDEX) {
+            where_operands(w, n->a);
+            where_add(w, n->b);
+            break;
+        }
+        /* fall through */
+    default:
+        where_add(w, n->a);
+        where_add(w, n->b);
+        where_add(w, n->c);
+    }
+}
+
+/* A place inside the standard library becomes the user's call that led there. */
+void where_leave_stdlib(Interp *in, Where *w)
+{
+    for (const CallFrame *f = in->calls; f && f->site && source_is_stdlib(w->source); f = f->up) {
+        Span call = f->site->node->span;
+        *w = (Where){ .source = frame_source(in, f->up), .span = call, .mark = call };
+    }
+}
+
+void interp_locate(Ctx *ctx, Where *w)
+{
+    Interp *in = (Interp *)ctx;
+    *w = (Where){ .source = frame_source(in, in->calls) };
+    if (!in->at || !w->source)
+        return;
+    const Node *n = in->at->node;
+    w->span = n->span;
+    w->mark = n->mark;
+    where_operands(w, n);
+    if (n->kind == ND_THROW)               /* what the library checks is the caller's to mend */
+        where_leave_stdlib(in, w);
+}
+
+/* ---- the value stack ---- */
+void stack_cut(Interp *in, Value *mark)
+{
+    stack_drop(in, mark);
+}
+
+void stack_room(Interp *in, size_t values)
+{
+    if (values > (size_t)(in->stack_end - in->sp))
+        err_raise(&in->ctx, ERR_MEMORY, "too many values at once: %zu do not fit the value stack", values);
+}
+
+_Noreturn void raise_too_deep(Interp *in)
+{
+    err_raise(&in->ctx, ERR_MEMORY, "recursion too deep");
+}
+
+/* ---- catch points ---- */
+void guard_enter(Interp *in, Guard *g)
+{
+    g->sp = in->sp;
+    g->fp = in->fp;
+    g->at = in->at;
+    g->calls = in->calls;
+    g->module = in->module;
+    g->scope = in->scope;
+    g->place = in->place;
+    g->listener = in->listener;
+}
+
+void guard_restore(Interp *in, Guard *g)
+{
+    in->fp = g->fp;
+    in->at = g->at;
+    in->calls = g->calls;
+    in->module = g->module;
+    in->scope = g->scope;
+    in->place = g->place;
+    in->listener = g->listener;
+    progress_unwound(&in->ctx, g);
+    stack_cut(in, g->sp);
+}
+
+/* ---- interrupts ---- */
+void poll_interrupt_slow(Interp *in)
+{
+    *in->ctx.interrupt = 0;
+    mapping_check(&in->ctx);
+    err_interrupted(&in->ctx);
+}

@@ -1,0 +1,142 @@
+/* The interpreter's state: the value stack, catch points, error places (interp.c). Everything hangs
+ * off Interp; its first member is the Ctx that lower layers know. life.h makes it. */
+#ifndef RICCI_INTERP_INTERP_H
+#define RICCI_INTERP_INTERP_H
+
+#include "core/base/error.h"
+#include "core/system/tempdir.h"
+#include "interp/state/value.h"
+
+typedef struct Exec Exec;             /* an executable node: interp/state/exec.h */
+typedef struct Lower Lower;           /* lowering: interp/lower/lower.h */
+
+struct Function {
+    uint32_t refs;
+    uint32_t captured;
+    const struct FnCode *code;        /* lowered once per syntax node, lives in the chunk */
+    Chunk *chunk;                     /* retained */
+    Module *module;                   /* whose globals it reads; borrowed: modules live as long as Interp */
+    Value values[];                   /* captured */
+};
+
+struct Module {
+    uint32_t refs;
+    const char *name;                 /* "main", "stats", a path */
+    Globals globals;
+    Value *slots;                     /* reserved address space: see module_room */
+    uint32_t slot_cap;
+    bool fixed;                       /* code points into its slots: they stay where they are */
+    uint8_t *assigned;                /* by slot: lowered code assigns it, so it is no builtin */
+    const char **docs;                /* by slot: `##` text above an assignment, or NULL */
+    struct ModuleTest **tests; uint32_t test_count, test_cap;   /* in order */
+    struct Chunk **chunks; uint32_t chunk_count, chunk_cap;   /* retained: docs and tests point there */
+    Source *source;                   /* where it was imported from; NULL for main */
+    bool done;                        /* its statements have run */
+    Module *next;
+};
+
+typedef struct CallFrame {            /* one running Ricci function */
+    struct CallFrame *up;
+    const Function *fn;
+    const Exec *site;                 /* the call */
+    Value *args; uint32_t argc;       /* for the trace */
+    Source *source;                   /* fn NULL: top-level code of `module` */
+    Module *module;
+} CallFrame;
+
+/* What format("latex") and so on set: how numbers and tensors are written. */
+typedef enum ShowStyle { SHOW_PLAIN, SHOW_LATEX, SHOW_FRACTION, SHOW_FULL, SHOW_HEX } ShowStyle;
+
+typedef struct ShowOptions {
+    int digits;                       /* significant digits of matrices, 5 at first */
+    ShowStyle style;
+    bool dots;                        /* structural zeros of a matrix are written · */
+    int width, height;                /* terminal cells; 0: not a terminal */
+    bool color;
+} ShowOptions;
+
+struct Interp {
+    Ctx ctx;                          /* first */
+    Value *stack, *sp, *stack_end;    /* the value stack: reserved, committed as used */
+    Value *fp;                        /* frame of the running function or module */
+    const Exec *at;                   /* what runs now, for error places */
+    CallFrame *calls;
+    struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
+    struct DeviceBlock *place;              /* the innermost device block, or NULL */
+    struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
+    bool strict_devices;              /* --strict-devices: every device block is strict */
+    char place_why[160];              /* why a form refused: place_refuse */
+    Value result;                     /* of a V_FLOW return on its way out */
+    uint8_t flow;                     /* FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN */
+    Names names;
+    Module *modules, *main, *module;  /* all, the program's, the running one */
+    ShowOptions show;
+    Buf out;                          /* stdout, flushed at exit, on newline to a terminal, before stderr */
+    bool out_failed;                  /* > /dev/full: exit 1 */
+    bool out_closed;                  /* | head: nobody reads any more, the program ends without a word */
+    bool out_mute;                    /* a reference of `compare` runs: nothing is written */
+    const char *out_heading;          /* the entry of `compare` that writes, until it did once */
+    struct Solved *solved;            /* of the `compare` that runs: the last solution, or NULL */
+    struct OpTable *ops;              /* the registry, by name */
+    struct { uint64_t key[2], counter; } rng;
+    TempDir tempdir;                  /* what tempdir() names, once it was asked for */
+    const char *const *look_in;       /* more folders to find files and modules in, up to NULL; NULL: none */
+    int argc; char **argv;            /* of the program: args() */
+    bool interactive;
+    Value ans;
+    Buf scratch;                      /* text being made by the evaluator; cleared before use */
+    Tuple *constants;                 /* literals in the formats of scopes (eval_scope.c) */
+    Error *caught; Value caught_value;/* the last error a `catch` took: `throw e` throws it again */
+    InterruptFlag no_interrupt;  /* what ctx.interrupt points to until a program sets it */
+    struct Explain *explain;          /* who listens to operations, or NULL */
+    struct Fuse *fuse;                /* plans of elementwise chains that ran lately, or NULL */
+    struct NativeState *native;       /* libraries, callbacks, pins: native.h; NULL until needed */
+    struct Host *host;                /* the program around libricci: output.h; NULL: there is none */
+    char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
+    struct Fixes *fixes;              /* who checks the help of errors: fixes.h; NULL until needed */
+    int tries;                        /* running `try` blocks: the help of an error is not seen there */
+};
+
+enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
+
+/* ---- the value stack: what is pushed survives errors; cutting releases it ---- */
+static inline void v_push(Interp *in, Value v) { *in->sp++ = v; }
+void stack_cut(Interp *, Value *mark);     /* releases down to mark */
+void stack_room(Interp *, size_t values);            /* raises `memory` when they do not fit */
+/* Cuts the value stack to `mark` without a call when it holds scalars. */
+static inline void stack_drop(Interp *in, Value *mark)
+{
+    while (in->sp > mark)
+        v_release(&in->ctx, *--in->sp);
+}
+
+/* A catch point that also restores the interpreter's state: value stack, frame, calls. */
+typedef struct Guard {
+    ErrFrame frame;
+    Value *sp, *fp;
+    const Exec *at;
+    CallFrame *calls;
+    Module *module;
+    struct Scope *scope;
+    struct DeviceBlock *place;
+    struct PlaceListener *listener;
+} Guard;
+void guard_enter(Interp *, Guard *);
+void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */
+
+void poll_interrupt_slow(Interp *);
+static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt, 0)) poll_interrupt_slow(in); }
+
+/* ---- the C stack ---- */
+_Noreturn void raise_too_deep(Interp *);
+static inline void stack_check(Interp *in)
+{
+    if (__builtin_expect((char *)__builtin_frame_address(0) < in->ctx.stack_limit, 0))
+        raise_too_deep(in);
+}
+
+/* ---- error places ---- */
+void interp_locate(Ctx *, Where *);        /* Ctx.locate: what runs now */
+void where_leave_stdlib(Interp *, Where *);
+
+#endif

@@ -1,0 +1,52 @@
+/* The dynamic scopes of precision: `precision F … { }` and `autocast F { }`. The innermost one
+ * hangs off the interpreter; it holds in functions that are called inside it, and every catch
+ * point restores the one it found. Read by the door (which rounds operands and chooses
+ * kernels), by literals and by what makes tensors; nobody else asks. */
+#ifndef RICCI_INTERP_SCOPE_H
+#define RICCI_INTERP_SCOPE_H
+
+#include "interp/state/interp.h"
+#include "kernels/arith/arith.h"
+
+typedef struct Scope {
+    struct Scope *up;
+    DType format;            /* of a precision scope; DT_NONE: this is an autocast */
+    DType accumulate;        /* of reductions and contractions: what was written, or the format's own */
+    DType autocast;          /* DT_NONE: this is a precision scope */
+    bool accumulate_given;
+    RoundMode round;
+    bool saturate, flush, reproducible;
+    bool pinned;             /* scopes inside do nothing: timeit's reference */
+    uint64_t seed[2], draw;  /* stochastic rounding: see Arith */
+    ArithFlags flags;        /* since the scope began */
+    bool partly;             /* a library ran whose roundings are not counted: compare's `~` */
+    Arith arith;             /* the door's, opened when first used; ctx NULL before */
+} Scope;
+
+/* The format's own kernels and LAPACK run: f32 or f64, to nearest, nothing else asked for. */
+static inline bool scope_ordinary(const Scope *s)
+{
+    return (s->format == DT_F32 || s->format == DT_F64) && s->round == ROUND_NEAREST && !s->saturate && !s->flush;
+}
+
+/* What sums go through without an `accumulate`: f32 for formats of at most 16 bits and tf32,
+ * the format itself otherwise. */
+DType scope_default_accumulator(DType format);
+
+/* A precision scope of a format with nothing else said; the seed is drawn from the
+ * interpreter's generator when the mode is stochastic (scope_seed). */
+Scope scope_of(DType format);
+void scope_seed(Interp *, Scope *);
+void scope_enter(Interp *, Scope *);         /* s lives as long as the scope */
+void scope_leave(Interp *, Scope *);         /* on the ordinary way out; errors: guard_restore */
+
+/* The arithmetic of the scope's format, and of its accumulator (the mode holds for an
+ * accumulator that is the format itself; another one rounds to nearest). Counting goes on in
+ * *a: scope_done adds it up, and moves the scope's draws on. Raises where a library is missing. */
+void scope_arith(Interp *, const Scope *, Arith *a);
+void scope_accumulator(Interp *, const Scope *, Arith *a);
+void scope_done(Scope *, const Arith *);
+/* The same for a value's own format outside of every scope: nearest, default accumulator. */
+Scope scope_implied(Interp *, DType format);
+
+#endif

@@ -1,4 +1,0 @@
-/* Rows of binary arithmetic, base build: see arith_binary.tmpl.h. Only arith_binary.c reads the
- * table. */
-#define BINARY_TABLE binary_kernels_base
-#include "kernels/arith_binary.tmpl.h"

@@ -1,0 +1,458 @@
+/* The entries of LAPACK's calls to BLAS, changed so that they pass here: see blas_stop.h. Called
+ * by blas.c when the library is opened, by lapack*.c for large factorisations, and by LAPACK
+ * itself. What is here allocates nothing; the error that it raises is the only way out. */
+#include "kernels/blas/blas_stop.h"
+
+#include "core/base/error.h"
+#include "core/memory/pool.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* 2e9 multiply-adds take a tenth of a second on a core of 40 GFLOP/s. */
+static const BlasLimits usual = { .work = 2e9, .whole = 2048, .panel = 512, .group = 64 };
+static const BlasLimits *limits = &usual;
+
+/* Who may be raised into from this thread. */
+static _Thread_local Ctx *stopper;
+/* The library is one for the process, and so are these: set before it is opened, written when it
+ * is, only read afterwards. */
+static bool allowed, installed;
+
+void blas_stop_allow(void)
+{
+    const char *text = getenv("RICCI_LAPACK_STOP");
+    allowed = !text || strcmp(text, "0") != 0;
+}
+
+void blas_stop_limit(const BlasLimits *small)
+{
+    limits = small ? small : &usual;
+}
+
+bool blas_stop_works(void)
+{
+    return installed;
+}
+
+void blas_stop_by(Ctx *ctx)
+{
+    stopper = ctx;
+}
+
+void blas_stop_poll(void)
+{
+    Ctx *ctx = stopper;
+    if (!ctx || !ctx->interrupt || !*ctx->interrupt || pool_inside(ctx))
+        return;
+    err_interrupted(ctx);
+}
+
+/* ---- the entries ---- */
+/* Where LAPACK's long routines spend their time: some of these are called every few
+ * milliseconds by each of them. */
+#define ENTRIES(X)                                                                               \
+    X(sgemv) X(dgemv) X(cgemv) X(zgemv) X(sger) X(dger) X(cgerc) X(zgerc) X(cgeru) X(zgeru)      \
+    X(ssymv) X(dsymv) X(chemv) X(zhemv) X(ssyr2k) X(dsyr2k) X(cher2k) X(zher2k)                  \
+    X(strmm) X(dtrmm) X(ctrmm) X(ztrmm) X(strsm) X(dtrsm) X(ctrsm) X(ztrsm)                      \
+    X(strmv) X(dtrmv) X(ctrmv) X(ztrmv) X(slasr) X(dlasr) X(clasr) X(zlasr)                      \
+    X(slaed4) X(dlaed4) X(slasd4) X(dlasd4)
+
+/* All their arguments are addresses, and lengths of characters as wide; none has more than
+ * these, and words that a caller did not pass are passed on unread. */
+typedef const void *W;
+#define WORDS W a, W b, W c, W d, W e, W f, W g, W h, W i, W j, W k, W l, W m, W n, W o, W p
+typedef void (*Routine)(WORDS);
+
+enum {
+#define X(name) AT_##name,
+    ENTRIES(X)
+#undef X
+    ENTRY_COUNT
+};
+static Routine routine[ENTRY_COUNT];
+
+#define X(name)                                                                                  \
+    static void enter_##name(WORDS)                                                              \
+    {                                                                                            \
+        blas_stop_poll();                                                                        \
+        routine[AT_##name](a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);                      \
+    }
+ENTRIES(X)
+#undef X
+
+/* ---- products and triangles in pieces ---- */
+static const Blas *library;
+
+static double weight_of(BlasType t)
+{
+    static const double weight[] = { [BLAS_S] = 0.5, [BLAS_D] = 1, [BLAS_C] = 2, [BLAS_Z] = 4 };
+    return weight[t];
+}
+
+/* How many of the columns (or rows) of a product, of which each takes `each` multiply-adds, go
+ * into one call. */
+static int group_of(BlasType t, double each, int count)
+{
+    double fit = limits->work / (weight_of(t) * (each < 1 ? 1 : each));
+    if (fit >= count)
+        return count;
+    return fit < limits->group ? limits->group : (int)fit / 8 * 8;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static char *at(BlasType t, const void *a, int lda, int i, int j)
+{
+    return (char *)a + ((size_t)j * (size_t)lda + (size_t)i) * blas_bytes(t);
+}
+
+static bool is_plain(const char *trans)
+{
+    return *trans == 'N' || *trans == 'n';
+}
+
+/* Columns of C by columns of op(B). */
+static void gemm_pieces(const Blas *l, BlasType t, const char *ta, const char *tb, int m, int n,
+                        int k, const void *alpha, const void *a, int lda, const void *b, int ldb,
+                        const void *beta, void *c, int ldc)
+{
+    int group = group_of(t, (double)m * k, n);
+    for (int j = 0; j < n; j += group) {
+        int some = least(group, n - j);
+        blas_stop_poll();
+        l->gemm[t](ta, tb, &m, &some, &k, alpha, a, &lda,
+                   is_plain(tb) ? at(t, b, ldb, 0, j) : at(t, b, ldb, j, 0), &ldb, beta,
+                   at(t, c, ldc, 0, j), &ldc, 1, 1);
+    }
+}
+
+#define GEMM(letter, type)                                                                       \
+    static void enter_##letter##gemm(const char *ta, const char *tb, const int *m, const int *n, \
+                                     const int *k, const void *alpha, const void *a,             \
+                                     const int *lda, const void *b, const int *ldb,              \
+                                     const void *beta, void *c, const int *ldc, size_t u, size_t v) \
+    {                                                                                            \
+        (void)u, (void)v;                                                                        \
+        gemm_pieces(library, type, ta, tb, *m, *n, *k, alpha, a, *lda, b, *ldb, beta, c, *ldc);  \
+    }
+GEMM(s, BLAS_S)
+GEMM(d, BLAS_D)
+GEMM(c, BLAS_C)
+GEMM(z, BLAS_Z)
+
+/* B := alpha op(A)^-1 B by columns of B, or alpha B op(A)^-1 by its rows. */
+static void trsm_pieces(const Blas *l, BlasType t, char side, char uplo, char trans, char diag,
+                        int m, int n, const void *alpha, const void *a, int lda, void *b, int ldb)
+{
+    bool left = side == 'L';
+    int order = left ? m : n, count = left ? n : m;
+    int group = group_of(t, 0.5 * order * order, count);
+    for (int j = 0; j < count; j += group) {
+        int some = least(group, count - j);
+        blas_stop_poll();
+        l->trsm[t](&side, &uplo, &trans, &diag, left ? &m : &some, left ? &some : &n, alpha, a,
+                   &lda, left ? at(t, b, ldb, 0, j) : at(t, b, ldb, j, 0), &ldb, 1, 1, 1, 1);
+    }
+}
+
+int blas_stop_group(BlasType t, int64_t order, int64_t nrhs)
+{
+    return group_of(t, (double)order * (double)order, (int)nrhs);
+}
+
+/* ---- factorisations ---- */
+/* Toledo, Locality of reference in LU decomposition with partial pivoting (1997), which is
+ * LAPACK's getrf2 too: the left half of the columns, its effect on the right half, that. */
+static int lu_columns(const Blas *l, BlasType t, int m, int n, char *a, int lda, int *pivots)
+{
+    int info = 0, later = 0, one = 1, left = n / 2 / 32 * 32, right = n - left;
+    if (n <= limits->panel) {
+        blas_stop_poll();
+        l->getrf[t](&m, &n, a, &lda, pivots, &info);
+        return info;
+    }
+    char *top = at(t, a, lda, 0, left), *below = at(t, a, lda, left, 0);
+    char *rest = at(t, a, lda, left, left);
+    info = lu_columns(l, t, m, left, a, lda, pivots);
+    l->laswp[t](&right, top, &lda, &one, &left, pivots, &one);
+    trsm_pieces(l, t, 'L', 'L', 'N', 'U', left, right, blas_one(t), a, lda, top, lda);
+    gemm_pieces(l, t, "N", "N", m - left, right, left, blas_minus_one(t), below, lda, top, lda,
+                blas_one(t), rest, lda);
+    later = lu_columns(l, t, m - left, right, rest, lda, pivots + left);
+    int from = left + 1, to = left + least(m - left, right);
+    for (int i = left; i < to; i++)
+        pivots[i] += left;
+    l->laswp[t](&left, a, &lda, &from, &to, pivots, &one);
+    return info ? info : later ? later + left : 0;
+}
+
+void blas_stop_getrf(const Blas *l, BlasType t, int m, int n, void *a, int lda, int *pivots,
+                     int *info)
+{
+    int k = least(m, n), more = n - k, one = 1;
+    if (k <= limits->whole) {
+        blas_stop_poll();
+        l->getrf[t](&m, &n, a, &lda, pivots, info);
+        return;
+    }
+    *info = lu_columns(l, t, m, k, a, lda, pivots);
+    if (more <= 0)
+        return;
+    char *rest = at(t, a, lda, 0, k);
+    l->laswp[t](&more, rest, &lda, &one, &k, pivots, &one);
+    trsm_pieces(l, t, 'L', 'L', 'N', 'U', k, more, blas_one(t), a, lda, rest, lda);
+}
+
+/* C -= A A^H, the lower half, in columns of blocks. */
+static void rank_update(const Blas *l, BlasType t, int n, int k, const char *a, int lda, char *c)
+{
+    const char *turned = blas_is_complex(t) ? "C" : "T";
+    for (int j = 0; j < n; j += limits->panel) {
+        int some = least(limits->panel, n - j), below = n - j - some;
+        const char *rows = at(t, a, lda, j, 0);
+        l->syrk[t]("L", "N", &some, &k, blas_minus_one(t), rows, &lda, blas_one(t),
+                   at(t, c, lda, j, j), &lda, 1, 1);
+        if (below > 0)
+            gemm_pieces(l, t, "N", turned, below, some, k, blas_minus_one(t),
+                        at(t, a, lda, j + some, 0), lda, rows, lda, blas_one(t),
+                        at(t, c, lda, j + some, j), lda);
+    }
+}
+
+static int cholesky_part(const Blas *l, BlasType t, int n, char *a, int lda)
+{
+    int info, left = n / 2 / 32 * 32, right = n - left;
+    if (n <= limits->panel) {
+        blas_stop_poll();
+        l->potrf[t]("L", &n, a, &lda, &info, 1);
+        return info;
+    }
+    char *below = at(t, a, lda, left, 0), *rest = at(t, a, lda, left, left);
+    if ((info = cholesky_part(l, t, left, a, lda)) != 0)
+        return info;
+    trsm_pieces(l, t, 'R', 'L', blas_is_complex(t) ? 'C' : 'T', 'N', right, left, blas_one(t), a,
+                lda, below, lda);
+    rank_update(l, t, right, left, below, lda, rest);
+    info = cholesky_part(l, t, right, rest, lda);
+    return info ? info + left : 0;
+}
+
+void blas_stop_potrf(const Blas *l, BlasType t, char uplo, int n, void *a, int lda, int *info)
+{
+    blas_stop_poll();
+    if (n <= limits->whole || uplo != 'L')
+        l->potrf[t](&uplo, &n, a, &lda, info, 1);
+    else
+        *info = cholesky_part(l, t, n, a, lda);
+}
+
+/* The inverse of an upper triangle, with which getri begins: from [U V; 0 W] it makes
+ * [U^-1  -U^-1 V W^-1; 0 W^-1]. */
+typedef void (*Trtri)(const char *, const char *, const int *, void *, const int *, int *, size_t,
+                      size_t);
+static Trtri trtri[BLAS_TYPES];
+
+static void invert_upper(BlasType t, const char *diag, int n, char *a, int lda, int *info)
+{
+    int left = n / 2 / 32 * 32, right = n - left;
+    if (n <= limits->panel) {
+        blas_stop_poll();
+        trtri[t]("U", diag, &n, a, &lda, info, 1, 1);
+        return;
+    }
+    char *top = at(t, a, lda, 0, left), *rest = at(t, a, lda, left, left);
+    trsm_pieces(library, t, 'L', 'U', 'N', *diag, left, right, blas_minus_one(t), a, lda, top, lda);
+    trsm_pieces(library, t, 'R', 'U', 'N', *diag, left, right, blas_one(t), rest, lda, top, lda);
+    invert_upper(t, diag, left, a, lda, info);
+    invert_upper(t, diag, right, rest, lda, info);
+}
+
+static bool zero_on_diagonal(BlasType t, int n, const void *a, int lda)
+{
+    int parts = blas_is_complex(t) ? 2 : 1, zeros = 0;
+    for (int i = 0; i < n && zeros < parts; i++) {
+        const void *x = at(t, a, lda, i, i);
+        zeros = 0;
+        for (int part = 0; part < parts; part++)
+            zeros += (t == BLAS_S || t == BLAS_C ? ((const float *)x)[part]
+                                                 : ((const double *)x)[part]) == 0;
+    }
+    return zeros == parts;
+}
+
+static void trtri_enter(BlasType t, const char *uplo, const char *diag, const int *n, void *a,
+                        const int *lda, int *info)
+{
+    blas_stop_poll();
+    *info = 0;
+    bool own = *n > limits->whole / 2 && *uplo == 'U' && *lda >= *n && !zero_on_diagonal(t, *n, a, *lda);
+    if (own)
+        invert_upper(t, diag, *n, a, *lda, info);
+    else
+        trtri[t](uplo, diag, n, a, lda, info, 1, 1);
+}
+
+#define TRTRI(letter, type)                                                                      \
+    static void enter_##letter##trtri(const char *uplo, const char *diag, const int *n, void *a, \
+                                      const int *lda, int *info, size_t u, size_t v)             \
+    {                                                                                            \
+        (void)u, (void)v;                                                                        \
+        trtri_enter(type, uplo, diag, n, a, lda, info);                                          \
+    }
+TRTRI(s, BLAS_S)
+TRTRI(d, BLAS_D)
+TRTRI(c, BLAS_C)
+TRTRI(z, BLAS_Z)
+
+/* ---- changing the table ---- */
+typedef void (*AnyFn)(void);
+typedef struct Entry {
+    const char *name;
+    AnyFn own;
+    AnyFn *kept;                /* where what stood there goes; NULL: nowhere */
+} Entry;
+
+static const Entry entries[] = {
+#define X(name) { #name "_", (AnyFn)enter_##name, (AnyFn *)&routine[AT_##name] },
+    ENTRIES(X)
+#undef X
+    { "sgemm_", (AnyFn)enter_sgemm, NULL }, { "dgemm_", (AnyFn)enter_dgemm, NULL },
+    { "cgemm_", (AnyFn)enter_cgemm, NULL }, { "zgemm_", (AnyFn)enter_zgemm, NULL },
+    { "strtri_", (AnyFn)enter_strtri, (AnyFn *)&trtri[BLAS_S] },
+    { "dtrtri_", (AnyFn)enter_dtrtri, (AnyFn *)&trtri[BLAS_D] },
+    { "ctrtri_", (AnyFn)enter_ctrtri, (AnyFn *)&trtri[BLAS_C] },
+    { "ztrtri_", (AnyFn)enter_ztrtri, (AnyFn *)&trtri[BLAS_Z] },
+};
+
+#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
+#ifdef __x86_64__
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT };
+#else
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT };
+#endif
+
+typedef struct Tables {
+    ElfW(Addr) base;
+    const ElfW(Rela) *calls;
+    size_t count;
+    const ElfW(Sym) *symbols;
+    const char *names;
+    ElfW(Addr) fixed_from, fixed_to;       /* pages that the linker protects once it has filled them */
+} Tables;
+
+static Tables tables_of(const struct link_map *map)
+{
+    Tables t = { .base = map->l_addr };
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        ElfW(Addr) value = d->d_un.d_ptr, place = value < t.base ? value + t.base : value;
+        switch (d->d_tag) {
+        case DT_JMPREL: t.calls = (const ElfW(Rela) *)place; break;
+        case DT_PLTRELSZ: t.count = d->d_un.d_val / sizeof(ElfW(Rela)); break;
+        case DT_SYMTAB: t.symbols = (const ElfW(Sym) *)place; break;
+        case DT_STRTAB: t.names = (const char *)place; break;
+        default: break;
+        }
+    }
+    return t;
+}
+
+/* PT_GNU_RELRO, rounded as the linker rounds it: only those pages may be protected again. */
+static int find_fixed(struct dl_phdr_info *info, size_t size, void *tables)
+{
+    Tables *t = tables;
+    ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    (void)size;
+    if (info->dlpi_addr != t->base)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type != PT_GNU_RELRO)
+            continue;
+        t->fixed_from = (t->base + p->p_vaddr) & ~(page - 1);
+        t->fixed_to = (t->base + p->p_vaddr + p->p_memsz) & ~(page - 1);
+    }
+    return 1;
+}
+
+static const Entry *entry_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (strcmp(entries[i].name, name) == 0)
+            return &entries[i];
+    return NULL;
+}
+
+/* False: nothing is written. Nobody else uses the page meanwhile but to read it. */
+static bool slot_write(const Tables *t, AnyFn *slot, AnyFn fn)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *begin = (void *)((uintptr_t)slot & ~(page - 1));
+    bool fixed = (uintptr_t)slot >= t->fixed_from && (uintptr_t)slot < t->fixed_to;
+    if (fixed && mprotect(begin, page, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    *slot = fn;
+    if (fixed)
+        mprotect(begin, page, PROT_READ);
+    return true;
+}
+
+/* What a slot leads to. Where somebody else opened the library to be bound when used, it may
+ * still be the linker's stub, which would undo the change: then the routine itself is kept. */
+static AnyFn target_of(const AnyFn *slot, void *handle, const char *name)
+{
+    Dl_info found;
+    AnyFn fn = *slot;
+    void *own = dlsym(handle, name);
+    if (own && own != (void *)fn && (!dladdr((void *)fn, &found) || found.dli_saddr != (void *)fn))
+        memcpy(&fn, &own, sizeof fn);
+    return fn;
+}
+
+/* Twice over the table: first what stands there is kept, so that no entry can be used before
+ * all that it needs is known. */
+static size_t change(const Tables *t, void *handle, bool write)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const ElfW(Rela) *r = &t->calls[i];
+        if (ELF64_R_TYPE(r->r_info) != JUMP_SLOT)
+            continue;
+        const Entry *e = entry_named(t->names + t->symbols[ELF64_R_SYM(r->r_info)].st_name);
+        AnyFn *slot = (AnyFn *)(t->base + r->r_offset);
+        if (!e)
+            continue;
+        if (!write && e->kept)
+            *e->kept = target_of(slot, handle, e->name);
+        if (!write || slot_write(t, slot, e->own))
+            found++;
+    }
+    return found;
+}
+
+void blas_stop_install(const Blas *l, void *handle)
+{
+    struct link_map *map = NULL;
+    if (!allowed || installed || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+        return;
+    Tables t = tables_of(map);
+    if (!t.calls || !t.symbols || !t.names)
+        return;
+    dl_iterate_phdr(find_fixed, &t);
+    library = l;
+    if (change(&t, handle, false) == sizeof entries / sizeof *entries)
+        installed = change(&t, handle, true) == sizeof entries / sizeof *entries;
+}
+#else
+void blas_stop_install(const Blas *l, void *handle)
+{
+    (void)l, (void)handle;
+}
+#endif

@@ -1,4 +1,0 @@
-/* Kernels of the pair engine on any machine: see contract_pair_isa.tmpl.h. Chosen by
- * pair_kernel. */
-#define PAIR_KERNEL pair_kernel_base
-#include "kernels/contract_pair_isa.tmpl.h"

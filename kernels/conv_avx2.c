@@ -1,4 +1,0 @@
-/* Convolution loops, AVX2: see conv_isa.tmpl.h. */
-#define ISA conv_avx2
-#define VECTOR 32
-#include "kernels/conv_isa.tmpl.h"

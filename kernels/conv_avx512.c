@@ -1,4 +1,0 @@
-/* Convolution loops, AVX512: see conv_isa.tmpl.h. */
-#define ISA conv_avx512
-#define VECTOR 64
-#include "kernels/conv_isa.tmpl.h"

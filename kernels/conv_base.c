@@ -1,4 +1,0 @@
-/* Convolution loops, plain: see conv_isa.tmpl.h. */
-#define ISA conv_base
-#define VECTOR 16
-#include "kernels/conv_isa.tmpl.h"

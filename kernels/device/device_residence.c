@@ -1,0 +1,438 @@
+/* Tensors on devices: which copies of a buffer there are and which are valid. The only writer
+ * of valid bits. A buffer that was made on a device has a reserved range as its host's bytes
+ * (core/memory/reserve.h), whose addresses its views keep when the elements come home. */
+#include "kernels/device/device.h"
+
+#include "core/base/error.h"
+#include "core/memory/reserve.h"
+#include "kernels/gpu/gpu.h"
+
+#include <string.h>
+
+/* ---- the list by last use ---- */
+static void list_remove(DeviceSet *set, Residence *r)
+{
+    *(r->older ? &r->older->newer : &set->oldest) = r->newer;
+    *(r->newer ? &r->newer->older : &set->newest) = r->older;
+    r->older = r->newer = NULL;
+}
+
+static void list_add(DeviceSet *set, Residence *r)
+{
+    r->older = set->newest;
+    r->newer = NULL;
+    *(set->newest ? &set->newest->newer : &set->oldest) = r;
+    set->newest = r;
+}
+
+static void touch(Ctx *ctx, Residence *r)
+{
+    r->used = ctx->devices->clock;
+    if (ctx->devices->newest == r)
+        return;
+    list_remove(ctx->devices, r);
+    list_add(ctx->devices, r);
+}
+
+/* ---- residences ---- */
+static void residence_put(Ctx *ctx, Buffer *b, Residence *r, Device *home)
+{
+    r->buffer = b;
+    r->home = home;
+    r->used = ctx->devices->clock;
+    b->device = r;
+    ctx->remote = true;
+    list_add(ctx->devices, r);
+}
+
+static Residence *residence_of(Ctx *ctx, Buffer *b)
+{
+    Residence *r = b->device;
+    if (!r) {
+        r = mem_zalloc(ctx, sizeof *r);
+        residence_put(ctx, b, r, ctx->devices->cpu);
+        r->host = true;
+    }
+    touch(ctx, r);
+    return r;
+}
+
+static DevCopy *copy_on(const Residence *r, const Device *d)
+{
+    for (DevCopy *c = r->copies; c; c = c->next)
+        if (c->device == d)
+            return c;
+    return NULL;
+}
+
+static DevCopy *copy_bare(Ctx *ctx, Residence *r, Device *d)
+{
+    DevCopy *c = mem_zalloc(ctx, sizeof *c);
+    c->device = d;
+    c->next = r->copies;
+    return r->copies = c;
+}
+
+static DevCopy *copy_make(Ctx *ctx, Residence *r, Device *d)
+{
+    DevCopy *c = copy_on(r, d);
+    if (!c)
+        c = copy_bare(ctx, r, d);
+    if (!c->mem.handle && r->buffer->bytes)
+        c->mem = device_alloc(ctx, d, r->buffer->bytes);
+    return c;
+}
+
+static DevCopy *valid_copy(const Residence *r)
+{
+    for (DevCopy *c = r->copies; c; c = c->next)
+        if (c->valid)
+            return c;
+    return NULL;
+}
+
+Device *tensor_device(Ctx *ctx, const Tensor *t)
+{
+    const Residence *r = t->buffer->device;
+    return r ? r->home : ctx->devices ? ctx->devices->cpu : NULL;
+}
+
+void device_bring_home(Ctx *ctx, Buffer *b)
+{
+    Residence *r = b->device;
+    if (r->host)
+        return;
+    DevCopy *c = valid_copy(r);
+    if (r->reserved && !r->committed) {
+        reserve_commit(ctx, b->data, b->bytes);
+        r->committed = true;
+    }
+    if (c->mem.bytes)
+        device_get(ctx, c->device, &c->mem, 0, b->data, c->mem.bytes);
+    r->host = true;
+    touch(ctx, r);
+}
+
+static void drop_copies(Ctx *ctx, Residence *r, const DevCopy *keep)
+{
+    for (DevCopy **at = &r->copies; *at;) {
+        DevCopy *c = *at;
+        if (c == keep) {
+            at = &c->next;
+            continue;
+        }
+        device_free(ctx, c->device, &c->mem);
+        *at = c->next;
+        mem_free(ctx, c, sizeof *c);
+    }
+}
+
+static void drop_narrow(Ctx *ctx, Residence *r)
+{
+    if (r->narrow)
+        tensor_release(ctx, r->narrow);
+    r->narrow = NULL;
+}
+
+void device_stale(Ctx *ctx, Buffer *b)
+{
+    Residence *r = b->device;
+    if (r && !r->reserved && r->home == ctx->devices->cpu) {
+        device_forget(ctx, b);
+    } else if (r) {
+        drop_narrow(ctx, r);
+        drop_copies(ctx, r, NULL);
+    }
+}
+
+/* Of a buffer that was made on a device: its range goes with it. */
+static void release_reserved(Ctx *ctx, Buffer *b)
+{
+    (void)ctx;
+    (void)b;                     /* device_forget, which runs first, has closed the range */
+}
+
+void device_forget(Ctx *ctx, Buffer *b)
+{
+    Residence *r = b->device;
+    drop_narrow(ctx, r);
+    drop_copies(ctx, r, NULL);
+    list_remove(ctx->devices, r);
+    if (r->reserved)
+        reserve_close(ctx, b->data, b->bytes ? b->bytes : 1, r->committed);
+    b->device = NULL;
+    mem_free(ctx, r, sizeof *r);
+    ctx->remote = ctx->devices->oldest != NULL;
+}
+
+/* ---- making ---- */
+static size_t tensor_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape)
+{
+    size_t bytes = dtype_info(dt)->bytes;
+    for (int i = 0; i < rank; i++)
+        bytes = mem_mul(ctx, bytes, (size_t)shape[i]);
+    return bytes;
+}
+
+/* A tensor of the device with a copy there that has no memory yet. */
+static Tensor *tensor_reserved(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
+{
+    const volatile size_t bytes = tensor_bytes(ctx, dt, rank, shape), some = bytes ? bytes : 1;
+    char *volatile range = NULL;
+    Residence *volatile r = NULL;
+    DevCopy *volatile c = NULL;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        r = mem_zalloc(ctx, sizeof *r);
+        c = mem_zalloc(ctx, sizeof *c);
+        range = reserve_open(ctx, some);
+        Tensor *t = tensor_adopt(ctx, dt, rank, shape, range, bytes, release_reserved);
+        ERR_END(ctx, &f);
+        residence_put(ctx, t->buffer, r, d);
+        r->reserved = true;
+        c->device = d;
+        r->copies = c;
+        return t;
+    }
+    if (range)
+        reserve_close(ctx, range, some, false);
+    if (c)
+        mem_free(ctx, c, sizeof *c);
+    if (r)
+        mem_free(ctx, r, sizeof *r);
+    err_throw(ctx->error);
+}
+
+Tensor *device_tensor_new(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
+{
+    if (d == ctx->devices->cpu)
+        return tensor_new(ctx, dt, rank, shape);
+    device_open(ctx, d);
+    Tensor *t = tensor_reserved(ctx, d, dt, rank, shape);
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        copy_make(ctx, t->buffer->device, d)->valid = true;
+        ERR_END(ctx, &f);
+        return t;
+    }
+    tensor_release(ctx, t);
+    err_throw(ctx->error);
+}
+
+/* Contiguous from the start of a buffer that nobody else holds. Takes t. */
+static Tensor *sole_buffer(Ctx *ctx, Tensor *t)
+{
+    const Buffer *b = t->buffer;
+    if (t->refs == 1 && b->refs == 1 && !b->device && !b->release && t->data == b->data && tensor_contiguous(t))
+        return t;
+    Tensor *copy = NULL;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        copy = tensor_copy(ctx, t);
+        ERR_END(ctx, &f);
+        tensor_release(ctx, t);
+        return copy;
+    }
+    tensor_release(ctx, t);
+    err_throw(ctx->error);
+}
+
+Tensor *sim_take(Ctx *ctx, Device *d, Tensor *made)
+{
+    Tensor *const own = sole_buffer(ctx, made);
+    size_t bytes = (size_t)own->size * dtype_info((DType)own->dtype)->bytes;
+    Tensor *volatile t = NULL;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        t = tensor_reserved(ctx, d, (DType)own->dtype, own->rank, tensor_shape(own));
+        device_take(ctx, d, bytes);
+        ERR_END(ctx, &f);
+    } else {
+        if (t)
+            tensor_release(ctx, t);
+        tensor_release(ctx, own);
+        err_throw(ctx->error);
+    }
+    DevCopy *c = tensor_residence(t)->copies;
+    own->buffer->refs++;
+    c->mem = (DevMem){ (uintptr_t)own->buffer, bytes };
+    c->valid = true;
+    t->flags = own->flags;
+    tensor_release(ctx, own);
+    return t;
+}
+
+/* ---- using ---- */
+bool device_has(const Device *d, const Tensor *t)
+{
+    const Residence *r = t->buffer->device;
+    const DevCopy *c = r ? copy_on(r, d) : NULL;
+    return c && c->valid && !t->buffer->pinned;
+}
+
+const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
+{
+    Residence *r = residence_of(ctx, t->buffer);
+    *at = (size_t)(t->data - t->buffer->data);
+    const DevCopy *there = copy_on(r, d);
+    if (there && there->valid && !t->buffer->pinned)      /* C writes there without telling */
+        return &there->mem;
+    device_bring_home(ctx, t->buffer);
+    DevCopy *c = copy_make(ctx, r, d);
+    if (c->mem.bytes)
+        device_put(ctx, d, &c->mem, 0, t->buffer->data, c->mem.bytes);
+    c->valid = true;
+    return &c->mem;
+}
+
+/* Are all bytes of the buffer t's elements, in whatever order? Else a part would cast all of it. */
+static bool whole_buffer(const Tensor *t)
+{
+    return t->data == t->buffer->data && t->buffer->bytes &&
+           t->buffer->bytes == (size_t)t->size * dtype_info((DType)t->dtype)->bytes;
+}
+
+static Tensor *cast_buffer(Ctx *ctx, Tensor *t, DType to)
+{
+    const int64_t n = t->size, one = 1;
+    Tensor *all = tensor_view(ctx, t, 1, &n, &one, t->data);
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        Tensor *cast = tensor_cast(ctx, all, to);
+        ERR_END(ctx, &f);
+        tensor_release(ctx, all);
+        return cast;
+    }
+    tensor_release(ctx, all);
+    err_throw(ctx->error);
+}
+
+Tensor *device_narrowed(Ctx *ctx, Tensor *t, DType to)
+{
+    tensor_home(ctx, t);
+    if (!whole_buffer(t) || t->buffer->pinned)
+        return tensor_cast(ctx, t, to);
+    Residence *r = residence_of(ctx, t->buffer);
+    if (r->narrow && r->narrow->dtype != to)
+        drop_narrow(ctx, r);
+    if (!r->narrow)
+        r->narrow = cast_buffer(ctx, t, to);
+    return tensor_view(ctx, r->narrow, t->rank, tensor_shape(t), tensor_strides(t), r->narrow->data);
+}
+
+void device_same_home(Ctx *ctx, Tensor *t, const Tensor *like)
+{
+    Device *home = tensor_device(ctx, like);
+    if (home != tensor_device(ctx, t))
+        residence_of(ctx, t->buffer)->home = home;
+}
+
+Tensor *device_copy_at_home(Ctx *ctx, Tensor *t)
+{
+    Tensor *const copy = tensor_copy(ctx, t);
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        device_same_home(ctx, copy, t);
+        ERR_END(ctx, &f);
+        return copy;
+    }
+    tensor_release(ctx, copy);
+    err_throw(ctx->error);
+}
+
+void device_wrote(Ctx *ctx, Device *d, Tensor *t)
+{
+    Residence *r = t->buffer->device;
+    DevCopy *own = copy_on(r, d);
+    drop_narrow(ctx, r);
+    drop_copies(ctx, r, own);
+    own->valid = true;
+    r->host = false;
+    if (r->reserved && r->committed) {
+        reserve_decommit(ctx, t->buffer->data, t->buffer->bytes);
+        r->committed = false;
+    }
+}
+
+void device_get_element(Ctx *ctx, const Tensor *t, const char *at, void *to)
+{
+    const Residence *r = t->buffer->device;
+    size_t bytes = dtype_info((DType)t->dtype)->bytes;
+    if (!r || r->host) {
+        memcpy(to, at, bytes);
+        return;
+    }
+    const DevCopy *c = valid_copy(r);
+    device_get(ctx, c->device, &c->mem, (size_t)(at - t->buffer->data), to, bytes);
+}
+
+/* On cpu: an ordinary tensor of its own. */
+static Tensor *move_to_cpu(Ctx *ctx, Tensor *t)
+{
+    tensor_home(ctx, t);
+    return tensor_copy(ctx, t);
+}
+
+/* Elements that the device has already, into `to`, which is the device's. */
+static void move_within(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    size_t at;
+    if (!(d->caps & DEVCAP_SIM)) {
+        DevArg out = { .mem = device_ensure(ctx, d, to, &at) };
+        gpu_copy(ctx, d, t, &out, (DType)t->dtype, NULL);
+        return;
+    }
+    Tensor *volatile shadow[2] = { NULL, NULL };
+    ErrFrame f;
+    bool done = false;
+    if (ERR_TRY(ctx, &f)) {
+        shadow[0] = sim_shadow(ctx, d, to);
+        shadow[1] = sim_shadow(ctx, d, t);
+        tensor_assign(ctx, shadow[0], shadow[1]);
+        ERR_END(ctx, &f);
+        done = true;
+    }
+    for (int i = 0; i < 2; i++)
+        if (shadow[i])
+            tensor_release(ctx, shadow[i]);
+    if (!done)
+        err_throw(ctx->error);
+}
+
+static void move_from_host(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    tensor_home(ctx, t);
+    Tensor *dense = tensor_compact(ctx, t);
+    const DevCopy *c = tensor_residence(to)->copies;
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        device_put(ctx, d, &c->mem, 0, dense->data, (size_t)t->size * dtype_info((DType)t->dtype)->bytes);
+        ERR_END(ctx, &f);
+        tensor_release(ctx, dense);
+        return;
+    }
+    tensor_release(ctx, dense);
+    err_throw(ctx->error);
+}
+
+Tensor *device_move(Ctx *ctx, Device *d, Tensor *t)
+{
+    if (tensor_device(ctx, t) == d)
+        return tensor_retain(t);
+    if (d == ctx->devices->cpu)
+        return move_to_cpu(ctx, t);
+    device_begin(ctx);
+    Tensor *moved = device_tensor_new(ctx, d, (DType)t->dtype, t->rank, tensor_shape(t));
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        if (t->size && device_has(d, t))
+            move_within(ctx, d, moved, t);
+        else if (t->size)
+            move_from_host(ctx, d, moved, t);
+        ERR_END(ctx, &f);
+        moved->flags = t->flags;
+        return moved;
+    }
+    tensor_release(ctx, moved);
+    err_throw(ctx->error);
+}

@@ -1,0 +1,78 @@
+/* Which kernel an elementwise operation takes: dtypes in and out, the fast inner loop for
+ * this machine, the reference. Running over whole tensors is ew_run.c. */
+#include "kernels/elementwise/ew.h"
+
+#include "kernels/tensor/cpu.h"
+#include "kernels/elementwise/ew_kernels.h"
+
+#include <string.h>
+
+const EwInfo ew_info[EW_COUNT] = {
+#define ROW(id, text, count, takes, res, real, cplx, integer) \
+    [EW_##id] = { .name = text, .arity = count, .result = res, .kinds = takes, \
+                  .formula = { real, cplx, integer } },
+#define EW1(id, name, params, kinds, res, real, cplx, integer, ...) \
+    ROW(id, name, 1, kinds, res, #real, #cplx, #integer)
+#define EW2(id, name, params, kinds, res, real, cplx, integer, ...) \
+    ROW(id, name, 2, kinds, res, #real, #cplx, #integer)
+#define EW3(id, name, params, kinds, res, real, cplx, integer, ...) \
+    ROW(id, name, 3, kinds, res, #real, #cplx, #integer)
+#include "builtins/arrays/elementwise.def"
+#undef EW1
+#undef EW2
+#undef EW3
+#undef ROW
+};
+
+static bool has_formula(EwOp op, DType dt) {
+    char kind = dtype_info(dt)->kind;
+    return strcmp(ew_info[op].formula[kind == 'f' ? 0 : kind == 'c' ? 1 : 2], "NONE") != 0;
+}
+
+DType ew_compute_dtype(EwOp op, DType dt) {
+    const EwInfo *info = &ew_info[op];
+    char kind = dtype_info(dt)->kind;
+    bool whole = kind == 'b' || kind == 'i';
+    if (!strchr(info->kinds, kind)) return DT_NONE;
+    if (whole && (info->result == RES_FLOAT || !has_formula(op, dt))) dt = DT_F64;
+    else if (kind == 'b' && (info->result == RES_SAME || info->result == RES_REAL)) dt = DT_I64;
+    return has_formula(op, dt) ? dt : DT_NONE;
+}
+
+DType ew_result_dtype(EwOp op, DType compute) {
+    switch (ew_info[op].result) {
+    case RES_BOOL: return DT_BOOL;
+    case RES_REAL: return dtype_real(compute);
+    default: return compute;
+    }
+}
+
+EwFn ew_reference(EwOp op, DType dt) {
+    if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
+    EwFn wide = ew_table_reference[op][dt];
+    return wide ? wide : ew_table_base[op][dt];
+}
+
+EwFn ew_kernel_at(EwOp op, DType dt, CpuIsa isa, bool sleef) {
+    EwFn fn = NULL;
+    if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
+#ifdef __x86_64__
+    if (isa >= ISA_AVX2) {
+        bool wide = isa == ISA_AVX512;
+        fn = (wide ? ew_table_vector_avx512 : ew_table_vector_avx2)[op][dt];
+        if (!fn && sleef) fn = (wide ? ew_table_sleef_avx512 : ew_table_sleef_avx2)[op][dt];
+        if (!fn) fn = (wide ? ew_table_composed_avx512 : ew_table_composed_avx2)[op][dt];
+    }
+#endif
+    (void)sleef;
+    if (!fn && isa == ISA_BASE) fn = ew_table_composed_base[op][dt];
+    if (!fn && dt == DT_F32) fn = ew_table_wide[op];
+    return fn ? fn : isa == ISA_BASE ? ew_table_base[op][dt] : ew_table_avx2[op][dt];
+}
+
+EwFn ew_kernel(EwOp op, DType dt) {
+#ifdef RICCI_HOSTILE
+    return ew_reference(op, dt);
+#endif
+    return ew_kernel_at(op, dt, cpu_isa(), cpu_isa() >= ISA_AVX2 && ew_vector_math());
+}

@@ -1,0 +1,79 @@
+/* Elementwise kernels, generated for every dtype from the scalar formulas in
+ * builtins/arrays/elementwise.def (data: included here for the list of operations).
+ *
+ * Rows there are  EW1|EW2|EW3(id, name, params, kinds, result, real, complex, integer, …)
+ * with 1, 2 or 3 operands named x, y, z in the formulas; `…` are designated initialisers
+ * of the registry row (.infix .autocast .gradient .flops .traits .help .example .expect). A
+ * formula that does not exist is written NONE. */
+#ifndef RICCI_KERNELS_EW_H
+#define RICCI_KERNELS_EW_H
+
+#include "kernels/tensor/tensor.h"
+
+typedef enum EwOp {
+#define EW1(id, ...) EW_##id,
+#define EW2(id, ...) EW_##id,
+#define EW3(id, ...) EW_##id,
+#include "builtins/arrays/elementwise.def"
+#undef EW1
+#undef EW2
+#undef EW3
+    EW_COUNT
+} EwOp;
+
+/* How the result's dtype follows from the compute dtype. */
+typedef enum EwResult {
+    RES_SAME,      /* the compute dtype; bool operands are computed as i64 */
+    RES_FLOAT,     /* ints and bools are computed in f64: sqrt, divide */
+    RES_BOOL,      /* comparisons, isnan */
+    RES_REAL,      /* abs, real, imag, angle: a complex operand gives its real dtype */
+    RES_KEEP_BOOL, /* as SAME but bools stay bools: & | maximum */
+    RES_WHERE      /* first operand bool, the others promote */
+} EwResult;
+
+typedef struct EwInfo {
+    const char *name;
+    uint8_t arity;
+    EwResult result;
+    const char *kinds;
+    const char *formula[3];   /* real, complex, integer, as written; "NONE" */
+} EwInfo;
+extern const EwInfo ew_info[EW_COUNT];
+
+/* Inner loop: n elements, strides in elements. Input and output dtypes are fixed. */
+typedef void (*EwFn)(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n);
+
+/* The dtype that the kernel computes in for promoted operand dtype dt (bool -> i64 for
+ * RES_SAME, int -> f64 for RES_FLOAT); DT_NONE if the operation lacks it. */
+DType ew_compute_dtype(EwOp, DType dt);
+DType ew_result_dtype(EwOp, DType compute);
+/* Inner loop for a compute dtype: the fast one and the plain reference. Never NULL for a
+ * dtype that ew_compute_dtype returned. A scalar call (n = 1) gives the same bits as any
+ * element of a long call. */
+EwFn ew_kernel(EwOp, DType compute);
+EwFn ew_reference(EwOp, DType compute);
+/* Transcendentals run in vectors (SLEEF was found); otherwise one by one through libm. */
+bool ew_vector_math(void);
+
+/* out = op(in…): operands are broadcast to out's shape and cast to `compute` strip by
+ * strip (no temporaries of full size); threads and non-temporal stores for large ones.
+ * out has dtype ew_result_dtype and may be one of the operands when shape and dtype agree.
+ * Integer division by zero, a negative shift count, an integer power with a negative
+ * exponent: returns the kind of trouble (the caller raises; out is then undefined). Stops
+ * early when ctx->interrupt is set (the caller polls and raises). Never raises itself. */
+typedef enum EwTrouble {
+    EWT_NONE, EWT_DIVZERO, EWT_SHIFT, EWT_INT_POWER,
+    EWT_NAN                     /* of nests only: a watched operation made a nan */
+} EwTrouble;
+EwTrouble ew_run(Ctx *, EwOp, DType compute, Tensor *out, Tensor *const *in);
+/* For those who call kernels themselves: whether the operation can be in trouble, and whether
+ * any of n second operands brings it. */
+bool ew_is_checked(EwOp, DType compute);
+EwTrouble ew_find_trouble(EwOp, DType compute, const void *y, int64_t stride, int64_t n);
+
+/* dst[i] = (cast) src[i] for n elements; round to nearest even, wraps nothing: returns the
+ * index of the first value that does not fit an integer dtype, or -1. */
+int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
+                 int64_t n);
+
+#endif

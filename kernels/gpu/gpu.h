@@ -1,0 +1,41 @@
+/* Kernels for devices that run generated source (OpenCL, CUDA): a nest (nest.h) becomes text in
+ * the common subset of OpenCL C and CUDA C++, made one by a small prelude (gpu_prelude.c); texts
+ * are built once per device and kept (the backend keeps binaries on disk). Elementwise rows,
+ * fused chains, index notation, permutations, slices, reductions and softmax all come here as
+ * nests; products go to the device's library where it has one, else to a tiled kernel of ours.
+ *
+ * Sizes and strides are arguments of a kernel, never part of its text, so a new size builds
+ * nothing. Arithmetic is the host's: no fast math, no contraction of a*b+c, f16 and bf16 computed
+ * in f32 and rounded once per operation, sums of f16 and bf16 in f32.
+ *
+ * Files: gpu.c (what is taken, built kernels, launches), gpu_plan.c (which kernels a nest needs),
+ * gpu_form.c (fewer axes), gpu_source.c gpu_reduce.c gpu_move.c (text), gpu_prelude.c (the two
+ * languages as one), gpu_gemm.c (products). */
+#ifndef RICCI_KERNELS_GPU_H
+#define RICCI_KERNELS_GPU_H
+
+#include "core/base/buf.h"
+#include "kernels/device/device.h"
+#include "kernels/nest/nest.h"
+
+/* Can the device compute this nest? *why gets a phrase ("complex numbers are not on it"). Pure. */
+bool gpu_takes(const Device *, const Nest *, const char **why);
+/* The result into `out` (strides per axis, NULL: contiguous); data: `slots` arguments, device
+ * memory for loads and gather tables, host values for constants. Trouble as nest_run tells it.
+ * Raises ERR_DEVICE (build log included), ERR_MEMORY; counts launches. */
+EwTrouble gpu_nest(Ctx *, Device *, const Nest *, const int64_t *out_stride, const DevArg *out, const DevArg *data);
+/* The text that gpu_nest would build, without a device: caps as Device.caps, dtypes likewise. For
+ * tests that compile every kernel. */
+typedef struct GpuText {
+    Buf source;
+    const char *entry;
+} GpuText;
+void gpu_nest_text(Ctx *, unsigned caps, uint32_t dtypes, const Nest *, GpuText *);
+/* Who multiplies: the library, or our own kernel where it is missing or the matrices are small. */
+const char *gpu_gemm_name(const Device *, const DevGemm *);     /* "CLBlast", "cuBLAS", "tiled" */
+/* Copies a strided view into contiguous (or strided) memory there, casting on the way. */
+void gpu_copy(Ctx *, Device *, Tensor *from, const DevArg *out, DType to, const int64_t *out_stride);
+/* Frees what was built (Device.kernels). */
+void gpu_forget(Ctx *, Device *);
+
+#endif

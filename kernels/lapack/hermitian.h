@@ -1,0 +1,28 @@
+/* Is a matrix equal to its conjugate transpose? All of it is looked at once, by tiles that
+ * are turned over in registers, and on the way the half that LAPACK reads can be copied. */
+#ifndef RICCI_KERNELS_HERMITIAN_H
+#define RICCI_KERNELS_HERMITIAN_H
+
+#include "kernels/lapack/lapack.h"
+
+/* mat_is_hermitian (lapack.h) that copies as mat_copy_lower(…, false) does, if `to` is not
+ * NULL; what is there after false is undefined. *finite (or NULL) is set where true comes
+ * back. */
+bool mat_take_hermitian(BlasType, int64_t n, Mat, void *to, bool *finite);
+
+/* For the kernels: `count` tiles of HERMITIAN_TILE lines side by side, at x, against those at
+ * `across`, one below the other; `to` (or NULL) has lines of length ldt and takes the
+ * tiles at x, conjugated if flip. */
+enum { HERMITIAN_TILE = 8 };
+typedef struct HermitianStrip {
+    const char *x, *across;
+    int64_t ld, count, ldt;
+    char *to;
+    bool flip;
+} HermitianStrip;
+/* What was seen: all elements equal, and finite. */
+typedef struct HermitianSeen { bool equal, finite; } HermitianSeen;
+typedef HermitianSeen (*HermitianFn)(const HermitianStrip *);
+extern const HermitianFn hermitian_base[BLAS_TYPES], hermitian_avx2[BLAS_TYPES];
+
+#endif

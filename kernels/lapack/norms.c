@@ -1,0 +1,138 @@
+/* Folds of magnitudes: see norms.h. Where columns are contiguous each is folded in eight
+ * lanes; where rows are, a strip of columns is folded row by row. Real types get loops of
+ * their own from constants passed to inlined functions; complex ones wait for hypot anyway. */
+#include "kernels/lapack/norms.h"
+
+#include <math.h>
+
+enum { STRIP = 64, LANES = 8 };
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE double fold_one(NormFold f, double acc, double v)
+{
+    switch (f) {
+    case FOLD_SUM: return acc + v;
+    case FOLD_SQUARES: return acc + v * v;
+    case FOLD_MAX: return ((v > acc) | (v != v)) ? v : acc;
+    case FOLD_MIN: return ((v < acc) | (v != v)) ? v : acc;
+    default: return acc + (v != 0);
+    }
+}
+
+/* Two partial results of the same column. */
+INLINE double fold_two(NormFold f, double x, double y)
+{
+    return f == FOLD_MAX || f == FOLD_MIN ? fold_one(f, x, y) : x + y;
+}
+
+INLINE double magnitude(BlasType t, const char *data, int64_t i)
+{
+    switch (t) {
+    case BLAS_S: return fabs((double)((const float *)(const void *)data)[i]);
+    case BLAS_D: return fabs(((const double *)(const void *)data)[i]);
+    default: return mat_abs(t, data, i);
+    }
+}
+
+INLINE double fold_line(BlasType t, NormFold f, int64_t n, const char *x, int64_t step)
+{
+    double start = f == FOLD_MIN ? INFINITY : 0, lane[LANES];
+    int64_t i = 0;
+    for (int k = 0; k < LANES; k++)
+        lane[k] = start;
+    if (step == 1)
+        for (; i + LANES <= n; i += LANES)
+            for (int k = 0; k < LANES; k++)
+                lane[k] = fold_one(f, lane[k], magnitude(t, x, i + k));
+    for (; i < n; i++)
+        lane[0] = fold_one(f, lane[0], magnitude(t, x, i * step));
+    for (int half = LANES / 2; half; half /= 2)
+        for (int k = 0; k < half; k++)
+            lane[k] = fold_two(f, lane[k], lane[k + half]);
+    return lane[0];
+}
+
+INLINE void fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, double *out)
+{
+    int64_t bytes = (int64_t)blas_bytes(t);
+    if (a.cs != 1 || a.rs == 1) {
+        for (int64_t j = 0; j < cols; j++)
+            out[j] = fold_line(t, f, rows, a.data + j * a.cs * bytes, a.rs);
+        return;
+    }
+    for (int64_t j = 0; j < cols; j += STRIP) {
+        int64_t wide = cols - j < STRIP ? cols - j : STRIP;
+        double acc[STRIP];
+        for (int64_t k = 0; k < STRIP; k++)
+            acc[k] = f == FOLD_MIN ? INFINITY : 0;
+        for (int64_t i = 0; i < rows; i++) {
+            const char *x = a.data + (i * a.rs + j) * bytes;
+            for (int64_t k = 0; k < wide; k++)
+                acc[k] = fold_one(f, acc[k], magnitude(t, x, k));
+        }
+        for (int64_t k = 0; k < wide; k++)
+            out[j + k] = acc[k];
+    }
+}
+
+INLINE void fold_type(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, double *out)
+{
+    switch (f) {
+    case FOLD_SUM: fold_columns(t, FOLD_SUM, rows, cols, a, out); break;
+    case FOLD_SQUARES: fold_columns(t, FOLD_SQUARES, rows, cols, a, out); break;
+    case FOLD_MAX: fold_columns(t, FOLD_MAX, rows, cols, a, out); break;
+    case FOLD_MIN: fold_columns(t, FOLD_MIN, rows, cols, a, out); break;
+    default: fold_columns(t, FOLD_COUNT, rows, cols, a, out); break;
+    }
+}
+
+void norms_fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, double *out)
+{
+    switch (t) {
+    case BLAS_S: fold_type(BLAS_S, f, rows, cols, a, out); break;
+    case BLAS_D: fold_type(BLAS_D, f, rows, cols, a, out); break;
+    case BLAS_C: fold_type(BLAS_C, f, rows, cols, a, out); break;
+    default: fold_type(BLAS_Z, f, rows, cols, a, out); break;
+    }
+}
+
+/* Sums of a strip of columns, so many rows at a time. False: stopped. */
+static bool strip_sums(BlasType t, int64_t rows, int64_t wide, Mat a, const InterruptFlag *stop, double *sums)
+{
+    enum { ROWS = 1 << 20 };
+    double part[STRIP];
+    for (int64_t k = 0; k < wide; k++)
+        sums[k] = 0;
+    for (int64_t i = 0; i < rows && !*stop; i += ROWS) {
+        Mat some = { a.data + i * a.rs * (int64_t)blas_bytes(t), a.rs, a.cs };
+        norms_fold_columns(t, FOLD_SUM, rows - i < ROWS ? rows - i : ROWS, wide, some, part);
+        for (int64_t k = 0; k < wide; k++)
+            sums[k] += part[k];
+    }
+    return !*stop;
+}
+
+static double extreme_column(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
+{
+    double best = f == FOLD_MIN ? INFINITY : 0, sums[STRIP];
+    for (int64_t j = 0; j < cols; j += STRIP) {
+        int64_t wide = cols - j < STRIP ? cols - j : STRIP;
+        Mat strip = { a.data + j * a.cs * (int64_t)blas_bytes(t), a.rs, a.cs };
+        if (!strip_sums(t, rows, wide, strip, stop, sums))
+            return NAN;
+        for (int64_t k = 0; k < wide; k++)
+            best = fold_one(f, best, sums[k]);
+    }
+    return best;
+}
+
+double norms_largest_column(BlasType t, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
+{
+    return extreme_column(t, FOLD_MAX, rows, cols, a, stop);
+}
+
+double norms_smallest_column(BlasType t, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
+{
+    return extreme_column(t, FOLD_MIN, rows, cols, a, stop);
+}

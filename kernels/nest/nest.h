@@ -1,0 +1,132 @@
+/* Nests: an expression over indices, as a graph of typed nodes whose reductions are explicit.
+ * Index notation, comprehensions over indices and fused elementwise chains are turned into
+ * this one form; the plan behind it finds contractions in it, computes what does not depend
+ * on all indices once, and runs the rest as blocked, vectorised, threaded loops over strips.
+ * A plan holds no pointers to data: it runs on any data of that layout.
+ *
+ * Files: nest.c (making nodes), nest_plan*.c (stages, contractions, common parts, reports),
+ * nest_stage*.c (one stage as a vector program over strips), nest_reference.c (the plain
+ * loop, element by element, that all of it is tested against). */
+#ifndef RICCI_KERNELS_NEST_H
+#define RICCI_KERNELS_NEST_H
+
+#include "kernels/elementwise/ew.h"
+#include "kernels/tensor/report.h"
+
+enum { NEST_INDICES = 64 };
+
+/* Position p = 0 … extent-1 of an index; as a number it is start + p*step. */
+typedef struct NestIndex {
+    int64_t extent, start, step;
+    char name[24];                  /* for reports */
+} NestIndex;
+
+typedef enum NestKind {
+    NEST_CONST,                     /* one element of dtype at data[slot] */
+    NEST_INDEX,                     /* the number of index `slot`, i64 */
+    NEST_LOAD,                      /* an element of load[slot] */
+    NEST_CAST,                      /* arg[0] in another dtype: as cast_run, no error is possible
+                                     * (ints to wider ints or floats, floats to floats, real to complex) */
+    NEST_EW,                        /* an elementwise operation; args have the dtype it computes in
+                                     * (the condition of where: bool) */
+    NEST_REDUCE                     /* arg[0] over the indices `bound` */
+} NestKind;
+
+typedef enum NestReduce {
+    NEST_SUM, NEST_PROD,            /* ints wrap in i64; f16 and bf16 accumulate in f32; a cast to the result follows */
+    NEST_MIN, NEST_MAX,             /* a NaN is the result; never over nothing */
+    NEST_ANY, NEST_ALL,             /* of bools */
+    NEST_ARGMIN, NEST_ARGMAX        /* one bound index: its number (i64) at the first extreme or NaN */
+} NestReduce;
+
+typedef struct NestNode {
+    uint32_t dtype, compute;        /* DType of its value; what it is computed in */
+    uint8_t kind;                   /* NestKind */
+    uint8_t op;                     /* NEST_EW: EwOp; compute is what it runs in. NEST_REDUCE: NestReduce,
+                                     * compute is what it accumulates in */
+    uint8_t args;
+    bool weak;                      /* a literal that adapts to others (read by the makers only) */
+    bool scalar;                    /* a scalar of the program, not an element of a tensor (likewise) */
+    bool watch;                     /* NEST_EW: a nan where no argument has one ends the run with EWT_NAN */
+    int16_t arg[3];                 /* earlier nodes */
+    int16_t slot;
+    uint64_t bound;                 /* NEST_REDUCE: bits of indices */
+    uint64_t free;                  /* indices that the value depends on */
+} NestNode;
+
+/* A table of i64 positions that adds at[…] * step to an element's place; a negative position means
+ * that the element is zero (pad). All others were checked. */
+typedef struct NestGather {
+    int slot;                       /* data[slot]: the table's element at position 0 of all indices */
+    int64_t stride[NEST_INDICES];
+    int64_t step;
+} NestGather;
+
+typedef struct NestLoad {
+    int slot;                       /* data[slot]: the element at position 0 of all indices */
+    DType dtype;
+    int64_t stride[NEST_INDICES];   /* per index, in elements; any value */
+    int gathers;
+    NestGather *gather;             /* owned by the nest */
+    char name[24];                  /* for reports */
+} NestLoad;
+
+/* The first out_rank indices are the result's axes in order; all others are bound by reductions. */
+typedef struct Nest {
+    int indices, out_rank, nodes, loads, slots;
+    int root;                       /* node whose value is the result */
+    NestIndex index[NEST_INDICES];
+    NestNode *node;
+    NestLoad *load;
+    int node_cap, load_cap;
+    char result[24];                /* the name defined, for reports */
+} Nest;
+
+/* ---- making one (nest.c). Equal nodes are made once, so the numbers they return may be old ones. ---- */
+Nest *nest_new(Ctx *);
+void nest_free(Ctx *, Nest *);
+int nest_index(Nest *, const char *name, int64_t extent, int64_t start, int64_t step);
+int nest_slot(Nest *);                                          /* a new data slot */
+int nest_const(Ctx *, Nest *, int slot, DType, bool weak);
+int nest_number(Ctx *, Nest *, int index);                      /* the index as a number */
+/* The indices with which a load moves. */
+uint64_t nest_load_free(const NestLoad *, int indices);
+NestLoad *nest_load_new(Ctx *, Nest *, int slot, DType, const char *name);   /* valid until the next */
+NestGather *nest_gather_new(Ctx *, NestLoad *, int slot, int64_t step);      /* valid until the next */
+int nest_load(Ctx *, Nest *);                                   /* the node of the last new load */
+int nest_cast(Ctx *, Nest *, int node, DType);                  /* the node itself where nothing changes */
+int nest_ew(Ctx *, Nest *, EwOp, DType compute, const int *args, int n);   /* casts args to what it wants */
+void nest_watch(Nest *, int node);                              /* of floats: sets NestNode.watch */
+int nest_reduce(Ctx *, Nest *, NestReduce, int node, uint64_t bound);   /* dtypes as NestReduce says */
+
+/* ---- running ---- */
+typedef struct NestPlan NestPlan;
+
+/* out_stride: of the result per axis; NULL: contiguous. The nest is copied. Raises `memory`. */
+NestPlan *nest_plan(Ctx *, const Nest *, const int64_t *out_stride);
+void nest_plan_free(Ctx *, NestPlan *);
+/* data: `slots` pointers. The result has the root's dtype; its memory may be that of a load only if
+ * that load has the result's strides in every index and no gather. Trouble of integer operations as
+ * ew_run tells it. Raises `memory`, and `io` where BLAS is missing. A set interrupt flag ends it
+ * early: the caller polls. */
+EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
+/* Element by element, one thread: slow and plain. A set flag, where there is one, ends it early. */
+EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride, const void *const *data,
+                         const InterruptFlag *interrupt);
+/* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
+void nest_report(const NestPlan *, const void *const *data, Report *);
+double nest_seconds(const NestPlan *);          /* estimate of one run */
+
+/* ---- between nest_plan*.c and nest_stage*.c ----
+ * A stage is a nest in which every reduction's value depends on axes of the result alone (on all
+ * of them, or on some: it is then computed once per outer position, as a softmax row's extreme
+ * and sum are, while the row is in cache). A reduction may stand inside another that it does not
+ * move with. Anything else is computed correctly, but element by element. */
+typedef struct NestStage NestStage;
+NestStage *nest_stage_plan(Ctx *, const Nest *, const int64_t *out_stride);
+void nest_stage_free(Ctx *, NestStage *);
+EwTrouble nest_stage_run(Ctx *, const NestStage *, void *out, const void *const *data);
+void nest_stage_report(const NestStage *, ReportStep *);
+double nest_stage_seconds(const NestStage *);
+
+#endif

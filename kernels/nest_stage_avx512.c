@@ -1,4 +1,0 @@
-/* Loops of stages for AVX-512: see nest_stage.tmpl.h. */
-#define STAGE_TABLE stage_avx512
-#define VECTOR 64
-#include "kernels/nest_stage.tmpl.h"

@@ -1,4 +1,0 @@
-/* Loops of stages for any machine: see nest_stage.tmpl.h. */
-#define STAGE_TABLE stage_base
-#define VECTOR 16
-#include "kernels/nest_stage.tmpl.h"

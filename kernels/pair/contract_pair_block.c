@@ -1,0 +1,332 @@
+/* The loops around the kernels of the blocked product (contract_pair_block.h): offsets of a
+ * block's rows and columns, packing, and the split among the workers. Columns of C in blocks of
+ * nc, depth in blocks of kc, rows in blocks of mc, as in BLIS; the packed block of B is shared,
+ * each worker packs its own block of A. Nothing here raises or allocates. */
+#include "kernels/pair/contract_pair_block.h"
+
+#include "core/memory/pool.h"
+#include "kernels/tensor/cpu.h"
+#include "kernels/tensor/permute.h"
+
+/* Bytes of A's and B's packed blocks: half of a second-level cache, a part of the third. */
+enum { A_BYTES = 256 << 10, B_BYTES = 4 << 20, DEPTH = 256, DEPTH_MOST = 384, LINE = 64 };
+/* Where B is narrow: bytes of all of it and of a block of C, and the depth of a block of A that
+ * is read along its rows, so that those are long. */
+enum { NARROW_B = 512 << 10, NARROW_C = 160 << 10, NARROW_DEPTH = 60 };
+/* Multiply-adds of f64 below which a second worker costs more than it gives. */
+static const double SPLIT_WORK = 1.0e6;
+
+const PairKernel *pair_kernel(BlasType type)
+{
+#ifdef __x86_64__
+    if (cpu_isa() == ISA_AVX512)
+        return &pair_kernel_avx512[type];
+    if (cpu_isa() == ISA_AVX2)
+        return &pair_kernel_avx2[type];
+#endif
+    return &pair_kernel_base[type];
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t pair_packed_bytes(BlasType type, bool is_a, int64_t rows, int64_t depth)
+{
+    int64_t element = (int64_t)blas_bytes(type) * (is_a && blas_is_complex(type) ? 2 : 1);
+    return round_up(rows * depth * element, LINE);
+}
+
+int64_t pair_group_offset(const PairGroup *g, int tensor, int64_t at)
+{
+    int64_t offset = 0;
+    for (int d = 0; d < g->axes; d++) {
+        offset += at % g->axis[d].extent * g->axis[d].step[tensor];
+        at /= g->axis[d].extent;
+    }
+    return offset;
+}
+
+void pair_group_offsets(const PairGroup *g, int tensor, int64_t begin, int64_t count, int64_t *to)
+{
+    if (g->axes == 0) {
+        to[0] = 0;
+        return;
+    }
+    int64_t extent = g->axis[0].extent, step = g->axis[0].step[tensor];
+    for (int64_t done = 0; done < count;) {
+        int64_t at = begin + done, first = at % extent;
+        int64_t offset = pair_group_offset(g, tensor, at);
+        int64_t run = least(extent - first, count - done);
+        for (int64_t i = 0; i < run; i++)
+            to[done + i] = offset + i * step;
+        done += run;
+    }
+}
+
+/* Offsets of rows in C and A. Where panels count one axis, rows that are not there stand for
+ * the last one that is: they are computed and not stored. */
+static void row_offsets(const PairProduct *p, int64_t begin, int64_t count, int64_t *cm, int64_t *am,
+                        int64_t *live)
+{
+    const PairGroup *m = &p->group[PAIR_M];
+    int64_t mr = p->kernel->mr, inner = 1;
+    pair_group_offsets(m, PAIR_C, begin, count, cm);
+    pair_group_offsets(m, PAIR_A, begin, count, am);
+    if (!p->chunks)
+        return;
+    for (int d = 1; d < p->chunks; d++)
+        inner *= m->axis[d].extent;
+    for (int64_t i = 0; i < count; i += mr) {
+        int64_t chunks = m->axis[p->chunks].extent;
+        int64_t there = (begin + i) / mr / inner % chunks == chunks - 1 ? p->tail : mr;
+        live[i / mr] = there;
+        for (int64_t r = there; r < mr; r++) {
+            cm[i + r] = cm[i + there - 1];
+            am[i + r] = am[i + there - 1];
+        }
+    }
+}
+
+/* ---- choosing blocks ---- */
+
+/* `extent` in equal blocks of at most `most`, a multiple of `unit` each; the number of blocks
+ * is a multiple of `parts` where there is enough for all. */
+static int64_t even_block(int64_t extent, int64_t most, int64_t unit, int64_t parts)
+{
+    int64_t blocks = (extent + most - 1) / most;
+    if (extent >= parts * 2 * unit)
+        blocks = round_up(blocks, parts);
+    return round_up((extent + blocks - 1) / blocks, unit);
+}
+
+static void choose_split(Ctx *ctx, PairProduct *p)
+{
+    static const double weight[] = { [BLAS_S] = 0.5, [BLAS_D] = 1, [BLAS_C] = 2, [BLAS_Z] = 4 };
+    int64_t count = p->group[PAIR_BATCH].extent, m = p->group[PAIR_M].extent;
+    int threads = pool_threads(ctx);
+    double each = weight[p->type] * (double)m * (double)p->group[PAIR_N].extent *
+                  (double)p->group[PAIR_K].extent;
+    p->workers = each * (double)count < SPLIT_WORK ? 1 : threads;
+    p->by_batch = p->workers > 1 && count > 1 && (count >= 4 * threads || each < SPLIT_WORK);
+    p->by_columns = !p->by_batch && m < p->workers * 4 * p->kernel->mr && m < p->group[PAIR_N].extent;
+}
+
+static bool is_narrow(const PairProduct *p, int64_t element)
+{
+    int64_t n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
+    return !p->by_columns && n * k * element <= NARROW_B && n * element * 256 <= NARROW_C &&
+           p->group[PAIR_M].extent >= 4 * n;
+}
+
+static bool along_rows(const PairGroup *m)
+{
+    for (int d = 0; d < m->axes; d++)
+        if (m->axis[d].step[PAIR_A] == 1)
+            return true;
+    return false;
+}
+
+/* Packed cells that so many elements of depth take. */
+static int64_t cells(const PairProduct *p, int64_t depth)
+{
+    return (depth + p->kernel->pairs - 1) / p->kernel->pairs;
+}
+
+int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
+{
+    int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
+    p->type = blas_type(p->dtype);
+    if (!p->kernel)
+        p->kernel = pair_kernel(p->type);
+    choose_split(ctx, p);
+    int64_t element = (int64_t)blas_bytes(p->type), parts = blas_is_complex(p->type) ? 2 : 1;
+    int64_t pairs = p->kernel->pairs;
+    p->kc = k * parts <= DEPTH_MOST * pairs ? k : even_block(k, DEPTH * pairs / parts, 4, 1);
+    bool narrow = is_narrow(p, element);
+    if (narrow && along_rows(&p->group[PAIR_M]) && k > NARROW_DEPTH)
+        p->kc = even_block(k, NARROW_DEPTH / parts, 4, 1);
+    p->kb = narrow ? k : p->kc;
+    int64_t deep = cells(p, p->kc);
+    int64_t rows = A_BYTES / (deep * element * parts) / p->kernel->mr * p->kernel->mr;
+    if (narrow)
+        rows = least(rows, NARROW_C / (n * element) / p->kernel->mr * p->kernel->mr);
+    int64_t columns = B_BYTES / (deep * element) / p->kernel->nr * p->kernel->nr;
+    int split = p->by_batch ? 1 : p->workers;
+    p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, p->kernel->mr,
+                       p->by_columns ? 1 : split);
+    p->nc = even_block(n, columns < p->kernel->nr ? p->kernel->nr : columns, p->kernel->nr, 1);
+    int64_t all_rows = p->by_columns ? round_up(m, p->kernel->mr) : 0;
+    p->shared_bytes = pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)) +
+                      round_up((2 * p->nc + 2 * p->kb + all_rows * 3) * 8, LINE) +
+                      pair_packed_bytes(p->type, true, all_rows, deep);
+    p->lane_bytes = p->by_columns ? 0 : pair_packed_bytes(p->type, true, p->mc, deep) +
+                                        round_up(3 * p->mc * 8, LINE);
+    double bytes = (double)m * (double)n * (double)element;
+    p->stream = p->kc == k && bytes >= STREAM_BYTES;
+    return p->by_batch ? p->workers * (p->shared_bytes + p->lane_bytes)
+                       : p->shared_bytes + p->workers * p->lane_bytes;
+}
+
+/* ---- one product ---- */
+
+typedef struct Block {
+    Ctx *ctx;
+    const PairProduct *p;
+    char *c;
+    const char *a, *b;
+    char *packed_b, *packed_a, *lanes;          /* packed_a: by columns only */
+    int64_t *cn, *bn, *ak, *bk, *cm, *am, *live;    /* from cm on: by columns only */
+    int64_t n, depth;
+    bool add, split;
+} Block;
+
+static void block_memory(Block *x, char *work)
+{
+    const PairProduct *p = x->p;
+    int64_t rows = p->by_columns ? round_up(p->group[PAIR_M].extent, p->kernel->mr) : 0;
+    int64_t *table = (int64_t *)(void *)(work + pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)));
+    x->packed_b = work;
+    x->cn = table, x->bn = x->cn + p->nc;
+    x->ak = x->bn + p->nc, x->bk = x->ak + p->kb;
+    x->cm = x->bk + p->kb, x->am = x->cm + rows, x->live = x->am + rows;
+    x->packed_a = work + p->shared_bytes - pair_packed_bytes(p->type, true, rows, cells(p, p->kc));
+    x->lanes = work + p->shared_bytes;
+}
+
+/* The packed block of B holds one block of kc after the other; kc is even or all there is. */
+static char *packed_block(const Block *x, int64_t q)
+{
+    return x->packed_b + q / x->p->kernel->pairs * round_up(x->n, x->p->kernel->nr) * (int64_t)blas_bytes(x->p->type);
+}
+
+/* Panels [begin, end) of the packed block of B. */
+static void pack_b_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Block *x = arg;
+    int64_t nr = x->p->kernel->nr, first = begin * nr, bytes = (int64_t)blas_bytes(x->p->type);
+    (void)worker;
+    for (int64_t q = 0; q < x->depth; q += x->p->kc) {
+        int64_t depth = least(x->p->kc, x->depth - q);
+        x->p->kernel->pack_b(&(PairPack){ x->b, packed_block(x, q) + first * cells(x->p, depth) * bytes,
+                                          x->bn + first, x->bk + q, least(end * nr, x->n) - first,
+                                          depth, x->p->conj[PAIR_B] });
+    }
+}
+
+static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Block *x = arg;
+    const PairProduct *p = x->p;
+    char *lane = x->lanes + (x->split ? worker : 0) * p->lane_bytes;
+    int64_t *cm = (int64_t *)(void *)lane, *am = cm + p->mc, *live = am + p->mc;
+    int64_t m = p->group[PAIR_M].extent;
+    char *packed = lane + round_up(3 * p->mc * 8, LINE);
+    for (int64_t i = begin; i < end && !*x->ctx->interrupt; i++) {
+        int64_t first = i * p->mc, rows = least(p->mc, m - first);
+        row_offsets(p, first, rows, cm, am, live);
+        for (int64_t q = 0; q < x->depth; q += p->kc) {
+            int64_t depth = least(p->kc, x->depth - q);
+            p->kernel->pack_a(&(PairPack){ x->a, packed, am, x->ak + q, rows, depth,
+                                           p->conj[PAIR_A] });
+            p->kernel->tile(&(PairTile){ packed, packed_block(x, q), x->c, cm, x->cn,
+                                         p->chunks ? live : NULL, rows, x->n, depth, x->add || q > 0,
+                                         p->stream });
+        }
+    }
+}
+
+static void columns_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Block *x = arg;
+    const PairProduct *p = x->p;
+    int64_t nr = p->kernel->nr, first = begin * nr;
+    pack_b_part(arg, begin, end, worker);
+    p->kernel->tile(&(PairTile){
+        x->packed_a, x->packed_b + first * cells(p, x->depth) * (int64_t)blas_bytes(p->type), x->c, x->cm,
+        x->cn + first, p->chunks ? x->live : NULL, p->group[PAIR_M].extent,
+        least(end * nr, x->n) - first, x->depth, x->add, p->stream });
+}
+
+static void share(const Block *x, int64_t n, int64_t grain, PoolFn fn)
+{
+    if (x->split)
+        pool_for(x->ctx, n, grain, fn, (void *)x);
+    else
+        fn((void *)x, 0, n, 0);
+}
+
+static void block_step(Block *x, int64_t blocks)
+{
+    const PairProduct *p = x->p;
+    int64_t panels = (x->n + p->kernel->nr - 1) / p->kernel->nr;
+    if (p->by_columns) {
+        p->kernel->pack_a(&(PairPack){ x->a, x->packed_a, x->am, x->ak, p->group[PAIR_M].extent,
+                                       x->depth, p->conj[PAIR_A] });
+        share(x, panels, 4, columns_part);
+        return;
+    }
+    share(x, panels, 8, pack_b_part);
+    share(x, blocks, 1, rows_part);
+}
+
+static void product_run(Block *x, char *work)
+{
+    const PairProduct *p = x->p;
+    const PairGroup *n = &p->group[PAIR_N], *k = &p->group[PAIR_K], *m = &p->group[PAIR_M];
+    block_memory(x, work);
+    if (p->by_columns)
+        row_offsets(p, 0, m->extent, x->cm, x->am, x->live);
+    for (int64_t j = 0; j < n->extent; j += p->nc) {
+        x->n = least(p->nc, n->extent - j);
+        pair_group_offsets(n, PAIR_C, j, x->n, x->cn);
+        pair_group_offsets(n, PAIR_B, j, x->n, x->bn);
+        for (int64_t q = 0; q < k->extent && !*x->ctx->interrupt; q += p->kb) {
+            x->depth = least(p->kb, k->extent - q);
+            x->add = q > 0;
+            pair_group_offsets(k, PAIR_A, q, x->depth, x->ak);
+            pair_group_offsets(k, PAIR_B, q, x->depth, x->bk);
+            block_step(x, (m->extent + p->mc - 1) / p->mc);
+        }
+    }
+}
+
+/* ---- batches ---- */
+
+typedef struct Batch {
+    Ctx *ctx;
+    const PairProduct *p;
+    char *work, *c;
+    const char *a, *b;
+    bool split;
+} Batch;
+
+static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Batch *y = arg;
+    const PairGroup *g = &y->p->group[PAIR_BATCH];
+    int64_t bytes = (int64_t)blas_bytes(y->p->type), source = bytes / y->p->kernel->pairs;
+    char *work = y->work + (y->split ? 0 : worker) * (y->p->shared_bytes + y->p->lane_bytes);
+    for (int64_t i = begin; i < end && !*y->ctx->interrupt; i++) {
+        Block x = { .ctx = y->ctx, .p = y->p, .split = y->split,
+                    .c = y->c + pair_group_offset(g, PAIR_C, i) * bytes,
+                    .a = y->a + pair_group_offset(g, PAIR_A, i) * source,
+                    .b = y->b + pair_group_offset(g, PAIR_B, i) * source };
+        product_run(&x, work);
+    }
+}
+
+void pair_block_run(Ctx *ctx, const PairProduct *p, void *work, void *c, const void *a, const void *b)
+{
+    Batch y = { ctx, p, work, c, a, b, p->workers > 1 && !p->by_batch };
+    if (p->by_batch)
+        pool_for(ctx, p->group[PAIR_BATCH].extent, 1, batch_part, &y);
+    else
+        batch_part(&y, 0, p->group[PAIR_BATCH].extent, 0);
+}

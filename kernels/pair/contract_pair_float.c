@@ -1,0 +1,343 @@
+/* Sums of products of floats where no matrix lies ready: the blocked product over axes, and
+ * sums along rows for dot products and matrices times vectors (contract_pair_ways.h). */
+#include "kernels/pair/contract_pair_ways.h"
+
+#include "core/memory/pool.h"
+#include "kernels/tensor/cpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the blocked product ---- */
+
+/* Should A and B change places? The kernel stores vectors of C along the rows' first axis, so
+ * C's closest axis is to be a row's; where it is neither's, rows are the longer side. */
+static bool turned(const PairForm *f)
+{
+    for (int d = 0; d < f->axes; d++)
+        if (f->axis[d].step[PAIR_C] == 1 && f->class[d] != FORM_BATCH && f->class[d] != FORM_SPREAD)
+            return f->class[d] == FORM_N;
+    return pair_form_extent(f, FORM_N) > pair_form_extent(f, FORM_M);
+}
+
+static PairForm turned_form(const PairForm *f)
+{
+    static const uint8_t other[FORM_CLASSES + 1] = {
+        0, IN_C, IN_B, IN_C | IN_B, IN_A, IN_C | IN_A, IN_A | IN_B, FORM_BATCH
+    };
+    PairForm t = *f;
+    t.conj[PAIR_A] = f->conj[PAIR_B];
+    t.conj[PAIR_B] = f->conj[PAIR_A];
+    for (int d = 0; d < t.axes; d++) {
+        t.class[d] = other[f->class[d]];
+        t.axis[d].step[PAIR_A] = f->axis[d].step[PAIR_B];
+        t.axis[d].step[PAIR_B] = f->axis[d].step[PAIR_A];
+    }
+    return t;
+}
+
+/* Puts the axis with step 1 in `first` in front, then that of `second`, then by rising steps. */
+static void sort_group(const PairGroup *g, int first, int second)
+{
+    PairAxis *x = (PairAxis *)g->axis;
+    for (int i = 1; i < g->axes; i++)
+        for (int j = i; j > 0; j--) {
+            int rank[2];
+            for (int s = 0; s < 2; s++)
+                rank[s] = x[j - s].step[first] == 1 ? 0 : x[j - s].step[second] == 1 ? 1 : 2;
+            if (rank[0] > rank[1] || (rank[0] == rank[1] && llabs(x[j].step[first]) >=
+                                      llabs(x[j - 1].step[first])))
+                break;
+            PairAxis swap = x[j];
+            x[j] = x[j - 1];
+            x[j - 1] = swap;
+        }
+}
+
+static int unit_axis(const PairGroup *g, int tensor)
+{
+    for (int d = 0; d < g->axes; d++)
+        if (g->axis[d].step[tensor] == 1)
+            return d;
+    return -1;
+}
+
+/* C lies along M's first axis and A along another, and there is more of A than of C: panels
+ * take a panel's length of the first and then go along the other, so that A is read along its
+ * rows and turned over in blocks while C is still written in whole vectors. */
+static void cut_rows(PairPlan *p, PairProduct *x)
+{
+    PairGroup *m = &x->group[PAIR_M];
+    PairAxis *axis = (PairAxis *)m->axis;
+    int64_t mr = x->kernel->mr;
+    int close = unit_axis(m, PAIR_A);
+    if (close <= 0 || axis[0].step[PAIR_C] != 1 || axis[0].extent < mr ||
+        x->group[PAIR_K].extent < x->group[PAIR_N].extent)
+        return;
+    PairAxis first = axis[0], along = axis[close];
+    memmove(axis + 2, axis + 1, (size_t)(close - 1) * sizeof *axis);
+    axis[1] = along;
+    /* one axis more: what stands behind the group in the plan moves on */
+    PairAxis *end = p->axis + p->axes;
+    memmove(axis + 3, axis + 2, (size_t)(end - (axis + 2)) * sizeof *axis);
+    p->axes++;
+    axis[2] = first;
+    axis[2].extent = (first.extent + mr - 1) / mr;
+    for (int t = 0; t < PAIR_TENSORS; t++)
+        axis[2].step[t] *= mr;
+    axis[0].extent = mr;
+    x->tail = first.extent - (axis[2].extent - 1) * mr;
+    x->chunks = 2;
+    m->extent = m->extent / first.extent * axis[2].extent * mr;
+    m->axes++;
+    for (int g = 0; g < PAIR_GROUPS; g++)
+        if (x->group[g].axis > m->axis)
+            x->group[g].axis++;
+}
+
+static bool has_unit(const PairForm *f, int class, int tensor, int64_t least)
+{
+    for (int d = 0; d < f->axes; d++)
+        if (f->class[d] == class && f->axis[d].step[tensor] == 1 && f->axis[d].extent >= least)
+            return true;
+    return false;
+}
+
+static double summed_work(const PairForm *f)
+{
+    return pair_form_extent(f, FORM_K) * pair_form_extent(f, FORM_OWN_A) *
+           pair_form_extent(f, FORM_OWN_B);
+}
+
+static double block_seconds(const PairForm *given, const PairPlan *p)
+{
+    (void)p;
+    if (!pair_is_float(given))
+        return INFINITY;
+    PairForm f = turned(given) ? turned_form(given) : *given;
+    const PairRates *r = pair_rates(f.dtype);
+    const PairKernel *kernel = pair_kernel(blas_type(f.dtype));
+    double m = pair_form_extent(&f, FORM_M), n = pair_form_extent(&f, FORM_N);
+    double k = summed_work(&f);
+    double count = pair_form_extent(&f, FORM_BATCH);
+    double rows = ceil(m / kernel->mr) * kernel->mr, full = floor(n / kernel->nr) * kernel->nr;
+    double columns = full + (n > full ? fmax(4, n - full) : 0);
+    double flops = (dtype_info(f.dtype)->kind == 'c' ? 8 : 2) * rows * columns * k;
+    double a = has_unit(&f, FORM_M, PAIR_A, 4) ? r->turned : has_unit(&f, FORM_K, PAIR_A, 4) ?
+               r->turned : r->gather;
+    double b = has_unit(&f, FORM_N, PAIR_B, 4) ? r->unit : r->gather;
+    double c = has_unit(&f, FORM_M, PAIR_C, 4) ? r->store : r->scatter;
+    double passes = ceil(k / 384);
+    double each = 6e-7 + flops / r->flops + m * k * a + n * k * b + m * n * c * passes;
+    return fmax(1e-6 + count * each, pair_memory_seconds(given));
+}
+
+static void block_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+{
+    pair_block_run(ctx, &p->u.product, work, c, a, b);
+}
+
+static void block_run_turned(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b,
+                             char *work)
+{
+    pair_block_run(ctx, &p->u.product, work, c, b, a);
+}
+
+void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKernel *kernel)
+{
+    bool turn = turned(given);
+    PairForm f = turn ? turned_form(given) : *given;
+    PairProduct *x = &p->u.product;
+    PairGroup *g = x->group;
+    x->dtype = f.dtype;
+    x->kernel = kernel ? kernel : pair_kernel(blas_type(f.dtype));
+    memcpy(x->conj, f.conj, sizeof x->conj);
+    g[PAIR_M] = pair_plan_group(p, &f, FORM_M);
+    g[PAIR_N] = pair_plan_group(p, &f, FORM_N);
+    g[PAIR_BATCH] = pair_plan_group(p, &f, FORM_BATCH);
+    g[PAIR_K] = pair_plan_group(p, &f, FORM_K);
+    pair_add_axes(p, &f, FORM_OWN_A, &g[PAIR_K]);
+    pair_add_axes(p, &f, FORM_OWN_B, &g[PAIR_K]);
+    bool rows_longer = g[PAIR_M].extent >= g[PAIR_N].extent;
+    sort_group(&g[PAIR_M], PAIR_C, PAIR_A);
+    bool by_c = g[PAIR_M].extent >= g[PAIR_K].extent;
+    sort_group(&g[PAIR_N], by_c ? PAIR_C : PAIR_B, by_c ? PAIR_B : PAIR_C);
+    sort_group(&g[PAIR_K], rows_longer ? PAIR_A : PAIR_B, rows_longer ? PAIR_B : PAIR_A);
+    sort_group(&g[PAIR_BATCH], PAIR_C, PAIR_A);
+    int64_t rows = g[PAIR_M].extent;
+    cut_rows(p, x);
+    p->work += pair_block_plan(ctx, x);
+    p->run = turn ? block_run_turned : block_run;
+    double element = dtype_info(f.dtype)->bytes;
+    p->copied = element * (double)g[PAIR_BATCH].extent * (double)g[PAIR_K].extent *
+                ((double)rows + (double)g[PAIR_N].extent);
+    snprintf(p->kind, sizeof p->kind, "%sgemm", g[PAIR_BATCH].extent > 1 ? "batched " : "");
+    snprintf(p->kernel, sizeof p->kernel,
+             "packed block by block, %lld × (%lld×%lld by %lld×%lld) in blocks of "
+             "%lld×%lld×%lld",
+             (long long)g[PAIR_BATCH].extent, (long long)rows, (long long)g[PAIR_K].extent,
+             (long long)g[PAIR_K].extent, (long long)g[PAIR_N].extent, (long long)x->mc,
+             (long long)x->kc, (long long)x->nc);
+}
+
+static void block_make(Ctx *ctx, const PairForm *given, PairPlan *p)
+{
+    pair_block_make(ctx, given, p, NULL);
+}
+
+const PairWay pair_way_block = { block_seconds, block_make };
+
+/* ---- sums along rows ---- */
+
+enum { ROW_CHUNK = 64, PIECES_MOST = 256, PIECE_LEAST = 1 << 15, RUNS_MOST = 1 << 16 };
+
+static bool is_sum(int class)
+{
+    return !(class & IN_C);
+}
+
+/* The summed axis that the kernel walks: the longest that both operands lie along, else A. */
+static int run_axis(const PairForm *f)
+{
+    int best = -1;
+    double most = 0;
+    for (int d = 0; d < f->axes; d++) {
+        const int64_t *s = f->axis[d].step;
+        if (!is_sum(f->class[d]))
+            continue;
+        bool close = s[PAIR_A] == 1 && (f->single || s[PAIR_B] == 1);
+        bool half = s[PAIR_A] == 1 || s[PAIR_B] == 1;
+        double merit = (double)f->axis[d].extent * (close ? 8 : half ? 2 : 1);
+        if (merit > most) {
+            most = merit;
+            best = d;
+        }
+    }
+    return best;
+}
+
+static double rows_seconds(const PairForm *f, const PairPlan *p)
+{
+    int at = run_axis(f);
+    (void)p;
+    if (at < 0 || !pair_is_float(f))
+        return INFINITY;
+    const PairAxis *x = &f->axis[at];
+    if (summed_work(f) / (double)x->extent > RUNS_MOST)
+        return INFINITY;
+    bool close = x->step[PAIR_A] == 1 && (f->single || x->step[PAIR_B] == 1);
+    double bytes = dtype_info(f->dtype)->bytes, all = pair_work(f), runs = all / (double)x->extent;
+    double narrow = cpu_isa() == ISA_BASE ? 2.5 : 1;
+    double each = dtype_info(f->dtype)->kind == 'c' ? 1e-9 : close ? bytes * 2e-11 * narrow : 0.5e-9;
+    return fmax(5e-8 + runs * 8e-9 + all * each, pair_memory_seconds(f));
+}
+
+typedef struct RowsJob {
+    Ctx *ctx;
+    const PairPlan *p;
+    char *c;
+    const char *a, *b;
+    const int64_t *arun, *brun;
+} RowsJob;
+
+/* Rows [begin, end), by chunks whose offsets fit on the stack. */
+static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const RowsJob *j = arg;
+    const PairSums *s = &j->p->u.sums;
+    int64_t c[ROW_CHUNK], a[ROW_CHUNK], b[ROW_CHUNK];
+    const PairKernel *kernel = pair_kernel(blas_type(j->p->dtype));
+    PairRows r = { .a = j->a, .b = j->b, .c = j->c, .crow = c, .arow = a, .brow = b,
+                   .arun = j->arun, .brun = j->brun, .runs = s->runs.extent, .length = s->run.extent,
+                   .sa = s->run.step[PAIR_A], .sb = s->run.step[PAIR_B],
+                   .conj_a = j->p->cells.conj[PAIR_A], .conj_b = j->p->cells.conj[PAIR_B] };
+    (void)worker;
+    for (int64_t i = begin; i < end && !*j->ctx->interrupt; i += ROW_CHUNK) {
+        r.rows = end - i < ROW_CHUNK ? end - i : ROW_CHUNK;
+        pair_group_offsets(&s->rows, PAIR_C, i, r.rows, c);
+        pair_group_offsets(&s->rows, PAIR_A, i, r.rows, a);
+        pair_group_offsets(&s->rows, PAIR_B, i, r.rows, b);
+        kernel->rows(&r);
+    }
+}
+
+static void rows_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+{
+    const PairSums *s = &p->u.sums;
+    RowsJob j = { ctx, p, c, a, p->single ? NULL : b, p->table, p->table + s->runs.extent };
+    (void)work;
+    if (p->threads > 1 && p->seconds > 6e-5)
+        pool_for(ctx, s->rows.extent, 1, rows_part, &j);
+    else
+        rows_part(&j, 0, s->rows.extent, 0);
+}
+
+/* One row: pieces of the run are the rows, their sums are added up in order. */
+static void dot_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+{
+    const PairSums *s = &p->u.sums;
+    int64_t bytes = dtype_info(p->dtype)->bytes, zero = 0;
+    (void)work;
+    char sums[PIECES_MOST * 16] __attribute__((aligned(64)));
+    rows_run(ctx, p, sums, a, b, NULL);
+    PairRows all = { .a = sums, .c = c, .crow = &zero, .arow = &zero, .arun = &zero, .rows = 1,
+                     .runs = 1, .length = s->rows.extent, .sa = 1 };
+    (void)bytes;
+    pair_kernel(blas_type(p->dtype))->rows(&all);
+}
+
+/* Cuts the longest axis of a lone row into pieces of equal length, where one divides it. */
+static void cut_row(PairPlan *p, PairSums *s)
+{
+    int64_t n = s->run.extent, pieces = n / PIECE_LEAST;
+    if (pieces > PIECES_MOST)
+        pieces = PIECES_MOST;
+    while (pieces > 1 && n % pieces)
+        pieces--;
+    if (pieces < 4)
+        return;
+    PairAxis *x = &p->axis[p->axes++];
+    *x = s->run;
+    x->extent = pieces;
+    x->step[PAIR_A] *= n / pieces;
+    x->step[PAIR_B] *= n / pieces;
+    x->step[PAIR_C] = 1;
+    s->run.extent = n / pieces;
+    s->rows = (PairGroup){ 1, pieces, x };
+    s->pieces = pieces;
+}
+
+static void rows_make(Ctx *ctx, const PairForm *f, PairPlan *p)
+{
+    PairSums *s = &p->u.sums;
+    PairForm rest = *f;
+    int at = run_axis(f);
+    s->run = f->axis[at];
+    rest.class[at] = FORM_SPREAD;       /* in none of the groups */
+    s->rows = pair_plan_group(p, &rest, FORM_BATCH);
+    pair_add_axes(p, &rest, FORM_M, &s->rows);
+    pair_add_axes(p, &rest, FORM_N, &s->rows);
+    sort_group(&s->rows, PAIR_C, PAIR_A);
+    s->runs = pair_plan_group(p, &rest, FORM_K);
+    pair_add_axes(p, &rest, FORM_OWN_A, &s->runs);
+    pair_add_axes(p, &rest, FORM_OWN_B, &s->runs);
+    sort_group(&s->runs, PAIR_A, PAIR_B);
+    s->pieces = 1;
+    bool lone = s->rows.extent == 1 && s->rows.axes == 0;
+    if (lone)
+        cut_row(p, s);
+    p->table_count = 2 * s->runs.extent;
+    p->table = mem_alloc(ctx, mem_mul(ctx, (size_t)p->table_count, sizeof *p->table));
+    pair_group_offsets(&s->runs, PAIR_A, 0, s->runs.extent, p->table);
+    pair_group_offsets(&s->runs, PAIR_B, 0, s->runs.extent, p->table + s->runs.extent);
+    p->run = s->pieces > 1 ? dot_run : rows_run;
+    snprintf(p->kind, sizeof p->kind, lone ? (f->single ? "sum" : "dot") : f->single ? "row sums"
+                                                                        : "row products");
+    snprintf(p->kernel, sizeof p->kernel, "vectors along %lld, %lld run%s for each of %lld",
+             (long long)f->axis[at].extent, (long long)s->runs.extent, s->runs.extent == 1 ? "" : "s",
+             (long long)(lone ? 1 : s->rows.extent));
+}
+
+const PairWay pair_way_rows = { rows_seconds, rows_make };

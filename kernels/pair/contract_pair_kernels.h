@@ -1,0 +1,63 @@
+/* Tables of the pair engine's kernels by instruction set: packing of panels and products of
+ * packed blocks. Elements lie wherever tables of offsets say, so that any number of axes
+ * is one loop. Only contract_pair_block.c and contract_pair_rows.c choose and call them. */
+#ifndef RICCI_KERNELS_CONTRACT_PAIR_KERNELS_H
+#define RICCI_KERNELS_CONTRACT_PAIR_KERNELS_H
+
+#include "kernels/pair/contract_pair.h"
+
+/* Panels of an operand: `rows` rows (or columns of B) of `depth` elements, element (i, q) at
+ * src[row[i] + column[q]], into panels of as many rows as the kernel takes at a time, the
+ * last one filled with zeros. */
+typedef struct PairPack {
+    const void *src;
+    void *dst;
+    const int64_t *row, *column;
+    int64_t rows, depth;
+    bool conj;
+} PairPack;
+
+/* C[row[i] + column[j]] (+)= sum over q of A's panels times B's. */
+typedef struct PairTile {
+    const void *a, *b;                  /* packed */
+    void *c;
+    const int64_t *row, *column;
+    const int64_t *live;                /* rows of each panel that are there; NULL: all of m */
+    int64_t m, n, depth;
+    bool add;
+    bool stream;                        /* whole cache lines of C are written past the cache */
+} PairTile;
+
+/* C[row[i]] = sum over runs r and their elements q of A[arow[i] + arun[r] + q*sa] times
+ * B[brun[r] + q*sb]; b NULL: A alone. */
+typedef struct PairRows {
+    const void *a, *b;
+    void *c;
+    const int64_t *crow, *arow, *brow, *arun, *brun;
+    int64_t rows, runs, length, sa, sb;
+    bool conj_a, conj_b;
+} PairRows;
+
+typedef struct PairKernel {
+    int mr, nr;                         /* elements of a panel of A, of B */
+    int pairs;                          /* elements of depth in a packed cell: 2 of bf16, else 1 */
+    void (*pack_a)(const PairPack *);
+    void (*pack_b)(const PairPack *);
+    void (*tile)(const PairTile *);
+    void (*rows)(const PairRows *);
+} PairKernel;
+
+extern const PairKernel pair_kernel_base[BLAS_TYPES], pair_kernel_avx2[BLAS_TYPES],
+    pair_kernel_avx512[BLAS_TYPES];
+const PairKernel *pair_kernel(BlasType);
+/* bf16 operands, f32 sums: contract_pair_bf16.tmpl.h. The portable one computes as the
+ * instruction does, far slower than f32: what the other is tested against. */
+extern const PairKernel pair_kernel_bf16_avx512, pair_kernel_bf16_portable;
+/* The processor's, or NULL: it has no instruction for that. */
+const PairKernel *pair_kernel_bf16(void);
+
+/* Bytes of the packed form of rows x depth elements: complex A is packed as the real matrix
+ * [re -im; im re] of every element, complex B as [re; im]. */
+int64_t pair_packed_bytes(BlasType, bool is_a, int64_t rows, int64_t depth);
+
+#endif

@@ -1,0 +1,39 @@
+/* What the pair engine's parts cost on one thread, for choosing among them. Estimates
+ * that were not fitted to measurements (gemm runs at 0.6 to 0.9 of the rates here on an AVX2
+ * machine): only their ratios matter. FLOPs and bytes a second, and seconds per element, as
+ * PairRates names them. */
+#include "kernels/pair/contract_pair_ways.h"
+
+#include <math.h>
+
+static const PairRates rates[BLAS_TYPES] = {
+    [BLAS_S] = { 92e9, 100e9, 0.10e-9, 0.20e-9, 0.6e-9, 0.15e-9, 0.9e-9 },
+    [BLAS_D] = { 46e9, 50e9, 0.20e-9, 0.35e-9, 0.7e-9, 0.25e-9, 1.0e-9 },
+    [BLAS_C] = { 92e9, 96e9, 0.8e-9, 0.8e-9, 0.9e-9, 0.3e-9, 1.2e-9 },
+    [BLAS_Z] = { 46e9, 48e9, 1.0e-9, 1.0e-9, 1.1e-9, 0.5e-9, 1.4e-9 }
+};
+static const double MEMORY = 11e9;          /* bytes per second, one thread */
+static const double CACHE = 60e9;
+static const double CACHE_BYTES = 8 << 20;
+
+const PairRates *pair_rates(DType dt)
+{
+    return &rates[blas_type(dt)];
+}
+
+/* Elements of a tensor that are read at all: windows that overlap have many positions in few. */
+static double touched(const PairForm *f, int tensor)
+{
+    double span = 1;
+    for (int d = 0; d < f->axes; d++)
+        span += (double)(f->axis[d].extent - 1) * fabs((double)f->axis[d].step[tensor]);
+    return fmin(span, pair_form_size(f, tensor));
+}
+
+double pair_memory_seconds(const PairForm *f)
+{
+    double bytes = 0;
+    for (int t = 0; t < PAIR_TENSORS; t++)
+        bytes += touched(f, t) * dtype_info(f->dtype)->bytes;
+    return bytes / (bytes > CACHE_BYTES ? MEMORY : CACHE);
+}

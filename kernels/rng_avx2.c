@@ -1,3 +1,0 @@
-/* Random number loops, avx2 build: see rng_isa.tmpl.h. Only rng.c reads the table. */
-#define RNG_TABLE rng_avx2
-#include "kernels/rng_isa.tmpl.h"

@@ -1,3 +1,0 @@
-/* Random number loops, avx512 build: see rng_isa.tmpl.h. Only rng.c reads the table. */
-#define RNG_TABLE rng_avx512
-#include "kernels/rng_isa.tmpl.h"

@@ -1,3 +1,0 @@
-/* Packed tiles, AVX2: see semiring_isa.tmpl.h. */
-#define TILE_SET semiring_tiles_avx2
-#include "kernels/semiring_isa.tmpl.h"

@@ -1,3 +1,0 @@
-/* Packed tiles, AVX-512: see semiring_isa.tmpl.h. */
-#define TILE_SET semiring_tiles_avx512
-#include "kernels/semiring_isa.tmpl.h"

@@ -1,3 +1,0 @@
-/* Packed tiles, plain: see semiring_isa.tmpl.h. */
-#define TILE_SET semiring_tiles_base
-#include "kernels/semiring_isa.tmpl.h"

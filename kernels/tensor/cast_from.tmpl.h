@@ -1,0 +1,44 @@
+/* All conversions from one dtype: FROM and FROM_KIND are set by cast.c. */
+#define TO BOOL
+#define TO_KIND KIND_BOOL
+#include "kernels/tensor/cast.tmpl.h"
+#define TO I8
+#define TO_KIND KIND_INT
+#define TO_MIN INT8_MIN
+#define TO_MAX INT8_MAX
+#include "kernels/tensor/cast.tmpl.h"
+#define TO U8
+#define TO_KIND KIND_INT
+#define TO_MIN 0
+#define TO_MAX UINT8_MAX
+#include "kernels/tensor/cast.tmpl.h"
+#define TO I32
+#define TO_KIND KIND_INT
+#define TO_MIN INT32_MIN
+#define TO_MAX INT32_MAX
+#include "kernels/tensor/cast.tmpl.h"
+#define TO I64
+#define TO_KIND KIND_INT
+#define TO_MIN INT64_MIN
+#define TO_MAX INT64_MAX
+#include "kernels/tensor/cast.tmpl.h"
+#define TO F16
+#define TO_KIND KIND_F16
+#include "kernels/tensor/cast.tmpl.h"
+#define TO BF16
+#define TO_KIND KIND_BF16
+#include "kernels/tensor/cast.tmpl.h"
+#define TO F32
+#define TO_KIND KIND_FLOAT
+#include "kernels/tensor/cast.tmpl.h"
+#define TO F64
+#define TO_KIND KIND_FLOAT
+#include "kernels/tensor/cast.tmpl.h"
+#define TO C64
+#define TO_KIND KIND_COMPLEX
+#include "kernels/tensor/cast.tmpl.h"
+#define TO C128
+#define TO_KIND KIND_COMPLEX
+#include "kernels/tensor/cast.tmpl.h"
+#undef FROM
+#undef FROM_KIND

@@ -1,0 +1,177 @@
+/* Tensors: shape, strides, a reference-counted buffer, views and copy on write.
+ * Kernels read the raw fields; only this file's functions make or free tensors.
+ * Strides are in elements and may be zero (broadcast) or negative. */
+#ifndef RICCI_KERNELS_TENSOR_H
+#define RICCI_KERNELS_TENSOR_H
+
+#include "core/base/mem.h"
+#include <complex.h>
+
+typedef enum DType {
+#define DTYPE(id, name, ctype, compute, bytes, kind, rank) DT_##id,
+#include "kernels/tensor/dtypes.def"
+#undef DTYPE
+    DT_COUNT,
+    DT_NONE = DT_COUNT,
+    DT_WIDTH = 0x7fffffff    /* the low 8 bits are the base, those above its parameters */
+} DType;
+
+/* An element of a rational tensor; what it holds is rational.c's business. */
+typedef struct Rational {
+    int64_t num;
+    uint64_t tail;       /* denominator - 1, or a mark that num is a pointer */
+} Rational;
+
+typedef struct DTypeInfo {
+    const char *name;
+    uint8_t bytes;
+    char kind;           /* 'b' 'i' 'q' 'f' 'c' */
+    uint8_t rank;        /* order of promotion */
+} DTypeInfo;
+
+extern const DTypeInfo dtype_table[DT_COUNT + 1];   /* the last: DT_NONE */
+
+/* ---- parametric dtypes ---- */
+/* How a binary format ends: IEEE (infinities and NaN), E4M3's way (NaN, no infinity, one more
+ * binade), or numbers only (overflow gives the largest). */
+typedef enum MiniStyle { MINI_IEEE, MINI_NAN, MINI_FINITE } MiniStyle;
+enum { MP_BITS_MAX = 1 << 20, DECIMAL_DIGITS_MAX = 300000 };
+
+static inline DType dtype_base(DType dt) { return (DType)(dt & 0xff); }
+static inline const DTypeInfo *dtype_info(DType dt) { return &dtype_table[dt & 0xff]; }
+/* e exponent and p significand bits, the hidden one included: the storage dtype where it is one
+ * (float(5, 11) is f16), else MINI. */
+DType dtype_mini(int e, int p, MiniStyle);
+/* The parameters of any real binary float; false for other dtypes. */
+bool dtype_mini_read(DType, int *e, int *p, MiniStyle *);
+DType dtype_decimal(int digits);
+DType dtype_mp(int bits);
+static inline int dtype_digits(DType dt) { return (int)(dt >> 8); }   /* of DECIMAL digits, of MP bits */
+/* Complex numbers of a real binary format: c64, c128 or CMINI; and back. */
+DType dtype_complex_of(DType real);
+/* The dtypes that have no kernels of their own per dtype: they compute through arith.h. */
+static inline bool dtype_foreign(DType dt) { return dtype_base(dt) > DT_RATIONAL && dtype_base(dt) < DT_COUNT; }
+/* Elements are cells of the heap of rational.h: buffers are registered, all zero is the number 0. */
+static inline bool dtype_cells(DType dt)
+{
+    DType base = dtype_base(dt);
+    return base == DT_RATIONAL || base == DT_MP || base == DT_DECIMAL;
+}
+/* `f32`, `float(5, 3)`, `mp(200)`. Of parametric ones valid for the next fifteen calls. */
+const char *dtype_name(DType);
+DType dtype_find(const char *name, size_t len);     /* DT_NONE if unknown; parametric ones: tf32 … only */
+/* The dtype that holds both (rule 3 of "Which dtype"): u8 with i8 gives i32, f16 with
+ * bf16 f32, int with a float that float, real with complex the complex of that width, two
+ * binary floats the narrowest of both, f16, bf16, f32 and f64 that holds both. DT_NONE: there is
+ * none (decimal with binary, complex with mp). */
+DType dtype_promote(DType, DType);
+/* f32 for c64, f64 for c128, itself otherwise; and the complex of a float's width. */
+DType dtype_real(DType);
+DType dtype_complex(DType);
+
+#define TENSOR_RANK_MAX 32
+/* The most elements that a shape may have, an extent of 0 counted as 1: so every product of extents of
+ * one tensor, empty or not, fits an int64_t. Elements that are stored are held to their bytes besides. */
+#define TENSOR_SIZE_MAX (INT64_C(1) << 62)
+/* The most that an operation goes through: more than any memory holds, so only views that repeat their
+ * elements have them, and below it bytes and estimates of work have room. The door holds rows to it. */
+#define TENSOR_READ_MAX (INT64_C(1) << 47)
+
+typedef struct Buffer {
+    uint32_t refs;
+    uint32_t flags;      /* of tensor.c: the data stands behind this struct, in one block; of
+                          * rational.c: where it is registered */
+    size_t bytes;
+    char *data;          /* 64-byte aligned, or a mapping */
+    void *device;        /* its Residence (device.h); NULL: it lies on the host alone */
+    const void *pinned;  /* the one Tensor that writes here in place, as C may at any time: its elements are
+                          * never shared with another variable; NULL: an ordinary buffer */
+    void (*release)(Ctx *, struct Buffer *);   /* NULL: mem_free_data */
+    void *owner;         /* what release needs to know of whose the data are; else NULL */
+} Buffer;
+
+enum { TENSOR_COVECTOR = 1 };   /* Tensor.flags: v', a 1 x n row that remembers what it is */
+
+typedef struct Tensor {
+    uint32_t refs;
+    uint8_t rank, flags;
+    uint16_t _pad;
+    uint32_t dtype;      /* DType */
+    uint32_t _pad2;
+    int64_t size;        /* number of elements */
+    Buffer *buffer;
+    char *data;          /* first element */
+    int64_t dims[];      /* rank extents, then rank strides */
+} Tensor;
+
+static inline int64_t *tensor_shape(const Tensor *t) { return (int64_t *)t->dims; }
+static inline int64_t *tensor_strides(const Tensor *t) { return (int64_t *)t->dims + t->rank; }
+
+/* THE product of extents, which are not negative: the number of elements, or -1 where they are more than
+ * TENSOR_SIZE_MAX. Whoever makes a shape asks it, or one of the two below. */
+int64_t shape_size(int rank, const int64_t *shape);
+/* The same, raising ERR_MEMORY (ERR_VALUE for a negative extent or too many axes). */
+int64_t shape_checked(Ctx *, int rank, const int64_t *shape);
+/* x times n elements, both not negative; INT64_MAX where they are more: for bounds and for estimates. */
+static inline int64_t count_times(int64_t x, int64_t n)
+{
+    int64_t r;
+    return __builtin_mul_overflow(x, n, &r) ? INT64_MAX : r;
+}
+/* A new contiguous (row-major) tensor; contents undefined or zero. Raises ERR_MEMORY, also
+ * when the size overflows. */
+Tensor *tensor_new(Ctx *, DType, int rank, const int64_t *shape);
+Tensor *tensor_zeros(Ctx *, DType, int rank, const int64_t *shape);
+/* A view of t's buffer. data points into it. */
+Tensor *tensor_view(Ctx *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, char *data);
+/* A tensor over memory that somebody else frees (release is called with the buffer). */
+Tensor *tensor_adopt(Ctx *, DType, int rank, const int64_t *shape, void *data, size_t bytes,
+                     void (*release)(Ctx *, Buffer *));
+Tensor *tensor_scalar(Ctx *, DType, const void *value);    /* rank 0 */
+static inline Tensor *tensor_retain(Tensor *t) { t->refs++; return t; }
+void tensor_release(Ctx *, Tensor *);
+void buffer_unref(Ctx *, Buffer *);                        /* for those who hold one without a tensor */
+bool tensor_contiguous(const Tensor *);
+/* Contiguous tensor with t's elements: t itself (retained) where it already is. */
+Tensor *tensor_compact(Ctx *, Tensor *t);
+Tensor *tensor_copy(Ctx *, Tensor *t);                     /* always a new contiguous buffer */
+/* Makes *slot safe to write in place: copies if the tensor or its buffer is shared.
+ * The result is the only owner and is dense enough that no two indices share an element. */
+void tensor_unshare(Ctx *, Tensor **slot);
+bool tensor_sole(const Tensor *);                          /* is it that already? */
+/* One more element at the end of a long vector that nobody else holds, with room for more after it:
+ * pushing n of them takes time in proportion to n. False: do it another way. */
+bool tensor_push(Ctx *, Tensor **slot, const void *element);
+/* New tensor of another dtype (rounded to nearest even once; float to int truncates,
+ * out of range or NaN raises ERR_VALUE naming the value; complex to real raises
+ * ERR_DTYPE unless every imaginary part is zero). Same dtype: retained. */
+Tensor *tensor_cast(Ctx *, Tensor *t, DType);
+/* View with axes reversed in their last two (rank 1: itself). No conjugation. */
+Tensor *tensor_transpose_last(Ctx *, Tensor *t);
+/* View with the axes of the mask last, the others before, both in their order. */
+Tensor *tensor_axes_last(Ctx *, Tensor *t, uint64_t axes);
+/* Broadcast shapes (NumPy). Returns the rank or -1; on -1 *bad is the axis from the right. */
+int shape_broadcast(int ra, const int64_t *a, int rb, const int64_t *b, int64_t *out, int *bad);
+/* View of t broadcast to a shape that it broadcasts to (strides 0). */
+Tensor *tensor_broadcast(Ctx *, Tensor *t, int rank, const int64_t *shape);
+/* Copies src into dst elementwise; same shape after broadcasting src, same dtype or cast
+ * as tensor_cast does. Overlap-safe. The permutation kernel lives behind this. */
+void tensor_assign(Ctx *, Tensor *dst, Tensor *src);
+/* `2×3`, `3`, `()`: for messages. */
+const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
+/* What a sentence says of it: "is 2×3", "has length 3", "is a scalar". */
+const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape);
+
+/* 16-bit formats. */
+static inline float bf16_to_f32(uint16_t h) { union { uint32_t u; float f; } v = { (uint32_t)h << 16 }; return v.f; }
+float f16_to_f32(uint16_t);
+uint16_t f64_to_f16(double);      /* one correct rounding, nearest even */
+uint16_t f64_to_bf16(double);
+uint16_t f32_to_f16(float);
+uint16_t f32_to_bf16(float);
+/* Element access for slow paths: any real dtype as double, ints exact as int64. */
+double element_f64(DType, const void *);
+int64_t element_i64(DType, const void *);
+double _Complex element_c128(DType, const void *);
+
+#endif
