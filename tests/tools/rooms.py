@@ -22,7 +22,7 @@ def check(name, wrong):
     if wrong:
         failed += 1
         print(f"FAIL {name}")
-        for line in wrong[:40]:
+        for line in wrong[:400]:
             print(f"    {line}")
     else:
         passed += 1
