@@ -63,10 +63,10 @@ static const Op rows[] = {
 #include "builtins/arrays/precision.def"
 #undef SECTION
 #define SECTION "devices"
-#include "builtins/devices/place.def"
+#include "builtins/places/place.def"
 #undef SECTION
 #define SECTION "strings"
-#include "builtins/system/strings.def"
+#include "builtins/strings/strings.def"
 #undef SECTION
 #define SECTION "native code"
 #include "builtins/system/native.def"

@@ -1,14 +1,19 @@
 /* Making and ending an interpreter: the one place that knows all of its parts. Everything hangs off
  * Interp; two of them share nothing. */
 #include "core/memory/progress.h"
+#include "interp/index/literal.h"
 #include "interp/fixes/fixes.h"
 #include "interp/fuse/fuse.h"
 #include "interp/native/native.h"
 #include "interp/op/op.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
+#include "interp/state/wing.h"
 #include "interp/device/place.h"
 #include "interp/eval/call.h"
 #include "interp/life.h"
+#include "interp/lower/lower.h"
+#include "interp/notation/indexnot.h"
+#include "interp/measure/explain.h"
 #include "interp/eval/module.h"
 
 #include "core/base/error.h"
@@ -24,6 +29,10 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+
+static const Wing *const wings[] = {
+    &wing_expressions, &wing_statements, &wing_native, &wing_notation, &wing_measure, &wing_fixes, NULL,
+};
 
 enum { STACK_VALUES = 1 << 24, STACK_SLACK = 1 << 16 };   /* reserved; committed as it is used */
 #define C_STACK_MARGIN ((size_t)512 << 10)
@@ -68,8 +77,18 @@ static void stack_init(Interp *in)
     in->stack_end = in->stack + values - STACK_SLACK;
 }
 
+static void wings_open(Interp *in)
+{
+    in->wings = wings;
+    for (const Wing *const *w = wings; *w; w++)
+        for (int i = 0; i < (*w)->count; i++)
+            in->lowers[(*w)->rows[i].kind] = (*w)->rows[i].lower;
+}
+
 static void interp_build(Interp *in)
 {
+    wings_open(in);
+    in->vector = build_vector;
     stack_init(in);
     names_init(&in->names, &in->ctx);
     buf_init(&in->out, &in->ctx);
@@ -170,14 +189,4 @@ void interp_free(Interp *in)
 {
     interp_end(in);
     interp_free_memory(in);
-}
-
-void interp_seed(Interp *in)
-{
-    uint64_t word = 0;
-    if (getrandom(&word, sizeof word, 0) != sizeof word)
-        word = (uint64_t)(uintptr_t)in;
-    in->rng.key[0] = word;
-    in->rng.key[1] = 1;
-    in->rng.counter = 0;
 }

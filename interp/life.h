@@ -13,6 +13,5 @@ void interp_end(Interp *);
 void interp_free_memory(Interp *);
 /* The thread that runs from now on may use this much of its C stack: after a change of threads. */
 void interp_on_thread(Interp *);
-void interp_seed(Interp *);           /* random numbers from the system from now on */
 
 #endif

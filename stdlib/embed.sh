@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints a C table of the standard library's files: embed.sh FILE.ric …
-# interp/eval/stdlib_files.h declares what it makes.
+# interp/state/stdlib_files.h declares what it makes.
 set -eu
 echo '#include <stddef.h>'
 echo 'const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[] = {'

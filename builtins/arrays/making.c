@@ -8,7 +8,6 @@
 #include "kernels/random/rng.h"
 #include "kernels/axis/sort.h"
 #include "interp/state/format.h"
-#include "interp/life.h"
 
 #include <math.h>
 #include <string.h>

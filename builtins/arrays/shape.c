@@ -1,7 +1,7 @@
 /* Shapes, views and rearrangements: reads the arguments of shape.def. Whatever strides can
  * say is a view (reshape of contiguous tensors, transpose, flip, split, diag, broadcast_to);
  * the rest is copied piece by piece with tensor_assign into slices of a new tensor. */
-#include "builtins/rows/text.h"
+#include "builtins/strings/text.h"
 #include "interp/op/op.h"
 #include "kernels/axis/compare.h"
 #include "kernels/rational/rational.h"

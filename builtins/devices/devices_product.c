@@ -4,7 +4,6 @@
 #include "builtins/devices/devices_form.h"
 
 #include "builtins/einsum/einsum.h"
-#include "builtins/linalg/linalg.h"
 #include "interp/op/heard.h"
 
 #include <string.h>

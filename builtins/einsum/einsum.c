@@ -3,7 +3,7 @@
  * that a loop of small products plans once. Rearrangements are views. Rows are in shape.def. */
 #include "builtins/einsum/einsum.h"
 #include "core/base/error.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * rational tensors on the value stack. */
 #include "builtins/einsum/einsum.h"
 #include "builtins/exact/rational.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Reductions, running sums, sorting and comparison of rationals, and the parts of one.
  * Lanes are gathered into contiguous copies: big numbers cost more than moving 16 bytes. */
 #include "builtins/exact/rational.h"
+#include "interp/precision/cast.h"
 #include "builtins/rows/rows.h"
 
 #include "core/base/error.h"

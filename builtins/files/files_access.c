@@ -7,8 +7,8 @@
 #include "core/base/nearby.h"
 #include "core/base/plain.h"
 #include "core/system/fd.h"
-#include "interp/measure/explain.h"
-#include "interp/state/output.h"
+#include "interp/op/heard.h"
+#include "interp/output/output.h"
 #include "kernels/tensor/mapped.h"
 
 #include <errno.h>

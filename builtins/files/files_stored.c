@@ -4,7 +4,7 @@
 #include "builtins/files/files.h"
 #include "core/system/ascii.h"
 #include "core/system/c_locale.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "kernels/tensor/mapped.h"
 
 #include <byteswap.h>

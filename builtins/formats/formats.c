@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "interp/op/elementwise.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 
 #include <stdarg.h>
 #include <stdio.h>

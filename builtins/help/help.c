@@ -1,6 +1,8 @@
 /* Help: of an operation from its row, of a program's function from its signature and ##
  * text, of syntax from the topics below. The manual prints all rows as Markdown. */
 #include "builtins/help/help.h"
+#include "interp/state/stdlib_files.h"
+#include "interp/show/place_facts.h"
 
 #include "core/system/ascii.h"
 #include "core/base/error.h"

@@ -4,9 +4,9 @@
 
 #include "core/system/ascii.h"
 #include "core/base/plain.h"
-#include "interp/state/cells.h"
+#include "interp/output/cells.h"
 #include "interp/op/peers.h"
-#include "interp/eval/stdlib_files.h"
+#include "interp/state/stdlib_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>

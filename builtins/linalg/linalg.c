@@ -3,7 +3,7 @@
 #include "builtins/linalg/linalg.h"
 #include "core/system/c_locale.h"
 #include "kernels/lapack/hermitian.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <limits.h>
 #include <float.h>

@@ -7,7 +7,7 @@
 
 #include "builtins/rows/rows.h"
 #include "core/base/error.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "kernels/lapack/lapack.h"
 
 typedef struct Stack {

@@ -4,7 +4,7 @@
  * their cost is the QR iteration, which gains little from narrower numbers. */
 #include "builtins/linalg/linalg.h"
 #include "kernels/lapack/lapack_functions.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * after scaling the columns (but not for an rcond of the caller), refines with wider residuals
  * (Björck, BIT 7 (1967)), and says what rank and condition number it found. */
 #include "builtins/linalg/linalg.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <math.h>
 #include <stdio.h>

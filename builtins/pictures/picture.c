@@ -4,7 +4,7 @@
 #include "builtins/rows/rows.h"
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/eval/call.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <math.h>
 #include <stdio.h>

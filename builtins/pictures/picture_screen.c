@@ -3,7 +3,7 @@
 #include "builtins/pictures/picture_screen.h"
 
 #include "core/system/ascii.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>

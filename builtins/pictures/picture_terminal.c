@@ -3,7 +3,7 @@
  * only where somebody types at it: a question that goes into a pipe comes back as input. */
 #include "builtins/pictures/picture.h"
 #include "core/system/fd.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <poll.h>
 #include <stdio.h>

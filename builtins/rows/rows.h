@@ -16,8 +16,8 @@
 #include "builtins/pictures/pictures.def"
 #include "builtins/system/system.def"
 #include "builtins/arrays/precision.def"
-#include "builtins/devices/place.def"
-#include "builtins/system/strings.def"
+#include "builtins/places/place.def"
+#include "builtins/strings/strings.def"
 #include "builtins/system/native.def"
 #undef OP
 

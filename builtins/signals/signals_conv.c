@@ -3,7 +3,7 @@
  * Fourier transforms of blocks (overlap-add: Stockham 1966, High-speed convolution). */
 #include "builtins/signals/signals.h"
 #include "core/memory/pool.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "kernels/signals/conv.h"
 #include "kernels/signals/fft.h"
 

@@ -2,7 +2,7 @@
  * multiplied by its own conjugate transpose through the rows of those names. */
 #include "builtins/signals/signals.h"
 #include "kernels/reduce/reduce_complex.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <math.h>
 #include <stdio.h>

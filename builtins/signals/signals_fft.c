@@ -1,7 +1,7 @@
 /* The Fourier rows of signals.def: lengths, axes and norms are read here, signals cut or
  * filled with zeros, results made; kernels/signals/fft.c transforms. */
 #include "builtins/signals/signals.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "kernels/signals/fft.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* The rows of native code: pointers, memory that C made, sizes, pins. Values and memory are
  * interp/native's; nothing here calls C but the free= of a tensor that is gone. */
 #include "builtins/rows/rows.h"
+#include "interp/state/frames.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
@@ -115,7 +116,7 @@ Value op_run_offsetof(OpCall *c)
 /* ---- pins ---- */
 Value op_run_pin(OpCall *c)
 {
-    Value *slot = native_taken(c->in);
+    Value *slot = exec_taken(c->in);
     char help[120];
     if (!slot) {
         snprintf(help, sizeof help, "x = %s; pin(x)", arg_text(c, 0));
@@ -128,7 +129,7 @@ Value op_run_pin(OpCall *c)
 
 Value op_run_unpin(OpCall *c)
 {
-    Value *slot = native_taken(c->in), v = slot ? *slot : c->args[0];
+    Value *slot = exec_taken(c->in), v = slot ? *slot : c->args[0];
     if (v.tag == V_FUNCTION || v.tag == V_OP || v.tag == V_CFUNC) {
         if (!native_callback_forget(c->in, v))
             arg_error(c, 0, ERR_FFI, "%s was not given to C, or is forgotten already",

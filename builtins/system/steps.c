@@ -2,9 +2,10 @@
  * written down, and gram_schmidt(A), the same without a word. The algorithms are written in Ricci
  * (stdlib/steps.ric); this file only checks what is asked for and calls the one function there. */
 #include "builtins/rows/rows.h"
+#include "interp/eval/module.h"
 
 #include "core/system/ascii.h"
-#include "interp/eval/stdlib_files.h"
+#include "interp/state/stdlib_files.h"
 #include "interp/eval/call.h"
 
 #include <string.h>

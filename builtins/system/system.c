@@ -1,12 +1,12 @@
 /* Output, values as text, the process and text files. */
 #include "builtins/files/files.h"
 #include "builtins/help/help.h"
-#include "builtins/rows/text.h"
+#include "builtins/strings/text.h"
 #include "core/system/c_locale.h"
 
 #include "core/base/error.h"
 #include "core/base/limit.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 #include "kernels/device/device.h"
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* Collections: tuples, strings, ranges and tensors walked item by item, and the functions
  * that take functions. */
-#include "builtins/rows/text.h"
+#include "builtins/strings/text.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"

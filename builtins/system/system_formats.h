@@ -2,7 +2,7 @@
 #ifndef RICCI_BUILTINS_SYSTEM_FORMATS_H
 #define RICCI_BUILTINS_SYSTEM_FORMATS_H
 
-#include "builtins/rows/text.h"
+#include "builtins/strings/text.h"
 
 Value format_of_bits(OpCall *);      /* float(e, p) */
 

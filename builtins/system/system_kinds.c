@@ -1,5 +1,6 @@
 /* Kinds and dtypes: what a value is; text as a number. Casts to dtypes: system_formats.c. */
 #include "builtins/system/system_formats.h"
+#include "interp/precision/cast.h"
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"

@@ -1,8 +1,8 @@
 /* print: values one after the other. Matrices beside each other, or behind a label, stand
  * as blocks side by side, as on paper; a block that does not fit the line starts a new one. */
-#include "builtins/rows/text.h"
+#include "builtins/strings/text.h"
 
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 #include <string.h>
 

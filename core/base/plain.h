@@ -1,7 +1,7 @@
 /* Text from outside (paths, names and cells out of files, what a program threw) as messages show it.
  * What would steer a terminal, order a line anew or is no text shows as question marks: the control
  * characters, ESC first of all, the marks of direction, bytes that are no UTF-8. Messages pass here when
- * they are made or rendered (core/base/error.c, interp/state/output.c), so who raises need not think of it; what is
+ * they are made or rendered (core/base/error.c, interp/output/output.c), so who raises need not think of it; what is
  * written past those does it itself. What a program prints is its own affair. */
 #ifndef RICCI_CORE_PLAIN_H
 #define RICCI_CORE_PLAIN_H

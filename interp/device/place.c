@@ -4,7 +4,6 @@
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
 #include "interp/precision/autocast.h"
-#include "interp/measure/compare.h"
 #include "interp/op/heard.h"
 #include "interp/op/optable.h"
 #include "interp/device/place_nest.h"
@@ -100,9 +99,9 @@ static void record(const Doing *g, Device *d, Value r, double seconds, bool fell
     if (g->dtype == DT_NONE && !place_elements(r))
         return;
     bool model = simulated(d), told = model || in->listener;
-    double bytes = place_bytes(r), flops = told ? known(heard_flops(g->op, g->args, g->count, r)) : 0;
+    double bytes = v_bytes(r), flops = told ? known(heard_flops(g->op, g->args, g->count, r)) : 0;
     for (int i = 0; i < g->count; i++)
-        bytes += place_bytes(g->args[i]);
+        bytes += v_bytes(g->args[i]);
     v_push(in, r);
     place_ran(in, &(PlaceRun){ .name = in->listener ? named(g) : g->op->name, .op = g->op, .device = d,
                                .dtype = g->dtype, .flops = flops, .bytes = bytes, .fell_back = fell_back,
@@ -118,7 +117,7 @@ static Value run_plain(const Doing *g, Value *args, Device *there)
     Interp *in = g->in;
     DeviceBlock *place = in->place, running = { .device = there, .running = true };
     in->place = there && there->product != DT_NONE ? &running : NULL;   /* an error's guard puts it back */
-    Value r = op_call_bound(in, g->op, args, g->count, g->weak, g->operand);
+    Value r = g->rest(in, g->op, args, g->count, g->weak, g->operand);
     in->place = place;
     return r;
 }
@@ -395,7 +394,8 @@ static void chance_put(Interp *in, const Chance *c)
 }
 
 /* In a block that asks nothing: as ever, and counted. What a row calls is part of it. */
-static Value run_counted(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
+static Value run_counted(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand,
+                         OpRest *rest)
 {
     DeviceBlock *place = in->place;
     bool counts = false;
@@ -404,7 +404,7 @@ static Value run_counted(Interp *in, const Op *op, Value *args, int count, unsig
         counts |= place_elements(args[i]);
     }
     in->place = NULL;                               /* an error's guard puts it back */
-    Value r = op_call_bound(in, op, args, count, weak, operand);
+    Value r = rest(in, op, args, count, weak, operand);
     in->place = place;
     if (counts || place_elements(r))                /* numbers alone are no operation that anybody counts */
         place_count(in);
@@ -437,7 +437,7 @@ static Value run_placed(Doing *g)
     if (d == in->ctx.devices->cpu)
         return run_home(g, false);
     if (!simulated(d) && in->scope && autocast_applies(in, g->op))
-        return autocast_call(in, g->op, g->args, g->count, g->weak, g->operand);
+        return autocast_call(in, g->op, g->args, g->count, g->weak, g->operand, g->rest);
     Chance before = chance(in);
     Value r = run_there(g, d, false);
     if (r.tag != V_UNDEF)
@@ -446,12 +446,13 @@ static Value run_placed(Doing *g)
     return fall_back(g, in->place_why);
 }
 
-bool place_call(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand, Value *result)
+bool place_call(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand, OpRest *rest,
+                Value *result)
 {
     DeviceBlock *p = in->place;
     if (p && p->running && simulated(p->device))
         return inside_simulation(&(Doing){ .in = in, .op = op, .args = args, .count = count, .weak = weak,
-                                           .operand = operand }, result);
+                                           .operand = operand, .rest = rest }, result);
     if (p && !p->running)
         device_begin(&in->ctx);
     if (op->devices & DEV_ANYWHERE)
@@ -463,17 +464,17 @@ bool place_call(Interp *in, const Op *op, Value *args, int count, unsigned weak,
         return false;
     }
     if (place_plain(in)) {
-        *result = run_counted(in, op, args, count, weak, operand);
+        *result = run_counted(in, op, args, count, weak, operand, rest);
         return true;
     }
     Value *mark = in->sp;
-    Doing g = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .operand = operand, .dtype = DT_NONE,
-                .narrow = p->narrow && !in->scope };
+    Doing g = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .operand = operand, .rest = rest,
+                .dtype = DT_NONE, .narrow = p->narrow && !in->scope };
     for (int i = 0; i < count; i++)
         place_widest(&g.dtype, args[i]);
     *result = run_placed(&g);
-    if (__builtin_expect(in->solved != NULL, 0))
-        compare_heard(in, op, g.args, g.count, *result);    /* once more: not shadows, but what the program has */
+    if (__builtin_expect(in->solved != NULL, 0))       /* once more: not shadows, but what the program has */
+        in->solved->solved(in, in->solved, op, g.args, g.count, *result);
     stack_cut(in, mark);
     return true;
 }

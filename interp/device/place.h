@@ -20,6 +20,8 @@
 #ifndef RICCI_INTERP_PLACE_H
 #define RICCI_INTERP_PLACE_H
 
+#include "interp/op/heard.h"
+#include "interp/op/optable.h"
 #include "interp/state/exec.h"
 #include "kernels/device/device.h"
 
@@ -81,7 +83,7 @@ static inline void place_count(const Interp *in)
 /* ---- the door (place.c) ---- */
 /* A whole call, as op_call_bound has it, where place_wants. False: nothing is special (operands
  * are at home now): the ordinary way. */
-bool place_call(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand,
+bool place_call(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand, OpRest *,
                 Value *result);
 /* Work that is no row's (place_work.c): indexing, a literal, index notation, a fused chain. `run` gets the
  * values (tensors among them as shadows or at home) and makes the result; called on a simulated
@@ -127,37 +129,13 @@ static inline void value_home(Interp *in, Value v)
     if (__builtin_expect(in->ctx.remote, 0))
         place_home(in, v);
 }
-/* Bytes of the elements of all tensors in v. */
-double place_bytes(Value v);
 /* v (borrowed) with all tensors as shadows on a simulation; owned. */
 Value place_shadow(Interp *, Device *, Value v);
 
 /* ---- the record ---- */
-/* What ran: one entry per operation, written by the door alone. */
-typedef struct PlaceRun {
-    const char *name;               /* "solve", "`+`", "one pass" */
-    const Op *op;                   /* or NULL */
-    Device *device;
-    DType dtype;
-    const char *kernel;             /* "CLBlast gemm", "generated", "OpenBLAS", …; or NULL */
-    double seconds;                 /* measured; on a simulation the model's */
-    double flops, bytes;            /* 0: not known */
-    bool fell_back;
-} PlaceRun;
-typedef struct PlaceMove {          /* a copy between devices */
-    const Device *from, *to;
-    size_t bytes;
-    double seconds;
-} PlaceMove;
 /* Adds to the counts of all places in force, and tells profile if one listens. */
 void place_ran(Interp *, const PlaceRun *);
 void place_moved(Interp *, const PlaceMove *);
-/* What listens: profile { }. NULL: nobody. */
-typedef struct PlaceListener {
-    void (*ran)(Interp *, struct PlaceListener *, const PlaceRun *);
-    void (*moved)(Interp *, struct PlaceListener *, const PlaceMove *);
-} PlaceListener;
-
 /* DeviceSet.copied. */
 void place_heard_copy(Ctx *, const Device *from, const Device *to, size_t bytes, double seconds);
 
@@ -177,12 +155,6 @@ _Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, 
 /* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand
  * `operand` is underlined; `header`: it stands in a header, and a fallback is offered. */
 _Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);
-
-/* ---- devices as values (place_facts.c) ---- */
-Value place_listed(Device *);                          /* as devices() gives it */
-bool place_is_list(Value);                             /* devices(), or a part of it: prints as a table */
-void place_put_table(Buf *, const Value *devices, uint32_t n);
-Value place_field(Interp *, Device *, const Name *);   /* d.memory, sim.mps; raises `name` */
 
 /* ---- before a strict block runs (place_strict.c) ---- */
 /* Raises ERR_DEVICE listing every operation named in `block`, or in a function it calls by name,

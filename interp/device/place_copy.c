@@ -1,6 +1,7 @@
 /* Values there and back: see place.h and place_door.h. Tuples are looked into, nothing else holds
  * tensors. Nothing here decides where something runs. */
 #include "interp/device/place_door.h"
+#include "interp/precision/cast.h"
 
 #include "core/base/error.h"
 #include "interp/state/scope.h"
@@ -16,16 +17,6 @@ bool place_elements(Value v)
         if (place_elements(v.tuple->items[i]))
             return true;
     return false;
-}
-
-double place_bytes(Value v)
-{
-    double sum = 0;
-    if (v.tag == V_TENSOR)
-        return (double)v.tensor->size * dtype_info((DType)v.tensor->dtype)->bytes;
-    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
-        sum += place_bytes(v.tuple->items[i]);
-    return sum;
 }
 
 /* A copy on d makes a tensor one of d's; so does having no elements. */
@@ -221,7 +212,7 @@ static void adopt_top(const Doing *g, Device *d, const Value *landed, const Valu
         return;
     }
     if (!device_holds(d, (DType)v.tensor->dtype)) {
-        device_carry(&in->ctx, d, (size_t)place_bytes(v));
+        device_carry(&in->ctx, d, (size_t)v_bytes(v));
         return;
     }
     Tensor *from = NULL, *s = NULL;

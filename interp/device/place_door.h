@@ -17,6 +17,7 @@ typedef struct Doing {
     int count;
     unsigned weak;
     const int8_t *operand;
+    OpRest *rest;                   /* of the call; NULL: it is no row's */
     const char *name;               /* as notices call it */
     char text[24];
     DType dtype;                    /* the widest of its tensor operands; DT_NONE: there is none */

@@ -1,6 +1,7 @@
 /* Nests with tensors of the language as operands: see place_nest.h. Nothing here decides where
  * something runs. */
 #include "interp/device/place_nest.h"
+#include "interp/state/kind.h"
 
 #include "core/base/error.h"
 
@@ -14,10 +15,12 @@ static void nest_object_free(Ctx *ctx, Native *native)
     mem_free(ctx, n, sizeof *n);
 }
 
+static const Kind nest_kind = { .release = nest_object_free };
+
 PlaceNest *place_nest_new(Interp *in, Device *d)
 {
     PlaceNest *n = mem_zalloc(&in->ctx, sizeof *n);
-    n->native = (Native){ .refs = 1, .release = nest_object_free };
+    n->native = (Native){ .refs = 1, .kind = &nest_kind };
     n->in = in;
     n->device = d;
     v_push(in, (Value){ .tag = V_POINTER, .ptr = n });

@@ -3,7 +3,7 @@
  * entry: a variable that shadows an operation is no operation. What only running can tell
  * (dtypes, functions in variables of other frames) is the door's to refuse. */
 #include "interp/device/place.h"
-#include "interp/eval/call.h"
+#include "interp/state/frames.h"
 #include "interp/state/predefined.h"
 
 #include "core/base/error.h"

@@ -1,13 +1,13 @@
 /* What device blocks say: notices, summaries, the errors of strict ones. See place.h. What is
  * said once in a run is remembered by a key that leaves out shapes and bytes. */
 #include "interp/device/place.h"
+#include "interp/state/frames.h"
 
 #include "core/base/error.h"
 #include "core/base/mem.h"
 #include "core/base/plain.h"
 #include "interp/op/arith.h"
-#include "interp/state/output.h"
-#include "interp/eval/eval_name.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 
 #include <stdio.h>

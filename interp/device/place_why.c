@@ -9,6 +9,14 @@
 
 #include <string.h>
 
+DeviceForm op_device_form(const Op *op, const Device *d)
+{
+    DevStatus (*routine)(void) = NULL;
+    if (op->routine)
+        memcpy(&routine, (const char *)d + op->routine, sizeof routine);
+    return op->routine && !routine ? NULL : op->on_device;
+}
+
 static const char *because(const Doing *g, const char *fmt, const char *what)
 {
     place_refuse(g->in, fmt, what);

@@ -24,9 +24,9 @@ static const char *cannot(const Doing *g, Device *d)
 /* ---- running ---- */
 static void record(const Doing *g, Device *d, Value r, double seconds, bool fell_back)
 {
-    double bytes = place_bytes(r);
+    double bytes = v_bytes(r);
     for (int i = 0; i < g->count; i++)
-        bytes += place_bytes(g->args[i]);
+        bytes += v_bytes(g->args[i]);
     v_push(g->in, r);
     place_ran(g->in, &(PlaceRun){ .name = g->name, .op = g->op, .device = d, .dtype = g->dtype, .bytes = bytes,
                                   .fell_back = fell_back,
@@ -148,12 +148,18 @@ static Value run_placed(const Doing *g)
     return r.tag == V_UNDEF && !g->work->apart ? fall_back(g, in->place_why) : r;
 }
 
+static Value work_again(Interp *in, void *work)
+{
+    return place_work(in, work);
+}
+
 Value place_work(Interp *in, const PlaceWork *w)
 {
     DeviceBlock *p = in->place;
     Value *mark = in->sp;
     if (heard_on(in) && !in->explain->depth)
-        return heard_work(in, w);
+        return record_run(in, &(Recorded){ .name = w->name, .args = w->args, .n = w->count, .run = work_again,
+                                           .data = (void *)w });
     if (!p || !p->running)
         device_begin(&in->ctx);
     Doing g = { .in = in, .op = w->op, .work = w, .args = (Value *)w->args, .count = w->count, .name = w->name };

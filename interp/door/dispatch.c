@@ -6,11 +6,10 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/precision/autocast.h"
-#include "interp/measure/compare.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
-#include "interp/measure/explain.h"
-#include "interp/native/native.h"
+#include "interp/op/heard.h"
+#include "interp/state/pinned.h"
 #include "interp/device/place.h"
 #include "interp/precision/precise.h"
 
@@ -22,6 +21,65 @@ static bool all_immediate(const Value *args, int n)
         if (!v_immediate(args[i]))
             return false;
     return true;
+}
+
+/* ---- with a record, where somebody listens ---- */
+typedef struct Heeded {             /* a call that record_run runs */
+    const Op *op;
+    const Value *args;
+    int n;
+    unsigned weak, reuse;
+    const int8_t *operand;
+} Heeded;
+
+static Value run_elementwise(Interp *in, void *data)
+{
+    const Heeded *h = data;
+    Value r;
+    if (precise_wants(in, h->args, h->n) && precise_elementwise(in, h->op, h->args, h->n, h->weak, h->reuse, &r))
+        return r;
+    return ew_call(in, h->op, h->args, h->n, h->weak, h->reuse);
+}
+
+Value op_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
+{
+    if (!heard_on(in))
+        return ew_call(in, op, args, n, weak, reuse);
+    Heeded h = { .op = op, .args = args, .n = n, .weak = weak, .reuse = reuse };
+    return record_run(in, &(Recorded){ .op = op, .args = args, .n = n, .run = run_elementwise, .data = &h });
+}
+
+static Value run_row(Interp *in, void *data)
+{
+    (void)in;
+    return precise_door(data);
+}
+
+static Value run_heard(OpCall *c)
+{
+    return record_run(c->in, &(Recorded){ .op = c->op, .args = c->args, .n = c->count, .run = run_row, .data = c });
+}
+
+/* Where place_wants: is this call to have a record, made around copies and all? */
+static bool opens_record(Interp *in, const Op *op, const Value *args, int count)
+{
+    bool tensors = op->cls != OPC_EW, makes = in->place && op->devices & DEV_MAKES;
+    for (int i = 0; i < count; i++)
+        tensors |= args[i].tag == V_TENSOR || args[i].tag == V_RANGE;
+    return !in->explain->depth && ((op->dtypes && tensors) || makes);
+}
+
+static Value run_call(Interp *in, void *data)
+{
+    const Heeded *h = data;
+    return op_call_bound(in, h->op, (Value *)h->args, h->n, h->weak, h->operand);
+}
+
+static Value call_heard(Interp *in, const Op *op, const Value *args, int count, unsigned weak, const int8_t *operand)
+{
+    Heeded h = { .op = op, .args = args, .n = count, .weak = weak, .operand = operand };
+    return record_run(in, &(Recorded){ .op = op, .args = args, .n = count, .computes = true,
+                                      .run = run_call, .data = &h });
 }
 
 /* False where elementwise.c has something to add: shifts, a notice about nan. */
@@ -47,7 +105,7 @@ static bool call_precise(Interp *in, const Op *op, const Value *args, int n, uns
     for (int i = 0; i < n; i++)
         if (!v_immediate(args[i]) && args[i].tag != V_TENSOR && args[i].tag != V_RANGE)
             return false;
-    *r = explain_elementwise(in, op, args, n, weak, 0);
+    *r = op_elementwise(in, op, args, n, weak, 0);
     return true;
 }
 
@@ -66,7 +124,7 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
         return r;
-    return heard_on(in) ? explain_elementwise(in, op, args, n, weak, 0) : ew_call(in, op, args, n, weak, 0);
+    return op_elementwise(in, op, args, n, weak, 0);
 }
 
 /* A view of a pinned variable's elements is copied: C may write to them at any time. */
@@ -74,11 +132,11 @@ static Value keep_apart(OpCall *c, Value r)
 {
     bool pinned = false;
     for (int i = 0; i < c->count && !pinned; i++)
-        pinned = native_is_pinned(c->args[i]);
+        pinned = value_is_pinned(c->args[i]);
     if (!pinned || (r.tag != V_TENSOR && r.tag != V_TUPLE))
         return r;
     v_push(c->in, r);
-    Value apart = native_detached(c->in, r);
+    Value apart = value_detached(c->in, r);
     stack_cut(c->in, c->in->sp - 1);
     return apart;
 }
@@ -92,8 +150,8 @@ static Value call_run(OpCall *c)
     poll_interrupt(in);
     if (__builtin_expect(c->op->reaches & REACH_REFUSED, 0))
         fence_check(&in->ctx, c->op->reaches, c->op->name);
-    Value r = heard_on(in) ? explain_run(c) : precise_door(c);
-    if (__builtin_expect(in->native && in->native->pins, 0))
+    Value r = heard_on(in) ? run_heard(c) : precise_door(c);
+    if (__builtin_expect(in->pins != 0, 0))
         r = keep_apart(c, r);
     stack_cut(in, mark);
     if (__builtin_expect(*in->ctx.interrupt, 0)) {
@@ -101,7 +159,7 @@ static Value call_run(OpCall *c)
         poll_interrupt_slow(in);
     }
     if (__builtin_expect(in->solved != NULL, 0))
-        compare_heard(in, c->op, c->args, c->count, r);
+        in->solved->solved(in, in->solved, c->op, c->args, c->count, r);
     op_record(in, c->op)->calls++;
     return r;
 }
@@ -144,13 +202,13 @@ Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned w
     Value there;
     check_endless(in, op, args, count, operand);
     if (place_wants(in)) {
-        if (heard_on(in) && heard_opens(in, op, args, count))
-            return heard_placed(in, op, args, count, weak, operand);
-        if (place_call(in, op, args, count, weak, operand, &there))
+        if (heard_on(in) && opens_record(in, op, args, count))
+            return call_heard(in, op, args, count, weak, operand);
+        if (place_call(in, op, args, count, weak, operand, op_call_bound, &there))
             return there;
     }
     if (__builtin_expect(in->scope != NULL, 0) && autocast_applies(in, op))
-        return autocast_call(in, op, args, count, weak, operand);
+        return autocast_call(in, op, args, count, weak, operand, op_call_bound);
     if (op->cls == OPC_EW)
         return call_elementwise(in, op, args, count, weak);
     const OpSig *sig = op_sig(in, op);
@@ -223,8 +281,7 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
     bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
     if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n &&
         (!place_wants(in) || at_home(in, args, n))) {
-        r = heard_on(in) ? explain_elementwise(in, op, args, n, weak, reuse)
-                         : ew_call(in, op, args, n, weak, reuse);
+        r = op_elementwise(in, op, args, n, weak, reuse);
         if (in->place && r.tag == V_TENSOR && r.tensor->rank > 0)
             place_count(in);
     } else {

@@ -185,10 +185,3 @@ Value op_apply(Interp *in, const Op *op, const Value *args, int count, unsigned 
                   .named = named, .named_count = named_count, .weak = weak };
     return bind_and_call(&b);
 }
-
-bool op_lent(Interp *in, const Op *op)
-{
-    const Node *n = in->at ? in->at->node : NULL;
-    const Op *caller = n && n->kind == ND_CALL && n->a->kind == ND_NAME ? op_find(in, n->a->name) : NULL;
-    return caller && caller != op;
-}

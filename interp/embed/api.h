@@ -7,7 +7,7 @@
 #define RICCI_INTERP_API_H
 
 #include "interp/state/interp.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/embed/ricci.h"
 
 #include <stdatomic.h>

@@ -3,6 +3,7 @@
  * on whatever thread and even after the interpreter has ended. A deleter only puts its export on a
  * list; the thread that uses the interpreter lets go of what is there with its next call. */
 #include "interp/embed/api.h"
+#include "interp/state/pinned.h"
 
 #include "core/base/error.h"
 #include "interp/native/native.h"
@@ -372,7 +373,7 @@ static Tensor *tensor_of(Ricci *r, Value v, Getting *g)
                   g->given ? "%sthe value is %s, not a tensor" : "`%.80s` is %s, not a tensor",
                   g->given ? "" : g->name, is);
     }
-    v_push(in, native_detached(in, v));
+    v_push(in, value_detached(in, v));
     Tensor *t = v_to_tensor(in, in->sp[-1], 0);
     v_push(in, v_tensor_raw(t));
     tensor_home(&in->ctx, t);
@@ -460,7 +461,7 @@ static void writable_body(Ricci *r, void *task)
         slot->tensor = tensor_copy(&in->ctx, v.tensor);
         v_release(&in->ctx, v);
     }
-    bool pinned = native_is_pinned(*slot);
+    bool pinned = value_is_pinned(*slot);
     if (!pinned)
         native_pin(in, slot);
     Tensor *t = slot->tensor;

@@ -1,6 +1,7 @@
 /* Values and variables of libricci: see ricci.h. A handle counts one reference; handles that are
  * left are in the interpreter's list, so that closing it leaks none. */
 #include "interp/embed/api.h"
+#include "interp/precision/cast.h"
 
 #include "core/base/error.h"
 #include "interp/native/native.h"
@@ -68,7 +69,7 @@ static Ricci *owner(const RicciValue *h)
 static void hold_body(Ricci *r, void *task)
 {
     Task *t = task;
-    t->made = api_hold(r, native_detached(r->in, t->v));
+    t->made = api_hold(r, value_detached(r->in, t->v));
 }
 
 API RicciValue *ricci_none(Ricci *r) { return make(r, hold_body, &(Task){ .v = v_none() }); }
@@ -127,7 +128,7 @@ static void tuple_body(Ricci *r, void *task)
         if (!t->items[i] || t->items[i]->r != r)
             err_raise(&in->ctx, ERR_VALUE, "item %d of the tuple is %s", i,
                       t->items[i] ? "a value of another interpreter" : "NULL");
-        tuple->items[i] = native_detached(r->in, t->items[i]->v);
+        tuple->items[i] = value_detached(r->in, t->items[i]->v);
         if (t->names && t->names[i])
             tuple_name(&in->ctx, tuple, (uint32_t)i,
                        names_intern(&in->names, t->names[i], strlen(t->names[i])));
@@ -227,7 +228,7 @@ Value api_lookup(Ricci *r, const char *name)
 static void get_body(Ricci *r, void *task)
 {
     Task *t = task;
-    t->made = api_hold(r, native_detached(r->in, api_lookup(r, t->name)));
+    t->made = api_hold(r, value_detached(r->in, api_lookup(r, t->name)));
 }
 
 API RicciValue *ricci_get(Ricci *r, const char *name)
@@ -241,7 +242,7 @@ static void set_body(Ricci *r, void *task)
     if (t->given && t->given->r != r)
         err_raise(&r->in->ctx, ERR_VALUE, "the value for %.80s is of another interpreter",
                   t->name ? t->name : "NULL");
-    api_assign(r, t->name, native_detached(r->in, t->v));
+    api_assign(r, t->name, value_detached(r->in, t->v));
 }
 
 static void set_string_body(Ricci *r, void *task)

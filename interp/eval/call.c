@@ -2,11 +2,14 @@
  * parameters first, then captured values, then locals. Owns binding of named and default
  * arguments, the call trace, and the errors about wrong calls. */
 #include "interp/eval/eval_make.h"
+#include "interp/eval/eval_name.h"
+#include "interp/state/frames.h"
+#include "interp/precision/cast.h"
 #include "interp/eval/eval_scope.h"
-#include "interp/fixes/fixes.h"
+#include "interp/state/wing.h"
 #include "interp/state/format.h"
 #include "interp/fuse/fuse.h"
-#include "interp/native/native.h"
+#include "interp/state/kind.h"
 #include "interp/op/peers.h"
 
 #include "core/base/error.h"
@@ -78,7 +81,7 @@ static _Noreturn void raise_missing(Interp *in, const Exec *site, const FnCode *
     raise_call(in, site, code, what);
 }
 
-static _Noreturn void raise_not_callable(Interp *in, const Exec *site, Value callee)
+void call_refuse(Interp *in, const Exec *site, Value callee)
 {
     in->at = site;
     char text[96];
@@ -246,8 +249,9 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     if (count != 1 || named_count)
         err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
                        "%s(x) takes one value to cast", dtype_name(dt));
-    if (dt == DT_BOOL && args[0].tag == V_POINTER)
-        return v_bool(!native_equal(args[0], native_null(in)));
+    const Kind *kind = v_kind(args[0]);
+    if (dt == DT_BOOL && kind && kind->truth)
+        return v_bool(kind->truth(args[0]));
     if (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE))
         return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
     return op_cast(in, args[0], dt);
@@ -263,18 +267,10 @@ static Value call_weak(Interp *in, Value callee, const Value *args, int count, u
         return op_apply(in, callee.op, args, count, weak, names, named, named_count);
     case V_FORMAT:
         return format_call(in, v_format_dtype(callee), args, count, named_count);
-    case V_CFUNC:
-        if (named_count)
-            native_raise_names(in, callee.ptr);
-        return native_call(in, callee.ptr, args, count);
-    case V_POINTER:                  /* as a value `null` is the null pointer, called it is the null space */
-        if (callee.ptr != native_null(in).ptr)
-            raise_not_callable(in, in->at, callee);
-        return op_apply(in, op_named(in, "null"), args, count, weak, names, named, named_count);
-    case V_CTYPE:
-        return ctype_call(in, callee.ptr, args, count, names, named, named_count);
     default:
-        raise_not_callable(in, in->at, callee);
+        if (!v_kind(callee) || !v_kind(callee)->call)
+            call_refuse(in, in->at, callee);
+        return v_kind(callee)->call(in, callee, args, count, names, named, named_count);
     }
 }
 
@@ -298,7 +294,7 @@ static unsigned site_weak(const Exec *x)
  * (keep_apart in dispatch.c). Others may keep what they are given. */
 static inline bool looks_only(const Interp *in, const Op *op)
 {
-    return __builtin_expect(in->native && in->native->pins, 0) && (op->dtypes || (op->devices & DEV_ANYWHERE));
+    return __builtin_expect(in->pins != 0, 0) && (op->dtypes || (op->devices & DEV_ANYWHERE));
 }
 
 /* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
@@ -382,13 +378,12 @@ static void push_arguments(Interp *in, const Exec *x, const Op *op)
 static __attribute__((noinline)) Value call_on_variable(Interp *in, const Exec *x, const Op *op)
 {
     const CallSite *site = x->data;
-    Value *base = in->sp, *slot = site->positional ? native_variable(in, x->list[0]) : NULL;
+    Value *base = in->sp, *slot = site->positional ? exec_variable(in, x->list[0]) : NULL;
     stack_room(in, x->count);
     for (uint32_t i = 0; i < x->count; i++)
         v_push(in, i == 0 && slot ? v_none() : exec_run(in, x->list[i]));
-    NativeState *state = native_state(in);
-    in->at = state->taken_at = x;
-    state->taken = slot;
+    in->at = in->taken_at = x;
+    in->taken = slot;
     Value r = op_apply(in, op, base, (int)site->positional, site_weak(x), site->names, base + site->positional,
                        (int)site->named);
     stack_drop(in, base);
@@ -400,7 +395,8 @@ Value eval_call_general(Interp *in, const Exec *x)
     Value callee = exec_run(in, x->a);
     Value *mark = in->sp;
     v_push(in, callee);
-    Value r = callee.tag == V_CFUNC ? native_call_node(in, x, callee.ptr)
+    const Kind *kind = v_kind(callee);
+    Value r = kind && kind->call_node ? kind->call_node(in, x, callee)
             : callee.tag == V_OP && callee.op->on_variable && !((CallSite *)x->data)->spread
                   ? call_on_variable(in, x, callee.op)
                   : call_arguments(in, x, callee);
@@ -443,8 +439,9 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
 static __attribute__((noinline)) Value call_other(Interp *in, const Exec *x, Value callee)
 {
     Value *mark = in->sp;
-    if (callee.tag == V_CFUNC)
-        return native_call_node(in, x, callee.ptr);
+    const Kind *kind = v_kind(callee);
+    if (kind && kind->call_node)
+        return kind->call_node(in, x, callee);
     if (callee.tag == V_UNDEF) {
         if (x->a->eval == eval_global)
             return call_builtin(in, x);
@@ -568,7 +565,7 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
     }
     buf_init(&b, &in->ctx);
     if (!code) {
-        buf_printf(&b, "%s (C)", ((const CFunction *)f->args[0].ptr)->name);
+        buf_printf(&b, "%s (C)", v_kind(f->args[0])->name(f->args[0]));
         err_trace_add(e, buf_cstr(&b), frame_source(in, f->up), f->site ? f->site->node->span : (Span){ 0, 0 });
         buf_free(&b);
         return;
@@ -584,18 +581,6 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
     Source *source = f->site ? frame_source(in, f->up) : NULL;
     err_trace_add(e, buf_cstr(&b), source, f->site ? f->site->node->span : (Span){ 0, 0 });
     buf_free(&b);
-}
-
-Source *frame_source(Interp *in, const CallFrame *f)
-{
-    if (!f)
-        return in->module && in->module->source ? in->module->source : NULL;
-    return f->fn ? f->fn->chunk->source : f->source;
-}
-
-bool source_is_stdlib(const Source *source)
-{
-    return source && strncmp(source->name, "<stdlib:", 8) == 0;
 }
 
 /* A private function of the standard library that an operation called: steps(rref, A). */
@@ -677,5 +662,5 @@ void trace_collect(Ctx *ctx, Error *e)
 {
     Interp *in = (Interp *)ctx;
     trace_calls(in, e);
-    fix_check(in, e);
+    wings_raised(in, e);
 }

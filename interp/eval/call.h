@@ -2,9 +2,9 @@
 #ifndef RICCI_INTERP_CALL_H
 #define RICCI_INTERP_CALL_H
 
-#include "interp/eval/eval_name.h"
-#include "interp/state/exec.h"
+#include "interp/lower/sites.h"
 
+_Noreturn void call_refuse(Interp *, const Exec *site, Value callee);     /* it cannot be called */
 /* Calls any callable value (function, operation, format). Arguments are borrowed. */
 Value call_value(Interp *, Value callee, const Value *args, int count);
 
@@ -16,21 +16,6 @@ Value eval_make_function(Interp *, const Exec *);    /* data: FnSite */
 /* Runs fn on argc owned values at the top of the stack, from base on; takes them. */
 Value function_run(Interp *, const Exec *site, Function *, Value *base, uint32_t argc);
 Function *function_new(Interp *, const FnCode *, Chunk *, Module *);
-Source *frame_source(Interp *, const CallFrame *);   /* whose code runs in the frame */
-bool source_is_stdlib(const Source *);               /* NULL: no */
 void trace_collect(Ctx *, Error *);                  /* Ctx.trace */
-typedef struct FnSite {
-    FnCode *code;
-    Chunk *chunk;
-    Module *module;
-} FnSite;
-typedef struct CallSite {
-    GlobalRef ref;
-    EwFn scalar;                 /* the f64 kernel of an elementwise operation of one operand */
-    const Name **names;          /* of named arguments, after the positional ones */
-    uint32_t positional, named;
-    bool spread;
-    unsigned weak;
-} CallSite;
 
 #endif

@@ -2,6 +2,9 @@
  * once, and a false one tells both: `a == b is false (a is 3, b is 4)`. It must not evaluate
  * anything twice. */
 #include "interp/eval/eval_assert.h"
+#include "interp/eval/eval_name.h"
+#include "interp/op/op.h"
+#include "interp/state/frames.h"
 
 #include "interp/eval/eval_flow.h"
 #include "interp/op/scalar.h"

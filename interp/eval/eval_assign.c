@@ -2,10 +2,12 @@
  * A[i, j] = v, t.x = v, a, b = f(), and any nesting of them. Element stores that are
  * plain scalars go through eval_index.c first. */
 #include "interp/eval/eval_assign.h"
+#include "interp/eval/eval_name.h"
+#include "interp/state/frames.h"
 #include "interp/eval/eval_index.h"
 #include "interp/eval/eval_scope.h"
 #include "interp/op/heard.h"
-#include "interp/native/native.h"
+#include "interp/state/kind.h"
 #include "interp/device/place.h"
 #include "interp/op/scalar.h"
 
@@ -21,7 +23,7 @@
 /* ---- x = v ---- */
 static __attribute__((noinline)) void assign_lent(Interp *in, const Exec *x, Value *slot, Value v)
 {
-    if (!native_pinned_assign(in, x, slot, v))
+    if (!pinned_assign(in, x, slot, v))
         slot_put(in, slot, v);
 }
 
@@ -127,7 +129,7 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
         unsigned weak = x->weak | (unsigned)exec_weak(x->a) << 1;
         Value r = binary_values(in, x, old, v, weak);
         if (__builtin_expect(old.tag == V_TENSOR && old.tensor->buffer->pinned, 0)) {
-            native_pinned_assign(in, x, slot, r);
+            pinned_assign(in, x, slot, r);
         } else {
             slot_put(in, slot, r);
         }
@@ -310,8 +312,9 @@ static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
         return;
     }
     Value place;
-    if (slot->tag >= V_POINTER &&
-        native_inside(in, slot, l->target->op == TG_FIELD ? l->target->node->name : NULL, l->subs, l->n, &place)) {
+    const Kind *kind = v_kind(*slot);
+    if (kind && kind->inside &&
+        kind->inside(in, slot, l->target->op == TG_FIELD ? l->target->node->name : NULL, l->subs, l->n, &place)) {
         v_push(in, place);
         level_walk(in, in->sp - 1, l->inner, s);
         stack_drop(in, in->sp - 1);

@@ -2,6 +2,7 @@
  * kinds, all made from the one below. Scalars are computed here; everything else goes
  * through the door (op_binary). */
 #include "interp/eval/eval_scope.h"
+#include "interp/op/op.h"
 #include "interp/fuse/fuse.h"
 #include "interp/op/scalar.h"
 #include "interp/eval/eval_binary.h"

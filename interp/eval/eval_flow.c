@@ -580,9 +580,3 @@ Value eval_throw(Interp *in, const Exec *x)
     error_carry(in, e, v);
     err_throw(e);
 }
-
-Value eval_unbuilt(Interp *in, const Exec *x)
-{
-    in->at = x;
-    err_raise(&in->ctx, ERR_TYPE, "%s", (const char *)x->data);
-}

@@ -24,7 +24,6 @@ Value eval_return_deep(Interp *, const Exec *);
 Value eval_catch_flow(Interp *, const Exec *);
 Value eval_try(Interp *, const Exec *);
 Value eval_throw(Interp *, const Exec *);
-Value eval_unbuilt(Interp *, const Exec *);
 
 void error_carry(Interp *, Error *, Value);     /* e.value of a thrown error */
 

@@ -1,4 +1,4 @@
-/* The evaluators of literals, unary operators, comprehensions, timeit and profile, for lowering. */
+/* The evaluators of literals, unary operators and comprehensions, for lowering. */
 #ifndef RICCI_INTERP_EVAL_MAKE_H
 #define RICCI_INTERP_EVAL_MAKE_H
 
@@ -10,8 +10,6 @@ Value eval_vector(Interp *, const Exec *);
 Value eval_matrix(Interp *, const Exec *);
 Value eval_text(Interp *, const Exec *);
 Value eval_comprehension(Interp *, const Exec *);
-const Exec *lower_timeit(Lower *, const Node *);        /* timeit.c */
-Value eval_profile(Interp *, const Exec *);     /* profile.c; a: the block, b: the path or NULL */
 Value *list_push(Interp *, const Exec *);       /* evaluates x->list onto the stack */
 
 Value eval_range(Interp *, const Exec *);

@@ -1,30 +1,18 @@
 /* Leaves: constants, variables, the running function, and names that are no variable but
  * a builtin. Owns the `name` errors and their did-you-mean. */
-#include "interp/fixes/fixes.h"
-#include "interp/notation/indexnot.h"
+#include "interp/state/frames.h"
+#include "interp/state/stdlib_files.h"
 #include "interp/op/peers.h"
 #include "interp/eval/eval_name.h"
+#include "interp/state/wing.h"
 #include "interp/eval/module.h"
 #include "interp/state/predefined.h"
 
 #include "core/base/error.h"
 #include "parser/cdecl/cdecl.h"
 
+#include <stdio.h>
 #include <string.h>
-
-Value eval_const(Interp *in, const Exec *x)
-{
-    (void)in;
-    return v_retain(x->k);
-}
-
-/* What can be told from the text alone is still an error of the running program. */
-Value eval_raise(Interp *in, const Exec *x)
-{
-    const RaiseSite *site = x->data;
-    in->at = x;
-    err_raise_help(&in->ctx, site->kind, site->help, "%s", site->message);
-}
 
 Value eval_local(Interp *in, const Exec *x)
 {
@@ -98,16 +86,6 @@ bool exec_weak(const Exec *x)
     return (x->flags & XF_WEAK_NAME) && ((const GlobalRef *)x->data)->slot->tag == V_UNDEF;
 }
 
-Module *interp_module(Interp *in)
-{
-    for (CallFrame *f = in->calls; f; f = f->up)
-        if (f->fn)
-            return f->fn->module;
-        else if (f->module)
-            return f->module;
-    return in->module ? in->module : in->main;
-}
-
 /* ---- did you mean ---- */
 /* Every name that could have been meant here: at most `cap`. */
 size_t interp_names(Interp *in, const char **names, size_t cap)
@@ -134,7 +112,7 @@ static void raise_foreign(Interp *in, const Exec *x, const Name *name)
     uint32_t at = x->node->kind == ND_NAME ? x->node->span.from : x->node->mark.from;
     Error *e = err_new(&in->ctx, ERR_NAME, "`%.100s` is not defined", name->text);
     if (peer_translate(in, e, FOREIGN_NAME, at)) {
-        fix_check(in, e);
+        wings_raised(in, e);
         if (e->help)                       /* else what is said of the name in general may hold */
             err_throw(e);
     }
@@ -154,7 +132,7 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
     in->at = x;
     if (strcmp(name->text, "end") == 0)
         raise_foreign(in, x, name);
-    ix_raise_store(in, x, name);
+    wings_undefined(in, x, name);
     raise_foreign(in, x, name);
     if (name->len > 2)                     /* of two letters one is half */
         closest = err_closest(name->text, names, interp_names(in, names, 1024));
@@ -178,4 +156,57 @@ void raise_unassigned(Interp *in, const Exec *x)
     in->at = x;
     const Name *name = x->node->name;
     err_raise(&in->ctx, ERR_NAME, "`%s` is used before it is assigned", name ? name->text : "a variable");
+}
+
+/* ---- arguments that stand for their variable ---- */
+/* Inside test and compare, which change copies of what is around them: of the names that they assign. */
+static bool in_copying_block(const Interp *in)
+{
+    const Function *fn = in->calls ? in->calls->fn : NULL;
+    return fn && (fn->code->node->kind == ND_TEST || fn->code->node->kind == ND_COMPARE_BLOCK);
+}
+
+static _Noreturn void raise_not_own(Interp *in, const Exec *x)
+{
+    in->at = x;
+    const char *name = x->node->name->text;
+    bool block = in_copying_block(in);
+    char help[160];
+    snprintf(help, sizeof help, block ? "before it: %s = %s   makes it the block's own, a copy"
+             : "a variable of the function's own: y = %s, and y in its place", name, name);
+    err_raise_help(&in->ctx, ERR_NAME, help, "`%s` is not this %s's own: C would write to it", name,
+                   block ? "block" : "function");
+}
+
+/* Captured values are copies that nobody else sees, but in test and compare blocks they are meant so. */
+static bool is_captured(const Interp *in, uint32_t slot)
+{
+    const Function *fn = in->calls ? in->calls->fn : NULL;
+    if (!fn || in_copying_block(in))
+        return false;
+    return slot >= fn->code->params && slot < fn->code->params + fn->code->captured;
+}
+
+Value *exec_variable(Interp *in, const Exec *arg)
+{
+    if (arg->eval == eval_local) {
+        if (is_captured(in, arg->sa))
+            raise_not_own(in, arg);
+        return &in->fp[arg->sa];
+    }
+    if (arg->eval != eval_global)
+        return NULL;
+    Value *slot = ((const GlobalRef *)arg->data)->slot;
+    if (slot->tag == V_UNDEF)
+        return NULL;                     /* a builtin, or an error of its own */
+    if (arg->operand != OPD_L)
+        raise_not_own(in, arg);
+    return slot;
+}
+
+Value *exec_taken(Interp *in)
+{
+    Value *slot = in->taken_at == in->at ? in->taken : NULL;
+    in->taken = NULL;
+    return slot;
 }

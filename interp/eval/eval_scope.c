@@ -492,20 +492,3 @@ void scoped_constant(Lower *lo, Exec *x, const Name *name)
     x->c = holder;
     x->eval = eval_constant;
 }
-
-/* ---- literals that meet a tensor ---- */
-bool literal_store(Interp *in, DType dt, void *element, const char *text, size_t len)
-{
-    Arith a;
-    _Alignas(16) char carrier[16] = { 0 };
-    ArithStatus status = arith_open(&in->ctx, &a, dt, ROUND_NEAREST, false, false);
-    if (status == ARITH_OK)
-        status = number_from_text(&a, carrier, text, len);
-    if (status == ARITH_OK)
-        status = a.ops->store(&a, element, 1, carrier, 1, 1);
-    if (status == ARITH_NO_NUMBER)
-        return false;
-    if (status != ARITH_OK)
-        arith_raise(&in->ctx, status, dt, text);
-    return true;
-}

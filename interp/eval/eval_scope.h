@@ -33,8 +33,4 @@ bool scoped_ints(int op, Value a, Value b, Value *out);
 /* The code of a function as it runs in a scope. */
 const FnCode *code_scoped(Interp *, const Function *);
 
-/* The number that stands in a text, as an element of a real dtype, rounded once to nearest: for
- * literals that meet a tensor of that dtype. False: the text is no number. */
-bool literal_store(Interp *, DType, void *element, const char *text, size_t len);
-
 #endif

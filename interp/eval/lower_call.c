@@ -1,6 +1,8 @@
 /* Lowering of calls, pipes, functions and lambdas. A call of a variable with positional
  * arguments gets a fast node; everything else the general one. */
 #include "interp/eval/eval_flow.h"
+#include "interp/eval/eval_name.h"
+#include "interp/op/op.h"
 #include "interp/fuse/fuse.h"
 #include "interp/eval/call.h"
 #include "interp/lower/lower.h"
@@ -97,7 +99,7 @@ static const Exec *lower_plain_call(Lower *lo, const Node *n)
     }
     if (lo->scoped)
         x->flags |= XF_SCOPED;
-    else
+    else if (x->eval == eval_call_global)
         fuse_mark_call(lo, x, n);
     return x;
 }

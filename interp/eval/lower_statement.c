@@ -2,15 +2,14 @@
  * imports and tests. Decides which break, continue and return travel as a value and which
  * unwind (see eval_flow.c). */
 #include "interp/eval/eval_assert.h"
+#include "interp/op/heard.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_flow.h"
-#include "interp/measure/compare.h"
 #include "interp/eval/eval_scope.h"
 #include "interp/device/place.h"
 #include "interp/fuse/fuse.h"
 #include "interp/eval/eval_index.h"
-#include "interp/notation/indexnot.h"
-#include "interp/native/native.h"
+#include "interp/state/wing.h"
 #include "interp/eval/eval_binary.h"
 #include "interp/eval/eval_name.h"
 #include "interp/lower/lower.h"
@@ -593,35 +592,39 @@ static const Exec *lower_define(Lower *lo, const Node *n)
         return raise_foreign(lo, foreign_base(target));
     if (n->text && target->scope == SCOPE_GLOBAL)
         lo->module->docs[target->slot] = n->text;
-    x->a = lower_indexnot(lo, n);
+    x->a = lower_notation(lo, n);
     mark_assigned(lo, target);
     x->sa = (uint32_t)target->slot;
     return x;
 }
 
-const Exec *lower_statement(Lower *lo, const Node *n)
+static const Exec *lower_throw(Lower *lo, const Node *n)
 {
-    switch (n->kind) {
-    case ND_DEFINE: return lower_define(lo, n);
-    case ND_ASSIGN: return lower_assign(lo, n);
-    case ND_OPASSIGN: return lower_opassign(lo, n);
-    case ND_BLOCK: return lower_block(lo, n);
-    case ND_IF: return lower_if(lo, n);
-    case ND_WHILE: return lower_while(lo, n);
-    case ND_FOR: return lower_for(lo, n);
-    case ND_BREAK: case ND_CONTINUE: return lower_break(lo, n);
-    case ND_RETURN: return lower_return(lo, n);
-    case ND_TRY: return lower_try(lo, n);
-    case ND_THROW: return lower_pair(lo, eval_throw, n);
-    case ND_ASSERT: return lower_assert(lo, n);
-    case ND_PRECISION: return lower_precision(lo, n);
-    case ND_ON: return lower_on(lo, n);
-    case ND_AUTOCAST: return lower_autocast(lo, n);
-    case ND_COMPARE_BLOCK: return lower_compare_block(lo, n);
-    case ND_FN: return lower_fn(lo, n);
-    case ND_TEST: return lower_test(lo, n);
-    case ND_IMPORT: return lower_import(lo, n);
-    case ND_EXTERN: return lower_extern(lo, n);
-    default: return NULL;
-    }
+    return lower_pair(lo, eval_throw, n);
+}
+
+static const Exec *lower_lazy(Lower *lo, const Node *n)
+{
+    return exec_raise(lo, n, ERR_TYPE, NULL, "lazy blocks are not built yet");
+}
+
+static const LowerRow rows[] = {
+    { ND_DEFINE, lower_define }, { ND_ASSIGN, lower_assign }, { ND_OPASSIGN, lower_opassign },
+    { ND_BLOCK, lower_block }, { ND_IF, lower_if }, { ND_WHILE, lower_while }, { ND_FOR, lower_for },
+    { ND_BREAK, lower_break }, { ND_CONTINUE, lower_break }, { ND_RETURN, lower_return }, { ND_TRY, lower_try },
+    { ND_THROW, lower_throw }, { ND_ASSERT, lower_assert }, { ND_PRECISION, lower_precision }, { ND_ON, lower_on },
+    { ND_AUTOCAST, lower_autocast }, { ND_FN, lower_fn }, { ND_TEST, lower_test }, { ND_IMPORT, lower_import },
+    { ND_LAZY, lower_lazy },
+};
+const Wing wing_statements = { .rows = rows, .count = sizeof rows / sizeof *rows };
+
+const Exec *lower_chunk(Interp *in, Module *m, Chunk *chunk)
+{
+    Lower lo = { .in = in, .module = m, .chunk = chunk };
+    const Exec *x = lower(&lo, chunk->root);
+    if (!lo.fn_unwinds)
+        return x;
+    Exec *guard = exec_new(&lo, eval_catch_flow, chunk->root);
+    guard->a = x;
+    return guard;
 }

@@ -7,7 +7,8 @@
 #include "core/base/fence.h"
 #include "parser/foreign/foreign.h"
 #include "interp/state/scope.h"
-#include "interp/eval/stdlib_files.h"
+#include "interp/state/stdlib_files.h"
+#include "interp/index/index.h"
 #include "interp/eval/call.h"
 #include "interp/lower/lower.h"
 #include "interp/eval/module.h"
@@ -303,40 +304,6 @@ static bool find_file(Interp *in, Buf *path, const char *name, bool is_path, con
     return false;
 }
 
-static const struct StdlibFile *find_stdlib(const char *name)
-{
-    for (const struct StdlibFile *f = ricci_stdlib; f->name; f++)
-        if (strcmp(f->name, name) == 0)
-            return f;
-    return NULL;
-}
-
-bool module_in_stdlib(const char *name)
-{
-    return find_stdlib(name) != NULL;
-}
-
-/* Does the line that ends at `end` start with ##? What has no help is the module's own. */
-static bool help_line(const char *text, const char *end)
-{
-    const char *from = end;
-    while (from > text && from[-1] != '\n')
-        from--;
-    return strncmp(from, "##", 2) == 0;
-}
-
-const char *module_of_stdlib(const char *function)
-{
-    char head[80];
-    int n = snprintf(head, sizeof head, "\nfn %s(", function);
-    for (const struct StdlibFile *f = ricci_stdlib; f->name && n < (int)sizeof head; f++) {
-        const char *at = strstr(f->text, head);
-        if (at && help_line(f->text, at))
-            return f->name;
-    }
-    return NULL;
-}
-
 static _Noreturn void raise_not_found(Interp *in, const char *name, bool is_path)
 {
     const char *names[256];
@@ -434,7 +401,7 @@ static Value import_from(Interp *in, const char *path, const char *text, size_t 
 
 Value module_import_stdlib(Interp *in, const char *name)
 {
-    const struct StdlibFile *f = find_stdlib(name);
+    const struct StdlibFile *f = stdlib_file(name);
     char label[128];
     snprintf(label, sizeof label, "<stdlib:%s>", name);
     return import_from(in, label, f->text, f->len);
@@ -454,7 +421,7 @@ Value module_import(Interp *in, const char *name, bool is_path, Source *importer
         snprintf(copy, sizeof copy, "%s", p);
         return import_from(in, copy, NULL, 0);
     }
-    if (is_path || !find_stdlib(name))
+    if (is_path || !stdlib_file(name))
         raise_not_found(in, name, is_path);
     return module_import_stdlib(in, name);
 }
@@ -476,32 +443,7 @@ Value eval_import(Interp *in, const Exec *x)
     return v_none();
 }
 
-/* ---- members ---- */
-/* Sources of the standard library are called <stdlib:NAME>; what has no help there is its own. */
-#define STDLIB "<stdlib:"
-
-Value module_member(Interp *in, Module *m, const Name *name)
-{
-    int64_t i = globals_find(&m->globals, name);
-    if (i >= 0 && m->slots[i].tag != V_UNDEF)
-        return v_share(in, m->slots[i]);
-    const char *names[1024];
-    size_t n = 0;
-    bool stdlib = strncmp(m->name, STDLIB, sizeof STDLIB - 1) == 0;
-    for (uint32_t k = 0; k < m->globals.count && n < 1024; k++)
-        if (m->slots[k].tag != V_UNDEF &&
-            (!stdlib || m->docs[k] || module_of_stdlib(m->globals.names[k]->text)))
-            names[n++] = m->globals.names[k]->text;
-    const char *closest = err_closest(name->text, names, n), *shown = m->name;
-    int length = (int)strlen(shown);
-    if (stdlib)
-        shown += sizeof STDLIB - 1, length -= (int)sizeof STDLIB;
-    Error *e = err_new(&in->ctx, ERR_NAME, "the module %.*s has no `%s`", length, shown, name->text);
-    if (closest)
-        err_help(e, "did you mean `%s`?", closest);
-    err_throw(e);
-}
-
+/* ---- help ---- */
 const char *module_doc(const Module *m, const Name *name)
 {
     int64_t i = globals_find(&m->globals, name);

@@ -11,9 +11,9 @@ Value run_text(Interp *, Module *, const char *name, const char *text, size_t le
 Value module_run_source(Interp *, Module *, Source *);    /* takes the source */
 Module *module_new(Interp *, const char *name);
 void module_room(Interp *, Module *);            /* for the names of its globals; raises `memory` */
+/* A module of the library written in Ricci, whatever files of its name lie around. */
+Value module_import_stdlib(Interp *, const char *name);
 Value module_import(Interp *, const char *name_or_path, bool is_path, Source *importer);
-bool module_in_stdlib(const char *name);
-const char *module_of_stdlib(const char *function);   /* the module that defines it, or NULL */
 /* `test "name" { … }` blocks of a module, in order. Running one leaves the module's
  * globals as they were; false: it failed, and ctx.error is the error (err_free it). */
 int module_test_count(const Module *);
@@ -33,6 +33,5 @@ void modules_free(Interp *);
 Value eval_import(Interp *, const Exec *);
 ModuleTest *module_add_test(Interp *, Module *, Chunk *, const FnCode *);
 Value eval_test(Interp *, const Exec *);                      /* data: the ModuleTest */
-Value module_member(Interp *, Module *, const Name *);       /* owned; raises `name` */
 
 #endif

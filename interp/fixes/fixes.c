@@ -4,6 +4,9 @@
  * are those values. A fix that fails any of that is not shown. What it runs cannot be seen by the
  * program. */
 #include "interp/fixes/fixes.h"
+#include "interp/state/wing.h"
+#include "interp/op/op.h"
+#include "interp/state/frames.h"
 
 #include "core/system/ascii.h"
 #include "interp/eval/module.h"
@@ -71,35 +74,6 @@ static bool quotes_nothing(const char *code)
 {
     return strstr(code, "the left operand") || strstr(code, "the right operand") || strstr(code, "operand 1") ||
            strstr(code, "operand 2");
-}
-
-/* ---- fixes made of the user's own text ---- */
-bool fix_replace(const Error *e, int operand, const char *by, char *out, size_t cap)
-{
-    const Source *s = e->where.source;
-    if (!s || operand < 0 || operand >= e->where.operands)
-        return false;
-    Span all = e->where.span, part = e->where.operand[operand];
-    if (part.from < all.from || part.to > all.to || all.to > s->len ||
-        memchr(s->text + all.from, '\n', all.to - all.from))
-        return false;
-    int n = snprintf(out, cap, "%.*s%s%.*s", (int)(part.from - all.from), s->text + all.from, by,
-                     (int)(all.to - part.to), s->text + part.to);
-    return n > 0 && (size_t)n < cap;
-}
-
-bool fix_number(const Error *e, int operand)
-{
-    const Source *s = e->where.source;
-    if (!s || operand < 0 || operand >= e->where.operands)
-        return false;
-    Span part = e->where.operand[operand];
-    if (part.to > s->len || part.to <= part.from)
-        return false;
-    for (uint32_t i = part.from; i < part.to; i++)
-        if (!ascii_digit(s->text[i]) && !(i == part.from && s->text[i] == '-'))
-            return false;
-    return true;
 }
 
 /* ---- names ---- */
@@ -456,3 +430,5 @@ void fixes_free(Interp *in)
         mem_free(&in->ctx, in->fixes, sizeof *in->fixes);
     in->fixes = NULL;
 }
+
+const Wing wing_fixes = { .raised = fix_check };

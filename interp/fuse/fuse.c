@@ -2,13 +2,14 @@
  * operation where that is what shows: a single operation, or a chain whose nan deserves the
  * notice of one operation in it. Plans come from fuse_plan.c. */
 #include "interp/fuse/fuse.h"
+#include "interp/lower/sites.h"
 
 #include "core/base/error.h"
 #include "interp/op/elementwise.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "interp/device/place.h"
 #include "interp/op/scalar.h"
-#include "interp/eval/call.h"
+#include "interp/state/kind.h"
 #include "interp/state/exec.h"
 #include "kernels/nest/nest.h"
 
@@ -33,6 +34,8 @@ static void lazy_release(Ctx *ctx, Native *native)
     mem_free(ctx, z, lazy_bytes(z->head.rank));
 }
 
+static const Kind lazy_kind = { .release = lazy_release };
+
 static bool has_kind(DType dt, char kind) { return dtype_info(dt)->kind == kind; }
 
 /* x^2 makes no nan of a number. */
@@ -56,7 +59,7 @@ static Lazy *lazy_new(Interp *in, const Exec *x, const Op *op, Value *args, int 
                       const EwForm *f)
 {
     Lazy *z = mem_alloc(&in->ctx, lazy_bytes(f->rank));
-    *z = (Lazy){ .native = { .refs = 1, .release = lazy_release }, .op = op, .at = x,
+    *z = (Lazy){ .native = { .refs = 1, .kind = &lazy_kind }, .op = op, .at = x,
                  .n = (uint8_t)n, .compute = (uint8_t)f->compute, .weak = (uint8_t)weak,
                  .watch = notices(op, f), .ops = 1,
                  .head = { .refs = 1, .dtype = f->result, .rank = (uint8_t)f->rank,
@@ -93,8 +96,7 @@ static Value run_one(Interp *in, const Lazy *z, const Value *args, unsigned reus
         return op_call(in, z->op, (Value *)args, z->n, z->weak);
     for (int i = 0; i < z->n; i++)
         value_home(in, args[i]);
-    return heard_on(in) ? explain_elementwise(in, z->op, args, z->n, z->weak, reuse)
-                        : ew_call(in, z->op, args, z->n, z->weak, reuse);
+    return op_elementwise(in, z->op, args, z->n, z->weak, reuse);
 }
 
 Value fuse_run_apart(Interp *in, const Lazy *z)
@@ -220,7 +222,8 @@ static Value run_explained(Interp *in, const Lazy *z)
     buf_init(&l.parts, &in->ctx);
     if (ERR_TRY(&in->ctx, &frame)) {
         list_parts(&l, z);
-        Value r = explain_chain(in, &(ExplainChain){ buf_cstr(&l.parts), l.leaves, l.n, run_listed, &l });
+        Value r = record_run(in, &(Recorded){ .parts = buf_cstr(&l.parts), .args = l.leaves, .n = l.n,
+                                              .run = run_listed, .data = &l });
         ERR_END(&in->ctx, &frame);
         buf_free(&l.parts);
         return r;

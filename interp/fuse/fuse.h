@@ -43,7 +43,7 @@ void fuse_free(Interp *);       /* plans kept for chains that ran before */
 /* x is an elementwise operation by its syntax: marks it, and those of its operands that may
  * wait for it. Nothing that the user could tell happens between such an operand and x. */
 void fuse_mark_operator(Lower *, Exec *x, const Node *b);     /* b: the right one, or NULL */
-void fuse_mark_call(Lower *, Exec *x, const Node *call);
+void fuse_mark_call(Lower *, Exec *x, const Node *call);      /* of a global name */
 /* x updates a variable by its operand x->a. */
 void fuse_mark_update(const Exec *x);
 

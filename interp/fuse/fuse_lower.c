@@ -2,7 +2,7 @@
  * lowered. The order in which the user sees things happen stays: between an operation that
  * waits and the one that runs it nothing is called that could print. */
 #include "interp/fuse/fuse.h"
-#include "interp/eval/call.h"
+#include "interp/op/op.h"
 #include "interp/lower/lower.h"
 
 enum { LOOK_MAX = 200 };       /* nodes looked at: long expressions simply do not wait */
@@ -78,7 +78,7 @@ void fuse_mark_operator(Lower *lo, Exec *x, const Node *b)
 void fuse_mark_call(Lower *lo, Exec *x, const Node *call)
 {
     const Op *op = named_operation(lo, call->a);
-    if (!op || op->cls != OPC_EW || x->eval != eval_call_global || x->count != ew_info[op->ew].arity)
+    if (!op || op->cls != OPC_EW || x->count != ew_info[op->ew].arity)
         return;
     x->flags |= XF_EW;
     for (uint32_t i = 0; i < x->count; i++)

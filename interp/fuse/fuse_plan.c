@@ -1,6 +1,7 @@
 /* From a chain of lazy values to a plan: leaves and scalars in order of evaluation, axes that
  * every leaf steps through alike joined into one, a key that holds all a plan depends on, and the
  * plans that ran lately by that key. */
+#include "interp/op/op.h"
 #include "interp/fuse/fuse.h"
 
 #include "core/base/error.h"

@@ -3,7 +3,7 @@
  * and masks as a tensor of their positions would. Assignment is index_store.c. */
 #include "interp/index/index.h"
 
-#include "interp/native/native.h"
+#include "interp/state/kind.h"
 #include "interp/device/place.h"
 
 #include <string.h>
@@ -331,9 +331,9 @@ Value index_get(Interp *in, Value base, const Sub *subs, int n)
     case V_INT:
     case V_FLOAT:
         return get_as_tensor(in, base, subs, n);
-    case V_POINTER:
-        return pointer_index(in, base, subs, n);
     default:
+        if (v_kind(base) && v_kind(base)->index)
+            return v_kind(base)->index(in, base, subs, n);
         raise_unindexable(in, base, n);
     }
 }
@@ -402,14 +402,13 @@ void index_set(Interp *in, Value *slot, const Sub *subs, int n, Value v)
     case V_TUPLE:
         tuple_store(in, slot, only_subscript(in, *slot, subs, n), v);
         break;
-    case V_POINTER:
-        pointer_index_set(in, *slot, subs, n, v);
-        break;
     case V_STRING:
     case V_RANGE:
         raise_fixed(in, *slot);
     default:
-        raise_unindexable(in, *slot, n);
+        if (!v_kind(*slot) || !v_kind(*slot)->index_set)
+            raise_unindexable(in, *slot, n);
+        v_kind(*slot)->index_set(in, *slot, subs, n, v);
     }
 }
 

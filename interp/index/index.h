@@ -28,6 +28,7 @@ void index_set(Interp *, Value *slot, const Sub *subs, int n, Value v);
 void index_update(Interp *, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak);
 Value field_get(Interp *, Value base, const Name *);
 void field_set(Interp *, Value *slot, const Name *, Value v);
+Value module_member(Interp *, Module *, const Name *);       /* owned; raises `name` */
 
 /* ---- one element ---- */
 

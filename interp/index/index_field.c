@@ -2,10 +2,12 @@
  * languages write there (A.T, x.shape, v.sum()). Reading, setting and adding fields; the
  * string form t["x"] comes here too. */
 
-#include "interp/native/native.h"
+#include "interp/state/kind.h"
+#include "interp/index/index.h"
+#include "interp/show/place_facts.h"
 #include "interp/op/peers.h"
 #include "interp/device/place.h"
-#include "interp/eval/module.h"
+#include "interp/state/stdlib_files.h"
 
 #include <string.h>
 
@@ -132,6 +134,32 @@ static _Noreturn void raise_no_fields(Interp *in, Value base, const Name *name)
     err_throw(e);
 }
 
+/* ---- members of modules ---- */
+/* Sources of the standard library are called <stdlib:NAME>; what has no help there is its own. */
+#define STDLIB "<stdlib:"
+
+Value module_member(Interp *in, Module *m, const Name *name)
+{
+    int64_t i = globals_find(&m->globals, name);
+    if (i >= 0 && m->slots[i].tag != V_UNDEF)
+        return v_share(in, m->slots[i]);
+    const char *names[1024];
+    size_t n = 0;
+    bool stdlib = strncmp(m->name, STDLIB, sizeof STDLIB - 1) == 0;
+    for (uint32_t k = 0; k < m->globals.count && n < 1024; k++)
+        if (m->slots[k].tag != V_UNDEF &&
+            (!stdlib || m->docs[k] || module_of_stdlib(m->globals.names[k]->text)))
+            names[n++] = m->globals.names[k]->text;
+    const char *closest = err_closest(name->text, names, n), *shown = m->name;
+    int length = (int)strlen(shown);
+    if (stdlib)
+        shown += sizeof STDLIB - 1, length -= (int)sizeof STDLIB;
+    Error *e = err_new(&in->ctx, ERR_NAME, "the module %.*s has no `%s`", length, shown, name->text);
+    if (closest)
+        err_help(e, "did you mean `%s`?", closest);
+    err_throw(e);
+}
+
 /* ---- reading and writing ---- */
 
 Value field_get(Interp *in, Value base, const Name *name)
@@ -140,8 +168,8 @@ Value field_get(Interp *in, Value base, const Name *name)
         return module_member(in, base.module, name);
     if (base.tag == V_DEVICE)
         return place_field(in, base.device, name);
-    if (base.tag == V_STRUCT || base.tag == V_POINTER)
-        return native_field_get(in, base, name);
+    if (v_kind(base) && v_kind(base)->field)
+        return v_kind(base)->field(in, base, name);
     if (base.tag != V_TUPLE)
         raise_no_fields(in, base, name);
     int64_t i = tuple_find(base.tuple, name);
@@ -156,8 +184,8 @@ Value field_get(Interp *in, Value base, const Name *name)
 void field_set(Interp *in, Value *slot, const Name *name, Value v)
 {
     Ctx *ctx = &in->ctx;
-    if (slot->tag == V_STRUCT || slot->tag == V_POINTER) {
-        native_field_set(in, slot, name, v);
+    if (v_kind(*slot) && v_kind(*slot)->field_set) {
+        v_kind(*slot)->field_set(in, slot, name, v);
         return;
     }
     if (slot->tag != V_TUPLE) {

@@ -3,9 +3,9 @@
  * (NumPy reference, "Advanced indexing"). Used by reading and by assignment. Nothing here
  * touches an element of the base. */
 #include "interp/index/index.h"
+#include "interp/output/fix_text.h"
 #include "interp/op/peers.h"
 
-#include "interp/fixes/fixes.h"
 #include "kernels/device/device.h"
 
 #include <inttypes.h>

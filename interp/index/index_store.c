@@ -2,8 +2,11 @@
  * write, and the order that keeps the old value whole when anything is wrong: convert, select and
  * check first, write last. */
 #include "core/system/c_locale.h"
-#include "interp/eval/eval_scope.h"
-#include "interp/native/native.h"
+#include "interp/state/pinned.h"
+#include "interp/index/index.h"
+#include "interp/precision/cast.h"
+#include "interp/state/scope.h"
+#include "interp/state/kind.h"
 #include "interp/op/exact.h"
 
 #include <inttypes.h>
@@ -224,8 +227,8 @@ static bool write_element(Tensor *target, const Sub *subs, int n, const Stored *
  * takes the variable's place when all has gone well. */
 static void store_promoted(Interp *in, Value *slot, DType dt, const Sub *subs, int n, const Stored *s)
 {
-    if (native_is_pinned(*slot))
-        native_raise_pinned(in, *slot, "its dtype cannot change");
+    if (value_is_pinned(*slot))
+        pinned_raise(in, *slot, "its dtype cannot change");
     Tensor *old = v_to_tensor(in, *slot, 0);
     v_push(in, v_tensor_raw(old));
     Tensor *target = old->dtype == dt ? tensor_copy(&in->ctx, old) : tensor_cast(&in->ctx, old, dt);

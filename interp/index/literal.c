@@ -2,7 +2,8 @@
  * stack, of anything else a tuple; [a, b; c, d] is a matrix of scalars or of blocks. The
  * evaluator evaluates the elements; dtypes follow the rules of "Which dtype". */
 #include "core/system/c_locale.h"
-#include "interp/eval/eval_scope.h"
+#include "interp/precision/cast.h"
+#include "interp/state/scope.h"
 #include "interp/op/exact.h"
 #include "interp/index/index.h"
 #include "interp/index/literal.h"

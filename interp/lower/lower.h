@@ -1,7 +1,9 @@
-/* Lowering: from resolved syntax to executable nodes (lower.c, lower_call.c, lower_statement.c). */
+/* Lowering: from resolved syntax to executable nodes (lower.c; the rows of the kinds of nodes: lower_*.c
+ * of interp/eval, and the wings). */
 #ifndef RICCI_INTERP_LOWER_H
 #define RICCI_INTERP_LOWER_H
 
+#include "interp/state/wing.h"
 #include "interp/state/exec.h"
 
 struct Lower {
@@ -20,6 +22,10 @@ struct Lower {
 
 const Exec *lower_chunk(Interp *, Module *, Chunk *);
 const Exec *lower(Lower *, const Node *);            /* keeps the position (tail, deep) */
+/* By the row of another kind than the node's own. */
+const Exec *lower_as(Lower *, NodeKind, const Node *);
+/* A definition, a comprehension or a reduction whose ranges its subscripts tell: index notation. */
+static inline const Exec *lower_notation(Lower *lo, const Node *n) { return lower_as(lo, ND_REDUCE, n); }
 const Exec *lower_operand(Lower *, const Node *);    /* a value that something else waits for */
 const Exec **lower_list(Lower *, Node *const *list, uint32_t count);
 Exec *exec_new(Lower *, EvalFn, const Node *);
@@ -29,19 +35,17 @@ const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const c
     __attribute__((format(printf, 5, 6)));
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
-/* Nodes of a family; NULL where the kind is not theirs. */
-const Exec *lower_expression(Lower *, const Node *);
-const Exec *lower_statement(Lower *, const Node *);
 const Exec *lower_assign(Lower *, const Node *);
 const Exec *lower_opassign(Lower *, const Node *);
 const Exec *lower_call(Lower *, const Node *);
 const Exec *lower_index(Lower *, const Node *);
 const Exec *lower_function(Lower *, const Node *);
 const Exec *lower_comprehension(Lower *, const Node *);
-const Exec *lower_unbuilt(Lower *, const Node *);
 const Exec *lower_target(Lower *, const Node *);
 FnCode *lower_code(Lower *, const Node *);
 FnCode *lower_code_scoped(Lower *, const Node *);    /* as it runs inside a scope */
 bool lower_is_statement(const Node *);               /* its value may be V_FLOW */
+
+extern const Wing wing_expressions, wing_statements;     /* lower_expression.c, lower_statement.c */
 
 #endif

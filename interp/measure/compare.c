@@ -4,13 +4,13 @@
  * by a second run in twice the bits and widened until two runs agree, or what `against` says;
  * where that fails, the first entry that works. */
 #include "interp/measure/compare.h"
+#include "interp/op/heard.h"
 
 #include "core/system/ascii.h"
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/eval/call.h"
-#include "interp/life.h"
 #include "interp/lower/lower.h"
 #include "kernels/blas/blas.h"
 
@@ -105,20 +105,24 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void solved_clear(Interp *in, Solved *s)
+static void solved_clear(Interp *in, LastSolved *s)
 {
     v_release(&in->ctx, s->A);
     v_release(&in->ctx, s->b);
     v_release(&in->ctx, s->x);
-    *s = (Solved){ v_undef(), v_undef(), v_undef() };
+    s->A = s->b = s->x = v_undef();
 }
 
-void compare_heard(Interp *in, const Op *op, const Value *args, int count, Value result)
+/* Keeps what a linear system was and its solution. */
+static void keep_solved(Interp *in, Solved *heard, const Op *op, const Value *args, int count, Value result)
 {
     if (strcmp(op->name, "solve") != 0 || count < 2 || result.tag != V_TENSOR)
         return;
-    solved_clear(in, in->solved);
-    *in->solved = (Solved){ v_retain(args[0]), v_retain(args[1]), v_retain(result) };
+    LastSolved *s = (LastSolved *)(void *)heard;
+    solved_clear(in, s);
+    s->A = v_retain(args[0]);
+    s->b = v_retain(args[1]);
+    s->x = v_retain(result);
 }
 
 static void keep_failure(Interp *in, CompareRun *r)
@@ -179,7 +183,7 @@ static bool run_once(Interp *in, const Exec *x, Compare *c, CompareRun *r, Funct
     mem->peak = live = mem->live;               /* what the last run left is gone by now */
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
-        in->solved = &c->solved;
+        in->solved = &c->solved.heard;
         scope_enter(in, &r->scope);
         stack_room(in, 1);
         *r->value = function_run(in, x, fn, in->sp, 0);
@@ -203,7 +207,7 @@ static bool run_once(Interp *in, const Exec *x, Compare *c, CompareRun *r, Funct
 /* The backward error, where the block's value is the solution that was heard last. */
 static void measure_backward(Interp *in, const Compare *c, CompareRun *r)
 {
-    const Solved *s = &c->solved;
+    const LastSolved *s = &c->solved;
     if (s->x.tag == V_TENSOR && r->value->tag == V_TENSOR && r->value->tensor == s->x.tensor)
         r->backward = accuracy_backward(in, s->A, s->b, s->x);
 }
@@ -427,7 +431,7 @@ Value eval_compare_block(Interp *in, const Exec *x)
     Ctx *ctx = &in->ctx;
     Compare *c = mem_zalloc(ctx, sizeof *c);
     c->count = (int)x->count;
-    c->solved = (Solved){ v_undef(), v_undef(), v_undef() };
+    c->solved = (LastSolved){ { keep_solved }, v_undef(), v_undef(), v_undef() };
     Solved *outer = in->solved;
     const char *heading = in->out_heading;
     bool mute = in->out_mute;

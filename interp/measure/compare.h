@@ -3,6 +3,7 @@
 #ifndef RICCI_INTERP_COMPARE_H
 #define RICCI_INTERP_COMPARE_H
 
+#include "interp/op/heard.h"
 #include "interp/precision/accuracy.h"
 #include "interp/eval/eval_scope.h"
 
@@ -21,9 +22,10 @@ typedef struct CompareRun {
 } CompareRun;
 
 /* What the last solution was of, while somebody wants to know; references. */
-typedef struct Solved {
+typedef struct LastSolved {
+    Solved heard;               /* first: Interp.solved is this */
     Value A, b, x;
-} Solved;
+} LastSolved;
 
 typedef struct Compare {
     CompareRun *runs;           /* the entries */
@@ -31,11 +33,8 @@ typedef struct Compare {
     CompareRun reference;       /* also where it is the first entry: then `from_first` */
     bool from_first;
     char why[200];              /* what there is to say of the reference; "" if nothing */
-    Solved solved;              /* of the run in progress */
+    LastSolved solved;          /* of the run in progress */
 } Compare;
-
-/* The door's, while Interp.solved is set: keeps what a linear system was and its solution. */
-void compare_heard(Interp *, const Op *, const Value *args, int count, Value result);
 
 const Exec *lower_compare_block(Lower *, const Node *);
 Value eval_compare_block(Interp *, const Exec *);

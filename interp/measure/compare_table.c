@@ -2,10 +2,11 @@
  * data. A column without anything to say is left out; a label that is too long for its column
  * stands on a line of its own, and a value too long for what the others leave ends in `…`. */
 #include "interp/measure/compare.h"
+#include "interp/op/heard.h"
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 #include "kernels/number/number.h"
 

@@ -2,12 +2,15 @@
  * them when it is done, on stdout, below what the code printed itself; calls that look the same
  * are one entry with a count. An error inside prints what was heard until then and goes on. */
 #include "interp/measure/explain.h"
+#include "interp/measure/compare.h"
+#include "interp/state/wing.h"
+#include "interp/lower/lower.h"
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/plain.h"
 #include "interp/op/arith.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/state/scope.h"
 #include "interp/show/show.h"
 #include "interp/eval/eval_flow.h"
@@ -277,7 +280,7 @@ static void report_before_error(Interp *in, const Explaining *heard)
     in->ctx.error = error;
 }
 
-Value eval_explain(Interp *in, const Exec *x)
+static Value eval_explain(Interp *in, const Exec *x)
 {
     Value result = v_none();
     Explaining *heard = mem_zalloc(&in->ctx, sizeof *heard);
@@ -295,3 +298,19 @@ Value eval_explain(Interp *in, const Exec *x)
         flow_unwind(in);
     err_rethrow(&in->ctx);
 }
+
+/* ---- the wing: what measures ---- */
+static const Exec *lower_explain(Lower *lo, const Node *n)
+{
+    if (n->name)
+        return lower_latex(lo, n);
+    Exec *x = exec_new(lo, eval_explain, n);
+    x->a = lower_operand(lo, n->a);
+    return x;
+}
+
+static const LowerRow rows[] = {
+    { ND_EXPLAIN, lower_explain }, { ND_PROFILE, lower_profile }, { ND_TIMEIT, lower_timeit },
+    { ND_COMPARE_BLOCK, lower_compare_block },
+};
+const Wing wing_measure = { .rows = rows, .count = sizeof rows / sizeof *rows };

@@ -2,11 +2,12 @@
  * sums that index notation leaves out are written: C[i,k] := A[i,j]*B[j,k] becomes C_{ik} =
  * \sum_{j} A_{ij} B_{jk}. Names and calls are latex_names.c's. */
 #include "interp/measure/latex.h"
+#include "interp/show/show.h"
 
 #include "core/base/error.h"
 #include "interp/measure/explain.h"
 #include "interp/notation/indexnot.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/lower/lower.h"
 
 #include <stdlib.h>
@@ -57,23 +58,6 @@ static void put_number(Latex *t, const Node *n)
         }
     }
     buf_puts(&t->out, exponent ? "}" : "");
-}
-
-void latex_text(Buf *out, const char *text, size_t len)
-{
-    buf_puts(out, "\\text{");
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        const char *word = c == '\\' ? "backslash" : c == '^' ? "asciicircum" : c == '~' ? "asciitilde" :
-                           c == '<' ? "less" : c == '>' ? "greater" : c == '|' ? "bar" : NULL;
-        if (word)
-            buf_printf(out, "\\text%s{}", word);
-        else if (strchr("{}_%&#$", c) && c)
-            buf_printf(out, "\\%c", c);
-        else
-            buf_putc(out, c == '\n' ? ' ' : c);
-    }
-    buf_puts(out, "}");
 }
 
 /* ---- operators ---- */

@@ -25,7 +25,6 @@ typedef struct Latex {
 
 void latex_put(Latex *, const Node *, int level);      /* in parentheses if it binds less */
 void latex_paren(Latex *, const Node *);               /* in parentheses */
-void latex_text(Buf *, const char *text, size_t len);  /* \text{…}, escaped; printing calls it too */
 /* latex_names.c */
 void latex_name(Latex *, const Name *);
 void latex_call(Latex *, const Node *);                /* CALL, PIPE */

@@ -2,6 +2,8 @@
  * door makes (heard.h). The block's value is the value; an error inside prints what was heard
  * until then and goes on. Blocks nest: each hears what runs in those inside it. */
 #include "interp/measure/profile.h"
+#include "interp/measure/explain.h"
+#include "interp/lower/lower.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
@@ -162,7 +164,7 @@ static void profile_free(Interp *in, Profile *p)
     mem_free(&in->ctx, p, sizeof *p);
 }
 
-Value eval_profile(Interp *in, const Exec *x)
+static Value eval_profile(Interp *in, const Exec *x)
 {
     Value result = v_none(), *mark = in->sp;
     Peaks peaks = { { 0 } };                    /* devices may join while it runs */
@@ -190,4 +192,12 @@ Value eval_profile(Interp *in, const Exec *x)
     if (flow)
         flow_unwind(in);
     err_rethrow(&in->ctx);
+}
+
+const Exec *lower_profile(Lower *lo, const Node *n)
+{
+    Exec *x = exec_new(lo, eval_profile, n);
+    x->a = lower_operand(lo, n->a);
+    x->b = n->b ? lower_operand(lo, n->b) : NULL;
+    return x;
 }

@@ -5,7 +5,7 @@
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 
 #include <stdio.h>

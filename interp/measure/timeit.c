@@ -8,11 +8,13 @@
  * that say otherwise inside it passed over, printing nothing. Only where it assigns no variable
  * and is no long work; `compare` does the same for any block. */
 #include "interp/op/heard.h"
+#include "interp/measure/explain.h"
+#include "interp/device/place.h"
 
 #include "core/base/error.h"
 #include "interp/precision/accuracy.h"
 #include "interp/eval/eval_make.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/state/scope.h"
 #include "interp/show/show.h"
 #include "interp/eval/eval_flow.h"

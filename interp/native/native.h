@@ -19,6 +19,7 @@
 #ifndef RICCI_INTERP_NATIVE_H
 #define RICCI_INTERP_NATIVE_H
 
+#include "interp/state/wing.h"
 #include "interp/index/index.h"
 #include "interp/op/op.h"
 #include "parser/cdecl/cdecl.h"
@@ -54,7 +55,6 @@ typedef struct Struct {              /* V_STRUCT: struct or union, a value: copi
     const CType *type;
     size_t size;                     /* its type may be gone when it is freed */
     Value keep;                      /* a tuple of what its pointers point to, or V_UNDEF */
-    bool pinned;
     _Alignas(16) char bytes[];
 } Struct;
 
@@ -92,8 +92,6 @@ typedef struct NativeState {
     int last_errno;                  /* after the last native call: errno() */
     unsigned refusals_seen;          /* of callbacks, that were told of */
     Value null;                      /* the null pointer */
-    Value *taken;                    /* the variable of the call at taken_at: native_taken */
-    const Exec *taken_at;
     struct NativePin *pins;          /* what unpin has not released yet (native_pin.c) */
     int bool_pins;                   /* how many of them are tensors of bools */
     struct NativeOwned *owned;       /* memory of C's that tensors own: as_tensor(…, free=) */
@@ -122,14 +120,6 @@ Value native_call_node(Interp *, const Exec *, CFunction *);
 /* With values: map(f, xs), callbacks. Parameters that C writes to take pointers only. */
 Value native_call(Interp *, CFunction *, const Value *args, int count);
 _Noreturn void native_raise_names(Interp *, const CFunction *);    /* for a call with named arguments */
-/* The variable that an argument node names, where a callee may write to it; NULL: it is none.
- * Raises `name` for a global inside a function. */
-Value *native_variable(Interp *, const Exec *arg);
-
-/* The variable that stands as the first argument of the running operation, whose row says on_variable
- * (its argument 0 is none then); NULL: no variable stands there. */
-Value *native_taken(Interp *);
-
 /* Whom an error speaks of: "cblas_ddot: x (parameter 2, const double *) …". */
 typedef struct NativeWhere {
     const char *of;                  /* function, type or pointer */
@@ -246,13 +236,7 @@ void native_unpin(Interp *, Value *slot);
 /* Of a dense tensor of bools that C wrote: its bytes become 0 or 1. Others stay as they are. */
 void native_bools(Tensor *);
 void native_pins_bools(Interp *);        /* of all pinned ones */
-bool native_is_pinned(Value);
-/* What may leave a pinned variable: a copy of its value, of the items of a tuple too. Owned; v is borrowed. */
-Value native_detached(Interp *, Value v);
-/* x = v and x op= v keep the memory of a pinned x: v goes into it; raises where it does not fit. Takes v; at: the
- * statement. False: *slot is not pinned, nothing happened. */
-bool native_pinned_assign(Interp *, const Exec *at, Value *slot, Value v);
-_Noreturn void native_raise_pinned(Interp *, Value v, const char *why);
+void native_struct_assign(Interp *, Value *slot, Value v);
 /* as_tensor(…, free=): a tensor that owns C's memory and calls `freer` with it in the end. */
 Tensor *native_owned(Interp *, DType, int rank, const int64_t *shape, void *at, size_t bytes, Value freer);
 void native_owned_free(Interp *);         /* at the end, before modules go */
@@ -260,5 +244,7 @@ void native_pins_free(Interp *);          /* after them */
 
 const Exec *lower_extern(Lower *, const Node *);
 Value eval_extern(Interp *, const Exec *);                    /* data: ExternSite */
+
+extern const Wing wing_native;
 
 #endif

@@ -3,6 +3,7 @@
  * arguments go is planned once; numbers alone take a short way. Nothing is known here of libraries,
  * of crashes or of callbacks. */
 #include "core/system/c_locale.h"
+#include "interp/eval/eval_name.h"
 #include "interp/native/native_call.h"
 #include "interp/eval/call.h"
 #include "interp/eval/eval_make.h"

@@ -6,10 +6,11 @@
  * An error inside one cannot unwind C's frames: it waits in the NativeFrame, callbacks give zeros
  * from then on, and native_run raises it when C returns. */
 #include "interp/state/exec.h"
+#include "interp/state/frames.h"
 #include "interp/native/native_call.h"
 #include "interp/native/native_frame.h"
 #include "interp/eval/call.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include "core/base/mem.h"
 

@@ -4,7 +4,7 @@
  * ours, also in Ricci code that C called back; a thread of the library's own) goes to whoever was
  * asked before. The state here is the thread's and the process's, as signals are. */
 #include "interp/native/native_frame.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include "core/system/c_locale.h"
 #include "core/memory/mapping.h"

@@ -3,6 +3,7 @@
  * char, or tuples; records are structs. Memory that nobody vouches for is touched by native_copy
  * alone, under native_guard, so that a wild pointer is an error. */
 #include "interp/native/native_call.h"
+#include "interp/state/pinned.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -298,7 +299,7 @@ static bool still_needed(const Struct *s, const Tuple *keep, const bool *live, V
 void native_forget_kept(Interp *in, Struct *s)
 {
     Tuple *keep = s->keep.tag == V_TUPLE ? s->keep.tuple : NULL;
-    if (!keep || keep->count < KEPT_MANY || (keep->count & (keep->count - 1)) || s->pinned || s->size > SCANNED)
+    if (!keep || keep->count < KEPT_MANY || (keep->count & (keep->count - 1)) || s->native.pinned || s->size > SCANNED)
         return;
     int64_t n = keep->count;
     Tensor *marks = tensor_zeros(&in->ctx, DT_BOOL, 1, &n);
@@ -332,7 +333,7 @@ static Value pointer_kept(Interp *in, const CType *type, char *to, Value keep)
         return pointer_new(in, type, to, keep, SIZE_MAX);
     Value v = pointer_new(in, type, to, owner, (size_t)(at + bytes - to));
     ((Pointer *)v.ptr)->before = (size_t)(to - at);
-    ((Pointer *)v.ptr)->readonly = !native_is_pinned(owner);
+    ((Pointer *)v.ptr)->readonly = !value_is_pinned(owner);
     return v;
 }
 

@@ -3,6 +3,7 @@
  * which goes in and comes back through a C value of the parameter's type. `ptr(x, n)` written in
  * the call is the variable x with a length. Pointers that C gives back into such memory keep it alive. */
 #include "interp/native/native_call.h"
+#include "interp/eval/eval_name.h"
 #include "interp/eval/call.h"
 #include "interp/state/predefined.h"
 
@@ -10,51 +11,6 @@
 #include <string.h>
 
 /* ---- which variable ---- */
-/* Inside test and compare, which change copies of what is around them: of the names that they assign. */
-static bool in_copying_block(const Interp *in)
-{
-    const Function *fn = in->calls ? in->calls->fn : NULL;
-    return fn && (fn->code->node->kind == ND_TEST || fn->code->node->kind == ND_COMPARE_BLOCK);
-}
-
-static _Noreturn void raise_not_own(Interp *in, const Exec *x)
-{
-    in->at = x;
-    const char *name = x->node->name->text;
-    bool block = in_copying_block(in);
-    char help[160];
-    snprintf(help, sizeof help, block ? "before it: %s = %s   makes it the block's own, a copy"
-             : "a variable of the function's own: y = %s, and y in its place", name, name);
-    err_raise_help(&in->ctx, ERR_NAME, help, "`%s` is not this %s's own: C would write to it", name,
-                   block ? "block" : "function");
-}
-
-/* Captured values are copies that nobody else sees, but in test and compare blocks they are meant so. */
-static bool is_captured(const Interp *in, uint32_t slot)
-{
-    const Function *fn = in->calls ? in->calls->fn : NULL;
-    if (!fn || in_copying_block(in))
-        return false;
-    return slot >= fn->code->params && slot < fn->code->params + fn->code->captured;
-}
-
-Value *native_variable(Interp *in, const Exec *arg)
-{
-    if (arg->eval == eval_local) {
-        if (is_captured(in, arg->sa))
-            raise_not_own(in, arg);
-        return &in->fp[arg->sa];
-    }
-    if (arg->eval != eval_global)
-        return NULL;
-    Value *slot = ((const GlobalRef *)arg->data)->slot;
-    if (slot->tag == V_UNDEF)
-        return NULL;                     /* a builtin, or an error of its own */
-    if (arg->operand != OPD_L)
-        raise_not_own(in, arg);
-    return slot;
-}
-
 static bool is_variable(const Exec *x)
 {
     return x->eval == eval_local || (x->eval == eval_global && ((const GlobalRef *)x->data)->slot->tag != V_UNDEF);
@@ -153,7 +109,7 @@ void native_out_find(NativeCall *c, uint32_t i, const Exec *x)
     if (pass == PASS_CONST)
         v_push(in, a->v = v_retain(at));
     else
-        a->slot = native_variable(in, target);
+        a->slot = exec_variable(in, target);
 }
 
 /* ---- before the call ---- */
@@ -258,7 +214,7 @@ void native_out_hold(NativeCall *c, uint32_t i)
     if (!a->held)
         return;
     v_push(c->in, v_retain(v));
-    a->memory = (NativeMemory){ .owner = v, .readonly = !native_is_pinned(v) };
+    a->memory = (NativeMemory){ .owner = v, .readonly = !value_is_pinned(v) };
     if (v.tag == V_TENSOR) {
         a->memory.at = v.tensor->data;
         a->memory.bytes = (size_t)v.tensor->size * dtype_info(v.tensor->dtype)->bytes;

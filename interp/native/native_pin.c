@@ -1,12 +1,12 @@
 /* What C keeps. pin(x) marks the buffer of a tensor (or a struct) as one that C may write to at any
  * time: a reference of its own keeps it alive until unpin(x) or the end, the variable writes into it
  * in place as if it were the only owner, and whatever would share its elements copies them
- * instead: see native_detached and who calls it. And the other way round: memory of C's that a tensor
+ * instead: see pinned.h. And the other way round: memory of C's that a tensor
  * owns, with the function that frees it. */
 #include "interp/native/native.h"
 
 #include "interp/eval/call.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "kernels/device/device.h"
 #include "kernels/rational/rational.h"
 
@@ -60,13 +60,6 @@ static bool is_global(const Interp *in, const Value *slot)
     return false;
 }
 
-bool native_is_pinned(Value v)
-{
-    if (v.tag == V_TENSOR)
-        return v.tensor->buffer->pinned != NULL;
-    return v.tag == V_STRUCT && ((const Struct *)v.ptr)->pinned;
-}
-
 static _Noreturn void raise_unpinnable(Interp *in, Value v)
 {
     char what[96];
@@ -105,6 +98,7 @@ static NativePin *pin_add(Interp *in, Value *slot)
     NativePin *p = mem_zalloc(&in->ctx, sizeof *p);
     p->global = is_global(in, slot) ? slot : NULL;
     p->next = state->pins;
+    in->pins++;
     return state->pins = p;
 }
 
@@ -129,7 +123,7 @@ static void pin_tensor(Interp *in, Value *slot)
 void native_pin(Interp *in, Value *slot)
 {
     check_pinnable(in, *slot);
-    if (native_is_pinned(*slot))
+    if (value_is_pinned(*slot))
         return;
     if (slot->tag == V_TENSOR) {
         pin_tensor(in, slot);
@@ -137,7 +131,7 @@ void native_pin(Interp *in, Value *slot)
     }
     native_unshare(in, slot);
     pin_add(in, slot)->held = v_retain(*slot);
-    ((Struct *)slot->ptr)->pinned = true;
+    ((Struct *)slot->ptr)->native.pinned = true;
 }
 
 static bool is_held(const NativePin *p, Value v)
@@ -149,6 +143,7 @@ static bool is_held(const NativePin *p, Value v)
 
 static void pin_free(Interp *in, NativePin *p)
 {
+    in->pins--;
     if (pins_bools(p)) {
         native_bools(p->held.tensor);
         in->native->bool_pins--;
@@ -156,7 +151,7 @@ static void pin_free(Interp *in, NativePin *p)
     if (p->held.tag == V_TENSOR)
         p->held.tensor->buffer->pinned = NULL;
     else if (p->held.tag == V_STRUCT)
-        ((Struct *)p->held.ptr)->pinned = false;
+        ((Struct *)p->held.ptr)->native.pinned = false;
     v_release(&in->ctx, p->held);
     mem_free(&in->ctx, p, sizeof *p);
 }
@@ -180,14 +175,6 @@ void native_unpin(Interp *in, Value *slot)
         err_raise(&in->ctx, ERR_FFI, "%s is not pinned", err_operand_text(&in->ctx, 0));
 }
 
-Value *native_taken(Interp *in)
-{
-    NativeState *state = native_state(in);
-    Value *slot = state->taken_at == in->at ? state->taken : NULL;
-    state->taken = NULL;
-    return slot;
-}
-
 void native_pins_free(Interp *in)
 {
     NativeState *state = in->native;
@@ -203,97 +190,14 @@ void native_pins_free(Interp *in)
     }
 }
 
-/* ---- values that leave ---- */
-static bool holds_pinned(const Interp *in, Value v, int depth)
-{
-    if (native_is_pinned(v))
-        return true;
-    if (v.tag != V_TUPLE || depth > 8)
-        return false;
-    for (uint32_t i = 0; i < v.tuple->count; i++)
-        if (holds_pinned(in, v.tuple->items[i], depth + 1))
-            return true;
-    return false;
-}
-
-Value native_detached(Interp *in, Value v)
-{
-    if (v.tag == V_TUPLE && holds_pinned(in, v, 0)) {
-        Value copy = v_retain(v);
-        v_push(in, copy);
-        tuple_unshare(&in->ctx, &in->sp[-1].tuple);
-        Tuple *t = in->sp[-1].tuple;
-        for (uint32_t i = 0; i < t->count; i++) {
-            Value item = native_detached(in, t->items[i]), old = t->items[i];
-            t->items[i] = item;
-            v_release(&in->ctx, old);
-        }
-        return *--in->sp;
-    }
-    if (!native_is_pinned(v))
-        return v_retain(v);
-    if (v.tag == V_TENSOR)
-        return v_tensor_raw(tensor_copy(&in->ctx, v.tensor));
-    return struct_copy(in, v.ptr);
-}
-
-/* x of `x = v`, `x += v` and `x[i] = v`, as the running statement has it; NULL: it is not so plain. */
-static const char *assigned_name(const Interp *in)
-{
-    const Node *n = in->at ? in->at->node : NULL;
-    while (n && (n->kind == ND_ASSIGN || n->kind == ND_OPASSIGN || n->kind == ND_INDEX))
-        n = n->a;
-    return n && n->kind == ND_NAME ? n->name->text : NULL;
-}
-
-void native_raise_pinned(Interp *in, Value v, const char *why)
-{
-    char what[96];
-    const char *name = assigned_name(in), *x = name ? name : "x";
-    Error *e = err_new(&in->ctx, ERR_FFI, "%s is pinned as %s for C: %s", name ? name : "the variable",
-                       v_describe_a(v, what, sizeof what), why);
-    if (v.tag == V_TENSOR)
-        err_help(e, "it takes %s of its shape, as %s(…) gives; for anything else unpin(%s) first",
-                 dtype_name(v.tensor->dtype), dtype_name(v.tensor->dtype), x);
-    else
-        err_help(e, "unpin(%s) first", x);
-    err_throw(e);
-}
-
-static void assign_tensor(Interp *in, Value *slot, Value v)
-{
-    Tensor *t = slot->tensor;
-    bool fits = v.tag == V_TENSOR && v.tensor->rank == t->rank &&
-                memcmp(tensor_shape(v.tensor), tensor_shape(t), t->rank * sizeof(int64_t)) == 0;
-    if (!fits)
-        native_raise_pinned(in, *slot,
-                            v.tag == V_TENSOR ? "its shape cannot change" : "it stays a tensor");
-    if (v.tensor->dtype != t->dtype)
-        native_raise_pinned(in, *slot, "its dtype cannot change");
-    tensor_assign(&in->ctx, t, v.tensor);
-}
-
-static void assign_struct(Interp *in, Value *slot, Value v)
+/* v into the memory of a pinned struct. */
+void native_struct_assign(Interp *in, Value *slot, Value v)
 {
     Struct *s = slot->ptr, *from = v.ptr;
     if (v.tag != V_STRUCT || !ctype_same(s->type, from->type))
-        native_raise_pinned(in, *slot, "it stays a struct of that type");
+        pinned_raise(in, *slot, "it stays a struct of that type");
     memmove(s->bytes, from->bytes, s->size);
     native_keep(in, &s->keep, from->keep);       /* C may still hold what it pointed to before */
-}
-
-bool native_pinned_assign(Interp *in, const Exec *at, Value *slot, Value v)
-{
-    if (!native_is_pinned(*slot))
-        return false;
-    in->at = at;
-    v_push(in, v);
-    if (slot->tag == V_TENSOR)
-        assign_tensor(in, slot, v);
-    else
-        assign_struct(in, slot, v);
-    stack_cut(in, in->sp - 1);
-    return true;
 }
 
 /* ---- memory of C's that a tensor owns ---- */

@@ -69,7 +69,7 @@ bool pointer_writable(const Pointer *p)
     if (p->readonly)
         return false;
     return p->inside || (p->owner.tag != V_TENSOR && p->owner.tag != V_STRUCT) ||
-           native_is_pinned(p->owner);
+           value_is_pinned(p->owner);
 }
 
 static void check_writable(Interp *in, const Pointer *p, bool is_const)
@@ -176,7 +176,7 @@ static void check_lasting(Interp *in, const Pointer *p, const CType *type, Value
 {
     const Pointer *to = v.tag == V_POINTER ? v.ptr : NULL;
     bool passing = type->kind == CK_POINTER &&
-                   (v.tag == V_STRING || (v.tag == V_TENSOR && !native_is_pinned(v)) ||
+                   (v.tag == V_STRING || (v.tag == V_TENSOR && !value_is_pinned(v)) ||
                     (to && to->owner.tag != V_UNDEF && !pointer_writable(to)));
     if (passing && p->owner.tag != V_STRUCT)
         err_raise_help(&in->ctx, ERR_FFI, "give C memory that stays: pin(…), then ptr(…)",
@@ -414,12 +414,12 @@ static Value tensor_pointer(Interp *in, Value v, int64_t count)
     size_t size = dtype_info(t->dtype)->bytes;
     size_t bytes = bytes_for(in, size, count, (size_t)t->size * size);
     Value owner =
-        v_tensor_raw(native_is_pinned(v) ? tensor_view(&in->ctx, t, t->rank, tensor_shape(t),
+        v_tensor_raw(value_is_pinned(v) ? tensor_view(&in->ctx, t, t->rank, tensor_shape(t),
                                                        tensor_strides(t), t->data)
                                          : tensor_retain(t));
     v_push(in, owner);
     Value p = pointer_new(in, element, data, owner, bytes);
-    ((Pointer *)p.ptr)->readonly = !native_is_pinned(v);
+    ((Pointer *)p.ptr)->readonly = !value_is_pinned(v);
     stack_cut(in, in->sp - 1);
     return p;
 }
@@ -441,7 +441,7 @@ Value native_ptr(Interp *in, Value v, int64_t count)
     case V_STRUCT: {
         Struct *s = v.ptr;
         Value p = pointer_new(in, s->type, s->bytes, v, bytes_for(in, s->size, count, s->size));
-        ((Pointer *)p.ptr)->readonly = !s->pinned;
+        ((Pointer *)p.ptr)->readonly = !s->native.pinned;
         return p;
     }
     case V_POINTER: {

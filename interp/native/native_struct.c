@@ -65,7 +65,7 @@ Value native_keys(Interp *in, Value v)
 void native_unshare(Interp *in, Value *slot)
 {
     Struct *s = slot->ptr;
-    if (slot->tag != V_STRUCT || s->native.refs == 1 || s->pinned)
+    if (slot->tag != V_STRUCT || s->native.refs == 1 || s->native.pinned)
         return;
     *slot = struct_copy(in, s);
     v_release(&in->ctx, v_native(V_STRUCT, s));

@@ -1,12 +1,14 @@
 /* Index notation at run time: operands, the plan that fits them or a new one, one run of its nest.
  * Plans belong to the syntax node and die with its chunk. See indexnot.h for the parts. */
 #include "interp/notation/indexnot.h"
+#include "interp/state/wing.h"
+#include "interp/state/frames.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/precision/autocast.h"
 #include "interp/op/elementwise.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "interp/device/place.h"
 #include "interp/precision/precise.h"
 #include "interp/eval/eval_name.h"
@@ -376,3 +378,6 @@ const Exec *lower_indexnot(Lower *lo, const Node *n)
     chunk_own(lo->chunk, site_free, site);
     return x;
 }
+
+static const LowerRow rows[] = { { ND_REDUCE, lower_indexnot } };
+const Wing wing_notation = { .rows = rows, .count = 1, .undefined = ix_raise_store };

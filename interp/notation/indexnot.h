@@ -18,6 +18,7 @@
 #ifndef RICCI_INTERP_INDEXNOT_H
 #define RICCI_INTERP_INDEXNOT_H
 
+#include "interp/state/wing.h"
 #include "interp/state/exec.h"
 #include "interp/op/heard.h"
 #include "interp/fuse/nest_make.h"
@@ -455,5 +456,7 @@ bool ix_explain(Interp *, const Exec *, const IxPlan *, const Value *base, Value
 const Exec *lower_indexnot(Lower *, const Node *);
 /* What ran last under `explain`: see indexnot_explain.c. */
 Value eval_indexnot(Interp *, const Exec *);
+
+extern const Wing wing_notation;
 
 #endif

@@ -2,6 +2,7 @@
  * precision scopes are computed, and a second, plain meaning of the tree to hold the nests against.
  * Memory is that of the largest term over all its indices. */
 #include "interp/notation/indexnot.h"
+#include "interp/precision/cast.h"
 
 #include "core/base/error.h"
 #include "interp/device/place.h"

@@ -5,7 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -354,7 +354,7 @@ bool ix_explain(Interp *in, const Exec *x, const IxPlan *p, const Value *base, V
         if (base[i].tag == V_TENSOR && base[i].tensor->rank > 0)
             leaves[n++] = base[i];
     in->at = x;
-    *result = explain_chain(in, &(ExplainChain){ .name = "index notation", .leaves = leaves, .n = n,
-                                                 .run = run_heard, .data = &job });
+    *result = record_run(in, &(Recorded){ .name = "index notation", .args = leaves, .n = n,
+                                          .run = run_heard, .data = &job });
     return result->tag != V_UNDEF;
 }

@@ -1,6 +1,7 @@
 /* Mistakes that the syntax of a notation shows: the first is kept with its places, and raised
  * each time the statement runs. */
 #include "interp/notation/indexnot.h"
+#include "interp/state/frames.h"
 #include "interp/eval/eval_name.h"
 #include "interp/lower/lower.h"
 

@@ -2,7 +2,7 @@
  * tuples, none). The door comes here; nothing here makes a tensor. Kernels are called
  * with one element, so a scalar gets the same bits as an element of a tensor. */
 #include "interp/op/arith.h"
-#include "interp/fixes/fixes.h"
+#include "interp/output/fix_text.h"
 #include "interp/op/peers.h"
 
 #include "core/base/error.h"

@@ -6,7 +6,7 @@
 #include "core/memory/pool.h"
 #include "interp/op/arith.h"
 #include "interp/op/exact.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,7 @@ _Noreturn void ew_mask_error(Interp *, const Op *, Value condition);
 /* Sums and multiples of covectors are covectors. */
 bool ew_covector(Interp *, const Op *, Tensor *const *operands, const bool *scalar, int n);
 /* Does another operation call this one: map(sqrt, v), plot(sqrt, -1, 1)? Then the text of operands is
- * that of the caller's (opbind.c). */
+ * that of the caller's. */
 bool op_lent(Interp *, const Op *);
 /* The notice that an operation of n operands made a nan whose complex value exists. */
 void ew_nan_notice(Interp *, const Op *, int n);

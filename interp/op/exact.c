@@ -6,9 +6,9 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/op/elementwise.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "interp/op/optable.h"
-#include "interp/precision/precise.h"
+#include "interp/state/scope.h"
 #include "kernels/tensor/iter.h"
 #include <math.h>
 #include <stdio.h>

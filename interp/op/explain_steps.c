@@ -1,9 +1,9 @@
 /* The steps of a contraction's or nest's plan under `explain`. */
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 
 #include "core/base/buf.h"
 #include "core/system/c_locale.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <stdio.h>
 #include <string.h>

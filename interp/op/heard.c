@@ -1,7 +1,7 @@
-/* The record of operations for those who listen: see heard.h. The door calls explain_run and its
- * like in place of the operation, the place tells of runs and copies, operations add what only
- * they know. Printing is the listeners' business. */
-#include "interp/measure/explain.h"
+/* The record of operations for those who listen: see heard.h. Whoever runs an operation hands it to
+ * record_run, the place tells of runs and copies, operations add what only they know. Printing is
+ * the listeners' business. */
+#include "interp/op/heard.h"
 
 #include "core/system/ascii.h"
 #include "core/base/buf.h"
@@ -10,7 +10,6 @@
 #include "interp/op/arith.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
-#include "interp/precision/precise.h"
 #include "interp/state/scope.h"
 
 #include <math.h>
@@ -267,7 +266,7 @@ static double bytes_written(Value v)
         return 8;
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
         sum += bytes_written(v.tuple->items[i]);
-    return v.tag == V_TUPLE ? sum : place_bytes(v);
+    return v.tag == V_TUPLE ? sum : v_bytes(v);
 }
 
 /* The user's text of the running operation, its blanks as one, cut where it grows long. */
@@ -373,7 +372,7 @@ static void record_begin(Interp *in, const char *name, const Op *op, const Value
         put_operands(&e->head, args, n);
     }
     for (int i = 0; i < n; i++)
-        e->read += place_bytes(args[i]);
+        e->read += v_bytes(args[i]);
     x->depth = 1;
     x->hidden = x->paused = 0;
     e->start = heard_clock();
@@ -517,40 +516,10 @@ void heard_sync(Interp *in)
             device_sync(&in->ctx, d);
 }
 
-/* ---- the door ---- */
-typedef struct Knock {
-    OpCall *call;               /* NULL: elementwise */
-    Interp *in;
-    const Op *op;               /* NULL: a chain */
-    const Value *args;
-    int n;
-    unsigned weak, reuse;
-    const ExplainChain *chain;
-    bool placed;                /* the whole of op_call_bound */
-    const PlaceWork *work;      /* the whole of place_work */
-    const int8_t *operand;
-} Knock;
-
-static Value knock(const Knock *k)
+/* ---- running with a record ---- */
+static const char *name_of(const Recorded *k)
 {
-    if (k->work)
-        return place_work(k->in, k->work);
-    if (k->placed)
-        return op_call_bound(k->in, k->op, (Value *)k->args, k->n, k->weak, k->operand);
-    if (k->chain)
-        return k->chain->run(k->in, k->chain->data);
-    if (k->call)
-        return precise_door(k->call);
-    Value r;
-    if (precise_wants(k->in, k->args, k->n) &&
-        precise_elementwise(k->in, k->op, k->args, k->n, k->weak, k->reuse, &r))
-        return r;
-    return ew_call(k->in, k->op, k->args, k->n, k->weak, k->reuse);
-}
-
-static const char *name_of(const Knock *k)
-{
-    return k->work ? k->work->name : k->op ? k->op->name : k->chain && k->chain->name ? k->chain->name : "one pass";
+    return k->name ? k->name : k->op ? k->op->name : "one pass";
 }
 
 /* It gave up: nothing is told of it. */
@@ -562,7 +531,7 @@ static Value gave_up(Interp *in, Value r)
     return r;
 }
 
-static void record_failed(Interp *in, const Knock *k)
+static void record_failed(Interp *in, const Recorded *k)
 {
     Heard *e = &in->explain->now;
     e->formula[0] = '\0';
@@ -575,27 +544,26 @@ static void record_failed(Interp *in, const Knock *k)
 }
 
 /* What runs as one names its kernel. */
-static void note_parts(const Knock *k)
+static void note_parts(Interp *in, const Recorded *k)
 {
-    if (!k->chain || !k->chain->parts)
+    if (!k->parts)
         return;
-    explain_note(k->in, "parts", "%s", k->chain->parts);
-    heard_kernel(k->in, k->chain->parts);
+    explain_note(in, "parts", "%s", k->parts);
+    heard_kernel(in, k->parts);
 }
 
-static Value listen(const Knock *k)
+Value record_run(Interp *in, const Recorded *k)
 {
-    Interp *in = k->in;
     ErrFrame frame;
-    bool computes = k->placed || !k->op || k->op->dtypes;        /* print, map, len do not */
+    bool computes = k->computes || !k->op || k->op->dtypes;        /* print, map, len do not */
     if (in->explain->depth || !computes) {
-        note_parts(k);
-        return knock(k);
+        note_parts(in, k);
+        return k->run(in, k->data);
     }
     record_begin(in, name_of(k), k->op, k->args, k->n);
-    note_parts(k);
+    note_parts(in, k);
     if (ERR_TRY(&in->ctx, &frame)) {
-        Value r = knock(k);
+        Value r = k->run(in, k->data);
         v_push(in, r);                     /* what follows may raise */
         record_wait(in);
         ERR_END(&in->ctx, &frame);
@@ -610,39 +578,4 @@ static Value listen(const Knock *k)
     if (in->explain->depth)
         record_failed(in, k);
     err_rethrow(&in->ctx);
-}
-
-Value explain_run(OpCall *c)
-{
-    return listen(&(Knock){ .call = c, .in = c->in, .op = c->op, .args = c->args, .n = c->count });
-}
-
-Value explain_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
-                          unsigned reuse)
-{
-    return listen(&(Knock){ .in = in, .op = op, .args = args, .n = n, .weak = weak, .reuse = reuse });
-}
-
-Value explain_chain(Interp *in, const ExplainChain *chain)
-{
-    return listen(&(Knock){ .in = in, .args = chain->leaves, .n = chain->n, .chain = chain });
-}
-
-Value heard_work(Interp *in, const PlaceWork *w)
-{
-    return listen(&(Knock){ .in = in, .args = w->args, .n = w->count, .work = w });
-}
-
-bool heard_opens(Interp *in, const Op *op, const Value *args, int count)
-{
-    bool tensors = op->cls != OPC_EW, makes = in->place && op->devices & DEV_MAKES;
-    for (int i = 0; i < count; i++)
-        tensors |= args[i].tag == V_TENSOR || args[i].tag == V_RANGE;
-    return !in->explain->depth && ((op->dtypes && tensors) || makes);
-}
-
-Value heard_placed(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
-{
-    return listen(&(Knock){ .in = in, .op = op, .args = args, .n = count, .weak = weak, .placed = true,
-                            .operand = operand });
 }

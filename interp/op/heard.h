@@ -9,9 +9,34 @@
 #ifndef RICCI_INTERP_HEARD_H
 #define RICCI_INTERP_HEARD_H
 
-#include "interp/device/place.h"
+#include "interp/op/op.h"
+#include "kernels/tensor/report.h"
 
 enum { HEARD_KERNEL = 64 };
+
+/* ---- what the place tells ---- */
+/* What ran: one entry per operation, written by the door alone. */
+typedef struct PlaceRun {
+    const char *name;               /* "solve", "`+`", "one pass" */
+    const Op *op;                   /* or NULL */
+    Device *device;
+    DType dtype;
+    const char *kernel;             /* "CLBlast gemm", "generated", "OpenBLAS", …; or NULL */
+    double seconds;                 /* measured; on a simulation the model's */
+    double flops, bytes;            /* 0: not known */
+    bool fell_back;
+} PlaceRun;
+typedef struct PlaceMove {          /* a copy between devices */
+    const Device *from, *to;
+    size_t bytes;
+    double seconds;
+} PlaceMove;
+/* What listens: profile { }. NULL: nobody. */
+typedef struct PlaceListener {
+    void (*ran)(Interp *, struct PlaceListener *, const PlaceRun *);
+    void (*moved)(Interp *, struct PlaceListener *, const PlaceMove *);
+} PlaceListener;
+
 
 typedef struct Heard {
     const char *name;               /* "solve", "one pass" */
@@ -65,11 +90,25 @@ double heard_flops(const Op *, const Value *args, int n, Value result);
 /* Waits for all devices in use. */
 void heard_sync(Interp *);
 
-/* Where place_wants: is this call to have a record, made around copies and all? */
-bool heard_opens(Interp *, const Op *, const Value *args, int count);
-Value heard_placed(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand);
-/* place_work with a record around it. */
-Value heard_work(Interp *, const PlaceWork *);
+/* Who hears what every row was given and gave, while Interp.solved is set: the program's own values. */
+typedef struct Solved {
+    void (*solved)(Interp *, struct Solved *, const Op *, const Value *args, int count, Value result);
+} Solved;
+
+/* ---- running with a record ---- */
+/* What runs: `run(in, data)`. It may give up with V_UNDEF, and nothing is told of it. */
+typedef struct Recorded {
+    const char *name;               /* NULL: the row's, or "one pass" */
+    const Op *op;                   /* NULL: several rows, or none */
+    const Value *args;              /* that it reads */
+    int n;
+    const char *parts;              /* of what runs as one: their names; they are its kernel's too. Or NULL */
+    bool computes;                  /* tell of it although its row says of no dtype that it computes in it */
+    Value (*run)(Interp *, void *data);
+    void *data;
+} Recorded;
+/* Where heard_on: runs it with a record of its own, or as part of the one that is open. */
+Value record_run(Interp *, const Recorded *);
 /* The kernel that runs, where no `routine` is noted. Up to a colon. */
 void heard_kernel(Interp *, const char *text);
 
@@ -82,6 +121,35 @@ typedef struct HeardPlan {
 /* True: told. False: somebody wants words, or it is not known yet: the plan reports, then it is kept. */
 bool heard_plan(Interp *, const HeardPlan *);
 void heard_plan_keep(Interp *, HeardPlan *);
+
+/* ---- what operations say of themselves ----
+ *     if (explain_on(in))
+ *         explain_note(in, "routine", "%s", name); */
+/* Does somebody want words? heard_on: does anybody listen (`profile` wants numbers alone)? */
+static inline bool explain_on(const Interp *in)
+{
+    return __builtin_expect(in->explain != NULL, 0) && in->explain->words;
+}
+
+/* A line `label  text` of the running operation. Operations that it calls itself add to it. The
+ * label `routine` names its kernel, for listeners without words too. */
+void explain_note(Interp *, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+bool explain_noted(const Interp *, const char *label);      /* has it such a line already? */
+/* What it computed, where the row's formula with the operands' sizes would not say it;
+ * `how` is the formula to show (NULL: none). Calls add up. */
+void explain_flops(Interp *, double flops, const char *how);
+/* Bytes moved only to bring an operand into the order that a kernel wants. */
+void explain_copied(Interp *, double bytes);
+/* Between these an operation finds out what only the listener wants: no time passes. */
+void explain_pause(Interp *);
+void explain_resume(Interp *);
+
+/* The steps of a plan, its FLOPs and what it copies and keeps (explain_steps.c). */
+void explain_steps(Interp *, const Report *);
+/* The value of a row's FLOP formula ("2/3 n^3", "2mnk", "5n log2 n") with sizes for its
+ * letters, index 0 for 'a'; NAN if it is no such product or a letter's size is NAN. */
+double explain_formula(const char *formula, const double sizes[26]);
 
 void heard_clear(Interp *, Heard *);
 void heard_free(Heard *);

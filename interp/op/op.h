@@ -76,7 +76,7 @@ struct Op {
     const char *help;       /* first line: what it computes; then details */
     const char *example;    /* an expression … */
     const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
-    bool on_variable;       /* run takes the variable of its first argument: native_taken (native.h) */
+    bool on_variable;       /* run takes the variable of its first argument: exec_taken (eval_name.h) */
     bool points;            /* in a call of C, f(ptr(x, n)) is the variable x, of which n elements are there */
     bool tried;             /* only computes, in time and memory that go with its operands: a fix that holds it
                              * may be run before it is shown (fixes.c) */
@@ -142,10 +142,9 @@ Value op_unary(Interp *, const Op *, Value a, unsigned weak);
  * An owned operand must not also lie on the value stack; borrowed ones must be rooted. */
 Value op_binary_take(Interp *, const Op *, Value a, Value b, unsigned weak, unsigned owned);
 Value op_unary_take(Interp *, const Op *, Value a, unsigned weak, unsigned owned);
-/* x as another dtype: what `f32(x)` and `cast(x, f32)` do; numbers, tensors, ranges. */
-Value op_cast(Interp *, Value x, DType);
-/* interval(lo, hi): the narrowest that holds both numbers. */
-Value interval_of_bounds(Interp *, Value lo, Value hi);
+/* An elementwise row on operands that are where it computes, told to those who listen; bits of
+ * `reuse` as ew_call has them. */
+Value op_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak, unsigned reuse);
 
 /* ---- reading arguments: raise errors that name the parameter ---- */
 bool arg_given(const OpCall *, int i);

@@ -1,6 +1,8 @@
 /* Reading the arguments of an operation: every reader checks, and its error names the
  * operation, the parameter and what was given instead. Used by all run functions. */
+#include "interp/state/exec.h"
 #include "interp/op/op.h"
+#include "interp/op/elementwise.h"
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
@@ -8,7 +10,6 @@
 #include "interp/op/exact.h"
 #include "interp/state/format.h"
 #include "interp/op/optable.h"
-#include "interp/precision/precise.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -280,4 +281,11 @@ Value op_root(OpCall *c, Value v)
 {
     v_push(c->in, v);
     return v;
+}
+
+bool op_lent(Interp *in, const Op *op)
+{
+    const Node *n = in->at ? in->at->node : NULL;
+    const Op *caller = n && n->kind == ND_CALL && n->a->kind == ND_NAME ? op_find(in, n->a->name) : NULL;
+    return caller && caller != op;
 }

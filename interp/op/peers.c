@@ -2,8 +2,9 @@
  * search for a similar name finds it; one that this search would answer with nonsense
  * (`inner` is near `invert`) does. Neither table is sorted: an error may take its time. */
 #include "interp/op/peers.h"
+#include "interp/state/frames.h"
 
-#include "interp/eval/eval_name.h"
+#include "interp/state/exec.h"
 #include "interp/state/predefined.h"
 
 #include "core/base/error.h"

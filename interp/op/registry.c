@@ -2,7 +2,7 @@
  * parameters, parsed; counts). The rows are handed to it (life.c takes those of builtins/table.c);
  * whoever runs an operation finds its row here, and nothing here runs one. */
 #include "interp/op/optable.h"
-#include "interp/device/place.h"
+#include "interp/op/op.h"
 
 #include "core/base/error.h"
 
@@ -57,14 +57,6 @@ static void index_elementwise(Interp *in, OpTable *t)
         if (t->by_operator[i] && t->by_operator[i]->cls == OPC_EW)
             t->operator_of[t->by_operator[i]->ew] = (uint8_t)i;
     }
-}
-
-DeviceForm op_device_form(const Op *op, const Device *d)
-{
-    DevStatus (*routine)(void) = NULL;
-    if (op->routine)
-        memcpy(&routine, (const char *)d + op->routine, sizeof routine);
-    return op->routine && !routine ? NULL : op->on_device;
 }
 
 /* What is kept per row lies in one block: the records, then the parsed parameters. */

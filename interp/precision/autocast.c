@@ -2,6 +2,7 @@
  * what, and the call with operands cast. The dispatcher calls it inside an autocast scope; it
  * computes nothing itself. */
 #include "interp/precision/autocast.h"
+#include "interp/precision/cast.h"
 
 #include "core/base/error.h"
 #include "interp/op/optable.h"
@@ -146,7 +147,7 @@ static Value *cast_operands(Interp *in, const Op *op, DType f, const Value *args
 }
 
 Value autocast_call(Interp *in, const Op *op, Value *args, int count, unsigned weak,
-                    const int8_t *operand)
+                    const int8_t *operand, OpRest *rest)
 {
     DType f = autocast_format(in);
     Scope *scope = in->scope;
@@ -154,7 +155,7 @@ Value autocast_call(Interp *in, const Op *op, Value *args, int count, unsigned w
     if (!own_dtype(in, op, args, count))
         args = cast_operands(in, op, f, args, count);
     in->scope = NULL;                                       /* an error's guard puts it back */
-    Value r = op_call_bound(in, op, args, count, weak, operand);
+    Value r = rest(in, op, args, count, weak, operand);
     in->scope = scope;
     stack_cut(in, mark);
     return r;

@@ -7,7 +7,7 @@
 #ifndef RICCI_INTERP_AUTOCAST_H
 #define RICCI_INTERP_AUTOCAST_H
 
-#include "interp/op/op.h"
+#include "interp/op/optable.h"
 #include "interp/state/scope.h"
 
 /* F of the innermost scope where that is an autocast, else DT_NONE. */
@@ -26,9 +26,9 @@ static inline bool autocast_applies(const Interp *in, const Op *op)
     return in->scope && in->scope->format == DT_NONE &&
            (op->autocast == AC_LOWER || op->autocast == AC_RAISE);
 }
-/* op_call_bound with operands cast, and autocast off inside it. Arguments are borrowed. */
+/* The rest of the call with operands cast, and autocast off inside it. Arguments are borrowed. */
 Value autocast_call(Interp *, const Op *, Value *args, int count, unsigned weak,
-                    const int8_t *operand);
+                    const int8_t *operand, OpRest *);
 
 /* t in another floating dtype, laid out as t is where its elements lie close enough together:
  * what the planner of contractions does with operands that it converts itself, so that a

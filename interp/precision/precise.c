@@ -7,7 +7,7 @@
 #include "interp/op/arith.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "kernels/tensor/cast.h"
 
 #include <math.h>

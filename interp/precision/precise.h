@@ -15,11 +15,6 @@
 #include "kernels/arith/arith_complex.h"
 #include "kernels/tensor/iter.h"
 
-/* The precision scope in force; NULL: there is none, or an autocast. */
-static inline Scope *precise_scope(const Interp *in)
-{
-    return in->scope && in->scope->format != DT_NONE ? in->scope : NULL;
-}
 /* Is v a tensor of a foreign dtype, or a tuple with one in it? */
 bool precise_foreign(Value v);
 /* Whether the door must come here: quick, and nearly always false. */

@@ -7,7 +7,7 @@
 #include "interp/op/arith.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "interp/op/optable.h"
 #include "kernels/arith/arith_counted.h"
 #include "kernels/arith/arith_quick.h"

@@ -13,7 +13,7 @@
 #include "kernels/blas/blas_stop.h"
 #include "interp/native/native.h"
 #include "interp/session/repl_signals.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/session/repl.h"
 #include "interp/show/show.h"
 #include "interp/life.h"

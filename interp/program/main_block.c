@@ -8,7 +8,7 @@
 
 #include "core/system/c_locale.h"
 #include "interp/session/repl.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "kernels/device/device.h"
 
 #include <errno.h>

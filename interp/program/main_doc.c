@@ -5,7 +5,7 @@
 #include "builtins/help/help.h"
 #include "core/base/plain.h"
 #include "interp/session/repl_commands.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <signal.h>
 #include <stdio.h>

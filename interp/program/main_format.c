@@ -1,6 +1,6 @@
 /* `ricci fmt`: files as canonical text, printed, rewritten, checked or compared. */
 #include "interp/program/main.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include "core/system/c_locale.h"
 

@@ -3,7 +3,7 @@
 #include "interp/program/main.h"
 
 #include "core/system/ascii.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/eval/module.h"
 #include "kernels/device/device.h"
 

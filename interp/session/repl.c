@@ -7,7 +7,7 @@
 
 #include "core/base/mem.h"
 #include "core/memory/progress.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/session/repl_signals.h"
 #include "interp/show/show.h"
 #include "interp/eval/module.h"

@@ -11,7 +11,7 @@
 #include "interp/state/predefined.h"
 #include "interp/session/repl_commands.h"
 #include "interp/show/show.h"
-#include "interp/eval/stdlib_files.h"
+#include "interp/state/stdlib_files.h"
 
 #include <dirent.h>
 #include <stdio.h>

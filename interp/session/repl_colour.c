@@ -2,6 +2,7 @@
  * goes on from the state in which the line before ended, takes what is not finished yet, and
  * reports nothing. tests/unit/colour.c holds it to the lexer. */
 #include "interp/session/repl_edit.h"
+#include "interp/op/op.h"
 
 #include "core/system/ascii.h"
 #include "interp/state/exec.h"

@@ -7,7 +7,7 @@
 #include "core/base/fence.h"
 #include "core/base/mem.h"
 #include "core/base/plain.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
  * callbacks take no argument, so what they share is kept here. Nothing runs the user's code. */
 #include "interp/session/repl_complete.h"
 
-#include "interp/state/cells.h"
+#include "interp/output/cells.h"
 #include "interp/state/exec.h"
 #include "interp/op/op.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/session/repl_commands.h"
 #include "interp/show/show.h"
 

@@ -5,7 +5,7 @@
 #include "interp/session/repl_complete.h"
 #include "interp/session/repl_edit.h"
 #include "interp/session/repl_signals.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include "core/base/error.h"
 

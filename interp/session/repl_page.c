@@ -4,7 +4,7 @@
 #include "interp/session/repl_commands.h"
 
 #include "core/system/ascii.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Other programs from the session: `!command`, and the editor of :edit. They get the terminal as
  * the session was given it: signals at their defaults, and Ctrl-C is theirs alone. */
 #include "interp/session/repl_commands.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include "core/system/ascii.h"
 #include "core/system/c_locale.h"

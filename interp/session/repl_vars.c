@@ -6,10 +6,10 @@
 #include "core/system/c_locale.h"
 #include "core/base/mem.h"
 #include "core/base/source.h"
-#include "interp/state/cells.h"
+#include "interp/output/cells.h"
 #include "interp/state/exec.h"
 #include "interp/native/native.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/show/show.h"
 #include "kernels/rational/rational.h"
 
@@ -134,7 +134,7 @@ static void put_value(Interp *in, Buf *out, Value v, int depth)
         show_repr(in, out, v);
     else if (depth > 0)
         buf_puts(out, v_describe(v, text, sizeof text));
-    if (depth == 0 && native_is_pinned(v))
+    if (depth == 0 && value_is_pinned(v))
         buf_puts(out, "pinned");
 }
 

@@ -1,9 +1,9 @@
 /* What a device is, for programs: its facts as fields, and the table that devices() prints. */
-#include "interp/device/place.h"
+#include "interp/show/place_facts.h"
 
 #include "core/base/error.h"
 #include "core/base/mem.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include <stdio.h>
 #include <string.h>

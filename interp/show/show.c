@@ -2,10 +2,12 @@
  * tensors in show_tensor.c, repr of tensors in show_repr.c. Nothing is allocated here but in the
  * caller's buffer, so an error that unwinds leaves nothing behind. */
 #include "core/base/plain.h"
+#include "interp/op/op.h"
+#include "interp/show/place_facts.h"
+#include "interp/state/exec.h"
 #include "interp/show/show.h"
 #include "interp/state/format.h"
-#include "interp/native/native.h"
-#include "interp/device/place.h"
+#include "interp/state/kind.h"
 #include "kernels/number/number.h"
 
 #include <math.h>
@@ -386,7 +388,7 @@ static void put_value(Page *p, Value v, Style style, int depth)
     case V_POINTER:
     case V_STRUCT:
     case V_CFUNC:
-    case V_CTYPE: show_native(p->in, out, v, style == SHOW_REPR); break;
+    case V_CTYPE: v_kind(v)->show(p->in, out, v, style == SHOW_REPR); break;
     default: put_described(out, v); break;
     }
 }

@@ -143,6 +143,7 @@ void show_tensor_cells(Interp *, Buf *, const Tensor *, ShowCell cell, void *arg
 
 /* ---- LaTeX (show_latex.c) ---- */
 void show_latex(Interp *, Buf *, Value, const ShowOptions *);
+void latex_text(Buf *, const char *text, size_t len);  /* \text{…}, escaped */
 
 /* ---- reports (show_fold.c) ---- */
 /* The lines from `from` on that are wider than `width` cells (0: no limit) go on in the next. */

@@ -5,7 +5,6 @@
  * of equations, one for each slice. The amsmath matrix has ten columns at most, a wider one is an
  * array. Nothing here starts a row with a bare `[`, which LaTeX would take for the argument of the
  * line break before it. */
-#include "interp/measure/latex.h"
 #include "interp/show/show_layout.h"
 
 #include "kernels/device/device.h"
@@ -15,6 +14,24 @@
 #include <string.h>
 
 enum { AMS_COLUMNS = 10, CORNERS_ABOVE = 1000, EDGE = 3, DEPTH_MAX = 2000 };
+
+/* ---- texts ---- */
+void latex_text(Buf *out, const char *text, size_t len)
+{
+    buf_puts(out, "\\text{");
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        const char *word = c == '\\' ? "backslash" : c == '^' ? "asciicircum" : c == '~' ? "asciitilde" :
+                           c == '<' ? "less" : c == '>' ? "greater" : c == '|' ? "bar" : NULL;
+        if (word)
+            buf_printf(out, "\\text%s{}", word);
+        else if (strchr("{}_%&#$", c) && c)
+            buf_printf(out, "\\%c", c);
+        else
+            buf_putc(out, c == '\n' ? ' ' : c);
+    }
+    buf_puts(out, "}");
+}
 
 /* ---- numbers ---- */
 /* Text of a real number as plain printing has it: 1.5e-7, 1/3, ≈1/3, inf, 0x1.8p+1. */

@@ -6,7 +6,7 @@
  * vector takes several lines then and a wide matrix several panels. */
 #include "interp/show/show_layout.h"
 
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "kernels/device/device.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef RICCI_INTERP_EXEC_H
 #define RICCI_INTERP_EXEC_H
 
-#include "interp/op/op.h"
+#include "interp/state/pinned.h"
 
 typedef Value (*EvalFn)(Interp *, const Exec *);
 typedef struct Lower Lower;    /* lower.h */
@@ -71,18 +71,17 @@ static inline Value v_flow(void) { return (Value){ .tag = V_FLOW }; }
 /* May C hold a pointer into it? Programs without native code look no further than the first test. */
 static inline bool v_maybe_pinned(const Interp *in, Value v)
 {
-    return __builtin_expect(in->native != NULL, 0) &&
+    return __builtin_expect(in->pins != 0, 0) &&
            (v.tag == V_TENSOR ? v.tensor->buffer->pinned != NULL : v.tag == V_STRUCT);
 }
 
-Value native_detached(Interp *, Value);              /* native.h */
 /* A variable's value for another place: what C may write to is copied. */
 static inline Value v_share(Interp *in, Value v)
 {
     if (!v_is_object(v))
         return v;
     if (v_maybe_pinned(in, v))
-        return native_detached(in, v);
+        return value_detached(in, v);
     ++*v.refs;
     return v;
 }

@@ -1,9 +1,12 @@
 /* The interpreter's state while it runs: the places that errors name, the value stack, catch points, the
  * interrupt. life.c makes and ends it. */
 #include "core/base/error.h"
+#include "interp/state/exec.h"
 #include "core/memory/mapping.h"
 #include "core/memory/progress.h"
-#include "interp/eval/call.h"
+#include "interp/state/frames.h"
+
+#include <sys/random.h>
 
 /* ---- error places ---- */
 static void where_add(Where *w, const Node *n)
@@ -120,4 +123,15 @@ void poll_interrupt_slow(Interp *in)
     *in->ctx.interrupt = 0;
     mapping_check(&in->ctx);
     err_interrupted(&in->ctx);
+}
+
+/* ---- random numbers ---- */
+void interp_seed(Interp *in)
+{
+    uint64_t word = 0;
+    if (getrandom(&word, sizeof word, 0) != sizeof word)
+        word = (uint64_t)(uintptr_t)in;
+    in->rng.key[0] = word;
+    in->rng.key[1] = 1;
+    in->rng.counter = 0;
 }

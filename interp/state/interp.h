@@ -9,6 +9,7 @@
 
 typedef struct Exec Exec;             /* an executable node: interp/state/exec.h */
 typedef struct Lower Lower;           /* lowering: interp/lower/lower.h */
+typedef const Exec *(*LowerFn)(Lower *, const Node *);
 
 struct Function {
     uint32_t refs;
@@ -76,7 +77,7 @@ struct Interp {
     bool out_closed;                  /* | head: nobody reads any more, the program ends without a word */
     bool out_mute;                    /* a reference of `compare` runs: nothing is written */
     const char *out_heading;          /* the entry of `compare` that writes, until it did once */
-    struct Solved *solved;            /* of the `compare` that runs: the last solution, or NULL */
+    struct Solved *solved;            /* who hears of solutions (`compare`), or NULL */
     struct OpTable *ops;              /* the registry, by name */
     struct { uint64_t key[2], counter; } rng;
     TempDir tempdir;                  /* what tempdir() names, once it was asked for */
@@ -91,6 +92,11 @@ struct Interp {
     struct Explain *explain;          /* who listens to operations, or NULL */
     struct Fuse *fuse;                /* plans of elementwise chains that ran lately, or NULL */
     struct NativeState *native;       /* libraries, callbacks, pins: native.h; NULL until needed */
+    unsigned pins;                    /* variables that are pinned: pinned.h */
+    Value *taken; const Exec *taken_at;   /* the variable that the call at taken_at takes: exec_taken */
+    const struct Wing *const *wings;  /* rooms that the evaluator does without: wing.h; up to a NULL */
+    Value (*vector)(Interp *, const Value *items, int n);   /* build_vector: a tuple of numbers as a tensor is one */
+    LowerFn lowers[ND_KINDS];         /* their rows by kind of node; NULL: no room has one */
     struct Host *host;                /* the program around libricci: output.h; NULL: there is none */
     char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
     struct Fixes *fixes;              /* who checks the help of errors: fixes.h; NULL until needed */
@@ -126,6 +132,8 @@ void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */
 
 void poll_interrupt_slow(Interp *);
 static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt, 0)) poll_interrupt_slow(in); }
+
+void interp_seed(Interp *);                /* random numbers from the system from now on */
 
 /* ---- the C stack ---- */
 _Noreturn void raise_too_deep(Interp *);

@@ -1,7 +1,7 @@
 /* Names that every program finds defined as values rather than operations: constants,
  * precision formats and devices. A program may define its own variable of the name. */
 #include "interp/state/format.h"
-#include "interp/native/native.h"
+#include "interp/state/wing.h"
 #include "interp/state/predefined.h"
 
 #include <math.h>
@@ -35,10 +35,14 @@ Value predefined_find(Interp *in, const char *name)
     for (int i = 0; i < DEVICES; i++)
         if (strcmp(name, devices[i]) == 0)
             return v_device(device_named(&in->ctx, name));
-    if (strcmp(name, "null") == 0)
-        return native_null(in);
     DType dt = dtype_find(name, strlen(name));
-    return dt == DT_NONE ? v_undef() : v_format(dt);
+    if (dt != DT_NONE)
+        return v_format(dt);
+    Value v = v_undef();
+    for (const Wing *const *w = in->wings; w && *w && v.tag == V_UNDEF; w++)
+        if ((*w)->predefined)
+            v = (*w)->predefined(in, name);
+    return v;
 }
 
 const char *predefined_name(int i)

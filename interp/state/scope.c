@@ -1,7 +1,6 @@
 /* The chain of dynamic scopes, and the arithmetic that the innermost one asks for: see scope.h.
  * Headers are read by eval_scope.c; operations ask through the door. Nothing here runs code. */
 #include "interp/state/scope.h"
-#include "interp/life.h"
 
 #include "kernels/random/rng.h"
 

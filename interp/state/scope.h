@@ -49,4 +49,10 @@ void scope_done(Scope *, const Arith *);
 /* The same for a value's own format outside of every scope: nearest, default accumulator. */
 Scope scope_implied(Interp *, DType format);
 
+/* The precision scope in force; NULL: there is none, or an autocast. */
+static inline Scope *precise_scope(const Interp *in)
+{
+    return in->scope && in->scope->format != DT_NONE ? in->scope : NULL;
+}
+
 #endif

@@ -4,8 +4,7 @@
 #include "interp/state/value.h"
 
 #include "core/memory/pool.h"
-#include "interp/native/native.h"
-#include "interp/index/literal.h"
+#include "interp/state/kind.h"
 #include "kernels/arith/arith.h"
 #include "kernels/device/device.h"
 #include "kernels/rational/rational.h"
@@ -180,12 +179,9 @@ static void free_simple(Ctx *ctx, Value v)
     case V_STRUCT:
     case V_CFUNC:
     case V_CTYPE:
-    case V_LAZY: {
-        Native *native = v.ptr;
-        if (native->release)
-            native->release(ctx, native);
+    case V_LAZY:
+        v_kind(v)->release(ctx, v.ptr);
         break;
-    }
     default:            /* modules live as long as the interpreter */
         break;
     }
@@ -458,7 +454,7 @@ static Tensor *tuple_tensor(Interp *in, const Tuple *t)
         Value item = t->items[i];
         v_push(in, item.tag == V_TUPLE ? v_tensor_raw(tuple_tensor(in, item.tuple)) : v_retain(item));
     }
-    Value stacked = build_vector(in, mark, (int)t->count);
+    Value stacked = in->vector(in, mark, (int)t->count);
     stack_cut(in, mark);
     return stacked.tensor;
 }
@@ -617,7 +613,7 @@ bool v_equal(Interp *in, Value a, Value b)
     if ((v_is_numeric(a) || a.tag == V_RANGE) && (v_is_numeric(b) || b.tag == V_RANGE))
         return arrays_equal(in, a, b);
     if (a.tag >= V_POINTER && b.tag >= V_POINTER)
-        return native_equal(a, b);
+        return v_kind(a)->equal(a, b);
     if (a.tag != b.tag)
         return false;
     switch ((Tag)a.tag) {
@@ -634,6 +630,17 @@ bool v_equal(Interp *in, Value a, Value b)
     default:
         return a.ptr == b.ptr;
     }
+}
+
+/* ---- sizes ---- */
+double v_bytes(Value v)
+{
+    double sum = 0;
+    if (v.tag == V_TENSOR)
+        return (double)v.tensor->size * dtype_info((DType)v.tensor->dtype)->bytes;
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        sum += v_bytes(v.tuple->items[i]);
+    return sum;
 }
 
 /* ---- names of types, for messages ---- */
@@ -671,7 +678,7 @@ const char *v_type_name(Value v)
 const char *v_describe(Value v, char *out, size_t cap)
 {
     if (v.tag >= V_POINTER)
-        return native_describe(v, out, cap);
+        return v_kind(v)->describe(v, out, cap);
     if (v.tag != V_TENSOR) {
         snprintf(out, cap, "%s", v_type_name(v));
         return out;

@@ -84,7 +84,8 @@ struct Tuple {
 /* What the objects of V_POINTER, V_STRUCT, V_CFUNC, V_CTYPE and V_LAZY start with. */
 struct Native {
     uint32_t refs;
-    void (*release)(Ctx *, Native *);   /* frees the whole object */
+    bool pinned;                 /* C may write to it: pinned.h */
+    const struct Kind *kind;     /* kind.h */
 };
 
 static inline Value v_none(void) { return (Value){ .tag = V_NONE }; }
@@ -140,6 +141,7 @@ bool v_store(Ctx *, DType dt, void *dst, Value);
  * too. Raises ERR_TYPE naming operand `i` otherwise. Returns a new reference. */
 Tensor *v_to_tensor(Interp *, Value, int operand);
 bool v_equal(Interp *, Value, Value);           /* `==` as one bool, for tuples, strings, keys */
+double v_bytes(Value);                          /* of the elements of all tensors in it */
 /* Raises ERR_MEMORY when recursion over nested values comes near the end of the C stack. */
 void v_check_depth(Interp *);
 

@@ -5,9 +5,7 @@
 #include "kernels/tensor/cast.h"
 
 #include "kernels/tensor/cpu.h"
-#include "kernels/elementwise/ew.h"
 #include "kernels/number/number.h"
-#include "kernels/rational/rational.h"
 
 #include <string.h>
 

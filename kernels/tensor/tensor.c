@@ -7,12 +7,10 @@
 #include "core/memory/mapping.h"
 #include "core/memory/pool.h"
 #include "kernels/device/device.h"
-#include "kernels/elementwise/ew.h"
 #include "kernels/tensor/iter.h"
 #include "kernels/tensor/mapped.h"
 #include "kernels/tensor/permute.h"
 #include "kernels/number/number.h"
-#include "kernels/rational/rational.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,7 +12,7 @@
 
 #include "interp/life.h"
 #include "interp/eval/module.h"
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 #include "interp/op/op.h"
 #include "interp/device/place.h"
 #include "interp/show/show.h"

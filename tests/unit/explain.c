@@ -2,7 +2,7 @@
  * found in a matrix, how few elements a dense one costs, and FLOP formulas. */
 #include "check.h"
 
-#include "interp/measure/explain.h"
+#include "interp/op/heard.h"
 #include "kernels/lapack/lapack_structured.h"
 
 enum { N = 7 };

@@ -1,6 +1,6 @@
 /* How errors are laid out on a terminal: nothing is wider than it, carets stay under what they
  * mark, and the plain text is all there. */
-#include "interp/state/report.h"
+#include "interp/output/report.h"
 
 #include "core/base/error.h"
 #include "core/base/mem.h"

@@ -3,14 +3,14 @@
  * before anything is written there. A failed write (a full disk, a closed pipe) ends the
  * program with an `io` error once; what cannot be written is dropped, never retried for
  * ever. */
-#include "interp/state/output.h"
+#include "interp/output/output.h"
 
 #include "core/system/c_locale.h"
 #include "core/base/limit.h"
 #include "core/base/mem.h"
 #include "core/base/plain.h"
 #include "core/memory/progress.h"
-#include "interp/state/report.h"
+#include "interp/output/report.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
  * the width there is: a source line and the carets below it are cut together around the carets,
  * all else is broken between words. Called when a text goes to stderr (output.c); files and
  * pipes get the plain text. It knows nothing of errors but what they look like. */
-#include "interp/state/report.h"
+#include "interp/output/report.h"
 
 #include "core/base/source.h"
 

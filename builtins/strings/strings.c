@@ -1,6 +1,6 @@
 /* String operations. Text is UTF-8: searching works on bytes (a valid part can only match
  * at a character's start), positions and white space on characters. */
-#include "builtins/rows/text.h"
+#include "builtins/strings/text.h"
 
 #include "core/base/error.h"
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Devices as values: devices, device, to, simulate. What runs on them is the door's business
  * (interp/device/place.h), what they are kernels/device/device.h's; the text of devices() is place_facts.c's. */
 #include "builtins/rows/rows.h"
+#include "interp/show/place_facts.h"
 
 #include "core/system/ascii.h"
 #include "core/base/error.h"

@@ -1,6 +1,7 @@
 /* `on D … { }`: reads the header, decides on which device the block runs, runs it with its
  * DeviceBlock in force. See place.h. What a device can do is the door's business (place.c). */
 #include "interp/device/place.h"
+#include "interp/state/frames.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"

@@ -1,5 +1,5 @@
 /* Text cut or padded to cells: see cells.h. Allocates nothing but what the Buf needs. */
-#include "interp/state/cells.h"
+#include "interp/output/cells.h"
 
 #include "core/base/source.h"
 

@@ -1,0 +1,200 @@
+/* Casts to any dtype: f32(x), bf16("0.1"), cast(x, mp(200)), each rounded once; inside a precision scope
+ * in its mode. Numbers from text, literals among them. */
+#include "interp/precision/cast.h"
+
+#include "core/base/error.h"
+#include "interp/op/arith.h"
+#include "interp/op/exact.h"
+#include "interp/state/scope.h"
+#include "kernels/number/number.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the mode of casts ---- */
+static bool scoped(const Interp *in) { return in->scope && in->scope->format != DT_NONE; }
+
+/* The arithmetic of dt as a cast uses it: in the scope's mode, but to nearest under `stochastic`,
+ * as literals are. False: dt is no real float format. */
+static bool cast_arith(Interp *in, Arith *a, DType dt)
+{
+    Scope s = scoped(in) ? *in->scope : scope_of(dt);
+    RoundMode round = s.round == ROUND_STOCHASTIC ? ROUND_NEAREST : s.round;
+    ArithStatus status = arith_open(&in->ctx, a, dt, round, s.saturate, s.flush);
+    if (status == ARITH_NONE)
+        return false;
+    if (status != ARITH_OK)
+        arith_raise(&in->ctx, status, dt, dtype_name(dt));
+    return true;
+}
+
+static bool real_dtype(DType dt)
+{
+    return dtype_info(dt)->kind != 'c';
+}
+
+/* t in another dtype, in the mode of the scope, which counts what is rounded. */
+static Tensor *cast_tensor(Interp *in, Tensor *t, DType dt)
+{
+    Arith a;
+    Ctx *ctx = &in->ctx;
+    bool ordinary = !scoped(in) || !real_dtype((DType)t->dtype) || t->dtype == dt;
+    if (ordinary || !cast_arith(in, &a, dt))
+        return tensor_cast(ctx, t, dt);
+    Value *mark = in->sp;
+    Tensor *x = tensor_compact(ctx, t);
+    v_push(in, v_tensor_raw(x));
+    Tensor *carriers = tensor_new(ctx, a.carrier, t->rank, tensor_shape(t));
+    v_push(in, v_tensor_raw(carriers));
+    Tensor *out = tensor_new(ctx, dt, t->rank, tensor_shape(t));
+    v_push(in, v_tensor_raw(out));
+    ArithStatus status = a.ops->load(&a, carriers->data, 1, (DType)t->dtype, x->data, 1, t->size);
+    if (status == ARITH_OK)
+        status = a.ops->store(&a, out->data, 1, carriers->data, 1, t->size);
+    if (status == ARITH_INTERRUPT)
+        poll_interrupt(in);
+    if (status != ARITH_OK)
+        arith_raise(ctx, status, dt, dtype_name(dt));
+    arith_flags_add(&in->scope->flags, &a.flags);
+    tensor_retain(out);
+    stack_cut(in, mark);
+    return out;
+}
+
+/* ---- numbers from text ---- */
+_Noreturn static void raise_text(Interp *in, DType dt, const Str *s, const char *what, const char *help)
+{
+    Error *e = err_new(&in->ctx, ERR_VALUE, "%s: \"%.*s%s\" %s", dtype_name(dt), (int)(s->len < 40 ? s->len : 40),
+                       s->text, s->len > 40 ? "…" : "", what);
+    err_underline(e, 0);
+    if (help)
+        err_help(e, "%s", help);
+    err_throw(e);
+}
+
+/* "1/3", "0.1": as written. */
+static void rational_of_text(Interp *in, Rational *out, const Str *s)
+{
+    RationalStatus status = rational_from_text(&in->ctx, out, s->text, s->len);
+    if (status == RATIONAL_NO_NUMBER)
+        raise_text(in, DT_RATIONAL, s, "is no fraction", "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
+    if (status == RATIONAL_DIVISION)
+        raise_text(in, DT_RATIONAL, s, "has the denominator zero", NULL);
+    if (status != RATIONAL_OK)
+        rational_raise(&in->ctx, status, "rational");
+}
+
+/* bf16("0.1"): rounded once from the decimal digits. */
+static void element_of_text(Interp *in, Arith *a, void *element, const Str *s)
+{
+    _Alignas(16) char carrier[16] = { 0 };
+    if (a->dtype == DT_RATIONAL) {
+        rational_of_text(in, element, s);
+        return;
+    }
+    ArithStatus status = number_from_text(a, carrier, s->text, s->len);
+    if (status == ARITH_NO_NUMBER)
+        raise_text(in, a->dtype, s, "is no number", "write it as \"0.1\", \"-2\" or \"1e-5\"");
+    if (status == ARITH_OK)
+        status = a->ops->store(a, element, 1, carrier, 1, 1);
+    if (status != ARITH_OK)
+        arith_raise(&in->ctx, status, a->dtype, dtype_name(a->dtype));
+}
+
+static bool holds_text(Value v)
+{
+    bool text = v.tag == V_TUPLE && v.tuple->count > 0;
+    for (uint32_t i = 0; text && i < v.tuple->count; i++)
+        text = v.tuple->items[i].tag == V_STRING;
+    return text;
+}
+
+/* rational("1/3"), and rational(["1/3", "2/3"]), a vector. */
+static Value cast_text(Interp *in, Arith *a, Value x)
+{
+    _Alignas(16) char element[16] = { 0 };
+    if (x.tag == V_STRING) {
+        element_of_text(in, a, element, x.str);
+        return v_element(&in->ctx, a->dtype, element);
+    }
+    int64_t n = x.tuple->count, bytes = dtype_info(a->dtype)->bytes;
+    Tensor *t = tensor_new(&in->ctx, a->dtype, 1, &n);
+    v_push(in, v_tensor_raw(t));
+    for (int64_t i = 0; i < n; i++)
+        element_of_text(in, a, t->data + i * bytes, x.tuple->items[i].str);
+    return *--in->sp;
+}
+
+/* ---- casts ---- */
+Value op_cast(Interp *in, Value x, DType dt)
+{
+    char given[96];
+    Arith a;
+    bool text = x.tag == V_STRING || holds_text(x);
+    if (text && real_dtype(dt) && cast_arith(in, &a, dt))
+        return cast_text(in, &a, x);
+    if (!v_is_numeric(x) && x.tag != V_RANGE) {
+        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_name(dt),
+                           err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
+        if (x.tag == V_STRING)
+            err_help(e, "text becomes a number with float(%s) or int(%s)", err_operand_text(&in->ctx, 0),
+                     err_operand_text(&in->ctx, 0));
+        err_throw(e);
+    }
+    if (v_dtype(x) == dt)
+        return v_retain(x);
+    Value *mark = in->sp;
+    Tensor *t = v_to_tensor(in, x, 0);
+    v_push(in, v_tensor_raw(t));
+    Tensor *cast = cast_tensor(in, t, dt);
+    if (cast != t)
+        cast->flags = t->flags & TENSOR_COVECTOR;
+    Value r = v_tensor(&in->ctx, cast);
+    stack_cut(in, mark);
+    return r;
+}
+
+/* interval(lo, hi): the exact numbers, each bound rounded outwards. */
+Value interval_of_bounds(Interp *in, Value lo, Value hi)
+{
+    Value bound[2] = { lo, hi };
+    Interval v, part;
+    Value *mark = in->sp;
+    for (int i = 0; i < 2; i++) {
+        char given[96];
+        if (!v_is_numeric(bound[i]) || (bound[i].tag == V_TENSOR && bound[i].tensor->rank > 0))
+            err_raise(&in->ctx, ERR_TYPE, "interval(lo, hi) takes two numbers: %s is %s",
+                      err_operand_text(&in->ctx, i), v_article(bound[i], given, sizeof given));
+        Value one = op_cast(in, bound[i], DT_INTERVAL);
+        v_push(in, one);
+        memcpy(&part, one.tensor->data, sizeof part);
+        *(i ? &v.hi : &v.lo) = i ? part.hi : part.lo;
+    }
+    stack_cut(in, mark);
+    if (isnan(v.lo) || isnan(v.hi))              /* no number at all, on either side */
+        v.lo = v.hi = NAN;
+    if (v.lo > v.hi) {
+        Error *e = err_new(&in->ctx, ERR_VALUE, "the lower bound %g of an interval is above the upper one, %g", v.lo,
+                           v.hi);
+        err_help(e, "interval(%s, %s)", err_operand_text(&in->ctx, 1), err_operand_text(&in->ctx, 0));
+        err_throw(e);
+    }
+    return v_tensor_raw(tensor_scalar(&in->ctx, DT_INTERVAL, &v));
+}
+
+/* ---- literals that meet a tensor ---- */
+bool literal_store(Interp *in, DType dt, void *element, const char *text, size_t len)
+{
+    Arith a;
+    _Alignas(16) char carrier[16] = { 0 };
+    ArithStatus status = arith_open(&in->ctx, &a, dt, ROUND_NEAREST, false, false);
+    if (status == ARITH_OK)
+        status = number_from_text(&a, carrier, text, len);
+    if (status == ARITH_OK)
+        status = a.ops->store(&a, element, 1, carrier, 1, 1);
+    if (status == ARITH_NO_NUMBER)
+        return false;
+    if (status != ARITH_OK)
+        arith_raise(&in->ctx, status, dt, text);
+    return true;
+}

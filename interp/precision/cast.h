@@ -1,0 +1,15 @@
+/* Casts, and numbers from text (cast.c). */
+#ifndef RICCI_INTERP_CAST_H
+#define RICCI_INTERP_CAST_H
+
+#include "interp/op/op.h"
+
+/* x as another dtype: what `f32(x)` and `cast(x, f32)` do; numbers, tensors, ranges. */
+Value op_cast(Interp *, Value x, DType);
+/* interval(lo, hi): the narrowest that holds both numbers. */
+Value interval_of_bounds(Interp *, Value lo, Value hi);
+/* The number that stands in a text, as an element of a real dtype, rounded once to nearest: for
+ * literals that meet a tensor of that dtype. False: the text is no number. */
+bool literal_store(Interp *, DType, void *element, const char *text, size_t len);
+
+#endif

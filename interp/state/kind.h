@@ -1,0 +1,37 @@
+/* Kinds of values that a room above brings: C functions, C types, pointers and structs (native), a
+ * chain that waits (fuse), a loop under way (device). Their objects start with a Native, which
+ * names its kind: what the rooms below do with such a value. NULL in a kind: what is done with any
+ * value that has nothing of the sort. */
+#ifndef RICCI_INTERP_KIND_H
+#define RICCI_INTERP_KIND_H
+
+#include "interp/state/interp.h"
+
+struct Sub;                          /* a subscript: interp/index/index.h */
+
+typedef struct Kind {
+    void (*release)(Ctx *, Native *);                        /* frees the whole object */
+    const char *(*name)(Value);                              /* of a function, in a trace */
+    const char *(*describe)(Value, char *out, size_t cap);   /* as v_describe says it */
+    bool (*equal)(Value, Value);                             /* both are of such kinds */
+    bool (*truth)(Value);                                    /* bool(v) */
+    void (*show)(Interp *, Buf *, Value, bool repr);
+    Value (*index)(Interp *, Value, const struct Sub *, int n);
+    void (*index_set)(Interp *, Value, const struct Sub *, int n, Value v);
+    Value (*field)(Interp *, Value, const Name *);
+    void (*field_set)(Interp *, Value *slot, const Name *, Value v);
+    /* For s.a[0] = 1: a value that stands for what is inside *slot under a name, or under subscripts. */
+    bool (*inside)(Interp *, Value *slot, const Name *, const struct Sub *, int n, Value *out);
+    Value (*call)(Interp *, Value, const Value *args, int count, const Name *const *names, const Value *named,
+                  int named_count);
+    Value (*call_node)(Interp *, const Exec *, Value);       /* a call whose arguments it evaluates itself */
+    Value (*copy)(Interp *, Value);                          /* of a pinned one: see pinned.h */
+    void (*assign)(Interp *, Value *slot, Value v);          /* v into the memory of a pinned one */
+} Kind;
+
+static inline const Kind *v_kind(Value v)
+{
+    return v.tag >= V_POINTER ? ((const Native *)v.ptr)->kind : NULL;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* A wing: a room of the house that the rooms below it do without, and what it adds to the language. life.c
+ * names the wings; each entry may be NULL. */
+#ifndef RICCI_INTERP_WING_H
+#define RICCI_INTERP_WING_H
+
+#include "interp/state/interp.h"
+
+/* How nodes of a kind become executable ones. */
+typedef struct LowerRow {
+    NodeKind kind;
+    LowerFn lower;
+} LowerRow;
+
+typedef struct Wing {
+    const LowerRow *rows;                 /* the nodes that are its own */
+    int count;
+    Value (*predefined)(Interp *, const char *name);        /* a name's value; V_UNDEF: it is none of its */
+    void (*undefined)(Interp *, const Exec *, const Name *);/* a name is nothing: may raise what tells more */
+    void (*raised)(Interp *, Error *);                      /* an error is on its way, its place is known */
+} Wing;
+
+static inline void wings_undefined(Interp *in, const Exec *x, const Name *name)
+{
+    for (const Wing *const *w = in->wings; w && *w; w++)
+        if ((*w)->undefined)
+            (*w)->undefined(in, x, name);
+}
+
+static inline void wings_raised(Interp *in, Error *e)
+{
+    for (const Wing *const *w = in->wings; w && *w; w++)
+        if ((*w)->raised)
+            (*w)->raised(in, e);
+}
+
+#endif
