@@ -216,6 +216,8 @@ static void read_loops(EinsumSpec *s, Loops *l)
     for (int i = s->rank; i + 1 < l->labels; i++)
         l->inner = count_times(l->inner, l->extent[i]);
     l->row = l->labels > s->rank ? l->extent[l->labels - 1] : 1;
+    if (l->row == 0)
+        l->inner = 0;                       /* however many positions have no term */
     for (int k = 0; k < s->operands; k++)
         for (int a = 0; a < s->operand[k].tensor->rank; a++)
             for (int i = 0; i < l->labels; i++)
@@ -383,7 +385,7 @@ static Tensor *matrix_einsum(OpCall *c, Precise *p, const EinsumSpec *s, const L
     size = (int64_t)mem_mul(&c->in->ctx, mem_mul(&c->in->ctx, (size_t)a[0], (size_t)a[1]),
                             (size_t)b[2]);
     Tensor *out = op_keep(c, tensor_zeros(&c->in->ctx, (DType)q.a.t->dtype, 1, &size));
-    for (int64_t i = 0; i < q.count; i++)
+    for (int64_t i = 0; i < q.count && size; i++)
         multiply_one(c, p, &q, i, out);
     return ungrouped(c, s, l, where, out);
 }

@@ -525,7 +525,9 @@ static Value settle(Precise *p, const Op *op, Value v)
     if (dt == DT_NONE || !fractional(dt))
         return v;
     bool plain = !p->scope->flush && !p->scope->saturate;
+    v_push(p->in, v);                       /* a format without complex numbers raises */
     DType to = precise_dtype(p->in, op, p->scope->format, is_complex(dt));
+    p->in->sp--;
     if (plain && dt == to)
         return v;
     /* Outside of every scope nobody counts: the cast rounds as well, and faster. */

@@ -696,10 +696,17 @@ static void run_units(void *arg, int64_t begin, int64_t end, int worker)
 
 /* ---- bound loops in parts ---- */
 
+/* A piece is the results of one reduction: of an argument's the positions (int64) first, which want an
+ * address of eight, then the numbers. */
+static size_t numbers_at(const StageCode *c, const StageReduce *r)
+{
+    return r->arg ? (size_t)c->size * sizeof(int64_t) : 0;
+}
+
 static size_t piece_bytes(const StageCode *c, int reduction)
 {
     const StageReduce *r = &c->reduction[reduction];
-    return ((size_t)c->size * (dtype_info(r->dtype)->bytes + (r->arg ? 8u : 0u)) + 63) & ~(size_t)63;
+    return ((size_t)c->size * dtype_info(r->dtype)->bytes + numbers_at(c, r) + 63) & ~(size_t)63;
 }
 
 /* Keeps the results of the group at the position in hand: elements linear … linear + n - 1. */
@@ -712,14 +719,14 @@ static void keep_part(Work *w, char *piece)
         const StageReduce *red = &c->reduction[r];
         size_t bytes = dtype_info(red->dtype)->bytes;
         const StagePlace *v = &w->val[red->value];
-        char *numbers = piece + (size_t)c->size * bytes;
+        char *numbers = piece + numbers_at(c, red) + (size_t)w->linear * bytes;
         if (red->arg) {
             const char *best = red->extra >= 0 ? w->base + c->value[red->extra].place
                                                : state(w, r)->best;
-            stage_collect((int)bytes, piece + (size_t)w->linear * bytes, best, red->extra >= 0, n);
-            stage_collect(8, numbers + w->linear * 8, v->at, v->stride, n);
+            stage_collect((int)bytes, numbers, best, red->extra >= 0, n);
+            stage_collect(8, piece + w->linear * 8, v->at, v->stride, n);
         } else {
-            stage_collect((int)bytes, piece + (size_t)w->linear * bytes, v->at, v->stride, n);
+            stage_collect((int)bytes, numbers, v->at, v->stride, n);
         }
         piece += piece_bytes(c, r);
     }
@@ -773,10 +780,10 @@ static void join_parts(Run *run)
             FoldOp op = red->op == NEST_SUM ? FOLD_ADD
                       : red->op == NEST_MIN || red->op == NEST_ALL ? FOLD_LEAST : FOLD_MOST;
             for (int64_t j = 0; red->arg && j < c->size; j++) {
-                int64_t *to = (int64_t *)(void *)(first + (size_t)c->size * bytes) + j;
-                const int64_t *from = (int64_t *)(void *)(more + (size_t)c->size * bytes) + j;
-                red->arg(first + (size_t)j * bytes, to, 1, more + (size_t)j * bytes, 1, *from,
-                         false);
+                size_t number = numbers_at(c, red) + (size_t)j * bytes;
+                int64_t *to = (int64_t *)(void *)first + j;
+                const int64_t *from = (int64_t *)(void *)more + j;
+                red->arg(first + number, to, 1, more + number, 1, *from, false);
             }
             if (!red->arg && red->fold)
                 stage_kernels()->fold[op][FORM_X][red->dtype].down(first, c->size, more, 1, 0,
@@ -796,8 +803,7 @@ static void load_parts(Work *w, int group)
     for (int r = 0; r < c->reductions; r++) {
         const StageReduce *red = &c->reduction[r];
         size_t bytes = dtype_info(red->dtype)->bytes;
-        char *at = red->arg ? piece + (size_t)c->size * bytes + w->linear * 8
-                            : piece + (size_t)w->linear * bytes;
+        char *at = piece + (red->arg ? (size_t)w->linear * 8 : (size_t)w->linear * bytes);
         set(w, red->value, at, c->main.strip >= 0);
         piece += piece_bytes(c, r);
     }
