@@ -14,8 +14,9 @@ JOBS  := $(shell nproc 2>/dev/null || echo 2)
 WARN   = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes -Wstrict-prototypes \
          -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers
 CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden
-OPT.release = -O2 -g1
-OPT.debug   = -Og -g3 -DRICCI_DEBUG
+# Invariants are asserted in every other build.
+OPT.release = -O2 -g1 -DNDEBUG
+OPT.debug   = -Og -g3
 # Both at once: neither finds what the other does, and what is run under one is run under both.
 OPT.asan    = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -Wno-maybe-uninitialized -Wno-conversion -DRICCI_PLAIN_MALLOC
 OPT.tsan    = -O1 -g1 -fsanitize=thread -Wno-maybe-uninitialized -Wno-tsan -DRICCI_PLAIN_MALLOC

@@ -4,6 +4,7 @@
  * take turns in every round, so a busy moment hits them alike; times are medians, ratios are
  * medians of the ratios in each round. `linalg [ROUTINE or ORDER …]` measures a part. */
 #include "core/memory/pool.h"
+#include "interp/life.h"
 #include "interp/op/op.h"
 #include "kernels/lapack/lapack.h"
 
@@ -288,7 +289,7 @@ static double measure(Case *c, int way, int threads)
         return seconds;
     }
     if (way != WAY_OWN)
-        blas_threads(c->direct.blas, way == WAY_ALL ? threads : 1);
+        blas_enter(&c->in->ctx, c->direct.blas, 1, way == WAY_ALL ? threads : 1);
     int64_t calls = 0;
     double start = now(), spent = 0;
     do {

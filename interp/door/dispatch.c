@@ -151,6 +151,7 @@ static Value call_run(OpCall *c)
     if (__builtin_expect(c->op->reaches & REACH_REFUSED, 0))
         fence_check(&in->ctx, c->op->reaches, c->op->name);
     Value r = heard_on(in) ? run_heard(c) : precise_door(c);
+    assert(in->sp >= mark && r.tag != V_UNDEF && r.tag != V_FLOW);
     if (__builtin_expect(in->pins != 0, 0))
         r = keep_apart(c, r);
     stack_cut(in, mark);

@@ -176,6 +176,7 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
     if (__builtin_expect(defaults, 0))
         fill_defaults(in, code, base);
     Value r = exec_run(in, code->body);
+    assert(in->sp == top && in->calls == &frame);
     in->calls = frame.up;
     in->fp = fp;
     if (__builtin_expect(r.tag == V_FLOW, 0)) {

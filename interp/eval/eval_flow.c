@@ -96,8 +96,10 @@ Value eval_not(Interp *in, const Exec *x)
 Value eval_block(Interp *in, const Exec *x)
 {
     uint32_t last = x->count - 1;
+    Value *mark = in->sp;
     for (uint32_t i = 0; i < last; i++) {
         Value v = exec_run(in, x->list[i]);
+        assert(in->sp == mark);                /* a statement leaves nothing */
         if (__builtin_expect(v.tag >= V_FLOW, 0)) {
             if (v.tag == V_FLOW)
                 return v;

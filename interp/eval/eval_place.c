@@ -21,6 +21,7 @@ void place_enter(Interp *in, DeviceBlock *p)
 
 void place_leave(Interp *in, DeviceBlock *p)
 {
+    assert(in->place == p || in->place == p->up);      /* where a guard put it back already */
     in->place = p->up;
 }
 

@@ -163,6 +163,7 @@ static Value run_fused(Interp *in, const Lazy *z)
     Tensor *out = z->notice ? NULL : spent_leaf(z, head);
     if (!out)
         out = tensor_new(&in->ctx, (DType)head->dtype, head->rank, tensor_shape(head));
+    assert(out->size == head->size && out->dtype == head->dtype && tensor_contiguous(out));
     v_push(in, v_tensor_raw(out));
     EwTrouble trouble = nest_run(&in->ctx, run.plan, out->data, run.data);
     poll_interrupt(in);

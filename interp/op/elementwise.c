@@ -620,6 +620,26 @@ void ew_count(Interp *in, const Op *op, DType compute, int64_t elements)
     record->dtype = compute;
 }
 
+/* The row's rule: as many axes as the operand with the most, each as long as the longest there. */
+static __attribute__((unused)) bool has_shape_of(const Operand *x, int n, Value r)
+{
+    int rank = 0;
+    for (int i = 0; i < n; i++)
+        rank = x[i].scalar || x[i].tensor->rank < rank ? rank : x[i].tensor->rank;
+    if (r.tag != V_TENSOR)
+        return rank == 0;
+    for (int a = 0; r.tensor->rank == rank && a < rank; a++) {
+        int64_t length = 1;
+        for (int i = 0; i < n; i++) {
+            int at = x[i].scalar ? -1 : a - (rank - x[i].tensor->rank);
+            length = at >= 0 && tensor_shape(x[i].tensor)[at] != 1 ? tensor_shape(x[i].tensor)[at] : length;
+        }
+        if (tensor_shape(r.tensor)[a] != length)
+            return false;
+    }
+    return r.tensor->rank == rank;
+}
+
 Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
 {
     Value r;
@@ -642,6 +662,7 @@ Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
     Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n, .reuse = reuse };
     plan_dtype(&p);
     r = p.compute == DT_RATIONAL ? rational_run(&p) : scalar ? scalar_run(&p) : tensor_run(&p);
+    assert(has_shape_of(x, n, r));
     ew_count(in, op, p.compute, r.tag == V_TENSOR ? r.tensor->size : 1);
     stack_cut(in, mark);
     return r;

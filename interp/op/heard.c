@@ -504,6 +504,7 @@ void heard_begin(Interp *in, Explain *x)
 
 void heard_end(Interp *in, Explain *x)
 {
+    assert(in->explain == x);
     in->explain = x->up;
     in->listener = x->up ? &x->up->place : NULL;
     heard_free(&x->now);

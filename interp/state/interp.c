@@ -106,6 +106,7 @@ void guard_enter(Interp *in, Guard *g)
 
 void guard_restore(Interp *in, Guard *g)
 {
+    assert(in->sp >= g->sp);                   /* what stood below it is the frame's around */
     in->fp = g->fp;
     in->at = g->at;
     in->calls = g->calls;

@@ -112,6 +112,7 @@ void stack_room(Interp *, size_t values);            /* raises `memory` when the
 /* Cuts the value stack to `mark` without a call when it holds scalars. */
 static inline void stack_drop(Interp *in, Value *mark)
 {
+    assert(mark >= in->stack && mark <= in->sp);
     while (in->sp > mark)
         v_release(&in->ctx, *--in->sp);
 }

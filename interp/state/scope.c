@@ -52,6 +52,7 @@ void scope_enter(Interp *in, Scope *s)
 
 void scope_leave(Interp *in, Scope *s)
 {
+    assert(in->scope == s);
     in->scope = s->up;
 }
 

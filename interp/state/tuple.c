@@ -150,6 +150,7 @@ void tuple_push(Ctx *ctx, Tuple **slot, const Name *name, Value v)
     v_push(in, v);                               /* owned here whatever is raised */
     tuple_unshare(ctx, slot);
     Tuple *t = *slot;
+    assert(t->refs == 1 && t->count <= t->cap);
     if (t->count == t->cap)
         tuple_grow(ctx, t, 1);
     t->items[t->count++] = v_undef();

@@ -7,6 +7,8 @@
 #include "kernels/device/device.h"
 #include "parser/parse.h"
 
+#include <assert.h>
+
 typedef struct Interp Interp;
 
 typedef enum Tag {
@@ -105,9 +107,20 @@ Value v_tensor(Ctx *, Tensor *t);
 static inline Value v_tensor_raw(Tensor *t) { return (Value){ .tag = V_TENSOR, .tensor = t }; }
 
 static inline bool v_is_object(Value v) { return v.tag >= V_OBJECT; }
-static inline Value v_retain(Value v) { if (v_is_object(v)) ++*v.refs; return v; }
+static inline Value v_retain(Value v)
+{
+    assert(!v_is_object(v) || *v.refs > 0);
+    if (v_is_object(v))
+        ++*v.refs;
+    return v;
+}
 void v_free(Ctx *, Value v);    /* the last reference is gone */
-static inline void v_release(Ctx *c, Value v) { if (v_is_object(v) && --*v.refs == 0) v_free(c, v); }
+static inline void v_release(Ctx *c, Value v)
+{
+    assert(!v_is_object(v) || *v.refs > 0);
+    if (v_is_object(v) && --*v.refs == 0)
+        v_free(c, v);
+}
 
 Str *str_new(Ctx *, const char *text, size_t len);
 Str *str_from_buf(Ctx *, Buf *);                /* frees the buffer */

@@ -1,6 +1,7 @@
 """Random calls of the library rows on random tensors, for fuzz.py: every tensor is made twice,
 once contiguous and once as a view of another layout with the same values. Both calls must end
 alike, with results equal to rounding; a script ends with an error at the first difference."""
+import glob
 import math
 import os
 import re
@@ -370,7 +371,8 @@ def read_rows(root):
     """Names and parameters of the rows that take tensors."""
     rows = []
     for name in ("linalg", "signals", "reductions", "shape", "rounding"):
-        text = open(os.path.join(root, "builtins", name + ".def"), encoding="utf-8").read()
+        (path,) = glob.glob(os.path.join(root, "builtins", "*", name + ".def"))
+        text = open(path, encoding="utf-8").read()
         for row in re.finditer(r'^OP\((\w+),(?:[^"\n]|\n)*?(?:\.infix = "[^"]*", )?\.params = "([^"]*)"', text, re.M):
             rows.append((row[1], [p.strip() for p in row[2].split(",")]))
     return rows

@@ -1,6 +1,7 @@
 """Random programs for fuzz.py: tokens for soup, and sessions of statements built from
 expressions over a few variables of every kind. Sizes stay small, so that nothing asks for
 gigabytes, except where a size is so large that it must be refused."""
+import glob
 import os
 import re
 
@@ -38,11 +39,8 @@ SPECS = ["", ".3f", "+e", "08.2f", ">10", "^7", "x", "_", ",d", ".0%", "g", "s",
 def read_operations(root):
     """Names and parameters from the registry rows, so that a new row is fuzzed at once."""
     rows = {}
-    folder = os.path.join(root, "builtins")
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".def"):
-            continue
-        text = open(os.path.join(folder, name), encoding="utf-8").read()
+    for path in sorted(glob.glob(os.path.join(root, "builtins", "*", "*.def"))):
+        text = open(path, encoding="utf-8").read()
         for row in re.finditer(r'^EW\d\(\w+, "(\w+)", "([^"]*)"', text, re.M):
             rows[row[1]] = row[2]
         for row in re.finditer(r'^OP\((\w+),(?:[^"\n]|\n)*?(?:\.infix = "[^"]*", )?\.params = "((?:[^"\\]|\\.)*)"', text, re.M):

@@ -9,6 +9,7 @@ must stop at Ctrl-C. What can be counted by hand is compared (kind `counts`).
 
 Prints its seed first and `N passed, N failed` last; the cases that failed are kept in build/fuzz.
 """
+import glob
 import argparse
 import os
 import random
@@ -161,13 +162,12 @@ def operand(r):
 # ---- the kinds of cases: each gives statements ----
 def read_rows(root):
     rows = {}
-    for name in sorted(os.listdir(os.path.join(root, "builtins"))):
-        if name.endswith(".def"):
-            text = open(os.path.join(root, "builtins", name), encoding="utf-8").read()
-            for row in re.finditer(r'^OP\((\w+),(?:[^"\n]|\n)*?(?:\.infix = "[^"]*", )?\.params = "((?:[^"\\]|\\.)*)"', text, re.M):
-                rows[row[1]] = [p.strip() for p in row[2].split(",") if "=" not in p or p.strip()[-1:] not in ("\\", '"')]
-            for row in re.finditer(r'^EW[123]\(\w+, "(\w+)", "([^"]*)"', text, re.M):
-                rows[row[1]] = [p.strip() for p in row[2].split(",")]
+    for path in sorted(glob.glob(os.path.join(root, "builtins", "*", "*.def"))):
+        text = open(path, encoding="utf-8").read()
+        for row in re.finditer(r'^OP\((\w+),(?:[^"\n]|\n)*?(?:\.infix = "[^"]*", )?\.params = "((?:[^"\\]|\\.)*)"', text, re.M):
+            rows[row[1]] = [p.strip() for p in row[2].split(",") if "=" not in p or p.strip()[-1:] not in ("\\", '"')]
+        for row in re.finditer(r'^EW[123]\(\w+, "(\w+)", "([^"]*)"', text, re.M):
+            rows[row[1]] = [p.strip() for p in row[2].split(",")]
     return sorted((n, p) for n, p in rows.items() if n not in NEVER)
 
 
