@@ -9,8 +9,8 @@ must stop at Ctrl-C. What can be counted by hand is compared (kind `counts`).
 
 Prints its seed first and `N passed, N failed` last; the cases that failed are kept in build/fuzz.
 """
-import glob
 import argparse
+import glob
 import os
 import random
 import re
