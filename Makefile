@@ -29,7 +29,11 @@ KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan tsan,$(MODE))
 LDLIBS  = -lreadline -lffi -lm -ldl -lpthread
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
-SOURCES := $(wildcard $(foreach d,core lexer parser kernels builtins interp,$(d)/*.c $(d)/*/*.c))
+# WITHOUT=native: no calls of C, and no libricci, which hands C functions and memory through them.
+WITHOUT ?=
+WITHOUT.native = interp/native/% interp/embed/% builtins/system/native.c
+CSTD += $(if $(filter native,$(WITHOUT)),-DRICCI_WITHOUT_NATIVE)
+SOURCES := $(filter-out $(foreach w,$(WITHOUT),$(WITHOUT.$(w))),$(wildcard $(foreach d,core lexer parser kernels builtins interp,$(d)/*.c $(d)/*/*.c)))
 # readline (GPL) belongs to the program, not to the library.
 MAIN     = $(wildcard interp/program/*.c interp/session/*.c)
 GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
@@ -210,6 +214,7 @@ help:
 	@echo 'make manual          rewrites docs/library.md, docs/devices.md and the word lists in editors/ from the registry'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|tsan|hostile   builds build/MODE/ricci'
+	@echo 'make WITHOUT=native BUILD=build/without   leaves out calls of C, and libricci with them'
 	@echo 'make clean           removes build/'
 
 clean:

@@ -68,9 +68,11 @@ static const Op rows[] = {
 #define SECTION "strings"
 #include "builtins/strings/strings.def"
 #undef SECTION
+#ifndef RICCI_WITHOUT_NATIVE
 #define SECTION "native code"
 #include "builtins/system/native.def"
 #undef SECTION
+#endif
 };
 #pragma GCC diagnostic pop
 

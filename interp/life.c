@@ -31,7 +31,11 @@
 #include <sys/random.h>
 
 static const Wing *const wings[] = {
-    &wing_expressions, &wing_statements, &wing_native, &wing_notation, &wing_measure, &wing_fixes, NULL,
+    &wing_expressions, &wing_statements, &wing_notation, &wing_measure, &wing_fixes,
+#ifndef RICCI_WITHOUT_NATIVE
+    &wing_native,
+#endif
+    NULL,
 };
 
 enum { STACK_VALUES = 1 << 24, STACK_SLACK = 1 << 16 };   /* reserved; committed as it is used */
@@ -155,12 +159,14 @@ void interp_end(Interp *in)
     err_free(in->caught);
     err_free(c->error);
     c->error = NULL;
-    native_owned_free(in);
-    out_flush(in);                       /* what a free= function printed */
-    native_callbacks_free(in);
+    for (const Wing *const *w = in->wings; *w; w++)
+        if ((*w)->ending)
+            (*w)->ending(in);
+    out_flush(in);
     modules_free(in);
-    native_free(in);
-    fixes_free(in);
+    for (const Wing *const *w = in->wings; *w; w++)
+        if ((*w)->ended)
+            (*w)->ended(in);
     if (in->constants)
         v_release(c, v_tuple(in->constants));
     fuse_free(in);

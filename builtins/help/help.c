@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/plain.h"
 #include "interp/state/format.h"
-#include "interp/native/native.h"
+#include "interp/state/kind.h"
 #include "interp/op/peers.h"
 #include "interp/device/place.h"
 #include "interp/eval/module.h"
@@ -326,14 +326,6 @@ static int headline(const char *text)
     return (int)n;
 }
 
-static void show_prototype(Buf *out, Value v)
-{
-    const CFunction *f = v.ptr;
-    buf_puts(out, "  ");
-    native_prototype(out, f->type, f->name);
-    buf_putc(out, '\n');
-}
-
 /* The functions of a module that have ## text, each with its headline; C functions as C declares them. */
 static void show_module(Interp *in, Buf *out, const Module *m)
 {
@@ -341,7 +333,7 @@ static void show_module(Interp *in, Buf *out, const Module *m)
         const Value v = m->slots[i];
         const Node *node = v.tag == V_FUNCTION ? v.fn->code->node : NULL;
         if (v.tag == V_CFUNC)
-            show_prototype(out, v);
+            v_kind(v)->help(out, v, true);
         if (!node || node->kind != ND_FN || !node->text)
             continue;
         buf_clear(&in->scratch);
@@ -403,8 +395,8 @@ static void show_variable(Interp *in, Buf *out, const char *name, Value v)
         name = !lambda ? NULL : name ? name : function_variable(in, v.fn);
     } else if (v.tag == V_MODULE) {
         show_module(in, out, v.module);
-    } else if (v.tag == V_CFUNC || v.tag == V_CTYPE) {
-        native_help(out, v);
+    } else if (v_kind(v) && v_kind(v)->help) {
+        v_kind(v)->help(out, v, false);
     } else if (v.tag == V_DEVICE && device_real(&in->ctx, v.device)) {
         Value real = v_device(device_real(&in->ctx, v.device));
         place_put_table(out, &real, 1);

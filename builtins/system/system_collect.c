@@ -1,10 +1,11 @@
 /* Collections: tuples, strings, ranges and tensors walked item by item, and the functions
  * that take functions. */
 #include "builtins/strings/text.h"
+#include "interp/index/index.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
-#include "interp/native/native.h"
+#include "interp/state/kind.h"
 #include "interp/device/place.h"
 #include "interp/eval/call.h"
 #include "interp/eval/eval_flow.h"
@@ -79,16 +80,17 @@ Value op_run_len(OpCall *c)
         return v_int(text_chars(v.str->text, v.str->len));
     if (v_is_numeric(v) && !(v.tag == V_TENSOR && v.tensor->rank > 0))
         arg_error(c, 0, ERR_TYPE, "a scalar has no length");
-    if (v.tag == V_POINTER)
-        return native_length(c->in, v);
+    if (v_kind(v) && v_kind(v)->length)
+        return v_kind(v)->length(c->in, v);
     sequence(c, 0, &n);
     return v_int(n);
 }
 
 Value op_run_keys(OpCall *c)
 {
-    if (c->args[0].tag == V_STRUCT)
-        return native_keys(c->in, c->args[0]);
+    const Kind *kind = v_kind(c->args[0]);
+    if (kind && kind->keys)
+        return kind->keys(c->in, c->args[0]);
     if (c->args[0].tag != V_TUPLE)
         arg_error(c, 0, ERR_TYPE, "%s must be a named tuple, not a %s", arg_name(c, 0), v_type_name(c->args[0]));
     Tuple *t = c->args[0].tuple;
@@ -233,9 +235,7 @@ Value op_run_enumerate(OpCall *c)
 static Value callee(OpCall *c)
 {
     Value f = c->args[0];
-    bool null_space = f.tag == V_POINTER && f.ptr == native_null(c->in).ptr;     /* call_value sees it too */
-    if (f.tag != V_FUNCTION && f.tag != V_OP && f.tag != V_FORMAT && f.tag != V_CFUNC && f.tag != V_CTYPE &&
-        !null_space) {
+    if (!v_callable(c->in, f)) {
         char given[96], help[160];
         Value other = c->count > 1 ? c->args[1] : v_undef();
         bool swapped = other.tag == V_FUNCTION || other.tag == V_OP || other.tag == V_FORMAT;

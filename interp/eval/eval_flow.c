@@ -96,7 +96,7 @@ Value eval_not(Interp *in, const Exec *x)
 Value eval_block(Interp *in, const Exec *x)
 {
     uint32_t last = x->count - 1;
-    Value *mark = in->sp;
+    __attribute__((unused)) const Value *mark = in->sp;
     for (uint32_t i = 0; i < last; i++) {
         Value v = exec_run(in, x->list[i]);
         assert(in->sp == mark);                /* a statement leaves nothing */

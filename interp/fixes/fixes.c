@@ -431,4 +431,4 @@ void fixes_free(Interp *in)
     in->fixes = NULL;
 }
 
-const Wing wing_fixes = { .raised = fix_check };
+const Wing wing_fixes = { .raised = fix_check, .ended = fixes_free };

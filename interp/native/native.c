@@ -1,5 +1,6 @@
 /* The state of native code in an interpreter, and making the values of native.h. */
 #include "interp/native/native_call.h"
+#include "interp/output/output.h"
 #include "interp/state/wing.h"
 #include "interp/eval/call.h"
 #include "interp/state/kind.h"
@@ -76,6 +77,29 @@ static Value pointer_call(Interp *in, Value p, const Value *args, int count, con
     return op_apply(in, op_named(in, "null"), args, count, 0, names, named, named_count);
 }
 
+static bool pointer_callable(Interp *in, Value p)
+{
+    return p.ptr == native_null(in).ptr;
+}
+
+static void function_help(Buf *out, Value f, bool line)
+{
+    if (!line) {
+        native_help(out, f);
+        return;
+    }
+    const CFunction *c = f.ptr;
+    buf_puts(out, "  ");
+    native_prototype(out, c->type, c->name);
+    buf_putc(out, '\n');
+}
+
+static void type_help(Buf *out, Value t, bool line)
+{
+    (void)line;
+    native_help(out, t);
+}
+
 static Value struct_copy_value(Interp *in, Value v)
 {
     return struct_copy(in, v.ptr);
@@ -83,21 +107,22 @@ static Value struct_copy_value(Interp *in, Value v)
 
 static const Kind cfunction_kind = {
     .release = release_cfunction, .name = cfunction_name, .describe = native_describe, .equal = native_equal,
-    .show = show_native, .call = cfunction_call, .call_node = cfunction_call_node,
+    .show = show_native, .call = cfunction_call, .call_node = cfunction_call_node, .help = function_help,
 };
 static const Kind ctype_kind = {
     .release = release_ctype, .describe = native_describe, .equal = native_equal, .show = show_native,
-    .call = ctype_call_value,
+    .call = ctype_call_value, .help = type_help,
 };
 static const Kind pointer_kind = {
     .release = release_pointer, .describe = native_describe, .equal = native_equal, .truth = pointer_truth,
     .show = show_native, .index = pointer_index, .index_set = pointer_index_set, .field = native_field_get,
     .field_set = native_field_set, .inside = native_inside, .call = pointer_call,
+    .callable = pointer_callable, .length = native_length,
 };
 static const Kind struct_kind = {
     .release = release_struct, .describe = native_describe, .equal = native_equal, .show = show_native,
     .field = native_field_get, .field_set = native_field_set, .inside = native_inside,
-    .copy = struct_copy_value, .assign = native_struct_assign,
+    .keys = native_keys, .copy = struct_copy_value, .assign = native_struct_assign,
 };
 
 /* ---- making them ---- */
@@ -193,4 +218,16 @@ static Value predefined(Interp *in, const char *name)
 }
 
 static const LowerRow rows[] = { { ND_EXTERN, lower_extern } };
-const Wing wing_native = { .rows = rows, .count = 1, .predefined = predefined };
+
+/* A free= function may print, and needs its module. */
+static void ending(Interp *in)
+{
+    native_owned_free(in);
+    out_flush(in);
+    native_callbacks_free(in);
+}
+
+const Wing wing_native = {
+    .rows = rows, .count = 1, .predefined = predefined, .running = native_running, .abandon = native_abandon,
+    .ending = ending, .ended = native_free,
+};

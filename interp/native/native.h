@@ -4,7 +4,7 @@
  * values never alias inside the language.
  *
  *   native.c             the state, making the values     native_extern.c     the statement
- *   native_library.c     finding and opening libraries    native_search.c     the system's folders of them
+ *   native_library.c     finding and opening libraries    loader_search.c     the system's folders of them
  *   native_text.c        prototypes, help of C            native_call.c       a call from node to result
  *   native_abi.c         CType -> ffi_type                native_convert.c    numbers to C; _pointer.c: memory;
  *   native_vary.c        what stands for `...`                                _load.c: C's values as ours
@@ -14,7 +14,7 @@
  *   native_struct.c      structs and C types as values    native_memory.c     any C type at an address
  *   native_pin.c         what C keeps; memory that tensors took over
  * Private to them: native_call.h (the files of calling), native_frame.h (a call under way; libricci
- * too), native_search.h.
+ * too), loader_search.h.
  */
 #ifndef RICCI_INTERP_NATIVE_H
 #define RICCI_INTERP_NATIVE_H

@@ -4,7 +4,7 @@
 #include "core/base/fence.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/native/native.h"
-#include "interp/native/native_search.h"
+#include "core/system/loader_search.h"
 #include "interp/lower/lower.h"
 #include "interp/eval/module.h"
 #include "interp/state/predefined.h"

@@ -3,7 +3,7 @@
  * library may outlive any point where it could be closed. */
 #include "core/system/c_locale.h"
 #include "interp/native/native.h"
-#include "interp/native/native_search.h"
+#include "core/system/loader_search.h"
 
 #include <dlfcn.h>
 #include <fenv.h>

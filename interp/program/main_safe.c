@@ -4,7 +4,7 @@
 #include "interp/program/main.h"
 
 #include "core/system/c_locale.h"
-#include "interp/native/native_search.h"
+#include "core/system/loader_search.h"
 #include "interp/session/repl_signals.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 
 #include "core/base/limit.h"
 #include "core/memory/progress.h"
-#include "interp/native/native.h"
+#include "interp/state/wing.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -103,13 +103,22 @@ static void put_source(Line *l, Interp *in)
     put_text(l, cut ? "…`" : "`");
 }
 
+/* A native call that runs, or NULL. */
+static const char *out_of_reach(const Interp *in)
+{
+    const char *name = NULL;
+    for (const Wing *const *w = in->wings; *w && !name; w++)
+        name = (*w)->running ? (*w)->running() : NULL;
+    return name;
+}
+
 static void tell(void)
 {
     Interp *in = running;
     Line l = { .n = 0 };
     if (!in || at_prompt)
         return;
-    const char *native = native_running();
+    const char *native = out_of_reach(in);
     progress_erase(&in->ctx);
     put_text(&l, "\nwaiting for ");
     if (native) {
@@ -258,7 +267,10 @@ static void on_interrupt(int sig)
         return;
     if (!keep_session)
         leave(STATUS_INTERRUPT);
-    native_abandon();
+    Interp *in = running;
+    for (const Wing *const *w = in ? in->wings : NULL; w && *w; w++)
+        if ((*w)->abandon)
+            (*w)->abandon();
     tell();
 }
 

@@ -80,7 +80,7 @@ static void put_dtype(char out[CELL], Value v)
     if (v_is_numeric(v))
         snprintf(out, CELL, "%s", dtype_name(v_dtype(v)));
     else if (v.tag >= V_POINTER)
-        native_describe(v, out, CELL);
+        v_describe(v, out, CELL);
     else
         snprintf(out, CELL, "%s", v_type_name(v));
 }

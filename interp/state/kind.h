@@ -25,6 +25,10 @@ typedef struct Kind {
     Value (*call)(Interp *, Value, const Value *args, int count, const Name *const *names, const Value *named,
                   int named_count);
     Value (*call_node)(Interp *, const Exec *, Value);       /* a call whose arguments it evaluates itself */
+    bool (*callable)(Interp *, Value);                       /* NULL: where it has a call */
+    Value (*length)(Interp *, Value);                        /* len(v) */
+    Value (*keys)(Interp *, Value);                          /* keys(v) */
+    void (*help)(Buf *, Value, bool line);                   /* ?v; a line of it in a list */
     Value (*copy)(Interp *, Value);                          /* of a pinned one: see pinned.h */
     void (*assign)(Interp *, Value *slot, Value v);          /* v into the memory of a pinned one */
 } Kind;
@@ -32,6 +36,13 @@ typedef struct Kind {
 static inline const Kind *v_kind(Value v)
 {
     return v.tag >= V_POINTER ? ((const Native *)v.ptr)->kind : NULL;
+}
+
+static inline bool v_callable(Interp *in, Value v)
+{
+    const Kind *kind = v_kind(v);
+    return v.tag == V_FUNCTION || v.tag == V_OP || v.tag == V_FORMAT ||
+           (kind && kind->call && (!kind->callable || kind->callable(in, v)));
 }
 
 #endif

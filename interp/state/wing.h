@@ -17,6 +17,10 @@ typedef struct Wing {
     Value (*predefined)(Interp *, const char *name);        /* a name's value; V_UNDEF: it is none of its */
     void (*undefined)(Interp *, const Exec *, const Name *);/* a name is nothing: may raise what tells more */
     void (*raised)(Interp *, Error *);                      /* an error is on its way, its place is known */
+    const char *(*running)(void);     /* what runs on this thread that no interrupt reaches, or NULL; for handlers */
+    void (*abandon)(void);            /* in the handler of Ctrl-C: leaves it */
+    void (*ending)(Interp *);         /* the interpreter ends: while modules are there, … */
+    void (*ended)(Interp *);          /* … and when they are gone */
 } Wing;
 
 static inline void wings_undefined(Interp *in, const Exec *x, const Name *name)

@@ -1,6 +1,6 @@
 # Calls that would ask the locale of the process (awk -f tests/tools/locale.awk FILE…), one a line. Numbers
 # have core/system/c_locale.h, letters core/system/ascii.h; those two may. Without a list of files that are exempt, but:
-# readline needs a locale for this thread (repl_line.c), glob sorts (native_search.c stands between
+# readline needs a locale for this thread (repl_line.c), glob sorts (loader_search.c stands between
 # c_locale_enter and c_locale_leave). printf and scanf are allowed for text and whole numbers.
 BEGIN {
     letters = "is(alpha|alnum|digit|xdigit|space|blank|upper|lower|punct|cntrl|print|graph|w[a-z]+)|to(upper|lower|ascii|wupper|wlower)" \
@@ -42,7 +42,7 @@ function exempt(line) {
         return 1
     if (FILENAME == "interp/session/repl_line.c")
         return line ~ /(setlocale|newlocale|uselocale)\(/
-    return FILENAME == "interp/native/native_search.c" && line ~ /[^a-z]glob\(/
+    return FILENAME == "core/system/loader_search.c" && line ~ /[^a-z]glob\(/
 }
 # The line without comments, texts and letters in quotes.
 function code(s,   from, to, out) {

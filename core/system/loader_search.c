@@ -1,7 +1,7 @@
 /* Where the system's loader looks for libraries, and what lies there: the folders that it says
  * itself, those of /etc/ld.so.conf, /usr/local/lib. The loader finds a library whose name is known
  * in full; here a plain name (`gsl`) becomes one. */
-#include "interp/native/native_search.h"
+#include "core/system/loader_search.h"
 
 #include "core/system/c_locale.h"
 
