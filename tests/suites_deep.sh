@@ -77,6 +77,18 @@ rounding() {
 # All that prints.
 printed() { suite_golden; suite_docs; suite_examples; suite_errors; }
 
+# A build without the wing of native code, of the objects that are there but for the two that name it: all
+# programs of the tests that do not speak of it.
+suite_without() {
+    local bin=$BUILD/without native='extern|as_tensor|ptr|pin|unpin|sizeof|offsetof|errno|cstring|null'
+    build all || return
+    rm -rf "$bin" && mkdir -p "$bin" && cp -rl "$BUILD/obj" "$BUILD/gen" "$bin"
+    rm -f "$bin/obj/interp/life.o" "$bin/obj/builtins/table.o"
+    build WITHOUT=native BUILD="$bin" "$bin/ricci" || return
+    LEAVE=$(grep -lwE "$native" tests/lang/*/*.ric tests/errors/*.ric tests/regress/*.ric; ls tests/lang/native/*.ric | tr '\n' ' ') \
+        golden "$PWD/$bin/ricci" "without native"
+}
+
 # The units, residuals and samples of the oracles on every instruction set below the machine's own, whose
 # turn was in check.
 suite_twins() {
