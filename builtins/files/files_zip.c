@@ -3,8 +3,8 @@
  * directory claims, no more and no less, and no more than deflate can make of its bytes,
  * so a small file cannot ask for much memory. zlib is opened when first needed. */
 #include "builtins/files/files_zip.h"
+#include "core/system/library.h"
 
-#include <dlfcn.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -35,18 +35,14 @@ typedef struct Zlib {
 static Zlib zlib_open(OpCall *c)
 {
     Zlib z = { 0 };
-    void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-    struct { const char *name; void *fn; } calls[] = {
+    const LibraryEntry entries[] = {
         { "inflateInit2_", &z.inflateInit2_ }, { "inflate", &z.inflate },
         { "inflateEnd", &z.inflateEnd }, { "crc32", &z.crc32 },
     };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *found = library ? dlsym(library, calls[i].name) : NULL;
-        if (!found)
-            err_raise_help(&c->in->ctx, ERR_IO, "on Debian and Ubuntu it is in the package zlib1g",
-                           "zip archives need zlib, which was not found (libz.so.1)");
-        memcpy(calls[i].fn, &found, sizeof found);
-    }
+    const char *lacks;
+    if (!library_open("libz.so.1", entries, sizeof entries / sizeof *entries, &lacks))
+        err_raise_help(&c->in->ctx, ERR_IO, "on Debian and Ubuntu it is in the package zlib1g",
+                       "zip archives need zlib, which was not found (libz.so.1)");
     return z;
 }
 

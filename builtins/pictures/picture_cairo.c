@@ -3,11 +3,11 @@
  * it is written once and read afterwards. Errors unwind through nothing of cairo: what it calls
  * back never raises, and surfaces are given back where an error passes. */
 #include "builtins/files/files.h"
+#include "core/system/library.h"
 #include "builtins/pictures/picture_paper.h"
 #include "core/system/ascii.h"
 #include "core/base/error.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,28 +17,26 @@ enum { FORMAT_ARGB32 = 0, CAP_ROUND = 1, JOIN_ROUND = 1 };       /* from cairo.h
 
 /* ---- the library ---- */
 
-static struct Library { Cairo cairo; const char *why; } library;
+static struct Library { Cairo cairo; const char *why; char text[120]; } library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void library_load(void)
 {
-    void *handle = dlopen("libcairo.so.2", RTLD_NOW | RTLD_LOCAL);
+#define ROUTINE(id, result, name, proto) { "cairo_" name, &library.cairo.id },
+    const LibraryEntry entries[] = {
+#include "builtins/pictures/cairo.def"
+    };
+#undef ROUTINE
+    const char *lacks;
+    if (library_open("libcairo.so.2", entries, sizeof entries / sizeof *entries, &lacks))
+        return;
     library.why = "the drawing library cairo was not found (libcairo.so.2); on Debian and Ubuntu it is in "
                   "the package libcairo2";
-    if (!handle)
+    if (!lacks)
         return;
-#define ROUTINE(id, result, name, proto)                                              \
-    {                                                                                 \
-        void *found = dlsym(handle, "cairo_" name);                                   \
-        memcpy(&library.cairo.id, &found, sizeof found);                              \
-        if (!found) {                                                                 \
-            library.why = "libcairo.so.2 has no function cairo_" name ": install the package libcairo2"; \
-            return;                                                                   \
-        }                                                                             \
-    }
-#include "builtins/pictures/cairo.def"
-#undef ROUTINE
-    library.why = NULL;
+    snprintf(library.text, sizeof library.text, "libcairo.so.2 has no function %s: install the package libcairo2",
+             lacks);
+    library.why = library.text;
 }
 
 const Cairo *cairo_open(const char **why)

@@ -3,6 +3,7 @@
  * The lock is held while a product runs. Built without the library's header (version 2), nothing
  * is found here. */
 #include "kernels/blas/dnnl.h"
+#include "core/system/library.h"
 
 #include "core/memory/pool.h"
 
@@ -13,7 +14,6 @@
 #endif
 
 #if defined(DNNL_VERSION_MAJOR) && DNNL_VERSION_MAJOR == 2
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -51,25 +51,19 @@ static Library library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool find(void *handle, const char *name, void *to)
-{
-    void *symbol = dlsym(handle, name);
-    memcpy(to, &symbol, sizeof symbol);
-    return symbol != NULL;
-}
-
 static void library_load(void)
 {
     Library *l = &library;
-    void *handle = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
+#define ROUTINE(name) { #name, &l->name },
+    const LibraryEntry entries[] = {
+#include "kernels/blas/dnnl.def"
+    };
+#undef ROUTINE
+    const char *lacks;
+    void *handle = library_open("libdnnl.so.2", entries, sizeof entries / sizeof *entries, &lacks);
     if (!handle)
         return;
-#define ROUTINE(name)                          \
-    if (!find(handle, #name, &l->name))         \
-        return;
-#include "kernels/blas/dnnl.def"
-#undef ROUTINE
-    find(handle, "omp_set_num_threads", &l->threads);
+    library_symbol(handle, "omp_set_num_threads", &l->threads);
     dnnl_stream_flags_t plain = dnnl_stream_default_flags;
     l->ready = l->dnnl_engine_create(&l->engine, dnnl_cpu, 0) == dnnl_success &&
                l->dnnl_stream_create(&l->stream, l->engine, plain) == dnnl_success;

@@ -2,6 +2,7 @@
  * looked for once in a process, by its plain name, in the versions that the driver can run; one that is
  * missing, or lacks a routine, takes only its own operations away. */
 #include "kernels/cuda/cuda.h"
+#include "core/system/library.h"
 
 #include "core/system/c_locale.h"
 
@@ -18,20 +19,13 @@ enum { OLDEST_DRIVER = 11020 };         /* 11.2: what NVRTC's library of that ve
 static CudaLibraries libraries;
 static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
 
-static bool find(void *handle, const char *symbol, void *fn)
-{
-    void *found = dlsym(handle, symbol);
-    memcpy(fn, &found, sizeof found);
-    return found != NULL;
-}
-
 /* ---- the driver ---- */
 static const char *driver_symbols(void *handle, CudaDriver *f)
 {
 #define DRIVER(name, symbol, arguments)   \
-    if (!find(handle, #symbol, &f->name)) \
+    if (!library_symbol(handle, #symbol, &f->name)) \
         return #symbol;
-#define DRIVER_MAYBE(name, symbol, arguments) find(handle, #symbol, &f->name);
+#define DRIVER_MAYBE(name, symbol, arguments) library_symbol(handle, #symbol, &f->name);
 #include "kernels/cuda/cuda.def"
     return NULL;
 }
@@ -97,7 +91,7 @@ static bool nvrtc_symbols(void *handle)
 {
     Nvrtc *f = &libraries.nvrtc;
 #define NVRTC(name, arguments)                \
-    if (!find(handle, "nvrtc" #name, &f->name)) \
+    if (!library_symbol(handle, "nvrtc" #name, &f->name)) \
         return false;
 #include "kernels/cuda/cuda.def"
     int major = 0, minor = 0;
@@ -110,7 +104,7 @@ static bool blas_symbols(void *handle)
 {
     Cublas *f = &libraries.blas;
 #define BLAS(name, symbol, arguments)     \
-    if (!find(handle, #symbol, &f->name)) \
+    if (!library_symbol(handle, #symbol, &f->name)) \
         return false;
 #include "kernels/cuda/cuda.def"
     return true;
@@ -120,11 +114,11 @@ static bool solver_symbols(void *handle)
 {
     Cusolver *f = &libraries.solver;
 #define SOLVER(name, arguments)                      \
-    if (!find(handle, "cusolverDn" #name, &f->name)) \
+    if (!library_symbol(handle, "cusolverDn" #name, &f->name)) \
         return false;
 #define SOLVER_REAL(name, arguments)                           \
-    if (!find(handle, "cusolverDnS" #name, &f->real[0].name) || \
-        !find(handle, "cusolverDnD" #name, &f->real[1].name))   \
+    if (!library_symbol(handle, "cusolverDnS" #name, &f->real[0].name) || \
+        !library_symbol(handle, "cusolverDnD" #name, &f->real[1].name))   \
         return false;
 #include "kernels/cuda/cuda.def"
     return true;

@@ -2,8 +2,8 @@
  * libclblast.so.1. Each is opened once in a process, when it is first asked for; and the meaning of
  * their codes. */
 #include "kernels/opencl/opencl.h"
+#include "core/system/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,26 +18,17 @@ typedef struct Libraries {
 static Libraries libraries;
 static pthread_once_t opencl_once = PTHREAD_ONCE_INIT, clblast_once = PTHREAD_ONCE_INIT;
 
-static bool routine_load(void *handle, const char *symbol, void *fn)
-{
-    void *found = dlsym(handle, symbol);
-    memcpy(fn, &found, sizeof found);
-    return found != NULL;
-}
-
 static void opencl_load(void)
 {
-    libraries.why = "libOpenCL.so.1 was not found (Debian: ocl-icd-libopencl1)";
-    void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return;
-    libraries.why = "libOpenCL.so.1 is older than OpenCL 1.2 (Debian: ocl-icd-libopencl1)";
-#define ROUTINE(name, result, arguments)                     \
-    if (!routine_load(handle, #name, &libraries.cl.name))    \
-        return;
+#define ROUTINE(name, result, arguments) { #name, &libraries.cl.name },
+    const LibraryEntry entries[] = {
 #include "kernels/opencl/opencl.def"
+    };
 #undef ROUTINE
-    libraries.why = NULL;
+    const char *lacks;
+    if (!library_open("libOpenCL.so.1", entries, sizeof entries / sizeof *entries, &lacks))
+        libraries.why = lacks ? "libOpenCL.so.1 is older than OpenCL 1.2 (Debian: ocl-icd-libopencl1)"
+                              : "libOpenCL.so.1 was not found (Debian: ocl-icd-libopencl1)";
 }
 
 const OpenCl *opencl_open(const char **why)
@@ -49,15 +40,14 @@ const OpenCl *opencl_open(const char **why)
 
 static void clblast_load(void)
 {
-    void *handle = dlopen("libclblast.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return;
-#define ROUTINE(name, result, arguments)                     \
-    if (!routine_load(handle, #name, &libraries.blast.name)) \
-        return;
+#define ROUTINE(name, result, arguments) { #name, &libraries.blast.name },
+    const LibraryEntry entries[] = {
 #include "kernels/opencl/opencl_blas.def"
+    };
 #undef ROUTINE
-    libraries.multiplies = true;
+    const char *lacks;
+    size_t count = sizeof entries / sizeof *entries;
+    libraries.multiplies = library_open("libclblast.so.1", entries, count, &lacks) != NULL;
 }
 
 const ClBlast *clblast_open(void)

@@ -1,7 +1,7 @@
 /* Loading of FLINT, and rational matrices on their way into it and back: see flint.h. */
 #include "kernels/rational/flint.h"
+#include "core/system/library.h"
 
-#include <dlfcn.h>
 #include <flint/fmpq_mat.h>
 #include <pthread.h>
 #include <string.h>
@@ -16,25 +16,16 @@ typedef struct Flint {
 static Flint library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
-static bool routine_load(void *handle, const char *symbol, void *fn)
-{
-    void *found = dlsym(handle, symbol);
-    memcpy(fn, &found, sizeof found);
-    return found != NULL;
-}
-
 /* The structs are those of the header, so it has to be the version of the header. */
 static void library_load(void)
 {
-    void *handle = dlopen("libflint.so.17", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return;
-#define ROUTINE(name)                                 \
-    if (!routine_load(handle, #name, &library.name)) \
-        return;
+#define ROUTINE(name) { #name, &library.name },
+    const LibraryEntry entries[] = {
 #include "kernels/rational/flint.def"
+    };
 #undef ROUTINE
-    library.ready = true;
+    const char *lacks;
+    library.ready = library_open("libflint.so.17", entries, sizeof entries / sizeof *entries, &lacks) != NULL;
 }
 
 /* Bits of the longest numerator or denominator. */

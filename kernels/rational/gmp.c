@@ -5,8 +5,8 @@
  * gmp_probe. Memory is malloc's, as GMP's own functions have it, so that a program which
  * embeds Ricci and uses GMP itself can free what either made. */
 #include "kernels/rational/gmp.h"
+#include "core/system/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,33 +98,25 @@ typedef struct Library {
 static Library library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
-static bool routine_load(void *handle, const char *symbol, void *fn)
-{
-    void *found = dlsym(handle, symbol);
-    memcpy(fn, &found, sizeof found);
-    return found != NULL;
-}
-
 static void library_load(void)
 {
-    library.why = "the library of exact arithmetic GMP was not found (libgmp.so.10); on Debian and "
-                  "Ubuntu it is in the package libgmp10";
-    void *handle = dlopen("libgmp.so.10", RTLD_NOW | RTLD_LOCAL);
-    __typeof__(mp_set_memory_functions) *set_memory;
-    if (!handle)
-        return;
-    library.why = "libgmp.so.10 lacks a routine; install the package libgmp10 in its version 6 or newer";
 #define SYMBOL2(name) #name
 #define SYMBOL(name) SYMBOL2(name)
-#define ROUTINE(name)                                          \
-    if (!routine_load(handle, SYMBOL(name), &library.gmp.name)) \
-        return;
+#define ROUTINE(name) { SYMBOL(name), &library.gmp.name },
+    __typeof__(mp_set_memory_functions) *set_memory;
+    const LibraryEntry entries[] = {
 #include "kernels/rational/gmp.def"
+        { SYMBOL(mp_set_memory_functions), &set_memory },
+    };
 #undef ROUTINE
-    if (!routine_load(handle, SYMBOL(mp_set_memory_functions), &set_memory))
-        return;
-    set_memory(gmp_alloc, gmp_realloc, gmp_free);
-    library.why = NULL;
+    const char *lacks;
+    if (library_open("libgmp.so.10", entries, sizeof entries / sizeof *entries, &lacks))
+        set_memory(gmp_alloc, gmp_realloc, gmp_free);
+    else if (lacks)
+        library.why = "libgmp.so.10 lacks a routine; install the package libgmp10 in its version 6 or newer";
+    else
+        library.why = "the library of exact arithmetic GMP was not found (libgmp.so.10); on Debian and "
+                      "Ubuntu it is in the package libgmp10";
 }
 
 const Gmp *gmp_open(const char **why)

@@ -1,8 +1,8 @@
 /* Loading of MPFR: see mpfr.h. It finds GMP by itself, which is the copy that gmp.c opened
  * and gave its allocation functions to. */
 #include "kernels/rational/mpfr.h"
+#include "core/system/library.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -14,32 +14,22 @@ typedef struct Library {
 static Library library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
-static bool routine_load(void *handle, const char *symbol, void *fn)
-{
-    void *found = dlsym(handle, symbol);
-    memcpy(fn, &found, sizeof found);
-    return found != NULL;
-}
-
 static void library_load(void)
 {
-    if (!gmp_open(&library.why))
-        return;
-    library.why = "the library of long floats MPFR was not found (libmpfr.so.6); on Debian and "
-                  "Ubuntu it is in the package libmpfr6";
-    void *handle = dlopen("libmpfr.so.6", RTLD_NOW | RTLD_LOCAL);
-    if (!handle)
-        return;
-    library.why = "libmpfr.so.6 lacks a routine; install the package libmpfr6 in its version 4 or "
-                  "newer";
 #define SYMBOL2(name) #name
 #define SYMBOL(name) SYMBOL2(name)
-#define ROUTINE(name)                                           \
-    if (!routine_load(handle, SYMBOL(name), &library.mpfr.name)) \
-        return;
+#define ROUTINE(name) { SYMBOL(name), &library.mpfr.name },
+    const LibraryEntry entries[] = {
 #include "kernels/rational/mpfr.def"
+    };
 #undef ROUTINE
-    library.why = NULL;
+    const char *lacks;
+    if (!gmp_open(&library.why) ||
+        library_open("libmpfr.so.6", entries, sizeof entries / sizeof *entries, &lacks))
+        return;
+    library.why = lacks ? "libmpfr.so.6 lacks a routine; install the package libmpfr6 in its version 4 or newer"
+                        : "the library of long floats MPFR was not found (libmpfr.so.6); on Debian and "
+                          "Ubuntu it is in the package libmpfr6";
 }
 
 void mpfr_forget(void)

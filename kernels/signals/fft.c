@@ -4,11 +4,11 @@
  * belong to the process; running a plan on new arrays is thread-safe. Plans are made with
  * FFTW_ESTIMATE: a measured plan may differ from run to run, and with it the last bits. */
 #include "kernels/signals/fft.h"
+#include "core/system/library.h"
 #include "core/memory/pool.h"
 #include "kernels/tensor/iter.h"
 #include "kernels/tensor/permute.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -43,30 +43,33 @@ const char *fft_package(DType dt)
     return is_single(dt) ? "libfftw3-single3" : "libfftw3-double3";
 }
 
-static void library_load(Library *lib, const char *file, const char *prefix, const char *package)
-{
-    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    lib->why = lib->text;
-    if (!handle) {
-        snprintf(lib->text, sizeof lib->text, "the Fourier transform library FFTW was not found "
-                 "(%s); on Debian and Ubuntu it is in the package %s", file, package);
-        return;
-    }
-#define ROUTINE(id, result, name, proto)                                                    \
-    {                                                                                       \
-        char symbol[64];                                                                    \
-        snprintf(symbol, sizeof symbol, "%s%s", prefix, name);                              \
-        void *found = dlsym(handle, symbol);                                                \
-        memcpy(&lib->id, &found, sizeof found);                                             \
-        if (!found) {                                                                       \
-            snprintf(lib->text, sizeof lib->text, "%s has no function %s; install the "     \
-                     "package %s", file, symbol, package);                                  \
-            return;                                                                         \
-        }                                                                                   \
-    }
+enum { ROUTINES = 0
+#define ROUTINE(id, result, name, proto) + 1
 #include "kernels/signals/fft.def"
 #undef ROUTINE
-    lib->why = NULL;
+};
+
+static void library_load(Library *lib, const char *file, const char *prefix, const char *package)
+{
+#define ROUTINE(id, result, name, proto) { name, &lib->id },
+    LibraryEntry entries[] = {
+#include "kernels/signals/fft.def"
+    };
+#undef ROUTINE
+    char symbols[ROUTINES][64];
+    const char *lacks;
+    for (int i = 0; i < ROUTINES; i++) {
+        snprintf(symbols[i], sizeof symbols[i], "%s%s", prefix, entries[i].symbol);
+        entries[i].symbol = symbols[i];
+    }
+    if (library_open(file, entries, ROUTINES, &lacks))
+        return;
+    lib->why = lib->text;
+    if (lacks)
+        snprintf(lib->text, sizeof lib->text, "%s has no function %s; install the package %s", file, lacks, package);
+    else
+        snprintf(lib->text, sizeof lib->text, "the Fourier transform library FFTW was not found (%s); on Debian "
+                 "and Ubuntu it is in the package %s", file, package);
 }
 
 static void load_double(void)
