@@ -36,9 +36,8 @@ static struct Line {
     bool blocks;
     char *block;               /* keys that were read and not asked for yet */
     size_t block_at, block_len;
+    volatile sig_atomic_t continued;   /* the process was stopped */
 } line;
-
-static volatile sig_atomic_t line_continued;       /* the process was stopped */
 
 /* ---- keys ---- */
 bool key_is_there(void)
@@ -147,7 +146,7 @@ static bool wait_key(void)
         return true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool pending = *line.in->ctx.interrupt || rl_pending_signal() || line_continued;
+    bool pending = *line.in->ctx.interrupt || rl_pending_signal() || line.continued;
     int ready = pending ? -1 : ppoll(&input, 1, NULL, &before);
     bool signalled = pending || (ready < 0 && errno == EINTR);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -157,7 +156,7 @@ static bool wait_key(void)
 /* ---- signals ---- */
 static void note_continued(int signal)
 {
-    line_continued = signal;
+    line.continued = signal;
 }
 
 static bool interrupted(void)
@@ -179,8 +178,8 @@ static void take_signals(void)
             rl_crlf();
     }
     rl_check_signals();
-    if (line_continued) {
-        line_continued = 0;
+    if (line.continued) {
+        line.continued = 0;
         rl_deprep_terminal();              /* whoever ran meanwhile has set the terminal as he likes */
         rl_prep_terminal(1);
         if (line.rich)

@@ -21,26 +21,34 @@
 enum { STATUS_ERROR = 1, STATUS_INTERRUPT = 130, QUOTED = 60 };
 static const long PATIENCE = 350000000;      /* nanoseconds */
 
-static InterruptFlag interrupted;             /* how often, until somebody polls */
-static volatile sig_atomic_t keep_session, at_prompt;
-static Interp *_Atomic running;
-static struct timespec first;                /* when it was pressed */
+typedef struct Timer { int signal, id; bool made; } Timer;
+
+/* What the process knows of its signals: handlers have no other way to it. */
+static struct Signals {
+    InterruptFlag interrupted;                /* how often, until somebody polls */
+    volatile sig_atomic_t keep_session, at_prompt;
+    Interp *_Atomic running;
+    struct timespec first;                    /* when it was pressed */
+    TempDir *_Atomic removed;                 /* the folder that goes with the process */
+    Timer limit_timer, patience_timer;
+    double limit_seconds;
+} signals;
 
 bool signals_interrupted(void)
 {
-    return interrupted != 0;
+    return signals.interrupted != 0;
 }
 
 void signals_keep_session(void)
 {
-    keep_session = 1;
+    signals.keep_session = 1;
 }
 
 static void start_limit(bool on);
 
 void signals_at_prompt(bool on)
 {
-    at_prompt = on;
+    signals.at_prompt = on;
     start_limit(!on);
 }
 
@@ -74,7 +82,7 @@ static void put_time_since_first(Line *l)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    long tenths = (now.tv_sec - first.tv_sec) * 10 + (now.tv_nsec - first.tv_nsec) / 100000000;
+    long tenths = (now.tv_sec - signals.first.tv_sec) * 10 + (now.tv_nsec - signals.first.tv_nsec) / 100000000;
     put_number(l, tenths / 10);
     put_text(l, ".");
     put_number(l, tenths % 10);
@@ -114,9 +122,9 @@ static const char *out_of_reach(const Interp *in)
 
 static void tell(void)
 {
-    Interp *in = running;
+    Interp *in = signals.running;
     Line l = { .n = 0 };
-    if (!in || at_prompt)
+    if (!in || signals.at_prompt)
         return;
     const char *native = out_of_reach(in);
     progress_erase(&in->ctx);
@@ -132,7 +140,7 @@ static void tell(void)
     put_text(&l, " since Ctrl-C");
     if (native)
         put_text(&l, "; the third leaves it halfway");
-    else if (!keep_session)
+    else if (!signals.keep_session)
         put_text(&l, "; the third ends the program");
     put_text(&l, "\n");
     ssize_t done = write(STDERR_FILENO, l.text, l.n);
@@ -140,23 +148,21 @@ static void tell(void)
 }
 
 /* ---- leaving ---- */
-static TempDir *_Atomic removed;
 
 void signals_remove(TempDir *folder)
 {
-    removed = folder;
+    signals.removed = folder;
 }
 
 static _Noreturn void leave(int status)
 {
-    Interp *in = running;
+    Interp *in = signals.running;
     progress_erase(in ? &in->ctx : NULL);
-    tempdir_remove(removed);
+    tempdir_remove(signals.removed);
     _exit(status);
 }
 
 /* ---- timers: each has a signal, directed at the thread that takes them, which is this one ---- */
-typedef struct Timer { int signal, id; bool made; } Timer;
 
 static int patience_signal(void)
 {
@@ -180,46 +186,44 @@ static void timer_set(Timer *t, const struct itimerspec *when)
 
 /* ---- how long it may run ---- */
 static const long GRACE = 2;                 /* seconds that an interrupted program has to stop */
-static Timer limit_timer;
-static double limit_seconds;
 
 static void start_limit(bool on)
 {
-    Interp *in = running;
+    Interp *in = signals.running;
     struct itimerspec when = { .it_interval.tv_sec = GRACE };
-    if (!(limit_seconds < 1e9))
+    if (!(signals.limit_seconds < 1e9))
         return;
-    when.it_value.tv_sec = on ? (time_t)limit_seconds : 0;
-    when.it_value.tv_nsec = on ? (long)((limit_seconds - (double)when.it_value.tv_sec) * 1e9) + 1 : 0;
+    when.it_value.tv_sec = on ? (time_t)signals.limit_seconds : 0;
+    when.it_value.tv_nsec = on ? (long)((signals.limit_seconds - (double)when.it_value.tv_sec) * 1e9) + 1 : 0;
     if (in && in->ctx.limit)
         in->ctx.limit->out_of_time = 0;
-    limit_timer.signal = limit_signal();
-    timer_set(&limit_timer, &when);
+    signals.limit_timer.signal = limit_signal();
+    timer_set(&signals.limit_timer, &when);
 }
 
 void signals_limit(double seconds)
 {
     if (!(seconds < 1e9))
         start_limit(false);
-    limit_seconds = seconds;
+    signals.limit_seconds = seconds;
     start_limit(true);
 }
 
 /* The second time it did not stop. */
 static void on_limit(int sig)
 {
-    Interp *in = running;
+    Interp *in = signals.running;
     Line l = { .n = 0 };
     (void)sig;
     if (!in || !in->ctx.limit)
         return;
     if (!in->ctx.limit->out_of_time) {
         in->ctx.limit->out_of_time = 1;
-        interrupted = interrupted ? interrupted : 1;
+        signals.interrupted = signals.interrupted ? signals.interrupted : 1;
         return;
     }
     put_text(&l, "ricci: ended: it ran longer than --limit seconds=");
-    put_number(&l, (long)limit_seconds);
+    put_number(&l, (long)signals.limit_seconds);
     put_text(&l, " and did not stop\n");
     ssize_t done = write(STDERR_FILENO, l.text, l.n);
     (void)done;
@@ -231,43 +235,42 @@ static void on_limit(int sig)
 static void on_late(int sig)
 {
     (void)sig;
-    if (interrupted == 1)
+    if (signals.interrupted == 1)
         tell();
 }
 
-static Timer patience_timer;
 
 static void start_patience(void)
 {
     const struct itimerspec patience = { .it_value.tv_nsec = PATIENCE };
-    clock_gettime(CLOCK_MONOTONIC, &first);
-    patience_timer.signal = patience_signal();
-    timer_set(&patience_timer, &patience);
+    clock_gettime(CLOCK_MONOTONIC, &signals.first);
+    signals.patience_timer.signal = patience_signal();
+    timer_set(&signals.patience_timer, &patience);
 }
 
 /* Its signal would end a sleep() of the next entry. */
 void signals_settled(void)
 {
     const struct itimerspec never = { 0 };
-    interrupted = 0;
-    if (patience_timer.made)
-        timer_set(&patience_timer, &never);
+    signals.interrupted = 0;
+    if (signals.patience_timer.made)
+        timer_set(&signals.patience_timer, &never);
 }
 
 static void on_interrupt(int sig)
 {
     (void)sig;
-    if (interrupted < 3)
-        interrupted++;
-    if (interrupted == 1)
+    if (signals.interrupted < 3)
+        signals.interrupted++;
+    if (signals.interrupted == 1)
         start_patience();
-    else if (interrupted == 2)
+    else if (signals.interrupted == 2)
         tell();
-    if (interrupted < 3)
+    if (signals.interrupted < 3)
         return;
-    if (!keep_session)
+    if (!signals.keep_session)
         leave(STATUS_INTERRUPT);
-    Interp *in = running;
+    Interp *in = signals.running;
     for (const Wing *const *w = in ? in->wings : NULL; w && *w; w++)
         if ((*w)->abandon)
             (*w)->abandon();
@@ -285,12 +288,12 @@ static bool is_left_to_us(int sig)
  * and back), we hear of it again. */
 static void on_leaving(int sig)
 {
-    Interp *in = running;
+    Interp *in = signals.running;
     sigset_t it, before;
     struct sigaction again, plain = { .sa_handler = SIG_DFL };
     progress_erase(in ? &in->ctx : NULL);
     if (sig != SIGTSTP)
-        tempdir_remove(removed);
+        tempdir_remove(signals.removed);
     sigaction(sig, &plain, &again);
     sigemptyset(&it);
     sigaddset(&it, sig);
@@ -304,10 +307,10 @@ void signals_for(Interp *in)
 {
     static const int leaving[] = { SIGTERM, SIGHUP, SIGTSTP };
     struct sigaction action = { .sa_handler = on_leaving, .sa_flags = SA_RESTART };
-    running = in;
+    signals.running = in;
     if (!in)
         return;
-    in->ctx.interrupt = &interrupted;
+    in->ctx.interrupt = &signals.interrupted;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
         if ((in->ctx.progress || leaving[i] != SIGTSTP) && is_left_to_us(leaving[i]))
