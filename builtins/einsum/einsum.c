@@ -112,7 +112,7 @@ static Tensor *as_view(EinsumSpec *s)
         if (!kept[x->index[b]] && tensor_shape(x->tensor)[b] != 1)
             return NULL;
     if (heard_on(s->call->in))
-        explain_note(s->call->in, "routine", "a view: nothing is computed");
+        explain_routine(s->call->in, "a view: nothing is computed");
     return op_keep(s->call, tensor_view(&s->call->in->ctx, x->tensor, s->rank, shape, stride,
                                         x->tensor->data));
 }

@@ -147,9 +147,9 @@ static void det_explain(const Stack *a, bool small)
     if (!heard_on(a->call->in) || !a->count)
         return;
     if (explain_on(a->call->in) && n > 0 && exact_determinant(a, linalg_item(a, 0), &exact))
-        explain_note(a->call->in, "routine", "elimination without fractions: exact");
+        explain_routine(a->call->in, "elimination without fractions: exact");
     else if (small)
-        explain_note(a->call->in, "routine", LINALG_SMALL_TEXT);
+        explain_routine(a->call->in, LINALG_SMALL_TEXT);
     else if (n > 0)
         linalg_explain_routines(a->call, a->type, "getrf", "getrf");
     explain_flops(a->call->in, 2 * n * n * n / 3 * (double)a->count *

@@ -121,7 +121,7 @@ Value op_run_rref(OpCall *c)
         explain_note(c->in, "numbers", "exact fractions");
         return op_exact_rref(c);
     }
-    explain_note(c->in, "routine", "Gauss-Jordan elimination with partial pivoting");
+    explain_routine(c->in, "Gauss-Jordan elimination with partial pivoting");
     Stack a = linalg_stack(c, 0);
     DType narrow = a.dt;
     linalg_require_finite(&a);

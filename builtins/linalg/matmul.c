@@ -122,10 +122,10 @@ static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
     const char *name = p->m == 1 || p->n == 1 ? "gemv" : "gemm";
     contract_report(plan, "result", &report);
     const ReportStep *step = &report.step[0];
-    if (strncmp(step->kernel, "OpenBLAS", 8) == 0)
+    if (step->blas)
         linalg_explain_routines(c, blas_type(p->dt), name, name);
     else
-        explain_note(in, "routine", "%s: %s", step->kind, step->kernel);
+        explain_routine(in, "%s: %s", step->kind, step->kernel);
     if (p->batch->count > 1)
         explain_note(in, "batch", "%lld products of %lld×%lld and %lld×%lld",
                      (long long)p->batch->count, (long long)p->m, (long long)p->k, (long long)p->k, (long long)p->n);

@@ -214,7 +214,7 @@ static void explain_direct(const Conv *v)
     Interp *in = v->call->in;
     if (!heard_on(in))
         return;
-    explain_note(in, "routine", "the plain sum in %s%s",
+    explain_routine(in, "the plain sum in %s%s",
                  v->wide ? "128-bit integers" : dtype_name(v->dt),
                  v->whole ? ", exact for these integers" : "");
     if (v->mode == MODE_FULL)
@@ -326,7 +326,7 @@ static void explain_blocks(const Conv *v, const Blocks *k)
     if (!heard_on(in))
         return;
     heard_kernel(in, "FFTW, overlap-add");
-    explain_note(in, "routine", "transforms of %lld points (FFTW), %lld block%s: overlap-add",
+    explain_routine(in, "transforms of %lld points (FFTW), %lld block%s: overlap-add",
                  (long long)k->points, (long long)k->count, k->count == 1 ? "" : "s");
     explain_flops(in, (k->real ? 2.5 : 5) * n * log2(n) * transforms,
                   k->real ? "2.5n log2 n per transform" : "5n log2 n per transform");

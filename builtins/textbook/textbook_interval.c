@@ -21,7 +21,7 @@ static _Noreturn void not_enclosed(Book *b, const Stack *a)
 static void note(Book *b, const char *what)
 {
     if (heard_on(b->c->in))
-        explain_note(b->c->in, "routine", "%s", what);
+        explain_routine(b->c->in, "%s", what);
 }
 
 Value book_interval_solve(OpCall *c, Scope *s)

@@ -12,7 +12,7 @@
 static void say(Book *b, const char *routine)
 {
     if (heard_on(b->c->in))
-        explain_note(b->c->in, "routine", "%s, every operation rounded to %s", routine,
+        explain_routine(b->c->in, "%s, every operation rounded to %s", routine,
                      dtype_name(b->s->format));
 }
 

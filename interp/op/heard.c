@@ -100,19 +100,29 @@ static void add_line(Buf *notes, const char *label, const char *fmt, va_list arg
 void explain_note(Interp *in, const char *label, const char *fmt, ...)
 {
     va_list args;
-    if (!running(in))
-        return;
-    if (strcmp(label, "routine") == 0 && !in->explain->now.kernel[0]) {
-        char text[200];
-        va_start(args, fmt);
-        c_vsnprintf(text, sizeof text, fmt, args);
-        va_end(args);
-        heard_kernel(in, text);
-    }
-    if (!in->explain->words)
+    if (!running(in) || !in->explain->words)
         return;
     va_start(args, fmt);
     add_line(&in->explain->now.notes, label, fmt, args);
+    va_end(args);
+}
+
+void explain_routine(Interp *in, const char *fmt, ...)
+{
+    va_list args;
+    char text[200];
+    if (!running(in))
+        return;
+    va_start(args, fmt);
+    if (!in->explain->now.kernel[0]) {
+        va_list again;
+        va_copy(again, args);
+        c_vsnprintf(text, sizeof text, fmt, again);
+        va_end(again);
+        heard_kernel(in, text);
+    }
+    if (in->explain->words)
+        add_line(&in->explain->now.notes, "routine", fmt, args);
     va_end(args);
 }
 

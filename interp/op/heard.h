@@ -124,17 +124,18 @@ void heard_plan_keep(Interp *, HeardPlan *);
 
 /* ---- what operations say of themselves ----
  *     if (explain_on(in))
- *         explain_note(in, "routine", "%s", name); */
+ *         explain_routine(in, "%s", name); */
 /* Does somebody want words? heard_on: does anybody listen (`profile` wants numbers alone)? */
 static inline bool explain_on(const Interp *in)
 {
     return __builtin_expect(in->explain != NULL, 0) && in->explain->words;
 }
 
-/* A line `label  text` of the running operation. Operations that it calls itself add to it. The
- * label `routine` names its kernel, for listeners without words too. */
+/* A line `label  text` of the running operation. Operations that it calls itself add to it. */
 void explain_note(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* What computes it, up to a colon its kernel, for listeners without words too: the line `routine`. */
+void explain_routine(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool explain_noted(const Interp *, const char *label);      /* has it such a line already? */
 /* What it computed, where the row's formula with the operands' sizes would not say it;
  * `how` is the formula to show (NULL: none). Calls add up. */

@@ -340,6 +340,7 @@ void pair_report(const PairPlan *p, ReportStep *s)
                         p->before[PAIR_A] ? "the first operand summed first; " :
                         p->before[PAIR_B] ? "the second operand summed first; " : "";
     snprintf(s->kernel, sizeof s->kernel, "%s%.*s", first, REPORT_TEXT - 48, p->kernel);
+    s->blas = p->blas && !*first;
     s->flops = p->flops;
     s->read = p->read;
     s->written = p->written;

@@ -112,7 +112,8 @@ static void describe(PairPlan *p)
     bool dot = g->m == 1 && g->n == 1, vector = g->m == 1 || g->n == 1;
     const char *batched = g->batch.count > 1 ? "batched " : "";
     snprintf(p->kind, sizeof p->kind, "%s%s", batched, dot ? "dot" : vector ? "gemv" : "gemm");
-    const char *by = gemm_tiny(g->m, g->n, g->k) ? "own small products" : "OpenBLAS";
+    p->blas = !gemm_tiny(g->m, g->n, g->k);
+    const char *by = p->blas ? "OpenBLAS" : "own small products";
     int at = snprintf(p->kernel, sizeof p->kernel, "%s, ", by);
     if (g->batch.count > 1)
         at += snprintf(p->kernel + at, sizeof p->kernel - (size_t)at, "%lld × ",

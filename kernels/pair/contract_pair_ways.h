@@ -69,6 +69,7 @@ struct PairPlan {
     } u;
     PairNest cells;                     /* C's axes: for work after */
     char kind[48], kernel[REPORT_TEXT];
+    bool blas;                  /* as ReportStep.blas */
     double flops, read, written, copied;
 };
 
