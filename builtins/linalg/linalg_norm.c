@@ -38,20 +38,52 @@ static NormOrder read_order(OpCall *c, int i)
 }
 
 /* ---- vectors ---- */
-static double fold_vector(BlasType t, NormFold fold, int64_t n, const char *x, int64_t step)
+/* Elements between looks at the interrupt flag. */
+enum { PIECE = 1 << 22, COLUMNS = 256 };
+
+/* norms_fold_columns for any number of rows. `out` is one of COLUMNS at most. */
+static void fold_columns(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a, double *out)
+{
+    double part[COLUMNS];
+    int64_t step = PIECE / cols, n = rows < step ? rows : step;
+    norms_fold_columns(s->type, fold, n, cols, a, out);
+    for (int64_t i = n; i < rows; i += n) {
+        Mat more = { a.data + i * a.rs * (int64_t)s->bytes, a.rs, a.cs };
+        poll_interrupt(s->call->in);
+        norms_fold_columns(s->type, fold, rows - i < n ? rows - i : n, cols, more, part);
+        for (int64_t k = 0; k < cols; k++)
+            out[k] = norms_fold_two(fold, out[k], part[k]);
+    }
+}
+
+static double fold_vector(const Stack *s, NormFold fold, int64_t n, const char *x, int64_t step)
 {
     double r;
-    norms_fold_columns(t, fold, n, 1, (Mat){ (char *)x, step, 1 }, &r);
+    fold_columns(s, fold, n, 1, (Mat){ (char *)x, step, 1 }, &r);
     return r;
 }
 
-static double vector_power(BlasType t, int64_t n, const char *x, int64_t step, double p)
+/* Never out of the range of f64 on the way. */
+static double norm2(const Stack *s, int64_t n, const char *x, int64_t step)
 {
-    double top = fold_vector(t, p < 0 ? FOLD_MIN : FOLD_MAX, n, x, step), sum = 0;
+    double r = gemm_norm2(s->dt, n < PIECE ? n : PIECE, x, step);
+    for (int64_t i = PIECE; i < n; i += PIECE) {
+        poll_interrupt(s->call->in);
+        r = hypot(r, gemm_norm2(s->dt, n - i < PIECE ? n - i : PIECE, x + i * step * (int64_t)s->bytes, step));
+    }
+    return r;
+}
+
+static double vector_power(const Stack *s, int64_t n, const char *x, int64_t step, double p)
+{
+    double top = fold_vector(s, p < 0 ? FOLD_MIN : FOLD_MAX, n, x, step), sum = 0;
     if (top == 0 || !isfinite(top))
         return top;
-    for (int64_t i = 0; i < n; i++)
-        sum += pow(mat_abs(t, x, i * step) / top, p);
+    for (int64_t i = 0; i < n; i++) {
+        if (i % PIECE == 0)
+            poll_interrupt(s->call->in);
+        sum += pow(mat_abs(s->type, x, i * step) / top, p);
+    }
     return top * pow(sum, 1 / p);
 }
 
@@ -75,9 +107,8 @@ static double vector_norm(const Stack *s, NormOrder o, int64_t n, const char *x,
 {
     NormFold fold;
     if (!order_fold(o, &fold))
-        return vector_power(s->type, n, x, step, o.p);
-    return fold == FOLD_SQUARES ? gemm_norm2(s->dt, n, x, step)
-                                : fold_vector(s->type, fold, n, x, step);
+        return vector_power(s, n, x, step, o.p);
+    return fold == FOLD_SQUARES ? norm2(s, n, x, step) : fold_vector(s, fold, n, x, step);
 }
 
 /* Norms of the columns of a, by strips. A sum of squares that left the range of f64, or came
@@ -85,23 +116,22 @@ static double vector_norm(const Stack *s, NormOrder o, int64_t n, const char *x,
 static void column_norms(const Stack *s, NormOrder o, int64_t rows, int64_t cols, Mat a,
                          BlasType real, void *out, int64_t at)
 {
-    enum { STRIP = 256 };
     NormFold fold;
     bool folds = order_fold(o, &fold);
-    double part[STRIP];
-    for (int64_t j = 0; j < cols; j += STRIP) {
-        int64_t wide = cols - j < STRIP ? cols - j : STRIP;
+    double part[COLUMNS];
+    for (int64_t j = 0; j < cols; j += COLUMNS) {
+        int64_t wide = cols - j < COLUMNS ? cols - j : COLUMNS;
         char *from = a.data + j * a.cs * (int64_t)s->bytes;
         poll_interrupt(s->call->in);
         if (folds)
-            norms_fold_columns(s->type, fold, rows, wide, (Mat){ from, a.rs, a.cs }, part);
+            fold_columns(s, fold, rows, wide, (Mat){ from, a.rs, a.cs }, part);
         for (int64_t k = 0; k < wide; k++) {
             const char *x = from + k * a.cs * (int64_t)s->bytes;
             if (folds && fold == FOLD_SQUARES)
                 part[k] = part[k] > 0x1p-900 && part[k] < 0x1p1000
-                              ? sqrt(part[k]) : gemm_norm2(s->dt, rows, x, a.rs);
+                              ? sqrt(part[k]) : norm2(s, rows, x, a.rs);
             mat_store(real, out, at + j + k,
-                      folds ? part[k] : vector_power(s->type, rows, x, a.rs, o.p), 0);
+                      folds ? part[k] : vector_power(s, rows, x, a.rs, o.p), 0);
         }
     }
 }
@@ -111,7 +141,7 @@ static double frobenius(const Stack *s, Mat a)
 {
     double total = 0;
     for (int64_t i = 0; i < s->m; i++)
-        total = hypot(total, gemm_norm2(s->dt, s->n, a.data + i * a.rs * (int64_t)s->bytes, a.cs));
+        total = hypot(total, norm2(s, s->n, a.data + i * a.rs * (int64_t)s->bytes, a.cs));
     return total;
 }
 

@@ -26,6 +26,8 @@ INLINE double fold_two(NormFold f, double x, double y)
     return f == FOLD_MAX || f == FOLD_MIN ? fold_one(f, x, y) : x + y;
 }
 
+double norms_fold_two(NormFold f, double x, double y) { return fold_two(f, x, y); }
+
 INLINE double magnitude(BlasType t, const char *data, int64_t i)
 {
     switch (t) {
