@@ -247,6 +247,7 @@ typedef struct DevCopy {
 
 /* Behind Buffer.device. Either the host's bytes or a copy's are valid, or several, then equal. */
 typedef struct Residence {
+    const ResidenceOps *ops;    /* first, where tensor.h looks for it */
     Buffer *buffer;
     Device *home;               /* what device(x) says */
     bool host;                  /* the host's bytes are valid */
@@ -261,14 +262,8 @@ typedef struct Residence {
 static inline Residence *tensor_residence(const Tensor *t) { return t->buffer->device; }
 /* Where x is: cpu where nothing is known. */
 Device *tensor_device(Ctx *, const Tensor *);
-/* The host's bytes are valid after this: copies them home if need be (counted). Everybody who
- * looks at t->data of a value calls it first; quick where the tensor never left. */
+/* Behind tensor_home. */
 void device_bring_home(Ctx *, Buffer *);
-static inline void tensor_home(Ctx *ctx, const Tensor *t)
-{
-    if (__builtin_expect(t->buffer && t->buffer->device, 0))     /* a scalar's head has no buffer */
-        device_bring_home(ctx, t->buffer);
-}
 /* Would tensor_home copy? */
 static inline bool tensor_away(const Tensor *t)
 {
@@ -276,7 +271,7 @@ static inline bool tensor_away(const Tensor *t)
 }
 /* The host's bytes were, or are about to be, written: device copies are stale and go. Home stays. */
 void device_stale(Ctx *, Buffer *);
-/* The buffer dies: called by tensor.c. */
+/* The buffer dies. */
 void device_forget(Ctx *, Buffer *);
 /* A new contiguous tensor whose home is d; contents undefined; no memory of the host. On cpu:
  * tensor_new. */

@@ -34,8 +34,14 @@ static void touch(Ctx *ctx, Residence *r)
 }
 
 /* ---- residences ---- */
+static const ResidenceOps residence_ops = {
+    .bring_home = device_bring_home, .stale = device_stale, .forget = device_forget,
+    .copy = device_copy_at_home,
+};
+
 static void residence_put(Ctx *ctx, Buffer *b, Residence *r, Device *home)
 {
+    r->ops = &residence_ops;
     r->buffer = b;
     r->home = home;
     r->used = ctx->devices->clock;

@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "core/memory/mapping.h"
 #include "core/memory/pool.h"
-#include "kernels/device/device.h"
 #include "kernels/elementwise/ew.h"
 #include "kernels/tensor/iter.h"
 #include "kernels/tensor/mapped.h"
@@ -125,7 +124,7 @@ static Buffer *rational_buffer(Ctx *ctx, size_t bytes) {
 
 static void buffer_release(Ctx *ctx, Buffer *b) {
     if (--b->refs > (b->flags & BUFFER_MAPPED ? 1 : 0)) return;
-    if (b->device) device_forget(ctx, b);
+    if (b->device) buffer_residence(b)->forget(ctx, b);
     if (b->flags & BUFFER_INLINE) {
         mem_free_data(ctx, b, BUFFER_HEAD + b->bytes);
         return;
@@ -204,7 +203,7 @@ Tensor *tensor_adopt(Ctx *ctx, DType dt, int rank, const int64_t *shape, void *d
 static void write_home(Ctx *ctx, Tensor *t) {
     if (__builtin_expect(t->buffer->device == NULL, 1)) return;
     tensor_home(ctx, t);
-    device_stale(ctx, t->buffer);
+    buffer_residence(t->buffer)->stale(ctx, t->buffer);
 }
 
 /* ---- layout ---- */
@@ -290,7 +289,7 @@ void tensor_unshare(Ctx *ctx, Tensor **slot) {
         write_home(ctx, t);
         return;
     }
-    Tensor *copy = t->buffer->device ? device_copy_at_home(ctx, t) : tensor_copy(ctx, t);
+    Tensor *copy = t->buffer->device ? buffer_residence(t->buffer)->copy(ctx, t) : tensor_copy(ctx, t);
     if (ctx->interrupt && *ctx->interrupt) raise_half_copied(ctx, copy);
     *slot = copy;
     tensor_release(ctx, t);
