@@ -7,6 +7,7 @@
 #include "core/memory/mapping.h"
 #include "core/memory/pool.h"
 #include "kernels/elementwise/ew.h"
+#include "kernels/tensor/cells.h"
 #include "kernels/tensor/iter.h"
 #include "kernels/tensor/mapped.h"
 #include "kernels/tensor/permute.h"
@@ -106,22 +107,6 @@ static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
     return b;
 }
 
-/* Rationals: zeroed, so that the collector never sees a stale pointer, and registered. */
-static void rational_release(Ctx *ctx, Buffer *b) {
-    rational_unregister(ctx, b);
-    mem_free_data(ctx, b->data, b->bytes);
-}
-
-static Buffer *rational_buffer(Ctx *ctx, size_t bytes) {
-    char *data = mem_alloc_data(ctx, bytes, true);
-    Buffer *b = mem_try_alloc(ctx, sizeof *b);
-    if (b) *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data, .release = rational_release };
-    if (b && rational_register(ctx, b)) return b;
-    if (b) mem_free(ctx, b, sizeof *b);
-    mem_free_data(ctx, data, bytes);
-    mem_raise(ctx, sizeof *b);
-}
-
 static void buffer_release(Ctx *ctx, Buffer *b) {
     if (--b->refs > (b->flags & BUFFER_MAPPED ? 1 : 0)) return;
     if (b->device) buffer_residence(b)->forget(ctx, b);
@@ -158,7 +143,7 @@ void tensor_release(Ctx *ctx, Tensor *t) {
 static Tensor *make(Ctx *ctx, DType dt, int rank, const int64_t *shape, bool zeroed) {
     int64_t size = shape_checked(ctx, rank, shape);
     size_t bytes = checked_bytes(ctx, dt, rank, shape, size);
-    Buffer *b = dtype_cells(dt) ? rational_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
+    Buffer *b = dtype_cells(dt) ? cells_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
     return head_for(ctx, b, dt, rank, shape, size);
 }
 

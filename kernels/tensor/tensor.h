@@ -91,7 +91,7 @@ typedef struct ResidenceOps {
 typedef struct Buffer {
     uint32_t refs;
     uint32_t flags;      /* of tensor.c: the data stands behind this struct, in one block; of
-                          * rational.c: where it is registered */
+                          * cells.c: where it is registered */
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
     void *device;        /* its Residence (device.h), which begins with a pointer to these functions;
