@@ -19,6 +19,7 @@
 #include "core/base/error.h"
 #include "core/base/mem.h"
 #include "core/memory/pool.h"
+#include "kernels/backends/backends.h"
 #include "kernels/blas/blas.h"
 #include "kernels/blas/blas_stop.h"
 #include "kernels/rational/mpfr.h"
@@ -98,7 +99,7 @@ static void interp_build(Interp *in)
     buf_init(&in->out, &in->ctx);
     buf_init(&in->scratch, &in->ctx);
     in->constants = tuple_new(&in->ctx, 0);
-    devices_init(&in->ctx);
+    devices_init(&in->ctx, device_backends);
     in->ctx.devices->copied = place_heard_copy;
     optable_init(in, builtin_rows);
     in->main = in->module = module_new(in, "main");

@@ -2,7 +2,7 @@
  * The scanner, the parser's repairs and the formatter ask here. */
 #include "lexer/lexer.h"
 
-#include "parser/ast.h"
+#include "lexer/operators.h"
 #include "grammar.h"
 
 #include <string.h>

@@ -7,6 +7,7 @@
 
 #include "core/memory/arena.h"
 #include "core/base/source.h"
+#include "lexer/operators.h"
 
 typedef enum NodeKind {
 #define NODE(id, name, children) ND_##id,
@@ -14,13 +15,6 @@ typedef enum NodeKind {
 #undef NODE
     ND_KINDS
 } NodeKind;
-
-typedef enum Operator {
-#define OPERATOR(id, symbol, ascii, op) TK_##id,
-#include "lexer/ops.def"
-#undef OPERATOR
-    TK_OPERATORS
-} Operator;
 
 enum {                    /* Node.flags */
     NF_PARENS = 1,        /* written in parentheses: (n) */

@@ -129,8 +129,9 @@ static bool translate(ParseState *ps, SyntaxError *e, Span s)
     while (below < lx->len && lx->text[below] != '\n')
         below++;
     below += below < lx->len;
-    ForeignFacts facts = { .what = FOREIGN_SYNTAX, .at = e->span.from - s.from, .who = (void *)lx, .own = is_variable,
-                           .body = lx->text + below, .body_len = lx->len - below, .indent = indent_of(lx, s.from) };
+    ForeignFacts facts = { .what = FOREIGN_SYNTAX, .at = e->span.from - s.from, .who = (void *)lx,
+                           .own = is_variable, .accepts = parse_accepts, .body = lx->text + below,
+                           .body_len = lx->len - below, .indent = indent_of(lx, s.from) };
     ForeignAnswer answer;
     if (is_choice(e) || s.to <= s.from ||
         !foreign_rewrite(ps->ctx, ps->lexer.names, lx->text + s.from, s.to - s.from, &facts, &answer))

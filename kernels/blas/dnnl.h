@@ -5,7 +5,8 @@
 #ifndef RICCI_KERNELS_DNNL_H
 #define RICCI_KERNELS_DNNL_H
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/tensor/mat.h"
+#include "kernels/tensor/tensor.h"
 
 /* C = A B with f32 sums: A is m x k, B k x n, C m x n; A and B of `operands` (bf16; f32 for tests),
  * C f32. Steps as gemm_legal has them, C by rows. */

@@ -1,9 +1,11 @@
 /* CUDA devices: which there are, their memory, copies and the stream. See cuda.h for how it goes
  * together; called through DeviceOps alone. */
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cuda_probe.h"
 
 #include "core/system/c_locale.h"
 #include "core/base/mem.h"
+#include "kernels/gpu/gpu.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -251,6 +253,7 @@ const DeviceOps cuda_ops = {
     .backend = "cuda", .open = cuda_open, .alloc = cuda_alloc, .release = cuda_release, .put = cuda_put,
     .get = cuda_get, .copy = cuda_copy, .sync = cuda_sync, .close = cuda_close,
     .build = cuda_build, .drop = cuda_drop, .launch = cuda_launch,
+    .forget = gpu_forget, .pack = gpu_pack,
 };
 
 /* ---- what is there ---- */

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/base/fence.h"
-#include "kernels/gpu/gpu.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -52,9 +51,12 @@ bool device_fenced(Ctx *ctx, const DeviceOps *ops, const char *name)
     return true;
 }
 
-void devices_init(Ctx *ctx)
+void devices_init(Ctx *ctx, const DeviceBackend *backends)
 {
     DeviceSet *set = ctx->devices = mem_zalloc(ctx, sizeof *set);
+    set->backends = backends;
+    while (backends[set->backend_count].name)
+        set->backend_count++;
     set->cpu = device_add(ctx, &cpu_ops, "cpu");
     set->cpu->dtypes = ~0u;
     set->cpu->opened = true;
@@ -63,7 +65,8 @@ void devices_init(Ctx *ctx)
 
 static void device_end(Ctx *ctx, Device *d)
 {
-    gpu_forget(ctx, d);
+    if (d->ops->forget)
+        d->ops->forget(ctx, d);
     if (d->opened && d->ops->close)
         d->ops->close(d);
     device_set_lacks(ctx, d, 0);
@@ -93,8 +96,16 @@ void devices_probe(Ctx *ctx)
     if (set->probed)
         return;
     set->probed = true;
-    opencl_probe(ctx);
-    cuda_probe(ctx);
+    for (int i = 0; i < set->backend_count; i++)
+        set->backends[i].probe(ctx);
+}
+
+const DeviceBackend *device_backend(const DeviceSet *set, const char *name)
+{
+    for (int i = 0; i < set->backend_count; i++)
+        if (strncmp(name, set->backends[i].name, strlen(set->backends[i].name)) == 0)
+            return &set->backends[i];
+    return NULL;
 }
 
 static Device *named(const DeviceSet *set, const char *name)
@@ -119,27 +130,29 @@ static Device *first_of(const DeviceSet *set, const char *backend)
     return absent;
 }
 
+/* What `gpu` means: no processor. */
 static Device *best(const DeviceSet *set)
 {
-    Device *cuda = first_of(set, "cuda");
-    if (cuda && !device_absent(cuda))
-        return cuda;
-    for (Device *d = set->first; d; d = d->next)
-        if (strcmp(d->ops->backend, "opencl") == 0 && !device_absent(d) && !(d->caps & DEVCAP_CPU))
-            return d;
-    return cuda;
+    const DeviceBackend *backends = set->backends;
+    int last = set->backend_count - 1;
+    for (int i = last; i >= 0; i--)
+        for (Device *d = set->first; d; d = d->next)
+            if (strcmp(d->ops->backend, backends[i].name) == 0 && !device_absent(d) &&
+                !(d->caps & DEVCAP_CPU))
+                return d;
+    return last >= 0 ? first_of(set, backends[last].name) : NULL;
 }
 
 Device *device_find(Ctx *ctx, const char *name)
 {
     DeviceSet *set = ctx->devices;
-    if (strncmp(name, "cuda", 4) == 0 || strncmp(name, "opencl", 6) == 0 || strcmp(name, "gpu") == 0)
+    const DeviceBackend *backend = device_backend(set, name);
+    bool gpu = strcmp(name, "gpu") == 0;
+    if (backend || gpu)
         devices_probe(ctx);
-    if (strcmp(name, "gpu") == 0)
+    if (gpu)
         return best(set);
-    if (strcmp(name, "cuda") == 0 || strcmp(name, "opencl") == 0)
-        return first_of(set, name);
-    return named(set, name);
+    return backend && strcmp(name, backend->name) == 0 ? first_of(set, name) : named(set, name);
 }
 
 DType device_widest(const Device *d)

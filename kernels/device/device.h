@@ -8,7 +8,7 @@
  * devices that run generated source are gpu.h's.
  *
  * Files: device.c (the set, counted memory and copies), device_name.c (names), device_residence.c
- * (tensors on devices), device_cache.c (built kernels on disk), device_sim.c, opencl*.c, cuda*.c. */
+ * (tensors on devices), device_cache.c (built kernels on disk), device_sim.c. */
 #ifndef RICCI_KERNELS_DEVICE_H
 #define RICCI_KERNELS_DEVICE_H
 
@@ -98,7 +98,17 @@ typedef struct DeviceOps {
     DevStatus (*build)(Device *, const char *source, const char *entry, DevKernel **);   /* gpu.h caches */
     void (*drop)(Device *, DevKernel *);
     DevStatus (*launch)(Device *, DevKernel *, const DevGrid *, const DevArg *, int n);
+    void (*forget)(Ctx *, Device *);                 /* frees Device.kernels; before close */
+    /* t, which lies there with any strides, into `to`, which is contiguous there: this one raises.
+     * NULL only where no tensor can be. */
+    void (*pack)(Ctx *, Device *, Tensor *to, Tensor *t);
 } DeviceOps;
+
+/* A backend whose driver is looked for when a program speaks of its devices. */
+typedef struct DeviceBackend {
+    const char *name;            /* as programs name its first device */
+    void (*probe)(Ctx *);        /* adds its devices, or an absent one with the reason */
+} DeviceBackend;
 
 enum {                          /* Device.caps */
     DEVCAP_SIM = 1,             /* simulated: its time is printed as such */
@@ -144,7 +154,7 @@ struct Device {
     DevMath math;               /* entries NULL: missing */
     char missing[200];          /* libraries that are missing: "no libcusolver: solve, svd run on cpu" */
     uint64_t fail_alloc, fail_copy, fail_launch;    /* the k-th from now fails (0: never): for tests */
-    struct GpuCache *kernels;   /* gpu.c's: built kernels */
+    struct GpuCache *kernels;   /* built ones: whose forget is among the ops */
     void *state;                /* the backend's */
     Device *next;               /* in the set */
 };
@@ -153,7 +163,9 @@ struct Device {
 typedef struct DeviceSet {
     Device *first, *cpu;
     Device *names;                      /* gpu, cuda:1 …: what stands for a device, see device_named */
-    bool probed;                        /* opencl and cuda were looked for */
+    const DeviceBackend *backends;      /* the last is the one that `gpu` likes best */
+    int backend_count;
+    bool probed;                        /* they were looked for */
     struct Residence *oldest, *newest;  /* buffers with copies on devices, by last use */
     uint64_t clock;
     /* Told of every copy, after it was made. NULL: nobody listens. */
@@ -161,9 +173,12 @@ typedef struct DeviceSet {
 } DeviceSet;
 
 /* ---- the set (device.c) ---- */
-void devices_init(Ctx *);                               /* cpu, sim.mps, sim.tpu; nothing is loaded */
+/* cpu, sim.mps, sim.tpu; nothing is loaded. The table ends with no name, and stays the caller's. */
+void devices_init(Ctx *, const DeviceBackend *);
 void devices_free(Ctx *);                               /* finishes, closes and forgets all */
-void devices_probe(Ctx *);                              /* opencl and cuda, once */
+void devices_probe(Ctx *);                              /* all backends, once */
+/* The one whose name `name` begins with ("cuda:1"), or NULL. */
+const DeviceBackend *device_backend(const DeviceSet *, const char *name);
 /* ---- names (device_name.c) ---- */
 /* The device that a name means, without probing: what is there already, or a DEVCAP_NAME that
  * stands for it (gpu, cuda, opencl, cuda:1, sim). NULL: no device can have this name. */
@@ -232,6 +247,7 @@ typedef struct DevCopy {
 
 /* Behind Buffer.device. Either the host's bytes or a copy's are valid, or several, then equal. */
 typedef struct Residence {
+    const ResidenceOps *ops;    /* first, where tensor.h looks for it */
     Buffer *buffer;
     Device *home;               /* what device(x) says */
     bool host;                  /* the host's bytes are valid */
@@ -246,14 +262,8 @@ typedef struct Residence {
 static inline Residence *tensor_residence(const Tensor *t) { return t->buffer->device; }
 /* Where x is: cpu where nothing is known. */
 Device *tensor_device(Ctx *, const Tensor *);
-/* The host's bytes are valid after this: copies them home if need be (counted). Everybody who
- * looks at t->data of a value calls it first; quick where the tensor never left. */
+/* Behind tensor_home. */
 void device_bring_home(Ctx *, Buffer *);
-static inline void tensor_home(Ctx *ctx, const Tensor *t)
-{
-    if (__builtin_expect(t->buffer && t->buffer->device, 0))     /* a scalar's head has no buffer */
-        device_bring_home(ctx, t->buffer);
-}
 /* Would tensor_home copy? */
 static inline bool tensor_away(const Tensor *t)
 {
@@ -261,7 +271,7 @@ static inline bool tensor_away(const Tensor *t)
 }
 /* The host's bytes were, or are about to be, written: device copies are stale and go. Home stays. */
 void device_stale(Ctx *, Buffer *);
-/* The buffer dies: called by tensor.c. */
+/* The buffer dies. */
 void device_forget(Ctx *, Buffer *);
 /* A new contiguous tensor whose home is d; contents undefined; no memory of the host. On cpu:
  * tensor_new. */
@@ -295,9 +305,5 @@ Tensor *sim_view(Ctx *, const Tensor *made, Tensor *from, const Tensor *shadow);
 Tensor *sim_take(Ctx *, Device *, Tensor *);
 /* Makers of the two that are always there, and of simulate(…). */
 void sim_standard(Ctx *);
-
-/* ---- backends that are looked for ---- */
-void opencl_probe(Ctx *);       /* adds opencl:0 …, or an absent `opencl` with the reason */
-void cuda_probe(Ctx *);
 
 #endif

@@ -12,17 +12,19 @@
 #include <string.h>
 
 /* ---- what a name stands for ---- */
-static bool family(const char *name)
+static bool family(const DeviceSet *set, const char *name)
 {
-    return strcmp(name, "gpu") == 0 || strcmp(name, "cuda") == 0 || strcmp(name, "opencl") == 0 ||
-           strcmp(name, "sim") == 0;
+    const DeviceBackend *b = device_backend(set, name);
+    return strcmp(name, "gpu") == 0 || strcmp(name, "sim") == 0 ||
+           (b && strcmp(name, b->name) == 0);
 }
 
 /* "cuda:12": the index, or -1. */
-static int numbered(const char *name)
+static int numbered(const DeviceSet *set, const char *name)
 {
-    const char *colon = strchr(name, ':');
-    if (!colon || !(strncmp(name, "cuda:", 5) == 0 || strncmp(name, "opencl:", 7) == 0))
+    const DeviceBackend *b = device_backend(set, name);
+    const char *colon = b ? name + strlen(b->name) : "";
+    if (*colon != ':')
         return -1;
     size_t digits = strspn(colon + 1, "0123456789");
     if (digits == 0 || digits > 3 || colon[1 + digits] || (digits > 1 && colon[1] == '0'))
@@ -43,10 +45,11 @@ static const DeviceOps name_ops = { .backend = "name" };
 Device *device_named(Ctx *ctx, const char *name)
 {
     DeviceSet *set = ctx->devices;
-    Device *d = family(name) ? NULL : in_list(set->first, name);
+    bool is_family = family(set, name);
+    Device *d = is_family ? NULL : in_list(set->first, name);
     if (!d)
         d = in_list(set->names, name);
-    if (d || (!family(name) && numbered(name) < 0))
+    if (d || (!is_family && numbered(set, name) < 0))
         return d;
     d = mem_zalloc(ctx, sizeof *d);
     d->ops = &name_ops;
@@ -95,20 +98,23 @@ static const char *why_backend(const DeviceSet *set, const char *backend)
     return absent ? absent->why : "no device was found";
 }
 
+/* "neither cuda (no driver) nor opencl (opencl:0 is a CPU)". */
 static void why_no_gpu(const DeviceSet *set, char *out, size_t cap)
 {
-    const Device *cl = of_backend(set, "opencl", true);
-    const char *cuda = why_backend(set, "cuda");
-    if (cl)
-        snprintf(out, cap, "neither cuda (%s) nor opencl (%s is a CPU)", cuda, cl->name);
-    else
-        snprintf(out, cap, "neither cuda (%s) nor opencl (%s)", cuda, why_backend(set, "opencl"));
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = set->backend_count - 1; i >= 0 && used < cap; i--) {
+        const char *name = set->backends[i].name, *start = used ? " nor" : "neither";
+        const Device *cpu = of_backend(set, name, true);
+        used += (size_t)snprintf(out + used, cap - used, "%s %s (%s%s)", start, name,
+                                 cpu ? cpu->name : why_backend(set, name), cpu ? " is a CPU" : "");
+    }
 }
 
 /* cuda:7 where there are fewer. */
 static void why_no_number(const DeviceSet *set, const char *name, char *out, size_t cap)
 {
-    const char *backend = strncmp(name, "cuda", 4) == 0 ? "cuda" : "opencl";
+    const char *backend = device_backend(set, name)->name;
     const Device *first = of_backend(set, backend, true), *last = first;
     for (const Device *d = first; d; d = d->next)
         if (strcmp(d->ops->backend, backend) == 0 && !device_absent(d))
@@ -168,15 +174,16 @@ static const char *elsewhere(const char *text)
 /* cuda0, cuda_1: what is written cuda:1. The result is a name that stays. */
 static const char *without_colon(Ctx *ctx, const char *text)
 {
-    static const char *const families[] = { "cuda", "opencl" };
-    for (int i = 0; i < 2; i++) {
-        size_t n = strlen(families[i]);
-        if (ascii_ncasecmp(text, families[i], n) != 0)
+    const DeviceSet *set = ctx->devices;
+    for (int i = 0; i < set->backend_count; i++) {
+        const char *family_name = set->backends[i].name;
+        size_t n = strlen(family_name);
+        if (ascii_ncasecmp(text, family_name, n) != 0)
             continue;
         const char *digits = text + n + strspn(text + n, "_- :.");
         char name[48];
-        snprintf(name, sizeof name, "%s:%.4s", families[i], digits);
-        const Device *d = numbered(name) >= 0 ? device_named(ctx, name) : NULL;
+        snprintf(name, sizeof name, "%s:%.4s", family_name, digits);
+        const Device *d = numbered(set, name) >= 0 ? device_named(ctx, name) : NULL;
         if (d)
             return d->name;
     }
@@ -186,17 +193,22 @@ static const char *without_colon(Ctx *ctx, const char *text)
 const char *device_closest(Ctx *ctx, const char *text)
 {
     enum { MOST = 64 };
-    const char *names[MOST] = { "gpu", "cuda", "opencl" }, *found = elsewhere(text);
-    size_t n = 3;
+    const DeviceSet *set = ctx->devices;
+    const char *names[MOST] = { "gpu" }, *found = elsewhere(text);
+    size_t n = 1, families = 1 + (size_t)set->backend_count;
+    while (n < families) {
+        names[n] = set->backends[set->backend_count - (int)n].name;
+        n++;
+    }
     if (!found)
         found = without_colon(ctx, text);
-    for (const Device *d = ctx->devices->first; d && n < MOST; d = d->next) {
+    for (const Device *d = set->first; d && n < MOST; d = d->next) {
         const char *own = strncmp(d->name, "sim.", 4) == 0 ? d->name + 4 : NULL;
         names[n++] = d->name;
         if (!found && (ascii_casecmp(text, d->name) == 0 || (own && ascii_casecmp(text, own) == 0)))
             found = d->name;
     }
-    for (int i = 0; !found && i < 3; i++)
+    for (size_t i = 0; !found && i < families; i++)
         found = ascii_casecmp(text, names[i]) == 0 ? names[i] : NULL;
     return found ? found : err_closest(text, names, n);
 }

@@ -5,7 +5,6 @@
 
 #include "core/base/error.h"
 #include "core/memory/reserve.h"
-#include "kernels/gpu/gpu.h"
 
 #include <string.h>
 
@@ -35,8 +34,14 @@ static void touch(Ctx *ctx, Residence *r)
 }
 
 /* ---- residences ---- */
+static const ResidenceOps residence_ops = {
+    .bring_home = device_bring_home, .stale = device_stale, .forget = device_forget,
+    .copy = device_copy_at_home,
+};
+
 static void residence_put(Ctx *ctx, Buffer *b, Residence *r, Device *home)
 {
+    r->ops = &residence_ops;
     r->buffer = b;
     r->home = home;
     r->used = ctx->devices->clock;
@@ -373,32 +378,6 @@ static Tensor *move_to_cpu(Ctx *ctx, Tensor *t)
     return tensor_copy(ctx, t);
 }
 
-/* Elements that the device has already, into `to`, which is the device's. */
-static void move_within(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
-{
-    size_t at;
-    if (!(d->caps & DEVCAP_SIM)) {
-        DevArg out = { .mem = device_ensure(ctx, d, to, &at) };
-        gpu_copy(ctx, d, t, &out, (DType)t->dtype, NULL);
-        return;
-    }
-    Tensor *volatile shadow[2] = { NULL, NULL };
-    ErrFrame f;
-    bool done = false;
-    if (ERR_TRY(ctx, &f)) {
-        shadow[0] = sim_shadow(ctx, d, to);
-        shadow[1] = sim_shadow(ctx, d, t);
-        tensor_assign(ctx, shadow[0], shadow[1]);
-        ERR_END(ctx, &f);
-        done = true;
-    }
-    for (int i = 0; i < 2; i++)
-        if (shadow[i])
-            tensor_release(ctx, shadow[i]);
-    if (!done)
-        err_throw(ctx->error);
-}
-
 static void move_from_host(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
 {
     tensor_home(ctx, t);
@@ -426,7 +405,7 @@ Tensor *device_move(Ctx *ctx, Device *d, Tensor *t)
     ErrFrame f;
     if (ERR_TRY(ctx, &f)) {
         if (t->size && device_has(d, t))
-            move_within(ctx, d, moved, t);
+            d->ops->pack(ctx, d, moved, t);
         else if (t->size)
             move_from_host(ctx, d, moved, t);
         ERR_END(ctx, &f);

@@ -64,9 +64,28 @@ static DevStatus sim_copy(Device *d, const DevMem *to, size_t to_at, const DevMe
 
 static void sim_close(Device *d) { (void)d; }
 
+static void sim_pack(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    Tensor *volatile shadow[2] = { NULL, NULL };
+    ErrFrame f;
+    volatile bool done = false;
+    if (ERR_TRY(ctx, &f)) {
+        shadow[0] = sim_shadow(ctx, d, to);
+        shadow[1] = sim_shadow(ctx, d, t);
+        tensor_assign(ctx, shadow[0], shadow[1]);
+        ERR_END(ctx, &f);
+        done = true;
+    }
+    for (int i = 0; i < 2; i++)
+        if (shadow[i])
+            tensor_release(ctx, shadow[i]);
+    if (!done)
+        err_throw(ctx->error);
+}
+
 const DeviceOps sim_ops = {
     .backend = "sim", .open = sim_open, .alloc = sim_alloc, .release = sim_release, .put = sim_put,
-    .get = sim_get, .copy = sim_copy, .sync = sim_open, .close = sim_close,
+    .get = sim_get, .copy = sim_copy, .sync = sim_open, .close = sim_close, .pack = sim_pack,
 };
 
 /* ---- running the host's kernels there ---- */

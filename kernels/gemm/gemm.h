@@ -4,12 +4,7 @@
 #define RICCI_KERNELS_GEMM_H
 
 #include "kernels/blas/blas.h"
-
-/* A matrix in somebody's buffer: element (i, j) is data[i*rs + j*cs]. */
-typedef struct Mat {
-    char *data;
-    int64_t rs, cs;
-} Mat;
+#include "kernels/tensor/mat.h"
 
 /* Leading axes over which a product is repeated: extents, and a step per operand. */
 #define GEMM_BATCH_MAX 30

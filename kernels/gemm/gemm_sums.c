@@ -1,6 +1,7 @@
 /* The sums of products that BLAS is not asked for: 64-bit integer products (wrapping, as tensor
  * integers do), inner products of vectors and the scaled Euclidean norm. Must not raise or
  * allocate. Interface in gemm.h. */
+#include "kernels/gemm/gemm.h"
 #include "kernels/semiring/semiring.h"
 
 #include <float.h>

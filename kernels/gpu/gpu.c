@@ -296,3 +296,10 @@ void gpu_copy(Ctx *ctx, Device *d, Tensor *from, const DevArg *out, DType to,
     }
     nest_free(ctx, n);
 }
+
+void gpu_pack(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    size_t at;
+    DevArg out = { .mem = device_ensure(ctx, d, to, &at) };
+    gpu_copy(ctx, d, t, &out, (DType)t->dtype, NULL);
+}

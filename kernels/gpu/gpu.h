@@ -35,7 +35,8 @@ void gpu_nest_text(Ctx *, unsigned caps, uint32_t dtypes, const Nest *, GpuText 
 const char *gpu_gemm_name(const Device *, const DevGemm *);     /* "CLBlast", "cuBLAS", "tiled" */
 /* Copies a strided view into contiguous (or strided) memory there, casting on the way. */
 void gpu_copy(Ctx *, Device *, Tensor *from, const DevArg *out, DType to, const int64_t *out_stride);
-/* Frees what was built (Device.kernels). */
+/* What the ops of a backend that builds kernels have as forget and pack. */
 void gpu_forget(Ctx *, Device *);
+void gpu_pack(Ctx *, Device *, Tensor *to, Tensor *t);
 
 #endif

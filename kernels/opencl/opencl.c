@@ -4,6 +4,8 @@
  * work under way crash the process. */
 #include "kernels/opencl/opencl.h"
 
+#include "kernels/gpu/gpu.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -263,4 +265,5 @@ const DeviceOps opencl_ops = {
     .backend = "opencl", .open = opencl_begin, .alloc = opencl_alloc, .release = opencl_release,
     .put = opencl_put, .get = opencl_get, .copy = opencl_copy, .sync = opencl_sync,
     .close = opencl_close, .build = opencl_build, .drop = opencl_drop, .launch = opencl_launch,
+    .forget = gpu_forget, .pack = gpu_pack,
 };

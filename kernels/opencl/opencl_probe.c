@@ -1,6 +1,7 @@
 /* Which OpenCL devices are there, what they hold, and why one cannot be used. Called once, when a
  * program first speaks of devices. Nothing is created on a device here. */
 #include "kernels/opencl/opencl.h"
+#include "kernels/opencl/opencl_probe.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,6 +13,7 @@
 #ifndef RICCI_KERNELS_CONTRACT_H
 #define RICCI_KERNELS_CONTRACT_H
 
+#include "kernels/gemm/gemm.h"
 #include "kernels/tensor/report.h"
 #include "kernels/semiring/semiring.h"
 

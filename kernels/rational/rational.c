@@ -4,6 +4,7 @@
 #include "kernels/rational/rational.h"
 
 #include "core/base/error.h"
+#include "kernels/tensor/cells.h"
 
 #include <string.h>
 
@@ -19,29 +20,27 @@ typedef struct RationalBig {
 } RationalBig;
 
 struct RationalHeap {
-    Buffer **buffers;            /* live ones; Buffer.flags is the place here */
-    size_t count, cap;
     RationalBig *bigs;
     size_t bytes, threshold;     /* of bigs; collect when they pass the threshold */
     const Gmp *gmp;              /* NULL until needed */
     mpq_t a;                     /* temporaries, once gmp is there */
 };
 
-enum { COLLECT_MIN = 1 << 20, BUFFERS_MAX = 1 << 30 };   /* below tensor.c's bit of Buffer.flags */
+enum { COLLECT_MIN = 1 << 20 };
 #define BIG_MARK ((uint64_t)1 << 63)
 
 /* ---- the heap ---- */
 
+/* NULL: there is none. */
+static RationalHeap *heap_of(const Ctx *ctx) { return ctx->rationals ? ctx->rationals->heap : NULL; }
+
 static RationalHeap *heap_try(Ctx *ctx)
 {
-    RationalHeap *h = ctx->rationals;
-    if (!h && (h = mem_try_alloc(ctx, sizeof *h)) != NULL) {
-        *h = (RationalHeap){ .threshold = COLLECT_MIN };
-        ctx->rationals = h;
-    }
-    return h;
+    Cells *c = cells_try(ctx);
+    if (c && !c->heap && (c->heap = mem_try_alloc(ctx, sizeof *c->heap)) != NULL)
+        *c->heap = (RationalHeap){ .threshold = COLLECT_MIN };
+    return c ? c->heap : NULL;
 }
-
 
 static size_t big_bytes(const RationalBig *b)
 {
@@ -52,65 +51,35 @@ static size_t big_bytes(const RationalBig *b)
 static void big_free(Ctx *ctx, RationalBig *b)
 {
     size_t bytes = big_bytes(b);
-    ctx->rationals->bytes -= bytes;
+    heap_of(ctx)->bytes -= bytes;
     mem_free(ctx, b, bytes);
 }
 
 void rational_heap_free(Ctx *ctx)
 {
-    RationalHeap *h = ctx->rationals;
-    if (!h)
-        return;
-    for (RationalBig *b = h->bigs, *next; b; b = next) {
+    RationalHeap *h = heap_of(ctx);
+    for (RationalBig *b = h ? h->bigs : NULL, *next; b; b = next) {
         next = b->next;
         big_free(ctx, b);
     }
-    if (h->gmp)
+    if (h && h->gmp)
         h->gmp->mpq_clear(h->a);
-    gmp_end();
-    mem_free(ctx, h->buffers, h->cap * sizeof(Buffer *));
-    mem_free(ctx, h, sizeof *h);
-    ctx->rationals = NULL;
+    if (ctx->rationals)
+        gmp_end();
+    if (h)
+        mem_free(ctx, h, sizeof *h);
+    cells_free(ctx);
 }
 
-bool rational_register(Ctx *ctx, Buffer *b)
-{
-    RationalHeap *h = heap_try(ctx);
-    if (!h)
-        return false;
-    if (h->count == h->cap) {
-        size_t cap = h->cap ? 2 * h->cap : 64;
-        Buffer **more = cap <= BUFFERS_MAX ? mem_try_alloc(ctx, cap * sizeof *more) : NULL;
-        if (!more)
-            return false;
-        if (h->cap)
-            memcpy(more, h->buffers, h->cap * sizeof *more);
-        mem_free(ctx, h->buffers, h->cap * sizeof *more);
-        h->buffers = more;
-        h->cap = cap;
-    }
-    b->flags = (uint32_t)h->count;
-    h->buffers[h->count++] = b;
-    return true;
-}
-
-void rational_unregister(Ctx *ctx, Buffer *b)
-{
-    RationalHeap *h = ctx->rationals;
-    Buffer *last = h->buffers[--h->count];
-    h->buffers[b->flags] = last;
-    last->flags = b->flags;
-}
-
-size_t rational_heap_bytes(const Ctx *ctx) { return ctx->rationals ? ctx->rationals->bytes : 0; }
+size_t rational_heap_bytes(const Ctx *ctx) { return heap_of(ctx) ? heap_of(ctx)->bytes : 0; }
 
 static RationalBig *big_of(Rational a) { return (RationalBig *)(uintptr_t)a.num; }
 
-static void mark(RationalHeap *h)
+static void mark(const Cells *c)
 {
-    for (size_t i = 0; i < h->count; i++) {
-        const Rational *at = (const Rational *)(const void *)h->buffers[i]->data;
-        size_t n = h->buffers[i]->bytes / sizeof *at;
+    for (size_t i = 0; i < c->count; i++) {
+        const Rational *at = (const Rational *)(const void *)c->buffers[i]->data;
+        size_t n = c->buffers[i]->bytes / sizeof *at;
         for (size_t k = 0; k < n; k++)
             if (rational_is_big(at[k]))
                 big_of(at[k])->live = true;
@@ -134,12 +103,15 @@ static void sweep(Ctx *ctx, RationalHeap *h)
 
 void rational_collect(Ctx *ctx)
 {
-    RationalHeap *h = ctx->rationals;
-#ifndef RICCI_HOSTILE
-    if (h->bytes <= h->threshold)
+    RationalHeap *h = heap_of(ctx);
+#ifdef RICCI_HOSTILE
+    if (!h)
+        return;
+#else
+    if (!h || h->bytes <= h->threshold)
         return;
 #endif
-    mark(h);
+    mark(ctx->rationals);
     sweep(ctx, h);
     h->threshold = h->bytes > COLLECT_MIN / 2 ? 2 * h->bytes : COLLECT_MIN;
 }
@@ -197,11 +169,11 @@ mp_limb_t *rational_block_new(Ctx *ctx, size_t n, int64_t *pointer)
     return b->limbs;
 }
 
-const void *rational_block_mark(const Ctx *ctx) { return ctx->rationals ? ctx->rationals->bigs : NULL; }
+const void *rational_block_mark(const Ctx *ctx) { return heap_of(ctx) ? heap_of(ctx)->bigs : NULL; }
 
 void rational_block_drop(Ctx *ctx, const void *mark, int64_t keep)
 {
-    RationalHeap *h = ctx->rationals;
+    RationalHeap *h = heap_of(ctx);
     RationalBig *kept = NULL;
     while (h && h->bigs != mark) {
         RationalBig *b = h->bigs;
@@ -228,11 +200,11 @@ const mp_limb_t *rational_block_limbs(int64_t pointer, size_t *n)
 static RationalStatus big_new(Ctx *ctx, Rational *out, int32_t num_limbs, const mp_limb_t *num,
                               int32_t den_limbs, const mp_limb_t *den)
 {
-    RationalHeap *h = ctx->rationals;
+    RationalHeap *h = heap_try(ctx);
     size_t n = num_limbs < 0 ? (size_t)-num_limbs : (size_t)num_limbs, d = (size_t)den_limbs;
     if (n > RATIONAL_BITS / 64 || d > RATIONAL_BITS / 64)
         return RATIONAL_DIGITS;
-    RationalBig *b = mem_try_alloc(ctx, sizeof *b + (n + d) * sizeof *num);
+    RationalBig *b = h ? mem_try_alloc(ctx, sizeof *b + (n + d) * sizeof *num) : NULL;
     if (!b)
         return RATIONAL_MEMORY;
     *b = (RationalBig){ .next = h->bigs, .num_limbs = num_limbs, .den_limbs = den_limbs };
@@ -380,7 +352,7 @@ int rational_compare(Ctx *ctx, Rational a, Rational b)
     }
     if (rational_sign(a) != rational_sign(b) || rational_equal(a, b))
         return (rational_sign(a) > rational_sign(b)) - (rational_sign(a) < rational_sign(b));
-    int order = ctx->rationals->gmp->mpq_cmp(rational_view(&va, a), rational_view(&vb, b));
+    int order = heap_of(ctx)->gmp->mpq_cmp(rational_view(&va, a), rational_view(&vb, b));
     return (order > 0) - (order < 0);
 }
 
@@ -415,7 +387,7 @@ static RationalStatus big_binary(Ctx *ctx, Rational *out, Rational a, Rational b
         return RATIONAL_MEMORY;
     MpqOp fn = op == '+' ? g->mpq_add : op == '-' ? g->mpq_sub
              : op == '*' ? g->mpq_mul : g->mpq_div;
-    mpq_ptr r = ctx->rationals->a;
+    mpq_ptr r = heap_of(ctx)->a;
     fn(r, rational_view(&va, a), rational_view(&vb, b));
     return rational_keep(ctx, out, r);
 }
@@ -537,7 +509,7 @@ RationalStatus rational_floor(Ctx *ctx, Rational *out, Rational a)
     if (s != RATIONAL_OK)
         return s;
     const __mpq_struct *q = rational_view(&v, a);
-    mpq_ptr r = ctx->rationals->a;
+    mpq_ptr r = heap_of(ctx)->a;
     g->mpz_fdiv_q(&r->_mp_num, &q->_mp_num, &q->_mp_den);
     g->mpz_set_ui(&r->_mp_den, 1);
     return rational_keep(ctx, out, r);
@@ -588,7 +560,7 @@ static RationalStatus big_power(Ctx *ctx, Rational *out, Rational a, uint64_t n,
         return RATIONAL_DIGITS;
     if (!gmp_probe((bits + 1) * n))
         return RATIONAL_MEMORY;
-    mpq_ptr r = ctx->rationals->a;
+    mpq_ptr r = heap_of(ctx)->a;
     g->mpz_pow_ui(&r->_mp_num, &q->_mp_num, n);
     g->mpz_pow_ui(&r->_mp_den, &q->_mp_den, n);
     if (invert) {

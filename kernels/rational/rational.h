@@ -29,12 +29,8 @@ typedef enum RationalStatus {
 #define RATIONAL_BITS ((size_t)1 << 24)
 
 /* ---- the heap ---- */
-typedef struct RationalHeap RationalHeap;   /* Ctx.rationals, made when the first buffer is */
-void rational_heap_free(Ctx *);
-/* A zeroed, registered buffer's data and its release function are tensor.c's business:
- * these two keep the register. False: no memory. */
-bool rational_register(Ctx *, Buffer *);
-void rational_unregister(Ctx *, Buffer *);
+typedef struct RationalHeap RationalHeap;   /* Cells.heap: cells.h has the register of buffers */
+void rational_heap_free(Ctx *);             /* and the register */
 /* Frees big numbers that no registered buffer holds, if enough of them have been made since
  * the last time. */
 void rational_collect(Ctx *);

@@ -6,7 +6,8 @@
 #ifndef RICCI_KERNELS_SEMIRING_H
 #define RICCI_KERNELS_SEMIRING_H
 
-#include "kernels/gemm/gemm.h"
+#include "kernels/tensor/mat.h"
+#include "kernels/tensor/tensor.h"
 
 typedef enum Semiring {
     SR_PLUS_TIMES,      /* ints wrap; f32 f64 c64 c128 too (BLAS is for the large ones) */

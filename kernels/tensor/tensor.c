@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/memory/mapping.h"
 #include "core/memory/pool.h"
-#include "kernels/device/device.h"
+#include "kernels/tensor/cells.h"
 #include "kernels/tensor/iter.h"
 #include "kernels/tensor/mapped.h"
 #include "kernels/tensor/permute.h"
@@ -105,25 +105,9 @@ static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
     return b;
 }
 
-/* Rationals: zeroed, so that the collector never sees a stale pointer, and registered. */
-static void rational_release(Ctx *ctx, Buffer *b) {
-    rational_unregister(ctx, b);
-    mem_free_data(ctx, b->data, b->bytes);
-}
-
-static Buffer *rational_buffer(Ctx *ctx, size_t bytes) {
-    char *data = mem_alloc_data(ctx, bytes, true);
-    Buffer *b = mem_try_alloc(ctx, sizeof *b);
-    if (b) *b = (Buffer){ .refs = 1, .bytes = bytes, .data = data, .release = rational_release };
-    if (b && rational_register(ctx, b)) return b;
-    if (b) mem_free(ctx, b, sizeof *b);
-    mem_free_data(ctx, data, bytes);
-    mem_raise(ctx, sizeof *b);
-}
-
 static void buffer_release(Ctx *ctx, Buffer *b) {
     if (--b->refs > (b->flags & BUFFER_MAPPED ? 1 : 0)) return;
-    if (b->device) device_forget(ctx, b);
+    if (b->device) buffer_residence(b)->forget(ctx, b);
     if (b->flags & BUFFER_INLINE) {
         mem_free_data(ctx, b, BUFFER_HEAD + b->bytes);
         return;
@@ -157,7 +141,7 @@ void tensor_release(Ctx *ctx, Tensor *t) {
 static Tensor *make(Ctx *ctx, DType dt, int rank, const int64_t *shape, bool zeroed) {
     int64_t size = shape_checked(ctx, rank, shape);
     size_t bytes = checked_bytes(ctx, dt, rank, shape, size);
-    Buffer *b = dtype_cells(dt) ? rational_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
+    Buffer *b = dtype_cells(dt) ? cells_buffer(ctx, bytes) : new_buffer(ctx, bytes, zeroed);
     return head_for(ctx, b, dt, rank, shape, size);
 }
 
@@ -202,7 +186,7 @@ Tensor *tensor_adopt(Ctx *ctx, DType dt, int rank, const int64_t *shape, void *d
 static void write_home(Ctx *ctx, Tensor *t) {
     if (__builtin_expect(t->buffer->device == NULL, 1)) return;
     tensor_home(ctx, t);
-    device_stale(ctx, t->buffer);
+    buffer_residence(t->buffer)->stale(ctx, t->buffer);
 }
 
 /* ---- layout ---- */
@@ -288,7 +272,7 @@ void tensor_unshare(Ctx *ctx, Tensor **slot) {
         write_home(ctx, t);
         return;
     }
-    Tensor *copy = t->buffer->device ? device_copy_at_home(ctx, t) : tensor_copy(ctx, t);
+    Tensor *copy = t->buffer->device ? buffer_residence(t->buffer)->copy(ctx, t) : tensor_copy(ctx, t);
     if (ctx->interrupt && *ctx->interrupt) raise_half_copied(ctx, copy);
     *slot = copy;
     tensor_release(ctx, t);

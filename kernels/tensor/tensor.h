@@ -77,13 +77,25 @@ DType dtype_complex(DType);
  * elements have them, and below it bytes and estimates of work have room. The door holds rows to it. */
 #define TENSOR_READ_MAX (INT64_C(1) << 47)
 
+struct Tensor;
+struct Buffer;
+
+/* What tensors ask of a buffer that has been on a device. */
+typedef struct ResidenceOps {
+    void (*bring_home)(Ctx *, struct Buffer *);  /* the host's bytes are valid after this */
+    void (*stale)(Ctx *, struct Buffer *);       /* they are about to be written: copies go */
+    void (*forget)(Ctx *, struct Buffer *);      /* the buffer dies */
+    struct Tensor *(*copy)(Ctx *, struct Tensor *);      /* with the same home */
+} ResidenceOps;
+
 typedef struct Buffer {
     uint32_t refs;
     uint32_t flags;      /* of tensor.c: the data stands behind this struct, in one block; of
-                          * rational.c: where it is registered */
+                          * cells.c: where it is registered */
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
-    void *device;        /* its Residence (device.h); NULL: it lies on the host alone */
+    void *device;        /* its Residence (device.h), which begins with a pointer to these functions;
+                          * NULL: it lies on the host alone */
     const void *pinned;  /* the one Tensor that writes here in place, as C may at any time: its elements are
                           * never shared with another variable; NULL: an ordinary buffer */
     void (*release)(Ctx *, struct Buffer *);   /* NULL: mem_free_data */
@@ -131,6 +143,17 @@ Tensor *tensor_scalar(Ctx *, DType, const void *value);    /* rank 0 */
 static inline Tensor *tensor_retain(Tensor *t) { t->refs++; return t; }
 void tensor_release(Ctx *, Tensor *);
 void buffer_unref(Ctx *, Buffer *);                        /* for those who hold one without a tensor */
+static inline const ResidenceOps *buffer_residence(const Buffer *b)
+{
+    return *(const ResidenceOps *const *)b->device;
+}
+/* The host's bytes are valid after this: copies them home if need be (counted). Everybody who
+ * looks at t->data of a value calls it first; quick where the tensor never left. */
+static inline void tensor_home(Ctx *ctx, const Tensor *t)
+{
+    if (__builtin_expect(t->buffer && t->buffer->device, 0))     /* a scalar's head has no buffer */
+        buffer_residence(t->buffer)->bring_home(ctx, t->buffer);
+}
 bool tensor_contiguous(const Tensor *);
 /* Contiguous tensor with t's elements: t itself (retained) where it already is. */
 Tensor *tensor_compact(Ctx *, Tensor *t);

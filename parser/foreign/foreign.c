@@ -381,7 +381,7 @@ static bool accepted(Ctx *ctx, Names *names, const Fix *f)
         open += piece_is(f, k, "{") - piece_is(f, k, "}");
     for (open += f->text[0] == '}'; open > 0 && n < (int)sizeof text - 3; open--)
         n += snprintf(text + n, 3, " }");
-    return parse_accepts(ctx, names, text, (size_t)n);
+    return f->facts->accepts(ctx, names, text, (size_t)n);
 }
 
 /* One blank where there were several, one after a comma and none before, as `ricci fmt` has it. */

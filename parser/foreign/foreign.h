@@ -6,7 +6,8 @@
 #ifndef RICCI_PARSER_FOREIGN_H
 #define RICCI_PARSER_FOREIGN_H
 
-#include "parser/parse.h"
+#include "core/base/source.h"
+#include "core/memory/arena.h"
 
 enum { FOREIGN_TEXT = 640 };
 
@@ -26,6 +27,8 @@ typedef struct ForeignFacts {
     /* Is this a variable of the program? and: is this a function of Ricci's? NULL: unknown. */
     bool (*own)(void *who, const char *name, size_t len);
     bool (*known)(void *who, const char *name, size_t len);
+    /* Is this text a program? What comes out has to be one: parse_accepts. */
+    bool (*accepts)(Ctx *, Names *, const char *text, size_t len);
     const char *body;        /* what follows the statement: the lines of an indented block */
     size_t body_len;
     uint32_t indent;         /* of the statement's own line */

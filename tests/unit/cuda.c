@@ -3,7 +3,9 @@
  * LAPACK, and each call that can fail failing. Every case is a process of its own, which finds the
  * stubs by LD_LIBRARY_PATH as a program finds the real ones. With NVRTC there, kernels are compiled for
  * all devices from sm_70 to sm_90; `cuda real` runs what needs no stub on the first real device. */
+#include "kernels/backends/backends.h"
 #include "kernels/cuda/cuda.h"
+#include "kernels/cuda/cuda_probe.h"
 
 #include "core/base/mem.h"
 #include "kernels/device/device_cache.h"
@@ -837,7 +839,7 @@ static int child(const char *name)
     ctx = &one;
     ctx->interrupt = &interrupt;
     mem_init(ctx);
-    devices_init(ctx);
+    devices_init(ctx, device_backends);
     void *handle = real || strcmp(name, "broken") == 0 ? NULL : dlopen("libcuda.so.1", RTLD_NOW);
     machine = handle ? dlsym(handle, "stub") : NULL;
     if (!real && strcmp(name, "broken") != 0 && !CHECK(machine != NULL))

@@ -1,5 +1,6 @@
 /* Tensors on devices, below the language: which copies are valid, what is copied when, what is
  * dropped for room, what the host's side of an absent tensor holds, counts. */
+#include "kernels/backends/backends.h"
 #include "kernels/device/device.h"
 #include "tests/unit/check.h"
 
@@ -198,7 +199,7 @@ int main(void)
     ctx = &context;
     mem_init(ctx);
     ctx->interrupt = &never;
-    devices_init(ctx);
+    devices_init(ctx, device_backends);
     ctx->devices->copied = heard;
     mps = device_find(ctx, "sim.mps");
     tpu = device_find(ctx, "sim.tpu");

@@ -4,6 +4,7 @@
  * forms, rows (softmax), products, casts, integer trouble and new nans. The device is the first
  * argument (then all is run), or OpenCL's first; RICCI_SOAK=N runs all with N times as many random
  * ones. Each builds a kernel. */
+#include "kernels/backends/backends.h"
 #include "kernels/gpu/gpu.h"
 #include "tests/unit/check.h"
 
@@ -728,7 +729,7 @@ int main(int argc, char **argv)
     const char *soak = getenv("RICCI_SOAK"), *name = argc > 1 ? argv[1] : "opencl";
     int times = soak ? atoi(soak) : argc > 1;
     mem_init(ctx);
-    devices_init(ctx);
+    devices_init(ctx, device_backends);
     device = device_find(ctx, name);
     if (!device || device_absent(device)) {
         printf("not run: generated kernels on %s (%s)\n", name, device ? device->why : "no such device");

@@ -3,6 +3,7 @@
  * widths of positions. A device that does nothing but compile stands behind gpu.c, so what is
  * compiled is what would run. RICCI_NVRTC names a library to use before those that are looked
  * for. A compile takes 50 ms: one kernel in twenty, and with RICCI_SOAK all. */
+#include "kernels/backends/backends.h"
 #include "kernels/gpu/gpu.h"
 #include "tests/unit/check.h"
 
@@ -103,6 +104,7 @@ static DevStatus build(Device *d, const char *source, const char *entry, DevKern
 static const DeviceOps compiler_ops = {
     .backend = "compiler", .open = nothing, .alloc = some_memory, .release = nothing_to_release, .put = no_put,
     .get = zeros, .sync = nothing, .close = nothing_to_close, .build = build, .drop = nothing_to_drop, .launch = no_launch,
+    .forget = gpu_forget, .pack = gpu_pack,
 };
 
 /* ---- what is compiled ---- */
@@ -209,7 +211,7 @@ static void gathered(void)
 int main(void)
 {
     mem_init(ctx);
-    devices_init(ctx);
+    devices_init(ctx, device_backends);
     have = load_nvrtc(&nvrtc);
     every = getenv("RICCI_SOAK") ? 1 : 20;
     device = device_add(ctx, &compiler_ops, "compiler");

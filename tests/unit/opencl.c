@@ -1,6 +1,7 @@
 /* OpenCL behind the vtable of devices: memory, copies, kernels and their cache on disk, products,
  * and what a driver that is missing or refuses says. Needs a platform (PoCL is enough); where
  * there is none, that is what is tested. */
+#include "kernels/backends/backends.h"
 #include "kernels/device/device_cache.h"
 #include "kernels/opencl/opencl.h"
 
@@ -406,7 +407,7 @@ static void test_two(void)
     for (int i = 0; i < 2; i++) {
         mem_init(both[i]);
         both[i]->interrupt = &no;
-        devices_init(both[i]);
+        devices_init(both[i], device_backends);
         device_open(both[i], first(both[i]));
     }
     CHECK(builds(first(&a)) && builds(first(&b)));
@@ -436,7 +437,7 @@ static void work_and_leave(void)
     InterruptFlag no = 0;
     mem_init(&ctx);
     ctx.interrupt = &no;
-    devices_init(&ctx);
+    devices_init(&ctx, device_backends);
     Device *d = first(&ctx);
     device_open(&ctx, d);
     DevKernel *k;
@@ -473,7 +474,7 @@ static int without(void)
     InterruptFlag no = 0;
     mem_init(&ctx);
     ctx.interrupt = &no;
-    devices_init(&ctx);
+    devices_init(&ctx, device_backends);
     Device *d = first(&ctx);
     CHECK(d && device_absent(d) && strcmp(d->name, "opencl") == 0);
     CHECK(d && strstr(d->why, "Debian: "));
@@ -521,7 +522,7 @@ int main(int argc, char **argv)
     ctx.interrupt = &no;
     test_errors();
     set_signals();
-    devices_init(&ctx);
+    devices_init(&ctx, device_backends);
     Device *d = first(&ctx);
     CHECK(d != NULL);
     if (device_absent(d))
