@@ -42,7 +42,10 @@ enum {                      /* Op.traits: what the door must know of an elementw
     TRAIT_BITS = 4,         /* a bool together with an int is an error */
     TRAIT_SUM = 8,          /* of covectors it is a covector */
     TRAIT_MULTIPLE = 16,    /* of a covector and scalars it is a covector */
-    TRAIT_RANGE = 32        /* an int result may leave its range: scalars check */
+    TRAIT_RANGE = 32,       /* an int result may leave its range: scalars check */
+    TRAIT_NEGATIVE = 64,    /* its real domain ends at 0: what it has no real value of is a negative number */
+    TRAIT_POLE = 128,       /* -inf of a finite number is its pole, no overflow */
+    TRAIT_MOVES = 256       /* the result is a number that was there, or near it: nothing is rounded */
 };
 
 struct Op {
@@ -53,7 +56,7 @@ struct Op {
                              * Defaults are for the signature: what is not given is V_UNDEF. */
     OpClass cls;
     EwOp ew;                /* OPC_EW */
-    uint8_t traits;         /* OPC_EW: TRAIT_ */
+    uint16_t traits;        /* OPC_EW: TRAIT_ */
     Value (*run)(OpCall *);
     /* Other functions that take run's place; NULL: there is none. The last two: see precise.h, place.h. */
     Value (*exact)(OpCall *);                        /* of rational operands; run itself where it copes */
