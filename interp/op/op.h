@@ -48,6 +48,24 @@ enum {                      /* Op.traits: what the door must know of an elementw
     TRAIT_MOVES = 256       /* the result is a number that was there, or near it: nothing is rounded */
 };
 
+typedef enum OpSizes {      /* What the letters of .flops stand for. */
+    SIZES_ELEMENTS,         /* n elements of the result (OPC_EW) or of the first operand */
+    /* Linear algebra: m x n is the first operand, p x q the second. */
+    SIZES_MATRIX,
+    SIZES_TALL,             /* and m is the longer side */
+    SIZES_PRODUCT,          /* m x k times k x n */
+    SIZES_PAIR              /* m and n elements */
+} OpSizes;
+
+typedef enum OpWritten {    /* How a call of it is written. */
+    WRITTEN_CALL,           /* f(x), or with the sign of .infix */
+    WRITTEN_BEHIND,         /* x' */
+    WRITTEN_FORMAT          /* f64(x), where its second operand is a format */
+} OpWritten;
+
+/* As a subscript of index notation, f(i) keeps i in its axis. */
+typedef enum OpWrap { WRAP_NONE, WRAP_CLAMP, WRAP_MOD, WRAP_PAD } OpWrap;
+
 struct Op {
     const char *name;
     const char *infix;      /* "+" or NULL */
@@ -86,6 +104,17 @@ struct Op {
     unsigned reaches;       /* REACH_ (core/base/fence.h): what outside of the program; 0: nothing */
     bool lays;              /* asks for the layout of its tensors and lays them out anew, reading no more than a few
                              * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
+    uint8_t sizes;          /* OpSizes */
+    uint8_t written;        /* OpWritten */
+    uint8_t wraps;          /* OpWrap */
+    bool solves;            /* solves A x = b: `compare` keeps the three */
+    bool grows;             /* x = f(x, v) may put v at the end of x where it stands */
+    bool counts;            /* f(n) is a vector of n elements: of a small n as cheap as a literal */
+    const char *form;       /* the elementwise row that it is where only such may stand; NULL: itself, if it is one */
+    const char *twin;       /* the elementwise row that a caller with two operands may mean; NULL: none */
+    const char *any_matrix; /* what does of any matrix (%s) what it does of a square one, for help; NULL: nothing */
+    const char *as_dtype;   /* what its name means where a dtype is asked for; NULL: nothing */
+    const char *as_format;  /* a call of it that gives a format, for help; NULL: none does */
     int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 
@@ -98,6 +127,7 @@ typedef struct OpSig {
     int positional;         /* the first so many can be given by position; all the rest by name */
     int required;           /* the first so many have no default */
     bool variadic;
+    int dtype, device;      /* the parameters of that name, -1: none */
 } OpSig;
 
 /* What ran: counted by the door per operation. `profile` and `explain` read it. */
