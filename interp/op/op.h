@@ -115,6 +115,9 @@ struct Op {
     const char *any_matrix; /* what does of any matrix (%s) what it does of a square one, for help; NULL: nothing */
     const char *as_dtype;   /* what its name means where a dtype is asked for; NULL: nothing */
     const char *as_format;  /* a call of it that gives a format, for help; NULL: none does */
+    const char *latex;      /* a call of it in LaTeX (latex_names.c): %1 is its first operand, %a that as a factor, %p
+                             * as the base of a power; NULL, or of another number of operands: its name */
+    const char *latex_over; /* its sign over indices in LaTeX, as a reduction of index notation; NULL: it is none */
     int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 
