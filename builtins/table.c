@@ -13,12 +13,14 @@
 #define EW2 EW_ROW
 #define EW3 EW_ROW
 #define OP(name_, ...) \
-    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, .tried = TRIED, __VA_ARGS__ },
+    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, .tried = TRIED, .sizes = SIZES, \
+      __VA_ARGS__ },
 
 /* A row may name its own section, what devices make of it, and whether it may be tried; text and files
  * are the host's. */
 #define DEV_ROUTINE(entry) offsetof(Device, math.entry)
 #define DEVICES 0
+#define SIZES SIZES_ELEMENTS
 #define TRIED true
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -40,9 +42,13 @@ static const Op rows[] = {
 #define SECTION "shape"
 #include "builtins/arrays/shape.def"
 #undef SECTION
+#undef SIZES
+#define SIZES SIZES_MATRIX
 #define SECTION "linear algebra"
 #include "builtins/linalg/linalg.def"
 #undef SECTION
+#undef SIZES
+#define SIZES SIZES_ELEMENTS
 #undef TRIED
 #define TRIED false
 #define SECTION "signals"

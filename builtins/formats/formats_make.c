@@ -9,15 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static int parameter(OpCall *c, const char *name)
-{
-    const OpSig *sig = op_sig(c->in, c->op);
-    for (int i = 0; i < sig->fixed; i++)
-        if (strcmp(sig->params[i].name->text, name) == 0)
-            return i;
-    return -1;
-}
-
 /* The row's own function with another dtype=. */
 static Value run_with(OpCall *c, int i, Value dtype)
 {
@@ -64,7 +55,7 @@ static bool no_fraction(DType dt) { return !strchr("fq", dtype_info(dt)->kind); 
 /* A row whose values every float format has alike, or random ones (below 1: uniform). */
 static Value made(OpCall *c, Scope *s, bool random, bool below_one)
 {
-    int i = parameter(c, "dtype"), e, p;
+    int i = op_sig(c->in, c->op)->dtype, e, p;
     MiniStyle style;
     Scope t = target_scope(c, s, i);
     bool own = !random || (arg_given(c, i) && s->round == ROUND_NEAREST);
@@ -84,7 +75,7 @@ Value op_format_randn(OpCall *c, Scope *s) { return made(c, s, true, false); }
 
 Value op_format_full(OpCall *c, Scope *s)
 {
-    int i = parameter(c, "dtype");
+    int i = op_sig(c->in, c->op)->dtype;
     Scope t = target_scope(c, s, i);
     if (!arg_given(c, i))
         return precise_outside(c, s, DT_NONE, false);
@@ -119,7 +110,7 @@ static Value sequence(OpCall *c, Scope *s, Value start, Value step, int64_t n, i
 
 Value op_format_arange(OpCall *c, Scope *s)
 {
-    int i = parameter(c, "dtype");
+    int i = op_sig(c->in, c->op)->dtype;
     bool whole = true;
     for (int k = 0; k < 3; k++)
         whole &= !arg_given(c, k) ||
@@ -173,7 +164,7 @@ static Value spaced(OpCall *c, Scope *s, int endpoint)
 
 Value op_format_linspace(OpCall *c, Scope *s)
 {
-    int i = parameter(c, "dtype");
+    int i = op_sig(c->in, c->op)->dtype;
     Scope t = target_scope(c, s, i);
     if (no_fraction(t.format))
         return run_with(c, i, v_format(t.format));
@@ -186,7 +177,7 @@ Value op_format_linspace(OpCall *c, Scope *s)
 
 Value op_format_logspace(OpCall *c, Scope *s)
 {
-    int i = parameter(c, "dtype");
+    int i = op_sig(c->in, c->op)->dtype;
     Scope t = target_scope(c, s, i);
     if (no_fraction(t.format))
         return run_with(c, i, v_format(t.format));

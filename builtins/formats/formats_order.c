@@ -195,25 +195,38 @@ static bool ordinary_store(DType dt)
     return dt == DT_F32 || dt == DT_F16 || dt == DT_BF16 || dt == DT_F64;
 }
 
-Value op_format_order(OpCall *c, Scope *s)
+typedef enum OrderForm { ORDER_MIN, ORDER_MAX, ORDER_ARGMIN, ORDER_ARGMAX, ORDER_SORT, ORDER_ARGSORT, ORDER_UNIQUE,
+                         ORDER_NONE } OrderForm;
+
+static Value ordered(OpCall *c, Scope *s, OrderForm form)
 {
-    const char *name = c->op->name;
     if (format_all_whole(c))
         return exact_run(c);
     if (format_is_binary(s->format))
         return precise_outside(c, s, ordinary_store(s->format) ? DT_NONE : DT_F64, false);
     if (s->format == DT_RATIONAL)
         return precise_outside(c, s, DT_NONE, true);
-    if (strcmp(name, "min") == 0 || strcmp(name, "max") == 0)
-        return extremes(c, s, name[1] == 'a', false);
-    if (strncmp(name, "argm", 4) == 0)
-        return extremes(c, s, name[4] == 'a', true);
-    if (strcmp(name, "sort") == 0 || strcmp(name, "argsort") == 0)
-        return sorting(c, s, name[0] == 'a');
-    if (strcmp(name, "unique") == 0)
-        return uniques(c, s);
+    switch (form) {
+    case ORDER_MIN:
+    case ORDER_MAX: return extremes(c, s, form == ORDER_MAX, false);
+    case ORDER_ARGMIN:
+    case ORDER_ARGMAX: return extremes(c, s, form == ORDER_ARGMAX, true);
+    case ORDER_SORT:
+    case ORDER_ARGSORT: return sorting(c, s, form == ORDER_ARGSORT);
+    case ORDER_UNIQUE: return uniques(c, s);
+    case ORDER_NONE: break;
+    }
     format_refuse(c, s->format);
 }
+
+Value op_format_min(OpCall *c, Scope *s) { return ordered(c, s, ORDER_MIN); }
+Value op_format_max(OpCall *c, Scope *s) { return ordered(c, s, ORDER_MAX); }
+Value op_format_argmin(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGMIN); }
+Value op_format_argmax(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGMAX); }
+Value op_format_sort(OpCall *c, Scope *s) { return ordered(c, s, ORDER_SORT); }
+Value op_format_argsort(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGSORT); }
+Value op_format_unique(OpCall *c, Scope *s) { return ordered(c, s, ORDER_UNIQUE); }
+Value op_format_searchsorted(OpCall *c, Scope *s) { return ordered(c, s, ORDER_NONE); }
 
 /* ---- order statistics ---- */
 /* Element k of the sorted last axis. */

@@ -84,20 +84,10 @@ Stack linalg_stack(OpCall *c, int i)
     return linalg_stack_of(c, i, arg_tensor(c, i));
 }
 
-/* What does of any matrix what the operation does of a square one. */
 _Noreturn void linalg_not_square(const Stack *s)
 {
-    static const char *const others[][2] = {
-        { "inv", "pinv(%s) is the pseudo-inverse of any matrix" },
-        { "eig", "svd(%s) takes any matrix" }, { "eigvals", "svdvals(%s) takes any matrix" },
-        { "eigh", "svd(%s) takes any matrix" }, { "eigvalsh", "svdvals(%s) takes any matrix" },
-        { "cond", "cond(%s), in the 2-norm, takes any matrix" },
-    };
     char shape[96], help[160];
-    const char *form = NULL, *text = arg_text(s->call, s->arg);
-    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-        if (strcmp(others[k][0], s->call->op->name) == 0)
-            form = others[k][1];
+    const char *form = s->call->op->any_matrix, *text = arg_text(s->call, s->arg);
     const char *hole = form ? strstr(form, "%s") : NULL;
     if (hole)
         snprintf(help, sizeof help, "%.*s%s%s", (int)(hole - form), form, text, hole + 2);

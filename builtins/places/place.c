@@ -178,9 +178,9 @@ static const char *lacked_row(OpCall *c, Value v)
     if (v.tag != V_STRING)
         arg_error_help(c, SIM_LACKS, ERR_TYPE, "lacks=[\"solve\", \"svd\"]",
                        "lacks must be names of operations, not %s", v_article(v, given, sizeof given));
-    for (int i = 0; i < op_count(c->in); i++)
-        if (strcmp(op_row(c->in, i)->name, v.str->text) == 0)
-            return op_row(c->in, i)->name;
+    const Name *name = names_find(&c->in->names, v.str->text, v.str->len);
+    if (name && op_find(c->in, name))
+        return op_find(c->in, name)->name;
     for (int i = 0; i < op_count(c->in); i++)
         if (op_row(c->in, i)->infix && strcmp(op_row(c->in, i)->infix, v.str->text) == 0)
             return op_row(c->in, i)->name;

@@ -50,7 +50,8 @@ static int64_t first_descent(const double *v, int64_t n)
     return -1;
 }
 
-static void require_sorted(OpCall *c, int i, const Tensor *t)
+/* Argument i, which is t; with `pairs` argument i + 1 belongs to it element by element. */
+static void require_sorted(OpCall *c, int i, const Tensor *t, bool pairs)
 {
     const double *v = (const double *)t->data;
     int64_t at = first_descent(v, t->size);
@@ -58,7 +59,7 @@ static void require_sorted(OpCall *c, int i, const Tensor *t)
     if (at < 0)
         return;
     int64_t next = at + 1 < t->size ? at + 1 : at;
-    if (strcmp(c->op->name, "interp") == 0)
+    if (pairs)
         snprintf(help, sizeof help, "k = argsort(%s); interp(%s, %s[k], %s[k])", arg_text(c, 1),
                  arg_text(c, 0), arg_text(c, 1), arg_text(c, 2));
     else
@@ -174,7 +175,7 @@ static Tensor *read_edges(OpCall *c, Tensor *x, bool single, double *per_width)
     if (edges->size < 2)
         arg_error(c, 1, ERR_VALUE, "%lld edge%s no bin", (long long)edges->size,
                   edges->size == 1 ? " bounds" : "s bound");
-    require_sorted(c, 1, edges);
+    require_sorted(c, 1, edges, false);
     return edges;
 }
 
@@ -330,7 +331,7 @@ Value op_run_interp(OpCall *c)
         p.xp = op_keep(c, tensor_copy(ctx, p.xp));
         p = periodic(c, p, period, x = op_keep(c, tensor_copy(ctx, x)));
     }
-    require_sorted(c, 1, p.xp);
+    require_sorted(c, 1, p.xp, true);
     double _Complex left = outside(c, 3, pairs, p.fp->data);
     double _Complex right = outside(c, 4, pairs, p.fp->data + (size_t)(p.xp->size - 1) * bytes);
     Tensor *out = op_keep(c, tensor_new(ctx, pairs ? DT_C128 : DT_F64, x->rank, tensor_shape(x)));

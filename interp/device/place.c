@@ -318,10 +318,8 @@ static bool places_itself(Interp *in, const Op *op, const Value *args, int count
     if (!(op->devices & DEV_MAKES))
         return false;
     const OpSig *sig = op_sig(in, op);
-    for (int i = 0; i < sig->fixed && i < count; i++)
-        if (strcmp(sig->params[i].name->text, "device") == 0)
-            return args[i].tag != V_UNDEF && args[i].tag != V_NONE;
-    return false;
+    int i = sig->device;
+    return i >= 0 && i < count && args[i].tag != V_UNDEF && args[i].tag != V_NONE;
 }
 
 void place_widest(DType *dt, Value v)
@@ -341,20 +339,18 @@ static void state_float(Doing *g, const Device *d)
     const OpSig *sig = op_sig(in, g->op);
     if (!(g->op->devices & DEV_MAKES) || device_holds(d, DT_F64) || in->scope)
         return;
-    for (int i = 0; i < sig->fixed; i++) {
-        const OpParam *p = &sig->params[i];
-        bool given = i < g->count && g->args[i].tag != V_UNDEF && g->args[i].tag != V_NONE;
-        if (strcmp(p->name->text, "dtype") != 0 || given || !p->fallback || strcmp(p->fallback, "f64") != 0)
-            continue;
-        Value *own = in->sp;
-        int n = g->count > i ? g->count : i + 1;
-        stack_room(in, (size_t)n + 8);
-        for (int k = 0; k < n; k++)
-            v_push(in, k < g->count ? v_retain(g->args[k]) : v_undef());
-        own[i] = v_format(device_widest(d));
-        g->args = own;
-        g->count = n;
-    }
+    int i = sig->dtype;
+    bool given = i >= 0 && i < g->count && g->args[i].tag != V_UNDEF && g->args[i].tag != V_NONE;
+    if (i < 0 || given || !sig->params[i].fallback || strcmp(sig->params[i].fallback, "f64") != 0)
+        return;
+    Value *own = in->sp;
+    int n = g->count > i ? g->count : i + 1;
+    stack_room(in, (size_t)n + 8);
+    for (int k = 0; k < n; k++)
+        v_push(in, k < g->count ? v_retain(g->args[k]) : v_undef());
+    own[i] = v_format(device_widest(d));
+    g->args = own;
+    g->count = n;
 }
 
 static void check_copies(const Doing *g, const Device *d)

@@ -93,9 +93,10 @@ static bool put_operator(Interp *in, Buf *out, const char *sign, const Value *ar
 }
 
 /* The sign of the transposition stands behind. */
-static const char *shown_name(const char *name)
+static const char *shown_name(Interp *in, const char *name)
 {
-    return strcmp(name, "ctranspose") == 0 ? "`'`" : name;
+    const Op *op = row_named(in, name);
+    return op && op->written == WRITTEN_BEHIND ? "`'`" : name;
 }
 
 /* Is argument i one that the text gives by name? */
@@ -117,12 +118,12 @@ static void put_operation(Interp *in, Buf *out, const char *name, const Value *a
     bool first = true;
     if (put_operator(in, out, name, args, count))
         return;
-    if (strcmp(name, "ctranspose") == 0 && count == 1) {
+    if (op && op->written == WRITTEN_BEHIND && count == 1) {
         put_operand(in, out, args[0]);
         buf_putc(out, '\'');
         return;
     }
-    if (strcmp(name, "cast") == 0 && count == 2 && args[1].tag == V_FORMAT) {
+    if (op && op->written == WRITTEN_FORMAT && count == 2 && args[1].tag == V_FORMAT) {
         put_operand(in, out, args[1]);          /* as it is written: f64(f32 8) */
         buf_putc(out, '(');
         put_operand(in, out, args[0]);
@@ -442,7 +443,7 @@ void place_strict_copy(Interp *in, const DeviceBlock *p, const char *op, int ope
                        p->device->name);
     bool known = operand_text(in, p, operand, text, sizeof text);
     Error *e = err_new(&in->ctx, ERR_DEVICE, "%s is on %s and %s wants it on %s, and the block is strict", text,
-                       from->name, shown_name(op), p->device->name);
+                       from->name, shown_name(in, op), p->device->name);
     if (known && strcmp(text, err_operand_text(&in->ctx, operand)) == 0)
         err_underline(e, operand);
     bool held = dt == DT_NONE || device_holds(p->device, dt);      /* else the block narrows */

@@ -100,11 +100,8 @@ static const char *scope_missing(const Doing *g, const Device *d)
 /* A dtype that the call states: DT_NONE if it does not. */
 static DType stated(const Doing *g)
 {
-    const OpSig *sig = op_sig(g->in, g->op);
-    for (int i = 0; i < sig->fixed && i < g->count; i++)
-        if (strcmp(sig->params[i].name->text, "dtype") == 0)
-            return g->args[i].tag == V_FORMAT ? v_format_dtype(g->args[i]) : DT_NONE;
-    return DT_NONE;
+    int i = op_sig(g->in, g->op)->dtype;
+    return i >= 0 && i < g->count && g->args[i].tag == V_FORMAT ? v_format_dtype(g->args[i]) : DT_NONE;
 }
 
 DType place_landing(const Doing *g, const Device *d, DType x)

@@ -20,16 +20,6 @@ typedef struct Binding {
 } Binding;
 
 /* ---- errors ---- */
-/* The operation that a caller of max(A, 0) may have meant. */
-static const char *elementwise_twin(const char *name)
-{
-    static const char *const twins[][2] = { { "max", "maximum" }, { "min", "minimum" } };
-    for (size_t i = 0; i < sizeof twins / sizeof twins[0]; i++)
-        if (strcmp(twins[i][0], name) == 0)
-            return twins[i][1];
-    return NULL;
-}
-
 /* More positional arguments than places for them; a parameter that goes by name is offered. */
 _Noreturn static void too_many(const Binding *b)
 {
@@ -39,7 +29,7 @@ _Noreturn static void too_many(const Binding *b)
     Error *e = err_new(ctx, ERR_TYPE, "%s takes %d argument%s by position, not %d: %s", b->op->name, most,
                        most == 1 ? "" : "s", b->count, op_signature(b->in, b->op, true));
     err_underline(e, most);
-    const char *twin = elementwise_twin(b->op->name);
+    const char *twin = b->op->twin;
     if (sig->fixed > most && b->count == most + 1) {
         const char *extra = err_operand_name(ctx, most), *first = err_operand_text(ctx, 0);
         const char *name = sig->params[most].name->text;

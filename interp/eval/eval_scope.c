@@ -68,13 +68,6 @@ const Exec *lower_scope_header(Lower *lo, const Node *n)
 
 #define FORMATS "f64 f32 tf32 f16 bf16 e4m3 e5m2 e3m2 e2m3 e2m1 float(e, p) decimal(d) mp(bits) rational interval"
 
-/* How the maker of formats of that name is called. */
-static const char *format_example(const char *maker)
-{
-    return strcmp(maker, "float") == 0 ? "float(5, 3)" : strcmp(maker, "mp") == 0 ? "mp(200)" :
-           strcmp(maker, "decimal") == 0 ? "decimal(3)" : NULL;
-}
-
 _Noreturn static void raise_no_format(Interp *in, const char *word, Value v)
 {
     char given[96];
@@ -84,8 +77,8 @@ _Noreturn static void raise_no_format(Interp *in, const char *word, Value v)
     DType meant = v.tag == V_STRING ? dtype_find(v.str->text, v.str->len) : v_dtype(v);
     if (v.tag == V_STRING && meant != DT_NONE)
         err_help(e, "without the quotes: %s", v.str->text);
-    else if (v.tag == V_OP && format_example(v.op->name))
-        err_help(e, "with its parameters: %s", format_example(v.op->name));
+    else if (v.tag == V_OP && v.op->as_format)
+        err_help(e, "with its parameters: %s", v.op->as_format);
     else if (v.tag == V_TENSOR || v.tag == V_FLOAT)
         err_help(e, "in its format: %s (dtype(%s))", word, err_operand_text(&in->ctx, 0));
     else

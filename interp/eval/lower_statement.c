@@ -290,10 +290,11 @@ static bool same_place(const Node *a, const Node *b)
 /* t = append(t, value), t.x = append(t.x, value), t[k] = append(t[k], value): what is unshared grows
  * where it stands, so that building one in a loop is linear. Lowered with the plain form beside it,
  * for all else and for a program's own `append`. */
-static bool appends_to(const Node *target, const Node *v)
+static bool appends_to(const Lower *lo, const Node *target, const Node *v)
 {
+    const Op *op;
     return v->kind == ND_CALL && v->count == 2 && v->a->kind == ND_NAME && v->a->scope == SCOPE_GLOBAL &&
-           strcmp(v->a->name->text, "append") == 0 && same_place(target, v->list[0]) &&
+           (op = op_find(lo->in, v->a->name)) != NULL && op->grows && same_place(target, v->list[0]) &&
            v->list[1]->kind != ND_NAMED && v->list[1]->kind != ND_SPREAD && !may_write(v->list[1]);
 }
 
@@ -336,7 +337,7 @@ const Exec *lower_assign(Lower *lo, const Node *n)
             return raise_foreign(lo, foreign_base(link->a));
     if (v->kind == ND_ASSIGN)
         return lower_assign_chain(lo, n);
-    if (appends_to(t, v))
+    if (appends_to(lo, t, v))
         return lower_append(lo, n);
     if (t->kind == ND_NAME) {
         bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) && !may_write(v->b) &&

@@ -181,11 +181,10 @@ static bool small_number(const Node *n)
 }
 
 /* ones(4), zeros(3): as good as a literal. */
-static bool small_vector(const Node *call)
+static bool small_vector(const Fix *fix, const Node *call)
 {
-    const char *name = call->a->name->text;
-    return (strcmp(name, "ones") == 0 || strcmp(name, "zeros") == 0 || strcmp(name, "arange") == 0) &&
-           call->count == 1 && call->list[0]->kind == ND_INT && small_number(call->list[0]);
+    const Op *op = op_find(fix->in, call->a->name);
+    return op && op->counts && call->count == 1 && call->list[0]->kind == ND_INT && small_number(call->list[0]);
 }
 
 static void walk_all(Fix *fix, const Node *n)
@@ -211,7 +210,7 @@ static void walk(Fix *fix, const Node *n)
         fix->pure &= small_number(n);
         return;
     case ND_CALL:
-        if (n->a->kind == ND_NAME && (!small_vector(n) || variable(fix->in, n->a->name).tag != V_UNDEF))
+        if (n->a->kind == ND_NAME && (!small_vector(fix, n) || variable(fix->in, n->a->name).tag != V_UNDEF))
             note_name(fix, n->a->name, true);
         else if (n->a->kind != ND_NAME)
             walk(fix, n->a);

@@ -49,16 +49,15 @@ static const char *text_between(Lower *lo, uint32_t from, uint32_t to)
 }
 
 /* f32, float(5, 3): the text is the format; of F, dtype(x), formats[0] its name says more. */
-static bool says_itself(const Node *format)
+static bool says_itself(Interp *in, const Node *format)
 {
-    static const char *const makers[] = { "float", "decimal", "mp" };
     const Node *name = format->kind == ND_CALL ? format->a : format;
-    bool maker = false;
     if (name->kind != ND_NAME)
         return false;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        maker |= strcmp(name->name->text, makers[i]) == 0;
-    return format->kind == ND_CALL ? maker : dtype_find(name->name->text, name->name->len) != DT_NONE;
+    if (format->kind != ND_CALL)
+        return dtype_find(name->name->text, name->name->len) != DT_NONE;
+    const Op *op = op_find(in, name->name);
+    return op && op->as_format;
 }
 
 static void lower_label(Lower *lo, CompareSite *site, uint32_t i, const Node *n)
@@ -69,7 +68,7 @@ static void lower_label(Lower *lo, CompareSite *site, uint32_t i, const Node *n)
         behind++;
     site->labels[i] = text_between(lo, from, n->span.to);
     site->modifiers[i] = text_between(lo, behind, n->span.to);
-    site->variable[i] = !says_itself(format);
+    site->variable[i] = !says_itself(lo->in, format);
 }
 
 /* list: the headers, c: the one after `against`, data: CompareSite. */
@@ -116,7 +115,7 @@ static void solved_clear(Interp *in, LastSolved *s)
 /* Keeps what a linear system was and its solution. */
 static void keep_solved(Interp *in, Solved *heard, const Op *op, const Value *args, int count, Value result)
 {
-    if (strcmp(op->name, "solve") != 0 || count < 2 || result.tag != V_TENSOR)
+    if (!op->solves || count < 2 || result.tag != V_TENSOR)
         return;
     LastSolved *s = (LastSolved *)(void *)heard;
     solved_clear(in, s);
@@ -314,7 +313,7 @@ static uint64_t algebra_calls(Interp *in)
 {
     uint64_t calls = 0;
     for (int i = 0; i < op_count(in); i++)
-        if (strcmp(op_row(in, i)->section, "linear algebra") == 0)
+        if (op_row(in, i)->sizes != SIZES_ELEMENTS)
             calls += op_record(in, op_row(in, i))->calls;
     return calls;
 }

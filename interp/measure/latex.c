@@ -112,20 +112,16 @@ static void put_fraction(Latex *t, const Node *n, const char *before, const char
 }
 
 /* Written between bars or brackets of its own. */
-static bool is_bracketed(const Node *n)
+static bool is_bracketed(const Latex *t, const Node *n)
 {
-    static const char *const names[] = { "abs", "norm", "floor", "ceil" };
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-        if (n->kind == ND_CALL && n->count == 1 && n->a->kind == ND_NAME &&
-            strcmp(n->a->name->text, names[k]) == 0)
-            return true;
-    return false;
+    const Op *op = n->kind == ND_CALL && n->count == 1 && n->a->kind == ND_NAME ? op_find(t->lo->in, n->a->name) : NULL;
+    return op && op->latex && strncmp(op->latex, "\\left", 5) == 0;
 }
 
 static void put_power(Latex *t, const Node *n)
 {
     bool plain = n->a->kind == ND_NAME || n->a->kind == ND_INDEX || n->a->kind == ND_INT ||
-                 is_bracketed(n->a);
+                 is_bracketed(t, n->a);
     if (plain)
         latex_put(t, n->a, ATOM);
     else
@@ -311,14 +307,9 @@ static void put_binding(Latex *t, const Node *bind)
 
 static void put_binder(Latex *t, const Name *name)
 {
-    static const char *const words[][2] = {
-        { "sum", "\\sum" }, { "prod", "\\prod" }, { "min", "\\min" }, { "max", "\\max" },
-        { "any", "\\bigvee" }, { "all", "\\bigwedge" }, { "mean", "\\operatorname*{mean}" },
-        { "argmin", "\\operatorname*{arg\\,min}" }, { "argmax", "\\operatorname*{arg\\,max}" },
-    };
-    for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
-        if (strcmp(name->text, words[k][0]) == 0)
-            buf_puts(&t->out, words[k][1]);
+    const Op *op = op_find(t->lo->in, name);
+    if (op && op->latex_over)
+        buf_puts(&t->out, op->latex_over);
 }
 
 static void put_reduction(Latex *t, const Node *n)

@@ -1,6 +1,8 @@
 /* Names and function calls in LaTeX: Greek letters, subscripts after _ or in digits, functions
  * that have a sign of their own. */
 #include "interp/measure/latex.h"
+#include "interp/lower/lower.h"
+#include "interp/op/op.h"
 
 #include "core/system/ascii.h"
 
@@ -128,79 +130,40 @@ void latex_name(Latex *t, const Name *name)
 
 /* ---- calls ---- */
 
-/* name(x) as before x after; x without parentheses where these bracket it. */
-static const struct { const char *name, *before, *after; } signs[] = {
-    { "sqrt", "\\sqrt{", "}" }, { "cbrt", "\\sqrt[3]{", "}" },
-    { "abs", "\\left|", "\\right|" }, { "norm", "\\left\\lVert ", "\\right\\rVert" },
-    { "floor", "\\left\\lfloor ", "\\right\\rfloor" },
-    { "ceil", "\\left\\lceil ", "\\right\\rceil" },
-    { "conj", "\\overline{", "}" }, { "exp", "\\exp\\left(", "\\right)" },
-    { "log", "\\ln\\left(", "\\right)" }, { "log2", "\\log_{2}\\left(", "\\right)" },
-    { "log10", "\\log_{10}\\left(", "\\right)" }, { "log1p", "\\ln\\left(1 + ", "\\right)" },
-    { "sin", "\\sin\\left(", "\\right)" }, { "cos", "\\cos\\left(", "\\right)" },
-    { "tan", "\\tan\\left(", "\\right)" }, { "asin", "\\arcsin\\left(", "\\right)" },
-    { "acos", "\\arccos\\left(", "\\right)" }, { "atan", "\\arctan\\left(", "\\right)" },
-    { "sinh", "\\sinh\\left(", "\\right)" }, { "cosh", "\\cosh\\left(", "\\right)" },
-    { "tanh", "\\tanh\\left(", "\\right)" }, { "det", "\\det\\left(", "\\right)" },
-    { "trace", "\\operatorname{tr}\\left(", "\\right)" }, { "expm", "e^{", "}" },
-    { "real", "\\operatorname{Re}\\left(", "\\right)" },
-    { "imag", "\\operatorname{Im}\\left(", "\\right)" }, { "angle", "\\arg\\left(", "\\right)" },
-    { "gamma", "\\Gamma\\left(", "\\right)" }, { "sigmoid", "\\sigma\\left(", "\\right)" },
-    { "sum", "\\sum\\left(", "\\right)" }, { "prod", "\\prod\\left(", "\\right)" },
-    { "min", "\\min\\left(", "\\right)" }, { "max", "\\max\\left(", "\\right)" },
-    { "eye", "I_{", "}" }, { "rank", "\\operatorname{rank}\\left(", "\\right)" },
-};
-
-static bool call_sign(Latex *t, const char *name, Node *const *arg)
+/* The base of a power. */
+static void put_base(Latex *t, const Node *n)
 {
-    for (size_t k = 0; k < sizeof signs / sizeof signs[0]; k++)
-        if (strcmp(signs[k].name, name) == 0) {
-            buf_puts(&t->out, signs[k].before);
-            latex_put(t, arg[0], 0);
-            buf_puts(&t->out, signs[k].after);
-            return true;
-        }
-    if (strcmp(name, "inv") != 0 && strcmp(name, "transpose") != 0)
-        return false;
-    if (arg[0]->kind == ND_NAME)
-        latex_put(t, arg[0], 0);
+    if (n->kind == ND_NAME)
+        latex_put(t, n, 0);
     else
-        latex_paren(t, arg[0]);
-    buf_puts(&t->out, name[0] == 'i' ? "^{-1}" : "^{\\mathsf{T}}");
-    return true;
+        latex_paren(t, n);
 }
 
-static bool call_two(Latex *t, const char *name, Node *const *arg)
+/* The form of a row (Op.latex) for so many operands, or NULL. */
+static const char *form_of(const Latex *t, const Node *callee, uint32_t count)
 {
-    static const struct { const char *name, *before, *between, *after; } forms[] = {
-        { "power", "{", "}^{", "}" }, { "dot", "", " \\cdot ", "" },
-        { "cross", "", " \\times ", "" },
-        { "outer", "", " \\otimes ", "" }, { "maximum", "\\max\\left(", ", ", "\\right)" },
-        { "minimum", "\\min\\left(", ", ", "\\right)" },
-        { "hypot", "\\operatorname{hypot}\\left(", ", ", "\\right)" },
-    };
-    for (size_t k = 0; k < sizeof forms / sizeof forms[0]; k++)
-        if (strcmp(forms[k].name, name) == 0) {
-            bool open = forms[k].before[0] == 0;
-            buf_puts(&t->out, forms[k].before);
-            latex_put(t, arg[0], open ? 9 : 0);
-            buf_puts(&t->out, forms[k].between);
-            latex_put(t, arg[1], open ? 9 : 0);
-            buf_puts(&t->out, forms[k].after);
-            return true;
-        }
-    return false;
+    const Op *op = callee->kind == ND_NAME ? op_find(t->lo->in, callee->name) : NULL;
+    uint32_t most = 0;
+    if (!op || !op->latex)
+        return NULL;
+    for (const char *at = op->latex; (at = strchr(at, '%')) != NULL; at++) {
+        uint32_t k = at[1] == 'p' ? 1 : at[1] >= 'a' ? (uint32_t)(at[1] - 'a') + 1 : (uint32_t)(at[1] - '0');
+        most = k > most ? k : most;
+    }
+    return most == count ? op->latex : NULL;
 }
 
-static void call_where(Latex *t, Node *const *arg)
+static void call_form(Latex *t, const char *form, Node *const *arg)
 {
-    buf_puts(&t->out, "\\begin{cases} ");
-    latex_put(t, arg[1], 0);
-    buf_puts(&t->out, " & \\text{if } ");
-    latex_put(t, arg[0], 0);
-    buf_puts(&t->out, " \\\\ ");
-    latex_put(t, arg[2], 0);
-    buf_puts(&t->out, " & \\text{otherwise} \\end{cases}");
+    for (; *form; form++)
+        if (*form != '%')
+            buf_putc(&t->out, *form);
+        else if (*++form == 'p')
+            put_base(t, arg[0]);
+        else if (*form >= 'a')
+            latex_put(t, arg[*form - 'a'], 9);
+        else
+            latex_put(t, arg[*form - '1'], 0);
 }
 
 static void call_plain(Latex *t, const Node *callee, Node *const *arg, uint32_t count)
@@ -220,17 +183,14 @@ static void call_plain(Latex *t, const Node *callee, Node *const *arg, uint32_t 
 static void put_call(Latex *t, const Node *callee, Node *const *arg, uint32_t count)
 {
     bool outer = t->tight;
-    const char *name = callee->kind == ND_NAME ? callee->name->text : "";
     bool plain = true;
     for (uint32_t i = 0; i < count; i++)
         plain &= arg[i]->kind != ND_NAMED && arg[i]->kind != ND_SPREAD;
-    if (!(plain && count == 1 && call_sign(t, name, arg)) &&
-        !(plain && count == 2 && call_two(t, name, arg))) {
-        if (plain && count == 3 && strcmp(name, "where") == 0)
-            call_where(t, arg);
-        else
-            call_plain(t, callee, arg, count);
-    }
+    const char *form = plain ? form_of(t, callee, count) : NULL;
+    if (form)
+        call_form(t, form, arg);
+    else
+        call_plain(t, callee, arg, count);
     t->tight = outer;
 }
 

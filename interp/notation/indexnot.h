@@ -39,13 +39,11 @@ typedef enum IxReduce {
     IXR_SUM, IXR_PROD, IXR_MIN, IXR_MAX, IXR_ANY, IXR_ALL, IXR_ARGMIN, IXR_ARGMAX, IXR_MEAN
 } IxReduce;
 
-typedef enum IxWrap { IXW_NONE, IXW_CLAMP, IXW_MOD, IXW_PAD } IxWrap;
-
 typedef struct IxNode IxNode;
 
 typedef struct IxSub {
     IxNode *at;
-    IxWrap wrap;
+    OpWrap wrap;
     const Node *node;
 } IxSub;
 
@@ -157,7 +155,7 @@ IxNode *ix_reduction(IxAnalysis *, const Node *, IxUses *);
 const char *ix_reduce_word(IxReduce);
 int ix_reduce_find(const char *name);          /* IxReduce, -1 if it is none */
 bool ix_reduce_plain(const char *name);        /* a reduction whose value is no position */
-IxWrap ix_wrap_find(const char *name);         /* IXW_NONE if it is none */
+OpWrap ix_wrap_find(Interp *, const char *name);   /* WRAP_NONE if it is none */
 IxNode *ix_misfit(IxAnalysis *, const Node *);                   /* fails: it has no place here */
 bool ix_free(const IxAnalysis *, const Node *);                  /* no index in it */
 void ix_use(IxAnalysis *, IxUses *, const IxUse *, bool add);    /* add: another factor's places */
@@ -259,7 +257,7 @@ typedef struct IxSlot {
 /* What is made from the operands before the nest runs. */
 typedef struct IxAux {
     enum { IXA_TABLE, IXA_CHECK, IXA_EXTEND } kind;
-    IxWrap wrap;
+    OpWrap wrap;
     int axis;                   /* of the operand */
     int64_t length;             /* of that axis */
     IxSlot source;              /* CHECK, EXTEND: the data */

@@ -66,12 +66,12 @@ static void extend_axis(IxBind *b, const IxAccess *x, View *v, int k, int64_t lo
 static bool unwrap(IxBind *b, const IxAccess *x, View *v, int k, IxAffine *at)
 {
     int64_t low, high, n = x->tensor->dims[k];
-    IxWrap wrap = x->node->sub[k].wrap;
+    OpWrap wrap = x->node->sub[k].wrap;
     if (!ix_extremes(b, at, &low, &high))
         return true;                               /* over nothing */
-    if (n == 0 && wrap != IXW_PAD)
+    if (n == 0 && wrap != WRAP_PAD)
         ix_error_wrap(b, x, k);
-    if (wrap == IXW_NONE || (low >= 0 && high < n))
+    if (wrap == WRAP_NONE || (low >= 0 && high < n))
         return true;
     if ((uint64_t)high - (uint64_t)low >= 4 * (uint64_t)n + 1024)
         return false;
@@ -236,13 +236,13 @@ const void *ix_slot_data(const IxPlan *p, const IxSlot *s, const Value *base, co
 }
 
 /* Position of a wrapped subscript in an axis of n elements; -1: outside. */
-static int64_t wrapped(IxWrap wrap, int64_t i, int64_t n)
+static int64_t wrapped(OpWrap wrap, int64_t i, int64_t n)
 {
     if (i >= 0 && i < n)
         return i;
-    if (wrap == IXW_CLAMP)
+    if (wrap == WRAP_CLAMP)
         return i < 0 ? 0 : n - 1;
-    if (wrap == IXW_PAD)
+    if (wrap == WRAP_PAD)
         return -1;
     int64_t r = i % n;
     return r < 0 ? r + n : r;
@@ -283,7 +283,7 @@ static void extend(Interp *in, const IxAux *aux, const char *data, Value *keep)
     memcpy(shape, aux->shape, sizeof shape);
     shape[k] = aux->count;
     Tensor *out =
-        (aux->wrap == IXW_PAD ? tensor_zeros : tensor_new)(&in->ctx, aux->dtype, aux->rank, shape);
+        (aux->wrap == WRAP_PAD ? tensor_zeros : tensor_new)(&in->ctx, aux->dtype, aux->rank, shape);
     *keep = v_tensor_raw(out);
     for (int64_t t = 0; out->size > 0 && t < aux->count; t += run) {
         int64_t at = wrapped(aux->wrap, aux->low + t, aux->length);
@@ -332,7 +332,7 @@ static void finish_table(Interp *in, const Exec *x, const IxAux *aux, Tensor *t)
             poll_interrupt(in);
         if ((uint64_t)at[i] < (uint64_t)n)
             continue;
-        if (aux->wrap == IXW_NONE || (n == 0 && aux->wrap != IXW_PAD))
+        if (aux->wrap == WRAP_NONE || (n == 0 && aux->wrap != WRAP_PAD))
             ix_error_gather(in, x, aux, at[i]);
         at[i] = wrapped(aux->wrap, at[i], n);
     }

@@ -7,24 +7,20 @@
 #include <string.h>
 
 /* ---- subscripts ---- */
-IxWrap ix_wrap_find(const char *name)
+OpWrap ix_wrap_find(Interp *in, const char *name)
 {
-    static const char *const names[] = {
-        [IXW_CLAMP] = "clamp", [IXW_MOD] = "mod", [IXW_PAD] = "pad"
-    };
-    for (int w = IXW_CLAMP; w <= IXW_PAD; w++)
-        if (strcmp(name, names[w]) == 0)
-            return (IxWrap)w;
-    return IXW_NONE;
+    const Name *known = names_find(&in->names, name, strlen(name));
+    const Op *op = known ? op_find(in, known) : NULL;
+    return op ? (OpWrap)op->wraps : WRAP_NONE;
 }
 
-static IxWrap wrap_of(const IxAnalysis *a, const Node *n)
+static OpWrap wrap_of(const IxAnalysis *a, const Node *n)
 {
     if (n->kind != ND_CALL || n->count != 1 || n->a->kind != ND_NAME ||
         n->a->scope != SCOPE_GLOBAL || n->list[0]->kind == ND_NAMED ||
         n->list[0]->kind == ND_SPREAD || a->lo->module->assigned[n->a->slot])
-        return IXW_NONE;
-    return ix_wrap_find(n->a->name->text);
+        return WRAP_NONE;
+    return ix_wrap_find(a->lo->in, n->a->name->text);
 }
 
 /* Every place of an index in it is one. */

@@ -353,7 +353,7 @@ void ix_error_wrap(IxBind *b, const IxAccess *x, int axis)
     err_throw(ix_error(b, ERR_INDEX, sub_place(x, axis), nowhere,
                        "axis %d of %s has length 0: there is nothing to %s to", axis,
                        base_text(x, text, sizeof text),
-                       x->node->sub[axis].wrap == IXW_MOD ? "wrap" : "clamp"));
+                       x->node->sub[axis].wrap == WRAP_MOD ? "wrap" : "clamp"));
 }
 
 void ix_error_gather(Interp *in, const Exec *x, const IxAux *aux, int64_t value)
@@ -564,12 +564,12 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
     else
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s is %s and cannot be called", name,
                      v_article(v, what, sizeof what));
-    bool extreme = op && (strcmp(name, "max") == 0 || strcmp(name, "min") == 0);
-    if (ix_wrap_find(name) != IXW_NONE && !function && !op)
+    const char *twin = op && strcmp(name, v.op->name) == 0 ? v.op->twin : NULL;
+    if (ix_wrap_find(b->in, name) != WRAP_NONE && !function && !op)
         err_help(e, "rename the variable: inside brackets %s(…) keeps a subscript in its axis",
                  name);
-    else if (extreme && n->args == 2)
-        err_help(e, "of two elements: %simum%s; over an index: %s[k] …", name, call + 3, name);
+    else if (twin && n->args == 2)
+        err_help(e, "of two elements: %s%s; over an index: %s[k] …", twin, call + strlen(name), name);
     else if (op && ix_reduce_find(name) >= 0)
         err_help(e, "over an index: %s[k] …", name);
     else if (function && why && strncmp(why, "calls", 5) != 0) {

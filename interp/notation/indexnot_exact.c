@@ -49,9 +49,9 @@ static int64_t place(const IxAccess *x, int k, int64_t i)
     if (i >= 0 && i < n)
         return i;
     switch (x->node->sub[k].wrap) {
-    case IXW_CLAMP: return n == 0 ? -2 : i < 0 ? 0 : n - 1;
-    case IXW_MOD: return n == 0 ? -2 : (i % n + n) % n;
-    case IXW_PAD: return -1;
+    case WRAP_CLAMP: return n == 0 ? -2 : i < 0 ? 0 : n - 1;
+    case WRAP_MOD: return n == 0 ? -2 : (i % n + n) % n;
+    case WRAP_PAD: return -1;
     default: return -2;
     }
 }

@@ -195,7 +195,7 @@ static bool with_sums(IxAnalysis *a, const IxUses *uses, char *out, size_t cap)
 {
     const Node *n = a->whole;
     const char *text = a->tree->source->text;
-    bool place_of = n->kind == ND_REDUCE && strncmp(n->name->text, "arg", 3) == 0;
+    bool place_of = n->kind == ND_REDUCE && !ix_reduce_plain(n->name->text);
     Paste p = { text, n->span.from, out, cap };
     out[0] = '\0';
     if (a->params || n->span.to - n->span.from > 160 ||
@@ -225,11 +225,11 @@ void ix_fail_once(IxAnalysis *a, const IxUses *uses, const IxUse *u)
     for (int i = 0; i < uses->count; i++)
         count += uses->use[i].places > 0;
     bool call = reducing_call(right_side(a), u->node->span), reduce = n->kind == ND_REDUCE;
-    bool more = reduce && strncmp(n->name->text, "arg", 3) != 0;
+    bool more = reduce && ix_reduce_plain(n->name->text);
     if (with_sums(a, uses, all, sizeof all))
         snprintf(help, sizeof help, "%s%s: %s",
                  call                                           ? "over the index"
-                 : more && strcmp(n->name->text, "sum") != 0    ? "reduce over it"
+                 : more && ix_reduce_find(n->name->text) != IXR_SUM ? "reduce over it"
                  : count > 1                                    ? "sum over them"
                                                                 : "sum over it",
                  more ? " too" : "", all);

@@ -136,7 +136,7 @@ static const Op *elementwise_form(Interp *in, const Op *op)
 {
     if (op->cls == OPC_EW)
         return op;
-    return strcmp(op->name, "round") == 0 ? op_named(in, "rint") : NULL;
+    return op->form ? op_named(in, op->form) : NULL;
 }
 
 const Op *ix_call_op(IxBind *b, const IxNode *call, IxInstance *of, DType *to)

@@ -319,14 +319,12 @@ static bool operands_have_nan(const Plan *p)
 
 void ew_nan_notice(Interp *in, const Op *op, int n)
 {
-    const char *text = err_operand_name(&in->ctx, 0), *name = op->name;
+    const char *text = err_operand_name(&in->ctx, 0);
     if (!text || op_lent(in, op))
         text = "x";
-    bool negative = strcmp(name, "sqrt") == 0 || (strncmp(name, "log", 3) == 0 && name[3] != '1');
     if (n == 1)
-        notice(in, "%s of a %s is nan; for the complex value write %s(%s+0i)", name,
-               negative || strcmp(name, "log10") == 0 ? "negative number" : "number outside its real domain",
-               name, text);
+        notice(in, "%s of a %s is nan; for the complex value write %s(%s+0i)", op->name,
+               op->traits & TRAIT_NEGATIVE ? "negative number" : "number outside its real domain", op->name, text);
     else
         notice(in, "a negative real number to a fractional power is nan; for the complex value write (%s+0i)%s…",
                text, op->infix ? op->infix : "^");

@@ -231,8 +231,7 @@ static double parts(const Op *op, const Tensor *a, const Tensor *b)
     return is_complex(a) || is_complex(b) ? 2 : 1;
 }
 
-/* What the letters of a row's formula stand for: m x n is the first operand, and in a
- * product with the second k the length they share. */
+/* By what the letters of the row's formula stand for. */
 double heard_flops(const Op *op, const Value *args, int n, Value result)
 {
     double sizes[26], batch = 1;
@@ -248,18 +247,18 @@ double heard_flops(const Op *op, const Value *args, int n, Value result)
     }
     if (!a)
         return NAN;
-    if (strcmp(op->section, "linear algebra") != 0) {
+    if (op->sizes == SIZES_ELEMENTS) {
         sizes['n' - 'a'] = (double)a->size;
         return explain_formula(op->flops, sizes) * parts(op, a, NULL);
     }
     matrix_sizes(sizes, a, b, &batch);
     double *m = &sizes['m' - 'a'], *cols = &sizes['n' - 'a'];
-    if (strcmp(op->flops, "2mnk") == 0 && b) {
+    if (op->sizes == SIZES_PRODUCT && b) {
         *cols = b->rank > 1 ? (double)tensor_shape(b)[b->rank - 1] : 1;
         batch = r && *m * *cols > 0 ? (double)r->size / (*m * *cols) : 1;
-    } else if (strcmp(op->flops, "mn") == 0 && b) {
+    } else if (op->sizes == SIZES_PAIR && b) {
         *m = (double)a->size, *cols = (double)b->size, batch = 1;
-    } else if (*m < *cols && strstr(op->flops, "mn^2")) {
+    } else if (*m < *cols && op->sizes == SIZES_TALL) {
         double t = *m;
         *m = *cols, *cols = t;
     }

@@ -42,8 +42,29 @@ enum {                      /* Op.traits: what the door must know of an elementw
     TRAIT_BITS = 4,         /* a bool together with an int is an error */
     TRAIT_SUM = 8,          /* of covectors it is a covector */
     TRAIT_MULTIPLE = 16,    /* of a covector and scalars it is a covector */
-    TRAIT_RANGE = 32        /* an int result may leave its range: scalars check */
+    TRAIT_RANGE = 32,       /* an int result may leave its range: scalars check */
+    TRAIT_NEGATIVE = 64,    /* its real domain ends at 0: what it has no real value of is a negative number */
+    TRAIT_POLE = 128,       /* -inf of a finite number is its pole, no overflow */
+    TRAIT_MOVES = 256       /* the result is a number that was there, or near it: nothing is rounded */
 };
+
+typedef enum OpSizes {      /* What the letters of .flops stand for. */
+    SIZES_ELEMENTS,         /* n elements of the result (OPC_EW) or of the first operand */
+    /* Linear algebra: m x n is the first operand, p x q the second. */
+    SIZES_MATRIX,
+    SIZES_TALL,             /* and m is the longer side */
+    SIZES_PRODUCT,          /* m x k times k x n */
+    SIZES_PAIR              /* m and n elements */
+} OpSizes;
+
+typedef enum OpWritten {    /* How a call of it is written. */
+    WRITTEN_CALL,           /* f(x), or with the sign of .infix */
+    WRITTEN_BEHIND,         /* x' */
+    WRITTEN_FORMAT          /* f64(x), where its second operand is a format */
+} OpWritten;
+
+/* As a subscript of index notation, f(i) keeps i in its axis. */
+typedef enum OpWrap { WRAP_NONE, WRAP_CLAMP, WRAP_MOD, WRAP_PAD } OpWrap;
 
 struct Op {
     const char *name;
@@ -53,7 +74,7 @@ struct Op {
                              * Defaults are for the signature: what is not given is V_UNDEF. */
     OpClass cls;
     EwOp ew;                /* OPC_EW */
-    uint8_t traits;         /* OPC_EW: TRAIT_ */
+    uint16_t traits;        /* OPC_EW: TRAIT_ */
     Value (*run)(OpCall *);
     /* Other functions that take run's place; NULL: there is none. The last two: see precise.h, place.h. */
     Value (*exact)(OpCall *);                        /* of rational operands; run itself where it copes */
@@ -83,6 +104,20 @@ struct Op {
     unsigned reaches;       /* REACH_ (core/base/fence.h): what outside of the program; 0: nothing */
     bool lays;              /* asks for the layout of its tensors and lays them out anew, reading no more than a few
                              * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
+    uint8_t sizes;          /* OpSizes */
+    uint8_t written;        /* OpWritten */
+    uint8_t wraps;          /* OpWrap */
+    bool solves;            /* solves A x = b: `compare` keeps the three */
+    bool grows;             /* x = f(x, v) may put v at the end of x where it stands */
+    bool counts;            /* f(n) is a vector of n elements: of a small n as cheap as a literal */
+    const char *form;       /* the elementwise row that it is where only such may stand; NULL: itself, if it is one */
+    const char *twin;       /* the elementwise row that a caller with two operands may mean; NULL: none */
+    const char *any_matrix; /* what does of any matrix (%s) what it does of a square one, for help; NULL: nothing */
+    const char *as_dtype;   /* what its name means where a dtype is asked for; NULL: nothing */
+    const char *as_format;  /* a call of it that gives a format, for help; NULL: none does */
+    const char *latex;      /* a call of it in LaTeX (latex_names.c): %1 is its first operand, %a that as a factor, %p
+                             * as the base of a power; NULL, or of another number of operands: its name */
+    const char *latex_over; /* its sign over indices in LaTeX, as a reduction of index notation; NULL: it is none */
     int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 
@@ -95,6 +130,7 @@ typedef struct OpSig {
     int positional;         /* the first so many can be given by position; all the rest by name */
     int required;           /* the first so many have no default */
     bool variadic;
+    int dtype, device;      /* the parameters of that name, -1: none */
 } OpSig;
 
 /* What ran: counted by the door per operation. `profile` and `explain` read it. */

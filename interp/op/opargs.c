@@ -149,8 +149,7 @@ Tensor *arg_tensor(OpCall *c, int i)
 /* int, float and complex are operations; as a dtype they mean what type() calls so. */
 static DType dtype_of_op(const Op *op)
 {
-    return strcmp(op->name, "int") == 0 ? DT_I64 : strcmp(op->name, "float") == 0 ? DT_F64
-         : strcmp(op->name, "complex") == 0 ? DT_C128 : DT_NONE;
+    return op->as_dtype ? dtype_find(op->as_dtype, strlen(op->as_dtype)) : DT_NONE;
 }
 
 DType arg_dtype(OpCall *c, int i, DType fallback)

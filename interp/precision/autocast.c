@@ -119,11 +119,8 @@ static bool own_dtype(Interp *in, const Op *op, const Value *args, int count)
 {
     if (op->cls == OPC_EW)
         return false;
-    const OpSig *sig = op_sig(in, op);
-    for (int i = 0; i < sig->fixed && i < count; i++)
-        if (strcmp(sig->params[i].name->text, "dtype") == 0)
-            return args[i].tag != V_UNDEF && args[i].tag != V_NONE;
-    return false;
+    int i = op_sig(in, op)->dtype;
+    return i >= 0 && i < count && args[i].tag != V_UNDEF && args[i].tag != V_NONE;
 }
 
 /* The arguments with operands cast, `count` of them from in->sp on: rooted, one reference each. */

@@ -736,7 +736,7 @@ static void count_specials(EwCall *e, const Value *args, Value r)
     const Tensor *t = r.tag == V_TENSOR ? r.tensor : NULL;
     if (t ? dtype_info((DType)t->dtype)->kind != 'f' : r.tag != V_FLOAT)
         return;
-    bool pole = strncmp(e->op->name, "log", 3) == 0 || e->op->ew == EW_POWER;
+    bool pole = e->op->traits & TRAIT_POLE;
     for (int64_t i = 0; i < (t ? t->size : 1); i++) {
         double x = t ? element(t, tensor_strides(t), i) : r.f;
         f.invalid += isnan(x);
@@ -750,27 +750,10 @@ static void count_specials(EwCall *e, const Value *args, Value r)
     arith_flags_add(&e->scope->flags, &f);
 }
 
-/* Operations whose result is a number that was there, or near it: nothing to count. */
-static bool moves(EwOp op)
+/* Nothing to count. */
+static bool moves(const Op *op)
 {
-    switch (op) {
-    case EW_NEGATIVE:
-    case EW_POSITIVE:
-    case EW_ABS:
-    case EW_MINIMUM:
-    case EW_MAXIMUM:
-    case EW_CLAMP:
-    case EW_WHERE:
-    case EW_FLOOR:
-    case EW_CEIL:
-    case EW_TRUNC:
-    case EW_SIGN:
-    case EW_REAL:
-    case EW_IMAG:
-    case EW_CONJ: return true;
-    default:
-        return ew_info[op].result == RES_BOOL;
-    }
+    return op->traits & TRAIT_MOVES || ew_info[op->ew].result == RES_BOOL;
 }
 
 /* The ordinary kernels on operands of the format. */
@@ -793,7 +776,7 @@ static Value run_ordinary(EwCall *e, bool ints)
     precise_close(&p);
     Value r = ew_call(in, e->op, args, e->n, weak, 0);
     v_push(in, r);
-    if (e->scope->format != DT_RATIONAL && !moves(e->op->ew))
+    if (e->scope->format != DT_RATIONAL && !moves(e->op))
         count_specials(e, args, r);
     if (r.tag == V_TENSOR)
         r = v_tensor(&in->ctx, tensor_retain(r.tensor));
@@ -837,7 +820,7 @@ bool precise_elementwise(Interp *in, const Op *op, const Value *args, int n, uns
     bool fields = op->ew != EW_SQRT && op->ew != EW_FMA;    /* with a textbook formula for complex numbers */
     bool counted = ordinary && rounds(op->ew) && (fields || !any_complex(&e)) &&
                    !(whole && op->ew != EW_DIVIDE && op->ew != EW_SQRT);
-    if (ordinary && !counted && untouched(&e) && (whole || moves(op->ew) || any_complex(&e)))
+    if (ordinary && !counted && untouched(&e) && (whole || moves(op) || any_complex(&e)))
         return false;
     if (in->ctx.rationals)
         rational_collect(&in->ctx);

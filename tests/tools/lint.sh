@@ -29,6 +29,8 @@ ok "lines over 120 columns in C" "$(grep -rnE '^.{121,}' core lexer parser kerne
 # what C may call when the interpreter has ended.
 ok "malloc outside the funnel" "$(grep -rnE "\b(malloc|calloc|realloc|strdup)\(" lexer parser kernels interp builtins --include="*.c" |
     grep -vE "^interp/(session|program|embed)/" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/rational/gmp|interp/native/native_callback)\.c:')"
+# What an operation is stands in its row.
+ok "names of operations compared" "$(python3 tests/tools/names.py)"
 # Numbers and letters are the same whatever locale the program around us has.
 ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexer parser kernels interp builtins -name '*.[chly]'))"
 # State of the process, each with its reason beside it: the interrupt flag and readline's own
