@@ -190,8 +190,8 @@ static const char *const class_text[] = {
 
 static bool takes_rationals(const Op *op)
 {
-    DType result;
-    return op->cls == OPC_EW ? rational_kernel(op->ew, &result) != NULL : op->exact != NULL;
+    RationalForm form;
+    return op->cls == OPC_EW ? rational_form(op->ew, &form) : op->exact != NULL;
 }
 
 static void put_kinds(Buf *out, const Op *op)

@@ -227,7 +227,7 @@ _Noreturn static void raise_no_form(Interp *in, const Op *op, Tensor *const *t, 
 
 typedef struct Loop {
     Ctx *ctx;
-    RationalFn fn;
+    RationalForm form;
     Tensor *out;
     const Rational *x[3];
     int n;
@@ -235,23 +235,19 @@ typedef struct Loop {
 
 static RationalStatus loop_run(const Loop *l, const Iter *it)
 {
-    static const Rational zero;
     int inner = it->rank - 1;
     int64_t n = it->shape[inner], bytes = dtype_info(l->out->dtype)->bytes, at[ITER_OPERANDS];
     RationalStatus s = RATIONAL_OK;
-    for (int64_t row = 0; row * n < it->size; row++) {
+    for (int64_t row = 0; row * n < it->size && s == RATIONAL_OK; row++) {
+        const void *x[3];
+        int64_t steps[3];
         iter_seek(it, inner, row, at);
-        for (int64_t i = 0; i < n; i++) {
-            const Rational *x[3] = { &zero, &zero, &zero };
-            for (int k = 0; k < l->n; k++)
-                x[k] = l->x[k] + at[k + 1] + i * it->stride[k + 1][inner];
-            s = l->fn(l->ctx, l->out->data + (at[0] + i * it->stride[0][inner]) * bytes, x[0], x[1],
-                      x[2]);
-            if (s == RATIONAL_OK && *l->ctx->interrupt)
-                s = RATIONAL_INTERRUPT;
-            if (s != RATIONAL_OK)
-                return s;
+        for (int k = 0; k < l->n; k++) {
+            x[k] = l->x[k] + at[k + 1];
+            steps[k] = it->stride[k + 1][inner];
         }
+        s = rational_row(&l->form, l->ctx, l->out->data + at[0] * bytes, it->stride[0][inner], x,
+                         steps, n);
     }
     return s;
 }
@@ -275,11 +271,12 @@ Value exact_elementwise(Interp *in, const Op *op, Tensor *const *operands, int n
     Ctx *ctx = &in->ctx;
     Value *mark = in->sp;
     int64_t shape[TENSOR_RANK_MAX];
-    DType result;
-    Loop l = { .ctx = ctx, .fn = rational_kernel(op->ew, &result), .n = n };
+    Loop l;
     const Tensor *all[ITER_OPERANDS] = { NULL };
     Iter it;
-    if (!l.fn)
+    l.ctx = ctx;
+    l.n = n;
+    if (!rational_form(op->ew, &l.form))
         raise_no_form(in, op, operands, n);
     int rank = result_shape(in, op, operands, n, shape);
     for (int i = 0; i < n; i++) {
@@ -291,7 +288,7 @@ Value exact_elementwise(Interp *in, const Op *op, Tensor *const *operands, int n
         all[i + 1] = t;
         l.x[i] = (const Rational *)(const void *)t->data;
     }
-    l.out = tensor_new(ctx, result, rank, shape);
+    l.out = tensor_new(ctx, l.form.result, rank, shape);
     v_push(in, v_tensor_raw(l.out));
     all[0] = l.out;
     if (l.out->size > 0) {

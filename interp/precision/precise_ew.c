@@ -207,7 +207,7 @@ static bool exact_ints(EwCall *e, Value *result)
         v_push(in, v_tensor_raw(t));
         args[i] = v_tensor_raw(t);
     }
-    if (!rational_kernel(e->op->ew, &(DType){ 0 }))
+    if (!rational_form(e->op->ew, &(RationalForm){ 0 }))
         return stack_cut(in, mark), false;
     Value r = ew_call(in, e->op, args, e->n, 0, 0);
     v_push(in, r);

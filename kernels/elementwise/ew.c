@@ -8,20 +8,31 @@
 #include <string.h>
 
 const EwInfo ew_info[EW_COUNT] = {
-#define ROW(id, text, count, takes, res, real, cplx, integer) \
+/* The text of AS("…") at the head of the designators, else NULL. */
+#define AS(parts) (parts)
+#define AS_TEXT(parts) 0, parts,
+#define SECOND(first, second, ...) second
+#define SECOND_OF(...) SECOND(__VA_ARGS__)
+#define PARTS(first, ...) SECOND_OF(AS_TEXT first, NULL, NULL)
+#define ROW(id, text, count, takes, res, real, cplx, integer, ...) \
     [EW_##id] = { .name = text, .arity = count, .result = res, .kinds = takes, \
-                  .formula = { real, cplx, integer } },
+                  .formula = { real, cplx, integer }, .as = PARTS(__VA_ARGS__) },
 #define EW1(id, name, params, kinds, res, real, cplx, integer, ...) \
-    ROW(id, name, 1, kinds, res, #real, #cplx, #integer)
+    ROW(id, name, 1, kinds, res, #real, #cplx, #integer, __VA_ARGS__)
 #define EW2(id, name, params, kinds, res, real, cplx, integer, ...) \
-    ROW(id, name, 2, kinds, res, #real, #cplx, #integer)
+    ROW(id, name, 2, kinds, res, #real, #cplx, #integer, __VA_ARGS__)
 #define EW3(id, name, params, kinds, res, real, cplx, integer, ...) \
-    ROW(id, name, 3, kinds, res, #real, #cplx, #integer)
+    ROW(id, name, 3, kinds, res, #real, #cplx, #integer, __VA_ARGS__)
 #include "builtins/arrays/elementwise.def"
 #undef EW1
 #undef EW2
 #undef EW3
 #undef ROW
+#undef PARTS
+#undef SECOND_OF
+#undef SECOND
+#undef AS_TEXT
+#undef AS
 };
 
 static bool has_formula(EwOp op, DType dt) {

@@ -37,8 +37,30 @@ typedef struct EwInfo {
     EwResult result;
     const char *kinds;
     const char *formula[3];   /* real, complex, integer, as written; "NONE" */
+    const char *as;           /* a composition of other rows, as "clamp(x, 0, 6)", or NULL */
 } EwInfo;
 extern const EwInfo ew_info[EW_COUNT];
+
+/* The composition as steps on cells: x, y, z are cells 0 to 2, the whole numbers in it (after 0
+ * and 1, the answers of comparisons) follow from EW_WHOLE, then the result of every part. */
+enum { EW_PARTS = 8, EW_WHOLES = 8, EW_WHOLE = 3, EW_PART = EW_WHOLE + EW_WHOLES,
+       EW_CELLS = EW_PART + EW_PARTS };
+typedef struct EwPart { EwOp op; uint8_t x[3]; } EwPart;
+typedef struct EwParts {
+    int arity, parts, wholes;
+    EwPart part[EW_PARTS];    /* the last one is the operation's result */
+    int64_t whole[EW_WHOLES];
+} EwParts;
+/* False: the row has no composition (or one that is none: a unit test reads them all). */
+bool ew_parts(EwOp, EwParts *);
+
+/* Rows of n results, of the 16-byte cells of the formats without kernels (and bytes, where they
+ * are bools): `part` computes a row of each step; its first status that is not 0 ends it. `whole`
+ * has the whole numbers in that format. */
+typedef int (*EwPartFn)(void *work, EwOp, void *out, int64_t so, const void *const x[],
+                        const int64_t sx[], int64_t n);
+int ew_parts_run(const EwParts *, EwPartFn part, void *work, const Rational *whole, void *out,
+                 int64_t so, const void *const x[], const int64_t sx[], int64_t n);
 
 /* Inner loop: n elements, strides in elements. Input and output dtypes are fixed. */
 typedef void (*EwFn)(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n);

@@ -319,7 +319,7 @@ static ArithStatus compute(DecimalWork *w, EwOp op, Rational *out, const Rationa
         return decimal_integer(w, op, out, *x[0]);
     case EW_MOD: case EW_FLOOR_DIVIDE: return decimal_divmod(w, op, out, *x[0], *x[1]);
     case EW_NEXTAFTER: return decimal_neighbour(w, out, *x[0], *x[1]);
-    default: return function(w, op, out, x);
+    default: return ew_info[op].as ? ARITH_NONE : function(w, op, out, x);
     }
 }
 
@@ -338,8 +338,9 @@ static ArithStatus apply(void *work, EwOp op, void *out, const Rational *const x
     if (cells_compares(op))
         return *(uint8_t *)out = cells_answer(op, order), ARITH_OK;
     if (op == EW_CLAMP) {
-        Rational low = order == -1 ? *x[1] : *x[0];
-        *(Rational *)out = decimal_order(w->g, low, *x[2]) == 1 ? *x[2] : low;
+        Rational low = order == 1 || cell_kind(*x[0]) == NUMBER_NAN ? *x[0] : *x[1];
+        bool stays = cell_kind(low) == NUMBER_NAN || decimal_order(w->g, low, *x[2]) == -1;
+        *(Rational *)out = stays ? low : *x[2];
         return ARITH_OK;
     }
     return moves(op, out, x, order) ? ARITH_OK : compute(w, op, out, x);

@@ -220,7 +220,7 @@ static ArithStatus compute(Arith *a, EwOp op, Interval *r, const Interval *x)
     case EW_TRUNC: *r = (Interval){ trunc(x[0].lo), trunc(x[0].hi) }; break;
     case EW_ROUND: *r = (Interval){ rint(x[0].lo), rint(x[0].hi) }; break;
     case EW_NEXTAFTER: return ARITH_NONE;
-    default: return by_mpfr(a, op, r, x);
+    default: return ew_info[op].as ? ARITH_NONE : by_mpfr(a, op, r, x);
     }
     return ARITH_OK;
 }

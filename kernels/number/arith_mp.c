@@ -264,12 +264,15 @@ static ArithStatus apply(void *work, EwOp op, void *out, const Rational *const x
     if (op == EW_WHERE)
         return *(Rational *)out = cell_zero(*x[0]) ? *x[2] : *x[1], ARITH_OK;
     if (op == EW_CLAMP) {
-        Rational low = order == -1 ? *x[1] : *x[0];
-        *(Rational *)out = order_of(w->f, low, *x[2]) == 1 ? *x[2] : low;
+        Rational low = order == 1 || cell_kind(*x[0]) == NUMBER_NAN ? *x[0] : *x[1];
+        bool stays = cell_kind(low) == NUMBER_NAN || order_of(w->f, low, *x[2]) == -1;
+        *(Rational *)out = stays ? low : *x[2];
         return ARITH_OK;
     }
     if (moves(op, out, x, order))
         return ARITH_OK;
+    if (ew_info[op].as)
+        return ARITH_NONE;
     if (op == EW_NEXTAFTER)
         neighbour(w, *x[0], *x[1]);
     ArithStatus s = op == EW_NEXTAFTER ? ARITH_OK : operate(w, op, x, &t);

@@ -44,6 +44,35 @@ ArithStatus cells_status(RationalStatus s)
     }
 }
 
+/* An operation that the format has no form of, as its row composes it. */
+typedef struct Composed {
+    Arith *a;
+    CellFn fn;
+    void *work;
+} Composed;
+
+static int composed_part(void *work, EwOp op, void *out, int64_t so, const void *const x[],
+                         const int64_t sx[], int64_t n)
+{
+    const Composed *c = work;
+    return (int)cells_ew(c->a, c->fn, c->work, op, out, so, x, sx, n);
+}
+
+/* Whole numbers are this format's, rounded as literals are, and counted nowhere. */
+static ArithStatus composed(Composed *c, EwOp op, void *out, int64_t so, const void *const x[],
+                            const int64_t sx[], int64_t n)
+{
+    EwParts p;
+    Rational whole[EW_WHOLES];
+    Arith quiet = *c->a;
+    if (!ew_parts(op, &p))
+        return ARITH_NONE;
+    ArithStatus s = quiet.ops->load(&quiet, whole, 1, DT_I64, p.whole, 1, p.wholes);
+    return s == ARITH_OK
+               ? (ArithStatus)ew_parts_run(&p, composed_part, c, whole, out, so, x, sx, n)
+               : s;
+}
+
 ArithStatus cells_ew(Arith *a, CellFn fn, void *work, EwOp op, void *out, int64_t so,
                      const void *const x[], const int64_t sx[], int64_t n)
 {
@@ -52,9 +81,13 @@ ArithStatus cells_ew(Arith *a, CellFn fn, void *work, EwOp op, void *out, int64_
     ArithStatus s = ARITH_OK;
     for (int64_t i = 0; i < n && s == ARITH_OK; i++) {
         const Rational *operands[3] = { NULL, NULL, NULL };
+        char *to = (char *)out + i * so * bytes;
         for (int k = 0; k < arity; k++)
             operands[k] = (const Rational *)x[k] + i * sx[k];
-        s = fn(work, op, (char *)out + i * so * bytes, operands);
+        s = fn(work, op, to, operands);
+        if (s == ARITH_NONE && ew_info[op].as)
+            return composed(&(Composed){ a, fn, work }, op, to, so, (const void *const *)operands,
+                            sx, n - i);
         if (s == ARITH_OK && cells_due(a, i))
             s = cells_poll(a);
     }

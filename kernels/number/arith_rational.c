@@ -8,7 +8,7 @@ static ArithStatus apply(void *work, EwOp op, void *out, const Rational *const x
     Ctx *ctx = ((Arith *)work)->ctx;
     RationalFn fn = rational_kernel(op, &result);
     if (!fn)
-        return ew_info[op].result == RES_FLOAT ? ARITH_INEXACT : ARITH_NONE;
+        return !ew_info[op].as && ew_info[op].result == RES_FLOAT ? ARITH_INEXACT : ARITH_NONE;
     return cells_status(fn(ctx, out, x[0], x[1], x[2]));
 }
 

@@ -91,7 +91,19 @@ RationalStatus rational_keep(Ctx *, Rational *, mpq_srcptr);     /* reduced */
 /* ---- elementwise ---- */
 typedef RationalStatus (*RationalFn)(Ctx *, void *out, const Rational *x, const Rational *y,
                                      const Rational *z);
-/* The exact form of an operation, NULL if it has none; *result is bool or rational. */
+/* The exact form of an operation, NULL if it has none of its own; *result is bool or rational. */
 RationalFn rational_kernel(EwOp, DType *result);
+/* That, or the parts that its row composes it of, where each of them has an exact form. */
+typedef struct RationalForm {
+    EwOp op;
+    bool own;
+    DType result;
+    EwParts parts;
+    Rational whole[EW_WHOLES];
+} RationalForm;
+bool rational_form(EwOp, RationalForm *);       /* false: it is no fraction in general */
+/* A row of n results; polls the interrupt. */
+RationalStatus rational_row(const RationalForm *, Ctx *, void *out, int64_t so,
+                            const void *const x[], const int64_t sx[], int64_t n);
 
 #endif

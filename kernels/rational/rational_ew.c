@@ -211,3 +211,42 @@ RationalFn rational_kernel(EwOp op, DType *result)
     *result = ew_info[op].result == RES_BOOL ? DT_BOOL : DT_RATIONAL;
     return table[op];
 }
+
+bool rational_form(EwOp op, RationalForm *f)
+{
+    f->op = op;
+    f->own = rational_kernel(op, &f->result) != NULL;
+    if (f->own || !ew_parts(op, &f->parts))
+        return f->own;
+    for (int i = 0; i < f->parts.parts; i++)
+        if (!table[f->parts.part[i].op])
+            return false;
+    for (int k = 0; k < f->parts.wholes; k++)
+        f->whole[k] = rational_int(f->parts.whole[k]);
+    return true;
+}
+
+static int run_part(void *work, EwOp op, void *out, int64_t so, const void *const x[],
+                    const int64_t sx[], int64_t n)
+{
+    static const Rational zero;
+    Ctx *ctx = work;
+    int64_t bytes = ew_info[op].result == RES_BOOL ? 1 : (int64_t)sizeof(Rational);
+    Status s = RATIONAL_OK;
+    for (int64_t i = 0; i < n && s == RATIONAL_OK; i++) {
+        const Rational *in[3] = { &zero, &zero, &zero };
+        for (int k = 0; k < ew_info[op].arity; k++)
+            in[k] = (const Rational *)x[k] + i * sx[k];
+        s = table[op](ctx, (char *)out + i * so * bytes, in[0], in[1], in[2]);
+        if (s == RATIONAL_OK && *ctx->interrupt)
+            s = RATIONAL_INTERRUPT;
+    }
+    return (int)s;
+}
+
+Status rational_row(const RationalForm *f, Ctx *ctx, void *out, int64_t so, const void *const x[],
+                    const int64_t sx[], int64_t n)
+{
+    return f->own ? (Status)run_part(ctx, f->op, out, so, x, sx, n)
+                  : (Status)ew_parts_run(&f->parts, run_part, ctx, f->whole, out, so, x, sx, n);
+}

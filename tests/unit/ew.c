@@ -399,8 +399,57 @@ static void test_where_clamp(void) {
     for (int i = 0; i < 6; i++) tensor_release(ctx, all[i]);
 }
 
+/* A row as a composition of others: the f64 kernels of its parts give what its formula gives. */
+static int wide_part(void *work, EwOp op, void *out, int64_t so, const void *const x[],
+                     const int64_t sx[], int64_t n) {
+    bool bytes = ew_info[op].result == RES_BOOL;
+    int64_t steps[3];
+    (void)work;
+    for (int k = 0; k < ew_info[op].arity; k++) steps[k] = 2 * sx[k];
+    ew_kernel(op, DT_F64)(out, bytes ? so : 2 * so, x, steps, n);
+    return 0;
+}
+
+static double wide_parts(const EwParts *p, const double *x) {
+    enum { MANY = 70 };
+    Rational whole[EW_WHOLES], in[3], out[MANY];
+    const void *at[3] = { &in[0], &in[1], &in[2] };
+    double number = 0, first;
+    for (int k = 0; k < p->wholes; k++) {
+        number = (double)p->whole[k];
+        memcpy(&whole[k], &number, sizeof number);
+    }
+    for (int k = 0; k < 3; k++) memcpy(&in[k], &x[k], sizeof *x);
+    CHECK(ew_parts_run(p, wide_part, NULL, whole, out, 1, at, (int64_t[]){ 0, 0, 0 }, MANY) == 0);
+    memcpy(&first, &out[0], sizeof first);
+    memcpy(&number, &out[MANY - 1], sizeof number);
+    CHECK(number == first || (isnan(number) && isnan(first)));
+    return number;
+}
+
+static void test_parts(void) {
+    static const double values[] = { -INFINITY, -7.5, -1, -0.0, 0, 0.25, 1, 5.75, 6, 6.5, INFINITY, NAN };
+    enum { VALUES = sizeof values / sizeof *values };
+    EwParts p;
+    int composed = 0;
+    for (int op = 0; op < EW_COUNT; op++) {
+        bool parts = ew_parts((EwOp)op, &p);
+        CHECK(parts == (ew_info[op].as != NULL));
+        composed += parts;
+        for (int i = 0; parts && i < VALUES * VALUES; i++) {
+            double x[] = { values[i % VALUES], values[i / VALUES], values[(i / 3) % VALUES] }, out;
+            const void *in[] = { &x[0], &x[1], &x[2] };
+            ew_reference((EwOp)op, DT_F64)(&out, 1, in, (int64_t[]){ 1, 1, 1 }, 1);
+            double other = wide_parts(&p, x);
+            CHECK(out == other || (isnan(out) && isnan(other)));
+        }
+    }
+    CHECK(composed >= 2);
+}
+
 int main(void) {
     mem_init(ctx);
+    test_parts();
     test_facts();
     test_kernels();
     test_accuracy();

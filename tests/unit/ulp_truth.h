@@ -134,6 +134,13 @@ TRUTH(relu)
         mpfr_set_zero(r, 1);
 }
 
+TRUTH(relu6)
+{
+    truth_relu(r, x, y, z);
+    if (mpfr_cmp_ui(r, 6) > 0)
+        mpfr_set_ui(r, 6, MPFR_RNDN);
+}
+
 TRUTH(angle)
 {
     UNUSED;
@@ -254,7 +261,8 @@ static const TruthFn truths[EW_COUNT] = {
     [EW_COSH] = truth_cosh, [EW_TANH] = truth_tanh, [EW_ASINH] = truth_asinh, [EW_ACOSH] = truth_acosh,
     [EW_ATANH] = truth_atanh, [EW_HYPOT] = truth_hypot, [EW_REAL] = truth_positive, [EW_IMAG] = truth_imag,
     [EW_CONJ] = truth_positive, [EW_ANGLE] = truth_angle, [EW_SIGMOID] = truth_sigmoid,
-    [EW_RELU] = truth_relu, [EW_GELU] = truth_gelu, [EW_SILU] = truth_silu, [EW_SOFTPLUS] = truth_softplus,
+    [EW_RELU] = truth_relu, [EW_RELU6] = truth_relu6, [EW_GELU] = truth_gelu, [EW_SILU] = truth_silu,
+    [EW_SOFTPLUS] = truth_softplus,
     [EW_ERF] = truth_erf, [EW_ERFC] = truth_erfc, [EW_GAMMA] = truth_gamma, [EW_LGAMMA] = truth_lgamma,
 };
 

@@ -38,12 +38,13 @@ syn keyword ricciBuiltin maximum mean median memory meshgrid min minimum mod mul
 syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal numerator offsetof
 syn keyword ricciBuiltin ones orth outer pad pin pinv plot positive power print prod ptr qr
 syn keyword ricciBuiltin quantile rand randint randn rank read real realmax realmin reduce relu
-syn keyword ricciBuiltin repeat replace repr reshape rfft rfftfreq rint roll round rref rstrip save
-syn keyword ricciBuiltin scatter schur searchsorted seed shape shl shr shuffle sigmoid sign silu
-syn keyword ricciBuiltin simulate sin sinh size sizeof slogdet softmax softplus solve sort split
-syn keyword ricciBuiltin spy sqrt sqrtm squeeze stack startswith std steps string strip subtract
-syn keyword ricciBuiltin sum svd svdvals take tan tanh tempdir tile time to trace transpose tril
-syn keyword ricciBuiltin triu trunc type ulp unique unpin upper var warn where write xor zeros zip
+syn keyword ricciBuiltin relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
+syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
+syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
+syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
+syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper var warn where write
+syn keyword ricciBuiltin xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
