@@ -1,7 +1,7 @@
 /* bits(x): the fields of a number as text. Binary floats as they are stored (those of one byte
  * and more) or would be (float(e, p)), ints in two's complement, numbers of mp and decimal as
  * exponent and digits. */
-#include "builtins/rows/rows.h"
+#include "builtins/strings/text.h"
 
 #include "interp/op/arith.h"
 #include "kernels/number/number.h"
@@ -66,29 +66,41 @@ static void put_digits(Buf *out, bool negative, int base, int64_t exponent, cons
         buf_printf(out, ".%.*s", (int)n - 1, digits + 1);
 }
 
-static void put_mp(OpCall *c, Buf *out, Rational x, int64_t precision)
+typedef struct Digits {
+    DType dt;
+    Rational x;
+    int64_t exponent;               /* out */
+} Digits;
+
+static void put_mp_digits(Interp *in, Buf *text, void *digits)
 {
+    Digits *d = digits;
     MpView view;
-    mpfr_srcptr m = mp_view(&view, x);
-    Buf text;
-    buf_init(&text, &c->in->ctx);
+    mpfr_srcptr m = mp_view(&view, d->x);
     int64_t limbs = (m->_mpfr_prec + 63) / 64;
-    for (int64_t i = 0; i < precision; i++) {           /* the highest bit is the top limb's */
+    (void)in;
+    for (int64_t i = 0; i < dtype_digits(d->dt); i++) {         /* the highest bit is the top limb's */
         int64_t limb = limbs - 1 - i / 64;
-        buf_putc(&text, limb >= 0 && m->_mpfr_d[limb] >> (63 - i % 64) & 1 ? '1' : '0');
+        buf_putc(text, limb >= 0 && m->_mpfr_d[limb] >> (63 - i % 64) & 1 ? '1' : '0');
     }
-    put_digits(out, cell_negative(x), 2, m->_mpfr_exp - 1, buf_cstr(&text), text.len);
-    buf_free(&text);
+    d->exponent = m->_mpfr_exp;
 }
 
-static void put_decimal(OpCall *c, Buf *out, DType dt, Rational x)
+static void put_decimal_digits(Interp *in, Buf *text, void *digits)
 {
-    Buf text;
-    int64_t exponent;
-    buf_init(&text, &c->in->ctx);
-    number_digits(&text, dt, &x, dtype_digits(dt), &exponent);
-    put_digits(out, cell_negative(x), 10, exponent - 1, buf_cstr(&text), text.len);
-    buf_free(&text);
+    Digits *d = digits;
+    (void)in;
+    number_digits(text, d->dt, &d->x, dtype_digits(d->dt), &d->exponent);
+}
+
+static void put_cell(OpCall *c, Buf *out, DType dt, Rational x)
+{
+    bool mp = dtype_base(dt) == DT_MP;
+    Digits d = { .dt = dt, .x = x };
+    Value text = text_build(c->in, mp ? put_mp_digits : put_decimal_digits, &d);
+    v_push(c->in, text);
+    put_digits(out, cell_negative(x), mp ? 2 : 10, d.exponent - 1, text.str->text, text.str->len);
+    stack_cut(c->in, c->in->sp - 1);
 }
 
 static void put_number(OpCall *c, Buf *out, DType dt, const void *element)
@@ -99,10 +111,8 @@ static void put_number(OpCall *c, Buf *out, DType dt, const void *element)
         buf_puts(out, "nan");
     else if (number_is_inf(dt, &x) || number_is_zero(dt, &x))
         buf_printf(out, "%d %s", number_negative(dt, &x), number_is_inf(dt, &x) ? "inf" : "0");
-    else if (dtype_base(dt) == DT_MP)
-        put_mp(c, out, x, dtype_digits(dt));
     else
-        put_decimal(c, out, dt, x);
+        put_cell(c, out, dt, x);
 }
 
 static void put_int(Buf *out, DType dt, const void *element)
@@ -127,27 +137,37 @@ static _Noreturn void refuse(OpCall *c, DType dt)
                    dtype_name(dt));
 }
 
-static Value text_of(OpCall *c, DType dt, const void *element)
+typedef struct Element {
+    OpCall *c;
+    DType dt;
+    const void *at;
+} Element;
+
+static void put_element(Interp *in, Buf *out, void *element)
 {
+    const Element *x = element;
     int e, p;
     MiniStyle style;
-    Buf out;
-    buf_init(&out, &c->in->ctx);
-    if (strchr("bi", dtype_info(dt)->kind)) {
-        put_int(&out, dt, element);
-    } else if (!dtype_mini_read(dt, &e, &p, &style)) {
-        put_number(c, &out, dt, element);
-    } else if (dtype_base(dt) != DT_MINI) {
-        put_stored(&out, element, e, p);
+    (void)in;
+    if (strchr("bi", dtype_info(x->dt)->kind)) {
+        put_int(out, x->dt, x->at);
+    } else if (!dtype_mini_read(x->dt, &e, &p, &style)) {
+        put_number(x->c, out, x->dt, x->at);
+    } else if (dtype_base(x->dt) != DT_MINI) {
+        put_stored(out, x->at, e, p);
     } else {
-        double x;
-        memcpy(&x, element, sizeof x);
-        if (isnan(x) && style == MINI_FINITE)
-            buf_puts(&out, "nan"); /* carried along, but no code stands for it */
+        double v;
+        memcpy(&v, x->at, sizeof v);
+        if (isnan(v) && style == MINI_FINITE)
+            buf_puts(out, "nan"); /* carried along, but no code stands for it */
         else
-            put_mini(&out, x, e, p, style);
+            put_mini(out, v, e, p, style);
     }
-    return v_str(str_from_buf(&c->in->ctx, &out));
+}
+
+static Value text_of(OpCall *c, DType dt, const void *element)
+{
+    return text_build(c->in, put_element, &(Element){ c, dt, element });
 }
 
 static Value bits_of(OpCall *c, DType dt, const void *element)

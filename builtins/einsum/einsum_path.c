@@ -1,6 +1,7 @@
 /* einsum_path: the plan of a call of einsum as a named tuple; and optimize=, which takes a
  * path back. Its row is in shape.def. */
 #include "builtins/einsum/einsum.h"
+#include "builtins/strings/text.h"
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
 
@@ -148,11 +149,19 @@ static void put_times(Buf *b, double ratio)
 }
 
 /* What `print(einsum_path(…).text)` shows. */
-static Value plan_text(OpCall *c, const ContractPlan *plan, const Report *r, double flops, DType dt)
+typedef struct PlanText {
+    const ContractPlan *plan;
+    const Report *report;
+    double flops;
+    DType dt;
+} PlanText;
+
+static void put_plan(Interp *in, Buf *b, void *told)
 {
-    Buf b;
-    ContractMemory m = contract_memory(plan);
-    buf_init(&b, &c->in->ctx);
+    const PlanText *t = told;
+    const Report *r = t->report;
+    ContractMemory m = contract_memory(t->plan);
+    (void)in;
     int width = 0;
     for (int i = 0; i < r->steps; i++) {
         int w = (int)strlen(r->step[i].what);
@@ -160,27 +169,26 @@ static Value plan_text(OpCall *c, const ContractPlan *plan, const Report *r, dou
     }
     for (int i = 0; i < r->steps; i++) {
         const ReportStep *s = &r->step[i];
-        buf_printf(&b, "%-*s   %s, ", width, s->what, s->kind);
-        put_amount(&b, s->flops, "FLOP\n", "FLOPs\n");
+        buf_printf(b, "%-*s   %s, ", width, s->what, s->kind);
+        put_amount(b, s->flops, "FLOP\n", "FLOPs\n");
     }
     if (r->more)
-        buf_printf(&b, "… and %d more\n", r->more);
-    put_amount(&b, flops, "FLOP", "FLOPs");
-    buf_printf(&b, " in all; one nest over all labels: ");
-    put_amount(&b, r->naive_flops, "FLOP", "FLOPs");
-    if (flops > 0 && r->naive_flops > 1.05 * flops)
-        put_times(&b, r->naive_flops / flops);
-    double largest = (double)m.largest / dtype_info(dt)->bytes;
+        buf_printf(b, "… and %d more\n", r->more);
+    put_amount(b, t->flops, "FLOP", "FLOPs");
+    buf_printf(b, " in all; one nest over all labels: ");
+    put_amount(b, r->naive_flops, "FLOP", "FLOPs");
+    if (t->flops > 0 && r->naive_flops > 1.05 * t->flops)
+        put_times(b, r->naive_flops / t->flops);
+    double largest = (double)m.largest / dtype_info(t->dt)->bytes;
     if (largest > 0) {
-        buf_printf(&b, "\nlargest intermediate: ");
-        put_amount(&b, largest, "element", "elements");
-        buf_printf(&b, "; at most ");
-        put_amount(&b, (double)m.peak, "byte", "bytes");
-        buf_printf(&b, " of them at once");
+        buf_printf(b, "\nlargest intermediate: ");
+        put_amount(b, largest, "element", "elements");
+        buf_printf(b, "; at most ");
+        put_amount(b, (double)m.peak, "byte", "bytes");
+        buf_printf(b, " of them at once");
     } else {
-        buf_printf(&b, "\nno intermediates");
+        buf_printf(b, "\nno intermediates");
     }
-    return op_root(c, v_str(str_from_buf(&c->in->ctx, &b)));
 }
 
 /* The plan lives as long as this frame: what raises in between must free it. */
@@ -203,7 +211,8 @@ static Value tell(OpCall *c, const PathCall *x)
         flops += report.step[i].flops;
     ContractMemory m = contract_memory(x->plan);
     Value path = path_value(c, steps, contract_steps(x->plan, steps), operands);
-    Value text = plan_text(c, x->plan, &report, flops, x->compute);
+    PlanText told = { x->plan, &report, flops, x->compute };
+    Value text = op_root(c, text_build(c->in, put_plan, &told));
     return tuple_make(c->in, "path", v_retain(path), "flops", v_float(flops),
                       "naive_flops", v_float(report.naive_flops),
                       "largest", v_int((int64_t)(m.largest / dtype_info(x->compute)->bytes)),

@@ -91,6 +91,8 @@ static void loop_part(void *arg, int64_t begin, int64_t end, int worker)
 
 void *convert_run(Ctx *ctx, const ContractConvert *v, void *to, const void *from)
 {
+    if (v->count == 0)                     /* no element, and nothing that is low */
+        return to;
     Job j = { v, to, (const char *)from + (v->span ? v->low * dtype_info(v->from)->bytes : 0) };
     PoolFn part = v->span ? span_part : loop_part;
     if (v->count < 2 * GRAIN)
