@@ -7,6 +7,7 @@
 #include "interp/op/arith.h"
 #include "interp/op/exact.h"
 #include "interp/output/output.h"
+#include "kernels/cast/ew_run.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

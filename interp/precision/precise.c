@@ -8,7 +8,8 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
 #include "interp/op/heard.h"
-#include "kernels/tensor/cast.h"
+#include "kernels/arith/cast_mini.h"
+#include "kernels/number/number.h"
 
 #include <math.h>
 #include <stdio.h>

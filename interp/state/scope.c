@@ -3,6 +3,7 @@
 #include "interp/state/scope.h"
 
 #include "kernels/random/rng.h"
+#include "kernels/number/number.h"
 
 /* Bits of a binary format as it would be stored; 0: it is none. */
 static int format_bits(DType dt)

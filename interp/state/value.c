@@ -8,6 +8,7 @@
 #include "kernels/arith/arith.h"
 #include "kernels/device/device.h"
 #include "kernels/rational/rational.h"
+#include "kernels/number/number.h"
 
 #include <math.h>
 #include <stdio.h>

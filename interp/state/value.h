@@ -4,6 +4,7 @@
 #ifndef RICCI_INTERP_VALUE_H
 #define RICCI_INTERP_VALUE_H
 
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/device/device.h"
 #include "parser/parse.h"
 

@@ -95,13 +95,9 @@ struct Arith {
     int64_t digits;
 };
 
-/* The arithmetic of a real float format, of rational or interval; *a is filled in. Opens the
- * libraries that it needs. ARITH_NONE: dt is no such format (ints, bools, complex). */
-ArithStatus arith_open(Ctx *, Arith *a, DType dt, RoundMode, bool saturate, bool flush);
+/* (arith_open, which fills one in, knows all formats: kernels/number/number.h.) */
 /* Adds b's counts to a's. */
 void arith_flags_add(ArithFlags *a, const ArithFlags *b);
-/* Raises the error that a status stands for; `what` is the operation, for the sentence. */
-_Noreturn void arith_raise(Ctx *, ArithStatus, DType, const char *what);
 
 /* C = A B: m x n, inner length k; row and column strides in elements of the carriers. Every
  * product and partial sum is rounded in order of k. `acc` is the accumulator's arithmetic: A

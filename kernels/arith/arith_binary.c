@@ -1,12 +1,12 @@
-/* Arithmetic of binary formats in rows of doubles: the table that arith.h calls. Rows are cut
+/* Arithmetic of binary formats in rows of doubles: facts, and what arith.h calls. Rows are cut
  * into strips that stay in the first cache; a strip goes through the loops of
  * arith_binary.tmpl.h, and the elements that these mark through arith_exact.c. Rules in
  * arith_binary.h; sums are arith_binary_sum.c's. */
 #include "kernels/arith/arith_binary.h"
 
-#include "kernels/tensor/cast.h"
+#include "kernels/arith/cast_mini.h"
+#include "kernels/arith/spacing_binary.h"
 #include "kernels/tensor/cpu.h"
-#include "kernels/number/spacing.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,6 +14,40 @@
 enum { SHORT_ROW = 4 };      /* not worth a plan */
 
 static const uint64_t sign_bit = (uint64_t)1 << 63;
+
+/* ---- formats ---- */
+bool binary_format(DType dt, BinaryFormat *f)
+{
+    int e, p;
+    MiniStyle style;
+    if (!dtype_mini_read(dt, &e, &p, &style))
+        return false;
+    int bias = (1 << (e - 1)) - 1;
+    f->p = p;
+    f->emin = 1 - bias;
+    f->emax = style == MINI_IEEE ? bias : bias + 1;
+    f->over = style == MINI_IEEE ? 'i' : style == MINI_NAN ? 'n' : 's';
+    /* All ones; where that is the code of nan, one less. */
+    double ones = 2 - ldexp(1, 1 - p);
+    f->max = ldexp(style == MINI_NAN ? ones - ldexp(1, 1 - p) : ones, f->emax);
+    return true;
+}
+
+Arith binary_arith(DType dt, RoundMode round)
+{
+    BinaryFormat f;
+    Arith a = { .dtype = dt, .carrier = dt, .round = round };
+    if (binary_format(dt, &f)) {
+        a.carrier = DT_F64;
+        a.size = (int)sizeof(double);
+        a.p = f.p;
+        a.emin = f.emin;
+        a.emax = f.emax;
+        a.max = f.max;
+        a.over = f.over;
+    }
+    return a;
+}
 
 /* ---- plans ---- */
 /* 2^e of a normal double. */
@@ -264,7 +298,7 @@ static ArithStatus rounded_row(Arith *a, EwOp op, double *out, int64_t so, const
     return ARITH_OK;
 }
 
-static ArithStatus ew(Arith *a, EwOp op, void *out, int64_t so, const void *const x[],
+ArithStatus binary_ew(Arith *a, EwOp op, void *out, int64_t so, const void *const x[],
                       const int64_t sx[], int64_t n)
 {
     if (is_rounded(op))
@@ -278,7 +312,7 @@ static ArithStatus ew(Arith *a, EwOp op, void *out, int64_t so, const void *cons
                                                                                      : ARITH_NONE;
 }
 
-static ArithStatus compare(Arith *a, const void *x, const void *y, int *order)
+ArithStatus binary_compare(Arith *a, const void *x, const void *y, int *order)
 {
     double u = *(const double *)x, v = *(const double *)y;
     (void)a;
@@ -330,22 +364,6 @@ void binary_round(Arith *a, double *out, const double *x, int64_t n)
     a->draw = draw + (uint64_t)n;
 }
 
-static ArithStatus load_numbers(Arith *a, double *to, int64_t st, DType from, const char *x,
-                                int64_t sx, int64_t n)
-{
-    int64_t bytes = dtype_info(from)->bytes;
-    for (int64_t i = 0; i < n; i++) {
-        BinaryExact v;
-        if (i % BINARY_STRIP == 0 && binary_stopped(a))
-            return ARITH_INTERRUPT;
-        ArithStatus s = arith_number_exact(a->ctx, from, x + i * sx * bytes, &v);
-        if (s != ARITH_OK)
-            return s;
-        to[i * st] = binary_exact_round(a, &v);
-    }
-    return ARITH_OK;
-}
-
 /* Integers beyond 2^53, which are no doubles, one by one. */
 static void load_integers(Arith *a, double *out, const int64_t *x, int64_t sx, int64_t n)
 {
@@ -361,14 +379,12 @@ static void load_integers(Arith *a, double *out, const int64_t *x, int64_t sx, i
             out[i] = binary_exact_i64(a, x[i * sx]);
 }
 
-static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *x, int64_t sx,
+ArithStatus binary_load(Arith *a, void *to, int64_t st, DType from, const void *x, int64_t sx,
                         int64_t n)
 {
     BinaryStrip strip;
     if (dtype_info(from)->kind == 'c')
         return ARITH_COMPLEX;
-    if (dtype_cells(from) || dtype_base(from) == DT_INTERVAL)
-        return load_numbers(a, to, st, from, x, sx, n);
     int64_t bytes = dtype_info(from)->bytes;
     for (int64_t i = 0; i < n; i += BINARY_STRIP) {
         int64_t count = n - i < BINARY_STRIP ? n - i : BINARY_STRIP;
@@ -381,7 +397,7 @@ static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *
             binary_round(a, (double *)to + i, (const double *)at_strip, count);
             continue;
         } else {
-            cast_run(DT_F64, strip, 1, from, at_strip, sx, count);
+            cast_binary(DT_F64, strip, 1, from, at_strip, sx, count);
             binary_round(a, strip, strip, count);
         }
         put_strip((double *)to + i * st, st, strip, count);
@@ -390,27 +406,17 @@ static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *
 }
 
 /* ---- out ---- */
-static ArithStatus store(Arith *a, void *to, int64_t st, const void *x, int64_t sx, int64_t n)
+ArithStatus binary_store(Arith *a, void *to, int64_t st, const void *x, int64_t sx, int64_t n)
 {
-    cast_run(a->dtype, to, st, DT_F64, x, sx, n);
+    cast_binary(a->dtype, to, st, DT_F64, x, sx, n);
     return ARITH_OK;
 }
 
 void binary_pack(DType dt, void *to, const double *x, int64_t n)
 {
-    cast_run(dt, to, 1, DT_F64, x, 1, n);
+    cast_binary(dt, to, 1, DT_F64, x, 1, n);
 }
 void binary_unpack(DType dt, double *to, const void *x, int64_t n)
 {
-    cast_run(DT_F64, to, 1, dt, x, 1, n);
+    cast_binary(DT_F64, to, 1, dt, x, 1, n);
 }
-
-const ArithOps arith_binary_ops = {
-    .ew = ew,
-    .load = load,
-    .store = store,
-    .axpy = binary_axpy,
-    .dot = binary_dot,
-    .sum = binary_sum,
-    .compare = compare,
-};

@@ -99,6 +99,18 @@ typedef struct BinaryKernels {
 } BinaryKernels;
 extern const BinaryKernels binary_kernels_base, binary_kernels_avx2, binary_kernels_avx512;
 
+/* ---- the rows of ArithOps: arith_binary.c ---- */
+/* What to round to a format with, without a context and counting for nobody; not for arith_ops that
+ * allocate. Of another dtype the carrier is that, and the rest 0. */
+Arith binary_arith(DType, RoundMode);
+ArithStatus binary_ew(Arith *, EwOp, void *out, int64_t so, const void *const x[],
+                      const int64_t sx[], int64_t n);
+/* Of dtypes that have kernels, and binary formats. */
+ArithStatus binary_load(Arith *, void *to, int64_t st, DType from, const void *x, int64_t sx,
+                        int64_t n);
+ArithStatus binary_store(Arith *, void *to, int64_t st, const void *x, int64_t sx, int64_t n);
+ArithStatus binary_compare(Arith *, const void *x, const void *y, int *order);
+
 /* ---- strips: arith_binary.c ---- */
 typedef double BinaryStrip[BINARY_STRIP] __attribute__((aligned(64)));
 typedef struct BinaryOperation { BinaryOp op; EwOp ew; BinaryWay way; } BinaryOperation;
@@ -134,7 +146,7 @@ ArithStatus binary_sum(Arith *, void *out, const void *x, int64_t sx, int64_t n)
 /* arith_matmul where the quick loops know how; false: they do not, nothing has been done. */
 bool binary_matmul(Arith *, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m, int64_t n,
                    int64_t k);
-/* Row i of C = A B from column j on, n columns, by way of the rows of arith.h: arith.c. */
+/* Row i of C = A B from column j on, n columns, by way of the rows of arith.h: arith_product.c. */
 ArithStatus arith_product_row(Arith *, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t i,
                               int64_t j, int64_t n, int64_t k);
 

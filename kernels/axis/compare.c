@@ -2,6 +2,7 @@
  * in order. */
 #include "kernels/axis/compare.h"
 #include "core/memory/pool.h"
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/rational/rational.h"
 
 #include <math.h>

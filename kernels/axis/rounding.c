@@ -2,6 +2,7 @@
  * does; where it is too large to have a fraction, x has none at that digit either. */
 #include "kernels/axis/rounding.h"
 #include "core/memory/pool.h"
+#include "kernels/cast/tensor_cast.h"
 
 #include <math.h>
 #include <stdatomic.h>

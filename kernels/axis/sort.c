@@ -5,6 +5,7 @@
 
 #include "core/memory/pool.h"
 #include "core/memory/progress.h"
+#include "kernels/cast/tensor_cast.h"
 
 #include <math.h>
 #include <string.h>

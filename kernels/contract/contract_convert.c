@@ -3,7 +3,7 @@
 #include "kernels/contract/contract_convert.h"
 
 #include "core/memory/pool.h"
-#include "kernels/elementwise/ew.h"
+#include "kernels/cast/tensor_cast.h"
 
 #include <stdlib.h>
 

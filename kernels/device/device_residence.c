@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/memory/reserve.h"
+#include "kernels/cast/tensor_cast.h"
 
 #include <string.h>
 

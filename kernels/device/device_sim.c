@@ -4,6 +4,7 @@
 #include "kernels/device/device.h"
 
 #include "core/base/error.h"
+#include "kernels/cast/tensor_cast.h"
 
 #include <stdio.h>
 #include <string.h>

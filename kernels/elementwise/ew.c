@@ -1,5 +1,5 @@
 /* Which kernel an elementwise operation takes: dtypes in and out, the fast inner loop for
- * this machine, the reference. Running over whole tensors is ew_run.c. */
+ * this machine, the reference; what integers cannot do. Running over whole tensors is ew_run.c. */
 #include "kernels/elementwise/ew.h"
 
 #include "kernels/tensor/cpu.h"
@@ -86,4 +86,35 @@ EwFn ew_kernel(EwOp op, DType dt) {
     return ew_reference(op, dt);
 #endif
     return ew_kernel_at(op, dt, cpu_isa(), cpu_isa() >= ISA_AVX2 && ew_vector_math());
+}
+
+/* ---- what integers cannot do ---- */
+
+static bool any_zero(DType dt, const void *x, int64_t s, int64_t n) {
+    bool zero = false;
+    switch (dtype_info(dt)->bytes) {
+    case 1: for (int64_t i = 0; i < n; i++) zero |= ((const int8_t *)x)[i * s] == 0; break;
+    case 4: for (int64_t i = 0; i < n; i++) zero |= ((const int32_t *)x)[i * s] == 0; break;
+    default: for (int64_t i = 0; i < n; i++) zero |= ((const int64_t *)x)[i * s] == 0; break;
+    }
+    return zero;
+}
+
+static bool any_negative(DType dt, const void *x, int64_t s, int64_t n) {
+    bool negative = false;
+    if (dt == DT_U8) return false;
+    switch (dtype_info(dt)->bytes) {
+    case 1: for (int64_t i = 0; i < n; i++) negative |= ((const int8_t *)x)[i * s] < 0; break;
+    case 4: for (int64_t i = 0; i < n; i++) negative |= ((const int32_t *)x)[i * s] < 0; break;
+    default: for (int64_t i = 0; i < n; i++) negative |= ((const int64_t *)x)[i * s] < 0; break;
+    }
+    return negative;
+}
+
+EwTrouble ew_find_trouble(EwOp op, DType compute, const void *y, int64_t s, int64_t n) {
+    if (s == 0) n = 1;
+    if (op == EW_FLOOR_DIVIDE || op == EW_MOD)
+        return any_zero(compute, y, s, n) ? EWT_DIVZERO : EWT_NONE;
+    if (!any_negative(compute, y, s, n)) return EWT_NONE;
+    return op == EW_POWER ? EWT_INT_POWER : EWT_SHIFT;
 }

@@ -77,25 +77,19 @@ EwFn ew_reference(EwOp, DType compute);
 /* Transcendentals run in vectors (SLEEF was found); otherwise one by one through libm. */
 bool ew_vector_math(void);
 
-/* out = op(in…): operands are broadcast to out's shape and cast to `compute` strip by
- * strip (no temporaries of full size); threads and non-temporal stores for large ones.
- * out has dtype ew_result_dtype and may be one of the operands when shape and dtype agree.
- * Integer division by zero, a negative shift count, an integer power with a negative
- * exponent: returns the kind of trouble (the caller raises; out is then undefined). Stops
- * early when ctx->interrupt is set (the caller polls and raises). Never raises itself. */
+/* Integer division by zero, a negative shift count, an integer power with a negative exponent.
+ * Running over whole tensors is kernels/cast/ew_run.h. */
 typedef enum EwTrouble {
     EWT_NONE, EWT_DIVZERO, EWT_SHIFT, EWT_INT_POWER,
     EWT_NAN                     /* of nests only: a watched operation made a nan */
 } EwTrouble;
-EwTrouble ew_run(Ctx *, EwOp, DType compute, Tensor *out, Tensor *const *in);
 /* For those who call kernels themselves: whether the operation can be in trouble, and whether
  * any of n second operands brings it. */
-bool ew_is_checked(EwOp, DType compute);
+static inline bool ew_is_checked(EwOp op, DType compute)
+{
+    return dtype_info(compute)->kind == 'i' && (op == EW_FLOOR_DIVIDE || op == EW_MOD ||
+                                                op == EW_POWER || op == EW_SHL || op == EW_SHR);
+}
 EwTrouble ew_find_trouble(EwOp, DType compute, const void *y, int64_t stride, int64_t n);
-
-/* dst[i] = (cast) src[i] for n elements; round to nearest even, wraps nothing: returns the
- * index of the first value that does not fit an integer dtype, or -1. */
-int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
-                 int64_t n);
 
 #endif

@@ -1,6 +1,7 @@
 /* Elementwise kernels of f16 and bf16: strips are widened to f32, computed there and
  * rounded back once. Only nextafter works on the format itself. */
 #include "kernels/elementwise/ew_kernels.h"
+#include "kernels/tensor/cast.h"
 
 #include <math.h>
 
@@ -12,7 +13,7 @@ enum { STRIP = 256 };
 static const void *widen(DType half, const void *x, int64_t stride, int64_t n, float *w,
                          int64_t *wide_stride) {
     *wide_stride = stride != 0;
-    cast_run(DT_F32, w, 1, half, x, stride, stride ? n : 1);
+    cast_plain(DT_F32, w, 1, half, x, stride, stride ? n : 1);
     return w;
 }
 
@@ -34,7 +35,7 @@ static void half_run(EwOp op, DType half, KERNEL_ARGS) {
             kernel((uint8_t *)out + from * so, so, operands, strides, count);
         } else {
             kernel(result, 1, operands, strides, count);
-            cast_run(half, (uint16_t *)out + from * so, so, DT_F32, result, 1, count);
+            cast_plain(half, (uint16_t *)out + from * so, so, DT_F32, result, 1, count);
         }
     }
 }

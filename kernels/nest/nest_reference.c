@@ -4,6 +4,8 @@
  * nodes. */
 #include "kernels/nest/nest.h"
 
+#include "kernels/cast/tensor_cast.h"
+
 #include <string.h>
 
 enum { KEPT = 512 };            /* nodes whose values are kept; those above are computed again */

@@ -6,6 +6,7 @@
 #include "kernels/nest/nest_stage.h"
 
 #include "core/base/error.h"
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/tensor/cpu.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * among the workers in ranges; where the result is small a bound loop is cut into parts, always
  * the same ones, that are joined in order. Nothing here raises but for memory at the start. */
 #include "core/memory/pool.h"
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/nest/nest_stage.h"
 #include "kernels/tensor/permute.h"
 

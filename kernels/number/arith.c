@@ -1,71 +1,71 @@
-/* Arithmetic in any format: which table a format has, its parameters, flags, errors, and the
- * matrix product over rows. See arith.h; the formats are arith_binary.c and its neighbours. */
-#include "kernels/arith/arith.h"
+/* Arithmetic in any format: which table a format has, its parameters, errors. See arith.h; the
+ * formats are kernels/arith/arith_binary.c and the neighbours of this file. */
+#include "kernels/number/arith_number.h"
 
 #include "core/base/error.h"
-#include "core/memory/pool.h"
 #include "kernels/arith/arith_binary.h"
-#include "kernels/rational/rational.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
+
+/* ---- binary formats ---- */
+/* Numbers that no C type holds, into one of them. */
+static ArithStatus load_numbers(Arith *a, double *to, int64_t st, DType from, const char *x,
+                                int64_t sx, int64_t n)
+{
+    int64_t bytes = dtype_info(from)->bytes;
+    for (int64_t i = 0; i < n; i++) {
+        BinaryExact v;
+        if (i % BINARY_STRIP == 0 && binary_stopped(a))
+            return ARITH_INTERRUPT;
+        ArithStatus s = arith_number_exact(a->ctx, from, x + i * sx * bytes, &v);
+        if (s != ARITH_OK)
+            return s;
+        to[i * st] = binary_exact_round(a, &v);
+    }
+    return ARITH_OK;
+}
+
+static ArithStatus load(Arith *a, void *to, int64_t st, DType from, const void *x, int64_t sx,
+                        int64_t n)
+{
+    if (dtype_cells(from) || dtype_base(from) == DT_INTERVAL)
+        return load_numbers(a, to, st, from, x, sx, n);
+    return binary_load(a, to, st, from, x, sx, n);
+}
+
+static const ArithOps binary_ops = {
+    .ew = binary_ew,
+    .load = load,
+    .store = binary_store,
+    .axpy = binary_axpy,
+    .dot = binary_dot,
+    .sum = binary_sum,
+    .compare = binary_compare,
+};
 
 /* ---- formats ---- */
-bool binary_format(DType dt, BinaryFormat *f)
-{
-    int e, p;
-    MiniStyle style;
-    if (!dtype_mini_read(dt, &e, &p, &style))
-        return false;
-    int bias = (1 << (e - 1)) - 1;
-    f->p = p;
-    f->emin = 1 - bias;
-    f->emax = style == MINI_IEEE ? bias : bias + 1;
-    f->over = style == MINI_IEEE ? 'i' : style == MINI_NAN ? 'n' : 's';
-    /* All ones; where that is the code of nan, one less. */
-    double ones = 2 - ldexp(1, 1 - p);
-    f->max = ldexp(style == MINI_NAN ? ones - ldexp(1, 1 - p) : ones, f->emax);
-    return true;
-}
-
 ArithStatus arith_open(Ctx *ctx, Arith *a, DType dt, RoundMode round, bool saturate, bool flush)
 {
-    BinaryFormat f;
-    *a = (Arith){
-        .ctx = ctx, .dtype = dt, .carrier = dt, .round = round, .saturate = saturate, .flush = flush
-    };
-    if (binary_format(dt, &f)) {
-        a->ops = &arith_binary_ops;
-        a->carrier = DT_F64;
-        a->p = f.p;
-        a->emin = f.emin;
-        a->emax = f.emax;
-        a->max = f.max;
-        a->over = f.over;
-    } else {
-        switch (dtype_base(dt)) {
-        case DT_DECIMAL: a->ops = &arith_decimal_ops; a->digits = dtype_digits(dt); break;
-        case DT_MP: a->ops = &arith_mp_ops; a->digits = dtype_digits(dt); break;
-        case DT_RATIONAL: a->ops = &arith_rational_ops; break;
-        case DT_INTERVAL: a->ops = &arith_interval_ops; break;
-        default: return ARITH_NONE;
-        }
+    *a = binary_arith(dt, round);
+    a->ctx = ctx;
+    a->saturate = saturate;
+    a->flush = flush;
+    if (a->carrier == DT_F64) {
+        a->ops = &binary_ops;
+        return ARITH_OK;
     }
-    a->size = dtype_info(a->carrier)->bytes;
-    return a->carrier == DT_F64 ? ARITH_OK : arith_number_open(a);
+    switch (dtype_base(dt)) {
+    case DT_DECIMAL: a->ops = &arith_decimal_ops; a->digits = dtype_digits(dt); break;
+    case DT_MP: a->ops = &arith_mp_ops; a->digits = dtype_digits(dt); break;
+    case DT_RATIONAL: a->ops = &arith_rational_ops; break;
+    case DT_INTERVAL: a->ops = &arith_interval_ops; break;
+    default: return ARITH_NONE;
+    }
+    a->size = dtype_info(dt)->bytes;
+    return arith_number_open(a);
 }
 
-/* ---- counts and errors ---- */
-void arith_flags_add(ArithFlags *a, const ArithFlags *b)
-{
-    a->overflow += b->overflow;
-    a->underflow += b->underflow;
-    a->inexact += b->inexact;
-    a->invalid += b->invalid;
-    a->divzero += b->divzero;
-}
-
+/* ---- errors ---- */
 static _Noreturn void raise_no_operation(Ctx *ctx, DType dt, const char *what)
 {
     err_raise_help(ctx, ERR_DTYPE, "convert the operands first: f64(x)", "%s has no form for %s",
@@ -130,89 +130,4 @@ _Noreturn void arith_raise(Ctx *ctx, ArithStatus s, DType dt, const char *what)
     case ARITH_DIVERGED: err_raise(ctx, ERR_NUMERIC, "%s does not converge in %s", what, name);
     default: raise_no_operation(ctx, dt, what);
     }
-}
-
-/* ---- the matrix product ---- */
-typedef struct Product {
-    const Arith *acc;
-    ArithMatrix C, A, B;
-    int64_t n, k;
-    ArithStatus status[64];      /* per worker */
-    ArithFlags flags[64];
-} Product;
-
-/* Cells by inner products, whose partial sums leave no garbage in the heap. */
-static ArithStatus cells_row(Arith *a, const Product *p, int64_t i)
-{
-    char *c = p->C.data + i * p->C.row * a->size;
-    const char *x = p->A.data + i * p->A.row * a->size;
-    ArithStatus s = ARITH_OK;
-    for (int64_t j = 0; j < p->n && s == ARITH_OK; j++) {
-        s = a->ops->dot(a, c + j * p->C.col * a->size, x, p->A.col,
-                        p->B.data + j * p->B.col * a->size, p->B.row, p->k);
-        if (*a->ctx->interrupt)
-            s = ARITH_INTERRUPT;
-    }
-    return s;
-}
-
-ArithStatus arith_product_row(Arith *a, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t i,
-                              int64_t j, int64_t n, int64_t k)
-{
-    char *c = C.data + (i * C.row + j * C.col) * a->size;
-    const char *x = A.data + i * A.row * a->size, *b = B.data + j * B.col * a->size;
-    const void *operands[] = { x, b };
-    const int64_t strides[] = { 0, B.col };
-    if (k == 0) {
-        for (int64_t q = 0; q < n; q++)
-            memset(c + q * C.col * a->size, 0, (size_t)a->size);
-        return ARITH_OK;
-    }
-    ArithStatus s = a->ops->ew(a, EW_MULTIPLY, c, C.col, operands, strides, n);
-    for (int64_t l = 1; l < k && s == ARITH_OK; l++) {
-        s = a->ops->axpy(a, EW_ADD, c, C.col, x + l * A.col * a->size, b + l * B.row * a->size, B.col, n);
-        if (*a->ctx->interrupt)
-            s = ARITH_INTERRUPT;
-    }
-    return s;
-}
-
-/* Draws are numbered by row, so that who computes it makes no difference. */
-static void product_rows(void *arg, int64_t begin, int64_t end, int worker)
-{
-    Product *p = arg;
-    Arith a = *p->acc;
-    a.flags = (ArithFlags){ 0 };
-    ArithStatus s = ARITH_OK;
-    for (int64_t i = begin; i < end && s == ARITH_OK; i++) {
-        a.draw = p->acc->draw + (uint64_t)(i * p->n) * (uint64_t)(2 * p->k - 1);
-        s = dtype_cells(a.dtype) ? cells_row(&a, p, i)
-                                 : arith_product_row(&a, p->C, p->A, p->B, i, 0, p->n, p->k);
-    }
-    if (s != ARITH_OK)
-        p->status[worker] = s;
-    arith_flags_add(&p->flags[worker], &a.flags);
-}
-
-enum { PRODUCT_GRAIN = 1 << 15 };     /* multiply-adds that pay for a thread */
-
-ArithStatus arith_matmul(Arith *acc, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m,
-                         int64_t n, int64_t k)
-{
-    Product p = { .acc = acc, .C = C, .A = A, .B = B, .n = n, .k = k };
-    int64_t row = n * k > 0 ? n * k : 1;
-    bool binary = acc->carrier == DT_F64, quick = binary && binary_matmul(acc, C, A, B, m, n, k);
-    if (!quick && binary && pool_threads(acc->ctx) <= 64)
-        pool_for(acc->ctx, m, PRODUCT_GRAIN / row + 1, product_rows, &p);
-    else if (!quick)               /* the numbers of a heap belong to one thread */
-        product_rows(&p, 0, m, 0);
-    ArithStatus s = *acc->ctx->interrupt ? ARITH_INTERRUPT : ARITH_OK;
-    for (int w = 0; w < 64; w++) {
-        arith_flags_add(&acc->flags, &p.flags[w]);
-        if (s == ARITH_OK)
-            s = p.status[w];
-    }
-    if (k > 0)
-        acc->draw += (uint64_t)m * (uint64_t)n * (uint64_t)(2 * k - 1);
-    return s;
 }

@@ -6,7 +6,7 @@
 #include "kernels/number/arith_number.h"
 
 #include "kernels/arith/arith_binary.h"
-#include "kernels/tensor/cast.h"
+#include "kernels/arith/cast_mini.h"
 
 #include <math.h>
 #include <string.h>
@@ -313,10 +313,10 @@ static ArithStatus take(void *work, Rational *out, DType from, const void *eleme
         r = (Interval){ number_directed(from, element, ROUND_DOWN),
                        number_directed(from, element, ROUND_UP) };
     } else if (kind == 'i' || kind == 'b') {
-        int64_t i = element_i64(from, element);
+        int64_t i = cast_element_i64(from, element);
         r = (Interval){ int_to(i, ROUND_DOWN), int_to(i, ROUND_UP) };
     } else {
-        r.lo = r.hi = element_f64(from, element);
+        r.lo = r.hi = cast_element_f64(from, element);
     }
     if (isinf(r.lo) && r.lo == r.hi)              /* an end, and no point */
         r.lo > 0 ? (r.lo = 0x1.fffffffffffffp1023) : (r.hi = -0x1.fffffffffffffp1023);

@@ -6,7 +6,7 @@
 #include "kernels/number/arith_number.h"
 
 #include "kernels/arith/arith_binary.h"
-#include "kernels/tensor/cast.h"
+#include "kernels/arith/cast_mini.h"
 
 #include <math.h>
 #include <string.h>
@@ -375,10 +375,10 @@ static ArithStatus set_any(MpWork *w, mpfr_ptr r, DType from, const void *elemen
     else if (base == DT_MP)
         *t = w->f->mpfr_set(r, mp_view(&m, c), w->rnd);
     else if (kind == 'i' || kind == 'b')
-        *t = w->f->mpfr_set_si_2exp(r, element_i64(from, element), 0, w->rnd);
+        *t = w->f->mpfr_set_si_2exp(r, cast_element_i64(from, element), 0, w->rnd);
     else
         *t = w->f->mpfr_set_d(r, base == DT_INTERVAL ? number_f64(from, element)
-                                                     : element_f64(from, element), w->rnd);
+                                                     : cast_element_f64(from, element), w->rnd);
     return ARITH_OK;
 }
 

@@ -6,6 +6,12 @@
 
 #include "kernels/number/number.h"
 
+/* ---- the tables, one per family of formats: arith.c chooses between them ---- */
+extern const ArithOps arith_decimal_ops, arith_mp_ops, arith_rational_ops, arith_interval_ops;
+/* Opens the libraries that they need. */
+ArithStatus arith_number_open(const Arith *);
+
+/* ---- rows of cells: arith_number.c ---- */
 /* One result from up to three operands: a cell, or a byte for operations that compare. */
 typedef ArithStatus (*CellFn)(void *work, EwOp, void *out, const Rational *const x[3]);
 /* The rows of ArithOps over one such function; `work` is the caller's. They poll the interrupt. */
@@ -27,8 +33,6 @@ ArithStatus cells_status(RationalStatus);
 
 /* digits 10^e, digits >= 0, on its way to a binary format; *out has kind and sign, else zeros. */
 ArithStatus number_exact_decimal(mpz_srcptr digits, int64_t e, BinaryExact *out);
-/* An arithmetic that rounds to a binary format; all that binary_exact_round asks for. */
-Arith number_plain_arith(DType, RoundMode);
 
 /* ---- numbers of any length through MPFR: arith_mp.c, arith_enclose.c ---- */
 /* One correctly rounded operation of MPFR; returns the ternary value. *known is false where

@@ -6,7 +6,7 @@
 #include "kernels/number/arith_number.h"
 
 #include "kernels/arith/arith_binary.h"
-#include "kernels/tensor/cast.h"
+#include "kernels/arith/cast_mini.h"
 
 #include <math.h>
 #include <string.h>
@@ -817,8 +817,8 @@ ArithStatus decimal_take(void *work, Rational *out, DType from, const void *elem
     default: break;
     }
     if (kind != 'i' && kind != 'b')
-        return from_f64(w, out, element_f64(from, element));
-    int64_t i = element_i64(from, element);
+        return from_f64(w, out, cast_element_f64(from, element));
+    int64_t i = cast_element_i64(from, element);
     w->g->mpz_set_ui(w->n, i < 0 ? -(uint64_t)i : (uint64_t)i);
     return decimal_round(w, out, i < 0, false, 0);
 }

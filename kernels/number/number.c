@@ -291,24 +291,9 @@ ArithStatus arith_number_exact(Ctx *ctx, DType from, const void *element, Binary
     return ARITH_OK;
 }
 
-/* An arithmetic that rounds to a binary format and draws nothing. */
-Arith number_plain_arith(DType dt, RoundMode round)
-{
-    BinaryFormat f;
-    Arith a = { .dtype = dt, .round = round };
-    if (binary_format(dt, &f)) {
-        a.p = f.p;
-        a.emin = f.emin;
-        a.emax = f.emax;
-        a.max = f.max;
-        a.over = f.over;
-    }
-    return a;
-}
-
 static double number_to(DType to, DType from, const void *cell, RoundMode round)
 {
-    Arith a = number_plain_arith(to, round);
+    Arith a = binary_arith(to, round);
     BinaryExact x;
     return arith_number_exact(NULL, from, cell, &x) == ARITH_OK ? binary_exact_round(&a, &x)
                                                                : (double)NAN;

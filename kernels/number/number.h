@@ -1,7 +1,8 @@
 /* Single numbers of the formats that no C type holds: decimal, mp, interval (and rational, whose
  * home is rational.h), 16 bytes each. Cells of decimal and mp hold small numbers in themselves and
  * long ones in an immutable block of the heap of rational.c; anybody may copy them, all bytes zero
- * is the number +0. Here: what a cell is, conversions, text. Nothing here raises. */
+ * is the number +0. Here: what a cell is, conversions, text, and which arithmetic
+ * a format has. Nothing here raises but arith_raise. */
 #ifndef RICCI_KERNELS_NUMBER_H
 #define RICCI_KERNELS_NUMBER_H
 
@@ -13,6 +14,13 @@
 typedef struct Interval { double lo, hi; } Interval;   /* [nan, nan]: no number at all */
 
 typedef enum NumberKind { NUMBER_FINITE, NUMBER_INF, NUMBER_NAN } NumberKind;
+
+/* ---- arithmetic: arith.c ---- */
+/* The arithmetic of a real float format, of rational or interval; *a is filled in. Opens the
+ * libraries that it needs. ARITH_NONE: dt is no such format (ints, bools, complex). */
+ArithStatus arith_open(Ctx *, Arith *a, DType dt, RoundMode, bool saturate, bool flush);
+/* Raises the error that a status stands for; `what` is the operation, for the sentence. */
+_Noreturn void arith_raise(Ctx *, ArithStatus, DType, const char *what);
 
 /* ---- cells of decimal and mp ---- */
 /* tail: bit 63 num is a pointer to a block, bit 62 sign, bits 61 and 60 the kind, the rest an
@@ -53,7 +61,9 @@ bool number_negative(DType, const void *cell);      /* the sign bit: true of -0 
 int number_sign(DType, const void *cell);           /* -1, 0, 1 */
 
 /* ---- to other numbers ---- */
-/* (arith_ops.h has arith_number_exact, the way to binary formats in every mode.) */
+/* An element of decimal, mp, rational or interval (an interval's midpoint) on its way to a binary
+ * format, in every mode: at least 128 bits and the sticky one where it has more than 256. */
+ArithStatus arith_number_exact(Ctx *, DType from, const void *element, BinaryExact *);
 double number_f64(DType from, const void *cell);        /* the nearest double */
 double number_directed(DType from, const void *cell, RoundMode);
 /* n elements of decimal, mp or interval as a dtype that is no cell, to nearest even; the index

@@ -182,7 +182,7 @@ static ArithStatus into_exact(Ctx *ctx, BinaryExact *x, const Literal *l)
 static ArithStatus into_interval(Arith *a, Interval *out, const Literal *l)
 {
     BinaryExact x;
-    Arith down = number_plain_arith(DT_F64, ROUND_DOWN), up = number_plain_arith(DT_F64, ROUND_UP);
+    Arith down = binary_arith(DT_F64, ROUND_DOWN), up = binary_arith(DT_F64, ROUND_UP);
     ArithStatus s = into_exact(a->ctx, &x, l);
     if (s != ARITH_OK)
         return s;

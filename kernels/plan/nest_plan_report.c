@@ -3,6 +3,7 @@
 #include "kernels/plan/nest_plan.h"
 
 #include "core/system/c_locale.h"
+#include "kernels/cast/tensor_cast.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -80,6 +80,8 @@ RationalStatus rational_from(Ctx *, Rational *, DType, const void *element);
 void rational_text(Buf *, Rational);            /* `1/3`, `3` */
 /* |a| rounded to `places` decimals, halves to even, as digits with a point. */
 RationalStatus rational_decimal(Buf *, Rational, int64_t places);
+struct BinaryExact;
+void rational_exact(Rational, struct BinaryExact *);      /* arith_ops.h */
 /* n elements as another dtype; the index of the first that does not fit, or -1. */
 int64_t rational_cast(DType to, void *dst, int64_t sd, const Rational *src, int64_t ss, int64_t n);
 

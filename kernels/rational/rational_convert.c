@@ -3,8 +3,8 @@
 
 #include "core/system/ascii.h"
 #include "core/base/mem.h"
-#include "kernels/arith/arith_ops.h"
-#include "kernels/tensor/cast.h"
+#include "kernels/arith/arith_binary.h"
+#include "kernels/arith/cast_mini.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -191,9 +191,31 @@ static bool cast_one(DType to, void *dst, Rational a)
     }
 }
 
+/* To a binary format of any size, or complex numbers of one: each rounded once. */
+static void cast_rounded(DType to, char *dst, int64_t sd, const Rational *src, int64_t ss, int64_t n)
+{
+    enum { STRIP = 256 };
+    double strip[STRIP];
+    Arith a = binary_arith(dtype_real(to), ROUND_NEAREST);
+    int64_t bytes = dtype_info(to)->bytes;
+    for (int64_t i = 0; i < n; i += STRIP) {
+        int64_t count = n - i < STRIP ? n - i : STRIP;
+        for (int64_t j = 0; j < count; j++) {
+            BinaryExact v;
+            rational_exact(src[(i + j) * ss], &v);
+            strip[j] = binary_exact_round(&a, &v);
+        }
+        cast_binary(to, dst + i * sd * bytes, sd, DT_F64, strip, 1, count);
+    }
+}
+
 int64_t rational_cast(DType to, void *dst, int64_t sd, const Rational *src, int64_t ss, int64_t n)
 {
     int64_t bytes = dtype_info(to)->bytes;
+    if (dtype_foreign(to)) {
+        cast_rounded(to, dst, sd, src, ss, n);
+        return -1;
+    }
     for (int64_t i = 0; i < n; i++)
         if (!cast_one(to, (char *)dst + i * sd * bytes, src[i * ss]))
             return i;
@@ -232,19 +254,18 @@ RationalStatus rational_from_f64(Ctx *ctx, Rational *out, double x)
 
 RationalStatus rational_from(Ctx *ctx, Rational *out, DType from, const void *element)
 {
-    int64_t i = 0;
+    double _Complex z = 0;
     switch (dtype_info(from)->kind) {
     case 'q':
         *out = *(const Rational *)element;
         return RATIONAL_OK;
     case 'c':
-        if (cimag(element_c128(from, element)) != 0) return RATIONAL_COMPLEX;
-        return rational_from_f64(ctx, out, creal(element_c128(from, element)));
+        cast_binary(DT_C128, &z, 1, from, element, 1, 1);
+        return cimag(z) != 0 ? RATIONAL_COMPLEX : rational_from_f64(ctx, out, creal(z));
     case 'f':
-        return rational_from_f64(ctx, out, element_f64(from, element));
+        return rational_from_f64(ctx, out, cast_element_f64(from, element));
     default:
-        cast_run(DT_I64, &i, 1, from, element, 1, 1);
-        return from_i64(ctx, out, i);
+        return from_i64(ctx, out, cast_element_i64(from, element));
     }
 }
 

@@ -1,11 +1,9 @@
-/* Conversions between dtypes: one loop per pair from cast.tmpl.h, and the 16-bit floats.
- * Every conversion rounds once, to nearest even (those to rationals, which need a context,
- * are tensor.c's). A value that an integer dtype cannot
- * hold, or an imaginary part that would be lost, is reported, never wrapped. */
+/* Conversions between the dtypes that have kernels: one loop per pair from cast.tmpl.h, and the
+ * 16-bit floats. Every conversion rounds once, to nearest even. A value that an integer dtype
+ * cannot hold, or an imaginary part that would be lost, is reported, never wrapped. */
 #include "kernels/tensor/cast.h"
 
 #include "kernels/tensor/cpu.h"
-#include "kernels/number/number.h"
 
 #include <string.h>
 
@@ -117,17 +115,13 @@ static const CastFn cast_table[DT_COUNT][DT_COUNT] = {
 
 /* ---- the door ---- */
 
-int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
-                 int64_t n) {
+int64_t cast_plain(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
+                   int64_t n) {
     if (n <= 0) return -1;
-    if (from == DT_RATIONAL && !cast_is_mini(to)) return rational_cast(to, dst, sd, src, ss, n);
-    if (dtype_base(from) == DT_DECIMAL || dtype_base(from) == DT_MP || dtype_base(from) == DT_INTERVAL)
-        return number_cast(to, dst, sd, from, src, ss, n);
     if (to == from && sd == 1 && ss == 1) {
         memmove(dst, src, (size_t)n * dtype_info(to)->bytes);
         return -1;
     }
-    if (cast_is_mini(to) || cast_is_mini(from)) return cast_mini(to, dst, sd, from, src, ss, n);
     if (sd == 1 && ss == 1 && n >= 8 && cpu_isa() >= ISA_AVX2) {
         if (from == DT_F16 && to == DT_F32) return cast_f16_f32_avx2(dst, src, n), -1;
         if (from == DT_F16 && to == DT_F64) return cast_f16_f64_avx2(dst, src, n), -1;
@@ -138,20 +132,4 @@ int64_t cast_run(DType to, void *dst, int64_t sd, DType from, const void *src, i
         if (from == DT_BF16 && to == DT_F32) return cast_bf16_f32_avx2(dst, src, n), -1;
     }
     return cast_table[from][to](dst, sd, src, ss, n);
-}
-
-/* ---- single elements, for slow paths ---- */
-
-double _Complex element_c128(DType dt, const void *at) {
-    double _Complex value = 0;
-    cast_run(DT_C128, &value, 1, dt, at, 1, 1);
-    return value;
-}
-
-double element_f64(DType dt, const void *at) { return creal(element_c128(dt, at)); }
-
-int64_t element_i64(DType dt, const void *at) {
-    int64_t value = 0;
-    cast_run(DT_I64, &value, 1, dt, at, 1, 1);
-    return value;
 }

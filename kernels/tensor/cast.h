@@ -1,9 +1,15 @@
-/* Shared by the files of the cast kernel: bits of floats, rounding to bf16, and the bulk
- * conversions of 16-bit floats for machines that have them. */
+/* Casts between the dtypes that have kernels, and what the files of casts share: bits of floats,
+ * rounding to bf16, the bulk conversions of narrow floats for machines that have them. Casts of any
+ * dtypes are kernels/cast/tensor_cast.h. */
 #ifndef RICCI_KERNELS_CAST_H
 #define RICCI_KERNELS_CAST_H
 
 #include "kernels/tensor/tensor.h"
+
+/* dst[i] = (cast) src[i] for n elements; round to nearest even, wraps nothing: returns the
+ * index of the first value that does not fit an integer dtype, or -1. */
+int64_t cast_plain(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
+                   int64_t n);
 
 static inline uint32_t f32_bits(float f) { union { float f; uint32_t u; } v = { f }; return v.u; }
 static inline float f32_from_bits(uint32_t u) {
@@ -56,15 +62,6 @@ void cast_e4m3_f32_avx2(void *dst, const void *src, int64_t n);
 void cast_e5m2_f32_avx2(void *dst, const void *src, int64_t n);
 void cast_e4m3_f64_avx2(void *dst, const void *src, int64_t n);
 void cast_e5m2_f64_avx2(void *dst, const void *src, int64_t n);
-
-/* cast_run where a dtype is E4M3, E5M2, MINI or CMINI: cast_mini.c. */
-int64_t cast_mini(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
-                  int64_t n);
-static inline bool cast_is_mini(DType dt)
-{
-    DType base = dtype_base(dt);
-    return base == DT_E4M3 || base == DT_E5M2 || base == DT_MINI || base == DT_CMINI;
-}
 
 void cast_f16_f32_avx2(void *dst, const void *src, int64_t n);
 void cast_f16_f64_avx2(void *dst, const void *src, int64_t n);

@@ -49,6 +49,8 @@ DType dtype_mp(int bits);
 static inline int dtype_digits(DType dt) { return (int)(dt >> 8); }   /* of DECIMAL digits, of MP bits */
 /* Complex numbers of a real binary format: c64, c128 or CMINI; and back. */
 DType dtype_complex_of(DType real);
+/* The dtypes that the tables per dtype have: C's own numbers, f16 and bf16. */
+static inline bool dtype_plain(DType dt) { return dt < DT_RATIONAL; }
 /* The dtypes that have no kernels of their own per dtype: they compute through arith.h. */
 static inline bool dtype_foreign(DType dt) { return dtype_base(dt) > DT_RATIONAL && dtype_base(dt) < DT_COUNT; }
 /* Elements are cells of the heap of rational.h: buffers are registered, all zero is the number 0. */
@@ -154,10 +156,20 @@ static inline void tensor_home(Ctx *ctx, const Tensor *t)
     if (__builtin_expect(t->buffer && t->buffer->device, 0))     /* a scalar's head has no buffer */
         buffer_residence(t->buffer)->bring_home(ctx, t->buffer);
 }
+/* The host is about to write: it has the bytes, and copies on devices go. */
+static inline void tensor_about_to_write(Ctx *ctx, const Tensor *t)
+{
+    if (__builtin_expect(t->buffer->device == NULL, 1))
+        return;
+    tensor_home(ctx, t);
+    buffer_residence(t->buffer)->stale(ctx, t->buffer);
+}
 bool tensor_contiguous(const Tensor *);
 /* Contiguous tensor with t's elements: t itself (retained) where it already is. */
 Tensor *tensor_compact(Ctx *, Tensor *t);
 Tensor *tensor_copy(Ctx *, Tensor *t);                     /* always a new contiguous buffer */
+/* The elements of src, which has dst's dtype and broadcasts to it, into dst; without overlap. */
+void tensor_copy_into(Ctx *, Tensor *dst, const Tensor *src);
 /* Makes *slot safe to write in place: copies if the tensor or its buffer is shared.
  * The result is the only owner and is dense enough that no two indices share an element. */
 void tensor_unshare(Ctx *, Tensor **slot);
@@ -165,10 +177,6 @@ bool tensor_sole(const Tensor *);                          /* is it that already
 /* One more element at the end of a long vector that nobody else holds, with room for more after it:
  * pushing n of them takes time in proportion to n. False: do it another way. */
 bool tensor_push(Ctx *, Tensor **slot, const void *element);
-/* New tensor of another dtype (rounded to nearest even once; float to int truncates,
- * out of range or NaN raises ERR_VALUE naming the value; complex to real raises
- * ERR_DTYPE unless every imaginary part is zero). Same dtype: retained. */
-Tensor *tensor_cast(Ctx *, Tensor *t, DType);
 /* View with axes reversed in their last two (rank 1: itself). No conjugation. */
 Tensor *tensor_transpose_last(Ctx *, Tensor *t);
 /* View with the axes of the mask last, the others before, both in their order. */
@@ -177,9 +185,6 @@ Tensor *tensor_axes_last(Ctx *, Tensor *t, uint64_t axes);
 int shape_broadcast(int ra, const int64_t *a, int rb, const int64_t *b, int64_t *out, int *bad);
 /* View of t broadcast to a shape that it broadcasts to (strides 0). */
 Tensor *tensor_broadcast(Ctx *, Tensor *t, int rank, const int64_t *shape);
-/* Copies src into dst elementwise; same shape after broadcasting src, same dtype or cast
- * as tensor_cast does. Overlap-safe. The permutation kernel lives behind this. */
-void tensor_assign(Ctx *, Tensor *dst, Tensor *src);
 /* `2×3`, `3`, `()`: for messages. */
 const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
 /* What a sentence says of it: "is 2×3", "has length 3", "is a scalar". */
@@ -192,9 +197,5 @@ uint16_t f64_to_f16(double);      /* one correct rounding, nearest even */
 uint16_t f64_to_bf16(double);
 uint16_t f32_to_f16(float);
 uint16_t f32_to_bf16(float);
-/* Element access for slow paths: any real dtype as double, ints exact as int64. */
-double element_f64(DType, const void *);
-int64_t element_i64(DType, const void *);
-double _Complex element_c128(DType, const void *);
 
 #endif

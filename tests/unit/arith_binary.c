@@ -3,6 +3,8 @@
  * machine's own arithmetic; sums, loads, storage and matrix products. */
 #include "check.h"
 
+#include "kernels/cast/tensor_cast.h"
+#include "kernels/number/number.h"
 #include "kernels/arith/arith_binary.h"
 #include "kernels/tensor/cpu.h"
 #include "kernels/rational/rational.h"

@@ -2,6 +2,7 @@
  * by a model of its own, in every mode; functions against longer ones; intervals by inclusion
  * of points and by the tightness of their ends; text both ways against values worked out by
  * hand. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/arith/arith_binary.h"
 #include "kernels/number/arith_number.h"
 #include "kernels/tensor/tensor.h"

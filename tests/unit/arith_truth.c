@@ -4,6 +4,8 @@
  * the counts of flags; loads, stores and casts; the probabilities of stochastic rounding. The
  * definition itself is compared with the processor's f64 and f32.
  * RICCI_SOAK=n runs n times as many cases. */
+#include "kernels/cast/tensor_cast.h"
+#include "kernels/number/number.h"
 #include "kernels/arith/arith_quick.h"
 #include "tests/unit/truth.h"
 #include "tests/unit/check.h"

@@ -2,6 +2,7 @@
  * and steps (permuted, turned over, broadcast, overlapping windows), every dtype and semiring,
  * on one thread and two, by the cheapest way and by each of the others. The result's memory starts as NaN or garbage, and what lies between
  * its elements must stay as it was. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/pair/contract_pair_ways.h"
 #include "tests/unit/check.h"
 

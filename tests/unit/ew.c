@@ -1,7 +1,8 @@
 /* Elementwise kernels: the fast inner loops against the reference ones for every row,
  * dtype, layout and tail; dtype rules; ew_run over strided, broadcast, cast and large
  * operands; integer trouble. */
-#include "kernels/elementwise/ew.h"
+#include "kernels/cast/ew_run.h"
+#include "kernels/cast/tensor_cast.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * forms, rows (softmax), products, casts, integer trouble and new nans. The device is the first
  * argument (then all is run), or OpenCL's first; RICCI_SOAK=N runs all with N times as many random
  * ones. Each builds a kernel. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/backends/backends.h"
 #include "kernels/gpu/gpu.h"
 #include "tests/unit/check.h"

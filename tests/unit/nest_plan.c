@@ -1,6 +1,7 @@
 /* Plans of nests against the plain loop: random expressions over random indices, layouts and
  * dtypes; the forms that a plan is made for (common parts, contractions written in place,
  * hoisted factors, operands in the result's memory); what reports say of them. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/nest/nest.h"
 #include "tests/unit/check.h"
 

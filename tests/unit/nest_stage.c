@@ -2,6 +2,7 @@
  * sign, transposed, overlapping, gathers with padding), extents around the lengths of strips
  * and lanes, reductions of all kinds; the same bits on one thread and on two; integer trouble.
  * Sums are compared within a rounding bound; results in place of an operand: nest_plan.c. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/nest/nest.h"
 #include "tests/unit/check.h"
 

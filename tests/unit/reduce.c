@@ -1,6 +1,7 @@
 /* Reductions, scans and sorting: every operation, dtype and layout against a plain loop in
  * long double; the same bits for one thread and three, for the base loops and the fast ones;
  * integer overflow; nan; keys of sorting; selection. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_complex.h"
 #include "kernels/axis/scan.h"

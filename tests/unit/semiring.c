@@ -2,6 +2,7 @@
  * plain loops of this file: sizes around the tiles' edges, steps of every kind, accumulation,
  * NaN, infinities, signed zeros and extreme integers; every instruction set that this machine
  * has; one thread and two give the same bits. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/tensor/cpu.h"
 #include "kernels/direct/direct_kernels.h"
 #include "tests/unit/check.h"

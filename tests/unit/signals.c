@@ -1,6 +1,7 @@
 /* Transforms, convolution, sorted tables and rounding: against the definition in long
  * double, the same bits for one thread and three, in place, strided and unaligned, and from
  * every instruction set. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/axis/compare.h"
 #include "kernels/signals/conv.h"
 #include "kernels/tensor/cpu.h"

@@ -1,7 +1,7 @@
 /* Tensors: dtype promotion, making, views, copy on write, permuted copies of every element
  * size, casts (rounded once, misfits reported), assignment with overlap, 16-bit floats. */
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/tensor/tensor.h"
-#include "kernels/elementwise/ew.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* Textbook algorithms in every format: residuals of random matrices against the format's unit
  * roundoff, the order of operations against plain loops over scalar operations, accumulators,
  * known cases that fail, enclosures. */
+#include "kernels/cast/tensor_cast.h"
+#include "kernels/number/number.h"
 #include "kernels/rational/rational.h"
 #include "kernels/textbook/textbook_number.h"
 #include "tests/unit/check.h"

@@ -2,8 +2,10 @@
  * of work that threads take; within a unit, strips of some hundred elements go through the
  * inner loop: operands of another dtype are cast into a strip first, results too large for
  * the cache leave a strip by non-temporal stores. So nothing of full size is ever made. */
+#include "kernels/cast/ew_run.h"
+
 #include "core/memory/pool.h"
-#include "kernels/elementwise/ew.h"
+#include "kernels/cast/tensor_cast.h"
 #include "kernels/elementwise/ew_kernels.h"
 #include "kernels/tensor/iter.h"
 #include "kernels/tensor/permute.h"
@@ -36,42 +38,6 @@ typedef struct EwJob {
     bool stream, strips, checked, tiles;
     _Atomic int trouble;
 } EwJob;
-
-/* ---- what integers cannot do ---- */
-
-bool ew_is_checked(EwOp op, DType compute) {
-    if (dtype_info(compute)->kind != 'i') return false;
-    return op == EW_FLOOR_DIVIDE || op == EW_MOD || op == EW_POWER || op == EW_SHL || op == EW_SHR;
-}
-
-static bool any_zero(DType dt, const void *x, int64_t s, int64_t n) {
-    bool zero = false;
-    switch (dtype_info(dt)->bytes) {
-    case 1: for (int64_t i = 0; i < n; i++) zero |= ((const int8_t *)x)[i * s] == 0; break;
-    case 4: for (int64_t i = 0; i < n; i++) zero |= ((const int32_t *)x)[i * s] == 0; break;
-    default: for (int64_t i = 0; i < n; i++) zero |= ((const int64_t *)x)[i * s] == 0; break;
-    }
-    return zero;
-}
-
-static bool any_negative(DType dt, const void *x, int64_t s, int64_t n) {
-    bool negative = false;
-    if (dt == DT_U8) return false;
-    switch (dtype_info(dt)->bytes) {
-    case 1: for (int64_t i = 0; i < n; i++) negative |= ((const int8_t *)x)[i * s] < 0; break;
-    case 4: for (int64_t i = 0; i < n; i++) negative |= ((const int32_t *)x)[i * s] < 0; break;
-    default: for (int64_t i = 0; i < n; i++) negative |= ((const int64_t *)x)[i * s] < 0; break;
-    }
-    return negative;
-}
-
-EwTrouble ew_find_trouble(EwOp op, DType compute, const void *y, int64_t s, int64_t n) {
-    if (s == 0) n = 1;
-    if (op == EW_FLOOR_DIVIDE || op == EW_MOD)
-        return any_zero(compute, y, s, n) ? EWT_DIVZERO : EWT_NONE;
-    if (!any_negative(compute, y, s, n)) return EWT_NONE;
-    return op == EW_POWER ? EWT_INT_POWER : EWT_SHIFT;
-}
 
 /* ---- rows ---- */
 

@@ -1,8 +1,9 @@
 /* Casts from and to the binary formats without kernels per dtype: e4m3, e5m2, float(e, p) and
  * complex numbers of one. A double holds all their numbers, a float those of a byte; every cast
  * rounds once, to nearest even. */
+#include "kernels/arith/cast_mini.h"
+
 #include "kernels/arith/arith_binary.h"
-#include "kernels/tensor/cast.h"
 #include "kernels/tensor/cpu.h"
 
 #include <math.h>
@@ -66,14 +67,6 @@ static int64_t to_doubles(Arith *a, double *strip, DType from, const char *x, in
             strip[i] = binary_exact_i64(a, ((const int64_t *)x)[i * sx]);
         return -1;
     }
-    if (from == DT_RATIONAL) {
-        for (int64_t i = 0; i < n; i++) {
-            BinaryExact v;
-            rational_exact(((const Rational *)x)[i * sx], &v);
-            strip[i] = binary_exact_round(a, &v);
-        }
-        return -1;
-    }
     if (is_byte(from)) {
         decode(DT_F64, strip, 1, from, (const uint8_t *)x, sx, n);
         return -1;
@@ -83,7 +76,7 @@ static int64_t to_doubles(Arith *a, double *strip, DType from, const char *x, in
             strip[i] = ((const double *)x)[i * sx];
         return -1;
     }
-    return cast_run(DT_F64, strip, 1, dtype_base(from) == DT_CMINI ? DT_C128 : from, x, sx, n);
+    return cast_plain(DT_F64, strip, 1, dtype_base(from) == DT_CMINI ? DT_C128 : from, x, sx, n);
 }
 
 /* To e4m3, e5m2 or MINI. */
@@ -91,9 +84,8 @@ static int64_t cast_narrow(DType to, char *out, int64_t so, DType from, const ch
                            int64_t n)
 {
     double strip[STRIP];
-    Arith a;
+    Arith a = binary_arith(to, ROUND_NEAREST);
     int64_t in = dtype_info(from)->bytes, bytes = dtype_info(to)->bytes;
-    arith_open(NULL, &a, to, ROUND_NEAREST, false, false);
     if (is_byte(to) && (from == DT_F64 || from == DT_F32)) {
         encode(to, (uint8_t *)out, so, from, x, sx, n);
         return -1;
@@ -124,11 +116,10 @@ static int64_t cast_complex(DType to, char *out, int64_t so, DType from, const c
 {
     double _Complex strip[STRIP];
     double *parts = (double *)strip;
-    Arith a;
     int64_t in = dtype_info(from)->bytes;
-    DType real = dtype_real(to), source = dtype_base(from) == DT_CMINI ? DT_C128 : from;
+    DType source = dtype_base(from) == DT_CMINI ? DT_C128 : from;
+    Arith a = binary_arith(dtype_real(to), ROUND_NEAREST);
     bool alone = dtype_info(source)->kind != 'c';
-    arith_open(NULL, &a, real, ROUND_NEAREST, false, false);
     for (int64_t i = 0; i < n; i += STRIP) {
         int64_t count = n - i < STRIP ? n - i : STRIP;
         if (alone) {
@@ -136,7 +127,7 @@ static int64_t cast_complex(DType to, char *out, int64_t so, DType from, const c
             for (int64_t j = count - 1; j >= 0; j--)
                 strip[j] = parts[j];
         } else {
-            cast_run(DT_C128, strip, 1, source, x + i * sx * in, sx, count);
+            cast_plain(DT_C128, strip, 1, source, x + i * sx * in, sx, count);
         }
         binary_round(&a, parts, parts, 2 * count);
         for (int64_t j = 0; j < count; j++)
@@ -146,8 +137,15 @@ static int64_t cast_complex(DType to, char *out, int64_t so, DType from, const c
 }
 
 /* ---- the door ---- */
-int64_t cast_mini(DType to, void *out, int64_t so, DType from, const void *x, int64_t sx, int64_t n)
+int64_t cast_binary(DType to, void *out, int64_t so, DType from, const void *x, int64_t sx,
+                    int64_t n)
 {
+    if (dtype_plain(to) && dtype_plain(from))
+        return cast_plain(to, out, so, from, x, sx, n);
+    if (to == from && so == 1 && sx == 1 && n > 0) {
+        memmove(out, x, (size_t)n * dtype_info(to)->bytes);
+        return -1;
+    }
     double strip[STRIP];
     int64_t in = dtype_info(from)->bytes, bytes = dtype_info(to)->bytes;
     if (is_byte(to) || dtype_base(to) == DT_MINI)
@@ -155,7 +153,7 @@ int64_t cast_mini(DType to, void *out, int64_t so, DType from, const void *x, in
     if (dtype_base(to) == DT_CMINI)
         return cast_complex(to, out, so, from, x, sx, n);
     if (dtype_base(from) == DT_CMINI)
-        return cast_run(to, out, so, DT_C128, x, sx, n);
+        return cast_plain(to, out, so, DT_C128, x, sx, n);
     if (is_byte(from) && (to == DT_F64 || to == DT_F32)) {
         decode(to, out, so, from, x, sx, n);
         return -1;
@@ -163,7 +161,7 @@ int64_t cast_mini(DType to, void *out, int64_t so, DType from, const void *x, in
     for (int64_t i = 0; i < n; i += STRIP) {
         int64_t count = n - i < STRIP ? n - i : STRIP;
         to_doubles(NULL, strip, from, (const char *)x + i * sx * in, sx, count);
-        int64_t bad = cast_run(to, (char *)out + i * so * bytes, so, DT_F64, strip, 1, count);
+        int64_t bad = cast_plain(to, (char *)out + i * so * bytes, so, DT_F64, strip, 1, count);
         if (bad >= 0)
             return i + bad;
     }
