@@ -3,7 +3,12 @@
 # tests/run.sh. It calls pass, fail or count for what it tried. What wants a sanitizer, another
 # instruction set or more time than a user has is in tests/suites_deep.sh.
 
-suite_lint() { script lint tests/tools/lint.sh; }
+# The lint; the order of rooms, of the objects that were built; benchmarks that nothing else builds.
+suite_lint() {
+    script lint tests/tools/lint.sh
+    script rooms tests/tools/rooms.py
+    build "$BUILD/bench/linalg" && pass
+}
 suite_golden() { golden "$RICCI" golden; }
 suite_unit() {
     build units || return
