@@ -228,8 +228,8 @@ bool peer_translate(Interp *in, Error *e, ForeignWhat what, uint32_t at)
     if (!s || at >= s->len)
         return false;
     Span text = foreign_statement(s->text, s->len, at);
-    ForeignFacts facts = { .what = what, .at = at - text.from, .who = in, .own = is_variable, .known = is_known,
-                           .accepts = parse_accepts };
+    ForeignFacts facts = { .what = what, .at = at - text.from, .who = in, .own = is_variable,
+                           .known = is_known, .accepts = parse_accepts };
     ForeignAnswer answer;
     if (at < text.from || text.to <= text.from ||
         !foreign_rewrite(&in->ctx, &in->names, s->text + text.from, text.to - text.from, &facts, &answer) ||

@@ -52,7 +52,8 @@ ArithStatus arith_product_row(Arith *a, ArithMatrix C, ArithMatrix A, ArithMatri
     }
     ArithStatus s = a->ops->ew(a, EW_MULTIPLY, c, C.col, operands, strides, n);
     for (int64_t l = 1; l < k && s == ARITH_OK; l++) {
-        s = a->ops->axpy(a, EW_ADD, c, C.col, x + l * A.col * a->size, b + l * B.row * a->size, B.col, n);
+        s = a->ops->axpy(a, EW_ADD, c, C.col, x + l * A.col * a->size, b + l * B.row * a->size,
+                         B.col, n);
         if (*a->ctx->interrupt)
             s = ARITH_INTERRUPT;
     }

@@ -1,4 +1,5 @@
-/* Casts where a dtype has no kernels: which room takes the pair. And single elements, for slow paths. */
+/* Casts where a dtype has no kernels: which room takes the pair. And single elements, for slow
+ * paths. */
 #include "kernels/cast/tensor_cast.h"
 
 #include "kernels/arith/cast_mini.h"

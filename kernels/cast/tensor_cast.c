@@ -121,7 +121,8 @@ typedef struct CastStatus { RationalStatus rational; ArithStatus arith; } CastSt
 
 static void raise_status(Ctx *ctx, CastStatus s, DType to) {
     if (s.rational != RATIONAL_OK) rational_raise(ctx, s.rational, "rational");
-    if (s.arith != ARITH_OK && s.arith != ARITH_COMPLEX) arith_raise(ctx, s.arith, to, dtype_name(to));
+    if (s.arith != ARITH_OK && s.arith != ARITH_COMPLEX)
+        arith_raise(ctx, s.arith, to, dtype_name(to));
 }
 
 /* Returns a value of src that does not fit dst's dtype, or NULL. *status says why a number

@@ -1,5 +1,5 @@
-/* Any dtype as any other: rows of elements, single ones, whole tensors. Here all formats meet; below,
- * nobody needs to know which kind a dtype is. */
+/* Any dtype as any other: rows of elements, single ones, whole tensors. Here all formats meet;
+ * below, nobody needs to know which kind a dtype is. */
 #ifndef RICCI_KERNELS_TENSOR_CAST_H
 #define RICCI_KERNELS_TENSOR_CAST_H
 

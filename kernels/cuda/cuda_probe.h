@@ -1,5 +1,5 @@
-/* What others see of NVIDIA's devices: looking for them. Both backends call their kernels DevKernel, so one
- * file can include but one of their own headers. */
+/* What others see of NVIDIA's devices: looking for them. A header of its own, since the backends'
+ * own ones each say what a DevKernel is. */
 #ifndef RICCI_KERNELS_CUDA_PROBE_H
 #define RICCI_KERNELS_CUDA_PROBE_H
 

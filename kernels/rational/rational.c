@@ -32,7 +32,10 @@ enum { COLLECT_MIN = 1 << 20 };
 /* ---- the heap ---- */
 
 /* NULL: there is none. */
-static RationalHeap *heap_of(const Ctx *ctx) { return ctx->rationals ? ctx->rationals->heap : NULL; }
+static RationalHeap *heap_of(const Ctx *ctx)
+{
+    return ctx->rationals ? ctx->rationals->heap : NULL;
+}
 
 static RationalHeap *heap_try(Ctx *ctx)
 {

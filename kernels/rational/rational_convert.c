@@ -192,7 +192,8 @@ static bool cast_one(DType to, void *dst, Rational a)
 }
 
 /* To a binary format of any size, or complex numbers of one: each rounded once. */
-static void cast_rounded(DType to, char *dst, int64_t sd, const Rational *src, int64_t ss, int64_t n)
+static void cast_rounded(DType to, char *dst, int64_t sd, const Rational *src, int64_t ss,
+                         int64_t n)
 {
     enum { STRIP = 256 };
     double strip[STRIP];

@@ -261,7 +261,8 @@ void tensor_unshare(Ctx *ctx, Tensor **slot) {
         tensor_about_to_write(ctx, t);
         return;
     }
-    Tensor *copy = t->buffer->device ? buffer_residence(t->buffer)->copy(ctx, t) : tensor_copy(ctx, t);
+    bool away = t->buffer->device != NULL;
+    Tensor *copy = away ? buffer_residence(t->buffer)->copy(ctx, t) : tensor_copy(ctx, t);
     if (ctx->interrupt && *ctx->interrupt) raise_half_copied(ctx, copy);
     *slot = copy;
     tensor_release(ctx, t);

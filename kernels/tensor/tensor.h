@@ -96,7 +96,7 @@ typedef struct Buffer {
                           * cells.c: where it is registered */
     size_t bytes;
     char *data;          /* 64-byte aligned, or a mapping */
-    void *device;        /* its Residence (device.h), which begins with a pointer to these functions;
+    void *device;        /* its Residence (device.h), which begins with a pointer to ResidenceOps;
                           * NULL: it lies on the host alone */
     const void *pinned;  /* the one Tensor that writes here in place, as C may at any time: its elements are
                           * never shared with another variable; NULL: an ordinary buffer */
