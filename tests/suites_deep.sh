@@ -85,7 +85,7 @@ suite_without() {
     rm -rf "$bin" && mkdir -p "$bin" && cp -rl "$BUILD/obj" "$BUILD/gen" "$bin"
     rm -f "$bin/obj/interp/life.o" "$bin/obj/builtins/table.o"
     build WITHOUT=native BUILD="$bin" "$bin/ricci" || return
-    LEAVE=$(grep -lwE "$native" tests/lang/*/*.ric tests/errors/*.ric tests/regress/*.ric; ls tests/lang/native/*.ric | tr '\n' ' ') \
+    LEAVE=$(echo $(grep -lwE "$native" tests/lang/*/*.ric tests/errors/*.ric tests/regress/*.ric) tests/lang/native/*.ric) \
         golden "$PWD/$bin/ricci" "without native"
 }
 
