@@ -107,7 +107,7 @@ NestPlan *nest_plan(Ctx *, const Nest *, const int64_t *out_stride);
 void nest_plan_free(Ctx *, NestPlan *);
 /* data: `slots` pointers. The result has the root's dtype; its memory may be that of a load only if
  * that load has the result's strides in every index and no gather. Trouble of integer operations as
- * ew_run tells it. Raises `memory`, and `io` where BLAS is missing. A set interrupt flag ends it
+ * ew_run tells it. Raises `memory`. A set interrupt flag ends it
  * early: the caller polls. */
 EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
 /* Element by element, one thread: slow and plain. A set flag, where there is one, ends it early. */

@@ -66,8 +66,7 @@ typedef struct ContractPlan ContractPlan;
 ContractPlan *contract_plan(Ctx *, const Contraction *, const ContractOptions *);
 void contract_plan_free(Ctx *, ContractPlan *);
 /* Data of the result and of each operand: the element at position 0 of every label. Makes and
- * frees the intermediates; raises `memory`, and `io` where BLAS is missing. A set interrupt flag
- * ends it early: the caller polls. */
+ * frees the intermediates; raises `memory`. A set interrupt flag ends it early: the caller polls. */
 void contract_run(Ctx *, const ContractPlan *, void *out, const void *const *data);
 /* Adds the plan's steps. `result` names the final result in them. */
 void contract_report(const ContractPlan *, const char *result, Report *);
