@@ -1,4 +1,4 @@
-/* Reductions, running sums and order in a format: see formats.h. Called through precise_run. Sums
+/* Reductions, running sums and order in a format: see formats.h. Called through the precision aspect. Sums
  * go from left to right through the accumulator's arithmetic; what is made of sums (variance,
  * softmax …) is written with rows, in a scope whose format is the accumulator. */
 #include "builtins/formats/formats.h"

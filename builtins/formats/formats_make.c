@@ -1,6 +1,6 @@
 /* Making tensors in a format, and signals: rows of making.def whose default dtype is the scope's
  * format, convolution, differences, covariance. A dtype= wins over the scope's; what it cannot hold
- * is rounded once, in the scope's mode. Called through precise_run. */
+ * is rounded once, in the scope's mode. Called through the precision aspect. */
 #include "builtins/formats/formats.h"
 
 #include "core/base/error.h"

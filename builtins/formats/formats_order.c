@@ -1,6 +1,6 @@
 /* Order in a format: extremes, sorting, order statistics, nearness. Binary numbers go through the
  * ordinary kernels (order is the same in f64); decimal, mp and interval numbers are compared by
- * their arithmetic. Called through precise_run. */
+ * their arithmetic. Called through the precision aspect. */
 #include "builtins/formats/formats.h"
 
 #include "core/base/error.h"

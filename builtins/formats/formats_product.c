@@ -1,6 +1,6 @@
 /* Products in a format: `@`, dot and einsum with every product and partial sum rounded to the
  * accumulator, in order. Shapes that do not fit are told by the rows' own functions. Called
- * through precise_run, where no fast kernel runs. */
+ * through the precision aspect, where no fast kernel runs. */
 #include "builtins/einsum/einsum.h"
 #include "builtins/formats/formats.h"
 #include "builtins/rows/rows.h"

@@ -1,4 +1,4 @@
-/* The door's half of device blocks: on which device a row runs, and how. See place.h. */
+/* The aspect of device blocks: on which device a row runs, and how. See place.h. */
 #include "interp/device/place_door.h"
 
 #include "core/system/c_locale.h"
@@ -110,42 +110,68 @@ static void record(const Doing *g, Device *d, Value r, double seconds, bool fell
 }
 
 /* ---- running ---- */
-/* What a row calls while it runs is part of it: no block is in force, but one that stands for the
- * run where the device takes products in a way of its own (inside_simulation). */
-static Value run_plain(const Doing *g, Value *args, Device *there)
+static Value run_inside(const Doing *g, Value *args, DeviceBlock *place)
 {
     Interp *in = g->in;
-    DeviceBlock *place = in->place, running = { .device = there, .running = true };
-    in->place = there && there->product != DT_NONE ? &running : NULL;   /* an error's guard puts it back */
-    Value r = g->rest(in, g->op, args, g->count, g->weak, g->operand);
-    in->place = place;
+    DeviceBlock *outer = in->place;
+    Value *mark = in->sp;
+    OpCall inner = *g->call;
+    inner.args = args;
+    inner.count = g->count;
+    if (args != g->call->args)
+        inner.reuse = 0;
+    in->place = place;                              /* an error's guard puts it back */
+    Value r = call_rest(&inner, g->rest);
+    in->place = outer;
+    stack_cut(in, mark);
     return r;
 }
 
-/* A call by a row that runs on a simulation, whose operands are its memory already. False: it is
- * no product. */
-static bool inside_simulation(const Doing *g, Value *result)
+Value place_run_rest(const Doing *g, Value *args)
 {
-    Interp *in = g->in;
+    return run_inside(g, args, NULL);
+}
+
+/* On a simulation's shadows. Where that takes products in a way of its own, a block stands for the run,
+ * and products that the row calls are asked for by it (inside_simulation). */
+static Value run_shadows(const Doing *g, Device *d, Value *shadows)
+{
+    DeviceBlock running = { .device = d, .running = true };
+    bool product = place_product(g, d);
+    if (product)
+        place_round_factors(g->in, d, shadows, g->count);
+    return run_inside(g, shadows, d->product != DT_NONE && !product ? &running : NULL);
+}
+
+/* A call by a row that runs on a simulation, whose operands are its memory already. */
+static Value inside_simulation(OpCall *c, const Aspect *rest)
+{
+    Interp *in = c->in;
     Value *own = in->sp;
     Device *d = in->place->device;
-    if (!place_product(g, d))
-        return false;
-    for (int i = 0; i < g->count; i++)
-        v_push(in, v_retain(g->args[i]));
-    place_round_factors(in, d, own, g->count);
-    *result = run_plain(g, own, NULL);
+    Doing g = { .in = in, .op = c->op, .args = c->args, .count = c->count, .call = c, .rest = rest };
+    if (!place_product(&g, d))
+        return call_rest(c, rest);
+    for (int i = 0; i < c->count; i++)
+        v_push(in, v_retain(c->args[i]));
+    place_round_factors(in, d, own, c->count);
+    Value r = place_run_rest(&g, own);
     stack_cut(in, own);
-    return true;
+    return r;
+}
+
+static void all_home(Interp *in, const Value *args, int count)
+{
+    for (int i = 0; i < count; i++)
+        place_home(in, args[i]);
 }
 
 static Value run_home(const Doing *g, bool fell_back)
 {
     Interp *in = g->in;
-    for (int i = 0; i < g->count; i++)
-        place_home(in, g->args[i]);
+    all_home(in, g->args, g->count);
     double t = place_clock(in);
-    Value r = run_plain(g, g->args, NULL);
+    Value r = place_run_rest(g, g->args);
     record(g, in->ctx.devices->cpu, r, place_clock(in) - t, fell_back);
     return r;
 }
@@ -169,7 +195,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed)
     Interp *in = g->in;
     Value *shadows = place_shadows(g, d, landed);
     device_launch(&in->ctx, d);
-    Value r = made_float(g, d, run_plain(g, shadows, d));
+    Value r = made_float(g, d, run_shadows(g, d, shadows));
     DType foreign = place_unheld(d, r);
     if (foreign == DT_NONE)
         return place_adopt_all(g, d, r, landed, shadows);
@@ -218,7 +244,8 @@ static bool only_made(const Doing *g, const Device *d)
 
 static Value run_made(const Doing *g, Device *d)
 {
-    return place_settle(g->in, d, made_float(g, d, run_plain(g, g->args, NULL)));
+    all_home(g->in, g->args, g->count);
+    return place_settle(g->in, d, made_float(g, d, place_run_rest(g, g->args)));
 }
 
 void place_tell_narrowed(const Doing *g, const Device *d, DType cast)
@@ -390,18 +417,15 @@ static void chance_put(Interp *in, const Chance *c)
 }
 
 /* In a block that asks nothing: as ever, and counted. What a row calls is part of it. */
-static Value run_counted(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand,
-                         OpRest *rest)
+static Value run_counted(const Doing *g)
 {
-    DeviceBlock *place = in->place;
+    Interp *in = g->in;
     bool counts = false;
-    for (int i = 0; i < count; i++) {
-        value_home(in, args[i]);
-        counts |= place_elements(args[i]);
+    for (int i = 0; i < g->count; i++) {
+        value_home(in, g->args[i]);
+        counts |= place_elements(g->args[i]);
     }
-    in->place = NULL;                               /* an error's guard puts it back */
-    Value r = rest(in, op, args, count, weak, operand);
-    in->place = place;
+    Value r = place_run_rest(g, g->args);
     if (counts || place_elements(r))                /* numbers alone are no operation that anybody counts */
         place_count(in);
     return r;
@@ -432,8 +456,12 @@ static Value run_placed(Doing *g)
     check_copies(g, d);
     if (d == in->ctx.devices->cpu)
         return run_home(g, false);
-    if (!simulated(d) && in->scope && autocast_applies(in, g->op))
-        return autocast_call(in, g->op, g->args, g->count, g->weak, g->operand, g->rest);
+    if (!simulated(d) && autocast_wants(g->call)) {   /* the casts are the device's work: they go first */
+        OpCall inner = *g->call;
+        inner.args = g->args;
+        inner.count = g->count;
+        return autocast_call(&inner, g->rest - 1);
+    }
     Chance before = chance(in);
     Value r = run_there(g, d, false);
     if (r.tag != V_UNDEF)
@@ -442,35 +470,39 @@ static Value run_placed(Doing *g)
     return fall_back(g, in->place_why);
 }
 
-bool place_call(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand, OpRest *rest,
-                Value *result)
+static Value place_row(OpCall *c, const Aspect *rest)
 {
+    Interp *in = c->in;
     DeviceBlock *p = in->place;
+    const Op *op = c->op;
     if (p && p->running && simulated(p->device))
-        return inside_simulation(&(Doing){ .in = in, .op = op, .args = args, .count = count, .weak = weak,
-                                           .operand = operand, .rest = rest }, result);
+        return inside_simulation(c, rest);
     if (p && !p->running)
         device_begin(&in->ctx);
     if (op->devices & DEV_ANYWHERE)
-        return false;
-    if (!p || (op->devices & DEV_HOST) || nothing_to_place(in, op, args, count) ||
-        places_itself(in, op, args, count)) {
-        for (int i = 0; i < count; i++)
-            place_home(in, args[i]);
-        return false;
-    }
-    if (place_plain(in)) {
-        *result = run_counted(in, op, args, count, weak, operand, rest);
-        return true;
+        return call_rest(c, rest);
+    if (!p || (op->devices & DEV_HOST) || nothing_to_place(in, op, c->args, c->count) ||
+        places_itself(in, op, c->args, c->count)) {
+        all_home(in, c->args, c->count);
+        return call_rest(c, rest);
     }
     Value *mark = in->sp;
-    Doing g = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .operand = operand, .rest = rest,
-                .dtype = DT_NONE, .narrow = p->narrow && !in->scope };
-    for (int i = 0; i < count; i++)
-        place_widest(&g.dtype, args[i]);
-    *result = run_placed(&g);
-    if (__builtin_expect(in->solved != NULL, 0))       /* once more: not shadows, but what the program has */
-        in->solved->solved(in, in->solved, op, g.args, g.count, *result);
+    Doing g = { .in = in, .op = op, .args = c->args, .count = c->count, .weak = c->weak, .operand = c->operand,
+                .call = c, .rest = rest, .dtype = DT_NONE, .narrow = p->narrow && !in->scope };
+    if (place_plain(in))
+        return run_counted(&g);
+    for (int i = 0; i < c->count; i++)
+        place_widest(&g.dtype, c->args[i]);
+    Value r = run_placed(&g);
     stack_cut(in, mark);
-    return true;
+    return r;
+}
+
+bool place_asked(const OpCall *c) { return place_wants(c->in); }
+
+Value place_call(OpCall *c, const Aspect *rest)
+{
+    if (record_wants(c))                            /* copies and all are part of its record */
+        return record_call(c, rest - 1);
+    return c->work ? place_work(c, rest) : place_row(c, rest);
 }

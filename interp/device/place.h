@@ -80,29 +80,9 @@ static inline void place_count(const Interp *in)
         place_count_on(p, cpu);
 }
 
-/* ---- the door (place.c) ---- */
-/* A whole call, as op_call_bound has it, where place_wants. False: nothing is special (operands
- * are at home now): the ordinary way. */
-bool place_call(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand, OpRest *,
-                Value *result);
-/* Work that is no row's (place_work.c): indexing, a literal, index notation, a fused chain. `run` gets the
- * values (tensors among them as shadows or at home) and makes the result; called on a simulated
- * device or the host. `form` (may be NULL) runs it on a device of generated source, or gives
- * V_UNDEF after place_refuse. */
-typedef struct PlaceWork {
-    const char *name;               /* "indexing", "`:=`": for notices */
-    const Op *op;                   /* the row it stands for, or NULL */
-    const Value *args;
-    int count;
-    DType dtype;                    /* what it computes in; DT_NONE: the widest of the operands' */
-    bool product;                   /* f32 products: a device that narrows them does */
-    bool apart;                     /* what cannot run there gives V_UNDEF: its parts are run by the caller */
-    bool moves;                     /* elements are moved, nothing is computed: no notice where they stay */
-    Value (*run)(Interp *, const Value *args, void *data);
-    Value (*form)(Interp *, Device *, const Value *args, void *data);
-    void *data;
-} PlaceWork;
-Value place_work(Interp *, const PlaceWork *);
+/* ---- the aspect (aspect.h; rows: place.c, work: place_work.c) ---- */
+bool place_asked(const OpCall *);
+Value place_call(OpCall *, const Aspect *rest);
 /* A form of a row on a device of generated source; V_UNDEF: place_refuse told why. */
 typedef Value (*DeviceForm)(OpCall *, Device *);
 /* NULL: the row has none on this device. */

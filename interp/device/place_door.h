@@ -12,12 +12,13 @@ enum { PLACE_WHY = 160 };
 typedef struct Doing {
     Interp *in;
     const Op *op;                   /* or NULL */
-    const PlaceWork *work;          /* or NULL */
+    const Work *work;               /* or NULL */
     Value *args;
     int count;
     unsigned weak;
     const int8_t *operand;
-    OpRest *rest;                   /* of the call; NULL: it is no row's */
+    const OpCall *call;             /* as the aspect got it, … */
+    const Aspect *rest;             /* … and what it goes on with */
     const char *name;               /* as notices call it */
     char text[24];
     DType dtype;                    /* the widest of its tensor operands; DT_NONE: there is none */
@@ -28,6 +29,10 @@ typedef struct Doing {
 static inline double place_clock(const Interp *in) { return in->listener ? device_clock() : 0; }
 /* *dt is the widest of what it was (DT_NONE: nothing yet) and the dtypes of v's tensors. */
 void place_widest(DType *dt, Value v);
+/* What runs for the call, on `args`: no block is in force inside, for what it calls is part of it. */
+Value place_run_rest(const Doing *, Value *args);
+/* Work in place of a row: the aspect's other half (place_work.c). */
+Value place_work(OpCall *, const Aspect *rest);
 /* The notice of `narrow`, where an operand of dtype `cast` was made the device's widest float. */
 void place_tell_narrowed(const Doing *, const Device *, DType cast);
 

@@ -93,7 +93,7 @@ static Value run(EwCall *e, const Value *plain, DType compute, bool watch)
 Value place_elementwise(Interp *in, Device *d, const Op *op, const Value *args, int n, unsigned weak)
 {
     EwCall e = { .in = in, .device = d, .op = op, .args = args, .n = n };
-    if (precise_wants(in, args, n))
+    if (precise_concerns(in, args, n))
         return place_refuse(in, "a precision scope is in force");
     Value *mark = in->sp, *plain = plain_operands(in, args, n);
     Value r = ew_form_any(in, op, plain, n, weak, &e.form) ? run(&e, plain, e.form.compute, deserves_watch(&e))

@@ -230,7 +230,7 @@ const char *place_cannot(const Doing *g, const Device *d)
 void place_check_elementwise(const Doing *g)
 {
     EwForm form;
-    if (g->op->cls == OPC_EW && g->count == ew_info[g->op->ew].arity && !precise_wants(g->in, g->args, g->count))
+    if (g->op->cls == OPC_EW && g->count == ew_info[g->op->ew].arity && !precise_concerns(g->in, g->args, g->count))
         ew_form_any(g->in, g->op, g->args, g->count, g->weak, &form);
 }
 

@@ -34,21 +34,11 @@ static void record(const Doing *g, Device *d, Value r, double seconds, bool fell
     g->in->sp--;
 }
 
-static Value run_plain(const Doing *g, const Value *args)
-{
-    Interp *in = g->in;
-    DeviceBlock *place = in->place;
-    in->place = NULL;                       /* an error's guard puts it back */
-    Value r = g->work->run(in, args, g->work->data);
-    in->place = place;
-    return r;
-}
-
 static Value run_home(const Doing *g)
 {
     for (int i = 0; i < g->count; i++)
         place_home(g->in, g->args[i]);
-    return run_plain(g, g->args);
+    return place_run_rest(g, g->args);
 }
 
 /* What ints gave as f64 on a device without it. Takes r. */
@@ -71,7 +61,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed, DType *cast
         v_push(g->in, s);
     }
     device_launch(&g->in->ctx, d);
-    return place_adopt_all(g, d, narrowed(g, d, run_plain(g, shadows), cast), landed, shadows);
+    return place_adopt_all(g, d, narrowed(g, d, place_run_rest(g, shadows), cast), landed, shadows);
 }
 
 /* V_UNDEF: a form refused; in->place_why says why. */
@@ -131,6 +121,8 @@ static Value run_placed(const Doing *g)
     Interp *in = g->in;
     DeviceBlock *p = in->place;
     Device *d = p->device;
+    if (g->work->fits && !g->work->fits(in, d, g->work->data))
+        return v_undef();
     const char *why = cannot(g, d);
     if (why && g->work->apart)
         return v_undef();
@@ -148,24 +140,18 @@ static Value run_placed(const Doing *g)
     return r.tag == V_UNDEF && !g->work->apart ? fall_back(g, in->place_why) : r;
 }
 
-static Value work_again(Interp *in, void *work)
+Value place_work(OpCall *c, const Aspect *rest)
 {
-    return place_work(in, work);
-}
-
-Value place_work(Interp *in, const PlaceWork *w)
-{
+    Interp *in = c->in;
+    const Work *w = c->work;
     DeviceBlock *p = in->place;
     Value *mark = in->sp;
-    if (heard_on(in) && !in->explain->depth)
-        return record_run(in, &(Recorded){ .name = w->name, .args = w->args, .n = w->count, .run = work_again,
-                                           .data = (void *)w });
     if (!p || !p->running)
         device_begin(&in->ctx);
-    Doing g = { .in = in, .op = w->op, .work = w, .args = (Value *)w->args, .count = w->count, .name = w->name };
-    g.dtype = w->dtype;
-    for (int i = 0; i < w->count && w->dtype == DT_NONE; i++)
-        place_widest(&g.dtype, w->args[i]);
+    Doing g = { .in = in, .work = w, .args = c->args, .count = c->count, .call = c, .rest = rest, .name = w->name,
+                .dtype = w->dtype };
+    for (int i = 0; i < c->count && w->dtype == DT_NONE; i++)
+        place_widest(&g.dtype, c->args[i]);
     g.narrow = p && p->narrow && !w->moves && !in->scope;
     Value r = p ? run_placed(&g) : run_home(&g);
     stack_cut(in, mark);

@@ -1,17 +1,14 @@
-/* The one door: every operation of the registry runs through here. Elementwise rows go on
- * to elementwise.c (tensors) or arith.c (immediates), all others to their run function.
- * Binding of names to parameters happens before, in opbind.c. */
-#include "interp/op/op.h"
+/* The one door: every operation of the registry runs through here, and all work that is no row's. A call
+ * meets the aspects (pipeline.h); what comes last runs it: elementwise rows go on to elementwise.c
+ * (tensors) or arith.c (immediates), all others to their run function. Binding of names to parameters
+ * happens before, in opbind.c. */
+#include "interp/door/pipeline.h"
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
-#include "interp/precision/autocast.h"
 #include "interp/op/elementwise.h"
-#include "interp/op/exact.h"
-#include "interp/op/heard.h"
+#include "interp/op/optable.h"
 #include "interp/state/pinned.h"
-#include "interp/device/place.h"
-#include "interp/precision/precise.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
 
@@ -23,65 +20,7 @@ static bool all_immediate(const Value *args, int n)
     return true;
 }
 
-/* ---- with a record, where somebody listens ---- */
-typedef struct Heeded {             /* a call that record_run runs */
-    const Op *op;
-    const Value *args;
-    int n;
-    unsigned weak, reuse;
-    const int8_t *operand;
-} Heeded;
-
-static Value run_elementwise(Interp *in, void *data)
-{
-    const Heeded *h = data;
-    Value r;
-    if (precise_wants(in, h->args, h->n) && precise_elementwise(in, h->op, h->args, h->n, h->weak, h->reuse, &r))
-        return r;
-    return ew_call(in, h->op, h->args, h->n, h->weak, h->reuse);
-}
-
-Value op_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
-{
-    if (!heard_on(in))
-        return ew_call(in, op, args, n, weak, reuse);
-    Heeded h = { .op = op, .args = args, .n = n, .weak = weak, .reuse = reuse };
-    return record_run(in, &(Recorded){ .op = op, .args = args, .n = n, .run = run_elementwise, .data = &h });
-}
-
-static Value run_row(Interp *in, void *data)
-{
-    (void)in;
-    return precise_door(data);
-}
-
-static Value run_heard(OpCall *c)
-{
-    return record_run(c->in, &(Recorded){ .op = c->op, .args = c->args, .n = c->count, .run = run_row, .data = c });
-}
-
-/* Where place_wants: is this call to have a record, made around copies and all? */
-static bool opens_record(Interp *in, const Op *op, const Value *args, int count)
-{
-    bool tensors = op->cls != OPC_EW, makes = in->place && op->devices & DEV_MAKES;
-    for (int i = 0; i < count; i++)
-        tensors |= args[i].tag == V_TENSOR || args[i].tag == V_RANGE;
-    return !in->explain->depth && ((op->dtypes && tensors) || makes);
-}
-
-static Value run_call(Interp *in, void *data)
-{
-    const Heeded *h = data;
-    return op_call_bound(in, h->op, (Value *)h->args, h->n, h->weak, h->operand);
-}
-
-static Value call_heard(Interp *in, const Op *op, const Value *args, int count, unsigned weak, const int8_t *operand)
-{
-    Heeded h = { .op = op, .args = args, .n = count, .weak = weak, .operand = operand };
-    return record_run(in, &(Recorded){ .op = op, .args = args, .n = count, .computes = true,
-                                      .run = run_call, .data = &h });
-}
-
+/* ---- what runs in the end ---- */
 /* False where elementwise.c has something to add: shifts, a notice about nan. */
 static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *args, int n, Value *r)
 {
@@ -94,39 +33,74 @@ static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *
     return !(op->traits & TRAIT_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
 }
 
-/* Explained where there is a tensor, as elsewhere. */
-static bool call_precise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, Value *r)
+static Value run_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
 {
-    bool tensors = false;
-    for (int i = 0; i < n; i++)
-        tensors |= args[i].tag == V_TENSOR;
-    if (!tensors || !heard_on(in))
-        return precise_elementwise(in, op, args, n, weak, 0, r);
-    for (int i = 0; i < n; i++)
-        if (!v_immediate(args[i]) && args[i].tag != V_TENSOR && args[i].tag != V_RANGE)
-            return false;
-    *r = op_elementwise(in, op, args, n, weak, 0);
-    return true;
-}
-
-static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak)
-{
-    OpTable *table = in->ops;
-    int n = ew_info[op->ew].arity;
-    if (count != n)
-        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n, n == 1 ? "" : "s",
-                  count, op_signature(in, op, false));
-    Operator as = table->operator_of[op->ew];
+    Operator as = in->ops->operator_of[op->ew];
     Value r;
-    if (precise_wants(in, args, n) && call_precise(in, op, args, n, weak, &r))
-        return r;
     if (all_immediate(args, n) && call_immediates(in, op, as, args, n, &r))
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
         return r;
-    return op_elementwise(in, op, args, n, weak, 0);
+    return ew_call(in, op, args, n, weak, reuse);
 }
 
+static Value run_call(OpCall *c, const Aspect *none)
+{
+    (void)none;
+    if (c->work)
+        return c->work->run(c->in, c->args, c->work->data);
+    if (c->op->cls == OPC_EW)
+        return run_elementwise(c->in, c->op, c->args, c->count, c->weak, c->reuse);
+    return exact_run(c);
+}
+
+/* ---- the pipeline ---- */
+static bool always(const OpCall *c)
+{
+    (void)c;
+    return true;
+}
+
+static const Aspect pipeline[] = {
+#define ASPECT(on, wants, run) { wants, run },
+    ASPECTS(ASPECT)
+#undef ASPECT
+    { always, run_call }
+};
+
+static Value call(OpCall *c)
+{
+    return aspects_on(c->in) ? call_rest(c, pipeline) : run_call(c, NULL);
+}
+
+Value work_call(Interp *in, const Work *work, const Value *args, int count)
+{
+    return call(&(OpCall){ .in = in, .work = work, .args = (Value *)args, .count = count });
+}
+
+/* ---- elementwise rows ---- */
+static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak,
+                              const int8_t *operand)
+{
+    int n = ew_info[op->ew].arity;
+    if (count != n)
+        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n, n == 1 ? "" : "s",
+                  count, op_signature(in, op, false));
+    if (!aspects_on(in))
+        return run_elementwise(in, op, args, n, weak, 0);
+    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n, .weak = weak, .fixed = n,
+                                .operand = operand }, pipeline);
+}
+
+Value op_call_over(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
+{
+    if (!aspects_on(in))
+        return ew_call(in, op, args, n, weak, reuse);
+    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n, .weak = weak, .fixed = n,
+                                .reuse = reuse }, pipeline);
+}
+
+/* ---- rows with a function of their own ---- */
 /* A view of a pinned variable's elements is copied: C may write to them at any time. */
 static Value keep_apart(OpCall *c, Value r)
 {
@@ -141,16 +115,16 @@ static Value keep_apart(OpCall *c, Value r)
     return apart;
 }
 
-/* Runs a row's own function; what it rooted on the value stack is released behind it. An
+/* A row with a function of its own; what it rooted on the value stack is released behind it. An
  * interrupted kernel leaves its result half made: nobody is to see that. */
-static Value call_run(OpCall *c)
+static Value call_row(OpCall *c)
 {
     Interp *in = c->in;
     Value *mark = in->sp;
     poll_interrupt(in);
     if (__builtin_expect(c->op->reaches & REACH_REFUSED, 0))
         fence_check(&in->ctx, c->op->reaches, c->op->name);
-    Value r = heard_on(in) ? run_heard(c) : precise_door(c);
+    Value r = call(c);
     assert(in->sp >= mark && r.tag != V_UNDEF && r.tag != V_FLOW);
     if (__builtin_expect(in->pins != 0, 0))
         r = keep_apart(c, r);
@@ -177,7 +151,7 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
         full[i] = i < count ? args[i] : v_undef();
     OpCall c = { .in = in, .op = op, .args = full, .count = sig->fixed, .weak = weak,
                  .fixed = sig->fixed, .operand = operand };
-    return call_run(&c);
+    return call_row(&c);
 }
 
 /* Whoever would go through so many elements never comes to an end, and what they need cannot be counted. */
@@ -200,18 +174,9 @@ static void check_endless(Interp *in, const Op *op, const Value *args, int count
 
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
 {
-    Value there;
     check_endless(in, op, args, count, operand);
-    if (place_wants(in)) {
-        if (heard_on(in) && opens_record(in, op, args, count))
-            return call_heard(in, op, args, count, weak, operand);
-        if (place_call(in, op, args, count, weak, operand, op_call_bound, &there))
-            return there;
-    }
-    if (__builtin_expect(in->scope != NULL, 0) && autocast_applies(in, op))
-        return autocast_call(in, op, args, count, weak, operand, op_call_bound);
     if (op->cls == OPC_EW)
-        return call_elementwise(in, op, args, count, weak);
+        return call_elementwise(in, op, args, count, weak, operand);
     const OpSig *sig = op_sig(in, op);
     if (count < sig->fixed)
         return call_padded(in, op, sig, args, count, weak, operand);
@@ -220,7 +185,7 @@ Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned w
                   op_signature(in, op, false));
     OpCall c = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .fixed = sig->fixed,
                  .operand = operand };
-    return call_run(&c);
+    return call_row(&c);
 }
 
 Value op_call(Interp *in, const Op *op, Value *args, int count, unsigned weak)
@@ -256,15 +221,6 @@ static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned
     return true;
 }
 
-/* No block asks anything of them, and no device has to do with them. */
-static bool at_home(const Interp *in, const Value *args, int n)
-{
-    bool home = in->place == NULL || place_plain(in);
-    for (int i = 0; i < n; i++)
-        home &= args[i].tag != V_TENSOR || !args[i].tensor->buffer->device;
-    return home;
-}
-
 /* Owned operands wait on the value stack, so that an error releases them. */
 static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned owned)
 {
@@ -279,15 +235,8 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
         v_push(in, args[i]);
         reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
     }
-    bool cast = precise_wants(in, args, n) || (in->scope && autocast_applies(in, op));
-    if (op->cls == OPC_EW && tensors && numbers && !cast && ew_info[op->ew].arity == n &&
-        (!place_wants(in) || at_home(in, args, n))) {
-        r = op_elementwise(in, op, args, n, weak, reuse);
-        if (in->place && r.tag == V_TENSOR && r.tensor->rank > 0)
-            place_count(in);
-    } else {
-        r = op_call_bound(in, op, (Value *)args, n, weak, NULL);
-    }
+    bool over = op->cls == OPC_EW && tensors && numbers && ew_info[op->ew].arity == n;
+    r = over ? op_call_over(in, op, args, n, weak, reuse) : op_call_bound(in, op, (Value *)args, n, weak, NULL);
     stack_cut(in, mark);
     return r;
 }

@@ -5,9 +5,8 @@
 #include "interp/lower/sites.h"
 
 #include "core/base/error.h"
+#include "interp/door/pipeline.h"
 #include "interp/op/elementwise.h"
-#include "interp/op/heard.h"
-#include "interp/device/place.h"
 #include "interp/op/scalar.h"
 #include "interp/state/kind.h"
 #include "interp/state/exec.h"
@@ -92,11 +91,7 @@ static Lazy *lazy_new(Interp *in, const Exec *x, const Op *op, Value *args, int 
 static Value run_one(Interp *in, const Lazy *z, const Value *args, unsigned reuse)
 {
     in->at = z->at;
-    if (in->place)
-        return op_call(in, z->op, (Value *)args, z->n, z->weak);
-    for (int i = 0; i < z->n; i++)
-        value_home(in, args[i]);
-    return op_elementwise(in, z->op, args, z->n, z->weak, reuse);
+    return op_call_over(in, z->op, args, z->n, z->weak, reuse);
 }
 
 Value fuse_run_apart(Interp *in, const Lazy *z)
@@ -154,7 +149,7 @@ static void count_all(Interp *in, const Lazy *z)
 
 /* The chain into a new tensor or over a spent leaf. Where an operation may make a nan that
  * deserves its notice, leaves are kept: then all of it runs again, operation by operation. */
-static Value run_fused(Interp *in, const Lazy *z)
+Value fuse_run_here(Interp *in, const Lazy *z)
 {
     FuseRun run;
     Value *mark = in->sp;
@@ -176,86 +171,37 @@ static Value run_fused(Interp *in, const Lazy *z)
     return v_tensor_raw(out);
 }
 
-/* ---- explained ---- */
-typedef struct Listing {
-    Buf parts;
-    Value leaves[FUSE_LEAVES];
-    int n;
-    double flops;
-    const Lazy *chain;
-} Listing;
-
-static void list_leaf(Listing *l, Value v)
+/* ---- told ---- */
+/* Names in order of evaluation, and the FLOPs of the rows. */
+static double list_parts(Buf *parts, const Lazy *z)
 {
-    bool seen = v.tag != V_TENSOR || v.tensor->rank == 0;
-    for (int i = 0; i < l->n && !seen; i++)
-        seen = l->leaves[i].tensor == v.tensor;
-    if (!seen)
-        l->leaves[l->n++] = v;
-}
-
-/* Names in order of evaluation, tensors each once, and the FLOPs of the rows. */
-static void list_parts(Listing *l, const Lazy *z)
-{
-    double sizes[26];
+    double sizes[26], flops = 0;
     for (int i = 0; i < z->n; i++)
         if (z->args[i].tag == V_LAZY)
-            list_parts(l, lazy_of(z->args[i]));
-        else
-            list_leaf(l, z->args[i]);
+            flops += list_parts(parts, lazy_of(z->args[i]));
     for (int i = 0; i < 26; i++)
         sizes[i] = (double)z->head.size;
-    l->flops += z->op->flops ? explain_formula(z->op->flops, sizes) : 0;
-    buf_printf(&l->parts, "%s%s", l->parts.len ? ", " : "", z->op->name);
-}
-
-static Value run_listed(Interp *in, void *data)
-{
-    Listing *l = data;
-    explain_flops(in, l->flops, NULL);
-    return run_fused(in, l->chain);
-}
-
-static Value run_explained(Interp *in, const Lazy *z)
-{
-    ErrFrame frame;
-    Listing l = { .chain = z };
-    buf_init(&l.parts, &in->ctx);
-    if (ERR_TRY(&in->ctx, &frame)) {
-        list_parts(&l, z);
-        Value r = record_run(in, &(Recorded){ .parts = buf_cstr(&l.parts), .args = l.leaves, .n = l.n,
-                                              .run = run_listed, .data = &l });
-        ERR_END(&in->ctx, &frame);
-        buf_free(&l.parts);
-        return r;
-    }
-    buf_free(&l.parts);
-    err_rethrow(&in->ctx);
+    buf_printf(parts, "%s%s", parts->len ? ", " : "", z->op->name);
+    return flops + (z->op->flops ? explain_formula(z->op->flops, sizes) : 0);
 }
 
 void fuse_tell(Interp *in, const Lazy *z, bool generated)
 {
     ErrFrame frame;
-    Listing l = { .chain = z };
+    Buf parts;
     if (!heard_on(in))
         return;
-    buf_init(&l.parts, &in->ctx);
+    buf_init(&parts, &in->ctx);
     if (ERR_TRY(&in->ctx, &frame)) {
-        list_parts(&l, z);
-        explain_note(in, "parts", "%s", buf_cstr(&l.parts));
-        explain_flops(in, l.flops, NULL);
-        heard_kernel(in, generated ? "generated" : buf_cstr(&l.parts));
+        explain_flops(in, list_parts(&parts, z), NULL);
+        explain_note(in, "parts", "%s", buf_cstr(&parts));
+        heard_kernel(in, generated ? "generated" : buf_cstr(&parts));
         ERR_END(&in->ctx, &frame);
-        buf_free(&l.parts);
+        buf_free(&parts);
         return;
     }
-    buf_free(&l.parts);
+    buf_free(&parts);
     err_rethrow(&in->ctx);
-}
-
-Value fuse_run_here(Interp *in, const Lazy *z)
-{
-    return heard_on(in) ? run_explained(in, z) : run_fused(in, z);
 }
 
 /* The tensor that a lazy value stands for; it is taken. */
@@ -264,7 +210,7 @@ static Value force(Interp *in, Value v, const Exec *x)
     Lazy *z = v.ptr;
     v_push(in, v);
     in->at = x;
-    Value r = z->ops == 1 ? run_single(in, z) : place_wants(in) ? fuse_run_placed(in, z) : fuse_run_here(in, z);
+    Value r = z->ops == 1 ? run_single(in, z) : aspects_on(in) ? fuse_run_asked(in, z) : fuse_run_here(in, z);
     stack_drop(in, in->sp - 1);
     in->at = x;
     return r;

@@ -78,10 +78,10 @@ struct Nest;
 void fuse_nest(Interp *, const Lazy *, struct Nest *);
 /* Its parts and FLOPs, to the record of what runs now. */
 void fuse_tell(Interp *, const Lazy *, bool generated);
-Value fuse_run_here(Interp *, const Lazy *);    /* in one pass, on the host; told to those who listen */
+Value fuse_run_here(Interp *, const Lazy *);    /* in one pass, on the host */
 Value fuse_run_apart(Interp *, const Lazy *);   /* operation by operation */
 
-/* ---- where devices are in play (fuse_place.c) ---- */
-Value fuse_run_placed(Interp *, Lazy *);
+/* ---- where an aspect has a say (fuse_place.c) ---- */
+Value fuse_run_asked(Interp *, Lazy *);
 
 #endif

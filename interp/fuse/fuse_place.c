@@ -1,6 +1,6 @@
-/* Elementwise chains where devices are in play: in one pass on the block's device where that has
- * all of it, on the host where no block is in force; else operation by operation through the
- * door, which knows what falls back and says so. */
+/* Elementwise chains as work of the door (interp/op/aspect.h): in one pass on the block's device where
+ * that has all of it, on the host where no block is in force; else operation by operation through
+ * the door, which knows what falls back and says so. */
 #include "interp/fuse/fuse.h"
 
 #include "interp/device/place_door.h"
@@ -32,23 +32,25 @@ static bool any_elsewhere(Interp *in, const Device *d, const Lazy *z)
     return false;
 }
 
-static void leaves_home(Interp *in, const Lazy *z)
+typedef struct Chain {
+    const Lazy *chain;
+    Value leaf[FUSE_LEAVES];
+} Chain;
+
+static bool fits(Interp *in, Device *d, void *data)
 {
-    for (int i = 0; i < z->n; i++)
-        if (z->args[i].tag == V_LAZY)
-            leaves_home(in, lazy_of(z->args[i]));
-        else
-            place_home(in, z->args[i]);
+    const Lazy *z = ((Chain *)data)->chain;
+    if (in->place->strict && any_elsewhere(in, d, z))
+        return false;
+    return d == in->ctx.devices->cpu || takes_all(in, d, z);
 }
 
-/* ---- in one pass on the device ---- */
+/* ---- in one pass ---- */
 /* The chain's plan on other memory of the same layout. */
-static Value run_shadows(Interp *in, const Value *args, void *data)
+static Value run_shadows(Interp *in, const Value *args, const Lazy *z)
 {
-    const Lazy *z = data;
     const Tensor *head = &z->head;
     FuseRun run;
-    fuse_tell(in, z, false);
     fuse_plan(in, z, &run);
     for (int k = 0; k < run.leaves; k++)
         run.data[k] = args[k].tensor->data;
@@ -63,6 +65,13 @@ static Value run_shadows(Interp *in, const Value *args, void *data)
     return v_undef();
 }
 
+static Value run_host(Interp *in, const Value *args, void *data)
+{
+    const Chain *c = data;
+    fuse_tell(in, c->chain, false);
+    return args == c->leaf ? fuse_run_here(in, c->chain) : run_shadows(in, args, c->chain);
+}
+
 /* Scalars by slot: what the device reads of them. */
 static void scalar_args(const Nest *n, const FuseRun *run, DevArg *data)
 {
@@ -75,14 +84,15 @@ static void scalar_args(const Nest *n, const FuseRun *run, DevArg *data)
 
 static Value run_kernel(Interp *in, Device *d, const Value *args, void *data)
 {
-    const Tensor *head = &((const Lazy *)data)->head;
+    const Lazy *z = ((Chain *)data)->chain;
+    const Tensor *head = &z->head;
     PlaceNest *n = place_nest_new(in, d);
     DevArg slot[FUSE_LEAVES + 3 * FUSE_OPS] = { { .bytes = 0 } };
     Tensor *leaf[FUSE_LEAVES];
     FuseRun run;
-    fuse_tell(in, data, true);
-    fuse_plan(in, data, &run);
-    fuse_nest(in, data, n->nest);
+    fuse_tell(in, z, true);
+    fuse_plan(in, z, &run);
+    fuse_nest(in, z, n->nest);
     if (!place_nest_takes(n))
         return v_undef();
     Tensor *out = place_new(in, d, (DType)head->dtype, head->rank, tensor_shape(head));
@@ -96,41 +106,14 @@ static Value run_kernel(Interp *in, Device *d, const Value *args, void *data)
     return place_value(in, out);
 }
 
-static Value run_in_block(Interp *in, Lazy *z)
+Value fuse_run_asked(Interp *in, Lazy *z)
 {
     FuseRun run;
-    Value leaf[FUSE_LEAVES];
+    Chain c = { .chain = z };
     fuse_plan(in, z, &run);
     for (int k = 0; k < run.leaves; k++)
-        leaf[k] = v_tensor_raw(run.leaf[k]);
-    return place_work(in, &(PlaceWork){ .name = "one pass", .args = leaf, .count = run.leaves,
-                                        .dtype = (DType)z->compute, .apart = true, .run = run_shadows,
-                                        .form = run_kernel, .data = z });
-}
-
-/* A block on the host counts it. */
-static Value run_on_host(Interp *in, const Lazy *z)
-{
-    DeviceBlock *place = in->place;
-    leaves_home(in, z);
-    in->place = NULL;                       /* an error's guard puts it back */
-    Value r = fuse_run_here(in, z);
-    if (!place)
-        return r;
-    in->place = place;
-    place_count(in);
-    return r;
-}
-
-Value fuse_run_placed(Interp *in, Lazy *z)
-{
-    Device *d = place_device(in);
-    if (d && in->place->strict && any_elsewhere(in, d, z))
-        return fuse_run_apart(in, z);
-    if (!d || d == in->ctx.devices->cpu)
-        return run_on_host(in, z);
-    if (!takes_all(in, d, z))
-        return fuse_run_apart(in, z);
-    Value r = run_in_block(in, z);
+        c.leaf[k] = v_tensor_raw(run.leaf[k]);
+    Value r = work_call(in, &(Work){ .name = "one pass", .dtype = (DType)z->compute, .apart = true, .run = run_host,
+                                     .form = run_kernel, .fits = fits, .data = &c }, c.leaf, run.leaves);
     return r.tag == V_UNDEF ? fuse_run_apart(in, z) : r;
 }

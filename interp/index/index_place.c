@@ -138,8 +138,8 @@ Value index_get_placed(Interp *in, Tensor *base, const Sub *subs, int n)
     args[0] = v_tensor_raw(base);
     for (int i = 0; i < n; i++)
         args[1 + i] = subs[i].kind == SUB_VALUE ? subs[i].v : v_none();
-    return place_work(in, &(PlaceWork){ .name = "indexing", .args = args, .count = 1 + n, .dtype = DT_NONE,
-                                        .moves = true, .run = pick_here, .form = pick_there, .data = &p });
+    return work_call(in, &(Work){ .name = "indexing", .dtype = DT_NONE, .moves = true, .run = pick_here,
+                                  .form = pick_there, .data = &p }, args, 1 + n);
 }
 
 /* ---- storing ---- */

@@ -19,14 +19,14 @@ static Value build(Interp *in, const Value *items, int n, const Literal *l)
                       : build_vector_weak(in, items, l->weak, n);
 }
 
-typedef struct Work {
+typedef struct Building {
     const Literal *literal;
     int n;
-} Work;
+} Building;
 
 static Value build_here(Interp *in, const Value *args, void *data)
 {
-    const Work *w = data;
+    const Building *w = data;
     return build(in, args, w->n, w->literal);
 }
 
@@ -84,12 +84,12 @@ static Value stacked(Interp *in, const Value *items, int n)
 
 static Value literal(Interp *in, const Value *items, int n, const Literal *l)
 {
-    Work w = { l, n };
+    Building w = { l, n };
     if (in->place && n && any_array(items, n) && stacks(in, items, n, l))
         return stacked(in, items, n);
     if (in->place && any_array(items, n))
-        return place_work(in, &(PlaceWork){ .name = "the literal", .args = items, .count = n, .dtype = DT_NONE,
-                                            .moves = true, .run = build_here, .data = &w });
+        return work_call(in, &(Work){ .name = "the literal", .dtype = DT_NONE, .moves = true, .run = build_here,
+                                      .data = &w }, items, n);
     for (int i = 0; i < n; i++)
         place_home(in, items[i]);
     Value v = build(in, items, n, l);

@@ -328,8 +328,9 @@ static void note_steps(Interp *in, const Job *j)
     err_rethrow(&in->ctx);
 }
 
-static Value run_heard(Interp *in, void *data)
+static Value run_heard(Interp *in, const Value *leaves, void *data)
 {
+    (void)leaves;
     Value result = v_undef();
     const Job *j = data;
     if (!j->run(in, j->x, j->plan, j->base, &result))
@@ -354,7 +355,7 @@ bool ix_explain(Interp *in, const Exec *x, const IxPlan *p, const Value *base, V
         if (base[i].tag == V_TENSOR && base[i].tensor->rank > 0)
             leaves[n++] = base[i];
     in->at = x;
-    *result = record_run(in, &(Recorded){ .name = "index notation", .args = leaves, .n = n,
-                                          .run = run_heard, .data = &job });
+    *result = work_call(in, &(Work){ .name = "index notation", .dtype = DT_NONE, .run = run_heard, .data = &job },
+                        leaves, n);
     return result->tag != V_UNDEF;
 }

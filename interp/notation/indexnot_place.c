@@ -188,7 +188,6 @@ Value ix_run_placed(Interp *in, const Exec *x, IxSite *site, Value *base)
     DType dt = computed(p, d);
     if (in->place->strict && !in->place->narrow)
         check_strict(in, site, base, d);
-    return place_work(in, &(PlaceWork){ .name = "index notation", .args = base, .count = p->leaves,
-                                        .dtype = dt, .product = true, .run = run_here, .form = run_kernel,
-                                        .data = &n });
+    return work_call(in, &(Work){ .name = "index notation", .dtype = dt, .product = true, .run = run_here,
+                                  .form = run_kernel, .data = &n }, base, p->leaves);
 }

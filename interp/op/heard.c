@@ -526,10 +526,20 @@ void heard_sync(Interp *in)
             device_sync(&in->ctx, d);
 }
 
-/* ---- running with a record ---- */
-static const char *name_of(const Recorded *k)
+/* ---- the aspect ---- */
+/* Numbers alone are no operation that anybody hears of, nor are rows that compute nothing (print, map,
+ * len), but for those that make tensors of a device block. */
+bool record_wants(const OpCall *c)
 {
-    return k->name ? k->name : k->op ? k->op->name : "one pass";
+    Interp *in = c->in;
+    if (!heard_on(in) || in->explain->depth)
+        return false;
+    if (c->work)
+        return true;
+    bool tensors = c->op->cls != OPC_EW;
+    for (int i = 0; i < c->count; i++)
+        tensors |= c->args[i].tag == V_TENSOR || c->args[i].tag == V_RANGE;
+    return (tensors && c->op->dtypes) || (in->place && c->op->devices & DEV_MAKES);
 }
 
 /* It gave up: nothing is told of it. */
@@ -541,8 +551,9 @@ static Value gave_up(Interp *in, Value r)
     return r;
 }
 
-static void record_failed(Interp *in, const Recorded *k)
+static void record_failed(const OpCall *c)
 {
+    Interp *in = c->in;
     Heard *e = &in->explain->now;
     e->formula[0] = '\0';
     e->flops = NAN;
@@ -550,30 +561,16 @@ static void record_failed(Interp *in, const Recorded *k)
     e->wall = e->seconds = heard_clock() - e->start;
     if (in->explain->words)
         buf_puts(&e->head, " failed");
-    record_keep(in, k->args, k->n, v_undef());
+    record_keep(in, c->args, c->count, v_undef());
 }
 
-/* What runs as one names its kernel. */
-static void note_parts(Interp *in, const Recorded *k)
-{
-    if (!k->parts)
-        return;
-    explain_note(in, "parts", "%s", k->parts);
-    heard_kernel(in, k->parts);
-}
-
-Value record_run(Interp *in, const Recorded *k)
+Value record_call(OpCall *c, const Aspect *rest)
 {
     ErrFrame frame;
-    bool computes = k->computes || !k->op || k->op->dtypes;        /* print, map, len do not */
-    if (in->explain->depth || !computes) {
-        note_parts(in, k);
-        return k->run(in, k->data);
-    }
-    record_begin(in, name_of(k), k->op, k->args, k->n);
-    note_parts(in, k);
+    Interp *in = c->in;
+    record_begin(in, c->work ? c->work->name : c->op->name, c->op, c->args, c->count);
     if (ERR_TRY(&in->ctx, &frame)) {
-        Value r = k->run(in, k->data);
+        Value r = call_rest(c, rest);
         v_push(in, r);                     /* what follows may raise */
         record_wait(in);
         ERR_END(&in->ctx, &frame);
@@ -581,11 +578,11 @@ Value record_run(Interp *in, const Recorded *k)
         if (r.tag == V_UNDEF)
             return gave_up(in, r);
         v_push(in, r);
-        record_done(in, k->op, k->args, k->n, r);
+        record_done(in, c->op, c->args, c->count, r);
         in->sp--;
         return r;
     }
     if (in->explain->depth)
-        record_failed(in, k);
+        record_failed(c);
     err_rethrow(&in->ctx);
 }

@@ -9,7 +9,7 @@
 #ifndef RICCI_INTERP_HEARD_H
 #define RICCI_INTERP_HEARD_H
 
-#include "interp/op/op.h"
+#include "interp/op/aspect.h"
 #include "kernels/tensor/report.h"
 
 enum { HEARD_KERNEL = 64 };
@@ -95,20 +95,10 @@ typedef struct Solved {
     void (*solved)(Interp *, struct Solved *, const Op *, const Value *args, int count, Value result);
 } Solved;
 
-/* ---- running with a record ---- */
-/* What runs: `run(in, data)`. It may give up with V_UNDEF, and nothing is told of it. */
-typedef struct Recorded {
-    const char *name;               /* NULL: the row's, or "one pass" */
-    const Op *op;                   /* NULL: several rows, or none */
-    const Value *args;              /* that it reads */
-    int n;
-    const char *parts;              /* of what runs as one: their names; they are its kernel's too. Or NULL */
-    bool computes;                  /* tell of it although its row says of no dtype that it computes in it */
-    Value (*run)(Interp *, void *data);
-    void *data;
-} Recorded;
-/* Where heard_on: runs it with a record of its own, or as part of the one that is open. */
-Value record_run(Interp *, const Recorded *);
+/* ---- the aspect (aspect.h) ---- */
+/* Opens it a record? One of an operation that is running takes what runs inside it. */
+bool record_wants(const OpCall *);
+Value record_call(OpCall *, const Aspect *rest);
 /* The kernel that runs, where no `routine` is noted. Up to a colon. */
 void heard_kernel(Interp *, const char *text);
 

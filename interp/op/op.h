@@ -18,6 +18,8 @@ typedef struct OpCall {
     unsigned weak;          /* bit i: argument i is a numeric literal, pi, inf or nan */
     int fixed;              /* parameters but the variadic one */
     const int8_t *operand;  /* argument i is operand[i] of the call as written; NULL: operand i */
+    unsigned reuse;         /* OPC_EW: bit i: nobody needs argument i afterwards, its buffer may become the result's */
+    const struct Work *work;    /* what runs where it is no row (aspect.h): op is NULL then */
 } OpCall;
 
 typedef enum OpClass {
@@ -178,9 +180,9 @@ Value op_unary(Interp *, const Op *, Value a, unsigned weak);
  * An owned operand must not also lie on the value stack; borrowed ones must be rooted. */
 Value op_binary_take(Interp *, const Op *, Value a, Value b, unsigned weak, unsigned owned);
 Value op_unary_take(Interp *, const Op *, Value a, unsigned weak, unsigned owned);
-/* An elementwise row on operands that are where it computes, told to those who listen; bits of
- * `reuse` as ew_call has them. */
-Value op_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak, unsigned reuse);
+/* An elementwise row on numbers and tensors as many as it takes, of which nobody needs those whose
+ * bit in `reuse` is set afterwards. All are borrowed. */
+Value op_call_over(Interp *, const Op *, const Value *args, int n, unsigned weak, unsigned reuse);
 
 /* ---- reading arguments: raise errors that name the parameter ---- */
 bool arg_given(const OpCall *, int i);

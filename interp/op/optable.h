@@ -47,7 +47,5 @@ static inline const Kernel *op_kernel(OpTable *t, EwOp ew, DType dt)
 
 /* op_call where argument i is operand[i] of the call as written (NULL: operand i). */
 Value op_call_bound(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand);
-/* What an aspect of the call (a device block, autocast) goes on with: op_call_bound, when it took itself off. */
-typedef Value OpRest(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand);
 
 #endif

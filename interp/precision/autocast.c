@@ -1,6 +1,5 @@
 /* The policy of `autocast` (autocast.h): which operand of which class of operations becomes
- * what, and the call with operands cast. The dispatcher calls it inside an autocast scope; it
- * computes nothing itself. */
+ * what, and the aspect that casts them. It computes nothing itself. */
 #include "interp/precision/autocast.h"
 #include "interp/precision/cast.h"
 
@@ -143,16 +142,24 @@ static Value *cast_operands(Interp *in, const Op *op, DType f, const Value *args
     return to;
 }
 
-Value autocast_call(Interp *in, const Op *op, Value *args, int count, unsigned weak,
-                    const int8_t *operand, OpRest *rest)
+bool autocast_wants(const OpCall *c)
 {
+    return c->op && autocast_applies(c->in, c->op);
+}
+
+Value autocast_call(OpCall *c, const Aspect *rest)
+{
+    Interp *in = c->in;
     DType f = autocast_format(in);
     Scope *scope = in->scope;
     Value *mark = in->sp;
-    if (!own_dtype(in, op, args, count))
-        args = cast_operands(in, op, f, args, count);
+    OpCall inner = *c;
+    if (!own_dtype(in, c->op, c->args, c->count)) {
+        inner.args = cast_operands(in, c->op, f, c->args, c->count);
+        inner.reuse = 0;
+    }
     in->scope = NULL;                                       /* an error's guard puts it back */
-    Value r = rest(in, op, args, count, weak, operand);
+    Value r = call_rest(&inner, rest);
     in->scope = scope;
     stack_cut(in, mark);
     return r;

@@ -7,7 +7,7 @@
 #ifndef RICCI_INTERP_AUTOCAST_H
 #define RICCI_INTERP_AUTOCAST_H
 
-#include "interp/op/optable.h"
+#include "interp/op/aspect.h"
 #include "interp/state/scope.h"
 
 /* F of the innermost scope where that is an autocast, else DT_NONE. */
@@ -19,16 +19,15 @@ static inline DType autocast_format(const Interp *in)
 /* What an operand of dtype x is cast to by an operation of this class; x itself: nothing. */
 DType autocast_dtype(AutocastClass, DType f, DType x);
 
-/* Does the innermost scope change what the operation computes in? The door asks this, and
- * runs autocast_call then; all others run as outside of every scope. */
+/* Does the innermost scope change what the operation computes in? */
 static inline bool autocast_applies(const Interp *in, const Op *op)
 {
     return in->scope && in->scope->format == DT_NONE &&
            (op->autocast == AC_LOWER || op->autocast == AC_RAISE);
 }
-/* The rest of the call with operands cast, and autocast off inside it. Arguments are borrowed. */
-Value autocast_call(Interp *, const Op *, Value *args, int count, unsigned weak,
-                    const int8_t *operand, OpRest *);
+/* The aspect (aspect.h): the rest runs on operands that are cast, outside of every scope. */
+bool autocast_wants(const OpCall *);
+Value autocast_call(OpCall *, const Aspect *rest);
 
 /* t in another floating dtype, laid out as t is where its elements lie close enough together:
  * what the planner of contractions does with operands that it converts itself, so that a

@@ -1,5 +1,5 @@
 /* Operations in a format: which form of a row runs, operands and results of the format. See
- * precise.h. The door calls precise_run; the forms in builtins/formats/formats*.c call the rest. */
+ * precise.h. The forms in builtins/formats/formats*.c call what is not the aspect's. */
 #include "interp/precision/precise.h"
 
 #include "core/base/error.h"
@@ -622,7 +622,8 @@ static bool only_as_format(OpCall *c, FormatFn form)
     return false;
 }
 
-Value precise_run(OpCall *c)
+/* A row that runs a function. */
+static Value run_row(OpCall *c, const Aspect *rest)
 {
     Interp *in = c->in;
     Scope *s = precise_scope(in), implied;
@@ -638,19 +639,34 @@ Value precise_run(OpCall *c)
         return form(c, &implied);
     }
     if (!in->ctx.foreign || (!form && !c->op->dtypes))
-        return exact_run(c);
+        return call_rest(c, rest);
     for (int i = 0; i < c->count && first < 0; i++)
         if (precise_foreign(c->args[i]))
             first = i;
     if (first < 0)
-        return exact_run(c);
+        return call_rest(c, rest);
     if (!form)
         precise_refuse(c, first);
     if (form == op_format_moves)
-        return exact_run(c);
+        return call_rest(c, rest);
     implied = scope_implied(in, implied_format(c, first));
     precise_note(in, &implied, "");
     return form(c, &implied);
+}
+
+bool precise_wants(const OpCall *c)
+{
+    if (!c->op)
+        return false;
+    return c->op->cls == OPC_EW ? precise_concerns(c->in, c->args, c->count) : precise_on(c->in);
+}
+
+Value precise_call(OpCall *c, const Aspect *rest)
+{
+    Value r;
+    if (c->op->cls != OPC_EW)
+        return run_row(c, rest);
+    return precise_elementwise(c, &r) ? r : call_rest(c, rest);
 }
 
 Value op_format_moves(OpCall *c, Scope *s)

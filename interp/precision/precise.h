@@ -9,16 +9,21 @@
 #ifndef RICCI_INTERP_PRECISE_H
 #define RICCI_INTERP_PRECISE_H
 
+#include "interp/op/aspect.h"
 #include "interp/op/exact.h"
-#include "interp/op/op.h"
 #include "interp/state/scope.h"
 #include "kernels/arith/arith_complex.h"
 #include "kernels/tensor/iter.h"
 
 /* Is v a tensor of a foreign dtype, or a tuple with one in it? */
 bool precise_foreign(Value v);
-/* Whether the door must come here: quick, and nearly always false. */
-static inline bool precise_wants(const Interp *in, const Value *args, int n)
+/* Might a row that runs a function have to do with formats? */
+static inline bool precise_on(const Interp *in)
+{
+    return __builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.rationals, 0);
+}
+/* Do elementwise operands ask for it: a scope, or a dtype of no kernels? Nearly always false. */
+static inline bool precise_concerns(const Interp *in, const Value *args, int n)
 {
     if (__builtin_expect(precise_scope(in) != NULL, 0))
         return true;
@@ -28,19 +33,12 @@ static inline bool precise_wants(const Interp *in, const Value *args, int n)
     return false;
 }
 
-/* An elementwise row of which precise_wants. False: nothing is special, the ordinary way. */
-bool precise_elementwise(Interp *, const Op *, const Value *args, int n, unsigned weak,
-                         unsigned reuse, Value *result);
-/* A row with a function of its own: that function, or its form (Op.format). */
-Value precise_run(OpCall *);
-/* What runs for a row, quick where nothing is special. */
-static inline Value precise_door(OpCall *c)
-{
-    const Interp *in = c->in;
-    if (__builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.rationals, 0))
-        return precise_run(c);
-    return exact_run(c);
-}
+/* The aspect (aspect.h): an elementwise row in a format, the form of another (Op.format) where it has one,
+ * else the rest. */
+bool precise_wants(const OpCall *);
+Value precise_call(OpCall *, const Aspect *rest);
+/* An elementwise row that precise_concerns. False: nothing is special, the ordinary way. */
+bool precise_elementwise(const OpCall *, Value *result);
 typedef Value (*FormatFn)(OpCall *, Scope *);
 
 /* What explain says of an operation in the scope's format. */

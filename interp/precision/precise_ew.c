@@ -802,14 +802,14 @@ static bool rounds(EwOp op)
            op == EW_SQRT || op == EW_FMA;
 }
 
-bool precise_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
-                         unsigned reuse, Value *result)
+bool precise_elementwise(const OpCall *c, Value *result)
 {
     Scope implied;
+    Interp *in = c->in;
+    const Op *op = c->op;
     EwCall e = {
-        .in = in, .op = op, .args = args, .n = n, .weak = weak, .scope = precise_scope(in)
+        .in = in, .op = op, .args = c->args, .n = c->count, .weak = c->weak, .scope = precise_scope(in)
     };
-    (void)reuse;
     if (!read_dtypes(&e))
         return false;
     if (!e.scope) {

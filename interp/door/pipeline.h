@@ -1,0 +1,25 @@
+/* The aspects that a call meets on its way, in this order: the list is the pipeline. One more aspect is its file,
+ * with the two functions of an Aspect (interp/op/aspect.h), and its line here. */
+#ifndef RICCI_INTERP_PIPELINE_H
+#define RICCI_INTERP_PIPELINE_H
+
+#include "interp/device/place.h"
+#include "interp/op/heard.h"
+#include "interp/precision/autocast.h"
+#include "interp/precision/precise.h"
+
+/* While the first column holds of no aspect, nobody asks the second ones. */
+#define ASPECTS(A)                                                                          \
+    A(place_wants(in),         place_asked,       place_call)     /* where: device blocks */      \
+    A(in->scope != NULL,       autocast_wants,    autocast_call)  /* on operands cast to what */  \
+    A(heard_on(in),            record_wants,      record_call)    /* told to those who listen */  \
+    A(precise_on(in),          precise_wants,     precise_call)   /* in which format */
+
+static inline bool aspects_on(const Interp *in)
+{
+#define ASPECT(on, wants, run) || (on)
+    return __builtin_expect(false ASPECTS(ASPECT), 0);
+#undef ASPECT
+}
+
+#endif
