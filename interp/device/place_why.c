@@ -149,36 +149,33 @@ static bool whole(const Doing *g)
     return some;
 }
 
-static bool negative_int(Value v)
+static bool int_value(const EwVotes *v, int i, int64_t *value)
 {
-    int64_t i;
-    return v_as_int(v, &i) && i < 0;
+    const Doing *g = v->from;
+    return v_as_int(g->args[i], value);
 }
 
 /* What an elementwise row gives, by the rules of dtypes; DT_NONE: an error that the row raises. */
 static DType elementwise_result(const Doing *g, const Device *d)
 {
-    Interp *in = g->in;
+    OpTable *table = g->in->ops;
     EwOp ew = g->op->ew;
     DTypeVote votes[3];
-    int first = ew_info[ew].result == RES_WHERE ? 1 : 0;
+    EwVotes v = { .vote = votes, .real = DT_F64, .int_value = int_value, .from = g };
     if (g->count != ew_info[ew].arity)
         return DT_NONE;
     for (int i = 0; i < g->count; i++) {
-        Value v = g->args[i];
-        DType dt = v.tag == V_RANGE ? DT_I64 : v_dtype(v);
+        Value x = g->args[i];
+        DType dt = x.tag == V_RANGE ? DT_I64 : v_dtype(x);
         if (dt == DT_NONE)
             return DT_NONE;
-        bool scalar = v.tag != V_RANGE && (v.tag != V_TENSOR || v.tensor->rank == 0);
+        bool scalar = x.tag != V_RANGE && (x.tag != V_TENSOR || x.tensor->rank == 0);
         votes[i] = (DTypeVote){ scalar ? dt : place_landing(g, d, dt), scalar, g->weak >> i & 1 };
     }
-    DType dt = dtype_vote(votes + first, g->count - first);
+    DType dt = ew_dtype(table, ew, &v, g->count);
     if (dt == DT_NONE || dtype_foreign(dt) || dt == DT_RATIONAL)
         return dt;
-    bool ints = dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b';
-    if (in->ops->operator_of[ew] == TK_POW && ints && negative_int(g->args[1]))
-        return DT_F64;
-    const Kernel *k = op_kernel(in->ops, ew, dt);
+    const Kernel *k = op_kernel(table, ew, dt);
     return k->fn ? (DType)k->result : DT_NONE;
 }
 

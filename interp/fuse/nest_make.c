@@ -26,30 +26,29 @@ static bool int_scalar(NestMaker *m, int arg, int64_t *value)
     return true;
 }
 
-static DType vote(const NestMaker *m, const int *args, int first, int n)
+typedef struct Asked {
+    NestMaker *maker;
+    const int *args;
+} Asked;
+
+static bool int_value(const EwVotes *v, int i, int64_t *value)
 {
-    DTypeVote votes[3];
-    for (int i = first; i < n; i++) {
-        const NestNode *x = &m->nest->node[args[i]];
-        votes[i] = (DTypeVote){ (DType)x->dtype, x->scalar, x->weak };
-    }
-    return dtype_vote(votes + first, n - first);
+    const Asked *a = v->from;
+    return int_scalar(a->maker, a->args[i], value);
 }
 
 static Choice choose(NestMaker *m, const Op *op, const int *args, int n)
 {
     OpTable *table = m->in->ops;
     const Scope *s = precise_scope(m->in);
-    int64_t value;
-    bool where = ew_info[op->ew].result == RES_WHERE;
-    Choice c = { .promoted = vote(m, args, where ? 1 : 0, n) };
-    if (table->operator_of[op->ew] == TK_POW && is_whole(c.promoted) &&
-        (m->float_powers || (int_scalar(m, args[1], &value) && value < 0)))
-        c.promoted = s ? s->format : DT_F64;
-    if (is_int(c.promoted) && c.promoted != DT_I64 && ew_info[op->ew].result == RES_BOOL)
-        for (int i = 0; i < n; i++)        /* u8 < 300 is decided in i64 */
-            if (int_scalar(m, args[i], &value) && !ew_int_fits(value, c.promoted))
-                c.promoted = DT_I64;
+    DTypeVote votes[3];
+    EwVotes v = { .vote = votes, .real = s ? s->format : DT_F64, .float_powers = m->float_powers, .int_value = int_value,
+                  .from = &(Asked){ m, args } };
+    for (int i = 0; i < n; i++) {
+        const NestNode *x = &m->nest->node[args[i]];
+        votes[i] = (DTypeVote){ (DType)x->dtype, x->scalar, x->weak };
+    }
+    Choice c = { .promoted = ew_dtype(table, op->ew, &v, n) };
     c.kernel = op_kernel(table, op->ew, c.promoted);
     if (s && is_whole(c.promoted) && c.kernel->fn && c.kernel->compute == DT_F64)
         c.kernel = op_kernel(table, op->ew, c.promoted = s->format);   /* ints are converted to it */

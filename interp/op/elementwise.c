@@ -87,14 +87,26 @@ DType dtype_vote(const DTypeVote *v, int n)
     return none ? DT_NONE : dt;
 }
 
-static DType plan_vote(const Plan *p, int first)
+static DType vote(const DTypeVote *v, int n)
 {
-    DTypeVote votes[3];
-    for (int i = first; i < p->n; i++)
-        votes[i] = (DTypeVote){ p->x[i].dtype, p->x[i].scalar, p->x[i].weak };
-    if (p->n - first == 2 && !votes[first].scalar && !votes[first + 1].scalar)
-        return dtype_promote(votes[first].dtype, votes[first + 1].dtype);
-    return dtype_vote(votes + first, p->n - first);
+    return n == 2 && !v[0].scalar && !v[1].scalar ? dtype_promote(v[0].dtype, v[1].dtype) : dtype_vote(v, n);
+}
+
+static bool is_int(DType dt) { return dtype_info(dt)->kind == 'i'; }
+
+DType ew_dtype(const OpTable *table, EwOp ew, const EwVotes *v, int n)
+{
+    int64_t x;
+    int first = ew_info[ew].result == RES_WHERE ? 1 : 0;
+    DType dt = vote(v->vote + first, n - first);
+    if (table->operator_of[ew] == TK_POW && kind_rank(dt) < 2 &&
+        (v->float_powers || (v->int_value(v, 1, &x) && x < 0)))
+        return v->real;
+    if (is_int(dt) && dt != DT_I64 && ew_info[ew].result == RES_BOOL)
+        for (int i = 0; i < n; i++)             /* u8 < 300 is decided in i64 */
+            if (v->int_value(v, i, &x) && !ew_int_fits(x, dt))
+                return DT_I64;
+    return dt;
 }
 
 /* ---- operands ---- */
@@ -151,8 +163,6 @@ bool ew_int_fits(int64_t v, DType dt)
     }
 }
 
-static bool is_int(DType dt) { return dtype_info(dt)->kind == 'i'; }
-
 static const char *int_range_text(DType dt)
 {
     return dt == DT_U8 ? "0 to 255" : dt == DT_I8 ? "-128 to 127" : "-2147483648 to 2147483647";
@@ -170,17 +180,6 @@ void ew_literal_error(Interp *in, const Op *op, int i, int64_t value, DType dt)
     else
         err_help(e, "compute wider: i64(%s)", wide);
     err_throw(e);
-}
-
-/* Comparisons with a number outside the other's dtype are decided in i64. */
-static void widen_for_compare(Plan *p)
-{
-    if (!is_int(p->promoted) || ew_info[p->op->ew].result != RES_BOOL)
-        return;
-    for (int i = 0; i < p->n; i++)
-        if (p->x[i].scalar && is_int(p->x[i].dtype) &&
-            !ew_int_fits(element_i64(p->x[i].dtype, p->x[i].value), p->promoted))
-            p->promoted = DT_I64;
 }
 
 /* The scalar in the dtype that the kernel computes in. */
@@ -212,9 +211,25 @@ void ew_mask_error(Interp *in, const Op *op, Value condition)
     err_throw(e);
 }
 
-static bool negative_scalar(const Operand *x)
+static bool int_value(const EwVotes *v, int i, int64_t *value)
 {
-    return x->scalar && is_int(x->dtype) && element_i64(x->dtype, x->value) < 0;
+    const Operand *x = &((const Plan *)v->from)->x[i];
+    if (!x->scalar || !is_int(x->dtype))
+        return false;
+    *value = element_i64(x->dtype, x->value);
+    return true;
+}
+
+static DType plan_promoted(const Plan *p)
+{
+    DTypeVote votes[3];
+    const Operand *x = p->x;
+    if (p->n == 1 || (p->n == 2 && !x[0].scalar && !x[1].scalar && x[0].dtype == x[1].dtype))
+        return x[0].dtype;                      /* as the rule says, sooner */
+    for (int i = 0; i < p->n; i++)
+        votes[i] = (DTypeVote){ p->x[i].dtype, p->x[i].scalar, p->x[i].weak };
+    EwVotes v = { .vote = votes, .real = DT_F64, .int_value = int_value, .from = p };
+    return ew_dtype(p->in->ops, p->op->ew, &v, p->n);
 }
 
 static void plan_dtype(Plan *p)
@@ -224,16 +239,13 @@ static void plan_dtype(Plan *p)
     bool where = ew_info[ew].result == RES_WHERE;
     if (where && p->x[0].dtype != DT_BOOL)
         ew_mask_error(p->in, p->op, p->args[0]);
-    p->promoted = plan_vote(p, where ? 1 : 0);
+    p->promoted = plan_promoted(p);
     if ((p->op->traits & TRAIT_BITS) &&
         (p->x[0].dtype == DT_BOOL) != (p->x[1].dtype == DT_BOOL) && kind_rank(p->promoted) < 2)
         arith_bits_error(p->in, p->op, p->args);
-    if (table->operator_of[ew] == TK_POW && kind_rank(p->promoted) < 2 && negative_scalar(&p->x[1]))
-        p->promoted = DT_F64;
     p->compute = p->promoted;
     if (p->promoted == DT_RATIONAL)
         return;
-    widen_for_compare(p);
     const Kernel *k = op_kernel(table, ew, p->promoted);
     if (!k->fn)
         arith_type_error(p->in, p->op, p->args, p->n);

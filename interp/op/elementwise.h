@@ -17,6 +17,20 @@ typedef struct DTypeVote {
  * DT_NONE: no dtype holds all of them (decimal with binary floats …). */
 DType dtype_vote(const DTypeVote *, int n);
 
+/* The operands of an elementwise row, as far as somebody knows them: the values of a call, nodes of a
+ * nest, what a device would be given. */
+typedef struct EwVotes {
+    const DTypeVote *vote;
+    DType real;                 /* what whole numbers to a negative power become */
+    bool float_powers;          /* all of them, whatever the power */
+    /* The value of operand i, where it is a scalar int that is known. */
+    bool (*int_value)(const struct EwVotes *, int i, int64_t *);
+    const void *from;
+} EwVotes;
+/* The dtype that they are brought to, which the row's kernel is looked up by: the one rule of an
+ * elementwise result's dtype. DT_NONE as dtype_vote. */
+DType ew_dtype(const OpTable *, EwOp, const EwVotes *, int n);
+
 /* What index notation and fused chains check as the door does: an int scalar in the dtype that
  * is computed in, the condition of where. */
 bool ew_int_fits(int64_t, DType);
