@@ -42,8 +42,8 @@ static Choice choose(NestMaker *m, const Op *op, const int *args, int n)
     OpTable *table = m->in->ops;
     const Scope *s = precise_scope(m->in);
     DTypeVote votes[3];
-    EwVotes v = { .vote = votes, .real = s ? s->format : DT_F64, .float_powers = m->float_powers, .int_value = int_value,
-                  .from = &(Asked){ m, args } };
+    EwVotes v = { .vote = votes, .real = s ? s->format : DT_F64, .float_powers = m->float_powers,
+                  .int_value = int_value, .from = &(Asked){ m, args } };
     for (int i = 0; i < n; i++) {
         const NestNode *x = &m->nest->node[args[i]];
         votes[i] = (DTypeVote){ (DType)x->dtype, x->scalar, x->weak };

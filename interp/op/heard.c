@@ -1,6 +1,6 @@
-/* The record of operations for those who listen: see heard.h. Whoever runs an operation hands it to
- * record_run, the place tells of runs and copies, operations add what only they know. Printing is
- * the listeners' business. */
+/* The record of operations for those who listen: see heard.h. The aspect
+ * opens it, the place tells of runs and copies, operations add what only they know. Printing is the
+ * listeners' business. */
 #include "interp/op/heard.h"
 
 #include "core/system/ascii.h"
