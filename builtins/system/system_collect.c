@@ -6,7 +6,6 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/state/kind.h"
-#include "interp/device/place.h"
 #include "interp/eval/call.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/index/literal.h"
@@ -62,7 +61,7 @@ static Value literal_of(OpCall *c, Tuple *items)
         if (!v_is_numeric(items->items[i]))
             return v_retain(v_tuple(items));
     int n = (int)items->count;
-    return place_wants(c->in) ? place_vector(c->in, items->items, NULL, n) : build_vector(c->in, items->items, n);
+    return literal_vector(c->in, items->items, NULL, n);
 }
 
 static void copy_names(OpCall *c, Tuple *to, const Tuple *from)

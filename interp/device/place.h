@@ -14,8 +14,8 @@
  *   4. what is missing runs on the place's fallback, with a notice, and its result goes back.
  *
  * Files: place.c (the door's half), place_why.c (what a device cannot do), place_copy.c (operands
- * there and home), place_work.c (what is no row's), place_make.c (literals), place_nest.c and
- * place_ew.c (generated kernels), place_text.c (notices, summaries, errors), place_facts.c (devices
+ * there and home), place_work.c (what is no row's), place_nest.c and place_ew.c
+ * (generated kernels), place_text.c (notices, summaries, errors), place_facts.c (devices
  * as values), place_strict.c (what a block names), eval_place.c (`on`). */
 #ifndef RICCI_INTERP_PLACE_H
 #define RICCI_INTERP_PLACE_H
@@ -97,9 +97,6 @@ const char *place_lacked(const char *why);
 DType place_float(const Interp *);
 /* A literal or maker's tensor as a tensor of the place. Takes t. */
 Tensor *place_made(Interp *, Tensor *);
-/* build_vector_weak and build_matrix_weak where place_wants (place_make.c). */
-Value place_vector(Interp *, const Value *items, const bool *weak, int n);
-Value place_matrix(Interp *, const Value *items, const bool *weak, const int *lengths, int rows);
 
 /* ---- operands (place_copy.c) ---- */
 /* v with all tensors in it valid on the host. Borrowed in, the same value out. */

@@ -1,5 +1,6 @@
-/* The aspects that a call meets on its way, in this order: the list is the pipeline. One more aspect is its file,
- * with the two functions of an Aspect (interp/op/aspect.h), and its line here. */
+/* The aspects that a call meets on its way, in this order: the list is the pipeline. One more aspect is
+ * its file, with the two functions of an Aspect (interp/op/aspect.h), and its line here; what turns it
+ * on is a field of Interp. */
 #ifndef RICCI_INTERP_PIPELINE_H
 #define RICCI_INTERP_PIPELINE_H
 
@@ -14,6 +15,10 @@
     A(in->scope != NULL,       autocast_wants,    autocast_call)  /* on operands cast to what */  \
     A(heard_on(in),            record_wants,      record_call)    /* told to those who listen */  \
     A(precise_on(in),          precise_wants,     precise_call)   /* in which format */
+
+#define ASPECT(on, wants, run) bool wants(const OpCall *); Value run(OpCall *, const Aspect *);
+ASPECTS(ASPECT)
+#undef ASPECT
 
 static inline bool aspects_on(const Interp *in)
 {

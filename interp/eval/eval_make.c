@@ -8,7 +8,6 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/fuse/fuse.h"
-#include "interp/device/place.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/eval/eval_name.h"
@@ -73,8 +72,7 @@ Value eval_vector(Interp *in, const Exec *x)
 {
     Value *base = list_push(in, x);
     in->at = x;
-    Value r = place_wants(in) ? place_vector(in, base, x->data, (int)x->count)
-                              : build_vector_weak(in, base, x->data, (int)x->count);
+    Value r = literal_vector(in, base, x->data, (int)x->count);
     stack_drop(in, base);
     return r;
 }
@@ -84,8 +82,7 @@ Value eval_matrix(Interp *in, const Exec *x)
 {
     Value *base = list_push(in, x);
     in->at = x;
-    Value r = place_wants(in) ? place_matrix(in, base, x->data, x->a->data, (int)x->sa)
-                              : build_matrix_weak(in, base, x->data, x->a->data, (int)x->sa);
+    Value r = literal_matrix(in, base, x->data, x->a->data, (int)x->sa);
     stack_drop(in, base);
     return r;
 }
@@ -238,8 +235,7 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
         progress_leave(&in->ctx);
     in->at = x;
     const Tuple *items = base[1].tuple;
-    Value r = place_wants(in) ? place_vector(in, items->items, NULL, (int)items->count)
-                              : build_vector(in, items->items, (int)items->count);
+    Value r = literal_vector(in, items->items, NULL, (int)items->count);
     stack_drop(in, base);
     return r;
 }

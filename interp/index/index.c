@@ -4,7 +4,7 @@
 #include "interp/index/index.h"
 
 #include "interp/state/kind.h"
-#include "interp/device/place.h"
+#include "interp/door/pipeline.h"
 
 #include <string.h>
 
@@ -87,18 +87,23 @@ static bool get_element(Interp *in, const Tensor *base, const Sub *subs, int n, 
     return true;
 }
 
-static Value tensor_get(Interp *in, Tensor *base, const Sub *subs, int n)
+Value index_pick(Interp *in, Tensor *base, const Sub *subs, int n)
 {
     Selection sel;
     Value *mark = in->sp, out;
-    if (get_element(in, base, subs, n, &out))
-        return out;
-    if (__builtin_expect(in->place != NULL, 0) && index_picks(subs, n))
-        return index_get_placed(in, base, subs, n);
     selection_make(in, &sel, base, subs, n);
     out = sel.fancy ? get_gathered(in, base, &sel) : selection_view(in, base, &sel);
     stack_cut(in, mark);
     return out;
+}
+
+static Value tensor_get(Interp *in, Tensor *base, const Sub *subs, int n)
+{
+    Value out;
+    if (get_element(in, base, subs, n, &out))
+        return out;
+    return aspects_on(in) && index_picks(subs, n) ? index_get_asked(in, base, subs, n)
+                                                  : index_pick(in, base, subs, n);
 }
 
 /* Numbers and ranges, as the tensors they stand for. */
@@ -120,12 +125,9 @@ static const Tensor *positions(Interp *in, int64_t len, const Sub *sub)
     v_push(in, v_tensor_raw(all));
     for (int64_t i = 0; i < len; i++)
         ((int64_t *)all->data)[i] = i;
-    DeviceBlock *place = in->place;
     if (sub->kind == SUB_VALUE)
         value_home(in, sub->v);
-    in->place = NULL;                        /* positions are the host's; an error's guard puts it back */
-    Value picked = tensor_get(in, all, sub, 1);
-    in->place = place;
+    Value picked = index_pick(in, all, sub, 1);
     v_push(in, picked);
     if (picked.tag != V_TENSOR || picked.tensor->rank != 1)
         err_raise(&in->ctx, ERR_INDEX, "%s takes one int, a slice or a vector of ints",

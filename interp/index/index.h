@@ -97,14 +97,16 @@ int64_t subscript_check(Interp *, int64_t i, int64_t len, int axis, int operand)
 /* The user's own text of subscript `operand` if it is known, else NULL. */
 const char *subscript_text(Interp *, int operand);
 
+/* base[subs] on the host: a view, or elements picked into a new tensor. */
+Value index_pick(Interp *, Tensor *base, const Sub *subs, int n);
 void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
 /* The same into the very elements of *slot, which its caller knows to be its own. */
 void tensor_store_over(Interp *, Value *slot, const Sub *subs, int n, Value v);
 
 /* ---- in a device block ---- */
 bool index_picks(const Sub *subs, int n);          /* index tensors, lists or masks are among them */
-/* base[subs] where index_picks: on the block's device. */
-Value index_get_placed(Interp *, Tensor *base, const Sub *subs, int n);
+/* base[subs] where index_picks, as work of the door (interp/op/aspect.h): on a block's device. */
+Value index_get_asked(Interp *, Tensor *base, const Sub *subs, int n);
 /* Stores on the device where that is where the target's elements are. False: the host's way,
  * which v and the subscripts have come home for. */
 bool index_store_placed(Interp *, Value *slot, const Sub *subs, int n, Value v);

@@ -46,7 +46,7 @@ static Value pick_here(Interp *in, const Value *args, void *data)
 {
     Sub subs[PARTS];
     subs_given(data, args, subs);
-    return index_get(in, args[0], subs, ((Picking *)data)->n);
+    return index_pick(in, args[0].tensor, subs, ((Picking *)data)->n);
 }
 
 /* The list's offsets from the least of them, which `least` gets: a negative position would be none. */
@@ -129,7 +129,7 @@ static Value pick_there(Interp *in, Device *d, const Value *args, void *data)
     return r;
 }
 
-Value index_get_placed(Interp *in, Tensor *base, const Sub *subs, int n)
+Value index_get_asked(Interp *in, Tensor *base, const Sub *subs, int n)
 {
     if (n > PARTS - 1)
         n = PARTS - 1;                         /* still more than any tensor has axes: raises */

@@ -1,4 +1,4 @@
-/* Vectors and matrices from their elements (literal.c). */
+/* Vectors and matrices from their elements (literal.c; through the door: literal_make.c). */
 #ifndef RICCI_INTERP_LITERAL_H
 #define RICCI_INTERP_LITERAL_H
 
@@ -9,5 +9,8 @@
 Value build_vector(Interp *, const Value *items, int n);
 Value build_vector_weak(Interp *, const Value *items, const bool *weak, int n);
 Value build_matrix_weak(Interp *, const Value *items, const bool *weak, const int *row_lengths, int rows);
+/* The same, through the door where an aspect of it is in force. */
+Value literal_vector(Interp *, const Value *items, const bool *weak, int n);
+Value literal_matrix(Interp *, const Value *items, const bool *weak, const int *row_lengths, int rows);
 
 #endif

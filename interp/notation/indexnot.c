@@ -8,7 +8,7 @@
 #include "interp/op/arith.h"
 #include "interp/precision/autocast.h"
 #include "interp/op/elementwise.h"
-#include "interp/op/heard.h"
+#include "interp/door/pipeline.h"
 #include "interp/device/place.h"
 #include "interp/precision/precise.h"
 #include "interp/eval/eval_name.h"
@@ -166,8 +166,10 @@ static bool run_value(Interp *in, const Exec *x, const IxPlan *p, const Value *b
 static inline bool plan_value(Interp *in, const Exec *x, const IxPlan *p, const Value *base,
                               Value *result)
 {
-    return heard_on(in) ? ix_explain(in, x, p, base, result, run_value)
-                        : run_value(in, x, p, base, result);
+    bool done = run_value(in, x, p, base, result);
+    if (heard_on(in) && done)
+        ix_tell(in, x, p, base, *result);
+    return done;
 }
 
 /* ---- making a plan ---- */
@@ -358,7 +360,7 @@ Value eval_indexnot(Interp *in, const Exec *x)
     ix_eval_leaves(in, &site->tree, base);
     if (autocast_format(in) != DT_NONE)
         ix_autocast(in, &site->tree, base);
-    result = place_wants(in) ? ix_run_placed(in, x, site, base) : ix_run(in, x, site, base, DT_NONE);
+    result = aspects_on(in) ? ix_run_asked(in, x, site, base) : ix_run(in, x, site, base, DT_NONE);
     stack_drop(in, base);
     return result;
 }

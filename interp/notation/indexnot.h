@@ -410,8 +410,8 @@ Value ix_run(Interp *, const Exec *, IxSite *, Value *base, DType product);
  * *result has the value, which was computed the exact way. */
 const IxPlan *ix_plan_for(Interp *, const Exec *, IxSite *, Value *base, Value *result);
 
-/* indexnot_place.c: the same in a device block, or with leaves that are on a device. */
-Value ix_run_placed(Interp *, const Exec *, IxSite *, Value *base);
+/* indexnot_place.c: the same as work of the door, where an aspect of it is in force. */
+Value ix_run_asked(Interp *, const Exec *, IxSite *, Value *base);
 
 /* By whole tensors, for these operands; `base` are the notation's own leaves. */
 Value ix_run_exact(Interp *, const Exec *, IxSite *, Value *base);
@@ -445,9 +445,8 @@ _Noreturn void ix_error_wrap(IxBind *, const IxAccess *, int axis);
 _Noreturn void ix_error_empty(IxBind *, const IxNode *, IxInstance *, int index);
 _Noreturn void ix_error_gather(Interp *, const Exec *, const IxAux *, int64_t value);
 
-/* indexnot_explain.c: runs the plan and tells of it. */
-typedef bool (*IxRun)(Interp *, const Exec *, const IxPlan *, const Value *base, Value *result);
-bool ix_explain(Interp *, const Exec *, const IxPlan *, const Value *base, Value *result, IxRun);
+/* indexnot_explain.c: tells the record that is open of a plan that ran. */
+void ix_tell(Interp *, const Exec *, const IxPlan *, const Value *base, Value result);
 
 /* ---- what others call ---- */
 /* DEFINE, REDUCE, a comprehension over indices. */

@@ -293,27 +293,17 @@ static void note_all(Interp *in, const IxSite *site, const IxPlan *p, const Valu
     err_rethrow(&in->ctx);
 }
 
-/* ---- running ---- */
-
-typedef struct Job {
-    const Exec *x;
-    const IxPlan *plan;
-    const Value *base;
-    IxRun run;
-} Job;
-
-static void note_steps(Interp *in, const Job *j)
+static void note_steps(Interp *in, const IxPlan *p, const Value *base)
 {
-    HeardPlan *kept = (HeardPlan *)&j->plan->heard;       /* no part of what the plan computes */
+    HeardPlan *kept = (HeardPlan *)&p->heard;       /* no part of what the plan computes */
     if (heard_plan(in, kept))
         return;
     enum { SLOTS_SHOWN = 64 };
     const void *data[SLOTS_SHOWN] = { NULL };
-    const IxPlan *p = j->plan;
     bool few = p->slots <= SLOTS_SHOWN;
     for (int i = 0; few && i < p->slots; i++)
         if (p->slot[i].kind != IXV_AUX)
-            data[i] = ix_slot_data(p, &p->slot[i], j->base, NULL);
+            data[i] = ix_slot_data(p, &p->slot[i], base, NULL);
     Report *r = mem_zalloc(&in->ctx, sizeof *r);
     ErrFrame frame;
     if (ERR_TRY(&in->ctx, &frame)) {
@@ -328,34 +318,13 @@ static void note_steps(Interp *in, const Job *j)
     err_rethrow(&in->ctx);
 }
 
-static Value run_heard(Interp *in, const Value *leaves, void *data)
+void ix_tell(Interp *in, const Exec *x, const IxPlan *p, const Value *base, Value result)
 {
-    (void)leaves;
-    Value result = v_undef();
-    const Job *j = data;
-    if (!j->run(in, j->x, j->plan, j->base, &result))
-        return v_undef();
     v_push(in, result);
     explain_pause(in);
     if (explain_on(in))
-        note_all(in, j->x->data, j->plan, j->base);
+        note_all(in, x->data, p, base);
     explain_resume(in);
-    note_steps(in, j);
+    note_steps(in, p, base);
     in->sp--;
-    return result;
-}
-
-bool ix_explain(Interp *in, const Exec *x, const IxPlan *p, const Value *base, Value *result,
-                IxRun run)
-{
-    Value leaves[16];
-    int n = 0;
-    Job job = { x, p, base, run };
-    for (int i = 0; i < p->leaves && n < 16; i++)
-        if (base[i].tag == V_TENSOR && base[i].tensor->rank > 0)
-            leaves[n++] = base[i];
-    in->at = x;
-    *result = work_call(in, &(Work){ .name = "index notation", .dtype = DT_NONE, .run = run_heard, .data = &job },
-                        leaves, n);
-    return result->tag != V_UNDEF;
 }

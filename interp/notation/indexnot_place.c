@@ -1,7 +1,8 @@
-/* Index notation in device blocks: leaves are evaluated where the block says, the plan is made from
- * their shapes and dtypes, and the notation runs as one piece of work of the block's device. A
- * simulation runs the plan on shadows of the leaves; devices of generated source run its nest,
- * with what is prepared for it (tables of positions, extended copies) made on the host. */
+/* Index notation as work of the door (interp/op/aspect.h), and in device blocks: leaves are evaluated
+ * where the block says, the plan is made from their shapes and dtypes, and the notation runs as one
+ * piece of work of the block's device. A simulation runs the plan on shadows of the leaves; devices of
+ * generated source run its nest, with what is prepared for it (tables of positions, extended copies)
+ * made on the host. */
 #include "interp/notation/indexnot.h"
 
 #include "core/base/error.h"
@@ -174,19 +175,19 @@ static void check_strict(Interp *in, const IxSite *site, const Value *base, cons
         }
 }
 
-Value ix_run_placed(Interp *in, const Exec *x, IxSite *site, Value *base)
+Value ix_run_asked(Interp *in, const Exec *x, IxSite *site, Value *base)
 {
     Value result;
     Device *d = place_device(in);
-    if (!d)
-        return run_home(in, x, site, base);
+    for (int i = 0; !d && i < site->tree.leaves; i++)
+        value_home(in, base[i]);
     const IxPlan *p = ix_plan_for(in, x, site, base, &result);
     if (!p)
         return result.tag == V_UNDEF ? run_home(in, x, site, base) : result;
-    Notation n = { x, site, p->leaves, base, d->product };
+    Notation n = { x, site, p->leaves, base, d ? d->product : DT_NONE };
     in->at = x;
-    DType dt = computed(p, d);
-    if (in->place->strict && !in->place->narrow)
+    DType dt = d ? computed(p, d) : DT_NONE;
+    if (d && in->place->strict && !in->place->narrow)
         check_strict(in, site, base, d);
     return work_call(in, &(Work){ .name = "index notation", .dtype = dt, .product = true, .run = run_here,
                                   .form = run_kernel, .data = &n }, base, p->leaves);

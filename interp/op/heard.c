@@ -301,14 +301,20 @@ static void put_place(Interp *in, Buf *out)
     buf_puts(out, ": ");
 }
 
-static void put_operands(Buf *out, const Value *args, int n)
+/* Of work that is no row's its tensors: numbers of the program stand in its text. */
+static bool shown(const OpCall *c, Value v)
+{
+    return c->work ? v.tag == V_TENSOR && v.tensor->rank > 0 : v.tag != V_UNDEF;
+}
+
+static void put_operands(Buf *out, const OpCall *c)
 {
     char text[96];
     const char *between = " of ";
-    for (int i = 0; i < n; i++) {
-        if (args[i].tag == V_UNDEF)
+    for (int i = 0; i < c->count; i++) {
+        if (!shown(c, c->args[i]))
             continue;
-        buf_printf(out, "%s%s", between, v_describe(args[i], text, sizeof text));
+        buf_printf(out, "%s%s", between, v_describe(c->args[i], text, sizeof text));
         between = ", ";
     }
 }
@@ -366,22 +372,23 @@ static DType computes_in(const Interp *in, const Value *args, int n)
     return dt;
 }
 
-static void record_begin(Interp *in, const char *name, const Op *op, const Value *args, int n)
+static void record_begin(const OpCall *c)
 {
+    Interp *in = c->in;
     Explain *x = in->explain;
     Heard *e = &x->now;
     heard_free(e);                              /* of one whose telling raised */
     heard_clear(in, e);
-    e->name = name;
-    e->op = op;
-    e->dtype = computes_in(in, args, n);
+    e->name = c->work ? c->work->name : c->op->name;
+    e->op = c->op;
+    e->dtype = computes_in(in, c->args, c->count);
     if (x->words) {
         put_place(in, &e->head);
-        buf_puts(&e->head, name);
-        put_operands(&e->head, args, n);
+        buf_puts(&e->head, e->name);
+        put_operands(&e->head, c);
     }
-    for (int i = 0; i < n; i++)
-        e->read += v_bytes(args[i]);
+    for (int i = 0; i < c->count; i++)
+        e->read += v_bytes(c->args[i]);
     x->depth = 1;
     x->hidden = x->paused = 0;
     e->start = heard_clock();
@@ -534,8 +541,8 @@ bool record_wants(const OpCall *c)
     Interp *in = c->in;
     if (!heard_on(in) || in->explain->depth)
         return false;
-    if (c->work)
-        return true;
+    if (c->work)                        /* what only moves is heard of where it may move far */
+        return !c->work->moves || in->place || in->ctx.remote;
     bool tensors = c->op->cls != OPC_EW;
     for (int i = 0; i < c->count; i++)
         tensors |= c->args[i].tag == V_TENSOR || c->args[i].tag == V_RANGE;
@@ -568,7 +575,7 @@ Value record_call(OpCall *c, const Aspect *rest)
 {
     ErrFrame frame;
     Interp *in = c->in;
-    record_begin(in, c->work ? c->work->name : c->op->name, c->op, c->args, c->count);
+    record_begin(c);
     if (ERR_TRY(&in->ctx, &frame)) {
         Value r = call_rest(c, rest);
         v_push(in, r);                     /* what follows may raise */

@@ -1,9 +1,9 @@
-/* Literals and comprehensions where devices are in play. Numbers are gathered on the host; floats
- * among them become the widest float of the block's device, as tensors that are made there do, and
- * the tensor goes to it. Literals of tensors are work of the device. */
-#include "interp/op/op.h"
-#include "interp/device/place.h"
+/* Literals and comprehensions as work of the door (interp/op/aspect.h). In a device block numbers are
+ * gathered on the host; floats among them become the widest float of the block's device, as tensors
+ * that are made there do, and the tensor goes to it. Literals of tensors are work of the device. */
 #include "interp/index/literal.h"
+
+#include "interp/door/pipeline.h"
 
 #include <string.h>
 
@@ -85,24 +85,28 @@ static Value stacked(Interp *in, const Value *items, int n)
 static Value literal(Interp *in, const Value *items, int n, const Literal *l)
 {
     Building w = { l, n };
-    if (in->place && n && any_array(items, n) && stacks(in, items, n, l))
+    bool arrays = any_array(items, n);
+    if (in->place && arrays && stacks(in, items, n, l))
         return stacked(in, items, n);
-    if (in->place && any_array(items, n))
+    if (!in->place || arrays)
         return work_call(in, &(Work){ .name = "the literal", .dtype = DT_NONE, .moves = true, .run = build_here,
                                       .data = &w }, items, n);
     for (int i = 0; i < n; i++)
         place_home(in, items[i]);
-    Value v = build(in, items, n, l);
-    return in->place ? made(in, v, !in->scope && plain_numbers(items, n)) : v;
+    return made(in, build(in, items, n, l), !in->scope && plain_numbers(items, n));
 }
 
-Value place_vector(Interp *in, const Value *items, const bool *weak, int n)
+Value literal_vector(Interp *in, const Value *items, const bool *weak, int n)
 {
+    if (!aspects_on(in))
+        return build_vector_weak(in, items, weak, n);
     return literal(in, items, n, &(Literal){ .weak = weak });
 }
 
-Value place_matrix(Interp *in, const Value *items, const bool *weak, const int *lengths, int rows)
+Value literal_matrix(Interp *in, const Value *items, const bool *weak, const int *lengths, int rows)
 {
+    if (!aspects_on(in))
+        return build_matrix_weak(in, items, weak, lengths, rows);
     int n = 0;
     for (int i = 0; i < rows; i++)
         n += lengths[i];
