@@ -114,26 +114,44 @@ Tensor *sim_view(Ctx *ctx, const Tensor *made, Tensor *from, const Tensor *shado
     return v;
 }
 
-/* ---- the two that are always there ---- */
+/* ---- those that are always there: a row each ---- */
 enum { ACCELERATOR_DTYPES = 1u << DT_BOOL | 1u << DT_I8 | 1u << DT_U8 | 1u << DT_I32 | 1u << DT_I64 |
                             1u << DT_F16 | 1u << DT_BF16 | 1u << DT_F32 };
 
+enum { LACKS = 8 };
+
+typedef struct Standard {
+    const char *name;
+    DType product;                  /* in which it takes products of f32; DT_NONE: in that */
+    size_t memory;
+    DevModel model;
+    const char *lacks[LACKS];
+    const char *note;
+} Standard;
+
+static const Standard standard[] = {
+    { "sim.mps", DT_NONE, (size_t)8 << 30, { 10e9, 10e-6, 5e-6, 100e9, 2e12 },
+      { "solve", "lstsq", "qr", "svd", "eig", "eigh" }, "" },
+    { "sim.tpu", DT_BF16, (size_t)16 << 30, { 10e9, 20e-6, 10e-6, 800e9, 50e12 },
+      { NULL }, "f32 products in bf16 with f32 accumulation" },
+};
+
 void sim_standard(Ctx *ctx)
 {
-    static const char *const missing[] = { "solve", "lstsq", "qr", "svd", "eig", "eigh" };
-    Device *mps = device_add(ctx, &sim_ops, "sim.mps");
-    mps->caps = DEVCAP_SIM;
-    mps->dtypes = ACCELERATOR_DTYPES;
-    memcpy(device_set_lacks(ctx, mps, sizeof missing / sizeof missing[0]), missing, sizeof missing);
-    mps->memory = (size_t)8 << 30;
-    mps->model = (DevModel){ 10e9, 10e-6, 5e-6, 100e9, 2e12 };
-    mps->state = ctx;
-    Device *tpu = device_add(ctx, &sim_ops, "sim.tpu");
-    tpu->caps = DEVCAP_SIM;
-    tpu->dtypes = ACCELERATOR_DTYPES;
-    tpu->product = DT_BF16;
-    tpu->memory = (size_t)16 << 30;
-    tpu->model = (DevModel){ 10e9, 20e-6, 10e-6, 800e9, 50e12 };
-    tpu->state = ctx;
-    snprintf(tpu->note, sizeof tpu->note, "f32 products in bf16 with f32 accumulation");
+    for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++) {
+        const Standard *s = &standard[i];
+        Device *d = device_add(ctx, &sim_ops, s->name);
+        int lacks = 0;
+        while (lacks < LACKS && s->lacks[lacks])
+            lacks++;
+        d->caps = DEVCAP_SIM;
+        d->dtypes = ACCELERATOR_DTYPES;
+        d->product = s->product;
+        if (lacks)
+            memcpy(device_set_lacks(ctx, d, (size_t)lacks), s->lacks, (size_t)lacks * sizeof *s->lacks);
+        d->memory = s->memory;
+        d->model = s->model;
+        d->state = ctx;
+        snprintf(d->note, sizeof d->note, "%s", s->note);
+    }
 }
