@@ -36,7 +36,10 @@ typedef enum IxKind {
 } IxKind;
 
 typedef enum IxReduce {
-    IXR_SUM, IXR_PROD, IXR_MIN, IXR_MAX, IXR_ANY, IXR_ALL, IXR_ARGMIN, IXR_ARGMAX, IXR_MEAN
+#define R(id, word, told, where, facts) IXR_##id = NEST_##id,
+#include "kernels/nest/reductions.def"
+#undef R
+    IXR_MEAN                /* made of a sum */
 } IxReduce;
 
 typedef struct IxNode IxNode;
@@ -153,6 +156,7 @@ IxNode *ix_operation(IxAnalysis *, const Node *, const char *op, IxNode *a, IxNo
 IxNode *ix_element(IxAnalysis *, const Node *, IxUses *);
 IxNode *ix_reduction(IxAnalysis *, const Node *, IxUses *);
 const char *ix_reduce_word(IxReduce);
+unsigned ix_reduce_facts(IxReduce);             /* R_ (kernels/nest/nest.h) */
 int ix_reduce_find(const char *name);          /* IxReduce, -1 if it is none */
 bool ix_reduce_plain(const char *name);        /* a reduction whose value is no position */
 OpWrap ix_wrap_find(Interp *, const char *name);   /* WRAP_NONE if it is none */

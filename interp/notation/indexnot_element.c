@@ -79,9 +79,13 @@ IxNode *ix_element(IxAnalysis *a, const Node *n, IxUses *uses)
 /* ---- reductions ---- */
 const char *ix_reduce_word(IxReduce reduce)
 {
-    static const char *const words[] = { "sum", "prod", "min", "max", "any", "all", "argmin",
-                                         "argmax", "mean" };
-    return words[reduce];
+    return reduce == IXR_MEAN ? "mean" : nest_reductions[reduce].word;
+}
+
+unsigned ix_reduce_facts(IxReduce reduce)
+{
+    /* of nothing 0/0, as the mean of an empty tensor */
+    return reduce == IXR_MEAN ? R_EMPTY | R_ADDS : nest_reductions[reduce].facts;
 }
 
 int ix_reduce_find(const char *name)
@@ -95,7 +99,7 @@ int ix_reduce_find(const char *name)
 bool ix_reduce_plain(const char *name)
 {
     int reduce = ix_reduce_find(name);
-    return reduce >= 0 && reduce != IXR_ARGMIN && reduce != IXR_ARGMAX;
+    return reduce >= 0 && !(ix_reduce_facts((IxReduce)reduce) & R_PLACE);
 }
 
 static const char *bound_where(const IxAnalysis *a, const Name *name)
@@ -170,12 +174,13 @@ IxNode *ix_reduction(IxAnalysis *a, const Node *n, IxUses *uses)
     x->reduce = (uint8_t)ix_reduce_find(n->name->text);
     x->args = 1;
     x->arg = lower_alloc(a->lo, sizeof *x->arg);
-    if ((x->reduce == IXR_ARGMIN || x->reduce == IXR_ARGMAX) && n->count > 1)
-        ix_fail(a, ERR_INDEX, n->list[1], NULL,
-                x->reduce == IXR_ARGMIN
-                    ? "over a whole tensor A, whose elements are counted row by row: argmin(A)"
-                    : "over a whole tensor A, whose elements are counted row by row: argmax(A)",
+    if ((ix_reduce_facts((IxReduce)x->reduce) & R_PLACE) && n->count > 1) {
+        char help[96];
+        snprintf(help, sizeof help, "over a whole tensor A, whose elements are counted row by row: %s(A)",
+                 n->name->text);
+        ix_fail(a, ERR_INDEX, n->list[1], NULL, help,
                 "%s finds the place along one index, and %u are given", n->name->text, n->count);
+    }
     bind_reduced(a, x, n);
     x->arg[0] = ix_term(a, n->a, uses);
     a->bounds = mark;
@@ -190,20 +195,17 @@ IxNode *ix_reduction(IxAnalysis *a, const Node *n, IxUses *uses)
 static bool as_condition(const IxAnalysis *a, const IxIndex *index, const Node *range, char *out,
                          size_t cap)
 {
-    static const char *const nothing[] = {
-        [IXR_SUM] = "0", [IXR_PROD] = "1",     [IXR_MIN] = "inf",
-        [IXR_MAX] = "-inf", [IXR_ANY] = "false", [IXR_ALL] = "true"
-    };
     const Node *n = index->reduce;
     IxReduce r = n ? (IxReduce)ix_reduce_find(n->name->text) : IXR_MEAN;
-    if (r > IXR_ALL || n->count != 1 || range->kind != ND_RANGE || !range->a || !range->b ||
+    const char *nothing = r == IXR_MEAN ? NULL : nest_reductions[r].where;
+    if (!nothing || n->count != 1 || range->kind != ND_RANGE || !range->a || !range->b ||
         range->c)
         return false;
     const char *name = index->name->text;
     bool zero = strcmp(ix_text(a, range->a), "0") == 0;
     snprintf(out, cap, "%s[%s] where(%s%s%s < %s, %s, %s)", n->name->text, name,
              zero ? "" : ix_text(a, range->a), zero ? "" : " <= ", name, ix_text(a, range->b),
-             ix_text(a, n->a), nothing[r]);
+             ix_text(a, n->a), nothing);
     return !strstr(out, "…");
 }
 

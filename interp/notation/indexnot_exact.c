@@ -363,7 +363,7 @@ static Value reduce_axes(IxBind *b, const IxNode *n, Tensor *x, uint64_t spans)
 {
     Interp *in = b->in;
     Value axis, keep = v_bool(true), arg = v_tensor_raw(x);
-    if (n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX) {
+    if (ix_reduce_facts((IxReduce)n->reduce) & R_PLACE) {
         axis = v_int(__builtin_ctzll(spans));
     } else {
         Tuple *t = tuple_new(&in->ctx, (uint32_t)__builtin_popcountll(spans));
@@ -386,12 +386,11 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
     Interp *in = b->in;
     Value *mark = in->sp, v;
     uint64_t spans = n->over << of->first_index;
-    bool place_of = n->reduce == IXR_ARGMIN || n->reduce == IXR_ARGMAX, whole;
+    unsigned facts = ix_reduce_facts((IxReduce)n->reduce);
+    bool place_of = facts & R_PLACE, whole;
     int count;
     for (uint64_t m = spans; m; m &= m - 1)
-        if (b->span[__builtin_ctzll(m)].extent == 0 && n->reduce != IXR_MEAN &&
-            n->reduce != IXR_SUM && n->reduce != IXR_PROD && n->reduce != IXR_ANY &&
-            n->reduce != IXR_ALL)
+        if (b->span[__builtin_ctzll(m)].extent == 0 && !(facts & R_EMPTY))
             ix_error_empty(b, n, of, __builtin_ctzll(m));
     if (ix_adds_up(n)) {
         Term *made = factors_of(b, n->arg[0], of, &count, &whole);

@@ -39,8 +39,6 @@ static void put_index(Buf *out, const NestIndex *x)
 /* Bound by an operation of this kind, told once: `summed over d = 0…31, m = 0…199`. */
 static void put_bound_by(Buf *out, const Nest *n, int op)
 {
-    static const char *const words[] = { "summed", "multiplied", "minimum", "maximum", "any", "all",
-                                         "argmin", "argmax" };
     uint64_t bound = 0;
     bool told = false;
     for (int i = 0; i < n->nodes; i++)
@@ -59,7 +57,7 @@ static void put_bound_by(Buf *out, const Nest *n, int op)
         if (told)
             buf_puts(out, ", ");
         else
-            buf_printf(out, "%s%s over ", out->len ? "; " : "", words[op]);
+            buf_printf(out, "%s%s over ", out->len ? "; " : "", nest_reductions[op].told);
         put_index(out, x);
         told = true;
     }

@@ -219,9 +219,7 @@ static uint64_t nest_bits(const IxBind *b, uint64_t spans)
 
 static void check_reduced(IxBind *b, const IxNode *n, IxInstance *of, uint64_t spans, DType dt)
 {
-    bool identity = n->reduce == IXR_SUM || n->reduce == IXR_PROD || n->reduce == IXR_ANY ||
-                    n->reduce == IXR_ALL ||
-                    n->reduce == IXR_MEAN; /* mean: 0/0, as of an empty tensor */
+    bool identity = ix_reduce_facts((IxReduce)n->reduce) & R_EMPTY;
     for (uint64_t m = spans; m && !identity; m &= m - 1)
         if (b->span[__builtin_ctzll(m)].extent == 0)
             ix_error_empty(b, n, of, __builtin_ctzll(m));
@@ -249,7 +247,7 @@ static int make_mean(IxBind *b, const IxNode *n, IxInstance *of, int arg, uint64
 /* ---- products that are added up ---- */
 bool ix_adds_up(const IxNode *n)
 {
-    return n->reduce == IXR_SUM || n->reduce == IXR_PROD || n->reduce == IXR_MEAN;
+    return ix_reduce_facts((IxReduce)n->reduce) & R_ADDS;
 }
 
 bool ix_in_product(const IxNode *n)
@@ -305,8 +303,6 @@ static int make_product(IxBind *b, const IxNode *n, IxInstance *of, AutocastClas
 
 static int make_reduce(IxBind *b, const IxNode *n, IxInstance *of)
 {
-    static const NestReduce reduce[] = { NEST_SUM, NEST_PROD, NEST_MIN,    NEST_MAX,
-                                         NEST_ANY, NEST_ALL,  NEST_ARGMIN, NEST_ARGMAX };
     Ctx *ctx = &b->in->ctx;
     uint64_t spans = n->over << of->first_index;
     AutocastClass class = ix_contracts(n) ? AC_LOWER : AC_RAISE;
@@ -315,11 +311,11 @@ static int make_reduce(IxBind *b, const IxNode *n, IxInstance *of)
     check_reduced(b, n, of, spans, dt);
     if (n->reduce == IXR_MEAN)
         return make_mean(b, n, of, arg, spans);
-    if ((n->reduce == IXR_ANY || n->reduce == IXR_ALL) && dt != DT_BOOL) {
+    if ((ix_reduce_facts((IxReduce)n->reduce) & R_BOOLS) && dt != DT_BOOL) {
         int args[2] = { arg, nest_const(ctx, b->make.nest, ix_cell(b, 0), DT_I64, true) };
         arg = make_ew(b, n, of, op_named(b->in, "not_equal"), args, 2);
     }
-    return nest_reduce(ctx, b->make.nest, reduce[n->reduce], arg, nest_bits(b, spans));
+    return nest_reduce(ctx, b->make.nest, (NestReduce)n->reduce, arg, nest_bits(b, spans));
 }
 
 int ix_make(IxBind *b, const IxNode *n, IxInstance *of)

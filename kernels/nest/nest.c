@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+const NestReduction nest_reductions[NEST_REDUCTIONS] = {
+#define R(id, word, told, where, facts) { word, told, where, facts },
+#include "kernels/nest/reductions.def"
+#undef R
+};
+
 Nest *nest_new(Ctx *ctx)
 {
     Nest *n = mem_zalloc(ctx, sizeof *n);

@@ -32,12 +32,22 @@ typedef enum NestKind {
     NEST_REDUCE                     /* arg[0] over the indices `bound` */
 } NestKind;
 
+/* sum, prod: ints wrap in i64, f16 and bf16 accumulate in f32, a cast to the result follows. min, max: a
+ * NaN is the result; never over nothing. any, all: of bools. argmin, argmax: of one bound index its
+ * number (i64) at the first extreme or NaN. */
 typedef enum NestReduce {
-    NEST_SUM, NEST_PROD,            /* ints wrap in i64; f16 and bf16 accumulate in f32; a cast to the result follows */
-    NEST_MIN, NEST_MAX,             /* a NaN is the result; never over nothing */
-    NEST_ANY, NEST_ALL,             /* of bools */
-    NEST_ARGMIN, NEST_ARGMAX        /* one bound index: its number (i64) at the first extreme or NaN */
+#define R(id, word, told, where, facts) NEST_##id,
+#include "kernels/nest/reductions.def"
+#undef R
+    NEST_REDUCTIONS
 } NestReduce;
+
+enum { R_EMPTY = 1, R_ADDS = 2, R_BOOLS = 4, R_PLACE = 8 };
+typedef struct NestReduction {
+    const char *word, *told, *where;
+    unsigned facts;
+} NestReduction;
+extern const NestReduction nest_reductions[NEST_REDUCTIONS];
 
 typedef struct NestNode {
     uint32_t dtype, compute;        /* DType of its value; what it is computed in */

@@ -152,10 +152,8 @@ static void put_bound(Text *t, const char *word, uint64_t bound)
 
 static void put_reduce(Text *t, const NestNode *x, int level)
 {
-    static const char *const names[] = { "sum", "prod", "min", "max", "any", "all", "argmin",
-                                         "argmax" };
     put(t, "%s", level > PRODUCT ? "(" : "");
-    put_bound(t, names[x->op], x->bound);
+    put_bound(t, nest_reductions[x->op].word, x->bound);
     put_node(t, x->arg[0], PRODUCT);
     put(t, "%s", level > PRODUCT ? ")" : "");
 }
