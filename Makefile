@@ -95,7 +95,7 @@ $(BUILD)/unit/cuda: | $(STUBS)
 # A library that rounds the other way: its names are the table's, in all four types.
 $(BUILD)/stub/rounding/libopenblas.so.0: tests/stub/rounding.c kernels/blas/blas.def
 	@mkdir -p $(@D)
-	sed -nE 's/^ROUTINE\([a-z0-9_]+, *("(\w+)"|NULL), *("(\w+)"|NULL).*/s\2 d\2 c\4 z\4/p' kernels/blas/blas.def | tr ' ' '\n' | \
+	sed -nE 's/^(ROUTINE|LAPACK)\([a-z0-9_]+, *("(\w+)"|NULL), *("(\w+)"|NULL).*/s\3 d\3 c\5 z\5/p' kernels/blas/blas.def | tr ' ' '\n' | \
 	    sed -nE 's/^(..+)$$/X(\1_)/p; $$a X(openblas_set_num_threads)' > $(@D)/names.h
 	$(STUB) -I$(@D) -Wl,-soname,rounding.so -o $@ $< -ldl
 # What is right is worked out by GMP itself there.

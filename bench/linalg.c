@@ -6,6 +6,7 @@
 #include "core/memory/pool.h"
 #include "interp/life.h"
 #include "interp/op/op.h"
+#include "kernels/blas/lapacke.h"
 #include "kernels/lapack/lapack.h"
 
 #include <math.h>
@@ -67,25 +68,21 @@ static void direct_matmul(Direct *d)
 
 static int direct_factor(Direct *d)
 {
-    int info;
     copy_in(d, d->a);
-    d->blas->getrf[BLAS_D](&d->n, &d->n, d->x, &d->n, d->pivots, &info);
-    return info;
+    return lapack_getrf(d->blas, BLAS_D, d->n, d->n, d->x, d->n, d->pivots);
 }
 
 static void direct_solve(Direct *d)
 {
-    int one = 1, info;
     direct_factor(d);
     memcpy(d->y, d->b, (size_t)d->n * sizeof *d->y);
-    d->blas->getrs[BLAS_D]("N", &d->n, &one, d->x, &d->n, d->pivots, d->y, &d->n, &info, 1);
+    lapack_getrs(d->blas, BLAS_D, 'N', d->n, 1, d->x, d->n, d->pivots, d->y, d->n);
 }
 
 static void direct_inv(Direct *d)
 {
-    int info;
     direct_factor(d);
-    d->blas->getri[BLAS_D](&d->n, d->x, &d->n, d->pivots, d->work, &d->lwork, &info);
+    lapack_getri(d->blas, BLAS_D, d->n, d->x, d->n, d->pivots, d->work, d->lwork);
 }
 
 static void direct_det(Direct *d)
@@ -130,9 +127,9 @@ static void direct_lu(Direct *d)
 /* sytrf and what becomes of its pivots: L is taken to need no further interchanges. */
 static void direct_ldl(Direct *d)
 {
-    int n = d->n, info;
+    int n = d->n;
     copy_in(d, d->a);
-    d->blas->sytrf[BLAS_D]("L", &n, d->x, &n, d->pivots, d->work, &d->lwork, &info, 1);
+    lapack_sytrf(d->blas, BLAS_D, 'L', n, d->x, n, d->pivots, d->work, d->lwork);
     if (d->lwork < 0)
         return;
     for (int i = 0; i < n; i++)
@@ -149,47 +146,43 @@ static void direct_ldl(Direct *d)
 
 static void direct_chol(Direct *d)
 {
-    int info;
     copy_in(d, d->a);
-    d->blas->potrf[BLAS_D]("L", &d->n, d->x, &d->n, &info, 1);
+    lapack_potrf(d->blas, BLAS_D, 'L', d->n, d->x, d->n);
     for (int j = 1; j < d->n; j++)
         memset(d->x + (size_t)j * (size_t)d->n, 0, (size_t)j * sizeof *d->x);
 }
 
 static void direct_qr(Direct *d)
 {
-    int n = d->n, info;
+    int n = d->n;
     copy_in(d, d->a);
-    d->blas->geqrf[BLAS_D](&n, &n, d->x, &n, d->w, d->work, &d->lwork, &info);
+    lapack_geqrf(d->blas, BLAS_D, n, n, d->x, n, d->w, d->work, d->lwork);
     for (int j = 0; j < n; j++) {
         memcpy(d->y + j * n, d->x + j * n, (size_t)(j + 1) * sizeof *d->y);
         memset(d->y + j * n + j + 1, 0, (size_t)(n - j - 1) * sizeof *d->y);
     }
-    d->blas->orgqr[BLAS_D](&n, &n, &n, d->x, &n, d->w, d->work, &d->lwork, &info);
+    lapack_orgqr(d->blas, BLAS_D, n, n, n, d->x, n, d->w, d->work, d->lwork);
 }
 
 static void direct_svd(Direct *d)
 {
-    int info;
     copy_in(d, d->a);
-    d->blas->gesdd[BLAS_D]("S", &d->n, &d->n, d->x, &d->n, d->w, d->y, &d->n, d->z, &d->n,
-                           d->work, &d->lwork, d->iwork, &info, 1);
+    lapack_gesdd(d->blas, BLAS_D, 'S', d->n, d->n, d->x, d->n, d->w, d->y, d->n, d->z, d->n,
+                 d->work, d->lwork, d->iwork);
 }
 
 static void direct_eigh(Direct *d)
 {
-    int info;
     copy_in(d, d->a);
-    d->blas->syevd[BLAS_D]("V", "L", &d->n, d->x, &d->n, d->w, d->work, &d->lwork, d->iwork,
-                           &d->liwork, &info, 1, 1);
+    lapack_syevd(d->blas, BLAS_D, 'V', 'L', d->n, d->x, d->n, d->w, d->work, d->lwork, d->iwork,
+                 d->liwork);
 }
 
 static void direct_eig(Direct *d)
 {
-    int info, one = 1;
     copy_in(d, d->a);
-    d->blas->geev[BLAS_D]("N", "V", &d->n, d->x, &d->n, d->w, d->w + d->n, NULL, &one, d->y, &d->n,
-                          d->work, &d->lwork, &info, 1, 1);
+    lapack_geev(d->blas, BLAS_D, 'N', 'V', d->n, d->x, d->n, d->w, d->w + d->n, NULL, 1, d->y, d->n,
+                d->work, d->lwork);
 }
 
 static const Routine routines[] = {
@@ -499,8 +492,9 @@ int main(int argc, char **argv)
     static const char *const batched[] = { "matmul", "solve", "inv", "det" };
     Peer peers[WAYS] = { { .to = NULL } };
     start_peers(peers);
+    lapacke_allow();
     Interp *in = interp_new();
-    const Blas *blas = blas_open(NULL);
+    const Blas *blas = lapack_open(NULL);
     if (!blas)
         return 1;
     print_heading(blas, peers, pool_threads(&in->ctx));

@@ -41,6 +41,18 @@ expect "version names the level" 0 '^ricci [0-9.]+ \((base|avx2|avx512)\)$' - "$
 expect "RICCI_ISA lowers it" 0 '\(base\)$' - env RICCI_ISA=base "$RICCI" --version
 expect "empty RICCI_ISA" 0 '^2$' - env RICCI_ISA= "$RICCI" -p '1 + 1'
 expect "RICCI_ISA without such a level" 2 - "RICCI_ISA names no instruction set: 'sse9'" env RICCI_ISA=sse9 "$RICCI" -p 1
+
+# ---- by which names LAPACK is called: what is loaded says so ----
+LOADED='print("liblapacke" in read("/proc/self/maps"))'
+if /sbin/ldconfig -p 2>/dev/null | grep -q 'liblapacke\.so\.3'; then
+    expect "LAPACKE" 0 '^true$' - "$RICCI" -e "x = inv([2.0, 1; 1, -3]); $LOADED"
+else
+    echo "not run: LAPACKE: there is no liblapacke.so.3"
+fi
+expect "RICCI_LAPACKE=0" 0 '^false$' - env RICCI_LAPACKE=0 "$RICCI" -e "x = inv([2.0, 1; 1, -3]); $LOADED"
+expect "a product needs no LAPACKE" 0 '^false$' - "$RICCI" -e "x = rand(99, 99) @ rand(99, 99); $LOADED"
+
+# ---- help ----
 expect help 0 'ricci FILE' - "$RICCI" --help
 expect "devices are not strict" 0 '^cpu' 'eigh.* is not on sim.mps; ran on cpu' "$RICCI" -e 'A = f32([2, 1; 1, 2]); on sim.mps { w = eigh(A).values }; print(device(A))'
 expect "--strict-devices" 1 - 'without --strict-devices they run on cpu' "$RICCI" --strict-devices -e 'on sim.mps { w = eigh(f32([2, 1; 1, 2])) }'

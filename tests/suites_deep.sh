@@ -50,6 +50,7 @@ LIST
         row "" RICCI_THREADS=$threads
     done
     row "" RICCI_ISA=base
+    row "" RICCI_LAPACKE=0
     row "avx2 fma" RICCI_ISA=avx2
     row "$AVX512" RICCI_ISA=avx512
     rounding

@@ -295,7 +295,7 @@ void scratch_allocate(OpCall *c, Scratch *s)
 const Blas *linalg_blas(OpCall *c)
 {
     BlasRefusal why = { NULL, false };
-    const Blas *blas = blas_open(&why);
+    const Blas *blas = lapack_open(&why);
     if (!blas && why.memory)
         err_raise(&c->in->ctx, ERR_MEMORY, "%s", why.text);
     if (!blas)

@@ -415,7 +415,7 @@ static Value compare_all(Interp *in, const Exec *x, Compare *c)
     uint64_t calls = algebra_calls(in);
     bool found = run_reference(in, x, c, fn, rng);
     if (algebra_calls(in) != calls)
-        blas_open(NULL);
+        lapack_open(NULL);
     run_entries(in, x, c, fn, rng);
     if (!found)
         reference_from_entries(in, c);

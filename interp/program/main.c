@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/memory/progress.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/blas/lapacke.h"
 #include "interp/native/native.h"
 #include "interp/session/repl_signals.h"
 #include "interp/output/output.h"
@@ -231,6 +232,7 @@ int app_run(App *app)
     safe_begin(app);
     signals_install();
     blas_stop_allow();
+    lapacke_allow();
     bool ran = run_on_large_stack(app);
     safe_end(app);
     if (ran)

@@ -6,6 +6,7 @@
 
 #include "core/system/c_locale.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/blas/lapacke.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ static const char NO_ROOM[] =
 
 typedef struct Library {
     pthread_mutex_t lock;
-    _Atomic bool ready;
+    _Atomic bool ready, named;   /* named: it is settled by which names LAPACK is called */
     Blas blas;
     void *handles[2];            /* where symbols are looked for, in this order */
     BlasRefusal why;             /* text NULL: never tried */
@@ -112,7 +113,11 @@ static bool library_load(void)
 #define ROUTINE(id, real, cplx, proto)                         \
     if (!routine_load((void **)b->id, real, cplx))          \
         return false;
+#define LAPACK(id, real, cplx, args)                           \
+    if (!routine_load((void **)b->fortran[ROW_##id], real, cplx)) \
+        return false;
 #include "kernels/blas/blas.def"
+#undef LAPACK
 #undef ROUTINE
     library_entry(&b->set_threads, "openblas_set_num_threads");
     library_entry(&b->buffer_take, "blas_memory_alloc");
@@ -138,6 +143,20 @@ const Blas *blas_open(BlasRefusal *why)
         pthread_mutex_unlock(&library.lock);
     }
     return library.ready ? &library.blas : NULL;
+}
+
+/* Apart, since LAPACKE is one more library to load, which products do without. */
+const Blas *lapack_open(BlasRefusal *why)
+{
+    const Blas *found = blas_open(why);
+    if (!found || atomic_load_explicit(&library.named, memory_order_acquire))
+        return found;
+    pthread_mutex_lock(&library.lock);
+    if (!library.named)
+        library.blas.by_lapacke = lapacke_open(&library.blas, library.handles[0]);
+    library.named = true;
+    pthread_mutex_unlock(&library.lock);
+    return found;
 }
 
 BlasType blas_type(DType dt)

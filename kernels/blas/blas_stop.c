@@ -5,13 +5,12 @@
 
 #include "core/base/error.h"
 #include "core/memory/pool.h"
+#include "kernels/blas/lapack_calls.h"
+#include "kernels/blas/linker_table.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 /* 2e9 multiply-adds take a tenth of a second on a core of 40 GFLOP/s. */
 static const BlasLimits usual = { .work = 2e9, .whole = 2048, .panel = 512, .group = 64 };
@@ -173,41 +172,40 @@ int blas_stop_group(BlasType t, int64_t order, int64_t nrhs)
  * LAPACK's getrf2 too: the left half of the columns, its effect on the right half, that. */
 static int lu_columns(const Blas *l, BlasType t, int m, int n, char *a, int lda, int *pivots)
 {
-    int info = 0, later = 0, one = 1, left = n / 2 / 32 * 32, right = n - left;
+    int info = 0, later = 0, left = n / 2 / 32 * 32, right = n - left;
     if (n <= limits->panel) {
         blas_stop_poll();
-        l->getrf[t](&m, &n, a, &lda, pivots, &info);
-        return info;
+        return lapack_getrf(l, t, m, n, a, lda, pivots);
     }
     char *top = at(t, a, lda, 0, left), *below = at(t, a, lda, left, 0);
     char *rest = at(t, a, lda, left, left);
     info = lu_columns(l, t, m, left, a, lda, pivots);
-    l->laswp[t](&right, top, &lda, &one, &left, pivots, &one);
+    lapack_laswp(l, t, right, top, lda, 1, left, pivots, 1);
     trsm_pieces(l, t, 'L', 'L', 'N', 'U', left, right, blas_one(t), a, lda, top, lda);
     gemm_pieces(l, t, "N", "N", m - left, right, left, blas_minus_one(t), below, lda, top, lda,
                 blas_one(t), rest, lda);
     later = lu_columns(l, t, m - left, right, rest, lda, pivots + left);
-    int from = left + 1, to = left + least(m - left, right);
+    int to = left + least(m - left, right);
     for (int i = left; i < to; i++)
         pivots[i] += left;
-    l->laswp[t](&left, a, &lda, &from, &to, pivots, &one);
+    lapack_laswp(l, t, left, a, lda, left + 1, to, pivots, 1);
     return info ? info : later ? later + left : 0;
 }
 
 void blas_stop_getrf(const Blas *l, BlasType t, int m, int n, void *a, int lda, int *pivots,
                      int *info)
 {
-    int k = least(m, n), more = n - k, one = 1;
+    int k = least(m, n), more = n - k;
     if (k <= limits->whole) {
         blas_stop_poll();
-        l->getrf[t](&m, &n, a, &lda, pivots, info);
+        *info = lapack_getrf(l, t, m, n, a, lda, pivots);
         return;
     }
     *info = lu_columns(l, t, m, k, a, lda, pivots);
     if (more <= 0)
         return;
     char *rest = at(t, a, lda, 0, k);
-    l->laswp[t](&more, rest, &lda, &one, &k, pivots, &one);
+    lapack_laswp(l, t, more, rest, lda, 1, k, pivots, 1);
     trsm_pieces(l, t, 'L', 'L', 'N', 'U', k, more, blas_one(t), a, lda, rest, lda);
 }
 
@@ -232,8 +230,7 @@ static int cholesky_part(const Blas *l, BlasType t, int n, char *a, int lda)
     int info, left = n / 2 / 32 * 32, right = n - left;
     if (n <= limits->panel) {
         blas_stop_poll();
-        l->potrf[t]("L", &n, a, &lda, &info, 1);
-        return info;
+        return lapack_potrf(l, t, 'L', n, a, lda);
     }
     char *below = at(t, a, lda, left, 0), *rest = at(t, a, lda, left, left);
     if ((info = cholesky_part(l, t, left, a, lda)) != 0)
@@ -249,7 +246,7 @@ void blas_stop_potrf(const Blas *l, BlasType t, char uplo, int n, void *a, int l
 {
     blas_stop_poll();
     if (n <= limits->whole || uplo != 'L')
-        l->potrf[t](&uplo, &n, a, &lda, info, 1);
+        *info = lapack_potrf(l, t, uplo, n, a, lda);
     else
         *info = cholesky_part(l, t, n, a, lda);
 }
@@ -313,74 +310,23 @@ TRTRI(c, BLAS_C)
 TRTRI(z, BLAS_Z)
 
 /* ---- changing the table ---- */
-typedef void (*AnyFn)(void);
 typedef struct Entry {
     const char *name;
-    AnyFn own;
-    AnyFn *kept;                /* where what stood there goes; NULL: nowhere */
+    LinkedFn own;
+    LinkedFn *kept;             /* where what stood there goes; NULL: nowhere */
 } Entry;
 
 static const Entry entries[] = {
-#define X(name) { #name "_", (AnyFn)enter_##name, (AnyFn *)&routine[AT_##name] },
+#define X(name) { #name "_", (LinkedFn)enter_##name, (LinkedFn *)&routine[AT_##name] },
     ENTRIES(X)
 #undef X
-    { "sgemm_", (AnyFn)enter_sgemm, NULL }, { "dgemm_", (AnyFn)enter_dgemm, NULL },
-    { "cgemm_", (AnyFn)enter_cgemm, NULL }, { "zgemm_", (AnyFn)enter_zgemm, NULL },
-    { "strtri_", (AnyFn)enter_strtri, (AnyFn *)&trtri[BLAS_S] },
-    { "dtrtri_", (AnyFn)enter_dtrtri, (AnyFn *)&trtri[BLAS_D] },
-    { "ctrtri_", (AnyFn)enter_ctrtri, (AnyFn *)&trtri[BLAS_C] },
-    { "ztrtri_", (AnyFn)enter_ztrtri, (AnyFn *)&trtri[BLAS_Z] },
+    { "sgemm_", (LinkedFn)enter_sgemm, NULL }, { "dgemm_", (LinkedFn)enter_dgemm, NULL },
+    { "cgemm_", (LinkedFn)enter_cgemm, NULL }, { "zgemm_", (LinkedFn)enter_zgemm, NULL },
+    { "strtri_", (LinkedFn)enter_strtri, (LinkedFn *)&trtri[BLAS_S] },
+    { "dtrtri_", (LinkedFn)enter_dtrtri, (LinkedFn *)&trtri[BLAS_D] },
+    { "ctrtri_", (LinkedFn)enter_ctrtri, (LinkedFn *)&trtri[BLAS_C] },
+    { "ztrtri_", (LinkedFn)enter_ztrtri, (LinkedFn *)&trtri[BLAS_Z] },
 };
-
-#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
-#ifdef __x86_64__
-enum { JUMP_SLOT = R_X86_64_JUMP_SLOT };
-#else
-enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT };
-#endif
-
-typedef struct Tables {
-    ElfW(Addr) base;
-    const ElfW(Rela) *calls;
-    size_t count;
-    const ElfW(Sym) *symbols;
-    const char *names;
-    ElfW(Addr) fixed_from, fixed_to;       /* pages that the linker protects once it has filled them */
-} Tables;
-
-static Tables tables_of(const struct link_map *map)
-{
-    Tables t = { .base = map->l_addr };
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        ElfW(Addr) value = d->d_un.d_ptr, place = value < t.base ? value + t.base : value;
-        switch (d->d_tag) {
-        case DT_JMPREL: t.calls = (const ElfW(Rela) *)place; break;
-        case DT_PLTRELSZ: t.count = d->d_un.d_val / sizeof(ElfW(Rela)); break;
-        case DT_SYMTAB: t.symbols = (const ElfW(Sym) *)place; break;
-        case DT_STRTAB: t.names = (const char *)place; break;
-        default: break;
-        }
-    }
-    return t;
-}
-
-/* PT_GNU_RELRO, rounded as the linker rounds it: only those pages may be protected again. */
-static int find_fixed(struct dl_phdr_info *info, size_t size, void *tables)
-{
-    Tables *t = tables;
-    ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
-    (void)size;
-    if (info->dlpi_addr != t->base)
-        return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type != PT_GNU_RELRO)
-            continue;
-        t->fixed_from = (t->base + p->p_vaddr) & ~(page - 1);
-        t->fixed_to = (t->base + p->p_vaddr + p->p_memsz) & ~(page - 1);
-    }
-    return 1;
-}
 
 static const Entry *entry_named(const char *name)
 {
@@ -390,27 +336,13 @@ static const Entry *entry_named(const char *name)
     return NULL;
 }
 
-/* False: nothing is written. Nobody else uses the page meanwhile but to read it. */
-static bool slot_write(const Tables *t, AnyFn *slot, AnyFn fn)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    void *begin = (void *)((uintptr_t)slot & ~(page - 1));
-    bool fixed = (uintptr_t)slot >= t->fixed_from && (uintptr_t)slot < t->fixed_to;
-    if (fixed && mprotect(begin, page, PROT_READ | PROT_WRITE) != 0)
-        return false;
-    *slot = fn;
-    if (fixed)
-        mprotect(begin, page, PROT_READ);
-    return true;
-}
-
 /* What a slot leads to. Where somebody else opened the library to be bound when used, it may
  * still be the linker's stub, which would undo the change: then the routine itself is kept. */
-static AnyFn target_of(const AnyFn *slot, void *handle, const char *name)
+static LinkedFn target_of(const LinkerSlot *slot, void *handle)
 {
     Dl_info found;
-    AnyFn fn = *slot;
-    void *own = dlsym(handle, name);
+    LinkedFn fn = *slot->at;
+    void *own = dlsym(handle, slot->name);
     if (own && own != (void *)fn && (!dladdr((void *)fn, &found) || found.dli_saddr != (void *)fn))
         memcpy(&fn, &own, sizeof fn);
     return fn;
@@ -418,41 +350,32 @@ static AnyFn target_of(const AnyFn *slot, void *handle, const char *name)
 
 /* Twice over the table: first what stands there is kept, so that no entry can be used before
  * all that it needs is known. */
-static size_t change(const Tables *t, void *handle, bool write)
+static size_t change(const LinkerTable *t, void *handle, bool write)
 {
+    LinkerSlot slot;
     size_t found = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        const ElfW(Rela) *r = &t->calls[i];
-        if (ELF64_R_TYPE(r->r_info) != JUMP_SLOT)
-            continue;
-        const Entry *e = entry_named(t->names + t->symbols[ELF64_R_SYM(r->r_info)].st_name);
-        AnyFn *slot = (AnyFn *)(t->base + r->r_offset);
+    for (size_t i = 0; linker_table_next(t, &i, &slot);) {
+        const Entry *e = entry_named(slot.name);
         if (!e)
             continue;
-        if (!write && e->kept)
-            *e->kept = target_of(slot, handle, e->name);
-        if (!write || slot_write(t, slot, e->own))
-            found++;
+        found++;
+        if (write)
+            *slot.at = e->own;
+        else if (e->kept)
+            *e->kept = target_of(&slot, handle);
     }
     return found;
 }
 
 void blas_stop_install(const Blas *l, void *handle)
 {
-    struct link_map *map = NULL;
-    if (!allowed || installed || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+    LinkerTable t;
+    if (!allowed || installed || !linker_table_of(handle, &t))
         return;
-    Tables t = tables_of(map);
-    if (!t.calls || !t.symbols || !t.names)
-        return;
-    dl_iterate_phdr(find_fixed, &t);
     library = l;
-    if (change(&t, handle, false) == sizeof entries / sizeof *entries)
-        installed = change(&t, handle, true) == sizeof entries / sizeof *entries;
+    if (change(&t, handle, false) != sizeof entries / sizeof *entries || !linker_table_open(&t))
+        return;
+    change(&t, handle, true);
+    linker_table_close(&t);
+    installed = true;
 }
-#else
-void blas_stop_install(const Blas *l, void *handle)
-{
-    (void)l, (void)handle;
-}
-#endif

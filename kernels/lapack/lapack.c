@@ -18,18 +18,20 @@ void *scratch_take(Scratch *s, size_t count, size_t bytes)
 /* Up to this order nothing is asked: the question would cost a microsecond, and what the
  * routines' documentation says they want at most is little. */
 enum { UNASKED = 32 };
+/* A work space of this size is LAPACK's question how much it wants. */
+enum { ASK = -1 };
 
 /* What this routine answered at this place; true: it is to be asked. More than
  * SCRATCH_ANSWERS are asked again every time. */
-static bool ask(Scratch *s, const void *routine, ScratchAnswer **out)
+static bool ask(Scratch *s, int routine, ScratchAnswer **out)
 {
     ScratchAnswer *a = s->answers, *last = a + SCRATCH_ANSWERS - 1;
-    while (a < last && a->routine && (a->routine != routine || a->at != s->used))
+    while (a < last && a->kept && (a->routine != routine || a->at != s->used))
         a++;
     *out = a;
-    if (a->routine == routine && a->at == s->used)
+    if (a->kept && a->routine == routine && a->at == s->used)
         return false;
-    *a = (ScratchAnswer){ .routine = routine, .at = s->used };
+    *a = (ScratchAnswer){ .kept = true, .routine = routine, .at = s->used };
     return true;
 }
 
@@ -59,16 +61,8 @@ static int queried(BlasType t, const void *work)
     return (int)n + 1;
 }
 
-/* A real scalar argument or result in the precision of t. */
+/* A real scalar that is a result, in the precision of t. */
 typedef union RealArg { float s; double d; } RealArg;
-
-static RealArg real_arg(BlasType t, double x)
-{
-    RealArg r = { .d = x };
-    if (real_bytes(t) == 4)
-        r.s = (float)x;
-    return r;
-}
 
 static double real_value(BlasType t, const RealArg *r)
 {
@@ -114,11 +108,11 @@ static char *column_of(BlasType t, void *b, int ld, int64_t j)
 int lapack_lu_solve(const Blas *l, BlasType t, char trans, int64_t n, int64_t nrhs, const void *lu,
                     const int *pivots, void *b)
 {
-    int ni = (int)n, ld = at_least_1(n), group = blas_stop_group(t, n, nrhs), info = 0;
+    int ld = at_least_1(n), group = blas_stop_group(t, n, nrhs), info = 0;
     for (int64_t j = 0; j < nrhs; j += group) {
         int some = rest_of(nrhs - j, group);
         blas_stop_poll();
-        l->getrs[t](&trans, &ni, &some, lu, &ld, pivots, column_of(t, b, ld, j), &ld, &info, 1);
+        info = lapack_getrs(l, t, trans, (int)n, some, lu, ld, pivots, column_of(t, b, ld, j), ld);
     }
     return info;
 }
@@ -126,60 +120,55 @@ int lapack_lu_solve(const Blas *l, BlasType t, char trans, int64_t n, int64_t nr
 double lapack_lu_rcond(const Blas *l, BlasType t, char norm, int64_t n, const void *lu,
                        double anorm, Scratch *s)
 {
-    int ni = (int)n, lda = at_least_1(n), info;
     void *work = scratch_take(s, (size_t)n * 4, blas_bytes(t));
     void *iwork = scratch_take(s, (size_t)n * 2, real_bytes(t) < 4 ? 4 : real_bytes(t));
-    RealArg a = real_arg(t, anorm), rcond = { 0 };
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
-    l->gecon[t](&norm, &ni, lu, &lda, &a, &rcond, work, iwork, &info, 1);
+    lapack_gecon(l, t, norm, (int)n, lu, at_least_1(n), anorm, &rcond, work, iwork);
     return real_value(t, &rcond);
 }
 
 int lapack_lu_inverse(const Blas *l, BlasType t, int64_t n, void *lu, const int *pivots,
                       Scratch *s)
 {
-    int ni = (int)n, lda = at_least_1(n), lwork = -1, info;
+    int ni = (int)n, lda = at_least_1(n);
     double query[2] = { 0 };
     ScratchAnswer *w;
-    if (ask(s, (const void *)l->getri[t], &w)) {
-        l->getri[t](&ni, lu, &lda, pivots, query, &lwork, &info);
+    if (ask(s, ROW_getri, &w)) {
+        lapack_getri(l, t, ni, lu, lda, pivots, query, ASK);
         w->work = queried(t, query);
     }
     void *work = scratch_take(s, (size_t)w->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->getri[t](&ni, lu, &lda, pivots, work, &w->work, &info);
-    return info;
+    return lapack_getri(l, t, ni, lu, lda, pivots, work, w->work);
 }
 
 int lapack_band(const Blas *l, BlasType t, int64_t n, int64_t kl, int64_t ku, void *ab,
                 int *pivots)
 {
-    int ni = (int)n, kli = (int)kl, kui = (int)ku, ld = 2 * kli + kui + 1, info;
-    l->gbtrf[t](&ni, &ni, &kli, &kui, ab, &ld, pivots, &info);
-    return info;
+    int kli = (int)kl, kui = (int)ku;
+    return lapack_gbtrf(l, t, (int)n, (int)n, kli, kui, ab, 2 * kli + kui + 1, pivots);
 }
 
 int lapack_band_solve(const Blas *l, BlasType t, int64_t n, int64_t kl, int64_t ku, int64_t nrhs,
                       const void *ab, const int *pivots, void *b)
 {
-    int ni = (int)n, kli = (int)kl, kui = (int)ku, ri = (int)nrhs, info;
-    int ld = 2 * kli + kui + 1, ldb = at_least_1(n);
-    l->gbtrs[t]("N", &ni, &kli, &kui, &ri, ab, &ld, pivots, b, &ldb, &info, 1);
-    return info;
+    int kli = (int)kl, kui = (int)ku, ld = 2 * kli + kui + 1;
+    return lapack_gbtrs(l, t, 'N', (int)n, kli, kui, (int)nrhs, ab, ld, pivots, b, at_least_1(n));
 }
 
 double lapack_band_rcond(const Blas *l, BlasType t, int64_t n, int64_t kl, int64_t ku,
                          const void *ab, const int *pivots, double anorm, Scratch *s)
 {
-    int ni = (int)n, kli = (int)kl, kui = (int)ku, ld = 2 * kli + kui + 1, info;
+    int kli = (int)kl, kui = (int)ku, ld = 2 * kli + kui + 1;
     void *work = scratch_take(s, (size_t)n * 3, blas_bytes(t));
     void *iwork = scratch_take(s, (size_t)n, 8);
-    RealArg a = real_arg(t, anorm), rcond = { 0 };
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
-    l->gbcon[t]("1", &ni, &kli, &kui, ab, &ld, pivots, &a, &rcond, work, iwork, &info, 1);
+    lapack_gbcon(l, t, '1', (int)n, kli, kui, ab, ld, pivots, anorm, &rcond, work, iwork);
     return real_value(t, &rcond);
 }
 
@@ -193,11 +182,11 @@ int lapack_cholesky(const Blas *l, BlasType t, char uplo, int64_t n, void *a)
 int lapack_cholesky_solve(const Blas *l, BlasType t, char uplo, int64_t n, int64_t nrhs,
                           const void *a, void *b)
 {
-    int ni = (int)n, ld = at_least_1(n), group = blas_stop_group(t, n, nrhs), info = 0;
+    int ld = at_least_1(n), group = blas_stop_group(t, n, nrhs), info = 0;
     for (int64_t j = 0; j < nrhs; j += group) {
         int some = rest_of(nrhs - j, group);
         blas_stop_poll();
-        l->potrs[t](&uplo, &ni, &some, a, &ld, column_of(t, b, ld, j), &ld, &info, 1);
+        info = lapack_potrs(l, t, uplo, (int)n, some, a, ld, column_of(t, b, ld, j), ld);
     }
     return info;
 }
@@ -205,26 +194,25 @@ int lapack_cholesky_solve(const Blas *l, BlasType t, char uplo, int64_t n, int64
 double lapack_cholesky_rcond(const Blas *l, BlasType t, char uplo, int64_t n, const void *a,
                              double anorm, Scratch *s)
 {
-    int ni = (int)n, lda = at_least_1(n), info;
     void *work = scratch_take(s, (size_t)n * 3, blas_bytes(t));
     void *iwork = scratch_take(s, (size_t)n, 8);
-    RealArg norm = real_arg(t, anorm), rcond = { 0 };
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
-    l->pocon[t](&uplo, &ni, a, &lda, &norm, &rcond, work, iwork, &info, 1);
+    lapack_pocon(l, t, uplo, (int)n, a, at_least_1(n), anorm, &rcond, work, iwork);
     return real_value(t, &rcond);
 }
 
 int lapack_triangle_solve(const Blas *l, BlasType t, char uplo, char trans, int64_t n,
                           int64_t nrhs, const void *a, int64_t lda, void *b, int64_t ldb)
 {
-    int ni = (int)n, ld = at_least_1(lda), lb = at_least_1(ldb), info = 0;
+    int ld = at_least_1(lda), lb = at_least_1(ldb), info = 0;
     int group = blas_stop_group(t, n, nrhs);
     for (int64_t j = 0; j < nrhs && info == 0; j += group) {
         int some = rest_of(nrhs - j, group);
         blas_stop_poll();
-        l->trtrs[t](&uplo, &trans, "N", &ni, &some, a, &ld, column_of(t, b, lb, j), &lb, &info, 1,
-                    1, 1);
+        info = lapack_trtrs(l, t, uplo, trans, 'N', (int)n, some, a, ld, column_of(t, b, lb, j),
+                            lb);
     }
     return info;
 }
@@ -232,41 +220,37 @@ int lapack_triangle_solve(const Blas *l, BlasType t, char uplo, char trans, int6
 double lapack_triangle_rcond(const Blas *l, BlasType t, char uplo, int64_t n, const void *a,
                              int64_t lda, Scratch *s)
 {
-    int ni = (int)n, ld = at_least_1(lda), info;
     void *work = scratch_take(s, (size_t)n * 3, blas_bytes(t));
     void *iwork = scratch_take(s, (size_t)n, 8);
     RealArg rcond = { 0 };
     if (!s->base)
         return 0;
-    l->trcon[t]("1", &uplo, "N", &ni, a, &ld, &rcond, work, iwork, &info, 1, 1, 1);
+    lapack_trcon(l, t, '1', uplo, 'N', (int)n, a, at_least_1(lda), &rcond, work, iwork);
     return real_value(t, &rcond);
 }
 
 int lapack_qr(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *tau, Scratch *s)
 {
-    int mi = (int)m, ni = (int)n, lda = at_least_1(m), lwork = -1, info;
+    int mi = (int)m, ni = (int)n, lda = at_least_1(m);
     double query[2] = { 0 };
     ScratchAnswer *w;
-    if (ask(s, (const void *)l->geqrf[t], &w)) {
-        l->geqrf[t](&mi, &ni, a, &lda, tau, query, &lwork, &info);
+    if (ask(s, ROW_geqrf, &w)) {
+        lapack_geqrf(l, t, mi, ni, a, lda, tau, query, ASK);
         w->work = queried(t, query);
     }
     void *work = scratch_take(s, (size_t)w->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->geqrf[t](&mi, &ni, a, &lda, tau, work, &w->work, &info);
-    return info;
+    return lapack_geqrf(l, t, mi, ni, a, lda, tau, work, w->work);
 }
 
 static int qr_pivoted_call(const Blas *l, BlasType t, int m, int n, void *a, int *pivots,
                            void *tau, void *work, int lwork, void *rwork)
 {
-    int lda = at_least_1(m), info;
+    int lda = at_least_1(m);
     if (blas_is_complex(t))
-        l->geqp3c[t](&m, &n, a, &lda, pivots, tau, work, &lwork, rwork, &info);
-    else
-        l->geqp3[t](&m, &n, a, &lda, pivots, tau, work, &lwork, &info);
-    return info;
+        return lapack_geqp3c(l, t, m, n, a, lda, pivots, tau, work, lwork, rwork);
+    return lapack_geqp3(l, t, m, n, a, lda, pivots, tau, work, lwork);
 }
 
 int lapack_qr_pivoted(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, int *pivots,
@@ -274,7 +258,7 @@ int lapack_qr_pivoted(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, 
 {
     double query[2] = { 0 };
     void *rwork = scratch_take(s, (size_t)n * 2, real_bytes(t));
-    qr_pivoted_call(l, t, (int)m, (int)n, a, pivots, tau, query, -1, rwork);
+    qr_pivoted_call(l, t, (int)m, (int)n, a, pivots, tau, query, ASK, rwork);
     int lwork = queried(t, query);
     void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
     if (!s->base)
@@ -287,18 +271,17 @@ int lapack_qr_pivoted(const Blas *l, BlasType t, int64_t m, int64_t n, void *a, 
 int lapack_qr_form(const Blas *l, BlasType t, int64_t m, int64_t cols, int64_t k, void *a,
                    const void *tau, Scratch *s)
 {
-    int mi = (int)m, ci = (int)cols, ki = (int)k, lda = at_least_1(m), lwork = -1, info;
+    int mi = (int)m, ci = (int)cols, ki = (int)k, lda = at_least_1(m);
     double query[2] = { 0 };
     ScratchAnswer *w;
-    if (ask(s, (const void *)l->orgqr[t], &w)) {
-        l->orgqr[t](&mi, &ci, &ki, a, &lda, tau, query, &lwork, &info);
+    if (ask(s, ROW_orgqr, &w)) {
+        lapack_orgqr(l, t, mi, ci, ki, a, lda, tau, query, ASK);
         w->work = queried(t, query);
     }
     void *work = scratch_take(s, (size_t)w->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->orgqr[t](&mi, &ci, &ki, a, &lda, tau, work, &w->work, &info);
-    return info;
+    return lapack_orgqr(l, t, mi, ci, ki, a, lda, tau, work, w->work);
 }
 
 static char transposed_form(BlasType t, char trans)
@@ -309,16 +292,15 @@ static char transposed_form(BlasType t, char trans)
 int lapack_qr_apply(const Blas *l, BlasType t, char trans, int64_t m, int64_t nrhs, int64_t k,
                     const void *a, const void *tau, void *c, Scratch *s)
 {
-    int mi = (int)m, ri = (int)nrhs, ki = (int)k, ld = at_least_1(m), lwork = -1, info;
+    int mi = (int)m, ri = (int)nrhs, ki = (int)k, ld = at_least_1(m);
     double query[2] = { 0 };
     char form = transposed_form(t, trans);
-    l->ormqr[t]("L", &form, &mi, &ri, &ki, a, &ld, tau, c, &ld, query, &lwork, &info, 1, 1);
-    lwork = queried(t, query);
+    lapack_ormqr(l, t, 'L', form, mi, ri, ki, a, ld, tau, c, ld, query, ASK);
+    int lwork = queried(t, query);
     void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->ormqr[t]("L", &form, &mi, &ri, &ki, a, &ld, tau, c, &ld, work, &lwork, &info, 1, 1);
-    return info;
+    return lapack_ormqr(l, t, 'L', form, mi, ri, ki, a, ld, tau, c, ld, work, lwork);
 }
 
 /* A = L Q, so x = Q' (L \ b) padded with zeros. */
@@ -326,27 +308,25 @@ int lapack_least_norm(const Blas *l, BlasType t, int64_t m, int64_t n, int64_t n
                       void *b, Scratch *s)
 {
     int mi = (int)m, ni = (int)n, ri = (int)nrhs, lda = at_least_1(m), ldb = at_least_1(n);
-    int lwork = -1, apply = -1, info;
     double query[2] = { 0 };
     char form = transposed_form(t, 'C');
     size_t bytes = blas_bytes(t);
     void *tau = scratch_take(s, (size_t)m, bytes);
-    l->gelqf[t](&mi, &ni, a, &lda, tau, query, &lwork, &info);
-    lwork = queried(t, query);
-    l->ormlq[t]("L", &form, &ni, &ri, &mi, a, &lda, tau, b, &ldb, query, &apply, &info, 1, 1);
-    apply = queried(t, query);
+    lapack_gelqf(l, t, mi, ni, a, lda, tau, query, ASK);
+    int lwork = queried(t, query);
+    lapack_ormlq(l, t, 'L', form, ni, ri, mi, a, lda, tau, b, ldb, query, ASK);
+    int apply = queried(t, query);
     lwork = lwork > apply ? lwork : apply;
     void *work = scratch_take(s, (size_t)lwork, bytes);
     if (!s->base)
         return 0;
-    l->gelqf[t](&mi, &ni, a, &lda, tau, work, &lwork, &info);
-    info = lapack_triangle_solve(l, t, 'L', 'N', m, nrhs, a, m, b, n);
+    lapack_gelqf(l, t, mi, ni, a, lda, tau, work, lwork);
+    int info = lapack_triangle_solve(l, t, 'L', 'N', m, nrhs, a, m, b, n);
     if (info)
         return info;
     for (int64_t j = 0; j < nrhs; j++)
         __builtin_memset((char *)b + (size_t)(j * n + m) * bytes, 0, (size_t)(n - m) * bytes);
-    l->ormlq[t]("L", &form, &ni, &ri, &mi, a, &lda, tau, b, &ldb, work, &lwork, &info, 1, 1);
-    return info;
+    return lapack_ormlq(l, t, 'L', form, ni, ri, mi, a, lda, tau, b, ldb, work, lwork);
 }
 
 typedef struct SvdCall {
@@ -360,14 +340,12 @@ typedef struct SvdCall {
 
 static int svd_call(const SvdCall *c, void *work, int lwork)
 {
-    int lda = at_least_1(c->m), info;
+    int lda = at_least_1(c->m);
     if (blas_is_complex(c->t))
-        c->l->gesddc[c->t](&c->job, &c->m, &c->n, c->a, &lda, c->s, c->u, &c->ldu, c->vt,
-                           &c->ldvt, work, &lwork, c->rwork, c->iwork, &info, 1);
-    else
-        c->l->gesdd[c->t](&c->job, &c->m, &c->n, c->a, &lda, c->s, c->u, &c->ldu, c->vt,
-                          &c->ldvt, work, &lwork, c->iwork, &info, 1);
-    return info;
+        return lapack_gesddc(c->l, c->t, c->job, c->m, c->n, c->a, lda, c->s, c->u, c->ldu, c->vt,
+                             c->ldvt, work, lwork, c->rwork, c->iwork);
+    return lapack_gesdd(c->l, c->t, c->job, c->m, c->n, c->a, lda, c->s, c->u, c->ldu, c->vt,
+                        c->ldvt, work, lwork, c->iwork);
 }
 
 int lapack_svd(const Blas *l, BlasType t, char job, int64_t m, int64_t n, void *a, void *s, void *u,
@@ -383,9 +361,9 @@ int lapack_svd(const Blas *l, BlasType t, char job, int64_t m, int64_t n, void *
     if (blas_is_complex(t))
         c.rwork = scratch_take(w, rwork, real_bytes(t));
     ScratchAnswer *size;
-    if (ask(w, (const void *)l->gesdd[BLAS_D], &size)) {
+    if (ask(w, ROW_gesdd, &size)) {
         if (big > UNASKED)
-            svd_call(&c, query, -1);
+            svd_call(&c, query, ASK);
         size->work = big > UNASKED ? queried(t, query) : (int)(8 * big * big + 64 * big);
     }
     void *work = scratch_take(w, (size_t)size->work, blas_bytes(t));
@@ -395,21 +373,20 @@ int lapack_svd(const Blas *l, BlasType t, char job, int64_t m, int64_t n, void *
 int lapack_eigh(const Blas *l, BlasType t, bool vectors, char uplo, int64_t n, void *a, void *w,
                 Scratch *s)
 {
-    int ni = (int)n, lda = at_least_1(n), all = -1, info, iquery = 0;
+    int ni = (int)n, lda = at_least_1(n), iquery = 0;
     double query[2] = { 0 }, rquery[2] = { 0 };
-    const char *job = vectors ? "V" : "N";
+    char job = vectors ? 'V' : 'N';
     bool is_complex = blas_is_complex(t);
     ScratchAnswer *size;
-    bool fresh = ask(s, (const void *)l->syevd[BLAS_D], &size);
+    bool fresh = ask(s, ROW_syevd, &size);
     if (fresh && n <= UNASKED) {
         size->work = size->rwork = 2 * ni * ni + 40 * ni + 1;
         size->iwork = 5 * ni + 3;
     } else if (fresh) {
         if (is_complex)
-            l->heevd[t](job, &uplo, &ni, a, &lda, w, query, &all, rquery, &all, &iquery, &all,
-                        &info, 1, 1);
+            lapack_heevd(l, t, job, uplo, ni, a, lda, w, query, ASK, rquery, ASK, &iquery, ASK);
         else
-            l->syevd[t](job, &uplo, &ni, a, &lda, w, query, &all, &iquery, &all, &info, 1, 1);
+            lapack_syevd(l, t, job, uplo, ni, a, lda, w, query, ASK, &iquery, ASK);
         size->work = queried(t, query);
         size->rwork = is_complex ? queried(t, rquery) : 0;
         size->iwork = iquery;
@@ -420,12 +397,9 @@ int lapack_eigh(const Blas *l, BlasType t, bool vectors, char uplo, int64_t n, v
     if (!s->base)
         return 0;
     if (is_complex)
-        l->heevd[t](job, &uplo, &ni, a, &lda, w, work, &size->work, rwork, &size->rwork, iwork,
-                    &size->iwork, &info, 1, 1);
-    else
-        l->syevd[t](job, &uplo, &ni, a, &lda, w, work, &size->work, iwork, &size->iwork, &info,
-                    1, 1);
-    return info;
+        return lapack_heevd(l, t, job, uplo, ni, a, lda, w, work, size->work, rwork, size->rwork,
+                            iwork, size->iwork);
+    return lapack_syevd(l, t, job, uplo, ni, a, lda, w, work, size->work, iwork, size->iwork);
 }
 
 /* n pairs (re[i], sign * im[i]); im NULL: zeros. */
@@ -458,24 +432,22 @@ static void unpack_vectors(BlasType t, int64_t n, const void *wi, const char *pa
 static int eig_real(const Blas *l, BlasType t, int n, void *a, void *w, void *v, bool *real,
                     Scratch *s)
 {
-    int lda = at_least_1(n), lwork = -1, info, one = 1;
+    int lda = at_least_1(n);
     double query[2] = { 0 };
     size_t bytes = blas_bytes(t);
     char *wr = scratch_take(s, (size_t)n, bytes), *wi = scratch_take(s, (size_t)n, bytes);
     char *packed = v || !s->base ? scratch_take(s, (size_t)n * (size_t)n, bytes) : NULL;
-    const char *job = packed ? "V" : "N";
     ScratchAnswer *size;
-    if (ask(s, (const void *)l->geev[t], &size)) {
+    if (ask(s, ROW_geev, &size)) {
         if (n > UNASKED)
-            l->geev[t]("N", "V", &n, a, &lda, wr, wi, NULL, &one, packed, &lda, query, &lwork,
-                       &info, 1, 1);
+            lapack_geev(l, t, 'N', 'V', n, a, lda, wr, wi, NULL, 1, packed, lda, query, ASK);
         size->work = n > UNASKED ? queried(t, query) : 140 * n + 64;
     }
     void *work = scratch_take(s, (size_t)size->work, bytes);
     if (!s->base)
         return 0;
-    l->geev[t]("N", job, &n, a, &lda, wr, wi, NULL, &one, packed, &lda, work, &size->work, &info,
-               1, 1);
+    int info = lapack_geev(l, t, 'N', packed ? 'V' : 'N', n, a, lda, wr, wi, NULL, 1, packed, lda,
+                           work, size->work);
     *real = true;
     for (int i = 0; i < n; i++)
         *real = *real && mat_real(t, wi, i) == 0;
@@ -488,24 +460,21 @@ static int eig_real(const Blas *l, BlasType t, int n, void *a, void *w, void *v,
 int lapack_eig(const Blas *l, BlasType t, int64_t n, void *a, void *w, void *v, bool *real,
                Scratch *s)
 {
-    int ni = (int)n, lda = at_least_1(n), lwork = -1, info, one = 1;
+    int ni = (int)n, lda = at_least_1(n);
     double query[2] = { 0 }, rquery[2];     /* the query writes to both */
     if (!blas_is_complex(t))
         return eig_real(l, t, ni, a, w, v, real, s);
     void *rwork = scratch_take(s, (size_t)n * 2, real_bytes(t));
-    const char *job = v ? "V" : "N";
     *real = false;
     ScratchAnswer *size;
-    if (ask(s, (const void *)l->geevc[t], &size)) {
+    if (ask(s, ROW_geevc, &size)) {
         if (n > UNASKED)
-            l->geevc[t]("N", "V", &ni, a, &lda, w, NULL, &one, v, &lda, query, &lwork, rquery,
-                        &info, 1, 1);
+            lapack_geevc(l, t, 'N', 'V', ni, a, lda, w, NULL, 1, v, lda, query, ASK, rquery);
         size->work = n > UNASKED ? queried(t, query) : 140 * ni + 64;
     }
     void *work = scratch_take(s, (size_t)size->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    l->geevc[t]("N", job, &ni, a, &lda, w, NULL, &one, v, &lda, work, &size->work, rwork, &info,
-                1, 1);
-    return info;
+    return lapack_geevc(l, t, 'N', v ? 'V' : 'N', ni, a, lda, w, NULL, 1, v, lda, work, size->work,
+                        rwork);
 }

@@ -4,6 +4,7 @@
 #ifndef RICCI_KERNELS_LAPACK_H
 #define RICCI_KERNELS_LAPACK_H
 
+#include "kernels/blas/lapack_calls.h"
 #include "kernels/gemm/gemm.h"
 
 /* Work space from the caller. A routine called with base NULL only adds up what it needs
@@ -12,7 +13,8 @@
  * the other matrices of a batch (`used` back at 0), do not ask again. */
 enum { SCRATCH_ANSWERS = 4 };
 typedef struct ScratchAnswer {
-    const void *routine;        /* which routine was asked … */
+    bool kept;
+    int routine;                /* the row (blas.h) of the routine that was asked … */
     size_t at;                  /* … and how much was in use then */
     int work, rwork, iwork;
 } ScratchAnswer;

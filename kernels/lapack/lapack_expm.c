@@ -17,9 +17,9 @@ double lapack_norm1_estimate(NormEstimate *e)
     bool narrow = e->type == BLAS_S || e->type == BLAS_C;
     for (;;) {
         if (blas_is_complex(e->type))
-            e->l->lacn2c[e->type](&n, e->v, e->x, &est, &kase, isave);
+            lapack_lacn2c(e->l, e->type, n, e->v, e->x, &est, &kase, isave);
         else
-            e->l->lacn2[e->type](&n, e->v, e->x, e->sign, &est, &kase, isave);
+            lapack_lacn2(e->l, e->type, n, e->v, e->x, e->sign, &est, &kase, isave);
         if (!kase)
             return narrow ? (double)est.s : est.d;
         e->apply(e->how, e->x, kase == 2);

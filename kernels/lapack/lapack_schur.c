@@ -25,14 +25,12 @@ typedef struct SchurCall {
 
 static int schur_call(const SchurCall *c, void *work, int lwork)
 {
-    int ld = c->n < 1 ? 1 : c->n, sdim, info;
+    int ld = c->n < 1 ? 1 : c->n, sdim;
     if (blas_is_complex(c->t))
-        c->l->geesc[c->t]("V", "N", NULL, &c->n, c->a, &ld, &sdim, c->wr, c->z, &ld, work,
-                          &lwork, c->wi, NULL, &info, 1, 1);
-    else
-        c->l->gees[c->t]("V", "N", NULL, &c->n, c->a, &ld, &sdim, c->wr, c->wi, c->z, &ld, work,
-                         &lwork, NULL, &info, 1, 1);
-    return info;
+        return lapack_geesc(c->l, c->t, 'V', 'N', NULL, c->n, c->a, ld, &sdim, c->wr, c->z, ld,
+                            work, lwork, c->wi, NULL);
+    return lapack_gees(c->l, c->t, 'V', 'N', NULL, c->n, c->a, ld, &sdim, c->wr, c->wi, c->z, ld,
+                       work, lwork, NULL);
 }
 
 int lapack_schur(const Blas *l, BlasType t, int64_t n, void *a, void *z, Scratch *s)
@@ -56,21 +54,21 @@ static void clear_below(size_t bytes, int64_t n, char *a, int64_t first)
 
 int lapack_hess(const Blas *l, BlasType t, int64_t n, void *a, void *q, Scratch *s)
 {
-    int ni = (int)n, one = 1, lwork = -1, form = -1, info;
+    int ni = (int)n;
     double query[2] = { 0 };
     size_t bytes = blas_bytes(t);
     void *tau = scratch_take(s, (size_t)n, bytes);
-    l->gehrd[t](&ni, &one, &ni, a, &ni, tau, query, &lwork, &info);
-    lwork = queried(t, query);
-    l->orghr[t](&ni, &one, &ni, q, &ni, tau, query, &form, &info);
-    form = queried(t, query);
+    lapack_gehrd(l, t, ni, 1, ni, a, ni, tau, query, -1);
+    int lwork = queried(t, query);
+    lapack_orghr(l, t, ni, 1, ni, q, ni, tau, query, -1);
+    int form = queried(t, query);
     lwork = lwork > form ? lwork : form;
     void *work = scratch_take(s, (size_t)lwork, bytes);
     if (!s->base)
         return 0;
-    l->gehrd[t](&ni, &one, &ni, a, &ni, tau, work, &lwork, &info);
+    lapack_gehrd(l, t, ni, 1, ni, a, ni, tau, work, lwork);
     memcpy(q, a, (size_t)(n * n) * bytes);
-    l->orghr[t](&ni, &one, &ni, q, &ni, tau, work, &lwork, &info);
+    int info = lapack_orghr(l, t, ni, 1, ni, q, ni, tau, work, lwork);
     clear_below(bytes, n, a, 2);
     return info;
 }
@@ -151,15 +149,15 @@ static void ldl_unpack(BlasType t, int64_t n, char *a, char *d, int64_t *order, 
 int lapack_ldl(const Blas *l, BlasType t, int64_t n, void *a, void *d, int64_t *order, int *pivots,
                Scratch *s)
 {
-    int ni = (int)n, lwork = -1, info;
+    int ni = (int)n;
     double query[2] = { 0 };
-    l->sytrf[t]("L", &ni, a, &ni, pivots, query, &lwork, &info, 1);
-    lwork = queried(t, query);
+    lapack_sytrf(l, t, 'L', ni, a, ni, pivots, query, -1);
+    int lwork = queried(t, query);
     void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
     Swap *swaps = scratch_take(s, (size_t)n, sizeof *swaps);
     if (!s->base)
         return 0;
-    l->sytrf[t]("L", &ni, a, &ni, pivots, work, &lwork, &info, 1);
+    int info = lapack_sytrf(l, t, 'L', ni, a, ni, pivots, work, lwork);
     ldl_unpack(t, n, a, d, order, pivots, swaps);
     return info < 0 ? info : 0;         /* a zero pivot is a zero in D */
 }

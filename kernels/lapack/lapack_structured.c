@@ -97,19 +97,11 @@ double mat_band_norm1(BlasType t, int64_t n, int64_t kl, int64_t ku, Mat a)
     return top;
 }
 
-/* ---- arguments ---- */
+/* ---- results ---- */
 static bool is_single(BlasType t) { return t == BLAS_S || t == BLAS_C; }
 
-/* A real scalar in the precision of t. */
+/* A real scalar that is a result, in the precision of t. */
 typedef union RealArg { float s; double d; } RealArg;
-
-static RealArg real_arg(BlasType t, double x)
-{
-    RealArg r = { .d = x };
-    if (is_single(t))
-        r.s = (float)x;
-    return r;
-}
 
 static double real_value(BlasType t, const RealArg *r)
 {
@@ -163,105 +155,94 @@ static void probe_small(int64_t n, const double *restrict lu, double *restrict x
 
 void lapack_lu_probe(const Blas *l, BlasType t, int64_t n, const void *lu, void *x)
 {
-    int ni = (int)n, one = 1, info;
+    int ni = (int)n;
     if (t == BLAS_D && n <= PROBE_OWN) {
         probe_small(n, lu, x);
         return;
     }
-    l->trtrs[t]("L", "N", "U", &ni, &one, lu, &ni, x, &ni, &info, 1, 1, 1);
-    l->trtrs[t]("U", "N", "N", &ni, &one, lu, &ni, x, &ni, &info, 1, 1, 1);
+    lapack_trtrs(l, t, 'L', 'N', 'U', ni, 1, lu, ni, x, ni);
+    lapack_trtrs(l, t, 'U', 'N', 'N', ni, 1, lu, ni, x, ni);
 }
 
 /* ---- tridiagonal ---- */
 int lapack_tridiagonal(const Blas *l, BlasType t, Tridiagonal *a)
 {
-    int n = (int)a->n, info;
-    l->gttrf[t](&n, a->lower, a->diagonal, a->upper, a->second, a->pivots, &info);
-    return info;
+    return lapack_gttrf(l, t, (int)a->n, a->lower, a->diagonal, a->upper, a->second, a->pivots);
 }
 
 int lapack_tridiagonal_solve(const Blas *l, BlasType t, const Tridiagonal *a, int64_t nrhs, void *b)
 {
-    int n = (int)a->n, r = (int)nrhs, info;
-    l->gttrs[t]("N", &n, &r, a->lower, a->diagonal, a->upper, a->second, a->pivots, b, &n, &info,
-                1);
-    return info;
+    int n = (int)a->n;
+    return lapack_gttrs(l, t, 'N', n, (int)nrhs, a->lower, a->diagonal, a->upper, a->second,
+                        a->pivots, b, n);
 }
 
 double lapack_tridiagonal_rcond(const Blas *l, BlasType t, const Tridiagonal *a, double anorm,
                                 Scratch *s)
 {
-    int n = (int)a->n, info;
+    int n = (int)a->n;
     void *work = scratch_take(s, (size_t)n * 2, blas_bytes(t));
     int *iwork = scratch_take(s, (size_t)n, sizeof(int));
-    RealArg norm = real_arg(t, anorm), rcond = { 0 };
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
     if (blas_is_complex(t))
-        l->gtconc[t]("1", &n, a->lower, a->diagonal, a->upper, a->second, a->pivots, &norm,
-                     &rcond, work, &info, 1);
+        lapack_gtconc(l, t, '1', n, a->lower, a->diagonal, a->upper, a->second, a->pivots, anorm,
+                      &rcond, work);
     else
-        l->gtcon[t]("1", &n, a->lower, a->diagonal, a->upper, a->second, a->pivots, &norm, &rcond,
-                    work, iwork, &info, 1);
+        lapack_gtcon(l, t, '1', n, a->lower, a->diagonal, a->upper, a->second, a->pivots, anorm,
+                     &rcond, work, iwork);
     return real_value(t, &rcond);
 }
 
 int lapack_tridiagonal_pd(const Blas *l, BlasType t, Tridiagonal *a)
 {
-    int n = (int)a->n, info;
-    l->pttrf[t](&n, a->diagonal, a->lower, &info);
-    return info;
+    return lapack_pttrf(l, t, (int)a->n, a->diagonal, a->lower);
 }
 
 int lapack_tridiagonal_pd_solve(const Blas *l, BlasType t, const Tridiagonal *a, int64_t nrhs,
                                 void *b)
 {
-    int n = (int)a->n, r = (int)nrhs, info;
+    int n = (int)a->n, r = (int)nrhs;
     if (blas_is_complex(t))
-        l->pttrsc[t]("L", &n, &r, a->diagonal, a->lower, b, &n, &info, 1);
-    else
-        l->pttrs[t](&n, &r, a->diagonal, a->lower, b, &n, &info);
-    return info;
+        return lapack_pttrsc(l, t, 'L', n, r, a->diagonal, a->lower, b, n);
+    return lapack_pttrs(l, t, n, r, a->diagonal, a->lower, b, n);
 }
 
 double lapack_tridiagonal_pd_rcond(const Blas *l, BlasType t, const Tridiagonal *a, double anorm,
                                    Scratch *s)
 {
-    int n = (int)a->n, info;
-    void *work = scratch_take(s, (size_t)n, 8);
-    RealArg norm = real_arg(t, anorm), rcond = { 0 };
+    void *work = scratch_take(s, (size_t)a->n, 8);
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
-    l->ptcon[t](&n, a->diagonal, a->lower, &norm, &rcond, work, &info);
+    lapack_ptcon(l, t, (int)a->n, a->diagonal, a->lower, anorm, &rcond, work);
     return real_value(t, &rcond);
 }
 
 /* ---- banded positive definite ---- */
 int lapack_band_pd(const Blas *l, BlasType t, int64_t n, int64_t k, void *ab)
 {
-    int ni = (int)n, ki = (int)k, ld = ki + 1, info;
-    l->pbtrf[t]("L", &ni, &ki, ab, &ld, &info, 1);
-    return info;
+    return lapack_pbtrf(l, t, 'L', (int)n, (int)k, ab, (int)k + 1);
 }
 
 int lapack_band_pd_solve(const Blas *l, BlasType t, int64_t n, int64_t k, int64_t nrhs,
                          const void *ab, void *b)
 {
-    int ni = (int)n, ki = (int)k, ld = ki + 1, r = (int)nrhs, info;
-    l->pbtrs[t]("L", &ni, &ki, &r, ab, &ld, b, &ni, &info, 1);
-    return info;
+    int ni = (int)n, ki = (int)k;
+    return lapack_pbtrs(l, t, 'L', ni, ki, (int)nrhs, ab, ki + 1, b, ni);
 }
 
 double lapack_band_pd_rcond(const Blas *l, BlasType t, int64_t n, int64_t k, const void *ab,
                             double anorm, Scratch *s)
 {
-    int ni = (int)n, ki = (int)k, ld = ki + 1, info;
+    int ki = (int)k;
     void *work = scratch_take(s, (size_t)n * 3, blas_bytes(t));
     void *iwork = scratch_take(s, (size_t)n, 8);
-    RealArg norm = real_arg(t, anorm), rcond = { 0 };
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
-    l->pbcon[t]("L", &ni, &ki, ab, &ld, &norm, &rcond, work, iwork, &info, 1);
+    lapack_pbcon(l, t, 'L', (int)n, ki, ab, ki + 1, anorm, &rcond, work, iwork);
     return real_value(t, &rcond);
 }
 
@@ -272,45 +253,41 @@ enum { INDEFINITE_BLOCK = 64 };
 int lapack_indefinite(const Blas *l, BlasType t, bool hermitian, int64_t n, void *a, int *pivots,
                       Scratch *s)
 {
-    int ni = (int)n, lwork = ni * INDEFINITE_BLOCK, info;
+    int ni = (int)n, lwork = ni * INDEFINITE_BLOCK;
     void *work = scratch_take(s, (size_t)lwork, blas_bytes(t));
     if (!s->base)
         return 0;
     if (blas_is_complex(t) && !hermitian)
-        l->sytrfc[t]("L", &ni, a, &ni, pivots, work, &lwork, &info, 1);
-    else
-        l->sytrf[t]("L", &ni, a, &ni, pivots, work, &lwork, &info, 1);
-    return info;
+        return lapack_sytrfc(l, t, 'L', ni, a, ni, pivots, work, lwork);
+    return lapack_sytrf(l, t, 'L', ni, a, ni, pivots, work, lwork);
 }
 
 int lapack_indefinite_solve(const Blas *l, BlasType t, bool hermitian, int64_t n, int64_t nrhs,
                             void *a, const int *pivots, void *b, Scratch *s)
 {
-    int ni = (int)n, r = (int)nrhs, info;
+    int ni = (int)n, r = (int)nrhs;
     void *work = scratch_take(s, (size_t)n, blas_bytes(t));
     if (!s->base)
         return 0;
     if (blas_is_complex(t) && !hermitian)
-        l->sytrs2c[t]("L", &ni, &r, a, &ni, pivots, b, &ni, work, &info, 1);
-    else
-        l->sytrs2[t]("L", &ni, &r, a, &ni, pivots, b, &ni, work, &info, 1);
-    return info;
+        return lapack_sytrs2c(l, t, 'L', ni, r, a, ni, pivots, b, ni, work);
+    return lapack_sytrs2(l, t, 'L', ni, r, a, ni, pivots, b, ni, work);
 }
 
 double lapack_indefinite_rcond(const Blas *l, BlasType t, bool hermitian, int64_t n, const void *a,
                                const int *pivots, double anorm, Scratch *s)
 {
-    int ni = (int)n, info;
+    int ni = (int)n;
     void *work = scratch_take(s, (size_t)n * 2, blas_bytes(t));
     int *iwork = scratch_take(s, (size_t)n, sizeof(int));
-    RealArg norm = real_arg(t, anorm), rcond = { 0 };
+    RealArg rcond = { 0 };
     if (!s->base)
         return 0;
     if (!blas_is_complex(t))
-        l->sycon[t]("L", &ni, a, &ni, pivots, &norm, &rcond, work, iwork, &info, 1);
+        lapack_sycon(l, t, 'L', ni, a, ni, pivots, anorm, &rcond, work, iwork);
     else if (hermitian)
-        l->hecon[t]("L", &ni, a, &ni, pivots, &norm, &rcond, work, &info, 1);
+        lapack_hecon(l, t, 'L', ni, a, ni, pivots, anorm, &rcond, work);
     else
-        l->syconc[t]("L", &ni, a, &ni, pivots, &norm, &rcond, work, &info, 1);
+        lapack_syconc(l, t, 'L', ni, a, ni, pivots, anorm, &rcond, work);
     return real_value(t, &rcond);
 }

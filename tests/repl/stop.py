@@ -61,6 +61,20 @@ def test_stop_each(home):
     check("the session ends", s.end() == 0)
 
 
+def test_stop_fortran(home):
+    """LAPACK is left midway by its Fortran names as well, where LAPACKE's are usual."""
+    s = started(home, RICCI_LAPACKE="0")
+    for work in [x for x in FOREVER if re.search(r"svd|eig|solve|inv\(rand\(4", x)]:
+        s.send(work + "\n")
+        s.until(PROMPT, wait=0.3)
+        got, took = interrupt(s)
+        check("%s stops" % work, got.endswith(PROMPT) and b"interrupt" in got, got[-300:])
+        check("%s stops soon" % work, took < LATE, took)
+        s.line("x = none")
+    s.expect(INTACT, "true")
+    check("the session ends", s.end() == 0)
+
+
 def test_stop_random(home):
     """Interrupts at random moments of random work, also in the middle of its line."""
     rng, s = random.Random(int(os.environ.get("SEED", "8"))), started(home)

@@ -2,6 +2,7 @@
  * residuals), at orders around limits that are made small here, in all four types; and that
  * the library works as before after a routine was left in its middle. */
 #include "kernels/blas/blas_stop.h"
+#include "kernels/blas/lapacke.h"
 #include "kernels/lapack/lapack.h"
 #include "tests/unit/check.h"
 
@@ -174,8 +175,8 @@ static bool pivots_right(const Matrix *f, const int *pivots, const int *own)
 static void lu_case(const Matrix *a)
 {
     Matrix own = matrix_copy(a), made = matrix_copy(a);
-    int own_pivots[2 * ROOM], pivots[2 * ROOM], own_info = -1, info = -1;
-    lib->getrf[a->t](&a->m, &a->n, own.data, &a->ld, own_pivots, &own_info);
+    int own_pivots[2 * ROOM], pivots[2 * ROOM], info = -1;
+    int own_info = lapack_getrf(lib, a->t, a->m, a->n, own.data, a->ld, own_pivots);
     blas_stop_getrf(lib, a->t, a->m, a->n, made.data, a->ld, pivots, &info);
     bool ok = CHECK(info == own_info) && CHECK(pivots_right(&made, pivots, own_pivots));
     ok = ok && CHECK(gap_lu(a, &made, pivots) <= bound(a)) && CHECK(around_untouched(&made));
@@ -233,8 +234,7 @@ static void cholesky_case(BlasType t, char uplo, int n, int more, int bad)
     if (bad >= 0)
         put(&a, bad, bad, -1);
     Matrix own = matrix_copy(&a), made = matrix_copy(&a);
-    int own_info = -1, info = -1;
-    lib->potrf[t](&uplo, &n, own.data, &a.ld, &own_info, 1);
+    int info = -1, own_info = lapack_potrf(lib, t, uplo, n, own.data, a.ld);
     blas_stop_potrf(lib, t, uplo, n, made.data, a.ld, &info);
     bool ok = CHECK(info == own_info) && CHECK(info == bad + 1) && CHECK(around_untouched(&made)) &&
               CHECK(half_untouched(&made, &a, uplo));
@@ -262,9 +262,9 @@ static void cholesky_cases(BlasType t)
 /* ---- inverses, through getri's call of trtri ---- */
 static int invert(const Matrix *a, const int *pivots)
 {
-    int lwork = a->n * 64 + 1, info = -1;
+    int lwork = a->n * 64 + 1;
     void *work = malloc((size_t)lwork * blas_bytes(a->t));
-    lib->getri[a->t](&a->n, a->data, &a->ld, pivots, work, &lwork, &info);
+    int info = lapack_getri(lib, a->t, a->n, a->data, a->ld, pivots, work, lwork);
     free(work);
     return info;
 }
@@ -501,21 +501,8 @@ static void others(Bench *b)
     pthread_join(thread, NULL);
 }
 
-int main(void)
+static void parts(void)
 {
-    BlasRefusal why = { "", false };
-    mem_init(&ctx);
-    ctx.interrupt = &interrupt;
-    setenv("RICCI_THREADS", "2", 1);
-    unsetenv("RICCI_LAPACK_STOP");
-    blas_stop_allow();
-    lib = blas_open(&why);
-    if (!lib) {
-        printf("not run: %s\n", why.text);
-        return check_result();
-    }
-    if (!blas_stop_works())
-        printf("not run: stopping (this LAPACK calls its BLAS in another way)\n");
     blas_stop_limit(&small);
     for (BlasType t = BLAS_S; t < BLAS_TYPES; t++) {
         lu_cases(t);
@@ -527,19 +514,59 @@ int main(void)
         for (int nrhs = 0; nrhs < 40; nrhs += nrhs < 8 ? 4 : 13)
             solve_case(t, PANEL + 1, nrhs);
     }
-    signal(SIGALRM, on_alarm);
+}
+
+static void stops(void)
+{
     Bench benches[BLAS_TYPES];
-    for (BlasType t = BLAS_S; t < BLAS_TYPES && blas_stop_works(); t++) {
+    for (BlasType t = BLAS_S; t < BLAS_TYPES; t++) {
         benches[t] = bench_new(t);
         blas_stop_limit(t % 2 ? &whole : &small);
         for (int threads = 1; threads <= 2; threads++)
             stop_cases(&benches[t], threads);
     }
-    if (blas_stop_works()) {
-        others(&benches[BLAS_D]);
-        for (BlasType t = BLAS_S; t < BLAS_TYPES; t++)
-            bench_free(&benches[t]);
+    others(&benches[BLAS_D]);
+    for (BlasType t = BLAS_S; t < BLAS_TYPES; t++)
+        bench_free(&benches[t]);
+}
+
+/* By the names that were chosen, and by Fortran's where those were LAPACKE's. */
+static void all_cases(void)
+{
+    static Blas by_fortran;
+    const Blas *found = lib;
+    for (int way = found->by_lapacke ? 0 : 1; way < 2; way++) {
+        by_fortran = *found;
+        by_fortran.by_lapacke = false;
+        lib = way ? &by_fortran : found;
+        parts();
+        if (blas_stop_works())
+            stops();
     }
+    lib = found;
+}
+
+int main(void)
+{
+    BlasRefusal why = { "", false };
+    mem_init(&ctx);
+    ctx.interrupt = &interrupt;
+    setenv("RICCI_THREADS", "2", 1);
+    unsetenv("RICCI_LAPACK_STOP");
+    unsetenv("RICCI_LAPACKE");
+    blas_stop_allow();
+    lapacke_allow();
+    lib = lapack_open(&why);
+    if (!lib) {
+        printf("not run: %s\n", why.text);
+        return check_result();
+    }
+    if (!blas_stop_works())
+        printf("not run: stopping (this LAPACK calls its BLAS in another way)\n");
+    if (!lib->by_lapacke)
+        printf("not run: by LAPACKE (liblapacke.so.3 is not there, or leads elsewhere)\n");
+    signal(SIGALRM, on_alarm);
+    all_cases();
     blas_stop_limit(NULL);
     pool_shutdown(&ctx);
     return check_result();
