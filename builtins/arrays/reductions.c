@@ -6,6 +6,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/axis/scan.h"
 #include "kernels/axis/sort.h"
+#include "kernels/tensor/cast.h"
 #include "interp/op/op.h"
 
 #include <math.h>
@@ -362,12 +363,7 @@ typedef struct QuantileJob {
 
 static void store_float(DType dt, void *out, int64_t i, double v)
 {
-    switch (dt) {
-    case DT_F16: ((uint16_t *)out)[i] = f64_to_f16(v); break;
-    case DT_BF16: ((uint16_t *)out)[i] = f64_to_bf16(v); break;
-    case DT_F32: ((float *)out)[i] = (float)v; break;
-    default: ((double *)out)[i] = v;
-    }
+    cast_plain(dt, (char *)out + i * dtype_info(dt)->bytes, 1, DT_F64, &v, 1, 1);
 }
 
 /* Element k of the sorted lane; everything before it is not larger afterwards. */
@@ -577,7 +573,7 @@ static void exp_rows(void *arg, int64_t begin, int64_t end, int worker)
 /* x as f32 or f64, the axes last and dense. */
 static Tensor *exp_operand(OpCall *c, Tensor *x, uint64_t axes)
 {
-    DType dt = x->dtype == DT_F32 || x->dtype == DT_F16 || x->dtype == DT_BF16 ? DT_F32 : DT_F64;
+    DType dt = dtype_computed((DType)x->dtype) == DT_F32 ? DT_F32 : DT_F64;
     return axes_last(c, op_keep(c, tensor_cast(&c->in->ctx, x, dt)), axes);
 }
 
@@ -698,13 +694,9 @@ static double norm_value(const Norm *n)
 
 static double sqrt_eps(DType dt)
 {
-    switch (dt) {
-    case DT_F16: return 0x1p-5;
-    case DT_BF16: return 0.08838834764831845;            /* sqrt(2^-7) */
-    case DT_F32: case DT_C64: return 3.4526698300124393e-4;
-    case DT_F64: case DT_C128: return 1.4901161193847656e-8;
-    default: return 0;
-    }
+    int e, p;
+    MiniStyle style;
+    return dtype_plain(dt) && dtype_mini_read(dtype_real(dt), &e, &p, &style) ? sqrt(ldexp(1, 1 - p)) : 0;
 }
 
 /* The relative tolerance of two operands: the narrower float's, literals not counting. */

@@ -21,7 +21,7 @@ static Value round_tensor(OpCall *c, int64_t digits)
 {
     Ctx *ctx = &c->in->ctx;
     Tensor *x = op_keep(c, tensor_compact(ctx, arg_tensor(c, 0)));
-    DType dt = (DType)x->dtype, compute = dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt;
+    DType dt = (DType)x->dtype, compute = dtype_computed(dt);
     if (dtype_info(dt)->kind == 'b' || (dtype_info(dt)->kind == 'i' && digits >= 0))
         return op_result(c, x);
     x = op_keep(c, tensor_cast(ctx, x, compute));

@@ -72,7 +72,7 @@ static void leading(const Side *s, int batch, int64_t *stride)
 }
 
 /* Products are rounded once, after their sum: f16 and bf16 multiply in f32. */
-static DType product_wide(DType dt) { return dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt; }
+static DType product_wide(DType dt) { return dtype_computed(dt); }
 
 /* The sum over index k of the product of two loads. */
 static int product_node(PlaceNest *n, int a, int b, DType dt, int k)

@@ -95,7 +95,7 @@ static int nonzero(PlaceNest *n, int node)
 /* What it is added up in: f16 and bf16 in f32, ints and bools in f64. */
 static DType float_of(DType dt)
 {
-    return form_whole(dt) ? DT_F64 : dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt;
+    return form_whole(dt) ? DT_F64 : dtype_computed(dt);
 }
 
 static Value fold_finish(const Fold *f, PlaceNest *n, int root, DType result)

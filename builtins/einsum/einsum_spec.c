@@ -384,7 +384,7 @@ DType einsum_dtype(const EinsumSpec *s, DType *compute)
         votes[k] = (DTypeVote){ (DType)t->dtype, t->rank == 0, arg < 32 && (c->weak >> arg & 1) };
     }
     DType dt = dtype_vote(votes, s->operands);
-    *compute = dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt;
+    *compute = dtype_computed(dt);
     return dt;
 }
 

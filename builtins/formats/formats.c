@@ -106,7 +106,7 @@ static bool any_complex(const OpCall *c)
 /* What the ordinary kernels are given; DT_NONE: numbers of the format itself. */
 static DType fast_dtype(const OpCall *c, const Scope *s)
 {
-    bool half = s->format == DT_F16 || s->format == DT_BF16;
+    bool half = dtype_half(s->format);
     if (s->accumulate == s->format)
         return DT_NONE;
     bool plain = s->round == ROUND_NEAREST && !s->saturate && !s->flush;

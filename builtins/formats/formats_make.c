@@ -40,7 +40,7 @@ static void target_done(Scope *s, const Scope *t)
 
 static bool own_float(DType dt)
 {
-    return dt == DT_F64 || dt == DT_F32 || dt == DT_F16 || dt == DT_BF16;
+    return dtype_plain(dt) && dtype_info(dt)->kind == 'f';
 }
 
 static Value settled(OpCall *c, Scope *s, Scope *t, Value v)

@@ -192,7 +192,7 @@ static Value uniques(OpCall *c, Scope *s)
 
 static bool ordinary_store(DType dt)
 {
-    return dt == DT_F32 || dt == DT_F16 || dt == DT_BF16 || dt == DT_F64;
+    return dtype_plain(dt) && dtype_info(dt)->kind == 'f';
 }
 
 typedef enum OrderForm { ORDER_MIN, ORDER_MAX, ORDER_ARGMIN, ORDER_ARGMAX, ORDER_SORT, ORDER_ARGSORT, ORDER_UNIQUE,

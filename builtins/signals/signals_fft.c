@@ -12,8 +12,8 @@
 
 DType signals_compute_dtype(DType dt)
 {
-    switch (dt) {
-    case DT_F16: case DT_BF16: case DT_F32: return DT_F32;
+    switch (dtype_computed(dt)) {
+    case DT_F32: return DT_F32;
     case DT_C64: case DT_C128: return dt;
     default: return DT_F64;
     }

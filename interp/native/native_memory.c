@@ -116,7 +116,7 @@ static DType leaf_dtype(const CType *t)
         return t->size <= 2 ? narrow[t->is_unsigned][t->size - 1]
              : t->size == 4 && !t->is_unsigned ? DT_I32 : DT_I64;
     case CK_FLOAT:
-        return t->size == 2 ? (t->bf16 ? DT_BF16 : DT_F16) : t->size == 4 ? DT_F32 : DT_F64;
+        return t->size > 8 ? DT_F64 : native_dtype(t);
     case CK_COMPLEX: return t->size == 8 ? DT_C64 : DT_C128;
     default: return DT_NONE;
     }

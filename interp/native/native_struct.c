@@ -276,8 +276,7 @@ static bool same_float(const CType *t, const char *a, const char *b)
     if (t->size == 8)
         return memcpy(&d, a, 8), memcpy(&e, b, 8), d == e;
     if (t->size == 2)
-        return element_f64(t->bf16 ? DT_BF16 : DT_F16, a) ==
-               element_f64(t->bf16 ? DT_BF16 : DT_F16, b);
+        return element_f64(native_dtype(t), a) == element_f64(native_dtype(t), b);
     memcpy(&x, a, sizeof x);
     memcpy(&y, b, sizeof y);
     return x == y;

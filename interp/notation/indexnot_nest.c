@@ -233,7 +233,7 @@ static int make_mean(IxBind *b, const IxNode *n, IxInstance *of, int arg, uint64
     Ctx *ctx = &b->in->ctx;
     Nest *nest = b->make.nest;
     DType dt = (DType)nest->node[arg].dtype;
-    bool half = dt == DT_F16 || dt == DT_BF16;
+    bool half = dtype_half(dt);
     int64_t count = 1;
     for (uint64_t m = spans; m; m &= m - 1)
         count *= b->span[__builtin_ctzll(m)].extent;

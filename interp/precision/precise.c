@@ -355,7 +355,7 @@ bool precise_fast(const Scope *s)
 
 bool precise_nests(const Scope *s)
 {
-    bool half = s->format == DT_F16 || s->format == DT_BF16;
+    bool half = dtype_half(s->format);
     bool plain = s->round == ROUND_NEAREST && !s->saturate && !s->flush && !s->reproducible;
     return plain &&
            (half ? s->accumulate == DT_F32 : scope_ordinary(s) && s->accumulate == s->format);
@@ -423,7 +423,7 @@ static void count_row(DType dt, const void *data, int64_t n, ArithFlags *f)
     const float *s = data;
     const uint16_t *h = data;
     uint64_t inf = 0, nan = 0;
-    uint16_t top = dt == DT_F16 ? 0x7c00 : 0x7f80;
+    uint16_t top = dtype_half(dt) ? dtype_half_infinity(dt) : 0;
     switch (dt) {
     case DT_C128: case DT_F64:
         for (int64_t i = 0; i < (dt == DT_C128 ? 2 * n : n); i++)
@@ -433,11 +433,9 @@ static void count_row(DType dt, const void *data, int64_t n, ArithFlags *f)
         for (int64_t i = 0; i < (dt == DT_C64 ? 2 * n : n); i++)
             inf += isinf(s[i]) != 0, nan += isnan(s[i]) != 0;
         break;
-    case DT_F16: case DT_BF16:
-        for (int64_t i = 0; i < n; i++)
+    default:
+        for (int64_t i = 0; top && i < n; i++)
             inf += (h[i] & 0x7fff) == top, nan += (h[i] & 0x7fff) > top;
-        break;
-    default: break;
     }
     f->overflow += inf;
     f->invalid += nan;

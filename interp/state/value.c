@@ -9,6 +9,7 @@
 #include "kernels/device/device.h"
 #include "kernels/rational/rational.h"
 #include "kernels/number/number.h"
+#include "kernels/tensor/cast.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -335,20 +336,10 @@ static bool store_int(DType dt, void *dst, int64_t i)
 static void store_float(DType dt, void *dst, Value v)
 {
     double f = scalar_f64(v);
-    switch (dt) {
-    case DT_F16:
-        *(uint16_t *)dst = f64_to_f16(f);
-        break;
-    case DT_BF16:
-        *(uint16_t *)dst = f64_to_bf16(f);
-        break;
-    case DT_F32:
-        *(float *)dst = v.tag == V_INT ? (float)v.i : (float)f;
-        break;
-    default:
-        *(double *)dst = f;
-        break;
-    }
+    if (dt == DT_F32 && v.tag == V_INT)
+        *(float *)dst = (float)v.i;
+    else
+        cast_plain(dt, dst, 1, DT_F64, &f, 1, 1);
 }
 
 static double _Complex scalar_c128(Value v)

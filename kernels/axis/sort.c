@@ -70,8 +70,6 @@ static inline uint16_t bits_16(uint64_t key, uint16_t infinity)
     return k >> 15 ? (uint16_t)(k & 0x7fff) : (uint16_t)~k;
 }
 
-enum { INF_F16 = 0x7c00, INF_BF16 = 0x7f80 };
-
 int sort_key_bytes(DType dt)
 {
     return dtype_info(dt)->bytes;
@@ -94,6 +92,13 @@ bool sort_key_is_nan(DType dt, uint64_t key)
     return dtype_info(dt)->kind == 'f' && key == nan_key(dt);
 }
 
+static void load_half(uint64_t *keys, DType dt, const uint16_t *x, int64_t stride, int64_t n)
+{
+    uint16_t infinity = dtype_half_infinity(dt);
+    for (int64_t i = 0; i < n; i++)
+        keys[i] = key_16(x[i * stride], infinity);
+}
+
 void sort_load(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t n, unsigned how)
 {
     switch (dt) {
@@ -109,18 +114,13 @@ void sort_load(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t 
     case DT_I64:
         for (int64_t i = 0; i < n; i++) keys[i] = (uint64_t)((const int64_t *)x)[i * stride] ^ (uint64_t)1 << 63;
         break;
-    case DT_F16:
-        for (int64_t i = 0; i < n; i++) keys[i] = key_16(((const uint16_t *)x)[i * stride], INF_F16);
-        break;
-    case DT_BF16:
-        for (int64_t i = 0; i < n; i++) keys[i] = key_16(((const uint16_t *)x)[i * stride], INF_BF16);
-        break;
     case DT_F32:
         for (int64_t i = 0; i < n; i++) keys[i] = key_f32(((const float *)x)[i * stride]);
         break;
-    default:
+    case DT_F64:
         for (int64_t i = 0; i < n; i++) keys[i] = key_f64(((const double *)x)[i * stride]);
         break;
+    default: load_half(keys, dt, x, stride, n);
     }
     uint64_t zero = (uint64_t)1 << (8 * dtype_info(dt)->bytes - 1);
     if (how & SORT_ONE_ZERO && dtype_info(dt)->kind == 'f')
@@ -140,10 +140,9 @@ static void store_key(char *to, DType dt, uint64_t key)
     case DT_I8: *(int8_t *)to = (int8_t)(uint8_t)(key ^ 0x80); break;
     case DT_I32: *(int32_t *)to = (int32_t)((uint32_t)key ^ 0x80000000u); break;
     case DT_I64: *(int64_t *)to = sort_key_i64(key); break;
-    case DT_F16: *(uint16_t *)to = bits_16(key, INF_F16); break;
-    case DT_BF16: *(uint16_t *)to = bits_16(key, INF_BF16); break;
     case DT_F32: *(float *)to = f32_key(key); break;
-    default: *(double *)to = f64_key(key); break;
+    case DT_F64: *(double *)to = f64_key(key); break;
+    default: *(uint16_t *)to = bits_16(key, dtype_half_infinity(dt)); break;
     }
 }
 

@@ -257,10 +257,6 @@ const DeviceOps cuda_ops = {
 };
 
 /* ---- what is there ---- */
-enum {
-    CUDA_DTYPES = 1u << DT_BOOL | 1u << DT_I8 | 1u << DT_U8 | 1u << DT_I32 | 1u << DT_I64 | 1u << DT_F16 |
-                  1u << DT_BF16 | 1u << DT_F32 | 1u << DT_F64
-};
 
 /* Every operation needs a generated kernel somewhere (transposes before LAPACK, dtypes before
  * products), so without the compiler there is none. */
@@ -291,7 +287,7 @@ static void describe(Ctx *ctx, Device *d, const CudaLibraries *l, int index)
     }
     d->title[sizeof d->title - 1] = '\0';
     d->caps = DEVCAP_CUDA | (l->compiles ? DEVCAP_SOURCE : 0);
-    d->dtypes = CUDA_DTYPES;
+    d->dtypes = dtype_device_mask(true);
     int used = snprintf(d->note, sizeof d->note, "compute capability %d.%d, driver for CUDA %d.%d",
                         attribute(f, device, CU_ATTRIBUTE_MAJOR), attribute(f, device, CU_ATTRIBUTE_MINOR),
                         l->version / 1000, l->version % 1000 / 10);

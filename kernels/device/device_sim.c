@@ -115,9 +115,6 @@ Tensor *sim_view(Ctx *ctx, const Tensor *made, Tensor *from, const Tensor *shado
 }
 
 /* ---- those that are always there: a row each ---- */
-enum { ACCELERATOR_DTYPES = 1u << DT_BOOL | 1u << DT_I8 | 1u << DT_U8 | 1u << DT_I32 | 1u << DT_I64 |
-                            1u << DT_F16 | 1u << DT_BF16 | 1u << DT_F32 };
-
 enum { LACKS = 8 };
 
 typedef struct Standard {
@@ -145,7 +142,7 @@ void sim_standard(Ctx *ctx)
         while (lacks < LACKS && s->lacks[lacks])
             lacks++;
         d->caps = DEVCAP_SIM;
-        d->dtypes = ACCELERATOR_DTYPES;
+        d->dtypes = dtype_device_mask(false);
         d->product = s->product;
         if (lacks)
             memcpy(device_set_lacks(ctx, d, (size_t)lacks), s->lacks, (size_t)lacks * sizeof *s->lacks);

@@ -59,14 +59,14 @@ DType ew_result_dtype(EwOp op, DType compute) {
 }
 
 EwFn ew_reference(EwOp op, DType dt) {
-    if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
+    if (dtype_half(dt)) return ew_half_kernel(op, dt);
     EwFn wide = ew_table_reference[op][dt];
     return wide ? wide : ew_table_base[op][dt];
 }
 
 EwFn ew_kernel_at(EwOp op, DType dt, CpuIsa isa, bool sleef) {
     EwFn fn = NULL;
-    if (dt == DT_F16 || dt == DT_BF16) return ew_half_kernel(op, dt);
+    if (dtype_half(dt)) return ew_half_kernel(op, dt);
 #ifdef __x86_64__
     if (isa >= ISA_AVX2) {
         bool wide = isa == ISA_AVX512;

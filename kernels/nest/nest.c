@@ -191,7 +191,7 @@ void nest_watch(Nest *n, int node)
 static void reduce_dtypes(NestReduce op, DType dt, DType *compute, DType *result)
 {
     bool whole = dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b';
-    bool half = dt == DT_F16 || dt == DT_BF16;
+    bool half = dtype_half(dt);
     *compute = *result = dt;
     if (op == NEST_SUM || op == NEST_PROD) {
         *compute = whole ? DT_I64 : half ? DT_F32 : dt;

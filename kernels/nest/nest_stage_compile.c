@@ -362,12 +362,11 @@ static int gen_const(Maker *m, int id)
 
 /* ---- reductions in the main program ---- */
 
-static bool is_half(DType dt) { return dt == DT_F16 || dt == DT_BF16; }
 
 /* Extremes of 16-bit floats are found in f32: exact, and quicker. */
 static DType accumulator(const NestNode *node)
 {
-    return is_half((DType)node->compute) ? DT_F32 : (DType)node->compute;
+    return dtype_half((DType)node->compute) ? DT_F32 : (DType)node->compute;
 }
 
 static FoldOp fold_op(NestReduce op)

@@ -13,8 +13,8 @@ static bool any_half_nan(const uint16_t *x, int64_t n, int infinity)
 
 static bool any_nan(DType dt, const void *x, int64_t n)
 {
-    if (dt == DT_F16 || dt == DT_BF16)
-        return any_half_nan(x, n, dt == DT_F16 ? 0x7c00 : 0x7f80);
+    if (dtype_half(dt))
+        return any_half_nan(x, n, dtype_half_infinity(dt));
     return stage_kernels()->nan[dt](x, n);
 }
 

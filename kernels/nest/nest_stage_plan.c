@@ -231,7 +231,7 @@ double stage_op_seconds(EwOp op, DType compute)
     }
     if (kind == 'c')
         ns = ns > 0.5 ? 20 : 0.5;
-    return (compute == DT_F16 || compute == DT_BF16 ? ns + 1 : ns * wide) * 1e-9;
+    return (dtype_half(compute) ? ns + 1 : ns * wide) * 1e-9;
 }
 
 static bool in_body(const StageCode *c, int node, uint64_t bound)

@@ -222,10 +222,7 @@ static void add_device(Ctx *ctx, const OpenCl *cl, cl_device_id device, int inde
         snprintf(d->note, sizeof d->note, "runs on the processor, for testing: never `gpu`");
     }
     d->memory = opencl_number(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
-    d->dtypes = 1u << DT_BOOL | 1u << DT_I8 | 1u << DT_U8 | 1u << DT_I32 | 1u << DT_I64 |
-                1u << DT_F16 | 1u << DT_BF16 | 1u << DT_F32;
-    if (opencl_has(cl, device, "cl_khr_fp64"))
-        d->dtypes |= 1u << DT_F64;
+    d->dtypes = dtype_device_mask(opencl_has(cl, device, "cl_khr_fp64"));
     if (clblast_open())
         d->math.gemm = opencl_gemm;
     else

@@ -187,7 +187,7 @@ static int widen_product(Planner *p, int x, DType dt)
         return x;
     NestNode mul = p->n->node[cast.arg[0]];
     if (mul.kind != NEST_EW || mul.op != EW_MULTIPLY ||
-        (mul.compute != DT_F16 && mul.compute != DT_BF16))
+        !dtype_half(mul.compute))
         return x;
     int args[3];
     for (int k = 0; k < 2; k++)
@@ -287,7 +287,7 @@ static bool reads_target(const Planner *p, int y, const PlanTarget *t)
 static int rounded_contraction(Planner *p, NestNode cast, uint64_t axes)
 {
     PlanTarget *outer = p->target;
-    bool half = cast.kind == NEST_CAST && (cast.dtype == DT_F16 || cast.dtype == DT_BF16);
+    bool half = cast.kind == NEST_CAST && dtype_half(cast.dtype);
     NestNode *sum = half ? &p->n->node[cast.arg[0]] : NULL;
     if (!half || sum->kind != NEST_REDUCE || sum->free != axes || sum->compute != DT_F32)
         return -1;

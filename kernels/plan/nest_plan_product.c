@@ -92,7 +92,7 @@ static bool half_product(const Planner *p, const Product *q, const NestNode *nod
     const NestNode *x = &p->n->node[node->arg[0]];
     return q->semiring == SR_PLUS_TIMES && q->dtype == DT_F32 && node->kind == NEST_CAST &&
            x->kind == NEST_EW && x->op == EW_MULTIPLY &&
-           (x->compute == DT_F16 || x->compute == DT_BF16);
+           dtype_half(x->compute);
 }
 
 static void take_apart(Planner *p, Product *q, int x)

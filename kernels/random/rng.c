@@ -4,7 +4,9 @@
 
 #include "core/memory/pool.h"
 #include "kernels/tensor/cpu.h"
+#include "kernels/tensor/cast.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { STRIP = 512 };           /* blocks at a time: their words stay in the first cache */
@@ -52,20 +54,17 @@ static void round_strip(const Fill *f, int64_t at, const double *wide, const flo
             for (int64_t i = 0; i < n; i++)
                 ((float *)f->out)[at + i] = (float)wide[i];
         break;
-    case DT_F16:
-        for (int64_t i = 0; i < n; i++)
-            ((uint16_t *)f->out)[at + i] = f64_to_f16(wide[i]);
-        break;
-    default:
-        for (int64_t i = 0; i < n; i++)
-            ((uint16_t *)f->out)[at + i] = f64_to_bf16(wide[i]);
+    default: cast_plain(f->dtype, (uint16_t *)f->out + at, 1, DT_F64, wide, 1, n);
     }
 }
 
-/* f16 and bf16 uniforms keep the leading 11 and 8 bits of the 24, so that 1 never appears. */
+/* Uniforms of halves keep as many of the 24 leading bits as their significand has (f16 11, bf16 8), so
+ * that 1 never appears. */
 static void narrow_uniform(DType dt, double *wide, const float *single, int64_t n)
 {
-    double scale = dt == DT_F16 ? 0x1p11 : 0x1p8;
+    int e, p;
+    MiniStyle style;
+    double scale = dtype_mini_read(dt, &e, &p, &style) ? ldexp(1, p) : 1;
     for (int64_t i = 0; i < n; i++)
         wide[i] = (double)(int32_t)(single[i] * scale) / scale;
 }
@@ -93,7 +92,7 @@ static void fill_floats(void *arg, int64_t begin, int64_t end, int worker)
             f->kernels->uniform(wide, words, blocks);
         else
             f->kernels->uniform_f32(single, words, blocks);
-        if (!f->normal && (f->dtype == DT_F16 || f->dtype == DT_BF16))
+        if (!f->normal && dtype_half(f->dtype))
             narrow_uniform(f->dtype, wide, single, n);
         round_strip(f, at, wide, f->normal ? NULL : single, n);
     }

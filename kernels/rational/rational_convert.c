@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "kernels/arith/arith_binary.h"
 #include "kernels/arith/cast_mini.h"
+#include "kernels/tensor/cast.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -180,15 +181,17 @@ static bool cast_one(DType to, void *dst, Rational a)
 {
     switch (to) {
     case DT_BOOL: *(uint8_t *)dst = rational_sign(a) != 0; return true;
-    case DT_F16:  *(uint16_t *)dst = f64_to_f16(to_f64(a, true)); return true;
-    case DT_BF16: *(uint16_t *)dst = f64_to_bf16(to_f64(a, true)); return true;
     case DT_F32:  *(float *)dst = to_f32(a); return true;
     case DT_F64:  *(double *)dst = rational_f64(a); return true;
     case DT_C64:  *(float _Complex *)dst = to_f32(a); return true;
     case DT_C128: *(double _Complex *)dst = rational_f64(a); return true;
     case DT_RATIONAL: *(Rational *)dst = a; return true;
-    default: return cast_int(to, dst, a);
+    default: break;
     }
+    if (!dtype_half(to))
+        return cast_int(to, dst, a);
+    double odd = to_f64(a, true);
+    return cast_plain(to, dst, 1, DT_F64, &odd, 1, 1) < 0;
 }
 
 /* To a binary format of any size, or complex numbers of one: each rounded once. */

@@ -7,6 +7,7 @@
 #include "core/memory/pool.h"
 #include "kernels/tensor/cpu.h"
 #include "kernels/reduce/reduce_complex.h"
+#include "kernels/tensor/cast.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,12 +80,7 @@ DType reduce_result_dtype(RedOp op, DType dt)
 
 static void store_real(DType to, char *out, double v)
 {
-    switch (to) {
-    case DT_F16: *(uint16_t *)out = f64_to_f16(v); break;
-    case DT_BF16: *(uint16_t *)out = f64_to_bf16(v); break;
-    case DT_F32: *(float *)out = (float)v; break;
-    default: *(double *)out = v; break;
-    }
+    cast_plain(to, out, 1, DT_F64, &v, 1, 1);
 }
 
 /* Sums, products and extremes of floats; `scale` is 1 or the count of a mean. A quotient

@@ -8,7 +8,8 @@
 
 const DTypeInfo dtype_table[DT_COUNT + 1] = {
 #define DTYPE(id, text, ctype, compute, size, letter, order) \
-    [DT_##id] = { .name = #text, .bytes = size, .kind = letter, .rank = order },
+    [DT_##id] = { .name = #text, .bytes = size, .kind = letter, .rank = order, \
+                  .half = size == 2 && sizeof(compute) == sizeof(float) },
 #include "kernels/tensor/dtypes.def"
 #undef DTYPE
     [DT_COUNT] = { .name = "no dtype", .bytes = 1, .kind = '?' },
@@ -108,6 +109,18 @@ DType dtype_find(const char *name, size_t len) {
     return DT_NONE;
 }
 
+uint16_t dtype_half_infinity(DType dt) {
+    Mini m;
+    return mini_of(dt, &m) ? (uint16_t)(((1 << m.e) - 1) << (m.p - 1)) : 0;
+}
+
+uint32_t dtype_device_mask(bool doubles) {
+    uint32_t mask = 0;
+    for (int dt = 0; dt < DT_RATIONAL; dt++)
+        if (dtype_table[dt].kind != 'c' && (doubles || dt != DT_F64)) mask |= UINT32_C(1) << dt;
+    return mask;
+}
+
 /* ---- real and complex ---- */
 DType dtype_real(DType dt) {
     if (dtype_base(dt) == DT_CMINI) {
@@ -119,10 +132,10 @@ DType dtype_real(DType dt) {
 
 DType dtype_complex(DType dt) {
     switch (dtype_base(dt)) {
-    case DT_F16: case DT_BF16: case DT_F32: case DT_C64: return DT_C64;
+    case DT_F32: case DT_C64: return DT_C64;
     case DT_E4M3: case DT_E5M2: case DT_MINI: return dtype_complex_of(dt);
     case DT_CMINI: return dt;
-    default: return DT_C128;
+    default: return dtype_half(dt) ? DT_C64 : DT_C128;
     }
 }
 

@@ -27,6 +27,7 @@ typedef struct DTypeInfo {
     uint8_t bytes;
     char kind;           /* 'b' 'i' 'q' 'f' 'c' */
     uint8_t rank;        /* order of promotion */
+    bool half;           /* stored in 16 bits, computed in f32 */
 } DTypeInfo;
 
 extern const DTypeInfo dtype_table[DT_COUNT + 1];   /* the last: DT_NONE */
@@ -39,6 +40,14 @@ enum { MP_BITS_MAX = 1 << 20, DECIMAL_DIGITS_MAX = 300000 };
 
 static inline DType dtype_base(DType dt) { return (DType)(dt & 0xff); }
 static inline const DTypeInfo *dtype_info(DType dt) { return &dtype_table[dt & 0xff]; }
+/* f16, bf16: a float that is stored in 16 bits and computed in f32. */
+static inline bool dtype_half(DType dt) { return dtype_info(dt)->half; }
+/* What elements of a dtype with kernels are computed in. */
+static inline DType dtype_computed(DType dt) { return dtype_half(dt) ? DT_F32 : dt; }
+/* The bits of a half's infinity; greater ones, without the sign, are nan. */
+uint16_t dtype_half_infinity(DType);
+/* The dtypes that any device of generated source holds, as a mask of 1 << dtype. */
+uint32_t dtype_device_mask(bool doubles);
 /* e exponent and p significand bits, the hidden one included: the storage dtype where it is one
  * (float(5, 11) is f16), else MINI. */
 DType dtype_mini(int e, int p, MiniStyle);
