@@ -118,9 +118,9 @@ static bool trivial(const Fold *f)
  * where there are so many or so large ones that it could. */
 static bool may_overflow(const Fold *f, NestReduce op, bool *known)
 {
-    static const double narrow[] = { [DT_BOOL] = 1, [DT_I8] = 128, [DT_U8] = 255, [DT_I32] = 2147483648.0 };
     DType dt = dtype_of(f), wide = device_widest(f->d);
-    double most = dt == DT_BOOL || dt == DT_I8 || dt == DT_U8 || dt == DT_I32 ? narrow[dt] : 0x1p63;
+    const DTypeInfo *d = dtype_info(dt);
+    double most = d->high ? fmax((double)d->high, -(double)d->low) : 0x1p63;
     *known = true;
     if (op == NEST_SUM && most * (double)f->count < 0x1p62)
         return false;

@@ -103,7 +103,7 @@ static void check_values(NestMaker *m, const Op *op, const int *args, int n, DTy
         return;
     for (int i = ew_info[op->ew].result == RES_WHERE ? 1 : 0; i < n; i++)
         if (m->nest->node[args[i]].dtype != compute && int_scalar(m, args[i], &value) &&
-            !ew_int_fits(value, compute))
+            !dtype_fits(compute, value))
             ew_literal_error(m->in, op, i, value, compute);
 }
 

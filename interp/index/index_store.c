@@ -38,13 +38,11 @@ static _Noreturn void raise_unstorable(Interp *in, Value target, Value v, int op
 
 static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
 {
-    static const char *const limits[DT_COUNT] = {
-        [DT_I8] = "-128 to 127", [DT_U8] = "0 to 255", [DT_I32] = "-2147483648 to 2147483647",
-    };
+    char limits[48];
     int64_t i = 0;
     v_as_int(v, &i);
     Error *e = err_new(&in->ctx, ERR_VALUE, "%" PRId64 " does not fit in %s, whose dtype is %s (%s)", i,
-                       err_operand_text(&in->ctx, 0), dtype_name(dt), dt < DT_COUNT && limits[dt] ? limits[dt] : "");
+                       err_operand_text(&in->ctx, 0), dtype_name(dt), dtype_range(dt, limits));
     err_underline(e, operand);
     err_throw(e);
 }

@@ -104,7 +104,7 @@ DType ew_dtype(const OpTable *table, EwOp ew, const EwVotes *v, int n)
         return v->real;
     if (is_int(dt) && dt != DT_I64 && ew_info[ew].result == RES_BOOL)
         for (int i = 0; i < n; i++)             /* u8 < 300 is decided in i64 */
-            if (v->int_value(v, i, &x) && !ew_int_fits(x, dt))
+            if (v->int_value(v, i, &x) && !dtype_fits(dt, x))
                 return DT_I64;
     return dt;
 }
@@ -153,25 +153,11 @@ static bool operand_read(Interp *in, Operand *x, Value v, int i, bool weak)
     return true;
 }
 
-bool ew_int_fits(int64_t v, DType dt)
-{
-    switch (dt) {
-    case DT_I8: return v >= INT8_MIN && v <= INT8_MAX;
-    case DT_U8: return v >= 0 && v <= UINT8_MAX;
-    case DT_I32: return v >= INT32_MIN && v <= INT32_MAX;
-    default: return true;
-    }
-}
-
-static const char *int_range_text(DType dt)
-{
-    return dt == DT_U8 ? "0 to 255" : dt == DT_I8 ? "-128 to 127" : "-2147483648 to 2147483647";
-}
-
 void ew_literal_error(Interp *in, const Op *op, int i, int64_t value, DType dt)
 {
+    char range[48];
     Error *e = err_new(&in->ctx, ERR_VALUE, "%lld does not fit %s, the dtype of the other operand (%s)",
-                       (long long)value, dtype_name(dt), int_range_text(dt));
+                       (long long)value, dtype_name(dt), dtype_range(dt, range));
     err_underline(e, i);
     int other = i == 0 ? 1 : 0;
     const char *wide = err_operand_text(&in->ctx, other);
@@ -191,7 +177,7 @@ static void operand_convert(Plan *p, int i, DType to)
     _Alignas(16) char cell[16];
     if (is_int(to) && is_int(x->dtype)) {
         int64_t v = element_i64(x->dtype, x->value);
-        if (!ew_int_fits(v, to))
+        if (!dtype_fits(to, v))
             ew_literal_error(p->in, p->op, i, v, to);
     }
     cast_run(to, cell, 1, x->dtype, x->value, 1, 1);
@@ -383,7 +369,7 @@ static bool scalar_int(Plan *p, Value *out)
         *out = r;
         return true;
     }
-    if (!ew_int_fits(r.i, p->result))
+    if (!dtype_fits(p->result, r.i))
         arith_range_error(p->in, p->op, p->result, values, p->n);
     _Alignas(16) char cell[16];
     cast_run(p->result, cell, 1, DT_I64, &r.i, 1, 1);

@@ -33,7 +33,6 @@ DType ew_dtype(const OpTable *, EwOp, const EwVotes *, int n);
 
 /* What index notation and fused chains check as the door does: an int scalar in the dtype that
  * is computed in, the condition of where. */
-bool ew_int_fits(int64_t, DType);
 _Noreturn void ew_literal_error(Interp *, const Op *, int operand, int64_t value, DType);
 _Noreturn void ew_mask_error(Interp *, const Op *, Value condition);
 /* Sums and multiples of covectors are covectors. */

@@ -181,7 +181,7 @@ static bool all_fit(const Tensor *t, DType dt)
     int64_t whole;
     for (int64_t i = 0; i < t->size; i++)
         if (!rational_as_int(((const Rational *)(const void *)t->data)[i], &whole) ||
-            !ew_int_fits(whole, dt))
+            !dtype_fits(dt, whole))
             return false;
     return true;
 }

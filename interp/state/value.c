@@ -310,26 +310,7 @@ static double scalar_f64(Value v)
 
 static bool store_int(DType dt, void *dst, int64_t i)
 {
-    switch (dt) {
-    case DT_I8:
-        if (i < INT8_MIN || i > INT8_MAX)
-            return false;
-        *(int8_t *)dst = (int8_t)i;
-        return true;
-    case DT_U8:
-        if (i < 0 || i > UINT8_MAX)
-            return false;
-        *(uint8_t *)dst = (uint8_t)i;
-        return true;
-    case DT_I32:
-        if (i < INT32_MIN || i > INT32_MAX)
-            return false;
-        *(int32_t *)dst = (int32_t)i;
-        return true;
-    default:
-        *(int64_t *)dst = i;
-        return true;
-    }
+    return dtype_fits(dt, i) && dtype_store_int(dt, dst, i);
 }
 
 /* An f32 takes an int directly, so that it is rounded once. */

@@ -131,13 +131,15 @@ static int64_t nonzero_complex(DType dt, const void *x, int64_t n, int64_t *posi
 
 int64_t compare_nonzero(DType dt, const void *x, int64_t n, int64_t *positions)
 {
+    const DTypeInfo *d = dtype_info(dt);
     if (dtype_half(dt))
         return nonzero_f16(x, n, positions);
+    if (d->kind == 'i' || d->kind == 'b')
+        return d->bytes == 1   ? nonzero_8(x, n, positions)
+               : d->bytes == 4 ? nonzero_32(x, n, positions)
+                               : nonzero_64(x, n, positions);
     switch (dt) {
-    case DT_BOOL: case DT_I8: case DT_U8: return nonzero_8(x, n, positions);
-    case DT_I32: return nonzero_32(x, n, positions);
     case DT_F32: return nonzero_f32(x, n, positions);
-    case DT_I64: return nonzero_64(x, n, positions);
     case DT_F64: return nonzero_f64(x, n, positions);
     case DT_RATIONAL: return nonzero_rational(x, n, positions);
     default: return nonzero_complex(dt, x, n, positions);

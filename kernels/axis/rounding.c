@@ -56,12 +56,8 @@ typedef struct Job {
 
 static bool store_whole(DType dt, void *out, int64_t i, __int128 v)
 {
-    switch (dt) {
-    case DT_I8: ((int8_t *)out)[i] = (int8_t)v; return v == (int8_t)v;
-    case DT_U8: ((uint8_t *)out)[i] = (uint8_t)v; return v == (uint8_t)v;
-    case DT_I32: ((int32_t *)out)[i] = (int32_t)v; return v == (int32_t)v;
-    default: ((int64_t *)out)[i] = (int64_t)v; return v == (int64_t)v;
-    }
+    char *to = (char *)out + i * dtype_info(dt)->bytes;
+    return dtype_store_int(dt, to, (int64_t)v) && v == (int64_t)v;
 }
 
 static void round_part(void *arg, int64_t begin, int64_t end, int worker)

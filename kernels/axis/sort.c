@@ -92,35 +92,36 @@ bool sort_key_is_nan(DType dt, uint64_t key)
     return dtype_info(dt)->kind == 'f' && key == nan_key(dt);
 }
 
-static void load_half(uint64_t *keys, DType dt, const uint16_t *x, int64_t stride, int64_t n)
+/* Signed ones with their sign bit turned over. */
+static void load_ints(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t n)
+{
+    const DTypeInfo *d = dtype_info(dt);
+    uint64_t turn = d->low ? (uint64_t)1 << (8 * d->bytes - 1) : 0;
+    if (d->bytes == 1)
+        for (int64_t i = 0; i < n; i++) keys[i] = ((const uint8_t *)x)[i * stride] ^ turn;
+    else if (d->bytes == 4)
+        for (int64_t i = 0; i < n; i++) keys[i] = ((const uint32_t *)x)[i * stride] ^ turn;
+    else
+        for (int64_t i = 0; i < n; i++) keys[i] = ((const uint64_t *)x)[i * stride] ^ turn;
+}
+
+static void load_half(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t n)
 {
     uint16_t infinity = dtype_half_infinity(dt);
     for (int64_t i = 0; i < n; i++)
-        keys[i] = key_16(x[i * stride], infinity);
+        keys[i] = key_16(((const uint16_t *)x)[i * stride], infinity);
 }
 
 void sort_load(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t n, unsigned how)
 {
     switch (dt) {
-    case DT_BOOL: case DT_U8:
-        for (int64_t i = 0; i < n; i++) keys[i] = ((const uint8_t *)x)[i * stride];
-        break;
-    case DT_I8:
-        for (int64_t i = 0; i < n; i++) keys[i] = (uint8_t)(((const int8_t *)x)[i * stride] ^ 0x80);
-        break;
-    case DT_I32:
-        for (int64_t i = 0; i < n; i++) keys[i] = (uint32_t)((const int32_t *)x)[i * stride] ^ 0x80000000u;
-        break;
-    case DT_I64:
-        for (int64_t i = 0; i < n; i++) keys[i] = (uint64_t)((const int64_t *)x)[i * stride] ^ (uint64_t)1 << 63;
-        break;
     case DT_F32:
         for (int64_t i = 0; i < n; i++) keys[i] = key_f32(((const float *)x)[i * stride]);
         break;
     case DT_F64:
         for (int64_t i = 0; i < n; i++) keys[i] = key_f64(((const double *)x)[i * stride]);
         break;
-    default: load_half(keys, dt, x, stride, n);
+    default: (dtype_half(dt) ? load_half : load_ints)(keys, dt, x, stride, n);
     }
     uint64_t zero = (uint64_t)1 << (8 * dtype_info(dt)->bytes - 1);
     if (how & SORT_ONE_ZERO && dtype_info(dt)->kind == 'f')
@@ -133,16 +134,23 @@ void sort_load(uint64_t *keys, DType dt, const void *x, int64_t stride, int64_t 
     }
 }
 
+static void store_int(char *to, DType dt, uint64_t key)
+{
+    const DTypeInfo *d = dtype_info(dt);
+    key ^= d->low ? (uint64_t)1 << (8 * d->bytes - 1) : 0;
+    memcpy(to, &key, d->bytes);
+}
+
 static void store_key(char *to, DType dt, uint64_t key)
 {
     switch (dt) {
-    case DT_BOOL: case DT_U8: *(uint8_t *)to = (uint8_t)key; break;
-    case DT_I8: *(int8_t *)to = (int8_t)(uint8_t)(key ^ 0x80); break;
-    case DT_I32: *(int32_t *)to = (int32_t)((uint32_t)key ^ 0x80000000u); break;
-    case DT_I64: *(int64_t *)to = sort_key_i64(key); break;
     case DT_F32: *(float *)to = f32_key(key); break;
     case DT_F64: *(double *)to = f64_key(key); break;
-    default: *(uint16_t *)to = bits_16(key, dtype_half_infinity(dt)); break;
+    default:
+        if (dtype_half(dt))
+            *(uint16_t *)to = bits_16(key, dtype_half_infinity(dt));
+        else
+            store_int(to, dt, key);
     }
 }
 

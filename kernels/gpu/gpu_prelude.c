@@ -228,6 +228,19 @@ static const char *const value_types[DT_COUNT] = {
 };
 
 const char *gpu_type(DType dt) { return value_types[dt]; }
+
+const char *gpu_extreme(DType dt, bool least)
+{
+    switch (dt) {
+    case DT_I8: return least ? "-128" : "127";
+    case DT_U8: return least ? "0" : "255";
+    case DT_I32: return least ? "(-2147483647 - 1)" : "2147483647";
+    case DT_I64: return least ? "I64_LEAST" : "I64_MOST";
+    case DT_BOOL: return least ? "0" : "1";
+    default: return least ? "-INFINITY" : "INFINITY";
+    }
+}
+
 const char *gpu_stored(DType dt) { return dt == DT_F16 || dt == DT_BF16 ? "u16" : value_types[dt]; }
 DType gpu_runs_in(DType dt) { return dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt; }
 

@@ -43,14 +43,7 @@ static const char *identity(const Fold *f)
         return "1";
     if (f->op != NEST_MIN && f->op != NEST_MAX)
         return "0";
-    switch (f->dtype) {
-    case DT_I8: return least ? "-128" : "127";
-    case DT_U8: return least ? "0" : "255";
-    case DT_I32: return least ? "(-2147483647 - 1)" : "2147483647";
-    case DT_I64: return least ? "I64_LEAST" : "I64_MOST";
-    case DT_BOOL: return least ? "0" : "1";
-    default: return least ? "-INFINITY" : "INFINITY";
-    }
+    return gpu_extreme(f->dtype, least);
 }
 
 static void begin_fold(const Fold *f)

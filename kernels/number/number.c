@@ -344,23 +344,18 @@ static bool cast_int(DType to, void *dst, DType from, const void *cell)
     int64_t i;
     if (!whole_part(from, cell, &i))
         return false;
-    switch (to) {
-    case DT_I8:  *(int8_t *)dst = (int8_t)i; return i == (int8_t)i;
-    case DT_U8:  *(uint8_t *)dst = (uint8_t)i; return i == (uint8_t)i;
-    case DT_I32: *(int32_t *)dst = (int32_t)i; return i == (int32_t)i;
-    default:     *(int64_t *)dst = i; return true;
-    }
+    return dtype_store_int(to, dst, i);
 }
 
 static bool cast_one(DType to, void *dst, DType from, const void *cell)
 {
     double x;
+    if (dtype_info(to)->kind == 'i')
+        return cast_int(to, dst, from, cell);
     switch (dtype_base(to)) {
     case DT_BOOL:
         *(uint8_t *)dst = !number_is_zero(from, cell);
         return true;
-    case DT_I8: case DT_U8: case DT_I32: case DT_I64:
-        return cast_int(to, dst, from, cell);
     case DT_C64:
         *(float _Complex *)dst = (float)number_to(DT_F32, from, cell, ROUND_NEAREST);
         return true;

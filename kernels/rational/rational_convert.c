@@ -169,12 +169,7 @@ static bool cast_int(DType to, void *dst, Rational a)
 {
     int64_t i;
     if (!whole_part(a, &i)) return false;
-    switch (to) {
-    case DT_I8:  *(int8_t *)dst = (int8_t)i; return i == (int8_t)i;
-    case DT_U8:  *(uint8_t *)dst = (uint8_t)i; return i == (uint8_t)i;
-    case DT_I32: *(int32_t *)dst = (int32_t)i; return i == (int32_t)i;
-    default:     *(int64_t *)dst = i; return true;
-    }
+    return dtype_store_int(to, dst, i);
 }
 
 static bool cast_one(DType to, void *dst, Rational a)

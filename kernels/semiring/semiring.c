@@ -20,14 +20,13 @@ bool semiring_distributes(Semiring s)
 /* What loses against everything under min (from above) or max (from below). */
 static void extreme(DType dt, bool above, void *cell)
 {
-    switch (dt) {
-    case DT_I8: *(int8_t *)cell = above ? INT8_MAX : INT8_MIN; break;
-    case DT_U8: *(uint8_t *)cell = above ? UINT8_MAX : 0; break;
-    case DT_I32: *(int32_t *)cell = above ? INT32_MAX : INT32_MIN; break;
-    case DT_I64: *(int64_t *)cell = above ? INT64_MAX : INT64_MIN; break;
-    case DT_F32: *(float *)cell = above ? INFINITY : -INFINITY; break;
-    default: *(double *)cell = above ? (double)INFINITY : -(double)INFINITY; break;
-    }
+    const DTypeInfo *d = dtype_info(dt);
+    if (d->kind == 'i')
+        dtype_store_int(dt, cell, above ? d->high : d->low);
+    else if (dt == DT_F32)
+        *(float *)cell = above ? INFINITY : -INFINITY;
+    else
+        *(double *)cell = above ? (double)INFINITY : -(double)INFINITY;
 }
 
 void semiring_identity(Semiring s, DType dt, void *cell)

@@ -6,10 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of ints: unsigned storage types begin with u. */
+#define SIGN_BIT(size) ((uint64_t)1 << (8 * ((size) > 8 ? 8 : (size)) - 1))
+#define LOW(ctype, letter, size) \
+    ((letter) == 'i' && (ctype)[0] != 'u' ? -(int64_t)(SIGN_BIT(size) - 1) - 1 : 0)
+#define HIGH(ctype, letter, size) \
+    ((letter) == 'b' ? 1 : (letter) != 'i' ? 0 \
+     : (int64_t)(SIGN_BIT(size) - 1 + ((ctype)[0] == 'u' ? SIGN_BIT(size) : 0)))
+
 const DTypeInfo dtype_table[DT_COUNT + 1] = {
 #define DTYPE(id, text, ctype, compute, size, letter, order) \
     [DT_##id] = { .name = #text, .bytes = size, .kind = letter, .rank = order, \
-                  .half = size == 2 && sizeof(compute) == sizeof(float) },
+                  .half = size == 2 && sizeof(compute) == sizeof(float), \
+                  .low = LOW(#ctype, letter, size), .high = HIGH(#ctype, letter, size) },
 #include "kernels/tensor/dtypes.def"
 #undef DTYPE
     [DT_COUNT] = { .name = "no dtype", .bytes = 1, .kind = '?' },
@@ -107,6 +116,16 @@ DType dtype_find(const char *name, size_t len) {
         if (strlen(named[i].name) == len && memcmp(named[i].name, name, len) == 0)
             return mini_pack(DT_MINI, named[i].mini);
     return DT_NONE;
+}
+
+bool dtype_store_int(DType dt, void *to, int64_t i) {
+    memcpy(to, &i, dtype_info(dt)->bytes);
+    return dtype_fits(dt, i);
+}
+
+const char *dtype_range(DType dt, char out[48]) {
+    snprintf(out, 48, "%lld to %lld", (long long)dtype_info(dt)->low, (long long)dtype_info(dt)->high);
+    return out;
 }
 
 uint16_t dtype_half_infinity(DType dt) {

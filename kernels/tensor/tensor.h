@@ -28,6 +28,7 @@ typedef struct DTypeInfo {
     char kind;           /* 'b' 'i' 'q' 'f' 'c' */
     uint8_t rank;        /* order of promotion */
     bool half;           /* stored in 16 bits, computed in f32 */
+    int64_t low, high;   /* of ints and bools */
 } DTypeInfo;
 
 extern const DTypeInfo dtype_table[DT_COUNT + 1];   /* the last: DT_NONE */
@@ -44,6 +45,16 @@ static inline const DTypeInfo *dtype_info(DType dt) { return &dtype_table[dt & 0
 static inline bool dtype_half(DType dt) { return dtype_info(dt)->half; }
 /* What elements of a dtype with kernels are computed in. */
 static inline DType dtype_computed(DType dt) { return dtype_half(dt) ? DT_F32 : dt; }
+/* Is i one of an int dtype's values? True for all others. */
+static inline bool dtype_fits(DType dt, int64_t i)
+{
+    const DTypeInfo *d = dtype_info(dt);
+    return d->kind != 'i' || (i >= d->low && i <= d->high);
+}
+/* i in an int's element, its low bits if it does not fit: false. */
+bool dtype_store_int(DType, void *to, int64_t i);
+/* "-128 to 127"; returns out. */
+const char *dtype_range(DType, char out[48]);
 /* The bits of a half's infinity; greater ones, without the sign, are nan. */
 uint16_t dtype_half_infinity(DType);
 /* The dtypes that any device of generated source holds, as a mask of 1 << dtype. */
