@@ -17,6 +17,7 @@ ok "malloc outside the funnel" "$(grep -rnE "\b(malloc|calloc|realloc|strdup)\("
     grep -vE "^interp/(session|program|embed)/" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/rational/gmp|interp/native/native_callback)\.c:')"
 # What an operation is stands in its row.
 ok "names of operations compared" "$(python3 tests/tools/names.py)"
+ok "dtypes named where the table should be asked" "$(python3 tests/tools/dtypes.py)"
 # Numbers and letters are the same whatever locale the program around us has.
 ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexer parser kernels interp builtins -name '*.[chly]'))"
 # State of the process, each with its reason beside it: the interrupt flag and readline's own
