@@ -37,7 +37,7 @@ Value precise_run(OpCall *);
 static inline Value precise_door(OpCall *c)
 {
     const Interp *in = c->in;
-    if (__builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.rationals, 0))
+    if (__builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.cells, 0))
         return precise_run(c);
     return exact_run(c);
 }
