@@ -605,20 +605,6 @@ static void case_rest(const Unexpected *u)
     say(u, help, message);
 }
 
-/* Index of the line of an offset; its column would take as long as the line is. */
-static uint32_t line_of(const Source *s, uint32_t offset)
-{
-    uint32_t low = 0, high = s->line_count - 1;
-    while (low < high) {
-        uint32_t middle = (low + high + 1) / 2;
-        if (s->lines[middle] <= offset)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
 /* A mistake that the scanner reported on the same line explains this one, and so does an
  * unclosed bracket around it. */
 static bool already_explained(const Unexpected *u)
@@ -629,9 +615,9 @@ static bool already_explained(const Unexpected *u)
         return true;
     const Token *open = open_bracket(u);
     bool header = u->prev && u->prev->kind == T_COLON && found->flags & TF_LINE;
-    uint32_t line = line_of(ps->chunk->source, header ? u->prev->span.from : found->span.from);
+    uint32_t line = source_line(ps->chunk->source, header ? u->prev->span.from : found->span.from);
     for (int i = 0; i < ps->error_count; i++)
-        if (line_of(ps->chunk->source, ps->errors[i].span.from) == line ||
+        if (source_line(ps->chunk->source, ps->errors[i].span.from) == line ||
             (open && ps->errors[i].span.from == open->span.from))
             return true;
     return false;

@@ -144,13 +144,13 @@ static bool cast_is_safe(DType from, DType to)
 static Value cast_there(OpCall *c, Device *d, DType to)
 {
     if (c->args[0].tag != V_TENSOR)
-        return place_refuse(c->in, "its operand is no tensor");
+        return place_refuse(c->in, (Lack){ LACK_NO_TENSOR });
     Tensor *t = c->args[0].tensor;
     DType from = (DType)t->dtype;
     if (!device_holds(d, to) || !device_holds(d, from))
-        return place_refuse(c->in, "it has no %s", dtype_name(device_holds(d, to) ? from : to));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = device_holds(d, to) ? from : to });
     if (!cast_is_safe(from, to))
-        return place_refuse(c->in, "%s to %s checks every element", dtype_name(from), dtype_name(to));
+        return place_refuse(c->in, (Lack){ LACK_CAST, .from = from, .dtype = to });
     PlaceNest *n = place_nest_new(c->in, d);
     EwTrouble trouble;
     place_nest_axes(n, t->rank, tensor_shape(t));
@@ -186,7 +186,7 @@ static DType made_dtype(OpCall *c, Device *d, int i, DType fallback)
     DType dt = arg_dtype(c, i, fallback);
     if (device_holds(d, dt) && dtype_base(dt) == dt && dt < DT_RATIONAL)
         return dt;
-    place_refuse(c->in, "it has no %s", dtype_name(dt));
+    place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = dt });
     return DT_NONE;
 }
 
@@ -195,7 +195,7 @@ static Value filled(OpCall *c, Device *d, double value)
     int64_t shape[TENSOR_RANK_MAX];
     int rank;
     if (elsewhere(c, d, 1))
-        return place_refuse(c->in, "it is made on another device");
+        return place_refuse(c->in, (Lack){ LACK_ELSEWHERE });
     if (!made_shape(c, c->fixed, &rank, shape))
         return form_host(c, d);
     DType dt = made_dtype(c, d, 0, device_widest(d));
@@ -219,7 +219,7 @@ static Value filled_with(OpCall *c, Device *d, Tensor *value, DType dt, int rank
         tensor_home(&c->in->ctx, value);
         value = op_keep(c, tensor_cast(&c->in->ctx, value, dt));
     } else if (value->dtype != dt && !cast_is_safe((DType)value->dtype, dt)) {
-        return place_refuse(c->in, "%s to %s checks every element", dtype_name(value->dtype), dtype_name(dt));
+        return place_refuse(c->in, (Lack){ LACK_CAST, .from = value->dtype, .dtype = dt });
     }
     PlaceNest *n = place_nest_new(c->in, d);
     EwTrouble trouble;
@@ -234,7 +234,7 @@ Value op_device_full(OpCall *c, Device *d)
     int64_t shape[TENSOR_RANK_MAX];
     int at = 0, rank, count = c->count;
     if (elsewhere(c, d, 2))
-        return place_refuse(c->in, "it is made on another device");
+        return place_refuse(c->in, (Lack){ LACK_ELSEWHERE });
     if (!arg_given(c, 0)) {
         at = count - 1;
         if (at < c->fixed + 1)
@@ -250,7 +250,7 @@ Value op_device_full(OpCall *c, Device *d)
     if (!arg_given(c, 1) && value->rank == 0 && dt == DT_F64)
         dt = device_widest(d);
     if (!device_holds(d, dt) || dt >= DT_RATIONAL)
-        return place_refuse(c->in, "it has no %s", dtype_name(dt));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = dt });
     return filled_with(c, d, value, dt, rank, shape);
 }
 
@@ -258,7 +258,7 @@ Value op_device_like(OpCall *c, Device *d)
 {
     Tensor *a = arg_tensor(c, 0), *value = arg_tensor(c, 1);
     if (!device_holds(d, (DType)a->dtype) || a->dtype >= DT_RATIONAL)
-        return place_refuse(c->in, "it has no %s", dtype_name(a->dtype));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = a->dtype });
     return filled_with(c, d, value, (DType)a->dtype, a->rank, tensor_shape(a));
 }
 
@@ -267,7 +267,7 @@ Value op_device_eye(OpCall *c, Device *d)
 {
     int64_t n = arg_int(c, 0), m = arg_given(c, 1) ? arg_int(c, 1) : n, k = arg_given(c, 2) ? arg_int(c, 2) : 0;
     if (elsewhere(c, d, 4))
-        return place_refuse(c->in, "it is made on another device");
+        return place_refuse(c->in, (Lack){ LACK_ELSEWHERE });
     if (n < 0 || m < 0)
         return form_host(c, d);
     DType dt = made_dtype(c, d, 3, device_widest(d));
@@ -315,12 +315,12 @@ Value op_device_linspace(OpCall *c, Device *d)
     int64_t n = arg_given(c, 2) ? arg_int(c, 2) : 50;
     bool endpoint = arg_bool(c, 3, true);
     if (elsewhere(c, d, 5))
-        return place_refuse(c->in, "it is made on another device");
+        return place_refuse(c->in, (Lack){ LACK_ELSEWHERE });
     DType dt = made_dtype(c, d, 4, device_widest(d));
     if (n < 0)
         return form_host(c, d);
     if (dt == DT_NONE || dtype_info(dt)->kind != 'f')
-        return dt == DT_NONE ? v_undef() : place_refuse(c->in, "it makes floats");
+        return dt == DT_NONE ? v_undef() : place_refuse(c->in, (Lack){ LACK_FLOATS });
     int64_t gaps = endpoint ? n - 1 : n;
     return float_points(c, d, n, start, gaps > 0 ? (stop - start) / (double)gaps : 0, stop, endpoint, dt);
 }
@@ -337,7 +337,7 @@ static Value int_points(OpCall *c, Device *d)
     if (step == 0 || count > INT64_MAX / 8)
         return form_host(c, d);
     if (dt == DT_NONE || (dt != DT_I64 && dtype_info(dt)->kind != 'f'))
-        return dt == DT_NONE ? v_undef() : place_refuse(c->in, "its elements are checked");
+        return dt == DT_NONE ? v_undef() : place_refuse(c->in, (Lack){ LACK_ELEMENTS });
     int64_t n = (int64_t)count;
     EwTrouble trouble;
     PlaceNest *p = place_nest_new(c->in, d);
@@ -353,7 +353,7 @@ Value op_device_arange(OpCall *c, Device *d)
 {
     bool one = !arg_given(c, 1);
     if (elsewhere(c, d, 4))
-        return place_refuse(c->in, "it is made on another device");
+        return place_refuse(c->in, (Lack){ LACK_ELSEWHERE });
     if (int_argument(c, 0) && int_argument(c, 1) && int_argument(c, 2))
         return int_points(c, d);
     double start = one ? 0 : arg_float(c, 0), stop = arg_float(c, one ? 0 : 1);
@@ -363,6 +363,6 @@ Value op_device_arange(OpCall *c, Device *d)
     if (step == 0 || !(fabs(count) < 1e18))
         return form_host(c, d);
     if (dt == DT_NONE || dtype_info(dt)->kind != 'f')
-        return dt == DT_NONE ? v_undef() : place_refuse(c->in, "its elements are checked");
+        return dt == DT_NONE ? v_undef() : place_refuse(c->in, (Lack){ LACK_ELEMENTS });
     return float_points(c, d, count > 0 ? (int64_t)count : 0, start, step, stop, false, dt);
 }

@@ -36,7 +36,7 @@ static bool stacked_read(Stacked *s, OpCall *c, Device *d, bool square, Value *r
         s->count *= tensor_shape(t)[i];
     bool can = (s->dt == DT_F64 || s->dt == DT_F32) && device_holds(d, s->dt) && device_holds(d, s->given);
     if (!can)
-        *r = place_refuse(c->in, "it has no %s for %s", c->op->name, dtype_name(s->given));
+        *r = place_refuse(c->in, (Lack){ LACK_ROW_DTYPE, .row = c->op->name, .dtype = s->given });
     return can;
 }
 
@@ -180,15 +180,15 @@ Value op_device_solve(OpCall *c, Device *d)
     Tensor *b = arg_tensor(c, 1);
     bool vector = b->rank == 1;
     if (s.m != s.n)
-        return place_refuse(c->in, "it has no least squares");
+        return place_refuse(c->in, (Lack){ LACK_LEAST_SQUARES });
     if (b->rank == 0 || tensor_shape(b)[vector ? 0 : b->rank - 2] != s.n || b->size == 0)
         return form_host(c, d);
     s.given = dtype_promote(s.given, (DType)b->dtype);
     s.dt = s.given == DT_NONE ? DT_NONE : linalg_compute_dtype(s.given);
     if (s.dt != DT_F64 && s.dt != DT_F32)
-        return place_refuse(c->in, "it has no solve for %s", dtype_name(b->dtype));
+        return place_refuse(c->in, (Lack){ LACK_ROW_DTYPE, .row = "solve", .dtype = b->dtype });
     if (!device_holds(d, s.dt))
-        return place_refuse(c->in, "it has no %s", dtype_name(s.dt));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = s.dt });
     if (vector)
         b = form_view(c, b, 2, (int64_t[]){ s.n, 1 }, (int64_t[]){ tensor_strides(b)[0], 1 }, 0);
     int lead = shape_broadcast(s.lead, tensor_shape(s.t), b->rank - 2, tensor_shape(b), shape, &bad);
@@ -300,7 +300,7 @@ Value op_device_det(OpCall *c, Device *d)
     if (!stacked_read(&s, c, d, true, &r))
         return r;
     if (form_whole(s.given))
-        return place_refuse(c->in, "determinants of ints are exact");
+        return place_refuse(c->in, (Lack){ LACK_DETERMINANT });
     Tensor *w = work(&s, s.dt, s.n, s.n), *pivots = new_pivots(&s, s.n), *out = own_result(&s, -1, -1);
     int64_t step = s.n + 1;
     for (int64_t i = 0; i < s.count; i++) {
@@ -325,7 +325,7 @@ Value op_device_slogdet(OpCall *c, Device *d)
     if (!stacked_read(&s, c, d, true, &r))
         return r;
     if (form_whole(s.given))
-        return place_refuse(c->in, "determinants of ints are exact");
+        return place_refuse(c->in, (Lack){ LACK_DETERMINANT });
     Tensor *w = work(&s, s.dt, s.n, s.n), *pivots = new_pivots(&s, s.n);
     Tensor *signs = own_result(&s, -1, -1), *logs = own_result(&s, -1, -1);
     for (int64_t i = 0; i < s.count; i++) {
@@ -453,7 +453,7 @@ Value op_device_qr(OpCall *c, Device *d)
     if (!stacked_read(&s, c, d, false, &v))
         return v;
     if (arg_bool(c, 1, false))
-        return place_refuse(c->in, "it has no full factors");
+        return place_refuse(c->in, (Lack){ LACK_FULL });
     int64_t m = s.m, n = s.n, k = m < n ? m : n;
     Tensor *w = work(&s, s.dt, n, m), *columns = turned(&s, w), *tau = place_new(c->in, d, s.dt, 1, &k);
     Tensor *q = own_result(&s, m, k), *r = own_result(&s, k, n);
@@ -480,7 +480,7 @@ static Value singular(OpCall *c, Device *d, bool vectors)
     if (!stacked_read(&s, c, d, false, &r))
         return r;
     if (vectors && arg_bool(c, 1, false))
-        return place_refuse(c->in, "it has no full factors");
+        return place_refuse(c->in, (Lack){ LACK_FULL });
     bool wide = s.m < s.n;
     int64_t p = wide ? s.n : s.m, q = wide ? s.m : s.n;
     Tensor *w = work(&s, s.dt, q, p), *columns = turned(&s, w);

@@ -17,9 +17,9 @@ static DType product_dtype(DType a, DType b)
 static bool real_dtype(OpCall *c, Device *d, DType dt)
 {
     if (dt == DT_NONE || dt >= DT_RATIONAL || dtype_info(dt)->kind == 'c')
-        place_refuse(c->in, "its operands are no real floats or ints");
+        place_refuse(c->in, (Lack){ LACK_NO_REALS });
     else if (!device_holds(d, dt))
-        place_refuse(c->in, "it has no %s", dtype_name(dt));
+        place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = dt });
     else
         return true;
     return false;
@@ -184,7 +184,7 @@ Value op_device_matpow(OpCall *c, Device *d)
     int64_t n = arg_int(c, 1);
     DType dt = (DType)t->dtype;
     if (n <= 0)
-        return place_refuse(c->in, "it has no kernel for this power");
+        return place_refuse(c->in, (Lack){ LACK_POWER });
     if (r < 2 || tensor_shape(t)[r - 1] != tensor_shape(t)[r - 2])
         return form_host(c, d);
     if (form_whole(dt))
@@ -262,7 +262,7 @@ Value op_device_trace(OpCall *c, Device *d)
     if (!real_dtype(c, d, dt))
         return v_undef();
     if (dt == DT_I64)
-        return place_refuse(c->in, "its sum of i64 is checked");
+        return place_refuse(c->in, (Lack){ LACK_SUM });
     int64_t m = tensor_shape(t)[rank], n = tensor_shape(t)[rank + 1];
     PlaceNest *p = place_nest_new(c->in, d);
     place_nest_axes(p, rank, tensor_shape(t));
@@ -351,14 +351,14 @@ Value op_device_einsum(OpCall *c, Device *d)
     einsum_read(&s, c);
     dt = einsum_dtype(&s, &compute);
     if (dt != compute || (form_whole(dt) && dt != DT_I64))      /* narrow ints wrap in their dtype */
-        return place_refuse(c->in, "it has no kernel for %s", dtype_name(dt));
+        return place_refuse(c->in, (Lack){ LACK_KERNEL_DTYPE, .dtype = dt });
     if (!real_dtype(c, d, dt))
         return v_undef();
     uint8_t result[TENSOR_RANK_MAX];
     for (int i = 0; i < s.rank; i++) {
         result[i] = (uint8_t)s.result[i];
         if (s.length[s.result[i]] < 0)
-            return place_refuse(c->in, "its result has an axis of no operand");
+            return place_refuse(c->in, (Lack){ LACK_NEW_AXIS });
     }
     Term acc = { 0 };
     for (int k = 0; k < s.operands; k++) {

@@ -208,7 +208,7 @@ static Value variance(OpCall *c, Device *d, bool root)
     if (trivial(&f))
         return form_host(c, d);
     if (dtype_info(dt)->kind == 'c')
-        return place_refuse(c->in, "its operand is complex");
+        return place_refuse(c->in, (Lack){ LACK_COMPLEX });
     fold_shape(&mean, true);
     PlaceNest *first = fold_nest(&mean);
     first->nest->root = mean_node(&mean, first);
@@ -357,13 +357,13 @@ Value op_device_norm(OpCall *c, Device *d)
     if (trivial(&f) || (by_axis && (axes < 1 || axes > 2)))
         return form_host(c, d);
     if (dtype_info(dtype_of(&f))->kind == 'c')
-        return place_refuse(c->in, "its operand is complex");
+        return place_refuse(c->in, (Lack){ LACK_COMPLEX });
     if (text && !(fro && axes == 2 && f.x->rank == 2))
-        return place_refuse(c->in, "it has no kernel for this norm");
+        return place_refuse(c->in, (Lack){ LACK_NORM });
     if (matrix && !fro && !(by_axis && axes == 1))
-        return place_refuse(c->in, "it has no kernel for this norm of matrices");
+        return place_refuse(c->in, (Lack){ LACK_MATRIX_NORM });
     if (p != 0 && p != 1 && p != 2 && !isinf(p))
-        return place_refuse(c->in, "it has no kernel for this order");
+        return place_refuse(c->in, (Lack){ LACK_ORDER });
     return norm_of(&f, p);
 }
 
@@ -451,7 +451,7 @@ static Value running(OpCall *c, Device *d, EwOp op)
     if (trivial(&f))
         return form_host(c, d);
     if (dtype_info(dt)->kind == 'c' || !device_holds(d, wide))
-        return place_refuse(c->in, "it has no running sums of %s", dtype_name(dt));
+        return place_refuse(c->in, (Lack){ LACK_RUNNING, .dtype = dt });
     int axis = all ? 0 : arg_axis(c, 1, f.x->rank, 0);
     f.axes = all ? ~UINT64_C(0) >> (64 - f.x->rank) : UINT64_C(1) << axis;
     fold_shape(&f, false);
@@ -473,7 +473,7 @@ Value op_device_cumprod(OpCall *c, Device *d) { return running(c, d, EW_MULTIPLY
 Value op_device_round(OpCall *c, Device *d)
 {
     if (arg_given(c, 1) && !(c->args[1].tag == V_INT && c->args[1].i == 0))
-        return place_refuse(c->in, "it has no kernel for digits");
+        return place_refuse(c->in, (Lack){ LACK_DIGITS });
     return place_elementwise(c->in, d, op_named(c->in, "rint"), c->args, 1, c->weak & 1);
 }
 
@@ -489,7 +489,7 @@ Value op_device_isclose(OpCall *c, Device *d)
     if (rank <= 0)
         return form_host(c, d);
     if (dtype_info((DType)a->dtype)->kind == 'c' || dtype_info((DType)b->dtype)->kind == 'c')
-        return place_refuse(c->in, "its operands are complex");
+        return place_refuse(c->in, (Lack){ LACK_COMPLEXES });
     PlaceNest *n = place_nest_new(c->in, d);
     place_nest_axes(n, rank, shape);
     int x = cast(n, place_nest_broadcast(n, a, rank), wide), y = cast(n, place_nest_broadcast(n, b, rank), wide);

@@ -25,7 +25,7 @@ Value op_device_reshape(OpCall *c, Device *d)
     if (x->size <= 1)
         return form_host(c, d);
     if (!device_holds(d, (DType)x->dtype))
-        return place_refuse(c->in, "it has no %s", dtype_name(x->dtype));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = x->dtype });
     return views_of(c, d, form_dense(c, d, x, (DType)x->dtype));
 }
 
@@ -50,7 +50,7 @@ Value op_device_ctranspose(OpCall *c, Device *d)
     if (x.tag != V_TENSOR || x.tensor->rank == 0)
         return form_host(c, d);
     if (dtype_info((DType)x.tensor->dtype)->kind == 'c')
-        return place_refuse(c->in, "its operand is complex");
+        return place_refuse(c->in, (Lack){ LACK_COMPLEX });
     return form_views(c, d);
 }
 
@@ -106,7 +106,7 @@ Value op_device_concat(OpCall *c, Device *d)
     if (axis < 0 || !joins(parts, count, axis))
         return form_host(c, d);
     if (!device_holds(d, dt))
-        return place_refuse(c->in, "it has no %s", dtype_name(dt));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = dt });
     const Tensor *first = parts[0].tensor;
     int64_t shape[TENSOR_RANK_MAX], at = 0;
     memcpy(shape, tensor_shape(first), first->rank * sizeof *shape);
@@ -132,7 +132,7 @@ Value op_device_stack(OpCall *c, Device *d)
     if (axis < 0 || !joins(parts, count, -1))
         return form_host(c, d);
     if (!device_holds(d, dt))
-        return place_refuse(c->in, "it has no %s", dtype_name(dt));
+        return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = dt });
     const Tensor *first = parts[0].tensor;
     int64_t shape[TENSOR_RANK_MAX], inner[TENSOR_RANK_MAX];
     for (int a = 0, from = 0; a < rank; a++)
@@ -152,7 +152,7 @@ static bool held(OpCall *c, Device *d, const Tensor *x)
 {
     if (device_holds(d, (DType)x->dtype))
         return true;
-    place_refuse(c->in, "it has no %s", dtype_name(x->dtype));
+    place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = x->dtype });
     return false;
 }
 
@@ -194,7 +194,7 @@ Value op_device_repeat(OpCall *c, Device *d)
     if (x->rank == 0 || (c->args[1].tag == V_INT && c->args[1].i < 0))
         return form_host(c, d);
     if (c->args[1].tag != V_INT || x->rank == TENSOR_RANK_MAX)
-        return place_refuse(c->in, "its counts differ from element to element");
+        return place_refuse(c->in, (Lack){ LACK_COUNTS });
     int axis = all ? 0 : arg_axis(c, 2, x->rank, 0);
     if (!held(c, d, x))
         return v_undef();
@@ -238,7 +238,7 @@ Value op_device_roll(OpCall *c, Device *d)
     if (x->rank == 0 || x->size == 0)
         return form_host(c, d);
     if (c->args[1].tag != V_INT || (arg_given(c, 2) && c->args[2].tag == V_TUPLE))
-        return place_refuse(c->in, "it has no kernel for several shifts");
+        return place_refuse(c->in, (Lack){ LACK_SHIFTS });
     if (!held(c, d, x))
         return v_undef();
     if (arg_given(c, 2))
@@ -367,13 +367,13 @@ Value op_device_pad(OpCall *c, Device *d)
     bool whole = form_whole((DType)x->dtype);
     double value = 0;
     if (arg_given(c, 2) && strcmp(arg_str(c, 2)->text, "constant") != 0)
-        return place_refuse(c->in, "it has no kernel for this mode");
+        return place_refuse(c->in, (Lack){ LACK_MODE });
     if (arg_given(c, 3)) {
         if (c->args[3].tag != V_INT && c->args[3].tag != V_FLOAT)
-            return place_refuse(c->in, "its value is no plain number");
+            return place_refuse(c->in, (Lack){ LACK_NO_NUMBER });
         value = arg_float(c, 3);
         if (whole && !(value == 0 || value == 1))
-            return place_refuse(c->in, "its value is checked");
+            return place_refuse(c->in, (Lack){ LACK_VALUE });
     }
     if (x->rank == 0 || !read_widths(c, x, width))
         return form_host(c, d);
@@ -396,9 +396,9 @@ Value op_device_diff(OpCall *c, Device *d)
 {
     Tensor *x = arg_tensor(c, 0);
     if (arg_given(c, 1) && !(c->args[1].tag == V_INT && c->args[1].i == 1))
-        return place_refuse(c->in, "it has no kernel for differences of differences");
+        return place_refuse(c->in, (Lack){ LACK_DIFFERENCES });
     if (arg_given(c, 3) || arg_given(c, 4) || x->dtype == DT_BOOL)
-        return place_refuse(c->in, "it has no kernel for this");
+        return place_refuse(c->in, (Lack){ LACK_ARGUMENT });
     if (x->rank == 0)
         return form_host(c, d);
     int axis = arg_axis(c, 2, x->rank, x->rank - 1);

@@ -1,7 +1,8 @@
 /* einsum: reads its specification (einsum_spec.c), makes or finds a plan and runs it. Plans
- * of the last calls are kept in the registry under the text, dtypes, shapes and strides, so
+ * of the last calls are kept (plan_cache.h) under the text, dtypes, shapes and strides, so
  * that a loop of small products plans once. Rearrangements are views. Rows are in shape.def. */
 #include "builtins/einsum/einsum.h"
+#include "builtins/linalg/plan_cache.h"
 #include "core/base/error.h"
 #include "interp/op/heard.h"
 
@@ -12,83 +13,33 @@ Value op_run_einsum(OpCall *);
 
 /* ---- plans that are kept ---- */
 
-enum { CACHE_PLANS = 16, KEY_WORDS = 160, KEY_TEXT = 120 };
+enum { KEY_TEXT = 120, KEY_OPERANDS = KEPT_WORDS - KEY_TEXT / 8 };
 
-typedef struct EinsumPlan {
-    uint64_t used;                          /* the cache's clock when it was last used */
-    int words;                              /* 0: not to be found */
-    int64_t key[KEY_WORDS];
-    char text[KEY_TEXT];
-    ContractPlan *plan;
-    DType compute, dtype;
-    int rank;
-    int64_t shape[TENSOR_RANK_MAX];
-    HeardPlan heard;
-} EinsumPlan;
+static const OpState cache_kind = { sizeof(PlanCache), plan_cache_clear };
 
-typedef struct EinsumCache {
-    uint64_t clock;
-    EinsumPlan plan[CACHE_PLANS];
-} EinsumCache;
-
-static void cache_clear(Ctx *ctx, void *data)
-{
-    EinsumCache *cache = data;
-    for (int i = 0; i < CACHE_PLANS; i++)
-        contract_plan_free(ctx, cache->plan[i].plan);
-}
-static const OpState cache_kind = { sizeof(EinsumCache), cache_clear };
-
-/* What a plan depends on beside the text, in words; 0: more than is kept. */
+/* What a plan depends on, in words, the text last; 0: more than is kept. */
 static int make_key(OpCall *c, int64_t *key)
 {
     int n = 0;
+    const Str *text = arg_str(c, 0);
     Value optimize = c->args[1];
     if (c->fixed != 2 || (optimize.tag != V_UNDEF && optimize.tag != V_BOOL) || explain_on(c->in) ||
-        arg_str(c, 0)->len >= KEY_TEXT)
+        text->len >= KEY_TEXT)
         return 0;
     key[n++] = c->count | (int64_t)(optimize.tag == V_BOOL && !optimize.i) << 32;
     for (int k = c->fixed; k < c->count; k++) {
         Value v = c->args[k];
-        if (v.tag != V_TENSOR || n + 1 + 2 * v.tensor->rank > KEY_WORDS)
+        if (v.tag != V_TENSOR || n + 1 + 2 * v.tensor->rank > KEY_OPERANDS)
             return 0;
         bool weak = k < 32 && (c->weak >> k & 1);
         key[n++] = v.tensor->dtype | v.tensor->rank << 8 | weak << 16;
         memcpy(key + n, v.tensor->dims, (size_t)(2 * v.tensor->rank) * sizeof *key);
         n += 2 * v.tensor->rank;
     }
-    return n;
-}
-
-static EinsumPlan *find_plan(OpCall *c, const int64_t *key, int words)
-{
-    EinsumCache *cache = op_state(c->in, &cache_kind);
-    const Str *text = arg_str(c, 0);
-    for (int i = 0; words && i < CACHE_PLANS; i++) {
-        EinsumPlan *p = &cache->plan[i];
-        if (p->words == words && memcmp(p->key, key, (size_t)words * sizeof *key) == 0 &&
-            memcmp(p->text, text->text, text->len + 1) == 0) {
-            p->used = ++cache->clock;
-            return p;
-        }
-    }
-    return NULL;
-}
-
-/* The place of the plan that was not used for longest, emptied. */
-static EinsumPlan *new_plan(OpCall *c)
-{
-    Ctx *ctx = &c->in->ctx;
-    EinsumCache *cache = op_state(c->in, &cache_kind);
-    EinsumPlan *p = &cache->plan[0];
-    for (int i = 1; i < CACHE_PLANS; i++)
-        if (cache->plan[i].used < p->used)
-            p = &cache->plan[i];
-    contract_plan_free(ctx, p->plan);
-    p->plan = NULL;
-    p->words = 0;
-    p->used = ++cache->clock;
-    return p;
+    int words = (int)(text->len / 8 + 1);
+    key[n + words - 1] = 0;
+    memcpy(key + n, text->text, text->len + 1);
+    return n + words;
 }
 
 /* ---- special cases ---- */
@@ -126,7 +77,7 @@ static void explain_plan(OpCall *c, const ContractPlan *plan)
     explain_steps(c->in, &report);
 }
 
-static void tell_plan(OpCall *c, EinsumPlan *p)
+static void tell_plan(OpCall *c, KeptPlan *p)
 {
     if (!heard_on(c->in) || heard_plan(c->in, &p->heard))
         return;
@@ -177,7 +128,7 @@ ContractPlan *einsum_plan(EinsumSpec *s, DType compute, const ContractOptions *o
 }
 
 /* Operands as the plan wants them, and the run. */
-static Value run_plan(OpCall *c, const EinsumPlan *p, Tensor *const *tensors, int n)
+static Value run_plan(OpCall *c, const KeptPlan *p, Tensor *const *tensors, int n)
 {
     Ctx *ctx = &c->in->ctx;
     const void *few[8], **data = few;
@@ -195,9 +146,9 @@ static Value run_plan(OpCall *c, const EinsumPlan *p, Tensor *const *tensors, in
     return op_result(c, p->dtype == p->compute ? out : op_keep(c, tensor_cast(ctx, out, p->dtype)));
 }
 
-static Value run_again(OpCall *c, const EinsumPlan *p)
+static Value run_again(OpCall *c, const KeptPlan *p)
 {
-    Tensor *tensors[KEY_WORDS];
+    Tensor *tensors[KEY_OPERANDS];
     for (int k = c->fixed; k < c->count; k++)
         tensors[k - c->fixed] = c->args[k].tensor;
     return run_plan(c, p, tensors, c->count - c->fixed);
@@ -221,10 +172,10 @@ Value op_run_einsum(OpCall *c)
 {
     EinsumSpec s;
     ContractOptions options = { 0 };
-    int64_t key[KEY_WORDS], shape[TENSOR_RANK_MAX];
-    arg_str(c, 0);
+    int64_t key[KEPT_WORDS], shape[TENSOR_RANK_MAX];
     int words = make_key(c, key);
-    EinsumPlan *p = find_plan(c, key, words);
+    PlanCache *cache = op_state(c->in, &cache_kind);
+    KeptPlan *p = plan_cache_find(cache, key, words);
     if (p) {
         tell_plan(c, p);
         return run_again(c, p);
@@ -240,18 +191,13 @@ Value op_run_einsum(OpCall *c)
     Tensor **tensors = cast_operands(&s, compute);
     for (int a = 0; a < s.rank; a++)
         shape[a] = s.length[s.result[a]];
-    p = new_plan(c);
+    p = plan_cache_place(&c->in->ctx, cache);
     p->compute = compute;
     p->dtype = dt;
     p->rank = s.rank;
     memcpy(p->shape, shape, sizeof shape);
-    p->plan = einsum_plan(&s, compute, asks ? &options : NULL, explain_on(c->in));
-    if (words) {
-        memcpy(p->key, key, (size_t)words * sizeof *key);
-        memcpy(p->text, s.text, strlen(s.text) + 1);
-        p->words = words;
-    }
-    p->heard.known = false;
+    ContractPlan *plan = einsum_plan(&s, compute, asks ? &options : NULL, explain_on(c->in));
+    plan_cache_keep(p, plan, key, words);
     tell_plan(c, p);
     return run_plan(c, p, tensors, s.operands);
 }

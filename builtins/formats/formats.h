@@ -86,7 +86,7 @@ Tensor *format_summands(OpCall *, Precise *, Tensor *);
 /* Frees numbers that were made on the way: only where every element at hand is in a rooted tensor. */
 static inline void format_collect(OpCall *c)
 {
-    if (c->in->ctx.rationals)
+    if (c->in->ctx.cells)
         rational_collect(&c->in->ctx);
 }
 /* Sums in carriers of the accumulator, as a result of the format; t is on the value stack. */

@@ -3,32 +3,14 @@
 #include "builtins/linalg/matmul.h"
 
 #include "builtins/linalg/linalg.h"
+#include "builtins/linalg/plan_cache.h"
 #include "interp/op/op.h"
 
 #include <string.h>
 
-enum { PLANS = 8, KEY_BATCH = 4, KEY_WORDS = 9 + 3 * KEY_BATCH };
+enum { KEY_BATCH = 4, KEY_WORDS = 9 + 3 * KEY_BATCH };
 
-typedef struct Kept {
-    uint64_t used;                      /* the cache's clock when it was last used */
-    int words;                          /* 0: not to be found */
-    int64_t key[KEY_WORDS];
-    ContractPlan *plan;
-    HeardPlan heard;
-} Kept;
-
-typedef struct MatmulCache {
-    uint64_t clock;
-    Kept plan[PLANS];
-} MatmulCache;
-
-static void cache_clear(Ctx *ctx, void *data)
-{
-    MatmulCache *cache = data;
-    for (int i = 0; i < PLANS; i++)
-        contract_plan_free(ctx, cache->plan[i].plan);
-}
-static const OpState cache_kind = { sizeof(MatmulCache), cache_clear };
+static const OpState cache_kind = { sizeof(PlanCache), plan_cache_clear };
 
 typedef struct Product {
     DType dt;
@@ -93,27 +75,6 @@ static ContractPlan *make_plan(Ctx *ctx, const Product *p)
     return contract_plan(ctx, &x, NULL);
 }
 
-/* The plan that fits, or the place of the one that was not used for longest, emptied. */
-static Kept *find_plan(Interp *in, const int64_t *key, int words)
-{
-    MatmulCache *cache = op_state(in, &cache_kind);
-    Kept *oldest = &cache->plan[0];
-    for (int i = 0; i < PLANS; i++) {
-        Kept *p = &cache->plan[i];
-        if (words && p->words == words && memcmp(p->key, key, (size_t)words * sizeof *key) == 0) {
-            p->used = ++cache->clock;
-            return p;
-        }
-        if (p->used < oldest->used)
-            oldest = p;
-    }
-    contract_plan_free(&in->ctx, oldest->plan);
-    oldest->plan = NULL;
-    oldest->words = 0;
-    oldest->used = ++cache->clock;
-    return oldest;
-}
-
 static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
 {
     Interp *in = c->in;
@@ -139,12 +100,11 @@ void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const Matm
     Product p = { dt, m, n, k, a, b, batch };
     int64_t key[KEY_WORDS];
     int words = make_key(&p, key);
-    Kept *kept = find_plan(in, key, words);
-    if (!kept->plan) {
-        kept->plan = make_plan(&in->ctx, &p);
-        kept->heard.known = false;
-        memcpy(kept->key, key, (size_t)words * sizeof *key);
-        kept->words = words;
+    PlanCache *cache = op_state(in, &cache_kind);
+    KeptPlan *kept = plan_cache_find(cache, key, words);
+    if (!kept) {
+        kept = plan_cache_place(&in->ctx, cache);
+        plan_cache_keep(kept, make_plan(&in->ctx, &p), key, words);
     }
     if (heard_on(in) && !heard_plan(in, &kept->heard)) {
         explain_plan(c, &p, kept->plan);

@@ -63,7 +63,7 @@ struct Ctx {
     char *stack_limit;                   /* recursion past this address of the C stack is a memory error */
     Pool *pool;                                  /* created on first use */
     int blas_buffers;                            /* that BLAS keeps for this one: kernels/blas/blas_room.c */
-    struct Cells *rationals;                     /* NULL: no rational, decimal or mp yet */
+    struct Cells *cells;                     /* NULL: no rational, decimal or mp yet */
     struct DeviceSet *devices;                   /* NULL before an interpreter exists */
     struct Progress *progress;                   /* how far long work is: progress.h; NULL: nobody looks */
     struct Fence *fence;                         /* what a program of strangers is kept in: fence.h; NULL: none */

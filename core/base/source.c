@@ -111,8 +111,7 @@ void source_release(Source *s)
     source_free(s->ctx, s);
 }
 
-/* Index of the line that holds `offset`. */
-static uint32_t source_line(const Source *s, uint32_t offset)
+uint32_t source_line(const Source *s, uint32_t offset)
 {
     uint32_t low = 0, high = s->line_count - 1;
     while (low < high) {

@@ -1,7 +1,6 @@
 /* The aspect of device blocks: on which device a row runs, and how. See place.h. */
 #include "interp/device/place_door.h"
 
-#include "core/system/c_locale.h"
 #include "core/base/error.h"
 #include "interp/precision/autocast.h"
 #include "interp/op/heard.h"
@@ -10,16 +9,12 @@
 #include "interp/precision/precise.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-Value place_refuse(Interp *in, const char *fmt, ...)
+Value place_refuse(Interp *in, Lack why)
 {
-    va_list ap;
-    va_start(ap, fmt);
-    c_vsnprintf(in->place_why, sizeof in->place_why, fmt, ap);
-    va_end(ap);
+    in->lack = why;
     return v_undef();
 }
 
@@ -200,7 +195,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed)
     if (foreign == DT_NONE)
         return place_adopt_all(g, d, r, landed, shadows);
     v_release(&in->ctx, r);
-    return place_refuse(in, "its result is %s", dtype_name(foreign));
+    return place_refuse(in, (Lack){ LACK_RESULT, .dtype = foreign });
 }
 
 /* The row's form for devices of generated source. V_UNDEF: it refused. */
@@ -251,14 +246,12 @@ static Value run_made(const Doing *g, Device *d)
 void place_tell_narrowed(const Doing *g, const Device *d, DType cast)
 {
     DeviceBlock *p = g->in->place;
-    char why[PLACE_WHY];
-    if (!g->narrow || cast == DT_NONE || cast == device_widest(d))
-        return;
-    snprintf(why, sizeof why, "it has no %s", dtype_name(cast));
-    place_notice(g->in, p, named(g), g->args, g->count, cast, d, why, 0, 0);
+    Lack why = { LACK_DTYPE, .dtype = cast };
+    if (g->narrow && cast != DT_NONE && cast != device_widest(d))
+        place_notice(g->in, p, named(g), g->args, g->count, cast, d, &why, 0, 0);
 }
 
-/* V_UNDEF: it cannot be done there after all; in->place_why says why. */
+/* V_UNDEF: it cannot be done there after all; in->lack says why. */
 static Value run_there(const Doing *g, Device *d, bool fell_back)
 {
     Interp *in = g->in;
@@ -290,7 +283,7 @@ static Value run_there(const Doing *g, Device *d, bool fell_back)
 }
 
 /* ---- falling back ---- */
-static void check_missing(const Doing *g, const char *why)
+static void check_missing(const Doing *g, const Lack *why)
 {
     if (g->in->place->strict)
         place_strict_missing(g->in, g->in->place, named(g), g->args, g->count, why);
@@ -302,26 +295,24 @@ static Value run_elsewhere(const Doing *g, Device **on)
     Interp *in = g->in;
     Device *d = in->place->fallback, *cpu = in->ctx.devices->cpu;
     Value r = v_undef();
-    if (d != cpu && !place_cannot(g, d))
+    if (d != cpu && !place_cannot(g, d).kind)
         r = run_there(g, d, true);
     *on = r.tag == V_UNDEF ? cpu : d;
     return r.tag == V_UNDEF ? run_home(g, true) : r;
 }
 
-static Value fall_back(const Doing *g, const char *reason)
+static Value fall_back(const Doing *g, Lack why)
 {
     Interp *in = g->in;
     DeviceBlock *p = in->place;
     const Exec *at = in->at;
-    char why[PLACE_WHY];
     Device *on;
-    snprintf(why, sizeof why, "%s", reason);
-    check_missing(g, why);
+    check_missing(g, &why);
     uint64_t up = p->counts.bytes_up, down = p->counts.bytes_down;
     Value r = place_settle(in, p->device, run_elsewhere(g, &on));
     in->at = at;
     v_push(in, r);
-    place_notice(in, p, named(g), g->args, g->count, g->dtype, on, why, (size_t)(p->counts.bytes_up - up),
+    place_notice(in, p, named(g), g->args, g->count, g->dtype, on, &why, (size_t)(p->counts.bytes_up - up),
                  (size_t)(p->counts.bytes_down - down));
     in->sp--;
     return r;
@@ -450,8 +441,8 @@ static Value run_placed(Doing *g)
     if (!sound(g, d))
         return run_home(g, false);
     state_float(g, d);
-    const char *why = place_cannot(g, d);
-    if (why)
+    Lack why = place_cannot(g, d);
+    if (why.kind)
         return fall_back(g, why);
     check_copies(g, d);
     if (d == in->ctx.devices->cpu)
@@ -467,7 +458,7 @@ static Value run_placed(Doing *g)
     if (r.tag != V_UNDEF)
         return r;
     chance_put(in, &before);
-    return fall_back(g, in->place_why);
+    return fall_back(g, in->lack);
 }
 
 static Value place_row(OpCall *c, const Aspect *rest)

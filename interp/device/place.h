@@ -87,12 +87,11 @@ Value place_call(OpCall *, const Aspect *rest);
 typedef Value (*DeviceForm)(OpCall *, Device *);
 /* NULL: the row has none on this device. */
 DeviceForm op_device_form(const Op *, const Device *);
-/* `why` is a phrase after "because": "its axes are not contiguous". Always returns V_UNDEF. */
-Value place_refuse(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Has the device the row for any dtype? *why gets a phrase. Pure: the operation matrix, strict. */
-bool place_has(Interp *, const Device *, const Op *, const char **why);
-/* The row that such a phrase says is missing; NULL: it says something else. */
-const char *place_lacked(const char *why);
+/* Keeps what stands against it. Always returns V_UNDEF. */
+Value place_refuse(Interp *, Lack why);
+/* The row that the device lacks for all dtypes, `op` or one that it stands on; NULL: it has them. Pure: the
+ * operation matrix, strict. */
+const char *place_lacked(Interp *, const Device *, const Op *);
 /* The dtype of what is made without one: f64, or the widest float of the place's device. */
 DType place_float(const Interp *);
 /* A literal or maker's tensor as a tensor of the place. Takes t. */
@@ -119,14 +118,14 @@ void place_heard_copy(Ctx *, const Device *from, const Device *to, size_t bytes,
 /* ---- texts (place_text.c) ---- */
 /* One notice per line, operation, dtype and reason: `op` ran on `on` because `why`. */
 void place_notice(Interp *, const DeviceBlock *, const char *op, const Value *args, int count, DType, const Device *on,
-                  const char *why, size_t up, size_t down);
+                  const Lack *why, size_t up, size_t down);
 /* The block runs on its device because `absent` is not there. */
 void place_notice_absent(Interp *, const DeviceBlock *, Device *absent);
 /* The line at the end of a block, if one is due. */
 void place_summary(Interp *, const DeviceBlock *);
 /* Raises ERR_DEVICE of a strict block. */
 _Noreturn void place_strict_missing(Interp *, const DeviceBlock *, const char *op, const Value *args, int count,
-                                    const char *why);
+                                    const Lack *why);
 /* operand < 0: a result that would go back. */
 _Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, DType, const Device *from);
 /* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand

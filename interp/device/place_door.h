@@ -6,8 +6,6 @@
 #include "interp/op/op.h"
 #include "interp/device/place.h"
 
-enum { PLACE_WHY = 160 };
-
 /* A row's call or, where op is NULL or `work` set, work that is no row's. */
 typedef struct Doing {
     Interp *in;
@@ -37,8 +35,8 @@ Value place_work(OpCall *, const Aspect *rest);
 void place_tell_narrowed(const Doing *, const Device *, DType cast);
 
 /* ---- what a device can do (place_why.c) ---- */
-/* Why the device cannot run it: a phrase with the device as "it"; NULL: it can. Pure. */
-const char *place_cannot(const Doing *, const Device *);
+/* Why the device cannot run it; LACK_NONE: it can. Pure. */
+Lack place_cannot(const Doing *, const Device *);
 /* Raises what an elementwise row raises for dtypes and shapes that do not go together. */
 void place_check_elementwise(const Doing *);
 /* Do the lengths meet that `@` sums over and `\` solves for? True for other rows. */

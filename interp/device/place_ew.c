@@ -94,10 +94,10 @@ Value place_elementwise(Interp *in, Device *d, const Op *op, const Value *args, 
 {
     EwCall e = { .in = in, .device = d, .op = op, .args = args, .n = n };
     if (precise_concerns(in, args, n))
-        return place_refuse(in, "a precision scope is in force");
+        return place_refuse(in, (Lack){ LACK_SCOPE });
     Value *mark = in->sp, *plain = plain_operands(in, args, n);
     Value r = ew_form_any(in, op, plain, n, weak, &e.form) ? run(&e, plain, e.form.compute, deserves_watch(&e))
-                                                           : place_refuse(in, "its operands are no plain tensors");
+                                                           : place_refuse(in, (Lack){ LACK_NO_TENSORS });
     stack_cut(in, mark);
     return r;
 }

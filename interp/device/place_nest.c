@@ -115,7 +115,7 @@ static bool holds_all(const PlaceNest *n)
     for (int i = 0; i < n->nest->nodes; i++) {
         DType dt = (DType)n->nest->node[i].dtype;
         if (!device_holds(n->device, dt)) {
-            place_refuse(n->in, "it has no %s", dtype_name(dt));
+            place_refuse(n->in, (Lack){ LACK_DTYPE, .dtype = dt });
             return false;
         }
     }
@@ -124,13 +124,7 @@ static bool holds_all(const PlaceNest *n)
 
 bool place_nest_takes(PlaceNest *n)
 {
-    const char *why = "its kernels cannot be made";
-    if (!holds_all(n))
-        return false;
-    if (gpu_takes(n->device, n->nest, &why))
-        return true;
-    place_refuse(n->in, "%s", why);
-    return false;
+    return holds_all(n) && gpu_takes(n->device, n->nest, &n->in->lack);
 }
 
 Tensor *place_new(Interp *in, Device *d, DType dt, int rank, const int64_t *shape)

@@ -15,7 +15,7 @@ enum { FOUND_MAX = 64, SEEN_MAX = 512, SHOWN_MAX = 12 };
 
 typedef struct Found {
     const Op *op;
-    char why[48];                   /* what is lacking, where it is another row */
+    const char *missing;            /* the row that is lacking */
     const Source *source;
     uint32_t line;
     const char *function;           /* NULL: in the block itself */
@@ -40,18 +40,15 @@ static void walk(Walk *w, const Node *n);
 /* ---- operations ---- */
 static void meet_op(Walk *w, const Op *op, const Node *n)
 {
-    const char *why = NULL;
-    if (!op || w->count == FOUND_MAX || place_has(w->in, w->device, op, &why))
+    const char *missing = op && w->count < FOUND_MAX ? place_lacked(w->in, w->device, op) : NULL;
+    if (!missing)
         return;
     uint32_t line = w->source ? source_place(w->source, n->span.from).line : 0;
     for (int i = 0; i < w->count; i++)
         if (w->found[i].op == op && w->found[i].line == line && w->found[i].source == w->source)
             return;
-    Found *f = &w->found[w->count++];
-    *f = (Found){ .op = op, .source = w->source, .line = line, .function = w->function };
-    const char *missing = place_lacked(why);
-    if (missing && strcmp(missing, op->name) != 0)
-        snprintf(f->why, sizeof f->why, "%s", missing);
+    w->found[w->count++] = (Found){ .op = op, .missing = missing, .source = w->source, .line = line,
+                                    .function = w->function };
 }
 
 static void meet_row(Walk *w, const char *name, const Node *n)
@@ -287,8 +284,8 @@ static void put_found(Buf *out, const Found *f, const Source *own)
         buf_printf(out, "line %u", f->line);
     if (f->function)
         buf_printf(out, " in %s", f->function);
-    if (f->why[0])
-        buf_printf(out, ", for want of %s", f->why);
+    if (strcmp(f->missing, f->op->name) != 0)
+        buf_printf(out, ", for want of %s", f->missing);
     buf_putc(out, ')');
 }
 

@@ -146,24 +146,20 @@ static void put_operation(Interp *in, Buf *out, const char *name, const Value *a
 }
 
 /* Why, as the end of a sentence; nothing where the operation itself is what is missing. */
-static void put_reason(Buf *out, const char *name, const char *why)
+static void put_reason(Buf *out, const char *name, const Lack *why)
 {
-    const char *missing = place_lacked(why);
-    if (!why || (missing && strcmp(missing, name) == 0))
-        return;
-    if (strncmp(why, "it ", 3) == 0)
-        buf_printf(out, ", which %s", why + 3);
-    else
-        buf_printf(out, " because %s", why);
+    if (why->kind != LACK_ROW || strcmp(why->row, name) != 0)
+        lack_put(out, why);
 }
 
 /* ---- notices ---- */
-static bool first_time(Interp *in, const DeviceBlock *p, const Where *w, const char *op, DType dt, const char *why)
+static bool first_time(Interp *in, const DeviceBlock *p, const Where *w, const char *op, DType dt, const Lack *why)
 {
     Buf key;
     buf_init(&key, &in->ctx);
     put_place(&key, w, false);
-    buf_printf(&key, "|%s|%s|%s|%s", p->device->name, op, dt == DT_NONE ? "" : dtype_name(dt), why ? why : "");
+    buf_printf(&key, "|%s|%s|%s|", p->device->name, op, dt == DT_NONE ? "" : dtype_name(dt));
+    lack_put(&key, why);
     bool is = output_first(in, buf_cstr(&key));
     buf_free(&key);
     return is;
@@ -189,7 +185,7 @@ static void put_moved(Buf *out, const DeviceBlock *p, const Device *on, size_t u
 }
 
 void place_notice(Interp *in, const DeviceBlock *p, const char *op, const Value *args, int count,
-                  DType dt, const Device *on, const char *why, size_t up, size_t down)
+                  DType dt, const Device *on, const Lack *why, size_t up, size_t down)
 {
     Where w;
     Buf text;
@@ -416,7 +412,7 @@ static void help_missing(Interp *in, Error *e, const DeviceBlock *p, const Value
 }
 
 void place_strict_missing(Interp *in, const DeviceBlock *p, const char *op, const Value *args,
-                          int count, const char *why)
+                          int count, const Lack *why)
 {
     Buf text;
     buf_init(&text, &in->ctx);

@@ -17,27 +17,7 @@ DeviceForm op_device_form(const Op *op, const Device *d)
     return op->routine && !routine ? NULL : op->on_device;
 }
 
-static const char *because(const Doing *g, const char *fmt, const char *what)
-{
-    place_refuse(g->in, fmt, what);
-    return g->in->place_why;
-}
-
 /* ---- rows ---- */
-static const char lacks[] = "it lacks ";
-
-const char *place_lacked(const char *why)
-{
-    size_t n = sizeof lacks - 1;
-    return why && strncmp(why, lacks, n) == 0 ? why + n : NULL;
-}
-
-static const char *because_lacks(Interp *in, const char *row)
-{
-    place_refuse(in, "%s%s", lacks, row);
-    return in->place_why;
-}
-
 /* The row that d has not, `op` or one that it stands on; NULL: none. */
 static const char *missing_row(Interp *in, const Device *d, const Op *op)
 {
@@ -47,31 +27,26 @@ static const char *missing_row(Interp *in, const Device *d, const Op *op)
     return NULL;
 }
 
-bool place_has(Interp *in, const Device *d, const Op *op, const char **why)
+const char *place_lacked(Interp *in, const Device *d, const Op *op)
 {
-    *why = NULL;
     if (d == in->ctx.devices->cpu || (op->devices & (DEV_ANYWHERE | DEV_HOST)))
-        return true;
+        return NULL;
     const char *missing = missing_row(in, d, op);
     if (!missing && !(d->caps & DEVCAP_SIM) && op->cls != OPC_EW && !(op->devices & DEV_MAKES) &&
         !op_device_form(op, d))
         missing = op->name;
-    if (!missing)
-        return true;
-    *why = because_lacks(in, missing);
-    return false;
+    return missing;
 }
 
-static const char *lacking(const Doing *g, const Device *d)
+static Lack lacking(const Doing *g, const Device *d)
 {
-    const char *why;
     if (!g->op)
-        return NULL;
-    if (!place_has(g->in, d, g->op, &why))
-        return why;
-    const char *needs = g->op->needs ? g->op->needs(g->args, g->count) : NULL;
-    const char *missing = needs ? missing_row(g->in, d, op_named(g->in, needs)) : NULL;
-    return missing ? because_lacks(g->in, missing) : NULL;
+        return (Lack){ LACK_NONE };
+    const char *missing = place_lacked(g->in, d, g->op);
+    const char *needs = !missing && g->op->needs ? g->op->needs(g->args, g->count) : NULL;
+    if (needs)
+        missing = missing_row(g->in, d, op_named(g->in, needs));
+    return missing ? (Lack){ LACK_ROW, .row = missing } : (Lack){ LACK_NONE };
 }
 
 /* ---- scopes ---- */
@@ -83,17 +58,17 @@ static bool rounds(const Doing *g)
     return g->op->cls == OPC_EW || (g->op->autocast != AC_NONE && g->op->format != op_format_moves);
 }
 
-static const char *scope_missing(const Doing *g, const Device *d)
+static Lack scope_missing(const Doing *g, const Device *d)
 {
     const Scope *s = precise_scope(g->in);
     if (!s || !rounds(g))
-        return NULL;
+        return (Lack){ LACK_NONE };
     if (!(d->caps & DEVCAP_SIM))
-        return because(g, "it has no %s scopes", "precision");
+        return (Lack){ LACK_SCOPES };
     DType sum = s->accumulate_given ? s->accumulate : s->format;
     if (device_holds(d, s->format) && device_holds(d, sum))
-        return NULL;
-    return because(g, "it does not compute in %s", dtype_name(device_holds(d, s->format) ? sum : s->format));
+        return (Lack){ LACK_NONE };
+    return (Lack){ LACK_FORMAT, .dtype = device_holds(d, s->format) ? sum : s->format };
 }
 
 /* ---- dtypes ---- */
@@ -122,15 +97,15 @@ DType place_landing(const Doing *g, const Device *d, DType x)
     return g->narrow && x == DT_F64 ? device_widest(d) : x;
 }
 
-static const char *held(const Doing *g, const Device *d, Value v)
+static Lack held(const Doing *g, const Device *d, Value v)
 {
-    const char *why = NULL;
+    Lack why = { LACK_NONE };
     if (v.tag == V_TENSOR && v.tensor->rank > 0) {
         DType dt = (DType)v.tensor->dtype;
-        return device_holds(d, place_landing(g, d, dt)) && !dtype_cells(dt) ? NULL
-             : because(g, "it has no %s", dtype_name(dt));
+        if (dtype_cells(dt) || !device_holds(d, place_landing(g, d, dt)))
+            why = (Lack){ LACK_DTYPE, .dtype = dt };
     }
-    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count && !why; i++)
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count && !why.kind; i++)
         why = held(g, d, v.tuple->items[i]);
     return why;
 }
@@ -202,25 +177,25 @@ bool place_floats(const Doing *g, const Device *d)
     return g->narrow && !g->work && result_dtype(g, d, &said) == DT_F64 && !said && !device_holds(d, DT_F64);
 }
 
-static const char *result_missing(const Doing *g, const Device *d)
+static Lack result_missing(const Doing *g, const Device *d)
 {
     bool said;
     DType dt = result_dtype(g, d, &said);
     if (dt == DT_NONE || device_holds(d, dt) || (dt == DT_F64 && g->narrow && !said))
-        return NULL;
-    return because(g, said ? "it has no %s" : "its result is %s", dtype_name(dt));
+        return (Lack){ LACK_NONE };
+    return (Lack){ said ? LACK_DTYPE : LACK_RESULT, .dtype = dt };
 }
 
-const char *place_cannot(const Doing *g, const Device *d)
+Lack place_cannot(const Doing *g, const Device *d)
 {
     if (d == g->in->ctx.devices->cpu)
-        return NULL;
-    const char *why = lacking(g, d);
-    if (!why)
+        return (Lack){ LACK_NONE };
+    Lack why = lacking(g, d);
+    if (!why.kind)
         why = scope_missing(g, d);
-    for (int i = 0; i < g->count && !why; i++)
+    for (int i = 0; i < g->count && !why.kind; i++)
         why = held(g, d, g->args[i]);
-    return why ? why : result_missing(g, d);
+    return why.kind ? why : result_missing(g, d);
 }
 
 /* ---- shapes ---- */

@@ -11,14 +11,13 @@
 
 static bool simulated(const Device *d) { return d->caps & DEVCAP_SIM; }
 
-/* Why d cannot do it, or NULL. */
-static const char *cannot(const Doing *g, Device *d)
+/* Why d cannot do it. */
+static Lack cannot(const Doing *g, Device *d)
 {
-    const char *why = place_cannot(g, d);
-    if (why || simulated(d) || g->work->form || d == g->in->ctx.devices->cpu)
+    Lack why = place_cannot(g, d);
+    if (why.kind || simulated(d) || g->work->form || d == g->in->ctx.devices->cpu)
         return why;
-    place_refuse(g->in, "there is no kernel for it");
-    return g->in->place_why;
+    return (Lack){ LACK_KERNEL };
 }
 
 /* ---- running ---- */
@@ -64,7 +63,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed, DType *cast
     return place_adopt_all(g, d, narrowed(g, d, place_run_rest(g, shadows), cast), landed, shadows);
 }
 
-/* V_UNDEF: a form refused; in->place_why says why. */
+/* V_UNDEF: a form refused; in->lack says why. */
 static Value run_there(const Doing *g, Device *d, bool fell_back)
 {
     Interp *in = g->in;
@@ -93,24 +92,22 @@ static Value run_on_cpu(const Doing *g, bool fell_back)
 }
 
 /* ---- falling back ---- */
-static Value fall_back(const Doing *g, const char *reason)
+static Value fall_back(const Doing *g, Lack why)
 {
     Interp *in = g->in;
     DeviceBlock *p = in->place;
     Device *cpu = in->ctx.devices->cpu, *on = p->fallback;
     const Exec *at = in->at;
-    char why[PLACE_WHY];
-    snprintf(why, sizeof why, "%s", reason);
     if (p->strict)
-        place_strict_missing(in, p, g->name, g->args, g->count, why);
+        place_strict_missing(in, p, g->name, g->args, g->count, &why);
     uint64_t up = p->counts.bytes_up, down = p->counts.bytes_down;
-    Value r = on == cpu || cannot(g, on) ? v_undef() : run_there(g, on, true);
+    Value r = on == cpu || cannot(g, on).kind ? v_undef() : run_there(g, on, true);
     if (r.tag == V_UNDEF)
         r = run_on_cpu(g, true), on = cpu;
     r = place_settle(in, p->device, r);
     in->at = at;
     v_push(in, r);
-    place_notice(in, p, g->name, g->args, g->count, g->dtype, on, why, (size_t)(p->counts.bytes_up - up),
+    place_notice(in, p, g->name, g->args, g->count, g->dtype, on, &why, (size_t)(p->counts.bytes_up - up),
                  (size_t)(p->counts.bytes_down - down));
     in->sp--;
     return r;
@@ -123,12 +120,12 @@ static Value run_placed(const Doing *g)
     Device *d = p->device;
     if (g->work->fits && !g->work->fits(in, d, g->work->data))
         return v_undef();
-    const char *why = cannot(g, d);
-    if (why && g->work->apart)
+    Lack why = cannot(g, d);
+    if (why.kind && g->work->apart)
         return v_undef();
-    if (why && g->work->moves && place_cannot(g, d))
+    if (why.kind && g->work->moves && place_cannot(g, d).kind)
         return run_home(g);                 /* elements that it does not hold stay on the host */
-    if (why)
+    if (why.kind)
         return fall_back(g, why);
     const Device *from;
     int i = p->strict ? place_elsewhere(in, d, g->args, g->count, &from) : -1;
@@ -137,7 +134,7 @@ static Value run_placed(const Doing *g)
     if (d == in->ctx.devices->cpu)
         return run_on_cpu(g, false);
     Value r = run_there(g, d, false);
-    return r.tag == V_UNDEF && !g->work->apart ? fall_back(g, in->place_why) : r;
+    return r.tag == V_UNDEF && !g->work->apart ? fall_back(g, in->lack) : r;
 }
 
 Value place_work(OpCall *c, const Aspect *rest)

@@ -9,8 +9,7 @@
 /* Has the device every operation and dtype of the chain? */
 static bool takes_all(Interp *in, const Device *d, const Lazy *z)
 {
-    const char *why;
-    bool fits = place_has(in, d, z->op, &why) && device_holds(d, (DType)z->compute) &&
+    bool fits = !place_lacked(in, d, z->op) && device_holds(d, (DType)z->compute) &&
                 device_holds(d, (DType)z->head.dtype);
     for (int i = 0; i < z->n && fits; i++) {
         Value v = z->args[i];
@@ -102,7 +101,7 @@ static Value run_kernel(Interp *in, Device *d, const Value *args, void *data)
     place_hold(in, d, leaf, run.leaves);
     DevArg to = place_operand(in, d, out);
     if (gpu_nest(&in->ctx, d, n->nest, NULL, &to, slot) != EWT_NONE)
-        return place_refuse(in, "an operation in it deserves a notice");
+        return place_refuse(in, (Lack){ LACK_NOTICE });
     return place_value(in, out);
 }
 

@@ -122,7 +122,7 @@ static Value pick_there(Interp *in, Device *d, const Value *args, void *data)
     Value *mark = in->sp;
     subs_given(data, args, subs);
     if (args[0].tensor->rank == TENSOR_RANK_MAX)
-        return place_refuse(in, "it has too many axes");
+        return place_refuse(in, (Lack){ LACK_AXES });
     selection_make(in, &sel, args[0].tensor, subs, ((Picking *)data)->n);
     Value r = sel.fancy ? gather_there(in, d, args[0].tensor, &sel) : selection_view(in, args[0].tensor, &sel);
     stack_cut(in, mark);
@@ -224,7 +224,7 @@ bool index_store_placed(Interp *in, Value *slot, const Sub *subs, int n, Value v
         return true;
     }
     if (in->place && in->place->strict && slot->tag == V_TENSOR && tensor_away(slot->tensor))
-        place_strict_missing(in, in->place, STORE, slot, 1, "elements are stored on the host");
+        place_strict_missing(in, in->place, STORE, slot, 1, &(Lack){ LACK_STORE });
     for (int i = 0; i < n; i++)
         if (subs[i].kind == SUB_VALUE)
             place_home(in, subs[i].v);

@@ -189,7 +189,7 @@ static bool by_tensors(const IxBind *b)
     const Scope *s = precise_scope(in);
     if (s && !precise_nests(s))
         return true;
-    return b->exact || ((in->ctx.rationals || in->ctx.foreign) && any_special(b->plan, b->base));
+    return b->exact || ((in->ctx.cells || in->ctx.foreign) && any_special(b->plan, b->base));
 }
 
 /* The precision scope, of which nests know only formats to nearest. */

@@ -441,7 +441,13 @@ _Noreturn void ix_error_zero(IxBind *, int index, const IxAccess *, int axis, in
 _Noreturn void ix_error_rank(IxBind *, const IxNode *, IxInstance *, const Tensor *);
 _Noreturn void ix_error_base(IxBind *, const IxNode *, IxInstance *, Value);
 _Noreturn void ix_error_operand(IxBind *, const IxNode *, IxInstance *, Value);
-_Noreturn void ix_error_callee(IxBind *, const IxNode *, IxInstance *, Value, const char *why);
+/* Why a call cannot be taken in. */
+typedef enum IxRefusal {
+    IXC_FORM,                   /* of what the value is */
+    IXC_BODY,                   /* its body has a mistake: IxTree.fail */
+    IXC_COMPUTED, IXC_ORDER, IXC_OTHERS, IXC_MORE, IXC_ITSELF, IXC_DEEP, IXC_OPERANDS,
+} IxRefusal;
+_Noreturn void ix_error_callee(IxBind *, const IxNode *, IxInstance *, Value, IxRefusal);
 _Noreturn void ix_error_logic(IxBind *, const IxNode *, IxInstance *, int arg, DType);
 _Noreturn void ix_error_cast(IxBind *, const IxNode *, IxInstance *, DType from, DType to);
 _Noreturn void ix_error_order(IxBind *, const IxNode *, IxInstance *, DType);

@@ -540,17 +540,30 @@ static void offer_comprehension(Error *e, const IxNode *n, const IxInstance *of,
              fits ? ranges : "i in 0:…");
 }
 
-void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const char *why)
+/* Of the function `name`. */
+static const char *const refused[] = {
+    [IXC_COMPUTED] = "is computed from elements",
+    [IXC_ORDER] = "takes its arguments in order here",
+    [IXC_OTHERS] = "takes other arguments",
+    [IXC_MORE] = "needs more arguments",
+    [IXC_ITSELF] = "calls itself",
+    [IXC_DEEP] = "is one call too many to take in",
+    [IXC_OPERANDS] = "brings too many operands",
+};
+
+void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, IxRefusal why)
 {
     char name[60], what[96], call[100];
     ix_node_text(n->base->at->node, of, name, sizeof name);
     ix_node_text(n->at->node, of, call, sizeof call);
     bool function = v.tag == V_FUNCTION, op = v.tag == V_OP;
     Error *e;
-    if (why)
-        e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
-                     "%s cannot be taken into index notation: %s%s%s", name,
-                     strchr(why, ':') ? "" : name, strchr(why, ':') ? "" : " ", why);
+    if (why == IXC_BODY)
+        e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s cannot be taken into index notation: %s", name,
+                     ix_body(b->in, v.fn)->fail->message);
+    else if (why != IXC_FORM)
+        e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s cannot be taken into index notation: %s %s", name,
+                     name, refused[why]);
     else if (v.tag == V_CFUNC || v.tag == V_CTYPE)
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s is a C %s, which index notation cannot take in", name,
                      v.tag == V_CFUNC ? "function" : "type");
@@ -572,12 +585,12 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, const 
         err_help(e, "of two elements: %s%s; over an index: %s[k] …", twin, call + strlen(name), name);
     else if (op && ix_reduce_find(name) >= 0)
         err_help(e, "over an index: %s[k] …", name);
-    else if (function && why && strncmp(why, "calls", 5) != 0) {
+    else if (function && why != IXC_FORM && why != IXC_ITSELF) {
         buf_clear(&b->in->scratch);
         print_signature(&b->in->scratch, v.fn->code->node);
         err_help(e, "it is called as %s", buf_cstr(&b->in->scratch));
     } else if (function || op || v.tag == V_CFUNC || v.tag == V_CTYPE)
-        offer_comprehension(e, n, of, op && !why ? name : NULL);
+        offer_comprehension(e, n, of, op && why == IXC_FORM ? name : NULL);
     err_throw(e);
 }
 

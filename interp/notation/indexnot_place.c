@@ -82,14 +82,13 @@ static DevArg slot_arg(Interp *in, Device *d, const IxPlan *p, const IxSlot *s, 
 
 static bool takes(Interp *in, Device *d, const IxPlan *p)
 {
-    const char *why = "its kernel cannot be made";
     DType dt = computed(p, d);
     if (dt != DT_NONE && !device_holds(d, dt))
-        place_refuse(in, "it has no %s", dtype_name(dt));
-    else if (p->slots > SLOTS || !gpu_takes(d, p->nest, &why))
-        place_refuse(in, "%s", why);
+        place_refuse(in, (Lack){ LACK_DTYPE, .dtype = dt });
+    else if (p->slots > SLOTS)
+        place_refuse(in, (Lack){ LACK_SLOTS });
     else
-        return true;
+        return gpu_takes(d, p->nest, &in->lack);
     return false;
 }
 
@@ -111,7 +110,7 @@ static Value run_nest(Interp *in, const Exec *x, Device *d, const IxPlan *p, con
         place_hold(in, d, used, p->slots);
         DevArg to = place_operand(in, d, out);
         if (gpu_nest(&in->ctx, d, p->nest, NULL, &to, data) != EWT_NONE)
-            return place_refuse(in, "an operation in it deserves a notice");
+            return place_refuse(in, (Lack){ LACK_NOTICE });
     }
     poll_interrupt(in);
     return place_value(in, out);
@@ -126,7 +125,7 @@ static Value run_kernel(Interp *in, Device *d, const Value *args, void *data)
         v_push(in, v_retain(args[i]));
     const IxPlan *p = ix_plan_for(in, n->x, n->site, base, &r);
     if (!p)
-        r = place_refuse(in, "it is computed exactly");
+        r = place_refuse(in, (Lack){ LACK_EXACT });
     else
         r = takes(in, d, p) ? run_nest(in, n->x, d, p, base) : v_undef();
     stack_drop(in, base);

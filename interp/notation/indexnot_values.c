@@ -128,7 +128,7 @@ static int callee_leaf(IxBind *b, const IxNode *call, IxInstance *of)
     int leaf = -1;
     const IxNode *n = ix_resolve(call->base, &of, &leaf);
     if (n && n->kind != IX_LEAF)
-        ix_error_callee(b, call, of, v_none(), "is computed from elements");
+        ix_error_callee(b, call, of, v_none(), IXC_COMPUTED);
     return leaf;
 }
 
@@ -150,10 +150,10 @@ const Op *ix_call_op(IxBind *b, const IxNode *call, IxInstance *of, DType *to)
         return NULL;
     }
     if (v.tag != V_OP)
-        ix_error_callee(b, call, of, v, NULL);
+        ix_error_callee(b, call, of, v, IXC_FORM);
     const Op *op = elementwise_form(b->in, v.op);
     if (!op)
-        ix_error_callee(b, call, of, v, NULL);
+        ix_error_callee(b, call, of, v, IXC_FORM);
     if (call->args != ew_info[op->ew].arity) {
         b->in->at = call->at;
         err_raise(&b->in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name,
@@ -163,7 +163,7 @@ const Op *ix_call_op(IxBind *b, const IxNode *call, IxInstance *of, DType *to)
     const OpSig *sig = op_sig(b->in, op);
     for (int i = 0; i < call->args; i++)
         if (call->names[i] && (i >= sig->fixed || sig->params[i].name != call->names[i]))
-            ix_error_callee(b, call, of, v, "takes its arguments in order here");
+            ix_error_callee(b, call, of, v, IXC_ORDER);
     return op;
 }
 
@@ -184,7 +184,7 @@ static void check_callees(IxBind *b, const IxNode *n, IxInstance *of)
         return;
     const IxTree *tree = ix_body(b->in, callee.fn);
     if (!tree || tree->fail)
-        ix_error_callee(b, n, of, callee, tree ? tree->fail->message : NULL);
+        ix_error_callee(b, n, of, callee, tree ? IXC_BODY : IXC_FORM);
 }
 
 void ix_check_callees(Interp *in, const Exec *x, IxSite *site)
@@ -225,14 +225,14 @@ static void bind_args(IxBind *b, IxInstance *inst, const IxNode *call, const FnC
             for (p = 0; p < code->params && code->node->list[p]->name != call->names[i];)
                 p++;
         if (p >= code->params || inst->arg[p].node)
-            ix_error_callee(b, call, inst->up, b->base[inst->callee], "takes other arguments");
+            ix_error_callee(b, call, inst->up, b->base[inst->callee], IXC_OTHERS);
         inst->arg[p] = (IxArg){ .node = call->arg[i], .of = inst->up, .leaf = -1, .made = -1 };
     }
     for (uint32_t p = 0; p < code->params; p++) {
         if (inst->arg[p].node)
             continue;
         if (!code->defaults[p])
-            ix_error_callee(b, call, inst->up, b->base[inst->callee], "needs more arguments");
+            ix_error_callee(b, call, inst->up, b->base[inst->callee], IXC_MORE);
         inst->fallback[inst->leaves - inst->tree->leaves] = code->defaults[p];
         inst->arg[p] = (IxArg){ .of = inst, .leaf = inst->first_leaf + inst->leaves++, .made = -1 };
     }
@@ -279,12 +279,12 @@ IxInstance *ix_instance(IxBind *b, const IxNode *call, IxInstance *of)
     const Function *fn = b->base[callee].fn;
     for (const IxInstance *up = of; up; up = up->up)
         if (up->code == fn->code)
-            ix_error_callee(b, call, of, b->base[callee], "calls itself");
+            ix_error_callee(b, call, of, b->base[callee], IXC_ITSELF);
     if (p->instances == IX_INSTANCES)
-        ix_error_callee(b, call, of, b->base[callee], "is one call too many to take in");
+        ix_error_callee(b, call, of, b->base[callee], IXC_DEEP);
     const IxTree *tree = ix_body(b->in, fn);
     if (!tree || tree->fail)
-        ix_error_callee(b, call, of, b->base[callee], tree ? tree->fail->message : NULL);
+        ix_error_callee(b, call, of, b->base[callee], tree ? IXC_BODY : IXC_FORM);
     IxInstance *inst = instance_new(b, tree);
     inst->code = fn->code;
     inst->up = of;
@@ -294,7 +294,7 @@ IxInstance *ix_instance(IxBind *b, const IxNode *call, IxInstance *of)
     add_spans(b, inst);
     p->leaves += inst->leaves;
     if (p->leaves > IX_LEAVES)
-        ix_error_callee(b, call, of, b->base[callee], "brings too many operands");
+        ix_error_callee(b, call, of, b->base[callee], IXC_OPERANDS);
     b->in->at = b->x;
     ix_check_names(b->in, b->x, tree, fn->module, true);
     if (!evaluated(b->in, inst, b->base))

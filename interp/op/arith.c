@@ -444,14 +444,6 @@ static const char *kinds_text(const char *kinds, char *out, size_t cap)
     return out;
 }
 
-/* The row as a message calls it: an operator by its sign. */
-static const char *row_label(const Op *op, int n, char *out, size_t cap)
-{
-    bool sign = op->infix && (n == 2 || strcmp(op->infix, "√") != 0);
-    snprintf(out, cap, sign ? "`%s`" : "%s", sign ? op->infix : op->name);
-    return out;
-}
-
 static DType number_dtype(Value v)
 {
     return v.tag == V_RANGE ? DT_I64 : v_dtype(v);
@@ -466,7 +458,7 @@ _Noreturn static void dtype_error(Interp *in, const Op *op, const Value *args, i
         if (dtype_info(number_dtype(args[i]))->rank > dtype_info(number_dtype(args[worst]))->rank)
             worst = i;
     DType dt = number_dtype(args[worst]);
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", row_label(op, n, label, sizeof label),
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", op_label(op, label, sizeof label),
                        kinds_text(op->dtypes, takes, sizeof takes), err_operand_text(&in->ctx, worst),
                        v_article(args[worst], given, sizeof given));
     err_underline(e, worst);
@@ -528,7 +520,7 @@ void arith_type_error(Interp *in, const Op *op, const Value *args, int n)
     }
     char label[48];
     Error *e = err_new(&in->ctx, ERR_TYPE, "%s takes numbers and tensors: %s is %s",
-                       row_label(op, n, label, sizeof label), err_operand_text(&in->ctx, other),
+                       op_label(op, label, sizeof label), err_operand_text(&in->ctx, other),
                        v_article(args[other], first, sizeof first));
     err_underline(e, other);
     if (args[other].tag == V_STRING)

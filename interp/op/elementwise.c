@@ -647,14 +647,14 @@ Value ew_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
     Operand x[3];
     Value *mark = in->sp;
     bool scalar = true;
-    if (in->ctx.rationals)
+    if (in->ctx.cells)
         rational_collect(&in->ctx);
     for (int i = 0; i < n; i++) {
         if (!operand_read(in, &x[i], args[i], i, weak >> i & 1))
             arith_type_error(in, op, args, n);
         scalar &= x[i].scalar;
     }
-    if (in->ctx.rationals)
+    if (in->ctx.cells)
         adapt_literals(in, x, n);
     Plan p = { .in = in, .op = op, .args = args, .x = x, .n = n, .reuse = reuse };
     plan_dtype(&p);

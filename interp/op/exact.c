@@ -135,13 +135,6 @@ void exact_store(Ctx *ctx, Rational *dst, Value v)
 
 /* ---- errors ---- */
 
-static const char *label(const Op *op, char *out, size_t cap)
-{
-    bool sign = op->infix && strcmp(op->infix, "√") != 0;
-    snprintf(out, cap, sign ? "`%s`" : "%s", sign ? op->infix : op->name);
-    return out;
-}
-
 /* `float(x)`, `f64(A)`: operand i in floats, to be pasted. */
 static const char *in_floats(Interp *in, const Tensor *t, int i, char *out, size_t cap)
 {
@@ -178,7 +171,7 @@ static void help_floats(Interp *in, Error *e, const Op *op, const Tensor *first)
 _Noreturn static void raise_status(Interp *in, const Op *op, RationalStatus s, const Tensor *first)
 {
     char name[48];
-    label(op, name, sizeof name);
+    op_label(op, name, sizeof name);
     Error *e;
     if (s == RATIONAL_INTERRUPT)
         poll_interrupt(in);
@@ -216,7 +209,7 @@ _Noreturn static void raise_no_form(Interp *in, const Op *op, Tensor *const *t, 
     Error *e = err_new(&in->ctx, ERR_DTYPE,
                        floats ? "%s of a rational is no fraction in general: %s is rational"
                               : "%s takes bools and ints: %s is rational",
-                       label(op, name, sizeof name), err_operand_text(&in->ctx, i));
+                       op_label(op, name, sizeof name), err_operand_text(&in->ctx, i));
     err_underline(e, i);
     if (floats)
         help_floats(in, e, op, t[0]);

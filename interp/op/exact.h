@@ -14,7 +14,7 @@ Value (*exact_choose(OpCall *))(OpCall *);
 /* Runs a row on what it was called with: its own function while no rational exists. */
 static inline Value exact_run(OpCall *c)
 {
-    return __builtin_expect(c->in->ctx.rationals != NULL, 0) ? exact_choose(c)(c) : c->op->run(c);
+    return __builtin_expect(c->in->ctx.cells != NULL, 0) ? exact_choose(c)(c) : c->op->run(c);
 }
 /* Raises ERR_DTYPE: argument i of a row that has no exact form is rational. */
 _Noreturn void exact_refuse(OpCall *, int i);

@@ -61,6 +61,7 @@ typedef enum OpSizes {      /* What the letters of .flops stand for. */
 
 typedef enum OpWritten {    /* How a call of it is written. */
     WRITTEN_CALL,           /* f(x), or with the sign of .infix */
+    WRITTEN_NAME,           /* f(x), though .infix has a sign for it */
     WRITTEN_BEHIND,         /* x' */
     WRITTEN_FORMAT          /* f64(x), where its second operand is a format */
 } OpWritten;
@@ -159,6 +160,8 @@ const OpSig *op_sig(Interp *, const Op *);            /* parsed on first use */
 OpRecord *op_record(Interp *, const Op *);
 /* `solve(A, b)`, with defaults when `full`. Valid for the next three calls. */
 const char *op_signature(Interp *, const Op *, bool full);
+/* The row as a message calls it: an operator by its sign, in backticks. */
+const char *op_label(const Op *, char *out, size_t cap);
 /* The operation whose name is closest to text, for did-you-mean; NULL if none is. */
 const char *op_closest(Interp *, const char *text);
 /* What the file of a row keeps from call to call: zeros at first. One OpState a file, static. */

@@ -275,6 +275,13 @@ const OpSig *op_sig(Interp *in, const Op *op)
     return *slot;
 }
 
+const char *op_label(const Op *op, char *out, size_t cap)
+{
+    bool sign = op->infix && op->written != WRITTEN_NAME;
+    snprintf(out, cap, sign ? "`%s`" : "%s", sign ? op->infix : op->name);
+    return out;
+}
+
 const char *op_signature(Interp *in, const Op *op, bool full)
 {
     OpTable *t = in->ops;

@@ -64,20 +64,12 @@ void precise_close(Precise *p)
         scope_done(p->scope, &p->acc);
 }
 
-/* The row as a message calls it. */
-static const char *label(const Op *op, char *out, size_t cap)
-{
-    bool sign = op->infix && strcmp(op->infix, "√") != 0;
-    snprintf(out, cap, sign ? "`%s`" : "%s", sign ? op->infix : op->name);
-    return out;
-}
-
 void precise_check(Interp *in, const Op *op, ArithStatus s, DType dt)
 {
     char name[48];
     poll_interrupt(in);
     if (s != ARITH_OK)
-        arith_raise(&in->ctx, s, dt, label(op, name, sizeof name));
+        arith_raise(&in->ctx, s, dt, op_label(op, name, sizeof name));
 }
 
 DType precise_dtype(Interp *in, const Op *op, DType format, bool paired)
@@ -91,7 +83,7 @@ DType precise_dtype(Interp *in, const Op *op, DType format, bool paired)
     char help[200];
     snprintf(help, sizeof help, "take a part: real(%s), imag(%s) or abs(%s)", z, z, z);
     err_raise_help(&in->ctx, ERR_DTYPE, help,
-                   "%s of complex numbers: %s has none", label(op, name, sizeof name),
+                   "%s of complex numbers: %s has none", op_label(op, name, sizeof name),
                    dtype_name(format));
 }
 
@@ -612,7 +604,7 @@ void precise_note(Interp *in, const Scope *s, const char *what)
 /* Fractions have rows of their own (Op.exact); for the others theirs is the format. */
 static bool only_as_format(OpCall *c, FormatFn form)
 {
-    if (!c->in->ctx.rationals || !form || form == op_format_moves || c->op->exact)
+    if (!c->in->ctx.cells || !form || form == op_format_moves || c->op->exact)
         return false;
     for (int i = 0; i < c->count; i++)
         if (c->args[i].tag == V_TENSOR && c->args[i].tensor->dtype == DT_RATIONAL)

@@ -20,7 +20,7 @@ bool precise_foreign(Value v);
 /* Might a row that runs a function have to do with formats? */
 static inline bool precise_on(const Interp *in)
 {
-    return __builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.rationals, 0);
+    return __builtin_expect(in->scope != NULL || in->ctx.foreign || in->ctx.cells, 0);
 }
 /* Do elementwise operands ask for it: a scope, or a dtype of no kernels? Nearly always false. */
 static inline bool precise_concerns(const Interp *in, const Value *args, int n)

@@ -822,7 +822,7 @@ bool precise_elementwise(const OpCall *c, Value *result)
                    !(whole && op->ew != EW_DIVIDE && op->ew != EW_SQRT);
     if (ordinary && !counted && untouched(&e) && (whole || moves(op) || any_complex(&e)))
         return false;
-    if (in->ctx.rationals)
+    if (in->ctx.cells)
         rational_collect(&in->ctx);
     if (whole) {
         DType compute = ew_compute_dtype(op->ew, e.dtype[e.first]);

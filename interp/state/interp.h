@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/system/tempdir.h"
 #include "interp/state/value.h"
+#include "kernels/device/lack.h"
 
 typedef struct Exec Exec;             /* an executable node: interp/state/exec.h */
 typedef struct Lower Lower;           /* lowering: interp/lower/lower.h */
@@ -66,7 +67,7 @@ struct Interp {
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
     bool strict_devices;              /* --strict-devices: every device block is strict */
-    char place_why[160];              /* why a form refused: place_refuse */
+    Lack lack;                        /* why a form refused: place_refuse */
     Value result;                     /* of a V_FLOW return on its way out */
     uint8_t flow;                     /* FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN */
     Names names;

@@ -26,30 +26,30 @@ struct GpuCache {
 };
 
 /* ---- what a device takes ---- */
-static bool takes_dtype(const Device *d, DType dt, const char **why)
+static bool takes_dtype(const Device *d, DType dt, Lack *why)
 {
     if (dtype_info(dt)->kind == 'c')
-        *why = "complex numbers are not on it";
+        *why = (Lack){ LACK_COMPLEX_NODE };
     else if (dtype_foreign(dt) || dt == DT_RATIONAL)
-        *why = "its elements are numbers of the host";
+        *why = (Lack){ LACK_CELLS };
     else if (!device_holds(d, dt))
-        *why = dt == DT_F64 ? "it has no f64" : "it has not this dtype";
+        *why = (Lack){ dt == DT_F64 ? LACK_DTYPE : LACK_THIS_DTYPE, .dtype = dt };
     else
         return true;
     return false;
 }
 
-static bool takes_cast(DType to, DType from, const char **why)
+static bool takes_cast(DType to, DType from, Lack *why)
 {
     bool whole = dtype_info(to)->kind == 'i';
     if (!whole || to == from || (dtype_info(from)->kind != 'f' && dtype_promote(to, from) == to))
         return true;
-    *why = "a cast to that integer dtype may not fit, and only the host tells where";
+    *why = (Lack){ LACK_CAST_NODE };
     return false;
 }
 
 /* Parameters of a kernel have 1024 bytes on every device of OpenCL. */
-static bool takes_size(const Nest *n, const bool *used, const char **why)
+static bool takes_size(const Nest *n, const bool *used, Lack *why)
 {
     int64_t bytes = 64 + 24 * n->out_rank;
     for (int i = 0; i < n->nodes; i++) {
@@ -66,7 +66,7 @@ static bool takes_size(const Nest *n, const bool *used, const char **why)
         }
         bytes += node->kind == NEST_REDUCE ? 8 * __builtin_popcountll(node->bound) : 0;
     }
-    *why = "the expression has too many operands for one kernel";
+    *why = (Lack){ LACK_OPERANDS };
     return bytes <= 1000;
 }
 
@@ -79,19 +79,19 @@ static bool ends(const Nest *n)
     return points <= (double)TENSOR_READ_MAX;
 }
 
-bool gpu_takes(const Device *d, const Nest *n, const char **why)
+bool gpu_takes(const Device *d, const Nest *n, Lack *why)
 {
     bool used[GPU_NODES];
     if (!(d->caps & DEVCAP_SOURCE)) {
-        *why = "it runs no generated kernels";
+        *why = (Lack){ LACK_SOURCE };
         return false;
     }
     if (n->nodes > GPU_NODES || n->loads > 60) {
-        *why = "the expression is too long for one kernel";
+        *why = (Lack){ LACK_LENGTH };
         return false;
     }
     if (!ends(n)) {
-        *why = "it goes over more elements than a kernel may";
+        *why = (Lack){ LACK_POINTS };
         return false;
     }
     gpu_nest_used(n, n->root, used);

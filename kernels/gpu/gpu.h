@@ -16,10 +16,11 @@
 
 #include "core/base/buf.h"
 #include "kernels/device/device.h"
+#include "kernels/device/lack.h"
 #include "kernels/nest/nest.h"
 
-/* Can the device compute this nest? *why gets a phrase ("complex numbers are not on it"). Pure. */
-bool gpu_takes(const Device *, const Nest *, const char **why);
+/* Can the device compute this nest? *why gets what stands against it. Pure. */
+bool gpu_takes(const Device *, const Nest *, Lack *why);
 /* The result into `out` (strides per axis, NULL: contiguous); data: `slots` arguments, device
  * memory for loads and gather tables, host values for constants. Trouble as nest_run tells it.
  * Raises ERR_DEVICE (build log included), ERR_MEMORY; counts launches. */

@@ -34,7 +34,7 @@ enum { COLLECT_MIN = 1 << 20 };
 /* NULL: there is none. */
 static RationalHeap *heap_of(const Ctx *ctx)
 {
-    return ctx->rationals ? ctx->rationals->heap : NULL;
+    return ctx->cells ? ctx->cells->heap : NULL;
 }
 
 static RationalHeap *heap_try(Ctx *ctx)
@@ -67,7 +67,7 @@ void rational_heap_free(Ctx *ctx)
     }
     if (h && h->gmp)
         h->gmp->mpq_clear(h->a);
-    if (ctx->rationals)
+    if (ctx->cells)
         gmp_end();
     if (h)
         mem_free(ctx, h, sizeof *h);
@@ -114,7 +114,7 @@ void rational_collect(Ctx *ctx)
     if (!h || h->bytes <= h->threshold)
         return;
 #endif
-    mark(ctx->rationals);
+    mark(ctx->cells);
     sweep(ctx, h);
     h->threshold = h->bytes > COLLECT_MIN / 2 ? 2 * h->bytes : COLLECT_MIN;
 }

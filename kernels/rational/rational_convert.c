@@ -54,14 +54,12 @@ static double small_f64(uint64_t num, uint64_t den, bool odd)
     return scaled((uint64_t)(q >> down) | rest, down - up, odd);
 }
 
-/* The temporaries of this and the next function live for one conversion: there is no
- * context here, since casts run in the pool. */
-static double big_f64(const __mpq_struct *q, bool odd)
+/* n is q times a power of two, whose exponent is returned, so that it has `bits` bits or one less or more; r is
+ * what is left. Both are made here, for one conversion: there is no context, since casts run in the pool. */
+static int64_t quotient(const Gmp *g, mpz_t n, mpz_t r, const __mpq_struct *q, int64_t bits)
 {
-    const Gmp *g = gmp_open(NULL);
-    mpz_t n, r;
     int64_t above = (int64_t)g->mpz_sizeinbase(&q->_mp_num, 2);
-    int64_t up = 65 + (int64_t)g->mpz_sizeinbase(&q->_mp_den, 2) - above;
+    int64_t up = bits + (int64_t)g->mpz_sizeinbase(&q->_mp_den, 2) - above;
     g->mpz_init(n);
     g->mpz_init(r);
     if (up >= 0) {
@@ -71,6 +69,14 @@ static double big_f64(const __mpq_struct *q, bool odd)
         g->mpz_mul_2exp(r, &q->_mp_den, (mp_bitcnt_t)-up);
         g->mpz_tdiv_qr(n, r, &q->_mp_num, r);
     }
+    return up;
+}
+
+static double big_f64(const __mpq_struct *q, bool odd)
+{
+    const Gmp *g = gmp_open(NULL);
+    mpz_t n, r;
+    int64_t up = quotient(g, n, r, q, 65);
     bool two = n->_mp_size > 1 || n->_mp_size < -1;
     Wide w = (Wide)n->_mp_d[0] | (two ? (Wide)n->_mp_d[1] << 64 : 0);
     bool rest = r->_mp_size != 0;
@@ -100,17 +106,7 @@ static void big_exact(const __mpq_struct *q, BinaryExact *v)
 {
     const Gmp *g = gmp_open(NULL);
     mpz_t n, r;
-    int64_t above = (int64_t)g->mpz_sizeinbase(&q->_mp_num, 2);
-    int64_t up = 192 + (int64_t)g->mpz_sizeinbase(&q->_mp_den, 2) - above;
-    g->mpz_init(n);
-    g->mpz_init(r);
-    if (up >= 0) {
-        g->mpz_mul_2exp(n, &q->_mp_num, (mp_bitcnt_t)up);
-        g->mpz_tdiv_qr(n, r, n, &q->_mp_den);
-    } else {
-        g->mpz_mul_2exp(r, &q->_mp_den, (mp_bitcnt_t)-up);
-        g->mpz_tdiv_qr(n, r, &q->_mp_num, r);
-    }
+    int64_t up = quotient(g, n, r, q, 192);
     int limbs = n->_mp_size < 0 ? -n->_mp_size : n->_mp_size;
     memcpy(v->w, n->_mp_d, (size_t)limbs * sizeof v->w[0]);      /* 191 to 193 bits */
     v->sticky = r->_mp_size != 0;

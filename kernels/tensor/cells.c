@@ -9,10 +9,10 @@ enum { BUFFERS_MAX = 1 << 30 };   /* below tensor.c's bit of Buffer.flags */
 
 Cells *cells_try(Ctx *ctx)
 {
-    Cells *c = ctx->rationals;
+    Cells *c = ctx->cells;
     if (!c && (c = mem_try_alloc(ctx, sizeof *c)) != NULL) {
         *c = (Cells){ 0 };
-        ctx->rationals = c;
+        ctx->cells = c;
     }
     return c;
 }
@@ -40,7 +40,7 @@ static bool enter(Ctx *ctx, Buffer *b)
 
 static void leave(Ctx *ctx, Buffer *b)
 {
-    Cells *c = ctx->rationals;
+    Cells *c = ctx->cells;
     Buffer *last = c->buffers[--c->count];
     c->buffers[b->flags] = last;
     last->flags = b->flags;
@@ -63,10 +63,10 @@ Buffer *cells_buffer(Ctx *ctx, size_t bytes)
 
 void cells_free(Ctx *ctx)
 {
-    Cells *c = ctx->rationals;
+    Cells *c = ctx->cells;
     if (!c)
         return;
     mem_free(ctx, c->buffers, c->cap * sizeof(Buffer *));
     mem_free(ctx, c, sizeof *c);
-    ctx->rationals = NULL;
+    ctx->cells = NULL;
 }

@@ -6,7 +6,7 @@
 
 #include "kernels/tensor/tensor.h"
 
-/* Ctx.rationals, made when the first such buffer is. */
+/* Ctx.cells, made when the first such buffer is. */
 typedef struct Cells {
     Buffer **buffers;                  /* live ones; Buffer.flags is the place here */
     size_t count, cap;

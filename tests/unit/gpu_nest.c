@@ -403,7 +403,7 @@ static DType random_dtype(void) { return all_dtypes[pick(sizeof all_dtypes / siz
 
 static bool taken(const Case *c)
 {
-    const char *why;
+    Lack why;
     return gpu_takes(device, c->n, &why);
 }
 
@@ -593,7 +593,7 @@ static void test_casts(DType to)
     begin(&c, 2, 2, (int64_t[]){ DTYPES, N });
     c.n->index[0].start = 0, c.n->index[0].step = 1;
     for (int i = 0; i < DTYPES; i++) {
-        const char *why;
+        Lack why;
         int x = plain_load(&c, all_dtypes[i], N, 0, 1, 0), slot = c.n->slots - 1;
         for (int j = 0; j < N && all_dtypes[i] == DT_I64; j++)
             ((int64_t *)(void *)c.block[slot])[j] = (int64_t)check_random() >> pick(64);

@@ -135,7 +135,7 @@ static void run(Nest *n, int root)
 {
     DevMem mem = { 1, 1 << 20 };
     DevArg data[128], out = { .mem = &mem };
-    const char *why;
+    Lack why;
     n->root = root;
     for (int i = 0; i < n->slots; i++)
         data[i] = out;
