@@ -109,8 +109,8 @@ void gpu_strips(GpuSource *);
 void gpu_move(GpuSource *);
 
 /* ---- dtypes in the text (gpu_prelude.c) ---- */
-const char *gpu_type(DType);
-const char *gpu_extreme(DType, bool least);         /* its least or greatest number as source text */                            /* of a value: "f32" for f16, too */
+const char *gpu_type(DType);                            /* of a value: "f32" for f16, too */
+const char *gpu_extreme(DType, bool least);             /* its least or greatest number */
 const char *gpu_stored(DType);                          /* in memory: "u16" for f16 */
 DType gpu_runs_in(DType);                               /* f32 for f16 and bf16 */
 /* Writes an expression that stands for `x` cast. */
