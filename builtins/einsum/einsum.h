@@ -5,7 +5,7 @@
 #define RICCI_BUILTINS_EINSUM_H
 
 #include "interp/op/op.h"
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 
 /* Index numbers: 0 … 51 letters by code point (A … Z, a … z), then the axes of "...",
  * counted from the right. */

@@ -111,6 +111,10 @@ void linalg_explain_inverse(const Stack *, double norm, const char *inverse);
 /* `rcond  0.064 (condition number 16): about 14 digits can be trusted`. */
 void linalg_explain_rcond(const Stack *, double rcond, double trust);
 
+/* The order p of a matrix norm whose axes argument 2 names: axis=(1, 0) takes columns for rows, and the orders that
+ * add up along one of them change places. */
+double linalg_order_for_axes(OpCall *, double p, int rank);
+
 /* Raises ERR_VALUE, naming two elements, if a matrix is visibly not Hermitian (beyond
  * rounding: 1000 eps of its largest element). */
 void linalg_require_symmetric(const Stack *, const char *help);

@@ -270,17 +270,14 @@ static int bit_count(uint64_t mask)
     return __builtin_popcountll(mask);
 }
 
-/* axis=(1, 0) takes columns for rows: the orders that add up along one of them change places. */
-static NormOrder order_for_axes(OpCall *c, NormOrder o, int rank)
+double linalg_order_for_axes(OpCall *c, double p, int rank)
 {
     Value v = c->args[2];
-    if (o.kind != NORM_P || v.tag != V_TUPLE || v.tuple->count != 2)
-        return o;
+    if (v.tag != V_TUPLE || v.tuple->count != 2)
+        return p;
     int64_t first = v.tuple->items[0].i, second = v.tuple->items[1].i;
     bool swapped = (first < 0 ? first + rank : first) > (second < 0 ? second + rank : second);
-    if (swapped && (fabs(o.p) == 1 || isinf(o.p)))
-        o.p = copysign(isinf(o.p) ? 1 : INFINITY, o.p);
-    return o;
+    return swapped && (fabs(p) == 1 || isinf(p)) ? copysign(isinf(p) ? 1 : INFINITY, p) : p;
 }
 
 static void require_elements(OpCall *c, NormOrder o, int64_t n)
@@ -341,7 +338,7 @@ Value op_run_norm(OpCall *c)
                   axes);
     require_matrix_order(c, 1, o);
     if (by_axis)
-        o = order_for_axes(c, o, t->rank);
+        o.p = linalg_order_for_axes(c, o.p, t->rank);
     Stack matrices = linalg_stack_of(c, 0, axes_last(c, t, mask));
     matrix_norms(&matrices, o, r.data);
     return linalg_value(&s, &r);

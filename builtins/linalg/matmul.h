@@ -4,7 +4,7 @@
 #define RICCI_BUILTINS_MATMUL_H
 
 #include "interp/op/op.h"
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 #include "kernels/gemm/gemm.h"
 
 /* Are small products run without a plan? Not where everything goes by the plain nest. */

@@ -5,7 +5,7 @@
 
 #include "interp/op/heard.h"
 #include "interp/op/op.h"
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 
 enum { KEPT_PLANS = 16, KEPT_WORDS = 176 };
 

@@ -208,19 +208,6 @@ static bool order_exists(OpCall *c, NormOrder o, bool matrix)
     return !isnan(o.p) && (!matrix || fabs(o.p) == 1 || fabs(o.p) == 2 || isinf(o.p));
 }
 
-/* axis=(1, 0) takes columns for rows: the orders that add up along one of them change places. */
-static NormOrder order_for_axes(OpCall *c, NormOrder o, int rank)
-{
-    Value v = c->args[2];
-    if (o.kind != NORM_P || v.tag != V_TUPLE || v.tuple->count != 2)
-        return o;
-    int64_t first = v.tuple->items[0].i, second = v.tuple->items[1].i;
-    bool swapped = (first < 0 ? first + rank : first) > (second < 0 ? second + rank : second);
-    if (swapped && (fabs(o.p) == 1 || isinf(o.p)))
-        o.p = copysign(isinf(o.p) ? 1 : INFINITY, o.p);
-    return o;
-}
-
 /* The axes that are normed over, and whether they make matrices. */
 static uint64_t norm_mask(OpCall *c, NormOrder *o, bool *matrix)
 {
@@ -235,7 +222,7 @@ static uint64_t norm_mask(OpCall *c, NormOrder *o, bool *matrix)
     if (*matrix && !o->given)
         o->kind = NORM_FRO;
     if (*matrix)
-        *o = order_for_axes(c, *o, x->rank);
+        o->p = linalg_order_for_axes(c, o->p, x->rank);
     return mask;
 }
 

@@ -16,6 +16,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/source.h"
+#include <assert.h>
 #include <setjmp.h>
 
 typedef enum ErrKind {
@@ -54,9 +55,10 @@ struct ErrFrame {
 };
 
 /* Usage: ErrFrame f; if (ERR_TRY(ctx, &f)) { … ERR_END(ctx, &f); } else { ctx->error … }
- * In the else branch the frame is already popped. Locals changed inside must be volatile. */
+ * In the else branch the frame is already popped: what was entered inside has ended. Locals changed inside must be
+ * volatile. */
 #define ERR_TRY(ctx, f) ((f)->up = (ctx)->frame, (ctx)->frame = (f), setjmp((f)->jump) == 0)
-#define ERR_END(ctx, f) ((void)((ctx)->frame = (f)->up))
+#define ERR_END(ctx, f) (assert((ctx)->frame == (f)), (void)((ctx)->frame = (f)->up))
 
 const char *err_kind_name(ErrKind);
 

@@ -10,7 +10,7 @@
 #include "interp/op/scalar.h"
 #include "interp/state/kind.h"
 #include "interp/state/exec.h"
-#include "kernels/nest/nest.h"
+#include "kernels/plan/plan.h"
 
 #include <math.h>
 #include <string.h>

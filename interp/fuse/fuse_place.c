@@ -5,6 +5,7 @@
 
 #include "interp/device/place_door.h"
 #include "interp/device/place_nest.h"
+#include "kernels/plan/plan.h"
 
 /* Has the device every operation and dtype of the chain? */
 static bool takes_all(Interp *in, const Device *d, const Lazy *z)

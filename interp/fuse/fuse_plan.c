@@ -5,7 +5,7 @@
 #include "interp/fuse/fuse.h"
 
 #include "core/base/error.h"
-#include "kernels/nest/nest.h"
+#include "kernels/plan/plan.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -265,19 +265,9 @@ static bool run_heard(Interp *in, const Exec *x, Explaining *heard, Value *resul
     return false;
 }
 
-/* What was heard before an error; printing it must not hide that error. */
-static void report_before_error(Interp *in, const Explaining *heard)
+static void report_heard(Interp *in, void *heard)
 {
-    Error *error = in->ctx.error;
-    ErrFrame frame;
-    in->ctx.error = NULL;
-    if (ERR_TRY(&in->ctx, &frame)) {
-        report(in, heard);
-        ERR_END(&in->ctx, &frame);
-    } else {
-        err_free(in->ctx.error);
-    }
-    in->ctx.error = error;
+    report(in, heard);
 }
 
 static Value eval_explain(Interp *in, const Exec *x)
@@ -292,7 +282,7 @@ static Value eval_explain(Interp *in, const Exec *x)
     }
     bool flow = in->flow != FLOW_NONE;
     if (flow || heard->calls)
-        report_before_error(in, heard);
+        heard_despite_error(in, report_heard, heard);
     explain_free(in, heard);
     if (flow)
         flow_unwind(in);

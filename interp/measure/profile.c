@@ -97,8 +97,9 @@ static void peaks_end(Interp *in, const Peaks *saved)
 }
 
 /* ---- the block ---- */
-static void finish(Interp *in, Profile *p)
+static void finish(Interp *in, void *profile)
 {
+    Profile *p = profile;
     heard_sync(in);
     p->total = heard_clock() - p->start;
     heard_end(in, &p->base);
@@ -126,21 +127,6 @@ static bool run_heard(Interp *in, const Exec *x, Profile *p, Value *result)
     }
     guard_restore(in, &g);
     return false;
-}
-
-/* What was heard before an error or a jump out; printing it must not hide that. */
-static void finish_before_error(Interp *in, Profile *p)
-{
-    Error *error = in->ctx.error;
-    ErrFrame frame;
-    in->ctx.error = NULL;
-    if (ERR_TRY(&in->ctx, &frame)) {
-        finish(in, p);
-        ERR_END(&in->ctx, &frame);
-    } else {
-        err_free(in->ctx.error);
-    }
-    in->ctx.error = error;
 }
 
 static const char *trace_path(Interp *in, const Exec *x)
@@ -182,7 +168,7 @@ static Value eval_profile(Interp *in, const Exec *x)
     bool good = run_heard(in, x, p, &result);
     bool flow = !good && in->flow != FLOW_NONE;
     if (!good && in->explain == &p->base)
-        finish_before_error(in, p);
+        heard_despite_error(in, finish, p);
     peaks_end(in, &peaks);
     profile_free(in, p);
     if (good) {

@@ -22,6 +22,7 @@
 #include "interp/state/exec.h"
 #include "interp/op/heard.h"
 #include "interp/fuse/nest_make.h"
+#include "kernels/plan/plan.h"
 
 /* ---- the tree ---- */
 typedef enum IxKind {

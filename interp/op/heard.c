@@ -526,6 +526,20 @@ void heard_end(Interp *in, Explain *x)
     heard_free(&x->now);
 }
 
+void heard_despite_error(Interp *in, void (*tell)(Interp *, void *), void *data)
+{
+    Error *error = in->ctx.error;
+    ErrFrame frame;
+    in->ctx.error = NULL;
+    if (ERR_TRY(&in->ctx, &frame)) {
+        tell(in, data);
+        ERR_END(&in->ctx, &frame);
+    } else {
+        err_free(in->ctx.error);
+    }
+    in->ctx.error = error;
+}
+
 void heard_sync(Interp *in)
 {
     for (Device *d = in->ctx.devices->first; d; d = d->next)

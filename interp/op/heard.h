@@ -83,6 +83,8 @@ static inline bool heard_on(const Interp *in) { return __builtin_expect(in->expl
  * the older state back, or not. */
 void heard_begin(Interp *, Explain *x);
 void heard_end(Interp *, Explain *x);
+/* What was heard before an error or a jump out is told: what fails meanwhile does not hide that one. */
+void heard_despite_error(Interp *, void (*tell)(Interp *, void *), void *data);
 double heard_clock(void);           /* seconds, monotonic */
 const char *heard_bytes_text(char *out, size_t cap, double bytes);     /* "16.4 kB"; returns out */
 /* What a row's call computes, by the row's formula; nan: not known. */

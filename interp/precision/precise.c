@@ -213,9 +213,7 @@ static Tensor *parts_view(Interp *in, Tensor *t, DType part, bool both)
     }
     shape[t->rank] = 2;
     strides[t->rank] = 1;
-    Tensor *v = tensor_view(&in->ctx, t, t->rank + both, shape, strides, t->data);
-    v->dtype = part;
-    v->size = both ? 2 * t->size : t->size;
+    Tensor *v = tensor_view_as(&in->ctx, t, part, t->rank + both, shape, strides, t->data);
     v_push(in, v_tensor_raw(v));
     return v;
 }

@@ -5,7 +5,7 @@
 #ifndef RICCI_KERNELS_CONTRACT_CONVERT_H
 #define RICCI_KERNELS_CONTRACT_CONVERT_H
 
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 #include "kernels/tensor/iter.h"
 
 typedef struct ContractConvert {

@@ -4,7 +4,7 @@
 #ifndef RICCI_KERNELS_CONTRACT_FUSED_H
 #define RICCI_KERNELS_CONTRACT_FUSED_H
 
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 
 typedef struct FusedPlan FusedPlan;
 

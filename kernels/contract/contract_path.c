@@ -3,7 +3,7 @@
  * Rev. E 90, 033315), beyond that greedy with random restarts, the tree then refined a few
  * products at a time (Gray, Kourtis, Quantum 5, 410). An index held by three and more operands
  * stays until the last of them is taken in. Deterministic. */
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "core/memory/reserve.h"
 #include "kernels/cast/tensor_cast.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- the list by last use ---- */
@@ -97,6 +98,14 @@ static DevCopy *valid_copy(const Residence *r)
     return NULL;
 }
 
+/* The elements are somewhere; the host's bytes have memory where they are valid; what was made narrow is made of
+ * them. */
+static __attribute__((unused)) bool consistent(const Residence *r)
+{
+    bool memory = !r->reserved || r->committed;
+    return (r->host ? memory : valid_copy(r) != NULL) && (!r->narrow || r->host);
+}
+
 Device *tensor_device(Ctx *ctx, const Tensor *t)
 {
     const Residence *r = t->buffer->device;
@@ -106,6 +115,7 @@ Device *tensor_device(Ctx *ctx, const Tensor *t)
 void device_bring_home(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
+    assert(consistent(r));
     if (r->host)
         return;
     DevCopy *c = valid_copy(r);
@@ -143,6 +153,7 @@ static void drop_narrow(Ctx *ctx, Residence *r)
 void device_stale(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
+    assert(!r || (r->host && consistent(r)));          /* else the copies that go are all there is */
     if (r && !r->reserved && r->home == ctx->devices->cpu) {
         device_forget(ctx, b);
     } else if (r) {
@@ -288,6 +299,7 @@ const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
     if (c->mem.bytes)
         device_put(ctx, d, &c->mem, 0, t->buffer->data, c->mem.bytes);
     c->valid = true;
+    assert(consistent(r));
     return &c->mem;
 }
 
@@ -350,6 +362,7 @@ void device_wrote(Ctx *ctx, Device *d, Tensor *t)
 {
     Residence *r = t->buffer->device;
     DevCopy *own = copy_on(r, d);
+    assert(own && consistent(r));
     drop_narrow(ctx, r);
     drop_copies(ctx, r, own);
     own->valid = true;
@@ -358,6 +371,7 @@ void device_wrote(Ctx *ctx, Device *d, Tensor *t)
         reserve_decommit(ctx, t->buffer->data, t->buffer->bytes);
         r->committed = false;
     }
+    assert(consistent(r));
 }
 
 void device_get_element(Ctx *ctx, const Tensor *t, const char *at, void *to)

@@ -1,7 +1,8 @@
-/* Contractions read in place (semiring.h): tiles of the result stay in registers while all taps go
+/* Contractions read in place (direct.h): tiles of the result stay in registers while all taps go
  * by. Here is the walk over the outer axes and its share among the workers; the strips are in
  * direct_tile.tmpl.h. Must not raise or allocate. */
 #include "kernels/direct/direct_kernels.h"
+#include "kernels/direct/direct.h"
 
 #include "core/memory/pool.h"
 #include "kernels/tensor/cpu.h"

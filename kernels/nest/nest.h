@@ -1,12 +1,9 @@
 /* Nests: an expression over indices, as a graph of typed nodes whose reductions are explicit.
  * Index notation, comprehensions over indices and fused elementwise chains are turned into
- * this one form; the plan behind it finds contractions in it, computes what does not depend
- * on all indices once, and runs the rest as blocked, vectorised, threaded loops over strips.
- * A plan holds no pointers to data: it runs on any data of that layout.
+ * this one form. kernels/plan/plan.h plans and runs it.
  *
- * Files: nest.c (making nodes), nest_plan*.c (stages, contractions, common parts, reports),
- * nest_stage*.c (one stage as a vector program over strips), nest_reference.c (the plain
- * loop, element by element, that all of it is tested against). */
+ * Files: nest.c (making nodes), nest_stage*.c (one stage as a vector program over strips),
+ * nest_reference.c (the plain loop, element by element, that all of it is tested against). */
 #ifndef RICCI_KERNELS_NEST_H
 #define RICCI_KERNELS_NEST_H
 
@@ -109,25 +106,10 @@ int nest_ew(Ctx *, Nest *, EwOp, DType compute, const int *args, int n);   /* ca
 void nest_watch(Nest *, int node);                              /* of floats: sets NestNode.watch */
 int nest_reduce(Ctx *, Nest *, NestReduce, int node, uint64_t bound);   /* dtypes as NestReduce says */
 
-/* ---- running ---- */
-typedef struct NestPlan NestPlan;
-
-/* out_stride: of the result per axis; NULL: contiguous. The nest is copied. Raises `memory`. */
-NestPlan *nest_plan(Ctx *, const Nest *, const int64_t *out_stride);
-void nest_plan_free(Ctx *, NestPlan *);
-/* data: `slots` pointers. The result has the root's dtype; its memory may be that of a load only if
- * that load has the result's strides in every index and no gather. Trouble of integer operations as
- * ew_run tells it. Raises `memory`. A set interrupt flag ends it
- * early: the caller polls. */
-EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
 /* Element by element, one thread: slow and plain. A set flag, where there is one, ends it early. */
 EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride, const void *const *data,
                          const InterruptFlag *interrupt);
-/* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
-void nest_report(const NestPlan *, const void *const *data, Report *);
-double nest_seconds(const NestPlan *);          /* estimate of one run */
-
-/* ---- between nest_plan*.c and nest_stage*.c ----
+/* ---- a stage (nest_stage*.c) ----
  * A stage is a nest in which every reduction's value depends on axes of the result alone (on all
  * of them, or on some: it is then computed once per outer position, as a softmax row's extreme
  * and sum are, while the row is in cache). A reduction may stand inside another that it does not

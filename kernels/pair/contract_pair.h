@@ -1,10 +1,10 @@
 /* What the files of the pair engine share: axes with one step per tensor, the plain nest and
  * the blocked product over axes. Only contract_pair*.c include it; the interface to others
- * stands in contract.h. Nothing here sees the interpreter. */
+ * stands in pair.h. Nothing here sees the interpreter. */
 #ifndef RICCI_KERNELS_CONTRACT_PAIR_H
 #define RICCI_KERNELS_CONTRACT_PAIR_H
 
-#include "kernels/pair/contract.h"
+#include "kernels/pair/pair.h"
 
 enum { PAIR_C, PAIR_A, PAIR_B, PAIR_TENSORS };
 

@@ -1,6 +1,7 @@
 /* The plain ways of running a pair: element by element, a copy, a tiny product, a direct
  * contraction, and products of matrices in any semiring (contract_pair_ways.h). */
 #include "kernels/pair/contract_pair_ways.h"
+#include "kernels/direct/direct.h"
 
 #include "core/memory/pool.h"
 #include "kernels/tensor/permute.h"

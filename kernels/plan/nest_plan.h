@@ -6,8 +6,8 @@
 #define RICCI_KERNELS_NEST_PLAN_H
 
 #include "core/memory/arena.h"
-#include "kernels/pair/contract.h"
-#include "kernels/nest/nest.h"
+#include "kernels/contract/contract.h"
+#include "kernels/plan/plan.h"
 #include "kernels/reduce/reduce.h"
 
 typedef struct PlanStep {

@@ -47,8 +47,6 @@ typedef struct Direct {
     int64_t taps;
     const int64_t *offset[2];           /* taps entries each, for A and B; NULL: all 0 */
 } Direct;
-void direct_run(Ctx *, Semiring, DType, const Direct *, void *c, const void *a, const void *b,
-                bool accumulate);
 /* Estimated seconds on one thread, for planners. */
 double semiring_gemm_seconds(Semiring, DType, int64_t m, int64_t n, int64_t k);
 double direct_seconds(Semiring, DType, const Direct *);

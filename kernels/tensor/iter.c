@@ -1,7 +1,20 @@
 /* Collapsing of axes for the elementwise, cast and copy kernels: see iter.h. */
 #include "kernels/tensor/iter.h"
 
+#include <assert.h>
 #include <string.h>
+
+/* Does every operand broadcast to the first, axes of length 1 in front of it aside? */
+static __attribute__((unused)) bool fits(int operands, const Tensor *const *tensors) {
+    for (int k = 1; k < operands; k++)
+        for (int axis = 0; axis < tensors[k]->rank; axis++) {
+            int at = axis + tensors[0]->rank - tensors[k]->rank;
+            int64_t extent = tensor_shape(tensors[k])[axis];
+            if (extent != 1 && (at < 0 || tensor_shape(tensors[0])[at] != extent))
+                return false;
+        }
+    return true;
+}
 
 static void add_axes(Iter *it, const Tensor *const *tensors) {
     const Tensor *out = tensors[0];
@@ -68,6 +81,7 @@ static void merge_axes(Iter *it) {
 }
 
 void iter_init(Iter *it, int operands, const Tensor *const *tensors) {
+    assert(fits(operands, tensors));
     it->rank = 0;
     it->operands = operands;
     it->size = tensors[0]->size;

@@ -26,11 +26,3 @@ Tensor *tensor_map(Ctx *ctx, int fd, size_t bytes, const char *name)
     t->buffer->refs++;
     return t;
 }
-
-Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *shape,
-                       const int64_t *strides, char *data)
-{
-    Tensor *v = tensor_view(ctx, t, rank, shape, strides, data);
-    v->dtype = dt;
-    return v;
-}

@@ -12,8 +12,5 @@ enum { BUFFER_MAPPED = 1u << 30 };   /* Buffer.flags: one of its refs is the map
 /* The first `bytes` of an open file as a u8 vector; NULL if it cannot be mapped. name is
  * for the error that says the file was cut short. */
 Tensor *tensor_map(Ctx *, int fd, size_t bytes, const char *name);
-/* A view of t's buffer as another dtype; data is aligned for it. */
-Tensor *tensor_view_as(Ctx *, Tensor *t, DType, int rank, const int64_t *shape,
-                       const int64_t *strides, char *data);
 
 #endif

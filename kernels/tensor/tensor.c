@@ -104,6 +104,7 @@ static Buffer *new_buffer(Ctx *ctx, size_t bytes, bool zeroed) {
 }
 
 static void buffer_release(Ctx *ctx, Buffer *b) {
+    assert(b->refs > 0);
     if (--b->refs > (b->flags & BUFFER_MAPPED ? 1 : 0)) return;
     if (b->device) buffer_residence(b)->forget(ctx, b);
     if (b->flags & BUFFER_INLINE) {
@@ -131,6 +132,7 @@ static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *
 }
 
 void tensor_release(Ctx *ctx, Tensor *t) {
+    assert(!t || t->refs > 0);
     if (!t || --t->refs) return;
     buffer_release(ctx, t->buffer);
     mem_free(ctx, t, head_bytes(t->rank));
@@ -157,17 +159,33 @@ Tensor *tensor_scalar(Ctx *ctx, DType dt, const void *value) {
     return t;
 }
 
-Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const int64_t *strides,
-                    char *data) {
+/* Does every element of t lie in its buffer? */
+static __attribute__((unused)) bool in_buffer(const Tensor *t) {
+    int64_t low = 0, high = 1, at = t->data - t->buffer->data, each = dtype_info((DType)t->dtype)->bytes;
+    for (int i = 0; i < t->rank && t->size; i++) {
+        int64_t last = (t->dims[i] - 1) * tensor_strides(t)[i];
+        *(last < 0 ? &low : &high) += last;
+    }
+    return t->size == 0 || (at + low * each >= 0 && at + high * each <= (int64_t)t->buffer->bytes);
+}
+
+Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *shape, const int64_t *strides,
+                       char *data) {
     int64_t size = shape_checked(ctx, rank, shape);
-    Tensor *v = new_head(ctx, (DType)t->dtype, rank, shape, size);
+    Tensor *v = new_head(ctx, dt, rank, shape, size);
     if (!v) mem_raise(ctx, head_bytes(rank));
     if (rank)
         memcpy(tensor_strides(v), strides, (size_t)rank * sizeof *strides);
     v->buffer = t->buffer;
+    assert(v->buffer->refs > 0);
     v->buffer->refs++;
     v->data = data;
+    assert(in_buffer(v));
     return v;
+}
+
+Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, char *data) {
+    return tensor_view_as(ctx, t, (DType)t->dtype, rank, shape, strides, data);
 }
 
 Tensor *tensor_adopt(Ctx *ctx, DType dt, int rank, const int64_t *shape, void *data, size_t bytes,

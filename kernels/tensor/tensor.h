@@ -5,6 +5,7 @@
 #define RICCI_KERNELS_TENSOR_H
 
 #include "core/base/mem.h"
+#include <assert.h>
 #include <complex.h>
 
 typedef enum DType {
@@ -158,11 +159,18 @@ Tensor *tensor_new(Ctx *, DType, int rank, const int64_t *shape);
 Tensor *tensor_zeros(Ctx *, DType, int rank, const int64_t *shape);
 /* A view of t's buffer. data points into it. */
 Tensor *tensor_view(Ctx *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, char *data);
+/* The same, whose elements are of another dtype: strides count those, data is aligned for it. */
+Tensor *tensor_view_as(Ctx *, Tensor *t, DType, int rank, const int64_t *shape, const int64_t *strides, char *data);
 /* A tensor over memory that somebody else frees (release is called with the buffer). */
 Tensor *tensor_adopt(Ctx *, DType, int rank, const int64_t *shape, void *data, size_t bytes,
                      void (*release)(Ctx *, Buffer *));
 Tensor *tensor_scalar(Ctx *, DType, const void *value);    /* rank 0 */
-static inline Tensor *tensor_retain(Tensor *t) { t->refs++; return t; }
+static inline Tensor *tensor_retain(Tensor *t)
+{
+    assert(t->refs > 0);
+    t->refs++;
+    return t;
+}
 void tensor_release(Ctx *, Tensor *);
 void buffer_unref(Ctx *, Buffer *);                        /* for those who hold one without a tensor */
 static inline const ResidenceOps *buffer_residence(const Buffer *b)

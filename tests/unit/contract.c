@@ -4,7 +4,7 @@
  * 0, lengths 0 and 1, conjugates; the semirings that do not distribute; what an allocation
  * that fails leaves behind. */
 #include "kernels/cast/tensor_cast.h"
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 #include "kernels/reduce/reduce_complex.h"
 #include "tests/unit/check.h"
 

@@ -1,7 +1,7 @@
 /* The order of contractions against exhaustive search over all orders, by the same model of
  * time: random networks of 3 to 10 operands with hyperedges, scalars and parts that do not
  * hang together; long chains; the limit on memory; the same order every time. */
-#include "kernels/pair/contract.h"
+#include "kernels/contract/contract.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * what they give, and the kernel of the bf16 instruction. Where the processor lacks AVX512-BF16 the
  * instruction is computed by what stands for it, from the same source of the kernel. */
 #include "kernels/cast/tensor_cast.h"
+#include "kernels/contract/contract.h"
 #include "kernels/pair/contract_pair_ways.h"
 #include "kernels/blas/dnnl.h"
 #include "kernels/elementwise/ew.h"

@@ -2,7 +2,7 @@
  * dtypes; the forms that a plan is made for (common parts, contractions written in place,
  * hoisted factors, operands in the result's memory); what reports say of them. */
 #include "kernels/cast/tensor_cast.h"
-#include "kernels/nest/nest.h"
+#include "kernels/plan/plan.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

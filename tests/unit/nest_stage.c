@@ -3,7 +3,7 @@
  * and lanes, reductions of all kinds; the same bits on one thread and on two; integer trouble.
  * Sums are compared within a rounding bound; results in place of an operand: nest_plan.c. */
 #include "kernels/cast/tensor_cast.h"
-#include "kernels/nest/nest.h"
+#include "kernels/plan/plan.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/tensor/cpu.h"
 #include "kernels/direct/direct_kernels.h"
+#include "kernels/direct/direct.h"
 #include "tests/unit/check.h"
 
 #include <float.h>
