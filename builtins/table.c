@@ -1,4 +1,5 @@
-/* The rows of the registry, one const table made from the .def files. interp/op/registry.c finds them. */
+/* The rows of the registry, one const table made from the .def files. interp/op/registry.c finds
+ * them. */
 #include "builtins/devices/devices.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
@@ -14,11 +15,11 @@
 #define EW2 EW_ROW
 #define EW3 EW_ROW
 #define OP(name_, ...) \
-    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, .tried = TRIED, .sizes = SIZES, \
-      __VA_ARGS__ },
+    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, .tried = TRIED, \
+      .sizes = SIZES, __VA_ARGS__ },
 
-/* A row may name its own section, what devices make of it, and whether it may be tried; text and files
- * are the host's. */
+/* A row may name its own section, what devices make of it, and whether it may be tried; text and
+ * files are the host's. */
 #define DEV_ROUTINE(entry) offsetof(Device, math.entry)
 #define DEVICES 0
 #define SIZES SIZES_ELEMENTS

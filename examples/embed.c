@@ -20,7 +20,8 @@ static int failed(Ricci *r)
 int main(void)
 {
     /* The matrix of a chain of springs, in memory of our own. */
-    static double stiffness[4][4] = { { 2, -1, 0, 0 }, { -1, 2, -1, 0 }, { 0, -1, 2, -1 }, { 0, 0, -1, 2 } };
+    static double stiffness[4][4] =
+        { { 2, -1, 0, 0 }, { -1, 2, -1, 0 }, { 0, -1, 2, -1 }, { 0, 0, -1, 2 } };
     const int64_t shape[] = { 4, 4 };
     Ricci *r = ricci_open();
     if (!r)

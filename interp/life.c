@@ -143,7 +143,8 @@ Interp *interp_new(void)
         size_t limit = mem_address_limit();
         fputs("ricci: not enough memory to start", stderr);
         if (limit != SIZE_MAX)
-            fprintf(stderr, ": the limit on address space (ulimit -v) is %s", mem_bytes_text(most, (double)limit));
+            fprintf(stderr, ": the limit on address space (ulimit -v) is %s",
+                    mem_bytes_text(most, (double)limit));
         fputs("\n", stderr);
         exit(1);
     }

@@ -26,7 +26,8 @@ struct Bracket {
     uint8_t reduce;        /* could this be the brackets of a reduction so far? */
     uint32_t indent;       /* of its line */
     uint32_t parens, squares;   /* ( and [ among it and those below, down to the next { or string */
-    uint32_t outer;        /* so many brackets stand below the innermost { or string, that one included */
+    /* so many brackets stand below the innermost { or string, that one included */
+    uint32_t outer;
     bool literal;          /* [ opens a literal; " has interpolations */
     bool in_string;        /* stands in a string, or is one */
 };
@@ -54,8 +55,8 @@ void lex_complain(Lexer *lx, Span span, const char *help, const char *fmt, ...)
 
 void lex_foreign(Lexer *lx, const char *help)
 {
-    lex_complain(lx, lex_match_span(lx), help, "`%.*s` is not an operator", (int)(lx->to - lx->from),
-                 lx->text + lx->from);
+    lex_complain(lx, lex_match_span(lx), help, "`%.*s` is not an operator",
+                 (int)(lx->to - lx->from), lx->text + lx->from);
 }
 
 static const struct { uint32_t code; const char *name, *meant; } lookalikes[] = {
@@ -67,7 +68,8 @@ static const struct { uint32_t code; const char *name, *meant; } lookalikes[] = 
 /* Blanks of other widths, which the eye cannot tell from a space, are blanks. */
 static bool is_blank(uint32_t c)
 {
-    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000;
+    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
 }
 
 /* A character that was typed for another: its name, and what to type. */
@@ -86,13 +88,14 @@ static bool say_lookalike(Lexer *lx, Span span, uint32_t c)
     meant = meant ? meant + (meant[0] == ' ') : plain;
     if (*meant == '\0') {
         strcpy(help, "delete it: it cannot be seen");
-        span.to += span.to < lx->len && lx->text[span.to] != '\n';      /* it has no width to point at */
+        /* it has no width to point at */
+        span.to += span.to < lx->len && lx->text[span.to] != '\n';
     } else {
         snprintf(help + 6, sizeof help - 6, "%s", meant);
     }
     if (*meant)
-        lex_complain(lx, span, help, "`%.*s` is %s (U+%04X)", (int)(span.to - span.from), lx->text + span.from,
-                     name, c);
+        lex_complain(lx, span, help, "`%.*s` is %s (U+%04X)", (int)(span.to - span.from),
+                     lx->text + span.from, name, c);
     else
         lex_complain(lx, span, help, "%s (U+%04X)", name, c);
     return true;
@@ -110,7 +113,8 @@ void lex_bad_character(Lexer *lx)
     if (c < 0x20 || c == 0x7F)
         lex_complain(lx, span, "delete it: it cannot be seen", "a control character (U+%04X)", c);
     else if (c == 0xFEFF)
-        lex_complain(lx, span, "delete it: it cannot be seen", "a byte order mark (U+FEFF) in the middle of the text");
+        lex_complain(lx, span, "delete it: it cannot be seen",
+                     "a byte order mark (U+FEFF) in the middle of the text");
     else if (!say_lookalike(lx, span, c))
         lex_complain(lx, span,
                      c == 0x2211   ? "a sum over an index is written sum[k] x[k]"
@@ -128,14 +132,16 @@ uint32_t lex_c_comment_end(Lexer *lx)
     const char *end = lx->no_comment_end ? NULL : memmem(from, lx->len - lx->to, "*/", 2);
     lx->no_comment_end = !end;
     const char *line = memchr(from, '\n', lx->len - lx->to);
-    return end ? (uint32_t)(end - lx->text) + 2 : line ? (uint32_t)(line - lx->text) : (uint32_t)lx->len;
+    return end ? (uint32_t)(end - lx->text) + 2 : line ? (uint32_t)(line - lx->text)
+                                                       : (uint32_t)lx->len;
 }
 
 /* A number that runs into a word: `2x` is meant as a product, `0b12` or `1e` is a slip. */
 void lex_bad_number(Lexer *lx, const char *text)
 {
     int digits = (int)strspn(text, "0123456789_."), rest = (int)strlen(text + digits);
-    bool product = digits <= 20 && rest <= 20 && text[digits - 1] != '_' && strcmp(text + digits, "e") != 0 &&
+    bool product = digits <= 20 && rest <= 20 && text[digits - 1] != '_' &&
+                   strcmp(text + digits, "e") != 0 &&
                    strcmp(text + digits, "E") != 0 && !(text[0] == '0' && digits == 1);
     char help[96] = "numbers are written 42, 1_000, 0xff, 0b1010, 1e-8";
     if (product)
@@ -168,11 +174,13 @@ static void push_bracket(Lexer *lx, char open, Span span)
     const Bracket *outer = innermost(lx);
     uint32_t token = lx->count ? (uint32_t)lx->count - 1 : 0;
     bool group = open == '(' || open == '[';
-    lx->brackets[lx->depth] = (Bracket){ .span = span, .token = token, .element = (uint32_t)lx->count, .open = open,
+    lx->brackets[lx->depth] =
+        (Bracket){ .span = span, .token = token, .element = (uint32_t)lx->count, .open = open,
                                          .indent = lx->indent,
                                          .parens = group && outer ? outer->parens : 0,
                                          .squares = group && outer ? outer->squares : 0,
-                                         .outer = !group ? (uint32_t)lx->depth + 1 : outer ? outer->outer : 0,
+                                         .outer = !group ? (uint32_t)lx->depth + 1 : outer
+                                                  ? outer->outer : 0,
                                          .in_string = open == '"' || (outer && outer->in_string) };
     lx->brackets[lx->depth].parens += open == '(';
     lx->brackets[lx->depth].squares += open == '[';
@@ -189,7 +197,8 @@ static void close_made(Lexer *lx)
 {
     char open = innermost(lx)->open;
     lx->depth--;
-    Token *t = lex_emit(lx, open == '"' ? T_STR_END : open == 'i' ? T_INTERP_END : closer_of(open), 0);
+    Token *t = lex_emit(lx, open == '"' ? T_STR_END : open == 'i' ? T_INTERP_END
+                                                                  : closer_of(open), 0);
     t->flags |= TF_MADE;
     t->span.to = t->span.from;
 }
@@ -239,7 +248,8 @@ static void check_indent(Lexer *lx, int kind)
     if (!lx->line_start)
         return;
     lx->indent = lx->from - lx->line_from;
-    bool deeper = !b || b->open != '{' || (kind == T_RBRACE ? lx->indent >= b->indent : lx->indent > b->indent);
+    bool deeper = !b || b->open != '{' ||
+                  (kind == T_RBRACE ? lx->indent >= b->indent : lx->indent > b->indent);
     if (deeper || lx->suspect.to > 0 || b->span.from >= lx->line_from)
         return;
     lx->suspect = b->span;
@@ -264,7 +274,8 @@ static void complain_separator(Lexer *lx)
     bool list = innermost(lx)->open == '[';
     Span end = lx->tokens[lx->count - 1].span;
     lex_complain(lx, end, list ? "a comma goes on with the elements, a ; starts a new row" : NULL,
-                 list ? "a comma or a ; is missing after this" : "a comma or an operator is missing after this");
+                 list ? "a comma or a ; is missing after this"
+                      : "a comma or an operator is missing after this");
 }
 
 /* A value begins on a new line inside ( or [ where none can: the bracket was forgotten. */
@@ -279,7 +290,8 @@ static void give_up_brackets(Lexer *lx)
     else if (closes_on_this_line(lx))
         complain_separator(lx);
     else
-        complain_unclosed(lx, "close it, or put a comma at the end of the line before the next value");
+        complain_unclosed(lx,
+                          "close it, or put a comma at the end of the line before the next value");
     while (inside_parentheses(lx) && !innermost(lx)->in_string) {
         close_made(lx);
         lx->forgiven++;
@@ -291,7 +303,8 @@ static void give_up_brackets(Lexer *lx)
 
 static bool is_reduction_name(const char *text, size_t len)
 {
-    static const char *const names[] = { "sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin" };
+    static const char *const names[] =
+        { "sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == len && memcmp(names[i], text, len) == 0)
             return true;
@@ -301,7 +314,8 @@ static bool is_reduction_name(const char *text, size_t len)
 static bool token_is_word(const Lexer *lx, const Token *t, const char *word)
 {
     size_t len = t->span.to - t->span.from;
-    return t->kind == T_NAME && strlen(word) == len && memcmp(lx->text + t->span.from, word, len) == 0;
+    return t->kind == T_NAME && strlen(word) == len &&
+           memcmp(lx->text + t->span.from, word, len) == 0;
 }
 
 void lex_open_bracket(Lexer *lx, int kind, char open)
@@ -331,8 +345,10 @@ static void close_wrongly(Lexer *lx)
     const char *found = lx->text + lx->from;
     char place[32];
     if (b && (b->open == '(' || b->open == '[')) {
-        lex_complain(lx, lex_match_span(lx), NULL, "this %.1s stands where the %s for the %s opened at %s is expected",
-                     found, b->open == '(' ? ")" : "]", bracket_text(b->open), place_text(lx, b->span.from, place));
+        lex_complain(lx, lex_match_span(lx), NULL,
+                     "this %.1s stands where the %s for the %s opened at %s is expected",
+                     found, b->open == '(' ? ")" : "]", bracket_text(b->open),
+                     place_text(lx, b->span.from, place));
         close_made(lx);
     } else if (lx->forgiven > 0) {
         lx->forgiven--;
@@ -408,7 +424,8 @@ static Token *push_token(Lexer *lx, int kind, int op)
 {
     if (lx->count == lx->cap) {
         size_t cap = lx->cap ? lx->cap * 2 : 64;
-        lx->tokens = mem_realloc(lx->ctx, lx->tokens, lx->cap * sizeof *lx->tokens, cap * sizeof *lx->tokens);
+        lx->tokens = mem_realloc(lx->ctx, lx->tokens, lx->cap * sizeof *lx->tokens,
+                                 cap * sizeof *lx->tokens);
         lx->cap = cap;
     }
     Token *t = &lx->tokens[lx->count++];
@@ -447,12 +464,13 @@ static void check_sign(Lexer *lx)
 {
     const Bracket *b = innermost(lx);
     const char *next = lx->text + lx->to;
-    if (!b || b->open != '[' || !b->literal || !lx->space || !token_ends_operand(lex_last_kind(lx)) ||
-        lx->to >= lx->len || strchr(" \t\r\n", *next))
+    if (!b || b->open != '[' || !b->literal || !lx->space ||
+        !token_ends_operand(lex_last_kind(lx)) || lx->to >= lx->len || strchr(" \t\r\n", *next))
         return;
     uint32_t left = lx->tokens[b->element < lx->count ? b->element : lx->count - 1].span.from;
     uint32_t left_end = lx->tokens[lx->count - 1].span.to;
-    int right = (int)strspn(next, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    int right = (int)strspn(next,
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
     int left_len = left_end - left > 24 ? 0 : (int)(left_end - left);
     right = right > 24 ? 0 : right;
     const char *sign = lx->text + lx->from;
@@ -461,8 +479,8 @@ static void check_sign(Lexer *lx)
     snprintf(help, sizeof help, "write `%.*s, %.*s%.*s` for two elements, `%.*s %.*s %.*s` for one",
              left_len, lx->text + left, sign_len, sign, right, next,
              left_len, lx->text + left, sign_len, sign, right, next);
-    lex_complain(lx, lex_match_span(lx), help, "a space before this %.*s and none after it: one element or two?",
-                 sign_len, sign);
+    lex_complain(lx, lex_match_span(lx), help,
+                 "a space before this %.*s and none after it: one element or two?", sign_len, sign);
 }
 
 /* Follows what stands directly inside [ ] after the name of a reduction. */
@@ -492,10 +510,10 @@ static void begin_header(Lexer *lx, int kind)
 /* A token of this kind may show that a bracket opened on a line before was forgotten. */
 static void check_line_start(Lexer *lx, int kind)
 {
-    bool statement = kind == T_FN || kind == T_RETURN || kind == T_IMPORT || kind == T_EXTERN || kind == T_BREAK ||
-                     kind == T_CONTINUE;
-    if (lx->inside_newline && (token_ends_operand(lex_last_kind(lx)) || statement) && token_starts_afresh(kind) &&
-        inside_parentheses(lx))
+    bool statement = kind == T_FN || kind == T_RETURN || kind == T_IMPORT || kind == T_EXTERN ||
+                     kind == T_BREAK || kind == T_CONTINUE;
+    if (lx->inside_newline && (token_ends_operand(lex_last_kind(lx)) || statement) &&
+        token_starts_afresh(kind) && inside_parentheses(lx))
         give_up_brackets(lx);
     if (kind != T_RBRACE && kind != T_NEWLINE && kind != T_END)
         check_indent(lx, kind);
@@ -530,7 +548,8 @@ Token *lex_emit(Lexer *lx, int kind, int op)
 void lex_emit_text(Lexer *lx, int kind, const char *text, size_t len)
 {
     char *copy = arena_copy(lx->arena, text, len);
-    if (kind == T_STRING && lx->count >= 1 && token_is_word(lx, &lx->tokens[lx->count - 1], "test")) {
+    if (kind == T_STRING && lx->count >= 1 &&
+        token_is_word(lx, &lx->tokens[lx->count - 1], "test")) {
         size_t n = --lx->count;                        /* look at what stands before `test` */
         bool starts = at_statement_start(lx);
         lx->count = n + 1;
@@ -561,7 +580,8 @@ static int contextual_kind(Lexer *lx, const char *text, int len)
     }
     if (last == T_PROFILE && is_text(text, len, "to"))
         return T_TO;
-    if (after_value && (lx->statement == T_IMPORT || lx->statement == T_EXTERN) && !inside_parentheses(lx)) {
+    if (after_value && (lx->statement == T_IMPORT || lx->statement == T_EXTERN) &&
+        !inside_parentheses(lx)) {
         if (is_text(text, len, "as"))
             return T_AS;
         if (is_text(text, len, "from"))
@@ -655,7 +675,8 @@ void lex_end_text(Lexer *lx)
 void lex_add_comment(Lexer *lx)
 {
     uint32_t to = lx->to;
-    while (to > lx->from && (lx->text[to - 1] == '\r' || lx->text[to - 1] == ' ' || lx->text[to - 1] == '\t'))
+    while (to > lx->from &&
+           (lx->text[to - 1] == '\r' || lx->text[to - 1] == ' ' || lx->text[to - 1] == '\t'))
         to--;
     if (lx->comment_count == lx->comment_cap) {
         uint32_t cap = lx->comment_cap ? lx->comment_cap * 2 : 16;
@@ -741,14 +762,17 @@ void lex_string_unclosed(Lexer *lx)
         lx->depth--;
     }
     if (b.open == 'i')
-        lex_complain(lx, b.span, "close it with }, or write {{ for a brace", "this { in a string is never closed");
+        lex_complain(lx, b.span, "close it with }, or write {{ for a brace",
+                     "this { in a string is never closed");
     else
-        lex_complain(lx, b.span, "\\n is a line break; a string of several lines stands in backticks",
+        lex_complain(lx, b.span,
+                     "\\n is a line break; a string of several lines stands in backticks",
                      "this string is not closed on its line");
     buf_clear(&lx->piece);
     lex_emit(lx, T_BAD, 0);
     const Bracket *around = innermost(lx);
-    while (around && (around->open == '(' || around->open == '[') && around->span.from >= lx->line_from) {
+    while (around && (around->open == '(' || around->open == '[') &&
+           around->span.from >= lx->line_from) {
         close_made(lx);                                /* the string has swallowed what closes it */
         lx->forgiven++;
         around = innermost(lx);
@@ -780,7 +804,8 @@ void lex_quoted(Lexer *lx, uint32_t end)
     bool closed = end > lx->from + 1;
     uint32_t len = closed ? end - lx->from - 2 : 0;
     char help[96];
-    snprintf(help, sizeof help, "write \"%.*s\"", (int)(len > 40 ? 0 : len), lx->text + lx->from + 1);
+    snprintf(help, sizeof help, "write \"%.*s\"", (int)(len > 40 ? 0 : len),
+             lx->text + lx->from + 1);
     lex_complain(lx, (Span){ lx->from, end }, closed && len <= 40 ? help : NULL,
                  closed ? "strings stand in double quotes" : "a ' here has nothing to transpose");
     if (closed)
@@ -816,7 +841,8 @@ static bool is_letter(uint32_t c)
 {
     if (c < 0x80)
         return (c | 32) - 'a' < 26 || c == '_';
-    return c == 0xAA || c == 0xB5 || c == 0xBA || (c >= 0xC0 && c < 0x2000 && c != 0xD7 && c != 0xF7) ||
+    return c == 0xAA || c == 0xB5 || c == 0xBA ||
+           (c >= 0xC0 && c < 0x2000 && c != 0xD7 && c != 0xF7) ||
            (c >= 0x2100 && c < 0x2150) || (c >= 0x2C00 && c < 0x3000) || c >= 0x3040;
 }
 

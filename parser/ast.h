@@ -63,7 +63,8 @@ struct Node {
     const Name *name;
     const char *text;
     uint32_t text_len;
-    int32_t slot;                 /* NAME, FN, PARAM, REDUCE (its name as a variable): by the resolver */
+    /* NAME, FN, PARAM, REDUCE (its name as a variable): by the resolver */
+    int32_t slot;
     Node *a, *b, *c;
     Node **list;
     uint8_t *ops;                 /* COMPARE: Operator per link */
@@ -75,8 +76,8 @@ struct Node {
 };
 
 #define NODE_DEPTH_MAX 5000
-/* What one level of nodes takes of the C stack at most, while it is read, lowered or run: texts may be as
- * deep as the stack of whoever reads them allows. */
+/* What one level of nodes takes of the C stack at most, while it is read, lowered or run: texts may
+ * be as deep as the stack of whoever reads them allows. */
 #define NODE_STACK 1200
 /* So many operators in a row are cut into parts (ND_LONG): `1 + 1 + …` is long, not deep. */
 #define NODE_PART_MAX 4000

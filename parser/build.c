@@ -41,7 +41,8 @@ static Node *node_check_depth(ParseState *ps, Node *n)
 {
     if (n->depth > ps->depth_max && !ps->deep) {
         ps->deep = ps->stop = true;
-        syntax_report(ps, n->mark, "name parts of it, or use sum, prod or a loop", "expression nested too deeply");
+        syntax_report(ps, n->mark, "name parts of it, or use sum, prod or a loop",
+                      "expression nested too deeply");
     }
     return n;
 }
@@ -317,11 +318,13 @@ static void check_arguments(ParseState *ps, Seq args)
     for (uint32_t i = 0; i < args.count; i++) {
         const Node *arg = args.items[i];
         if (named && arg->kind != ND_NAMED)
-            syntax_error(ps, arg->span, NULL, "an argument without a name stands after a named one");
+            syntax_error(ps, arg->span, NULL,
+                         "an argument without a name stands after a named one");
         named = arg->kind == ND_NAMED;
         for (uint32_t j = 0; named && j < i && args.count <= 64; j++)
             if (args.items[j]->kind == ND_NAMED && args.items[j]->name == arg->name)
-                syntax_error(ps, arg->mark, NULL, "the argument %s is given twice", arg->name->text);
+                syntax_error(ps, arg->mark, NULL, "the argument %s is given twice",
+                             arg->name->text);
     }
 }
 
@@ -463,7 +466,8 @@ static void attach_help(ParseState *ps, Node *n, uint32_t from)
     n->text_len = (uint32_t)(help - n->text);
 }
 
-Node *build_fn(ParseState *ps, Span span, const Token *word, const Token *name, Seq args, Node *body)
+Node *build_fn(ParseState *ps, Span span, const Token *word, const Token *name,
+               Seq args, Node *body)
 {
     Node *n = node_new(ps, ND_FN, span, name->span);
     n->name = name->name;
@@ -474,7 +478,8 @@ Node *build_fn(ParseState *ps, Span span, const Token *word, const Token *name, 
     return node_finish(ps, n);
 }
 
-Node *build_if(ParseState *ps, Span span, Node *condition, Node *block, Seq others, Node *last, Span mark)
+Node *build_if(ParseState *ps, Span span, Node *condition, Node *block, Seq others,
+               Node *last, Span mark)
 {
     Node *n = node_new(ps, ND_IF, span, mark);
     n->a = condition;
@@ -491,7 +496,8 @@ Node *build_bind(ParseState *ps, Span span, Node *target, Node *range)
     return node_make(ps, ND_BIND, span, target->span, target, range, NULL);
 }
 
-Node *build_comprehension(ParseState *ps, Span span, Node *element, Seq binds, Node *condition, Span mark)
+Node *build_comprehension(ParseState *ps, Span span, Node *element, Seq binds,
+                          Node *condition, Span mark)
 {
     if (condition && binds.count != 1)
         syntax_error(ps, condition->span, "leave out elements with a mask: M[M > 0]",
@@ -516,7 +522,8 @@ Node *build_define(ParseState *ps, Span span, Node *left, const Token *op, Node 
 {
     bool name = left->kind == ND_NAME, element = left->kind == ND_INDEX && left->a->kind == ND_NAME;
     if ((!name && !element) || left->flags & NF_PARENS)
-        syntax_error(ps, left->span, "= assigns", "the left side of := is a name, or a name with indices: C[i,k]");
+        syntax_error(ps, left->span, "= assigns",
+                     "the left side of := is a name, or a name with indices: C[i,k]");
     Node *n = node_new(ps, ND_DEFINE, span, op->span);
     n->a = left;
     n->b = right;
@@ -541,7 +548,8 @@ Node *build_modifier(ParseState *ps, Span span, const Token *word, Node *operand
     static const char modes[] = "nearest away zero up down odd stochastic";
     Node *n = node_make(ps, ND_MODIFIER, span, word->span, operand, NULL, NULL);
     n->name = word->name;
-    if (is_word(word->name, "round") && operand && (operand->kind != ND_NAME || !is_word(operand->name, modes)))
+    if (is_word(word->name, "round") && operand &&
+        (operand->kind != ND_NAME || !is_word(operand->name, modes)))
         syntax_error(ps, operand->span, NULL, "rounding modes are %s", modes);
     if (is_word(word->name, "accumulate") && operand && operand->kind == ND_DEVICE_INDEX)
         syntax_error(ps, operand->span, NULL, "accumulate takes a format");
@@ -566,7 +574,8 @@ static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
     const char *words = kind == ND_PRECISION ? precision : device;
     for (uint32_t i = 0; i < modifiers.count; i++) {
         const Node *m = modifiers.items[i];
-        if (!is_word(m->name, words)) {          /* what follows may be its operand: one error is enough */
+        /* what follows may be its operand: one error is enough */
+        if (!is_word(m->name, words)) {
             syntax_error(ps, m->mark, NULL, "%s is no modifier of %s: there are %s", m->name->text,
                          kind == ND_PRECISION ? "a precision scope" : "a device block", words);
             return;
@@ -576,13 +585,14 @@ static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
             if (m->name == before)
                 syntax_error(ps, m->span, "leave one out", "%s is written twice", m->name->text);
             else if (is_word(m->name, "verbose quiet") && is_word(before, "verbose quiet"))
-                syntax_error(ps, m->span, "leave one out", "%s and %s exclude each other", before->text, m->name->text);
+                syntax_error(ps, m->span, "leave one out", "%s and %s exclude each other",
+                             before->text, m->name->text);
         }
     }
 }
 
-Node *build_scope(ParseState *ps, NodeKind kind, Span span, const Token *word, Node *operand, Seq list,
-                  Node *block)
+Node *build_scope(ParseState *ps, NodeKind kind, Span span, const Token *word,
+                  Node *operand, Seq list, Node *block)
 {
     if (kind != ND_COMPARE_BLOCK)
         check_modifiers(ps, kind, list);
@@ -603,7 +613,8 @@ bool check_target(ParseState *ps, const Node *n, bool tuple)
     if (base->kind == ND_NAME)
         return true;
     if (base != n) {
-        syntax_error(ps, base->span, "give it a name first", "only elements and fields of a variable can be assigned");
+        syntax_error(ps, base->span, "give it a name first",
+                     "only elements and fields of a variable can be assigned");
         return false;
     }
     if (n->kind == ND_TUPLE && tuple && n->count > 0) {
@@ -637,16 +648,18 @@ Node *build_update(ParseState *ps, Span span, Node *target, const Token *op, Nod
     return n;
 }
 
-Node *build_for(ParseState *ps, Span span, const Token *word, Seq targets, Span targets_span, Node *range,
-                Node *block)
+Node *build_for(ParseState *ps, Span span, const Token *word, Seq targets, Span targets_span,
+                Node *range, Node *block)
 {
     Node *target = build_expressions(ps, targets_span, targets);
     return node_make(ps, ND_FOR, span, word->span, target, range, block);
 }
 
-Node *build_try(ParseState *ps, Span span, const Token *word, Node *block, const Token *name, Node *handler)
+Node *build_try(ParseState *ps, Span span, const Token *word, Node *block, const Token *name,
+                Node *handler)
 {
-    Node *n = node_make(ps, ND_TRY, span, word->span, block, name ? build_name(ps, name) : NULL, handler);
+    Node *n = node_make(ps, ND_TRY, span, word->span, block,
+                        name ? build_name(ps, name) : NULL, handler);
     n->name = name ? name->name : NULL;
     return n;
 }
@@ -706,7 +719,8 @@ Node *build_import(ParseState *ps, Span span, const Token *word, Seq names, cons
     return node_finish(ps, n);
 }
 
-Node *build_extern(ParseState *ps, Span span, const Token *library, const Token *alias, const Token *body)
+Node *build_extern(ParseState *ps, Span span, const Token *library, const Token *alias,
+                   const Token *body)
 {
     Node *n = node_new(ps, ND_EXTERN, span, library->span);
     n->mark = (Span){ body->span.from + 1, body->span.to - 1 };    /* between the braces */
@@ -722,8 +736,8 @@ Node *build_explain(ParseState *ps, Span span, const Token *word, const Token *a
     Node *n = node_make(ps, ND_EXPLAIN, span, word->span, what, NULL, NULL);
     n->name = as ? as->name : NULL;
     if (as && strcmp(as->name->text, "latex") != 0)
-        syntax_error(ps, as->span, "explain as latex …", "explain has one other form, latex, and none called %s",
-                     as->name->text);
+        syntax_error(ps, as->span, "explain as latex …",
+                     "explain has one other form, latex, and none called %s", as->name->text);
     return n;
 }
 

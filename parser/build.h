@@ -78,14 +78,18 @@ Node *build_bind(ParseState *, Span, Node *target, Node *range);
 Node *build_reduce(ParseState *, Span, const Token *name, Seq binds, Node *body);
 Node *build_modifier(ParseState *, Span, const Token *word, Node *operand);
 Node *build_device_index(ParseState *, Span, Node *name, const Token *index);
-Node *build_scope(ParseState *, NodeKind, Span, const Token *word, Node *operand, Seq modifiers, Node *block);
+Node *build_scope(ParseState *, NodeKind, Span, const Token *word, Node *operand, Seq modifiers,
+                  Node *block);
 Node *build_assign(ParseState *, Span, Node *target, const Token *op, Node *value);
 Node *build_update(ParseState *, Span, Node *target, const Token *op, Node *value);
 Node *build_define(ParseState *, Span, Node *left, const Token *op, Node *right, Seq binds);
-Node *build_for(ParseState *, Span, const Token *word, Seq targets, Span targets_span, Node *range, Node *block);
-Node *build_try(ParseState *, Span, const Token *word, Node *block, const Token *name, Node *handler);
+Node *build_for(ParseState *, Span, const Token *word, Seq targets, Span targets_span, Node *range,
+                Node *block);
+Node *build_try(ParseState *, Span, const Token *word, Node *block, const Token *name,
+                Node *handler);
 Node *build_fn(ParseState *, Span, const Token *word, const Token *name, Seq args, Node *body);
-Node *build_import(ParseState *, Span, const Token *word, Seq names, const Token *module, const Token *alias);
+Node *build_import(ParseState *, Span, const Token *word, Seq names, const Token *module,
+                   const Token *alias);
 Node *build_extern(ParseState *, Span, const Token *library, const Token *alias, const Token *body);
 Node *build_explain(ParseState *, Span, const Token *word, const Token *as, Node *what);
 Node *build_block(ParseState *, Span, Seq statements, bool braces);

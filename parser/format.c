@@ -93,7 +93,8 @@ static void push_open(Formatter *f, size_t item, bool reduce)
 {
     if (f->depth == f->open_cap) {
         size_t cap = f->open_cap ? f->open_cap * 2 : 64;
-        f->open = mem_realloc(f->ctx, f->open, f->open_cap * sizeof *f->open, cap * sizeof *f->open);
+        f->open = mem_realloc(f->ctx, f->open, f->open_cap * sizeof *f->open,
+                              cap * sizeof *f->open);
         f->open_cap = cap;
     }
     f->open[f->depth++] = (Open){ item, f->indent, f->indent + INDENT, reduce };
@@ -148,14 +149,16 @@ static bool needs_space(const Formatter *f, const Item *p, const Item *t)
     }
     if (p->kind == T_LBRACE || t->kind == T_RBRACE)
         return true;
-    if (p->kind == T_LPAREN || p->kind == T_LBRACKET || t->kind == T_RPAREN || t->kind == T_RBRACKET)
+    if (p->kind == T_LPAREN || p->kind == T_LBRACKET || t->kind == T_RPAREN ||
+        t->kind == T_RBRACKET)
         return false;
     if (t->kind == T_COMMA || t->kind == T_SEMI || t->kind == T_TRANSPOSE)
         return false;
     if (p->kind == T_COMMA || p->kind == T_SEMI)
         return true;
     if (is_tight(p->kind) || is_tight(t->kind))
-        return is_tight(t->kind) && t->kind != T_DOT && !token_ends_operand(p->kind) && !is_tight(p->kind);
+        return is_tight(t->kind) && t->kind != T_DOT && !token_ends_operand(p->kind) &&
+               !is_tight(p->kind);
     if (p->kind == T_PREFIX || (p->kind == T_SIGN && p->flags & TF_PREFIX))
         return false;
     if ((p->kind == T_ASSIGN || t->kind == T_ASSIGN) && in_parentheses(f))
@@ -277,7 +280,8 @@ void print_chunk(Buf *out, const Chunk *chunk)
     f->out = out;
     f->text = chunk->source->text;
     arena_init(&f->arena, ctx);
-    f->lexer = (Lexer){ .ctx = ctx, .arena = &f->arena, .text = f->text, .len = chunk->source->len };
+    f->lexer = (Lexer){ .ctx = ctx, .arena = &f->arena, .text = f->text,
+                        .len = chunk->source->len };
     buf_init(&f->lexer.piece, ctx);
     ErrFrame frame;
     if (!ERR_TRY(ctx, &frame)) {

@@ -74,7 +74,8 @@ static void parse_chunk(ParseState *ps, Names *names, Source *source)
     if (ps->memory)
         err_rethrow(ps->ctx);
     if (ps->probe) {
-        ps->accepted = result == 0 && ps->error_count == 0 && !ps->lexer.incomplete && ps->chunk->root;
+        ps->accepted = result == 0 && ps->error_count == 0 && !ps->lexer.incomplete &&
+                       ps->chunk->root;
         return;
     }
     if (ps->error_count > 0)
@@ -145,7 +146,8 @@ static bool scan_incomplete(Ctx *ctx, const char *text, size_t len, LexReport *r
 {
     Arena arena;
     arena_init(&arena, ctx);
-    Lexer lx = { .ctx = ctx, .arena = &arena, .text = text, .len = len, .report = report, .who = who };
+    Lexer lx = { .ctx = ctx, .arena = &arena, .text = text, .len = len, .report = report,
+                 .who = who };
     buf_init(&lx.piece, ctx);
     ErrFrame frame;
     if (!ERR_TRY(ctx, &frame)) {

@@ -52,8 +52,10 @@ typedef struct Globals {
     uint32_t count, cap;
     uint32_t *index; size_t index_cap;    /* by Name.id */
     uint32_t *hidden, hidden_count, hidden_cap;  /* slots without a name: see FnInfo */
-    uint32_t hidden_base;         /* so many of them belong to code that runs while this is resolved */
-    struct CScope *c;             /* what its extern blocks declared (cdecl.h); NULL before the first */
+    /* so many of them belong to code that runs while this is resolved */
+    uint32_t hidden_base;
+    /* what its extern blocks declared (cdecl.h); NULL before the first */
+    struct CScope *c;
 } Globals;
 
 void globals_init(Globals *, Ctx *);

@@ -238,7 +238,8 @@ static bool print_expression(Buf *out, const Node *n)
     case ND_CALL: print_node(out, n->a); print_params(out, n); return true;
     case ND_PIPE: print_pair(out, n->a, " |> ", n->b); return true;
     case ND_INDEX: print_node(out, n->a); print_bracketed(out, n, ", "); return true;
-    case ND_FIELD: print_node(out, n->a); print_dots(out, "."); print_name(out, n->name); return true;
+    case ND_FIELD: print_node(out, n->a); print_dots(out, "."); print_name(out,
+        n->name); return true;
     case ND_LONG: print_list(out, n, ""); return true;
     case ND_SOFAR: return true;
     case ND_REDUCE:

@@ -78,7 +78,8 @@ static void *grow(Resolver *r, void *old, size_t size, size_t count, size_t cap)
         } \
     } while (0)
 
-static _Noreturn void fail(Resolver *r, ErrKind kind, Span span, const char *help, const char *message)
+static _Noreturn void fail(Resolver *r, ErrKind kind, Span span, const char *help,
+                           const char *message)
 {
     Error *e = err_new(r->ctx, kind, "%s", message);
     err_at(e, r->chunk->source, span);
@@ -130,7 +131,8 @@ uint32_t globals_slot(Globals *g, const Name *name)
         size_t cap = g->index_cap ? g->index_cap * 2 : 256;
         while (cap <= name->id)
             cap *= 2;
-        g->index = mem_realloc(g->ctx, g->index, g->index_cap * sizeof *g->index, cap * sizeof *g->index);
+        g->index = mem_realloc(g->ctx, g->index, g->index_cap * sizeof *g->index,
+                               cap * sizeof *g->index);
         memset(g->index + g->index_cap, 0, (cap - g->index_cap) * sizeof *g->index);
         g->index_cap = cap;
     }
@@ -155,7 +157,8 @@ static uint32_t globals_hidden(Globals *g, uint32_t k)
     if (k == g->hidden_count) {
         if (g->hidden_count == g->hidden_cap) {
             uint32_t cap = g->hidden_cap ? g->hidden_cap * 2 : 4;
-            g->hidden = mem_realloc(g->ctx, g->hidden, g->hidden_cap * sizeof *g->hidden, cap * sizeof *g->hidden);
+            g->hidden = mem_realloc(g->ctx, g->hidden, g->hidden_cap * sizeof *g->hidden,
+                                    cap * sizeof *g->hidden);
             g->hidden_cap = cap;
         }
         g->hidden[g->hidden_count] = globals_add(g, &hidden_name);
@@ -266,7 +269,8 @@ static int32_t find_variable(Resolver *r, Scope *s, const Name *name)
     int32_t outer = find_variable(r, s->up, name);
     if (outer == NOT_FOUND)
         return NOT_FOUND;
-    return add_capture(r, s, name, (struct Capture){ .self = outer == OWN_FUNCTION, .from = outer });
+    return add_capture(r, s, name,
+                       (struct Capture){ .self = outer == OWN_FUNCTION, .from = outer });
 }
 
 /* Records that *slot holds the number of a variable of s. */
@@ -320,7 +324,8 @@ static void declare_target(Resolver *r, const Node *target)
 static void check_callable(Resolver *r, const CDecl *d)
 {
     int op;
-    if (d->kind == CD_TYPE || d->kind == CD_CONSTANT || !token_keyword(d->name, strlen(d->name), &op))
+    if (d->kind == CD_TYPE || d->kind == CD_CONSTANT ||
+        !token_keyword(d->name, strlen(d->name), &op))
         return;
     Error *e = err_new(r->ctx, ERR_SYNTAX, "`%s` is a word of the language", d->name);
     err_at(e, r->chunk->source, d->at);
@@ -423,7 +428,8 @@ static void number_slots(Scope *s)
     uint32_t next = s->params + s->captured;
     for (uint32_t i = 0; i < s->count; i++) {
         Variable *v = &s->vars[i];
-        v->slot = i < s->params ? (int32_t)i : v->capture >= 0 ? (int32_t)s->params + v->capture : (int32_t)next++;
+        v->slot = i < s->params ? (int32_t)i : v->capture >= 0 ? (int32_t)s->params + v->capture
+                                                               : (int32_t)next++;
     }
     for (uint32_t i = 0; i < s->patched; i++)
         *s->patches[i] = s->vars[*s->patches[i]].slot;
@@ -544,7 +550,8 @@ static void bind_index_names(Resolver *r, const Node *n)
 /* Binds every name that stands alone between brackets, or is bound by a reduction. */
 static void bind_lone_names(Resolver *r, const Node *n)
 {
-    if (!n || n->kind == ND_LAMBDA || n->kind == ND_FN || (n->kind == ND_COMPREHENSION && is_ordinary(n)))
+    if (!n || n->kind == ND_LAMBDA || n->kind == ND_FN ||
+        (n->kind == ND_COMPREHENSION && is_ordinary(n)))
         return;
     if (n->kind == ND_REDUCE || n->kind == ND_COMPREHENSION) {
         bind_index_names(r, n);
@@ -662,7 +669,8 @@ static void resolve_long(Resolver *r, Node *n)
     uint32_t hidden = r->hidden;
     for (uint32_t i = 0; i < r->bound; i++)
         if (r->bindings[i].var == INDEX_NAME && r->bindings[i].scope == r->scope)
-            fail(r, ERR_SYNTAX, n->mark, "name parts of it first", "index notation of so many terms is not known");
+            fail(r, ERR_SYNTAX, n->mark, "name parts of it first",
+                 "index notation of so many terms is not known");
     int32_t var = r->scope->node ? scope_add_anonymous(r, r->scope, &hidden_name)
                                  : (int32_t)globals_hidden(r->globals, r->hidden++);
     n->scope = SCOPE_LOCAL;
@@ -746,7 +754,8 @@ static void resolve(Resolver *r, Node *n)
     case ND_IMPORT: resolve_import(r, n); break;
     case ND_BREAK: case ND_CONTINUE: check_loop(r, n); break;
     case ND_SPREAD:
-        fail(r, ERR_SYNTAX, n->span, "f(xs...) passes the elements of xs", "... after a value stands only in a call");
+        fail(r, ERR_SYNTAX, n->span, "f(xs...) passes the elements of xs",
+             "... after a value stands only in a call");
     case ND_RETURN:
         if (!r->scope->node)
             fail(r, ERR_SYNTAX, n->span, NULL, "`return` outside a function");

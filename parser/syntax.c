@@ -181,7 +181,8 @@ static const Foreign before_name[] = {
     { "match", "write if … { } else if … { }" },
     { "with", "scopes are written precision f32 { … }, on gpu { … }" },
     { "raise", "errors are raised by throw" },
-    { "using", "nothing to import for functions of the language; import stats, import \"file.ric\" as m for modules" },
+    { "using", "nothing to import for functions of the language; import stats, import \"file.ric\" "
+               "as m for modules" },
     { "include", "write import \"file.ric\" as m" },
     { "clear", "there is nothing to clear: a name can be assigned again" },
     { "hold", "plot(x, y) takes several series at once" },
@@ -200,8 +201,10 @@ static const Foreign before_name[] = {
     { "except", "write } catch e { … }" },
     { "case", "write } else if x == 1 { … }" },
     { "type", "records are named tuples: (x=1, y=2)" },
-    { "typedef", "records are named tuples: (x=1, y=2); C declarations stand in extern \"lib\" { … }" },
-    { "enum", "records are named tuples: (x=1, y=2); C declarations stand in extern \"lib\" { … }" },
+    { "typedef",
+      "records are named tuples: (x=1, y=2); C declarations stand in extern \"lib\" { … }" },
+    { "enum",
+      "records are named tuples: (x=1, y=2); C declarations stand in extern \"lib\" { … }" },
     { "module", "a file is a module: import \"file.ric\" as m" },
     { "package", "a file is a module: import \"file.ric\" as m" },
     { "namespace", "a file is a module: import \"file.ric\" as m" },
@@ -224,7 +227,8 @@ static const Foreign found_name[] = {
     { "of", NULL },
 };
 
-static const char *foreign_help(const Unexpected *u, const Token *t, const Foreign *table, size_t count)
+static const char *foreign_help(const Unexpected *u, const Token *t, const Foreign *table,
+                                size_t count)
 {
     for (size_t i = 0; t && t->kind == T_NAME && i < count; i++)
         if (is_text(u, t, table[i].word))
@@ -247,7 +251,8 @@ static bool case_else(const Unexpected *u)
         snprintf(message, sizeof message, "`%s` stands on the line of the } before it", word);
         say(u, kind == T_ELSE ? "} else {" : "} catch e {", message);
     } else {
-        snprintf(message, sizeof message, "this `%s` has no `%s` before it", word, kind == T_ELSE ? "if" : "try");
+        snprintf(message, sizeof message, "this `%s` has no `%s` before it", word,
+                 kind == T_ELSE ? "if" : "try");
         say(u, NULL, message);
     }
     return true;
@@ -263,7 +268,8 @@ static const Token *header_colon(const Unexpected *u)
         depth -= (t->kind == T_LPAREN) + (t->kind == T_LBRACKET) + (t->kind == T_LBRACE);
         if (depth < 0 || t[-1].kind == T_NEWLINE || t[-1].kind == T_SEMI)
             break;
-        bool header = t->flags & TF_SPACE || t->flags & TF_LINE || t->kind == T_NEWLINE || t->kind == T_END;
+        bool header = t->flags & TF_SPACE || t->flags & TF_LINE || t->kind == T_NEWLINE ||
+                      t->kind == T_END;
         if (depth == 0 && t[-1].kind == T_COLON && header && !(t[-1].flags & TF_SPACE))
             found = t - 1;
     }
@@ -295,7 +301,8 @@ static bool case_block(const Unexpected *u)
     if (u->prev && u->prev->kind == T_EXPLAIN)
         special = "inside an expression: explain { … }, or (explain …)";
     if (u->found->kind == T_MODARG || u->found->kind == T_MODIFIER)
-        special = "autocast f16 { … } takes no modifiers; a compare entry that has some is written precision f16 "
+        special = "autocast f16 { … } takes no modifiers; a compare entry that has some is written "
+                  "precision f16 "
                   "accumulate f16";
     snprintf(message, sizeof message, "expected { before %s", describe(u, u->found, buffer));
     say(u, special ? special : help, message);
@@ -373,7 +380,8 @@ static int rest_of(const Unexpected *u, const Token *t, bool brackets)
     return (int)(s - from);
 }
 
-/* What C writes beside a type or a library: `p = struct point(1, 2)`, `extern "libc.so.6" int abs(int);`. */
+/* What C writes beside a type or a library: `p = struct point(1, 2)`, `extern "libc.so.6" int
+ * abs(int);`. */
 static const char *of_c(const Unexpected *u, char help[200])
 {
     const Token *f = u->found, *p = u->prev, *before = p > u->ps->lexer.tokens ? p - 1 : NULL;
@@ -388,7 +396,8 @@ static const char *of_c(const Unexpected *u, char help[200])
     if (makes)
         snprintf(help, 200, "the type of an extern block makes one: %.*s", len, text_of(u, f));
     else
-        snprintf(help, 200, "extern %.*s { %.*s; }", text_len(p), text_of(u, p), len, text_of(u, f));
+        snprintf(help, 200, "extern %.*s { %.*s; }", text_len(p), text_of(u, p), len,
+                 text_of(u, f));
     return help;
 }
 
@@ -421,8 +430,8 @@ static bool case_two_values(const Unexpected *u)
     else if (!help && string && !(f->flags & TF_SPACE) && is_text(u, p, "r"))
         help = "raw strings stand in backticks: `…`";
     else if (!help && number && f->kind == T_NAME && !(f->flags & TF_SPACE)) {
-        snprintf(product, sizeof product, "write a product as %.*s*%.*s", text_len(p), text_of(u, p),
-                 text_len(f), text_of(u, f));
+        snprintf(product, sizeof product, "write a product as %.*s*%.*s", text_len(p),
+                 text_of(u, p), text_len(f), text_of(u, f));
         help = product;
     } else if (!help && f->kind == T_FLOAT && text_of(u, f)[0] == '.' && !number) {
         help = "elements are read as t[0]";
@@ -437,7 +446,8 @@ static bool case_two_values(const Unexpected *u)
     } else if (!help && f->kind == T_FOR) {
         help = "a comprehension stands in square brackets: [x^2 for x in 0:5]";
     }
-    snprintf(message, sizeof message, "%s directly after %s: an operator, a comma or a line break is missing",
+    snprintf(message, sizeof message,
+             "%s directly after %s: an operator, a comma or a line break is missing",
              describe(u, f, b), describe(u, p, a));
     say(u, help, message);
     return true;
@@ -452,7 +462,8 @@ static bool case_statement_start(const Unexpected *u)
     int kind = u->found->kind;
     if (!token_continues_line(kind) && kind != T_DOT)
         return false;
-    bool goes_on = p && p->kind == T_NEWLINE && u->found->flags & TF_LINE && u->found > u->ps->lexer.tokens + 1;
+    bool goes_on = p && p->kind == T_NEWLINE && u->found->flags & TF_LINE &&
+                   u->found > u->ps->lexer.tokens + 1;
     const char *help = goes_on ? "end the line before with it" : NULL;
     if (is_text(u, u->found, "//") || is_text(u, u->found, "%") || is_text(u, u->found, "/"))
         help = "comments start with #";
@@ -462,7 +473,8 @@ static bool case_statement_start(const Unexpected *u)
         help = "values have names here: x.name, x[0], x |> f";
     else if (is_text(u, u->found, "\\"))
         help = "functions without a name are written x -> x^2";
-    snprintf(message, sizeof message, "a statement cannot start with %s", describe(u, u->found, buffer));
+    snprintf(message, sizeof message, "a statement cannot start with %s",
+             describe(u, u->found, buffer));
     say(u, help, message);
     return true;
 }
@@ -474,8 +486,8 @@ static bool begins_block(const Unexpected *u)
     while (t > first && u->found - t < 2000 && t[-1].kind != T_NEWLINE && t[-1].kind != T_LBRACE &&
            !(t->flags & TF_LINE && t[-1].kind == T_COLON))
         t--;
-    return t->kind == T_IF || t->kind == T_FOR || t->kind == T_WHILE || t->kind == T_ELSE || t->kind == T_FN ||
-           t->kind == T_TRY;
+    return t->kind == T_IF || t->kind == T_FOR || t->kind == T_WHILE || t->kind == T_ELSE ||
+           t->kind == T_FN || t->kind == T_TRY;
 }
 
 static bool case_value(const Unexpected *u)
@@ -493,7 +505,8 @@ static bool case_value(const Unexpected *u)
     if (p->kind == T_LBRACE && f->kind == T_COMMA)
         help = "records are named tuples: (x=1, y=2)";
     else if (f->kind == T_LBRACE && (p->kind == T_IF || p->kind == T_WHILE))
-        help = p->kind == T_IF ? "a condition is missing: if c { … }" : "a condition is missing: while c { … }";
+        help = p->kind == T_IF ? "a condition is missing: if c { … }"
+                               : "a condition is missing: while c { … }";
     else if (f->kind == T_LBRACE)
         help = "a tuple is written (1, 2), a record (x=1, y=2)";
     else if (f->kind == T_FN)
@@ -507,7 +520,8 @@ static bool case_value(const Unexpected *u)
     if (f->kind == T_NEWLINE && p->kind == T_INTERP)
         help = NULL;
     if (p->kind == T_INTERP)
-        snprintf(message, sizeof message, "expected a value after the { of the string; {{ writes a brace");
+        snprintf(message, sizeof message,
+                 "expected a value after the { of the string; {{ writes a brace");
     else if (p->kind == T_NEWLINE || p->kind == T_SEMI)
         snprintf(message, sizeof message, "a statement cannot start with %s", describe(u, f, b));
     else
@@ -525,7 +539,8 @@ static const Token *open_bracket(const Unexpected *u)
     for (const Token *t = u->found - 1; t >= u->ps->lexer.tokens && u->found - t < LOOKED_AT; t--) {
         bool closes = t->kind == T_RPAREN || t->kind == T_RBRACKET || t->kind == T_RBRACE ||
                       t->kind == T_INTERP_END;
-        bool opens = t->kind == T_LPAREN || t->kind == T_LBRACKET || t->kind == T_LBRACE || t->kind == T_INTERP;
+        bool opens = t->kind == T_LPAREN || t->kind == T_LBRACKET || t->kind == T_LBRACE ||
+                     t->kind == T_INTERP;
         if (opens && depth-- == 0)
             return t;
         depth += closes;
@@ -536,7 +551,8 @@ static const Token *open_bracket(const Unexpected *u)
 static bool case_closer(const Unexpected *u)
 {
     const Token *open = open_bracket(u);
-    int closer = !open ? 0 : open->kind == T_LPAREN ? T_RPAREN : open->kind == T_LBRACKET ? T_RBRACKET : 0;
+    int closer = !open ? 0 : open->kind == T_LPAREN ? T_RPAREN : open->kind == T_LBRACKET
+                 ? T_RBRACKET : 0;
     if (!closer || !can_be(u, closer))
         return false;
     char b[80], message[240];
@@ -558,9 +574,12 @@ static bool case_closer(const Unexpected *u)
 
 static const struct { int kind; const char *text; } expected_words[] = {
     { T_NAME, "a name" }, { T_STRING, "a string" }, { T_INT, "a number" }, { T_LPAREN, "(" },
-    { T_RPAREN, ")" }, { T_RBRACKET, "]" }, { T_LBRACKET, "[" }, { T_CATCH, "`catch`" }, { T_COMMA, "a comma" },
-    { T_COLON, "`:`" }, { T_FROM, "`from`" }, { T_AS, "`as`" }, { T_EXTERN_BODY, "{" }, { T_ASSIGN, "`=`" },
-    { T_INTERP_END, "}" }, { T_IN, "`in`" }, { T_FOR, "`for`" }, { T_NEWLINE, "the end of the line" },
+    { T_RPAREN, ")" }, { T_RBRACKET, "]" }, { T_LBRACKET, "[" }, { T_CATCH, "`catch`" },
+    { T_COMMA, "a comma" },
+    { T_COLON, "`:`" }, { T_FROM, "`from`" }, { T_AS, "`as`" }, { T_EXTERN_BODY, "{" },
+    { T_ASSIGN, "`=`" },
+    { T_INTERP_END, "}" }, { T_IN, "`in`" }, { T_FOR, "`for`" },
+    { T_NEWLINE, "the end of the line" },
 };
 
 static void case_rest(const Unexpected *u)
@@ -578,13 +597,15 @@ static void case_rest(const Unexpected *u)
     }
     if (u->prev && u->prev->kind == T_EXTERN)
         help = "the library is a string: extern \"libm.so.6\" { double cbrt(double x); }";
-    else if (u->found->kind == T_DOT && u->prev && u->prev > u->ps->lexer.tokens && u->prev[-1].kind == T_IMPORT)
+    else if (u->found->kind == T_DOT && u->prev && u->prev > u->ps->lexer.tokens &&
+             u->prev[-1].kind == T_IMPORT)
         help = of_library(u, u->prev);
     else if (u->found->kind == T_DEFINE)
         help = ":= stands alone: C[i,k] := A[i,j] * B[j,k]";
     else if (u->found->kind == T_NEWLINE && can_be(u, T_EXTERN_BODY))
         help = "the { stands on the same line";
-    else if (u->found->kind == T_LBRACE && u->prev && u->prev->kind == T_MODARG && is_text(u, u->prev, "fallback"))
+    else if (u->found->kind == T_LBRACE && u->prev && u->prev->kind == T_MODARG &&
+             is_text(u, u->prev, "fallback"))
         help = "a device follows: fallback cpu { … }";
     else if (u->found->kind == T_LBRACE)
         help = "braces belong to if, for, while, fn, … ; records are named tuples: (x=1, y=2)";
@@ -596,7 +617,8 @@ static void case_rest(const Unexpected *u)
         n = snprintf(message, sizeof message, "expected ");
         for (int i = 0; i < WORDS; i++)
             if (can_be(u, expected_words[i].kind))
-                n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", expected_words[i].text,
+                n += snprintf(message + n, sizeof message - (size_t)n, "%s%s",
+                              expected_words[i].text,
                               --count > 1 ? ", " : count == 1 ? " or " : "");
         snprintf(message + n, sizeof message - (size_t)n, ", found %s", describe(u, u->found, b));
     } else {
@@ -633,13 +655,15 @@ static bool case_header(const Unexpected *u)
     bool round = after == T_MODARG && is_text(u, u->prev, "round");
     if (!scope && !accumulate && !round)
         return false;
-    const char *word = round ? "round" : accumulate ? "accumulate" : after == T_PRECISION ? "precision" : "autocast";
-    snprintf(message, sizeof message, "expected a %s after `%s`, found %s", round ? "mode" : "format", word,
-             describe(u, u->found, buffer));
+    const char *word = round ? "round" : accumulate ? "accumulate" : after == T_PRECISION
+                       ? "precision" : "autocast";
+    snprintf(message, sizeof message, "expected a %s after `%s`, found %s",
+             round ? "mode" : "format", word, describe(u, u->found, buffer));
     say(u, round ? "modes are nearest away zero up down odd stochastic" :
            accumulate ? "as in accumulate f32" :
            after == T_AUTOCAST ? "as in autocast bf16 { … }" :
-                                 "a format is a name, a call or in parentheses: bf16, decimal(3), mp(200), (dtype(x))",
+                                 "a format is a name, a call or in parentheses: bf16, decimal(3), "
+                                 "mp(200), (dtype(x))",
         message);
     return true;
 }

@@ -28,8 +28,10 @@ static void statement_tokens(const Lexer *lx, uint32_t at, size_t *from, size_t 
            !(lx->tokens[*from].flags & TF_LINE &&
              (lx->tokens[*from - 1].kind == T_LBRACE || lx->tokens[*from - 1].kind == T_COLON)))
         --*from;
-    while (*to < lx->count && lx->tokens[*to].kind != T_NEWLINE && lx->tokens[*to].kind != T_END && *to - low < 300)
-        if (lx->tokens[(*to)++].kind == T_LBRACE && *to < lx->count && lx->tokens[*to].flags & TF_LINE)
+    while (*to < lx->count && lx->tokens[*to].kind != T_NEWLINE && lx->tokens[*to].kind != T_END &&
+           *to - low < 300)
+        if (lx->tokens[(*to)++].kind == T_LBRACE && *to < lx->count &&
+            lx->tokens[*to].flags & TF_LINE)
             break;
 }
 
@@ -38,8 +40,10 @@ static Span statement_span(const Lexer *lx, uint32_t at, bool line)
 {
     size_t from, to;
     statement_tokens(lx, at, &from, &to);
-    while (!line && to < lx->count && lx->tokens[to].kind == T_NEWLINE && lx->tokens[to].flags & TF_MADE)
-        for (to++; to < lx->count && lx->tokens[to].kind != T_NEWLINE && lx->tokens[to].kind != T_END; to++)
+    while (!line && to < lx->count && lx->tokens[to].kind == T_NEWLINE &&
+           lx->tokens[to].flags & TF_MADE)
+        for (to++; to < lx->count && lx->tokens[to].kind != T_NEWLINE &&
+             lx->tokens[to].kind != T_END; to++)
             continue;
     Span s = { lx->tokens[from].span.from < at ? lx->tokens[from].span.from : at,
                to < lx->count ? lx->tokens[to].span.from : (uint32_t)lx->len };
@@ -72,9 +76,10 @@ static bool is_variable(void *who, const char *name, size_t len)
     for (size_t i = 0; i + 1 < lx->count && i < 20000; i++) {
         const Token *t = &lx->tokens[i];
         int next = lx->tokens[i + 1].kind, last = i ? lx->tokens[i - 1].kind : T_NEWLINE;
-        if (t->kind == T_NAME && t->span.to - t->span.from == len && memcmp(lx->text + t->span.from, name, len) == 0 &&
-            (next == T_ASSIGN || next == T_DEFINE || next == T_IN || next == T_ARROW || last == T_FOR ||
-             (next == T_COMMA && last != T_IMPORT) || last == T_AS))
+        if (t->kind == T_NAME && t->span.to - t->span.from == len &&
+            memcmp(lx->text + t->span.from, name, len) == 0 &&
+            (next == T_ASSIGN || next == T_DEFINE || next == T_IN || next == T_ARROW ||
+             last == T_FOR || (next == T_COMMA && last != T_IMPORT) || last == T_AS))
             return true;
     }
     return false;
@@ -86,7 +91,8 @@ static bool is_reason(const char *help, const char *text)
     if (strncmp(help, "`or`", 4) == 0 && !strstr(text, " or "))
         return false;
 
-    static const char *const reasons[] = { "`and` joins", "`or` joins", "* and /", "! negates", "/ divides",
+    static const char *const reasons[] =
+        { "`and` joins", "`or` joins", "* and /", "! negates", "/ divides",
                                           "comments start" };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (strncmp(help, reasons[i], strlen(reasons[i])) == 0)
@@ -97,7 +103,8 @@ static bool is_reason(const char *help, const char *text)
 static const char *compose(ParseState *ps, const char *help, const ForeignAnswer *answer)
 {
     char text[FOREIGN_TEXT + 400];
-    const char *why = answer->note ? answer->note : help && is_reason(help, answer->text) ? help : NULL;
+    const char *why = answer->note ? answer->note : help && is_reason(help, answer->text)
+                      ? help : NULL;
     int n = snprintf(text, sizeof text, "%s%s%s", why ? why : "", why ? ": " : "", answer->text);
     return arena_copy(&ps->chunk->arena, text, (size_t)n);
 }
@@ -134,7 +141,8 @@ static bool translate(ParseState *ps, SyntaxError *e, Span s)
                            .body_len = lx->len - below, .indent = indent_of(lx, s.from) };
     ForeignAnswer answer;
     if (is_choice(e) || s.to <= s.from ||
-        !foreign_rewrite(ps->ctx, ps->lexer.names, lx->text + s.from, s.to - s.from, &facts, &answer))
+        !foreign_rewrite(ps->ctx, ps->lexer.names, lx->text + s.from, s.to - s.from,
+                         &facts, &answer))
         return false;
     enum { SHOWN = 110 };
     if (strlen(answer.text) > SHOWN)
@@ -151,7 +159,8 @@ void syntax_translate(ParseState *ps)
         SyntaxError e = ps->errors[i];
         if (mended.to > mended.from && e.span.from >= mended.from && e.span.from <= mended.to)
             continue;
-        Span s = statement_span(&ps->lexer, e.span.from, false), line = statement_span(&ps->lexer, e.span.from, true);
+        Span s = statement_span(&ps->lexer, e.span.from, false),
+             line = statement_span(&ps->lexer, e.span.from, true);
         bool try = kept < SYNTAX_ERRORS_MAX && tried++ < 2 * SYNTAX_ERRORS_MAX;
         if (try && translate(ps, &e, s))
             mended = cut_header(&ps->lexer, s);

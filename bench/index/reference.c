@@ -1,7 +1,8 @@
 /* What a C programmer would write by hand for the index expressions of expressions.ric: prints
  * `name c seconds` per case, the median of repeated calls after a first one. Built by run.sh with
  * -O3 -march=native -ffast-math -fopenmp (exp is then libmvec's, 4 ulp); threads: OMP_NUM_THREADS.
- * Results go to memory that was written before; the programs it is compared with allocate theirs. */
+ * Results go to memory that was written before; the programs it is compared with allocate
+ * theirs. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,7 +61,8 @@ static void distances(void)
             column_of[d][j] = y[j * DIM + d];
 #pragma omp parallel for
     for (int i = 0; i < POINTS; i++) {
-        double p = x[i * DIM], q = x[i * DIM + 1], r = x[i * DIM + 2], *o = out + (size_t)i * POINTS;
+        double p = x[i * DIM], q = x[i * DIM + 1], r = x[i * DIM + 2],
+               *o = out + (size_t)i * POINTS;
 #pragma omp simd
         for (int j = 0; j < POINTS; j++) {
             double u = p - column_of[0][j], v = q - column_of[1][j], w = r - column_of[2][j];
@@ -192,14 +194,16 @@ static void permute_cba(void)
 {
 #pragma omp parallel for
     for (int j = 0; j < CUBE; j++)
-        transpose_plane(out + (size_t)j * CUBE, CUBE * CUBE, m + (size_t)j * CUBE, CUBE * CUBE, CUBE);
+        transpose_plane(out + (size_t)j * CUBE, CUBE * CUBE, m + (size_t)j * CUBE,
+                        CUBE * CUBE, CUBE);
 }
 
 static void permute_acb(void)
 {
 #pragma omp parallel for
     for (int i = 0; i < CUBE; i++)
-        transpose_plane(out + (size_t)i * CUBE * CUBE, CUBE, m + (size_t)i * CUBE * CUBE, CUBE, CUBE);
+        transpose_plane(out + (size_t)i * CUBE * CUBE, CUBE, m + (size_t)i * CUBE * CUBE,
+                        CUBE, CUBE);
 }
 
 static void permute_bac(void)
@@ -207,7 +211,8 @@ static void permute_bac(void)
 #pragma omp parallel for
     for (int j = 0; j < CUBE; j++)
         for (int i = 0; i < CUBE; i++)
-            memcpy(out + ((size_t)j * CUBE + i) * CUBE, m + ((size_t)i * CUBE + j) * CUBE, CUBE * sizeof *out);
+            memcpy(out + ((size_t)j * CUBE + i) * CUBE, m + ((size_t)i * CUBE + j) * CUBE,
+                   CUBE * sizeof *out);
 }
 
 int main(void)
@@ -219,9 +224,11 @@ int main(void)
     token = malloc(CHAIN * sizeof *token), column = malloc(TOKENS * sizeof *column);
     uint64_t s = 1;
     for (int i = 0; i < CHAIN; i++)
-        s = s * 6364136223846793005u + 1442695040888963407u, token[i] = (int64_t)((s >> 33) % TABLE);
+        s = s * 6364136223846793005u + 1442695040888963407u,
+            token[i] = (int64_t)((s >> 33) % TABLE);
     for (int i = 0; i < TOKENS; i++)
-        s = s * 6364136223846793005u + 1442695040888963407u, column[i] = (int64_t)((s >> 33) % VOCABULARY);
+        s = s * 6364136223846793005u + 1442695040888963407u,
+            column[i] = (int64_t)((s >> 33) % VOCABULARY);
     measure("distances_2000", distances);
     measure("convolution_7x7", convolution);
     measure("min_plus_400", tropical);

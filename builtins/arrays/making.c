@@ -27,7 +27,8 @@ static DType made_dtype(OpCall *c, int i, const Device *on, DType fallback)
     bool narrow = on && fallback == DT_F64 && !device_holds(on, DT_F64);
     DType dt = arg_dtype(c, i, narrow ? device_widest(on) : fallback);
     if (on && !device_holds(on, dt))
-        arg_error_help(c, i, ERR_DEVICE, fallback == DT_F64 ? "without dtype= it is the device's widest float" : NULL,
+        arg_error_help(c, i, ERR_DEVICE,
+                       fallback == DT_F64 ? "without dtype= it is the device's widest float" : NULL,
                        "%s has no %s", on->name, dtype_name(dt));
     return dt;
 }
@@ -46,7 +47,8 @@ static int made_shape(OpCall *c, int i, int64_t *shape)
     int rank = arg_shape(c, i, shape);
     for (int a = 0; a < rank; a++)
         if (shape[a] < 0)
-            arg_error(c, i, ERR_VALUE, "a length of %lld is asked for axis %d", (long long)shape[a], a);
+            arg_error(c, i, ERR_VALUE, "a length of %lld is asked for axis %d",
+                      (long long)shape[a], a);
     return rank;
 }
 
@@ -54,7 +56,8 @@ static int64_t made_length(OpCall *c, int i)
 {
     int64_t n = arg_int(c, i);
     if (n < 0)
-        arg_error(c, i, ERR_VALUE, "%s is %lld, and a length cannot be negative", arg_name(c, i), (long long)n);
+        arg_error(c, i, ERR_VALUE, "%s is %lld, and a length cannot be negative", arg_name(c, i),
+                  (long long)n);
     return n;
 }
 
@@ -93,7 +96,8 @@ Value op_run_zeros(OpCall *c)
     int64_t shape[TENSOR_RANK_MAX];
     int rank = made_shape(c, c->fixed, shape);
     Device *on = made_on(c, 1);
-    return made(c, on, op_keep(c, tensor_zeros(&c->in->ctx, made_dtype(c, 0, on, DT_F64), rank, shape)));
+    return made(c, on,
+                op_keep(c, tensor_zeros(&c->in->ctx, made_dtype(c, 0, on, DT_F64), rank, shape)));
 }
 
 Value op_run_ones(OpCall *c)
@@ -119,7 +123,8 @@ static void check_fits(OpCall *c, int i, const Tensor *value, int rank, const in
         same = both[a] == shape[a];
     if (!same)
         arg_error(c, i, ERR_SHAPE, "%s %s, which does not broadcast to %s", arg_text(c, i),
-                  shape_fact(sv, sizeof sv, value->rank, tensor_shape(value)), shape_text(st, sizeof st, rank, shape));
+                  shape_fact(sv, sizeof sv, value->rank, tensor_shape(value)),
+                  shape_text(st, sizeof st, rank, shape));
 }
 
 Value op_run_full(OpCall *c)
@@ -173,7 +178,8 @@ static bool is_int_argument(OpCall *c, int i)
 {
     Value v = c->args[i];
     DType dt = v_dtype(v);
-    return !arg_given(c, i) || (dt != DT_NONE && (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b'));
+    return !arg_given(c, i) ||
+           (dt != DT_NONE && (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b'));
 }
 
 static Tensor *int_sequence(OpCall *c, int64_t start, int64_t stop, int64_t step)
@@ -197,7 +203,8 @@ static Tensor *float_sequence(OpCall *c, double start, double stop, double step)
 {
     double count = ceil((stop - start) / step);
     if (!(fabs(count) < 1e18))
-        arg_error(c, 1, ERR_VALUE, "from %g to %g in steps of %g is no finite sequence", start, stop, step);
+        arg_error(c, 1, ERR_VALUE, "from %g to %g in steps of %g is no finite sequence", start,
+                  stop, step);
     int64_t n = count > 0 ? (int64_t)count : 0;
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 1, &n));
     double *v = (double *)out->data;
@@ -210,7 +217,8 @@ static Tensor *float_sequence(OpCall *c, double start, double stop, double step)
 
 Value op_run_arange(OpCall *c)
 {
-    bool one = !arg_given(c, 1), whole = is_int_argument(c, 0) && is_int_argument(c, 1) && is_int_argument(c, 2);
+    bool one = !arg_given(c, 1), whole = is_int_argument(c, 0) && is_int_argument(c, 1) &&
+               is_int_argument(c, 2);
     Tensor *out;
     Device *on = made_on(c, 4);
     if (arg_given(c, 2) && arg_float(c, 2) == 0)
@@ -296,7 +304,8 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
     Device *on = made_on(c, 1);
     DType dt = made_dtype(c, 0, on, DT_F64);
     if (dtype_info(dt)->kind != 'f')
-        arg_error(c, 0, ERR_DTYPE, "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
+        arg_error(c, 0, ERR_DTYPE,
+                  "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
                   dtype_name(dt));
     DType drawn = dtype_foreign(dt) ? DT_F64 : dt;
     RngStream s = rng_open(c->in);
@@ -317,14 +326,16 @@ Value op_run_randint(OpCall *c)
         low = arg_int(c, 0);
     high = arg_int(c, one ? 0 : 1);
     if (low >= high)
-        arg_error(c, one ? 0 : 1, ERR_VALUE, "there is no int from %lld up to, but not including, %lld",
+        arg_error(c, one ? 0 : 1, ERR_VALUE,
+                  "there is no int from %lld up to, but not including, %lld",
                   (long long)low, (long long)high);
     int rank = made_shape(c, c->fixed, shape);
     Device *on = made_on(c, 3);
     DType dt = made_dtype(c, 2, on, DT_I64);
     RngStream s = rng_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, rank, shape));
-    rng_integers(&c->in->ctx, &s, (int64_t *)out->data, low, (uint64_t)high - (uint64_t)low, out->size);
+    rng_integers(&c->in->ctx, &s, (int64_t *)out->data, low,
+                 (uint64_t)high - (uint64_t)low, out->size);
     rng_close(c->in, &s);
     return made(c, on, cast_to(c, out, dt));
 }
@@ -360,7 +371,8 @@ static Value gather_rows(OpCall *c, Tensor *x, const Tensor *at)
     int64_t shape[2 * TENSOR_RANK_MAX];
     int rank = at->rank + x->rank - 1;
     if (rank > TENSOR_RANK_MAX)
-        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank, TENSOR_RANK_MAX);
+        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank,
+                  TENSOR_RANK_MAX);
     memcpy(shape, tensor_shape(at), (size_t)at->rank * sizeof *shape);
     memcpy(shape + at->rank, tensor_shape(x) + 1, (size_t)(x->rank - 1) * sizeof *shape);
     Tensor *dense = op_keep(c, tensor_compact(ctx, x));
@@ -394,12 +406,14 @@ static double *weight_sums(OpCall *c, int i, int64_t n, bool running)
     Ctx *ctx = &c->in->ctx;
     Tensor *p = arg_tensor(c, i);
     if (p->rank != 1 || tensor_shape(p)[0] != n)
-        arg_error(c, i, ERR_SHAPE, "p has %lld elements for %lld choices", (long long)p->size, (long long)n);
+        arg_error(c, i, ERR_SHAPE, "p has %lld elements for %lld choices", (long long)p->size,
+                  (long long)n);
     Tensor *sums = op_keep(c, tensor_copy(ctx, cast_to(c, p, DT_F64)));
     double *v = (double *)sums->data, total = 0;
     for (int64_t k = 0; k < n; k++) {
         if (!(v[k] >= 0 && isfinite(v[k])))
-            arg_error(c, i, ERR_VALUE, "p[%lld] is %g: a probability is not negative", (long long)k, v[k]);
+            arg_error(c, i, ERR_VALUE, "p[%lld] is %g: a probability is not negative",
+                      (long long)k, v[k]);
         total += v[k];
         if (running)
             v[k] = total;
@@ -428,7 +442,8 @@ static void choose_weighted(RngStream *s, const double *sums, int64_t n, int64_t
 }
 
 /* Without replacement: the largest of log(u)/p (Efraimidis, Spirakis 2006), in order. */
-static void choose_weighted_once(OpCall *c, RngStream *s, const double *p, int64_t n, int64_t *at, int64_t count)
+static void choose_weighted_once(OpCall *c, RngStream *s, const double *p, int64_t n, int64_t *at,
+                                 int64_t count)
 {
     int64_t words = 4 * n, positive = 0;
     uint64_t *keys = (uint64_t *)op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &words))->data;
@@ -480,7 +495,8 @@ Value op_run_choice(OpCall *c)
     Tensor *at = op_keep(c, tensor_new(ctx, DT_I64, rank, shape));
     if (a.tag == V_INT) {
         if (a.i <= 0)
-            arg_error(c, 0, ERR_VALUE, "there is nothing to choose from below %lld", (long long)a.i);
+            arg_error(c, 0, ERR_VALUE, "there is nothing to choose from below %lld",
+                      (long long)a.i);
         choose(c, a.i, at);
         return op_result(c, at);
     }

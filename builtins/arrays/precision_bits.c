@@ -79,7 +79,8 @@ static void put_mp_digits(Interp *in, Buf *text, void *digits)
     mpfr_srcptr m = mp_view(&view, d->x);
     int64_t limbs = (m->_mpfr_prec + 63) / 64;
     (void)in;
-    for (int64_t i = 0; i < dtype_digits(d->dt); i++) {         /* the highest bit is the top limb's */
+    /* the highest bit is the top limb's */
+    for (int64_t i = 0; i < dtype_digits(d->dt); i++) {
         int64_t limb = limbs - 1 - i / 64;
         buf_putc(text, limb >= 0 && m->_mpfr_d[limb] >> (63 - i % 64) & 1 ? '1' : '0');
     }

@@ -28,8 +28,8 @@ static _Noreturn void no_order(OpCall *c, const Tensor *x)
 {
     char help[160];
     snprintf(help, sizeof help, "%s(abs(%s)) compares magnitudes", c->op->name, arg_text(c, 0));
-    arg_error_help(c, 0, ERR_DTYPE, help, "%s is %s, and complex numbers have no order", arg_text(c, 0),
-                   dtype_name(x->dtype));
+    arg_error_help(c, 0, ERR_DTYPE, help, "%s is %s, and complex numbers have no order",
+                   arg_text(c, 0), dtype_name(x->dtype));
 }
 
 static Tensor *real_argument(OpCall *c, int i)
@@ -91,7 +91,8 @@ static void check_not_empty(OpCall *c, const Tensor *x, uint64_t axes)
     shape_text(shape, sizeof shape, x->rank, tensor_shape(x));
     for (int a = 0; a < x->rank; a++)
         if (axes >> a & 1 && tensor_shape(x)[a] == 0)
-            arg_error(c, 0, ERR_VALUE, "there is nothing to choose from: axis %d of %s (shape %s) has length 0",
+            arg_error(c, 0, ERR_VALUE,
+                      "there is nothing to choose from: axis %d of %s (shape %s) has length 0",
                       a, arg_text(c, 0), shape);
 }
 
@@ -102,7 +103,8 @@ static _Noreturn void out_of_range(OpCall *c)
     arg_error_help(c, 0, ERR_VALUE, help, "the result for %s does not fit i64", arg_text(c, 0));
 }
 
-static Tensor *reduce_axes(OpCall *c, RedOp op, Tensor *x, uint64_t axes, bool keep, const RedParams *params)
+static Tensor *reduce_axes(OpCall *c, RedOp op, Tensor *x, uint64_t axes, bool keep,
+                           const RedParams *params)
 {
     Ctx *ctx = &c->in->ctx;
     DType dt = reduce_result_dtype(op, (DType)x->dtype);
@@ -286,7 +288,8 @@ static Value sorting(OpCall *c, bool positions)
     bool scalar = x->rank == 0;
     Tensor *out = sorted(c, all ? flat(c, x) : x, axis, how, positions);
     if (scalar)
-        out = op_keep(c, tensor_view(&c->in->ctx, out, 0, tensor_shape(out), tensor_strides(out), out->data));
+        out = op_keep(c, tensor_view(&c->in->ctx, out, 0, tensor_shape(out), tensor_strides(out),
+                                     out->data));
     return op_result(c, out);
 }
 
@@ -429,10 +432,12 @@ static Value quantiles(OpCall *c, Tensor *x, Tensor *q, int axis_argument, bool 
     memcpy(shape, tensor_shape(q), (size_t)q->rank * sizeof *shape);
     int rank = q->rank + reduced_shape(x, axes, keep, shape + q->rank);
     if (rank > TENSOR_RANK_MAX)
-        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank, TENSOR_RANK_MAX);
+        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank,
+                  TENSOR_RANK_MAX);
     DType to = is_whole((DType)x->dtype) ? DT_F64 : (DType)x->dtype;
     Tensor *out = op_keep(c, tensor_new(ctx, to, rank, shape));
-    QuantileJob job = { .ctx = ctx, .to = to, .out = out->data, .q = (const double *)q->data, .q_count = q->size,
+    QuantileJob job = { .ctx = ctx, .to = to, .out = out->data, .q = (const double *)q->data,
+                        .q_count = q->size,
                         .n = reduced_count(x, axes), .median = median };
     job.lanes = x->size / job.n;
     job.x = axes_last(c, x, axes);
@@ -458,7 +463,8 @@ Value op_run_quantile(OpCall *c)
     for (int64_t i = 0; i < q->size; i++) {
         double v = ((const double *)q->data)[i];
         if (!(v >= 0 && v <= 1))
-            arg_error(c, 1, ERR_VALUE, "a quantile is asked for a fraction between 0 and 1, not %g", v);
+            arg_error(c, 1, ERR_VALUE,
+                      "a quantile is asked for a fraction between 0 and 1, not %g", v);
     }
     return quantiles(c, x, q, 2, false);
 }
@@ -485,7 +491,8 @@ static double fold_lanes(EwOp op, DType dt, char *lanes, int64_t n)
         fold(lanes, 1, in, dense, half);
     }
     for (int64_t i = 0; i < n; i++) {
-        double v = dt == DT_F32 ? (double)((float *)(void *)lanes)[i] : ((double *)(void *)lanes)[i];
+        double v = dt == DT_F32 ? (double)((float *)(void *)lanes)[i]
+                                : ((double *)(void *)lanes)[i];
         total = op == EW_ADD ? total + v : v > total || v != v ? v : total;
     }
     return total;
@@ -544,7 +551,8 @@ static double exp_total(const void *row, DType dt, int64_t n, double top)
         const void *in = strip;
         double part = 0;
         for (int64_t j = 0; j < width; j++)
-            strip[j] = (dt == DT_F32 ? (double)((const float *)row)[i + j] : ((const double *)row)[i + j]) - top;
+            strip[j] = (dt == DT_F32 ? (double)((const float *)row)[i + j]
+                                     : ((const double *)row)[i + j]) - top;
         exponential(strip, 1, &in, &one, width);
         for (int64_t j = 0; j < width; j++)
             part += strip[j];
@@ -564,7 +572,8 @@ static void exp_rows(void *arg, int64_t begin, int64_t end, int worker)
         const char *row = job->x->data + at;
         double top = row_max(row, dt, job->n);
         if (!job->softmax)
-            store_float(dt, job->out, r, isfinite(top) ? top + log(exp_total(row, dt, job->n, top)) : top);
+            store_float(dt, job->out, r,
+                        isfinite(top) ? top + log(exp_total(row, dt, job->n, top)) : top);
         else
             softmax_row(dt, job->out + at, row, job->n, top);
     }
@@ -587,7 +596,8 @@ Value op_run_softmax(OpCall *c)
     Ctx *ctx = &c->in->ctx;
     Tensor *x = real_argument(c, 0);
     bool all = is_none(c, 1) || x->rank == 0;
-    uint64_t axes = all ? arg_axes(c, 1, x->rank) : (uint64_t)1 << arg_axis(c, 1, x->rank, x->rank - 1);
+    uint64_t axes = all ? arg_axes(c, 1, x->rank)
+                        : (uint64_t)1 << arg_axis(c, 1, x->rank, x->rank - 1);
     Tensor *rows = exp_operand(c, x, axes);
     Tensor *out = op_keep(c, tensor_new(ctx, (DType)rows->dtype, rows->rank, tensor_shape(rows)));
     int64_t n = reduced_count(x, axes);
@@ -602,7 +612,8 @@ Value op_run_softmax(OpCall *c)
         for (int a = 0; a < x->rank; a++)
             if ((int)(axes >> a & 1) == pass)
                 strides[a] = tensor_strides(out)[k++];
-    return op_result(c, op_keep(c, tensor_view(ctx, out, x->rank, tensor_shape(x), strides, out->data)));
+    return op_result(c, op_keep(c, tensor_view(ctx, out, x->rank, tensor_shape(x), strides,
+                                               out->data)));
 }
 
 Value op_run_logsumexp(OpCall *c)
@@ -625,10 +636,12 @@ static void pair_operands(OpCall *c, Tensor **a, Tensor **b)
     Ctx *ctx = &c->in->ctx;
     int64_t shape[TENSOR_RANK_MAX];
     char sa[128], sb[128];
-    int bad, rank = shape_broadcast((*a)->rank, tensor_shape(*a), (*b)->rank, tensor_shape(*b), shape, &bad);
+    int bad, rank = shape_broadcast((*a)->rank, tensor_shape(*a), (*b)->rank, tensor_shape(*b),
+                                    shape, &bad);
     if (rank < 0) {
         Error *e = err_new(ctx, ERR_SHAPE, "%s: %s %s but %s %s, and these do not broadcast",
-                           c->op->name, arg_text(c, 0), shape_fact(sa, sizeof sa, (*a)->rank, tensor_shape(*a)),
+                           c->op->name, arg_text(c, 0),
+                           shape_fact(sa, sizeof sa, (*a)->rank, tensor_shape(*a)),
                            arg_text(c, 1), shape_fact(sb, sizeof sb, (*b)->rank, tensor_shape(*b)));
         err_underline(e, 0);
         err_underline(e, 1);
@@ -647,7 +660,8 @@ typedef struct Pairs {
 
 static void pairs_next(Pairs *p)
 {
-    const int64_t *shape = tensor_shape(p->a), *sa = tensor_strides(p->a), *sb = tensor_strides(p->b);
+    const int64_t *shape = tensor_shape(p->a), *sa = tensor_strides(p->a),
+                  *sb = tensor_strides(p->b);
     for (int a = p->a->rank - 1; a >= 0; a--) {
         p->at_a += sa[a];
         p->at_b += sb[a];
@@ -696,7 +710,8 @@ static double sqrt_eps(DType dt)
 {
     int e, p;
     MiniStyle style;
-    return dtype_plain(dt) && dtype_mini_read(dtype_real(dt), &e, &p, &style) ? sqrt(ldexp(1, 1 - p)) : 0;
+    return dtype_plain(dt) && dtype_mini_read(dtype_real(dt), &e, &p, &style)
+           ? sqrt(ldexp(1, 1 - p)) : 0;
 }
 
 /* The relative tolerance of two operands: the narrower float's, literals not counting. */
@@ -808,7 +823,8 @@ Value op_run_allclose(OpCall *c)
 Value op_run_isclose(OpCall *c)
 {
     Tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
-    double rtol = arg_given(c, 2) ? arg_float(c, 2) : 1e-5, atol = arg_given(c, 3) ? arg_float(c, 3) : 1e-8;
+    double rtol = arg_given(c, 2) ? arg_float(c, 2) : 1e-5,
+           atol = arg_given(c, 3) ? arg_float(c, 3) : 1e-8;
     bool equal_nan = arg_bool(c, 4, false);
     ComparePair plain;
     pair_operands(c, &a, &b);

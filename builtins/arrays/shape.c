@@ -20,7 +20,8 @@ static const char *fact_of(const Tensor *t, char *out, size_t cap)
     return shape_fact(out, cap, t->rank, tensor_shape(t));
 }
 
-static Tensor *view(OpCall *c, Tensor *x, int rank, const int64_t *shape, const int64_t *strides, char *data)
+static Tensor *view(OpCall *c, Tensor *x, int rank, const int64_t *shape,
+                    const int64_t *strides, char *data)
 {
     return op_keep(c, tensor_view(&c->in->ctx, x, rank, shape, strides, data));
 }
@@ -58,7 +59,8 @@ static Tensor *slice(OpCall *c, Tensor *x, int axis, int64_t from, int64_t lengt
     int64_t shape[TENSOR_RANK_MAX];
     memcpy(shape, tensor_shape(x), (size_t)x->rank * sizeof *shape);
     shape[axis] = length;
-    return view(c, x, x->rank, shape, tensor_strides(x), element_at(x, from * tensor_strides(x)[axis]));
+    return view(c, x, x->rank, shape, tensor_strides(x),
+                element_at(x, from * tensor_strides(x)[axis]));
 }
 
 static void assign(OpCall *c, Tensor *to, Tensor *from)
@@ -71,7 +73,8 @@ static void assign(OpCall *c, Tensor *to, Tensor *from)
 static int64_t count_of(OpCall *c, int i, int64_t n)
 {
     if (n < 0)
-        arg_error(c, i, ERR_VALUE, "%s is %lld, and a count cannot be negative", arg_name(c, i), (long long)n);
+        arg_error(c, i, ERR_VALUE, "%s is %lld, and a count cannot be negative", arg_name(c, i),
+                  (long long)n);
     return n;
 }
 
@@ -82,18 +85,20 @@ static Tensor *int_list(OpCall *c, int i)
     Tensor *t = arg_tensor(c, i);
     bool empty = t->size == 0;
     if (!empty && dtype_info(t->dtype)->kind != 'i')
-        arg_error(c, i, ERR_TYPE, "%s must be an int or ints, not %s", arg_name(c, i), dtype_name(t->dtype));
+        arg_error(c, i, ERR_TYPE, "%s must be an int or ints, not %s", arg_name(c, i),
+                  dtype_name(t->dtype));
     if (t->rank > 1)
         arg_error(c, i, ERR_SHAPE, "%s must be an int or a list of ints", arg_name(c, i));
-    return flat(c, op_keep(c, empty ? tensor_new(ctx, DT_I64, 1, &t->size) : tensor_cast(ctx, t, DT_I64)));
+    return flat(c, op_keep(c, empty ? tensor_new(ctx, DT_I64, 1, &t->size)
+                                    : tensor_cast(ctx, t, DT_I64)));
 }
 
 /* An axis of a result with `rank` axes, which is no operand of the user's. */
 static int result_axis(OpCall *c, int i, int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank)
-        arg_error(c, i, ERR_INDEX, "axis=%lld, but the result has %d ax%ss: %d to %d", (long long)axis, rank,
-                  rank == 1 ? "i" : "e", -rank, rank - 1);
+        arg_error(c, i, ERR_INDEX, "axis=%lld, but the result has %d ax%ss: %d to %d",
+                  (long long)axis, rank, rank == 1 ? "i" : "e", -rank, rank - 1);
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
@@ -141,7 +146,8 @@ static void settle_shape(OpCall *c, const Tensor *x, int rank, int64_t *shape)
         arg_error(c, 0, ERR_SHAPE, "%s %s and cannot be reshaped to %s", arg_text(c, 0),
                   fact_of(x, from, sizeof from), to);
     if (!fits)
-        arg_error(c, 0, ERR_SHAPE, "%s %s with %lld element%s, which cannot be reshaped to %s", arg_text(c, 0),
+        arg_error(c, 0, ERR_SHAPE, "%s %s with %lld element%s, which cannot be reshaped to %s",
+                  arg_text(c, 0),
                   fact_of(x, from, sizeof from), (long long)x->size, x->size == 1 ? "" : "s", to);
     if (open >= 0)
         shape[open] = x->size / known;
@@ -181,7 +187,8 @@ Value op_run_transpose(OpCall *c)
             seen |= (uint64_t)1 << order[a];
         }
         if (!good)
-            arg_error(c, 1, ERR_VALUE, "axes must name each of the %d axes of %s (%s) once", x->rank,
+            arg_error(c, 1, ERR_VALUE,
+                      "axes must name each of the %d axes of %s (%s) once", x->rank,
                       arg_text(c, 0), shape_text(text, sizeof text, x->rank, tensor_shape(x)));
     }
     for (int a = 0; a < x->rank; a++) {
@@ -202,8 +209,10 @@ Value op_run_squeeze(OpCall *c)
     for (int a = 0; a < x->rank; a++) {
         bool go = axes >> a & 1;
         if (go && chosen && tensor_shape(x)[a] != 1)
-            arg_error(c, 0, ERR_SHAPE, "axis %d of %s (%s) has length %lld, not 1", a, arg_text(c, 0),
-                      shape_text(text, sizeof text, x->rank, tensor_shape(x)), (long long)tensor_shape(x)[a]);
+            arg_error(c, 0, ERR_SHAPE, "axis %d of %s (%s) has length %lld, not 1", a,
+                      arg_text(c, 0),
+                      shape_text(text, sizeof text, x->rank, tensor_shape(x)),
+                      (long long)tensor_shape(x)[a]);
         if (go && tensor_shape(x)[a] == 1)
             continue;
         shape[k] = tensor_shape(x)[a];
@@ -262,14 +271,16 @@ typedef struct Parts {
 static _Noreturn void parts_unlike(OpCall *c, const Parts *p, int64_t i, DType dt)
 {
     char help[160];
-    bool first = dtype_base(dt) == DT_DECIMAL;              /* which of the two is to become decimal */
+    /* which of the two is to become decimal */
+    bool first = dtype_base(dt) == DT_DECIMAL;
     const char *to = dtype_name(first ? dt : p->dtype);
     const char *text = arg_text(c, c->fixed + (p->named && !first ? (int)i : 0));
     if (dtype_info(dt)->kind == 'c')
         to = "real";
     snprintf(help, sizeof help, "convert one of them: %s(%s)", to, p->named ? text : "…");
     arg_error_help(c, c->fixed + (p->named ? (int)i : 0), ERR_DTYPE, help,
-                   "%s beside %s: there is no format that holds both", dtype_name(dt), dtype_name(p->dtype));
+                   "%s beside %s: there is no format that holds both", dtype_name(dt),
+                   dtype_name(p->dtype));
 }
 
 static Parts read_parts(OpCall *c)
@@ -286,7 +297,8 @@ static Parts read_parts(OpCall *c)
     int64_t words = p.count * (int64_t)(sizeof *p.item / sizeof(int64_t));
     p.item = (Tensor **)(void *)fresh(c, DT_I64, 1, &words)->data;
     for (int64_t i = 0; i < p.count; i++) {
-        p.item[i] = tuple ? op_keep(c, v_to_tensor(c->in, tuple->items[i], 0)) : arg_tensor(c, c->fixed + (int)i);
+        p.item[i] = tuple ? op_keep(c, v_to_tensor(c->in, tuple->items[i], 0))
+                          : arg_tensor(c, c->fixed + (int)i);
         DType dt = (DType)p.item[i]->dtype, both = i == 0 ? dt : dtype_promote(p.dtype, dt);
         if (both == DT_NONE)
             parts_unlike(c, &p, i, dt);
@@ -332,7 +344,8 @@ Value op_run_concat(OpCall *c)
         if (p.item[i]->rank == 0)
             arg_error_help(c, c->fixed + (p.named ? (int)i : 0), ERR_SHAPE,
                            "stack joins scalars, [x] is a vector of one",
-                           "%s is a scalar and has no axis to join along", part_name(c, &p, i, name, sizeof name));
+                           "%s is a scalar and has no axis to join along",
+                           part_name(c, &p, i, name, sizeof name));
     int axis = result_axis(c, 0, arg_given(c, 0) ? arg_int(c, 0) : 0, first->rank);
     memcpy(shape, tensor_shape(first), first->rank * sizeof *shape);
     for (int64_t i = 1; i < p.count; i++) {
@@ -411,7 +424,8 @@ Value op_run_split(OpCall *c)
     }
     int64_t parts = arg_int(c, 1), length = tensor_shape(x)[axis];
     if (parts < 1 || length % parts != 0)
-        arg_error(c, 1, ERR_VALUE, "axis %d of %s has length %lld, which is not %lld equal parts", axis,
+        arg_error(c, 1, ERR_VALUE,
+                  "axis %d of %s has length %lld, which is not %lld equal parts", axis,
                   arg_text(c, 0), (long long)length, (long long)parts);
     int64_t count = parts - 1;
     int64_t *cuts = (int64_t *)fresh(c, DT_I64, 1, &count)->data;
@@ -425,11 +439,13 @@ Value op_run_split(OpCall *c)
 Value op_run_tile(OpCall *c)
 {
     Tensor *x = arg_tensor(c, 0);
-    int64_t reps[TENSOR_RANK_MAX], wide[2 * TENSOR_RANK_MAX], steps[2 * TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
+    int64_t reps[TENSOR_RANK_MAX], wide[2 * TENSOR_RANK_MAX], steps[2 * TENSOR_RANK_MAX],
+        shape[TENSOR_RANK_MAX];
     int given = arg_shape(c, c->fixed, reps), rank = given > x->rank ? given : x->rank;
     for (int a = 0; a < rank; a++) {
         int from = a - (rank - x->rank), r = a - (rank - given);
-        int64_t n = from >= 0 ? tensor_shape(x)[from] : 1, times = r >= 0 ? count_of(c, c->fixed, reps[r]) : 1;
+        int64_t n = from >= 0 ? tensor_shape(x)[from] : 1,
+                times = r >= 0 ? count_of(c, c->fixed, reps[r]) : 1;
         if (__builtin_mul_overflow(n, times, &shape[a]))
             arg_error(c, c->fixed, ERR_MEMORY, "the result has more elements than can be counted");
         wide[2 * a] = times;
@@ -452,7 +468,8 @@ static Tensor *take_axis(OpCall *c, Tensor *x, int axis, int index_rank, const i
     int64_t shape[2 * TENSOR_RANK_MAX], outer = 1, inner = 1;
     int rank = x->rank - 1 + index_rank;
     if (rank > TENSOR_RANK_MAX)
-        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank, TENSOR_RANK_MAX);
+        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank,
+                  TENSOR_RANK_MAX);
     for (int a = 0, to = 0; a < x->rank; a++) {
         if (a < axis)
             outer *= tensor_shape(x)[a];
@@ -470,8 +487,8 @@ static Tensor *take_axis(OpCall *c, Tensor *x, int axis, int index_rank, const i
     int64_t length = tensor_shape(x)[axis];
     for (int64_t o = 0; o < outer && out->size; o++)
         for (int64_t i = 0; i < count; i++) {
-            memcpy(out->data + (size_t)(o * count + i) * bytes, dense->data + (size_t)(o * length + index[i]) * bytes,
-                   bytes);
+            memcpy(out->data + (size_t)(o * count + i) * bytes,
+                   dense->data + (size_t)(o * length + index[i]) * bytes, bytes);
             poll_interrupt(c->in);
         }
     return out;
@@ -491,7 +508,8 @@ Value op_run_take(OpCall *c)
     int64_t *v = (int64_t *)dense->data, length = tensor_shape(x)[axis];
     for (int64_t i = 0; i < dense->size; i++) {
         if (v[i] < -length || v[i] >= length)
-            arg_error(c, 1, ERR_INDEX, "index %lld is out of range for axis %d of %s, which has length %lld",
+            arg_error(c, 1, ERR_INDEX,
+                      "index %lld is out of range for axis %d of %s, which has length %lld",
                       (long long)v[i], axis, arg_text(c, 0), (long long)length);
         v[i] += v[i] < 0 ? length : 0;
         poll_interrupt(c->in);
@@ -510,8 +528,8 @@ Value op_run_repeat(OpCall *c)
         x = flat(c, x);
     int64_t length = tensor_shape(x)[axis];
     if (times->size != 1 && times->size != length)
-        arg_error(c, 1, ERR_SHAPE, "%lld counts for %lld elements along axis %d of %s", (long long)times->size,
-                  (long long)length, axis, arg_text(c, 0));
+        arg_error(c, 1, ERR_SHAPE, "%lld counts for %lld elements along axis %d of %s",
+                  (long long)times->size, (long long)length, axis, arg_text(c, 0));
     for (int64_t i = 0; i < length; i++)
         if (__builtin_add_overflow(total, count_of(c, 1, n[times->size == 1 ? 0 : i]), &total))
             arg_error(c, 1, ERR_MEMORY, "the result has more elements than can be counted");
@@ -564,7 +582,8 @@ Value op_run_roll(OpCall *c)
     bool several = c->args[2].tag == V_TUPLE;
     int64_t axes = several ? c->args[2].tuple->count : 1;
     if (shifts->size != axes && shifts->size != 1)
-        arg_error(c, 1, ERR_SHAPE, "%lld shifts for %lld axes", (long long)shifts->size, (long long)axes);
+        arg_error(c, 1, ERR_SHAPE, "%lld shifts for %lld axes", (long long)shifts->size,
+                  (long long)axes);
     arg_axes(c, 2, x->rank);                       /* checks every one of them */
     for (int64_t i = 0; i < axes; i++) {
         int64_t axis = several ? c->args[2].tuple->items[i].i : arg_axis(c, 2, x->rank, 0);
@@ -589,13 +608,16 @@ static Value diagonal_matrix(OpCall *c, Tensor *x, int64_t k)
 Value op_run_diag(OpCall *c)
 {
     Tensor *x = arg_tensor(c, 0);
-    int64_t k = arg_given(c, 1) ? arg_int(c, 1) : 0, shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    int64_t k = arg_given(c, 1) ? arg_int(c, 1) : 0, shape[TENSOR_RANK_MAX],
+            strides[TENSOR_RANK_MAX];
     if (x->rank == 0)
-        arg_error(c, 0, ERR_SHAPE, "%s is a scalar; a vector or a matrix is wanted", arg_text(c, 0));
+        arg_error(c, 0, ERR_SHAPE, "%s is a scalar; a vector or a matrix is wanted",
+                  arg_text(c, 0));
     if (x->rank == 1)
         return diagonal_matrix(c, x, k);
     int last = x->rank - 1;
-    int64_t m = tensor_shape(x)[last - 1], n = tensor_shape(x)[last], sm = tensor_strides(x)[last - 1],
+    int64_t m = tensor_shape(x)[last - 1], n = tensor_shape(x)[last],
+        sm = tensor_strides(x)[last - 1],
             sn = tensor_strides(x)[last];
     int64_t down = k < 0 ? k < -m ? m : -k : 0, right = k > n ? n : k > 0 ? k : 0;
     int64_t length = m - down < n - right ? m - down : n - right;
@@ -614,7 +636,8 @@ static Value triangle(OpCall *c, bool upper)
     int64_t k = arg_given(c, 1) ? arg_int(c, 1) : 0;
     char text[128];
     if (x->rank < 2)
-        arg_error(c, 0, ERR_SHAPE, "%s %s; a matrix is wanted", arg_text(c, 0), fact_of(x, text, sizeof text));
+        arg_error(c, 0, ERR_SHAPE, "%s %s; a matrix is wanted", arg_text(c, 0),
+                  fact_of(x, text, sizeof text));
     Tensor *out = op_keep(c, tensor_copy(&c->in->ctx, x));
     out->flags = 0;
     int64_t m = tensor_shape(x)[x->rank - 2], n = tensor_shape(x)[x->rank - 1];
@@ -646,10 +669,12 @@ static void read_widths(OpCall *c, const Tensor *x, int64_t (*width)[2])
         arg_error(c, 1, ERR_TYPE, "width must be ints, not %s", dtype_name(t->dtype));
     const int64_t *v = (const int64_t *)op_keep(c, tensor_copy(&c->in->ctx,
                            op_keep(c, tensor_cast(&c->in->ctx, t, DT_I64))))->data;
-    bool pairs = t->rank == 2 && tensor_shape(t)[1] == 2 && (tensor_shape(t)[0] == x->rank || tensor_shape(t)[0] == 1);
+    bool pairs = t->rank == 2 && tensor_shape(t)[1] == 2 &&
+                 (tensor_shape(t)[0] == x->rank || tensor_shape(t)[0] == 1);
     bool pair = t->rank == 1 && t->size == 2;
     if (t->rank != 0 && !pair && !pairs && !(t->rank == 1 && t->size == 1))
-        arg_error(c, 1, ERR_SHAPE, "width must be an int, (before, after), or %d such pairs", x->rank);
+        arg_error(c, 1, ERR_SHAPE,
+                  "width must be an int, (before, after), or %d such pairs", x->rank);
     for (int a = 0; a < x->rank; a++) {
         int row = pairs && tensor_shape(t)[0] > 1 ? a : 0;
         width[a][0] = count_of(c, 1, t->size == 1 ? v[0] : v[2 * row]);
@@ -702,13 +727,15 @@ Value op_run_pad(OpCall *c)
     if (strcmp(mode, "constant") == 0)
         return pad_constant(c, x, width);
     if (strcmp(mode, "edge") != 0 && strcmp(mode, "reflect") != 0 && strcmp(mode, "wrap") != 0)
-        arg_error(c, 2, ERR_VALUE, "mode is \"constant\", \"edge\", \"reflect\" or \"wrap\", not \"%.40s\"", mode);
+        arg_error(c, 2, ERR_VALUE,
+                  "mode is \"constant\", \"edge\", \"reflect\" or \"wrap\", not \"%.40s\"", mode);
     for (int a = 0; a < x->rank; a++) {
         int64_t n = tensor_shape(x)[a], total = n + width[a][0] + width[a][1];
         if (total == n)
             continue;
         if (n == 0)
-            arg_error(c, 0, ERR_VALUE, "axis %d of %s is empty: there is nothing to %s", a, arg_text(c, 0), mode);
+            arg_error(c, 0, ERR_VALUE, "axis %d of %s is empty: there is nothing to %s", a,
+                      arg_text(c, 0), mode);
         int64_t *index = (int64_t *)fresh(c, DT_I64, 1, &total)->data;
         for (int64_t i = 0; i < total; i++)
             index[i] = pad_source(i - width[a][0], n, mode[0]);
@@ -734,8 +761,8 @@ Value op_run_meshgrid(OpCall *c)
     for (int i = 0; i < count; i++) {
         Tensor *v = arg_tensor(c, c->fixed + i);
         if (v->rank > 1)
-            arg_error(c, c->fixed + i, ERR_SHAPE, "%s has %d axes; vectors are wanted", arg_text(c, c->fixed + i),
-                      v->rank);
+            arg_error(c, c->fixed + i, ERR_SHAPE, "%s has %d axes; vectors are wanted",
+                      arg_text(c, c->fixed + i), v->rank);
         grids->items[i] = op_result(c, v);
         shape[xy && i < 2 && count > 1 ? 1 - i : i] = v->size;
     }
@@ -814,10 +841,12 @@ Value op_run_searchsorted(OpCall *c)
     if (!right && strcmp(side, "left") != 0)
         arg_error(c, 2, ERR_VALUE, "side is \"left\" or \"right\", not \"%.40s\"", side);
     if (a->rank != 1)
-        arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a sorted vector is wanted", arg_text(c, 0), a->rank);
+        arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a sorted vector is wanted",
+                  arg_text(c, 0), a->rank);
     for (int i = 0; i < 2; i++)
         if (dtype_info((i ? v : a)->dtype)->kind == 'c')
-            arg_error(c, i, ERR_DTYPE, "%s is complex, and complex numbers have no order", arg_text(c, i));
+            arg_error(c, i, ERR_DTYPE, "%s is complex, and complex numbers have no order",
+                      arg_text(c, i));
     bool whole = dtype_info(a->dtype)->kind != 'f' && dtype_info(v->dtype)->kind != 'f';
     DType dt = whole ? DT_I64 : DT_F64;
     a = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, a, dt))));
@@ -839,21 +868,23 @@ Value op_run_bincount(OpCall *c)
     Tensor *x = arg_tensor(c, 0), *weights = NULL;
     int64_t length = arg_given(c, 2) ? count_of(c, 2, arg_int(c, 2)) : 0;
     if (x->size > 0 && dtype_info(x->dtype)->kind != 'i' && dtype_info(x->dtype)->kind != 'b')
-        arg_error(c, 0, ERR_DTYPE, "%s is %s; ints are counted", arg_text(c, 0), dtype_name(x->dtype));
+        arg_error(c, 0, ERR_DTYPE, "%s is %s; ints are counted", arg_text(c, 0),
+                  dtype_name(x->dtype));
     if (x->rank != 1)
         arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a vector is wanted", arg_text(c, 0), x->rank);
     x = op_keep(c, tensor_compact(ctx, x->size > 0 ? op_keep(c, tensor_cast(ctx, x, DT_I64)) : x));
     if (arg_given(c, 1)) {
         weights = arg_tensor(c, 1);
         if (weights->rank != 1 || weights->size != x->size)
-            arg_error(c, 1, ERR_SHAPE, "%lld weights for %lld elements", (long long)weights->size, (long long)x->size);
+            arg_error(c, 1, ERR_SHAPE, "%lld weights for %lld elements", (long long)weights->size,
+                      (long long)x->size);
         weights = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, weights, DT_F64))));
     }
     const int64_t *v = (const int64_t *)x->data;
     for (int64_t i = 0; i < x->size; i++) {
         if (v[i] < 0)
-            arg_error(c, 0, ERR_VALUE, "element %lld of %s is %lld: only 0, 1, … are counted", (long long)i,
-                      arg_text(c, 0), (long long)v[i]);
+            arg_error(c, 0, ERR_VALUE, "element %lld of %s is %lld: only 0, 1, … are counted",
+                      (long long)i, arg_text(c, 0), (long long)v[i]);
         if (v[i] >= length)
             length = v[i] < INT64_MAX ? v[i] + 1 : v[i];
     }

@@ -35,7 +35,8 @@ Value form_host(OpCall *c, Device *d)
 Value form_views(OpCall *c, Device *d)
 {
     Interp *in = c->in;
-    bool one = c->args[0].tag == V_TENSOR && c->args[0].tensor->size <= 1;   /* it may become a scalar */
+    /* it may become a scalar */
+    bool one = c->args[0].tag == V_TENSOR && c->args[0].tensor->size <= 1;
     for (int i = one ? 0 : 1; i < c->count; i++)
         value_home(in, c->args[i]);
     return form_settle(c, d, run_outside(c));
@@ -71,7 +72,8 @@ Value form_settle(OpCall *c, Device *d, Value made)
 }
 
 /* ---- copies on the device ---- */
-Tensor *form_view(OpCall *c, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, int64_t at)
+Tensor *form_view(OpCall *c, Tensor *t, int rank, const int64_t *shape,
+                  const int64_t *strides, int64_t at)
 {
     char *data = t->data + at * dtype_info((DType)t->dtype)->bytes;
     return op_keep(c, tensor_view(&c->in->ctx, t, rank, shape, strides, data));
@@ -209,7 +211,8 @@ Value op_device_zeros(OpCall *c, Device *d) { return filled(c, d, 0); }
 Value op_device_ones(OpCall *c, Device *d) { return filled(c, d, 1); }
 
 /* A value broadcast to a shape. V_UNDEF: refused, or it does not fit. */
-static Value filled_with(OpCall *c, Device *d, Tensor *value, DType dt, int rank, const int64_t *shape)
+static Value filled_with(OpCall *c, Device *d, Tensor *value, DType dt, int rank,
+                         const int64_t *shape)
 {
     int64_t both[TENSOR_RANK_MAX];
     int bad, r = shape_broadcast(value->rank, tensor_shape(value), rank, shape, both, &bad);
@@ -224,9 +227,11 @@ static Value filled_with(OpCall *c, Device *d, Tensor *value, DType dt, int rank
     PlaceNest *n = place_nest_new(c->in, d);
     EwTrouble trouble;
     place_nest_axes(n, rank, shape);
-    int x = value->rank == 0 ? place_nest_const(n, dt, value->data) : place_nest_broadcast(n, value, rank);
+    int x = value->rank == 0 ? place_nest_const(n, dt, value->data)
+                             : place_nest_broadcast(n, value, rank);
     n->nest->root = nest_cast(&c->in->ctx, n->nest, x, dt);
-    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, shape, &trouble)) : v_undef();
+    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, shape, &trouble))
+                               : v_undef();
 }
 
 Value op_device_full(OpCall *c, Device *d)
@@ -265,7 +270,8 @@ Value op_device_like(OpCall *c, Device *d)
 /* column - row == k */
 Value op_device_eye(OpCall *c, Device *d)
 {
-    int64_t n = arg_int(c, 0), m = arg_given(c, 1) ? arg_int(c, 1) : n, k = arg_given(c, 2) ? arg_int(c, 2) : 0;
+    int64_t n = arg_int(c, 0), m = arg_given(c, 1) ? arg_int(c, 1) : n,
+            k = arg_given(c, 2) ? arg_int(c, 2) : 0;
     if (elsewhere(c, d, 4))
         return place_refuse(c->in, (Lack){ LACK_ELSEWHERE });
     if (n < 0 || m < 0)
@@ -278,11 +284,13 @@ Value op_device_eye(OpCall *c, Device *d)
     EwTrouble trouble;
     const int64_t shape[] = { n, m };
     place_nest_axes(p, 2, shape);
-    int off = place_nest_ew(p, EW_SUBTRACT, DT_I64, nest_number(ctx, p->nest, 1), nest_number(ctx, p->nest, 0));
+    int off = place_nest_ew(p, EW_SUBTRACT, DT_I64, nest_number(ctx, p->nest, 1),
+                            nest_number(ctx, p->nest, 0));
     int on = place_nest_ew(p, EW_EQUAL, DT_I64, off, place_nest_int(p, k, DT_I64));
     p->nest->root = nest_ew(ctx, p->nest, EW_WHERE, dt,
                             (int[]){ on, place_nest_int(p, 1, dt), place_nest_int(p, 0, dt) }, 3);
-    return place_nest_takes(p) ? place_value(c->in, place_nest_run(p, 2, shape, &trouble)) : v_undef();
+    return place_nest_takes(p) ? place_value(c->in, place_nest_run(p, 2, shape, &trouble))
+                               : v_undef();
 }
 
 static bool int_argument(OpCall *c, int i)
@@ -291,8 +299,8 @@ static bool int_argument(OpCall *c, int i)
 }
 
 /* start + i step in f64, as the host has it, the last one `stop` where `endpoint` says so. */
-static Value float_points(OpCall *c, Device *d, int64_t n, double start, double step, double stop, bool endpoint,
-                          DType dt)
+static Value float_points(OpCall *c, Device *d, int64_t n, double start, double step, double stop,
+                          bool endpoint, DType dt)
 {
     Ctx *ctx = &c->in->ctx;
     EwTrouble trouble;
@@ -303,7 +311,8 @@ static Value float_points(OpCall *c, Device *d, int64_t n, double start, double 
     int x = place_nest_ew(p, EW_ADD, DT_F64, place_nest_float(p, start, DT_F64), far);
     if (endpoint && n > 1) {
         int last = place_nest_ew(p, EW_EQUAL, DT_I64, i, place_nest_int(p, n - 1, DT_I64));
-        x = nest_ew(ctx, p->nest, EW_WHERE, DT_F64, (int[]){ last, place_nest_float(p, stop, DT_F64), x }, 3);
+        x = nest_ew(ctx, p->nest, EW_WHERE, DT_F64,
+                    (int[]){ last, place_nest_float(p, stop, DT_F64), x }, 3);
     }
     p->nest->root = nest_cast(ctx, p->nest, x, dt);
     return place_nest_takes(p) ? place_value(c->in, place_nest_run(p, 1, &n, &trouble)) : v_undef();
@@ -322,7 +331,8 @@ Value op_device_linspace(OpCall *c, Device *d)
     if (dt == DT_NONE || dtype_info(dt)->kind != 'f')
         return dt == DT_NONE ? v_undef() : place_refuse(c->in, (Lack){ LACK_FLOATS });
     int64_t gaps = endpoint ? n - 1 : n;
-    return float_points(c, d, n, start, gaps > 0 ? (stop - start) / (double)gaps : 0, stop, endpoint, dt);
+    return float_points(c, d, n, start, gaps > 0 ? (stop - start) / (double)gaps : 0, stop,
+                        endpoint, dt);
 }
 
 static Value int_points(OpCall *c, Device *d)

@@ -1,7 +1,7 @@
-/* What the forms of rows on devices of generated source share (builtins/devices/devices*.c): operands
- * made dense there, results, and the way back to the host's row. A form either refuses before it
- * did anything, or computes on the device alone; where an operand is at fault, the host's row is
- * run so that its error is raised. */
+/* What the forms of rows on devices of generated source share (builtins/devices/devices*.c):
+ * operands made dense there, results, and the way back to the host's row. A form either refuses
+ * before it did anything, or computes on the device alone; where an operand is at fault, the host's
+ * row is run so that its error is raised. */
 #ifndef RICCI_BUILTINS_DEVICES_FORM_H
 #define RICCI_BUILTINS_DEVICES_FORM_H
 
@@ -26,7 +26,8 @@ Tensor *form_copy(OpCall *, Device *, Tensor *t, DType);
 /* t's elements into a view of a tensor of the device. */
 void form_assign(OpCall *, Device *, Tensor *out, Tensor *t);
 /* A view, rooted. */
-Tensor *form_view(OpCall *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, int64_t at);
+Tensor *form_view(OpCall *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides,
+                  int64_t at);
 /* A dense tensor in another shape of the same size. */
 Tensor *form_reshape(OpCall *, Tensor *dense, int rank, const int64_t *shape);
 /* Every element the same number. False: refused. */

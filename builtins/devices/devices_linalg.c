@@ -24,9 +24,11 @@ typedef struct Stacked {
 static bool stacked_read(Stacked *s, OpCall *c, Device *d, bool square, Value *r)
 {
     Tensor *t = arg_tensor(c, 0);
-    *s = (Stacked){ .c = c, .d = d, .t = t, .given = (DType)t->dtype, .lead = t->rank - 2, .count = 1 };
+    *s = (Stacked){ .c = c, .d = d, .t = t, .given = (DType)t->dtype, .lead = t->rank - 2,
+                    .count = 1 };
     s->dt = linalg_compute_dtype(s->given);
-    if (t->rank < 2 || t->size == 0 || (square && tensor_shape(t)[t->rank - 1] != tensor_shape(t)[t->rank - 2])) {
+    if (t->rank < 2 || t->size == 0 ||
+        (square && tensor_shape(t)[t->rank - 1] != tensor_shape(t)[t->rank - 2])) {
         *r = form_host(c, d);
         return false;
     }
@@ -34,7 +36,8 @@ static bool stacked_read(Stacked *s, OpCall *c, Device *d, bool square, Value *r
     s->n = tensor_shape(t)[s->lead + 1];
     for (int i = 0; i < s->lead; i++)
         s->count *= tensor_shape(t)[i];
-    bool can = (s->dt == DT_F64 || s->dt == DT_F32) && device_holds(d, s->dt) && device_holds(d, s->given);
+    bool can = (s->dt == DT_F64 || s->dt == DT_F32) && device_holds(d, s->dt) &&
+               device_holds(d, s->given);
     if (!can)
         *r = place_refuse(c->in, (Lack){ LACK_ROW_DTYPE, .row = c->op->name, .dtype = s->given });
     return can;
@@ -71,7 +74,8 @@ static Tensor *work(const Stacked *s, DType dt, int64_t rows, int64_t cols)
 }
 
 /* A result: leading axes of `like`, then rows x cols (cols < 0: vectors; rows < 0: numbers). */
-static Tensor *result(const Stacked *s, DType dt, int lead, const int64_t *shape, int64_t rows, int64_t cols)
+static Tensor *result(const Stacked *s, DType dt, int lead, const int64_t *shape, int64_t rows,
+                      int64_t cols)
 {
     int64_t full[TENSOR_RANK_MAX];
     int rank = lead;
@@ -96,7 +100,8 @@ static Tensor *block(const Stacked *s, Tensor *out, int rank, int64_t index)
     int64_t size = 1;
     for (int i = own; i < out->rank; i++)
         size *= tensor_shape(out)[i];
-    return form_view(s->c, out, rank, tensor_shape(out) + own, tensor_strides(out) + own, index * size);
+    return form_view(s->c, out, rank, tensor_shape(out) + own, tensor_strides(out) + own,
+                     index * size);
 }
 
 static void put(const Stacked *s, Tensor *to, Tensor *from) { form_assign(s->c, s->d, to, from); }
@@ -114,7 +119,8 @@ static void check(const Stacked *s, DevStatus status)
 
 /* ---- looking ---- */
 /* The largest of a number that a node makes of each element of a matrix or vector. */
-static double largest(const Stacked *s, Tensor *t, int (*of)(PlaceNest *, Tensor *, int), NestReduce op)
+static double largest(const Stacked *s, Tensor *t, int (*of)(PlaceNest *, Tensor *, int),
+                      NestReduce op)
 {
     EwTrouble trouble;
     PlaceNest *n = place_nest_new(s->c->in, s->d);
@@ -136,14 +142,16 @@ static int asymmetry_of(PlaceNest *n, Tensor *t, int rank)
 {
     int64_t stride[] = { tensor_strides(t)[1], tensor_strides(t)[0] };
     int x = place_nest_broadcast(n, t, rank), y = place_nest_load(n, t, stride, 2);
-    return place_nest_ew(n, EW_ABS, (DType)t->dtype, place_nest_ew(n, EW_SUBTRACT, (DType)t->dtype, x, y), -1);
+    return place_nest_ew(n, EW_ABS, (DType)t->dtype,
+                         place_nest_ew(n, EW_SUBTRACT, (DType)t->dtype, x, y), -1);
 }
 
 /* As linalg_require_symmetric has it; a matrix with NaN or infinity is not. */
 static bool is_symmetric(const Stacked *s, Tensor *a)
 {
     double top = largest(s, a, size_of, NEST_MAX);
-    return isfinite(top) && largest(s, a, asymmetry_of, NEST_MAX) <= 1000 * mat_eps(blas_type(s->dt)) * top;
+    return isfinite(top) && largest(s, a, asymmetry_of, NEST_MAX) <= 1000 *
+           mat_eps(blas_type(s->dt)) * top;
 }
 
 /* The pivots tell of a matrix that is nearly singular: then the host's row finds its condition. */
@@ -151,7 +159,8 @@ static bool pivots_apart(const Stacked *s, Tensor *lu)
 {
     int64_t n = s->n, step = n + 1;
     Tensor *diagonal = form_view(s->c, lu, 1, &n, &step, 0);
-    double top = largest(s, diagonal, size_of, NEST_MAX), low = largest(s, diagonal, size_of, NEST_MIN);
+    double top = largest(s, diagonal, size_of, NEST_MAX),
+           low = largest(s, diagonal, size_of, NEST_MIN);
     return isfinite(top) && low < top * 10 * linalg_rcond_limit(blas_type(s->dt));
 }
 
@@ -160,7 +169,8 @@ static bool pivots_apart(const Stacked *s, Tensor *lu)
 static bool factor(const Stacked *s, Tensor *w, Tensor *pivots)
 {
     int info = 0;
-    check(s, s->d->math.getrf(s->d, s->dt, s->n, s->n, memory(s, w), s->n, memory(s, pivots), &info));
+    check(s, s->d->math.getrf(s->d, s->dt, s->n, s->n, memory(s, w), s->n,
+                              memory(s, pivots), &info));
     return info == 0 && !pivots_apart(s, w);
 }
 
@@ -191,11 +201,13 @@ Value op_device_solve(OpCall *c, Device *d)
         return place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = s.dt });
     if (vector)
         b = form_view(c, b, 2, (int64_t[]){ s.n, 1 }, (int64_t[]){ tensor_strides(b)[0], 1 }, 0);
-    int lead = shape_broadcast(s.lead, tensor_shape(s.t), b->rank - 2, tensor_shape(b), shape, &bad);
+    int lead = shape_broadcast(s.lead, tensor_shape(s.t), b->rank - 2, tensor_shape(b),
+                               shape, &bad);
     if (lead < 0)
         return form_host(c, d);
     int64_t columns = tensor_shape(b)[b->rank - 1], count = shape_checked(&c->in->ctx, lead, shape);
-    Tensor *w = work(&s, s.dt, s.n, s.n), *x = work(&s, s.dt, columns, s.n), *pivots = new_pivots(&s, s.n);
+    Tensor *w = work(&s, s.dt, s.n, s.n), *x = work(&s, s.dt, columns, s.n),
+           *pivots = new_pivots(&s, s.n);
     bool back = s.given != s.dt && !form_whole(s.given);
     Tensor *out = result(&s, back ? s.given : s.dt, lead, shape, s.n, columns);
     const char *seen = NULL;
@@ -209,8 +221,8 @@ Value op_device_solve(OpCall *c, Device *d)
         }
         seen = a->data;
         put(&s, turned(&s, x), item(&s, b, lead, shape, i));
-        check(&s, d->math.getrs(d, s.dt, false, s.n, columns, memory(&s, w), s.n, memory(&s, pivots), memory(&s, x),
-                                s.n, &info));
+        check(&s, d->math.getrs(d, s.dt, false, s.n, columns, memory(&s, w), s.n,
+                                memory(&s, pivots), memory(&s, x), s.n, &info));
         put(&s, block(&s, out, 2, i), turned(&s, x));
         stack_cut(c->in, mark);
     }
@@ -223,7 +235,8 @@ Value op_device_solve(OpCall *c, Device *d)
 static bool put_identity(const Stacked *s, Tensor *x)
 {
     int64_t n = s->n, step = n + 1;
-    return form_fill(s->c, s->d, x, 0) && form_fill(s->c, s->d, form_view(s->c, x, 1, &n, &step, 0), 1);
+    return form_fill(s->c, s->d, x, 0) &&
+           form_fill(s->c, s->d, form_view(s->c, x, 1, &n, &step, 0), 1);
 }
 
 /* By rows A is its transpose, and the inverse of that, by rows, the inverse of A. */
@@ -234,7 +247,8 @@ Value op_device_inv(OpCall *c, Device *d)
     int info = 0;
     if (!stacked_read(&s, c, d, true, &r))
         return r;
-    Tensor *w = work(&s, s.dt, s.n, s.n), *x = work(&s, s.dt, s.n, s.n), *pivots = new_pivots(&s, s.n);
+    Tensor *w = work(&s, s.dt, s.n, s.n), *x = work(&s, s.dt, s.n, s.n),
+           *pivots = new_pivots(&s, s.n);
     Tensor *out = own_result(&s, s.n, s.n);
     for (int64_t i = 0; i < s.count; i++) {
         Value *mark = c->in->sp;
@@ -243,8 +257,8 @@ Value op_device_inv(OpCall *c, Device *d)
             return form_host(c, d);
         if (!put_identity(&s, x))
             return v_undef();
-        check(&s, d->math.getrs(d, s.dt, false, s.n, s.n, memory(&s, w), s.n, memory(&s, pivots), memory(&s, x), s.n,
-                                &info));
+        check(&s, d->math.getrs(d, s.dt, false, s.n, s.n, memory(&s, w), s.n, memory(&s, pivots),
+                                memory(&s, x), s.n, &info));
         put(&s, block(&s, out, 2, i), x);
         stack_cut(c->in, mark);
     }
@@ -278,7 +292,8 @@ static int log_of(PlaceNest *n, Tensor *t, int rank)
 }
 
 /* Sign and logarithm of the determinant of matrix i; false: the host is to judge. */
-static bool determinant(const Stacked *s, int64_t i, Tensor *w, Tensor *pivots, double *sign, double *logdet)
+static bool determinant(const Stacked *s, int64_t i, Tensor *w, Tensor *pivots, double *sign,
+                        double *logdet)
 {
     int64_t n = s->n, step = n + 1;
     int info = 0;
@@ -301,13 +316,15 @@ Value op_device_det(OpCall *c, Device *d)
         return r;
     if (form_whole(s.given))
         return place_refuse(c->in, (Lack){ LACK_DETERMINANT });
-    Tensor *w = work(&s, s.dt, s.n, s.n), *pivots = new_pivots(&s, s.n), *out = own_result(&s, -1, -1);
+    Tensor *w = work(&s, s.dt, s.n, s.n), *pivots = new_pivots(&s, s.n),
+           *out = own_result(&s, -1, -1);
     int64_t step = s.n + 1;
     for (int64_t i = 0; i < s.count; i++) {
         Value *mark = c->in->sp;
         if (!determinant(&s, i, w, pivots, &sign, &logdet))
             return form_host(c, d);
-        double det = largest(&s, form_view(c, w, 1, &s.n, &step, 0), value_of, NEST_PROD) * parity(&s, pivots);
+        double det = largest(&s, form_view(c, w, 1, &s.n, &step, 0), value_of, NEST_PROD) *
+                     parity(&s, pivots);
         if (!isfinite(det) || fabs(det) < 1e-30)
             return form_host(c, d);
         if (!form_fill(c, d, block(&s, out, 0, i), det))
@@ -332,16 +349,19 @@ Value op_device_slogdet(OpCall *c, Device *d)
         Value *mark = c->in->sp;
         if (!determinant(&s, i, w, pivots, &sign, &logdet))
             return form_host(c, d);
-        if (!form_fill(c, d, block(&s, signs, 0, i), sign) || !form_fill(c, d, block(&s, logs, 0, i), logdet))
+        if (!form_fill(c, d, block(&s, signs, 0, i), sign) ||
+            !form_fill(c, d, block(&s, logs, 0, i), logdet))
             return v_undef();
         stack_cut(c->in, mark);
     }
-    Value first = op_root(c, place_value(c->in, signs)), second = op_root(c, place_value(c->in, logs));
+    Value first = op_root(c, place_value(c->in, signs)),
+          second = op_root(c, place_value(c->in, logs));
     return tuple_make(c->in, "sign", v_retain(first), "logdet", v_retain(second), NULL);
 }
 
 /* ---- factors ---- */
-/* out[i, j] = from[i, j] on one side of the diagonal, `diagonal` on it where that is given, else zero. */
+/* out[i, j] = from[i, j] on one side of the diagonal, `diagonal` on it where that is given, else
+ * zero. */
 static bool put_triangle(const Stacked *s, Tensor *out, Tensor *from, bool upper, bool unit)
 {
     Ctx *ctx = &s->c->in->ctx;
@@ -350,10 +370,13 @@ static bool put_triangle(const Stacked *s, Tensor *out, Tensor *from, bool upper
     place_nest_axes(n, 2, tensor_shape(out));
     int i = nest_number(ctx, n->nest, 0), j = nest_number(ctx, n->nest, 1);
     EwOp side = upper ? EW_LESS_EQUAL : unit ? EW_GREATER : EW_GREATER_EQUAL;
-    int x = nest_cast(ctx, n->nest, place_nest_load(n, from, tensor_strides(from), 2), (DType)from->dtype);
-    int zero = place_nest_int(n, 0, (DType)from->dtype), one = place_nest_int(n, 1, (DType)from->dtype);
+    int x = nest_cast(ctx, n->nest, place_nest_load(n, from, tensor_strides(from), 2),
+                      (DType)from->dtype);
+    int zero = place_nest_int(n, 0, (DType)from->dtype),
+        one = place_nest_int(n, 1, (DType)from->dtype);
     int other = unit ? nest_ew(ctx, n->nest, EW_WHERE, (DType)from->dtype,
-                               (int[]){ place_nest_ew(n, EW_EQUAL, DT_I64, i, j), one, zero }, 3) : zero;
+                               (int[]){ place_nest_ew(n, EW_EQUAL, DT_I64, i, j), one, zero },
+                               3) : zero;
     int inside = place_nest_ew(n, side, DT_I64, i, j);
     int y = nest_ew(ctx, n->nest, EW_WHERE, (DType)from->dtype, (int[]){ inside, x, other }, 3);
     n->nest->root = nest_cast(ctx, n->nest, y, dt);
@@ -388,7 +411,8 @@ static bool put_permutation(const Stacked *s, Tensor *out, Tensor *order)
     DType dt = (DType)out->dtype;
     PlaceNest *n = place_nest_new(s->c->in, s->d);
     place_nest_axes(n, 2, tensor_shape(out));
-    int here = place_nest_ew(n, EW_EQUAL, DT_I64, nest_number(ctx, n->nest, 0), place_nest_broadcast(n, order, 2));
+    int here = place_nest_ew(n, EW_EQUAL, DT_I64, nest_number(ctx, n->nest, 0),
+                             place_nest_broadcast(n, order, 2));
     n->nest->root = nest_ew(ctx, n->nest, EW_WHERE, dt,
                             (int[]){ here, place_nest_int(n, 1, dt), place_nest_int(n, 0, dt) }, 3);
     if (!place_nest_takes(n))
@@ -418,7 +442,8 @@ Value op_device_lu(OpCall *c, Device *d)
             return v_undef();
         stack_cut(c->in, mark);
     }
-    return tuple_make(c->in, "P", place_value(c->in, p), "L", place_value(c->in, l), "U", place_value(c->in, u), NULL);
+    return tuple_make(c->in, "P", place_value(c->in, p), "L", place_value(c->in, l), "U",
+                      place_value(c->in, u), NULL);
 }
 
 /* LAPACK's upper factor, by columns, is the lower one by rows. */
@@ -455,7 +480,8 @@ Value op_device_qr(OpCall *c, Device *d)
     if (arg_bool(c, 1, false))
         return place_refuse(c->in, (Lack){ LACK_FULL });
     int64_t m = s.m, n = s.n, k = m < n ? m : n;
-    Tensor *w = work(&s, s.dt, n, m), *columns = turned(&s, w), *tau = place_new(c->in, d, s.dt, 1, &k);
+    Tensor *w = work(&s, s.dt, n, m), *columns = turned(&s, w),
+           *tau = place_new(c->in, d, s.dt, 1, &k);
     Tensor *q = own_result(&s, m, k), *r = own_result(&s, k, n);
     for (int64_t i = 0; i < s.count; i++) {
         Value *mark = c->in->sp;
@@ -464,7 +490,8 @@ Value op_device_qr(OpCall *c, Device *d)
         if (!put_triangle(&s, block(&s, r, 2, i), columns, true, false))
             return v_undef();
         check(&s, d->math.orgqr(d, s.dt, m, k, k, memory(&s, w), m, memory(&s, tau), &info));
-        put(&s, block(&s, q, 2, i), form_view(c, columns, 2, (int64_t[]){ m, k }, tensor_strides(columns), 0));
+        put(&s, block(&s, q, 2, i),
+            form_view(c, columns, 2, (int64_t[]){ m, k }, tensor_strides(columns), 0));
         stack_cut(c->in, mark);
     }
     return tuple_make(c->in, "Q", place_value(c->in, q), "R", place_value(c->in, r), NULL);
@@ -484,7 +511,8 @@ static Value singular(OpCall *c, Device *d, bool vectors)
     bool wide = s.m < s.n;
     int64_t p = wide ? s.n : s.m, q = wide ? s.m : s.n;
     Tensor *w = work(&s, s.dt, q, p), *columns = turned(&s, w);
-    Tensor *values = place_new(c->in, d, s.dt, 1, &q), *u = work(&s, s.dt, q, p), *vt = work(&s, s.dt, q, q);
+    Tensor *values = place_new(c->in, d, s.dt, 1, &q), *u = work(&s, s.dt, q, p),
+           *vt = work(&s, s.dt, q, q);
     Tensor *out_s = own_result(&s, q, -1), *out_u = vectors ? own_result(&s, s.m, q) : NULL;
     Tensor *out_v = vectors ? own_result(&s, q, s.n) : NULL;
     for (int64_t i = 0; i < s.count; i++) {
@@ -493,8 +521,8 @@ static Value singular(OpCall *c, Device *d, bool vectors)
         put(&s, columns, wide ? turned(&s, a) : a);
         if (!isfinite(largest(&s, w, size_of, NEST_MAX)))
             return form_host(c, d);
-        check(&s, d->math.gesvd(d, s.dt, p, q, memory(&s, w), memory(&s, values), memory(&s, u), memory(&s, vt),
-                                &info));
+        check(&s, d->math.gesvd(d, s.dt, p, q, memory(&s, w), memory(&s, values), memory(&s, u),
+                                memory(&s, vt), &info));
         if (info)
             return form_host(c, d);
         put(&s, block(&s, out_s, 1, i), values);
@@ -537,7 +565,8 @@ static Value symmetric(OpCall *c, Device *d, bool vectors)
     }
     if (!vectors)
         return place_value(c->in, out_w);
-    return tuple_make(c->in, "values", place_value(c->in, out_w), "vectors", place_value(c->in, out_v), NULL);
+    return tuple_make(c->in, "values", place_value(c->in, out_w), "vectors",
+                      place_value(c->in, out_v), NULL);
 }
 
 Value op_device_eigh(OpCall *c, Device *d) { return symmetric(c, d, true); }

@@ -79,11 +79,13 @@ static int product_node(PlaceNest *n, int a, int b, DType dt, int k)
 {
     Ctx *ctx = &n->in->ctx;
     int product = place_nest_ew(n, EW_MULTIPLY, product_wide(dt), a, b);
-    return nest_cast(ctx, n->nest, nest_reduce(ctx, n->nest, NEST_SUM, product, UINT64_C(1) << k), dt);
+    return nest_cast(ctx, n->nest,
+                     nest_reduce(ctx, n->nest, NEST_SUM, product, UINT64_C(1) << k), dt);
 }
 
 /* What a report calls the product of matrices; the narrow sides of others make them sums. */
-static void name_kernel(OpCall *c, Device *d, const Side *a, const Side *b, DType dt, const int64_t *shape, int batch)
+static void name_kernel(OpCall *c, Device *d, const Side *a, const Side *b, DType dt,
+                        const int64_t *shape, int batch)
 {
     DevGemm g = { .dtype = dt, .m = a->rows, .n = b->cols, .k = a->cols };
     g.count = shape_checked(&c->in->ctx, batch, shape);
@@ -102,7 +104,8 @@ Tensor *form_product(OpCall *c, Device *d, Tensor *ta, Tensor *tb)
         return NULL;
     side_read(&a, factor(c, d, ta, dt), true);
     side_read(&b, factor(c, d, tb, dt), false);
-    int batch = shape_broadcast(a.batch, tensor_shape(a.t), b.batch, tensor_shape(b.t), shape, &bad), rank = batch;
+    int batch = shape_broadcast(a.batch, tensor_shape(a.t), b.batch, tensor_shape(b.t), shape,
+                                &bad), rank = batch;
     int row = a.row ? rank++ : -1, column = b.column ? rank++ : -1;
     if (row >= 0)
         shape[row] = a.rows;
@@ -136,8 +139,8 @@ static bool fits(const Tensor *a, const Tensor *b)
         return false;
     if (tensor_shape(a)[a->rank - 1] != tensor_shape(b)[b->rank == 1 ? 0 : b->rank - 2])
         return false;
-    return shape_broadcast(a->rank > 2 ? a->rank - 2 : 0, tensor_shape(a), b->rank > 2 ? b->rank - 2 : 0,
-                           tensor_shape(b), shape, &bad) >= 0;
+    return shape_broadcast(a->rank > 2 ? a->rank - 2 : 0, tensor_shape(a),
+                           b->rank > 2 ? b->rank - 2 : 0, tensor_shape(b), shape, &bad) >= 0;
 }
 
 static Tensor *as_vector(OpCall *c, Tensor *t)
@@ -152,7 +155,8 @@ static Tensor *as_vector(OpCall *c, Tensor *t)
 Value op_device_matmul(OpCall *c, Device *d)
 {
     Tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
-    bool acov = a->flags & TENSOR_COVECTOR, bcov = b->flags & TENSOR_COVECTOR, outer = a->rank == 1 && bcov;
+    bool acov = a->flags & TENSOR_COVECTOR, bcov = b->flags & TENSOR_COVECTOR,
+         outer = a->rank == 1 && bcov;
     bool covector = acov && b->rank <= 2 && !bcov;
     if (outer) {
         int64_t shape[] = { a->size, 1 }, strides[] = { tensor_strides(a)[0], 1 };
@@ -271,7 +275,8 @@ Value op_device_trace(OpCall *c, Device *d)
     stride[k] = tensor_strides(t)[rank] + tensor_strides(t)[rank + 1];
     int x = place_nest_load(p, t, stride, k + 1);
     p->nest->root = nest_reduce(&c->in->ctx, p->nest, NEST_SUM, x, UINT64_C(1) << k);
-    return place_nest_takes(p) ? place_value(c->in, place_nest_run(p, rank, tensor_shape(t), &trouble)) : v_undef();
+    return place_nest_takes(p)
+           ? place_value(c->in, place_nest_run(p, rank, tensor_shape(t), &trouble)) : v_undef();
 }
 
 /* ---- einsum ---- */
@@ -291,8 +296,8 @@ static bool has_label(const Term *x, int label)
 }
 
 /* One term, or two multiplied, summed over what `keep` has not. NULL: refused. */
-static Tensor *combine(OpCall *c, Device *d, const EinsumSpec *s, const Term *a, const Term *b, const uint8_t *keep,
-                       int kept, DType dt)
+static Tensor *combine(OpCall *c, Device *d, const EinsumSpec *s, const Term *a, const Term *b,
+                       const uint8_t *keep, int kept, DType dt)
 {
     int64_t shape[TENSOR_RANK_MAX], stride[NEST_INDICES];
     int place[EINSUM_LABELS], factors[2], count = 0;
@@ -320,8 +325,10 @@ static Tensor *combine(OpCall *c, Device *d, const EinsumSpec *s, const Term *a,
         factors[count++] = place_nest_load(n, term[k]->t, stride, n->nest->indices);
     }
     Ctx *ctx = &c->in->ctx;
-    int x = count == 2 ? place_nest_ew(n, EW_MULTIPLY, product_wide(dt), factors[0], factors[1]) : factors[0];
-    n->nest->root = nest_cast(ctx, n->nest, bound ? nest_reduce(ctx, n->nest, NEST_SUM, x, bound) : x, dt);
+    int x = count == 2 ? place_nest_ew(n, EW_MULTIPLY, product_wide(dt), factors[0], factors[1])
+                       : factors[0];
+    n->nest->root = nest_cast(ctx, n->nest,
+                              bound ? nest_reduce(ctx, n->nest, NEST_SUM, x, bound) : x, dt);
     return place_nest_takes(n) ? place_nest_run(n, kept, shape, &trouble) : NULL;
 }
 
@@ -350,7 +357,8 @@ Value op_device_einsum(OpCall *c, Device *d)
     arg_str(c, 0);
     einsum_read(&s, c);
     dt = einsum_dtype(&s, &compute);
-    if (dt != compute || (form_whole(dt) && dt != DT_I64))      /* narrow ints wrap in their dtype */
+    /* narrow ints wrap in their dtype */
+    if (dt != compute || (form_whole(dt) && dt != DT_I64))
         return place_refuse(c->in, (Lack){ LACK_KERNEL_DTYPE, .dtype = dt });
     if (!real_dtype(c, d, dt))
         return v_undef();

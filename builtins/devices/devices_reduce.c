@@ -1,6 +1,6 @@
 /* Reductions on devices of generated source: dtypes and shapes are those of the host's rows
- * (builtins/arrays/reductions.c), the sums nests. A sum or product of ints that might not fit i64 is
- * left to the host, which knows exactly. */
+ * (builtins/arrays/reductions.c), the sums nests. A sum or product of ints that might not fit i64
+ * is left to the host, which knows exactly. */
 #include "builtins/devices/devices_form.h"
 
 #include "kernels/reduce/reduce.h"
@@ -69,7 +69,8 @@ static int fold_load(const Fold *f, PlaceNest *n, uint64_t *bound)
     return place_nest_load(n, f->x, stride, n->nest->indices);
 }
 
-static int cast(PlaceNest *n, int node, DType dt) { return nest_cast(&n->in->ctx, n->nest, node, dt); }
+static int cast(PlaceNest *n, int node,
+                DType dt) { return nest_cast(&n->in->ctx, n->nest, node, dt); }
 
 static int fold(PlaceNest *n, NestReduce op, int node, uint64_t bound)
 {
@@ -156,7 +157,8 @@ static Value adding(const Fold *f, NestReduce op, bool skip_nan)
     int x = fold_load(f, n, &bound);
     if (skip_nan && dtype_info(dt)->kind == 'f') {
         int gone = place_nest_ew(n, EW_ISNAN, dt, x, -1);
-        x = nest_ew(&f->c->in->ctx, n->nest, EW_WHERE, dt, (int[]){ gone, place_nest_int(n, 0, dt), x }, 3);
+        x = nest_ew(&f->c->in->ctx, n->nest, EW_WHERE, dt,
+                    (int[]){ gone, place_nest_int(n, 0, dt), x }, 3);
     }
     return fold_finish(f, n, fold(n, op, x, bound), form_whole(dt) ? DT_I64 : dt);
 }
@@ -221,9 +223,11 @@ static Value variance(OpCall *c, Device *d, bool root)
     for (int a = 0; a < f.x->rank; a++)
         if (!(f.axes >> a & 1))
             stride[f.place[a]] = tensor_strides(middle)[a];
-    int off = place_nest_ew(n, EW_SUBTRACT, wide, x, place_nest_load(n, middle, stride, n->nest->indices));
+    int off = place_nest_ew(n, EW_SUBTRACT, wide, x,
+                            place_nest_load(n, middle, stride, n->nest->indices));
     int sum = fold(n, NEST_SUM, place_nest_ew(n, EW_MULTIPLY, wide, off, off), bound);
-    int var = place_nest_ew(n, EW_DIVIDE, wide, sum, place_nest_float(n, left > 0 ? left : (double)NAN, wide));
+    int var = place_nest_ew(n, EW_DIVIDE, wide, sum,
+                            place_nest_float(n, left > 0 ? left : (double)NAN, wide));
     if (root)
         var = place_nest_ew(n, EW_SQRT, wide, var, -1);
     return fold_finish(&f, n, var, form_whole(dt) ? DT_F64 : dt);
@@ -321,7 +325,8 @@ static Value norm_2(Fold *f)
     PlaceNest *n = fold_nest(f);
     Ctx *ctx = &f->c->in->ctx;
     int zero = place_nest_int(n, 0, wide), one = place_nest_int(n, 1, wide);
-    int m = place_nest_broadcast(n, most, f->rank), good = place_nest_ew(n, EW_ISFINITE, wide, m, -1);
+    int m = place_nest_broadcast(n, most, f->rank),
+        good = place_nest_ew(n, EW_ISFINITE, wide, m, -1);
     int some = place_nest_ew(n, EW_NOT_EQUAL, wide, m, zero);
     int plain = nest_ew(ctx, n->nest, EW_BITAND, DT_BOOL, (int[]){ good, some }, 2);
     int scale = nest_ew(ctx, n->nest, EW_WHERE, wide, (int[]){ plain, m, one }, 3);
@@ -390,7 +395,8 @@ Value op_device_softmax(OpCall *c, Device *d)
     int sum = fold(n, NEST_SUM, place_nest_ew(n, EW_EXP, wide, each, -1), bound);
     int x = cast(n, place_nest_broadcast(n, f.x, rank), wide);
     int e = place_nest_ew(n, EW_EXP, wide, place_nest_ew(n, EW_SUBTRACT, wide, x, top), -1);
-    int root = nest_cast(ctx, n->nest, place_nest_ew(n, EW_DIVIDE, wide, e, sum), form_whole(dt) ? DT_F64 : dt);
+    int root = nest_cast(ctx, n->nest, place_nest_ew(n, EW_DIVIDE, wide, e, sum),
+                         form_whole(dt) ? DT_F64 : dt);
     return fold_finish(&whole, n, root, form_whole(dt) ? DT_F64 : dt);
 }
 
@@ -483,7 +489,8 @@ Value op_device_isclose(OpCall *c, Device *d)
     Tensor *a = arg_tensor(c, 0), *b = arg_tensor(c, 1);
     DType wide = device_widest(d);
     int64_t shape[TENSOR_RANK_MAX];
-    int bad, rank = shape_broadcast(a->rank, tensor_shape(a), b->rank, tensor_shape(b), shape, &bad);
+    int bad, rank = shape_broadcast(a->rank, tensor_shape(a), b->rank, tensor_shape(b),
+                                    shape, &bad);
     EwTrouble trouble;
     Ctx *ctx = &c->in->ctx;
     if (rank <= 0)
@@ -492,11 +499,14 @@ Value op_device_isclose(OpCall *c, Device *d)
         return place_refuse(c->in, (Lack){ LACK_COMPLEXES });
     PlaceNest *n = place_nest_new(c->in, d);
     place_nest_axes(n, rank, shape);
-    int x = cast(n, place_nest_broadcast(n, a, rank), wide), y = cast(n, place_nest_broadcast(n, b, rank), wide);
+    int x = cast(n, place_nest_broadcast(n, a, rank), wide),
+        y = cast(n, place_nest_broadcast(n, b, rank), wide);
     int off = place_nest_ew(n, EW_ABS, wide, place_nest_ew(n, EW_SUBTRACT, wide, x, y), -1);
-    int room = place_nest_ew(n, EW_MULTIPLY, wide, place_nest_float(n, arg_given(c, 2) ? arg_float(c, 2) : 1e-5, wide),
+    int room = place_nest_ew(n, EW_MULTIPLY, wide,
+                             place_nest_float(n, arg_given(c, 2) ? arg_float(c, 2) : 1e-5, wide),
                              place_nest_ew(n, EW_ABS, wide, y, -1));
-    room = place_nest_ew(n, EW_ADD, wide, place_nest_float(n, arg_given(c, 3) ? arg_float(c, 3) : 1e-8, wide), room);
+    room = place_nest_ew(n, EW_ADD, wide,
+                         place_nest_float(n, arg_given(c, 3) ? arg_float(c, 3) : 1e-8, wide), room);
     int near = place_nest_ew(n, EW_LESS_EQUAL, wide, off, room);
     int finite = place_nest_ew(n, EW_BITAND, DT_BOOL, place_nest_ew(n, EW_ISFINITE, wide, x, -1),
                                place_nest_ew(n, EW_ISFINITE, wide, y, -1));
@@ -508,5 +518,6 @@ Value op_device_isclose(OpCall *c, Device *d)
         good = nest_ew(ctx, n->nest, EW_BITOR, DT_BOOL, (int[]){ good, nan }, 2);
     }
     n->nest->root = good;
-    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, shape, &trouble)) : v_undef();
+    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, shape, &trouble))
+                               : v_undef();
 }

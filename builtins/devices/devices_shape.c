@@ -38,7 +38,8 @@ Value op_device_split(OpCall *c, Device *d)
 Value op_device_meshgrid(OpCall *c, Device *d)
 {
     for (int i = c->fixed; i < c->count; i++)
-        if (c->args[i].tag != V_TENSOR || c->args[i].tensor->rank != 1 || c->args[i].tensor->size < 2)
+        if (c->args[i].tag != V_TENSOR || c->args[i].tensor->rank != 1 ||
+            c->args[i].tensor->size < 2)
             return form_host(c, d);
     return form_views(c, d);
 }
@@ -142,7 +143,8 @@ Value op_device_stack(OpCall *c, Device *d)
         if (a != axis)
             inner[to++] = tensor_strides(out)[a];
     for (int i = 0; i < count; i++)
-        form_assign(c, d, form_view(c, out, first->rank, tensor_shape(first), inner, i * tensor_strides(out)[axis]),
+        form_assign(c, d, form_view(c, out, first->rank, tensor_shape(first), inner,
+                                    i * tensor_strides(out)[axis]),
                     parts[i].tensor);
     return place_value(c->in, out);
 }
@@ -159,7 +161,8 @@ static bool held(OpCall *c, Device *d, const Tensor *x)
 Value op_device_tile(OpCall *c, Device *d)
 {
     Tensor *x = arg_tensor(c, 0);
-    int64_t reps[TENSOR_RANK_MAX], wide[2 * TENSOR_RANK_MAX], steps[2 * TENSOR_RANK_MAX], shape[TENSOR_RANK_MAX];
+    int64_t reps[TENSOR_RANK_MAX], wide[2 * TENSOR_RANK_MAX], steps[2 * TENSOR_RANK_MAX],
+        shape[TENSOR_RANK_MAX];
     int given = arg_shape(c, c->fixed, reps), rank = given > x->rank ? given : x->rank;
     bool good = x->rank > 0 && 2 * rank <= TENSOR_RANK_MAX;
     for (int a = 0; a < rank && good; a++) {
@@ -176,7 +179,8 @@ Value op_device_tile(OpCall *c, Device *d)
     if (!held(c, d, x))
         return v_undef();
     Tensor *out = place_new(c->in, d, (DType)x->dtype, rank, shape);
-    form_assign(c, d, form_reshape(c, out, 2 * rank, wide), form_view(c, x, 2 * rank, wide, steps, 0));
+    form_assign(c, d, form_reshape(c, out, 2 * rank, wide),
+                form_view(c, x, 2 * rank, wide, steps, 0));
     return place_value(c->in, out);
 }
 
@@ -208,7 +212,8 @@ Value op_device_repeat(OpCall *c, Device *d)
             strides[to++] = 0;
         }
     }
-    Tensor *wide = form_copy(c, d, form_view(c, x, x->rank + 1, shape, strides, 0), (DType)x->dtype);
+    Tensor *wide = form_copy(c, d, form_view(c, x, x->rank + 1, shape, strides, 0),
+                             (DType)x->dtype);
     memcpy(shape, tensor_shape(x), (size_t)x->rank * sizeof *shape);
     shape[axis] *= c->args[1].i;
     return place_value(c->in, form_reshape(c, wide, x->rank, shape));
@@ -279,19 +284,24 @@ static Value triangle(OpCall *c, Device *d, bool upper)
         return form_host(c, d);
     PlaceNest *n = place_nest_new(c->in, d);
     place_nest_axes(n, rank, tensor_shape(x));
-    int row = nest_number(&c->in->ctx, n->nest, rank - 2), column = nest_number(&c->in->ctx, n->nest, rank - 1);
+    int row = nest_number(&c->in->ctx, n->nest, rank - 2),
+        column = nest_number(&c->in->ctx, n->nest, rank - 1);
     int inside = place_nest_ew(n, upper ? EW_GREATER_EQUAL : EW_LESS_EQUAL, DT_I64,
-                               place_nest_ew(n, EW_SUBTRACT, DT_I64, column, row), place_nest_int(n, k, DT_I64));
+                               place_nest_ew(n, EW_SUBTRACT, DT_I64, column, row),
+                               place_nest_int(n, k, DT_I64));
     n->nest->root = nest_ew(&c->in->ctx, n->nest, EW_WHERE, dt,
-                            (int[]){ inside, place_nest_broadcast(n, x, rank), place_nest_int(n, 0, dt) }, 3);
-    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, tensor_shape(x), &trouble)) : v_undef();
+                            (int[]){ inside, place_nest_broadcast(n, x, rank),
+                                     place_nest_int(n, 0, dt) }, 3);
+    return place_nest_takes(n)
+           ? place_value(c->in, place_nest_run(n, rank, tensor_shape(x), &trouble)) : v_undef();
 }
 
 Value op_device_triu(OpCall *c, Device *d) { return triangle(c, d, true); }
 Value op_device_tril(OpCall *c, Device *d) { return triangle(c, d, false); }
 
 /* ---- at positions, with margins ---- */
-/* Positions as a dense i64 tensor of the host, all in 0 … length-1; NULL: the row has an error for it. */
+/* Positions as a dense i64 tensor of the host, all in 0 … length-1; NULL: the row has an error for
+ * it. */
 static Tensor *positions(OpCall *c, int i, int64_t length)
 {
     Ctx *ctx = &c->in->ctx;
@@ -334,7 +344,8 @@ Value op_device_take(OpCall *c, Device *d)
     PlaceNest *n = place_nest_new(c->in, d);
     place_nest_axes(n, rank, shape);
     n->nest->root = place_nest_table(n, x, stride, rank, at, axis, tensor_strides(x)[axis]);
-    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, shape, &trouble)) : v_undef();
+    return place_nest_takes(n) ? place_value(c->in, place_nest_run(n, rank, shape, &trouble))
+                               : v_undef();
 }
 
 /* width: n, (before, after), or one pair per axis. False: the row is to say what is wrong. */
@@ -345,7 +356,8 @@ static bool read_widths(OpCall *c, const Tensor *x, int64_t (*width)[2])
     if (t->size == 0 || dtype_info((DType)t->dtype)->kind != 'i' || t->rank > 2)
         return false;
     bool pairs = t->rank == 2;
-    if (pairs ? tensor_shape(t)[1] != 2 || (tensor_shape(t)[0] != x->rank && tensor_shape(t)[0] != 1) : t->size > 2)
+    if (pairs ? tensor_shape(t)[1] != 2 || (tensor_shape(t)[0] != x->rank &&
+                                            tensor_shape(t)[0] != 1) : t->size > 2)
         return false;
     t = op_keep(c, tensor_copy(&c->in->ctx, op_keep(c, tensor_cast(&c->in->ctx, t, DT_I64))));
     const int64_t *v = (const int64_t *)(const void *)t->data;
@@ -405,6 +417,7 @@ Value op_device_diff(OpCall *c, Device *d)
     int64_t n = tensor_shape(x)[axis];
     if (n < 2 || x->size == 0)
         return form_host(c, d);
-    Value pair[] = { v_tensor_raw(slice(c, x, axis, 1, n - 1)), v_tensor_raw(slice(c, x, axis, 0, n - 1)) };
+    Value pair[] = { v_tensor_raw(slice(c, x, axis, 1, n - 1)),
+                     v_tensor_raw(slice(c, x, axis, 0, n - 1)) };
     return place_elementwise(c->in, d, op_named(c->in, "subtract"), pair, 2, 0);
 }

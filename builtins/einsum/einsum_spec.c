@@ -347,7 +347,8 @@ static void take_operands(EinsumSpec *s)
     Ctx *ctx = &c->in->ctx;
     s->operands = c->count - c->fixed;
     if (s->operands < 1)
-        arg_error_help(c, 0, ERR_TYPE, "they follow the labels: einsum(\"ij,jk->ik\", …, …)", "no tensors are given");
+        arg_error_help(c, 0, ERR_TYPE, "they follow the labels: einsum(\"ij,jk->ik\", …, …)",
+                       "no tensors are given");
     int64_t bytes = (int64_t)mem_mul(ctx, (size_t)s->operands, sizeof *s->operand);
     s->operand = (void *)op_keep(c, tensor_zeros(ctx, DT_U8, 1, &bytes))->data;
     for (int k = 0; k < s->operands; k++)

@@ -60,7 +60,8 @@ static Value fold_lanes(OpCall *c, FoldFn fn, DType dt, int keep_argument, bool 
                   c->op->name);
     Tensor *out = op_keep(c, tensor_new(ctx, dt, l.rank, l.shape));
     for (int64_t i = 0; i < l.count; i++)
-        exact_check(c, fn(ctx, out->data + i * dtype_info(dt)->bytes, exact_data(l.x) + i * l.n, l.n,
+        exact_check(c,
+                    fn(ctx, out->data + i * dtype_info(dt)->bytes, exact_data(l.x) + i * l.n, l.n,
                           extra));
     return op_result(c, out);
 }

@@ -1,6 +1,6 @@
 /* Linear algebra of rationals, exact: the forms of the linear algebra rows for rational
- * operands, by elimination without fractions (kernels/rational/rational_linalg.c). Stacks of matrices
- * are taken one by one from a contiguous copy. */
+ * operands, by elimination without fractions (kernels/rational/rational_linalg.c). Stacks of
+ * matrices are taken one by one from a contiguous copy. */
 #include "builtins/exact/rational.h"
 #include "builtins/rows/rows.h"
 
@@ -28,9 +28,11 @@ static void require_room(OpCall *c, int i)
     double needed = m * n * (sizeof(mpz_t) + 32 + 2 * bits / 8);
     char help[192];
     if (c->op->infix)
-        snprintf(help, sizeof help, "f64(%s) %s … computes with floats", arg_text(c, i), c->op->infix);
+        snprintf(help, sizeof help, "f64(%s) %s … computes with floats", arg_text(c, i),
+                 c->op->infix);
     else
-        snprintf(help, sizeof help, "%s(f64(%s)) computes with floats", c->op->name, arg_text(c, i));
+        snprintf(help, sizeof help, "%s(f64(%s)) computes with floats", c->op->name,
+                 arg_text(c, i));
     if (needed > (double)c->in->ctx.mem.limit / 2)
         arg_error_help(c, i, ERR_MEMORY, help, "the exact elimination of %s may take %.0f GB",
                        arg_text(c, i), needed / 1e9);
@@ -43,8 +45,8 @@ static Batch batch_of(OpCall *c, int i)
     if (t->rank < 2) {
         char help[160];
         snprintf(help, sizeof help, "as a column: %s[:, none]", arg_text(c, i));
-        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? help : NULL, "%s must be a matrix, not a %s", arg_text(c, i),
-                       t->rank == 1 ? "vector" : "scalar");
+        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? help : NULL, "%s must be a matrix, not a %s",
+                       arg_text(c, i), t->rank == 1 ? "vector" : "scalar");
     }
     Batch b = { .t = t, .rank = t->rank - 2, .count = 1 };
     b.m = tensor_shape(t)[b.rank];
@@ -155,7 +157,8 @@ Value op_exact_null(OpCall *c)
     Batch a = batch_of(c, 0);
     int64_t rank, *pivots = pivot_space(c, &a);
     if (a.rank)
-        arg_error(c, 0, ERR_SHAPE, "%s must be one matrix: the width of the result depends on its rank",
+        arg_error(c, 0, ERR_SHAPE,
+                  "%s must be one matrix: the width of the result depends on its rank",
                   arg_text(c, 0));
     if (arg_given(c, 1) && c->args[1].tag != V_NONE)
         arg_error(c, 1, ERR_VALUE, "the null space of rationals is exact: it takes no rtol");
@@ -200,7 +203,8 @@ static Value least_squares(OpCall *c, const Batch *a)
              arg_text(c, 0), arg_text(c, 1));
     if (rank.tag != V_INT || rank.i < full)
         arg_error_help(c, 0, ERR_NUMERIC, help,
-                       "%s has rank %lld, less than %lld: its exact least-squares solution is not unique",
+                       "%s has rank %lld, less than %lld: its exact least-squares solution is not "
+                       "unique",
                        arg_text(c, 0), rank.tag == V_INT ? (long long)rank.i : 0, (long long)full);
     Value x = tall ? call2(c, "solve", gram, call2(c, "matmul", At, b))
                    : call2(c, "matmul", At, call2(c, "solve", gram, b));
@@ -233,7 +237,8 @@ Value op_exact_solve(OpCall *c)
     if (rank < 0)
         arg_error(c, 1, ERR_SHAPE, "the leading axes of %s and %s do not broadcast", arg_text(c, 0),
                   arg_text(c, 1));
-    int64_t cols = tail == 1 ? 1 : tensor_shape(b)[lead + 1], count = shape_checked(ctx, rank, shape);
+    int64_t cols = tail == 1 ? 1 : tensor_shape(b)[lead + 1],
+            count = shape_checked(ctx, rank, shape);
     memcpy(shape + rank, tensor_shape(b) + lead, (size_t)tail * sizeof *shape);
     b = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_broadcast(ctx, b, rank + tail, shape))));
     Tensor *out = op_keep(c, tensor_new(ctx, DT_RATIONAL, rank + tail, shape));

@@ -98,7 +98,8 @@ const char *file_find(OpCall *c, Str *path)
     const char *found = slash ? find_in(c, beside, folder, path->text, true) : NULL;
     for (const char *const *at = c->in->look_in; !found && at && *at; at++)
         found = find_in(c, *at, (int)strlen(*at), path->text, true);
-    if (!found && slash && !fence_holds(&c->in->ctx, path->text))   /* missed in the program's own folder */
+    /* missed in the program's own folder */
+    if (!found && slash && !fence_holds(&c->in->ctx, path->text))
         found = find_in(c, beside, folder, path->text, false);
     return found ? found : path->text;
 }

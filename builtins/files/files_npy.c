@@ -217,8 +217,10 @@ static void npy_describe(OpCall *c, Stored s, const char *what, char *out, size_
                        "f32 holds every bf16 value, and .safetensors files hold bf16",
                        "the .npy format has no bf16, and %s is bf16", what);
     if (s.kind == '4' || s.kind == '5')
-        err_raise_help(&c->in->ctx, ERR_DTYPE, "f16 holds every value of it, and .safetensors files hold it",
-                       "the .npy format has no %s, and %s is that", s.kind == '4' ? "e4m3" : "e5m2", what);
+        err_raise_help(&c->in->ctx, ERR_DTYPE,
+                       "f16 holds every value of it, and .safetensors files hold it",
+                       "the .npy format has no %s, and %s is that",
+                       s.kind == '4' ? "e4m3" : "e5m2", what);
     snprintf(out, cap, "%c%c%d", s.bytes == 1 ? '|' : '<', s.kind, s.bytes);
 }
 

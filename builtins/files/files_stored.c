@@ -40,7 +40,8 @@ bool stored_size(Stored s, int rank, const int64_t *shape, int64_t *count, int64
         if (shape[i] < 0)
             return false;
     *count = shape_size(rank, shape);
-    if (*count < 0 || *count > TENSOR_SIZE_MAX / 16)   /* what a tensor of it needs must be countable, too */
+    /* what a tensor of it needs must be countable, too */
+    if (*count < 0 || *count > TENSOR_SIZE_MAX / 16)
         return false;
     *bytes = *count * s.bytes;
     return true;
@@ -150,8 +151,11 @@ Tensor *stored_tensor(const Bytes *b, Stored s, int64_t at, int rank, const int6
 
 static Stored dtype_stored(DType dt)
 {
-    char kind = dt == DT_BF16 ? 'B' : dt == DT_E4M3 ? '4' : dt == DT_E5M2 ? '5' : dt == DT_U8 ? 'u'
-                                                                                  : dtype_info(dt)->kind;
+    char kind = dt == DT_BF16   ? 'B'
+                : dt == DT_E4M3 ? '4'
+                : dt == DT_E5M2 ? '5'
+                : dt == DT_U8   ? 'u'
+                                : dtype_info(dt)->kind;
     return (Stored){ .kind = kind, .bytes = dtype_info(dt)->bytes };
 }
 
@@ -193,7 +197,8 @@ static bool column_order(const Tensor *t)
 
 _Noreturn void stored_refuse(OpCall *c, DType dt, const char *what)
 {
-    bool parts = dtype_info(dt)->kind == 'c', binary = dtype_mini_read(dtype_real(dt), &(int){ 0 }, &(int){ 0 },
+    bool parts = dtype_info(dt)->kind == 'c',
+        binary = dtype_mini_read(dtype_real(dt), &(int){ 0 }, &(int){ 0 },
                                                                           &(MiniStyle){ 0 });
     err_raise_help(&c->in->ctx, ERR_DTYPE,
                    parts    ? "c128(…) holds every value of it"

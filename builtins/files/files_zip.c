@@ -258,7 +258,8 @@ Bytes zip_contents(const Bytes *archive, const ZipMember *m, const char *name)
         b.whole = inflate_member(&b, &z, m);
         b.data = (const uint8_t *)b.whole->data;
     } else if (m->method != STORED) {
-        bytes_error(&b, -1, "write it stored or deflated, as numpy.savez and numpy.savez_compressed do",
+        bytes_error(&b, -1,
+                    "write it stored or deflated, as numpy.savez and numpy.savez_compressed do",
                     "compression method %d is not read", m->method);
     } else if (m->packed != m->size) {
         bytes_error(&b, -1, NULL, "a stored member of %lld bytes claims %lld", (long long)m->packed,

@@ -1,6 +1,6 @@
-/* Reductions, running sums and order in a format: see formats.h. Called through the precision aspect. Sums
- * go from left to right through the accumulator's arithmetic; what is made of sums (variance,
- * softmax …) is written with rows, in a scope whose format is the accumulator. */
+/* Reductions, running sums and order in a format: see formats.h. Called through the precision
+ * aspect. Sums go from left to right through the accumulator's arithmetic; what is made of sums
+ * (variance, softmax …) is written with rows, in a scope whose format is the accumulator. */
 #include "builtins/formats/formats.h"
 #include "builtins/rows/rows.h"
 

@@ -83,7 +83,8 @@ typedef Value (*FormatInOrder)(OpCall *, Precise *);
 Value format_accumulate(OpCall *, Scope *, bool whole, FormatInOrder run);
 /* Operand i in carriers of the accumulator, contiguous, rounded to the format first. Rooted. */
 Tensor *format_summands(OpCall *, Precise *, Tensor *);
-/* Frees numbers that were made on the way: only where every element at hand is in a rooted tensor. */
+/* Frees numbers that were made on the way: only where every element at hand is in a rooted
+ * tensor. */
 static inline void format_collect(OpCall *c)
 {
     if (c->in->ctx.cells)

@@ -277,7 +277,8 @@ static Tensor *variable_rows(OpCall *c, Precise *p, int i, bool rows)
         x = op_keep(c, tensor_transpose_last(ctx, x));
     x = op_keep(c, tensor_compact(ctx, x));
     int64_t n = tensor_shape(x)[x->rank - 1], count = x->rank == 2 ? tensor_shape(x)[0] : 1;
-    return op_keep(c, tensor_view(ctx, x, 2, (int64_t[]){ count, n }, (int64_t[]){ n, 1 }, x->data));
+    return op_keep(c,
+                   tensor_view(ctx, x, 2, (int64_t[]){ count, n }, (int64_t[]){ n, 1 }, x->data));
 }
 
 /* The variables of both operands, those of the first on top. */

@@ -76,7 +76,8 @@ static Tensor *rounded(OpCall *c, Scope *s, int i)
     return x;
 }
 
-/* The largest of intervals encloses the largest of their numbers: no comparison needs to be certain. */
+/* The largest of intervals encloses the largest of their numbers: no comparison needs to be
+ * certain. */
 static void enclose_extreme(Order *o, bool most, int64_t n, char *out)
 {
     Arith *a = &o->p.a;
@@ -195,8 +196,8 @@ static bool ordinary_store(DType dt)
     return dtype_plain(dt) && dtype_info(dt)->kind == 'f';
 }
 
-typedef enum OrderForm { ORDER_MIN, ORDER_MAX, ORDER_ARGMIN, ORDER_ARGMAX, ORDER_SORT, ORDER_ARGSORT, ORDER_UNIQUE,
-                         ORDER_NONE } OrderForm;
+typedef enum OrderForm { ORDER_MIN, ORDER_MAX, ORDER_ARGMIN, ORDER_ARGMAX, ORDER_SORT,
+                         ORDER_ARGSORT, ORDER_UNIQUE, ORDER_NONE } OrderForm;
 
 static Value ordered(OpCall *c, Scope *s, OrderForm form)
 {

@@ -57,7 +57,8 @@ static const Story stories[ERR_KINDS] = {
                  "function.",
         .program = "n = 7\n"
                    "if n & 1 == 1 { print(\"odd\") }\n",
-        .report = "error[type]: `&` of an int and a bool: it is logical on bools and bitwise on ints\n"
+        .report =
+            "error[type]: `&` of an int and a bool: it is logical on bools and bitwise on ints\n"
                   "  --> example.ric:2:4\n"
                   " 2 | if n & 1 == 1 { print(\"odd\") }\n"
                   "   |    ^   ^^^^^^\n"
@@ -145,7 +146,8 @@ static const Story stories[ERR_KINDS] = {
                  "strict block does not make by itself.",
         .program = "A = f32([1, 2, 3])\n"
                    "on sim.mps strict { B = exp(A) }\n",
-        .report = "error[device]: A is on cpu and exp wants it on sim.mps, and the block is strict\n"
+        .report =
+            "error[device]: A is on cpu and exp wants it on sim.mps, and the block is strict\n"
                   "  --> example.ric:2:29\n"
                   " 2 | on sim.mps strict { B = exp(A) }\n"
                   "   |                             ^\n"
@@ -164,7 +166,8 @@ static const Story stories[ERR_KINDS] = {
         .program = "A = [1, 2; 2, 4]\n"
                    "b = [1, 3]\n"
                    "x = A \\ b\n",
-        .report = "error[numeric]: solve: A is singular: pivot 1 is exactly zero (row 1 depends on those before it)\n"
+        .report = "error[numeric]: solve: A is singular: pivot 1 is exactly zero (row 1 depends on "
+                  "those before it)\n"
                   "  --> example.ric:3:5\n"
                   " 3 | x = A \\ b\n"
                   "   |     ^\n"
@@ -241,7 +244,8 @@ static const Story stories[ERR_KINDS] = {
         .program = "before = 2.5\n"
                    "after = 2.4999\n"
                    "assert before == after\n",
-        .report = "error[assert]: assertion failed: before == after is false (before is 2.5, after is 2.4999)\n"
+        .report = "error[assert]: assertion failed: before == after is false (before is 2.5, after "
+                  "is 2.4999)\n"
                   "  --> example.ric:3:8\n"
                   " 3 | assert before == after\n"
                   "   |        ^^^^^^    ^^^^^\n",

@@ -102,9 +102,11 @@ static void search_operations(Query *q)
         const Op *op = op_row(q->in, i);
         const char *help = op->help ? op->help : "";
         const char *other = meant(q, op->name);
-        snprintf(text, sizeof text, "%s\n%s\n%s\n%s\n%s", help, op->name, op->params ? op->params : "",
+        snprintf(text, sizeof text, "%s\n%s\n%s\n%s\n%s", help, op->name,
+                 op->params ? op->params : "",
                  op->section ? op->section : "", op->example ? op->example : "");
-        hit(q, score(q, other ? other : op->name, text, strlen(text)), op->name, help, strlen(help));
+        hit(q, score(q, other ? other : op->name, text, strlen(text)), op->name, help,
+            strlen(help));
     }
 }
 

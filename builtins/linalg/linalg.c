@@ -57,8 +57,8 @@ static void require_matrix(OpCall *c, int i, const Tensor *t)
     if (t->rank < 2) {
         char help[160];
         snprintf(help, sizeof help, "as a column: %s[:, none]", arg_text(c, i));
-        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? help : NULL, "%s must be a matrix, not a %s", arg_text(c, i),
-                       t->rank == 1 ? "vector" : "scalar");
+        arg_error_help(c, i, ERR_SHAPE, t->rank == 1 ? help : NULL, "%s must be a matrix, not a %s",
+                       arg_text(c, i), t->rank == 1 ? "vector" : "scalar");
     }
 }
 
@@ -91,7 +91,8 @@ _Noreturn void linalg_not_square(const Stack *s)
     const char *hole = form ? strstr(form, "%s") : NULL;
     if (hole)
         snprintf(help, sizeof help, "%.*s%s%s", (int)(hole - form), form, text, hole + 2);
-    arg_error_help(s->call, s->arg, ERR_SHAPE, form ? help : NULL, "%s must be square, not %s", text,
+    arg_error_help(s->call, s->arg, ERR_SHAPE, form ? help : NULL,
+                   "%s must be square, not %s", text,
                    shape_text(shape, sizeof shape, s->t->rank, tensor_shape(s->t)));
 }
 

@@ -40,9 +40,9 @@ DType linalg_compute_dtype(DType);
 /* `2×3`, `a vector of 3`: for messages. */
 const char *linalg_extent(char *out, size_t cap, const Tensor *);
 Mat linalg_item(const Stack *, int64_t index);
-/* Is a condition number one of a matrix whose rank is deficient? Its relative distance to such a one is
- * 1/cond; from here on that is less than what rounding moves it by, and cond's digits would be the
- * library's. rank() has it so too. */
+/* Is a condition number one of a matrix whose rank is deficient? Its relative distance to such a
+ * one is 1/cond; from here on that is less than what rounding moves it by, and cond's digits would
+ * be the library's. rank() has it so too. */
 bool linalg_deficient(const Stack *, double cond);
 /* The stack computed in another dtype. */
 void linalg_stack_retype(Stack *, DType);
@@ -111,8 +111,8 @@ void linalg_explain_inverse(const Stack *, double norm, const char *inverse);
 /* `rcond  0.064 (condition number 16): about 14 digits can be trusted`. */
 void linalg_explain_rcond(const Stack *, double rcond, double trust);
 
-/* The order p of a matrix norm whose axes argument 2 names: axis=(1, 0) takes columns for rows, and the orders that
- * add up along one of them change places. */
+/* The order p of a matrix norm whose axes argument 2 names: axis=(1, 0) takes columns for rows, and
+ * the orders that add up along one of them change places. */
 double linalg_order_for_axes(OpCall *, double p, int rank);
 
 /* Raises ERR_VALUE, naming two elements, if a matrix is visibly not Hermitian (beyond

@@ -54,7 +54,8 @@ void linalg_explain_inverse(const Stack *s, double norm, const char *inverse)
     linalg_explain_routines(s->call, s->type, "getrf getri", "getrf getri");
     explain_flops(s->call->in, 2 * n * n * n * count, "2n^3");
     if (explain_on(s->call->in)) {
-        double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n, (Mat){ (char *)inverse, 1, s->n }));
+        double rcond = 1 /
+                       (norm * mat_norm1(s->type, s->n, s->n, (Mat){ (char *)inverse, 1, s->n }));
         linalg_explain_rcond(s, rcond, rcond);
     }
     explain_resume(s->call->in);

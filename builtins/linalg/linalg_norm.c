@@ -42,7 +42,8 @@ static NormOrder read_order(OpCall *c, int i)
 enum { PIECE = 1 << 22, COLUMNS = 256 };
 
 /* norms_fold_columns for any number of rows. `out` is one of COLUMNS at most. */
-static void fold_columns(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a, double *out)
+static void fold_columns(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a,
+                         double *out)
 {
     double part[COLUMNS];
     int64_t step = PIECE / cols, n = rows < step ? rows : step;
@@ -69,7 +70,8 @@ static double norm2(const Stack *s, int64_t n, const char *x, int64_t step)
     double r = gemm_norm2(s->dt, n < PIECE ? n : PIECE, x, step);
     for (int64_t i = PIECE; i < n; i += PIECE) {
         poll_interrupt(s->call->in);
-        r = hypot(r, gemm_norm2(s->dt, n - i < PIECE ? n - i : PIECE, x + i * step * (int64_t)s->bytes, step));
+        r = hypot(r, gemm_norm2(s->dt, n - i < PIECE ? n - i : PIECE,
+                                x + i * step * (int64_t)s->bytes, step));
     }
     return r;
 }
@@ -286,7 +288,8 @@ static void require_elements(OpCall *c, NormOrder o, int64_t n)
         arg_error(c, 0, ERR_VALUE, "%s is empty and has no smallest element", arg_text(c, 0));
 }
 
-/* The 2-norm of a matrix is a singular value; so are the smallest one and the nuclear norm's terms. */
+/* The 2-norm of a matrix is a singular value; so are the smallest one and the nuclear norm's
+ * terms. */
 const char *needs_norm(const Value *args, int count)
 {
     if (count < 2 || args[0].tag != V_TENSOR || args[0].tensor->rank < 2)
@@ -296,7 +299,8 @@ const char *needs_norm(const Value *args, int count)
         return strcmp(ord.str->text, "nuc") == 0 ? "svd" : NULL;
     if (v_dtype(ord) == DT_NONE || ord.tag == V_TENSOR)
         return NULL;
-    return (ord.tag == V_FLOAT ? ord.f == 2 || ord.f == -2 : ord.i == 2 || ord.i == -2) ? "svd" : NULL;
+    return (ord.tag == V_FLOAT ? ord.f == 2 || ord.f == -2 : ord.i == 2 || ord.i == -2)
+           ? "svd" : NULL;
 }
 
 Value op_run_norm(OpCall *c)

@@ -80,7 +80,8 @@ static _Noreturn void mismatch(OpCall *c, Tensor *a, Tensor *b)
     if (text)
         snprintf(help, sizeof help, "%s", text);
     buf_free(&out);
-    Error *e = err_new(ctx, ERR_SHAPE, "%s is %s and %s is %s: the inner lengths %lld and %lld differ",
+    Error *e = err_new(ctx, ERR_SHAPE,
+                       "%s is %s and %s is %s: the inner lengths %lld and %lld differ",
                        arg_text(c, 0), linalg_extent(sa, sizeof sa, a), arg_text(c, 1),
                        linalg_extent(sb, sizeof sb, b), (long long)inner_a, (long long)inner_b);
     if (*help)
@@ -203,8 +204,8 @@ static bool side_forward(const Side *s)
 /* One small product: the planner's choice too (pair_way_small), without asking it. */
 static bool job_tiny(const Job *j)
 {
-    return MATMUL_SMALL && !j->batch.rank && j->m && j->n && j->k > 1 && gemm_tiny(j->m, j->n, j->k) &&
-           side_forward(&j->a) && side_forward(&j->b);
+    return MATMUL_SMALL && !j->batch.rank && j->m && j->n && j->k > 1 &&
+           gemm_tiny(j->m, j->n, j->k) && side_forward(&j->a) && side_forward(&j->b);
 }
 
 /* Floats and complex numbers, computed in dt: a contraction like any other, so that `@`, einsum
@@ -291,7 +292,8 @@ static Tensor *job_rational(Job *j)
             index /= j->batch.extent[d];
             to += at[d] * j->batch.c[d];
         }
-        exact_check(j->c, rational_gemm(ctx, j->m, j->n, j->k, rational_side(&j->a, j->batch.a, at, j->batch.rank),
+        exact_check(j->c, rational_gemm(ctx, j->m, j->n, j->k,
+                                        rational_side(&j->a, j->batch.a, at, j->batch.rank),
                                         rational_side(&j->b, j->batch.b, at, j->batch.rank),
                                         exact_data(out) + to));
     }
@@ -309,8 +311,10 @@ Value op_run_matmul(OpCall *c)
     DType dt = product_dtype(j.a.t->dtype, j.b.t->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     bool a_row = j.a.drop || j.a.t->rank > 1, covector = j.a.covector && !j.b.drop;
-    side_prepare(c, &j.a, contract_stores((DType)j.a.t->dtype, compute) ? (DType)j.a.t->dtype : compute, a_row);
-    side_prepare(c, &j.b, contract_stores((DType)j.b.t->dtype, compute) ? (DType)j.b.t->dtype : compute, false);
+    side_prepare(c, &j.a, contract_stores((DType)j.a.t->dtype, compute) ? (DType)j.a.t->dtype
+                                                                        : compute, a_row);
+    side_prepare(c, &j.b, contract_stores((DType)j.b.t->dtype, compute) ? (DType)j.b.t->dtype
+                                                                        : compute, false);
     job_layout(&j, compute == DT_I64);
     Tensor *out = compute == DT_I64 ? job_int(&j, a_row)
                 : compute == DT_RATIONAL ? job_rational(&j) : job_float(&j, compute, a_row);
@@ -393,8 +397,8 @@ Value op_run_dot(OpCall *c)
     b = linalg_raise(c, b, compute);
     Tensor *out = op_keep(c, tensor_new(ctx, compute, 0, NULL));
     if (compute == DT_RATIONAL) {
-        exact_check(c, rational_dot(ctx, n, exact_data(a), tensor_strides(a)[0], exact_data(b), tensor_strides(b)[0],
-                                    exact_data(out)));
+        exact_check(c, rational_dot(ctx, n, exact_data(a), tensor_strides(a)[0], exact_data(b),
+                                    tensor_strides(b)[0], exact_data(out)));
         return op_result(c, out);
     }
     gemm_dot(compute, n, a->data, tensor_strides(a)[0], b->data, tensor_strides(b)[0], true,
@@ -543,7 +547,8 @@ static void explain_powers(OpCall *c, const Tensor *t, int64_t power)
     int products = 62 - __builtin_clzll(p) + __builtin_popcountll(p);
     double each = n ? 2.0 * (double)n * (double)t->size : 0;
     explain_note(c->in, "products", "%d%s", products, power < 0 ? ", after an inverse" : "");
-    explain_flops(c->in, each * products * (dtype_info(t->dtype)->kind == 'c' ? 4 : 1), "2n^3 each");
+    explain_flops(c->in, each * products * (dtype_info(t->dtype)->kind == 'c' ? 4 : 1),
+                  "2n^3 each");
 }
 
 const char *needs_matpow(const Value *args, int count)

@@ -1,6 +1,6 @@
 /* Condensed forms: schur, hess, ldl. Each copies the operand into LAPACK's order, runs one
- * routine of kernels/lapack/lapack_schur.c per matrix and hands the factors back as transposed views of
- * what LAPACK wrote. */
+ * routine of kernels/lapack/lapack_schur.c per matrix and hands the factors back as transposed
+ * views of what LAPACK wrote. */
 #include "builtins/linalg/linalg.h"
 #include "kernels/lapack/lapack_functions.h"
 

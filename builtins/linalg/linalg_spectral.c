@@ -319,7 +319,8 @@ static Stack single_matrix(OpCall *c)
 {
     Stack a = linalg_stack(c, 0);
     if (a.batch_rank)
-        arg_error(c, 0, ERR_SHAPE, "%s must be one matrix: the width of the result depends on its rank",
+        arg_error(c, 0, ERR_SHAPE,
+                  "%s must be one matrix: the width of the result depends on its rank",
                   arg_text(c, 0));
     return a;
 }

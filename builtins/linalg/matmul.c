@@ -89,7 +89,8 @@ static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
         explain_routine(in, "%s: %s", step->kind, step->kernel);
     if (p->batch->count > 1)
         explain_note(in, "batch", "%lld products of %lld×%lld and %lld×%lld",
-                     (long long)p->batch->count, (long long)p->m, (long long)p->k, (long long)p->k, (long long)p->n);
+                     (long long)p->batch->count, (long long)p->m, (long long)p->k, (long long)p->k,
+                     (long long)p->n);
     explain_resume(in);
 }
 

@@ -1,5 +1,6 @@
-/* Plans of contractions that are kept from call to call, so that a loop of products of one layout plans
- * once: found by what they depend on, in words; the one that was not used for longest makes room. */
+/* Plans of contractions that are kept from call to call, so that a loop of products of one layout
+ * plans once: found by what they depend on, in words; the one that was not used for longest makes
+ * room. */
 #ifndef RICCI_BUILTINS_PLAN_CACHE_H
 #define RICCI_BUILTINS_PLAN_CACHE_H
 
@@ -12,7 +13,8 @@ enum { KEPT_PLANS = 16, KEPT_WORDS = 176 };
 typedef struct KeptPlan {
     uint64_t used;                          /* the cache's clock when it was last used */
     int words;                              /* 0: not to be found */
-    DType compute, dtype;                   /* of the result, where a caller keeps it (einsum): computed */
+    /* of the result, where a caller keeps it (einsum): computed */
+    DType compute, dtype;
     int rank;                               /* in, given as; its shape */
     ContractPlan *plan;
     int64_t key[KEPT_WORDS], shape[TENSOR_RANK_MAX];

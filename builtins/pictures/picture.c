@@ -101,15 +101,16 @@ static double *edges_of(OpCall *c, Sample s, double lo, double hi, int64_t *coun
                            "bins are an int, or two edges and more");
         for (int64_t i = 0; i < t->size; i++)
             if (!isfinite(e[i]) || (i && !(e[i] > e[i - 1])))
-                arg_error(c, at, ERR_VALUE, "the edges in bins must ascend and be finite; element %lld is %g",
+                arg_error(c, at, ERR_VALUE,
+                          "the edges in bins must ascend and be finite; element %lld is %g",
                           (long long)i, e[i]);
         *count = t->size - 1;
         return e;
     }
     n = arg_given(c, at) ? arg_int(c, at) : automatic_bins(c, s, lo, hi);
     if (n < 1 || n > BINS_MAX)
-        arg_error_help(c, at, ERR_VALUE, "bins=40", "bins=%lld; there must be from 1 to %d", (long long)n,
-                       BINS_MAX);
+        arg_error_help(c, at, ERR_VALUE, "bins=40", "bins=%lld; there must be from 1 to %d",
+                       (long long)n, BINS_MAX);
     double *e = picture_room(c, (size_t)n + 1, sizeof *e);
     for (int64_t i = 0; i <= n; i++)
         e[i] = lo * ((double)(n - i) / (double)n) + hi * ((double)i / (double)n);
@@ -139,7 +140,8 @@ static double *count_bins(OpCall *c, Sample s, const double *e, int64_t n, bool 
     for (int64_t i = 0; i < s.n; i++) {
         if ((i & 0xfffff) == 0xfffff)
             poll_interrupt(c->in);
-        double guess = floor((s.x[i] - e[0]) * per);       /* right for equal widths, but for rounding */
+        /* right for equal widths, but for rounding */
+        double guess = floor((s.x[i] - e[0]) * per);
         int64_t k = guess >= 0 && guess < (double)n ? (int64_t)guess : -1;
         if (k < 0 || s.x[i] < e[k] || s.x[i] >= e[k + 1])
             k = bin_of(e, n, s.x[i]);
@@ -177,8 +179,8 @@ static void sample_range(OpCall *c, const Sample *s, int count, double *lo, doub
         arg_error(c, 0, ERR_VALUE, "nothing is left to draw: all %lld values are nan or infinite",
                   (long long)all);
     if (lost)
-        notice(c->in, "hist: %lld of %lld values %s nan or infinite: left out", (long long)lost, (long long)all,
-               lost == 1 ? "is" : "are");
+        notice(c->in, "hist: %lld of %lld values %s nan or infinite: left out", (long long)lost,
+               (long long)all, lost == 1 ? "is" : "are");
     Axis a = { .lo = *lo, .hi = *hi };
     axis_fix(&a);
     *lo = a.lo, *hi = a.hi;
@@ -202,7 +204,8 @@ Value op_run_hist(OpCall *c)
     int64_t n;
     f.count = many ? (int)v.tuple->count : 1;
     if (f.count > MOST)
-        arg_error(c, 0, ERR_VALUE, "%d histograms are more than a picture takes, %d", f.count, MOST);
+        arg_error(c, 0, ERR_VALUE, "%d histograms are more than a picture takes, %d",
+                  f.count, MOST);
     for (int k = 0; k < f.count; k++)
         s[k] = sample_of(c, many ? v.tuple->items[k] : v);
     sample_range(c, s, f.count, &lo, &hi);
@@ -215,7 +218,8 @@ Value op_run_hist(OpCall *c)
         snprintf(own, TICK_TEXT, "%d", k);
         const Name *given = many && v.tuple->named ? v.tuple->names[k] : NULL;
         const char *name = given ? given->text : f.count > 1 ? own : "";
-        f.series[k] = (Series){ .kind = MARK_BARS, .x = edges, .y = h, .sx = 1, .sy = 1, .n = n, .label = name,
+        f.series[k] = (Series){ .kind = MARK_BARS, .x = edges, .y = h, .sx = 1, .sy = 1, .n = n,
+                                .label = name,
                                 .style = k };
         for (int64_t i = 0; i < n; i++)
             top = fmax(top, h[i]);
@@ -227,7 +231,8 @@ Value op_run_hist(OpCall *c)
     f.y.whole = !density && top < 5;
     if (f.x.log && f.x.lo <= 0)
         arg_error_help(c, picture_arg(c, "log"), ERR_VALUE, "hist(log10(x))",
-                       "a logarithmic axis has positive numbers only, and the first edge is %g", f.x.lo);
+                       "a logarithmic axis has positive numbers only, and the first edge is %g",
+                       f.x.lo);
     picture_limits(c, &f);
     picture_show(c, &f);
     return v_none();
@@ -272,13 +277,16 @@ static void scale_of(OpCall *c, Figure *f, const double *z, int64_t n, int range
         hi = !bad && !below && z[i] > hi ? z[i] : hi;
     }
     if (lost + negative == n)
-        arg_error(c, 0, ERR_VALUE, "nothing is left to draw: all %lld elements are %s", (long long)n,
-                  negative ? "nan, infinite, or not positive on a logarithmic scale" : "nan or infinite");
+        arg_error(c, 0, ERR_VALUE, "nothing is left to draw: all %lld elements are %s",
+                  (long long)n,
+                  negative ? "nan, infinite, or not positive on a logarithmic scale"
+                           : "nan or infinite");
     if (lost)
-        notice(c->in, "%s: %lld of %lld elements %s nan or infinite: left blank", c->op->name, (long long)lost,
-               (long long)n, lost == 1 ? "is" : "are");
+        notice(c->in, "%s: %lld of %lld elements %s nan or infinite: left blank", c->op->name,
+               (long long)lost, (long long)n, lost == 1 ? "is" : "are");
     if (negative)
-        notice(c->in, "%s: %lld of %lld elements %s not positive: left blank on a logarithmic scale",
+        notice(c->in,
+               "%s: %lld of %lld elements %s not positive: left blank on a logarithmic scale",
                c->op->name, (long long)negative, (long long)n, negative == 1 ? "is" : "are");
     a->lo = lo, a->hi = hi;
     if (f->scale.map == MAP_DIVERGING && !a->log) {
@@ -290,7 +298,8 @@ static void scale_of(OpCall *c, Figure *f, const double *z, int64_t n, int range
         const double *v = (const double *)(const void *)t->data;
         if (t->rank != 1 || t->size != 2 || !(v[0] < v[1]) || !isfinite(v[0]) || !isfinite(v[1]) ||
             (a->log && v[0] <= 0))
-            arg_error_help(c, range, ERR_VALUE, "range=(0, 1)", "range must be (lo, hi) with lo < hi%s",
+            arg_error_help(c, range, ERR_VALUE, "range=(0, 1)",
+                           "range must be (lo, hi) with lo < hi%s",
                            a->log ? ", both positive" : "");
         a->lo = v[0], a->hi = v[1];
     }
@@ -329,7 +338,8 @@ Value op_run_spy(OpCall *c)
         double n = cells_block(&f.cells, 0, f.cells.rows, 0, f.cells.cols);
         double all = (double)f.cells.rows * (double)f.cells.cols;
         char *text = picture_room(c, 80, 1);
-        c_snprintf(text, 80, n == 1 ? "%.0f nonzero of %.0f" : "%.0f nonzeros of %.0f (%.3g %%)", n, all,
+        c_snprintf(text, 80, n == 1 ? "%.0f nonzero of %.0f"
+                                    : "%.0f nonzeros of %.0f (%.3g %%)", n, all,
                  100 * n / all);
         f.x.label = text;
     }
@@ -355,7 +365,8 @@ static void add_level(OpCall *c, Figure *f, const Field *field, double level)
     n = contour_lines(pieces, n, ends, other, xy);
     stack_cut(c->in, mark);
     tick_number(text, level);
-    f->series[f->count] = (Series){ .kind = MARK_LEVEL, .x = xy, .y = xy + 1, .sx = 2, .sy = 2, .n = n,
+    f->series[f->count] = (Series){ .kind = MARK_LEVEL, .x = xy, .y = xy + 1, .sx = 2,
+                                    .sy = 2, .n = n,
                                     .label = text, .style = f->count, .level = level };
     f->count++;
 }
@@ -374,7 +385,8 @@ static const double *grid_line(OpCall *c, int arg, bool given, int64_t n)
     v = (double *)(void *)t->data;
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(v[i]))
-            arg_error(c, arg, ERR_VALUE, "element %lld of %s is %g; the points of a grid must be finite",
+            arg_error(c, arg, ERR_VALUE,
+                      "element %lld of %s is %g; the points of a grid must be finite",
                       (long long)i, arg_text(c, arg), v[i]);
     return v;
 }
@@ -424,8 +436,8 @@ static Field contour_field(OpCall *c)
                  arg_text(c, 1), arg_text(c, z));
         arg_error_help(c, z, ERR_SHAPE, turned ? help : NULL,
                        "%s is %s, but with %lld x and %lld y it must be %lld×%lld", arg_text(c, z),
-                       shape_text(shape, sizeof shape, 2, dims), (long long)x->size, (long long)y->size,
-                       (long long)y->size, (long long)x->size);
+                       shape_text(shape, sizeof shape, 2, dims), (long long)x->size,
+                       (long long)y->size, (long long)y->size, (long long)x->size);
     }
     return (Field){ (double *)(void *)t->data, grid_line(c, 0, !alone, dims[1]),
                     grid_line(c, 1, !alone, dims[0]), dims[0], dims[1] };
@@ -452,15 +464,18 @@ static int contour_levels(OpCall *c, const Axis *a, double *out)
                       (long long)t->size, LEVELS_MAX);
         for (; n < t->size; n++)
             if (!isfinite(out[n] = ((double *)(void *)t->data)[n]))
-                arg_error(c, at, ERR_VALUE, "element %d of levels is %g, and must be finite", n, out[n]);
+                arg_error(c, at, ERR_VALUE,
+                          "element %d of levels is %g, and must be finite", n, out[n]);
         qsort(out, (size_t)n, sizeof *out, compare_doubles);
         return n;
     }
     int64_t wanted = arg_given(c, at) ? v.i : 8;
     if (wanted < 1 || wanted > LEVELS_MAX)
-        arg_error(c, at, ERR_VALUE, "levels=%lld; there must be from 1 to %d", (long long)wanted, LEVELS_MAX);
+        arg_error(c, at, ERR_VALUE, "levels=%lld; there must be from 1 to %d", (long long)wanted,
+                  LEVELS_MAX);
     if (!a->log)
-        return nice_levels(a->lo, a->hi, (int)wanted < TICKS_MAX - 4 ? (int)wanted + 2 : TICKS_MAX - 2, out,
+        return nice_levels(a->lo, a->hi,
+                           (int)wanted < TICKS_MAX - 4 ? (int)wanted + 2 : TICKS_MAX - 2, out,
                            LEVELS_MAX);
     double step = fmax(1, ceil((a->log_hi - a->log_lo) / (double)wanted));
     for (double e = ceil(a->log_lo); e <= a->log_hi && n < LEVELS_MAX; e += step)
@@ -478,7 +493,8 @@ Value op_run_contour(OpCall *c)
     scale_of(c, &f, field.z, field.rows * field.cols, -1);
     int n = seen.lo < seen.hi ? contour_levels(c, &f.scale.axis, levels) : 0;
     if (n == 0)
-        notice(c->in, "contour: no level lies between the least element, %g, and the largest, %g", seen.lo, seen.hi);
+        notice(c->in, "contour: no level lies between the least element, %g, and the largest, %g",
+               seen.lo, seen.hi);
     f.series = picture_room(c, (size_t)n, sizeof *f.series);
     for (int i = 0; i < n; i++)
         add_level(c, &f, &field, levels[i]);

@@ -13,7 +13,8 @@ typedef struct Axis {
     bool log, flipped;       /* flipped: lo is at the top (rows of a matrix) */
     bool whole;              /* ticks at whole numbers only: subscripts */
     const char *label;       /* "" if none */
-    double unit;             /* a power of two: hi * unit - lo * unit neither overflows nor is lost */
+    /* a power of two: hi * unit - lo * unit neither overflows nor is lost */
+    double unit;
     double log_lo, log_hi;
 } Axis;
 
@@ -114,7 +115,8 @@ typedef void (*PathSink)(void *arg, double x, double y, bool start);
 double view_x(const View *, const Axis *, double v);
 double view_y(const View *, const Axis *, double v);
 /* The series as polylines clipped to the view; of each column only the first, lowest, highest and
- * last point (Jugel, Jerzak, Hackenbroich, Markl: M4, PVLDB 7(10), 2014), which leaves the picture as it is. */
+ * last point (Jugel, Jerzak, Hackenbroich, Markl: M4, PVLDB 7(10), 2014), which leaves the picture
+ * as it is. */
 void series_path(const Figure *, const Series *, const View *, PathSink, void *arg);
 /* Every point inside the view. */
 void series_points(const Figure *, const Series *, const View *, PathSink, void *arg);
@@ -129,8 +131,8 @@ typedef struct Piece { double end[2][2]; int64_t edge[2]; } Piece;
 typedef struct PieceEnd { int64_t edge, end; } PieceEnd;
 /* Writes the pieces (NULL: none) and returns how many there are. */
 int64_t contour_pieces(Interp *, const Field *, double level, Piece *out);
-/* Joins n pieces: points x, y in xy, a line after the other, nan behind each; returns how many. There
- * must be room for 2 n ends, 2 n numbers in `other`, and 3 n points. */
+/* Joins n pieces: points x, y in xy, a line after the other, nan behind each; returns how many.
+ * There must be room for 2 n ends, 2 n numbers in `other`, and 3 n points. */
 int64_t contour_lines(const Piece *, int64_t n, PieceEnd *ends, int64_t *other, double *xy);
 
 /* ---- arguments (picture_data.c) ---- */

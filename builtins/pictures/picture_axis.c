@@ -65,7 +65,8 @@ double view_y(const View *v, const Axis *a, double y)
 static bool has_place(const Axis *a, double v) { return isfinite(v) && (!a->log || v > 0); }
 
 /* A point of the series; false: it is nowhere. */
-static bool point_at(const Figure *f, const Series *s, const View *v, int64_t i, double *x, double *y)
+static bool point_at(const Figure *f, const Series *s, const View *v, int64_t i,
+                     double *x, double *y)
 {
     double at = s->x ? s->x[i * s->sx] : (double)i, value = s->y[i * s->sy];
     if (!has_place(&f->x, at) || !has_place(&f->y, value))
@@ -80,7 +81,8 @@ static bool clip(const View *v, double p[4])
 {
     double t0 = 0, t1 = 1, dx = p[2] - p[0], dy = p[3] - p[1];
     double step[4] = { -dx, dx, -dy, dy };
-    double room[4] = { p[0] - v->left, v->left + v->width - p[0], p[1] - v->top, v->top + v->height - p[1] };
+    double room[4] = { p[0] - v->left, v->left + v->width - p[0], p[1] - v->top,
+                       v->top + v->height - p[1] };
     for (int k = 0; k < 4; k++) {
         if (step[k] == 0) {
             if (room[k] < 0)
@@ -210,7 +212,8 @@ void series_points(const Figure *f, const Series *s, const View *v, PathSink to,
         double x, y;
         if ((i & 0xfffff) == 0xfffff)
             poll_interrupt(f->in);
-        if (point_at(f, s, v, i, &x, &y) && x >= v->left - slack && x <= v->left + v->width + slack &&
+        if (point_at(f, s, v, i, &x, &y) && x >= v->left - slack &&
+            x <= v->left + v->width + slack &&
             y >= v->top - slack && y <= v->top + v->height + slack)
             to(arg, x, y, true);
     }

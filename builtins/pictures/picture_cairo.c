@@ -30,12 +30,13 @@ static void library_load(void)
     const char *lacks;
     if (library_open("libcairo.so.2", entries, sizeof entries / sizeof *entries, &lacks))
         return;
-    library.why = "the drawing library cairo was not found (libcairo.so.2); on Debian and Ubuntu it is in "
+    library.why =
+        "the drawing library cairo was not found (libcairo.so.2); on Debian and Ubuntu it is in "
                   "the package libcairo2";
     if (!lacks)
         return;
-    snprintf(library.text, sizeof library.text, "libcairo.so.2 has no function %s: install the package libcairo2",
-             lacks);
+    snprintf(library.text, sizeof library.text,
+             "libcairo.so.2 has no function %s: install the package libcairo2", lacks);
     library.why = library.text;
 }
 
@@ -211,14 +212,15 @@ static void draw_words(Paper *p)
     double size = text_size(p), u = p->u;
     paper_color(p, ink, 1);
     if (*f->title)
-        paper_text(p, v->left + v->width / 2, v->top - (p->yt.exponent ? 24 : 13) * u, f->title, size * 1.16,
-                   ALIGN_CENTRE);
+        paper_text(p, v->left + v->width / 2, v->top - (p->yt.exponent ? 24 : 13) * u, f->title,
+                   size * 1.16, ALIGN_CENTRE);
     if (*f->x.label)
-        paper_text(p, v->left + v->width / 2, v->top + v->height + 7 * u + size * 2.25, f->x.label, size,
-                   ALIGN_CENTRE);
+        paper_text(p, v->left + v->width / 2, v->top + v->height + 7 * u + size * 2.25,
+                   f->x.label, size, ALIGN_CENTRE);
     if (*f->y.label) {
         p->lib->save(p->pen);
-        p->lib->translate(p->pen, v->left - 8 * u - widest(p, &p->yt) - 9 * u, v->top + v->height / 2);
+        p->lib->translate(p->pen, v->left - 8 * u - widest(p, &p->yt) - 9 * u,
+                          v->top + v->height / 2);
         p->lib->rotate(p->pen, -M_PI / 2);
         paper_text(p, 0, 0, f->y.label, size, ALIGN_CENTRE);
         p->lib->restore(p->pen);
@@ -295,14 +297,15 @@ static int write_bytes(void *arg, const unsigned char *data, unsigned n)
 }
 
 /* Draws on a surface and gives it up in every case. */
-static void draw_on(OpCall *c, const Cairo *lib, const Figure *f, CairoSurface *surface, double w, double h,
-                    bool vector, Buf *png)
+static void draw_on(OpCall *c, const Cairo *lib, const Figure *f, CairoSurface *surface,
+                    double w, double h, bool vector, Buf *png)
 {
     Ctx *ctx = &c->in->ctx;
     CairoPen *pen = lib->create(surface);
     ErrFrame frame;
     double u = sqrt(sqrt(w * h / (720.0 * 480)));
-    Paper p = { .lib = lib, .pen = pen, .call = c, .f = f, .width = w, .height = h, .vector = vector,
+    Paper p = { .lib = lib, .pen = pen, .call = c, .f = f, .width = w, .height = h,
+                .vector = vector,
                 .u = u < 0.3 ? 0.3 : u > 6 ? 6 : u };
     if (!ERR_TRY(ctx, &frame)) {
         lib->destroy(pen);
@@ -325,7 +328,8 @@ static void draw_on(OpCall *c, const Cairo *lib, const Figure *f, CairoSurface *
                   lib->status_text(status));
 }
 
-static void draw_pixels(OpCall *c, const Cairo *lib, const Figure *f, int w, int h, uint32_t *pixels, Buf *png)
+static void draw_pixels(OpCall *c, const Cairo *lib, const Figure *f, int w, int h,
+                        uint32_t *pixels, Buf *png)
 {
     CairoSurface *s = lib->image_over((unsigned char *)pixels, FORMAT_ARGB32, w, h, 4 * w);
     draw_on(c, lib, f, s, w, h, false, png);
@@ -345,7 +349,8 @@ bool picture_png(OpCall *c, const Figure *f, int width, int height, Buf *out)
     const char *why;
     const Cairo *lib = open_with_room(c, &why);
     if (lib)
-        draw_pixels(c, lib, f, width, height, picture_room(c, (size_t)width * (size_t)height, 4), out);
+        draw_pixels(c, lib, f, width, height,
+                    picture_room(c, (size_t)width * (size_t)height, 4), out);
     return lib != NULL;
 }
 
@@ -374,7 +379,8 @@ static Paperkind kind_of(OpCall *c, const char *path)
     Error *e = err_new(&c->in->ctx, ERR_IO, "%s: %s", path,
                        dot ? "the extension is not that of a format that pictures are written in"
                            : "a name without an extension does not say which format is meant");
-    err_help(e, "use .svg, .png or .pdf: to=\"%.*s.svg\"", dot ? (int)(dot - path) : (int)strlen(path), path);
+    err_help(e, "use .svg, .png or .pdf: to=\"%.*s.svg\"",
+             dot ? (int)(dot - path) : (int)strlen(path), path);
     err_throw(e);
 }
 
@@ -384,7 +390,8 @@ void picture_file(OpCall *c, const Figure *f, const char *path)
     Paperkind kind = kind_of(c, path);
     const Cairo *lib = open_with_room(c, &why);
     if (!lib)
-        err_raise_help(&c->in->ctx, ERR_IO, "without to= the picture is drawn in the terminal", "%s", why);
+        err_raise_help(&c->in->ctx, ERR_IO,
+                       "without to= the picture is drawn in the terminal", "%s", why);
     int w = f->width ? f->width : kind == PAPER_PNG ? 1200 : 720;
     int h = f->width ? f->height : kind == PAPER_PNG ? 800 : 480;
     if (!f->width)
@@ -403,7 +410,8 @@ void picture_file(OpCall *c, const Figure *f, const char *path)
     if (kind == PAPER_PNG)
         picture_png(c, f, w, h, &out);
     else
-        draw_on(c, lib, f, (kind == PAPER_SVG ? lib->svg : lib->pdf)(write_bytes, &out, w, h), w, h, true,
+        draw_on(c, lib, f,
+                (kind == PAPER_SVG ? lib->svg : lib->pdf)(write_bytes, &out, w, h), w, h, true,
                 NULL);
     file_replace(c, path, &(FilePart){ out.data, out.len }, 1);
     ERR_END(&c->in->ctx, &frame);

@@ -59,12 +59,14 @@ static void add_square(Pieces *p, const Square *s)
     add_piece(p, s, cut_odd ? 2 : 1, cut_odd ? 3 : 2);
 }
 
-/* The edge to the right of sample (i, j) has the number 2 (i cols + j), the one up from it the next. */
+/* The edge to the right of sample (i, j) has the number 2 (i cols + j), the one up from it the
+ * next. */
 static Square square_at(const Field *f, int64_t i, int64_t j)
 {
     const double *below = f->z + i * f->cols + j, *up = below + f->cols;
     int64_t first = 2 * (i * f->cols + j), next = first + 2 * f->cols;
-    return (Square){ { below[0], below[1], up[1], up[0] }, f->x[j], f->x[j + 1], f->y[i], f->y[i + 1],
+    return (Square){ { below[0], below[1], up[1], up[0] }, f->x[j], f->x[j + 1], f->y[i],
+                     f->y[i + 1],
                      { first, first + 3, next, first + 1 } };
 }
 
@@ -90,7 +92,8 @@ static int compare_ends(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* End number 2 k + s is end s of piece k. *other[e]: the end of another piece on its edge, or -1. */
+/* End number 2 k + s is end s of piece k. *other[e]: the end of another piece on its edge, or
+ * -1. */
 static void pair_ends(const Piece *pieces, int64_t n, PieceEnd *ends, int64_t *other)
 {
     for (int64_t e = 0; e < 2 * n; e++) {

@@ -47,13 +47,16 @@ Tensor *picture_numbers(OpCall *c, Value v, const char *what, int arg)
     char given[96];
     Ctx *ctx = &c->in->ctx;
     if (!v_is_numeric(v) && v.tag != V_RANGE && v.tag != V_TUPLE)
-        arg_error(c, arg, ERR_TYPE, "%s must be numbers, not %s", what, v_article(v, given, sizeof given));
+        arg_error(c, arg, ERR_TYPE, "%s must be numbers, not %s", what,
+                  v_article(v, given, sizeof given));
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, arg));
     DType dt = (DType)t->dtype;
     if (dtype_info(dt)->kind == 'c') {
         char help[200];
-        snprintf(help, sizeof help, "%s(abs(%s)), or real(%s) and imag(%s)", c->op->name, what, what, what);
-        arg_error_help(c, arg, ERR_DTYPE, help, "%s is %s, and a picture has no place for complex numbers",
+        snprintf(help, sizeof help, "%s(abs(%s)), or real(%s) and imag(%s)", c->op->name, what,
+                 what, what);
+        arg_error_help(c, arg, ERR_DTYPE, help,
+                       "%s is %s, and a picture has no place for complex numbers",
                        what, dtype_name(dt));
     }
     if (dt == DT_F64 && tensor_contiguous(t))
@@ -90,7 +93,8 @@ static double value_of(OpCall *c, Value f, double x, const char *what, int arg)
     Value at = v_float(x), r = picture_call(c, f, &at, 1);
     double y = 0;
     bool real = r.tag == V_FLOAT || r.tag == V_INT || r.tag == V_BOOL ||
-                (r.tag == V_TENSOR && r.tensor->rank == 0 && dtype_info(r.tensor->dtype)->kind != 'c');
+                (r.tag == V_TENSOR && r.tensor->rank == 0 &&
+                 dtype_info(r.tensor->dtype)->kind != 'c');
     if (r.tag == V_FLOAT)
         y = r.f;
     else if (real && r.tag != V_TENSOR)
@@ -204,13 +208,16 @@ void picture_labels(OpCall *c, Figure *f)
         return;
     }
     if (v.tag != V_TUPLE)
-        arg_error_help(c, at, ERR_TYPE, "labels=(\"first\", \"second\")", "labels must be a tuple of strings");
+        arg_error_help(c, at, ERR_TYPE, "labels=(\"first\", \"second\")",
+                       "labels must be a tuple of strings");
     if ((int)v.tuple->count != f->count)
-        arg_error(c, at, ERR_SHAPE, "there %s %u label%s for %d series", v.tuple->count == 1 ? "is" : "are",
+        arg_error(c, at, ERR_SHAPE, "there %s %u label%s for %d series",
+                  v.tuple->count == 1 ? "is" : "are",
                   v.tuple->count, v.tuple->count == 1 ? "" : "s", f->count);
     for (int i = 0; i < f->count; i++) {
         if (v.tuple->items[i].tag != V_STRING)
-            arg_error_help(c, at, ERR_TYPE, "labels=(\"first\", \"second\")", "labels must be strings");
+            arg_error_help(c, at, ERR_TYPE, "labels=(\"first\", \"second\")",
+                           "labels must be strings");
         f->series[i].label = v.tuple->items[i].str->text;
     }
 }
@@ -240,14 +247,17 @@ static _Noreturn void lengths_differ(OpCall *c, Tensor *y, int64_t n, int64_t nx
 {
     char shape[128], help[256];
     int64_t *dims = tensor_shape(y);
-    bool turned = y->rank == 2 && dims[1] == nx, open = strpbrk(ys, " +-*/@,\\") && !strchr("([", ys[0]);
-    snprintf(help, sizeof help, "the columns of a matrix are its series: %s(%s, %s%s%s')", c->op->name, xs,
-             open ? "(" : "", ys, open ? ")" : "");
+    bool turned = y->rank == 2 && dims[1] == nx,
+         open = strpbrk(ys, " +-*/@,\\") && !strchr("([", ys[0]);
+    snprintf(help, sizeof help, "the columns of a matrix are its series: %s(%s, %s%s%s')",
+             c->op->name, xs, open ? "(" : "", ys, open ? ")" : "");
     if (y->rank == 2 && n > 1)
         arg_error_help(c, 1, ERR_SHAPE, turned ? help : NULL,
                        "%s is %s, %lld points in each column, but %s has %lld elements",
-                       ys, shape_text(shape, sizeof shape, y->rank, dims), (long long)n, xs, (long long)nx);
-    arg_error(c, 1, ERR_SHAPE, "%s has %lld elements but %s has %lld", ys, (long long)n, xs, (long long)nx);
+                       ys, shape_text(shape, sizeof shape, y->rank, dims), (long long)n, xs,
+                       (long long)nx);
+    arg_error(c, 1, ERR_SHAPE, "%s has %lld elements but %s has %lld", ys, (long long)n, xs,
+              (long long)nx);
 }
 
 static void add_series(OpCall *c, Figure *f, MarkKind kind, Tensor *x, Tensor *y, const char *xs,
@@ -261,16 +271,18 @@ static void add_series(OpCall *c, Figure *f, MarkKind kind, Tensor *x, Tensor *y
     if (cy.n == 0)
         arg_error(c, arg, ERR_VALUE, "%s is empty: there is nothing to draw", ys);
     if (cx.count > 1 && cx.count != cy.count)
-        arg_error(c, 0, ERR_SHAPE, "%s has %lld columns but %s has %lld", xs, (long long)cx.count, ys,
-                  (long long)cy.count);
+        arg_error(c, 0, ERR_SHAPE, "%s has %lld columns but %s has %lld", xs,
+                  (long long)cx.count, ys, (long long)cy.count);
     if (f->count + cy.count > SERIES_MAX)
         arg_error_help(c, arg, ERR_VALUE, "heat(…) shows a large matrix",
                        "%lld series are more than the %d that a picture takes",
                        (long long)(f->count + cy.count), SERIES_MAX);
     for (int64_t k = 0; k < cy.count; k++) {
         int i = f->count++;
-        f->series[i] = (Series){ .kind = kind, .x = cx.at ? cx.at + k * cx.next : NULL, .sx = cx.stride,
-                                 .y = cy.at + k * cy.next, .sy = cy.stride, .n = cy.n, .label = "", .style = i };
+        f->series[i] = (Series){ .kind = kind, .x = cx.at ? cx.at + k * cx.next : NULL,
+                                 .sx = cx.stride,
+                                 .y = cy.at + k * cy.next, .sy = cy.stride, .n = cy.n, .label = "",
+                                 .style = i };
     }
 }
 
@@ -283,11 +295,13 @@ static bool complex_vector(Value v)
 static void plane_series(OpCall *c, Figure *f, MarkKind kind)
 {
     Ctx *ctx = &c->in->ctx;
-    Tensor *z = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, c->args[0].tensor, DT_C128))));
+    Tensor *z =
+        op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, c->args[0].tensor, DT_C128))));
     if (z->size == 0)
         arg_error(c, 0, ERR_VALUE, "%s is empty: there is nothing to draw", arg_text(c, 0));
     const double *parts = (const double *)(const void *)z->data;
-    f->series[f->count++] = (Series){ .kind = kind, .x = parts, .y = parts + 1, .sx = 2, .sy = 2, .n = z->size,
+    f->series[f->count++] = (Series){ .kind = kind, .x = parts, .y = parts + 1, .sx = 2, .sy = 2,
+                                      .n = z->size,
                                       .label = "" };
     f->x.label = "real part";
     f->y.label = "imaginary part";
@@ -319,12 +333,14 @@ static double spread(const double *y, int n)
 }
 
 /* The samples of f as a series, with a gap where it jumps by a twentieth of its range and more. */
-static void sampled_series(OpCall *c, Figure *f, MarkKind kind, Value fn, const double *x, const double *y)
+static void sampled_series(OpCall *c, Figure *f, MarkKind kind, Value fn, const double *x,
+                           const double *y)
 {
     double *xy = picture_room(c, 2 * SAMPLES, 2 * sizeof *xy), least = spread(y, SAMPLES) / 20;
     int64_t n = 0, gaps = 0;
     for (int i = 0; i < SAMPLES; i++) {
-        bool far = i && isfinite(y[i]) && isfinite(y[i - 1]) && fabs(y[i] / 2 - y[i - 1] / 2) > least;
+        bool far = i && isfinite(y[i]) && isfinite(y[i - 1]) &&
+                   fabs(y[i] / 2 - y[i - 1] / 2) > least;
         if (far && jumps(c, fn, x + i - 1, y + i - 1, arg_text(c, 0))) {
             xy[2 * n] = x[i];
             xy[2 * n++ + 1] = NAN;
@@ -333,7 +349,8 @@ static void sampled_series(OpCall *c, Figure *f, MarkKind kind, Value fn, const 
         xy[2 * n] = x[i];
         xy[2 * n++ + 1] = y[i];
     }
-    f->series[f->count] = (Series){ .kind = kind, .x = xy, .y = xy + 1, .sx = 2, .sy = 2, .n = n, .gaps = gaps,
+    f->series[f->count] = (Series){ .kind = kind, .x = xy, .y = xy + 1, .sx = 2, .sy = 2, .n = n,
+                                    .gaps = gaps,
                                     .sampled = true, .label = "", .style = f->count };
     f->count++;
 }
@@ -397,7 +414,8 @@ static void value_series(OpCall *c, Figure *f, MarkKind kind, Value xv, Value y,
             x = picture_numbers(c, xv.tuple->items[i], xs, 0);
         if (picture_callable(item) && !x)
             needs_range(c, arg);
-        Tensor *t = picture_callable(item) ? values_of(c, item, x, ys, arg) : picture_numbers(c, item, ys, arg);
+        Tensor *t = picture_callable(item) ? values_of(c, item, x, ys, arg)
+                                           : picture_numbers(c, item, ys, arg);
         add_series(c, f, kind, x, t, xs, ys, arg);
     }
     name_series(c, f, y, arg);
@@ -407,18 +425,21 @@ static void value_series(OpCall *c, Figure *f, MarkKind kind, Value xv, Value y,
 static bool two_columns(const OpCall *c, MarkKind kind)
 {
     Value v = c->args[0];
-    return kind == MARK_POINTS && v.tag == V_TENSOR && v.tensor->rank == 2 && tensor_shape(v.tensor)[1] == 2;
+    return kind == MARK_POINTS && v.tag == V_TENSOR && v.tensor->rank == 2 &&
+           tensor_shape(v.tensor)[1] == 2;
 }
 
 static _Noreturn void third_value(OpCall *c, int b)
 {
     char help[256];
     if (c->args[b].tag == V_STRING)
-        arg_error_help(c, b, ERR_TYPE, "lines get their colours by themselves, names are labels=, points points=true",
+        arg_error_help(c, b, ERR_TYPE, "lines get their colours by themselves, names are labels=, "
+                                       "points points=true",
                        "no string says what a line looks like");
-    snprintf(help, sizeof help, "several series are a tuple: plot(%.70s, (%.70s, %.70s))", arg_text(c, 0),
-             arg_text(c, 1), arg_text(c, b));
-    arg_error_help(c, b, ERR_TYPE, help, "a third value is the end of a function's range, and %s is no function",
+    snprintf(help, sizeof help, "several series are a tuple: plot(%.70s, (%.70s, %.70s))",
+             arg_text(c, 0), arg_text(c, 1), arg_text(c, b));
+    arg_error_help(c, b, ERR_TYPE, help,
+                   "a third value is the end of a function's range, and %s is no function",
                    arg_text(c, 0));
 }
 
@@ -470,7 +491,8 @@ static int find_groups(OpCall *c, Value v, Tensor *t, int64_t n, Group *groups, 
         if (!t)
             text = v.tuple->items[i].str->text;
         if (isnan(number))
-            arg_error(c, arg, ERR_VALUE, "element %lld of groups is nan, which is no group", (long long)i);
+            arg_error(c, arg, ERR_VALUE, "element %lld of groups is nan, which is no group",
+                      (long long)i);
         int at = 0;
         while (at < count && !group_is(&groups[at], number, text))
             at++;
@@ -503,8 +525,8 @@ void picture_groups(OpCall *c, Figure *f, int arg)
     Tensor *t = strings ? NULL : picture_numbers(c, v, "groups", arg);
     int64_t n = strings ? v.tuple->count : t->size;
     if (n != whole.n)
-        arg_error(c, arg, ERR_SHAPE, "there %s %lld group%s for %lld points", n == 1 ? "is" : "are", (long long)n,
-                  n == 1 ? "" : "s", (long long)whole.n);
+        arg_error(c, arg, ERR_SHAPE, "there %s %lld group%s for %lld points", n == 1 ? "is" : "are",
+                  (long long)n, n == 1 ? "" : "s", (long long)whole.n);
     Group groups[GROUPS_MAX];
     int *of = picture_room(c, (size_t)n, sizeof *of), rank[GROUPS_MAX];
     int count = find_groups(c, v, t, n, groups, of, arg);
@@ -514,7 +536,8 @@ void picture_groups(OpCall *c, Figure *f, int arg)
         char *own = picture_room(c, TICK_TEXT, 1);
         xy[g] = picture_room(c, (size_t)groups[g].count, 2 * sizeof(double));
         tick_number(own, groups[g].number);
-        f->series[rank[g]] = (Series){ .kind = whole.kind, .x = xy[g], .y = xy[g] + 1, .sx = 2, .sy = 2,
+        f->series[rank[g]] = (Series){ .kind = whole.kind, .x = xy[g], .y = xy[g] + 1,
+                                       .sx = 2, .sy = 2,
                                        .n = groups[g].count, .style = rank[g],
                                        .label = strings ? groups[g].text : own };
     }
@@ -532,7 +555,8 @@ void picture_groups(OpCall *c, Figure *f, int arg)
 static void log_option(OpCall *c, Figure *f)
 {
     const char *text = text_option(c, "log");
-    bool color = strcmp(text, "color") == 0 || strcmp(text, "colour") == 0, scaled = picture_arg(c, "bar") >= 0;
+    bool color = strcmp(text, "color") == 0 || strcmp(text, "colour") == 0,
+         scaled = picture_arg(c, "bar") >= 0;
     bool known = scaled ? color : strspn(text, "xy") == strlen(text);
     if (*text && !known)
         arg_error_help(c, picture_arg(c, "log"), ERR_VALUE, scaled ? "log=\"color\""
@@ -577,7 +601,8 @@ void picture_options(OpCall *c, Figure *f)
     if (picture_arg(c, "map") >= 0) {
         const char *name = text_option(c, "map");
         if (*name && !map_find(name, &f->scale.map))
-            arg_error_help(c, picture_arg(c, "map"), ERR_VALUE, "map=\"viridis\", \"diverging\" or \"grey\"",
+            arg_error_help(c, picture_arg(c, "map"), ERR_VALUE,
+                           "map=\"viridis\", \"diverging\" or \"grey\"",
                            "there is no colour map \"%.40s\"", name);
         f->scale.bar = arg_bool(c, picture_arg(c, "bar"), true);
     }
@@ -597,7 +622,8 @@ static void limits(OpCall *c, const char *name, Axis *a)
     if (!isfinite(v[0]) || !isfinite(v[1]) || v[0] == v[1])
         arg_error_help(c, at, ERR_VALUE, help, "%s=(%g, %g) is no range", name, v[0], v[1]);
     if (a->log && (v[0] <= 0 || v[1] <= 0))
-        arg_error_help(c, at, ERR_VALUE, help, "%s=(%g, %g): a logarithmic axis has positive numbers only",
+        arg_error_help(c, at, ERR_VALUE, help,
+                       "%s=(%g, %g): a logarithmic axis has positive numbers only",
                        name, v[0], v[1]);
     a->lo = v[0];
     a->hi = v[1];
@@ -667,18 +693,19 @@ void picture_ranges(OpCall *c, Figure *f, double margin_x, double margin_y)
         look_at_series(f, &f->series[i], &s);
     const char *which = s.points == 1 ? "point is" : "points are";
     if (s.lost + s.negative == s.points && f->count)
-        err_raise(&c->in->ctx, ERR_VALUE, "%s: nothing is left to draw: all %lld %s %s", c->op->name,
-                  (long long)s.points, which,
+        err_raise(&c->in->ctx, ERR_VALUE, "%s: nothing is left to draw: all %lld %s %s",
+                  c->op->name, (long long)s.points, which,
                   s.negative == 0 ? "nan or infinite"
                   : s.lost == 0   ? "zero or negative, and the axis is logarithmic"
                                   : "nan, infinite, or not positive on a logarithmic axis");
     if (s.lost)
-        notice(c->in, "%s: %lld of %lld points %s nan or infinite: left out", c->op->name, (long long)s.lost,
-               (long long)s.points, s.lost == 1 ? "is" : "are");
+        notice(c->in, "%s: %lld of %lld points %s nan or infinite: left out", c->op->name,
+               (long long)s.lost, (long long)s.points, s.lost == 1 ? "is" : "are");
     if (s.negative)
-        notice(c->in, "%s: %lld of %lld points %s not positive: a logarithmic axis has no place for %s",
-               c->op->name, (long long)s.negative, (long long)s.points, s.negative == 1 ? "is" : "are",
-               s.negative == 1 ? "it" : "them");
+        notice(c->in,
+               "%s: %lld of %lld points %s not positive: a logarithmic axis has no place for %s",
+               c->op->name, (long long)s.negative, (long long)s.points,
+               s.negative == 1 ? "is" : "are", s.negative == 1 ? "it" : "them");
     f->x.lo = s.lo[0], f->x.hi = s.hi[0];
     f->y.lo = s.lo[1], f->y.hi = s.hi[1];
     margin(&f->x, margin_x);

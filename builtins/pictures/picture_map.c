@@ -1,7 +1,7 @@
-/* Colours of numbers and of series. viridis by S. van der Walt and N. Smith (matplotlib, CC0), every tenth
- * of it; diverging is ColorBrewer's RdBu (C. Brewer) from blue to red. Between the entries
- * colours are mixed in proportion. Series have the palette of M. Okabe and K. Ito, "Color Universal
- * Design" (2008), which the colour-blind can tell apart. */
+/* Colours of numbers and of series. viridis by S. van der Walt and N. Smith (matplotlib, CC0),
+ * every tenth of it; diverging is ColorBrewer's RdBu (C. Brewer) from blue to red. Between the
+ * entries colours are mixed in proportion. Series have the palette of M. Okabe and K. Ito, "Color
+ * Universal Design" (2008), which the colour-blind can tell apart. */
 #include "builtins/pictures/picture.h"
 
 #include <math.h>
@@ -10,7 +10,8 @@
 enum { STOPS = 11 };
 
 static const Rgb stops[MAPS][STOPS] = {
-    [MAP_VIRIDIS] = { { 68, 1, 84 }, { 72, 36, 117 }, { 65, 68, 135 }, { 53, 95, 141 }, { 42, 120, 142 },
+    [MAP_VIRIDIS] = { { 68, 1, 84 }, { 72, 36, 117 }, { 65, 68, 135 }, { 53, 95, 141 },
+                      { 42, 120, 142 },
                       { 33, 145, 140 }, { 34, 168, 132 }, { 68, 191, 112 }, { 122, 209, 81 },
                       { 189, 223, 38 }, { 253, 231, 37 } },
     [MAP_DIVERGING] = { { 5, 48, 97 }, { 33, 102, 172 }, { 67, 147, 195 }, { 146, 197, 222 },
@@ -59,11 +60,14 @@ bool scale_color(const Scale *s, double v, Rgb *out)
 
 Rgb style_color(int style, bool paper)
 {
-    static const Rgb light[STYLES] = { { 86, 180, 233 }, { 230, 159, 0 }, { 0, 178, 129 }, { 230, 110, 40 },
+    static const Rgb light[STYLES] =
+        { { 86, 180, 233 }, { 230, 159, 0 }, { 0, 178, 129 }, { 230, 110, 40 },
                                        { 204, 121, 167 }, { 240, 228, 66 }, { 60, 130, 220 },
                                        { 170, 170, 170 } };
-    static const Rgb dark[STYLES] = { { 0, 114, 178 }, { 213, 94, 0 }, { 0, 158, 115 }, { 204, 121, 167 },
-                                      { 230, 159, 0 }, { 86, 180, 233 }, { 60, 60, 60 }, { 168, 152, 0 } };
+    static const Rgb dark[STYLES] =
+        { { 0, 114, 178 }, { 213, 94, 0 }, { 0, 158, 115 }, { 204, 121, 167 },
+                                      { 230, 159, 0 }, { 86, 180, 233 }, { 60, 60, 60 },
+                                      { 168, 152, 0 } };
     return paper ? dark[style % STYLES] : light[style % STYLES];
 }
 

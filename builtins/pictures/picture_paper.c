@@ -33,7 +33,8 @@ static double text_runs(Paper *p, double x, double y, const char *text, double s
             if ((low != 0) != up)
                 break;
             ch = up ? low : ch;
-            n += picture_utf8(run + n, ch == '-' && n == 0 && text[next] >= '0' && text[next] <= '9' ? 0x2212 : ch);
+            n += picture_utf8(run + n, ch == '-' && n == 0 && text[next] >= '0' && text[next] <= '9'
+                              ? 0x2212 : ch);
             at = next;
             left--;
         }
@@ -59,8 +60,8 @@ double paper_text_width(Paper *p, const char *text, double size)
 void paper_text(Paper *p, double x, double y, const char *text, double size, Align align)
 {
     double width = align == ALIGN_LEFT ? 0 : paper_text_width(p, text, size);
-    text_runs(p, x - (align == ALIGN_CENTRE ? width / 2 : align == ALIGN_RIGHT ? width : 0), y, text, size,
-              true);
+    text_runs(p, x - (align == ALIGN_CENTRE ? width / 2 : align == ALIGN_RIGHT ? width : 0),
+              y, text, size, true);
 }
 
 /* ---- where something was drawn ---- */
@@ -114,7 +115,8 @@ static void marker(Paper *p, double x, double y, int style, double r)
 {
     static const double up[3][2] = { { 0, -1.25 }, { 1.15, 0.8 }, { -1.15, 0.8 } };
     static const double down[3][2] = { { 0, 1.25 }, { 1.15, -0.8 }, { -1.15, -0.8 } };
-    static const double square[4][2] = { { -0.9, -0.9 }, { 0.9, -0.9 }, { 0.9, 0.9 }, { -0.9, 0.9 } };
+    static const double square[4][2] =
+        { { -0.9, -0.9 }, { 0.9, -0.9 }, { 0.9, 0.9 }, { -0.9, 0.9 } };
     static const double diamond[4][2] = { { 0, -1.3 }, { 1.3, 0 }, { 0, 1.3 }, { -1.3, 0 } };
     switch (style % 5) {
     case 0:
@@ -184,7 +186,8 @@ static void point_to(void *arg, double x, double y, bool start)
 /* Points as markers; of very many, one in each place that they can be told apart in. */
 static void draw_points(Paper *p, const Series *s)
 {
-    Drawing d = { .p = p, .s = s, .radius = (s->n > CLOUD_POINTS ? 1 : s->n > MANY_POINTS ? 1.5 : 3) * p->u };
+    Drawing d = { .p = p, .s = s,
+                  .radius = (s->n > CLOUD_POINTS ? 1 : s->n > MANY_POINTS ? 1.5 : 3) * p->u };
     if (s->n > MANY_POINTS) {
         d.step = d.radius * (p->vector ? 1.4 : 0.7);
         d.across = (int)(p->frame.width / d.step) + 1;
@@ -231,7 +234,8 @@ static void draw_bars(Paper *p, const Series *s)
     double gap = alone && wide > 4 * p->u ? 0.8 * p->u : 0;
     paper_color(p, color_of(p, s), alone ? 0.9 : 0.3);
     for (int64_t k = 0; k < s->n; k++) {
-        double x0 = view_x(f, &p->f->x, s->x[k]), x1 = view_x(f, &p->f->x, s->x[k + 1]), y = top_of(p, s->y[k]);
+        double x0 = view_x(f, &p->f->x, s->x[k]), x1 = view_x(f, &p->f->x, s->x[k + 1]),
+               y = top_of(p, s->y[k]);
         if (y >= foot || x1 < f->left || x0 > f->left + f->width)
             continue;
         p->lib->rectangle(p->pen, x0 + gap / 2, y, x1 - x0 - gap, foot - y);
@@ -298,7 +302,8 @@ static void draw_shapes(Paper *p, int64_t rows, int64_t cols)
             if (!p->vector && !pattern)
                 x = round(x), y = round(y), x1 = round(x1 - over), y1 = round(y1 - over);
             paper_color(p, c, 1);
-            p->lib->rectangle(p->pen, x + gap * w, y + gap * h, x1 - x - 2 * gap * w, y1 - y - 2 * gap * h);
+            p->lib->rectangle(p->pen, x + gap * w, y + gap * h, x1 - x - 2 * gap * w,
+                              y1 - y - 2 * gap * h);
             p->lib->fill(p->pen);
         }
 }

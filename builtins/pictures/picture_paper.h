@@ -9,7 +9,8 @@ typedef struct CairoPen CairoPen;
 typedef struct CairoSurface CairoSurface;
 typedef struct CairoPattern CairoPattern;
 typedef int (*CairoWrite)(void *, const unsigned char *, unsigned);
-typedef struct CairoExtents { double x_bearing, y_bearing, width, height, x_advance, y_advance; } CairoExtents;
+typedef struct CairoExtents { double x_bearing, y_bearing, width, height, x_advance, y_advance;
+                              } CairoExtents;
 
 typedef struct Cairo {
 #define ROUTINE(id, result, name, proto) result (*id) proto;

@@ -48,7 +48,8 @@ uint32_t picture_next(const char *text, size_t *at)
 
 uint32_t picture_lowered(uint32_t ch)
 {
-    static const uint32_t raised[] = { 0x2070, 0xb9, 0xb2, 0xb3, 0x2074, 0x2075, 0x2076, 0x2077, 0x2078,
+    static const uint32_t raised[] =
+        { 0x2070, 0xb9, 0xb2, 0xb3, 0x2074, 0x2075, 0x2076, 0x2077, 0x2078,
                                        0x2079 };
     for (uint32_t i = 0; i < 10; i++)
         if (raised[i] == ch)
@@ -138,7 +139,8 @@ static int index_256(Rgb c)
                 near[k] = i;
         cube += (steps[near[k]] - v[k]) * (steps[near[k]] - v[k]);
     }
-    int level = grey < 8 ? 0 : grey > 238 ? 23 : (grey - 8 + 5) / 10, shade = 8 + 10 * level, far = 0;
+    int level = grey < 8 ? 0 : grey > 238 ? 23 : (grey - 8 + 5) / 10,
+        shade = 8 + 10 * level, far = 0;
     for (int k = 0; k < 3; k++)
         far += (shade - v[k]) * (shade - v[k]);
     return far < cube ? 232 + level : 16 + 36 * near[0] + 6 * near[1] + near[2];
@@ -218,7 +220,8 @@ void canvas_dot(Canvas *k, int x, int y)
     } else {
         uint32_t there = k->screen->cells[(k->top + row) * k->screen->cols + k->left + col].ch;
         k->dots[at] |= braille[y % k->dy][x % k->dx];
-        k->dots[at] |= (there & ~0xffu) == 0x2800 ? (uint8_t)there : 0;      /* of the series below */
+        /* of the series below */
+        k->dots[at] |= (there & ~0xffu) == 0x2800 ? (uint8_t)there : 0;
         screen_char(k->screen, k->left + col, k->top + row, 0x2800u + k->dots[at], &k->ink);
     }
 }
@@ -226,7 +229,8 @@ void canvas_dot(Canvas *k, int x, int y)
 /* Bresenham's line. */
 void canvas_line(Canvas *k, int x0, int y0, int x1, int y1)
 {
-    int dx = abs(x1 - x0), dy = -abs(y1 - y0), sx = x0 < x1 ? 1 : -1, sy = y0 < y1 ? 1 : -1, off = dx + dy;
+    int dx = abs(x1 - x0), dy = -abs(y1 - y0), sx = x0 < x1 ? 1 : -1, sy = y0 < y1 ? 1 : -1,
+        off = dx + dy;
     for (;;) {
         canvas_dot(k, x0, y0);
         if (x0 == x1 && y0 == y1)

@@ -51,7 +51,8 @@ static const char *read_answers(char *text, size_t cap)
         struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
         if (poll(&p, 1, (int)left) <= 0)
             continue;
-        ssize_t got = read(STDIN_FILENO, text + n, 1);   /* one by one: nothing behind the answer is taken */
+        /* one by one: nothing behind the answer is taken */
+        ssize_t got = read(STDIN_FILENO, text + n, 1);
         if (got <= 0)
             break;
         n += (size_t)got;
@@ -67,7 +68,8 @@ static void read_cell_size(Images *t, const char *text)
     const char *at = strstr(text, "\033[6;");
     t->cell_width = CELL_WIDTH;
     t->cell_height = CELL_HEIGHT;
-    if (at && sscanf(at, "\033[6;%d;%dt", &h, &w) == 2 && w >= 4 && w <= 100 && h >= 6 && h <= 200) {
+    if (at && sscanf(at, "\033[6;%d;%dt", &h, &w) == 2 && w >= 4 && w <= 100 &&
+        h >= 6 && h <= 200) {
         t->cell_width = (uint16_t)w;
         t->cell_height = (uint16_t)h;
     }
@@ -81,7 +83,8 @@ static bool has_attribute(const char *list, int wanted)
     return false;
 }
 
-/* What was typed ahead must stay where readline finds it: then the terminal is asked another time. */
+/* What was typed ahead must stay where readline finds it: then the terminal is asked another
+ * time. */
 static bool typed_ahead(void)
 {
     struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -140,7 +143,8 @@ static void put_base64(Buf *out, const uint8_t *data, size_t n)
     for (size_t i = 0; i < n; i += 3) {
         uint32_t second = i + 1 < n ? data[i + 1] : 0, third = i + 2 < n ? data[i + 2] : 0;
         uint32_t v = (uint32_t)data[i] << 16 | second << 8 | third;
-        char four[4] = { digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63] };
+        char four[4] = { digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63],
+                         digits[v & 63] };
         if (i + 1 >= n)
             four[2] = '=';
         if (i + 2 >= n)
@@ -166,7 +170,8 @@ static void put_kitty(Buf *out, const Buf *png)
 
 enum { BUCKETS = 1 << 15, PALETTE = 255 };
 
-static uint32_t bucket_of(uint32_t p) { return (p >> 19 & 31) << 10 | (p >> 11 & 31) << 5 | (p >> 3 & 31); }
+static uint32_t bucket_of(uint32_t p) { return (p >> 19 & 31) << 10 | (p >> 11 & 31) << 5 |
+                                        (p >> 3 & 31); }
 
 static uint32_t color_of(uint32_t b)
 {
@@ -277,7 +282,8 @@ static void put_sixel(OpCall *c, Buf *out, const uint32_t *pixels, int width, in
 
 static void image_size(Interp *in, const Figure *f, int *width, int *height)
 {
-    int cols = in->show.width > 0 ? in->show.width : 80, rows = in->show.height > 3 ? in->show.height - 3 : 21;
+    int cols = in->show.width > 0 ? in->show.width : 80,
+        rows = in->show.height > 3 ? in->show.height - 3 : 21;
     const Images *t = op_state(in, &images_kept);
     int cw = t->cell_width, ch = t->cell_height;
     if (f->width) {

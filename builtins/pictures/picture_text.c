@@ -29,7 +29,8 @@ static const Rgb dim = { 138, 138, 138 };
 
 static uint32_t mark_of(const Layout *l, int style)
 {
-    static const uint32_t marks[] = { 0x25cf, 0x25b2, 0x25a0, 0x25c6, 0x25cb, 0x25b3, 0x25a1, 0x25c7 };
+    static const uint32_t marks[] =
+        { 0x25cf, 0x25b2, 0x25a0, 0x25c6, 0x25cb, 0x25b3, 0x25a1, 0x25c7 };
     static const char plain_marks[] = "*+ox#@%&";
     return l->screen.ascii ? (uint32_t)plain_marks[style % 8] : marks[style % 8];
 }
@@ -79,10 +80,12 @@ static int legend(Layout *l, int row, bool draw)
         col += col ? 3 : 0;
         if (draw) {
             Rgb ink = ink_of(l, s);
-            uint32_t mark = s->kind == MARK_LEVEL ? letter_of(s->style) : !l->colors ? mark_of(l, s->style)
-                          : s->kind == MARK_POINTS ? 0x2022 : s->kind == MARK_BARS ? 0x2588 : 0x2501;
-            screen_char(&l->screen, l->left + col, row + lines - 1, l->screen.ascii && mark > 127 ? '*' : mark,
-                        &ink);
+            uint32_t mark = s->kind == MARK_LEVEL ? letter_of(s->style) : !l->colors
+                            ? mark_of(l, s->style)
+                          : s->kind == MARK_POINTS ? 0x2022 : s->kind == MARK_BARS
+                          ? 0x2588 : 0x2501;
+            screen_char(&l->screen, l->left + col, row + lines - 1,
+                        l->screen.ascii && mark > 127 ? '*' : mark, &ink);
             screen_text(&l->screen, l->left + col + 2, row + lines - 1, s->label, NULL);
         }
         col += width;
@@ -132,7 +135,8 @@ static void put_x_axis(Layout *l)
     for (int i = 0; i < l->cols; i++)
         screen_char(s, l->left + i, row, s->ascii ? '-' : 0x2500, &dim);
     for (int i = 0; i < l->xt.count; i++) {
-        int col = l->left + x_column(l, l->xt.tick[i].at), width = screen_width(s, l->xt.tick[i].text);
+        int col = l->left + x_column(l, l->xt.tick[i].at),
+            width = screen_width(s, l->xt.tick[i].text);
         screen_char(s, col, row, s->ascii ? '+' : 0x252c, &dim);
         int at = col - width / 2;
         at = at + width > s->cols ? s->cols - width : at < 0 ? 0 : at;
@@ -163,7 +167,8 @@ typedef struct Drawing {
 /* A mark in every fifth of the width, each series at columns of its own. */
 static void mark_along(Drawing *d, int x, int y)
 {
-    int col = x / d->canvas.dx, period = d->l->cols / 5 > 4 ? d->l->cols / 5 : 4, phase = d->s->style * 3 % period;
+    int col = x / d->canvas.dx, period = d->l->cols / 5 > 4 ? d->l->cols / 5 : 4,
+        phase = d->s->style * 3 % period;
     int k = (col - phase + 100 * period) / period;
     if (k == d->marked || !needs_marks(d->l) || d->s->kind != MARK_LINE || d->s->points)
         return;
@@ -226,7 +231,8 @@ static void put_letter(Drawing *d, const View *v)
 /* The outline of a histogram as a line. */
 static Series outline(const Layout *l, const Series *s)
 {
-    double *xy = picture_room(l->call, (size_t)(2 * s->n + 2), 2 * sizeof *xy), *p = xy, floor_y = l->y.lo;
+    double *xy = picture_room(l->call, (size_t)(2 * s->n + 2), 2 * sizeof *xy), *p = xy,
+           floor_y = l->y.lo;
     *p++ = s->x[0], *p++ = floor_y;
     for (int64_t i = 0; i < s->n; i++)
         for (int side = 0; side < 2; side++) {
@@ -243,7 +249,8 @@ static Series outline(const Layout *l, const Series *s)
 static void put_series(Layout *l, const Series *given)
 {
     Series line = given->kind == MARK_BARS ? outline(l, given) : *given;
-    Drawing d = { .l = l, .canvas = canvas_new(l->call, &l->screen, l->left, l->top, l->cols, l->rows),
+    Drawing d =
+        { .l = l, .canvas = canvas_new(l->call, &l->screen, l->left, l->top, l->cols, l->rows),
                   .s = &line, .marked = -1 };
     d.canvas.ink = ink_of(l, given);
     View v = canvas_view(&d.canvas);
@@ -313,14 +320,16 @@ static uint32_t shade_of(const Layout *l, double v)
     if (!scale_color(&l->f->scale, v, &c))
         return l->screen.ascii ? '?' : 0xd7;
     double t = fmin(fmax(axis_fraction(&l->f->scale.axis, v), 0), 1);
-    return l->screen.ascii ? (uint32_t)plain_shades[(int)fmin(t * 10, 9)] : shades[(int)fmin(t * 5, 4)];
+    return l->screen.ascii ? (uint32_t)plain_shades[(int)fmin(t * 10, 9)]
+                           : shades[(int)fmin(t * 5, 4)];
 }
 
 /* Two pixels, one above the other, in one cell. */
 static void put_half_blocks(Layout *l, int col, int row, double above, double below)
 {
     Cell *cell = &l->screen.cells[(l->top + row) * l->screen.cols + l->left + col];
-    bool up = scale_color(&l->f->scale, above, &cell->fg), down = scale_color(&l->f->scale, below, &cell->bg);
+    bool up = scale_color(&l->f->scale, above, &cell->fg),
+         down = scale_color(&l->f->scale, below, &cell->bg);
     cell->ch = up ? 0x2580 : down ? 0x2584 : ' ';
     cell->has_fg = up || down;
     cell->has_bg = up && down;
@@ -373,8 +382,8 @@ static void put_scale(Layout *l)
             double up = 1 - (r + 0.25) / l->rows, down = 1 - (r + 0.75) / l->rows;
             Cell *cell = &s->cells[(l->top + r) * s->cols + at + k];
             if (l->colors && !s->ascii) {
-                *cell = (Cell){ 0x2580, map_color(l->f->scale.map, up), map_color(l->f->scale.map, down), true,
-                                true };
+                *cell = (Cell){ 0x2580, map_color(l->f->scale.map, up),
+                                map_color(l->f->scale.map, down), true, true };
             } else {
                 double t = 1 - (r + 0.5) / l->rows;
                 double power = a->log_lo + t * (a->log_hi - a->log_lo);
@@ -402,7 +411,8 @@ static void fit_cells(Layout *l)
     int dx = 1, dy = 2;
     if (c->pattern && !l->screen.ascii)
         dx = 2, dy = 4;
-    double across = l->cols * dx, down = l->rows * dy, rows = (double)c->rows, cols = (double)c->cols;
+    double across = l->cols * dx, down = l->rows * dy, rows = (double)c->rows,
+           cols = (double)c->cols;
     bool long_one = cols > 8 * rows || rows > 8 * cols;
     if (long_one) {                          /* a row or a column fills what there is */
         double sx = floor(across / cols), sy = floor(down / rows);
@@ -503,7 +513,8 @@ static void screen_size(Layout *l)
     const Interp *in = l->call->in;
     int room = in->show.width > 0 ? in->show.width : 80;
     int high = in->show.height > 0 ? in->show.height - 2 : FRAME_HEIGHT;
-    int cols = room < FRAME_WIDTH_MAX ? room : FRAME_WIDTH_MAX, rows = high < FRAME_HEIGHT ? high : FRAME_HEIGHT;
+    int cols = room < FRAME_WIDTH_MAX ? room : FRAME_WIDTH_MAX,
+        rows = high < FRAME_HEIGHT ? high : FRAME_HEIGHT;
     if (l->f->width) {
         cols = l->f->width < room || in->show.width == 0 ? l->f->width : room;
         rows = l->f->height;

@@ -129,7 +129,8 @@ static double tick_value(int64_t m, int q, int z)
 static Labelling label_range(double lo, double hi, int wanted, bool whole)
 {
     int by = shift_of(lo, hi);
-    Wish wish = { scale_ten(lo, -by), scale_ten(hi, -by), wanted < 2 ? 2 : wanted, whole && by == 0 };
+    Wish wish = { scale_ten(lo, -by), scale_ten(hi, -by), wanted < 2 ? 2 : wanted,
+                  whole && by == 0 };
     Labelling best = { .score = -2 };
     search(&best, &wish);
     best.z += by;
@@ -203,7 +204,8 @@ static void minor_linear(const Axis *a, const Labelling *l, Ticks *t)
     int lead = l->q * l->skip;
     while (lead % 10 == 0)
         lead /= 10;
-    int parts = lead == 1 || lead == 5 || lead == 25 ? 5 : lead == 3 ? 3 : lead == 2 || lead == 4 ? 4 : 2;
+    int parts = lead == 1 || lead == 5 || lead == 25 ? 5 : lead == 3
+                ? 3 : lead == 2 || lead == 4 ? 4 : 2;
     double step = tick_value(l->skip, l->q, l->z) / parts, from = t->tick[0].at - step * parts;
     if (a->whole && step < 1)
         return;
@@ -286,7 +288,8 @@ static void log_ticks(const Axis *a, int wanted, Ticks *t)
             log_tick(a, t, 1, e, plain);
         for (int d = 2; more && plain && d <= 5; d += 3)
             log_tick(a, t, d, e, plain);
-        for (int d = stride == 1 ? 2 : 1; d < (stride == 1 ? 10 : 2) && t->minor_count < TICKS_MAX * 9; d++) {
+        for (int d = stride == 1 ? 2 : 1;
+             d < (stride == 1 ? 10 : 2) && t->minor_count < TICKS_MAX * 9; d++) {
             double v = tick_value(d, 1, e);
             if (v >= a->lo && v <= a->hi && (d > 1 || rest != 0) && decades < 40)
                 t->minor[t->minor_count++] = v;

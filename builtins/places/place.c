@@ -1,5 +1,6 @@
 /* Devices as values: devices, device, to, simulate. What runs on them is the door's business
- * (interp/device/place.h), what they are kernels/device/device.h's; the text of devices() is place_facts.c's. */
+ * (interp/device/place.h), what they are kernels/device/device.h's; the text of devices() is
+ * place_facts.c's. */
 #include "builtins/rows/rows.h"
 #include "interp/show/place_facts.h"
 
@@ -38,8 +39,8 @@ static Device *text_device(OpCall *c, int i)
     char help[160];
     const char *close = device_closest(ctx, s->text);
     snprintf(help, sizeof help, "did you mean \"%s\"?", close ? close : "");
-    arg_error_help(c, i, ERR_DEVICE, close ? help : "print(devices()) shows all", "there is no device \"%.60s\"",
-                   s->text);
+    arg_error_help(c, i, ERR_DEVICE, close ? help : "print(devices()) shows all",
+                   "there is no device \"%.60s\"", s->text);
 }
 
 Value op_run_device(OpCall *c)
@@ -54,7 +55,8 @@ Value op_run_device(OpCall *c)
     if (v.tag == V_TENSOR)
         return v_device(tensor_device(ctx, v.tensor));
     if (!v_is_numeric(v) && v.tag != V_RANGE)
-        arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not %s", v_article(v, given, sizeof given));
+        arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not %s",
+                  v_article(v, given, sizeof given));
     return v_device(ctx->devices->cpu);
 }
 
@@ -64,7 +66,8 @@ Device *arg_device(OpCall *c, int i)
     Value v = c->args[i];
     char given[96];
     if (v.tag != V_DEVICE && v.tag != V_STRING)
-        arg_error_help(c, i, ERR_TYPE, "devices are cpu, gpu, sim.mps, device(\"cuda:1\"); print(devices()) shows all",
+        arg_error_help(c, i, ERR_TYPE, "devices are cpu, gpu, sim.mps, device(\"cuda:1\"); "
+                                       "print(devices()) shows all",
                        "device must be a device, not %s", v_article(v, given, sizeof given));
     Device *d = v.tag == V_DEVICE ? v.device : text_device(c, i);
     Device *real = device_real(&c->in->ctx, d);
@@ -79,12 +82,14 @@ _Noreturn static void not_held(OpCall *c, const Tensor *t, const Device *d)
     DType dt = (DType)t->dtype;
     const char *text = arg_text(c, 0), *inner = c->args[0].tag == V_TUPLE ? "a tensor in " : "";
     char help[160], device[64];
-    snprintf(help, sizeof help, "to(f32(%s), %s)", text, device_expression(d, device, sizeof device));
+    snprintf(help, sizeof help, "to(f32(%s), %s)", text,
+             device_expression(d, device, sizeof device));
     bool f32 = dt == DT_F64 && device_holds(d, DT_F32) && c->args[0].tag == V_TENSOR;
     if (dtype_foreign(dt) || dtype_cells(dt))
-        arg_error(c, 0, ERR_DEVICE, "%s%s is %s, whose numbers stay on the cpu", inner, text, dtype_name(dt));
-    arg_error_help(c, 0, ERR_DEVICE, f32 ? help : NULL, "%s%s is %s, and %s has no %s", inner, text, dtype_name(dt),
-                   d->name, dtype_name(dt));
+        arg_error(c, 0, ERR_DEVICE, "%s%s is %s, whose numbers stay on the cpu", inner, text,
+                  dtype_name(dt));
+    arg_error_help(c, 0, ERR_DEVICE, f32 ? help : NULL, "%s%s is %s, and %s has no %s", inner, text,
+                   dtype_name(dt), d->name, dtype_name(dt));
 }
 
 static Value move(OpCall *c, Value v, Device *d);
@@ -111,7 +116,8 @@ static Value move(OpCall *c, Value v, Device *d)
         v = op_root(c, v_tensor_raw(v_to_tensor(c->in, v, 0)));
     if (v.tag != V_TENSOR || (v.tensor->rank == 0 && !v.tensor->buffer->device))
         return v_retain(v);
-    if (d != ctx->devices->cpu && (dtype_cells((DType)v.tensor->dtype) || !device_holds(d, (DType)v.tensor->dtype)))
+    if (d != ctx->devices->cpu &&
+        (dtype_cells((DType)v.tensor->dtype) || !device_holds(d, (DType)v.tensor->dtype)))
         not_held(c, v.tensor, d);
     return v_tensor_raw(device_move(ctx, d, v.tensor));
 }
@@ -122,7 +128,8 @@ Value op_run_to(OpCall *c)
     Value v = c->args[0];
     Device *d = arg_device(c, 1);
     if (!v_is_numeric(v) && v.tag != V_RANGE && v.tag != V_TUPLE)
-        arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not %s", v_article(v, given, sizeof given));
+        arg_error(c, 0, ERR_TYPE, "only tensors are on a device, not %s",
+                  v_article(v, given, sizeof given));
     return move(c, v, d);
 }
 
@@ -145,10 +152,11 @@ static uint32_t read_dtype(OpCall *c, Value v)
     if (v.tag == V_STRING)
         dt = dtype_find(v.str->text, v.str->len);
     if (dt == DT_NONE)
-        arg_error_help(c, SIM_DTYPES, ERR_TYPE, "dtypes=[f32, i64, bool]", "dtypes must be dtypes, not %s",
-                       v_article(v, given, sizeof given));
+        arg_error_help(c, SIM_DTYPES, ERR_TYPE, "dtypes=[f32, i64, bool]",
+                       "dtypes must be dtypes, not %s", v_article(v, given, sizeof given));
     if (dt > DT_C128)
-        arg_error(c, SIM_DTYPES, ERR_VALUE, "%s has no kernels of its own: devices hold bool, ints, f16 bf16 f32 f64 "
+        arg_error(c, SIM_DTYPES, ERR_VALUE,
+                  "%s has no kernels of its own: devices hold bool, ints, f16 bf16 f32 f64 "
                   "c64 c128", dtype_name(dt));
     return 1u << dt;
 }
@@ -165,7 +173,8 @@ static uint32_t read_dtypes(OpCall *c)
         bits |= read_dtype(c, v.tuple->items[i]);
     if (!(bits & (1u << DT_F32 | 1u << DT_F64)))
         arg_error_help(c, SIM_DTYPES, ERR_VALUE, "dtypes=[f32, …]",
-                       "a device holds f32 or f64: tensors made there without a dtype are its widest float");
+                       "a device holds f32 or f64: tensors made there without a dtype are its "
+                       "widest float");
     return bits;
 }
 
@@ -177,7 +186,8 @@ static const char *lacked_row(OpCall *c, Value v)
         return v.op->name;
     if (v.tag != V_STRING)
         arg_error_help(c, SIM_LACKS, ERR_TYPE, "lacks=[\"solve\", \"svd\"]",
-                       "lacks must be names of operations, not %s", v_article(v, given, sizeof given));
+                       "lacks must be names of operations, not %s",
+                       v_article(v, given, sizeof given));
     const Name *name = names_find(&c->in->names, v.str->text, v.str->len);
     if (name && op_find(c->in, name))
         return op_find(c->in, name)->name;
@@ -186,7 +196,8 @@ static const char *lacked_row(OpCall *c, Value v)
             return op_row(c->in, i)->name;
     const char *close = op_closest(c->in, v.str->text);
     snprintf(help, sizeof help, "did you mean \"%s\"?", close ? close : "");
-    arg_error_help(c, SIM_LACKS, ERR_VALUE, close ? help : NULL, "there is no operation \"%.40s\"", v.str->text);
+    arg_error_help(c, SIM_LACKS, ERR_VALUE, close ? help : NULL, "there is no operation \"%.40s\"",
+                   v.str->text);
 }
 
 /* The k-th of lacks=, or NULL after the last. */

@@ -14,7 +14,8 @@ typedef struct Account { size_t live, *peak; } Account;
 /* The host's tensors are the allocator's. */
 static Account account_of(Ctx *ctx, Device *d)
 {
-    return d == ctx->devices->cpu ? (Account){ ctx->mem.live, &ctx->mem.peak } : (Account){ d->live, &d->peak };
+    return d == ctx->devices->cpu ? (Account){ ctx->mem.live, &ctx->mem.peak }
+                                  : (Account){ d->live, &d->peak };
 }
 
 static Value pair_of(Interp *in, Device *d, bool reset)
@@ -31,8 +32,8 @@ _Noreturn static void raise_unknown(OpCall *c, const char *text)
     char help[160];
     const char *close = device_closest(&c->in->ctx, text);
     snprintf(help, sizeof help, "did you mean \"%s\"?", close ? close : "");
-    arg_error_help(c, 0, ERR_DEVICE, close ? help : "print(devices()) shows all", "there is no device \"%.60s\"",
-                   text);
+    arg_error_help(c, 0, ERR_DEVICE, close ? help : "print(devices()) shows all",
+                   "there is no device \"%.60s\"", text);
 }
 
 /* A device, or the text that names one. */
@@ -40,11 +41,13 @@ static Device *asked_device(OpCall *c)
 {
     Value v = c->args[0];
     char given[96];
-    Device *d = v.tag == V_DEVICE ? v.device : v.tag == V_STRING ? device_named(&c->in->ctx, v.str->text) : NULL;
+    Device *d = v.tag == V_DEVICE ? v.device : v.tag == V_STRING
+                ? device_named(&c->in->ctx, v.str->text) : NULL;
     if (!d && v.tag == V_STRING)
         raise_unknown(c, v.str->text);
     if (!d)
-        arg_error(c, 0, ERR_TYPE, "%s is %s, not a device", arg_text(c, 0), v_article(v, given, sizeof given));
+        arg_error(c, 0, ERR_TYPE, "%s is %s, not a device", arg_text(c, 0),
+                  v_article(v, given, sizeof given));
     Device *real = device_real(&c->in->ctx, d);        /* `opencl` is the first of them */
     return real ? real : d;
 }
@@ -64,7 +67,8 @@ Value op_run_memory(OpCall *c)
         if (device_absent(d))
             continue;
         Value pair = pair_of(in, d, reset);
-        tuple_push(&in->ctx, &slot->tuple, names_intern(&in->names, d->name, strlen(d->name)), pair);
+        tuple_push(&in->ctx, &slot->tuple,
+                   names_intern(&in->names, d->name, strlen(d->name)), pair);
     }
     in->sp = slot;
     return *slot;

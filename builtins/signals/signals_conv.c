@@ -1,6 +1,6 @@
 /* conv, conv2 and diff: operands are laid out with their axes last, in the dtype that is
- * summed in, and every lane goes to kernels/signals/conv.c, or, where both signals are long, through
- * Fourier transforms of blocks (overlap-add: Stockham 1966, High-speed convolution). */
+ * summed in, and every lane goes to kernels/signals/conv.c, or, where both signals are long,
+ * through Fourier transforms of blocks (overlap-add: Stockham 1966, High-speed convolution). */
 #include "builtins/signals/signals.h"
 #include "core/memory/pool.h"
 #include "interp/op/heard.h"

@@ -130,8 +130,10 @@ Value op_run_endswith(OpCall *c) { return match_any(c, true); }
 /* ---- splitting and joining ---- */
 bool text_is_space(uint32_t c)
 {
-    return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+    return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x1f) || c == 0x85 || c == 0xa0 ||
+           c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
+           c == 0x205f || c == 0x3000;
 }
 
 static size_t skip_while(Interp *in, const Str *s, size_t at, bool space)
@@ -204,7 +206,8 @@ static Str *part_string(OpCall *c, Tuple *t, uint32_t i)
     if (t->items[i].tag == V_STRING)
         return t->items[i].str;
     arg_error_help(c, 0, ERR_TYPE, "make them strings: join(map(string, parts), sep)",
-                   "item %u is %s %s, not a string", i, strchr("aeiou", v_type_name(t->items[i])[0]) ? "an" : "a",
+                   "item %u is %s %s, not a string", i,
+                   strchr("aeiou", v_type_name(t->items[i])[0]) ? "an" : "a",
                    v_type_name(t->items[i]));
 }
 
@@ -218,7 +221,8 @@ Value op_run_join(OpCall *c)
 {
     char help[160];
     if (c->args[0].tag == V_STRING && c->args[1].tag == V_TUPLE) {
-        snprintf(help, sizeof help, "the parts come first: join(%s, %s)", arg_text(c, 1), arg_text(c, 0));
+        snprintf(help, sizeof help, "the parts come first: join(%s, %s)", arg_text(c, 1),
+                 arg_text(c, 0));
         arg_error_help(c, 0, ERR_TYPE, help, "parts must be a tuple of strings, not a string");
     }
     if (is_empty_list(c->args[0]))
@@ -319,13 +323,18 @@ Value op_run_rstrip(OpCall *c) { return strip_ends(c, false, true); }
 /* ---- capital and small letters ---- */
 /* Ranges of the Unicode case mapping: capitals from..to differ from their small letters
  * by delta; delta 0: capital and small letters alternate, the capital on `parity`. */
-static const struct CaseRange { uint16_t from, to; int16_t delta; uint8_t parity; } case_ranges[] = {
+static const struct CaseRange { uint16_t from, to; int16_t delta; uint8_t parity;
+                                } case_ranges[] = {
     { 'A', 'Z', 32, 0 }, { 0xc0, 0xd6, 32, 0 }, { 0xd8, 0xde, 32, 0 },
     { 0x100, 0x12f, 0, 0 }, { 0x132, 0x137, 0, 0 }, { 0x139, 0x148, 0, 1 }, { 0x14a, 0x177, 0, 0 },
-    { 0x178, 0x178, -121, 0 }, { 0x179, 0x17e, 0, 1 }, { 0x386, 0x386, 38, 0 }, { 0x388, 0x38a, 37, 0 },
-    { 0x38c, 0x38c, 64, 0 }, { 0x38e, 0x38f, 63, 0 }, { 0x391, 0x3a1, 32, 0 }, { 0x3a3, 0x3ab, 32, 0 },
-    { 0x400, 0x40f, 80, 0 }, { 0x410, 0x42f, 32, 0 }, { 0x460, 0x481, 0, 0 }, { 0x48a, 0x4bf, 0, 0 },
-    { 0x4d0, 0x52f, 0, 0 }, { 0x531, 0x556, 48, 0 }, { 0x1e00, 0x1e95, 0, 0 }, { 0x1ea0, 0x1eff, 0, 0 },
+    { 0x178, 0x178, -121, 0 }, { 0x179, 0x17e, 0, 1 }, { 0x386, 0x386, 38, 0 },
+    { 0x388, 0x38a, 37, 0 },
+    { 0x38c, 0x38c, 64, 0 }, { 0x38e, 0x38f, 63, 0 }, { 0x391, 0x3a1, 32, 0 },
+    { 0x3a3, 0x3ab, 32, 0 },
+    { 0x400, 0x40f, 80, 0 }, { 0x410, 0x42f, 32, 0 }, { 0x460, 0x481, 0, 0 },
+    { 0x48a, 0x4bf, 0, 0 },
+    { 0x4d0, 0x52f, 0, 0 }, { 0x531, 0x556, 48, 0 }, { 0x1e00, 0x1e95, 0, 0 },
+    { 0x1ea0, 0x1eff, 0, 0 },
 };
 
 static uint32_t map_case(uint32_t c, bool up)
@@ -363,5 +372,7 @@ static void put_case(Interp *in, Buf *out, void *arg)
     }
 }
 
-Value op_run_upper(OpCall *c) { return text_build(c->in, put_case, &(CaseText){ arg_str(c, 0), true }); }
-Value op_run_lower(OpCall *c) { return text_build(c->in, put_case, &(CaseText){ arg_str(c, 0), false }); }
+Value op_run_upper(OpCall *c) { return text_build(c->in, put_case,
+                                                  &(CaseText){ arg_str(c, 0), true }); }
+Value op_run_lower(OpCall *c) { return text_build(c->in, put_case,
+                                                  &(CaseText){ arg_str(c, 0), false }); }

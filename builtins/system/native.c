@@ -121,7 +121,8 @@ Value op_run_pin(OpCall *c)
     if (!slot) {
         snprintf(help, sizeof help, "x = %s; pin(x)", arg_text(c, 0));
         arg_error_help(c, 0, ERR_FFI, help,
-                       "%s is no variable: only a variable's memory can stay for C", arg_text(c, 0));
+                       "%s is no variable: only a variable's memory can stay for C",
+                       arg_text(c, 0));
     }
     native_pin(c->in, slot);
     return v_none();

@@ -45,13 +45,13 @@ static Value name_of(OpCall *c, int i, const char *other)
 }
 
 /* _run(name, arguments, their names, latex, quiet, normalize) */
-static Value run_algorithm(OpCall *c, const char *name, int first, int count, bool latex, bool quiet,
-                           bool normalize)
+static Value run_algorithm(OpCall *c, const char *name, int first, int count,
+                           bool latex, bool quiet, bool normalize)
 {
     Tuple *arguments = tuple_of(c, c->args + first, count);
     Value names[] = { name_of(c, first, "A"), name_of(c, first + 1, "b") };
-    Value args[] = { string(c, name), v_tuple(arguments), v_tuple(tuple_of(c, names, 2)), v_bool(latex),
-                     v_bool(quiet), v_bool(normalize) };
+    Value args[] = { string(c, name), v_tuple(arguments), v_tuple(tuple_of(c, names, 2)),
+                     v_bool(latex), v_bool(quiet), v_bool(normalize) };
     return call_value(c->in, runner(c), args, 6);
 }
 

@@ -40,7 +40,8 @@ static void put_formatted(Interp *in, Buf *out, void *arg)
 static Value set_format(OpCall *c)
 {
     Interp *in = c->in;
-    bool style = c->args[0].tag != V_UNDEF, digits = c->args[2].tag != V_UNDEF, dots = c->args[3].tag != V_UNDEF;
+    bool style = c->args[0].tag != V_UNDEF, digits = c->args[2].tag != V_UNDEF,
+         dots = c->args[3].tag != V_UNDEF;
     bool back = !style && !digits && !dots;
     int64_t places = digits ? arg_int(c, 2) : back ? SHOW_DIGITS : in->show.digits;
     bool dotted = dots ? arg_bool(c, 3, false) : !back && in->show.dots;
@@ -48,8 +49,10 @@ static Value set_format(OpCall *c)
         show_check_digits(in, places);
     if (style && !show_set_style(in, arg_str(c, 0)->text)) {
         char help[160];
-        snprintf(help, sizeof help, "the formats are %s; string(x) gives a value's text", show_style_names);
-        arg_error_help(c, 0, ERR_VALUE, help, "there is no format \"%.40s\" to print in", arg_str(c, 0)->text);
+        snprintf(help, sizeof help, "the formats are %s; string(x) gives a value's text",
+                 show_style_names);
+        arg_error_help(c, 0, ERR_VALUE, help, "there is no format \"%.40s\" to print in",
+                       arg_str(c, 0)->text);
     }
     if (back)
         in->show.style = SHOW_PLAIN;
@@ -60,7 +63,8 @@ static Value set_format(OpCall *c)
 
 Value op_run_format(OpCall *c)
 {
-    bool spec = c->args[1].tag != V_UNDEF, settings = c->args[2].tag != V_UNDEF || c->args[3].tag != V_UNDEF;
+    bool spec = c->args[1].tag != V_UNDEF,
+         settings = c->args[2].tag != V_UNDEF || c->args[3].tag != V_UNDEF;
     bool value = c->args[0].tag != V_UNDEF && (spec || c->args[0].tag != V_STRING);
     if (value && settings) {
         int which = c->args[2].tag != V_UNDEF ? 2 : 3;
@@ -72,7 +76,8 @@ Value op_run_format(OpCall *c)
         err_raise(&c->in->ctx, ERR_TYPE, "format is missing its argument x: format(x, \".3f\")");
     if (!value)
         return set_format(c);
-    return text_build(c->in, put_formatted, &(Formatted){ c->args[0], spec ? arg_str(c, 1) : NULL });
+    return text_build(c->in, put_formatted,
+                      &(Formatted){ c->args[0], spec ? arg_str(c, 1) : NULL });
 }
 
 /* ---- the process ---- */
@@ -140,7 +145,8 @@ Value op_run_tempdir(OpCall *c)
 {
     TempDir *t = &c->in->tempdir;
     if (!tempdir_make(t))
-        err_raise(&c->in->ctx, ERR_IO, "cannot make a folder for temporary files: %s", c_strerror(errno));
+        err_raise(&c->in->ctx, ERR_IO, "cannot make a folder for temporary files: %s",
+                  c_strerror(errno));
     return v_str(str_new(&c->in->ctx, t->path, strlen(t->path)));
 }
 

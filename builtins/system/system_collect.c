@@ -28,8 +28,8 @@ static Value sequence(OpCall *c, int i, int64_t *count)
     else if (v.tag == V_TENSOR && v.tensor->rank > 0)
         *count = v.tensor->dims[0];
     else
-        arg_error(c, i, ERR_TYPE, "%s must be a tensor, tuple, range or string, not %s", arg_name(c, i),
-                  v_article(v, given, sizeof given));
+        arg_error(c, i, ERR_TYPE, "%s must be a tensor, tuple, range or string, not %s",
+                  arg_name(c, i), v_article(v, given, sizeof given));
     return v;
 }
 
@@ -48,7 +48,8 @@ static Value item_at(Interp *in, Value v, int64_t k)
 static Tuple *new_items(OpCall *c, int64_t n)
 {
     if (n > INT32_MAX)
-        err_raise(&c->in->ctx, ERR_MEMORY, "%s: %lld items are too many for a tuple", c->op->name, (long long)n);
+        err_raise(&c->in->ctx, ERR_MEMORY, "%s: %lld items are too many for a tuple", c->op->name,
+                  (long long)n);
     Tuple *t = tuple_new(&c->in->ctx, (uint32_t)n);
     op_root(c, v_tuple(t));
     return t;
@@ -91,13 +92,15 @@ Value op_run_keys(OpCall *c)
     if (kind && kind->keys)
         return kind->keys(c->in, c->args[0]);
     if (c->args[0].tag != V_TUPLE)
-        arg_error(c, 0, ERR_TYPE, "%s must be a named tuple, not a %s", arg_name(c, 0), v_type_name(c->args[0]));
+        arg_error(c, 0, ERR_TYPE, "%s must be a named tuple, not a %s", arg_name(c, 0),
+                  v_type_name(c->args[0]));
     Tuple *t = c->args[0].tuple;
     new_items(c, 0);
     Tuple **slot = &c->in->sp[-1].tuple;
     for (uint32_t i = 0; t->names && i < t->count; i++)
         if (t->names[i])
-            tuple_push(&c->in->ctx, slot, NULL, v_str(str_new(&c->in->ctx, t->names[i]->text, t->names[i]->len)));
+            tuple_push(&c->in->ctx, slot, NULL,
+                       v_str(str_new(&c->in->ctx, t->names[i]->text, t->names[i]->len)));
     return v_retain(v_tuple(*slot));
 }
 
@@ -116,7 +119,8 @@ Value op_run_append(OpCall *c)
     if (t.tag == V_TENSOR || t.tag == V_RANGE)
         return vector_append(c, t, c->args[1]);
     if (t.tag != V_TUPLE)
-        arg_error(c, 0, ERR_TYPE, "%s must be a tuple or a vector, not a %s", arg_name(c, 0), v_type_name(t));
+        arg_error(c, 0, ERR_TYPE, "%s must be a tuple or a vector, not a %s", arg_name(c, 0),
+                  v_type_name(t));
     op_root(c, v_retain(t));
     Tuple **slot = &c->in->sp[-1].tuple;
     tuple_push(&c->in->ctx, slot, NULL, v_retain(c->args[1]));
@@ -144,7 +148,8 @@ static bool range_contains(Value item, const Range *r)
     if (item.tag != V_INT || r->count == 0)
         return false;
     int64_t last = r->start + (r->count - 1) * r->step;
-    bool inside = r->step > 0 ? item.i >= r->start && item.i <= last : item.i <= r->start && item.i >= last;
+    bool inside = r->step > 0 ? item.i >= r->start && item.i <= last
+                              : item.i <= r->start && item.i >= last;
     return inside && (item.i - r->start) % r->step == 0;
 }
 
@@ -188,7 +193,8 @@ static int64_t sequences(OpCall *c, int first, Value *over)
 {
     int64_t shortest = 0, n;
     if (c->count - first > SEQUENCES_MAX)
-        err_raise(&c->in->ctx, ERR_TYPE, "%s takes at most %d sequences", c->op->name, SEQUENCES_MAX);
+        err_raise(&c->in->ctx, ERR_TYPE, "%s takes at most %d sequences", c->op->name,
+                  SEQUENCES_MAX);
     for (int i = first; i < c->count; i++) {
         over[i - first] = sequence(c, i, &n);
         shortest = i == first || n < shortest ? n : shortest;
@@ -238,10 +244,10 @@ static Value callee(OpCall *c)
         char given[96], help[160];
         Value other = c->count > 1 ? c->args[1] : v_undef();
         bool swapped = other.tag == V_FUNCTION || other.tag == V_OP || other.tag == V_FORMAT;
-        snprintf(help, sizeof help, "the function comes first: %s(%s, %s)", c->op->name, arg_text(c, 1),
-                 arg_text(c, 0));
-        arg_error_help(c, 0, ERR_TYPE, swapped ? help : NULL, "%s must be a function, not %s", arg_name(c, 0),
-                       v_article(f, given, sizeof given));
+        snprintf(help, sizeof help, "the function comes first: %s(%s, %s)", c->op->name,
+                 arg_text(c, 1), arg_text(c, 0));
+        arg_error_help(c, 0, ERR_TYPE, swapped ? help : NULL, "%s must be a function, not %s",
+                       arg_name(c, 0), v_article(f, given, sizeof given));
     }
     return f;
 }
@@ -289,8 +295,8 @@ Value op_run_filter(OpCall *c)
         Value *mark = in->sp, item = op_root(c, item_at(in, over, k));
         Value keep = op_root(c, call_value(in, f, &item, 1));
         if (truth(in, keep))
-            tuple_push(&in->ctx, out, over.tag == V_TUPLE && over.tuple->names ? over.tuple->names[k] : NULL,
-                       v_retain(item));
+            tuple_push(&in->ctx, out, over.tag == V_TUPLE && over.tuple->names
+                       ? over.tuple->names[k] : NULL, v_retain(item));
         stack_cut(in, mark);
     }
     if (c->args[1].tag == V_TENSOR && (*out)->count == 0)
@@ -307,7 +313,8 @@ Value op_run_reduce(OpCall *c)
     Value f = callee(c), over = sequence(c, 1, &n);
     if (c->args[2].tag == V_UNDEF && n == 0) {
         char help[200];
-        snprintf(help, sizeof help, "give a start value: reduce(%s, %s, 0)", arg_text(c, 0), arg_text(c, 1));
+        snprintf(help, sizeof help, "give a start value: reduce(%s, %s, 0)", arg_text(c, 0),
+                 arg_text(c, 1));
         arg_error_help(c, 1, ERR_VALUE, help, "%s is empty", arg_text(c, 1));
     }
     op_root(c, c->args[2].tag == V_UNDEF ? item_at(in, over, k++) : v_retain(c->args[2]));

@@ -38,7 +38,8 @@ Value op_run_complex(OpCall *c)
     bool weak = (c->weak & 2) || c->args[1].tag == V_UNDEF;
     Value part = op_binary(in, op_operator(in, TK_MUL), im, unit, 2u | weak);
     op_root(c, part);
-    return op_binary(in, op_operator(in, TK_ADD), c->args[0], part, (c->weak & 1) | (weak ? 2u : 0));
+    return op_binary(in, op_operator(in, TK_ADD), c->args[0], part,
+                     (c->weak & 1) | (weak ? 2u : 0));
 }
 
 /* ---- numbers from text ---- */
@@ -67,13 +68,14 @@ static const char *number_text(const Str *s, char *out)
 
 _Noreturn static void no_number(OpCall *c, const Str *s, const char *what, const char *help)
 {
-    arg_error_help(c, 0, ERR_VALUE, help, "\"%.*s%s\" is no %s", (int)(s->len < 40 ? s->len : 40), s->text,
-                   s->len > 40 ? "…" : "", what);
+    arg_error_help(c, 0, ERR_VALUE, help, "\"%.*s%s\" is no %s",
+                   (int)(s->len < 40 ? s->len : 40), s->text, s->len > 40 ? "…" : "", what);
 }
 
 static int digit_of(char ch)
 {
-    return ch >= '0' && ch <= '9' ? ch - '0' : (ch | 32) >= 'a' && (ch | 32) <= 'z' ? (ch | 32) - 'a' + 10 : 99;
+    return ch >= '0' && ch <= '9' ? ch - '0' : (ch | 32) >= 'a' && (ch | 32) <= 'z'
+           ? (ch | 32) - 'a' + 10 : 99;
 }
 
 /* After the sign: skips a prefix that fits the base; returns the base that holds. */
@@ -106,7 +108,8 @@ static Value int_of_text(OpCall *c, const Str *s, int base)
             snprintf(help, sizeof help, "read it as a float first: int(float(%s))", arg_text(c, 0));
             no_number(c, s, "integer", strpbrk(text, ".eE") && base == 10 ? help : NULL);
         }
-        if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, negative ? -digit : digit, &n))
+        if (__builtin_mul_overflow(n, base, &n) ||
+            __builtin_add_overflow(n, negative ? -digit : digit, &n))
             arg_error(c, 0, ERR_VALUE, "%.60s does not fit an int (64 bits)", text);
     }
     if (!any)
@@ -132,7 +135,8 @@ _Noreturn static void not_scalar(OpCall *c, const char *cast)
     else
         snprintf(help, sizeof help, "element by element: %s(%s)", cast, text);
     arg_error_help(c, 0, ERR_TYPE, v.tag == V_TENSOR || v.tag == V_RANGE ? help : NULL,
-                   "one real number is wanted, or a string, not %s", v_article(v, given, sizeof given));
+                   "one real number is wanted, or a string, not %s",
+                   v_article(v, given, sizeof given));
 }
 
 static bool one_real(Value v)

@@ -95,7 +95,8 @@ static void print_blocks(OpCall *c, const Str *sep)
     for (int i = 0; i < n; i++) {
         int width = blocks[i].width + (i > first ? gap : 0);
         if ((tall || in->show.width > 0) && i > first && used + width > room) {
-            bool margin = i == first + 1 && (int)strspn(blocks[first].line, " ") >= blocks[first].width;
+            bool margin = i == first + 1 &&
+                          (int)strspn(blocks[first].line, " ") >= blocks[first].width;
             if (!margin) {
                 write_band(in, blocks, first, i, sep);
                 out_write(in, "\n", 1);
@@ -128,7 +129,8 @@ static bool is_crowded(const Interp *in, Value v)
 {
     enum { LEAST = 24 };
     bool several = v.tag == V_TENSOR && v.tensor->rank > 0 && v.tensor->size > 1;
-    return (several || v.tag == V_TUPLE) && in->show.width > LEAST && show_column(&in->out) > in->show.width - LEAST;
+    return (several || v.tag == V_TUPLE) && in->show.width > LEAST &&
+           show_column(&in->out) > in->show.width - LEAST;
 }
 
 /* The separator at `at` becomes the end of a line where the value behind it, which takes one line,
@@ -164,7 +166,8 @@ static void print_one(Interp *in, Value v, const Str *sep)
 Value op_run_print(OpCall *c)
 {
     Interp *in = c->in;
-    Str *sep = arg_given(c, 0) ? arg_str(c, 0) : NULL, *end = arg_given(c, 1) ? arg_str(c, 1) : NULL;
+    Str *sep = arg_given(c, 0) ? arg_str(c, 0) : NULL,
+        *end = arg_given(c, 1) ? arg_str(c, 1) : NULL;
     if (!sep) {
         sep = str_new(&in->ctx, " ", 1);
         v_push(in, v_str(sep));

@@ -1,6 +1,7 @@
 /* Linear algebra in a format: the forms of the linear algebra rows that run textbook algorithms
- * (kernels/textbook/textbook.h) over stacks of matrices, and what their files share: one operation's
- * arithmetic and rooms, operands as matrices of carriers, results, errors with the user's names.
+ * (kernels/textbook/textbook.h) over stacks of matrices, and what their files share: one
+ * operation's arithmetic and rooms, operands as matrices of carriers, results, errors with the
+ * user's names.
  * Rows name them (Op.format); the door (interp/precision/precise.c) calls them. */
 #ifndef RICCI_BUILTINS_TEXTBOOK_H
 #define RICCI_BUILTINS_TEXTBOOK_H

@@ -1,5 +1,6 @@
-/* solve, inv and det of interval matrices: enclosures, verified by kernels/textbook/textbook_interval.c,
- * that contain the exact result for every choice of points in the operands. */
+/* solve, inv and det of interval matrices: enclosures, verified by
+ * kernels/textbook/textbook_interval.c, that contain the exact result for every choice of points in
+ * the operands. */
 #include "builtins/textbook/textbook.h"
 #include "kernels/textbook/textbook_number.h"
 

@@ -286,8 +286,8 @@ static void cond_by_values(Book *b, const Stack *s, NormOrder o, TextMat A, char
     if (o.kind == NORM_P && o.p < 0)
         n_set(t, out, n_is_zero(t, top) ? n_div(t, t->one, t->zero) : n_div(t, low, top));
     else
-        n_set(t, out, n_is_zero(t, low) || is_deficient(b, s, n_div(t, top, low)) ? n_div(t, t->one, t->zero)
-                                                                                 : n_div(t, top, low));
+        n_set(t, out, n_is_zero(t, low) || is_deficient(b, s, n_div(t, top, low))
+                          ? n_div(t, t->one, t->zero) : n_div(t, top, low));
 }
 
 Value op_format_cond(OpCall *c, Scope *s)

@@ -21,8 +21,8 @@ struct DeviceSet;
 struct Fence;
 struct Limit;
 
-/* Set by a signal handler or another thread, read by the pool's: atomic for the threads, and without a
- * lock for the handler. */
+/* Set by a signal handler or another thread, read by the pool's: atomic for the threads, and
+ * without a lock for the handler. */
 typedef _Atomic int InterruptFlag;
 _Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler writes it");
 
@@ -58,18 +58,26 @@ struct Ctx {
     MemAccount mem;
     ErrFrame *frame;                             /* innermost catch point */
     Error *error;                                /* the error being raised or just caught */
-    Error *making;                               /* made and not thrown yet, the newest first: error.h */
+    /* made and not thrown yet, the newest first: error.h */
+    Error *making;
     InterruptFlag *interrupt;            /* set by SIGINT, polled at loop edges */
-    char *stack_limit;                   /* recursion past this address of the C stack is a memory error */
+    /* recursion past this address of the C stack is a memory error */
+    char *stack_limit;
     Pool *pool;                                  /* created on first use */
-    int blas_buffers;                            /* that BLAS keeps for this one: kernels/blas/blas_room.c */
+    /* that BLAS keeps for this one: kernels/blas/blas_room.c */
+    int blas_buffers;
     struct Cells *cells;                     /* NULL: no rational, decimal or mp yet */
     struct DeviceSet *devices;                   /* NULL before an interpreter exists */
-    struct Progress *progress;                   /* how far long work is: progress.h; NULL: nobody looks */
-    struct Fence *fence;                         /* what a program of strangers is kept in: fence.h; NULL: none */
-    struct Limit *limit;                         /* what the run may use: limit.h; NULL: all there is */
-    bool remote;                                 /* a tensor was put on a device: buffers may be away */
-    bool foreign;                                /* a tensor was made whose dtype has no kernels of its own */
+    /* how far long work is: progress.h; NULL: nobody looks */
+    struct Progress *progress;
+    /* what a program of strangers is kept in: fence.h; NULL: none */
+    struct Fence *fence;
+    /* what the run may use: limit.h; NULL: all there is */
+    struct Limit *limit;
+    /* a tensor was put on a device: buffers may be away */
+    bool remote;
+    /* a tensor was made whose dtype has no kernels of its own */
+    bool foreign;
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */
     void (*trace)(Ctx *, Error *);               /* adds the call trace to an error; may be NULL */
     void (*notice)(Ctx *, const char *text);     /* a line for stderr: warnings, notices */

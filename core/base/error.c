@@ -58,7 +58,8 @@ static Error *err_make(Ctx *ctx, ErrKind kind, const char *fmt, va_list args)
         free(e);
         return err_no_memory(ctx);
     }
-    if (strcmp(fmt, "%s") != 0)              /* what was thrown stays what it is until it is shown */
+    /* what was thrown stays what it is until it is shown */
+    if (strcmp(fmt, "%s") != 0)
         plain_message(e->message, fmt);
     if (ctx->locate)
         ctx->locate(ctx, &e->where);
@@ -339,7 +340,8 @@ static int edit_distance(const char *a, const char *b, int limit)
                 d = last[j] + 1;
             if (now[j - 1] + 1 < d)
                 d = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < d)
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < d)
                 d = before[j - 2] + 1;
             now[j] = d;
         }

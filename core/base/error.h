@@ -9,8 +9,8 @@
  *     err_help(e, "transpose B: A @ B'");
  *     err_throw(e);
  *
- * Until it is thrown, kept or freed, an error in pieces belongs to the frame that it was made in: when
- * another error (a piece had no memory) unwinds to that frame, it is freed. */
+ * Until it is thrown, kept or freed, an error in pieces belongs to the frame that it was made in:
+ * when another error (a piece had no memory) unwinds to that frame, it is freed. */
 #ifndef RICCI_CORE_ERROR_H
 #define RICCI_CORE_ERROR_H
 
@@ -55,15 +55,16 @@ struct ErrFrame {
 };
 
 /* Usage: ErrFrame f; if (ERR_TRY(ctx, &f)) { … ERR_END(ctx, &f); } else { ctx->error … }
- * In the else branch the frame is already popped: what was entered inside has ended. Locals changed inside must be
- * volatile. */
+ * In the else branch the frame is already popped: what was entered inside has ended. Locals changed
+ * inside must be volatile. */
 #define ERR_TRY(ctx, f) ((f)->up = (ctx)->frame, (ctx)->frame = (f), setjmp((f)->jump) == 0)
 #define ERR_END(ctx, f) (assert((ctx)->frame == (f)), (void)((ctx)->frame = (f)->up))
 
 const char *err_kind_name(ErrKind);
 
 /* Raises with the place of the running operation (Ctx.locate). */
-_Noreturn void err_raise(Ctx *, ErrKind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void err_raise(Ctx *, ErrKind, const char *fmt,
+                         ...) __attribute__((format(printf, 3, 4)));
 /* The same with a help line; help is a ready text (may be NULL). */
 _Noreturn void err_raise_help(Ctx *, ErrKind, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -78,14 +79,17 @@ void err_trace_add(Error *, const char *text, Source *, Span call);
 void err_append(Error *first, const Error *next);
 void err_append_line(Error *, const char *line);      /* below that, such as `… and 12 more` */
 void err_at(Error *, Source *, Span span);           /* instead of the running operation */
-void err_underline(Error *, int operand);            /* underline operand i of the running operation */
+/* underline operand i of the running operation */
+void err_underline(Error *, int operand);
 _Noreturn void err_throw(Error *);
-_Noreturn void err_interrupted(Ctx *);               /* Ctrl-C, or the seconds of the run are over; the flag is down */
-Error *err_keep(Error *);                            /* it is the caller's, whatever is unwound; returns it */
+/* Ctrl-C, or the seconds of the run are over; the flag is down */
+_Noreturn void err_interrupted(Ctx *);
+/* it is the caller's, whatever is unwound; returns it */
+Error *err_keep(Error *);
 _Noreturn void err_rethrow(Ctx *);                   /* ctx->error goes on to the next frame */
 void err_free(Error *);
-/* The user's own text of operand i of the running operation if it is short and on one line, else NULL.
- * Returned text is valid for the next three calls. */
+/* The user's own text of operand i of the running operation if it is short and on one line, else
+ * NULL. Returned text is valid for the next three calls. */
 const char *err_operand_name(Ctx *, int i);
 /* The same for a sentence: "the left operand", "operand 1" where there is no such text. */
 const char *err_operand_text(Ctx *, int i);

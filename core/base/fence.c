@@ -1,6 +1,6 @@
-/* The fence: see fence.h. Folders that a program may reach are held open; a path becomes one of them
- * and a name below it by its letters alone, and is then opened beneath that folder: by openat2, or where
- * the system has none component by component, without following links. */
+/* The fence: see fence.h. Folders that a program may reach are held open; a path becomes one of
+ * them and a name below it by its letters alone, and is then opened beneath that folder: by
+ * openat2, or where the system has none component by component, without following links. */
 #include "core/base/fence.h"
 
 #include "core/base/error.h"
@@ -173,7 +173,8 @@ static int step(int at, const char *name, int flags)
 {
     struct stat info;
     int fd = openat(at, name, flags | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == ENOTDIR && fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode))
+    if (fd < 0 && errno == ENOTDIR && fstatat(at, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(info.st_mode))
         errno = ELOOP;
     return fd;
 }
@@ -238,7 +239,8 @@ static bool leads_out(int why)
 /* ---- the gate ---- */
 static _Noreturn void raise_outside(Ctx *ctx, const char *path)
 {
-    err_raise(ctx, ERR_IO, "%.1000s is outside of the program's folder, and %s keeps a program in there", path,
+    err_raise(ctx, ERR_IO,
+              "%.1000s is outside of the program's folder, and %s keeps a program in there", path,
               ctx->fence->by);
 }
 
@@ -269,7 +271,8 @@ int fence_open(Ctx *ctx, const char *path)
     if (fd < 0 || fstat(fd, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
         return fd;
     close(fd);
-    err_raise(ctx, ERR_IO, "%.1000s is no plain file, and %s keeps a program from others", path, f->by);
+    err_raise(ctx, ERR_IO, "%.1000s is no plain file, and %s keeps a program from others",
+              path, f->by);
 }
 
 bool fence_sees(Ctx *ctx, const char *path)
@@ -309,7 +312,8 @@ static const char *last_part(const char *path)
 
 static _Noreturn void raise_no_target(Ctx *ctx, const char *path)
 {
-    Error *e = err_new(ctx, ERR_IO, "cannot write %.1000s: %s keeps a program from writing anywhere but in tempdir()",
+    Error *e = err_new(ctx, ERR_IO, "cannot write %.1000s: %s keeps a program from writing "
+                                    "anywhere but in tempdir()",
                        path, ctx->fence->by);
     const char *name = last_part(path);
     if (*name && !strpbrk(name, "\"\\{}\n"))
@@ -317,13 +321,15 @@ static _Noreturn void raise_no_target(Ctx *ctx, const char *path)
     err_throw(e);
 }
 
-/* The folder of the file is there, inside, behind no link; nor is the file one, or known by two names. */
+/* The folder of the file is there, inside, behind no link; nor is the file one, or known by two
+ * names. */
 static bool may_be_written(const Folder *folder, const char *rest)
 {
     char above[FENCE_PATH];
     struct stat info;
     const char *name = last_part(rest);
-    snprintf(above, sizeof above, "%.*s", name == rest ? 1 : (int)(name - rest) - 1, name == rest ? "." : rest);
+    snprintf(above, sizeof above, "%.*s", name == rest ? 1 : (int)(name - rest) - 1,
+             name == rest ? "." : rest);
     int fd = open_stepwise(folder->fd, above, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return !leads_out(errno);            /* the caller's open says what is wrong */
@@ -338,7 +344,8 @@ const char *fence_target(Ctx *ctx, const char *path, char out[FENCE_PATH])
     const char *rest;
     if (!ctx->fence)
         return path;
-    const Folder *folder = absolute(path, whole) ? find_folder(ctx->fence, whole, true, &rest) : NULL;
+    const Folder *folder = absolute(path, whole)
+                           ? find_folder(ctx->fence, whole, true, &rest) : NULL;
     if (!folder || !may_be_written(folder, rest) ||
         snprintf(out, FENCE_PATH, "%s/%s", folder->path, rest) >= FENCE_PATH)
         raise_no_target(ctx, path);
@@ -351,5 +358,6 @@ void fence_check(Ctx *ctx, unsigned reaches, const char *what)
                      : reaches & REACH_PROCESS ? "starts another program"
                                                : "reads the environment";
     if (ctx->fence && reaches & REACH_REFUSED)
-        err_raise(ctx, ERR_IO, "%s %s, and %s keeps a program from that", what, does, ctx->fence->by);
+        err_raise(ctx, ERR_IO, "%s %s, and %s keeps a program from that", what, does,
+                  ctx->fence->by);
 }

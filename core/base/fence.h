@@ -1,11 +1,11 @@
-/* The fence around a program of strangers (`--safe`): what of the machine it may reach. The one gate of
- * every path that a program names, for reading, importing and writing, and of what reaches out
- * otherwise (the environment, native code, other programs). A path is opened beneath a folder that is
- * held open, so that no link, `..`, or change between looking and opening leads out of it.
+/* The fence around a program of strangers (`--safe`): what of the machine it may reach. The one
+ * gate of every path that a program names, for reading, importing and writing, and of what reaches
+ * out otherwise (the environment, native code, other programs). A path is opened beneath a folder
+ * that is held open, so that no link, `..`, or change between looking and opening leads out of it.
  * Without a fence (Ctx.fence NULL) these are the system's own calls.
  *
- * fence_kernel.c is the second wall: the same again by Landlock and seccomp, where the kernel has them,
- * for the case that the first has a hole. */
+ * fence_kernel.c is the second wall: the same again by Landlock and seccomp, where the kernel has
+ * them, for the case that the first has a hole. */
 #ifndef RICCI_CORE_FENCE_H
 #define RICCI_CORE_FENCE_H
 
@@ -45,7 +45,8 @@ bool fence_sees(Ctx *, const char *path);
 bool fence_holds(Ctx *, const char *path);
 /* Raises ERR_IO if the path leads out. */
 void fence_check_read(Ctx *, const char *path);
-/* The path to write to: itself, or where it leads in the folder that may be written, in `out`. Raises. */
+/* The path to write to: itself, or where it leads in the folder that may be written, in `out`.
+ * Raises. */
 const char *fence_target(Ctx *, const char *path, char out[FENCE_PATH]);
 /* Raises if one of them is refused: "`what` runs other programs, and --safe …". */
 void fence_check(Ctx *, unsigned reaches, const char *what);

@@ -1,7 +1,8 @@
-/* The second wall of the fence (fence.h), by the kernel: Landlock for files, connections and signals,
- * seccomp for system calls that start programs, reach other processes or change the machine. It is wider
- * than the first: libraries that are opened when first used are read where the system keeps them, and
- * C libraries call what they like. Numbers of Landlock stand here, since headers are older than kernels.
+/* The second wall of the fence (fence.h), by the kernel: Landlock for files, connections and
+ * signals, seccomp for system calls that start programs, reach other processes or change the
+ * machine. It is wider than the first: libraries that are opened when first used are read where the
+ * system keeps them, and C libraries call what they like. Numbers of Landlock stand here, since
+ * headers are older than kernels.
  * Elsewhere than on Linux there is no second wall. */
 #include "core/base/fence.h"
 
@@ -16,8 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined __linux__ && (defined __x86_64__ || defined __aarch64__) && !defined __SANITIZE_ADDRESS__ && \
-    !defined __SANITIZE_THREAD__                     /* the leak checker starts a process that looks into this one */
+/* With sanitizers there are none: the leak checker starts a process that looks into this one. */
+#if defined __linux__ && (defined __x86_64__ || defined __aarch64__) && \
+    !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
 #define WALLS 1
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -39,7 +41,8 @@ enum { LL_CREATE = 444, LL_ADD = 445, LL_RESTRICT = 446, LL_PATH_BENEATH = 1, LL
 #define FS_MAKE_REG (1ull << 8)
 #define FS_TRUNCATE (1ull << 14)
 #define FS_READ (FS_READ_FILE | FS_READ_DIR)
-#define FS_WRITE (FS_READ | FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_TRUNCATE)
+#define FS_WRITE (FS_READ | FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | \
+                  FS_MAKE_REG | FS_TRUNCATE)
 #define FS_OF_FILES (FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE)
 
 typedef struct Ruleset {
@@ -55,11 +58,14 @@ typedef struct __attribute__((packed)) Beneath {
 static Ruleset handled(long version)
 {
     Ruleset r = { .files = (1ull << 13) - 1 };
-    r.files |= version >= 2 ? 1ull << 13 : 0;                  /* links and renames between folders */
+    /* links and renames between folders */
+    r.files |= version >= 2 ? 1ull << 13 : 0;
     r.files |= version >= 3 ? FS_TRUNCATE : 0;
-    r.files |= version >= 5 ? 1ull << 15 : 0;                  /* ioctl of devices that are opened from now on */
+    /* ioctl of devices that are opened from now on */
+    r.files |= version >= 5 ? 1ull << 15 : 0;
     r.net = version >= 4 ? 3 : 0;                              /* bind and connect of TCP */
-    r.scoped = version >= 6 ? 3 : 0;                           /* abstract sockets and signals of others */
+    /* abstract sockets and signals of others */
+    r.scoped = version >= 6 ? 3 : 0;
     return r;
 }
 
@@ -83,20 +89,25 @@ static void allow_path(int rules, const Ruleset *all, const char *path, uint64_t
         close(fd);
 }
 
-/* Libraries and their data (fonts, locales, terminals), what C libraries ask of the machine, and the
- * devices that hold nothing. */
+/* Libraries and their data (fonts, locales, terminals), what C libraries ask of the machine, and
+ * the devices that hold nothing. */
 static const struct { const char *path; uint64_t access; } system_paths[] = {
-    { "/usr", FS_READ }, { "/lib", FS_READ }, { "/lib64", FS_READ }, { "/lib32", FS_READ }, { "/opt", FS_READ },
+    { "/usr", FS_READ }, { "/lib", FS_READ }, { "/lib64", FS_READ }, { "/lib32", FS_READ },
+    { "/opt", FS_READ },
     { "/nix/store", FS_READ }, { "/gnu/store", FS_READ }, { "/etc/ld.so.cache", FS_READ },
-    { "/etc/ld.so.conf", FS_READ }, { "/etc/ld.so.conf.d", FS_READ }, { "/etc/alternatives", FS_READ },
+    { "/etc/ld.so.conf", FS_READ }, { "/etc/ld.so.conf.d", FS_READ },
+    { "/etc/alternatives", FS_READ },
     { "/etc/fonts", FS_READ }, { "/var/cache/fontconfig", FS_READ }, { "/etc/terminfo", FS_READ },
     { "/etc/inputrc", FS_READ }, { "/etc/localtime", FS_READ },
     { "/sys/devices/system", FS_READ }, { "/sys/fs/cgroup", FS_READ },
     { "/proc/meminfo", FS_READ }, { "/proc/cpuinfo", FS_READ }, { "/proc/stat", FS_READ },
-    { "/proc/sys/vm/overcommit_memory", FS_READ }, { "/proc/self/maps", FS_READ }, { "/proc/self/status", FS_READ },
+    { "/proc/sys/vm/overcommit_memory", FS_READ }, { "/proc/self/maps", FS_READ },
+    { "/proc/self/status", FS_READ },
     { "/proc/self/cgroup", FS_READ },
-    { "/dev/null", FS_READ | FS_WRITE_FILE }, { "/dev/zero", FS_READ }, { "/dev/full", FS_READ | FS_WRITE_FILE },
-    { "/dev/random", FS_READ }, { "/dev/urandom", FS_READ }, { "/dev/tty", FS_READ | FS_WRITE_FILE },
+    { "/dev/null", FS_READ | FS_WRITE_FILE }, { "/dev/zero", FS_READ },
+    { "/dev/full", FS_READ | FS_WRITE_FILE },
+    { "/dev/random", FS_READ }, { "/dev/urandom", FS_READ },
+    { "/dev/tty", FS_READ | FS_WRITE_FILE },
 };
 
 /* Below the user's home: fonts, and the keys of the session. */
@@ -127,7 +138,8 @@ static void allow_own(int rules, const Ruleset *all, const Fence *f, const char 
         allow_fd(rules, all, fd, write ? FS_WRITE : FS_READ);
     for (int i = 0; fence_file(f, i); i++)
         allow_path(rules, all, fence_file(f, i), FS_READ);
-    if (slash && snprintf(above, sizeof above, "%.*s", slash == tempdir ? 1 : (int)(slash - tempdir), tempdir) > 0)
+    if (slash && snprintf(above, sizeof above, "%.*s",
+                          slash == tempdir ? 1 : (int)(slash - tempdir), tempdir) > 0)
         allow_path(rules, all, above, FS_REMOVE_DIR);
 }
 
@@ -137,7 +149,8 @@ static bool close_files(const Fence *f, const char *tempdir, const char *const *
     if (version < 1)
         return false;
     Ruleset all = handled(version);
-    size_t size = version >= 6 ? sizeof all : version >= 4 ? offsetof(Ruleset, scoped) : sizeof all.files;
+    size_t size = version >= 6 ? sizeof all : version >= 4 ? offsetof(Ruleset, scoped)
+                                                           : sizeof all.files;
     int rules = (int)syscall(LL_CREATE, &all, size, 0);
     if (rules < 0)
         return false;
@@ -151,27 +164,39 @@ static bool close_files(const Fence *f, const char *tempdir, const char *const *
 }
 
 /* ---- seccomp ---- */
-/* They fail with EPERM: programs, sockets, other processes, new names for files, the machine itself. */
+/* They fail with EPERM: programs, sockets, other processes, new names for files, the machine
+ * itself. */
 static const unsigned refused[] = {
-    SYS_execve, SYS_execveat, SYS_socket, SYS_socketpair, SYS_bind, SYS_connect, SYS_listen, SYS_accept, SYS_accept4,
-    SYS_sendto, SYS_sendmsg, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_tkill,
-    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_setns, SYS_unshare, SYS_mount, SYS_umount2,
-    SYS_pivot_root, SYS_chroot, SYS_symlinkat, SYS_linkat, SYS_mknodat, SYS_fchownat, SYS_fchown, SYS_fchmodat,
-    SYS_utimensat,    SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_name_to_handle_at, SYS_open_by_handle_at,
-    SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid,
-    SYS_setgroups, SYS_capset, SYS_personality, SYS_acct, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_sethostname,
-    SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_init_module,
-    SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_keyctl,
+    SYS_execve, SYS_execveat, SYS_socket, SYS_socketpair, SYS_bind, SYS_connect, SYS_listen,
+        SYS_accept, SYS_accept4,
+    SYS_sendto, SYS_sendmsg, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev,
+        SYS_kcmp, SYS_tkill,
+    SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpriority, SYS_setns, SYS_unshare, SYS_mount,
+        SYS_umount2,
+    SYS_pivot_root, SYS_chroot, SYS_symlinkat, SYS_linkat, SYS_mknodat, SYS_fchownat, SYS_fchown,
+        SYS_fchmodat,
+    SYS_utimensat,    SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_name_to_handle_at,
+        SYS_open_by_handle_at,
+    SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid,
+        SYS_setfsgid,
+    SYS_setgroups, SYS_capset, SYS_personality, SYS_acct, SYS_reboot, SYS_swapon, SYS_swapoff,
+        SYS_sethostname,
+    SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime,
+        SYS_init_module,
+    SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_bpf, SYS_perf_event_open,
+        SYS_userfaultfd, SYS_keyctl,
     SYS_add_key, SYS_request_key, SYS_quotactl, SYS_syslog, SYS_fanotify_init, SYS_inotify_init1,
     SYS_shmget, SYS_shmat, SYS_msgget, SYS_semget, SYS_mq_open, SYS_setrlimit, SYS_seccomp,
 #ifdef SYS_fork
-    SYS_fork, SYS_vfork, SYS_symlink, SYS_link, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown, SYS_iopl, SYS_ioperm,
+    SYS_fork, SYS_vfork, SYS_symlink, SYS_link, SYS_mknod, SYS_chmod, SYS_chown, SYS_lchown,
+        SYS_iopl, SYS_ioperm,
     SYS_modify_ldt, SYS_inotify_init,
 #endif
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
 #endif
-    424 /* pidfd_send_signal */, 425 /* io_uring_setup */, 426, 427, 428 /* open_tree */, 429 /* move_mount */,
+    424 /* pidfd_send_signal */, 425 /* io_uring_setup */, 426, 427, 428 /* open_tree */,
+    429 /* move_mount */,
     430 /* fsopen */, 431, 432, 433 /* fspick */, 434 /* pidfd_open */, 438 /* pidfd_getfd */,
     440 /* process_madvise */, 442 /* mount_setattr */, 448 /* process_mrelease */,
     452 /* fchmodat2 */, 463 /* setxattrat */,
@@ -185,7 +210,8 @@ typedef struct Filter {
 
 static void put(Filter *f, unsigned code, unsigned yes, unsigned no, unsigned k)
 {
-    f->step[f->count++] = (struct sock_filter){ (unsigned short)code, (unsigned char)yes, (unsigned char)no, k };
+    f->step[f->count++] = (struct sock_filter){ (unsigned short)code, (unsigned char)yes,
+                                                (unsigned char)no, k };
 }
 
 static void load(Filter *f, size_t at)
@@ -213,7 +239,8 @@ static size_t half(int argument, int high)
 
 #define EPERM_ANSWER (SECCOMP_RET_ERRNO | EPERM)
 
-/* Threads are cloned, processes are not; glibc's threads do without clone3 where it is not there. */
+/* Threads are cloned, processes are not; glibc's threads do without clone3 where it is not
+ * there. */
 static void filter_clone(Filter *f)
 {
     refuse(f, CLONE3, SECCOMP_RET_ERRNO | ENOSYS);
@@ -237,8 +264,8 @@ static void filter_signals(Filter *f)
     }
 }
 
-/* Typing into the terminal (TIOCSTI, TIOCLINUX), and raising limits: asking for them (no new ones in the
- * third argument) is allowed. */
+/* Typing into the terminal (TIOCSTI, TIOCLINUX), and raising limits: asking for them (no new ones
+ * in the third argument) is allowed. */
 static void filter_arguments(Filter *f)
 {
     put(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 5, SYS_ioctl);
@@ -268,7 +295,8 @@ static bool close_calls(void)
     answer(&f, SECCOMP_RET_KILL_PROCESS);
     load(&f, offsetof(struct seccomp_data, nr));
 #ifdef __x86_64__
-    put(&f, BPF_JMP | BPF_JGE | BPF_K, 0, 1, 0x40000000);      /* x32: the same calls by other numbers */
+    /* x32: the same calls by other numbers */
+    put(&f, BPF_JMP | BPF_JGE | BPF_K, 0, 1, 0x40000000);
     answer(&f, EPERM_ANSWER);
 #endif
     for (int i = 0; i < REFUSED; i++)

@@ -129,6 +129,7 @@ const char *limit_why(const Ctx *ctx, int why, char text[96])
     if (why != EFBIG || !ctx->limit || isinf(ctx->limit->file))
         return c_strerror(why);
     char most[32];
-    snprintf(text, 96, "that is more than --limit file=%s lets a run write", limit_text(most, ctx->limit->file));
+    snprintf(text, 96, "that is more than --limit file=%s lets a run write",
+             limit_text(most, ctx->limit->file));
     return text;
 }

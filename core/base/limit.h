@@ -1,6 +1,7 @@
-/* What a run may use: bytes of memory, seconds, bytes of files (`--limit memory=1e9,seconds=60,file=1e8`).
- * Memory is counted by the funnel (mem.h), seconds by the program's timer (repl_signals.c), files by
- * the system and here; where the account could miss something the process has limits of its own.
+/* What a run may use: bytes of memory, seconds, bytes of files (`--limit
+ * memory=1e9,seconds=60,file=1e8`). Memory is counted by the funnel (mem.h), seconds by the
+ * program's timer (repl_signals.c), files by the system and here; where the account could miss
+ * something the process has limits of its own.
  * Without a limit Ctx.limit is NULL. */
 #ifndef RICCI_CORE_LIMIT_H
 #define RICCI_CORE_LIMIT_H

@@ -79,7 +79,8 @@ const char *mem_bytes_text(char out[32], double bytes) {
     static const char *const unit[] = { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
     int u = 0;
     while (bytes >= 999.5 && u < 6) { bytes /= 1000; u++; }
-    c_snprintf(out, 32, bytes < 9.95 && u > 0 ? "%.1f %s" : "%.0f %s", bytes, bytes == 1 && u == 0 ? "byte" : unit[u]);
+    c_snprintf(out, 32, bytes < 9.95 && u > 0 ? "%.1f %s" : "%.0f %s", bytes,
+               bytes == 1 && u == 0 ? "byte" : unit[u]);
     return out;
 }
 
@@ -87,7 +88,8 @@ static _Noreturn void raise_memory(Ctx *ctx, size_t bytes, size_t have, const ch
     const MemAccount *m = &ctx->mem;
     char asked[32], limit[32], help[80] = "", most[32];
     if (ctx->limit && (double)m->limit == ctx->limit->memory)
-        snprintf(help, sizeof help, "--limit memory=%s is what this run may use", limit_text(most, ctx->limit->memory));
+        snprintf(help, sizeof help, "--limit memory=%s is what this run may use",
+                 limit_text(most, ctx->limit->memory));
     err_raise_help(ctx, ERR_MEMORY, help[0] ? help : NULL, "%s asked for, %s of memory%s",
                    mem_bytes_text(asked, (double)bytes), mem_bytes_text(limit, (double)have), what);
 }
@@ -135,7 +137,8 @@ static inline void account(Ctx *ctx, size_t bytes) {
 
 size_t mem_address_limit(void) {
     struct rlimit r;
-    return getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY ? (size_t)r.rlim_cur : SIZE_MAX;
+    return getrlimit(RLIMIT_AS, &r) == 0 && r.rlim_cur != RLIM_INFINITY
+           ? (size_t)r.rlim_cur : SIZE_MAX;
 }
 
 size_t mem_address_share(size_t most) {

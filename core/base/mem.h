@@ -11,7 +11,8 @@
 #include "core/base/ctx.h"
 
 void mem_init(Ctx *);
-void mem_shutdown(Ctx *);  /* returns slabs and caches; asserts nothing: leaks are reported by tests */
+/* returns slabs and caches; asserts nothing: leaks are reported by tests */
+void mem_shutdown(Ctx *);
 
 void *mem_alloc(Ctx *, size_t bytes);
 void *mem_zalloc(Ctx *, size_t bytes);
@@ -27,12 +28,12 @@ void *mem_alloc_data(Ctx *, size_t bytes, bool zeroed);
 void mem_free_data(Ctx *, void *block, size_t bytes);
 /* Raises ERR_MEMORY with what was asked and what is free if `bytes` cannot be had. */
 void mem_check(Ctx *, size_t bytes);
-/* The limit on the addresses of this process (ulimit -v); SIZE_MAX: none. And what of `most` bytes one
- * part of the program may reserve under it, so that the others find room. */
+/* The limit on the addresses of this process (ulimit -v); SIZE_MAX: none. And what of `most` bytes
+ * one part of the program may reserve under it, so that the others find room. */
 size_t mem_address_limit(void);
 size_t mem_address_share(size_t most);
-/* Before a library that ends the process where it gets no memory: raises ERR_MEMORY if a limit does not
- * leave it this much. */
+/* Before a library that ends the process where it gets no memory: raises ERR_MEMORY if a limit does
+ * not leave it this much. */
 void mem_room(Ctx *, size_t bytes);
 /* count * size, raising ERR_MEMORY on overflow. */
 size_t mem_mul(Ctx *, size_t count, size_t size);

@@ -1,5 +1,5 @@
-/* Did you mean, for files: the folder of a missing file is read once, when the error is made. Called
- * by who opens files; it opens none itself. */
+/* Did you mean, for files: the folder of a missing file is read once, when the error is made.
+ * Called by who opens files; it opens none itself. */
 #include "core/base/nearby.h"
 
 #include "core/system/c_locale.h"

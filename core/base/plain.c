@@ -1,5 +1,6 @@
-/* Masking what messages show of texts from outside: see core/base/plain.h. Works in place, a question mark
- * for each byte, so that it needs no memory and cannot fail where an error is being made. */
+/* Masking what messages show of texts from outside: see core/base/plain.h. Works in place, a
+ * question mark for each byte, so that it needs no memory and cannot fail where an error is being
+ * made. */
 #include "core/base/plain.h"
 
 #include "core/base/source.h"

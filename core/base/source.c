@@ -139,7 +139,8 @@ uint32_t utf8_next(const char *text, size_t len, size_t *at)
     static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *p = (const unsigned char *)text + *at;
     size_t left = len - *at;
-    int n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+    int n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0
+            ? 3 : p[0] < 0xF5 ? 4 : 0;
     uint32_t c = n == 1 ? p[0] : p[0] & (0x7Fu >> n);
     bool good = n > 0 && (size_t)n <= left;
     for (int i = 1; good && i < n; i++) {
@@ -179,7 +180,8 @@ static const struct { uint32_t from, to; int width; } width_ranges[] = {
     { 0x3400, 0x4DBF, 2 }, { 0x4E00, 0x9FFF, 2 }, { 0xA000, 0xA4CF, 2 }, { 0xAC00, 0xD7A3, 2 },
     { 0xF900, 0xFAFF, 2 }, { 0xFE00, 0xFE0F, 0 }, { 0xFE20, 0xFE2F, 0 }, { 0xFE30, 0xFE6F, 2 },
     { 0xFEFF, 0xFEFF, 0 }, { 0xFF00, 0xFF60, 2 }, { 0xFFE0, 0xFFE6, 2 }, { 0x1F300, 0x1F64F, 2 },
-    { 0x1F680, 0x1F6FF, 2 }, { 0x1F900, 0x1F9FF, 2 }, { 0x20000, 0x3FFFD, 2 }, { 0xE0100, 0xE01EF, 0 },
+    { 0x1F680, 0x1F6FF, 2 }, { 0x1F900, 0x1F9FF, 2 }, { 0x20000, 0x3FFFD, 2 },
+    { 0xE0100, 0xE01EF, 0 },
 };
 
 static int codepoint_width(uint32_t c)
@@ -324,7 +326,8 @@ static int render_lines(const Source *s, const Span *spans, int count, uint32_t 
 }
 
 /* One line of the source and the carets under it. */
-static void render_line(Buf *out, const Source *s, uint32_t line, int gutter, const Span *spans, int count)
+static void render_line(Buf *out, const Source *s, uint32_t line, int gutter,
+                        const Span *spans, int count)
 {
     Span whole = line_span(s, line), parts[WHERE_OPERANDS];
     int n = 0;
@@ -333,7 +336,8 @@ static void render_line(Buf *out, const Source *s, uint32_t line, int gutter, co
     Span w = n > 0 ? render_window(s, whole, parts[0].from, parts[0].to) : whole;
     buf_printf(out, " %*u | %s", gutter, line + s->first_line, w.from > whole.from ? "…" : "");
     render_text(out, s, w);
-    buf_printf(out, "%s\n%*s | %s", w.to < whole.to ? "…" : "", gutter + 1, "", w.from > whole.from ? " " : "");
+    buf_printf(out, "%s\n%*s | %s", w.to < whole.to ? "…" : "", gutter + 1, "",
+               w.from > whole.from ? " " : "");
     render_carets(out, s, w, parts, n);
     buf_putc(out, '\n');
 }

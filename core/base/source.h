@@ -26,7 +26,8 @@ void source_release(Source *);
 
 typedef struct Place { uint32_t line, column; } Place;   /* 1-based; column in characters */
 Place source_place(const Source *, uint32_t offset);
-/* Index in `lines` of the line that holds `offset`: its column would take as long as the line is. */
+/* Index in `lines` of the line that holds `offset`: its column would take as long as the line
+ * is. */
 uint32_t source_line(const Source *, uint32_t offset);
 /* Display width in terminal cells of UTF-8 text (0 for combining, 2 for wide). */
 int text_width(const char *text, size_t len);

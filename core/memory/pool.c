@@ -89,7 +89,8 @@ static void run_chunks(Pool *pool, int worker) {
         int64_t begin = atomic_fetch_add_explicit(&pool->next, pool->chunk, memory_order_relaxed);
         if (begin >= pool->n || (pool->interrupt && *pool->interrupt)) return;
         int64_t end = pool->n - begin > pool->chunk ? begin + pool->chunk : pool->n;
-        if (__builtin_expect(worker == 0 && pool->heard != NULL, 0)) progress_at(pool->heard, begin);
+        if (__builtin_expect(worker == 0 && pool->heard != NULL, 0)) progress_at(pool->heard,
+            begin);
         pool->fn(pool->arg, begin, end, worker);
     }
 }

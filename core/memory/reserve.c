@@ -23,7 +23,8 @@ char *reserve_open(Ctx *ctx, size_t bytes) {
         memset(block, 0xff, bytes);
         return block;
     }
-    void *range = mmap(NULL, mapped_bytes(bytes), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *range = mmap(NULL, mapped_bytes(bytes), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (range == MAP_FAILED) mem_raise(ctx, bytes);
     return range;
 }

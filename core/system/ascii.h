@@ -1,8 +1,8 @@
-/* Letters, digits and blanks of ASCII. <ctype.h> and <strings.h> ask the locale of the process, which
- * belongs to the program around us: in a Turkish one "I" and "i" are different letters, in an 8-bit one
- * the bytes of UTF-8 may be letters or blanks. Keywords, names, numbers and the words of file formats
- * are ASCII whatever it says, so nobody else classifies or compares letters (a lint rule); numbers
- * have core/system/c_locale.h. A char may be negative: it is none of these. */
+/* Letters, digits and blanks of ASCII. <ctype.h> and <strings.h> ask the locale of the process,
+ * which belongs to the program around us: in a Turkish one "I" and "i" are different letters, in an
+ * 8-bit one the bytes of UTF-8 may be letters or blanks. Keywords, names, numbers and the words of
+ * file formats are ASCII whatever it says, so nobody else classifies or compares letters (a lint
+ * rule); numbers have core/system/c_locale.h. A char may be negative: it is none of these. */
 #ifndef RICCI_CORE_ASCII_H
 #define RICCI_CORE_ASCII_H
 

@@ -1,7 +1,7 @@
-/* The "C" locale, for one thread and one call at a time (core/system/c_locale.h). glibc's object for it is
- * static, so newlocale takes no memory and cannot fail; where a C library has none to give, the
- * process's locale is asked as it ever was. Changing a thread's locale and back costs a fiftieth of
- * what it costs to print a double. */
+/* The "C" locale, for one thread and one call at a time (core/system/c_locale.h). glibc's object
+ * for it is static, so newlocale takes no memory and cannot fail; where a C library has none to
+ * give, the process's locale is asked as it ever was. Changing a thread's locale and back costs a
+ * fiftieth of what it costs to print a double. */
 #include "core/system/c_locale.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,8 @@
  * around us, or to C code that a program called: where it says that decimals have a comma, strtod
  * reads 1.5 as 1 and printf writes 1,5. These ask a locale object of our own, for this thread and
  * this call alone, and leave the host's as it is. A lint rule keeps everybody else from strtod,
- * the v…printf family, printf with %e %f %g %a, strerror and their like; letters have core/system/ascii.h.
+ * the v…printf family, printf with %e %f %g %a, strerror and their like; letters have
+ * core/system/ascii.h.
  * Nothing here raises or takes memory of the interpreter; all of it may be called on any thread. */
 #ifndef RICCI_CORE_C_LOCALE_H
 #define RICCI_CORE_C_LOCALE_H
@@ -16,7 +17,8 @@ float c_strtof(const char *text, char **end);
 long double c_strtold(const char *text, char **end);
 
 int c_snprintf(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int c_vsnprintf(char *out, size_t cap, const char *fmt, va_list) __attribute__((format(printf, 3, 0)));
+int c_vsnprintf(char *out, size_t cap, const char *fmt,
+                va_list) __attribute__((format(printf, 3, 0)));
 int c_vasprintf(char **out, const char *fmt, va_list) __attribute__((format(printf, 2, 0)));
 
 /* What the C library calls an error, in its own words and not in the user's language: messages are

@@ -1,8 +1,8 @@
-/* Files that are written as a whole: see fd.h. The file beside is called `NAME.ricci-PID-RANDOM.part`
- * and its writer holds a lock on it (flock) from the moment it is made until it has its name: the
- * system lets go of that lock when the process ends, however it ends, so whoever can take it knows
- * that the file belongs to nobody. Process numbers would not do: they come again, and mean nothing
- * to another container or machine that shares the folder. */
+/* Files that are written as a whole: see fd.h. The file beside is called
+ * `NAME.ricci-PID-RANDOM.part` and its writer holds a lock on it (flock) from the moment it is made
+ * until it has its name: the system lets go of that lock when the process ends, however it ends, so
+ * whoever can take it knows that the file belongs to nobody. Process numbers would not do: they
+ * come again, and mean nothing to another container or machine that shares the folder. */
 #include "core/system/fd.h"
 
 #include <dirent.h>
@@ -111,7 +111,8 @@ static bool is_part(const char *name)
     while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
         digits--;
     size_t mark = strlen(".ricci-");
-    return digits < at && (size_t)(digits - name) > mark && strncmp(digits - mark, ".ricci-", mark) == 0;
+    return digits < at && (size_t)(digits - name) > mark &&
+           strncmp(digits - mark, ".ricci-", mark) == 0;
 }
 
 /* Removes it if its writer is gone: the lock is ours then, and the name is still that file's. */
@@ -121,8 +122,10 @@ static void remove_dead(int folder, const char *name)
     int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (fstat(fd, &held) == 0 && S_ISREG(held.st_mode) && held.st_nlink == 1 && held.st_uid == geteuid() &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0 && fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (fstat(fd, &held) == 0 && S_ISREG(held.st_mode) && held.st_nlink == 1 &&
+        held.st_uid == geteuid() &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
         there.st_ino == held.st_ino && there.st_dev == held.st_dev)
         unlinkat(folder, name, 0);
     close(fd);
@@ -137,7 +140,8 @@ static bool swept_lately(int folder)
     struct timespec now;
     if (fstat(folder, &st) != 0 || clock_gettime(CLOCK_MONOTONIC_COARSE, &now) != 0)
         return false;
-    uint64_t hash = ((uint64_t)st.st_ino * 0x9E3779B97F4A7C15u) ^ ((uint64_t)st.st_dev * 0xC2B2AE3D27D4EB4Fu);
+    uint64_t hash =
+        ((uint64_t)st.st_ino * 0x9E3779B97F4A7C15u) ^ ((uint64_t)st.st_dev * 0xC2B2AE3D27D4EB4Fu);
     uint32_t second = (uint32_t)now.tv_sec + SWEEP_AGAIN, key = (uint32_t)(hash >> 32);
     _Atomic uint64_t *slot = &swept[hash % SWEPT];
     uint64_t known = atomic_load_explicit(slot, memory_order_relaxed);
@@ -174,15 +178,16 @@ static void random_text(char out[RANDOM + 1])
     if (getrandom(bytes, sizeof bytes, GRND_NONBLOCK) != (ssize_t)sizeof bytes) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        memcpy(bytes, &now.tv_nsec, sizeof now.tv_nsec < sizeof bytes ? sizeof now.tv_nsec : sizeof bytes);
+        memcpy(bytes, &now.tv_nsec, sizeof now.tv_nsec < sizeof bytes ? sizeof now.tv_nsec
+                                                                      : sizeof bytes);
     }
     for (int i = 0; i < RANDOM; i++)
         out[i] = "0123456789abcdefghijklmnopqrstuv"[bytes[i] % 32];
     out[RANDOM] = '\0';
 }
 
-/* Another one may sweep between open and flock: then the file is his, and he removes it. Where there
- * are no locks, nobody else gets one either, and nothing is swept. */
+/* Another one may sweep between open and flock: then the file is his, and he removes it. Where
+ * there are no locks, nobody else gets one either, and nothing is swept. */
 static bool is_ours(int fd)
 {
     struct stat st;
@@ -200,8 +205,8 @@ static bool open_beside(FdWhole *w, mode_t mode)
     char random[RANDOM + 1];
     for (int i = 0; i < TRIES; i++) {
         random_text(random);
-        if (snprintf(w->name, sizeof w->name, "%.*s.ricci-%ld-%s.part", kept, w->target, (long)getpid(),
-                     random) >= (int)sizeof w->name) {
+        if (snprintf(w->name, sizeof w->name, "%.*s.ricci-%ld-%s.part", kept, w->target,
+                     (long)getpid(), random) >= (int)sizeof w->name) {
             errno = ENAMETOOLONG;
             return false;
         }
@@ -217,8 +222,8 @@ static bool open_beside(FdWhole *w, mode_t mode)
     return false;
 }
 
-/* The permissions of the file that it replaces, and its owner if that is allowed; what runs with its
- * owner's rights does so for the same owner only. */
+/* The permissions of the file that it replaces, and its owner if that is allowed; what runs with
+ * its owner's rights does so for the same owner only. */
 static bool like_old(int fd, const struct stat *old)
 {
     struct stat now;
@@ -264,8 +269,8 @@ static int own_descriptor(const char *target, const struct stat *st)
     char *end;
     long n = slash ? strtol(slash + 1, &end, 10) : -1;
     struct stat own;
-    if (n < 0 || n > 1 << 20 || end == slash + 1 || *end || fstat((int)n, &own) != 0 || own.st_ino != st->st_ino ||
-        own.st_dev != st->st_dev)
+    if (n < 0 || n > 1 << 20 || end == slash + 1 || *end || fstat((int)n, &own) != 0 ||
+        own.st_ino != st->st_ino || own.st_dev != st->st_dev)
         return -1;
     return fcntl((int)n, F_DUPFD_CLOEXEC, 3);
 }
@@ -274,14 +279,16 @@ static bool open_special(FdWhole *w, const struct stat *st, bool is_link)
 {
     w->fd = is_link ? own_descriptor(w->target, st) : -1;
     if (w->fd < 0)
-        w->fd = open(w->target, O_WRONLY | O_NOCTTY | O_CLOEXEC | (S_ISREG(st->st_mode) ? O_TRUNC : 0));
+        w->fd = open(w->target, O_WRONLY | O_NOCTTY | O_CLOEXEC |
+                     (S_ISREG(st->st_mode) ? O_TRUNC : 0));
     return w->fd >= 0;
 }
 
 /* ---- whole files ---- */
 
-/* Finds what is at the path, *there or not. Links are followed by hand, since what they lead to need
- * not exist; whether they may be is the system's to say (it keeps off those of strangers in /tmp). */
+/* Finds what is at the path, *there or not. Links are followed by hand, since what they lead to
+ * need not exist; whether they may be is the system's to say (it keeps off those of strangers in
+ * /tmp). */
 static bool find_target(FdWhole *w, const char *path, struct stat *st, bool *there, bool *special)
 {
     struct stat at_target;
@@ -301,7 +308,8 @@ static bool find_target(FdWhole *w, const char *path, struct stat *st, bool *the
     if (errno != ESTALE)
         return false;
     *special = *there && (*special || !S_ISREG(st->st_mode));
-    return !*there || *special || (stat(w->target, &at_target) == 0 && at_target.st_ino == st->st_ino &&
+    return !*there || *special ||
+           (stat(w->target, &at_target) == 0 && at_target.st_ino == st->st_ino &&
                                    at_target.st_dev == st->st_dev);
 }
 
@@ -349,7 +357,8 @@ int fd_append_open(const char *path)
 /* Where the system knows no syncing (pipes, some networks) there is none. */
 static bool sync_whole(int fd)
 {
-    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == EROFS || errno == ENOTSUP;
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == EROFS ||
+           errno == ENOTSUP;
 }
 
 static bool put_in_place(const FdWhole *w)

@@ -1,8 +1,9 @@
 /* Files that are written as a whole: the one home of everything that replaces files. The new text
- * goes into a file beside the old one, is synced, and takes its name at once, so that neither a full
- * disk nor a killed process loses what was there. Links stay links (the file that they lead to is
- * replaced), mode and, where that is allowed, owner stay; pipes and devices are written into. Nothing
- * here raises; errno says why it failed. Who must poll for Ctrl-C while it writes has a loop of its own. */
+ * goes into a file beside the old one, is synced, and takes its name at once, so that neither a
+ * full disk nor a killed process loses what was there. Links stay links (the file that they lead to
+ * is replaced), mode and, where that is allowed, owner stay; pipes and devices are written into.
+ * Nothing here raises; errno says why it failed. Who must poll for Ctrl-C while it writes has a
+ * loop of its own. */
 #ifndef RICCI_CORE_FD_H
 #define RICCI_CORE_FD_H
 

@@ -1,5 +1,5 @@
-/* Loading a library and the functions that a table names. dlopen gives a process one copy of a library:
- * what is found belongs to the process, and whoever calls this does so once. */
+/* Loading a library and the functions that a table names. dlopen gives a process one copy of a
+ * library: what is found belongs to the process, and whoever calls this does so once. */
 #include "core/system/library.h"
 
 #include <dlfcn.h>

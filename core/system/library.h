@@ -1,4 +1,5 @@
-/* Libraries that are loaded when they are first wanted (library.c): a table says what is wanted of one. */
+/* Libraries that are loaded when they are first wanted (library.c): a table says what is wanted of
+ * one. */
 #ifndef RICCI_CORE_LIBRARY_H
 #define RICCI_CORE_LIBRARY_H
 
@@ -10,11 +11,12 @@ typedef struct LibraryEntry {
     void *to;                    /* a pointer to a function, which is set */
 } LibraryEntry;
 
-/* Opens `file` and sets all entries. NULL: there is no such library (*lacks NULL; dlerror says more),
- * or it lacks the symbol *lacks. A library stays open. */
+/* Opens `file` and sets all entries. NULL: there is no such library (*lacks NULL; dlerror says
+ * more), or it lacks the symbol *lacks. A library stays open. */
 void *library_open(const char *file, const LibraryEntry *, size_t count, const char **lacks);
 /* The same of a library that is open already: the first symbol that it lacks, or NULL. */
 const char *library_lacks(void *handle, const LibraryEntry *, size_t count);
-bool library_symbol(void *handle, const char *symbol, void *to);     /* false: it has none, *to is NULL */
+/* false: it has none, *to is NULL */
+bool library_symbol(void *handle, const char *symbol, void *to);
 
 #endif

@@ -1,4 +1,5 @@
-/* Where this system keeps libraries, and what it calls them. Used by native_library.c and native_extern.c. */
+/* Where this system keeps libraries, and what it calls them. Used by native_library.c and
+ * native_extern.c. */
 #ifndef RICCI_INTERP_NATIVE_SEARCH_H
 #define RICCI_INTERP_NATIVE_SEARCH_H
 

@@ -1,5 +1,5 @@
-/* The fresh folder of a run, which `tempdir()` names: made when it is first asked for, for this user
- * alone, and removed with all that it holds when the run ends, also by a signal. */
+/* The fresh folder of a run, which `tempdir()` names: made when it is first asked for, for this
+ * user alone, and removed with all that it holds when the run ends, also by a signal. */
 #ifndef RICCI_CORE_TEMPDIR_H
 #define RICCI_CORE_TEMPDIR_H
 

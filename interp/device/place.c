@@ -98,9 +98,12 @@ static void record(const Doing *g, Device *d, Value r, double seconds, bool fell
     for (int i = 0; i < g->count; i++)
         bytes += v_bytes(g->args[i]);
     v_push(in, r);
-    place_ran(in, &(PlaceRun){ .name = in->listener ? named(g) : g->op->name, .op = g->op, .device = d,
-                               .dtype = g->dtype, .flops = flops, .bytes = bytes, .fell_back = fell_back,
-                               .seconds = model ? device_model_seconds(d, bytes, flops) : seconds });
+    place_ran(in, &(PlaceRun){ .name = in->listener ? named(g) : g->op->name, .op = g->op,
+                               .device = d,
+                               .dtype = g->dtype, .flops = flops, .bytes = bytes,
+                               .fell_back = fell_back,
+                               .seconds = model ? device_model_seconds(d, bytes, flops)
+                                                : seconds });
     in->sp--;
 }
 
@@ -127,8 +130,8 @@ Value place_run_rest(const Doing *g, Value *args)
     return run_inside(g, args, NULL);
 }
 
-/* On a simulation's shadows. Where that takes products in a way of its own, a block stands for the run,
- * and products that the row calls are asked for by it (inside_simulation). */
+/* On a simulation's shadows. Where that takes products in a way of its own, a block stands for the
+ * run, and products that the row calls are asked for by it (inside_simulation). */
 static Value run_shadows(const Doing *g, Device *d, Value *shadows)
 {
     DeviceBlock running = { .device = d, .running = true };
@@ -144,7 +147,8 @@ static Value inside_simulation(OpCall *c, const Aspect *rest)
     Interp *in = c->in;
     Value *own = in->sp;
     Device *d = in->place->device;
-    Doing g = { .in = in, .op = c->op, .args = c->args, .count = c->count, .call = c, .rest = rest };
+    Doing g = { .in = in, .op = c->op, .args = c->args, .count = c->count, .call = c,
+                .rest = rest };
     if (!place_product(&g, d))
         return call_rest(c, rest);
     for (int i = 0; i < c->count; i++)
@@ -175,8 +179,8 @@ static Value run_home(const Doing *g, bool fell_back)
 static Value made_float(const Doing *g, const Device *d, Value r)
 {
     Interp *in = g->in;
-    if (!(g->op->devices & DEV_MAKES) || r.tag != V_TENSOR || r.tensor->rank == 0 || r.tensor->dtype != DT_F64 ||
-        device_holds(d, DT_F64) || g->dtype != DT_NONE || in->scope)
+    if (!(g->op->devices & DEV_MAKES) || r.tag != V_TENSOR || r.tensor->rank == 0 ||
+        r.tensor->dtype != DT_F64 || device_holds(d, DT_F64) || g->dtype != DT_NONE || in->scope)
         return r;
     v_push(in, r);
     r = v_tensor_raw(tensor_cast(&in->ctx, r.tensor, device_widest(d)));
@@ -209,7 +213,8 @@ static Value run_form(const Doing *g, Device *d, Value *landed)
     Value *args = landed;
     for (int i = g->count; i < sig->fixed; i++)
         v_push(in, v_undef());
-    OpCall c = { .in = in, .op = g->op, .args = args, .count = g->count > sig->fixed ? g->count : sig->fixed,
+    OpCall c = { .in = in, .op = g->op, .args = args,
+                 .count = g->count > sig->fixed ? g->count : sig->fixed,
                  .weak = g->weak, .fixed = sig->fixed, .operand = g->operand };
     return form(&c, d);
 }
@@ -267,7 +272,8 @@ static Value run_there(const Doing *g, Device *d, bool fell_back)
         r = simulated(d) ? run_simulated(g, d, landed) : run_source(g, d, landed);
     }
     if (r.tag != V_UNDEF) {
-        r = place_settle(in, d, r);                 /* views of operands that are at home elsewhere */
+        /* views of operands that are at home elsewhere */
+        r = place_settle(in, d, r);
         if (in->listener && !simulated(d)) {
             v_push(in, r);
             device_sync(&in->ctx, d);
@@ -312,8 +318,8 @@ static Value fall_back(const Doing *g, Lack why)
     Value r = place_settle(in, p->device, run_elsewhere(g, &on));
     in->at = at;
     v_push(in, r);
-    place_notice(in, p, named(g), g->args, g->count, g->dtype, on, &why, (size_t)(p->counts.bytes_up - up),
-                 (size_t)(p->counts.bytes_down - down));
+    place_notice(in, p, named(g), g->args, g->count, g->dtype, on, &why,
+                 (size_t)(p->counts.bytes_up - up), (size_t)(p->counts.bytes_down - down));
     in->sp--;
     return r;
 }
@@ -325,7 +331,8 @@ static bool nothing_to_place(Interp *in, const Op *op, const Value *args, int co
     if (op->devices & DEV_MAKES)                    /* rand() is a number */
         return op_sig(in, op)->variadic && count <= op_sig(in, op)->fixed;
     for (int i = 0; i < count; i++)
-        if (args[i].tag == V_RANGE || place_elements(args[i]) || (args[i].tag == V_TUPLE && op->cls != OPC_EW))
+        if (args[i].tag == V_RANGE || place_elements(args[i]) ||
+            (args[i].tag == V_TUPLE && op->cls != OPC_EW))
             return false;
     return true;
 }
@@ -376,8 +383,8 @@ static void check_copies(const Doing *g, const Device *d)
     const Device *from;
     int i = g->in->place->strict ? place_elsewhere(g->in, d, g->args, g->count, &from) : -1;
     if (i >= 0)
-        place_strict_copy(g->in, g->in->place, named(g), g->operand ? g->operand[i] : i, v_dtype(g->args[i]),
-                          from);
+        place_strict_copy(g->in, g->in->place, named(g), g->operand ? g->operand[i] : i,
+                          v_dtype(g->args[i]), from);
 }
 
 /* What an operation moves on beside its result: it may have to run a second time. */
@@ -417,7 +424,8 @@ static Value run_counted(const Doing *g)
         counts |= place_elements(g->args[i]);
     }
     Value r = place_run_rest(g, g->args);
-    if (counts || place_elements(r))                /* numbers alone are no operation that anybody counts */
+    /* numbers alone are no operation that anybody counts */
+    if (counts || place_elements(r))
         place_count(in);
     return r;
 }
@@ -447,7 +455,8 @@ static Value run_placed(Doing *g)
     check_copies(g, d);
     if (d == in->ctx.devices->cpu)
         return run_home(g, false);
-    if (!simulated(d) && autocast_wants(g->call)) {   /* the casts are the device's work: they go first */
+    /* the casts are the device's work: they go first */
+    if (!simulated(d) && autocast_wants(g->call)) {
         OpCall inner = *g->call;
         inner.args = g->args;
         inner.count = g->count;
@@ -478,7 +487,8 @@ static Value place_row(OpCall *c, const Aspect *rest)
         return call_rest(c, rest);
     }
     Value *mark = in->sp;
-    Doing g = { .in = in, .op = op, .args = c->args, .count = c->count, .weak = c->weak, .operand = c->operand,
+    Doing g = { .in = in, .op = op, .args = c->args, .count = c->count, .weak = c->weak,
+                .operand = c->operand,
                 .call = c, .rest = rest, .dtype = DT_NONE, .narrow = p->narrow && !in->scope };
     if (place_plain(in))
         return run_counted(&g);

@@ -1,5 +1,5 @@
-/* Device blocks: where operations run. `on D … { }` puts a DeviceBlock on the chain that hangs off the
- * interpreter; it holds in functions called inside, and every catch point restores the one it
+/* Device blocks: where operations run. `on D … { }` puts a DeviceBlock on the chain that hangs off
+ * the interpreter; it holds in functions called inside, and every catch point restores the one it
  * found. The door asks it for every operation; indexing, literals, index notation and fused
  * chains, which do not go through a row, ask it too. Without a block, and while no tensor is on
  * a device, all of this is one test: place_wants.
@@ -32,8 +32,9 @@ typedef struct PlaceCounts {
     const Device *other;            /* the one on which all others ran, or NULL: several */
     uint64_t up, down;              /* copies to devices, from them */
     uint64_t bytes_up, bytes_down;
-    double seconds, copy_seconds;   /* where the device is a simulation: of those, as their models say;
-                                     * else copies alone are timed: the block takes what its clock says */
+    /* where the device is a simulation: of those, as their models say; else copies alone are timed:
+     * the block takes what its clock says */
+    double seconds, copy_seconds;
 } PlaceCounts;
 
 typedef struct DeviceBlock {
@@ -42,7 +43,8 @@ typedef struct DeviceBlock {
     bool strict, narrow, quiet, verbose;
     bool pinned;                    /* blocks inside do nothing: timeit's reference */
     bool running;                   /* stands for a form that runs: what it calls is part of it */
-    bool plain;                     /* on the host, not strict: what is at home runs as ever and is counted */
+    /* on the host, not strict: what is at home runs as ever and is counted */
+    bool plain;
     const Exec *header;             /* for its text and place */
     double start;                   /* device_clock, where the device is no simulation */
     PlaceCounts counts;             /* of this block and those inside it */
@@ -89,8 +91,8 @@ typedef Value (*DeviceForm)(OpCall *, Device *);
 DeviceForm op_device_form(const Op *, const Device *);
 /* Keeps what stands against it. Always returns V_UNDEF. */
 Value place_refuse(Interp *, Lack why);
-/* The row that the device lacks for all dtypes, `op` or one that it stands on; NULL: it has them. Pure: the
- * operation matrix, strict. */
+/* The row that the device lacks for all dtypes, `op` or one that it stands on; NULL: it has them.
+ * Pure: the operation matrix, strict. */
 const char *place_lacked(Interp *, const Device *, const Op *);
 /* The dtype of what is made without one: f64, or the widest float of the place's device. */
 DType place_float(const Interp *);
@@ -117,17 +119,18 @@ void place_heard_copy(Ctx *, const Device *from, const Device *to, size_t bytes,
 
 /* ---- texts (place_text.c) ---- */
 /* One notice per line, operation, dtype and reason: `op` ran on `on` because `why`. */
-void place_notice(Interp *, const DeviceBlock *, const char *op, const Value *args, int count, DType, const Device *on,
-                  const Lack *why, size_t up, size_t down);
+void place_notice(Interp *, const DeviceBlock *, const char *op, const Value *args, int count,
+                  DType, const Device *on, const Lack *why, size_t up, size_t down);
 /* The block runs on its device because `absent` is not there. */
 void place_notice_absent(Interp *, const DeviceBlock *, Device *absent);
 /* The line at the end of a block, if one is due. */
 void place_summary(Interp *, const DeviceBlock *);
 /* Raises ERR_DEVICE of a strict block. */
-_Noreturn void place_strict_missing(Interp *, const DeviceBlock *, const char *op, const Value *args, int count,
-                                    const Lack *why);
+_Noreturn void place_strict_missing(Interp *, const DeviceBlock *, const char *op,
+                                    const Value *args, int count, const Lack *why);
 /* operand < 0: a result that would go back. */
-_Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, DType, const Device *from);
+_Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, int operand, DType,
+                                 const Device *from);
 /* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand
  * `operand` is underlined; `header`: it stands in a header, and a fallback is offered. */
 _Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);
@@ -141,6 +144,7 @@ void place_check_block(Interp *, const DeviceBlock *, const Node *block, Module 
 const Exec *lower_on(Lower *, const Node *);
 const Exec *lower_device_index(Lower *, const Node *);
 void place_enter(Interp *, DeviceBlock *);
-void place_leave(Interp *, DeviceBlock *);             /* on the ordinary way out; errors: guard_restore */
+/* on the ordinary way out; errors: guard_restore */
+void place_leave(Interp *, DeviceBlock *);
 
 #endif

@@ -25,7 +25,8 @@ static const Device *away(Interp *in, const Device *d, Value v)
     const Device *from = NULL;
     if (v.tag == V_TENSOR) {
         bool there = d == in->ctx.devices->cpu ? !tensor_away(v.tensor) : device_has(d, v.tensor);
-        return has_elements(v.tensor) && v.tensor->size && !there ? tensor_device(&in->ctx, v.tensor) : NULL;
+        return has_elements(v.tensor) && v.tensor->size && !there
+               ? tensor_device(&in->ctx, v.tensor) : NULL;
     }
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count && !from; i++)
         from = away(in, d, v.tuple->items[i]);
@@ -44,7 +45,8 @@ DType place_unheld(const Device *d, Value v)
 {
     DType dt = DT_NONE;
     if (v.tag == V_TENSOR)
-        return has_elements(v.tensor) && !device_holds(d, (DType)v.tensor->dtype) ? (DType)v.tensor->dtype : DT_NONE;
+        return has_elements(v.tensor) && !device_holds(d, (DType)v.tensor->dtype)
+               ? (DType)v.tensor->dtype : DT_NONE;
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count && dt == DT_NONE; i++)
         dt = place_unheld(d, v.tuple->items[i]);
     return dt;
@@ -61,7 +63,8 @@ void place_home(Interp *in, Value v)
 
 /* ---- there ---- */
 /* A tuple of what `of` makes of the items. */
-static Value map_tuple(const Tuple *from, Interp *in, Value (*of)(Interp *, Value, void *), void *data)
+static Value map_tuple(const Tuple *from, Interp *in,
+                       Value (*of)(Interp *, Value, void *), void *data)
 {
     Tuple *t = tuple_new(&in->ctx, from->count);
     v_push(in, v_tuple(t));
@@ -89,7 +92,8 @@ static bool is_whole(DType dt)
 
 static DType landing(const Land *l, DType dt)
 {
-    return l->floats && is_whole(dt) ? device_widest(l->device) : place_landing(l->doing, l->device, dt);
+    return l->floats && is_whole(dt) ? device_widest(l->device)
+                                     : place_landing(l->doing, l->device, dt);
 }
 
 /* A scope rounds in its mode, the rest to nearest. */
@@ -131,7 +135,8 @@ Value *place_land(const Doing *g, const Device *d, DType *cast)
     Value *landed = in->sp;
     for (int i = 0; i < g->count; i++) {
         int same = g->args[i].tag == V_TENSOR ? 0 : i;
-        while (same < i && (g->args[same].tag != V_TENSOR || g->args[same].tensor != g->args[i].tensor))
+        while (same < i &&
+               (g->args[same].tag != V_TENSOR || g->args[same].tensor != g->args[i].tensor))
             same++;
         v_push(in, same < i ? v_retain(landed[same]) : land(in, g->args[i], &l));
     }
@@ -155,7 +160,8 @@ static bool f32_tensor(Value v)
     return v.tag == V_TENSOR && has_elements(v.tensor) && v.tensor->dtype == DT_F32;
 }
 
-/* f32 numbers that the product's dtype holds: their products are exact in f32, where they are summed. */
+/* f32 numbers that the product's dtype holds: their products are exact in f32, where they are
+ * summed. */
 void place_round_factors(Interp *in, const Device *d, Value *shadows, int count)
 {
     Ctx *ctx = &in->ctx;
@@ -244,7 +250,8 @@ static void adopt_tuple(const Doing *g, Device *d, const Value *landed, const Va
     }
 }
 
-Value place_adopt_all(const Doing *g, Device *d, Value made, const Value *landed, const Value *shadows)
+Value place_adopt_all(const Doing *g, Device *d, Value made, const Value *landed,
+                      const Value *shadows)
 {
     v_push(g->in, made);
     if (made.tag == V_TUPLE)

@@ -27,7 +27,8 @@ typedef struct Doing {
 static inline double place_clock(const Interp *in) { return in->listener ? device_clock() : 0; }
 /* *dt is the widest of what it was (DT_NONE: nothing yet) and the dtypes of v's tensors. */
 void place_widest(DType *dt, Value v);
-/* What runs for the call, on `args`: no block is in force inside, for what it calls is part of it. */
+/* What runs for the call, on `args`: no block is in force inside, for what it calls is part of
+ * it. */
 Value place_run_rest(const Doing *, Value *args);
 /* Work in place of a row: the aspect's other half (place_work.c). */
 Value place_work(OpCall *, const Aspect *rest);
@@ -44,8 +45,8 @@ bool place_lengths_meet(const Doing *);
 /* The dtype in which an operand of dtype x is computed there: what the scope in force, or `narrow`,
  * makes of it. */
 DType place_landing(const Doing *, const Device *, DType x);
-/* Do ints become the device's widest float, since their result would be an f64 that it has not? Those of
- * work that is no row's stay: they may be subscripts, masks, bits. */
+/* Do ints become the device's widest float, since their result would be an f64 that it has not?
+ * Those of work that is no row's stay: they may be subscripts, masks, bits. */
 bool place_floats(const Doing *, const Device *);
 /* Is the row's kernel a product that the device takes in a narrower dtype? */
 bool place_product(const Doing *, const Device *);
@@ -64,7 +65,8 @@ Value *place_shadows(const Doing *, Device *d, Value *landed);
 void place_round_factors(Interp *, const Device *d, Value *shadows, int count);
 /* What a kernel made of shadows as values of the device; tensors that it does not hold stay on the
  * host. Numbers come home: counted. Takes `made`, which lies on top of the value stack then. */
-Value place_adopt_all(const Doing *, Device *, Value made, const Value *landed, const Value *shadows);
+Value place_adopt_all(const Doing *, Device *, Value made, const Value *landed,
+                      const Value *shadows);
 /* A tensor in v that d cannot hold: its dtype, else DT_NONE. */
 DType place_unheld(const Device *d, Value v);
 /* v with all tensors that d can hold moved there. Takes v. */

@@ -27,7 +27,8 @@ static Value *plain_operands(Interp *in, const Value *args, int n)
             Tensor *t = v.tensor;
             if (t->rank == 0)
                 tensor_home(&in->ctx, t);
-            v = v_tensor_raw(tensor_view(&in->ctx, t, t->rank, tensor_shape(t), tensor_strides(t), t->data));
+            v = v_tensor_raw(tensor_view(&in->ctx, t, t->rank, tensor_shape(t),
+                                         tensor_strides(t), t->data));
             tensor_release(&in->ctx, t);
         } else if (v.tag == V_RANGE) {
             v = v_tensor_raw(v_to_tensor(in, args[i], i));
@@ -54,7 +55,8 @@ static PlaceNest *make_nest(const EwCall *e, const Value *plain, DType compute, 
     place_nest_axes(n, e->form.rank, e->form.shape);
     for (int i = 0; i < e->n; i++) {
         bool mask = i == 0 && ew_info[e->op->ew].result == RES_WHERE;
-        arg[i] = e->form.scalar[i] ? place_nest_const(n, mask ? DT_BOOL : e->form.compute, e->form.cell[i])
+        arg[i] = e->form.scalar[i] ? place_nest_const(n, mask ? DT_BOOL : e->form.compute,
+                                                      e->form.cell[i])
                                    : place_nest_broadcast(n, plain[i].tensor, e->form.rank);
     }
     n->nest->root = nest_ew(&e->in->ctx, n->nest, e->op->ew, compute, arg, e->n);
@@ -90,14 +92,17 @@ static Value run(EwCall *e, const Value *plain, DType compute, bool watch)
     return place_value(e->in, out);
 }
 
-Value place_elementwise(Interp *in, Device *d, const Op *op, const Value *args, int n, unsigned weak)
+Value place_elementwise(Interp *in, Device *d, const Op *op, const Value *args, int n,
+                        unsigned weak)
 {
     EwCall e = { .in = in, .device = d, .op = op, .args = args, .n = n };
     if (precise_concerns(in, args, n))
         return place_refuse(in, (Lack){ LACK_SCOPE });
     Value *mark = in->sp, *plain = plain_operands(in, args, n);
-    Value r = ew_form_any(in, op, plain, n, weak, &e.form) ? run(&e, plain, e.form.compute, deserves_watch(&e))
-                                                           : place_refuse(in, (Lack){ LACK_NO_TENSORS });
+    Value r = ew_form_any(in, op, plain, n, weak, &e.form)
+              ? run(&e, plain, e.form.compute, deserves_watch(&e))
+                                                           : place_refuse(in,
+                                                               (Lack){ LACK_NO_TENSORS });
     stack_cut(in, mark);
     return r;
 }

@@ -41,8 +41,8 @@ void place_nest_axes(PlaceNest *n, int rank, const int64_t *shape)
 static int new_slot(PlaceNest *n, DType dt)
 {
     if (n->nest->slots == PLACE_SLOTS)
-        err_raise(&n->in->ctx, ERR_VALUE, "an operation on %s has at most %d operands", n->device->name,
-                  PLACE_SLOTS);
+        err_raise(&n->in->ctx, ERR_VALUE, "an operation on %s has at most %d operands",
+                  n->device->name, PLACE_SLOTS);
     int slot = nest_slot(n->nest);
     n->dtype[slot] = dt;
     return slot;
@@ -59,7 +59,8 @@ int place_nest_load(PlaceNest *n, Tensor *t, const int64_t *stride, int count)
     return nest_load(ctx, n->nest);
 }
 
-int place_nest_table(PlaceNest *n, Tensor *t, const int64_t *stride, int count, Tensor *table, int first, int64_t step)
+int place_nest_table(PlaceNest *n, Tensor *t, const int64_t *stride, int count, Tensor *table,
+                     int first, int64_t step)
 {
     Ctx *ctx = &n->in->ctx;
     int slot = new_slot(n, (DType)t->dtype), at = new_slot(n, DT_I64);
@@ -158,7 +159,8 @@ EwTrouble place_nest_into(PlaceNest *n, Tensor *out)
         else
             data[s] = (DevArg){ .value = n->cell[s], .bytes = dtype_info(n->dtype[s])->bytes };
     place_hold(in, n->device, n->tensor, n->nest->slots);
-    return gpu_nest(&in->ctx, n->device, n->nest, out->rank ? tensor_strides(out) : NULL, &to, data);
+    return gpu_nest(&in->ctx, n->device, n->nest,
+                    out->rank ? tensor_strides(out) : NULL, &to, data);
 }
 
 Tensor *place_nest_run(PlaceNest *n, int rank, const int64_t *shape, EwTrouble *trouble)

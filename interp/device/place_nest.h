@@ -35,9 +35,10 @@ void place_nest_axes(PlaceNest *, int rank, const int64_t *shape);
 int place_nest_load(PlaceNest *, Tensor *t, const int64_t *stride, int count);
 /* t broadcast to the first `rank` indices, its last axis with the last of them. */
 int place_nest_broadcast(PlaceNest *, Tensor *t, int rank);
-/* The same where entries of `table`, a dense i64 tensor whose axes run with the indices from `first`
- * on, say where the element lies: each counts `step` elements, all are in range. */
-int place_nest_table(PlaceNest *, Tensor *x, const int64_t *stride, int count, Tensor *table, int first, int64_t step);
+/* The same where entries of `table`, a dense i64 tensor whose axes run with the indices from
+ * `first` on, say where the element lies: each counts `step` elements, all are in range. */
+int place_nest_table(PlaceNest *, Tensor *x, const int64_t *stride, int count, Tensor *table,
+                     int first, int64_t step);
 int place_nest_const(PlaceNest *, DType, const void *cell);
 int place_nest_int(PlaceNest *, int64_t, DType);        /* a whole number in any dtype */
 int place_nest_float(PlaceNest *, double, DType);       /* of a float dtype */

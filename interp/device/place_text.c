@@ -153,7 +153,8 @@ static void put_reason(Buf *out, const char *name, const Lack *why)
 }
 
 /* ---- notices ---- */
-static bool first_time(Interp *in, const DeviceBlock *p, const Where *w, const char *op, DType dt, const Lack *why)
+static bool first_time(Interp *in, const DeviceBlock *p, const Where *w, const char *op, DType dt,
+                       const Lack *why)
 {
     Buf key;
     buf_init(&key, &in->ctx);
@@ -172,8 +173,10 @@ static void put_moved(Buf *out, const DeviceBlock *p, const Device *on, size_t u
     if (!up && !down)
         buf_puts(out, "nothing moved");
     else if (strcmp(on->name, "cpu") != 0)     /* between devices everything passes the host */
-        buf_printf(out, "moved %s%s%s%s%s", up ? mem_bytes_text(to, (double)up) : "", up ? " up" : "",
-                   up && down ? " and " : "", down ? mem_bytes_text(back, (double)down) : "", down ? " down" : "");
+        buf_printf(out, "moved %s%s%s%s%s", up ? mem_bytes_text(to, (double)up) : "",
+                   up ? " up" : "",
+                   up && down ? " and " : "", down ? mem_bytes_text(back, (double)down) : "",
+                   down ? " down" : "");
     else if (!up)
         buf_printf(out, "moved %s to %s", mem_bytes_text(to, (double)down), on->name);
     else if (!down)
@@ -234,7 +237,8 @@ static void put_copies(Buf *out, const PlaceCounts *c)
         buf_printf(out, "%llu %s", (unsigned long long)c->up, c->up == 1 ? "copy" : "copies");
     }
     if (c->down) {
-        buf_printf(out, "%s%s down in ", c->up ? ", " : "", mem_bytes_text(bytes, (double)c->bytes_down));
+        buf_printf(out, "%s%s down in ", c->up ? ", " : "",
+                   mem_bytes_text(bytes, (double)c->bytes_down));
         buf_printf(out, "%llu", (unsigned long long)c->down);
         if (!c->up)
             buf_puts(out, c->down == 1 ? " copy" : " copies");
@@ -257,9 +261,11 @@ static void put_time(Buf *out, const DeviceBlock *p, double seconds)
     bool simulated = p->device->caps & DEVCAP_SIM;
     if (seconds == 0 || c->here + c->elsewhere + c->up + c->down == 0)
         return;
-    buf_printf(out, "; %s%s", seconds_text(all, sizeof all, seconds), simulated ? " simulated" : "");
+    buf_printf(out, "; %s%s", seconds_text(all, sizeof all, seconds),
+               simulated ? " simulated" : "");
     if (c->copy_seconds > 0)
-        buf_printf(out, ", of which %s copies", seconds_text(copies, sizeof copies, c->copy_seconds));
+        buf_printf(out, ", of which %s copies",
+                   seconds_text(copies, sizeof copies, c->copy_seconds));
 }
 
 /* The header's place is the block's own: its line may hold several. */
@@ -290,8 +296,8 @@ void place_summary(Interp *in, const DeviceBlock *p)
     put_count(&text, c->here, "operation");
     buf_puts(&text, " there");
     if (c->elsewhere)
-        buf_printf(&text, ", %llu %s%s", (unsigned long long)c->elsewhere, c->other ? "on " : "elsewhere",
-                   c->other ? c->other->name : "");
+        buf_printf(&text, ", %llu %s%s", (unsigned long long)c->elsewhere,
+                   c->other ? "on " : "elsewhere", c->other ? c->other->name : "");
     buf_puts(&text, "; ");
     put_copies(&text, c);
     put_time(&text, p, seconds);
@@ -302,7 +308,8 @@ void place_summary(Interp *in, const DeviceBlock *p)
 /* ---- errors ---- */
 _Noreturn static void raise_family(Interp *in, int operand)
 {
-    Error *e = err_new(&in->ctx, ERR_DEVICE, "sim is the family of simulated devices, none of them");
+    Error *e = err_new(&in->ctx, ERR_DEVICE,
+                       "sim is the family of simulated devices, none of them");
     err_underline(e, operand);
     err_help(e, "one by its name: sim.mps");
     err_throw(e);
@@ -345,10 +352,12 @@ static const Name *variable_elsewhere(Interp *in, const DeviceBlock *p, const No
 {
     if (!n)
         return NULL;
-    bool local = n->kind == ND_NAME && n->scope == SCOPE_LOCAL, global = n->kind == ND_NAME && n->scope == SCOPE_GLOBAL;
+    bool local = n->kind == ND_NAME && n->scope == SCOPE_LOCAL,
+         global = n->kind == ND_NAME && n->scope == SCOPE_GLOBAL;
     if ((local || global) && n->slot >= 0) {
         Value v = local ? in->fp[n->slot] : interp_module(in)->slots[n->slot];
-        return v.tag == V_TENSOR && v.tensor->rank > 0 && !device_has(p->device, v.tensor) ? n->name : NULL;
+        return v.tag == V_TENSOR && v.tensor->rank > 0 && !device_has(p->device, v.tensor)
+               ? n->name : NULL;
     }
     const Name *found = NULL;
     const Node *part[] = { n->kind == ND_DEFINE ? NULL : n->a, n->b, n->c };
@@ -359,8 +368,8 @@ static const Name *variable_elsewhere(Interp *in, const DeviceBlock *p, const No
     return found;
 }
 
-/* The text of an operand as far as it is known: its place, or else a variable that fits. False: it is
- * not, and `out` is what a sentence calls it. */
+/* The text of an operand as far as it is known: its place, or else a variable that fits. False: it
+ * is not, and `out` is what a sentence calls it. */
 static bool operand_text(Interp *in, const DeviceBlock *p, int i, char *out, size_t cap)
 {
     const Node *n = in->at ? in->at->node : NULL;
@@ -368,7 +377,8 @@ static bool operand_text(Interp *in, const DeviceBlock *p, int i, char *out, siz
     const char *text = NULL;
     snprintf(out, cap, "operand %d", i + 1);
     switch (n ? (NodeKind)n->kind : ND_KINDS) {
-    case ND_CALL: case ND_BINARY: case ND_UNARY: case ND_COMPARE: case ND_TRANSPOSE: case ND_OPASSIGN:
+    case ND_CALL: case ND_BINARY: case ND_UNARY: case ND_COMPARE: case ND_TRANSPOSE:
+    case ND_OPASSIGN:
     case ND_INDEX: case ND_VECTOR: case ND_ASSIGN:
         text = err_operand_name(&in->ctx, i);
         snprintf(out, cap, "%s", text ? text : err_operand_text(&in->ctx, i));
@@ -383,7 +393,8 @@ static bool operand_text(Interp *in, const DeviceBlock *p, int i, char *out, siz
 
 static bool plain_name(const char *text)
 {
-    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == strlen(text);
+    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") ==
+           strlen(text);
 }
 
 /* `A = to(f32(A), sim.mps)` */
@@ -435,10 +446,11 @@ void place_strict_copy(Interp *in, const DeviceBlock *p, const char *op, int ope
     device_expression(p->device, device, sizeof device);
     if (operand < 0)
         err_raise_help(&in->ctx, ERR_DEVICE, "to(…) copies where you say so",
-                       "the result of %s is on %s and would be copied to %s, and the block is strict", op, from->name,
-                       p->device->name);
+                       "the result of %s is on %s and would be copied to %s, and the block is "
+                       "strict", op, from->name, p->device->name);
     bool known = operand_text(in, p, operand, text, sizeof text);
-    Error *e = err_new(&in->ctx, ERR_DEVICE, "%s is on %s and %s wants it on %s, and the block is strict", text,
+    Error *e = err_new(&in->ctx, ERR_DEVICE,
+                       "%s is on %s and %s wants it on %s, and the block is strict", text,
                        from->name, shown_name(in, op), p->device->name);
     if (known && strcmp(text, err_operand_text(&in->ctx, operand)) == 0)
         err_underline(e, operand);

@@ -76,7 +76,8 @@ static Lack scope_missing(const Doing *g, const Device *d)
 static DType stated(const Doing *g)
 {
     int i = op_sig(g->in, g->op)->dtype;
-    return i >= 0 && i < g->count && g->args[i].tag == V_FORMAT ? v_format_dtype(g->args[i]) : DT_NONE;
+    return i >= 0 && i < g->count && g->args[i].tag == V_FORMAT
+           ? v_format_dtype(g->args[i]) : DT_NONE;
 }
 
 DType place_landing(const Doing *g, const Device *d, DType x)
@@ -88,7 +89,8 @@ DType place_landing(const Doing *g, const Device *d, DType x)
     if (g->op && (g->op->devices & DEV_CASTS))
         return stated(g) == DT_NONE ? x : stated(g);
     if (s)
-        return !rounds(g) ? x : kind == 'f' ? s->format : kind == 'c' ? dtype_complex_of(s->format) : x;
+        return !rounds(g) ? x : kind == 'f' ? s->format : kind == 'c'
+               ? dtype_complex_of(s->format) : x;
     if (g->op && autocast_applies(g->in, g->op)) {
         DType to = autocast_dtype(g->op->autocast, autocast_format(g->in), x);
         if (to != x)
@@ -154,7 +156,8 @@ static DType elementwise_result(const Doing *g, const Device *d)
     return k->fn ? (DType)k->result : DT_NONE;
 }
 
-/* The dtype of the result, as far as it is known beforehand; DT_NONE: not, or one of the operands'. */
+/* The dtype of the result, as far as it is known beforehand; DT_NONE: not, or one of the
+ * operands'. */
 static DType result_dtype(const Doing *g, const Device *d, bool *said)
 {
     *said = false;
@@ -174,7 +177,8 @@ static DType result_dtype(const Doing *g, const Device *d, bool *said)
 bool place_floats(const Doing *g, const Device *d)
 {
     bool said;
-    return g->narrow && !g->work && result_dtype(g, d, &said) == DT_F64 && !said && !device_holds(d, DT_F64);
+    return g->narrow && !g->work && result_dtype(g, d, &said) == DT_F64 && !said &&
+           !device_holds(d, DT_F64);
 }
 
 static Lack result_missing(const Doing *g, const Device *d)
@@ -202,7 +206,8 @@ Lack place_cannot(const Doing *g, const Device *d)
 void place_check_elementwise(const Doing *g)
 {
     EwForm form;
-    if (g->op->cls == OPC_EW && g->count == ew_info[g->op->ew].arity && !precise_concerns(g->in, g->args, g->count))
+    if (g->op->cls == OPC_EW && g->count == ew_info[g->op->ew].arity &&
+        !precise_concerns(g->in, g->args, g->count))
         ew_form_any(g->in, g->op, g->args, g->count, g->weak, &form);
 }
 
@@ -211,9 +216,10 @@ static int64_t length(const Tensor *t, int back) { return tensor_shape(t)[t->ran
 
 bool place_lengths_meet(const Doing *g)
 {
-    bool product = g->op == op_operator(g->in, TK_MATMUL), solve = g->op == op_operator(g->in, TK_SOLVE);
-    if ((!product && !solve) || g->count < 2 || !place_elements(g->args[0]) || !place_elements(g->args[1]) ||
-        g->args[0].tag != V_TENSOR || g->args[1].tag != V_TENSOR)
+    bool product = g->op == op_operator(g->in, TK_MATMUL),
+         solve = g->op == op_operator(g->in, TK_SOLVE);
+    if ((!product && !solve) || g->count < 2 || !place_elements(g->args[0]) ||
+        !place_elements(g->args[1]) || g->args[0].tag != V_TENSOR || g->args[1].tag != V_TENSOR)
         return true;
     const Tensor *a = g->args[0].tensor, *b = g->args[1].tensor;
     return length(a, solve && a->rank > 1) == length(b, b->rank > 1);

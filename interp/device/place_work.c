@@ -27,9 +27,11 @@ static void record(const Doing *g, Device *d, Value r, double seconds, bool fell
     for (int i = 0; i < g->count; i++)
         bytes += v_bytes(g->args[i]);
     v_push(g->in, r);
-    place_ran(g->in, &(PlaceRun){ .name = g->name, .op = g->op, .device = d, .dtype = g->dtype, .bytes = bytes,
+    place_ran(g->in, &(PlaceRun){ .name = g->name, .op = g->op, .device = d, .dtype = g->dtype,
+                                  .bytes = bytes,
                                   .fell_back = fell_back,
-                                  .seconds = simulated(d) ? device_model_seconds(d, bytes, 0) : seconds });
+                                  .seconds = simulated(d) ? device_model_seconds(d, bytes, 0)
+                                                          : seconds });
     g->in->sp--;
 }
 
@@ -43,7 +45,8 @@ static Value run_home(const Doing *g)
 /* What ints gave as f64 on a device without it. Takes r. */
 static Value narrowed(const Doing *g, const Device *d, Value r, DType *cast)
 {
-    if (!g->narrow || r.tag != V_TENSOR || r.tensor->rank == 0 || r.tensor->dtype != DT_F64 || device_holds(d, DT_F64))
+    if (!g->narrow || r.tag != V_TENSOR || r.tensor->rank == 0 || r.tensor->dtype != DT_F64 ||
+        device_holds(d, DT_F64))
         return r;
     *cast = DT_F64;
     v_push(g->in, r);
@@ -72,7 +75,8 @@ static Value run_there(const Doing *g, Device *d, bool fell_back)
     device_open(&in->ctx, d);
     double t = place_clock(in);
     Value *landed = place_land(g, d, &cast);
-    Value r = simulated(d) ? run_simulated(g, d, landed, &cast) : g->work->form(in, d, landed, g->work->data);
+    Value r = simulated(d) ? run_simulated(g, d, landed, &cast)
+                           : g->work->form(in, d, landed, g->work->data);
     if (r.tag != V_UNDEF) {
         record(g, d, r, place_clock(in) - t, fell_back);
         v_push(in, r);
@@ -107,8 +111,8 @@ static Value fall_back(const Doing *g, Lack why)
     r = place_settle(in, p->device, r);
     in->at = at;
     v_push(in, r);
-    place_notice(in, p, g->name, g->args, g->count, g->dtype, on, &why, (size_t)(p->counts.bytes_up - up),
-                 (size_t)(p->counts.bytes_down - down));
+    place_notice(in, p, g->name, g->args, g->count, g->dtype, on, &why,
+                 (size_t)(p->counts.bytes_up - up), (size_t)(p->counts.bytes_down - down));
     in->sp--;
     return r;
 }
@@ -145,7 +149,8 @@ Value place_work(OpCall *c, const Aspect *rest)
     Value *mark = in->sp;
     if (!p || !p->running)
         device_begin(&in->ctx);
-    Doing g = { .in = in, .work = w, .args = c->args, .count = c->count, .call = c, .rest = rest, .name = w->name,
+    Doing g = { .in = in, .work = w, .args = c->args, .count = c->count, .call = c, .rest = rest,
+                .name = w->name,
                 .dtype = w->dtype };
     for (int i = 0; i < c->count && w->dtype == DT_NONE; i++)
         place_widest(&g.dtype, c->args[i]);

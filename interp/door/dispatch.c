@@ -1,7 +1,7 @@
-/* The one door: every operation of the registry runs through here, and all work that is no row's. A call
- * meets the aspects (pipeline.h); what comes last runs it: elementwise rows go on to elementwise.c
- * (tensors) or arith.c (immediates), all others to their run function. Binding of names to parameters
- * happens before, in opbind.c. */
+/* The one door: every operation of the registry runs through here, and all work that is no row's. A
+ * call meets the aspects (pipeline.h); what comes last runs it: elementwise rows go on to
+ * elementwise.c (tensors) or arith.c (immediates), all others to their run function. Binding of
+ * names to parameters happens before, in opbind.c. */
 #include "interp/door/pipeline.h"
 
 #include "core/base/error.h"
@@ -22,7 +22,8 @@ static bool all_immediate(const Value *args, int n)
 
 /* ---- what runs in the end ---- */
 /* False where elementwise.c has something to add: shifts, a notice about nan. */
-static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *args, int n, Value *r)
+static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *args,
+                            int n, Value *r)
 {
     if (as < TK_OPERATORS)
         *r = n == 1 ? arith_unary(in, as, args[0]) : arith_binary(in, as, args[0], args[1]);
@@ -33,7 +34,8 @@ static bool call_immediates(Interp *in, const Op *op, Operator as, const Value *
     return !(op->traits & TRAIT_NAN_NOTICE) || r->tag != V_FLOAT || r->f == r->f;
 }
 
-static Value run_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
+static Value run_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
+                             unsigned reuse)
 {
     Operator as = in->ops->operator_of[op->ew];
     Value r;
@@ -84,19 +86,22 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
 {
     int n = ew_info[op->ew].arity;
     if (count != n)
-        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n, n == 1 ? "" : "s",
-                  count, op_signature(in, op, false));
+        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n,
+                  n == 1 ? "" : "s", count, op_signature(in, op, false));
     if (!aspects_on(in))
         return run_elementwise(in, op, args, n, weak, 0);
-    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n, .weak = weak, .fixed = n,
+    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n,
+                                .weak = weak, .fixed = n,
                                 .operand = operand }, pipeline);
 }
 
-Value op_call_over(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned reuse)
+Value op_call_over(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
+                   unsigned reuse)
 {
     if (!aspects_on(in))
         return ew_call(in, op, args, n, weak, reuse);
-    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n, .weak = weak, .fixed = n,
+    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n,
+                                .weak = weak, .fixed = n,
                                 .reuse = reuse }, pipeline);
 }
 
@@ -140,8 +145,8 @@ static Value call_row(OpCall *c)
 }
 
 /* A C caller may leave out optional arguments at the end. */
-static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args, int count, unsigned weak,
-                         const int8_t *operand)
+static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args, int count,
+                         unsigned weak, const int8_t *operand)
 {
     Value full[ARGS_MAX];
     if (sig->fixed > ARGS_MAX || count < sig->required)
@@ -154,25 +159,31 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
     return call_row(&c);
 }
 
-/* Whoever would go through so many elements never comes to an end, and what they need cannot be counted. */
-_Noreturn static void raise_endless(Interp *in, const Op *op, int i, const Tensor *t, const int8_t *operand)
+/* Whoever would go through so many elements never comes to an end, and what they need cannot be
+ * counted. */
+_Noreturn static void raise_endless(Interp *in, const Op *op, int i, const Tensor *t,
+                                    const int8_t *operand)
 {
     char shape[160];
     OpCall c = { .in = in, .op = op, .operand = operand };
-    Error *e = err_new(&in->ctx, ERR_MEMORY, "%s: %s %s, more elements than any memory holds", op->name,
+    Error *e = err_new(&in->ctx, ERR_MEMORY,
+                       "%s: %s %s, more elements than any memory holds", op->name,
                        arg_text(&c, i), shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
     err_underline(e, operand ? operand[i] : i);
     err_throw(e);
 }
 
-static void check_endless(Interp *in, const Op *op, const Value *args, int count, const int8_t *operand)
+static void check_endless(Interp *in, const Op *op, const Value *args, int count,
+                          const int8_t *operand)
 {
     for (int i = 0; i < count; i++)
-        if (__builtin_expect(args[i].tag == V_TENSOR && args[i].tensor->size > TENSOR_READ_MAX, 0) && !op->lays)
+        if (__builtin_expect(args[i].tag == V_TENSOR && args[i].tensor->size > TENSOR_READ_MAX,
+                             0) && !op->lays)
             raise_endless(in, op, i, args[i].tensor, operand);
 }
 
-Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak, const int8_t *operand)
+Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak,
+                    const int8_t *operand)
 {
     check_endless(in, op, args, count, operand);
     if (op->cls == OPC_EW)
@@ -181,9 +192,10 @@ Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned w
     if (count < sig->fixed)
         return call_padded(in, op, sig, args, count, weak, operand);
     if (count > sig->fixed && !sig->variadic)
-        err_raise(&in->ctx, ERR_TYPE, "%s takes at most %d arguments, not %d: %s", op->name, sig->fixed, count,
-                  op_signature(in, op, false));
-    OpCall c = { .in = in, .op = op, .args = args, .count = count, .weak = weak, .fixed = sig->fixed,
+        err_raise(&in->ctx, ERR_TYPE, "%s takes at most %d arguments, not %d: %s", op->name,
+                  sig->fixed, count, op_signature(in, op, false));
+    OpCall c = { .in = in, .op = op, .args = args, .count = count, .weak = weak,
+                 .fixed = sig->fixed,
                  .operand = operand };
     return call_row(&c);
 }
@@ -210,8 +222,8 @@ static bool sole_owner(Value v) { return v_is_object(v) && *v.refs == 1; }
 /* s + t, t + u: the left operand grows in place. */
 static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned, Value *result)
 {
-    if (op->cls != OPC_EW || in->ops->operator_of[op->ew] != TK_ADD || !(owned & 1) || !sole_owner(a) ||
-        a.tag != b.tag || (a.tag != V_STRING && a.tag != V_TUPLE))
+    if (op->cls != OPC_EW || in->ops->operator_of[op->ew] != TK_ADD || !(owned & 1) ||
+        !sole_owner(a) || a.tag != b.tag || (a.tag != V_STRING && a.tag != V_TUPLE))
         return false;
     Value *mark = in->sp;
     if (owned & 2)
@@ -222,7 +234,8 @@ static bool take_join(Interp *in, const Op *op, Value a, Value b, unsigned owned
 }
 
 /* Owned operands wait on the value stack, so that an error releases them. */
-static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak, unsigned owned)
+static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
+                       unsigned owned)
 {
     Value *mark = in->sp, r;
     unsigned reuse = 0;
@@ -236,7 +249,8 @@ static Value take_call(Interp *in, const Op *op, const Value *args, int n, unsig
         reuse |= args[i].tag == V_TENSOR ? 1u << i : 0;
     }
     bool over = op->cls == OPC_EW && tensors && numbers && ew_info[op->ew].arity == n;
-    r = over ? op_call_over(in, op, args, n, weak, reuse) : op_call_bound(in, op, (Value *)args, n, weak, NULL);
+    r = over ? op_call_over(in, op, args, n, weak, reuse)
+             : op_call_bound(in, op, (Value *)args, n, weak, NULL);
     stack_cut(in, mark);
     return r;
 }

@@ -26,7 +26,8 @@ _Noreturn static void too_many(const Binding *b)
     const OpSig *sig = b->sig;
     Ctx *ctx = &b->in->ctx;
     int most = sig->positional;
-    Error *e = err_new(ctx, ERR_TYPE, "%s takes %d argument%s by position, not %d: %s", b->op->name, most,
+    Error *e = err_new(ctx, ERR_TYPE, "%s takes %d argument%s by position, not %d: %s",
+                       b->op->name, most,
                        most == 1 ? "" : "s", b->count, op_signature(b->in, b->op, true));
     err_underline(e, most);
     const char *twin = b->op->twin;
@@ -37,8 +38,8 @@ _Noreturn static void too_many(const Binding *b)
         if (b->args[0].tag == V_FUNCTION || b->args[0].tag == V_OP)
             err_help(e, "%s(map(%s, %s))", b->op->name, first, known ? extra : "x");
         else if (twin)
-            err_help(e, "%s=%s along an axis, or elementwise: %s(%s, %s)", name, known ? extra : "…", twin,
-                     known ? first : "x", known ? extra : "y");
+            err_help(e, "%s=%s along an axis, or elementwise: %s(%s, %s)", name,
+                     known ? extra : "…", twin, known ? first : "x", known ? extra : "y");
         else
             err_help(e, "give it by name: %s=%s", name, known ? extra : "…");
     }
@@ -74,8 +75,8 @@ _Noreturn static void unknown_name(const Binding *b, int j)
 
 _Noreturn static void given_twice(const Binding *b, int j)
 {
-    Error *e = err_new(&b->in->ctx, ERR_TYPE, "%s gets %s twice: %s", b->op->name, b->names[j]->text,
-                       op_signature(b->in, b->op, true));
+    Error *e = err_new(&b->in->ctx, ERR_TYPE, "%s gets %s twice: %s", b->op->name,
+                       b->names[j]->text, op_signature(b->in, b->op, true));
     underline_name(b, e, b->names[j]);
     err_throw(e);
 }
@@ -147,7 +148,8 @@ static Value bind_and_call(const Binding *b)
     Tuple *many = NULL;
     if (most > BIND_FEW) {
         many = tuple_new(&in->ctx, (uint32_t)most);
-        many->count = 0;                 /* an error of the binding finds nothing in it to release */
+        /* an error of the binding finds nothing in it to release */
+        many->count = 0;
         v_push(in, v_tuple(many));
         slots = many->items;
     }

@@ -1,6 +1,6 @@
-/* The aspects that a call meets on its way, in this order: the list is the pipeline. One more aspect is
- * its file, with the two functions of an Aspect (interp/op/aspect.h), and its line here; what turns it
- * on is a field of Interp. */
+/* The aspects that a call meets on its way, in this order: the list is the pipeline. One more
+ * aspect is its file, with the two functions of an Aspect (interp/op/aspect.h), and its line here;
+ * what turns it on is a field of Interp. */
 #ifndef RICCI_INTERP_PIPELINE_H
 #define RICCI_INTERP_PIPELINE_H
 

@@ -1,6 +1,6 @@
 /* Calls between C and Ricci: functions of the program called by C, and C functions that programs
- * call, by a C declaration (interp/native/native.h makes those) or as an operation of any values, which is
- * a row like those of the registry. */
+ * call, by a C declaration (interp/native/native.h makes those) or as an operation of any values,
+ * which is a row like those of the registry. */
 #include "interp/embed/api.h"
 
 #include "core/system/ascii.h"

@@ -170,7 +170,8 @@ static bool dense(const DLTensor *t, const int64_t *strides)
     return true;
 }
 
-/* Whether bools hold bytes other than 0 and 1. Memory that may be written gets them right where it is. */
+/* Whether bools hold bytes other than 0 and 1. Memory that may be written gets them right where it
+ * is. */
 static bool has_odd_bools(const DLTensor *t, const int64_t *strides, int64_t size, bool write)
 {
     uint8_t seen = 0;

@@ -54,8 +54,10 @@ typedef enum : int32_t {
 #else
 typedef enum {
 #endif
-    kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLOpenCL = 4, kDLVulkan = 7, kDLMetal = 8, kDLVPI = 9,
-    kDLROCM = 10, kDLROCMHost = 11, kDLExtDev = 12, kDLCUDAManaged = 13, kDLOneAPI = 14, kDLWebGPU = 15,
+    kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLOpenCL = 4, kDLVulkan = 7,
+        kDLMetal = 8, kDLVPI = 9,
+    kDLROCM = 10, kDLROCMHost = 11, kDLExtDev = 12, kDLCUDAManaged = 13, kDLOneAPI = 14,
+        kDLWebGPU = 15,
     kDLHexagon = 16, kDLMAIA = 17
 } DLDeviceType;
 
@@ -65,9 +67,11 @@ typedef struct {
 } DLDevice;
 
 typedef enum {
-    kDLInt = 0U, kDLUInt = 1U, kDLFloat = 2U, kDLOpaqueHandle = 3U, kDLBfloat = 4U, kDLComplex = 5U, kDLBool = 6U,
+    kDLInt = 0U, kDLUInt = 1U, kDLFloat = 2U, kDLOpaqueHandle = 3U, kDLBfloat = 4U, kDLComplex = 5U,
+        kDLBool = 6U,
     kDLFloat8_e3m4 = 7U, kDLFloat8_e4m3 = 8U, kDLFloat8_e4m3b11fnuz = 9U, kDLFloat8_e4m3fn = 10U,
-    kDLFloat8_e4m3fnuz = 11U, kDLFloat8_e5m2 = 12U, kDLFloat8_e5m2fnuz = 13U, kDLFloat8_e8m0fnu = 14U,
+    kDLFloat8_e4m3fnuz = 11U, kDLFloat8_e5m2 = 12U, kDLFloat8_e5m2fnuz = 13U,
+        kDLFloat8_e8m0fnu = 14U,
     kDLFloat6_e2m3fn = 15U, kDLFloat6_e3m2fn = 16U, kDLFloat4_e2m1fn = 17U
 } DLDataTypeCode;
 
@@ -163,19 +167,21 @@ int ricci_exit_code(Ricci *);
 const char *ricci_error(Ricci *);
 
 typedef struct RicciError {
-    const char *kind;            /* "syntax", "name", "type", "shape", "index", "value", "dtype", "device",
-                                  * "numeric", "memory", "io", "ffi", "interrupt", "assert", "throw" */
+    /* "syntax", "name", "type", "shape", "index", "value", "dtype", "device", "numeric", "memory",
+     * "io", "ffi", "interrupt", "assert", "throw" */
+    const char *kind;
     const char *message;
     const char *help;            /* what to write instead; "" if there is nothing to say */
-    const char *source;          /* name of the text or file; "" where the error has no place there */
+    /* name of the text or file; "" where the error has no place there */
+    const char *source;
     int line, column;            /* from 1; column in characters; 0 without a place */
 } RicciError;
 /* The same in parts; NULL where there is none. Valid as ricci_error. */
 const RicciError *ricci_error_parts(Ricci *);
 
 /* ---- variables ---- */
-/* The program's global variables. Setting makes those that there are none of; getting one that there
- * is not is a `name` error, one of another kind a `type` error. */
+/* The program's global variables. Setting makes those that there are none of; getting one that
+ * there is not is a `name` error, one of another kind a `type` error. */
 int ricci_set_int(Ricci *, const char *name, int64_t);
 int ricci_set_double(Ricci *, const char *name, double);
 int ricci_set_bool(Ricci *, const char *name, bool);
@@ -189,8 +195,8 @@ const char *ricci_get_string(Ricci *, const char *name, size_t *bytes);
 
 /* ---- tensors, without a copy ---- */
 /* Hands a tensor over: the variable then lies in that memory. The tensor belongs to Ricci from the
- * call on, also when it fails: its deleter is called once, when nothing in Ricci uses the memory any
- * more, at the latest in ricci_close, on the thread that uses the interpreter then.
+ * call on, also when it fails: its deleter is called once, when nothing in Ricci uses the memory
+ * any more, at the latest in ricci_close, on the thread that uses the interpreter then.
  *   Strides may be anything, negative and zero included. dtypes: bool, int8, int32, int64, uint8,
  * float16, bfloat16, float32, float64, complex64, complex128, float8_e4m3fn, float8_e5m2; lanes 1.
  * Devices: the CPU and host memory of CUDA and ROCm. Anything else is an error that says so.
@@ -198,33 +204,36 @@ const char *ricci_get_string(Ricci *, const char *name, size_t *bytes);
  * elements get a copy first. Without that flag Ricci may write to the memory at any time while it
  * has it: x[0] = 1 does where no other variable shares it, and results may be put there. So set it
  * where the C program goes on using the memory for itself.
- *   A bool is a byte 0 or 1. Any other is true, and becomes 1: in the memory, which may be written, or
+ *   A bool is a byte 0 or 1. Any other is true, and becomes 1: in the memory, which may be written,
+ *   or
  * in a copy. What the C program writes there later has to be 0 or 1.
- *   What is copied after all: a tensor of rank 0 (it becomes a number) or without elements, data that
+ *   What is copied after all: a tensor of rank 0 (it becomes a number) or without elements, data
+ *   that
  * do not lie at a multiple of their size, and bools that are read-only and not all 0 or 1. */
 int ricci_set_tensor(Ricci *, const char *name, struct DLManagedTensorVersioned *);
-/* The elements of a variable, without a copy, as read-only: whoever changes the variable in Ricci gets
- * a copy first, so this stays what it was. Views have strides, negative and zero ones too. Release it
- * with its deleter, from any thread, also after ricci_close. Numbers are tensors of rank 0, ranges
- * vectors; a tensor on a device is brought home. The dtypes are those of ricci_set_tensor; rationals,
- * decimals and the like are a `dtype` error: cast them first. */
+/* The elements of a variable, without a copy, as read-only: whoever changes the variable in Ricci
+ * gets a copy first, so this stays what it was. Views have strides, negative and zero ones too.
+ * Release it with its deleter, from any thread, also after ricci_close. Numbers are tensors of rank
+ * 0, ranges vectors; a tensor on a device is brought home. The dtypes are those of
+ * ricci_set_tensor; rationals, decimals and the like are a `dtype` error: cast them first. */
 struct DLManagedTensorVersioned *ricci_get_tensor(Ricci *, const char *name);
-/* The variable's own elements, row-major, to be written: what C writes is what programs read, and the
- * other way round. As with pin(x) the variable has this memory to itself until the tensor is released:
- * y = x copies, x[0] = 1 and x += 1 write here. A new value, x = …, leaves the memory to C. Not while a
- * program runs. A variable that is no tensor is a `type` error. */
+/* The variable's own elements, row-major, to be written: what C writes is what programs read, and
+ * the other way round. As with pin(x) the variable has this memory to itself until the tensor is
+ * released: y = x copies, x[0] = 1 and x += 1 write here. A new value, x = …, leaves the memory to
+ * C. Not while a program runs. A variable that is no tensor is a `type` error. */
 struct DLManagedTensorVersioned *ricci_get_tensor_writable(Ricci *, const char *name);
 
 /* A tensor around plain memory, row-major, for ricci_set_tensor and ricci_tensor. dtype is Ricci's
- * name: "f64", "f32", "i32", "c128", "bool" … release(user) is called when it is not needed any more
- * (NULL: nothing is). NULL, and nothing is released: an unknown dtype, a wrong rank or shape, or no
- * memory. Needs no interpreter. */
-struct DLManagedTensorVersioned *ricci_wrap(const char *dtype, int rank, const int64_t *shape, void *data,
+ * name: "f64", "f32", "i32", "c128", "bool" … release(user) is called when it is not needed any
+ * more (NULL: nothing is). NULL, and nothing is released: an unknown dtype, a wrong rank or shape,
+ * or no memory. Needs no interpreter. */
+struct DLManagedTensorVersioned *ricci_wrap(const char *dtype, int rank,
+                                            const int64_t *shape, void *data,
                                             void (*release)(void *user), void *user);
 
 /* ---- values ---- */
-/* A value that a function returns is the caller's: ricci_free lets it go (ricci_close lets go of all
- * that are left). Values do not change. */
+/* A value that a function returns is the caller's: ricci_free lets it go (ricci_close lets go of
+ * all that are left). Values do not change. */
 RicciValue *ricci_none(Ricci *);
 RicciValue *ricci_int(Ricci *, int64_t);
 RicciValue *ricci_double(Ricci *, double);
@@ -233,7 +242,8 @@ RicciValue *ricci_string(Ricci *, const char *text, size_t bytes);
 RicciValue *ricci_tensor(Ricci *, struct DLManagedTensorVersioned *);  /* as ricci_set_tensor */
 /* A tuple of copies of the items; names may be NULL, and so may each of them. */
 RicciValue *ricci_tuple(Ricci *, int count, RicciValue *const *items, const char *const *names);
-RicciValue *ricci_copy(const RicciValue *);                /* the same value, to be freed by itself */
+/* the same value, to be freed by itself */
+RicciValue *ricci_copy(const RicciValue *);
 void ricci_free(RicciValue *);
 
 /* A variable, or the operation of that name. */
@@ -245,7 +255,8 @@ const char *ricci_type(const RicciValue *);
 int ricci_to_int(const RicciValue *, int64_t *);
 int ricci_to_double(const RicciValue *, double *);
 int ricci_to_bool(const RicciValue *, bool *);
-const char *ricci_to_string(const RicciValue *, size_t *bytes);        /* valid while the value is held */
+/* valid while the value is held */
+const char *ricci_to_string(const RicciValue *, size_t *bytes);
 struct DLManagedTensorVersioned *ricci_to_tensor(const RicciValue *);  /* as ricci_get_tensor */
 /* As `print` shows it. */
 const char *ricci_text(const RicciValue *);
@@ -269,18 +280,19 @@ RicciValue *ricci_call_value(const RicciValue *function, int count, RicciValue *
 int ricci_register(Ricci *, const char *declaration, void (*function)(void));
 
 /* Makes a C function of any values an operation of the program. signature is its name and its
- * parameters as help shows them: "hypot3(x, y, z=0)", "total(first, rest...)". The function gets one
- * argument per parameter, NULL where one with a default was not given; the rest follows. The arguments
- * are its caller's: keep one with ricci_copy. It returns a value, which Ricci frees (one of its
- * arguments may be returned too); or NULL: the error of the last call on the interpreter that failed
- * is then raised where the program called the function, and where none did the value is none.
- * help may be NULL; ?name shows it. */
+ * parameters as help shows them: "hypot3(x, y, z=0)", "total(first, rest...)". The function gets
+ * one argument per parameter, NULL where one with a default was not given; the rest follows. The
+ * arguments are its caller's: keep one with ricci_copy. It returns a value, which Ricci frees (one
+ * of its arguments may be returned too); or NULL: the error of the last call on the interpreter
+ * that failed is then raised where the program called the function, and where none did the value is
+ * none. help may be NULL; ?name shows it. */
 typedef RicciValue *(*RicciFunction)(Ricci *, void *user, int count, RicciValue *const *args);
-int ricci_register_function(Ricci *, const char *signature, const char *help, RicciFunction, void *user);
+int ricci_register_function(Ricci *, const char *signature, const char *help, RicciFunction,
+                            void *user);
 
-/* Makes an error, for `return ricci_fail(…)` in such a function: kind is one of RicciError's (another
- * is "value"), the rest is printf's. Also in a function of ricci_register, whatever it returns, and
- * outside of both, as the error of that call. Returns NULL. */
+/* Makes an error, for `return ricci_fail(…)` in such a function: kind is one of RicciError's
+ * (another is "value"), the rest is printf's. Also in a function of ricci_register, whatever it
+ * returns, and outside of both, as the error of that call. Returns NULL. */
 RicciValue *ricci_fail(Ricci *, const char *kind, const char *format, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 3, 4)))

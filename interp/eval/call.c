@@ -32,8 +32,8 @@ static const char *callee_name(const Exec *site, const FnCode *code)
 }
 
 /* An argument that was given by name, at its name. */
-static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *code, const Name *given,
-                                  const char *what)
+static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *code,
+                                  const Name *given, const char *what)
 {
     const char *names[32];
     const Node *n = site ? site->node : NULL;
@@ -44,7 +44,8 @@ static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *co
     in->at = site;
     buf_clear(&in->scratch);
     print_signature(&in->scratch, code->node);
-    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s: %s", callee_name(site, code), what, buf_cstr(&in->scratch));
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s %s: %s", callee_name(site, code), what,
+                       buf_cstr(&in->scratch));
     for (uint32_t i = 0; n && n->kind == ND_CALL && i < n->count; i++)
         if (n->list[i]->kind == ND_NAMED && n->list[i]->name == given)
             e->where.mark = (Span){ n->list[i]->span.from, n->list[i]->span.from + given->len };
@@ -67,10 +68,12 @@ static _Noreturn void raise_call(Interp *in, const Exec *site, const FnCode *cod
 static _Noreturn void raise_count(Interp *in, const Exec *site, const FnCode *code, uint32_t given)
 {
     char what[160];
-    uint32_t most = code->rest >= 0 ? UINT32_MAX : code->params, n = given > most ? most : code->required;
+    uint32_t most = code->rest >= 0 ? UINT32_MAX : code->params,
+             n = given > most ? most : code->required;
     snprintf(what, sizeof what, "takes %s%u argument%s, but %u %s given",
              given > most ? (code->required < most ? "at most " : "") :
-             code->required < most ? "at least " : "", n, n == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+             code->required < most ? "at least " : "", n, n == 1 ? "" : "s", given,
+             given == 1 ? "was" : "were");
     raise_call(in, site, code, what);
 }
 
@@ -94,20 +97,24 @@ void call_refuse(Interp *in, const Exec *site, Value callee)
     if (number)
         show_repr(in, &value, callee);
     Error *e = err_new(&in->ctx, ERR_TYPE, number ? "%s%s%s is the number %s and cannot be called"
-                                                  : "%s%s%s is %s and cannot be called", name ? "`" : "",
+                                                  : "%s%s%s is %s and cannot be called",
+                                                  name ? "`" : "",
                        name ? name : "this", name ? "`" : "", number ? buf_cstr(&value) : what);
     buf_free(&value);
     if (callee.tag == V_MODULE) {
         if (name && op_find(in, n->name))
-            err_help(e, "the module hides the operation of its name: import %s as m, or :reset %s at the prompt",
-                     name, name);
+            err_help(e,
+                     "the module hides the operation of its name: import %s as m, or :reset %s at "
+                     "the prompt", name, name);
         else if (name)
             err_help(e, "its functions are called as %s.f(x)", name);
         err_throw(e);
     }
-    if (peer_translate_call(in, e, number ? FOREIGN_PRODUCT : FOREIGN_ELEMENT, site ? site->node : NULL))
+    if (peer_translate_call(in, e, number ? FOREIGN_PRODUCT : FOREIGN_ELEMENT,
+                            site ? site->node : NULL))
         err_throw(e);
-    const char *factor = number && site && site->node->count == 1 ? err_operand_text(&in->ctx, 0) : NULL;
+    const char *factor = number && site && site->node->count == 1
+                         ? err_operand_text(&in->ctx, 0) : NULL;
     if (factor && name && strncmp(factor, "operand", 7) != 0)
         err_help(e, "a product is written with *: %s * (%s)", name, factor);
     if (callee.tag == V_TENSOR || callee.tag == V_TUPLE || callee.tag == V_STRING)
@@ -125,7 +132,8 @@ static void fill_defaults(Interp *in, const FnCode *code, Value *base)
 }
 
 /* Makes base[0 … params) of argc positional values on top of the stack. */
-static void bind_positional(Interp *in, const Exec *site, const FnCode *code, Value *base, uint32_t argc)
+static void bind_positional(Interp *in, const Exec *site, const FnCode *code, Value *base,
+                            uint32_t argc)
 {
     if (argc < code->required || (argc > code->params && code->rest < 0))
         raise_count(in, site, code, argc);
@@ -153,7 +161,8 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
     }
     CallFrame frame;                       /* source and module are for top-level frames */
     Value *top = base + code->slots, *p = base + code->params;
-    if (__builtin_expect(top > in->stack_end || (char *)&frame - code->stack < in->ctx.stack_limit ||
+    if (__builtin_expect(top > in->stack_end ||
+                         (char *)&frame - code->stack < in->ctx.stack_limit ||
                          *in->ctx.interrupt, 0)) {
         in->sp = p;
         in->at = site;
@@ -248,7 +257,8 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     if (count == 2 && !named_count && dt == DT_INTERVAL)
         return interval_of_bounds(in, args[0], args[1]);
     if (count != 1 || named_count)
-        err_raise_help(&in->ctx, ERR_TYPE, "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
+        err_raise_help(&in->ctx, ERR_TYPE,
+                       "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",
                        "%s(x) takes one value to cast", dtype_name(dt));
     const Kind *kind = v_kind(args[0]);
     if (dt == DT_BOOL && kind && kind->truth)
@@ -335,8 +345,8 @@ static Value call_arguments(Interp *in, const Exec *x, Value callee)
 /* An operation of one number, sqrt(x), as its kernel on one f64. */
 static EwFn scalar_kernel(const Op *op)
 {
-    if (op->cls != OPC_EW || ew_info[op->ew].arity != 1 || ew_compute_dtype(op->ew, DT_F64) != DT_F64 ||
-        ew_result_dtype(op->ew, DT_F64) != DT_F64)
+    if (op->cls != OPC_EW || ew_info[op->ew].arity != 1 ||
+        ew_compute_dtype(op->ew, DT_F64) != DT_F64 || ew_result_dtype(op->ew, DT_F64) != DT_F64)
         return NULL;
     return ew_kernel(op->ew, DT_F64);
 }
@@ -385,8 +395,8 @@ static __attribute__((noinline)) Value call_on_variable(Interp *in, const Exec *
         v_push(in, i == 0 && slot ? v_none() : exec_run(in, x->list[i]));
     in->at = in->taken_at = x;
     in->taken = slot;
-    Value r = op_apply(in, op, base, (int)site->positional, site_weak(x), site->names, base + site->positional,
-                       (int)site->named);
+    Value r = op_apply(in, op, base, (int)site->positional, site_weak(x), site->names,
+                       base + site->positional, (int)site->named);
     stack_drop(in, base);
     return r;
 }
@@ -455,7 +465,8 @@ static __attribute__((noinline)) Value call_other(Interp *in, const Exec *x, Val
 }
 
 /* Positional arguments of a function in a variable: the callee stays alive there. */
-static inline __attribute__((always_inline)) Value call_fast(Interp *in, const Exec *x, Value callee)
+static inline __attribute__((always_inline)) Value call_fast(Interp *in, const Exec *x,
+                                                             Value callee)
 {
     if (__builtin_expect(callee.tag != V_FUNCTION, 0))
         return call_other(in, x, callee);
@@ -496,7 +507,8 @@ Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *mod
     fn->module = module;
     for (uint32_t i = 0; i < code->captured; i++)
         fn->values[i] = v_undef();
-    v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });      /* a pinned value is copied, which may fail */
+    /* a pinned value is copied, which may fail */
+    v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });
     for (uint32_t i = 0; i < code->captured; i++) {
         const struct Capture *c = &code->info->captures[i];
         Value v = c->self ? (Value){ .tag = V_FUNCTION, .fn = (Function *)in->calls->fn }
@@ -511,7 +523,8 @@ Value eval_make_function(Interp *in, const Exec *x)
 {
     const FnSite *site = x->data;
     in->at = x;
-    return (Value){ .tag = V_FUNCTION, .fn = function_new(in, site->code, site->chunk, site->module) };
+    return (Value){ .tag = V_FUNCTION,
+                    .fn = function_new(in, site->code, site->chunk, site->module) };
 }
 
 /* ---- the call trace ---- */
@@ -535,7 +548,8 @@ static void trace_name(Buf *b, const Function *fn)
     size_t n = span.to - span.from;
     if (fn->code->name)
         buf_puts(b, fn->code->name->text);
-    else if (n > 0 && n <= SHORT && span.to <= source->len && !memchr(source->text + span.from, '\n', n))
+    else if (n > 0 && n <= SHORT && span.to <= source->len &&
+             !memchr(source->text + span.from, '\n', n))
         buf_printf(b, "(%.*s)", (int)n, source->text + span.from);
     else
         buf_puts(b, "(lambda)");
@@ -548,8 +562,8 @@ static void trace_import(Interp *in, const CallFrame *f, Error *e)
     char text[512];
     Place p = source ? source_place(source, f->site->node->span.from) : (Place){ 0, 0 };
     if (source)
-        snprintf(text, sizeof text, "module %.200s, imported at %.200s:%u:%u", f->source->name, source->name,
-                 p.line, p.column);
+        snprintf(text, sizeof text, "module %.200s, imported at %.200s:%u:%u", f->source->name,
+                 source->name, p.line, p.column);
     else
         snprintf(text, sizeof text, "module %.200s", f->source->name);
     err_trace_add(e, text, NULL, (Span){ 0, 0 });
@@ -567,7 +581,8 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
     buf_init(&b, &in->ctx);
     if (!code) {
         buf_printf(&b, "%s (C)", v_kind(f->args[0])->name(f->args[0]));
-        err_trace_add(e, buf_cstr(&b), frame_source(in, f->up), f->site ? f->site->node->span : (Span){ 0, 0 });
+        err_trace_add(e, buf_cstr(&b), frame_source(in, f->up),
+                      f->site ? f->site->node->span : (Span){ 0, 0 });
         buf_free(&b);
         return;
     }
@@ -596,7 +611,8 @@ static bool trace_shows(const CallFrame *f)
 {
     if (!f->fn)
         return f->argc > 0 || (f->site && f->source && !source_is_stdlib(f->source));
-    return !trace_is_inside(f) && f->fn->code->node->kind != ND_TEST && f->fn->code->node->kind != ND_COMPARE_BLOCK;
+    return !trace_is_inside(f) && f->fn->code->node->kind != ND_TEST &&
+           f->fn->code->node->kind != ND_COMPARE_BLOCK;
 }
 
 /* What the standard library throws is told at the user's call; its own calls are not. */
@@ -616,7 +632,8 @@ static void trace_fold(Error *e, int hidden, const FnCode *const *codes, int cou
     char text[256];
     int n = snprintf(text, sizeof text, "… %d more calls", hidden);
     for (int i = 0; i < count && !others && n < (int)sizeof text - 1; i++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.60s", i == 0 ? " of " : i + 1 < count ? ", " : " and ",
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%.60s",
+                      i == 0 ? " of " : i + 1 < count ? ", " : " and ",
                       codes[i]->name ? codes[i]->name->text : "a lambda");
     err_trace_add(e, text, NULL, (Span){ 0, 0 });
 }
@@ -635,7 +652,8 @@ static void trace_calls(Interp *in, Error *e)
         total += trace_shows(f);
     int hidden = total > TRACE_INNER + TRACE_OUTER + 1 ? total - TRACE_INNER - TRACE_OUTER : 0;
     int shown = total - hidden + (hidden > 0);
-    if (!err_trace_begin(e, shown, shown) || (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
+    if (!err_trace_begin(e, shown, shown) ||
+        (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
         return;
     for (const CallFrame *f = start; f; f = f->up) {
         if (!trace_shows(f))

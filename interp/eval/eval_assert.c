@@ -27,7 +27,8 @@ static void put_value(Interp *in, Buf *out, Value v)
     bool small = v.tag != V_TENSOR || (v.tensor->rank <= 1 && v.tensor->size <= SHOWN_ELEMENTS);
     if (small && v.tag != V_UNDEF)
         show_repr(in, out, v);
-    if (out->len > from && out->len - from <= SHOWN_CHARACTERS && !memchr(out->data + from, '\n', out->len - from))
+    if (out->len > from && out->len - from <= SHOWN_CHARACTERS &&
+        !memchr(out->data + from, '\n', out->len - from))
         return;
     out->len = from;
     buf_puts(out, v_describe_a(v, what, sizeof what));
@@ -112,7 +113,8 @@ static _Noreturn void raise_false(Interp *in, const Exec *x, const Value *values
     buf_printf(&in->scratch, "assertion failed: %s is false", name ? name : "the condition");
     if (values)
         put_sides(in, &in->scratch, n, values);
-    if (values && n->ops[0] == TK_APPROX && (values[0].tag == V_TENSOR || values[1].tag == V_TENSOR))
+    if (values && n->ops[0] == TK_APPROX &&
+        (values[0].tag == V_TENSOR || values[1].tag == V_TENSOR))
         put_difference(in, &in->scratch, values[0], values[1]);
     Error *e = err_new(&in->ctx, ERR_ASSERT, "%s", buf_cstr(&in->scratch));
     err_underline(e, 0);
@@ -170,7 +172,8 @@ static bool compares_two(const Node *n)
     if (n->kind != ND_COMPARE || n->count != 2)
         return false;
     switch (n->ops[0]) {
-    case TK_EQ: case TK_NE: case TK_LT: case TK_LE: case TK_GT: case TK_GE: case TK_APPROX: return true;
+    case TK_EQ: case TK_NE: case TK_LT: case TK_LE: case TK_GT: case TK_GE:
+    case TK_APPROX: return true;
     default: return false;
     }
 }

@@ -218,15 +218,18 @@ SCALAR_INLINE Value add_leaf_product(Interp *in, const Exec *x, int kind)
     const Exec *mul = x->a;
     Value p = in->fp[mul->sa], q = kind == OPD_L ? in->fp[mul->sb] : v_float(mul->k.f);
     Value product, sum, *slot = &in->fp[x->sa];
-    if (__builtin_expect(scalar_binary(TK_MUL, p, q, &product) && scalar_binary(TK_ADD, *slot, product, &sum), 1)) {
+    if (__builtin_expect(scalar_binary(TK_MUL, p, q, &product) &&
+                         scalar_binary(TK_ADD, *slot, product, &sum), 1)) {
         *slot = sum;
         return v_none();
     }
     return opassign_slow(in, x, exec_run(in, mul), true);
 }
 
-static Value eval_add_product_L(Interp *in, const Exec *x) { return add_leaf_product(in, x, OPD_L); }
-static Value eval_add_product_F(Interp *in, const Exec *x) { return add_leaf_product(in, x, OPD_F); }
+static Value eval_add_product_L(Interp *in,
+                                const Exec *x) { return add_leaf_product(in, x, OPD_L); }
+static Value eval_add_product_F(Interp *in,
+                                const Exec *x) { return add_leaf_product(in, x, OPD_F); }
 
 /* The node for s += p * q by what p and q are. NULL: the plain one. */
 EvalFn add_product_choose(const Exec *mul)
@@ -314,7 +317,8 @@ static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
     Value place;
     const Kind *kind = v_kind(*slot);
     if (kind && kind->inside &&
-        kind->inside(in, slot, l->target->op == TG_FIELD ? l->target->node->name : NULL, l->subs, l->n, &place)) {
+        kind->inside(in, slot, l->target->op == TG_FIELD ? l->target->node->name : NULL, l->subs,
+                     l->n, &place)) {
         v_push(in, place);
         level_walk(in, in->sp - 1, l->inner, s);
         stack_drop(in, in->sp - 1);
@@ -373,7 +377,8 @@ void target_assign(Interp *in, const Exec *t, Value v)
 }
 
 /* ---- t = append(t, value) ---- */
-/* A place whose containers are tuples, which are unshared on the way; NULL: it is another, or not there. */
+/* A place whose containers are tuples, which are unshared on the way; NULL: it is another, or not
+ * there. */
 static Value *place_find(Interp *in, const Exec *t)
 {
     if (t->op == TG_SLOT)
@@ -394,8 +399,10 @@ static Value *place_find(Interp *in, const Exec *t)
 /* Vectors of 64 bits and bools grow in place, where nothing asks to be told of operations. */
 static bool vector_grows(const Interp *in, Value v)
 {
-    return v.tag == V_TENSOR && v.tensor->rank == 1 && !in->scope && !in->solved && !place_wants(in) &&
-           !heard_on(in) && (v.tensor->dtype == DT_F64 || v.tensor->dtype == DT_I64 || v.tensor->dtype == DT_BOOL);
+    return v.tag == V_TENSOR && v.tensor->rank == 1 && !in->scope && !in->solved &&
+           !place_wants(in) &&
+           !heard_on(in) &&
+           (v.tensor->dtype == DT_F64 || v.tensor->dtype == DT_I64 || v.tensor->dtype == DT_BOOL);
 }
 
 static bool vector_push(Interp *in, Value *slot, Value v)
@@ -410,12 +417,13 @@ static bool vector_push(Interp *in, Value *slot, Value v)
     return dt == DT_BOOL && v.tag == V_BOOL && tensor_push(&in->ctx, &slot->tensor, &truth_value);
 }
 
-/* a: the name `append`, b: value, c: the plain assignment, data: the target if it is no variable. What
- * nobody else holds grows where it stands. */
+/* a: the name `append`, b: value, c: the plain assignment, data: the target if it is no variable.
+ * What nobody else holds grows where it stands. */
 Value eval_append(Interp *in, const Exec *x)
 {
     const Exec *place = x->data;
-    bool builtin = x->a->eval == eval_global && ((const GlobalRef *)x->a->data)->slot->tag == V_UNDEF;
+    bool builtin = x->a->eval == eval_global &&
+                   ((const GlobalRef *)x->a->data)->slot->tag == V_UNDEF;
     Value *slot = !builtin ? NULL : place ? place_find(in, place) : &in->fp[x->sa];
     if (!slot || !(slot->tag == V_TUPLE ? *slot->refs == 1 : vector_grows(in, *slot)))
         return exec_run(in, x->c);
@@ -423,14 +431,16 @@ Value eval_append(Interp *in, const Exec *x)
     v_push(in, v);
     in->at = x;
     slot = place ? place_find(in, place) : slot;
-    if (!slot || (slot->tag != V_TUPLE && slot->tag != V_TENSOR)) {      /* C has set it meanwhile */
+    /* C has set it meanwhile */
+    if (!slot || (slot->tag != V_TUPLE && slot->tag != V_TENSOR)) {
         exec_run(in, x->c);
     } else if (slot->tag == V_TUPLE) {
         tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(v));    /* copies if value shares it */
     } else if (!vector_push(in, slot, v)) {
         in->at = x->c->a;
         unsigned weak = exec_weak(x->b) ? 2 : 0;
-        Value r = op_apply(in, op_named(in, "append"), (Value[]){ *slot, v }, 2, weak, NULL, NULL, 0);
+        Value r = op_apply(in, op_named(in, "append"), (Value[]){ *slot, v }, 2, weak,
+                           NULL, NULL, 0);
         slot_put(in, slot, r);
     }
     stack_drop(in, mark);
@@ -456,7 +466,8 @@ static const char *enumerate_help(Interp *in, uint32_t names, char *out, size_t 
     const Node *n = in->at ? in->at->node : NULL;
     const Source *s = frame_source(in, in->calls);
     size_t len = n && s && n->span.to <= s->len ? n->span.to - n->span.from : cap;
-    if (names != 2 || n->kind == ND_ASSIGN || len + 40 > cap || memchr(s->text + n->span.from, '\n', len))
+    if (names != 2 || n->kind == ND_ASSIGN || len + 40 > cap ||
+        memchr(s->text + n->span.from, '\n', len))
         return NULL;
     snprintf(out, cap, "with the place of each: enumerate(%.*s)", (int)len, s->text + n->span.from);
     return out;
@@ -469,11 +480,12 @@ static void unpack(Interp *in, const Exec *t, Value v)
     if (n < 0) {
         char what[96], help[128];
         err_raise_help(&in->ctx, ERR_TYPE, enumerate_help(in, t->count, help, sizeof help),
-                       "only tuples, vectors and ranges can be unpacked into %u names; this is %s", t->count,
-                       v_article(v, what, sizeof what));
+                       "only tuples, vectors and ranges can be unpacked into %u names; this is %s",
+                       t->count, v_article(v, what, sizeof what));
     }
     if (n != t->count)
-        err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names", (long long)n, t->count);
+        err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names",
+                  (long long)n, t->count);
     Each it;
     each_start(in, site, &it, v);
     Value item;
@@ -492,7 +504,8 @@ Value eval_update_target(Interp *in, const Exec *x)
     Store s = { .site = x, .op = x->data, .v = v, .weak = exec_weak(x->a) };
     if (!s.op) {
         in->at = x;
-        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet",
+                  operator_symbol((Operator)x->op));
     }
     place_store(in, x->b, NULL, &s);
     stack_drop(in, mark);

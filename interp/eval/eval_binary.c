@@ -13,7 +13,8 @@
 _Noreturn static void raise_no_operator(Interp *in, const Exec *x)
 {
     in->at = x;
-    err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+    err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet",
+              operator_symbol((Operator)x->op));
 }
 
 /* An empty slot as operand: a builtin's name, or an error; the other operand is kept. */
@@ -71,7 +72,8 @@ SCALAR_INLINE Value product_read(Interp *in, const Exec *mul)
     return exec_run(in, mul);
 }
 
-SCALAR_INLINE Value operand_read(Interp *in, const Exec *x, const Exec *child, uint32_t slot, int kind)
+SCALAR_INLINE Value operand_read(Interp *in, const Exec *x, const Exec *child,
+                                 uint32_t slot, int kind)
 {
     if (kind == OPD_X)
         return exec_run(in, child);
@@ -101,7 +103,8 @@ SCALAR_INLINE Value binary(Interp *in, const Exec *x, int op, int ka, int kb)
     P(OP, X, X) P(OP, X, L) P(OP, X, I) P(OP, X, F) P(OP, L, X) P(OP, L, L) \
     P(OP, L, I) P(OP, L, F) P(OP, I, X) P(OP, I, L) P(OP, F, X) P(OP, F, L)
 #define PRODUCTS(P, OP) \
-    P(OP, M, M) P(OP, M, X) P(OP, M, L) P(OP, M, I) P(OP, M, F) P(OP, X, M) P(OP, L, M) P(OP, I, M) P(OP, F, M)
+    P(OP, M, M) P(OP, M, X) P(OP, M, L) P(OP, M, I) P(OP, M, F) P(OP, X, M) P(OP, L, M) P(OP, I, \
+        M) P(OP, F, M)
 #define ARITHMETIC(P) \
     PAIRS(P, ADD) PAIRS(P, SUB) PAIRS(P, MUL) PAIRS(P, DIV) PRODUCTS(P, ADD) PRODUCTS(P, SUB)
 #define OPERATORS(P) \

@@ -31,8 +31,10 @@ static const char *condition_text(Interp *in, char *out, size_t cap)
     if (len + 3 > cap || memchr(s->text + n->span.from, '\n', len))
         return NULL;
     bool loose = n->kind == ND_BINARY ? n->op == TK_BITAND || n->op == TK_BITOR
-               : n->kind != ND_NAME && n->kind != ND_CALL && n->kind != ND_INDEX && n->kind != ND_FIELD &&
-                 n->kind != ND_INT && n->kind != ND_FLOAT && n->kind != ND_STRING && n->kind != ND_COMPARE;
+               : n->kind != ND_NAME && n->kind != ND_CALL && n->kind != ND_INDEX &&
+               n->kind != ND_FIELD &&
+                 n->kind != ND_INT && n->kind != ND_FLOAT && n->kind != ND_STRING &&
+                 n->kind != ND_COMPARE;
     snprintf(out, cap, loose ? "(%.*s)" : "%.*s", (int)len, s->text + n->span.from);
     return out;
 }
@@ -47,14 +49,18 @@ bool truth(Interp *in, Value v)
     if (v.tag == V_TENSOR && v.tensor->rank > 0) {
         bool bools = v.tensor->dtype == DT_BOOL;
         snprintf(help, sizeof help, !text ? "any(…) or all(…) of it gives one bool"
-                                  : bools ? "any(%s) or all(%s)" : "any(%s != 0) or all(%s != 0)", text, text);
-        err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be one bool, but this is %s", is);
+                                  : bools ? "any(%s) or all(%s)" : "any(%s != 0) or all(%s != 0)",
+                                  text, text);
+        err_raise_help(&in->ctx, ERR_TYPE, help,
+                       "a condition must be one bool, but this is %s", is);
     }
     if (v.tag == V_INT || v.tag == V_FLOAT)
         snprintf(help, sizeof help, text ? "compare it: %s != 0" : "compare it with != 0", text);
     else if (v.tag == V_STRING)
-        snprintf(help, sizeof help, text ? "compare it: %s != \"\"" : "compare it with != \"\"", text);
-    err_raise_help(&in->ctx, ERR_TYPE, *help ? help : NULL, "a condition must be a bool, but this is %s", is);
+        snprintf(help, sizeof help,
+                 text ? "compare it: %s != \"\"" : "compare it with != \"\"", text);
+    err_raise_help(&in->ctx, ERR_TYPE, *help ? help : NULL,
+                   "a condition must be a bool, but this is %s", is);
 }
 
 static __attribute__((noinline)) bool condition_slow(Interp *in, const Exec *x, Value v)
@@ -298,11 +304,14 @@ int64_t range_part(Interp *in, const Exec *part)
         stack_drop(in, in->sp - 1);
         return i;
     }
-    if (v.tag == V_FLOAT || (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'f'))
-        err_raise_help(&in->ctx, ERR_TYPE, "linspace(a, b, n) and arange(a, b, step) make steps of floats",
+    if (v.tag == V_FLOAT ||
+        (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'f'))
+        err_raise_help(&in->ctx, ERR_TYPE,
+                       "linspace(a, b, n) and arange(a, b, step) make steps of floats",
                        "the parts of a range are ints, but this is %s", what);
     if (v.tag == V_DEVICE)
-        err_raise_help(&in->ctx, ERR_TYPE, "D:1 stands in headers alone; elsewhere it is device(\"cuda:1\")",
+        err_raise_help(&in->ctx, ERR_TYPE,
+                       "D:1 stands in headers alone; elsewhere it is device(\"cuda:1\")",
                        "the parts of a range are ints, but this is %s", what);
     err_raise(&in->ctx, ERR_TYPE, "the parts of a range are ints, but this is %s", what);
 }
@@ -547,7 +556,8 @@ static void throw_error(Interp *in, Value v)
         in->caught = NULL;
         err_rethrow(&in->ctx);
     }
-    ErrKind k = kind_named(v.tuple->items[tuple_find(v.tuple, names_intern(&in->names, "kind", 4))]);
+    ErrKind k =
+        kind_named(v.tuple->items[tuple_find(v.tuple, names_intern(&in->names, "kind", 4))]);
     if (k == ERR_KINDS)
         return;
     Error *e = err_new(&in->ctx, k, "%s", field_text(in, v.tuple, "message"));

@@ -58,7 +58,8 @@ SCALAR_INLINE bool element2(const Interp *in, Value base, Value i, Value j, Valu
 
 /* ---- reading ---- */
 /* Any base and int-like or other subscripts, given as values: borrowed; releases `subs`. */
-static __attribute__((noinline)) Value index_values(Interp *in, const Exec *x, Value base, Value i, Value j)
+static __attribute__((noinline)) Value index_values(Interp *in, const Exec *x, Value base,
+                                                    Value i, Value j)
 {
     Value *mark = in->sp;
     v_push(in, i);
@@ -116,10 +117,13 @@ SCALAR_INLINE Value index2(Interp *in, const Exec *x, int base, int ki, int kj)
 
 #define ONE(P) P(L, X) P(L, L) P(L, I) P(G, X) P(G, L) P(G, I)
 #define TWO(P) \
-    P(L, X, X) P(L, X, L) P(L, X, I) P(L, L, X) P(L, L, L) P(L, L, I) P(L, I, X) P(L, I, L) P(L, I, I) \
-    P(G, X, X) P(G, X, L) P(G, X, I) P(G, L, X) P(G, L, L) P(G, L, I) P(G, I, X) P(G, I, L) P(G, I, I)
+    P(L, X, X) P(L, X, L) P(L, X, I) P(L, L, X) P(L, L, L) P(L, L, I) P(L, I, X) P(L, I, L)       \
+    P(L, I, I)                                                                                    \
+    P(G, X, X) P(G, X, L) P(G, X, I) P(G, L, X) P(G, L, L) P(G, L, I) P(G, I, X) P(G, I, \
+        L) P(G, I, I)
 #define DEFINE(B, I) \
-    static Value eval_index1_##B##I(Interp *in, const Exec *x) { return index1(in, x, BASE_##B, OPD_##I); }
+    static Value eval_index1_##B##I(Interp *in, \
+                                    const Exec *x) { return index1(in, x, BASE_##B, OPD_##I); }
 ONE(DEFINE)
 #undef DEFINE
 #define DEFINE(B, I, J) \
@@ -139,7 +143,8 @@ EvalFn index_choose(const Exec *x, bool global)
 {
     if (x->count == 1)
         return index1_table[global ? BASE_G : BASE_L][x->list[0]->operand];
-    return x->count == 2 ? index2_table[global ? BASE_G : BASE_L][x->list[0]->operand][x->list[1]->operand]
+    return x->count == 2
+           ? index2_table[global ? BASE_G : BASE_L][x->list[0]->operand][x->list[1]->operand]
                          : NULL;
 }
 
@@ -158,7 +163,8 @@ bool product_of_elements(const Exec *mul)
 SCALAR_INLINE bool element_of_slots(Interp *in, const Exec *x, Value *out)
 {
     Value base = in->fp[x->sa], i = in->fp[x->list[0]->sa];
-    return x->count == 1 ? element1(in, base, i, out) : element2(in, base, i, in->fp[x->list[1]->sa], out);
+    return x->count == 1 ? element1(in, base, i, out)
+                         : element2(in, base, i, in->fp[x->list[1]->sa], out);
 }
 
 /* s += A[i, k] * B[k, j]: the inner loop of much of linear algebra, without leaving here. */
@@ -209,7 +215,8 @@ static __attribute__((noinline)) Value index_many(Interp *in, const Exec *x)
     return index_with(in, x, subs);
 }
 
-/* A[0][0][0]… is as deep as it is long: a level must not take more of the C stack than NODE_STACK. */
+/* A[0][0][0]… is as deep as it is long: a level must not take more of the C stack than
+ * NODE_STACK. */
 Value eval_index(Interp *in, const Exec *x)
 {
     enum { FEW = 4 };
@@ -220,7 +227,8 @@ Value eval_index(Interp *in, const Exec *x)
 }
 
 /* ---- storing ---- */
-/* Nobody else sees the tensor, no device has a copy, and no two indices share an element (no broadcast view). */
+/* Nobody else sees the tensor, no device has a copy, and no two indices share an element (no
+ * broadcast view). */
 SCALAR_INLINE bool storable(const Tensor *t)
 {
 #ifdef RICCI_HOSTILE
@@ -258,7 +266,8 @@ SCALAR_INLINE bool element_place(Value base, int n, Value i, Value j, int64_t *a
            (n == 1 || (j.tag == V_INT && axis_offset(base.tensor, 1, j.i, at)));
 }
 
-static __attribute__((noinline)) Value store_values(Interp *in, const Exec *x, Value v, Value i, Value j)
+static __attribute__((noinline)) Value store_values(Interp *in, const Exec *x, Value v,
+                                                    Value i, Value j)
 {
     Value *mark = in->sp;
     v_push(in, v);
@@ -344,7 +353,8 @@ Value eval_update_element(Interp *in, const Exec *x)
     if (!x->data) {
         v_push(in, v), v_push(in, i), v_push(in, j);
         in->at = x;
-        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet",
+                  operator_symbol((Operator)x->op));
     }
     return store_values(in, x, v, i, j);
 }

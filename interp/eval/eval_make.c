@@ -24,7 +24,8 @@ Value unary_door(Interp *in, const Exec *x, Value v)
     if (!x->data) {
         v_push(in, v);
         in->at = x;
-        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet", operator_symbol((Operator)x->op));
+        err_raise(&in->ctx, ERR_TYPE, "the operator %s is not built yet",
+                  operator_symbol((Operator)x->op));
     }
     in->at = x;
     if (fuse_wants(x, &v, 1))
@@ -164,7 +165,8 @@ void each_start(Interp *in, const Exec *x, Each *it, Value over)
     char what[96];
     v_article(over, what, sizeof what);
     if (over.tag == V_INT)
-        err_raise_help(&in->ctx, ERR_TYPE, "0:n counts from 0 to n - 1", "cannot iterate over %s", what);
+        err_raise_help(&in->ctx, ERR_TYPE, "0:n counts from 0 to n - 1",
+                       "cannot iterate over %s", what);
     err_raise(&in->ctx, ERR_TYPE, "cannot iterate over %s", what);
 }
 

@@ -144,7 +144,8 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
     else if (module)
         err_help(e, "import %s from %s", name->text, module);
     else if (interp_module(in) && cscope_included(interp_module(in)->globals.c))
-        err_help(e, "%s%s%sif it is C's: #include reads no file in an extern block, so paste its declaration there",
+        err_help(e, "%s%s%sif it is C's: #include reads no file in an extern block, so paste its "
+                    "declaration there",
                  closest ? "did you mean `" : "", closest ? closest : "", closest ? "`? " : "");
     else if (closest)
         err_help(e, "did you mean `%s`?", closest);
@@ -155,11 +156,13 @@ void raise_unassigned(Interp *in, const Exec *x)
 {
     in->at = x;
     const Name *name = x->node->name;
-    err_raise(&in->ctx, ERR_NAME, "`%s` is used before it is assigned", name ? name->text : "a variable");
+    err_raise(&in->ctx, ERR_NAME, "`%s` is used before it is assigned",
+              name ? name->text : "a variable");
 }
 
 /* ---- arguments that stand for their variable ---- */
-/* Inside test and compare, which change copies of what is around them: of the names that they assign. */
+/* Inside test and compare, which change copies of what is around them: of the names that they
+ * assign. */
 static bool in_copying_block(const Interp *in)
 {
     const Function *fn = in->calls ? in->calls->fn : NULL;
@@ -178,7 +181,8 @@ static _Noreturn void raise_not_own(Interp *in, const Exec *x)
                    block ? "block" : "function");
 }
 
-/* Captured values are copies that nobody else sees, but in test and compare blocks they are meant so. */
+/* Captured values are copies that nobody else sees, but in test and compare blocks they are meant
+ * so. */
 static bool is_captured(const Interp *in, uint32_t slot)
 {
     const Function *fn = in->calls ? in->calls->fn : NULL;

@@ -25,8 +25,8 @@ size_t interp_names(Interp *, const char **names, size_t cap);
 /* The variable that an argument node names, where a callee may write to it; NULL: it is none.
  * Raises `name` for a global inside a function. */
 Value *exec_variable(Interp *, const Exec *arg);
-/* The variable that stands as the first argument of the running operation, whose row says on_variable
- * (its argument 0 is none then); NULL: no variable stands there. */
+/* The variable that stands as the first argument of the running operation, whose row says
+ * on_variable (its argument 0 is none then); NULL: no variable stands there. */
 Value *exec_taken(Interp *);
 
 #endif

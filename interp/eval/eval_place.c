@@ -53,14 +53,16 @@ _Noreturn static void raise_other_value(Interp *in, Value v)
 {
     char given[96];
     const char *text = err_operand_text(&in->ctx, 0);
-    Error *e = err_new(&in->ctx, ERR_TYPE, "on takes a device: %s is %s", text, v_article(v, given, sizeof given));
+    Error *e = err_new(&in->ctx, ERR_TYPE, "on takes a device: %s is %s", text,
+                       v_article(v, given, sizeof given));
     err_underline(e, 0);
     if (v.tag == V_TENSOR)
         err_help(e, "where it lies: on (device(%s)) { … }", text);
     else if (v.tag == V_FORMAT)
         err_help(e, "a format is a precision scope: precision %s { … }", text);
     else
-        err_help(e, "devices are cpu, gpu, cuda:0, opencl:0, sim.mps, device(\"…\"); print(devices()) shows all");
+        err_help(e, "devices are cpu, gpu, cuda:0, opencl:0, sim.mps, device(\"…\"); "
+                    "print(devices()) shows all");
     err_throw(e);
 }
 
@@ -85,7 +87,8 @@ static Value eval_device_index(Interp *in, const Exec *x)
 {
     char name[64];
     const Node *n = x->node;
-    snprintf(name, sizeof name, "%.40s:%.*s", n->name->text, (int)(n->text_len < 20 ? n->text_len : 20), n->text);
+    snprintf(name, sizeof name, "%.40s:%.*s", n->name->text,
+             (int)(n->text_len < 20 ? n->text_len : 20), n->text);
     Device *d = device_named(&in->ctx, name);
     if (d)
         return v_device(d);
@@ -109,7 +112,8 @@ enum { MOD_FALLBACK, MOD_STRICT, MOD_NARROW, MOD_VERBOSE, MOD_QUIET, MODIFIERS }
 
 static const Exec *lower_modifier(Lower *lo, const Node *n)
 {
-    static const char *const names[MODIFIERS] = { "fallback", "strict", "narrow", "verbose", "quiet" };
+    static const char *const names[MODIFIERS] =
+        { "fallback", "strict", "narrow", "verbose", "quiet" };
     Exec *x = exec_new(lo, NULL, n);
     while (x->op < MODIFIERS - 1 && strcmp(names[x->op], n->name->text) != 0)
         x->op++;

@@ -66,13 +66,14 @@ const Exec *lower_scope_header(Lower *lo, const Node *n)
     return x;
 }
 
-#define FORMATS "f64 f32 tf32 f16 bf16 e4m3 e5m2 e3m2 e2m3 e2m1 float(e, p) decimal(d) mp(bits) rational interval"
+#define FORMATS "f64 f32 tf32 f16 bf16 e4m3 e5m2 e3m2 e2m3 e2m1 float(e, p) decimal(d) mp(bits) " \
+                "rational interval"
 
 _Noreturn static void raise_no_format(Interp *in, const char *word, Value v)
 {
     char given[96];
-    Error *e = err_new(&in->ctx, ERR_TYPE, "%s takes a format: %s is %s", word, err_operand_text(&in->ctx, 0),
-                       v_article(v, given, sizeof given));
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s takes a format: %s is %s", word,
+                       err_operand_text(&in->ctx, 0), v_article(v, given, sizeof given));
     err_underline(e, 0);
     DType meant = v.tag == V_STRING ? dtype_find(v.str->text, v.str->len) : v_dtype(v);
     if (v.tag == V_STRING && meant != DT_NONE)
@@ -90,11 +91,16 @@ _Noreturn static void raise_no_format(Interp *in, const char *word, Value v)
 static const char *format_elsewhere(const char *name)
 {
     static const char *const names[][2] = {
-        { "half", "f16" }, { "float16", "f16" }, { "fp16", "f16" }, { "single", "f32" }, { "float32", "f32" },
-        { "fp32", "f32" }, { "double", "f64" }, { "float64", "f64" }, { "fp64", "f64" }, { "bfloat16", "bf16" },
-        { "fp8", "e4m3" }, { "float8_e4m3fn", "e4m3" }, { "float8_e5m2", "e5m2" }, { "fp4", "e2m1" },
-        { "quad", "mp(113)" }, { "float128", "mp(113)" }, { "f128", "mp(113)" }, { "longdouble", "mp(64)" },
-        { "BigFloat", "mp(200)" }, { "mpfr", "mp(200)" }, { "exact", "rational" }, { "Fraction", "rational" },
+        { "half", "f16" }, { "float16", "f16" }, { "fp16", "f16" }, { "single", "f32" },
+        { "float32", "f32" },
+        { "fp32", "f32" }, { "double", "f64" }, { "float64", "f64" }, { "fp64", "f64" },
+        { "bfloat16", "bf16" },
+        { "fp8", "e4m3" }, { "float8_e4m3fn", "e4m3" }, { "float8_e5m2", "e5m2" },
+        { "fp4", "e2m1" },
+        { "quad", "mp(113)" }, { "float128", "mp(113)" }, { "f128", "mp(113)" },
+        { "longdouble", "mp(64)" },
+        { "BigFloat", "mp(200)" }, { "mpfr", "mp(200)" }, { "exact", "rational" },
+        { "Fraction", "rational" },
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i][0]) == 0)
@@ -118,7 +124,8 @@ static void check_known(Interp *in, const Exec *site, const Exec *x, const char 
     }
     names[n++] = "mp(200)";
     names[n++] = "decimal(3)";
-    const char *close = err_closest(ref->name->text, names, n), *ours = format_elsewhere(ref->name->text);
+    const char *close = err_closest(ref->name->text, names, n),
+               *ours = format_elsewhere(ref->name->text);
     Error *e = err_new(&in->ctx, ERR_NAME, "there is no format `%s`", ref->name->text);
     err_underline(e, 0);
     if (ours)
@@ -150,7 +157,8 @@ static DType header_format(Interp *in, const Exec *site, const Exec *x, const ch
                        word, dtype_name(dt));
     err_underline(e, 0);
     if (kind == 'c')
-        err_help(e, "complex numbers follow the real format: %s %s", word, dtype_name(dtype_real(dt)));
+        err_help(e, "complex numbers follow the real format: %s %s", word,
+                 dtype_name(dtype_real(dt)));
     else
         err_help(e, "formats are " FORMATS);
     err_throw(e);
@@ -180,11 +188,14 @@ static void check_accumulate(Interp *in, DType format, DType acc)
     bool interval = dtype_base(format) == DT_INTERVAL || dtype_base(acc) == DT_INTERVAL;
     if (format == acc || (!interval && dtype_promote(format, acc) != DT_NONE))
         return;
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s cannot accumulate in %s: %s", dtype_name(format), dtype_name(acc),
-                       interval ? "an interval is no one number" : "one is decimal, the other binary");
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s cannot accumulate in %s: %s", dtype_name(format),
+                       dtype_name(acc),
+                       interval ? "an interval is no one number"
+                                : "one is decimal, the other binary");
     err_underline(e, 0);
     if (dtype_base(format) == DT_DECIMAL)
-        err_help(e, "accumulate decimal(%d)", dtype_digits(format) < 100000 ? 2 * dtype_digits(format)
+        err_help(e, "accumulate decimal(%d)",
+                 dtype_digits(format) < 100000 ? 2 * dtype_digits(format)
                                                                             : dtype_digits(format));
     else
         err_help(e, "accumulate %s", dtype_name(format));
@@ -203,8 +214,8 @@ static void modifier_apply(Interp *in, const Exec *m, Scope *s)
     const char *misfit = modifier_misfit(s->format, m->op, m->sa);
     in->at = m;
     if (misfit)
-        err_raise_help(&in->ctx, ERR_VALUE, "leave it out", "%s has no meaning in %s: %s", modifier_names[m->op],
-                       dtype_name(s->format), misfit);
+        err_raise_help(&in->ctx, ERR_VALUE, "leave it out", "%s has no meaning in %s: %s",
+                       modifier_names[m->op], dtype_name(s->format), misfit);
     switch (m->op) {
     case MOD_ROUND: s->round = (RoundMode)m->sa; break;
     case MOD_SATURATE: s->saturate = true; break;
@@ -254,7 +265,8 @@ static Value eval_autocast(Interp *in, const Exec *x)
     int e, p;
     MiniStyle style;
     if (!dtype_mini_read(dt, &e, &p, &style)) {
-        Error *err = err_new(&in->ctx, ERR_DTYPE, "autocast takes a binary float format: it leaves numbers of %s alone",
+        Error *err = err_new(&in->ctx, ERR_DTYPE,
+                             "autocast takes a binary float format: it leaves numbers of %s alone",
                              dtype_name(dt));
         err_underline(err, 0);
         err_help(err, "every operation in it: precision %s", dtype_name(dt));
@@ -362,12 +374,14 @@ static void literal_check(Interp *in, ArithStatus status, DType dt, const Litera
 static void literal_carrier(Interp *in, Arith *a, const Literal *l, void *carrier)
 {
     bool pi = l->ref && l->value > 3 && l->value < 4;
-    ArithStatus status = pi ? number_constant(a, NUMBER_PI, carrier) : number_from_text(a, carrier, l->text, l->len);
+    ArithStatus status = pi ? number_constant(a, NUMBER_PI, carrier)
+                            : number_from_text(a, carrier, l->text, l->len);
     literal_check(in, status, a->dtype, l);
     if (!l->negative)
         return;
     static const int64_t one = 1;
-    literal_check(in, a->ops->ew(a, EW_NEGATIVE, carrier, 1, (const void *const[]){ carrier }, &one, 1), a->dtype, l);
+    literal_check(in, a->ops->ew(a, EW_NEGATIVE, carrier, 1, (const void *const[]){ carrier }, &one,
+                                 1), a->dtype, l);
 }
 
 static Value literal_imaginary(Interp *in, Arith *a, double part)
@@ -382,7 +396,8 @@ static Value literal_make(Interp *in, const Literal *l, const Scope *s)
 {
     Arith a;
     _Alignas(16) char carrier[16] = { 0 }, element[16] = { 0 };
-    literal_check(in, arith_open(&in->ctx, &a, s->format, literal_mode(s), s->saturate, s->flush), s->format, l);
+    literal_check(in, arith_open(&in->ctx, &a, s->format, literal_mode(s), s->saturate, s->flush),
+                  s->format, l);
     if (l->imaginary && a.carrier != DT_F64)
         err_raise_help(&in->ctx, ERR_DTYPE, "complex numbers have a binary format: precision f64",
                        "%s has no complex numbers", dtype_name(s->format));
@@ -395,8 +410,8 @@ static Value literal_make(Interp *in, const Literal *l, const Scope *s)
 
 static bool literal_kept(const Literal *l, const Scope *s)
 {
-    return l->known && l->format == s->format && l->round == literal_mode(s) && l->saturate == s->saturate &&
-           l->flush == s->flush;
+    return l->known && l->format == s->format && l->round == literal_mode(s) &&
+           l->saturate == s->saturate && l->flush == s->flush;
 }
 
 static Value literal_outside(Interp *in, const Literal *l)
@@ -445,7 +460,8 @@ const Exec *lower_scoped_number(Lower *lo, const Node *n, bool negative)
         if (n->text[i] != '_' && n->text[i] != 'i')
             *to++ = n->text[i];
     *to = '\0';
-    *l = (Literal){ .text = text, .len = (size_t)(to - text), .imaginary = n->kind == ND_IMAG, .negative = negative };
+    *l = (Literal){ .text = text, .len = (size_t)(to - text), .imaginary = n->kind == ND_IMAG,
+                    .negative = negative };
     l->value = negative ? -c_strtod(text, NULL) : c_strtod(text, NULL);
     x->data = l;
     x->flags |= XF_WEAK;

@@ -140,8 +140,8 @@ static void code_parameters(FnCode *code, const Node *n)
     code->exact = code->rest < 0 ? code->params : UINT32_MAX;
 }
 
-/* FN, LAMBDA, TEST or COMPARE_BLOCK. The body is lowered in a position of its own: nothing of the code
- * around it is half-made while it runs. */
+/* FN, LAMBDA, TEST or COMPARE_BLOCK. The body is lowered in a position of its own: nothing of the
+ * code around it is half-made while it runs. */
 static FnCode *lower_body(Lower *lo, const Node *n, bool scoped)
 {
     FnCode *code = lower_alloc(lo, sizeof *code);
@@ -152,12 +152,14 @@ static FnCode *lower_body(Lower *lo, const Node *n, bool scoped)
     if (code->slots < code->params + code->captured)
         code->slots = code->params + code->captured;
     code_parameters(code, n);
-    Lower inner = { .in = lo->in, .module = lo->module, .chunk = lo->chunk, .fn = code, .scoped = scoped };
+    Lower inner = { .in = lo->in, .module = lo->module, .chunk = lo->chunk, .fn = code,
+                    .scoped = scoped };
     code->defaults = lower_alloc(&inner, (code->params + 1) * sizeof *code->defaults);
     for (uint32_t i = 0; n->kind != ND_TEST && i < code->params; i++)
         code->defaults[i] = n->list[i]->a ? lower_operand(&inner, n->list[i]->a) : NULL;
     inner.tail = true;
-    const Exec *body = lower(&inner, n->kind == ND_TEST || n->kind == ND_COMPARE_BLOCK ? n->b : n->a);
+    const Exec *body =
+        lower(&inner, n->kind == ND_TEST || n->kind == ND_COMPARE_BLOCK ? n->b : n->a);
     if (inner.fn_unwinds) {
         Exec *guard = exec_new(&inner, eval_catch_flow, body->node);
         guard->a = body;

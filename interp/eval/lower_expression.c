@@ -1,6 +1,6 @@
 /* Lowering of expressions: leaves, literals, operators, and their rows. Statements are in
- * lower_statement.c, calls and functions in lower_call.c. Errors here are about literals that no value
- * can hold. */
+ * lower_statement.c, calls and functions in lower_call.c. Errors here are about literals that no
+ * value can hold. */
 #include "core/system/c_locale.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/eval/eval_index.h"
@@ -37,7 +37,8 @@ static const Exec *literal_too_large(Lower *lo, const Node *n, bool negative)
     snprintf(help, sizeof help, "as a float: %s%.*s.0", sign, len, n->text);
     return exec_raise(lo, n, ERR_VALUE, decimal ? help : NULL,
                       "%s%.*s does not fit a 64-bit int (%s)", sign, len, n->text,
-                      negative ? "the smallest is -9223372036854775808" : "the largest is 9223372036854775807");
+                      negative ? "the smallest is -9223372036854775808"
+                               : "the largest is 9223372036854775807");
 }
 
 /* More than 64 bits: an error, but a number in scopes whose format has such integers. */
@@ -67,7 +68,8 @@ static bool literal_int(const Node *n, uint64_t *out)
     for (; s < end; s++) {
         if (*s == '_')
             continue;
-        if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, (uint64_t)digit_value(*s), &v))
+        if (__builtin_mul_overflow(v, base, &v) ||
+            __builtin_add_overflow(v, (uint64_t)digit_value(*s), &v))
             return false;
     }
     *out = v;
@@ -183,7 +185,8 @@ static const Exec *lower_binary(Lower *lo, const Node *n, const Node *a, const N
 }
 
 /* One link of a chain as a comparison of its own, so that errors point at it. */
-static const Exec *chain_link_node(Lower *lo, const Node *n, uint32_t i, const Exec *const *operands)
+static const Exec *chain_link_node(Lower *lo, const Node *n, uint32_t i,
+                                   const Exec *const *operands)
 {
     Node *link = node_copy(lo, n);
     link->list = n->list + i;
@@ -218,13 +221,15 @@ static const Exec *lower_compare(Lower *lo, const Node *n)
 
 static const Exec *lower_unary(Lower *lo, const Node *n)
 {
-    if (n->op == TK_NEG && (n->a->kind == ND_INT || n->a->kind == ND_FLOAT) && !(n->a->flags & NF_PARENS))
+    if (n->op == TK_NEG && (n->a->kind == ND_INT || n->a->kind == ND_FLOAT) &&
+        !(n->a->flags & NF_PARENS))
         return lower_negative(lo, n);
     if (n->op == TK_POS && (n->a->kind == ND_INT || n->a->kind == ND_FLOAT))
         return lower_operand(lo, n->a);
     Exec *x = exec_new(lo, eval_unary, n);
     x->a = lower_operand(lo, n->a);
-    x->data = n->op == TK_POS ? (void *)operation(lo, "positive") : (void *)op_operator(lo->in, (Operator)n->op);
+    x->data = n->op == TK_POS ? (void *)operation(lo, "positive")
+                              : (void *)op_operator(lo->in, (Operator)n->op);
     x->flags = (uint8_t)(n->op == TK_NEG ? x->a->flags & XF_WEAK : 0);
     if (lo->scoped)
         x->eval = eval_unary_scoped;
@@ -310,7 +315,8 @@ static const Exec *lower_tuple(Lower *lo, const Node *n)
 static const Exec *lower_range(Lower *lo, const Node *n)
 {
     if (!n->a || !n->b) {
-        Error *e = err_new(&lo->in->ctx, ERR_SYNTAX, "a range without a start or an end stands only in brackets");
+        Error *e = err_new(&lo->in->ctx, ERR_SYNTAX,
+                           "a range without a start or an end stands only in brackets");
         err_at(e, lo->chunk->source, n->span);
         err_throw(e);
     }
@@ -406,13 +412,19 @@ static const Exec *lower_field(Lower *lo, const Node *n)
 }
 
 static const LowerRow rows[] = {
-    { ND_NONE, lower_none }, { ND_BOOL, lower_bool }, { ND_INT, lower_number }, { ND_FLOAT, lower_number },
-    { ND_IMAG, lower_number }, { ND_STRING, lower_string }, { ND_INTERP, lower_text }, { ND_NAME, lower_name },
-    { ND_DEVICE_INDEX, lower_device_index }, { ND_VECTOR, lower_vector }, { ND_MATRIX, lower_matrix },
+    { ND_NONE, lower_none }, { ND_BOOL, lower_bool }, { ND_INT, lower_number },
+    { ND_FLOAT, lower_number },
+    { ND_IMAG, lower_number }, { ND_STRING, lower_string }, { ND_INTERP, lower_text },
+    { ND_NAME, lower_name },
+    { ND_DEVICE_INDEX, lower_device_index }, { ND_VECTOR, lower_vector },
+    { ND_MATRIX, lower_matrix },
     { ND_TUPLE, lower_tuple }, { ND_RANGE, lower_range }, { ND_COMPREHENSION, lower_comprehension },
-    { ND_LONG, lower_long }, { ND_SOFAR, lower_sofar }, { ND_UNARY, lower_unary }, { ND_BINARY, lower_operator },
-    { ND_COMPARE, lower_compare }, { ND_AND, lower_logic }, { ND_OR, lower_logic }, { ND_NOT, lower_logic },
-    { ND_TRANSPOSE, lower_transpose }, { ND_FIELD, lower_field }, { ND_INDEX, lower_index }, { ND_CALL, lower_call },
+    { ND_LONG, lower_long }, { ND_SOFAR, lower_sofar }, { ND_UNARY, lower_unary },
+    { ND_BINARY, lower_operator },
+    { ND_COMPARE, lower_compare }, { ND_AND, lower_logic }, { ND_OR, lower_logic },
+    { ND_NOT, lower_logic },
+    { ND_TRANSPOSE, lower_transpose }, { ND_FIELD, lower_field }, { ND_INDEX, lower_index },
+    { ND_CALL, lower_call },
     { ND_PIPE, lower_call }, { ND_LAMBDA, lower_function },
 };
 const Wing wing_expressions = { .rows = rows, .count = sizeof rows / sizeof *rows };

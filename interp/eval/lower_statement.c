@@ -59,7 +59,8 @@ static const Exec *lower_subscript(Lower *lo, const Node *n)
 static void lower_subscripts(Lower *lo, Exec *x, const Node *n)
 {
     if (n->count >= SUBS_MAX) {
-        Error *e = err_new(&lo->in->ctx, ERR_INDEX, "%u subscripts are too many: a tensor has at most %d axes",
+        Error *e = err_new(&lo->in->ctx, ERR_INDEX,
+                           "%u subscripts are too many: a tensor has at most %d axes",
                            n->count, TENSOR_RANK_MAX);
         err_at(e, lo->chunk->source, n->span);
         err_throw(e);
@@ -135,7 +136,8 @@ const Exec *lower_target(Lower *lo, const Node *n)
 /* A[i] or A[i, j] of a variable with plain subscripts: stores have a fast node. */
 static bool target_is_element(const Exec *t)
 {
-    return t->op == TG_INDEX && t->a->op == TG_SLOT && (t->count == 1 || t->count == 2) && subscripts_plain(t);
+    return t->op == TG_INDEX && t->a->op == TG_SLOT && (t->count == 1 || t->count == 2) &&
+           subscripts_plain(t);
 }
 
 /* ---- assignment ---- */
@@ -156,10 +158,12 @@ static const Exec *raise_foreign(Lower *lo, const Node *base)
 {
     const Name *fn = lo->fn ? lo->fn->name : NULL;
     char help[200];
-    snprintf(help, sizeof help, "return the new value and assign it outside: %.60s = %.60s(…)", base->name->text,
-             fn ? fn->text : "f");
-    return exec_raise(lo, base, ERR_NAME, help, "%.80s is no variable of %.80s, so %s cannot change it",
-                      base->name->text, fn ? fn->text : "this function", fn ? "the function" : "it");
+    snprintf(help, sizeof help, "return the new value and assign it outside: %.60s = %.60s(…)",
+             base->name->text, fn ? fn->text : "f");
+    return exec_raise(lo, base, ERR_NAME, help,
+                      "%.80s is no variable of %.80s, so %s cannot change it",
+                      base->name->text, fn ? fn->text : "this function",
+                      fn ? "the function" : "it");
 }
 
 static bool same_variable(const Node *a, const Node *b)
@@ -168,7 +172,8 @@ static bool same_variable(const Node *a, const Node *b)
            (a->scope == SCOPE_LOCAL || a->scope == SCOPE_GLOBAL);
 }
 
-static const Exec *opassign_slot(Lower *lo, const Node *n, const Node *target, int op, const Node *value)
+static const Exec *opassign_slot(Lower *lo, const Node *n, const Node *target, int op,
+                                 const Node *value)
 {
     Exec *x = exec_new(lo, NULL, n);
     x->op = (uint8_t)op;
@@ -203,7 +208,8 @@ static const Exec *assign_slot(Lower *lo, const Node *n, const Node *target, con
     } else {
         x->a = lower_operand(lo, value);
         x->sb = x->a->sa;
-        EvalFn fused = x->a->eval == eval_local ? eval_assign_copy : lo->scoped ? NULL : assign_choose(x->a);
+        EvalFn fused = x->a->eval == eval_local ? eval_assign_copy : lo->scoped
+                       ? NULL : assign_choose(x->a);
         if (fused)
             x->eval = fused;
     }
@@ -282,19 +288,22 @@ static bool same_place(const Node *a, const Node *b)
     if (a->kind != ND_INDEX)
         return same_variable(a, b);
     const Node *p = a->list[0], *q = b->list[0];
-    bool literal = p->kind == q->kind && (p->kind == ND_INT || p->kind == ND_STRING) && p->text_len == q->text_len &&
+    bool literal = p->kind == q->kind && (p->kind == ND_INT || p->kind == ND_STRING) &&
+                   p->text_len == q->text_len &&
                    memcmp(p->text ? p->text : "", q->text ? q->text : "", p->text_len) == 0;
     return (literal || same_variable(p, q)) && same_place(a->a, b->a);
 }
 
-/* t = append(t, value), t.x = append(t.x, value), t[k] = append(t[k], value): what is unshared grows
- * where it stands, so that building one in a loop is linear. Lowered with the plain form beside it,
- * for all else and for a program's own `append`. */
+/* t = append(t, value), t.x = append(t.x, value), t[k] = append(t[k], value): what is unshared
+ * grows where it stands, so that building one in a loop is linear. Lowered with the plain form
+ * beside it, for all else and for a program's own `append`. */
 static bool appends_to(const Lower *lo, const Node *target, const Node *v)
 {
     const Op *op;
-    return v->kind == ND_CALL && v->count == 2 && v->a->kind == ND_NAME && v->a->scope == SCOPE_GLOBAL &&
-           (op = op_find(lo->in, v->a->name)) != NULL && op->grows && same_place(target, v->list[0]) &&
+    return v->kind == ND_CALL && v->count == 2 && v->a->kind == ND_NAME &&
+           v->a->scope == SCOPE_GLOBAL &&
+           (op = op_find(lo->in, v->a->name)) != NULL && op->grows &&
+           same_place(target, v->list[0]) &&
            v->list[1]->kind != ND_NAMED && v->list[1]->kind != ND_SPREAD && !may_write(v->list[1]);
 }
 
@@ -340,7 +349,8 @@ const Exec *lower_assign(Lower *lo, const Node *n)
     if (appends_to(lo, t, v))
         return lower_append(lo, n);
     if (t->kind == ND_NAME) {
-        bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) && !may_write(v->b) &&
+        bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) &&
+                     !may_write(v->b) &&
                      (v->op == TK_ADD || v->op == TK_SUB || v->op == TK_MUL || v->op == TK_DIV);
         return fused ? opassign_slot(lo, v, t, v->op, v->b) : assign_slot(lo, n, t, v);
     }
@@ -409,8 +419,8 @@ static const Exec *lower_if(Lower *lo, const Node *n)
 /* if c { …; return e } without an else. */
 static bool leaves(const Node *n)
 {
-    return n->kind == ND_IF && !n->c && n->count == 0 && n->b->kind == ND_BLOCK && n->b->count > 0 &&
-           n->b->list[n->b->count - 1]->kind == ND_RETURN;
+    return n->kind == ND_IF && !n->c && n->count == 0 && n->b->kind == ND_BLOCK &&
+           n->b->count > 0 && n->b->list[n->b->count - 1]->kind == ND_RETURN;
 }
 
 static const Exec *lower_statements(Lower *lo, const Node *n, uint32_t from);
@@ -611,10 +621,14 @@ static const Exec *lower_lazy(Lower *lo, const Node *n)
 
 static const LowerRow rows[] = {
     { ND_DEFINE, lower_define }, { ND_ASSIGN, lower_assign }, { ND_OPASSIGN, lower_opassign },
-    { ND_BLOCK, lower_block }, { ND_IF, lower_if }, { ND_WHILE, lower_while }, { ND_FOR, lower_for },
-    { ND_BREAK, lower_break }, { ND_CONTINUE, lower_break }, { ND_RETURN, lower_return }, { ND_TRY, lower_try },
-    { ND_THROW, lower_throw }, { ND_ASSERT, lower_assert }, { ND_PRECISION, lower_precision }, { ND_ON, lower_on },
-    { ND_AUTOCAST, lower_autocast }, { ND_FN, lower_fn }, { ND_TEST, lower_test }, { ND_IMPORT, lower_import },
+    { ND_BLOCK, lower_block }, { ND_IF, lower_if }, { ND_WHILE, lower_while },
+    { ND_FOR, lower_for },
+    { ND_BREAK, lower_break }, { ND_CONTINUE, lower_break }, { ND_RETURN, lower_return },
+    { ND_TRY, lower_try },
+    { ND_THROW, lower_throw }, { ND_ASSERT, lower_assert }, { ND_PRECISION, lower_precision },
+    { ND_ON, lower_on },
+    { ND_AUTOCAST, lower_autocast }, { ND_FN, lower_fn }, { ND_TEST, lower_test },
+    { ND_IMPORT, lower_import },
     { ND_LAZY, lower_lazy },
 };
 const Wing wing_statements = { .rows = rows, .count = sizeof rows / sizeof *rows };

@@ -19,13 +19,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Names of a program and of an imported module. What a first chunk has more finds room (module_room). */
+/* Names of a program and of an imported module. What a first chunk has more finds room
+ * (module_room). */
 enum { MAIN_SLOTS = 5 << 18, MODULE_SLOTS = 1 << 18 };
 
 /* ---- making and freeing ---- */
 static void *reserve(Interp *in, size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         err_raise(&in->ctx, ERR_MEMORY, "there is no address space left for a module");
     return p;
@@ -59,7 +61,8 @@ static bool module_enlarge(Interp *in, Module *m)
     m->slots = NULL, m->assigned = NULL, m->docs = NULL;
     if (!ERR_TRY(&in->ctx, &frame)) {
         module_unmap(m);
-        m->slots = old.slots, m->assigned = old.assigned, m->docs = old.docs, m->slot_cap = old.slot_cap;
+        m->slots = old.slots, m->assigned = old.assigned, m->docs = old.docs,
+            m->slot_cap = old.slot_cap;
         globals_cut(&m->globals, m->slot_cap);
         err_rethrow(&in->ctx);
     }
@@ -147,7 +150,8 @@ static void module_keep_chunk(Interp *in, Module *m, Chunk *chunk)
         return;
     if (m->chunk_count == m->chunk_cap) {
         uint32_t cap = m->chunk_cap ? m->chunk_cap * 2 : 4;
-        m->chunks = mem_realloc(&in->ctx, m->chunks, m->chunk_cap * sizeof *m->chunks, cap * sizeof *m->chunks);
+        m->chunks = mem_realloc(&in->ctx, m->chunks, m->chunk_cap * sizeof *m->chunks,
+                                cap * sizeof *m->chunks);
         m->chunk_cap = cap;
     }
     m->chunks[m->chunk_count++] = chunk_retain(chunk);
@@ -209,7 +213,8 @@ static bool stays(const Node *n)
 /* A program around us may evaluate short texts for ever: those that leave nothing behind go. */
 static void end_chunk(Interp *in, Module *m, Chunk *chunk)
 {
-    if (in->host && m->chunk_count && m->chunks[m->chunk_count - 1] == chunk && !stays(chunk->root)) {
+    if (in->host && m->chunk_count && m->chunks[m->chunk_count - 1] == chunk &&
+        !stays(chunk->root)) {
         m->chunk_count--;
         chunk_release(chunk);
     }
@@ -255,7 +260,8 @@ Value module_run_source(Interp *in, Module *m, Source *source)
 
 /* ---- finding ---- */
 /* folder/name, with .ric where `suffix`; true if there is such a file. */
-static bool try_path(Interp *in, Buf *path, const char *folder, size_t len, const char *name, bool suffix)
+static bool try_path(Interp *in, Buf *path, const char *folder, size_t len, const char *name,
+                     bool suffix)
 {
     buf_clear(path);
     if (len) {
@@ -275,7 +281,8 @@ static size_t folder_length(const Source *s)
 }
 
 /* What a path names outside of the fence is refused, whether it is there or not. */
-static bool try_fenced(Interp *in, Buf *path, const char *folder, size_t len, const char *name, bool is_path)
+static bool try_fenced(Interp *in, Buf *path, const char *folder, size_t len, const char *name,
+                       bool is_path)
 {
     bool found = try_path(in, path, folder, len, name, !is_path);
     if (!found && is_path)
@@ -283,13 +290,14 @@ static bool try_fenced(Interp *in, Buf *path, const char *folder, size_t len, co
     return found;
 }
 
-/* The importing file's folder, then RICCI_PATH, which is no program's of strangers to use. True: the
- * path is in `path`. */
+/* The importing file's folder, then RICCI_PATH, which is no program's of strangers to use. True:
+ * the path is in `path`. */
 static bool find_file(Interp *in, Buf *path, const char *name, bool is_path, const Source *importer)
 {
     if (is_path && name[0] == '/')
         return try_fenced(in, path, NULL, 0, name, true);
-    if (try_fenced(in, path, importer ? importer->name : NULL, folder_length(importer), name, is_path))
+    if (try_fenced(in, path, importer ? importer->name : NULL, folder_length(importer),
+                   name, is_path))
         return true;
     for (const char *const *at = in->look_in; at && *at; at++)
         if (try_path(in, path, *at, strlen(*at), name, !is_path))
@@ -390,7 +398,8 @@ static Value import_from(Interp *in, const char *path, const char *text, size_t 
 {
     Module *m = module_loaded(in, path);
     if (m && !m->done)
-        err_raise(&in->ctx, ERR_NAME, "%s imports itself, through the modules that it imports", path);
+        err_raise(&in->ctx, ERR_NAME,
+                  "%s imports itself, through the modules that it imports", path);
     if (!m) {
         Source *source = text ? source_new(&in->ctx, path, text, len) : source_read(&in->ctx, path);
         m = module_for(in, path, source);
@@ -431,7 +440,8 @@ Value eval_import(Interp *in, const Exec *x)
 {
     const Node *n = x->node;
     in->at = x;
-    Value m = n->a ? module_import(in, n->a->text, true, x->data) : module_import(in, n->name->text, false, x->data);
+    Value m = n->a ? module_import(in, n->a->text, true, x->data)
+                   : module_import(in, n->name->text, false, x->data);
     v_push(in, m);
     for (uint32_t i = 0; i < x->count; i++) {
         in->at = x->list[i];
@@ -455,11 +465,13 @@ ModuleTest *module_add_test(Interp *in, Module *m, Chunk *chunk, const FnCode *c
 {
     if (m->test_count == m->test_cap) {
         uint32_t cap = m->test_cap ? m->test_cap * 2 : 8;
-        m->tests = mem_realloc(&in->ctx, m->tests, m->test_cap * sizeof *m->tests, cap * sizeof *m->tests);
+        m->tests = mem_realloc(&in->ctx, m->tests, m->test_cap * sizeof *m->tests,
+                               cap * sizeof *m->tests);
         m->test_cap = cap;
     }
     ModuleTest *t = mem_zalloc(&in->ctx, sizeof *t);
-    *t = (ModuleTest){ .code = code, .chunk = chunk, .name = code->node->a ? code->node->a->text : "" };
+    *t = (ModuleTest){ .code = code, .chunk = chunk,
+                       .name = code->node->a ? code->node->a->text : "" };
     return m->tests[m->test_count++] = t;
 }
 

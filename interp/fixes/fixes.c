@@ -72,8 +72,8 @@ bool fix_code(const char *help, const char **code, size_t *len)
 /* What err_operand_text says where there is no short text to quote is no code. */
 static bool quotes_nothing(const char *code)
 {
-    return strstr(code, "the left operand") || strstr(code, "the right operand") || strstr(code, "operand 1") ||
-           strstr(code, "operand 2");
+    return strstr(code, "the left operand") || strstr(code, "the right operand") ||
+           strstr(code, "operand 1") || strstr(code, "operand 2");
 }
 
 /* ---- names ---- */
@@ -134,7 +134,8 @@ static int64_t elements(Value v)
 
 static bool plain_value(Value v)
 {
-    return v.tag <= V_FLOAT || v.tag == V_TENSOR || v.tag == V_STRING || v.tag == V_TUPLE || v.tag == V_RANGE;
+    return v.tag <= V_FLOAT || v.tag == V_TENSOR || v.tag == V_STRING || v.tag == V_TUPLE ||
+           v.tag == V_RANGE;
 }
 
 static void note_name(Fix *fix, const Name *name, bool called)
@@ -157,7 +158,8 @@ static void note_name(Fix *fix, const Name *name, bool called)
     for (int i = 0; i < fix->count; i++)
         if (fix->names[i] == name)
             return;
-    if (fix->count == FIX_NAMES || !plain_value(v) || (fix->elements += elements(v)) > FIX_ELEMENTS) {
+    if (fix->count == FIX_NAMES || !plain_value(v) ||
+        (fix->elements += elements(v)) > FIX_ELEMENTS) {
         fix->pure = false;
         return;
     }
@@ -184,7 +186,8 @@ static bool small_number(const Node *n)
 static bool small_vector(const Fix *fix, const Node *call)
 {
     const Op *op = op_find(fix->in, call->a->name);
-    return op && op->counts && call->count == 1 && call->list[0]->kind == ND_INT && small_number(call->list[0]);
+    return op && op->counts && call->count == 1 && call->list[0]->kind == ND_INT &&
+           small_number(call->list[0]);
 }
 
 static void walk_all(Fix *fix, const Node *n)
@@ -210,7 +213,8 @@ static void walk(Fix *fix, const Node *n)
         fix->pure &= small_number(n);
         return;
     case ND_CALL:
-        if (n->a->kind == ND_NAME && (!small_vector(fix, n) || variable(fix->in, n->a->name).tag != V_UNDEF))
+        if (n->a->kind == ND_NAME &&
+            (!small_vector(fix, n) || variable(fix->in, n->a->name).tag != V_UNDEF))
             note_name(fix, n->a->name, true);
         else if (n->a->kind != ND_NAME)
             walk(fix, n->a);
@@ -353,7 +357,8 @@ static size_t first_way(const char *code, size_t len)
             quoted = !quoted;
         else if (!quoted && (opens(code[i]) || closes(code[i])))
             depth += opens(code[i]) ? 1 : -1;
-        else if (!quoted && depth == 0 && (strncmp(code + i, ", ", 2) == 0 || strncmp(code + i, " or ", 4) == 0))
+        else if (!quoted && depth == 0 &&
+                 (strncmp(code + i, ", ", 2) == 0 || strncmp(code + i, " or ", 4) == 0))
             return i;
     }
     return len;
@@ -402,7 +407,8 @@ void fix_check(Interp *in, Error *e)
 {
     const char *code;
     size_t len;
-    if (e->help && !e->no_memory && fix_code(e->help, &code, &len) && code > e->help && quotes_nothing(code)) {
+    if (e->help && !e->no_memory && fix_code(e->help, &code, &len) && code > e->help &&
+        quotes_nothing(code)) {
         free(e->help);
         e->help = NULL;
     }

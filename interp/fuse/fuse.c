@@ -130,7 +130,8 @@ static Tensor *spent_leaf(const Lazy *z, const Tensor *head)
 {
     for (int i = 0; i < z->n; i++) {
         Value v = z->args[i];
-        if (v.tag == V_TENSOR && ew_reusable(v.tensor, (DType)head->dtype, head->rank, tensor_shape(head)))
+        if (v.tag == V_TENSOR &&
+            ew_reusable(v.tensor, (DType)head->dtype, head->rank, tensor_shape(head)))
             return tensor_retain(v.tensor);
         Tensor *t = v.tag == V_LAZY ? spent_leaf(lazy_of(v), head) : NULL;
         if (t)
@@ -210,7 +211,8 @@ static Value force(Interp *in, Value v, const Exec *x)
     Lazy *z = v.ptr;
     v_push(in, v);
     in->at = x;
-    Value r = z->ops == 1 ? run_single(in, z) : aspects_on(in) ? fuse_run_asked(in, z) : fuse_run_here(in, z);
+    Value r = z->ops == 1 ? run_single(in, z) : aspects_on(in) ? fuse_run_asked(in, z)
+                                                               : fuse_run_here(in, z);
     stack_drop(in, in->sp - 1);
     in->at = x;
     return r;

@@ -60,7 +60,8 @@ typedef struct Lazy {
     int ops, leaves;            /* in all of it */
     Value args[3];              /* owned: lazy ones, tensors, scalars … */
     int64_t cell[3][2];         /* … and these in the dtype that the kernel wants */
-    Tensor head;                /* shape and dtype of the result; no data. Last: its shape follows */
+    /* shape and dtype of the result; no data. Last: its shape follows */
+    Tensor head;
 } Lazy;
 
 static inline const Lazy *lazy_of(Value v) { return v.ptr; }

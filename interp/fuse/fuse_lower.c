@@ -34,7 +34,8 @@ static bool quiet(Lower *lo, const Node *n, int *left)
     if (--*left < 0)
         return false;
     switch (n->kind) {
-    case ND_INT: case ND_FLOAT: case ND_IMAG: case ND_BOOL: case ND_NONE: case ND_STRING: case ND_NAME:
+    case ND_INT: case ND_FLOAT: case ND_IMAG: case ND_BOOL: case ND_NONE: case ND_STRING:
+    case ND_NAME:
         return true;
     case ND_CALL:
         op = named_operation(lo, n->a);

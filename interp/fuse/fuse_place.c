@@ -1,6 +1,6 @@
-/* Elementwise chains as work of the door (interp/op/aspect.h): in one pass on the block's device where
- * that has all of it, on the host where no block is in force; else operation by operation through
- * the door, which knows what falls back and says so. */
+/* Elementwise chains as work of the door (interp/op/aspect.h): in one pass on the block's device
+ * where that has all of it, on the host where no block is in force; else operation by operation
+ * through the door, which knows what falls back and says so. */
 #include "interp/fuse/fuse.h"
 
 #include "interp/device/place_door.h"
@@ -26,7 +26,8 @@ static bool any_elsewhere(Interp *in, const Device *d, const Lazy *z)
     const Device *from;
     for (int i = 0; i < z->n; i++) {
         Value v = z->args[i];
-        if (v.tag == V_LAZY ? any_elsewhere(in, d, lazy_of(v)) : place_elsewhere(in, d, &v, 1, &from) == 0)
+        if (v.tag == V_LAZY ? any_elsewhere(in, d, lazy_of(v))
+                            : place_elsewhere(in, d, &v, 1, &from) == 0)
             return true;
     }
     return false;
@@ -78,7 +79,8 @@ static void scalar_args(const Nest *n, const FuseRun *run, DevArg *data)
     for (int i = 0; i < n->nodes; i++) {
         const NestNode *x = &n->node[i];
         if (x->kind == NEST_CONST)
-            data[x->slot] = (DevArg){ .value = run->data[x->slot], .bytes = dtype_info((DType)x->dtype)->bytes };
+            data[x->slot] = (DevArg){ .value = run->data[x->slot],
+                                      .bytes = dtype_info((DType)x->dtype)->bytes };
     }
 }
 
@@ -113,7 +115,9 @@ Value fuse_run_asked(Interp *in, Lazy *z)
     fuse_plan(in, z, &run);
     for (int k = 0; k < run.leaves; k++)
         c.leaf[k] = v_tensor_raw(run.leaf[k]);
-    Value r = work_call(in, &(Work){ .name = "one pass", .dtype = (DType)z->compute, .apart = true, .run = run_host,
-                                     .form = run_kernel, .fits = fits, .data = &c }, c.leaf, run.leaves);
+    Value r = work_call(in, &(Work){ .name = "one pass", .dtype = (DType)z->compute, .apart = true,
+                                     .run = run_host,
+                                     .form = run_kernel, .fits = fits, .data = &c }, c.leaf,
+                                     run.leaves);
     return r.tag == V_UNDEF ? fuse_run_apart(in, z) : r;
 }

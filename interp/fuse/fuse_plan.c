@@ -12,7 +12,8 @@
 
 enum {
     PLANS = 32,
-    CELL = 32, STEP = CELL + 3 * FUSE_OPS,          /* operand numbers: leaves, scalars, operations */
+    /* operand numbers: leaves, scalars, operations */
+    CELL = 32, STEP = CELL + 3 * FUSE_OPS,
     KEY = 4 + TENSOR_RANK_MAX + FUSE_LEAVES * (1 + TENSOR_RANK_MAX) + 3 * FUSE_OPS + FUSE_OPS
 };
 _Static_assert((int)FUSE_LEAVES <= (int)CELL, "operand numbers overlap");

@@ -51,7 +51,8 @@ static Choice choose(NestMaker *m, const Op *op, const int *args, int n)
     Choice c = { .promoted = ew_dtype(table, op->ew, &v, n) };
     c.kernel = op_kernel(table, op->ew, c.promoted);
     if (s && is_whole(c.promoted) && c.kernel->fn && c.kernel->compute == DT_F64)
-        c.kernel = op_kernel(table, op->ew, c.promoted = s->format);   /* ints are converted to it */
+        /* ints are converted to it */
+        c.kernel = op_kernel(table, op->ew, c.promoted = s->format);
     return c;
 }
 

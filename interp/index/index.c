@@ -206,7 +206,8 @@ static Value string_pick(Interp *in, Str *s, const Picks *p)
     if (p->count == 0)
         return v_str(str_new(ctx, "", 0));
     if (!p->at && p->step == 1) {
-        size_t from = str_offset(s, (size_t)p->start), to = str_offset(s, (size_t)(p->start + p->count));
+        size_t from = str_offset(s, (size_t)p->start),
+               to = str_offset(s, (size_t)(p->start + p->count));
         return v_str(str_new(ctx, s->text + from, to - from));
     }
     const int64_t *offsets = ascii ? NULL : string_offsets(in, s);
@@ -361,8 +362,8 @@ static void tuple_store_slice(Interp *in, Value *slot, const Sub *sub, Value v)
         err_raise(&in->ctx, ERR_TYPE, "a slice of a tuple takes a tuple, not %s",
                   v_describe_a(v, (char[80]){ 0 }, 80));
     if (v.tuple->count != s.count)
-        err_raise(&in->ctx, ERR_VALUE, "%u items cannot take the place of %lld in %s", v.tuple->count,
-                  (long long)s.count, err_operand_text(&in->ctx, 0));
+        err_raise(&in->ctx, ERR_VALUE, "%u items cannot take the place of %lld in %s",
+                  v.tuple->count, (long long)s.count, err_operand_text(&in->ctx, 0));
     tuple_unshare(&in->ctx, &slot->tuple);
     for (int64_t k = 0; k < s.count; k++) {
         Value *item = &slot->tuple->items[s.start + k * s.step], old = *item;

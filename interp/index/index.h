@@ -18,7 +18,8 @@
 typedef enum SubKind { SUB_VALUE, SUB_SLICE, SUB_ELLIPSIS } SubKind;
 typedef struct Sub {
     SubKind kind;
-    Value v;                               /* SUB_VALUE: int, tensor, range, none, bool mask, string */
+    /* SUB_VALUE: int, tensor, range, none, bool mask, string */
+    Value v;
     Value start, stop, step;               /* SUB_SLICE: int or V_UNDEF */
 } Sub;
 Value index_get(Interp *, Value base, const Sub *subs, int n);
@@ -104,7 +105,8 @@ void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
 void tensor_store_over(Interp *, Value *slot, const Sub *subs, int n, Value v);
 
 /* ---- in a device block ---- */
-bool index_picks(const Sub *subs, int n);          /* index tensors, lists or masks are among them */
+/* index tensors, lists or masks are among them */
+bool index_picks(const Sub *subs, int n);
 /* base[subs] where index_picks, as work of the door (interp/op/aspect.h): on a block's device. */
 Value index_get_asked(Interp *, Tensor *base, const Sub *subs, int n);
 /* Stores on the device where that is where the target's elements are. False: the host's way,

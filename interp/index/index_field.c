@@ -119,7 +119,8 @@ static _Noreturn void raise_no_fields(Interp *in, Value base, const Name *name)
     const char *text = operand_or_x(in);
     const Foreign *f = foreign_find(name->text);
     Error *e = err_new(&in->ctx, ERR_NAME, "%s is %s and has no field %s",
-                       err_operand_text(&in->ctx, 0), v_describe_a(base, what, sizeof what), name->text);
+                       err_operand_text(&in->ctx, 0), v_describe_a(base, what, sizeof what),
+                       name->text);
     if (peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from))
         err_throw(e);
     if (f) {
@@ -154,7 +155,8 @@ Value module_member(Interp *in, Module *m, const Name *name)
     int length = (int)strlen(shown);
     if (stdlib)
         shown += sizeof STDLIB - 1, length -= (int)sizeof STDLIB;
-    Error *e = err_new(&in->ctx, ERR_NAME, "the module %.*s has no `%s`", length, shown, name->text);
+    Error *e = err_new(&in->ctx, ERR_NAME, "the module %.*s has no `%s`", length, shown,
+                       name->text);
     if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);

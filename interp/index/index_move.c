@@ -63,8 +63,10 @@ void strided_copy(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n,
     }
 }
 
-static inline __attribute__((always_inline)) void points_copy(const Move *m, char *base, char *dense,
-                                                              const int64_t *at, int64_t n, size_t bytes)
+static inline __attribute__((always_inline)) void points_copy(const Move *m, char *base,
+                                                              char *dense,
+                                                              const int64_t *at, int64_t n,
+                                                              size_t bytes)
 {
     int64_t size = (int64_t)bytes;
     if (m->store) {
@@ -129,7 +131,8 @@ static void points_walk(Interp *in, const Move *m, const Selection *sel, char *b
             continue;
         }
         for (int64_t i = 0; i < n; i++)
-            block_move(m, base + sel->offsets[from + i] * size, part + i * block * m->dense_step * size);
+            block_move(m, base + sel->offsets[from + i] * size,
+                       part + i * block * m->dense_step * size);
     }
 }
 

@@ -11,11 +11,13 @@
 
 static const char STORE[] = "the store";
 
-enum { PARTS = 2 * TENSOR_RANK_MAX + 4 };       /* subscripts that selection_make lets pass, and more */
+/* subscripts that selection_make lets pass, and more */
+enum { PARTS = 2 * TENSOR_RANK_MAX + 4 };
 
 static bool picks(const Sub *s)
 {
-    return s->kind == SUB_VALUE && ((s->v.tag == V_TENSOR && s->v.tensor->rank > 0) || s->v.tag == V_TUPLE ||
+    return s->kind == SUB_VALUE &&
+           ((s->v.tag == V_TENSOR && s->v.tensor->rank > 0) || s->v.tag == V_TUPLE ||
                                     s->v.tag == V_RANGE);
 }
 
@@ -49,7 +51,8 @@ static Value pick_here(Interp *in, const Value *args, void *data)
     return index_pick(in, args[0].tensor, subs, ((Picking *)data)->n);
 }
 
-/* The list's offsets from the least of them, which `least` gets: a negative position would be none. */
+/* The list's offsets from the least of them, which `least` gets: a negative position would be
+ * none. */
 static Tensor *offsets_tensor(Interp *in, const Selection *sel, int64_t *least)
 {
     Tensor *t = tensor_new(&in->ctx, DT_I64, 1, &sel->points);
@@ -63,7 +66,8 @@ static Tensor *offsets_tensor(Interp *in, const Selection *sel, int64_t *least)
 }
 
 /* The root: an element of base at the selection's first one, moved by strides and by the list. */
-static void gather_load(PlaceNest *n, Tensor *base, const Selection *sel, const int64_t *stride, int rank)
+static void gather_load(PlaceNest *n, Tensor *base, const Selection *sel,
+                        const int64_t *stride, int rank)
 {
     Ctx *ctx = &n->in->ctx;
     DType dt = (DType)base->dtype;
@@ -124,7 +128,8 @@ static Value pick_there(Interp *in, Device *d, const Value *args, void *data)
     if (args[0].tensor->rank == TENSOR_RANK_MAX)
         return place_refuse(in, (Lack){ LACK_AXES });
     selection_make(in, &sel, args[0].tensor, subs, ((Picking *)data)->n);
-    Value r = sel.fancy ? gather_there(in, d, args[0].tensor, &sel) : selection_view(in, args[0].tensor, &sel);
+    Value r = sel.fancy ? gather_there(in, d, args[0].tensor, &sel)
+                        : selection_view(in, args[0].tensor, &sel);
     stack_cut(in, mark);
     return r;
 }
@@ -138,7 +143,8 @@ Value index_get_asked(Interp *in, Tensor *base, const Sub *subs, int n)
     args[0] = v_tensor_raw(base);
     for (int i = 0; i < n; i++)
         args[1 + i] = subs[i].kind == SUB_VALUE ? subs[i].v : v_none();
-    return work_call(in, &(Work){ .name = "indexing", .dtype = DT_NONE, .moves = true, .run = pick_here,
+    return work_call(in,
+                     &(Work){ .name = "indexing", .dtype = DT_NONE, .moves = true, .run = pick_here,
                                   .form = pick_there, .data = &p }, args, 1 + n);
 }
 
@@ -166,7 +172,8 @@ static Value operand_there(Interp *in, Device *d, Value v, int operand)
 {
     bool array = v.tag == V_TENSOR && v.tensor->rank > 0;
     if (in->place->strict && array && v.tensor->size && !device_has(d, v.tensor))
-        place_strict_copy(in, in->place, STORE, operand, v_dtype(v), tensor_device(&in->ctx, v.tensor));
+        place_strict_copy(in, in->place, STORE, operand, v_dtype(v),
+                          tensor_device(&in->ctx, v.tensor));
     Value there = array ? place_shadow(in, d, v) : v_retain(v);
     v_push(in, there);
     return there;
@@ -174,7 +181,8 @@ static Value operand_there(Interp *in, Device *d, Value v, int operand)
 
 /* The store itself, on shadows. The target's own memory is written where nobody else sees it (it
  * counts as written before: an interrupt may leave it half done), else a copy of it there. */
-static void store_shadow(Interp *in, Device *d, Value *slot, Value *target, const Sub *subs, int n, Value v)
+static void store_shadow(Interp *in, Device *d, Value *slot, Value *target, const Sub *subs,
+                         int n, Value v)
 {
     Ctx *ctx = &in->ctx;
     DeviceBlock *place = in->place;

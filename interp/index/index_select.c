@@ -57,9 +57,11 @@ static _Noreturn void raise_too_many(Interp *in, const Tensor *base, int given)
     const char *name = err_operand_text(&in->ctx, 0);
     if (base->rank == 0)
         err_raise(&in->ctx, ERR_INDEX, "%s is a scalar and has no axis to index", name);
-    Error *e = err_new(&in->ctx, ERR_INDEX, "%d subscripts are too many for %s, which has %d %s", given,
+    Error *e = err_new(&in->ctx, ERR_INDEX,
+                       "%d subscripts are too many for %s, which has %d %s", given,
                        name, base->rank, base->rank == 1 ? "axis" : "axes");
-    for (int i = 1; e->where.operands == given + 2 && i <= given; i++)     /* a store: its mark is the = */
+    /* a store: its mark is the = */
+    for (int i = 1; e->where.operands == given + 2 && i <= given; i++)
         err_underline(e, i);
     err_throw(e);
 }
@@ -68,8 +70,8 @@ static _Noreturn void raise_float(Interp *in, Value v, int operand, const char *
 {
     Error *e;
     if (v.tag == V_FLOAT)
-        e = err_new(&in->ctx, ERR_TYPE, "an index is an int; %s is the float %.15g%s", text ? text : "this", v.f,
-                    v.f == floor(v.f) && fabs(v.f) < 1e15 ? ".0" : "");
+        e = err_new(&in->ctx, ERR_TYPE, "an index is an int; %s is the float %.15g%s",
+                    text ? text : "this", v.f, v.f == floor(v.f) && fabs(v.f) < 1e15 ? ".0" : "");
     else
         e = err_new(&in->ctx, ERR_TYPE, "indices are ints; %s has dtype %s", text ? text : "this",
                     dtype_name(v.tensor->dtype));
@@ -123,9 +125,11 @@ int64_t subscript_check(Interp *in, int64_t i, int64_t len, int axis, int operan
         return at;
     const char *name = err_operand_text(&in->ctx, 0);
     Error *e = axis < 0
-        ? err_new(&in->ctx, ERR_INDEX, "index %" PRId64 " is out of range for %s, which has length %"
+        ? err_new(&in->ctx, ERR_INDEX,
+                  "index %" PRId64 " is out of range for %s, which has length %"
                   PRId64, i, name, len)
-        : err_new(&in->ctx, ERR_INDEX, "index %" PRId64 " is out of range for axis %d of %s, which has "
+        : err_new(&in->ctx, ERR_INDEX,
+                  "index %" PRId64 " is out of range for axis %d of %s, which has "
                   "length %" PRId64, i, axis, name, len);
     err_underline(e, operand);
     if (i == len && len > 0)
@@ -267,7 +271,8 @@ static void mask_check(Selector *s, const Tensor *mask, int operand)
                     have, s->axis, name, want);
     else
         e = err_new(&in->ctx, ERR_SHAPE, mask->rank == s->base->rank ? "the mask is %s but %s is %s"
-                                                                     : "the mask is %s but %s is %s there",
+                                                                     : "the mask is %s but %s is "
+                                                                       "%s there",
                     have, name, want);
     err_underline(e, operand);
     err_throw(e);
@@ -303,7 +308,8 @@ static void item_bool(Selector *s, bool b, int operand)
 static void item_list(Selector *s, Tensor *t, int operand)
 {
     Interp *in = s->in;
-    bool literal = t->dtype == DT_F64 || t->dtype == DT_F32;  /* in a block it may be the device's float */
+    /* in a block it may be the device's float */
+    bool literal = t->dtype == DT_F64 || t->dtype == DT_F32;
     bool empty = t->size == 0 && literal;              /* [] selects nothing */
     if (dtype_info(t->dtype)->kind != 'i' && !empty)
         raise_subscript(in, v_tensor_raw(t), operand);
@@ -348,7 +354,8 @@ static void items_make(Selector *s, const Sub *subs, int n, bool one_operand)
     for (int i = 0; i < n; i++) {
         int operand = one_operand ? 1 : i + 1;
         s->any_list |= subs[i].kind == SUB_VALUE &&
-                       (subs[i].v.tag == V_BOOL || (subs[i].v.tag == V_TENSOR && subs[i].v.tensor->rank > 0));
+                       (subs[i].v.tag == V_BOOL ||
+                        (subs[i].v.tag == V_TENSOR && subs[i].v.tensor->rank > 0));
         if (subs[i].kind == SUB_SLICE)
             item_slice(s, &subs[i], operand);
         else if (subs[i].kind == SUB_VALUE)
@@ -410,7 +417,8 @@ static int lists_shape(const Selector *s, int64_t *shape)
         if (item->kind != ITEM_LIST)
             continue;
         int64_t joint[TENSOR_RANK_MAX];
-        int bad, r = shape_broadcast(rank, shape, item->list->rank, tensor_shape(item->list), joint, &bad);
+        int bad, r = shape_broadcast(rank, shape, item->list->rank, tensor_shape(item->list),
+                                     joint, &bad);
         if (r < 0)
             raise_lists(s->in, last, item);
         if (r > rank || !last)
@@ -421,7 +429,8 @@ static int lists_shape(const Selector *s, int64_t *shape)
     return rank;
 }
 
-static void add_offsets(const Selector *s, const Item *item, int rank, const int64_t *shape, int64_t *out)
+static void add_offsets(const Selector *s, const Item *item, int rank, const int64_t *shape,
+                        int64_t *out)
 {
     Interp *in = s->in;
     Tensor *t = tensor_broadcast(&in->ctx, item->list, rank, shape);

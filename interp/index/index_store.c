@@ -41,7 +41,8 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
     char limits[48];
     int64_t i = 0;
     v_as_int(v, &i);
-    Error *e = err_new(&in->ctx, ERR_VALUE, "%" PRId64 " does not fit in %s, whose dtype is %s (%s)", i,
+    Error *e = err_new(&in->ctx, ERR_VALUE,
+                       "%" PRId64 " does not fit in %s, whose dtype is %s (%s)", i,
                        err_operand_text(&in->ctx, 0), dtype_name(dt), dtype_range(dt, limits));
     err_underline(e, operand);
     err_throw(e);
@@ -51,7 +52,8 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
 static _Noreturn void raise_complex(Interp *in, DType own, int operand)
 {
     const char *text = err_operand_text(&in->ctx, operand);
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s is complex, and %s is %s, which has no complex numbers", text,
+    Error *e = err_new(&in->ctx, ERR_DTYPE,
+                       "%s is complex, and %s is %s, which has no complex numbers", text,
                        err_operand_text(&in->ctx, 0), dtype_name(own));
     err_underline(e, operand);
     err_help(e, "a part of it: real(%s)", text);
@@ -149,12 +151,14 @@ static void write_view(Interp *in, Tensor *target, const Selection *sel, const S
     bool one = !s->tensor || s->tensor->size == 1;
     if (sel->rank == 1 && sel->size <= SHORT && (one || s->tensor->rank == 1)) {
         int64_t step = one ? 0 : tensor_strides(s->tensor)[0];
-        strided_copy(data, sel->strides[0], s->tensor ? s->tensor->data : s->cell, step, sel->size, bytes);
+        strided_copy(data, sel->strides[0], s->tensor ? s->tensor->data : s->cell, step,
+                     sel->size, bytes);
         return;
     }
     Tensor *view = tensor_view(ctx, target, sel->rank, sel->shape, sel->strides, data);
     v_push(in, v_tensor_raw(view));
-    Tensor *value = s->tensor ? tensor_retain(s->tensor) : tensor_scalar(ctx, (DType)target->dtype, s->cell);
+    Tensor *value = s->tensor ? tensor_retain(s->tensor)
+                              : tensor_scalar(ctx, (DType)target->dtype, s->cell);
     v_push(in, v_tensor_raw(value));
     tensor_assign(ctx, view, value);
     stack_cut(in, in->sp - 2);
@@ -223,7 +227,8 @@ static bool write_element(Tensor *target, const Sub *subs, int n, const Stored *
 
 /* The target in another dtype, or a number as a target of rank 0: a new tensor, which
  * takes the variable's place when all has gone well. */
-static void store_promoted(Interp *in, Value *slot, DType dt, const Sub *subs, int n, const Stored *s)
+static void store_promoted(Interp *in, Value *slot, DType dt, const Sub *subs, int n,
+                           const Stored *s)
 {
     if (value_is_pinned(*slot))
         pinned_raise(in, *slot, "its dtype cannot change");
@@ -245,7 +250,8 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
     const char *text = err_operand_text(&in->ctx, i);
     char *end;
     bool found = dt == DT_RATIONAL ? exact_written(in, i, v.f, (Rational *)(void *)element)
-                                   : dtype_info(dt)->kind == 'f' && c_strtod(text, &end) == v.f && *end == '\0' &&
+                                   : dtype_info(dt)->kind == 'f' && c_strtod(text,
+                                       &end) == v.f && *end == '\0' &&
                                          literal_store(in, dt, element, text, strlen(text));
     if (!found)
         return v;

@@ -105,8 +105,10 @@ _Noreturn static void raise_clash(Interp *in, const Value *items, int n)
                 b = j;
                 i = j = n;
             }
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "element %d is %s and element %d is %s: no dtype holds both", a,
-                       v_describe_a(items[a], first, sizeof first), b, v_describe_a(items[b], second, sizeof second));
+    Error *e = err_new(&in->ctx, ERR_DTYPE,
+                       "element %d is %s and element %d is %s: no dtype holds both", a,
+                       v_describe_a(items[a], first, sizeof first), b,
+                       v_describe_a(items[b], second, sizeof second));
     err_underline(e, a);
     err_underline(e, b);
     const char *text = err_operand_name(&in->ctx, a);
@@ -162,7 +164,8 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int element)
 {
     int64_t i = 0;
     v_as_int(v, &i);
-    Error *e = err_new(&in->ctx, ERR_VALUE, "%" PRId64 " does not fit in %s, the dtype of the other elements",
+    Error *e = err_new(&in->ctx, ERR_VALUE,
+                       "%" PRId64 " does not fit in %s, the dtype of the other elements",
                        i, dtype_name(dt));
     err_underline(e, element);
     err_throw(e);
@@ -208,11 +211,12 @@ static bool store_literal(Interp *in, DType dt, void *out, int i, double x)
         exact_shortest(x, shortest, sizeof shortest);
         text = shortest;
     }
-    return dtype_foreign(dt) && dtype_info(dt)->kind == 'f' && c_strtod(text, &end) == x && *end == '\0' &&
-           literal_store(in, dt, out, text, strlen(text));
+    return dtype_foreign(dt) && dtype_info(dt)->kind == 'f' && c_strtod(text, &end) == x &&
+           *end == '\0' && literal_store(in, dt, out, text, strlen(text));
 }
 
-static void store_scalars(Interp *in, DType dt, char *out, const Value *items, const bool *weak, int n, bool vector)
+static void store_scalars(Interp *in, DType dt, char *out, const Value *items, const bool *weak,
+                          int n, bool vector)
 {
     int64_t bytes = dtype_info(dt)->bytes;
     bool scoped = in->scope && in->scope->format != DT_NONE;
@@ -246,7 +250,8 @@ static Tensor *plain_scalars(Interp *in, const Value *items, int n, int rank, co
     return t;
 }
 
-static Value scalars(Interp *in, const Value *items, const bool *weak, int n, int rank, const int64_t *shape)
+static Value scalars(Interp *in, const Value *items, const bool *weak, int n, int rank,
+                     const int64_t *shape)
 {
     Tensor *t = plain_scalars(in, items, n, rank, shape);
     if (t)
@@ -270,21 +275,26 @@ static int item_rank(Value v)
 static const char *item_fact(Value v, char *out, size_t cap)
 {
     int rank = item_rank(v);
-    return shape_fact(out, cap, rank, rank == 0 ? NULL : v.tag == V_RANGE ? &v.range->count : tensor_shape(v.tensor));
+    return shape_fact(out, cap, rank, rank == 0 ? NULL : v.tag == V_RANGE ? &v.range->count
+                                                                          : tensor_shape(v.tensor));
 }
 
 /* [A, B] with matrices of the same height was meant as a block row, which needs a `;`. */
 static void help_block_row(Interp *in, Error *e, Value first, Value v)
 {
-    bool row = item_rank(first) == 2 && item_rank(v) == 2 && first.tensor->dims[0] == v.tensor->dims[0];
+    bool row = item_rank(first) == 2 && item_rank(v) == 2 &&
+               first.tensor->dims[0] == v.tensor->dims[0];
     if (row && e->where.operands == 2)
-        err_help(e, "side by side: [%s, %s;]", err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 1));
+        err_help(e, "side by side: [%s, %s;]", err_operand_text(&in->ctx, 0),
+                 err_operand_text(&in->ctx, 1));
     else if (row)
         err_help(e, "a ; before the ] puts them side by side");
-    else if (item_rank(first) == 2 && item_rank(v) == 1 && e->where.operands == 2 && v.tag == V_TENSOR &&
-             v.tensor->dims[0] == first.tensor->dims[0])
-        err_help(e, strpbrk(err_operand_text(&in->ctx, 1), " +-*/@:^\\") ? "as a column: [%s, (%s)[:, none];]"
-                                                                          : "as a column: [%s, %s[:, none];]",
+    else if (item_rank(first) == 2 && item_rank(v) == 1 && e->where.operands == 2 &&
+             v.tag == V_TENSOR && v.tensor->dims[0] == first.tensor->dims[0])
+        err_help(e, strpbrk(err_operand_text(&in->ctx, 1), " +-*/@:^\\")
+                 ? "as a column: [%s, (%s)[:, none];]"
+                                                                          : "as a column: [%s, "
+                                                                            "%s[:, none];]",
                  err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 1));
 }
 
@@ -297,8 +307,8 @@ static _Noreturn void raise_ragged(Interp *in, Value first, Value v, int i)
         item_shape(v, b, sizeof b);
         e = err_new(&in->ctx, ERR_SHAPE, "row 0 has %s elements but row %d has %s", a, i, b);
     } else {
-        e = err_new(&in->ctx, ERR_SHAPE, "element 0 %s but element %d %s", item_fact(first, a, sizeof a), i,
-                    item_fact(v, b, sizeof b));
+        e = err_new(&in->ctx, ERR_SHAPE, "element 0 %s but element %d %s",
+                    item_fact(first, a, sizeof a), i, item_fact(v, b, sizeof b));
     }
     help_block_row(in, e, first, v);
     err_underline(e, 0);
@@ -343,7 +353,8 @@ static Value stacked(Interp *in, const Value *items, const bool *weak, int n)
     int rank = items[0].tag == V_RANGE ? 1 : items[0].tensor->rank;
     if (rank == TENSOR_RANK_MAX)
         err_raise(&in->ctx, ERR_VALUE, "a tensor has at most %d axes", TENSOR_RANK_MAX);
-    memcpy(shape + 1, items[0].tag == V_RANGE ? &items[0].range->count : tensor_shape(items[0].tensor),
+    memcpy(shape + 1, items[0].tag == V_RANGE ? &items[0].range->count
+                                              : tensor_shape(items[0].tensor),
            (size_t)rank * sizeof *shape);
     Tensor *out = tensor_new(&in->ctx, items_dtype(in, items, weak, n), rank + 1, shape);
     v_push(in, v_tensor_raw(out));
@@ -409,7 +420,8 @@ static _Noreturn void raise_vector(Interp *in, Value v, const BlockPlace *at)
     Error *e;
     item_shape(v, length, sizeof length);
     if (at->text)
-        e = err_new(&in->ctx, ERR_SHAPE, "%s is a vector of length %s; between `;` stand matrices and rows",
+        e = err_new(&in->ctx, ERR_SHAPE,
+                    "%s is a vector of length %s; between `;` stand matrices and rows",
                     at->text, length);
     else
         e = err_new(&in->ctx, ERR_SHAPE, "block %d of row %d is a vector of length %s; between `;` "
@@ -453,7 +465,8 @@ static void list_sizes(Buf *out, const int64_t *sizes, int n)
 }
 
 /* row: the one to underline, or -1. */
-static _Noreturn void raise_sizes(Interp *in, const char *what, const int64_t *sizes, int n, int row)
+static _Noreturn void raise_sizes(Interp *in, const char *what, const int64_t *sizes,
+                                  int n, int row)
 {
     enum { SHOWN = 12 };
     char text[256];
@@ -477,7 +490,8 @@ static int64_t *sizes_new(Interp *in, int64_t n)
     return (int64_t *)t->data;
 }
 
-static void check_row(Interp *in, const Value *items, int n, int row, int64_t *height, int64_t *width)
+static void check_row(Interp *in, const Value *items, int n, int row, int64_t *height,
+                      int64_t *width)
 {
     *width = 0;
     bool equal = true;
@@ -503,7 +517,8 @@ static void check_widths(Interp *in, const int64_t *widths, int rows, bool block
             continue;
         if (blocks)
             raise_sizes(in, "the rows of blocks have widths", widths, rows, -1);
-        Error *e = err_new(&in->ctx, ERR_SHAPE, "row 0 has %" PRId64 " elements but row %d has %" PRId64,
+        Error *e = err_new(&in->ctx, ERR_SHAPE,
+                           "row 0 has %" PRId64 " elements but row %d has %" PRId64,
                            widths[0], i, widths[i]);
         err_underline(e, 0);
         err_underline(e, i);
@@ -511,7 +526,8 @@ static void check_widths(Interp *in, const int64_t *widths, int rows, bool block
     }
 }
 
-static Value blocks(Interp *in, const Value *items, const bool *weak, const int *lengths, int rows, int n)
+static Value blocks(Interp *in, const Value *items, const bool *weak, const int *lengths,
+                    int rows, int n)
 {
     Value *mark = in->sp;
     int64_t *widths = sizes_new(in, rows), *heights = sizes_new(in, rows), shape[2] = { 0 };
@@ -539,7 +555,8 @@ static Value blocks(Interp *in, const Value *items, const bool *weak, const int 
     return v_tensor_raw(out);
 }
 
-Value build_matrix_weak(Interp *in, const Value *items, const bool *weak, const int *lengths, int rows)
+Value build_matrix_weak(Interp *in, const Value *items, const bool *weak,
+                        const int *lengths, int rows)
 {
     int n = 0, single = 0, numbers = 0;
     for (int i = 0; i < rows; i++)

@@ -8,9 +8,11 @@
  * literal (or pi, inf, nan), which adapts to the others; NULL: none is. */
 Value build_vector(Interp *, const Value *items, int n);
 Value build_vector_weak(Interp *, const Value *items, const bool *weak, int n);
-Value build_matrix_weak(Interp *, const Value *items, const bool *weak, const int *row_lengths, int rows);
+Value build_matrix_weak(Interp *, const Value *items, const bool *weak,
+                        const int *row_lengths, int rows);
 /* The same, through the door where an aspect of it is in force. */
 Value literal_vector(Interp *, const Value *items, const bool *weak, int n);
-Value literal_matrix(Interp *, const Value *items, const bool *weak, const int *row_lengths, int rows);
+Value literal_matrix(Interp *, const Value *items, const bool *weak,
+                     const int *row_lengths, int rows);
 
 #endif

@@ -1,6 +1,7 @@
-/* Literals and comprehensions as work of the door (interp/op/aspect.h). In a device block numbers are
- * gathered on the host; floats among them become the widest float of the block's device, as tensors
- * that are made there do, and the tensor goes to it. Literals of tensors are work of the device. */
+/* Literals and comprehensions as work of the door (interp/op/aspect.h). In a device block numbers
+ * are gathered on the host; floats among them become the widest float of the block's device, as
+ * tensors that are made there do, and the tensor goes to it. Literals of tensors are work of the
+ * device. */
 #include "interp/index/literal.h"
 
 #include "interp/door/pipeline.h"
@@ -89,7 +90,8 @@ static Value literal(Interp *in, const Value *items, int n, const Literal *l)
     if (in->place && arrays && stacks(in, items, n, l))
         return stacked(in, items, n);
     if (!in->place || arrays)
-        return work_call(in, &(Work){ .name = "the literal", .dtype = DT_NONE, .moves = true, .run = build_here,
+        return work_call(in, &(Work){ .name = "the literal", .dtype = DT_NONE, .moves = true,
+                                      .run = build_here,
                                       .data = &w }, items, n);
     for (int i = 0; i < n; i++)
         place_home(in, items[i]);

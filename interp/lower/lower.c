@@ -1,5 +1,5 @@
-/* From resolved syntax to executable nodes: making them, and the driver, which finds the row of a node's
- * kind (wing.h). */
+/* From resolved syntax to executable nodes: making them, and the driver, which finds the row of a
+ * node's kind (wing.h). */
 #include "interp/lower/lower.h"
 
 #include "core/base/error.h"
@@ -62,7 +62,8 @@ const Exec *exec_const(Lower *lo, const Node *n, Value v)
     return x;
 }
 
-const Exec *exec_raise(Lower *lo, const Node *n, ErrKind kind, const char *help, const char *fmt, ...)
+const Exec *exec_raise(Lower *lo, const Node *n, ErrKind kind, const char *help,
+                       const char *fmt, ...)
 {
     char message[400];
     va_list args;
@@ -121,7 +122,8 @@ bool lower_is_statement(const Node *n)
 /* ---- the driver ---- */
 static const Exec *lower_missing(Lower *lo, const Node *n)
 {
-    return exec_raise(lo, n, ERR_TYPE, NULL, "%s is not part of this build", node_kind_name((NodeKind)n->kind));
+    return exec_raise(lo, n, ERR_TYPE, NULL, "%s is not part of this build",
+                      node_kind_name((NodeKind)n->kind));
 }
 
 const Exec *lower_as(Lower *lo, NodeKind kind, const Node *n)

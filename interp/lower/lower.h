@@ -1,5 +1,5 @@
-/* Lowering: from resolved syntax to executable nodes (lower.c; the rows of the kinds of nodes: lower_*.c
- * of interp/eval, and the wings). */
+/* Lowering: from resolved syntax to executable nodes (lower.c; the rows of the kinds of nodes:
+ * lower_*.c of interp/eval, and the wings). */
 #ifndef RICCI_INTERP_LOWER_H
 #define RICCI_INTERP_LOWER_H
 
@@ -11,13 +11,16 @@ struct Lower {
     Module *module;
     Chunk *chunk;
     const FnCode *fn;      /* NULL at top level */
-    bool writes, lends;    /* something assigned a variable, or may have lent one to C, since the node began */
+    /* something assigned a variable, or may have lent one to C, since the node began */
+    bool writes, lends;
     bool tail;             /* the node's value is the function's result */
     bool in_loop;
     bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
-    bool deep_loop, deep_fn;     /* a value stands half-made between here and the loop or function */
+    /* a value stands half-made between here and the loop or function */
+    bool deep_loop, deep_fn;
     uint8_t leaving;       /* statements after so many `if c { return e }` of the function */
-    bool loop_unwinds, fn_unwinds;   /* set by deep flow: the loop or function needs a catch point */
+    /* set by deep flow: the loop or function needs a catch point */
+    bool loop_unwinds, fn_unwinds;
 };
 
 const Exec *lower_chunk(Interp *, Module *, Chunk *);
@@ -25,11 +28,13 @@ const Exec *lower(Lower *, const Node *);            /* keeps the position (tail
 /* By the row of another kind than the node's own. */
 const Exec *lower_as(Lower *, NodeKind, const Node *);
 /* A definition, a comprehension or a reduction whose ranges its subscripts tell: index notation. */
-static inline const Exec *lower_notation(Lower *lo, const Node *n) { return lower_as(lo, ND_REDUCE, n); }
+static inline const Exec *lower_notation(Lower *lo,
+                                         const Node *n) { return lower_as(lo, ND_REDUCE, n); }
 const Exec *lower_operand(Lower *, const Node *);    /* a value that something else waits for */
 const Exec **lower_list(Lower *, Node *const *list, uint32_t count);
 Exec *exec_new(Lower *, EvalFn, const Node *);
-const Exec *exec_const(Lower *, const Node *, Value);   /* v scalar, or owned by the arena's chunk */
+/* v scalar, or owned by the arena's chunk */
+const Exec *exec_const(Lower *, const Node *, Value);
 /* A node that raises when it runs: help is a ready text (may be NULL). */
 const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

@@ -1,5 +1,5 @@
-/* What a node remembers between runs, behind Exec.data: the operation behind a name, the callee of a
- * call. */
+/* What a node remembers between runs, behind Exec.data: the operation behind a name, the callee of
+ * a call. */
 #ifndef RICCI_INTERP_SITES_H
 #define RICCI_INTERP_SITES_H
 

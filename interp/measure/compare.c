@@ -113,7 +113,8 @@ static void solved_clear(Interp *in, LastSolved *s)
 }
 
 /* Keeps what a linear system was and its solution. */
-static void keep_solved(Interp *in, Solved *heard, const Op *op, const Value *args, int count, Value result)
+static void keep_solved(Interp *in, Solved *heard, const Op *op, const Value *args, int count,
+                        Value result)
 {
     if (!op->solves || count < 2 || result.tag != V_TENSOR)
         return;
@@ -259,7 +260,8 @@ static bool reference_default(Interp *in, const Exec *x, Compare *c, CompareRun 
     run_silently(in, x, c, r, fn, rng);
     while (r->failed->tag == V_UNDEF) {
         if (r->seconds > CHECK_SECONDS) {
-            c_snprintf(c->why, sizeof c->why, "not checked in more bits: it took %.0f s", r->seconds);
+            c_snprintf(c->why, sizeof c->why, "not checked in more bits: it took %.0f s",
+                       r->seconds);
             return true;
         }
         reference_precision(check, 2 * bits);

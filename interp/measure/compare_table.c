@@ -143,7 +143,8 @@ static void shorten(char *text, int room)
     strcat(text, tail);
 }
 
-/* The value if it is short: what print writes, on one line; a scalar's is cut, a tensor's left out. */
+/* The value if it is short: what print writes, on one line; a scalar's is cut, a tensor's left
+ * out. */
 static void put_value(Interp *in, char *out, Value v, int room)
 {
     bool scalar = v_is_numeric(v) && (v.tag != V_TENSOR || v.tensor->rank == 0);
@@ -187,7 +188,8 @@ static void put_accuracy(Row *row, Accuracy a)
     put_size(row->cell[COL_ERROR], a.error);
     if (a.error < 1e-300 && isfinite(a.digits)) {           /* below all doubles */
         double exponent = floor(-a.digits);
-        c_snprintf(row->cell[COL_ERROR], CELL, "%.1fe%.0f", pow(10, -a.digits - exponent), exponent);
+        c_snprintf(row->cell[COL_ERROR], CELL, "%.1fe%.0f",
+                   pow(10, -a.digits - exponent), exponent);
     }
     if (isinf(a.digits))
         snprintf(row->cell[COL_DIGITS], CELL, "all");
@@ -371,7 +373,8 @@ static void put_row(const Table *t, Buf *out, const Row *row)
 static void put_failure(const Table *t, Buf *out, const Row *row)
 {
     int screen = t->in->show.width > 0 ? t->in->show.width : SHOW_WIDTH;
-    int label = t->width[COL_FORMAT], indent = label + t->width[COL_U] + 2 * t->gap, at = indent + 6;
+    int label = t->width[COL_FORMAT], indent = label + t->width[COL_U] + 2 * t->gap,
+        at = indent + 6;
     const char *text = row->run->failed->str->text;
     if (width_of(row->cell[COL_FORMAT]) > label)
         buf_printf(out, "%s\n%*s", row->cell[COL_FORMAT], label + t->gap, "");

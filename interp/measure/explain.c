@@ -72,7 +72,8 @@ static void explain_heard(Interp *in, Explain *base, Heard *e)
     x->seconds += e->seconds;
     for (int i = 0; i < x->count; i++) {
         Entry *old = &x->entries[i];
-        if (old->heard.head.len != e->head.len || memcmp(old->heard.head.data, e->head.data, e->head.len) != 0)
+        if (old->heard.head.len != e->head.len ||
+            memcmp(old->heard.head.data, e->head.data, e->head.len) != 0)
             continue;
         old->calls++;
         entry_add(&old->heard, e);
@@ -194,7 +195,8 @@ static void put_total(Interp *in, Buf *out, const Explaining *x)
 static void put_scope(Interp *in, Buf *out)
 {
     static const char *const modes[ROUND_MODES] = {
-        [ROUND_AWAY] = ", ties rounded away", [ROUND_ZERO] = ", rounded to zero", [ROUND_UP] = ", rounded up",
+        [ROUND_AWAY] = ", ties rounded away", [ROUND_ZERO] = ", rounded to zero",
+        [ROUND_UP] = ", rounded up",
         [ROUND_DOWN] = ", rounded down", [ROUND_ODD] = ", rounded to odd",
         [ROUND_STOCHASTIC] = ", rounded stochastically",
     };
@@ -208,7 +210,8 @@ static void put_scope(Interp *in, Buf *out)
     buf_printf(out, "in precision %s", dtype_name(s->format));
     if (s->accumulate_given || s->accumulate != s->format)
         buf_printf(out, ", sums in %s", dtype_name(s->accumulate));
-    buf_printf(out, "%s%s%s%s\n", modes[s->round] ? modes[s->round] : "", s->saturate ? ", saturating" : "",
+    buf_printf(out, "%s%s%s%s\n", modes[s->round] ? modes[s->round] : "",
+               s->saturate ? ", saturating" : "",
                s->flush ? ", without subnormals" : "", s->reproducible ? ", reproducible" : "");
 }
 

@@ -114,7 +114,8 @@ static void put_fraction(Latex *t, const Node *n, const char *before, const char
 /* Written between bars or brackets of its own. */
 static bool is_bracketed(const Latex *t, const Node *n)
 {
-    const Op *op = n->kind == ND_CALL && n->count == 1 && n->a->kind == ND_NAME ? op_find(t->lo->in, n->a->name) : NULL;
+    const Op *op = n->kind == ND_CALL && n->count == 1 && n->a->kind == ND_NAME
+                   ? op_find(t->lo->in, n->a->name) : NULL;
     return op && op->latex && strncmp(op->latex, "\\left", 5) == 0;
 }
 

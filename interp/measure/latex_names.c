@@ -147,7 +147,8 @@ static const char *form_of(const Latex *t, const Node *callee, uint32_t count)
     if (!op || !op->latex)
         return NULL;
     for (const char *at = op->latex; (at = strchr(at, '%')) != NULL; at++) {
-        uint32_t k = at[1] == 'p' ? 1 : at[1] >= 'a' ? (uint32_t)(at[1] - 'a') + 1 : (uint32_t)(at[1] - '0');
+        uint32_t k = at[1] == 'p' ? 1 : at[1] >= 'a' ? (uint32_t)(at[1] - 'a') + 1
+                                                     : (uint32_t)(at[1] - '0');
         most = k > most ? k : most;
     }
     return most == count ? op->latex : NULL;

@@ -15,11 +15,13 @@
 #include <string.h>
 
 /* ---- rows ---- */
-static ProfileRow *row_of(Profile *p, const char *name, const Device *d, DType dt, const char *kernel)
+static ProfileRow *row_of(Profile *p, const char *name, const Device *d, DType dt,
+                          const char *kernel)
 {
     for (int i = 0; i < p->rows; i++) {
         ProfileRow *r = &p->row[i];
-        if (r->device == d && r->dtype == dt && strcmp(r->name, name) == 0 && strcmp(r->kernel, kernel) == 0)
+        if (r->device == d && r->dtype == dt && strcmp(r->name, name) == 0 &&
+            strcmp(r->kernel, kernel) == 0)
             return r;
     }
     if (p->rows >= PROFILE_ROWS) {

@@ -28,7 +28,8 @@ typedef struct Profile {
     uint64_t operations, copies;
     double start, total, inside;        /* on the clock: all of it, and in operations and copies */
     double seconds;                     /* of the rows, simulated ones as they say */
-    size_t before[PROFILE_DEVICES];     /* bytes in use at the start: the host's, then the devices' */
+    /* bytes in use at the start: the host's, then the devices' */
+    size_t before[PROFILE_DEVICES];
     Trace *trace;                       /* NULL: none is written */
 } Profile;
 

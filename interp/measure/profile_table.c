@@ -12,8 +12,8 @@
 #include <string.h>
 
 typedef enum Column {
-    COL_NAME, COL_DEVICE, COL_DTYPE, COL_CALLS, COL_TIME, COL_SHARE, COL_FLOPS, COL_RATE, COL_COPIES,
-    COL_KERNEL, COLUMNS
+    COL_NAME, COL_DEVICE, COL_DTYPE, COL_CALLS, COL_TIME, COL_SHARE, COL_FLOPS,
+    COL_RATE, COL_COPIES, COL_KERNEL, COLUMNS
 } Column;
 
 /* least: so that what the clock says does not change the layout. */
@@ -117,7 +117,8 @@ static int measure(const Table *t, int *n)
  * terminal others do, too. */
 static int fit(Table *t)
 {
-    static const Column spare[] = { COL_RATE, COL_FLOPS, COL_SHARE, COL_CALLS, COL_DTYPE, COL_DEVICE };
+    static const Column spare[] =
+        { COL_RATE, COL_FLOPS, COL_SHARE, COL_CALLS, COL_DTYPE, COL_DEVICE };
     int screen = t->in->show.width > 0 ? t->in->show.width : SHOW_WIDTH, gap = 2, n;
     int used = measure(t, &n);
     for (size_t k = 0; k < sizeof spare / sizeof spare[0] && used + n - 1 > screen; k++) {
@@ -184,9 +185,11 @@ static void put_heading(Buf *out, const Profile *p, double rest)
     char all[32], none[32];
     seconds_text(all, sizeof all, p->total);
     seconds_text(none, sizeof none, rest);
-    buf_printf(out, "%s: %llu operation%s", all, (unsigned long long)p->operations, p->operations == 1 ? "" : "s");
+    buf_printf(out, "%s: %llu operation%s", all, (unsigned long long)p->operations,
+               p->operations == 1 ? "" : "s");
     if (p->copies)
-        buf_printf(out, ", %llu cop%s between devices", (unsigned long long)p->copies, p->copies == 1 ? "y" : "ies");
+        buf_printf(out, ", %llu cop%s between devices", (unsigned long long)p->copies,
+                   p->copies == 1 ? "y" : "ies");
     buf_printf(out, ", %s outside\n", none);
 }
 
@@ -221,7 +224,8 @@ static void put_simulated(Buf *out, const Profile *p)
             again |= told[k] == d;
         if (again)
             continue;
-        buf_printf(out, "%s%s", n ? ", " : "simulated time, by a model of bandwidth and latency: ", d->name);
+        buf_printf(out, "%s%s",
+                   n ? ", " : "simulated time, by a model of bandwidth and latency: ", d->name);
         told[n++] = d;
     }
     if (n)

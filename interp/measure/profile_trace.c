@@ -80,7 +80,8 @@ static Lane *lane_of(Trace *t, const Device *d, bool copies)
 
 /* `{"name": …, "ts": …, "dur": …, "args": {"dtype": "f32"`: the caller goes on and closes it.
  * False: the text is too long already. */
-static bool event_open(Interp *in, Trace *t, const char *name, const Device *d, bool copy, double at, double seconds)
+static bool event_open(Interp *in, Trace *t, const char *name, const Device *d, bool copy,
+                       double at, double seconds)
 {
     if (t->text.len > TRACE_MOST) {
         t->dropped++;
@@ -93,8 +94,8 @@ static bool event_open(Interp *in, Trace *t, const char *name, const Device *d, 
     buf_puts(&t->text, t->text.len ? ",\n" : "");
     buf_puts(&t->text, "{\"name\": ");
     put_string(&t->text, name);
-    buf_printf(&t->text, ", \"cat\": \"%s\", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, ", copy ? "copy" : "operation",
-               pid_of(in, d), copy ? 2 : 1);
+    buf_printf(&t->text, ", \"cat\": \"%s\", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, ",
+               copy ? "copy" : "operation", pid_of(in, d), copy ? 2 : 1);
     buf_printf(&t->text, "\"ts\": %.3f, \"dur\": %.3f, \"args\": {", 1e6 * at, 1e6 * seconds);
     return true;
 }
@@ -107,7 +108,8 @@ static void put_where(Interp *in, Buf *out)
     in->ctx.locate(&in->ctx, &w);
     if (!w.source)
         return;
-    snprintf(text, sizeof text, "%.250s:%u", w.source->name, source_place(w.source, w.span.from).line);
+    snprintf(text, sizeof text, "%.250s:%u", w.source->name,
+             source_place(w.source, w.span.from).line);
     put_field(out, "where", text);
 }
 
@@ -140,10 +142,11 @@ void trace_operation(Interp *in, Trace *t, const Heard *e)
     put_where(in, out);
     if (e->flops > 0 && isfinite(e->flops))
         buf_printf(out, ", \"flops\": %.0f", e->flops);
-    buf_printf(out, ", \"bytes_read\": %.0f, \"bytes_written\": %.0f", e->read, e->view ? 0 : e->written);
+    buf_printf(out, ", \"bytes_read\": %.0f, \"bytes_written\": %.0f", e->read,
+               e->view ? 0 : e->written);
     if (e->up + e->down)
-        buf_printf(out, ", \"copies\": %llu, \"bytes_copied\": %.0f", (unsigned long long)(e->up + e->down),
-                   e->bytes_up + e->bytes_down);
+        buf_printf(out, ", \"copies\": %llu, \"bytes_copied\": %.0f",
+                   (unsigned long long)(e->up + e->down), e->bytes_up + e->bytes_down);
     if (e->fell_back)
         buf_puts(out, ", \"fallback\": true");
     if (e->failed)
@@ -156,7 +159,8 @@ void trace_copy(Interp *in, Trace *t, const PlaceMove *m)
     char name[120];
     bool up = m->to != in->ctx.devices->cpu;
     snprintf(name, sizeof name, "%s to %s", m->from->name, m->to->name);
-    if (!event_open(in, t, name, up ? m->to : m->from, true, heard_clock() - m->seconds, m->seconds))
+    if (!event_open(in, t, name, up ? m->to : m->from, true, heard_clock() - m->seconds,
+                    m->seconds))
         return;
     buf_printf(&t->text, "\"bytes\": %llu}}", (unsigned long long)m->bytes);
 }
@@ -175,8 +179,8 @@ static void put_names(Interp *in, Trace *t, Buf *out)
             put_string(out, l->device->name);
             buf_puts(out, "}},\n");
         }
-        buf_printf(out, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, ", pid,
-                   l->copies ? 2 : 1);
+        buf_printf(out, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, ",
+                   pid, l->copies ? 2 : 1);
         buf_printf(out, "\"args\": {\"name\": \"%s\"}}%s\n", l->copies ? "copies" : "operations",
                    i + 1 < t->lanes || t->text.len ? "," : "");
     }
@@ -199,7 +203,8 @@ Trace *trace_new(Interp *in, const char *path)
     if (ERR_TRY(ctx, &frame)) {
         char held[FENCE_PATH];
         t->path = mem_strdup(ctx, path);
-        if (!fd_whole_try(fence_target(ctx, path, held)))  /* it says so before the block has run for an hour */
+        /* it says so before the block has run for an hour */
+        if (!fd_whole_try(fence_target(ctx, path, held)))
             raise_io(in, t, errno);
         ERR_END(ctx, &frame);
         t->start = heard_clock();

@@ -138,7 +138,8 @@ static bool asks_reference(const Exec *x, Value v, const Count *c, double second
         return false;
     if (v.tag == V_FLOAT)
         return c->device;
-    if (v.tag != V_TENSOR || !strchr("fc", dtype_info(v.tensor->dtype)->kind) || dtype_cells((DType)v.tensor->dtype))
+    if (v.tag != V_TENSOR || !strchr("fc", dtype_info(v.tensor->dtype)->kind) ||
+        dtype_cells((DType)v.tensor->dtype))
         return false;
     return c->device || accuracy_bits((DType)v.tensor->dtype) < accuracy_bits(DT_F64);
 }
@@ -149,7 +150,8 @@ static bool run_reference(Interp *in, const Exec *body)
     Guard g;
     bool mute = in->out_mute;
     Scope scope = scope_of(DT_F64);
-    DeviceBlock host = { .device = in->ctx.devices->cpu, .fallback = in->ctx.devices->cpu, .quiet = true,
+    DeviceBlock host = { .device = in->ctx.devices->cpu, .fallback = in->ctx.devices->cpu,
+                         .quiet = true,
                          .pinned = true };
     scope.pinned = true;
     guard_enter(in, &g);
@@ -216,7 +218,8 @@ static void put_timing(Buf *out, const Timing *t)
 {
     char median[32], low[32], high[32], first[32];
     buf_printf(out, "%s (quartiles %s to %s, %d samples of %lld), first run %s\n",
-               seconds_text(median, sizeof median, t->median), seconds_text(low, sizeof low, t->low),
+               seconds_text(median, sizeof median, t->median),
+               seconds_text(low, sizeof low, t->low),
                seconds_text(high, sizeof high, t->high), t->samples, (long long)t->times,
                seconds_text(first, sizeof first, t->first));
 }

@@ -43,8 +43,8 @@ static const char *cfunction_name(Value f)
     return ((const CFunction *)f.ptr)->name;
 }
 
-static Value cfunction_call(Interp *in, Value f, const Value *args, int count, const Name *const *names,
-                            const Value *named, int named_count)
+static Value cfunction_call(Interp *in, Value f, const Value *args, int count,
+                            const Name *const *names, const Value *named, int named_count)
 {
     (void)names, (void)named;
     if (named_count)
@@ -57,8 +57,8 @@ static Value cfunction_call_node(Interp *in, const Exec *x, Value f)
     return native_call_node(in, x, f.ptr);
 }
 
-static Value ctype_call_value(Interp *in, Value t, const Value *args, int count, const Name *const *names,
-                              const Value *named, int named_count)
+static Value ctype_call_value(Interp *in, Value t, const Value *args, int count,
+                              const Name *const *names, const Value *named, int named_count)
 {
     return ctype_call(in, t.ptr, args, count, names, named, named_count);
 }
@@ -69,8 +69,8 @@ static bool pointer_truth(Value p)
 }
 
 /* As a value `null` is the null pointer, called it is the null space. */
-static Value pointer_call(Interp *in, Value p, const Value *args, int count, const Name *const *names,
-                          const Value *named, int named_count)
+static Value pointer_call(Interp *in, Value p, const Value *args, int count,
+                          const Name *const *names, const Value *named, int named_count)
 {
     if (p.ptr != native_null(in).ptr)
         call_refuse(in, in->at, p);
@@ -106,21 +106,27 @@ static Value struct_copy_value(Interp *in, Value v)
 }
 
 static const Kind cfunction_kind = {
-    .release = release_cfunction, .name = cfunction_name, .describe = native_describe, .equal = native_equal,
-    .show = show_native, .call = cfunction_call, .call_node = cfunction_call_node, .help = function_help,
+    .release = release_cfunction, .name = cfunction_name, .describe = native_describe,
+    .equal = native_equal,
+    .show = show_native, .call = cfunction_call, .call_node = cfunction_call_node,
+    .help = function_help,
 };
 static const Kind ctype_kind = {
-    .release = release_ctype, .describe = native_describe, .equal = native_equal, .show = show_native,
+    .release = release_ctype, .describe = native_describe, .equal = native_equal,
+    .show = show_native,
     .call = ctype_call_value, .help = type_help,
 };
 static const Kind pointer_kind = {
-    .release = release_pointer, .describe = native_describe, .equal = native_equal, .truth = pointer_truth,
-    .show = show_native, .index = pointer_index, .index_set = pointer_index_set, .field = native_field_get,
+    .release = release_pointer, .describe = native_describe, .equal = native_equal,
+    .truth = pointer_truth,
+    .show = show_native, .index = pointer_index, .index_set = pointer_index_set,
+    .field = native_field_get,
     .field_set = native_field_set, .inside = native_inside, .call = pointer_call,
     .callable = pointer_callable, .length = native_length,
 };
 static const Kind struct_kind = {
-    .release = release_struct, .describe = native_describe, .equal = native_equal, .show = show_native,
+    .release = release_struct, .describe = native_describe, .equal = native_equal,
+    .show = show_native,
     .field = native_field_get, .field_set = native_field_set, .inside = native_inside,
     .keys = native_keys, .copy = struct_copy_value, .assign = native_struct_assign,
 };
@@ -228,6 +234,7 @@ static void ending(Interp *in)
 }
 
 const Wing wing_native = {
-    .rows = rows, .count = 1, .predefined = predefined, .running = native_running, .abandon = native_abandon,
+    .rows = rows, .count = 1, .predefined = predefined, .running = native_running,
+    .abandon = native_abandon,
     .ending = ending, .ended = native_free,
 };

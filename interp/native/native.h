@@ -4,14 +4,14 @@
  * values never alias inside the language.
  *
  *   native.c             the state, making the values     native_extern.c     the statement
- *   native_library.c     finding and opening libraries    loader_search.c     the system's folders of them
- *   native_text.c        prototypes, help of C            native_call.c       a call from node to result
- *   native_abi.c         CType -> ffi_type                native_convert.c    numbers to C; _pointer.c: memory;
- *   native_vary.c        what stands for `...`                                _load.c: C's values as ours
- *   native_format.c      printf's and scanf's formats     native_out.c        variables that C writes to
- *   native_refuse.c      what is said of what C rejects   native_fault.c      entering C: crashes, errno, output
- *   native_callback.c    Ricci functions that C calls     native_pointer.c    p[i], p.x, ptr(x), p == q
- *   native_struct.c      structs and C types as values    native_memory.c     any C type at an address
+ *   native_library.c finding and opening libraries loader_search.c the system's folders of them
+ *   native_text.c prototypes, help of C native_call.c a call from node to result
+ *   native_abi.c CType -> ffi_type native_convert.c numbers to C; _pointer.c: memory;
+ *   native_vary.c what stands for `...` _load.c: C's values as ours
+ *   native_format.c printf's and scanf's formats native_out.c variables that C writes to
+ *   native_refuse.c what is said of what C rejects native_fault.c entering C: crashes, errno,
+ *   output native_callback.c Ricci functions that C calls native_pointer.c p[i], p.x, ptr(x), p ==
+ *   q native_struct.c structs and C types as values native_memory.c any C type at an address
  *   native_pin.c         what C keeps; memory that tensors took over
  * Private to them: native_call.h (the files of calling), native_frame.h (a call under way; libricci
  * too), loader_search.h.
@@ -30,7 +30,8 @@ typedef struct CFunction {           /* V_CFUNC */
     const CType *type;               /* CK_FUNCTION */
     const char *name;
     void (*at)(void);
-    struct NativePlan *plan;         /* how its arguments go: native_call.h; NULL until it is called */
+    /* how its arguments go: native_call.h; NULL until it is called */
+    struct NativePlan *plan;
 } CFunction;
 
 typedef struct CTypeValue {          /* V_CTYPE: callable, makes a value of the type */
@@ -43,14 +44,19 @@ typedef struct Pointer {             /* V_POINTER */
     Native native;
     const CType *to;                 /* what it points to; void where nothing is known */
     char *at;
-    Value owner;                     /* keeps the memory there alive: tensor, string, struct …; V_UNDEF: C's own */
-    size_t before, bytes;            /* how many bytes in front of `at` and from it on are known to be there;
-                                      * bytes SIZE_MAX: nobody knows */
-    bool readonly;                   /* of a value that is no pinned variable: passes to const parameters only */
-    bool inside;                     /* a place in the variable that is being assigned to; no program sees it */
+    /* keeps the memory there alive: tensor, string, struct …; V_UNDEF: C's own */
+    Value owner;
+    /* how many bytes in front of `at` and from it on are known to be there; bytes SIZE_MAX: nobody
+     * knows */
+    size_t before, bytes;
+    /* of a value that is no pinned variable: passes to const parameters only */
+    bool readonly;
+    /* a place in the variable that is being assigned to; no program sees it */
+    bool inside;
 } Pointer;
 
-typedef struct Struct {              /* V_STRUCT: struct or union, a value: copied when written while shared */
+/* V_STRUCT: struct or union, a value: copied when written while shared */
+typedef struct Struct {
     Native native;
     const CType *type;
     size_t size;                     /* its type may be gone when it is freed */
@@ -98,7 +104,8 @@ typedef struct NativeState {
 } NativeState;
 
 NativeState *native_state(Interp *); /* made on first use */
-void native_free(Interp *);          /* closes nothing that values still need: called late in interp_free */
+/* closes nothing that values still need: called late in interp_free */
+void native_free(Interp *);
 Value native_null(Interp *);         /* `null`: borrowed */
 
 /* ---- extern "…" { … } ---- */
@@ -119,42 +126,50 @@ void native_help(Buf *, Value);      /* of a C function or C type */
 Value native_call_node(Interp *, const Exec *, CFunction *);
 /* With values: map(f, xs), callbacks. Parameters that C writes to take pointers only. */
 Value native_call(Interp *, CFunction *, const Value *args, int count);
-_Noreturn void native_raise_names(Interp *, const CFunction *);    /* for a call with named arguments */
+/* for a call with named arguments */
+_Noreturn void native_raise_names(Interp *, const CFunction *);
 /* Whom an error speaks of: "cblas_ddot: x (parameter 2, const double *) …". */
 typedef struct NativeWhere {
     const char *of;                  /* function, type or pointer */
     const char *name;                /* parameter or field; NULL: none */
     int index;                       /* parameter from 0; -1: none */
-    int operand;                     /* of the running operation, for its text and caret; -1: none */
+    /* of the running operation, for its text and caret; -1: none */
+    int operand;
     bool variable;                   /* C writes to the operand, a variable: a help assigns to it */
-    uint32_t item;                   /* i + 1: element i of the operand, a tuple; 0: the operand itself */
+    /* i + 1: element i of the operand, a tuple; 0: the operand itself */
+    uint32_t item;
 } NativeWhere;
 
-/* Writes v as a C `t` at `to` (ctype_size(t) bytes). Raises `ffi` saying what to write. Memory that a
- * pointer written there needs stays alive by being appended to *keep (a tuple or V_UNDEF); NULL: the
- * caller keeps v alive, and temporary buffers (texts) too. `reading`: the pointer is const there. */
+/* Writes v as a C `t` at `to` (ctype_size(t) bytes). Raises `ffi` saying what to write. Memory that
+ * a pointer written there needs stays alive by being appended to *keep (a tuple or V_UNDEF); NULL:
+ * the caller keeps v alive, and temporary buffers (texts) too. `reading`: the pointer is const
+ * there. */
 void native_store(Interp *, const CType *, void *to, Value v, const NativeWhere *, Value *keep);
 /* The value of a C `t` at `from`; owner (may be V_UNDEF): what keeps that memory alive. */
 Value native_load(Interp *, const CType *, const void *from, Value owner);
-/* An integer type's range as far as ints reach; an integer of it, in range, at an address that is a multiple of
- * its size; and from any (unsigned 64: the bits). */
+/* An integer type's range as far as ints reach; an integer of it, in range, at an address that is a
+ * multiple of its size; and from any (unsigned 64: the bits). */
 void native_range(const CType *, int64_t *low, int64_t *high);
 void native_put_int(const CType *, void *to, int64_t);
 int64_t native_get_int(const CType *, const void *from);
-/* The dtype whose elements are C's t (arrays of two doubles: c128 as an alternative); DT_NONE: there is none. */
+/* The dtype whose elements are C's t (arrays of two doubles: c128 as an alternative); DT_NONE:
+ * there is none. */
 DType native_dtype(const CType *);
 /* The C type of a dtype's elements; NULL: C has none. */
 const CType *native_ctype(DType);
-/* The elements of a tensor for C: dtype, contiguity, device checked; count: at least so many, -1: any. */
-void *native_tensor_data(Interp *, Tensor *, const CType *element, int64_t count, const NativeWhere *);
+/* The elements of a tensor for C: dtype, contiguity, device checked; count: at least so many, -1:
+ * any. */
+void *native_tensor_data(Interp *, Tensor *, const CType *element, int64_t count,
+                         const NativeWhere *);
 
 /* ---- libffi's side ---- */
 struct _ffi_type;
-struct _ffi_type *native_abi(Interp *, const CType *);   /* made once; raises `ffi` where it cannot pass by value */
+/* made once; raises `ffi` where it cannot pass by value */
+struct _ffi_type *native_abi(Interp *, const CType *);
 
 /* ---- running ---- */
-/* ffi_call(cif, f->at, result, args) with everything around it: output in order, errno, a crash or a pending
- * error of a callback raised as an error that names f. */
+/* ffi_call(cif, f->at, result, args) with everything around it: output in order, errno, a crash or
+ * a pending error of a callback raised as an error that names f. */
 void native_run(Interp *, const CFunction *f, void *cif, void *result, void **args);
 
 /* fn(arg) touches memory that only C vouches for: the signal that it ended with, or 0. */
@@ -168,38 +183,49 @@ void native_abandon(void);
 /* The code address of a callable value as a C function of that type; the same one for the same
  * value; it stays until unpin(f) or the end. */
 void *native_callback(Interp *, const CType *function, Value callable, const NativeWhere *);
-bool native_callback_forget(Interp *, Value callable);          /* unpin(f): true if there was one */
-void native_callbacks_free(Interp *);                           /* at the end, before the C types go */
+/* unpin(f): true if there was one */
+bool native_callback_forget(Interp *, Value callable);
+/* at the end, before the C types go */
+void native_callbacks_free(Interp *);
 
 /* ---- pointers, structs, types ---- */
 Value pointer_index(Interp *, Value base, const Sub *subs, int n);
 void pointer_index_set(Interp *, Value base, const Sub *subs, int n, Value v);
-Value native_field_get(Interp *, Value base, const Name *);                 /* of a struct or pointer */
+/* of a struct or pointer */
+Value native_field_get(Interp *, Value base, const Name *);
 void native_field_set(Interp *, Value *slot, const Name *, Value v);
-void native_unshare(Interp *, Value *slot);                                 /* a struct before it is written */
+/* a struct before it is written */
+void native_unshare(Interp *, Value *slot);
 Value ctype_call(Interp *, CTypeValue *, const Value *args, int count,
                  const Name *const *names, const Value *named, int named_count);
-static inline bool pointer_guarded(const Pointer *p)                          /* nobody vouches for its memory */
+/* nobody vouches for its memory */
+static inline bool pointer_guarded(const Pointer *p)
 {
     return p->owner.tag == V_UNDEF || p->bytes == SIZE_MAX;
 }
-bool pointer_writable(const Pointer *);                                     /* may its target be changed now? */
-/* For s.a[0] = 1 and p->in.x = 1: a pointer to what is inside *slot (a struct, which is unshared, or a
- * pointer) under a name, or under subscripts; false where that is no struct, union or array. */
+/* may its target be changed now? */
+bool pointer_writable(const Pointer *);
+/* For s.a[0] = 1 and p->in.x = 1: a pointer to what is inside *slot (a struct, which is unshared,
+ * or a pointer) under a name, or under subscripts; false where that is no struct, union or
+ * array. */
 bool native_inside(Interp *, Value *slot, const Name *, const Sub *subs, int n, Value *out);
 bool native_equal(Value, Value);
 bool struct_equal(const Struct *, const Struct *);
 /* The first names of its fields, anonymous members' too, for messages; returns how many. */
 enum { NATIVE_FIELDS = 64 };
 size_t native_fields(const CType *record, const char *names[NATIVE_FIELDS]);
-Value native_keys(Interp *, Value structure);                               /* keys(s): a tuple of texts */
-Value native_length(Interp *, Value pointer);                               /* len(p): whole elements known */
+/* keys(s): a tuple of texts */
+Value native_keys(Interp *, Value structure);
+/* len(p): whole elements known */
+Value native_length(Interp *, Value pointer);
 /* `struct point`, `double *`, `C function`: what v is, as v_describe says it. */
 const char *native_describe(Value, char *out, size_t cap);
 void show_native(Interp *, Buf *, Value, bool repr);
-/* A pointer to the same memory as a pointer to `type`, of which count elements are there (-1: what is known). */
+/* A pointer to the same memory as a pointer to `type`, of which count elements are there (-1: what
+ * is known). */
 Value native_retype(Interp *, Value pointer, const CType *type, int64_t count);
-/* The text at an address: up to its NUL, `most` bytes at most. `ends`: `most` bytes without a NUL are a text too. */
+/* The text at an address: up to its NUL, `most` bytes at most. `ends`: `most` bytes without a NUL
+ * are a text too. */
 Value native_text_value(Interp *, const char *at, size_t most, bool ends, bool guarded);
 /* ptr(x, n): writable while x is pinned. In a call, f(ptr(x, n)), native_call.c makes its own. */
 Value native_ptr(Interp *, Value v, int64_t count);
@@ -217,7 +243,8 @@ typedef struct NativePlace {
 /* As native_load, arrays and records too: a tensor, a text of char, a tuple of anything else. */
 Value native_read(Interp *, NativePlace);
 void native_write(Interp *, NativePlace, Value v, const NativeWhere *, Value *keep);
-/* The same where v is a number that a type of its kind takes as it is: nothing to say, no texts made. */
+/* The same where v is a number that a type of its kind takes as it is: nothing to say, no texts
+ * made. */
 bool native_write_number(Interp *, NativePlace, Value v);
 /* memcpy between them; `what`: read or written, for the error. */
 void native_copy(Interp *, void *to, const void *from, size_t bytes, bool guarded, bool writes);
@@ -225,7 +252,8 @@ void native_copy(Interp *, void *to, const void *from, size_t bytes, bool guarde
 size_t native_text_length(Interp *, const char *at, size_t most, bool guarded);
 /* `double *`: a C type's text, cut to cap. Returns out. */
 const char *native_type_text(Interp *, const CType *, char *out, size_t cap);
-/* After a field was written: lets go of what no pointer of the struct leads to any more, now and then. */
+/* After a field was written: lets go of what no pointer of the struct leads to any more, now and
+ * then. */
 void native_forget_kept(Interp *, Struct *);
 /* *keep (a tuple or V_UNDEF) holds v too. */
 void native_keep(Interp *, Value *keep, Value v);
@@ -238,7 +266,8 @@ void native_bools(Tensor *);
 void native_pins_bools(Interp *);        /* of all pinned ones */
 void native_struct_assign(Interp *, Value *slot, Value v);
 /* as_tensor(…, free=): a tensor that owns C's memory and calls `freer` with it in the end. */
-Tensor *native_owned(Interp *, DType, int rank, const int64_t *shape, void *at, size_t bytes, Value freer);
+Tensor *native_owned(Interp *, DType, int rank, const int64_t *shape, void *at, size_t bytes,
+                     Value freer);
 void native_owned_free(Interp *);         /* at the end, before modules go */
 void native_pins_free(Interp *);          /* after them */
 

@@ -53,7 +53,8 @@ typedef struct Leaf {
 typedef struct Leaves {
     Leaf leaf[LEAVES_MAX];
     int count;
-    bool too_many, overlap, crooked;    /* inside a union; at an offset that its type does not have */
+    /* inside a union; at an offset that its type does not have */
+    bool too_many, overlap, crooked;
 } Leaves;
 
 static void leaves_add(Leaves *, const CType *, size_t at);
@@ -154,7 +155,8 @@ static int record_elements(Interp *in, const CType *t, const Leaves *l, ffi_type
     for (int i = 0; i < l->count && !l->too_many; i++) {
         const CType *leaf = l->leaf[i].type;
         bool halves = leaf->kind == CK_FLOAT && leaf->size == 2, pair = leaf->kind == CK_COMPLEX;
-        ffi_type *part = pair ? (leaf->size == 8 ? &ffi_type_float : leaf->size == 16 ? &ffi_type_double
+        ffi_type *part = pair
+                         ? (leaf->size == 8 ? &ffi_type_float : leaf->size == 16 ? &ffi_type_double
                                  : &ffi_type_longdouble) : halves ? half : native_abi(in, leaf);
         out[n++] = part;
         if (pair)
@@ -186,7 +188,8 @@ static ffi_type *record_abi(Interp *in, const CType *t)
         abi->elements = (ffi_type **)(void *)(abi + 1);
         memcpy(abi->elements, elements, list - sizeof *elements);
     }
-    ((CType *)(uintptr_t)t)->abi = abi;    /* made where the type was made: not in read-only memory */
+    /* made where the type was made: not in read-only memory */
+    ((CType *)(uintptr_t)t)->abi = abi;
     return abi;
 }
 
@@ -202,7 +205,8 @@ static ffi_type *int_abi(Interp *in, const CType *t)
     }
 }
 
-/* A half passes in the low bits of a vector register, as a float does: libffi moves its bytes so. */
+/* A half passes in the low bits of a vector register, as a float does: libffi moves its bytes
+ * so. */
 static ffi_type *float_abi(const CType *t)
 {
     return t->size <= sizeof(float) ? &ffi_type_float : t->size == sizeof(double) ? &ffi_type_double

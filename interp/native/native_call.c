@@ -35,7 +35,8 @@ static void plan_parameter(Interp *in, NativePlan *plan, uint32_t i, const CType
 
 static bool all_scalars(const NativePlan *plan, const CType *t)
 {
-    if (plan->open || plan->count > SCALARS_MAX || !(native_is_number(t->of) || t->of->kind == CK_VOID))
+    if (plan->open || plan->count > SCALARS_MAX ||
+        !(native_is_number(t->of) || t->of->kind == CK_VOID))
         return false;
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->params[i].pass > PASS_VALUE)
@@ -60,7 +61,8 @@ NativePlan *native_plan(Interp *in, CFunction *f)
         plan->scalars = all_scalars(plan, t);
         size_t size = ctype_size(t->of);
         plan->result_bytes = size < sizeof(ffi_arg) ? sizeof(ffi_arg) : size;
-        if (ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, n, native_abi(in, t->of), plan->types) != FFI_OK)
+        if (ffi_prep_cif(&plan->cif, FFI_DEFAULT_ABI, n, native_abi(in, t->of),
+                         plan->types) != FFI_OK)
             err_raise(&in->ctx, ERR_FFI, "%s: libffi cannot call a function of this type", f->name);
         ((CType *)(uintptr_t)t)->abi = plan;
     }
@@ -88,7 +90,8 @@ static _Noreturn void raise_count(Interp *in, const CFunction *f, uint32_t given
 {
     uint32_t n = f->type->param_count;
     Error *e = err_new(&in->ctx, ERR_FFI, "%s takes %s%u argument%s, but %u %s given", f->name,
-                       f->type->variadic ? "at least " : "", n, n == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+                       f->type->variadic ? "at least " : "", n, n == 1 ? "" : "s", given,
+                       given == 1 ? "was" : "were");
     help_prototype(in, e, f);
     err_throw(e);
 }
@@ -101,7 +104,8 @@ static void check_count(Interp *in, const CFunction *f, const NativePlan *plan, 
 
 _Noreturn void native_raise_names(Interp *in, const CFunction *f)
 {
-    Error *e = err_new(&in->ctx, ERR_FFI, "%s is a C function: its arguments have no names", f->name);
+    Error *e = err_new(&in->ctx, ERR_FFI,
+                       "%s is a C function: its arguments have no names", f->name);
     help_prototype(in, e, f);
     err_throw(e);
 }
@@ -122,7 +126,8 @@ static Value result_value(const NativeCall *c, const void *result)
 {
     const CType *t = c->f->type->of;
     if (t->is_unsigned && t->size == 8 && *(const int64_t *)result < 0)
-        err_raise_help(&c->in->ctx, ERR_VALUE, "with a result declared `long`, it is the int with the same bits",
+        err_raise_help(&c->in->ctx, ERR_VALUE,
+                       "with a result declared `long`, it is the int with the same bits",
                        "%s gave %llu, which is larger than any int", c->f->name,
                        (unsigned long long)*(const uint64_t *)result);
     if (t->kind != CK_POINTER || t->of->kind == CK_FUNCTION)
@@ -166,7 +171,8 @@ static Value call_scalars(Interp *in, const Exec *x, CFunction *f, NativePlan *p
         args[i] = &cell[i];
         if (cell_quick(&plan->params[i], v, &cell[i]))
             continue;
-        NativeWhere where = { .of = f->name, .name = t->params[i].name, .index = (int)i, .operand = (int)i };
+        NativeWhere where = { .of = f->name, .name = t->params[i].name, .index = (int)i,
+                              .operand = (int)i };
         v_push(in, v);
         in->at = x;
         native_store(in, t->params[i].type, &cell[i], v, &where, NULL);
@@ -195,21 +201,21 @@ static _Noreturn void raise_short(const NativeCall *c, uint32_t i, int64_t have,
         n = length_parameter(c->f->type, p->needs ? p->needs : p->length);
     if (n && n->name) {
         snprintf(help, sizeof help, "%s is at most %lld here", n->name, (long long)have);
-        native_refuse(c->in, &where, p->type, help, "has %lld element%s, and %s is %lld", (long long)have,
-                      have == 1 ? "" : "s", n->name, (long long)want);
+        native_refuse(c->in, &where, p->type, help, "has %lld element%s, and %s is %lld",
+                      (long long)have, have == 1 ? "" : "s", n->name, (long long)want);
     }
     DType dt = native_dtype(p->type->of);
     Value v = c->args[i].slot ? *c->args[i].slot : c->args[i].v;
     if (v.tag == V_TENSOR)
         dt = (DType)v.tensor->dtype;
     if (v.tag == V_TUPLE)
-        native_refuse(c->in, &where, p->type, NULL, "has %lld element%s, and %lld are needed", (long long)have,
-                      have == 1 ? "" : "s", (long long)want);
+        native_refuse(c->in, &where, p->type, NULL, "has %lld element%s, and %lld are needed",
+                      (long long)have, have == 1 ? "" : "s", (long long)want);
     const char *form = dt == DT_NONE || dt == DT_F64 ? "a larger one: zeros(%lld)"
                      : "a larger one: zeros(%lld, dtype=%s)";
     c_snprintf(help, sizeof help, form, (long long)want, dtype_name(dt));
-    native_refuse(c->in, &where, p->type, help, "has %lld element%s, and %lld are needed", (long long)have,
-                  have == 1 ? "" : "s", (long long)want);
+    native_refuse(c->in, &where, p->type, help, "has %lld element%s, and %lld are needed",
+                  (long long)have, have == 1 ? "" : "s", (long long)want);
 }
 
 static _Noreturn void raise_no_length(const NativeCall *c, uint32_t i)
@@ -242,7 +248,8 @@ static void check_lengths(const NativeCall *c)
         const CExpr *e = p->needs ? p->needs : p->length;
         const NativeArg *a = &c->args[i];
         int64_t want = a->count;
-        if (p->type->kind != CK_POINTER || (!e && want < 0) || !a->memory.at || a->memory.bytes == SIZE_MAX)
+        if (p->type->kind != CK_POINTER || (!e && want < 0) || !a->memory.at ||
+            a->memory.bytes == SIZE_MAX)
             continue;
         if (want < 0 && (!cexpr_value(e, ints, &want) || want < 0))
             raise_no_length(c, i);
@@ -258,7 +265,8 @@ static void write_record(NativeCall *c, uint32_t i, const NativeWhere *where)
 {
     NativeArg *a = &c->args[i];
     size_t size = ctype_size(a->type);
-    if (a->v.tag == V_STRUCT && size > sizeof a->cell && ctype_same(a->type, ((Struct *)a->v.ptr)->type)) {
+    if (a->v.tag == V_STRUCT && size > sizeof a->cell &&
+        ctype_same(a->type, ((Struct *)a->v.ptr)->type)) {
         c->values[i] = ((Struct *)a->v.ptr)->bytes;
         return;
     }
@@ -356,10 +364,12 @@ static Value call_run(NativeCall *c)
     check_lengths(c);
     ffi_cif own;
     ffi_type *here[ARGS_HERE];
-    ffi_type **types = c->count <= ARGS_HERE ? here : native_room(in, c->count * sizeof *types, NULL);
+    ffi_type **types = c->count <= ARGS_HERE ? here
+                                             : native_room(in, c->count * sizeof *types, NULL);
     ffi_cif *cif = interface_of(c, &own, types);
     _Alignas(16) char small[RESULT_HERE];
-    void *result = c->plan->result_bytes <= RESULT_HERE ? small : native_room(in, c->plan->result_bytes, NULL);
+    void *result = c->plan->result_bytes <= RESULT_HERE
+                   ? small : native_room(in, c->plan->result_bytes, NULL);
     run(c, cif, result);
     native_out_close(c);
     return result_value(c, result);
@@ -388,7 +398,8 @@ static void spread_argument(NativeCall *c, const Exec *arg, int operand)
     Each it;
     each_start(in, arg, &it, over);
     if (it.count > ARGS_MAX - c->count)
-        raise_count(in, c->f, (uint32_t)(it.count > UINT32_MAX / 2 ? UINT32_MAX / 2 : it.count) + c->count);
+        raise_count(in, c->f,
+                    (uint32_t)(it.count > UINT32_MAX / 2 ? UINT32_MAX / 2 : it.count) + c->count);
     while (each_next(in, &it, &v)) {
         v_push(in, v);
         arg_init(c, c->count++, v, operand);

@@ -1,7 +1,8 @@
-/* What the files of calling C share: native_call.c (the call), native_out.c (variables that C writes
- * to), native_vary.c (what stands for `...`), native_format.c (printf's formats), native_convert*.c
- * (values to C and back), native_refuse.c (what errors say) and native_abi.c (libffi's types); and what
- * native.c and native_callback.c need of them. Nobody else includes it. */
+/* What the files of calling C share: native_call.c (the call), native_out.c (variables that C
+ * writes to), native_vary.c (what stands for `...`), native_format.c (printf's formats),
+ * native_convert*.c (values to C and back), native_refuse.c (what errors say) and native_abi.c
+ * (libffi's types); and what native.c and native_callback.c need of them. Nobody else includes
+ * it. */
 #ifndef RICCI_INTERP_NATIVE_CALL_H
 #define RICCI_INTERP_NATIVE_CALL_H
 
@@ -11,7 +12,8 @@
 
 /* How an argument goes. */
 typedef enum NativePass {
-    PASS_DOUBLE,          /* these two are written without a call where the value is what they take */
+    /* these two are written without a call where the value is what they take */
+    PASS_DOUBLE,
     PASS_INT,
     PASS_VALUE,           /* by value: native_store */
     PASS_RECORD,          /* a struct or union by value */
@@ -45,28 +47,33 @@ void native_blocks_free(Interp *, NativeState *);
 /* Memory that a value shows to C. */
 typedef struct NativeMemory {
     char *at;
-    size_t before, bytes; /* known to be there in front of `at` and from it on; SIZE_MAX: nobody knows */
+    /* known to be there in front of `at` and from it on; SIZE_MAX: nobody knows */
+    size_t before, bytes;
     Value owner;          /* what keeps it alive (borrowed); V_UNDEF: C's own */
     bool readonly;        /* pointers into it are for reading */
-    void *spare;          /* set before: room for a number (32 bytes) that lives long enough; or NULL */
+    /* set before: room for a number (32 bytes) that lives long enough; or NULL */
+    void *spare;
 } NativeMemory;
 
 /* The memory that v shows through a pointer of type t. What has to be made for it (arrays of
- * pointers, numbers behind `const double *`) goes to *keep or, where that is NULL, on the value stack. */
-void native_memory(Interp *, const CType *t, Value v, const NativeWhere *, Value *keep, NativeMemory *);
+ * pointers, numbers behind `const double *`) goes to *keep or, where that is NULL, on the value
+ * stack. */
+void native_memory(Interp *, const CType *t, Value v, const NativeWhere *, Value *keep,
+                   NativeMemory *);
 /* Room that lives as a native_memory's. Zeroed, aligned for anything. */
 void *native_room(Interp *, size_t bytes, Value *keep);
 
-/* The structs of a tuple side by side, for a pointer to `to` (void too); C's type of them, or NULL: there is
- * something else in it, or nothing. */
+/* The structs of a tuple side by side, for a pointer to `to` (void too); C's type of them, or NULL:
+ * there is something else in it, or nothing. */
 const CType *native_tuple_record(const CType *to, Value tuple);
 /* The items of a tuple as an array of `element`s; `keep` as in native_memory. */
-void native_tuple_memory(Interp *, const CType *element, Value tuple, const NativeWhere *, Value *keep,
-                         NativeMemory *);
+void native_tuple_memory(Interp *, const CType *element, Value tuple, const NativeWhere *,
+                         Value *keep, NativeMemory *);
 
 /* The element type behind arrays: double of double[2][3]; `count` becomes 6. */
 const CType *native_innermost(const CType *, size_t *count);
-bool native_is_text(const CType *);       /* char of any sign: what const pointers to it take strings for */
+/* char of any sign: what const pointers to it take strings for */
+bool native_is_text(const CType *);
 bool native_is_number(const CType *);
 bool native_is_scalar(Value);             /* a bool, int, float or rank-0 tensor */
 /* May a pointer to `from` pass where one to `to` is wanted? */
@@ -75,7 +82,8 @@ bool native_is_const(const CType *to);    /* C only reads through a pointer to i
 
 /* ---- errors (native_refuse.c) ---- */
 /* `f: x (parameter 2, const double *) …`, with the caret under the operand. help may be NULL. */
-_Noreturn void native_refuse(Interp *, const NativeWhere *, const CType *, const char *help, const char *fmt, ...)
+_Noreturn void native_refuse(Interp *, const NativeWhere *, const CType *, const char *help,
+                             const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 /* The user's own text of the argument, or `x`. Valid for the next three calls. */
 const char *native_text(Interp *, const NativeWhere *);
@@ -92,9 +100,11 @@ _Noreturn void native_refuse_target(Interp *, const NativeWhere *, const CType *
 typedef struct NativeArg {
     Value v;              /* borrowed; V_UNDEF: C may write to *slot */
     Value *slot;          /* the variable that was named, or NULL */
-    Value *read;          /* the variable that C only reads here, or NULL; v lies at `kept` on the value stack */
+    /* the variable that C only reads here, or NULL; v lies at `kept` on the value stack */
+    Value *read;
     Value *kept;
-    bool same;            /* C writes to that variable through another argument: memory is that one's */
+    /* C writes to that variable through another argument: memory is that one's */
+    bool same;
     int64_t count;        /* of ptr(x, n); -1: it was not said */
     int operand;          /* of the call; -1: none */
     bool held;            /* the variable's own memory is C's until it returns */
@@ -122,8 +132,9 @@ void native_out_find(NativeCall *, uint32_t i, const Exec *);
 void native_out_open(NativeCall *, uint32_t i);
 /* After all were opened: where the variable's memory is, kept alive. */
 void native_out_hold(NativeCall *, uint32_t i);
-/* A variable that C reads here and writes through another argument has one address, as in C. Before any
- * is opened: our own reference to it does not make it a shared one. After all were: the memory. */
+/* A variable that C reads here and writes through another argument has one address, as in C. Before
+ * any is opened: our own reference to it does not make it a shared one. After all were: the
+ * memory. */
 void native_out_release(NativeCall *, uint32_t i);
 void native_out_same(NativeCall *, uint32_t i);
 /* Temporaries into their variables. */

@@ -39,7 +39,8 @@ bool native_is_text(const CType *t)
 
 bool native_is_scalar(Value v)
 {
-    return v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL || (v.tag == V_TENSOR && v.tensor->rank == 0);
+    return v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL ||
+           (v.tag == V_TENSOR && v.tensor->rank == 0);
 }
 
 void native_range(const CType *t, int64_t *low, int64_t *high)
@@ -64,7 +65,8 @@ DType native_dtype(const CType *t)
         return t->size == 1 ? (t->is_unsigned ? DT_U8 : DT_I8) : t->size == 4 ? DT_I32
              : t->size == 8 ? DT_I64 : DT_NONE;
     case CK_FLOAT:
-        return t->size == 2 ? (t->bf16 ? DT_BF16 : DT_F16) : t->size == 4 ? DT_F32 : t->size == 8 ? DT_F64 : DT_NONE;
+        return t->size == 2 ? (t->bf16 ? DT_BF16 : DT_F16) : t->size == 4 ? DT_F32 : t->size == 8
+               ? DT_F64 : DT_NONE;
     case CK_COMPLEX:
         return t->size == 8 ? DT_C64 : t->size == 16 ? DT_C128 : DT_NONE;
     case CK_ARRAY:
@@ -116,14 +118,16 @@ static _Noreturn void raise_range(Interp *in, const CType *t, int64_t i, const N
     if (t->kind == CK_BOOL)
         snprintf(help, sizeof help, "%s%s != 0", set, x);
     else if (t->size == 8)
-        snprintf(help, sizeof help, "declared `long`, it takes %lld and C sees the same bits", (long long)i);
+        snprintf(help, sizeof help, "declared `long`, it takes %lld and C sees the same bits",
+                 (long long)i);
     else
         snprintf(help, sizeof help, "%sclamp(%s, %lld, %lld) is in range", set, x, (long long)low,
                  (long long)high);
     if (t->size == 8)
-        native_refuse(in, where, t, help, "is %lld, and unsigned numbers are not negative", (long long)i);
-    native_refuse(in, where, t, help, "is %lld, and %s holds %lld to %lld", (long long)i, text, (long long)low,
-                  (long long)high);
+        native_refuse(in, where, t, help, "is %lld, and unsigned numbers are not negative",
+                      (long long)i);
+    native_refuse(in, where, t, help, "is %lld, and %s holds %lld to %lld", (long long)i, text,
+                  (long long)low, (long long)high);
 }
 
 static void store_int(Interp *in, const CType *t, void *to, Value v, const NativeWhere *where)
@@ -140,8 +144,8 @@ static void store_int(Interp *in, const CType *t, void *to, Value v, const Nativ
 }
 
 /* ---- floats ---- */
-/* A format's own number, digit by digit: shortest text that reads back in 64 bits of significand, then
- * that as C reads it. */
+/* A format's own number, digit by digit: shortest text that reads back in 64 bits of significand,
+ * then that as C reads it. */
 static long double wide_number(Interp *in, const Tensor *t)
 {
     Buf text;
@@ -160,7 +164,8 @@ static bool real_number(Interp *in, Value v, const CType *t, long double *out)
         return true;
     }
     if (v.tag == V_INT || v.tag == V_BOOL) {
-        *out = (long double)v.i;           /* exact: 64 bits of significand, or two doubles, or 113 */
+        /* exact: 64 bits of significand, or two doubles, or 113 */
+        *out = (long double)v.i;
         return true;
     }
     if (v.tag != V_TENSOR || v.tensor->rank != 0 || v.tensor->dtype == DT_INTERVAL)
@@ -221,7 +226,8 @@ static void store_complex(Interp *in, const CType *t, void *to, Value v, const N
 }
 
 /* ---- everything ---- */
-static void store_pointer(Interp *in, const CType *t, void *to, Value v, const NativeWhere *where, Value *keep)
+static void store_pointer(Interp *in, const CType *t, void *to, Value v, const NativeWhere *where,
+                          Value *keep)
 {
     NativeMemory m;
     native_memory(in, t, v, where, keep, &m);
@@ -230,7 +236,8 @@ static void store_pointer(Interp *in, const CType *t, void *to, Value v, const N
     memcpy(to, &m.at, sizeof m.at);
 }
 
-void native_store(Interp *in, const CType *t, void *to, Value v, const NativeWhere *where, Value *keep)
+void native_store(Interp *in, const CType *t, void *to, Value v, const NativeWhere *where,
+                  Value *keep)
 {
     switch ((CKind)t->kind) {
     case CK_BOOL: case CK_CHAR: case CK_INT: case CK_ENUM:

@@ -31,8 +31,8 @@ static Value load_int(Interp *in, const CType *t, const void *from)
     if (i < 0 && t->is_unsigned) {
         char text[64];
         err_raise_help(&in->ctx, ERR_VALUE, "declared `long`, it is the int with the same bits",
-                       "C gave the %s %llu, which is larger than any int", native_type_text(in, t, text, sizeof text),
-                       (unsigned long long)i);
+                       "C gave the %s %llu, which is larger than any int",
+                       native_type_text(in, t, text, sizeof text), (unsigned long long)i);
     }
     return v_int(i);
 }
@@ -67,9 +67,10 @@ Value native_load_text(Interp *in, const CType *t, const char *at, const char *o
     size_t n = native_text_length(in, at, SIZE_MAX, true);
     if (utf8_check(at, n) != n) {
         char text[64];
-        err_raise_help(&in->ctx, ERR_FFI, "declare it `const unsigned char *` and read it with cstring or as_tensor",
-                       "%s%sthe %s holds bytes that are no UTF-8 text", of ? of : "", of ? ": " : "",
-                       native_type_text(in, t, text, sizeof text));
+        err_raise_help(&in->ctx, ERR_FFI,
+                       "declare it `const unsigned char *` and read it with cstring or as_tensor",
+                       "%s%sthe %s holds bytes that are no UTF-8 text", of ? of : "",
+                       of ? ": " : "", native_type_text(in, t, text, sizeof text));
     }
     return v_str(str_new(&in->ctx, at, n));
 }
@@ -79,7 +80,8 @@ static Value load_pointer(Interp *in, const CType *t, const void *from, Value ow
     void *at;
     memcpy(&at, from, sizeof at);
     if (t->of->kind == CK_FUNCTION)
-        return at ? cfunction_new(in, t->of, t->name ? t->name : "the C function", (void (*)(void))at)
+        return at ? cfunction_new(in, t->of, t->name ? t->name : "the C function",
+                                  (void (*)(void))at)
                   : v_retain(native_null(in));
     if (t->of->kind == CK_CHAR)
         return at ? native_load_text(in, t, at, NULL) : v_retain(native_null(in));
@@ -96,6 +98,7 @@ Value native_load(Interp *in, const CType *t, const void *from, Value owner)
     case CK_COMPLEX: return load_complex(in, t, from);
     case CK_POINTER: return load_pointer(in, t, from, owner);
     case CK_STRUCT: case CK_UNION: return struct_new(in, t, from);
-    default: return native_read(in, (NativePlace){ .type = t, .at = (char *)(uintptr_t)from, .owner = owner });
+    default: return native_read(in, (NativePlace){ .type = t, .at = (char *)(uintptr_t)from,
+                                                   .owner = owner });
     }
 }

@@ -1,7 +1,8 @@
-/* Values behind pointers: the memory of tensors, texts and structs as it is, without a copy; numbers
- * behind `const double *` and tuples as arrays of texts through memory that is made for the call;
- * functions as code. C writes through pointers that are no const, and only variables, pointers and
- * pinned tensors may change, so here such parameters take pointers; variables are native_out.c's. */
+/* Values behind pointers: the memory of tensors, texts and structs as it is, without a copy;
+ * numbers behind `const double *` and tuples as arrays of texts through memory that is made for the
+ * call; functions as code. C writes through pointers that are no const, and only variables,
+ * pointers and pinned tensors may change, so here such parameters take pointers; variables are
+ * native_out.c's. */
 #include "interp/native/native_call.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ bool native_points_alike(const CType *to, const CType *from)
     from = native_innermost(from, &n);
     if (to->kind == CK_VOID || from->kind == CK_VOID)
         return true;
-    bool ints = to->kind >= CK_CHAR && to->kind <= CK_ENUM && from->kind >= CK_CHAR && from->kind <= CK_ENUM;
+    bool ints = to->kind >= CK_CHAR && to->kind <= CK_ENUM && from->kind >= CK_CHAR &&
+                from->kind <= CK_ENUM;
     return (ints && to->size == from->size) || ctype_same(to, from);
 }
 
@@ -39,7 +41,8 @@ static DType record_dtype(const CType *t)
     DType dt = DT_NONE;
     if (t->kind == CK_STRUCT && r->complete && r->count == 1)
         dt = native_dtype(r->fields[0].type);
-    else if (t->kind == CK_STRUCT && r->complete && r->count == 2 && ctype_same(r->fields[0].type, r->fields[1].type))
+    else if (t->kind == CK_STRUCT && r->complete && r->count == 2 &&
+             ctype_same(r->fields[0].type, r->fields[1].type))
         dt = dtype_complex(native_dtype(r->fields[0].type));
     return (dt == DT_C64 || dt == DT_C128) && ctype_size(t) == dtype_info(dt)->bytes ? dt : DT_NONE;
 }
@@ -70,10 +73,12 @@ static DType pair_dtype(const CType *element)
 static bool pairs_pass(const CType *element, const Tensor *t)
 {
     DType pair = pair_dtype(element);
-    return pair == DT_NONE || t->dtype == pair || (t->rank > 0 && tensor_shape(t)[t->rank - 1] == 2);
+    return pair == DT_NONE || t->dtype == pair ||
+           (t->rank > 0 && tensor_shape(t)[t->rank - 1] == 2);
 }
 
-static _Noreturn void raise_dtype(Interp *in, const CType *element, const Tensor *t, const NativeWhere *where)
+static _Noreturn void raise_dtype(Interp *in, const CType *element, const Tensor *t,
+                                  const NativeWhere *where)
 {
     const CType pointer = ctype_pointer_to(element);
     const char *x = native_text(in, where), *to = native_is_const(element) ? "" : "x = ";
@@ -88,27 +93,36 @@ static _Noreturn void raise_dtype(Interp *in, const CType *element, const Tensor
         snprintf(assign, sizeof assign, "%s = ", x);
     if (dt == DT_NONE && element->kind == CK_VOID)
         snprintf(help, sizeof help, "%sf64(%s)", assign, x);
-    else if (dt == DT_NONE && ctype_is_record(inner) && inner->record->complete && native_record_name(inner))
-        snprintf(help, sizeof help, "%.60s() makes one, and a tuple of them is an array; declared `%svoid *`, it "
-                 "takes a tensor of any dtype", native_record_name(inner), native_is_const(element) ? "const " : "");
+    else if (dt == DT_NONE && ctype_is_record(inner) && inner->record->complete &&
+             native_record_name(inner))
+        snprintf(help, sizeof help,
+                 "%.60s() makes one, and a tuple of them is an array; declared `%svoid *`, it "
+                 "takes a tensor of any dtype", native_record_name(inner),
+                 native_is_const(element) ? "const " : "");
     else if (dt == DT_NONE)
-        snprintf(help, sizeof help, "no dtype has such elements; declared `%svoid *`, it takes a tensor of any dtype",
+        snprintf(help, sizeof help,
+                 "no dtype has such elements; declared `%svoid *`, it takes a tensor of any dtype",
                  native_is_const(element) ? "const " : "");
     else if (is_complex && dtype_complex(dt) == t->dtype && dtype_info(dt)->kind == 'f')
-        snprintf(help, sizeof help, "declared `%s%s (*)[2]`, it takes complex numbers; their real parts: %sreal(%s)",
-                 native_is_const(element) ? "const " : "", inner->name ? inner->name : "double", assign, x);
+        snprintf(help, sizeof help,
+                 "declared `%s%s (*)[2]`, it takes complex numbers; their real parts: %sreal(%s)",
+                 native_is_const(element) ? "const " : "",
+                 inner->name ? inner->name : "double", assign, x);
     else if (inner->kind == CK_INT && inner->size == 1 && !dtype_cells((DType)t->dtype))
-        snprintf(help, sizeof help, "declared `%svoid *`, it takes the bytes of any tensor; numbers: %s%s(%s)",
+        snprintf(help, sizeof help,
+                 "declared `%svoid *`, it takes the bytes of any tensor; numbers: %s%s(%s)",
                  native_is_const(element) ? "const " : "", assign, dtype_name(dt), x);
     else if (is_complex && dtype_info(dt)->kind != 'c')
         snprintf(help, sizeof help, "%s%s(real(%s))", assign, dtype_name(dt), x);
     else
         snprintf(help, sizeof help, "%s%s(%s)", assign, dtype_name(dt), x);
-    native_refuse(in, where, &pointer, help, "is %s", v_describe_a(v_tensor_raw((Tensor *)(uintptr_t)t), what,
+    native_refuse(in, where, &pointer, help, "is %s",
+                  v_describe_a(v_tensor_raw((Tensor *)(uintptr_t)t), what,
                                                                    sizeof what));
 }
 
-static _Noreturn void raise_place(Interp *in, const CType *element, const Tensor *t, const NativeWhere *where)
+static _Noreturn void raise_place(Interp *in, const CType *element, const Tensor *t,
+                                  const NativeWhere *where)
 {
     const CType pointer = ctype_pointer_to(element);
     const char *x = native_text(in, where);
@@ -121,11 +135,13 @@ static _Noreturn void raise_place(Interp *in, const CType *element, const Tensor
         native_refuse(in, where, &pointer, help, "lies on %s", home->name);
     }
     snprintf(help, sizeof help, "a copy in order: %sconcat(%s)", assign, x);
-    native_refuse(in, where, &pointer, help, "is not contiguous: its elements do not lie side by side in memory");
+    native_refuse(in, where, &pointer, help,
+                  "is not contiguous: its elements do not lie side by side in memory");
 }
 
 /* Elements that C sees; a rank-0 tensor is a number and none of these. */
-void *native_tensor_data(Interp *in, Tensor *t, const CType *element, int64_t count, const NativeWhere *where)
+void *native_tensor_data(Interp *in, Tensor *t, const CType *element, int64_t count,
+                         const NativeWhere *where)
 {
     if (!dtype_passes(element, (DType)t->dtype) || !pairs_pass(element, t))
         raise_dtype(in, element, t, where);
@@ -136,14 +152,15 @@ void *native_tensor_data(Interp *in, Tensor *t, const CType *element, int64_t co
     int64_t have = width ? t->size * dtype_info(t->dtype)->bytes / (int64_t)width : t->size;
     if (count >= 0 && have < count) {
         const CType pointer = ctype_pointer_to(element);
-        native_refuse(in, where, &pointer, NULL, "has %lld elements, and %lld are needed", (long long)have,
-                      (long long)count);
+        native_refuse(in, where, &pointer, NULL, "has %lld elements, and %lld are needed",
+                      (long long)have, (long long)count);
     }
     tensor_home(&in->ctx, t);
     return t->data;
 }
 
-static void tensor_memory(Interp *in, const CType *to, Value v, const NativeWhere *where, NativeMemory *m)
+static void tensor_memory(Interp *in, const CType *to, Value v, const NativeWhere *where,
+                          NativeMemory *m)
 {
     m->at = native_tensor_data(in, v.tensor, to, -1, where);
     m->bytes = (size_t)v.tensor->size * dtype_info(v.tensor->dtype)->bytes;
@@ -152,16 +169,20 @@ static void tensor_memory(Interp *in, const CType *to, Value v, const NativeWher
 }
 
 /* ---- texts, structs, pointers ---- */
-static void text_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, NativeMemory *m)
+static void text_memory(Interp *in, const CType *t, Value v, const NativeWhere *where,
+                        NativeMemory *m)
 {
     if (!native_is_text(t->of) && t->of->kind != CK_VOID)
         native_refuse_value(in, where, t, v);
     const char *nul = t->of->kind == CK_CHAR ? memchr(v.str->text, 0, v.str->len) : NULL;
     if (nul) {
         char help[128];
-        snprintf(help, sizeof help, "C would see its first %zu bytes: %s[:%zu]", (size_t)(nul - v.str->text),
-                 native_text(in, where), str_chars(v.str) == v.str->len ? (size_t)(nul - v.str->text) : 0);
-        native_refuse(in, where, t, help, "is a string with a NUL inside, at byte %zu", (size_t)(nul - v.str->text));
+        snprintf(help, sizeof help, "C would see its first %zu bytes: %s[:%zu]",
+                 (size_t)(nul - v.str->text),
+                 native_text(in, where), str_chars(v.str) == v.str->len
+                 ? (size_t)(nul - v.str->text) : 0);
+        native_refuse(in, where, t, help, "is a string with a NUL inside, at byte %zu",
+                      (size_t)(nul - v.str->text));
     }
     m->at = v.str->text;
     m->bytes = v.str->len + 1;
@@ -169,7 +190,8 @@ static void text_memory(Interp *in, const CType *t, Value v, const NativeWhere *
     m->readonly = true;
 }
 
-static void struct_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, NativeMemory *m)
+static void struct_memory(Interp *in, const CType *t, Value v, const NativeWhere *where,
+                          NativeMemory *m)
 {
     Struct *s = v.ptr;
     if (!native_points_alike(t->of, s->type))
@@ -180,14 +202,16 @@ static void struct_memory(Interp *in, const CType *t, Value v, const NativeWhere
     m->readonly = true;
 }
 
-static void pointer_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, NativeMemory *m)
+static void pointer_memory(Interp *in, const CType *t, Value v, const NativeWhere *where,
+                           NativeMemory *m)
 {
     const Pointer *p = v.ptr;
     if (p->at && !native_points_alike(t->of, p->to))
         native_refuse_value(in, where, t, v);
     if (p->at && !pointer_writable(p) && !native_is_const(t->of)) {
         native_refuse(in, where, t,
-                      "pin(x) gives the variable x memory that C may keep and write to: pin it, then ptr(x)",
+                      "pin(x) gives the variable x memory that C may keep and write to: pin it, "
+                      "then ptr(x)",
                       "points into a value, which C must not change");
     }
     m->at = p->at;
@@ -198,7 +222,8 @@ static void pointer_memory(Interp *in, const CType *t, Value v, const NativeWher
 }
 
 /* ---- made for the call ---- */
-static void number_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+static void number_memory(Interp *in, const CType *t, Value v, const NativeWhere *where,
+                          Value *keep, NativeMemory *m)
 {
     if (!native_is_number(t->of) || t->of->kind == CK_CHAR)
         native_refuse_value(in, where, t, v);
@@ -231,7 +256,8 @@ const CType *native_tuple_record(const CType *to, Value v)
 }
 
 /* With a null pointer, or zeros, after the last. */
-void native_tuple_memory(Interp *in, const CType *to, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+void native_tuple_memory(Interp *in, const CType *to, Value v, const NativeWhere *where,
+                         Value *keep, NativeMemory *m)
 {
     bool texts = to->kind == CK_POINTER && native_is_text(to->of), ours = !keep;
     if (ours) {
@@ -260,11 +286,13 @@ void native_tuple_memory(Interp *in, const CType *to, Value v, const NativeWhere
     }
     if (ours)
         native_keep(in, keep, v);
-    m->owner = ours ? *keep : v;         /* a pointer that C gives back into it: to what was made here */
+    /* a pointer that C gives back into it: to what was made here */
+    m->owner = ours ? *keep : v;
 }
 
 /* An array of texts, pointers or structs. */
-static void tuple_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+static void tuple_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep,
+                         NativeMemory *m)
 {
     const CType *to = t->of, *record = native_tuple_record(to, v);
     if (record && !native_is_const(to))
@@ -274,7 +302,8 @@ static void tuple_memory(Interp *in, const CType *t, Value v, const NativeWhere 
     native_tuple_memory(in, to->kind == CK_VOID ? record : to, v, where, keep, m);
 }
 
-static void function_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, NativeMemory *m)
+static void function_memory(Interp *in, const CType *t, Value v, const NativeWhere *where,
+                            NativeMemory *m)
 {
     const CType *fn = t->kind == CK_FUNCTION ? t : t->of;
     const Pointer *p = v.ptr;
@@ -286,7 +315,8 @@ static void function_memory(Interp *in, const CType *t, Value v, const NativeWhe
         native_refuse_value(in, where, t, v);
 }
 
-void native_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep, NativeMemory *m)
+void native_memory(Interp *in, const CType *t, Value v, const NativeWhere *where, Value *keep,
+                   NativeMemory *m)
 {
     void *spare = m->spare;
     *m = (NativeMemory){ .owner = v_undef(), .bytes = SIZE_MAX, .spare = spare };

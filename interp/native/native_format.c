@@ -1,6 +1,6 @@
-/* printf and scanf: the format says what each argument in place of `...` has to be. C does not look, and
- * reads whatever lies there; here it is compared before the call, for functions whose names end in
- * printf or scanf and that take a format. Ints under %f go as doubles. */
+/* printf and scanf: the format says what each argument in place of `...` has to be. C does not
+ * look, and reads whatever lies there; here it is compared before the call, for functions whose
+ * names end in printf or scanf and that take a format. Ints under %f go as doubles. */
 #include "interp/native/native_call.h"
 
 #include "core/system/c_locale.h"
@@ -59,22 +59,26 @@ static const char *directive_next(const char *at, bool scans, Directive *d)
 static _Noreturn void raise_count(const NativeCall *c, int wanted)
 {
     uint32_t given = c->count - c->plan->count;
-    Error *e = err_new(&c->in->ctx, ERR_FFI, "%s: the format asks for %d argument%s, and %u %s given",
-                       c->f->name, wanted, wanted == 1 ? "" : "s", given, given == 1 ? "is" : "are");
+    Error *e = err_new(&c->in->ctx, ERR_FFI,
+                       "%s: the format asks for %d argument%s, and %u %s given",
+                       c->f->name, wanted, wanted == 1 ? "" : "s", given,
+                       given == 1 ? "is" : "are");
     if (c->args[c->plan->count - 1].operand >= 0)
         err_underline(e, c->args[c->plan->count - 1].operand);
     err_help(e, "%%%% is a percent sign");
     err_throw(e);
 }
 
-static _Noreturn void raise_unlike(const NativeCall *c, uint32_t i, const Directive *d, const char *help)
+static _Noreturn void raise_unlike(const NativeCall *c, uint32_t i, const Directive *d,
+                                   const char *help)
 {
     const NativeArg *a = &c->args[i];
     NativeWhere where = native_where(c, i);
     char what[96], text[120];
     const char *x = native_text(c->in, &where);
     v_describe_a(a->held ? *a->slot : a->v, what, sizeof what);
-    Error *e = err_new(&c->in->ctx, ERR_FFI, "%s: %.*s stands for argument %u, which is %s", c->f->name,
+    Error *e = err_new(&c->in->ctx, ERR_FFI,
+                       "%s: %.*s stands for argument %u, which is %s", c->f->name,
                        d->length, d->from, i + 1, what);
     if (where.operand >= 0)
         err_underline(e, where.operand);
@@ -96,17 +100,20 @@ static void check_printed(NativeCall *c, uint32_t i, const Directive *d)
     switch (d->kind) {
     case 'd': case 'i': case 'u': case 'x': case 'X': case 'o': case 'c':
         if (!is_int)
-            raise_unlike(c, i, d, scalar && kind != 'c' ? "int(%s), or %%g in the format" : "a number");
+            raise_unlike(c, i, d, scalar && kind != 'c' ? "int(%s), or %%g in the format"
+                                                        : "a number");
         if (!d->size[0] && v.tag == V_INT && (v.i < INT32_MIN || v.i > UINT32_MAX))
             raise_unlike(c, i, d, "%%ld takes ints of 64 bits");
         break;
     case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
         if (!scalar || kind == 'c')
-            raise_unlike(c, i, d, kind == 'c' ? "real(%s) and imag of it, each with its own %%g" : "a number");
+            raise_unlike(c, i, d, kind == 'c' ? "real(%s) and imag of it, each with its own %%g"
+                                              : "a number");
         if (d->size[0] == 'L')
             raise_unlike(c, i, d, "numbers go as double: %%g without the L");
         if (is_int)
-            a->v = v_float((double)(v.tag == V_TENSOR ? element_i64((DType)v.tensor->dtype, v.tensor->data) : v.i));
+            a->v = v_float((double)(v.tag == V_TENSOR
+                                    ? element_i64((DType)v.tensor->dtype, v.tensor->data) : v.i));
         break;
     case 's':
         if (scalar || d->size[0] == 'l' || (v.tag != V_STRING && v.tag != V_POINTER &&

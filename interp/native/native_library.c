@@ -56,7 +56,8 @@ static bool open_file(Opening *o, const char *file)
 {
     if (file != o->file)
         snprintf(o->file, sizeof o->file, "%s", file);
-    fenv_t ours;                     /* one that was built with -ffast-math flushes subnormals as it loads */
+    /* one that was built with -ffast-math flushes subnormals as it loads */
+    fenv_t ours;
     fegetenv(&ours);
     o->handle = dlopen(o->file, RTLD_NOW | RTLD_LOCAL);
     fesetenv(&ours);

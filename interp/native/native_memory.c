@@ -227,7 +227,8 @@ static _Noreturn void raise_incomplete(Interp *in, const CType *t)
  * owner itself. */
 static Value kept_with(Value owner)
 {
-    return owner.tag == V_STRUCT ? ((Struct *)owner.ptr)->keep : owner.tag == V_TUPLE ? owner : v_undef();
+    return owner.tag == V_STRUCT ? ((Struct *)owner.ptr)->keep : owner.tag == V_TUPLE
+           ? owner : v_undef();
 }
 
 static Value read_record(Interp *in, const NativePlace *p)
@@ -281,8 +282,8 @@ static bool bytes_point_into(const char *bytes, size_t n, Value v)
     return false;
 }
 
-/* From a struct's own bytes, or from kept memory that lists pointers (native_room); structs and tuples
- * that are kept hold by themselves what they point to. */
+/* From a struct's own bytes, or from kept memory that lists pointers (native_room); structs and
+ * tuples that are kept hold by themselves what they point to. */
 static bool still_needed(const Struct *s, const Tuple *keep, const bool *live, Value v)
 {
     if (bytes_point_into(s->bytes, s->size, v))
@@ -299,7 +300,8 @@ static bool still_needed(const Struct *s, const Tuple *keep, const bool *live, V
 void native_forget_kept(Interp *in, Struct *s)
 {
     Tuple *keep = s->keep.tag == V_TUPLE ? s->keep.tuple : NULL;
-    if (!keep || keep->count < KEPT_MANY || (keep->count & (keep->count - 1)) || s->native.pinned || s->size > SCANNED)
+    if (!keep || keep->count < KEPT_MANY || (keep->count & (keep->count - 1)) || s->native.pinned ||
+        s->size > SCANNED)
         return;
     int64_t n = keep->count;
     Tensor *marks = tensor_zeros(&in->ctx, DT_BOOL, 1, &n);
@@ -514,7 +516,8 @@ static void write_array(Interp *in, NativePlace p, Value v, const NativeWhere *w
     const CType *item = p.type->of;
     size_t size = ctype_size(item);
     int64_t bytes = (int64_t)(size * p.type->count);
-    Tensor *made = tensor_zeros(&in->ctx, DT_U8, 1, &bytes);     /* all of it, or an error changes nothing */
+    /* all of it, or an error changes nothing */
+    Tensor *made = tensor_zeros(&in->ctx, DT_U8, 1, &bytes);
     v_push(in, v_tensor_raw(made));
     NativePlace to = { .type = item, .at = made->data };
     NativeWhere at = *where;

@@ -1,7 +1,8 @@
-/* Variables that C writes to. A parameter that is a pointer and no const takes a variable: a tensor's
- * or struct's own memory, unshared first, so that no other variable changes with it; or a number,
- * which goes in and comes back through a C value of the parameter's type. `ptr(x, n)` written in
- * the call is the variable x with a length. Pointers that C gives back into such memory keep it alive. */
+/* Variables that C writes to. A parameter that is a pointer and no const takes a variable: a
+ * tensor's or struct's own memory, unshared first, so that no other variable changes with it; or a
+ * number, which goes in and comes back through a C value of the parameter's type. `ptr(x, n)`
+ * written in the call is the variable x with a length. Pointers that C gives back into such memory
+ * keep it alive. */
 #include "interp/native/native_call.h"
 #include "interp/eval/eval_name.h"
 #include "interp/eval/call.h"
@@ -13,7 +14,8 @@
 /* ---- which variable ---- */
 static bool is_variable(const Exec *x)
 {
-    return x->eval == eval_local || (x->eval == eval_global && ((const GlobalRef *)x->data)->slot->tag != V_UNDEF);
+    return x->eval == eval_local ||
+           (x->eval == eval_global && ((const GlobalRef *)x->data)->slot->tag != V_UNDEF);
 }
 
 /* A name that is nothing yet, where C would write to it. */
@@ -25,16 +27,20 @@ static void check_defined(Interp *in, const Exec *x, const CType *to)
         return;
     char help[120];
     snprintf(help, sizeof help, "C writes to it, so it is made before: %s = %s", ref->name->text,
-             to->kind == CK_POINTER ? "null" : !native_is_number(to) || to->kind == CK_CHAR ? "zeros(100, dtype=i8)" :
-             to->kind == CK_INT && to->size == 1 ? "zeros(100, dtype=u8)" : to->kind >= CK_FLOAT ? "0.0" : "0");
+             to->kind == CK_POINTER ? "null" : !native_is_number(to) || to->kind == CK_CHAR
+             ? "zeros(100, dtype=i8)" :
+             to->kind == CK_INT && to->size == 1 ? "zeros(100, dtype=u8)" : to->kind >= CK_FLOAT
+             ? "0.0" : "0");
     in->at = x;
-    err_raise_help(&in->ctx, ERR_NAME, ctype_is_record(to) ? NULL : help, "`%s` is not defined", ref->name->text);
+    err_raise_help(&in->ctx, ERR_NAME, ctype_is_record(to) ? NULL : help, "`%s` is not defined",
+                   ref->name->text);
 }
 
 /* The x of ptr(x) or ptr(x, n) where ptr is no variable and x is one; NULL otherwise. */
 static const Exec *pointed_argument(Interp *in, const Exec *x)
 {
-    if (x->node->kind != ND_CALL || !x->a || x->a->eval != eval_global || x->count < 1 || x->count > 2)
+    if (x->node->kind != ND_CALL || !x->a || x->a->eval != eval_global || x->count < 1 ||
+        x->count > 2)
         return NULL;
     const GlobalRef *callee = x->a->data;
     const CallSite *site = x->data;
@@ -56,7 +62,8 @@ static void count_argument(Interp *in, const Exec *x, int64_t *count)
         return;
     char what[96];
     in->at = x;
-    Error *e = err_new(&in->ctx, ERR_FFI, "ptr: n, a count of elements, is %s", v_describe_a(n, what, sizeof what));
+    Error *e = err_new(&in->ctx, ERR_FFI, "ptr: n, a count of elements, is %s",
+                       v_describe_a(n, what, sizeof what));
     err_underline(e, 1);
     err_help(e, "len(%s)", err_operand_text(&in->ctx, 0));
     err_throw(e);
@@ -71,8 +78,10 @@ static bool is_lent(const CType *to, Value v)
         return true;
     case V_TUPLE:
         return native_tuple_record(to, v) != NULL;
-    case V_POINTER:                      /* a `T **` takes a T * or null there, else it is a pointer itself */
-        return to->kind == CK_POINTER && (!p->at || (p->to->kind != CK_POINTER && native_points_alike(to->of, p->to)));
+    /* a `T **` takes a T * or null there, else it is a pointer itself */
+    case V_POINTER:
+        return to->kind == CK_POINTER &&
+               (!p->at || (p->to->kind != CK_POINTER && native_points_alike(to->of, p->to)));
     default:
         return false;
     }
@@ -96,7 +105,8 @@ void native_out_find(NativeCall *c, uint32_t i, const Exec *x)
         check_defined(in, target, a->type->of);
     if (!is_variable(target))
         return;
-    Value *slot = target->eval == eval_local ? &in->fp[target->sa] : ((const GlobalRef *)target->data)->slot;
+    Value *slot = target->eval == eval_local ? &in->fp[target->sa]
+                                             : ((const GlobalRef *)target->data)->slot;
     Value at = *slot;
     if (pass == PASS_CONST)
         a->read = slot;
@@ -122,7 +132,8 @@ static void open_tensor(NativeCall *c, uint32_t i, const NativeWhere *where)
     Tensor *t = a->slot->tensor;
     bool ready = tensor_contiguous(t) || tensor_device(ctx, t) != ctx->devices->cpu;
     if (ready) {
-        native_tensor_data(c->in, t, to, -1, where);     /* wrong ones are told before anything is copied */
+        /* wrong ones are told before anything is copied */
+        native_tensor_data(c->in, t, to, -1, where);
     } else {
         tensor_home(ctx, t);
         Tensor *copy = tensor_copy(ctx, t);
@@ -135,7 +146,8 @@ static void open_tensor(NativeCall *c, uint32_t i, const NativeWhere *where)
         native_tensor_data(c->in, a->slot->tensor, to, -1, where);
 }
 
-/* The cell of another argument that is the same variable: C sees one address, and it comes back once. */
+/* The cell of another argument that is the same variable: C sees one address, and it comes back
+ * once. */
 static bool shared_cell(NativeCall *c, uint32_t i)
 {
     NativeArg *a = &c->args[i];
@@ -163,7 +175,8 @@ static void open_scalar(NativeCall *c, uint32_t i, const NativeWhere *where)
         const Pointer *p = a->slot->ptr;
         memcpy(a->spare, &p->at, sizeof p->at);
         v_push(c->in, v_retain(*a->slot));
-    } else if (native_is_number(to) && !native_is_text(to)) {     /* bytes are a buffer, of more than one */
+    /* bytes are a buffer, of more than one */
+    } else if (native_is_number(to) && !native_is_text(to)) {
         NativeWhere at = *where;
         at.variable = true;
         native_store(c->in, to, a->spare, *a->slot, &at, NULL);
@@ -206,7 +219,8 @@ void native_out_open(NativeCall *c, uint32_t i)
     }
 }
 
-/* All variables are unshared: what they hold stays where it is, and alive, whatever a callback does. */
+/* All variables are unshared: what they hold stays where it is, and alive, whatever a callback
+ * does. */
 void native_out_hold(NativeCall *c, uint32_t i)
 {
     NativeArg *a = &c->args[i];
@@ -249,7 +263,8 @@ Value native_out_pointer(const NativeCall *c, const CType *t, void *at)
     char *p = at;
     for (uint32_t i = 0; i < c->count && p; i++) {
         const NativeMemory *m = &c->args[i].memory;
-        if (m->owner.tag == V_UNDEF || m->bytes == SIZE_MAX || p < m->at - m->before || p > m->at + m->bytes)
+        if (m->owner.tag == V_UNDEF || m->bytes == SIZE_MAX || p < m->at - m->before ||
+            p > m->at + m->bytes)
             continue;
         Value v = pointer_new(c->in, t->of, p, m->owner, (size_t)(m->at + m->bytes - p));
         ((Pointer *)v.ptr)->before = (size_t)(p - m->at) + m->before;
@@ -311,7 +326,8 @@ void native_out_close(NativeCall *c)
         void *at;
         memcpy(&at, a->spare, sizeof at);
         bool pointer = a->out->kind == CK_POINTER && a->out->of->kind != CK_FUNCTION;
-        Value v = pointer ? native_out_pointer(c, a->out, at) : native_load(c->in, a->out, a->spare, v_undef());
+        Value v = pointer ? native_out_pointer(c, a->out, at)
+                          : native_load(c->in, a->out, a->spare, v_undef());
         slot_put(c->in, a->slot, v);
     }
 }

@@ -1,6 +1,6 @@
 /* What C keeps. pin(x) marks the buffer of a tensor (or a struct) as one that C may write to at any
- * time: a reference of its own keeps it alive until unpin(x) or the end, the variable writes into it
- * in place as if it were the only owner, and whatever would share its elements copies them
+ * time: a reference of its own keeps it alive until unpin(x) or the end, the variable writes into
+ * it in place as if it were the only owner, and whatever would share its elements copies them
  * instead: see pinned.h. And the other way round: memory of C's that a tensor
  * owns, with the function that frees it. */
 #include "interp/native/native.h"
@@ -14,7 +14,8 @@
 
 typedef struct NativePin {
     struct NativePin *next;
-    const Value *global;             /* the variable of a module, which may have another value by now; or NULL */
+    /* the variable of a module, which may have another value by now; or NULL */
+    const Value *global;
     Value held;                      /* a tensor over the buffer, or the struct */
 } NativePin;
 
@@ -26,8 +27,8 @@ struct NativeOwned {
 };
 
 /* ---- bools that C wrote ---- */
-/* A bool is 0 or 1, which sums and comparisons count on; C takes every other byte for true too. Looked
- * at before it is written: pages that are as they should be stay untouched. */
+/* A bool is 0 or 1, which sums and comparisons count on; C takes every other byte for true too.
+ * Looked at before it is written: pages that are as they should be stay untouched. */
 void native_bools(Tensor *t)
 {
     uint8_t *b = (uint8_t *)t->data, seen = 0;

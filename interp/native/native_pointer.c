@@ -38,7 +38,8 @@ static _Noreturn void raise_void(Interp *in, const Pointer *p)
     Error *e = err_new(&in->ctx, ERR_FFI, "%s is a %s: it has no elements that are known here",
                        name, pointer_text(in, p, text));
     if (p->to->kind == CK_VOID)
-        err_help(e, "copy n numbers, as_tensor(%s, f64, n), or say what is there: ptr(%s, type=\"double\")",
+        err_help(e, "copy n numbers, as_tensor(%s, f64, n), or say what is there: ptr(%s, "
+                    "type=\"double\")",
                  name, name);
     else if (p->to->kind == CK_FUNCTION)
         err_help(e, "call it: %s(…)", name);
@@ -136,7 +137,8 @@ static Element element_find(Interp *in, const Pointer *p, const Sub *subs, int n
     return e;
 }
 
-/* p[a:b] is an array at its first element. The end is needed where the pointer does not know its own. */
+/* p[a:b] is an array at its first element. The end is needed where the pointer does not know its
+ * own. */
 static CType slice_find(Interp *in, const Pointer *p, const Sub *sub, int64_t *offset)
 {
     size_t size = ctype_size(p->to);
@@ -184,7 +186,8 @@ static void check_lasting(Interp *in, const Pointer *p, const CType *type, Value
                        err_operand_text(&in->ctx, 0));
 }
 
-/* The value of `p.x = v` and `p[i] = v` among the operands of the statement; -1: it is none of them. */
+/* The value of `p.x = v` and `p[i] = v` among the operands of the statement; -1: it is none of
+ * them. */
 static int assigned_operand(const Interp *in)
 {
     const Node *n = in->at ? in->at->node : NULL;
@@ -313,7 +316,8 @@ static void struct_field_set(Interp *in, Value *slot, const Name *name, Value v)
     if (native_write_number(in, at, v))
         return;
     native_type_text(in, s->type, of, sizeof of);
-    NativeWhere where = { .of = of, .name = name->text, .index = -1, .operand = assigned_operand(in) };
+    NativeWhere where = { .of = of, .name = name->text, .index = -1,
+                          .operand = assigned_operand(in) };
     native_write(in, at, v, &where, &s->keep);
     native_forget_kept(in, s);
 }

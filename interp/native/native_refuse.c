@@ -1,5 +1,5 @@
-/* What calling C says about values that it does not take: whose they are, what they are, and what to
- * write instead, with the user's own text of the argument. */
+/* What calling C says about values that it does not take: whose they are, what they are, and what
+ * to write instead, with the user's own text of the argument. */
 #include "interp/native/native_call.h"
 
 #include "core/system/c_locale.h"
@@ -27,7 +27,8 @@ static void subject(Interp *in, Buf *b, const NativeWhere *w, const CType *t)
         buf_printf(b, "the %s ", type);
 }
 
-void native_refuse(Interp *in, const NativeWhere *w, const CType *t, const char *help, const char *fmt, ...)
+void native_refuse(Interp *in, const NativeWhere *w, const CType *t, const char *help,
+                   const char *fmt, ...)
 {
     Buf text;
     buf_init(&text, &in->ctx);
@@ -69,7 +70,8 @@ enum { HELP = 300 };
 /* ---- a number was wanted ---- */
 static void help_plain(char help[HELP], const CType *t)
 {
-    snprintf(help, HELP, t->kind == CK_BOOL ? "true or false" : t->kind < CK_FLOAT ? "a number, as 0"
+    snprintf(help, HELP, t->kind == CK_BOOL ? "true or false" : t->kind < CK_FLOAT
+             ? "a number, as 0"
              : "a number, as 0.0 or nan");
 }
 
@@ -84,7 +86,8 @@ static const char *element_cast(const CType *t, DType dt)
     return t->kind == CK_FLOAT && kind == 'c' ? "real(%s)" : "%s";
 }
 
-static void help_element(char help[HELP], const CType *t, const char *x, const Tensor *v, const NativeWhere *w)
+static void help_element(char help[HELP], const CType *t, const char *x, const Tensor *v,
+                         const NativeWhere *w)
 {
     char element[120];
     int n = snprintf(element, sizeof element, "%.60s[", x), many = 0;
@@ -108,10 +111,12 @@ static void help_float_to_int(char help[HELP], const char *set, const char *x, d
     else if (f == floor(f))
         snprintf(help, HELP, "%sint(%s)", set, x);
     else
-        snprintf(help, HELP, "%sint(%s) cuts it off, %sint(round(%s)) is the nearest", set, x, set, x);
+        snprintf(help, HELP, "%sint(%s) cuts it off, %sint(round(%s)) is the nearest",
+                 set, x, set, x);
 }
 
-static void help_scalar(char help[HELP], const CType *t, const char *x, Value v, const NativeWhere *w)
+static void help_scalar(char help[HELP], const CType *t, const char *x, Value v,
+                        const NativeWhere *w)
 {
     char set[80];
     native_assigns(w, false, x, set);
@@ -162,7 +167,8 @@ static void help_first(char help[HELP], const CType *t, const char *x, Value v)
         dt = v.range->count ? DT_I64 : DT_NONE;
     else if (v.tag == V_TUPLE && v.tuple->count && native_is_scalar(v.tuple->items[0]))
         dt = v_dtype(v.tuple->items[0]);
-    else if (v.tag == V_POINTER && ((Pointer *)v.ptr)->at && native_is_number(((Pointer *)v.ptr)->to))
+    else if (v.tag == V_POINTER && ((Pointer *)v.ptr)->at &&
+             native_is_number(((Pointer *)v.ptr)->to))
         dt = native_dtype(((Pointer *)v.ptr)->to);
     if (dt == DT_NONE) {
         help_plain(help, t);
@@ -232,7 +238,8 @@ static bool all_numbers(Value v)
     return v.tag == V_TUPLE && v.tuple->count > 0;
 }
 
-static void help_record(Interp *in, char help[HELP], const CType *t, bool written, Value v, const NativeWhere *w)
+static void help_record(Interp *in, char help[HELP], const CType *t, bool written, Value v,
+                        const NativeWhere *w)
 {
     const char *name = native_record_name(t), *x = native_text(in, w);
     char set[80];
@@ -258,7 +265,8 @@ static void help_function(char help[HELP], const CType *fn)
              : fn->of->kind == CK_POINTER ? "null" : fn->of->kind >= CK_FLOAT ? "0.0" : "0");
 }
 
-static void help_elements(char help[HELP], const CType *to, const char *x, Value v, const NativeWhere *w)
+static void help_elements(char help[HELP], const CType *to, const char *x, Value v,
+                          const NativeWhere *w)
 {
     size_t n;
     DType dt = native_dtype(native_innermost(to, &n));
@@ -277,7 +285,8 @@ static void help_elements(char help[HELP], const CType *to, const char *x, Value
         snprintf(help, HELP, "a tensor, as %s([0, 0])", cast);
 }
 
-/* Bytes are buffers: C seldom writes one, and a number has no room for more. `own`: x is a variable. */
+/* Bytes are buffers: C seldom writes one, and a number has no room for more. `own`: x is a
+ * variable. */
 static void help_buffer(char help[HELP], const CType *to, const char *x, bool own)
 {
     const char *dtype = to->kind == CK_VOID || to->is_unsigned ? "u8" : "i8";
@@ -288,7 +297,8 @@ static void help_buffer(char help[HELP], const CType *to, const char *x, bool ow
     if (!own)
         snprintf(help, HELP, "a buffer: s = zeros(256, dtype=%s), and s in its place", dtype);
     else if (to->kind == CK_VOID)
-        snprintf(help, HELP, "a buffer: %.*s = zeros(256, dtype=u8); one number: %.*s = [%.*s]", n, x, n, x, n, x);
+        snprintf(help, HELP, "a buffer: %.*s = zeros(256, dtype=u8); one number: %.*s = [%.*s]", n,
+                 x, n, x, n, x);
     else
         snprintf(help, HELP, "a buffer: %.*s = zeros(256, dtype=%s)", n, x, dtype);
 }
@@ -307,11 +317,13 @@ static void help_pointer(Interp *in, char help[HELP], const CType *t, Value v, c
     else if (to->kind == CK_FUNCTION)
         help_function(help, to);
     else if (v.tag == V_POINTER)
-        snprintf(help, HELP, "declared `%svoid *`, it takes any pointer", native_is_const(to) ? "const " : "");
+        snprintf(help, HELP, "declared `%svoid *`, it takes any pointer",
+                 native_is_const(to) ? "const " : "");
     else if (v.tag == V_CTYPE)
         snprintf(help, HELP, "%s() makes a value", x);
     else if (to->kind == CK_POINTER && v.tag != V_STRING)
-        snprintf(help, HELP, native_is_const(to) || w->index < 0 ? "texts, as (\"a\", \"b\")" : "%s = null", x);
+        snprintf(help, HELP, native_is_const(to) || w->index < 0 ? "texts, as (\"a\", \"b\")"
+                                                                 : "%s = null", x);
     else if (native_is_scalar(v) && takes_bytes(to))
         help_buffer(help, to, x, true);
     else if (native_is_text(to) && native_is_scalar(v))
@@ -335,12 +347,15 @@ static void describe(Interp *in, char *out, size_t cap, Value v)
         native_type_text(in, &pointer, type, sizeof type);
         snprintf(out, cap, "%s %s", strchr("aeiou", type[0]) ? "an" : "a", type);
     } else if (v.tag == V_STRUCT) {
-        snprintf(out, cap, "a %s", native_type_text(in, ((Struct *)v.ptr)->type, type, sizeof type));
+        snprintf(out, cap, "a %s",
+                 native_type_text(in, ((Struct *)v.ptr)->type, type, sizeof type));
     } else if (v.tag == V_CFUNC) {
-        snprintf(out, cap, "a C function, %s", native_type_text(in, ((CFunction *)v.ptr)->type, type, sizeof type));
+        snprintf(out, cap, "a C function, %s",
+                 native_type_text(in, ((CFunction *)v.ptr)->type, type, sizeof type));
     } else if (v.tag == V_CTYPE) {
         snprintf(out, cap, "a C type");
-    } else if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'c') {
+    } else if (v.tag == V_TENSOR && v.tensor->rank == 0 &&
+               dtype_info(v.tensor->dtype)->kind == 'c') {
         snprintf(out, cap, "complex");
     } else {
         v_describe_a(v, out, cap);
@@ -369,7 +384,8 @@ void native_refuse_target(Interp *in, const NativeWhere *w, const CType *t, Valu
     const char *x = native_text(in, w);
     describe(in, what, sizeof what, v);
     if (v.tag == V_STRING && (native_is_text(t->of) || t->of->kind == CK_VOID))
-        snprintf(help, HELP, "a buffer: s = zeros(256, dtype=i8); declared `const %s *`, where C only reads, "
+        snprintf(help, HELP,
+                 "a buffer: s = zeros(256, dtype=i8); declared `const %s *`, where C only reads, "
                  "it takes a text", t->of->kind == CK_VOID ? "void" : "char");
     else if (v.tag == V_STRING)
         snprintf(help, HELP, t->of->kind == CK_POINTER ? "a variable that holds null: %s = null"
@@ -381,5 +397,6 @@ void native_refuse_target(Interp *in, const NativeWhere *w, const CType *t, Valu
     else
         snprintf(help, HELP, "give C a variable: y = %s, and y in its place", x);
     native_refuse(in, w, t, help, v.tag == V_STRING ? "is written by C, and %s never changes"
-                                                    : "is written by C, and this is %s without a variable", what);
+                                                    : "is written by C, and this is %s without a "
+                                                      "variable", what);
 }

@@ -79,11 +79,13 @@ typedef struct Making {
     const char *label;
 } Making;
 
-/* The call node where the program names the type and gives the values one by one; NULL elsewhere. */
+/* The call node where the program names the type and gives the values one by one; NULL
+ * elsewhere. */
 static const Node *written_call(const Making *m)
 {
     const Node *n = m->in->at ? m->in->at->node : NULL;
-    bool named = n && n->kind == ND_CALL && (n->a->kind == ND_NAME || n->a->kind == ND_FIELD) && m->type->name;
+    bool named = n && n->kind == ND_CALL && (n->a->kind == ND_NAME || n->a->kind == ND_FIELD) &&
+                 m->type->name;
     if (!named || strcmp(n->a->name->text, m->type->name) != 0)
         return NULL;
     for (uint32_t i = 0; i < n->count; i++)
@@ -98,7 +100,8 @@ static int operand_of(const Making *m, int position, const char *name)
     const Node *n = written_call(m);
     for (uint32_t i = 0; n && i < n->count; i++) {
         bool is_named = n->list[i]->kind == ND_NAMED;
-        if (name ? is_named && strcmp(n->list[i]->name->text, name) == 0 : !is_named && position-- == 0)
+        if (name ? is_named && strcmp(n->list[i]->name->text, name) == 0
+                 : !is_named && position-- == 0)
             return (int)i;
     }
     return -1;
@@ -142,7 +145,8 @@ static void set_positions(const Making *m, const Value *args, int count, bool wh
     if (count > most)
         raise_fields(m, count);
     for (int i = 0; i < count; i++) {
-        NativeWhere where = { .operand = operand_of(m, whole ? 0 : i, NULL), .item = whole ? (uint32_t)i + 1 : 0 };
+        NativeWhere where = { .operand = operand_of(m, whole ? 0 : i, NULL),
+                              .item = whole ? (uint32_t)i + 1 : 0 };
         set_field(m, &r->fields[i], r->fields[i].offset, args[i], where);
     }
 }
@@ -377,7 +381,8 @@ static bool show_large_field(Buf *out, const CType *t, const char *at)
     }
     for (size_t i = 0; i < count && large; i++) {
         memcpy(&n, at + i * sizeof n, sizeof n);
-        buf_printf(out, "%s%llu", i > 0 ? ", " : t->kind == CK_ARRAY ? "[" : "", (unsigned long long)n);
+        buf_printf(out, "%s%llu", i > 0 ? ", " : t->kind == CK_ARRAY ? "[" : "",
+                   (unsigned long long)n);
     }
     if (large && t->kind == CK_ARRAY)
         buf_putc(out, ']');
@@ -474,7 +479,8 @@ void show_native(Interp *in, Buf *out, Value v, bool repr)
     default: {
         Struct *s = v.ptr;
         bool first = true;
-        if (has_name(s->type))       /* else as a named tuple, which makes one where it is a field */
+        /* else as a named tuple, which makes one where it is a field */
+        if (has_name(s->type))
             buf_puts(out, type_label(s->type));
         buf_putc(out, '(');
         put_record(in, out, s, s->type, s->bytes, repr, &first);

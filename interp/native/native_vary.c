@@ -9,8 +9,8 @@ static _Noreturn void refuse(NativeCall *c, uint32_t i, Value v, const char *hel
 {
     NativeWhere where = native_where(c, i);
     char what[96];
-    Error *e = err_new(&c->in->ctx, ERR_FFI, "%s: argument %u is %s, which cannot stand for `...`", where.of, i + 1,
-                       v_describe_a(v, what, sizeof what));
+    Error *e = err_new(&c->in->ctx, ERR_FFI, "%s: argument %u is %s, which cannot stand for `...`",
+                       where.of, i + 1, v_describe_a(v, what, sizeof what));
     if (where.operand >= 0)
         err_underline(e, where.operand);
     err_help(e, help, native_text(c->in, &where));
@@ -39,7 +39,8 @@ static ffi_type *pointer(NativeCall *c, uint32_t i, const void *at)
     return &ffi_type_pointer;
 }
 
-/* A tensor or struct without a variable: C may only read it, which nothing says. A copy is harmless. */
+/* A tensor or struct without a variable: C may only read it, which nothing says. A copy is
+ * harmless. */
 static ffi_type *temporary(NativeCall *c, uint32_t i, Tensor *t)
 {
     static const CType anything = { .kind = CK_VOID, .is_const = true };
@@ -64,7 +65,8 @@ ffi_type *native_vary(NativeCall *c, uint32_t i)
         return number(c, i, v);
     switch ((Tag)v.tag) {
     case V_STRING: {
-        static const CType text = { .kind = CK_CHAR, .size = 1, .align = 1, .is_const = true, .name = "char" };
+        static const CType text = { .kind = CK_CHAR, .size = 1, .align = 1, .is_const = true,
+                                    .name = "char" };
         const CType t = ctype_pointer_to(&text);
         NativeWhere where = native_where(c, i);
         native_memory(c->in, &t, v, &where, NULL, &a->memory);
@@ -72,7 +74,8 @@ ffi_type *native_vary(NativeCall *c, uint32_t i)
     }
     case V_POINTER: {
         const Pointer *p = v.ptr;
-        a->memory = (NativeMemory){ .at = p->at, .before = p->before, .bytes = p->bytes, .owner = p->owner,
+        a->memory = (NativeMemory){ .at = p->at, .before = p->before, .bytes = p->bytes,
+                                    .owner = p->owner,
                                     .readonly = p->readonly };
         return pointer(c, i, p->at);
     }
@@ -84,7 +87,8 @@ ffi_type *native_vary(NativeCall *c, uint32_t i)
     case V_CFUNC:
         return pointer(c, i, (void *)(uintptr_t)((CFunction *)v.ptr)->at);
     case V_FUNCTION: case V_OP:
-        refuse(c, i, v, "only a declared parameter says how C would call it: declare it in place of `...`");
+        refuse(c, i, v,
+               "only a declared parameter says how C would call it: declare it in place of `...`");
     case V_NONE:
         refuse(c, i, v, "null is the pointer to nothing");
     case V_RANGE:

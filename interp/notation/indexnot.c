@@ -278,7 +278,8 @@ static IxPlan *find_plan(Interp *in, IxSite *site, Value *base, DType product)
 {
     for (int i = 0; i < site->plans; i++) {
         IxPlan *p = site->plan[i];
-        if (p->autocast != autocast_format(in) || p->precision != precision_stamp(in) || p->product != product)
+        if (p->autocast != autocast_format(in) || p->precision != precision_stamp(in) ||
+            p->product != product)
             continue;
         bool fits = p->instances == 1 || eval_inlined(in, p, base);
         if (fits && ix_guard_holds(p, base)) {
@@ -305,10 +306,12 @@ static bool run_once(Interp *in, const Exec *x, IxPlan *p, const Value *base, Va
 }
 
 static __attribute__((noinline))
-Value run_new(Interp *in, const Exec *x, IxSite *site, Value *base, bool float_powers, DType product)
+Value run_new(Interp *in, const Exec *x, IxSite *site, Value *base, bool float_powers,
+              DType product)
 {
     Value result;
-    IxPlan *p = make_plan(in, x, site, base, float_powers ? MAKE_FLOAT_POWERS : 0, product, &result);
+    IxPlan *p = make_plan(in, x, site, base, float_powers ? MAKE_FLOAT_POWERS : 0,
+                          product, &result);
     if (!p)
         return result;
     bool kept = !float_powers && keep_plan(&in->ctx, site, p); /* those fit these exponents only */

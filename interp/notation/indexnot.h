@@ -316,7 +316,8 @@ struct IxPlan {
     DType dtype;
     int busy;                   /* matched right now: not to be freed */
     DType autocast;             /* of the scope that it was made in, or DT_NONE */
-    DType product;              /* what the device it was made for rounds f32 factors to, or DT_NONE */
+    /* what the device it was made for rounds f32 factors to, or DT_NONE */
+    DType product;
     uint64_t precision;         /* likewise, of a precision scope */
     IxTrouble trouble[IX_TROUBLES];
     int troubles;
@@ -411,8 +412,8 @@ EwTrouble ix_plan_run(Interp *, const Exec *, const IxPlan *, const Value *base,
 /* The notation on its own leaves (and those of calls that a plan inlines, if they were evaluated):
  * finds its plan or makes one. product: as IxPlan's. */
 Value ix_run(Interp *, const Exec *, IxSite *, Value *base, DType product);
-/* A plan for these operands, kept with the site, without running it. NULL: there is none to keep, or
- * *result has the value, which was computed the exact way. */
+/* A plan for these operands, kept with the site, without running it. NULL: there is none to keep,
+ * or *result has the value, which was computed the exact way. */
 const IxPlan *ix_plan_for(Interp *, const Exec *, IxSite *, Value *base, Value *result);
 
 /* indexnot_place.c: the same as work of the door, where an aspect of it is in force. */

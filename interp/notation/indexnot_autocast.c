@@ -69,7 +69,8 @@ int ix_autocast_node(IxBind *b, AutocastClass class, int node)
 {
     DType f = autocast_format(b->in), from = (DType)b->make.nest->node[node].dtype;
     if (b->product != DT_NONE && class == AC_LOWER && from == DT_F32)
-        node = nest_cast(&b->in->ctx, b->make.nest, nest_cast(&b->in->ctx, b->make.nest, node, b->product), DT_F32);
+        node = nest_cast(&b->in->ctx, b->make.nest,
+                         nest_cast(&b->in->ctx, b->make.nest, node, b->product), DT_F32);
     if (f == DT_NONE || dtype_foreign(f) || dtype_foreign(from))
         return node;
     return nest_cast(&b->in->ctx, b->make.nest, node, autocast_dtype(class, f, from));

@@ -176,7 +176,8 @@ IxNode *ix_reduction(IxAnalysis *a, const Node *n, IxUses *uses)
     x->arg = lower_alloc(a->lo, sizeof *x->arg);
     if ((ix_reduce_facts((IxReduce)x->reduce) & R_PLACE) && n->count > 1) {
         char help[96];
-        snprintf(help, sizeof help, "over a whole tensor A, whose elements are counted row by row: %s(A)",
+        snprintf(help, sizeof help,
+                 "over a whole tensor A, whose elements are counted row by row: %s(A)",
                  n->name->text);
         ix_fail(a, ERR_INDEX, n->list[1], NULL, help,
                 "%s finds the place along one index, and %u are given", n->name->text, n->count);

@@ -559,13 +559,15 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, IxRefu
     bool function = v.tag == V_FUNCTION, op = v.tag == V_OP;
     Error *e;
     if (why == IXC_BODY)
-        e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s cannot be taken into index notation: %s", name,
+        e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
+                     "%s cannot be taken into index notation: %s", name,
                      ix_body(b->in, v.fn)->fail->message);
     else if (why != IXC_FORM)
-        e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s cannot be taken into index notation: %s %s", name,
-                     name, refused[why]);
+        e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
+                     "%s cannot be taken into index notation: %s %s", name, name, refused[why]);
     else if (v.tag == V_CFUNC || v.tag == V_CTYPE)
-        e = ix_error(b, ERR_TYPE, place(n, of), nowhere, "%s is a C %s, which index notation cannot take in", name,
+        e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
+                     "%s is a C %s, which index notation cannot take in", name,
                      v.tag == V_CFUNC ? "function" : "type");
     else if (function)
         e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
@@ -582,7 +584,8 @@ void ix_error_callee(IxBind *b, const IxNode *n, IxInstance *of, Value v, IxRefu
         err_help(e, "rename the variable: inside brackets %s(…) keeps a subscript in its axis",
                  name);
     else if (twin && n->args == 2)
-        err_help(e, "of two elements: %s%s; over an index: %s[k] …", twin, call + strlen(name), name);
+        err_help(e, "of two elements: %s%s; over an index: %s[k] …", twin,
+                 call + strlen(name), name);
     else if (op && ix_reduce_find(name) >= 0)
         err_help(e, "over an index: %s[k] …", name);
     else if (function && why != IXC_FORM && why != IXC_ITSELF) {

@@ -107,7 +107,8 @@ static const Node *bind_named(const Node *n, const Name *name)
 
 /* What `sum[…]` in front of a part is to bind: names of which nothing sums a place in it, with the
  * ranges that `for` gives them. How many. */
-static int names_in(const IxAnalysis *a, const IxUses *uses, const Node *part, char *out, size_t cap)
+static int names_in(const IxAnalysis *a, const IxUses *uses, const Node *part,
+                    char *out, size_t cap)
 {
     int count = 0;
     out[0] = '\0';
@@ -116,7 +117,8 @@ static int names_in(const IxAnalysis *a, const IxUses *uses, const Node *part, c
         const Node *bind = a->whole->kind == ND_DEFINE ? bind_named(a->whole, u->name) : NULL;
         if (place_in(u, part))
             snprintf(out + strlen(out), cap - strlen(out), "%s%s",
-                     count++ == 0 ? "" : bind ? ", " : ",", bind ? ix_text(a, bind) : u->name->text);
+                     count++ == 0 ? "" : bind ? ", " : ",",
+                     bind ? ix_text(a, bind) : u->name->text);
     }
     return count;
 }

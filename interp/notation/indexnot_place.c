@@ -1,8 +1,8 @@
-/* Index notation as work of the door (interp/op/aspect.h), and in device blocks: leaves are evaluated
- * where the block says, the plan is made from their shapes and dtypes, and the notation runs as one
- * piece of work of the block's device. A simulation runs the plan on shadows of the leaves; devices of
- * generated source run its nest, with what is prepared for it (tables of positions, extended copies)
- * made on the host. */
+/* Index notation as work of the door (interp/op/aspect.h), and in device blocks: leaves are
+ * evaluated where the block says, the plan is made from their shapes and dtypes, and the notation
+ * runs as one piece of work of the block's device. A simulation runs the plan on shadows of the
+ * leaves; devices of generated source run its nest, with what is prepared for it (tables of
+ * positions, extended copies) made on the host. */
 #include "interp/notation/indexnot.h"
 
 #include "core/base/error.h"
@@ -28,7 +28,8 @@ static Value run_here(Interp *in, const Value *args, void *data)
     stack_room(in, IX_LEAVES + 64);
     for (int i = 0; i < n->leaves; i++)
         v_push(in, v_retain(args[i]));
-    Value r = ix_run(in, n->x, n->site, base, args == n->base ? DT_NONE : n->product);     /* at home: none */
+    /* at home: none */
+    Value r = ix_run(in, n->x, n->site, base, args == n->base ? DT_NONE : n->product);
     stack_drop(in, base);
     return r;
 }
@@ -69,7 +70,8 @@ static void sources_home(Interp *in, const IxPlan *p, const Value *base)
     }
 }
 
-static DevArg slot_arg(Interp *in, Device *d, const IxPlan *p, const IxSlot *s, const Value *base, const Value *aux)
+static DevArg slot_arg(Interp *in, Device *d, const IxPlan *p, const IxSlot *s, const Value *base,
+                       const Value *aux)
 {
     Value v = s->kind == IXV_LEAF ? base[s->from] : s->kind == IXV_AUX ? aux[s->from] : v_int(0);
     if (v.tag == V_TENSOR && v.tensor->rank > 0) {
@@ -77,7 +79,8 @@ static DevArg slot_arg(Interp *in, Device *d, const IxPlan *p, const IxSlot *s, 
         a.at += (size_t)s->offset;
         return a;
     }
-    return (DevArg){ .value = ix_slot_data(p, s, base, aux), .bytes = dtype_info(v_dtype(v))->bytes };
+    return (DevArg){ .value = ix_slot_data(p, s, base, aux),
+                     .bytes = dtype_info(v_dtype(v))->bytes };
 }
 
 static bool takes(Interp *in, Device *d, const IxPlan *p)
@@ -141,7 +144,8 @@ static Value run_home(Interp *in, const Exec *x, IxSite *site, Value *base)
 }
 
 /* The leaf by its own text, and a fix that can be pasted. */
-static _Noreturn void raise_leaf(Interp *in, const IxSite *site, int leaf, const Tensor *t, const Device *d)
+static _Noreturn void raise_leaf(Interp *in, const IxSite *site, int leaf, const Tensor *t,
+                                 const Device *d)
 {
     char text[64], device[80], moved[160];
     const Node *n = site->tree.leaf[leaf].exec->node;
@@ -150,9 +154,10 @@ static _Noreturn void raise_leaf(Interp *in, const IxSite *site, int leaf, const
     ix_node_text(n, &whole, text, sizeof text);
     device_expression(d, device, sizeof device);
     Error *e = held ? err_new(&in->ctx, ERR_DEVICE,
-                              "%s is on %s and index notation wants it on %s, and the block is strict", text,
-                              tensor_device(&in->ctx, t)->name, d->name)
-                    : err_new(&in->ctx, ERR_DEVICE, "%s is %s, which %s has not, and the block is strict", text,
+                              "%s is on %s and index notation wants it on %s, and the block is "
+                              "strict", text, tensor_device(&in->ctx, t)->name, d->name)
+                    : err_new(&in->ctx, ERR_DEVICE,
+                              "%s is %s, which %s has not, and the block is strict", text,
                               dtype_name((DType)t->dtype), d->name);
     err_at(e, site->tree.source, n->span);
     snprintf(moved, sizeof moved, wide ? "to(f32(%s), %s)" : "to(%s, %s)", text, device);
@@ -165,10 +170,13 @@ static _Noreturn void raise_leaf(Interp *in, const IxSite *site, int leaf, const
 
 static void check_strict(Interp *in, const IxSite *site, const Value *base, const Device *d)
 {
-    for (int held = 0; held < 2; held++)        /* what it has not first: moving the others would not help */
+    /* what it has not first: moving the others would not help */
+    for (int held = 0; held < 2; held++)
         for (int i = 0; i < site->tree.leaves; i++) {
-            const Tensor *t = base[i].tag == V_TENSOR && base[i].tensor->rank > 0 ? base[i].tensor : NULL;
-            bool bad = t && (held ? t->size && !device_has(d, t) : !device_holds(d, (DType)t->dtype));
+            const Tensor *t = base[i].tag == V_TENSOR && base[i].tensor->rank > 0
+                              ? base[i].tensor : NULL;
+            bool bad = t &&
+                       (held ? t->size && !device_has(d, t) : !device_holds(d, (DType)t->dtype));
             if (bad && d != in->ctx.devices->cpu)
                 raise_leaf(in, site, i, t, d);
         }
@@ -188,6 +196,7 @@ Value ix_run_asked(Interp *in, const Exec *x, IxSite *site, Value *base)
     DType dt = d ? computed(p, d) : DT_NONE;
     if (d && in->place->strict && !in->place->narrow)
         check_strict(in, site, base, d);
-    return work_call(in, &(Work){ .name = "index notation", .dtype = dt, .product = true, .run = run_here,
+    return work_call(in, &(Work){ .name = "index notation", .dtype = dt, .product = true,
+                                  .run = run_here,
                                   .form = run_kernel, .data = &n }, base, p->leaves);
 }

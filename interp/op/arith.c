@@ -81,7 +81,9 @@ const char *v_article(Value v, char *out, size_t cap)
     else
         snprintf(text, sizeof text, "%s", v_type_name(v));
     bool vowel = strchr("aeiou", text[0]) && strncmp(text, "u8", 2) != 0;
-    bool spelled = (text[0] == 'f' && text[1] >= '0' && text[1] <= '9') || strncmp(text, "mp(", 3) == 0;   /* an f32 */
+    /* an f32 */
+    bool spelled = (text[0] == 'f' && text[1] >= '0' && text[1] <= '9') ||
+                   strncmp(text, "mp(", 3) == 0;
     snprintf(out, cap, "%s %s", vowel || spelled ? "an" : "a", text);
     return out;
 }
@@ -172,7 +174,8 @@ static Value int_result(Interp *in, Operator op, Value a, Value b)
         arith_range_error(in, op_operator(in, op), DT_I64, (int64_t[]){ a.i, b.i },
                           op == TK_NEG ? 1 : 2);
     case INT_DIV_ZERO: arith_division_error(in, op_operator(in, op), a);
-    case INT_NEGATIVE_POWER: return operator_call(in, op, v_float((double)a.i), v_float((double)b.i), 2);
+    case INT_NEGATIVE_POWER: return operator_call(in, op, v_float((double)a.i),
+                                                  v_float((double)b.i), 2);
     default: return operator_call(in, op, a, b, 2);
     }
 }
@@ -199,14 +202,18 @@ void arith_bits_error(Interp *in, const Op *op, const Value *args)
     const char *sign = op->infix ? op->infix : op->name, *rest;
     const char *a = err_operand_name(&in->ctx, 0), *b = err_operand_name(&in->ctx, 1);
     int left;
-    Error *e = err_new(&in->ctx, ERR_TYPE, "`%s` of %s and %s: it is logical on bools and bitwise on ints", sign,
-                       v_article(args[0], first, sizeof first), v_article(args[1], second, sizeof second));
+    Error *e = err_new(&in->ctx, ERR_TYPE,
+                       "`%s` of %s and %s: it is logical on bools and bitwise on ints", sign,
+                       v_article(args[0], first, sizeof first),
+                       v_article(args[1], second, sizeof second));
     err_underline(e, 0);
     err_underline(e, 1);
     if (a && b && comparison_parts(b, &left, &rest))
-        err_help(e, "comparisons bind tighter than `%s`: (%s %s %.*s)%s", sign, a, sign, left, b, rest);
+        err_help(e, "comparisons bind tighter than `%s`: (%s %s %.*s)%s", sign, a, sign,
+                 left, b, rest);
     else
-        err_help(e, "compare the integers first, as in (n %s 1) == 0: comparisons bind tighter", sign);
+        err_help(e, "compare the integers first, as in (n %s 1) == 0: comparisons bind tighter",
+                 sign);
     err_throw(e);
 }
 
@@ -407,7 +414,8 @@ bool arith_other(Interp *in, const Op *row, Value a, Value b, bool take, Value *
         *result = v_bool(op == TK_EQ ? same : !same);
         return true;
     }
-    if (equality && a.tag >= V_POINTER && b.tag >= V_POINTER) {     /* a C function and a pointer, null */
+    /* a C function and a pointer, null */
+    if (equality && a.tag >= V_POINTER && b.tag >= V_POINTER) {
         *result = v_bool((op == TK_EQ) == v_equal(in, a, b));
         return true;
     }
@@ -458,8 +466,10 @@ _Noreturn static void dtype_error(Interp *in, const Op *op, const Value *args, i
         if (dtype_info(number_dtype(args[i]))->rank > dtype_info(number_dtype(args[worst]))->rank)
             worst = i;
     DType dt = number_dtype(args[worst]);
-    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s", op_label(op, label, sizeof label),
-                       kinds_text(op->dtypes, takes, sizeof takes), err_operand_text(&in->ctx, worst),
+    Error *e = err_new(&in->ctx, ERR_DTYPE, "%s takes %s: %s is %s",
+                       op_label(op, label, sizeof label),
+                       kinds_text(op->dtypes, takes, sizeof takes),
+                       err_operand_text(&in->ctx, worst),
                        v_article(args[worst], given, sizeof given));
     err_underline(e, worst);
     const char *text = err_operand_text(&in->ctx, worst);
@@ -512,7 +522,8 @@ void arith_type_error(Interp *in, const Op *op, const Value *args, int n)
         bool equality = as == TK_EQ || as == TK_NE;
         Error *e = err_new(&in->ctx, ERR_TYPE, "`%s` cannot %s %s and %s", operator_symbol(as),
                            equality || (as >= TK_LT && as <= TK_GE) ? "compare" : "take",
-                           v_article(args[0], first, sizeof first), v_article(args[1], second, sizeof second));
+                           v_article(args[0], first, sizeof first),
+                           v_article(args[1], second, sizeof second));
         err_underline(e, 0);
         err_underline(e, 1);
         help_for_kinds(in, e, as, args);

@@ -1,9 +1,10 @@
 /* A call on its way to what computes it: the aspects that it meets, and work that is no row's.
  *
- * An aspect is something that any computation may have to do with: a device block, mixed precision, a
- * record, a precision scope. They stand in one list (interp/door/pipeline.h), in the order in which a
- * call meets them; each is asked whether the call concerns it, does its part, and goes on with the
- * rest of the list, on the same call or on one with other operands. What comes last runs it. */
+ * An aspect is something that any computation may have to do with: a device block, mixed precision,
+ * a record, a precision scope. They stand in one list (interp/door/pipeline.h), in the order in
+ * which a call meets them; each is asked whether the call concerns it, does its part, and goes on
+ * with the rest of the list, on the same call or on one with other operands. What comes last runs
+ * it. */
 #ifndef RICCI_INTERP_ASPECT_H
 #define RICCI_INTERP_ASPECT_H
 
@@ -29,10 +30,12 @@ typedef struct Work {
     const char *name;               /* "indexing", "the literal": for notices and the record */
     DType dtype;                    /* what it computes in; DT_NONE: the widest of the operands' */
     bool product;                   /* f32 products: a device that narrows them does */
-    bool apart;                     /* what cannot run there gives V_UNDEF: its parts are run by the caller */
-    bool moves;                     /* elements are moved, nothing is computed: no notice where they stay */
-    /* Makes the result of the operands, which are at home or, as shadows, a simulation's. V_UNDEF: it
-     * gave up, and nobody is told of it. */
+    /* what cannot run there gives V_UNDEF: its parts are run by the caller */
+    bool apart;
+    /* elements are moved, nothing is computed: no notice where they stay */
+    bool moves;
+    /* Makes the result of the operands, which are at home or, as shadows, a simulation's. V_UNDEF:
+     * it gave up, and nobody is told of it. */
     Value (*run)(Interp *, const Value *args, void *data);
     /* The same on a device of generated source, V_UNDEF after place_refuse; NULL: it cannot. */
     Value (*form)(Interp *, struct Device *, const Value *args, void *data);

@@ -75,7 +75,8 @@ DType dtype_vote(const DTypeVote *v, int n)
         if (!v[i].scalar)
             tensors = join(tensors, v[i].dtype, &none);
     dt = tensors;
-    for (int i = 0; i < n; i++)                /* a scalar of a kind that the tensors have adds nothing */
+    /* a scalar of a kind that the tensors have adds nothing */
+    for (int i = 0; i < n; i++)
         if (v[i].scalar && !v[i].weak &&
             (tensors == DT_NONE || kind_rank(v[i].dtype) > kind_rank(tensors)))
             dt = join(dt, v[i].dtype, &none);
@@ -89,7 +90,8 @@ DType dtype_vote(const DTypeVote *v, int n)
 
 static DType vote(const DTypeVote *v, int n)
 {
-    return n == 2 && !v[0].scalar && !v[1].scalar ? dtype_promote(v[0].dtype, v[1].dtype) : dtype_vote(v, n);
+    return n == 2 && !v[0].scalar && !v[1].scalar ? dtype_promote(v[0].dtype, v[1].dtype)
+                                                  : dtype_vote(v, n);
 }
 
 static bool is_int(DType dt) { return dtype_info(dt)->kind == 'i'; }
@@ -156,7 +158,8 @@ static bool operand_read(Interp *in, Operand *x, Value v, int i, bool weak)
 void ew_literal_error(Interp *in, const Op *op, int i, int64_t value, DType dt)
 {
     char range[48];
-    Error *e = err_new(&in->ctx, ERR_VALUE, "%lld does not fit %s, the dtype of the other operand (%s)",
+    Error *e = err_new(&in->ctx, ERR_VALUE,
+                       "%lld does not fit %s, the dtype of the other operand (%s)",
                        (long long)value, dtype_name(dt), dtype_range(dt, range));
     err_underline(e, i);
     int other = i == 0 ? 1 : 0;
@@ -244,7 +247,8 @@ static void plan_dtype(Plan *p)
 /* ---- trouble that kernels report ---- */
 void ew_shift_error(Interp *in, const Op *op)
 {
-    Error *e = err_new(&in->ctx, ERR_VALUE, "%s by %s: a count of bits cannot be negative", op->name,
+    Error *e = err_new(&in->ctx, ERR_VALUE,
+                       "%s by %s: a count of bits cannot be negative", op->name,
                        err_operand_text(&in->ctx, 1));
     err_underline(e, 1);
     err_throw(e);
@@ -253,7 +257,8 @@ void ew_shift_error(Interp *in, const Op *op)
 /* False: do it again in f64. */
 static bool plan_run(Plan *p, Tensor *out)
 {
-    Tensor *in[3] = { p->x[0].tensor, p->n > 1 ? p->x[1].tensor : NULL, p->n > 2 ? p->x[2].tensor : NULL };
+    Tensor *in[3] = { p->x[0].tensor, p->n > 1 ? p->x[1].tensor : NULL,
+                      p->n > 2 ? p->x[2].tensor : NULL };
     switch (ew_run(&p->in->ctx, p->op->ew, p->compute, out, in)) {
     case EWT_DIVZERO: arith_division_error(p->in, p->op, p->args[0]);
     case EWT_SHIFT: ew_shift_error(p->in, p->op);
@@ -323,9 +328,11 @@ void ew_nan_notice(Interp *in, const Op *op, int n)
         text = "x";
     if (n == 1)
         notice(in, "%s of a %s is nan; for the complex value write %s(%s+0i)", op->name,
-               op->traits & TRAIT_NEGATIVE ? "negative number" : "number outside its real domain", op->name, text);
+               op->traits & TRAIT_NEGATIVE ? "negative number" : "number outside its real domain",
+               op->name, text);
     else
-        notice(in, "a negative real number to a fractional power is nan; for the complex value write (%s+0i)%s…",
+        notice(in, "a negative real number to a fractional power is nan; for the complex value "
+                   "write (%s+0i)%s…",
                text, op->infix ? op->infix : "^");
 }
 
@@ -337,7 +344,8 @@ static bool wants_nan_check(const Plan *p)
 /* `spoiled`: the operands are gone, and had nan or not as it says. */
 static void check_nan(Plan *p, const Tensor *out, bool in_place, bool spoiled)
 {
-    if (wants_nan_check(p) && tensor_has_nan(&p->in->ctx, out) && !(in_place ? spoiled : operands_have_nan(p)))
+    if (wants_nan_check(p) && tensor_has_nan(&p->in->ctx, out) &&
+        !(in_place ? spoiled : operands_have_nan(p)))
         ew_nan_notice(p->in, p->op, p->n);
 }
 
@@ -364,7 +372,8 @@ static bool scalar_int(Plan *p, Value *out)
         wide[i] = v_int(values[i] = element_i64(p->x[i].dtype, p->x[i].value));
     Operator op = table->operator_of[p->op->ew];
     Value r = op == TK_OPERATORS ? arith_call(p->in, p->op, wide, p->n)
-            : p->n == 1 ? arith_unary(p->in, op, wide[0]) : arith_binary(p->in, op, wide[0], wide[1]);
+            : p->n == 1 ? arith_unary(p->in, op, wide[0])
+                        : arith_binary(p->in, op, wide[0], wide[1]);
     if (r.tag != V_INT || p->result == DT_I64) {
         *out = r;
         return true;
@@ -549,7 +558,8 @@ static bool small_operand(Small *s, int i, Value v, const Tensor *shape, DType d
     if (v.tag != V_TENSOR)
         return small_scalar(s, i, v, dt);
     const Tensor *t = v.tensor;
-    if (t != shape && (t->dtype != dt || t->flags != shape->flags || !same_shape(t, shape) || !tensor_contiguous(t)))
+    if (t != shape && (t->dtype != dt || t->flags != shape->flags || !same_shape(t, shape) ||
+                       !tensor_contiguous(t)))
         return false;
     s->data[i] = t->data;
     s->stride[i] = 1;
@@ -557,13 +567,14 @@ static bool small_operand(Small *s, int i, Value v, const Tensor *shape, DType d
 }
 
 /* Everything is as simple as it can be: computes into *out. False changes nothing. */
-static bool small_call(Interp *in, const Op *op, const Value *args, int n, unsigned reuse, Value *out)
+static bool small_call(Interp *in, const Op *op, const Value *args, int n,
+                       unsigned reuse, Value *out)
 {
     OpTable *table = in->ops;
     Value first = args[0].tag == V_TENSOR ? args[0] : args[n - 1];
     const Tensor *t = first.tag == V_TENSOR ? first.tensor : NULL;
-    if (!t || n > 2 || t->rank == 0 || t->size > DIRECT_MAX || t->flags || (op->traits & TRAIT_NAN_NOTICE) ||
-        !tensor_contiguous(t) || dtype_foreign(t->dtype))
+    if (!t || n > 2 || t->rank == 0 || t->size > DIRECT_MAX || t->flags ||
+        (op->traits & TRAIT_NAN_NOTICE) || !tensor_contiguous(t) || dtype_foreign(t->dtype))
         return false;
     DType dt = (DType)t->dtype;
     const Kernel *k = op_kernel(table, op->ew, dt);
@@ -575,7 +586,8 @@ static bool small_call(Interp *in, const Op *op, const Value *args, int n, unsig
             return false;
     Tensor *r = NULL;
     for (int i = 0; reuse && i < n && !r; i++)
-        if ((reuse >> i & 1) && args[i].tag == V_TENSOR && unshared(args[i].tensor) && dt == k->result)
+        if ((reuse >> i & 1) && args[i].tag == V_TENSOR && unshared(args[i].tensor) &&
+            dt == k->result)
             r = tensor_retain(args[i].tensor);
     if (!r)
         r = tensor_new(&in->ctx, (DType)k->result, t->rank, tensor_shape(t));
@@ -629,7 +641,8 @@ static __attribute__((unused)) bool has_shape_of(const Operand *x, int n, Value 
         int64_t length = 1;
         for (int i = 0; i < n; i++) {
             int at = x[i].scalar ? -1 : a - (rank - x[i].tensor->rank);
-            length = at >= 0 && tensor_shape(x[i].tensor)[at] != 1 ? tensor_shape(x[i].tensor)[at] : length;
+            length = at >= 0 && tensor_shape(x[i].tensor)[at] != 1
+                     ? tensor_shape(x[i].tensor)[at] : length;
         }
         if (tensor_shape(r.tensor)[a] != length)
             return false;
@@ -762,10 +775,13 @@ void ew_shape_error(Interp *in, const Op *op, Tensor *const *t, int n)
             a = i;
     char sa[128], sb[128];
     const char *quote = op->infix ? "`" : "";
-    Error *e = err_new(&in->ctx, ERR_SHAPE, "%s%s%s: %s %s but %s %s, and these do not broadcast", quote,
+    Error *e = err_new(&in->ctx, ERR_SHAPE,
+                       "%s%s%s: %s %s but %s %s, and these do not broadcast", quote,
                        op->infix ? op->infix : op->name, quote,
-                       err_operand_text(&in->ctx, a), shape_fact(sa, sizeof sa, t[a]->rank, tensor_shape(t[a])),
-                       err_operand_text(&in->ctx, b), shape_fact(sb, sizeof sb, t[b]->rank, tensor_shape(t[b])));
+                       err_operand_text(&in->ctx, a),
+                       shape_fact(sa, sizeof sa, t[a]->rank, tensor_shape(t[a])),
+                       err_operand_text(&in->ctx, b),
+                       shape_fact(sb, sizeof sb, t[b]->rank, tensor_shape(t[b])));
     err_underline(e, a);
     err_underline(e, b);
     if (!shape_fix(in, e, t[b], b, t[a]))

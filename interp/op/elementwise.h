@@ -17,8 +17,8 @@ typedef struct DTypeVote {
  * DT_NONE: no dtype holds all of them (decimal with binary floats …). */
 DType dtype_vote(const DTypeVote *, int n);
 
-/* The operands of an elementwise row, as far as somebody knows them: the values of a call, nodes of a
- * nest, what a device would be given. */
+/* The operands of an elementwise row, as far as somebody knows them: the values of a call, nodes of
+ * a nest, what a device would be given. */
 typedef struct EwVotes {
     const DTypeVote *vote;
     DType real;                 /* what whole numbers to a negative power become */
@@ -37,8 +37,8 @@ _Noreturn void ew_literal_error(Interp *, const Op *, int operand, int64_t value
 _Noreturn void ew_mask_error(Interp *, const Op *, Value condition);
 /* Sums and multiples of covectors are covectors. */
 bool ew_covector(Interp *, const Op *, Tensor *const *operands, const bool *scalar, int n);
-/* Does another operation call this one: map(sqrt, v), plot(sqrt, -1, 1)? Then the text of operands is
- * that of the caller's. */
+/* Does another operation call this one: map(sqrt, v), plot(sqrt, -1, 1)? Then the text of operands
+ * is that of the caller's. */
 bool op_lent(Interp *, const Op *);
 /* The notice that an operation of n operands made a nan whose complex value exists. */
 void ew_nan_notice(Interp *, const Op *, int n);

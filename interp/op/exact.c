@@ -34,7 +34,8 @@ void exact_refuse(OpCall *c, int i)
 {
     char help[192];
     const char *text = arg_text(c, i);
-    bool known = arg_written(c, i) != NULL, alone = true, scalar = i < c->count && c->args[i].tag == V_TENSOR &&
+    bool known = arg_written(c, i) != NULL, alone = true,
+         scalar = i < c->count && c->args[i].tag == V_TENSOR &&
                                 c->args[i].tensor->rank == 0;
     for (int k = 0; k < c->count; k++)
         alone &= k == i || c->args[k].tag == V_UNDEF;
@@ -275,7 +276,8 @@ Value exact_elementwise(Interp *in, const Op *op, Tensor *const *operands, int n
     for (int i = 0; i < n; i++) {
         Tensor *t = tensor_cast(ctx, operands[i], DT_RATIONAL);
         if (t == operands[i])
-            tensor_release(ctx, t);       /* the caller's, perhaps on the C stack: none that an error may release */
+            /* the caller's, perhaps on the C stack: none that an error may release */
+            tensor_release(ctx, t);
         else
             v_push(in, v_tensor_raw(t));
         all[i + 1] = t;

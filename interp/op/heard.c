@@ -346,7 +346,8 @@ static bool shares_buffer(Value result, const Value *args, int n)
 
 void heard_clear(Interp *in, Heard *e)
 {
-    *e = (Heard){ .flops = NAN, .dtype = DT_NONE, .device = in->ctx.devices->cpu, .result = v_undef() };
+    *e = (Heard){ .flops = NAN, .dtype = DT_NONE, .device = in->ctx.devices->cpu,
+                  .result = v_undef() };
     buf_init(&e->head, &in->ctx);
     buf_init(&e->notes, &in->ctx);
 }
@@ -366,7 +367,8 @@ static DType computes_in(const Interp *in, const Value *args, int n)
     for (int i = 0; i < n; i++) {
         if (args[i].tag != V_TENSOR)
             continue;
-        DType both = dt == DT_NONE ? (DType)args[i].tensor->dtype : dtype_promote(dt, (DType)args[i].tensor->dtype);
+        DType both = dt == DT_NONE ? (DType)args[i].tensor->dtype
+                                   : dtype_promote(dt, (DType)args[i].tensor->dtype);
         dt = both == DT_NONE ? dt : both;
     }
     return dt;
@@ -436,7 +438,8 @@ static void record_done(Interp *in, const Op *op, const Value *args, int n, Valu
     if (isnan(e->flops) && op) {
         e->flops = heard_flops(op, args, n, result);
         if (in->explain->words)
-            snprintf(e->formula, sizeof e->formula, "%s", op->flops && op->cls != OPC_EW ? op->flops : "");
+            snprintf(e->formula, sizeof e->formula, "%s",
+                     op->flops && op->cls != OPC_EW ? op->flops : "");
     }
     e->view = op && op->cls != OPC_EW && shares_buffer(result, args, n);
     e->written = bytes_written(result);
@@ -460,7 +463,8 @@ static void add_run(Heard *e, const PlaceRun *r)
         snprintf(e->kernel, sizeof e->kernel, "%s", r->kernel);
     else if (r->device->caps & DEVCAP_SOURCE && !e->kernel[0])
         snprintf(e->kernel, sizeof e->kernel, "generated");
-    if (r->flops > 0 && isnan(e->flops) && !e->op)      /* a row's formula says it with its reason */
+    /* a row's formula says it with its reason */
+    if (r->flops > 0 && isnan(e->flops) && !e->op)
         e->flops = r->flops;
 }
 
@@ -548,8 +552,8 @@ void heard_sync(Interp *in)
 }
 
 /* ---- the aspect ---- */
-/* Numbers alone are no operation that anybody hears of, nor are rows that compute nothing (print, map,
- * len), but for those that make tensors of a device block. */
+/* Numbers alone are no operation that anybody hears of, nor are rows that compute nothing (print,
+ * map, len), but for those that make tensors of a device block. */
 bool record_wants(const OpCall *c)
 {
     Interp *in = c->in;

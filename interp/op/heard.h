@@ -60,7 +60,8 @@ typedef struct Heard {
     char formula[96];               /* of the FLOPs; "" if none is shown */
     /* The record's own, until it is finished. */
     double run_seconds, copy_wall;  /* what runs said, what real copies took of wall */
-    bool told, real;                /* the place told of a run; one was on a device that is no simulation */
+    /* the place told of a run; one was on a device that is no simulation */
+    bool told, real;
 } Heard;
 
 typedef struct Explain Explain;
@@ -68,9 +69,11 @@ struct Explain {
     PlaceListener place;            /* first: Interp.listener is this */
     Explain *up;                    /* who listened before */
     bool explains, words;           /* it is an `explain`; it or one above is */
-    int depth;                      /* 1: inside an operation that it hears, with its record in `now` */
+    /* 1: inside an operation that it hears, with its record in `now` */
+    int depth;
     Heard now;
-    double paused, hidden;          /* when the clock stopped, 0 if it runs; how long it stood still */
+    /* when the clock stopped, 0 if it runs; how long it stood still */
+    double paused, hidden;
     /* A finished record. */
     void (*heard)(Interp *, Explain *, Heard *);
     /* A copy between devices, wherever it came from (`now` has it too). May be NULL. */
@@ -83,7 +86,8 @@ static inline bool heard_on(const Interp *in) { return __builtin_expect(in->expl
  * the older state back, or not. */
 void heard_begin(Interp *, Explain *x);
 void heard_end(Interp *, Explain *x);
-/* What was heard before an error or a jump out is told: what fails meanwhile does not hide that one. */
+/* What was heard before an error or a jump out is told: what fails meanwhile does not hide that
+ * one. */
 void heard_despite_error(Interp *, void (*tell)(Interp *, void *), void *data);
 double heard_clock(void);           /* seconds, monotonic */
 const char *heard_bytes_text(char *out, size_t cap, double bytes);     /* "16.4 kB"; returns out */
@@ -92,9 +96,11 @@ double heard_flops(const Op *, const Value *args, int n, Value result);
 /* Waits for all devices in use. */
 void heard_sync(Interp *);
 
-/* Who hears what every row was given and gave, while Interp.solved is set: the program's own values. */
+/* Who hears what every row was given and gave, while Interp.solved is set: the program's own
+ * values. */
 typedef struct Solved {
-    void (*solved)(Interp *, struct Solved *, const Op *, const Value *args, int count, Value result);
+    void (*solved)(Interp *, struct Solved *, const Op *, const Value *args, int count,
+                   Value result);
 } Solved;
 
 /* ---- the aspect (aspect.h) ---- */
@@ -110,7 +116,8 @@ typedef struct HeardPlan {
     double flops;
     bool known;
 } HeardPlan;
-/* True: told. False: somebody wants words, or it is not known yet: the plan reports, then it is kept. */
+/* True: told. False: somebody wants words, or it is not known yet: the plan reports, then it is
+ * kept. */
 bool heard_plan(Interp *, const HeardPlan *);
 void heard_plan_keep(Interp *, HeardPlan *);
 
@@ -126,7 +133,8 @@ static inline bool explain_on(const Interp *in)
 /* A line `label  text` of the running operation. Operations that it calls itself add to it. */
 void explain_note(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* What computes it, up to a colon its kernel, for listeners without words too: the line `routine`. */
+/* What computes it, up to a colon its kernel, for listeners without words too: the line
+ * `routine`. */
 void explain_routine(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool explain_noted(const Interp *, const char *label);      /* has it such a line already? */
 /* What it computed, where the row's formula with the operands' sizes would not say it;

@@ -18,7 +18,8 @@ typedef struct OpCall {
     unsigned weak;          /* bit i: argument i is a numeric literal, pi, inf or nan */
     int fixed;              /* parameters but the variadic one */
     const int8_t *operand;  /* argument i is operand[i] of the call as written; NULL: operand i */
-    unsigned reuse;         /* OPC_EW: bit i: nobody needs argument i afterwards, its buffer may become the result's */
+    /* OPC_EW: bit i: nobody needs argument i afterwards, its buffer may become the result's */
+    unsigned reuse;
     const struct Work *work;    /* what runs where it is no row (aspect.h): op is NULL then */
 } OpCall;
 
@@ -32,7 +33,8 @@ typedef enum AutocastClass { AC_NONE, AC_LOWER, AC_RAISE, AC_WIDEST } AutocastCl
 enum {                      /* Op.devices: what a device block does with the row (place.c) */
     DEV_ANYWHERE = 1,       /* reads no elements itself: runs as ever, nothing moves */
     DEV_HOST = 2,           /* the host's own (text, files): operands come home, nobody is told */
-    DEV_MAKES = 4,          /* makes tensors of numbers: in the device's widest float, if none is stated */
+    /* makes tensors of numbers: in the device's widest float, if none is stated */
+    DEV_MAKES = 4,
     DEV_FLOATS = 8,         /* ints and bools give f64 */
     DEV_COMPLEX = 16,       /* real numbers give complex ones */
     DEV_CASTS = 32          /* only makes numbers those of the dtype that it is given */
@@ -45,9 +47,11 @@ enum {                      /* Op.traits: what the door must know of an elementw
     TRAIT_SUM = 8,          /* of covectors it is a covector */
     TRAIT_MULTIPLE = 16,    /* of a covector and scalars it is a covector */
     TRAIT_RANGE = 32,       /* an int result may leave its range: scalars check */
-    TRAIT_NEGATIVE = 64,    /* its real domain ends at 0: what it has no real value of is a negative number */
+    /* its real domain ends at 0: what it has no real value of is a negative number */
+    TRAIT_NEGATIVE = 64,
     TRAIT_POLE = 128,       /* -inf of a finite number is its pole, no overflow */
-    TRAIT_MOVES = 256       /* the result is a number that was there, or near it: nothing is rounded */
+    /* the result is a number that was there, or near it: nothing is rounded */
+    TRAIT_MOVES = 256
 };
 
 typedef enum OpSizes {      /* What the letters of .flops stand for. */
@@ -79,12 +83,16 @@ struct Op {
     EwOp ew;                /* OPC_EW */
     uint16_t traits;        /* OPC_EW: TRAIT_ */
     Value (*run)(OpCall *);
-    /* Other functions that take run's place; NULL: there is none. The last two: see precise.h, place.h. */
-    Value (*exact)(OpCall *);                        /* of rational operands; run itself where it copes */
-    Value (*format)(OpCall *, struct Scope *);       /* in a precision scope, and of numbers without kernels of
-                                                      * their own; elementwise rows need none */
+    /* Other functions that take run's place; NULL: there is none. The last two: see precise.h,
+     * place.h. */
+    /* of rational operands; run itself where it copes */
+    Value (*exact)(OpCall *);
+    /* in a precision scope, and of numbers without kernels of their own; elementwise rows need
+     * none */
+    Value (*format)(OpCall *, struct Scope *);
     Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
-    size_t routine;         /* on_device is there where the device has the routine at this place of Device; 0: always */
+    /* on_device is there where the device has the routine at this place of Device; 0: always */
+    size_t routine;
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
     AutocastClass autocast;
     unsigned devices;       /* DEV_ */
@@ -93,39 +101,53 @@ struct Op {
     const char *(*needs)(const Value *args, int count);
     const char *gradient;   /* rule name for later work, or NULL */
     const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
-    double ulps;            /* OPC_EW: what |error| of a float result is at most, in units in the last place of the
-                             * right one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */
-    double ulps_complex;    /* the same of complex results, in units in the last place of the modulus */
+    /* OPC_EW: what |error| of a float result is at most, in units in the last place of the right
+     * one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */
+    double ulps;
+    /* the same of complex results, in units in the last place of the modulus */
+    double ulps_complex;
     const char *section;    /* for help and the manual */
     const char *help;       /* first line: what it computes; then details */
     const char *example;    /* an expression … */
-    const char *expect;     /* … and what print gives for it: run as a test; NULL: it only has to run */
-    bool on_variable;       /* run takes the variable of its first argument: exec_taken (eval_name.h) */
-    bool points;            /* in a call of C, f(ptr(x, n)) is the variable x, of which n elements are there */
-    bool tried;             /* only computes, in time and memory that go with its operands: a fix that holds it
-                             * may be run before it is shown (fixes.c) */
-    unsigned reaches;       /* REACH_ (core/base/fence.h): what outside of the program; 0: nothing */
-    bool lays;              /* asks for the layout of its tensors and lays them out anew, reading no more than a few
-                             * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
+    /* … and what print gives for it: run as a test; NULL: it only has to run */
+    const char *expect;
+    /* run takes the variable of its first argument: exec_taken (eval_name.h) */
+    bool on_variable;
+    /* in a call of C, f(ptr(x, n)) is the variable x, of which n elements are there */
+    bool points;
+    /* only computes, in time and memory that go with its operands: a fix that holds it may be run
+     * before it is shown (fixes.c) */
+    bool tried;
+    /* REACH_ (core/base/fence.h): what outside of the program; 0: nothing */
+    unsigned reaches;
+    /* asks for the layout of its tensors and lays them out anew, reading no more than a few
+     * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
+    bool lays;
     uint8_t sizes;          /* OpSizes */
     uint8_t written;        /* OpWritten */
     uint8_t wraps;          /* OpWrap */
     bool solves;            /* solves A x = b: `compare` keeps the three */
     bool grows;             /* x = f(x, v) may put v at the end of x where it stands */
     bool counts;            /* f(n) is a vector of n elements: of a small n as cheap as a literal */
-    const char *form;       /* the elementwise row that it is where only such may stand; NULL: itself, if it is one */
-    const char *twin;       /* the elementwise row that a caller with two operands may mean; NULL: none */
-    const char *any_matrix; /* what does of any matrix (%s) what it does of a square one, for help; NULL: nothing */
+    /* the elementwise row that it is where only such may stand; NULL: itself, if it is one */
+    const char *form;
+    /* the elementwise row that a caller with two operands may mean; NULL: none */
+    const char *twin;
+    /* what does of any matrix (%s) what it does of a square one, for help; NULL: nothing */
+    const char *any_matrix;
     const char *as_dtype;   /* what its name means where a dtype is asked for; NULL: nothing */
     const char *as_format;  /* a call of it that gives a format, for help; NULL: none does */
-    const char *latex;      /* a call of it in LaTeX (latex_names.c): %1 is its first operand, %a that as a factor, %p
-                             * as the base of a power; NULL, or of another number of operands: its name */
-    const char *latex_over; /* its sign over indices in LaTeX, as a reduction of index notation; NULL: it is none */
+    /* a call of it in LaTeX (latex_names.c): %1 is its first operand, %a that as a factor, %p as
+     * the base of a power; NULL, or of another number of operands: its name */
+    const char *latex;
+    /* its sign over indices in LaTeX, as a reduction of index notation; NULL: it is none */
+    const char *latex_over;
     int added;              /* 0: a row of the table; the k-th that op_add added */
 };
 
 /* Parsed once from Op.params. */
-typedef struct OpParam { const Name *name; const char *fallback; bool variadic, keyword_only; } OpParam;
+typedef struct OpParam { const Name *name; const char *fallback; bool variadic,
+                         keyword_only; } OpParam;
 
 typedef struct OpSig {
     const OpParam *params;  /* in the order of OpCall.args: the variadic one, if any, is last */
@@ -150,7 +172,8 @@ void optable_init(Interp *, OpRows);                  /* once, in interp_new */
 void optable_free(Interp *);
 const Op *op_find(Interp *, const Name *);            /* NULL if there is none */
 const Op *op_named(Interp *, const char *);           /* for C callers; must exist */
-const Op *op_operator(Interp *, Operator);            /* the row behind an operator; NULL if not built */
+/* the row behind an operator; NULL if not built */
+const Op *op_operator(Interp *, Operator);
 int op_count(const Interp *);
 const Op *op_row(const Interp *, int i);
 /* Takes a row into the registry that is none of the table's: an OPC_RUN one of a program around
@@ -193,20 +216,25 @@ int64_t arg_int(OpCall *, int i);
 double arg_float(OpCall *, int i);
 bool arg_bool(OpCall *, int i, bool fallback);
 Str *arg_str(OpCall *, int i);                        /* borrowed */
-Tensor *arg_tensor(OpCall *, int i);                  /* new reference, pushed on the value stack: do not release */
+/* new reference, pushed on the value stack: do not release */
+Tensor *arg_tensor(OpCall *, int i);
 DType arg_dtype(OpCall *, int i, DType fallback);
-int arg_axis(OpCall *, int i, int rank, int fallback);       /* negative counts from the end; checked */
+/* negative counts from the end; checked */
+int arg_axis(OpCall *, int i, int rank, int fallback);
 /* axis= as none, an int or a tuple of ints: bit mask of axes; none gives all. */
 uint64_t arg_axes(OpCall *, int i, int rank);
 /* A shape: a tuple, a vector or several ints from argument i on. Returns the rank. */
 int arg_shape(OpCall *, int i, int64_t *shape);
-_Noreturn void arg_error(OpCall *, int i, ErrKind, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+_Noreturn void arg_error(OpCall *, int i, ErrKind, const char *fmt,
+                         ...) __attribute__((format(printf, 4, 5)));
 /* The same with a help line. */
 _Noreturn void arg_error_help(OpCall *, int i, ErrKind, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 const char *arg_name(OpCall *, int i);                /* the parameter's name */
-const char *arg_text(OpCall *, int i);                /* the user's text of it, as err_operand_text */
-const char *arg_written(OpCall *, int i);             /* the same, or NULL where it is not known: err_operand_name */
+/* the user's text of it, as err_operand_text */
+const char *arg_text(OpCall *, int i);
+/* the same, or NULL where it is not known: err_operand_name */
+const char *arg_written(OpCall *, int i);
 /* Roots a new tensor on the value stack so that an error releases it; op_call cuts the
  * stack back when run() returns. Take the result out with v_tensor(ctx, tensor_retain(t)). */
 Tensor *op_keep(OpCall *, Tensor *);

@@ -175,9 +175,11 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
     const char *close = v.tag == V_STRING ? err_closest(v.str->text, names, count) : NULL;
     snprintf(help, sizeof help, "did you mean %s?", close ? close : "f64");
     if (v.tag == V_STRING)
-        arg_error_help(c, i, ERR_DTYPE, close ? help : NULL, "there is no dtype \"%.40s\"", v.str->text);
+        arg_error_help(c, i, ERR_DTYPE, close ? help : NULL, "there is no dtype \"%.40s\"",
+                       v.str->text);
     arg_error_help(c, i, ERR_TYPE,
-                   "dtypes are bool i8 u8 i32 i64 f16 bf16 f32 f64 c64 c128 and the formats, as e4m3 or rational",
+                   "dtypes are bool i8 u8 i32 i64 f16 bf16 f32 f64 c64 c128 and the formats, as "
+                   "e4m3 or rational",
                    "%s must be a dtype, not %s", arg_name(c, i), v_article(v, given, sizeof given));
 }
 
@@ -187,11 +189,15 @@ static int checked_axis(OpCall *c, int i, int64_t axis, int rank)
     if (axis >= -rank && axis < rank)
         return (int)(axis < 0 ? axis + rank : axis);
     if (rank == 0)
-        arg_error(c, i, ERR_INDEX, "%s=%lld, but a scalar has no axes", arg_name(c, i), (long long)axis);
+        arg_error(c, i, ERR_INDEX, "%s=%lld, but a scalar has no axes", arg_name(c, i),
+                  (long long)axis);
     char help[128];
-    snprintf(help, sizeof help, "axes count from 0, the last one is %d: %s=%d", rank - 1, arg_name(c, i), rank - 1);
-    arg_error_help(c, i, ERR_INDEX, axis == rank ? help : NULL, "%s=%lld, but %s has %d ax%ss: %d to %d",
-                   arg_name(c, i), (long long)axis, arg_text(c, 0), rank, rank == 1 ? "i" : "e", -rank, rank - 1);
+    snprintf(help, sizeof help, "axes count from 0, the last one is %d: %s=%d", rank - 1,
+             arg_name(c, i), rank - 1);
+    arg_error_help(c, i, ERR_INDEX, axis == rank ? help : NULL,
+                   "%s=%lld, but %s has %d ax%ss: %d to %d",
+                   arg_name(c, i), (long long)axis, arg_text(c, 0), rank, rank == 1 ? "i" : "e",
+                   -rank, rank - 1);
 }
 
 int arg_axis(OpCall *c, int i, int rank, int fallback)
@@ -245,11 +251,13 @@ static void put_extents(OpCall *c, int i, int64_t *shape, int *rank)
         }
     } else if (real_scalar(v, &dt) && dtype_info(dt)->kind == 'i') {
         put_extent(c, i, shape, rank, element_i64(dt, v.tensor->data));
-    } else if (v.tag == V_TENSOR && v.tensor->rank == 1 && dtype_info(v.tensor->dtype)->kind == 'i') {
+    } else if (v.tag == V_TENSOR && v.tensor->rank == 1 &&
+               dtype_info(v.tensor->dtype)->kind == 'i') {
         Tensor *t = v.tensor;
         for (int64_t k = 0; k < t->size; k++)
             put_extent(c, i, shape, rank,
-                       element_i64((DType)t->dtype, t->data + k * tensor_strides(t)[0] * dtype_info(t->dtype)->bytes));
+                       element_i64((DType)t->dtype, t->data + k * tensor_strides(t)[0] *
+                                   dtype_info(t->dtype)->bytes));
     } else {
         wants(c, i, "a tuple of ints, or several ints");
     }
@@ -285,6 +293,7 @@ Value op_root(OpCall *c, Value v)
 bool op_lent(Interp *in, const Op *op)
 {
     const Node *n = in->at ? in->at->node : NULL;
-    const Op *caller = n && n->kind == ND_CALL && n->a->kind == ND_NAME ? op_find(in, n->a->name) : NULL;
+    const Op *caller = n && n->kind == ND_CALL && n->a->kind == ND_NAME
+                       ? op_find(in, n->a->name) : NULL;
     return caller && caller != op;
 }

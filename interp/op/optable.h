@@ -22,7 +22,8 @@ typedef struct OpTable {
     Arena arena;                          /* parsed parameters */
     const Op **by_name;                   /* by Name.id */
     uint32_t by_name_count;
-    int added;                            /* rows that op_add brought: behind the table's in what is per row */
+    /* rows that op_add brought: behind the table's in what is per row */
+    int added;
     int room;                             /* for how many rows that is */
     const Op *by_operator[TK_OPERATORS];
     OpSig **sigs;                         /* per row, NULL until asked for */
@@ -46,6 +47,7 @@ static inline const Kernel *op_kernel(OpTable *t, EwOp ew, DType dt)
 }
 
 /* op_call where argument i is operand[i] of the call as written (NULL: operand i). */
-Value op_call_bound(Interp *, const Op *, Value *args, int count, unsigned weak, const int8_t *operand);
+Value op_call_bound(Interp *, const Op *, Value *args, int count, unsigned weak,
+                    const int8_t *operand);
 
 #endif

@@ -173,7 +173,8 @@ const char *op_closest(Interp *in, const char *text)
 }
 
 /* ---- parameters ---- */
-typedef struct Piece { const char *name, *fallback; size_t name_len, fallback_len; bool variadic, star; } Piece;
+typedef struct Piece { const char *name, *fallback; size_t name_len, fallback_len; bool variadic,
+                       star; } Piece;
 
 static const char *skip_spaces(const char *s)
 {
@@ -294,7 +295,8 @@ const char *op_signature(Interp *in, const Op *op, bool full)
     const OpSig *sig = op_sig(in, op);
     len += (size_t)snprintf(out, cap, "%s(", op->name);
     for (int i = 0; i < sig->required && len < cap; i++)
-        len += (size_t)snprintf(out + len, cap - len, "%s%s", i ? ", " : "", sig->params[i].name->text);
+        len += (size_t)snprintf(out + len, cap - len, "%s%s", i ? ", " : "",
+                                sig->params[i].name->text);
     if (sig->variadic && len < cap)
         len += (size_t)snprintf(out + len, cap - len, "%s%s...", sig->required ? ", " : "",
                                 sig->params[sig->fixed].name->text);

@@ -87,7 +87,8 @@ SCALAR_INLINE bool scalar_exact(int64_t i) { return i <= SCALAR_EXACT && i >= -S
  * side is plain from the whole part. */
 static inline bool scalar_compare_exact(int op, int64_t i, double f)
 {
-    int order = f != f ? 2 : f >= 0x1p63 ? -1 : f < -0x1p63 ? 1 : (i > (int64_t)f) - (i < (int64_t)f);
+    int order = f != f ? 2 : f >= 0x1p63 ? -1 : f < -0x1p63 ? 1
+                                                            : (i > (int64_t)f) - (i < (int64_t)f);
     switch (op) {
     case TK_EQ: return order == 0;
     case TK_NE: return order != 0;
@@ -101,7 +102,8 @@ static inline bool scalar_compare_exact(int op, int64_t i, double f)
 /* The comparison with its sides exchanged. */
 SCALAR_INLINE int scalar_mirror(int op)
 {
-    return op == TK_LT ? TK_GT : op == TK_GT ? TK_LT : op == TK_LE ? TK_GE : op == TK_GE ? TK_LE : op;
+    return op == TK_LT ? TK_GT : op == TK_GT ? TK_LT : op == TK_LE ? TK_GE : op == TK_GE
+           ? TK_LE : op;
 }
 
 /* a op b for two immediates; false sends the caller to the door. */

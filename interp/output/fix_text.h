@@ -4,7 +4,8 @@
 
 #include "core/base/error.h"
 
-/* The user's text of the construct that failed with operand i replaced, if that makes a short line. */
+/* The user's text of the construct that failed with operand i replaced, if that makes a short
+ * line. */
 bool fix_replace(const Error *, int operand, const char *by, char *out, size_t cap);
 /* Is operand i a plain number as the user wrote it? */
 bool fix_number(const Error *, int operand);

@@ -88,7 +88,8 @@ static void out_check(Interp *in, bool ok)
     if (in->out_closed && in->ctx.frame)
         poll_interrupt(in);
     if (!ok && in->ctx.frame)
-        err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s", limit_why(&in->ctx, errno, (char[96]){ 0 }));
+        err_raise(&in->ctx, ERR_IO, "cannot write to standard output: %s",
+                  limit_why(&in->ctx, errno, (char[96]){ 0 }));
 }
 
 bool out_begins(Interp *in)

@@ -63,7 +63,8 @@ static size_t fits(const char *text, size_t len, int room)
 }
 
 /* `head` in its colour, then the rest, which goes on below with an indent. */
-static void put_sentence(const Style *s, Line line, size_t head, const char *colour, const char *rest, int indent)
+static void put_sentence(const Style *s, Line line, size_t head, const char *colour,
+                         const char *rest, int indent)
 {
     const char *text = line.text + head;
     size_t left = line.len - head;
@@ -98,7 +99,8 @@ static size_t gutter(Line line)
 static bool is_carets(Line line)
 {
     size_t i = strspn(line.text, " ");
-    return i + 1 < line.len && line.text[i] == '|' && i > 0 && strspn(line.text + i + 1, " ^") >= line.len - i - 1;
+    return i + 1 < line.len && line.text[i] == '|' && i > 0 &&
+           strspn(line.text + i + 1, " ^") >= line.len - i - 1;
 }
 
 /* The first character that begins at or after a cell, and the cell where it does. */
@@ -165,7 +167,8 @@ static void put_source(const Style *s, Line line, Line carets)
 {
     size_t bar = gutter(line);
     Line text = { line.text + bar, line.len - bar };
-    int cells = text_width(text.text, text.len), room = s->width > 0 ? s->width - (int)bar : cells, from, to;
+    int cells = text_width(text.text, text.len),
+        room = s->width > 0 ? s->width - (int)bar : cells, from, to;
     const char *first = memchr(carets.text, '^', carets.len);
     int at = first ? (int)(first - carets.text) - (int)bar : 0;
     int run = first ? (int)strspn(first, "^") : 0;

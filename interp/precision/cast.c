@@ -1,5 +1,5 @@
-/* Casts to any dtype: f32(x), bf16("0.1"), cast(x, mp(200)), each rounded once; inside a precision scope
- * in its mode. Numbers from text, literals among them. */
+/* Casts to any dtype: f32(x), bf16("0.1"), cast(x, mp(200)), each rounded once; inside a precision
+ * scope in its mode. Numbers from text, literals among them. */
 #include "interp/precision/cast.h"
 
 #include "core/base/error.h"
@@ -62,10 +62,11 @@ static Tensor *cast_tensor(Interp *in, Tensor *t, DType dt)
 }
 
 /* ---- numbers from text ---- */
-_Noreturn static void raise_text(Interp *in, DType dt, const Str *s, const char *what, const char *help)
+_Noreturn static void raise_text(Interp *in, DType dt, const Str *s, const char *what,
+                                 const char *help)
 {
-    Error *e = err_new(&in->ctx, ERR_VALUE, "%s: \"%.*s%s\" %s", dtype_name(dt), (int)(s->len < 40 ? s->len : 40),
-                       s->text, s->len > 40 ? "…" : "", what);
+    Error *e = err_new(&in->ctx, ERR_VALUE, "%s: \"%.*s%s\" %s", dtype_name(dt),
+                       (int)(s->len < 40 ? s->len : 40), s->text, s->len > 40 ? "…" : "", what);
     err_underline(e, 0);
     if (help)
         err_help(e, "%s", help);
@@ -77,7 +78,8 @@ static void rational_of_text(Interp *in, Rational *out, const Str *s)
 {
     RationalStatus status = rational_from_text(&in->ctx, out, s->text, s->len);
     if (status == RATIONAL_NO_NUMBER)
-        raise_text(in, DT_RATIONAL, s, "is no fraction", "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
+        raise_text(in, DT_RATIONAL, s, "is no fraction",
+                   "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
     if (status == RATIONAL_DIVISION)
         raise_text(in, DT_RATIONAL, s, "has the denominator zero", NULL);
     if (status != RATIONAL_OK)
@@ -134,11 +136,12 @@ Value op_cast(Interp *in, Value x, DType dt)
     if (text && real_dtype(dt) && cast_arith(in, &a, dt))
         return cast_text(in, &a, x);
     if (!v_is_numeric(x) && x.tag != V_RANGE) {
-        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s", dtype_name(dt),
+        Error *e = err_new(&in->ctx, ERR_TYPE, "%s casts numbers and tensors: %s is %s",
+                           dtype_name(dt),
                            err_operand_text(&in->ctx, 0), v_article(x, given, sizeof given));
         if (x.tag == V_STRING)
-            err_help(e, "text becomes a number with float(%s) or int(%s)", err_operand_text(&in->ctx, 0),
-                     err_operand_text(&in->ctx, 0));
+            err_help(e, "text becomes a number with float(%s) or int(%s)",
+                     err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 0));
         err_throw(e);
     }
     if (v_dtype(x) == dt)
@@ -174,9 +177,11 @@ Value interval_of_bounds(Interp *in, Value lo, Value hi)
     if (isnan(v.lo) || isnan(v.hi))              /* no number at all, on either side */
         v.lo = v.hi = NAN;
     if (v.lo > v.hi) {
-        Error *e = err_new(&in->ctx, ERR_VALUE, "the lower bound %g of an interval is above the upper one, %g", v.lo,
+        Error *e = err_new(&in->ctx, ERR_VALUE,
+                           "the lower bound %g of an interval is above the upper one, %g", v.lo,
                            v.hi);
-        err_help(e, "interval(%s, %s)", err_operand_text(&in->ctx, 1), err_operand_text(&in->ctx, 0));
+        err_help(e, "interval(%s, %s)", err_operand_text(&in->ctx, 1),
+                 err_operand_text(&in->ctx, 0));
         err_throw(e);
     }
     return v_tensor_raw(tensor_scalar(&in->ctx, DT_INTERVAL, &v));

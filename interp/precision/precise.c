@@ -520,8 +520,8 @@ static Value settle(Precise *p, const Op *op, Value v)
     if (plain && dt == to)
         return v;
     /* Outside of every scope nobody counts: the cast rounds as well, and faster. */
-    if (plain && p->in->scope != p->scope && p->scope->round == ROUND_NEAREST && v.tag == V_TENSOR &&
-        cast_is_mini(to)) {
+    if (plain && p->in->scope != p->scope && p->scope->round == ROUND_NEAREST &&
+        v.tag == V_TENSOR && cast_is_mini(to)) {
         v_push(p->in, v);
         Tensor *cast = tensor_cast(&p->in->ctx, v.tensor, to);
         stack_cut(p->in, p->in->sp - 1);

@@ -5,7 +5,8 @@
  * kernels/arith/arith.h, or the ordinary kernels in a wider float and one rounding at the end.
  *
  * precise.c has the formats, operands and results, precise_ew.c elementwise rows; the rows that
- * run functions have their forms in builtins/formats/formats*.c, named in their rows (Op.format). */
+ * run functions have their forms in builtins/formats/formats*.c, named in their rows
+ * (Op.format). */
 #ifndef RICCI_INTERP_PRECISE_H
 #define RICCI_INTERP_PRECISE_H
 
@@ -33,8 +34,8 @@ static inline bool precise_concerns(const Interp *in, const Value *args, int n)
     return false;
 }
 
-/* The aspect (aspect.h): an elementwise row in a format, the form of another (Op.format) where it has one,
- * else the rest. */
+/* The aspect (aspect.h): an elementwise row in a format, the form of another (Op.format) where it
+ * has one, else the rest. */
 bool precise_wants(const OpCall *);
 Value precise_call(OpCall *, const Aspect *rest);
 /* An elementwise row that precise_concerns. False: nothing is special, the ordinary way. */

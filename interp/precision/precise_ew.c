@@ -1,6 +1,6 @@
 /* Elementwise rows in a format: see precise.h. Binary formats run strip by strip in doubles:
- * operands rounded, the operation by kernels/arith/arith.h, or by the f64 kernel and one rounding; the
- * others run on tensors of the format. */
+ * operands rounded, the operation by kernels/arith/arith.h, or by the f64 kernel and one rounding;
+ * the others run on tensors of the format. */
 #include "interp/precision/precise.h"
 
 #include "core/base/error.h"
@@ -808,7 +808,8 @@ bool precise_elementwise(const OpCall *c, Value *result)
     Interp *in = c->in;
     const Op *op = c->op;
     EwCall e = {
-        .in = in, .op = op, .args = c->args, .n = c->count, .weak = c->weak, .scope = precise_scope(in)
+        .in = in, .op = op, .args = c->args, .n = c->count, .weak = c->weak,
+        .scope = precise_scope(in)
     };
     if (!read_dtypes(&e))
         return false;
@@ -817,7 +818,8 @@ bool precise_elementwise(const OpCall *c, Value *result)
         e.scope = &implied;
     }
     bool ordinary = scope_ordinary(e.scope), whole = all_whole(&e);
-    bool fields = op->ew != EW_SQRT && op->ew != EW_FMA;    /* with a textbook formula for complex numbers */
+    /* with a textbook formula for complex numbers */
+    bool fields = op->ew != EW_SQRT && op->ew != EW_FMA;
     bool counted = ordinary && rounds(op->ew) && (fields || !any_complex(&e)) &&
                    !(whole && op->ew != EW_DIVIDE && op->ew != EW_SQRT);
     if (ordinary && !counted && untouched(&e) && (whole || moves(op) || any_complex(&e)))

@@ -43,7 +43,8 @@
 void app_report(App *app)
 {
     int kind = (int)app->in->ctx.error->kind;
-    app->status = kind == ERR_INTERRUPT && !app->limit.out_of_time ? STATUS_INTERRUPT : STATUS_ERROR;
+    app->status = kind == ERR_INTERRUPT && !app->limit.out_of_time ? STATUS_INTERRUPT
+                                                                   : STATUS_ERROR;
     err_report(app->in);
     if (app->in->out_closed)
         app->status = STATUS_PIPE;
@@ -250,7 +251,8 @@ int app_run(App *app)
 static void hold_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
             return;
 }
 

@@ -75,7 +75,8 @@ void doctest_steps(App *app)
 /* It works in the folder that tempdir() names, which the parent made and removes. */
 _Noreturn static void child(const App *parent, const Step *steps, int count, int out, int err)
 {
-    App app = { .mode = MODE_BLOCKS, .steps = steps, .step_count = count, .safe_by = parent->safe_by,
+    App app = { .mode = MODE_BLOCKS, .steps = steps, .step_count = count,
+                .safe_by = parent->safe_by,
                 .limit = parent->limit, .look_in = parent->look_in, .tempdir = parent->tempdir };
     app.tempdir.owner = 0;
     int null = open("/dev/null", O_RDONLY);
@@ -83,8 +84,8 @@ _Noreturn static void child(const App *parent, const Step *steps, int count, int
     setenv("LC_ALL", "C.UTF-8", 1);        /* a document says the same on every machine */
     setenv("RICCI_PICTURES", "text", 1);
     setpgid(0, 0);
-    if (chdir(app.tempdir.path) != 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-        dup2(err, STDERR_FILENO) < 0)
+    if (chdir(app.tempdir.path) != 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
         _exit(STATUS_ERROR);
     exit(app_run(&app));
 }
@@ -145,7 +146,8 @@ static void make_folder(App *app)
 {
     static const char mark[] = "/block";
     size_t n = strlen(app->tempdir.path);
-    if (n + sizeof mark > sizeof app->tempdir.path || mkdir(strcat(app->tempdir.path, mark), 0700) != 0) {
+    if (n + sizeof mark > sizeof app->tempdir.path ||
+        mkdir(strcat(app->tempdir.path, mark), 0700) != 0) {
         fprintf(stderr, "ricci: cannot make a folder for a block: %s\n", c_strerror(errno));
         exit(STATUS_ERROR);
     }

@@ -538,7 +538,8 @@ static void check_file(void *with, const char *path)
     Doctest *d = with;
     const char *slash = strrchr(path, '/');
     Text beside = { 0 };
-    text_printf(&beside, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
+    text_printf(&beside, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1,
+                slash ? path : ".");
     char *folder = realpath(beside.data, NULL), *here = getcwd(NULL, 0);
     const char *look_in[] = { folder, here, NULL };
     d->app->look_in = folder && here ? look_in : look_in + 2;

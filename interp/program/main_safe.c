@@ -1,6 +1,6 @@
 /* What a run may reach and use: `--safe` and `--limit`, made of the command line before there is an
- * interpreter or a second thread, and given to the interpreter when it is there. The program's folder is
- * that of the file that runs; without one, the current folder. */
+ * interpreter or a second thread, and given to the interpreter when it is there. The program's
+ * folder is that of the file that runs; without one, the current folder. */
 #include "interp/program/main.h"
 
 #include "core/system/c_locale.h"
@@ -51,7 +51,8 @@ static void allow_folders(App *app)
 /* The first wall. What runs no program needs none. */
 static void build_fence(App *app)
 {
-    if (!app->safe_by || app->mode == MODE_FORMAT || app->mode == MODE_DOC || app->mode == MODE_EXPLAIN)
+    if (!app->safe_by || app->mode == MODE_FORMAT || app->mode == MODE_DOC ||
+        app->mode == MODE_EXPLAIN)
         return;
     if (!tempdir_make(&app->tempdir)) {
         fprintf(stderr, "ricci: cannot make a folder for temporary files: %s\n", c_strerror(errno));

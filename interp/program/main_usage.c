@@ -49,7 +49,8 @@ static const char test_text[] =
     "Runs the test blocks of files, and of all *.ric in folders (. if none is named), each block\n"
     "alone, after the other statements of its file. The last line is `N passed, N failed`.\n"
     "\n"
-    "  -k WORD         only tests with WORD in their name or their file's (small and capital alike)\n"
+    "  -k WORD         only tests with WORD in their name or their file's (small and capital "
+    "alike)\n"
     "  --list          list the tests, run none\n"
     "  -v, --verbose   name each test and its time; without it, those that took a second\n";
 
@@ -60,7 +61,8 @@ static const char format_text[] =
     "where texts are printed.\n"
     "\n"
     "  -w, --write     rewrite the files\n"
-    "  --check         name the files that would change, with the first line; exit 1 if there are any\n"
+    "  --check         name the files that would change, with the first line; exit 1 if there are "
+    "any\n"
     "  --diff          show all that would change; exit 1 if anything would\n";
 
 static const char doc_text[] =
@@ -76,7 +78,8 @@ static const char doctest_text[] =
     "\n"
     "Runs the fenced code of Markdown files, and of all *.md in folders, each block in a fresh\n"
     "interpreter and a fresh folder, and compares what comes out with what the document shows.\n"
-    "Blocks run as programs of strangers do; files are found beside the document and in the current\n"
+    "Blocks run as programs of strangers do; files are found beside the document and in the "
+    "current\n"
     "folder.\n"
     "\n"
     "  ```ricci        a program: it has to run; a ```text block below it is what it prints\n"

@@ -153,8 +153,8 @@ static bool is_help_text(const char *text)
     return true;
 }
 
-/* `|b|`, `5!`, `<1, 2>`: what looks like an operator that waits for its operand, and no operand makes
- * a program of it. */
+/* `|b|`, `5!`, `<1, 2>`: what looks like an operator that waits for its operand, and no operand
+ * makes a program of it. */
 static bool is_hopeless(Repl *r, const char *text, size_t len)
 {
     Ctx *ctx = &r->in->ctx;

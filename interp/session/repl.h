@@ -9,7 +9,8 @@ typedef struct ReplHelp {
     void (*show)(Interp *, Buf *, const char *name);     /* ?name */
     void (*search)(Interp *, Buf *, const char *words);  /* ??words */
     bool (*kind)(Interp *, Buf *, const char *kind);     /* :explain KIND; false: there is none */
-    bool (*topic)(int i, char name[32]);                 /* what ?TAB offers besides; false: the end */
+    /* what ?TAB offers besides; false: the end */
+    bool (*topic)(int i, char name[32]);
 } ReplHelp;
 
 /* Reads, runs and echoes entries until the end of input or :quit. With readline where

@@ -22,7 +22,8 @@ typedef struct Painter {
     bool foreign;                /* extern was read: the next { opens C */
     bool import;                 /* `as` and `from` are words of this statement */
     bool header;                 /* of precision and the like, … */
-    uint16_t header_depth;       /* … with so many open brackets: words behind a value are keywords */
+    /* … with so many open brackets: words behind a value are keywords */
+    uint16_t header_depth;
     char word;                   /* m, e, p: a modifier, `explain`, `profile` stands before */
 } Painter;
 
@@ -156,7 +157,8 @@ static bool is_keyword(Painter *p, size_t n)
         p->word = value_follows ? '\0' : 'm';
         return true;
     }
-    if ((before == 'p' && is_word(p, n, "to")) || (before == 'e' && is_word(p, n, "as") && name_follows(p, n)))
+    if ((before == 'p' && is_word(p, n, "to")) ||
+        (before == 'e' && is_word(p, n, "as") && name_follows(p, n)))
         return true;
     return (p->operand && p->import && is_word(p, n, "as from")) || is_test(p, n);
 }
@@ -261,7 +263,8 @@ static void paint_raw(Painter *p)
 /* 'abc' as elsewhere: no string here. */
 static void paint_quoted(Painter *p)
 {
-    const char *end = p->at + 1 < p->len ? memchr(p->text + p->at + 1, '\'', p->len - p->at - 1) : NULL;
+    const char *end = p->at + 1 < p->len
+                      ? memchr(p->text + p->at + 1, '\'', p->len - p->at - 1) : NULL;
     put(p, end ? (size_t)(end - p->text) + 1 - p->at : 1, PAINT_WRONG);
     p->operand = true;
 }
@@ -285,8 +288,10 @@ static void paint_c_quoted(Painter *p, char quote)
 
 static void paint_c(Painter *p)
 {
-    static const char words[] = "void char short int long float double signed unsigned const struct union enum "
-                                "typedef static extern size_t bool _Bool int8_t int16_t int32_t int64_t uint8_t "
+    static const char words[] =
+        "void char short int long float double signed unsigned const struct union enum "
+                                "typedef static extern size_t bool _Bool int8_t int16_t int32_t "
+                                "int64_t uint8_t "
                                 "uint16_t uint32_t uint64_t";
     char c = peek(p, 0);
     size_t n = name_length(p);
@@ -336,7 +341,8 @@ static void close_bracket(Painter *p, char c)
     }
     while (at > 0 && strchr("([", s->open[at - 1]) && (open == '{' || s->open[at - 1] != open))
         at--;
-    bool fits = at > 0 && (open == '{' ? strchr("{i", s->open[at - 1]) != NULL : s->open[at - 1] == open);
+    bool fits = at > 0 &&
+                (open == '{' ? strchr("{i", s->open[at - 1]) != NULL : s->open[at - 1] == open);
     bool string = fits && s->open[at - 1] == 'i', passed = fits && at < s->depth;
     if (fits)
         s->depth = (uint16_t)(at - 1);
@@ -349,7 +355,8 @@ static void close_bracket(Painter *p, char c)
 static size_t foreign_operator(const Painter *p)
 {
     static const char *const operators[] = {
-        "**=", "===", "!==", ".**", "&&", "||", "**", "~=", "<>", "=<", "=>", ".*", "./", ".\\", ".^", ".+",
+        "**=", "===", "!==", ".**", "&&", "||", "**", "~=", "<>", "=<", "=>", ".*", "./",
+        ".\\", ".^", ".+",
         ".-", ".'", "/*", "~", "?", "$" };
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         size_t n = strlen(operators[i]);
@@ -377,7 +384,8 @@ static void paint_operator(Painter *p)
     utf8_next(p->text, p->len, &at);
     bool good = at == p->at + 1 && peek(p, 0) >= ' ';
     for (size_t i = 0; !good && i < sizeof beyond / sizeof *beyond; i++)
-        good = strlen(beyond[i]) == at - p->at && memcmp(beyond[i], p->text + p->at, at - p->at) == 0;
+        good = strlen(beyond[i]) == at - p->at &&
+               memcmp(beyond[i], p->text + p->at, at - p->at) == 0;
     put(p, at - p->at, good ? PAINT_PLAIN : PAINT_WRONG);
     p->operand = false;
 }

@@ -100,8 +100,8 @@ int repl_spawn(Repl *, const char *program, const char *argument);
 /* ---- repl_page.c ---- */
 /* Writes a text, a screen at a time where the output is a terminal that can. */
 void repl_page(Interp *, Buf *text);
-/* Waits for a key in the middle of such a text; 0: Ctrl-C or the end of input. Down is Enter, PageDown
- * a blank, and \a stands for keys that mean nothing there. */
+/* Waits for a key in the middle of such a text; 0: Ctrl-C or the end of input. Down is Enter,
+ * PageDown a blank, and \a stands for keys that mean nothing there. */
 int repl_key(Interp *);
 
 #endif

@@ -27,7 +27,8 @@ enum {
 
 static const char *const codes[PAINTS] = {
     [PAINT_PLAIN] = "", [PAINT_KEYWORD] = ";35", [PAINT_NUMBER] = ";36", [PAINT_STRING] = ";32",
-    [PAINT_ESCAPE] = ";33", [PAINT_COMMENT] = ";2", [PAINT_KNOWN] = ";94", [PAINT_COMMAND] = ";1;36",
+    [PAINT_ESCAPE] = ";33", [PAINT_COMMENT] = ";2", [PAINT_KNOWN] = ";94",
+    [PAINT_COMMAND] = ";1;36",
     [PAINT_BRACKET] = "", [PAINT_WRONG] = ";31", [PAINT_PAIR] = ";1;4", [PAINT_PROMPT] = ";1;32",
     [PAINT_MORE] = ";32", [PAINT_CONTROL] = ";7" };
 
@@ -101,7 +102,8 @@ static size_t common_end(const char *a, size_t a_len, const char *b, size_t b_le
 
 /* The lines after line `from`, of a text whose last `same` bytes are the last of the old one too;
  * as soon as a line begins in those as it did before, the old ones are good for the rest. */
-static void scan_lines(size_t from, const char *text, size_t len, size_t old_len, size_t same, Buf *fresh)
+static void scan_lines(size_t from, const char *text, size_t len, size_t old_len,
+                       size_t same, Buf *fresh)
 {
     Line line = *line_at(from);
     size_t old = from + 1;
@@ -198,8 +200,8 @@ static void put_cells(Walk *w, const char *bytes, size_t n, int cells, uint8_t p
 
 static bool is_hidden(uint32_t c)
 {
-    return (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) || (c >= 0x2028 && c <= 0x202E) ||
-           (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
+    return (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
 }
 
 /* A character of the text; what moves the cursor or cannot be seen is shown by a sign. Returns its
@@ -256,7 +258,8 @@ static void put_prompt(Walk *w, size_t line)
 static uint8_t paint_of(size_t offset)
 {
     size_t i = offset - screen.paint_from;
-    return offset >= screen.paint_from && i < screen.paint.len ? (uint8_t)screen.paint.data[i] : PAINT_PLAIN;
+    return offset >= screen.paint_from && i < screen.paint.len ? (uint8_t)screen.paint.data[i]
+                                                               : PAINT_PLAIN;
 }
 
 static void note_point(Walk *w, bool at_end)
@@ -302,7 +305,8 @@ static int walk_line(Walk *w, size_t line)
     put_prompt(w, line);
     for (size_t at = line_at(line)->start; at < end;) {
         bool here = at == point;
-        size_t skipped = here ? 0 : skip_plain(w, text + at, (point > at && point < end ? point : end) - at);
+        size_t skipped = here ? 0 : skip_plain(w, text + at,
+                                               (point > at && point < end ? point : end) - at);
         at += skipped;
         if (skipped)
             continue;
@@ -356,7 +360,8 @@ static void choose_top(void)
     walk_line(&w, cursor.line);
     cursor.row = w.point_row;
     Spot *top = &screen.top, lowest = spot_above(cursor, screen.height - 1);
-    if (top->line > last || top->line > cursor.line || (top->line == cursor.line && top->row > cursor.row))
+    if (top->line > last || top->line > cursor.line ||
+        (top->line == cursor.line && top->row > cursor.row))
         *top = cursor;
     if (top->row >= rows_of(top->line))
         top->row = 0;
@@ -479,12 +484,14 @@ static void move_to(int row, int column)
 static void put_code(uint8_t paint)
 {
     if (screen.colours)
-        buf_printf(&screen.out, "\033[0%s%sm", codes[paint & ~PAINT_REGION], paint & PAINT_REGION ? ";7" : "");
+        buf_printf(&screen.out, "\033[0%s%sm", codes[paint & ~PAINT_REGION],
+                   paint & PAINT_REGION ? ";7" : "");
 }
 
 static bool same_look(uint8_t a, uint8_t b)
 {
-    return strcmp(codes[a & ~PAINT_REGION], codes[b & ~PAINT_REGION]) == 0 && !((a ^ b) & PAINT_REGION);
+    return strcmp(codes[a & ~PAINT_REGION], codes[b & ~PAINT_REGION]) == 0 &&
+           !((a ^ b) & PAINT_REGION);
 }
 
 /* Writes a row from a byte on. */
@@ -523,7 +530,8 @@ static size_t same_begin(const Frame *a, const Row *old, const Frame *b, const R
 {
     const char *text = b->text.data + new->at, *before = a->text.data + old->at;
     size_t n = 0, least = old->len < new->len ? old->len : new->len;
-    while (n < least && text[n] == before[n] && b->paint.data[new->at + n] == a->paint.data[old->at + n])
+    while (n < least && text[n] == before[n] &&
+           b->paint.data[new->at + n] == a->paint.data[old->at + n])
         n++;
     if (n == old->len && n == new->len)
         return n;
@@ -615,13 +623,16 @@ static void follow_mode(void)
     if (!shown || strcmp(shown, "on") != 0)
         return;
     const char *name = rl_editing_mode == 1 ? "emacs-mode-string"
-                     : rl_get_keymap() == vi_movement_keymap ? "vi-cmd-mode-string" : "vi-ins-mode-string";
-    const char *mode = rl_variable_value(name), *codes_begin = mode ? strchr(mode, RL_PROMPT_START_IGNORE) : NULL;
+                     : rl_get_keymap() == vi_movement_keymap ? "vi-cmd-mode-string"
+                                                             : "vi-ins-mode-string";
+    const char *mode = rl_variable_value(name),
+               *codes_begin = mode ? strchr(mode, RL_PROMPT_START_IGNORE) : NULL;
     if (!codes_begin || (screen.mode && strcmp(screen.mode, mode) == 0))
         return;
     free(screen.mode);
     screen.mode = strdup(mode);
-    buf_put(&screen.out, codes_begin + 1, strcspn(codes_begin + 1, (char[]){ RL_PROMPT_END_IGNORE, '\0' }));
+    buf_put(&screen.out, codes_begin + 1,
+            strcspn(codes_begin + 1, (char[]){ RL_PROMPT_END_IGNORE, '\0' }));
 }
 
 /* The frame from `top`, of so many rows; the cursor's place in it. */

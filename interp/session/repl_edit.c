@@ -11,8 +11,10 @@
 
 enum {
     INDENT = 4, OPEN_MAX = 256,
-    INDENT_MAX = 1 << 17,        /* bytes before the cursor up to which a line's indentation is sought */
-    ASK_MAX = 1 << 13            /* of a text of which the parser is asked, though a bracket is open */
+    /* bytes before the cursor up to which a line's indentation is sought */
+    INDENT_MAX = 1 << 17,
+    /* of a text of which the parser is asked, though a bracket is open */
+    ASK_MAX = 1 << 13
 };
 
 static struct Edit {
@@ -184,8 +186,8 @@ static int close_bracket(int count, int key)
     int start = line_start(rl_point);
     rl_begin_undo_group();
     bool typed = start == edit.indented || !key_is_there();
-    if (typed && start > 0 && start < rl_point && only_blanks_before(rl_point) && find_open(&open) &&
-        !open.inside && open.depth > 0) {
+    if (typed && start > 0 && start < rl_point && only_blanks_before(rl_point) &&
+        find_open(&open) && !open.inside && open.depth > 0) {
         int indent = outer_indent(&open);
         rl_delete_text(start, rl_point);
         rl_point = start;
@@ -427,7 +429,8 @@ static void replace_in(Keymap map, bool plain)
 void edit_bind(Interp *in)
 {
     static const char *const breaks[] = { "\\e\\C-m", "\\e\\C-j" };
-    static const char *const shifted[] = { "\\e[13;2u", "\\e[13;5u", "\\e[27;2;13~", "\\e[27;5;13~" };
+    static const char *const shifted[] =
+        { "\\e[13;2u", "\\e[13;5u", "\\e[27;2;13~", "\\e[27;5;13~" };
     Keymap emacs = rl_get_keymap_by_name("emacs-standard");
     Keymap insert = rl_get_keymap_by_name("vi-insert");
     edit.in = in;

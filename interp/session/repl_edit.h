@@ -40,8 +40,8 @@ void history_close(void);
 
 /* ---- repl_colour.c ---- */
 typedef enum Paint {
-    PAINT_PLAIN, PAINT_KEYWORD, PAINT_NUMBER, PAINT_STRING, PAINT_ESCAPE, PAINT_COMMENT, PAINT_KNOWN,
-    PAINT_COMMAND, PAINT_BRACKET, PAINT_WRONG,
+    PAINT_PLAIN, PAINT_KEYWORD, PAINT_NUMBER, PAINT_STRING, PAINT_ESCAPE, PAINT_COMMENT,
+    PAINT_KNOWN, PAINT_COMMAND, PAINT_BRACKET, PAINT_WRONG,
     PAINT_PAIR, PAINT_PROMPT, PAINT_MORE, PAINT_CONTROL,       /* put by repl_draw.c */
     PAINTS,
     PAINT_REGION = 128           /* added to the others */
@@ -50,10 +50,12 @@ typedef enum Paint {
 /* What is open where a line begins. */
 enum { SCAN_DEEP = 45 };
 typedef struct Scan {
-    uint16_t depth;              /* of brackets; what is deeper than SCAN_DEEP is counted, not kept */
+    /* of brackets; what is deeper than SCAN_DEEP is counted, not kept */
+    uint16_t depth;
     bool inside;                 /* the entry's first line is over */
-    char open[SCAN_DEEP];        /* ( [ {, ` raw string, C braces of C, * its comments; within a line
-                                  * " string, i interpolation */
+    /* ( [ {, ` raw string, C braces of C, * its comments; within a line " string, i
+     * interpolation */
+    char open[SCAN_DEEP];
 } Scan;
 
 /* Says how each byte of a line is shown (`paint` NULL: nobody asks), and moves on to the begin of

@@ -25,7 +25,8 @@ enum {
     HISTORY_SLACK = 1000,            /* lines too many before the file is written anew */
     ENTRY_MAX = 1 << 18,             /* bytes of an entry of the file: longer ones are left out */
     FILE_MAX = 1 << 26,              /* of a longer file only the end is read */
-    TABLE_SIZE = 1 << 15             /* places of the set of entries: a power of 2, > 2 HISTORY_MAX */
+    /* places of the set of entries: a power of 2, > 2 HISTORY_MAX */
+    TABLE_SIZE = 1 << 15
 };
 
 static char *history_file;           /* its path, NULL if there is none */
@@ -74,7 +75,8 @@ static int open_locked(bool *locked)
 {
     for (;;) {
         struct stat here, there;
-        int fd = open(history_file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+        int fd = open(history_file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC |
+                      O_NONBLOCK, 0600);
         if (fd < 0)
             return -1;
         if (fstat(fd, &here) != 0 || !S_ISREG(here.st_mode) || here.st_uid != geteuid()) {
@@ -86,7 +88,8 @@ static int open_locked(bool *locked)
         if ((here.st_mode & 07777) != 0600)
             fchmod(fd, 0600);
         *locked = lock(fd);
-        if (lstat(history_file, &there) == 0 && here.st_ino == there.st_ino && here.st_dev == there.st_dev)
+        if (lstat(history_file, &there) == 0 && here.st_ino == there.st_ino &&
+            here.st_dev == there.st_dev)
             return fd;
         close(fd);
     }

@@ -30,9 +30,11 @@ static struct Line {
     const char *mark;          /* stands before each prompt without a terminal, or NULL */
     EntryDone *is_done;        /* of the caller, and its argument */
     void *arg;
-    locale_t utf8;             /* what is in force while readline runs; 0: there is none to be had */
+    /* what is in force while readline runs; 0: there is none to be had */
+    locale_t utf8;
     /* keys */
-    bool blocked, waited;      /* no key was there when it was asked for: the next one, the last one */
+    /* no key was there when it was asked for: the next one, the last one */
+    bool blocked, waited;
     bool blocks;
     char *block;               /* keys that were read and not asked for yet */
     size_t block_at, block_len;
@@ -118,7 +120,8 @@ static int next_key(FILE *stream)
 {
     char byte = '\a';
     (void)stream;
-    if (!RL_ISSTATE(RL_STATE_MULTIKEY | RL_STATE_METANEXT))        /* of several bytes the first counts */
+    /* of several bytes the first counts */
+    if (!RL_ISSTATE(RL_STATE_MULTIKEY | RL_STATE_METANEXT))
         line.waited = line.blocked;
     line.blocked = false;
     if (line.block_at < line.block_len) {
@@ -180,7 +183,8 @@ static void take_signals(void)
     rl_check_signals();
     if (line.continued) {
         line.continued = 0;
-        rl_deprep_terminal();              /* whoever ran meanwhile has set the terminal as he likes */
+        /* whoever ran meanwhile has set the terminal as he likes */
+        rl_deprep_terminal();
         rl_prep_terminal(1);
         if (line.rich)
             draw_begin();
@@ -221,10 +225,10 @@ static void measure_dumb(void)
 }
 
 /* ---- letters ---- */
-/* Text is UTF-8, whatever the locale of the user says, and readline asks what a letter is and how wide:
- * while it runs, this thread has a locale of its own. Readline also sets the one of the process, from
- * the environment and at every prompt; that belongs to the C code that a program may call, and is put
- * back. */
+/* Text is UTF-8, whatever the locale of the user says, and readline asks what a letter is and how
+ * wide: while it runs, this thread has a locale of its own. Readline also sets the one of the
+ * process, from the environment and at every prompt; that belongs to the C code that a program may
+ * call, and is put back. */
 typedef struct Letters {
     locale_t thread;
     char *process;
@@ -476,7 +480,8 @@ static void open_rich(Interp *in)
     rl_instream = stdin;
     rl_outstream = stdout;
     draw_open(in);
-    rl_initialize();           /* before the next line: readline asks no terminal that it does not draw on */
+    /* before the next line: readline asks no terminal that it does not draw on */
+    rl_initialize();
     rl_redisplay_function = draw_later;
     rl_getc_function = next_key;
 }
@@ -501,7 +506,8 @@ void entry_open(Interp *in, bool terminal)
     rl_readline_name = "ricci";
     rl_persistent_signal_handlers = 1;
     rl_variable_bind("revert-all-at-newline", "on");
-    rl_variable_bind("isearch-terminators", "\\e\\C-j\\C-x");     /* 8.2 crashes on Ctrl-R Ctrl-X x */
+    /* 8.2 crashes on Ctrl-R Ctrl-X x */
+    rl_variable_bind("isearch-terminators", "\\e\\C-j\\C-x");
     complete_open(in);
     if (line.rich)
         open_rich(in);

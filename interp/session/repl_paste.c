@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASTE_ASK = 1 << 14 };    /* bytes of a statement up to which the parser is asked if it ends */
+/* bytes of a statement up to which the parser is asked if it ends */
+enum { PASTE_ASK = 1 << 14 };
 
 /* Text that grows; readline's callbacks must not raise, so what finds no memory is left out. */
 typedef struct Text { char *data; size_t len, cap; } Text;
@@ -121,7 +122,8 @@ static size_t code_length(const char *text, size_t len)
     }
     if (text[1] != ']')
         return (unsigned char)text[1] >= ' ' && (unsigned char)text[1] < 0x7F ? 2 : 1;
-    while (n < len && n < 4096 && text[n] != '\a' && text[n] != '\033' && text[n] != '\n' && text[n] != '\r')
+    while (n < len && n < 4096 && text[n] != '\a' && text[n] != '\033' && text[n] != '\n' &&
+           text[n] != '\r')
         n++;
     if (n + 1 < len && text[n] == '\033' && text[n + 1] == '\\')
         return n + 2;
@@ -175,7 +177,8 @@ static size_t blanks(const char *text, size_t len)
 static void shift_left(Text *t)
 {
     size_t least = blanks(t->data, t->len), to = 0;
-    for (size_t at = 0; at < t->len && least > 0; at += line_length(t->data + at, t->len - at) + 1) {
+    for (size_t at = 0; at < t->len && least > 0;
+         at += line_length(t->data + at, t->len - at) + 1) {
         size_t n = line_length(t->data + at, t->len - at), indent = blanks(t->data + at, n);
         if (indent < n && (indent < least || memcmp(t->data, t->data + at, least) != 0))
             least = indent < least ? indent : 0;

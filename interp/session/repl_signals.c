@@ -82,7 +82,8 @@ static void put_time_since_first(Line *l)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    long tenths = (now.tv_sec - signals.first.tv_sec) * 10 + (now.tv_nsec - signals.first.tv_nsec) / 100000000;
+    long tenths = (now.tv_sec - signals.first.tv_sec) * 10 +
+                  (now.tv_nsec - signals.first.tv_nsec) / 100000000;
     put_number(l, tenths / 10);
     put_text(l, ".");
     put_number(l, tenths % 10);
@@ -194,7 +195,8 @@ static void start_limit(bool on)
     if (!(signals.limit_seconds < 1e9))
         return;
     when.it_value.tv_sec = on ? (time_t)signals.limit_seconds : 0;
-    when.it_value.tv_nsec = on ? (long)((signals.limit_seconds - (double)when.it_value.tv_sec) * 1e9) + 1 : 0;
+    when.it_value.tv_nsec =
+        on ? (long)((signals.limit_seconds - (double)when.it_value.tv_sec) * 1e9) + 1 : 0;
     if (in && in->ctx.limit)
         in->ctx.limit->out_of_time = 0;
     signals.limit_timer.signal = limit_signal();
@@ -332,8 +334,8 @@ static void on_nothing(int sig)
     (void)sig;
 }
 
-/* What cannot be written says errno. A handler that does nothing, since what is ignored would stay so
- * in the programs that C code starts, where `yes | head` is to end by SIGPIPE. */
+/* What cannot be written says errno. A handler that does nothing, since what is ignored would stay
+ * so in the programs that C code starts, where `yes | head` is to end by SIGPIPE. */
 static void leave_to_errno(int sig)
 {
     struct sigaction action = { .sa_handler = on_nothing, .sa_flags = SA_RESTART };

@@ -16,8 +16,9 @@ void signals_keep_session(void);
 void signals_settled(void);
 /* Was Ctrl-C pressed, and did nobody poll since? */
 bool signals_interrupted(void);
-/* How long a program may run, and an entry of a session: then it is interrupted, and ended two seconds
- * later if it did not stop. INFINITY: as long as it likes. On the thread that takes signals. */
+/* How long a program may run, and an entry of a session: then it is interrupted, and ended two
+ * seconds later if it did not stop. INFINITY: as long as it likes. On the thread that takes
+ * signals. */
 void signals_limit(double seconds);
 /* A folder that goes when the process is ended by a signal or here; it stays where it is. */
 void signals_remove(TempDir *);

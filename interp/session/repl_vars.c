@@ -147,8 +147,8 @@ static uint32_t next_letter(const char **text)
     return c;
 }
 
-/* Whether the letter is one of `[a-z]` or none of `[!a-z]`; *pattern, behind the bracket, moves behind
- * the other one. A bracket without an end fits nothing. */
+/* Whether the letter is one of `[a-z]` or none of `[!a-z]`; *pattern, behind the bracket, moves
+ * behind the other one. A bracket without an end fits nothing. */
 static bool in_set(const char **pattern, uint32_t letter)
 {
     const char *p = *pattern;

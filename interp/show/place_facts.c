@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LISTED = 1 };               /* Value.aux of what devices() gave: printed together as a table */
+/* Value.aux of what devices() gave: printed together as a table */
+enum { LISTED = 1 };
 
 Value place_listed(Device *d)
 {
@@ -171,10 +172,11 @@ static Value lacks_tuple(Interp *in, const Device *d)
     return *--in->sp;
 }
 
-static const char *const fields[] = { "name", "title", "available", "why", "memory", "dtypes", "lacks", "note",
+static const char *const fields[] =
+    { "name", "title", "available", "why", "memory", "dtypes", "lacks", "note",
                                       "bandwidth", "latency", "launch" };
-enum { F_NAME, F_TITLE, F_AVAILABLE, F_WHY, F_MEMORY, F_DTYPES, F_LACKS, F_NOTE, F_BANDWIDTH, F_LATENCY, F_LAUNCH,
-       FIELDS };
+enum { F_NAME, F_TITLE, F_AVAILABLE, F_WHY, F_MEMORY, F_DTYPES, F_LACKS, F_NOTE, F_BANDWIDTH,
+       F_LATENCY, F_LAUNCH, FIELDS };
 
 /* real: what d stands for, or NULL. */
 static Value fact(Interp *in, Device *d, Device *real, int field)
@@ -184,7 +186,8 @@ static Value fact(Interp *in, Device *d, Device *real, int field)
     switch (field) {
     case F_NAME: return text_value(in, real ? real->name : d->name);
     case F_AVAILABLE: return v_bool(real != NULL);
-    case F_WHY: return real ? v_none() : text_value(in, device_reason(&in->ctx, d, why, sizeof why));
+    case F_WHY: return real ? v_none()
+                            : text_value(in, device_reason(&in->ctx, d, why, sizeof why));
     case F_TITLE: return real && real->title[0] ? text_value(in, real->title) : v_none();
     case F_MEMORY: return real && real->memory ? v_int((int64_t)real->memory) : v_none();
     case F_DTYPES: return real ? dtype_tuple(in, real) : v_none();
@@ -221,7 +224,8 @@ Value place_field(Interp *in, Device *d, const Name *name)
         if (strcmp(fields[i], name->text) == 0)
             return fact(in, d, device_real(&in->ctx, d), i);
     const char *close = err_closest(name->text, fields, FIELDS);
-    Error *e = err_new(&in->ctx, ERR_NAME, "a device has no field %s; it has name, title, available, why, memory, "
+    Error *e = err_new(&in->ctx, ERR_NAME,
+                       "a device has no field %s; it has name, title, available, why, memory, "
                        "dtypes, lacks, note, bandwidth, latency and launch", name->text);
     if (close)
         err_help(e, "did you mean %s?", close);

@@ -5,7 +5,8 @@
 #include "interp/state/interp.h"
 
 Value place_listed(Device *);                          /* as devices() gives it */
-bool place_is_list(Value);                             /* devices(), or a part of it: prints as a table */
+/* devices(), or a part of it: prints as a table */
+bool place_is_list(Value);
 void place_put_table(Buf *, const Value *devices, uint32_t n);
 Value place_field(Interp *, Device *, const Name *);   /* d.memory, sim.mps; raises `name` */
 

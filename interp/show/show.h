@@ -122,7 +122,8 @@ bool show_is_zero(DType, const void *element);       /* exactly, and not -0 */
 /* The zeros that format(dots=true) writes as ·: outside the band of a matrix (a triangle is one),
  * all of them where they are at least half of it, none of a matrix of zeros. */
 typedef struct Zeros { bool any, all; int64_t below, above; } Zeros;
-Zeros zeros_find(Interp *, const Tensor *, const char *base);     /* of the matrix that starts there */
+/* of the matrix that starts there */
+Zeros zeros_find(Interp *, const Tensor *, const char *base);
 static inline bool zeros_structural(const Zeros *z, int64_t i, int64_t j)
 {
     return z->any && (z->all || i - j > z->below || j - i > z->above);

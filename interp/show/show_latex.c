@@ -21,7 +21,8 @@ void latex_text(Buf *out, const char *text, size_t len)
     buf_puts(out, "\\text{");
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
-        const char *word = c == '\\' ? "backslash" : c == '^' ? "asciicircum" : c == '~' ? "asciitilde" :
+        const char *word = c == '\\' ? "backslash" : c == '^' ? "asciicircum" : c == '~'
+                           ? "asciitilde" :
                            c == '<' ? "less" : c == '>' ? "greater" : c == '|' ? "bar" : NULL;
         if (word)
             buf_printf(out, "\\text%s{}", word);

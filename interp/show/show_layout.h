@@ -1,4 +1,5 @@
-/* Private to show_tensor.c, show_matrix.c and show_latex.c: the layout of one tensor on its way to the page. */
+/* Private to show_tensor.c, show_matrix.c and show_latex.c: the layout of one tensor on its way to
+ * the page. */
 #ifndef RICCI_INTERP_SHOW_LAYOUT_H
 #define RICCI_INTERP_SHOW_LAYOUT_H
 
@@ -63,7 +64,8 @@ static inline const char *layout_at(const Tensor *t, const char *base, int64_t i
     return base + i * stride * dtype_info(t->dtype)->bytes;
 }
 
-/* The first element of matrix number k of rank 3 and more; index: where it stands in the leading axes. */
+/* The first element of matrix number k of rank 3 and more; index: where it stands in the leading
+ * axes. */
 const char *layout_slice(const Tensor *, int64_t k, int64_t *index);
 /* Writes one cell at the end of out, aligned in the column (NULL: as it is). */
 void layout_cell(Layout *, const void *element, const Column *);

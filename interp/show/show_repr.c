@@ -32,7 +32,8 @@ static void put_float(Buf *out, double x, DType dt)
 {
     size_t from = out->len;
     show_float(out, x, dt);
-    if (dt == DT_F64 || !isfinite(x) || round_to(out->ctx, dt, c_strtod(buf_cstr(out) + from, NULL)) == x)
+    if (dt == DT_F64 || !isfinite(x) ||
+        round_to(out->ctx, dt, c_strtod(buf_cstr(out) + from, NULL)) == x)
         return;
     out->len = from;
     show_float(out, x, DT_F64);

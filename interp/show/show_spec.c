@@ -332,7 +332,8 @@ static size_t put_float(Buf *out, const Spec *s, Real r, size_t *lead)
     } else if (type && isfinite(x)) {
         digits = put_magnitude(out, s, fabs(x), s->precision < 0 ? 6 : s->precision, type);
     } else if (type) {
-        buf_puts(out, isnan(x) ? ascii_is_upper(type) ? "NAN" : "nan" : ascii_is_upper(type) ? "INF" : "inf");
+        buf_puts(out, isnan(x) ? ascii_is_upper(type) ? "NAN" : "nan" : ascii_is_upper(type)
+                 ? "INF" : "inf");
         digits = 0;
     } else {
         digits = put_plain(out, s, fabs(x), r.dtype);
@@ -504,10 +505,12 @@ static void put_interval(Buf *out, const Interval *v, Spec *s)
         type_error(s, "an interval", float_types);
     spec_zero(s, false);
     size_t lead, from = out->len;
-    buf_reserve(out, 1000 + 2 * (size_t)(s->precision > 0 ? s->precision : 0));   /* nothing raises in between */
+    /* nothing raises in between */
+    buf_reserve(out, 1000 + 2 * (size_t)(s->precision > 0 ? s->precision : 0));
     for (int i = 0; i < 2; i++) {
         buf_puts(out, i ? ", " : "[");
-        fesetround((i == 1) != (signbit(bound[i]) != 0) ? FE_UPWARD : FE_DOWNWARD);   /* of the magnitude */
+        /* of the magnitude */
+        fesetround((i == 1) != (signbit(bound[i]) != 0) ? FE_UPWARD : FE_DOWNWARD);
         put_float(out, s, real_of(bound[i], DT_F64), &lead);
         fesetround(mode);
     }
@@ -526,7 +529,8 @@ static void put_element(void *arg, Buf *out, DType dt, const void *element)
         if (dt == DT_INTERVAL)
             put_interval(out, element, &s);
         else
-            put_real(out, show_is_number(dt) ? real_of_cell(dt, element) : real_of(element_f64(dt, element), dt), &s,
+            put_real(out, show_is_number(dt) ? real_of_cell(dt, element)
+                                             : real_of(element_f64(dt, element), dt), &s,
                      "a float");
         break;
     case 'q': put_rational(out, *(const Rational *)element, &s); break;

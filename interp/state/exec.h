@@ -17,7 +17,8 @@ typedef struct Lower Lower;    /* lower.h */
 /* What an operand is, as far as the syntax tells. */
 typedef enum Operand {
     OPD_X,                 /* any expression: evaluated, owned */
-    OPD_L,                 /* a slot of the frame (or, at top level, of the module): read in place */
+    /* a slot of the frame (or, at top level, of the module): read in place */
+    OPD_L,
     OPD_I, OPD_F,          /* an int or float constant, in Exec.k */
     OPD_KINDS
 } Operand;
@@ -43,7 +44,8 @@ struct Exec {
     uint32_t count;
     uint8_t op, weak, flags;
     uint8_t operand : 4;   /* what this node is to the one above */
-    bool lends : 1;        /* a call inside may lend a variable of the frame to C, which writes to it */
+    /* a call inside may lend a variable of the frame to C, which writes to it */
+    bool lends : 1;
     const Exec *const *list;
     void *data;
     const Node *node;
@@ -68,7 +70,8 @@ typedef struct FnCode {
 static inline Value exec_run(Interp *in, const Exec *x) { return x->eval(in, x); }
 static inline Value v_flow(void) { return (Value){ .tag = V_FLOW }; }
 
-/* May C hold a pointer into it? Programs without native code look no further than the first test. */
+/* May C hold a pointer into it? Programs without native code look no further than the first
+ * test. */
 static inline bool v_maybe_pinned(const Interp *in, Value v)
 {
     return __builtin_expect(in->pins != 0, 0) &&

@@ -5,7 +5,8 @@
 
 #include "interp/state/value.h"
 
-/* The i-th format that has a name of its own (`f32`, `tf32`, …; not mp(200)); NULL after the last. */
+/* The i-th format that has a name of its own (`f32`, `tf32`, …; not mp(200)); NULL after the
+ * last. */
 const char *format_name(int i);
 
 #endif

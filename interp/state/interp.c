@@ -1,5 +1,5 @@
-/* The interpreter's state while it runs: the places that errors name, the value stack, catch points, the
- * interrupt. life.c makes and ends it. */
+/* The interpreter's state while it runs: the places that errors name, the value stack, catch
+ * points, the interrupt. life.c makes and ends it. */
 #include "core/base/error.h"
 #include "interp/state/exec.h"
 #include "core/memory/mapping.h"
@@ -83,7 +83,8 @@ void stack_cut(Interp *in, Value *mark)
 void stack_room(Interp *in, size_t values)
 {
     if (values > (size_t)(in->stack_end - in->sp))
-        err_raise(&in->ctx, ERR_MEMORY, "too many values at once: %zu do not fit the value stack", values);
+        err_raise(&in->ctx, ERR_MEMORY,
+                  "too many values at once: %zu do not fit the value stack", values);
 }
 
 _Noreturn void raise_too_deep(Interp *in)

@@ -17,7 +17,8 @@ struct Function {
     uint32_t captured;
     const struct FnCode *code;        /* lowered once per syntax node, lives in the chunk */
     Chunk *chunk;                     /* retained */
-    Module *module;                   /* whose globals it reads; borrowed: modules live as long as Interp */
+    /* whose globals it reads; borrowed: modules live as long as Interp */
+    Module *module;
     Value values[];                   /* captured */
 };
 
@@ -31,7 +32,8 @@ struct Module {
     uint8_t *assigned;                /* by slot: lowered code assigns it, so it is no builtin */
     const char **docs;                /* by slot: `##` text above an assignment, or NULL */
     struct ModuleTest **tests; uint32_t test_count, test_cap;   /* in order */
-    struct Chunk **chunks; uint32_t chunk_count, chunk_cap;   /* retained: docs and tests point there */
+    /* retained: docs and tests point there */
+    struct Chunk **chunks; uint32_t chunk_count, chunk_cap;
     Source *source;                   /* where it was imported from; NULL for main */
     bool done;                        /* its statements have run */
     Module *next;
@@ -73,16 +75,19 @@ struct Interp {
     Names names;
     Module *modules, *main, *module;  /* all, the program's, the running one */
     ShowOptions show;
-    Buf out;                          /* stdout, flushed at exit, on newline to a terminal, before stderr */
+    /* stdout, flushed at exit, on newline to a terminal, before stderr */
+    Buf out;
     bool out_failed;                  /* > /dev/full: exit 1 */
-    bool out_closed;                  /* | head: nobody reads any more, the program ends without a word */
+    /* | head: nobody reads any more, the program ends without a word */
+    bool out_closed;
     bool out_mute;                    /* a reference of `compare` runs: nothing is written */
     const char *out_heading;          /* the entry of `compare` that writes, until it did once */
     struct Solved *solved;            /* who hears of solutions (`compare`), or NULL */
     struct OpTable *ops;              /* the registry, by name */
     struct { uint64_t key[2], counter; } rng;
     TempDir tempdir;                  /* what tempdir() names, once it was asked for */
-    const char *const *look_in;       /* more folders to find files and modules in, up to NULL; NULL: none */
+    /* more folders to find files and modules in, up to NULL; NULL: none */
+    const char *const *look_in;
     int argc; char **argv;            /* of the program: args() */
     bool interactive;
     Value ans;
@@ -94,14 +99,20 @@ struct Interp {
     struct Fuse *fuse;                /* plans of elementwise chains that ran lately, or NULL */
     struct NativeState *native;       /* libraries, callbacks, pins: native.h; NULL until needed */
     unsigned pins;                    /* variables that are pinned: pinned.h */
-    Value *taken; const Exec *taken_at;   /* the variable that the call at taken_at takes: exec_taken */
-    const struct Wing *const *wings;  /* rooms that the evaluator does without: wing.h; up to a NULL */
-    Value (*vector)(Interp *, const Value *items, int n);   /* build_vector: a tuple of numbers as a tensor is one */
+    /* the variable that the call at taken_at takes: exec_taken */
+    Value *taken; const Exec *taken_at;
+    /* rooms that the evaluator does without: wing.h; up to a NULL */
+    const struct Wing *const *wings;
+    /* build_vector: a tuple of numbers as a tensor is one */
+    Value (*vector)(Interp *, const Value *items, int n);
     LowerFn lowers[ND_KINDS];         /* their rows by kind of node; NULL: no room has one */
-    struct Host *host;                /* the program around libricci: output.h; NULL: there is none */
+    /* the program around libricci: output.h; NULL: there is none */
+    struct Host *host;
     char **notices; uint32_t notice_count, notice_cap;   /* that were shown: each is shown once */
-    struct Fixes *fixes;              /* who checks the help of errors: fixes.h; NULL until needed */
-    int tries;                        /* running `try` blocks: the help of an error is not seen there */
+    /* who checks the help of errors: fixes.h; NULL until needed */
+    struct Fixes *fixes;
+    /* running `try` blocks: the help of an error is not seen there */
+    int tries;
 };
 
 enum { FLOW_NONE, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN };
@@ -133,7 +144,8 @@ void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */
 
 void poll_interrupt_slow(Interp *);
-static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt, 0)) poll_interrupt_slow(in); }
+static inline void poll_interrupt(Interp *in) { if (__builtin_expect(*in->ctx.interrupt,
+    0)) poll_interrupt_slow(in); }
 
 void interp_seed(Interp *);                /* random numbers from the system from now on */
 

@@ -20,11 +20,13 @@ typedef struct Kind {
     void (*index_set)(Interp *, Value, const struct Sub *, int n, Value v);
     Value (*field)(Interp *, Value, const Name *);
     void (*field_set)(Interp *, Value *slot, const Name *, Value v);
-    /* For s.a[0] = 1: a value that stands for what is inside *slot under a name, or under subscripts. */
+    /* For s.a[0] = 1: a value that stands for what is inside *slot under a name, or under
+     * subscripts. */
     bool (*inside)(Interp *, Value *slot, const Name *, const struct Sub *, int n, Value *out);
-    Value (*call)(Interp *, Value, const Value *args, int count, const Name *const *names, const Value *named,
-                  int named_count);
-    Value (*call_node)(Interp *, const Exec *, Value);       /* a call whose arguments it evaluates itself */
+    Value (*call)(Interp *, Value, const Value *args, int count, const Name *const *names,
+                  const Value *named, int named_count);
+    /* a call whose arguments it evaluates itself */
+    Value (*call_node)(Interp *, const Exec *, Value);
     bool (*callable)(Interp *, Value);                       /* NULL: where it has a call */
     Value (*length)(Interp *, Value);                        /* len(v) */
     Value (*keys)(Interp *, Value);                          /* keys(v) */

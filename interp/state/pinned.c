@@ -1,5 +1,5 @@
-/* Variables whose memory C may write to at any time (pin): whatever would share their elements copies
- * them, what is assigned to them goes into that memory. What C keeps is interp/native's. */
+/* Variables whose memory C may write to at any time (pin): whatever would share their elements
+ * copies them, what is assigned to them goes into that memory. What C keeps is interp/native's. */
 #include "interp/state/pinned.h"
 
 #include "interp/state/exec.h"
@@ -48,7 +48,8 @@ Value value_detached(Interp *in, Value v)
     return v_kind(v)->copy(in, v);
 }
 
-/* x of `x = v`, `x += v` and `x[i] = v`, as the running statement has it; NULL: it is not so plain. */
+/* x of `x = v`, `x += v` and `x[i] = v`, as the running statement has it; NULL: it is not so
+ * plain. */
 static const char *assigned_name(const Interp *in)
 {
     const Node *n = in->at ? in->at->node : NULL;
@@ -61,8 +62,8 @@ void pinned_raise(Interp *in, Value v, const char *why)
 {
     char what[96];
     const char *name = assigned_name(in), *x = name ? name : "x";
-    Error *e = err_new(&in->ctx, ERR_FFI, "%s is pinned as %s for C: %s", name ? name : "the variable",
-                       v_describe_a(v, what, sizeof what), why);
+    Error *e = err_new(&in->ctx, ERR_FFI, "%s is pinned as %s for C: %s",
+                       name ? name : "the variable", v_describe_a(v, what, sizeof what), why);
     if (v.tag == V_TENSOR)
         err_help(e, "it takes %s of its shape, as %s(…) gives; for anything else unpin(%s) first",
                  dtype_name(v.tensor->dtype), dtype_name(v.tensor->dtype), x);

@@ -22,7 +22,8 @@ DType scope_default_accumulator(DType format)
 
 Scope scope_of(DType format)
 {
-    return (Scope){ .format = format, .accumulate = scope_default_accumulator(format), .autocast = DT_NONE };
+    return (Scope){ .format = format, .accumulate = scope_default_accumulator(format),
+                    .autocast = DT_NONE };
 }
 
 Scope scope_implied(Interp *in, DType format)

@@ -11,7 +11,8 @@
 typedef struct Scope {
     struct Scope *up;
     DType format;            /* of a precision scope; DT_NONE: this is an autocast */
-    DType accumulate;        /* of reductions and contractions: what was written, or the format's own */
+    /* of reductions and contractions: what was written, or the format's own */
+    DType accumulate;
     DType autocast;          /* DT_NONE: this is a precision scope */
     bool accumulate_given;
     RoundMode round;
@@ -26,7 +27,8 @@ typedef struct Scope {
 /* The format's own kernels and LAPACK run: f32 or f64, to nearest, nothing else asked for. */
 static inline bool scope_ordinary(const Scope *s)
 {
-    return (s->format == DT_F32 || s->format == DT_F64) && s->round == ROUND_NEAREST && !s->saturate && !s->flush;
+    return (s->format == DT_F32 || s->format == DT_F64) && s->round == ROUND_NEAREST &&
+           !s->saturate && !s->flush;
 }
 
 /* What sums go through without an `accumulate`: f32 for formats of at most 16 bits and tf32,

@@ -1,5 +1,5 @@
-/* The library written in Ricci itself, as the binary holds it (stdlib/embed.sh writes it): module.c runs
- * it, help and completion look through it. */
+/* The library written in Ricci itself, as the binary holds it (stdlib/embed.sh writes it): module.c
+ * runs it, help and completion look through it. */
 #ifndef RICCI_INTERP_STDLIB_FILES_H
 #define RICCI_INTERP_STDLIB_FILES_H
 

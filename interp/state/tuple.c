@@ -61,7 +61,8 @@ int64_t tuple_find(const Tuple *t, const Name *name)
 Tuple *tuple_new(Ctx *ctx, uint64_t items_wanted)
 {
     if (items_wanted > INT32_MAX)
-        err_raise(ctx, ERR_MEMORY, "%llu items are too many for a tuple", (unsigned long long)items_wanted);
+        err_raise(ctx, ERR_MEMORY, "%llu items are too many for a tuple",
+                  (unsigned long long)items_wanted);
     uint32_t count = (uint32_t)items_wanted;
     Value *items = count ? mem_zalloc(ctx, mem_mul(ctx, count, sizeof *items)) : NULL;
     Tuple *t = mem_try_alloc(ctx, sizeof *t);

@@ -334,7 +334,8 @@ static bool store_foreign(Ctx *ctx, DType dt, void *dst, Value v)
     _Alignas(16) char carrier[16] = { 0 };
     uint8_t truth = v.i != 0;
     DType from = v_dtype(v);
-    const void *data = v.tag == V_TENSOR ? (const void *)v.tensor->data : v.tag == V_BOOL ? &truth : (const void *)&v.i;
+    const void *data = v.tag == V_TENSOR ? (const void *)v.tensor->data : v.tag == V_BOOL
+                       ? &truth : (const void *)&v.i;
     Arith a;
     if (!dtype_foreign(dt) || dtype_info(dt)->kind == 'c')
         return cast_run(dt, dst, 1, from, data, 1, 1) < 0;
@@ -353,14 +354,16 @@ static bool store_foreign(Ctx *ctx, DType dt, void *dst, Value v)
 
 bool v_store(Ctx *ctx, DType dt, void *dst, Value v)
 {
-    if (dtype_base(dt) > DT_RATIONAL || (v.tag == V_TENSOR && dtype_base((DType)v.tensor->dtype) >= DT_RATIONAL))
+    if (dtype_base(dt) > DT_RATIONAL ||
+        (v.tag == V_TENSOR && dtype_base((DType)v.tensor->dtype) >= DT_RATIONAL))
         return store_foreign(ctx, dt, dst, v);
     switch (dtype_info(dt)->kind) {
     case 'b':
         *(uint8_t *)dst = v.tag == V_TENSOR ? *(uint8_t *)v.tensor->data : v.i != 0;
         return true;
     case 'i':
-        return store_int(dt, dst, v.tag == V_TENSOR ? element_i64((DType)v.tensor->dtype, v.tensor->data)
+        return store_int(dt, dst, v.tag == V_TENSOR
+                         ? element_i64((DType)v.tensor->dtype, v.tensor->data)
                                                     : v.i);
     case 'f':
         store_float(dt, dst, v);
@@ -425,7 +428,8 @@ static Tensor *tuple_tensor(Interp *in, const Tuple *t)
     v_check_depth(in);
     for (uint32_t i = 0; i < t->count; i++) {
         Value item = t->items[i];
-        v_push(in, item.tag == V_TUPLE ? v_tensor_raw(tuple_tensor(in, item.tuple)) : v_retain(item));
+        v_push(in, item.tag == V_TUPLE ? v_tensor_raw(tuple_tensor(in, item.tuple))
+                                       : v_retain(item));
     }
     Value stacked = in->vector(in, mark, (int)t->count);
     stack_cut(in, mark);
@@ -495,7 +499,8 @@ static bool elements_equal(Ctx *ctx, DType dt, const char *a, const char *b, int
         return true;
     case 'q':
         for (int64_t i = 0; i < n; i++)
-            if (!rational_equal(((const Rational *)(const void *)a)[i], ((const Rational *)(const void *)b)[i]))
+            if (!rational_equal(((const Rational *)(const void *)a)[i],
+                                ((const Rational *)(const void *)b)[i]))
                 return false;
         return true;
     default:
@@ -511,7 +516,8 @@ static bool pieces_equal(Interp *in, DType dt, const Tensor *a, const Tensor *b)
     for (int64_t at = 0; at < a->size; at += PIECE) {
         int64_t n = a->size - at < PIECE ? a->size - at : PIECE;
         poll_interrupt(in);
-        if (!elements_equal(&in->ctx, dt, a->data + (size_t)at * bytes, b->data + (size_t)at * bytes, n))
+        if (!elements_equal(&in->ctx, dt, a->data + (size_t)at * bytes,
+                            b->data + (size_t)at * bytes, n))
             return false;
     }
     return true;
@@ -641,7 +647,8 @@ const char *v_type_name(Value v)
         [V_FLOAT] = "float", [V_FORMAT] = "format", [V_DEVICE] = "device", [V_FLOW] = "flow",
         [V_OP] = "function", [V_STRING] = "string", [V_RANGE] = "range", [V_TUPLE] = "tuple",
         [V_TENSOR] = "tensor", [V_FUNCTION] = "function", [V_MODULE] = "module",
-        [V_POINTER] = "pointer", [V_STRUCT] = "struct", [V_CFUNC] = "function", [V_CTYPE] = "C type",
+        [V_POINTER] = "pointer", [V_STRUCT] = "struct", [V_CFUNC] = "function",
+        [V_CTYPE] = "C type",
     };
     if (v.tag == V_TENSOR && v.tensor->rank == 0)
         return scalar_type_name((DType)v.tensor->dtype);

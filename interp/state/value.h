@@ -127,13 +127,16 @@ Str *str_new(Ctx *, const char *text, size_t len);
 Str *str_from_buf(Ctx *, Buf *);                /* frees the buffer */
 void str_append(Ctx *, Str **slot, const char *text, size_t len);  /* in place when unshared */
 size_t str_chars(Str *);                        /* code points, counted once; len for ASCII */
-size_t str_offset(Str *, size_t i);             /* the byte where code point i starts; near the last one at once */
+/* the byte where code point i starts; near the last one at once */
+size_t str_offset(Str *, size_t i);
 Range *range_new(Ctx *, int64_t start, int64_t stop, int64_t step);   /* step 0 raises ERR_VALUE */
 Tuple *tuple_new(Ctx *, uint64_t count);        /* items V_UNDEF */
 void tuple_name(Ctx *, Tuple *, uint32_t i, const Name *);
 int64_t tuple_find(const Tuple *, const Name *);   /* -1 if absent */
-void tuple_push(Ctx *, Tuple **slot, const Name *name, Value v);   /* takes v; in place when unshared */
-void tuple_extend(Ctx *, Tuple **slot, const Tuple *more);         /* the items of another, without names */
+/* takes v; in place when unshared */
+void tuple_push(Ctx *, Tuple **slot, const Name *name, Value v);
+/* the items of another, without names */
+void tuple_extend(Ctx *, Tuple **slot, const Tuple *more);
 void tuple_unshare(Ctx *, Tuple **slot);
 /* A named tuple from C: tuple_make(in, "Q", q, "R", r, NULL). Takes the values. */
 Value tuple_make(Interp *, const char *name, ...);

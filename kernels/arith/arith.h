@@ -63,7 +63,8 @@ typedef struct ArithOps {
                         int64_t n);
     /* Carriers that are numbers of this format into its storage (f16: 2 bytes …): exact. */
     ArithStatus (*store)(Arith *, void *to, int64_t st, const void *x, int64_t sx, int64_t n);
-    /* y[i] = y[i] + a x[i], or y[i] - a x[i] for EW_SUBTRACT: the product is rounded, then the sum. */
+    /* y[i] = y[i] + a x[i], or y[i] - a x[i] for EW_SUBTRACT: the product is rounded, then the
+     * sum. */
     ArithStatus (*axpy)(Arith *, EwOp, void *y, int64_t sy, const void *a, const void *x,
                         int64_t sx, int64_t n);
     /* x[0]y[0] + x[1]y[1] + …, left to right, every product and sum rounded; 0 for n = 0. */

@@ -66,7 +66,8 @@ static inline uint16_t bits_16(uint64_t key, uint16_t infinity)
 {
     uint16_t k = (uint16_t)key;
     if (k == UINT16_MAX)
-        return (uint16_t)(infinity | (infinity >> 1 & ~infinity) | (infinity == 0x7c00 ? 0x200 : 0x40));
+        return (uint16_t)(infinity | (infinity >> 1 & ~infinity) |
+                          (infinity == 0x7c00 ? 0x200 : 0x40));
     return k >> 15 ? (uint16_t)(k & 0x7fff) : (uint16_t)~k;
 }
 
@@ -219,7 +220,8 @@ static void insert_run(uint64_t *keys, int64_t *at, int64_t n)
     }
 }
 
-static void merge(const uint64_t *k, const int64_t *a, int64_t left, int64_t n, uint64_t *ko, int64_t *ao)
+static void merge(const uint64_t *k, const int64_t *a, int64_t left, int64_t n, uint64_t *ko,
+                  int64_t *ao)
 {
     int64_t i = 0, j = left;
     for (int64_t o = 0; o < n; o++) {
@@ -260,7 +262,8 @@ static void merge_sort(uint64_t *keys, int64_t *at, uint64_t *ks, int64_t *as, i
         insert_run(k + i, a ? a + i : NULL, n - i < SHORT_RUN ? n - i : SHORT_RUN);
     for (int64_t width = SHORT_RUN; width < n; width *= 2) {
         for (int64_t i = 0; i < n; i += 2 * width) {
-            int64_t both = n - i < 2 * width ? n - i : 2 * width, left = both < width ? both : width;
+            int64_t both = n - i < 2 * width ? n - i : 2 * width,
+                    left = both < width ? both : width;
             merge(k + i, a ? a + i : NULL, left, both, k2 + i, a ? a2 + i : NULL);
         }
         swap_buffers(&k, &a, &k2, &a2);
@@ -300,8 +303,8 @@ static void scatter(const uint64_t *k, const int64_t *a, uint64_t *ko, int64_t *
     }
 }
 
-static bool radix_pass(Turns *t, const uint64_t *k, const int64_t *a, uint64_t *ko, int64_t *ao, int64_t n,
-                       int shift, int64_t *count)
+static bool radix_pass(Turns *t, const uint64_t *k, const int64_t *a, uint64_t *ko,
+                       int64_t *ao, int64_t n, int shift, int64_t *count)
 {
     int64_t sum = 0;
     for (int d = 0; d < 256; d++) {
@@ -323,7 +326,8 @@ static void count_digits(const uint64_t *k, int64_t n, int bytes, int64_t count[
             count[b][k[i] >> 8 * b & 255]++;
 }
 
-static void radix_sort(Ctx *ctx, uint64_t *keys, int64_t *at, uint64_t *ks, int64_t *as, int64_t n, int bytes)
+static void radix_sort(Ctx *ctx, uint64_t *keys, int64_t *at, uint64_t *ks, int64_t *as,
+                       int64_t n, int bytes)
 {
     int64_t count[8][256];
     uint64_t *k = keys, *k2 = ks;

@@ -23,8 +23,8 @@ void sort_store_lane(Ctx *, void *x, int64_t stride, DType, const uint64_t *keys
 /* Sorts n keys; scratch holds n more. */
 void sort_keys(Ctx *, uint64_t *keys, uint64_t *scratch, int64_t n, int key_bytes);
 /* The same, carrying `at` along; stable. Scratch: n of each. */
-void sort_pairs(Ctx *, uint64_t *keys, int64_t *at, uint64_t *key_scratch, int64_t *at_scratch, int64_t n,
-                int key_bytes);
+void sort_pairs(Ctx *, uint64_t *keys, int64_t *at, uint64_t *key_scratch,
+                int64_t *at_scratch, int64_t n, int key_bytes);
 /* Partitions so that keys[k] is what a full sort puts there, nothing larger before it. */
 void sort_select(Ctx *, uint64_t *keys, uint64_t *scratch, int64_t n, int64_t k);
 

@@ -21,7 +21,8 @@ static const char MISSING[] =
     "the linear algebra library OpenBLAS was not found (libopenblas.so.0, or liblapack.so.3 "
     "with libblas.so.3); on Debian and Ubuntu it is in the package libopenblas0-pthread";
 static const char NO_ROOM[] =
-    "OpenBLAS needs 128 MB of addresses for a buffer, which the limit on address space (ulimit -v) does not leave";
+    "OpenBLAS needs 128 MB of addresses for a buffer, which the limit on address space (ulimit -v) "
+    "does not leave";
 
 typedef struct Library {
     pthread_mutex_t lock;
@@ -66,10 +67,11 @@ static bool routine_load(void **fn, const char *real, const char *cplx)
 static bool library_starved(void)
 {
     const char *why = c_dlerror();            /* in English, whatever the locale: it is read here */
-    bool starved = why && (strstr(why, "map segment") || strstr(why, "annot allocate") || strstr(why, "annot create") ||
-                           strstr(why, "memory"));
+    bool starved = why && (strstr(why, "map segment") || strstr(why, "annot allocate") ||
+                           strstr(why, "annot create") || strstr(why, "memory"));
     if (starved)
-        snprintf(library.text, sizeof library.text, "there is not enough memory to load OpenBLAS: %s", why);
+        snprintf(library.text, sizeof library.text,
+                 "there is not enough memory to load OpenBLAS: %s", why);
     return starved;
 }
 

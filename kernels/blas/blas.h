@@ -34,7 +34,8 @@ typedef struct Blas {
     const char *name;            /* the library that was found, for `explain` */
 } Blas;
 
-/* Why there is no library: a text for the user; memory: it was found, there is no room for it now. */
+/* Why there is no library: a text for the user; memory: it was found, there is no room for it
+ * now. */
 typedef struct BlasRefusal { const char *text; bool memory; } BlasRefusal;
 
 /* The table, or NULL and why. Thread-safe; cheap after the first. */
@@ -42,9 +43,9 @@ const Blas *blas_open(BlasRefusal *);
 /* The same, before calls of lapack_calls.h: settles by which names they go. */
 const Blas *lapack_open(BlasRefusal *);
 
-/* Before calls: `callers` threads of this interpreter will be inside the library at once, and it is to
- * use `threads` of its own in each call. Returns how many callers it has room for: as many, or 1. Only
- * the interpreter's thread calls this, never while its workers are inside. (blas_room.c) */
+/* Before calls: `callers` threads of this interpreter will be inside the library at once, and it is
+ * to use `threads` of its own in each call. Returns how many callers it has room for: as many, or
+ * 1. Only the interpreter's thread calls this, never while its workers are inside. (blas_room.c) */
 int blas_enter(Ctx *, const Blas *, int callers, int threads);
 void blas_leave(Ctx *);          /* the interpreter ends */
 bool blas_room_first(const Blas *);      /* for blas_open: is there room for one caller? */

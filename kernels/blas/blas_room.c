@@ -1,6 +1,7 @@
-/* What the library behind blas.h takes for itself: buffers of 128 MB of addresses, one for each thread
- * that is inside it at once, and threads of its own. OpenBLAS cannot be told that there are none: it
- * asks the system for a buffer until it gets one, for ever, and waits for threads that never started.
+/* What the library behind blas.h takes for itself: buffers of 128 MB of addresses, one for each
+ * thread that is inside it at once, and threads of its own. OpenBLAS cannot be told that there are
+ * none: it asks the system for a buffer until it gets one, for ever, and waits for threads that
+ * never started.
  * So both are had here, under our own watch, before it needs them. Its buffers and its number of
  * threads are the process's, and so is what is kept here, behind a lock. */
 #include "kernels/blas/blas.h"
@@ -9,8 +10,8 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-/* What it asks for on every 64-bit processor, with what it may want besides; of so many buffers it has
- * places for the addresses. */
+/* What it asks for on every 64-bit processor, with what it may want besides; of so many buffers it
+ * has places for the addresses. */
 static const size_t BUFFER_BYTES = ((size_t)128 << 20) + ((size_t)8 << 20);
 enum { BUFFERS_MOST = 128 };
 
@@ -71,7 +72,8 @@ static bool threads_start(int n)
     Gate gate = { .lock = PTHREAD_MUTEX_INITIALIZER, .open = PTHREAD_COND_INITIALIZER };
     pthread_t thread[BUFFERS_MOST];
     int started = 0;
-    while (started < n && started < BUFFERS_MOST && pthread_create(&thread[started], NULL, wait_at, &gate) == 0)
+    while (started < n && started < BUFFERS_MOST &&
+           pthread_create(&thread[started], NULL, wait_at, &gate) == 0)
         started++;
     pthread_mutex_lock(&gate.lock);
     gate.is_open = true;
@@ -82,8 +84,8 @@ static bool threads_start(int n)
     return started == n || started == BUFFERS_MOST;
 }
 
-/* Where several interpreters live, one would set the number while another is inside: then it is one,
- * from the moment that the second comes. */
+/* Where several interpreters live, one would set the number while another is inside: then it is
+ * one, from the moment that the second comes. */
 static void set_threads(const Blas *b, int threads)
 {
     if (threads - 1 > room.started) {
@@ -123,7 +125,8 @@ int blas_enter(Ctx *ctx, const Blas *b, int callers, int threads)
     int buffers = threads > 1 ? threads + 1 : callers;
     if (atomic_load_explicit(&room.users, memory_order_relaxed) > 1)
         threads = 1;
-    if (ctx->blas_buffers < buffers || atomic_load_explicit(&room.threads, memory_order_relaxed) != threads)
+    if (ctx->blas_buffers < buffers ||
+        atomic_load_explicit(&room.threads, memory_order_relaxed) != threads)
         enter(ctx, b, buffers, threads);
     return ctx->blas_buffers < callers ? 1 : callers;
 }

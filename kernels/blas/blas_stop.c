@@ -137,7 +137,8 @@ static void gemm_pieces(const Blas *l, BlasType t, const char *ta, const char *t
     static void enter_##letter##gemm(const char *ta, const char *tb, const int *m, const int *n, \
                                      const int *k, const void *alpha, const void *a,             \
                                      const int *lda, const void *b, const int *ldb,              \
-                                     const void *beta, void *c, const int *ldc, size_t u, size_t v) \
+                                     const void *beta, void *c, const int *ldc, size_t u,        \
+                                     size_t v)                                                   \
     {                                                                                            \
         (void)u, (void)v;                                                                        \
         gemm_pieces(library, type, ta, tb, *m, *n, *k, alpha, a, *lda, b, *ldb, beta, c, *ldc);  \
@@ -290,7 +291,8 @@ static void trtri_enter(BlasType t, const char *uplo, const char *diag, const in
 {
     blas_stop_poll();
     *info = 0;
-    bool own = *n > limits->whole / 2 && *uplo == 'U' && *lda >= *n && !zero_on_diagonal(t, *n, a, *lda);
+    bool own = *n > limits->whole / 2 && *uplo == 'U' && *lda >= *n &&
+               !zero_on_diagonal(t, *n, a, *lda);
     if (own)
         invert_upper(t, diag, *n, a, *lda, info);
     else

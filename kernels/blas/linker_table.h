@@ -16,7 +16,8 @@ typedef struct LinkerTable {
     const void *calls, *symbols;
     size_t count;
     const char *names;
-    uintptr_t fixed_from, fixed_to;         /* pages that the linker protects once they are filled */
+    /* pages that the linker protects once they are filled */
+    uintptr_t fixed_from, fixed_to;
 } LinkerTable;
 
 typedef struct LinkerSlot {

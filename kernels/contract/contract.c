@@ -677,8 +677,8 @@ static void report_converts(const ContractPlan *p, const PlanStep *s, ReportStep
         return;
     step->blas = false;
     memcpy(kernel, step->kernel, sizeof kernel);
-    snprintf(step->kernel, sizeof step->kernel, "%s in, %s sums: %.*s", dtype_info(first->from)->name,
-             dtype_info(first->to)->name, REPORT_TEXT - 32, kernel);
+    snprintf(step->kernel, sizeof step->kernel, "%s in, %s sums: %.*s",
+             dtype_info(first->from)->name, dtype_info(first->to)->name, REPORT_TEXT - 32, kernel);
 }
 
 void contract_report(const ContractPlan *p, const char *result, Report *r)

@@ -15,8 +15,8 @@
 
 typedef struct ContractOptions {
     size_t memory;                          /* bytes that intermediates may take; 0: no limit */
-    const int (*path)[2];                   /* pairs in einsum_path's numbering, -1 in both: the rest
-                                             * at once; NULL: the planner chooses */
+    /* pairs in einsum_path's numbering, -1 in both: the rest at once; NULL: the planner chooses */
+    const int (*path)[2];
     int path_length;
     bool left_to_right;                     /* pairs in order of writing */
 } ContractOptions;
@@ -27,7 +27,8 @@ typedef struct ContractPlan ContractPlan;
 ContractPlan *contract_plan(Ctx *, const Contraction *, const ContractOptions *);
 void contract_plan_free(Ctx *, ContractPlan *);
 /* Data of the result and of each operand: the element at position 0 of every label. Makes and
- * frees the intermediates; raises `memory`. A set interrupt flag ends it early: the caller polls. */
+ * frees the intermediates; raises `memory`. A set interrupt flag ends it early: the caller
+ * polls. */
 void contract_run(Ctx *, const ContractPlan *, void *out, const void *const *data);
 /* Adds the plan's steps. `result` names the final result in them. */
 void contract_report(const ContractPlan *, const char *result, Report *);
@@ -40,8 +41,9 @@ ContractMemory contract_memory(const ContractPlan *);
 
 /* ---- contract_path.c: the order ---- */
 typedef struct ContractStep { int a, b; } ContractStep; /* numbers as einsum_path counts: operands
-                                                         * leave the list, the result goes to its end;
-                                                         * b = -1: the single operand a alone */
+                                                         * leave the list, the result goes to its
+                                                         * end; b = -1: the single operand a
+                                                         * alone */
 /* The plan's steps, at most one per operand; -1 in both: all that are left in one fused loop.
  * Returns how many. */
 int contract_steps(const ContractPlan *, ContractStep *steps);

@@ -10,8 +10,9 @@
 
 typedef struct ContractConvert {
     DType from, to;
-    int64_t low, count;         /* `span`: elements low … low + count - 1 around the operand's start,
-                                 * as they lie; else `count` elements of the loop below */
+    /* `span`: elements low … low + count - 1 around the operand's start, as they lie; else `count`
+     * elements of the loop below */
+    int64_t low, count;
     bool span;
     Iter loop;                  /* to contiguous memory */
     size_t bytes;               /* of the converted operand */

@@ -36,8 +36,8 @@ static DevStatus lose(Device *d, CudaState *s, const char *text)
     if (s->behind == 1)
         n = snprintf(end, left, ", in the kernel %s", s->last);
     else if (s->behind)
-        n = snprintf(end, left, ", in one of the last %llu kernels (the very last: %s)", (unsigned long long)s->behind,
-                     s->last);
+        n = snprintf(end, left, ", in one of the last %llu kernels (the very last: %s)",
+                     (unsigned long long)s->behind, s->last);
     else
         n = 0;
     snprintf(end + n, left - (size_t)n, "; the driver gave the device up until this program ends");
@@ -110,7 +110,8 @@ static DevStatus state_open(Device *d, CudaState *s)
         status = cuda_check(d, f->stream_create(&s->stream, CU_STREAM_NON_BLOCKING));
     if (status != DEV_OK)
         return status;
-    s->arch = 10 * attribute(f, s->device, CU_ATTRIBUTE_MAJOR) + attribute(f, s->device, CU_ATTRIBUTE_MINOR);
+    s->arch = 10 * attribute(f, s->device, CU_ATTRIBUTE_MAJOR) +
+              attribute(f, s->device, CU_ATTRIBUTE_MINOR);
     s->threads = attribute(f, s->device, CU_ATTRIBUTE_MAX_THREADS);
     pool_open(s);
     status = cuda_alloc(d, sizeof(int32_t), &info);
@@ -189,7 +190,8 @@ void cuda_release(Device *d, DevMem *m)
 {
     CudaState *s = cuda_state(d);
     if (!m->handle || cuda_enter(d) != DEV_OK)
-        return;                                 /* a device that was given up has no memory to give back */
+        /* a device that was given up has no memory to give back */
+        return;
     if (s->pool) {
         s->l->driver.pool_free(m->handle, s->stream);
     } else {
@@ -225,7 +227,8 @@ static DevStatus copy_within(Device *d, CUdeviceptr to, CUdeviceptr from, size_t
 }
 
 /* Ranges that overlap go by way of another place: the driver says nothing of their order. */
-static DevStatus cuda_copy(Device *d, const DevMem *to, size_t to_at, const DevMem *from, size_t from_at, size_t bytes)
+static DevStatus cuda_copy(Device *d, const DevMem *to, size_t to_at, const DevMem *from,
+                           size_t from_at, size_t bytes)
 {
     CUdeviceptr t = to->handle + to_at, f = from->handle + from_at;
     DevMem between;
@@ -250,7 +253,8 @@ static DevStatus cuda_sync(Device *d)
 }
 
 const DeviceOps cuda_ops = {
-    .backend = "cuda", .open = cuda_open, .alloc = cuda_alloc, .release = cuda_release, .put = cuda_put,
+    .backend = "cuda", .open = cuda_open, .alloc = cuda_alloc, .release = cuda_release,
+    .put = cuda_put,
     .get = cuda_get, .copy = cuda_copy, .sync = cuda_sync, .close = cuda_close,
     .build = cuda_build, .drop = cuda_drop, .launch = cuda_launch,
     .forget = gpu_forget, .pack = gpu_pack,
@@ -263,11 +267,14 @@ const DeviceOps cuda_ops = {
 static void describe_missing(Device *d, const CudaLibraries *l)
 {
     const char *blas = l->multiplies ? "" : "no libcublas: products run in a kernel of ours";
-    const char *solver = l->solves ? "" : "no libcusolver: solve, inv, det, lu, chol, qr, svd, eigh run on cpu";
+    const char *solver =
+        l->solves ? "" : "no libcusolver: solve, inv, det, lu, chol, qr, svd, eigh run on cpu";
     if (!l->compiles)
-        snprintf(d->missing, sizeof d->missing, "no libnvrtc, which compiles kernels: everything runs on cpu");
+        snprintf(d->missing, sizeof d->missing,
+                 "no libnvrtc, which compiles kernels: everything runs on cpu");
     else
-        snprintf(d->missing, sizeof d->missing, "%s%s%s", blas, blas[0] && solver[0] ? "; " : "", solver);
+        snprintf(d->missing, sizeof d->missing, "%s%s%s", blas,
+                 blas[0] && solver[0] ? "; " : "", solver);
 }
 
 static void describe(Ctx *ctx, Device *d, const CudaLibraries *l, int index)
@@ -289,7 +296,8 @@ static void describe(Ctx *ctx, Device *d, const CudaLibraries *l, int index)
     d->caps = DEVCAP_CUDA | (l->compiles ? DEVCAP_SOURCE : 0);
     d->dtypes = dtype_device_mask(true);
     int used = snprintf(d->note, sizeof d->note, "compute capability %d.%d, driver for CUDA %d.%d",
-                        attribute(f, device, CU_ATTRIBUTE_MAJOR), attribute(f, device, CU_ATTRIBUTE_MINOR),
+                        attribute(f, device, CU_ATTRIBUTE_MAJOR),
+                        attribute(f, device, CU_ATTRIBUTE_MINOR),
                         l->version / 1000, l->version % 1000 / 10);
     if (l->compiles)
         snprintf(d->note + used, sizeof d->note - (size_t)used, ", NVRTC %d.%d", l->compiler / 1000,

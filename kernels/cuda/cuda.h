@@ -3,13 +3,15 @@
  * built anywhere runs where there is none. Values of constants are those of cuda.h, cublas_api.h
  * and cusolver_common.h (CUDA 11 to 13).
  *
- * A device has its primary context, which NVIDIA's libraries share, and one stream: all that is asked
- * of it happens in order. Launches return before they ran; what goes wrong in one is told by the next
- * wait (sync, put, get), and where the driver gives the device up, everything after says so too.
+ * A device has its primary context, which NVIDIA's libraries share, and one stream: all that is
+ * asked of it happens in order. Launches return before they ran; what goes wrong in one is told by
+ * the next wait (sync, put, get), and where the driver gives the device up, everything after says
+ * so too.
  *
  * Files: cuda_load.c (the libraries), cuda.c (what is there, memory, copies, the stream),
- * cuda_build.c (kernels), cuda_math.c (cuBLAS and cuSOLVER). Only they include this; kernels/device/device.h
- * is what others see. Nothing here raises: a function leaves a sentence in Device.fault. */
+ * cuda_build.c (kernels), cuda_math.c (cuBLAS and cuSOLVER). Only they include this;
+ * kernels/device/device.h is what others see. Nothing here raises: a function leaves a sentence in
+ * Device.fault. */
 #ifndef RICCI_KERNELS_CUDA_H
 #define RICCI_KERNELS_CUDA_H
 
@@ -30,11 +32,13 @@ enum {
     CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_STUB_LIBRARY = 34, CUDA_ERROR_NO_DEVICE = 100,
 
-    CU_ATTRIBUTE_MAX_THREADS = 1, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76, CU_ATTRIBUTE_POOLS = 115,
+    CU_ATTRIBUTE_MAX_THREADS = 1, CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76,
+    CU_ATTRIBUTE_POOLS = 115,
     CU_STREAM_NON_BLOCKING = 1, CU_POOL_RELEASE_THRESHOLD = 4, CU_FUNCTION_MAX_SHARED = 8,
 
     CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14,
-    CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_GEMM_DEFAULT = -1,
+    CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70,
+    CUBLAS_GEMM_DEFAULT = -1,
     CUBLAS_FULL_REDUCTIONS = 16,        /* CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION */
     CUBLAS_FILL_LOWER = 0, CUBLAS_FILL_UPPER = 1,
 };
@@ -119,14 +123,15 @@ DevStatus cuda_alloc(Device *, size_t bytes, DevMem *);
 void cuda_release(Device *, DevMem *);
 DevStatus cuda_get(Device *, const DevMem *, size_t at, void *to, size_t bytes);
 /* A sentence of ours. */
-DevStatus cuda_fault(Device *, DevStatus, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+DevStatus cuda_fault(Device *, DevStatus, const char *fmt,
+                     ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- cuda_build.c ---- */
 DevStatus cuda_build(Device *, const char *source, const char *entry, DevKernel **);
 void cuda_drop(Device *, DevKernel *);
 DevStatus cuda_launch(Device *, DevKernel *, const DevGrid *, const DevArg *, int n);
-/* NVRTC's option for a device of this compute capability; *binary: it makes machine code, not PTX for
- * the driver to finish. False: it makes nothing for so old a device. */
+/* NVRTC's option for a device of this compute capability; *binary: it makes machine code, not PTX
+ * for the driver to finish. False: it makes nothing for so old a device. */
 bool cuda_arch_option(const Nvrtc *, int arch, char *out, size_t cap, bool *binary);
 /* Compiles without a device. The image is the Ctx's memory, *bytes long; NULL: why is in `log`. */
 char *cuda_compile(Ctx *, const Nvrtc *, const char *arch, bool binary, const char *source,

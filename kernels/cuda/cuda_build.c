@@ -1,7 +1,7 @@
 /* Generated kernels on CUDA devices: NVRTC makes machine code of them for the device's compute
- * capability, or, where it is older than the device, PTX that the driver finishes; images are kept on
- * disk. Arithmetic is the host's: no contraction of a*b+c, divisions and roots correctly rounded,
- * small numbers not flushed (NVRTC's defaults but for the first). */
+ * capability, or, where it is older than the device, PTX that the driver finishes; images are kept
+ * on disk. Arithmetic is the host's: no contraction of a*b+c, divisions and roots correctly
+ * rounded, small numbers not flushed (NVRTC's defaults but for the first). */
 #include "kernels/cuda/cuda.h"
 
 #include "core/base/mem.h"
@@ -18,7 +18,8 @@ enum { ARCHS = 64, ARGUMENTS = 256, PLAIN_SHARED = 48 << 10 };
 bool cuda_arch_option(const Nvrtc *f, int arch, char *out, size_t cap, bool *binary)
 {
     int count = 0, archs[ARCHS], best = 0;
-    if (f->GetNumSupportedArchs(&count) != 0 || count <= 0 || count > ARCHS || f->GetSupportedArchs(archs) != 0)
+    if (f->GetNumSupportedArchs(&count) != 0 || count <= 0 || count > ARCHS ||
+        f->GetSupportedArchs(archs) != 0)
         return false;
     for (int i = 0; i < count; i++)
         if (archs[i] <= arch && archs[i] > best)
@@ -33,7 +34,8 @@ static void log_take(Ctx *ctx, const Nvrtc *f, nvrtcProgram program, char *log, 
 {
     size_t bytes = 0;
     char *all = NULL;
-    if (f->GetProgramLogSize(program, &bytes) == 0 && bytes > 1 && (all = mem_try_alloc(ctx, bytes + 1))) {
+    if (f->GetProgramLogSize(program, &bytes) == 0 && bytes > 1 &&
+        (all = mem_try_alloc(ctx, bytes + 1))) {
         if (f->GetProgramLog(program, all) != 0)
             all[0] = '\0';
         all[bytes] = '\0';
@@ -79,8 +81,10 @@ char *cuda_compile(Ctx *ctx, const Nvrtc *f, const char *arch, bool binary, cons
 }
 
 /* ---- image to kernel ---- */
-/* The module of what `key` makes: kept on disk, unless the driver does not take that, or compiled. */
-static DevStatus module_load(Device *d, const char *const *key, const char *arch, bool binary, DevKernel *k)
+/* The module of what `key` makes: kept on disk, unless the driver does not take that, or
+ * compiled. */
+static DevStatus module_load(Device *d, const char *const *key, const char *arch, bool binary,
+                             DevKernel *k)
 {
     CudaState *s = cuda_state(d);
     const CudaDriver *f = &s->l->driver;
@@ -104,7 +108,8 @@ static DevStatus module_load(Device *d, const char *const *key, const char *arch
     return status;
 }
 
-static DevStatus kernel_load(Device *d, const char *const *key, const char *arch, bool binary, DevKernel *k)
+static DevStatus kernel_load(Device *d, const char *const *key, const char *arch, bool binary,
+                             DevKernel *k)
 {
     const CudaDriver *f = &cuda_state(d)->l->driver;
     DevStatus status = module_load(d, key, arch, binary, k);
@@ -130,7 +135,8 @@ DevStatus cuda_build(Device *d, const char *source, const char *entry, DevKernel
         return cuda_fault(d, DEV_LACKS, "the name %s is too long for a kernel", entry);
     snprintf(version, sizeof version, "cuda %d", s->l->compiler);
     if (!cuda_arch_option(&s->l->nvrtc, s->arch, arch, sizeof arch, &binary))
-        return cuda_fault(d, DEV_LACKS, "NVRTC %d.%d makes nothing for compute capability %d.%d", s->l->compiler / 1000,
+        return cuda_fault(d, DEV_LACKS, "NVRTC %d.%d makes nothing for compute capability %d.%d",
+                          s->l->compiler / 1000,
                           s->l->compiler % 1000 / 10, s->arch / 10, s->arch % 10);
     const char *key[] = { version, arch, plain_options[0], source, NULL };
     DevKernel *k = mem_try_alloc(s->ctx, sizeof *k);
@@ -153,7 +159,8 @@ void cuda_drop(Device *d, DevKernel *k)
         return;
     }
     CudaState *s = cuda_state(d);
-    cuda_enter(d);                              /* where the device was given up too: the host's part goes */
+    /* where the device was given up too: the host's part goes */
+    cuda_enter(d);
     s->l->driver.module_unload(k->module);
     mem_free(s->ctx, k, sizeof *k);
 }
@@ -164,10 +171,13 @@ static DevStatus grid_check(Device *d, const DevKernel *k, const DevGrid *g)
 {
     const size_t threads = g->local[0] * g->local[1] * g->local[2];
     if (g->groups[0] > INT_MAX || g->groups[1] > 65535 || g->groups[2] > 65535)
-        return cuda_fault(d, DEV_LACKS, "the kernel %s wants %zu x %zu x %zu blocks, and a grid has at most "
-                          "2147483647 x 65535 x 65535", k->name, g->groups[0], g->groups[1], g->groups[2]);
+        return cuda_fault(d, DEV_LACKS,
+                          "the kernel %s wants %zu x %zu x %zu blocks, and a grid has at most "
+                          "2147483647 x 65535 x 65535", k->name, g->groups[0], g->groups[1],
+                          g->groups[2]);
     if (threads > (size_t)cuda_state(d)->threads || g->local[2] > 64)
-        return cuda_fault(d, DEV_LACKS, "the kernel %s wants %zu threads in a block, and there are at most %d", k->name,
+        return cuda_fault(d, DEV_LACKS, "the kernel %s wants %zu threads in a block, and there are "
+                                        "at most %d", k->name,
                           threads, cuda_state(d)->threads);
     return DEV_OK;
 }
@@ -178,8 +188,10 @@ static DevStatus shared_allow(Device *d, DevKernel *k, size_t bytes)
     if (bytes <= PLAIN_SHARED || bytes <= k->shared)
         return DEV_OK;
     if (bytes > INT_MAX)
-        return cuda_fault(d, DEV_LACKS, "the kernel %s wants %zu bytes of local memory", k->name, bytes);
-    DevStatus status = cuda_check(d, cuda_state(d)->l->driver.function_set(k->function, CU_FUNCTION_MAX_SHARED,
+        return cuda_fault(d, DEV_LACKS, "the kernel %s wants %zu bytes of local memory",
+                          k->name, bytes);
+    DevStatus status =
+        cuda_check(d, cuda_state(d)->l->driver.function_set(k->function, CU_FUNCTION_MAX_SHARED,
                                                                            (int)bytes));
     k->shared = status == DEV_OK ? (unsigned)bytes : k->shared;
     return status;
@@ -200,7 +212,8 @@ DevStatus cuda_launch(Device *d, DevKernel *k, const DevGrid *g, const DevArg *a
     if (status != DEV_OK)
         return status;
     if (n > ARGUMENTS)
-        return cuda_fault(d, DEV_LACKS, "the kernel %s has %d arguments, and %d are the most", k->name, n, ARGUMENTS);
+        return cuda_fault(d, DEV_LACKS, "the kernel %s has %d arguments, and %d are the most",
+                          k->name, n, ARGUMENTS);
     for (int i = 0; i < n; i++) {
         if (!args[i].mem) {
             parameter[used++] = (void *)(uintptr_t)args[i].value;
@@ -216,7 +229,10 @@ DevStatus cuda_launch(Device *d, DevKernel *k, const DevGrid *g, const DevArg *a
         return DEV_OK;
     snprintf(s->last, sizeof s->last, "%s", k->name);
     s->behind++;
-    return cuda_check(d, s->l->driver.launch(k->function, (unsigned)g->groups[0], (unsigned)g->groups[1],
-                                             (unsigned)g->groups[2], (unsigned)g->local[0], (unsigned)g->local[1],
-                                             (unsigned)g->local[2], (unsigned)g->shared, s->stream, parameter, NULL));
+    return cuda_check(d, s->l->driver.launch(k->function, (unsigned)g->groups[0],
+                                             (unsigned)g->groups[1],
+                                             (unsigned)g->groups[2], (unsigned)g->local[0],
+                                             (unsigned)g->local[1],
+                                             (unsigned)g->local[2], (unsigned)g->shared, s->stream,
+                                             parameter, NULL));
 }

@@ -1,6 +1,6 @@
-/* NVIDIA's libraries behind cuda.h: the driver's own, libcuda.so.1, and what the toolkit adds. Each is
- * looked for once in a process, by its plain name, in the versions that the driver can run; one that is
- * missing, or lacks a routine, takes only its own operations away. */
+/* NVIDIA's libraries behind cuda.h: the driver's own, libcuda.so.1, and what the toolkit adds. Each
+ * is looked for once in a process, by its plain name, in the versions that the driver can run; one
+ * that is missing, or lacks a routine, takes only its own operations away. */
 #include "kernels/cuda/cuda.h"
 #include "core/system/library.h"
 
@@ -14,7 +14,8 @@
 #include <string.h>
 
 enum { OLDEST = 11, NEWEST = 13 };      /* versions of CUDA whose libraries are tried */
-enum { OLDEST_DRIVER = 11020 };         /* 11.2: what NVRTC's library of that version makes runs from there on */
+/* 11.2: what NVRTC's library of that version makes runs from there on */
+enum { OLDEST_DRIVER = 11020 };
 
 static CudaLibraries libraries;
 static pthread_once_t libraries_once = PTHREAD_ONCE_INIT;
@@ -80,8 +81,8 @@ static void driver_load(void)
     } else if ((lacks = driver_symbols(handle, f)))
         why("the NVIDIA driver is too old: CUDA 11.2 is needed, and it lacks %s", lacks);
     else if (f->version(&libraries.version) == CUDA_SUCCESS && libraries.version < OLDEST_DRIVER)
-        why("the NVIDIA driver is too old: CUDA 11.2 is needed, and it is for %d.%d", libraries.version / 1000,
-            libraries.version % 1000 / 10);
+        why("the NVIDIA driver is too old: CUDA 11.2 is needed, and it is for %d.%d",
+            libraries.version / 1000, libraries.version % 1000 / 10);
     else if ((r = f->init(0)) != CUDA_SUCCESS)
         explain_init(f, r);
 }
@@ -151,7 +152,8 @@ static void libraries_load(void)
     l->compiles = library_load("libnvrtc", newest, nvrtc_symbols);
     size_t used = strlen(l->why), left = sizeof l->why - used;
     if (absent && l->compiles)
-        snprintf(l->why + used, left, "; toolkit %d.%d present", l->compiler / 1000, l->compiler % 1000 / 10);
+        snprintf(l->why + used, left, "; toolkit %d.%d present", l->compiler / 1000,
+                 l->compiler % 1000 / 10);
     if (absent)
         return;
     l->multiplies = library_load("libcublas", newest, blas_symbols);

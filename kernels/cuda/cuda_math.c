@@ -7,8 +7,10 @@
 
 enum { MOST_PRODUCTS = 65535 };         /* of one call: a batch is an axis of the grid in places */
 
-/* A status that is no success. Where the driver gave the device up meanwhile, it says why better. */
-static DevStatus library_check(Device *d, DevStatus means, const char *library, const char *name, int status)
+/* A status that is no success. Where the driver gave the device up meanwhile, it says why
+ * better. */
+static DevStatus library_check(Device *d, DevStatus means, const char *library,
+                               const char *name, int status)
 {
     CudaState *s = cuda_state(d);
     if (means == DEV_FAILED) {
@@ -23,8 +25,10 @@ static DevStatus library_check(Device *d, DevStatus means, const char *library, 
 
 static DevStatus blas_check(Device *d, int status)
 {
-    DevStatus means = status == 3 ? DEV_NO_MEMORY : status == 8 || status == 15 ? DEV_LACKS : DEV_FAILED;
-    return status == 0 ? DEV_OK : library_check(d, means, "cuBLAS", cublas_status_name(status), status);
+    DevStatus means = status == 3 ? DEV_NO_MEMORY : status == 8 || status == 15
+                      ? DEV_LACKS : DEV_FAILED;
+    return status == 0 ? DEV_OK
+                       : library_check(d, means, "cuBLAS", cublas_status_name(status), status);
 }
 
 static DevStatus blas_open(Device *d)
@@ -52,12 +56,15 @@ typedef struct Operand {                /* a matrix as cuBLAS reads it: by colum
 
 static int code_of(DType dt)
 {
-    return dt == DT_F64 ? CUDA_R_64F : dt == DT_F32 ? CUDA_R_32F : dt == DT_F16 ? CUDA_R_16F : CUDA_R_16BF;
+    return dt == DT_F64 ? CUDA_R_64F : dt == DT_F32 ? CUDA_R_32F : dt == DT_F16
+           ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-/* `turned`: wanted as its transpose, for the product of transposes. Memory by rows, read by columns,
- * is the transpose already. The step along an axis of one line is arbitrary here, and not there. */
-static bool operand_of(const DevMatrix *x, DType dt, int64_t rows, int64_t cols, bool turned, Operand *o)
+/* `turned`: wanted as its transpose, for the product of transposes. Memory by rows, read by
+ * columns, is the transpose already. The step along an axis of one line is arbitrary here, and not
+ * there. */
+static bool operand_of(const DevMatrix *x, DType dt, int64_t rows, int64_t cols,
+                       bool turned, Operand *o)
 {
     int64_t line = x->transposed ? rows : cols, lines = x->transposed ? cols : rows;
     int64_t ld = lines == 1 || x->ld < line ? line : x->ld;
@@ -77,18 +84,21 @@ static DevStatus product_run(Device *d, const DevGemm *g, const Operand *a, cons
     const double one = 1, zero = 0;
     const float onef = 1, zerof = 0;
     const bool wide = g->dtype == DT_F64;
-    const void *alpha = wide ? (const void *)&one : &onef, *beta = wide ? (const void *)&zero : &zerof;
+    const void *alpha = wide ? (const void *)&one : &onef,
+               *beta = wide ? (const void *)&zero : &zerof;
     const int type = code_of(g->dtype), compute = wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
     const int64_t bytes = dtype_info(g->dtype)->bytes;
     const void *pa = (const void *)(uintptr_t)(a->at + (uint64_t)(from * a->step * bytes));
     const void *pb = (const void *)(uintptr_t)(b->at + (uint64_t)(from * b->step * bytes));
     void *pc = (void *)(uintptr_t)(c->at + (uint64_t)(from * c->step * bytes));
     if (count == 1)
-        return blas_check(d, f->gemm(s->blas, a->op, b->op, rows, cols, (int)g->k, alpha, pa, type, a->ld, pb, type,
+        return blas_check(d, f->gemm(s->blas, a->op, b->op, rows, cols, (int)g->k, alpha, pa, type,
+                                     a->ld, pb, type,
                                      b->ld, beta, pc, type, c->ld, compute, CUBLAS_GEMM_DEFAULT));
-    return blas_check(d, f->gemm_batched(s->blas, a->op, b->op, rows, cols, (int)g->k, alpha, pa, type, a->ld, a->step,
-                                         pb, type, b->ld, b->step, beta, pc, type, c->ld, c->step, count, compute,
-                                         CUBLAS_GEMM_DEFAULT));
+    return blas_check(d, f->gemm_batched(s->blas, a->op, b->op, rows, cols, (int)g->k, alpha, pa,
+                                         type, a->ld, a->step,
+                                         pb, type, b->ld, b->step, beta, pc, type, c->ld, c->step,
+                                         count, compute, CUBLAS_GEMM_DEFAULT));
 }
 
 /* Sums of nothing. */
@@ -101,8 +111,8 @@ static DevStatus product_zero(Device *d, const DevGemm *g)
     for (int64_t i = 0; i < g->count && status == DEV_OK; i++) {
         CUdeviceptr at = g->c.mem->handle + (uint64_t)(g->c.at + i * g->c.batch) * size;
         int64_t ld = lines == 1 ? line : g->c.ld;
-        status = cuda_check(d, s->l->driver.fill_rows(at, (size_t)ld * size, 0, (size_t)line * size, (size_t)lines,
-                                                      s->stream));
+        status = cuda_check(d, s->l->driver.fill_rows(at, (size_t)ld * size, 0, (size_t)line * size,
+                                                      (size_t)lines, s->stream));
     }
     return status;
 }
@@ -122,7 +132,8 @@ static DevStatus cuda_gemm(Device *d, const DevGemm *g)
     fits &= operand_of(&g->c, g->dtype, g->m, g->n, turned, &c);
     if (!fits)
         return cuda_fault(d, DEV_LACKS,
-                          "cuBLAS does not take a product of %lld x %lld and %lld x %lld with these steps",
+                          "cuBLAS does not take a product of %lld x %lld and %lld x %lld with "
+                          "these steps",
                           (long long)g->m, (long long)g->k, (long long)g->k, (long long)g->n);
     DevStatus status = blas_open(d);
     for (int64_t from = 0; from < g->count && status == DEV_OK; from += MOST_PRODUCTS) {
@@ -151,8 +162,10 @@ typedef struct Call {
 
 static DevStatus solver_check(Device *d, int status)
 {
-    DevStatus means = status == 2 ? DEV_NO_MEMORY : status == 4 || status == 9 ? DEV_LACKS : DEV_FAILED;
-    return status == 0 ? DEV_OK : library_check(d, means, "cuSOLVER", cusolver_status_name(status), status);
+    DevStatus means = status == 2 ? DEV_NO_MEMORY : status == 4 || status == 9
+                      ? DEV_LACKS : DEV_FAILED;
+    return status == 0 ? DEV_OK
+                       : library_check(d, means, "cuSOLVER", cusolver_status_name(status), status);
 }
 
 static DevStatus solver_open(Device *d)
@@ -179,7 +192,8 @@ static bool call_begin(Call *c, Device *d, DType dt, int64_t least, int64_t most
     if (least == 0)
         return false;
     if (most > INT_MAX) {
-        c->status = cuda_fault(d, DEV_LACKS, "cuSOLVER does not take a matrix of %lld rows", (long long)most);
+        c->status = cuda_fault(d, DEV_LACKS, "cuSOLVER does not take a matrix of %lld rows",
+                               (long long)most);
         return false;
     }
     c->status = solver_open(d);
@@ -190,7 +204,8 @@ static bool call_begin(Call *c, Device *d, DType dt, int64_t least, int64_t most
     return c->status == DEV_OK;
 }
 
-/* Memory of `lwork` elements, as the routine asked for with this status, after `own` of the caller's. */
+/* Memory of `lwork` elements, as the routine asked for with this status, after `own` of the
+ * caller's. */
 static bool call_work(Call *c, int status, int lwork, int64_t own)
 {
     c->status = solver_check(c->d, status);
@@ -235,22 +250,25 @@ static DevStatus cuda_getrf(Device *d, DType dt, int64_t m, int64_t n, const Dev
         return c.status;
     int asked = c.real->getrf_bufferSize(c.handle, (int)m, (int)n, at(a), (int)ld, &lwork);
     if (call_work(&c, asked, lwork, 0))
-        call_ran(&c, c.real->getrf(c.handle, (int)m, (int)n, at(a), (int)ld, c.work, at(pivots), c.info), info);
+        call_ran(&c, c.real->getrf(c.handle, (int)m, (int)n, at(a), (int)ld, c.work, at(pivots),
+                                   c.info), info);
     return call_end(&c);
 }
 
-static DevStatus cuda_getrs(Device *d, DType dt, bool transposed, int64_t n, int64_t nrhs, const DevMem *a, int64_t lda,
+static DevStatus cuda_getrs(Device *d, DType dt, bool transposed, int64_t n, int64_t nrhs,
+                            const DevMem *a, int64_t lda,
                             const DevMem *pivots, const DevMem *b, int64_t ldb, int *info)
 {
     Call c;
     if (!call_begin(&c, d, dt, smaller(n, nrhs), larger(larger(n, nrhs), larger(lda, ldb)), info))
         return c.status;
-    call_ran(&c, c.real->getrs(c.handle, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)nrhs, at(a), (int)lda,
-                               at(pivots), at(b), (int)ldb, c.info), info);
+    call_ran(&c, c.real->getrs(c.handle, transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)nrhs,
+                               at(a), (int)lda, at(pivots), at(b), (int)ldb, c.info), info);
     return call_end(&c);
 }
 
-static DevStatus cuda_potrf(Device *d, DType dt, bool upper, int64_t n, const DevMem *a, int64_t ld, int *info)
+static DevStatus cuda_potrf(Device *d, DType dt, bool upper, int64_t n, const DevMem *a,
+                            int64_t ld, int *info)
 {
     Call c;
     const int uplo = upper ? CUBLAS_FILL_UPPER : CUBLAS_FILL_LOWER;
@@ -259,12 +277,13 @@ static DevStatus cuda_potrf(Device *d, DType dt, bool upper, int64_t n, const De
         return c.status;
     int asked = c.real->potrf_bufferSize(c.handle, uplo, (int)n, at(a), (int)ld, &lwork);
     if (call_work(&c, asked, lwork, 0))
-        call_ran(&c, c.real->potrf(c.handle, uplo, (int)n, at(a), (int)ld, c.work, c.lwork, c.info), info);
+        call_ran(&c, c.real->potrf(c.handle, uplo, (int)n, at(a), (int)ld, c.work, c.lwork, c.info),
+                 info);
     return call_end(&c);
 }
 
-static DevStatus cuda_geqrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, int64_t ld, const DevMem *tau,
-                            int *info)
+static DevStatus cuda_geqrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, int64_t ld,
+                            const DevMem *tau, int *info)
 {
     Call c;
     int lwork = 0;
@@ -272,26 +291,29 @@ static DevStatus cuda_geqrf(Device *d, DType dt, int64_t m, int64_t n, const Dev
         return c.status;
     int asked = c.real->geqrf_bufferSize(c.handle, (int)m, (int)n, at(a), (int)ld, &lwork);
     if (call_work(&c, asked, lwork, 0))
-        call_ran(&c, c.real->geqrf(c.handle, (int)m, (int)n, at(a), (int)ld, at(tau), c.work, c.lwork, c.info), info);
+        call_ran(&c, c.real->geqrf(c.handle, (int)m, (int)n, at(a), (int)ld, at(tau), c.work,
+                                   c.lwork, c.info), info);
     return call_end(&c);
 }
 
-static DevStatus cuda_orgqr(Device *d, DType dt, int64_t m, int64_t n, int64_t k, const DevMem *a, int64_t ld,
-                            const DevMem *tau, int *info)
+static DevStatus cuda_orgqr(Device *d, DType dt, int64_t m, int64_t n, int64_t k,
+                            const DevMem *a, int64_t ld, const DevMem *tau, int *info)
 {
     Call c;
     int lwork = 0;
     if (!call_begin(&c, d, dt, smaller(m, n), larger(larger(m, n), ld), info))
         return c.status;
-    int asked = c.real->orgqr_bufferSize(c.handle, (int)m, (int)n, (int)k, at(a), (int)ld, at(tau), &lwork);
+    int asked = c.real->orgqr_bufferSize(c.handle, (int)m, (int)n, (int)k, at(a), (int)ld,
+                                         at(tau), &lwork);
     if (call_work(&c, asked, lwork, 0))
-        call_ran(&c, c.real->orgqr(c.handle, (int)m, (int)n, (int)k, at(a), (int)ld, at(tau), c.work, c.lwork, c.info),
+        call_ran(&c, c.real->orgqr(c.handle, (int)m, (int)n, (int)k, at(a), (int)ld, at(tau),
+                                   c.work, c.lwork, c.info),
                  info);
     return call_end(&c);
 }
 
-static DevStatus cuda_gesvd(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, const DevMem *s,
-                            const DevMem *u, const DevMem *vt, int *info)
+static DevStatus cuda_gesvd(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a,
+                            const DevMem *s, const DevMem *u, const DevMem *vt, int *info)
 {
     Call c;
     int lwork = 0;
@@ -299,21 +321,24 @@ static DevStatus cuda_gesvd(Device *d, DType dt, int64_t m, int64_t n, const Dev
         return c.status;
     int asked = c.real->gesvd_bufferSize(c.handle, (int)m, (int)n, &lwork);
     if (call_work(&c, asked, lwork, n))
-        call_ran(&c, c.real->gesvd(c.handle, 'S', 'S', (int)m, (int)n, at(a), (int)m, at(s), at(u), (int)m, at(vt),
+        call_ran(&c, c.real->gesvd(c.handle, 'S', 'S', (int)m, (int)n, at(a), (int)m, at(s), at(u),
+                                   (int)m, at(vt),
                                    (int)n, c.work, c.lwork, at(&c.memory), c.info), info);
     return call_end(&c);
 }
 
-static DevStatus cuda_syevd(Device *d, DType dt, bool vectors, int64_t n, const DevMem *a, const DevMem *w, int *info)
+static DevStatus cuda_syevd(Device *d, DType dt, bool vectors, int64_t n, const DevMem *a,
+                            const DevMem *w, int *info)
 {
     Call c;
     int lwork = 0;
     if (!call_begin(&c, d, dt, n, n, info))
         return c.status;
-    int asked = c.real->syevd_bufferSize(c.handle, vectors, CUBLAS_FILL_LOWER, (int)n, at(a), (int)n, at(w), &lwork);
+    int asked = c.real->syevd_bufferSize(c.handle, vectors, CUBLAS_FILL_LOWER, (int)n, at(a),
+                                         (int)n, at(w), &lwork);
     if (call_work(&c, asked, lwork, 0))
-        call_ran(&c, c.real->syevd(c.handle, vectors, CUBLAS_FILL_LOWER, (int)n, at(a), (int)n, at(w), c.work, c.lwork,
-                                   c.info), info);
+        call_ran(&c, c.real->syevd(c.handle, vectors, CUBLAS_FILL_LOWER, (int)n, at(a), (int)n,
+                                   at(w), c.work, c.lwork, c.info), info);
     return call_end(&c);
 }
 

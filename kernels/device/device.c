@@ -26,7 +26,8 @@ static DevStatus cpu_open(Device *d)
 
 static void cpu_nothing(Device *d) { (void)d; }
 
-static const DeviceOps cpu_ops = { .backend = "cpu", .open = cpu_open, .sync = cpu_open, .close = cpu_nothing };
+static const DeviceOps cpu_ops =
+    { .backend = "cpu", .open = cpu_open, .sync = cpu_open, .close = cpu_nothing };
 
 /* ---- the set ---- */
 Device *device_add(Ctx *ctx, const DeviceOps *ops, const char *name)
@@ -41,7 +42,8 @@ Device *device_add(Ctx *ctx, const DeviceOps *ops, const char *name)
     return *end = d;
 }
 
-/* Drivers compile, start programs and keep files of their own: no program of strangers gets to one. */
+/* Drivers compile, start programs and keep files of their own: no program of strangers gets to
+ * one. */
 bool device_fenced(Ctx *ctx, const DeviceOps *ops, const char *name)
 {
     if (!ctx->fence)
@@ -229,8 +231,8 @@ static _Noreturn void raise_full(Ctx *ctx, const Device *d, size_t bytes)
     mem_bytes_text(used, (double)d->live);
     if (!d->memory)
         err_raise(ctx, ERR_MEMORY, "%s asked for on %s, where %s are in use", asked, d->name, used);
-    err_raise(ctx, ERR_MEMORY, "%s asked for on %s, where %s of %s are in use", asked, d->name, used,
-              mem_bytes_text(limit, (double)d->memory));
+    err_raise(ctx, ERR_MEMORY, "%s asked for on %s, where %s of %s are in use", asked,
+              d->name, used, mem_bytes_text(limit, (double)d->memory));
 }
 
 static void make_room(Ctx *ctx, Device *d, size_t bytes)
@@ -312,7 +314,8 @@ static void count_copy(Ctx *ctx, Device *d, bool up, size_t bytes, double second
 {
     DeviceSet *set = ctx->devices;
     if (d->caps & DEVCAP_SIM)
-        seconds = d->model.latency + (d->model.bandwidth > 0 ? (double)bytes / d->model.bandwidth : 0);
+        seconds = d->model.latency +
+                  (d->model.bandwidth > 0 ? (double)bytes / d->model.bandwidth : 0);
     *(up ? &d->counts.up : &d->counts.down) += 1;
     *(up ? &d->counts.bytes_up : &d->counts.bytes_down) += bytes;
     if (set->copied)

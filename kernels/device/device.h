@@ -60,26 +60,28 @@ typedef struct DevGemm {
 } DevGemm;
 
 /* LAPACK on a device, f32 and f64, one matrix at a time; n x n but where said. Inputs are
- * overwritten as LAPACK does, row-major conventions are the caller's (see builtins/devices/devices_linalg.c).
- * info is LAPACK's. */
+ * overwritten as LAPACK does, row-major conventions are the caller's (see
+ * builtins/devices/devices_linalg.c). info is LAPACK's. */
 typedef struct DevMath {
     DevStatus (*gemm)(Device *, const DevGemm *);
     /* LU in place (column-major, leading dimension ld), pivots as int32 1-based in `pivots`. */
-    DevStatus (*getrf)(Device *, DType, int64_t m, int64_t n, const DevMem *a, int64_t ld, const DevMem *pivots,
-                       int *info);
-    DevStatus (*getrs)(Device *, DType, bool transposed, int64_t n, int64_t nrhs, const DevMem *a, int64_t lda,
-                       const DevMem *pivots, const DevMem *b, int64_t ldb, int *info);
-    DevStatus (*potrf)(Device *, DType, bool upper, int64_t n, const DevMem *a, int64_t ld, int *info);
+    DevStatus (*getrf)(Device *, DType, int64_t m, int64_t n, const DevMem *a, int64_t ld,
+                       const DevMem *pivots, int *info);
+    DevStatus (*getrs)(Device *, DType, bool transposed, int64_t n, int64_t nrhs, const DevMem *a,
+                       int64_t lda, const DevMem *pivots, const DevMem *b, int64_t ldb, int *info);
+    DevStatus (*potrf)(Device *, DType, bool upper, int64_t n, const DevMem *a,
+                       int64_t ld, int *info);
     /* QR: R in the upper triangle, reflectors below, tau; then Q (m x k) in place of them. */
-    DevStatus (*geqrf)(Device *, DType, int64_t m, int64_t n, const DevMem *a, int64_t ld, const DevMem *tau,
-                       int *info);
-    DevStatus (*orgqr)(Device *, DType, int64_t m, int64_t n, int64_t k, const DevMem *a, int64_t ld,
+    DevStatus (*geqrf)(Device *, DType, int64_t m, int64_t n, const DevMem *a, int64_t ld,
                        const DevMem *tau, int *info);
+    DevStatus (*orgqr)(Device *, DType, int64_t m, int64_t n, int64_t k,
+                       const DevMem *a, int64_t ld, const DevMem *tau, int *info);
     /* SVD of m x n with m >= n: s (n), u (m x n), vt (n x n), column-major. */
-    DevStatus (*gesvd)(Device *, DType, int64_t m, int64_t n, const DevMem *a, const DevMem *s, const DevMem *u,
-                       const DevMem *vt, int *info);
+    DevStatus (*gesvd)(Device *, DType, int64_t m, int64_t n, const DevMem *a, const DevMem *s,
+                       const DevMem *u, const DevMem *vt, int *info);
     /* Eigenvalues (ascending) in w, vectors in place of a where `vectors`. */
-    DevStatus (*syevd)(Device *, DType, bool vectors, int64_t n, const DevMem *a, const DevMem *w, int *info);
+    DevStatus (*syevd)(Device *, DType, bool vectors, int64_t n, const DevMem *a,
+                       const DevMem *w, int *info);
 } DevMath;
 
 /* A backend. Functions never raise: they return a status and leave a sentence in d->fault.
@@ -91,11 +93,13 @@ typedef struct DeviceOps {
     void (*release)(Device *, DevMem *);
     DevStatus (*put)(Device *, const DevMem *, size_t at, const void *from, size_t bytes);
     DevStatus (*get)(Device *, const DevMem *, size_t at, void *to, size_t bytes);
-    DevStatus (*copy)(Device *, const DevMem *to, size_t to_at, const DevMem *from, size_t from_at, size_t bytes);
+    DevStatus (*copy)(Device *, const DevMem *to, size_t to_at, const DevMem *from, size_t from_at,
+                      size_t bytes);
     DevStatus (*sync)(Device *);
     void (*close)(Device *);                         /* syncs first */
     /* NULL where the device runs no generated source. */
-    DevStatus (*build)(Device *, const char *source, const char *entry, DevKernel **);   /* gpu.h caches */
+    /* gpu.h caches */
+    DevStatus (*build)(Device *, const char *source, const char *entry, DevKernel **);
     void (*drop)(Device *, DevKernel *);
     DevStatus (*launch)(Device *, DevKernel *, const DevGrid *, const DevArg *, int n);
     void (*forget)(Ctx *, Device *);                 /* frees Device.kernels; before close */
@@ -115,7 +119,8 @@ enum {                          /* Device.caps */
     DEVCAP_SOURCE = 2,          /* runs generated kernels */
     DEVCAP_CPU = 4,             /* an OpenCL device of type CPU: for testing, never `gpu` */
     DEVCAP_CUDA = 8,            /* its source is CUDA's, else OpenCL's */
-    DEVCAP_NAME = 16            /* no device but a name for one that was not looked for yet: device_name.c */
+    /* no device but a name for one that was not looked for yet: device_name.c */
+    DEVCAP_NAME = 16
 };
 
 /* A simulated device: what it costs. Seconds. */
@@ -138,13 +143,15 @@ struct Device {
     char name[48];              /* "cpu", "sim.mps", "cuda:0" */
     char title[96];             /* "NVIDIA H200", "pthread-haswell-AMD EPYC" */
     char why[200];              /* not empty: it cannot be used, and why (no full stop) */
-    char note[200];             /* what devices() adds: "f32 products in bf16 with f32 accumulation" */
+    /* what devices() adds: "f32 products in bf16 with f32 accumulation" */
+    char note[200];
     char fault[400];            /* what went wrong last */
     int index;                  /* of its backend */
     bool opened;
     unsigned caps;
     uint32_t dtypes;            /* bit 1 << base dtype: what it holds and computes in */
-    DType product;              /* DT_BF16: f32 products are taken in it, accumulated in f32; DT_NONE */
+    /* DT_BF16: f32 products are taken in it, accumulated in f32; DT_NONE */
+    DType product;
     const char **lacks;         /* names of rows that it has not, NULL at the end; or NULL */
     size_t memory;              /* bytes it has; 0: not known */
     size_t live, peak;
@@ -152,8 +159,10 @@ struct Device {
     DevModel model;
     DevCounts counts;           /* since the start */
     DevMath math;               /* entries NULL: missing */
-    char missing[200];          /* libraries that are missing: "no libcusolver: solve, svd run on cpu" */
-    uint64_t fail_alloc, fail_copy, fail_launch;    /* the k-th from now fails (0: never): for tests */
+    /* libraries that are missing: "no libcusolver: solve, svd run on cpu" */
+    char missing[200];
+    /* the k-th from now fails (0: never): for tests */
+    uint64_t fail_alloc, fail_copy, fail_launch;
     struct GpuCache *kernels;   /* built ones: whose forget is among the ops */
     void *state;                /* the backend's */
     Device *next;               /* in the set */
@@ -162,7 +171,8 @@ struct Device {
 /* All devices of an interpreter: cpu first, then simulated ones, then what was probed. */
 typedef struct DeviceSet {
     Device *first, *cpu;
-    Device *names;                      /* gpu, cuda:1 …: what stands for a device, see device_named */
+    /* gpu, cuda:1 …: what stands for a device, see device_named */
+    Device *names;
     const DeviceBackend *backends;      /* the last is the one that `gpu` likes best */
     int backend_count;
     bool probed;                        /* they were looked for */
@@ -209,7 +219,8 @@ DType device_widest(const Device *);
 /* What it lacked is forgotten; room for n names, all of which the caller writes at once: texts that
  * stay, as those of rows do. */
 const char **device_set_lacks(Ctx *, Device *, size_t n);
-/* Does the device say that it has not the row of that name? Rows that stand on it: interp/device/place.h. */
+/* Does the device say that it has not the row of that name? Rows that stand on it:
+ * interp/device/place.h. */
 bool device_lacks(const Device *, const char *op);
 /* Opens it if that was not done. Raises ERR_DEVICE with its reason. */
 void device_open(Ctx *, Device *);
@@ -251,10 +262,12 @@ typedef struct Residence {
     Buffer *buffer;
     Device *home;               /* what device(x) says */
     bool host;                  /* the host's bytes are valid */
-    bool reserved;              /* the host's bytes are a reserved range (core/memory/reserve.h) … */
+    /* the host's bytes are a reserved range (core/memory/reserve.h) … */
+    bool reserved;
     bool committed;             /* … with memory behind it */
     DevCopy *copies;
-    Tensor *narrow;             /* the whole buffer in a dtype that devices have, on the host; or NULL */
+    /* the whole buffer in a dtype that devices have, on the host; or NULL */
+    Tensor *narrow;
     uint64_t used;
     struct Residence *older, *newer;
 } Residence;
@@ -269,7 +282,8 @@ static inline bool tensor_away(const Tensor *t)
 {
     return t->buffer->device && !tensor_residence(t)->host;
 }
-/* The host's bytes were, or are about to be, written: device copies are stale and go. Home stays. */
+/* The host's bytes were, or are about to be, written: device copies are stale and go. Home
+ * stays. */
 void device_stale(Ctx *, Buffer *);
 /* The buffer dies. */
 void device_forget(Ctx *, Buffer *);
@@ -280,11 +294,11 @@ Tensor *device_tensor_new(Ctx *, Device *, DType, int rank, const int64_t *shape
  * the byte where t's first element lies. */
 const DevMem *device_ensure(Ctx *, Device *, Tensor *t, size_t *at);
 bool device_has(const Device *, const Tensor *);        /* valid there now? */
-/* t in that dtype, from the host, as tensor_cast has it: kept beside the buffer until that is written, so
- * that an operand of a `narrow` block is cast and copied once. */
+/* t in that dtype, from the host, as tensor_cast has it: kept beside the buffer until that is
+ * written, so that an operand of a `narrow` block is cast and copied once. */
 Tensor *device_narrowed(Ctx *, Tensor *t, DType);
-/* t, which nobody else holds, stands in like's place now, whose home becomes its own: whether a store
- * could write where it was or had to copy is no difference to device(x). */
+/* t, which nobody else holds, stands in like's place now, whose home becomes its own: whether a
+ * store could write where it was or had to copy is no difference to device(x). */
 void device_same_home(Ctx *, Tensor *t, const Tensor *like);
 /* tensor_copy, for one that is about to be written in t's place: its home is t's. */
 Tensor *device_copy_at_home(Ctx *, Tensor *t);
@@ -301,7 +315,8 @@ extern const DeviceOps sim_ops;
 Tensor *sim_shadow(Ctx *, Device *, Tensor *t);
 /* `made`, a view of `shadow` that a kernel gave, as a view of `from`, whose shadow that is. */
 Tensor *sim_view(Ctx *, const Tensor *made, Tensor *from, const Tensor *shadow);
-/* A tensor of the host as one of the device, without a copy where nobody else holds it. Takes it. */
+/* A tensor of the host as one of the device, without a copy where nobody else holds it. Takes
+ * it. */
 Tensor *sim_take(Ctx *, Device *, Tensor *);
 /* Makers of the two that are always there, and of simulate(…). */
 void sim_standard(Ctx *);

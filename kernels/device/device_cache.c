@@ -17,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 128 << 20, KEPT_BYTES = 96 << 20 };     /* over the first, the oldest go down to the second */
+/* over the first, the oldest go down to the second */
+enum { MOST_BYTES = 128 << 20, KEPT_BYTES = 96 << 20 };
 
 typedef struct Header {
     char magic[8];
@@ -55,7 +56,8 @@ static bool folder_made(const char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-/* Makes what is missing of it. A relative $XDG_CACHE_HOME counts for nothing, as its standard says. */
+/* Makes what is missing of it. A relative $XDG_CACHE_HOME counts for nothing, as its standard
+ * says. */
 static bool folder_find(char *out, size_t n)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -119,7 +121,8 @@ static bool read_same(int fd, const char *wanted, size_t bytes)
 static bool header_read(int fd, const Place *p, Header *h)
 {
     struct stat s;
-    return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && s.st_size < MOST_BYTES &&
+    return fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
+           s.st_size < MOST_BYTES &&
            read_all(fd, h, sizeof *h) && memcmp(h->magic, magic, sizeof magic) == 0 &&
            h->key_bytes == p->key_bytes && h->built_bytes > 0 && h->built_bytes < MOST_BYTES &&
            (uint64_t)s.st_size == sizeof *h + h->key_bytes + h->built_bytes;
@@ -167,9 +170,11 @@ void device_cache_drop(const char *const *parts)
 }
 
 /* ---- writing ---- */
-static bool file_write(int fd, const Place *p, const char *const *parts, const void *built, size_t bytes)
+static bool file_write(int fd, const Place *p, const char *const *parts, const void *built,
+                       size_t bytes)
 {
-    Header h = { .key_bytes = p->key_bytes, .built_bytes = bytes, .sum = mix(p->hash, built, bytes) };
+    Header h = { .key_bytes = p->key_bytes, .built_bytes = bytes,
+                 .sum = mix(p->hash, built, bytes) };
     memcpy(h.magic, magic, sizeof magic);       /* the key's hash is the checksum of the key */
     bool ok = fd_write_all(fd, &h, sizeof h);
     for (; ok && *parts; parts++)

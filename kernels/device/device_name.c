@@ -161,7 +161,8 @@ static const char *elsewhere(const char *text)
 {
     static const char *const names[][2] = {
         { "host", "cpu" },     { "processor", "cpu" }, { "cpu:0", "cpu" },     { "native", "cpu" },
-        { "nvidia", "cuda" },  { "cuda_device", "cuda" }, { "accelerator", "gpu" }, { "device", "gpu" },
+        { "nvidia", "cuda" },  { "cuda_device", "cuda" }, { "accelerator", "gpu" },
+        { "device", "gpu" },
         { "gpu:0", "gpu" },    { "cl", "opencl" },     { "pocl", "opencl" },   { "ocl", "opencl" },
         { "mps", "sim.mps" },  { "metal", "sim.mps" }, { "tpu", "sim.tpu" },   { "xla", "sim.tpu" },
     };

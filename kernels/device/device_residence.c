@@ -98,8 +98,8 @@ static DevCopy *valid_copy(const Residence *r)
     return NULL;
 }
 
-/* The elements are somewhere; the host's bytes have memory where they are valid; what was made narrow is made of
- * them. */
+/* The elements are somewhere; the host's bytes have memory where they are valid; what was made
+ * narrow is made of them. */
 static __attribute__((unused)) bool consistent(const Residence *r)
 {
     bool memory = !r->reserved || r->committed;
@@ -153,7 +153,8 @@ static void drop_narrow(Ctx *ctx, Residence *r)
 void device_stale(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
-    assert(!r || (r->host && consistent(r)));          /* else the copies that go are all there is */
+    /* else the copies that go are all there is */
+    assert(!r || (r->host && consistent(r)));
     if (r && !r->reserved && r->home == ctx->devices->cpu) {
         device_forget(ctx, b);
     } else if (r) {
@@ -240,7 +241,8 @@ Tensor *device_tensor_new(Ctx *ctx, Device *d, DType dt, int rank, const int64_t
 static Tensor *sole_buffer(Ctx *ctx, Tensor *t)
 {
     const Buffer *b = t->buffer;
-    if (t->refs == 1 && b->refs == 1 && !b->device && !b->release && t->data == b->data && tensor_contiguous(t))
+    if (t->refs == 1 && b->refs == 1 && !b->device && !b->release && t->data == b->data &&
+        tensor_contiguous(t))
         return t;
     Tensor *copy = NULL;
     ErrFrame f;
@@ -335,7 +337,8 @@ Tensor *device_narrowed(Ctx *ctx, Tensor *t, DType to)
         drop_narrow(ctx, r);
     if (!r->narrow)
         r->narrow = cast_buffer(ctx, t, to);
-    return tensor_view(ctx, r->narrow, t->rank, tensor_shape(t), tensor_strides(t), r->narrow->data);
+    return tensor_view(ctx, r->narrow, t->rank, tensor_shape(t), tensor_strides(t),
+                       r->narrow->data);
 }
 
 void device_same_home(Ctx *ctx, Tensor *t, const Tensor *like)
@@ -400,7 +403,8 @@ static void move_from_host(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
     const DevCopy *c = tensor_residence(to)->copies;
     ErrFrame f;
     if (ERR_TRY(ctx, &f)) {
-        device_put(ctx, d, &c->mem, 0, dense->data, (size_t)t->size * dtype_info((DType)t->dtype)->bytes);
+        device_put(ctx, d, &c->mem, 0, dense->data,
+                   (size_t)t->size * dtype_info((DType)t->dtype)->bytes);
         ERR_END(ctx, &f);
         tensor_release(ctx, dense);
         return;

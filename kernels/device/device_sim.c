@@ -56,7 +56,8 @@ static DevStatus sim_get(Device *d, const DevMem *m, size_t at, void *to, size_t
     return DEV_OK;
 }
 
-static DevStatus sim_copy(Device *d, const DevMem *to, size_t to_at, const DevMem *from, size_t from_at, size_t bytes)
+static DevStatus sim_copy(Device *d, const DevMem *to, size_t to_at, const DevMem *from,
+                          size_t from_at, size_t bytes)
 {
     (void)d;
     memmove(memory_of(to)->data + to_at, memory_of(from)->data + from_at, bytes);
@@ -145,7 +146,8 @@ void sim_standard(Ctx *ctx)
         d->dtypes = dtype_device_mask(false);
         d->product = s->product;
         if (lacks)
-            memcpy(device_set_lacks(ctx, d, (size_t)lacks), s->lacks, (size_t)lacks * sizeof *s->lacks);
+            memcpy(device_set_lacks(ctx, d, (size_t)lacks), s->lacks,
+                   (size_t)lacks * sizeof *s->lacks);
         d->memory = s->memory;
         d->model = s->model;
         d->state = ctx;

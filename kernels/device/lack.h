@@ -21,7 +21,8 @@ typedef struct Lack {
     const char *row;                    /* the row that is missing; it outlives the record */
 } Lack;
 
-/* `, which has no f64` or ` because its result is f64`: the end of a sentence that named the device. */
+/* `, which has no f64` or ` because its result is f64`: the end of a sentence that named the
+ * device. */
 void lack_put(Buf *, const Lack *);
 
 #endif

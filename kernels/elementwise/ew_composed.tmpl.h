@@ -1,17 +1,20 @@
-/* Functions of f64 that are made of exp and log of pairs (ew_lanes.tmpl.h): sigmoid, silu, softplus,
- * gelu, the hyperbolic ones and their inverses, log10, cbrt, erf. Included once per instruction set with
- * COMPOSED, the name of its table. Only the last step of each rounds to a double, so the error is the
- * half ulp of that rounding plus what the pair was off; each function says how much. Relative errors
- * are given in units of u = 2^-53: 1 u is between half an ulp and one, so "half an ulp + 0.1 u" is
- * below 0.6 ulp. tests/unit/ulp.c measures all of them. f32 is computed in f64 and rounded again.
- * Every element goes through a full vector (tails are padded), so its result depends on its value alone. */
+/* Functions of f64 that are made of exp and log of pairs (ew_lanes.tmpl.h): sigmoid, silu,
+ * softplus, gelu, the hyperbolic ones and their inverses, log10, cbrt, erf. Included once per
+ * instruction set with COMPOSED, the name of its table. Only the last step of each rounds to a
+ * double, so the error is the half ulp of that rounding plus what the pair was off; each function
+ * says how much. Relative errors are given in units of u = 2^-53: 1 u is between half an ulp and
+ * one, so "half an ulp + 0.1 u" is below 0.6 ulp. tests/unit/ulp.c measures all of them. f32 is
+ * computed in f64 and rounded again.
+ * Every element goes through a full vector (tails are padded), so its result depends on its value
+ * alone. */
 
 /* ---- exp and log ---- */
 
-/* e^(x + rest) = 2^k (1 + r + square + tail), |r| <= ln(2)/2 and a little. n ln2 is taken off in two
- * parts of 42 bits, whose products with n are exact; what is left of ln2 counts 2^-76. square is r^2/2
- * of the upper half of r, exactly; the polynomial for (e^r - 1 - r - r^2/2)/r^3 is off by 2^-54 of a
- * tail that is below 0.008: 0.02 u of e^x altogether, and as little of r itself where k is 0. */
+/* e^(x + rest) = 2^k (1 + r + square + tail), |r| <= ln(2)/2 and a little. n ln2 is taken off in
+ * two parts of 42 bits, whose products with n are exact; what is left of ln2 counts 2^-76. square
+ * is r^2/2 of the upper half of r, exactly; the polynomial for (e^r - 1 - r - r^2/2)/r^3 is off by
+ * 2^-54 of a tail that is below 0.008: 0.02 u of e^x altogether, and as little of r itself where k
+ * is 0. */
 INLINE VI exp_terms(VD x, VD rest, VD *r_out, VD *square, VD *tail) {
     VD shifted = MULADD(x, K(0x1.71547652b82fep0), K(0x1.8p52)), n = shifted - K(0x1.8p52);
     VD t = x - n * K(0x1.62e42fefa38p-1), w = n * K(0x1.ef35793c768p-45);
@@ -42,7 +45,8 @@ INLINE Pair exp_pair(VD x, VD rest, VI *k) {
 /* exp_parts of ew_vector.tmpl.h without fused products: e^x = 2^k (1 + high + low), 0.25 u. */
 INLINE void exp_parts(VD x, VD *shifted, VD *high, VD *low) {
     *shifted = x * K(0x1.71547652b82fep0) + K(0x1.8p52);
-    VD n = *shifted - K(0x1.8p52), t = x - n * K(0x1.62e42fefa38p-1), w = n * K(0x1.ef35793c768p-45);
+    VD n = *shifted - K(0x1.8p52), t = x - n * K(0x1.62e42fefa38p-1),
+       w = n * K(0x1.ef35793c768p-45);
     VD r = t - w, r2 = r * r, r4 = r2 * r2;
     VD a = r * K(0x1.5555555555557p-3) + K(0.5);
     VD b = r * K(0x1.11111111100dep-7) + K(0x1.5555555555556p-5);
@@ -69,15 +73,16 @@ INLINE Pair log_pair(VD u, VD rest, VD more) {
                         K(3.999999999940941908e-01));
     VD even = MULADD(w, K(1.479819860511658591e-01), K(1.818357216161805012e-01));
     even = MULADD(w, MULADD(w, even, K(2.857142874366239149e-01)), K(6.666666666666735130e-01)) * z;
-    VD tail = MULADD(s, 0.5 * f * f + (odd + even), MULADD(e, K(0x1.ef35793c768p-45), rest / u) - square_rest);
+    VD tail = MULADD(s, 0.5 * f * f + (odd + even),
+                     MULADD(e, K(0x1.ef35793c768p-45), rest / u) - square_rest);
     Pair a = sum_ordered(e * K(0x1.62e42fefa38p-1), f), b = sum_ordered(a.h, -square);
     return sum_ordered(b.h, a.l + b.l + tail);
 }
 
 /* ---- the logistic family ---- */
 
-/* sigmoid(x) = 2^k times the pair, |x| <= 800: e^min(x, 0) / (1 + e^-|x|). The denominator is off by
- * 0.03 u, its inverse, whose remainder is exact, and the product by as little: 0.1 u. */
+/* sigmoid(x) = 2^k times the pair, |x| <= 800: e^min(x, 0) / (1 + e^-|x|). The denominator is off
+ * by 0.03 u, its inverse, whose remainder is exact, and the product by as little: 0.1 u. */
 INLINE Pair sigmoid_pair(VD x, VI *k) {
     VI positive = x >= 0;
     Pair e = exp_pair(-magnitude(x), K(0), k);
@@ -96,8 +101,8 @@ INLINE VD limited(VD x, double most) {
     return choose(x < K(-most), K(-most), x);
 }
 
-/* The same for |x| <= 700: 1/(1 + e^-x) with the quick exponential, 0.3 u. The first part has 26 bits
- * where there are no fused products. */
+/* The same for |x| <= 700: 1/(1 + e^-x) with the quick exponential, 0.3 u. The first part has 26
+ * bits where there are no fused products. */
 INLINE Pair sigmoid_near(VD x) {
     VD shifted, high, low;
     exp_parts(-x, &shifted, &high, &low);
@@ -181,9 +186,9 @@ static const double mills[] = {
 };
 
 /* (1 + 1.25 x) Phi(-x) e^(x^2/2) for 0 <= x <= 40, Phi being the normal distribution function:
- * between 0.49 and 0.56, a polynomial in q = (x - 5)/(x + 5) that interpolates at Chebyshev's points
- * (2^-58). Less its constant it is below 0.06, so its roundings count 0.2 u; what q lost is put back
- * with the derivative, to which a tenth is enough. */
+ * between 0.49 and 0.56, a polynomial in q = (x - 5)/(x + 5) that interpolates at Chebyshev's
+ * points (2^-58). Less its constant it is below 0.06, so its roundings count 0.2 u; what q lost is
+ * put back with the derivative, to which a tenth is enough. */
 INLINE void mills_halves(VD q2, VD *even, VD *odd) {
     *even = K(mills[22]);
     *odd = K(mills[23]);
@@ -210,8 +215,8 @@ INLINE Pair mills_numerator(VD x) {
     return sum_ordered(first.h, rest);
 }
 
-/* x Phi(x). For x < 0 the exponent -x^2/2 is exact, as a pair: nothing is lost however steep the tail
- * is. Half an ulp + 0.3 u. */
+/* x Phi(x). For x < 0 the exponent -x^2/2 is exact, as a pair: nothing is lost however steep the
+ * tail is. Half an ulp + 0.3 u. */
 INLINE VD composed_gelu(VD x) {
     VI k, negative = x < 0, tiny = magnitude(x) < 0x1p-60;
     VD size = magnitude(limited(x, 40));
@@ -232,7 +237,8 @@ INLINE VD composed_gelu(VD x) {
 
 /* ---- hyperbolic ---- */
 
-/* (e^|x| + e^-|x|)/2: 0.1 u. Beyond 300 the second term does not count, and e^|x| may be infinite. */
+/* (e^|x| + e^-|x|)/2: 0.1 u. Beyond 300 the second term does not count, and e^|x| may be
+ * infinite. */
 static __attribute__((noinline)) VD cosh_anywhere(VD x) {
     VI k;
     Pair e = exp_pair(magnitude(limited(x, 720)), K(0), &k);
@@ -249,8 +255,8 @@ INLINE VD composed_cosh(VD x) {
     return result;
 }
 
-/* (e^|x| - e^-|x|)/2: above 0.35 at least half of its larger term; below, x + x^3 P(x^2), of which the
- * second term is at most 0.02 of the first. */
+/* (e^|x| - e^-|x|)/2: above 0.35 at least half of its larger term; below, x + x^3 P(x^2), of which
+ * the second term is at most 0.02 of the first. */
 INLINE VD composed_sinh(VD x) {
     VI k;
     VD size = magnitude(limited(x, 720)), z = size * size;
@@ -277,8 +283,8 @@ INLINE VD composed_tanh(VD x) {
     return with_sign(choose(size < 0x1p-28, size, q.h + q.l), x);
 }
 
-/* log(a + sqrt(a^2 + 1)) of a = |x|, the sum as a pair: that of the logarithm, 0.15 u. Below 2^-27 it
- * is x, above 2^28 log(2a). */
+/* log(a + sqrt(a^2 + 1)) of a = |x|, the sum as a pair: that of the logarithm, 0.15 u. Below 2^-27
+ * it is x, above 2^28 log(2a). */
 INLINE VD composed_asinh(VD x) {
     VD size = magnitude(x);
     VI large = size > 0x1p28;
@@ -345,10 +351,12 @@ INLINE VD composed_log10(VD x) {
 }
 
 /* Of a normal x > 0. With m in [1, 8): z = m^(-1/3) by a polynomial (2^-8) and three steps of
- * Newton's, r = m z^2 good to some ulps, and one step with the exact remainder m - r^3: half an ulp. */
+ * Newton's, r = m z^2 good to some ulps, and one step with the exact remainder m - r^3: half an
+ * ulp. */
 INLINE VD cbrt_normal(VD x) {
     VI e = (VI)((VU)x >> 52) - 1023;
-    VD exponent = (VD)((VU)K(0x1.8p52) + (VU)e) - K(0x1.8p52), shifted = (exponent - 1) * (1 / 3.0) + 0x1.8p52;
+    VD exponent = (VD)((VU)K(0x1.8p52) + (VU)e) - K(0x1.8p52),
+       shifted = (exponent - 1) * (1 / 3.0) + 0x1.8p52;
     VI third = (VI)((VU)shifted - (VU)K(0x1.8p52));
     VD m = (VD)((VU)x - ((VU)third * 3 << 52));
     VD z = MULADD(m, K(0x1.5fddeb924e5ccp-16), K(-0x1.70246ffeed0e5p-11));
@@ -365,7 +373,8 @@ INLINE VD cbrt_normal(VD x) {
 static __attribute__((noinline)) VD cbrt_anywhere(VD x) {
     VD size = magnitude(x);
     VI valid = (size > 0) & (size < INFINITY);
-    return choose(valid, with_sign(cbrt_normal(choose(valid, size * 0x1p54, K(1))) * 0x1p-18, x), x);
+    return choose(valid,
+                  with_sign(cbrt_normal(choose(valid, size * 0x1p54, K(1))) * 0x1p-18, x), x);
 }
 
 INLINE VD composed_cbrt(VD x) {
@@ -377,8 +386,8 @@ INLINE VD composed_cbrt(VD x) {
 
 /* ---- erf ---- */
 
-/* Below 0.5: x (2/sqrt(pi) + z P(z)), z = x^2, the constant in two parts and z P at most 0.09 of it: half
- * an ulp + 0.2 u, where the C library's passes 1 ulp. Beyond, that is good to 0.88. */
+/* Below 0.5: x (2/sqrt(pi) + z P(z)), z = x^2, the constant in two parts and z P at most 0.09 of
+ * it: half an ulp + 0.2 u, where the C library's passes 1 ulp. Beyond, that is good to 0.88. */
 static __attribute__((noinline)) VD erf_anywhere(VD x) {
     double a[D_LANES];
     memcpy(a, &x, sizeof x);
@@ -408,7 +417,8 @@ INLINE VD composed_erf(VD x) {
 INLINE VD rough_exp(VD x) {
     VD shifted = MULADD(x, K(0x1.71547652b82fep0), K(0x1.8p52)), n = shifted - K(0x1.8p52);
     VD r = MULADD(n, K(-0x1.62e42fefa39efp-1), x), r2 = r * r;
-    VD a = MULADD(r, K(0x1.55555567627c9p-3), K(0.5)), b = MULADD(r, K(0x1.1110c6082687dp-7), K(0x1.5555555c8d349p-5));
+    VD a = MULADD(r, K(0x1.55555567627c9p-3), K(0.5)),
+       b = MULADD(r, K(0x1.1110c6082687dp-7), K(0x1.5555555c8d349p-5));
     VD c = MULADD(r, K(0x1.a151d2368eb76p-13), K(0x1.6c16856981742p-10));
     c = MULADD(r2, K(0x1.a11366bf80e67p-16), c);
     VD p = MULADD(r2, MULADD(r2, MULADD(r2, c, b), a), r);
@@ -446,7 +456,8 @@ INLINE VD rough_gelu(VD x) {
 
 typedef VD (*ComposedFn)(VD);
 
-INLINE void composed_F64(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n, ComposedFn f) {
+INLINE void composed_F64(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n,
+                         ComposedFn f) {
     double *o = out, a[D_LANES];
     const double *x = in[0];
     VD v;
@@ -467,7 +478,8 @@ INLINE void composed_F64(void *out, int64_t so, const void *const *in, const int
     }
 }
 
-INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n, ComposedFn f) {
+INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n,
+                         ComposedFn f) {
     float *o = out, a[D_LANES];
     const float *x = in[0];
     VS v;
@@ -489,7 +501,8 @@ INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int
 }
 
 #define COMPOSED_ROWS(ROW) \
-    ROW(SIGMOID, F64, composed_sigmoid) ROW(SILU, F64, composed_silu) ROW(SOFTPLUS, F64, composed_softplus) \
+    ROW(SIGMOID, F64, composed_sigmoid) ROW(SILU, F64, composed_silu)                             \
+    ROW(SOFTPLUS, F64, composed_softplus)                                                         \
     ROW(GELU, F64, composed_gelu) ROW(SINH, F64, composed_sinh) ROW(COSH, F64, composed_cosh) \
     ROW(TANH, F64, composed_tanh) ROW(ASINH, F64, composed_asinh) ROW(ACOSH, F64, composed_acosh) \
     ROW(ATANH, F64, composed_atanh) ROW(LOG10, F64, composed_log10) ROW(CBRT, F64, composed_cbrt) \
@@ -498,7 +511,8 @@ INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int
     ROW(SIGMOID, F32, rough_sigmoid) ROW(SILU, F32, rough_silu) ROW(SOFTPLUS, F32, rough_softplus) \
     ROW(GELU, F32, rough_gelu)
 #define ROW(id, type, f) \
-    static void composed_##id##_##type(void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n) { \
+    static void composed_##id##_##type(void *out, int64_t so, const void *const *in, \
+                                       const int64_t *si, int64_t n) { \
         composed_##type(out, so, in, si, n, f); \
     }
 COMPOSED_ROWS(ROW)

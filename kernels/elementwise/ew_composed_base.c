@@ -19,7 +19,8 @@ typedef float VS __attribute__((vector_size(8)));
 
 /* f32 through the C library in f64: its own functions of floats are off by up to 1.8 ulp. */
 #define WIDE_ROWS(ROW) \
-    ROW(SINH, sinh) ROW(COSH, cosh) ROW(TANH, tanh) ROW(ASINH, asinh) ROW(ACOSH, acosh) ROW(ATANH, atanh) \
+    ROW(SINH, sinh) ROW(COSH, cosh) ROW(TANH, tanh) ROW(ASINH, asinh) ROW(ACOSH, acosh)           \
+    ROW(ATANH, atanh)                                                                             \
     ROW(LOG10, log10) ROW(CBRT, cbrt) ROW(TAN, tan)
 #define WIDE_ARGS void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n
 #define ROW(id, f) \
@@ -32,7 +33,8 @@ WIDE_ROWS(ROW)
 
 static void wide_ATAN2(WIDE_ARGS) {
     const float *y = in[0], *x = in[1];
-    for (int64_t i = 0; i < n; i++) ((float *)out)[i * so] = (float)atan2((double)y[i * si[0]], (double)x[i * si[1]]);
+    for (int64_t i = 0; i < n; i++) ((float *)out)[i * so] =
+        (float)atan2((double)y[i * si[0]], (double)x[i * si[1]]);
 }
 
 const EwFn ew_table_wide[EW_COUNT] = {

@@ -18,7 +18,8 @@ extern const EwFn ew_table_vector_avx2[EW_COUNT][DT_COUNT];
 extern const EwFn ew_table_vector_avx512[EW_COUNT][DT_COUNT];
 /* f32 and f64 functions made of exp and log in pairs of doubles: within 1 ulp on any machine. */
 extern const EwFn ew_table_composed_base[EW_COUNT][DT_COUNT];
-extern const EwFn ew_table_composed_avx2[EW_COUNT][DT_COUNT], ew_table_composed_avx512[EW_COUNT][DT_COUNT];
+extern const EwFn ew_table_composed_avx2[EW_COUNT][DT_COUNT],
+    ew_table_composed_avx512[EW_COUNT][DT_COUNT];
 /* Plain loops; transcendentals in long double. */
 extern const EwFn ew_table_reference[EW_COUNT][DT_COUNT];
 

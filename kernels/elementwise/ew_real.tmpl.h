@@ -17,7 +17,8 @@ static inline T N(modulo)(T x, T y) {
     return (y < 0) != (r < 0) ? r + y : r;
 }
 
-/* x less its remainder is a whole multiple of y; the wider type tells neighbouring multiples apart. */
+/* x less its remainder is a whole multiple of y; the wider type tells neighbouring multiples
+ * apart. */
 static inline T N(floor_divide)(T x, T y) {
     if (y == 0) return x / y;
     T r = fmod(x, y);
@@ -49,7 +50,8 @@ static inline T N(gelu)(T x) {
     T_WIDE w = (T_WIDE)x, t = w * root, e = erfc(-t);
     if (x == (T)-INFINITY) return -(T)0;
     if (fabs(w) < 1000)
-        e += (T_WIDE)1.12837916709551257389615890312154517169L * exp(-t * t) * (fma(w, root, -t) + w * lacks);
+        e += (T_WIDE)1.12837916709551257389615890312154517169L * exp(-t * t) *
+             (fma(w, root, -t) + w * lacks);
     return (T)(w / 2 * e);
 }
 

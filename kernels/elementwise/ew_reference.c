@@ -106,7 +106,8 @@ REAL_ONLY(REAL_KERNELS)
 static void real_POWER_square_F64(KERNEL_ARGS) {
     const int64_t ones[] = { 1, 1 };
     for (int64_t i = 0; i < n; i++) {
-        const double *at[] = { (const double *)in[0] + i * si[0], (const double *)in[1] + i * si[1] };
+        const double *at[] = { (const double *)in[0] + i * si[0],
+                               (const double *)in[1] + i * si[1] };
         double *to = (double *)out + i * so;
         if (*at[1] == 2) *to = *at[0] * *at[0];
         else real_POWER_F64(to, 1, (const void *const *)at, ones, 1);

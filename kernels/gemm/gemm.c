@@ -121,7 +121,8 @@ static int64_t least(int64_t a, int64_t b)
 /* Columns of a tile, so that it holds about TILE_WORK. */
 static int64_t tile_cols(const Product *p, int64_t rows)
 {
-    static const double speed[BLAS_TYPES] = { [BLAS_S] = 2, [BLAS_D] = 1, [BLAS_C] = 0.5, [BLAS_Z] = 0.25 };
+    static const double speed[BLAS_TYPES] =
+        { [BLAS_S] = 2, [BLAS_D] = 1, [BLAS_C] = 0.5, [BLAS_Z] = 0.25 };
     double column = (double)least(rows, TILE_ROWS) * (double)least(p->k, TILE_DEPTH);
     int64_t cols = (int64_t)(TILE_WORK * speed[p->type] / column) / 64 * 64;
     return cols < TILE_COLS_LEAST ? TILE_COLS_LEAST : cols;

@@ -1,5 +1,6 @@
 /* Vectors of both real types for one instruction set, as the including file's flags have it, and
- * fused products of them. Included once per file, by small_isa.tmpl.h and contract_pair_isa.tmpl.h. */
+ * fused products of them. Included once per file, by small_isa.tmpl.h and
+ * contract_pair_isa.tmpl.h. */
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif

@@ -24,7 +24,8 @@ bool gpu_takes(const Device *, const Nest *, Lack *why);
 /* The result into `out` (strides per axis, NULL: contiguous); data: `slots` arguments, device
  * memory for loads and gather tables, host values for constants. Trouble as nest_run tells it.
  * Raises ERR_DEVICE (build log included), ERR_MEMORY; counts launches. */
-EwTrouble gpu_nest(Ctx *, Device *, const Nest *, const int64_t *out_stride, const DevArg *out, const DevArg *data);
+EwTrouble gpu_nest(Ctx *, Device *, const Nest *, const int64_t *out_stride, const DevArg *out,
+                   const DevArg *data);
 /* The text that gpu_nest would build, without a device: caps as Device.caps, dtypes likewise. For
  * tests that compile every kernel. */
 typedef struct GpuText {
@@ -35,7 +36,8 @@ void gpu_nest_text(Ctx *, unsigned caps, uint32_t dtypes, const Nest *, GpuText 
 /* Who multiplies: the library, or our own kernel where it is missing or the matrices are small. */
 const char *gpu_gemm_name(const Device *, const DevGemm *);     /* "CLBlast", "cuBLAS", "tiled" */
 /* Copies a strided view into contiguous (or strided) memory there, casting on the way. */
-void gpu_copy(Ctx *, Device *, Tensor *from, const DevArg *out, DType to, const int64_t *out_stride);
+void gpu_copy(Ctx *, Device *, Tensor *from, const DevArg *out, DType to,
+              const int64_t *out_stride);
 /* What the ops of a backend that builds kernels have as forget and pack. */
 void gpu_forget(Ctx *, Device *);
 void gpu_pack(Ctx *, Device *, Tensor *to, Tensor *t);

@@ -1,6 +1,7 @@
 /* Matrix products on devices: the library's where it is worth calling, else a tiled kernel of ours
  * for any strides and every dtype but complex ones. Halves accumulate in f32, integers wrap in
- * i64. A nest that is a product (`C[i,j] := sum(A[i,k]*B[k,j])`, batched too) is read as one here. */
+ * i64. A nest that is a product (`C[i,j] := sum(A[i,k]*B[k,j])`, batched too) is read as one
+ * here. */
 #include "kernels/gpu/gpu_source.h"
 
 #include "core/base/error.h"
@@ -11,8 +12,10 @@
  * A group makes 64 x 64 elements of C, a work item 4 x 4 of them, 16 steps of k at a time from
  * tiles in local memory. Whether a tile is read along its rows or columns follows its strides. */
 static const char gemm_text[] =
-    "KERNEL void gemm(GLOBAL char *a_, u64 a_at, GLOBAL char *b_, u64 b_at, GLOBAL char *c_, u64 c_at,\n"
-    "                 i64 m, i64 n, i64 k, i64 count, i64 a_row, i64 a_col, i64 a_next, i64 b_row, i64 b_col,\n"
+    "KERNEL void gemm(GLOBAL char *a_, u64 a_at, GLOBAL char *b_, u64 b_at, GLOBAL char *c_, u64 "
+    "c_at,\n"
+    "                 i64 m, i64 n, i64 k, i64 count, i64 a_row, i64 a_col, i64 a_next, i64 b_row, "
+    "i64 b_col,\n"
     "                 i64 b_next, i64 c_row, i64 c_col, i64 c_next)\n"
     "{\n"
     "    LOCAL A ta[16][65], tb[16][65];\n"
@@ -28,11 +31,14 @@ static const char gemm_text[] =
     "        for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) sum[r][q] = 0;\n"
     "        for (i64 k0 = 0; k0 < k; k0 += 16) {\n"
     "            for (int part = at; part < 1024; part += 256) {\n"
-    "                int i = along_a ? part / 16 : part % 64, d = along_a ? part % 16 : part / 64;\n"
-    "                ta[d][i] = i0 + i < m && k0 + d < k ? (A)VALUE(a[i*a_row + (k0 + d)*a_col]) : (A)0;\n"
+    "                int i = along_a ? part / 16 : part % 64, d = along_a ? part % 16 : part / "
+    "64;\n"
+    "                ta[d][i] = i0 + i < m && k0 + d < k ? (A)VALUE(a[i*a_row + (k0 + d)*a_col]) : "
+    "(A)0;\n"
     "                int j = along_b ? part % 64 : part / 16;\n"
     "                d = along_b ? part / 64 : part % 16;\n"
-    "                tb[d][j] = j0 + j < n && k0 + d < k ? (A)VALUE(b[(k0 + d)*b_row + j*b_col]) : (A)0;\n"
+    "                tb[d][j] = j0 + j < n && k0 + d < k ? (A)VALUE(b[(k0 + d)*b_row + j*b_col]) : "
+    "(A)0;\n"
     "            }\n"
     "            BARRIER;\n"
     "            for (int d = 0; d < 16; d++)\n"
@@ -49,17 +55,21 @@ static const char gemm_text[] =
     "}\n";
 
 /* The same for a processor, where a work item is a thread and local memory is memory: a block of
- * 64 x 64 elements, 64 steps of k at a time from packed copies, 4 rows of two vectors in registers. */
+ * 64 x 64 elements, 64 steps of k at a time from packed copies, 4 rows of two vectors in
+ * registers. */
 static const char gemm_rows_text[] =
-    "KERNEL void gemm(GLOBAL char *a_, u64 a_at, GLOBAL char *b_, u64 b_at, GLOBAL char *c_, u64 c_at,\n"
-    "                 i64 m, i64 n, i64 k, i64 count, i64 a_row, i64 a_col, i64 a_next, i64 b_row, i64 b_col,\n"
+    "KERNEL void gemm(GLOBAL char *a_, u64 a_at, GLOBAL char *b_, u64 b_at, GLOBAL char *c_, u64 "
+    "c_at,\n"
+    "                 i64 m, i64 n, i64 k, i64 count, i64 a_row, i64 a_col, i64 a_next, i64 b_row, "
+    "i64 b_col,\n"
     "                 i64 b_next, i64 c_row, i64 c_col, i64 c_next)\n"
     "{\n"
     "    A ta[64][64], tb[64][64], sum[64][64];\n"
     "    for (i64 batch = GROUP(2); batch < count; batch += GROUPS(2))\n"
     "    for (i64 i0 = (i64)GROUP(1)*64; i0 < m; i0 += (i64)GROUPS(1)*64)\n"
     "    for (i64 j0 = (i64)GROUP(0)*64; j0 < n; j0 += (i64)GROUPS(0)*64) {\n"
-    "        const int rows = m - i0 < 64 ? (int)(m - i0) : 64, columns = n - j0 < 64 ? (int)(n - j0) : 64;\n"
+    "        const int rows = m - i0 < 64 ? (int)(m - i0) : 64, columns = n - j0 < 64 ? (int)(n - "
+    "j0) : 64;\n"
     "        const int down = (rows + 3) & ~3, across = (columns + 2*LANES - 1) & ~(2*LANES - 1);\n"
     "        GLOBAL const S *a = (GLOBAL const S *)(a_ + a_at) + batch*a_next + i0*a_row;\n"
     "        GLOBAL const S *b = (GLOBAL const S *)(b_ + b_at) + batch*b_next + j0*b_col;\n"
@@ -105,9 +115,11 @@ static void write_gemm(Ctx *ctx, Buf *b, unsigned caps, DType dt)
     GpuSource s = { .ctx = ctx, .form = &form, .caps = caps, .seen = 1u << dt };
     bool real = dtype_info(dt)->kind == 'f', half = gpu_runs_in(dt) != dt;
     gpu_prelude(&s, b);
-    buf_printf(b, "#define S %s\n#define A %s\n", gpu_stored(dt), real ? gpu_type(gpu_runs_in(dt)) : "u64");
+    buf_printf(b, "#define S %s\n#define A %s\n", gpu_stored(dt),
+               real ? gpu_type(gpu_runs_in(dt)) : "u64");
     buf_printf(b, half ? "#define VALUE(x) %s_value(x)\n" : "#define VALUE(x) x\n", dtype_name(dt));
-    buf_printf(b, half ? "#define KEPT(x) %s_bits(x)\n" : "#define KEPT(x) (S)(x)\n", dtype_name(dt));
+    buf_printf(b, half ? "#define KEPT(x) %s_bits(x)\n" : "#define KEPT(x) (S)(x)\n",
+               dtype_name(dt));
     if (caps & DEVCAP_CPU) {                /* vectors of 32 bytes */
         int lanes = gpu_runs_in(dt) == DT_F32 ? 8 : 4;
         buf_printf(b, "#define LANES %d\n#define V %s%d\n", lanes,
@@ -136,7 +148,8 @@ static void run_tiled(Ctx *ctx, Device *d, const GpuProduct *p)
     }
     DevArg arg[] = {
         p->a.at, p->b.at, p->c.at, number(&p->m), number(&p->n), number(&p->k), number(&p->count),
-        number(&p->a.row), number(&p->a.column), number(&p->a.batch), number(&p->b.row), number(&p->b.column),
+        number(&p->a.row), number(&p->a.column), number(&p->a.batch), number(&p->b.row),
+        number(&p->b.column),
         number(&p->b.batch), number(&p->c.row), number(&p->c.column), number(&p->c.batch),
     };
     DevGrid grid = { .groups = { (size_t)at_most(ceil_div(p->n, 64), 65535),
@@ -149,15 +162,18 @@ static void run_tiled(Ctx *ctx, Device *d, const GpuProduct *p)
 /* ---- the library's ---- */
 /* Small products are not worth a library that builds a kernel for each kind first: a processor's
  * compiler takes seconds for one. */
-static bool worth_a_library(const Device *d, DType dt, int64_t m, int64_t n, int64_t k, int64_t count)
+static bool worth_a_library(const Device *d, DType dt, int64_t m, int64_t n, int64_t k,
+                            int64_t count)
 {
     double work = (double)m * (double)n * (double)k * (double)count;
-    double least = d->caps & DEVCAP_CUDA ? 4096 : d->caps & DEVCAP_CPU ? 512 * 512 * 512 : 64 * 64 * 64;
+    double least = d->caps & DEVCAP_CUDA ? 4096 : d->caps & DEVCAP_CPU ? 512 * 512 * 512
+                                                                       : 64 * 64 * 64;
     return d->math.gemm && dtype_info(dt)->kind == 'f' && work >= least;
 }
 
 /* A matrix with one dense direction; one of a single row or column has any. */
-static bool as_library(const GpuMatrix *m, int64_t rows, int64_t columns, int64_t bytes, DevMatrix *out)
+static bool as_library(const GpuMatrix *m, int64_t rows, int64_t columns, int64_t bytes,
+                       DevMatrix *out)
 {
     *out = (DevMatrix){ .mem = m->at.mem, .at = (int64_t)m->at.at / bytes, .batch = m->batch };
     if (m->at.at % (size_t)bytes)
@@ -176,8 +192,8 @@ static bool run_library(Ctx *ctx, Device *d, const GpuProduct *p)
     int64_t bytes = dtype_info(p->dtype)->bytes;
     DevGemm g = { .dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k, .count = p->count };
     if (!worth_a_library(d, p->dtype, p->m, p->n, p->k, p->count) ||
-        !as_library(&p->a, p->m, p->k, bytes, &g.a) || !as_library(&p->b, p->k, p->n, bytes, &g.b) ||
-        !as_library(&p->c, p->m, p->n, bytes, &g.c))
+        !as_library(&p->a, p->m, p->k, bytes, &g.a) ||
+        !as_library(&p->b, p->k, p->n, bytes, &g.b) || !as_library(&p->c, p->m, p->n, bytes, &g.c))
         return false;
     if (g.c.transposed) {               /* C' = B' A' */
         DevMatrix a = g.a;
@@ -249,8 +265,8 @@ static int stripped(const Nest *n, int id)
     return widens ? node->arg[0] : id;
 }
 
-/* root = (cast) sum (cast) of (cast) load * (cast) load, loads and root of one float dtype or i64; the casts
- * are those of halves to f32. */
+/* root = (cast) sum (cast) of (cast) load * (cast) load, loads and root of one float dtype or i64;
+ * the casts are those of halves to f32. */
 static bool find_factors(const Nest *n, const NestLoad **a, const NestLoad **b, uint64_t *bound)
 {
     const NestNode *sum = &n->node[n->root];
@@ -261,11 +277,13 @@ static bool find_factors(const Nest *n, const NestLoad **a, const NestLoad **b, 
         return false;
     const NestNode *product = &n->node[stripped(n, sum->arg[0])];
     DType in = (DType)product->compute;
-    if (product->kind != NEST_EW || product->op != EW_MULTIPLY || (in != dt && in != gpu_runs_in(dt)) ||
-        product->watch)
+    if (product->kind != NEST_EW || product->op != EW_MULTIPLY ||
+        (in != dt && in != gpu_runs_in(dt)) || product->watch)
         return false;
-    const NestNode *x = &n->node[stripped(n, product->arg[0])], *y = &n->node[stripped(n, product->arg[1])];
-    if (x->kind != NEST_LOAD || y->kind != NEST_LOAD || (dtype_info(dt)->kind != 'f' && dt != DT_I64) ||
+    const NestNode *x = &n->node[stripped(n, product->arg[0])],
+                   *y = &n->node[stripped(n, product->arg[1])];
+    if (x->kind != NEST_LOAD || y->kind != NEST_LOAD ||
+        (dtype_info(dt)->kind != 'f' && dt != DT_I64) ||
         n->load[x->slot].dtype != dt || n->load[y->slot].dtype != dt)
         return false;
     *a = &n->load[x->slot];
@@ -310,7 +328,8 @@ bool gpu_product_read(const GpuForm *f, const DevArg *out, const DevArg *data, G
             return false;
     int mi = axis[0], ni = axis[1], ki = axis[2], bi = axis[3];
     *p = (GpuProduct){
-        .dtype = a->dtype, .m = n->index[mi].extent, .n = n->index[ni].extent, .k = n->index[ki].extent,
+        .dtype = a->dtype, .m = n->index[mi].extent, .n = n->index[ni].extent,
+        .k = n->index[ki].extent,
         .count = bi < 0 ? 1 : n->index[bi].extent,
         .a = { data[a->slot], a->stride[mi], a->stride[ki], bi < 0 ? 0 : a->stride[bi] },
         .b = { data[b->slot], b->stride[ki], b->stride[ni], bi < 0 ? 0 : b->stride[bi] },

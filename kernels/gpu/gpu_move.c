@@ -11,7 +11,8 @@ static void tile_place(GpuSource *s, int dense, int other)
 {
     gpu_line(s, "const idx x%d = tile%d + (idx)ID(0);", dense, dense);
     gpu_line(s, "const idx x%d = tile%d + (idx)ID(1) + k;", other, other);
-    gpu_line(s, "if (x%d < %s && x%d < %s) {", dense, gpu_param(s, PARAM_EXTENT, dense, 0, 0), other,
+    gpu_line(s, "if (x%d < %s && x%d < %s) {", dense,
+             gpu_param(s, PARAM_EXTENT, dense, 0, 0), other,
              gpu_param(s, PARAM_EXTENT, other, 0, 0));
     s->depth++;
 }

@@ -162,7 +162,8 @@ static void launch(Run *r, const GpuForm *f, const DevGrid *grid, const DevArg *
     for (int i = 0; i < params; i++) {
         arg[i] = argument(r, f, &param[i], out, z, &numbers);
         if (arg[i].mem && !arg[i].mem->handle && f->hoist)      /* it made room for a temporary */
-            err_raise(r->ctx, ERR_MEMORY, "the operands and temporaries of an operation do not fit on %s",
+            err_raise(r->ctx, ERR_MEMORY,
+                      "the operands and temporaries of an operation do not fit on %s",
                       r->device->name);
     }
     gpu_launch(r->ctx, r->device, k, grid, arg, params);
@@ -179,7 +180,8 @@ static void threads_grid(const GpuForm *f, int64_t length, DevGrid *g, Sizes *z)
     int64_t share = f->reduces ? 16 : SHARE, down = ceil_div(z->rows, ceil_div(share, length));
     z->chunk = ceil_div(length, SHARES);
     z->chunk = at_most(length, z->chunk > share ? z->chunk : share);
-    *g = (DevGrid){ .groups = { (size_t)ceil_div(length, z->chunk), (size_t)at_most(down, SHARES), 1 },
+    *g = (DevGrid){ .groups = { (size_t)ceil_div(length, z->chunk),
+                                (size_t)at_most(down, SHARES), 1 },
                     .local = { 1, 1, 1 } };
 }
 

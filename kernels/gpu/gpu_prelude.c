@@ -1,7 +1,8 @@
 /* What makes OpenCL C 1.2 and CUDA C++ one language for generated kernels: names of types,
  * positions and barriers, 16-bit floats by their bits, and the functions of elementwise rows,
  * whose bodies are the rows' own formulas (builtins/arrays/elementwise.def) over a few helpers that
- * restate kernels/elementwise/ew_real.tmpl.h and ew_integer.tmpl.h. Only what a kernel uses is in its text. */
+ * restate kernels/elementwise/ew_real.tmpl.h and ew_integer.tmpl.h. Only what a kernel uses is in
+ * its text. */
 #include "kernels/gpu/gpu_source.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ static const char opencl_names[] =
     "#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)\n"
     "#define ID(d) get_local_id(d)\n#define SIZE(d) get_local_size(d)\n"
     "#define GROUP(d) get_group_id(d)\n#define GROUPS(d) get_num_groups(d)\n"
-    "typedef char i8;\ntypedef uchar u8;\ntypedef ushort u16;\ntypedef int i32;\ntypedef uint u32;\n"
+    "typedef char i8;\ntypedef uchar u8;\ntypedef ushort u16;\ntypedef int i32;\ntypedef uint "
+    "u32;\n"
     "typedef long i64;\ntypedef ulong u64;\ntypedef float f32;\n"
     "#define BITS_F32(x) as_uint(x)\n#define F32_OF(x) as_float(x)\n"
     "#define BITS_F64(x) as_long(x)\n#define F64_OF(x) as_double(x)\n"
@@ -25,8 +27,10 @@ static const char cuda_names[] =
     "#define DIMENSION(of, d) ((d) == 0 ? of.x : (d) == 1 ? of.y : of.z)\n"
     "#define ID(d) DIMENSION(threadIdx, d)\n#define SIZE(d) DIMENSION(blockDim, d)\n"
     "#define GROUP(d) DIMENSION(blockIdx, d)\n#define GROUPS(d) DIMENSION(gridDim, d)\n"
-    "typedef signed char i8;\ntypedef unsigned char u8;\ntypedef unsigned short u16;\ntypedef int i32;\n"
-    "typedef unsigned int u32;\ntypedef long long i64;\ntypedef unsigned long long u64;\ntypedef float f32;\n"
+    "typedef signed char i8;\ntypedef unsigned char u8;\ntypedef unsigned short u16;\ntypedef int "
+    "i32;\n"
+    "typedef unsigned int u32;\ntypedef long long i64;\ntypedef unsigned long long u64;\ntypedef "
+    "float f32;\n"
     "#define BITS_F32(x) __float_as_uint(x)\n#define F32_OF(x) __uint_as_float(x)\n"
     "#define BITS_F64(x) __double_as_longlong(x)\n#define F64_OF(x) __longlong_as_double(x)\n"
     "#define RAISE(flag) atomicMax((int *)(flag), trouble)\n"
@@ -35,7 +39,8 @@ static const char cuda_names[] =
 
 static const char common_names[] =
     "#define TROUBLE(kind) trouble = trouble > (kind) ? trouble : (kind)\n"
-    "#define CARRY(T, a, e, x) { const T t_ = a + x, z_ = t_ - a; e += (a - (t_ - z_)) + (x - z_); a = t_; }\n"
+    "#define CARRY(T, a, e, x) { const T t_ = a + x, z_ = t_ - a; e += (a - (t_ - z_)) + (x - z_); "
+    "a = t_; }\n"
     "#define I64_MOST ((i64)0x7fffffffffffffff)\n#define I64_LEAST (-I64_MOST - 1)\n";
 
 /* ---- 16-bit floats: see kernels/tensor/cast.c ---- */
@@ -52,16 +57,20 @@ static const char f16_bits_text[] =
     "    u32 rest = bits & 0x7fffffff;\n"
     "    if (rest > 0x7f800000u) return (u16)(sign | 0x7e00);\n"
     "    if (rest >= 0x477ff000u) return (u16)(sign | 0x7c00);\n"
-    "    if (rest < 0x38800000u) return (u16)(sign | (BITS_F32(F32_OF(rest) + 0.5f) - 0x3f000000u));\n"
+    "    if (rest < 0x38800000u) return (u16)(sign | (BITS_F32(F32_OF(rest) + 0.5f) - "
+    "0x3f000000u));\n"
     "    rest += 0xfff + (rest >> 13 & 1);\n"
     "    return (u16)(sign | ((rest - (112u << 23)) >> 13));\n"
     "}\n";
 static const char f16_instructions[] =
-    "FN f32 f16_value(u16 h) { f32 f; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h)); return f; }\n"
-    "FN u16 f16_bits(f32 f) { u16 h; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f)); return h; }\n";
+    "FN f32 f16_value(u16 h) { f32 f; asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h)); return "
+    "f; }\n"
+    "FN u16 f16_bits(f32 f) { u16 h; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f)); "
+    "return h; }\n";
 static const char f16_text[] =
     "FN f32 round_f16(f32 f) { return f16_value(f16_bits(f)); }\n"
-    "FN f32 f16_of_i64(i64 i) { return round_f16((f32)(i > 70000 ? 70000 : i < -70000 ? -70000 : i)); }\n";
+    "FN f32 f16_of_i64(i64 i) { return round_f16((f32)(i > 70000 ? 70000 : i < -70000 ? -70000 : "
+    "i)); }\n";
 
 static const char bf16_text[] =
     "FN f32 bf16_value(u16 h) { return F32_OF((u32)h << 16); }\n"
@@ -168,7 +177,8 @@ static const Helper helpers[] = {
       "    return (x >= 0 ? 1 : e) / (1 + e);\n"
       "}\n", NULL },
     { "SOFTPLUS(",
-      "FN T N(softplus)(T x) { return (x > 0 || x != x ? x : 0) + log1p(exp(-fabs(x))); }\n", NULL },
+      "FN T N(softplus)(T x) { return (x > 0 || x != x ? x : 0) + log1p(exp(-fabs(x))); }\n",
+      NULL },
     /* erfc is steep where it is small: what x/sqrt(2) lost is put back by its derivative. */
     { "GELU(",
       "FN T N(gelu)(T x) {\n"
@@ -193,7 +203,8 @@ static const char formula_names[] =
     "#define MODULO(x, y) N(modulo)(x, y)\n#define FLOORDIV(x, y) N(floordiv)(x, y)\n"
     "#define POWER(x, y) N(powers)(x, y)\n#define CLAMP(x, lo, hi) N(clamped)(x, lo, hi)\n"
     "#define SHIFT_LEFT(x, y) N(shift_left)(x, y)\n#define SHIFT_RIGHT(x, y) N(shift_right)(x, y)\n"
-    "#define SIGMOID(x) N(sigmoid)(x)\n#define SOFTPLUS(x) N(softplus)(x)\n#define GELU(x) N(gelu)(x)\n"
+    "#define SIGMOID(x) N(sigmoid)(x)\n#define SOFTPLUS(x) N(softplus)(x)\n#define GELU(x) "
+    "N(gelu)(x)\n"
     "#define GAMMA(x) N(real_gamma)(x)\n#define LGAMMA(x) lgamma(x)\n#define ERFC(x) erfc(x)\n";
 
 static const char *const real_names[] = {
@@ -208,7 +219,8 @@ static const char *const real_names[] = {
 static bool is_rough(EwOp op)
 {
     switch (op) {
-    case EW_POWER: case EW_TAN: case EW_GAMMA: case EW_LGAMMA: case EW_ERF: case EW_ERFC: case EW_GELU:
+    case EW_POWER: case EW_TAN: case EW_GAMMA: case EW_LGAMMA: case EW_ERF: case EW_ERFC:
+    case EW_GELU:
     case EW_SINH: case EW_COSH: case EW_ASINH: case EW_ACOSH: case EW_ATANH: case EW_ATAN2:
         return true;
     default:
@@ -290,7 +302,8 @@ static void write_function(const GpuSource *s, Buf *b, EwOp op, DType dt)
     const char *type = info->result == RES_BOOL ? "u8" : "T";
     buf_printf(b, "FN %s ew_%s_%s(", type, info->name, dtype_name(dt));
     for (int k = 0; k < info->arity; k++)
-        buf_printf(b, "%s%s %s", k ? ", " : "", k == 0 && info->result == RES_WHERE ? "u8" : "T", names[k]);
+        buf_printf(b, "%s%s %s", k ? ", " : "",
+                   k == 0 && info->result == RES_WHERE ? "u8" : "T", names[k]);
     if (dt == DT_F32 && widens(s, op)) {
         buf_printf(b, ") { return (T)ew_%s_f64(", info->name);
         for (int k = 0; k < info->arity; k++)
@@ -316,11 +329,13 @@ static void write_dtype(const GpuSource *s, Buf *b, DType dt)
     static const char *const wraps[DT_COUNT] = {
         [DT_BOOL] = "u8", [DT_I8] = "u8", [DT_U8] = "u8", [DT_I32] = "u32", [DT_I64] = "u64",
     };
-    buf_printf(b, "#define T %s\n#define N(f) NAME(f, %s)\n", gpu_type(dt), dt == DT_BOOL ? "boolean" : name);
+    buf_printf(b, "#define T %s\n#define N(f) NAME(f, %s)\n", gpu_type(dt),
+               dt == DT_BOOL ? "boolean" : name);
     if (real)
         buf_puts(b, real_names[dt == DT_F64]);
     else
-        buf_printf(b, "#define W %s\n#define WRAP(x) ((W)(x))\n#define IS_BOOL %d\n", wraps[dt], dt == DT_BOOL);
+        buf_printf(b, "#define W %s\n#define WRAP(x) ((W)(x))\n#define IS_BOOL %d\n", wraps[dt],
+                   dt == DT_BOOL);
     for (size_t h = 0; h < sizeof helpers / sizeof *helpers; h++) {
         bool wanted = false;
         for (int op = 0; op < EW_COUNT; op++)
@@ -333,7 +348,8 @@ static void write_dtype(const GpuSource *s, Buf *b, DType dt)
     for (int op = 0; op < EW_COUNT; op++)
         if (calls(s, (EwOp)op, dt))
             write_function(s, b, (EwOp)op, dt);
-    buf_puts(b, real ? "#undef BITS\n#undef OF_BITS\n#undef B\n#undef ROOT_HALF\n#undef ROOT_HALF_REST\n"
+    buf_puts(b, real
+             ? "#undef BITS\n#undef OF_BITS\n#undef B\n#undef ROOT_HALF\n#undef ROOT_HALF_REST\n"
                      : "#undef W\n#undef WRAP\n#undef IS_BOOL\n");
     buf_puts(b, "#undef T\n#undef N\n");
 }
@@ -360,7 +376,8 @@ void gpu_prelude_plain(Buf *b, unsigned caps, bool f64, bool wide)
     if (f64)
         buf_puts(b, "typedef double f64;\n");
     buf_puts(b, common_names);
-    buf_puts(b, wide ? "typedef i64 idx;\ntypedef u64 uidx;\n" : "typedef i32 idx;\ntypedef u32 uidx;\n");
+    buf_puts(b, wide ? "typedef i64 idx;\ntypedef u64 uidx;\n"
+                     : "typedef i32 idx;\ntypedef u32 uidx;\n");
 }
 
 static void write_halves(const GpuSource *s, Buf *b)
@@ -383,7 +400,8 @@ static void write_halves(const GpuSource *s, Buf *b)
 bool gpu_has_vectors(EwOp op)
 {
     switch (op) {
-    case EW_EXP: case EW_EXPM1: case EW_LOG: case EW_LOG2: case EW_LOG10: case EW_LOG1P: case EW_CBRT:
+    case EW_EXP: case EW_EXPM1: case EW_LOG: case EW_LOG2: case EW_LOG10: case EW_LOG1P:
+    case EW_CBRT:
     case EW_TANH: case EW_ASIN: case EW_ACOS: case EW_ATAN:
         return true;
     default:

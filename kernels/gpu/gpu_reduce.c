@@ -27,7 +27,8 @@ typedef struct Fold {
 static Fold fold_of(GpuSource *s, int id)
 {
     const NestNode *node = &s->n->node[id];
-    Fold f = { .s = s, .id = id, .op = (NestReduce)node->op, .dtype = gpu_runs_in((DType)node->compute) };
+    Fold f = { .s = s, .id = id, .op = (NestReduce)node->op,
+               .dtype = gpu_runs_in((DType)node->compute) };
     f.type = gpu_type(f.dtype);
     f.place = f.op == NEST_ARGMIN || f.op == NEST_ARGMAX;
     f.carries = f.op == NEST_SUM && dtype_info(f.dtype)->kind == 'f';
@@ -64,8 +65,10 @@ static void combine(const Fold *f, const char *a, const char *x)
     f->s->functions[op] |= 1u << f->dtype;
 }
 
-/* x at position px takes the place of a at pa: it is more extreme, a NaN, or as good and earlier. */
-static void combine_place(const Fold *f, const char *a, const char *pa, const char *x, const char *px)
+/* x at position px takes the place of a at pa: it is more extreme, a NaN, or as good and
+ * earlier. */
+static void combine_place(const Fold *f, const char *a, const char *pa, const char *x,
+                          const char *px)
 {
     const char *sign = f->op == NEST_ARGMIN ? "<" : ">";
     bool real = dtype_info(f->dtype)->kind == 'f';
@@ -116,7 +119,8 @@ static void end_fold(const Fold *f)
     }
     int axis = __builtin_ctzll(node->bound);
     gpu_line(f->s, "const i64 v%d = p%d < 0 ? 0 : %s + (i64)p%d*%s;", f->id, f->id,
-             gpu_param(f->s, PARAM_START, axis, 0, 0), f->id, gpu_param(f->s, PARAM_STEP, axis, 0, 0));
+             gpu_param(f->s, PARAM_START, axis, 0, 0), f->id,
+             gpu_param(f->s, PARAM_STEP, axis, 0, 0));
 }
 
 /* ---- in one work item ---- */
@@ -131,7 +135,8 @@ static void make_loops(const Fold *f, bool share)
             if (share && !loops)
                 gpu_line(s, "for (idx x%d = lo; x%d < hi; x%d++) {", i, i, i);
             else
-                gpu_line(s, "for (idx x%d = 0; x%d < %s; x%d++) {", i, i, gpu_param(s, PARAM_EXTENT, i, 0, 0), i);
+                gpu_line(s, "for (idx x%d = 0; x%d < %s; x%d++) {", i, i,
+                         gpu_param(s, PARAM_EXTENT, i, 0, 0), i);
             s->depth++;
             s->scope |= UINT64_C(1) << i;
             loops++;
@@ -165,9 +170,11 @@ static void fold_alone(const Fold *f, bool share)
 
 static void store_share(const Fold *f, const char *at)
 {
-    gpu_line(f->s, "((GLOBAL %s *)%s)[%s] = a%d;", f->type, gpu_param(f->s, PARAM_PART, 0, 0, 0), at, f->id);
+    gpu_line(f->s, "((GLOBAL %s *)%s)[%s] = a%d;", f->type,
+             gpu_param(f->s, PARAM_PART, 0, 0, 0), at, f->id);
     if (f->place)
-        gpu_line(f->s, "((GLOBAL i64 *)%s)[%s] = p%d;", gpu_param(f->s, PARAM_PLACE, 0, 0, 0), at, f->id);
+        gpu_line(f->s, "((GLOBAL i64 *)%s)[%s] = p%d;",
+                 gpu_param(f->s, PARAM_PLACE, 0, 0, 0), at, f->id);
 }
 
 /* Columns: neighbours along work items, shares of the outermost index along groups. */
@@ -175,9 +182,11 @@ void gpu_strips(GpuSource *s)
 {
     Fold f = fold_of(s, s->split);
     int outer = __builtin_ctzll(s->n->node[f.id].bound);
-    const char *chunk = gpu_param(s, PARAM_CHUNK, 0, 0, 0), *n = gpu_param(s, PARAM_EXTENT, outer, 0, 0);
+    const char *chunk = gpu_param(s, PARAM_CHUNK, 0, 0, 0),
+               *n = gpu_param(s, PARAM_EXTENT, outer, 0, 0);
     gpu_line(s, "const idx row = (idx)GROUP(0)*(idx)SIZE(0) + (idx)ID(0);");
-    gpu_line(s, "const idx lo = (idx)GROUP(1)*%s, hi = lo + %s < %s ? lo + %s : %s;", chunk, chunk, n, chunk, n);
+    gpu_line(s, "const idx lo = (idx)GROUP(1)*%s, hi = lo + %s < %s ? lo + %s : %s;", chunk, chunk,
+             n, chunk, n);
     gpu_line(s, "if (row < %s) {", gpu_param(s, PARAM_ROWS, 0, 0, 0));
     s->depth++;
     gpu_axes(s, "row", s->row_axes);
@@ -259,13 +268,15 @@ static void share_elements(const Fold *f, const char *lo, const char *hi)
 static void share_parts(const Fold *f)
 {
     GpuSource *s = f->s;
-    const char *chunks = gpu_param(s, PARAM_CHUNKS, 0, 0, 0), *part = gpu_param(s, PARAM_PART, 0, 0, 0);
+    const char *chunks = gpu_param(s, PARAM_CHUNKS, 0, 0, 0),
+               *part = gpu_param(s, PARAM_PART, 0, 0, 0);
     char a[16], pa[16];
     snprintf(a, sizeof a, "a%d", f->id);
     snprintf(pa, sizeof pa, "p%d", f->id);
     gpu_line(s, "for (idx i = (idx)ID(0); i < %s; i += (idx)SIZE(0)) {", chunks);
     s->depth++;
-    gpu_line(s, "const %s y = ((GLOBAL const %s *)%s)[row*%s + i];", f->type, f->type, part, chunks);
+    gpu_line(s, "const %s y = ((GLOBAL const %s *)%s)[row*%s + i];", f->type, f->type,
+             part, chunks);
     if (f->place) {
         gpu_line(s, "const idx py = (idx)((GLOBAL const i64 *)%s)[row*%s + i];",
                  gpu_param(s, PARAM_PLACE, 0, 0, 0), chunks);
@@ -334,8 +345,8 @@ static void store_part(GpuSource *s)
     Fold f = fold_of(s, s->split);
     const char *chunk = gpu_param(s, PARAM_CHUNK, 0, 0, 0);
     gpu_line(s, "const idx lo = (job %% %s)*%s;", gpu_param(s, PARAM_CHUNKS, 0, 0, 0), chunk);
-    gpu_line(s, "const idx hi = lo + %s < %s ? lo + %s : %s;", chunk, gpu_param(s, PARAM_LENGTH, f.id, 0, 0), chunk,
-             gpu_param(s, PARAM_LENGTH, f.id, 0, 0));
+    gpu_line(s, "const idx hi = lo + %s < %s ? lo + %s : %s;", chunk,
+             gpu_param(s, PARAM_LENGTH, f.id, 0, 0), chunk, gpu_param(s, PARAM_LENGTH, f.id, 0, 0));
     begin_fold(&f);
     share_elements(&f, "lo", "hi");
     end_sum(&f);

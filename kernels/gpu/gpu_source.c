@@ -25,7 +25,8 @@ static char *next_name(GpuSource *s)
 static const char *const param_names[] = {
     [PARAM_OUT] = "out", [PARAM_FLAG] = "flag", [PARAM_SLOT] = "m", [PARAM_PART] = "part",
     [PARAM_PLACE] = "place", [PARAM_CONST] = "c", [PARAM_EXTENT] = "n", [PARAM_STRIDE] = "s",
-    [PARAM_OUT_STRIDE] = "w", [PARAM_TABLE_STRIDE] = "t", [PARAM_TABLE_STEP] = "u", [PARAM_START] = "b",
+    [PARAM_OUT_STRIDE] = "w", [PARAM_TABLE_STRIDE] = "t", [PARAM_TABLE_STEP] = "u",
+    [PARAM_START] = "b",
     [PARAM_STEP] = "d", [PARAM_LENGTH] = "l", [PARAM_ROWS] = "rows", [PARAM_INNER] = "inner",
     [PARAM_CHUNK] = "chunk", [PARAM_CHUNKS] = "chunks",
 };
@@ -34,12 +35,14 @@ static const char *param_name(GpuSource *s, const GpuParam *p)
 {
     char *name = next_name(s);
     static const uint8_t numbers[] = {
-        [PARAM_SLOT] = 1, [PARAM_CONST] = 1, [PARAM_EXTENT] = 1, [PARAM_STRIDE] = 2, [PARAM_OUT_STRIDE] = 1,
+        [PARAM_SLOT] = 1, [PARAM_CONST] = 1, [PARAM_EXTENT] = 1, [PARAM_STRIDE] = 2,
+        [PARAM_OUT_STRIDE] = 1,
         [PARAM_TABLE_STRIDE] = 3, [PARAM_TABLE_STEP] = 2, [PARAM_START] = 1, [PARAM_STEP] = 1,
         [PARAM_LENGTH] = 1, [PARAM_CHUNKS] = 0,
     };
     int n = numbers[p->kind];
-    snprintf(name, sizeof s->name[0], n == 0 ? "%s" : n == 1 ? "%s%d" : n == 2 ? "%s%d_%d" : "%s%d_%d_%d",
+    snprintf(name, sizeof s->name[0],
+             n == 0 ? "%s" : n == 1 ? "%s%d" : n == 2 ? "%s%d_%d" : "%s%d_%d_%d",
              param_names[p->kind], p->a, p->b, p->c);
     return name;
 }
@@ -93,7 +96,8 @@ void gpu_leave(GpuSource *s, bool *before, uint64_t axes)
 }
 
 /* One term of a place in memory; strides that are 0 or 1 are part of the text. */
-static void add_term(GpuSource *s, Buf *b, int axis, int64_t stride, GpuParamKind kind, int a, int c)
+static void add_term(GpuSource *s, Buf *b, int axis, int64_t stride, GpuParamKind kind,
+                     int a, int c)
 {
     if (!stride)
         return;
@@ -133,16 +137,18 @@ static void value_load(GpuSource *s, int id)
             if (moves(s, i))
                 add_term(s, &place, i, gather->stride[i], PARAM_TABLE_STRIDE, l, g);
         const char *m = gpu_param(s, PARAM_SLOT, gather->slot, 0, 0);
-        gpu_line(s, "const i64 g%d_%d = ((GLOBAL const i64 *)%s)[%s];", id, g, m, place_text(&place));
+        gpu_line(s, "const i64 g%d_%d = ((GLOBAL const i64 *)%s)[%s];", id, g, m,
+                 place_text(&place));
         buf_printf(&zero, "%sg%d_%d < 0", g ? " || " : "", id, g);
-        buf_printf(&at, "%sg%d_%d*%s", at.len ? " + " : "", id, g, gpu_param(s, PARAM_TABLE_STEP, l, g, 0));
+        buf_printf(&at, "%sg%d_%d*%s", at.len ? " + " : "", id, g,
+                   gpu_param(s, PARAM_TABLE_STEP, l, g, 0));
         buf_free(&place);
     }
     Buf element, value;
     buf_init(&element, s->ctx);
     buf_init(&value, s->ctx);
-    buf_printf(&element, "((GLOBAL const %s *)%s)[%s]", gpu_stored(dt), gpu_param(s, PARAM_SLOT, load->slot, 0, 0),
-               place_text(&at));
+    buf_printf(&element, "((GLOBAL const %s *)%s)[%s]", gpu_stored(dt),
+               gpu_param(s, PARAM_SLOT, load->slot, 0, 0), place_text(&at));
     gpu_loaded(&value, dt, buf_cstr(&element));
     if (zero.len)
         gpu_line(s, "%s v%d = 0;\n%*sif (!(%s)) v%d = %s;", gpu_type(dt), id, 4 * s->depth, "",
@@ -212,7 +218,8 @@ static void value_ew(GpuSource *s, int id)
     bool rounds = half && !own && dtype_info(node->dtype)->kind == 'f';
     if (rounds)
         buf_printf(&value, "round_%s(%s)", dtype_name(compute), buf_cstr(&call));
-    gpu_line(s, "const %s v%d = %s;", gpu_type((DType)node->dtype), id, buf_cstr(rounds ? &value : &call));
+    gpu_line(s, "const %s v%d = %s;", gpu_type((DType)node->dtype), id,
+             buf_cstr(rounds ? &value : &call));
     if (node->watch && dtype_info(node->dtype)->kind == 'f')
         watch_line(s, id, node);
     buf_free(&call);
@@ -247,7 +254,8 @@ static void value_new(GpuSource *s, int id)
     }
     case NEST_INDEX:
         if (moves(s, node->slot))
-            gpu_line(s, "const i64 v%d = %s + (i64)x%d*%s;", id, gpu_param(s, PARAM_START, node->slot, 0, 0),
+            gpu_line(s, "const i64 v%d = %s + (i64)x%d*%s;", id,
+                     gpu_param(s, PARAM_START, node->slot, 0, 0),
                      node->slot, gpu_param(s, PARAM_STEP, node->slot, 0, 0));
         else
             gpu_line(s, "const i64 v%d = %s;", id, gpu_param(s, PARAM_START, node->slot, 0, 0));
@@ -344,8 +352,8 @@ static void close_position(GpuSource *s)
 }
 
 /* ---- one work item of a processor ---- */
-/* The value of node `id` at positions `from` to `to`, kept in its array or (the root) stored. No test
- * stands in the loop, so that it becomes vector instructions. */
+/* The value of node `id` at positions `from` to `to`, kept in its array or (the root) stored. No
+ * test stands in the loop, so that it becomes vector instructions. */
 static void thread_loop(GpuSource *s, int last, const char *from, const char *to, int id)
 {
     gpu_line(s, "for (idx x%d = %s; x%d < %s; x%d++) {", last, from, last, to, last);
@@ -379,8 +387,8 @@ static void thread_body(GpuSource *s, int last)
 {
     int strips = 0;
     const char *n = gpu_param(s, PARAM_EXTENT, last, 0, 0);
-    gpu_line(s, "const idx end = %s - from < %s ? %s : from + %s;", n, gpu_param(s, PARAM_CHUNK, 0, 0, 0),
-             n, gpu_param(s, PARAM_CHUNK, 0, 0, 0));
+    gpu_line(s, "const idx end = %s - from < %s ? %s : from + %s;", n,
+             gpu_param(s, PARAM_CHUNK, 0, 0, 0), n, gpu_param(s, PARAM_CHUNK, 0, 0, 0));
     for (int i = 0; i <= s->n->root; i++)
         strips += in_vectors(s, i, last);
     if (!strips) {
@@ -488,7 +496,8 @@ static const char *value_type(const GpuParam *p)
 {
     if (p->kind == PARAM_CONST)
         return gpu_stored((DType)p->b);
-    return p->kind == PARAM_START || p->kind == PARAM_STEP || p->kind == PARAM_TABLE_STEP ? "i64" : "idx";
+    return p->kind == PARAM_START || p->kind == PARAM_STEP || p->kind == PARAM_TABLE_STEP
+           ? "i64" : "idx";
 }
 
 static void write_head(GpuSource *s, Buf *b)
@@ -512,14 +521,16 @@ static void write_head(GpuSource *s, Buf *b)
         }
     for (int dt = 0; dt < DT_COUNT; dt++)       /* bools and u8 share an array */
         if (s->locals >> dt & 1 && !(dt == DT_U8 && s->locals >> DT_BOOL & 1))
-            buf_printf(b, "    LOCAL %s part_%s[%d];\n", gpu_type((DType)dt), gpu_type((DType)dt), GPU_GROUP);
+            buf_printf(b, "    LOCAL %s part_%s[%d];\n", gpu_type((DType)dt),
+                       gpu_type((DType)dt), GPU_GROUP);
     if (s->locals >> DT_COUNT & 1)
         buf_printf(b, "    LOCAL i64 part_place[%d];\n", GPU_GROUP);
     if (s->checked)
         buf_puts(b, "    int trouble = 0;\n");
 }
 
-void gpu_source_begin(GpuSource *s, Ctx *ctx, const GpuForm *f, GpuMode mode, unsigned caps, uint32_t dtypes)
+void gpu_source_begin(GpuSource *s, Ctx *ctx, const GpuForm *f, GpuMode mode, unsigned caps,
+                      uint32_t dtypes)
 {
     memset(s, 0, sizeof *s);
     s->ctx = ctx;
@@ -554,8 +565,8 @@ void gpu_source_key(const GpuSource *s, Buf *b)
 {
     const Nest *n = s->n;
     const GpuForm *f = s->form;
-    int32_t head[] = { (int32_t)s->mode, (int32_t)s->caps, s->split, s->move_axis, n->indices, n->out_rank, n->root,
-                       f->wide, f->hoist };
+    int32_t head[] = { (int32_t)s->mode, (int32_t)s->caps, s->split, s->move_axis, n->indices,
+                       n->out_rank, n->root, f->wide, f->hoist };
     buf_put(b, (const char *)head, sizeof head);
     buf_put(b, (const char *)&s->row_axes, sizeof s->row_axes);
     key_strides(b, f->out_stride, n->out_rank);

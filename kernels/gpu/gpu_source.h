@@ -21,7 +21,8 @@ typedef struct GpuForm {
     Nest *n;
     int64_t out_stride[NEST_INDICES];
     bool wide;                  /* positions need 64 bits */
-    bool hoist;                 /* no reduction is over nothing: what does not move in it may run before it */
+    /* no reduction is over nothing: what does not move in it may run before it */
+    bool hoist;
     bool used[GPU_NODES];       /* nodes that the root needs */
     int reduces;                /* among them */
 } GpuForm;
@@ -68,7 +69,8 @@ typedef struct GpuSource {
     unsigned caps;
     uint32_t dtypes;            /* of the device */
     uint64_t row_axes;          /* GPU_ROWS and its kin */
-    int split;                  /* GPU_PARTS, GPU_STRIPS, GPU_JOIN: the reduction; GPU_MOVE: the load */
+    /* GPU_PARTS, GPU_STRIPS, GPU_JOIN: the reduction; GPU_MOVE: the load */
+    int split;
     int move_axis;              /* GPU_MOVE: the axis in which the load is dense */
     Buf body, text;
     int depth;
@@ -97,7 +99,8 @@ void gpu_source_free(GpuSource *);
 void gpu_line(GpuSource *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *gpu_param(GpuSource *, GpuParamKind, int a, int b, int c);
 void gpu_value(GpuSource *, int node);                  /* v<node> is defined after this */
-void gpu_hoist(GpuSource *, int node);                  /* what `node` needs and is known in this scope */
+/* what `node` needs and is known in this scope */
+void gpu_hoist(GpuSource *, int node);
 void gpu_axes(GpuSource *, const char *from, uint64_t axes);    /* x<axis> from one number */
 void gpu_store(GpuSource *);
 /* Opens the scope of some indices: returns the nodes known before, for gpu_leave. */
@@ -120,7 +123,8 @@ void gpu_kept(Buf *, DType, const char *x);             /* as it is stored */
 void gpu_prelude(GpuSource *, Buf *);
 /* Positions of one work item of GPU_ITEMS along the last axis of an accelerator's. */
 int gpu_per(const GpuForm *);
-/* Functions that OpenCL C has for vectors, under the row's name, and processors compute that way. */
+/* Functions that OpenCL C has for vectors, under the row's name, and processors compute that
+ * way. */
 bool gpu_has_vectors(EwOp);
 /* The names and types alone, for texts that are no nests'. */
 void gpu_prelude_plain(Buf *, unsigned caps, bool f64, bool wide);
@@ -129,8 +133,8 @@ void gpu_prelude_plain(Buf *, unsigned caps, bool f64, bool wide);
 typedef struct GpuKernel GpuKernel;
 /* Kernels are found by a key: what their text follows from, or the text itself. NULL: not built. */
 const GpuKernel *gpu_find(Device *, const void *key, size_t bytes);
-const GpuKernel *gpu_build(Ctx *, Device *, const void *key, size_t bytes, const char *text, const char *entry,
-                           const GpuParam *, int params);
+const GpuKernel *gpu_build(Ctx *, Device *, const void *key, size_t bytes, const char *text,
+                           const char *entry, const GpuParam *, int params);
 const GpuParam *gpu_params(const GpuKernel *, int *count);
 void gpu_launch(Ctx *, Device *, const GpuKernel *, const DevGrid *, const DevArg *, int n);
 

@@ -40,8 +40,8 @@ static bool ask(Scratch *s, int routine, ScratchAnswer **out)
 void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
 {
     static const int64_t worth[] = {
-        [LAPACK_LU] = 600, [LAPACK_INVERSE] = 200, [LAPACK_QR] = 400, [LAPACK_SVD] = 300, [LAPACK_EIGH] = 300,
-        [LAPACK_EIG] = 600
+        [LAPACK_LU] = 600, [LAPACK_INVERSE] = 200, [LAPACK_QR] = 400, [LAPACK_SVD] = 300,
+        [LAPACK_EIGH] = 300, [LAPACK_EIG] = 600
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;
     blas_enter(ctx, blas, 1, threads);
@@ -74,9 +74,9 @@ static int at_least_1(int64_t n)
     return n < 1 ? 1 : (int)n;
 }
 
-/* OpenBLAS 0.3.21's sgetrf divides by a NaN pivot as if it were zero, as does zgetrf with its kernels
- * for older processors, and then the NaN is lost: elimination makes one of everything below and to the
- * right of it. */
+/* OpenBLAS 0.3.21's sgetrf divides by a NaN pivot as if it were zero, as does zgetrf with its
+ * kernels for older processors, and then the NaN is lost: elimination makes one of everything below
+ * and to the right of it. */
 static void keep_nan(BlasType t, int64_t m, int64_t n, void *a)
 {
     int64_t j = 0, k = m < n ? m : n;

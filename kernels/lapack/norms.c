@@ -100,7 +100,8 @@ void norms_fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat 
 }
 
 /* Sums of a strip of columns, so many rows at a time. False: stopped. */
-static bool strip_sums(BlasType t, int64_t rows, int64_t wide, Mat a, const InterruptFlag *stop, double *sums)
+static bool strip_sums(BlasType t, int64_t rows, int64_t wide, Mat a, const InterruptFlag *stop,
+                       double *sums)
 {
     enum { ROWS = 1 << 20 };
     double part[STRIP];
@@ -115,7 +116,8 @@ static bool strip_sums(BlasType t, int64_t rows, int64_t wide, Mat a, const Inte
     return !*stop;
 }
 
-static double extreme_column(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
+static double extreme_column(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a,
+                             const InterruptFlag *stop)
 {
     double best = f == FOLD_MIN ? INFINITY : 0, sums[STRIP];
     for (int64_t j = 0; j < cols; j += STRIP) {
@@ -129,12 +131,14 @@ static double extreme_column(BlasType t, NormFold f, int64_t rows, int64_t cols,
     return best;
 }
 
-double norms_largest_column(BlasType t, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
+double norms_largest_column(BlasType t, int64_t rows, int64_t cols, Mat a,
+                            const InterruptFlag *stop)
 {
     return extreme_column(t, FOLD_MAX, rows, cols, a, stop);
 }
 
-double norms_smallest_column(BlasType t, int64_t rows, int64_t cols, Mat a, const InterruptFlag *stop)
+double norms_smallest_column(BlasType t, int64_t rows, int64_t cols, Mat a,
+                             const InterruptFlag *stop)
 {
     return extreme_column(t, FOLD_MIN, rows, cols, a, stop);
 }

@@ -16,8 +16,8 @@ typedef enum NormFold {
 /* out[j] = fold of column j. Rows and columns may lie either way. */
 void norms_fold_columns(BlasType, NormFold, int64_t rows, int64_t cols, Mat, double *out);
 double norms_fold_two(NormFold, double, double);     /* the folds of two parts of a column as one */
-/* Largest (of no columns: 0) or smallest (inf) sum of magnitudes in a column; once the flag is set, nothing
- * that means anything. */
+/* Largest (of no columns: 0) or smallest (inf) sum of magnitudes in a column; once the flag is set,
+ * nothing that means anything. */
 double norms_largest_column(BlasType, int64_t rows, int64_t cols, Mat, const InterruptFlag *stop);
 double norms_smallest_column(BlasType, int64_t rows, int64_t cols, Mat, const InterruptFlag *stop);
 

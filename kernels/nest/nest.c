@@ -25,7 +25,8 @@ void nest_free(Ctx *ctx, Nest *n)
         return;
     for (int i = 0; i < n->loads; i++)
         if (n->load[i].gather)
-            mem_free(ctx, n->load[i].gather, (size_t)n->load[i].gathers * sizeof *n->load[i].gather);
+            mem_free(ctx, n->load[i].gather,
+                     (size_t)n->load[i].gathers * sizeof *n->load[i].gather);
     if (n->load)
         mem_free(ctx, n->load, (size_t)n->load_cap * sizeof *n->load);
     if (n->node)
@@ -154,7 +155,8 @@ int nest_load(Ctx *ctx, Nest *n)
         break;
     }
     return add_node(ctx, n, (NestNode){ .kind = NEST_LOAD, .dtype = load->dtype,
-                                        .slot = (int16_t)slot, .free = nest_load_free(load, n->indices) });
+                                        .slot = (int16_t)slot,
+                                        .free = nest_load_free(load, n->indices) });
 }
 
 int nest_cast(Ctx *ctx, Nest *n, int node, DType dt)

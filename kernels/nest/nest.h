@@ -23,15 +23,16 @@ typedef enum NestKind {
     NEST_INDEX,                     /* the number of index `slot`, i64 */
     NEST_LOAD,                      /* an element of load[slot] */
     NEST_CAST,                      /* arg[0] in another dtype: as cast_run, no error is possible
-                                     * (ints to wider ints or floats, floats to floats, real to complex) */
+                                     * (ints to wider ints or floats, floats to floats, real to
+                                     * complex) */
     NEST_EW,                        /* an elementwise operation; args have the dtype it computes in
                                      * (the condition of where: bool) */
     NEST_REDUCE                     /* arg[0] over the indices `bound` */
 } NestKind;
 
-/* sum, prod: ints wrap in i64, f16 and bf16 accumulate in f32, a cast to the result follows. min, max: a
- * NaN is the result; never over nothing. any, all: of bools. argmin, argmax: of one bound index its
- * number (i64) at the first extreme or NaN. */
+/* sum, prod: ints wrap in i64, f16 and bf16 accumulate in f32, a cast to the result follows. min,
+ * max: a NaN is the result; never over nothing. any, all: of bools. argmin, argmax: of one bound
+ * index its number (i64) at the first extreme or NaN. */
 typedef enum NestReduce {
 #define R(id, word, told, where, facts) NEST_##id,
 #include "kernels/nest/reductions.def"
@@ -49,12 +50,15 @@ extern const NestReduction nest_reductions[NEST_REDUCTIONS];
 typedef struct NestNode {
     uint32_t dtype, compute;        /* DType of its value; what it is computed in */
     uint8_t kind;                   /* NestKind */
-    uint8_t op;                     /* NEST_EW: EwOp; compute is what it runs in. NEST_REDUCE: NestReduce,
-                                     * compute is what it accumulates in */
+    /* NEST_EW: EwOp; compute is what it runs in. NEST_REDUCE: NestReduce, compute is what it
+     * accumulates in */
+    uint8_t op;
     uint8_t args;
     bool weak;                      /* a literal that adapts to others (read by the makers only) */
-    bool scalar;                    /* a scalar of the program, not an element of a tensor (likewise) */
-    bool watch;                     /* NEST_EW: a nan where no argument has one ends the run with EWT_NAN */
+    /* a scalar of the program, not an element of a tensor (likewise) */
+    bool scalar;
+    /* NEST_EW: a nan where no argument has one ends the run with EWT_NAN */
+    bool watch;
     int16_t arg[3];                 /* earlier nodes */
     int16_t slot;
     uint64_t bound;                 /* NEST_REDUCE: bits of indices */
@@ -64,7 +68,8 @@ typedef struct NestNode {
 /* A table of i64 positions that adds at[…] * step to an element's place; a negative position means
  * that the element is zero (pad). All others were checked. */
 typedef struct NestGather {
-    int slot;                       /* data[slot]: the table's element at position 0 of all indices */
+    /* data[slot]: the table's element at position 0 of all indices */
+    int slot;
     int64_t stride[NEST_INDICES];
     int64_t step;
 } NestGather;
@@ -89,7 +94,8 @@ typedef struct Nest {
     char result[24];                /* the name defined, for reports */
 } Nest;
 
-/* ---- making one (nest.c). Equal nodes are made once, so the numbers they return may be old ones. ---- */
+/* ---- making one (nest.c). Equal nodes are made once, so the numbers they return may be old ones.
+ * ---- */
 Nest *nest_new(Ctx *);
 void nest_free(Ctx *, Nest *);
 int nest_index(Nest *, const char *name, int64_t extent, int64_t start, int64_t step);
@@ -98,17 +104,22 @@ int nest_const(Ctx *, Nest *, int slot, DType, bool weak);
 int nest_number(Ctx *, Nest *, int index);                      /* the index as a number */
 /* The indices with which a load moves. */
 uint64_t nest_load_free(const NestLoad *, int indices);
-NestLoad *nest_load_new(Ctx *, Nest *, int slot, DType, const char *name);   /* valid until the next */
-NestGather *nest_gather_new(Ctx *, NestLoad *, int slot, int64_t step);      /* valid until the next */
+/* valid until the next */
+NestLoad *nest_load_new(Ctx *, Nest *, int slot, DType, const char *name);
+/* valid until the next */
+NestGather *nest_gather_new(Ctx *, NestLoad *, int slot, int64_t step);
 int nest_load(Ctx *, Nest *);                                   /* the node of the last new load */
-int nest_cast(Ctx *, Nest *, int node, DType);                  /* the node itself where nothing changes */
-int nest_ew(Ctx *, Nest *, EwOp, DType compute, const int *args, int n);   /* casts args to what it wants */
+/* the node itself where nothing changes */
+int nest_cast(Ctx *, Nest *, int node, DType);
+/* casts args to what it wants */
+int nest_ew(Ctx *, Nest *, EwOp, DType compute, const int *args, int n);
 void nest_watch(Nest *, int node);                              /* of floats: sets NestNode.watch */
-int nest_reduce(Ctx *, Nest *, NestReduce, int node, uint64_t bound);   /* dtypes as NestReduce says */
+/* dtypes as NestReduce says */
+int nest_reduce(Ctx *, Nest *, NestReduce, int node, uint64_t bound);
 
 /* Element by element, one thread: slow and plain. A set flag, where there is one, ends it early. */
-EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride, const void *const *data,
-                         const InterruptFlag *interrupt);
+EwTrouble nest_reference(const Nest *, void *out, const int64_t *out_stride,
+                         const void *const *data, const InterruptFlag *interrupt);
 /* ---- a stage (nest_stage*.c) ----
  * A stage is a nest in which every reduction's value depends on axes of the result alone (on all
  * of them, or on some: it is then computed once per outer position, as a softmax row's extreme

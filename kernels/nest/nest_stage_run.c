@@ -697,8 +697,8 @@ static void run_units(void *arg, int64_t begin, int64_t end, int worker)
 
 /* ---- bound loops in parts ---- */
 
-/* A piece is the results of one reduction: of an argument's the positions (int64) first, which want an
- * address of eight, then the numbers. */
+/* A piece is the results of one reduction: of an argument's the positions (int64) first, which want
+ * an address of eight, then the numbers. */
 static size_t numbers_at(const StageCode *c, const StageReduce *r)
 {
     return r->arg ? (size_t)c->size * sizeof(int64_t) : 0;

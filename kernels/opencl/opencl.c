@@ -104,8 +104,8 @@ static cl_mem create_buffer(ClState *s, size_t bytes, cl_int *code)
     cl_mem mem = cl->clCreateBuffer(s->context, CL_MEM_READ_WRITE, bytes, NULL, code);
     if (*code != CL_SUCCESS)
         return NULL;
-    *code = cl->clEnqueueMigrateMemObjects(s->queue, 1, &mem, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED,
-                                           0, NULL, NULL);
+    *code = cl->clEnqueueMigrateMemObjects(s->queue, 1, &mem,
+                                           CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
     if (*code == CL_SUCCESS && bytes >= WORTH_WAITING)
         *code = cl->clFinish(s->queue);
     if (*code == CL_SUCCESS)
@@ -182,7 +182,8 @@ static DevStatus opencl_put(Device *d, const DevMem *m, size_t at, const void *f
         return DEV_FAILED;
     if (bytes == 0)
         return DEV_OK;
-    cl_int code = s->cl->clEnqueueWriteBuffer(s->queue, buffer_of(m), 1, at, bytes, from, 0, NULL, NULL);
+    cl_int code = s->cl->clEnqueueWriteBuffer(s->queue, buffer_of(m), 1, at, bytes, from, 0,
+                                              NULL, NULL);
     return opencl_check(d, code, "clEnqueueWriteBuffer");
 }
 
@@ -193,7 +194,8 @@ static DevStatus opencl_get(Device *d, const DevMem *m, size_t at, void *to, siz
         return DEV_FAILED;
     if (bytes == 0)
         return DEV_OK;
-    cl_int code = s->cl->clEnqueueReadBuffer(s->queue, buffer_of(m), 1, at, bytes, to, 0, NULL, NULL);
+    cl_int code = s->cl->clEnqueueReadBuffer(s->queue, buffer_of(m), 1, at, bytes, to, 0,
+                                             NULL, NULL);
     return opencl_check(d, code, "clEnqueueReadBuffer");
 }
 

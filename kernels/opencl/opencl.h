@@ -4,8 +4,8 @@
  *
  * Files: opencl_load.c (the libraries, names of errors), opencl_probe.c (what is there),
  * opencl.c (memory, copies, the queue), opencl_build.c (kernels), opencl_blas.c (products by
- * CLBlast). Only they include this; kernels/device/device.h is what others see. Nothing here raises: a
- * function leaves a sentence in Device.fault. */
+ * CLBlast). Only they include this; kernels/device/device.h is what others see. Nothing here
+ * raises: a function leaves a sentence in Device.fault. */
 #ifndef RICCI_KERNELS_OPENCL_H
 #define RICCI_KERNELS_OPENCL_H
 
@@ -32,7 +32,8 @@ enum {
 
     CL_PLATFORM_VERSION = 0x0901, CL_PLATFORM_NAME = 0x0902,
 
-    CL_DEVICE_TYPE = 0x1000, CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010, CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
+    CL_DEVICE_TYPE = 0x1000, CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
+    CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
     CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F, CL_DEVICE_ENDIAN_LITTLE = 0x1026,
     CL_DEVICE_AVAILABLE = 0x1027, CL_DEVICE_COMPILER_AVAILABLE = 0x1028, CL_DEVICE_NAME = 0x102B,
     CL_DRIVER_VERSION = 0x102D, CL_DEVICE_PROFILE = 0x102E, CL_DEVICE_VERSION = 0x102F,

@@ -39,9 +39,10 @@ static bool takes(const DevMatrix *x, int64_t rows, int64_t columns, int64_t cou
     int64_t lies[2];
     stored(x, rows, columns, lies);
     *ld = lies[0] == 1 && x->ld < lies[1] ? lies[1] : x->ld;
-    double end = (double)x->at + (double)x->batch * (double)(count - 1) + (double)*ld * (double)lies[0];
-    return x->at >= 0 && x->batch >= 0 && *ld >= lies[1] && *ld <= INT32_MAX && x->batch <= INT32_MAX &&
-           end <= INT32_MAX;
+    double end = (double)x->at + (double)x->batch * (double)(count - 1) + (double)*ld *
+                 (double)lies[0];
+    return x->at >= 0 && x->batch >= 0 && *ld >= lies[1] && *ld <= INT32_MAX &&
+           x->batch <= INT32_MAX && end <= INT32_MAX;
 }
 
 static bool packed(const DevMatrix *x, int64_t rows, int64_t columns)
@@ -108,10 +109,11 @@ static int call_batched(Product *p)
     int layout = c->transposed ? COLUMN_MAJOR : ROW_MAJOR, ta = flag(g, a), tb = flag(g, b);
 #define OPERAND(x, l) buffer_of(x), (size_t)(x)->at, (size_t)p->ld[l], (size_t)(x)->batch
     if (g->dtype == DT_F32)
-        return blast->CLBlastSgemmStridedBatched(layout, ta, tb, m, n, k, 1, OPERAND(a, 0), OPERAND(b, 1),
+        return blast->CLBlastSgemmStridedBatched(layout, ta, tb, m, n, k, 1, OPERAND(a, 0),
+                                                 OPERAND(b, 1),
                                                  0, OPERAND(c, 2), count, queue, NULL);
-    return blast->CLBlastDgemmStridedBatched(layout, ta, tb, m, n, k, 1, OPERAND(a, 0), OPERAND(b, 1),
-                                             0, OPERAND(c, 2), count, queue, NULL);
+    return blast->CLBlastDgemmStridedBatched(layout, ta, tb, m, n, k, 1, OPERAND(a, 0),
+                                             OPERAND(b, 1), 0, OPERAND(c, 2), count, queue, NULL);
 #undef OPERAND
 }
 
@@ -136,8 +138,8 @@ static DevStatus clear(Device *d, const DevGemm *g)
     stored(&g->c, g->m, g->n, lies);
     for (int64_t i = 0; i < g->count * lies[0] && code == CL_SUCCESS; i++) {
         int64_t at = g->c.at + i / lies[0] * g->c.batch + i % lies[0] * g->c.ld;
-        code = s->cl->clEnqueueFillBuffer(s->queue, buffer_of(&g->c), &zero, size, (size_t)at * size,
-                                          (size_t)lies[1] * size, 0, NULL, NULL);
+        code = s->cl->clEnqueueFillBuffer(s->queue, buffer_of(&g->c), &zero, size,
+                                          (size_t)at * size, (size_t)lies[1] * size, 0, NULL, NULL);
     }
     return opencl_check(d, code, "clEnqueueFillBuffer");
 }

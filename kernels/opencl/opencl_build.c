@@ -15,7 +15,8 @@ static void put_log(Device *d, cl_program program, const char *entry)
 {
     ClState *s = d->state;
     size_t bytes = 0;
-    int at = snprintf(d->fault, sizeof d->fault, "the driver's compiler refused the kernel %s: ", entry);
+    int at = snprintf(d->fault, sizeof d->fault,
+                      "the driver's compiler refused the kernel %s: ", entry);
     s->cl->clGetProgramBuildInfo(program, s->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
     size_t room = bytes + 1;
     char *log = mem_try_alloc(s->ctx, room);
@@ -53,8 +54,8 @@ static cl_int from_binary(ClState *s, const char *const *key, cl_program *progra
     if (!binary)
         return CL_BUILD_PROGRAM_FAILURE;
     const unsigned char *image = binary;
-    *program = s->cl->clCreateProgramWithBinary(s->context, 1, &s->device, &bytes, &image, &of_binary,
-                                                &code);
+    *program = s->cl->clCreateProgramWithBinary(s->context, 1, &s->device, &bytes,
+                                                &image, &of_binary, &code);
     mem_free(s->ctx, binary, bytes);
     if (code != CL_SUCCESS)
         return code;
@@ -66,19 +67,22 @@ static cl_int from_binary(ClState *s, const char *const *key, cl_program *progra
     return code;
 }
 
-/* PoCL keeps what it compiled by itself, and would compile a kernel again to give its binary away. */
+/* PoCL keeps what it compiled by itself, and would compile a kernel again to give its binary
+ * away. */
 static void keep_binary(ClState *s, const char *const *key, cl_program program)
 {
     const OpenCl *cl = s->cl;
     size_t bytes = 0;
     if (s->pocl)
         return;
-    if (cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) || bytes == 0)
+    if (cl->clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes,
+                             NULL) || bytes == 0)
         return;
     unsigned char *binary = mem_try_alloc(s->ctx, bytes);
     if (!binary)
         return;
-    if (cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+    if (cl->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary,
+                             NULL) == CL_SUCCESS)
         device_cache_put(key, binary, bytes);
     mem_free(s->ctx, binary, bytes);
 }
@@ -136,8 +140,8 @@ DevStatus opencl_build(Device *d, const char *source, const char *entry, DevKern
         return opencl_check(d, code, "clCreateKernel");
     }
     s->cl->clGetKernelInfo(k->kernel, CL_KERNEL_NUM_ARGS, sizeof k->arguments, &k->arguments, NULL);
-    s->cl->clGetKernelWorkGroupInfo(k->kernel, s->device, CL_KERNEL_WORK_GROUP_SIZE, sizeof k->group,
-                                    &k->group, NULL);
+    s->cl->clGetKernelWorkGroupInfo(k->kernel, s->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                    sizeof k->group, &k->group, NULL);
     s->kernels = *out = k;
     return DEV_OK;
 }
@@ -218,13 +222,13 @@ DevStatus opencl_launch(Device *d, DevKernel *k, const DevGrid *g, const DevArg 
     if (groups == 0 || items == 0)
         return DEV_OK;
     if (items > k->group) {
-        snprintf(d->fault, sizeof d->fault, "a work group of this kernel has at most %zu items, not %zu",
-                 k->group, items);
+        snprintf(d->fault, sizeof d->fault,
+                 "a work group of this kernel has at most %zu items, not %zu", k->group, items);
         return DEV_FAILED;
     }
     if (count_arguments(g, args, n) != k->arguments) {
-        snprintf(d->fault, sizeof d->fault, "the kernel has %u arguments and was given %u", k->arguments,
-                 count_arguments(g, args, n));
+        snprintf(d->fault, sizeof d->fault, "the kernel has %u arguments and was given %u",
+                 k->arguments, count_arguments(g, args, n));
         return DEV_FAILED;
     }
     cl_int code = set_arguments(s, k, g, args, n);

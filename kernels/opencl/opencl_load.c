@@ -27,7 +27,8 @@ static void opencl_load(void)
 #undef ROUTINE
     const char *lacks;
     if (!library_open("libOpenCL.so.1", entries, sizeof entries / sizeof *entries, &lacks))
-        libraries.why = lacks ? "libOpenCL.so.1 is older than OpenCL 1.2 (Debian: ocl-icd-libopencl1)"
+        libraries.why = lacks
+                        ? "libOpenCL.so.1 is older than OpenCL 1.2 (Debian: ocl-icd-libopencl1)"
                               : "libOpenCL.so.1 was not found (Debian: ocl-icd-libopencl1)";
 }
 

@@ -106,8 +106,8 @@ static void end_after(unsigned seconds)
     alarm(seconds);
 }
 
-/* One interpreter of the process looks at a time: a child that is made while another thread is inside
- * the loader finds its lock taken for ever. */
+/* One interpreter of the process looks at a time: a child that is made while another thread is
+ * inside the loader finds its lock taken for ever. */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -116,8 +116,9 @@ static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 #endif
 #endif
 
-/* A child without the handlers that libraries want to run before one is made: OpenBLAS ends its threads
- * there, and waits for ever where another interpreter of the process is inside it or sets their number.
+/* A child without the handlers that libraries want to run before one is made: OpenBLAS ends its
+ * threads there, and waits for ever where another interpreter of the process is inside it or sets
+ * their number.
  * The sanitizers have handlers of their own, without which the child would hang. */
 static pid_t plain_fork(void)
 {
@@ -226,7 +227,8 @@ static void add_device(Ctx *ctx, const OpenCl *cl, cl_device_id device, int inde
     if (clblast_open())
         d->math.gemm = opencl_gemm;
     else
-        snprintf(d->missing, sizeof d->missing, "no libclblast.so.1 (Debian: libclblast1): products "
+        snprintf(d->missing, sizeof d->missing,
+                 "no libclblast.so.1 (Debian: libclblast1): products "
                  "run in a kernel of Ricci's own");
 }
 
@@ -254,7 +256,8 @@ void opencl_probe(Ctx *ctx)
     int count = lives ? opencl_list(cl, platforms, devices, CL_DEVICES_MAX, &code) : 0;
     pthread_mutex_unlock(&looking);
     if (!lives) {
-        add_absent(ctx, "its driver ends the process that looks for devices (PoCL does so without /sys)");
+        add_absent(ctx, "its driver ends the process that looks for devices (PoCL does so without "
+                        "/sys)");
         return;
     }
     for (int i = 0; i < count; i++)

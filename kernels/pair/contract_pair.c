@@ -110,7 +110,8 @@ static bool is_matrix_vector(const PairForm *f, const PairPlan *p)
         sums += f->class[d] == FORM_K;
         rows += f->class[d] == FORM_M || f->class[d] == FORM_N;
     }
-    return sums == 1 && rows <= 1 && sums + rows == f->axes && isfinite(pair_way_gemm.seconds(f, p));
+    return sums == 1 && rows <= 1 && sums + rows == f->axes &&
+           isfinite(pair_way_gemm.seconds(f, p));
 }
 
 static const PairWay *choose_way(const PairForm *f, PairPlan *p, const PairWay *wanted)

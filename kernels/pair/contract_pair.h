@@ -25,7 +25,8 @@ typedef struct PairNest {
 
 /* b NULL: A alone. Overwrites C. */
 void pair_nest_run(Ctx *, const PairNest *, void *c, const void *a, const void *b);
-/* C *= factor over the free axes, where C is a sum: all its terms came so often, `factor` modulo 2^64. */
+/* C *= factor over the free axes, where C is a sum: all its terms came so often, `factor` modulo
+ * 2^64. */
 void pair_nest_scale(const PairNest *, void *c, int64_t factor, double times);
 
 #endif

@@ -96,7 +96,8 @@ static bool dnnl_matrices(const PairForm *f, DnnlProduct *g)
 /* oneDNN takes the matrices whole, so they are looked through before. */
 typedef struct Look {
     const uint16_t *from;
-    int64_t run, step;                  /* elements side by side, and from one such run to the next */
+    /* elements side by side, and from one such run to the next */
+    int64_t run, step;
     _Atomic int least;
 } Look;
 

@@ -72,8 +72,8 @@ void pair_group_offsets(const PairGroup *g, int tensor, int64_t begin, int64_t c
 
 /* Offsets of rows in C and A. Where panels count one axis, rows that are not there stand for
  * the last one that is: they are computed and not stored. */
-static void row_offsets(const PairProduct *p, int64_t begin, int64_t count, int64_t *cm, int64_t *am,
-                        int64_t *live)
+static void row_offsets(const PairProduct *p, int64_t begin, int64_t count, int64_t *cm,
+                        int64_t *am, int64_t *live)
 {
     const PairGroup *m = &p->group[PAIR_M];
     int64_t mr = p->kernel->mr, inner = 1;
@@ -115,7 +115,8 @@ static void choose_split(Ctx *ctx, PairProduct *p)
                   (double)p->group[PAIR_K].extent;
     p->workers = each * (double)count < SPLIT_WORK ? 1 : threads;
     p->by_batch = p->workers > 1 && count > 1 && (count >= 4 * threads || each < SPLIT_WORK);
-    p->by_columns = !p->by_batch && m < p->workers * 4 * p->kernel->mr && m < p->group[PAIR_N].extent;
+    p->by_columns = !p->by_batch && m < p->workers * 4 * p->kernel->mr &&
+                    m < p->group[PAIR_N].extent;
 }
 
 static bool is_narrow(const PairProduct *p, int64_t element)
@@ -191,7 +192,8 @@ static void block_memory(Block *x, char *work)
 {
     const PairProduct *p = x->p;
     int64_t rows = p->by_columns ? round_up(p->group[PAIR_M].extent, p->kernel->mr) : 0;
-    int64_t *table = (int64_t *)(void *)(work + pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)));
+    int64_t *table =
+        (int64_t *)(void *)(work + pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)));
     x->packed_b = work;
     x->cn = table, x->bn = x->cn + p->nc;
     x->ak = x->bn + p->nc, x->bk = x->ak + p->kb;
@@ -203,7 +205,8 @@ static void block_memory(Block *x, char *work)
 /* The packed block of B holds one block of kc after the other; kc is even or all there is. */
 static char *packed_block(const Block *x, int64_t q)
 {
-    return x->packed_b + q / x->p->kernel->pairs * round_up(x->n, x->p->kernel->nr) * (int64_t)blas_bytes(x->p->type);
+    return x->packed_b + q / x->p->kernel->pairs * round_up(x->n, x->p->kernel->nr) *
+           (int64_t)blas_bytes(x->p->type);
 }
 
 /* Panels [begin, end) of the packed block of B. */
@@ -214,7 +217,8 @@ static void pack_b_part(void *arg, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t q = 0; q < x->depth; q += x->p->kc) {
         int64_t depth = least(x->p->kc, x->depth - q);
-        x->p->kernel->pack_b(&(PairPack){ x->b, packed_block(x, q) + first * cells(x->p, depth) * bytes,
+        x->p->kernel->pack_b(&(PairPack){ x->b,
+                                          packed_block(x, q) + first * cells(x->p, depth) * bytes,
                                           x->bn + first, x->bk + q, least(end * nr, x->n) - first,
                                           depth, x->p->conj[PAIR_B] });
     }
@@ -236,8 +240,8 @@ static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
             p->kernel->pack_a(&(PairPack){ x->a, packed, am, x->ak + q, rows, depth,
                                            p->conj[PAIR_A] });
             p->kernel->tile(&(PairTile){ packed, packed_block(x, q), x->c, cm, x->cn,
-                                         p->chunks ? live : NULL, rows, x->n, depth, x->add || q > 0,
-                                         p->stream });
+                                         p->chunks ? live : NULL, rows, x->n, depth,
+                                         x->add || q > 0, p->stream });
         }
     }
 }
@@ -249,8 +253,8 @@ static void columns_part(void *arg, int64_t begin, int64_t end, int worker)
     int64_t nr = p->kernel->nr, first = begin * nr;
     pack_b_part(arg, begin, end, worker);
     p->kernel->tile(&(PairTile){
-        x->packed_a, x->packed_b + first * cells(p, x->depth) * (int64_t)blas_bytes(p->type), x->c, x->cm,
-        x->cn + first, p->chunks ? x->live : NULL, p->group[PAIR_M].extent,
+        x->packed_a, x->packed_b + first * cells(p, x->depth) * (int64_t)blas_bytes(p->type),
+        x->c, x->cm, x->cn + first, p->chunks ? x->live : NULL, p->group[PAIR_M].extent,
         least(end * nr, x->n) - first, x->depth, x->add, p->stream });
 }
 
@@ -322,7 +326,8 @@ static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-void pair_block_run(Ctx *ctx, const PairProduct *p, void *work, void *c, const void *a, const void *b)
+void pair_block_run(Ctx *ctx, const PairProduct *p, void *work, void *c, const void *a,
+                    const void *b)
 {
     Batch y = { ctx, p, work, c, a, b, p->workers > 1 && !p->by_batch };
     if (p->by_batch)

@@ -134,7 +134,8 @@ static double block_seconds(const PairForm *given, const PairPlan *p)
     return fmax(1e-6 + count * each, pair_memory_seconds(given));
 }
 
-static void block_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+static void block_run(Ctx *ctx, const PairPlan *p, char *c, const char *a,
+                      const char *b, char *work)
 {
     pair_block_run(ctx, &p->u.product, work, c, a, b);
 }
@@ -230,7 +231,8 @@ static double rows_seconds(const PairForm *f, const PairPlan *p)
     bool close = x->step[PAIR_A] == 1 && (f->single || x->step[PAIR_B] == 1);
     double bytes = dtype_info(f->dtype)->bytes, all = pair_work(f), runs = all / (double)x->extent;
     double narrow = cpu_isa() == ISA_BASE ? 2.5 : 1;
-    double each = dtype_info(f->dtype)->kind == 'c' ? 1e-9 : close ? bytes * 2e-11 * narrow : 0.5e-9;
+    double each = dtype_info(f->dtype)->kind == 'c' ? 1e-9 : close
+                  ? bytes * 2e-11 * narrow : 0.5e-9;
     return fmax(5e-8 + runs * 8e-9 + all * each, pair_memory_seconds(f));
 }
 
@@ -250,7 +252,8 @@ static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
     int64_t c[ROW_CHUNK], a[ROW_CHUNK], b[ROW_CHUNK];
     const PairKernel *kernel = pair_kernel(blas_type(j->p->dtype));
     PairRows r = { .a = j->a, .b = j->b, .c = j->c, .crow = c, .arow = a, .brow = b,
-                   .arun = j->arun, .brun = j->brun, .runs = s->runs.extent, .length = s->run.extent,
+                   .arun = j->arun, .brun = j->brun, .runs = s->runs.extent,
+                   .length = s->run.extent,
                    .sa = s->run.step[PAIR_A], .sb = s->run.step[PAIR_B],
                    .conj_a = j->p->cells.conj[PAIR_A], .conj_b = j->p->cells.conj[PAIR_B] };
     (void)worker;
@@ -336,8 +339,8 @@ static void rows_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     snprintf(p->kind, sizeof p->kind, lone ? (f->single ? "sum" : "dot") : f->single ? "row sums"
                                                                         : "row products");
     snprintf(p->kernel, sizeof p->kernel, "vectors along %lld, %lld run%s for each of %lld",
-             (long long)f->axis[at].extent, (long long)s->runs.extent, s->runs.extent == 1 ? "" : "s",
-             (long long)(lone ? 1 : s->rows.extent));
+             (long long)f->axis[at].extent, (long long)s->runs.extent,
+             s->runs.extent == 1 ? "" : "s", (long long)(lone ? 1 : s->rows.extent));
 }
 
 const PairWay pair_way_rows = { rows_seconds, rows_make };

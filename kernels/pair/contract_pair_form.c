@@ -1,4 +1,5 @@
-/* Canonical form of one or two operands (contract_pair_form.h). Nothing here raises or allocates. */
+/* Canonical form of one or two operands (contract_pair_form.h). Nothing here raises or
+ * allocates. */
 #include "kernels/pair/contract_pair_form.h"
 
 #include <string.h>

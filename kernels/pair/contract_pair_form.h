@@ -22,8 +22,9 @@ typedef struct PairForm {
     bool single;                        /* A alone; B is what changes nothing (pair_form_one) */
     bool conj[PAIR_TENSORS];
     bool empty_result, empty_sum;
-    int64_t repeats;                    /* of every term: axes that are summed and in no operand; modulo
-                                         * 2^64, as sums of integers are */
+    /* of every term: axes that are summed and in no operand; modulo 2^64, as sums of integers
+     * are */
+    int64_t repeats;
     double times;                       /* the same for sums of floats */
     bool endless;                       /* a tensor is visited more often than can be counted */
     int64_t base[PAIR_TENSORS];         /* elements from position 0 to where the form starts */

@@ -115,7 +115,8 @@ static void walk_strip(Ctx *ctx, const Walk *w, const PairAxis *x)
 
 void pair_nest_run(Ctx *ctx, const PairNest *nest, void *c, const void *a, const void *b)
 {
-        Walk w = { .nest = nest, .strip = strips[nest->dtype], .bytes = dtype_info(nest->dtype)->bytes,
+        Walk w = { .nest = nest, .strip = strips[nest->dtype],
+                   .bytes = dtype_info(nest->dtype)->bytes,
                .at = { c, (char *)a, (char *)b } };
     int axes = nest->free + nest->summed, empty = 0;
     char start[16] __attribute__((aligned(16)));
@@ -144,6 +145,7 @@ void pair_nest_scale(const PairNest *nest, void *c, int64_t factor, double times
 {
     Walk w = { .nest = nest, .bytes = dtype_info(nest->dtype)->bytes, .at = { c, NULL, NULL } };
     do
-        scales[nest->dtype](nest->free ? &nest->axis[nest->free - 1] : &once, w.at[PAIR_C], factor, times);
+        scales[nest->dtype](nest->free ? &nest->axis[nest->free - 1] : &once, w.at[PAIR_C],
+                            factor, times);
     while (walk_next(&w, nest->free - 1));
 }

@@ -140,7 +140,8 @@ static void FN(pack_a_sides)(T *to, const PairPack *p, int64_t i, int64_t count,
             if (block)
                 FN(pack_a_block)(at, p, p->row + r, step, q);
             else
-                memcpy(at + q * A_STEP, (const T *)p->src + p->row[r] + p->column[q], MR * sizeof(T));
+                memcpy(at + q * A_STEP, (const T *)p->src + p->row[r] + p->column[q],
+                       MR * sizeof(T));
     }
 }
 
@@ -308,7 +309,8 @@ static int64_t FN(strip)(const PairTile *t, int64_t i)
 }
 
 /* Writes `n` panels of rows by way of a buffer; false: some column's lines are not whole. */
-static bool FN(tile_strip)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j, int64_t n)
+static bool FN(tile_strip)(const PairTile *t, const T *a, const T *b, int64_t i,
+                           int64_t j, int64_t n)
 {
     T buffer[NR][STRIP * 2 * LANES] __attribute__((aligned(64))), *to[NR];
     uintptr_t skew = 0;

@@ -180,7 +180,8 @@ static double small_seconds(const PairForm *f, const PairPlan *p)
     return 1.5e-8 + pair_work(f) * 0.4e-9;
 }
 
-static void small_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+static void small_run(Ctx *ctx, const PairPlan *p, char *c, const char *a,
+                      const char *b, char *work)
 {
     const PairMatrices *g = &p->u.matrices;
     (void)ctx, (void)work;
@@ -194,10 +195,11 @@ static void small_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     (void)ctx;
     small_matrices(f, g);
     p->run = small_run;
-    snprintf(p->kind, sizeof p->kind, g->m == 1 && g->n == 1 ? "dot" : g->m == 1 || g->n == 1 ? "gemv"
+    snprintf(p->kind, sizeof p->kind,
+             g->m == 1 && g->n == 1 ? "dot" : g->m == 1 || g->n == 1 ? "gemv"
                                                                                         : "gemm");
-    snprintf(p->kernel, sizeof p->kernel, "own small products, (%lld×%lld by %lld×%lld)", (long long)g->m,
-             (long long)g->k, (long long)g->k, (long long)g->n);
+    snprintf(p->kernel, sizeof p->kernel, "own small products, (%lld×%lld by %lld×%lld)",
+             (long long)g->m, (long long)g->k, (long long)g->k, (long long)g->n);
 }
 
 const PairWay pair_way_small = { small_seconds, small_make };

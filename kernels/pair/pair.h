@@ -17,9 +17,9 @@ typedef struct ContractOperand {
                                              * 0 where the bit is not set. A repeated label of a
                                              * diagonal is one label with summed strides. */
     bool conj;                              /* complex: its conjugate takes part */
-    uint8_t stored;                         /* 0: as the contraction computes; else a float's DType, a
-                                             * storage one, that the planner converts from: strides and
-                                             * data are the stored operand's */
+    /* 0: as the contraction computes; else a float's DType, a storage one, that the planner
+     * converts from: strides and data are the stored operand's */
+    uint8_t stored;
 } ContractOperand;
 
 /* Can an operand of dtype `from` be stored so in a contraction that computes in `to`? */

@@ -286,7 +286,8 @@ static void check_counts(Ctx *ctx, const Nest *nest)
     for (int i = 0; i < nest->indices; i++) {
         shape[i] = nest->index[i].extent;
         if (shape[i] > TENSOR_SIZE_MAX)
-            err_raise(ctx, ERR_MEMORY, "an index of %" PRId64 " values has more than can be counted", shape[i]);
+            err_raise(ctx, ERR_MEMORY,
+                      "an index of %" PRId64 " values has more than can be counted", shape[i]);
     }
     if (shape_size(nest->out_rank, shape) < 0)
         err_raise(ctx, ERR_MEMORY, "a result of shape %s has more elements than can be counted",

@@ -1,6 +1,6 @@
-/* Nests planned and run: the plan finds contractions in a nest, computes what does not depend on all
- * indices once, and runs the rest as blocked, vectorised, threaded loops over strips. It holds no
- * pointers to data: it runs on any data of that layout. Files: nest_plan*.c. */
+/* Nests planned and run: the plan finds contractions in a nest, computes what does not depend on
+ * all indices once, and runs the rest as blocked, vectorised, threaded loops over strips. It holds
+ * no pointers to data: it runs on any data of that layout. Files: nest_plan*.c. */
 #ifndef RICCI_KERNELS_PLAN_H
 #define RICCI_KERNELS_PLAN_H
 

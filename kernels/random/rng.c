@@ -14,7 +14,8 @@ enum { STRIP = 512 };           /* blocks at a time: their words stay in the fir
 void philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4])
 {
     uint32_t words[4 * RNG_LANES];
-    uint64_t low = counter[0] | (uint64_t)counter[1] << 32, high = counter[2] | (uint64_t)counter[3] << 32;
+    uint64_t low = counter[0] | (uint64_t)counter[1] << 32,
+             high = counter[2] | (uint64_t)counter[3] << 32;
     rng_base.blocks(words, key[0] | (uint64_t)key[1] << 32, high, low, RNG_LANES);
     for (int w = 0; w < 4; w++)
         out[w] = words[w * RNG_LANES];
@@ -43,7 +44,8 @@ typedef struct Fill {
     uint64_t span;
 } Fill;
 
-static void round_strip(const Fill *f, int64_t at, const double *wide, const float *single, int64_t n)
+static void round_strip(const Fill *f, int64_t at, const double *wide,
+                        const float *single, int64_t n)
 {
     switch (f->dtype) {
     case DT_F64: memcpy((double *)f->out + at, wide, (size_t)n * sizeof *wide); break;
@@ -58,8 +60,8 @@ static void round_strip(const Fill *f, int64_t at, const double *wide, const flo
     }
 }
 
-/* Uniforms of halves keep as many of the 24 leading bits as their significand has (f16 11, bf16 8), so
- * that 1 never appears. */
+/* Uniforms of halves keep as many of the 24 leading bits as their significand has (f16 11, bf16 8),
+ * so that 1 never appears. */
 static void narrow_uniform(DType dt, double *wide, const float *single, int64_t n)
 {
     int e, p;
@@ -81,9 +83,11 @@ static void fill_floats(void *arg, int64_t begin, int64_t end, int worker)
         int64_t n = left < (int64_t)STRIP * f->per_block ? left : (int64_t)STRIP * f->per_block;
         int64_t blocks = (n + f->per_block - 1) / f->per_block;
         blocks = (blocks + RNG_LANES - 1) / RNG_LANES * RNG_LANES;
-        f->kernels->blocks(words, f->stream.key, f->stream.stream, f->stream.counter + (uint64_t)(s * STRIP), blocks);
+        f->kernels->blocks(words, f->stream.key, f->stream.stream,
+                           f->stream.counter + (uint64_t)(s * STRIP), blocks);
         if (f->dtype == DT_F64 && n == blocks * f->per_block) {
-            (f->normal ? f->kernels->normal : f->kernels->uniform)((double *)f->out + at, words, blocks);
+            (f->normal ? f->kernels->normal : f->kernels->uniform)((double *)f->out + at,
+                words, blocks);
             continue;
         }
         if (f->normal)
@@ -112,7 +116,8 @@ static void fill(Ctx *ctx, RngStream *stream, Fill *f)
 
 void rng_uniform(Ctx *ctx, RngStream *stream, DType dt, void *out, int64_t n)
 {
-    fill(ctx, stream, &(Fill){ .dtype = dt, .per_block = dt == DT_F64 ? 2 : 4, .out = out, .n = n });
+    fill(ctx, stream,
+         &(Fill){ .dtype = dt, .per_block = dt == DT_F64 ? 2 : 4, .out = out, .n = n });
 }
 
 void rng_normal(Ctx *ctx, RngStream *stream, DType dt, void *out, int64_t n)
@@ -148,7 +153,8 @@ static bool pick(const uint32_t word[4], uint64_t span, uint64_t *value)
     }
     uint64_t reject = -span % span;
     for (int w = 0; w < 4; w += 2) {
-        unsigned __int128 product = (unsigned __int128)(word[w] | (uint64_t)word[w + 1] << 32) * span;
+        unsigned __int128 product =
+            (unsigned __int128)(word[w] | (uint64_t)word[w + 1] << 32) * span;
         *value = (uint64_t)(product >> 64);
         if ((uint64_t)product >= reject)
             return true;
@@ -184,7 +190,8 @@ static void fill_integers(void *arg, int64_t begin, int64_t end, int worker)
         uint64_t counter = f->stream.counter + (uint64_t)at, value;
         f->kernels->blocks(words, f->stream.key, f->stream.stream, counter, blocks);
         for (int64_t i = 0; i < n; i++) {
-            uint32_t word[4] = { words[i], words[blocks + i], words[2 * blocks + i], words[3 * blocks + i] };
+            uint32_t word[4] = { words[i], words[blocks + i], words[2 * blocks + i],
+                                 words[3 * blocks + i] };
             if (!pick(word, f->span, &value))
                 value = pick_again(&f->stream, counter + (uint64_t)i, f->span);
             out[at + i] = (int64_t)((uint64_t)f->low + value);
@@ -194,7 +201,8 @@ static void fill_integers(void *arg, int64_t begin, int64_t end, int worker)
 
 void rng_integers(Ctx *ctx, RngStream *stream, int64_t *out, int64_t low, uint64_t span, int64_t n)
 {
-    Fill f = { .kernels = kernels_here(), .stream = *stream, .out = out, .n = n, .low = low, .span = span };
+    Fill f = { .kernels = kernels_here(), .stream = *stream, .out = out, .n = n, .low = low,
+               .span = span };
     int64_t strips = (n + STRIP - 1) / STRIP;
     if (strips <= 16)
         fill_integers(&f, 0, strips, 0);

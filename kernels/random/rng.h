@@ -32,7 +32,8 @@ double rng_log(double x);
 /* ---- between rng.c and the loops of one instruction set ---- */
 enum { RNG_LANES = 16 };
 typedef struct RngKernels {
-    /* blocks of four words, word w of block b at out[w * blocks + b]; blocks is a multiple of RNG_LANES */
+    /* blocks of four words, word w of block b at out[w * blocks + b]; blocks is a multiple of
+     * RNG_LANES */
     void (*blocks)(uint32_t *out, uint64_t key, uint64_t stream, uint64_t counter, int64_t blocks);
     /* 2 doubles per block, in [0, 1); from words in the layout above */
     void (*uniform)(double *out, const uint32_t *words, int64_t blocks);

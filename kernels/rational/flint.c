@@ -25,7 +25,8 @@ static void library_load(void)
     };
 #undef ROUTINE
     const char *lacks;
-    library.ready = library_open("libflint.so.17", entries, sizeof entries / sizeof *entries, &lacks) != NULL;
+    library.ready = library_open("libflint.so.17", entries, sizeof entries / sizeof *entries,
+                                 &lacks) != NULL;
 }
 
 /* Bits of the longest numerator or denominator. */

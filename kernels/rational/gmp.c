@@ -113,9 +113,11 @@ static void library_load(void)
     if (library_open("libgmp.so.10", entries, sizeof entries / sizeof *entries, &lacks))
         set_memory(gmp_alloc, gmp_realloc, gmp_free);
     else if (lacks)
-        library.why = "libgmp.so.10 lacks a routine; install the package libgmp10 in its version 6 or newer";
+        library.why =
+            "libgmp.so.10 lacks a routine; install the package libgmp10 in its version 6 or newer";
     else
-        library.why = "the library of exact arithmetic GMP was not found (libgmp.so.10); on Debian and "
+        library.why =
+            "the library of exact arithmetic GMP was not found (libgmp.so.10); on Debian and "
                       "Ubuntu it is in the package libgmp10";
 }
 

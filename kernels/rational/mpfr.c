@@ -27,8 +27,10 @@ static void library_load(void)
     if (!gmp_open(&library.why) ||
         library_open("libmpfr.so.6", entries, sizeof entries / sizeof *entries, &lacks))
         return;
-    library.why = lacks ? "libmpfr.so.6 lacks a routine; install the package libmpfr6 in its version 4 or newer"
-                        : "the library of long floats MPFR was not found (libmpfr.so.6); on Debian and "
+    library.why = lacks ? "libmpfr.so.6 lacks a routine; install the package libmpfr6 in its "
+                          "version 4 or newer"
+                        : "the library of long floats MPFR was not found (libmpfr.so.6); on Debian "
+                          "and "
                           "Ubuntu it is in the package libmpfr6";
 }
 

@@ -54,8 +54,9 @@ static double small_f64(uint64_t num, uint64_t den, bool odd)
     return scaled((uint64_t)(q >> down) | rest, down - up, odd);
 }
 
-/* n is q times a power of two, whose exponent is returned, so that it has `bits` bits or one less or more; r is
- * what is left. Both are made here, for one conversion: there is no context, since casts run in the pool. */
+/* n is q times a power of two, whose exponent is returned, so that it has `bits` bits or one less
+ * or more; r is what is left. Both are made here, for one conversion: there is no context, since
+ * casts run in the pool. */
 static int64_t quotient(const Gmp *g, mpz_t n, mpz_t r, const __mpq_struct *q, int64_t bits)
 {
     int64_t above = (int64_t)g->mpz_sizeinbase(&q->_mp_num, 2);

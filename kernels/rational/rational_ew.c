@@ -1,4 +1,5 @@
-/* The elementwise operations that have an exact form, one small function each, in a table by EwOp. */
+/* The elementwise operations that have an exact form, one small function each, in a table by
+ * EwOp. */
 #include "kernels/rational/rational.h"
 
 #define X const Rational *x, const Rational *y, const Rational *z

@@ -81,7 +81,8 @@ static RationalStatus add_product(const Nest *nest, Rational *out, const Rationa
 }
 
 /* The indices order[level…], with the operands where the outer ones have moved them. */
-static RationalStatus nest_walk(const Nest *nest, int level, Rational *out, const Rational *const *in)
+static RationalStatus nest_walk(const Nest *nest, int level, Rational *out,
+                                const Rational *const *in)
 {
     const RationalNest *p = nest->plan;
     const Rational *at[2];

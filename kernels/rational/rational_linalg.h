@@ -27,7 +27,8 @@ typedef struct RationalNest {
     int64_t in[2][RATIONAL_INDICES];
     bool kept[RATIONAL_INDICES];                 /* an index of the result; others are summed */
 } RationalNest;
-RationalStatus rational_einsum(Ctx *, const RationalNest *, Rational *out, const Rational *const *in);
+RationalStatus rational_einsum(Ctx *, const RationalNest *, Rational *out,
+                               const Rational *const *in);
 /* Reduced row echelon form, contiguous; out may be NULL. pivots takes min(m, n) columns. */
 RationalStatus rational_rref(Ctx *, int64_t m, int64_t n, RationalMat a, Rational *out,
                              int64_t *rank, int64_t *pivots);

@@ -201,7 +201,8 @@ static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, in
         return;
     for (int64_t step = 1; step < count; step *= 2)
         for (int64_t b = 0; b + step < count; b += 2 * step)
-            p->kernel->join(tree + (size_t)b * bytes, tree + (size_t)(b + step) * bytes, 1, step * BLOCK);
+            p->kernel->join(tree + (size_t)b * bytes, tree + (size_t)(b + step) * bytes, 1,
+                            step * BLOCK);
     memcpy(acc, tree, bytes);
 }
 

@@ -222,7 +222,8 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define INTEGERS(type, name) FOLD(BOOL, type, u8_##name), WIDER(type, name)
 #define REALS(name) FOLD(F16, float, f16_##name), FOLD(BF16, float, bf16_##name), \
     FOLD(F32, float, f32_##name), FOLD(F64, double, f64_##name)
-#define COMPLEX(name) FOLD(C64, float _Complex, c64_##name), FOLD(C128, double _Complex, c128_##name)
+#define COMPLEX(name) FOLD(C64, float _Complex, c64_##name), \
+    FOLD(C128, double _Complex, c128_##name)
 #define ORDERED(name) { FOLD(BOOL, uint8_t, u8_##name), FOLD(I8, int8_t, i8_##name), \
     FOLD(U8, uint8_t, u8_##name), FOLD(I32, int32_t, i32_##name), FOLD(I64, int64_t, i64_##name), \
     REALS(name) }

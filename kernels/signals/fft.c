@@ -66,9 +66,11 @@ static void library_load(Library *lib, const char *file, const char *prefix, con
         return;
     lib->why = lib->text;
     if (lacks)
-        snprintf(lib->text, sizeof lib->text, "%s has no function %s; install the package %s", file, lacks, package);
+        snprintf(lib->text, sizeof lib->text, "%s has no function %s; install the package %s", file,
+                 lacks, package);
     else
-        snprintf(lib->text, sizeof lib->text, "the Fourier transform library FFTW was not found (%s); on Debian "
+        snprintf(lib->text, sizeof lib->text,
+                 "the Fourier transform library FFTW was not found (%s); on Debian "
                  "and Ubuntu it is in the package %s", file, package);
 }
 

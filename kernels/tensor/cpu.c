@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[] = { [ISA_BASE] = "base", [ISA_AVX2] = "avx2", [ISA_AVX512] = "avx512" };
+static const char *const names[] =
+    { [ISA_BASE] = "base", [ISA_AVX2] = "avx2", [ISA_AVX512] = "avx512" };
 
 const char *cpu_isa_name(CpuIsa isa)
 {
@@ -52,7 +53,8 @@ const char *cpu_isa_unknown(void)
 
 CpuIsa cpu_isa(void)
 {
-    static _Atomic int known = -1;      /* the environment is asked once: kernels of one run never differ */
+    /* the environment is asked once: kernels of one run never differ */
+    static _Atomic int known = -1;
     int isa = atomic_load_explicit(&known, memory_order_relaxed);
     if (isa < 0) {
         CpuIsa here = of_processor(), asked = here;

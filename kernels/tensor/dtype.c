@@ -90,7 +90,8 @@ static void mini_name(char *out, size_t cap, Mini m) {
 }
 
 const char *dtype_name(DType dt) {
-    static _Thread_local char ring[16][40];    /* texts only: no state that anything computes with */
+    /* texts only: no state that anything computes with */
+    static _Thread_local char ring[16][40];
     static _Thread_local unsigned next;
     DType base = dtype_base(dt);
     char *out = ring[next++ % 16], real[24];
@@ -124,7 +125,8 @@ bool dtype_store_int(DType dt, void *to, int64_t i) {
 }
 
 const char *dtype_range(DType dt, char out[48]) {
-    snprintf(out, 48, "%lld to %lld", (long long)dtype_info(dt)->low, (long long)dtype_info(dt)->high);
+    snprintf(out, 48, "%lld to %lld", (long long)dtype_info(dt)->low,
+             (long long)dtype_info(dt)->high);
     return out;
 }
 
@@ -171,7 +173,8 @@ static bool mini_holds(Mini a, Mini b) {
     int top_a = bias_a + (a.style != MINI_IEEE), top_b = bias_b + (b.style != MINI_IEEE);
     bool specials = a.style == MINI_IEEE || a.style == b.style ||
                     (a.style == MINI_NAN && b.style == MINI_FINITE);
-    return specials && a.p >= b.p && top_a >= top_b && 1 - bias_a - (a.p - 1) <= 1 - bias_b - (b.p - 1);
+    return specials && a.p >= b.p && top_a >= top_b &&
+           1 - bias_a - (a.p - 1) <= 1 - bias_b - (b.p - 1);
 }
 
 static DType promote_binary(DType a, DType b) {

@@ -1,5 +1,6 @@
-/* Copies of one element size, portable: UNIT is a type of that size that may lie anywhere (a complex
- * number is aligned as its parts are), NAME(f) names the functions. Included by permute.c once per size. */
+/* Copies of one element size, portable: UNIT is a type of that size that may lie anywhere (a
+ * complex number is aligned as its parts are), NAME(f) names the functions. Included by permute.c
+ * once per size. */
 
 static void NAME(row)(void *dst, int64_t sd, const void *src, int64_t ss, int64_t n) {
     UNIT *d = dst;

@@ -10,9 +10,11 @@ enum { REPORT_STEPS = 48, REPORT_TEXT = 200 };
 
 typedef struct ReportStep {
     char what[REPORT_TEXT];      /* `T1[i,k] = A[i,j] B[j,k]`, `relu(T1[i,k] + c[k])` */
-    char kind[48];               /* dot, gemv, gemm, batched gemm, outer product, loop nest, copy … */
+    /* dot, gemv, gemm, batched gemm, outer product, loop nest, copy … */
+    char kind[48];
     char kernel[REPORT_TEXT];    /* `dgemm of OpenBLAS, B transposed, 100 × (100×100 by 100×100)` */
-    bool blas;                   /* a routine of the BLAS that is loaded, on the operands as they are */
+    /* a routine of the BLAS that is loaded, on the operands as they are */
+    bool blas;
     double flops;
     double read, written, copied;/* bytes; copied: packed or cast on the way */
     double temporary;            /* bytes of the step's result where it is not the final one */

@@ -119,7 +119,8 @@ static void buffer_release(Ctx *ctx, Buffer *b) {
 void buffer_unref(Ctx *ctx, Buffer *b) { buffer_release(ctx, b); }
 
 /* The head for a buffer that was just made; the buffer goes if the head cannot be had. */
-static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *shape, int64_t size) {
+static Tensor *head_for(Ctx *ctx, Buffer *b, DType dt, int rank, const int64_t *shape,
+                        int64_t size) {
     Tensor *t = new_head(ctx, dt, rank, shape, size);
     if (!t) {
         buffer_release(ctx, b);
@@ -161,7 +162,8 @@ Tensor *tensor_scalar(Ctx *ctx, DType dt, const void *value) {
 
 /* Does every element of t lie in its buffer? */
 static __attribute__((unused)) bool in_buffer(const Tensor *t) {
-    int64_t low = 0, high = 1, at = t->data - t->buffer->data, each = dtype_info((DType)t->dtype)->bytes;
+    int64_t low = 0, high = 1, at = t->data - t->buffer->data,
+            each = dtype_info((DType)t->dtype)->bytes;
     for (int i = 0; i < t->rank && t->size; i++) {
         int64_t last = (t->dims[i] - 1) * tensor_strides(t)[i];
         *(last < 0 ? &low : &high) += last;
@@ -169,8 +171,8 @@ static __attribute__((unused)) bool in_buffer(const Tensor *t) {
     return t->size == 0 || (at + low * each >= 0 && at + high * each <= (int64_t)t->buffer->bytes);
 }
 
-Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *shape, const int64_t *strides,
-                       char *data) {
+Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *shape,
+                       const int64_t *strides, char *data) {
     int64_t size = shape_checked(ctx, rank, shape);
     Tensor *v = new_head(ctx, dt, rank, shape, size);
     if (!v) mem_raise(ctx, head_bytes(rank));
@@ -184,7 +186,8 @@ Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *s
     return v;
 }
 
-Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, char *data) {
+Tensor *tensor_view(Ctx *ctx, Tensor *t, int rank, const int64_t *shape, const int64_t *strides,
+                    char *data) {
     return tensor_view_as(ctx, t, (DType)t->dtype, rank, shape, strides, data);
 }
 
@@ -379,6 +382,7 @@ const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape) {
     if (rank == 0)
         snprintf(out, cap, "is a scalar");
     else
-        snprintf(out, cap, "%s %s", rank == 1 ? "has length" : "is", shape_text(text, sizeof text, rank, shape));
+        snprintf(out, cap, "%s %s", rank == 1 ? "has length" : "is",
+                 shape_text(text, sizeof text, rank, shape));
     return out;
 }

@@ -67,14 +67,17 @@ DType dtype_mini(int e, int p, MiniStyle);
 bool dtype_mini_read(DType, int *e, int *p, MiniStyle *);
 DType dtype_decimal(int digits);
 DType dtype_mp(int bits);
-static inline int dtype_digits(DType dt) { return (int)(dt >> 8); }   /* of DECIMAL digits, of MP bits */
+/* of DECIMAL digits, of MP bits */
+static inline int dtype_digits(DType dt) { return (int)(dt >> 8); }
 /* Complex numbers of a real binary format: c64, c128 or CMINI; and back. */
 DType dtype_complex_of(DType real);
 /* The dtypes that the tables per dtype have: C's own numbers, f16 and bf16. */
 static inline bool dtype_plain(DType dt) { return dt < DT_RATIONAL; }
 /* The dtypes that have no kernels of their own per dtype: they compute through arith.h. */
-static inline bool dtype_foreign(DType dt) { return dtype_base(dt) > DT_RATIONAL && dtype_base(dt) < DT_COUNT; }
-/* Elements are cells of the heap of rational.h: buffers are registered, all zero is the number 0. */
+static inline bool dtype_foreign(DType dt) { return dtype_base(dt) > DT_RATIONAL &&
+                                             dtype_base(dt) < DT_COUNT; }
+/* Elements are cells of the heap of rational.h: buffers are registered, all zero is the number
+ * 0. */
 static inline bool dtype_cells(DType dt)
 {
     DType base = dtype_base(dt);
@@ -82,7 +85,8 @@ static inline bool dtype_cells(DType dt)
 }
 /* `f32`, `float(5, 3)`, `mp(200)`. Of parametric ones valid for the next fifteen calls. */
 const char *dtype_name(DType);
-DType dtype_find(const char *name, size_t len);     /* DT_NONE if unknown; parametric ones: tf32 … only */
+/* DT_NONE if unknown; parametric ones: tf32 … only */
+DType dtype_find(const char *name, size_t len);
 /* The dtype that holds both (rule 3 of "Which dtype"): u8 with i8 gives i32, f16 with
  * bf16 f32, int with a float that float, real with complex the complex of that width, two
  * binary floats the narrowest of both, f16, bf16, f32 and f64 that holds both. DT_NONE: there is
@@ -93,11 +97,13 @@ DType dtype_real(DType);
 DType dtype_complex(DType);
 
 #define TENSOR_RANK_MAX 32
-/* The most elements that a shape may have, an extent of 0 counted as 1: so every product of extents of
- * one tensor, empty or not, fits an int64_t. Elements that are stored are held to their bytes besides. */
+/* The most elements that a shape may have, an extent of 0 counted as 1: so every product of extents
+ * of one tensor, empty or not, fits an int64_t. Elements that are stored are held to their bytes
+ * besides. */
 #define TENSOR_SIZE_MAX (INT64_C(1) << 62)
-/* The most that an operation goes through: more than any memory holds, so only views that repeat their
- * elements have them, and below it bytes and estimates of work have room. The door holds rows to it. */
+/* The most that an operation goes through: more than any memory holds, so only views that repeat
+ * their elements have them, and below it bytes and estimates of work have room. The door holds rows
+ * to it. */
 #define TENSOR_READ_MAX (INT64_C(1) << 47)
 
 struct Tensor;
@@ -119,8 +125,9 @@ typedef struct Buffer {
     char *data;          /* 64-byte aligned, or a mapping */
     void *device;        /* its Residence (device.h), which begins with a pointer to ResidenceOps;
                           * NULL: it lies on the host alone */
-    const void *pinned;  /* the one Tensor that writes here in place, as C may at any time: its elements are
-                          * never shared with another variable; NULL: an ordinary buffer */
+    /* the one Tensor that writes here in place, as C may at any time: its elements are never shared
+     * with another variable; NULL: an ordinary buffer */
+    const void *pinned;
     void (*release)(Ctx *, struct Buffer *);   /* NULL: mem_free_data */
     void *owner;         /* what release needs to know of whose the data are; else NULL */
 } Buffer;
@@ -142,12 +149,13 @@ typedef struct Tensor {
 static inline int64_t *tensor_shape(const Tensor *t) { return (int64_t *)t->dims; }
 static inline int64_t *tensor_strides(const Tensor *t) { return (int64_t *)t->dims + t->rank; }
 
-/* THE product of extents, which are not negative: the number of elements, or -1 where they are more than
- * TENSOR_SIZE_MAX. Whoever makes a shape asks it, or one of the two below. */
+/* THE product of extents, which are not negative: the number of elements, or -1 where they are more
+ * than TENSOR_SIZE_MAX. Whoever makes a shape asks it, or one of the two below. */
 int64_t shape_size(int rank, const int64_t *shape);
 /* The same, raising ERR_MEMORY (ERR_VALUE for a negative extent or too many axes). */
 int64_t shape_checked(Ctx *, int rank, const int64_t *shape);
-/* x times n elements, both not negative; INT64_MAX where they are more: for bounds and for estimates. */
+/* x times n elements, both not negative; INT64_MAX where they are more: for bounds and for
+ * estimates. */
 static inline int64_t count_times(int64_t x, int64_t n)
 {
     int64_t r;
@@ -158,9 +166,11 @@ static inline int64_t count_times(int64_t x, int64_t n)
 Tensor *tensor_new(Ctx *, DType, int rank, const int64_t *shape);
 Tensor *tensor_zeros(Ctx *, DType, int rank, const int64_t *shape);
 /* A view of t's buffer. data points into it. */
-Tensor *tensor_view(Ctx *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides, char *data);
+Tensor *tensor_view(Ctx *, Tensor *t, int rank, const int64_t *shape, const int64_t *strides,
+                    char *data);
 /* The same, whose elements are of another dtype: strides count those, data is aligned for it. */
-Tensor *tensor_view_as(Ctx *, Tensor *t, DType, int rank, const int64_t *shape, const int64_t *strides, char *data);
+Tensor *tensor_view_as(Ctx *, Tensor *t, DType, int rank, const int64_t *shape,
+                       const int64_t *strides, char *data);
 /* A tensor over memory that somebody else frees (release is called with the buffer). */
 Tensor *tensor_adopt(Ctx *, DType, int rank, const int64_t *shape, void *data, size_t bytes,
                      void (*release)(Ctx *, Buffer *));
@@ -172,7 +182,8 @@ static inline Tensor *tensor_retain(Tensor *t)
     return t;
 }
 void tensor_release(Ctx *, Tensor *);
-void buffer_unref(Ctx *, Buffer *);                        /* for those who hold one without a tensor */
+/* for those who hold one without a tensor */
+void buffer_unref(Ctx *, Buffer *);
 static inline const ResidenceOps *buffer_residence(const Buffer *b)
 {
     return *(const ResidenceOps *const *)b->device;
@@ -219,7 +230,8 @@ const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
 const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape);
 
 /* 16-bit formats. */
-static inline float bf16_to_f32(uint16_t h) { union { uint32_t u; float f; } v = { (uint32_t)h << 16 }; return v.f; }
+static inline float bf16_to_f32(uint16_t h) { union { uint32_t u; float f;
+                                                      } v = { (uint32_t)h << 16 }; return v.f; }
 float f16_to_f32(uint16_t);
 uint16_t f64_to_f16(double);      /* one correct rounding, nearest even */
 uint16_t f64_to_bf16(double);

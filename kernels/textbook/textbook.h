@@ -1,6 +1,6 @@
 /* Linear algebra as textbooks have it, in any format: every operation of an algorithm is one
- * operation of kernels/arith/arith.h, rounded once, in an order that is written down here and does not
- * depend on threads or sizes.
+ * operation of kernels/arith/arith.h, rounded once, in an order that is written down here and does
+ * not depend on threads or sizes.
  *
  * Orders. Triangular solves and factorisations eliminate unknown by unknown, first to last:
  * a[i][j] = a[i][j] - l[i][k] u[k][j] for k ascending; back substitution subtracts u[i][j] x[j]

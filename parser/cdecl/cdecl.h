@@ -16,7 +16,8 @@ typedef enum CKind {
     CK_CHAR,              /* plain char: text; signed char and unsigned char are CK_INT of size 1 */
     CK_INT,               /* every other integer, by size and is_unsigned */
     CK_ENUM,              /* as int or unsigned int */
-    CK_FLOAT,             /* by size: _Float16 2, float 4, double 8, long double 16; __bf16 is bf16 */
+    /* by size: _Float16 2, float 4, double 8, long double 16; __bf16 is bf16 */
+    CK_FLOAT,
     CK_COMPLEX,           /* float, double or long double _Complex: size 8, 16, 32 */
     CK_POINTER, CK_ARRAY, CK_STRUCT, CK_UNION, CK_FUNCTION
 } CKind;
@@ -30,7 +31,8 @@ typedef struct CField {
     size_t offset;
 } CField;
 
-/* A struct or union: shared by all (qualified) types that name it, so completing it completes them. */
+/* A struct or union: shared by all (qualified) types that name it, so completing it completes
+ * them. */
 typedef struct CRecord {
     const char *tag;      /* of `struct tag`, or the typedef's name, or NULL */
     CField *fields;
@@ -45,7 +47,8 @@ typedef struct CParam {
     const char *name;     /* NULL: a prototype without names */
     const CType *type;    /* arrays and functions are pointers here already */
     const CExpr *length;  /* `double x[n]`: how many elements at least; NULL: nothing is said */
-    const CExpr *needs;   /* the whole array in elements of the innermost type (`a[m][n]`); NULL as length */
+    /* the whole array in elements of the innermost type (`a[m][n]`); NULL as length */
+    const CExpr *needs;
 } CParam;
 
 struct CType {
@@ -54,17 +57,20 @@ struct CType {
     bool variadic;        /* CK_FUNCTION: `...` */
     bool unprototyped;    /* CK_FUNCTION: `f()` */
     bool bf16;            /* CK_FLOAT of size 2 */
-    uint8_t depth;        /* types inside each other, up to records with a tag: bounded, so recursion is safe */
+    /* types inside each other, up to records with a tag: bounded, so recursion is safe */
+    uint8_t depth;
     uint32_t align;       /* of records: ask ctype_align */
     size_t size;          /* of records: ask ctype_size */
     size_t count;         /* CK_ARRAY: elements; 0 for [] */
     const CType *of;      /* pointer: to what; array: element; function: result */
-    const char *name;     /* as the user wrote it: typedef name, `unsigned long`, `struct point`; NULL: derived */
+    /* as the user wrote it: typedef name, `unsigned long`, `struct point`; NULL: derived */
+    const char *name;
     CRecord *record;      /* CK_STRUCT, CK_UNION */
     CParam *params;       /* CK_FUNCTION */
     uint32_t param_count;
-    void *abi;            /* libffi's picture of it, made when first needed (interp/native/native_abi.c); the basic
-                             types are constants that nobody writes into: theirs stays NULL */
+    /* libffi's picture of it, made when first needed (interp/native/native_abi.c); the basic types
+     * are constants that nobody writes into: theirs stays NULL */
+    void *abi;
 };
 
 /* An integer constant expression, or one in the parameters of a function. */
@@ -107,17 +113,20 @@ typedef struct CUnit {
 typedef struct CScope CScope;
 CScope *cscope_new(Ctx *);
 void cscope_free(CScope *);
-/* A block had an #include, which reads nothing: a name that is missing later may have been hoped for there. */
+/* A block had an #include, which reads nothing: a name that is missing later may have been hoped
+ * for there. */
 bool cscope_included(const CScope *);
-/* Parses the text of `source` from span.from to span.to. On an error raises `syntax` with its place in
- * the block and leaves the scope as it was. Everything lives in the scope's arena. */
+/* Parses the text of `source` from span.from to span.to. On an error raises `syntax` with its place
+ * in the block and leaves the scope as it was. Everything lives in the scope's arena. */
 CUnit *cdecl_parse(CScope *, Source *, Span);
-/* A type's name alone (`unsigned long`, `struct point *`, `double[3]`): sizeof("…"). Raises `ffi`. */
+/* A type's name alone (`unsigned long`, `struct point *`, `double[3]`): sizeof("…"). Raises
+ * `ffi`. */
 const CType *cdecl_type(CScope *, const char *text, size_t len);
 /* One declaration from C (`double f(double x[n], size_t n);`), for libricci. Raises `ffi`. */
 const CDecl *cdecl_one(CScope *, const char *text, size_t len);
 
-/* The declaration of a type of the C library that a program has to paste (div_t, tm); NULL: no such. */
+/* The declaration of a type of the C library that a program has to paste (div_t, tm); NULL: no
+ * such. */
 const char *cdecl_of_libc(const char *name);
 
 size_t ctype_size(const CType *);         /* 0: incomplete, void or a function */
@@ -128,7 +137,8 @@ bool ctype_is_integer(const CType *);     /* bool, char and enumerations too */
 void ctype_text(struct Buf *, const CType *);
 /* The field of that name, through anonymous members; its offset in *offset. NULL: none. */
 const CField *ctype_field(const CType *, const char *name, size_t len, size_t *offset);
-/* Same representation: pointers may differ in const, records are the same or equal in tag and layout. */
+/* Same representation: pointers may differ in const, records are the same or equal in tag and
+ * layout. */
 bool ctype_same(const CType *, const CType *);
 /* The basic types of C by their canonical spelling ("int", "unsigned long", "double", "void"). */
 const CType *ctype_basic(const char *name);

@@ -59,14 +59,16 @@ static const struct { const char *name, *is; } foreign[] = {
     { "c64", "float _Complex" },
 };
 
-/* Types of the C library that a header would bring: what to paste in front, as this machine has them. */
+/* Types of the C library that a header would bring: what to paste in front, as this machine has
+ * them. */
 static const struct { const char *name, *text; } of_libc[] = {
     { "div_t", "typedef struct { int quot, rem; } div_t;" },
     { "ldiv_t", "typedef struct { long quot, rem; } ldiv_t;" },
     { "lldiv_t", "typedef struct { long long quot, rem; } lldiv_t;" },
     { "imaxdiv_t", "typedef struct { intmax_t quot, rem; } imaxdiv_t;" },
     { "regmatch_t", "typedef struct { int rm_so, rm_eo; } regmatch_t;" },
-    { "tm", "struct tm { int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, tm_isdst; "
+    { "tm", "struct tm { int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, "
+            "tm_isdst; "
             "long tm_gmtoff; const char *tm_zone; };" },
     { "timespec", "struct timespec { time_t tv_sec; long tv_nsec; };" },
     { "timeval", "struct timeval { time_t tv_sec; long tv_usec; };" },
@@ -186,7 +188,8 @@ void cd_unknown_type(CParser *p, const Tok *t)
     if (p->included)
         cd_error(p, t->at, cd_say(p, "paste what the header says about %s in front of it", name),
                  "no type is called %s, and #include reads no file in an extern block", name);
-    const char *help = cd_say(p, "before it: typedef struct %s %s;   if only pointers to it are used",
+    const char *help =
+        cd_say(p, "before it: typedef struct %s %s;   if only pointers to it are used",
                               name, name);
     cd_error(p, t->at, p->only_type ? NULL : help, "no type is called %s", name);
 }

@@ -14,9 +14,11 @@
 #define ALIGN(T) (uint32_t)offsetof(struct { char before; T it; }, it)
 #define SCALAR(ck, T, text) { .kind = ck, .size = sizeof(T), .align = ALIGN(T), .name = text }
 #define INTEGER(T, text) \
-    { .kind = CK_INT, .is_unsigned = (T)-1 > (T)0, .size = sizeof(T), .align = ALIGN(T), .name = text }
+    { .kind = CK_INT, .is_unsigned = (T)-1 > (T)0, .size = sizeof(T), .align = ALIGN(T), \
+      .name = text }
 #define BOOL(text) \
-    { .kind = CK_BOOL, .is_unsigned = true, .size = sizeof(_Bool), .align = ALIGN(_Bool), .name = text }
+    { .kind = CK_BOOL, .is_unsigned = true, .size = sizeof(_Bool), .align = ALIGN(_Bool), \
+      .name = text }
 
 enum { PLAIN_CHAR_UNSIGNED = CHAR_MIN == 0 };
 

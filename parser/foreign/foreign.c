@@ -24,11 +24,15 @@ static bool is_digit(unsigned char c)
 
 /* Longest first. Letters of other scripts count as names, so signs beyond ASCII stand here. */
 static const char *const signs[] = {
-    "%*%", "%/%", "%in%", "%o%", "%%", "!==", "===", ">>=", "<<=", "**=", "...", ".**", ".==", ".!=", ".<=", ".>=",
-    "//=", ":=", ".^", ".*", "./", ".\\", ".+", ".-", ".'", ".<", ".>", ".&", ".|", ".=", "&&", "||", "**", "~=", "<>",
-    "=<", "=>", "<-", "->", "==", "!=", "<=", ">=", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=", "@=", "&=", "|=",
+    "%*%", "%/%", "%in%", "%o%", "%%", "!==", "===", ">>=", "<<=", "**=", "...", ".**", ".==",
+    ".!=", ".<=", ".>=",
+    "//=", ":=", ".^", ".*", "./", ".\\", ".+", ".-", ".'", ".<", ".>", ".&", ".|", ".=", "&&",
+    "||", "**", "~=", "<>",
+    "=<", "=>", "<-", "->", "==", "!=", "<=", ">=", "++", "--", "+=", "-=", "*=", "/=", "%=", "^=",
+    "@=", "&=", "|=",
     "//", "/*", "*/", "|>", "..", "::", "<<", ">>", "@.",
-    "→", "≤", "≥", "≠", "≈", "·", "⋅", "×", "⊗", "÷", "∈", "∉", "…", "²", "³", "¹", "√", "−", "¬", "’", "⁻¹", "ᵀ",
+    "→", "≤", "≥", "≠", "≈", "·", "⋅", "×", "⊗", "÷", "∈", "∉", "…", "²", "³", "¹", "√", "−", "¬",
+    "’", "⁻¹", "ᵀ",
 };
 
 static int sign_length(const char *s)
@@ -58,13 +62,14 @@ static int number_length(const char *s)
     int n = 0;
     while (is_digit((unsigned char)s[n]) || s[n] == '_')
         n++;
-    bool point = s[n] == '.' && s[n + 1] != '.' && s[n + 1] != '*' && s[n + 1] != '/' && s[n + 1] != '^' &&
-                 !is_letter((unsigned char)s[n + 1]);
+    bool point = s[n] == '.' && s[n + 1] != '.' && s[n + 1] != '*' && s[n + 1] != '/' &&
+                 s[n + 1] != '^' && !is_letter((unsigned char)s[n + 1]);
     if (point)
         for (n++; is_digit((unsigned char)s[n]); n++)
             continue;
     if ((s[n] | 32) == 'e' && (is_digit((unsigned char)s[n + 1]) ||
-                               (strchr("+-", s[n + 1]) && s[n + 1] && is_digit((unsigned char)s[n + 2]))))
+                               (strchr("+-", s[n + 1]) && s[n + 1] &&
+                                is_digit((unsigned char)s[n + 2]))))
         for (n += 2; is_digit((unsigned char)s[n]); n++)
             continue;
     return n + name_length(s + n);
@@ -86,9 +91,11 @@ static int quoted_length(const char *s, const char *close)
 
 static int take_piece(const Fix *f, int at, PieceKind *kind)
 {
-    static const char *const quotes[][2] = { { "“", "”" }, { "”", "”" }, { "„", "“" }, { "«", "»" }, { "‘", "’" } };
+    static const char *const quotes[][2] =
+        { { "“", "”" }, { "”", "”" }, { "„", "“" }, { "«", "»" }, { "‘", "’" } };
     const char *s = f->text + at;
-    bool operand = f->count && f->piece[f->count - 1].to == at && piece_ends_operand(f, f->count - 1);
+    bool operand = f->count && f->piece[f->count - 1].to == at &&
+                   piece_ends_operand(f, f->count - 1);
     int n;
     *kind = PIECE_SIGN;
     if (strchr("([{", *s)) {
@@ -127,7 +134,8 @@ static int take_piece(const Fix *f, int at, PieceKind *kind)
         return n;
     }
     for (size_t i = 0; !operand && i < sizeof quotes / sizeof *quotes; i++)
-        if (strncmp(s, quotes[i][0], strlen(quotes[i][0])) == 0 && (n = quoted_length(s, quotes[i][1])) > 0) {
+        if (strncmp(s, quotes[i][0], strlen(quotes[i][0])) == 0 &&
+            (n = quoted_length(s, quotes[i][1])) > 0) {
             *kind = PIECE_QUOTED;
             return n;
         }
@@ -171,7 +179,8 @@ static void piece_scan(Fix *f)
         }
         PieceKind kind;
         int n = take_piece(f, at, &kind);
-        f->piece[f->count++] = (Piece){ (uint16_t)at, (uint16_t)(at + n), (uint8_t)kind, space, -1 };
+        f->piece[f->count++] = (Piece){ (uint16_t)at, (uint16_t)(at + n), (uint8_t)kind,
+                                        space, -1 };
         at += n;
         space = false;
     }
@@ -237,8 +246,10 @@ bool piece_ends_operand(const Fix *f, int k)
 {
     switch (piece_kind(f, k)) {
     case PIECE_NAME: return !piece_in(f, k,
-                                      "and or not in if else for while return then do throw print function lambda");
-    case PIECE_NUMBER: case PIECE_STRING: case PIECE_QUOTED: case PIECE_RAW: case PIECE_CLOSE: return true;
+                                      "and or not in if else for while return then do throw print "
+                                      "function lambda");
+    case PIECE_NUMBER: case PIECE_STRING: case PIECE_QUOTED: case PIECE_RAW:
+    case PIECE_CLOSE: return true;
     case PIECE_SIGN: return k > 0 && piece_in(f, k, "' .' ’") && piece_ends_operand(f, k - 1);
     default: return false;
     }
@@ -261,9 +272,11 @@ int piece_operand_start(const Fix *f, int k)
             k--;
         if (piece_kind(f, k) == PIECE_CLOSE && f->piece[k].match >= 0)
             k = f->piece[k].match;
-        if (k > 0 && piece_kind(f, k) == PIECE_OPEN && piece_ends_operand(f, k - 1) && !f->piece[k].space)
+        if (k > 0 && piece_kind(f, k) == PIECE_OPEN && piece_ends_operand(f, k - 1) &&
+            !f->piece[k].space)
             k--;
-        else if (k > 1 && piece_kind(f, k) == PIECE_NAME && piece_is(f, k - 1, ".") && piece_ends_operand(f, k - 2))
+        else if (k > 1 && piece_kind(f, k) == PIECE_NAME && piece_is(f, k - 1, ".") &&
+                 piece_ends_operand(f, k - 2))
             k -= 2;
         else
             return k;
@@ -321,7 +334,8 @@ bool piece_loose(const Fix *f, int a, int b)
     for (int k = a; k <= b; k++) {
         if (piece_kind(f, k) == PIECE_OPEN && f->piece[k].match > k)
             k = f->piece[k].match;
-        else if ((piece_kind(f, k) == PIECE_SIGN && !piece_in(f, k, ". '")) || piece_in(f, k, "and or not in if"))
+        else if ((piece_kind(f, k) == PIECE_SIGN && !piece_in(f, k, ". '")) ||
+                 piece_in(f, k, "and or not in if"))
             return true;
     }
     return false;
@@ -338,12 +352,14 @@ bool piece_in_index(const Fix *f, int k)
     int open = piece_around(f, k);
     while (open >= 0 && piece_is(f, open, "("))
         open = piece_around(f, open);
-    return open > 0 && piece_is(f, open, "[") && !f->piece[open].space && piece_ends_operand(f, open - 1);
+    return open > 0 && piece_is(f, open, "[") && !f->piece[open].space &&
+           piece_ends_operand(f, open - 1);
 }
 
 bool piece_is_own(const Fix *f, int k)
 {
-    return f->facts->own && f->facts->own(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k));
+    return f->facts->own &&
+           f->facts->own(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k));
 }
 
 /* ---- the whole ---- */
@@ -353,7 +369,8 @@ static void trim(Fix *f)
 {
     piece_scan(f);
     int last = f->count - 1;
-    while (last >= 0 && (f->piece[last].kind == PIECE_COMMENT || f->piece[last].kind == PIECE_SEMI ||
+    while (last >= 0 &&
+           (f->piece[last].kind == PIECE_COMMENT || f->piece[last].kind == PIECE_SEMI ||
                          f->piece[last].kind == PIECE_LINE))
         last--;
     f->len = last >= 0 ? f->piece[last].to : 0;
@@ -368,7 +385,8 @@ static bool accepted(Ctx *ctx, Names *names, const Fix *f)
     char text[FOREIGN_TEXT + 80];
     int n = 0, open = 0;
     if (f->text[0] == '}')
-        n = snprintf(text, sizeof text, "%s ", strncmp(f->text, "} catch", 7) == 0 ? "try {" : "if true {");
+        n = snprintf(text, sizeof text, "%s ",
+                     strncmp(f->text, "} catch", 7) == 0 ? "try {" : "if true {");
     for (const char *s = f->text; *s; s++)
         if (strncmp(s, "{ … }", 7) == 0) {
             n += snprintf(text + n, 4, "{ }");
@@ -391,10 +409,12 @@ static void tidy(Fix *f)
     int n = 0;
     piece_scan(f);
     for (int k = 0; k < f->count; k++) {
-        bool comma = f->piece[k].kind == PIECE_COMMA, after = k > 0 && f->piece[k - 1].kind == PIECE_COMMA;
-        bool named = k > 1 && piece_is(f, k - 1, "=") && !f->piece[k - 1].space && piece_around(f, k) >= 0;
-        bool space = k > 0 && !comma && !named && (after || f->piece[k].space) && !piece_in(f, k, ") ]") &&
-                     !piece_in(f, k - 1, "( [");
+        bool comma = f->piece[k].kind == PIECE_COMMA,
+             after = k > 0 && f->piece[k - 1].kind == PIECE_COMMA;
+        bool named = k > 1 && piece_is(f, k - 1, "=") && !f->piece[k - 1].space &&
+                     piece_around(f, k) >= 0;
+        bool space = k > 0 && !comma && !named && (after || f->piece[k].space) &&
+                     !piece_in(f, k, ") ]") && !piece_in(f, k - 1, "( [");
         int len = piece_length(f, k, k);
         if (n + len + 2 >= FOREIGN_TEXT) {
             f->failed = true;
@@ -426,8 +446,8 @@ static bool still_undefined(const Fix *f, const char *text, size_t len)
     return false;
 }
 
-bool foreign_rewrite(Ctx *ctx, Names *names, const char *text, size_t len, const ForeignFacts *facts,
-                     ForeignAnswer *answer)
+bool foreign_rewrite(Ctx *ctx, Names *names, const char *text, size_t len,
+                     const ForeignFacts *facts, ForeignAnswer *answer)
 {
     Fix f = { .facts = facts, .at = facts->at };
     enum { ROUNDS = 40 };
@@ -441,11 +461,12 @@ bool foreign_rewrite(Ctx *ctx, Names *names, const char *text, size_t len, const
     trim(&f);
     for (int round = 0; round < ROUNDS && !f.failed; round++, changed = true) {
         if (strcmp(last, f.text) == 0)
-            return false;                      /* a rule that finds nothing to say: what it saw is garbage */
+            /* a rule that finds nothing to say: what it saw is garbage */
+            return false;
         memcpy(last, f.text, (size_t)f.len + 1);
         piece_scan(&f);
-        if (!foreign_literals(&f) && !foreign_calls(&f) && !foreign_statements(&f) && !foreign_operators(&f) &&
-            !foreign_blocks(&f))
+        if (!foreign_literals(&f) && !foreign_calls(&f) && !foreign_statements(&f) &&
+            !foreign_operators(&f) && !foreign_blocks(&f))
             break;
     }
     if (!changed || f.failed)
@@ -470,7 +491,8 @@ Span foreign_statement(const char *text, size_t len, uint32_t at)
     uint32_t line = from;
     char quote = 0;
     int depth = 0;
-    for (uint32_t i = line; i < at && i < len; i++) {      /* the last { or ; before it that is in no string */
+    /* the last { or ; before it that is in no string */
+    for (uint32_t i = line; i < at && i < len; i++) {
         char c = text[i];
         if (quote) {
             i += c == '\\';
@@ -498,7 +520,8 @@ Span foreign_statement(const char *text, size_t len, uint32_t at)
             depth++;
         } else if (strchr(")]}", c) && c && --depth < 0) {
             break;
-        } else if ((c == ';' && depth <= 0) || (c == '\n' && depth <= 0) || to - from > FOREIGN_TEXT) {
+        } else if ((c == ';' && depth <= 0) || (c == '\n' && depth <= 0) ||
+                   to - from > FOREIGN_TEXT) {
             break;
         }
     }

@@ -41,11 +41,13 @@ typedef struct ForeignAnswer {
 
 /* False where nothing in the text is foreign, or the rewritten text would not parse.
  * Raises only ERR_MEMORY. */
-bool foreign_rewrite(Ctx *, Names *, const char *text, size_t len, const ForeignFacts *, ForeignAnswer *);
+bool foreign_rewrite(Ctx *, Names *, const char *text, size_t len, const ForeignFacts *,
+                     ForeignAnswer *);
 
 /* np, torch, Math …: a module of another language, whose members are built in here. */
 bool foreign_module(const char *name);
-const char *foreign_library(const char *name);   /* numpy, CSV: what to say where one is imported, or NULL */
+/* numpy, CSV: what to say where one is imported, or NULL */
+const char *foreign_library(const char *name);
 
 /* The statement on one line around `at`, without its comment. */
 Span foreign_statement(const char *text, size_t len, uint32_t at);

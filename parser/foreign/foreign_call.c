@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum RowKind { ROW_CALL, ROW_MODULE, ROW_METHOD, ROW_FIELD, ROW_CONSTANT, ROW_MEMBER } RowKind;
+typedef enum RowKind { ROW_CALL, ROW_MODULE, ROW_METHOD, ROW_FIELD, ROW_CONSTANT,
+                       ROW_MEMBER } RowKind;
 
 static const struct { RowKind kind; const char *theirs, *ours; } rows[] = {
 #define CALL(a, b) { ROW_CALL, a, b },
@@ -23,13 +24,18 @@ static const struct { RowKind kind; const char *theirs, *ours; } rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static const char modules[] = "np numpy jnp cp cupy torch tf jax sp scipy plt pd math cmath Math LinearAlgebra "
+static const char modules[] =
+    "np numpy jnp cp cupy torch tf jax sp scipy plt pd math cmath Math LinearAlgebra "
                               "Statistics "
-                              "Random Base F nn functional linalg console os sys random mx keras sympy mpmath "
-                              "string table System process builtins operator itertools functools time xp";
+                              "Random Base F nn functional linalg console os sys random mx keras "
+                              "sympy mpmath "
+                              "string table System process builtins operator itertools functools "
+                              "time xp";
 /* What sum(A, 0) means by its second argument is an axis, given by name here. */
-static const char along_axis[] = "sum prod mean var std min max argmin argmax any all cumsum cumprod median softmax "
-                                 "logsumexp count amax amin log_softmax concat stack sort argsort flip norm";
+static const char along_axis[] =
+    "sum prod mean var std min max argmin argmax any all cumsum cumprod median softmax "
+                                 "logsumexp count amax amin log_softmax concat stack sort argsort "
+                                 "flip norm";
 
 bool foreign_module(const char *name)
 {
@@ -114,13 +120,15 @@ static void put_operand(Out *o, const Fix *f, int a, int b, const char *template
 static void put_next(Out *o, const Fix *f, int a, int b)
 {
     const char *s = f->text + f->piece[a].from;
-    if (a == b && (int)strspn(s, "0123456789") == piece_length(f, a, a) && piece_length(f, a, a) < 10)
+    if (a == b && (int)strspn(s, "0123456789") == piece_length(f, a, a) &&
+        piece_length(f, a, a) < 10)
         put(o, "%ld", strtol(s, NULL, 10) + 1);
     else
         put(o, "%.*s + 1", PIECE_RANGE(f, a, b));
 }
 
-/* dim=0 of PyTorch is axis=0, dims=1 of Julia axis=0; `end=""` and the like have no meaning here. */
+/* dim=0 of PyTorch is axis=0, dims=1 of Julia axis=0; `end=""` and the like have no meaning
+ * here. */
 static void put_named(Out *o, const Fix *f, int a, int b)
 {
     if (piece_in(f, a, "dim dims axis") && b > a + 1) {
@@ -129,7 +137,8 @@ static void put_named(Out *o, const Fix *f, int a, int b)
             put(o, "axis=%d", f->text[f->piece[b].from] - '1');
         else
             put(o, "axis=%.*s", PIECE_RANGE(f, a + 2, b));
-    } else if (piece_is(f, a, "device") && b == a + 2 && piece_in(f, b, "\"cuda\" 'cuda' \"cpu\" 'cpu'")) {
+    } else if (piece_is(f, a, "device") && b == a + 2 &&
+               piece_in(f, b, "\"cuda\" 'cuda' \"cpu\" 'cpu'")) {
         put(o, "device=%s", f->text[f->piece[b].from + 2] == 'u' ? "gpu" : "cpu");
     } else if (piece_is(f, a, "size") && b > a + 1) {
         put(o, "%.*s", PIECE_RANGE(f, a + 2, b));
@@ -167,7 +176,8 @@ static bool put_format(Out *o, const Fix *f, const Call *c, int first)
     put(o, "\"");
     for (int at = f->piece[c->a[first]].from + 1; at < end; at++) {
         char ch = f->text[at];
-        bool percent = ch == '%' && f->text[at + 1] != '%', brace = ch == '{' && strchr("}:", f->text[at + 1]);
+        bool percent = ch == '%' && f->text[at + 1] != '%',
+             brace = ch == '{' && strchr("}:", f->text[at + 1]);
         if (ch == '\\' && f->text[at + 1] == 'n' && at + 2 == end)
             break;
         if (ch == '%' && f->text[at + 1] == '%')
@@ -176,7 +186,8 @@ static bool put_format(Out *o, const Fix *f, const Call *c, int first)
             put(o, "%c", ch);
             continue;
         }
-        size_t spec = strspn(f->text + at + 1, percent ? "-+ 0123456789.l" : ":-+<>^0123456789.defgx");
+        size_t spec = strspn(f->text + at + 1,
+                             percent ? "-+ 0123456789.l" : ":-+<>^0123456789.defgx");
         char kind = f->text[at + 1 + (int)spec];
         if (i >= c->count || (percent ? !strchr("diufegsxGE", kind) : kind != '}'))
             return false;
@@ -186,7 +197,8 @@ static bool put_format(Out *o, const Fix *f, const Call *c, int first)
         else if (spec == 0 && strchr("digsu", kind))
             put(o, "}");
         else
-            put(o, ":%.*s%c}", (int)spec, f->text + at + 1, kind == 'i' || kind == 'u' ? 'd' : kind);
+            put(o, ":%.*s%c}", (int)spec, f->text + at + 1,
+                kind == 'i' || kind == 'u' ? 'd' : kind);
         at += (int)spec + 1;
         i++;
     }
@@ -194,8 +206,8 @@ static bool put_format(Out *o, const Fix *f, const Call *c, int first)
     return i == c->count;
 }
 
-/* concatenate([A, B], axis=1) and cat(1, A, B): the list is taken out of its brackets. `last`: along
- * the last axis. */
+/* concatenate([A, B], axis=1) and cat(1, A, B): the list is taken out of its brackets. `last`:
+ * along the last axis. */
 static bool put_join(Out *o, const Fix *f, const Call *c, bool last)
 {
     if (c->count < 1)
@@ -234,7 +246,8 @@ static bool put_rows(Out *o, const Fix *f, const Call *c)
 /* "cuda" and 'cuda:0' as gpu; a dtype as itself. */
 static bool put_device(Out *o, const Fix *f, const Call *c)
 {
-    if (c->count != 1 || (piece_kind(f, c->a[0]) != PIECE_STRING && piece_kind(f, c->a[0]) != PIECE_QUOTED))
+    if (c->count != 1 ||
+        (piece_kind(f, c->a[0]) != PIECE_STRING && piece_kind(f, c->a[0]) != PIECE_QUOTED))
         return false;
     int from = f->piece[c->a[0]].from + 1;
     put(o, "%s", strncmp(f->text + from, "cpu", 3) == 0 ? "cpu" : "gpu");
@@ -276,7 +289,8 @@ static int put_whole(Out *o, const Fix *f, const Call *c, const char *s)
 }
 
 /* $0 and $1 to $9, with $2! for one more; false where there are not so many. */
-static bool put_digit(Out *o, const Fix *f, const Call *c, const char *ours, const char *s, int *used)
+static bool put_digit(Out *o, const Fix *f, const Call *c, const char *ours,
+                      const char *s, int *used)
 {
     int i = *s - '1';
     if (i >= c->count)
@@ -333,12 +347,14 @@ static bool place(Fix *f, const Call *c, const Out *o)
     for (size_t i = 0; i < o->len; i++) {
         depth += strchr("([{", o->text[i]) != NULL;
         depth -= strchr(")]}", o->text[i]) != NULL;
-        loose |= depth == 0 && o->text[i] == ' ' && i > 0 && o->text[i - 1] != ',' && o->text[0] != '"';
+        loose |= depth == 0 && o->text[i] == ' ' && i > 0 && o->text[i - 1] != ',' &&
+                 o->text[0] != '"';
         loose |= depth == 0 && o->text[i] == ':' && o->text[0] != '"';
         loose |= depth == 0 && i == 0 && strchr("-!", o->text[i]);
     }
     bool before = (piece_kind(f, c->from - 1) == PIECE_SIGN &&
-                   !piece_in(f, c->from - 1, "= := -> => |> ( += -= *= /=")) || piece_in(f, c->from - 1, "not and or");
+                   !piece_in(f, c->from - 1, "= := -> => |> ( += -= *= /=")) ||
+                   piece_in(f, c->from - 1, "not and or");
     bool after = (piece_kind(f, c->to + 1) == PIECE_SIGN && !piece_in(f, c->to + 1, "= := |> :")) ||
                  piece_in(f, c->to + 1, "[ (");
     if (c->to + 1 < f->count && piece_in(f, c->to + 1, "(") && f->piece[c->to + 1].space)
@@ -347,15 +363,16 @@ static bool place(Fix *f, const Call *c, const Out *o)
     if (statement && c->from > 0 && !piece_in(f, c->from - 1, "{ ; then else do") &&
         piece_kind(f, c->from - 1) != PIECE_LINE)
         return false;
-    return piece_replace(f, c->from, c->to, loose && !statement && (before || after) ? "(%s)" : "%s", o->text);
+    return piece_replace(f, c->from, c->to,
+                         loose && !statement && (before || after) ? "(%s)" : "%s", o->text);
 }
 
 static bool use_rows(Fix *f, const Call *c, RowKind kind, int name)
 {
     Out o;
     for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].kind == kind && piece_is(f, name, rows[i].theirs) && fill(&o, f, c, rows[i].ours) &&
-            place(f, c, &o))
+        if (rows[i].kind == kind && piece_is(f, name, rows[i].theirs) &&
+            fill(&o, f, c, rows[i].ours) && place(f, c, &o))
             return true;
     return false;
 }
@@ -390,10 +407,12 @@ static bool member_name(Fix *f, const Call *c, int name, bool random)
 {
     Out o = { .len = 0 };
     const char *ours = random && piece_in(f, name, "random random_sample rand") ? "rand" :
-                       random && piece_in(f, name, "uniform normal gauss") && !draws_standard(f, c) ? NULL :
+                       random && piece_in(f, name, "uniform normal gauss") &&
+                       !draws_standard(f, c) ? NULL :
                        random && piece_is(f, name, "uniform") ? "rand" :
                        random && piece_in(f, name, "normal standard_normal gauss") ? "randn" :
-                       piece_in(f, name, "log warn info") && c->from == 0 && piece_is(f, 0, "console") ? "print" :
+                       piece_in(f, name, "log warn info") && c->from == 0 && piece_is(f, 0,
+                           "console") ? "print" :
                        piece_in(f, name, "println print") ? "print" : NULL;
     if (piece_is(f, name, "exit"))
         ours = "exit";
@@ -429,7 +448,8 @@ static bool rule_module(Fix *f, int k)
     }
     return read_arguments(f, &c, name + 1) &&
            (use_rows(f, &c, ROW_MODULE, name) ||
-            (!(piece_in(f, name, "max min") && !piece_is(f, k, "Math") && !piece_is(f, k, "math")) &&
+            (!(piece_in(f, name, "max min") && !piece_is(f, k, "Math") &&
+               !piece_is(f, k, "math")) &&
              use_rows(f, &c, ROW_CALL, name)) ||
             member_name(f, &c, name, random));
 }
@@ -438,12 +458,15 @@ static bool rule_module(Fix *f, int k)
 static bool rule_call(Fix *f, int k)
 {
     bool range = piece_in(f, k, "range xrange ipairs pairs seq_len seq_along eachindex");
-    bool point = f->facts->what == FOREIGN_NAME && f->at >= f->piece[k].from && f->at < f->piece[k].to;
+    bool point = f->facts->what == FOREIGN_NAME && f->at >= f->piece[k].from &&
+                 f->at < f->piece[k].to;
     bool said = piece_in(f, k,
-            "numel length println disp printf fprintf nrow ncol isempty zeros_like ones_like ifelse error");
+            "numel length println disp printf fprintf nrow ncol isempty zeros_like ones_like "
+            "ifelse error");
     if (!range && !point && !said)
         return false;
-    if (f->facts->known && f->facts->known(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k)))
+    if (f->facts->known &&
+        f->facts->known(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k)))
         return false;
     Call c = { .from = k };
     return read_arguments(f, &c, k + 1) && use_rows(f, &c, ROW_CALL, k);
@@ -452,8 +475,8 @@ static bool rule_call(Fix *f, int k)
 /* x | length of jq: k is the name that is none here. */
 static bool rule_filter(Fix *f, int k)
 {
-    if (f->facts->what != FOREIGN_NAME || f->at != f->piece[k].from || !piece_in(f, k - 1, "| |>") ||
-        !piece_ends_operand(f, k - 2) || piece_is(f, k + 1, "("))
+    if (f->facts->what != FOREIGN_NAME || f->at != f->piece[k].from ||
+        !piece_in(f, k - 1, "| |>") || !piece_ends_operand(f, k - 2) || piece_is(f, k + 1, "("))
         return false;
     int from = piece_operand_start(f, k - 2);
     Call c = { .from = from, .to = k, .count = 1, .a = { from }, .b = { k - 2 } };
@@ -463,7 +486,8 @@ static bool rule_filter(Fix *f, int k)
 static bool same_text(const Fix *f, int a, int b, int c, int d)
 {
     int n = piece_length(f, a, b);
-    return n == piece_length(f, c, d) && memcmp(f->text + f->piece[a].from, f->text + f->piece[c].from, (size_t)n) == 0;
+    return n == piece_length(f, c, d) &&
+           memcmp(f->text + f->piece[a].from, f->text + f->piece[c].from, (size_t)n) == 0;
 }
 
 /* Is x of x.name the value that has no such field, or the result of a call that has none? */
@@ -481,7 +505,8 @@ static bool is_fieldless(Fix *f, int from, int to)
             }
     if (f->facts->what == FOREIGN_FIELD && from == to && piece_is(f, from, f->fieldless))
         return true;
-    return piece_kind(f, to) != PIECE_NAME && piece_kind(f, from) == PIECE_NAME && is_known(f, from) &&
+    return piece_kind(f, to) != PIECE_NAME && piece_kind(f, from) == PIECE_NAME &&
+           is_known(f, from) &&
         f->facts->known &&
            !piece_in(f, from, tuples);
 }
@@ -515,7 +540,8 @@ static bool rule_method(Fix *f, int k)
         }
         with.count += args.count;
         with.to = args.to;
-        return put_format(&o, f, &with, 0) && !o.failed && piece_replace(f, with.from, with.to, "%s", o.text);
+        return put_format(&o, f, &with, 0) && !o.failed &&
+               piece_replace(f, with.from, with.to, "%s", o.text);
     }
     if (!is_fieldless(f, c.base_from, c.base_to))
         return false;
@@ -556,9 +582,11 @@ static bool rule_constant(Fix *f, int k)
 {
     if (piece_is(f, k - 1, ".") || piece_in(f, k + 1, "( =") ||
         piece_in(f, k, "float32 float64 missing im NA exports NULL"))
-        if (!(f->facts->what == FOREIGN_NAME && f->at == f->piece[k].from) || piece_in(f, k + 1, "( ="))
+        if (!(f->facts->what == FOREIGN_NAME && f->at == f->piece[k].from) ||
+            piece_in(f, k + 1, "( ="))
             return false;
-    if (f->facts->known && f->facts->known(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k)))
+    if (f->facts->known &&
+        f->facts->known(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k)))
         return false;
     Call c = { .from = k, .to = k };
     return use_name(f, &c, ROW_CONSTANT, k);
@@ -567,14 +595,16 @@ static bool rule_constant(Fix *f, int k)
 /* linspace(0:1), linspace(0:0.1:1): the parts of the range were meant as arguments. */
 static bool rule_linspace(Fix *f, int k)
 {
-    int close = f->piece[k + 1].match, first = piece_find(f, k + 1, ":"), comma = piece_find(f, k + 1, ",");
+    int close = f->piece[k + 1].match, first = piece_find(f, k + 1, ":"),
+        comma = piece_find(f, k + 1, ",");
     if (close < 0 || first < 0 || comma >= 0)
         return false;
     int second = piece_find(f, first, ":");
     if (second < 0)
         return piece_replace(f, first, first, ",%s", f->piece[first + 1].space ? "" : " ");
     return piece_replace(f, k, close, "arange(%.*s, %.*s, %.*s)", PIECE_RANGE(f, k + 2, first - 1),
-                       PIECE_RANGE(f, second + 1, close - 1), PIECE_RANGE(f, first + 1, second - 1));
+                       PIECE_RANGE(f, second + 1, close - 1),
+                       PIECE_RANGE(f, first + 1, second - 1));
 }
 
 /* "%d of %s" % (n, x) of Python; k is the sign. */
@@ -613,7 +643,8 @@ bool foreign_calls(Fix *f)
         bool member = k > 1 && piece_is(f, k - 1, ".") && piece_ends_operand(f, k - 2);
         if (!member && piece_is(f, k + 1, ".") && piece_in(f, k, modules) && rule_module(f, k))
             return true;
-        if (!member && piece_in(f, k, "linspace logspace") && piece_is(f, k + 1, "(") && rule_linspace(f, k))
+        if (!member && piece_in(f, k, "linspace logspace") && piece_is(f, k + 1, "(") &&
+            rule_linspace(f, k))
             return true;
         if (!member && piece_is(f, k + 1, "(") && rule_call(f, k))
             return true;

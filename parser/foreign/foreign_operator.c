@@ -17,7 +17,8 @@ static const struct { uint32_t code; const char *name, *ours; } lookalikes[] = {
 
 static bool is_blank(uint32_t c)
 {
-    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000;
+    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
 }
 
 static const char *plain_of(uint32_t c, char letter[2])
@@ -64,13 +65,18 @@ bool foreign_lookalikes(Fix *f)
 typedef struct Sign { const char *theirs, *ours, *in_index; } Sign;
 
 static const Sign signs[] = {
-    { "&&", "and", "&" }, { "||", "or", "|" }, { "**", "^" }, { "**=", "^=" }, { "===", "==" }, { "!==", "!=" },
+    { "&&", "and", "&" }, { "||", "or", "|" }, { "**", "^" }, { "**=", "^=" }, { "===", "==" },
+    { "!==", "!=" },
         { "~=", "!=" },
-    { "<>", "!=" }, { "=<", "<=" }, { "=>", "->" }, { "→", "->" }, { "÷", "/" }, { "∈", "in" }, { "∉", "not in" },
-    { ".*", "*" }, { "./", "/" }, { ".^", "^" }, { ".**", "^" }, { ".+", "+" }, { ".-", "-" }, { ".==", "==" },
+    { "<>", "!=" }, { "=<", "<=" }, { "=>", "->" }, { "→", "->" }, { "÷", "/" }, { "∈", "in" },
+    { "∉", "not in" },
+    { ".*", "*" }, { "./", "/" }, { ".^", "^" }, { ".**", "^" }, { ".+", "+" }, { ".-", "-" },
+    { ".==", "==" },
         { ".!=", "!=" },
-    { ".<", "<" }, { ".>", ">" }, { ".<=", "<=" }, { ".>=", ">=" }, { ".&", "&" }, { ".|", "|" }, { ".=", "=" },
-    { "%*%", "@" }, { "%%", "%" }, { "%/%", "//" }, { "%o%", "⊗" }, { "%in%", "in" }, { "∞", "inf" }, { "¬", "!" },
+    { ".<", "<" }, { ".>", ">" }, { ".<=", "<=" }, { ".>=", ">=" }, { ".&", "&" }, { ".|", "|" },
+    { ".=", "=" },
+    { "%*%", "@" }, { "%%", "%" }, { "%/%", "//" }, { "%o%", "⊗" }, { "%in%", "in" },
+    { "∞", "inf" }, { "¬", "!" },
 };
 
 static bool is_word(const char *s)
@@ -81,7 +87,8 @@ static bool is_word(const char *s)
 /* An operator in the place of another; a word is set apart by blanks. */
 static bool put_sign(Fix *f, int a, int b, const char *ours)
 {
-    bool before = is_word(ours) && !f->piece[a].space, after = is_word(ours) && !f->piece[b + 1].space;
+    bool before = is_word(ours) && !f->piece[a].space,
+         after = is_word(ours) && !f->piece[b + 1].space;
     return piece_replace(f, a, b, "%s%s%s", before ? " " : "", ours, after ? " " : "");
 }
 
@@ -108,7 +115,8 @@ static bool rule_sign(Fix *f, int k)
         if (piece_is(f, k, signs[i].theirs)) {
             if (piece_is(f, k, "||") && !piece_ends_operand(f, k - 1))
                 return false;
-            return put_sign(f, k, k, signs[i].in_index && piece_in_index(f, k) ? signs[i].in_index : signs[i].ours);
+            return put_sign(f, k, k, signs[i].in_index && piece_in_index(f, k)
+                            ? signs[i].in_index : signs[i].ours);
         }
     return false;
 }
@@ -117,9 +125,11 @@ static bool rule_sign(Fix *f, int k)
 static bool rule_split(Fix *f, int k)
 {
     static const char *const pairs[][3] = {
-        { "=", "=", "==" }, { "!", "=", "!=" }, { "<", "=", "<=" }, { ">", "=", ">=" }, { ":", "=", ":=" },
+        { "=", "=", "==" }, { "!", "=", "!=" }, { "<", "=", "<=" }, { ">", "=", ">=" },
+        { ":", "=", ":=" },
             { "-", ">", "->" },
-        { "|", ">", "|>" }, { "*", "*", "^" }, { "+", "=", "+=" }, { "-", "=", "-=" }, { "/", "=", "/=" },
+        { "|", ">", "|>" }, { "*", "*", "^" }, { "+", "=", "+=" }, { "-", "=", "-=" },
+        { "/", "=", "/=" },
             { "*", "=", "*=" },
     };
     if (!f->piece[k + 1].space)
@@ -145,7 +155,8 @@ static bool rule_beside(Fix *f, int k)
     if (piece_is(f, k, "~") && !operand && piece_starts_operand(f, k + 1))
         return piece_replace(f, k, k, "!");
     if (operand && piece_in(f, k, "² ³ ¹"))
-        return piece_replace(f, k, k, "^%s", piece_is(f, k, "²") ? "2" : piece_is(f, k, "³") ? "3" : "1");
+        return piece_replace(f, k, k, "^%s",
+                             piece_is(f, k, "²") ? "2" : piece_is(f, k, "³") ? "3" : "1");
     if (operand && piece_in(f, k, "’ ᵀ"))
         return piece_replace(f, k, k, "'");
     if (operand && piece_is(f, k, "⁻¹")) {
@@ -167,7 +178,8 @@ static bool rule_beside(Fix *f, int k)
         return piece_replace(f, k, k - 1, "%s", " @ ");
     if (piece_is(f, k, "$") && piece_kind(f, k + 1) == PIECE_NAME && !f->piece[k + 1].space)
         return piece_replace(f, k, k, "%s", operand ? "." : "");
-    if (piece_is(f, k, "@.") || (piece_is(f, k, "@") && !operand && piece_kind(f, k + 1) == PIECE_NAME &&
+    if (piece_is(f, k, "@.") ||
+        (piece_is(f, k, "@") && !operand && piece_kind(f, k + 1) == PIECE_NAME &&
                                  !f->piece[k + 1].space))
         return piece_is(f, k, "@.") ? piece_replace(f, k, k, "%s", "") : false;
     return false;
@@ -179,8 +191,8 @@ static bool rule_bang(Fix *f, int k)
     if (!piece_is(f, k, "!") || !piece_ends_operand(f, k - 1) || f->piece[k].space)
         return false;
     int from = piece_operand_start(f, k - 1);
-    if (piece_kind(f, k - 1) == PIECE_NAME && piece_is(f, k + 1, "(") && !f->piece[k + 1].space && from == 0 &&
-        k == 1) {
+    if (piece_kind(f, k - 1) == PIECE_NAME && piece_is(f, k + 1, "(") && !f->piece[k + 1].space &&
+        from == 0 && k == 1) {
         int close = f->piece[k + 1].match, comma = piece_find(f, k + 1, ",");
         int last = comma < 0 || comma > close ? close - 1 : comma - 1;
         if (close < 0 || last < k + 2)
@@ -188,7 +200,8 @@ static bool rule_bang(Fix *f, int k)
         f->note = "values never alias: what a call changes is assigned";
         if (piece_in(f, 0, "push append"))
             return piece_replace(f, 0, k, "%.*s = append", PIECE_RANGE(f, k + 2, last));
-        return piece_replace(f, 0, k, "%.*s = %.*s", PIECE_RANGE(f, k + 2, last), PIECE_RANGE(f, 0, 0));
+        return piece_replace(f, 0, k, "%.*s = %.*s", PIECE_RANGE(f, k + 2, last),
+                             PIECE_RANGE(f, 0, 0));
     }
     if (piece_starts_operand(f, k + 1))
         return false;
@@ -202,7 +215,8 @@ static bool rule_choice(Fix *f, int k)
     if (colon < 0)
         return false;
     int from = k, to = colon;
-    while (from > 0 && !piece_in(f, from - 1, "= := , ( [ { ; return ->") && piece_kind(f, from - 1) != PIECE_LINE) {
+    while (from > 0 && !piece_in(f, from - 1, "= := , ( [ { ; return ->") &&
+           piece_kind(f, from - 1) != PIECE_LINE) {
         from--;
         if (piece_kind(f, from) == PIECE_CLOSE && f->piece[from].match >= 0)
             from = f->piece[from].match;
@@ -227,7 +241,8 @@ static bool rule_bars(Fix *f, int k)
     int close = piece_find(f, k, norm ? "||" : "|");
     if (close <= k + 1 || !piece_ends_operand(f, close - 1))
         return false;
-    return piece_replace(f, k, close, "%s(%.*s)", norm ? "norm" : "abs", PIECE_RANGE(f, k + 1, close - 1));
+    return piece_replace(f, k, close, "%s(%.*s)", norm ? "norm" : "abs",
+                         PIECE_RANGE(f, k + 1, close - 1));
 }
 
 /* ---- powers ---- */
@@ -236,11 +251,13 @@ static bool rule_power(Fix *f, int k)
 {
     bool pointed = f->facts->what == FOREIGN_NAME && f->at == f->piece[k].from;
     if (pointed && piece_is(f, k, "e")) {                        /* e^x, e */
-        int end = piece_is(f, k + 1, "^") ? piece_operand_end(f, k + 2 + piece_is(f, k + 2, "-")) : k;
+        int end = piece_is(f, k + 1, "^")
+                  ? piece_operand_end(f, k + 2 + piece_is(f, k + 2, "-")) : k;
         bool group = end > k && piece_is(f, k + 2, "(") && f->piece[k + 2].match == end;
         if (end == k)
             return piece_replace(f, k, k, "exp(1)");
-        return piece_replace(f, k, end, group ? "exp%.*s" : "exp(%.*s)", PIECE_RANGE(f, k + 2, end));
+        return piece_replace(f, k, end, group ? "exp%.*s" : "exp(%.*s)",
+                             PIECE_RANGE(f, k + 2, end));
     }
     if (pointed && piece_in(f, k, "i j im") && !piece_in_index(f, k)) {
         bool times = piece_is(f, k - 1, "*") && piece_kind(f, k - 2) == PIECE_NUMBER;
@@ -250,7 +267,8 @@ static bool rule_power(Fix *f, int k)
         return false;
     bool matrix = piece_kind(f, k - 1) == PIECE_NAME && piece_length(f, k - 1, k - 1) == 1 &&
                   piece_is_capital(f, k - 1);
-    if (piece_in(f, k + 1, "T H") && f->facts->what == FOREIGN_NAME && f->at == f->piece[k + 1].from)
+    if (piece_in(f, k + 1, "T H") && f->facts->what == FOREIGN_NAME &&
+        f->at == f->piece[k + 1].from)
         return piece_replace(f, k, k + 1, "'");
     if (!piece_is(f, k + 1, "{") || f->piece[k + 1].match < 0)
         return false;
@@ -276,8 +294,10 @@ static bool put_element(Fix *f, int k, bool from_1)
     piece_replace(f, close, close, "]");
     for (int i = close - 1; from_1 && i > k; i--) {
         const char *s = f->text + f->piece[i].from;
-        bool first = piece_in(f, i - 1, "( , {"), last = piece_in(f, i + 1, ") , :") || i + 1 == close;
-        bool number = piece_kind(f, i) == PIECE_NUMBER && (int)strspn(s, "0123456789") == piece_length(f, i, i);
+        bool first = piece_in(f, i - 1, "( , {"),
+             last = piece_in(f, i + 1, ") , :") || i + 1 == close;
+        bool number = piece_kind(f, i) == PIECE_NUMBER &&
+                      (int)strspn(s, "0123456789") == piece_length(f, i, i);
         if (number && first && last && piece_around(f, i) == k && strtol(s, NULL, 10) > 0)
             piece_replace(f, i, i, "%ld", strtol(s, NULL, 10) - 1);
     }
@@ -293,18 +313,21 @@ static bool rule_product(Fix *f, int k)
     f->at = UINT32_MAX;
     if (close < 0 || piece_in(f, piece_find(f, k, ","), ","))
         return false;
-    if (piece_is(f, start, "size") && piece_is(f, start + 1, "(") && f->piece[start + 1].match == k - 1)
+    if (piece_is(f, start, "size") && piece_is(f, start + 1, "(") &&
+        f->piece[start + 1].match == k - 1)
         return put_element(f, k, true) && piece_replace(f, start, start, "shape");
-    if (piece_is(f, k - 2, "^") && piece_kind(f, k - 1) == PIECE_NUMBER && piece_kind(f, k - 3) == PIECE_NAME)
-        return piece_replace(f, k - 2, close, "%.*s^%.*s", PIECE_RANGE(f, k, close), PIECE_RANGE(f, k - 1, k - 1));
+    if (piece_is(f, k - 2, "^") && piece_kind(f, k - 1) == PIECE_NUMBER &&
+        piece_kind(f, k - 3) == PIECE_NAME)
+        return piece_replace(f, k - 2, close, "%.*s^%.*s", PIECE_RANGE(f, k, close),
+                             PIECE_RANGE(f, k - 1, k - 1));
     return piece_replace(f, k, k, "*(");
 }
 
 /* a << 2, a >> 2 */
 static bool rule_shift(Fix *f, int k)
 {
-    if (!piece_in(f, k, "<< >>") || !piece_ends_operand(f, k - 1) || !piece_starts_operand(f, k + 1) ||
-        piece_find(f, k, "<< >>") > 0)
+    if (!piece_in(f, k, "<< >>") || !piece_ends_operand(f, k - 1) ||
+        !piece_starts_operand(f, k + 1) || piece_find(f, k, "<< >>") > 0)
         return false;
     int from = piece_operand_start(f, k - 1), to = piece_operand_end(f, k + 1);
     return piece_replace(f, from, to, "%s(%.*s, %.*s)", piece_is(f, k, "<<") ? "shl" : "shr",
@@ -331,24 +354,30 @@ static bool rule_element(Fix *f, int k)
     if (close < 0 || piece_kind(f, k) != PIECE_OPEN)
         return false;
     bool value = piece_ends_operand(f, k - 1) && !f->piece[k].space;
-    bool pointed = f->facts->what == FOREIGN_ELEMENT && f->at == f->piece[k].from && piece_is(f, k, "(");
+    bool pointed = f->facts->what == FOREIGN_ELEMENT && f->at == f->piece[k].from &&
+                   piece_is(f, k, "(");
     bool alone = false;                  /* a lone colon, as no call has */
     for (int i = k + 1; i < close; i++) {
-        bool opens = i == k + 1 || piece_is(f, i - 1, ","), ends = i + 1 == close || piece_is(f, i + 1, ",");
+        bool opens = i == k + 1 || piece_is(f, i - 1, ","),
+             ends = i + 1 == close || piece_is(f, i + 1, ",");
         alone |= piece_is(f, i, ":") && (opens || ends);
         if (piece_kind(f, i) == PIECE_OPEN && f->piece[i].match > i)
             i = f->piece[i].match;
     }
-    bool cell = value && piece_is(f, k, "{") && k > 0 && close > k + 1 && piece_kind(f, k - 1) == PIECE_NAME &&
+    bool cell = value && piece_is(f, k, "{") && k > 0 && close > k + 1 &&
+                piece_kind(f, k - 1) == PIECE_NAME &&
                 !piece_in(f, k - 1, "else try catch do begin then lazy profile timeit explain") &&
-                !piece_in(f, 0, "if while for fn try else precision on autocast compare test extern catch } def "
+                !piece_in(f, 0, "if while for fn try else precision on autocast compare test "
+                                "extern catch } def "
                                 "function");
-    bool target = value && piece_is(f, k, "(") && k == 1 && piece_is(f, close + 1, "=") && close > k + 1 &&
+    bool target = value && piece_is(f, k, "(") && k == 1 && piece_is(f, close + 1, "=") &&
+                  close > k + 1 &&
                   (piece_kind(f, k + 1) == PIECE_NUMBER || piece_is(f, k + 1, "end"));
     bool again = value && piece_is(f, k, "(") && f->note == starts_at_0 && is_indexed(f, k - 1);
     if (!(value && ((piece_is(f, k, "(") && alone) || cell || target || again)) && !pointed)
         return false;
-    if (!pointed && piece_kind(f, k - 1) == PIECE_NAME && piece_in(f, k - 1, "print size zeros if while for sum"))
+    if (!pointed && piece_kind(f, k - 1) == PIECE_NAME &&
+        piece_in(f, k - 1, "print size zeros if while for sum"))
         return false;
     bool first = close == k + 2 && piece_is(f, k + 1, ":");
     if (first)
@@ -371,15 +400,17 @@ static bool holds_end(const Fix *f, int open)
     return false;
 }
 
-/* Who writes `end` counts from 1: where a subscript beside one begins with a number, it is one less. */
+/* Who writes `end` counts from 1: where a subscript beside one begins with a number, it is one
+ * less. */
 static bool count_from_0(Fix *f)
 {
     bool any = false;
     for (int i = f->count - 1; i > 0; i--) {
         int open = piece_around(f, i);
-        long n = piece_kind(f, i) == PIECE_NUMBER ? strtol(f->text + f->piece[i].from, NULL, 10) : 0;
-        if (n < 1 || open < 0 || !piece_is(f, open, "[") || !holds_end(f, open) || !piece_in(f, i - 1, "[ ,") ||
-            !piece_in(f, i + 1, "] , :"))
+        long n = piece_kind(f, i) == PIECE_NUMBER
+                 ? strtol(f->text + f->piece[i].from, NULL, 10) : 0;
+        if (n < 1 || open < 0 || !piece_is(f, open, "[") || !holds_end(f, open) ||
+            !piece_in(f, i - 1, "[ ,") || !piece_in(f, i + 1, "] , :"))
             continue;
         any |= piece_replace(f, i, i, "%ld", n - 1);
     }
@@ -390,7 +421,8 @@ static bool count_from_0(Fix *f)
 static bool rule_end(Fix *f, int k)
 {
     if (!piece_is(f, k, "end") || !(piece_in_index(f, k) ||
-                                    (piece_around(f, k) > 0 && piece_ends_operand(f, piece_around(f, k) - 1))))
+                                    (piece_around(f, k) > 0 &&
+                                     piece_ends_operand(f, piece_around(f, k) - 1))))
         return false;
     int open = piece_around(f, k);
     bool stop = piece_is(f, k - 1, ":"), step = stop && piece_find(f, open, ":") < k - 1 &&
@@ -406,21 +438,24 @@ static bool rule_end(Fix *f, int k)
         return true;
     if (piece_is(f, open, "("))
         return f->piece[open].match > 0 && put_element(f, open, true);
-    if (plus && open == 1 && piece_is(f, k + 2, "1") && piece_in(f, k + 3, "] )") && piece_is(f, k + 4, "=") &&
-        k == 2 && k + 5 < f->count)
-        return piece_replace(f, 0, f->count - 1, "%.*s = concat(%.*s, [%.*s])", PIECE_RANGE(f, 0, 0),
-                             PIECE_RANGE(f, 0, 0),
+    if (plus && open == 1 && piece_is(f, k + 2, "1") && piece_in(f, k + 3, "] )") &&
+        piece_is(f, k + 4, "=") && k == 2 && k + 5 < f->count)
+        return piece_replace(f, 0, f->count - 1, "%.*s = concat(%.*s, [%.*s])",
+                             PIECE_RANGE(f, 0, 0), PIECE_RANGE(f, 0, 0),
                            PIECE_RANGE(f, k + 5, f->count - 1));
     if (plus)
         return false;
-    if (!stop && piece_is(f, last + 1, ":") && piece_find(f, last + 1, ":") > 0)      /* x[end:-1:1] */
-        return !less && piece_is(f, k - 1, "[") && piece_is(f, k + 2, "-") && piece_is(f, k + 3, "1") &&
+    /* x[end:-1:1] */
+    if (!stop && piece_is(f, last + 1, ":") && piece_find(f, last + 1, ":") > 0)
+        return !less && piece_is(f, k - 1, "[") && piece_is(f, k + 2, "-") &&
+               piece_is(f, k + 3, "1") &&
                piece_is(f, k + 4, ":") && piece_is(f, k + 5, "1") && piece_in(f, k + 6, "] ,") &&
                piece_replace(f, k, k + 5, "::-1");
     if (stop && step) {                  /* x[1:2:end]: from, step, stop */
         int first = piece_find(f, open, ":");
         if (less)
-            return piece_replace(f, first + 1, last, "-%ld:%.*s", less, PIECE_RANGE(f, first + 1, k - 2));
+            return piece_replace(f, first + 1, last, "-%ld:%.*s", less,
+                                 PIECE_RANGE(f, first + 1, k - 2));
         return piece_replace(f, first + 1, last, ":%.*s", PIECE_RANGE(f, first + 1, k - 2));
     }
     if (stop)
@@ -444,7 +479,8 @@ static bool rule_elements(Fix *f, int k)
         bool row = piece_ends_operand(f, k - 1) && k + 1 < f->piece[open].match;
         return row ? piece_replace(f, k, k, "; ") : piece_replace(f, k, k, " ");
     }
-    if (!f->piece[k].space || !piece_ends_operand(f, k - 1) || !piece_starts_operand(f, k) || piece_in(f, k, "not") ||
+    if (!f->piece[k].space || !piece_ends_operand(f, k - 1) || !piece_starts_operand(f, k) ||
+        piece_in(f, k, "not") ||
         piece_kind(f, k - 1) == PIECE_LINE || piece_in(f, k - 1, "for in if and or not"))
         return false;
     return piece_replace(f, k - 1, k - 1, "%.*s,", PIECE_RANGE(f, k - 1, k - 1));
@@ -463,7 +499,8 @@ static bool rule_braces(Fix *f, int k)
     if (piece_in(f, close + 1, "=") && k == 0)
         return piece_replace(f, k, close, "%.*s", PIECE_RANGE(f, k + 1, close - 1));
     if (!record)
-        return piece_find(f, k, "; = for if return") > 0 && piece_find(f, k, "; = for if return") < close
+        return piece_find(f, k, "; = for if return") > 0 &&
+               piece_find(f, k, "; = for if return") < close
                    ? false : piece_replace(f, close, close, "]") && piece_replace(f, k, k, "[");
     piece_replace(f, close, close, ")");
     for (int i = close - 1; i > k && !f->failed; i--) {
@@ -472,7 +509,8 @@ static bool rule_braces(Fix *f, int k)
             continue;
         bool quoted = piece_kind(f, i) == PIECE_STRING || piece_kind(f, i) == PIECE_QUOTED;
         int n = piece_length(f, i, i);
-        piece_replace(f, i, i + 1, "%.*s=", quoted ? n - 2 : n, f->text + f->piece[i].from + quoted);
+        piece_replace(f, i, i + 1, "%.*s=", quoted ? n - 2 : n,
+                      f->text + f->piece[i].from + quoted);
         if (i > k + 1 && piece_is(f, i - 1, ";"))
             piece_replace(f, i - 1, i - 1, ",");
     }
@@ -499,14 +537,16 @@ static bool rule_generator(Fix *f, int k)
     if (!piece_is(f, open, "(") || close < 0)
         return false;
     bool call = piece_ends_operand(f, open - 1) && !f->piece[open].space;
-    return piece_replace(f, close, close, call ? "])" : "]") && piece_replace(f, open, open, call ? "([" : "[");
+    return piece_replace(f, close, close, call ? "])" : "]") &&
+           piece_replace(f, open, open, call ? "([" : "[");
 }
 
 /* f(x; y=3) */
 static bool rule_semicolon(Fix *f, int k)
 {
     int open = piece_kind(f, k) == PIECE_SEMI ? piece_around(f, k) : -1;
-    return open > 0 && piece_is(f, open, "(") && piece_ends_operand(f, open - 1) && piece_kind(f, k + 2) != PIECE_END &&
+    return open > 0 && piece_is(f, open, "(") && piece_ends_operand(f, open - 1) &&
+           piece_kind(f, k + 2) != PIECE_END &&
            !piece_in(f, 0, "for") && piece_replace(f, k, k, ",");
 }
 
@@ -536,11 +576,13 @@ static bool rule_dollar(Fix *f, int k)
 {
     char put[FOREIGN_TEXT];
     int n = 0, from = f->piece[k].from, to = f->piece[k].to, found = 0;
-    if (piece_kind(f, k) != PIECE_STRING || !piece_is(f, k - 1, "(") || !piece_is(f, k - 2, "println"))
+    if (piece_kind(f, k) != PIECE_STRING || !piece_is(f, k - 1, "(") ||
+        !piece_is(f, k - 2, "println"))
         return false;
     for (int i = from; i < to && n < FOREIGN_TEXT - 4; i++) {
         const char *s = f->text + i, *end = s[1] == '(' ? memchr(s, ')', (size_t)(to - i)) : NULL;
-        size_t name = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+        size_t name =
+            strspn(s + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
         if (*s != '$' || (!end && name == 0)) {
             put[n++] = *s;
             continue;
@@ -558,12 +600,15 @@ static bool rule_string(Fix *f, int k)
     bool quoted = piece_kind(f, k) == PIECE_QUOTED, string = piece_kind(f, k) == PIECE_STRING;
     if (!quoted && !string)
         return false;
-    bool letter = piece_kind(f, k - 1) == PIECE_NAME && !f->piece[k].space && piece_length(f, k - 1, k - 1) <= 2 &&
-                  piece_in(f, k - 1, "f F r R b B u U L rf fr br f8 u8") && !piece_is(f, k - 2, ".");
+    bool letter = piece_kind(f, k - 1) == PIECE_NAME && !f->piece[k].space &&
+                  piece_length(f, k - 1, k - 1) <= 2 &&
+                  piece_in(f, k - 1, "f F r R b B u U L rf fr br f8 u8") &&
+                  !piece_is(f, k - 2, ".");
     bool sign = piece_in(f, k - 1, "$ @") && !f->piece[k].space && !piece_ends_operand(f, k - 2);
     if (letter && piece_in(f, k - 1, "r R br"))
         return !memchr(f->text + f->piece[k].from, '`', (size_t)piece_length(f, k, k)) &&
-               piece_replace(f, k - 1, k, "`%.*s`", piece_length(f, k, k) - 2, f->text + f->piece[k].from + 1);
+               piece_replace(f, k - 1, k, "`%.*s`", piece_length(f, k, k) - 2,
+                             f->text + f->piece[k].from + 1);
     if (quoted)
         return put_quoted(f, letter || sign ? k - 1 : k, k, letter && piece_in(f, k - 1, "f F"));
     if (letter || sign)
@@ -574,7 +619,8 @@ static bool rule_string(Fix *f, int k)
 /* "n = " .. n, "a" . "b", "n = " ++ n: one string that interpolates. */
 static bool rule_join(Fix *f, int k)
 {
-    if (!piece_in(f, k, ".. . ++ <>") || piece_kind(f, k - 1) != PIECE_STRING || (!piece_starts_operand(f, k + 1)))
+    if (!piece_in(f, k, ".. . ++ <>") || piece_kind(f, k - 1) != PIECE_STRING ||
+        (!piece_starts_operand(f, k + 1)))
         return false;
     if (piece_is(f, k, ".") && piece_kind(f, k + 1) == PIECE_NAME && !f->piece[k + 1].space)
         return false;
@@ -608,13 +654,15 @@ static bool rule_number(Fix *f, int k)
     if (rest == 0)
         return false;
     bool is_i = rest == 1 && *tail == 'i';
-    if (is_i && !(f->facts->what != FOREIGN_SYNTAX && piece_in_index(f, k) && f->at <= f->piece[k].to))
+    if (is_i && !(f->facts->what != FOREIGN_SYNTAX && piece_in_index(f, k) &&
+                  f->at <= f->piece[k].to))
         return false;
     if ((rest == 1 && strchr("jJ", *tail)) || (rest == 2 && strncmp(tail, "im", 2) == 0))
         return piece_replace(f, k, k, "%.*si", head, s);
     bool decimal = memchr(s, '.', (size_t)head) || memchr(s, 'e', (size_t)head);
     if ((rest == 1 && strchr("LlU", *tail)) || (rest == 1 && decimal && strchr("fFd", *tail)) ||
-        (rest == 2 && (strncmp(tail, "UL", 2) == 0 || strncmp(tail, "LL", 2) == 0 || strncmp(tail, "f0", 2) == 0)))
+        (rest == 2 && (strncmp(tail, "UL", 2) == 0 || strncmp(tail, "LL", 2) == 0 ||
+                       strncmp(tail, "f0", 2) == 0)))
         return piece_replace(f, k, k, "%.*s", head, s);
     if ((rest == 1 && strchr("eE", *tail)) || (s[0] == '0' && head == 1))
         return false;
@@ -627,7 +675,8 @@ static bool rule_triple(Fix *f, int k)
 {
     const char *s = f->text + f->piece[k].from;
     int n = piece_length(f, k, k);
-    if (piece_kind(f, k) != PIECE_QUOTED || n < 6 || s[0] != s[1] || s[1] != s[2] || memchr(s, '`', (size_t)n))
+    if (piece_kind(f, k) != PIECE_QUOTED || n < 6 || s[0] != s[1] || s[1] != s[2] ||
+        memchr(s, '`', (size_t)n))
         return false;
     return piece_replace(f, k, k, "`%.*s`", n - 6, s + 3);
 }
@@ -667,9 +716,10 @@ static bool rule_balance(Fix *f)
 bool foreign_operators(Fix *f)
 {
     for (int k = 0; k < f->count; k++)
-        if (rule_bars(f, k) || rule_join(f, k) || rule_arrow(f, k) || rule_sign(f, k) || rule_split(f, k) ||
-            rule_beside(f, k) ||
-            rule_bang(f, k) || rule_choice(f, k) || rule_power(f, k) || rule_product(f, k) || rule_shift(f, k) ||
+        if (rule_bars(f, k) || rule_join(f, k) || rule_arrow(f, k) || rule_sign(f, k) ||
+            rule_split(f, k) || rule_beside(f, k) ||
+            rule_bang(f, k) || rule_choice(f, k) || rule_power(f, k) || rule_product(f, k) ||
+            rule_shift(f, k) ||
                 rule_dot_bracket(f, k) ||
             rule_end(f, k) || rule_element(f, k) || rule_elements(f, k) || rule_braces(f, k) ||
             rule_generator(f, k) || rule_semicolon(f, k))

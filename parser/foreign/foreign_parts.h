@@ -8,8 +8,8 @@
 #include "parser/foreign/foreign.h"
 
 typedef enum PieceKind {
-    PIECE_END, PIECE_NAME, PIECE_NUMBER, PIECE_STRING, PIECE_QUOTED, PIECE_RAW, PIECE_SIGN, PIECE_OPEN,
-    PIECE_CLOSE, PIECE_COMMA, PIECE_SEMI, PIECE_LINE, PIECE_COMMENT
+    PIECE_END, PIECE_NAME, PIECE_NUMBER, PIECE_STRING, PIECE_QUOTED, PIECE_RAW,
+    PIECE_SIGN, PIECE_OPEN, PIECE_CLOSE, PIECE_COMMA, PIECE_SEMI, PIECE_LINE, PIECE_COMMENT
 } PieceKind;
 
 typedef struct Piece {
@@ -37,7 +37,8 @@ typedef struct Fix {
 
 int piece_length(const Fix *, int a, int b);
 bool piece_is(const Fix *, int k, const char *text);          /* false outside of the text */
-bool piece_in(const Fix *, int k, const char *words);         /* one of words, separated by blanks */
+/* one of words, separated by blanks */
+bool piece_in(const Fix *, int k, const char *words);
 PieceKind piece_kind(const Fix *, int k);                     /* PIECE_END outside */
 /* Replaces pieces a … b; b < a inserts before a. Always true, so that a rule can return it. */
 bool piece_replace(Fix *, int a, int b, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
@@ -49,7 +50,8 @@ int piece_around(const Fix *, int k);                         /* the bracket aro
 /* The first of `signs` (words, names too) after k and on its level; -1 if there is none. */
 int piece_find(const Fix *, int k, const char *signs);
 bool piece_loose(const Fix *, int a, int b);                  /* an operator stands bare in it */
-bool piece_in_index(const Fix *, int k);                      /* the bracket around k selects elements */
+/* the bracket around k selects elements */
+bool piece_in_index(const Fix *, int k);
 bool piece_is_own(const Fix *, int k);
 bool piece_is_capital(const Fix *, int k);
 

@@ -10,7 +10,8 @@
 /* Where a statement begins: the first piece, or what follows a brace, a `;` or a line break. */
 static bool begins(const Fix *f, int k)
 {
-    return k == 0 || piece_in(f, k - 1, "{ } ; then do begin else") || piece_kind(f, k - 1) == PIECE_LINE;
+    return k == 0 || piece_in(f, k - 1, "{ } ; then do begin else") ||
+           piece_kind(f, k - 1) == PIECE_LINE;
 }
 
 static bool is_name(const Fix *f, int k)
@@ -20,7 +21,8 @@ static bool is_name(const Fix *f, int k)
 
 /* ---- functions ---- */
 
-static const char types[] = "int float double long short char bool void auto string size_t float32 float64 i32 i64 f32 "
+static const char types[] =
+    "int float double long short char bool void auto string size_t float32 float64 i32 i64 f32 "
                             "f64 unsigned const var let Real Integer number any String Float64 Int";
 
 /* One past the end of a type: double, float*, double[], std::vector<double>& */
@@ -44,7 +46,8 @@ static bool rule_parameter(Fix *f, int open)
         if (first && piece_is(f, k, "*") && is_name(f, k + 1))          /* *args */
             return piece_replace(f, k, k + 1, "%.*s...", PIECE_RANGE(f, k + 1, k + 1));
         int name = pass_type(f, k);
-        if (first && name == k && is_name(f, k) && is_name(f, k + 1) && pass_type(f, k + 1) > k + 1)    /* Go */
+        /* Go */
+        if (first && name == k && is_name(f, k) && is_name(f, k + 1) && pass_type(f, k + 1) > k + 1)
             return piece_replace(f, k, pass_type(f, k + 1) - 1, "%.*s", PIECE_RANGE(f, k, k));
         if (first && name > k && is_name(f, name) && name < close)
             return piece_replace(f, k, name, "%.*s", PIECE_RANGE(f, name, name));
@@ -57,15 +60,16 @@ static bool rule_parameter(Fix *f, int open)
     return false;
 }
 
-/* k: the first word of `def f(x)`, `function y = f(x)`, `void f(int x)`, `fn f(x: float) -> float` */
+/* k: the first word of `def f(x)`, `function y = f(x)`, `void f(int x)`, `fn f(x: float) ->
+ * float` */
 static bool rule_function(Fix *f, int k)
 {
     bool word = piece_in(f, k, "def function func fun sub proc fn defn");
     int name = k + 1;
     if (!word) {
         name = pass_type(f, k);
-        if (name == k || !is_name(f, name) || !piece_is(f, name + 1, "(") || f->piece[name + 1].match < 0 ||
-            !piece_is(f, f->piece[name + 1].match + 1, "{"))
+        if (name == k || !is_name(f, name) || !piece_is(f, name + 1, "(") ||
+            f->piece[name + 1].match < 0 || !piece_is(f, f->piece[name + 1].match + 1, "{"))
             return false;
         return piece_replace(f, k, name - 1, "fn");
     }
@@ -76,7 +80,8 @@ static bool rule_function(Fix *f, int k)
         if (!is_name(f, name))
             return false;
         if (!piece_is(f, name + 1, "("))
-            return name == f->count - 1 && piece_replace(f, k, name, "fn %.*s() { … }", PIECE_RANGE(f, name, name));
+            return name == f->count - 1 &&
+                   piece_replace(f, k, name, "fn %.*s() { … }", PIECE_RANGE(f, name, name));
         return piece_replace(f, k, name - 1, "fn ");
     }
     if (!is_name(f, name) || !piece_is(f, name + 1, "(") || f->piece[name + 1].match < 0)
@@ -96,8 +101,10 @@ static bool rule_function(Fix *f, int k)
         return piece_replace(f, close + 1, close + 1, "%s", "");
     if (is_name(f, close + 1) && piece_in(f, close + 1, types) && piece_is(f, close + 2, "{"))
         return piece_replace(f, close + 1, close + 1, "%s", "");
-    if (piece_in(f, close + 1, "= := => ->") && close + 1 < f->count - 1 && !piece_is(f, close + 2, "{"))
-        return piece_replace(f, close + 1, f->count - 1, "{ %.*s }", PIECE_RANGE(f, close + 2, f->count - 1));
+    if (piece_in(f, close + 1, "= := => ->") && close + 1 < f->count - 1 &&
+        !piece_is(f, close + 2, "{"))
+        return piece_replace(f, close + 1, f->count - 1, "{ %.*s }",
+                             PIECE_RANGE(f, close + 2, f->count - 1));
     return false;
 }
 
@@ -109,9 +116,11 @@ static bool rule_lambda(Fix *f, int k)
         if (colon < 0)
             return false;
         bool one = colon == k + 2;
-        return piece_replace(f, k, colon, one ? "%.*s ->" : "(%.*s) ->", PIECE_RANGE(f, k + 1, colon - 1));
+        return piece_replace(f, k, colon, one ? "%.*s ->" : "(%.*s) ->",
+                             PIECE_RANGE(f, k + 1, colon - 1));
     }
-    bool word = piece_in(f, k, "function func fn fun"), sign = piece_in(f, k, "@ \\") && !piece_ends_operand(f, k - 1);
+    bool word = piece_in(f, k, "function func fn fun"),
+         sign = piece_in(f, k, "@ \\") && !piece_ends_operand(f, k - 1);
     int close = (word || sign) && piece_is(f, k + 1, "(") ? f->piece[k + 1].match : -1;
     if (close < 0)
         return false;
@@ -132,7 +141,8 @@ static bool is_used(const Fix *f, int k, int from)
 {
     for (int i = from; i < f->count; i++)
         if (is_name(f, i) && piece_length(f, i, i) == piece_length(f, k, k) &&
-            memcmp(f->text + f->piece[i].from, f->text + f->piece[k].from, (size_t)piece_length(f, k, k)) == 0)
+            memcmp(f->text + f->piece[i].from, f->text + f->piece[k].from,
+                   (size_t)piece_length(f, k, k)) == 0)
             return true;
     return false;
 }
@@ -140,7 +150,8 @@ static bool is_used(const Fix *f, int k, int from)
 /* f(x) = x^2 and f(x, y) := … where every argument is a name; x(k) = 0 stores into an element. */
 static bool rule_definition(Fix *f, int k)
 {
-    if (k > 0 || !is_name(f, k) || piece_in(f, k, "fn if while for function def return") || !piece_is(f, k + 1, "("))
+    if (k > 0 || !is_name(f, k) || piece_in(f, k, "fn if while for function def return") ||
+        !piece_is(f, k + 1, "("))
         return false;
     int close = f->piece[k + 1].match;
     if (close < 0 || !piece_in(f, close + 1, "= :=") || close + 1 == f->count - 1)
@@ -149,13 +160,15 @@ static bool rule_definition(Fix *f, int k)
         if (!is_name(f, i) || (i + 1 < close && !piece_is(f, ++i, ",")))
             return false;
     bool one = close == k + 3, index = one && piece_in(f, k + 2, "i j k n m");
-    bool element = piece_is_own(f, k) || !is_used(f, k + 2, close + 2) || (index && piece_is_own(f, k + 2)) ||
+    bool element = piece_is_own(f, k) || !is_used(f, k + 2, close + 2) ||
+                   (index && piece_is_own(f, k + 2)) ||
                    (index && piece_is_capital(f, k) && piece_length(f, k, k) == 1);
     if (element && close > k + 2) {
         f->note = "indices start at 0";
         return piece_replace(f, k + 1, close, "[%.*s]", PIECE_RANGE(f, k + 2, close - 1));
     }
-    return piece_replace(f, k, close + 1, one ? "%.*s = %.*s ->" : "%.*s = (%.*s) ->", PIECE_RANGE(f, k, k),
+    return piece_replace(f, k, close + 1, one ? "%.*s = %.*s ->" : "%.*s = (%.*s) ->",
+                         PIECE_RANGE(f, k, k),
                        PIECE_RANGE(f, k + 2, close - 1));
 }
 
@@ -177,8 +190,8 @@ static bool rule_declaration(Fix *f, int k)
         return name > k && piece_replace(f, k, name - 1, "%s", "");
     if (name > k && is_name(f, name) && piece_in(f, name + 1, "= , :"))
         return piece_replace(f, k, name - 1, "%s", "");
-    if (name > k && is_name(f, name) && piece_is(f, name + 1, "[") && f->piece[name + 1].match > 0 &&
-        piece_is(f, f->piece[name + 1].match + 1, "="))
+    if (name > k && is_name(f, name) && piece_is(f, name + 1, "[") &&
+        f->piece[name + 1].match > 0 && piece_is(f, f->piece[name + 1].match + 1, "="))
         return piece_replace(f, k, f->piece[name + 1].match, "%.*s", PIECE_RANGE(f, name, name));
     if (is_name(f, k) && piece_in(f, k + 1, ": ::") && is_name(f, k + 2)) {
         int equals = k + 3;
@@ -189,11 +202,13 @@ static bool rule_declaration(Fix *f, int k)
     }
     if (is_name(f, k) && piece_is(f, k + 1, "<-"))
         return piece_replace(f, k + 1, k + 1, "%s=", f->piece[k + 1].space ? "" : " ");
-    if (is_name(f, k) && piece_is(f, k + 1, "=") && piece_is(f, k + 2, ":") && !f->piece[k + 2].space)
+    if (is_name(f, k) && piece_is(f, k + 1, "=") && piece_is(f, k + 2, ":") &&
+        !f->piece[k + 2].space)
         return piece_replace(f, k + 1, k + 2, "=");
     if (k == 0 && f->count >= 3 && is_name(f, f->count - 1) && piece_is(f, f->count - 2, "->") &&
         piece_kind(f, 0) == PIECE_NUMBER)
-        return piece_replace(f, 0, f->count - 1, "%.*s = %.*s", PIECE_RANGE(f, f->count - 1, f->count - 1),
+        return piece_replace(f, 0, f->count - 1, "%.*s = %.*s",
+                             PIECE_RANGE(f, f->count - 1, f->count - 1),
                            PIECE_RANGE(f, 0, f->count - 3));
     return false;
 }
@@ -209,8 +224,8 @@ static bool unpack_order(Fix *f, int close)
     if (close == 4 && piece_in(f, op, "eig eigh"))
         return piece_replace(f, 0, close, "%.*s, %.*s", PIECE_RANGE(f, 3, 3), PIECE_RANGE(f, 1, 1));
     if (close == 6 && piece_is(f, op, "lu"))
-        return piece_replace(f, 0, close, "%.*s, %.*s, %.*s", PIECE_RANGE(f, 5, 5), PIECE_RANGE(f, 1, 1),
-                             PIECE_RANGE(f, 3, 3));
+        return piece_replace(f, 0, close, "%.*s, %.*s, %.*s", PIECE_RANGE(f, 5, 5),
+                             PIECE_RANGE(f, 1, 1), PIECE_RANGE(f, 3, 3));
     return false;
 }
 
@@ -225,7 +240,8 @@ static bool rule_unpack(Fix *f, int k)
         for (int i = close - 1; i > 0; i--)
             if (piece_is(f, i, "~"))
                 piece_replace(f, i, i, "_");
-        return unpack_order(f, close) || piece_replace(f, 0, close, "%.*s", PIECE_RANGE(f, 1, close - 1));
+        return unpack_order(f, close) ||
+               piece_replace(f, 0, close, "%.*s", PIECE_RANGE(f, 1, close - 1));
     }
     if (k == 0 && is_name(f, 0) && piece_is(f, 1, ",") && is_name(f, 2) && piece_is(f, 3, "=") &&
         piece_is(f, 4, "size") &&
@@ -240,11 +256,14 @@ static bool rule_unpack(Fix *f, int k)
 static bool rule_command(Fix *f, int k)
 {
     static const char spoken[] = "print println echo puts disp display say display show";
-    static const char functions[] = "len sum prod max min mean sin cos tan asin acos atan sinh cosh tanh exp log "
+    static const char functions[] =
+        "len sum prod max min mean sin cos tan asin acos atan sinh cosh tanh exp log "
                                     "log2 log10 "
-                                    "sqrt abs sort det inv norm trace rank svd qr lu eig eigh zeros ones eye size "
+                                    "sqrt abs sort det inv norm trace rank svd qr lu eig eigh "
+                                    "zeros ones eye size "
                                     "shape "
-                                    "ndim rand randn round floor ceil sign real imag conj string repr type load help";
+                                    "ndim rand randn round floor ceil sign real imag conj string "
+                                    "repr type load help";
     if (!piece_in(f, k, spoken) && !(piece_in(f, k, functions) && f->piece[k + 1].space))
         return false;
     if (piece_is(f, k, "print") && piece_is(f, k + 1, "("))
@@ -255,8 +274,10 @@ static bool rule_command(Fix *f, int k)
     int end = piece_in(f, k, spoken) ? k + 1 : piece_operand_end(f, k + 1);
     while (piece_in(f, k, spoken) && end + 1 < f->count && !piece_in(f, end + 1, "; } end else"))
         end++;
-    return piece_replace(f, k, end, "%.*s(%.*s)", piece_in(f, k, spoken) ? 5 : piece_length(f, k, k),
-                       piece_in(f, k, spoken) ? "print" : f->text + f->piece[k].from, PIECE_RANGE(f, k + 1, end));
+    return piece_replace(f, k, end, "%.*s(%.*s)",
+                         piece_in(f, k, spoken) ? 5 : piece_length(f, k, k),
+                       piece_in(f, k, spoken) ? "print" : f->text + f->piece[k].from,
+                       PIECE_RANGE(f, k + 1, end));
 }
 
 /* raise ValueError("a"), throw new Error("a") */
@@ -265,7 +286,8 @@ static bool rule_raise(Fix *f, int k)
     if (!piece_in(f, k, "raise throw"))
         return false;
     int name = k + 1 + piece_is(f, k + 1, "new");
-    bool call = is_name(f, name) && piece_is(f, name + 1, "(") && f->piece[name + 1].match > name + 2;
+    bool call = is_name(f, name) && piece_is(f, name + 1, "(") &&
+                f->piece[name + 1].match > name + 2;
     if (call && !piece_is_own(f, name) && piece_is_capital(f, name))
         return piece_replace(f, k, f->piece[name + 1].match, "throw %.*s",
                            PIECE_RANGE(f, name + 2, f->piece[name + 1].match - 1));
@@ -280,7 +302,8 @@ static bool rule_word(Fix *f, int k)
     bool between = piece_ends_operand(f, k - 1) && f->piece[k].space && f->piece[k + 1].space &&
                    (piece_starts_operand(f, k + 1) || piece_in(f, k + 1, "not -"));
     if (between && piece_is(f, k, "is"))
-        return piece_is(f, k + 1, "not") ? piece_replace(f, k, k + 1, "!=") : piece_replace(f, k, k, "==");
+        return piece_is(f, k + 1, "not") ? piece_replace(f, k, k + 1, "!=")
+                                         : piece_replace(f, k, k, "==");
     if (between && piece_is(f, k, "mod"))
         return piece_replace(f, k, k, "%%");
     if (between && piece_is(f, k, "div"))
@@ -292,17 +315,22 @@ static bool rule_word(Fix *f, int k)
             from = piece_kind(f, from - 1) == PIECE_CLOSE && f->piece[from - 1].match >= 0
                 ? f->piece[from - 1].match : from - 1;
         if (other > 0 && other < to && !piece_is(f, other + 1, "{"))
-            return piece_replace(f, from, to, "if %.*s { %.*s } else { %.*s }", PIECE_RANGE(f, k + 1, other - 1),
+            return piece_replace(f, from, to, "if %.*s { %.*s } else { %.*s }",
+                                 PIECE_RANGE(f, k + 1, other - 1),
                                PIECE_RANGE(f, from, k - 1), PIECE_RANGE(f, other + 1, to));
     }
     return false;
 }
 
-static const char libraries[] = "numpy scipy torch math cmath jax tensorflow matplotlib pandas LinearAlgebra "
+static const char libraries[] =
+    "numpy scipy torch math cmath jax tensorflow matplotlib pandas LinearAlgebra "
                                 "Statistics "
-                                "Random Plots Printf SparseArrays sys os namespace tidyverse ggplot2 Matrix cupy sympy "
-                                "mpmath random seaborn sklearn Pkg time itertools functools typing re "
-                                "CSV csv json JSON DataFrames DelimitedFiles Symbolics FFTW StatsBase Makie CairoMakie";
+                                "Random Plots Printf SparseArrays sys os namespace tidyverse "
+                                "ggplot2 Matrix cupy sympy "
+                                "mpmath random seaborn sklearn Pkg time itertools functools typing "
+                                "re "
+                                "CSV csv json JSON DataFrames DelimitedFiles Symbolics FFTW "
+                                "StatsBase Makie CairoMakie";
 
 static bool is_listed(const char *words, const char *name)
 {
@@ -328,25 +356,27 @@ static bool rule_import(Fix *f, int k)
 {
     if (piece_in(f, k + 1, libraries))
         return false;
-    if (is_name(f, k) && piece_is(f, k + 1, "=") && piece_is(f, k + 2, "require") && piece_is(f, k + 3, "(") &&
-        f->count == k + 6 && piece_kind(f, k + 4) == PIECE_STRING)
+    if (is_name(f, k) && piece_is(f, k + 1, "=") && piece_is(f, k + 2, "require") &&
+        piece_is(f, k + 3, "(") && f->count == k + 6 && piece_kind(f, k + 4) == PIECE_STRING)
         return piece_replace(f, k, k + 5, "import %.*s as %.*s", piece_length(f, k + 4, k + 4) - 2,
                              f->text + f->piece[k + 4].from + 1, PIECE_RANGE(f, k, k));
-    if (piece_is(f, k, "from") && is_name(f, k + 1) && piece_is(f, k + 2, "import") && !piece_is(f, k + 3, "*") &&
-        k + 3 < f->count)
-        return piece_replace(f, k, f->count - 1, "import %.*s from %.*s", PIECE_RANGE(f, k + 3, f->count - 1),
+    if (piece_is(f, k, "from") && is_name(f, k + 1) && piece_is(f, k + 2, "import") &&
+        !piece_is(f, k + 3, "*") && k + 3 < f->count)
+        return piece_replace(f, k, f->count - 1, "import %.*s from %.*s",
+                             PIECE_RANGE(f, k + 3, f->count - 1),
                            PIECE_RANGE(f, k + 1, k + 1));
-    if (piece_in(f, k, "using include require source load") && piece_kind(f, k + 1) == PIECE_STRING &&
-        k + 1 == f->count - 1)
+    if (piece_in(f, k, "using include require source load") &&
+        piece_kind(f, k + 1) == PIECE_STRING && k + 1 == f->count - 1)
         return piece_replace(f, k, k, "import");
     if (piece_in(f, k, "using use require library") && is_name(f, k + 1) && k + 1 == f->count - 1)
         return piece_replace(f, k, k, "import");
-    if (piece_in(f, k, "library require source") && piece_is(f, k + 1, "(") && f->piece[k + 1].match == f->count - 1 &&
-        !piece_in(f, k + 2, libraries) &&
+    if (piece_in(f, k, "library require source") && piece_is(f, k + 1, "(") &&
+        f->piece[k + 1].match == f->count - 1 && !piece_in(f, k + 2, libraries) &&
         f->count == k + 4 && (!f->facts->known || f->facts->what == FOREIGN_NAME))
         return piece_kind(f, k + 2) == PIECE_NAME
                    ? piece_replace(f, k, f->count - 1, "import %.*s", PIECE_RANGE(f, k + 2, k + 2))
-                   : piece_replace(f, k, f->count - 1, "import %.*s", piece_length(f, k + 2, k + 2) - 2,
+                   : piece_replace(f, k, f->count - 1, "import %.*s",
+                                   piece_length(f, k + 2, k + 2) - 2,
                                    f->text + f->piece[k + 2].from + 1);
     return false;
 }
@@ -354,7 +384,8 @@ static bool rule_import(Fix *f, int k)
 /* cout << n << endl */
 static bool rule_stream(Fix *f, int k)
 {
-    int first = piece_in(f, k, "cout") ? k + 1 : piece_is(f, k, "std") && piece_is(f, k + 1, "::") &&
+    int first = piece_in(f, k, "cout") ? k + 1
+                                       : piece_is(f, k, "std") && piece_is(f, k + 1, "::") &&
         piece_is(f, k + 2, "cout") ? k + 3 : -1;
     if (first < 0 || !piece_is(f, first, "<<"))
         return false;
@@ -376,7 +407,8 @@ static bool rule_comment(Fix *f, int k)
     if (!mark)
         return false;
     bool words = is_name(f, k + 1) && is_name(f, k + 2) && f->piece[k + 2].space;
-    bool pointed = f->facts->what == FOREIGN_NAME && piece_is(f, k, "--") && f->at == f->piece[k + 1].from &&
+    bool pointed = f->facts->what == FOREIGN_NAME && piece_is(f, k, "--") && f->at == f->piece[k +
+    1].from &&
         f->piece[k + 1].space &&
                    k + 1 == f->count - 1 && !piece_is(f, k, ";");
     bool block = piece_is(f, k, "/*");
@@ -392,7 +424,8 @@ static bool rule_comment(Fix *f, int k)
 bool foreign_statements(Fix *f)
 {
     for (int k = 0; k < f->count; k++) {
-        if (begins(f, k) && (rule_function(f, k) || rule_declaration(f, k) || rule_unpack(f, k) || rule_raise(f, k) ||
+        if (begins(f, k) && (rule_function(f, k) || rule_declaration(f, k) || rule_unpack(f, k) ||
+                             rule_raise(f, k) ||
                              rule_import(f, k) || rule_stream(f, k) || rule_definition(f, k)))
             return true;
         if (rule_lambda(f, k) || rule_command(f, k) || rule_word(f, k) || rule_comment(f, k))
@@ -408,10 +441,11 @@ bool foreign_statements(Fix *f)
 static void put_beyond(const Fix *f, char *stop, size_t cap, int end, int end_to, bool down)
 {
     const char *digits = f->text + f->piece[end].from;
-    bool number = end == end_to && piece_kind(f, end) == PIECE_NUMBER && piece_length(f, end, end) < 10 &&
+    bool number = end == end_to && piece_kind(f, end) == PIECE_NUMBER &&
+                  piece_length(f, end, end) < 10 &&
                   (int)strspn(digits, "0123456789") == piece_length(f, end, end);
-    bool undone = end_to > end + 1 && piece_is(f, end_to, "1") && piece_is(f, end_to - 1, down ? "+" : "-") &&
-                  piece_ends_operand(f, end_to - 2);
+    bool undone = end_to > end + 1 && piece_is(f, end_to, "1") &&
+                  piece_is(f, end_to - 1, down ? "+" : "-") && piece_ends_operand(f, end_to - 2);
     if (number)
         snprintf(stop, cap, "%ld", strtol(digits, NULL, 10) + (down ? -1 : 1));
     else if (undone)
@@ -420,9 +454,10 @@ static void put_beyond(const Fix *f, char *stop, size_t cap, int end, int end_to
         snprintf(stop, cap, "%.*s %c 1", PIECE_RANGE(f, end, end_to), down ? '-' : '+');
 }
 
-/* A range that counts its end in. Where a step goes only shows if it is a number or a sum of them. */
-static bool put_range(Fix *f, int a, int b, const char *name, int from, int from_to, int step, int step_to,
-                      int end, int end_to)
+/* A range that counts its end in. Where a step goes only shows if it is a number or a sum of
+ * them. */
+static bool put_range(Fix *f, int a, int b, const char *name, int from, int from_to, int step,
+                      int step_to, int end, int end_to)
 {
     char stop[FOREIGN_TEXT];
     bool down = step && piece_is(f, step, "-");
@@ -431,8 +466,8 @@ static bool put_range(Fix *f, int a, int b, const char *name, int from, int from
     put_beyond(f, stop, sizeof stop, end, end_to, down);
     f->note = "a range leaves out its end";
     if (step)
-        return piece_replace(f, a, b, "%s in %.*s:%s:%.*s", name, PIECE_RANGE(f, from, from_to), stop,
-                             PIECE_RANGE(f, step, step_to));
+        return piece_replace(f, a, b, "%s in %.*s:%s:%.*s", name,
+                             PIECE_RANGE(f, from, from_to), stop, PIECE_RANGE(f, step, step_to));
     return piece_replace(f, a, b, "%s in %.*s:%s", name, PIECE_RANGE(f, from, from_to), stop);
 }
 
@@ -447,13 +482,15 @@ static int header_end(const Fix *f, int k)
 static bool rule_for_c(Fix *f, int k)
 {
     int open = k + 1, close = piece_is(f, open, "(") ? f->piece[open].match : -1;
-    int first = close > 0 ? piece_find(f, open, ";") : -1, second = first > 0 ? piece_find(f, first, ";") : -1;
+    int first = close > 0 ? piece_find(f, open, ";") : -1,
+        second = first > 0 ? piece_find(f, first, ";") : -1;
     if (second < 0)
         return false;
     int name = pass_type(f, open + 1);
     if (piece_in(f, name, "let var const"))
         name++;
-    bool up = piece_in(f, first + 2, "< <="), same = name + 2 < first && piece_is(f, name + 1, "=") &&
+    bool up = piece_in(f, first + 2, "< <="),
+         same = name + 2 < first && piece_is(f, name + 1, "=") &&
         is_name(f, name) &&
               piece_length(f, name, name) == piece_length(f, first + 1, first + 1);
     char variable[64];
@@ -464,14 +501,17 @@ static bool rule_for_c(Fix *f, int k)
     int step = piece_find(f, second, "+=") > 0 ? piece_find(f, second, "+=") + 1 : 0;
     int from = name + 2, end = first + 3;
     if (piece_is(f, first + 2, "<=")) {
-        bool done = put_range(f, open, close, variable, from, first - 1, step, close - 1, end, second - 1);
+        bool done = put_range(f, open, close, variable, from, first - 1, step, close - 1, end,
+                              second - 1);
         f->note = NULL;
         return done;
     }
     if (step)
-        return piece_replace(f, open, close, "%s in %.*s:%.*s:%.*s", variable, PIECE_RANGE(f, from, first - 1),
+        return piece_replace(f, open, close, "%s in %.*s:%.*s:%.*s", variable,
+                             PIECE_RANGE(f, from, first - 1),
                            PIECE_RANGE(f, end, second - 1), PIECE_RANGE(f, step, close - 1));
-    return piece_replace(f, open, close, "%s in %.*s:%.*s", variable, PIECE_RANGE(f, from, first - 1),
+    return piece_replace(f, open, close, "%s in %.*s:%.*s", variable,
+                         PIECE_RANGE(f, from, first - 1),
                        PIECE_RANGE(f, end, second - 1));
 }
 
@@ -496,7 +536,8 @@ static bool rule_for(Fix *f, int k)
         return piece_replace(f, k + 2, k + 2, "in");
     if (!is_name(f, k + 1) || !piece_is(f, k + 2, "="))
         return false;
-    int end = header_end(f, k), colon = piece_find(f, k + 2, ":"), comma = piece_find(f, k + 2, ",");
+    int end = header_end(f, k), colon = piece_find(f, k + 2, ":"),
+        comma = piece_find(f, k + 2, ",");
     char name[64];
     if (piece_length(f, k + 1, k + 1) > 60)
         return false;
@@ -509,16 +550,18 @@ static bool rule_for(Fix *f, int k)
         stop = line;
         int second = piece_find(f, colon, ":");
         if (second > 0 && second < stop - 1)
-            return put_range(f, k + 1, stop - 1, name, k + 3, colon - 1, colon + 1, second - 1, second + 1, stop - 1);
+            return put_range(f, k + 1, stop - 1, name, k + 3, colon - 1, colon + 1, second - 1,
+                             second + 1, stop - 1);
         if (second == stop - 1)
             stop--;
-        return colon + 1 < stop && put_range(f, k + 1, stop - 1, name, k + 3, colon - 1, 0, 0, colon + 1, stop - 1);
+        return colon + 1 < stop &&
+               put_range(f, k + 1, stop - 1, name, k + 3, colon - 1, 0, 0, colon + 1, stop - 1);
     }
     if (comma > 0 && comma < end) {
         int second = piece_find(f, comma, ",");
         int stop = second > 0 && second < end ? second : end;
-        return put_range(f, k + 1, end - 1, name, k + 3, comma - 1, stop < end ? stop + 1 : 0, end - 1, comma + 1,
-                         stop - 1);
+        return put_range(f, k + 1, end - 1, name, k + 3, comma - 1, stop < end ? stop + 1 : 0,
+                         end - 1, comma + 1, stop - 1);
     }
     return piece_replace(f, k + 2, k + 2, "in");
 }
@@ -540,7 +583,8 @@ static bool rule_header(Fix *f, int k)
         int end = piece_find(f, k, ": {");
         if (end < 0)
             return false;
-        return piece_replace(f, k, end - 1, "%scatch %.*s", piece_is(f, k - 1, "}") ? "" : "} ", named
+        return piece_replace(f, k, end - 1, "%scatch %.*s",
+                             piece_is(f, k - 1, "}") ? "" : "} ", named
                              ? piece_length(f, end - 1, end - 1) : 1,
                            named ? f->text + f->piece[end - 1].from : "e");
     }
@@ -578,10 +622,12 @@ static bool indented(const Fix *f, char *out, size_t cap)
         if (len > blank) {
             if (blank <= f->facts->indent)
                 break;
-            if ((lines && blank != column) || s[len - 1] == ':' || n + len - blank + 4 > cap || lines == 4)
+            if ((lines && blank != column) || s[len - 1] == ':' ||
+                n + len - blank + 4 > cap || lines == 4)
                 return false;
             column = blank;
-            n += (size_t)snprintf(out + n, cap - n, "%s%.*s", lines++ ? "; " : "", (int)(len - blank), s + blank);
+            n += (size_t)snprintf(out + n, cap - n, "%s%.*s", lines++ ? "; " : "",
+                                  (int)(len - blank), s + blank);
         }
         s = stop + 1;
     }
@@ -597,12 +643,14 @@ static void close_block(Fix *f, int last)
         piece_replace(f, last, last, "%.*s }", PIECE_RANGE(f, last, last));
 }
 
-/* The colon that ends the header at k, as in Python: it stands close, and a blank or the end follows. */
+/* The colon that ends the header at k, as in Python: it stands close, and a blank or the end
+ * follows. */
 static int header_colon(const Fix *f, int k)
 {
     int colon = -1, last = f->count - 1;
     for (int i = piece_find(f, k, ":"); i > 0; i = piece_find(f, i, ":"))
-        if (!f->piece[i].space && (i == last || f->piece[i + 1].space || piece_kind(f, i + 1) == PIECE_LINE))
+        if (!f->piece[i].space &&
+            (i == last || f->piece[i + 1].space || piece_kind(f, i + 1) == PIECE_LINE))
             colon = i;
     return colon;
 }
@@ -628,7 +676,8 @@ static bool rule_block(Fix *f, int k)
     if (!word || (piece_is(f, k, "else") && piece_is(f, k + 1, "if")))
         return false;
     bool bare = piece_in(f, k, "else try");
-    int brace = piece_find(f, k, "{"), mark = piece_find(f, k, "then do begin"), last = f->count - 1;
+    int brace = piece_find(f, k, "{"), mark = piece_find(f, k, "then do begin"),
+        last = f->count - 1;
     if (brace > 0 && (mark < 0 || mark > brace))
         return false;
     if (mark > 0) {
@@ -644,7 +693,8 @@ static bool rule_block(Fix *f, int k)
     if (header_colon(f, k) > 0)
         return put_colon_block(f, header_colon(f, k));
     int comma = piece_find(f, k, ", ;");
-    if (piece_is(f, last, "end") && comma > 0 && !piece_is(f, k, "fn")) {          /* MATLAB's one line */
+    /* MATLAB's one line */
+    if (piece_is(f, last, "end") && comma > 0 && !piece_is(f, k, "fn")) {
         int before = piece_in(f, last - 1, ", ;") ? last - 1 : last;
         piece_replace(f, before, last, " }");
         for (int i = before - 1; i > comma; i--)
@@ -652,7 +702,8 @@ static bool rule_block(Fix *f, int k)
                 piece_replace(f, i, i, ";");
         return piece_replace(f, comma, comma, " {");
     }
-    int close = piece_in(f, k, "if while for") && piece_is(f, k + 1, "(") ? f->piece[k + 1].match : -1;
+    int close = piece_in(f, k, "if while for") && piece_is(f, k + 1, "(")
+                ? f->piece[k + 1].match : -1;
     if (piece_is(f, k, "fn"))
         close = piece_is(f, k + 2, "(") ? f->piece[k + 2].match : -1;
     if (close > 0 && close < last && piece_starts_operand(f, close + 1)) {       /* if (c) x = 1 */
@@ -661,7 +712,8 @@ static bool rule_block(Fix *f, int k)
             return piece_replace(f, k + 1, close, "%.*s {", PIECE_RANGE(f, k + 2, close - 1));
         return piece_replace(f, close, close, ") {");
     }
-    if (piece_in(f, k, "for if while") && last > k + 1) {                         /* if n == 3 print(n) */
+    /* if n == 3 print(n) */
+    if (piece_in(f, k, "for if while") && last > k + 1) {
         for (int i = k + 2; i <= last; i++)
             if (f->piece[i].space && piece_ends_operand(f, i - 1) && piece_starts_operand(f, i) &&
                 piece_around(f, i) < k) {

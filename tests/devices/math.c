@@ -28,8 +28,8 @@ static const Blas *blas(void)
     return lapack_open(NULL);
 }
 
-static DevStatus getrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, int64_t ld, const DevMem *pivots,
-                       int *info)
+static DevStatus getrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, int64_t ld,
+                       const DevMem *pivots, int *info)
 {
     (void)ld;
     Host x = in_from(d, a), p = in_from(d, pivots);
@@ -39,19 +39,22 @@ static DevStatus getrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *
     return DEV_OK;
 }
 
-static DevStatus getrs(Device *d, DType dt, bool transposed, int64_t n, int64_t nrhs, const DevMem *a, int64_t lda,
+static DevStatus getrs(Device *d, DType dt, bool transposed, int64_t n, int64_t nrhs,
+                       const DevMem *a, int64_t lda,
                        const DevMem *pivots, const DevMem *b, int64_t ldb, int *info)
 {
     (void)lda, (void)ldb;
     Host x = in_from(d, a), p = in_from(d, pivots), y = in_from(d, b);
-    *info = lapack_lu_solve(blas(), blas_type(dt), transposed ? 'T' : 'N', n, nrhs, x.at, (const int *)(void *)p.at, y.at);
+    *info = lapack_lu_solve(blas(), blas_type(dt), transposed ? 'T' : 'N', n, nrhs, x.at,
+                            (const int *)(void *)p.at, y.at);
     back_to(&x, false);
     back_to(&p, false);
     back_to(&y, true);
     return DEV_OK;
 }
 
-static DevStatus potrf(Device *d, DType dt, bool upper, int64_t n, const DevMem *a, int64_t ld, int *info)
+static DevStatus potrf(Device *d, DType dt, bool upper, int64_t n, const DevMem *a,
+                       int64_t ld, int *info)
 {
     (void)ld;
     Host x = in_from(d, a);
@@ -67,8 +70,8 @@ static void room(Scratch *s)
     s->used = 0;
 }
 
-static DevStatus geqrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, int64_t ld, const DevMem *tau,
-                       int *info)
+static DevStatus geqrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, int64_t ld,
+                       const DevMem *tau, int *info)
 {
     (void)ld;
     Scratch s = { 0 };
@@ -82,8 +85,8 @@ static DevStatus geqrf(Device *d, DType dt, int64_t m, int64_t n, const DevMem *
     return DEV_OK;
 }
 
-static DevStatus orgqr(Device *d, DType dt, int64_t m, int64_t n, int64_t k, const DevMem *a, int64_t ld,
-                       const DevMem *tau, int *info)
+static DevStatus orgqr(Device *d, DType dt, int64_t m, int64_t n, int64_t k,
+                       const DevMem *a, int64_t ld, const DevMem *tau, int *info)
 {
     (void)ld;
     Scratch s = { 0 };
@@ -97,8 +100,8 @@ static DevStatus orgqr(Device *d, DType dt, int64_t m, int64_t n, int64_t k, con
     return DEV_OK;
 }
 
-static DevStatus gesvd(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, const DevMem *sv, const DevMem *u,
-                       const DevMem *vt, int *info)
+static DevStatus gesvd(Device *d, DType dt, int64_t m, int64_t n, const DevMem *a, const DevMem *sv,
+                       const DevMem *u, const DevMem *vt, int *info)
 {
     Scratch s = { 0 };
     Host x = in_from(d, a), y = in_from(d, sv), z = in_from(d, u), w = in_from(d, vt);
@@ -113,7 +116,8 @@ static DevStatus gesvd(Device *d, DType dt, int64_t m, int64_t n, const DevMem *
     return DEV_OK;
 }
 
-static DevStatus syevd(Device *d, DType dt, bool vectors, int64_t n, const DevMem *a, const DevMem *w, int *info)
+static DevStatus syevd(Device *d, DType dt, bool vectors, int64_t n, const DevMem *a,
+                       const DevMem *w, int *info)
 {
     Scratch s = { 0 };
     Host x = in_from(d, a), y = in_from(d, w);

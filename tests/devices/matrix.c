@@ -2,11 +2,13 @@
  * row, on operands of several dtypes and layouts, compared with what the cpu makes of them: values,
  * dtypes, shapes, or the error. Whether a row ran on the device or fell back is what the operation
  * matrix (docs/devices.md) says of it.
- *   matrix DEVICE…       runs them; `opencl:0+math` lends it the host's LAPACK. A device whose kernels are
- *                        compiled runs the first case of each row that has a form, on f32 in one layout;
+ *   matrix DEVICE… runs them; `opencl:0+math` lends it the host's LAPACK. A device whose kernels
+ *   are
+ *                        compiled runs the first case of each row that has a form, on f32 in one
+ *                        layout;
  *                        --full: everything; --part=K/N: one row in N
- *   matrix --run=FILE DEVICE+math    runs a program with the name in args(), and LAPACK lent to the device
- *   matrix --table       prints docs/devices.md */
+ *   matrix --run=FILE DEVICE+math runs a program with the name in args(), and LAPACK lent to the
+ *   device matrix --table       prints docs/devices.md */
 #include "tests/devices/math.h"
 #include "tests/unit/check.h"
 
@@ -30,7 +32,8 @@ static const Case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static const char *const layouts[] = { "contiguous", "transposed", "sliced", "negative", "broadcast", "one", "empty" };
+static const char *const layouts[] =
+    { "contiguous", "transposed", "sliced", "negative", "broadcast", "one", "empty" };
 static const char *const dtypes[] = { "f32", "f64", "i64", "bool" };
 enum { LAYOUTS = 7, DTYPES = 4 };
 
@@ -49,7 +52,8 @@ static const char setup[] =
     "base_y = [2, 1, -1, 0.5; 1, 3, 0.5, -2; 0.125, -1, 2, 1; 3, 0.5, 1, 4]\n"
     "base_v = [1.5, -2, 3, 0.5]\nbase_w = [2, 1, -1.5, 4]\n"
     "base_S = [9, 1, 2, 1; 1, 8, 1, 2; 2, 1, 10, 1; 1, 2, 1, 7]\n"
-    "fn in_dtype(x, D) { return if D == bool { x > 0 } else if D == i64 { i64(round(x)) } else { cast(x, D) } }\n";
+    "fn in_dtype(x, D) { return if D == bool { x > 0 } else if D == i64 { i64(round(x)) } else { "
+    "cast(x, D) } }\n";
 
 typedef struct Run {
     PlaceListener listener;     /* first */
@@ -97,7 +101,8 @@ static double number_at(const Tensor *t, int64_t i, int part)
         at += i % tensor_shape(t)[a] * tensor_strides(t)[a];
         i /= tensor_shape(t)[a];
     }
-    double _Complex z = element_c128((DType)t->dtype, t->data + at * dtype_info((DType)t->dtype)->bytes);
+    double _Complex z = element_c128((DType)t->dtype,
+                                     t->data + at * dtype_info((DType)t->dtype)->bytes);
     return part ? __imag__ z : __real__ z;
 }
 
@@ -143,9 +148,10 @@ static bool same(Interp *in, Value a, Value b, double tolerance)
 static void place_operands(Interp *in, const char *dtype, const char *layout)
 {
     char text[512], why[400];
-    snprintf(text, sizeof text, "x = lay_%s(in_dtype(base_x, %s))\ny = lay_%s(in_dtype(base_y, %s))\nv = lay_%s(in_dtype(base_v, %s))\n"
-             "w = lay_%s(in_dtype(base_w, %s))\nS = lay_%s(in_dtype(base_S, %s))\n", layout, dtype, layout, dtype, layout, dtype, layout,
-             dtype, layout, dtype);
+    snprintf(text, sizeof text, "x = lay_%s(in_dtype(base_x, %s))\ny = lay_%s(in_dtype(base_y, "
+                                "%s))\nv = lay_%s(in_dtype(base_v, %s))\n"
+             "w = lay_%s(in_dtype(base_w, %s))\nS = lay_%s(in_dtype(base_S, %s))\n", layout, dtype,
+             layout, dtype, layout, dtype, layout, dtype, layout, dtype);
     v_release(&in->ctx, run_one(in, text, why, sizeof why));
     if (why[0])
         printf("setup: %s\n", why), check_failed++;
@@ -154,7 +160,8 @@ static void place_operands(Interp *in, const char *dtype, const char *layout)
 static double tolerance_of(const Run *run, const Op *op, const char *dtype)
 {
     bool narrow = strcmp(dtype, "f64") != 0 || (run->d && !device_holds(run->d, DT_F64));
-    if (run->d && run->d->product != DT_NONE && (op->autocast == AC_LOWER || strcmp(op->name, "expm") == 0))
+    if (run->d && run->d->product != DT_NONE &&
+        (op->autocast == AC_LOWER || strcmp(op->name, "expm") == 0))
         return 0.05;
     return narrow ? 2e-5 : 1e-12;
 }
@@ -165,7 +172,8 @@ static void run_case(Run *run, const Op *op, const Case *k, const char *dtype, c
     char text[1024], want[500], got[500];
     snprintf(text, sizeof text, "seed(7)\nr = %s\n%s", k->call, k->what);
     Value a = run_one(in, text, want, sizeof want);
-    snprintf(text, sizeof text, "seed(7)\non (device(\"%s\")) quiet { r = %s }\n%s", run->d->name, k->call, k->what);
+    snprintf(text, sizeof text, "seed(7)\non (device(\"%s\")) quiet { r = %s }\n%s", run->d->name,
+             k->call, k->what);
     run->row = op->name;
     in->listener = &run->listener;
     Value b = run_one(in, text, got, sizeof got);
@@ -174,7 +182,8 @@ static void run_case(Run *run, const Op *op, const Case *k, const char *dtype, c
     if (!check_that(good, k->call, k->row, 0)) {
         Buf out;
         buf_init(&out, &in->ctx);
-        buf_printf(&out, "FAIL %s: %s of %s %s on %s\n  cpu: %s", k->row, k->call, layout, dtype, run->d->name, want);
+        buf_printf(&out, "FAIL %s: %s of %s %s on %s\n  cpu: %s", k->row, k->call, layout, dtype,
+                   run->d->name, want);
         show_value(in, &out, a);
         buf_printf(&out, "\n  %s: %s", run->d->name, got);
         if (b.tag != V_UNDEF) {
@@ -199,10 +208,12 @@ static const char *elementwise_call(const Op *op)
     if (op->ew == EW_WHERE)
         return "where(x > 0, x, y)";
     if (bits)
-        snprintf(text, sizeof text, n == 1 ? "%s(x > 0)" : strcmp(op->name, "shl") && strcmp(op->name, "shr")
+        snprintf(text, sizeof text,
+                 n == 1 ? "%s(x > 0)" : strcmp(op->name, "shl") && strcmp(op->name, "shr")
                  ? "%s(x > 0, y > 0)" : "%s([1, 2, 3], 2)", op->name);
     else
-        snprintf(text, sizeof text, n == 1 ? "%s(x)" : n == 2 ? "%s(x, y)" : "%s(x, y, 2)", op->name);
+        snprintf(text, sizeof text,
+                 n == 1 ? "%s(x)" : n == 2 ? "%s(x, y)" : "%s(x, y, 2)", op->name);
     return text;
 }
 
@@ -224,16 +235,17 @@ static int run_row(Run *run, const Op *op, const char *dtype, const char *layout
     return count;
 }
 
-/* What place_lacked says of a device of generated source must be what happened to plain f32 operands.
- * (Simulations have rows that make dtypes which they do not hold: the table shows what they did.) */
+/* What place_lacked says of a device of generated source must be what happened to plain f32
+ * operands. (Simulations have rows that make dtypes which they do not hold: the table shows what
+ * they did.) */
 static void check_claim(Run *run, const Op *op)
 {
     bool has = !place_lacked(run->in, run->d, op);
     if (run->d->caps & DEVCAP_SIM || (op->devices & DEV_MAKES))
         return;
     if (!check_that(has == run->there, "the operation matrix is right", op->name, 0))
-        printf("FAIL %s on %s: the matrix says %s, but it ran %s\n", op->name, run->d->name, has ? "yes" : "no",
-               run->there ? "there" : "on the fallback");
+        printf("FAIL %s on %s: the matrix says %s, but it ran %s\n", op->name, run->d->name,
+               has ? "yes" : "no", run->there ? "there" : "on the fallback");
 }
 
 typedef struct Choice {
@@ -264,7 +276,8 @@ static void run_device(Interp *in, Device *d, const Choice *choice)
                 if (!chosen(choice, &run, i))
                     continue;
                 run.there = run.fell = false;
-                if (!check_that(run_row(&run, op, dtypes[t], layouts[l]) > 0, "the row has a case", op->name, 0))
+                if (!check_that(run_row(&run, op, dtypes[t], layouts[l]) > 0, "the row has a case",
+                                op->name, 0))
                     printf("FAIL %s has no case in tests/devices/cases.def\n", op->name);
                 if (t == 0 && strcmp(layouts[l], source ? "negative" : "contiguous") == 0)
                     check_claim(&run, op);
@@ -316,7 +329,8 @@ enum { COLUMNS = 4, ROWS_MOST = 1024 };
 static void print_section(Interp *in, const unsigned *has, int from, int to)
 {
     bool done[ROWS_MOST] = { false };
-    printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda |\n|---|---|---|---|---|\n", op_row(in, from)->section);
+    printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda |\n|---|---|---|---|---|\n",
+           op_row(in, from)->section);
     for (int i = from; i < to; i++) {
         if (done[i] || !wants_device(op_row(in, i)))
             continue;
@@ -335,23 +349,32 @@ static void print_section(Interp *in, const unsigned *has, int from, int to)
 
 static void print_table(Interp *in)
 {
-    Device opencl = imagined(DEVCAP_SOURCE, false), cuda = imagined(DEVCAP_SOURCE | DEVCAP_CUDA, true);
-    Device *devices[] = { device_find(&in->ctx, "sim.mps"), device_find(&in->ctx, "sim.tpu"), &opencl, &cuda };
+    Device opencl = imagined(DEVCAP_SOURCE, false),
+           cuda = imagined(DEVCAP_SOURCE | DEVCAP_CUDA, true);
+    Device *devices[] = { device_find(&in->ctx, "sim.mps"), device_find(&in->ctx, "sim.tpu"),
+                          &opencl, &cuda };
     unsigned has[ROWS_MOST] = { 0 };
     place_operands(in, "f32", "contiguous");
     for (int i = 0; i < op_count(in); i++)
         for (int d = 0; d < COLUMNS && wants_device(op_row(in, i)); d++)
             has[i] |= (unsigned)has_row(in, devices[d], op_row(in, i)) << d;
     puts("# Which operation runs on which device\n\n"
-         "Made from the registry by the test that runs all of them on all devices (`make manual`). *yes*: the device\n"
-         "computes it, in the dtypes that it holds; *cpu*: it runs on the block's fallback, with a notice. Operations\n"
-         "that look at no elements (`shape`, `dtype`, `device` …) run anywhere, and those that belong to the host (text,\n"
-         "files, functions of functions) run there; neither is listed. Random tensors have the same bits everywhere:\n"
-         "where a device does not make them, they are made on the cpu and copied. A single call can fall back for another\n"
-         "reason (a dtype, an order of `norm`, counts that differ in `repeat`); its notice says which.");
+         "Made from the registry by the test that runs all of them on all devices (`make manual`). "
+         "*yes*: the device\n"
+         "computes it, in the dtypes that it holds; *cpu*: it runs on the block's fallback, with a "
+         "notice. Operations\n"
+         "that look at no elements (`shape`, `dtype`, `device` …) run anywhere, and those that "
+         "belong to the host (text,\n"
+         "files, functions of functions) run there; neither is listed. Random tensors have the "
+         "same bits everywhere:\n"
+         "where a device does not make them, they are made on the cpu and copied. A single call "
+         "can fall back for another\n"
+         "reason (a dtype, an order of `norm`, counts that differ in `repeat`); its notice says "
+         "which.");
     for (int from = 0, to; from < op_count(in); from = to) {
         bool any = false;
-        for (to = from; to < op_count(in) && strcmp(op_row(in, to)->section, op_row(in, from)->section) == 0; to++)
+        for (to = from; to < op_count(in) &&
+             strcmp(op_row(in, to)->section, op_row(in, from)->section) == 0; to++)
             any |= wants_device(op_row(in, to));
         if (any)
             print_section(in, has, from, to);

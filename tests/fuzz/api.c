@@ -1,12 +1,13 @@
-/* Random sequences of calls of interp/embed/ricci.h, for the address sanitizer: tensors of DLPack with odd
- * strides, offsets and dtypes, values, callbacks that fail or run programs themselves, interpreters
- * inside each other, memory limits, interrupts, output that cannot be written.
+/* Random sequences of calls of interp/embed/ricci.h, for the address sanitizer: tensors of DLPack
+ * with odd strides, offsets and dtypes, values, callbacks that fail or run programs themselves,
+ * interpreters inside each other, memory limits, interrupts, output that cannot be written.
  *
  *     api [--seconds N] [--seed N] [--rounds N] [--round K] [--show]
  *
- * Every round is a process of its own, so that it can end as it likes; round K of seed S is always the
- * same. What must hold: no round ends by a signal or a report, every tensor that was handed over is let
- * go of once, and what was handed over reads back as it was. Ends with `N passed, N failed`. */
+ * Every round is a process of its own, so that it can end as it likes; round K of seed S is always
+ * the same. What must hold: no round ends by a signal or a report, every tensor that was handed
+ * over is let go of once, and what was handed over reads back as it was. Ends with `N passed, N
+ * failed`. */
 #include "interp/embed/ricci.h"
 
 #include <stdio.h>
@@ -53,20 +54,31 @@ static void wrong(const char *what)
 }
 
 /* ---- texts ---- */
-static const char *const names[] = { "t0", "t1", "t2", "x", "y", "s", "d", "f", "sum", "nothing", "pi", "A", "B" };
+static const char *const names[] =
+    { "t0", "t1", "t2", "x", "y", "s", "d", "f", "sum", "nothing", "pi", "A", "B" };
 static const char *const programs[] = {
-    "x = 1", "x = x + 1; x", "t0 = t0 * 2", "t1 = t0", "t0[0] = 5", "y = sum(t0)", "y = t0 + t1", "A = t0 @ t1",
-    "d = (a=t0, b=\"q\", c=x)", "d.a[0] = 1", "print(t0)", "print(d)", "s = \"{t0}\"", "s = repr(d)", "t2 = t0[::-1]",
-    "B = reshape(t1, (-1,))", "t0 = none", "fn f(a, b=2) { a + b }", "f = a -> a", "f(t0)", "throw \"bad\"", "1 +",
-    "undefined_name", "x = back(t0, 1)", "x = back(d)", "back()", "try { back(x) } catch e { y = e.message }",
-    "for k in 0:20 { x = back(k) }", "x = twice(3.5)", "x = twice(t0)", "fill(A)", "A = zeros(4); fill(A); y = A",
-    "y = total(A, len(A))", "t0 := sum[i] t1[i]", "y[i] := t0[i] * 2", "on cpu { y = t0 + 1 }", "y = sort(t0)",
-    "precision f32 { y = t0 / 3 }", "explain { y = t0 @ t0 }", "y = cast(t0, f32)", "y = solve(eye(3), ones(3))",
+    "x = 1", "x = x + 1; x", "t0 = t0 * 2", "t1 = t0", "t0[0] = 5", "y = sum(t0)", "y = t0 + t1",
+    "A = t0 @ t1",
+    "d = (a=t0, b=\"q\", c=x)", "d.a[0] = 1", "print(t0)", "print(d)", "s = \"{t0}\"",
+    "s = repr(d)", "t2 = t0[::-1]",
+    "B = reshape(t1, (-1,))", "t0 = none", "fn f(a, b=2) { a + b }", "f = a -> a", "f(t0)",
+    "throw \"bad\"", "1 +",
+    "undefined_name", "x = back(t0, 1)", "x = back(d)", "back()",
+    "try { back(x) } catch e { y = e.message }",
+    "for k in 0:20 { x = back(k) }", "x = twice(3.5)", "x = twice(t0)", "fill(A)",
+    "A = zeros(4); fill(A); y = A",
+    "y = total(A, len(A))", "t0 := sum[i] t1[i]", "y[i] := t0[i] * 2", "on cpu { y = t0 + 1 }",
+    "y = sort(t0)",
+    "precision f32 { y = t0 / 3 }", "explain { y = t0 @ t0 }", "y = cast(t0, f32)",
+    "y = solve(eye(3), ones(3))",
     "t1 = append(t1, 1)", "t0 += 1", "t0 *= t1", "y = t0'", "exit(3)", "y = [t0, t0]",
     "y = concat(t0, t1)", "y = t0 == t1",
-    "y = bits(t0)", "y = memory()", "x = 1; while x > 0 { x = x - 0.001 }", "fn r(k) { r(k + 1) }\nr(0)", "f = back",
-    "y = any(t0)", "t2 = t0[t0 > 0]", "s = s + s", "y = zeros(1000, 100)", "import stats", "y = stats.mean(t0)",
-    "test \"one\" { assert x == 1 }", "d[\"z\"] = d", "y = map(back, (1, 2, 3))", "A = ones(3, 3); A[1, :] = t0",
+    "y = bits(t0)", "y = memory()", "x = 1; while x > 0 { x = x - 0.001 }",
+    "fn r(k) { r(k + 1) }\nr(0)", "f = back",
+    "y = any(t0)", "t2 = t0[t0 > 0]", "s = s + s", "y = zeros(1000, 100)", "import stats",
+    "y = stats.mean(t0)",
+    "test \"one\" { assert x == 1 }", "d[\"z\"] = d", "y = map(back, (1, 2, 3))",
+    "A = ones(3, 3); A[1, :] = t0",
     "y = copysign(t0, -1)", "y = isfinite(t0)", "p = pin(t0)", "y = fft(t0)", "y = t0[0:0]",
     "y = broadcast_to(t0, (3, 3))",
 };
@@ -82,7 +94,8 @@ static RicciValue *back(Ricci *r, void *user, int count, RicciValue *const *args
     for (int k = below(3); k > 0; k--)
         step(r);
     switch (below(6)) {
-    case 0: return ricci_fail(r, below(2) ? "value" : "no such kind", "failed %d of %s", count, "purpose");
+    case 0: return ricci_fail(r, below(2) ? "value" : "no such kind", "failed %d of %s",
+                              count, "purpose");
     case 1: return NULL;
     case 2: return count && args[0] ? args[0] : ricci_none(r);
     case 3: return count && args[0] ? ricci_copy(args[0]) : ricci_int(r, 7);
@@ -127,7 +140,8 @@ static Ricci *begin(void)
         return NULL;
     open_now[deep++] = r;
     ricci_output(r, output, NULL);
-    if (ricci_register_function(r, "back(first=1, rest...)", below(2) ? "Calls back." : NULL, back, NULL))
+    if (ricci_register_function(r, "back(first=1, rest...)", below(2) ? "Calls back." : NULL,
+                                back, NULL))
         wrong("back cannot be registered");
     ricci_register(r, "double twice(double x);", (void (*)(void))twice);
     ricci_register(r, "void fill(double x[n], size_t n);", (void (*)(void))fill);
@@ -177,10 +191,13 @@ static void let_go(DLManagedTensorVersioned *self)
 }
 
 static const DLDataType dtypes[] = {
-    { kDLFloat, 64, 1 }, { kDLFloat, 64, 1 }, { kDLFloat, 32, 1 }, { kDLFloat, 16, 1 }, { kDLBfloat, 16, 1 },
+    { kDLFloat, 64, 1 }, { kDLFloat, 64, 1 }, { kDLFloat, 32, 1 }, { kDLFloat, 16, 1 },
+    { kDLBfloat, 16, 1 },
     { kDLInt, 64, 1 }, { kDLInt, 32, 1 }, { kDLInt, 8, 1 }, { kDLUInt, 8, 1 }, { kDLBool, 8, 1 },
-    { kDLComplex, 128, 1 }, { kDLComplex, 64, 1 }, { kDLFloat8_e5m2, 8, 1 }, { kDLFloat8_e4m3fn, 8, 1 },
-    { kDLInt, 16, 1 }, { kDLUInt, 64, 1 }, { kDLFloat, 64, 2 }, { kDLFloat4_e2m1fn, 4, 1 }, { 99, 0, 0 },
+    { kDLComplex, 128, 1 }, { kDLComplex, 64, 1 }, { kDLFloat8_e5m2, 8, 1 },
+    { kDLFloat8_e4m3fn, 8, 1 },
+    { kDLInt, 16, 1 }, { kDLUInt, 64, 1 }, { kDLFloat, 64, 2 }, { kDLFloat4_e2m1fn, 4, 1 },
+    { 99, 0, 0 },
 };
 
 /* The block from the lowest to the highest element that the strides reach, not a byte more. */
@@ -206,7 +223,8 @@ static DLManagedTensorVersioned *made(int *good)
     size_t bytes = (size_t)((high - low + 1) * each) + t->byte_offset;
     b->memory = malloc(bytes ? bytes : 1);
     for (size_t i = 0; i < bytes; i++)
-        ((uint8_t *)b->memory)[i] = t->dtype.code == kDLBool ? (uint8_t)below(2) : (uint8_t)random_bits();
+        ((uint8_t *)b->memory)[i] = t->dtype.code == kDLBool ? (uint8_t)below(2)
+                                                             : (uint8_t)random_bits();
     t->data = row == 0 && below(2) ? NULL : (char *)b->memory - low * each;
     t->shape = t->ndim ? b->shape : NULL;
     t->strides = strided ? b->strides : NULL;
@@ -308,7 +326,8 @@ static void call_something(Ricci *r)
         if (!(args[i] = some_value(r)))
             count = i;
     RicciValue *f = some_value(r);
-    keep(r, below(4) || !f ? ricci_call(r, PICK(called), count, args) : ricci_call_value(f, count, args));
+    keep(r, below(4) || !f ? ricci_call(r, PICK(called), count, args)
+                           : ricci_call_value(f, count, args));
 }
 
 static void make_tuple(Ricci *r)
@@ -385,10 +404,12 @@ static void release_wrapped(void *memory) { free(memory); }
 
 static void wrap(Ricci *r)
 {
-    static const char *const kinds[] = { "f64", "f32", "i32", "c128", "bool", "u8", "f16", "mp(20)", "nothing" };
+    static const char *const kinds[] =
+        { "f64", "f32", "i32", "c128", "bool", "u8", "f16", "mp(20)", "nothing" };
     int64_t shape[2] = { below(4), below(4) };
     void *memory = calloc(16, 16);
-    DLManagedTensorVersioned *m = ricci_wrap(PICK(kinds), below(3), shape, memory, release_wrapped, memory);
+    DLManagedTensorVersioned *m =
+        ricci_wrap(PICK(kinds), below(3), shape, memory, release_wrapped, memory);
     if (!m)
         free(memory);
     else if (below(4) == 0)
@@ -401,7 +422,8 @@ static void look_at_errors(Ricci *r)
 {
     const RicciError *e = ricci_error_parts(r);
     if (e)
-        sink += (double)(strlen(e->kind) + strlen(e->message) + strlen(e->help) + strlen(e->source));
+        sink += (double)(strlen(e->kind) + strlen(e->message) + strlen(e->help) +
+                         strlen(e->source));
     sink += (double)(strlen(ricci_error(r)) + strlen(ricci_result(r))) + ricci_exit_code(r);
 }
 
@@ -505,8 +527,8 @@ int main(int argc, char **argv)
         passed += status == 0;
         failed += status != 0;
         if (status)
-            printf("FAIL api: round %llu of seed %llu ended with status %d\n", (unsigned long long)k,
-                   (unsigned long long)seed, status);
+            printf("FAIL api: round %llu of seed %llu ended with status %d\n",
+                   (unsigned long long)k, (unsigned long long)seed, status);
     }
     printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
     return failed ? 1 : 0;

@@ -1,5 +1,6 @@
 /* libricci as a C program uses it: evaluating, variables, values, tensors both ways, C functions,
- * errors, output, threads; then every allocation made to fail in turn. Leaks are the sanitizer's. */
+ * errors, output, threads; then every allocation made to fail in turn. Leaks are the
+ * sanitizer's. */
 #include "interp/embed/api.h"
 #include "tests/unit/check.h"
 
@@ -43,14 +44,16 @@ static void evaluating(void)
     FAILS(ricci_eval(r, "x = 1\n  A @ [1, 2, 3]"), "shape", "[1, 2, 3]");
     const RicciError *e = ricci_error_parts(r);
     CHECK(e && e->line == 2 && e->column == 3 && strcmp(e->source, "<text>") == 0);
-    CHECK(strncmp(ricci_error(r), "error[shape]: ", 14) == 0 && strstr(ricci_error(r), "--> <text>:2:3"));
+    CHECK(strncmp(ricci_error(r), "error[shape]: ", 14) == 0 &&
+          strstr(ricci_error(r), "--> <text>:2:3"));
     CHECK(strcmp(ricci_result(r), "") == 0);
     FAILS(ricci_eval(r, "sqr(2"), "syntax", "");
     FAILS(ricci_eval(r, "undefined_name"), "name", "undefined_name");
     FAILS(ricci_eval(r, NULL), "value", "NULL");
     FAILS(ricci_run(r, "/nonexistent/file.ric"), "io", "/nonexistent/file.ric");
     FAILS(ricci_run(r, NULL), "value", "NULL");
-    CHECK(ricci_eval_named(r, "part.ric", "1 + 1garbage", 5) == 0 && strcmp(ricci_result(r), "2") == 0);
+    CHECK(ricci_eval_named(r, "part.ric", "1 + 1garbage", 5) == 0 &&
+          strcmp(ricci_result(r), "2") == 0);
     FAILS(ricci_eval_named(r, "part.ric", "throw \"no\"", 10), "throw", "no");
     CHECK(strcmp(ricci_error_parts(r)->source, "part.ric") == 0);
     RESULT("f = x -> x^2; f(7)", "49");
@@ -84,7 +87,8 @@ static void variables(void)
     double f = 0;
     bool b = false;
     size_t n = 0;
-    CHECK(ricci_set_int(r, "i", INT64_MIN) == 0 && ricci_get_int(r, "i", &i) == 0 && i == INT64_MIN);
+    CHECK(ricci_set_int(r, "i", INT64_MIN) == 0 && ricci_get_int(r, "i", &i) == 0 &&
+          i == INT64_MIN);
     CHECK(ricci_set_double(r, "f", 0.1) == 0 && ricci_get_double(r, "f", &f) == 0 && f == 0.1);
     CHECK(ricci_set_bool(r, "b", true) == 0 && ricci_get_bool(r, "b", &b) == 0 && b);
     CHECK(ricci_set_string(r, "s", "ein\0ö", 6) == 0);
@@ -128,8 +132,10 @@ static void values(void)
     const char *names[3] = { "one", NULL, "none_" };
     RicciValue *t = ricci_tuple(r, 3, items, names), *x;
     int64_t i = 0;
-    CHECK(t && strcmp(ricci_type(t), "tuple") == 0 && ricci_count(t) == 3 && ricci_count(items[0]) == -1);
-    CHECK((x = ricci_item(t, 1)) && strcmp(ricci_to_string(x, NULL), "two") == 0 && strcmp(ricci_type(x), "string") == 0);
+    CHECK(t && strcmp(ricci_type(t), "tuple") == 0 && ricci_count(t) == 3 &&
+          ricci_count(items[0]) == -1);
+    CHECK((x = ricci_item(t, 1)) && strcmp(ricci_to_string(x, NULL), "two") == 0 &&
+          strcmp(ricci_type(x), "string") == 0);
     ricci_free(x);
     CHECK((x = ricci_field(t, "one")) && ricci_to_int(x, &i) == 0 && i == 1);
     ricci_free(x);
@@ -148,7 +154,8 @@ static void values(void)
     FAILS(ricci_set(r, "t", x), "value", "another interpreter");
     FAILS(!ricci_call(r, "sqrt", 1, &x), "value", "another interpreter");
     ricci_close(other);                          /* x goes with it */
-    CHECK((x = ricci_call(r, "sqrt", 1, (RicciValue *[]){ items[0] })) && strcmp(ricci_text(x), "1.0") == 0);
+    CHECK((x = ricci_call(r, "sqrt", 1, (RicciValue *[]){ items[0] })) &&
+          strcmp(ricci_text(x), "1.0") == 0);
     ricci_free(x);
     FAILS(!ricci_call(r, "sqrt", 0, NULL), "type", "sqrt");
     FAILS(!ricci_call(r, "sqrt", 1, NULL), "value", "arguments");
@@ -242,14 +249,18 @@ static void strides(void)
     char odd[1 + sizeof x];
     memcpy(odd + 1, x, sizeof x);
     released = 0;
-    CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 2, shape, odd + 1, count_release, NULL)) == 0 && released == 2);
+    CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 2, shape, odd + 1, count_release,
+                                              NULL)) == 0 && released == 2);
     RESULT("m[1]", "[4.0, 5.0, 6.0, 7.0]");
     released = 0;
-    CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 2, (int64_t[]){ 0, 4 }, NULL, count_release, NULL)) == 0);
+    CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 2, (int64_t[]){ 0, 4 }, NULL, count_release,
+                                              NULL)) == 0);
     CHECK(released == 1);
-    CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 0, NULL, x + 3, count_release, NULL)) == 0 && released == 2);
+    CHECK(ricci_set_tensor(r, "m", ricci_wrap("f32", 0, NULL, x + 3, count_release, NULL)) == 0 &&
+          released == 2);
     RESULT("m + 1", "4.0");
-    int64_t longest[2] = { INT64_C(1) << 31, INT64_C(1) << 31 }, endless[2] = { 274177, 67280421310721 };
+    int64_t longest[2] = { INT64_C(1) << 31, INT64_C(1) << 31 },
+            endless[2] = { 274177, 67280421310721 };
     for (int i = 0; i < 2; i++) {
         m = ricci_wrap("f32", 2, shape, x, count_release, NULL);
         m->dl_tensor.shape = i ? endless : longest;
@@ -261,16 +272,20 @@ static void strides(void)
     RESULT("m[7, -1]", "77.0");
     RESULT("size(m)", "4611686018427387904");
     CHECK(ricci_eval(r, "sum(m)") != 0 && ricci_eval(r, "m = none") == 0);
-    CHECK(!ricci_wrap("f32", 2, endless, x, NULL, NULL) && !ricci_wrap("f32", 2, longest, x, NULL, NULL));
+    CHECK(!ricci_wrap("f32", 2, endless, x, NULL, NULL) &&
+          !ricci_wrap("f32", 2, longest, x, NULL, NULL));
     CHECK(!ricci_wrap("f32", 3, (int64_t[]){ INT64_MAX, 0, 4 }, x, NULL, NULL));
 }
 
 static void dtypes(void)
 {
     static const struct { const char *name; double first; const char *bytes; } all[] = {
-        { "bool", 1, "\1\0\1" }, { "i8", -2, "\xfe\1\2" }, { "u8", 254, "\xfe\1\2" }, { "i32", 7, "\7\0\0\0\1\0\0\0\0\0\0" },
-        { "i64", 7, "\7\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0" }, { "f16", 1, "\0\x3c\0\x40\0" },
-        { "bf16", 1, "\x80\x3f\0\x40\0" }, { "e4m3", 1, "\x38\x40\0" }, { "e5m2", 1, "\x3c\x40\0" } };
+        { "bool", 1, "\1\0\1" }, { "i8", -2, "\xfe\1\2" }, { "u8", 254, "\xfe\1\2" },
+        { "i32", 7, "\7\0\0\0\1\0\0\0\0\0\0" },
+        { "i64", 7, "\7\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0" },
+        { "f16", 1, "\0\x3c\0\x40\0" },
+        { "bf16", 1, "\x80\x3f\0\x40\0" }, { "e4m3", 1, "\x38\x40\0" },
+        { "e5m2", 1, "\x3c\x40\0" } };
     char data[64] __attribute__((aligned(16))), text[80];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         double f = 0;
@@ -278,7 +293,8 @@ static void dtypes(void)
         CHECK(ricci_set_tensor(r, "d", wrap(all[i].name, 3, data)) == 0);
         snprintf(text, sizeof text, "dtype(d) == %s", all[i].name);
         RESULT(text, "true");
-        CHECK(ricci_eval(r, "d0 = f64(d[0]); e = d[1:]") == 0 && ricci_get_double(r, "d0", &f) == 0 && f == all[i].first);
+        CHECK(ricci_eval(r, "d0 = f64(d[0]); e = d[1:]") == 0 &&
+              ricci_get_double(r, "d0", &f) == 0 && f == all[i].first);
         DLManagedTensorVersioned *m = ricci_get_tensor(r, "d");
         CHECK(m && m->dl_tensor.data == (void *)data && m->dl_tensor.dtype.lanes == 1);
         CHECK(ricci_set_tensor(r, "d", m) == 0);         /* and back */
@@ -291,7 +307,8 @@ static void dtypes(void)
     float c[4] = { 1, 2, 3, 4 };
     CHECK(ricci_set_tensor(r, "z", wrap("c64", 2, c)) == 0);
     RESULT("z[1] == 3 + 4i", "true");
-    CHECK(!ricci_wrap("f63", 0, NULL, z, NULL, NULL) && !ricci_wrap("rational", 0, NULL, z, NULL, NULL));
+    CHECK(!ricci_wrap("f63", 0, NULL, z, NULL, NULL) &&
+          !ricci_wrap("rational", 0, NULL, z, NULL, NULL));
     CHECK(!ricci_wrap(NULL, 0, NULL, z, NULL, NULL) && !ricci_wrap("f64", 33, NULL, z, NULL, NULL));
     CHECK(!ricci_wrap("f64", 1, (int64_t[]){ -1 }, z, NULL, NULL));
     CHECK(!ricci_wrap("f64", 2, (int64_t[]){ INT64_MAX, 4 }, z, NULL, NULL));
@@ -302,25 +319,30 @@ static void dtypes(void)
 static void bools(void)
 {
     static const uint8_t odd[8] = { 0, 1, 2, 255, 128, 0, 1, 64 };
-    const char *facts = "(sum(b), b == [false, true, true, true, true, false, true, true], arange(8)[b])";
-    const char *wanted = "(6, [true, true, true, true, true, true, true, true], [1, 2, 3, 4, 6, 7])";
+    const char *facts =
+        "(sum(b), b == [false, true, true, true, true, false, true, true], arange(8)[b])";
+    const char *wanted =
+        "(6, [true, true, true, true, true, true, true, true], [1, 2, 3, 4, 6, 7])";
     uint8_t x[16];
     int64_t shape[] = { 8 }, two[] = { 2, 4 }, across[] = { 1, -2 };
     released = 0;
     memcpy(x, odd, 8);
-    CHECK(ricci_set_tensor(r, "b", ricci_wrap("bool", 1, shape, x, count_release, NULL)) == 0 && released == 0);
+    CHECK(ricci_set_tensor(r, "b", ricci_wrap("bool", 1, shape, x, count_release, NULL)) == 0 &&
+          released == 0);
     RESULT(facts, wanted);
     CHECK(memcmp(x, "\0\1\1\1\1\0\1\1", 8) == 0);      /* there, without a copy */
     memcpy(x, odd, 8);
     DLManagedTensorVersioned *m = ricci_wrap("bool", 1, shape, x, count_release, NULL);
     m->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    CHECK(ricci_set_tensor(r, "b", m) == 0 && released == 2);    /* the one before, and what was copied */
+    /* the one before, and what was copied */
+    CHECK(ricci_set_tensor(r, "b", m) == 0 && released == 2);
     RESULT(facts, wanted);
     CHECK(memcmp(x, odd, 8) == 0);
     memcpy(x, "\0\1\1\0\0\0\0\1", 8);
     m = ricci_wrap("bool", 1, shape, x, count_release, NULL);
     m->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    CHECK(ricci_set_tensor(r, "b", m) == 0 && released == 2);    /* nothing to be changed: no copy */
+    /* nothing to be changed: no copy */
+    CHECK(ricci_set_tensor(r, "b", m) == 0 && released == 2);
     RESULT("b", "[false, true, true, false, false, false, false, true]");
     memcpy(x, odd, 8);
     x[0] = x[8] = 77;
@@ -339,17 +361,25 @@ static void bools(void)
     RESULT(facts, wanted);
 }
 
-/* A host that breaks its word gets answers that mean nothing, and no crash (the sanitizer's to say). */
+/* A host that breaks its word gets answers that mean nothing, and no crash (the sanitizer's to
+ * say). */
 static void broken_bools(void)
 {
     static const char *const texts[] = {
-        "arange(64)[b]", "b[b]", "x = arange(64); x[b] = 1; x", "x = arange(64); x[b] += 1", "where(b, 1, 2)", "sort(b)",
-        "unique(b)", "argsort(b)", "i64(b)", "b + b", "cumsum(b)", "nonzero(b)", "b == b", "b < b", "max(b)", "argmax(b)",
-        "i64(b) @ i64(b)", "b[::-1][b]", "reshape(b, (8, 8))[reshape(b, (8, 8))]", "string(b)", "bits(b)", "f16(b)",
-        "concat(b, b)[:64]", "y[i] := where(b[i], i, 0)", "histogram(f64(b))", "median(f64(b))", "all(b) or any(b)",
-        "searchsorted(b, true)", "take(arange(64), i64(b) % 64)", "ones((64, 64))[b]", "ones((64, 64))[:, b]",
-        "bincount(i64(b))", "[v for v in b]", "if b[0] { 1 } else { 2 }", "on sim.tpu { sum(b) }", "rational(b)[3]", "abs(b)",
-        "prod(b)", "var(b)", "mean(b)", "diff(i64(b))", "roll(b, 3)", "repeat(b, 2)", "einsum(\"i,i->\", i64(b), i64(b))"
+        "arange(64)[b]", "b[b]", "x = arange(64); x[b] = 1; x", "x = arange(64); x[b] += 1",
+        "where(b, 1, 2)", "sort(b)",
+        "unique(b)", "argsort(b)", "i64(b)", "b + b", "cumsum(b)", "nonzero(b)", "b == b", "b < b",
+        "max(b)", "argmax(b)",
+        "i64(b) @ i64(b)", "b[::-1][b]", "reshape(b, (8, 8))[reshape(b, (8, 8))]", "string(b)",
+        "bits(b)", "f16(b)",
+        "concat(b, b)[:64]", "y[i] := where(b[i], i, 0)", "histogram(f64(b))", "median(f64(b))",
+        "all(b) or any(b)",
+        "searchsorted(b, true)", "take(arange(64), i64(b) % 64)", "ones((64, 64))[b]",
+        "ones((64, 64))[:, b]",
+        "bincount(i64(b))", "[v for v in b]", "if b[0] { 1 } else { 2 }", "on sim.tpu { sum(b) }",
+        "rational(b)[3]", "abs(b)",
+        "prod(b)", "var(b)", "mean(b)", "diff(i64(b))", "roll(b, 3)", "repeat(b, 2)",
+        "einsum(\"i,i->\", i64(b), i64(b))"
     };
     uint8_t x[64] = { 0 };
     int64_t n = 64;
@@ -412,7 +442,8 @@ static void exporting(void)
     const double *p = m->dl_tensor.data;
     CHECK(m && n && m->dl_tensor.data == n->dl_tensor.data && m->version.major == 1);
     CHECK(m->dl_tensor.ndim == 1 && m->dl_tensor.shape[0] == 3 && m->dl_tensor.strides[0] == 1);
-    CHECK(m->dl_tensor.dtype.code == kDLFloat && m->dl_tensor.dtype.bits == 64 && m->dl_tensor.byte_offset == 0);
+    CHECK(m->dl_tensor.dtype.code == kDLFloat && m->dl_tensor.dtype.bits == 64 &&
+          m->dl_tensor.byte_offset == 0);
     CHECK(m->flags == DLPACK_FLAG_BITMASK_READ_ONLY && p[2] == 3.5);
     n->deleter(n);
     RESULT("b = none; a[0] = 9; a", "[9.0, 2.5, 3.5]");
@@ -439,9 +470,11 @@ static void exporting(void)
         m->deleter(m);
     }
     RESULT("k = 5; c = 1:3; s = \"no\"; q = [rational(1), 2]; g = i8([])", "");
-    CHECK((m = ricci_get_tensor(r, "k")) && m->dl_tensor.ndim == 0 && *(int64_t *)m->dl_tensor.data == 5);
+    CHECK((m = ricci_get_tensor(r, "k")) && m->dl_tensor.ndim == 0 &&
+          *(int64_t *)m->dl_tensor.data == 5);
     m->deleter(m);
-    CHECK((m = ricci_get_tensor(r, "c")) && m->dl_tensor.shape[0] > 0 && ((int64_t *)m->dl_tensor.data)[1] == 2);
+    CHECK((m = ricci_get_tensor(r, "c")) && m->dl_tensor.shape[0] > 0 &&
+          ((int64_t *)m->dl_tensor.data)[1] == 2);
     m->deleter(m);
     CHECK((m = ricci_get_tensor(r, "g")) && m->dl_tensor.shape[0] == 0);
     m->deleter(m);
@@ -451,14 +484,16 @@ static void exporting(void)
     FAILS(!ricci_get_tensor(r, "sqrt"), "type", "sqrt");
     CHECK(!ricci_get_tensor(NULL, "a") && !ricci_to_tensor(NULL));
     RESULT("on sim.tpu { d = [1, 2, 3] @ [1, 0; 0, 1; 1, 1] }", "");
-    CHECK((m = ricci_get_tensor(r, "d")) && m->dl_tensor.device.device_type == kDLCPU && m->dl_tensor.shape[0] == 2);
+    CHECK((m = ricci_get_tensor(r, "d")) && m->dl_tensor.device.device_type == kDLCPU &&
+          m->dl_tensor.shape[0] == 2);
     m->deleter(m);
 }
 
 static void writing(void)
 {
     RESULT("a = zeros(4); b = a", "");
-    DLManagedTensorVersioned *m = ricci_get_tensor_writable(r, "a"), *n = ricci_get_tensor_writable(r, "a");
+    DLManagedTensorVersioned *m = ricci_get_tensor_writable(r, "a"),
+        *n = ricci_get_tensor_writable(r, "a");
     double *p = m ? m->dl_tensor.data : NULL;
     CHECK(m && n && n->dl_tensor.data == p && !(m->flags & DLPACK_FLAG_BITMASK_READ_ONLY));
     p[2] = 5;
@@ -499,8 +534,10 @@ static void closing(void)
     Ricci *s = ricci_open();
     CHECK(ricci_set_tensor(s, "x", wrap("f64", 3, x)) == 0);
     CHECK(ricci_eval(s, "y = zeros(1000) + 2; z = [1, 2, 3]; on sim.tpu { w = z + 1 }") == 0);
-    DLManagedTensorVersioned *m[5] = { ricci_get_tensor(s, "x"), ricci_get_tensor(s, "y"), ricci_get_tensor(s, "z"),
-                                       ricci_get_tensor_writable(s, "y"), ricci_get_tensor(s, "w") };
+    DLManagedTensorVersioned *m[5] =
+        { ricci_get_tensor(s, "x"), ricci_get_tensor(s, "y"), ricci_get_tensor(s, "z"),
+                                       ricci_get_tensor_writable(s, "y"),
+                                       ricci_get_tensor(s, "w") };
     ricci_string(s, "left", 4);
     ricci_close(s);
     CHECK(m[0]->dl_tensor.data == (void *)x && released == 0);
@@ -551,12 +588,15 @@ static int32_t evaluating_inside(int32_t x)
 
 static void registering(void)
 {
-    CHECK(ricci_register(r, "double hypot3(double x, double y, double z);", (void (*)(void))hypot3) == 0);
+    CHECK(ricci_register(r, "double hypot3(double x, double y, double z);",
+                         (void (*)(void))hypot3) == 0);
     RESULT("hypot3(1, 2, 2)", "3.0");
-    CHECK(ricci_register(r, "double total(const double x[n], size_t n) ", (void (*)(void))total) == 0);
+    CHECK(ricci_register(r, "double total(const double x[n], size_t n) ",
+                         (void (*)(void))total) == 0);
     RESULT("total([1, 2.5, 3], 3)", "6.5");
     FAILS(ricci_eval(r, "total([1.0, 2], 3)"), "ffi", "total");
-    CHECK(ricci_register(r, "void scale(double x[n], size_t n, double by);", (void (*)(void))scale) == 0);
+    CHECK(ricci_register(r, "void scale(double x[n], size_t n, double by);",
+                         (void (*)(void))scale) == 0);
     RESULT("v = [1.0, 2]; w = v; scale(v, 2, 10); v", "[10.0, 20.0]");
     RESULT("w", "[1.0, 2.0]");
     CHECK(ricci_register(r, "int32_t failing(int32_t x);", (void (*)(void))failing) == 0);
@@ -564,7 +604,8 @@ static void registering(void)
     FAILS(ricci_eval(r, "failing(-1)"), "value", "-1 is negative");
     RESULT("try { failing(-2) } catch e { e.message }", "-2 is negative");
     RESULT("map(failing, [1, 2, 3])", "[2, 3, 4]");
-    CHECK(ricci_register(r, "int evaluating_inside(int x);", (void (*)(void))evaluating_inside) == 0);
+    CHECK(ricci_register(r, "int evaluating_inside(int x);",
+                         (void (*)(void))evaluating_inside) == 0);
     RESULT("[evaluating_inside(k) for k in 1:3]", "[2, 3]");
     FAILS(ricci_register(r, "double no(", (void (*)(void))hypot3), "ffi", "");
     FAILS(ricci_register(r, "typedef int number;", (void (*)(void))hypot3), "ffi", "");
@@ -619,14 +660,16 @@ static RicciValue *change(Ricci *s, void *user, int count, RicciValue *const *ar
     (void)user, (void)count, (void)args;
     DLManagedTensorVersioned *m = ricci_get_tensor_writable(s, "u");
     CHECK(!m);
-    CHECK(ricci_eval(s, "u = [k * 2.0 for k in 1:4]; fn g() { 5 }; [k for k in 0:9]; sum_ = 0") == 0);
+    CHECK(ricci_eval(s,
+                     "u = [k * 2.0 for k in 1:4]; fn g() { 5 }; [k for k in 0:9]; sum_ = 0") == 0);
     return ricci_double(s, 1);
 }
 
 static void operations(void)
 {
     int calls = 0;
-    CHECK(ricci_register_function(r, "counted(x, y=2, rest...)", "counts its arguments", count_args, &calls) == 0);
+    CHECK(ricci_register_function(r, "counted(x, y=2, rest...)", "counts its arguments", count_args,
+                                  &calls) == 0);
     RESULT("counted(1, 2)", "2");
     RESULT("counted(1)", "-1");
     RESULT("counted(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)", "11");
@@ -658,7 +701,8 @@ static void operations(void)
     FAILS(ricci_register_function(r, "(x)", NULL, first, NULL), "value", "signature");
     FAILS(ricci_register_function(r, "2f(x)", NULL, first, NULL), "name", "2f");
     FAILS(ricci_register_function(r, "f(,)", NULL, first, NULL), "value", "no name");
-    FAILS(ricci_register_function(r, "f(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z)", NULL, first, NULL),
+    FAILS(ricci_register_function(r, "f(a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z)", NULL,
+                                  first, NULL),
           "value", "16");
     FAILS(ricci_register_function(r, NULL, NULL, first, NULL), "value", "NULL");
     FAILS(ricci_register_function(r, "f()", NULL, NULL, NULL), "value", "NULL");
@@ -753,7 +797,8 @@ static void *own_interpreter(void *data)
 {
     int *good = data;
     Ricci *s = ricci_open();
-    *good = s && ricci_eval(s, "x = [k^2 for k in 1:100]; fn deep(n) { if n == 0 { 0 } else { 1 + deep(n - 1) } }; deep(200)") == 0 &&
+    *good = s && ricci_eval(s, "x = [k^2 for k in 1:100]; fn deep(n) { if n == 0 { 0 } else { 1 + "
+                               "deep(n - 1) } }; deep(200)") == 0 &&
             strcmp(ricci_result(s), "200") == 0;
     ricci_close(s);
     return NULL;
@@ -761,7 +806,8 @@ static void *own_interpreter(void *data)
 
 static void *use_from_thread(void *s)
 {
-    return ricci_eval(s, "fn deep(n) { 1 + deep(n + 1) }\ndeep(0)") == 1 && strcmp(ricci_error_parts(s)->kind, "memory") == 0 &&
+    return ricci_eval(s, "fn deep(n) { 1 + deep(n + 1) }\ndeep(0)") == 1 &&
+           strcmp(ricci_error_parts(s)->kind, "memory") == 0 &&
            ricci_eval(s, "x = 7") == 0 ? s : NULL;
 }
 
@@ -824,18 +870,24 @@ static void starving(void)
             account->fail_at = account->allocations + k;
             released = 0;
             switch (step) {
-            case 0: status = ricci_eval(s, "b = [k^2 for k in 1:5]; c = f(b) @ b; \"t\" + repr(c)"); break;
-            case 1: status = ricci_set_tensor(s, "x", ricci_wrap("f64", 1, &n, x, count_release, NULL)); break;
+            case 0: status =
+                ricci_eval(s, "b = [k^2 for k in 1:5]; c = f(b) @ b; \"t\" + repr(c)"); break;
+            case 1: status =
+                ricci_set_tensor(s, "x", ricci_wrap("f64", 1, &n, x, count_release, NULL)); break;
             case 2: status = !(m = ricci_get_tensor(s, "a")); break;
             case 3: status = !(m = ricci_get_tensor_writable(s, "a")); break;
-            case 4: status = ricci_register(s, "double hypot3(double x, double y, double z);", (void (*)(void))hypot3) ||
+            case 4: status = ricci_register(s, "double hypot3(double x, double y, double z);",
+                                            (void (*)(void))hypot3) ||
                              ricci_eval(s, "hypot3(1, 2, 2)"); break;
-            case 5: status = ricci_register_function(s, "g(x, y=1)", "help", pass, NULL) || ricci_eval(s, "pass(g(5))"); break;
-            default: status = ricci_set_string(s, "a_new_name", "text", 4) || !ricci_string(s, "more", 4); break;
+            case 5: status = ricci_register_function(s, "g(x, y=1)", "help", pass, NULL) ||
+                             ricci_eval(s, "pass(g(5))"); break;
+            default: status = ricci_set_string(s, "a_new_name", "text", 4) ||
+                              !ricci_string(s, "more", 4); break;
             }
             if (status && *ricci_error(s) && strcmp(ricci_error_parts(s)->kind, "memory") != 0)
                 fprintf(stderr, "step %d, allocation %d: %s", step, (int)k, ricci_error(s));
-            CHECK(!status || (ricci_error_parts(s) && strcmp(ricci_error_parts(s)->kind, "memory") == 0));
+            CHECK(!status ||
+                  (ricci_error_parts(s) && strcmp(ricci_error_parts(s)->kind, "memory") == 0));
             CHECK(step != 1 || !status || released == 1);
             account->fail_at = 0;
             CHECK(ricci_eval(s, "f(a)[0] + 1") == 0 && strcmp(ricci_result(s), "3.0") == 0);
@@ -851,12 +903,18 @@ static void starving(void)
 static void nulls(void)
 {
     int64_t i;
-    CHECK(ricci_eval(NULL, "1") == 1 && !*ricci_result(NULL) && *ricci_error(NULL) && !ricci_error_parts(NULL));
-    CHECK(ricci_set_int(NULL, "x", 1) == 1 && ricci_get_int(NULL, "x", &i) == 1 && !ricci_get(NULL, "x"));
-    CHECK(!ricci_int(NULL, 1) && !ricci_copy(NULL) && ricci_to_int(NULL, &i) == 1 && !ricci_to_string(NULL, NULL));
-    CHECK(!*ricci_type(NULL) && !*ricci_text(NULL) && ricci_count(NULL) == -1 && !ricci_item(NULL, 0));
-    CHECK(!ricci_field(NULL, "x") && !ricci_call(NULL, "f", 0, NULL) && !ricci_call_value(NULL, 0, NULL));
-    CHECK(ricci_exit_code(NULL) == -1 && !ricci_value(NULL) && ricci_register(NULL, "void f(void);", NULL) == 1);
+    CHECK(ricci_eval(NULL, "1") == 1 && !*ricci_result(NULL) && *ricci_error(NULL) &&
+          !ricci_error_parts(NULL));
+    CHECK(ricci_set_int(NULL, "x", 1) == 1 && ricci_get_int(NULL, "x", &i) == 1 &&
+          !ricci_get(NULL, "x"));
+    CHECK(!ricci_int(NULL, 1) && !ricci_copy(NULL) && ricci_to_int(NULL, &i) == 1 &&
+          !ricci_to_string(NULL, NULL));
+    CHECK(!*ricci_type(NULL) && !*ricci_text(NULL) && ricci_count(NULL) == -1 &&
+          !ricci_item(NULL, 0));
+    CHECK(!ricci_field(NULL, "x") && !ricci_call(NULL, "f", 0, NULL) &&
+          !ricci_call_value(NULL, 0, NULL));
+    CHECK(ricci_exit_code(NULL) == -1 && !ricci_value(NULL) &&
+          ricci_register(NULL, "void f(void);", NULL) == 1);
     ricci_interrupt(NULL);
     ricci_interrupt_clear(NULL);
     ricci_memory_limit(NULL, 1);

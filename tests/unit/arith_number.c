@@ -208,7 +208,8 @@ static void check_one(Arith *a, EwOp op, int base, const Rational x[3]) {
     model_op(want, op, q, base, a->digits);
     if (want->_mp_num._mp_size == 0) {
         TRIAL(cell_zero(out));
-        bool sum = op == EW_ADD || op == EW_SUBTRACT, zero = cell_zero(x[0]);     /* of numbers that cancel */
+        /* of numbers that cancel */
+        bool sum = op == EW_ADD || op == EW_SUBTRACT, zero = cell_zero(x[0]);
         TRIAL(!sum || zero || cell_negative(out) == (a->round == ROUND_DOWN));
     } else {
         g->mpz_set(&other->_mp_num, &want->_mp_num);
@@ -358,8 +359,10 @@ static void check_decimal_by_hand(void) {
     Arith wide = open_as(dtype_decimal(60), ROUND_NEAREST);
     CHECK(wide.ops->load(&wide, &c, 1, DT_F64, &x, 1, 1) == ARITH_OK);
     CHECK(text_is(wide.dtype, &c, "0.1000000000000000055511151231257827021181583404541015625"));
-    CHECK(gives(&wide, EW_SQRT, "2", "0", "1.41421356237309504880168872420969807856967187537694807317668"));
-    CHECK(gives(&wide, EW_EXP, "1", "0", "2.71828182845904523536028747135266249775724709369995957496697"));
+    CHECK(gives(&wide, EW_SQRT, "2", "0",
+                "1.41421356237309504880168872420969807856967187537694807317668"));
+    CHECK(gives(&wide, EW_EXP, "1", "0",
+                "2.71828182845904523536028747135266249775724709369995957496697"));
     CHECK(gives(&wide, EW_DIVIDE, "6", "3", "2.0"));
     CHECK(number_f64(wide.dtype, &c) == 0.1);
 }
@@ -435,8 +438,10 @@ static void check_literals(void) {
 /* ---- functions: mp against twice the bits, decimal against mp ---- */
 
 static const EwOp functions[] = {
-    EW_EXP, EW_EXPM1, EW_LOG, EW_LOG2, EW_LOG10, EW_LOG1P, EW_SIN, EW_COS, EW_TAN, EW_ASIN, EW_ACOS, EW_ATAN,
-    EW_SINH, EW_COSH, EW_TANH, EW_ASINH, EW_ACOSH, EW_ATANH, EW_CBRT, EW_SIGMOID, EW_GELU, EW_SILU, EW_SOFTPLUS,
+    EW_EXP, EW_EXPM1, EW_LOG, EW_LOG2, EW_LOG10, EW_LOG1P, EW_SIN, EW_COS, EW_TAN, EW_ASIN,
+    EW_ACOS, EW_ATAN,
+    EW_SINH, EW_COSH, EW_TANH, EW_ASINH, EW_ACOSH, EW_ATANH, EW_CBRT, EW_SIGMOID, EW_GELU, EW_SILU,
+    EW_SOFTPLUS,
     EW_ERF, EW_ERFC, EW_GAMMA, EW_LGAMMA, EW_HYPOT, EW_ATAN2, EW_POWER, EW_SQRT, EW_RELU, EW_ANGLE
 };
 enum { FUNCTIONS = sizeof functions / sizeof functions[0] };
@@ -459,7 +464,8 @@ static void check_functions(DType dt, DType reference, int count) {
             Rational x[2], y[2], r, s, t;
             int order;
             random_operands(&a, x);
-            TRIAL(wide.ops->load(&wide, y, 1, dt, x, 1, 2) == ARITH_OK);   /* exact, or far nearer than needed */
+            /* exact, or far nearer than needed */
+            TRIAL(wide.ops->load(&wide, y, 1, dt, x, 1, 2) == ARITH_OK);
             r = apply_op(&a, op, x[0], x[1]);
             s = apply_op(&wide, op, y[0], y[1]);
             TRIAL(a.ops->load(&a, &t, 1, reference, &s, 1, 1) == ARITH_OK);
@@ -486,7 +492,8 @@ static double random_double(void) {
 }
 
 static Interval random_interval(double *inside) {
-    double a = random_double(), b = check_random() % 3 ? a + fabs(check_uniform()) : random_double();
+    double a = random_double(), b = check_random() % 3 ? a + fabs(check_uniform())
+                                                       : random_double();
     if (check_random() % 5 == 0) b = a;
     Interval x = { a < b ? a : b, a < b ? b : a };
     double t = fabs(check_uniform());
@@ -499,8 +506,8 @@ static Interval random_interval(double *inside) {
 static void check_inclusion(int count) {
     static const EwOp more[] = { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_DIVIDE, EW_FMA, EW_ABS,
                                 EW_MAXIMUM, EW_MINIMUM,
-                                 EW_FLOOR, EW_CEIL, EW_ROUND, EW_TRUNC, EW_SIGN, EW_MOD, EW_FLOOR_DIVIDE, EW_NEGATIVE,
-                                 EW_CLAMP };
+                                 EW_FLOOR, EW_CEIL, EW_ROUND, EW_TRUNC, EW_SIGN, EW_MOD,
+                                 EW_FLOOR_DIVIDE, EW_NEGATIVE, EW_CLAMP };
     enum { MORE = sizeof more / sizeof more[0] };
     Arith iv = open_as(DT_INTERVAL, ROUND_NEAREST), mp = open_as(dtype_mp(300), ROUND_NEAREST);
     for (int i = 0; i < count; i++) {
@@ -525,8 +532,10 @@ static void check_inclusion(int count) {
         mp.ops->compare(&mp, &ends[0], &value, &low);
         mp.ops->compare(&mp, &value, &ends[1], &high);
         if (!TRIAL(low <= 0 && high <= 0))
-            fprintf(stderr, "%s [%.17g, %.17g] [%.17g, %.17g] at %.17g %.17g: [%.17g, %.17g] without %s\n", ew_info[op].name,
-                    x[0].lo, x[0].hi, x[1].lo, x[1].hi, inside[0], inside[1], r.lo, r.hi, text_of(mp.dtype, &value));
+            fprintf(stderr, "%s [%.17g, %.17g] [%.17g, %.17g] at %.17g %.17g: [%.17g, %.17g] "
+                            "without %s\n", ew_info[op].name,
+                    x[0].lo, x[0].hi, x[1].lo, x[1].hi, inside[0], inside[1], r.lo, r.hi,
+                    text_of(mp.dtype, &value));
     }
 }
 
@@ -534,9 +543,8 @@ static void check_inclusion(int count) {
 static void check_tightness(int count) {
     static const EwOp ops[] = { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_DIVIDE, EW_SQRT, EW_FMA,
                                EW_EXP, EW_SIN };
-    Arith iv = open_as(DT_INTERVAL, ROUND_NEAREST), down = open_as(DT_F64,
-                                                                   ROUND_DOWN), up = open_as(DT_F64,
-                                                                                             ROUND_UP);
+    Arith iv = open_as(DT_INTERVAL, ROUND_NEAREST);
+    Arith down = open_as(DT_F64, ROUND_DOWN), up = open_as(DT_F64, ROUND_UP);
     Arith mp = open_as(dtype_mp(53), ROUND_DOWN), mp_up = open_as(dtype_mp(53), ROUND_UP);
     for (int i = 0; i < count; i++) {
         EwOp op = ops[i % 8];
@@ -573,8 +581,8 @@ static void check_interval_by_hand(void) {
     uint8_t answer = 9;
     const void *xy[2] = { &x, &y }, *xz[2] = { &x, &z }, *yy[2] = { &y, &y };
     CHECK(iv.ops->ew(&iv, EW_DIVIDE, &r, 1, xy, one, 1) == ARITH_OK && isinf(r.lo) && isinf(r.hi));
-    CHECK(iv.ops->ew(&iv, EW_SQRT, &r, 1, (const void *[1]){ &y }, one, 1) == ARITH_OK && r.lo == 0 &&
-          r.hi == 1);
+    CHECK(iv.ops->ew(&iv, EW_SQRT, &r, 1, (const void *[1]){ &y }, one, 1) == ARITH_OK &&
+          r.lo == 0 && r.hi == 1);
     CHECK(iv.ops->ew(&iv, EW_LESS, &answer, 1, xz, one, 1) == ARITH_UNCERTAIN);
     CHECK(iv.ops->ew(&iv, EW_LESS_EQUAL, &answer, 1, xz, one, 1) == ARITH_OK && answer == 1);
     CHECK(iv.ops->ew(&iv, EW_GREATER, &answer, 1, xz, one, 1) == ARITH_OK && answer == 0);
@@ -636,7 +644,8 @@ static void check_doubles(DType dt) {
         Arith a = open_as(dt, (RoundMode)mode);
         for (int i = 0; i < 4000; i++) {
             double x = random_double();
-            if (check_random() % 2) x = (double)(int64_t)(check_random() % 2000001 - 1000000) / (check_random() % 2 ? 1024 : 8);
+            if (check_random() % 2) x = (double)(int64_t)(check_random() % 2000001 - 1000000) /
+                (check_random() % 2 ? 1024 : 8);
             Rational c, r;
             mpq_t want;
             RationalView v;
@@ -694,14 +703,17 @@ static void check_rationals(void) {
     size_t before = rational_heap_bytes(ctx);
     CHECK(a.ops->axpy(&a, EW_ADD, y, 1, &by, x, 1, 3) == ARITH_OK);
     CHECK(a.ops->compare(&a, &y[0], &want, &order) == ARITH_OK && order == 0);
-    CHECK(text_is(DT_RATIONAL, &y[1], text_of(DT_RATIONAL, &(Rational[1]){ read_as(&a, "1e-40") })));
+    CHECK(text_is(DT_RATIONAL, &y[1],
+                  text_of(DT_RATIONAL, &(Rational[1]){ read_as(&a, "1e-40") })));
     CHECK(rational_heap_bytes(ctx) < before + 1000);
     CHECK(a.ops->dot(&a, &dot, x, 1, y, 1, 3) == ARITH_OK);
     want = apply_op(&a, EW_MULTIPLY, x[0], y[0]);
     CHECK(a.ops->compare(&a, &dot, &want, &order) == ARITH_OK && order == 1);
     Rational root = read_as(&a, "2");
-    CHECK(a.ops->ew(&a, EW_SQRT, &dot, 1, (const void *[1]){ &root }, (int64_t[1]){ 1 }, 1) == ARITH_INEXACT);
-    CHECK(a.ops->ew(&a, EW_EXP, &dot, 1, (const void *[1]){ &root }, (int64_t[1]){ 1 }, 1) == ARITH_INEXACT);
+    CHECK(a.ops->ew(&a, EW_SQRT, &dot, 1, (const void *[1]){ &root }, (int64_t[1]){ 1 },
+                    1) == ARITH_INEXACT);
+    CHECK(a.ops->ew(&a, EW_EXP, &dot, 1, (const void *[1]){ &root }, (int64_t[1]){ 1 },
+                    1) == ARITH_INEXACT);
 }
 
 static void check_collector(void) {

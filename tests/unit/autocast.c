@@ -12,13 +12,18 @@
 static const char lower[] = " matmul dot matpow einsum conv conv2 ";
 /* exp log pow and their relatives, sums and averages, what LAPACK does, transforms. */
 static const char raise_[] =
-    " power exp expm1 log log2 log10 log1p tan asin acos sinh cosh softplus sum prod mean var std nansum "
-    "cumsum cumprod softmax logsumexp trace norm cond solve inv det slogdet lu chol lstsq qr svd svdvals eig "
-    "eigvals eigh eigvalsh pinv rank null orth expm sqrtm logm schur hess ldl rref fft ifft rfft irfft fft2 "
+    " power exp expm1 log log2 log10 log1p tan asin acos sinh cosh softplus sum prod mean var std "
+    "nansum "
+    "cumsum cumprod softmax logsumexp trace norm cond solve inv det slogdet lu chol lstsq qr svd "
+    "svdvals eig "
+    "eigvals eigh eigvalsh pinv rank null orth expm sqrtm logm schur hess ldl rref fft ifft rfft "
+    "irfft fft2 "
     "ifft2 fftn ifftn cov corrcoef ";
 static const char widest[] =
-    " add subtract multiply divide floor_divide mod fma equal not_equal less less_equal greater greater_equal "
-    "maximum minimum clamp where atan2 hypot nextafter outer cross kron concat stack allclose isclose ";
+    " add subtract multiply divide floor_divide mod fma equal not_equal less less_equal greater "
+    "greater_equal "
+    "maximum minimum clamp where atan2 hypot nextafter outer cross kron concat stack allclose "
+    "isclose ";
 
 static bool listed(const char *list, const char *name)
 {
@@ -29,26 +34,40 @@ static bool listed(const char *list, const char *name)
 
 static AutocastClass policy(const char *name)
 {
-    return listed(lower, name) ? AC_LOWER : listed(raise_, name) ? AC_RAISE : listed(widest, name) ? AC_WIDEST : AC_NONE;
+    return listed(lower, name) ? AC_LOWER : listed(raise_, name) ? AC_RAISE : listed(widest, name)
+           ? AC_WIDEST : AC_NONE;
 }
 
-/* The operands that a row is called with where A alone will not do; %: the operand in the dtype that
- * is tried, M a matrix, v a vector, w one of three. NULL: not a row about floats. */
+/* The operands that a row is called with where A alone will not do; %: the operand in the dtype
+ * that is tried, M a matrix, v a vector, w one of three. NULL: not a row about floats. */
 static const struct { const char *name, *call; } calls[] = {
-    { "fma", "(M, M, M)" }, { "clamp", "(M, M, M)" }, { "where", "(M > 2, M, M)" }, { "asin", "(M/8)" },
-    { "acos", "(M/8)" }, { "atanh", "(M/8)" }, { "acosh", "(M + 1)" }, { "dot", "(v, v)" }, { "cross", "(w, w)" },
-    { "matpow", "(M, 3)" }, { "solve", "(M, v)" }, { "lstsq", "(M, v)" }, { "einsum", "(\"ij,jk->ik\", M, M)" },
-    { "quantile", "(M, 0.3)" }, { "reshape", "(M, (8, 2))" }, { "transpose", "(M)" }, { "expand", "(M, axis=0)" },
+    { "fma", "(M, M, M)" }, { "clamp", "(M, M, M)" }, { "where", "(M > 2, M, M)" },
+    { "asin", "(M/8)" },
+    { "acos", "(M/8)" }, { "atanh", "(M/8)" }, { "acosh", "(M + 1)" }, { "dot", "(v, v)" },
+    { "cross", "(w, w)" },
+    { "matpow", "(M, 3)" }, { "solve", "(M, v)" }, { "lstsq", "(M, v)" },
+    { "einsum", "(\"ij,jk->ik\", M, M)" },
+    { "quantile", "(M, 0.3)" }, { "reshape", "(M, (8, 2))" }, { "transpose", "(M)" },
+    { "expand", "(M, axis=0)" },
     { "split", "(M, 2)" }, { "tile", "(M, (2, 1))" }, { "repeat", "(M, 2)" }, { "roll", "(M, 1)" },
-    { "broadcast_to", "(v, (4, 4))" }, { "take", "(v, [1, 2])" }, { "pad", "(v, 1)" }, { "searchsorted", "(v, 2.5)" },
-    { "conv", "(v, v)" }, { "conv2", "(M, M)" }, { "interp", "(v, v, v)" }, { "conj", "(M)" }, { "histogram", "(v)" },
-    { "like", "(M, 2)" }, { "outer", "(v, v)" }, { "choice", NULL }, { "rank", "(M)" }, { "logm", "(M)" }, { "irfft", "(v)" },
-    { "einsum_path", NULL }, { "complex", "(M)" }, { "int", "(v[1])" }, { "float", "(v[1])" }, { "shuffle", NULL },
-    { "cast", "(M, f32)" }, { "isclose", "(M, M)" }, { "allclose", "(M, M)" }, { "full", NULL }, { "bitand", NULL },
-    { "zeros", NULL }, { "ones", NULL }, { "eye", NULL }, { "arange", NULL }, { "linspace", NULL }, { "logspace", NULL },
-    { "numerator", NULL }, { "denominator", NULL }, { "save", NULL }, { "load", NULL }, { "bincount", NULL },
-    { "randint", NULL }, { "rand", NULL }, { "randn", NULL }, { "fftfreq", NULL }, { "rfftfreq", NULL },
-    { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" }, { "stack", "(M, M)" },
+    { "broadcast_to", "(v, (4, 4))" }, { "take", "(v, [1, 2])" }, { "pad", "(v, 1)" },
+    { "searchsorted", "(v, 2.5)" },
+    { "conv", "(v, v)" }, { "conv2", "(M, M)" }, { "interp", "(v, v, v)" }, { "conj", "(M)" },
+    { "histogram", "(v)" },
+    { "like", "(M, 2)" }, { "outer", "(v, v)" }, { "choice", NULL }, { "rank", "(M)" },
+    { "logm", "(M)" }, { "irfft", "(v)" },
+    { "einsum_path", NULL }, { "complex", "(M)" }, { "int", "(v[1])" }, { "float", "(v[1])" },
+    { "shuffle", NULL },
+    { "cast", "(M, f32)" }, { "isclose", "(M, M)" }, { "allclose", "(M, M)" }, { "full", NULL },
+    { "bitand", NULL },
+    { "zeros", NULL }, { "ones", NULL }, { "eye", NULL }, { "arange", NULL }, { "linspace", NULL },
+    { "logspace", NULL },
+    { "numerator", NULL }, { "denominator", NULL }, { "save", NULL }, { "load", NULL },
+    { "bincount", NULL },
+    { "randint", NULL }, { "rand", NULL }, { "randn", NULL }, { "fftfreq", NULL },
+    { "rfftfreq", NULL },
+    { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" },
+    { "stack", "(M, M)" },
 };
 
 /* The call's text after the row's name, or NULL. */
@@ -63,7 +82,8 @@ static const char *call_of(const Op *op)
     if (op->cls == OPC_EW && floats)
         return ew_info[op->ew].arity == 1 ? "(M)" : ew_info[op->ew].arity == 2 ? "(M, M)" : NULL;
     return floats || op->autocast != AC_NONE || (op->section && strcmp(op->section, "shape") == 0)
-               ? strncmp(op->params, "x, y", 4) == 0 || strncmp(op->params, "A, B", 4) == 0 ? "(M, M)" : "(M)"
+               ? strncmp(op->params, "x, y", 4) == 0 || strncmp(op->params, "A, B", 4) == 0
+               ? "(M, M)" : "(M)"
                : NULL;
 }
 
@@ -87,13 +107,14 @@ static const char *result(Interp *in, const char *text, char *out, size_t cap)
 static const char *const told = "string(dtype_of(r)) + \" \" + repr(r)";
 
 /* What the row gives for operands of `stored`, cast by hand to `given`, in a scope or none. */
-static const char *try(Interp *in, const Op *op, const char *call, const char *stored, const char *given, bool scope,
-                       char *out, size_t cap)
+static const char *try(Interp *in, const Op *op, const char *call, const char *stored,
+                       const char *given, bool scope, char *out, size_t cap)
 {
     char text[1024];
     snprintf(text, sizeof text,
              "M = %s(%s([4, 1, 0.3, 0.2; 1, 5, 0.7, 0.1; 0.3, 0.7, 6, 0.5; 0.2, 0.1, 0.5, 3]))\n"
-             "v = %s(%s([1.1, 2.3, 3.7, 4.1]))\nw = v[1:]\n%s r = %s%s%s\n%s", given, stored, given, stored,
+             "v = %s(%s([1.1, 2.3, 3.7, 4.1]))\nw = v[1:]\n%s r = %s%s%s\n%s", given, stored,
+             given, stored,
              scope ? "autocast bf16 {" : "", op->name, call, scope ? " }" : "", told);
     return result(in, text, out, cap);
 }
@@ -106,12 +127,14 @@ static void test_row(Interp *in, const Op *op)
     if (!check_that(op->autocast == policy(op->name), op->name, "class", op->autocast) || !call)
         return;
     for (int i = 0; i < 3; i++) {
-        const char *cast = op->autocast == AC_LOWER ? "bf16" : op->autocast == AC_RAISE && i == 2 ? "f32" : stored[i];
+        const char *cast = op->autocast == AC_LOWER ? "bf16" : op->autocast == AC_RAISE && i == 2
+                           ? "f32" : stored[i];
         try(in, op, call, stored[i], stored[i], true, inside, sizeof inside);
         try(in, op, call, stored[i], cast, false, outside, sizeof outside);
-        if (!check_that(strcmp(inside, outside) == 0 && strncmp(inside, "error", 5) != 0, op->name, stored[i], 0))
-            fprintf(stderr, "  %s%s of %s\n  autocast: %.300s\n  by hand:  %.300s\n", op->name, call, stored[i], inside,
-                    outside);
+        if (!check_that(strcmp(inside, outside) == 0 && strncmp(inside, "error", 5) != 0, op->name,
+                        stored[i], 0))
+            fprintf(stderr, "  %s%s of %s\n  autocast: %.300s\n  by hand:  %.300s\n", op->name,
+                    call, stored[i], inside, outside);
     }
 }
 

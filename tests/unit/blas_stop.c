@@ -181,15 +181,17 @@ static void lu_case(const Matrix *a)
     bool ok = CHECK(info == own_info) && CHECK(pivots_right(&made, pivots, own_pivots));
     ok = ok && CHECK(gap_lu(a, &made, pivots) <= bound(a)) && CHECK(around_untouched(&made));
     if (!ok)
-        fprintf(stderr, "  LU, type %d, %d x %d, ld %d, info %d, wanted %d\n", a->t, a->m, a->n, a->ld, info,
-                own_info);
+        fprintf(stderr, "  LU, type %d, %d x %d, ld %d, info %d, wanted %d\n", a->t, a->m, a->n,
+                a->ld, info, own_info);
     free(own.data), free(made.data);
 }
 
 static void lu_cases(BlasType t)
 {
-    static const int odd[][2] = { { 0, 5 }, { 5, 0 }, { MOST, 65 }, { 65, MOST }, { MOST, PANEL }, { PANEL, MOST },
-                                  { MOST, 2 * PANEL + 1 }, { 2 * PANEL + 1, MOST }, { 1, MOST }, { MOST, 1 } };
+    static const int odd[][2] =
+        { { 0, 5 }, { 5, 0 }, { MOST, 65 }, { 65, MOST }, { MOST, PANEL }, { PANEL, MOST },
+                                  { MOST, 2 * PANEL + 1 }, { 2 * PANEL + 1, MOST }, { 1, MOST },
+                                  { MOST, 1 } };
     for (int i = 0; i < ORDERS; i++)
         for (int more = 0; more < 4; more += 3) {
             Matrix a = matrix_random(t, orders[i], orders[i], more);
@@ -240,8 +242,8 @@ static void cholesky_case(BlasType t, char uplo, int n, int more, int bad)
               CHECK(half_untouched(&made, &a, uplo));
     ok = ok && CHECK(bad >= 0 || gap_entries(&made, &own) <= bound(&a) * sqrt(n + 1));
     if (!ok)
-        fprintf(stderr, "  Cholesky %c, type %d, order %d, ld %d, info %d, wanted %d\n", uplo, t, n, a.ld, info,
-                own_info);
+        fprintf(stderr, "  Cholesky %c, type %d, order %d, ld %d, info %d, wanted %d\n", uplo, t,
+                n, a.ld, info, own_info);
     free(a.data), free(own.data), free(made.data);
 }
 
@@ -334,9 +336,11 @@ typedef struct Bench {
 
 static Bench bench_new(BlasType t)
 {
-    Bench b = { .t = t, .general = matrix_random(t, ORDER, ORDER, 0), .definite = matrix_definite(t, ORDER, 0),
+    Bench b = { .t = t, .general = matrix_random(t, ORDER, ORDER, 0),
+                .definite = matrix_definite(t, ORDER, 0),
                 .f = matrix_new(t, ORDER, ORDER, 0), .u = matrix_new(BLAS_Z, ORDER, ORDER, 0),
-                .v = matrix_new(BLAS_Z, ORDER, ORDER, 0), .solution = matrix_random(t, ORDER, 3, 0) };
+                .v = matrix_new(BLAS_Z, ORDER, ORDER, 0),
+                .solution = matrix_random(t, ORDER, 3, 0) };
     b.wide = matrix_new(t, ORDER, 3, 0);
     for (int j = 0; j < 3; j++)
         for (int i = 0; i < ORDER; i++) {

@@ -439,12 +439,16 @@ static const Case cases[] = {
     { "#define open64 open\nint open(const char *, int);\n#define no\n#define self self\nint self;",
       "f open64 (open): int (const char *, int)\nf open: int (const char *, int)\nv self: int\n" },
     { "#define EACH(T) T b_##T(void); T a_##T(void);\nEACH(int) EACH(double)",
-      "f b_int: int (void)\nf a_int: int (void)\nf b_double: double (void)\nf a_double: double (void)\n" },
-    { "#define F(x, ...) int x(char, ## __VA_ARGS__)\n#define G(x, ...) , ## __VA_ARGS__ ## x\nF(f); F(g, int);\n"
+      "f b_int: int (void)\nf a_int: int (void)\nf b_double: double (void)\nf a_double: double "
+      "(void)\n" },
+    { "#define F(x, ...) int x(char, ## __VA_ARGS__)\n#define G(x, ...) , ## __VA_ARGS__ ## "
+      "x\nF(f); F(g, int);\n"
       "#define P(a, b, c) a ## b ## c\nint P(x,,) P(,,) P(,,;) int P(,y,z);\nint v G();",
       "f f: int (char)\nf g: int (char, int)\nv x: int\nv yz: int\nv v: int\n" },
-    { "#define F(a, b) a ## b\n#define LESS F(1)\n#define BAD F(+, -)\n#define OPEN F(1,\n#define TEXT L\"w\"\n"
-      "#define ATTR __attribute__((x\n#define DIV 1/0\n#define GOOD F(1, 2)\n#define STOP 'ab\nint v;",
+    { "#define F(a, b) a ## b\n#define LESS F(1)\n#define BAD F(+, -)\n#define OPEN F(1,\n#define "
+      "TEXT L\"w\"\n"
+      "#define ATTR __attribute__((x\n#define DIV 1/0\n#define GOOD F(1, 2)\n#define STOP 'ab\nint "
+      "v;",
       "c GOOD = 12\nv v: int\n" },
     { "", "" },
     { "/* nothing */ ; // at all", "" },

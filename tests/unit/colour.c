@@ -39,16 +39,20 @@ static bool colours_of(const Token *t, Paint allowed[3])
     Paint one = PAINT_PLAIN, other = PAINT_PLAIN;
     switch (t->kind) {
     case T_NAME: case T_REDUCE: other = PAINT_KNOWN; break;
-    case T_INT: case T_FLOAT: case T_IMAG: case T_TRUE: case T_FALSE: case T_NONE: one = other = PAINT_NUMBER; break;
-    case T_STRING: case T_STR_TEXT: case T_STR_BEGIN: one = PAINT_STRING; other = PAINT_ESCAPE; break;
+    case T_INT: case T_FLOAT: case T_IMAG: case T_TRUE: case T_FALSE: case T_NONE: one = other =
+        PAINT_NUMBER; break;
+    case T_STRING: case T_STR_TEXT: case T_STR_BEGIN: one = PAINT_STRING; other =
+        PAINT_ESCAPE; break;
     case T_LPAREN: case T_RPAREN: case T_LBRACKET: case T_RBRACKET: case T_LBRACE: case T_RBRACE:
         one = other = PAINT_BRACKET; break;
     case T_INTERP: case T_INTERP_END: case T_FORMAT: one = other = PAINT_ESCAPE; break;
-    case T_COMMA: case T_SIGN: case T_PRODUCT: case T_ASSIGN: case T_TRANSPOSE: case T_COLON: case T_DOT: break;
+    case T_COMMA: case T_SIGN: case T_PRODUCT: case T_ASSIGN: case T_TRANSPOSE: case T_COLON:
+    case T_DOT: break;
     case T_TEST: case T_AS: case T_FROM: case T_AGAINST: case T_MODIFIER: case T_MODARG:
         one = other = PAINT_KEYWORD; break;
     default:
-        if (t->kind == 0 || t->op || !token_keyword("fn", 2, &op) || t->kind < T_FN || t->kind > T_ASSERT)
+        if (t->kind == 0 || t->op || !token_keyword("fn", 2, &op) || t->kind < T_FN ||
+            t->kind > T_ASSERT)
             return false;
         one = other = PAINT_KEYWORD;
     }
@@ -60,8 +64,8 @@ static bool colours_of(const Token *t, Paint allowed[3])
 static bool report(const char *path, const char *text, Span span, uint8_t paint)
 {
     if (failed++ < 20)
-        printf("FAILED %s at byte %u: `%.*s` has colour %d\n", path, span.from, (int)(span.to - span.from),
-               text + span.from, paint);
+        printf("FAILED %s at byte %u: `%.*s` has colour %d\n", path, span.from,
+               (int)(span.to - span.from), text + span.from, paint);
     return false;
 }
 
@@ -136,8 +140,8 @@ static void check_noise(Interp *in)
 
 int main(void)
 {
-    static const char *const places[] = { "tests/lang/*/*.ric", "tests/lang/*.ric", "stdlib/*.ric", "examples/*.ric",
-                                          "examples/*/*.ric", "tests/regress/*.ric" };
+    static const char *const places[] = { "tests/lang/*/*.ric", "tests/lang/*.ric", "stdlib/*.ric",
+                                          "examples/*.ric", "examples/*/*.ric", "tests/regress/*.ric" };
     Interp *in = interp_new();
     glob_t files = { 0 };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)

@@ -1,6 +1,6 @@
 /* `compare` where memory ends: the n-th allocation fails, for every n until all succeed. The error
- * is `memory` or an entry's own, the interpreter is as it was before: stack, scope, output, and what
- * lives. And errors of accuracy.h that can be said exactly. */
+ * is `memory` or an entry's own, the interpreter is as it was before: stack, scope, output, and
+ * what lives. And errors of accuracy.h that can be said exactly. */
 #include "core/base/error.h"
 #include "interp/precision/accuracy.h"
 #include "interp/state/interp.h"
@@ -45,7 +45,8 @@ static void memory_ends(Interp *in)
         mem->fail_at = mem->allocations + n;
         runs(in, g);
         mem->fail_at = 0;
-        if (in->sp != sp || in->scope || in->solved || in->out_mute || in->out_heading || in->ctx.frame) {
+        if (in->sp != sp || in->scope || in->solved || in->out_mute || in->out_heading ||
+            in->ctx.frame) {
             CHECK(!"everything is put back");
             break;
         }
@@ -104,7 +105,8 @@ static void errors_are_exact(Interp *in)
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         Accuracy a = measured(in, known[i].pair);
-        bool good = a.error == known[i].error || fabs(a.error - known[i].error) <= 1e-15 * known[i].error;
+        bool good = a.error == known[i].error ||
+                    fabs(a.error - known[i].error) <= 1e-15 * known[i].error;
         check_that(good, known[i].pair, __FILE__, __LINE__);
         bool digits = a.error == 0 ? isinf(a.digits)
                     : a.error >= 1 ? a.digits == 0 : fabs(a.digits + log10(a.error)) < 1e-12;

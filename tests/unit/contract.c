@@ -40,7 +40,8 @@ static void set_element(DType dt, char *base, int64_t i, double _Complex v)
     case DT_I64: ((int64_t *)(void *)base)[i] = (int64_t)creal(v); break;
     case DT_F32: ((float *)(void *)base)[i] = (float)creal(v); break;
     case DT_F64: ((double *)(void *)base)[i] = creal(v); break;
-    case DT_C64: ((float _Complex *)(void *)base)[i] = make_c64((float)creal(v), (float)cimag(v)); break;
+    case DT_C64: ((float _Complex *)(void *)base)[i] =
+        make_c64((float)creal(v), (float)cimag(v)); break;
     default: ((double _Complex *)(void *)base)[i] = v; break;
     }
 }
@@ -50,7 +51,8 @@ static void fill_case(Case *x, DType dt, int operands, Semiring semiring)
 {
     memset(x, 0, sizeof *x);
     Contraction *c = &x->c;
-    *c = (Contraction){ .dtype = dt, .semiring = semiring, .labels = 2 + below(LABELS - 1), .operands = operands,
+    *c = (Contraction){ .dtype = dt, .semiring = semiring, .labels = 2 + below(LABELS - 1),
+                        .operands = operands,
                         .operand = x->operand };
     bool is_complex = dtype_info(dt)->kind == 'c';
     uint64_t held = 0;
@@ -172,7 +174,8 @@ static bool right(const Case *x)
         if (dt == DT_I8 || dt == DT_U8)
             cell[0] = (char)(int64_t)creal(want);
         if (memcmp(none ? identity : cell, x->out + (size_t)i * bytes, bytes) != 0 &&
-            element_c128(dt, none ? identity : cell) != element_c128(dt, x->out + (size_t)i * bytes))
+            element_c128(dt, none ? identity : cell) != element_c128(dt,
+                x->out + (size_t)i * bytes))
             return false;
     }
     return true;
@@ -201,8 +204,10 @@ static void networks(DType dt, Semiring semiring, int count)
         Case x;
         int operands = 1 + below(OPERANDS), path[OPERANDS][2];
         fill_case(&x, dt, operands, semiring);
-        ContractOptions written = { .left_to_right = true }, told = { .path = (const int (*)[2])path },
-                        tight = { .memory = 64 }, at_once = { .path = (const int[1][2]){ { -1, -1 } },
+        ContractOptions written = { .left_to_right = true },
+        told = { .path = (const int (*)[2])path },
+                        tight = { .memory = 64 },
+                            at_once = { .path = (const int[1][2]){ { -1, -1 } },
                                                               .path_length = 1 };
         Ctx *ctx = i % 2 ? &one_thread : &three_threads;
         size_t live = ctx->mem.live;
@@ -213,7 +218,8 @@ static void networks(DType dt, Semiring semiring, int count)
             run_one(ctx, &x, &written);
             run_one(ctx, &x, &told);
             run_one(ctx, &x, &tight);
-            if (semiring == SR_PLUS_TIMES || semiring == SR_OR_AND || !semiring_distributes(semiring))
+            if (semiring == SR_PLUS_TIMES || semiring == SR_OR_AND ||
+                !semiring_distributes(semiring))
                 run_one(ctx, &x, &at_once);
         }
         CHECK(ctx->mem.live == live);
@@ -226,7 +232,8 @@ static void zero_times_infinity(void)
 {
     double zero = 0, vector[2] = { 1, INFINITY }, out[2];
     ContractOperand operand[3] = { { 0 }, { .labels = 1, .stride = { 1 } }, { 0 } };
-    Contraction c = { .dtype = DT_F64, .labels = 1, .operands = 3, .extent = { 2 }, .operand = operand, .out = 1,
+    Contraction c = { .dtype = DT_F64, .labels = 1, .operands = 3, .extent = { 2 },
+                      .operand = operand, .out = 1,
                       .out_stride = { 1 } };
     for (int way = 0; way < 3; way++) {
         ContractOptions options = { .left_to_right = way == 1, .path_length = way == 2,
@@ -288,7 +295,8 @@ static void large_fused(void)
         { .labels = 1 | 2 | 4 | 16, .stride = { NK, NM * NI * NK, 1, 0, NI * NK } },
         { .labels = 1 | 2 | 8 | 16, .stride = { NL, NM * NI * NL, 0, 1, NI * NL } },
     };
-    Contraction x = { .dtype = DT_F64, .labels = 5, .operands = 3, .extent = { NI, NJ, NK, NL, NM }, .operand = operand,
+    Contraction x = { .dtype = DT_F64, .labels = 5, .operands = 3, .extent = { NI, NJ, NK, NL, NM },
+                      .operand = operand,
                       .out = 2 | 16, .out_stride = { 0, NM, 0, 0, 1 } };
     ContractOptions at_once = { .path = (const int[1][2]){ { -1, -1 } }, .path_length = 1 };
     for (int way = 0; way < 2; way++) {
@@ -302,7 +310,8 @@ static void large_fused(void)
                 for (int i = 0; i < NI; i++)
                     for (int k = 0; k < NK; k++)
                         for (int l = 0; l < NL; l++)
-                            sum += a[((i * NJ + j) * NK + k) * NL + l] * b[((j * NM + m) * NI + i) * NK + k] *
+                            sum += a[((i * NJ + j) * NK + k) * NL + l] *
+                                   b[((j * NM + m) * NI + i) * NK + k] *
                                    c[((j * NM + m) * NI + i) * NL + l];
                 CHECK(out[j * NM + m] == sum);
             }
@@ -312,19 +321,23 @@ static void large_fused(void)
 static void report(void)
 {
     double a[4] = { 1, 2, 3, 4 }, out[4];
-    ContractOperand operand[3] = { { .labels = 3, .stride = { 2, 1 } }, { .labels = 6, .stride = { 0, 2, 1 } },
+    ContractOperand operand[3] =
+        { { .labels = 3, .stride = { 2, 1 } }, { .labels = 6, .stride = { 0, 2, 1 } },
                                    { .labels = 12, .stride = { 0, 0, 2, 1 } } };
-    Contraction c = { .dtype = DT_F64, .labels = 4, .operands = 3, .extent = { 2, 2, 2, 2 }, .operand = operand,
+    Contraction c = { .dtype = DT_F64, .labels = 4, .operands = 3, .extent = { 2, 2, 2, 2 },
+                      .operand = operand,
                       .out = 9, .out_stride = { 2, 0, 0, 1 } };
     static Report r;
     ContractStep steps[3];
-    ContractPlan *plan = contract_plan(&one_thread, &c, &(ContractOptions){ .left_to_right = true });
+    ContractPlan *plan = contract_plan(&one_thread, &c,
+                                       &(ContractOptions){ .left_to_right = true });
     contract_report(plan, "R", &r);
     CHECK(r.steps == 2 && r.naive_flops == 48);
     CHECK(strcmp(r.step[0].what, "T1[a,c] = A[a,b] B[b,c]") == 0);
     CHECK(strcmp(r.step[1].what, "R[a,d] = C[c,d] T1[a,c]") == 0);
     CHECK(r.step[0].temporary == 32 && r.step[1].temporary == 0);
-    CHECK(contract_steps(plan, steps) == 2 && steps[0].a == 0 && steps[0].b == 1 && steps[1].a + steps[1].b == 1);
+    CHECK(contract_steps(plan, steps) == 2 && steps[0].a == 0 && steps[0].b == 1 &&
+          steps[1].a + steps[1].b == 1);
     CHECK(contract_memory(plan).peak == 32 && contract_memory(plan).largest == 32);
     contract_run(&one_thread, plan, out, (const void *[]){ a, a, a });
     CHECK(out[0] == 37 && out[1] == 54 && out[2] == 81 && out[3] == 118);
@@ -343,7 +356,8 @@ int main(void)
     networks(DT_I64, SR_PLUS_TIMES, 150);
     networks(DT_BOOL, SR_OR_AND, 60);
     for (int dt = 0; dt < DT_COUNT; dt++)
-        if (dt != DT_BOOL && dt != DT_F16 && dt != DT_BF16 && dt != DT_RATIONAL && !dtype_foreign((DType)dt))
+        if (dt != DT_BOOL && dt != DT_F16 && dt != DT_BF16 && dt != DT_RATIONAL &&
+            !dtype_foreign((DType)dt))
             networks((DType)dt, SR_PLUS_TIMES, 60);
     networks(DT_F64, SR_MIN_PLUS, 40);
     networks(DT_I64, SR_MAX_PLUS, 40);

@@ -1,7 +1,7 @@
 /* Contractions of one and two operands against the plain definition: random labels, extents
  * and steps (permuted, turned over, broadcast, overlapping windows), every dtype and semiring,
- * on one thread and two, by the cheapest way and by each of the others. The result's memory starts as NaN or garbage, and what lies between
- * its elements must stay as it was. */
+ * on one thread and two, by the cheapest way and by each of the others. The result's memory starts
+ * as NaN or garbage, and what lies between its elements must stay as it was. */
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/pair/contract_pair_ways.h"
 #include "tests/unit/check.h"
@@ -202,9 +202,10 @@ static double tolerance(DType dt, double size) {
     return 40 * eps * size;
 }
 
-static bool agrees(DType dt, Semiring s, const char *data, int64_t at, double complex want, double size,
-                   int64_t iwant) {
-    if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b') return integer(dt, data, at) == iwant;
+static bool agrees(DType dt, Semiring s, const char *data, int64_t at, double complex want,
+                   double size, int64_t iwant) {
+    if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b') return integer(dt, data,
+        at) == iwant;
     double complex got = get(dt, data, at);
     if (s != SR_PLUS_TIMES && creal(got) == creal(want)) return true;
     return cabs(got - want) <= tolerance(dt, size);
@@ -229,7 +230,8 @@ static void run_case(Case *k) {
     for (int o = 0; o < k->c.operands; o++) fill(dt, memory[1 + o], k->room[1 + o]);
     char guard = memory[0][0], *out = memory[0] + k->origin[0] * bytes;
     const char *a = memory[1] + k->origin[1] * bytes, *b = memory[2] + k->origin[2] * bytes;
-    static const PairWay *const ways[] = { NULL, NULL, NULL, &pair_way_block, &pair_way_block, &pair_way_gemm,
+    static const PairWay *const ways[] =
+        { NULL, NULL, NULL, &pair_way_block, &pair_way_block, &pair_way_gemm,
                                            &pair_way_direct, &pair_way_rows, &pair_way_semiring };
     PairPlan *plan = pair_plan_wanted(&ctx, &k->c, ways[pick(9)]);
     pair_run(&ctx, plan, out, a, k->c.operands > 1 ? b : NULL);
@@ -253,7 +255,8 @@ static void run_case(Case *k) {
         }
         if (l < 0) break;
     }
-    for (int64_t i = 0; i < k->room[0] * bytes; i++) ok &= touched[i / bytes] || memory[0][i] == guard;
+    for (int64_t i = 0; i < k->room[0] * bytes; i++) ok &= touched[i / bytes] ||
+        memory[0][i] == guard;
     if (!CHECK(ok) && check_failed < 10) describe(k, plan);
     pair_plan_free(&ctx, plan);
 }
@@ -264,15 +267,16 @@ static void random_cases(int count) {
     for (int i = 0; i < count; i++) {
         Case k;
         DType dt = dtypes[pick(10)];
-        Semiring s = dt == DT_BOOL ? SR_OR_AND : pick(3) ? SR_PLUS_TIMES : (Semiring)pick(SR_OR_AND);
+        Semiring s = dt == DT_BOOL ? SR_OR_AND : pick(3) ? SR_PLUS_TIMES
+                                                         : (Semiring)pick(SR_OR_AND);
         if (semiring_has(s, dt) && random_case(&k, dt, s)) run_case(&k);
     }
 }
 
 /* ---- large cases: elements taken at random ---- */
 
-static void spread_labels(const char *term, const int64_t *extent, uint64_t *labels, int64_t *stride,
-                          int64_t *size) {
+static void spread_labels(const char *term, const int64_t *extent, uint64_t *labels,
+                          int64_t *stride, int64_t *size) {
     *size = 1;
     for (; *term && *term != '-'; term++) {
         *labels |= (uint64_t)1 << (*term - 'a');
@@ -331,7 +335,8 @@ static void large_cases(void) {
     static const DType dtypes[] = { DT_F64, DT_F32, DT_C64, DT_C128 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int d = 0; d < 4; d++)
-            large_case(dtypes[d], cases[i].spec, cases[i].extent, d == 0 && pick(2) ? NULL : &pair_way_block);
+            large_case(dtypes[d], cases[i].spec, cases[i].extent,
+                       d == 0 && pick(2) ? NULL : &pair_way_block);
 }
 
 /* ---- particular cases ---- */
@@ -350,7 +355,8 @@ static void special_values(void) {
     for (int64_t n = 1; n < 70; n += n < 8 ? 1 : 13) {
         Case x;
         PairPlan *plan = product_plan(DT_F64, n, n, n, &x);
-        double *a = (double *)(void *)memory[1], *b = (double *)(void *)memory[2], *c = (double *)(void *)memory[0];
+        double *a = (double *)(void *)memory[1], *b = (double *)(void *)memory[2],
+               *c = (double *)(void *)memory[0];
         for (int64_t i = 0; i < n * n; i++) a[i] = b[i] = 1, c[i] = NAN;
         a[0] = INFINITY;
         b[0] = 0;

@@ -24,7 +24,8 @@ static int below(int n)
 static void random_network(Network *w, int n, int labels, int most)
 {
     memset(w, 0, sizeof *w);
-    w->c = (Contraction){ .dtype = DT_F64, .semiring = SR_PLUS_TIMES, .labels = labels, .operands = n,
+    w->c = (Contraction){ .dtype = DT_F64, .semiring = SR_PLUS_TIMES, .labels = labels,
+                          .operands = n,
                           .operand = w->operand };
     for (int l = 0; l < labels; l++) {
         w->c.extent[l] = 1 + below(most);
@@ -70,7 +71,8 @@ static double exhaustive(const Network *w)
         for (int part = (set - 1) & set; part; part = (part - 1) & set)
             if (part & (set & -set)) {
                 int other = set ^ part;
-                double t = best[part] + best[other] + pair_seconds_of(w, labels[part], labels[other], labels[set]);
+                double t = best[part] + best[other] +
+                           pair_seconds_of(w, labels[part], labels[other], labels[set]);
                 best[set] = fmin(best[set], t);
             }
     }
@@ -130,7 +132,8 @@ static void long_chain(int n)
         for (int i = 0; i + length < n; i++) {
             flops[i][i + length] = length ? INFINITY : 0;
             for (int j = i; j < i + length; j++)
-                flops[i][i + length] = fmin(flops[i][i + length], flops[i][j] + flops[j + 1][i + length] +
+                flops[i][i + length] = fmin(flops[i][i + length],
+                                            flops[i][j] + flops[j + 1][i + length] +
                                             size[i] * size[j + 1] * size[i + length + 1]);
         }
     int from[MOST], to[MOST], left = n;

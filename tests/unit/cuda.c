@@ -1,8 +1,9 @@
-/* CUDA behind the vtable of devices, against the machine of tests/stub: loading in every combination
- * of what is there, the order of calls, copies, kernels and their cache, products of every layout,
- * LAPACK, and each call that can fail failing. Every case is a process of its own, which finds the
- * stubs by LD_LIBRARY_PATH as a program finds the real ones. With NVRTC there, kernels are compiled for
- * all devices from sm_70 to sm_90; `cuda real` runs what needs no stub on the first real device. */
+/* CUDA behind the vtable of devices, against the machine of tests/stub: loading in every
+ * combination of what is there, the order of calls, copies, kernels and their cache, products of
+ * every layout, LAPACK, and each call that can fail failing. Every case is a process of its own,
+ * which finds the stubs by LD_LIBRARY_PATH as a program finds the real ones. With NVRTC there,
+ * kernels are compiled for all devices from sm_70 to sm_90; `cuda real` runs what needs no stub on
+ * the first real device. */
 #include "kernels/backends/backends.h"
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/cuda_probe.h"
@@ -52,8 +53,8 @@ static bool left_clean(void)
 {
     if (machine->first_disorder[0])
         fprintf(stderr, "out of order: %s\n", machine->first_disorder);
-    return machine->blocks == 0 && machine->contexts == 0 && machine->streams == 0 && machine->modules == 0 &&
-           machine->handles == 0 && machine->disorder == 0;
+    return machine->blocks == 0 && machine->contexts == 0 && machine->streams == 0 &&
+           machine->modules == 0 && machine->handles == 0 && machine->disorder == 0;
 }
 
 /* ---- memory ---- */
@@ -63,12 +64,15 @@ static void test_copies(Device *d)
     DevMem m, other;
     for (int i = 0; i < 64; i++)
         from[i] = (char)(i * 7 + 1);
-    CHECK(d->ops->alloc(d, 64, &m) == DEV_OK && d->ops->alloc(d, 64, &other) == DEV_OK && m.handle != other.handle);
+    CHECK(d->ops->alloc(d, 64, &m) == DEV_OK && d->ops->alloc(d, 64, &other) == DEV_OK &&
+          m.handle != other.handle);
     CHECK(d->ops->put(d, &m, 0, from, 64) == DEV_OK);
     CHECK(d->ops->get(d, &m, 0, to, 64) == DEV_OK && memcmp(from, to, 64) == 0);
     CHECK(d->ops->put(d, &m, 10, from, 5) == DEV_OK && d->ops->get(d, &m, 8, to, 8) == DEV_OK);
-    CHECK(to[0] == from[8] && to[1] == from[9] && memcmp(to + 2, from, 5) == 0 && to[7] == from[15]);
-    CHECK(d->ops->copy(d, &other, 3, &m, 10, 5) == DEV_OK && d->ops->get(d, &other, 3, to, 5) == DEV_OK);
+    CHECK(to[0] == from[8] && to[1] == from[9] && memcmp(to + 2, from, 5) == 0 &&
+          to[7] == from[15]);
+    CHECK(d->ops->copy(d, &other, 3, &m, 10, 5) == DEV_OK &&
+          d->ops->get(d, &other, 3, to, 5) == DEV_OK);
     CHECK(memcmp(to, from, 5) == 0);
     for (int step = -9; step <= 9; step += 6) {         /* onto itself, both ways */
         char wanted[64];
@@ -98,12 +102,14 @@ static void test_too_much(Device *d)
 
 /* ---- kernels ---- */
 static const char scale_text[] =
-    "extern \"C\" __global__ void scale(float *y, unsigned long long at_y, const float *x, unsigned long long at_x,\n"
+    "extern \"C\" __global__ void scale(float *y, unsigned long long at_y, const float *x, "
+    "unsigned long long at_x,\n"
     "                                 float by, long long n)\n"
     "{\n"
     "    y = (float *)((char *)y + at_y);\n"
     "    x = (const float *)((const char *)x + at_x);\n"
-    "    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)\n"
+    "    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * "
+    "blockDim.x)\n"
     "        y[i] = x[i] * by;\n"
     "}\n";
 
@@ -129,16 +135,21 @@ static bool scales(Device *d, DevKernel *k, int64_t n, float by)
     enum { MOST = 1000 };
     float x[MOST + 3], y[MOST + 5];
     DevMem in, out;
-    bool ok = d->ops->alloc(d, sizeof x, &in) == DEV_OK && d->ops->alloc(d, sizeof y, &out) == DEV_OK;
+    bool ok = d->ops->alloc(d, sizeof x, &in) == DEV_OK &&
+              d->ops->alloc(d, sizeof y, &out) == DEV_OK;
     for (int i = 0; i < MOST + 3; i++)
         x[i] = (float)i + 0.25f;
     for (int i = 0; i < MOST + 5; i++)
         y[i] = -1;
-    ok = ok && d->ops->put(d, &in, 0, x, sizeof x) == DEV_OK && d->ops->put(d, &out, 0, y, sizeof y) == DEV_OK;
+    ok = ok && d->ops->put(d, &in, 0, x, sizeof x) == DEV_OK &&
+         d->ops->put(d, &out, 0, y, sizeof y) == DEV_OK;
     const DevGrid grid = { .groups = { 3, 1, 1 }, .local = { 32, 1, 1 } };
-    const DevArg args[] = { { .mem = &out, .at = 5 * sizeof *y }, { .mem = &in, .at = 3 * sizeof *x },
-                            { .value = &by, .bytes = sizeof by }, { .value = &n, .bytes = sizeof n } };
-    ok = ok && d->ops->launch(d, k, &grid, args, 4) == DEV_OK && d->ops->get(d, &out, 0, y, sizeof y) == DEV_OK;
+    const DevArg args[] = { { .mem = &out, .at = 5 * sizeof *y },
+                            { .mem = &in, .at = 3 * sizeof *x },
+                            { .value = &by, .bytes = sizeof by },
+                            { .value = &n, .bytes = sizeof n } };
+    ok = ok && d->ops->launch(d, k, &grid, args, 4) == DEV_OK &&
+         d->ops->get(d, &out, 0, y, sizeof y) == DEV_OK;
     for (int i = 0; i < MOST + 5; i++)
         ok = ok && y[i] == (i < 5 || i >= n + 5 ? -1 : x[i - 5 + 3] * by);
     d->ops->release(d, &in);
@@ -157,16 +168,19 @@ static void test_kernels(Device *d)
     CHECK(d->ops->build(d, scale_text, "scales", &other) == DEV_FAILED && !other);
     CHECK(fault_has(d, "CUDA_ERROR_NOT_FOUND"));
     CHECK(d->ops->build(d, "\n#error as asked\n", "f", &other) == DEV_FAILED && !other);
-    CHECK(fault_has(d, "the kernel f does not compile: kernel.cu(2): ") && fault_has(d, "as asked"));
+    CHECK(fault_has(d, "the kernel f does not compile: kernel.cu(2): ") &&
+          fault_has(d, "as asked"));
     CHECK(!strchr(d->fault, '\n') && !strstr(d->fault, "warning"));
     DevGrid grid = { .groups = { 1, 1, 1 }, .local = { 1025, 1, 1 } };
     CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_LACKS && fault_has(d, "1025 threads"));
     grid = (DevGrid){ .groups = { 1, 65536, 1 }, .local = { 32, 1, 1 } };
-    CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_LACKS && fault_has(d, "1 x 65536 x 1 blocks"));
+    CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_LACKS &&
+          fault_has(d, "1 x 65536 x 1 blocks"));
     grid.groups[1] = 0;
     CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_OK);
     grid = (DevGrid){ .groups = { 1, 1, 1 }, .local = { 1, 1, 1 }, .shared = 300 << 10 };
-    CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_FAILED && fault_has(d, "CUDA_ERROR_INVALID_VALUE"));
+    CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_FAILED &&
+          fault_has(d, "CUDA_ERROR_INVALID_VALUE"));
     CHECK(scales(d, k, 7, 2));
     d->ops->drop(d, k);
 }
@@ -179,7 +193,8 @@ static void test_cache(Device *d)
     CHECK(d->ops->build(d, scale_text, "scale", &k) == DEV_OK && machine->compiled == compiled);
     d->ops->drop(d, k);
     CHECK(strcmp(machine->options, "") != 0);
-    const char *const key[] = { "cuda 12040", "--gpu-architecture=sm_90", "--fmad=false", scale_text, NULL };
+    const char *const key[] =
+        { "cuda 12040", "--gpu-architecture=sm_90", "--fmad=false", scale_text, NULL };
     size_t bytes = 0;
     char *image = device_cache_get(ctx, key, &bytes);
     CHECK(image && bytes == 5);
@@ -264,14 +279,16 @@ static bool product_right(Device *d, const DevGemm *g, const void *a, const void
 static DevMatrix matrix(const DevMem *mem, int64_t rows, int64_t cols, bool transposed, int64_t gap)
 {
     int64_t line = transposed ? rows : cols, lines = transposed ? cols : rows;
-    return (DevMatrix){ .mem = mem, .at = 3 + gap, .ld = line + gap, .batch = lines * (line + gap) + 5,
+    return (DevMatrix){ .mem = mem, .at = 3 + gap, .ld = line + gap,
+                        .batch = lines * (line + gap) + 5,
                         .transposed = transposed };
 }
 
 static void test_products(Device *d)
 {
     static const DType dtypes[] = { DT_F64, DT_F32, DT_F16, DT_BF16 };
-    static const int64_t sizes[][4] = { { 3, 4, 5, 1 }, { 1, 1, 1, 1 }, { 1, 7, 4, 3 }, { 6, 1, 2, 2 }, { 5, 5, 0, 2 },
+    static const int64_t sizes[][4] =
+        { { 3, 4, 5, 1 }, { 1, 1, 1, 1 }, { 1, 7, 4, 3 }, { 6, 1, 2, 2 }, { 5, 5, 0, 2 },
                                         { 0, 3, 3, 1 }, { 9, 8, 1, 4 }, { 4, 4, 4, 0 } };
     static char a[8 * ROOM], b[8 * ROOM];
     DevMem ma, mb, mc;
@@ -284,7 +301,8 @@ static void test_products(Device *d)
         }
         CHECK(d->ops->alloc(d, bytes, &ma) == DEV_OK && d->ops->alloc(d, bytes, &mb) == DEV_OK &&
               d->ops->alloc(d, bytes, &mc) == DEV_OK);
-        CHECK(d->ops->put(d, &ma, 0, a, bytes) == DEV_OK && d->ops->put(d, &mb, 0, b, bytes) == DEV_OK);
+        CHECK(d->ops->put(d, &ma, 0, a, bytes) == DEV_OK &&
+              d->ops->put(d, &mb, 0, b, bytes) == DEV_OK);
         for (int s = 0; s < 8; s++)
             for (int layout = 0; layout < 16; layout++) {
                 const int64_t *z = sizes[s], gap = layout & 8 ? 2 : 0;
@@ -295,12 +313,14 @@ static void test_products(Device *d)
                 CHECK(product_right(d, &g, a, b));
                 g.a.batch = 0;                              /* one A for all */
                 if (g.m == 1)
-                    g.a.ld = g.a.transposed ? g.a.ld : 0;   /* the step of an axis of one element is anything */
+                    /* the step of an axis of one element is anything */
+                    g.a.ld = g.a.transposed ? g.a.ld : 0;
                 CHECK(product_right(d, &g, a, b));
             }
         DevGemm g = { .dtype = dt, .m = 4, .n = 4, .k = 4, .count = 1 };
         g.a = g.b = g.c = matrix(&ma, 4, 4, false, 0);
-        g.a.ld = 0;                                         /* rows that are one row: not the library's */
+        /* rows that are one row: not the library's */
+        g.a.ld = 0;
         CHECK(d->math.gemm(d, &g) == DEV_LACKS && fault_has(d, "4 x 4 and 4 x 4"));
         d->ops->release(d, &ma);
         d->ops->release(d, &mb);
@@ -334,7 +354,8 @@ static void fetched(Device *d, DType dt, DevMem *m, double *x, int n)
 static double tolerance(DType dt) { return dt == DT_F64 ? 1e-13 : 1e-4; }
 
 /* a b by columns: m x k and k x n; flags turn an operand. */
-static double product_at(const double *a, bool ta, int lda, const double *b, bool tb, int ldb, int k, int i, int j)
+static double product_at(const double *a, bool ta, int lda, const double *b, bool tb, int ldb,
+                         int k, int i, int j)
 {
     double sum = 0;
     for (int p = 0; p < k; p++)
@@ -352,11 +373,13 @@ static void test_solve(Device *d, DType dt, const double *a)
         DevMem ma = sent(d, dt, a, N * N), mb = sent(d, dt, b, 2 * N), pivots;
         CHECK(d->ops->alloc(d, N * 4, &pivots) == DEV_OK);
         CHECK(d->math.getrf(d, dt, N, N, &ma, N, &pivots, &info) == DEV_OK && info == 0);
-        CHECK(d->math.getrs(d, dt, turned, N, 2, &ma, N, &pivots, &mb, N, &info) == DEV_OK && info == 0);
+        CHECK(d->math.getrs(d, dt, turned, N, 2, &ma, N, &pivots, &mb, N,
+                            &info) == DEV_OK && info == 0);
         fetched(d, dt, &mb, x, 2 * N);
         for (int i = 0; i < N; i++)
             for (int j = 0; j < 2; j++)
-                worst = fmax(worst, fabs(product_at(a, turned, N, x, false, N, N, i, j) - b[i + j * N]));
+                worst = fmax(worst,
+                             fabs(product_at(a, turned, N, x, false, N, N, i, j) - b[i + j * N]));
         d->ops->release(d, &ma);
         d->ops->release(d, &pivots);
     }
@@ -373,7 +396,8 @@ static void test_singular(Device *d, DType dt)
     CHECK(d->math.potrf(d, dt, false, N, &m, N, &info) == DEV_OK && info == 2);
     CHECK(d->math.getrf(d, dt, 0, 0, &m, 1, &pivots, &info) == DEV_OK && info == 0);
     CHECK(d->math.syevd(d, dt, true, 0, &m, &pivots, &info) == DEV_OK && info == 0);
-    CHECK(d->math.getrf(d, dt, (int64_t)1 << 31, N, &m, (int64_t)1 << 31, &pivots, &info) == DEV_LACKS);
+    CHECK(d->math.getrf(d, dt, (int64_t)1 << 31, N, &m, (int64_t)1 << 31, &pivots,
+                        &info) == DEV_LACKS);
     CHECK(fault_has(d, "2147483648 rows"));
     d->ops->release(d, &m);
     d->ops->release(d, &pivots);
@@ -395,14 +419,16 @@ static void test_symmetric(Device *d, DType dt, const double *a)
                 if (upper ? i > j : i < j)
                     l[i + j * N] = 0;
         for (int i = 0; i < N * N; i++)
-            worst = fmax(worst, fabs(product_at(l, upper, N, l, !upper, N, N, i % N, i / N) - s[i]));
+            worst =
+                fmax(worst, fabs(product_at(l, upper, N, l, !upper, N, N, i % N, i / N) - s[i]));
     }
     DevMem m = sent(d, dt, s, N * N), mw = sent(d, dt, s, N);
     CHECK(d->math.syevd(d, dt, true, N, &m, &mw, &info) == DEV_OK && info == 0);
     fetched(d, dt, &m, v, N * N);
     fetched(d, dt, &mw, w, N);
     for (int i = 0; i < N * N; i++)
-        worst = fmax(worst, fabs(product_at(s, false, N, v, false, N, N, i % N, i / N) - v[i] * w[i / N]));
+        worst = fmax(worst,
+                     fabs(product_at(s, false, N, v, false, N, N, i % N, i / N) - v[i] * w[i / N]));
     CHECK(worst < 10 * tolerance(dt) && w[0] <= w[1] && w[3] <= w[4] && w[0] > 0.9);
 }
 
@@ -417,7 +443,8 @@ static void test_tall(Device *d, DType dt)
     DevMem m = sent(d, dt, a, M * N), tau = sent(d, dt, a, N);
     CHECK(d->math.geqrf(d, dt, M, N, &m, M, &tau, &info) == DEV_OK && info == 0);
     DevMem kept;
-    CHECK(d->ops->alloc(d, m.bytes, &kept) == DEV_OK && d->ops->copy(d, &kept, 0, &m, 0, m.bytes) == DEV_OK);
+    CHECK(d->ops->alloc(d, m.bytes, &kept) == DEV_OK &&
+          d->ops->copy(d, &kept, 0, &m, 0, m.bytes) == DEV_OK);
     CHECK(d->math.orgqr(d, dt, M, N, N, &m, M, &tau, &info) == DEV_OK && info == 0);
     fetched(d, dt, &m, q, M * N);
     fetched(d, dt, &kept, r, M * N);
@@ -427,7 +454,8 @@ static void test_tall(Device *d, DType dt)
             r[i + j * M] = 0;
     for (int i = 0; i < M * N; i++)
         worst = fmax(worst, fabs(product_at(q, false, M, r, false, M, N, i % M, i / M) - a[i]));
-    DevMem ma = sent(d, dt, a, M * N), ms = sent(d, dt, a, N), mu = sent(d, dt, a, M * N), mv = sent(d, dt, a, N * N);
+    DevMem ma = sent(d, dt, a, M * N), ms = sent(d, dt, a, N), mu = sent(d, dt, a, M * N),
+           mv = sent(d, dt, a, N * N);
     CHECK(d->math.gesvd(d, dt, M, N, &ma, &ms, &mu, &mv, &info) == DEV_OK && info == 0);
     d->ops->release(d, &ma);
     fetched(d, dt, &ms, s, N);
@@ -458,13 +486,16 @@ static void test_lapack(Device *d)
 static void case_whole(void)
 {
     Device *d = opened();
-    CHECK(strcmp(d->title, "Stub 0") == 0 && d->memory == machine->memory && !d->missing[0] && !d->why[0]);
+    CHECK(strcmp(d->title, "Stub 0") == 0 && d->memory == machine->memory && !d->missing[0] &&
+          !d->why[0]);
     CHECK(strcmp(d->note, "compute capability 9.0, driver for CUDA 12.4, NVRTC 12.4") == 0);
-    CHECK(d->caps == (DEVCAP_CUDA | DEVCAP_SOURCE) && device_holds(d, DT_F64) && !device_holds(d, DT_C64));
+    CHECK(d->caps == (DEVCAP_CUDA | DEVCAP_SOURCE) && device_holds(d, DT_F64) &&
+          !device_holds(d, DT_C64));
     test_copies(d);
     test_too_much(d);
     test_kernels(d);
-    CHECK(strcmp(machine->options, "--gpu-architecture=sm_90 --fmad=false -default-device --std=c++17 ") == 0);
+    CHECK(strcmp(machine->options,
+                 "--gpu-architecture=sm_90 --fmad=false -default-device --std=c++17 ") == 0);
     test_cache(d);
     test_products(d);
     test_lapack(d);
@@ -517,11 +548,13 @@ static void case_sticky(void)
     machine->kernel_fault = 700;
     CHECK(d->ops->launch(d, k, &grid, args, 4) == DEV_OK);
     CHECK(d->ops->get(d, &m, 0, &byte, 1) == DEV_FAILED);
-    CHECK(fault_has(d, "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered), in the kernel scale; "
+    CHECK(fault_has(d, "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered), in "
+                       "the kernel scale; "
                        "the driver gave the device up until this program ends"));
     CHECK(d->ops->alloc(d, 8, &n) == DEV_FAILED && fault_has(d, "in the kernel scale"));
     CHECK(d->ops->launch(d, k, &grid, args, 4) == DEV_FAILED && d->ops->sync(d) == DEV_FAILED);
-    CHECK(d->ops->put(d, &m, 0, &byte, 1) == DEV_FAILED && fault_has(d, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    CHECK(d->ops->put(d, &m, 0, &byte, 1) == DEV_FAILED &&
+          fault_has(d, "CUDA_ERROR_ILLEGAL_ADDRESS"));
     d->ops->drop(d, k);
     d->ops->release(d, &m);
     d->ops->close(d);
@@ -572,14 +605,17 @@ static void case_faults(void)
 {
     static const struct { const char *name; int code, times; DevStatus wanted; } fault[] = {
         { "cuDeviceGet", 101, 1, DEV_FAILED }, { "cuDevicePrimaryCtxRetain", 2, 1, DEV_NO_MEMORY },
-        { "cuDevicePrimaryCtxRetain", 999, 1, DEV_FAILED }, { "cuCtxSetCurrent", 201, 3, DEV_FAILED },
+        { "cuDevicePrimaryCtxRetain", 999, 1, DEV_FAILED },
+        { "cuCtxSetCurrent", 201, 3, DEV_FAILED },
         { "cuStreamCreate", 2, 1, DEV_NO_MEMORY }, { "cuMemAllocAsync", 1, 4, DEV_FAILED },
         { "cuMemcpyHtoDAsync_v2", 1, 2, DEV_FAILED }, { "cuModuleLoadData", 209, 1, DEV_FAILED },
         { "cuModuleGetFunction", 500, 1, DEV_FAILED }, { "nvrtcCompileProgram", 6, 1, DEV_FAILED },
         { "cuLaunchKernel", 701, 1, DEV_FAILED }, { "cublasCreate_v2", 3, 1, DEV_NO_MEMORY },
-        { "cublasCreate_v2", 1, 1, DEV_FAILED }, { "gemm", 15, 1, DEV_LACKS }, { "gemm", 13, 1, DEV_FAILED },
+        { "cublasCreate_v2", 1, 1, DEV_FAILED }, { "gemm", 15, 1, DEV_LACKS },
+        { "gemm", 13, 1, DEV_FAILED },
         { "gemm", 99, 1, DEV_FAILED }, { "cuMemsetD2D8Async", 1, 1, DEV_FAILED },
-        { "cusolverDnCreate", 2, 1, DEV_NO_MEMORY }, { "cusolverDnDgetrf_bufferSize", 3, 1, DEV_FAILED },
+        { "cusolverDnCreate", 2, 1, DEV_NO_MEMORY },
+        { "cusolverDnDgetrf_bufferSize", 3, 1, DEV_FAILED },
         { "cusolverDnDgetrf", 7, 1, DEV_FAILED }, { "cuMemcpyDtoDAsync_v2", 1, 1, DEV_FAILED },
         { "cuMemcpyDtoHAsync_v2", 1, 2, DEV_FAILED }, { "cuStreamSynchronize", 1, 3, DEV_FAILED },
     };
@@ -591,13 +627,15 @@ static void case_faults(void)
             snprintf(machine->fail_name, sizeof machine->fail_name, "%s", fault[i].name);
             machine->fail_code = fault[i].code;
             machine->fail_in = k;
-            const char *const key[] = { "cuda 12040", "--gpu-architecture=sm_90", "--fmad=false", scale_text, NULL };
+            const char *const key[] = { "cuda 12040", "--gpu-architecture=sm_90", "--fmad=false",
+                                        scale_text, NULL };
             device_cache_drop(key);
             DevStatus s = run_all(d);
-            bool ok = s == fault[i].wanted && machine->fail_in == 0 && d->fault[0] && left_clean() && d->state == ctx;
+            bool ok = s == fault[i].wanted && machine->fail_in == 0 && d->fault[0] &&
+                      left_clean() && d->state == ctx;
             if (!CHECK(ok))
-                fprintf(stderr, "%s fails with %d in call %d: status %d, %s\n", fault[i].name, fault[i].code, k, s,
-                        d->fault);
+                fprintf(stderr, "%s fails with %d in call %d: status %d, %s\n", fault[i].name,
+                        fault[i].code, k, s, d->fault);
         }
     machine->fail_in = 0;
     CHECK(run_all(d) == DEV_OK && left_clean());
@@ -606,7 +644,8 @@ static void case_faults(void)
 /* What the environment of the process lacks is in the name of the case: see main. */
 static void case_missing(const char *what)
 {
-    bool rtc = strchr(what, 'r'), blas = rtc || strchr(what, 'b'), solver = rtc || strchr(what, 's');
+    bool rtc = strchr(what, 'r'), blas = rtc || strchr(what, 'b'),
+         solver = rtc || strchr(what, 's');
     DevKernel *k = NULL;
     Device *d = opened();
     char text[sizeof d->missing] = "";
@@ -621,7 +660,8 @@ static void case_missing(const char *what)
     CHECK(!(d->caps & DEVCAP_SOURCE) == rtc);
     test_copies(d);
     if (rtc)
-        CHECK(d->ops->build(d, scale_text, "scale", &k) == DEV_LACKS && fault_has(d, "no libnvrtc"));
+        CHECK(d->ops->build(d, scale_text, "scale", &k) == DEV_LACKS &&
+              fault_has(d, "no libnvrtc"));
     else
         test_kernels(d);
     if (!blas)
@@ -645,7 +685,8 @@ static void case_absent(const char *what)
 {
     if (strcmp(what, "old") == 0) {
         machine->version = 10020;
-        absent("the NVIDIA driver is too old: CUDA 11.2 is needed, and it is for 10.2; toolkit 12.4 present");
+        absent("the NVIDIA driver is too old: CUDA 11.2 is needed, and it is for 10.2; toolkit "
+               "12.4 present");
     } else if (strcmp(what, "empty") == 0) {
         machine->devices = 0;
         absent("the NVIDIA driver finds no device");
@@ -662,7 +703,8 @@ static void case_absent(const char *what)
         absent("libcuda.so.1 is the toolkit's stub for linking, not the NVIDIA driver");
     } else if (strcmp(what, "mismatch") == 0) {
         machine->init_code = 803;
-        absent("the NVIDIA driver does not start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (system has unsupported");
+        absent("the NVIDIA driver does not start: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (system has "
+               "unsupported");
     } else if (strcmp(what, "strange") == 0) {
         machine->init_code = 4321;
         absent("the NVIDIA driver does not start: the driver's error 4321");
@@ -677,7 +719,8 @@ static void case_arch(int arch)
     register_scale();
     DevStatus s = d->ops->build(d, scale_text, "scale", &k);
     if (arch < 50)
-        CHECK(s == DEV_LACKS && fault_has(d, "NVRTC 12.4 makes nothing for compute capability 3.5"));
+        CHECK(s == DEV_LACKS &&
+              fault_has(d, "NVRTC 12.4 makes nothing for compute capability 3.5"));
     else
         CHECK(s == DEV_OK && strncmp(machine->options, "--gpu-architecture=compute_90 ", 30) == 0);
     if (k)
@@ -703,20 +746,23 @@ static void case_nvrtc(void)
             CHECK(archs[i] < 75 && l->compiler >= 13000);       /* CUDA 13 begins with 7.5 */
             continue;
         }
-        char *image = cuda_compile(ctx, &l->nvrtc, option, binary, scale_text, &bytes, log, sizeof log);
+        char *image = cuda_compile(ctx, &l->nvrtc, option, binary, scale_text, &bytes, log,
+                                   sizeof log);
         CHECK(binary && image && bytes > 100 && memcmp(image, "\177ELF", 4) == 0);
         mem_free(ctx, image, bytes);
     }
-    CHECK(cuda_arch_option(&l->nvrtc, 990, option, sizeof option, &binary) && !binary);     /* of years to come */
+    /* of years to come */
+    CHECK(cuda_arch_option(&l->nvrtc, 990, option, sizeof option, &binary) && !binary);
     char *image = cuda_compile(ctx, &l->nvrtc, option, binary, scale_text, &bytes, log, sizeof log);
     CHECK(image && strstr(image, ".visible .entry scale") && image[bytes - 1] == '\0');
     CHECK(image && !strstr(image, "fma.rn"));
     mem_free(ctx, image, bytes);
     CHECK(!cuda_arch_option(&l->nvrtc, 20, option, sizeof option, &binary));
-    CHECK(!cuda_compile(ctx, &l->nvrtc, "--gpu-architecture=sm_90", true, "#error as asked\n", &bytes, log,
-                        sizeof log));
+    CHECK(!cuda_compile(ctx, &l->nvrtc, "--gpu-architecture=sm_90", true, "#error as asked\n",
+                        &bytes, log, sizeof log));
     CHECK(strstr(log, "as asked") && !strchr(log, '\n'));
-    CHECK(!cuda_compile(ctx, &l->nvrtc, "--gpu-architecture=sm_1", true, scale_text, &bytes, log, sizeof log));
+    CHECK(!cuda_compile(ctx, &l->nvrtc, "--gpu-architecture=sm_1", true, scale_text, &bytes, log,
+                        sizeof log));
 }
 
 /* ---- on a real device ---- */
@@ -728,7 +774,8 @@ static void case_real(void)
         printf("not run: the CUDA backend on a real device (%s)\n", device("cuda")->why);
         return;
     }
-    printf("%s, %s; %s\n", d->title, d->note, d->missing[0] ? d->missing : "all libraries are there");
+    printf("%s, %s; %s\n", d->title, d->note,
+           d->missing[0] ? d->missing : "all libraries are there");
     if (!CHECK(d->ops->open(d) == DEV_OK))
         return;
     d->opened = true;
@@ -759,18 +806,21 @@ static void case_run(const char *name)
 
 /* ---- processes ---- */
 static const char *const cases[] = {
-    "whole", "plain", "two", "sticky", "faults", "missing r", "missing b", "missing s", "missing bs", "missing rbs",
-    "absent old", "absent empty", "absent hidden", "absent none", "absent linking", "absent mismatch", "absent strange",
+    "whole", "plain", "two", "sticky", "faults", "missing r", "missing b", "missing s",
+    "missing bs", "missing rbs",
+    "absent old", "absent empty", "absent hidden", "absent none", "absent linking",
+    "absent mismatch", "absent strange",
     "broken", "arch 35", "arch 120", "nvrtc",
 };
 
-/* A folder with the libraries of the case. One that is to be missing is a file that is no library: the
- * loader takes it, and looks no further for a real one. */
+/* A folder with the libraries of the case. One that is to be missing is a file that is no library:
+ * the loader takes it, and looks no further for a real one. */
 static void folder_make(const char *name, const char *stubs, const char *folder)
 {
     static const char *const file[] = {
         "libcuda.so.1", "libnvrtc.so.12", "libcublas.so.12", "libcusolver.so.11",
-        "libnvrtc.so.13", "libnvrtc.so.11", "libcublas.so.13", "libcublas.so.11", "libcusolver.so.12",
+        "libnvrtc.so.13", "libnvrtc.so.11", "libcublas.so.13", "libcublas.so.11",
+        "libcusolver.so.12",
     };
     static const char letter[] = "_rbs";
     char from[800], to[800];

@@ -42,7 +42,8 @@ static void test_ensure(void)
     device_ensure(ctx, mps, view, &at);
     CHECK(at == 200 && copies() == before + 1);
     Tensor *shadow = sim_shadow(ctx, mps, view);
-    CHECK(((float *)shadow->data)[0] == 50 && ((float *)shadow->data)[-2] == 48 && shadow->data != view->data);
+    CHECK(((float *)shadow->data)[0] == 50 && ((float *)shadow->data)[-2] == 48 &&
+          shadow->data != view->data);
     tensor_release(ctx, shadow);
     device_stale(ctx, t->buffer);                       /* the host writes */
     CHECK(!device_has(mps, t) && mps->live == 0 && t->buffer->device == NULL);
@@ -69,13 +70,15 @@ static void test_made_there(int64_t n)
     CHECK(one == (float)(n - 1) && tensor_away(t) && copies() == before + 1);
     tensor_home(ctx, t);
     tensor_home(ctx, t);
-    CHECK(((float *)t->data)[n / 2] == (float)(n / 2) && copies() == before + 2 && device_has(mps, t));
+    CHECK(((float *)t->data)[n / 2] == (float)(n / 2) && copies() == before + 2 &&
+          device_has(mps, t));
     device_wrote(ctx, mps, t);                          /* what the host had goes */
     CHECK(tensor_away(t));
     Tensor *moved = device_move(ctx, tpu, t), *same = device_move(ctx, tpu, moved);
     CHECK(same == moved && tensor_device(ctx, moved) == tpu && tensor_device(ctx, t) == mps);
     Tensor *home = device_move(ctx, ctx->devices->cpu, moved);
-    CHECK(((float *)home->data)[n - 1] == (float)(n - 1) && tensor_device(ctx, home) == ctx->devices->cpu);
+    CHECK(((float *)home->data)[n - 1] == (float)(n - 1) &&
+          tensor_device(ctx, home) == ctx->devices->cpu);
     Tensor *all[] = { home, same, moved, shadow, t };
     for (int i = 0; i < 5; i++)
         tensor_release(ctx, all[i]);
@@ -92,7 +95,8 @@ static void test_move_within(void)
     size_t at;
     device_ensure(ctx, mps, t, &at);
     uint64_t before = copies();
-    Tensor *view = tensor_view(ctx, t, 2, turned, step, t->data), *moved = device_move(ctx, mps, view);
+    Tensor *view = tensor_view(ctx, t, 2, turned, step, t->data),
+           *moved = device_move(ctx, mps, view);
     CHECK(copies() == before && tensor_contiguous(moved) && tensor_device(ctx, moved) == mps);
     tensor_home(ctx, moved);
     CHECK(((float *)moved->data)[1] == 4 && ((float *)moved->data)[11] == 11);
@@ -141,7 +145,8 @@ static void test_empty(void)
     tensor_release(ctx, t);
 }
 
-/* 1000 bytes: copies that lie elsewhere too go, the oldest first, but not the running operation's. */
+/* 1000 bytes: copies that lie elsewhere too go, the oldest first, but not the running
+ * operation's. */
 static void test_room(void)
 {
     size_t at;
@@ -154,8 +159,10 @@ static void test_room(void)
     device_ensure(ctx, small, a, &at);                  /* used last */
     device_begin(ctx);
     device_ensure(ctx, small, c, &at);
-    CHECK(device_has(small, a) && !device_has(small, b) && device_has(small, c) && small->live == 800);
-    CHECK_RAISES(ctx, ERR_MEMORY, (device_ensure(ctx, small, a, &at), device_ensure(ctx, small, b, &at)));
+    CHECK(device_has(small, a) && !device_has(small, b) && device_has(small, c) &&
+          small->live == 800);
+    CHECK_RAISES(ctx, ERR_MEMORY,
+                 (device_ensure(ctx, small, a, &at), device_ensure(ctx, small, b, &at)));
     CHECK(device_has(small, a) && device_has(small, c) && small->live == 800);
     CHECK(strstr(ctx->error->message, "400 bytes") && strstr(ctx->error->message, "800 bytes"));
     err_free(ctx->error);
@@ -169,7 +176,8 @@ static void test_room(void)
     CHECK(device_has(small, only) && small->live == 480);     /* what lies only there stays */
     err_free(ctx->error);
     ctx->error = NULL;
-    CHECK_RAISES(ctx, ERR_MEMORY, device_tensor_new(ctx, small, DT_F64, 1, &(int64_t){ INT64_MAX / 16 }));
+    CHECK_RAISES(ctx, ERR_MEMORY,
+                 device_tensor_new(ctx, small, DT_F64, 1, &(int64_t){ INT64_MAX / 16 }));
     err_free(ctx->error);
     ctx->error = NULL;
     Tensor *all[] = { a, b, c, only };
@@ -186,7 +194,8 @@ static void test_counts(void)
     CHECK(heard_bytes == bytes + 108 && heard_copies == n + 2);
     double seconds = device_model_seconds(mps, 100e9, 0);
     CHECK(seconds > 1 && seconds < 1.001 && device_model_seconds(mps, 0, 2e12) > 1);
-    CHECK(device_lacks(mps, "svd") && !device_lacks(mps, "inv") && !device_lacks(ctx->devices->cpu, "svd"));
+    CHECK(device_lacks(mps, "svd") && !device_lacks(mps, "inv") &&
+          !device_lacks(ctx->devices->cpu, "svd"));
     tensor_release(ctx, u);
     tensor_release(ctx, t);
     CHECK(!ctx->remote && ctx->devices->oldest == NULL);
@@ -204,7 +213,8 @@ int main(void)
     mps = device_find(ctx, "sim.mps");
     tpu = device_find(ctx, "sim.tpu");
     small = device_add(ctx, &sim_ops, "sim.small");
-    *small = (Device){ .ops = &sim_ops, .name = "sim.small", .caps = DEVCAP_SIM, .dtypes = ~0u, .product = DT_NONE,
+    *small = (Device){ .ops = &sim_ops, .name = "sim.small", .caps = DEVCAP_SIM, .dtypes = ~0u,
+                       .product = DT_NONE,
                        .memory = 1000, .state = ctx };
     test_ensure();
     test_made_there(10);

@@ -1,5 +1,5 @@
-/* Built kernels on disk: what is kept comes back whole or not at all, whatever happened to the files,
- * and there are never too many. */
+/* Built kernels on disk: what is kept comes back whole or not at all, whatever happened to the
+ * files, and there are never too many. */
 #include "kernels/device/device_cache.h"
 
 #include "check.h"
@@ -39,7 +39,8 @@ static off_t only_file(char *path, size_t cap)
 
 static void test_keys(void)
 {
-    const char *const other[] = { "cuda 1204", "0sm_90", "source", NULL };      /* the same text, cut elsewhere */
+    const char *const other[] = { "cuda 1204", "0sm_90", "source", NULL }; /* the same text, cut
+    elsewhere */
     const char *const longer[] = { "cuda 12040", "sm_90", "source", "", NULL };
     CHECK(kept(key, NULL, 0));
     device_cache_put(key, "machine\0code", 12);
@@ -117,7 +118,8 @@ static void test_bound(void)
     for (int i = 0; i < 50; i++) {
         snprintf(path, sizeof path, "%s/%016x", files, i);
         int fd = open(path, O_CREAT | O_WRONLY, 0600);
-        struct timespec used[2] = { { .tv_sec = 1000000 + 1000 * i }, { .tv_sec = 1000000 + 1000 * i } };
+        struct timespec used[2] =
+            { { .tv_sec = 1000000 + 1000 * i }, { .tv_sec = 1000000 + 1000 * i } };
         CHECK(fd >= 0 && ftruncate(fd, 4 << 20) == 0 && futimens(fd, used) == 0);
         close(fd);
     }

@@ -35,7 +35,8 @@ static const char *const statements[] = {
     "on (m) quiet { x = qr(G).R + svd(A).S[0] }",
     "on (m) quiet { x = (sum(G), max(w), G' , reshape(G, 4, 9), concat((A, G)), split(w, 2)) }",
     "on (m) quiet { x = zeros(3, 3) + rand(3); y = [1.5, 2.5]; z = [y, y] }",
-    "on (m) quiet { x = map(s -> s * 2, w); y = filter(s -> s > 2, w); z = reduce((p, q) -> p + q, w) }",
+    "on (m) quiet { x = map(s -> s * 2, w); y = filter(s -> s > 2, w); z = reduce((p, q) -> p + q, "
+    "w) }",
     "on (m) quiet { w[1] = 9; w[2:4] += 1; x = w }",
     "on (m) quiet { x = w; x[0] = 7; G[1, :] = v; x = G[[0, 1], 2] }",
     "on (m) quiet { x[i,k] := G[i,j] * A[j,k]; y = exp(-G * 2 + 1) / 3 }",
@@ -67,8 +68,9 @@ static bool fired(Interp *in, Fault f)
 {
     const Device *devices[] = { named(in, "sim.mps"), named(in, "sim.tpu") };
     for (int i = 0; i < 2; i++)
-        if ((f == FAULT_ALLOC ? devices[i]->fail_alloc : f == FAULT_COPY ? devices[i]->fail_copy
-                                                                         : devices[i]->fail_launch) == 0)
+        if ((f == FAULT_ALLOC  ? devices[i]->fail_alloc
+             : f == FAULT_COPY ? devices[i]->fail_copy
+                               : devices[i]->fail_launch) == 0)
             return true;
     return false;
 }
@@ -145,20 +147,24 @@ static bool trial(const char *statement, Fault f, uint64_t k, const char *before
     arm(in, f, k);
     bool ran = attempt(in, statement, &kind), there = fired(in, f);
     arm(in, f, 0);
-    bool changes = strstr(statement, "w[1]") || strstr(statement, "G[1, :]") || strstr(statement, "t.a =");
+    bool changes = strstr(statement, "w[1]") || strstr(statement, "G[1, :]") ||
+                   strstr(statement, "t.a =");
     if (!ran) {
         if (!check_that(kind == ERR_DEVICE || kind == ERR_MEMORY, statement, __FILE__, (int)k))
             fprintf(stderr, "    an error of kind %d\n", (int)kind);
-        if (!changes && !check_that(strcmp(before, state(in, after, sizeof after)) == 0, statement, __FILE__, (int)k))
+        if (!changes && !check_that(strcmp(before, state(in, after, sizeof after)) == 0, statement,
+                                    __FILE__, (int)k))
             fprintf(stderr, "  before %s\n  after  %s\n", before, after);
-        check_that(strstr(state(in, after, sizeof after), "cannot be read") == NULL, statement, __FILE__, (int)k);
+        check_that(strstr(state(in, after, sizeof after), "cannot be read") == NULL, statement,
+                   __FILE__, (int)k);
     }
     check_that(in->place == NULL && in->scope == NULL, "a block is left behind", __FILE__, (int)k);
     if (!check_that(attempt(in, statement, &kind), "runs again", __FILE__, (int)k))
         fprintf(stderr, "    %s: kind %d\n", statement, (int)kind);
     live(in);
     attempt(in, "A = D = v = none", &kind);
-    attempt(in, "A = none; D = none; v = none; G = none; w = none; t = none; H = none; I = none", &kind);
+    attempt(in, "A = none; D = none; v = none; G = none; w = none; t = none; H = none; I = none",
+            &kind);
     if (!check_that(live(in) == 0, "memory of the devices is free again", __FILE__, (int)k))
         fprintf(stderr, "    %s: %zu bytes\n", statement, live(in));
     interp_free(in);

@@ -48,7 +48,8 @@ static const struct { const char *text, *value; } programs[] = {
     { "x = 5; x * 2", "10" },
     { "if true { 1 } else { 2 }", "1" },
     { "fn f(n) { if n < 2 { return n }; return f(n-1) + f(n-2) }; f(15)", "610" },
-    { "fn f(n) { if n < 0 { return 0 }; if n == 0 { k = 4; return k }; n }; (f(-1), f(0), f(9))", "(0, 4, 9)" },
+    { "fn f(n) { if n < 0 { return 0 }; if n == 0 { k = 4; return k }; n }; (f(-1), f(0), f(9))",
+      "(0, 4, 9)" },
     { "s = 0; for i in 0:5 { s += i }; s", "10" },
     { "s = 0; for i in 0:9223372036854775807 { if i == 3 { break }; s += i }; s", "3" },
     { "n = 0; for i in 9223372036854775800:9223372036854775807:5 { n += 1 }; n", "2" },
@@ -72,12 +73,15 @@ static const struct { const char *text, *value; } programs[] = {
     { "precision 32 { 1 }", "error syntax" }, { "precision \"f32\" { 1 }", "error syntax" },
     { "x = 32; precision x { 1 }", "error type" }, { "precision f99 { 1 }", "error name" },
     { "precision f16 { 1/3 }", "0.3333" }, { "precision rational { 0.1 + 1/3 }", "13/30" },
-    { "precision decimal(3) { 2/3 } + 1", "1.67" }, { "x = precision bf16 { dtype(0.1) }; (x, dtype(0.1))", "(bf16, f64)" },
+    { "precision decimal(3) { 2/3 } + 1", "1.67" },
+    { "x = precision bf16 { dtype(0.1) }; (x, dtype(0.1))", "(bf16, f64)" },
     { "fn f(x) { precision f16 { if x { return dtype(1.0) }; 2 } }; (f(true), f(false), dtype(1.0))", "(f16, 2, f64)" },
-    { "fn g() { 1/4.0 }; (dtype(g()), precision mp(70) { dtype(g()) }, dtype(g()))", "(f64, mp(70), f64)" },
+    { "fn g() { 1/4.0 }; (dtype(g()), precision mp(70) { dtype(g()) }, dtype(g()))",
+      "(f64, mp(70), f64)" },
     { "for k in 0:3 { precision bf16 { break } }; (k, dtype(1.0))", "(0, f64)" },
     { "try { precision bf16 { throw 1 } } catch e { dtype(1.0) }", "f64" },
-    { "precision f32 { y = 0.5 }; dtype(y)", "f32" }, { "x = 1; precision bf16 { x += 1/3 }; x", "1.336" },
+    { "precision f32 { y = 0.5 }; dtype(y)", "f32" },
+    { "x = 1; precision bf16 { x += 1/3 }; x", "1.336" },
     { "fn r(n) { r(n + 1) }; r(0)", "error memory" },
     { "fn r(n) { 1 + r(n + 1) }; try { r(0) } catch e { e.kind }", "memory" },
     { "A = [1, 2; 3, 4]; A[1, 0] = 9; A[1, 0] + A[-1, -1]", "13" },
@@ -97,7 +101,8 @@ static void test_programs(void)
         Interp *in = interp_new();
         const char *got = outcome(in, in->main, programs[i].text);
         check(strcmp(got, programs[i].value) == 0, programs[i].text, got);
-        check(in->sp == in->stack && !in->calls && in->fp == in->main->slots, programs[i].text, "a changed state");
+        check(in->sp == in->stack && !in->calls && in->fp == in->main->slots, programs[i].text,
+              "a changed state");
         buf_clear(&in->out);
         interp_free(in);
     }
@@ -163,7 +168,8 @@ static void test_blocks(void)
     check(module_test_run(in, in->main, 0), "test one", "a failure");
     check(module_test_run(in, in->main, 1), "test two", "a failure");
     check(!module_test_run(in, in->main, 2), "test bad", "no failure");
-    check(strcmp(module_test_name(in->main, 2), "bad") == 0, "its name", module_test_name(in->main, 2));
+    check(strcmp(module_test_name(in->main, 2), "bad") == 0, "its name",
+          module_test_name(in->main, 2));
     interp_free(in);
 }
 

@@ -53,7 +53,8 @@ static bool close_value(EwOp op, DType dt, const void *got, const void *want) {
     if (dtype_info(dt)->kind == 'c') {   /* complex libm: normwise, some digits are lost */
         double _Complex g = element_c128(dt, got), w = element_c128(dt, want);
         double unit = dt == DT_C64 ? 0x1p-23 : 0x1p-52, size = cabs(w);
-        if (!isfinite(creal(w)) || !isfinite(cimag(w)) || !(size < 1e300) || size < 1e-30) return true;
+        if (!isfinite(creal(w)) || !isfinite(cimag(w)) || !(size < 1e300) ||
+            size < 1e-30) return true;
         return cabs(g - w) <= (exact(op, dt) ? 4 : 64) * unit * size;
     }
     if (dtype_info(dt)->kind != 'f') return false;
@@ -65,8 +66,10 @@ static bool close_value(EwOp op, DType dt, const void *got, const void *want) {
 /* ---- operands ---- */
 
 static const double special[] = {
-    0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, 1e-3, 7.25, -7.25, 88.9, 710, -745, 1e5, -1e5, 1e-300, 1e300,
-    1e-40, 65504, 1e-7, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1022, 1.5, 2.5, -1.5, 171.5, -3, -2.75
+    0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 3, 1e-3, 7.25, -7.25, 88.9, 710, -745, 1e5, -1e5,
+        1e-300, 1e300,
+    1e-40, 65504, 1e-7, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1022, 1.5, 2.5, -1.5,
+        171.5, -3, -2.75
 };
 enum { SPECIALS = sizeof special / sizeof *special };
 
@@ -129,7 +132,8 @@ static void compare(EwOp op, DType compute, const int64_t *si, int64_t so, int64
         double _Complex x = element_c128(first, a[0] + i * si[0] * dtype_info(first)->bytes);
         double _Complex y = ew_info[op].arity > 1
             ? element_c128(compute, a[1] + i * si[1] * dtype_info(compute)->bytes) : 0;
-        fprintf(stderr, "%s %s n=%d i=%d: (%.17g%+.17gi, %.17g%+.17gi) gives %.17g%+.17gi, not %.17g%+.17gi\n",
+        fprintf(stderr, "%s %s n=%d i=%d: (%.17g%+.17gi, %.17g%+.17gi) gives %.17g%+.17gi, not "
+                        "%.17g%+.17gi\n",
                 ew_info[op].name, dtype_name(compute), (int)n, (int)i, creal(x), cimag(x), creal(y),
                 cimag(y), creal(g), cimag(g), creal(w), cimag(w));
         check_that(false, "fast and reference agree", __FILE__, __LINE__);
@@ -167,9 +171,11 @@ static void compare_alone(EwOp op, DType compute) {
         ew_kernel(op, compute)(alone, 1, at, one, 1);
         same = same_bits(res, alone, fast + (size_t)i * bytes);
         if (!same)
-            fprintf(stderr, "%s %s: element %d alone gives other bits: %.17g%+.17gi, %.17g%+.17gi\n",
+            fprintf(stderr,
+                    "%s %s: element %d alone gives other bits: %.17g%+.17gi, %.17g%+.17gi\n",
                     ew_info[op].name, dtype_name(compute), (int)i, creal(element_c128(res, alone)),
-                    cimag(element_c128(res, alone)), creal(element_c128(res, fast + (size_t)i * bytes)),
+                    cimag(element_c128(res, alone)),
+                    creal(element_c128(res, fast + (size_t)i * bytes)),
                     cimag(element_c128(res, fast + (size_t)i * bytes)));
     }
     CHECK(same);
@@ -177,7 +183,8 @@ static void compare_alone(EwOp op, DType compute) {
 
 static void test_kernels(void) {
     static const int64_t layouts[][4] = {   /* strides of operands, of the result */
-        { 1, 1, 1, 1 }, { 2, 1, 3, 1 }, { 1, 0, 0, 1 }, { 0, 1, 1, 1 }, { 3, 2, 1, 2 }, { 0, 0, 0, 3 }
+        { 1, 1, 1, 1 }, { 2, 1, 3, 1 }, { 1, 0, 0, 1 }, { 0, 1, 1, 1 }, { 3, 2, 1, 2 },
+        { 0, 0, 0, 3 }
     };
     static const int lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, N };
     for (int op = 0; op < EW_COUNT; op++)
@@ -221,13 +228,14 @@ static void test_accuracy(void) {
                 ew_kernel((EwOp)op, dt)(got, 1, in, one, COUNT);
                 ew_reference((EwOp)op, dt)(want, 1, in, one, COUNT);
                 for (int i = 0; i < COUNT && good; i++) {
-                    const char *p = got + i * dtype_info(dt)->bytes, *q = want + i * dtype_info(dt)->bytes;
+                    const char *p = got + i * dtype_info(dt)->bytes,
+                               *q = want + i * dtype_info(dt)->bytes;
                     good = close_real(dt, element_f64(dt, p), element_f64(dt, q), limit);
                     if (!good)
                         fprintf(stderr, "%s %s(%.17g, %.17g): %.17g, not %.17g\n", ew_info[op].name,
                                 dtype_name(dt), element_f64(dt, x[0] + i * dtype_info(dt)->bytes),
-                                element_f64(dt, x[1] + i * dtype_info(dt)->bytes), element_f64(dt, p),
-                                element_f64(dt, q));
+                                element_f64(dt, x[1] + i * dtype_info(dt)->bytes),
+                                element_f64(dt, p), element_f64(dt, q));
                 }
             }
             CHECK(good);
@@ -255,7 +263,8 @@ static int64_t i64_of(EwOp op, int64_t x, int64_t y) {
 static void test_facts(void) {
     CHECK(i64_of(EW_FLOOR_DIVIDE, -7, 2) == -4 && i64_of(EW_MOD, -7, 2) == 1);
     CHECK(i64_of(EW_FLOOR_DIVIDE, 7, -2) == -4 && i64_of(EW_MOD, 7, -2) == -1);
-    CHECK(i64_of(EW_FLOOR_DIVIDE, INT64_MIN, -1) == INT64_MIN && i64_of(EW_MOD, INT64_MIN, -1) == 0);
+    CHECK(i64_of(EW_FLOOR_DIVIDE, INT64_MIN, -1) == INT64_MIN &&
+          i64_of(EW_MOD, INT64_MIN, -1) == 0);
     CHECK(i64_of(EW_FLOOR_DIVIDE, 5, 0) == 0 && i64_of(EW_MOD, 5, 0) == 0);
     CHECK(i64_of(EW_ADD, INT64_MAX, 1) == INT64_MIN && i64_of(EW_ABS, INT64_MIN, 0) == INT64_MIN);
     CHECK(i64_of(EW_POWER, 3, 40) == (int64_t)12157665459056928801u);
@@ -269,14 +278,17 @@ static void test_facts(void) {
     CHECK(isnan(f64_of(EW_MINIMUM, NAN, 1)) && isnan(f64_of(EW_MINIMUM, 1, NAN)));
     CHECK(f64_of(EW_POWER, NAN, 0) == 1 && isnan(f64_of(EW_POWER, -8, 1.0 / 3)));
     CHECK(f64_of(EW_POWER, 1.1, 2) == 1.1 * 1.1);
-    CHECK(f64_of(EW_EXP, 1, 0) == M_E && f64_of(EW_LOG2, 8, 0) == 3 && f64_of(EW_LOG10, 1000, 0) == 3);
-    CHECK(f64_of(EW_CBRT, 27, 0) == 3 && f64_of(EW_HYPOT, 3, 4) == 5 && f64_of(EW_SIGMOID, 0, 0) == 0.5);
+    CHECK(f64_of(EW_EXP, 1, 0) == M_E && f64_of(EW_LOG2, 8, 0) == 3 &&
+          f64_of(EW_LOG10, 1000, 0) == 3);
+    CHECK(f64_of(EW_CBRT, 27, 0) == 3 && f64_of(EW_HYPOT, 3, 4) == 5 &&
+          f64_of(EW_SIGMOID, 0, 0) == 0.5);
     CHECK(f64_of(EW_EXP, -INFINITY, 0) == 0 && f64_of(EW_EXP, 710, 0) == INFINITY);
     CHECK(f64_of(EW_LOG, 0, 0) == -INFINITY && isnan(f64_of(EW_LOG, -1, 0)));
     CHECK(signbit(f64_of(EW_SIN, -0.0, 0)) && signbit(f64_of(EW_TANH, -0.0, 0)));
     CHECK(signbit(f64_of(EW_SQRT, -0.0, 0)) && signbit(f64_of(EW_NEGATIVE, 0.0, 0)));
     CHECK(f64_of(EW_ROUND, 2.5, 0) == 2 && f64_of(EW_ROUND, -3.5, 0) == -4);
-    CHECK(f64_of(EW_GAMMA, 5, 0) == 24 && f64_of(EW_LGAMMA, 1, 0) == 0 && isnan(f64_of(EW_GAMMA, -2, 0)));
+    CHECK(f64_of(EW_GAMMA, 5, 0) == 24 && f64_of(EW_LGAMMA, 1, 0) == 0 &&
+          isnan(f64_of(EW_GAMMA, -2, 0)));
     CHECK(f64_of(EW_HYPOT, INFINITY, NAN) == INFINITY && f64_of(EW_HYPOT, 1e200, 1e200) < INFINITY);
 
     double _Complex z = 2 * I, w = 2, r;
@@ -285,11 +297,16 @@ static void test_facts(void) {
     ew_kernel(EW_POWER, DT_C128)(&r, 1, in, one, 1);
     CHECK(creal(r) == -4 && cimag(r) == 0);
 
-    CHECK(ew_compute_dtype(EW_ADD, DT_BOOL) == DT_I64 && ew_compute_dtype(EW_SQRT, DT_I32) == DT_F64);
-    CHECK(ew_compute_dtype(EW_EQUAL, DT_BOOL) == DT_BOOL && ew_compute_dtype(EW_LESS, DT_C64) == DT_NONE);
-    CHECK(ew_compute_dtype(EW_BITAND, DT_F32) == DT_NONE && ew_compute_dtype(EW_ANGLE, DT_I64) == DT_F64);
-    CHECK(ew_compute_dtype(EW_SQRT, DT_F16) == DT_F16 && ew_compute_dtype(EW_DIVIDE, DT_U8) == DT_F64);
-    CHECK(ew_result_dtype(EW_ABS, DT_C64) == DT_F32 && ew_result_dtype(EW_EQUAL, DT_C64) == DT_BOOL);
+    CHECK(ew_compute_dtype(EW_ADD, DT_BOOL) == DT_I64 &&
+          ew_compute_dtype(EW_SQRT, DT_I32) == DT_F64);
+    CHECK(ew_compute_dtype(EW_EQUAL, DT_BOOL) == DT_BOOL &&
+          ew_compute_dtype(EW_LESS, DT_C64) == DT_NONE);
+    CHECK(ew_compute_dtype(EW_BITAND, DT_F32) == DT_NONE &&
+          ew_compute_dtype(EW_ANGLE, DT_I64) == DT_F64);
+    CHECK(ew_compute_dtype(EW_SQRT, DT_F16) == DT_F16 &&
+          ew_compute_dtype(EW_DIVIDE, DT_U8) == DT_F64);
+    CHECK(ew_result_dtype(EW_ABS, DT_C64) == DT_F32 &&
+          ew_result_dtype(EW_EQUAL, DT_C64) == DT_BOOL);
 
     uint16_t h = 0x3c00, up = f64_to_f16(2), next;
     const void *halves[] = { &h, &up };
@@ -342,20 +359,25 @@ static bool adds_up(Tensor *x, Tensor *y) {
 #define SHAPE(...) (int)(sizeof (int64_t[]){ __VA_ARGS__ } / 8), (int64_t[]){ __VA_ARGS__ }
 
 static void test_run(void) {
-    static const DType types[] = { DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64,
+    static const DType types[] =
+        { DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64,
                                    DT_C64, DT_C128 };
     for (int i = 0; i < 11; i++)
         for (int j = 0; j < 11; j++) {
             CHECK(adds_up(random_tensor(types[i], SHAPE(3)), random_tensor(types[j], SHAPE(3))));
-            CHECK(adds_up(random_tensor(types[i], SHAPE(5, 1, 7)), random_tensor(types[j], SHAPE(4, 1))));
+            CHECK(adds_up(random_tensor(types[i], SHAPE(5, 1, 7)),
+                          random_tensor(types[j], SHAPE(4, 1))));
             CHECK(adds_up(random_tensor(types[i], SHAPE(600)), random_tensor(types[j], SHAPE(1))));
         }
     CHECK(adds_up(random_tensor(DT_F64, SHAPE(1)), random_tensor(DT_F64, SHAPE(1))));
     CHECK(adds_up(random_tensor(DT_F64, SHAPE(0, 3)), random_tensor(DT_F64, SHAPE(3))));
-    CHECK(adds_up(swapped(random_tensor(DT_F64, SHAPE(300, 200))), random_tensor(DT_F64, SHAPE(200, 300))));
-    CHECK(adds_up(swapped(random_tensor(DT_F32, SHAPE(70, 90))), swapped(random_tensor(DT_F64, SHAPE(70, 90)))));
+    CHECK(adds_up(swapped(random_tensor(DT_F64, SHAPE(300, 200))),
+                  random_tensor(DT_F64, SHAPE(200, 300))));
+    CHECK(adds_up(swapped(random_tensor(DT_F32, SHAPE(70, 90))),
+                  swapped(random_tensor(DT_F64, SHAPE(70, 90)))));
     CHECK(adds_up(random_tensor(DT_F64, SHAPE(40000, 3)), random_tensor(DT_I64, SHAPE(3))));
-    CHECK(adds_up(random_tensor(DT_F64, SHAPE(2, 3, 4, 5, 6)), random_tensor(DT_F64, SHAPE(3, 1, 5, 1))));
+    CHECK(adds_up(random_tensor(DT_F64, SHAPE(2, 3, 4, 5, 6)),
+                  random_tensor(DT_F64, SHAPE(3, 1, 5, 1))));
     CHECK(adds_up(random_tensor(DT_F64, SHAPE(1500, 1500)), random_tensor(DT_F64, SHAPE(1500))));
     CHECK(adds_up(random_tensor(DT_F64, SHAPE(1501, 1499)), random_tensor(DT_F32, SHAPE(1501, 1))));
 }
@@ -429,7 +451,8 @@ static double wide_parts(const EwParts *p, const double *x) {
 }
 
 static void test_parts(void) {
-    static const double values[] = { -INFINITY, -7.5, -1, -0.0, 0, 0.25, 1, 5.75, 6, 6.5, INFINITY, NAN };
+    static const double values[] =
+        { -INFINITY, -7.5, -1, -0.0, 0, 0.25, 1, 5.75, 6, 6.5, INFINITY, NAN };
     enum { VALUES = sizeof values / sizeof *values };
     EwParts p;
     int composed = 0;

@@ -1,6 +1,7 @@
-/* The fence around programs of strangers, below the language: paths that try to leave their folder, links
- * that are turned while they are opened, numbers of --limit, the fresh folder, and the second wall. That
- * one is tried by a child that calls the kernel itself, as native code would that got in. */
+/* The fence around programs of strangers, below the language: paths that try to leave their folder,
+ * links that are turned while they are opened, numbers of --limit, the fresh folder, and the second
+ * wall. That one is tried by a child that calls the kernel itself, as native code would that got
+ * in. */
 #include "core/base/error.h"
 #include "core/base/fence.h"
 #include "core/base/limit.h"
@@ -100,39 +101,47 @@ static void build(void)
 
 static void test_reading(void)
 {
-    CHECK(look(in(inside, "a")) == 'a' && look(in(inside, "sub/b")) == 'b' && look(in(inside, "none")) == '-');
+    CHECK(look(in(inside, "a")) == 'a' && look(in(inside, "sub/b")) == 'b' &&
+          look(in(inside, "none")) == '-');
     CHECK(look(in(inside, "./sub/../a")) == 'a' && look(in(inside, "sub//b")) == 'b');
-    CHECK(look(in(base, "other/a")) == '!');          /* another name of the folder is not followed */
-    CHECK(look(in(inside, "../out/s")) == '!' && look(in(outside, "s")) == '!' && look("/etc/passwd") == '!');
+    /* another name of the folder is not followed */
+    CHECK(look(in(base, "other/a")) == '!');
+    CHECK(look(in(inside, "../out/s")) == '!' && look(in(outside, "s")) == '!' &&
+          look("/etc/passwd") == '!');
     CHECK(look(in(inside, "../in/a")) == 'a');
-    CHECK(look(in(inside, "up")) == '!' && look(in(inside, "abs")) == '!' && look(in(inside, "folder/s")) == '!');
+    CHECK(look(in(inside, "up")) == '!' && look(in(inside, "abs")) == '!' &&
+          look(in(inside, "folder/s")) == '!');
     /* the same answer, whether it is there or not */
     CHECK(look(in(inside, "dangling")) == '!' && look(in(inside, "folder/none")) == '!');
     CHECK(look(in(outside, "none")) == '!' && look("/no/such/folder") == '!');
     CHECK(look(in(inside, "root/etc/passwd")) == '!' && look(in(inside, "loop")) == '!');
     CHECK(look(in(inside, "pipe")) == '!');           /* and nobody waits for its writer */
     CHECK(look("/proc/self/environ") == '!' && look("/dev/zero") == '!' && look("") == '!');
-    CHECK(!fence_sees(ctx, in(outside, "s")) && fence_sees(ctx, in(inside, "a")) && !fence_sees(ctx, in(inside, "up")));
+    CHECK(!fence_sees(ctx, in(outside, "s")) && fence_sees(ctx, in(inside, "a")) &&
+          !fence_sees(ctx, in(inside, "up")));
     char name[5000];
     memset(name, 'a', sizeof name);
     name[sizeof name - 1] = '\0';
     CHECK(look(name) == '-' && look(in(inside, "a/b")) == '-');
     CHECK(chdir(inside) == 0 && look("a") == 'a' && look("../out/s") == '!' && look(".") == '?');
-    CHECK(chdir("sub") == 0 && look("b") == 'b' && look("../a") == 'a' && look("../../out/s") == '!');
+    CHECK(chdir("sub") == 0 && look("b") == 'b' && look("../a") == 'a' &&
+          look("../../out/s") == '!');
     CHECK(chdir("/") == 0);
 }
 
 static void test_named(void)
 {
     fence_allow_file(ctx->fence, in(outside, "s"));
-    CHECK(look(in(outside, "s")) == 's' && look(in(outside, "../out/s")) == '!' && look(in(inside, "up")) == '!');
+    CHECK(look(in(outside, "s")) == 's' && look(in(outside, "../out/s")) == '!' &&
+          look(in(inside, "up")) == '!');
 }
 
 static void test_writing(void)
 {
     char held[FENCE_PATH];
     TempDir t = { "", 0 };
-    CHECK(refuses_target(in(inside, "a")) && refuses_target(in(inside, "new")) && refuses_target("/tmp/x"));
+    CHECK(refuses_target(in(inside, "a")) && refuses_target(in(inside, "new")) &&
+          refuses_target("/tmp/x"));
     CHECK(tempdir_make(&t) && fence_allow(ctx->fence, t.path, true));
     CHECK(strcmp(fence_target(ctx, in(t.path, "x.csv"), held), in(t.path, "x.csv")) == 0);
     CHECK(refuses_target(in(t.path, "../x.csv")) && refuses_target(in(inside, "a")));
@@ -187,9 +196,12 @@ static void test_limits(void)
 {
     char what[64], text[32];
     Limit l = limit_none();
-    CHECK(limit_read(&l, "memory=1e9,seconds=.5,file=0", what) && l.memory == 1e9 && l.seconds == 0.5 && l.file == 0);
-    static const char *const wrong[] = { "", "memory", "memory=", "memory=x", "memory=1e", "memory=-1", "memory=nan",
-        "memory=inf", "memory=0", "seconds=0", "seconds=1s", "disk=1", "memory=1,", ",memory=1", "memory=1e999",
+    CHECK(limit_read(&l, "memory=1e9,seconds=.5,file=0", what) && l.memory == 1e9 &&
+          l.seconds == 0.5 && l.file == 0);
+    static const char *const wrong[] =
+        { "", "memory", "memory=", "memory=x", "memory=1e", "memory=-1", "memory=nan",
+        "memory=inf", "memory=0", "seconds=0", "seconds=1s", "disk=1", "memory=1,", ",memory=1",
+        "memory=1e999",
         "memory=0x10", "memory=1.2.3", "memory=.", "=1", "memory=1,,file=2" };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         l = limit_none();
@@ -199,10 +211,12 @@ static void test_limits(void)
     limit_defaults(&l);
     CHECK(l.memory == 1e9 && l.seconds == 60 && l.file == 1e8);
     CHECK(strcmp(limit_text(text, 1e9), "1e9") == 0 && strcmp(limit_text(text, 60), "60") == 0);
-    CHECK(strcmp(limit_text(text, 1e5), "1e5") == 0 && strcmp(limit_text(text, 1.5e9), "1.5e9") == 0);
+    CHECK(strcmp(limit_text(text, 1e5), "1e5") == 0 &&
+          strcmp(limit_text(text, 1.5e9), "1.5e9") == 0);
     CHECK(strcmp(limit_text(text, 0), "0") == 0 && strcmp(limit_text(text, 0.5), "0.5") == 0);
     ctx->limit = &l;
-    CHECK(limit_write(ctx, 99999999) && !limit_write(ctx, 2) && errno == EFBIG && limit_write(ctx, 1));
+    CHECK(limit_write(ctx, 99999999) && !limit_write(ctx, 2) && errno == EFBIG &&
+          limit_write(ctx, 1));
     ctx->limit = NULL;
 }
 
@@ -220,8 +234,10 @@ static long started(long pid)
 static int behind_the_walls(const char *tempdir, int walls)
 {
     int wrong = 0, number = 0;
-#define REFUSED(expression) (number++, TRY(expression) ? 0 : (printf("let through: " #expression "\n"), wrong++))
-#define WORKS(expression) (number++, (expression) ? 0 : (printf("refused: " #expression " (%s)\n", strerror(errno)), wrong++))
+#define REFUSED(expression) (number++, TRY(expression) \
+                             ? 0 : (printf("let through: " #expression "\n"), wrong++))
+#define WORKS(expression) (number++, (expression) ? 0 : (printf("refused: " #expression " (%s)\n", \
+                                                                strerror(errno)), wrong++))
     char path[256];
     if (walls & WALL_SECCOMP) {
         REFUSED(execl("/bin/true", "true", (char *)NULL) == 0);
@@ -288,7 +304,8 @@ static void test_walls(void)
         fence_allow(f, inside, false);
         int walls = fence_close(f, t.path, NULL, 0);
         if (walls != (WALL_LANDLOCK | WALL_SECCOMP))
-            printf("not run: %s%s\n", walls & WALL_LANDLOCK ? "" : "Landlock ", walls & WALL_SECCOMP ? "" : "seccomp");
+            printf("not run: %s%s\n", walls & WALL_LANDLOCK ? "" : "Landlock ",
+                   walls & WALL_SECCOMP ? "" : "seccomp");
         int wrong = behind_the_walls(t.path, walls);
         t.owner = getpid();
         tempdir_remove(&t);                          /* from behind the walls */
@@ -305,7 +322,8 @@ int main(void)
     ctx->interrupt = &interrupt;
     build();
     ctx->fence = fence_new("--safe");
-    CHECK(fence_allow(ctx->fence, inside, false) && !fence_allow(ctx->fence, in(base, "nowhere"), false));
+    CHECK(fence_allow(ctx->fence, inside, false) &&
+          !fence_allow(ctx->fence, in(base, "nowhere"), false));
     test_reading();
     test_named();
     test_writing();

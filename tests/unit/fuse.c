@@ -79,16 +79,19 @@ static void define(Interp *in, const char *text)
 static void compare(Interp *in, const char *expression, const char *steps)
 {
     static char text[20000];
-    snprintf(text, sizeof text, "(try { %s } catch e { e.kind }, try { %s\n t } catch e { e.kind })",
+    snprintf(text, sizeof text,
+             "(try { %s } catch e { e.kind }, try { %s\n t } catch e { e.kind })",
              expression, steps);
     Value both = run(in, text);
-    check(both.tag == V_TUPLE && same_value(in, both.tuple->items[0], both.tuple->items[1]), expression);
+    check(both.tag == V_TUPLE && same_value(in, both.tuple->items[0], both.tuple->items[1]),
+          expression);
     v_release(&in->ctx, both);
 }
 
 /* ---- every row in every dtype ---- */
 static const char *const values[][2] = {
-    { "bool", "x > 0" }, { "i8", "i8(x * 30)" }, { "u8", "u8(abs(x) * 60)" }, { "i32", "i32(x * 40)" },
+    { "bool", "x > 0" }, { "i8", "i8(x * 30)" }, { "u8", "u8(abs(x) * 60)" },
+    { "i32", "i32(x * 40)" },
     { "i64", "i64(x * 40)" }, { "f16", "f16(x)" }, { "bf16", "bf16(x)" }, { "f32", "f32(x)" },
     { "f64", "x * 1" }, { "c64", "c64(x + 1i * x[::-1])" }, { "c128", "x + 1i * x[::-1]" }
 };
@@ -98,8 +101,10 @@ static void test_row(Interp *in, EwOp op)
     char expression[400], steps[400];
     static const char *const rest[] = { "", ", b", ", b, a" };
     const char *name = ew_info[op].name, *more = rest[ew_info[op].arity - 1];
-    snprintf(expression, sizeof expression, "where(m, %s(where(m, a, b)%s), %s(b%s))", name, more, name, more);
-    snprintf(steps, sizeof steps, "t = where(m, a, b)\nu = %s(t%s)\nv = %s(b%s)\nt = where(m, u, v)", name,
+    snprintf(expression, sizeof expression, "where(m, %s(where(m, a, b)%s), %s(b%s))", name, more,
+             name, more);
+    snprintf(steps, sizeof steps,
+             "t = where(m, a, b)\nu = %s(t%s)\nv = %s(b%s)\nt = where(m, u, v)", name,
              more, name, more);
     compare(in, expression, steps);
 }
@@ -150,8 +155,8 @@ typedef struct Chain {
 /* Gives what is computed a variable of its own, whose name goes to ref. */
 static void step(Chain *c, const char *what, char *ref)
 {
-    c->length += (size_t)snprintf(c->steps + c->length, sizeof c->steps - c->length, "t%d = %s\n", c->count,
-                                  what);
+    c->length += (size_t)snprintf(c->steps + c->length, sizeof c->steps - c->length,
+                                  "t%d = %s\n", c->count, what);
     sprintf(ref, "t%d", c->count++);
 }
 
@@ -224,7 +229,8 @@ static size_t peak_of(Interp *in, const char *text)
 
 static void test_memory(Interp *in)
 {
-    define(in, "a = linspace(0, 1, 1000000)\nb = a + 1\nA = reshape(linspace(0, 1, 250000), (500, 500))");
+    define(in, "a = linspace(0, 1, 1000000)\nb = a + 1\nA = reshape(linspace(0, 1, 250000), (500, "
+               "500))");
     size_t chain = peak_of(in, "r = sqrt(a*a + b*b) * exp(-a)");
     check(chain < 8100000, "a chain of a million takes its result and no more");
     size_t product = peak_of(in, "s = relu(A @ A + A[0]) * 2");

@@ -43,7 +43,8 @@ static void put_number(DType dt, char *at, double v)
 
 static double random_number(DType dt)
 {
-    static const double special[] = { 0, -0.0, INFINITY, -INFINITY, NAN, 1e30, 1e-30, 1e-39, 65504, 2, -1, 1, 0.5 };
+    static const double special[] =
+        { 0, -0.0, INFINITY, -INFINITY, NAN, 1e30, 1e-30, 1e-39, 65504, 2, -1, 1, 0.5 };
     if (dtype_info(dt)->kind != 'f')
         return pick(41) - 20;
     switch (pick(12)) {
@@ -216,7 +217,8 @@ static const char *kind_names[] = { "const", "number", "load", "cast", "ew", "re
 static void show(const Case *c, const int64_t *stride)
 {
     for (int i = 0; i < c->n->indices; i++)
-        fprintf(stderr, "  index %d: %lld from %lld by %lld, result stride %lld\n", i, (long long)c->n->index[i].extent,
+        fprintf(stderr, "  index %d: %lld from %lld by %lld, result stride %lld\n", i,
+                (long long)c->n->index[i].extent,
                 (long long)c->n->index[i].start, (long long)c->n->index[i].step,
                 stride && i < c->n->out_rank ? (long long)stride[i] : 0LL);
     for (int k = 0; k <= c->n->root; k++) {
@@ -251,20 +253,24 @@ static void compare(Case *c, const int64_t *out_stride, bool told)
     }
     if (out_stride)
         memcpy(stride, out_stride, (size_t)c->n->out_rank * sizeof *stride);
-    char *want = calloc((size_t)count + 2, (size_t)bytes + 8), *got = calloc((size_t)count + 2, (size_t)bytes + 8);
+    char *want = calloc((size_t)count + 2, (size_t)bytes + 8),
+         *got = calloc((size_t)count + 2, (size_t)bytes + 8);
     EwTrouble host = on_host(c, want, stride), there = on_device(c, got, stride, count * bytes);
     worst = 0;
     for (int64_t i = 0; i < count && host == EWT_NONE; i++) {
         double off = ulps_apart(dt, got + i * bytes, want + i * bytes);
-        if (c->near > 0 && fabs(element_f64(dt, got + i * bytes) - element_f64(dt, want + i * bytes)) <= c->near)
+        if (c->near > 0 &&
+            fabs(element_f64(dt, got + i * bytes) - element_f64(dt, want + i * bytes)) <= c->near)
             off = 0;
         if (off > worst)
             worst = off, worst_at = i;
     }
     bool same = host == there && worst <= c->rough;
     if (told && !CHECK(same) && check_failed < 6) {
-        fprintf(stderr, "at %lld: %.17g, not %.17g (%g ulp); trouble %d, not %d\n", (long long)worst_at,
-                element_f64(dt, got + worst_at * bytes), element_f64(dt, want + worst_at * bytes), worst, there, host);
+        fprintf(stderr, "at %lld: %.17g, not %.17g (%g ulp); trouble %d, not %d\n",
+                (long long)worst_at,
+                element_f64(dt, got + worst_at * bytes), element_f64(dt, want + worst_at * bytes),
+                worst, there, host);
         show(c, stride);
     }
     free(want);
@@ -272,7 +278,8 @@ static void compare(Case *c, const int64_t *out_stride, bool told)
 }
 
 /* ---- every operation ---- */
-static const DType all_dtypes[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64 };
+static const DType all_dtypes[] =
+    { DT_F64, DT_F32, DT_F16, DT_BF16, DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64 };
 enum { DTYPES = sizeof all_dtypes / sizeof *all_dtypes };
 
 /* A few ulp for library functions; the rest is exact. */
@@ -280,9 +287,12 @@ static double allowed(EwOp op, DType dt)
 {
     switch (op) {
 #define ROUGH(id) case EW_##id:
-    ROUGH(CBRT) ROUGH(EXP) ROUGH(EXPM1) ROUGH(LOG) ROUGH(LOG2) ROUGH(LOG10) ROUGH(LOG1P) ROUGH(SIN) ROUGH(COS)
-    ROUGH(TAN) ROUGH(ASIN) ROUGH(ACOS) ROUGH(ATAN) ROUGH(ATAN2) ROUGH(SINH) ROUGH(COSH) ROUGH(TANH) ROUGH(ASINH)
-    ROUGH(ACOSH) ROUGH(ATANH) ROUGH(HYPOT) ROUGH(ANGLE) ROUGH(SIGMOID) ROUGH(GELU) ROUGH(SILU) ROUGH(SOFTPLUS)
+    ROUGH(CBRT) ROUGH(EXP) ROUGH(EXPM1) ROUGH(LOG) ROUGH(LOG2) ROUGH(LOG10) ROUGH(LOG1P) ROUGH(SIN)
+    ROUGH(COS)
+    ROUGH(TAN) ROUGH(ASIN) ROUGH(ACOS) ROUGH(ATAN) ROUGH(ATAN2) ROUGH(SINH) ROUGH(COSH) ROUGH(TANH)
+    ROUGH(ASINH)
+    ROUGH(ACOSH) ROUGH(ATANH) ROUGH(HYPOT) ROUGH(ANGLE) ROUGH(SIGMOID) ROUGH(GELU) ROUGH(SILU)
+    ROUGH(SOFTPLUS)
     ROUGH(ERF) ROUGH(ERFC) ROUGH(GAMMA) ROUGH(LGAMMA)
 #undef ROUGH
         return 3.99;
@@ -299,7 +309,8 @@ static int apply(Case *c, EwOp op, DType dt, const int *x)
     return nest_ew(ctx, c->n, op, dt, args, ew_info[op].arity);
 }
 
-/* All operations of a dtype with the same kind of result in one kernel: the first axis says which. */
+/* All operations of a dtype with the same kind of result in one kernel: the first axis says
+ * which. */
 static void test_operations(DType dt, bool bools)
 {
     Case c;
@@ -309,8 +320,8 @@ static void test_operations(DType dt, bool bools)
     for (int op = 0; op < EW_COUNT; op++) {
         bool checked = ew_is_checked((EwOp)op, dt);
         bool open = op == EW_LGAMMA && dt == DT_F64;        /* near its zeros: test_operation */
-        if (ew_compute_dtype((EwOp)op, dt) == dt && (ew_result_dtype((EwOp)op, dt) == DT_BOOL) == bools && !checked &&
-            !open)
+        if (ew_compute_dtype((EwOp)op, dt) == dt &&
+            (ew_result_dtype((EwOp)op, dt) == DT_BOOL) == bools && !checked && !open)
             ops[count++] = (EwOp)op;
     }
     if (!count)
@@ -349,7 +360,8 @@ static void test_operation(EwOp op, DType dt)
         x[1] = constant(&c, dt, 1 + pick(5));
     c.n->root = apply(&c, op, dt, x);
     c.rough = allowed(op, dt);
-    c.near = op == EW_LGAMMA && dt == DT_F64 ? 0x1p-50 : 0;     /* OpenCL leaves it open near its zeros */
+    /* OpenCL leaves it open near its zeros */
+    c.near = op == EW_LGAMMA && dt == DT_F64 ? 0x1p-50 : 0;
     compare(&c, NULL, true);
     if (getenv("RICCI_SHOW") && worst > 0.51)
         printf("%s %s: %.2f ulp\n", dtype_name(dt), ew_info[op].name, worst);
@@ -357,7 +369,8 @@ static void test_operation(EwOp op, DType dt)
 }
 
 /* ---- random ones ---- */
-static const int64_t lengths[] = { 0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 65, 100, 129, 257, 300, 1025, 3000 };
+static const int64_t lengths[] =
+    { 0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 64, 65, 100, 129, 257, 300, 1025, 3000 };
 
 static void begin_random(Case *c, int out_rank, int bound, double work)
 {
@@ -371,9 +384,10 @@ static void begin_random(Case *c, int out_rank, int bound, double work)
     begin(c, out_rank, out_rank + bound, extent);
 }
 
-static const EwOp some_ops[] = { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_MAXIMUM, EW_MINIMUM, EW_NEGATIVE, EW_ABS,
-                                 EW_LESS, EW_WHERE, EW_CLAMP, EW_FMA, EW_DIVIDE, EW_SQRT, EW_FLOOR, EW_SIGN,
-                                 EW_FLOOR_DIVIDE, EW_MOD, EW_BITAND, EW_SHL };
+static const EwOp some_ops[] =
+    { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_MAXIMUM, EW_MINIMUM, EW_NEGATIVE, EW_ABS,
+                                 EW_LESS, EW_WHERE, EW_CLAMP, EW_FMA, EW_DIVIDE, EW_SQRT,
+                                 EW_FLOOR, EW_SIGN, EW_FLOOR_DIVIDE, EW_MOD, EW_BITAND, EW_SHL };
 
 static int random_tree(Case *c, DType dt, int depth)
 {
@@ -381,7 +395,8 @@ static int random_tree(Case *c, DType dt, int depth)
         int kind = pick(8);
         if (kind == 0 && c->n->indices && !c->whole)
             return nest_number(ctx, c->n, pick(c->n->indices));
-        return kind == 1 || c->n->slots > 8 ? constant(c, dt, c->whole ? 2 : random_number(dt)) : random_load(c, dt);
+        return kind == 1 || c->n->slots > 8 ? constant(c, dt, c->whole ? 2 : random_number(dt))
+                                            : random_load(c, dt);
     }
     EwOp op = some_ops[pick(c->whole ? 7 : (int)(sizeof some_ops / sizeof *some_ops))];
     int args[3], first = ew_info[op].result == RES_WHERE;
@@ -425,9 +440,11 @@ static int random_reduction(Case *c, uint64_t bound)
     int64_t terms = 1;
     for (int i = 0; i < c->n->indices; i++)
         terms *= bound >> i & 1 ? c->n->index[i].extent : 1;
-    if ((op >= NEST_ARGMIN && !single) || (terms == 0 && op >= NEST_MIN) || (op == NEST_PROD && terms > 20))
+    if ((op >= NEST_ARGMIN && !single) || (terms == 0 && op >= NEST_MIN) ||
+        (op == NEST_PROD && terms > 20))
         op = NEST_SUM;
-    int body = op == NEST_SUM || op == NEST_PROD ? random_tree(c, dt, op == NEST_SUM ? pick(2) : 0) : random_load(c, dt);
+    int body = op == NEST_SUM || op == NEST_PROD ? random_tree(c, dt, op == NEST_SUM ? pick(2) : 0)
+                                                 : random_load(c, dt);
     return nest_reduce(ctx, c->n, op, body, bound);
 }
 
@@ -491,8 +508,10 @@ static void test_softmax(DType dt, int64_t rows, int64_t columns)
         for (int64_t j = 0; j < columns; j++)
             total += exp(element_f64(dt, x + j * bytes) - high);
         for (int64_t j = 0; j < columns; j++) {
-            double want = exp(element_f64(dt, x + j * bytes) - high) / total, y = element_f64(dt, got + (r * columns + j) * bytes);
-            near &= fabs(y - want) <= want * (dt == DT_F32 ? 2e-6 : 1e-14);    /* x - max may be 20: 10 ulp of exp */
+            double want = exp(element_f64(dt, x + j * bytes) - high) / total,
+                   y = element_f64(dt, got + (r * columns + j) * bytes);
+            /* x - max may be 20: 10 ulp of exp */
+            near &= fabs(y - want) <= want * (dt == DT_F32 ? 2e-6 : 1e-14);
         }
     }
     if (!CHECK(near))
@@ -518,7 +537,8 @@ static void test_variance(int64_t rows, int64_t columns)
     slot = fill_slot(&c, DT_F32, rows * columns, 0);
     sum = nest_reduce(ctx, c.n, NEST_SUM, again(&c, DT_F32, slot, 0, 0, columns, 1), 12);
     c.n->root = ew2(&c, EW_SUBTRACT, DT_F32, again(&c, DT_F32, slot, columns, 1, 0, 0), sum);
-    float *x = (float *)(void *)c.block[slot], *got = calloc((size_t)(rows * columns + 8), sizeof *got), total = 0;
+    float *x = (float *)(void *)c.block[slot],
+          *got = calloc((size_t)(rows * columns + 8), sizeof *got), total = 0;
     on_device(&c, (char *)got, NULL, rows * columns * 4);
     for (int64_t i = 0; i < rows * columns; i++)
         total += x[i];
@@ -539,7 +559,8 @@ static void test_product(DType dt, int64_t batch, int64_t m, int64_t n, int64_t 
     c.rough = dt == DT_F16 || dt == DT_BF16 ? 0.51 : 0;
     int a = fill_slot(&c, dt, batch * m * k, 0), b = fill_slot(&c, dt, batch * k * n, 0);
     bool ta = turned & 1, tb = turned & 2;
-    int x = again(&c, dt, a, m * k, ta ? 1 : k, 0, ta ? m : 1), y = again(&c, dt, b, k * n, 0, tb ? k : 1, tb ? 1 : n);
+    int x = again(&c, dt, a, m * k, ta ? 1 : k, 0, ta ? m : 1),
+        y = again(&c, dt, b, k * n, 0, tb ? k : 1, tb ? 1 : n);
     c.n->root = nest_reduce(ctx, c.n, NEST_SUM, ew2(&c, EW_MULTIPLY, dt, x, y), 8);
     compare(&c, turned & 4 ? (int64_t[]){ m * n, 1, m } : NULL, true);
     end(&c);
@@ -553,7 +574,8 @@ static void test_heads(void)
     begin(&c, 4, 5, (int64_t[]){ B, H, L, M, D });
     c.whole = true;
     int q = fill_slot(&c, DT_F32, B * L * H * D, 0), k = fill_slot(&c, DT_F32, B * M * H * D, 0);
-    int x = again(&c, DT_F32, q, L * H * D, D, H * D, 0), y = again(&c, DT_F32, k, M * H * D, D, 0, H * D);
+    int x = again(&c, DT_F32, q, L * H * D, D, H * D, 0),
+        y = again(&c, DT_F32, k, M * H * D, D, 0, H * D);
     c.n->load[c.n->node[x].slot].stride[4] = c.n->load[c.n->node[y].slot].stride[4] = 1;
     c.n->node[x].free |= 16, c.n->node[y].free |= 16;
     c.n->root = nest_reduce(ctx, c.n, NEST_SUM, ew2(&c, EW_MULTIPLY, DT_F32, x, y), 16);
@@ -579,7 +601,8 @@ static void test_turned(DType dt, int64_t batch, int64_t rows, int64_t columns)
     begin(&c, 3, 3, (int64_t[]){ batch, rows, columns });
     int slot = fill_slot(&c, dt, batch * rows * columns, 0);
     int x = again(&c, dt, slot, rows * columns, 1, rows, 0);
-    c.n->root = pick(2) ? x : ew2(&c, EW_MAXIMUM, dt, x, again(&c, dt, slot, rows * columns, columns, 1, 0));
+    c.n->root = pick(2) ? x : ew2(&c, EW_MAXIMUM, dt, x,
+                                  again(&c, dt, slot, rows * columns, columns, 1, 0));
     compare(&c, (int64_t[]){ rows * columns, columns, 1 }, true);
     end(&c);
 }
@@ -598,7 +621,8 @@ static void test_casts(DType to)
         for (int j = 0; j < N && all_dtypes[i] == DT_I64; j++)
             ((int64_t *)(void *)c.block[slot])[j] = (int64_t)check_random() >> pick(64);
         int pair[] = { nest_number(ctx, c.n, 0), constant(&c, DT_I64, i) };
-        int args[] = { nest_ew(ctx, c.n, EW_EQUAL, DT_I64, pair, 2), nest_cast(ctx, c.n, x, to), all };
+        int args[] = { nest_ew(ctx, c.n, EW_EQUAL, DT_I64, pair, 2),
+                       nest_cast(ctx, c.n, x, to), all };
         c.n->root = args[1];
         if (gpu_takes(device, c.n, &why))
             all = all < 0 ? args[1] : nest_ew(ctx, c.n, EW_WHERE, to, args, 3);
@@ -720,7 +744,8 @@ static void test_all(void)
     test_turned(DT_U8, 1, 33, 1000);
     for (int op = 0; op <= NEST_ARGMAX; op++)
         if (op != NEST_PROD)
-            test_columns((NestReduce)op, op == NEST_ANY || op == NEST_ALL ? DT_BOOL : DT_F32, 301 + 50 * op, 100);
+            test_columns((NestReduce)op, op == NEST_ANY || op == NEST_ALL ? DT_BOOL : DT_F32,
+                         301 + 50 * op, 100);
     test_turned(DT_F16, 2, 65, 130);
 }
 
@@ -733,7 +758,8 @@ int main(int argc, char **argv)
     devices_init(ctx, device_backends);
     device = device_find(ctx, name);
     if (!device || device_absent(device)) {
-        printf("not run: generated kernels on %s (%s)\n", name, device ? device->why : "no such device");
+        printf("not run: generated kernels on %s (%s)\n", name,
+               device ? device->why : "no such device");
     } else {
         test_some();
         if (times)

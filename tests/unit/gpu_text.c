@@ -14,7 +14,8 @@ static Ctx ctx_storage, *ctx = &ctx_storage;
 
 /* ---- NVRTC, without its header ---- */
 typedef struct Nvrtc {
-    int (*create)(void **, const char *, const char *, int, const char *const *, const char *const *);
+    int (*create)(void **, const char *, const char *, int, const char *const *,
+                  const char *const *);
     int (*compile)(void *, int, const char *const *);
     int (*log_size)(void *, size_t *);
     int (*log)(void *, char *);
@@ -23,7 +24,8 @@ typedef struct Nvrtc {
 
 static bool load_nvrtc(Nvrtc *n)
 {
-    const char *names[] = { getenv("RICCI_NVRTC"), "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11", "libnvrtc.so" };
+    const char *names[] = { getenv("RICCI_NVRTC"), "libnvrtc.so.13", "libnvrtc.so.12",
+                            "libnvrtc.so.11", "libnvrtc.so" };
     void *so = NULL;
     for (size_t i = 0; !so && i < sizeof names / sizeof *names; i++)
         so = names[i] && *names[i] ? dlopen(names[i], RTLD_NOW | RTLD_LOCAL) : NULL;
@@ -97,20 +99,24 @@ static DevStatus build(Device *d, const char *source, const char *entry, DevKern
     kernels++;
     *out = (DevKernel *)d;
     if (have && kernels % every == 0)
-        compile_for(source, kernels % 8 ? "--gpu-architecture=compute_90" : "--gpu-architecture=compute_75");
+        compile_for(source, kernels % 8 ? "--gpu-architecture=compute_90"
+                                        : "--gpu-architecture=compute_75");
     return DEV_OK;
 }
 
 static const DeviceOps compiler_ops = {
-    .backend = "compiler", .open = nothing, .alloc = some_memory, .release = nothing_to_release, .put = no_put,
-    .get = zeros, .sync = nothing, .close = nothing_to_close, .build = build, .drop = nothing_to_drop, .launch = no_launch,
+    .backend = "compiler", .open = nothing, .alloc = some_memory, .release = nothing_to_release,
+    .put = no_put,
+    .get = zeros, .sync = nothing, .close = nothing_to_close, .build = build,
+    .drop = nothing_to_drop, .launch = no_launch,
     .forget = gpu_forget, .pack = gpu_pack,
 };
 
 /* ---- what is compiled ---- */
 static Device *device;
 
-static const DType all_dtypes[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64 };
+static const DType all_dtypes[] =
+    { DT_F64, DT_F32, DT_F16, DT_BF16, DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64 };
 enum { DTYPES = sizeof all_dtypes / sizeof *all_dtypes };
 
 static int load_of(Nest *n, DType dt, int64_t s0, int64_t s1, int64_t s2)
@@ -152,7 +158,8 @@ static void all_operations(DType dt, bool bools)
     for (int k = 0; k < 3; k++)
         x[k] = load_of(n, dt, 1, 0, 0);
     for (int op = 0; op < EW_COUNT; op++) {
-        if (ew_compute_dtype((EwOp)op, dt) != dt || (ew_result_dtype((EwOp)op, dt) == DT_BOOL) != bools)
+        if (ew_compute_dtype((EwOp)op, dt) != dt ||
+            (ew_result_dtype((EwOp)op, dt) == DT_BOOL) != bools)
             continue;
         int args[] = { x[0], x[1], x[2] };
         if (ew_info[op].result == RES_WHERE)
@@ -170,7 +177,8 @@ static void all_operations(DType dt, bool bools)
 
 static void reductions(DType dt)
 {
-    static const int64_t sizes[][2] = { { 5000, 10 }, { 100, 300 }, { 2, 100000 } };   /* items, groups, shares */
+    /* items, groups, shares */
+    static const int64_t sizes[][2] = { { 5000, 10 }, { 100, 300 }, { 2, 100000 } };
     for (int op = 0; op <= NEST_ARGMAX; op++)
         for (int k = 0; k < 3; k++) {
             if ((op == NEST_ANY || op == NEST_ALL) && dt != DT_BOOL)

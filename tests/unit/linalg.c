@@ -284,7 +284,8 @@ static void integers(void)
     Tensor *wide = product(p, q);
     uint64_t sum = 0;
     for (int64_t k = 0; k < 60; k++)
-        sum += ((uint64_t *)(void *)p->data)[3 * 60 + k] * ((uint64_t *)(void *)q->data)[k * 50 + 7];
+        sum += ((uint64_t *)(void *)p->data)[3 * 60 + k] *
+               ((uint64_t *)(void *)q->data)[k * 50 + 7];
     check(((uint64_t *)(void *)wide->data)[3 * 50 + 7] == sum, "large integers keep every bit");
     stack_cut(in, mark);
 }

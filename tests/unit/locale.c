@@ -1,6 +1,7 @@
-/* A host with a locale of its own: numbers, letters and messages of libricci are the same in a German
- * and in a Turkish process, on the threads of the pool too, and the host's locale is afterwards what it
- * was. The locales are made by tests/tools/locales.sh; where that fails the test says so. */
+/* A host with a locale of its own: numbers, letters and messages of libricci are the same in a
+ * German and in a Turkish process, on the threads of the pool too, and the host's locale is
+ * afterwards what it was. The locales are made by tests/tools/locales.sh; where that fails the test
+ * says so. */
 #include "core/system/ascii.h"
 #include "core/system/c_locale.h"
 #include "interp/embed/api.h"
@@ -31,19 +32,23 @@ static void letters(void)
     for (int i = -128; i < 128; i++) {
         char c = (char)i;
         int u = (unsigned char)c;
-        CHECK(ascii_alpha(c) == !!isalpha(u) && ascii_digit(c) == !!isdigit(u) && ascii_alnum(c) == !!isalnum(u));
-        CHECK(ascii_space(c) == !!isspace(u) && ascii_blank(c) == !!isblank(u) && ascii_xdigit(c) == !!isxdigit(u));
+        CHECK(ascii_alpha(c) == !!isalpha(u) && ascii_digit(c) == !!isdigit(u) &&
+              ascii_alnum(c) == !!isalnum(u));
+        CHECK(ascii_space(c) == !!isspace(u) && ascii_blank(c) == !!isblank(u) &&
+              ascii_xdigit(c) == !!isxdigit(u));
         CHECK(ascii_is_upper(c) == !!isupper(u) && ascii_is_lower(c) == !!islower(u));
         CHECK(ascii_to_lower(c) == (char)tolower(u) && ascii_to_upper(c) == (char)toupper(u));
     }
-    static const char *const words[] = { "", "i", "I", "Inf", "iNFinity", "info", "\xc4\xb0", "z[", "Z{" };
+    static const char *const words[] =
+        { "", "i", "I", "Inf", "iNFinity", "info", "\xc4\xb0", "z[", "Z{" };
     enum { WORDS = sizeof words / sizeof *words };
     for (int i = 0; i < WORDS; i++)
         for (int k = 0; k < WORDS; k++) {
             int wanted = strcasecmp(words[i], words[k]), got = ascii_casecmp(words[i], words[k]);
             CHECK((wanted > 0) == (got > 0) && (wanted < 0) == (got < 0));
             for (size_t n = 0; n < 9; n++)
-                CHECK((strncasecmp(words[i], words[k], n) == 0) == (ascii_ncasecmp(words[i], words[k], n) == 0));
+                CHECK((strncasecmp(words[i], words[k], n) == 0) == (ascii_ncasecmp(words[i],
+                    words[k], n) == 0));
             CHECK(strcasestr(words[i], words[k]) == ascii_casestr(words[i], words[k]));
         }
 }
@@ -55,7 +60,8 @@ static void numbers(void)
     CHECK(c_strtof("1.5,5", &end) == 1.5f && *end == ',');
     CHECK(c_strtold("-1.5e3", &end) == -1500 && !*end);
     CHECK(c_strtod("0x1.8p1", NULL) == 3);
-    CHECK(c_snprintf(text, sizeof text, "%.2f %g %e %a %'d %Lg", 1.5, 2.5, 0.5, 1.5, 12345, 0.25L) > 0);
+    CHECK(c_snprintf(text, sizeof text, "%.2f %g %e %a %'d %Lg", 1.5, 2.5, 0.5, 1.5, 12345,
+                     0.25L) > 0);
     CHECK(strcmp(text, "1.50 2.5 5.000000e-01 0x1.8p+0 12345 0.25") == 0);
     CHECK(strcmp(c_strerror(ENOENT), "No such file or directory") == 0);
     CHECK(strcmp(c_strsignal(9), "Killed") == 0);
@@ -68,7 +74,8 @@ static void programs(void)
     RicciValue *v;
     result_is("x = 1.5; x", "1.5");
     CHECK(ricci_get_double(r, "x", &x) == 0 && x == 1.5);
-    result_is("[float(\"2.5\"), float(\" -1.5e-3 \"), float(\"INFINITY\"), float(\"Inf\")]", "[2.5, -0.0015, inf, inf]");
+    result_is("[float(\"2.5\"), float(\" -1.5e-3 \"), float(\"INFINITY\"), float(\"Inf\")]",
+              "[2.5, -0.0015, inf, inf]");
     result_is("\"{1.5:.2f} {1.5:e} {0.25:.0%} {1234.5:,.1f}\"", "1.50 1.500000e+00 25% 1,234.5");
     result_is("try { float(\"2,5\") } catch e { e.kind }", "value");
     result_is("0x1F + 1e-1", "31.1");
@@ -89,9 +96,11 @@ static void programs(void)
 static void files(void)
 {
     char text[512];
-    snprintf(text, sizeof text, "save(\"%s/a.csv\", [1.5, 2.25; 3.125, -0.5]); load(\"%s/a.csv\")", folder, folder);
+    snprintf(text, sizeof text, "save(\"%s/a.csv\", [1.5, 2.25; 3.125, -0.5]); load(\"%s/a.csv\")",
+             folder, folder);
     result_is(text, "⎡1.5     2.25⎤\n⎣3.125  -0.5 ⎦");
-    snprintf(text, sizeof text, "save(\"%s/a.mtx\", [1.5, 0; 0, 2.5]); load(\"%s/a.mtx\")", folder, folder);
+    snprintf(text, sizeof text, "save(\"%s/a.mtx\", [1.5, 0; 0, 2.5]); load(\"%s/a.mtx\")",
+             folder, folder);
     result_is(text, "⎡1.5  0.0⎤\n⎣0.0  2.5⎦");
     snprintf(text, sizeof text, "%s/I.MTX", folder);
     FILE *file = fopen(text, "w");
@@ -101,7 +110,8 @@ static void files(void)
     result_is(text, "[4  5]");
     snprintf(text, sizeof text, "%s/t.csv", folder);
     file = fopen(text, "w");
-    fputs("a;b\n1,5;2\n", file);                    /* decimals of a comma are a matter of asking, not of the host */
+    /* decimals of a comma are a matter of asking, not of the host */
+    fputs("a;b\n1,5;2\n", file);
     fclose(file);
     snprintf(text, sizeof text, "try { load(\"%s/t.csv\"); 0 } catch e { 1 }", folder);
     result_is(text, "1");

@@ -37,7 +37,8 @@ static void test_account(void) {
     Tensor *t = map_numbers(path);
     CHECK(mapping_bytes(ctx) == BYTES && ctx->mem.live - live < 1024);
     CHECK(((double *)t->data)[777] == 777);
-    Tensor *part = tensor_view_as(ctx, t, DT_F64, 1, &(int64_t){ 3 }, &(int64_t){ 2 }, t->data + 80);
+    Tensor *part = tensor_view_as(ctx, t, DT_F64, 1, &(int64_t){ 3 }, &(int64_t){ 2 },
+                                  t->data + 80);
     unlink(path);
     tensor_release(ctx, t);
     CHECK(mapping_bytes(ctx) == BYTES && ((double *)part->data)[4] == 14);

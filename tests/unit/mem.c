@@ -75,7 +75,8 @@ static void test_data(void) {
     char *second = mem_alloc_data(ctx, 9900000, false);
     CHECK(first == second);                     /* a warm block of nearly that size */
     mem_free_data(ctx, second, 9900000);
-    for (int i = 0; i < 40; i++) mem_free_data(ctx, mem_alloc_data(ctx, (size_t)i << 24, false), (size_t)i << 24);
+    for (int i = 0; i < 40; i++) mem_free_data(ctx, mem_alloc_data(ctx, (size_t)i << 24, false),
+                                               (size_t)i << 24);
     CHECK(ctx->mem.cached <= ctx->mem.limit / 8 && ctx->mem.cached <= 1u << 30);
 #endif
 }
@@ -152,8 +153,8 @@ static void test_pool(void) {
     ctx->interrupt = NULL;
 }
 
-/* An error in pieces whose second piece fails: the first is freed where the second is caught, and those
- * of frames around it and those that somebody keeps are not. */
+/* An error in pieces whose second piece fails: the first is freed where the second is caught, and
+ * those of frames around it and those that somebody keeps are not. */
 static void test_errors(void) {
     Error *outer = err_new(ctx, ERR_VALUE, "outer");
     Error *volatile kept = NULL;

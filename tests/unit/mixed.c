@@ -74,8 +74,10 @@ static Contraction contraction(const Case *x, ContractOperand *operand, DType st
     c.extent[0] = x->b, c.extent[1] = x->m, c.extent[2] = x->n, c.extent[3] = x->k;
     c.out = 7;
     c.out_stride[0] = x->m * x->n, c.out_stride[1] = x->n, c.out_stride[2] = 1;
-    operand[0] = (ContractOperand){ .labels = 1 | 2 | 8, .stride = { x->a[0], x->a[1], 0, x->a[2] }, .stored = (uint8_t)stored };
-    operand[1] = (ContractOperand){ .labels = 1 | 4 | 8, .stride = { x->w[0], 0, x->w[2], x->w[1] }, .stored = (uint8_t)stored };
+    operand[0] = (ContractOperand){ .labels = 1 | 2 | 8, .stride = { x->a[0], x->a[1], 0, x->a[2] },
+                                    .stored = (uint8_t)stored };
+    operand[1] = (ContractOperand){ .labels = 1 | 4 | 8, .stride = { x->w[0], 0, x->w[2], x->w[1] },
+                                    .stored = (uint8_t)stored };
     return c;
 }
 
@@ -169,7 +171,8 @@ static void test_bf16(int rounds)
 static uint16_t number(int least, int most)
 {
     uint64_t r = check_random();
-    return (uint16_t)((r & 0x807f) | (uint64_t)(least + pick(most - least + 1)) << 7) & (r >> 60 ? 0xffff : 0x8000);
+    return (uint16_t)((r & 0x807f) | (uint64_t)(least + pick(most - least + 1)) << 7) & (r >> 60
+        ? 0xffff : 0x8000);
 }
 
 static float operand_at(int which, int64_t at)
@@ -251,7 +254,8 @@ static void test_subnormals(void)
         }
     CHECK(exact > 20 && fast > 20);
     multiply(0, 0, 167, 167);
-    CHECK(may_flush() && differ(true) > M * N / 2);         /* the instruction alone would lose them */
+    /* the instruction alone would lose them */
+    CHECK(may_flush() && differ(true) > M * N / 2);
     multiply(57, 60, 57, 60);
     CHECK(may_flush() && differ(false) == 0 && differ(true) > M * N / 2);
 }

@@ -23,7 +23,8 @@ typedef struct Case {
 
 static int pick(int n) { return (int)(check_random() % (uint64_t)n); }
 
-static const int64_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127,
+static const int64_t lengths[] =
+    { 0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127,
                                    129, 200, 255, 257, 511, 512, 513, 700, 1025, 1500 };
 
 static int64_t random_length(double room)
@@ -154,10 +155,12 @@ static int operate(Case *c, EwOp op, const int *args, int count)
     return nest_ew(ctx, c->n, op, compute, args, count);
 }
 
-static const EwOp exact_ops[] = { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_ADD, EW_SUBTRACT, EW_MULTIPLY,
+static const EwOp exact_ops[] =
+    { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_ADD, EW_SUBTRACT, EW_MULTIPLY,
                                   EW_MAXIMUM, EW_MINIMUM, EW_NEGATIVE, EW_ABS, EW_POWER,
                                   EW_LESS, EW_WHERE, EW_BITAND, EW_CLAMP, EW_FMA };
-static const EwOp more_ops[] = { EW_DIVIDE, EW_SQRT, EW_FLOOR, EW_SIGN, EW_CONJ, EW_REAL, EW_ISNAN };
+static const EwOp more_ops[] =
+    { EW_DIVIDE, EW_SQRT, EW_FLOOR, EW_SIGN, EW_CONJ, EW_REAL, EW_ISNAN };
 
 /* Sums of whole numbers that stay exact in any order: f32 holds 24 bits. */
 static bool is_narrow(const Case *c, DType dt)
@@ -194,7 +197,8 @@ static int random_tree(Case *c, DType dt, int depth, int slots)
         if (op == EW_POWER) {                   /* the reference rounds squares of floats twice */
             if (c->floats && dtype_info(c->n->node[args[0]].dtype)->kind == 'f')
                 continue;
-            bool whole = dtype_info(c->n->node[args[0]].dtype)->kind == 'i' && dtype_info(dt)->kind == 'i';
+            bool whole = dtype_info(c->n->node[args[0]].dtype)->kind == 'i' &&
+                         dtype_info(dt)->kind == 'i';
             put_number(dt, c->block[c->n->node[args[1]].slot], 2 + (whole && pick(5) == 0));
         }
         if (op == EW_MULTIPLY && pick(3) == 0)
@@ -217,7 +221,8 @@ static bool same_element(DType dt, const char *a, const char *b, bool bits)
     double _Complex x = element_c128(dt, a), y = element_c128(dt, b);
     double p[] = { creal(x), cimag(x) }, q[] = { creal(y), cimag(y) };
     for (int k = 0; k < 2; k++)
-        if (!(isnan(p[k]) && isnan(q[k])) && (p[k] != q[k] || (bits && signbit(p[k]) != signbit(q[k]))))
+        if (!(isnan(p[k]) && isnan(q[k])) &&
+            (p[k] != q[k] || (bits && signbit(p[k]) != signbit(q[k]))))
             return false;
     return true;
 }
@@ -242,8 +247,8 @@ static const char *kind_names[] = { "const", "number", "load", "cast", "ew", "re
 static void show(const Case *c, const int64_t *stride)
 {
     for (int i = 0; i < c->n->indices; i++)
-        fprintf(stderr, "  index %d: %lld, result stride %lld\n", i, (long long)c->n->index[i].extent,
-                i < c->n->out_rank ? (long long)stride[i] : 0LL);
+        fprintf(stderr, "  index %d: %lld, result stride %lld\n", i,
+                (long long)c->n->index[i].extent, i < c->n->out_rank ? (long long)stride[i] : 0LL);
     for (int k = 0; k <= c->n->root; k++) {
         const NestNode *n = &c->n->node[k];
         fprintf(stderr, "  %d: %s %s %s(%d %d %d) slot %d bound %llx op %d", k, kind_names[n->kind],
@@ -277,7 +282,8 @@ static void compare(Case *c, bool bits)
     bool same = (told != EWT_NONE) == (wanted != EWT_NONE);
     int64_t at = 0;
     for (; same && told == EWT_NONE && at < count; at++)
-        same = same_element(dt, got + at * dtype_info(dt)->bytes, want + at * dtype_info(dt)->bytes, bits);
+        same = same_element(dt, got + at * dtype_info(dt)->bytes,
+                            want + at * dtype_info(dt)->bytes, bits);
     if (!CHECK(same) && check_failed < 6) {
         fprintf(stderr, "at %lld: %g, not %g; trouble %d, not %d\n", (long long)at - 1,
                 element_f64(dt, got + (at - 1) * dtype_info(dt)->bytes),
@@ -309,7 +315,8 @@ static void end(Case *c)
     nest_free(ctx, c->n);
 }
 
-static const DType dtypes[] = { DT_F64, DT_F32, DT_F64, DT_I64, DT_I32, DT_U8, DT_I8, DT_BOOL, DT_F16,
+static const DType dtypes[] =
+    { DT_F64, DT_F32, DT_F64, DT_I64, DT_I32, DT_U8, DT_I8, DT_BOOL, DT_F16,
                                 DT_BF16, DT_C64, DT_C128 };
 
 static DType random_dtype(void) { return dtypes[pick(sizeof dtypes / sizeof *dtypes)]; }
@@ -360,7 +367,8 @@ static void test_reduction(void)
     uint64_t mask = ((UINT64_C(1) << bound) - 1) << out_rank;
     int node = random_reduction(&c, mask, out_rank + bound);
     if (pick(2)) {
-        int other = pick(2) ? random_reduction(&c, pick(2) ? mask : mask & ~(UINT64_C(1) << out_rank),
+        int other = pick(2) ? random_reduction(&c,
+                                               pick(2) ? mask : mask & ~(UINT64_C(1) << out_rank),
                                                out_rank + bound)
                             : node;
         int all = c.n->indices;
@@ -377,7 +385,8 @@ static void test_reduction(void)
 
 /* ---- larger ones: the same bits on one thread and on two ---- */
 
-static int plain_load(Case *c, DType dt, int64_t count, int64_t s0, int64_t s1, int64_t s2, int64_t s3)
+static int plain_load(Case *c, DType dt, int64_t count, int64_t s0, int64_t s1,
+                      int64_t s2, int64_t s3)
 {
     int slot = nest_slot(c->n);
     NestLoad *load = nest_load_new(ctx, c->n, slot, dt, "A");
@@ -448,13 +457,15 @@ static void test_large(DType dt)
     begin_large(&c, 0, 1, (int64_t[]){ 300000 });                      /* one number */
     c.n->root = nest_reduce(ctx, c.n, NEST_ARGMIN, plain_load(&c, dt, 300000, 1, 0, 0, 0), 1);
     compare_threads(&c, 1, false);
-    begin_large(&c, 1, 3, (int64_t[]){ 5, 200, 250 });                  /* few, with a transposed operand */
+    /* few, with a transposed operand */
+    begin_large(&c, 1, 3, (int64_t[]){ 5, 200, 250 });
     c.n->root = nest_reduce(ctx, c.n, NEST_SUM,
                             ew2(&c, EW_MULTIPLY, plain_load(&c, dt, 250000, 50000, 1, 200, 0),
                                 plain_load(&c, dt, 50000, 0, 250, 1, 0)), 6);
     compare_threads(&c, 5, false);
     begin_large(&c, 2, 4, (int64_t[]){ 24, 300, 300, 300 });           /* nested, row by row */
-    int row = plain_load(&c, dt, 7200, 300, 0, 1, 0), most = nest_reduce(ctx, c.n, NEST_MAX, row, 4);
+    int row = plain_load(&c, dt, 7200, 300, 0, 1, 0),
+        most = nest_reduce(ctx, c.n, NEST_MAX, row, 4);
     NestLoad *again = nest_load_new(ctx, c.n, 0, dt, "A");
     again->stride[0] = 300, again->stride[3] = 1;
     int less = ew2(&c, EW_SUBTRACT, nest_load(ctx, c.n), most);

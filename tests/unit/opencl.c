@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 static const char *const scale_text =
-    "__kernel void scale(__global float *y, long at_y, __global const float *x, long at_x, float by, long n)\n"
+    "__kernel void scale(__global float *y, long at_y, __global const float *x, long at_x, float "
+    "by, long n)\n"
     "{\n"
     "    y = (__global float *)((__global char *)y + at_y);\n"
     "    x = (__global const float *)((__global const char *)x + at_x);\n"
@@ -39,11 +40,14 @@ static void test_copies(Ctx *ctx, Device *d)
     CHECK(d->ops->put(d, &m, 0, from, 64) == DEV_OK);
     CHECK(d->ops->get(d, &m, 0, to, 64) == DEV_OK && memcmp(from, to, 64) == 0);
     CHECK(d->ops->put(d, &m, 10, from, 5) == DEV_OK && d->ops->get(d, &m, 8, to, 8) == DEV_OK);
-    CHECK(to[0] == from[8] && to[1] == from[9] && memcmp(to + 2, from, 5) == 0 && to[7] == from[15]);
-    CHECK(d->ops->copy(d, &other, 3, &m, 10, 5) == DEV_OK && d->ops->get(d, &other, 3, to, 5) == DEV_OK);
+    CHECK(to[0] == from[8] && to[1] == from[9] && memcmp(to + 2, from, 5) == 0 &&
+          to[7] == from[15]);
+    CHECK(d->ops->copy(d, &other, 3, &m, 10, 5) == DEV_OK &&
+          d->ops->get(d, &other, 3, to, 5) == DEV_OK);
     CHECK(memcmp(to, from, 5) == 0);
     CHECK(d->ops->put(d, &m, 0, from, 64) == DEV_OK);
-    for (int step = -9; step <= 9; step += 6) {        /* ranges of one buffer that overlap, both ways */
+    /* ranges of one buffer that overlap, both ways */
+    for (int step = -9; step <= 9; step += 6) {
         CHECK(d->ops->put(d, &m, 0, from, 64) == DEV_OK);
         CHECK(d->ops->copy(d, &m, (size_t)(16 + step), &m, 16, 32) == DEV_OK);
         memcpy(out, from, 64);
@@ -69,7 +73,8 @@ static void test_too_much(Ctx *ctx, Device *d)
 {
     DevMem m = { 0 };
     size_t live = d->live;
-    CHECK(d->ops->alloc(d, (size_t)1 << 40, &m) != DEV_OK && !m.handle && strstr(d->fault, "at most"));
+    CHECK(d->ops->alloc(d, (size_t)1 << 40, &m) != DEV_OK && !m.handle &&
+          strstr(d->fault, "at most"));
     CHECK_RAISES(ctx, ERR_MEMORY, m = device_alloc(ctx, d, (size_t)1 << 40));
     CHECK_RAISES(ctx, ERR_MEMORY, m = device_alloc(ctx, d, SIZE_MAX - 100));
     CHECK_RAISES(ctx, ERR_MEMORY, m = device_alloc(ctx, d, cl_state(d)->largest + 1));
@@ -85,16 +90,21 @@ static bool scales(Device *d, DevKernel *k, int64_t n, float by)
     enum { MOST = 1000 };
     float x[MOST + 3], y[MOST + 5];
     DevMem in, out;
-    bool ok = d->ops->alloc(d, sizeof x, &in) == DEV_OK && d->ops->alloc(d, sizeof y, &out) == DEV_OK;
+    bool ok = d->ops->alloc(d, sizeof x, &in) == DEV_OK &&
+              d->ops->alloc(d, sizeof y, &out) == DEV_OK;
     for (int i = 0; i < MOST + 3; i++)
         x[i] = (float)i + 0.25f;
     for (int i = 0; i < MOST + 5; i++)
         y[i] = -1;
-    ok = ok && d->ops->put(d, &in, 0, x, sizeof x) == DEV_OK && d->ops->put(d, &out, 0, y, sizeof y) == DEV_OK;
+    ok = ok && d->ops->put(d, &in, 0, x, sizeof x) == DEV_OK &&
+         d->ops->put(d, &out, 0, y, sizeof y) == DEV_OK;
     const DevGrid grid = { .groups = { 3, 1, 1 }, .local = { 32, 1, 1 } };
-    const DevArg args[] = { { .mem = &out, .at = 5 * sizeof *y }, { .mem = &in, .at = 3 * sizeof *x },
-                            { .value = &by, .bytes = sizeof by }, { .value = &n, .bytes = sizeof n } };
-    ok = ok && d->ops->launch(d, k, &grid, args, 4) == DEV_OK && d->ops->get(d, &out, 0, y, sizeof y) == DEV_OK;
+    const DevArg args[] = { { .mem = &out, .at = 5 * sizeof *y },
+                            { .mem = &in, .at = 3 * sizeof *x },
+                            { .value = &by, .bytes = sizeof by },
+                            { .value = &n, .bytes = sizeof n } };
+    ok = ok && d->ops->launch(d, k, &grid, args, 4) == DEV_OK &&
+         d->ops->get(d, &out, 0, y, sizeof y) == DEV_OK;
     for (int i = 0; i < MOST + 5; i++)
         ok = ok && y[i] == (i < 5 || i >= n + 5 ? -1 : x[i - 5 + 3] * by);
     d->ops->release(d, &in);
@@ -111,12 +121,15 @@ static void test_kernels(Ctx *ctx, Device *d)
     CHECK(scales(d, k, 1000, 2) && scales(d, k, 1, -3) && scales(d, k, 0, 5));
     CHECK(d->ops->build(d, scale_text, "scales", &other) == DEV_FAILED && !other);
     CHECK(strstr(d->fault, "CL_INVALID_KERNEL_NAME"));
-    CHECK(d->ops->build(d, "__kernel void f(__global int *x) { x[0] = nosuch; }\n", "f", &other) == DEV_FAILED);
+    CHECK(d->ops->build(d, "__kernel void f(__global int *x) { x[0] = nosuch; }\n", "f",
+                        &other) == DEV_FAILED);
     CHECK(strstr(d->fault, "refused the kernel f: ") && strstr(d->fault, "nosuch") && !other);
     CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_FAILED && strstr(d->fault, "given 0"));
-    const DevArg bad[] = { { .value = "x", .bytes = 1 }, { .value = "y", .bytes = 1 }, { .mem = &(DevMem){ 0, 0 } },
+    const DevArg bad[] = { { .value = "x", .bytes = 1 }, { .value = "y", .bytes = 1 },
+                           { .mem = &(DevMem){ 0, 0 } },
                            { .mem = &(DevMem){ 0, 0 } } };
-    CHECK(d->ops->launch(d, k, &grid, bad, 4) == DEV_FAILED && strstr(d->fault, "clSetKernelArg failed with CL_"));
+    CHECK(d->ops->launch(d, k, &grid, bad, 4) == DEV_FAILED &&
+          strstr(d->fault, "clSetKernelArg failed with CL_"));
     grid.local[0] = (size_t)1 << 30;
     CHECK(d->ops->launch(d, k, &grid, NULL, 0) == DEV_FAILED && strstr(d->fault, "at most"));
     grid.local[0] = 1, grid.groups[1] = 0;
@@ -214,11 +227,13 @@ static bool kept(Device *d)
 /* What is damaged is built again; tests/unit/device_cache.c has every way to damage a file. */
 static void test_cache(Device *d, const char *folder)
 {
-    static const struct { long at; int bytes; } damages[] = { { 0, 4 }, { 60, 5 }, { -200, 9 }, { 100, -1 } };
+    static const struct { long at; int bytes; } damages[] =
+        { { 0, 4 }, { 60, 5 }, { -200, 9 }, { 100, -1 } };
     char path[512], was[512];
     ClState *s = d->state;
     const bool pocl = s->pocl;
-    s->pocl = false;                              /* which has a cache of its own, and needs none of ours */
+    /* which has a cache of its own, and needs none of ours */
+    s->pocl = false;
     CHECK(builds(d) && kept(d));
     int n = entries(folder, path);
     CHECK(n >= 1);
@@ -293,7 +308,8 @@ static bool right(Device *d, const DevGemm *g, const Side *a, const Side *b, con
                 double sum = 0;
                 for (int64_t l = 0; l < g->k; l++)
                     sum += element(a, &g->a, q, i, l) * element(b, &g->b, q, l, j);
-                want[g->c.at + q * g->c.batch + (g->c.transposed ? j * g->c.ld + i : i * g->c.ld + j)] = sum;
+                want[g->c.at + q * g->c.batch +
+                     (g->c.transposed ? j * g->c.ld + i : i * g->c.ld + j)] = sum;
             }
     for (int64_t i = 0; ok && i < c->elements; i++) {
         double x = g->dtype == DT_F64 ? ((double *)bytes)[i] : (double)((float *)bytes)[i];
@@ -304,8 +320,8 @@ static bool right(Device *d, const DevGemm *g, const Side *a, const Side *b, con
     return ok;
 }
 
-static DevMatrix matrix(Side *s, int64_t rows, int64_t columns, bool transposed, int64_t at, int64_t wider,
-                        int64_t between, int64_t count)
+static DevMatrix matrix(Side *s, int64_t rows, int64_t columns, bool transposed, int64_t at,
+                        int64_t wider, int64_t between, int64_t count)
 {
     int64_t lies = transposed ? columns : rows, wide = (transposed ? rows : columns) + wider;
     DevMatrix x = { &s->mem, at, wide, lies * wide + between, transposed };
@@ -326,12 +342,16 @@ static void test_product(Device *d, const Case *e, bool ta, bool tb, bool tc)
     g.a = matrix(&a, e->m, e->k, ta, e->at, e->wider, e->between, e->count);
     g.b = matrix(&b, e->k, e->n, tb, 2 * e->at, 2 * e->wider, e->between, e->count);
     g.c = matrix(&c, e->m, e->n, tc, 3 * e->at, e->wider, 3 * e->between, e->count);
-    CHECK(fill(d, e->dtype, &a, false) && fill(d, e->dtype, &b, false) && fill(d, e->dtype, &c, true));
+    CHECK(fill(d, e->dtype, &a, false) && fill(d, e->dtype, &b, false) &&
+          fill(d, e->dtype, &c, true));
     DevStatus status = d->math.gemm(d, &g);
     if (!CHECK(status == e->status && (status != DEV_OK || right(d, &g, &a, &b, &c))))
-        fprintf(stderr, "%s %lldx%lldx%lld, %lld of them, at %lld, ld + %lld, transposed %d %d %d: %d %s\n",
-                e->dtype == DT_F64 ? "f64" : "f32", (long long)e->m, (long long)e->k, (long long)e->n,
-                (long long)e->count, (long long)e->at, (long long)e->wider, ta, tb, tc, status, d->fault);
+        fprintf(stderr,
+                "%s %lldx%lldx%lld, %lld of them, at %lld, ld + %lld, transposed %d %d %d: %d %s\n",
+                e->dtype == DT_F64 ? "f64" : "f32", (long long)e->m, (long long)e->k,
+                (long long)e->n,
+                (long long)e->count, (long long)e->at, (long long)e->wider, ta, tb, tc,
+                status, d->fault);
     Side *all[] = { &a, &b, &c };
     for (int i = 0; i < 3; i++) {
         d->ops->release(d, &all[i]->mem);
@@ -342,7 +362,8 @@ static void test_product(Device *d, const Case *e, bool ta, bool tb, bool tc)
 static void test_refused(Device *d)
 {
     DevMem none = { 0, 0 };
-    DevGemm g = { .dtype = DT_F16, .m = 1, .n = 1, .k = 1, .count = 1, .a = { .mem = &none, .ld = 1 },
+    DevGemm g = { .dtype = DT_F16, .m = 1, .n = 1, .k = 1, .count = 1,
+                  .a = { .mem = &none, .ld = 1 },
                   .b = { .mem = &none, .ld = 1 }, .c = { .mem = &none, .ld = 1 } };
     CHECK(d->math.gemm(d, &g) == DEV_LACKS && strstr(d->fault, "dtype"));
     g.dtype = DT_F32, g.a.at = (int64_t)1 << 31;
@@ -351,8 +372,8 @@ static void test_refused(Device *d)
     CHECK(d->math.gemm(d, &g) == DEV_LACKS);
 }
 
-/* What CLBlast is not asked for; and, as it compiles for seconds, in the long campaign only, what it
- * is: all kinds of products. */
+/* What CLBlast is not asked for; and, as it compiles for seconds, in the long campaign only, what
+ * it is: all kinds of products. */
 static void test_products(Device *d)
 {
     static const Case cases[] = {
@@ -365,9 +386,12 @@ static void test_products(Device *d)
         { DT_F32, 1, 1, 1, 1, 0, 0, 0, DEV_OK }, { DT_F32, 1, 9, 4, 1, 2, 0, 0, DEV_OK },
         { DT_F32, 64, 64, 64, 3, 5, 2, 9, DEV_OK }, { DT_F64, 9, 8, 7, 1, 4, 1, 0, DEV_OK },
         { DT_F32, 6, 5, 4, 7, 0, 0, 0, DEV_OK }, { DT_F64, 6, 5, 4, 3, 0, 0, 0, DEV_OK },
-        { DT_F32, 192, 128, 160, 1, 3, 1, 0, DEV_OK }, { DT_F32, 256, 128, 128, 2, 0, 0, 0, DEV_OK },
-        { DT_F32, 128, 128, 128, 3, 128, 0, 64, DEV_OK }, { DT_F32, 640, 512, 576, 1, 0, 0, 0, DEV_OK },
-        { DT_F64, 512, 512, 512, 1, 7, 1, 0, DEV_OK }, { DT_F32, 512, 512, 512, 2, 0, 0, 0, DEV_OK },
+        { DT_F32, 192, 128, 160, 1, 3, 1, 0, DEV_OK },
+        { DT_F32, 256, 128, 128, 2, 0, 0, 0, DEV_OK },
+        { DT_F32, 128, 128, 128, 3, 128, 0, 64, DEV_OK },
+        { DT_F32, 640, 512, 576, 1, 0, 0, 0, DEV_OK },
+        { DT_F64, 512, 512, 512, 1, 7, 1, 0, DEV_OK },
+        { DT_F32, 512, 512, 512, 2, 0, 0, 0, DEV_OK },
     };
     test_refused(d);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -40,11 +40,13 @@ static void test_rows(Interp *in)
         const Name *name = names_find(&in->names, op->name, strlen(op->name));
         check(op->help && *op->help && op->help[0] != ' ', "%s has help", op->name);
         check(op->example && op->expect, "%s has an example with its result", op->name);
-        check(op->params && op_sig(in, op)->required <= op_sig(in, op)->fixed, "%s has parameters", op->name);
+        check(op->params && op_sig(in, op)->required <= op_sig(in, op)->fixed,
+              "%s has parameters", op->name);
         check(name && op_find(in, name) == op, "%s is found by its name, once", op->name);
         check(op->cls == OPC_EW || op->run, "%s can run", op->name);
         if (op->cls == OPC_EW)
-            check(op_sig(in, op)->required == ew_info[op->ew].arity, "%s: parameters are operands", op->name);
+            check(op_sig(in, op)->required == ew_info[op->ew].arity,
+                  "%s: parameters are operands", op->name);
     }
 }
 
@@ -70,17 +72,19 @@ static const char *lacked(Interp *in, const char *device, const char *row)
     return missing ? missing : "";
 }
 
-/* sim.mps says that it lacks svd, eig and others: so whatever stands on them, at one remove or two. */
+/* sim.mps says that it lacks svd, eig and others: so whatever stands on them, at one remove or
+ * two. */
 static void test_lacked(Interp *in)
 {
     static const struct { const char *device, *row, *missing; } cases[] = {
         { "sim.mps", "svd", "svd" }, { "sim.mps", "cond", "svd" }, { "sim.mps", "inv", "" },
-        { "sim.mps", "logm", "eig" }, { "sim.mps", "corrcoef", "" }, { "sim.tpu", "logm", "" }, { "cpu", "svd", "" },
+        { "sim.mps", "logm", "eig" }, { "sim.mps", "corrcoef", "" }, { "sim.tpu", "logm", "" },
+        { "cpu", "svd", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *missing = lacked(in, cases[i].device, cases[i].row);
-        check(strcmp(missing, cases[i].missing) == 0, "%s on %s lacks \"%s\", not \"%s\"", cases[i].row,
-              cases[i].device, cases[i].missing, missing);
+        check(strcmp(missing, cases[i].missing) == 0, "%s on %s lacks \"%s\", not \"%s\"",
+              cases[i].row, cases[i].device, cases[i].missing, missing);
     }
 }
 
@@ -113,8 +117,8 @@ static void test_examples(Interp *in)
         if (!op->example || !op->expect)
             continue;
         run_example(in, op->example, out, sizeof out);
-        check(strcmp(out, op->expect) == 0, "%s: %s\n  is       %s\n  expected %s", op->name, op->example, out,
-              op->expect);
+        check(strcmp(out, op->expect) == 0, "%s: %s\n  is       %s\n  expected %s", op->name,
+              op->example, out, op->expect);
     }
 }
 
@@ -122,7 +126,8 @@ static void test_examples(Interp *in)
 enum { ROWS = 5, COLUMNS = 37 };
 
 typedef enum Layout { CONTIGUOUS, STRIDED, REVERSED, BROADCAST, EMPTY, LAYOUTS } Layout;
-static const char *const layout_names[] = { "contiguous", "strided", "reversed", "broadcast", "empty" };
+static const char *const layout_names[] =
+    { "contiguous", "strided", "reversed", "broadcast", "empty" };
 
 static uint64_t random_state = 88172645463325252ull;
 static double uniform(void)
@@ -198,8 +203,10 @@ static const char *element_at(const Tensor *t, int64_t i, int64_t j)
 
 static bool near(double a, double b, double scale, DType dt, double ulps)
 {
-    double unit = dt == DT_F16 ? 0x1p-10 : dt == DT_BF16 ? 0x1p-7 : dt == DT_F32 || dt == DT_C64 ? 0x1p-23 : 0x1p-52;
-    double tiny = dt == DT_F16 ? 0x1p-23 : dt == DT_BF16 || dt == DT_F32 || dt == DT_C64 ? 0x1p-125 : 0x1p-1021;
+    double unit = dt == DT_F16 ? 0x1p-10 : dt == DT_BF16 ? 0x1p-7 : dt == DT_F32 || dt == DT_C64
+                  ? 0x1p-23 : 0x1p-52;
+    double tiny = dt == DT_F16 ? 0x1p-23 : dt == DT_BF16 || dt == DT_F32 || dt == DT_C64
+                  ? 0x1p-125 : 0x1p-1021;
     if (isnan(a) || isnan(b))
         return isnan(a) && isnan(b);
     return a == b || fabs(a - b) <= ulps * unit * fmax(fabs(b), scale) + tiny;
@@ -232,7 +239,8 @@ static bool agrees(const Op *op, DType compute, Tensor *out, Tensor **x, int n, 
             cast_run(to, cell[k], 1, (DType)x[k]->dtype, element_at(x[k], i, j), 1, 1);
         }
         reference(expected, 1, at, one, 1);
-        if (!same_element((DType)out->dtype, out->data + *bad * dtype_info(out->dtype)->bytes, expected, 4))
+        if (!same_element((DType)out->dtype, out->data + *bad * dtype_info(out->dtype)->bytes,
+                          expected, 4))
             return false;
     }
     return true;
@@ -252,7 +260,8 @@ static void test_layout(Interp *in, const Op *op, DType dt, DType compute, Layou
     int64_t bad = 0;
     bool ok = r.tag == V_TENSOR && r.tensor->dtype == ew_result_dtype(op->ew, compute) &&
               tensor_contiguous(r.tensor) && agrees(op, compute, r.tensor, x, n, &bad);
-    check(ok, "%s of %s, %s (element %lld)", op->name, dtype_name(dt), layout_names[layout], (long long)bad);
+    check(ok, "%s of %s, %s (element %lld)", op->name, dtype_name(dt), layout_names[layout],
+          (long long)bad);
     stack_cut(in, mark);
 }
 
@@ -265,7 +274,8 @@ static void test_elementwise(Interp *in)
                 continue;
             DType compute = ew_compute_dtype(op->ew, (DType)dt);
             bool listed = strchr(op->dtypes, dtype_info(dt)->kind) != NULL;
-            check(listed == (compute != DT_NONE), "%s lists its dtypes (%s)", op->name, dtype_name(dt));
+            check(listed == (compute != DT_NONE), "%s lists its dtypes (%s)", op->name,
+                  dtype_name(dt));
             for (int l = 0; compute != DT_NONE && l < LAYOUTS; l++)
                 test_layout(in, op, (DType)dt, compute, (Layout)l);
         }
@@ -273,7 +283,8 @@ static void test_elementwise(Interp *in)
 }
 
 /* ---- scalars are elements ---- */
-static const double grid[] = { 0, 1, -1, 2, 3, -7, 10, 0.5, -2.5, 1e300, -1e-300, 1e16, INFINITY, NAN };
+static const double grid[] =
+    { 0, 1, -1, 2, 3, -7, 10, 0.5, -2.5, 1e300, -1e-300, 1e16, INFINITY, NAN };
 enum { GRID = sizeof grid / sizeof grid[0] };
 
 static Value grid_value(int kind, double x)
@@ -327,7 +338,8 @@ static bool same_bits(Value scalar, Value vector)
         memcpy(&x, t->data, sizeof x);
         return memcmp(&x, &scalar.f, sizeof x) == 0 || (isnan(x) && isnan(scalar.f));
     }
-    return (scalar.tag == V_INT && t->dtype == DT_I64 && element_i64(DT_I64, t->data) == scalar.i) ||
+    return (scalar.tag == V_INT && t->dtype == DT_I64 &&
+            element_i64(DT_I64, t->data) == scalar.i) ||
            (scalar.tag == V_BOOL && t->dtype == DT_BOOL && t->data[0] == scalar.i);
 }
 
@@ -342,10 +354,11 @@ static void test_pair(Interp *in, const Op *op, Value a, Value b, int n)
     Value vector = try_call(in, op, args, n, &wide_raised);
     if (!wide_raised)
         v_push(in, vector);
-    bool ok = raised ? wide_raised || in->ctx.error->kind == ERR_VALUE : !wide_raised && same_bits(scalar, vector);
+    bool ok = raised ? wide_raised || in->ctx.error->kind == ERR_VALUE
+                     : !wide_raised && same_bits(scalar, vector);
     if (!ok)
-        check(false, "%s: scalar and tensor differ for tags %u %u, bits %llx %llx", op->name, a.tag, b.tag,
-              (unsigned long long)a.i, (unsigned long long)b.i);
+        check(false, "%s: scalar and tensor differ for tags %u %u, bits %llx %llx", op->name,
+              a.tag, b.tag, (unsigned long long)a.i, (unsigned long long)b.i);
     stack_cut(in, mark);
 }
 

@@ -52,7 +52,8 @@ static void check_labels(void)
 /* Whatever the range: at least one tick, all inside, ascending, evenly spaced. */
 static void check_ranges(void)
 {
-    static const double ends[] = { -DBL_MAX, -1e300, -12345.678, -1, -1e-9, -5e-324, 0, 5e-324, 1e-320, 1e-200,
+    static const double ends[] =
+        { -DBL_MAX, -1e300, -12345.678, -1, -1e-9, -5e-324, 0, 5e-324, 1e-320, 1e-200,
                                    0.1, 1,
                                    3.14159, 1e5, 1e16, 1e16 + 2, 1e200, DBL_MAX };
     enum { ENDS = sizeof ends / sizeof ends[0] };
@@ -65,7 +66,8 @@ static void check_ranges(void)
                 bool good = t.count >= 1;
                 for (int k = 0; k < t.count; k++) {
                     double f = axis_fraction(&a, t.tick[k].at);
-                    good &= f > -1e-6 && f < 1 + 1e-6 && (k == 0 || t.tick[k].at > t.tick[k - 1].at);
+                    good &= f > -1e-6 && f < 1 + 1e-6 &&
+                            (k == 0 || t.tick[k].at > t.tick[k - 1].at);
                     good &= strlen(t.tick[k].text) < TICK_TEXT - 1;
                 }
                 if (!CHECK(good))
@@ -133,12 +135,15 @@ static void check_contours(Interp *in)
      * so the high corners are joined and the low ones cut off; at 0.75 the other way round. */
     const double saddle[4] = { 1, 0, 0, 1 };
     f = contour(in, saddle, 2, 2, 0.25);
-    CHECK(f.count == 2 && is_piece(f.piece, 0.75, 0, 1, 0.25) && is_piece(f.piece + 1, 0.25, 1, 0, 0.75));
+    CHECK(f.count == 2 && is_piece(f.piece, 0.75, 0, 1, 0.25) &&
+          is_piece(f.piece + 1, 0.25, 1, 0, 0.75));
     f = contour(in, saddle, 2, 2, 0.75);
-    CHECK(f.count == 2 && is_piece(f.piece, 0, 0.25, 0.25, 0) && is_piece(f.piece + 1, 1, 0.75, 0.75, 1));
+    CHECK(f.count == 2 && is_piece(f.piece, 0, 0.25, 0.25, 0) &&
+          is_piece(f.piece + 1, 1, 0.75, 0.75, 1));
     const double other[4] = { 0, 1, 1, 0 };
     f = contour(in, other, 2, 2, 0.25);
-    CHECK(f.count == 2 && is_piece(f.piece, 0, 0.25, 0.25, 0) && is_piece(f.piece + 1, 1, 0.75, 0.75, 1));
+    CHECK(f.count == 2 && is_piece(f.piece, 0, 0.25, 0.25, 0) &&
+          is_piece(f.piece + 1, 1, 0.75, 0.75, 1));
     const double hole[6] = { 0, 1, 2, 0, NAN, 2 };
     CHECK(contour(in, hole, 2, 3, 0.5).count == 0);
     double levels[10];
@@ -190,7 +195,8 @@ static void check_lines(Interp *in)
 
 static void check_colors(void)
 {
-    Rgb low = map_color(MAP_VIRIDIS, 0), middle = map_color(MAP_VIRIDIS, 0.5), high = map_color(MAP_VIRIDIS, 1);
+    Rgb low = map_color(MAP_VIRIDIS, 0), middle = map_color(MAP_VIRIDIS, 0.5),
+        high = map_color(MAP_VIRIDIS, 1);
     CHECK(low.r == 68 && low.g == 1 && low.b == 84);
     CHECK(middle.r == 33 && middle.g == 145 && middle.b == 140);
     CHECK(high.r == 253 && high.g == 231 && high.b == 37);

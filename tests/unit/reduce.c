@@ -41,11 +41,12 @@ static Tensor *random_tensor(Ctx *ctx, DType dt, int rank, const int64_t *shape)
 /* The value of one output, the slow way. */
 typedef struct Slow { long double re, im, least, most, absolute; int64_t count, nonzero; } Slow;
 
-static void slow_walk(const Tensor *x, uint64_t axes, int axis, int64_t at, int64_t out, const int64_t *out_step,
-                      Slow *slow)
+static void slow_walk(const Tensor *x, uint64_t axes, int axis, int64_t at, int64_t out,
+                      const int64_t *out_step, Slow *slow)
 {
     if (axis == x->rank) {
-        double _Complex v = element_c128((DType)x->dtype, x->data + at * dtype_info(x->dtype)->bytes);
+        double _Complex v = element_c128((DType)x->dtype,
+                                         x->data + at * dtype_info(x->dtype)->bytes);
         Slow *s = &slow[out];
         s->re += creal(v);
         s->im += cimag(v);
@@ -63,7 +64,8 @@ static void slow_walk(const Tensor *x, uint64_t axes, int axis, int64_t at, int6
 
 static double machine_eps(DType dt)
 {
-    return dt == DT_F16 ? 0x1p-10 : dt == DT_BF16 ? 0x1p-7 : dt == DT_F32 || dt == DT_C64 ? 0x1p-23 : 0x1p-52;
+    return dt == DT_F16 ? 0x1p-10 : dt == DT_BF16 ? 0x1p-7 : dt == DT_F32 || dt == DT_C64
+           ? 0x1p-23 : 0x1p-52;
 }
 
 static bool agrees(RedOp op, DType dt, const Slow *s, const void *got, DType to)
@@ -71,10 +73,13 @@ static bool agrees(RedOp op, DType dt, const Slow *s, const void *got, DType to)
     double _Complex v = element_c128(to, got);
     double tolerance = (double)s->absolute * 4 * machine_eps(dt) + 1e-300;
     switch (op) {
-    case RED_SUM: return fabsl(creal(v) - s->re) <= tolerance && fabsl(cimag(v) - s->im) <= tolerance;
+    case RED_SUM: return fabsl(creal(v) - s->re) <= tolerance &&
+        fabsl(cimag(v) - s->im) <= tolerance;
     case RED_MEAN:
-        return fabsl(creal(v) - s->re / s->count) <= tolerance / (double)s->count + 2 * machine_eps(dt) &&
-               fabsl(cimag(v) - s->im / s->count) <= tolerance / (double)s->count + 2 * machine_eps(dt);
+        return fabsl(creal(v) - s->re / s->count) <= tolerance / (double)s->count + 2 *
+               machine_eps(dt) &&
+               fabsl(cimag(v) - s->im / s->count) <= tolerance / (double)s->count + 2 *
+               machine_eps(dt);
     case RED_MIN: return creal(v) == s->least;
     case RED_MAX: return creal(v) == s->most;
     case RED_COUNT: return creal(v) == (double)s->nonzero;
@@ -98,7 +103,8 @@ static void one_case(Tensor *x, RedOp op, uint64_t axes)
         if (!(axes >> a & 1))
             size *= tensor_shape(x)[a];
     }
-    Tensor *out = tensor_new(&one_thread, to, rank, shape), *again = tensor_new(&one_thread, to, rank, shape);
+    Tensor *out = tensor_new(&one_thread, to, rank, shape),
+           *again = tensor_new(&one_thread, to, rank, shape);
     size_t bytes = (size_t)out->size * dtype_info(to)->bytes;
     CHECK(reduce_run(&one_thread, op, x, axes, out, NULL));
     CHECK(reduce_run(&three_threads, op, x, axes, again, NULL));
@@ -126,18 +132,21 @@ static void all_operations(Tensor *x)
 
 static void layouts(DType dt)
 {
-    static const int64_t shapes[][3] = { { 2, 3, 4 }, { 33, 9, 17 }, { 1, 130, 70 }, { 5, 1, 500 }, { 300, 40, 1 } };
+    static const int64_t shapes[][3] =
+        { { 2, 3, 4 }, { 33, 9, 17 }, { 1, 130, 70 }, { 5, 1, 500 }, { 300, 40, 1 } };
     Ctx *ctx = &one_thread;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         Tensor *x = random_tensor(ctx, dt, 3, shapes[i]);
         const int64_t *n = tensor_shape(x), *s = tensor_strides(x);
         all_operations(x);
-        Tensor *turned = tensor_view(ctx, x, 3, (int64_t[]){ n[2], n[0], n[1] }, (int64_t[]){ s[2], s[0], s[1] }, x->data);
+        Tensor *turned = tensor_view(ctx, x, 3, (int64_t[]){ n[2], n[0], n[1] },
+                                     (int64_t[]){ s[2], s[0], s[1] }, x->data);
         all_operations(turned);
         char *end = x->data + (x->size - 1) * dtype_info(dt)->bytes;
         Tensor *back = tensor_view(ctx, x, 3, n, (int64_t[]){ -s[0], -s[1], -s[2] }, end);
         all_operations(back);
-        Tensor *wide = tensor_view(ctx, x, 3, (int64_t[]){ 4, n[1], n[2] }, (int64_t[]){ 0, s[1], s[2] }, x->data);
+        Tensor *wide = tensor_view(ctx, x, 3, (int64_t[]){ 4, n[1], n[2] },
+                                   (int64_t[]){ 0, s[1], s[2] }, x->data);
         all_operations(wide);
         tensor_release(ctx, wide);
         tensor_release(ctx, back);
@@ -193,7 +202,8 @@ static void integer_ranges(void)
 static double reduce_f64(RedOp op, const double *v, int64_t n)
 {
     Ctx *ctx = &one_thread;
-    Tensor *x = tensor_new(ctx, DT_F64, 1, &n), *out = tensor_new(ctx, reduce_result_dtype(op, DT_F64), 0, &n);
+    Tensor *x = tensor_new(ctx, DT_F64, 1, &n),
+           *out = tensor_new(ctx, reduce_result_dtype(op, DT_F64), 0, &n);
     Tensor *mean = tensor_zeros(ctx, DT_C128, 0, &n);
     memcpy(x->data, v, (size_t)n * sizeof *v);
     if (op == RED_VAR) {
@@ -269,7 +279,8 @@ static void sort_dtype(DType dt, int64_t n, bool descending)
     int64_t *at = (int64_t *)(keys + 2 * n);
     for (int64_t i = 0; i < n; i++) {
         double v = check_uniform();
-        set_element(dt, x + (size_t)i * bytes, i % 97 == 96 && dtype_info(dt)->kind == 'f' ? (double)NAN : v);
+        set_element(dt, x + (size_t)i * bytes,
+                    i % 97 == 96 && dtype_info(dt)->kind == 'f' ? (double)NAN : v);
         want[i] = element_f64(dt, x + (size_t)i * bytes);
         at[i] = i;
     }
@@ -305,7 +316,8 @@ static void selection(void)
     for (int kind = 0; kind < 4; kind++)
         for (int64_t k = 0; k < N; k += 499) {
             for (int i = 0; i < N; i++)
-                copy[i] = keys[i] = kind == 0 ? check_random() : kind == 1 ? 7 : kind == 2 ? (uint64_t)i
+                copy[i] = keys[i] = kind == 0 ? check_random() : kind == 1 ? 7 : kind == 2
+                          ? (uint64_t)i
                                   : (uint64_t)(i < N / 2 ? i : N - i);
             sort_keys(NULL, copy, scratch, N, 8);
             sort_select(NULL, keys, scratch, N, k);

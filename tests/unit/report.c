@@ -43,7 +43,8 @@ static void marked(const char *text, char *out, size_t cap)
     above = below - 1;
     while (above > text && above[-1] != '\n')
         above--;
-    int from = text_width(below, (size_t)(caret - below)), to = from + (int)strspn(caret, "^"), cell = 0;
+    int from = text_width(below, (size_t)(caret - below)),
+        to = from + (int)strspn(caret, "^"), cell = 0;
     size_t n = 0;
     for (size_t at = 0, len = (size_t)(below - 1 - above); at < len && n + 8 < cap;) {
         size_t start = at;
@@ -86,7 +87,8 @@ static void check_colours(Ctx *ctx, const char *text)
         else
             buf_putc(&stripped, *p);
     check(strcmp(buf_cstr(&plain), buf_cstr(&stripped)) == 0, "colours change the text", 60);
-    check(strstr(buf_cstr(&coloured), "\033[1;31merror[type]\033[0m") != NULL, "the kind is bold and red", 60);
+    check(strstr(buf_cstr(&coloured), "\033[1;31merror[type]\033[0m") != NULL,
+          "the kind is bold and red", 60);
     report_style(&coloured, text, 0, false);
     check(strstr(buf_cstr(&coloured), text) != NULL, "without a width the text stays", 0);
     buf_free(&plain), buf_free(&coloured), buf_free(&stripped);
@@ -101,7 +103,8 @@ static void check_source(Ctx *ctx)
     buf_init(&out, ctx);
     Span over = { 4, 17 };
     source_render(&out, s, &over, 1);
-    check(strcmp(buf_cstr(&out), "  --> t.ric:1:5\n 1 | a = f(1,\n   |     ^^^^\n 2 |       2)\n   |       ^^\n") == 0,
+    check(strcmp(buf_cstr(&out), "  --> t.ric:1:5\n 1 | a = f(1,\n   |     ^^^^\n 2 |       2)\n   "
+                                 "|       ^^\n") == 0,
           "a span of two lines", 0);
     buf_clear(&out);
     Span apart[2] = { { 0, 1 }, { 26, 27 } };
@@ -121,7 +124,8 @@ int main(void)
     static const char operands[] =
         "error[shape]: design is 3×4 and observations is 3×2: the inner lengths 4 and 3 differ\n"
         "  --> some/folder/with/a/long/name/and/another/one/file.ric:1:63\n"
-        " 1 | fn normal_equations(design, observations, weights) { return design @ observations + weights }\n"
+        " 1 | fn normal_equations(design, observations, weights) { return design @ observations + "
+        "weights }\n"
         "   |                                                             ^^^^^^\n"
         "  in normal_equations(3×4 f64, 3×2 f64, 3), called at some/folder/file.ric:3:5\n"
         "help: transpose the left operand: design' @ observations\n";
@@ -129,13 +133,16 @@ int main(void)
         "error[type]: `+` cannot take a string and an int\n  --> w.ric:1:45\n"
         " 1 | x = \"日本語日本語日本語\" + \"日本語日本語日本語日本語日本語\" + zahl + \"日本語日本語日本語\"\n"
         "   |                                                               ^^^^\n";
-    static const char word[] = "error[name]: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` "
-                               "is not defined\nnotice: λλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλ\n";
+    static const char word[] =
+        "error[name]: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` "
+                               "is not defined\nnotice: "
+                               "λλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλλ\n";
     check_report(&ctx, "operands", operands, NULL);
     check_report(&ctx, "wide characters", wide, "zahl");
     check_report(&ctx, "a long word", word, NULL);
     check_report(&ctx, "no text", "", NULL);
-    check_report(&ctx, "a caret after the end", "error[syntax]: x\n  --> t.ric:1:4\n 1 | a +\n   |    ^\n", NULL);
+    check_report(&ctx, "a caret after the end",
+                 "error[syntax]: x\n  --> t.ric:1:4\n 1 | a +\n   |    ^\n", NULL);
     check_colours(&ctx, wide);
     check_source(&ctx);
     ERR_END(&ctx, &frame);

@@ -49,7 +49,8 @@ static void save(DType dt, char *p, Cell x) {
     case DT_I64: *(int64_t *)(void *)p = x.i; break;
     case DT_F32: *(float *)(void *)p = (float)x.re; break;
     case DT_F64: *(double *)(void *)p = x.re; break;
-    case DT_C64: ((float *)(void *)p)[0] = (float)x.re, ((float *)(void *)p)[1] = (float)x.im; break;
+    case DT_C64: ((float *)(void *)p)[0] = (float)x.re,
+    ((float *)(void *)p)[1] = (float)x.im; break;
     default: ((double *)(void *)p)[0] = x.re, ((double *)(void *)p)[1] = x.im; break;
     }
 }
@@ -90,7 +91,8 @@ static Cell combine(Semiring s, DType dt, Cell a, Cell b) {
 }
 
 static Cell reduce(Semiring s, DType dt, Cell x, Cell v) {
-    Cell sum = { (int64_t)((uint64_t)x.i + (uint64_t)v.i), x.re + v.re, x.im + v.im, x.size + v.size };
+    Cell sum = { (int64_t)((uint64_t)x.i + (uint64_t)v.i), x.re + v.re, x.im + v.im,
+                 x.size + v.size };
     switch (s) {
     case SR_PLUS_TIMES: return rounded(dt, sum);
     case SR_OR_AND: x.i |= v.i; return x;
@@ -103,7 +105,8 @@ static Cell reduce(Semiring s, DType dt, Cell x, Cell v) {
 /* Sums are made of runs of at most 256, so half that many roundings of the whole. */
 static bool near_(DType dt, double got, double want, double size) {
     double eps = dt == DT_F32 || dt == DT_C64 ? (double)FLT_EPSILON : DBL_EPSILON;
-    if (want != want || isinf(want) || !isfinite(size)) return (got != got) == (want != want) && (want != want || !isinf(want) || got == want);
+    if (want != want || isinf(want) || !isfinite(size)) return (got != got) == (want != want) &&
+        (want != want || !isinf(want) || got == want);
     return fabs(got - want) <= 140 * eps * size;
 }
 
@@ -114,7 +117,8 @@ static bool holds(Semiring s, DType dt, const char *p, Cell x) {
     if (!floating(dt)) return got.i == x.i;
     if (s == SR_PLUS_TIMES) return near_(dt, got.re, x.re, x.size);
     if (got.re != got.re) return x.re != x.re;
-    return got.re == x.re && (s == SR_MIN_MAX || s == SR_MAX_MIN || signbit(got.re) == signbit(x.re));
+    return got.re == x.re &&
+           (s == SR_MIN_MAX || s == SR_MAX_MIN || signbit(got.re) == signbit(x.re));
 }
 
 /* What operands are filled with. */
@@ -174,8 +178,8 @@ static char *cell(DType dt, Mat x, int64_t i, int64_t j) {
     return x.data + (i * x.rs + j * x.cs) * dtype_info(dt)->bytes;
 }
 
-static bool product_right(Semiring s, DType dt, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c,
-                          const char *before, bool accumulate) {
+static bool product_right(Semiring s, DType dt, int64_t m, int64_t n, int64_t k, Mat a,
+                          Mat b, Mat c, const char *before, bool accumulate) {
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = i % every; j < n; j += every) {
             Cell x;
@@ -184,7 +188,8 @@ static bool product_right(Semiring s, DType dt, int64_t m, int64_t n, int64_t k,
             x = load(dt, accumulate ? before + (cell(dt, c, i, j) - store[2]) : start);
             x.size = s == SR_PLUS_TIMES ? fabs(x.re) + fabs(x.im) : 0;
             for (int64_t q = 0; q < k; q++)
-                x = reduce(s, dt, x, combine(s, dt, load(dt, cell(dt, a, i, q)), load(dt, cell(dt, b, q, j))));
+                x = reduce(s, dt, x, combine(s, dt, load(dt, cell(dt, a, i, q)),
+                                             load(dt, cell(dt, b, q, j))));
             if (!holds(s, dt, cell(dt, c, i, j), x)) {
                 fprintf(stderr, "semiring %d %s: %d x %d x %d, element %d %d\n", (int)s,
                         dtype_name(dt), (int)m, (int)n, (int)k, (int)i, (int)j);
@@ -228,7 +233,8 @@ static void products_of(const TileSet *set, Semiring s, DType dt, Filling how, i
     static const int sizes[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 24, 31, 48, 64, 65, 97 };
     for (int slot = 0; slot < 3; slot++) fill(dt, store[slot], how);
     for (int i = 0; i < cases; i++) {
-        int64_t m = sizes[check_random() % 16], n = sizes[check_random() % 16], k = sizes[check_random() % 14];
+        int64_t m = sizes[check_random() % 16], n = sizes[check_random() % 16],
+                k = sizes[check_random() % 14];
         if (m * n > 3000) n = sizes[check_random() % 8];
         if (i % 8 == 7) m = 3, n = 5, k = 300;      /* deeper than a panel */
         int layout[3] = { (int)(check_random() % LAYOUTS), (int)(check_random() % LAYOUTS),
@@ -242,7 +248,8 @@ static void every_product(const TileSet *set) {
         for (int dt = 0; dt < DT_COUNT; dt++) {
             if (!semiring_has(all[i], dt)) continue;
             products_of(set, all[i], dt, TAME, 16);
-            if (!floating(dt) && !complex_(dt) && dt != DT_BOOL) products_of(set, all[i], dt, EXTREME, 10);
+            if (!floating(dt) && !complex_(dt) && dt != DT_BOOL) products_of(set, all[i], dt,
+                EXTREME, 10);
             if (!floating(dt)) continue;
             products_of(set, all[i], dt, SIGNED_ZEROS, 6);
             products_of(set, all[i], dt, INFINITE, 8);
@@ -295,10 +302,12 @@ static bool direct_right(Semiring s, DType dt, const Direct *d, bool accumulate)
             for (int64_t t = 0; t < d->taps; t++) {
                 int64_t a = at[1] + j * d->vector[0] + (d->offset[0] ? d->offset[0][t] : 0);
                 int64_t b = at[2] + j * d->vector[1] + (d->offset[1] ? d->offset[1][t] : 0);
-                x = reduce(s, dt, x, combine(s, dt, load(dt, place(dt, 0, a)), load(dt, place(dt, 1, b))));
+                x = reduce(s, dt, x,
+                           combine(s, dt, load(dt, place(dt, 0, a)), load(dt, place(dt, 1, b))));
             }
             if (!holds(s, dt, place(dt, 2, at[0] + j), x)) {
-                fprintf(stderr, "direct %d %s: n %d taps %d rank %d vector %d %d, place %d column %d\n",
+                fprintf(stderr,
+                        "direct %d %s: n %d taps %d rank %d vector %d %d, place %d column %d\n",
                         (int)s, dtype_name(dt), (int)d->n, (int)d->taps, d->rank,
                         (int)d->vector[0], (int)d->vector[1], (int)i, (int)j);
                 return false;
@@ -358,7 +367,8 @@ static void every_direct(const DirectSet *set) {
         for (int dt = 0; dt < DT_COUNT; dt++) {
             if (!semiring_has(all[i], dt)) continue;
             directs_of(set, all[i], dt, TAME, 16);
-            if (!floating(dt) && !complex_(dt) && dt != DT_BOOL) directs_of(set, all[i], dt, EXTREME, 10);
+            if (!floating(dt) && !complex_(dt) && dt != DT_BOOL) directs_of(set, all[i], dt,
+                EXTREME, 10);
             if (!floating(dt)) continue;
             directs_of(set, all[i], dt, SIGNED_ZEROS, 8);
             directs_of(set, all[i], dt, INFINITE, 8);

@@ -23,26 +23,31 @@ static Tensor *random_complex(Ctx *ctx, DType dt, int rank, const int64_t *shape
     Tensor *t = tensor_new(ctx, dt, rank, shape);
     for (int64_t i = 0; i < t->size; i++)
         if (dt == DT_C64)
-            ((float _Complex *)t->data)[i] = make_c64((float)check_uniform(), (float)check_uniform());
+            ((float _Complex *)t->data)[i] =
+                make_c64((float)check_uniform(), (float)check_uniform());
         else
             ((double _Complex *)t->data)[i] = make_c128(check_uniform(), check_uniform());
     return t;
 }
 
 /* The largest error of a lane against the sum of the definition. */
-static double lane_error(const Tensor *x, const Tensor *y, int axis, int64_t xo, int64_t yo, int sign)
+static double lane_error(const Tensor *x, const Tensor *y, int axis, int64_t xo,
+                         int64_t yo, int sign)
 {
     int64_t n = tensor_shape(x)[axis], xs = tensor_strides(x)[axis], ys = tensor_strides(y)[axis];
     double worst = 0;
     for (int64_t j = 0; j < n; j++) {
         long double re = 0, im = 0;
         for (int64_t k = 0; k < n; k++) {
-            long double turn = sign * 6.283185307179586476925286766559L * (long double)(j * k % n) / (long double)n;
-            double _Complex v = element_c128((DType)x->dtype, x->data + (xo + k * xs) * dtype_info(x->dtype)->bytes);
+            long double turn = sign * 6.283185307179586476925286766559L * (long double)(j * k % n) /
+                               (long double)n;
+            double _Complex v = element_c128((DType)x->dtype,
+                                             x->data + (xo + k * xs) * dtype_info(x->dtype)->bytes);
             re += creal(v) * cosl(turn) - cimag(v) * sinl(turn);
             im += creal(v) * sinl(turn) + cimag(v) * cosl(turn);
         }
-        double _Complex got = element_c128((DType)y->dtype, y->data + (yo + j * ys) * dtype_info(y->dtype)->bytes);
+        double _Complex got = element_c128((DType)y->dtype,
+                                           y->data + (yo + j * ys) * dtype_info(y->dtype)->bytes);
         worst = fmax(worst, hypot((double)re - creal(got), (double)im - cimag(got)));
     }
     return worst;
@@ -100,7 +105,8 @@ static void many_plans(void)
     for (int round = 0; round < 2; round++)
         for (int64_t n = 1; n <= 150; n++) {
             Tensor *x = random_complex(ctx, DT_C128, 1, &n), *y = tensor_new(ctx, DT_C128, 1, &n);
-            good &= fft_run(ctx, FFT_FORWARD, n, x, y, 0, 1) && lane_error(x, y, 0, 0, 0, -1) < 1e-11;
+            good &= fft_run(ctx, FFT_FORWARD, n, x, y, 0, 1) &&
+                    lane_error(x, y, 0, 0, 0, -1) < 1e-11;
             tensor_release(ctx, x);
             tensor_release(ctx, y);
         }
@@ -115,7 +121,8 @@ static void conv_rows(ConvRow row, DType dt, int kind, int64_t width)
     enum { N = 300 };
     static const int64_t lengths[] = { 1, 2, 3, 15, 16, 17, 33, 64, 65, 130, N };
     int64_t bytes = dtype_info(dt)->bytes;
-    char *a = mem_alloc_data(&one_thread, N * 16, true), *b = mem_alloc_data(&one_thread, N * 16, true);
+    char *a = mem_alloc_data(&one_thread, N * 16, true),
+         *b = mem_alloc_data(&one_thread, N * 16, true);
     for (int64_t i = 0; i < N * 16; i++)
         a[i] = b[i] = 0;
     int reals = dtype_info(dt)->kind == 'c' ? 2 : 1;
@@ -156,7 +163,8 @@ static void conv_tables(void)
 #endif
     }
     int64_t a[3] = { INT64_MAX, INT64_MAX, 1 }, b[2] = { 1, -1 }, out[4];
-    ConvJob job = { .dt = DT_I64, .rows = 1, .n = 3, .b_rows = 1, .m = 2, .a = (char *)a, .b = (char *)b,
+    ConvJob job = { .dt = DT_I64, .rows = 1, .n = 3, .b_rows = 1, .m = 2, .a = (char *)a,
+                    .b = (char *)b,
                     .out = (char *)out, .out_rows = 1, .out_n = 4, .wide = true };
     CHECK(conv_direct(&one_thread, &job));
     CHECK(out[0] == INT64_MAX && out[1] == 0 && out[2] == 1 - INT64_MAX && out[3] == -1);
@@ -171,12 +179,14 @@ static void tables(void)
 {
     enum { N = 200000, BINS = 37 };
     double edges[BINS + 1], *x = mem_alloc_data(&one_thread, N * sizeof(double), false);
-    int64_t counts[BINS] = { 0 }, searched[BINS] = { 0 }, threaded[BINS] = { 0 }, partial[2 * BINS] = { 0 };
+    int64_t counts[BINS] = { 0 }, searched[BINS] = { 0 }, threaded[BINS] = { 0 },
+            partial[2 * BINS] = { 0 };
     for (int i = 0; i < N; i++)
         x[i] = i % 100 == 0 ? (double)NAN : 1.5 * check_uniform();
     for (int k = 0; k <= BINS; k++)
         edges[k] = -1 + 2.0 * k / BINS;
-    LookupBins equal = { .edges = edges, .bins = BINS, .per_width = BINS / 2.0 }, any = { .edges = edges, .bins = BINS };
+    LookupBins equal = { .edges = edges, .bins = BINS, .per_width = BINS / 2.0 },
+               any = { .edges = edges, .bins = BINS };
     lookup_count(&one_thread, &equal, DT_F64, x, N, counts, NULL);
     lookup_count(&one_thread, &any, DT_F64, x, N, searched, NULL);
     lookup_count(&three_threads, &equal, DT_F64, x, N, threaded, partial);
@@ -186,12 +196,14 @@ static void tables(void)
     for (int k = 0; k < BINS; k++) {
         int64_t want = 0;
         for (int i = 0; i < N; i++)
-            want += x[i] >= edges[k] && (x[i] < edges[k + 1] || (k == BINS - 1 && x[i] == edges[k + 1]));
+            want += x[i] >= edges[k] &&
+                    (x[i] < edges[k + 1] || (k == BINS - 1 && x[i] == edges[k + 1]));
         right &= want == counts[k];
     }
     CHECK(right);
     ComparePair pair = { x, x, 1, 1, N };
-    double sums[2][3], *room = mem_alloc_data(&one_thread, (3 * N / COMPARE_BLOCK + 3) * sizeof(double), true);
+    double sums[2][3],
+           *room = mem_alloc_data(&one_thread, (3 * N / COMPARE_BLOCK + 3) * sizeof(double), true);
     for (int i = 0; i < N; i++)
         x[i] = x[i] == x[i] ? x[i] : 0;
     compare_squares(&one_thread, &pair, room, sums[0]);
@@ -208,8 +220,10 @@ static void tables(void)
 
 static void rounding(void)
 {
-    CHECK(rounding_f64(2.675, 2) == 2.68 && rounding_f64(0.125, 2) == 0.12 && rounding_f64(1250, -2) == 1200);
-    CHECK(rounding_f64(1e300, 300) == 1e300 && rounding_f64(123, -400) == 0 && isnan(rounding_f64((double)NAN, 3)));
+    CHECK(rounding_f64(2.675, 2) == 2.68 && rounding_f64(0.125, 2) == 0.12 &&
+          rounding_f64(1250, -2) == 1200);
+    CHECK(rounding_f64(1e300, 300) == 1e300 && rounding_f64(123, -400) == 0 &&
+          isnan(rounding_f64((double)NAN, 3)));
     CHECK(signbit(rounding_f64(-0.01, 1)) && rounding_f64(5e-324, 400) == 5e-324);
     int64_t x[4] = { 15, 25, -15, INT64_MIN }, out[4];
     CHECK(rounding_run(&one_thread, DT_I64, x, 3, -1, out));
@@ -229,7 +243,8 @@ int main(void)
     setenv("RICCI_THREADS", "3", 1);
     CHECK(pool_threads(&three_threads) == 3);
     if (fft_missing(DT_C128) || fft_missing(DT_C64)) {
-        printf("not run: transforms (%s)\n", fft_missing(DT_C128) ? fft_missing(DT_C128) : fft_missing(DT_C64));
+        printf("not run: transforms (%s)\n",
+               fft_missing(DT_C128) ? fft_missing(DT_C128) : fft_missing(DT_C64));
     } else {
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
             for (int axis = 0; axis < 2; axis++) {

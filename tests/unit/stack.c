@@ -1,5 +1,6 @@
 /* Texts that are deep, run by threads whose C stack is small: an error or a value, never a crash. A
- * program around libricci chooses the stack; what fits is asked when a text is read and when a function is called. */
+ * program around libricci chooses the stack; what fits is asked when a text is read and when a
+ * function is called. */
 #include "interp/embed/ricci.h"
 #include "tests/unit/check.h"
 
@@ -13,13 +14,20 @@ static const Text texts[] = {
     { "many subscripts", "A = ones(1, 1, 1, 1, 1)\n", "", "A", "[:, :, :, :, :]" },
     { "fields", "x = (a=1)\n", "", "x", ".a" }, { "transposes", "A = [1.0, 2]\n", "", "A", "'" },
     { "calls", "f = x -> f\n", "", "f", "(0)" }, { "calls inside", "f = x -> x\n", "f(", "1", ")" },
-    { "operations inside", "x = 1\n", "abs(", "x", ")" }, { "indices inside", "A = [1, 0]\n", "A[", "0", "]" },
-    { "places", "t = (1, 2)\n", "", "t", "[0]" }, { "minus", "x = [1.0]\n", "-(", "x", ")" }, { "vectors", "", "[", "1", "]" },
-    { "sums", "x = [1.0]\n", "x + (", "x", ")" }, { "and", "x = true\n", "x and (", "x", ")" }, { "powers", "x = 1.0\n", "x^", "1", "" },
-    { "lambdas", "", "x -> ", "1", "" }, { "if", "", "if true { ", "1", " }" }, { "for", "", "for i in 0:1 { ", "1", " }" },
-    { "else", "", "if false { 1 } else { ", "2", " }" }, { "try", "", "try { ", "1", " } catch e { 2 }" }, { "tuples", "", "(a=", "1", ")" },
-    { "scopes", "", "precision f32 { ", "1", " }" }, { "autocast", "", "autocast f16 { ", "1", " }" }, { "devices", "", "on cpu { ", "1", " }" },
-    { "comprehensions", "", "[", "i", " for i in 0:1]" }, { "notation", "A = [1.0, 2]\ny[i] := ", "abs(", "A[i]", ")" },
+    { "operations inside", "x = 1\n", "abs(", "x", ")" },
+    { "indices inside", "A = [1, 0]\n", "A[", "0", "]" },
+    { "places", "t = (1, 2)\n", "", "t", "[0]" }, { "minus", "x = [1.0]\n", "-(", "x", ")" },
+    { "vectors", "", "[", "1", "]" },
+    { "sums", "x = [1.0]\n", "x + (", "x", ")" }, { "and", "x = true\n", "x and (", "x", ")" },
+    { "powers", "x = 1.0\n", "x^", "1", "" },
+    { "lambdas", "", "x -> ", "1", "" }, { "if", "", "if true { ", "1", " }" },
+    { "for", "", "for i in 0:1 { ", "1", " }" },
+    { "else", "", "if false { 1 } else { ", "2", " }" },
+    { "try", "", "try { ", "1", " } catch e { 2 }" }, { "tuples", "", "(a=", "1", ")" },
+    { "scopes", "", "precision f32 { ", "1", " }" },
+    { "autocast", "", "autocast f16 { ", "1", " }" }, { "devices", "", "on cpu { ", "1", " }" },
+    { "comprehensions", "", "[", "i", " for i in 0:1]" },
+    { "notation", "A = [1.0, 2]\ny[i] := ", "abs(", "A[i]", ")" },
     { "rational", "precision rational { ", "(1 + ", "1", ")" },
 };
 
@@ -44,11 +52,13 @@ static int drop(void *user, int stream, const char *text, size_t bytes)
     return 0;
 }
 
-static bool ends(Ricci *r, const char *text, const char *name, int depth, size_t stack, const char *where)
+static bool ends(Ricci *r, const char *text, const char *name, int depth, size_t stack,
+                 const char *where)
 {
     int status = ricci_eval(r, text);
     char what[160];
-    snprintf(what, sizeof what, "%s, %d deep%s, on %zu kB: status %d", name, depth, where, stack >> 10, status);
+    snprintf(what, sizeof what, "%s, %d deep%s, on %zu kB: status %d", name, depth, where,
+             stack >> 10, status);
     return check_that(status == 0 || status == 1, what, __FILE__, __LINE__);
 }
 
@@ -59,13 +69,16 @@ static void *run(void *argument)
     ricci_output(r, drop, NULL);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++) {
-            char *text = repeated(&texts[i], depths[d], "", strcmp(texts[i].name, "rational") == 0 ? "}" : "");
+            char *text = repeated(&texts[i], depths[d], "",
+                                  strcmp(texts[i].name, "rational") == 0 ? "}" : "");
             ends(r, text, texts[i].name, depths[d], *(size_t *)argument, "");
             free(text);
             if (i > 13 || texts[i].first[0] == 'y')
                 continue;
             /* the same at the bottom of a recursion */
-            text = repeated(&texts[i], depths[d], "fn down(n) { if n > 0 { return down(n - 1) }; return ", " }\nfor k in 0:8 { try { down(10^k) } catch e { } }");
+            text = repeated(&texts[i], depths[d],
+                            "fn down(n) { if n > 0 { return down(n - 1) }; return ",
+                            " }\nfor k in 0:8 { try { down(10^k) } catch e { } }");
             ends(r, text, texts[i].name, depths[d], *(size_t *)argument, " in a recursion");
             free(text);
         }
@@ -77,7 +90,8 @@ static void *run(void *argument)
 int main(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    size_t stacks[] = { (size_t)16 << 20 };             /* what a sanitizer puts into frames is none of ours */
+    /* what a sanitizer puts into frames is none of ours */
+    size_t stacks[] = { (size_t)16 << 20 };
 #else
     size_t stacks[] = { (size_t)256 << 10, (size_t)512 << 10, (size_t)1 << 20, (size_t)8 << 20 };
 #endif

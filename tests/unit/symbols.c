@@ -1,5 +1,6 @@
-/* The names that the prompt completes (\alpha) against the lexer: each sign is one that it takes, as a
- * name, in a name or as an operator, and each operator and constant beyond ASCII can be had by a name. */
+/* The names that the prompt completes (\alpha) against the lexer: each sign is one that it takes,
+ * as a name, in a name or as an operator, and each operator and constant beyond ASCII can be had by
+ * a name. */
 #include "tests/unit/check.h"
 
 #include "grammar.h"
@@ -33,7 +34,8 @@ static int scan(const char *text, int *kind)
                  .report = complain, .who = &complaints };
     lexer_scan(&lx);
     int count = 0;
-    while ((size_t)count < lx.count && lx.tokens[count].kind != T_END && lx.tokens[count].kind != T_NEWLINE)
+    while ((size_t)count < lx.count && lx.tokens[count].kind != T_END &&
+           lx.tokens[count].kind != T_NEWLINE)
         count++;
     *kind = count > 0 ? lx.tokens[0].kind : 0;
     lexer_free(&lx);
@@ -63,14 +65,16 @@ int main(void)
     for (int i = 0; i < SYMBOLS; i++) {
         char text[64];
         snprintf(text, sizeof text, "x%s", symbols[i].text);
-        bool accent = scan(text, &kind) == 1 && kind == T_NAME;        /* or another letter of a name */
+        /* or another letter of a name */
+        bool accent = scan(text, &kind) == 1 && kind == T_NAME;
         snprintf(text, sizeof text, "x %s y", symbols[i].text);
         bool good = accent || scan(text, &kind) >= 3;
         check_that(good, symbols[i].name, __FILE__, __LINE__);
-        bool plain = strspn(symbols[i].name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+        bool plain = strspn(symbols[i].name,
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
                      == strlen(symbols[i].name);
-        check_that(plain || (strchr("_^", symbols[i].name[0]) && strlen(symbols[i].name) > 1), symbols[i].name,
-                   __FILE__, __LINE__);
+        check_that(plain || (strchr("_^", symbols[i].name[0]) && strlen(symbols[i].name) > 1),
+                   symbols[i].name, __FILE__, __LINE__);
         for (int k = 0; k < i; k++)
             if (strcmp(symbols[i].name, symbols[k].name) == 0)
                 check_that(false, symbols[i].name, __FILE__, __LINE__);

@@ -49,7 +49,8 @@ static void test_promotion(void) {
     CHECK(dtype_promote(dtype_decimal(3), dtype_decimal(7)) == dtype_decimal(7));
     CHECK(dtype_promote(DT_E4M3, DT_E5M2) == DT_F16 && dtype_promote(DT_E4M3, DT_BF16) == DT_BF16);
     CHECK(dtype_find("bf16", 4) == DT_BF16 && dtype_find("f1", 2) == DT_NONE);
-    CHECK(dtype_real(DT_C64) == DT_F32 && dtype_complex(DT_F16) == DT_C64 && dtype_complex(DT_I8) == DT_C128);
+    CHECK(dtype_real(DT_C64) == DT_F32 && dtype_complex(DT_F16) == DT_C64 &&
+          dtype_complex(DT_I8) == DT_C128);
 }
 
 static Tensor *counting(DType dt, int rank, const int64_t *shape) {
@@ -79,7 +80,8 @@ static bool same_elements(const Tensor *a, const Tensor *b) {
 
 static void test_making(void) {
     Tensor *t = tensor_zeros(ctx, DT_F32, SHAPE(3, 4));
-    CHECK(t->size == 12 && tensor_strides(t)[0] == 4 && tensor_strides(t)[1] == 1 && tensor_contiguous(t));
+    CHECK(t->size == 12 && tensor_strides(t)[0] == 4 && tensor_strides(t)[1] == 1 &&
+          tensor_contiguous(t));
     CHECK((uintptr_t)t->data % 64 == 0);
     tensor_release(ctx, t);
     for (int64_t n = 0; n < 3000; n += 7) {
@@ -133,7 +135,8 @@ static void test_sharing(void) {
 static void test_broadcast(void) {
     int64_t out[TENSOR_RANK_MAX];
     int bad = -1;
-    CHECK(shape_broadcast(SHAPE(3, 1, 4), SHAPE(5, 1), out, &bad) == 3 && out[0] == 3 && out[1] == 5 && out[2] == 4);
+    CHECK(shape_broadcast(SHAPE(3, 1, 4), SHAPE(5, 1), out, &bad) == 3 && out[0] == 3 &&
+          out[1] == 5 && out[2] == 4);
     CHECK(shape_broadcast(SHAPE(2, 3), SHAPE(2), out, &bad) == -1 && bad == 0);
     CHECK(shape_broadcast(SHAPE(0), SHAPE(1), out, &bad) == 1 && out[0] == 0);
     Tensor *t = counting(DT_I8, SHAPE(3));
@@ -144,7 +147,8 @@ static void test_broadcast(void) {
 /* Copies every permutation of axes of a tensor and compares element by element. */
 static void permutations(DType dt, int rank, const int64_t *shape) {
     static const int orders[][4] = { { 0, 1, 2, 3 }, { 1, 0, 2, 3 }, { 2, 1, 0, 3 }, { 0, 2, 1, 3 },
-                                     { 1, 2, 0, 3 }, { 2, 0, 1, 3 }, { 3, 2, 1, 0 }, { 1, 0, 3, 2 } };
+                                     { 1, 2, 0, 3 }, { 2, 0, 1, 3 }, { 3, 2, 1, 0 },
+                                     { 1, 0, 3, 2 } };
     Tensor *t = counting(dt, rank, shape);
     for (int o = 0; o < 8; o++) {
         int64_t s[4], st[4];
@@ -179,7 +183,8 @@ static void test_permute(void) {
 
     Tensor *t = counting(DT_F64, SHAPE(10, 10));
     int64_t shape[] = { 5, 10 }, strides[] = { -20, -1 };
-    Tensor *back = tensor_view(ctx, t, 2, shape, strides, t->data + 99 * 8), *copy = tensor_copy(ctx, back);
+    Tensor *back = tensor_view(ctx, t, 2, shape, strides, t->data + 99 * 8),
+           *copy = tensor_copy(ctx, back);
     CHECK(same_elements(back, copy) && element_f64(DT_F64, copy->data) == 99);
     tensor_release(ctx, back);
     tensor_release(ctx, copy);
@@ -187,7 +192,8 @@ static void test_permute(void) {
 }
 
 static void test_cast(void) {
-    static const DType all[] = { DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64, DT_C64,
+    static const DType all[] =
+        { DT_BOOL, DT_I8, DT_U8, DT_I32, DT_I64, DT_F16, DT_BF16, DT_F32, DT_F64, DT_C64,
                                  DT_C128 };
     for (int i = 0; i < 11; i++)
         for (int j = 0; j < 11; j++) {
@@ -218,7 +224,8 @@ static void test_misfits(void) {
     double _Complex z = 1 + 2 * I, real = 3;
     CHECK(!fits(DT_U8, DT_F64, &big) && fits(DT_I32, DT_F64, &big) && !fits(DT_I64, DT_F64, &nan));
     CHECK(!fits(DT_I64, DT_F64, &edge) && fits(DT_I64, DT_F64, &low) && fits(DT_U8, DT_F64, &half));
-    CHECK(!fits(DT_U8, DT_I64, &i300) && !fits(DT_U8, DT_I64, &minus) && fits(DT_I8, DT_I64, &minus));
+    CHECK(!fits(DT_U8, DT_I64, &i300) && !fits(DT_U8, DT_I64, &minus) &&
+          fits(DT_I8, DT_I64, &minus));
     CHECK(!fits(DT_F64, DT_C128, &z) && fits(DT_F64, DT_C128, &real) && fits(DT_BOOL, DT_C128, &z));
     Tensor *t = tensor_scalar(ctx, DT_F64, &big), *c = tensor_scalar(ctx, DT_C128, &z);
     CHECK_RAISES(ctx, ERR_VALUE, tensor_cast(ctx, t, DT_I8));
@@ -253,7 +260,8 @@ static void test_assign(void) {
 /* ---- 16-bit floats ---- */
 
 /* Nearest f16 to d by trying both neighbours of a guess. */
-static double decode(DType dt, uint16_t h) { return (double)(dt == DT_F16 ? f16_to_f32(h) : bf16_to_f32(h)); }
+static double decode(DType dt,
+                     uint16_t h) { return (double)(dt == DT_F16 ? f16_to_f32(h) : bf16_to_f32(h)); }
 
 static bool nearest(DType dt, uint16_t h, double d) {
     uint16_t sign = h & 0x8000, most = dt == DT_F16 ? 0x7c00 : 0x7f80;
@@ -286,7 +294,8 @@ static void test_halves(void) {
     static float f[8192];
     for (int i = 0; i < 8192; i++) {
         uint16_t base = (uint16_t)(check_random() % 0x7c00);
-        double x = decode(i & 1 ? DT_F16 : DT_BF16, base), y = decode(i & 1 ? DT_F16 : DT_BF16, base + 1);
+        double x = decode(i & 1 ? DT_F16 : DT_BF16, base),
+               y = decode(i & 1 ? DT_F16 : DT_BF16, base + 1);
         d[i] = isinf(y) ? x : (x + y) / 2;               /* a tie, … */
         if (i % 3 == 1) d[i] = nextafter(d[i], 0);       /* … just below, … */
         if (i % 3 == 2) d[i] = nextafter(d[i], INFINITY);
@@ -297,12 +306,14 @@ static void test_halves(void) {
     cast_run(DT_BF16, g, 1, DT_F64, d, 1, 8192);
     for (int i = 0; i < 8192 && right; i++) {
         if (d[i] != d[i]) continue;
-        right = h[i] == f64_to_f16(d[i]) && g[i] == f64_to_bf16(d[i]) && nearest(DT_BF16, g[i], d[i]);
+        right = h[i] == f64_to_f16(d[i]) && g[i] == f64_to_bf16(d[i]) &&
+                nearest(DT_BF16, g[i], d[i]);
         if (fabs(d[i]) < 65520) right = right && nearest(DT_F16, h[i], d[i]);
         if (!right) fprintf(stderr, "%.17g: %04x %04x\n", d[i], h[i], g[i]);
     }
     CHECK(right);
-    CHECK(f64_to_f16(1 + 0x1p-11 + 0x1p-40) == 0x3c01 && f64_to_bf16(1 + 0x1p-8 + 0x1p-40) == 0x3f81);
+    CHECK(f64_to_f16(1 + 0x1p-11 + 0x1p-40) == 0x3c01 &&
+          f64_to_bf16(1 + 0x1p-8 + 0x1p-40) == 0x3f81);
     for (int i = 0; i < 8192; i++) f[i] = (float)d[i];
     cast_run(DT_F16, h, 1, DT_F32, f, 1, 8192);
     for (int i = 0; i < 8192; i++) right &= h[i] == f32_to_f16(f[i]);
@@ -340,8 +351,10 @@ static int64_t long_product(int rank, const int64_t *shape) {
 }
 
 static void test_product(void) {
-    static const int64_t edges[] = { 0, 1, 2, 3, 5, 274177, 67280421310721, 641, 6700417, 1ll << 31, (1ll << 31) - 1,
-                                     1ll << 32, (1ll << 32) + 1, 1ll << 53, (1ll << 61) - 1, 1ll << 61, (1ll << 62) - 1,
+    static const int64_t edges[] =
+        { 0, 1, 2, 3, 5, 274177, 67280421310721, 641, 6700417, 1ll << 31, (1ll << 31) - 1,
+                                     1ll << 32, (1ll << 32) + 1, 1ll << 53, (1ll << 61) - 1,
+                                     1ll << 61, (1ll << 62) - 1,
                                      1ll << 62, (1ll << 62) + 1, INT64_MAX };
     enum { EDGES = sizeof edges / sizeof edges[0] };
     bool right = true;
@@ -349,7 +362,8 @@ static void test_product(void) {
         for (int j = 0; j < EDGES; j++)
             for (int k = 0; k < EDGES; k++) {
                 const int64_t shape[] = { edges[i], edges[j], edges[k] };
-                right &= shape_size(3, shape) == long_product(3, shape) && shape_size(2, shape) == long_product(2, shape);
+                right &= shape_size(3, shape) == long_product(3, shape) &&
+                         shape_size(2, shape) == long_product(2, shape);
             }
     CHECK(right);
     CHECK(shape_size(0, NULL) == 1);
@@ -360,7 +374,8 @@ static void test_product(void) {
     CHECK_RAISES(ctx, ERR_MEMORY, shape_checked(ctx, SHAPE(274177, 67280421310721)));
     CHECK_RAISES(ctx, ERR_VALUE, shape_checked(ctx, SHAPE(0, -1)));
     CHECK_RAISES(ctx, ERR_VALUE, shape_checked(ctx, TENSOR_RANK_MAX + 1, twos));
-    CHECK(count_times(1ll << 31, 1ll << 31) == TENSOR_SIZE_MAX && count_times(1ll << 32, 1ll << 32) == INT64_MAX);
+    CHECK(count_times(1ll << 31, 1ll << 31) == TENSOR_SIZE_MAX &&
+          count_times(1ll << 32, 1ll << 32) == INT64_MAX);
 }
 
 static void test_long_views(void) {
@@ -372,7 +387,8 @@ static void test_long_views(void) {
     CHECK_RAISES(ctx, ERR_MEMORY, tensor_broadcast(ctx, t, SHAPE(1ll << 31, 1ll << 31, 2)));
     CHECK_RAISES(ctx, ERR_MEMORY, tensor_broadcast(ctx, t, SHAPE(1ll << 31, 1ll << 31, 2, 0)));
     CHECK_RAISES(ctx, ERR_MEMORY, tensor_copy(ctx, v));
-    CHECK_RAISES(ctx, ERR_MEMORY, tensor_adopt(ctx, DT_F64, SHAPE(1ll << 40, 1ll << 40), &one, 8, count_release));
+    CHECK_RAISES(ctx, ERR_MEMORY,
+                 tensor_adopt(ctx, DT_F64, SHAPE(1ll << 40, 1ll << 40), &one, 8, count_release));
     Tensor *empty = tensor_broadcast(ctx, t, SHAPE(1ll << 31, 0, 1ll << 31));
     CHECK(empty->size == 0 && t->buffer->refs == 3);
     tensor_release(ctx, empty);

@@ -27,7 +27,8 @@ typedef struct Desk { Arith f, acc; Textbook t; Rooms rooms; } Desk;
 static void desk_open(Desk *d, DType dt, DType acc, RoundMode round, bool pairs) {
     memset(d, 0, sizeof *d);
     CHECK(arith_open(ctx, &d->f, dt, round, false, false) == ARITH_OK);
-    if (acc != DT_NONE) CHECK(arith_open(ctx, &d->acc, acc, ROUND_NEAREST, false, false) == ARITH_OK);
+    if (acc != DT_NONE) CHECK(arith_open(ctx, &d->acc, acc, ROUND_NEAREST, false,
+                                         false) == ARITH_OK);
     textbook_begin(&d->t, &d->f, acc == DT_NONE ? &d->f : &d->acc, pairs, take, &d->rooms);
 }
 
@@ -93,7 +94,8 @@ static TextMat part(Desk *d, TextMat M, bool upper, bool ones, int64_t rows, int
 
 static void check_lu(Desk *d, int64_t m, int64_t n) {
     double *x = random_matrix(m * n);
-    TextMat A = load(d, x, m, n, false), F = load(d, x, m, n, true), PA = textbook_matrix(&d->t, m, n, false);
+    TextMat A = load(d, x, m, n, false), F = load(d, x, m, n, true),
+            PA = textbook_matrix(&d->t, m, n, false);
     int64_t *perm = malloc((size_t)m * sizeof *perm), k = m < n ? m : n;
     textbook_lu(&d->t, F, perm);
     for (int64_t i = 0; i < m; i++)
@@ -138,7 +140,8 @@ static void check_cholesky(Desk *d, int64_t n) {
 static void check_qr(Desk *d, int64_t m, int64_t n) {
     double *x = random_matrix(m * n);
     int64_t k = m < n ? m : n;
-    TextMat A = load(d, x, m, n, false), F = load(d, x, m, n, false), Q = textbook_matrix(&d->t, m, k, false);
+    TextMat A = load(d, x, m, n, false), F = load(d, x, m, n, false),
+            Q = textbook_matrix(&d->t, m, k, false);
     TextMat E = textbook_matrix(&d->t, k, k, false);
     TextRow tau = textbook_vector(&d->t, k);
     for (int64_t i = 0; i < k; i++) {
@@ -165,7 +168,8 @@ static void check_eigh(Desk *d, int64_t n) {
     double *x = random_matrix(n * n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < i; j++) x[i * n + j] = x[j * n + i];
-    TextMat A = load(d, x, n, n, false), F = load(d, x, n, n, false), V = textbook_matrix(&d->t, n, n, true);
+    TextMat A = load(d, x, n, n, false), F = load(d, x, n, n, false),
+            V = textbook_matrix(&d->t, n, n, true);
     TextRow w = textbook_vector(&d->t, n);
     textbook_eigh(&d->t, F, w, V);
     double bound = 12 * (double)(n * n) * unit(d);
@@ -178,16 +182,19 @@ static void check_eigh(Desk *d, int64_t n) {
 
 static void check_svd(Desk *d, int64_t m, int64_t n) {
     double *x = random_matrix(m * n);
-    TextMat A = load(d, x, m, n, false), F = load(d, x, m, n, true), V = textbook_matrix(&d->t, n, n, true);
+    TextMat A = load(d, x, m, n, false), F = load(d, x, m, n, true),
+            V = textbook_matrix(&d->t, n, n, true);
     TextRow s = textbook_vector(&d->t, n);
     textbook_svd(&d->t, F, s, V);
-    CHECK(product_error(d, A, scaled_columns(d, F, s), text_transposed(V)) <= 12 * (double)(m * n) * unit(d));
+    CHECK(product_error(d, A, scaled_columns(d, F, s), text_transposed(V)) <= 12 *
+          (double)(m * n) * unit(d));
     free(x);
 }
 
 static void check_schur(Desk *d, int64_t n) {
     double *x = random_matrix(n * n);
-    TextMat A = load(d, x, n, n, false), T = load(d, x, n, n, false), Z = textbook_matrix(&d->t, n, n, true);
+    TextMat A = load(d, x, n, n, false), T = load(d, x, n, n, false),
+            Z = textbook_matrix(&d->t, n, n, true);
     TextMat W = textbook_matrix(&d->t, n, n, false);
     TextRow w = { text_take(&d->t, &d->f, n), text_take(&d->t, &d->f, n), 1 };
     textbook_schur(&d->t, T, Z, w);
@@ -202,7 +209,8 @@ static void check_ldl(Desk *d, int64_t n) {
     double *x = random_matrix(n * n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j <= i; j++) x[i * n + j] = x[j * n + i] = i == j ? 0 : x[j * n + i];
-    TextMat A = load(d, x, n, n, false), F = load(d, x, n, n, false), PA = textbook_matrix(&d->t, n, n, false);
+    TextMat A = load(d, x, n, n, false), F = load(d, x, n, n, false),
+            PA = textbook_matrix(&d->t, n, n, false);
     TextMat L = textbook_matrix(&d->t, n, n, false), D = textbook_matrix(&d->t, n, n, false);
     TextMat W = textbook_matrix(&d->t, n, n, false);
     int64_t *perm = malloc((size_t)n * sizeof *perm), blocks = 0;
@@ -214,11 +222,13 @@ static void check_ldl(Desk *d, int64_t n) {
             bool block = i == j || (j == i + 1 && two[i]) || (i == j + 1 && two[j]);
             text_copy(&d->f, text_row(&d->f, PA, i, j), text_row(&d->f, A, perm[i], perm[j]), 1);
             if (block) text_copy(&d->f, text_row(&d->f, D, i, j), text_row(&d->f, F, i, j), 1);
-            if (j < i && !block) text_copy(&d->f, text_row(&d->f, L, i, j), text_row(&d->f, F, i, j), 1);
+            if (j < i && !block) text_copy(&d->f, text_row(&d->f, L, i, j),
+                                           text_row(&d->f, F, i, j), 1);
             if (i == j) n_set(&d->t, text_row(&d->f, L, i, j).re, d->t.one);
         }
     textbook_product(&d->t, W, L, D);
-    CHECK(product_error(d, PA, W, text_transposed(L)) <= 20 * (double)n * unit(d) * fmax(largest(d, F), 1));
+    CHECK(product_error(d, PA, W, text_transposed(L)) <= 20 * (double)n * unit(d) *
+          fmax(largest(d, F), 1));
     CHECK(n < 2 || blocks > 0);                  /* the diagonal is zero */
     free(perm);
     free(two);
@@ -234,7 +244,8 @@ static void check_eps(DType dt, int64_t digits, double base) {
     for (int64_t i = 1; i < digits; i++) x = n_mul(&d.t, x, by);
     CHECK(n_order(&d.t, x, d.t.one) == 0);
     CHECK(n_order(&d.t, n_add(&d.t, d.t.one, d.t.eps), d.t.one) == 1);
-    CHECK(n_order(&d.t, n_add(&d.t, d.t.one, n_mul(&d.t, d.t.eps, n_const(&d.t, 0.25))), d.t.one) == 0);
+    CHECK(n_order(&d.t, n_add(&d.t, d.t.one, n_mul(&d.t, d.t.eps, n_const(&d.t, 0.25))),
+                  d.t.one) == 0);
     desk_close(&d);
 }
 
@@ -285,7 +296,8 @@ static void check_order(DType dt, RoundMode round) {
             }
         }
     for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++) CHECK(n_order(&d.t, text_row(&d.f, A, i, j).re, text_row(&d.f, F, i, j).re) == 0);
+        for (int j = 0; j < N;
+             j++) CHECK(n_order(&d.t, text_row(&d.f, A, i, j).re, text_row(&d.f, F, i, j).re) == 0);
     free(x);
     desk_close(&d);
 }
@@ -304,7 +316,8 @@ static void check_accumulator(DType dt, DType acc) {
         CHECK(textbook_cholesky(&d->t, load(d, x, N, N, true)) >= -1);
         int64_t perm[N];
         textbook_lu(&d->t, F, perm);
-        errors[k] = product_error(d, A, part(d, F, false, true, N, N), part(d, F, true, false, N, N));
+        errors[k] = product_error(d, A, part(d, F, false, true, N, N),
+                                  part(d, F, true, false, N, N));
     }
     CHECK(errors[1] <= 4 * unit(&wide) * N && errors[1] <= errors[0]);
     desk_close(&plain);
@@ -319,7 +332,8 @@ static void check_complex(DType dt) {
     Desk d;
     desk_open(&d, dt, DT_NONE, ROUND_NEAREST, true);
     double *x = random_matrix(2 * N * N);
-    TextMat A = load(&d, x, N, N, false), F = load(&d, x, N, N, true), X = textbook_matrix(&d.t, N, N, false);
+    TextMat A = load(&d, x, N, N, false), F = load(&d, x, N, N, true),
+            X = textbook_matrix(&d.t, N, N, false);
     TextMat P = textbook_matrix(&d.t, N, N, false);
     int64_t perm[N];
     textbook_lu(&d.t, F, perm);
@@ -329,7 +343,8 @@ static void check_complex(DType dt) {
     textbook_triangle(&d.t, F, true, false, X);           /* inv(A) A */
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
-            double re = value(&d, X, i, j) - (i == j), im = element_f64(d.f.carrier, text_row(&d.f, X, i, j).im);
+            double re = value(&d, X, i, j) - (i == j),
+                   im = element_f64(d.f.carrier, text_row(&d.f, X, i, j).im);
             CHECK(hypot(re, im) <= 3e3 * unit(&d));
         }
     TextMat Q = textbook_matrix(&d.t, N, N, false), R = load(&d, x, N, N, false);
@@ -341,7 +356,8 @@ static void check_complex(DType dt) {
         for (int j = 0; j < i; j++) text_fill(&d.f, text_row(&d.f, R, i, j), d.t.zero, d.t.zero, 1);
     textbook_product(&d.t, P, Q, R);
     for (int i = 0; i < N; i++) {
-        text_sub(&d.t, &d.f, text_row(&d.f, P, i, 0), text_row(&d.f, P, i, 0), text_row(&d.f, A, i, 0), N);
+        text_sub(&d.t, &d.f, text_row(&d.f, P, i, 0), text_row(&d.f, P, i, 0),
+                 text_row(&d.f, A, i, 0), N);
         for (int j = 0; j < N; j++) CHECK(fabs(value(&d, P, i, j)) <= 100 * unit(&d));
     }
     CHECK(d.t.status == ARITH_OK);
@@ -379,7 +395,8 @@ static void check_enclosure(int64_t n) {
 int main(void) {
     mem_init(ctx);
     ctx->interrupt = &no_interrupt;
-    DType binary[] = { dtype_mini(8, 11, MINI_IEEE), DT_F16, DT_BF16, DT_F32, DT_F64, dtype_mini(11, 30, MINI_IEEE) };
+    DType binary[] = { dtype_mini(8, 11, MINI_IEEE), DT_F16, DT_BF16, DT_F32, DT_F64,
+                       dtype_mini(11, 30, MINI_IEEE) };
     for (size_t i = 0; i < sizeof binary / sizeof *binary; i++)
         for (RoundMode r = ROUND_NEAREST; r < ROUND_MODES; r++)
             check_format(binary[i], r, r == ROUND_NEAREST ? 24 : 9, r == ROUND_NEAREST);

@@ -1,8 +1,9 @@
-/* Two interpreters in two threads, each at every kind of work that meets something of the process: the
- * pool, BLAS and LAPACK, FFTW's planner, GMP's memory functions, MPFR's caches, libraries that are
- * opened when first used, mapped files, errors for want of memory. A third thread interrupts both.
- * Results are those of one interpreter alone. Built with MODE=tsan it finds races; what is not built
- * with it is left out by tests/tools/tsan.supp. */
+/* Two interpreters in two threads, each at every kind of work that meets something of the process:
+ * the pool, BLAS and LAPACK, FFTW's planner, GMP's memory functions, MPFR's caches, libraries that
+ * are opened when first used, mapped files, errors for want of memory. A third thread interrupts
+ * both.
+ * Results are those of one interpreter alone. Built with MODE=tsan it finds races; what is not
+ * built with it is left out by tests/tools/tsan.supp. */
 #include "interp/embed/ricci.h"
 #include "tests/unit/check.h"
 
@@ -15,8 +16,8 @@
 
 enum { INTERPRETERS = 2, TURNS = 2, INTERRUPTED_TURNS = 2, RESULT = 200 };
 
-/* Each ends in a value that does not depend on how a library rounds. %s is a folder of the test, %d the
- * number of the interpreter. */
+/* Each ends in a value that does not depend on how a library rounds. %s is a folder of the test, %d
+ * the number of the interpreter. */
 static const char *const programs[] = {
     "x = linspace(0, 1, 400000); round(sum(x * x + 1))",
     "A = ones(220, 220); sum(A @ A)",
@@ -93,7 +94,8 @@ static void run_one(Runner *me, Ricci *r, int program)
     else if (!failed && strcmp(ricci_result(r), right[program]) == 0)
         me->passed++;
     else if (me->failed++ == 0)
-        snprintf(me->wrong, sizeof me->wrong, "%.200s: %.300s", programs[program], failed ? ricci_error(r) : ricci_result(r));
+        snprintf(me->wrong, sizeof me->wrong, "%.200s: %.300s", programs[program],
+                 failed ? ricci_error(r) : ricci_result(r));
 }
 
 static void set_interpreter(Runner *me, Ricci *r)

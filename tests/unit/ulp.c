@@ -1,9 +1,10 @@
-/* Every elementwise row of real floats is held to its bound (Op.ulps) against MPFR (ulp_truth.h), at every
- * instruction set that the machine has, with SLEEF and without, and so is the reference: operands of all
- * exponents, subnormal and huge, whole and half, near the zeros, poles and limits of the functions, near
- * multiples of pi/2, and pairs whose power, quotient or length is near what a format holds. f16 and bf16 are
- * f32 rounded once more. Strided calls and calls of one element must have the bits of a long one; that
- * scalars and fused chains take the same kernels is tests/lang/values/ulp_ways.ric.
+/* Every elementwise row of real floats is held to its bound (Op.ulps) against MPFR (ulp_truth.h),
+ * at every instruction set that the machine has, with SLEEF and without, and so is the reference:
+ * operands of all exponents, subnormal and huge, whole and half, near the zeros, poles and limits
+ * of the functions, near multiples of pi/2, and pairs whose power, quotient or length is near what
+ * a format holds. f16 and bf16 are f32 rounded once more. Strided calls and calls of one element
+ * must have the bits of a long one; that scalars and fused chains take the same kernels is
+ * tests/lang/values/ulp_ways.ric.
  * RICCI_SOAK=n takes n times as many operands, with a seed of its own; `ulp table` shows what was
  * measured, `ulp table NAME` of one row. */
 #include "interp/op/op.h"
@@ -14,10 +15,12 @@
 
 enum { BATCH = 256, ROUNDS = 14, TWIN_ROUNDS = 3 };
 
-typedef struct Format { DType dtype; int p, least, most; } Format;     /* 2^(least - p) is the smallest number */
+/* 2^(least - p) is the smallest number */
+typedef struct Format { DType dtype; int p, least, most; } Format;
 
 static const Format formats[] = {
-    { DT_F64, 53, -1021, 1024 }, { DT_F32, 24, -125, 128 }, { DT_F16, 11, -13, 16 }, { DT_BF16, 8, -125, 128 },
+    { DT_F64, 53, -1021, 1024 }, { DT_F32, 24, -125, 128 }, { DT_F16, 11, -13, 16 },
+    { DT_BF16, 8, -125, 128 },
 };
 
 typedef struct Level { const char *name; CpuIsa isa; bool sleef, reference; } Level;
@@ -38,8 +41,10 @@ static bool table;
 
 static bool has_level(const Level *l, DType dt)
 {
-    if (dt == DT_F16 || dt == DT_BF16)                  /* they take the f32 of the machine's own level */
-        return l->isa == cpu_isa() && !l->reference && l->sleef == (cpu_isa() > ISA_BASE && ew_vector_math());
+    /* they take the f32 of the machine's own level */
+    if (dt == DT_F16 || dt == DT_BF16)
+        return l->isa == cpu_isa() && !l->reference &&
+               l->sleef == (cpu_isa() > ISA_BASE && ew_vector_math());
     return l->isa <= cpu_isa() && (!l->sleef || ew_vector_math());
 }
 
@@ -50,14 +55,21 @@ static EwFn kernel_of(const Level *l, EwOp op, DType dt)
 
 /* ---- operands ---- */
 
-/* Zeros, poles, extrema, places where formulas change, and the limits of f64, f32 and their exponentials. */
+/* Zeros, poles, extrema, places where formulas change, and the limits of f64, f32 and their
+ * exponentials. */
 static const double places[] = {
-    0, 0.25, 0.34657359027997264, 0.35, 0.5, 0.625, 0.6931471805599453, 0.7071067811865476, 0.75, 0.84375, 1,
-    1.0397207708399179, 1.25, 1.4142135623730951, 1.4616321449683622, 1.5707963267948966, 2, 2.4570247382208,
-    2.718281828459045, 2.7476826467274, 3, 3.141592653589793, 3.1435808883499, 3.9552942848585, 4.0393618397405,
-    4.9915446441, 5.0082181683, 6, 8, 9.01, 9.2, 10.05, 12.5, 13.1, 14.2, 16, 18.4, 20, 22, 26.5, 27.2, 28.5, 30.5,
-    34.5, 35.04, 36.7, 37.5, 38.5, 40, 87.3, 88.02, 88.72, 89.4, 103.97, 120, 170.5, 171.6243, 300, 700, 708.4,
-    709.78, 710.4758, 720, 744.44, 745.13, 800, 1e5, 8388608, 16777216, 3e7, 268435456, 1e15, 0x1p52, 0x1p53, 1e18,
+    0, 0.25, 0.34657359027997264, 0.35, 0.5, 0.625, 0.6931471805599453, 0.7071067811865476,
+    0.75, 0.84375, 1,
+    1.0397207708399179, 1.25, 1.4142135623730951, 1.4616321449683622, 1.5707963267948966, 2,
+        2.4570247382208,
+    2.718281828459045, 2.7476826467274, 3, 3.141592653589793, 3.1435808883499, 3.9552942848585,
+        4.0393618397405,
+    4.9915446441, 5.0082181683, 6, 8, 9.01, 9.2, 10.05, 12.5, 13.1, 14.2, 16, 18.4, 20, 22, 26.5,
+        27.2, 28.5, 30.5,
+    34.5, 35.04, 36.7, 37.5, 38.5, 40, 87.3, 88.02, 88.72, 89.4, 103.97, 120, 170.5, 171.6243,
+        300, 700, 708.4,
+    709.78, 710.4758, 720, 744.44, 745.13, 800, 1e5, 8388608, 16777216, 3e7, 268435456, 1e15,
+        0x1p52, 0x1p53, 1e18,
     1e36, 1e38, 1e150, 1e300, 1e307
 };
 
@@ -124,8 +136,8 @@ static void pick_operands(EwOp op, const Format *f, double *x)
 
 /* ---- errors ---- */
 
-/* |got - right| in ulps of `right`. An infinity stands for the power of two after the largest number,
- * and so does every right number from there on. */
+/* |got - right| in ulps of `right`. An infinity stands for the power of two after the largest
+ * number, and so does every right number from there on. */
 static double error_of(const Format *f, double got)
 {
     if (mpfr_nan_p(right) || isnan(got))
@@ -149,7 +161,8 @@ static double error_of(const Format *f, double got)
 static double bound_of(const Op *op, DType dt)
 {
     bool half = dt == DT_F16 || dt == DT_BF16;
-    return half && op->ulps > 0.5 ? 0.5 + op->ulps / 1024 : half ? 0.5 + 0x1p-10 : op->ulps + 0x1p-9 * (op->ulps < 1);
+    return half && op->ulps > 0.5 ? 0.5 + op->ulps / 1024 : half
+           ? 0.5 + 0x1p-10 : op->ulps + 0x1p-9 * (op->ulps < 1);
 }
 
 static void put(DType dt, void *at, int64_t i, double x)
@@ -214,7 +227,8 @@ static bool same_bits(DType dt, const char *a, const char *b)
     return memcmp(a, b, dtype_info(dt)->bytes) == 0 || (isnan(x) && isnan(y));
 }
 
-/* What every second element of spread operands gives, and each element alone, is what the batch gave. */
+/* What every second element of spread operands gives, and each element alone, is what the batch
+ * gave. */
 static bool same_spread(EwOp op, const Format *f, const Level *l, const char *want)
 {
     static char out[16 * BATCH];
@@ -234,7 +248,8 @@ static bool same_spread(EwOp op, const Format *f, const Level *l, const char *wa
         for (int k = 0; k < 3; k++)
             at[k] = batch.x[k] + i * dtype_info(type_of(op, f->dtype, k))->bytes;
         kernel_of(l, op, f->dtype)(alone, 1, at, two, 1);
-        same &= same_bits(f->dtype, out + 2 * i * width, want + i * width) && same_bits(f->dtype, alone, want + i * width);
+        same &= same_bits(f->dtype, out + 2 * i * width, want + i * width) &&
+                same_bits(f->dtype, alone, want + i * width);
     }
     return same;
 }
@@ -243,7 +258,8 @@ static void report(const Op *op, const Format *f, const Level *l, const Worst *w
 {
     bool good = w->error <= bound_of(op, f->dtype);
     if (table || !good)
-        fprintf(stderr, "%-13s %-4s %-18s %7.4f ulp at (%.17g, %.17g, %.17g), which gives %.17g\n", op->name,
+        fprintf(stderr, "%-13s %-4s %-18s %7.4f ulp at (%.17g, %.17g, %.17g), which gives %.17g\n",
+                op->name,
                 dtype_name(f->dtype), l->name, w->error, w->x[0], w->x[1], w->x[2], w->got);
     check_that(good, "the row keeps its bound", __FILE__, __LINE__);
 }

@@ -1,9 +1,9 @@
 /* What the elementwise rows of complex numbers promise: a bound on |error| in ulps of the modulus
- * (Op.ulps_complex), measured against the textbook formulas in MPFR with so many bits that nothing they
- * cancel is missed for the operands here, whose parts lie between 2^-20 and 2^20 or are 0. One part of a
- * result may be off by more of its own ulps where the other is much larger. Every row with a complex
- * formula and a complex or real result must be here. RICCI_SOAK=n takes n times as many operands, with a
- * seed of its own, which is printed. */
+ * (Op.ulps_complex), measured against the textbook formulas in MPFR with so many bits that nothing
+ * they cancel is missed for the operands here, whose parts lie between 2^-20 and 2^20 or are 0. One
+ * part of a result may be off by more of its own ulps where the other is much larger. Every row
+ * with a complex formula and a complex or real result must be here. RICCI_SOAK=n takes n times as
+ * many operands, with a seed of its own, which is printed. */
 #include "interp/op/op.h"
 #include "kernels/elementwise/ew_kernels.h"
 #include "tests/unit/check.h"
@@ -123,7 +123,8 @@ static void z_cosh(Z *r, const Z *x)
     mpfr_mul(r->im, s1, t3.im, R);
 }
 
-static void z_asinh(Z *r, const Z *x)          /* log(x + sqrt(x^2 + 1)), of the side that does not cancel */
+/* log(x + sqrt(x^2 + 1)), of the side that does not cancel */
+static void z_asinh(Z *r, const Z *x)
 {
     bool minus = mpfr_signbit(x->re);
     z_mul(&t1, x, x);
@@ -239,13 +240,15 @@ TRUTH(power)
 static const TruthFn truths[EW_COUNT] = {
     [EW_ADD] = truth_add, [EW_SUBTRACT] = truth_subtract, [EW_MULTIPLY] = truth_multiply,
     [EW_DIVIDE] = truth_divide, [EW_POWER] = truth_power, [EW_NEGATIVE] = truth_negative,
-    [EW_POSITIVE] = truth_positive, [EW_ABS] = truth_abs, [EW_SIGN] = truth_sign, [EW_SQRT] = truth_sqrt,
+    [EW_POSITIVE] = truth_positive, [EW_ABS] = truth_abs, [EW_SIGN] = truth_sign,
+    [EW_SQRT] = truth_sqrt,
     [EW_EXP] = truth_exp, [EW_EXPM1] = truth_expm1, [EW_LOG] = truth_log, [EW_LOG2] = truth_log2,
     [EW_LOG10] = truth_log10, [EW_LOG1P] = truth_log1p, [EW_SIN] = truth_sin, [EW_COS] = truth_cos,
     [EW_TAN] = truth_tan, [EW_ASIN] = truth_asin, [EW_ACOS] = truth_acos, [EW_ATAN] = truth_atan,
-    [EW_SINH] = truth_sinh, [EW_COSH] = truth_cosh, [EW_TANH] = truth_tanh, [EW_ASINH] = truth_asinh,
-    [EW_ACOSH] = truth_acosh, [EW_ATANH] = truth_atanh, [EW_REAL] = truth_real, [EW_IMAG] = truth_imag,
-    [EW_CONJ] = truth_conj, [EW_ANGLE] = truth_angle,
+    [EW_SINH] = truth_sinh, [EW_COSH] = truth_cosh, [EW_TANH] = truth_tanh,
+    [EW_ASINH] = truth_asinh,
+    [EW_ACOSH] = truth_acosh, [EW_ATANH] = truth_atanh, [EW_REAL] = truth_real,
+    [EW_IMAG] = truth_imag, [EW_CONJ] = truth_conj, [EW_ANGLE] = truth_angle,
 };
 
 /* ---- operands ---- */
@@ -302,16 +305,18 @@ static double error_of(DType dt, double _Complex got, Z *want)
     return mpfr_get_d(s2, R);
 }
 
-static void report(const Op *op, DType dt, const char *level, double error, double _Complex x, double _Complex y)
+static void report(const Op *op, DType dt, const char *level, double error, double _Complex x,
+                   double _Complex y)
 {
     bool good = error <= op->ulps_complex;
     if (table || !good)
-        fprintf(stderr, "%-10s %-5s %-10s %7.4f ulp at (%.17g%+.17gi, %.17g%+.17gi)\n", op->name, dtype_name(dt),
-                level, error, creal(x), cimag(x), creal(y), cimag(y));
+        fprintf(stderr, "%-10s %-5s %-10s %7.4f ulp at (%.17g%+.17gi, %.17g%+.17gi)\n", op->name,
+                dtype_name(dt), level, error, creal(x), cimag(x), creal(y), cimag(y));
     check_that(good, "the row keeps its bound", __FILE__, __LINE__);
 }
 
-static double measure(EwFn kernel, const Op *op, DType dt, double _Complex a, double _Complex b, Z *want)
+static double measure(EwFn kernel, const Op *op, DType dt, double _Complex a,
+                      double _Complex b, Z *want)
 {
     static const int64_t one[] = { 1, 1, 1 };
     _Alignas(16) char x[2][16], out[16];
@@ -340,7 +345,8 @@ static void test_row(const Op *op, DType dt, int count)
         for (int l = 0; l < LEVELS; l++) {
             if (l == AVX2 && cpu_isa() < ISA_AVX2)
                 continue;
-            EwFn kernel = l == OWN ? ew_kernel(op->ew, dt) : ew_kernel_at(op->ew, dt, l == AVX2 ? ISA_AVX2 : ISA_BASE, false);
+            EwFn kernel = l == OWN ? ew_kernel(op->ew, dt) : ew_kernel_at(op->ew, dt,
+                l == AVX2 ? ISA_AVX2 : ISA_BASE, false);
             double error = measure(kernel, op, dt, a, b, &right);
             if (error > worst[l])
                 worst[l] = error, x[l] = a, y[l] = b;
@@ -361,7 +367,8 @@ int main(int argc, char **argv)
         const Op *op = &builtin_rows.row[i];
         for (int d = 0; d < 2 && op->cls == OPC_EW; d++) {
             DType dt = d ? DT_C64 : DT_C128;
-            if (ew_compute_dtype(op->ew, dt) != dt || ew_info[op->ew].result == RES_BOOL || op->ew == EW_WHERE)
+            if (ew_compute_dtype(op->ew, dt) != dt || ew_info[op->ew].result == RES_BOOL ||
+                op->ew == EW_WHERE)
                 continue;
             if (CHECK(truths[op->ew]))
                 test_row(op, dt, OPERANDS * times);

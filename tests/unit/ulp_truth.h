@@ -1,8 +1,9 @@
-/* What the real elementwise rows compute, by their definitions in MPFR with TRUTH_BITS bits: shares no
- * code with the kernels that tests/unit/ulp.c holds to their bounds. A row with a float formula and a
- * float result must have an entry here; what is exact in every format stands here too, so that a row
- * cannot be forgotten. The functions that are composed (gelu, silu …) lose at most some 2 log2 |x| bits
- * on the way, and |x| beyond what any format tells from its limit is set aside first. */
+/* What the real elementwise rows compute, by their definitions in MPFR with TRUTH_BITS bits: shares
+ * no code with the kernels that tests/unit/ulp.c holds to their bounds. A row with a float formula
+ * and a float result must have an entry here; what is exact in every format stands here too, so
+ * that a row cannot be forgotten. The functions that are composed (gelu, silu …) lose at most some
+ * 2 log2 |x| bits on the way, and |x| beyond what any format tells from its limit is set aside
+ * first. */
 #ifndef RICCI_TESTS_UNIT_ULP_TRUTH_H
 #define RICCI_TESTS_UNIT_ULP_TRUTH_H
 
@@ -14,7 +15,8 @@ enum { TRUTH_BITS = 192, FAR = 100000 };
 
 /* r = f(x, y, z); x, y and z have as many bits as their format. */
 typedef void (*TruthFn)(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t z);
-#define TRUTH(name) static void truth_##name(mpfr_t r, const mpfr_t x, const mpfr_t y, const mpfr_t z)
+#define TRUTH(name) static void truth_##name(mpfr_t r, const mpfr_t x, const mpfr_t y, \
+                                             const mpfr_t z)
 #define UNUSED (void)x, (void)y, (void)z
 #define DIRECT1(name, call) TRUTH(name) { UNUSED; call(r, x, MPFR_RNDN); }
 #define DIRECT2(name, call) TRUTH(name) { UNUSED; call(r, x, y, MPFR_RNDN); }
@@ -251,19 +253,26 @@ static const TruthFn truths[EW_COUNT] = {
     [EW_ADD] = truth_add, [EW_SUBTRACT] = truth_subtract, [EW_MULTIPLY] = truth_multiply,
     [EW_DIVIDE] = truth_divide, [EW_FLOOR_DIVIDE] = truth_floor_divide, [EW_MOD] = truth_mod,
     [EW_POWER] = truth_power, [EW_NEGATIVE] = truth_negative, [EW_POSITIVE] = truth_positive,
-    [EW_FMA] = truth_fma, [EW_ABS] = truth_abs, [EW_SIGN] = truth_sign, [EW_MAXIMUM] = truth_maximum,
+    [EW_FMA] = truth_fma, [EW_ABS] = truth_abs, [EW_SIGN] = truth_sign,
+    [EW_MAXIMUM] = truth_maximum,
     [EW_MINIMUM] = truth_minimum, [EW_CLAMP] = truth_clamp, [EW_WHERE] = truth_where,
-    [EW_FLOOR] = truth_floor, [EW_CEIL] = truth_ceil, [EW_ROUND] = truth_rint, [EW_TRUNC] = truth_trunc,
+    [EW_FLOOR] = truth_floor, [EW_CEIL] = truth_ceil, [EW_ROUND] = truth_rint,
+    [EW_TRUNC] = truth_trunc,
     [EW_SQRT] = truth_sqrt, [EW_CBRT] = truth_cbrt, [EW_EXP] = truth_exp, [EW_EXPM1] = truth_expm1,
-    [EW_LOG] = truth_log, [EW_LOG2] = truth_log2, [EW_LOG10] = truth_log10, [EW_LOG1P] = truth_log1p,
+    [EW_LOG] = truth_log, [EW_LOG2] = truth_log2, [EW_LOG10] = truth_log10,
+    [EW_LOG1P] = truth_log1p,
     [EW_SIN] = truth_sin, [EW_COS] = truth_cos, [EW_TAN] = truth_tan, [EW_ASIN] = truth_asin,
-    [EW_ACOS] = truth_acos, [EW_ATAN] = truth_atan, [EW_ATAN2] = truth_atan2, [EW_SINH] = truth_sinh,
-    [EW_COSH] = truth_cosh, [EW_TANH] = truth_tanh, [EW_ASINH] = truth_asinh, [EW_ACOSH] = truth_acosh,
-    [EW_ATANH] = truth_atanh, [EW_HYPOT] = truth_hypot, [EW_REAL] = truth_positive, [EW_IMAG] = truth_imag,
+    [EW_ACOS] = truth_acos, [EW_ATAN] = truth_atan, [EW_ATAN2] = truth_atan2,
+    [EW_SINH] = truth_sinh,
+    [EW_COSH] = truth_cosh, [EW_TANH] = truth_tanh, [EW_ASINH] = truth_asinh,
+    [EW_ACOSH] = truth_acosh,
+    [EW_ATANH] = truth_atanh, [EW_HYPOT] = truth_hypot, [EW_REAL] = truth_positive,
+    [EW_IMAG] = truth_imag,
     [EW_CONJ] = truth_positive, [EW_ANGLE] = truth_angle, [EW_SIGMOID] = truth_sigmoid,
-    [EW_RELU] = truth_relu, [EW_RELU6] = truth_relu6, [EW_GELU] = truth_gelu, [EW_SILU] = truth_silu,
-    [EW_SOFTPLUS] = truth_softplus,
-    [EW_ERF] = truth_erf, [EW_ERFC] = truth_erfc, [EW_GAMMA] = truth_gamma, [EW_LGAMMA] = truth_lgamma,
+    [EW_RELU] = truth_relu, [EW_RELU6] = truth_relu6, [EW_GELU] = truth_gelu,
+    [EW_SILU] = truth_silu, [EW_SOFTPLUS] = truth_softplus,
+    [EW_ERF] = truth_erf, [EW_ERFC] = truth_erfc, [EW_GAMMA] = truth_gamma,
+    [EW_LGAMMA] = truth_lgamma,
 };
 
 #endif

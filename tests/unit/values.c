@@ -58,7 +58,8 @@ static void test_strings(Interp *in)
     buf_init(&b, ctx);
     buf_fill(&b, 'q', 5000);
     s = str_from_buf(ctx, &b);
-    check(s->len == 5000 && s->text[4999] == 'q' && s->text[5000] == '\0', "a string from a buffer");
+    check(s->len == 5000 && s->text[4999] == 'q' && s->text[5000] == '\0',
+          "a string from a buffer");
     v_release(ctx, v_str(s));
 }
 
@@ -119,7 +120,8 @@ static void test_tuples(Interp *in)
     for (int i = 0; i < 20; i++)
         tuple_name(ctx, t, (uint32_t)i, field(in, i));
     tuple_name(ctx, t, 3, field(in, 100));
-    check(tuple_find(t, field(in, 3)) == -1 && tuple_find(t, field(in, 100)) == 3, "renaming a field");
+    check(tuple_find(t, field(in, 3)) == -1 && tuple_find(t, field(in, 100)) == 3,
+          "renaming a field");
     v_release(ctx, v_tuple(t));
     Value made = tuple_make(in, "Q", v_int(1), "R", v_float(2), NULL);
     check(made.tuple->count == 2 && made.tuple->items[1].f == 2 &&
@@ -162,7 +164,8 @@ static void test_deep_equal(Interp *in)
         t->items[0] = nested;
         nested = v_tuple(t);
     }
-    check(raised(in, compare_nested) == ERR_MEMORY, "comparing what is nested too deep is an error");
+    check(raised(in, compare_nested) == ERR_MEMORY,
+          "comparing what is nested too deep is an error");
     v_release(&in->ctx, nested);
 }
 
@@ -173,15 +176,21 @@ static void test_store(Interp *in)
     int32_t i32;
     uint16_t f16;
     float f32;
-    check(v_store(&in->ctx, DT_I8, &i8, v_int(-128)) && i8 == -128 && !v_store(&in->ctx, DT_I8, &i8, v_int(128)), "i8");
-    check(v_store(&in->ctx, DT_U8, &u8, v_int(255)) && !v_store(&in->ctx, DT_U8, &u8, v_int(-1)) && u8 == 255, "u8");
-    check(v_store(&in->ctx, DT_I32, &i32, v_int(INT32_MIN)) && !v_store(&in->ctx, DT_I32, &i32, v_int(1LL << 31)),
+    check(v_store(&in->ctx, DT_I8, &i8, v_int(-128)) && i8 == -128 &&
+          !v_store(&in->ctx, DT_I8, &i8, v_int(128)), "i8");
+    check(v_store(&in->ctx, DT_U8, &u8, v_int(255)) && !v_store(&in->ctx, DT_U8, &u8, v_int(-1)) &&
+          u8 == 255, "u8");
+    check(v_store(&in->ctx, DT_I32, &i32, v_int(INT32_MIN)) &&
+          !v_store(&in->ctx, DT_I32, &i32, v_int(1LL << 31)),
           "i32");
     check(v_store(&in->ctx, DT_F16, &f16, v_float(1.5)) && f16_to_f32(f16) == 1.5f, "f16");
-    check(v_store(&in->ctx, DT_F32, &f32, v_int((1LL << 24) + 1)) && f32 == 0x1p24f, "f32 rounds an int once");
+    check(v_store(&in->ctx, DT_F32, &f32, v_int((1LL << 24) + 1)) && f32 == 0x1p24f,
+          "f32 rounds an int once");
     Rational cell = { 0 };
-    check(v_store(&in->ctx, dtype_mp(100), &cell, v_float(0.5)) && element_f64(dtype_mp(100), &cell) == 0.5, "mp");
-    check(v_store(&in->ctx, DT_E4M3, &u8, v_float(500)) && element_f64(DT_E4M3, &u8) != element_f64(DT_E4M3, &u8),
+    check(v_store(&in->ctx, dtype_mp(100), &cell, v_float(0.5)) &&
+          element_f64(dtype_mp(100), &cell) == 0.5, "mp");
+    check(v_store(&in->ctx, DT_E4M3, &u8, v_float(500)) &&
+          element_f64(DT_E4M3, &u8) != element_f64(DT_E4M3, &u8),
           "e4m3 has a nan, no infinity");
     check(v_store(&in->ctx, DT_F32, &f32, v_bool(true)) && f32 == 1, "a bool is 1");
 }
@@ -210,14 +219,17 @@ static void test_text(Interp *in)
     Value m = v_tensor_raw(tensor_zeros(&in->ctx, DT_F32, 2, shape));
     check(strcmp(v_describe(m, out, sizeof out), "2×3 f32") == 0, "a matrix described");
     check(strcmp(v_describe_a(v_int(1), out, sizeof out), "an int") == 0, "with its article");
-    check(strcmp(v_type_name(m), "tensor") == 0 && strcmp(v_type_name(v_float(1)), "float") == 0, "types");
+    check(strcmp(v_type_name(m), "tensor") == 0 &&
+          strcmp(v_type_name(v_float(1)), "float") == 0, "types");
     v_release(&in->ctx, m);
     float f = 2.5f;
     Value scalar = v_tensor(&in->ctx, tensor_scalar(&in->ctx, DT_F32, &f));
-    check(scalar.tag == V_TENSOR && strcmp(v_type_name(scalar), "float") == 0, "an f32 scalar is a float");
+    check(scalar.tag == V_TENSOR && strcmp(v_type_name(scalar), "float") == 0,
+          "an f32 scalar is a float");
     v_release(&in->ctx, scalar);
     double d = 2.5;
-    check(v_tensor(&in->ctx, tensor_scalar(&in->ctx, DT_F64, &d)).f == 2.5, "an f64 scalar is immediate");
+    check(v_tensor(&in->ctx, tensor_scalar(&in->ctx, DT_F64, &d)).f == 2.5,
+          "an f64 scalar is immediate");
 }
 
 int main(void)
