@@ -15,8 +15,8 @@
 #define EW2 EW_ROW
 #define EW3 EW_ROW
 #define OP(name_, ...) \
-    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, .tried = TRIED, \
-      .sizes = SIZES, __VA_ARGS__ },
+    { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, \
+      .tried = TRIED, .sizes = SIZES, __VA_ARGS__ },
 
 /* A row may name its own section, what devices make of it, and whether it may be tried; text and
  * files are the host's. */

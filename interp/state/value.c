@@ -319,6 +319,8 @@ static void store_float(DType dt, void *dst, Value v)
     double f = scalar_f64(v);
     if (dt == DT_F32 && v.tag == V_INT)
         *(float *)dst = (float)v.i;
+    else if (dt == DT_F64)
+        *(double *)dst = f;
     else
         cast_plain(dt, dst, 1, DT_F64, &f, 1, 1);
 }

@@ -139,7 +139,11 @@ static void store_int(char *to, DType dt, uint64_t key)
 {
     const DTypeInfo *d = dtype_info(dt);
     key ^= d->low ? (uint64_t)1 << (8 * d->bytes - 1) : 0;
-    memcpy(to, &key, d->bytes);
+    switch (d->bytes) {
+    case 1: *(uint8_t *)to = (uint8_t)key; break;
+    case 4: *(uint32_t *)(void *)to = (uint32_t)key; break;
+    default: *(uint64_t *)(void *)to = key; break;
+    }
 }
 
 static void store_key(char *to, DType dt, uint64_t key)

@@ -80,7 +80,10 @@ DType reduce_result_dtype(RedOp op, DType dt)
 
 static void store_real(DType to, char *out, double v)
 {
-    cast_plain(to, out, 1, DT_F64, &v, 1, 1);
+    if (to == DT_F64)
+        *(double *)out = v;
+    else
+        cast_plain(to, out, 1, DT_F64, &v, 1, 1);
 }
 
 /* Sums, products and extremes of floats; `scale` is 1 or the count of a mean. A quotient

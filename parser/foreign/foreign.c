@@ -89,6 +89,20 @@ static int quoted_length(const char *s, const char *close)
     return 0;
 }
 
+/* A bracket or what separates: one character. */
+static bool is_mark(char c, PieceKind *kind)
+{
+    if (strchr("([{", c))
+        *kind = PIECE_OPEN;
+    else if (strchr(")]}", c))
+        *kind = PIECE_CLOSE;
+    else if (strchr(",;\n", c))
+        *kind = c == ',' ? PIECE_COMMA : c == ';' ? PIECE_SEMI : PIECE_LINE;
+    else
+        return false;
+    return true;
+}
+
 static int take_piece(const Fix *f, int at, PieceKind *kind)
 {
     static const char *const quotes[][2] =
@@ -98,18 +112,8 @@ static int take_piece(const Fix *f, int at, PieceKind *kind)
                    piece_ends_operand(f, f->count - 1);
     int n;
     *kind = PIECE_SIGN;
-    if (strchr("([{", *s)) {
-        *kind = PIECE_OPEN;
+    if (is_mark(*s, kind))
         return 1;
-    }
-    if (strchr(")]}", *s)) {
-        *kind = PIECE_CLOSE;
-        return 1;
-    }
-    if (strchr(",;\n", *s)) {
-        *kind = *s == ',' ? PIECE_COMMA : *s == ';' ? PIECE_SEMI : PIECE_LINE;
-        return 1;
-    }
     if (*s == '#') {
         *kind = PIECE_COMMENT;
         return (int)strcspn(s, "\n");
