@@ -22,7 +22,7 @@ static void *build_alloc(ParseState *ps, size_t bytes)
     return p;
 }
 
-Node *node_new(ParseState *ps, NodeKind kind, Span span, Span mark)
+static Node *node_new(ParseState *ps, NodeKind kind, Span span, Span mark)
 {
     Node *n = build_alloc(ps, sizeof *n);
     if (!n)
@@ -47,7 +47,8 @@ static Node *node_check_depth(ParseState *ps, Node *n)
     return n;
 }
 
-Node *node_finish(ParseState *ps, Node *n)
+/* computes the depth */
+static Node *node_finish(ParseState *ps, Node *n)
 {
     node_deepen(n, n->a);
     node_deepen(n, n->b);
@@ -605,7 +606,8 @@ Node *build_scope(ParseState *ps, NodeKind kind, Span span, const Token *word,
 
 /* ---- statements ---- */
 
-bool check_target(ParseState *ps, const Node *n, bool tuple)
+/* Names, elements and fields may be assigned, and tuples of them. */
+static bool check_target(ParseState *ps, const Node *n, bool tuple)
 {
     const Node *base = n;
     while (base->kind == ND_INDEX || base->kind == ND_FIELD)

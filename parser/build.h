@@ -49,8 +49,6 @@ _Noreturn void syntax_raise(ParseState *);
 void syntax_translate(ParseState *);
 
 /* ---- makers ---- */
-Node *node_new(ParseState *, NodeKind, Span span, Span mark);
-Node *node_finish(ParseState *, Node *);                  /* computes the depth */
 Node *node_make(ParseState *, NodeKind, Span span, Span mark, Node *a, Node *b, Node *c);
 Node *node_list(ParseState *, NodeKind, Span span, Span mark, Seq);
 void seq_add(ParseState *, Seq *, Node *);
@@ -93,8 +91,5 @@ Node *build_import(ParseState *, Span, const Token *word, Seq names, const Token
 Node *build_extern(ParseState *, Span, const Token *library, const Token *alias, const Token *body);
 Node *build_explain(ParseState *, Span, const Token *word, const Token *as, Node *what);
 Node *build_block(ParseState *, Span, Seq statements, bool braces);
-
-/* Names, elements and fields may be assigned, and tuples of them. */
-bool check_target(ParseState *, const Node *, bool tuple);
 
 #endif

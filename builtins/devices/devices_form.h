@@ -36,7 +36,5 @@ bool form_fill(OpCall *, Device *, Tensor *out, double value);
 bool form_whole(DType);
 /* Reads one number of a tensor of one element home. */
 double form_read(OpCall *, Tensor *t);
-/* A @ B by the rules of `@`, rooted; NULL: refused. The operands fit. */
-Tensor *form_product(OpCall *, Device *, Tensor *a, Tensor *b);
 
 #endif

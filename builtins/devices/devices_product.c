@@ -93,7 +93,8 @@ static void name_kernel(OpCall *c, Device *d, const Side *a, const Side *b, DTyp
         heard_kernel(c->in, gpu_gemm_name(d, &g));
 }
 
-Tensor *form_product(OpCall *c, Device *d, Tensor *ta, Tensor *tb)
+/* A @ B by the rules of `@`, rooted; NULL: refused. The operands fit. */
+static Tensor *form_product(OpCall *c, Device *d, Tensor *ta, Tensor *tb)
 {
     DType dt = product_dtype((DType)ta->dtype, (DType)tb->dtype);
     int64_t shape[TENSOR_RANK_MAX], stride[NEST_INDICES];

@@ -327,7 +327,8 @@ Value format_row(OpCall *c, const char *name, int n, ...)
 
 typedef Value (*Formula)(OpCall *, Value x, uint64_t axes, bool keep);
 
-Value format_axes(OpCall *c, uint64_t axes)
+/* axis=(…) */
+static Value format_axes(OpCall *c, uint64_t axes)
 {
     Tuple *t = tuple_new(&c->in->ctx, (uint32_t)__builtin_popcountll(axes));
     int k = 0;

@@ -98,7 +98,6 @@ void format_enter(OpCall *, Precise *, Scope *inner);
 Value format_leave(OpCall *, Precise *, Scope *inner, Value rooted);
 /* A row on n values (its parameters in order), rooted. */
 Value format_row(OpCall *, const char *name, int n, ...);
-Value format_axes(OpCall *, uint64_t axes);            /* axis=(…) */
 bool format_all_whole(const OpCall *);                  /* no argument has a fraction */
 /* x contiguous with the axes of the mask last; as one axis; with its last axis at `axis`. Rooted.
  */

@@ -108,8 +108,6 @@ void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *c
  * as many. */
 void linalg_explain_flops(const Stack *, double each, const char *how);
 void linalg_explain_inverse(const Stack *, double norm, const char *inverse);
-/* `rcond  0.064 (condition number 16): about 14 digits can be trusted`. */
-void linalg_explain_rcond(const Stack *, double rcond, double trust);
 
 /* The order p of a matrix norm whose axes argument 2 names: axis=(1, 0) takes columns for rows, and
  * the orders that add up along one of them change places. */

@@ -39,7 +39,6 @@ int nice_levels(double lo, double hi, int wanted, double *out, int cap);
 /* A number of few digits for legends and bars: 0.25, 1e-5. */
 void tick_number(char out[TICK_TEXT], double v);
 /* 10^e in Unicode's raised digits, and ×10^e beside an axis. */
-void tick_power(char out[TICK_TEXT], int e);
 void tick_factor(char out[TICK_TEXT], int e);
 
 /* ---- colours (picture_map.c) ---- */
@@ -137,7 +136,6 @@ int64_t contour_lines(const Piece *, int64_t n, PieceEnd *ends, int64_t *other, 
 
 /* ---- arguments (picture_data.c) ---- */
 int picture_arg(const OpCall *, const char *name);       /* -1: the row has no such parameter */
-bool picture_given(const OpCall *, const char *name);
 void *picture_room(OpCall *, size_t count, size_t bytes);/* zeroed, lives as long as the call */
 /* A tensor of real numbers as f64 on the host, contiguous, kept; `what` names it in errors. */
 Tensor *picture_numbers(OpCall *, Value, const char *what, int arg);

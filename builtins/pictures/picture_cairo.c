@@ -40,7 +40,8 @@ static void library_load(void)
     library.why = library.text;
 }
 
-const Cairo *cairo_open(const char **why)
+/* NULL, and why: the library is missing. */
+static const Cairo *cairo_open(const char **why)
 {
     pthread_once(&library_once, library_load);
     *why = library.why;

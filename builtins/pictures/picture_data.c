@@ -23,7 +23,7 @@ int picture_arg(const OpCall *c, const char *name)
     return -1;
 }
 
-bool picture_given(const OpCall *c, const char *name)
+static bool picture_given(const OpCall *c, const char *name)
 {
     int i = picture_arg(c, name);
     return i >= 0 && arg_given(c, i);

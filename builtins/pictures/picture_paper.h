@@ -17,8 +17,6 @@ typedef struct Cairo {
 #include "builtins/pictures/cairo.def"
 #undef ROUTINE
 } Cairo;
-/* NULL, and why: the library is missing. */
-const Cairo *cairo_open(const char **why);
 
 enum { CROWD = 32 };
 typedef struct Paper {

@@ -165,7 +165,7 @@ void tick_number(char out[TICK_TEXT], double v)
 
 static const char *const raised[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
 
-void tick_power(char out[TICK_TEXT], int e)
+static void tick_power(char out[TICK_TEXT], int e)
 {
     char digits[12];
     int at = snprintf(out, TICK_TEXT, "10%s", e < 0 ? "⁻" : "");

@@ -11,8 +11,6 @@ DType signals_compute_dtype(DType);
 Tensor *signals_cast(OpCall *, Tensor *x, DType);
 /* View of `length` elements of an axis from `from` on; kept. */
 Tensor *signals_slice(OpCall *, Tensor *x, int axis, int64_t from, int64_t length);
-/* x with its axis cut or filled with zeros to `length`; kept. */
-Tensor *signals_resize(OpCall *, Tensor *x, int axis, int64_t length);
 /* A contiguous vector of f64 with x's elements, or an error about argument i. */
 Tensor *signals_vector(OpCall *, int i, DType);
 /* Runs a transform; raises if FFTW is missing, has no plan, or the user interrupts. */

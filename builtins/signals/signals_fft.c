@@ -35,7 +35,8 @@ Tensor *signals_slice(OpCall *c, Tensor *x, int axis, int64_t from, int64_t leng
     return op_keep(c, tensor_view(&c->in->ctx, x, x->rank, shape, tensor_strides(x), data));
 }
 
-Tensor *signals_resize(OpCall *c, Tensor *x, int axis, int64_t length)
+/* x with its axis cut or filled with zeros to `length`; kept. */
+static Tensor *signals_resize(OpCall *c, Tensor *x, int axis, int64_t length)
 {
     Ctx *ctx = &c->in->ctx;
     int64_t shape[TENSOR_RANK_MAX], given = tensor_shape(x)[axis];

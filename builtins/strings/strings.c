@@ -31,7 +31,8 @@ int64_t text_chars(const char *text, size_t bytes)
     return n;
 }
 
-size_t text_offset(const Str *s, int64_t n)
+/* Byte offset of character n, or len if there are fewer. */
+static size_t text_offset(const Str *s, int64_t n)
 {
     size_t at = 0;
     for (; at < s->len && n > 0; n--)

@@ -9,8 +9,6 @@ typedef void (*TextFn)(Interp *, Buf *, void *arg);
 Value text_build(Interp *, TextFn, void *arg);
 /* s as numbers of characters: of the whole, and of the first `bytes` bytes. */
 int64_t text_chars(const char *text, size_t bytes);
-/* Byte offset of character n, or len if there are fewer. */
-size_t text_offset(const Str *, int64_t n);
 /* A tuple of the characters of s, as strings. */
 Value text_characters(Interp *, const Str *);
 bool text_contains(Interp *, const Str *s, const Str *part);

@@ -12,7 +12,9 @@
 
 enum { NAMES_MOST = 4000 };
 
-bool nearby_file(const char *path, char *out, size_t cap)
+/* The name in the path's folder that is closest to it, with the folder as it was given; false:
+ * there is none that is close. */
+static bool nearby_file(const char *path, char *out, size_t cap)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char folder[1024];

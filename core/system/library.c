@@ -12,7 +12,8 @@ bool library_symbol(void *handle, const char *symbol, void *to)
     return found != NULL;
 }
 
-const char *library_lacks(void *handle, const LibraryEntry *entries, size_t count)
+/* The same of a library that is open already: the first symbol that it lacks, or NULL. */
+static const char *library_lacks(void *handle, const LibraryEntry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!library_symbol(handle, entries[i].symbol, entries[i].to))

@@ -14,8 +14,6 @@ typedef struct LibraryEntry {
 /* Opens `file` and sets all entries. NULL: there is no such library (*lacks NULL; dlerror says
  * more), or it lacks the symbol *lacks. A library stays open. */
 void *library_open(const char *file, const LibraryEntry *, size_t count, const char **lacks);
-/* The same of a library that is open already: the first symbol that it lacks, or NULL. */
-const char *library_lacks(void *handle, const LibraryEntry *, size_t count);
 /* false: it has none, *to is NULL */
 bool library_symbol(void *handle, const char *symbol, void *to);
 

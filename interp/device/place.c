@@ -51,7 +51,7 @@ void place_ran(Interp *in, const PlaceRun *r)
         in->listener->ran(in, in->listener, r);
 }
 
-void place_moved(Interp *in, const PlaceMove *m)
+static void place_moved(Interp *in, const PlaceMove *m)
 {
     bool up = m->to != in->ctx.devices->cpu;
     const Device *d = up ? m->to : m->from;

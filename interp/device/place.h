@@ -113,7 +113,6 @@ Value place_shadow(Interp *, Device *, Value v);
 /* ---- the record ---- */
 /* Adds to the counts of all places in force, and tells profile if one listens. */
 void place_ran(Interp *, const PlaceRun *);
-void place_moved(Interp *, const PlaceMove *);
 /* DeviceSet.copied. */
 void place_heard_copy(Ctx *, const Device *from, const Device *to, size_t bytes, double seconds);
 

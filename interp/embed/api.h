@@ -70,8 +70,6 @@ void api_drain(Ricci *);
 void api_exports_settle(Ricci *);
 /* The last user is gone: the memory goes. */
 void api_unuse(Ricci *);
-/* A tensor (or number) in the managed memory, whose deleter is called in any case. */
-Value api_adopt(Ricci *, DLManagedTensorVersioned *, const char *what);
 
 /* ---- api_call.c ---- */
 void api_ops_free(Ricci *);

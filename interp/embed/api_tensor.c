@@ -244,7 +244,8 @@ static Value adopt(Ricci *r, DLManagedTensorVersioned *volatile *m, const char *
     return v_tensor(ctx, copy);
 }
 
-Value api_adopt(Ricci *r, DLManagedTensorVersioned *given, const char *what)
+/* A tensor (or number) in the managed memory, whose deleter is called in any case. */
+static Value api_adopt(Ricci *r, DLManagedTensorVersioned *given, const char *what)
 {
     Ctx *ctx = &r->in->ctx;
     DLManagedTensorVersioned *volatile m = given;

@@ -338,7 +338,7 @@ static const Exec *lower_text(Lower *lo, const Node *n)
     return x;
 }
 
-const Exec *lower_comprehension(Lower *lo, const Node *n)
+static const Exec *lower_comprehension(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_comprehension, n);
     const Exec **binds = lower_alloc(lo, n->count * sizeof *binds);

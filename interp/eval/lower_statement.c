@@ -337,7 +337,7 @@ static const Exec *lower_assign_chain(Lower *lo, const Node *n)
     return x;
 }
 
-const Exec *lower_assign(Lower *lo, const Node *n)
+static const Exec *lower_assign(Lower *lo, const Node *n)
 {
     const Node *t = n->a, *v = n->b;
     keep_doc(lo, n);
@@ -359,7 +359,7 @@ const Exec *lower_assign(Lower *lo, const Node *n)
     return assign_target(lo, n);
 }
 
-const Exec *lower_opassign(Lower *lo, const Node *n)
+static const Exec *lower_opassign(Lower *lo, const Node *n)
 {
     if (foreign_base(n->a))
         return raise_foreign(lo, foreign_base(n->a));

@@ -49,7 +49,9 @@ typedef struct Fix {
 static bool opens(char c) { return c == '(' || c == '[' || c == '{'; }
 static bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
 
-bool fix_code(const char *help, const char **code, size_t *len)
+/* The code in a help line: what follows the last `: ` outside of brackets and quotes, or all of
+ * it. False: it is prose, or a pattern with a … in it. */
+static bool fix_code(const char *help, const char **code, size_t *len)
 {
     const char *from = help;
     int depth = 0;
@@ -403,7 +405,9 @@ static bool fixes_begin(Interp *in)
     return true;
 }
 
-void fix_check(Interp *in, Error *e)
+/* Takes the help off an error whose fix does not hold here. While it is raised: the values that
+ * the fix speaks of are still there. Never raises. */
+static void fix_check(Interp *in, Error *e)
 {
     const char *code;
     size_t len;
@@ -429,7 +433,7 @@ void fix_check(Interp *in, Error *e)
     in->ctx.error = before;
 }
 
-void fixes_free(Interp *in)
+static void fixes_free(Interp *in)
 {
     if (in->fixes)
         mem_free(&in->ctx, in->fixes, sizeof *in->fixes);

@@ -40,12 +40,9 @@ const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const c
     __attribute__((format(printf, 5, 6)));
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
-const Exec *lower_assign(Lower *, const Node *);
-const Exec *lower_opassign(Lower *, const Node *);
 const Exec *lower_call(Lower *, const Node *);
 const Exec *lower_index(Lower *, const Node *);
 const Exec *lower_function(Lower *, const Node *);
-const Exec *lower_comprehension(Lower *, const Node *);
 const Exec *lower_target(Lower *, const Node *);
 FnCode *lower_code(Lower *, const Node *);
 FnCode *lower_code_scoped(Lower *, const Node *);    /* as it runs inside a scope */

@@ -38,8 +38,6 @@ typedef struct Compare {
 
 const Exec *lower_compare_block(Lower *, const Node *);
 Value eval_compare_block(Interp *, const Exec *);
-double compare_roundoff(DType);                        /* u */
-bool compare_simulated(const Scope *);
 void compare_print(Interp *, const Compare *);
 Value compare_data(Interp *, const Compare *);
 

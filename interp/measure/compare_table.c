@@ -50,7 +50,7 @@ typedef struct Table {
 } Table;
 
 /* ---- facts ---- */
-double compare_roundoff(DType dt)
+static double compare_roundoff(DType dt)
 {
     if (dt == DT_RATIONAL)
         return 0;
@@ -60,7 +60,7 @@ double compare_roundoff(DType dt)
 }
 
 /* Nobody should read what follows as the time of hardware that has the format. */
-bool compare_simulated(const Scope *s)
+static bool compare_simulated(const Scope *s)
 {
     BinaryFormat f;
     bool hardware = s->format == DT_F64 || s->format == DT_F32;

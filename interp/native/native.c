@@ -203,7 +203,7 @@ Value struct_copy(Interp *in, const Struct *s)
     return copy;
 }
 
-void native_free(Interp *in)
+static void native_free(Interp *in)
 {
     NativeState *state = in->native;
     if (!state)

@@ -105,7 +105,6 @@ typedef struct NativeState {
 
 NativeState *native_state(Interp *); /* made on first use */
 /* closes nothing that values still need: called late in interp_free */
-void native_free(Interp *);
 Value native_null(Interp *);         /* `null`: borrowed */
 
 /* ---- extern "…" { … } ---- */
@@ -272,7 +271,6 @@ void native_owned_free(Interp *);         /* at the end, before modules go */
 void native_pins_free(Interp *);          /* after them */
 
 const Exec *lower_extern(Lower *, const Node *);
-Value eval_extern(Interp *, const Exec *);                    /* data: ExternSite */
 
 extern const Wing wing_native;
 

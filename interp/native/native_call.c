@@ -44,7 +44,7 @@ static bool all_scalars(const NativePlan *plan, const CType *t)
     return true;
 }
 
-NativePlan *native_plan(Interp *in, CFunction *f)
+static NativePlan *native_plan(Interp *in, CFunction *f)
 {
     const CType *t = f->type;
     uint32_t n = t->param_count;

@@ -38,7 +38,6 @@ typedef struct NativePlan {
     NativeParam params[];
 } NativePlan;
 
-NativePlan *native_plan(Interp *, CFunction *);
 /* Zeroed memory that lives as long as the interpreter. */
 void *native_block(Interp *, size_t bytes);
 void native_blocks_free(Interp *, NativeState *);

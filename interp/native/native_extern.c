@@ -176,7 +176,7 @@ static void extern_open(Interp *in, const Exec *x, ExternSite *site)
 }
 
 /* What was found stays found: a block in a loop or a function looks once. */
-Value eval_extern(Interp *in, const Exec *x)
+static Value eval_extern(Interp *in, const Exec *x)
 {
     ExternSite *site = x->data;
     in->at = x;

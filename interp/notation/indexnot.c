@@ -19,7 +19,7 @@
 enum { SLOTS_FEW = 24, SLOTS_MOST = 2048 };
 
 /* ---- plans ---- */
-void ix_plan_free(Ctx *ctx, IxPlan *p)
+static void ix_plan_free(Ctx *ctx, IxPlan *p)
 {
     if (!p)
         return;
@@ -348,7 +348,7 @@ const IxPlan *ix_plan_for(Interp *in, const Exec *x, IxSite *site, Value *base, 
     return NULL;
 }
 
-Value eval_indexnot(Interp *in, const Exec *x)
+static Value eval_indexnot(Interp *in, const Exec *x)
 {
     IxSite *site = x->data;
     Value *base = in->sp, result;

@@ -153,7 +153,6 @@ IxTree *ix_body(Interp *, const Function *);
 IxNode *ix_term(IxAnalysis *, const Node *, IxUses *up);         /* an expression of its own */
 IxNode *ix_node(IxAnalysis *, IxKind, const Node *);
 IxNode *ix_leaf(IxAnalysis *, const Node *, IxRole);
-IxNode *ix_operation(IxAnalysis *, const Node *, const char *op, IxNode *a, IxNode *b);
 IxNode *ix_element(IxAnalysis *, const Node *, IxUses *);
 IxNode *ix_reduction(IxAnalysis *, const Node *, IxUses *);
 const char *ix_reduce_word(IxReduce);
@@ -390,7 +389,6 @@ uint64_t ix_free_indices(IxBind *, const IxNode *, IxInstance *);   /* bits of s
 void ix_plan_fill(IxBind *, IxPlan *, const IxNode *root, IxInstance *, const int *axes, int rank,
                   bool table);
 int ix_table_root(IxBind *, const IxNode *, IxInstance *, int node);
-int ix_cell(IxBind *, int64_t value);               /* a slot with an i64 of the plan's own */
 
 /* indexnot_access.c: runs what a plan prepares; pushes results on the value stack from `aux` on. */
 void ix_prepare(Interp *, const Exec *, const IxPlan *, const Value *base, Value *results);
@@ -404,8 +402,6 @@ bool ix_contracts(const IxNode *);                  /* a sum of products: two fa
 void ix_autocast(Interp *, const IxTree *, Value *base);    /* casts leaves */
 int ix_autocast_node(IxBind *, AutocastClass, int node);    /* casts a node of the nest */
 
-/* indexnot.c */
-void ix_plan_free(Ctx *, IxPlan *);
 /* EWT_NONE, or EWT_INT_POWER: to be done again in f64. Raises all other trouble. */
 EwTrouble ix_plan_run(Interp *, const Exec *, const IxPlan *, const Value *base, void *out);
 
@@ -430,8 +426,6 @@ typedef struct IxPlace {
     const Node *node;
     const IxInstance *of;
 } IxPlace;
-Error *ix_error(IxBind *, ErrKind, IxPlace a, IxPlace b, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
 const char *ix_node_text(const Node *, const IxInstance *, char *out, size_t cap);
 _Noreturn void ix_error_lengths(IxBind *, const IxSpan *, const IxAccess *, int axis);
 _Noreturn void ix_error_range(IxBind *, int index);
@@ -463,8 +457,6 @@ void ix_tell(Interp *, const Exec *, const IxPlan *, const Value *base, Value re
 /* ---- what others call ---- */
 /* DEFINE, REDUCE, a comprehension over indices. */
 const Exec *lower_indexnot(Lower *, const Node *);
-/* What ran last under `explain`: see indexnot_explain.c. */
-Value eval_indexnot(Interp *, const Exec *);
 
 extern const Wing wing_notation;
 

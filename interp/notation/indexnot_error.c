@@ -31,6 +31,7 @@ const char *ix_node_text(const Node *n, const IxInstance *of, char *out, size_t 
     return out;
 }
 
+static __attribute__((format(printf, 5, 6)))
 Error *ix_error(IxBind *b, ErrKind kind, IxPlace one, IxPlace other, const char *fmt, ...)
 {
     char message[500];

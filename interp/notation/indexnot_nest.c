@@ -90,7 +90,8 @@ int ix_slot(IxBind *b, int kind, int from, int64_t offset)
     return nest_slot(b->make.nest);
 }
 
-int ix_cell(IxBind *b, int64_t value)
+/* a slot with an i64 of the plan's own */
+static int ix_cell(IxBind *b, int64_t value)
 {
     IxPlan *p = b->target;
     if (!p->cell) {

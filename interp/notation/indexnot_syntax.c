@@ -195,7 +195,7 @@ static IxNode *number(IxAnalysis *a, const Node *n, IxUses *uses)
 }
 
 /* ---- operations ---- */
-IxNode *ix_operation(IxAnalysis *a, const Node *n, const char *op, IxNode *l, IxNode *r)
+static IxNode *ix_operation(IxAnalysis *a, const Node *n, const char *op, IxNode *l, IxNode *r)
 {
     IxNode *x = ix_node(a, IX_EW, n);
     x->op = op_named(a->lo->in, op);

@@ -43,7 +43,7 @@ static IntOutcome int_floored(Operator op, int64_t a, int64_t b, int64_t *result
     return INT_OK;
 }
 
-IntOutcome arith_int(Operator op, int64_t a, int64_t b, int64_t *result)
+static IntOutcome arith_int(Operator op, int64_t a, int64_t b, int64_t *result)
 {
     switch (op) {
     case TK_ADD: return __builtin_add_overflow(a, b, result) ? INT_RANGE : INT_OK;

@@ -26,7 +26,6 @@ Value arith_call(Interp *, const Op *, const Value *args, int n);
 /* Integer arithmetic with checks. NO_RESULT: out of the 64-bit range; DIV_ZERO: // or %
  * by zero; NEGATIVE_POWER: the result is a float. */
 typedef enum IntOutcome { INT_OK, INT_RANGE, INT_DIV_ZERO, INT_NEGATIVE_POWER, INT_NOT } IntOutcome;
-IntOutcome arith_int(Operator, int64_t a, int64_t b, int64_t *result);
 
 /* `a + b` does not fit `dtype`. */
 _Noreturn void arith_range_error(Interp *, const Op *, DType, const int64_t *values, int n);

@@ -344,7 +344,7 @@ static bool shares_buffer(Value result, const Value *args, int n)
     return false;
 }
 
-void heard_clear(Interp *in, Heard *e)
+static void heard_clear(Interp *in, Heard *e)
 {
     *e = (Heard){ .flops = NAN, .dtype = DT_NONE, .device = in->ctx.devices->cpu,
                   .result = v_undef() };

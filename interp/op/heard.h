@@ -37,7 +37,6 @@ typedef struct PlaceListener {
     void (*moved)(Interp *, struct PlaceListener *, const PlaceMove *);
 } PlaceListener;
 
-
 typedef struct Heard {
     const char *name;               /* "solve", "one pass" */
     const Op *op;                   /* NULL: none or several rows */
@@ -152,7 +151,6 @@ void explain_steps(Interp *, const Report *);
  * letters, index 0 for 'a'; NAN if it is no such product or a letter's size is NAN. */
 double explain_formula(const char *formula, const double sizes[26]);
 
-void heard_clear(Interp *, Heard *);
 void heard_free(Heard *);
 
 #endif

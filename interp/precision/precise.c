@@ -17,7 +17,8 @@
 
 enum { STRIP = 256, GRAIN = 1 << 13 };
 
-bool precise_foreign(Value v)
+/* Is v a tensor of a foreign dtype, or a tuple with one in it? */
+static bool precise_foreign(Value v)
 {
     if (v.tag == V_TENSOR)
         return dtype_foreign((DType)v.tensor->dtype);
@@ -545,7 +546,8 @@ Value precise_settle(Interp *in, Scope *s, const Op *op, Value v)
 }
 
 /* ---- which function runs ---- */
-void precise_refuse(OpCall *c, int i)
+/* Raises ERR_DTYPE: argument i of a row that has no form is foreign. */
+static _Noreturn void precise_refuse(OpCall *c, int i)
 {
     char help[192];
     const char *text = arg_text(c, i);

@@ -16,8 +16,6 @@
 #include "kernels/arith/arith_complex.h"
 #include "kernels/tensor/iter.h"
 
-/* Is v a tensor of a foreign dtype, or a tuple with one in it? */
-bool precise_foreign(Value v);
 /* Might a row that runs a function have to do with formats? */
 static inline bool precise_on(const Interp *in)
 {
@@ -46,8 +44,6 @@ typedef Value (*FormatFn)(OpCall *, Scope *);
 void precise_note(Interp *, const Scope *, const char *what);
 /* The form of rows that only move elements: the row's own function. */
 Value op_format_moves(OpCall *, Scope *);
-/* Raises ERR_DTYPE: argument i of a row that has no form is foreign. */
-_Noreturn void precise_refuse(OpCall *, int i);
 
 /* ---- for the forms ---- */
 /* The arithmetic of a scope while one operation runs. */

@@ -85,7 +85,6 @@ void safe_end(App *);
 
 /* ---- the command line (main_usage.c) ---- */
 void usage_read(App *, int argc, char **argv);
-_Noreturn void usage_error(const char *what, const char *which, const char *help);
 
 /* ---- texts that need no interpreter (main_text.c): no memory ends the program ---- */
 typedef struct Text { char *data; size_t len, cap; } Text;
@@ -181,6 +180,5 @@ typedef struct Outcome {
 bool block_run(const App *, const Step *steps, int count, Outcome *o);
 
 /* ---- paging (main_doc.c) ---- */
-void app_page(App *, Buf *text);
 
 #endif

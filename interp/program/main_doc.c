@@ -33,7 +33,7 @@ static bool paged(const char *text, size_t n)
 }
 
 /* What $PAGER does, else less; the session's own pages where neither runs. */
-void app_page(App *app, Buf *text)
+static void app_page(App *app, Buf *text)
 {
     int height = app->in->show.height, lines = 0;
     for (size_t i = 0; i < text->len; i++)

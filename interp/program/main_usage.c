@@ -136,7 +136,7 @@ static const struct Subcommand {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-_Noreturn void usage_error(const char *what, const char *which, const char *help)
+static _Noreturn void usage_error(const char *what, const char *which, const char *help)
 {
     if (which)
         say_plain(stderr, "ricci: %s '%s'\n", what, which);

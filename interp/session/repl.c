@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* A failure to render it leaves the error as it is, to be shown in short. */
-void repl_keep_error(Repl *r)
+static void repl_keep_error(Repl *r)
 {
     Ctx *ctx = &r->in->ctx;
     Error *error = ctx->error;
@@ -109,7 +109,8 @@ static void echo(Repl *r, Value v)
     buf_putc(&in->out, '\n');
 }
 
-void repl_run_entry(Repl *r, const char *text)
+/* Runs the text of an entry in the main module and echoes its value. */
+static void repl_run_entry(Repl *r, const char *text)
 {
     Interp *in = r->in;
     char name[32];

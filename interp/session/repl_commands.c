@@ -367,7 +367,7 @@ void repl_run_command(Repl *r, const char *text)
 
 /* ---- what is no entry ---- */
 /* Directly before a variable's name or a parenthesis `!` is the operator. */
-bool repl_is_shell(const Repl *r, const char *text)
+static bool repl_is_shell(const Repl *r, const char *text)
 {
     if (text[0] != '!' || text[1] == '(')
         return false;

@@ -13,7 +13,6 @@
 
 #include "core/system/ascii.h"
 
-
 typedef struct Repl {
     Interp *in;
     const ReplHelp *help;
@@ -42,12 +41,8 @@ typedef struct ReplCommand {
 } ReplCommand;
 
 /* ---- repl.c ---- */
-/* Runs the text of an entry in the main module and echoes its value. */
-void repl_run_entry(Repl *, const char *text);
 /* The same, and what ran goes to the log. */
 void repl_run_logged(Repl *, const char *text);
-/* Remembers the error just caught (ctx.error), which is about to be shown, for :explain. */
-void repl_keep_error(Repl *);
 
 /* ---- repl_commands.c ---- */
 /* Does this byte stand in names? All beyond ASCII may. */
@@ -57,9 +52,6 @@ static inline bool repl_in_name(char c)
 }
 
 void repl_say(Repl *, const char *text);
-/* Is this line the shell's? Directly before a variable's name or a parenthesis `!` is the
- * operator. */
-bool repl_is_shell(const Repl *, const char *text);
 /* Is the line whole as it stands, whatever the parser would say: a command, help, the shell's? */
 bool repl_is_command(const Repl *, const char *text);
 /* Does what a line asks that is no entry; false: it is one. */

@@ -442,7 +442,7 @@ static void paint_lines(size_t first, size_t last)
 }
 
 /* ---- the terminal ---- */
-void draw_flush(const char *bytes, size_t n)
+static void draw_flush(const char *bytes, size_t n)
 {
     struct pollfd out = { .fd = fileno(rl_outstream), .events = POLLOUT };
     fflush(rl_outstream);

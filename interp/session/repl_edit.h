@@ -76,7 +76,6 @@ void draw_leave(void);
 void draw_finish(void);
 void draw_again(void);           /* as if nothing stood there */
 void draw_clear(const char *how);/* wipes the terminal */
-void draw_flush(const char *bytes, size_t n);
 /* Is a bracket or a string surely open at the entry's end? False: ask the parser. */
 bool draw_is_open(void);
 

@@ -13,7 +13,9 @@ static int format_bits(DType dt)
     return dtype_mini_read(dt, &e, &p, &style) ? e + p : 0;
 }
 
-DType scope_default_accumulator(DType format)
+/* What sums go through without an `accumulate`: f32 for formats of at most 16 bits and tf32,
+ * the format itself otherwise. */
+static DType scope_default_accumulator(DType format)
 {
     int bits = format_bits(format);
     bool narrow = bits > 0 && bits <= 16;

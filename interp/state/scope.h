@@ -31,10 +31,6 @@ static inline bool scope_ordinary(const Scope *s)
            !s->saturate && !s->flush;
 }
 
-/* What sums go through without an `accumulate`: f32 for formats of at most 16 bits and tf32,
- * the format itself otherwise. */
-DType scope_default_accumulator(DType format);
-
 /* A precision scope of a format with nothing else said; the seed is drawn from the
  * interpreter's generator when the mode is stochastic (scope_seed). */
 Scope scope_of(DType format);

@@ -194,11 +194,6 @@ void sort_store_lane(Ctx *ctx, void *x, int64_t stride, DType dt, const uint64_t
         sort_store((char *)x + i * step, stride, dt, keys + i, strip_of(n - i), descending);
 }
 
-int64_t sort_key_i64(uint64_t key)
-{
-    return (int64_t)(key ^ (uint64_t)1 << 63);
-}
-
 double sort_key_f64(DType dt, uint64_t key)
 {
     char element[8];

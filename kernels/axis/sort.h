@@ -31,7 +31,6 @@ void sort_select(Ctx *, uint64_t *keys, uint64_t *scratch, int64_t n, int64_t k)
 /* The value behind a key that was not reversed. */
 double sort_key_f64(DType, uint64_t key);
 /* For i64, exactly. */
-int64_t sort_key_i64(uint64_t key);
 bool sort_key_is_nan(DType, uint64_t key);
 
 #endif

@@ -184,7 +184,7 @@ bool device_lacks(const Device *d, const char *op)
 }
 
 /* ---- errors ---- */
-void device_raise_absent(Ctx *ctx, const Device *d)
+static void device_raise_absent(Ctx *ctx, const Device *d)
 {
     Error *e = err_new(ctx, ERR_DEVICE, "%s is not available: %s", d->name, d->why);
     Buf names;

@@ -226,8 +226,6 @@ bool device_lacks(const Device *, const char *op);
 void device_open(Ctx *, Device *);
 /* Raises what a status stands for; `what` was being done: "copying A", "solve". */
 void device_check(Ctx *, Device *, DevStatus, const char *what);
-/* Raises ERR_DEVICE: the device is not there; with the list of those that are. */
-_Noreturn void device_raise_absent(Ctx *, const Device *);
 
 /* Counted. alloc raises ERR_MEMORY with what was asked, is used and the limit, after clean
  * copies were dropped; freeing never raises. */

@@ -367,7 +367,7 @@ static void write_functions(GpuSource *s, Buf *b)
 }
 
 /* ---- the whole ---- */
-void gpu_prelude_plain(Buf *b, unsigned caps, bool f64, bool wide)
+static void gpu_prelude_plain(Buf *b, unsigned caps, bool f64, bool wide)
 {
     bool cuda = caps & DEVCAP_CUDA;
     if (f64 && !cuda)

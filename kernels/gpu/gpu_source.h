@@ -126,8 +126,6 @@ int gpu_per(const GpuForm *);
 /* Functions that OpenCL C has for vectors, under the row's name, and processors compute that
  * way. */
 bool gpu_has_vectors(EwOp);
-/* The names and types alone, for texts that are no nests'. */
-void gpu_prelude_plain(Buf *, unsigned caps, bool f64, bool wide);
 
 /* ---- launching (gpu.c) ---- */
 typedef struct GpuKernel GpuKernel;

@@ -126,7 +126,6 @@ void opencl_signals_restore(const ClSignals *);
 int opencl_list(const OpenCl *, cl_platform_id *, cl_device_id *, int max, cl_int *code);
 void opencl_text(const OpenCl *, cl_device_id, cl_uint what, char *out, size_t cap);
 cl_ulong opencl_number(const OpenCl *, cl_device_id, cl_uint what);
-bool opencl_has(const OpenCl *, cl_device_id, const char *extension);
 enum { CL_DEVICES_MAX = 64 };
 
 /* ---- opencl_build.c ---- */

@@ -39,7 +39,7 @@ cl_ulong opencl_number(const OpenCl *cl, cl_device_id device, cl_uint what)
 }
 
 /* The list of extensions has no bound that a caller could know. */
-bool opencl_has(const OpenCl *cl, cl_device_id device, const char *extension)
+static bool opencl_has(const OpenCl *cl, cl_device_id device, const char *extension)
 {
     char list[16384] = " ";
     size_t bytes = 0;

@@ -37,7 +37,9 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-int64_t pair_packed_bytes(BlasType type, bool is_a, int64_t rows, int64_t depth)
+/* Bytes of the packed form of rows x depth elements: complex A is packed as the real matrix
+ * [re -im; im re] of every element, complex B as [re; im]. */
+static int64_t pair_packed_bytes(BlasType type, bool is_a, int64_t rows, int64_t depth)
 {
     int64_t element = (int64_t)blas_bytes(type) * (is_a && blas_is_complex(type) ? 2 : 1);
     return round_up(rows * depth * element, LINE);

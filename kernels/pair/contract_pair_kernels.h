@@ -56,8 +56,4 @@ extern const PairKernel pair_kernel_bf16_avx512, pair_kernel_bf16_portable;
 /* The processor's, or NULL: it has no instruction for that. */
 const PairKernel *pair_kernel_bf16(void);
 
-/* Bytes of the packed form of rows x depth elements: complex A is packed as the real matrix
- * [re -im; im re] of every element, complex B as [re; im]. */
-int64_t pair_packed_bytes(BlasType, bool is_a, int64_t rows, int64_t depth);
-
 #endif

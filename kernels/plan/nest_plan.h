@@ -135,7 +135,5 @@ PlanStep *plan_add_step(Planner *, int out);
 void plan_add_stage(Planner *, int x, const PlanTarget *);
 
 /* ---- nest_plan_report.c ---- */
-/* A node in the user's notation; data (may be NULL) shows constants as numbers. */
-void plan_text(const Nest *, int x, const void *const *data, char *out, size_t cap);
 
 #endif

@@ -193,7 +193,8 @@ static void put_node(Text *t, int id, int level)
     t->depth--;
 }
 
-void plan_text(const Nest *n, int x, const void *const *data, char *out, size_t cap)
+/* A node in the user's notation; data (may be NULL) shows constants as numbers. */
+static void plan_text(const Nest *n, int x, const void *const *data, char *out, size_t cap)
 {
     Text t = { .at = out, .cap = cap, .n = n, .data = data };
     out[0] = 0;

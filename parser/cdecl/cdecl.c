@@ -185,7 +185,7 @@ void *cd_grown(CParser *p, const void *old, size_t item, uint32_t count, uint32_
     return more;
 }
 
-CDecl *cd_declare(CParser *p, CDeclKind kind, const Name *name, Span at, const CType *type)
+static CDecl *cd_declare(CParser *p, CDeclKind kind, const Name *name, Span at, const CType *type)
 {
     if (p->decl_count == p->decl_cap) {
         p->decl_cap = p->decl_cap ? p->decl_cap * 2 : 16;

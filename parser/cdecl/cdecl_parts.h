@@ -191,7 +191,6 @@ Slot *cd_change(CParser *, const Name *);
 void cd_change_record(CParser *, CRecord *);
 void cd_enter(CParser *, Span);  /* one level deeper, or an error */
 #define cd_leave(p) ((p)->depth--)
-CDecl *cd_declare(CParser *, CDeclKind, const Name *, Span, const CType *);
 /* A larger copy, for `cap` items, of an array of the parser's own that holds `count`. */
 void *cd_grown(CParser *, const void *old, size_t item, uint32_t count, uint32_t cap);
 const Name *cd_name(CParser *, const char *);
