@@ -108,7 +108,6 @@ NativeState *native_state(Interp *); /* made on first use */
 Value native_null(Interp *);         /* `null`: borrowed */
 
 /* ---- extern "…" { … } ---- */
-/* eval_extern, lower_extern: exec.h. */
 /* By soname, path (from the importing file's folder, then the working one), `-lname` or `name`.
  * Raises `ffi`, naming what was searched. */
 NativeLibrary *native_library_open(Interp *, const char *name, Source *importer);
