@@ -3,16 +3,16 @@
  * too). What C may write to is a variable, a pointer or a pinned variable, nothing else, so that
  * values never alias inside the language.
  *
- *   native.c             the state, making the values     native_extern.c     the statement
- *   native_library.c finding and opening libraries loader_search.c the system's folders of them
- *   native_text.c prototypes, help of C native_call.c a call from node to result
- *   native_abi.c CType -> ffi_type native_convert.c numbers to C; _pointer.c: memory;
- *   native_vary.c what stands for `...` _load.c: C's values as ours
- *   native_format.c printf's and scanf's formats native_out.c variables that C writes to
- *   native_refuse.c what is said of what C rejects native_fault.c entering C: crashes, errno,
- *   output native_callback.c Ricci functions that C calls native_pointer.c p[i], p.x, ptr(x), p ==
- *   q native_struct.c structs and C types as values native_memory.c any C type at an address
- *   native_pin.c         what C keeps; memory that tensors took over
+ *   native.c           the state, making the values    native_extern.c   the statement
+ *   native_library.c   finding and opening libraries   loader_search.c   the system's folders
+ *   native_text.c      prototypes, help of C           native_call.c     from node to result
+ *   native_abi.c       CType -> ffi_type               native_convert.c  numbers to C; _pointer.c:
+ *   native_vary.c      what stands for `...`                             memory; _load.c: as ours
+ *   native_format.c    printf's and scanf's formats    native_out.c      variables that C writes to
+ *   native_refuse.c    what C rejects, in words        native_fault.c    entering C: crashes, errno
+ *   native_callback.c  Ricci functions that C calls    native_pointer.c  p[i], p.x, ptr(x), p == q
+ *   native_struct.c    structs and C types as values   native_memory.c   any C type at an address
+ *   native_pin.c       what C keeps; memory that tensors took over
  * Private to them: native_call.h (the files of calling), native_frame.h (a call under way; libricci
  * too), loader_search.h.
  */

@@ -253,8 +253,8 @@ const char *gpu_extreme(DType dt, bool least)
     }
 }
 
-const char *gpu_stored(DType dt) { return dt == DT_F16 || dt == DT_BF16 ? "u16" : value_types[dt]; }
-DType gpu_runs_in(DType dt) { return dt == DT_F16 || dt == DT_BF16 ? DT_F32 : dt; }
+const char *gpu_stored(DType dt) { return dtype_half(dt) ? "u16" : value_types[dt]; }
+DType gpu_runs_in(DType dt) { return dtype_computed(dt); }
 
 void gpu_loaded(Buf *b, DType dt, const char *x)
 {
@@ -280,7 +280,7 @@ void gpu_cast(GpuSource *s, Buf *b, DType to, DType from, const char *x)
         buf_puts(b, x);
     else if (to == DT_BOOL)
         buf_printf(b, "(u8)(%s != 0)", x);
-    else if (to != DT_F16 && to != DT_BF16)
+    else if (!dtype_half(to))
         buf_printf(b, "(%s)%s", gpu_type(to), x);
     else if (whole)
         buf_printf(b, "%s_of_i64((i64)%s)", dtype_name(to), x);

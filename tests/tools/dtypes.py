@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What is known of a dtype stands in its table (kernels/tensor/dtype.c): a list of dtypes anywhere else is one more
 place to visit for the next one. Fails where a file names a 16-bit float that is neither on the checklist of
-docs/design.md ("Adding a dtype") nor in MAY, with its reason. A line of MAY that nothing needs fails too."""
+docs/design.md ("Adding a dtype") nor in MAY, with its reason. A line of MAY that nothing needs fails too. Names that
+templates paste together, and names in quotes, it does not see."""
 import glob
 import os
 import re
