@@ -269,6 +269,16 @@ static void install(const char *prompt)
         edit_bind(line.in);
 }
 
+/* A signal that readline caught while it took the line is the entry's: it goes on to our handler. */
+static void pass_signals_on(void)
+{
+    if (!rl_pending_signal())
+        return;
+    rl_check_signals();
+    rl_deprep_terminal();
+    rl_clear_signals();
+}
+
 static LineStatus edit_line(const char *prompt, Buf *text)
 {
     install(prompt);
@@ -284,6 +294,7 @@ static LineStatus edit_line(const char *prompt, Buf *text)
         if (line.ended)
             return LINE_END;
     }
+    pass_signals_on();
     if (!line.read)
         return LINE_END;
     buf_puts(text, line.read);

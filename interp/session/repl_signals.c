@@ -250,12 +250,12 @@ static void start_patience(void)
     timer_set(&signals.patience_timer, &patience);
 }
 
-/* Its signal would end a sleep() of the next entry. */
+/* The timer of a Ctrl-C at the prompt would end a sleep() of the entry. One that came since the entry
+ * was accepted is the entry's own: it stops it. */
 void signals_settled(void)
 {
     const struct itimerspec never = { 0 };
-    signals.interrupted = 0;
-    if (signals.patience_timer.made)
+    if (signals.patience_timer.made && !signals.interrupted)
         timer_set(&signals.patience_timer, &never);
 }
 

@@ -93,6 +93,21 @@ def test_stop_random(home):
     check("the session ends", s.end() == 0)
 
 
+def test_stop_at_once(home):
+    """An interrupt that comes while the entry is being taken stops it: none is lost."""
+    s = started(home)
+    for i in range(120):
+        s.send("while true { k = 1 }\n")
+        time.sleep(i % 40 * 0.0002)
+        s.send(b"\x03")
+        s.send("\n\"mark\"\n")
+        got = s.until(b"\r\n\"mark\"\r\n" + PROMPT, wait=2 * LATE)
+        check("a prompt after %.1f ms" % (i % 40 * 0.2), got.endswith(PROMPT), got[-300:])
+        if not got.endswith(PROMPT):
+            return
+    check("the session ends", s.end() == 0)
+
+
 def test_stop_named(home):
     """What cannot be stopped is named, and named again; the third leaves it."""
     s = started(home)
