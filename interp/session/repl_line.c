@@ -269,7 +269,7 @@ static void install(const char *prompt)
         edit_bind(line.in);
 }
 
-/* A signal that readline caught while it took the line is the entry's: it goes on to our handler. */
+/* A signal that readline caught while it took the line is the entry's: on to our handler. */
 static void pass_signals_on(void)
 {
     if (!rl_pending_signal())

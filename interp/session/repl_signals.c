@@ -250,8 +250,8 @@ static void start_patience(void)
     timer_set(&signals.patience_timer, &patience);
 }
 
-/* The timer of a Ctrl-C at the prompt would end a sleep() of the entry. One that came since the entry
- * was accepted is the entry's own: it stops it. */
+/* The timer of a Ctrl-C at the prompt would end a sleep() of the entry. One that came since the
+ * entry was accepted is the entry's own: it stops it. */
 void signals_settled(void)
 {
     const struct itimerspec never = { 0 };
