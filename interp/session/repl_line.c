@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
@@ -32,7 +33,8 @@ static struct Line {
     void *arg;
     /* what is in force while readline runs; 0: there is none to be had */
     locale_t utf8;
-    /* keys */
+    /* keys: where they are read, without waiting */
+    int keys;
     /* no key was there when it was asked for: the next one, the last one */
     bool blocked, waited;
     bool blocks;
@@ -90,15 +92,42 @@ void entry_type(char key)
     rl_input_available_hook = block_is_there;
 }
 
+/* A signal came that the prompt answers. */
+static bool is_signalled(void)
+{
+    return *line.in->ctx.interrupt || rl_pending_signal() || line.continued;
+}
+
+/* A signal came that ends a question, and no key before it. */
+static bool wants_to_stop(void)
+{
+    int pending = rl_pending_signal();
+    return ((pending && pending != SIGWINCH) || *line.in->ctx.interrupt) && !key_is_there();
+}
+
+/* Waits for a key; false if there was a signal first. Signals are let in by ppoll alone, so that
+ * none can slip in between the look at the flags and the wait. */
+static bool await_key(bool (*stopped)(void))
+{
+    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool pending = stopped();
+    int ready = pending ? -1 : ppoll(&input, 1, NULL, &before);
+    bool signalled = pending || (ready < 0 && errno == EINTR);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return !signalled;
+}
+
 /* Reads what is there, one byte where another program may want the rest. False: nothing came. */
 static bool read_keys(char *byte)
 {
     size_t room = line.blocks ? BLOCK : 1;
     char *into = line.blocks ? line.block : byte;
-    ssize_t n = read(STDIN_FILENO, into, room);
-    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+    ssize_t n = read(line.keys, into, room);
     if (n < 0 && errno == EAGAIN)
-        poll(&input, 1, -1);
+        await_key(wants_to_stop);
     else if (n == 0 || (n < 0 && errno != EINTR))
         line.ended = true;
     if (n > 0 && line.blocks) {
@@ -107,12 +136,6 @@ static bool read_keys(char *byte)
         *byte = line.block[0];
     }
     return n > 0;
-}
-
-static bool wants_to_stop(void)
-{
-    int pending = rl_pending_signal();
-    return pending && pending != SIGWINCH && !key_is_there();
 }
 
 /* For readline. It asks when a key is there, but for questions; Ctrl-C answers those with ^G. */
@@ -136,24 +159,12 @@ static int next_key(FILE *stream)
     return line.ended ? EOF : '\a';
 }
 
-/* Waits for a key; false if a signal came first. Signals are let in by ppoll alone, so that
- * none can slip in between the look at the flags and the wait. */
 static bool wait_key(void)
 {
-    struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-    sigset_t all, before;
     line.blocked = !key_is_there();
     if (line.blocked && line.rich)
         draw();
-    if (block_is_there())
-        return true;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool pending = *line.in->ctx.interrupt || rl_pending_signal() || line.continued;
-    int ready = pending ? -1 : ppoll(&input, 1, NULL, &before);
-    bool signalled = pending || (ready < 0 && errno == EINTR);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return !signalled;
+    return block_is_there() || await_key(is_signalled);
 }
 
 /* ---- signals ---- */
@@ -494,7 +505,6 @@ static void open_rich(Interp *in)
     /* before the next line: readline asks no terminal that it does not draw on */
     rl_initialize();
     rl_redisplay_function = draw_later;
-    rl_getc_function = next_key;
 }
 
 static void open_dumb(void)
@@ -502,6 +512,14 @@ static void open_dumb(void)
     rl_variable_bind("enable-bracketed-paste", "off");
     rl_catch_sigwinch = 0;     /* the window is measured for every line */
     rl_initialize();
+}
+
+/* The terminal once more. Ctrl-C takes the keys that wait with it: keys that were there a moment
+ * ago may be gone, and reading them must not wait for others. */
+static int open_keys(void)
+{
+    int keys = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return keys < 0 ? STDIN_FILENO : keys;
 }
 
 void entry_open(Interp *in, bool terminal)
@@ -524,6 +542,8 @@ void entry_open(Interp *in, bool terminal)
         open_rich(in);
     else
         open_dumb();
+    line.keys = open_keys();
+    rl_getc_function = next_key;
     keep_letters();
     letters_end(before);
     history_open(!in->ctx.fence);
@@ -536,6 +556,9 @@ void entry_close(void)
     line.block_len = line.block_at = 0;
     if (line.rich)
         draw_close();
+    if (line.keys != STDIN_FILENO)
+        close(line.keys);
+    line.keys = STDIN_FILENO;
     if (line.terminal)
         history_close();
 }

@@ -108,6 +108,22 @@ def test_stop_at_once(home):
     check("the session ends", s.end() == 0)
 
 
+def test_stop_typing(home):
+    """An interrupt takes the keys that wait with it: no other key is needed for the next prompt."""
+    for term, fresh in ("dumb", b"\n"), ("xterm", b"\x1b[K"):
+        s = Session(home, term=term)
+        for i in range(300):
+            s.send("x = 1 + 2 + (3 + 4) * 5 - 6 / (7 + 8 - 9); " * 20)
+            time.sleep(i % 100 * 0.0003)
+            s.send(b"\x03")
+            got = s.until(fresh + PROMPT, wait=2 * LATE)
+            came = session.COLOUR.sub(b"", got).endswith(fresh + PROMPT)
+            check("%s: a prompt after %.1f ms" % (term, i % 100 * 0.3), came, got[-300:])
+            if not came:
+                return
+        check("the session ends", s.end() == 0)
+
+
 def test_stop_named(home):
     """What cannot be stopped is named, and named again; the third leaves it."""
     s = started(home)
