@@ -32,6 +32,7 @@ LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 # WITHOUT=native: no calls of C, and no libricci, which hands C functions and memory through them.
 WITHOUT ?=
 WITHOUT.native = interp/native/% interp/embed/% builtins/system/native.c
+$(if $(filter-out native,$(WITHOUT)),$(error WITHOUT=$(WITHOUT): what can be left out is native))
 CSTD += $(if $(filter native,$(WITHOUT)),-DRICCI_WITHOUT_NATIVE)
 SOURCES := $(filter-out $(foreach w,$(WITHOUT),$(WITHOUT.$(w))),$(wildcard $(foreach d,core lexer parser kernels builtins interp,$(d)/*.c $(d)/*/*.c)))
 # readline (GPL) belongs to the program, not to the library.
