@@ -46,7 +46,6 @@ Value op_format_max(OpCall *, Scope *);
 Value op_format_mean(OpCall *, Scope *);
 Value op_format_median(OpCall *, Scope *);
 Value op_format_min(OpCall *, Scope *);
-Value op_format_moves(OpCall *, Scope *);
 Value op_format_nansum(OpCall *, Scope *);
 Value op_format_norm(OpCall *, Scope *);
 Value op_format_null(OpCall *, Scope *);

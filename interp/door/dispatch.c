@@ -81,6 +81,14 @@ Value work_call(Interp *in, const Work *work, const Value *args, int count)
 }
 
 /* ---- elementwise rows ---- */
+static Value ask_elementwise(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
+                             const int8_t *operand, unsigned reuse)
+{
+    OpCall c = { .in = in, .op = op, .args = (Value *)args, .count = n, .weak = weak, .fixed = n,
+                 .operand = operand, .reuse = reuse };
+    return call_rest(&c, pipeline);
+}
+
 static Value call_elementwise(Interp *in, const Op *op, const Value *args, int count, unsigned weak,
                               const int8_t *operand)
 {
@@ -88,21 +96,15 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
     if (count != n)
         err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n,
                   n == 1 ? "" : "s", count, op_signature(in, op, false));
-    if (!aspects_on(in))
-        return run_elementwise(in, op, args, n, weak, 0);
-    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n,
-                                .weak = weak, .fixed = n,
-                                .operand = operand }, pipeline);
+    return aspects_on(in) ? ask_elementwise(in, op, args, n, weak, operand, 0)
+                          : run_elementwise(in, op, args, n, weak, 0);
 }
 
 Value op_call_over(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
                    unsigned reuse)
 {
-    if (!aspects_on(in))
-        return ew_call(in, op, args, n, weak, reuse);
-    return call_rest(&(OpCall){ .in = in, .op = op, .args = (Value *)args, .count = n,
-                                .weak = weak, .fixed = n,
-                                .reuse = reuse }, pipeline);
+    return aspects_on(in) ? ask_elementwise(in, op, args, n, weak, NULL, reuse)
+                          : ew_call(in, op, args, n, weak, reuse);
 }
 
 /* ---- rows with a function of their own ---- */

@@ -175,8 +175,8 @@ static void open_scalar(NativeCall *c, uint32_t i, const NativeWhere *where)
         const Pointer *p = a->slot->ptr;
         memcpy(a->spare, &p->at, sizeof p->at);
         v_push(c->in, v_retain(*a->slot));
-    /* bytes are a buffer, of more than one */
     } else if (native_is_number(to) && !native_is_text(to)) {
+        /* bytes are a buffer, of more than one */
         NativeWhere at = *where;
         at.variable = true;
         native_store(c->in, to, a->spare, *a->slot, &at, NULL);

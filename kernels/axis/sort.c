@@ -98,6 +98,7 @@ static void load_ints(uint64_t *keys, DType dt, const void *x, int64_t stride, i
 {
     const DTypeInfo *d = dtype_info(dt);
     uint64_t turn = d->low ? (uint64_t)1 << (8 * d->bytes - 1) : 0;
+    assert(d->bytes == 1 || d->bytes == 4 || d->bytes == 8);
     if (d->bytes == 1)
         for (int64_t i = 0; i < n; i++) keys[i] = ((const uint8_t *)x)[i * stride] ^ turn;
     else if (d->bytes == 4)
@@ -142,7 +143,9 @@ static void store_int(char *to, DType dt, uint64_t key)
     switch (d->bytes) {
     case 1: *(uint8_t *)to = (uint8_t)key; break;
     case 4: *(uint32_t *)(void *)to = (uint32_t)key; break;
-    default: *(uint64_t *)(void *)to = key; break;
+    default:
+        assert(d->bytes == 8);
+        *(uint64_t *)(void *)to = key;
     }
 }
 

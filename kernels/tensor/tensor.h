@@ -230,8 +230,11 @@ const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
 const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape);
 
 /* 16-bit formats. */
-static inline float bf16_to_f32(uint16_t h) { union { uint32_t u; float f;
-                                                      } v = { (uint32_t)h << 16 }; return v.f; }
+static inline float bf16_to_f32(uint16_t h)
+{
+    union { uint32_t u; float f; } v = { (uint32_t)h << 16 };
+    return v.f;
+}
 float f16_to_f32(uint16_t);
 uint16_t f64_to_f16(double);      /* one correct rounding, nearest even */
 uint16_t f64_to_bf16(double);
