@@ -55,17 +55,20 @@ typedef struct Stored {
     bool swapped;            /* big-endian */
 } Stored;
 
+/* Its name in .safetensors, NULL: none; and what such a name says, false: nothing. */
+const char *stored_name(Stored);
+bool stored_named(const char *name, Stored *);
 /* Elements and bytes of a shape; false if they cannot be counted. */
 bool stored_size(Stored, int rank, const int64_t *shape, int64_t *count, int64_t *bytes);
 /* The tensor at byte offset `at`, whose bytes are known to be there. A view of the file
  * where its layout is that of a tensor, else a converted copy. Rooted. */
 Tensor *stored_tensor(const Bytes *, Stored, int64_t at, int rank, const int64_t *shape,
                       bool fortran);
+/* Raises ERR_DTYPE: no file holds numbers of dt. */
+_Noreturn void stored_refuse(OpCall *, DType dt, const char *what);
 /* x as a file is to keep it: dtype `as` (i16 u16 u32 u64 or a storage dtype; NULL: its own),
  * values checked. The result is rooted; for the four it holds raw bytes. *fortran: it may
  * (in) and does (out) hold its elements in column order. what names x in errors. */
-/* Raises ERR_DTYPE: no file holds numbers of dt. */
-_Noreturn void stored_refuse(OpCall *, DType dt, const char *what);
 Tensor *stored_raw(OpCall *, Tensor *x, const char *as, const char *what, Stored *, bool *fortran);
 
 /* ---- numbers in text (files_stored.c) ---- */

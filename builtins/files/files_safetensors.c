@@ -10,15 +10,6 @@
 
 enum { HEADER_MAX = 100 << 20, LENGTH_BYTES = 8, ALIGN = 64 };
 
-static const struct { const char *name; Stored stored; } dtypes[] = {
-    { "BOOL", { 'b', 1, false } }, { "U8", { 'u', 1, false } },   { "I8", { 'i', 1, false } },
-    { "I16", { 'i', 2, false } },  { "U16", { 'u', 2, false } },  { "I32", { 'i', 4, false } },
-    { "U32", { 'u', 4, false } },  { "I64", { 'i', 8, false } },  { "U64", { 'u', 8, false } },
-    { "F16", { 'f', 2, false } },  { "BF16", { 'B', 2, false } }, { "F32", { 'f', 4, false } },
-    { "F64", { 'f', 8, false } },  { "C64", { 'c', 8, false } },
-    { "F8_E4M3", { '4', 1, false } }, { "F8_E5M2", { '5', 1, false } },
-};
-enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 /* What the format has and Ricci cannot hold so far. */
 static const char *const unbuilt[] = {
     "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"
@@ -51,11 +42,8 @@ static void read_dtype(Reader *r, Entry *e)
     int64_t at = r->json.at;
     json_text(&r->json, r->text, "dtype");
     const char *name = (*r->text)->text;
-    for (int i = 0; i < DTYPES; i++)
-        if (strcmp(dtypes[i].name, name) == 0) {
-            e->stored = dtypes[i].stored;
-            return;
-        }
+    if (stored_named(name, &e->stored))
+        return;
     for (size_t i = 0; i < sizeof unbuilt / sizeof *unbuilt; i++)
         if (strcmp(unbuilt[i], name) == 0)
             bytes_error(r->json.b, at, NULL, "tensor %.100s has dtype %s, which is not built yet",
@@ -278,14 +266,6 @@ static int data_order(const void *a, const void *b)
     const Piece *x = a, *y = b;
     return x->stored.bytes != y->stored.bytes ? y->stored.bytes - x->stored.bytes
                                               : field_order(a, b);
-}
-
-static const char *stored_name(Stored s)
-{
-    for (int i = 0; i < DTYPES; i++)
-        if (dtypes[i].stored.kind == s.kind && dtypes[i].stored.bytes == s.bytes)
-            return dtypes[i].name;
-    return NULL;
 }
 
 static void put_quoted(OpCall *c, Str **text, const Name *name)

@@ -19,18 +19,50 @@ enum {
 
 /* ---- reading ---- */
 
+/* What files have: the dtype that holds it, and its name in .safetensors. Kinds are NumPy's
+ * letters, where it has one. */
+static const struct { Stored stored; DType dtype; const char *name; } codes[] = {
+    { { 'b', 1, false }, DT_BOOL, "BOOL" }, { { 'u', 1, false }, DT_U8, "U8" },
+    { { 'i', 1, false }, DT_I8, "I8" },     { { 'i', 2, false }, DT_I32, "I16" },
+    { { 'u', 2, false }, DT_I32, "U16" },   { { 'i', 4, false }, DT_I32, "I32" },
+    { { 'u', 4, false }, DT_I64, "U32" },   { { 'i', 8, false }, DT_I64, "I64" },
+    { { 'u', 8, false }, DT_I64, "U64" },   { { 'f', 2, false }, DT_F16, "F16" },
+    { { 'B', 2, false }, DT_BF16, "BF16" }, { { 'f', 4, false }, DT_F32, "F32" },
+    { { 'f', 8, false }, DT_F64, "F64" },   { { 'c', 8, false }, DT_C64, "C64" },
+    { { 'c', 16, false }, DT_C128, NULL },  { { '4', 1, false }, DT_E4M3, "F8_E4M3" },
+    { { '5', 1, false }, DT_E5M2, "F8_E5M2" },
+};
+enum { CODES = sizeof codes / sizeof *codes };
+
+static int code_of(Stored s)
+{
+    int i = 0;
+    while (i < CODES && (codes[i].stored.kind != s.kind || codes[i].stored.bytes != s.bytes))
+        i++;
+    return i;
+}
+
 static DType stored_dtype(Stored s)
 {
-    switch (s.kind) {
-    case 'b': return DT_BOOL;
-    case 'B': return DT_BF16;
-    case '4': return DT_E4M3;
-    case '5': return DT_E5M2;
-    case 'f': return s.bytes == 2 ? DT_F16 : s.bytes == 4 ? DT_F32 : DT_F64;
-    case 'c': return s.bytes == 8 ? DT_C64 : DT_C128;
-    case 'i': return s.bytes == 1 ? DT_I8 : s.bytes <= 4 ? DT_I32 : DT_I64;
-    default:  return s.bytes == 1 ? DT_U8 : s.bytes == 2 ? DT_I32 : DT_I64;
-    }
+    int i = code_of(s);
+    assert(i < CODES);
+    return codes[i].dtype;
+}
+
+const char *stored_name(Stored s)
+{
+    int i = code_of(s);
+    return i < CODES ? codes[i].name : NULL;
+}
+
+bool stored_named(const char *name, Stored *s)
+{
+    for (int i = 0; i < CODES; i++)
+        if (codes[i].name && strcmp(codes[i].name, name) == 0) {
+            *s = codes[i].stored;
+            return true;
+        }
+    return false;
 }
 
 /* Extents of an empty shape are multiplied as if they were 1, as tensor_new does. */
@@ -149,14 +181,15 @@ Tensor *stored_tensor(const Bytes *b, Stored s, int64_t at, int rank, const int6
 
 /* ---- writing ---- */
 
-static Stored dtype_stored(DType dt)
+/* False: no file has the dtype. */
+static bool dtype_stored(DType dt, Stored *s)
 {
-    char kind = dt == DT_BF16   ? 'B'
-                : dt == DT_E4M3 ? '4'
-                : dt == DT_E5M2 ? '5'
-                : dt == DT_U8   ? 'u'
-                                : dtype_info(dt)->kind;
-    return (Stored){ .kind = kind, .bytes = dtype_info(dt)->bytes };
+    for (int i = 0; i < CODES; i++)
+        if (codes[i].dtype == dt && codes[i].stored.bytes == dtype_info(dt)->bytes) {
+            *s = codes[i].stored;
+            return true;
+        }
+    return false;
 }
 
 /* Ints with a range check into raw bytes. */
@@ -227,9 +260,8 @@ Tensor *stored_raw(OpCall *c, Tensor *x, const char *as, const char *what, Store
                        "the dtypes of files are bool i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 "
                        "f64 c64 c128",
                        "\"%s\" is not a dtype that files hold", as);
-    if (dtype_foreign(dt) && dt != DT_E4M3 && dt != DT_E5M2)
+    if (!dtype_stored(dt, s))
         stored_refuse(c, dt, what);
-    *s = dtype_stored(dt);
     Tensor *cast = op_keep(c, tensor_cast(ctx, x, dt));
     *fortran = columns && column_order(cast);
     return *fortran ? cast : op_keep(c, tensor_compact(ctx, cast));

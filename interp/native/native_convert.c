@@ -192,7 +192,9 @@ static void put_float(const CType *t, void *to, long double x)
 {
     switch (t->size) {
     case 2: {
-        uint16_t half = t->bf16 ? f64_to_bf16((double)x) : f64_to_f16((double)x);
+        double d = (double)x;
+        uint16_t half;
+        cast_plain(native_dtype(t), &half, 1, DT_F64, &d, 1, 1);
         memcpy(to, &half, sizeof half);
         break;
     }

@@ -59,25 +59,8 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define MUL(a, b, bad) mul_whole(a, b, &bad)
 #include "kernels/axis/scan_lane.tmpl.h"
 
-#define T uint16_t
-#define R uint16_t
-#define C float
-#define LOAD(v) f16_to_f32(v)
-#define STORE(v) f32_to_f16(v)
-#define NAME(f) f16_##f
-#define ADD(a, b, bad) ((a) + (b))
-#define MUL(a, b, bad) ((a) * (b))
-#include "kernels/axis/scan_lane.tmpl.h"
-
-#define T uint16_t
-#define R uint16_t
-#define C float
-#define LOAD(v) bf16_to_f32(v)
-#define STORE(v) f32_to_bf16(v)
-#define NAME(f) bf16_##f
-#define ADD(a, b, bad) ((a) + (b))
-#define MUL(a, b, bad) ((a) * (b))
-#include "kernels/axis/scan_lane.tmpl.h"
+#define EACH_HALF "kernels/axis/scan_half.tmpl.h"
+#include "kernels/tensor/each_half.h"
 
 #define T float
 #define R float
@@ -121,12 +104,16 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 
 ScanFn scan_kernel(bool product, DType from)
 {
-    static const ScanFn table[2][DT_COUNT] = {
-        { u8_sum, i8_sum, u8_sum, i32_sum, i64_sum, f16_sum, bf16_sum, f32_sum, f64_sum,
-          c64_sum, c128_sum },
-        { u8_product, i8_product, u8_product, i32_product, i64_product, f16_product,
-          bf16_product, f32_product, f64_product, c64_product, c128_product },
-    };
+#define HALF_ROW(id, half, f) [DT_##id] = half##_##f,
+#define ROW(f)                                                                                 \
+    {                                                                                          \
+        [DT_BOOL] = u8_##f, [DT_I8] = i8_##f, [DT_U8] = u8_##f, [DT_I32] = i32_##f,            \
+        [DT_I64] = i64_##f, [DT_F32] = f32_##f, [DT_F64] = f64_##f, [DT_C64] = c64_##f,        \
+        [DT_C128] = c128_##f, HALVES(HALF_ROW, f)                                              \
+    }
+    static const ScanFn table[2][DT_COUNT] = { ROW(sum), ROW(product) };
+#undef ROW
+#undef HALF_ROW
     return table[product][from];
 }
 

@@ -2,6 +2,7 @@
  * rounded back once. Only nextafter works on the format itself. */
 #include "kernels/elementwise/ew_kernels.h"
 #include "kernels/tensor/cast.h"
+#include "kernels/tensor/each_half.h"
 
 #include <math.h>
 
@@ -40,41 +41,55 @@ static void half_run(EwOp op, DType half, KERNEL_ARGS) {
     }
 }
 
-static uint16_t half_next(DType half, uint16_t x, uint16_t y) {
-    float a = half == DT_F16 ? f16_to_f32(x) : bf16_to_f32(x);
-    float b = half == DT_F16 ? f16_to_f32(y) : bf16_to_f32(y);
-    if (a != a || b != b) return half == DT_F16 ? f32_to_f16(NAN) : f32_to_bf16(NAN);
+typedef struct Half {
+    float (*load)(uint16_t);
+    uint16_t (*store)(float);
+} Half;
+
+static uint16_t half_next(Half half, uint16_t x, uint16_t y) {
+    float a = half.load(x), b = half.load(y);
+    if (a != a || b != b) return half.store(NAN);
     if (a == b) return y;
     if (a == 0) return b > 0 ? 1 : 0x8001;
     return (uint16_t)((a < b) == (a > 0) ? x + 1 : x - 1);
 }
 
-static void half_nextafter(DType half, KERNEL_ARGS) {
+static void half_nextafter(Half half, KERNEL_ARGS) {
     const uint16_t *x = in[0], *y = in[1];
     uint16_t *o = out;
     for (int64_t i = 0; i < n; i++) o[i * so] = half_next(half, x[i * si[0]], y[i * si[1]]);
 }
 
-static void next_F16(KERNEL_ARGS) { half_nextafter(DT_F16, out, so, in, si, n); }
-static void next_BF16(KERNEL_ARGS) { half_nextafter(DT_BF16, out, so, in, si, n); }
-
-#define EW1(id, ...) \
-    static void half_##id##_F16(KERNEL_ARGS) { half_run(EW_##id, DT_F16, out, so, in, si, n); } \
-    static void half_##id##_BF16(KERNEL_ARGS) { half_run(EW_##id, DT_BF16, out, so, in, si, n); }
+/* A table row for one of them: every elementwise operation, and nextafter. */
+#define HALF_NEXT(id, half, none) \
+    static void next_##id(KERNEL_ARGS) { \
+        half_nextafter((Half){ half##_to_f32, f32_to_##half }, out, so, in, si, n); \
+    }
+#define HALF_RUN(id, half, op) \
+    static void half_##op##_##id(KERNEL_ARGS) { half_run(EW_##op, DT_##id, out, so, in, si, n); }
+HALVES(HALF_NEXT, )
+#define EW1(id, ...) HALVES(HALF_RUN, id)
 #define EW2 EW1
 #define EW3 EW1
 #include "builtins/arrays/elementwise.def"
 #undef EW1
 
-static const EwFn general[EW_COUNT][2] = {
-#define EW1(id, ...) [EW_##id] = { half_##id##_F16, half_##id##_BF16 },
+static const EwFn next[DT_COUNT] = {
+#define NEXT(id, half, none) [DT_##id] = next_##id,
+    HALVES(NEXT, )
+#undef NEXT
+};
+
+static const EwFn general[EW_COUNT][DT_COUNT] = {
+#define GENERAL(id, half, op) [DT_##id] = half_##op##_##id,
+#define EW1(id, ...) [EW_##id] = { HALVES(GENERAL, id) },
 #include "builtins/arrays/elementwise.def"
 #undef EW1
 #undef EW2
 #undef EW3
+#undef GENERAL
 };
 
 EwFn ew_half_kernel(EwOp op, DType half) {
-    if (op == EW_NEXTAFTER) return half == DT_F16 ? next_F16 : next_BF16;
-    return general[op][half == DT_BF16];
+    return op == EW_NEXTAFTER ? next[half] : general[op][half];
 }

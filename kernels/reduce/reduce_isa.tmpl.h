@@ -5,23 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-/* f16 to f32 without a branch, so that loops over it vectorise: the exponent is rebased by
- * a product, which treats subnormals too. */
-static inline float load_f16(uint16_t h)
-{
-    union { uint32_t u; float f; } v = { (uint32_t)(h & 0x7fff) << 13 };
-    v.f *= 0x1p112f;
-    v.u |= (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
-    v.u |= (uint32_t)(h & 0x8000) << 16;
-    return v.f;
-}
-
-static inline float load_bf16(uint16_t h)
-{
-    union { uint32_t u; float f; } v = { (uint32_t)h << 16 };
-    return v.f;
-}
-
 static inline RedProd prod_join(RedProd a, RedProd b)
 {
     RedProd r = { .negative = a.negative ^ b.negative, .zero = a.zero | b.zero,
@@ -153,27 +136,8 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define WIDE_INT 1
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
-#define T uint16_t
-#define C float
-#define LOAD(v) load_f16(v)
-#define ID(f) f16_##f
-#define KIND 1
-#define ZERO (-0.0f)
-#define TIMES(a, b) ((a) * (b))
-#define LOWEST (-INFINITY)
-#define HIGHEST INFINITY
-#include "kernels/reduce/reduce_ops.tmpl.h"
-
-#define T uint16_t
-#define C float
-#define LOAD(v) load_bf16(v)
-#define ID(f) bf16_##f
-#define KIND 1
-#define ZERO (-0.0f)
-#define TIMES(a, b) ((a) * (b))
-#define LOWEST (-INFINITY)
-#define HIGHEST INFINITY
-#include "kernels/reduce/reduce_ops.tmpl.h"
+#define EACH_HALF "kernels/reduce/reduce_half.tmpl.h"
+#include "kernels/tensor/each_half.h"
 
 #define T float
 #define C float
@@ -220,14 +184,16 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define WIDER(type, name) FOLD(I8, type, i8_##name), FOLD(U8, type, u8_##name), \
     FOLD(I32, type, i32_##name), FOLD(I64, type, i64_##name)
 #define INTEGERS(type, name) FOLD(BOOL, type, u8_##name), WIDER(type, name)
-#define REALS(name) FOLD(F16, float, f16_##name), FOLD(BF16, float, bf16_##name), \
+#define HALF_FOLD(id, half, type, name) FOLD(id, type, half##_##name),
+#define HALF_VAR(id, half, none) VAR(id, half),
+#define REALS(name) HALVES(HALF_FOLD, float, name) \
     FOLD(F32, float, f32_##name), FOLD(F64, double, f64_##name)
 #define COMPLEX(name) FOLD(C64, float _Complex, c64_##name), \
     FOLD(C128, double _Complex, c128_##name)
 #define ORDERED(name) { FOLD(BOOL, uint8_t, u8_##name), FOLD(I8, int8_t, i8_##name), \
     FOLD(U8, uint8_t, u8_##name), FOLD(I32, int32_t, i32_##name), FOLD(I64, int64_t, i64_##name), \
     REALS(name) }
-#define FLOATS(type, name) FOLD(F16, type, f16_##name), FOLD(BF16, type, bf16_##name), \
+#define FLOATS(type, name) HALVES(HALF_FOLD, type, name) \
     FOLD(F32, type, f32_##name), FOLD(F64, type, f64_##name)
 #define ALL(type, name) INTEGERS(type, name), FLOATS(type, name)
 #define VAR(dt, name) [DT_##dt] = { sizeof(RedVar), name##_var_run, name##_var_rows, var_join }
@@ -243,6 +209,6 @@ const RedKernel RED_TABLE[FOLD_KINDS][DT_COUNT] = {
     [FOLD_COUNT] = { FOLD(BOOL, int64_t, bool_count), WIDER(int64_t, count), FLOATS(int64_t, count),
                      FOLD(C64, int64_t, c64_count), FOLD(C128, int64_t, c128_count) },
     [FOLD_VAR] = { VAR(BOOL, u8), VAR(I8, i8), VAR(U8, u8), VAR(I32, i32), VAR(I64, i64),
-                   VAR(F16, f16), VAR(BF16, bf16), VAR(F32, f32), VAR(F64, f64),
+                   HALVES(HALF_VAR, ) VAR(F32, f32), VAR(F64, f64),
                    VAR(C64, c64), VAR(C128, c128) },
 };

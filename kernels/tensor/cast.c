@@ -4,18 +4,11 @@
 #include "kernels/tensor/cast.h"
 
 #include "kernels/tensor/cpu.h"
+#include "kernels/tensor/each_half.h"
 
 #include <string.h>
 
 /* ---- 16-bit floats, one value ---- */
-
-float f16_to_f32(uint16_t h) {
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
-    if (rest >= 0x7c00) return f32_from_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13);
-    if (rest >= 0x0400) return f32_from_bits(sign | ((rest << 13) + (112u << 23)));
-    float tiny = (float)rest * 0x1p-24f;      /* subnormal: exact */
-    return sign ? -tiny : tiny;
-}
 
 uint16_t f32_to_f16(float f) {
     uint32_t bits = f32_bits(f), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
@@ -65,8 +58,7 @@ enum { CAST_STRIP = 1024 };
 
 #define KIND_OTHER 0
 #define KIND_INT 1
-#define KIND_F16 2
-#define KIND_BF16 3
+#define KIND_HALF 2
 #define KIND_FLOAT 4
 #define KIND_COMPLEX 5
 #define KIND_BOOL 6
@@ -87,10 +79,12 @@ enum { CAST_STRIP = 1024 };
 #define FROM_KIND KIND_INT
 #include "kernels/tensor/cast_from.tmpl.h"
 #define FROM F16
-#define FROM_KIND KIND_F16
+#define FROM_KIND KIND_HALF
+#define FROM_LOAD f16_to_f32
 #include "kernels/tensor/cast_from.tmpl.h"
 #define FROM BF16
-#define FROM_KIND KIND_BF16
+#define FROM_KIND KIND_HALF
+#define FROM_LOAD bf16_to_f32
 #include "kernels/tensor/cast_from.tmpl.h"
 #define FROM F32
 #define FROM_KIND KIND_FLOAT
@@ -105,9 +99,13 @@ enum { CAST_STRIP = 1024 };
 #define FROM_KIND KIND_COMPLEX
 #include "kernels/tensor/cast_from.tmpl.h"
 
-#define ROW(from) [DT_##from] = { cast_##from##_BOOL, cast_##from##_I8, cast_##from##_U8, \
-    cast_##from##_I32, cast_##from##_I64, cast_##from##_F16, cast_##from##_BF16, \
-    cast_##from##_F32, cast_##from##_F64, cast_##from##_C64, cast_##from##_C128 }
+#define TO_HALF(id, half, from) [DT_##id] = cast_##from##_##id,
+#define ROW(from)                                                                              \
+    [DT_##from] = { [DT_BOOL] = cast_##from##_BOOL, [DT_I8] = cast_##from##_I8,                \
+                    [DT_U8] = cast_##from##_U8, [DT_I32] = cast_##from##_I32,                  \
+                    [DT_I64] = cast_##from##_I64, [DT_F32] = cast_##from##_F32,                \
+                    [DT_F64] = cast_##from##_F64, [DT_C64] = cast_##from##_C64,                \
+                    [DT_C128] = cast_##from##_C128, HALVES(TO_HALF, from) }
 static const CastFn cast_table[DT_COUNT][DT_COUNT] = {
     ROW(BOOL), ROW(I8), ROW(U8), ROW(I32), ROW(I64), ROW(F16), ROW(BF16), ROW(F32), ROW(F64),
     ROW(C64), ROW(C128)

@@ -4,7 +4,7 @@
 #ifndef RICCI_KERNELS_CAST_H
 #define RICCI_KERNELS_CAST_H
 
-#include "kernels/tensor/tensor.h"
+#include "kernels/tensor/each_half.h"
 
 /* dst[i] = (cast) src[i] for n elements; round to nearest even, wraps nothing: returns the
  * index of the first value that does not fit an integer dtype, or -1. */

@@ -1,5 +1,9 @@
 /* One conversion FROM -> TO: the value, the loop. Included by cast_from.tmpl.h with TO,
- * TO_KIND and, for integers, TO_MIN and TO_MAX. */
+ * TO_KIND and, for integers, TO_MIN and TO_MAX; without TO for a half (each_half.h). */
+#ifndef TO
+#define TO HALF_ID
+#define TO_KIND KIND_HALF
+#endif
 #define PASTE3(a, b, c) a##b##_##c
 #define NAME3(a, b, c) PASTE3(a, b, c)
 #define STORE2(id) Store_##id
@@ -7,10 +11,8 @@
 
 static inline __attribute__((always_inline))
 STORE(TO) NAME3(value_, FROM, TO)(STORE(FROM) raw, bool *fits) {
-#if FROM_KIND == KIND_F16
-    float v = f16_to_f32(raw);
-#elif FROM_KIND == KIND_BF16
-    float v = bf16_to_f32(raw);
+#if FROM_KIND == KIND_HALF
+    float v = FROM_LOAD(raw);
 #elif FROM_KIND == KIND_COMPLEX && TO_KIND != KIND_COMPLEX && TO_KIND != KIND_BOOL
     double v = creal(raw);
     *fits &= cimag(raw) == 0;
@@ -29,18 +31,12 @@ STORE(TO) NAME3(value_, FROM, TO)(STORE(FROM) raw, bool *fits) {
                                      : v > (double)TO_MIN - 1 && v < (double)TO_MAX + 1;
     *fits &= in;
     return in ? (STORE(TO))v : 0;
-#elif TO_KIND == KIND_F16 && FROM_KIND == KIND_INT
+#elif TO_KIND == KIND_HALF && FROM_KIND == KIND_INT
     (void)fits;
-    return f64_to_f16((double)v);      /* beyond 2^53 both roundings give inf */
-#elif TO_KIND == KIND_F16
+    return HALF_ROUND(sizeof v == 8 ? i64_to_f64_odd((int64_t)v) : (double)v);
+#elif TO_KIND == KIND_HALF
     (void)fits;
-    return sizeof v == 4 ? f32_to_f16((float)v) : f64_to_f16((double)v);
-#elif TO_KIND == KIND_BF16 && FROM_KIND == KIND_INT
-    (void)fits;
-    return f64_to_bf16(sizeof v == 8 ? i64_to_f64_odd((int64_t)v) : (double)v);
-#elif TO_KIND == KIND_BF16
-    (void)fits;
-    return sizeof v == 4 ? bf16_round((float)v) : f64_to_bf16((double)v);
+    return sizeof v == 4 ? HALF_STORE((float)v) : HALF_ROUND((double)v);
 #else
     (void)fits;
     return (STORE(TO))v;

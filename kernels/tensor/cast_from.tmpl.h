@@ -1,4 +1,5 @@
-/* All conversions from one dtype: FROM and FROM_KIND are set by cast.c. */
+/* All conversions from one dtype: FROM, FROM_KIND and, of halves, FROM_LOAD are
+ * set by cast.c. */
 #define TO BOOL
 #define TO_KIND KIND_BOOL
 #include "kernels/tensor/cast.tmpl.h"
@@ -22,12 +23,8 @@
 #define TO_MIN INT64_MIN
 #define TO_MAX INT64_MAX
 #include "kernels/tensor/cast.tmpl.h"
-#define TO F16
-#define TO_KIND KIND_F16
-#include "kernels/tensor/cast.tmpl.h"
-#define TO BF16
-#define TO_KIND KIND_BF16
-#include "kernels/tensor/cast.tmpl.h"
+#define EACH_HALF "kernels/tensor/cast.tmpl.h"
+#include "kernels/tensor/each_half.h"
 #define TO F32
 #define TO_KIND KIND_FLOAT
 #include "kernels/tensor/cast.tmpl.h"
@@ -42,3 +39,4 @@
 #include "kernels/tensor/cast.tmpl.h"
 #undef FROM
 #undef FROM_KIND
+#undef FROM_LOAD

@@ -119,6 +119,14 @@ DType dtype_find(const char *name, size_t len) {
     return DT_NONE;
 }
 
+const char *dtype_listed(int i) {
+    static const char *const names[] = {
+        "bool", "i8", "u8", "i32", "i64", "e4m3", "e5m2", "f16", "bf16", "f32", "f64", "c64",
+        "c128", "rational", "tf32", "e3m2", "e2m3", "e2m1", "interval",
+    };
+    return (size_t)i < sizeof names / sizeof names[0] ? names[i] : NULL;
+}
+
 bool dtype_store_int(DType dt, void *to, int64_t i) {
     memcpy(to, &i, dtype_info(dt)->bytes);
     return dtype_fits(dt, i);

@@ -56,6 +56,8 @@ static inline bool dtype_fits(DType dt, int64_t i)
 bool dtype_store_int(DType, void *to, int64_t i);
 /* "-128 to 127"; returns out. */
 const char *dtype_range(DType, char out[48]);
+/* The i-th dtype or format with a name of its own, as they are listed; NULL after the last. */
+const char *dtype_listed(int i);
 /* The bits of a half's infinity; greater ones, without the sign, are nan. */
 uint16_t dtype_half_infinity(DType);
 /* The dtypes that any device of generated source holds, as a mask of 1 << dtype. */
@@ -228,17 +230,5 @@ Tensor *tensor_broadcast(Ctx *, Tensor *t, int rank, const int64_t *shape);
 const char *shape_text(char *out, size_t cap, int rank, const int64_t *shape);
 /* What a sentence says of it: "is 2×3", "has length 3", "is a scalar". */
 const char *shape_fact(char *out, size_t cap, int rank, const int64_t *shape);
-
-/* 16-bit formats. */
-static inline float bf16_to_f32(uint16_t h)
-{
-    union { uint32_t u; float f; } v = { (uint32_t)h << 16 };
-    return v.f;
-}
-float f16_to_f32(uint16_t);
-uint16_t f64_to_f16(double);      /* one correct rounding, nearest even */
-uint16_t f64_to_bf16(double);
-uint16_t f32_to_f16(float);
-uint16_t f32_to_bf16(float);
 
 #endif
