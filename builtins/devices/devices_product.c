@@ -89,8 +89,9 @@ static void name_kernel(OpCall *c, Device *d, const Side *a, const Side *b, DTyp
 {
     DevGemm g = { .dtype = dt, .m = a->rows, .n = b->cols, .k = a->cols };
     g.count = shape_checked(&c->in->ctx, batch, shape);
+    const char *library = gpu_gemm_library(d, &g);
     if (g.m >= 8 && g.n >= 8 && g.k >= 8)
-        heard_kernel(c->in, gpu_gemm_name(d, &g));
+        heard_kernel(c->in, library ? "gemm" : "tiled", library);
 }
 
 /* A @ B by the rules of `@`, rooted; NULL: refused. The operands fit. */

@@ -63,7 +63,7 @@ static Tensor *as_view(EinsumSpec *s)
         if (!kept[x->index[b]] && tensor_shape(x->tensor)[b] != 1)
             return NULL;
     if (heard_on(s->call->in))
-        explain_routine(s->call->in, "a view: nothing is computed");
+        explain_routine(s->call->in, "a view", NULL, "a view: nothing is computed");
     return op_keep(s->call, tensor_view(&s->call->in->ctx, x->tensor, s->rank, shape, stride,
                                         x->tensor->data));
 }

@@ -106,7 +106,7 @@ Value einsum_exact(EinsumSpec *s, const ContractOptions *options)
             steps[t] = (ContractStep){ options->path[t][0], options->path[t][1] };
     else
         contract_order(ctx, &x, options, steps, &seconds);
-    explain_routine(c->in, "exact nests over pairs");
+    explain_routine(c->in, "exact nests over pairs", NULL, NULL);
     run_pairs(c, &x, list, steps, out);
     return op_result(c, out);
 }

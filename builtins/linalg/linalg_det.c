@@ -147,9 +147,10 @@ static void det_explain(const Stack *a, bool small)
     if (!heard_on(a->call->in) || !a->count)
         return;
     if (explain_on(a->call->in) && n > 0 && exact_determinant(a, linalg_item(a, 0), &exact))
-        explain_routine(a->call->in, "elimination without fractions: exact");
+        explain_routine(a->call->in, "elimination without fractions", NULL,
+                            "elimination without fractions: exact");
     else if (small)
-        explain_routine(a->call->in, LINALG_SMALL_TEXT);
+        explain_routine(a->call->in, LINALG_SMALL_TEXT, NULL, NULL);
     else if (n > 0)
         linalg_explain_routines(a->call, a->type, "getrf", "getrf");
     explain_flops(a->call->in, 2 * n * n * n / 3 * (double)a->count *

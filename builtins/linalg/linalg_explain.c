@@ -25,7 +25,7 @@ void linalg_explain_routines(OpCall *c, BlasType t, const char *real, const char
             text[n++] = *s;
     }
     text[n] = '\0';
-    explain_routine(c->in, "%s (%s)", text, linalg_blas(c)->name);
+    explain_routine(c->in, text, linalg_blas(c)->name, NULL);
 }
 
 void linalg_explain_flops(const Stack *a, double each, const char *how)
@@ -271,7 +271,7 @@ void factor_explain_small(Factor *f, const Rhs *r, const uint8_t *done, const Ou
     explain_pause(in);
     explain_note(in, "saw", "%lld small systems (what follows is about the first)",
                  (long long)r->count);
-    explain_routine(in, LINALG_SMALL_TEXT);
+    explain_routine(in, LINALG_SMALL_TEXT, NULL, NULL);
     explain_flops(in, each * (double)r->count * (blas_is_complex(s->type) ? 4 : 1),
                   "2/3 n^3 and 2n^2 per right side");
     if (explain_on(in) && !f->told && done[0]) {

@@ -218,7 +218,8 @@ static Tensor *job_float(Job *j, DType dt, bool a_row)
         side_prepare(j->c, &j->b, dt, false);
         Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
         if (heard_on(j->c->in))
-            explain_routine(j->c->in, "our own loop: too small for a call to pay");
+            explain_routine(j->c->in, "our own loop", NULL,
+                            "our own loop: too small for a call to pay");
         gemm_small(dt, j->m, j->n, j->k, (Mat){ j->a.t->data, j->a.rs, j->a.cs },
                    (Mat){ j->b.t->data, j->b.rs, j->b.cs }, (Mat){ out->data, j->n, 1 });
         return out;

@@ -118,10 +118,10 @@ Value op_run_rref(OpCall *c)
     if (has_rtol(c) && !(arg_float(c, 1) >= 0))
         arg_error(c, 1, ERR_VALUE, "rtol must be 0 or more, but it is %g", arg_float(c, 1));
     if ((kind == 'i' || kind == 'b') && given->rank >= 2) {
-        explain_note(c->in, "numbers", "exact fractions");
+        explain_numbers(c->in, "exact fractions");
         return op_exact_rref(c);
     }
-    explain_routine(c->in, "Gauss-Jordan elimination with partial pivoting");
+    explain_routine(c->in, "Gauss-Jordan elimination with partial pivoting", NULL, NULL);
     Stack a = linalg_stack(c, 0);
     DType narrow = a.dt;
     linalg_require_finite(&a);

@@ -243,7 +243,7 @@ Value op_run_inv(OpCall *c)
         inverse_one(blas, &a, linalg_block(&x, a.at), pivots, &w, &ill);
     }
     if (done && heard_on(c->in))
-        explain_routine(c->in, LINALG_SMALL_TEXT);
+        explain_routine(c->in, LINALG_SMALL_TEXT, NULL, NULL);
     linalg_ill_notice(&ill, &a, "its inverse");
     return linalg_value(&a, &x);
 }

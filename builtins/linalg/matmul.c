@@ -80,13 +80,15 @@ static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
     Interp *in = c->in;
     Report report = { 0 };
     explain_pause(in);
+    char text[2 * REPORT_TEXT];
     const char *name = p->m == 1 || p->n == 1 ? "gemv" : "gemm";
     contract_report(plan, "result", &report);
     const ReportStep *step = &report.step[0];
     if (step->blas)
         linalg_explain_routines(c, blas_type(p->dt), name, name);
     else
-        explain_routine(in, "%s: %s", step->kind, step->kernel);
+        explain_routine(in, step->kind, step->kernel.by, "%s: %s", step->kind,
+                        report_kernel_text(text, sizeof text, &step->kernel));
     if (p->batch->count > 1)
         explain_note(in, "batch", "%lld products of %lld×%lld and %lld×%lld",
                      (long long)p->batch->count, (long long)p->m, (long long)p->k, (long long)p->k,

@@ -214,9 +214,9 @@ static void explain_direct(const Conv *v)
     Interp *in = v->call->in;
     if (!heard_on(in))
         return;
-    explain_routine(in, "the plain sum in %s%s",
-                 v->wide ? "128-bit integers" : dtype_name(v->dt),
-                 v->whole ? ", exact for these integers" : "");
+    explain_routine(in, "the plain sum", NULL, "the plain sum in %s%s",
+                    v->wide ? "128-bit integers" : dtype_name(v->dt),
+                    v->whole ? ", exact for these integers" : "");
     if (v->mode == MODE_FULL)
         explain_flops(in,
                       2.0 * (double)v->lanes * (double)v->rows * (double)v->n * (double)v->b_rows *
@@ -325,9 +325,9 @@ static void explain_blocks(const Conv *v, const Blocks *k)
     double n = (double)k->points, transforms = (double)k->transforms;
     if (!heard_on(in))
         return;
-    heard_kernel(in, "FFTW, overlap-add");
-    explain_routine(in, "transforms of %lld points (FFTW), %lld block%s: overlap-add",
-                 (long long)k->points, (long long)k->count, k->count == 1 ? "" : "s");
+    explain_routine(in, "overlap-add", "FFTW",
+                    "transforms of %lld points (FFTW), %lld block%s: overlap-add",
+                    (long long)k->points, (long long)k->count, k->count == 1 ? "" : "s");
     explain_flops(in, (k->real ? 2.5 : 5) * n * log2(n) * transforms,
                   k->real ? "2.5n log2 n per transform" : "5n log2 n per transform");
 }

@@ -162,8 +162,9 @@ static void explain_transform(OpCall *c, FftKind kind, int64_t n, const Tensor *
     DType dt = dtype_real((DType)out->dtype);
     if (!heard_on(c->in))
         return;
-    explain_routine(c->in, "FFTW, %s, %s: %.0f transform%s of %lld points", kinds[kind],
-                 dtype_name(dt), lanes, lanes == 1 ? "" : "s", (long long)n);
+    explain_routine(c->in, kinds[kind], "FFTW",
+                    "FFTW, %s, %s: %.0f transform%s of %lld points", kinds[kind],
+                    dtype_name(dt), lanes, lanes == 1 ? "" : "s", (long long)n);
     explain_flops(c->in, (whole ? 5 : 2.5) * lanes * (double)n * log2((double)n),
                   whole ? "5n log2 n each" : "2.5n log2 n each");
 }

@@ -22,7 +22,7 @@ static _Noreturn void not_enclosed(Book *b, const Stack *a)
 static void note(Book *b, const char *what)
 {
     if (heard_on(b->c->in))
-        explain_routine(b->c->in, "%s", what);
+        explain_routine(b->c->in, what, NULL, NULL);
 }
 
 Value book_interval_solve(OpCall *c, Scope *s)

@@ -59,8 +59,8 @@ static void explain_way(Book *b, const char *routine, double flops, const char *
 {
     if (!heard_on(b->c->in))
         return;
-    explain_routine(b->c->in, "%s, every operation rounded to %s", routine,
-                 dtype_name(b->s->format));
+    explain_routine(b->c->in, routine, NULL, "%s, every operation rounded to %s", routine,
+                    dtype_name(b->s->format));
     if (b->t.acc != b->t.f)
         explain_note(b->c->in, "sums", "inner products accumulated in %s",
                      dtype_name(b->s->accumulate));

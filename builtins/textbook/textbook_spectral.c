@@ -12,8 +12,8 @@
 static void say(Book *b, const char *routine)
 {
     if (heard_on(b->c->in))
-        explain_routine(b->c->in, "%s, every operation rounded to %s", routine,
-                     dtype_name(b->s->format));
+        explain_routine(b->c->in, routine, NULL, "%s, every operation rounded to %s", routine,
+                        dtype_name(b->s->format));
 }
 
 /* ---- singular values ---- */

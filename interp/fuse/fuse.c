@@ -196,7 +196,7 @@ void fuse_tell(Interp *in, const Lazy *z, bool generated)
     if (ERR_TRY(&in->ctx, &frame)) {
         explain_flops(in, list_parts(&parts, z), NULL);
         explain_note(in, "parts", "%s", buf_cstr(&parts));
-        heard_kernel(in, generated ? "generated" : buf_cstr(&parts));
+        heard_kernel(in, generated ? "generated" : buf_cstr(&parts), NULL);
         ERR_END(&in->ctx, &frame);
         buf_free(&parts);
         return;

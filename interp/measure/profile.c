@@ -42,7 +42,9 @@ static ProfileRow *row_of(Profile *p, const char *name, const Device *d, DType d
 static void profile_heard(Interp *in, Explain *base, Heard *e)
 {
     Profile *p = (Profile *)(void *)base;
-    const char *kernel = e->failed ? "failed" : e->view ? "a view" : e->kernel;
+    char text[HEARD_KERNEL];
+    const char *kernel = e->failed ? "failed" : e->view ? "a view"
+                                                        : heard_kernel_text(text, &e->kernel);
     ProfileRow *r = row_of(p, e->name, e->device, e->dtype, kernel);
     r->calls++;
     r->seconds += e->seconds;

@@ -128,6 +128,7 @@ static void put_values(Buf *out, const char *name, const Value *v, int n)
 void trace_operation(Interp *in, Trace *t, const Heard *e)
 {
     Buf *out = &t->text;
+    char text[HEARD_KERNEL];
     double at = e->start;
     for (int i = 0; i < t->lanes && e->up; i++)        /* it began when its operands were there */
         if (t->lane[i].device == e->device && t->lane[i].copies && t->start + t->lane[i].end > at)
@@ -135,8 +136,8 @@ void trace_operation(Interp *in, Trace *t, const Heard *e)
     if (!event_open(in, t, e->name, e->device, false, at, e->seconds))
         return;
     buf_printf(out, "\"dtype\": \"%s\"", e->dtype == DT_NONE ? "" : dtype_name(e->dtype));
-    if (e->kernel[0])
-        put_field(out, "kernel", e->kernel);
+    if (e->kernel.routine[0])
+        put_field(out, "kernel", heard_kernel_text(text, &e->kernel));
     put_values(out, "operands", e->args, e->n);
     put_values(out, "result", &e->result, 1);
     put_where(in, out);

@@ -66,7 +66,7 @@ Value (*exact_choose(OpCall *c))(OpCall *)
     if (!run)
         exact_refuse(c, first);
     if (explain_on(c->in))
-        explain_note(c->in, "numbers", "exact fractions");
+        explain_numbers(c->in, "exact fractions");
     return run;
 }
 

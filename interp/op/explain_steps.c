@@ -26,7 +26,7 @@ static const char *flops_text(char *out, size_t cap, double flops)
 /* The formula of a step, and below it what runs it. */
 static void note_step(Interp *in, const ReportStep *s, const char *label)
 {
-    char more[200] = "", text[64];
+    char more[200] = "", text[64], kernel[2 * REPORT_TEXT];
     size_t n = 0;
     if (s->temporary > 0) {
         bytes_text(text, sizeof text, s->temporary);
@@ -39,23 +39,20 @@ static void note_step(Interp *in, const ReportStep *s, const char *label)
     if (in->show.width > 0 && s->seconds > 0)
         snprintf(more + n, sizeof more - n, ", about %s",
                  seconds_text(text, sizeof text, s->seconds));
-    explain_note(in, label, "%s\n            %s%s%s%s", s->what, s->kind, s->kernel[0] ? ": " : "",
-                 s->kernel, more);
+    report_kernel_text(kernel, sizeof kernel, &s->kernel);
+    explain_note(in, label, "%s\n            %s%s%s%s", s->what, s->kind, kernel[0] ? ": " : "",
+                 kernel, more);
 }
 
-/* `gemm: OpenBLAS`, of the step with the most work. */
+/* `gemm (OpenBLAS)`, of the step with the most work. */
 static void name_kernel(Interp *in, const Report *r)
 {
-    char text[HEARD_KERNEL];
     const ReportStep *most = &r->step[0];
     for (int i = 1; i < r->steps; i++)
         most = r->step[i].flops > most->flops ? &r->step[i] : most;
     if (r->steps == 0)
         return;
-    bool known = strcmp(most->kind, most->kernel) != 0 && most->kernel[0];
-    snprintf(text, sizeof text, "%.30s%s%.*s", most->kind, known ? " of " : "",
-             known ? (int)strcspn(most->kernel, ",(:") : 0, most->kernel);
-    heard_kernel(in, text);
+    heard_kernel(in, most->kind, most->kernel.by);
 }
 
 void explain_steps(Interp *in, const Report *r)

@@ -46,32 +46,35 @@ static void put_label(Buf *out, const char *label)
     buf_printf(out, "  %-9s ", label);
 }
 
-bool explain_noted(const Interp *in, const char *label)
+const char *heard_kernel_text(char out[HEARD_KERNEL], const HeardKernel *k)
 {
-    if (!explain_on(in) || !in->explain->depth)
-        return false;
-    const Buf *notes = &in->explain->now.notes;
-    char line[32];
-    int n = snprintf(line, sizeof line, "  %s ", label);
-    return notes->len && memmem(notes->data, notes->len, line, (size_t)n);
+    bool named = k->library[0];
+    snprintf(out, HEARD_KERNEL, "%s%s%s%s", k->routine, named ? " (" : "", k->library,
+             named ? ")" : "");
+    return out;
 }
 
-void heard_kernel(Interp *in, const char *text)
+static void put_cut(char *to, size_t cap, const char *text)
+{
+    if ((size_t)snprintf(to, cap, "%s", text) >= cap)
+        memcpy(to + cap - sizeof "…", "…", sizeof "…");
+}
+
+void heard_kernel(Interp *in, const char *routine, const char *library)
 {
     if (!running(in))
         return;
-    char *kernel = in->explain->now.kernel;
-    int n = (int)strcspn(text, ":\n");
-    snprintf(kernel, HEARD_KERNEL, "%.*s", n, text);
-    if (n >= HEARD_KERNEL)
-        memcpy(kernel + HEARD_KERNEL - sizeof "…", "…", sizeof "…");
+    HeardKernel *k = &in->explain->now.kernel;
+    put_cut(k->routine, sizeof k->routine, routine);
+    put_cut(k->library, sizeof k->library, library ? library : "");
 }
 
 bool heard_plan(Interp *in, const HeardPlan *p)
 {
     if (!p->known || in->explain->words)
         return false;
-    heard_kernel(in, p->kernel);
+    if (running(in))
+        in->explain->now.kernel = p->kernel;
     if (!isnan(p->flops))
         explain_flops(in, p->flops, NULL);
     return true;
@@ -82,7 +85,7 @@ void heard_plan_keep(Interp *in, HeardPlan *p)
     const Heard *e = &in->explain->now;
     if (!running(in))
         return;
-    memcpy(p->kernel, e->kernel, sizeof p->kernel);
+    p->kernel = e->kernel;
     p->flops = e->flops;
     p->known = true;
 }
@@ -107,22 +110,33 @@ void explain_note(Interp *in, const char *label, const char *fmt, ...)
     va_end(args);
 }
 
-void explain_routine(Interp *in, const char *fmt, ...)
+void explain_routine(Interp *in, const char *routine, const char *library, const char *fmt, ...)
 {
     va_list args;
-    char text[200];
+    char text[HEARD_KERNEL];
     if (!running(in))
         return;
-    va_start(args, fmt);
-    if (!in->explain->now.kernel[0]) {
-        va_list again;
-        va_copy(again, args);
-        c_vsnprintf(text, sizeof text, fmt, again);
-        va_end(again);
-        heard_kernel(in, text);
+    if (!in->explain->now.kernel.routine[0])
+        heard_kernel(in, routine, library);
+    if (!in->explain->words)
+        return;
+    if (!fmt) {
+        explain_note(in, "routine", "%s", heard_kernel_text(text, &in->explain->now.kernel));
+        return;
     }
-    if (in->explain->words)
-        add_line(&in->explain->now.notes, "routine", fmt, args);
+    va_start(args, fmt);
+    add_line(&in->explain->now.notes, "routine", fmt, args);
+    va_end(args);
+}
+
+void explain_numbers(Interp *in, const char *fmt, ...)
+{
+    va_list args;
+    if (!running(in) || !in->explain->words || in->explain->now.numbers)
+        return;
+    in->explain->now.numbers = true;
+    va_start(args, fmt);
+    add_line(&in->explain->now.notes, "numbers", fmt, args);
     va_end(args);
 }
 
@@ -459,10 +473,8 @@ static void add_run(Heard *e, const PlaceRun *r)
     e->fell_back |= r->fell_back;
     e->run_seconds += r->seconds;
     e->real |= !(r->device->caps & DEVCAP_SIM) && strcmp(r->device->ops->backend, "cpu") != 0;
-    if (r->kernel)
-        snprintf(e->kernel, sizeof e->kernel, "%s", r->kernel);
-    else if (r->device->caps & DEVCAP_SOURCE && !e->kernel[0])
-        snprintf(e->kernel, sizeof e->kernel, "generated");
+    if (r->device->caps & DEVCAP_SOURCE && !e->kernel.routine[0])
+        strcpy(e->kernel.routine, "generated");
     /* a row's formula says it with its reason */
     if (r->flops > 0 && isnan(e->flops) && !e->op)
         e->flops = r->flops;

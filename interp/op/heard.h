@@ -12,7 +12,13 @@
 #include "interp/op/aspect.h"
 #include "kernels/tensor/report.h"
 
-enum { HEARD_KERNEL = 64 };
+/* What computed: a routine, and whose it is where that says more. As text `dgemm (OpenBLAS)`. */
+typedef struct HeardKernel {
+    char routine[64];               /* "dgetrf, dgetrs", "generated"; "": not known */
+    char library[24];               /* "OpenBLAS"; "" */
+} HeardKernel;
+enum { HEARD_KERNEL = sizeof(HeardKernel) + 4 };         /* of its text */
+const char *heard_kernel_text(char out[HEARD_KERNEL], const HeardKernel *);
 
 /* ---- what the place tells ---- */
 /* What ran: one entry per operation, written by the door alone. */
@@ -21,7 +27,6 @@ typedef struct PlaceRun {
     const Op *op;                   /* or NULL */
     Device *device;
     DType dtype;
-    const char *kernel;             /* "CLBlast gemm", "generated", "OpenBLAS", …; or NULL */
     double seconds;                 /* measured; on a simulation the model's */
     double flops, bytes;            /* 0: not known */
     bool fell_back;
@@ -42,7 +47,7 @@ typedef struct Heard {
     const Op *op;                   /* NULL: none or several rows */
     Device *device;
     DType dtype;                    /* what it computed in; DT_NONE: not known */
-    char kernel[HEARD_KERNEL];      /* "dgemm (OpenBLAS)", "generated"; "" */
+    HeardKernel kernel;
     const Value *args;              /* while it is told; borrowed */
     int n;
     Value result;                   /* the same; V_UNDEF: it failed, or is not known */
@@ -54,6 +59,7 @@ typedef struct Heard {
     uint64_t up, down;              /* copies between devices that it caused */
     double bytes_up, bytes_down, copy_seconds;
     bool view, failed, fell_back;
+    bool numbers;                   /* a line says what numbers it computed with */
     /* Words, made only where an `explain` listens. Whoever takes them empties them. */
     Buf head, notes;
     char formula[96];               /* of the FLOPs; "" if none is shown */
@@ -106,12 +112,12 @@ typedef struct Solved {
 /* Opens it a record? One of an operation that is running takes what runs inside it. */
 bool record_wants(const OpCall *);
 Value record_call(OpCall *, const Aspect *rest);
-/* The kernel that runs, where no `routine` is noted. Up to a colon. */
-void heard_kernel(Interp *, const char *text);
+/* The kernel that runs; library NULL: none to name. */
+void heard_kernel(Interp *, const char *routine, const char *library);
 
 /* What a kept plan says to those who want no words: its report is made once. */
 typedef struct HeardPlan {
-    char kernel[HEARD_KERNEL];
+    HeardKernel kernel;
     double flops;
     bool known;
 } HeardPlan;
@@ -120,9 +126,7 @@ typedef struct HeardPlan {
 bool heard_plan(Interp *, const HeardPlan *);
 void heard_plan_keep(Interp *, HeardPlan *);
 
-/* ---- what operations say of themselves ----
- *     if (explain_on(in))
- *         explain_routine(in, "%s", name); */
+/* ---- what operations say of themselves ---- */
 /* Does somebody want words? heard_on: does anybody listen (`profile` wants numbers alone)? */
 static inline bool explain_on(const Interp *in)
 {
@@ -132,10 +136,13 @@ static inline bool explain_on(const Interp *in)
 /* A line `label  text` of the running operation. Operations that it calls itself add to it. */
 void explain_note(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* What computes it, up to a colon its kernel, for listeners without words too: the line
- * `routine`. */
-void explain_routine(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool explain_noted(const Interp *, const char *label);      /* has it such a line already? */
+/* What computes it, as heard_kernel has it, for listeners without words too where no kernel is
+ * known yet; and the line `routine`, which is the kernel's text where fmt is NULL. */
+void explain_routine(Interp *, const char *routine, const char *library, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The line `numbers`, what numbers it computes with. Only the first of an operation is one: its
+ * parts say nothing new. */
+void explain_numbers(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What it computed, where the row's formula with the operands' sizes would not say it;
  * `how` is the formula to show (NULL: none). Calls add up. */
 void explain_flops(Interp *, double flops, const char *how);

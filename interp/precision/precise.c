@@ -596,8 +596,8 @@ void precise_note(Interp *in, const Scope *s, const char *what)
         [ROUND_UP] = ", up",                    [ROUND_DOWN] = ", down",
         [ROUND_ODD] = ", to odd",               [ROUND_STOCHASTIC] = ", stochastically",
     };
-    if (explain_on(in) && !explain_noted(in, "numbers"))   /* the parts of a row say nothing new */
-        explain_note(in, "numbers", "%s%s%s", dtype_name(s->format),
+    if (explain_on(in))
+        explain_numbers(in, "%s%s%s", dtype_name(s->format),
                      scope_ordinary(s) ? "" : what, modes[s->round] ? modes[s->round] : "");
 }
 

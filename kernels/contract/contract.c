@@ -662,7 +662,6 @@ static void put_step(const ContractPlan *p, const PlanStep *s, int result, const
 /* `bf16 in, f32 sums: OpenBLAS, …` where the step reads operands that are converted. */
 static void report_converts(const ContractPlan *p, const PlanStep *s, ReportStep *step)
 {
-    char kernel[REPORT_TEXT];
     int pair[2] = { s ? s->a : 0, s ? s->b : p->operands > 1 ? 1 : -1 };
     const int *nodes = s && s->nodes ? s->nodes : pair;
     int n = s && s->nodes ? s->count : 2;
@@ -676,9 +675,8 @@ static void report_converts(const ContractPlan *p, const PlanStep *s, ReportStep
     if (!first)
         return;
     step->blas = false;
-    memcpy(kernel, step->kernel, sizeof kernel);
-    snprintf(step->kernel, sizeof step->kernel, "%s in, %s sums: %.*s",
-             dtype_info(first->from)->name, dtype_info(first->to)->name, REPORT_TEXT - 32, kernel);
+    snprintf(step->kernel.numbers, sizeof step->kernel.numbers, "%s in, %s sums",
+             dtype_info(first->from)->name, dtype_info(first->to)->name);
 }
 
 void contract_report(const ContractPlan *p, const char *result, Report *r)

@@ -693,8 +693,9 @@ void fused_report(const FusedPlan *p, ReportStep *s)
     for (int x = 0; x < p->axes; x++)
         result *= p->axis[x].summed ? 1 : (double)p->axis[x].extent;
     snprintf(s->kind, sizeof s->kind, "fused loop");
-    snprintf(s->kernel, sizeof s->kernel, "all %d operands at once over strips of %lld elements%s",
-             p->n, (long long)(v->extent < p->strip_length ? v->extent : p->strip_length),
+    snprintf(s->kernel.how, sizeof s->kernel.how,
+             "all %d operands at once over strips of %lld elements%s", p->n,
+             (long long)(v->extent < p->strip_length ? v->extent : p->strip_length),
              p->packed > 0 ? ", gathered where they are not contiguous" : "");
     s->flops = p->flops;
     s->read = p->traffic;

@@ -34,7 +34,8 @@ typedef struct GpuText {
 } GpuText;
 void gpu_nest_text(Ctx *, unsigned caps, uint32_t dtypes, const Nest *, GpuText *);
 /* Who multiplies: the library, or our own kernel where it is missing or the matrices are small. */
-const char *gpu_gemm_name(const Device *, const DevGemm *);     /* "CLBlast", "cuBLAS", "tiled" */
+/* "CLBlast", "cuBLAS"; NULL: our own kernel. */
+const char *gpu_gemm_library(const Device *, const DevGemm *);
 /* Copies a strided view into contiguous (or strided) memory there, casting on the way. */
 void gpu_copy(Ctx *, Device *, Tensor *from, const DevArg *out, DType to,
               const int64_t *out_stride);

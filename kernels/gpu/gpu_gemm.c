@@ -248,11 +248,11 @@ void gpu_product(Ctx *ctx, Device *d, const GpuProduct *p)
     }
 }
 
-const char *gpu_gemm_name(const Device *d, const DevGemm *g)
+const char *gpu_gemm_library(const Device *d, const DevGemm *g)
 {
     bool taken = d->caps & DEVCAP_CUDA || g->dtype == DT_F32 || g->dtype == DT_F64;
     if (g->k == 0 || !taken || !worth_a_library(d, g->dtype, g->m, g->n, g->k, g->count))
-        return "tiled";
+        return NULL;
     return d->caps & DEVCAP_CUDA ? "cuBLAS" : "CLBlast";
 }
 

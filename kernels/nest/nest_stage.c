@@ -234,11 +234,11 @@ void nest_stage_report(const NestStage *s, ReportStep *r)
     const StageCode *c = s->code;
     snprintf(r->kind, sizeof r->kind, "%s", c->copy ? "copy" : "loop nest");
     if (c->size == 0)
-        snprintf(r->kernel, sizeof r->kernel, "nothing to do");
+        strcpy(r->kernel.how, "nothing to do");
     else if (c->plain)
-        snprintf(r->kernel, sizeof r->kernel, "element by element");
+        strcpy(r->kernel.how, "element by element");
     else
-        describe(c, r->kernel, sizeof r->kernel);
+        describe(c, r->kernel.how, sizeof r->kernel.how);
     r->flops = c->flops;
     r->read = c->read;
     r->written = c->written;

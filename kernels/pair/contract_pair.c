@@ -337,10 +337,11 @@ void pair_run(Ctx *ctx, const PairPlan *p, void *out, const void *a, const void 
 void pair_report(const PairPlan *p, ReportStep *s)
 {
     memcpy(s->kind, p->kind, sizeof s->kind);
-    const char *first = p->before[PAIR_A] && p->before[PAIR_B] ? "both operands summed first; " :
-                        p->before[PAIR_A] ? "the first operand summed first; " :
-                        p->before[PAIR_B] ? "the second operand summed first; " : "";
-    snprintf(s->kernel, sizeof s->kernel, "%s%.*s", first, REPORT_TEXT - 48, p->kernel);
+    s->kernel = p->kernel;
+    const char *first = p->before[PAIR_A] && p->before[PAIR_B] ? "both operands summed first" :
+                        p->before[PAIR_A] ? "the first operand summed first" :
+                        p->before[PAIR_B] ? "the second operand summed first" : "";
+    strcpy(s->kernel.before, first);
     s->blas = p->blas && !*first;
     s->flops = p->flops;
     s->read = p->read;

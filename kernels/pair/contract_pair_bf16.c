@@ -69,12 +69,10 @@ static double bf16_seconds(const PairForm *f, const PairPlan *p)
     return pair_takes_bf16(f) ? 1e-6 + pair_work(f) / pair_rates(DT_F32)->flops : INFINITY;
 }
 
-static void describe(PairPlan *p, const char *how)
+static void describe(PairPlan *p, const char *by)
 {
-    char packed[REPORT_TEXT];
-    memcpy(packed, p->kernel, sizeof packed);
-    snprintf(p->kernel, sizeof p->kernel, "bf16 in, f32 sums: %s, %.*s", how, REPORT_TEXT - 64,
-             packed);
+    strcpy(p->kernel.numbers, "bf16 in, f32 sums");
+    strcpy(p->kernel.by, by);
 }
 
 /* Is it one product of matrices that oneDNN takes as they lie? */
@@ -163,7 +161,8 @@ static void dnnl_make(PairPlan *p, const DnnlProduct *g)
     p->copied = 0;
     p->run = dnnl_run;
     snprintf(p->kind, sizeof p->kind, "gemm");
-    snprintf(p->kernel, sizeof p->kernel, "bf16 in, f32 sums: oneDNN, (%lld×%lld by %lld×%lld)",
+    describe(p, "oneDNN");
+    snprintf(p->kernel.how, sizeof p->kernel.how, "(%lld×%lld by %lld×%lld)",
              (long long)g->m, (long long)g->k, (long long)g->k, (long long)g->n);
 }
 

@@ -113,12 +113,12 @@ static void describe(PairPlan *p)
     const char *batched = g->batch.count > 1 ? "batched " : "";
     snprintf(p->kind, sizeof p->kind, "%s%s", batched, dot ? "dot" : vector ? "gemv" : "gemm");
     p->blas = !gemm_tiny(g->m, g->n, g->k);
-    const char *by = p->blas ? "OpenBLAS" : "own small products";
-    int at = snprintf(p->kernel, sizeof p->kernel, "%s, ", by);
+    strcpy(p->kernel.by, p->blas ? "OpenBLAS" : "own small products");
+    char *how = p->kernel.how;
+    size_t room = sizeof p->kernel.how, at = 0;
     if (g->batch.count > 1)
-        at += snprintf(p->kernel + at, sizeof p->kernel - (size_t)at, "%lld × ",
-                       (long long)g->batch.count);
-    snprintf(p->kernel + at, sizeof p->kernel - (size_t)at, "(%lld×%lld%s by %lld×%lld%s)",
+        at = (size_t)snprintf(how, room, "%lld × ", (long long)g->batch.count);
+    snprintf(how + at, room - at, "(%lld×%lld%s by %lld×%lld%s)",
              (long long)g->m, (long long)g->k, form_name(&g->a, g->k), (long long)g->k,
              (long long)g->n, form_name(&g->b, g->n));
 }

@@ -175,7 +175,7 @@ void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKer
     p->copied = element * (double)g[PAIR_BATCH].extent * (double)g[PAIR_K].extent *
                 ((double)rows + (double)g[PAIR_N].extent);
     snprintf(p->kind, sizeof p->kind, "%sgemm", g[PAIR_BATCH].extent > 1 ? "batched " : "");
-    snprintf(p->kernel, sizeof p->kernel,
+    snprintf(p->kernel.how, sizeof p->kernel.how,
              "packed block by block, %lld × (%lld×%lld by %lld×%lld) in blocks of "
              "%lld×%lld×%lld",
              (long long)g[PAIR_BATCH].extent, (long long)rows, (long long)g[PAIR_K].extent,
@@ -338,7 +338,7 @@ static void rows_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     p->run = s->pieces > 1 ? dot_run : rows_run;
     snprintf(p->kind, sizeof p->kind, lone ? (f->single ? "sum" : "dot") : f->single ? "row sums"
                                                                         : "row products");
-    snprintf(p->kernel, sizeof p->kernel, "vectors along %lld, %lld run%s for each of %lld",
+    snprintf(p->kernel.how, sizeof p->kernel.how, "vectors along %lld, %lld run%s for each of %lld",
              (long long)f->axis[at].extent, (long long)s->runs.extent,
              s->runs.extent == 1 ? "" : "s", (long long)(lone ? 1 : s->rows.extent));
 }

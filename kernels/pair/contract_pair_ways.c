@@ -100,7 +100,7 @@ static void nest_make(Ctx *ctx, const PairForm *f, PairPlan *p)
             nest->axis[nest->free + nest->summed++] = f->axis[d];
     p->run = nest_run;
     snprintf(p->kind, sizeof p->kind, "loop nest");
-    snprintf(p->kernel, sizeof p->kernel, "plain loops");
+    strcpy(p->kernel.how, "plain loops");
 }
 
 const PairWay pair_way_nest = { nest_seconds, nest_make };
@@ -138,7 +138,7 @@ static void copy_make(Ctx *ctx, const PairForm *f, PairPlan *p)
         return;
     p->run = copy_run;
     snprintf(p->kind, sizeof p->kind, "copy");
-    snprintf(p->kernel, sizeof p->kernel, "permuting copy");
+    strcpy(p->kernel.how, "permuting copy");
 }
 
 const PairWay pair_way_copy = { copy_seconds, copy_make };
@@ -198,7 +198,8 @@ static void small_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     snprintf(p->kind, sizeof p->kind,
              g->m == 1 && g->n == 1 ? "dot" : g->m == 1 || g->n == 1 ? "gemv"
                                                                                         : "gemm");
-    snprintf(p->kernel, sizeof p->kernel, "own small products, (%lld×%lld by %lld×%lld)",
+    strcpy(p->kernel.by, "own small products");
+    snprintf(p->kernel.how, sizeof p->kernel.how, "(%lld×%lld by %lld×%lld)",
              (long long)g->m, (long long)g->k, (long long)g->k, (long long)g->n);
 }
 
@@ -273,7 +274,7 @@ static void direct_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     d->offset[1] = p->table + d->taps;
     p->run = direct_way_run;
     snprintf(p->kind, sizeof p->kind, d->taps > 1 ? "direct contraction" : "elementwise product");
-    snprintf(p->kernel, sizeof p->kernel, "vectors along %lld, %lld tap%s", (long long)d->n,
+    snprintf(p->kernel.how, sizeof p->kernel.how, "vectors along %lld, %lld tap%s", (long long)d->n,
              (long long)d->taps, d->taps == 1 ? "" : "s");
 }
 
@@ -391,7 +392,8 @@ static void semiring_make(Ctx *ctx, const PairForm *f, PairPlan *p)
     semiring_matrices(f, g);
     p->run = semiring_run;
     snprintf(p->kind, sizeof p->kind, g->batch.count > 1 ? "batched gemm" : "gemm");
-    snprintf(p->kernel, sizeof p->kernel, "own blocked kernel, %lld × (%lld×%lld by %lld×%lld)",
+    strcpy(p->kernel.by, "own blocked kernel");
+    snprintf(p->kernel.how, sizeof p->kernel.how, "%lld × (%lld×%lld by %lld×%lld)",
              (long long)g->batch.count, (long long)g->m, (long long)g->k, (long long)g->k,
              (long long)g->n);
 }

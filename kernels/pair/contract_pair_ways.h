@@ -68,7 +68,8 @@ struct PairPlan {
         Direct direct;
     } u;
     PairNest cells;                     /* C's axes: for work after */
-    char kind[48], kernel[REPORT_TEXT];
+    char kind[48];
+    ReportKernel kernel;
     bool blas;                  /* as ReportStep.blas */
     double flops, read, written, copied;
 };

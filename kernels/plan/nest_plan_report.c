@@ -261,8 +261,9 @@ static void report_fold(const NestPlan *p, const PlanStep *s, const char *name, 
     put_left(&t, name, node->free);
     put_node(&t, s->node, LOOSE);
     snprintf(r->kind, sizeof r->kind, "reduction");
-    snprintf(r->kernel, sizeof r->kernel, "own kernel, %lld of %lld elements",
-             (long long)to->size, (long long)(to->size ? in->size / to->size : 0));
+    strcpy(r->kernel.by, "own kernel");
+    snprintf(r->kernel.how, sizeof r->kernel.how, "%lld of %lld elements", (long long)to->size,
+             (long long)(to->size ? in->size / to->size : 0));
     r->flops = (double)in->size * (dtype_info(in->dtype)->kind == 'c' ? 2 : 1);
     r->read = (double)in->size * dtype_info(in->dtype)->bytes;
     r->written = (double)to->size * dtype_info(to->dtype)->bytes;

@@ -355,8 +355,8 @@ void plan_rows_report(const NestPlan *plan, const void *const *data, Report *rep
     nest_report(r->block, data, report);
     for (int i = first; i < report->steps; i++) {
         ReportStep *s = &report->step[i];
-        size_t at = strlen(s->kernel);
-        snprintf(s->kernel + at, sizeof s->kernel - at, "; %lld positions of %s at a time",
+        size_t at = strlen(s->kernel.how);
+        snprintf(s->kernel.how + at, sizeof s->kernel.how - at, "; %lld positions of %s at a time",
                  (long long)r->length, row->name);
         s->flops *= times;
         s->read *= times;

@@ -1,6 +1,7 @@
 /* Steps of a plan's description. */
 #include "kernels/tensor/report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 ReportStep *report_add(Report *r)
@@ -12,4 +13,11 @@ ReportStep *report_add(Report *r)
     }
     r->more++;
     return &r->step[REPORT_STEPS - 1];
+}
+
+const char *report_kernel_text(char *out, size_t cap, const ReportKernel *k)
+{
+    snprintf(out, cap, "%s%s%s%s%s%s%s", k->numbers, k->numbers[0] ? ": " : "", k->before,
+             k->before[0] ? "; " : "", k->by, k->by[0] && k->how[0] ? ", " : "", k->how);
+    return out;
 }

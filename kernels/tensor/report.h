@@ -4,15 +4,24 @@
 #define RICCI_KERNELS_REPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { REPORT_STEPS = 48, REPORT_TEXT = 200 };
+
+/* What runs a step, as `numbers: before; by, how`; each may be "". */
+typedef struct ReportKernel {
+    char numbers[40];            /* `bf16 in, f32 sums` */
+    char before[36];             /* `both operands summed first` */
+    char by[36];                 /* whose it is: `OpenBLAS`, `own blocked kernel` */
+    char how[REPORT_TEXT];       /* `B transposed, 100 × (100×100 by 100×100)` */
+} ReportKernel;
 
 typedef struct ReportStep {
     char what[REPORT_TEXT];      /* `T1[i,k] = A[i,j] B[j,k]`, `relu(T1[i,k] + c[k])` */
     /* dot, gemv, gemm, batched gemm, outer product, loop nest, copy … */
     char kind[48];
-    char kernel[REPORT_TEXT];    /* `dgemm of OpenBLAS, B transposed, 100 × (100×100 by 100×100)` */
+    ReportKernel kernel;
     /* a routine of the BLAS that is loaded, on the operands as they are */
     bool blas;
     double flops;
@@ -31,5 +40,7 @@ typedef struct Report {
 
 /* The next step to fill in, zeroed; when all are in use a spare one that counts as `more`. */
 ReportStep *report_add(Report *);
+/* Returns out, "" where nothing is known. */
+const char *report_kernel_text(char *out, size_t cap, const ReportKernel *);
 
 #endif

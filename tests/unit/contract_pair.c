@@ -213,9 +213,10 @@ static bool agrees(DType dt, Semiring s, const char *data, int64_t at, double co
 
 static void describe(const Case *k, const PairPlan *plan) {
     ReportStep step = { .kind = "" };
+    char kernel[2 * REPORT_TEXT];
     pair_report(plan, &step);
     fprintf(stderr, "%s, semiring %d, %s: %s\n", dtype_name(k->c.dtype), k->c.semiring, step.kind,
-            step.kernel);
+            report_kernel_text(kernel, sizeof kernel, &step.kernel));
     for (int l = 0; l < k->c.labels; l++)
         fprintf(stderr, "  %lld: C %s%lld A %lld B %lld\n", (long long)k->c.extent[l],
                 k->c.out >> l & 1 ? "" : "-", (long long)k->c.out_stride[l],
