@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#define EW_ROW(id, name_, params_, kinds_, result_, real_, complex_, integer_, ...) \
+#define EW_ROW(id, name_, params_, kinds_, result_, cost_, real_, complex_, integer_, ...) \
     { .name = name_, .params = params_, .cls = OPC_EW, .ew = EW_##id, .dtypes = kinds_, \
       .section = "elementwise", .tried = true, .ulps = 1, .ulps_complex = 8, __VA_ARGS__ },
 #define AS(parts)               /* the kernels' (kernels/elementwise/ew.h) */

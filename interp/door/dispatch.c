@@ -43,7 +43,9 @@ static Value run_elementwise(Interp *in, const Op *op, const Value *args, int n,
         return r;
     if (n == 2 && as < TK_OPERATORS && arith_other(in, op, args[0], args[1], false, &r))
         return r;
-    return ew_call(in, op, args, n, weak, reuse);
+    r = ew_call(in, op, args, n, weak, reuse);
+    assert(op_shape_broadcasts(args, n, r));
+    return r;
 }
 
 static Value run_call(OpCall *c, const Aspect *none)
@@ -133,6 +135,7 @@ static Value call_row(OpCall *c)
         fence_check(&in->ctx, c->op->reaches, c->op->name);
     Value r = call(c);
     assert(in->sp >= mark && r.tag != V_UNDEF && r.tag != V_FLOW);
+    assert(op_shape_holds(c, r));
     if (__builtin_expect(in->pins != 0, 0))
         r = keep_apart(c, r);
     stack_cut(in, mark);

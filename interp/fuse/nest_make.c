@@ -4,6 +4,7 @@
 
 #include "interp/op/arith.h"
 #include "interp/op/elementwise.h"
+#include "interp/precision/autocast.h"
 #include "interp/precision/precise.h"
 #include <string.h>
 
@@ -108,8 +109,12 @@ static void check_values(NestMaker *m, const Op *op, const int *args, int n, DTy
             ew_literal_error(m->in, op, i, value, compute);
 }
 
-int nest_make_ew(NestMaker *m, const Op *op, const int *args, int n)
+int nest_make_ew(NestMaker *m, const Op *op, const int *given, int n)
 {
+    int args[3];
+    for (int i = 0; i < n; i++)
+        args[i] = op->autocast == AC_RAISE ? autocast_node(m->in, m->nest, AC_RAISE, given[i])
+                                           : given[i];
     Choice c = choose(m, op, args, n);
     check_kinds(m, op, args, n, &c);
     check_values(m, op, args, n, (DType)c.kernel->compute);

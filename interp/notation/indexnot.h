@@ -400,7 +400,7 @@ Value ix_exact(IxBind *, const IxNode *root, IxInstance *);
 /* indexnot_autocast.c: what `autocast F` does here. */
 bool ix_contracts(const IxNode *);                  /* a sum of products: two factors at least */
 void ix_autocast(Interp *, const IxTree *, Value *base);    /* casts leaves */
-int ix_autocast_node(IxBind *, AutocastClass, int node);    /* casts a node of the nest */
+int ix_autocast_factor(IxBind *, AutocastClass, int node);    /* casts a node of the nest */
 
 /* EWT_NONE, or EWT_INT_POWER: to be done again in f64. Raises all other trouble. */
 EwTrouble ix_plan_run(Interp *, const Exec *, const IxPlan *, const Value *base, void *out);

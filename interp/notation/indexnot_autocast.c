@@ -64,14 +64,12 @@ void ix_autocast(Interp *in, const IxTree *tree, Value *base)
     }
 }
 
-/* A node in what its class asks for, where the nest has kernels of that. */
-int ix_autocast_node(IxBind *b, AutocastClass class, int node)
+/* A factor; of f32 it may be one of a device's narrower products. */
+int ix_autocast_factor(IxBind *b, AutocastClass class, int node)
 {
-    DType f = autocast_format(b->in), from = (DType)b->make.nest->node[node].dtype;
-    if (b->product != DT_NONE && class == AC_LOWER && from == DT_F32)
-        node = nest_cast(&b->in->ctx, b->make.nest,
-                         nest_cast(&b->in->ctx, b->make.nest, node, b->product), DT_F32);
-    if (f == DT_NONE || dtype_foreign(f) || dtype_foreign(from))
-        return node;
-    return nest_cast(&b->in->ctx, b->make.nest, node, autocast_dtype(class, f, from));
+    Ctx *ctx = &b->in->ctx;
+    Nest *n = b->make.nest;
+    if (b->product != DT_NONE && class == AC_LOWER && n->node[node].dtype == DT_F32)
+        node = nest_cast(ctx, n, nest_cast(ctx, n, node, b->product), DT_F32);
+    return autocast_node(b->in, n, class, node);
 }

@@ -126,14 +126,11 @@ static bool whole_constant(const IxBind *b, int node)
     return x->kind == NEST_CONST && dtype_info(x->dtype)->kind == 'i';
 }
 
-static int make_ew(IxBind *b, const IxNode *n, IxInstance *of, const Op *op, const int *given,
+static int make_ew(IxBind *b, const IxNode *n, IxInstance *of, const Op *op, const int *args,
                    int count)
 {
     IxPlan *p = b->target;
-    int args[3];
     b->in->at = n->at;
-    for (int i = 0; i < count; i++)
-        args[i] = op->autocast == AC_RAISE ? ix_autocast_node(b, AC_RAISE, given[i]) : given[i];
     int node = nest_make_ew(&b->make, op, args, count);
     const NestNode *made = &b->make.nest->node[node];
     if ((op->traits & TRAIT_INT_TROUBLE) && dtype_info(made->compute)->kind == 'i' &&
@@ -284,7 +281,7 @@ static int multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, int **ma
     int args[2];
     if (!ix_in_product(n)) {
         int x = *(*made)++;
-        x = ix_autocast_node(b, class, x);
+        x = ix_autocast_factor(b, class, x);
         return whole ? nest_cast(&b->in->ctx, b->make.nest, x, DT_I64) : x;
     }
     for (int i = 0; i < n->args; i++)

@@ -63,6 +63,15 @@ typedef enum OpSizes {      /* What the letters of .flops stand for. */
     SIZES_PAIR              /* m and n elements */
 } OpSizes;
 
+typedef enum OpGives {      /* The shape of its result, where a rule says it (op_shapes.c). */
+    GIVES_ANY,
+    GIVES_LIKE,             /* its first operand's */
+    GIVES_REDUCED,          /* the same without `axis`, or with 1 there (`keepdims`) */
+    GIVES_ONE,              /* one number for each matrix of the first operand */
+    GIVES_PRODUCT,          /* (m) x k times k (x n) */
+    GIVES_SOLUTION          /* of A x = b: as many rows as A has columns, the rest b's */
+} OpGives;
+
 typedef enum OpWritten {    /* How a call of it is written. */
     WRITTEN_CALL,           /* f(x), or with the sign of .infix */
     WRITTEN_NAME,           /* f(x), though .infix has a sign for it */
@@ -124,6 +133,7 @@ struct Op {
      * elements: takes views of more than TENSOR_READ_MAX, which other rows refuse */
     bool lays;
     uint8_t sizes;          /* OpSizes */
+    uint8_t gives;          /* OpGives; elementwise rows give what their operands broadcast to */
     uint8_t written;        /* OpWritten */
     uint8_t wraps;          /* OpWrap */
     bool solves;            /* solves A x = b: `compare` keeps the three */
@@ -155,7 +165,7 @@ typedef struct OpSig {
     int positional;         /* the first so many can be given by position; all the rest by name */
     int required;           /* the first so many have no default */
     bool variadic;
-    int dtype, device;      /* the parameters of that name, -1: none */
+    int dtype, device, axis, keepdims;      /* the parameters of that name, -1: none */
 } OpSig;
 
 /* What ran: counted by the door per operation. `profile` and `explain` read it. */
@@ -187,6 +197,10 @@ const char *op_signature(Interp *, const Op *, bool full);
 const char *op_label(const Op *, char *out, size_t cap);
 /* The operation whose name is closest to text, for did-you-mean; NULL if none is. */
 const char *op_closest(Interp *, const char *text);
+/* Has the result the shape that the row's rule says? True where there is none. For asserts. */
+bool op_shape_holds(OpCall *, Value result);
+/* The same of elementwise rows: what their operands broadcast to. */
+bool op_shape_broadcasts(const Value *args, int n, Value result);
 /* What the file of a row keeps from call to call: zeros at first. One OpState a file, static. */
 typedef struct OpState { size_t bytes; void (*clear)(Ctx *, void *); } OpState;
 void *op_state(Interp *, const OpState *);

@@ -245,7 +245,12 @@ static __attribute__((noinline)) OpSig *parse_params(Interp *in, const char *tex
     OpParam *params = arena_alloc(arena, MOST * sizeof *params);
     bool by_name = false, optional = false;
     Piece p, rest = { 0 };
-    sig->dtype = sig->device = -1;
+    const struct { const char *name; int *at; } known[] = {
+        { "dtype", &sig->dtype }, { "device", &sig->device }, { "axis", &sig->axis },
+        { "keepdims", &sig->keepdims },
+    };
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        *known[k].at = -1;
     for (const char *at = text ? text : ""; next_piece(&at, &p);) {
         if (p.star || p.variadic) {
             by_name = true;
@@ -253,10 +258,10 @@ static __attribute__((noinline)) OpSig *parse_params(Interp *in, const char *tex
             rest = p.variadic ? p : rest;
             continue;
         }
-        if (p.name_len == 5 && memcmp(p.name, "dtype", 5) == 0)
-            sig->dtype = sig->fixed;
-        if (p.name_len == 6 && memcmp(p.name, "device", 6) == 0)
-            sig->device = sig->fixed;
+        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+            if (p.name_len == strlen(known[k].name) &&
+                memcmp(p.name, known[k].name, p.name_len) == 0)
+                *known[k].at = sig->fixed;
         put_param(in, &params[sig->fixed++], &p, by_name);
         optional |= p.fallback != NULL || by_name;
         sig->positional += by_name ? 0 : 1;

@@ -95,6 +95,15 @@ Tensor *autocast_tensor(Interp *in, Tensor *t, DType dt)
     return r;
 }
 
+/* ---- nodes ---- */
+int autocast_node(Interp *in, Nest *n, AutocastClass class, int node)
+{
+    DType f = autocast_format(in), from = (DType)n->node[node].dtype;
+    if (f == DT_NONE || dtype_foreign(f) || dtype_foreign(from))
+        return node;
+    return nest_cast(&in->ctx, n, node, autocast_dtype(class, f, from));
+}
+
 /* ---- the call ---- */
 
 static DType operand_dtype(Value v)

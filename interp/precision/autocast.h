@@ -9,6 +9,7 @@
 
 #include "interp/op/aspect.h"
 #include "interp/state/scope.h"
+#include "kernels/nest/nest.h"
 
 /* F of the innermost scope where that is an autocast, else DT_NONE. */
 static inline DType autocast_format(const Interp *in)
@@ -28,6 +29,9 @@ static inline bool autocast_applies(const Interp *in, const Op *op)
 /* The aspect (aspect.h): the rest runs on operands that are cast, outside of every scope. */
 bool autocast_wants(const OpCall *);
 Value autocast_call(OpCall *, const Aspect *rest);
+
+/* The same of a node of a nest, for who makes nests (interp/fuse/nest_make.c, index notation). */
+int autocast_node(Interp *, Nest *, AutocastClass, int node);
 
 /* t in another floating dtype, laid out as t is where its elements lie close enough together:
  * what the planner of contractions does with operands that it converts itself, so that a

@@ -14,15 +14,15 @@ const EwInfo ew_info[EW_COUNT] = {
 #define SECOND(first, second, ...) second
 #define SECOND_OF(...) SECOND(__VA_ARGS__)
 #define PARTS(first, ...) SECOND_OF(AS_TEXT first, NULL, NULL)
-#define ROW(id, text, count, takes, res, real, cplx, integer, ...) \
-    [EW_##id] = { .name = text, .arity = count, .result = res, .kinds = takes, \
-                  .formula = { real, cplx, integer }, .as = PARTS(__VA_ARGS__) },
-#define EW1(id, name, params, kinds, res, real, cplx, integer, ...) \
-    ROW(id, name, 1, kinds, res, #real, #cplx, #integer, __VA_ARGS__)
-#define EW2(id, name, params, kinds, res, real, cplx, integer, ...) \
-    ROW(id, name, 2, kinds, res, #real, #cplx, #integer, __VA_ARGS__)
-#define EW3(id, name, params, kinds, res, real, cplx, integer, ...) \
-    ROW(id, name, 3, kinds, res, #real, #cplx, #integer, __VA_ARGS__)
+#define ROW(id, text, count, takes, res, price, real, cplx, integer, ...) \
+    [EW_##id] = { .name = text, .arity = count, .result = res, .cost = price, \
+                  .kinds = takes, .formula = { real, cplx, integer }, .as = PARTS(__VA_ARGS__) },
+#define EW1(id, name, params, kinds, res, cost, real, cplx, integer, ...) \
+    ROW(id, name, 1, kinds, res, cost, #real, #cplx, #integer, __VA_ARGS__)
+#define EW2(id, name, params, kinds, res, cost, real, cplx, integer, ...) \
+    ROW(id, name, 2, kinds, res, cost, #real, #cplx, #integer, __VA_ARGS__)
+#define EW3(id, name, params, kinds, res, cost, real, cplx, integer, ...) \
+    ROW(id, name, 3, kinds, res, cost, #real, #cplx, #integer, __VA_ARGS__)
 #include "builtins/arrays/elementwise.def"
 #undef EW1
 #undef EW2
@@ -34,6 +34,34 @@ const EwInfo ew_info[EW_COUNT] = {
 #undef AS_TEXT
 #undef AS
 };
+
+/* In units of one addition in a vector program, from the order of magnitude, and in ns per element
+ * of f64. */
+static const struct { float weight; double ns; } costs[] = {
+    [COST_ADD] = { 1, 0.2 },    [COST_ROUND] = { 3, 0.3 },    [COST_DIVIDE] = { 3, 1 },
+    [COST_MOD] = { 8, 6 },      [COST_EXP] = { 8, 1.6 },      [COST_SIN] = { 8, 2.5 },
+    [COST_FUNCTION] = { 8, 5 }, [COST_POWER] = { 12, 9 },     [COST_ERF] = { 12, 5 },
+    [COST_GAMMA] = { 40, 5 },
+};
+
+bool ew_rough(EwOp op)
+{
+    return ew_info[op].cost & COST_ROUGH;
+}
+
+float ew_weight(EwOp op, DType compute)
+{
+    int cost = ew_info[op].cost & ~COST_ROUGH;
+    return costs[cost].weight * (dtype_info(compute)->kind == 'c' ? 3 : 1);
+}
+
+double ew_seconds(EwOp op, DType compute)
+{
+    double ns = costs[ew_info[op].cost & ~COST_ROUGH].ns;
+    if (dtype_info(compute)->kind == 'c')
+        ns = ns > 0.5 ? 20 : 0.5;
+    return (dtype_half(compute) ? ns + 1 : ns * dtype_info(compute)->bytes / 8) * 1e-9;
+}
 
 static bool has_formula(EwOp op, DType dt) {
     char kind = dtype_info(dt)->kind;

@@ -1,7 +1,7 @@
 /* Elementwise kernels, generated for every dtype from the scalar formulas in
  * builtins/arrays/elementwise.def (data: included here for the list of operations).
  *
- * Rows there are  EW1|EW2|EW3(id, name, params, kinds, result, real, complex, integer, …)
+ * Rows there are  EW1|EW2|EW3(id, name, params, kinds, result, cost, real, complex, integer, …)
  * with 1, 2 or 3 operands named x, y, z in the formulas; `…` are designated initialisers
  * of the registry row (.infix .autocast .gradient .flops .traits .help .example .expect). A
  * formula that does not exist is written NONE. */
@@ -31,15 +31,26 @@ typedef enum EwResult {
     RES_WHERE      /* first operand bool, the others promote */
 } EwResult;
 
+/* What an element costs, by the function that is most like it. */
+typedef enum EwCost {
+    COST_ADD, COST_ROUND, COST_DIVIDE, COST_MOD, COST_EXP, COST_SIN, COST_FUNCTION, COST_POWER,
+    COST_ERF, COST_GAMMA,
+    COST_ROUGH = 1 << 4            /* a GPU's own f32 function is rough */
+} EwCost;
+
 typedef struct EwInfo {
     const char *name;
-    uint8_t arity;
+    uint8_t arity, cost;
     EwResult result;
     const char *kinds;
     const char *formula[3];   /* real, complex, integer, as written; "NONE" */
     const char *as;           /* a composition of other rows, as "clamp(x, 0, 6)", or NULL */
 } EwInfo;
 extern const EwInfo ew_info[EW_COUNT];
+/* What an element takes, roughly: in additions, and in seconds where it runs in vectors. */
+float ew_weight(EwOp, DType compute);
+double ew_seconds(EwOp, DType compute);
+bool ew_rough(EwOp);
 
 /* The composition as steps on cells: x, y, z are cells 0 to 2, the whole numbers in it (after 0
  * and 1, the answers of comparisons) follow from EW_WHOLE, then the result of every part. */

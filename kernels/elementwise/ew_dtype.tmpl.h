@@ -57,7 +57,7 @@
 
 #define KERNEL_ARGS void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n
 
-#define EW1(id, name, params, kinds, res, real, complex, integer, ...) \
+#define EW1(id, name, params, kinds, res, cost, real, complex, integer, ...) \
     static inline OUT_##res N(at_##id)(T x) { \
         (void)x; \
         return (OUT_##res)(FORMULA(real, complex, integer)); \
@@ -65,7 +65,7 @@
     static __attribute__((unused)) void N(ew_##id)(KERNEL_ARGS) { \
         if (HAS(#real, #complex, #integer)) LOOP1_##res(out, so, in, si, n, N(at_##id)); \
     }
-#define EW2(id, name, params, kinds, res, real, complex, integer, ...) \
+#define EW2(id, name, params, kinds, res, cost, real, complex, integer, ...) \
     static inline OUT_##res N(at_##id)(T x, T y) { \
         (void)x, (void)y; \
         return (OUT_##res)(FORMULA(real, complex, integer)); \
@@ -73,7 +73,7 @@
     static __attribute__((unused)) void N(ew_##id)(KERNEL_ARGS) { \
         if (HAS(#real, #complex, #integer)) LOOP2_##res(out, so, in, si, n, N(at_##id)); \
     }
-#define EW3(id, name, params, kinds, res, real, complex, integer, ...) \
+#define EW3(id, name, params, kinds, res, cost, real, complex, integer, ...) \
     static inline OUT_##res N(at_##id)(FIRST_##res x, T y, T z) { \
         (void)x, (void)y, (void)z; \
         return (OUT_##res)(FORMULA(real, complex, integer)); \

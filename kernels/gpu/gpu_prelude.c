@@ -216,21 +216,9 @@ static const char *const real_names[] = {
 
 /* Single-precision library functions whose error may reach 4 ulp (CUDA C++ Programming Guide,
  * Mathematical Functions; OpenCL 1.2, table 7.4) are computed in f64 where the device has it. */
-static bool is_rough(EwOp op)
-{
-    switch (op) {
-    case EW_POWER: case EW_TAN: case EW_GAMMA: case EW_LGAMMA: case EW_ERF: case EW_ERFC:
-    case EW_GELU:
-    case EW_SINH: case EW_COSH: case EW_ASINH: case EW_ACOSH: case EW_ATANH: case EW_ATAN2:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static bool widens(const GpuSource *s, EwOp op)
 {
-    return is_rough(op) && s->dtypes >> DT_F64 & 1;
+    return ew_rough(op) && s->dtypes >> DT_F64 & 1;
 }
 
 /* ---- dtypes ---- */

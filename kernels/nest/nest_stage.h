@@ -252,7 +252,6 @@ bool stage_tiled(const StageCode *, const StageProgram *, int load);
 /* nest_stage_plan.c: canonical form; choice of strips, loops and copies. */
 void stage_canonical(StageCode *);
 void stage_choose(Ctx *, StageCode *);
-double stage_op_seconds(EwOp, DType compute);
 /* nest_stage_compile.c: steps and registers. */
 void stage_compile(Ctx *, StageCode *);
 /* nest_stage_nan.c: has a result of floats a nan where no operand has one? */

@@ -214,26 +214,6 @@ static void find_groups(Ctx *ctx, StageCode *c)
 
 /* ---- costs, in ns per element ---- */
 
-double stage_op_seconds(EwOp op, DType compute)
-{
-    char kind = dtype_info(compute)->kind;
-    double wide = bytes_of(compute) / 8, ns;
-    switch (op) {
-    case EW_DIVIDE: case EW_SQRT: ns = 1; break;
-    case EW_EXP: ns = 1.6; break;
-    case EW_LOG: case EW_SIN: case EW_COS: ns = 2.5; break;
-    case EW_POWER: ns = 9; break;
-    case EW_FLOOR_DIVIDE: case EW_MOD: ns = 6; break;
-    case EW_ADD: case EW_SUBTRACT: case EW_MULTIPLY: case EW_NEGATIVE: case EW_ABS:
-    case EW_MAXIMUM: case EW_MINIMUM: case EW_WHERE: case EW_LESS: case EW_GREATER:
-    case EW_EQUAL: case EW_RELU: case EW_CLAMP: ns = 0.2; break;
-    default: ns = ew_info[op].result == RES_FLOAT ? 5 : 0.3; break;
-    }
-    if (kind == 'c')
-        ns = ns > 0.5 ? 20 : 0.5;
-    return (dtype_half(compute) ? ns + 1 : ns * wide) * 1e-9;
-}
-
 static bool in_body(const StageCode *c, int node, uint64_t bound)
 {
     return c->used[node] && (c->nest->node[node].free & bound) != 0;
@@ -663,7 +643,7 @@ static void estimate(StageCode *c, const bool *main)
         if (main[k] && (node->free & ~axes) == 0 && node->kind != NEST_REDUCE)
             times = extents(n, node->free);
         if (node->kind == NEST_EW) {
-            ns += stage_op_seconds((EwOp)node->op, (DType)node->compute) * 1e9 * times;
+            ns += ew_seconds((EwOp)node->op, (DType)node->compute) * 1e9 * times;
             c->flops += times;
         } else if (node->kind == NEST_REDUCE) {
             ns += 0.1 * times;

@@ -28,31 +28,6 @@ bool plan_fits(const Planner *p, int x)
 
 /* ---- what nodes cost ---- */
 
-/* In units of one addition in a vector program, from the order of magnitude. */
-static float op_cost(const NestNode *x)
-{
-    bool cplx = dtype_info(x->compute)->kind == 'c';
-    float wide = cplx ? 3 : 1;
-    switch ((EwOp)x->op) {
-    case EW_DIVIDE: case EW_SQRT: case EW_FLOOR: case EW_ROUND:
-        return 3 * wide;
-    case EW_FLOOR_DIVIDE: case EW_MOD:
-        return 8;
-    case EW_EXP: case EW_EXPM1: case EW_LOG: case EW_LOG2: case EW_LOG10: case EW_LOG1P:
-    case EW_SIN: case EW_COS: case EW_TAN: case EW_TANH: case EW_SINH: case EW_COSH:
-    case EW_ATAN: case EW_ASIN: case EW_ACOS: case EW_CBRT: case EW_HYPOT: case EW_ATAN2:
-    case EW_SIGMOID: case EW_SILU: case EW_SOFTPLUS: case EW_ANGLE:
-    case EW_ASINH: case EW_ACOSH: case EW_ATANH:
-        return 8 * wide;
-    case EW_POWER: case EW_ERF: case EW_ERFC: case EW_GELU:
-        return 12 * wide;
-    case EW_GAMMA: case EW_LGAMMA: case EW_NEXTAFTER:
-        return 40;
-    default:
-        return wide;
-    }
-}
-
 static void add_fact(Planner *p, int x)
 {
     const NestNode *node = &p->n->node[x];
@@ -63,7 +38,10 @@ static void add_fact(Planner *p, int x)
         f->cost = 1;
         return;
     }
-    f->cost = node->kind == NEST_EW ? op_cost(node) : node->kind == NEST_CAST ? 1 : 0;
+    if (node->kind == NEST_EW)
+        f->cost = ew_weight((EwOp)node->op, (DType)node->compute);
+    else if (node->kind == NEST_CAST)
+        f->cost = 1;
     if (node->kind == NEST_LOAD)
         f->cost = p->n->load[node->slot].gathers ? 4 : 0.5f;
     for (int k = 0; k < node->args; k++) {

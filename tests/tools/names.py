@@ -20,8 +20,6 @@ EXCEPTIONS = {
     ("builtins/formats/formats_make.c", "full"): "a value of mode=",
     ("interp/native/native.c", "null"): "a name that is there from the start",
     ("interp/op/heard.c", "log"): "a word of the formulas of .flops",
-    ("interp/op/registry.c", "dtype"): "a parameter's name, where parameters are read",
-    ("interp/op/registry.c", "device"): "a parameter's name, where parameters are read",
     ("interp/session/repl_commands.c", "exit"): "a command of the prompt",
     # The name is asked for, not what the operation is.
     ("interp/device/place_strict.c", "op->name"): "is the row that lacks the one that is shown anyway?",
