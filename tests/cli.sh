@@ -229,6 +229,14 @@ interrupt() {
     kill $watch 2>/dev/null
     judge "$1" 130 '' 'interrupt' $got
 }
+# ---- growth that one step of refinement does not mend: how much, the library's rounding says ----
+growth='n = 120; seed(1); W = eye(n) - tril(ones(n, n), -1); W[:, n-1] = 1.0; b = W @ rand(n)'
+lost='notice: rounding errors that grew in the factorisation of W cost about 1[0-9] digits of the solution: .* of \|A\| \|x\| \+ \|b\| in a row; lstsq\(W, b\) solves by QR'
+expect "growth is said" 0 '^true$' "$lost" "$RICCI" -e "$growth; y = W \\ b; print(dtype(y) == f64)"
+expect "growth of one of three" 0 '^true$' 'notice: 1 of the 3 systems: rounding' "$RICCI" -e "$growth; A = stack((eye(n) + rand(n, n), W, rand(n, n)), axis=0); print(all(isfinite(A \\ b)))"
+expect "explain trusts no digits that growth took" 0 'about [01] digits? to trust' 'notice' "$RICCI" -e "$growth; explain W \\ b"
+expect "explain says what was refined" 0 'refined   once: its backward error was above 60 eps' - "$RICCI" -e 'n = 60; W = eye(n) - tril(ones(n, n), -1); W[:, n-1] = 1.0; seed(1); x = rand(n); b = W @ x; explain W \ b'
+
 # ---- the kernels that explain names; a build or a machine may take its plain loops instead ----
 names_kernel() {    # PATTERN PROGRAM: one of a kernel's names, or the plain nest of a hostile build
     expect "explain names $1" 0 "($1|loop nest: (f32 in, f64 sums: )?plain loops)" - "$RICCI" -e "A = reshape(arange(200.0), (20, 10)); B = reshape(arange(300.0), (10, 30)); x = arange(10.0)

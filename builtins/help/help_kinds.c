@@ -166,8 +166,8 @@ static const Story stories[ERR_KINDS] = {
         .program = "A = [1, 2; 2, 4]\n"
                    "b = [1, 3]\n"
                    "x = A \\ b\n",
-        .report = "error[numeric]: solve: A is singular: pivot 1 is exactly zero (row 1 depends on "
-                  "those before it)\n"
+        .report = "error[numeric]: solve: A is singular: pivot 1 is exactly zero (column 1 depends "
+                  "on those before it)\n"
                   "  --> example.ric:3:5\n"
                   " 3 | x = A \\ b\n"
                   "   |     ^\n"

@@ -396,7 +396,20 @@ static bool is_subnormal(const Stack *s, double *norm)
     return *norm > 0 && *norm < (double)s->n * (narrow ? (double)FLT_MIN : DBL_MIN);
 }
 
-void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
+/* A row or column of zeros; -1: none. */
+static int64_t zero_line(const Stack *s, Mat a)
+{
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t j = 0;
+        while (j < s->n && mat_abs(s->type, a.data, i * a.rs + j * a.cs) == 0)
+            j++;
+        if (j == s->n)
+            return i;
+    }
+    return -1;
+}
+
+void linalg_zero_pivot(const Stack *s, int64_t pivot)
 {
     char why[128], help[160];
     double norm;
@@ -408,9 +421,14 @@ void linalg_zero_pivot(const Stack *s, int64_t pivot, bool by_rows)
                        "the elements of %s are below the normal range of %s (1-norm %.1e)",
                        arg_text(s->call, s->arg), dtype_name(s->dt), norm);
     }
-    snprintf(why, sizeof why, "pivot %lld is exactly zero (%s %lld %s)", (long long)pivot,
-             by_rows ? "row" : "column", (long long)pivot,
-             pivot ? "depends on those before it" : "is zero");
+    Mat a = linalg_item(s, s->at);
+    int64_t row = zero_line(s, a), col = zero_line(s, (Mat){ a.data, a.cs, a.rs });
+    if (row >= 0 || col >= 0)
+        snprintf(why, sizeof why, "its %s %lld is zero", row >= 0 ? "row" : "column",
+                 (long long)(row >= 0 ? row : col));
+    else
+        snprintf(why, sizeof why, "pivot %lld is exactly zero (column %lld depends on those before "
+                 "it)", (long long)pivot, (long long)pivot);
     linalg_singular(s, why);
 }
 

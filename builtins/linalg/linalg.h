@@ -96,7 +96,7 @@ void linalg_ill_notice(const Ill *, const Stack *, const char *what);
 int linalg_digits(BlasType, double rcond);
 /* Raise ERR_NUMERIC with the way out as help: lstsq for a system, pinv for an inverse. */
 _Noreturn void linalg_singular(const Stack *, const char *why);
-_Noreturn void linalg_zero_pivot(const Stack *, int64_t pivot, bool by_rows);
+_Noreturn void linalg_zero_pivot(const Stack *, int64_t pivot);
 /* Raises ERR_NUMERIC for an iteration that did not converge. */
 _Noreturn void linalg_no_convergence(const Stack *, int info);
 

@@ -108,7 +108,7 @@ static Scaled pivot_product(const Stack *a, Mat m, const DetWork *w, int exponen
     Scaled p = { 1, 0, -exponent * a->n };
     BlasType real = blas_type(dtype_real(a->dt));
     int64_t parts = a->n * a->n * (blas_is_complex(a->type) ? 2 : 1);
-    mat_copy(a->bytes, a->n, a->n, m, (Mat){ w->matrix, a->n, 1 });
+    mat_copy(a->bytes, a->n, a->n, m, mat_columns(w->matrix, a->n));
     for (int64_t i = 0; i < parts && exponent; i++)
         mat_store(real, w->matrix, i, scalbn(mat_real(real, w->matrix, i), exponent), 0);
     lapack_lu(w->blas, a->type, a->n, a->n, w->matrix, w->pivots);

@@ -55,8 +55,8 @@ void linalg_explain_inverse(const Stack *s, double norm, const char *inverse)
     linalg_explain_routines(s->call, s->type, "getrf getri", "getrf getri");
     explain_flops(s->call->in, 2 * n * n * n * count, "2n^3");
     if (explain_on(s->call->in)) {
-        double rcond = 1 /
-                       (norm * mat_norm1(s->type, s->n, s->n, (Mat){ (char *)inverse, 1, s->n }));
+        double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n,
+                                             mat_columns((char *)inverse, s->n)));
         linalg_explain_rcond(s, rcond, rcond);
     }
     explain_resume(s->call->in);
@@ -254,12 +254,16 @@ static void explain_quality(Factor *f, Mat b, const char *x)
     const Stack *s = f->s;
     Interp *in = s->call->in;
     double rcond = factor_rcond(f), r = scaled_residual(f, b, x);
-    linalg_explain_rcond(s, rcond, f->kind == FACTOR_DIAGONAL ? 1 : factor_trust(f, rcond));
+    double trust = f->kind == FACTOR_DIAGONAL ? 1 : factor_trust(f, rcond);
+    double noise = (double)s->n * mat_eps(s->type);
+    linalg_explain_rcond(s, rcond, r > noise ? trust * noise / r : trust);
     if (r == 0)
         explain_note(in, "residual", "0 = |b - A x| / (|A| |x|)");
     else
         explain_note(in, "residual", "%.1e = |b - A x| / (|A| |x|), %.2g eps", r,
                      r / mat_eps(s->type));
+    if (f->refined)
+        explain_note(in, "refined", "once: its backward error was above %lld eps", (long long)s->n);
 }
 
 void factor_explain_small(Factor *f, const Rhs *r, const uint8_t *done, const Out *x)

@@ -62,10 +62,10 @@ static _Noreturn void zero_diagonal(Factor *f, const char *shape, int64_t i)
     singular(f, why);
 }
 
-static _Noreturn void zero_pivot(Factor *f, int64_t pivot, bool by_rows)
+static _Noreturn void zero_pivot(Factor *f, int64_t pivot)
 {
     linalg_require_finite(f->s);
-    linalg_zero_pivot(f->s, pivot, by_rows);
+    linalg_zero_pivot(f->s, pivot);
 }
 
 /* ---- the norm and the condition number ---- */
@@ -123,8 +123,8 @@ static double estimate(Factor *f, double norm)
     case FACTOR_HERMITIAN: case FACTOR_SYMMETRIC:
         return lapack_indefinite_rcond(f->blas, t, f->kind == FACTOR_HERMITIAN, n, f->work,
                                        f->pivots, norm, w);
-    default: /* of M, so that it is the 1-norm of A */
-        return lapack_lu_rcond(f->blas, t, f->by_rows ? 'I' : '1', n, f->work, norm, w);
+    default:
+        return lapack_lu_rcond(f->blas, t, '1', n, f->work, norm, w);
     }
 }
 
@@ -307,9 +307,7 @@ static bool well_by_signs(Factor *f)
     const Stack *s = f->s;
     if (f->kind < FACTOR_CHOLESKY || f->exponent)
         return false;
-    bool by_rows = llabs(f->a.cs) <= llabs(f->a.rs);
-    Mat lines = { f->a.data, by_rows ? f->a.cs : f->a.rs, by_rows ? f->a.rs : f->a.cs };
-    double norm = mat_norm1(s->type, s->n, s->n, lines);
+    double norm = mat_norm1(s->type, s->n, s->n, f->a);
     return 3 * norm * inverse_norm(f) * linalg_rcond_ill(s) < 1;
 }
 
@@ -410,7 +408,7 @@ static bool factor_tridiagonal(Factor *f)
     f->kind = FACTOR_TRIDIAGONAL;
     int info = lapack_tridiagonal(factor_blas(f), s->type, &f->tri);
     if (info > 0)
-        zero_pivot(f, info - 1, false);
+        zero_pivot(f, info - 1);
     return true;
 }
 
@@ -455,7 +453,7 @@ static bool factor_band(Factor *f)
     band_take(f, ku, kl);
     int info = lapack_band(factor_blas(f), s->type, n, kl, ku, f->work, f->pivots);
     if (info > 0)
-        zero_pivot(f, info - 1, false);
+        zero_pivot(f, info - 1);
     largest_pivot(f, f->work, ld, kl + ku);
     return true;
 }
@@ -482,14 +480,12 @@ static bool factor_permuted(Factor *f)
     return true;
 }
 
-/* Copies A so that no element moves where its rows or columns are whole. */
+/* A by columns, so that rows are exchanged whatever its layout. */
 static void copy_in(Factor *f)
 {
     Stack *s = f->s;
     int64_t n = s->n;
-    char *to = factor_room(f, n, n);
-    f->by_rows = f->a.rs != 1 || n == 1;
-    mat_copy(s->bytes, n, n, f->a, f->by_rows ? (Mat){ to, n, 1 } : (Mat){ to, 1, n });
+    mat_copy(s->bytes, n, n, f->a, mat_columns(factor_room(f, n, n), n));
     explain_copied(s->call->in, (double)(n * n) * (double)s->bytes);
 }
 
@@ -566,7 +562,7 @@ static void factor_lu(Factor *f)
     f->kind = FACTOR_LU;
     int info = lapack_lu(factor_blas(f), s->type, n, n, f->work, f->pivots);
     if (info > 0)
-        zero_pivot(f, info - 1, f->by_rows);
+        zero_pivot(f, info - 1);
     largest_pivot(f, f->work, n + 1, 0);
 }
 
@@ -587,7 +583,7 @@ static void factor_rescale(Factor *f)
     f->kind = FACTOR_LU;
     int info = lapack_lu(factor_blas(f), s->type, n, n, f->work, f->pivots);
     if (info > 0)
-        zero_pivot(f, info - 1, f->by_rows);
+        zero_pivot(f, info - 1);
     largest_pivot(f, f->work, n + 1, 0);
 }
 
@@ -709,7 +705,7 @@ void factor_solve(Factor *f, Mat b, int64_t nrhs, char *x)
                                 f->pivots, x, &f->extra);
         break;
     default:
-        lapack_lu_solve(f->blas, s->type, trans, n, nrhs, f->work, f->pivots, x);
+        lapack_lu_solve(f->blas, s->type, 'N', n, nrhs, f->work, f->pivots, x);
         if (f->exponent)
             unscale(f, n * nrhs, x);
         break;

@@ -21,15 +21,16 @@ typedef enum FactorKind {
     FACTOR_LU                    /* getrf, getrs */
 } FactorKind;
 
-/* A factored matrix. M is what lies in memory in Fortran's eyes: the transpose of A when A
- * lies by rows, which trans = 'T' makes up for, so A is never turned over. */
+/* A factored matrix. Triangles are used as they lie: in Fortran's eyes the transpose of A where it
+ * lies by rows, which trans = 'T' makes up for. The others are copied by columns, so that pivots
+ * are sought among the rows of A as it is written. */
 typedef struct Factor {
     Stack *s;
     const Blas *blas;            /* NULL until a routine is needed */
     FactorKind kind;
     Mat a;                       /* the matrix itself */
     const char *seen;            /* data of the matrix that is factored; NULL: none yet */
-    bool by_rows;                /* M is the transpose of A */
+    bool by_rows;                /* of a triangle: it lies by rows */
     char uplo;
     bool hermitian;              /* looked at only if no simpler shape was found */
     bool half_taken;             /* and its lower half is in `work` since that look */
@@ -46,6 +47,10 @@ typedef struct Factor {
     double largest;              /* of the pivots, a stand-in for the norm of A */
     int not_definite;            /* where Cholesky stopped, counted from 1; 0: not tried */
     Ill ill;                     /* the nearly singular ones */
+    /* linalg_refine.c: the residual of a solution, and that with its correction */
+    char *residual, *better;
+    double backward;             /* the largest backward error that was left */
+    int64_t refined, grown;      /* columns that were refined; systems that were not mended */
     bool told;                   /* `explain` heard of one */
 } Factor;
 
@@ -55,6 +60,10 @@ void factor_init(Factor *, Stack *);
 void factor_make(Factor *, Mat a);
 /* x (n x nrhs, by columns) with A x = b. */
 void factor_solve(Factor *, Mat b, int64_t nrhs, char *x);
+/* Looks at solutions of it, which are refined where their backward error is above n eps. */
+void factor_refine(Factor *, Mat b, int64_t nrhs, char *x);
+/* One notice, where that was not enough. */
+void factor_grown_notice(const Factor *);
 /* 1 / condition number in the 1-norm; an estimate but for diagonal and tridiagonal ones. */
 double factor_rcond(Factor *);
 /* What decides about the digits of the answer, given rcond: the same, or what it would be

@@ -170,12 +170,14 @@ Value op_run_solve(OpCall *c)
         a.at = linalg_rhs_own(&r, &a, i);
         factor_make(&f, linalg_rhs_matrix(&r, &a, i));
         factor_solve(&f, b, r.cols, linalg_block(&x, i));
+        factor_refine(&f, b, r.cols, linalg_block(&x, i));
         if (heard_on(c->in))
             factor_explain(&f, b, r.cols, linalg_block(&x, i));
     }
     if (done && heard_on(c->in))
         factor_explain_small(&f, &r, done, &x);
     linalg_ill_notice(&f.ill, &a, "the solution");
+    factor_grown_notice(&f);
     return linalg_value(&a, &x);
 }
 
@@ -191,16 +193,15 @@ static bool is_diagonal(const Stack *a)
 /* Up to this order somebody may look at the zeros: getri leaves -0 below the diagonal. */
 enum { PRINTED_MAX = 64 };
 
-/* Rows of A are columns of its transpose, and inv(A') lies as inv(A)' does. */
 static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scratch *w, Ill *ill)
 {
     int64_t n = a->n;
-    mat_copy(a->bytes, n, n, linalg_item(a, a->at), (Mat){ out, n, 1 });
-    double norm = mat_norm1(a->type, n, n, (Mat){ out, 1, n });
+    mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
+    double norm = mat_norm1(a->type, n, n, mat_columns(out, n));
     int info = lapack_lu(blas, a->type, n, n, out, pivots);
     if (info > 0) {
         linalg_require_finite(a);
-        linalg_zero_pivot(a, info - 1, true);
+        linalg_zero_pivot(a, info - 1);
     }
     if (isnan(norm)) {                      /* then so is every element, which BLAS may skip */
         for (int64_t i = 0; i < n * n; i++)
@@ -213,11 +214,12 @@ static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scra
     if (n <= PRINTED_MAX)
         mat_plain_zeros(a->type, out, n * n);
     ill->total++;
-    double rcond = 1 / (norm * mat_norm1(a->type, n, n, (Mat){ out, 1, n }));
+    double rcond = 1 / (norm * mat_norm1(a->type, n, n, mat_columns(out, n)));
     if (isfinite(norm) && rcond < linalg_rcond_limit(a->type) && !is_diagonal(a))
         linalg_ill_judge(ill, a, rcond, rcond);
     if (heard_on(a->call->in) && a->at == 0)
         linalg_explain_inverse(a, norm, out);
+    mat_turn(a->bytes, n, out);
 }
 
 Value op_run_inv(OpCall *c)

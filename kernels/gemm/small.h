@@ -14,8 +14,9 @@ bool small_lu_pays(int64_t n, int64_t count);
 
 /* The three below factor every matrix of the batch with LAPACK's choice of pivots (largest
  * |re| + |im|, the first of equals). They report item by item whether the result stands:
- * done[i] = 0 where a pivot is zero, where 1 / condition number may be below `limit`, where
- * an element is not finite or a number left the range in which no step over- or underflows.
+ * done[i] = 0 where a pivot is zero, where 1 / condition number may be below `limit`, where a
+ * solution's componentwise backward error is above n eps, where an element is not finite or a
+ * number left the range in which no step over- or underflows.
  * Those items are left for LAPACK; what stands in their place is arbitrary. Items are counted
  * with the last axis of the batch fastest. f32, f64, c64, c128. */
 

@@ -61,6 +61,7 @@ static inline bool any_d(Int_d m)
 #define TINT int32_t
 #define T_LEAST 1e-15f
 #define T_MOST 1e15f
+#define T_EPS 0x1p-23f
 #define TYPE s
 #define PARTS 1
 #include "kernels/gemm/small_move.tmpl.h"
@@ -82,6 +83,7 @@ static inline bool any_d(Int_d m)
 #undef TINT
 #undef T_LEAST
 #undef T_MOST
+#undef T_EPS
 
 #define REAL d
 #define LANES (VECTOR_BYTES / 8)
@@ -89,6 +91,7 @@ static inline bool any_d(Int_d m)
 #define TINT int64_t
 #define T_LEAST 1e-120
 #define T_MOST 1e120
+#define T_EPS 0x1p-52
 #define TYPE d
 #define PARTS 1
 #include "kernels/gemm/small_move.tmpl.h"

@@ -34,6 +34,8 @@ void lapack_threads(Ctx *, const Blas *, LapackWeight, int64_t n);
 /* ---- facts ---- */
 /* Copies rows x cols elements between any strides, blocked so that neither side thrashes. */
 void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to);
+/* A square matrix becomes its transpose where it stands. */
+void mat_turn(size_t bytes, int64_t n, void *data);
 /* The lower half of a Hermitian n x n matrix (of a real one: symmetric), by columns; clear:
  * with zeros above the diagonal, which else stays as it is. Reads one half of `from`. */
 void mat_copy_lower(BlasType, int64_t n, Mat from, void *to, bool clear);

@@ -144,6 +144,36 @@ void mat_copy(size_t bytes, int64_t rows, int64_t cols, Mat from, Mat to)
                      to.data + (i * to.rs + j * to.cs) * size, to.rs, to.cs);
 }
 
+/* Two blocks that are each other's mirror image; `bytes` is a constant in each call. */
+static inline void turn_blocks(size_t bytes, int64_t rows, int64_t cols, char *a, char *b,
+                               int64_t n, bool same)
+{
+    int64_t size = (int64_t)bytes;
+    char t[16];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = same ? i + 1 : 0; j < cols; j++) {
+            char *p = a + (i * n + j) * size, *q = b + (j * n + i) * size;
+            memcpy(t, p, bytes);
+            memcpy(p, q, bytes);
+            memcpy(q, t, bytes);
+        }
+}
+
+void mat_turn(size_t bytes, int64_t n, void *data)
+{
+    int64_t size = (int64_t)bytes;
+    for (int64_t i = 0; i < n; i += BLOCK)
+        for (int64_t j = i; j < n; j += BLOCK) {
+            char *a = (char *)data + (i * n + j) * size, *b = (char *)data + (j * n + i) * size;
+            int64_t rows = n - i < BLOCK ? n - i : BLOCK, cols = n - j < BLOCK ? n - j : BLOCK;
+            switch (bytes) {
+            case 4: turn_blocks(4, rows, cols, a, b, n, i == j); break;
+            case 8: turn_blocks(8, rows, cols, a, b, n, i == j); break;
+            default: turn_blocks(16, rows, cols, a, b, n, i == j); break;
+            }
+        }
+}
+
 static bool is_zero(BlasType t, Mat a, int64_t i, int64_t j)
 {
     int64_t at = i * a.rs + j * a.cs;
