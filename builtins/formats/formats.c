@@ -129,9 +129,12 @@ Value format_accumulate(OpCall *c, Scope *s, bool whole, FormatInOrder run)
     }
     precise_open(&p, c->in, s);
     precise_accumulator(&p);
-    explain_note(c->in, "sums", "in order, each product and sum rounded to %s",
-                 dtype_name(s->accumulate));
     Value r = run(c, &p);
+    if (p.sums)
+        explain_note(c->in, "sums", "%s", p.sums);
+    else
+        explain_note(c->in, "sums", "in order, each product and sum rounded to %s",
+                     dtype_name(s->accumulate));
     precise_close(&p);
     return r;
 }

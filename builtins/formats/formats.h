@@ -2,6 +2,7 @@
 #ifndef RICCI_BUILTINS_FORMATS_H
 #define RICCI_BUILTINS_FORMATS_H
 
+#include "kernels/number/number.h"
 #include "interp/precision/precise.h"
 
 /* Op.format of the rows that name them. */
@@ -106,5 +107,10 @@ Tensor *format_axis_back(OpCall *, Tensor *x, int axis);
 /* Raises ERR_DTYPE: the row has no meaning in this format. */
 _Noreturn void format_refuse(OpCall *, DType format);
 bool format_is_binary(DType);
+
+/* out = x y of row-major intervals (m x k by k x n) by midpoint and radius; false: too small for
+ * that to pay, or an end is not finite. */
+bool format_interval_product(OpCall *, int64_t m, int64_t n, int64_t k, const Interval *x,
+                             const Interval *y, Interval *out);
 
 #endif

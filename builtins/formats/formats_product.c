@@ -115,8 +115,12 @@ static void multiply_one(OpCall *c, Precise *p, const Product *q, int64_t i, Ten
     }
     char *x = q->a.t->data + at[0] * m * k * bytes, *y = q->b.t->data + at[1] * k * n * bytes;
     char *to = out->data + i * m * n * bytes;
-    ArithStatus s;
-    if (dtype_info(dt)->kind == 'c')
+    ArithStatus s = ARITH_OK;
+    if (dt == DT_INTERVAL && !p->scope->reproducible &&
+        format_interval_product(c, m, n, k, (const Interval *)(void *)x,
+                                (const Interval *)(void *)y, (Interval *)(void *)to))
+        p->sums = "by midpoint and radius (Rump): three products of doubles enclose it";
+    else if (dtype_info(dt)->kind == 'c')
         s = complex_matmul(&p->acc, (double *)(void *)to, (double *)(void *)x, (double *)(void *)y,
                            m, n, k);
     else

@@ -373,7 +373,7 @@ static void put_case(Interp *in, Buf *out, void *arg)
     }
 }
 
-Value op_run_upper(OpCall *c) { return text_build(c->in, put_case,
-                                                  &(CaseText){ arg_str(c, 0), true }); }
-Value op_run_lower(OpCall *c) { return text_build(c->in, put_case,
-                                                  &(CaseText){ arg_str(c, 0), false }); }
+Value text_case(OpCall *c, bool up)
+{
+    return text_build(c->in, put_case, &(CaseText){ arg_str(c, 0), up });
+}

@@ -16,5 +16,7 @@ bool text_contains(Interp *, const Str *s, const Str *part);
  * given: words), at most as many cuts as argument most_at says. */
 Value text_split(OpCall *, int sep_at, int most_at);
 bool text_is_space(uint32_t c);
+/* Argument 0 in capital or small letters. */
+Value text_case(OpCall *, bool up);
 
 #endif

@@ -37,6 +37,7 @@ void precise_open(Precise *p, Interp *in, Scope *s)
     p->in = in;
     p->scope = s;
     p->summing = false;
+    p->sums = NULL;
     p->a = *precise_arith(in, s);
 }
 

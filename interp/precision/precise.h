@@ -53,6 +53,7 @@ typedef struct Precise {
     Arith a;                /* the format, in the scope's mode */
     Arith acc;              /* the accumulator: opened by precise_accumulator */
     bool summing;
+    const char *sums;       /* how products were added up, where that was not in order; or NULL */
 } Precise;
 void precise_open(Precise *, Interp *, Scope *);
 /* The scope's own arithmetic, with nothing counted: for one operation at a time. */

@@ -34,17 +34,17 @@ syn keyword ricciBuiltin heat help hess hist histogram hypot ifft ifft2 ifftn if
 syn keyword ricciBuiltin interp inv invert irfft isclose isfinite isinf isnan join keys kron ldl
 syn keyword ricciBuiltin len less less_equal lgamma like lines linspace load log log10 log1p log2
 syn keyword ricciBuiltin logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
-syn keyword ricciBuiltin maximum mean median memory meshgrid min minimum mod multiply nansum ndim
-syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal numerator offsetof
-syn keyword ricciBuiltin ones orth outer pad pin pinv plot positive power print prod ptr qr
-syn keyword ricciBuiltin quantile rand randint randn rank read real realmax realmin reduce relu
-syn keyword ricciBuiltin relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
-syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
-syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
-syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
-syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
-syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper var warn where write
-syn keyword ricciBuiltin xor zeros zip
+syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
+syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal numerator
+syn keyword ricciBuiltin offsetof ones orth outer pad pin pinv plot positive power print prod ptr
+syn keyword ricciBuiltin qr quantile radius rand randint randn rank read real realmax realmin
+syn keyword ricciBuiltin reduce relu relu6 repeat replace repr reshape rfft rfftfreq rint roll
+syn keyword ricciBuiltin round rref rstrip save scatter schur searchsorted seed shape shl shr
+syn keyword ricciBuiltin shuffle sigmoid sign silu simulate sin sinh size sizeof slogdet softmax
+syn keyword ricciBuiltin softplus solve sort split spy sqrt sqrtm squeeze stack startswith std
+syn keyword ricciBuiltin steps string strip subtract sum svd svdvals take tan tanh tempdir tile
+syn keyword ricciBuiltin time to trace transpose tril triu trunc type ulp unique unpin upper var
+syn keyword ricciBuiltin warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
