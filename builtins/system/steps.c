@@ -44,18 +44,19 @@ static Value name_of(OpCall *c, int i, const char *other)
     return string(c, ascii_digit(*text) ? other : text);
 }
 
-/* _run(name, arguments, their names, latex, quiet, normalize) */
+/* _run(name, arguments, their names, latex, quiet, normalize, first) */
 static Value run_algorithm(OpCall *c, const char *name, int first, int count,
-                           bool latex, bool quiet, bool normalize)
+                           bool latex, bool quiet, bool normalize, int64_t from)
 {
     Tuple *arguments = tuple_of(c, c->args + first, count);
     Value names[] = { name_of(c, first, "A"), name_of(c, first + 1, "b") };
     Value args[] = { string(c, name), v_tuple(arguments), v_tuple(tuple_of(c, names, 2)),
-                     v_bool(latex), v_bool(quiet), v_bool(normalize) };
-    return call_value(c->in, runner(c), args, 6);
+                     v_bool(latex), v_bool(quiet), v_bool(normalize), v_int(from) };
+    return call_value(c->in, runner(c), args, 7);
 }
 
-/* steps(f, args..., latex=false, normalize=true): in this order but the arguments are last. */
+/* steps(f, args..., latex=false, normalize=true, first=0): in this order but the arguments are
+ * last. */
 Value op_run_steps(OpCall *c)
 {
     Value f = c->args[0];
@@ -63,11 +64,14 @@ Value op_run_steps(OpCall *c)
     if (f.tag != V_OP)
         arg_error_help(c, 0, ERR_TYPE, "steps(rref, A)", "the operation comes first, and %s is %s",
                        arg_text(c, 0), v_describe_a(f, what, sizeof what));
+    int64_t from = arg_given(c, 3) ? arg_int(c, 3) : 0;
+    if (from != 0 && from != 1)
+        arg_error(c, 3, ERR_VALUE, "rows are counted from 0 or 1, not from %lld", (long long)from);
     return run_algorithm(c, f.op->name, c->fixed, c->count - c->fixed, arg_bool(c, 1, false), false,
-                         arg_bool(c, 2, true));
+                         arg_bool(c, 2, true), from);
 }
 
 Value op_run_gram_schmidt(OpCall *c)
 {
-    return run_algorithm(c, "gram_schmidt", 0, 1, false, true, arg_bool(c, 1, true));
+    return run_algorithm(c, "gram_schmidt", 0, 1, false, true, arg_bool(c, 1, true), 0);
 }
