@@ -593,6 +593,29 @@ static ArithStatus divmod_special(DecimalWork *w, EwOp op, Rational *out, Ration
     return differ ? give_inf(w, out, cell_negative(b)) : again(w, out, a);
 }
 
+/* |a| < |b|: 0 or -1, a or a + b. */
+static ArithStatus divmod_below(DecimalWork *w, EwOp op, Rational *out, Rational a, Rational b)
+{
+    bool differ = cell_negative(a) != cell_negative(b);
+    if (op == EW_MOD)
+        return differ ? decimal_add(w, out, a, b) : again(w, out, a);
+    return differ ? give(w, out, cell_small(1, true, NUMBER_FINITE, 0)) : give_zero(w, out, false);
+}
+
+/* n 10^e mod m without 10^e, which may have any number of digits. */
+static ArithStatus mod_above(DecimalWork *w, Rational *out, Term x, Term y)
+{
+    const Gmp *g = w->g;
+    g->mpz_set_ui(w->t, 10);
+    g->mpz_powm_ui(w->t, w->t, (unsigned long)(x.exp - y.exp), w->m);
+    g->mpz_mul(w->n, w->n, w->t);
+    g->mpz_tdiv_qr(w->t, w->r, w->n, w->m);
+    if (w->r->_mp_size && x.negative != y.negative)
+        g->mpz_sub(w->r, w->m, w->r);
+    g->mpz_swap(w->n, w->r);
+    return decimal_round(w, out, y.negative, false, y.exp);
+}
+
 ArithStatus decimal_divmod(DecimalWork *w, EwOp op, Rational *out, Rational a, Rational b)
 {
     const Gmp *g = w->g;
@@ -600,9 +623,17 @@ ArithStatus decimal_divmod(DecimalWork *w, EwOp op, Rational *out, Rational a, R
         cell_zero(b))
         return divmod_special(w, op, out, a, b);
     Term x = term_of(g, w->n, a), y = term_of(g, w->m, b);
-    int64_t exp = x.exp < y.exp ? x.exp : y.exp;
-    if (x.exp - exp > ALIGN_MAX || y.exp - exp > ALIGN_MAX)
-        return ARITH_DIGITS;
+    int64_t exp = x.exp < y.exp ? x.exp : y.exp, whole;
+    x.digits = decimal_digits(g, w->n);
+    y.digits = decimal_digits(g, w->m);
+    whole = x.exp + x.digits - y.exp - y.digits;       /* digits of the quotient, or one more */
+    if (whole < 0)
+        return divmod_below(w, op, out, a, b);
+    /* as many again as a fraction with this divisor can have zeros: none of it is seen */
+    if (op == EW_FLOOR_DIVIDE && whole > w->d + y.digits + further_digits(w) + 4)
+        return decimal_divide(w, out, a, b);
+    if (op == EW_MOD && x.exp - y.exp > 2 * w->d)
+        return mod_above(w, out, x, y);
     g->mpz_ui_pow_ui(w->t, 10, (unsigned long)(x.exp - exp));
     g->mpz_mul(w->n, w->n, w->t);
     g->mpz_ui_pow_ui(w->t, 10, (unsigned long)(y.exp - exp));
