@@ -4,6 +4,7 @@
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
 #include "builtins/rows/rows.h"
+#include "builtins/rows/texts.h"
 
 #include <stddef.h>
 

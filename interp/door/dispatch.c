@@ -8,6 +8,7 @@
 #include "interp/op/arith.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/optable.h"
+#include "interp/op/texts.h"
 #include "interp/state/pinned.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
@@ -187,10 +188,30 @@ static void check_endless(Interp *in, const Op *op, const Value *args, int count
             raise_endless(in, op, i, args[i].tensor, operand);
 }
 
+/* Strings are the same in every scope and on every device: no aspect has to do with them. */
+static Value call_texts(Interp *in, const Op *op, const Value *args, int count, int fixed,
+                        const int8_t *operand)
+{
+    Value full[ARGS_MAX], *mark = in->sp;
+    for (int i = 0; i < fixed; i++)
+        full[i] = i < count ? args[i] : v_undef();
+    OpCall c = { .in = in, .op = op, .args = full, .count = fixed, .fixed = fixed,
+                 .operand = operand };
+    Value r = op->texts(&c);
+    stack_cut(in, mark);
+    op_record(in, op)->calls++;
+    return r;
+}
+
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak,
                     const int8_t *operand)
 {
     check_endless(in, op, args, count, operand);
+    if (op->texts && texts_given(op, args, count)) {
+        int fixed = op->cls == OPC_EW ? ew_info[op->ew].arity : op_sig(in, op)->fixed;
+        if (op->cls == OPC_EW ? count == fixed : count <= fixed)
+            return call_texts(in, op, args, count, fixed, operand);
+    }
     if (op->cls == OPC_EW)
         return call_elementwise(in, op, args, count, weak, operand);
     const OpSig *sig = op_sig(in, op);

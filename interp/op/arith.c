@@ -2,6 +2,7 @@
  * tuples, none). The door comes here; nothing here makes a tensor. Kernels are called
  * with one element, so a scalar gets the same bits as an element of a tensor. */
 #include "interp/op/arith.h"
+#include "interp/op/texts.h"
 #include "interp/output/fix_text.h"
 #include "interp/op/peers.h"
 
@@ -333,13 +334,35 @@ Value arith_call(Interp *in, const Op *op, const Value *args, int n)
 }
 
 /* ---- strings, tuples, none ---- */
-static bool text_compare(Operator op, const Str *a, const Str *b)
+int text_order(const Str *a, const Str *b)
 {
     size_t n = a->len < b->len ? a->len : b->len;
     int c = n ? memcmp(a->text, b->text, n) : 0;     /* UTF-8 sorts by code point */
-    if (c == 0)
-        c = a->len < b->len ? -1 : a->len > b->len;
-    return int_compare(op, c, 0).i != 0;
+    return c ? c : a->len < b->len ? -1 : a->len > b->len;
+}
+
+bool text_compares(Operator op, const Str *a, const Str *b)
+{
+    return int_compare(op, text_order(a, b), 0).i != 0;
+}
+
+bool texts_is(Value v)
+{
+    bool all = v.tag == V_TUPLE && !v.tuple->named && v.tuple->count > 0;
+    for (uint32_t i = 0; all && i < v.tuple->count; i++)
+        all = v.tuple->items[i].tag == V_STRING;
+    return all;
+}
+
+bool texts_given(const Op *op, const Value *args, int count)
+{
+    bool tuple = false, tensor = false, string = false;
+    for (int i = 0; i < count && !tuple; i++) {
+        tuple = texts_is(args[i]);
+        tensor |= args[i].tag == V_TENSOR && args[i].tensor->rank > 0;
+        string |= args[i].tag == V_STRING;
+    }
+    return tuple || (op->cls == OPC_EW && tensor && string);
 }
 
 enum { PIECE_BYTES = 4 << 20 };      /* copied between two looks at the interrupt flag */
@@ -420,7 +443,7 @@ bool arith_other(Interp *in, const Op *row, Value a, Value b, bool take, Value *
         return true;
     }
     if (a.tag == V_STRING && b.tag == V_STRING && op >= TK_LT && op <= TK_GE) {
-        *result = v_bool(text_compare(op, a.str, b.str));
+        *result = v_bool(text_compares(op, a.str, b.str));
         return true;
     }
     if (op == TK_ADD && a.tag == V_STRING && b.tag == V_STRING)

@@ -99,6 +99,8 @@ struct Op {
     /* in a precision scope, and of numbers without kernels of their own; elementwise rows need
      * none */
     Value (*format)(OpCall *, struct Scope *);
+    /* of a tuple of strings among the operands, whatever the scope; NULL: such have no meaning */
+    Value (*texts)(OpCall *);
     Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
     /* on_device is there where the device has the routine at this place of Device; 0: always */
     size_t routine;

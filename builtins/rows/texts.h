@@ -1,0 +1,14 @@
+/* What rows do with tuples of strings: Op.texts (builtins/arrays/texts.c). */
+#ifndef RICCI_BUILTINS_TEXTS_H
+#define RICCI_BUILTINS_TEXTS_H
+
+#include "interp/op/op.h"
+
+Value op_texts_argsort(OpCall *);
+Value op_texts_compare(OpCall *);
+Value op_texts_searchsorted(OpCall *);
+Value op_texts_sort(OpCall *);
+Value op_texts_unique(OpCall *);
+Value op_texts_where(OpCall *);
+
+#endif

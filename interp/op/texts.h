@@ -1,0 +1,16 @@
+/* Tuples of strings as operands (Op.texts). */
+#ifndef RICCI_INTERP_TEXTS_H
+#define RICCI_INTERP_TEXTS_H
+
+#include "interp/op/op.h"
+
+/* A tuple without names that holds strings alone, one at least. */
+bool texts_is(Value);
+/* Is an operand such a tuple, or, of an elementwise row, one a string and one a tensor with
+ * axes? */
+bool texts_given(const Op *, const Value *args, int count);
+/* Below 0, 0, above 0: by code point. */
+int text_order(const Str *, const Str *);
+bool text_compares(Operator, const Str *, const Str *);
+
+#endif
