@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
+#include "interp/output/output.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/eval/eval_name.h"
 #include "interp/lower/lower.h"
@@ -145,11 +146,44 @@ static Device *real_or_raise(Interp *in, Device *d)
     return real;
 }
 
-/* The block's device, or the fallback that was written where that one is not there. */
-static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
+/* The header's device; NULL where there is none of that name and a fallback is written: what was
+ * wrong is then in->ctx.error, the caller's. */
+static Device *header_or_none(Interp *in, const Exec *x, bool fallback)
 {
-    const Exec *modifier = read_modifiers(x, p);
-    Device *d = header_device(in, x, x->a);
+    Guard g;
+    if (!fallback)
+        return header_device(in, x, x->a);
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        Device *d = header_device(in, x, x->a);
+        ERR_END(&in->ctx, &g.frame);
+        return d;
+    }
+    guard_restore(in, &g);
+    if (in->flow != FLOW_NONE || in->ctx.error->kind != ERR_DEVICE)
+        err_rethrow(&in->ctx);
+    return NULL;
+}
+
+/* There is no device of the header's name. */
+static void choose_fallback(Interp *in, const Exec *modifier, DeviceBlock *p)
+{
+    Error *why = in->ctx.error;
+    char text[200];
+    snprintf(text, sizeof text, "%s", why->message);
+    err_free(why);
+    in->ctx.error = NULL;
+    in->at = modifier;
+    p->device = p->fallback = real_or_raise(in, header_device(in, modifier, modifier->a));
+    in->at = p->header;
+    if (!p->quiet)
+        notice(in, "%s, the block runs on %s", text, p->device->name);
+}
+
+/* The block's device, or the fallback that was written where that one is not there. */
+static void choose_present(Interp *in, const Exec *x, const Exec *modifier, Device *d,
+                           DeviceBlock *p)
+{
     Device *written = modifier ? header_device(in, modifier, modifier->a) : NULL;
     p->device = device_real(&in->ctx, d);
     p->fallback = in->ctx.devices->cpu;
@@ -165,6 +199,16 @@ static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
         place_notice_absent(in, p, d);
     }
     p->device = real_or_raise(in, p->device ? p->device : d);
+}
+
+static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
+{
+    const Exec *modifier = read_modifiers(x, p);
+    Device *d = header_or_none(in, x, modifier != NULL);
+    if (d)
+        choose_present(in, x, modifier, d, p);
+    else
+        choose_fallback(in, modifier, p);
     p->plain = p->device == in->ctx.devices->cpu && !p->strict;
     p->start = p->device->caps & DEVCAP_SIM ? 0 : device_clock();
 }

@@ -208,7 +208,7 @@ static Value simulated(Interp *in, const Name *name)
     if (d)
         return v_device(d);
     const char *close = device_closest(&in->ctx, full);
-    Error *e = err_new(&in->ctx, ERR_NAME, "there is no simulated device %s", full);
+    Error *e = err_new(&in->ctx, ERR_DEVICE, "there is no simulated device %s", full);
     if (close)
         err_help(e, "did you mean %s? simulate(\"%.60s\") makes a new one", close, name->text);
     else
