@@ -99,6 +99,8 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
     if (count != n)
         err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, n,
                   n == 1 ? "" : "s", count, op_signature(in, op, false));
+    if (op->ew == EW_POWER && weak >> 1 & 1)
+        ew_inverse_notice(in, args);
     return aspects_on(in) ? ask_elementwise(in, op, args, n, weak, operand, 0)
                           : run_elementwise(in, op, args, n, weak, 0);
 }
@@ -106,6 +108,8 @@ static Value call_elementwise(Interp *in, const Op *op, const Value *args, int c
 Value op_call_over(Interp *in, const Op *op, const Value *args, int n, unsigned weak,
                    unsigned reuse)
 {
+    if (op->ew == EW_POWER && weak >> 1 & 1)
+        ew_inverse_notice(in, args);
     return aspects_on(in) ? ask_elementwise(in, op, args, n, weak, NULL, reuse)
                           : ew_call(in, op, args, n, weak, reuse);
 }

@@ -336,6 +336,19 @@ void ew_nan_notice(Interp *in, const Op *op, int n)
                text, op->infix ? op->infix : "^");
 }
 
+void ew_inverse_notice(Interp *in, const Value *args)
+{
+    const Tensor *a = args[0].tag == V_TENSOR ? args[0].tensor : NULL;
+    if (!a || a->rank != 2 || a->dims[0] != a->dims[1] || a->dims[0] < 2 ||
+        args[1].tag != V_INT || args[1].i != -1)
+        return;
+    const char *text = err_operand_name(&in->ctx, 0);
+    text = text ? text : "A";
+    bool closed = text[0] == '(' && text[strlen(text) - 1] == ')';
+    notice(in, "%s^-1 is elementwise, 1 / %s; inv%s%s%s is the inverse", text, text,
+           closed ? "" : "(", text, closed ? "" : ")");
+}
+
 static bool wants_nan_check(const Plan *p)
 {
     return (p->op->traits & TRAIT_NAN_NOTICE) && dtype_info(p->compute)->kind == 'f';

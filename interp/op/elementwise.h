@@ -42,6 +42,8 @@ bool ew_covector(Interp *, const Op *, Tensor *const *operands, const bool *scal
 bool op_lent(Interp *, const Op *);
 /* The notice that an operation of n operands made a nan whose complex value exists. */
 void ew_nan_notice(Interp *, const Op *, int n);
+/* The notice about A^-1 of a square matrix, which is elementwise: the power is a literal. */
+void ew_inverse_notice(Interp *, const Value *args);
 _Noreturn void ew_shift_error(Interp *, const Op *);
 
 /* What ew_call would do with tensors and scalars, without doing it; raises what it would raise
