@@ -179,6 +179,17 @@ static void put_count(char *out, uint64_t n, bool any)
 }
 
 /* Which columns have something to say. */
+/* What became nan: by an operation without a value, or by overflow in a format that has no
+ * infinity (e4m3). */
+static uint64_t nans_of(const Scope *s)
+{
+    int exponent, significand;
+    MiniStyle style;
+    bool nearest = s->round == ROUND_NEAREST || s->round == ROUND_AWAY;
+    bool none = dtype_mini_read(s->format, &exponent, &significand, &style) && style == MINI_NAN;
+    return s->flags.invalid + (none && nearest && !s->saturate ? s->flags.overflow : 0);
+}
+
 typedef struct Marks { bool over, under, invalid, simulated; } Marks;
 
 static bool failed(const CompareRun *r) { return r->failed->tag != V_UNDEF; }
@@ -212,7 +223,7 @@ static void fill_entry(Row *row, const Marks *any)
         put_size(cell[COL_BACKWARD], r->backward);
     put_count(cell[COL_OVER], r->scope.flags.overflow, any->over);
     put_count(cell[COL_UNDER], r->scope.flags.underflow, any->under);
-    put_count(cell[COL_NAN], r->scope.flags.invalid, any->invalid);
+    put_count(cell[COL_NAN], nans_of(&r->scope), any->invalid);
     seconds_text(text, sizeof text, r->seconds);
     int pad = columns[COL_TIME].least - width_of(text);
     snprintf(cell[COL_TIME], CELL, "%*s%s%s", pad > 0 ? pad : 0, "", text,
@@ -250,7 +261,7 @@ static void fill_rows(Table *t)
         const CompareRun *r = &c->runs[i];
         any.over |= r->scope.flags.overflow > 0;
         any.under |= r->scope.flags.underflow > 0;
-        any.invalid |= r->scope.flags.invalid > 0;
+        any.invalid |= nans_of(&r->scope) > 0;
         any.simulated |= !failed(r) && compare_simulated(&r->scope);
     }
     for (int i = 0; i < c->count; i++) {
@@ -480,7 +491,8 @@ static Value run_data(Interp *in, const CompareRun *r)
                       "error", r->measured ? v_float(r->accuracy.error) : v_none(),
                       "digits", r->measured ? v_float(r->accuracy.digits) : v_none(),
                       "overflows", v_int((int64_t)f.overflow),
-                      "underflows", v_int((int64_t)f.underflow), "nans", v_int((int64_t)f.invalid),
+                      "underflows", v_int((int64_t)f.underflow),
+                      "nans", v_int((int64_t)nans_of(&r->scope)),
                       "time", v_float(r->seconds), "bytes", v_int((int64_t)r->bytes),
                       "failed", good ? v_none() : v_retain(*r->failed),
                       "backward", isnan(r->backward) ? v_none() : v_float(r->backward), NULL);
