@@ -49,6 +49,7 @@ typedef struct Factor {
     Ill ill;                     /* the nearly singular ones */
     /* linalg_refine.c: the residual of a solution, and that with its correction */
     char *residual, *better;
+    _Alignas(16) char few[1024]; /* where they lie if they are short */
     double backward;             /* the largest backward error that was left */
     int64_t refined, grown;      /* columns that were refined; systems that were not mended */
     bool told;                   /* `explain` heard of one */

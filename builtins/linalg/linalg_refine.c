@@ -64,8 +64,10 @@ void factor_refine(Factor *f, Mat b, int64_t nrhs, char *x)
     if (is_stable(f))
         return;
     if (!f->residual) {
-        f->residual = linalg_work(s->call, backward_room(s->type, s->n, nrhs), 1);
-        f->better = linalg_work(s->call, (size_t)s->n, s->bytes);
+        size_t room = backward_room(s->type, s->n, nrhs), last = (size_t)s->n * s->bytes;
+        f->residual = room + last <= sizeof f->few ? f->few
+                                                   : linalg_work(s->call, room + last, 1);
+        f->better = f->residual + room;
     }
     if (plainly_well(f, b, nrhs, x))
         return;
