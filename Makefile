@@ -76,9 +76,10 @@ $(BUILD)/gen/grammar.c $(BUILD)/gen/grammar.h &: parser/grammar.y
 $(BUILD)/gen/lexer.c: lexer/lexer.l $(BUILD)/gen/grammar.h
 	@mkdir -p $(@D)
 	$(FLEX) -o $@ $<
-$(BUILD)/gen/stdlib.c: $(wildcard stdlib/*.ric) stdlib/embed.sh
+RICCI_CODE = $(sort $(wildcard stdlib/*.ric)) $(wildcard builtins/gradients/*.ric)
+$(BUILD)/gen/stdlib.c: $(RICCI_CODE) stdlib/embed.sh
 	@mkdir -p $(@D)
-	sh stdlib/embed.sh $(sort $(wildcard stdlib/*.ric)) > $@
+	sh stdlib/embed.sh $(RICCI_CODE) > $@
 
 $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/libricci.a
 	@mkdir -p $(@D)
@@ -176,6 +177,7 @@ SOAK_TIMES ?= 20
 soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_truth arith_truth_numbers opencl cuda gpu_nest gpu_text)
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/repl/interrupts.py
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/oracle.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
+	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/gradients.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/precision.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/order.py --cases 2000 --seed $${SEED:-$$(date +%s)}
 	@$(BUILD)/devices/matrix --full opencl opencl+math 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [signals] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation; `peers` installs what is missing of them.
@@ -51,7 +51,25 @@ against_numpy() {   # NAME [DIR]
 }
 
 bench_tensor() { against_numpy tensor; }
+bench_everyday() { against_numpy everyday; }
 bench_signals() { against_numpy signals; }
+bench_gradients() {     # against torch and compiled JAX, which `peers` installs
+    local python=build/venv/bin/python3 peer
+    for round in 1 2; do
+        "$RICCI" bench/gradients/gradients.ric >"$work/gradients.ricci.$round"
+        for peer in torch jax; do
+            "$python" -c "import $peer" 2>/dev/null &&
+                "$python" bench/gradients/gradients_peer.py $peer >"$work/gradients.$peer.$round"
+        done
+    done
+    printf '%-16s %12s %12s %12s %8s %8s   (best of two runs of medians)\n' gradients ricci torch jax /torch /jax
+    touch "$work"/gradients.{torch,jax}.1
+    awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
+         FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next }
+         FILENAME ~ /torch/ { low(t, $1, $2); next } { low(j, $1, $2) }
+         END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-16s %10.4fms %10.4fms %10.4fms %8.2f %8.2f\n", k, r[k] * 1e3, t[k] * 1e3, j[k] * 1e3, t[k] / r[k], j[k] / r[k] } }' \
+        "$work"/gradients.ricci.* "$work"/gradients.torch.* "$work"/gradients.jax.*
+}
 bench_precision() {                                     # with ml_dtypes where it is
     RICCI_THREADS=1 against_numpy precision precision
     for threads in 1 2; do
@@ -126,7 +144,7 @@ bench_native() {    # calls into C, against Python's ways: two runs of each, the
 bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, not against peers
 
 bench_peers() {     # what the comparisons need and nothing else does
-    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch ml_dtypes
+    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
@@ -166,4 +184,4 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor signals linalg index precision devices native}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native}; do "bench_$suite"; echo; done

@@ -54,6 +54,9 @@ static const Op rows[] = {
 #define SIZES SIZES_ELEMENTS
 #undef TRIED
 #define TRIED false
+#define SECTION "gradients"
+#include "builtins/gradients/gradients.def"
+#undef SECTION
 #define SECTION "signals"
 #include "builtins/signals/signals.def"
 #undef SECTION

@@ -4,6 +4,7 @@
 #include "interp/index/literal.h"
 #include "interp/fixes/fixes.h"
 #include "interp/fuse/fuse.h"
+#include "interp/gradient/gradient.h"
 #include "interp/native/native.h"
 #include "interp/op/op.h"
 #include "interp/output/output.h"
@@ -94,6 +95,7 @@ static void interp_build(Interp *in)
 {
     wings_open(in);
     in->vector = build_vector;
+    in->traces = &traces;
     stack_init(in);
     names_init(&in->names, &in->ctx);
     buf_init(&in->out, &in->ctx);
@@ -169,6 +171,7 @@ void interp_end(Interp *in)
     for (const Wing *const *w = in->wings; *w; w++)
         if ((*w)->ended)
             (*w)->ended(in);
+    gradients_free(in);
     if (in->constants)
         v_release(c, v_tuple(in->constants));
     fuse_free(in);

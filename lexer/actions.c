@@ -575,7 +575,7 @@ static int contextual_kind(Lexer *lx, const char *text, int len)
         if (is_text(text, len, "against"))
             return T_AGAINST;
         bool operand = is_text(text, len, "accumulate") || is_text(text, len, "round") ||
-                       is_text(text, len, "fallback");
+                       is_text(text, len, "fallback") || is_text(text, len, "backward");
         return operand ? T_MODARG : T_MODIFIER;
     }
     if (last == T_PROFILE && is_text(text, len, "to"))
@@ -621,6 +621,14 @@ void lex_emit_name(Lexer *lx, const char *text, int len)
     }
 }
 
+/* `else` and `catch` go on with the block that was closed on a line before. */
+static void join_block(Lexer *lx, int kind)
+{
+    if ((kind == T_ELSE || kind == T_CATCH) && lx->count > 1 && lex_last_kind(lx) == T_NEWLINE &&
+        lx->tokens[lx->count - 2].kind == T_RBRACE)
+        lx->count--;
+}
+
 void lex_emit_keyword(Lexer *lx, int kind, const char *text, int len)
 {
     if (lex_last_kind(lx) == T_DOT) {                      /* a field may have any name */
@@ -629,6 +637,7 @@ void lex_emit_keyword(Lexer *lx, int kind, const char *text, int len)
     }
     int op;
     kind = token_keyword(text, (size_t)len, &op);
+    join_block(lx, kind);
     lex_emit(lx, kind, op);
     if (kind == T_EXTERN)
         lx->extern_pending = true;

@@ -552,8 +552,8 @@ Node *build_modifier(ParseState *ps, Span span, const Token *word, Node *operand
     if (is_word(word->name, "round") && operand &&
         (operand->kind != ND_NAME || !is_word(operand->name, modes)))
         syntax_error(ps, operand->span, NULL, "rounding modes are %s", modes);
-    if (is_word(word->name, "accumulate") && operand && operand->kind == ND_DEVICE_INDEX)
-        syntax_error(ps, operand->span, NULL, "accumulate takes a format");
+    if (is_word(word->name, "accumulate backward") && operand && operand->kind == ND_DEVICE_INDEX)
+        syntax_error(ps, operand->span, NULL, "%s takes a format", word->name->text);
     return n;
 }
 
@@ -570,15 +570,18 @@ Node *build_device_index(ParseState *ps, Span span, Node *name, const Token *ind
 
 static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
 {
-    static const char precision[] = "accumulate round saturate flush reproducible";
+    static const char precision[] = "accumulate round saturate flush reproducible backward";
     static const char device[] = "fallback strict narrow verbose quiet";
-    const char *words = kind == ND_PRECISION ? precision : device;
+    const char *words = kind == ND_PRECISION ? precision : kind == ND_AUTOCAST ? "backward"
+                                                                               : device;
     for (uint32_t i = 0; i < modifiers.count; i++) {
         const Node *m = modifiers.items[i];
         /* what follows may be its operand: one error is enough */
         if (!is_word(m->name, words)) {
-            syntax_error(ps, m->mark, NULL, "%s is no modifier of %s: there are %s", m->name->text,
-                         kind == ND_PRECISION ? "a precision scope" : "a device block", words);
+            syntax_error(ps, m->mark, NULL, "%s is no modifier of %s: there %s %s", m->name->text,
+                         kind == ND_PRECISION ? "a precision scope" :
+                         kind == ND_AUTOCAST ? "autocast" : "a device block",
+                         kind == ND_AUTOCAST ? "is" : "are", words);
             return;
         }
         for (uint32_t k = 0; k < i; k++) {
@@ -645,7 +648,8 @@ Node *build_assign(ParseState *ps, Span span, Node *target, const Token *op, Nod
 Node *build_update(ParseState *ps, Span span, Node *target, const Token *op, Node *value)
 {
     check_target(ps, target, false);
-    Node *n = node_make(ps, ND_OPASSIGN, span, op->span, target, value, NULL);
+    Node *n = node_make(ps, ND_OPASSIGN, span, op->span, target, value,
+                        build_gather(ps, target, value));
     n->op = op->op;
     return n;
 }

@@ -53,6 +53,9 @@ Node *node_make(ParseState *, NodeKind, Span span, Span mark, Node *a, Node *b, 
 Node *node_list(ParseState *, NodeKind, Span span, Span mark, Seq);
 void seq_add(ParseState *, Seq *, Node *);
 
+/* What `target op= value` is over indices (build_gather.c): a list of the subscripts and the value,
+ * a = the list of the indices; NULL: nothing. */
+Node *build_gather(ParseState *, const Node *target, const Node *value);
 Node *build_literal(ParseState *, NodeKind, const Token *);
 Node *build_bool(ParseState *, const Token *, bool);
 Node *build_name(ParseState *, const Token *);

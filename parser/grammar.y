@@ -288,7 +288,7 @@ compound:
 | FOR patterns IN expression block { $$ = build_for(ps, @$, $1, $2, @2, $4, $5); }
 | TRY block CATCH name_opt block { $$ = build_try(ps, @$, $1, $2, $4, $5); }
 | PRECISION operand modifiers block { $$ = build_scope(ps, ND_PRECISION, @$, $1, $2, $3, $4); }
-| AUTOCAST operand block        { $$ = build_scope(ps, ND_AUTOCAST, @$, $1, $2, (Seq){ 0 }, $3); }
+| AUTOCAST operand modifiers block { $$ = build_scope(ps, ND_AUTOCAST, @$, $1, $2, $3, $4); }
 | ON device modifiers block     { $$ = build_scope(ps, ND_ON, @$, $1, $2, $3, $4); }
 | LAZY block                    { $$ = node_make(ps, ND_LAZY, @$, @1, $2, NULL, NULL); }
 | COMPARE entries against_opt block { $$ = build_scope(ps, ND_COMPARE_BLOCK, @$, $1, $3, $2, $4); }

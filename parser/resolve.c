@@ -741,7 +741,12 @@ static void resolve(Resolver *r, Node *n)
     switch (n->kind) {
     case ND_NAME: resolve_name(r, n); break;
     case ND_ASSIGN: resolve(r, n->b); resolve_target(r, n->a); break;
-    case ND_OPASSIGN: resolve(r, n->b); resolve_updated(r, n->a); break;
+    case ND_OPASSIGN:
+        resolve(r, n->b);
+        resolve_updated(r, n->a);
+        if (n->c)
+            resolve_children(r, n->c);
+        break;
     case ND_DEFINE: resolve_define(r, n); break;
     case ND_REDUCE: resolve_reduce(r, n); break;
     case ND_LONG: resolve_long(r, n); break;

@@ -179,7 +179,8 @@ static const Foreign before_name[] = {
     { "struct", "records are named tuples: (x=1, y=2)" },
     { "switch", "write if … { } else if … { }" },
     { "match", "write if … { } else if … { }" },
-    { "with", "scopes are written precision f32 { … }, on gpu { … }" },
+    { "with", "read(\"a.txt\") gives a file's text; scopes are written precision f32 { … }, "
+              "on gpu { … }" },
     { "raise", "errors are raised by throw" },
     { "using", "nothing to import for functions of the language; import stats, import \"file.ric\" "
                "as m for modules" },
@@ -293,6 +294,8 @@ static bool case_block(const Unexpected *u)
         return true;
     }
     const Token *colon = u->found->kind == T_LBRACE ? NULL : header_colon(u);
+    if (u->prev && is_text(u, u->prev, "try"))
+        help = "try { … } catch e { … }";
     if (colon) {
         syntax_report(u->ps, colon->span, help, "a block stands in braces, not after a colon");
         return true;
@@ -301,9 +304,7 @@ static bool case_block(const Unexpected *u)
     if (u->prev && u->prev->kind == T_EXPLAIN)
         special = "inside an expression: explain { … }, or (explain …)";
     if (u->found->kind == T_MODARG || u->found->kind == T_MODIFIER)
-        special = "autocast f16 { … } takes no modifiers; a compare entry that has some is written "
-                  "precision f16 "
-                  "accumulate f16";
+        special = "a compare entry that has modifiers is written precision f16 accumulate f16";
     snprintf(message, sizeof message, "expected { before %s", describe(u, u->found, buffer));
     say(u, special ? special : help, message);
     return true;
@@ -645,7 +646,7 @@ static bool already_explained(const Unexpected *u)
     return false;
 }
 
-/* No format after precision, autocast or accumulate, no mode after round. */
+/* No format after precision, autocast, accumulate or backward, no mode after round. */
 static bool case_header(const Unexpected *u)
 {
     char buffer[80], message[160];
@@ -653,14 +654,15 @@ static bool case_header(const Unexpected *u)
     bool scope = after == T_PRECISION || after == T_AUTOCAST;
     bool accumulate = after == T_MODARG && is_text(u, u->prev, "accumulate");
     bool round = after == T_MODARG && is_text(u, u->prev, "round");
-    if (!scope && !accumulate && !round)
+    bool backward = after == T_MODARG && is_text(u, u->prev, "backward");
+    if (!scope && !accumulate && !round && !backward)
         return false;
-    const char *word = round ? "round" : accumulate ? "accumulate" : after == T_PRECISION
-                       ? "precision" : "autocast";
+    const char *word = round ? "round" : accumulate ? "accumulate" : backward ? "backward"
+                       : after == T_PRECISION ? "precision" : "autocast";
     snprintf(message, sizeof message, "expected a %s after `%s`, found %s",
              round ? "mode" : "format", word, describe(u, u->found, buffer));
     say(u, round ? "modes are nearest away zero up down odd stochastic" :
-           accumulate ? "as in accumulate f32" :
+           accumulate ? "as in accumulate f32" : backward ? "as in backward e5m2" :
            after == T_AUTOCAST ? "as in autocast bf16 { … }" :
                                  "a format is a name, a call or in parentheses: bf16, decimal(3), "
                                  "mp(200), (dtype(x))",

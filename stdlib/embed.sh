@@ -5,7 +5,7 @@ set -eu
 echo '#include <stddef.h>'
 echo 'const struct StdlibFile { const char *name, *text; size_t len; } ricci_stdlib[] = {'
 for file in "$@"; do
-    name=$(basename "$file" .ric)
+    name=${file#stdlib/} name=${name%.ric}
     printf '    { "%s",\n' "$name"
     sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/        "/' -e 's/$/\\n"/' "$file"
     printf '      , %s },\n' "$(wc -c < "$file")"

@@ -56,6 +56,8 @@ expect "a product needs no LAPACKE" 0 '^false$' - "$RICCI" -e "x = rand(99, 99) 
 expect help 0 'ricci FILE' - "$RICCI" --help
 expect "devices are not strict" 0 '^cpu' 'eigh.* is not on sim.mps; ran on cpu' "$RICCI" -e 'A = f32([2, 1; 1, 2]); on sim.mps { w = eigh(A).values }; print(device(A))'
 expect "--strict-devices" 1 - 'without --strict-devices they run on cpu' "$RICCI" --strict-devices -e 'on sim.mps { w = eigh(f32([2, 1; 1, 2])) }'
+expect "--no-notices" 0 "^nan" - "$RICCI" --no-notices -e 'print(sqrt(-1.0)); warn("a"); on sim.mps { w = eigh(f32([2, 1; 1, 2])) }'
+expect "--no-notices, but errors" 1 - 'no infinity' "$RICCI" --no-notices -e '1 // 0'
 expect "--strict-devices -i" 2 - 'code is missing' "$RICCI" --strict-devices -e
 expect "unknown option" 2 - 'unknown option|--nonsense' "$RICCI" --nonsense
 expect "-e without code" 2 - '-e' "$RICCI" -e

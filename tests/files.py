@@ -254,11 +254,31 @@ def standard_streams():
         check("without descriptor %d" % close, text("taken") == "whole", text("taken"))
 
 
+# ---- pieces of a table ----
+
+def table_pieces():
+    """rows= goes on where the last piece of a large file ended, as long as it is the same file."""
+    rows = ["%d,word %d" % (k, k % 7) for k in range(150000)]
+    put("big.csv", "k,w\n" + "\n".join(rows) + "\n")
+    time.sleep(3.2)                          # a file that is a moment old is not trusted to stay
+    loop = ("s = 0; a = 0; while true { t = load(\"big.csv\", columns=true, rows=a:a + 20000); if len(t.k) == 0 { break }; "
+            "assert t.k[0] == a and t.w[1] == \"word {(a + 1) % 7}\"; s += sum(t.k); a += 20000 }; print(s); ")
+    more = "print(load(\"big.csv\", select=\"k\", rows=70000:70001)[0, 0], load(\"big.csv\", select=\"k\", rows=20000:20001)[0, 0])"
+    done = ricci(loop + more)
+    check("pieces in a loop and out of order", done.stdout == "%d\n70000.0 20000.0\n" % sum(range(150000)), done)
+    other = ("x = load(\"big.csv\", select=\"k\", rows=0:1000); y = read(\"big.csv\"); "
+             "write(\"big.csv\", replace(y, \"word\", \"wo\")); print(load(\"big.csv\", columns=true, rows=1000:1001))")
+    done = ricci(other)
+    check("a file that was written anew", done.stdout == '(k=[1000], w=("wo 6",))\n', done)
+    few = "for k in 0:50 { x = load(\"big.csv\", select=\"k\", rows=0:10) }"
+    check("the first rows of a file", ricci(few).returncode == 0)
+
+
 def main():
     os.umask(0o022)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for test in (links, devices, no_room, killed, many_at_once, descriptors, pipes, standard_streams):
+        for test in (links, devices, no_room, killed, many_at_once, descriptors, pipes, standard_streams, table_pieces):
             test()
         os.chdir("/")
     print("%d passed, %d failed" % (passed, failed))

@@ -156,6 +156,9 @@ native() {          # BINARY LABEL
 oracle() {          # LABEL SEED CASES
     counted "oracle$1, seed $2" python3 tests/oracle/oracle.py --cases "$3" --seed "$2" --ricci "$RICCI"
 }
+gradients() {       # LABEL SEED CASES
+    counted "gradients$1, seed $2" python3 tests/oracle/gradients.py --cases "$3" --seed "$2" --ricci "$RICCI"
+}
 precision() {       # LABEL SEED CASES CASES
     counted "precision$1, seed $2" python3 tests/precision/precision.py --cases "$3" --seed "$2" --ricci "$RICCI"
     counted "precision order$1, seed $2" python3 tests/precision/order.py --cases "$4" --seed "$2" --ricci "$RICCI"

@@ -52,7 +52,7 @@ examples_part() {   # PART PARTS
 }
 suite_stdlib() {
     local file
-    for file in stdlib/*.ric; do counted "test $file" "$RICCI" test "$file"; done
+    for file in stdlib/*.ric; do counted "test $file" "$RICCI" test --timeout 60 "$file"; done
 }
 # What `make install` puts where, and a C program that uses the library.
 suite_install() {
@@ -110,8 +110,14 @@ suite_errors() {
     script kinds tests/tools/kinds.py "$RICCI"
 }
 suite_repl() { script repl tests/repl/run.py; }
-# Random index notation against plain loops: a fixed sample; check-deep and `make soak` run many more.
-suite_oracle() { oracle "" 1 3000; }
+# Random index notation against plain loops, random gradients against differences: a fixed sample; check-deep
+# and `make soak` run many more. Every row's derivative in both modes, and every rule without a tape.
+suite_oracle() {
+    oracle "" 1 3000
+    gradients "" 1 1000
+    script "gradients of the registry" tests/gradients/registry.py
+    script "rules of gradients" tests/gradients/check_rules.py
+}
 # Random programs in precision scopes against exact fractions, bit for bit: a fixed sample.
 suite_precision() { precision "" 1 2000 120; }
 # Programs in German and Turkish processes: a sample of the golden ones. Names that would steer a terminal.

@@ -185,6 +185,85 @@ if [ "$(id -u)" != 0 ]; then
     has "--fix of a file that may not be written" 1 'cannot be written: Permission denied' "$RICCI" doctest --fix one.md
 fi
 
+{ echo '# Pictures'; block ricci 'plot([1, 2, 3], to="line.svg")
+plot([1, 2], to="alone.svg")
+print("ends ``` here")'; echo '![a line](line.svg) and [no picture](alone.svg)'; block ricci-error 'throw "no"'
+block ricci 'x = 1'; echo '- in a list'; block ricci 'print(1)' | sed 's/^/  /'; } >folder/made.md
+has "without --fix nothing is written" 0 '^4 passed, 0 failed' "$RICCI" doctest folder/made.md
+says "no picture either" 1 test -e folder/line.svg </dev/null
+says "--fix of missing outputs" 0 "$RICCI" doctest --fix folder/made.md <<'W'
+fixed folder/made.md:2
+fixed folder/made.md:8
+fixed folder/made.md:15
+wrote line.svg beside folder/made.md
+4 passed, 0 failed
+W
+says "what it wrote" 0 sed -n '6,30p' folder/made.md <<'W'
+```
+````text
+ends ``` here
+````
+![a line](line.svg) and [no picture](alone.svg)
+```ricci-error
+throw "no"
+```
+```text
+error[throw]: no
+  --> <stdin>:1:1
+ 1 | throw "no"
+   | ^^^^^
+```
+```ricci
+x = 1
+```
+- in a list
+  ```ricci
+  print(1)
+  ```
+  ```text
+  1
+  ```
+W
+has "the picture the document shows" 0 '<svg' head -3 folder/line.svg
+says "and no other" 1 test -e folder/alone.svg </dev/null
+says "--fix again" 0 "$RICCI" doctest --fix folder/made.md <<'W'
+4 passed, 0 failed
+W
+{ echo '# A <b> & *c*'; echo; echo 'See [it](https://a.b/?x&y), [no](javascript:x) `a<b` **x**'; echo '![outside](https://a.b/x.png)'; echo; echo '- one'; echo '  - two'; echo
+echo '| a | b |'; echo '|---|---|'; echo '| 1 | `|` |'; block ricci 'plot([1, 2], to="line.svg")
+write("bad.svg", "<svg><script>alert(1)</script></svg>")
+print("<i>")'; } >page.md
+cp page.md page.want
+has "--html" 0 '^1 passed, 0 failed' "$RICCI" doctest --html page.html page.md
+says "the document stays" 0 cmp page.md page.want </dev/null
+says "what the page says" 0 sh -c 'sed -n "/<body>/,/<p><img/p" page.html | cut -c1-40' <<'W'
+<body>
+<h1 id="a-b--c">A &lt;b&gt; &amp; <em>c<
+<p>See <a href="https://a.b/?x&amp;y">it
+outside</p>
+<ul>
+<li>one
+<ul>
+<li>two
+</li></ul>
+</li></ul>
+<table>
+<tr><th>a </th><th>b </th></tr>
+<tr><td>1 </td><td><code>|</code> </td><
+</table>
+<pre class="ricci"><code>plot([1, 2], to
+write(&quot;bad.svg&quot;, &quot;&lt;svg
+print(&quot;&lt;i&gt;&quot;)
+</code></pre>
+<pre class="text"><code>&lt;i&gt;
+</code></pre>
+<p><img src="data:image/svg+xml;base64,P
+W
+has "a drawing in the page" 0 '^<p><svg xmlns=' cat page.html
+says "nothing in it runs" 1 grep -iE '<script|javascript|onload|<img src="[^d]' page.html </dev/null
+has "a page of two documents" 2 'takes one document' "$RICCI" doctest --html page.html page.md one.md
+has "a page that cannot be written" 1 '^FAIL nowhere/page.html: cannot be written' "$RICCI" doctest --html nowhere/page.html page.md
+
 # ---- test ----
 mkdir -p suite/inner
 printf 'x = 2\ntest "good sum" { assert x + 1 == 3 }\ntest "bad" { y = x + 1; assert y == 4 }\n' >suite/a.ric
@@ -200,6 +279,24 @@ suite/inner/b.ric:1: good product
 suite/inner/b.ric:2: in a scope
 W
 has "-v" 1 '^ok   suite/a.ric: good sum  [0-9.]+ [nµm]?s' "$RICCI" test -v suite
+printf 'test "quick" { assert true }\ntest "endless" {\n    while true { }\n}\ntest "caught" { try { while true { } } catch e { } }\n' >slow.ric
+says "tests that do not end" 1 "$RICCI" test --timeout 0.2 slow.ric <<'W'
+FAIL slow.ric:2: endless: ran longer than 0.2 s, what --timeout gives a test
+error[interrupt]: stopped here after 0.2 s
+  --> slow.ric:3:5
+ 3 |     while true { }
+   |     ^^^^^
+FAIL slow.ric:5: caught: ran longer than 0.2 s, what --timeout gives a test
+error[interrupt]: stopped here after 0.2 s
+  --> slow.ric:5:23
+ 5 | test "caught" { try { while true { } } catch e { } }
+   |                       ^^^^^
+1 passed, 2 failed
+W
+printf 'extern "libc.so.6" { int pause(void); }\ntest "native" { while true { pause() } }\ntest "after" { assert true }\n' >native.ric
+has "a native call that does not end" 1 '^FAIL native.ric:2: native: ran longer' "$RICCI" test --timeout 0.2 native.ric
+has "no limit" 0 '^1 passed, 0 failed' "$RICCI" test --timeout 0 -k quick slow.ric
+has "--limit of the run" 1 '^1 passed, 1 failed' "$RICCI" --limit seconds=1 test slow.ric
 has "the values of what failed" 1 'y is 3' "$RICCI" test suite/a.ric
 
 # ---- fmt ----

@@ -4,6 +4,11 @@ import time
 
 import numpy as np
 
+try:
+    from scipy.linalg import lu_factor, lu_solve
+except ImportError:
+    lu_factor = None
+
 
 def report(name, f, repeats=7):
     f()
@@ -40,6 +45,23 @@ for n in (512, 2048):
 A, rhs = rng.random((1000, 1000)), rng.random(1000)
 report("solve_1000", lambda: np.linalg.solve(A, rhs))
 S = rng.random((500, 500))
+short = rng.random(500)
+
+
+def solves():
+    for _ in range(100):
+        np.linalg.solve(S, short)
+
+
+def kept_solves():
+    F = lu_factor(S)
+    for _ in range(100):
+        lu_solve(F, short)
+
+
+report("solve_500_x100", solves, repeats=5)
+if lu_factor:
+    report("kept_500_x100", kept_solves, repeats=5)
 report("svd_500", lambda: np.linalg.svd(S, full_matrices=False), repeats=5)
 report("qr_500", lambda: np.linalg.qr(S), repeats=5)
 report("eigh_500", lambda: np.linalg.eigh(S + S.T), repeats=5)

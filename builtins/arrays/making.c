@@ -364,6 +364,24 @@ static Value gather_tuple(OpCall *c, const Tuple *t, const Tensor *at)
     return v_tuple(out);
 }
 
+enum { GATHERED = 1 << 12 };     /* rows between two looks at the interrupt flag */
+
+#define GATHER_AS(T) \
+    for (int64_t i = 0; i < n; i++) \
+        ((T *)(void *)out)[i] = ((const T *)(const void *)x)[index[i]]; \
+    return;
+static void gather(char *out, const char *x, size_t bytes, const int64_t *index, int64_t n)
+{
+    switch (bytes) {
+    case 4: GATHER_AS(uint32_t)
+    case 8: GATHER_AS(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy(out + (size_t)i * bytes, x + (size_t)index[i] * bytes, bytes);
+    }
+}
+#undef GATHER_AS
+
 /* Rows of x (elements of a vector) at the positions: at's shape, then x's other axes. */
 static Value gather_rows(OpCall *c, Tensor *x, const Tensor *at)
 {
@@ -380,23 +398,60 @@ static Value gather_rows(OpCall *c, Tensor *x, const Tensor *at)
     int64_t rows = tensor_shape(x)[0];
     size_t bytes = rows == 0 ? 0 : (size_t)(x->size / rows) * dtype_info(x->dtype)->bytes;
     const int64_t *index = (const int64_t *)at->data;
-    for (int64_t i = 0; i < at->size && !*ctx->interrupt; i++)
-        memcpy(out->data + (size_t)i * bytes, dense->data + (size_t)index[i] * bytes, bytes);
-    poll_interrupt(c->in);
+    for (int64_t i = 0; i < at->size; i += GATHERED) {
+        gather(out->data + (size_t)i * bytes, dense->data, bytes, index + i,
+               at->size - i < GATHERED ? at->size - i : GATHERED);
+        poll_interrupt(c->in);
+    }
     return op_result(c, out);
 }
 
 /* Fisher and Yates, from the front: the first `taken` entries are a random selection. */
 static void shuffle_positions(OpCall *c, RngStream *s, int64_t *at, int64_t n, int64_t taken)
 {
+    enum { DRAWS = 1 << 12 };
+    int64_t draw[DRAWS], draws = taken < n - 1 ? taken : n - 1;
     for (int64_t i = 0; i < n; i++)
         at[i] = i;
-    for (int64_t i = 0; i < taken && i < n - 1; i++) {
-        int64_t j = i + (int64_t)rng_below(s, (uint64_t)(n - i)), swap = at[i];
-        at[i] = at[j];
-        at[j] = swap;
-        if ((i & 0xfff) == 0)
-            poll_interrupt(c->in);
+    for (int64_t i = 0; i < draws; i += DRAWS) {
+        int64_t some = draws - i < DRAWS ? draws - i : DRAWS;
+        rng_falling(&c->in->ctx, s, draw, (uint64_t)(n - i), some);
+        poll_interrupt(c->in);
+        for (int64_t k = 0; k < some; k++) {
+            int64_t j = i + k + draw[k], swap = at[i + k];
+            at[i + k] = at[j];
+            at[j] = swap;
+        }
+    }
+}
+
+/* Where position `at` stands in a table of 2^bits pairs, or would: -1 is nowhere. */
+static int64_t *moved_slot(int64_t *table, int bits, int64_t at)
+{
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    uint64_t slot = (uint64_t)at * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
+    while (table[2 * slot] != at && table[2 * slot] >= 0)
+        slot = (slot + 1) & mask;
+    return table + 2 * slot;
+}
+
+/* The same selection of a few among many: only the positions that were moved are kept. */
+static void select_positions(OpCall *c, RngStream *s, int64_t *out, int64_t n, int64_t taken)
+{
+    int bits = 4;
+    while ((int64_t)1 << bits < 4 * taken)
+        bits++;
+    int64_t words = (int64_t)2 << bits;
+    int64_t *table = (int64_t *)op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &words))->data;
+    memset(table, 0xff, (size_t)words * sizeof *table);
+    rng_falling(&c->in->ctx, s, out, (uint64_t)n, taken);
+    poll_interrupt(c->in);
+    for (int64_t i = 0; i < taken; i++) {
+        int64_t j = i + out[i], *here = moved_slot(table, bits, i);
+        int64_t mine = here[0] < 0 ? i : here[1], *there = moved_slot(table, bits, j);
+        out[i] = there[0] < 0 ? j : there[1];
+        there[0] = j;
+        there[1] = mine;
     }
 }
 
@@ -478,6 +533,8 @@ static void choose(OpCall *c, int64_t n, Tensor *at)
         choose_weighted_once(c, &s, weight_sums(c, 2, n, false), n, index, count);
     else if (replace)
         rng_integers(&c->in->ctx, &s, index, 0, (uint64_t)n, count);
+    else if (count < n / 16)
+        select_positions(c, &s, index, n, count);
     else {
         int64_t *all = (int64_t *)op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &n))->data;
         shuffle_positions(c, &s, all, n, count);

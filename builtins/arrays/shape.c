@@ -2,6 +2,7 @@
  * say is a view (reshape of contiguous tensors, transpose, flip, split, diag, broadcast_to);
  * the rest is copied piece by piece with tensor_assign into slices of a new tensor. */
 #include "builtins/strings/text.h"
+#include "core/memory/pool.h"
 #include "interp/op/op.h"
 #include "kernels/axis/compare.h"
 #include "kernels/rational/rational.h"
@@ -517,6 +518,77 @@ Value op_run_take(OpCall *c)
     return op_result(c, take_axis(c, x, axis, dense->rank, tensor_shape(dense), v, dense->size));
 }
 
+/* Rows (an element or more) of x, each so many times: as a list has it, or all the same. */
+typedef struct Repeat {
+    char *out;
+    const char *x;
+    size_t bytes;              /* of a row */
+    const int64_t *times;
+    bool list;
+    int64_t length;            /* of the list */
+} Repeat;
+
+#define REPEAT_AS(T) \
+    for (int64_t i = begin; i < end; i++) { \
+        T *to = (T *)(void *)out, v = ((const T *)(const void *)r->x)[i]; \
+        int64_t many = r->times[r->list ? i % r->length : 0]; \
+        for (int64_t k = 0; k < many; k++) to[k] = v; \
+        out += many * (int64_t)sizeof(T); \
+    } \
+    return out;
+static char *repeat_rows(const Repeat *r, char *out, int64_t begin, int64_t end)
+{
+    switch (r->bytes) {
+    case 1: REPEAT_AS(uint8_t)
+    case 2: REPEAT_AS(uint16_t)
+    case 4: REPEAT_AS(uint32_t)
+    case 8: REPEAT_AS(uint64_t)
+    default:
+        for (int64_t i = begin; i < end; i++)
+            for (int64_t k = r->times[r->list ? i % r->length : 0]; k > 0; k--, out += r->bytes)
+                memcpy(out, r->x + (size_t)i * r->bytes, r->bytes);
+        return out;
+    }
+}
+#undef REPEAT_AS
+
+static void repeat_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Repeat *r = arg;
+    (void)worker;
+    repeat_rows(r, r->out + (size_t)(begin * *r->times) * r->bytes, begin, end);
+}
+
+static Tensor *repeat_axis(OpCall *c, Tensor *x, int axis, int64_t total, const int64_t *times,
+                           bool list)
+{
+    enum { ROWS = 1 << 12, PART_BYTES = 1 << 18 };
+    Ctx *ctx = &c->in->ctx;
+    int64_t shape[TENSOR_RANK_MAX], rows = 1, inner = 1, length = tensor_shape(x)[axis];
+    for (int a = 0; a < x->rank; a++) {
+        shape[a] = a == axis ? total : tensor_shape(x)[a];
+        *(a <= axis ? &rows : &inner) *= tensor_shape(x)[a];
+    }
+    Tensor *dense = op_keep(c, tensor_compact(ctx, x));
+    Tensor *out = fresh(c, (DType)x->dtype, x->rank, shape);
+    Repeat r = { out->data, dense->data, (size_t)inner * dtype_info(x->dtype)->bytes, times, list,
+                 length };
+    if (out->size == 0)
+        return out;
+    if (!list) {
+        int64_t each = *times * (int64_t)r.bytes;
+        pool_for(ctx, rows, each < PART_BYTES ? PART_BYTES / each : 1, repeat_part, &r);
+        poll_interrupt(c->in);
+        return out;
+    }
+    char *to = r.out;
+    for (int64_t i = 0; i < rows; i += ROWS) {
+        to = repeat_rows(&r, to, i, rows - i < ROWS ? rows : i + ROWS);
+        poll_interrupt(c->in);
+    }
+    return out;
+}
+
 Value op_run_repeat(OpCall *c)
 {
     Tensor *x = arg_tensor(c, 0), *times = int_list(c, 1);
@@ -533,13 +605,7 @@ Value op_run_repeat(OpCall *c)
     for (int64_t i = 0; i < length; i++)
         if (__builtin_add_overflow(total, count_of(c, 1, n[times->size == 1 ? 0 : i]), &total))
             arg_error(c, 1, ERR_MEMORY, "the result has more elements than can be counted");
-    int64_t *index = (int64_t *)fresh(c, DT_I64, 1, &total)->data, at = 0;
-    for (int64_t i = 0; i < length; i++)
-        for (int64_t k = n[times->size == 1 ? 0 : i]; k > 0; k--) {
-            poll_interrupt(c->in);
-            index[at++] = i;
-        }
-    return op_result(c, take_axis(c, x, axis, 1, &total, index, total));
+    return op_result(c, repeat_axis(c, x, axis, total, n, times->size != 1));
 }
 
 Value op_run_flip(OpCall *c)

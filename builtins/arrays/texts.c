@@ -58,6 +58,9 @@ static _Noreturn void lengths_differ(OpCall *c, int64_t m, int64_t n)
 Value op_texts_compare(OpCall *c)
 {
     Texts a, b;
+    for (int i = 0; i < 2; i++)
+        if (texts_none(c->args[i]) && c->args[1 - i].tag == V_STRING)
+            return op_result(c, op_keep(c, tensor_new(&c->in->ctx, DT_BOOL, 1, (int64_t[]){ 0 })));
     bool both = texts_of(&c->args[0], &a) && texts_of(&c->args[1], &b);
     bool equality = c->op->ew == EW_EQUAL || c->op->ew == EW_NOT_EQUAL;
     if (!both && (!equality || c->args[0].tag == V_TENSOR || c->args[1].tag == V_TENSOR))
@@ -220,6 +223,38 @@ Value op_texts_searchsorted(OpCall *c)
     for (int64_t i = 0; i < v.count; i++) {
         look(c, i);
         at[i] = position(&x, text_at(&v, i), right);
+    }
+    return op_result(c, out);
+}
+
+/* Strings among strings, one by one: a bool vector. */
+bool texts_in_texts(const OpCall *c)
+{
+    bool of = texts_is(c->args[0]), among = texts_is(c->args[1]);
+    return (of && (among || texts_none(c->args[1]))) || (among && texts_none(c->args[0]));
+}
+
+Value texts_members(OpCall *c, bool among)
+{
+    Texts x, all = { NULL, 0, 1 };
+    Tensor *order, *out;
+    int64_t none = 0;
+    texts_of(&c->args[0], &x);
+    texts_of(&c->args[1], &all);
+    const int64_t *at = all.count ? sorted(c, &all, false, &order) : &none;
+    out = op_keep(c, tensor_new(&c->in->ctx, DT_BOOL, 1, &x.count));
+    for (int64_t i = 0; i < x.count; i++) {
+        int64_t low = 0, high = all.count;
+        look(c, i);
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            if (text_order(text_at(&all, at[middle]), text_at(&x, i)) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bool found = low < all.count && text_order(text_at(&all, at[low]), text_at(&x, i)) == 0;
+        ((uint8_t *)out->data)[i] = found == among;
     }
     return op_result(c, out);
 }

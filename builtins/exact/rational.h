@@ -29,6 +29,7 @@ Value op_exact_prod(OpCall *);
 Value op_exact_rank(OpCall *);
 Value op_exact_round(OpCall *);
 Value op_exact_rref(OpCall *);
+Value op_exact_factorize(OpCall *);
 Value op_exact_solve(OpCall *);
 Value op_exact_sort(OpCall *);
 Value op_exact_sum(OpCall *);

@@ -48,7 +48,7 @@ Value op_run_load(OpCall *c)
     const char *path = file_find(c, arg_str(c, 0));
     FileFormat format = format_of(c, path);
     if (format != FILE_CSV)
-        only_csv(c, LOAD_HEADER, LOAD_DELIMITER);
+        only_csv(c, LOAD_HEADER, LOAD_ROWS);
     switch (format) {
     case FILE_NPY: {
         Bytes b = file_bytes(c, path);

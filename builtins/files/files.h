@@ -9,6 +9,12 @@
 
 /* ---- access (files_access.c) ---- */
 
+/* Which file it was, and how it was last changed, in nanoseconds. */
+typedef struct FileStamp {
+    uint64_t device, inode;
+    int64_t size, modified, changed;
+} FileStamp;
+
 /* The bytes of a file, or of a member of an archive: mapped, or read into memory. Rooted
  * on the value stack, valid until the operation returns. */
 typedef struct Bytes {
@@ -17,6 +23,7 @@ typedef struct Bytes {
     const char *member;      /* in an archive; NULL: the file itself */
     const uint8_t *data;
     int64_t size;
+    FileStamp stamp;         /* of the file; all 0: it is no regular one */
     Tensor *whole;           /* u8, over data; tensors may be views of it; NULL: they may not */
 } Bytes;
 
@@ -93,7 +100,10 @@ Value csv_load(OpCall *, const char *path);
 /* Reads the arguments of load and save that are for .csv files alone. */
 void csv_save(OpCall *, const char *path, const char *as);
 
-enum { LOAD_HEADER = 1, LOAD_COLUMNS, LOAD_DELIMITER };       /* parameters of load … */
+enum {                                                        /* parameters of load … */
+    LOAD_HEADER = 1, LOAD_COLUMNS, LOAD_DELIMITER, LOAD_DECIMAL, LOAD_THOUSANDS, LOAD_NA, LOAD_SKIP,
+    LOAD_SELECT, LOAD_DTYPE, LOAD_ROWS
+};
 enum { SAVE_DTYPE = 2, SAVE_HEADER, SAVE_DELIMITER };         /* … and save */
 /* Argument x as the dtype asked for, for formats of text. Rooted. */
 Tensor *text_tensor(OpCall *, const char *as);

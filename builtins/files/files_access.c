@@ -161,6 +161,11 @@ static Tensor *read_regular(OpCall *c, const char *path, int fd, int64_t size)
     return t;
 }
 
+static int64_t nanoseconds(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void read_bytes(Bytes *b, int fd, const struct stat *st)
 {
     OpCall *c = b->call;
@@ -171,6 +176,8 @@ static void read_bytes(Bytes *b, int fd, const struct stat *st)
         return;
     }
     b->size = st->st_size;
+    b->stamp = (FileStamp){ st->st_dev, st->st_ino, st->st_size, nanoseconds(st->st_mtim),
+                            nanoseconds(st->st_ctim) };
     if (b->size >= MAP_FROM &&
         (b->whole = tensor_map(&c->in->ctx, fd, (size_t)b->size, b->path)) != NULL)
         op_keep(c, b->whole);

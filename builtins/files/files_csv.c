@@ -1,225 +1,21 @@
-/* Reading delimited text: RFC 4180 quoting, delimiters found or given. A first row that is
- * not all numbers is a header unless header= decides it (`#` in front marks one, too); an
- * empty field or NA is nan. The
- * file is walked twice (once to count, so that memory is asked for once), and a third time
- * for columns, whose kinds have to be known first. Writing is in files_csv_save.c. */
-#include "builtins/files/files.h"
+/* Reading delimited text as a matrix or as columns. A first row that is not all numbers is a header
+ * unless header= decides it (`#` in front marks one, too). The file is walked twice (once to
+ * count, so that memory is asked for once), and a third time for columns, whose kinds have to be
+ * known first.
+ * Writing is in files_csv_save.c. */
+#include "builtins/files/csv.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-typedef struct CsvReader {
-    OpCall *call;
-    const char *path, *at, *end;
-    char delimiter;              /* ' ': runs of blanks and tabs */
-    int64_t line;                /* where the next record starts */
-    int64_t columns, rows;
-    const char *field;           /* the field just read, without its quotes */
-    size_t len;
-    Str **unquoted;              /* holds it where quotes stood inside */
-} CsvReader;
-
-/* ---- records and fields ---- */
-
-/* A quoted field; at stands behind the quote. */
-static void csv_quoted(CsvReader *r)
-{
-    Ctx *ctx = &r->call->in->ctx;
-    int64_t line = r->line;
-    const char *from = r->at;
-    (*r->unquoted)->len = 0;
-    for (;; r->at++) {
-        if (r->at == r->end)
-            file_error(r->call, r->path, "line %lld: a quoted field is not closed",
-                       (long long)line);
-        r->line += *r->at == '\n';
-        if (*r->at != '"')
-            continue;
-        str_append(ctx, r->unquoted, from, (size_t)(r->at - from));
-        from = ++r->at;
-        if (r->at == r->end || *r->at != '"')
-            break;
-    }
-    const char *rest = r->at;                   /* `"a"b` reads as ab, as elsewhere */
-    while (r->at < r->end && *r->at != r->delimiter && *r->at != '\n' && *r->at != '\r')
-        r->at++;
-    str_append(ctx, r->unquoted, rest, (size_t)(r->at - rest));
-    r->field = (*r->unquoted)->text;
-    r->len = (*r->unquoted)->len;
-}
-
-static void csv_skip_blanks(CsvReader *r)
-{
-    while (r->delimiter == ' ' && r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
-        r->at++;
-}
-
-static bool csv_ends_field(const CsvReader *r)
-{
-    char ch = *r->at;
-    return ch == r->delimiter || ch == '\n' || ch == '\r' || (ch == '\t' && r->delimiter == ' ');
-}
-
-/* Reads one field; returns true if it was the record's last. */
-static bool csv_field(CsvReader *r)
-{
-    csv_skip_blanks(r);
-    if (r->at < r->end && *r->at == '"') {
-        r->at++;
-        csv_quoted(r);
-    } else {
-        r->field = r->at;
-        while (r->at < r->end && !csv_ends_field(r))
-            r->at++;
-        r->len = (size_t)(r->at - r->field);
-    }
-    csv_skip_blanks(r);
-    if (r->at < r->end && r->delimiter != ' ' && *r->at == r->delimiter) {
-        r->at++;
-        return false;
-    }
-    if (r->delimiter == ' ' && r->at < r->end && *r->at != '\n' && *r->at != '\r')
-        return false;
-    if (r->at < r->end && *r->at == '\r')
-        r->at++;
-    if (r->at < r->end && *r->at == '\n')
-        r->at++;
-    return true;
-}
-
-/* Skips lines without a field; false at the end of the file. */
-static bool csv_more(CsvReader *r)
-{
-    for (;;) {
-        const char *p = r->at;
-        while (p < r->end && *p != '\n' && strchr(" \t\r", *p) && *p && *p != r->delimiter)
-            p++;
-        if (r->delimiter == ' ')
-            while (p < r->end && (*p == ' ' || *p == '\t' || *p == '\r'))
-                p++;
-        if (p < r->end && *p != '\n')
-            return true;
-        r->line += p < r->end;
-        r->at = p < r->end ? p + 1 : p;
-        if (r->at == r->end)
-            return false;
-    }
-}
-
-static void csv_trim(CsvReader *r)
-{
-    while (r->len > 0 && (*r->field == ' ' || *r->field == '\t'))
-        r->field++, r->len--;
-    while (r->len > 0 && (r->field[r->len - 1] == ' ' || r->field[r->len - 1] == '\t'))
-        r->len--;
-}
-
-static bool csv_missing(const CsvReader *r)
-{
-    return r->len == 0 || (r->len == 2 && memcmp(r->field, "NA", 2) == 0);
-}
-
-/* The field just read as a number. */
-static bool csv_number(CsvReader *r, double *out)
-{
-    csv_trim(r);
-    if (csv_missing(r)) {
-        *out = (double)NAN;
-        return true;
-    }
-    return text_float(r->field, r->len, out);
-}
-
-/* ---- what kind of file it is ---- */
-
-/* How often `delimiter` stands in the line outside quotes. */
-static int64_t csv_occurrences(const char *p, const char *end, char delimiter)
-{
-    int64_t n = 0;
-    bool quoted = false;
-    for (; p < end && (quoted || *p != '\n'); p++) {
-        quoted ^= *p == '"';
-        n += !quoted && *p == delimiter;
-    }
-    return n;
-}
-
-static const char *csv_line_end(const char *p, const char *end)
-{
-    for (bool quoted = false; p < end && (quoted || *p != '\n'); p++)
-        quoted ^= *p == '"';
-    return p;
-}
-
-/* Whether no field of the record is text; how many fields it has. */
-static bool csv_all_numbers(CsvReader r, int64_t *fields)
-{
-    double v;
-    bool numbers = true, last;
-    *fields = 0;
-    do {
-        last = csv_field(&r);
-        numbers &= csv_number(&r, &v);
-        ++*fields;
-    } while (!last);
-    return numbers;
-}
-
-/* Blanks take the first record apart into numbers, or the one after it. */
-static bool csv_blanks(CsvReader r)
-{
-    int64_t fields;
-    r.delimiter = ' ';
-    if (!csv_more(&r))
-        return false;
-    if (csv_all_numbers(r, &fields) && fields > 1)
-        return true;
-    while (!csv_field(&r))
-        continue;
-    return csv_more(&r) && csv_all_numbers(r, &fields) && fields > 1;
-}
-
-/* The first of , ; tab | that stands equally often in each of the first lines; else the
- * first that stands in the first line; blanks where only they take it apart into numbers. */
-static char csv_sniff(CsvReader r)
-{
-    static const char candidates[] = ",;\t|";
-    for (int pass = 0; pass < 2; pass++)
-        for (const char *d = candidates; *d; d++) {
-            int64_t first = csv_occurrences(r.at, r.end, *d);
-            bool same = first > 0;
-            const char *p = csv_line_end(r.at, r.end);
-            for (int i = 0; i < 20 && pass == 0 && same && p < r.end; i++) {
-                const char *line = p + 1;
-                p = csv_line_end(line, r.end);
-                bool blank = p - line == 0 || (p - line == 1 && *line == '\r');
-                same = blank || csv_occurrences(line, r.end, *d) == first;
-            }
-            if (same)
-                return *d;
-        }
-    return csv_blanks(r) ? ' ' : ',';
-}
-
-static char csv_delimiter(OpCall *c, CsvReader r)
-{
-    if (!arg_given(c, LOAD_DELIMITER) || c->args[LOAD_DELIMITER].tag == V_NONE)
-        return csv_sniff(r);
-    Str *given = arg_str(c, LOAD_DELIMITER);
-    if (given->len != 1 || strchr("\"\n\r", given->text[0]))
-        err_raise(&c->in->ctx, ERR_VALUE, "delimiter is one character and no quote or line end");
-    return given->text[0];
-}
-
 /* ---- counting ---- */
 
-/* Counts records, which are to have as many fields as the first: then the numbers take no
- * more than eight times the memory of the text. */
-static void csv_measure(CsvReader r, int64_t *rows, int64_t *columns)
+/* Counts records, at most `most`, which are to have as many fields as the first: then the numbers
+ * take no more than eight times the memory of the text. Returns where they end. */
+static CsvReader csv_measure(CsvReader r, int64_t most, int64_t *rows, int64_t *columns)
 {
     *rows = 0;
-    while (csv_more(&r)) {
+    while (*rows < most && csv_more(&r)) {
         int64_t n = 1, line = r.line;
         while (!csv_field(&r))
             n++;
@@ -233,159 +29,203 @@ static void csv_measure(CsvReader r, int64_t *rows, int64_t *columns)
         if ((*rows & 1023) == 0)
             poll_interrupt(r.call->in);
     }
+    return r;
+}
+
+/* A mapped file that somebody writes to may end before the rows that were counted in it. */
+static void csv_whole(const CsvReader *r, int64_t i)
+{
+    if (i < r->rows)
+        file_error(r->call, r->path, "the file changed while it was read");
 }
 
 /* ---- a matrix ---- */
 
-static void csv_record(CsvReader *r, double *row)
-{
-    for (int64_t j = 0; j < r->columns; j++) {
-        int64_t line = r->line;
-        csv_field(r);
-        if (!csv_number(r, &row[j]))
-            file_error_help(r->call, r->path,
-                            "columns=true gives a named tuple in which columns may be text",
-                            "line %lld, field %lld: \"%.*s\" is not a number", (long long)line,
-                            (long long)j + 1, r->len > 40 ? 40 : (int)r->len, r->field);
-    }
-    r->line++;
-}
-
 static Value csv_matrix(CsvReader r)
 {
     OpCall *c = r.call;
-    Tensor *t = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 2, (int64_t[]){ r.rows, r.columns }));
-    for (int64_t i = 0; i < r.rows && csv_more(&r); i++) {
-        csv_record(&r, (double *)t->data + i * r.columns);
+    int64_t shape[2] = { r.rows, r.selected }, i = 0, width = dtype_info(r.dtype)->bytes;
+    Tensor *t = op_keep(c, tensor_new(&c->in->ctx, r.dtype, 2, shape));
+    for (; i < r.rows && csv_more(&r); i++, r.line++) {
+        int64_t line = r.line;
+        char *row = t->data + i * r.selected * width;
+        for (int64_t j = 0; j < r.columns; j++) {
+            csv_field(&r);
+            if (r.slot[j] >= 0)
+                csv_store(&r, r.dtype, row + r.slot[j] * width, line, j);
+        }
         if ((i & 1023) == 0)
             poll_interrupt(c->in);
     }
+    csv_whole(&r, i);
     return op_result(c, t);
 }
 
 /* ---- columns ---- */
 
-typedef enum ColumnKind { COLUMN_INT, COLUMN_FLOAT, COLUMN_TEXT } ColumnKind;
-
-/* The widest kind that a field of each column needs, one byte per column. */
-static char *csv_kinds(CsvReader r)
+/* What the fields of each column are: bits of CsvKind, one byte per column. */
+static const uint8_t *csv_kinds(CsvReader r)
 {
-    Str **kinds = file_text(r.call);
-    for (int64_t j = 0; j < r.columns; j++)
-        str_append(&r.call->in->ctx, kinds, &(char){ r.rows ? COLUMN_INT : COLUMN_FLOAT }, 1);
-    char *kind = (*kinds)->text;
+    OpCall *c = r.call;
+    Tensor *kinds = op_keep(c, tensor_new(&c->in->ctx, DT_U8, 1, &r.columns));
+    uint8_t *kind = (uint8_t *)kinds->data;
+    memset(kind, 0, (size_t)r.columns);
     for (int64_t i = 0; i < r.rows && csv_more(&r); i++, r.line++) {
         for (int64_t j = 0; j < r.columns; j++) {
-            int64_t whole;
-            double v;
             csv_field(&r);
-            csv_trim(&r);
-            ColumnKind k = text_int(r.field, r.len, &whole) ? COLUMN_INT
-                         : csv_number(&r, &v) ? COLUMN_FLOAT : COLUMN_TEXT;
-            kind[j] = (char)(k > (ColumnKind)kind[j] ? k : (ColumnKind)kind[j]);
+            if (r.slot[j] >= 0 && !(kind[j] & CSV_TEXT))
+                kind[j] |= (uint8_t)csv_kind(&r);
         }
         if ((i & 1023) == 0)
-            poll_interrupt(r.call->in);
+            poll_interrupt(c->in);
     }
     return kind;
 }
 
-static const Name *csv_name(CsvReader *header, bool named, int64_t j)
+/* The dtype of a column of numbers; DT_NONE: of text. Bools stay bools, and whole numbers ints,
+ * where the program does not ask for a dtype. */
+static DType csv_column_dtype(const CsvReader *r, uint8_t kind)
 {
-    Names *names = &header->call->in->names;
-    char plain[32];
-    if (named) {
-        csv_field(header);
-        csv_trim(header);
-        size_t bad = utf8_check(header->field, header->len);
-        if (bad < header->len || memchr(header->field, 0, header->len))
-            file_error(header->call, header->path, "line 1, field %lld: the name is not UTF-8 text",
-                       (long long)j + 1);
-        if (header->len > 0)
-            return names_intern(names, header->field, header->len);
-    }
-    int n = snprintf(plain, sizeof plain, "c%lld", (long long)j);
-    return names_intern(names, plain, (size_t)n);
+    if (kind & CSV_TEXT)
+        return DT_NONE;
+    if (kind == CSV_BOOL)
+        return DT_BOOL;
+    bool whole = kind == CSV_INT || kind == (CSV_INT | CSV_BOOL);
+    return whole && !r->stated ? DT_I64 : r->dtype;
 }
 
-static Tuple *csv_empty_columns(CsvReader header, bool named, const char *kind)
+/* A named tuple of the columns in the order that is asked for. */
+static Tuple *csv_empty_columns(const CsvReader *r, const uint8_t *kind)
 {
-    Interp *in = header.call->in;
+    Interp *in = r->call->in;
     Value *slot = in->sp;
     v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
-    for (int64_t j = 0; j < header.columns; j++) {
-        const Name *name = csv_name(&header, named, j);
-        Value v = kind[j] == COLUMN_TEXT
-                      ? v_tuple(tuple_new(&in->ctx, (uint64_t)header.rows))
-                      : v_tensor_raw(tensor_new(&in->ctx, kind[j] == COLUMN_INT ? DT_I64 : DT_F64,
-                                                1, &header.rows));
+    Tensor *order = op_keep(r->call, tensor_new(&in->ctx, DT_I64, 1, &r->selected));
+    int64_t *column = (int64_t *)order->data;
+    for (int64_t j = 0; j < r->columns; j++)
+        if (r->slot[j] >= 0)
+            column[r->slot[j]] = j;
+    for (int64_t k = 0; k < r->selected; k++) {
+        const Str *text = r->names->items[column[k]].str;
+        const Name *name = names_intern(&in->names, text->text, text->len);
+        DType dt = csv_column_dtype(r, kind[column[k]]);
+        Value v = dt == DT_NONE ? v_tuple(tuple_new(&in->ctx, (uint64_t)r->rows))
+                                : v_tensor_raw(tensor_new(&in->ctx, dt, 1, &r->rows));
         tuple_push(&in->ctx, &slot->tuple, name, v);
     }
     return slot->tuple;
 }
 
-static void csv_fill(CsvReader *r, Value column, ColumnKind kind, int64_t i, int64_t line,
-                     int64_t j)
+/* Text stands as it is; what na= lists is empty. */
+static Value csv_text(CsvReader *r, int64_t line, int64_t j)
 {
-    if (kind != COLUMN_TEXT)
-        csv_trim(r);
-    if (kind == COLUMN_INT)
-        text_int(r->field, r->len, (int64_t *)column.tensor->data + i);
-    else if (kind == COLUMN_FLOAT)
-        csv_number(r, (double *)column.tensor->data + i);
-    else if (utf8_check(r->field, r->len) < r->len)
-        file_error(r->call, r->path, "line %lld, field %lld: the text is not UTF-8",
-                   (long long)line, (long long)j + 1);
-    else
-        column.tuple->items[i] = v_str(str_new(&r->call->in->ctx, r->field, r->len));
+    CsvReader trimmed = *r;
+    csv_trim(&trimmed);
+    if (utf8_check(r->field, r->len) < r->len)
+        csv_error(r, line, j, NULL, "the text is not UTF-8");
+    return v_str(str_new(&r->call->in->ctx, r->field, csv_listed(&trimmed) ? 0 : r->len));
 }
 
-static Value csv_columns(CsvReader r, CsvReader header, bool named)
+static Value csv_columns(CsvReader r)
 {
+    OpCall *c = r.call;
     if (r.rows > UINT32_MAX / 2)
-        file_error(r.call, r.path, "%lld rows are more than columns can have", (long long)r.rows);
-    header.rows = r.rows;
-    header.columns = r.columns;
-    const char *kind = csv_kinds(r);
-    Tuple *columns = csv_empty_columns(header, named, kind);
-    for (int64_t i = 0; i < r.rows && csv_more(&r); i++, r.line++) {
+        file_error_help(c, r.path, "rows=0:1000000 reads a piece of it",
+                        "%lld rows are more than columns can have", (long long)r.rows);
+    const Tuple *columns = csv_empty_columns(&r, csv_kinds(r));
+    int64_t i = 0;
+    for (; i < r.rows && csv_more(&r); i++, r.line++) {
+        int64_t line = r.line;
         for (int64_t j = 0; j < r.columns; j++) {
-            int64_t line = r.line;
             csv_field(&r);
-            csv_fill(&r, columns->items[j], (ColumnKind)kind[j], i, line, j);
+            if (r.slot[j] < 0)
+                continue;
+            Value to = columns->items[r.slot[j]];
+            if (to.tag == V_TUPLE)
+                to.tuple->items[i] = csv_text(&r, line, j);
+            else
+                csv_store(&r, (DType)to.tensor->dtype,
+                          to.tensor->data + i * dtype_info(to.tensor->dtype)->bytes, line, j);
         }
         if ((i & 1023) == 0)
-            poll_interrupt(r.call->in);
+            poll_interrupt(c->in);
     }
-    return v_retain(v_tuple(columns));
+    csv_whole(&r, i);
+    return v_retain(v_tuple((Tuple *)columns));
 }
 
 /* ---- the file ---- */
 
+/* skip= lines, whatever stands in them, and a byte order mark. */
+static void csv_skip(CsvReader *r)
+{
+    OpCall *c = r->call;
+    bool given = arg_given(c, LOAD_SKIP) && c->args[LOAD_SKIP].tag != V_NONE;
+    int64_t lines = given ? arg_int(c, LOAD_SKIP) : 0;
+    if (lines < 0)
+        arg_error(c, LOAD_SKIP, ERR_VALUE, "skip is a number of lines, not %lld", (long long)lines);
+    if (r->end - r->at >= 3 && memcmp(r->at, "\xEF\xBB\xBF", 3) == 0)
+        r->at += 3;
+    for (; lines > 0 && r->at < r->end; lines--, r->line++) {
+        const char *line_end = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        r->at = line_end ? line_end + 1 : r->end;
+    }
+    if (!csv_more(r))
+        file_error(c, r->path,
+                   r->line > 1 && given ? "nothing is left behind the lines that skip= skips"
+                                        : "the file is empty");
+}
+
+/* Whether the record at r is a header. */
+static bool csv_named(CsvReader r, bool marked)
+{
+    const Value *given = &r.call->args[LOAD_HEADER];
+    int64_t fields;
+    if (arg_given(r.call, LOAD_HEADER) && given->tag == V_TUPLE)
+        return false;
+    if (arg_given(r.call, LOAD_HEADER) && given->tag != V_NONE)
+        return arg_bool(r.call, LOAD_HEADER, false);
+    return marked || !csv_all_numbers(r, &fields);
+}
+
+/* r stands at the first row, whose header and columns are known. */
+static Value csv_rows(CsvReader r, const Bytes *b)
+{
+    CsvReader first = r;
+    csv_measure(first, 1, &r.rows, &r.columns);         /* as wide as the header says */
+    int64_t most = csv_rows_begin(&r, b);
+    CsvReader behind = csv_measure(r, most, &r.rows, &r.columns);
+    behind.rows = r.rows;
+    Value v = arg_bool(r.call, LOAD_COLUMNS, false) ? csv_columns(r) : csv_matrix(r);
+    csv_rows_end(&behind, b);
+    return v;
+}
+
 Value csv_load(OpCall *c, const char *path)
 {
-    Str *text = file_read(c, path);
-    CsvReader r = {
-        .call = c, .path = path, .at = text->text, .end = text->text + text->len, .line = 1
-    };
+    Arith arith;
+    Bytes b = file_bytes(c, path);
+    CsvReader r = { .call = c, .path = path, .at = (const char *)b.data, .line = 1 };
+    r.end = r.at + b.size;
     r.unquoted = file_text(c);
-    if (text->len >= 3 && memcmp(r.at, "\xEF\xBB\xBF", 3) == 0)
-        r.at += 3;
-    if (!csv_more(&r))
-        file_error(c, path, "the file is empty");
+    r.plain = file_text(c);
+    csv_options(&r, &arith);
+    csv_skip(&r);
     bool marked = *r.at == '#';                         /* numpy.savetxt's header */
     r.at += marked;
-    r.delimiter = csv_delimiter(c, r);
+    r.delimiter = csv_delimiter(&r);
     CsvReader header = r;
-    bool given = arg_given(c, LOAD_HEADER) && c->args[LOAD_HEADER].tag != V_NONE;
-    bool named =
-        given ? arg_bool(c, LOAD_HEADER, false) : marked || !csv_all_numbers(r, &r.columns);
-    r.columns = 0;
+    bool named = csv_named(r, marked);
     if (named) {
         for (r.columns = 1; !csv_field(&r); r.columns++)
             continue;
         r.line++;
+    } else {
+        csv_all_numbers(r, &r.columns);
     }
-    csv_measure(r, &r.rows, &r.columns);
-    return arg_bool(c, LOAD_COLUMNS, false) ? csv_columns(r, header, named) : csv_matrix(r);
+    csv_columns_of(&r, header, named);
+    Value v = csv_rows(r, &b);
+    if (r.arith && precise_scope(c->in))
+        arith_flags_add(&precise_scope(c->in)->flags, &arith.flags);
+    return v;
 }

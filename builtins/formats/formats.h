@@ -64,6 +64,7 @@ Value op_format_schur(OpCall *, Scope *);
 Value op_format_searchsorted(OpCall *, Scope *);
 Value op_format_slogdet(OpCall *, Scope *);
 Value op_format_softmax(OpCall *, Scope *);
+Value op_format_factorize(OpCall *, Scope *);
 Value op_format_solve(OpCall *, Scope *);
 Value op_format_sort(OpCall *, Scope *);
 Value op_format_sqrtm(OpCall *, Scope *);

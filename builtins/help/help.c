@@ -35,14 +35,23 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "e2m1 float(e, p) decimal(d) mp(bits) rational interval; a variable that holds one, too.\n"
       "accumulate FORMAT: what sums and products of matrices add up in (f32 for 16 bits and less, else the format).\n"
       "round nearest|away|zero|up|down|odd|stochastic; saturate: overflow gives the largest number; flush: no\n"
-      "subnormals; reproducible: every sum in its order, the same bits on every machine.\n"
+      "subnormals; reproducible: every sum in its order, the same bits on every machine. backward FORMAT: see autocast.\n"
       "The scope holds in functions called inside it; an inner scope replaces the outer; a value that leaves keeps\n"
       "its dtype. flags() counts overflows and the like; compare F, G { … } shows formats side by side." },
-    { "autocast", "autocast bf16 { … }\n"
+    { "interval",
+      "interval(lo, hi) makes intervals of two numbers or of tensors that broadcast; interval(x) and interval(\"1/3\")\n"
+      "enclose a number. precision interval { … } computes with them: each result encloses the exact one.\n"
+      "lower upper mid radius width take them apart, in f64. A comparison that is not certain is a numeric error.\n"
+      "    x = interval(1.9, 2.1)\n"
+      "    x * x - 2                         an enclosure of [1.61, 2.41]\n"
+      "    (lower(x), upper(x), mid(x))\n"
+      "    interval([1, 2, 3], [1, 2.5, 4])  a vector of three" },
+    { "autocast backward", "autocast bf16 { … }    autocast e4m3 backward e5m2 { … }\n"
       "Matrix products, einsum, contractions and convolution cast wider floating operands (f64 too) to the format;\n"
       "exp, log, sums, norms, softmax and linear algebra raise narrower ones to f32; elementwise operations take\n"
       "the widest operand. One class per operation, on its help page, the same on every device. mp, decimal and\n"
-      "rational operands are left alone. A precision scope inside switches it off." },
+      "rational operands are left alone. A precision scope inside switches it off.\n"
+      "backward FORMAT: products of a gradient's backward pass take their cotangents in it, and give f32." },
     { "on strict fallback narrow quiet verbose",
       "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }    on sim.mps narrow verbose { … }\n"
       "Runs the operations inside, and in functions called there, on a device: cpu, gpu (the best accelerator), cuda,\n"
@@ -68,7 +77,8 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "throw (kind=\"value\", message=\"…\", help=\"…\") raises an error of that kind.\n"
       "Kinds: syntax name type shape index value dtype device numeric memory io ffi interrupt assert throw." },
     { "assert", "assert cond, \"why\"" },
-    { "test", "test \"name\" { … }\nRuns under `ricci test FILE`." },
+    { "test", "test \"name\" { … }\n"
+      "Runs under `ricci test FILE`, alone and after the file's other statements; at the prompt at once." },
     { "import from as", "import stats    import \"lib/poly.ric\" as poly    import hilb, vander from gallery" },
     { "compare against", "compare f64, f32, precision f16 accumulate f16 against mp(200) { … }\n"
       "Runs the block once in each format, from the same random state and with its assignments discarded, and\n"
@@ -101,11 +111,11 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "they run once more in f64 and print nothing. Returns the median in seconds." },
     { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
     { "pictures",
-      "plot(x, y)    plot(f, a, b)    scatter(x, y, groups=g)    hist(x)    heat(A)    spy(A)    contour(x, y, Z)\n"
+      "plot(x, y)    plot(f, a, b)    scatter(x, y, groups=g)    bar(x, h)    hist(x)    heat(A)    contour(x, y, Z)\n"
       "Draw in the terminal at once: braille dots and blocks, in colour where the terminal has it and NO_COLOR is\n"
       "not set, in ASCII where the locale is not UTF-8. At the prompt of a terminal that shows images (kitty's\n"
       "protocol or sixel: it is asked once) the picture is an image. to=\"a.svg\", \".pdf\" or \".png\" writes a\n"
-      "file; for files and images cairo is loaded. RICCI_PICTURES=text, ascii, sixel, kitty or none in the\n"
+      "file; for PDF, PNG and images cairo is loaded. RICCI_PICTURES=text, ascii, sixel, kitty or none in the\n"
       "environment decides otherwise. ?plot says how series are given, and which options all pictures have." },
     { "extern native callback struct",
       "extern \"libm.so.6\" { double cbrt(double x); }    extern \"-lfftw3\" as fftw { … }\n"
@@ -513,6 +523,7 @@ bool help_known(Interp *in, const char *name)
            find_member(in, name).tag != V_UNDEF;
 }
 
+/* And what is told of it as a topic. */
 static void show_format(Buf *out, DType dt)
 {
     const DTypeInfo *info = dtype_info(dt);
@@ -521,6 +532,9 @@ static void show_format(Buf *out, DType dt)
                info->bytes, info->bytes == 1 ? "" : "s",
                info->kind == 'b' ? "bool" : info->kind == 'i' ? "integer" : info->kind == 'f' ? "float" :
                info->kind == 'q' ? "exact fractions of any length" : "complex", name, name);
+    const struct Topic *topic = find_topic(name);
+    if (topic)
+        buf_printf(out, "%s\n", topic->text);
 }
 
 /* Where a line that is too wide is cut: at the last blank that fits; 0: nowhere. */
@@ -624,7 +638,7 @@ static void show_name(Interp *in, Buf *out, const char *name)
         show_op(in, out, op);
     else if (dtype_find(name, strlen(name)) != DT_NONE)
         show_format(out, dtype_find(name, strlen(name)));
-    if (topic && v.tag == V_UNDEF)
+    if (topic && v.tag == V_UNDEF && dtype_find(name, strlen(name)) == DT_NONE)
         buf_printf(out, "%s\n", topic->text);
     if (v.tag == V_UNDEF && !op && !topic && dtype_find(name, strlen(name)) == DT_NONE)
         show_search(in, out, name);

@@ -141,6 +141,28 @@ static const Story stories[ERR_KINDS] = {
                   "cast: f64(x), i64(x), decimal(3)(x); dtype(x) tells what x is",
                   "compute elsewhere: precision f64 { … }, precision mp(200) { … }" },
     },
+    [ERR_GRAD] = {
+        .means = "An operation between the argument and the result has no gradient: a step, an\n"
+                 "operation without a rule, C, a choice that is not unique. Zeros would say that\n"
+                 "the argument does not matter.",
+        .program = "labels = [true, false, true]\n"
+                   "accuracy = scores -> mean((scores > 0) == labels)\n"
+                   "print(grad(accuracy)([0.5, -1.0, 2.0]))\n",
+        .report =
+            "error[grad]: the result depends on the argument only through `>`, which gives no "
+                  "floats: its derivative is 0 almost everywhere\n"
+                  "  --> example.ric:2:35\n"
+                  " 2 | accuracy = scores -> mean((scores > 0) == labels)\n"
+                  "   |                                   ^\n"
+                  "help: detach(…) around it says that it is meant as a constant\n",
+        .reads = "The carets are under the operation in your function, not under `grad`. Here the\n"
+                 "scores reach the mean only as bools, so moving them a little changes nothing.",
+        .ways = { "a smooth loss, not a count: -log of the probability of the right label",
+                  "as a constant, on purpose: detach(x) before the operation",
+                  "a rule of your own: custom_rule(f, vjp=(x, y, w) -> …)",
+                  "another operation: eigvals for schur, qr without full=true",
+                  "equal eigenvalues: a loss that does not depend on the choice of vectors" },
+    },
     [ERR_DEVICE] = {
         .means = "A device that is not there, or lacks an operation or a dtype, or a copy that a\n"
                  "strict block does not make by itself.",

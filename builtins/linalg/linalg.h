@@ -107,7 +107,8 @@ void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *c
 /* FLOPs of one real matrix of the stack by the formula `how`: complex ones take four times
  * as many. */
 void linalg_explain_flops(const Stack *, double each, const char *how);
-void linalg_explain_inverse(const Stack *, double norm, const char *inverse);
+/* backward: of columns that growth spoiled, 0 if it did not. */
+void linalg_explain_inverse(const Stack *, double norm, const char *inverse, double backward);
 
 /* The order p of a matrix norm whose axes argument 2 names: axis=(1, 0) takes columns for rows, and
  * the orders that add up along one of them change places. */
@@ -151,7 +152,17 @@ const uint8_t *linalg_small_inverse(const Stack *, const Out *x);
 const uint8_t *linalg_small_det(const Stack *, const Out *x);
 
 /* Solves for the full least-squares family, linalg_lstsq.c: x as a tensor; used by `solve`. */
-Value linalg_least_squares(OpCall *, bool everything);
+Value linalg_least_squares(Stack *, bool everything);
+/* Every matrix of the stack taken apart for that, for factors_of. */
+void *linalg_fit_all(Stack *);
+
+/* ---- factors that the first operand brought from factorize: linalg_kept.c ---- */
+/* The matrices that they are of, in the dtype that a solution with argument 1 is computed in; NULL:
+ * it brought none. */
+Tensor *factors_matrices(OpCall *);
+/* Those of a's matrices, as `make` gives them: made, and *made, where this is the first solution in
+ * a's dtype. Its memory is what it keeps on the value stack. NULL: it brought none. */
+const void *factors_of(Stack *a, void *(*make)(Stack *), bool *made);
 /* Singular values of every matrix, descending: (…, min(m, n)), real; kept. Of matrices with
  * a NaN or infinity they are NaN. */
 Out linalg_singular_values(Stack *);

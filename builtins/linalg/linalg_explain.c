@@ -45,7 +45,7 @@ static void linalg_explain_rcond(const Stack *s, double rcond, double trust)
                      rcond > 0 ? 1 / rcond : INFINITY, digits, digits == 1 ? "" : "s");
 }
 
-void linalg_explain_inverse(const Stack *s, double norm, const char *inverse)
+void linalg_explain_inverse(const Stack *s, double norm, const char *inverse, double backward)
 {
     double n = (double)s->n, count = (double)s->count * (blas_is_complex(s->type) ? 4 : 1);
     if (!heard_on(s->call->in))
@@ -57,7 +57,8 @@ void linalg_explain_inverse(const Stack *s, double norm, const char *inverse)
     if (explain_on(s->call->in)) {
         double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n,
                                              mat_columns((char *)inverse, s->n)));
-        linalg_explain_rcond(s, rcond, rcond);
+        double noise = n * mat_eps(s->type);
+        linalg_explain_rcond(s, rcond, backward > noise ? rcond * noise / backward : rcond);
     }
     explain_resume(s->call->in);
 }
@@ -212,7 +213,7 @@ static void explain_shape(const Factor *f, const Story *story)
     rule_out_shapes(f);
     if (!definite && f->kind != FACTOR_TRIANGLE && f->kind != FACTOR_PERMUTED)
         rule_out_symmetric(f);
-    if (story->real[0] || blas_is_complex(f->s->type))
+    if (blas_is_complex(f->s->type) ? story->cplx[0] : story->real[0])
         linalg_explain_routines(f->s->call, f->s->type, story->real, story->cplx);
 }
 
@@ -287,21 +288,62 @@ void factor_explain_small(Factor *f, const Rhs *r, const uint8_t *done, const Ou
     explain_resume(in);
 }
 
+/* What is left of a story where the factors are kept: the routine that substitutes, and its
+ * FLOPs. */
+static Story story_kept(const Factor *f, double nrhs)
+{
+    Story story = story_of(f, nrhs);
+    const char *real = strchr(story.real, ' '), *cplx = strchr(story.cplx, ' ');
+    const char *how = strstr(story.how, " and ");
+    story.flops -= story_of(f, 0).flops;
+    story.real = real ? real + 1 : story.real;
+    story.cplx = cplx ? cplx + 1 : story.cplx;
+    story.how = how ? how + 5 : story.how;
+    return story;
+}
+
+static const char *before(const char *text, const char *end, char *out, size_t cap)
+{
+    const char *at = strstr(text, end);
+    snprintf(out, cap, "%.*s", (int)(at ? (size_t)(at - text) : strlen(text)), text);
+    return out;
+}
+
+void factor_explain_made(const Factor *f)
+{
+    const Stack *s = f->s;
+    Interp *in = s->call->in;
+    Story story = story_of(f, 0);
+    char real[16], cplx[16], how[64];
+    story.real = story.flops > 0 ? before(story.real, " ", real, sizeof real) : "";
+    story.cplx = story.flops > 0 ? before(story.cplx, " ", cplx, sizeof cplx) : "";
+    story.how = before(story.how, " and ", how, sizeof how);
+    explain_pause(in);
+    explain_flops(in, story.flops * (double)s->count * (blas_is_complex(s->type) ? 4 : 1),
+                  story.how);
+    if (s->count > 1)
+        explain_note(in, "batch", "%lld matrices; this is the first", (long long)s->count);
+    explain_shape(f, &story);
+    explain_resume(in);
+}
+
 void factor_explain(Factor *f, Mat b, int64_t nrhs, const char *x)
 {
     const Stack *s = f->s;
     Interp *in = s->call->in;
-    Story story = story_of(f, (double)nrhs);
+    Story story = f->kept ? story_kept(f, (double)nrhs) : story_of(f, (double)nrhs);
     explain_pause(in);
     explain_flops(in, story.flops * (blas_is_complex(s->type) ? 4 : 1), story.how);
     if (!explain_on(in)) {
-        if (story.real[0] || blas_is_complex(s->type))
+        if (blas_is_complex(s->type) ? story.cplx[0] : story.real[0])
             linalg_explain_routines(s->call, s->type, story.real, story.cplx);
     } else if (!f->told) {
         f->told = true;
         if (s->count > 1)
             explain_note(in, "batch", "%lld matrices; this is the first", (long long)s->count);
         explain_shape(f, &story);
+        if (f->kept)
+            explain_note(in, "kept", "the factors were there: no factorisation");
         explain_quality(f, b, x);
     }
     explain_resume(in);

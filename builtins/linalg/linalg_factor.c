@@ -619,6 +619,58 @@ void factor_make(Factor *f, Mat a)
     factor_judge(f);
 }
 
+void *factor_all(Stack *a)
+{
+    Factor *all = linalg_work(a->call, (size_t)a->count, sizeof *all);
+    for (a->at = 0; a->at < a->count && a->t->size; a->at++) {
+        poll_interrupt(a->call->in);
+        factor_init(&all[a->at], a);
+        factor_make(&all[a->at], linalg_item(a, a->at));
+    }
+    a->at = 0;
+    return all;
+}
+
+static void ill_join(Ill *ill, const Ill *other)
+{
+    ill->total += other->total;
+    if (other->count && (ill->count == 0 || other->trust < ill->trust))
+        ill->worst = other->worst, ill->trust = other->trust;
+    ill->count += other->count;
+}
+
+/* Bunch and Kaufman's factors are changed for the time of a solution. */
+static void work_apart(Factor *f)
+{
+    Stack *s = f->s;
+    size_t bytes = (size_t)(s->n * s->n) * s->bytes;
+    char *work = linalg_matrix(s->call, s->n, s->n, s->bytes);
+    memcpy(work, f->work, bytes);
+    f->work = work;
+}
+
+void factor_take(Factor *f, const Factor *kept)
+{
+    Factor now = *kept;
+    if (f->seen == kept->seen)
+        return;
+    if (kept->blas && kept->blas != f->blas)
+        lapack_threads(&f->s->call->in->ctx, kept->blas, LAPACK_LU, f->s->n);
+    now.s = f->s;
+    now.ill = f->ill;
+    ill_join(&now.ill, &kept->ill);
+    now.residual = f->residual;
+    now.better = f->better;
+    now.backward = f->backward;
+    now.refined = f->refined;
+    now.grown = f->grown;
+    now.told = f->told;
+    now.kept = f->kept;
+    *f = now;
+    if (f->kind == FACTOR_HERMITIAN || f->kind == FACTOR_SYMMETRIC)
+        work_apart(f);
+}
+
 /* ---- solving ---- */
 static void divide_by_diagonal(Factor *f, Mat b, int64_t nrhs, char *x)
 {

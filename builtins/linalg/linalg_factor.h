@@ -53,6 +53,7 @@ typedef struct Factor {
     double backward;             /* the largest backward error that was left */
     int64_t refined, grown;      /* columns that were refined; systems that were not mended */
     bool told;                   /* `explain` heard of one */
+    bool kept;                   /* by factorize: nothing was factored in this call */
 } Factor;
 
 void factor_init(Factor *, Stack *);
@@ -64,12 +65,19 @@ void factor_solve(Factor *, Mat b, int64_t nrhs, char *x);
 /* Looks at solutions of it, which are refined where their backward error is above n eps. */
 void factor_refine(Factor *, Mat b, int64_t nrhs, char *x);
 /* One notice, where that was not enough. */
-void factor_grown_notice(const Factor *);
+void factor_grown_notice(const Factor *, bool inverse);
 /* 1 / condition number in the 1-norm; an estimate but for diagonal and tridiagonal ones. */
 double factor_rcond(Factor *);
 /* What decides about the digits of the answer, given rcond: the same, or what it would be
  * for a matrix with the same answer and a better scaling. */
 double factor_trust(Factor *, double rcond);
+/* Takes a matrix that was factored before, by factorize, for the one at hand. */
+void factor_take(Factor *, const Factor *kept);
+/* Every matrix of the stack, for factors_of. */
+void *factor_all(Stack *);
+
+/* For `explain`: what was seen and what ran in factorize. */
+void factor_explain_made(const Factor *);
 /* For `explain`: what was seen, what ran, FLOPs, rcond, and the residual of x. */
 void factor_explain(Factor *, Mat b, int64_t nrhs, const char *x);
 /* The same of a batch that our own kernel solved: of its first matrix if that is done. */

@@ -28,6 +28,8 @@ typedef struct Fit {
     int64_t found;
     double worst;
     Scratch work;
+    const struct Fit *kept;  /* by factorize, of every matrix; NULL: none */
+    bool made;               /* in this call */
 } Fit;
 
 static char *element(const Fit *f, char *base, int64_t i)
@@ -169,6 +171,36 @@ static void fit_init(Fit *f, Stack *a, int64_t nrhs, double rcond, bool everythi
     lapack_triangle_rcond(f->blas, a->type, 'U', a->n, f->qr, a->m, w);
     scratch_allocate(c, w);
     lapack_threads(&c->in->ctx, f->blas, LAPACK_QR, f->k);
+}
+
+static double fit_default(const Stack *a)
+{
+    return (double)(a->m > a->n ? a->m : a->n) * mat_eps(a->type);
+}
+
+void *linalg_fit_all(Stack *a)
+{
+    Fit *all = linalg_work(a->call, (size_t)a->count, sizeof *all);
+    linalg_require_finite(a);
+    for (int64_t i = 0; i < a->count; i++) {
+        poll_interrupt(a->call->in);
+        fit_init(&all[i], a, 1, fit_default(a), false);
+        fit_factor(&all[i], linalg_item(a, i));
+    }
+    return all;
+}
+
+/* Reflections are changed while they are applied, so they are copied. */
+static void fit_take(Fit *f, const Fit *kept)
+{
+    f->matrix = kept->matrix;
+    f->rank = kept->rank;
+    f->cond = kept->cond;
+    f->scaled_cond = kept->scaled_cond;
+    f->tau = kept->tau;
+    f->pivots = kept->pivots;
+    f->scale = kept->scale;
+    memcpy(f->qr, kept->qr, (size_t)(f->m * f->n) * f->a->bytes);
 }
 
 /* ---- residuals in a wider format ---- */
@@ -356,21 +388,26 @@ static void fit_notice(const Fit *f)
                f->rcond, f->worst);
 }
 
-static void fit_explain(const Fit *f, double residual)
+static void fit_explain(const Fit *f, int64_t nrhs, double residual)
 {
     OpCall *c = f->a->call;
     BlasType t = f->a->type;
     double n = (double)f->k, m = (double)(f->m > f->n ? f->m : f->n);
-    explain_flops(c->in, (2 * m * n * n - 2 * n * n * n / 3) * (double)f->a->count *
-                  (blas_is_complex(t) ? 4 : 1), "2mn^2 - 2/3 n^3");
+    bool kept = f->kept && !f->made;
+    double each = kept ? (4 * m * n - n * n) * (double)nrhs : 2 * m * n * n - 2 * n * n * n / 3;
+    explain_flops(c->in, each * (double)f->a->count * (blas_is_complex(t) ? 4 : 1),
+                  kept ? "4mn - n^2 per right side" : "2mn^2 - 2/3 n^3");
     explain_note(c->in, "saw", f->m > f->n ? "more equations than unknowns: least squares"
                  : f->m < f->n ? "more unknowns than equations: the solution of least norm"
                                : "a square matrix: least squares");
+    int skip = kept ? 6 : 0;                         /* geqp3 */
     if (f->rank == f->n)
-        linalg_explain_routines(c, t, "geqp3 ormqr trtrs", "geqp3 unmqr trtrs");
+        linalg_explain_routines(c, t, "geqp3 ormqr trtrs" + skip, "geqp3 unmqr trtrs" + skip);
     else
-        linalg_explain_routines(c, t, "geqp3 ormqr gelqf trtrs ormlq",
-                                "geqp3 unmqr gelqf trtrs unmlq");
+        linalg_explain_routines(c, t, "geqp3 ormqr gelqf trtrs ormlq" + skip,
+                                "geqp3 unmqr gelqf trtrs unmlq" + skip);
+    if (kept)
+        explain_note(c->in, "kept", "the factors were there: no factorisation");
     explain_note(c->in, "rank", "%lld of %lld, tolerance rcond=%.1e", (long long)f->rank,
                  (long long)f->k, f->rcond);
     explain_note(c->in, "cond", "%.2g%s", f->cond, f->everything || f->rank < f->n
@@ -385,12 +422,15 @@ static void fit_one(Fit *f, const Rhs *r, const FitResult *out, int64_t index)
     BlasType real = blas_type(dtype_real(f->a->dt));
     Mat b = linalg_rhs_item(r, f->a, index);
     char *x = linalg_block(&out->x, index);
-    fit_factor(f, linalg_rhs_matrix(r, f->a, index));
+    if (f->kept)
+        fit_take(f, &f->kept[linalg_rhs_own(r, f->a, index)]);
+    else
+        fit_factor(f, linalg_rhs_matrix(r, f->a, index));
     fit_solve(f, b, r->cols, x);
     fit_judge(f);
     if (heard_on(f->a->call->in) && f->total == 1 && r->cols) {
         explain_pause(f->a->call->in);
-        fit_explain(f, explain_on(f->a->call->in) ? fit_residual(f, b, x) : 0);
+        fit_explain(f, r->cols, explain_on(f->a->call->in) ? fit_residual(f, b, x) : 0);
         explain_resume(f->a->call->in);
     }
     if (!out->residual.t)
@@ -425,7 +465,7 @@ static double fit_tolerance(const Stack *a, bool chosen)
     OpCall *c = a->call;
     double rcond;
     if (!chosen)
-        return (double)(a->m > a->n ? a->m : a->n) * mat_eps(a->type);
+        return fit_default(a);
     rcond = arg_float(c, 2);
     if (!(rcond >= 0 && rcond < 1))
         arg_error_help(c, 2, ERR_VALUE,
@@ -434,9 +474,10 @@ static double fit_tolerance(const Stack *a, bool chosen)
     return rcond;
 }
 
-Value linalg_least_squares(OpCall *c, bool everything)
+Value linalg_least_squares(Stack *stack, bool everything)
 {
-    Stack a = linalg_stack(c, 0);
+    Stack a = *stack;
+    OpCall *c = a.call;
     Rhs r;
     Fit f;
     FitResult out = { .residual = { NULL, NULL, 0 } };
@@ -457,6 +498,7 @@ Value linalg_least_squares(OpCall *c, bool everything)
     bool chosen = everything && arg_given(c, 2) && c->args[2].tag != V_NONE;
     fit_init(&f, &a, r.cols, fit_tolerance(&a, chosen), everything);
     f.as_given = chosen && f.rcond > 0;
+    f.kept = factors_of(&a, linalg_fit_all, &f.made);
     for (int64_t i = 0; i < r.count; i++) {
         poll_interrupt(c->in);
         fit_one(&f, &r, &out, i);
@@ -477,7 +519,8 @@ Value linalg_least_squares(OpCall *c, bool everything)
 
 Value op_run_lstsq(OpCall *c)
 {
-    return linalg_least_squares(c, true);
+    Stack a = linalg_stack(c, 0);
+    return linalg_least_squares(&a, true);
 }
 
 /* ---- QR ---- */

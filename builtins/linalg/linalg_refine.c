@@ -89,7 +89,7 @@ static int digits_lost(const Factor *f)
     return (int)ceil(log10(f->backward / mat_eps(f->s->type)) - 0.5);
 }
 
-void factor_grown_notice(const Factor *f)
+void factor_grown_notice(const Factor *f, bool inverse)
 {
     const Stack *s = f->s;
     OpCall *c = s->call;
@@ -100,8 +100,14 @@ void factor_grown_notice(const Factor *f)
         snprintf(who, sizeof who, "%lld of the %lld systems: ", (long long)f->grown,
                  (long long)f->ill.total);
     int digits = digits_lost(f);
-    notice(c->in, "%srounding errors that grew in the factorisation of %s cost about %d digit%s of "
-           "the solution: |b - A x| is %.1e of |A| |x| + |b| in a row; lstsq(%s, %s) solves by QR, "
-           "without growth", who, arg_text(c, s->arg), digits, digits == 1 ? "" : "s", f->backward,
-           arg_text(c, s->arg), arg_text(c, 1));
+    const char *a = arg_text(c, s->arg), *plural = digits == 1 ? "" : "s";
+    if (inverse)
+        notice(c->in, "%srounding errors that grew in the factorisation of %s cost about %d digit"
+               "%s of its inverse: |I - A X| is %.1e of |A| |X| + I in a row; pinv(%s) goes by the "
+               "SVD, without growth", who, a, digits, plural, f->backward, a);
+    else
+        notice(c->in, "%srounding errors that grew in the factorisation of %s cost about %d digit"
+               "%s of the solution: |b - A x| is %.1e of |A| |x| + |b| in a row; lstsq(%s, %s) "
+               "solves by QR, without growth", who, a, digits, plural, f->backward, a,
+               arg_text(c, 1));
 }

@@ -148,18 +148,23 @@ Value op_run_solve(OpCall *c)
     if (given->rank == 0)
         return op_binary(c->in, op_named(c->in, "divide"), c->args[1], c->args[0],
                          c->weak >> 1 & 1);
-    Stack a = linalg_stack_of(c, 0, given);
+    Tensor *kept = c->factors ? factors_matrices(c) : NULL;
+    Stack a = linalg_stack_of(c, 0, kept ? kept : given);
+    a.given = (DType)given->dtype;
     if (a.m != a.n)
-        return linalg_least_squares(c, false);
+        return linalg_least_squares(&a, false);
     linalg_check_lengths(&a);
     Rhs r;
     Factor f;
+    bool made = false;
     linalg_rhs_read(&r, &a, 1);
     Out x = linalg_rhs_out(&r, &a, a.n);
     if (a.n == 0 || r.cols == 0)
         return linalg_value(&a, &x);
-    const uint8_t *done = linalg_small_solve(&a, &r, &x);
+    const Factor *factors = factors_of(&a, factor_all, &made);
+    const uint8_t *done = factors ? NULL : linalg_small_solve(&a, &r, &x);
     factor_init(&f, &a);
+    f.kept = factors && !made;
     for (int64_t i = 0; i < r.count; i++) {
         if (done && done[i]) {
             f.ill.total++;
@@ -168,7 +173,10 @@ Value op_run_solve(OpCall *c)
         poll_interrupt(c->in);
         Mat b = linalg_rhs_item(&r, &a, i);
         a.at = linalg_rhs_own(&r, &a, i);
-        factor_make(&f, linalg_rhs_matrix(&r, &a, i));
+        if (factors)
+            factor_take(&f, &factors[a.at]);
+        else
+            factor_make(&f, linalg_rhs_matrix(&r, &a, i));
         factor_solve(&f, b, r.cols, linalg_block(&x, i));
         factor_refine(&f, b, r.cols, linalg_block(&x, i));
         if (heard_on(c->in))
@@ -177,7 +185,7 @@ Value op_run_solve(OpCall *c)
     if (done && heard_on(c->in))
         factor_explain_small(&f, &r, done, &x);
     linalg_ill_notice(&f.ill, &a, "the solution");
-    factor_grown_notice(&f);
+    factor_grown_notice(&f, false);
     return linalg_value(&a, &x);
 }
 
@@ -193,9 +201,39 @@ static bool is_diagonal(const Stack *a)
 /* Up to this order somebody may look at the zeros: getri leaves -0 below the diagonal. */
 enum { PRINTED_MAX = 64 };
 
-static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scratch *w, Ill *ill)
+/* Have elements of U grown so far beyond A that its inverse may be off by more than n eps? */
+static bool has_grown(const Stack *a, double norm, const char *lu)
 {
+    BlasType real = blas_type(dtype_real(a->dt));
+    int64_t parts = blas_is_complex(a->type) ? 2 : 1;
+    double most = 0;
+    for (int64_t j = 0; j < a->n; j++)
+        for (int64_t i = j * a->n * parts, end = i + (j + 1) * parts; i < end; i++) {
+            double v = fabs(mat_real(real, lu, i));
+            most = v > most ? v : most;
+        }
+    return most > (double)a->n * norm;
+}
+
+/* Column by column, as A \ eye(n): refined where that helps, and told where it does not. */
+static void inverse_refined(Factor *f, char *out)
+{
+    Stack *a = f->s;
     int64_t n = a->n;
+    char *unit = linalg_work(a->call, (size_t)(n * n), a->bytes);
+    for (int64_t i = 0; i < n * n; i++)
+        mat_store(a->type, unit, i, i % (n + 1) == 0, 0);
+    factor_make(f, linalg_item(a, a->at));
+    factor_solve(f, mat_columns(unit, n), n, out);
+    factor_refine(f, mat_columns(unit, n), n, out);
+}
+
+static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
+{
+    Stack *a = f->s;
+    const Blas *blas = linalg_blas(a->call);
+    int64_t n = a->n;
+    f->backward = 0;
     mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
     double norm = mat_norm1(a->type, n, n, mat_columns(out, n));
     int info = lapack_lu(blas, a->type, n, n, out, pivots);
@@ -210,7 +248,10 @@ static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scra
         return;
     }
     w->used = 0;
-    lapack_lu_inverse(blas, a->type, n, out, pivots, w);
+    if (has_grown(a, norm, out))
+        inverse_refined(f, out);
+    else
+        lapack_lu_inverse(blas, a->type, n, out, pivots, w);
     if (n <= PRINTED_MAX)
         mat_plain_zeros(a->type, out, n * n);
     ill->total++;
@@ -218,7 +259,7 @@ static void inverse_one(const Blas *blas, Stack *a, char *out, int *pivots, Scra
     if (isfinite(norm) && rcond < linalg_rcond_limit(a->type) && !is_diagonal(a))
         linalg_ill_judge(ill, a, rcond, rcond);
     if (heard_on(a->call->in) && a->at == 0)
-        linalg_explain_inverse(a, norm, out);
+        linalg_explain_inverse(a, norm, out, f->backward);
     mat_turn(a->bytes, n, out);
 }
 
@@ -231,6 +272,8 @@ Value op_run_inv(OpCall *c)
         return linalg_value(&a, &x);
     const Blas *blas = linalg_blas(c);
     Scratch w = { 0 };
+    Factor f;
+    factor_init(&f, &a);
     int *pivots = linalg_work(c, (size_t)a.n, sizeof(int));
     lapack_lu_inverse(blas, a.type, a.n, x.data, pivots, &w);
     scratch_allocate(c, &w);
@@ -242,10 +285,12 @@ Value op_run_inv(OpCall *c)
             continue;
         }
         poll_interrupt(c->in);
-        inverse_one(blas, &a, linalg_block(&x, a.at), pivots, &w, &ill);
+        inverse_one(&f, linalg_block(&x, a.at), pivots, &w, &ill);
     }
     if (done && heard_on(c->in))
         explain_routine(c->in, LINALG_SMALL_TEXT, NULL, NULL);
     linalg_ill_notice(&ill, &a, "its inverse");
+    f.ill.total = ill.total;
+    factor_grown_notice(&f, true);
     return linalg_value(&a, &x);
 }

@@ -1,5 +1,5 @@
-/* The rows plot, scatter, hist, heat, spy and contour: each makes a Figure of its arguments and
- * hands it to a renderer. What they share about arguments is in picture_data.c. */
+/* The rows plot, scatter, bar, hist, heat, spy and contour: each makes a Figure of its arguments
+ * and hands it to a renderer. What they share about arguments is in picture_data.c. */
 #include "builtins/pictures/picture.h"
 #include "builtins/rows/rows.h"
 #include "core/system/c_locale.h"
@@ -27,14 +27,18 @@ Value op_run_plot(OpCall *c)
     Figure f = figure_new(c);
     picture_series(c, &f, MARK_LINE);
     picture_labels(c, &f);
-    bool points = arg_bool(c, picture_arg(c, "points"), false);
+    picture_errors(c, &f);
+    bool points = arg_bool(c, picture_arg(c, "points"), false), room = points;
+    room = room || f.note_count;
     for (int i = 0; i < f.count; i++) {
         Series *s = &f.series[i];
-        s->points = points;
-        if (s->n == 1)
+        s->points = s->points || points;
+        if (s->n == 1 && s->kind == MARK_LINE)
             s->kind = MARK_POINTS;
+        room = room || s->points || s->kind != MARK_LINE || s->error[0];
     }
-    picture_ranges(c, &f, points ? paper_margin : 0, paper_margin);
+    picture_columns(&f);
+    picture_ranges(c, &f, room ? paper_margin : 0, paper_margin);
     picture_show(c, &f);
     return v_none();
 }
@@ -47,6 +51,47 @@ Value op_run_scatter(OpCall *c)
     if (arg_given(c, groups))
         picture_groups(c, &f, groups);
     picture_labels(c, &f);
+    picture_errors(c, &f);
+    picture_columns(&f);
+    picture_ranges(c, &f, paper_margin, paper_margin);
+    picture_show(c, &f);
+    return v_none();
+}
+
+/* ---- bar ---- */
+
+/* Names along x, from a tuple of strings. */
+static void names_of(OpCall *c, Figure *f, Value v)
+{
+    uint32_t n = v.tuple->count;
+    const char **names = picture_room(c, n, sizeof *names);
+    for (uint32_t i = 0; i < n; i++) {
+        if (v.tuple->items[i].tag != V_STRING)
+            arg_error_help(c, 0, ERR_TYPE, "bar((\"a\", \"b\"), [1, 2])",
+                           "item %u of %s is no string, and the first is", i, arg_text(c, 0));
+        names[i] = v.tuple->items[i].str->text;
+    }
+    f->x.names = names;
+    f->x.name_count = (int)n;
+}
+
+Value op_run_bar(OpCall *c)
+{
+    Figure f = figure_new(c);
+    Value x = c->args[0];
+    bool named = x.tag == V_TUPLE && x.tuple->count > 0 && x.tuple->items[0].tag == V_STRING;
+    if (named && !arg_given(c, 1))
+        arg_error_help(c, 0, ERR_TYPE, "bar((\"a\", \"b\"), [1, 2])",
+                       "the names are there, but no heights");
+    if (f.x.log)
+        arg_error_help(c, picture_arg(c, "log"), ERR_VALUE, "log=\"y\"",
+                       "bars are as wide as each other, and on a logarithmic x axis they are not");
+    if (named)
+        names_of(c, &f, x);
+    picture_bars(c, &f, named);
+    picture_labels(c, &f);
+    picture_errors(c, &f);
+    picture_columns(&f);
     picture_ranges(c, &f, paper_margin, paper_margin);
     picture_show(c, &f);
     return v_none();
@@ -515,6 +560,8 @@ Value op_run_contour(OpCall *c)
 void picture_show(OpCall *c, const Figure *f)
 {
     int to = picture_arg(c, "to");
+    if (board_takes(c, f))
+        return;
     if (arg_given(c, to)) {
         Str *path = arg_str(c, to);
         if (strlen(path->text) != path->len)

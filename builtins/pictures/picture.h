@@ -1,6 +1,6 @@
 /* A picture before anybody draws it: series, cells, two axes, a scale of colours, words. The rows
  * (picture.c) make a Figure of their arguments, renderers draw it: picture_text.c in characters,
- * picture_cairo.c on paper and pixels. A Figure borrows everything: elements belong to tensors and
+ * picture_page.c on paper and pixels. A Figure borrows everything: elements belong to tensors and
  * text to strings on the value stack of the call that draws. */
 #ifndef RICCI_BUILTINS_PICTURE_H
 #define RICCI_BUILTINS_PICTURE_H
@@ -13,6 +13,8 @@ typedef struct Axis {
     bool log, flipped;       /* flipped: lo is at the top (rows of a matrix) */
     bool whole;              /* ticks at whole numbers only: subscripts */
     const char *label;       /* "" if none */
+    const char *const *names;/* of 0, 1, 2, …, in the place of numbers; NULL: none */
+    int name_count;
     /* a power of two: hi * unit - lo * unit neither overflows nor is lost */
     double unit;
     double log_lo, log_hi;
@@ -53,7 +55,7 @@ enum { STYLES = 8 };
 Rgb style_color(int style, bool paper);
 
 /* ---- marks ---- */
-typedef enum MarkKind { MARK_LINE, MARK_POINTS, MARK_BARS, MARK_LEVEL } MarkKind;
+typedef enum MarkKind { MARK_LINE, MARK_POINTS, MARK_BARS, MARK_LEVEL, MARK_COLUMNS } MarkKind;
 
 typedef struct Series {
     MarkKind kind;
@@ -65,6 +67,11 @@ typedef struct Series {
     int style;               /* which colour, dash and marker */
     bool sampled;            /* of a function: its whole range is shown */
     bool points;             /* a line with a marker at each of its points */
+    const double *error[2];  /* how far y may lie below and above; NULL: not said */
+    const double *band[2];   /* from here to there an area is shaded; NULL: none */
+    const char *const *words;/* of each point; NULL: none */
+    const double *tip[2];    /* x and y of where an arrow from each point ends; NULL: none */
+    double width, shift;     /* MARK_COLUMNS: of a column; its middle is so far from x */
     double level;            /* MARK_LEVEL: its lines have this height, and nan between them */
 } Series;
 
@@ -93,12 +100,15 @@ typedef struct Figure {
     Axis x, y;
     Series *series;
     int count;
+    Series *notes;           /* of words and arrows alone: no colour, no place in the legend */
+    int note_count;
     Cells cells;             /* z NULL: none */
     Scale scale;
     const char *title;
     bool equal;              /* one unit is as long on both axes */
     bool legend;
     int width, height;       /* size=; 0: the renderer's own */
+    const struct Board *board;   /* NULL, or the figure is panels, and has nothing else but words */
 } Figure;
 
 /* Do colours stand for numbers in it? */
@@ -117,6 +127,25 @@ double view_y(const View *, const Axis *, double v);
  * last point (Jugel, Jerzak, Hackenbroich, Markl: M4, PVLDB 7(10), 2014), which leaves the picture
  * as it is. */
 void series_path(const Figure *, const Series *, const View *, PathSink, void *arg);
+/* Where a column begins, in units of y: at 0, or at the foot of a logarithmic axis. */
+double column_foot(const Figure *);
+/* Each point that has no neighbour to draw a line to. */
+void series_lonely(const Figure *, const Series *, const View *, PathSink, void *arg);
+/* The part of what lies between lo[i] and hi[i] that is inside the view, for every point or, of
+ * very many, for each column of the view: x, top and bottom in its units. */
+typedef void (*SpanSink)(void *arg, double x, double top, double bottom, bool start);
+void series_spans(const Figure *, const Series *, const View *, bool error, SpanSink, void *arg);
+/* The words and the arrow of a point. */
+typedef struct Word {
+    const char *text;        /* NULL: none that is seen */
+    double x, y;             /* of the point */
+    int side;                /* the text stands left (-1) or right (1) of it, or on it (0) */
+    bool arrow, head;        /* is a part of the arrow seen? its tip? */
+    double from[2], to[2];   /* what is seen of the arrow */
+} Word;
+typedef void (*WordSink)(void *arg, const Word *);
+/* All words and arrows that are inside the view; `note`: there is nothing else at the points. */
+void series_words(const Figure *, const Series *, const View *, bool note, WordSink, void *arg);
 /* Every point inside the view. */
 void series_points(const Figure *, const Series *, const View *, PathSink, void *arg);
 
@@ -139,17 +168,39 @@ int picture_arg(const OpCall *, const char *name);       /* -1: the row has no s
 void *picture_room(OpCall *, size_t count, size_t bytes);/* zeroed, lives as long as the call */
 /* A tensor of real numbers as f64 on the host, contiguous, kept; `what` names it in errors. */
 Tensor *picture_numbers(OpCall *, Value, const char *what, int arg);
+/* The parts of `(a, b)` or `[a, b]'` as the user wrote them: NULL unless there are n. */
+const char **picture_written(OpCall *, const char *text, int n);
 bool picture_callable(Value);
 Value picture_call(OpCall *, Value f, const Value *args, int count);
 /* x and y of a row as series: see ?plot. */
 void picture_series(OpCall *, Figure *, MarkKind);
+void picture_bars(OpCall *, Figure *, bool named);
 void picture_groups(OpCall *, Figure *, int arg);
+/* ---- layers, errors and bands (picture_layers.c) ---- */
+/* Is it a tuple of series that say themselves what they look like? */
+bool picture_is_layers(Value);
+/* Such a tuple as series; x (V_UNDEF: the subscripts) for those that have none. */
+void picture_layers(OpCall *, Figure *, MarkKind, Value layers, Value x, int arg);
+/* error= and band= of a row, which belong to its one series. */
+void picture_errors(OpCall *, Figure *);
+/* Gives the columns of all series their widths and places. */
+void picture_columns(Figure *);
+/* y= of a layer or row as numbers, of a function its values. */
+Tensor *picture_heights(OpCall *, Value y, Tensor *x, const char *what, int arg);
 void picture_labels(OpCall *, Figure *);
 /* Title, labels, limits, size, log. */
 void picture_options(OpCall *, Figure *);
 /* Ranges of the axes from the series; says what was left out. */
 void picture_ranges(OpCall *, Figure *, double margin_x, double margin_y);
 void picture_limits(OpCall *, Figure *);
+
+/* ---- panels (picture_panels.c) ---- */
+typedef struct Board Board;
+/* Does the figure come to a board that is open? Then it is drawn there. */
+bool board_takes(OpCall *, const Figure *);
+void board_text(OpCall *, const Figure *);
+/* A page for panels, from the page of one picture. */
+void board_page(const Board *, int *width, int *height);
 
 /* ---- renderers ---- */
 void picture_show(OpCall *, const Figure *);             /* to= or the terminal */
@@ -158,6 +209,9 @@ void picture_file(OpCall *, const Figure *, const char *path);
 /* The picture as PNG, or as pixels (0xAARRGGBB, width × height): false where cairo is missing. */
 bool picture_png(OpCall *, const Figure *, int width, int height, Buf *out);
 bool picture_pixels(OpCall *, const Figure *, int width, int height, uint32_t *pixels);
+/* The picture as SVG: needs no library. */
+void picture_svg(OpCall *, const Figure *, double width, double height, Buf *out);
+void picture_base64(Buf *out, const uint8_t *data, size_t n);
 /* On a terminal that shows images: true if it was drawn. */
 bool picture_image(OpCall *, const Figure *);
 

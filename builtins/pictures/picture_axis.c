@@ -62,6 +62,12 @@ double view_y(const View *v, const Axis *a, double y)
     return v->top + v->height * (1 - axis_fraction(a, y));
 }
 
+/* In pieces far outside of the view only the side counts, and a device has no such numbers. */
+static double bounded(double v, double from, double size)
+{
+    return fmin(fmax(v, from - 1e4 * size), from + 1e4 * size);
+}
+
 static bool has_place(const Axis *a, double v) { return isfinite(v) && (!a->log || v > 0); }
 
 /* A point of the series; false: it is nowhere. */
@@ -176,12 +182,6 @@ static void column_add(Column *c, double at, double x, double y)
     c->count++;
 }
 
-/* In pieces far outside of the view only the side counts, and a device has no such numbers. */
-static double bounded(double v, double from, double size)
-{
-    return fmin(fmax(v, from - 1e4 * size), from + 1e4 * size);
-}
-
 void series_path(const Figure *f, const Series *s, const View *v, PathSink to, void *arg)
 {
     Pen pen = { .view = v, .to = to, .arg = arg };
@@ -205,6 +205,82 @@ void series_path(const Figure *f, const Series *s, const View *v, PathSink to, v
     column_flush(&column, &pen);
 }
 
+double column_foot(const Figure *f)
+{
+    return f->y.log ? f->y.lo : 0;
+}
+
+void series_lonely(const Figure *f, const Series *s, const View *v, PathSink to, void *arg)
+{
+    double x, y, px, py;
+    bool before = false, here = s->n > 0 && point_at(f, s, v, 0, &x, &y);
+    for (int64_t i = 0; i < s->n; i++) {
+        double nx, ny;
+        bool next = i + 1 < s->n && point_at(f, s, v, i + 1, &nx, &ny);
+        if ((i & 0xfffff) == 0xfffff)
+            poll_interrupt(f->in);
+        px = x, py = y;
+        if (here && !before && !next && px >= v->left && px <= v->left + v->width &&
+            py >= v->top && py <= v->top + v->height)
+            to(arg, px, py, true);
+        before = here;
+        here = next;
+        x = nx, y = ny;
+    }
+}
+
+/* ---- spans: errors and bands ---- */
+
+/* From where to where, in the view's units; false: there is nothing there. */
+static bool span_at(const Figure *f, const Series *s, const View *v, bool error, int64_t i,
+                    double *x, double *top, double *bottom)
+{
+    double at = s->x ? s->x[i * s->sx] : (double)i, y = s->y[i * s->sy], lo, hi;
+    if (error)
+        lo = y - s->error[0][i], hi = y + s->error[1][i];
+    else
+        lo = s->band[0][i], hi = s->band[1][i];
+    if (!has_place(&f->x, at) || isnan(lo) || isnan(hi) || (f->y.log && hi <= 0))
+        return false;
+    if (lo > hi) {
+        double was = lo;
+        lo = hi, hi = was;
+    }
+    *x = bounded(view_x(v, &f->x, at), v->left, v->width);
+    *top = fmax(view_y(v, &f->y, fmin(hi, f->y.hi)), v->top);
+    *bottom = fmin(view_y(v, &f->y, fmax(lo, f->y.lo)), v->top + v->height);
+    *top = fmin(*top, v->top + v->height);
+    *bottom = fmax(*bottom, v->top);
+    return hi >= f->y.lo && lo <= f->y.hi;
+}
+
+void series_spans(const Figure *f, const Series *s, const View *v, bool error, SpanSink to,
+                  void *arg)
+{
+    double column = s->n > 4 * v->width ? 1 : 0, at = 0, top = 0, bottom = 0;
+    bool held = false, start = true;
+    for (int64_t i = 0; i < s->n; i++) {
+        double x, t, b;
+        if ((i & 0xfffff) == 0xfffff)
+            poll_interrupt(f->in);
+        bool there = span_at(f, s, v, error, i, &x, &t, &b);
+        if (held && (!there || column <= 0 || floor(x / column) != floor(at / column))) {
+            to(arg, at, top, bottom, start);
+            held = start = false;
+        }
+        if (!there) {
+            start = true;
+            continue;
+        }
+        top = held ? fmin(top, t) : t;
+        bottom = held ? fmax(bottom, b) : b;
+        at = held ? at : x;
+        held = true;
+    }
+    if (held)
+        to(arg, at, top, bottom, start);
+}
+
 void series_points(const Figure *f, const Series *s, const View *v, PathSink to, void *arg)
 {
     double slack = 1e-9 * (v->width + v->height);
@@ -216,5 +292,47 @@ void series_points(const Figure *f, const Series *s, const View *v, PathSink to,
             x <= v->left + v->width + slack &&
             y >= v->top - slack && y <= v->top + v->height + slack)
             to(arg, x, y, true);
+    }
+}
+
+static double coordinate(const View *v, const Axis *a, double at, bool across)
+{
+    return across ? bounded(view_x(v, a, at), v->left, v->width)
+                  : bounded(view_y(v, a, at), v->top, v->height);
+}
+
+static void find_arrow(const Figure *f, const Series *s, const View *v, int64_t i, Word *w)
+{
+    const double tx = s->tip[0][i], ty = s->tip[1][i];
+    if (!has_place(&f->x, tx) || !has_place(&f->y, ty))
+        return;
+    double whole[4] = { w->x, w->y, coordinate(v, &f->x, tx, true),
+                        coordinate(v, &f->y, ty, false) };
+    double piece[4] = { whole[0], whole[1], whole[2], whole[3] };
+    w->arrow = clip(v, piece);
+    w->head = w->arrow && fabs(piece[2] - whole[2]) + fabs(piece[3] - whole[3]) < 0.5;
+    w->from[0] = piece[0], w->from[1] = piece[1];
+    w->to[0] = piece[2], w->to[1] = piece[3];
+    w->side = whole[2] >= whole[0] ? -1 : 1;
+}
+
+void series_words(const Figure *f, const Series *s, const View *v, bool note, WordSink to,
+                  void *arg)
+{
+    for (int64_t i = 0; i < s->n && (s->words || s->tip[0]); i++) {
+        double x = s->x ? s->x[i * s->sx] : (double)i, y = s->y[i * s->sy];
+        if ((i & 0xfffff) == 0xfffff)
+            poll_interrupt(f->in);
+        if (!has_place(&f->x, x) || !has_place(&f->y, y))
+            continue;
+        Word w = { .x = coordinate(v, &f->x, x, true), .y = coordinate(v, &f->y, y, false),
+                   .side = note ? 0 : 1 };
+        double alone[4] = { w.x, w.y, w.x, w.y };
+        if (s->tip[0])
+            find_arrow(f, s, v, i, &w);
+        if (s->words && clip(v, alone))
+            w.text = s->words[i];
+        if (w.text || w.arrow)
+            to(arg, &w);
     }
 }

@@ -144,8 +144,7 @@ static Tensor *spaced(OpCall *c, double a, double b, int64_t n)
 
 /* ---- names for the legend, from the text of the call ---- */
 
-/* The parts of `(a, b)` or `[a, b]'` as the user wrote them: NULL unless there are n. */
-static const char **written_parts(OpCall *c, const char *text, int n)
+const char **picture_written(OpCall *c, const char *text, int n)
 {
     size_t len = strlen(text);
     if (len && text[len - 1] == '\'')
@@ -189,7 +188,7 @@ static void name_series(OpCall *c, Figure *f, Value v, int arg)
     if (f->count < 2)
         return;
     const char *text = arg_text(c, arg);
-    const char **parts = written_parts(c, text, f->count);
+    const char **parts = picture_written(c, text, f->count);
     for (int i = 0; i < f->count; i++) {
         char *own = picture_room(c, TICK_TEXT, 1);
         snprintf(own, TICK_TEXT, "%d", i);
@@ -203,6 +202,7 @@ void picture_labels(OpCall *c, Figure *f)
     if (at < 0 || !arg_given(c, at))
         return;
     Value v = c->args[at];
+    f->legend = true;
     if (v.tag == V_STRING && f->count == 1) {
         f->series[0].label = v.str->text;
         return;
@@ -399,6 +399,11 @@ static bool tuple_of_series(Value v)
     return false;
 }
 
+Tensor *picture_heights(OpCall *c, Value y, Tensor *x, const char *what, int arg)
+{
+    return picture_callable(y) ? values_of(c, y, x, what, arg) : picture_numbers(c, y, what, arg);
+}
+
 /* Series of y against x (V_UNDEF: the subscripts), both of which may be tuples. */
 static void value_series(OpCall *c, Figure *f, MarkKind kind, Value xv, Value y, int arg)
 {
@@ -414,8 +419,7 @@ static void value_series(OpCall *c, Figure *f, MarkKind kind, Value xv, Value y,
             x = picture_numbers(c, xv.tuple->items[i], xs, 0);
         if (picture_callable(item) && !x)
             needs_range(c, arg);
-        Tensor *t = picture_callable(item) ? values_of(c, item, x, ys, arg)
-                                           : picture_numbers(c, item, ys, arg);
+        Tensor *t = picture_heights(c, item, x, ys, arg);
         add_series(c, f, kind, x, t, xs, ys, arg);
     }
     name_series(c, f, y, arg);
@@ -454,6 +458,10 @@ void picture_series(OpCall *c, Figure *f, MarkKind kind)
     }
     if (b >= 0 && arg_given(c, b))
         third_value(c, b);
+    if (picture_is_layers(c->args[has_y])) {
+        picture_layers(c, f, kind, c->args[has_y], has_y ? c->args[0] : v_undef(), has_y);
+        return;
+    }
     if (!has_y && complex_vector(c->args[0])) {
         plane_series(c, f, kind);
     } else if (!has_y && two_columns(c, kind)) {
@@ -467,6 +475,23 @@ void picture_series(OpCall *c, Figure *f, MarkKind kind)
         value_series(c, f, kind, has_y ? c->args[0] : v_undef(), c->args[has_y], has_y);
         f->x.whole = !has_y;
     }
+}
+
+/* x and h of bar; named: the first are names, one for each height. */
+void picture_bars(OpCall *c, Figure *f, bool named)
+{
+    if (!named) {
+        picture_series(c, f, MARK_COLUMNS);
+        return;
+    }
+    f->series = picture_room(c, SERIES_MAX, sizeof *f->series);
+    value_series(c, f, MARK_COLUMNS, v_undef(), c->args[1], 1);
+    for (int i = 0; i < f->count; i++)
+        if (f->series[i].n != f->x.name_count)
+            arg_error(c, 1, ERR_SHAPE, "there %s %d name%s in %s but %lld heights in %s",
+                      f->x.name_count == 1 ? "is" : "are", f->x.name_count,
+                      f->x.name_count == 1 ? "" : "s", arg_text(c, 0),
+                      (long long)f->series[i].n, arg_text(c, 1));
 }
 
 /* ---- groups ---- */
@@ -647,6 +672,31 @@ static void look(Seen *s, int axis, double v)
     s->hi[axis] = v > s->hi[axis] ? v : s->hi[axis];
 }
 
+/* Errors and bands are to be seen whole, columns with their feet. */
+static void look_at_spans(const Figure *f, const Series *s, int side, Seen *seen)
+{
+    for (int64_t i = 0; i < s->n && (s->error[side] || s->band[side]); i++) {
+        double x = s->x ? s->x[i * s->sx] : (double)i, y = s->y[i * s->sy], ends[2] = { NAN, NAN };
+        if (s->error[side])
+            ends[0] = side ? y + s->error[side][i] : y - s->error[side][i];
+        if (s->band[side])
+            ends[1] = s->band[side][i];
+        for (int k = 0; k < 2; k++)
+            if (isfinite(x) && isfinite(ends[k]) && !(f->x.log && x <= 0) &&
+                !(f->y.log && ends[k] <= 0)) {
+                look(seen, 0, x);
+                look(seen, 1, ends[k]);
+            }
+    }
+    if (s->kind == MARK_COLUMNS && !f->y.log)
+        look(seen, 1, 0);
+    for (int64_t i = 0; i < s->n && s->kind == MARK_COLUMNS; i++) {
+        double x = s->x ? s->x[i * s->sx] : (double)i, by = s->shift + (side - 0.5) * s->width;
+        if (isfinite(x) && !(f->x.log && x + by <= 0))
+            look(seen, 0, x + by);
+    }
+}
+
 static void look_at_series(const Figure *f, const Series *s, Seen *seen)
 {
     for (int64_t i = 0; i < s->n; i++) {
@@ -665,6 +715,14 @@ static void look_at_series(const Figure *f, const Series *s, Seen *seen)
             look(seen, 1, y);
         }
     }
+    for (int side = 0; side < 2; side++)
+        look_at_spans(f, s, side, seen);
+    for (int64_t i = 0; i < s->n && s->tip[0]; i++)
+        if (isfinite(s->tip[0][i]) && isfinite(s->tip[1][i]) &&
+            !(f->x.log && s->tip[0][i] <= 0) && !(f->y.log && s->tip[1][i] <= 0)) {
+            look(seen, 0, s->tip[0][i]);
+            look(seen, 1, s->tip[1][i]);
+        }
     seen->points -= s->gaps;
     seen->lost -= s->gaps;
     if (s->kind == MARK_BARS)
@@ -686,13 +744,23 @@ static void margin(Axis *a, double by)
     axis_fix(a);
 }
 
+static bool has_columns(const Figure *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->series[i].kind == MARK_COLUMNS)
+            return true;
+    return false;
+}
+
 void picture_ranges(OpCall *c, Figure *f, double margin_x, double margin_y)
 {
     Seen s = { { INFINITY, INFINITY }, { -INFINITY, -INFINITY }, 0, 0, 0 };
     for (int i = 0; i < f->count; i++)
         look_at_series(f, &f->series[i], &s);
+    for (int i = 0; i < f->note_count; i++)
+        look_at_series(f, &f->notes[i], &s);
     const char *which = s.points == 1 ? "point is" : "points are";
-    if (s.lost + s.negative == s.points && f->count)
+    if (s.lost + s.negative == s.points && f->count + f->note_count)
         err_raise(&c->in->ctx, ERR_VALUE, "%s: nothing is left to draw: all %lld %s %s",
                   c->op->name, (long long)s.points, which,
                   s.negative == 0 ? "nan or infinite"
@@ -710,5 +778,9 @@ void picture_ranges(OpCall *c, Figure *f, double margin_x, double margin_y)
     f->y.lo = s.lo[1], f->y.hi = s.hi[1];
     margin(&f->x, margin_x);
     margin(&f->y, margin_y);
+    if (has_columns(f) && !f->y.log) {       /* what stands on 0 stands on the frame */
+        f->y.lo = s.lo[1] >= 0 ? 0 : f->y.lo;
+        f->y.hi = s.hi[1] <= 0 ? 0 : f->y.hi;
+    }
     picture_limits(c, f);
 }

@@ -1,5 +1,5 @@
-/* Marks and words on cairo's paper: text with exponents, lines, points, bars, cells, and the legend
- * where it hides least. Layout and axes are picture_cairo.c's. */
+/* Marks and words on paper: text with exponents, lines, points, bars, cells, and the legend
+ * where it hides least. Layout and axes are picture_page.c's. */
 #include "builtins/pictures/picture_paper.h"
 #include "core/base/error.h"
 
@@ -9,6 +9,8 @@
 
 enum { CAP_BUTT = 0, CAP_ROUND = 1, FILTER_NEAREST = 3 };
 enum { MANY_POINTS = 2000, CLOUD_POINTS = 50000, CELLS_MAX = 20000 };
+/* An SVG with a matrix stays below 300 kB: shapes of some 60 bytes, or a byte a pixel in base64. */
+enum { SVG_SHAPES = 2500, SVG_PIXELS = 200000 };
 
 void paper_color(Paper *p, Rgb c, double alpha)
 {
@@ -42,7 +44,9 @@ static double text_runs(Paper *p, double x, double y, const char *text, double s
         CairoExtents e;
         p->lib->font_size(p->pen, up ? size * 0.72 : size);
         p->lib->extents(p->pen, run, &e);
-        if (draw) {
+        if (draw && p->svg) {
+            svg_text_run(p->svg, run, size, up);
+        } else if (draw) {
             p->lib->move_to(p->pen, x, up ? y - size * 0.38 : y);
             p->lib->show_text(p->pen, run);
             p->lib->new_path(p->pen);
@@ -59,6 +63,12 @@ double paper_text_width(Paper *p, const char *text, double size)
 
 void paper_text(Paper *p, double x, double y, const char *text, double size, Align align)
 {
+    if (p->svg) {
+        svg_text_begin(p->svg, x, y, size, align);
+        text_runs(p, x, y, text, size, true);
+        svg_text_end(p->svg);
+        return;
+    }
     double width = align == ALIGN_LEFT ? 0 : paper_text_width(p, text, size);
     text_runs(p, x - (align == ALIGN_CENTRE ? width / 2 : align == ALIGN_RIGHT ? width : 0),
               y, text, size, true);
@@ -216,6 +226,77 @@ static void draw_line(Paper *p, const Series *s)
     p->lib->line_cap(p->pen, CAP_BUTT);
 }
 
+/* ---- errors, bands and points alone ---- */
+
+typedef struct Spans { Paper *p; double *at; int64_t n; bool crowded; } Spans;
+
+static void error_to(void *arg, double x, double top, double bottom, bool start)
+{
+    Spans *d = arg;
+    Paper *p = d->p;
+    double cap = d->crowded ? 0 : 3 * p->u;
+    (void)start;
+    if (x < p->frame.left || x > p->frame.left + p->frame.width)
+        return;
+    p->lib->move_to(p->pen, x, top);
+    p->lib->line_to(p->pen, x, bottom);
+    for (int end = 0; end < 2 && cap > 0; end++) {
+        double y = end ? bottom : top;
+        p->lib->move_to(p->pen, x - cap, y);
+        p->lib->line_to(p->pen, x + cap, y);
+    }
+    p->lib->stroke(p->pen);
+    crowd_line(p, x, top, x, bottom);
+}
+
+static void draw_errors(Paper *p, const Series *s)
+{
+    Spans d = { .p = p, .crowded = s->n > MANY_POINTS };
+    paper_color(p, s->kind == MARK_COLUMNS ? (Rgb){ 40, 40, 40 } : color_of(p, s), 1);
+    p->lib->line_width(p->pen, 1.1 * p->u);
+    series_spans(p->f, s, &p->frame, true, error_to, &d);
+}
+
+static void fill_band(Spans *d)
+{
+    const Cairo *lib = d->p->lib;
+    for (int64_t i = 0; i < d->n; i++)
+        (i ? lib->line_to : lib->move_to)(d->p->pen, d->at[3 * i], d->at[3 * i + 1]);
+    for (int64_t i = d->n; i-- > 0;)
+        lib->line_to(d->p->pen, d->at[3 * i], d->at[3 * i + 2]);
+    if (d->n > 0) {
+        lib->close_path(d->p->pen);
+        lib->fill(d->p->pen);
+    }
+    d->n = 0;
+}
+
+static void band_to(void *arg, double x, double top, double bottom, bool start)
+{
+    Spans *d = arg;
+    if (start)
+        fill_band(d);
+    double *at = d->at + 3 * d->n++;
+    at[0] = x, at[1] = top, at[2] = bottom;
+}
+
+static void draw_band(Paper *p, const Series *s)
+{
+    Spans d = { .p = p, .at = picture_room(p->call, (size_t)s->n, 3 * sizeof *d.at) };
+    paper_color(p, color_of(p, s), 0.2);
+    series_spans(p->f, s, &p->frame, false, band_to, &d);
+    fill_band(&d);
+}
+
+/* A point that no line leads to, as a dot wider than the line. */
+static void lonely_to(void *arg, double x, double y, bool start)
+{
+    Paper *p = ((Drawing *)arg)->p;
+    (void)start;
+    marker(p, x, y, 0, 3 * p->u);
+    p->lib->fill(p->pen);
+}
+
 /* ---- bars ---- */
 
 static double top_of(const Paper *p, double v)
@@ -255,31 +336,169 @@ static void draw_bars(Paper *p, const Series *s)
     p->lib->stroke(p->pen);
 }
 
+/* Where a column stands and ends on paper; false: it is nowhere. */
+static bool column_box(const Paper *p, const Series *s, int64_t i, double box[3])
+{
+    const View *f = &p->frame;
+    double x = (s->x ? s->x[i * s->sx] : (double)i) + s->shift, y = s->y[i * s->sy];
+    if (!isfinite(x) || !isfinite(y) || (p->f->y.log && y <= 0))
+        return false;
+    box[0] = view_x(f, &p->f->x, x - s->width / 2);
+    box[1] = view_x(f, &p->f->x, x + s->width / 2);
+    box[2] = fmin(fmax(view_y(f, &p->f->y, y), f->top), f->top + f->height);
+    return box[1] >= f->left && box[0] <= f->left + f->width;
+}
+
+static void draw_column(Paper *p, double x0, double x1, double foot, double end)
+{
+    if (end == foot)
+        return;
+    p->lib->rectangle(p->pen, x0, fmin(end, foot), x1 - x0, fabs(end - foot));
+    p->lib->fill(p->pen);
+    crowd_line(p, (x0 + x1) / 2, end, (x0 + x1) / 2, foot);
+}
+
+/* Columns narrower than a pixel: the highest and the lowest of each pixel. */
+static void draw_narrow_columns(Paper *p, const Series *s, double foot)
+{
+    const View *f = &p->frame;
+    int n = (int)f->width + 2;
+    double *ends = picture_room(p->call, (size_t)n, 2 * sizeof *ends), box[3];
+    for (int k = 0; k < 2 * n; k++)
+        ends[k] = foot;
+    for (int64_t i = 0; i < s->n; i++) {
+        if ((i & 0xfffff) == 0xfffff)
+            poll_interrupt(p->call->in);
+        if (!column_box(p, s, i, box))
+            continue;
+        int k = (int)fmin(fmax((box[0] + box[1]) / 2 - f->left, 0), n - 1);
+        ends[2 * k] = fmin(ends[2 * k], box[2]);
+        ends[2 * k + 1] = fmax(ends[2 * k + 1], box[2]);
+    }
+    for (int k = 0; k < 2 * n; k++)
+        draw_column(p, f->left + k / 2, f->left + k / 2 + 1, foot, ends[k]);
+}
+
+/* From their foot up or down, side by side. */
+static void draw_columns(Paper *p, const Series *s)
+{
+    const View *f = &p->frame;
+    double foot = fmin(fmax(view_y(f, &p->f->y, column_foot(p->f)), f->top), f->top + f->height);
+    double box[3];
+    paper_color(p, color_of(p, s), 0.9);
+    if (s->width / (p->f->x.hi - p->f->x.lo) * f->width < 0.7) {
+        draw_narrow_columns(p, s, foot);
+        return;
+    }
+    for (int64_t i = 0; i < s->n; i++)
+        if (column_box(p, s, i, box))
+            draw_column(p, box[0], box[1], foot, box[2]);
+}
+
+static void draw_series(Paper *p, const Series *s)
+{
+    Drawing alone = { .p = p };
+    if (s->band[0])
+        draw_band(p, s);
+    if (s->kind == MARK_BARS)
+        draw_bars(p, s);
+    if (s->kind == MARK_COLUMNS)
+        draw_columns(p, s);
+    if (s->kind == MARK_LINE || s->kind == MARK_LEVEL)
+        draw_line(p, s);
+    if (s->kind == MARK_LINE && !s->points)
+        series_lonely(p->f, s, &p->frame, lonely_to, &alone);
+    if (s->error[0])
+        draw_errors(p, s);
+    if (s->kind == MARK_POINTS || s->points)
+        draw_points(p, s);
+}
+
+/* ---- words and arrows ---- */
+
+/* A line with a head that ends at the tip. */
+static void draw_arrow(Paper *p, const Word *w)
+{
+    double dx = w->to[0] - w->from[0], dy = w->to[1] - w->from[1], length = hypot(dx, dy);
+    double head = w->head ? fmin(8 * p->u, length) : 0;
+    if (length <= 0)
+        return;
+    dx /= length, dy /= length;
+    double x = w->to[0] - head * dx, y = w->to[1] - head * dy;
+    p->lib->line_width(p->pen, 1.3 * p->u);
+    p->lib->move_to(p->pen, w->from[0], w->from[1]);
+    p->lib->line_to(p->pen, x, y);
+    p->lib->stroke(p->pen);
+    crowd_line(p, w->from[0], w->from[1], w->to[0], w->to[1]);
+    if (!w->head)
+        return;
+    p->lib->move_to(p->pen, w->to[0], w->to[1]);
+    p->lib->line_to(p->pen, x - 0.4 * head * dy, y + 0.4 * head * dx);
+    p->lib->line_to(p->pen, x + 0.4 * head * dy, y - 0.4 * head * dx);
+    p->lib->close_path(p->pen);
+    p->lib->fill(p->pen);
+}
+
+/* Beside its point where there is room, else on the other side of it. */
+static void draw_text(Paper *p, const Word *w)
+{
+    const View *f = &p->frame;
+    double size = 12 * p->u, gap = 6 * p->u, width = paper_text_width(p, w->text, size);
+    double left = w->x - gap - width, right = w->x + gap, last = f->left + f->width - width;
+    double x = w->side == 0 ? w->x - width / 2 : w->side < 0 ? left : right;
+    if (w->side && (x < f->left || x > last))
+        x = x == left ? right : left;
+    x = fmax(fmin(x, last), f->left);
+    paper_text(p, x, w->y + size * 0.36, w->text, size, ALIGN_LEFT);
+    crowd_line(p, x, w->y, x + width, w->y);
+}
+
+static void word_to(void *arg, const Word *w)
+{
+    if (w->arrow)
+        draw_arrow(arg, w);
+    if (w->text)
+        draw_text(arg, w);
+}
+
+/* Over all that is drawn; what belongs to a series has its colour. */
+static void draw_notes(Paper *p)
+{
+    const Figure *f = p->f;
+    for (int i = 0; i < f->count + f->note_count; i++) {
+        bool note = i >= f->count;
+        const Series *s = note ? &f->notes[i - f->count] : &f->series[i];
+        paper_color(p, note ? (Rgb){ 40, 40, 40 } : color_of(p, s), 1);
+        series_words(f, s, &p->frame, note, word_to, p);
+    }
+}
+
 void paper_series(Paper *p)
 {
     for (int i = 0; i < p->f->count; i++) {
         const Series *s = &p->f->series[i];
         poll_interrupt(p->call->in);
-        if (s->kind == MARK_BARS)
-            draw_bars(p, s);
-        if (s->kind == MARK_LINE || s->kind == MARK_LEVEL)
-            draw_line(p, s);
-        if (s->kind == MARK_POINTS || s->points)
-            draw_points(p, s);
+        draw_series(p, s);
     }
+    draw_notes(p);
 }
 
 /* ---- cells ---- */
 
-/* The colour of a block of elements; false: it stays blank. */
-static bool block_color(const Paper *p, int64_t i, int64_t rows, int64_t j, int64_t cols, Rgb *out)
+static double block_value(const Paper *p, int64_t i, int64_t rows, int64_t j, int64_t cols)
 {
     const Cells *c = &p->f->cells;
     int64_t r, nr, k, nk;
     cells_part(c->rows, rows, i, &r, &nr);
     cells_part(c->cols, cols, j, &k, &nk);
-    double v = cells_block(c, r, nr, k, nk);
-    if (!c->pattern)
+    return cells_block(c, r, nr, k, nk);
+}
+
+/* The colour of a block of elements; false: it stays blank. */
+static bool block_color(const Paper *p, int64_t i, int64_t rows, int64_t j, int64_t cols, Rgb *out)
+{
+    double v = block_value(p, i, rows, j, cols);
+    if (!p->f->cells.pattern)
         return scale_color(&p->f->scale, v, out);
     *out = style_color(0, true);
     return v > 0;
@@ -333,16 +552,47 @@ static void draw_image(Paper *p, int64_t rows, int64_t cols)
     p->lib->surface_destroy(image);
 }
 
+/* In SVG: an image of 256 colours, a byte a pixel, SVG_PIXELS at most: pages hold several. */
+static void draw_indexed(Paper *p, int64_t rows, int64_t cols)
+{
+    enum { SHADES = 255 };
+    const Scale *s = &p->f->scale;
+    const bool pattern = p->f->cells.pattern;
+    uint8_t *index = picture_room(p->call, (size_t)rows * (size_t)cols, 1);
+    Rgb palette[SHADES + 1] = { { 255, 255, 255 } };
+    for (int k = 1; k <= SHADES; k++)
+        palette[k] = pattern ? style_color(0, true) : map_color(s->map, (k - 1.0) / (SHADES - 1));
+    for (int64_t i = 0; i < rows; i++) {
+        poll_interrupt(p->call->in);
+        for (int64_t j = 0; j < cols; j++) {
+            double v = block_value(p, i, rows, j, cols), t = 1;
+            Rgb shown;
+            if (pattern ? !(v > 0) : !scale_color(s, v, &shown))
+                continue;
+            if (!pattern)
+                t = fmin(fmax(axis_fraction(&s->axis, v), 0), 1);
+            index[i * cols + j] = (uint8_t)(1 + lrint(t * (SHADES - 1)));
+        }
+    }
+    svg_image(p->svg, &p->frame, index, (int)cols, (int)rows, palette);
+}
+
 void paper_cells(Paper *p)
 {
     const Cells *c = &p->f->cells;
     double fine = p->vector ? 2 : 1;
-    int64_t rows = c->rows, most_rows = (int64_t)ceil(p->frame.height * fine);
-    int64_t cols = c->cols, most_cols = (int64_t)ceil(p->frame.width * fine);
+    if (p->svg)
+        fine = fmin(2, sqrt(SVG_PIXELS / (p->frame.width * p->frame.height)));
+    int64_t rows = c->rows, most_rows = (int64_t)floor(p->frame.height * fine);
+    int64_t cols = c->cols, most_cols = (int64_t)floor(p->frame.width * fine);
+    most_rows = most_rows > 0 ? most_rows : 1;
+    most_cols = most_cols > 0 ? most_cols : 1;
     rows = rows < most_rows ? rows : most_rows;
     cols = cols < most_cols ? cols : most_cols;
-    if (rows * cols <= CELLS_MAX)
+    if (rows * cols <= (p->svg ? SVG_SHAPES : CELLS_MAX))
         draw_shapes(p, rows, cols);
+    else if (p->svg)
+        draw_indexed(p, rows, cols);
     else
         draw_image(p, rows, cols);
 }
@@ -405,7 +655,8 @@ static Box legend_place(const Paper *p, double w, double h)
 static void legend_sample(Paper *p, const Series *s, double x, double y)
 {
     double u = p->u;
-    paper_color(p, color_of(p, s), s->kind == MARK_BARS ? 0.75 : 1);
+    bool box = s->kind == MARK_BARS || s->kind == MARK_COLUMNS;
+    paper_color(p, color_of(p, s), box ? 0.75 : 1);
     if (s->kind == MARK_LINE) {
         set_dash(p, s->style);
         p->lib->line_width(p->pen, 1.9 * u);
@@ -413,7 +664,7 @@ static void legend_sample(Paper *p, const Series *s, double x, double y)
         p->lib->line_to(p->pen, x + 22 * u, y);
         p->lib->stroke(p->pen);
         p->lib->dash(p->pen, NULL, 0, 0);
-    } else if (s->kind == MARK_BARS) {
+    } else if (box) {
         p->lib->rectangle(p->pen, x + 2 * u, y - 5 * u, 18 * u, 10 * u);
         p->lib->fill(p->pen);
     }
@@ -443,16 +694,16 @@ void paper_legend(Paper *p)
     p->lib->rgba(p->pen, 0.8, 0.8, 0.8, 1);
     p->lib->line_width(p->pen, 0.8 * u);
     p->lib->stroke(p->pen);
+    p->lib->save(p->pen);
+    p->lib->rectangle(p->pen, b.x, b.y, b.w, b.h);
+    p->lib->clip(p->pen);
     for (int i = 0; i <= shown; i++) {
         double y = b.y + 4 * u + row * (i + 0.5);
         const char *text = i < shown ? f->series[i].label : more;
         if (i < shown)
             legend_sample(p, &f->series[i], b.x + 8 * u, y);
         p->lib->rgba(p->pen, 0.16, 0.16, 0.16, 1);
-        p->lib->save(p->pen);
-        p->lib->rectangle(p->pen, b.x, b.y, b.w, b.h);
-        p->lib->clip(p->pen);
         paper_text(p, b.x + 37 * u, y + size * 0.36, text, size, ALIGN_LEFT);
-        p->lib->restore(p->pen);
     }
+    p->lib->restore(p->pen);
 }

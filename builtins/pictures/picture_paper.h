@@ -1,5 +1,6 @@
-/* What the two halves of the cairo renderer share: picture_cairo.c finds the library, opens
- * surfaces and places the parts; picture_paper.c draws marks and words on them. */
+/* What draws on paper shares: picture_page.c places the parts, picture_paper.c draws marks and
+ * words. Both call a table of cairo's functions, which are cairo's own (picture_cairo.c) or those
+ * of picture_svg.c, which write SVG. */
 #ifndef RICCI_BUILTINS_PICTURE_PAPER_H
 #define RICCI_BUILTINS_PICTURE_PAPER_H
 
@@ -27,6 +28,7 @@ typedef struct Paper {
     double width, height;
     double u;                /* one unit of line widths and letters */
     bool vector;             /* a file of shapes, not of pixels */
+    struct Svg *svg;         /* NULL: cairo draws */
     View frame;
     Ticks xt, yt, st;
     double bar_width;        /* of the scale with its labels; 0: none */
@@ -35,6 +37,9 @@ typedef struct Paper {
 
 typedef enum Align { ALIGN_LEFT, ALIGN_CENTRE, ALIGN_RIGHT } Align;
 
+double paper_unit(double width, double height);
+void paper_page(Paper *);    /* all of it */
+void paper_figure(Paper *);  /* one figure, on a white ground */
 /* Text with raised digits set as exponents. */
 double paper_text_width(Paper *, const char *, double size);
 void paper_text(Paper *, double x, double y, const char *, double size, Align);
@@ -44,5 +49,17 @@ void paper_cells(Paper *);
 void paper_legend(Paper *);
 /* The colours of the scale in a box. */
 void paper_bar(Paper *, double x, double y, double width, double height);
+
+/* Panels on paper (picture_panels.c). */
+void board_paper(Paper *);
+
+/* ---- what cairo's table has no words for (picture_svg.c) ---- */
+typedef struct Svg Svg;
+/* Letters stay letters: runs of one <text>, aligned by who shows it. */
+void svg_text_begin(Svg *, double x, double y, double size, Align);
+void svg_text_run(Svg *, const char *run, double size, bool raised);
+void svg_text_end(Svg *);
+/* An image of cols × rows pixels over a rectangle; index 0 is blank. */
+void svg_image(Svg *, const View *, const uint8_t *index, int cols, int rows, const Rgb *palette);
 
 #endif

@@ -34,6 +34,34 @@ ColorDepth screen_depth(const Interp *in)
     return all ? DEPTH_TRUE : DEPTH_256;
 }
 
+/* ---- a screen ---- */
+
+Screen screen_new(OpCall *c, int cols, int rows)
+{
+    Screen s = { cols, rows, NULL, screen_depth(c->in), picture_ascii() };
+    size_t count = (size_t)cols * (size_t)rows;
+    s.cells = picture_room(c, count, sizeof *s.cells);
+    for (size_t i = 0; i < count; i++)
+        s.cells[i].ch = ' ';
+    return s;
+}
+
+void screen_size(OpCall *c, const Figure *f, int *cols, int *rows)
+{
+    enum { WIDTH_MAX = 100, HEIGHT = 24 };
+    const Interp *in = c->in;
+    int room = in->show.width > 0 ? in->show.width : 80;
+    int high = in->show.height > 0 ? in->show.height - 2 : HEIGHT;
+    *cols = room < WIDTH_MAX ? room : WIDTH_MAX;
+    *rows = high < HEIGHT ? high : HEIGHT;
+    if (f->width) {
+        *cols = f->width < room || in->show.width == 0 ? f->width : room;
+        *rows = f->height;
+    }
+    *cols = *cols < SCREEN_LEAST_COLS ? SCREEN_LEAST_COLS : *cols > 1000 ? 1000 : *cols;
+    *rows = *rows < SCREEN_LEAST_ROWS ? SCREEN_LEAST_ROWS : *rows > 500 ? 500 : *rows;
+}
+
 /* ---- characters ---- */
 
 uint32_t picture_next(const char *text, size_t *at)

@@ -20,6 +20,12 @@ typedef struct Screen {
     bool ascii;
 } Screen;
 
+enum { SCREEN_LEAST_COLS = 16, SCREEN_LEAST_ROWS = 6 };
+Screen screen_new(OpCall *, int cols, int rows);         /* blank; lives as long as the call */
+/* How many columns and rows a picture may take in the terminal. */
+void screen_size(OpCall *, const Figure *, int *cols, int *rows);
+/* A figure in characters (picture_text.c), on about so many. */
+Screen text_screen(OpCall *, const Figure *, int cols, int rows);
 void screen_char(Screen *, int col, int row, uint32_t ch, const Rgb *ink);
 /* Text from col on, cut at the right edge; its width. Control characters are replaced. */
 int screen_text(Screen *, int col, int row, const char *text, const Rgb *ink);

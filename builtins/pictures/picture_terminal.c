@@ -137,7 +137,7 @@ static int images_of(Interp *in)
 
 /* ---- kitty ---- */
 
-static void put_base64(Buf *out, const uint8_t *data, size_t n)
+void picture_base64(Buf *out, const uint8_t *data, size_t n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
@@ -160,7 +160,7 @@ static void put_kitty(Buf *out, const Buf *png)
     for (size_t at = 0; at < png->len; at += CHUNK) {
         size_t n = png->len - at < CHUNK ? png->len - at : CHUNK;
         buf_printf(out, "\033_G%sm=%d;", at ? "" : "a=T,f=100,q=2,", at + n < png->len);
-        put_base64(out, (const uint8_t *)png->data + at, n);
+        picture_base64(out, (const uint8_t *)png->data + at, n);
         buf_puts(out, "\033\\");
     }
     buf_putc(out, '\n');
@@ -291,7 +291,10 @@ static void image_size(Interp *in, const Figure *f, int *width, int *height)
         rows = f->height < 200 ? f->height : 200;
     } else {
         cols = cols < COLS_MAX ? cols : COLS_MAX;
-        int fit = (int)(cols * cw * 0.62 / ch);
+        int page[2] = { 100, 62 };
+        if (f->board)
+            board_page(f->board, &page[0], &page[1]);
+        int fit = (int)((double)cols * cw * page[1] / page[0] / ch);
         rows = rows < fit ? rows : fit;
     }
     *width = cols * cw < 120 ? 120 : cols * cw > 4000 ? 4000 : cols * cw;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEGEND_LINES = 4, FRAME_WIDTH_MAX = 100, FRAME_HEIGHT = 24, FEW_POINTS = 200 };
+enum { LEGEND_LINES = 4, FEW_POINTS = 200 };
 
 typedef struct Layout {
     OpCall *call;
@@ -63,6 +63,16 @@ static bool has_legend(const Layout *l)
     return f->legend && (f->count > 1 || (f->count == 1 && *f->series[0].label));
 }
 
+static uint32_t legend_mark(const Layout *l, const Series *s)
+{
+    if (s->kind == MARK_LEVEL)
+        return letter_of(s->style);
+    if (!l->colors)
+        return mark_of(l, s->style);
+    bool box = s->kind == MARK_BARS || s->kind == MARK_COLUMNS;
+    return s->kind == MARK_POINTS ? 0x2022 : box ? 0x2588 : 0x2501;
+}
+
 /* Entries `● sin` side by side, in as many lines as are there; counts lines where !draw. */
 static int legend(Layout *l, int row, bool draw)
 {
@@ -80,10 +90,7 @@ static int legend(Layout *l, int row, bool draw)
         col += col ? 3 : 0;
         if (draw) {
             Rgb ink = ink_of(l, s);
-            uint32_t mark = s->kind == MARK_LEVEL ? letter_of(s->style) : !l->colors
-                            ? mark_of(l, s->style)
-                          : s->kind == MARK_POINTS ? 0x2022 : s->kind == MARK_BARS
-                          ? 0x2588 : 0x2501;
+            uint32_t mark = legend_mark(l, s);
             screen_char(&l->screen, l->left + col, row + lines - 1,
                         l->screen.ascii && mark > 127 ? '*' : mark, &ink);
             screen_text(&l->screen, l->left + col + 2, row + lines - 1, s->label, NULL);
@@ -162,6 +169,7 @@ typedef struct Drawing {
     const Series *s;
     int x, y;
     int marked;              /* the last column with a mark */
+    int ends[2];             /* of a band, at x */
 } Drawing;
 
 /* A mark in every fifth of the width, each series at columns of its own. */
@@ -212,6 +220,37 @@ static void point_to(void *arg, double x, double y, bool start)
         canvas_dot(&d->canvas, (int)lrint(x), (int)lrint(y));
 }
 
+/* Errors are lines of dots, the edges of a band every third dot. */
+static void error_to(void *arg, double x, double top, double bottom, bool start)
+{
+    Drawing *d = arg;
+    int px = (int)lrint(x);
+    (void)start;
+    canvas_line(&d->canvas, px, (int)lrint(top), px, (int)lrint(bottom));
+}
+
+static void band_to(void *arg, double x, double top, double bottom, bool start)
+{
+    Drawing *d = arg;
+    int from = start ? (int)lrint(x) : d->x, to = (int)lrint(x), ends[2];
+    ends[0] = (int)lrint(top), ends[1] = (int)lrint(bottom);
+    for (int k = 0; k < 2; k++)
+        for (int i = from; i <= to; i++)
+            if (i % 3 == 0)
+                canvas_dot(&d->canvas, i, to == from ? ends[k] : d->ends[k] + (ends[k] - d->ends[k])
+                                          * (i - from) / (to - from));
+    d->x = to;
+    d->ends[0] = ends[0], d->ends[1] = ends[1];
+}
+
+static void lonely_to(void *arg, double x, double y, bool start)
+{
+    Drawing *d = arg;
+    (void)start;
+    canvas_mark(&d->canvas, (int)lrint(x), (int)lrint(y),
+                needs_marks(d->l) ? mark_of(d->l, d->s->style) : d->l->screen.ascii ? '*' : 0x2022);
+}
+
 static View canvas_view(const Canvas *k)
 {
     return (View){ 0, 0, k->cols * k->dx - 1, k->rows * k->dy - 1, 1 };
@@ -246,6 +285,59 @@ static Series outline(const Layout *l, const Series *s)
     return line;
 }
 
+/* How much of a cell, in eighths, lies between two heights in eighths: its ink, from below where
+ * the column goes up, from above where it hangs. */
+static uint32_t column_part(const Layout *l, int from, int to, bool hangs)
+{
+    int part = to - from;
+    if (part <= 0)
+        return 0;
+    if (l->screen.ascii)
+        return part >= 6 ? '#' : part >= 3 ? '=' : hangs ? '"' : '_';
+    if (hangs)
+        return part >= 6 ? 0x2588 : part >= 3 ? 0x2580 : 0x2594;
+    return 0x2580u + (uint32_t)part;
+}
+
+static void put_column(Layout *l, int c0, int c1, double foot, double end, const Series *s)
+{
+    int high = 8 * l->rows, a = 8 * (int)lrint(fmin(fmax(foot, 0), 1) * l->rows),
+        up = (int)lrint((fmin(fmax(end, 0), 1) - fmin(fmax(foot, 0), 1)) * high),
+        b = a + up < 0 ? 0 : a + up > high ? high : a + up, lo = a < b ? a : b, hi = a < b ? b : a;
+    Rgb ink = style_color(s->style, false);
+    if (lo == hi)                            /* what is small is seen all the same */
+        hi = lo < high ? lo + 1 : lo--;
+    for (int r = lo / 8; r < l->rows && 8 * r < hi; r++) {
+        int from = lo > 8 * r ? lo : 8 * r, to = hi < 8 * r + 8 ? hi : 8 * r + 8;
+        uint32_t ch = column_part(l, from, to, b < a);
+        for (int col = c0; ch && col <= c1; col++)
+            screen_char(&l->screen, l->left + col, l->top + l->rows - 1 - r, ch, &ink);
+    }
+    int tip = (b < a ? lo : hi - 1) / 8;
+    if (needs_marks(l))
+        screen_char(&l->screen, l->left + (c0 + c1) / 2, l->top + l->rows - 1 - tip,
+                    mark_of(l, s->style), &ink);
+}
+
+static void put_columns(Layout *l, const Series *s)
+{
+    double foot = l->f->y.log ? 0 : axis_fraction(&l->y, 0);
+    for (int64_t i = 0; i < s->n; i++) {
+        double x = (s->x ? s->x[i * s->sx] : (double)i) + s->shift, y = s->y[i * s->sy];
+        if ((i & 0xffff) == 0xffff)
+            poll_interrupt(l->call->in);
+        if (!isfinite(x) || !isfinite(y) || (l->f->y.log && y <= 0))
+            continue;
+        double x0 = axis_fraction(&l->x, x - s->width / 2) * l->cols;
+        double x1 = axis_fraction(&l->x, x + s->width / 2) * l->cols;
+        if (!(x1 > 0 && x0 < l->cols))
+            continue;
+        int c0 = (int)lrint(fmax(x0, 0)), c1 = (int)lrint(fmin(x1, l->cols)) - 1;
+        c0 = c0 < l->cols ? c0 : l->cols - 1;
+        put_column(l, c0, c1 < c0 ? c0 : c1, foot, axis_fraction(&l->y, y), s);
+    }
+}
+
 static void put_series(Layout *l, const Series *given)
 {
     Series line = given->kind == MARK_BARS ? outline(l, given) : *given;
@@ -256,15 +348,76 @@ static void put_series(Layout *l, const Series *given)
     View v = canvas_view(&d.canvas);
     Figure shown = *l->f;
     shown.x = l->x, shown.y = l->y;
-    if (line.kind != MARK_POINTS) {
+    if (line.band[0])
+        series_spans(&shown, &line, &v, false, band_to, &d);
+    if (line.error[0])
+        series_spans(&shown, &line, &v, true, error_to, &d);
+    if (line.kind == MARK_LINE || line.kind == MARK_LEVEL) {
         series_path(&shown, &line, &v, draw_to, &d);
         if (needs_marks(l) && line.kind == MARK_LINE)
             series_path(&shown, &line, &v, mark_to, &d);
     }
+    if (line.kind == MARK_LINE && !line.points)
+        series_lonely(&shown, &line, &v, lonely_to, &d);
     if (line.kind == MARK_POINTS || line.points)
         series_points(&shown, &line, &v, point_to, &d);
     if (line.kind == MARK_LEVEL && has_legend(l))
         put_letter(&d, &v);
+}
+
+/* ---- words and arrows ---- */
+
+/* The sign of a direction, in eighths of a turn from east by north. */
+static uint32_t head_of(const Layout *l, double dx, double dy)
+{
+    static const uint32_t heads[] =
+        { 0x2192, 0x2197, 0x2191, 0x2196, 0x2190, 0x2199, 0x2193, 0x2198 };
+    static const char plain_heads[] = ">/^\\</v\\";
+    int k = ((int)lrint(atan2(-dy, dx) / M_PI * 4) + 8) % 8;
+    return l->screen.ascii ? (uint32_t)plain_heads[k] : heads[k];
+}
+
+/* Beside its point where there is room, else on the other side of it. */
+static void put_text(Drawing *d, const Word *w)
+{
+    Layout *l = d->l;
+    int at = l->left + (int)lrint(w->x) / d->canvas.dx, width = screen_width(&l->screen, w->text);
+    int left = at - width - 1, right = at + 2, last = l->left + l->cols - width;
+    int col = w->side == 0 ? at - (width - 1) / 2 : w->side < 0 ? left : right;
+    if (w->side && (col < l->left || col > last))
+        col = col == left ? right : left;
+    col = col > last ? last : col;
+    screen_text(&l->screen, col < l->left ? l->left : col,
+                l->top + (int)lrint(w->y) / d->canvas.dy, w->text, NULL);
+}
+
+static void word_to(void *arg, const Word *w)
+{
+    Drawing *d = arg;
+    int x = (int)lrint(w->to[0]), y = (int)lrint(w->to[1]);
+    if (w->arrow)
+        canvas_line(&d->canvas, (int)lrint(w->from[0]), (int)lrint(w->from[1]), x, y);
+    if (w->head)
+        canvas_mark(&d->canvas, x, y, head_of(d->l, w->to[0] - w->from[0], w->to[1] - w->from[1]));
+    if (w->text)
+        put_text(d, w);
+}
+
+/* Over all that is drawn. */
+static void put_notes(Layout *l)
+{
+    const Figure *f = l->f;
+    Drawing d =
+        { .l = l, .canvas = canvas_new(l->call, &l->screen, l->left, l->top, l->cols, l->rows) };
+    View v = canvas_view(&d.canvas);
+    Figure shown = *f;
+    shown.x = l->x, shown.y = l->y;
+    for (int i = 0; i < f->count + f->note_count; i++) {
+        bool note = i >= f->count;
+        const Series *s = note ? &f->notes[i - f->count] : &f->series[i];
+        d.canvas.ink = note ? dim : ink_of(l, s);
+        series_words(&shown, s, &v, note, word_to, &d);
+    }
 }
 
 /* The highest bar over a column of cells. */
@@ -508,36 +661,16 @@ static void put_words(Layout *l)
         screen_text(s, at < 0 ? 0 : at, l->top + l->rows + 2, f->x.label, NULL);
 }
 
-static void screen_size(Layout *l)
-{
-    const Interp *in = l->call->in;
-    int room = in->show.width > 0 ? in->show.width : 80;
-    int high = in->show.height > 0 ? in->show.height - 2 : FRAME_HEIGHT;
-    int cols = room < FRAME_WIDTH_MAX ? room : FRAME_WIDTH_MAX,
-        rows = high < FRAME_HEIGHT ? high : FRAME_HEIGHT;
-    if (l->f->width) {
-        cols = l->f->width < room || in->show.width == 0 ? l->f->width : room;
-        rows = l->f->height;
-    }
-    l->screen.cols = cols < 16 ? 16 : cols > 1000 ? 1000 : cols;
-    l->screen.rows = rows < 6 ? 6 : rows > 500 ? 500 : rows;
-}
-
-void picture_text(OpCall *c, const Figure *f)
+Screen text_screen(OpCall *c, const Figure *f, int cols, int rows)
 {
     Layout *l = picture_room(c, 1, sizeof *l);
     *l = (Layout){ .call = c, .f = f, .x = f->x, .y = f->y };
-    l->screen.ascii = picture_ascii();
-    l->screen.depth = screen_depth(c->in);
+    l->screen = (Screen){ cols, rows, NULL, screen_depth(c->in), picture_ascii() };
     l->colors = l->screen.depth != DEPTH_NONE;
-    screen_size(l);
     measure(l);
     fit_bars(l);
     axis_ticks(&f->x, l->cols / 10 < 2 ? 2 : l->cols / 10, &l->xt);
-    l->screen.rows = l->top + l->rows + 2 + (*f->x.label ? 1 : 0);
-    l->screen.cells = picture_room(c, (size_t)l->screen.cols * l->screen.rows, sizeof(Cell));
-    for (int i = 0; i < l->screen.cols * l->screen.rows; i++)
-        l->screen.cells[i].ch = ' ';
+    l->screen = screen_new(c, cols, l->top + l->rows + 2 + (*f->x.label ? 1 : 0));
     put_words(l);
     put_y_axis(l);
     put_x_axis(l);
@@ -548,9 +681,24 @@ void picture_text(OpCall *c, const Figure *f)
     for (int i = 0; i < f->count; i++) {
         if (f->series[i].kind == MARK_BARS && f->count == 1)
             put_bars(l, &f->series[i]);
-        else
+        else if (f->series[i].kind == MARK_COLUMNS)
+            put_columns(l, &f->series[i]);
+        if (f->series[i].kind != MARK_BARS || f->count > 1)
             put_series(l, &f->series[i]);
     }
+    put_notes(l);
     put_scale(l);
-    screen_write(c, &l->screen);
+    return l->screen;
+}
+
+void picture_text(OpCall *c, const Figure *f)
+{
+    int cols, rows;
+    if (f->board) {
+        board_text(c, f);
+        return;
+    }
+    screen_size(c, f, &cols, &rows);
+    Screen s = text_screen(c, f, cols, rows);
+    screen_write(c, &s);
 }

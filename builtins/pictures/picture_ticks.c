@@ -297,10 +297,32 @@ static void log_ticks(const Axis *a, int wanted, Ticks *t)
     }
 }
 
+/* Names in the place of 0, 1, 2, …: those that are seen, every k-th where they are many. */
+static void name_ticks(const Axis *a, int wanted, Ticks *out)
+{
+    int from = (int)ceil(fmax(a->lo, 0)), to = (int)floor(fmin(a->hi, a->name_count - 1));
+    int most = wanted > 1 ? 2 * wanted : 2, count = to - from + 1;
+    most = most < TICKS_MAX ? most : TICKS_MAX;
+    int step = count > most ? (count + most - 1) / most : 1;
+    for (int i = from; i <= to && out->count < TICKS_MAX; i += step) {
+        Tick *t = &out->tick[out->count++];
+        size_t n = strlen(a->names[i]), room = sizeof t->text - 1;
+        bool cut = n > room;
+        n = cut ? room - strlen("…") : n;
+        while (cut && n > 0 && (a->names[i][n] & 0xc0) == 0x80)
+            n--;                             /* not inside a character */
+        t->at = i;
+        memcpy(t->text, a->names[i], n);
+        strcpy(t->text + n, cut ? "…" : "");
+    }
+}
+
 void axis_ticks(const Axis *a, int wanted, Ticks *t)
 {
     *t = (Ticks){ 0 };
-    if (a->log)
+    if (a->names)
+        name_ticks(a, wanted, t);
+    else if (a->log)
         log_ticks(a, wanted, t);
     else
         linear_ticks(a, wanted, t);

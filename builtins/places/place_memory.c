@@ -66,9 +66,8 @@ Value op_run_memory(OpCall *c)
     for (Device *d = in->ctx.devices->first; d; d = d->next) {
         if (device_absent(d))
             continue;
-        Value pair = pair_of(in, d, reset);
-        tuple_push(&in->ctx, &slot->tuple,
-                   names_intern(&in->names, d->name, strlen(d->name)), pair);
+        const Name *name = names_intern(&in->names, d->name, strlen(d->name));
+        tuple_push(&in->ctx, &slot->tuple, name, pair_of(in, d, reset));
     }
     in->sp = slot;
     return *slot;

@@ -18,6 +18,7 @@
 #include "builtins/arrays/precision.def"
 #include "builtins/places/place.def"
 #include "builtins/strings/strings.def"
+#include "builtins/gradients/gradients.def"
 #include "builtins/system/native.def"
 #undef OP
 

@@ -4,6 +4,9 @@
 
 #include "interp/op/op.h"
 
+/* Is it `names in names`? Then each of the first is looked for; among: true for what is there. */
+bool texts_in_texts(const OpCall *);
+Value texts_members(OpCall *, bool among);
 Value op_texts_argsort(OpCall *);
 Value op_texts_compare(OpCall *);
 Value op_texts_searchsorted(OpCall *);

@@ -31,15 +31,6 @@ int64_t text_chars(const char *text, size_t bytes)
     return n;
 }
 
-/* Byte offset of character n, or len if there are fewer. */
-static size_t text_offset(const Str *s, int64_t n)
-{
-    size_t at = 0;
-    for (; at < s->len && n > 0; n--)
-        utf8_next(s->text, s->len, &at);
-    return at;
-}
-
 static Value piece(Interp *in, const char *text, size_t len)
 {
     return v_str(str_new(&in->ctx, text, len));
@@ -93,14 +84,14 @@ bool text_contains(Interp *in, const Str *s, const Str *part)
 Value op_run_find(OpCall *c)
 {
     Str *s = arg_str(c, 0), *part = arg_str(c, 1);
-    int64_t chars = text_chars(s->text, s->len), start = arg_given(c, 2) ? arg_int(c, 2) : 0;
+    int64_t chars = (int64_t)str_chars(s), start = arg_given(c, 2) ? arg_int(c, 2) : 0;
     if (start < 0)
         start = start + chars < 0 ? 0 : start + chars;
     if (start > chars)
         return v_int(-1);
-    size_t from = text_offset(s, start);
+    size_t from = str_offset(&c->in->ctx, s, (size_t)start);
     const char *at = find_bytes(c->in, s->text + from, s->len - from, part);
-    return v_int(at ? text_chars(s->text, (size_t)(at - s->text)) : -1);
+    return v_int(at ? start + text_chars(s->text + from, (size_t)(at - s->text) - from) : -1);
 }
 
 static bool ends_match(const Str *s, const Str *part, bool at_end)

@@ -128,6 +128,15 @@ Value op_run_warn(OpCall *c)
     return v_none();
 }
 
+Value op_run_notices(OpCall *c)
+{
+    Interp *in = c->in;
+    bool shown = !in->no_notices;
+    if (arg_given(c, 0) && c->args[0].tag != V_NONE)
+        in->no_notices = !arg_bool(c, 0, true);
+    return v_bool(shown);
+}
+
 Value op_run_help(OpCall *c)
 {
     Interp *in = c->in;

@@ -1,5 +1,6 @@
 /* Collections: tuples, strings, ranges and tensors walked item by item, and the functions
  * that take functions. */
+#include "builtins/rows/texts.h"
 #include "builtins/strings/text.h"
 #include "interp/index/index.h"
 
@@ -9,6 +10,7 @@
 #include "interp/eval/call.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/index/literal.h"
+#include "kernels/cast/tensor_cast.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +19,7 @@
  * `count` gets how many. */
 static Value sequence(OpCall *c, int i, int64_t *count)
 {
-    Value v = c->args[i];
+    Value whole = c->args[i], v = v_plain(whole);
     char given[96];
     if (v.tag == V_STRING)
         v = op_root(c, text_characters(c->in, v.str));
@@ -30,7 +32,7 @@ static Value sequence(OpCall *c, int i, int64_t *count)
     else
         arg_error(c, i, ERR_TYPE, "%s must be a tensor, tuple, range or string, not %s",
                   arg_name(c, i), v_article(v, given, sizeof given));
-    return v;
+    return whole.tag == V_TRACED ? whole : v;
 }
 
 /* Item k of a sequence; the caller owns it. */
@@ -59,7 +61,7 @@ static Tuple *new_items(OpCall *c, int64_t n)
 static Value literal_of(OpCall *c, Tuple *items)
 {
     for (uint32_t i = 0; i < items->count; i++)
-        if (!v_is_numeric(items->items[i]))
+        if (!v_is_numeric(v_plain(items->items[i])))
             return v_retain(v_tuple(items));
     int n = (int)items->count;
     return literal_vector(c->in, items->items, NULL, n);
@@ -74,10 +76,10 @@ static void copy_names(OpCall *c, Tuple *to, const Tuple *from)
 /* ---- lengths and members ---- */
 Value op_run_len(OpCall *c)
 {
-    Value v = c->args[0];
+    Value v = v_plain(c->args[0]);
     int64_t n;
     if (v.tag == V_STRING)
-        return v_int(text_chars(v.str->text, v.str->len));
+        return v_int((int64_t)str_chars(v.str));
     if (v_is_numeric(v) && !(v.tag == V_TENSOR && v.tensor->rank > 0))
         arg_error(c, 0, ERR_TYPE, "a scalar has no length");
     if (v_kind(v) && v_kind(v)->length)
@@ -104,19 +106,27 @@ Value op_run_keys(OpCall *c)
     return v_retain(v_tuple(*slot));
 }
 
-/* A vector with more elements at its end: what concat gives for v as a vector. */
+/* A vector with more elements at its end: what concat gives for v as a vector, where a literal
+ * takes the floats of t. */
 static Value vector_append(OpCall *c, Value t, Value v)
 {
-    if (v_is_numeric(v) && !(v.tag == V_TENSOR && v.tensor->rank > 0))
+    Value n = v_plain(v);
+    char kind = t.tag == V_TENSOR ? dtype_info(v_dtype(t))->kind : 'i';
+    bool literal = c->weak & 2 && (v.tag == V_INT || v.tag == V_FLOAT) &&
+                   (kind == 'f' || kind == 'c') && !dtype_cells(v_dtype(t));
+    if (v_is_numeric(n) && !(n.tag == V_TENSOR && n.tensor->rank > 0)) {
         v = op_root(c, build_vector(c->in, &v, 1));
+        if (literal)
+            v = op_root(c, v_tensor(&c->in->ctx, tensor_cast(&c->in->ctx, v.tensor, v_dtype(t))));
+    }
     Value parts[2] = { t, v };
     return op_apply(c->in, op_named(c->in, "concat"), parts, 2, 0, NULL, NULL, 0);
 }
 
 Value op_run_append(OpCall *c)
 {
-    Value t = c->args[0];
-    if (t.tag == V_TENSOR || t.tag == V_RANGE)
+    Value t = c->args[0], plain = v_plain(t);
+    if (plain.tag == V_TENSOR || plain.tag == V_RANGE)
         return vector_append(c, t, c->args[1]);
     if (t.tag != V_TUPLE)
         arg_error(c, 0, ERR_TYPE, "%s must be a tuple or a vector, not a %s", arg_name(c, 0),
@@ -182,8 +192,15 @@ static bool is_member(OpCall *c)
     err_throw(e);
 }
 
-Value op_run_contains(OpCall *c) { return v_bool(is_member(c)); }
-Value op_run_not_contains(OpCall *c) { return v_bool(!is_member(c)); }
+Value op_run_contains(OpCall *c)
+{
+    return texts_in_texts(c) ? texts_members(c, true) : v_bool(is_member(c));
+}
+
+Value op_run_not_contains(OpCall *c)
+{
+    return texts_in_texts(c) ? texts_members(c, false) : v_bool(!is_member(c));
+}
 
 /* ---- several sequences at once ---- */
 enum { SEQUENCES_MAX = 64 };
@@ -299,9 +316,10 @@ Value op_run_filter(OpCall *c)
                        ? over.tuple->names[k] : NULL, v_retain(item));
         stack_cut(in, mark);
     }
-    if (c->args[1].tag == V_TENSOR && (*out)->count == 0)
-        return empty_like(c, c->args[1].tensor);
-    if (c->args[1].tag == V_TENSOR || c->args[1].tag == V_RANGE)
+    Value whole = v_plain(c->args[1]);
+    if (whole.tag == V_TENSOR && (*out)->count == 0)
+        return empty_like(c, whole.tensor);
+    if (whole.tag == V_TENSOR || whole.tag == V_RANGE)
         return literal_of(c, *out);
     return v_retain(v_tuple(*out));
 }

@@ -2,6 +2,7 @@
  * way to least squares: qr, lstsq. `A \ b` looks at A for triangles only; any other square
  * matrix goes through LU with partial pivoting, so that the format shows what the textbook's
  * algorithm does in it. Algorithms and their order of operations: kernels/textbook/textbook.h. */
+#include "builtins/exact/rational.h"
 #include "builtins/textbook/textbook.h"
 #include "kernels/textbook/textbook_number.h"
 
@@ -65,6 +66,12 @@ static void explain_way(Book *b, const char *routine, double flops, const char *
         explain_note(b->c->in, "sums", "inner products accumulated in %s",
                      dtype_name(b->s->accumulate));
     explain_flops(b->c->in, flops * (b->t.pairs ? 4 : 1), how);
+}
+
+Value op_format_factorize(OpCall *c, Scope *s)
+{
+    (void)s;
+    return op_exact_factorize(c);
 }
 
 static Value least_squares(OpCall *, Scope *, bool everything);

@@ -199,6 +199,9 @@ void err_interrupted(Ctx *ctx)
     if (ctx->limit && ctx->limit->out_of_time)
         err_raise(ctx, ERR_INTERRUPT, "this ran longer than --limit seconds=%s",
                   limit_text((char[32]){ 0 }, ctx->limit->seconds));
+    if (ctx->limit && ctx->limit->part_over)
+        err_raise(ctx, ERR_INTERRUPT, "stopped here after %s s",
+                  limit_text((char[32]){ 0 }, ctx->limit->part));
     err_raise(ctx, ERR_INTERRUPT, "interrupted");
 }
 

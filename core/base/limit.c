@@ -21,6 +21,11 @@ Limit limit_none(void)
     return (Limit){ .memory = INFINITY, .seconds = INFINITY, .file = INFINITY };
 }
 
+bool limit_is_over(const Limit *l)
+{
+    return l->out_of_time || l->part_over;
+}
+
 void limit_defaults(Limit *l)
 {
     l->memory = isinf(l->memory) ? 1e9 : l->memory;

@@ -11,10 +11,13 @@
 typedef struct Limit {
     double memory, seconds, file;          /* INFINITY: none */
     double written;                        /* bytes, into files */
-    volatile sig_atomic_t out_of_time;     /* the seconds are over: set by a signal's handler */
+    double part;                           /* seconds that a part of the run may take: a test */
+    /* The seconds are over, of the run and of the part: set by a signal's handler. */
+    volatile sig_atomic_t out_of_time, part_over;
 } Limit;
 
 Limit limit_none(void);
+bool limit_is_over(const Limit *);         /* is it time that interrupts, not the user? */
 /* Where nothing else is said for programs of strangers. */
 void limit_defaults(Limit *);
 /* `seconds=60`, several with commas; false: `*what` is the part that is none. */

@@ -6,6 +6,7 @@
 #include "core/memory/pool.h"
 #include "core/base/mem.h"
 #include "core/memory/progress.h"
+#include "core/system/held_signals.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -123,13 +124,9 @@ static void *worker_main(void *arg) {
     }
 }
 
-/* Signals stay with the interpreter's thread, but for the one that a worker makes itself by
- * reading a mapped file that was cut short (mapping.h). */
 static void start_workers(Pool *pool) {
-    sigset_t all, old;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sigset_t before;
+    signals_hold(&before);
     while (pool->started < pool->threads - 1) {
         Worker *w = &pool->workers[pool->started];
         *w = (Worker){ .pool = pool, .index = pool->started + 1 };
@@ -139,7 +136,7 @@ static void start_workers(Pool *pool) {
         }
         pool->started++;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    signals_let(&before);
 }
 
 /* A thread that sleeps is woken on the CPU of whoever wakes it, and may share that with the

@@ -4,6 +4,7 @@
 #include "core/memory/progress.h"
 
 #include "core/system/c_locale.h"
+#include "core/system/held_signals.h"
 #include "core/base/mem.h"
 
 #include <pthread.h>
@@ -201,14 +202,12 @@ void progress_open(Ctx *ctx)
     ctx->progress = p;
 }
 
-/* It takes no signals: they are for the interpreter's thread. */
 static void start_thread(Progress *p)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sigset_t before;
+    signals_hold(&before);
     p->started = pthread_create(&p->thread, NULL, watch, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    signals_let(&before);
 }
 
 void progress_close(Ctx *ctx)

@@ -12,27 +12,27 @@ _ricci() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-        --safe | --strict-devices | -i) ;;
+        --safe | --strict-devices | --no-notices | -i) ;;
         --limit) i=$((i + 1)) ;;
         *) command=$word; break ;;
         esac
     done
     case $command in
     test)
-        case $prev in -k | --keyword) return ;; esac
-        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-k --keyword --list -v --verbose --help' -- "$cur")); else _ricci_files ric; fi ;;
+        case $prev in -k | --keyword | --timeout) return ;; esac
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-k --keyword --list --timeout -v --verbose --help' -- "$cur")); else _ricci_files ric; fi ;;
     fmt)
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-w --write --check --diff --help' -- "$cur")); else _ricci_files ric; fi ;;
     doctest)
-        case $prev in --tolerance | --timeout) return ;; esac
-        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--fix --tolerance --timeout --trust -v --verbose --help' -- "$cur")); else _ricci_files md; fi ;;
+        case $prev in --tolerance | --timeout) return ;; --html) _ricci_files html; return ;; esac
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--fix --html --tolerance --timeout --trust -v --verbose --help' -- "$cur")); else _ricci_files md; fi ;;
     doc)
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--all --help' -- "$cur")); else
             COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" doc operations 2>/dev/null | sed -n 's/^  //p')" -- "$cur")); fi ;;
     --explain)
         COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" --explain 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$cur")) ;;
     '')
-        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --safe --limit --strict-devices --version --help' -- "$cur"))
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --safe --limit --strict-devices --no-notices --version --help' -- "$cur"))
         else
             _ricci_files ric
             COMPREPLY+=($(compgen -W 'test fmt doc doctest' -- "$cur"))

@@ -193,7 +193,7 @@ void place_notice(Interp *in, const DeviceBlock *p, const char *op, const Value 
     Where w;
     Buf text;
     running_place(in, &w);
-    if (p->quiet || in->out_mute || !first_time(in, p, &w, op, dt, why))
+    if (p->quiet || in->out_mute || in->no_notices || !first_time(in, p, &w, op, dt, why))
         return;
     buf_init(&text, &in->ctx);
     buf_puts(&text, "notice: ");
@@ -286,7 +286,8 @@ static bool summary_due(Interp *in, const DeviceBlock *p)
 
 void place_summary(Interp *in, const DeviceBlock *p)
 {
-    if (!(p->verbose || p->counts.fell) || in->out_mute || !summary_due(in, p))
+    bool fell = p->counts.fell && !in->no_notices;
+    if (!(p->verbose || fell) || in->out_mute || !summary_due(in, p))
         return;
     const PlaceCounts *c = &p->counts;
     double seconds = block_seconds(in, p);

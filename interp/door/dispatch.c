@@ -9,6 +9,7 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/optable.h"
 #include "interp/op/texts.h"
+#include "interp/state/kind.h"
 #include "interp/state/pinned.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
@@ -207,9 +208,28 @@ static Value call_texts(Interp *in, const Op *op, const Value *args, int count, 
     return r;
 }
 
+/* A matrix with its factors stands for the matrix; the row finds the factors beside it. */
+static Value call_factors(Interp *in, const Op *op, const Value *args, int count, unsigned weak,
+                          const int8_t *operand)
+{
+    const OpSig *sig = op_sig(in, op);
+    Value full[ARGS_MAX];
+    if (count < sig->required || count > sig->fixed)
+        err_raise(&in->ctx, ERR_TYPE, "%s takes %d argument%s, not %d: %s", op->name, sig->fixed,
+                  sig->fixed == 1 ? "" : "s", count, op_signature(in, op, false));
+    for (int i = 0; i < sig->fixed; i++)
+        full[i] = i < count ? args[i] : v_undef();
+    full[0] = v_kind(args[0])->stands(args[0]);
+    OpCall c = { .in = in, .op = op, .args = full, .count = sig->fixed, .weak = weak,
+                 .fixed = sig->fixed, .operand = operand, .factors = args[0].ptr };
+    return call_row(&c);
+}
+
 Value op_call_bound(Interp *in, const Op *op, Value *args, int count, unsigned weak,
                     const int8_t *operand)
 {
+    if (__builtin_expect(op->factors && count && args[0].tag == V_FACTORS, 0))
+        return call_factors(in, op, args, count, weak, operand);
     check_endless(in, op, args, count, operand);
     if (op->texts && texts_given(op, args, count)) {
         int fixed = op->cls == OPC_EW ? ew_info[op->ew].arity : op_sig(in, op)->fixed;

@@ -3,8 +3,10 @@
 #include "interp/state/exec.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/peers.h"
+#include "interp/state/kind.h"
 
 #include "core/base/error.h"
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Binding {
@@ -20,6 +22,23 @@ typedef struct Binding {
 } Binding;
 
 /* ---- errors ---- */
+static bool is_number(Value v) { return v.tag == V_INT || v.tag == V_FLOAT; }
+
+/* sum(1, 2, 3): the numbers are a vector. False: it is none of that. */
+static bool offer_vector(const Binding *b, Error *e)
+{
+    char all[100] = "";
+    size_t n = 0;
+    for (int i = 0; i < b->count; i++) {
+        const char *text = err_operand_name(&b->in->ctx, i);
+        if (!is_number(b->args[i]) || !text || n + strlen(text) + 4 > sizeof all)
+            return false;
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", text);
+    }
+    err_help(e, "of a vector of them: %s([%s])", b->op->name, all);
+    return true;
+}
+
 /* More positional arguments than places for them; a parameter that goes by name is offered. */
 _Noreturn static void too_many(const Binding *b)
 {
@@ -31,12 +50,22 @@ _Noreturn static void too_many(const Binding *b)
                        most == 1 ? "" : "s", b->count, op_signature(b->in, b->op, true));
     err_underline(e, most);
     const char *twin = b->op->twin;
+    bool reduces = most == 1 && sig->fixed > 1 &&
+                   strcmp(sig->params[1].name->text, "axis") == 0;
+    if (reduces && is_number(b->args[0]) && !(twin && b->count == 2) && offer_vector(b, e))
+        err_throw(e);
     if (sig->fixed > most && b->count == most + 1) {
         const char *extra = err_operand_name(ctx, most), *first = err_operand_text(ctx, 0);
         const char *name = sig->params[most].name->text;
         bool known = extra != NULL;
         if (b->args[0].tag == V_FUNCTION || b->args[0].tag == V_OP)
             err_help(e, "%s(map(%s, %s))", b->op->name, first, known ? extra : "x");
+        else if (twin && b->args[1].tag != V_INT)
+            err_help(e, "elementwise: %s(%s, %s)", twin, known ? first : "x",
+                     known ? extra : "y");
+        else if (twin && is_number(b->args[0]))
+            err_help(e, "of two numbers: %s(%s, %s)", twin, known ? first : "x",
+                     known ? extra : "y");
         else if (twin)
             err_help(e, "%s=%s along an axis, or elementwise: %s(%s, %s)", name,
                      known ? extra : "…", twin, known ? first : "x", known ? extra : "y");
@@ -134,6 +163,41 @@ static int bind(const Binding *b, Value *slots, unsigned *weak, int8_t *operand)
     return n;
 }
 
+/* An operand as one side of a sign. */
+static void put_side(Buf *out, const char *text)
+{
+    bool alone = !text[strcspn(text, " +-*/@^\\<>=?:,")];
+    buf_printf(out, alone ? "%s" : "(%s)", text);
+}
+
+void op_check_called(Interp *in, const Op *op, const Value *args, int count, const int8_t *operand)
+{
+    if (__builtin_expect(!op->square, 1) || count < 2)
+        return;
+    Value first = args[0].tag == V_FACTORS ? v_kind(args[0])->stands(args[0]) : args[0];
+    if (first.tag != V_TENSOR)
+        return;
+    const Tensor *a = first.tensor;
+    const int64_t *shape = tensor_shape(a);
+    if (a->rank < 2 || shape[a->rank - 2] == shape[a->rank - 1])
+        return;
+    char text[96];
+    OpCall c = { .in = in, .op = op, .args = (Value *)args, .count = count, .fixed = count,
+                 .operand = operand };
+    Error *e = err_new(&in->ctx, ERR_SHAPE, "%s: %s must be square, not %s", op->name,
+                       arg_text(&c, 0), shape_text(text, sizeof text, a->rank, shape));
+    err_underline(e, operand ? operand[0] : 0);
+    Buf help;
+    buf_init(&help, &in->ctx);
+    put_side(&help, arg_text(&c, 0));
+    buf_printf(&help, " %s ", op->infix);
+    put_side(&help, arg_text(&c, 1));
+    err_help(e, "least squares: %s, or lstsq(%s, %s) with its residual and rank",
+             buf_cstr(&help), arg_text(&c, 0), arg_text(&c, 1));
+    buf_free(&help);
+    err_throw(e);
+}
+
 enum { BIND_FEW = 16, OPERANDS_KNOWN = 127 };
 
 /* Arguments are borrowed, so what is bound needs no count; many of them lie in a tuple
@@ -162,6 +226,7 @@ static Value bind_and_call(const Binding *b)
     if (many)
         many->count = (uint32_t)most;
     Value *mark = many ? in->sp - 1 : in->sp;
+    op_check_called(in, b->op, slots, n, operand);
     Value r = op_call_bound(in, b->op, slots, n, weak, operand);
     stack_cut(in, mark);
     return r;
@@ -171,8 +236,10 @@ Value op_apply(Interp *in, const Op *op, const Value *args, int count, unsigned 
                const Name *const *names, const Value *named, int named_count)
 {
     const OpSig *sig = op_sig(in, op);
-    if (named_count == 0 && count == sig->fixed && count == sig->positional)
+    if (named_count == 0 && count == sig->fixed && count == sig->positional) {
+        op_check_called(in, op, args, count, NULL);
         return op_call_bound(in, op, (Value *)args, count, weak, NULL);
+    }
     Binding b = { .in = in, .op = op, .sig = sig, .args = args, .count = count, .names = names,
                   .named = named, .named_count = named_count, .weak = weak };
     return bind_and_call(&b);

@@ -84,6 +84,63 @@ static _Noreturn void raise_missing(Interp *in, const Exec *site, const FnCode *
     raise_call(in, site, code, what);
 }
 
+/* The last assignment to `name` under n that ends before `at`. */
+static const Node *assignment_before(const Node *n, const Name *name, uint32_t at)
+{
+    if (!n || n->span.from >= at)
+        return NULL;
+    const Node *found = n->kind == ND_ASSIGN && n->a->kind == ND_NAME && n->a->name == name &&
+                        n->span.to <= at ? n : NULL;
+    const Node *parts[] = { n->a, n->b, n->c };
+    for (uint32_t i = 0; i < 3 + (n->list ? n->count : 0); i++) {
+        const Node *part = i < 3 ? parts[i] : n->list[i - 3];
+        const Node *in_it = assignment_before(part, name, at);
+        found = in_it && (!found || in_it->span.from > found->span.from) ? in_it : found;
+    }
+    return found;
+}
+
+/* mean = 3 was written above, and mean(x) is meant. At the prompt the variable can be taken
+ * away, in a program it gets another name. */
+static void offer_operation(Interp *in, Error *e, const Node *call)
+{
+    const Name *name = call->a->name;
+    const Function *fn = in->calls ? in->calls->fn : NULL;
+    const Module *m = interp_module(in);
+    const Chunk *chunk = fn ? fn->chunk :
+                         m && m->chunk_count ? m->chunks[m->chunk_count - 1] : NULL;
+    const Node *made = chunk ? assignment_before(fn ? fn->code->node : chunk->root, name,
+                                                 call->span.from) : NULL;
+    const Source *s = chunk ? chunk->source : NULL;
+    int rest = made ? (int)(made->span.to - made->a->span.to) : 0;
+    bool once = made && s && !assignment_before(fn ? fn->code->node : chunk->root, name,
+                                                made->span.from);
+    if (in->interactive && !fn && m == in->main)
+        err_help(e, "the variable hides the operation: :reset %s", name->text);
+    else if (once && rest < 80 && !memchr(s->text + made->a->span.to, '\n', (size_t)rest))
+        err_help(e, "the variable hides the operation; under another name it does not: "
+                    "%s_value%.*s",
+                 name->text, rest, s->text + made->a->span.to);
+    else
+        err_help(e, "the variable hides the operation: give it another name, such as %s_value",
+                 name->text);
+}
+
+/* Is the name in a call that of an operation, and nothing that could be read in this way? */
+static bool hides_operation(Interp *in, const Node *call, Value callee)
+{
+    if (!call || call->kind != ND_CALL || call->a->kind != ND_NAME || !op_find(in, call->a->name))
+        return false;
+    if (callee.tag != V_TENSOR && callee.tag != V_TUPLE && callee.tag != V_STRING &&
+        callee.tag != V_RANGE)
+        return true;
+    for (uint32_t i = 0; i < call->count; i++)         /* max(2, 3) of a matrix reads an element */
+        if (call->list[i]->kind == ND_VECTOR || call->list[i]->kind == ND_MATRIX ||
+            call->list[i]->kind == ND_NAMED || call->list[i]->kind == ND_CALL)
+            return true;
+    return false;
+}
+
 void call_refuse(Interp *in, const Exec *site, Value callee)
 {
     in->at = site;
@@ -108,6 +165,10 @@ void call_refuse(Interp *in, const Exec *site, Value callee)
                      "the prompt", name, name);
         else if (name)
             err_help(e, "its functions are called as %s.f(x)", name);
+        err_throw(e);
+    }
+    if (hides_operation(in, site ? site->node : NULL, callee)) {
+        offer_operation(in, e, site->node);
         err_throw(e);
     }
     if (peer_translate_call(in, e, number ? FOREIGN_PRODUCT : FOREIGN_ELEMENT,
@@ -263,7 +324,8 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     const Kind *kind = v_kind(args[0]);
     if (dt == DT_BOOL && kind && kind->truth)
         return v_bool(kind->truth(args[0]));
-    if (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE))
+    if (args[0].tag == V_TRACED ||
+        (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE)))
         return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
     return op_cast(in, args[0], dt);
 }
@@ -288,6 +350,12 @@ static Value call_weak(Interp *in, Value callee, const Value *args, int count, u
 Value call_value(Interp *in, Value callee, const Value *args, int count)
 {
     return call_weak(in, callee, args, count, 0, NULL, NULL, 0);
+}
+
+Value call_named(Interp *in, Value callee, const Value *args, int count, const Name *const *names,
+                 const Value *named, int named_count)
+{
+    return call_weak(in, callee, args, count, 0, names, named, named_count);
 }
 
 /* ---- call nodes ---- */
@@ -366,6 +434,7 @@ static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
     if (!sig->variadic && count >= sig->required && count <= sig->positional) {
         for (int i = count; i < sig->fixed; i++)
             v_push(in, v_undef());
+        op_check_called(in, op, base, count, NULL);
         r = op_call(in, op, base, sig->fixed, weak);
     } else {
         r = op_apply(in, op, base, count, weak, NULL, NULL, 0);
@@ -599,11 +668,13 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
     buf_free(&b);
 }
 
-/* A private function of the standard library that an operation called: steps(rref, A). */
+/* A private function of the standard library that an operation called, steps(rref, A), or the rule
+ * of a derivative, d_eigh. */
 static bool trace_is_inside(const CallFrame *f)
 {
     const Name *name = f->fn->code->name;
-    return name && name->text[0] == '_' && source_is_stdlib(f->fn->chunk->source) &&
+    return name && (name->text[0] == '_' || strncmp(name->text, "d_", 2) == 0) &&
+           source_is_stdlib(f->fn->chunk->source) &&
            !(f->up && f->up->fn && source_is_stdlib(f->up->fn->chunk->source));
 }
 
@@ -640,10 +711,30 @@ static void trace_fold(Error *e, int hidden, const FnCode *const *codes, int cou
 
 enum { TRACE_INNER = 5, TRACE_OUTER = 4, TRACE_NAMES = 3 };
 
+/* What fails inside the standard library is told at the user's call too, and its own place is the
+ * first of the calls. Its help speaks of the library's variables: nobody could paste it. */
+static void leave_library(Interp *in, Error *e, char *place, size_t cap)
+{
+    Where w = e->where;
+    place[0] = '\0';
+    if (e->no_memory || e->kind == ERR_INTERRUPT || !source_is_stdlib(w.source))
+        return;
+    where_leave_stdlib(in, &w);
+    if (!w.source || source_is_stdlib(w.source))
+        return;
+    Place p = source_place(e->where.source, e->where.mark.from);
+    snprintf(place, cap, "the library, at %.100s:%u:%u", e->where.source->name, p.line, p.column);
+    free(e->help);
+    e->help = NULL;
+    err_at(e, w.source, w.span);
+}
+
 /* Ctx.trace: every call, innermost first; of many the first and last few, and in one line how many
  * there were of which functions in between. */
 static void trace_calls(Interp *in, Error *e)
 {
+    char place[160];
+    leave_library(in, e, place, sizeof place);
     const CallFrame *start = trace_start(in);
     const FnCode *codes[TRACE_NAMES];
     int total = 0, i = 0, names = 0;
@@ -651,10 +742,12 @@ static void trace_calls(Interp *in, Error *e)
     for (const CallFrame *f = start; f; f = f->up)
         total += trace_shows(f);
     int hidden = total > TRACE_INNER + TRACE_OUTER + 1 ? total - TRACE_INNER - TRACE_OUTER : 0;
-    int shown = total - hidden + (hidden > 0);
+    int shown = total - hidden + (hidden > 0) + (*place != '\0');
     if (!err_trace_begin(e, shown, shown) ||
         (e->kind == ERR_MEMORY && in->ctx.mem.live >= in->ctx.mem.limit))
         return;
+    if (*place)
+        err_trace_add(e, place, NULL, (Span){ 0, 0 });
     for (const CallFrame *f = start; f; f = f->up) {
         if (!trace_shows(f))
             continue;

@@ -8,6 +8,10 @@ _Noreturn void call_refuse(Interp *, const Exec *site, Value callee);     /* it 
 /* Calls any callable value (function, operation, format). Arguments are borrowed. */
 Value call_value(Interp *, Value callee, const Value *args, int count);
 
+/* The same with arguments that go by name. */
+Value call_named(Interp *, Value callee, const Value *args, int count, const Name *const *names,
+                 const Value *named, int named_count);
+
 Value eval_call_local(Interp *, const Exec *);       /* sa: the callee's slot */
 Value eval_call_global(Interp *, const Exec *);
 Value eval_call_self(Interp *, const Exec *);

@@ -14,6 +14,8 @@
 
 #include "core/base/error.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SHOWN_ELEMENTS = 12, SHOWN_CHARACTERS = 60 };
@@ -63,8 +65,8 @@ static const char *node_text(Interp *in, const Node *n, char *out, size_t cap)
     return out;
 }
 
-/* `a is 3 and b is 4`, of what is no literal. */
-static void put_sides(Interp *in, Buf *out, const Node *n, const Value *values)
+/* `before`, then `a is 3, b is 4`, of what is no literal; how many that were. */
+static int put_sides(Interp *in, Buf *out, const Node *n, const Value *values, const char *before)
 {
     char text[64];
     int said = 0;
@@ -72,76 +74,132 @@ static void put_sides(Interp *in, Buf *out, const Node *n, const Value *values)
         if (is_literal(n->list[i]))
             continue;
         const char *name = node_text(in, n->list[i], text, sizeof text);
-        buf_puts(out, said++ ? ", " : " (");
+        buf_puts(out, said++ ? ", " : before);
         buf_puts(out, name ? name : i == 0 ? "the left side" : "the right side");
         buf_puts(out, " is ");
         put_value(in, out, values[i]);
     }
-    if (said)
-        buf_putc(out, ')');
+    return said;
 }
 
-/* `the largest difference is 0.1`, of tensors that are not close. */
-static void put_difference(Interp *in, Buf *out, Value a, Value b)
+/* The largest absolute difference in `out`; false where there is none, as for two shapes. */
+static bool largest_difference(Interp *in, Value a, Value b, Value *out)
 {
-    Value *mark = in->sp;
     Guard g;
     guard_enter(in, &g);
     if (!ERR_TRY(&in->ctx, &g.frame)) {
         guard_restore(in, &g);
-        return;
+        return false;
     }
+    Value *mark = in->sp;
     v_push(in, op_binary(in, op_operator(in, TK_SUB), a, b, 0));
     v_push(in, op_apply(in, op_named(in, "abs"), mark, 1, 0, NULL, NULL, 0));
     v_push(in, op_apply(in, op_named(in, "max"), mark + 1, 1, 0, NULL, NULL, 0));
-    buf_puts(out, "; the largest difference is ");
-    if (mark[2].tag == V_FLOAT)
-        buf_printf(out, "%.3g", mark[2].f);
-    else
-        put_value(in, out, mark[2]);
+    *out = v_retain(mark[2]);
     ERR_END(&in->ctx, &g.frame);
     stack_drop(in, mark);
+    return true;
+}
+
+/* Near zero no relative tolerance helps: the absolute one that would have held is offered. */
+static void help_near_zero(Interp *in, Error *e, const Node *n, double difference)
+{
+    char left[64], right[64];
+    const char *a = node_text(in, n->list[0], left, sizeof left);
+    const char *b = node_text(in, n->list[1], right, sizeof right);
+    if (a && b && difference > 0 && difference <= 1e-8)
+        err_help(e, "near zero, with an absolute tolerance: assert allclose(%s, %s, atol=1e%d)",
+                 a, b, (int)ceil(log10(difference)));
+}
+
+static bool is_approx(const Node *n, const Value *values)
+{
+    return values && n->ops[0] == TK_APPROX && v_is_numeric(values[0]) && v_is_numeric(values[1]);
+}
+
+/* A false comparison `n` of two values, whose message stands in in->scratch. own: that message is
+ * the program's; the values then stand on a line below it. */
+static _Noreturn void raise_comparison(Interp *in, const Exec *x, const Value *values, bool own)
+{
+    const Node *n = x->node->a;
+    Value difference = v_none();
+    Buf *out = &in->scratch;
+    bool approx = is_approx(n, values) && largest_difference(in, values[0], values[1], &difference);
+    v_push(in, difference);
+    Error *e = own ? err_new(&in->ctx, ERR_ASSERT, "%s", buf_cstr(out)) : NULL;
+    if (own)
+        buf_clear(out);
+    int said = put_sides(in, out, n, values, own ? "where " : " (");
+    buf_puts(out, said && !own ? ")" : "");
+    if (approx && (values[0].tag == V_TENSOR || values[1].tag == V_TENSOR)) {
+        buf_puts(out, said || !own ? "; the largest difference is " : "the largest difference is ");
+        if (difference.tag == V_FLOAT)
+            buf_printf(out, "%.3g", difference.f);
+        else
+            put_value(in, out, difference);
+    }
+    if (!own)
+        e = err_new(&in->ctx, ERR_ASSERT, "%s", buf_cstr(out));
+    else if (out->len)
+        err_append_line(e, buf_cstr(out));
+    err_underline(e, 0);
+    err_underline(e, 1);
+    if (approx && difference.tag == V_FLOAT)
+        help_near_zero(in, e, n, difference.f);
+    err_throw(e);
 }
 
 static _Noreturn void raise_false(Interp *in, const Exec *x, const Value *values)
 {
     char text[72];
-    const Node *n = x->node->a;
-    const char *name = node_text(in, n, text, sizeof text);
+    const char *name = node_text(in, x->node->a, text, sizeof text);
     in->at = values ? x->c : x;
     buf_clear(&in->scratch);
     buf_printf(&in->scratch, "assertion failed: %s is false", name ? name : "the condition");
     if (values)
-        put_sides(in, &in->scratch, n, values);
-    if (values && n->ops[0] == TK_APPROX &&
-        (values[0].tag == V_TENSOR || values[1].tag == V_TENSOR))
-        put_difference(in, &in->scratch, values[0], values[1]);
+        raise_comparison(in, x, values, false);
     Error *e = err_new(&in->ctx, ERR_ASSERT, "%s", buf_cstr(&in->scratch));
     err_underline(e, 0);
-    if (values)
-        err_underline(e, 1);
     err_throw(e);
 }
 
-/* The message is evaluated only when it is needed. */
-static _Noreturn void raise_message(Interp *in, const Exec *x)
+/* The message is evaluated only when it is needed. values: the sides of a comparison, or NULL. */
+static _Noreturn void raise_message(Interp *in, const Exec *x, const Value *values)
 {
     v_push(in, exec_run(in, x->b));
-    in->at = x;
+    in->at = values ? x->c : x;
     buf_clear(&in->scratch);
     show_value(in, &in->scratch, in->sp[-1]);
+    if (values)
+        raise_comparison(in, x, values, true);
     Error *e = err_new(&in->ctx, ERR_ASSERT, "%s", buf_cstr(&in->scratch));
     err_underline(e, 0);
     err_throw(e);
 }
 
 /* ---- evaluation ---- */
+/* assert(c, "…") as a call is one tuple. */
+static void refuse_pair(Interp *in, const Exec *x)
+{
+    const Node *n = x->a->node;
+    const Source *s = frame_source(in, in->calls);
+    char help[200];
+    int len = (int)(n->span.to - n->span.from) - 2;
+    if (n->kind != ND_TUPLE || n->count != 2 || !s || n->span.to > s->len || len > 150)
+        return;
+    snprintf(help, sizeof help, "without parentheses: assert %.*s", len,
+             s->text + n->span.from + 1);
+    in->at = x->a;
+    err_raise_help(&in->ctx, ERR_TYPE, help, "a condition must be a bool, but this is a tuple");
+}
+
 static Value eval_assert(Interp *in, const Exec *x)
 {
+    refuse_pair(in, x);
     if (condition(in, x->a))
         return v_none();
     if (x->b)
-        raise_message(in, x);
+        raise_message(in, x, NULL);
     raise_false(in, x, NULL);
 }
 
@@ -162,7 +220,7 @@ static Value eval_assert_compare(Interp *in, const Exec *x)
         return v_none();
     }
     if (x->b)
-        raise_message(in, x);
+        raise_message(in, x, side);
     raise_false(in, x, side);
 }
 

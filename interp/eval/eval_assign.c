@@ -88,31 +88,6 @@ Value eval_assign_parallel(Interp *in, const Exec *x)
 }
 
 /* ---- x op= v ---- */
-/* A tuple without names grows where it stands, as a string does. */
-static bool append_items(Interp *in, Value *slot, Value v)
-{
-    if (slot->tag != V_TUPLE || v.tag != V_TUPLE || v.tuple->named || slot->tuple == v.tuple)
-        return false;
-    tuple_extend(&in->ctx, &slot->tuple, v.tuple);
-    return true;
-}
-
-static bool append_text(Interp *in, Value *slot, Value v)
-{
-    if (slot->tag != V_STRING || v.tag != V_STRING)
-        return false;
-    if (slot->str == v.str) {
-        Str *s = v.str;              /* s += s: keep what is read apart from what grows */
-        s->refs++;
-        v_push(in, v);
-        str_append(&in->ctx, &slot->str, s->text, s->len);
-        stack_drop(in, in->sp - 1);
-    } else {
-        str_append(&in->ctx, &slot->str, v.str->text, v.str->len);
-    }
-    return true;
-}
-
 /* Anything but two scalars. The variable keeps its value until the new one is there. */
 static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, Value v, bool owned)
 {
@@ -122,7 +97,7 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
     if (v.tag == V_UNDEF)
         v_push(in, v = exec_run(in, x->a));
     in->at = x;
-    if (x->op != TK_ADD || !(append_text(in, slot, v) || append_items(in, slot, v))) {
+    if (x->op != TK_ADD || !value_grows(in, slot, v)) {
         Value old = *slot;
         if (old.tag == V_UNDEF)
             v_push(in, old = exec_run(in, x->b));
@@ -257,6 +232,7 @@ typedef struct Store {
     const Op *op;
     Value v;
     bool weak;
+    const Value *at;             /* the subscripts, where they are known already */
 } Store;
 
 static Value level_get(Interp *in, Value base, const Level *l)
@@ -286,7 +262,7 @@ static void level_store(Interp *in, Value *slot, const Level *l, const Store *s)
 {
     Value *inside = s->op && s->site->op == TK_ADD ? level_slot(in, slot, l) : NULL;
     in->at = s->site;
-    if (inside && (append_text(in, inside, s->v) || append_items(in, inside, s->v)))
+    if (inside && value_grows(in, inside, s->v))
         return;
     if (!s->op) {
         level_set(in, slot, l, s->v);
@@ -342,7 +318,10 @@ static void place_store(Interp *in, const Exec *t, Level *inner, const Store *s)
     Sub subs[SUBS_MAX];
     stack_check(in);
     Level level = { .target = t, .inner = inner, .subs = subs };
-    if (t->op == TG_INDEX)
+    if (t->op == TG_INDEX && s->at && !inner)
+        for (uint32_t i = 0; i < t->count; i++)
+            subs[level.n++] = (Sub){ .kind = SUB_VALUE, .v = s->at[i] };
+    else if (t->op == TG_INDEX)
         level.n = subs_eval(in, t, subs);
     if (t->a->op != TG_SLOT) {
         place_store(in, t->a, &level, s);
@@ -376,77 +355,6 @@ void target_assign(Interp *in, const Exec *t, Value v)
     stack_drop(in, mark);
 }
 
-/* ---- t = append(t, value) ---- */
-/* A place whose containers are tuples, which are unshared on the way; NULL: it is another, or not
- * there. */
-static Value *place_find(Interp *in, const Exec *t)
-{
-    if (t->op == TG_SLOT)
-        return &in->fp[t->sa];
-    stack_check(in);
-    Value *base = place_find(in, t->a), *mark = in->sp;
-    if (!base || base->tag != V_TUPLE)
-        return NULL;
-    if (t->op == TG_FIELD)
-        return field_slot(in, base, t->node->name);
-    Sub subs[SUBS_MAX];
-    int n = subs_eval(in, t, subs);
-    Value *found = index_slot(in, base, subs, n);
-    stack_drop(in, mark);
-    return found;
-}
-
-/* Vectors of 64 bits and bools grow in place, where nothing asks to be told of operations. */
-static bool vector_grows(const Interp *in, Value v)
-{
-    return v.tag == V_TENSOR && v.tensor->rank == 1 && !in->scope && !in->solved &&
-           !place_wants(in) &&
-           !heard_on(in) &&
-           (v.tensor->dtype == DT_F64 || v.tensor->dtype == DT_I64 || v.tensor->dtype == DT_BOOL);
-}
-
-static bool vector_push(Interp *in, Value *slot, Value v)
-{
-    DType dt = (DType)slot->tensor->dtype;
-    double number = v.tag == V_INT ? (double)v.i : v.f;
-    uint8_t truth_value = v.i != 0;
-    if (dt == DT_F64 && (v.tag == V_FLOAT || v.tag == V_INT))
-        return tensor_push(&in->ctx, &slot->tensor, &number);
-    if (dt == DT_I64 && v.tag == V_INT)
-        return tensor_push(&in->ctx, &slot->tensor, &v.i);
-    return dt == DT_BOOL && v.tag == V_BOOL && tensor_push(&in->ctx, &slot->tensor, &truth_value);
-}
-
-/* a: the name `append`, b: value, c: the plain assignment, data: the target if it is no variable.
- * What nobody else holds grows where it stands. */
-Value eval_append(Interp *in, const Exec *x)
-{
-    const Exec *place = x->data;
-    bool builtin = x->a->eval == eval_global &&
-                   ((const GlobalRef *)x->a->data)->slot->tag == V_UNDEF;
-    Value *slot = !builtin ? NULL : place ? place_find(in, place) : &in->fp[x->sa];
-    if (!slot || !(slot->tag == V_TUPLE ? *slot->refs == 1 : vector_grows(in, *slot)))
-        return exec_run(in, x->c);
-    Value *mark = in->sp, v = exec_run(in, x->b);
-    v_push(in, v);
-    in->at = x;
-    slot = place ? place_find(in, place) : slot;
-    /* C has set it meanwhile */
-    if (!slot || (slot->tag != V_TUPLE && slot->tag != V_TENSOR)) {
-        exec_run(in, x->c);
-    } else if (slot->tag == V_TUPLE) {
-        tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(v));    /* copies if value shares it */
-    } else if (!vector_push(in, slot, v)) {
-        in->at = x->c->a;
-        unsigned weak = exec_weak(x->b) ? 2 : 0;
-        Value r = op_apply(in, op_named(in, "append"), (Value[]){ *slot, v }, 2, weak,
-                           NULL, NULL, 0);
-        slot_put(in, slot, r);
-    }
-    stack_drop(in, mark);
-    return v_none();
-}
-
 /* a = b = value; list holds the targets from left to right. */
 Value eval_assign_chain(Interp *in, const Exec *x)
 {
@@ -460,32 +368,29 @@ Value eval_assign_chain(Interp *in, const Exec *x)
     return v_none();
 }
 
-/* Elements that are no tuples, taken apart in the header of a loop: pairs were meant. */
-static const char *enumerate_help(Interp *in, uint32_t names, char *out, size_t cap)
+/* How many values unpacking gives; -1: it is nothing that can be unpacked. */
+static int64_t unpack_count(Value v)
 {
-    const Node *n = in->at ? in->at->node : NULL;
-    const Source *s = frame_source(in, in->calls);
-    size_t len = n && s && n->span.to <= s->len ? n->span.to - n->span.from : cap;
-    if (names != 2 || n->kind == ND_ASSIGN || len + 40 > cap ||
-        memchr(s->text + n->span.from, '\n', len))
-        return NULL;
-    snprintf(out, cap, "with the place of each: enumerate(%.*s)", (int)len, s->text + n->span.from);
-    return out;
+    return v.tag == V_STRING ? -1 : each_count(v);
+}
+
+static _Noreturn void raise_unpack(Interp *in, const Exec *t, Value v, const char *help)
+{
+    char what[96];
+    if (unpack_count(v) < 0)
+        err_raise_help(&in->ctx, ERR_TYPE, help,
+                       "only tuples, vectors and ranges can be unpacked into %u names; this is %s",
+                       t->count, v_article(v, what, sizeof what));
+    err_raise_help(&in->ctx, ERR_VALUE, help,
+                   "there are %lld values to unpack into %u names",
+                   (long long)unpack_count(v), t->count);
 }
 
 static void unpack(Interp *in, const Exec *t, Value v)
 {
-    int64_t n = v.tag == V_STRING ? -1 : each_count(v);
     const Exec *site = in->at;
-    if (n < 0) {
-        char what[96], help[128];
-        err_raise_help(&in->ctx, ERR_TYPE, enumerate_help(in, t->count, help, sizeof help),
-                       "only tuples, vectors and ranges can be unpacked into %u names; this is %s",
-                       t->count, v_article(v, what, sizeof what));
-    }
-    if (n != t->count)
-        err_raise(&in->ctx, ERR_VALUE, "there are %lld values to unpack into %u names",
-                  (long long)n, t->count);
+    if (unpack_count(v) != t->count)
+        raise_unpack(in, t, v, NULL);
     Each it;
     each_start(in, site, &it, v);
     Value item;
@@ -493,6 +398,36 @@ static void unpack(Interp *in, const Exec *t, Value v)
         in->at = site;
         target_assign(in, t->list[i], item);
     }
+}
+
+/* Two names in the header of a loop over single items: pairs were meant. */
+static const char *pairs_help(Interp *in, const Exec *over, Value whole, char *out, size_t cap)
+{
+    const Source *s = frame_source(in, in->calls);
+    Span at = over->node->span;
+    int len = (int)(at.to - at.from);
+    if (!s || at.to > s->len || 2 * (size_t)len + 60 > cap ||
+        memchr(s->text + at.from, '\n', (size_t)len))
+        return NULL;
+    const char *text = s->text + at.from;
+    if (whole.tag == V_TUPLE && whole.tuple->named)
+        snprintf(out, cap, "with the name of each: zip(keys(%.*s), %.*s)", len, text, len, text);
+    else
+        snprintf(out, cap, "with the place of each: enumerate(%.*s)", len, text);
+    return out;
+}
+
+void target_assign_item(Interp *in, const Exec *over, Value whole, const Exec *t, Value v)
+{
+    in->at = over;
+    if (t->op == TG_TUPLE && unpack_count(v) != t->count) {
+        char help[240];
+        v_push(in, v);
+        bool pairs = t->count == 2 && (unpack_count(v) < 0 || whole.tag == V_TENSOR ||
+                                       (whole.tag == V_TUPLE && whole.tuple->named));
+        raise_unpack(in, t, v, pairs ? pairs_help(in, over, whole, help, sizeof help) : NULL);
+    }
+    target_assign(in, t, v);
 }
 
 /* target op= v where the target is an element, slice or field: a = value, b = target. */
@@ -508,6 +443,135 @@ Value eval_update_target(Interp *in, const Exec *x)
                   operator_symbol((Operator)x->op));
     }
     place_store(in, x->b, NULL, &s);
+    stack_drop(in, mark);
+    return v_none();
+}
+
+/* ---- s[r[i]] += x[i] ---- */
+typedef struct Gathering {
+    const Exec *x;
+    const GatherSite *site;
+    int64_t len[GATHER_INDICES];        /* of each index; -1: not known yet */
+    uint32_t from[GATHER_INDICES];      /* the part that says so */
+} Gathering;
+
+/* A name that has a value is a variable, and the statement is no index notation. */
+static bool has_value(Interp *in, const Exec *name)
+{
+    if (name->eval == eval_local)
+        return in->fp[name->sa].tag != V_UNDEF;
+    return name->eval != eval_global || ((const GlobalRef *)name->data)->slot->tag != V_UNDEF;
+}
+
+static void take_length(Interp *in, Gathering *g, uint32_t part, uint32_t index, int64_t len)
+{
+    const GatherSite *s = g->site;
+    if (g->len[index] < 0) {
+        g->len[index] = len;
+        g->from[index] = part;
+    }
+    if (g->len[index] == len)
+        return;
+    const Node *first = s->parts[g->from[index]].node, *second = s->parts[part].node;
+    Error *e = err_new(&in->ctx, ERR_SHAPE,
+                       "the index %s has two lengths: %lld and %lld",
+                       s->indices[index]->node->name->text, (long long)g->len[index],
+                       (long long)len);
+    e->where.operand[0] = first->span;
+    e->where.operand[1] = second->span;
+    e->where.operands = 2;
+    err_underline(e, 0);
+    err_underline(e, 1);
+    err_throw(e);
+}
+
+/* An index alone runs over the axis of the target that it stands in. */
+static Value axis_positions(Interp *in, Gathering *g, uint32_t part, uint32_t index)
+{
+    Value base = exec_run(in, g->site->base);
+    v_push(in, base);
+    base = v_plain(base);
+    if (base.tag != V_TENSOR || base.tensor->rank <= (int)part)
+        return v_int(0);                    /* the store says what is wrong */
+    int64_t n = tensor_shape(base.tensor)[part];
+    take_length(in, g, part, index, n);
+    Tensor *t = tensor_new(&in->ctx, DT_I64, 1, &n);
+    for (int64_t i = 0; i < n; i++)
+        ((int64_t *)t->data)[i] = i;
+    return v_tensor_raw(t);
+}
+
+_Noreturn static void raise_part(Interp *in, const GatherPart *part, const char *what, Value v)
+{
+    char given[96];
+    Source *source = frame_source(in, in->calls);
+    Error *e = err_new(&in->ctx, ERR_TYPE, "%s is %s", what, v_article(v, given, sizeof given));
+    if (source)
+        err_at(e, source, part->node->span);
+    err_throw(e);
+}
+
+/* The value of a part, with an axis for each index: of length 1 where it is not in the part. */
+static Value spread(Interp *in, Gathering *g, uint32_t part, Value v)
+{
+    const GatherSite *s = g->site;
+    const GatherPart *p = &s->parts[part];
+    int64_t shape[GATHER_INDICES], strides[GATHER_INDICES];
+    if (!p->over) {
+        Value plain = v_plain(v);
+        if (plain.tag == V_TENSOR && plain.tensor->rank > 0)
+            raise_part(in, p, "what has no index is one number: this", plain);
+        return v;
+    }
+    Tensor *t = v_to_tensor(in, v_plain(v), 0);
+    v_push(in, v_tensor_raw(t));
+    int axis = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        bool here = p->over >> i & 1 && axis < t->rank;
+        shape[i] = here ? tensor_shape(t)[axis] : 1;
+        strides[i] = here ? tensor_strides(t)[axis++] : 0;
+        if (here)
+            take_length(in, g, part, i, shape[i]);
+    }
+    if (part + 1 < s->total && t->dtype == DT_BOOL)
+        raise_part(in, p, "a position is an int: this", v_tensor_raw(t));
+    if (v.tag == V_TRACED && part + 1 == s->total) {
+        Tuple *lengths = tuple_new(&in->ctx, s->count);
+        v_push(in, v_tuple(lengths));
+        for (uint32_t i = 0; i < s->count; i++)
+            lengths->items[i] = v_int(shape[i]);
+        Value args[2] = { v, in->sp[-1] };
+        v_push(in, op_call(in, op_named(in, "reshape"), args, 2, 0));
+        return in->sp[-1];
+    }
+    v_push(in, v_tensor_raw(tensor_view(&in->ctx, t, (int)s->count, shape, strides,
+                                             t->data)));
+    return in->sp[-1];
+}
+
+Value eval_update_gathered(Interp *in, const Exec *x)
+{
+    const GatherSite *s = x->data;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (has_value(in, s->indices[i]))
+            return exec_run(in, x->a);
+    Value *mark = in->sp, at[SUBS_MAX];
+    Gathering g = { .x = x, .site = s };
+    for (uint32_t i = 0; i < s->count; i++)
+        g.len[i] = -1;
+    stack_room(in, 4 * s->total + 8);
+    for (uint32_t k = 0; k < s->total; k++) {
+        uint32_t part = k ? k - 1 : s->total - 1;       /* the value first, as in x op= v */
+        const GatherPart *p = &s->parts[part];
+        Value v = p->alone ? axis_positions(in, &g, part, p->alone - 1u) : exec_run(in, p->exec);
+        v_push(in, v);
+        in->at = x;
+        at[part] = spread(in, &g, part, v);
+    }
+    Store store = { .site = x, .op = s->op, .v = at[s->total - 1], .at = at,
+                    .weak = exec_weak(s->parts[s->total - 1].exec) };
+    in->at = x;
+    place_store(in, x->b, NULL, &store);
     stack_drop(in, mark);
     return v_none();
 }

@@ -41,6 +41,7 @@ static const char *condition_text(Interp *in, char *out, size_t cap)
 
 bool truth(Interp *in, Value v)
 {
+    v = v_plain(v);
     if (v.tag == V_BOOL)
         return v.i != 0;
     char what[96], quoted[64], help[160] = "";
@@ -54,7 +55,9 @@ bool truth(Interp *in, Value v)
         err_raise_help(&in->ctx, ERR_TYPE, help,
                        "a condition must be one bool, but this is %s", is);
     }
-    if (v.tag == V_INT || v.tag == V_FLOAT)
+    if (v.tag == V_INT && text && in->at->node->kind == ND_UNARY && text[1] == '!')
+        snprintf(help, sizeof help, "compare it: %.*s == 0", (int)strlen(text) - 3, text + 2);
+    else if (v.tag == V_INT || v.tag == V_FLOAT)
         snprintf(help, sizeof help, text ? "compare it: %s != 0" : "compare it with != 0", text);
     else if (v.tag == V_STRING)
         snprintf(help, sizeof help,
@@ -296,6 +299,11 @@ int64_t range_part(Interp *in, const Exec *part)
     if (__builtin_expect(v.tag == V_INT, 1))
         return v.i;
     v_push(in, v);
+    v = v_plain(v);
+    if (v.tag == V_INT) {
+        stack_drop(in, in->sp - 1);
+        return v.i;
+    }
     in->at = part;
     char what[96];
     v_article(v, what, sizeof what);
@@ -366,7 +374,7 @@ Value eval_for(Interp *in, const Exec *x)
     Value v, result = v_none();
     bool heard = loop_heard(in, x, (uint64_t)it.count);
     for (int64_t done = 0; each_next(in, &it, &v); done++) {
-        target_assign(in, x->c, v);
+        target_assign_item(in, x->a, mark[0], x->c, v);
         if (__builtin_expect(heard, 0))
             progress_at(&in->ctx, done);
         LoopStep s = loop_body(in, x, x->b);

@@ -66,7 +66,8 @@ static __attribute__((noinline)) Value index_values(Interp *in, const Exec *x, V
     v_push(in, j);
     if (base.tag == V_UNDEF)
         v_push(in, base = exec_run(in, x->a));
-    Sub subs[2] = { { .kind = SUB_VALUE, .v = i }, { .kind = SUB_VALUE, .v = j } };
+    Sub subs[2] = { { .kind = SUB_VALUE, .v = v_plain(i) },
+                    { .kind = SUB_VALUE, .v = v_plain(j) } };
     in->at = x;
     Value r = index_get(in, base, subs, (int)x->count);
     stack_drop(in, mark);
@@ -186,7 +187,8 @@ int subs_eval(Interp *in, const Exec *x, Sub *subs)
         const Exec *s = x->list[i];
         subs[i] = (Sub){ .kind = s->eval ? SUB_VALUE : (SubKind)s->op };
         if (s->eval) {
-            v_push(in, subs[i].v = exec_run(in, s));
+            v_push(in, exec_run(in, s));
+            subs[i].v = v_plain(in->sp[-1]);
         } else if (s->op == SUB_SLICE) {
             Value *parts[] = { &subs[i].start, &subs[i].stop, &subs[i].step };
             for (int p = 0; p < 3; p++)
@@ -276,12 +278,16 @@ static __attribute__((noinline)) Value store_values(Interp *in, const Exec *x, V
     Value *slot = &in->fp[x->sa];
     if (slot->tag == V_UNDEF)
         raise_unassigned(in, x->b->a);
-    Sub subs[2] = { { .kind = SUB_VALUE, .v = i }, { .kind = SUB_VALUE, .v = j } };
+    Sub subs[2] = { { .kind = SUB_VALUE, .v = v_plain(i) },
+                    { .kind = SUB_VALUE, .v = v_plain(j) } };
     in->at = x;
-    if (x->data)
-        index_update(in, slot, subs, (int)x->b->count, x->data, v, exec_weak(x->a));
-    else
-        index_set(in, slot, subs, (int)x->b->count, v);
+    int n = (int)x->b->count;
+    Value *item = x->data && x->op == TK_ADD ? index_slot(in, slot, subs, n) : NULL;
+    bool grown = item && value_grows(in, item, v);
+    if (!grown && x->data)
+        index_update(in, slot, subs, n, x->data, v, exec_weak(x->a));
+    else if (!grown)
+        index_set(in, slot, subs, n, v);
     stack_drop(in, mark);
     return v_none();
 }

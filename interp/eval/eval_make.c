@@ -1,5 +1,6 @@
 /* Expressions that build something: literals of vectors, matrices, tuples, ranges and
  * strings, comprehensions, unary operators; and iteration over values. */
+#include "interp/state/frames.h"
 #include "interp/eval/eval_make.h"
 
 #include "core/memory/progress.h"
@@ -15,6 +16,7 @@
 #include "interp/index/literal.h"
 #include "interp/show/show.h"
 #include <math.h>
+#include <stdio.h>
 
 #include <string.h>
 
@@ -113,13 +115,13 @@ Value eval_range(Interp *in, const Exec *x)
     return v_range(range_new(&in->ctx, start, stop, step));
 }
 
-/* "a {x} b {y:.2f}": list of pieces; a piece that is a constant string has no node kind
- * FORMATTED. The text grows on the stack, where an error finds it. */
-Value eval_text(Interp *in, const Exec *x)
+/* The pieces of a text from the one of that number on, joined. They grow on the stack, where an
+ * error finds them. A piece that is a constant string has no node kind FORMATTED. */
+Value text_pieces(Interp *in, const Exec *x, uint32_t first)
 {
     Value *base = in->sp;
     v_push(in, v_str(str_new(&in->ctx, "", 0)));
-    for (uint32_t i = 0; i < x->count; i++) {
+    for (uint32_t i = first; i < x->count; i++) {
         const Exec *piece = x->list[i];
         v_push(in, exec_run(in, piece));
         Value v = base[1];
@@ -142,9 +144,16 @@ Value eval_text(Interp *in, const Exec *x)
     return base[0];
 }
 
+/* "a {x} b {y:.2f}": list of pieces. */
+Value eval_text(Interp *in, const Exec *x)
+{
+    return text_pieces(in, x, 0);
+}
+
 /* ---- iteration ---- */
 int64_t each_count(Value v)
 {
+    v = v_plain(v);
     switch (v.tag) {
     case V_RANGE: return v.range->count;
     case V_TUPLE: return v.tuple->count;
@@ -164,16 +173,21 @@ void each_start(Interp *in, const Exec *x, Each *it, Value over)
     in->at = x;
     char what[96];
     v_article(over, what, sizeof what);
+    const Source *s = frame_source(in, in->calls);
+    Span at = x->node->span;
+    bool quoted = s && at.to <= s->len && at.to - at.from < 80;
+    char help[120];
+    snprintf(help, sizeof help, quoted ? "from 0 on: 0:%.*s" : "0:n counts from 0 to n - 1",
+             (int)(at.to - at.from), quoted ? s->text + at.from : "");
     if (over.tag == V_INT)
-        err_raise_help(&in->ctx, ERR_TYPE, "0:n counts from 0 to n - 1",
-                       "cannot iterate over %s", what);
+        err_raise_help(&in->ctx, ERR_TYPE, help, "cannot iterate over %s", what);
     err_raise(&in->ctx, ERR_TYPE, "cannot iterate over %s", what);
 }
 
 static Value tensor_item(Interp *in, Value over, int64_t i)
 {
     const Tensor *t = over.tensor;
-    if (t->rank == 1) {
+    if (over.tag == V_TENSOR && t->rank == 1) {
         int64_t at = i * tensor_strides(t)[0];
         switch (t->dtype) {
         case DT_F64: return v_float(((const double *)t->data)[at]);
@@ -224,8 +238,7 @@ static Value comprehension_level(Interp *in, const Exec *x, uint32_t level)
     for (int64_t done = 0; each_next(in, &it, &v); done++) {
         if (__builtin_expect(heard, 0))
             progress_at(&in->ctx, done);
-        in->at = bind;
-        target_assign(in, bind->b, v);
+        target_assign_item(in, bind->a, base[0], bind->b, v);
         if (level == 0 && x->b && !condition(in, x->b))
             continue;
         v = level + 1 < x->count ? comprehension_level(in, x, level + 1) : exec_run(in, x->a);

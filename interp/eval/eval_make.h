@@ -9,6 +9,7 @@ Value eval_transpose(Interp *, const Exec *);
 Value eval_vector(Interp *, const Exec *);
 Value eval_matrix(Interp *, const Exec *);
 Value eval_text(Interp *, const Exec *);
+Value text_pieces(Interp *, const Exec *text, uint32_t first);
 Value eval_comprehension(Interp *, const Exec *);
 Value *list_push(Interp *, const Exec *);       /* evaluates x->list onto the stack */
 

@@ -21,9 +21,11 @@
 
 /* ---- headers ---- */
 /* op of a modifier's node. */
-enum { MOD_ACCUMULATE, MOD_ROUND, MOD_SATURATE, MOD_FLUSH, MOD_REPRODUCIBLE, MODIFIERS };
+enum {
+    MOD_ACCUMULATE, MOD_ROUND, MOD_SATURATE, MOD_FLUSH, MOD_REPRODUCIBLE, MOD_BACKWARD, MODIFIERS
+};
 static const char *const modifier_names[MODIFIERS] = { "accumulate", "round", "saturate", "flush",
-                                                       "reproducible" };
+                                                       "reproducible", "backward" };
 static const char *const mode_names[ROUND_MODES] = { "nearest", "away", "zero",  "up",
                                                      "down",    "odd",  "stochastic" };
 
@@ -35,12 +37,12 @@ static int word_index(const Name *name, const char *const *words, int n)
     return i;
 }
 
-/* MODIFIER: op says which; a: the format of accumulate; sa: the mode of round. */
+/* MODIFIER: op says which; a: the format of accumulate or backward; sa: the mode of round. */
 static const Exec *lower_modifier(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, NULL, n);
     x->op = (uint8_t)word_index(n->name, modifier_names, MODIFIERS);
-    if (x->op == MOD_ACCUMULATE)
+    if (x->op == MOD_ACCUMULATE || x->op == MOD_BACKWARD)
         x->a = lower_operand(lo, n->a);
     else if (x->op == MOD_ROUND)
         x->sa = (uint32_t)word_index(n->a->name, mode_names, ROUND_MODES);
@@ -202,8 +204,28 @@ static void check_accumulate(Interp *in, DType format, DType acc)
     err_throw(e);
 }
 
+/* The format in which products of a backward pass take cotangents. */
+static void apply_backward(Interp *in, const Exec *m, Scope *s)
+{
+    int e, p;
+    MiniStyle style;
+    DType dt = header_format(in, m, m->a, "backward");
+    if (!dtype_mini_read(dt, &e, &p, &style)) {
+        Error *err = err_new(&in->ctx, ERR_DTYPE, "backward takes a binary float format, not %s",
+                             dtype_name(dt));
+        err_underline(err, 0);
+        err_help(err, "backward e5m2");
+        err_throw(err);
+    }
+    s->backward = dt;
+}
+
 static void modifier_apply(Interp *in, const Exec *m, Scope *s)
 {
+    if (m->op == MOD_BACKWARD) {
+        apply_backward(in, m, s);
+        return;
+    }
     if (m->op == MOD_ACCUMULATE) {
         DType acc = header_format(in, m, m->a, "accumulate");
         check_accumulate(in, s->format, acc);
@@ -272,7 +294,9 @@ static Value eval_autocast(Interp *in, const Exec *x)
         err_help(err, "every operation in it: precision %s", dtype_name(dt));
         err_throw(err);
     }
-    Scope s = { .format = DT_NONE, .accumulate = DT_F32, .autocast = dt };
+    Scope s = { .format = DT_NONE, .accumulate = DT_F32, .autocast = dt, .backward = DT_NONE };
+    for (uint32_t i = 0; i < x->a->count; i++)
+        modifier_apply(in, x->a->list[i], &s);
     return scope_run(in, &s, x->b);
 }
 
@@ -285,7 +309,12 @@ static const Exec *lower_scope(Lower *lo, const Node *n, EvalFn eval)
         x->a = lower_scope_header(lo, n);
     } else {
         Exec *header = exec_new(lo, NULL, n);
+        const Exec **list = lower_alloc(lo, (n->count + 1) * sizeof *list);
+        for (uint32_t i = 0; i < n->count; i++)
+            list[i] = lower_modifier(lo, n->list[i]);
         header->a = lower_operand(lo, n->a);
+        header->list = list;
+        header->count = n->count;
         x->a = header;
     }
     lo->scoped = true;

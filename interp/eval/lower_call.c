@@ -105,7 +105,7 @@ static const Exec *lower_plain_call(Lower *lo, const Node *n)
 }
 
 /* x |> f(y) is f(x, y): the call is made here, so that errors show the user's own text. */
-static Node *pipe_call(Lower *lo, const Node *n)
+Node *lower_pipe(Lower *lo, const Node *n)
 {
     Node *call = node_copy(lo, n);
     bool takes = n->b->kind == ND_CALL && !(n->b->flags & NF_PARENS);
@@ -123,7 +123,7 @@ static Node *pipe_call(Lower *lo, const Node *n)
 
 const Exec *lower_call(Lower *lo, const Node *n)
 {
-    return lower_plain_call(lo, n->kind == ND_PIPE ? pipe_call(lo, n) : n);
+    return lower_plain_call(lo, n->kind == ND_PIPE ? lower_pipe(lo, n) : n);
 }
 
 /* ---- functions ---- */

@@ -107,6 +107,14 @@ static const Exec *lower_number(Lower *lo, const Node *n)
     return x;
 }
 
+/* A number in scopes stands with its sign, as others do who read the node; an error without it. */
+static const Exec *with_sign(const Exec *x, const Node *n)
+{
+    if (x->flags & XF_WEAK)
+        ((Exec *)x)->node = n;
+    return x;
+}
+
 /* -5 and -0.5 are literals too; so is the smallest int, whose digits alone are none. */
 static const Exec *lower_negative(Lower *lo, const Node *n)
 {
@@ -115,11 +123,11 @@ static const Exec *lower_negative(Lower *lo, const Node *n)
     if (n->a->kind == ND_INT && literal_int(n->a, &i) && i == (uint64_t)INT64_MAX + 1)
         x = exec_const(lo, n, v_int(INT64_MIN));
     else if (n->a->kind == ND_INT && (!literal_int(n->a, &i) || i > INT64_MAX))
-        return large_int(lo, n->a, true);
+        return with_sign(large_int(lo, n->a, true), n);
     else if (n->a->kind == ND_INT)
         x = exec_const(lo, n, v_int(-(int64_t)i));
     else if (lo->scoped)
-        return lower_scoped_number(lo, n->a, true);
+        return with_sign(lower_scoped_number(lo, n->a, true), n);
     else
         x = exec_const(lo, n, v_float(-lower_number(lo, n->a)->k.f));
     ((Exec *)x)->flags |= XF_WEAK;

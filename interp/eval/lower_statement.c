@@ -294,9 +294,9 @@ static bool same_place(const Node *a, const Node *b)
     return (literal || same_variable(p, q)) && same_place(a->a, b->a);
 }
 
-/* t = append(t, value), t.x = append(t.x, value), t[k] = append(t[k], value): what is unshared
- * grows where it stands, so that building one in a loop is linear. Lowered with the plain form
- * beside it, for all else and for a program's own `append`. */
+/* ---- t = append(t, v), s = s + u + v, s = "{s}, {v}" ---- */
+/* What is unshared grows where it stands, so that building one in a loop is linear. Lowered with
+ * the plain form beside it, for all else and for a program's own `append`. */
 static bool appends_to(const Lower *lo, const Node *target, const Node *v)
 {
     const Op *op;
@@ -307,15 +307,69 @@ static bool appends_to(const Lower *lo, const Node *target, const Node *v)
            v->list[1]->kind != ND_NAMED && v->list[1]->kind != ND_SPREAD && !may_write(v->list[1]);
 }
 
-static const Exec *lower_append(Lower *lo, const Node *n)
+/* Can an operand of a sum be a string? */
+static bool may_be_text(const Node *n)
 {
-    Exec *x = exec_new(lo, eval_append, n);
+    switch (n->kind) {
+    case ND_STRING: case ND_INTERP: case ND_NAME: case ND_CALL: case ND_FIELD: case ND_INDEX:
+        return true;
+    case ND_BINARY: return n->op == TK_ADD || n->op == TK_MUL;      /* "-" * 40 */
+    default: return false;
+    }
+}
+
+/* How many sums has s + u + v on its left spine down to the target? 0: it is none that grows. */
+static uint32_t sums_onto(const Node *target, const Node *v)
+{
+    uint32_t count = 0;
+    while (v->kind == ND_BINARY && v->op == TK_ADD && may_be_text(v->b) && !may_write(v->b)) {
+        count++;
+        v = v->a;
+    }
+    return same_place(target, v) ? count : 0;
+}
+
+static bool text_onto(const Node *target, const Node *v)
+{
+    if (v->kind != ND_INTERP || v->count == 0 || v->list[0]->kind != ND_FORMATTED ||
+        v->list[0]->text)
+        return false;
+    return same_place(target, v->list[0]->a) && !list_may_write(v->list + 1, v->count - 1);
+}
+
+static Exec *lower_grown(Lower *lo, const Node *n, EvalFn eval)
+{
+    Exec *x = exec_new(lo, eval, n);
     bool variable = n->a->kind == ND_NAME;
     x->c = variable ? assign_slot(lo, n, n->a, n->b) : assign_target(lo, n);
-    x->a = lower_operand(lo, n->b->a);
-    x->b = lower_operand(lo, n->b->list[1]);
     x->sa = variable ? (uint32_t)n->a->slot : 0;
     x->data = variable ? NULL : (void *)x->c->b;
+    return x;
+}
+
+static const Exec *lower_append(Lower *lo, const Node *n, const Node *call)
+{
+    Exec *x = lower_grown(lo, n, eval_append);
+    x->a = lower_operand(lo, call->a);
+    x->b = lower_operand(lo, call->list[1]);
+    return x;
+}
+
+static const Exec *lower_grow_sum(Lower *lo, const Node *n, uint32_t count)
+{
+    Exec *x = lower_grown(lo, n, eval_grow_sum);
+    const Exec **list = lower_alloc(lo, count * sizeof *list), *sum = x->c->a;
+    for (uint32_t i = count; i-- > 0; sum = sum->a)
+        list[i] = sum;
+    x->list = list;
+    x->count = count;
+    return x;
+}
+
+static const Exec *lower_grow_text(Lower *lo, const Node *n)
+{
+    Exec *x = lower_grown(lo, n, eval_grow_text);
+    x->a = x->c->a;
     return x;
 }
 
@@ -346,8 +400,14 @@ static const Exec *lower_assign(Lower *lo, const Node *n)
             return raise_foreign(lo, foreign_base(link->a));
     if (v->kind == ND_ASSIGN)
         return lower_assign_chain(lo, n);
-    if (appends_to(lo, t, v))
-        return lower_append(lo, n);
+    const Node *call = v->kind == ND_PIPE && same_place(t, v->a) ? lower_pipe(lo, v) : v;
+    if (appends_to(lo, t, call))
+        return lower_append(lo, n, call);
+    if (text_onto(t, v))
+        return lower_grow_text(lo, n);
+    uint32_t sums = sums_onto(t, v);
+    if (sums > 1 || (sums && t->kind != ND_NAME))
+        return lower_grow_sum(lo, n, sums);
     if (t->kind == ND_NAME) {
         bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) &&
                      !may_write(v->b) &&
@@ -359,17 +419,8 @@ static const Exec *lower_assign(Lower *lo, const Node *n)
     return assign_target(lo, n);
 }
 
-static const Exec *lower_opassign(Lower *lo, const Node *n)
+static const Exec *update_element(Lower *lo, const Node *n)
 {
-    if (foreign_base(n->a))
-        return raise_foreign(lo, foreign_base(n->a));
-    if (n->a->kind == ND_NAME && !may_write(n->b))
-        return opassign_slot(lo, n, n->a, n->op, n->b);
-    if (n->a->kind == ND_NAME) {
-        Node *sum = node_copy(lo, n);
-        sum->kind = ND_BINARY;
-        return assign_slot(lo, n, n->a, sum);
-    }
     Exec *x = exec_new(lo, eval_update_target, n);
     x->a = lower_operand(lo, n->b);
     x->b = lower_target(lo, n->a);
@@ -379,6 +430,61 @@ static const Exec *lower_opassign(Lower *lo, const Node *n)
         x->eval = eval_update_element;
     }
     return x;
+}
+
+/* Which of the indices it is over. */
+static uint32_t indices_of(const Node *part, const Node *indices)
+{
+    uint32_t over = 0;
+    for (uint32_t k = 0; part->kind == ND_COMPREHENSION && k < part->count; k++)
+        for (uint32_t i = 0; i < indices->count; i++)
+            if (part->list[k]->a->name == indices->list[i]->name)
+                over |= 1u << i;
+    return over;
+}
+
+/* An update with a second reading over indices, n->c. */
+static const Exec *update_gathered(Lower *lo, const Node *n)
+{
+    const Node *second = n->c, *names = second->a;
+    Exec *x = exec_new(lo, eval_update_gathered, n);
+    GatherSite *s = lower_alloc(lo, sizeof *s);
+    const Exec **indices = lower_alloc(lo, names->count * sizeof *indices);
+    *s = (GatherSite){ .op = op_operator(lo->in, (Operator)n->op), .indices = indices,
+                       .count = names->count, .total = second->count,
+                       .parts = lower_alloc(lo, second->count * sizeof *s->parts) };
+    x->a = update_element(lo, n);
+    x->b = lower_target(lo, n->a);
+    x->data = s;
+    s->base = lower(lo, n->a->a);
+    for (uint32_t i = 0; i < names->count; i++)
+        indices[i] = lower(lo, names->list[i]);
+    for (uint32_t i = 0; i < second->count; i++) {
+        const Node *part = second->list[i];
+        bool value = i + 1 == second->count;
+        bool alone = !value && part->kind == ND_COMPREHENSION && part->a->kind == ND_NAME;
+        GatherPart *p = &s->parts[i];
+        *p = (GatherPart){ .node = value ? n->b : n->a->list[i], .over = indices_of(part, names) };
+        p->alone = alone ? 1u + (uint32_t)__builtin_ctz(p->over) : 0;
+        p->exec = alone ? NULL : lower_operand(lo, part);
+    }
+    return x;
+}
+
+static const Exec *lower_opassign(Lower *lo, const Node *n)
+{
+    if (foreign_base(n->a))
+        return raise_foreign(lo, foreign_base(n->a));
+    if (n->c && op_operator(lo->in, (Operator)n->op))
+        return update_gathered(lo, n);
+    if (n->a->kind == ND_NAME && !may_write(n->b))
+        return opassign_slot(lo, n, n->a, n->op, n->b);
+    if (n->a->kind == ND_NAME) {
+        Node *sum = node_copy(lo, n);
+        sum->kind = ND_BINARY;
+        return assign_slot(lo, n, n->a, sum);
+    }
+    return update_element(lo, n);
 }
 
 /* ---- blocks and control flow ---- */

@@ -495,6 +495,12 @@ const char *module_test_name(const Module *m, int i)
     return m->tests[i]->name;
 }
 
+unsigned module_test_line(const Module *m, int i)
+{
+    const ModuleTest *t = m->tests[i];
+    return source_place(t->chunk->source, t->code->node->span.from).line;
+}
+
 static void test_call(Interp *in, Module *m, const ModuleTest *t)
 {
     CallFrame frame = { .up = in->calls, .source = t->chunk->source, .module = m };

@@ -18,6 +18,7 @@ Value module_import(Interp *, const char *name_or_path, bool is_path, Source *im
  * globals as they were; false: it failed, and ctx.error is the error (err_free it). */
 int module_test_count(const Module *);
 const char *module_test_name(const Module *, int i);
+unsigned module_test_line(const Module *, int i);
 bool module_test_run(Interp *, Module *, int i);
 /* `##` text above the assignment of a global, or NULL. */
 const char *module_doc(const Module *, const Name *);

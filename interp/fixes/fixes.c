@@ -41,6 +41,7 @@ typedef struct Fix {
     int made_count;
     int64_t elements;
     bool unknown;              /* a name is nothing here */
+    bool renames;              /* it assigns: what was called may be hidden no more */
     bool pure;                 /* no effects, few elements: it may be run */
     Chunk *chunk;              /* the code, or NULL while it is none */
 } Fix;
@@ -49,26 +50,52 @@ typedef struct Fix {
 static bool opens(char c) { return c == '(' || c == '[' || c == '{'; }
 static bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
 
-/* The code in a help line: what follows the last `: ` outside of brackets and quotes, or all of
- * it. False: it is prose, or a pattern with a … in it. */
-static bool fix_code(const char *help, const char **code, size_t *len)
+/* `words: code` in a help line, which may offer several of them. */
+typedef struct Clause {
+    size_t from, code, to;
+} Clause;
+
+enum { CLAUSES = 6 };
+
+/* What parts two offers: its length, 0 where there is none at p. */
+static size_t separator(const char *p)
 {
-    const char *from = help;
-    int depth = 0;
+    return strncmp(p, "; ", 2) == 0 ? 2 : strncmp(p, ", or ", 5) == 0 ? 5 : 0;
+}
+
+/* The offers of a help line: code is what follows a `: ` outside of brackets and quotes, up to the
+ * last separator before the words of the next offer; all of the line where there is no `: `. */
+static int clauses(const char *help, Clause *out)
+{
+    Clause c = { 0 };
+    size_t cut = 0, width = 0;         /* the last separator behind the code */
+    int depth = 0, count = 0;
     bool quoted = false;
-    for (const char *p = help; *p; p++) {
-        if (*p == '"' && (p == help || p[-1] != '\\'))
+    for (size_t i = 0; help[i]; i++) {
+        if (help[i] == '"' && (i == 0 || help[i - 1] != '\\'))
             quoted = !quoted;
-        else if (!quoted && opens(*p))
+        else if (!quoted && opens(help[i]))
             depth++;
-        else if (!quoted && closes(*p))
+        else if (!quoted && closes(help[i]))
             depth--;
-        else if (!quoted && depth == 0 && p[0] == ':' && p[1] == ' ')
-            from = p + 2;
+        if (quoted || depth != 0)
+            continue;
+        if (c.code > 0 && separator(help + i)) {
+            cut = i;
+            width = separator(help + i);
+        } else if (help[i] == ':' && help[i + 1] == ' ') {
+            if (cut > 0 && count < CLAUSES - 1) {
+                c.to = cut;
+                out[count++] = c;
+                c.from = cut + width;
+            }
+            c.code = i + 2;
+            cut = 0;
+        }
     }
-    *code = from;
-    *len = strlen(from);
-    return *len > 0 && !strstr(from, "…");
+    c.to = strlen(help);
+    out[count++] = c;
+    return count;
 }
 
 /* What err_operand_text says where there is no short text to quote is no code. */
@@ -140,14 +167,24 @@ static bool plain_value(Value v)
            v.tag == V_RANGE;
 }
 
+/* Does the error say of this name that it cannot be called? */
+static bool refused(const Error *e, const Name *name)
+{
+    const Source *s = e->where.source;
+    uint32_t from = e->where.span.from;
+    return s && from + name->len < s->len && s->text[from + name->len] == '(' &&
+           memcmp(s->text + from, name->text, name->len) == 0;
+}
+
 static void note_name(Fix *fix, const Name *name, bool called)
 {
     for (int i = 0; i < fix->made_count; i++)
         if (fix->made[i] == name)
             return;
-    Value v = variable(fix->in, name);
+    const Op *op = op_find(fix->in, name);
+    bool renamed = op && called && fix->renames && refused(fix->error, name);
+    Value v = renamed ? v_undef() : variable(fix->in, name);
     if (v.tag == V_UNDEF) {
-        const Op *op = op_find(fix->in, name);
         bool made = predefined_find(fix->in, name->text).tag != V_UNDEF;
         if (op)
             fix->pure &= called && op->tried;
@@ -224,6 +261,7 @@ static void walk(Fix *fix, const Node *n)
             walk(fix, n->list[i]);
         return;
     case ND_ASSIGN:
+        fix->renames = true;
         walk(fix, n->b);
         fix->pure &= n->a->kind == ND_NAME;
         if (n->a->kind != ND_NAME)
@@ -405,28 +443,50 @@ static bool fixes_begin(Interp *in)
     return true;
 }
 
-/* Takes the help off an error whose fix does not hold here. While it is raised: the values that
- * the fix speaks of are still there. Never raises. */
+static void help_drop(Error *e)
+{
+    free(e->help);
+    e->help = NULL;
+}
+
+/* Leaves the offers of the help line that hold. */
+static void help_sift(Interp *in, Error *e)
+{
+    Clause all[CLAUSES];
+    int count = clauses(e->help, all), kept = 0;
+    size_t n = 0;
+    for (int i = 0; i < count; i++) {
+        const Clause *c = &all[i];
+        size_t len = c->to - c->code;
+        const char *code = e->help + c->code;
+        if (len > 0 && !memmem(code, len, "…", sizeof "…" - 1) && !ways_hold(in, e, code, len))
+            continue;
+        size_t from = kept++ ? all[i - 1].to : c->from;
+        memmove(e->help + n, e->help + from, c->to - from);
+        n += c->to - from;
+    }
+    e->help[n] = '\0';
+    if (kept == 0)
+        help_drop(e);
+}
+
+/* Takes off the help of an error what does not hold here. While it is raised: the values that it
+ * speaks of are still there. Never raises. */
 static void fix_check(Interp *in, Error *e)
 {
-    const char *code;
-    size_t len;
-    if (e->help && !e->no_memory && fix_code(e->help, &code, &len) && code > e->help &&
-        quotes_nothing(code)) {
-        free(e->help);
-        e->help = NULL;
-    }
+    Clause all[CLAUSES];
+    const Clause *last = &all[e->help ? clauses(e->help, all) - 1 : 0];
+    if (e->help && !e->no_memory && last->code > 0 && quotes_nothing(e->help + last->code) &&
+        !strstr(e->help + last->code, "…"))
+        help_drop(e);
     if (!e->help || in->tries > 0 || (in->fixes && in->fixes->busy) || e->kind == ERR_MEMORY ||
-        e->kind == ERR_INTERRUPT || e->kind == ERR_SYNTAX || !fix_code(e->help, &code, &len))
+        e->kind == ERR_INTERRUPT || e->kind == ERR_SYNTAX)
         return;
     Error *before = in->ctx.error;
     in->ctx.error = NULL;
     if (fixes_begin(in)) {
         in->fixes->busy = true;
-        if (!ways_hold(in, e, code, len)) {
-            free(e->help);
-            e->help = NULL;
-        }
+        help_sift(in, e);
         in->fixes->busy = false;
     }
     err_free(in->ctx.error);

@@ -4,6 +4,7 @@
 #include "interp/index/index.h"
 
 #include "interp/state/kind.h"
+#include "interp/op/traced.h"
 #include "interp/door/pipeline.h"
 
 #include <string.h>
@@ -193,7 +194,7 @@ static const int64_t *string_offsets(Interp *in, Str *s)
 
 static Value string_char(Interp *in, Str *s, int64_t i)
 {
-    size_t at = str_offset(s, (size_t)i), end = at + 1;
+    size_t at = str_offset(&in->ctx, s, (size_t)i), end = at + 1;
     while (end < s->len && (s->text[end] & 0xc0) == 0x80)
         end++;
     return v_str(str_new(&in->ctx, s->text + at, end - at));
@@ -206,8 +207,8 @@ static Value string_pick(Interp *in, Str *s, const Picks *p)
     if (p->count == 0)
         return v_str(str_new(ctx, "", 0));
     if (!p->at && p->step == 1) {
-        size_t from = str_offset(s, (size_t)p->start),
-               to = str_offset(s, (size_t)(p->start + p->count));
+        size_t from = str_offset(ctx, s, (size_t)p->start),
+               to = str_offset(ctx, s, (size_t)(p->start + p->count));
         return v_str(str_new(ctx, s->text + from, to - from));
     }
     const int64_t *offsets = ascii ? NULL : string_offsets(in, s);
@@ -395,6 +396,8 @@ static void tuple_store(Interp *in, Value *slot, const Sub *sub, Value v)
 
 void index_set(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
+    if (__builtin_expect(in->boxes != 0, 0) && traced_store(in, slot, subs, n, NULL, v, false))
+        return;
     switch ((Tag)slot->tag) {
     case V_TENSOR:
     case V_BOOL:
@@ -418,11 +421,17 @@ void index_set(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 /* Errors of the subscripts point into the target, those of the operation at its operands. */
 void index_update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak)
 {
+    if (__builtin_expect(in->boxes != 0, 0) && traced_store(in, slot, subs, n, op, v, weak))
+        return;
     Value *mark = in->sp;
     const Exec *site = in->at, *target = site;
     if (site && site->node->kind == ND_OPASSIGN && site->b && site->b->node->kind == ND_INDEX)
         target = site->b;
     in->at = target;
+    if (index_update_repeated(in, slot, subs, n, op, v, weak)) {
+        in->at = site;
+        return;
+    }
     v_push(in, index_get(in, *slot, subs, n));
     in->at = site;
     Value changed = op_binary(in, op, *mark, v, weak ? 2 : 0), old = *mark;

@@ -4,6 +4,7 @@
  *   index_select.c  subscripts of a tensor to a Selection
  *   index_move.c    elements between a Selection and a dense tensor
  *   index_store.c   assignment to tensors: promotion, copy on write
+ *   index_repeat.c  op= at positions of which some repeat
  *   index_place.c   picking and storing inside a device block
  *   index_field.c   t.x, foreign spellings
  *
@@ -101,6 +102,9 @@ const char *subscript_text(Interp *, int operand);
 /* base[subs] on the host: a view, or elements picked into a new tensor. */
 Value index_pick(Interp *, Tensor *base, const Sub *subs, int n);
 void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
+/* base[subs] op= v where positions repeat: each applies, in order. False: none does. */
+bool index_update_repeated(Interp *, Value *slot, const Sub *subs, int n, const Op *, Value v,
+                           bool weak);
 /* The same into the very elements of *slot, which its caller knows to be its own. */
 void tensor_store_over(Interp *, Value *slot, const Sub *subs, int n, Value v);
 
@@ -112,6 +116,9 @@ Value index_get_asked(Interp *, Tensor *base, const Sub *subs, int n);
 /* Stores on the device where that is where the target's elements are. False: the host's way,
  * which v and the subscripts have come home for. */
 bool index_store_placed(Interp *, Value *slot, const Sub *subs, int n, Value v);
+/* Brings home what an update at repeated positions needs, and leaves the device block, which it
+ * returns; raises `device` in a strict one. */
+struct DeviceBlock *index_update_home(Interp *, Value *slot, const Sub *subs, int n, Value v);
 int64_t tuple_field(Interp *, const Tuple *, const char *text, size_t len);   /* raises `name` */
 
 #endif

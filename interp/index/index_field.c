@@ -38,6 +38,13 @@ static const char *closest_field(const Tuple *t, const char *text)
     return err_closest(text, names, count);
 }
 
+/* Does ( follow the field that the error points at: t.items()? */
+static bool is_called(const Error *e)
+{
+    const Source *s = e->where.source;
+    return s && e->where.mark.to < s->len && s->text[e->where.mark.to] == '(';
+}
+
 static _Noreturn void raise_no_field(Interp *in, const Tuple *t, const char *text, size_t len)
 {
     Ctx *ctx = &in->ctx;
@@ -57,6 +64,8 @@ static _Noreturn void raise_no_field(Interp *in, const Tuple *t, const char *tex
     const char *meant = closest_field(t, text);
     if (meant)
         err_help(e, "did you mean %s?", meant);
+    else if (is_called(e))
+        peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from);
     err_throw(e);
 }
 
@@ -83,7 +92,7 @@ static const Foreign foreign[] = {
     { "ravel", "flatten(%s)" }, { "conjugate", "conj(%s)" }, { "matmul", "%s @ …" },
     { "double", "f64(%s)" }, { "half", "f16(%s)" }, { "cuda", "to(%s, gpu)" },
     { "toUpperCase", "upper(%s)" }, { "toLowerCase", "lower(%s)" }, { "push", "append(%s, …)" },
-    { "items", "keys(%s)" },
+    { "items", "zip(keys(%s), …)" },
 };
 
 static const Foreign *foreign_find(const char *field)

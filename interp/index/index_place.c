@@ -239,3 +239,17 @@ bool index_store_placed(Interp *in, Value *slot, const Sub *subs, int n, Value v
     place_home(in, v);
     return false;
 }
+
+DeviceBlock *index_update_home(Interp *in, Value *slot, const Sub *subs, int n, Value v)
+{
+    DeviceBlock *place = in->place;
+    if (place && place->strict && tensor_away(slot->tensor))
+        place_strict_missing(in, place, STORE, slot, 1, &(Lack){ LACK_STORE });
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)
+            place_home(in, subs[i].v);
+    place_home(in, v);
+    tensor_home(&in->ctx, slot->tensor);
+    in->place = NULL;
+    return place;
+}

@@ -3,7 +3,7 @@
  * check first, write last. */
 #include "core/system/c_locale.h"
 #include "interp/state/pinned.h"
-#include "interp/index/index.h"
+#include "interp/index/index_store.h"
 #include "interp/precision/cast.h"
 #include "interp/state/scope.h"
 #include "interp/state/kind.h"
@@ -18,8 +18,7 @@ static int kind_order(DType dt)
     return (int)(strchr("biqfc", dtype_info(dt)->kind) - "biqfc");
 }
 
-/* The dtype that a tensor of dtype `to` takes on when a `from` is stored in it. */
-static DType store_dtype(DType to, DType from)
+DType store_dtype(DType to, DType from)
 {
     if (kind_order(from) <= kind_order(to))
         return to;
@@ -86,8 +85,7 @@ static void stored_make(Interp *in, Stored *s, DType dt, Value v, int operand)
     v_push(in, v_tensor_raw(s->tensor));
 }
 
-/* v as a number or a tensor (of a range or tuple); what it makes is pushed. */
-static Value stored_value(Interp *in, Value target, Value v, int n)
+Value stored_value(Interp *in, Value target, Value v, int n)
 {
     if (is_scalar(v))
         return v;
@@ -116,7 +114,7 @@ static void detach(Interp *in, const Tensor *target, Value v)
 }
 
 /* Axes of length 1 in front are dropped, as NumPy does. */
-static void check_shape(Interp *in, const Selection *sel, const Tensor *value, int n)
+void store_check_shape(Interp *in, const Selection *sel, const Tensor *value, int n)
 {
     bool fits = true;
     for (int i = 1; fits && i <= value->rank; i++) {
@@ -164,8 +162,7 @@ static void write_view(Interp *in, Tensor *target, const Selection *sel, const S
     stack_cut(in, in->sp - 2);
 }
 
-/* The stored tensor as a dense one of the selection's shape. */
-static Tensor *spread(Interp *in, const Selection *sel, Tensor *value)
+Tensor *store_spread(Interp *in, const Selection *sel, Tensor *value)
 {
     Ctx *ctx = &in->ctx;
     int extra = value->rank > sel->rank ? value->rank - sel->rank : 0;
@@ -191,7 +188,7 @@ static void write_points(Interp *in, Tensor *target, const Selection *sel, const
         return;
     }
     Value *mark = in->sp;
-    selection_scatter(in, sel, target, spread(in, sel, s->tensor)->data, false);
+    selection_scatter(in, sel, target, store_spread(in, sel, s->tensor)->data, false);
     stack_cut(in, mark);
 }
 
@@ -200,7 +197,7 @@ static void store_selection(Interp *in, Tensor *target, const Sub *subs, int n, 
     Selection sel;
     selection_make(in, &sel, target, subs, n);
     if (s->tensor)
-        check_shape(in, &sel, s->tensor, n);
+        store_check_shape(in, &sel, s->tensor, n);
     if (sel.fancy)
         write_points(in, target, &sel, s);
     else
@@ -257,6 +254,19 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
         return v;
     v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, dt, element)));
     return in->sp[-1];
+}
+
+void store_elements(Interp *in, Value *slot, const Selection *sel, Tensor *values)
+{
+    Ctx *ctx = &in->ctx;
+    if (values->dtype != slot->tensor->dtype) {
+        if (value_is_pinned(*slot))
+            pinned_raise(in, *slot, "its dtype cannot change");
+        Tensor *wider = tensor_cast(ctx, slot->tensor, (DType)values->dtype);
+        tensor_release(ctx, slot->tensor);
+        slot->tensor = wider;
+    }
+    selection_scatter(in, sel, slot->tensor, values->data, false);
 }
 
 enum { STORE_UNSHARED, STORE_OVER };

@@ -5,6 +5,7 @@
 #include "interp/precision/cast.h"
 #include "interp/state/scope.h"
 #include "interp/op/exact.h"
+#include "interp/op/traced.h"
 #include "interp/index/index.h"
 #include "interp/index/literal.h"
 
@@ -375,6 +376,8 @@ static Value as_tuple(Interp *in, const Value *items, int n)
 
 Value build_vector_weak(Interp *in, const Value *items, const bool *weak, int n)
 {
+    if (__builtin_expect(in->boxes != 0, 0) && traced_any(items, n))
+        return in->traces->literal(in, items, weak, NULL, n);
     int numbers = 0, single = 0;
     for (int i = 0; i < n; i++) {
         numbers += is_array(items[i]);
@@ -561,6 +564,8 @@ Value build_matrix_weak(Interp *in, const Value *items, const bool *weak,
     int n = 0, single = 0, numbers = 0;
     for (int i = 0; i < rows; i++)
         n += lengths[i];
+    if (__builtin_expect(in->boxes != 0, 0) && traced_any(items, n))
+        return in->traces->literal(in, items, weak, lengths, rows);
     for (int i = 0; i < n; i++) {
         numbers += is_array(items[i]);
         single += is_scalar(items[i]);

@@ -41,6 +41,8 @@ const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const c
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
 const Exec *lower_call(Lower *, const Node *);
+/* x |> f(y) as the call that it is: f(x, y). */
+Node *lower_pipe(Lower *, const Node *);
 const Exec *lower_index(Lower *, const Node *);
 const Exec *lower_function(Lower *, const Node *);
 const Exec *lower_target(Lower *, const Node *);

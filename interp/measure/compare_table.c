@@ -1,6 +1,7 @@
 /* The table that `compare` prints, fitted to the terminal (80 cells elsewhere), and the same as
  * data. A column without anything to say is left out; a label that is too long for its column
- * stands on a line of its own, and a value too long for what the others leave ends in `…`. */
+ * stands on a line of its own. Where some value is short, one that is too long for what the other
+ * columns leave ends in `…`, and of one that no line can hold its cell says what it is. */
 #include "interp/measure/compare.h"
 #include "interp/op/heard.h"
 
@@ -94,6 +95,12 @@ static void cut(char *text, int room)
     }
 }
 
+static bool ends_cut(const char *text)
+{
+    size_t n = strlen(text), m = sizeof "…" - 1;
+    return n >= m && memcmp(text + n - m, "…", m) == 0;
+}
+
 /* 1.2e-5, 0.12, and 0, inf, nan. */
 static void put_size(char *out, double x)
 {
@@ -143,12 +150,25 @@ static void shorten(char *text, int room)
     strcat(text, tail);
 }
 
-/* The value if it is short: what print writes, on one line; a scalar's is cut, a tensor's left
- * out. */
+/* Hundreds of digits, or of letters: their start, and the exponent. */
+static void put_start(char *out, const char *text, bool number)
+{
+    size_t n = CELL - 32;
+    const char *exponent = number ? strrchr(text, 'e') : NULL;
+    while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
+        n--;
+    snprintf(out, CELL, "%.*s%.20s", (int)n, text, exponent ? exponent : "");
+}
+
+static bool is_scalar(Value v)
+{
+    return v_is_numeric(v) && (v.tag != V_TENSOR || v.tensor->rank == 0);
+}
+
+/* What print writes of it, where that is one line of few elements; cut to the room. */
 static void put_value(Interp *in, char *out, Value v, int room)
 {
-    bool scalar = v_is_numeric(v) && (v.tag != V_TENSOR || v.tensor->rank == 0);
-    bool small = v.tag != V_TENSOR || v.tensor->size <= 16;
+    bool scalar = is_scalar(v), small = v.tag != V_TENSOR || v.tensor->size <= 16;
     out[0] = '\0';
     if (v.tag == V_NONE || v.tag == V_FUNCTION || !small ||
         (v.tag == V_TUPLE && v.tuple->count > 8))
@@ -156,19 +176,20 @@ static void put_value(Interp *in, char *out, Value v, int room)
     buf_clear(&in->scratch);
     show_value(in, &in->scratch, v);
     const char *text = buf_cstr(&in->scratch);
-    if (strchr(text, '\n') || (!scalar && width_of(text) > room))
-        return;
     bool fraction =
         scalar && v.tag == V_TENSOR && v.tensor->dtype == DT_RATIONAL && width_of(text) > room;
-    if (fraction) {
+    if (strchr(text, '\n'))
+        return;
+    if (fraction)
         c_snprintf(out, CELL, "≈%.16g", element_f64(DT_RATIONAL, v.tensor->data));
-    } else if (strlen(text) < CELL) {
+    else if (strlen(text) < CELL)
         snprintf(out, CELL, "%s", text);
-    } else {                                /* hundreds of digits: their start, and the exponent */
-        const char *exponent = strrchr(text, 'e');
-        snprintf(out, CELL, "%.*s%.20s", CELL / 2, text, exponent ? exponent : "");
-    }
-    shorten(out, room);
+    else
+        put_start(out, text, scalar);
+    if (scalar)
+        shorten(out, room);
+    else
+        cut(out, room);
 }
 
 /* ---- rows ---- */
@@ -277,16 +298,37 @@ static void fill_rows(Table *t)
     }
 }
 
-static void fill_value(Table *t, Row *row, int room)
+static Value value_of(const Row *row)
 {
-    const CompareRun *r = row->run;
-    if (failed(r))
-        return;
-    bool apart = fields_shown(t->compare, r) > 0;
-    if (row->field >= 0)
-        put_value(t->in, row->cell[COL_VALUE], r->value->tuple->items[row->field], room);
-    else if (!apart)
-        put_value(t->in, row->cell[COL_VALUE], *r->value, room);
+    Value whole = *row->run->value;
+    return row->field < 0 ? whole : whole.tuple->items[row->field];
+}
+
+/* An entry whose fields have rows of their own leaves it to them. Is it short? */
+static bool fill_value(Table *t, Row *row, int room)
+{
+    char *cell = row->cell[COL_VALUE];
+    if (failed(row->run) || (row->field < 0 && fields_shown(t->compare, row->run) > 0))
+        return false;
+    put_value(t->in, cell, value_of(row), room);
+    return cell[0] && (is_scalar(value_of(row)) || !ends_cut(cell));
+}
+
+/* Where some value is short all rows have one: cut, or at least what it is. */
+static void fill_values(Table *t, int room)
+{
+    bool shown = false;
+    for (int i = 0; i < t->count; i++)
+        shown |= fill_value(t, &t->rows[i], room);
+    for (int i = 0; i < t->count; i++) {
+        Row *row = &t->rows[i];
+        char *cell = row->cell[COL_VALUE];
+        if (!shown)
+            cell[0] = '\0';
+        else if (!cell[0] && !failed(row->run))
+            v_describe(value_of(row), cell, CELL);
+        cut(cell, room);
+    }
 }
 
 /* Widths of all columns but the values'; what they take of a line. */
@@ -311,8 +353,7 @@ static int fit_columns(Table *t, int label_max)
 static bool wants_value(const Table *t)
 {
     for (int i = 0; i < t->count; i++)
-        if (!failed(t->rows[i].run) && v_is_numeric(*t->rows[i].run->value) &&
-            (t->rows[i].run->value->tag != V_TENSOR || t->rows[i].run->value->tensor->rank == 0))
+        if (!failed(t->rows[i].run) && is_scalar(*t->rows[i].run->value))
             return true;
     return false;
 }
@@ -340,8 +381,8 @@ static void fit(Table *t)
     if (!wanted && room < VALUE_MIN)
         return;
     room = room < VALUE_MIN ? VALUE_MIN : room > VALUE_MAX ? VALUE_MAX : room;
+    fill_values(t, room);
     for (int i = 0; i < t->count; i++) {
-        fill_value(t, &t->rows[i], room);
         int w = width_of(t->rows[i].cell[COL_VALUE]);
         width[COL_VALUE] = w > width[COL_VALUE] ? w : width[COL_VALUE];
     }
@@ -417,6 +458,8 @@ static void put_heading(Interp *in, Buf *out, const Compare *c)
         return;
     }
     put_value(in, value, *r->value, 30);
+    if (!is_scalar(*r->value) && ends_cut(value))
+        value[0] = '\0';
     buf_printf(out, "relative error against %s%s%s%s\n", r->label,
                c->from_first ? ", the first entry that works" : "", value[0] ? ": " : "", value);
     if (c->why[0])

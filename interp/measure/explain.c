@@ -67,7 +67,7 @@ static void entry_add(Heard *old, const Heard *e)
 static void explain_heard(Interp *in, Explain *base, Heard *e)
 {
     Explaining *x = (Explaining *)(void *)base;
-    x->calls++;
+    x->calls += e->op || e->result.tag != V_NONE;
     x->flops += isnan(e->flops) ? 0 : e->flops;
     x->seconds += e->seconds;
     for (int i = 0; i < x->count; i++) {
@@ -165,6 +165,8 @@ static void put_entry(Interp *in, Buf *out, const Entry *entry)
         put_time(in, out, e->seconds, 0);
         return;
     }
+    if (!e->op && e->result.tag == V_NONE)          /* it tells, and is no operation */
+        return;
     put_label(out, "memory");
     put_bytes(out, e->read);
     buf_puts(out, " read, ");

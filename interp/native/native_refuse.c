@@ -365,6 +365,11 @@ static void describe(Interp *in, char *out, size_t cap, Value v)
 void native_refuse_value(Interp *in, const NativeWhere *w, const CType *t, Value v)
 {
     char help[HELP] = "", what[160];
+    if (v.tag == V_TRACED)
+        err_raise_help(&in->ctx, ERR_GRAD,
+                       "detach(…) of the argument makes it a constant, custom_rule gives a "
+                       "function around the call a rule",
+                       "%s is a C function, which has no derivative", w->of);
     describe(in, what, sizeof what, v);
     if (ctype_is_record(t))
         help_record(in, help, t, false, v, w);

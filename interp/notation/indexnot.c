@@ -5,9 +5,11 @@
 #include "interp/state/frames.h"
 
 #include "core/base/error.h"
+#include "core/base/mem.h"
 #include "interp/op/arith.h"
 #include "interp/precision/autocast.h"
 #include "interp/op/elementwise.h"
+#include "interp/op/traced.h"
 #include "interp/door/pipeline.h"
 #include "interp/device/place.h"
 #include "interp/precision/precise.h"
@@ -19,7 +21,7 @@
 enum { SLOTS_FEW = 24, SLOTS_MOST = 2048 };
 
 /* ---- plans ---- */
-static void ix_plan_free(Ctx *ctx, IxPlan *p)
+void ix_plan_free(Ctx *ctx, IxPlan *p)
 {
     if (!p)
         return;
@@ -43,6 +45,11 @@ static void site_free(Ctx *ctx, void *what)
     for (int i = 0; i < site->plans; i++)
         ix_plan_free(ctx, site->plan[i]);
     site->plans = 0;
+    for (int i = 0; i < IX_ADJOINTS; i++) {
+        v_release(ctx, site->adjoint[i].function);
+        mem_free(ctx, site->adjoint[i].key, site->adjoint[i].bytes);
+        site->adjoint[i] = (IxKept){ .function = v_undef() };
+    }
 }
 
 /* The plan used last stands first. */
@@ -348,6 +355,13 @@ const IxPlan *ix_plan_for(Interp *in, const Exec *x, IxSite *site, Value *base, 
     return NULL;
 }
 
+Value ix_value(Interp *in, const Exec *x, IxSite *site, Value *base)
+{
+    if (autocast_format(in) != DT_NONE)
+        ix_autocast(in, &site->tree, base);
+    return aspects_on(in) ? ix_run_asked(in, x, site, base) : ix_run(in, x, site, base, DT_NONE);
+}
+
 static Value eval_indexnot(Interp *in, const Exec *x)
 {
     IxSite *site = x->data;
@@ -361,9 +375,8 @@ static Value eval_indexnot(Interp *in, const Exec *x)
     if (site->tree.reduction_count)
         ix_check_names(in, x, &site->tree, interp_module(in), false);
     ix_eval_leaves(in, &site->tree, base);
-    if (autocast_format(in) != DT_NONE)
-        ix_autocast(in, &site->tree, base);
-    result = aspects_on(in) ? ix_run_asked(in, x, site, base) : ix_run(in, x, site, base, DT_NONE);
+    result = __builtin_expect(in->boxes != 0, 0) && traced_any(base, site->tree.leaves)
+             ? in->traces->notation(in, x, site, base) : ix_value(in, x, site, base);
     stack_drop(in, base);
     return result;
 }

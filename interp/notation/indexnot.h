@@ -113,7 +113,15 @@ typedef struct IxTree {
 
 typedef struct IxPlan IxPlan;
 
-enum { IX_PLANS = 4 };
+enum { IX_PLANS = 4, IX_ADJOINTS = 4 };
+
+/* The gradients of a notation as a function (indexnot_adjoint.h), and for which operands. */
+typedef struct IxKept {
+    Value function;
+    void *key;
+    size_t bytes;
+    bool sized;
+} IxKept;
 
 typedef struct IxSite {
     IxTree tree;
@@ -122,7 +130,11 @@ typedef struct IxSite {
     Ctx *ctx;
     IxPlan *plan[IX_PLANS];     /* the one used last first */
     int plans;
+    IxKept adjoint[IX_ADJOINTS];    /* the one made last first */
 } IxSite;
+
+/* The value on leaves that stand at `base`, on top of the value stack (indexnot.c). */
+Value ix_value(Interp *, const Exec *, IxSite *, Value *base);
 
 /* ---- indexnot_syntax.c, indexnot_element.c ---- */
 typedef struct IxUse {
@@ -347,6 +359,7 @@ typedef struct IxBind {
 } IxBind;
 
 /* indexnot_values.c: evaluates the notation's own leaves onto the value stack … */
+void ix_round_leaves(Interp *, const IxTree *, Value *base);    /* as a scope wants operands */
 void ix_eval_leaves(Interp *, const IxTree *, Value *base);
 /* … and those of the calls that a plan inlines; false: it inlines other functions. */
 bool ix_eval_inlined(Interp *, const IxPlan *, Value *base);
@@ -374,6 +387,9 @@ bool ix_extremes(IxBind *, const IxAffine *, int64_t *low, int64_t *high);
 /* Narrows [from, to] to the values of index g for which all affine subscripts fit; where the lower
  * end comes from. False: it stands in none, or other ranges are not known. */
 bool ix_fit(const IxBind *, int g, int64_t *from, int64_t *to, const IxAccess **tight, int *axis);
+/* Cuts the ranges until no subscript leaves its axis: for what an error offers, since no plan of
+ * these ranges is made any more. False: something is left without a value. */
+bool ix_narrow(IxBind *);
 
 /* indexnot_nest.c, indexnot_access.c */
 int ix_make(IxBind *, const IxNode *, IxInstance *);
@@ -411,6 +427,8 @@ Value ix_run(Interp *, const Exec *, IxSite *, Value *base, DType product);
 /* A plan for these operands, kept with the site, without running it. NULL: there is none to keep,
  * or *result has the value, which was computed the exact way. */
 const IxPlan *ix_plan_for(Interp *, const Exec *, IxSite *, Value *base, Value *result);
+
+void ix_plan_free(Ctx *, IxPlan *);
 
 /* indexnot_place.c: the same as work of the door, where an aspect of it is in force. */
 Value ix_run_asked(Interp *, const Exec *, IxSite *, Value *base);

@@ -98,22 +98,52 @@ static const Node *bind_of(const Node *n, const Name *name)
     return NULL;
 }
 
-/* The whole notation with this range for the index, to be pasted. */
+enum { OFFER_SHOWN = 240 };      /* a longer notation is not offered as a whole */
+
+/* A piece of the notation in place of another, or added at its end. */
+typedef struct Edit {
+    Span at;
+    char text[80];
+} Edit;
+
+/* This range for the index; false: its place is not in the notation itself. */
+static bool edit_range(const IxBind *b, const IxSpan *s, const char *range, bool first, Edit *out)
+{
+    const Node *whole = b->site->node, *holder = s->index->reduce ? s->index->reduce : whole;
+    const Node *bind = bind_of(holder, s->index->name);
+    if (s->of->up || (!bind && whole->kind != ND_DEFINE))
+        return false;
+    const char *join = bind ? "" : whole->count || !first ? ", " : " for ";
+    out->at = bind ? bind->span : (Span){ whole->span.to, whole->span.to };
+    return snprintf(out->text, sizeof out->text, "%s%s in %s", join, span_name(s), range) <
+           (int)sizeof out->text;
+}
+
+/* The whole notation with all edits, which stand in order, to be pasted. */
+static bool edited(const IxBind *b, const Edit *edits, int count, char *out, size_t cap)
+{
+    const Node *whole = b->site->node;
+    uint32_t at = whole->span.from;
+    size_t n = 0;
+    for (int i = 0; i <= count; i++) {
+        uint32_t to = i < count ? edits[i].at.from : whole->span.to;
+        if (!piece(b->site->tree.source, at, to, out + n, cap - n))
+            return false;
+        n += strlen(out + n);
+        if (i == count)
+            break;
+        if (n + strlen(edits[i].text) >= cap)
+            return false;
+        n += (size_t)snprintf(out + n, cap - n, "%s", edits[i].text);
+        at = edits[i].at.to;
+    }
+    return n < OFFER_SHOWN;
+}
+
 static bool with_range(IxBind *b, const IxSpan *s, const char *range, char *out, size_t cap)
 {
-    char before[120], after[120];
-    const Node *whole = b->site->node, *holder = s->index->reduce ? s->index->reduce : whole;
-    const Source *source = b->site->tree.source;
-    const Node *bind = bind_of(holder, s->index->name);
-    uint32_t from = bind ? bind->span.from : whole->span.to,
-             to = bind ? bind->span.to : whole->span.to;
-    if (s->of->up || (!bind && whole->kind != ND_DEFINE) ||
-        !piece(source, whole->span.from, from, before, sizeof before) ||
-        !piece(source, to, whole->span.to, after, sizeof after))
-        return false;
-    const char *join = bind ? "" : whole->count ? ", " : " for ";
-    snprintf(out, cap, "%s%s%s in %s%s", before, join, span_name(s), range, after);
-    return true;
+    Edit edit;
+    return edit_range(b, s, range, true, &edit) && edited(b, &edit, 1, out, cap);
 }
 
 static void offer_range(IxBind *b, Error *e, const IxSpan *s, const char *what, const char *range)
@@ -125,6 +155,58 @@ static void offer_range(IxBind *b, Error *e, const IxSpan *s, const char *what, 
         err_help(e, "%s: %s[%s in %s] …", what, s->index->reduce->name->text, span_name(s), range);
     else
         err_help(e, "%s: … for %s in %s", what, span_name(s), range);
+}
+
+static void span_range(const IxSpan *s, char *out, size_t cap)
+{
+    int64_t stop = s->start + (s->extent - 1) * s->step + (s->step > 0 ? 1 : -1);
+    if (s->step == 1)
+        snprintf(out, cap, "%lld:%lld", (long long)s->start, (long long)stop);
+    else
+        snprintf(out, cap, "%lld:%lld:%lld", (long long)s->start, (long long)stop,
+                 (long long)s->step);
+}
+
+static void edit_insert(Edit *edits, int count, const Edit *new)
+{
+    while (count > 0 && edits[count - 1].at.from > new->at.from) {
+        edits[count] = edits[count - 1];
+        count--;
+    }
+    edits[count] = *new;
+}
+
+/* The ranges that fit, of all indices at once: one paste mends it. False: there are none. */
+static bool offer_fitting(IxBind *b, Error *e)
+{
+    enum { SHOWN = 8 };
+    Edit edits[SHOWN], edit;
+    const IxSpan *first = NULL;
+    IxSpan *before = arena_alloc(&b->arena, (size_t)b->spans * sizeof *before);
+    char range[70], all[320];
+    int count = 0;
+    bool appended = false, whole = true;
+    memcpy(before, b->span, (size_t)b->spans * sizeof *before);
+    bool fits = ix_narrow(b);
+    for (int g = 0; fits && g < b->spans; g++) {
+        const IxSpan *s = &b->span[g];
+        if (s->start == before[g].start && s->extent == before[g].extent)
+            continue;
+        first = first ? first : s;
+        span_range(s, range, sizeof range);
+        whole &= count < SHOWN && edit_range(b, s, range, !appended, &edit);
+        if (!whole)
+            continue;
+        appended |= edit.at.from == edit.at.to;
+        edit_insert(edits, count++, &edit);
+    }
+    if (first && whole && edited(b, edits, count, all, sizeof all)) {
+        err_help(e, "what fits: %s", all);
+    } else if (first) {
+        span_range(first, range, sizeof range);
+        offer_range(b, e, first, "what fits", range);
+    }
+    return first != NULL;
 }
 
 /* A range worth offering for an index that has none: all of the axis that it goes along inside
@@ -197,6 +279,23 @@ void ix_error_range(IxBind *b, int g)
     err_throw(e);
 }
 
+/* [v for k, v in t], where the names are no indices but take the items of t apart. */
+static bool unpacked(const IxBind *b, const IxSpan *s, Value v, char *out, size_t cap)
+{
+    const Node *whole = b->site->node, *bind = bind_of(whole, s->index->name);
+    const Source *source = b->site->tree.source;
+    char before[120], names[80], over[80], after[80], pairs[190];
+    if (v.tag != V_TUPLE || s->of->up || whole->kind == ND_DEFINE || !bind ||
+        bind == whole->list[0] ||
+        !piece(source, whole->span.from, whole->list[0]->span.from, before, sizeof before) ||
+        !piece(source, whole->list[0]->span.from, bind->a->span.to, names, sizeof names) ||
+        !piece(source, bind->b->span.from, bind->b->span.to, over, sizeof over) ||
+        !piece(source, bind->span.to, whole->span.to, after, sizeof after))
+        return false;
+    snprintf(pairs, sizeof pairs, v.tuple->named ? "zip(keys(%s), %s)" : "%s", over, over);
+    return snprintf(out, cap, "%s(%s) in %s%s", before, names, pairs, after) < (int)cap;
+}
+
 void ix_error_range_value(IxBind *b, const IxSpan *s, Value v)
 {
     char what[96];
@@ -206,8 +305,11 @@ void ix_error_range_value(IxBind *b, const IxSpan *s, Value v)
     char range[100], text[80];
     ix_node_text(s->index->range_node, s->of, text, sizeof text);
     snprintf(range, sizeof range, "0:%s", text);
+    char all[320];
     if (v.tag == V_INT)
         offer_range(b, e, s, "as a range", range);
+    else if (unpacked(b, s, v, all, sizeof all))
+        err_help(e, "names that are unpacked stand in parentheses: %s", all);
     else if (v.tag == V_TENSOR && v.tensor->rank == 1)
         err_help(e, "take its elements by an index p: (%s)[p] in place of %s", text, span_name(s));
     err_throw(e);
@@ -234,8 +336,9 @@ void ix_error_zero(IxBind *b, int g, const IxAccess *x, int axis, int64_t from, 
     bool some = ix_fit(b, g, &from, &to, &tight, &tight_axis) && from <= to;
     if (some)
         snprintf(range, sizeof range, "%lld:%lld", (long long)from, (long long)to + 1);
-    offer_range(b, e, s, some ? "say which values it takes" : "for a result without elements",
-                range);
+    if (some || !offer_fitting(b, e))
+        offer_range(b, e, s, some ? "say which values it takes" : "for a result without elements",
+                    range);
     err_throw(e);
 }
 
@@ -290,26 +393,6 @@ void ix_error_lengths(IxBind *b, const IxSpan *s, const IxAccess *x, int axis)
 }
 
 /* ---- bounds ---- */
-/* The `for` that fits, for the index whose range can be narrowed so. */
-static void offer_bounds(IxBind *b, Error *e, const IxAffine *at)
-{
-    for (int pass = 0; pass < 2; pass++)
-        for (uint64_t m = at->mask; m; m &= m - 1) {
-            int g = __builtin_ctzll(m), axis;
-            const IxSpan *s = &b->span[g];
-            const IxAccess *tight;
-            int64_t from = s->start, to = s->start + (s->extent - 1) * s->step;
-            if (s->step != 1 || s->ranged != (pass == 1) ||
-                !ix_fit(b, g, &from, &to, &tight, &axis) || from > to)
-                continue;
-            char range[60];
-            snprintf(range, sizeof range, "%lld:%lld", (long long)from, (long long)to + 1);
-            offer_range(b, e, s, "what fits", range);
-            return;
-        }
-    err_help(e, "beyond the ends: clamp(…), mod(…) or pad(…) around the subscript");
-}
-
 /* The notation with the position of A[i,-1] counted from the start. */
 static void offer_position(const IxBind *b, Error *e, const IxAccess *x, int axis, int64_t position)
 {
@@ -344,7 +427,8 @@ void ix_error_bounds(IxBind *b, const IxAccess *x, int axis, int64_t low, int64_
                         "the subscript %s %s, and axis %d of %s has length %lld",
                         ix_node_text(x->node->sub[axis].node, x->of, sub, sizeof sub), values, axis,
                         name, (long long)n);
-    offer_bounds(b, e, at);
+    if (!offer_fitting(b, e))
+        err_help(e, "beyond the ends: clamp(…), mod(…) or pad(…) around the subscript");
     err_throw(e);
 }
 

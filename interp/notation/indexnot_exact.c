@@ -289,6 +289,54 @@ static size_t put_letters(const IxBind *b, char *to, uint64_t but)
     return n;
 }
 
+/* The axes that a factor has only so as to be broadcast, where another has their length. */
+static uint64_t lent_axes(const IxBind *b, const Term *made, int count, const Tensor *t)
+{
+    uint64_t own = 0, lent = 0;
+    for (int k = 0; k < count; k++)
+        for (int i = 0; i < b->spans && made[k].v.tag == V_TENSOR; i++)
+            if (made[k].v.tensor->rank && tensor_shape(made[k].v.tensor)[i] != 1)
+                own |= UINT64_C(1) << i;
+    for (int i = 0; i < b->spans; i++)
+        if (tensor_shape(t)[i] == 1)
+            lent |= own & UINT64_C(1) << i;
+    return lent;
+}
+
+/* Do the summed indices still appear in their order, in which they are summed, without them? */
+static bool in_order(const IxBind *b, const Term *made, int count, uint64_t summed)
+{
+    uint64_t seen = 0;
+    for (int k = 0; k < count; k++) {
+        if (made[k].v.tag != V_TENSOR || made[k].v.tensor->rank == 0)
+            continue;
+        uint64_t lent = lent_axes(b, made, count, made[k].v.tensor);
+        for (int i = 0; i < b->spans; i++) {
+            uint64_t bit = UINT64_C(1) << i & summed & ~lent & ~seen;
+            if (bit && (seen & summed) >= bit)
+                return false;
+            seen |= bit;
+        }
+    }
+    return true;
+}
+
+/* The factor without them, so that a product of matrices is seen to be one. */
+static Value without_axes(IxBind *b, Tensor *t, uint64_t lent)
+{
+    int64_t shape[NEST_INDICES], strides[NEST_INDICES];
+    int rank = 0;
+    for (int i = 0; i < b->spans; i++) {
+        if (lent >> i & 1)
+            continue;
+        shape[rank] = tensor_shape(t)[i];
+        strides[rank++] = tensor_strides(t)[i];
+    }
+    Tensor *view = tensor_view(&b->in->ctx, t, rank, shape, strides, t->data);
+    v_push(b->in, v_tensor_raw(view));
+    return b->in->sp[-1];
+}
+
 /* The product summed by einsum, with the reduced axes kept at length 1. */
 static Value contracted(IxBind *b, const IxNode *n, const Term *made, int count, uint64_t spans)
 {
@@ -298,11 +346,13 @@ static Value contracted(IxBind *b, const IxNode *n, const Term *made, int count,
     Value *args = arena_alloc(&b->arena, (size_t)(count + 2) * sizeof *args);
     size_t at = 0;
     int64_t shape[NEST_INDICES], strides[NEST_INDICES], step = 1;
+    bool apart = in_order(b, made, count, spans);
     for (int i = 0; i < count; i++) {
         bool scalar = made[i].v.tag != V_TENSOR || made[i].v.tensor->rank == 0;
-        at += scalar ? 0 : put_letters(b, text + at, 0);
+        uint64_t lent = scalar || !apart ? 0 : lent_axes(b, made, count, made[i].v.tensor);
+        at += scalar ? 0 : put_letters(b, text + at, lent);
         text[at++] = i + 1 < count ? ',' : '-';
-        args[i + 2] = made[i].v;
+        args[i + 2] = lent ? without_axes(b, made[i].v.tensor, lent) : made[i].v;
     }
     text[at++] = '>';
     at += put_letters(b, text + at, spans);

@@ -464,6 +464,35 @@ static const Chunk *running_chunk(Interp *in)
     return NULL;
 }
 
+/* What `target = right` was to be: a definition where its subscripts are plain indices, else a
+ * store into a part; none where no slice says it. */
+static void help_to_store(Error *e, const Left *left, const Node *n)
+{
+    char help[400], target[80];
+    bool plain = true, twice = false, gathers = false;
+    for (uint32_t i = 0; i < n->a->count; i++) {
+        const Node *sub = n->a->list[i];
+        plain &= sub->kind == ND_NAME && undefined(left->with, sub);
+        gathers |= scatters(left, sub) && sub->kind != ND_NAME;
+        for (uint32_t k = 0; k < i && sub->kind == ND_NAME; k++)
+            twice |= n->a->list[k]->kind == ND_NAME && n->a->list[k]->name == sub->name;
+    }
+    if (twice || (gathers && !scatter_text(left, n, help, sizeof help)))
+        return;
+    source_text(left->source, n->a, target, sizeof target);
+    if (plain) {
+        source_text(left->source, n->b, help, 200);
+        err_help(e, "index notation is written with :=, as in %s := %s", target, help);
+        return;
+    }
+    if (!gathers)
+        store_text(left, n->a, "=", n->b, help, sizeof help);
+    char written[400];
+    if (strcmp(help, source_text(left->source, n, written, sizeof written)) == 0)
+        return;                              /* the indices are bound inside of its subscripts */
+    err_help(e, "to store into a part of %s: %s", n->a->a->name->text, help);
+}
+
 void ix_raise_store(Interp *in, const Exec *x, const Name *name)
 {
     const Chunk *chunk = running_chunk(in);
@@ -479,8 +508,7 @@ void ix_raise_store(Interp *in, const Exec *x, const Name *name)
     in->at = x;
     if (n->kind == ND_ASSIGN) {
         Error *e = err_new(&in->ctx, ERR_NAME, "`%s` is not defined", name->text);
-        source_text(chunk->source, n->b, help, 200);
-        err_help(e, "index notation is written with :=, as in %s := %s", target, help);
+        help_to_store(e, &left, n);
         err_throw(e);
     }
     snprintf(op, sizeof op, "%s=", operator_symbol((Operator)n->op));

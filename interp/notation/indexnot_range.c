@@ -260,6 +260,72 @@ bool ix_fit(const IxBind *b, int g, int64_t *from, int64_t *to, const IxAccess *
     return found;
 }
 
+/* ---- ranges that would have fit ---- */
+/* Takes off the values of s outside of from … to. */
+static void span_cut(IxSpan *s, int64_t from, int64_t to)
+{
+    __int128 start = s->start, step = s->step > 0 ? s->step : -(__int128)s->step,
+             before = s->step > 0 ? from - start : start - to,
+             room = s->step > 0 ? to - start : start - from;
+    __int128 skip = before > 0 ? (before + step - 1) / step : 0;
+    room -= skip * step;
+    s->start = (int64_t)(start + skip * s->step);
+    s->extent = room < 0 ? 0 : (int64_t)(room / step + 1);
+}
+
+/* Cuts the range of index g to where all its subscripts fit, or, `lone`, those without another
+ * index. False: nothing is left of it. */
+static bool narrow_index(IxBind *b, int g, bool lone)
+{
+    IxSpan *s = &b->span[g];
+    int64_t last = last_of(s), from = s->start < last ? s->start : last,
+            to = s->start < last ? last : s->start;
+    for (const IxAccess *x = b->accesses; x; x = x->next)
+        for (int k = 0; k < x->node->subs; k++) {
+            uint64_t mask = is_affine(x, k) ? x->sub[k].at.mask : 0;
+            if ((mask >> g & 1) && (!lone || mask == UINT64_C(1) << g) &&
+                !fit_axis(b, &x->sub[k].at, g, x->tensor->dims[k], &from, &to))
+                return false;
+        }
+    IxSpan cut = *s;
+    span_cut(&cut, from, to);
+    if (cut.extent <= 0)
+        return false;
+    *s = cut;
+    return true;
+}
+
+static bool inside(IxBind *b, const IxAccess *x, int k)
+{
+    int64_t low, high;
+    return !is_affine(x, k) || !ix_extremes(b, &x->sub[k].at, &low, &high) ||
+           (low >= 0 && high < x->tensor->dims[k]);
+}
+
+/* Cuts one of the indices of a subscript: of those without a given range, if there are any. */
+static bool narrow_one(IxBind *b, uint64_t mask)
+{
+    for (int pass = 0; pass < 2; pass++)
+        for (uint64_t m = mask; m; m &= m - 1) {
+            int g = __builtin_ctzll(m);
+            if (b->span[g].ranged == (pass == 1) && narrow_index(b, g, false))
+                return true;
+        }
+    return false;
+}
+
+bool ix_narrow(IxBind *b)
+{
+    for (int g = 0; g < b->spans; g++)
+        if (b->span[g].extent > 0 && !narrow_index(b, g, true))
+            return false;
+    for (const IxAccess *x = b->accesses; x; x = x->next)
+        for (int k = 0; k < x->node->subs; k++)
+            if (!inside(b, x, k) && (!narrow_one(b, x->sub[k].at.mask) || !inside(b, x, k)))
+                return false;
+    return true;
+}
+
 /* 0 does not fit: the subscript that forbids it. */
 _Noreturn static void error_zero(IxBind *b, int g)
 {

@@ -42,6 +42,12 @@ static void eval_leaf(Interp *in, const IxLeaf *leaf, Value *to)
     }
 }
 
+void ix_round_leaves(Interp *in, const IxTree *t, Value *base)
+{
+    for (int i = 0; in->scope && i < t->leaves; i++)
+        round_leaf(in, t->leaf[i].exec, base + i);
+}
+
 void ix_eval_leaves(Interp *in, const IxTree *t, Value *base)
 {
     for (int i = 0; i < t->leaves; i++) {
@@ -74,6 +80,11 @@ static void eval_in_frame(Interp *in, const IxInstance *inst, const Function *fn
         to[i] = exec_run(in, fallback);
         round_leaf(in, fallback, to + i);
     }
+    for (int i = 0; i < inst->leaves; i++)
+        if (__builtin_expect(to[i].tag == V_TRACED, 0))
+            err_raise_help(&in->ctx, ERR_GRAD, "pass it as an argument of the function",
+                           "a function that index notation inlines uses a value of outside whose "
+                           "derivative is taken");
     for (int i = 0; i < inst->leaves && !in->place; i++)
         value_home(in, to[i]);
     in->calls = frame.up;

@@ -3,6 +3,7 @@
  * with one element, so a scalar gets the same bits as an element of a tensor. */
 #include "interp/op/arith.h"
 #include "interp/op/texts.h"
+#include "interp/state/kind.h"
 #include "interp/output/fix_text.h"
 #include "interp/op/peers.h"
 
@@ -354,15 +355,20 @@ bool texts_is(Value v)
     return all;
 }
 
+bool texts_none(Value v)
+{
+    return v.tag == V_TUPLE && !v.tuple->named && v.tuple->count == 0;
+}
+
 bool texts_given(const Op *op, const Value *args, int count)
 {
-    bool tuple = false, tensor = false, string = false;
+    bool tuple = false, many = false, string = false;
     for (int i = 0; i < count && !tuple; i++) {
         tuple = texts_is(args[i]);
-        tensor |= args[i].tag == V_TENSOR && args[i].tensor->rank > 0;
+        many |= (args[i].tag == V_TENSOR && args[i].tensor->rank > 0) || texts_none(args[i]);
         string |= args[i].tag == V_STRING;
     }
-    return tuple || (op->cls == OPC_EW && tensor && string);
+    return tuple || (op->cls == OPC_EW && many && string);
 }
 
 enum { PIECE_BYTES = 4 << 20 };      /* copied between two looks at the interrupt flag */
@@ -517,6 +523,7 @@ static bool numbers_only(const Value *args, int n, int *first_other)
 
 static void help_for_kinds(Interp *in, Error *e, Operator op, const Value *args)
 {
+    char help[160];
     const char *a = err_operand_text(&in->ctx, 0), *b = err_operand_text(&in->ctx, 1);
     if (op == TK_MOD && args[0].tag == V_STRING)
         peer_translate(in, e, FOREIGN_CALL, e->where.mark.from);
@@ -532,6 +539,10 @@ static void help_for_kinds(Interp *in, Error *e, Operator op, const Value *args)
         err_help(e, "call it: %s(…)", a);
     else if (args[1].tag == V_FUNCTION || args[1].tag == V_OP || args[1].tag == V_CFUNC)
         err_help(e, "call it: %s(…)", b);
+    else if (op == TK_DIV && args[1].tag == V_FACTORS)
+        err_help(e, "to solve: %s \\ %s", b, a);
+    else if (v_instead(args[0], help, sizeof help, a) || v_instead(args[1], help, sizeof help, b))
+        err_help(e, "%s", help);
 }
 
 void arith_type_error(Interp *in, const Op *op, const Value *args, int n)

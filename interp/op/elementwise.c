@@ -278,20 +278,12 @@ static void scan_chunk(void *arg, int64_t begin, int64_t end, int worker)
     NanScan *s = arg;
     if (s->found)
         return;
-    bool nan = false;
-    if (s->t->dtype == DT_F64) {
-        const double *x = (const double *)(const void *)s->t->data;
+    DType dt = (DType)s->t->dtype;
+    int bytes = dtype_info(dt)->bytes;
+    bool nan = dtype_plain(dt) && cast_any_nan(dt, s->t->data + begin * bytes, end - begin);
+    if (!dtype_plain(dt))
         for (int64_t i = begin; i < end; i++)
-            nan |= x[i] != x[i];
-    } else if (s->t->dtype == DT_F32) {
-        const float *x = (const float *)(const void *)s->t->data;
-        for (int64_t i = begin; i < end; i++)
-            nan |= x[i] != x[i];
-    } else {
-        int bytes = dtype_info(s->t->dtype)->bytes;
-        for (int64_t i = begin; i < end; i++)
-            nan |= isnan(element_f64((DType)s->t->dtype, s->t->data + i * bytes)) != 0;
-    }
+            nan |= isnan(element_f64(dt, s->t->data + i * bytes)) != 0;
     if (nan)
         s->found = true;
 }
@@ -349,9 +341,19 @@ void ew_inverse_notice(Interp *in, const Value *args)
            closed ? "" : "(", text, closed ? "" : ")");
 }
 
+/* A whole exponent makes no nan. */
+static bool raises_whole(const Plan *p)
+{
+    if (p->n != 2 || !p->x[1].scalar)
+        return false;
+    double by = element_f64(p->x[1].dtype, p->x[1].value);
+    return by == rint(by);
+}
+
 static bool wants_nan_check(const Plan *p)
 {
-    return (p->op->traits & TRAIT_NAN_NOTICE) && dtype_info(p->compute)->kind == 'f';
+    return (p->op->traits & TRAIT_NAN_NOTICE) && dtype_info(p->compute)->kind == 'f' &&
+           !raises_whole(p);
 }
 
 /* `spoiled`: the operands are gone, and had nan or not as it says. */

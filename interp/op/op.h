@@ -20,6 +20,7 @@ typedef struct OpCall {
     const int8_t *operand;  /* argument i is operand[i] of the call as written; NULL: operand i */
     /* OPC_EW: bit i: nobody needs argument i afterwards, its buffer may become the result's */
     unsigned reuse;
+    const void *factors;        /* what args[0] was given as: see Op.factors; NULL: itself */
     const struct Work *work;    /* what runs where it is no row (aspect.h): op is NULL then */
 } OpCall;
 
@@ -110,7 +111,15 @@ struct Op {
     const char *stands_on;  /* a row that it is made of: a device without that has not this one */
     /* The same where the operands decide; NULL: none. */
     const char *(*needs)(const Value *args, int count);
-    const char *gradient;   /* rule name for later work, or NULL */
+    /* OPC_EW: its slopes (slopes.h); "step": it is a step function; NULL: bools or ints come out.
+     * All other rows: "step"; "constant": what comes out is of the shapes alone; NULL: d_NAME in
+     * builtins/gradients/rules.ric, if it has a gradient */
+    const char *gradient;
+    /* "A, b": parameters in which it is linear together, or in each alone; their tangents are what
+     * it makes of the tangents. NULL: t_NAME in tangents.ric has them */
+    const char *linear_in, *multilinear_in;
+    const char *no_gradient;    /* floats come out, and no gradient: the reason, behind "NAME has
+                                 * no derivative: " */
     const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
     /* OPC_EW: what |error| of a float result is at most, in units in the last place of the right
      * one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */
@@ -138,7 +147,11 @@ struct Op {
     uint8_t gives;          /* OpGives; elementwise rows give what their operands broadcast to */
     uint8_t written;        /* OpWritten */
     uint8_t wraps;          /* OpWrap */
+    bool carries;           /* moves its operands as they are, whatever is remembered of them */
+    bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
     bool solves;            /* solves A x = b: `compare` keeps the three */
+    /* called by its name, its first operand is square; its sign takes any matrix */
+    bool square;
     bool grows;             /* x = f(x, v) may put v at the end of x where it stands */
     bool counts;            /* f(n) is a vector of n elements: of a small n as cheap as a literal */
     /* the elementwise row that it is where only such may stand; NULL: itself, if it is one */
@@ -212,6 +225,8 @@ void *op_state(Interp *, const OpState *);
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
+/* What a call by name asks for, and the row's sign does not. operand: as in OpCall. */
+void op_check_called(Interp *, const Op *, const Value *args, int count, const int8_t *operand);
 Value op_apply(Interp *, const Op *, const Value *args, int count, unsigned weak,
                const Name *const *names, const Value *named, int named_count);
 /* Two- and one-operand forms for operators. */

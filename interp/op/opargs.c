@@ -1,6 +1,7 @@
 /* Reading the arguments of an operation: every reader checks, and its error names the
  * operation, the parameter and what was given instead. Used by all run functions. */
 #include "interp/state/exec.h"
+#include "interp/state/kind.h"
 #include "interp/op/op.h"
 #include "interp/op/elementwise.h"
 
@@ -71,9 +72,11 @@ void arg_error_help(OpCall *c, int i, ErrKind kind, const char *help, const char
 /* `zeros: dtype is a format, not a string`. */
 _Noreturn static void wants(OpCall *c, int i, const char *what)
 {
-    char given[96];
-    arg_error(c, i, ERR_TYPE, "%s must be %s, not %s", arg_name(c, i), what,
-              v_article(c->args[i], given, sizeof given));
+    char given[96], help[160];
+    Value v = i < c->count ? c->args[i] : v_undef();
+    arg_error_help(c, i, ERR_TYPE, v_instead(v, help, sizeof help, arg_text(c, i)),
+                   "%s must be %s, not %s", arg_name(c, i), what,
+                   v_article(v, given, sizeof given));
 }
 
 /* ---- scalars ---- */

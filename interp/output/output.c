@@ -226,7 +226,7 @@ void notice_from_ctx(Ctx *ctx, const char *text)
     Interp *in = (Interp *)ctx;
     Where where = { 0 };
     char place[256] = "", *line = NULL;
-    if (in->out_mute)
+    if (in->out_mute || in->no_notices)
         return;
     if (ctx->locate)
         ctx->locate(ctx, &where);
@@ -271,11 +271,15 @@ void output_free(Interp *in)
     buf_free(&in->out);
 }
 
-void output_measure_terminal(Interp *in)
+bool output_colours(int fd)
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-    in->show.color = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 &&
-                     !(no_color && *no_color);
+    return isatty(fd) && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
+}
+
+void output_measure_terminal(Interp *in)
+{
+    in->show.color = output_colours(STDERR_FILENO);
     in->show.width = in->show.height = 0;
     if (!isatty(STDOUT_FILENO))
         return;

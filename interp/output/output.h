@@ -26,6 +26,7 @@ bool out_begins(Interp *);
 void output_note_closed(Interp *);
 /* The exit status of a program that would end with this one, after the last flush. */
 int output_status(const Interp *, int status);
+bool output_colours(int fd);     /* is it a terminal that takes colours? */
 /* The size of the terminal behind stdout in in->show (zeros if it is none), and whether
  * stderr takes colours. */
 void output_measure_terminal(Interp *);

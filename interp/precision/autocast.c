@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool binary_float(DType dt)
+bool autocast_casts(DType dt)
 {
     int e, p;
     MiniStyle style;
@@ -19,7 +19,7 @@ static bool binary_float(DType dt)
 DType autocast_dtype(AutocastClass class, DType f, DType x)
 {
     DType to = class == AC_LOWER ? f : class == AC_RAISE ? DT_F32 : x;
-    if (to == x || !binary_float(x))
+    if (to == x || !autocast_casts(x))
         return x;
     bool held = dtype_promote(x, to) == to;
     return held == (class == AC_RAISE) ? to : x;

@@ -18,6 +18,7 @@ static inline DType autocast_format(const Interp *in)
 }
 
 /* What an operand of dtype x is cast to by an operation of this class; x itself: nothing. */
+bool autocast_casts(DType);              /* is it a binary float, which may become another? */
 DType autocast_dtype(AutocastClass, DType f, DType x);
 
 /* Does the innermost scope change what the operation computes in? */

@@ -4,28 +4,35 @@
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
+#include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
 #include "interp/state/scope.h"
 #include "kernels/number/number.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the mode of casts ---- */
 static bool scoped(const Interp *in) { return in->scope && in->scope->format != DT_NONE; }
 
-/* The arithmetic of dt as a cast uses it: in the scope's mode, but to nearest under `stochastic`,
- * as literals are. False: dt is no real float format. */
-static bool cast_arith(Interp *in, Arith *a, DType dt)
+static bool arith_of(Interp *in, Arith *a, DType dt, bool by_chance)
 {
     Scope s = scoped(in) ? *in->scope : scope_of(dt);
-    RoundMode round = s.round == ROUND_STOCHASTIC ? ROUND_NEAREST : s.round;
+    RoundMode round = s.round == ROUND_STOCHASTIC && !by_chance ? ROUND_NEAREST : s.round;
     ArithStatus status = arith_open(&in->ctx, a, dt, round, s.saturate, s.flush);
+    memcpy(a->seed, s.seed, sizeof a->seed);
+    a->draw = s.draw;
     if (status == ARITH_NONE)
         return false;
     if (status != ARITH_OK)
         arith_raise(&in->ctx, status, dt, dtype_name(dt));
     return true;
+}
+
+bool cast_arith(Interp *in, Arith *a, DType dt)
+{
+    return arith_of(in, a, dt, false);
 }
 
 static bool real_dtype(DType dt)
@@ -39,7 +46,7 @@ static Tensor *cast_tensor(Interp *in, Tensor *t, DType dt)
     Arith a;
     Ctx *ctx = &in->ctx;
     bool ordinary = !scoped(in) || !real_dtype((DType)t->dtype) || t->dtype == dt;
-    if (ordinary || !cast_arith(in, &a, dt))
+    if (ordinary || !arith_of(in, &a, dt, true))
         return tensor_cast(ctx, t, dt);
     Value *mark = in->sp;
     Tensor *x = tensor_compact(ctx, t);
@@ -55,7 +62,7 @@ static Tensor *cast_tensor(Interp *in, Tensor *t, DType dt)
         poll_interrupt(in);
     if (status != ARITH_OK)
         arith_raise(ctx, status, dt, dtype_name(dt));
-    arith_flags_add(&in->scope->flags, &a.flags);
+    scope_done(in->scope, &a);
     tensor_retain(out);
     stack_cut(in, mark);
     return out;
@@ -74,29 +81,44 @@ _Noreturn static void raise_text(Interp *in, DType dt, const Str *s, const char 
 }
 
 /* "1/3", "0.1": as written. */
-static void rational_of_text(Interp *in, Rational *out, const Str *s)
+static void rational_of_text(Interp *in, DType dt, Rational *out, const Str *s)
 {
     RationalStatus status = rational_from_text(&in->ctx, out, s->text, s->len);
     if (status == RATIONAL_NO_NUMBER)
-        raise_text(in, DT_RATIONAL, s, "is no fraction",
+        raise_text(in, dt, s, "is no fraction",
                    "write it as \"1/3\", \"-2\", \"0.125\" or \"1e-5\"");
     if (status == RATIONAL_DIVISION)
-        raise_text(in, DT_RATIONAL, s, "has the denominator zero", NULL);
+        raise_text(in, dt, s, "has the denominator zero", NULL);
     if (status != RATIONAL_OK)
         rational_raise(&in->ctx, status, "rational");
 }
 
-/* bf16("0.1"): rounded once from the decimal digits. */
+/* The quotient that is written, rounded once. */
+static ArithStatus carrier_of_fraction(Interp *in, Arith *a, void *carrier, const Str *s)
+{
+    Rational fraction = { 0 };
+    rational_of_text(in, a->dtype, &fraction, s);
+    Value *mark = in->sp;
+    v_push(in, v_element(&in->ctx, DT_RATIONAL, &fraction));
+    ArithStatus status = a->ops->load(a, carrier, 1, DT_RATIONAL, mark->tensor->data, 1, 1);
+    stack_cut(in, mark);
+    return status;
+}
+
+/* bf16("0.1"), bf16("1/3"): rounded once from what is written. */
 static void element_of_text(Interp *in, Arith *a, void *element, const Str *s)
 {
     _Alignas(16) char carrier[16] = { 0 };
     if (a->dtype == DT_RATIONAL) {
-        rational_of_text(in, element, s);
+        rational_of_text(in, DT_RATIONAL, element, s);
         return;
     }
-    ArithStatus status = number_from_text(a, carrier, s->text, s->len);
+    ArithStatus status = memchr(s->text, '/', s->len)
+                             ? carrier_of_fraction(in, a, carrier, s)
+                             : number_from_text(a, carrier, s->text, s->len);
     if (status == ARITH_NO_NUMBER)
-        raise_text(in, a->dtype, s, "is no number", "write it as \"0.1\", \"-2\" or \"1e-5\"");
+        raise_text(in, a->dtype, s, "is no number",
+                   "write it as \"0.1\", \"1/3\", \"-2\" or \"1e-5\"");
     if (status == ARITH_OK)
         status = a->ops->store(a, element, 1, carrier, 1, 1);
     if (status != ARITH_OK)
@@ -157,34 +179,71 @@ Value op_cast(Interp *in, Value x, DType dt)
     return r;
 }
 
-/* interval(lo, hi): the exact numbers, each bound rounded outwards. */
+/* ---- interval(lo, hi) ---- */
+/* A bound as intervals around the exact numbers, rooted on the value stack. */
+static Tensor *bound_of(Interp *in, Value bound, int which)
+{
+    char given[96];
+    if (!v_is_numeric(bound) && bound.tag != V_RANGE && bound.tag != V_STRING)
+        err_raise(&in->ctx, ERR_TYPE, "interval(lo, hi) takes numbers and tensors: %s is %s",
+                  err_operand_text(&in->ctx, which), v_article(bound, given, sizeof given));
+    v_push(in, op_cast(in, bound, DT_INTERVAL));
+    return in->sp[-1].tensor;
+}
+
+_Noreturn static void raise_crossed(Interp *in, const Tensor *t, int64_t k, Interval v)
+{
+    char where[160] = "";
+    size_t n = sizeof where;
+    int64_t stride = t->size;
+    const char *lo = err_operand_text(&in->ctx, 0), *hi = err_operand_text(&in->ctx, 1);
+    for (int axis = 0; axis < t->rank && strlen(where) < n; axis++) {
+        stride /= tensor_shape(t)[axis];
+        snprintf(where + strlen(where), n - strlen(where), "%s%lld", axis ? ", " : ", at [",
+                 (long long)(k / stride));
+        k %= stride;
+    }
+    Error *e = err_new(&in->ctx, ERR_VALUE,
+                       "the lower bound %g of an interval is above the upper one, %g%s%s", v.lo,
+                       v.hi, where, t->rank ? "]" : "");
+    if (t->rank > 0)
+        err_help(e, "interval(minimum(%s, %s), maximum(%s, %s))", lo, hi, lo, hi);
+    else
+        err_help(e, "interval(%s, %s)", hi, lo);
+    err_throw(e);
+}
+
 Value interval_of_bounds(Interp *in, Value lo, Value hi)
 {
-    Value bound[2] = { lo, hi };
-    Interval v, part;
     Value *mark = in->sp;
+    int64_t shape[TENSOR_RANK_MAX];
+    Tensor *bound[2] = { bound_of(in, lo, 0), bound_of(in, hi, 1) };
+    int bad, rank = shape_broadcast(bound[0]->rank, tensor_shape(bound[0]), bound[1]->rank,
+                                    tensor_shape(bound[1]), shape, &bad);
+    if (rank < 0)
+        ew_shape_error(in, &(Op){ .name = "interval" }, bound, 2);
+    Tensor *out = tensor_new(&in->ctx, DT_INTERVAL, rank, shape);
+    v_push(in, v_tensor_raw(out));
     for (int i = 0; i < 2; i++) {
-        char given[96];
-        if (!v_is_numeric(bound[i]) || (bound[i].tag == V_TENSOR && bound[i].tensor->rank > 0))
-            err_raise(&in->ctx, ERR_TYPE, "interval(lo, hi) takes two numbers: %s is %s",
-                      err_operand_text(&in->ctx, i), v_article(bound[i], given, sizeof given));
-        Value one = op_cast(in, bound[i], DT_INTERVAL);
-        v_push(in, one);
-        memcpy(&part, one.tensor->data, sizeof part);
-        *(i ? &v.hi : &v.lo) = i ? part.hi : part.lo;
+        Tensor *view = tensor_broadcast(&in->ctx, bound[i], rank, shape);
+        v_push(in, v_tensor_raw(view));
+        v_push(in, v_tensor_raw(tensor_compact(&in->ctx, view)));
     }
+    const Interval *from = (const Interval *)in->sp[-3].tensor->data;
+    const Interval *to = (const Interval *)in->sp[-1].tensor->data;
+    Interval *v = (Interval *)out->data;
+    for (int64_t k = 0; k < out->size; k++) {
+        v[k] = (Interval){ from[k].lo, to[k].hi };
+        if (isnan(v[k].lo) || isnan(v[k].hi))    /* no number at all, on either side */
+            v[k].lo = v[k].hi = NAN;
+        if (v[k].lo > v[k].hi)
+            raise_crossed(in, out, k, v[k]);
+        if ((k & 0xffff) == 0)
+            poll_interrupt(in);
+    }
+    tensor_retain(out);
     stack_cut(in, mark);
-    if (isnan(v.lo) || isnan(v.hi))              /* no number at all, on either side */
-        v.lo = v.hi = NAN;
-    if (v.lo > v.hi) {
-        Error *e = err_new(&in->ctx, ERR_VALUE,
-                           "the lower bound %g of an interval is above the upper one, %g", v.lo,
-                           v.hi);
-        err_help(e, "interval(%s, %s)", err_operand_text(&in->ctx, 1),
-                 err_operand_text(&in->ctx, 0));
-        err_throw(e);
-    }
-    return v_tensor_raw(tensor_scalar(&in->ctx, DT_INTERVAL, &v));
+    return v_tensor(&in->ctx, out);
 }
 
 /* ---- literals that meet a tensor ---- */

@@ -53,10 +53,19 @@ Arith *precise_arith(Interp *in, Scope *s)
     return a;
 }
 
+/* No random number is used twice: both go on behind what either has drawn. */
+static void share_draws(Precise *p)
+{
+    uint64_t most = p->a.draw > p->acc.draw ? p->a.draw : p->acc.draw;
+    if (p->summing && p->scope->round == ROUND_STOCHASTIC)
+        p->a.draw = p->acc.draw = most;
+}
+
 void precise_accumulator(Precise *p)
 {
     scope_accumulator(p->in, p->scope, &p->acc);
     p->summing = true;
+    share_draws(p);
 }
 
 void precise_close(Precise *p)
@@ -170,7 +179,7 @@ typedef struct Convert {
     char *to;
     const char *from;
     DType source;
-    bool load, operand;     /* rounded; as an operand, or as a result in the mode */
+    bool load;              /* rounded in the mode */
     bool store;             /* into storage; else carriers are written */
     int to_bytes;
 } Convert;
@@ -190,8 +199,7 @@ static ArithStatus convert_span(const Walk *w, Arith *a, const int64_t *at, cons
         char *y = to + i * step[0] * c->to_bytes;
         void *carriers = direct ? (void *)y : (void *)strip;
         if (c->load)
-            s = c->operand ? precise_load(a, carriers, st, c->source, x, step[1], m)
-                           : a->ops->load(a, carriers, st, c->source, x, step[1], m);
+            s = a->ops->load(a, carriers, st, c->source, x, step[1], m);
         if (s == ARITH_OK && !direct)
             s = c->load ? a->ops->store(a, y, step[0], strip, 1, m)
                         : a->ops->store(a, y, step[0], x, step[1], m);
@@ -237,13 +245,14 @@ static void convert(Precise *p, const Op *op, Arith *a, Convert *c, Tensor *to, 
         from = both ? parts_view(in, from, part_dtype((DType)from->dtype), true) : from;
     }
     c->walk.span = convert_span;
-    c->walk.draws = c->load && !c->operand;
+    c->walk.draws = c->load;
     c->to = to->data;
     c->to_bytes = dtype_info((DType)to->dtype)->bytes;
     c->from = from->data;
     c->source = (DType)from->dtype;
     iter_init(&c->walk.it, 2, (const Tensor *const[]){ to, from });
     precise_check(in, op, precise_walk(&in->ctx, &c->walk, a), p->scope->format);
+    share_draws(p);
     stack_cut(in, mark);
 }
 
@@ -267,7 +276,7 @@ Tensor *precise_round_as(Precise *p, const Op *op, Tensor *t, bool paired)
     if (dt == (DType)t->dtype && !p->scope->flush && !p->scope->saturate)
         return tensor_retain(t);
     Tensor *out = new_rooted(p, dt, t, paired && !is_complex((DType)t->dtype));
-    Convert c = { .load = true, .operand = true, .store = true };
+    Convert c = { .load = true, .store = true };
     convert(p, op, &p->a, &c, out, t);
     out->flags = t->flags;
     return unrooted(p, out);
@@ -285,7 +294,7 @@ Tensor *precise_carriers_as(Precise *p, const Op *op, Tensor *t, bool paired)
     if (dt == (DType)t->dtype && dt == p->scope->format && !p->scope->flush && !p->scope->saturate)
         return tensor_compact(&p->in->ctx, t);
     Tensor *out = new_rooted(p, dt, t, paired && !is_complex((DType)t->dtype));
-    Convert c = { .load = true, .operand = true };
+    Convert c = { .load = true };
     convert(p, op, &p->a, &c, out, t);
     return unrooted(p, out);
 }
@@ -304,7 +313,7 @@ Tensor *precise_summands(Precise *p, const Op *op, Tensor *t)
     v_push(p->in, v_tensor_raw(x));
     precise_dtype(p->in, op, p->acc.dtype, is_complex((DType)x->dtype));
     Tensor *out = new_rooted(p, p->acc.carrier, x, false);
-    Convert c = { .load = true, .operand = true };
+    Convert c = { .load = true };
     convert(p, op, &p->acc, &c, out, x);
     tensor_retain(out);
     stack_cut(p->in, p->in->sp - 2);
@@ -320,8 +329,7 @@ Tensor *precise_result(Precise *p, const Op *op, const Arith *from, Tensor *carr
         return tensor_retain(carriers);
     Tensor *out = new_rooted(p, dt, carriers, false);
     Convert c = { .load = !same, .store = true };
-    if (p->summing && p->acc.draw > p->a.draw)
-        p->a.draw = p->acc.draw;
+    share_draws(p);
     convert(p, op, &p->a, &c, out, carriers);
     return unrooted(p, out);
 }

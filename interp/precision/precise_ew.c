@@ -233,6 +233,26 @@ static Tensor *operand_tensor(const EwCall *e, int i)
     return t;
 }
 
+/* Under `stochastic` a literal is the nearest number of the format, and comparisons look at the
+ * nearest ones, so that x == x holds. */
+static bool nearest_operand(const EwCall *e, int i)
+{
+    return e->weak >> i & 1 || ew_info[e->op->ew].result == RES_BOOL;
+}
+
+/* Operands that are rounded by chance are rounded first, an element of each once. */
+static void round_by_chance(EwCall *e, Precise *p, Tensor **t)
+{
+    if (e->scope->round != ROUND_STOCHASTIC || e->op->ew == EW_NEXTAFTER)
+        return;
+    for (int i = e->first; i < e->n; i++) {
+        p->a.round = nearest_operand(e, i) ? ROUND_NEAREST : ROUND_STOCHASTIC;
+        t[i] = precise_round(p, e->op, t[i]);
+        v_push(e->in, v_tensor_raw(t[i]));
+    }
+    p->a.round = ROUND_STOCHASTIC;
+}
+
 static int result_shape(const EwCall *e, Tensor *const *t, int64_t *shape)
 {
     int rank = 0, bad;
@@ -573,20 +593,29 @@ static Tensor *run_complex(EwCall *e, Precise *p, Tensor **t)
 }
 
 /* ---- scalars: no tensors but the result ---- */
-static bool load_scalar(Arith *a, Value v, double *x)
+/* As the mode says; to nearest under `stochastic` what is a literal, or only compared. */
+static bool load_one(const EwCall *e, Arith *a, int i, void *to, DType from, const void *x)
 {
+    ArithStatus s = nearest_operand(e, i) ? precise_load(a, to, 1, from, x, 1, 1)
+                                          : a->ops->load(a, to, 1, from, x, 1, 1);
+    return s == ARITH_OK;
+}
+
+static bool load_scalar(const EwCall *e, Arith *a, int i, double *x)
+{
+    Value v = e->args[i];
     switch (v.tag) {
     case V_FLOAT:
         if (a->dtype != DT_F64 || !plain(a))
-            return precise_load(a, x, 1, DT_F64, &v.f, 1, 1) == ARITH_OK;
+            return load_one(e, a, i, x, DT_F64, &v.f);
         *x = v.f;
         return true;
-    case V_INT: return precise_load(a, x, 1, DT_I64, &v.i, 1, 1) == ARITH_OK;
+    case V_INT: return load_one(e, a, i, x, DT_I64, &v.i);
     case V_BOOL: *x = v.i != 0; return true;
     default: break;
     }
     if ((DType)v.tensor->dtype != a->dtype || !plain(a))
-        return precise_load(a, x, 1, (DType)v.tensor->dtype, v.tensor->data, 1, 1) == ARITH_OK;
+        return load_one(e, a, i, x, (DType)v.tensor->dtype, v.tensor->data);
     switch (dtype_base(a->dtype)) {
     case DT_BF16: *x = (double)bf16_to_f32(*(const uint16_t *)(const void *)v.tensor->data); break;
     case DT_F32: *x = (double)*(const float *)(const void *)v.tensor->data; break;
@@ -622,9 +651,8 @@ static bool load_number(const EwCall *e, Arith *a, int i, NumberCell *x)
         return true;
     }
     if (v.tag == V_TENSOR)
-        return precise_load(a, x, 1, (DType)v.tensor->dtype, v.tensor->data, 1, 1) == ARITH_OK;
-    return !literal &&
-           precise_load(a, x, 1, v.tag == V_FLOAT ? DT_F64 : DT_I64, &v.i, 1, 1) == ARITH_OK;
+        return load_one(e, a, i, x, (DType)v.tensor->dtype, v.tensor->data);
+    return !literal && load_one(e, a, i, x, v.tag == V_FLOAT ? DT_F64 : DT_I64, &v.i);
 }
 
 /* Of decimal, mp, interval. */
@@ -663,7 +691,7 @@ static bool run_scalars(EwCall *e, Value *r)
         return run_numbers(e, r);
     Arith *a = precise_arith(e->in, e->scope);
     for (int i = 0; i < e->n; i++)
-        if (!load_scalar(a, e->args[i], &x[i]))
+        if (!load_scalar(e, a, i, &x[i]))
             return false;
     if (!arith_quick(a, e->op->ew, x[0], x[1], &result)) {
         ArithStatus s = a->ops->ew(a, e->op->ew, bools ? (void *)&truth : (void *)&result, 1,
@@ -695,6 +723,7 @@ static Value run_arith(EwCall *e)
         t[i] = operand_tensor(e, i);
     }
     bool covector = ew_covector(in, e->op, t, scalar, e->n);
+    round_by_chance(e, &p, t);
     out = e->first         ? run_where(e, &p, t)
           : any_complex(e) ? run_complex(e, &p, t)
                            : run_real(e, &p, t);

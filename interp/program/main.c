@@ -43,8 +43,8 @@
 void app_report(App *app)
 {
     int kind = (int)app->in->ctx.error->kind;
-    app->status = kind == ERR_INTERRUPT && !app->limit.out_of_time ? STATUS_INTERRUPT
-                                                                   : STATUS_ERROR;
+    app->status = kind == ERR_INTERRUPT && !limit_is_over(&app->limit) ? STATUS_INTERRUPT
+                                                                       : STATUS_ERROR;
     err_report(app->in);
     if (app->in->out_closed)
         app->status = STATUS_PIPE;
@@ -52,7 +52,8 @@ void app_report(App *app)
 
 bool app_stopped(const App *app)
 {
-    return app->status == STATUS_INTERRUPT || app->status == STATUS_PIPE;
+    return app->status == STATUS_INTERRUPT || app->status == STATUS_PIPE ||
+           app->limit.out_of_time;
 }
 
 void app_output_failed(void)
@@ -188,6 +189,7 @@ static void *run_interpreter(void *argument)
     in->argv = app->argv;
     in->interactive = app->mode == MODE_REPL || app->interactive;
     in->strict_devices = app->strict_devices;
+    in->no_notices = app->no_notices;
     safe_give(app);
     output_measure_terminal(in);
     buf_init(&app->text_out, &in->ctx);

@@ -25,8 +25,9 @@ typedef struct Options {
     bool fix;                              /* doctest --fix */
     bool all;                              /* doc --all */
     const char *keyword;                   /* test -k WORD */
+    const char *html;                      /* doctest --html FILE */
     double tolerance;                      /* doctest --tolerance REL */
-    double timeout;                        /* doctest --timeout SECONDS */
+    double timeout;                        /* test and doctest --timeout SECONDS; 0: none */
     bool trust;                            /* doctest --trust */
 } Options;
 
@@ -38,6 +39,7 @@ typedef struct App {
     bool print;                            /* -p: print the value */
     bool interactive;                      /* -i: then a REPL */
     bool strict_devices;
+    bool no_notices;
     const char *safe_by;                   /* which switch fences programs in; NULL: none */
     Fence *fence;
     Limit limit;                           /* --limit */
@@ -63,7 +65,7 @@ int app_run(App *);
 /* Calls body; an error is reported and sets the status. Returns whether there was none. */
 bool app_guarded(App *, void (*body)(App *, const char *), const char *argument);
 void app_report(App *);                    /* the error just caught */
-bool app_stopped(const App *);             /* by Ctrl-C or a closed pipe: nothing else is begun */
+bool app_stopped(const App *);             /* by Ctrl-C, a closed pipe, --limit: that is all */
 _Noreturn void app_output_failed(void);    /* errno says why; for who has no interpreter */
 /* Reads and runs a file, or a text, in a module; source and syntax end with app_guarded. */
 Value app_run_source(App *, Module *, Source *);
@@ -106,7 +108,6 @@ bool text_write(const char *path, const char *text, size_t n);
  * ending, sorted; false if a folder cannot be read (it was reported on stderr). */
 bool files_each(char **names, int count, const char *ending,
                 void (*visit)(void *, const char *path), void *with);
-bool app_colours(int fd);                  /* is it a terminal that takes colours? */
 
 /* ---- differences of two texts, by lines (main_diff.c) ---- */
 typedef struct Lines { const char **at; size_t *len; size_t count; } Lines;
@@ -144,7 +145,7 @@ typedef enum BlockKind {
 typedef struct Block {
     BlockKind kind;
     size_t line;                           /* of its opening fence, 1-based */
-    size_t from, to;                       /* bytes between its fences */
+    size_t from, to, end;                  /* bytes between its fences; behind the closing one */
     size_t indent;                         /* of the fence: taken off its lines */
     size_t fence;                          /* how many marks the fence has */
     bool closed, skip, follow;             /* follow: `continue` */
@@ -171,6 +172,7 @@ typedef struct Step {
 typedef struct Outcome {
     Text out, err;
     int status;                            /* of waitpid */
+    TempDir folder;                        /* where the last step ran, with what it left there */
     size_t before;                         /* prompts that are not this block's own */
     bool timed_out, flooded;
 } Outcome;
@@ -178,6 +180,25 @@ typedef struct Outcome {
 /* Both streams of a session are in o->out, as on a terminal. False: a block that the last one
  * continues did not end well. */
 bool block_run(const App *, const Step *steps, int count, Outcome *o);
+void block_forget(Outcome *);              /* its folder too */
+
+/* ---- pictures that the blocks of a document make (main_pictures.c) ---- */
+typedef struct Picture {
+    char name[256];                        /* of a file, without a folder */
+    size_t block;                          /* that made it: 1 is the first that is no output */
+    Text bytes;
+} Picture;
+typedef struct Pictures { Picture *items; size_t count, cap; } Pictures;
+/* Takes the pictures in a block's folder; one of a name that is known takes its place. */
+void pictures_take(Pictures *, const char *folder, size_t block);
+/* Does the document show it, as ![…](name)? */
+bool picture_linked(const Picture *, const Text *document);
+/* Writes it beside the document, unless it is there. 1: written, 0: it was there, -1: errno. */
+int picture_land(const Picture *, const char *folder);
+void pictures_free(Pictures *);
+
+/* ---- a document as one page (main_html.c) ---- */
+void html_page(Text *, const Markdown *, const char *path, const char *folder, const Pictures *);
 
 /* ---- paging (main_doc.c) ---- */
 

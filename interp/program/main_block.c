@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -105,7 +106,7 @@ static bool drain(int fd, Text *into)
  * open: then the end of the child is enough. */
 static void watch(pid_t pid, int out, int err, double seconds, Outcome *o)
 {
-    double end = device_clock() + seconds;
+    double end = seconds > 0 ? device_clock() + seconds : INFINITY;
     bool more_out = true, more_err = err >= 0, ended = false;
     while (!ended) {
         struct pollfd fds[2] = { { more_out ? out : -1, POLLIN, 0 },
@@ -175,11 +176,18 @@ bool block_run(const App *parent, const Step *steps, int count, Outcome *o)
         exit(STATUS_ERROR);
     }
     watch(pid, out[0], err[0], app.options.timeout, o);
-    app.tempdir.owner = getpid();
-    tempdir_remove(&app.tempdir);
+    o->folder = app.tempdir;
+    o->folder.owner = getpid();
     close(out[0]);
     if (!one)
         close(err[0]);
     bool began = cut_to_mark(&o->out);
     return (one ? cut_to_mark(&o->out) : cut_to_mark(&o->err)) && began;
+}
+
+void block_forget(Outcome *o)
+{
+    tempdir_remove(&o->folder);
+    text_free(&o->out);
+    text_free(&o->err);
 }

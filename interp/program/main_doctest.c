@@ -4,6 +4,8 @@
 #include "interp/program/main.h"
 
 #include "core/system/c_locale.h"
+#include "core/system/fd.h"
+#include "interp/output/output.h"
 #include "interp/session/repl.h"
 #include "interp/session/repl_signals.h"
 
@@ -23,11 +25,18 @@ typedef struct Doctest {
     const Options *options;
     const char *path;                      /* of the file being tested */
     Markdown md;
+    Pictures pictures;                     /* that its blocks made */
     Edit *edits;                           /* in order of place */
     size_t edit_count, edit_cap;
     int passed, failed, fixed;
     bool colours;
 } Doctest;
+
+/* Is what comes out to be kept, in the document or in a page? */
+static bool writes(const Doctest *d)
+{
+    return d->options->fix || d->options->html;
+}
 
 /* ---- reporting ---- */
 static const char *colour(const Doctest *d, const char *code)
@@ -124,16 +133,31 @@ static void put_fixed(Text *out, const Diff *diff, const Lines *want, const Line
 }
 
 /* ---- fixing ---- */
+static size_t longest_marks(const Text *text)
+{
+    size_t marks = 0, longest = 0;
+    for (size_t i = 0; i < text->len; i++) {
+        marks = strchr("`~", text->data[i]) ? marks + 1 : 0;
+        longest = marks > longest ? marks : longest;
+    }
+    return longest;
+}
+
 /* Would the text close the fence that it is to stand in? */
 static bool holds_fence(const Text *text, const Block *block)
 {
-    size_t marks = 0;
-    for (size_t i = 0; i < text->len; i++) {
-        marks = strchr("`~", text->data[i]) ? marks + 1 : 0;
-        if (marks >= block->fence)
-            return true;
-    }
-    return false;
+    return longest_marks(text) >= block->fence;
+}
+
+/* One that the text does not close. */
+static Text longer_fence(const Text *text)
+{
+    size_t marks = longest_marks(text);
+    Text fence = { 0 };
+    text_puts(&fence, "```");
+    for (size_t i = 3; i <= marks; i++)
+        text_puts(&fence, "`");
+    return fence;
 }
 
 /* The lines replace what stands between `from` and `to`, with the block's indentation and the
@@ -236,6 +260,26 @@ static void check_output(Doctest *d, const Block *block, Text *came)
     text_free(&expected);
 }
 
+/* A text block for what came out, below a block that has none. */
+static void add_output(Doctest *d, const Block *block, Text *came)
+{
+    const Text *document = &d->md.text;
+    Text lines = { 0 };
+    trim_end(came);
+    if (came->len == 0 || !writes(d)) {
+        pass(d, block);
+        return;
+    }
+    if (document->data[block->end - 1] != '\n')
+        text_puts(&lines, "\n");
+    Text fence = longer_fence(came);
+    text_printf(&lines, "%stext\n%s%s\n", fence.data, came->data, fence.data);
+    text_free(&fence);
+    add_edit(d, block, block->end, block->end, &lines);
+    (d->options->fix ? fixed_block : pass)(d, block);
+    text_free(&lines);
+}
+
 static void judge_program(Doctest *d, const Block *block, Outcome *o)
 {
     Text more = { 0 };
@@ -250,13 +294,11 @@ static void judge_program(Doctest *d, const Block *block, Outcome *o)
         put_head(&more, &o->out, HEAD_LINES);
         fail(d, block->line,
              status == 0 ? "has to fail, but runs" : "has to fail with exit status 1", &more, NULL);
-    } else if (block->output < 0) {
-        pass(d, block);
-    } else if (block->kind == BLOCK_RICCI) {
-        text_put(&o->out, o->err.data ? o->err.data : "", o->err.len);
-        check_output(d, block, &o->out);
     } else {
-        check_output(d, block, &o->err);
+        bool program = block->kind == BLOCK_RICCI;
+        if (program)
+            text_put(&o->out, o->err.data ? o->err.data : "", o->err.len);
+        (block->output < 0 ? add_output : check_output)(d, block, program ? &o->out : &o->err);
     }
     text_free(&more);
 }
@@ -481,6 +523,15 @@ static void judge(Doctest *d, const Block *block, Outcome *o, bool began)
     text_free(&code);
 }
 
+/* Which block it is of those that are no output: 1, 2, … also when outputs were added. */
+static size_t ordinal(const Doctest *d, long i)
+{
+    size_t n = 0;
+    for (; i >= 0; i--)
+        n += d->md.blocks[i].kind != BLOCK_TEXT;
+    return n;
+}
+
 static void check_block(Doctest *d, long i)
 {
     const Block *block = &d->md.blocks[i];
@@ -503,8 +554,9 @@ static void check_block(Doctest *d, long i)
         bool began = block_run(d->app, steps, count, &o);
         o.before = steps[count - 1].before;
         judge(d, block, &o, began);
-        text_free(&o.out);
-        text_free(&o.err);
+        if (writes(d))
+            pictures_take(&d->pictures, o.folder.path, ordinal(d, i));
+        block_forget(&o);
     }
     for (int k = 0; k < count; k++)
         text_free(&steps[k].code);
@@ -512,7 +564,22 @@ static void check_block(Doctest *d, long i)
 }
 
 /* ---- files ---- */
-static void write_fixes(Doctest *d)
+/* The page shows the document with its outputs, whether or not they are written into it. */
+static void write_page(Doctest *d, const Text *text, const char *folder)
+{
+    Text page = { 0 };
+    Markdown md = { .text = *text };
+    markdown_parse(&md);
+    html_page(&page, &md, d->path, folder, &d->pictures);
+    if (!fd_whole_write(d->options->html, page.data, page.len)) {
+        say_plain(stdout, "FAIL %s: cannot be written: %s\n", d->options->html, c_strerror(errno));
+        d->failed++;
+    }
+    free(md.blocks);
+    text_free(&page);
+}
+
+static void write_fixes(Doctest *d, const char *folder)
 {
     Text out = { 0 };
     size_t at = 0;
@@ -523,7 +590,9 @@ static void write_fixes(Doctest *d)
         text_free(&d->edits[i].text);
     }
     text_put(&out, d->md.text.data + at, d->md.text.len - at);
-    if (d->edit_count && !text_write(d->path, out.data, out.len)) {
+    if (d->options->html)
+        write_page(d, &out, folder);
+    if (d->options->fix && d->edit_count && !text_write(d->path, out.data, out.len)) {
         say_plain(stdout, "FAIL %s: cannot be written: %s\n", d->path, c_strerror(errno));
         d->failed += d->fixed;
         d->passed -= d->fixed;
@@ -531,6 +600,22 @@ static void write_fixes(Doctest *d)
     d->edit_count = 0;
     d->fixed = 0;
     text_free(&out);
+}
+
+/* Where the document shows them. */
+static void land_pictures(Doctest *d, const char *folder)
+{
+    for (size_t i = 0; i < d->pictures.count; i++) {
+        const Picture *p = &d->pictures.items[i];
+        bool shown = d->options->fix && picture_linked(p, &d->md.text);
+        int landed = shown ? picture_land(p, folder) : 0;
+        if (landed > 0)
+            say_plain(stdout, "wrote %s beside %s\n", p->name, d->path);
+        if (landed < 0)
+            say_plain(stdout, "FAIL %s: %s cannot be written: %s\n", d->path, p->name,
+                      c_strerror(errno));
+        d->failed += landed < 0;
+    }
 }
 
 static void check_file(void *with, const char *path)
@@ -555,8 +640,10 @@ static void check_file(void *with, const char *path)
         markdown_parse(&d->md);
         for (size_t i = 0; i < d->md.count; i++)
             check_block(d, (long)i);
-        write_fixes(d);
+        land_pictures(d, beside.data);
+        write_fixes(d, beside.data);
     }
+    pictures_free(&d->pictures);
     markdown_free(&d->md);
     text_free(&beside);
     free(folder);
@@ -565,7 +652,7 @@ static void check_file(void *with, const char *path)
 
 int doctest_files(App *app)
 {
-    Doctest d = { .app = app, .options = &app->options, .colours = app_colours(STDOUT_FILENO) };
+    Doctest d = { .app = app, .options = &app->options, .colours = output_colours(STDOUT_FILENO) };
     if (!tempdir_make(&app->tempdir)) {
         fprintf(stderr, "ricci: cannot make a folder for the blocks: %s\n", c_strerror(errno));
         return STATUS_ERROR;

@@ -15,7 +15,7 @@ enum { DIFF_LINES = 200, DIFF_AROUND = 2 };
 static void show_change(App *app, const char *path, const Source *source, const Buf *text)
 {
     Text out = { 0 };
-    bool colours = app_colours(1);
+    bool colours = output_colours(1);
     Lines old = lines_of(source->text, source->len), made = lines_of(text->data, text->len);
     if (app->options.diff) {
         Diff diff = diff_lines(&old, &made, &line_exact);

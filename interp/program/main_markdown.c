@@ -132,6 +132,7 @@ void markdown_parse(Markdown *md)
         } else if (open && marks >= open->fence && other == mark &&
                    blank_between(text, after, line.end)) {
             open->to = line.from;
+            open->end = line.next;
             open->closed = true;
             open = NULL;
             closed_line = number;

@@ -4,9 +4,12 @@
 
 #include "core/system/ascii.h"
 #include "interp/output/output.h"
+#include "interp/output/verdict.h"
 #include "interp/eval/module.h"
+#include "interp/session/repl_signals.h"
 #include "kernels/device/device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,39 +27,44 @@ static void say(App *app, Text *line)
     text_free(line);
 }
 
+/* Where it begins, and how long it was given: the error below says where it was by then. */
+static void took_too_long(App *app, const Module *module, const char *path, int i)
+{
+    Text place = { 0 };
+    char why[96], seconds[32];
+    text_printf(&place, "%s:%u", path, module_test_line(module, i));
+    snprintf(why, sizeof why, ": ran longer than %s s, what --timeout gives a test",
+             limit_text(seconds, app->options.timeout));
+    verdict_failed(app->in, place.data, module_test_name(module, i), why);
+    text_free(&place);
+}
+
+static void failed(App *app, const Module *module, const char *path, int i, bool late)
+{
+    app->failed++;
+    if (late && !app->in->out_closed)
+        took_too_long(app, module, path, i);
+    else if (!app->in->out_closed)
+        verdict_failed(app->in, path, module_test_name(module, i), "");
+}
+
 static void run_test(App *app, Module *module, const char *path, int i)
 {
     Interp *in = app->in;
-    Text line = { 0 };
-    bool colours = app_colours(1);
-    char took[32];
     double start = device_clock();
-    bool passed = module_test_run(in, module, i);
-    double seconds = device_clock() - start;
-    if (!passed) {
-        app->failed++;
-        if (in->out_closed) {
-            app_report(app);
-            return;
-        }
-        text_printf(&line, "%sFAIL%s ", colour(in->show.color, "\033[1;31m"),
-                    colour(in->show.color, "\033[0m"));
-        text_plain(&line, "%s: %s", path, module_test_name(module, i));
-        err_write(in, line.data);
-        text_free(&line);
+    signals_part(app->options.timeout > 0 ? app->options.timeout : INFINITY);
+    bool passed = module_test_run(in, module, i), late = app->limit.part_over;
+    if (!passed || late)
+        failed(app, module, path, i, late);
+    if (!passed)
         app_report(app);
+    signals_part(INFINITY);
+    if (!passed || late)
         return;
-    }
+    double seconds = device_clock() - start;
     app->passed++;
-    seconds_text(took, sizeof took, seconds);
-    if (app->options.verbose)
-        text_printf(&line, "%sok%s   ", colour(colours, "\033[32m"), colour(colours, "\033[0m"));
-    else if (seconds >= SLOW_SECONDS)
-        text_printf(&line, "slow ");
-    if (line.len)
-        text_plain(&line, "%s: %s  %s\n", path, module_test_name(module, i), took);
-    if (line.len)
-        say(app, &line);
+    if (app->options.verbose || seconds >= SLOW_SECONDS)
+        verdict_passed(in, path, module_test_name(module, i), seconds, !app->options.verbose);
 }
 
 static bool wanted(const App *app, const char *path, const char *name)
@@ -124,7 +132,7 @@ void test_files(App *app)
 {
     char *here[] = { (char *)"." }, **names = app->name_count ? app->names : here;
     Text line = { 0 };
-    bool colours = app_colours(1);
+    bool colours = output_colours(1);
     if (!files_each(names, app->name_count ? app->name_count : 1, ".ric", visit, app))
         app->failed++;
     if (app->failed > 0 && app->status == 0)

@@ -133,12 +133,6 @@ bool text_write(const char *path, const char *text, size_t n)
     return access(path, F_OK) == 0 && fd_whole_write(path, text, n);
 }
 
-bool app_colours(int fd)
-{
-    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-    return isatty(fd) && term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
-}
-
 /* ---- folders ---- */
 typedef struct Walk {
     const char *ending;

@@ -38,13 +38,14 @@ static const char usage_text[] =
     "       --limit WHAT=NUMBER,...     memory= bytes, seconds=, file= bytes that a run may take\n"
     "                                   (under --safe 1e9, 60 and 1e8)\n"
     "       --strict-devices            every device block is strict\n"
+    "       --no-notices                no notices on stderr; errors stay\n"
     "       -V, --version               the version\n"
     "       -h, --help                  this text\n"
     "\n"
     "Inside a session, :help lists its commands and ?NAME shows help. man ricci has the rest.\n";
 
 static const char test_text[] =
-    "usage: ricci test [-k WORD] [--list] [-v] [FILE | FOLDER]...\n"
+    "usage: ricci test [-k WORD] [--list] [--timeout SECONDS] [-v] [FILE | FOLDER]...\n"
     "\n"
     "Runs the test blocks of files, and of all *.ric in folders (. if none is named), each block\n"
     "alone, after the other statements of its file. The last line is `N passed, N failed`.\n"
@@ -52,6 +53,7 @@ static const char test_text[] =
     "  -k WORD         only tests with WORD in their name or their file's (small and capital "
     "alike)\n"
     "  --list          list the tests, run none\n"
+    "  --timeout S     how long a test may run (10); 0: as long as it likes\n"
     "  -v, --verbose   name each test and its time; without it, those that took a second\n";
 
 static const char format_text[] =
@@ -74,7 +76,8 @@ static const char doc_text[] =
     "  --all           the reference of all operations, as Markdown\n";
 
 static const char doctest_text[] =
-    "usage: ricci doctest [--fix] [--tolerance REL] [--timeout SECONDS] [--trust] [-v] FILE.md...\n"
+    "usage: ricci doctest [--fix] [--html FILE] [--tolerance REL] [--timeout SECONDS] [--trust]\n"
+    "                     [-v] FILE.md...\n"
     "\n"
     "Runs the fenced code of Markdown files, and of all *.md in folders, each block in a fresh\n"
     "interpreter and a fresh folder, and compares what comes out with what the document shows.\n"
@@ -90,9 +93,11 @@ static const char doctest_text[] =
     "`tolerance=1e-3`. In what is shown, … matches any text, and any lines where it is alone on\n"
     "one; durations and rates match any others.\n"
     "\n"
-    "  --fix           write what came out into the documents\n"
+    "  --fix           write what came out into the documents, and pictures that they show\n"
+    "                  beside them\n"
+    "  --html FILE     write one page with the document, its outputs and its pictures\n"
     "  --tolerance REL relative tolerance of numbers with a point or an exponent (1e-6)\n"
-    "  --timeout S     how long a block may run (60)\n"
+    "  --timeout S     how long a block may run (60); 0: as long as it likes\n"
     "  --trust         blocks may do anything: extern, env, files anywhere\n"
     "  -v, --verbose   name each block that passed\n"
     "\n"
@@ -100,7 +105,7 @@ static const char doctest_text[] =
 
 typedef enum OptionId {
     OPT_HELP, OPT_VERBOSE, OPT_KEYWORD, OPT_LIST, OPT_WRITE, OPT_CHECK, OPT_DIFF, OPT_ALL, OPT_FIX,
-    OPT_TOLERANCE, OPT_TIMEOUT, OPT_TRUST, OPTIONS
+    OPT_HTML, OPT_TOLERANCE, OPT_TIMEOUT, OPT_TRUST, OPTIONS
 } OptionId;
 
 static const struct Option {
@@ -118,8 +123,9 @@ static const struct Option {
     [OPT_DIFF] = { "--diff", NULL, false, IN(MODE_FORMAT) },
     [OPT_ALL] = { "--all", NULL, false, IN(MODE_DOC) },
     [OPT_FIX] = { "--fix", NULL, false, IN(MODE_DOCTEST) },
+    [OPT_HTML] = { "--html", NULL, true, IN(MODE_DOCTEST) },
     [OPT_TOLERANCE] = { "--tolerance", NULL, true, IN(MODE_DOCTEST) },
-    [OPT_TIMEOUT] = { "--timeout", NULL, true, IN(MODE_DOCTEST) },
+    [OPT_TIMEOUT] = { "--timeout", NULL, true, IN(MODE_TEST) | IN(MODE_DOCTEST) },
     [OPT_TRUST] = { "--trust", NULL, false, IN(MODE_DOCTEST) },
 #undef IN
 };
@@ -208,6 +214,7 @@ static void set_option(App *app, const struct Subcommand *command, OptionId id, 
     case OPT_DIFF: o->diff = true; break;
     case OPT_ALL: o->all = true; break;
     case OPT_FIX: o->fix = true; break;
+    case OPT_HTML: o->html = value; break;
     case OPT_TOLERANCE: o->tolerance = read_number("--tolerance", value); break;
     case OPT_TIMEOUT: o->timeout = read_number("--timeout", value); break;
     case OPT_TRUST: o->trust = true; break;
@@ -229,7 +236,7 @@ static void read_subcommand(App *app, const struct Subcommand *command, int argc
     bool more = true;
     app->mode = command->mode;
     app->options.tolerance = 1e-6;
-    app->options.timeout = 60;
+    app->options.timeout = command->mode == MODE_TEST ? 10 : 60;
     app->names = argv;
     for (int i = 0; i < argc; i++) {
         const char *value = NULL;
@@ -246,6 +253,8 @@ static void read_subcommand(App *app, const struct Subcommand *command, int argc
     }
     if (app->options.in_place + app->options.check + app->options.diff > 1)
         usage_error("fmt takes one of -w, --check and --diff", NULL, NULL);
+    if (app->options.html && app->name_count > 1)
+        usage_error("doctest --html takes one document", NULL, NULL);
     if (app->name_count == 0 && command->needs && !app->options.all)
         usage_error(command->needs, NULL, NULL);
 }
@@ -300,7 +309,8 @@ static void read_code(App *app, int argc, char **argv)
     app->argv = argv + 2;
 }
 
-static const char SAFE[] = "--safe", LIMIT[] = "--limit", STRICT[] = "--strict-devices";
+static const char SAFE[] = "--safe", LIMIT[] = "--limit", STRICT[] = "--strict-devices",
+                  QUIET[] = "--no-notices";
 
 static void read_limit(App *app, const char *text)
 {
@@ -319,6 +329,8 @@ static int read_common(App *app, int argc, char **argv)
         app->safe_by = SAFE;
     } else if (strcmp(argv[0], STRICT) == 0) {
         app->strict_devices = true;
+    } else if (strcmp(argv[0], QUIET) == 0) {
+        app->no_notices = true;
     } else if (limit) {
         bool joined = argv[0][n] == '=';
         if (!joined && argc < 2)
@@ -342,8 +354,8 @@ _Noreturn static void print_version(void)
 /* An option of `ricci` itself; true if what follows it was read too. */
 static bool read_option(App *app, int argc, char **argv)
 {
-    static const char *const names[] = { "--help", "--version", STRICT, SAFE, LIMIT, "--explain",
-        "-e", "-p", "-i", "-V", "-h" };
+    static const char *const names[] = { "--help", "--version", STRICT, QUIET, SAFE, LIMIT,
+        "--explain", "-e", "-p", "-i", "-V", "-h" };
     const char *word = argv[0];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         finish(usage_text);

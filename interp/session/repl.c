@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/memory/progress.h"
 #include "interp/output/output.h"
+#include "interp/output/verdict.h"
 #include "interp/session/repl_signals.h"
 #include "interp/show/show.h"
 #include "interp/eval/module.h"
@@ -109,6 +110,24 @@ static void echo(Repl *r, Value v)
     buf_putc(&in->out, '\n');
 }
 
+/* The tests of an entry run after its other statements, until Ctrl-C. */
+static void run_tests(Repl *r, int from)
+{
+    Interp *in = r->in;
+    bool go_on = true;
+    for (int i = from; go_on && i < module_test_count(in->main); i++) {
+        double start = device_clock();
+        if (module_test_run(in, in->main, i)) {
+            verdict_passed(in, NULL, module_test_name(in->main, i), device_clock() - start, false);
+            continue;
+        }
+        go_on = in->ctx.error->kind != ERR_INTERRUPT;
+        verdict_failed(in, NULL, module_test_name(in->main, i), "");
+        repl_keep_error(r);
+        err_report(in);
+    }
+}
+
 /* Runs the text of an entry in the main module and echoes its value. */
 static void repl_run_entry(Repl *r, const char *text)
 {
@@ -119,6 +138,7 @@ static void repl_run_entry(Repl *r, const char *text)
     r->source = source_new(&in->ctx, name, text, strlen(text));
     r->chunk = parse_source(&in->ctx, &in->names, r->source);
     bool shown = wants_echo(r->chunk);
+    int tests = module_test_count(in->main);
     double start = device_clock();
     Value v = run_chunk(in, in->main, r->chunk);
     r->seconds = device_clock() - start;
@@ -129,6 +149,7 @@ static void repl_run_entry(Repl *r, const char *text)
         echo(r, v);
     }
     stack_cut(in, in->sp - 1);
+    run_tests(r, tests);
 }
 
 static void forget_source(Repl *r)

@@ -30,8 +30,9 @@ static struct Signals {
     Interp *_Atomic running;
     struct timespec first;                    /* when it was pressed */
     TempDir *_Atomic removed;                 /* the folder that goes with the process */
-    Timer limit_timer, patience_timer;
+    Timer limit_timer, part_timer, patience_timer;
     double limit_seconds;
+    volatile sig_atomic_t part_runs;          /* a part of the run with a limit of its own */
 } signals;
 
 bool signals_interrupted(void)
@@ -175,6 +176,11 @@ static int limit_signal(void)
     return SIGRTMAX - 3;
 }
 
+static int part_signal(void)
+{
+    return SIGRTMAX - 4;
+}
+
 static void timer_set(Timer *t, const struct itimerspec *when)
 {
     struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = t->signal };
@@ -188,19 +194,25 @@ static void timer_set(Timer *t, const struct itimerspec *when)
 /* ---- how long it may run ---- */
 static const long GRACE = 2;                 /* seconds that an interrupted program has to stop */
 
+/* seconds 0: the timer stops. */
+static void count_down(Timer *t, int signal, double seconds)
+{
+    struct itimerspec when = { .it_interval.tv_sec = GRACE };
+    when.it_value.tv_sec = (time_t)seconds;
+    when.it_value.tv_nsec = (long)((seconds - (double)when.it_value.tv_sec) * 1e9);
+    when.it_value.tv_nsec += seconds > 0 && when.it_value.tv_nsec < 999999999;
+    t->signal = signal;
+    timer_set(t, &when);
+}
+
 static void start_limit(bool on)
 {
     Interp *in = signals.running;
-    struct itimerspec when = { .it_interval.tv_sec = GRACE };
     if (!(signals.limit_seconds < 1e9))
         return;
-    when.it_value.tv_sec = on ? (time_t)signals.limit_seconds : 0;
-    when.it_value.tv_nsec =
-        on ? (long)((signals.limit_seconds - (double)when.it_value.tv_sec) * 1e9) + 1 : 0;
     if (in && in->ctx.limit)
         in->ctx.limit->out_of_time = 0;
-    signals.limit_timer.signal = limit_signal();
-    timer_set(&signals.limit_timer, &when);
+    count_down(&signals.limit_timer, limit_signal(), on ? signals.limit_seconds : 0);
 }
 
 void signals_limit(double seconds)
@@ -230,6 +242,50 @@ static void on_limit(int sig)
     ssize_t done = write(STDERR_FILENO, l.text, l.n);
     (void)done;
     leave(STATUS_ERROR);
+}
+
+/* An interrupt that nobody polled was meant for the part alone. */
+static void end_part(Limit *l)
+{
+    count_down(&signals.part_timer, part_signal(), 0);
+    if (l->part_over)
+        signals.interrupted = 0;
+    l->part_over = 0;
+}
+
+void signals_part(double seconds)
+{
+    Limit *l = signals.running ? signals.running->ctx.limit : NULL;
+    if (!l)
+        return;
+    if (signals.part_runs)
+        end_part(l);
+    l->part = seconds;
+    signals.part_runs = seconds < 1e9;
+    if (signals.part_runs)
+        count_down(&signals.part_timer, part_signal(), seconds);
+}
+
+static void abandon_native(const Interp *in)
+{
+    for (const Wing *const *w = in ? in->wings : NULL; w && *w; w++)
+        if ((*w)->abandon)
+            (*w)->abandon();
+}
+
+/* The second time a native call does not end, which is left halfway. */
+static void on_part(int sig)
+{
+    Interp *in = signals.running;
+    (void)sig;
+    if (!in || !in->ctx.limit || !signals.part_runs)
+        return;
+    if (in->ctx.limit->part_over) {
+        abandon_native(in);
+        return;
+    }
+    in->ctx.limit->part_over = 1;
+    signals.interrupted = signals.interrupted ? signals.interrupted : 1;
 }
 
 /* ---- Ctrl-C ---- */
@@ -272,10 +328,7 @@ static void on_interrupt(int sig)
         return;
     if (!signals.keep_session)
         leave(STATUS_INTERRUPT);
-    Interp *in = signals.running;
-    for (const Wing *const *w = in ? in->wings : NULL; w && *w; w++)
-        if ((*w)->abandon)
-            (*w)->abandon();
+    abandon_native(signals.running);
     tell();
 }
 
@@ -356,4 +409,6 @@ void signals_install(void)
     leave_to_errno(SIGXFSZ);               /* ulimit -f */
     late.sa_handler = on_limit;
     sigaction(limit_signal(), &late, NULL);
+    late.sa_handler = on_part;
+    sigaction(part_signal(), &late, NULL);
 }

@@ -20,6 +20,10 @@ bool signals_interrupted(void);
  * seconds later if it did not stop. INFINITY: as long as it likes. On the thread that takes
  * signals. */
 void signals_limit(double seconds);
+/* The same of a part of the run, as a test is: it is interrupted, and a native call in it left
+ * halfway, and the run goes on. Limit.part_over says that it was, until the next call of this;
+ * INFINITY: that part is over. */
+void signals_part(double seconds);
 /* A folder that goes when the process is ended by a signal or here; it stays where it is. */
 void signals_remove(TempDir *);
 /* The same where there is no interpreter: for a program that only waits for others. */

@@ -365,12 +365,14 @@ static void put_tensor(Page *p, const Tensor *t, Style style, int depth)
     int room = o.width - column_of(p->out, p->out->len) - (depth > 0);
     if (o.width > NARROW)
         o.width = room > NARROW ? room : NARROW;
+    o.inside = depth > 0;
     show_tensor(p->in, p->out, t, &o, p->stream && depth == 0);
 }
 
 static void put_value(Page *p, Value v, Style style, int depth)
 {
     Buf *out = p->out;
+    v = v_plain(v);
     switch ((Tag)v.tag) {
     case V_NONE: buf_puts(out, "none"); break;
     case V_BOOL: buf_puts(out, v.i ? "true" : "false"); break;
@@ -388,7 +390,9 @@ static void put_value(Page *p, Value v, Style style, int depth)
     case V_POINTER:
     case V_STRUCT:
     case V_CFUNC:
-    case V_CTYPE: v_kind(v)->show(p->in, out, v, style == SHOW_REPR); break;
+    case V_CTYPE:
+    case V_TRANSFORM:
+    case V_FACTORS: v_kind(v)->show(p->in, out, v, style == SHOW_REPR); break;
     default: put_described(out, v); break;
     }
 }

@@ -6,6 +6,7 @@
 #include "interp/show/show.h"
 
 /* More elements than SHOW_WHOLE print as corners of SHOW_EDGE rows and columns. */
+enum { SHOW_VECTOR = 100 };          /* vectors of so many elements print whole, on several lines */
 enum { SHOW_WHOLE = 1000, SHOW_EDGE = 3, SHOW_COLUMNS = 400, SHOW_GAP = 2 };
 
 /* The shown part of an axis: `head` from its start, `tail` from its end. */

@@ -556,6 +556,7 @@ static void put_other(Interp *in, Buf *out, Value v, Spec *s)
 
 void format_value(Interp *in, Buf *out, Value v, const char *spec, size_t len)
 {
+    v = v_plain(v);
     if (len == 0) {
         show_value(in, out, v);
         return;

@@ -61,10 +61,32 @@ static Part choose_elements(Layout *l, int64_t n)
     return p;
 }
 
+/* Short enough to be shown whole, too long for a line: columns under each other. */
+static void show_vector_columns(Layout *l, int64_t n)
+{
+    int widest = 1;
+    for (int64_t i = 0; i < n; i++) {
+        int width = element_width(l, i);
+        widest = width > widest ? width : widest;
+    }
+    int64_t columns = (l->width - 1) / (widest + 2);
+    columns = columns > 0 ? columns : 1;
+    for (int64_t i = 0; i < n; i++) {
+        buf_puts(l->out, i == 0 ? "[" : i % columns == 0 ? ",\n " : ", ");
+        buf_fill(l->out, ' ', (size_t)(widest - element_width(l, i)));
+        layout_cell(l, layout_at(l->t, l->t->data, i, stride_of(l)), NULL);
+    }
+    buf_putc(l->out, ']');
+}
+
 static void show_vector(Layout *l)
 {
     int64_t n = tensor_shape(l->t)[0];
     Part p = choose_elements(l, n);
+    if (part_cut(p) && n <= SHOW_VECTOR && !l->show->inside) {
+        show_vector_columns(l, n);
+        return;
+    }
     buf_putc(l->out, '[');
     for (int64_t k = 0; k < part_shown(p); k++) {
         if (k == p.head && part_cut(p)) {

@@ -103,6 +103,8 @@ void guard_enter(Interp *in, Guard *g)
     g->scope = in->scope;
     g->place = in->place;
     g->listener = in->listener;
+    g->tape = in->tape;
+    g->rules = in->rules;
 }
 
 void guard_restore(Interp *in, Guard *g)
@@ -115,6 +117,8 @@ void guard_restore(Interp *in, Guard *g)
     in->scope = g->scope;
     in->place = g->place;
     in->listener = g->listener;
+    in->tape = g->tape;
+    in->rules = g->rules;
     progress_unwound(&in->ctx, g);
     stack_cut(in, g->sp);
 }

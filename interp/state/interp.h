@@ -57,6 +57,7 @@ typedef struct ShowOptions {
     bool dots;                        /* structural zeros of a matrix are written · */
     int width, height;                /* terminal cells; 0: not a terminal */
     bool color;
+    bool inside;             /* of a tuple: a vector stays on its line */
 } ShowOptions;
 
 struct Interp {
@@ -67,6 +68,11 @@ struct Interp {
     CallFrame *calls;
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
+    struct Tape *tape;                /* the innermost derivative being taken, or NULL */
+    uint64_t boxes;                   /* traced values: nobody looks for them while there is none */
+    int rules;                        /* that run: what they compare is no branch of the program */
+    const struct Traces *traces;      /* what is done with them: traced.h */
+    struct Gradients *gradients;      /* rules of derivatives, once one was needed */
     struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
     bool strict_devices;              /* --strict-devices: every device block is strict */
     Lack lack;                        /* why a form refused: place_refuse */
@@ -81,6 +87,7 @@ struct Interp {
     /* | head: nobody reads any more, the program ends without a word */
     bool out_closed;
     bool out_mute;                    /* a reference of `compare` runs: nothing is written */
+    bool no_notices;                  /* --no-notices, notices(false) */
     const char *out_heading;          /* the entry of `compare` that writes, until it did once */
     struct Solved *solved;            /* who hears of solutions (`compare`), or NULL */
     struct OpTable *ops;              /* the registry, by name */
@@ -139,6 +146,8 @@ typedef struct Guard {
     struct Scope *scope;
     struct DeviceBlock *place;
     struct PlaceListener *listener;
+    struct Tape *tape;
+    int rules;
 } Guard;
 void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */

@@ -31,6 +31,11 @@ typedef struct Kind {
     Value (*length)(Interp *, Value);                        /* len(v) */
     Value (*keys)(Interp *, Value);                          /* keys(v) */
     void (*help)(Buf *, Value, bool line);                   /* ?v; a line of it in a list */
+    /* As the first operand of a row that takes such (Op.factors): the operand that it stands for,
+     * borrowed. */
+    Value (*stands)(Value);
+    /* Help where a tensor is asked for; `text` is the value's. */
+    const char *(*instead)(char *out, size_t cap, const char *text);
     Value (*copy)(Interp *, Value);                          /* of a pinned one: see pinned.h */
     void (*assign)(Interp *, Value *slot, Value v);          /* v into the memory of a pinned one */
 } Kind;
@@ -38,6 +43,13 @@ typedef struct Kind {
 static inline const Kind *v_kind(Value v)
 {
     return v.tag >= V_POINTER ? ((const Native *)v.ptr)->kind : NULL;
+}
+
+/* NULL: none. */
+static inline const char *v_instead(Value v, char *out, size_t cap, const char *text)
+{
+    const Kind *kind = v_kind(v);
+    return kind && kind->instead ? kind->instead(out, cap, text) : NULL;
 }
 
 static inline bool v_callable(Interp *in, Value v)

@@ -25,7 +25,7 @@ static DType scope_default_accumulator(DType format)
 Scope scope_of(DType format)
 {
     return (Scope){ .format = format, .accumulate = scope_default_accumulator(format),
-                    .autocast = DT_NONE };
+                    .autocast = DT_NONE, .backward = DT_NONE };
 }
 
 Scope scope_implied(Interp *in, DType format)

@@ -14,6 +14,8 @@ typedef struct Scope {
     /* of reductions and contractions: what was written, or the format's own */
     DType accumulate;
     DType autocast;          /* DT_NONE: this is a precision scope */
+    /* what products of a backward pass take cotangents in (interp/gradient); DT_NONE: nothing */
+    DType backward;
     bool accumulate_given;
     RoundMode round;
     bool saturate, flush, reproducible;

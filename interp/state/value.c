@@ -26,6 +26,8 @@ static bool str_inline(const Str *s)
 
 static void str_free(Ctx *ctx, Str *s)
 {
+    if (s->mark)
+        mem_free(ctx, s->mark, s->mark_cap * sizeof *s->mark);
     if (str_inline(s)) {
         mem_free(ctx, s, sizeof *s + s->cap);
         return;
@@ -113,27 +115,49 @@ size_t str_chars(Str *s)
     return s->chars;
 }
 
-/* From the start, the end, or where it was last time, whichever is nearest. */
-size_t str_offset(Str *s, size_t i)
+/* The byte `steps` code points after that at `at`, or before it. */
+static size_t str_walk(const Str *s, size_t at, ptrdiff_t steps)
+{
+    for (; steps > 0; steps--)
+        do
+            at++;
+        while ((s->text[at] & 0xc0) == 0x80);
+    for (; steps < 0; steps++)
+        do
+            at--;
+        while ((s->text[at] & 0xc0) == 0x80);
+    return at;
+}
+
+/* A mark stands where a code point starts, never at the end: so appending leaves it right. */
+static void str_mark(Ctx *ctx, Str *s, size_t last)
+{
+    if (last >= s->mark_cap) {
+        size_t cap = last + last / 2 + 1;
+        s->mark = mem_realloc(ctx, s->mark, s->mark_cap * sizeof *s->mark, cap * sizeof *s->mark);
+        s->mark_cap = cap;
+    }
+    if (s->marks == 0)
+        s->mark[s->marks++] = 0;
+    for (; s->marks <= last; s->marks++)
+        s->mark[s->marks] = str_walk(s, s->mark[s->marks - 1], STR_STEP);
+}
+
+/* From where it was last time, or from a mark, whichever is nearer. */
+size_t str_offset(Ctx *ctx, Str *s, size_t i)
 {
     size_t chars = str_chars(s), at = s->seen_at, k = s->seen;
     if (chars == s->len)
         return i;
-    if (i < k / 2)
-        at = k = 0;
-    else if (i > k && chars - i < i - k)
-        at = s->len, k = chars;
-    for (; k < i; k++)
-        do
-            at++;
-        while ((s->text[at] & 0xc0) == 0x80);
-    for (; k > i; k--)
-        do
-            at--;
-        while ((s->text[at] & 0xc0) == 0x80);
+    if (i > k ? i - k > STR_STEP : k - i > STR_STEP) {
+        size_t last = (i < chars ? i : chars - 1) / STR_STEP;
+        str_mark(ctx, s, last);
+        at = s->mark[last];
+        k = last * STR_STEP;
+    }
+    s->seen_at = str_walk(s, at, (ptrdiff_t)i - (ptrdiff_t)k);
     s->seen = i;
-    s->seen_at = at;
-    return at;
+    return s->seen_at;
 }
 
 /* ---- ranges ---- */
@@ -181,6 +205,9 @@ static void free_simple(Ctx *ctx, Value v)
     case V_STRUCT:
     case V_CFUNC:
     case V_CTYPE:
+    case V_FACTORS:
+    case V_TRACED:
+    case V_TRANSFORM:
     case V_LAZY:
         v_kind(v)->release(ctx, v.ptr);
         break;
@@ -289,6 +316,7 @@ bool v_is_numeric(Value v)
 
 bool v_as_int(Value v, int64_t *out)
 {
+    v = v_plain(v);
     if (v.tag == V_INT) {
         *out = v.i;
         return true;
@@ -459,10 +487,12 @@ Tensor *v_to_tensor(Interp *in, Value v, int operand)
     default:
         break;
     }
-    char what[80];
+    char what[80], help[160];
     Error *e = err_new(ctx, ERR_TYPE, "%s is %s; a number or a tensor is needed",
                        err_operand_text(ctx, operand), v_describe_a(v, what, sizeof what));
     err_underline(e, operand);
+    if (v_instead(v, help, sizeof help, err_operand_text(ctx, operand)))
+        err_help(e, "%s", help);
     err_throw(e);
 }
 
@@ -589,10 +619,14 @@ static bool arrays_equal(Interp *in, Value a, Value b)
 
 bool v_equal(Interp *in, Value a, Value b)
 {
+    a = v_plain(a);
+    b = v_plain(b);
     if (a.tag == V_RANGE && b.tag == V_RANGE)
         return ranges_equal(a.range, b.range);
     if ((v_is_numeric(a) || a.tag == V_RANGE) && (v_is_numeric(b) || b.tag == V_RANGE))
         return arrays_equal(in, a, b);
+    if ((a.tag >= V_FACTORS || b.tag >= V_FACTORS) && a.tag != b.tag)
+        return false;
     if (a.tag >= V_POINTER && b.tag >= V_POINTER)
         return v_kind(a)->equal(a, b);
     if (a.tag != b.tag)
@@ -650,8 +684,9 @@ const char *v_type_name(Value v)
         [V_OP] = "function", [V_STRING] = "string", [V_RANGE] = "range", [V_TUPLE] = "tuple",
         [V_TENSOR] = "tensor", [V_FUNCTION] = "function", [V_MODULE] = "module",
         [V_POINTER] = "pointer", [V_STRUCT] = "struct", [V_CFUNC] = "function",
-        [V_CTYPE] = "C type",
+        [V_CTYPE] = "C type", [V_FACTORS] = "factorization", [V_TRANSFORM] = "function",
     };
+    v = v_plain(v);
     if (v.tag == V_TENSOR && v.tensor->rank == 0)
         return scalar_type_name((DType)v.tensor->dtype);
     return names[v.tag];
@@ -659,6 +694,7 @@ const char *v_type_name(Value v)
 
 const char *v_describe(Value v, char *out, size_t cap)
 {
+    v = v_plain(v);
     if (v.tag >= V_POINTER)
         return v_kind(v)->describe(v, out, cap);
     if (v.tag != V_TENSOR) {

@@ -33,6 +33,9 @@ typedef enum Tag {
     V_STRUCT,
     V_CFUNC,       /* a C function: native.h */
     V_CTYPE,       /* a C type */
+    V_FACTORS,     /* a matrix with its factors: builtins/linalg/linalg_kept.c */
+    V_TRACED,      /* a number or tensor whose derivative is asked for: struct Traced */
+    V_TRANSFORM,   /* a function made of another: grad(f), checkpoint(f) (interp/gradient) */
     V_LAZY         /* an elementwise operation that waits for the one above it: fuse.h */
 } Tag;
 
@@ -43,7 +46,10 @@ typedef struct Str {
     char *text;          /* UTF-8, NUL-terminated; behind the Str itself or a block of its own */
     size_t chars;        /* code points; 0 while not counted: ask str_chars */
     size_t seen, seen_at;    /* the code point that was asked for last, and its byte */
+    size_t *mark;            /* the bytes of code points 0, STR_STEP, …, as far as was asked */
+    size_t marks, mark_cap;
 } Str;
+enum { STR_STEP = 64 };
 
 typedef struct Range {   /* start, start+step, …; count is what it holds */
     uint32_t refs;
@@ -84,12 +90,28 @@ struct Tuple {
     Value *items;               /* cap entries; names too has cap */
 };
 
-/* What the objects of V_POINTER, V_STRUCT, V_CFUNC, V_CTYPE and V_LAZY start with. */
+/* What the objects of V_POINTER and the tags behind it start with. */
 struct Native {
     uint32_t refs;
     bool pinned;                 /* C may write to it: pinned.h */
     const struct Kind *kind;     /* kind.h */
 };
+
+/* A value inside a function whose derivative is taken: what it is, and what made it. It is what it
+ * holds to all who do not ask; interp/gradient alone looks at the rest. */
+typedef struct Traced {
+    Native native;
+    Value value;                 /* as the level below sees it: plain, or traced there */
+    Value tangent;               /* forward mode; V_UNDEF: zero */
+    struct Tape *tape;           /* retained */
+    uint32_t node;               /* on a reverse tape; 0: none */
+    /* a step function was applied to it: whoever asks for its derivative is told */
+    bool step;
+    /* it depends on the argument through bools and ints only, the first of which `cut` made; or
+     * through a step function, which `cut` is */
+    const struct Op *cut;
+    const struct Exec *cut_at;
+} Traced;
 
 static inline Value v_none(void) { return (Value){ .tag = V_NONE }; }
 static inline Value v_undef(void) { return (Value){ .tag = V_UNDEF }; }
@@ -106,6 +128,14 @@ static inline DType v_format_dtype(Value v) { return (DType)v.i; }
 /* A tensor as a value. Rank-0 bool, i64 and f64 become immediates (t is released). */
 Value v_tensor(Ctx *, Tensor *t);
 static inline Value v_tensor_raw(Tensor *t) { return (Value){ .tag = V_TENSOR, .tensor = t }; }
+
+/* Without what is remembered of it; borrowed. */
+static inline Value v_plain(Value v)
+{
+    while (__builtin_expect(v.tag == V_TRACED, 0))
+        v = ((const Traced *)v.ptr)->value;
+    return v;
+}
 
 static inline bool v_is_object(Value v) { return v.tag >= V_OBJECT; }
 static inline Value v_retain(Value v)
@@ -127,8 +157,8 @@ Str *str_new(Ctx *, const char *text, size_t len);
 Str *str_from_buf(Ctx *, Buf *);                /* frees the buffer */
 void str_append(Ctx *, Str **slot, const char *text, size_t len);  /* in place when unshared */
 size_t str_chars(Str *);                        /* code points, counted once; len for ASCII */
-/* the byte where code point i starts; near the last one at once */
-size_t str_offset(Str *, size_t i);
+/* the byte where code point i starts: STR_STEP steps at most, once the string was walked along */
+size_t str_offset(Ctx *, Str *, size_t i);
 Range *range_new(Ctx *, int64_t start, int64_t stop, int64_t step);   /* step 0 raises ERR_VALUE */
 Tuple *tuple_new(Ctx *, uint64_t count);        /* items V_UNDEF */
 void tuple_name(Ctx *, Tuple *, uint32_t i, const Name *);

@@ -50,6 +50,9 @@ typedef enum ArithStatus {
 
 typedef struct Arith Arith;
 
+/* Row and column strides in elements of the carriers. */
+typedef struct ArithMatrix { char *data; int64_t row, col; } ArithMatrix;
+
 /* Rows: element i of x stands at x + i * sx elements; a stride of 0 repeats one. Results may
  * overwrite an operand of the same stride. Results of one call are rounded in order of i. */
 typedef struct ArithOps {
@@ -73,6 +76,10 @@ typedef struct ArithOps {
     ArithStatus (*sum)(Arith *, void *out, const void *x, int64_t sx, int64_t n);
     /* order: -1, 0, 1, or 2 where one is nan. */
     ArithStatus (*compare)(Arith *, const void *x, const void *y, int *order);
+    /* arith_matmul by loops of the format's own, to the same bits and flags; it leaves `draw`
+     * alone. ARITH_NONE: not of these operands, and nothing was done. NULL: it has none. */
+    ArithStatus (*matmul)(Arith *, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m,
+                          int64_t n, int64_t k);
 } ArithOps;
 
 struct Arith {
@@ -100,10 +107,9 @@ struct Arith {
 /* Adds b's counts to a's. */
 void arith_flags_add(ArithFlags *a, const ArithFlags *b);
 
-/* C = A B: m x n, inner length k; row and column strides in elements of the carriers. Every
- * product and partial sum is rounded in order of k. `acc` is the accumulator's arithmetic: A
- * and B are carriers of acc. C must not overlap them. Polls the interrupt flag. */
-typedef struct ArithMatrix { char *data; int64_t row, col; } ArithMatrix;
+/* C = A B: m x n, inner length k. Every product and partial sum is rounded in order of k. `acc` is
+ * the accumulator's arithmetic: A and B are carriers of acc. C must not overlap them. Polls the
+ * interrupt flag. */
 ArithStatus arith_matmul(Arith *acc, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m,
                          int64_t n, int64_t k);
 

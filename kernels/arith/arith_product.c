@@ -85,6 +85,11 @@ ArithStatus arith_matmul(Arith *acc, ArithMatrix C, ArithMatrix A, ArithMatrix B
     Product p = { .acc = acc, .C = C, .A = A, .B = B, .n = n, .k = k };
     int64_t row = n * k > 0 ? n * k : 1;
     bool binary = acc->carrier == DT_F64, quick = binary && binary_matmul(acc, C, A, B, m, n, k);
+    ArithStatus own = acc->ops->matmul ? acc->ops->matmul(acc, C, A, B, m, n, k) : ARITH_NONE;
+    if (own != ARITH_NONE) {
+        p.status[0] = own;
+        quick = true;
+    }
     if (!quick && binary && pool_threads(acc->ctx) <= 64)
         pool_for(acc->ctx, m, PRODUCT_GRAIN / row + 1, product_rows, &p);
     else if (!quick)               /* the numbers of a heap belong to one thread */

@@ -5,6 +5,7 @@
 #include "kernels/blas/blas.h"
 
 #include "core/system/c_locale.h"
+#include "core/system/held_signals.h"
 #include "kernels/blas/blas_stop.h"
 #include "kernels/blas/lapacke.h"
 
@@ -84,7 +85,10 @@ static bool library_find(void)
     if (!asked)
         setenv("OPENBLAS_NUM_THREADS", "1", 0);
     library.blas.name = "OpenBLAS";
+    sigset_t before;
+    signals_hold(&before);
     library.handles[0] = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    signals_let(&before);
     if (!asked)
         unsetenv("OPENBLAS_NUM_THREADS");
     library.why = (BlasRefusal){ MISSING, false };

@@ -6,6 +6,8 @@
  * threads are the process's, and so is what is kept here, behind a lock. */
 #include "kernels/blas/blas.h"
 
+#include "core/system/held_signals.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -94,8 +96,12 @@ static void set_threads(const Blas *b, int threads)
         else
             room.started = threads - 1;
     }
-    if (b->set_threads && room.threads != threads)
+    if (b->set_threads && room.threads != threads) {
+        sigset_t before;
+        signals_hold(&before);
         b->set_threads(threads);
+        signals_let(&before);
+    }
     room.threads = threads;
 }
 

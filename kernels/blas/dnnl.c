@@ -3,6 +3,7 @@
  * The lock is held while a product runs. Built without the library's header (version 2), nothing
  * is found here. */
 #include "kernels/blas/dnnl.h"
+#include "core/system/held_signals.h"
 #include "core/system/library.h"
 
 #include "core/memory/pool.h"
@@ -166,8 +167,12 @@ static bool run_strip(Library *l, const DnnlProduct *p, int64_t first, int64_t r
     const dnnl_exec_arg_t args[3] = { { DNNL_ARG_SRC, x->memory[0] },
                                       { DNNL_ARG_WEIGHTS, x->memory[1] },
                                       { DNNL_ARG_DST, x->memory[2] } };
-    return l->dnnl_primitive_execute(x->primitive, l->stream, 3, args) == dnnl_success &&
-           l->dnnl_stream_wait(l->stream) == dnnl_success;
+    sigset_t before;
+    signals_hold(&before);                  /* OpenMP starts its threads when they are wanted */
+    bool ok = l->dnnl_primitive_execute(x->primitive, l->stream, 3, args) == dnnl_success &&
+              l->dnnl_stream_wait(l->stream) == dnnl_success;
+    signals_let(&before);
+    return ok;
 }
 
 bool dnnl_product(Ctx *ctx, const DnnlProduct *p)

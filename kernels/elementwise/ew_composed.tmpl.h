@@ -425,6 +425,21 @@ INLINE VD rough_exp(VD x) {
     return (1 + p) * power_of_two((VI)((VU)shifted - (VU)K(0x1.8p52)));
 }
 
+INLINE VD rough_cosh(VD x) {
+    VD e = rough_exp(magnitude(limited(x, 120)));
+    return 0.5 * (e + 1 / e);
+}
+
+/* Near 0 a series, whose first term left out is below 2^-32 of it. */
+INLINE VD rough_tanh(VD x) {
+    VD size = magnitude(x), z = size * size;
+    VD p = MULADD(z, K(-1382 / 155925.0), K(62 / 2835.0));
+    p = MULADD(z, MULADD(z, p, K(-17 / 315.0)), K(2 / 15.0));
+    VD near = MULADD(size * z, MULADD(z, p, K(-1 / 3.0)), size);
+    VD far = 1 - 2 / (1 + rough_exp(limited(size + size, 40)));
+    return with_sign(choose(size < 0.25, near, far), x);
+}
+
 INLINE VD rough_sigmoid(VD x) { return 1 / (1 + rough_exp(-limited(x, 120))); }
 
 INLINE VD rough_silu(VD x) {
@@ -509,7 +524,7 @@ INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int
     ROW(ERF, F64, composed_erf)
 #define ROUGH_ROWS(ROW) \
     ROW(SIGMOID, F32, rough_sigmoid) ROW(SILU, F32, rough_silu) ROW(SOFTPLUS, F32, rough_softplus) \
-    ROW(GELU, F32, rough_gelu)
+    ROW(GELU, F32, rough_gelu) ROW(COSH, F32, rough_cosh) ROW(TANH, F32, rough_tanh)
 #define ROW(id, type, f) \
     static void composed_##id##_##type(void *out, int64_t so, const void *const *in, \
                                        const int64_t *si, int64_t n) { \
@@ -519,6 +534,13 @@ COMPOSED_ROWS(ROW)
 ROUGH_ROWS(ROW)
 #undef ROW
 
+#include "kernels/elementwise/ew_power.tmpl.h"
+
 #define ROW(id, type, f) [EW_##id][DT_##type] = composed_##id##_##type,
-const EwFn COMPOSED[EW_COUNT][DT_COUNT] = { COMPOSED_ROWS(ROW) ROUGH_ROWS(ROW) };
+const EwFn COMPOSED[EW_COUNT][DT_COUNT] = {
+    COMPOSED_ROWS(ROW) ROUGH_ROWS(ROW) ROW(POWER, F64, ) ROW(POWER, F32, )
+    [EW_DIVIDE][DT_C64] = quotients_C64,
+    [EW_ABS] = { [DT_C128] = modulus_C128, [DT_C64] = modulus_C64 },
+    [EW_POWER][DT_C128] = complex_powers_C128, [EW_POWER][DT_C64] = complex_powers_C64,
+};
 #undef ROW

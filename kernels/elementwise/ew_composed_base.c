@@ -19,7 +19,7 @@ typedef float VS __attribute__((vector_size(8)));
 
 /* f32 through the C library in f64: its own functions of floats are off by up to 1.8 ulp. */
 #define WIDE_ROWS(ROW) \
-    ROW(SINH, sinh) ROW(COSH, cosh) ROW(TANH, tanh) ROW(ASINH, asinh) ROW(ACOSH, acosh)           \
+    ROW(SINH, sinh) ROW(ASINH, asinh) ROW(ACOSH, acosh)           \
     ROW(ATANH, atanh)                                                                             \
     ROW(LOG10, log10) ROW(CBRT, cbrt) ROW(TAN, tan)
 #define WIDE_ARGS void *out, int64_t so, const void *const *in, const int64_t *si, int64_t n

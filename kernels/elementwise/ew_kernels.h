@@ -28,6 +28,12 @@ extern const EwFn ew_table_wide[EW_COUNT];
 /* What ew_kernel takes on a machine of that level, with SLEEF or without. */
 EwFn ew_kernel_at(EwOp, DType, CpuIsa, bool sleef);
 
+/* Of the SLEEF library, loaded when a transcendental is first used, so that start-up does not pay
+ * for it: the address of one function, "exp%s_u10" with lanes "d4" and isa "avx2" being
+ * Sleef_finz_expd4_u10avx2; NULL if there is none. The finz forms give the same bits on every
+ * instruction set that has FMA. */
+void *ew_sleef_find(const char *pattern, const char *lanes, const char *isa);
+
 enum { EW_STRIP = 512 };       /* elements: operands in strips stay in the first cache */
 
 #endif

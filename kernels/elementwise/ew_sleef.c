@@ -1,5 +1,5 @@
-/* Finds the SLEEF library: see ew_sleef.h. */
-#include "kernels/elementwise/ew_sleef.h"
+/* Finds the SLEEF library: see ew_kernels.h. */
+#include "kernels/elementwise/ew_kernels.h"
 
 #include "core/system/c_locale.h"
 

@@ -2,7 +2,7 @@
  * ew_sleef_avx2.c and ew_sleef_avx512.c with TABLE, ISA, the vector types VD and VF, their
  * lanes and the few operations on them. Every element goes through a full vector (tails
  * are padded), so its result depends on its value alone. */
-#include "kernels/elementwise/ew_sleef.h"
+#include "kernels/elementwise/ew_kernels.h"
 
 #include <float.h>
 #include <math.h>
@@ -22,7 +22,6 @@
 #define STORE D_STORE
 #define SET1 D_SET1
 #define OUTSIDE D_OUTSIDE
-#define IS_TWO D_IS_TWO
 #define N(f) f##_F64
 #define TINY D_TINY
 #define MOST DBL_MAX
@@ -39,7 +38,6 @@
 #define STORE F_STORE
 #define SET1 F_SET1
 #define OUTSIDE F_OUTSIDE
-#define IS_TWO F_IS_TWO
 #define N(f) f##_F32
 #define TINY F_TINY
 #define MOST FLT_MAX
@@ -87,16 +85,33 @@ void parts_F32(void *out, int64_t so, const void *const *in, const int64_t *si, 
 static void wide_ERF_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_erf); }
 static void wide_ERFC_F32(KERNEL_ARGS) { parts_F32(out, so, in, si, n, part_erfc); }
 
+static void quick_POWER_F64(KERNEL_ARGS) { powers_F64(out, so, in, si, n, sleef_POWER_F64); }
+static void quick_POWER_F32(KERNEL_ARGS) { powers_F32(out, so, in, si, n, sleef_POWER_F32); }
+
+/* The argument of a complex number is that of its parts, which stand two apart. */
+#define ANGLE(T, complex, real) \
+    static void angle_##complex(KERNEL_ARGS) { \
+        const void *parts[] = { (const T *)in[0] + 1, in[0] }; \
+        sleef_ATAN2_##real(out, so, parts, (int64_t[]){ 2 * si[0], 2 * si[0] }, n); \
+    }
+ANGLE(double, C128, F64)
+ANGLE(float, C64, F32)
+#undef ANGLE
+
 const EwFn TABLE[EW_COUNT][DT_COUNT] = {
 #define SLEEF1(id, ...) [EW_##id] = { [DT_F32] = sleef_##id##_F32, [DT_F64] = sleef_##id##_F64 },
 #define SLEEF1_F32(id, ...) [EW_##id] = { [DT_F32] = sleef_##id##_F32 },
 #define SLEEF2 SLEEF1
+#define SLEEF_POWER(id, ...) \
+    [EW_##id] = { [DT_F32] = quick_##id##_F32, [DT_F64] = quick_##id##_F64 },
 #define SLEEF1_WIDE(id, ...) \
     [EW_##id] = { [DT_F32] = wide_##id##_F32, [DT_F64] = sleef_##id##_F64 },
 #include "kernels/elementwise/ew_sleef.def"
 #undef SLEEF1
 #undef SLEEF2
+#undef SLEEF_POWER
 #undef SLEEF1_F32
 #undef SLEEF1_WIDE
     [EW_ERFC] = { [DT_F32] = wide_ERFC_F32 },
+    [EW_ANGLE] = { [DT_C64] = angle_C64, [DT_C128] = angle_C128 },
 };

@@ -31,8 +31,6 @@ typedef float VS __attribute__((vector_size(16)));
 #define F_OUTSIDE(v, lo, hi) (unsigned)_mm256_movemask_ps(_mm256_or_ps( \
     _mm256_cmp_ps(v, _mm256_set1_ps(lo), _CMP_LT_OQ), \
     _mm256_cmp_ps(v, _mm256_set1_ps(hi), _CMP_GT_OQ)))
-#define D_IS_TWO(v) (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(v, _mm256_set1_pd(2), _CMP_EQ_OQ))
-#define F_IS_TWO(v) (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, _mm256_set1_ps(2), _CMP_EQ_OQ))
 #define D_TINY(v, least, r) _mm256_blendv_pd(r, v, _mm256_cmp_pd( \
     _mm256_andnot_pd(_mm256_set1_pd(-0.0), v), _mm256_set1_pd(least), _CMP_LT_OQ))
 #define F_TINY(v, least, r) _mm256_blendv_ps(r, v, _mm256_cmp_ps( \

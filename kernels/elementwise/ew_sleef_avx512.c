@@ -29,8 +29,6 @@ typedef float VS __attribute__((vector_size(32)));
     | _mm512_cmp_pd_mask(v, _mm512_set1_pd(hi), _CMP_GT_OQ))
 #define F_OUTSIDE(v, lo, hi) (unsigned)(_mm512_cmp_ps_mask(v, _mm512_set1_ps(lo), _CMP_LT_OQ) \
     | _mm512_cmp_ps_mask(v, _mm512_set1_ps(hi), _CMP_GT_OQ))
-#define D_IS_TWO(v) (unsigned)_mm512_cmp_pd_mask(v, _mm512_set1_pd(2), _CMP_EQ_OQ)
-#define F_IS_TWO(v) (unsigned)_mm512_cmp_ps_mask(v, _mm512_set1_ps(2), _CMP_EQ_OQ)
 #define D_TINY(v, least, r) _mm512_mask_blend_pd(_mm512_cmp_pd_mask( \
     _mm512_abs_pd(v), _mm512_set1_pd(least), _CMP_LT_OQ), r, v)
 #define F_TINY(v, least, r) _mm512_mask_blend_ps(_mm512_cmp_ps_mask( \

@@ -1,5 +1,5 @@
 /* SLEEF kernels of one type: T, its vector V of LANES, LOAD STORE SET1, OUTSIDE(v, lo, hi)
- * and IS_TWO(v) as bit masks of lanes, TINY(v, least, r) (v in the lanes where |v| < least, r in
+ * as a bit mask of lanes, TINY(v, least, r) (v in the lanes where |v| < least, r in
  * the others), N(f). */
 
 /* Resolves a function once; threads that race find the same address. */
@@ -55,22 +55,13 @@ void N(map1)(T *o, int64_t so, const T *x, int64_t sx, int64_t n, EwOp op, N(Fn1
     }
 }
 
-/* x^2 is x * x, correctly rounded, wherever the 2 stands: see POWER in ew_real.tmpl.h. SLEEF's
- * powers are infinite some ulps too early. */
+/* SLEEF's powers are infinite some ulps too early. */
 static inline __attribute__((always_inline))
 V N(two)(EwOp op, V x, V y, N(Fn2) f) {
     V r = f(x, y);
     if (op == EW_POWER) {
         unsigned mask = OUTSIDE(r, -MOST, MOST);
         if (__builtin_expect(mask, 0)) r = N(patch)(op, mask, x, y, r);
-        mask = IS_TWO(y);
-        if (__builtin_expect(mask, 0)) {
-            T a[LANES], s[LANES];
-            STORE(a, x);
-            STORE(s, r);
-            for (int k = 0; k < LANES; k++) s[k] = mask >> k & 1 ? a[k] * a[k] : s[k];
-            r = LOAD(s);
-        }
     }
     return r;
 }
@@ -109,7 +100,9 @@ void N(map2)(T *o, int64_t so, const T *x, int64_t sx, const T *y, int64_t sy, i
         N(map2)(out, so, in[0], si[0], in[1], si[1], n, EW_##id, \
                 (N(Fn2))N(find)(&slot, pattern)); \
     }
+#define SLEEF_POWER SLEEF2
 #include "kernels/elementwise/ew_sleef.def"
+#undef SLEEF_POWER
 #undef CALL
 #undef CALL1
 #undef SLEEF1
@@ -125,7 +118,6 @@ void N(map2)(T *o, int64_t so, const T *x, int64_t sx, const T *y, int64_t sy, i
 #undef STORE
 #undef SET1
 #undef OUTSIDE
-#undef IS_TWO
 #undef TINY
 #undef MOST
 #undef ONLY_F32

@@ -13,9 +13,10 @@ size_t backward_room(BlasType, int64_t n, int64_t cols);
  * elements one after the other, b a column. NaN where something is not finite. The residual
  * b - A x, in the same precision, lies at the beginning of `room`.
  *
- * Of several columns (x by columns, b n x cols) one sum stands for all: signs in turn, each scaled
- * by the size of its x; 2 n (n + 2 cols) multiplications instead of 2 n^2 cols. A column with a
- * great error raises it, by what it is of the sum. */
+ * Of several columns (x by columns, b n x cols) one sum stands for all, each scaled by the size of
+ * its x and by signs and weights without a pattern: what grows in one factorisation may be the
+ * same vector in many columns, and must not cancel. That takes 2 n (n + 2 cols) multiplications
+ * instead of 2 n^2 cols. A column with a great error raises it, by what it is of the sum. */
 double backward_error(BlasType, int64_t n, int64_t kl, int64_t ku, Mat a, const void *x, Mat b,
                       int64_t cols, void *room);
 

@@ -139,8 +139,10 @@ static double FN(error)(const BackwardSystem *s, const void *x, Mat b, int64_t c
     REAL *aw = w + cols * PARTS;
     memset(room, 0, ((size_t)n * (2 * PARTS + 2) + (size_t)cols * PARTS) * sizeof *r);
     for (int64_t j = 0; j < cols; j++) {
-        aw[j] = cols == 1 ? 1 : 1 / FN(sampled)(n, (const REAL *)x + j * n * PARTS);
-        w[j * PARTS] = j % 2 ? aw[j] : -aw[j];
+        uint32_t chance = (uint32_t)j * 2654435769u;
+        aw[j] = cols == 1 ? 1 : (REAL)(0.5 + (chance >> 8 & 0xffff) * 0x1p-17) /
+                                FN(sampled)(n, (const REAL *)x + j * n * PARTS);
+        w[j * PARTS] = chance >> 31 ? aw[j] : -aw[j];
     }
     FN(subtract)(n, cols, n, cols, b, w, aw, r, d);
     FN(subtract)(n, cols, n, cols, (Mat){ (char *)x, 1, n }, w, aw, y, ax);

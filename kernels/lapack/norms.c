@@ -1,7 +1,10 @@
 /* Folds of magnitudes: see norms.h. Where columns are contiguous each is folded in eight
  * lanes; where rows are, a strip of columns is folded row by row. Real types get loops of
- * their own from constants passed to inlined functions; complex ones wait for hypot anyway. */
+ * their own from constants passed to inlined functions; of complex ones a strip of moduli is made
+ * first, but for squares, which are those of the parts. */
 #include "kernels/lapack/norms.h"
+
+#include "kernels/elementwise/ew.h"
 
 #include <math.h>
 
@@ -30,14 +33,11 @@ double norms_fold_two(NormFold f, double x, double y) { return fold_two(f, x, y)
 
 INLINE double magnitude(BlasType t, const char *data, int64_t i)
 {
-    switch (t) {
-    case BLAS_S: return fabs((double)((const float *)(const void *)data)[i]);
-    case BLAS_D: return fabs(((const double *)(const void *)data)[i]);
-    default: return mat_abs(t, data, i);
-    }
+    return fabs(t == BLAS_S ? (double)((const float *)(const void *)data)[i]
+                            : ((const double *)(const void *)data)[i]);
 }
 
-INLINE double fold_line(BlasType t, NormFold f, int64_t n, const char *x, int64_t step)
+INLINE double fold_real(BlasType t, NormFold f, int64_t n, const char *x, int64_t step)
 {
     double start = f == FOLD_MIN ? INFINITY : 0, lane[LANES];
     int64_t i = 0;
@@ -55,6 +55,48 @@ INLINE double fold_line(BlasType t, NormFold f, int64_t n, const char *x, int64_
     return lane[0];
 }
 
+/* The moduli of n elements, STRIP at most: as doubles, or floats of a c64. */
+static const char *moduli(BlasType t, int64_t n, const char *x, int64_t step, double *to)
+{
+    EwFn modulus = ew_kernel(EW_ABS, t == BLAS_C ? DT_C64 : DT_C128);
+    modulus(to, 1, (const void *[]){ x }, &step, n);
+    return (const char *)to;
+}
+
+INLINE double fold_line(BlasType t, NormFold f, int64_t n, const char *x, int64_t step)
+{
+    BlasType real = t == BLAS_C || t == BLAS_S ? BLAS_S : BLAS_D;
+    double acc = f == FOLD_MIN ? INFINITY : 0, size[STRIP];
+    if (t == BLAS_S || t == BLAS_D)
+        return fold_real(real, f, n, x, step);
+    if (f == FOLD_SQUARES && step == 1)
+        return fold_real(real, f, 2 * n, x, 1);
+    for (int64_t i = 0; i < n; i += STRIP) {
+        int64_t count = n - i < STRIP ? n - i : STRIP;
+        const char *strip = moduli(t, count, x + i * step * (int64_t)blas_bytes(t), step, size);
+        acc = fold_two(f, acc, fold_real(real, f, count, strip, 1));
+    }
+    return acc;
+}
+
+/* Folds a row of `wide` elements into as many results. */
+INLINE void fold_row(BlasType t, NormFold f, int64_t wide, const char *x, double *acc)
+{
+    double size[STRIP];
+    bool pairs = t == BLAS_C || t == BLAS_Z;
+    BlasType real = t == BLAS_C || t == BLAS_S ? BLAS_S : BLAS_D;
+    if (pairs && f == FOLD_SQUARES) {
+        for (int64_t k = 0; k < wide; k++)
+            acc[k] = fold_one(f, fold_one(f, acc[k], magnitude(real, x, 2 * k)),
+                              magnitude(real, x, 2 * k + 1));
+        return;
+    }
+    if (pairs)
+        x = moduli(t, wide, x, 1, size);
+    for (int64_t k = 0; k < wide; k++)
+        acc[k] = fold_one(f, acc[k], magnitude(real, x, k));
+}
+
 INLINE void fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, double *out)
 {
     int64_t bytes = (int64_t)blas_bytes(t);
@@ -68,11 +110,8 @@ INLINE void fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat
         double acc[STRIP];
         for (int64_t k = 0; k < STRIP; k++)
             acc[k] = f == FOLD_MIN ? INFINITY : 0;
-        for (int64_t i = 0; i < rows; i++) {
-            const char *x = a.data + (i * a.rs + j) * bytes;
-            for (int64_t k = 0; k < wide; k++)
-                acc[k] = fold_one(f, acc[k], magnitude(t, x, k));
-        }
+        for (int64_t i = 0; i < rows; i++)
+            fold_row(t, f, wide, a.data + (i * a.rs + j) * bytes, acc);
         for (int64_t k = 0; k < wide; k++)
             out[j + k] = acc[k];
     }

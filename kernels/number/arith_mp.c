@@ -508,4 +508,6 @@ static ArithStatus compare(Arith *a, const void *x, const void *y, int *order)
     return ARITH_OK;
 }
 
-const ArithOps arith_mp_ops = { ew, load, cells_copy, axpy, dot, sum, compare };
+const ArithOps arith_mp_ops = {
+    ew, load, cells_copy, axpy, dot, sum, compare, number_matmul
+};

@@ -56,6 +56,26 @@ ArithStatus enclose(const Mpfr *, EwOp, Enclosure *out, const Enclosure *const x
 ArithStatus mp_set_decimal(Ctx *, mpfr_ptr r, Rational, mpfr_rnd_t, int *t);
 ArithStatus mp_from_text(Arith *, Rational *out, const char *text);
 
+/* ---- rounding by hand ---- */
+/* What is left of a number below its last digit: against a half, and against nothing. */
+typedef struct Rest { int half; bool any, odd; } Rest;
+/* Does it go up by one, in every mode but the stochastic one? */
+static inline bool rest_goes_up(RoundMode round, bool negative, Rest r)
+{
+    switch (round) {
+    case ROUND_NEAREST: return (r.half > 0) | ((r.half == 0) & r.odd);
+    case ROUND_AWAY: return r.half >= 0;
+    case ROUND_UP: return r.any && !negative;
+    case ROUND_DOWN: return r.any && negative;
+    case ROUND_ODD: return r.any && !r.odd;
+    default: return false;
+    }
+}
+
+/* ---- products of decimal and mp numbers of a few limbs: number_product.c ---- */
+ArithStatus number_matmul(Arith *, ArithMatrix C, ArithMatrix A, ArithMatrix B, int64_t m,
+                          int64_t n, int64_t k);
+
 /* ---- decimal: decimal.c rounds and computes, arith_decimal.c has the table ---- */
 typedef struct DecimalWork {
     Arith *a;

@@ -76,21 +76,6 @@ int64_t decimal_digits(const Gmp *g, mpz_srcptr n)
 
 /* ---- rounding ---- */
 
-/* What is left of a number below its last digit: against a half, and against nothing. */
-typedef struct Rest { int half; bool any, odd; } Rest;
-
-static bool goes_up(RoundMode round, bool negative, Rest r)
-{
-    switch (round) {
-    case ROUND_NEAREST: return r.half > 0 || (r.half == 0 && r.odd);
-    case ROUND_AWAY: return r.half >= 0;
-    case ROUND_UP: return r.any && !negative;
-    case ROUND_DOWN: return r.any && negative;
-    case ROUND_ODD: return r.any && !r.odd;
-    default: return false;
-    }
-}
-
 static ArithStatus in_range(int64_t exp, int64_t digits)
 {
     int64_t top = exp + digits;
@@ -117,7 +102,7 @@ static ArithStatus round_wide(DecimalWork *w, Rational *out, bool negative, Wide
         exp += drop;
         int against = rest > half ? 1 : rest < half ? -1 : sticky;
         Rest r = { against, rest != 0 || sticky, n & 1 };
-        bool up = goes_up(a->round, negative, r);
+        bool up = rest_goes_up(a->round, negative, r);
         if (a->round == ROUND_STOCHASTIC && r.any) {
             int64_t more = drop > 19 ? drop - 19 : 0;        /* the fraction to 19 digits */
             Wide scaled = rest / wide_ten(more), of = wide_ten(drop - more);
@@ -160,7 +145,7 @@ static ArithStatus round_long(DecimalWork *w, Rational *out, bool negative, bool
         Rest r = { against ? against : sticky, w->r->_mp_size != 0 || sticky,
                    w->n->_mp_size && (w->n->_mp_d[0] & 1) };
         bool up = a->round == ROUND_STOCHASTIC ? goes_up_at_random(w)
-                                               : goes_up(a->round, negative, r);
+                                               : rest_goes_up(a->round, negative, r);
         a->flags.inexact += r.any;
         if (up)
             g->mpz_add_ui(w->n, w->n, 1);
@@ -560,7 +545,7 @@ ArithStatus decimal_integer(DecimalWork *w, EwOp op, Rational *out, Rational a)
     g->mpz_mul_2exp(w->m, w->r, 1);
     bool odd = w->n->_mp_size && (w->n->_mp_d[0] & 1);
     Rest r = { g->mpz_cmp(w->m, w->t), w->r->_mp_size != 0, odd };
-    up = goes_up(op == EW_FLOOR ? ROUND_DOWN : op == EW_CEIL ? ROUND_UP
+    up = rest_goes_up(op == EW_FLOOR ? ROUND_DOWN : op == EW_CEIL ? ROUND_UP
                : op == EW_TRUNC ? ROUND_ZERO : ROUND_NEAREST, negative, r);
     if (up)
         g->mpz_add_ui(w->n, w->n, 1);

@@ -5,6 +5,8 @@
  * gpu.h's own kernel runs. It compiles for seconds when a kind of product is first used. */
 #include "kernels/opencl/opencl.h"
 
+#include "core/system/held_signals.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>
@@ -191,15 +193,14 @@ static int call_first(const Device *d, Product *p)
 {
     pthread_condattr_t attributes;
     pthread_t thread;
-    sigset_t every, before;
+    sigset_t before;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->done, &attributes);
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
+    signals_hold(&before);
     bool started = pthread_create(&thread, NULL, run_first, p) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    signals_let(&before);
     if (started) {
         wait_first(d, p);
         pthread_join(thread, NULL);

@@ -42,6 +42,7 @@ typedef struct Fill {
     int64_t n;
     int64_t low;                /* integers */
     uint64_t span;
+    bool falling;               /* by one for each */
 } Fill;
 
 static void round_strip(const Fill *f, int64_t at, const double *wide,
@@ -192,23 +193,35 @@ static void fill_integers(void *arg, int64_t begin, int64_t end, int worker)
         for (int64_t i = 0; i < n; i++) {
             uint32_t word[4] = { words[i], words[blocks + i], words[2 * blocks + i],
                                  words[3 * blocks + i] };
-            if (!pick(word, f->span, &value))
-                value = pick_again(&f->stream, counter + (uint64_t)i, f->span);
+            uint64_t span = f->falling ? f->span - (uint64_t)(at + i) : f->span;
+            if (!pick(word, span, &value))
+                value = pick_again(&f->stream, counter + (uint64_t)i, span);
             out[at + i] = (int64_t)((uint64_t)f->low + value);
         }
     }
 }
 
-void rng_integers(Ctx *ctx, RngStream *stream, int64_t *out, int64_t low, uint64_t span, int64_t n)
+static void run_integers(Ctx *ctx, RngStream *stream, Fill f)
 {
-    Fill f = { .kernels = kernels_here(), .stream = *stream, .out = out, .n = n, .low = low,
-               .span = span };
+    int64_t n = f.n;
+    f.kernels = kernels_here();
+    f.stream = *stream;
     int64_t strips = (n + STRIP - 1) / STRIP;
     if (strips <= 16)
         fill_integers(&f, 0, strips, 0);
     else
         pool_for(ctx, strips, 16, fill_integers, &f);
     stream->counter += (uint64_t)n;
+}
+
+void rng_integers(Ctx *ctx, RngStream *stream, int64_t *out, int64_t low, uint64_t span, int64_t n)
+{
+    run_integers(ctx, stream, (Fill){ .out = out, .n = n, .low = low, .span = span });
+}
+
+void rng_falling(Ctx *ctx, RngStream *stream, int64_t *out, uint64_t span, int64_t n)
+{
+    run_integers(ctx, stream, (Fill){ .out = out, .n = n, .span = span, .falling = true });
 }
 
 uint64_t rng_below(RngStream *stream, uint64_t span)

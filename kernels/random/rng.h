@@ -23,6 +23,8 @@ void rng_normal(Ctx *, RngStream *, DType, void *out, int64_t n);
  * multiplication with rejection (2019); one block per element and, after a rejection, the
  * same block of the next streams. */
 void rng_integers(Ctx *, RngStream *, int64_t *out, int64_t low, uint64_t span, int64_t n);
+/* The same with low 0 and one less to choose from each time: out[i] is below span - i. */
+void rng_falling(Ctx *, RngStream *, int64_t *out, uint64_t span, int64_t n);
 /* One of them. */
 uint64_t rng_below(RngStream *, uint64_t span);
 double rng_unit(RngStream *);            /* [0, 1) */

@@ -3,6 +3,10 @@
  * member of RedArg.v), EXTREME(f) (the functions of the value's fold), BETTER(b, a) (b
  * strictly beats a), NOT_NUMBER and NAME. */
 
+#ifndef ARG_BLOCK
+#define ARG_BLOCK 64          /* looked at without a branch */
+#endif
+
 static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const void *param)
 {
     RedArg *a = acc;
@@ -10,6 +14,10 @@ static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const
     C best;
     EXTREME(run)(&best, x, stride, n, param);
     int64_t i = 0;
+    int found = NOT_NUMBER(best);
+    for (; stride == 1 && !found && i + ARG_BLOCK <= n; i += found ? 0 : ARG_BLOCK)
+        for (int k = 0; k < ARG_BLOCK; k++)
+            found |= LOAD(p[i + k]) == best;
     if (!NOT_NUMBER(best))
         while (i < n - 1 && !(LOAD(p[i * stride]) == best))
             i++;

@@ -131,3 +131,24 @@ int64_t cast_plain(DType to, void *dst, int64_t sd, DType from, const void *src,
     }
     return cast_table[from][to](dst, sd, src, ss, n);
 }
+
+/* Blocks without a branch, so that they vectorise. */
+#define ANY_NAN(T, is_nan) \
+    for (int64_t from = 0; from < n; from += 256) { \
+        const T *v = (const T *)x + from; \
+        int64_t count = n - from < 256 ? n - from : 256; \
+        unsigned any = 0; \
+        for (int64_t i = 0; i < count; i++) any |= is_nan(v[i]); \
+        if (any) return true; \
+    } \
+    return false;
+#define DIFFERS(v) ((v) != (v))
+#define BEYOND(v) (((v) & 0x7fff) > infinity)
+
+bool cast_any_nan(DType dt, const void *x, int64_t n) {
+    uint16_t infinity = dtype_half(dt) ? dtype_half_infinity(dt) : 0;
+    if (dt == DT_F64) { ANY_NAN(double, DIFFERS) }
+    if (dt == DT_F32) { ANY_NAN(float, DIFFERS) }
+    if (infinity) { ANY_NAN(uint16_t, BEYOND) }
+    return false;
+}

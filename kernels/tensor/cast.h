@@ -54,6 +54,9 @@ static inline float e4m3_to_f32(uint8_t h)
     return (h & 0x7f) == 0x7f ? f32_from_bits((uint32_t)(h & 0x80) << 24 | 0x7fc00000) : f;
 }
 
+/* Whether there is a nan among n floats of f64, f32 or 16 bits. */
+bool cast_any_nan(DType, const void *x, int64_t n);
+
 void cast_f64_e4m3_avx2(void *dst, const void *src, int64_t n);
 void cast_f64_e5m2_avx2(void *dst, const void *src, int64_t n);
 void cast_f32_e4m3_avx2(void *dst, const void *src, int64_t n);

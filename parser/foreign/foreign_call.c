@@ -142,6 +142,8 @@ static void put_named(Out *o, const Fix *f, int a, int b)
         put(o, "device=%s", f->text[f->piece[b].from + 2] == 'u' ? "gpu" : "cpu");
     } else if (piece_is(f, a, "size") && b > a + 1) {
         put(o, "%.*s", PIECE_RANGE(f, a + 2, b));
+    } else if (piece_in(f, a, "reverse rev")) {
+        put(o, "descending=%.*s", PIECE_RANGE(f, a + 2, b));
     } else if (piece_is(f, a, "keepdim")) {
         put(o, "keepdims=%.*s", PIECE_RANGE(f, a + 2, b));
     } else {
@@ -254,6 +256,21 @@ static bool put_device(Out *o, const Fix *f, const Call *c)
     return true;
 }
 
+/* parts.join(", ") of JavaScript and ", ".join(parts) of Python: the separator comes last. */
+static bool put_joined(Out *o, const Fix *f, const Call *c)
+{
+    if (c->count != 1 || c->named)
+        return false;
+    bool last = piece_kind(f, c->a[0]) == PIECE_STRING && c->a[0] == c->b[0];
+    if (last)
+        put(o, "join(%.*s, %.*s)", PIECE_RANGE(f, c->base_from, c->base_to),
+            PIECE_RANGE(f, c->a[0], c->b[0]));
+    else
+        put(o, "join(%.*s, %.*s)", PIECE_RANGE(f, c->a[0], c->b[0]),
+            PIECE_RANGE(f, c->base_from, c->base_to));
+    return true;
+}
+
 static bool put_dtype(Out *o, const Fix *f, Call *c)
 {
     for (int i = c->count; i < c->count + c->named; i++)
@@ -275,7 +292,8 @@ static bool put_join_first(Out *o, const Fix *f, const Call *c) { return put_joi
 static bool put_join_last(Out *o, const Fix *f, const Call *c) { return put_join(o, f, c, true); }
 
 static const struct { const char *word; bool (*put)(Out *, const Fix *, const Call *); } whole[] = {
-    { "format", put_format_first }, { "join", put_join_first }, { "last", put_join_last },
+    { "format", put_format_first }, { "joined", put_joined },
+    { "join", put_join_first }, { "last", put_join_last },
     { "rows", put_rows }, { "device", put_device },
 };
 
@@ -463,7 +481,8 @@ static bool rule_call(Fix *f, int k)
     bool said = piece_in(f, k,
             "numel length println disp printf fprintf nrow ncol isempty zeros_like ones_like "
             "ifelse error");
-    if (!range && !point && !said)
+    bool other = f->facts->what == FOREIGN_NAME && f->facts->known;   /* beside the one at fault */
+    if (!range && !point && !said && !other)
         return false;
     if (f->facts->known &&
         f->facts->known(f->facts->who, f->text + f->piece[k].from, (size_t)piece_length(f, k, k)))

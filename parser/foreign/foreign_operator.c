@@ -486,15 +486,83 @@ static bool rule_elements(Fix *f, int k)
     return piece_replace(f, k - 1, k - 1, "%.*s,", PIECE_RANGE(f, k - 1, k - 1));
 }
 
+/* {x: x^2 for x in v if c}: fields that a loop adds, where the whole is what is assigned; pairs
+ * elsewhere. */
+static bool rule_pairs(Fix *f, int k, int each)
+{
+    int close = f->piece[k].match, mark = piece_find(f, k, ": =>"),
+        test = piece_find(f, each, "if");
+    if (mark < 0 || mark > each)
+        return false;
+    bool all = k == 2 && piece_kind(f, 0) == PIECE_NAME && piece_is(f, 1, "=") &&
+               close == f->count - 1;
+    if (!all)
+        return piece_replace(f, k, close, "[(%.*s, %.*s) %.*s]", PIECE_RANGE(f, k + 1, mark - 1),
+                             PIECE_RANGE(f, mark + 1, each - 1), PIECE_RANGE(f, each, close - 1));
+    int to = test > 0 ? test - 1 : close - 1;
+    bool text = mark == k + 2 && piece_kind(f, k + 1) == PIECE_STRING,
+         made = piece_in(f, k + 1, "str string") && piece_is(f, k + 2, "(") &&
+                f->piece[k + 2].match == mark - 1;
+    int key = made ? k + 3 : k + 1, key_to = made ? mark - 2 : mark - 1;
+    f->note = "fields are named by strings";
+    return piece_replace(f, 0, close, "%.*s = (); %.*s { %.*s%s%.*s[%s%.*s%s] = %.*s%s }",
+                         PIECE_RANGE(f, 0, 0), PIECE_RANGE(f, each, to),
+                         PIECE_RANGE(f, test, test > 0 ? close - 1 : test - 1),
+                         test > 0 ? " { " : "", PIECE_RANGE(f, 0, 0), text ? "" : "string(",
+                         PIECE_RANGE(f, key, key_to), text ? "" : ")",
+                         PIECE_RANGE(f, mark + 1, each - 1), test > 0 ? " }" : "");
+}
+
+/* dict((x, x^2) for x in v) and Dict(x => x^2 for x in v), as in braces. */
+static bool rule_dict(Fix *f, int k)
+{
+    int open = k + 1, close = f->piece[open].match, each = piece_find(f, open, "for");
+    if (!piece_in(f, k, "dict Dict") || !piece_is(f, open, "(") || each < 0 || each > close)
+        return false;
+    int mark = piece_find(f, open, ": =>"), comma = piece_find(f, open + 1, ",");
+    if (mark > 0 && mark < each)
+        return piece_replace(f, k, close, "{%.*s}", PIECE_RANGE(f, open + 1, close - 1));
+    if (!piece_is(f, open + 1, "(") || f->piece[open + 1].match != each - 1 || comma < 0)
+        return false;
+    return piece_replace(f, k, close, "{%.*s: %.*s %.*s}", PIECE_RANGE(f, open + 2, comma - 1),
+                         PIECE_RANGE(f, comma + 1, each - 2), PIECE_RANGE(f, each, close - 1));
+}
+
+/* {1: 2, 3: 4}: numbers are no names of fields. */
+static bool rule_numbered(Fix *f, int k)
+{
+    int close = f->piece[k].match;
+    char text[FOREIGN_TEXT];
+    int n = 0, count = 0;
+    for (int at = k + 1; at < close; count++) {
+        int comma = piece_find(f, at, ","), end = comma < 0 || comma > close ? close : comma;
+        if (piece_kind(f, at) != PIECE_NUMBER || !piece_in(f, at + 1, ": =>") || end < at + 3)
+            return false;
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s(%.*s, %.*s)", count ? ", " : "",
+                      PIECE_RANGE(f, at, at), PIECE_RANGE(f, at + 2, end - 1));
+        if (n >= (int)sizeof text)
+            return false;
+        at = end + 1;
+    }
+    f->note = "fields are named by strings; these are pairs";
+    return piece_replace(f, k, close, "(%s%s)", text, count == 1 ? "," : "");
+}
+
 /* {1, 2}, {"a": 1}, {a = 1}, {x for x in v} where a value stands. */
 static bool rule_braces(Fix *f, int k)
 {
     int close = f->piece[k].match;
     bool value = k == 0 || piece_in(f, k - 1, "= ( , [ return := in");
+    if (piece_is(f, k, "{") && close == k + 1 && k > 0 && value)
+        return piece_replace(f, k, close, "()");
     if (!piece_is(f, k, "{") || close <= k + 1 || !value)
         return false;
-    if (piece_find(f, k, "for") > 0 && piece_find(f, k, "for") < close)
-        return piece_replace(f, close, close, "]") && piece_replace(f, k, k, "[");
+    if (piece_in(f, k + 2, ": =>") && piece_kind(f, k + 1) == PIECE_NUMBER && rule_numbered(f, k))
+        return true;
+    int each = piece_find(f, k, "for");
+    if (each > 0 && each < close)
+        return rule_pairs(f, k, each) ||
+               (piece_replace(f, close, close, "]") && piece_replace(f, k, k, "["));
     bool record = piece_in(f, k + 2, ": = =>") && piece_kind(f, k + 1) != PIECE_NUMBER;
     if (piece_in(f, close + 1, "=") && k == 0)
         return piece_replace(f, k, close, "%.*s", PIECE_RANGE(f, k + 1, close - 1));
@@ -721,7 +789,8 @@ bool foreign_operators(Fix *f)
             rule_bang(f, k) || rule_choice(f, k) || rule_power(f, k) || rule_product(f, k) ||
             rule_shift(f, k) ||
                 rule_dot_bracket(f, k) ||
-            rule_end(f, k) || rule_element(f, k) || rule_elements(f, k) || rule_braces(f, k) ||
+            rule_end(f, k) || rule_element(f, k) || rule_elements(f, k) || rule_dict(f, k) ||
+            rule_braces(f, k) ||
             rule_generator(f, k) || rule_semicolon(f, k))
             return true;
     return rule_balance(f);

@@ -323,6 +323,8 @@ static bool rule_word(Fix *f, int k)
 }
 
 static const char libraries[] =
+    "collections pathlib datetime copy pickle statistics dataclasses io glob logging subprocess "
+    "decimal fractions Dates FileIO JLD2 readr dplyr "
     "numpy scipy torch math cmath jax tensorflow matplotlib pandas LinearAlgebra "
                                 "Statistics "
                                 "Random Plots Printf SparseArrays sys os namespace tidyverse "
@@ -343,10 +345,13 @@ static bool is_listed(const char *words, const char *name)
 
 const char *foreign_library(const char *name)
 {
-    if (is_listed("CSV csv pandas DataFrames DelimitedFiles", name))
-        return "leave it out: load(\"data.csv\") reads numbers, columns=true a table with names";
-    if (is_listed("matplotlib Plots Makie CairoMakie seaborn ggplot2", name))
-        return "leave it out: plot(x, y) draws here, plot(x, y, to=\"a.svg\") a file";
+    static const struct { const char *names, *help; } rows[] = {
+#define LIBRARY(names, help) { names, "leave it out: " help },
+#include "parser/foreign/foreign.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (is_listed(rows[i].names, name))
+            return rows[i].help;
     return is_listed(libraries, name) || foreign_module(name)
                ? "leave it out: what Ricci has of it is built in and has no prefix" : NULL;
 }

@@ -360,7 +360,9 @@ def fuzz_files(r, work, name):
         contents[path] = mutate_data(r, data)
         write(path, contents[path])
         files.append(path)
-    csv = r.choice(("", ", header=true", ", columns=true", ', delimiter=";"', ", header=false", ', delimiter=""'))
+    csv = r.choice(("", ", header=true", ", columns=true", ', delimiter=";"', ", header=false", ', delimiter=""',
+                    ', decimal=",", thousands=".", columns=true', ', na=("-", "3"), skip=1', ", rows=1:3, columns=true",
+                    ', select="c1", dtype=decimal(9)', ", dtype=rational", ", dtype=i32, rows=0:2"))
     more = {p: csv if p.endswith("csv") else "" for p in files}
 
     def script(some):

@@ -11,12 +11,12 @@ import math
 import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+import answered
 import chains
 import dtypes
 import einsums
@@ -157,24 +157,7 @@ def cases(rng, only):
 # ---- running and comparing ----
 
 def run(ricci, script, seconds=120):
-    with tempfile.NamedTemporaryFile("w", suffix=".ric", delete=False) as f:
-        f.write(HEAD + make.FUNCTIONS + chains.HEAD + script)
-    try:
-        done = subprocess.run([ricci, f.name], capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
-        return done.stdout, done.stderr, done.returncode
-    except subprocess.TimeoutExpired:
-        return "", "timed out", 124
-    finally:
-        os.unlink(f.name)
-
-
-def answers(stdout):
-    found = {}
-    for line in stdout.splitlines():
-        if line.startswith("@"):
-            tag, _, rest = line[1:].partition(" ")
-            found[tag] = rest
-    return found
+    return answered.run(ricci, HEAD + make.FUNCTIONS + chains.HEAD + script, seconds)
 
 
 def number(text):
@@ -229,14 +212,14 @@ def compare(want, got):
 def examine(ricci, batch, first, failures):
     """Runs a batch in one script; what breaks off is run again case by case. Returns calls checked."""
     stdout, stderr, status = run(ricci, "".join(c.script(first + n) for n, c in enumerate(batch)))
-    found, checked = answers(stdout), 0
+    found, checked = answered.answers(stdout), 0
     for n, case in enumerate(batch):
         for m, (arguments, want) in enumerate(case.calls):
             tag = f"{first + n}.{m}"
             got = found.get(tag)
             if got is None:
                 alone, stderr, status = run(ricci, case.script(first + n), 20)
-                got = answers(alone).get(tag)
+                got = answered.answers(alone).get(tag)
             checked += 1
             wrong = compare(want, got)
             if wrong:

@@ -1,6 +1,7 @@
 """Stochastic rounding in scopes: every result is one of the two neighbours of the exact one, an exact
 one never moves, the upper neighbour comes as often as the distance says (within five standard
-deviations), and the same seed gives the same numbers. Operands and literals are rounded to nearest."""
+deviations), and the same seed gives the same numbers. So are operands and casts of other formats;
+literals are rounded to nearest."""
 import math
 import re
 
@@ -10,6 +11,7 @@ from formats import Fraction, Rules, Unclear
 
 OPERATIONS = {"x + y": Rules.add, "x - y": Rules.sub, "x * y": Rules.mul, "x / y": Rules.div, "fma(x, y, y)": lambda r, x, y: r.fma(x, y, y),
               "sqrt(abs(x))": lambda r, x, y: r.sqrt(abs(x)), "0.3 * y": None}
+CASTS = {"cast(x, {})": lambda r, x: r.load(x), "x + 0": lambda r, x: r.load(x), "-(-x)": lambda r, x: r.load(x)}
 DRAWS = 400
 
 
@@ -22,18 +24,32 @@ class Chance:
         nearest = Rules(f)
         while True:
             self.x, self.y = (round(rng.uniform(0.3, 3), rng.randint(1, 3)) for _ in range(2))
-            self.operation = rng.choice(list(OPERATIONS))
+            self.operation = rng.choice(list(OPERATIONS) + list(CASTS))
+            self.cast = self.operation in CASTS
+            if self.cast:
+                fn = CASTS[self.operation]
+                x, y = Fraction(self.x), None
+                self.operation, only = self.operation.format(f.name), fn
+                fn = lambda r, x, y, only=only: only(r, x)
+                if self.settle(f, fn, x, y, Fraction(self.x)):
+                    return
+                continue
             x, y = nearest.load(self.x), nearest.load(self.y)
             fn = OPERATIONS[self.operation]
             if fn is None:
                 x, fn = nearest.load(Fraction("0.3")), Rules.mul
-            try:
-                self.low, self.high = fn(Rules(f, "zero"), x, y), None
-                self.high = fn(self.outward(f, self.low, fn, x, y), x, y)
-                self.part = self.distance(fn, x, y)
+            if self.settle(f, fn, x, y):
                 return
-            except Unclear:
-                pass
+
+    def settle(self, f, fn, x, y, exact=None):
+        """Both neighbours and the share of the farther one; False: one that is not clear."""
+        try:
+            self.low, self.high = fn(Rules(f, "zero"), x, y), None
+            self.high = fn(self.outward(f, self.low, fn, x, y), x, y)
+            self.part = self.distance(fn, x, y, exact)
+            return True
+        except Unclear:
+            return False
 
     @staticmethod
     def outward(f, low, fn, x, y):
@@ -41,16 +57,17 @@ class Chance:
         up, down = Rules(f, "up"), Rules(f, "down")
         return up if fn(up, x, y) != low else down
 
-    def distance(self, fn, x, y):
+    def distance(self, fn, x, y, exact):
         """How far from `low` the exact result is, in steps; roots to a few hundred bits."""
-        wide = fn(Rules(formats.mp(300)), Fraction(x), Fraction(y))
+        wide = fn(Rules(formats.mp(300)), Fraction(x), Fraction(y)) if exact is None else exact
         low, high = Fraction(self.low), self.high
         if isinstance(high, float) and not math.isfinite(high):
             raise Unclear("overflow")
         return float((wide - low) / (Fraction(high) - low)) if high != self.low else 0.0
 
     def script(self, number):
-        return (f"seed({self.seed}); x = full(({DRAWS},), {self.x!r}); y = full(({DRAWS},), {self.y!r})\n"
+        own = "{!r}" if self.cast else self.format.name + "(f64({!r}))"
+        return (f"seed({self.seed}); x = full(({DRAWS},), {own.format(self.x)}); y = full(({DRAWS},), {own.format(self.y)})\n"
                 f"try {{ z = precision {self.format.name} round stochastic {{ {self.operation} }}; seed({self.seed})\n"
                 f"    w = precision {self.format.name} round stochastic {{ {self.operation} }}\n"
                 f'    print("@s{number}", all(z == w), sum(z == z[0]), "{{rational(z[0])}} {{rational(min(z))}} {{rational(max(z))}}") }} '

@@ -12,13 +12,13 @@ import math
 import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
 import time
 from fractions import Fraction
 
 sys.dont_write_bytecode = True
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+import answered
 import chance
 import complexes
 import elimination
@@ -127,19 +127,7 @@ def cases(rng):
 
 # ---- running and comparing ----
 def run(ricci, script, seconds=120):
-    with tempfile.NamedTemporaryFile("w", suffix=".ric", delete=False) as f:
-        f.write(HEAD + script)
-    try:
-        done = subprocess.run([ricci, f.name], capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
-        return done.stdout, done.stderr, done.returncode
-    except subprocess.TimeoutExpired:
-        return "", "timed out", 124
-    finally:
-        os.unlink(f.name)
-
-
-def answers(stdout):
-    return dict(line[1:].partition(" ")[::2] for line in stdout.splitlines() if line.startswith("@"))
+    return answered.run(ricci, HEAD + script, seconds)
 
 
 def same(a, b):
@@ -188,7 +176,7 @@ def compare(value, got):
 def examine(ricci, batch, first, failures):
     """Runs the cases of a batch; failing ones go to `failures`. The number of values compared."""
     stdout, stderr, status = run(ricci, "".join(c.script(first + n) for n, c in enumerate(batch)))
-    found, checked = answers(stdout), 0
+    found, checked = answered.answers(stdout), 0
     if status and not found and len(batch) > 1:
         return sum(examine(ricci, [c], first + n, failures) for n, c in enumerate(batch))
     for n, case in enumerate(batch):
@@ -218,7 +206,7 @@ def examine_escapes(ricci, batch, failures):
 def examine_small(ricci, batch, letter, failures):
     """The same for programs of one answer."""
     stdout, stderr, status = run(ricci, "".join(c.script(n) for n, c in enumerate(batch)))
-    found = answers(stdout)
+    found = answered.answers(stdout)
     for n, c in enumerate(batch):
         wrong = c.compare(found.get(f"{letter}{n}"))
         if wrong:

@@ -60,6 +60,25 @@ def test_errors(home):
     check("leaving after errors", s.end() == 0)
 
 
+def test_tests(home):
+    s = Session(home)
+    s.line("x = [1, 2]")
+    s.expect_in('test "sum" { x[0] = 5; assert sum(x) == 7 }', "ok   sum  ")
+    s.expect("x", "vector of 2 i64\n[1, 2]")
+    s.expect_in('test "wrong" { assert sum(x) == 4 }', "FAIL wrong", "error[assert]", "<repl:4>")
+    s.expect_in('precision f16 { test "scope" { assert dtype(0.1) == f16 } }', "ok   scope  ")
+    got = s.line('test "one" { assert x == 0 }; test "two" { }; 7')
+    check("tests after the entry", 0 <= got.find("7") < got.find("FAIL one") < got.find("ok   two"), got)
+    s.expect_in('throw "no"; test "never" { }', "error[throw]")
+    s.expect("1", "1")
+    s.send('test "endless" { while true { } }; test "next" { }\n')
+    time.sleep(0.5)
+    s.send(b"\x03")
+    got = s.until(PROMPT)
+    check("Ctrl-C ends the tests", b"FAIL endless" in got and b"interrupt" in got and b"ok" not in got, got)
+    check("leaving after tests", s.end() == 0)
+
+
 def test_interrupt(home):
     s = Session(home)
     s.line("x = [1.0, 2.0]")

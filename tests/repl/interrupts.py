@@ -45,6 +45,10 @@ WORK = [
     "for i in 0:1000 { x = i64(w) }", "x = flip(w); x = roll(w, 3)", "for i in 0:10^9 { try { throw \"x\" } catch e { } }",
     "x = shuffle(concat(w, w))", "x = choice(w, 10^7)", "x = nonzero(concat(m, m, m))", "x = histogram(w)", "x = \"{w}\" * 50",
     "for i in 0:10^6 { x = softmax(w) }", "x = logsumexp(concat(w, w))", "x = 1.0 * (0:10^8)", "x = var(concat(w, w)); x = std(w)", "x = w · w",
+    "for i in 0:10^6 { x = grad(x -> sum(tanh(x)^2))(w) }", "L = grad(x -> { for i in 0:10^9 { x[i % 1000] = x[0] * 0.5 }; sum(x) })(L)",
+    "v = grad(x -> { for i in 0:30 { x = sin(x) }; sum(x) })(v)", "A = hessian(A -> sum(A @ A @ A))(A)", "for i in 0:10^6 { x = jacobian(x -> x[:50] * sum(x^2))(v[:10^4]) }",
+    "A = grad(A -> { for i in 0:1000 { B[i,k] := A[i,j] * A[j,k]; A = tanh(B) }; sum(A) })(A)", "v = jvp(x -> { for i in 0:10^5 { x = sin(x) }; x }, v, v)",
+    "A = grad(checkpoint(A -> { for i in 0:100 { A = tanh(A @ A) }; sum(A) }))(A)", "A = grad(A -> { for i in 0:1000 { A = inv(A + 9) }; sum(A) })(A)",
 ]
 
 

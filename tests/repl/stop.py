@@ -124,6 +124,26 @@ def test_stop_typing(home):
         check("the session ends", s.end() == 0)
 
 
+def takes_interrupts(pid):
+    """The threads of a process that Ctrl-C may come to."""
+    takers = []
+    for thread in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/status" % (pid, thread)) as status:
+            held = int(re.search(r"^SigBlk:\s*(\w+)", status.read(), re.MULTILINE)[1], 16)
+        if not held >> (signal.SIGINT - 1) & 1:
+            takers.append(thread)
+    return takers
+
+
+def test_stop_threads(home):
+    """Threads of libraries take no interrupts: the one that waits for keys would go on waiting."""
+    s = Session(home, RICCI_THREADS="4")
+    s.line("A = rand(600, 600); x = qr(A); y = svd(A); z = A @ A; w = bf16(A) @ bf16(A); v = sum(A);")
+    takers = takes_interrupts(s.pid)
+    check("one thread takes interrupts", len(takers) == 1, takers)
+    s.end()
+
+
 def test_stop_named(home):
     """What cannot be stopped is named, and named again; the third leaves it."""
     s = started(home)

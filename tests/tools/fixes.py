@@ -184,6 +184,12 @@ def candidates(program, error, kind, code):
             if b > a and (a, b) not in spans and (any(a <= x and b >= y for x, y in marks) or
                                                   line[a:b] in code and a >= first and b <= last):
                 yield with_line(line[:a] + code + line[b:])
+    # an earlier assignment, which gets another name
+    m = re.fullmatch(r"\w+( = .+)", code)
+    for k in range(n + 1) if m else ():
+        for old in re.finditer(r"\w+" + re.escape(m.group(1)), lines[k]):
+            new = lines[k][:old.start()] + code + lines[k][old.end():]
+            yield "\n".join(lines[:k] + [new] + lines[k + 1:])
     # a line of its own, before the statement or the whole program
     yield with_line(indent + code + "\n" + line)
     yield code + "\n" + program

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-KINDS = ("syntax name type shape index value dtype device numeric memory io ffi interrupt assert throw").split()
+KINDS = ("syntax name type shape index value dtype grad device numeric memory io ffi interrupt assert throw").split()
 
 
 def indented(text, head):

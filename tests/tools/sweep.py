@@ -12,7 +12,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPTS = ["lang/values/aliasing", "lang/index/assign", "lang/programs/functions", "lang/linalg/factors",
-           "lang/reduce/order", "lang/ops/strings", "lang/print/tensors", "lang/files/each"]
+           "lang/reduce/order", "lang/ops/strings", "lang/print/tensors", "lang/files/each", "lang/gradients/allocations"]
 
 
 def run(binary, script, nth):

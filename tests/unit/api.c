@@ -899,6 +899,19 @@ static void starving(void)
     }
 }
 
+/* A derivative outlives the text that it was taken in, which goes: errors and notices of it have the
+ * place of the call. */
+static void pulling(void)
+{
+    CHECK(ricci_eval(r, "pull = vjp(sqrt, [0.0, 4]).pull") == 0);
+    CHECK(ricci_eval(r, "steps_pull = vjp(floor, [0.5, 4]).pull") == 0);
+    for (int i = 0; i < 50; i++)
+        CHECK(ricci_eval(r, "0.1234567 + 1") == 0);
+    CHECK(ricci_eval(r, "explain pull([1.0, 1])") == 0);
+    CHECK(ricci_eval(r, "pull([0.0, 1])") == 0 && strcmp(ricci_result(r), "[0.0, 0.25]") == 0);
+    FAILS(ricci_eval(r, "steps_pull([1.0, 1])"), "grad", "floor");
+}
+
 /* What has nothing to work on fails, and does no more. */
 static void nulls(void)
 {
@@ -945,6 +958,7 @@ int main(void)
     operations();
     output();
     limits();
+    pulling();
     threads();
     nulls();
     ricci_close(r);

@@ -14,8 +14,8 @@ static const char lower[] = " matmul dot matpow einsum conv conv2 ";
 static const char raise_[] =
     " power exp expm1 log log2 log10 log1p tan asin acos sinh cosh softplus sum prod mean var std "
     "nansum "
-    "cumsum cumprod softmax logsumexp trace norm cond solve inv det slogdet lu chol lstsq qr svd "
-    "svdvals eig "
+    "cumsum cumprod softmax logsumexp trace norm cond solve factorize inv det slogdet lu chol lstsq "
+    "qr svd svdvals eig "
     "eigvals eigh eigvalsh pinv rank null orth expm sqrtm logm schur hess ldl rref fft ifft rfft "
     "irfft fft2 "
     "ifft2 fftn ifftn cov corrcoef ";
@@ -143,7 +143,8 @@ int main(void)
     Interp *in = interp_new();
     char out[256];
     result(in, "fn dtype_of(r) { if type(r) == \"tuple\" { return dtype_of(r[0]) }; "
-           "if type(r) == \"string\" { return r }; return dtype(r) }\n\"\"", out, sizeof out);
+           "if type(r) == \"string\" { return r }; "
+           "if type(r) == \"factorization\" { return repr(r) }; return dtype(r) }\n\"\"", out, sizeof out);
     for (int i = 0; i < op_count(in); i++)
         test_row(in, op_row(in, i));
     interp_free(in);

@@ -295,8 +295,6 @@ static const char *const mistakes[][4] = {
     { "\"a {x\"", "this { in a string", "t:1:4", "{{" }, { "\"a } b\"", "a lone }", "t:1:4", "}}" },
     { "\"{}\"", "after the { of the string", "t:1:3", "" }, { "\"\\q\"", "escape", "t:1:2", "raw" },
     { "`abc", "raw string", "t:1:1", "" },
-    { "if a { 1 }\nelse { 2 }", "`else` stands on the line", "t:2:1", "} else {" },
-    { "try { 1 }\ncatch e { 2 }", "`catch`", "t:1:10", "" },
     { "fn f(x)\n{ }", "the { stands", "t:1:8", "end of this line" },
     { "for i = 1:3 { }", "expected `in`", "t:1:7", "for i in 1:4 { }" },
     { "if x = 1 { }", "cannot assign", "t:1:6", "==" },

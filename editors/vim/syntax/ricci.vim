@@ -16,35 +16,36 @@ syn keyword ricciInclude import extern
 syn keyword ricciScope precision autocast on lazy compare explain timeit profile
 syn keyword ricciWordOperator and or not
 syn keyword ricciConstant true false none
-syn keyword ricciSoft accumulate round saturate flush reproducible strict fallback narrow verbose
-syn keyword ricciSoft quiet against from as
+syn keyword ricciSoft accumulate backward round saturate flush reproducible strict fallback narrow
+syn keyword ricciSoft verbose quiet against from as
 syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
 syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
 syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
-syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh bincount bitand bitor bits
-syn keyword ricciBuiltin broadcast_to cast cbrt ceil choice chol clamp complex concat cond conj
-syn keyword ricciBuiltin contains contour conv conv2 corrcoef cos cosh count cov cross cstring
-syn keyword ricciBuiltin ctranspose cumprod cumsum denominator det device devices diag diff digits
-syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path endswith
-syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp expand expm expm1
-syn keyword ricciBuiltin eye fft fft2 fftfreq fftn fftshift filter find flags flatten flip floor
-syn keyword ricciBuiltin floor_divide fma format full gamma gelu gram_schmidt greater greater_equal
-syn keyword ricciBuiltin heat help hess hist histogram hypot ifft ifft2 ifftn ifftshift imag int
-syn keyword ricciBuiltin interp inv invert irfft isclose isfinite isinf isnan join keys kron ldl
-syn keyword ricciBuiltin len less less_equal lgamma like lines linspace load log log10 log1p log2
-syn keyword ricciBuiltin logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
+syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh bar bincount bitand bitor
+syn keyword ricciBuiltin bits broadcast_to cast cbrt ceil checkpoint choice chol clamp complex
+syn keyword ricciBuiltin concat cond conj contains contour conv conv2 corrcoef cos cosh count cov
+syn keyword ricciBuiltin cross cstring ctranspose cumprod cumsum custom_rule denominator det detach
+syn keyword ricciBuiltin device devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh
+syn keyword ricciBuiltin einsum einsum_path endswith enumerate env eps equal erf erfc errno exact
+syn keyword ricciBuiltin exit exp expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift
+syn keyword ricciBuiltin filter find flags flatten flip floor floor_divide fma format full gamma
+syn keyword ricciBuiltin gelu grad gradcheck gram_schmidt greater greater_equal heat help hess
+syn keyword ricciBuiltin hessian hist histogram hypot ifft ifft2 ifftn ifftshift imag int interp
+syn keyword ricciBuiltin inv invert irfft isclose isfinite isinf isnan jacobian join jvp keys kron
+syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
+syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
 syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
-syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal numerator
-syn keyword ricciBuiltin offsetof ones orth outer pad pin pinv plot positive power print prod ptr
-syn keyword ricciBuiltin qr quantile radius rand randint randn rank read real realmax realmin
-syn keyword ricciBuiltin reduce relu relu6 repeat replace repr reshape rfft rfftfreq rint roll
-syn keyword ricciBuiltin round rref rstrip save scatter schur searchsorted seed shape shl shr
-syn keyword ricciBuiltin shuffle sigmoid sign silu simulate sin sinh size sizeof slogdet softmax
-syn keyword ricciBuiltin softplus solve sort split spy sqrt sqrtm squeeze stack startswith std
-syn keyword ricciBuiltin steps string strip subtract sum svd svdvals take tan tanh tempdir tile
-syn keyword ricciBuiltin time to trace transpose tril triu trunc type ulp unique unpin upper var
-syn keyword ricciBuiltin warn where width write xor zeros zip
+syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal notices
+syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
+syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
+syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
+syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
+syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
+syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
+syn keyword ricciBuiltin startswith std steps string strip subtract sum svd svdvals take tan tanh
+syn keyword ricciBuiltin tempdir tile time to trace transpose tril triu trunc type ulp unique unpin
+syn keyword ricciBuiltin upper value_and_grad var vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

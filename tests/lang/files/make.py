@@ -300,7 +300,7 @@ for name, text in GOOD_CSV.items():
 BAD_CSV = {
     "nothing": "", "blank": "\n\r\n  \n", "short": "1,2\n3\n", "long": "a,b\n1,2\n\n3,4,5\n", "word": "1,2\n3,x\n",
     "quote": '1,2\n"3,4\n', "hex": "1,2\n1,0x10\n", "header_width": "a,b,c\n1,2\n", "words": "a,b\n1,two words\n",
-    "decimal_comma": "a;b\n1,5;2,5\n", "nul": "1,2\n3,4\0\n",
+    "decimal_comma": "a;b\n1,5;2,5\n", "nul": "1,2\n3,4\0\n", "mark": "a,b\n1,-\n",
 }
 for name, text in BAD_CSV.items():
     put("bad/%s.csv" % name, text.encode())

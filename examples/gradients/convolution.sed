@@ -1,0 +1,3 @@
+# Of what explain lists, the statements.
+/^(by|y\[|dx\[|dw\[)/!d
+s/: index notation of .*//

@@ -1,0 +1,586 @@
+/* Back over the entries of a tape: each gives the cotangents of its operands, which are summed
+ * where an operand was used more than once; what it kept is let go. Elements that were read or
+ * stored one by one are summed in place, so that n of them cost O(n). */
+#include "interp/gradient/gradient.h"
+#include "interp/device/place.h"
+#include "interp/eval/call.h"
+#include "interp/index/index.h"
+#include "interp/precision/autocast.h"
+
+#include "core/base/error.h"
+
+#include <math.h>
+#include <string.h>
+
+Value call_row_of(Interp *in, const char *name, Value *args, int count)
+{
+    return op_call(in, op_named(in, name), args, count, 0);
+}
+
+Value call_rule(Interp *in, Value f, const Value *args, int count)
+{
+    const Exec *at = in->at;
+    Value r = call_value(in, f, args, count);
+    in->at = at;
+    return r;
+}
+
+/* Calls a row of what lies on top of the stack, in whose place the result comes. */
+static void on_top(Interp *in, const char *name, Value *args, int count)
+{
+    Value *top = in->sp - 1, old = *top;
+    Value r = call_row_of(in, name, args, count);
+    *top = r;
+    v_release(&in->ctx, old);
+}
+
+/* v, which is taken, in the place of what lies below the top of the value stack. */
+static void under_top(Interp *in, Value v)
+{
+    Value old = in->sp[-2];
+    in->sp[-2] = v;
+    v_release(&in->ctx, old);
+}
+
+/* ---- shapes ---- */
+static int64_t lengths_size(int rank, const int64_t *shape)
+{
+    int64_t size = 1;
+    for (int i = 0; i < rank; i++)
+        size *= shape[i];
+    return size;
+}
+
+Value zeros_of(Interp *in, const Tape *t, uint32_t node)
+{
+    const Entry *e = tape_at(t, node);
+    if (e->rank <= 0 && e->dtype == DT_F64)
+        return v_float(0);
+    Tensor *zeros = tensor_zeros(&in->ctx, e->dtype, e->rank, t->shape + e->shape);
+    return v_tensor(&in->ctx, zeros);
+}
+
+static Value shape_tuple(Interp *in, int rank, const int64_t *shape)
+{
+    Tuple *s = tuple_new(&in->ctx, (uint64_t)rank);
+    for (int i = 0; i < rank; i++)
+        s->items[i] = v_int(shape[i]);
+    return v_tuple(s);
+}
+
+static int plain_rank(Value v) { return v.tag == V_TENSOR ? v.tensor->rank : 0; }
+static int64_t plain_length(Value v, int axis) { return tensor_shape(v.tensor)[axis]; }
+
+/* g on top of the stack summed over the axes along which an operand of the shape was repeated. */
+static void sum_repeated(Interp *in, int rank, const int64_t *shape)
+{
+    Value g = in->sp[-1], plain = v_plain(g);
+    int more = plain_rank(plain) - rank;
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    Value *axes = in->sp - 1;
+    for (int i = 0; i < plain_rank(plain); i++)
+        if (i < more || (shape[i - more] == 1 && plain_length(plain, i) != 1))
+            tuple_push(&in->ctx, &axes->tuple, NULL, v_int(i));
+    if (axes->tuple->count)
+        under_top(in, call_row_of(in, "sum", (Value[]){ g, *axes, v_bool(true) }, 3));
+    stack_cut(in, in->sp - 1);
+}
+
+static void to_shape(Interp *in, const char *row, int rank, const int64_t *shape)
+{
+    v_push(in, shape_tuple(in, rank, shape));
+    under_top(in, call_row_of(in, row, (Value[]){ in->sp[-2], in->sp[-1] }, 2));
+    stack_cut(in, in->sp - 1);
+}
+
+/* g, which is taken, with the shape and dtype of a node; owned. */
+static Value conform(Interp *in, const Tape *t, uint32_t node, Value g)
+{
+    const Entry *e = tape_at(t, node);
+    const int64_t *shape = t->shape + e->shape;
+    Value plain = v_plain(g);
+    if (e->rank < 0 || (e->rank == 0 && plain.tag == V_FLOAT && e->dtype == DT_F64))
+        return g;
+    v_push(in, g);
+    if (dtype_info(v_dtype(plain))->kind == 'c' && dtype_info(e->dtype)->kind != 'c')
+        on_top(in, "real", in->sp - 1, 1);
+    int rank = e->rank;
+    plain = v_plain(in->sp[-1]);
+    bool same = plain_rank(plain) == rank;
+    for (int i = 0; same && i < rank; i++)
+        same = plain_length(plain, i) == shape[i];
+    if (!same && rank == 0) {
+        on_top(in, "sum", in->sp - 1, 1);
+    } else if (!same) {
+        int64_t wanted = lengths_size(rank, shape);
+        int64_t size = plain.tag == V_TENSOR ? plain.tensor->size : 1;
+        if (size != wanted && plain_rank(plain) >= rank)
+            sum_repeated(in, rank, shape);
+        plain = v_plain(in->sp[-1]);
+        size = plain.tag == V_TENSOR ? plain.tensor->size : 1;
+        to_shape(in, size == wanted ? "reshape" : "broadcast_to", rank, shape);
+    }
+    if (v_dtype(v_plain(in->sp[-1])) != e->dtype) {
+        Value args[2] = { in->sp[-1], v_format(e->dtype) };
+        on_top(in, "cast", args, 2);
+    }
+    return *--in->sp;
+}
+
+/* ---- cotangents ---- */
+Tuple *cotangents_new(Interp *in, const Tape *t)
+{
+    Tuple *all = tuple_new(&in->ctx, (uint64_t)t->entries + 1);
+    v_push(in, v_tuple(all));
+    return all;
+}
+
+void sum_add(Interp *in, Value *slot, Value g)
+{
+    if (slot->tag == V_UNDEF) {
+        *slot = g;
+        return;
+    }
+    if (slot->tag == V_FLOAT && g.tag == V_FLOAT && !in->scope) {
+        slot->f += g.f;
+        return;
+    }
+    Value old = *slot;
+    *slot = v_undef();
+    *slot = op_binary_take(in, op_operator(in, TK_ADD), old, g, 0, 3);
+}
+
+/* Nobody asks for the derivative where the cotangent is 0. */
+static bool all_zero(Interp *in, Value g)
+{
+    Value *mark = in->sp;
+    v_push(in, call_row_of(in, "not_equal", (Value[]){ v_plain(g), v_int(0) }, 2));
+    v_push(in, call_row_of(in, "any", in->sp - 1, 1));
+    bool zero = in->sp[-1].tag == V_BOOL && !in->sp[-1].i;
+    stack_cut(in, mark);
+    return zero;
+}
+
+void cotangent_add(Interp *in, const Tape *t, Tuple *cotangents, uint32_t node, Value g)
+{
+    const Entry *e = tape_at(t, node);
+    if (__builtin_expect(e->kind == ENTRY_STEP, 0)) {
+        v_push(in, g);
+        if (all_zero(in, g)) {
+            stack_cut(in, in->sp - 1);
+            return;
+        }
+        CallFrame frame = { .up = in->calls, .source = e->source };
+        if (e->at)
+            in->calls = &frame;
+        grad_raise_step(in, e->op, e->at);
+    }
+    sum_add(in, &cotangents->items[node], conform(in, t, node, g));
+}
+
+Value cotangent_of(Interp *in, const Tape *t, const Tuple *cotangents, uint32_t node)
+{
+    Value g = cotangents->items[node];
+    return g.tag == V_UNDEF ? zeros_of(in, t, node) : v_retain(g);
+}
+
+/* ---- subscripts ---- */
+/* The subscripts that an entry kept; how many. */
+static int subs_kept(const Tape *t, const Entry *e, Sub *subs)
+{
+    int n = e->keeps / 4;
+    for (int i = 0; i < n; i++) {
+        const Value *v = t->keep + e->keep + 4 * i;
+        subs[i] = (Sub){ .kind = (SubKind)v[0].i };
+        if (subs[i].kind == SUB_VALUE)
+            subs[i].v = v[1];
+        else
+            subs[i].start = v[1];
+        subs[i].stop = v[2];
+        subs[i].step = v[3];
+    }
+    return n;
+}
+
+/* Adds w where an element was read, to a cotangent that may be there already. */
+static void index_back(Interp *in, const Tape *t, const Entry *e, Value w, Value *slot)
+{
+    Sub subs[TENSOR_RANK_MAX + 2];
+    int n = subs_kept(t, e, subs);
+    if (slot->tag == V_UNDEF)
+        *slot = zeros_of(in, t, t->operand[e->operand].node);
+    index_update(in, slot, subs, n, op_operator(in, TK_ADD), w, false);
+}
+
+static Tensor *numbered(Interp *in, int rank, const int64_t *shape)
+{
+    Tensor *numbers = tensor_new(&in->ctx, DT_I64, rank, shape);
+    for (int64_t i = 0; i < numbers->size; i++)
+        ((int64_t *)numbers->data)[i] = i;
+    return numbers;
+}
+
+/* *g, of v in x[subs] = v: of positions of which some are the same the last one stayed. */
+static void stayed(Interp *in, const Tape *t, const Entry *e, const Sub *subs, int n, Value *g)
+{
+    Value plain = v_plain(*g);
+    if (plain.tag != V_TENSOR || plain.tensor->size < 2 || !index_picks(subs, n))
+        return;
+    Value *mark = in->sp;
+    v_push(in, v_tensor_raw(numbered(in, plain.tensor->rank, tensor_shape(plain.tensor))));
+    v_push(in, v_tensor_raw(tensor_zeros(&in->ctx, DT_I64, e->rank, t->shape + e->shape)));
+    index_set(in, mark + 1, subs, n, *mark);
+    v_push(in, index_get(in, mark[1], subs, n));
+    v_push(in, call_row_of(in, "equal", (Value[]){ mark[0], mark[2] }, 2));
+    Value r = call_row_of(in, "where", (Value[]){ mark[3], *g, v_int(0) }, 3), old = *g;
+    *g = r;
+    v_release(&in->ctx, old);
+    stack_cut(in, mark);
+}
+
+/* The cotangents of x and v in x[subs] = v and x[subs] += v. */
+static void store_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
+{
+    Sub subs[TENSOR_RANK_MAX + 2];
+    int n = subs_kept(t, e, subs);
+    if (t->operand[e->operand + 1].node) {
+        out[1] = index_get(in, *w, subs, n);
+        if (e->kind == ENTRY_STORE)
+            stayed(in, t, e, subs, n, &out[1]);
+        if (e->kind == ENTRY_ADD && e->op == op_operator(in, TK_SUB)) {
+            Value old = out[1];
+            out[1] = v_undef();
+            out[1] = op_unary_take(in, op_named(in, "negative"), old, 0, 1);
+        }
+    }
+    if (!t->operand[e->operand].node)
+        return;
+    out[0] = *w;
+    *w = v_undef();
+    if (e->kind == ENTRY_STORE)
+        index_set(in, &out[0], subs, n, v_float(0));
+}
+
+/* ---- literals ---- */
+static void literal_back(Interp *in, const Tape *t, const Entry *e, Value w, Value *out)
+{
+    const Value *kept = t->keep + e->keep;
+    int64_t from = 0;
+    Value *mark = in->sp;
+    v_push(in, call_row_of(in, "flatten", &w, 1));
+    for (int i = 0; i < (int)e->operands; i++) {
+        int64_t size = kept[1 + i].i;
+        if (t->operand[e->operand + i].node) {
+            Sub part = { .kind = SUB_SLICE, .start = v_int(from), .stop = v_int(from + size),
+                         .step = v_undef() };
+            Sub one = { .kind = SUB_VALUE, .v = v_int(from) };
+            const Entry *operand = tape_at(t, t->operand[e->operand + i].node);
+            v_push(in, index_get(in, kept[0], operand->rank ? &part : &one, 1));
+            Sub at = { .kind = SUB_VALUE, .v = in->sp[-1] };
+            out[i] = index_get(in, *mark, &at, 1);
+            stack_cut(in, in->sp - 1);
+        }
+        from += size;
+    }
+    stack_cut(in, mark);
+}
+
+/* ---- entries ---- */
+static void entry_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
+{
+    switch ((EntryKind)e->kind) {
+    case ENTRY_LEAF:
+    case ENTRY_STEP:
+        break;
+    case ENTRY_ROW:
+        rule_back(in, t, e, w, out);
+        break;
+    case ENTRY_FIELD:
+        out[0] = v_retain(*w);
+        break;
+    case ENTRY_INDEX:
+        index_back(in, t, e, *w, &out[0]);
+        break;
+    case ENTRY_STORE:
+    case ENTRY_ADD:
+        store_back(in, t, e, w, out);
+        break;
+    case ENTRY_LITERAL:
+        literal_back(in, t, e, *w, out);
+        break;
+    case ENTRY_CALL:
+        e->back(in, t, e, w, out);
+        break;
+    }
+}
+
+enum { FINITE_LOOK = 4096 };         /* elements that are looked at for inf and nan */
+
+/* The first element that is inf or nan, as far as is looked; -1: there is none. */
+static int64_t not_finite(Value v)
+{
+    v = v_plain(v);
+    if (v.tag == V_FLOAT)
+        return isfinite(v.f) ? -1 : 0;
+    if (v.tag != V_TENSOR || v.tensor->size > FINITE_LOOK || v.tensor->buffer->device)
+        return -1;
+    const Tensor *t = v.tensor;
+    if ((t->dtype != DT_F64 && t->dtype != DT_F32) || !tensor_contiguous(t))
+        return -1;
+    for (int64_t i = 0; i < t->size; i++)
+        if (!isfinite(t->dtype == DT_F64 ? ((const double *)t->data)[i]
+                                         : (double)((const float *)t->data)[i]))
+            return i;
+    return -1;
+}
+
+/* Where the gradient first became infinite, and what the operand was there. */
+static void remember_bad(Interp *in, Tape *t, const Entry *e, int64_t at)
+{
+    t->bad = (uint32_t)(e - t->entry) + 1;
+    Value v = e->keeps ? v_plain(t->keep[e->keep]) : v_none();
+    if (v.tag == V_TENSOR && v.tensor->rank > 0) {
+        bool fits = at < v.tensor->size && tensor_contiguous(v.tensor) && !v.tensor->buffer->device;
+        DType dt = (DType)v.tensor->dtype;
+        v = fits ? v_element(&in->ctx, dt, v.tensor->data + at * dtype_info(dt)->bytes) : v_none();
+        t->bad_operand = v;
+    } else {
+        t->bad_operand = v_retain(v);
+    }
+}
+
+/* A field's cotangent into the tuple of them: none where nothing came. */
+static void field_add(Interp *in, const Tape *t, const Entry *e, Tuple *cotangents, Value w)
+{
+    uint32_t node = t->operand[e->operand].node;
+    const Entry *whole = tape_at(t, node);
+    Value *slot = &cotangents->items[node];
+    if (slot->tag == V_UNDEF)
+        *slot = v_retain(t->keep[whole->keep + whole->keeps - 1]);
+    tuple_unshare(&in->ctx, &slot->tuple);
+    Value *field = &slot->tuple->items[e->field];
+    if (field->tag == V_NONE)
+        *field = v_undef();
+    sum_add(in, field, v_retain(w));
+}
+
+/* Into its scope, back over it, out again. */
+static void back_over(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Value *w)
+{
+    Value *out = in->sp;
+    stack_room(in, (size_t)e->operands + 16);
+    for (int i = 0; i < (int)e->operands; i++)
+        v_push(in, v_undef());
+    bool finite = !t->bad && not_finite(*w) < 0;
+    entry_back(in, t, e, w, out);
+    for (int i = 0; i < (int)e->operands; i++) {
+        Value g = out[i];
+        int64_t at = finite && !t->bad && g.tag != V_UNDEF ? not_finite(g) : -1;
+        if (at >= 0)
+            remember_bad(in, t, e, at);
+        uint32_t node = t->operand[e->operand + i].node;
+        out[i] = v_undef();
+        if (g.tag != V_UNDEF && node)
+            cotangent_add(in, t, cotangents, node, g);
+        else
+            v_release(&in->ctx, g);
+    }
+    stack_cut(in, out);
+}
+
+/* ---- backward F ---- */
+/* v in a format and back in another; takes what lies on top of the value stack. */
+static void round_top(Interp *in, DType format, DType to)
+{
+    Value args[2] = { in->sp[-1], v_format(format) };
+    on_top(in, "cast", args, 2);
+    args[0] = in->sp[-1];
+    args[1] = v_format(to);
+    on_top(in, "cast", args, 2);
+}
+
+static bool may_round(Value v)
+{
+    v = v_plain(v);
+    return v_is_numeric(v) && autocast_casts(v_dtype(v));
+}
+
+static bool is_product(const Entry *e)
+{
+    return e->kind == ENTRY_ROW ? e->op->autocast == AC_LOWER
+                                : e->kind == ENTRY_CALL && e->back == notation_back;
+}
+
+/* Products take the cotangent in the scope's format for it. Under autocast the other operands are
+ * rounded to the scope's format, and f32 computes on what both are: products of formats of 8 bits
+ * give f32. */
+static void round_product(Interp *in, Tape *t, const Entry *e, Scope *s, Value *w)
+{
+    if (s->backward == DT_NONE || !is_product(e) || !may_round(*w))
+        return;
+    bool casts = s->autocast != DT_NONE;
+    in->scope = NULL;
+    for (uint32_t i = e->keep; casts && i < e->keep + e->keeps; i++) {
+        if (!may_round(t->keep[i]))
+            continue;
+        v_push(in, v_retain(t->keep[i]));
+        round_top(in, s->autocast, DT_F32);
+        Value old = t->keep[i];
+        t->keep[i] = *--in->sp;
+        v_release(&in->ctx, old);
+    }
+    v_push(in, v_retain(*w));
+    round_top(in, s->backward, casts ? DT_F32 : v_dtype(v_plain(*w)));
+    Value old = *w;
+    *w = *--in->sp;
+    v_release(&in->ctx, old);
+    in->scope = casts ? NULL : s;
+}
+
+static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Value *w)
+{
+    Scope scope, *around = in->scope;
+    DeviceBlock block, *outside = in->place;
+    if (e->place) {
+        /* where it ran; within the same block that goes on counting */
+        bool inside = outside && outside->header == e->place->header &&
+                      outside->device == e->place->device;
+        block = *e->place;
+        block.up = outside;
+        in->place = inside ? outside : &block;
+    } else {
+        in->place = NULL;
+    }
+    if (e->scope) {
+        scope = *e->scope;
+        if (scope.round == ROUND_STOCHASTIC)
+            scope_seed(in, &scope);
+        in->scope = NULL;
+        scope_enter(in, &scope);
+    } else {
+        in->scope = NULL;
+    }
+    /* where the operation stood is where the caller's errors and notices point to */
+    CallFrame frame = { .up = in->calls, .source = e->source };
+    if (e->at) {
+        in->calls = &frame;
+        in->at = e->at;
+    }
+    in->rules++;
+    if (e->scope)
+        round_product(in, t, e, &scope, w);
+    if (e->kind == ENTRY_INDEX)
+        index_back(in, t, e, *w, &cotangents->items[t->operand[e->operand].node]);
+    else if (e->kind == ENTRY_FIELD)
+        field_add(in, t, e, cotangents, *w);
+    else
+        back_over(in, t, e, cotangents, w);
+    in->rules--;
+    in->calls = frame.up;
+    in->place = outside;
+    in->scope = around;
+}
+
+void tape_back(Interp *in, Tape *t, Tuple *cotangents, bool keep)
+{
+    const Exec *at = in->at;
+    for (uint32_t node = t->entries; node > 0; node--) {
+        Entry *e = tape_at(t, node);
+        if (e->kind != ENTRY_LEAF && cotangents->items[node].tag != V_UNDEF) {
+            poll_interrupt(in);
+            v_push(in, cotangents->items[node]);
+            cotangents->items[node] = v_undef();
+            back_one(in, t, e, cotangents, in->sp - 1);
+            stack_cut(in, in->sp - 1);
+        }
+        if (!keep)
+            tape_forget(in, t, e);
+    }
+    in->at = at;
+}
+
+/* ---- forward ---- */
+/* A cotangent of an entry's result r as something that the rule is linear in; owned.
+ * Ones: rules ask whether it is 0. */
+static Value trace_ones(Interp *in, Tape *t, Value r)
+{
+    Value plain = v_plain(r);
+    if (r.tag == V_TUPLE) {
+        Tuple *all = tuple_new(&in->ctx, r.tuple->count);
+        v_push(in, v_tuple(all));
+        for (uint32_t i = 0; i < r.tuple->count; i++) {
+            all->items[i] = trace_ones(in, t, r.tuple->items[i]);
+            if (r.tuple->names && r.tuple->names[i])
+                tuple_name(&in->ctx, all, i, r.tuple->names[i]);
+        }
+        in->sp--;
+        return v_tuple(all);
+    }
+    if (!v_is_numeric(plain) || !differentiable(v_dtype(plain)))
+        return v_none();
+    Value ones = call_row_of(in, "like", (Value[]){ plain, v_int(1) }, 2);
+    v_push(in, ones);
+    uint32_t leaf = tape_entry(in, t, ENTRY_LEAF, ones);
+    in->sp--;
+    return v_traced(traced_new(in, t, ones, leaf));
+}
+
+/* What came to the leaves of trace_ones; owned. */
+static Value ones_reached(Interp *in, const Tape *t, const Tuple *cotangents, Value r,
+                           uint32_t *leaf)
+{
+    Value plain = v_plain(r);
+    if (r.tag == V_TUPLE) {
+        Tuple *all = tuple_new(&in->ctx, r.tuple->count);
+        v_push(in, v_tuple(all));
+        for (uint32_t i = 0; i < r.tuple->count; i++)
+            all->items[i] = ones_reached(in, t, cotangents, r.tuple->items[i], leaf);
+        in->sp--;
+        return v_tuple(all);
+    }
+    if (!v_is_numeric(plain) || !differentiable(v_dtype(plain)))
+        return v_none();
+    return cotangent_of(in, t, cotangents, ++*leaf);
+}
+
+/* A rule is linear in the cotangent; gone over backward itself, it takes tangents of the operands
+ * to that of the result. */
+static Value transposed(Interp *in, const Tape *t, uint32_t node, Value result,
+                        const Value *tangents)
+{
+    Value *mark = in->sp;
+    Entry *e = tape_at(t, node);
+    Tape *linear = tape_new(in, TAPE_REVERSE);
+    v_push(in, v_tape(linear));
+    tape_begin(in, linear);
+    v_push(in, trace_ones(in, linear, result));
+    Value *w = in->sp - 1, *out = in->sp;
+    stack_room(in, (size_t)e->operands + 16);
+    for (int i = 0; i < (int)e->operands; i++)
+        v_push(in, v_undef());
+    entry_back(in, t, e, w, out);
+    tape_end(in, linear);
+    Tuple *cotangents = cotangents_new(in, linear);
+    for (int i = 0; i < (int)e->operands; i++)
+        if (out[i].tag == V_TRACED && traced_of(out[i])->tape == linear &&
+            tangents[i].tag != V_UNDEF && traced_of(out[i])->node)
+            cotangent_add(in, linear, cotangents, traced_of(out[i])->node, v_retain(tangents[i]));
+    tape_back(in, linear, cotangents, false);
+    uint32_t leaf = 0;
+    Value r = ones_reached(in, linear, cotangents, result, &leaf);
+    stack_cut(in, mark);
+    return r;
+}
+
+Value entry_forward(Interp *in, Tape *t, uint32_t node, Value result, const Value *tangents)
+{
+    Entry *e = tape_at(t, node);
+    if (e->kind == ENTRY_ROW && rule_of(in, e->op)->kind == RULE_SLOPES) {
+        Value r = rule_forward(in, t, e, tangents);
+        return r.tag == V_UNDEF ? zeros_of(in, t, node) : conform(in, t, node, r);
+    }
+    /* constants among the operands have no node; the others are asked for */
+    for (int i = 0; i < (int)e->operands; i++)
+        t->operand[e->operand + i].node = tangents[i].tag != V_UNDEF ? node : 0;
+    return transposed(in, t, node, result, tangents);
+}

@@ -1,0 +1,222 @@
+/* Index notation differentiates into index notation: notation/indexnot_adjoint.h writes the
+ * function that gives the gradients of a notation's operands, which is parsed, lowered and planned
+ * as any program, and kept with the site. */
+#include "interp/gradient/gradient.h"
+#include "interp/notation/indexnot_adjoint.h"
+#include "interp/op/slopes.h"
+#include "interp/state/frames.h"
+
+#include "core/base/error.h"
+#include "core/base/mem.h"
+
+#include <string.h>
+
+/* ---- the functions of a site ---- */
+/* What a text depends on: kinds, dtypes and ranks of the leaves, with `sized` their lengths. */
+static void key_put(Buf *key, Value v, bool sized)
+{
+    v = v_plain(v);
+    int64_t head[3] = { v.tag, v_dtype(v), v.tag == V_TENSOR ? v.tensor->rank : -1 };
+    buf_put(key, (const char *)head, sizeof head);
+    if (v.tag == V_TENSOR && sized)
+        buf_put(key, (const char *)tensor_shape(v.tensor), v.tensor->rank * sizeof(int64_t));
+    else if (v.tag == V_FUNCTION)
+        buf_put(key, (const char *)&v.fn->code, sizeof v.fn->code);
+    else if (v.tag == V_OP)
+        buf_put(key, (const char *)&v.op, sizeof v.op);
+    else if (sized && v.tag == V_INT)
+        buf_put(key, (const char *)&v.i, sizeof v.i);
+    else if (sized && v.tag == V_RANGE)
+        buf_put(key, (const char *)&v.range->start, 4 * sizeof(int64_t));
+}
+
+static void key_make(Buf *key, const Value *base, int leaves, uint64_t wanted, bool sized)
+{
+    buf_clear(key);
+    buf_put(key, (const char *)&wanted, sizeof wanted);
+    for (int i = 0; i < leaves; i++)
+        key_put(key, base[i], sized);
+}
+
+static Value find(Interp *in, IxSite *site, const Value *base, int leaves, uint64_t wanted)
+{
+    Value found = v_undef();
+    for (int sized = 0; sized < 2; sized++) {
+        key_make(&in->scratch, base, leaves, wanted, sized);
+        for (int i = 0; i < IX_ADJOINTS; i++) {
+            const IxKept *k = &site->adjoint[i];
+            if (k->function.tag != V_UNDEF && k->sized == sized && k->bytes == in->scratch.len &&
+                memcmp(k->key, in->scratch.data, k->bytes) == 0)
+                found = k->function;
+        }
+    }
+    return found;
+}
+
+static void keep(Interp *in, IxSite *site, const Value *base, int leaves, uint64_t wanted,
+                 bool sized, Value f)
+{
+    key_make(&in->scratch, base, leaves, wanted, sized);
+    void *key = mem_alloc(&in->ctx, in->scratch.len);
+    IxKept *last = &site->adjoint[IX_ADJOINTS - 1];
+    memcpy(key, in->scratch.data, in->scratch.len);
+    v_release(&in->ctx, last->function);
+    if (last->key)
+        mem_free(&in->ctx, last->key, last->bytes);
+    memmove(site->adjoint + 1, site->adjoint, (IX_ADJOINTS - 1) * sizeof *last);
+    site->adjoint[0] = (IxKept){ .function = v_retain(f), .key = key, .bytes = in->scratch.len,
+                                 .sized = sized };
+}
+
+static _Noreturn void raise_lack(Interp *in, const Exec *x, const IxAdjoint *a)
+{
+    char label[64];
+    const Exec *at = a->at ? a->at : x;
+    const char *constant = "made before the notation, detach(…) of it is a constant";
+    const char *whole = "of a whole tensor, outside of index notation, it has one";
+    if (!a->op)
+        grad_raise(in, at, "detach(…) around it makes it a constant",
+                   "this index notation has no derivative: %s", a->lack);
+    op_label(a->op, label, sizeof label);
+    if (op_steps(a->op))
+        grad_raise(in, at, constant, "%s is a step function, which has no useful derivative",
+                   label);
+    grad_raise(in, at, op_has_slopes(a->op) ? whole : constant,
+               "%s has no derivative in index notation", label);
+}
+
+/* The function for leaves at `base`, on top of the value stack, onto which those of the functions
+ * that are inlined come, and it behind them; how many leaves there are. */
+static int make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted)
+{
+    IxAdjoint a;
+    ErrFrame frame;
+    bool again = source_is_stdlib(site->tree.source);
+    bool made = ix_adjoint_text(in, x, site, base, wanted, again, &a);
+    if (!ERR_TRY(&in->ctx, &frame)) {
+        buf_free(&a.text);
+        err_rethrow(&in->ctx);
+    }
+    if (!made)
+        raise_lack(in, x, &a);
+    Value f = find(in, site, base, a.leaves, wanted);
+    v_push(in, f.tag != V_UNDEF ? v_retain(f) : library_text(in, buf_cstr(&a.text)));
+    if (f.tag == V_UNDEF)
+        keep(in, site, base, a.leaves, wanted, a.sized, in->sp[-1]);
+    ERR_END(&in->ctx, &frame);
+    buf_free(&a.text);
+    return a.leaves;
+}
+
+/* Does the notation inline functions, which have leaves of their own? */
+static bool inlines(const IxSite *site, const Value *base)
+{
+    for (int i = 0; i < site->tree.leaves; i++)
+        if (site->tree.leaf[i].role == IXL_CALLEE && base[i].tag == V_FUNCTION)
+            return true;
+    return false;
+}
+
+/* ---- the entry ---- */
+/* Kept: the leaves, the result, the function of the gradients. */
+static void keep_notation(Interp *in, Tape *t, const Exec *x, IxSite *site, const Value *below,
+                          Value r, uint64_t wanted)
+{
+    Value *mark = in->sp;
+    int leaves = site->tree.leaves;
+    Value f = inlines(site, below) ? v_undef() : find(in, site, below, leaves, wanted);
+    for (int i = 0; i < leaves; i++)
+        v_push(in, v_retain(v_plain(below[i])));
+    if (f.tag == V_UNDEF) {
+        leaves = make(in, x, site, mark, wanted);
+        f = in->sp[-1];
+    }
+    for (int i = 0; i < leaves; i++)
+        tape_keep(t, i < site->tree.leaves ? below[i] : mark[i]);
+    tape_keep(t, r);
+    tape_keep(t, f);
+    stack_cut(in, mark);
+}
+
+static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Traced **cut)
+{
+    uint64_t wanted = 0;
+    for (int i = 0; i < n; i++) {
+        if (base[i].tag != V_TRACED || traced_of(base[i])->tape != t)
+            continue;
+        const Traced *v = traced_of(base[i]);
+        if (v->node || v->tangent.tag != V_UNDEF)
+            wanted |= (uint64_t)1 << (i < 63 ? i : 63);
+        else if (v->cut && !*cut)
+            *cut = v;
+    }
+    return wanted;
+}
+
+/* The row that a notation without floats for its result is like. */
+static const char *cuts(const IxSite *site)
+{
+    const IxNode *root = site->tree.root;
+    if (root->kind == IX_REDUCE && root->reduce == IXR_ARGMAX)
+        return "argmax";
+    if (root->kind == IX_REDUCE && root->reduce == IXR_ARGMIN)
+        return "argmin";
+    return root->op ? root->op->name : "equal";
+}
+
+Value record_notation(Interp *in, const Exec *x, void *data, Value *base)
+{
+    IxSite *site = data;
+    Tape *t = NULL;
+    const Traced *cut = NULL;
+    int n = site->tree.leaves;
+    stack_check(in);
+    stack_room(in, 4 * IX_LEAVES + 128);
+    for (int i = 0; i < n; i++)
+        t = tape_of(base[i], t);
+    uint64_t wanted = t ? wanted_leaves(t, base, n, &cut) : 0;
+    Value *below = in->sp, out;
+    bool again = false;
+    for (int i = 0; i < n; i++) {
+        v_push(in, value_below(in, base[i], t));
+        again |= in->sp[-1].tag == V_TRACED;
+    }
+    if (!again)
+        ix_round_leaves(in, &site->tree, below);
+    Value r = again ? record_notation(in, x, site, below) : ix_value(in, x, site, below);
+    in->at = x;
+    v_push(in, r);
+    if (t && wanted && has_derivative(r)) {
+        Value *tangents = in->sp;
+        uint32_t node = tape_entry(in, t, ENTRY_CALL, r);
+        tape_at(t, node)->back = notation_back;
+        list_operands(in, t, base, n);
+        keep_notation(in, t, x, site, below, r, wanted);
+        out = entry_value(in, t, node, r, tangents);
+    } else if (t && cut && v_is_numeric(v_plain(r))) {
+        out = cut_value(in, t, r, cut->cut, cut->cut_at);
+    } else if (t && wanted && v_is_numeric(v_plain(r))) {
+        out = cut_value(in, t, r, op_named(in, cuts(site)), x);
+    } else {
+        out = v_retain(r);
+    }
+    stack_cut(in, below);
+    return out;
+}
+
+void notation_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
+{
+    const Value *kept = t->keep + e->keep;
+    int leaves = e->keeps - 2;
+    Value *mark = in->sp;
+    stack_room(in, (size_t)leaves + 16);
+    for (int i = 0; i <= leaves; i++)
+        v_push(in, v_retain(kept[i]));
+    v_push(in, v_retain(*w));
+    Value all = call_rule(in, kept[leaves + 1], mark, leaves + 2);
+    v_push(in, all);
+    for (int i = 0; i < (int)e->operands && all.tag == V_TUPLE; i++)
+        if (t->operand[e->operand + i].node && all.tuple->items[i].tag != V_NONE)
+            out[i] = v_retain(all.tuple->items[i]);
+    stack_cut(in, mark);
+}

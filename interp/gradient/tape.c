@@ -1,0 +1,321 @@
+/* Tapes, their entries, and traced values. A tape is counted by those who hold it: the run of the
+ * function, traced values, a pull that may be called again. */
+#include "interp/gradient/gradient.h"
+#include "interp/device/place.h"
+#include "interp/index/index.h"
+#include "interp/state/frames.h"
+
+#include "core/base/error.h"
+#include "core/base/mem.h"
+
+#include <string.h>
+
+/* ---- tapes ---- */
+static void tape_release(Ctx *ctx, Native *native)
+{
+    Tape *t = (Tape *)native;
+    for (uint32_t i = 0; i < t->keeps; i++)
+        v_release(ctx, t->keep[i]);
+    for (uint32_t i = 0; i < t->scopes; i++)
+        mem_free(ctx, t->scope[i], sizeof(Scope));
+    v_release(ctx, t->bad_operand);
+    mem_free(ctx, t->entry, t->entry_cap * sizeof *t->entry);
+    mem_free(ctx, t->operand, t->operand_cap * sizeof *t->operand);
+    mem_free(ctx, t->keep, t->keep_cap * sizeof *t->keep);
+    mem_free(ctx, t->shape, t->shape_cap * sizeof *t->shape);
+    mem_free(ctx, t->scope, t->scope_cap * sizeof *t->scope);
+    for (uint32_t i = 0; i < t->places; i++)
+        mem_free(ctx, t->place[i], sizeof(DeviceBlock));
+    mem_free(ctx, t->place, t->place_cap * sizeof *t->place);
+    mem_free(ctx, t, sizeof *t);
+}
+
+static const Kind tape_kind = { .release = tape_release };
+
+Tape *tape_new(Interp *in, TapeMode mode)
+{
+    Tape *t = mem_zalloc(&in->ctx, sizeof *t);
+    t->native = (Native){ .refs = 1, .kind = &tape_kind };
+    t->ctx = &in->ctx;
+    t->mode = (uint8_t)mode;
+    t->level = in->tape ? in->tape->level + 1 : 1;
+    return t;
+}
+
+void tape_begin(Interp *in, Tape *t)
+{
+    t->up = in->tape;
+    t->alive = true;
+    in->tape = t;
+}
+
+void tape_end(Interp *in, Tape *t)
+{
+    assert(in->tape == t);
+    in->tape = t->up;
+    t->alive = false;
+}
+
+/* After an error the interpreter's chain of tapes is a shorter one: those that are not on it have
+ * ended, whatever they say. */
+static bool tape_alive(const Interp *in, const Tape *t)
+{
+    for (const Tape *k = in->tape; t->alive && k; k = k->up)
+        if (k == t)
+            return true;
+    return false;
+}
+
+/* ---- traced values ---- */
+static Interp *interp_of(Ctx *ctx) { return (Interp *)(void *)ctx; }
+
+static void traced_release(Ctx *ctx, Native *native)
+{
+    Traced *t = (Traced *)native;
+    interp_of(ctx)->boxes--;
+    v_release(ctx, t->value);
+    v_release(ctx, t->tangent);
+    v_release(ctx, v_tape(t->tape));
+    mem_free(ctx, t, sizeof *t);
+}
+
+Traced *traced_new(Interp *in, Tape *tape, Value value, uint32_t node)
+{
+    v_push(in, value);
+    Traced *t = mem_alloc(&in->ctx, sizeof *t);
+    in->sp--;
+    *t = (Traced){ .native = { .refs = 1, .kind = traced_kind() }, .value = value,
+                   .tangent = v_undef(), .tape = tape, .node = node };
+    tape->native.refs++;
+    in->boxes++;
+    return t;
+}
+
+Tape *tape_of(Value v, Tape *t)
+{
+    if (v.tag == V_TUPLE) {
+        for (uint32_t i = 0; i < v.tuple->count; i++)
+            t = tape_of(v.tuple->items[i], t);
+        return t;
+    }
+    for (; v.tag == V_TRACED; v = traced_of(v)->value) {
+        Tape *own = traced_of(v)->tape;
+        if (tape_alive(interp_of(own->ctx), own) && (!t || own->level > t->level))
+            t = own;
+    }
+    return t;
+}
+
+typedef bool (*Strips)(const Interp *, const Traced *, const Tape *);
+
+static bool strips_below(const Interp *in, const Traced *v, const Tape *t)
+{
+    return v->tape == t || !tape_alive(in, v->tape);
+}
+
+static bool strips_all(const Interp *in, const Traced *v, const Tape *t)
+{
+    (void)in, (void)v, (void)t;
+    return true;
+}
+
+static bool stripped_inside(const Interp *in, Value v, const Tape *t, Strips strips)
+{
+    if (v.tag == V_TRACED)
+        return strips(in, traced_of(v), t);
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (stripped_inside(in, v.tuple->items[i], t, strips))
+            return true;
+    return false;
+}
+
+static Value stripped(Interp *in, Value v, const Tape *t, Strips strips)
+{
+    while (v.tag == V_TRACED && strips(in, traced_of(v), t))
+        v = traced_of(v)->value;
+    if (v.tag != V_TUPLE || !stripped_inside(in, v, t, strips))
+        return v_retain(v);
+    stack_check(in);
+    Tuple *from = v.tuple, *to = tuple_new(&in->ctx, from->count);
+    v_push(in, v_tuple(to));
+    for (uint32_t i = 0; i < from->count; i++) {
+        to->items[i] = stripped(in, from->items[i], t, strips);
+        if (from->names && from->names[i])
+            tuple_name(&in->ctx, to, i, from->names[i]);
+    }
+    in->sp--;
+    return v_tuple(to);
+}
+
+Value value_below(Interp *in, Value v, const Tape *t) { return stripped(in, v, t, strips_below); }
+Value value_detached_all(Interp *in, Value v) { return stripped(in, v, NULL, strips_all); }
+
+/* ---- entries ---- */
+#define ROOM(t, list, count, cap, more)                                                          \
+    do {                                                                                         \
+        if ((size_t)(t)->count + (more) > (t)->cap) {                                            \
+            size_t want = ((size_t)(t)->count + (more)) * 2 + 8;                                 \
+            (t)->list = mem_realloc((t)->ctx, (t)->list, (t)->cap * sizeof *(t)->list,           \
+                                    want * sizeof *(t)->list);                                   \
+            (t)->cap = want;                                                                     \
+        }                                                                                        \
+    } while (0)
+
+static bool same_scope(const Scope *a, const Scope *b)
+{
+    return a->format == b->format && a->accumulate == b->accumulate &&
+           a->autocast == b->autocast && a->backward == b->backward &&
+           a->accumulate_given == b->accumulate_given && a->round == b->round &&
+           a->saturate == b->saturate && a->flush == b->flush &&
+           a->reproducible == b->reproducible;
+}
+
+/* A copy of the running scope; operations in a row share one. */
+static Scope *scope_kept(Interp *in, Tape *t)
+{
+    if (!in->scope)
+        return NULL;
+    if (t->scopes && same_scope(t->scope[t->scopes - 1], in->scope))
+        return t->scope[t->scopes - 1];
+    ROOM(t, scope, scopes, scope_cap, 1);
+    Scope *s = mem_alloc(&in->ctx, sizeof *s);
+    *s = *in->scope;
+    s->up = NULL;
+    s->arith = (Arith){ 0 };
+    return t->scope[t->scopes++] = s;
+}
+
+/* A copy of the running device block, without what it has counted. */
+static DeviceBlock *place_kept(Interp *in, Tape *t)
+{
+    if (!in->place)
+        return NULL;
+    for (uint32_t i = 0; i < t->places; i++)
+        if (t->place[i]->device == in->place->device && t->place[i]->header == in->place->header &&
+            t->place[i]->running == in->place->running)
+            return t->place[i];
+    ROOM(t, place, places, place_cap, 1);
+    DeviceBlock *p = mem_alloc(&in->ctx, sizeof *p);
+    *p = *in->place;
+    p->up = NULL;
+    p->counts = (PlaceCounts){ 0 };
+    return t->place[t->places++] = p;
+}
+
+uint32_t tape_entry(Interp *in, Tape *t, EntryKind kind, Value like)
+{
+    like = v_plain(like);
+    ROOM(t, entry, entries, entry_cap, 1);
+    Scope *scope = scope_kept(in, t);
+    DeviceBlock *place = place_kept(in, t);
+    Entry *e = &t->entry[t->entries];
+    *e = (Entry){ .kind = (uint8_t)kind, .operand = t->operands, .keep = t->keeps,
+                  .shape = t->shapes, .at = in->at, .scope = scope, .place = place,
+                  .source = frame_source(in, in->calls),
+                  .dtype = v_dtype(like), .rank = like.tag == V_TUPLE ? -1 : 0 };
+    if (like.tag == V_TENSOR && like.tensor->rank) {
+        ROOM(t, shape, shapes, shape_cap, like.tensor->rank);
+        memcpy(t->shape + t->shapes, tensor_shape(like.tensor),
+               like.tensor->rank * sizeof *t->shape);
+        e->rank = (int8_t)like.tensor->rank;
+        t->shapes += like.tensor->rank;
+    }
+    return ++t->entries;
+}
+
+void tape_operand(Tape *t, uint32_t node, int arg, int item)
+{
+    ROOM(t, operand, operands, operand_cap, 1);
+    t->operand[t->operands++] = (TapeOperand){ node, arg, item };
+    t->entry[t->entries - 1].operands++;
+}
+
+void tape_keep(Tape *t, Value v)
+{
+    ROOM(t, keep, keeps, keep_cap, 1);
+    t->keep[t->keeps++] = v_retain(v);
+    t->entry[t->entries - 1].keeps++;
+}
+
+void tape_forget(Interp *in, Tape *t, Entry *e)
+{
+    for (uint32_t i = e->keep; i < e->keep + e->keeps; i++) {
+        Value v = t->keep[i];
+        t->keep[i] = v_undef();
+        v_release(&in->ctx, v);
+    }
+    e->keeps = 0;
+}
+
+void tape_forget_places(Tape *t)
+{
+    for (uint32_t i = 0; i < t->entries; i++) {
+        t->entry[i].at = NULL;
+        t->entry[i].source = NULL;
+        t->entry[i].place = NULL;
+    }
+}
+
+void tape_drop(Interp *in, Tape *t, uint32_t entries)
+{
+    while (t->entries > entries) {
+        Entry *e = &t->entry[t->entries - 1];
+        tape_forget(in, t, e);
+        t->operands = e->operand;
+        t->keeps = e->keep;
+        t->shapes = e->shape;
+        t->entries--;
+    }
+}
+
+/* ---- what a traced value is to the rooms of values ---- */
+static Value traced_index(Interp *, Value, const Sub *, int);
+
+static Value traced_field(Interp *in, Value v, const Name *name)
+{
+    return field_get(in, v_plain(v), name);
+}
+
+static const Kind kind_of_traced = {
+    .release = traced_release, .index = traced_index,
+    .field = traced_field,
+};
+
+const Kind *traced_kind(void) { return &kind_of_traced; }
+
+/* base[subs] as the level below has it, and an entry of it. */
+static Value traced_index(Interp *in, Value base, const Sub *subs, int n)
+{
+    Traced *x = traced_of(base);
+    Value r = index_get(in, x->value, subs, n);
+    if (!tape_alive(in, x->tape))
+        return r;
+    Tape *t = x->tape;
+    Value *mark = in->sp;
+    v_push(in, r);
+    if (!x->node && x->tangent.tag == V_UNDEF) {
+        Traced *cut = traced_new(in, t, v_retain(r), 0);
+        cut->cut = x->cut;
+        cut->cut_at = x->cut_at;
+        stack_drop(in, mark);
+        return v_traced(cut);
+    }
+    uint32_t node = tape_entry(in, t, ENTRY_INDEX, r);
+    tape_operand(t, x->node, 0, -1);
+    for (int i = 0; i < n; i++) {
+        tape_keep(t, v_int(subs[i].kind));
+        tape_keep(t, subs[i].kind == SUB_VALUE ? subs[i].v : subs[i].start);
+        tape_keep(t, subs[i].stop);
+        tape_keep(t, subs[i].step);
+    }
+    Traced *out = traced_new(in, t, v_retain(r), node);
+    v_push(in, v_traced(out));
+    if (t->mode == TAPE_FORWARD) {
+        out->tangent = index_get(in, x->tangent, subs, n);
+        tape_drop(in, t, node - 1);
+        out->node = 0;
+    }
+    in->sp--;
+    stack_drop(in, mark);
+    return v_traced(out);
+}

@@ -1,0 +1,48 @@
+/* Traced values (Traced, in interp/state/value.h) at the door: the aspect that meets them first,
+ * and what the rooms of values call where one turns up. What is remembered, and the rules, are
+ * interp/gradient's; it is reached through a table of functions. While no traced value is alive
+ * all of this is one test. */
+#ifndef RICCI_INTERP_TRACED_H
+#define RICCI_INTERP_TRACED_H
+
+#include "interp/op/aspect.h"
+
+struct Sub;
+
+typedef struct Traces {
+    Value (*call)(OpCall *, const Aspect *rest);
+    /* A vector (lengths NULL) or a matrix of so many rows, of items of which some are traced. */
+    Value (*literal)(Interp *, const Value *items, const bool *weak, const int *lengths, int n);
+    /* Index notation (its node and site) of leaves at `base`, of which some are traced. */
+    Value (*notation)(Interp *, const Exec *, void *site, Value *base);
+    /* (*slot)[subs] = v, or op= v, where *slot or v is traced. */
+    void (*store)(Interp *, Value *slot, const struct Sub *subs, int n, const Op *op, Value v,
+                  bool weak);
+} Traces;
+
+static inline bool traced_on(const Interp *in) { return __builtin_expect(in->boxes != 0, 0); }
+
+static inline bool traced_any(const Value *items, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (items[i].tag == V_TRACED)
+            return true;
+    return false;
+}
+
+/* True: it was done. */
+static inline bool traced_store(Interp *in, Value *slot, const struct Sub *subs, int n,
+                                const Op *op, Value v, bool weak)
+{
+    bool inside = slot->tag != V_TUPLE && slot->tag < V_POINTER && v.tag == V_TRACED;
+    if (slot->tag != V_TRACED && !inside)
+        return false;
+    in->traces->store(in, slot, subs, n, op, v, weak);
+    return true;
+}
+
+/* ---- the aspect (aspect.h) ---- */
+bool traced_wants(const OpCall *);
+Value traced_call(OpCall *, const Aspect *rest);
+
+#endif
