@@ -22,16 +22,15 @@
 #include <string.h>
 
 struct Gradients {
-    Module *module;                 /* rules.ric */
-    Rule *rule;                     /* by row */
+    Module *module;                 /* rules.ric, and once whole tangents.ric */
+    bool whole;
     int rules;
+    Rule rule[];                    /* by row */
 };
-
-static struct Gradients *gradients(Interp *);
 
 /* ---- the module ---- */
 /* Code of the library is made outside of the scopes and devices that a derivative runs in. */
-Value library_text(Interp *in, const char *text)
+static Value library_run(Interp *in, Module *module, const char *text)
 {
     Guard g;
     Value r;
@@ -44,8 +43,7 @@ Value library_text(Interp *in, const char *text)
     in->place = NULL;
     struct Explain *explain = in->explain;
     in->explain = NULL;
-    r = text ? run_text(in, gradients(in)->module, "<stdlib:builtins/gradients/rules>", text,
-                        strlen(text))
+    r = text ? run_text(in, module, "<stdlib:builtins/gradients/rules>", text, strlen(text))
              : module_import_stdlib(in, "builtins/gradients/rules");
     in->explain = explain;
     in->scope = g.scope;
@@ -55,18 +53,30 @@ Value library_text(Interp *in, const char *text)
     return r;
 }
 
+static size_t gradients_size(int rules)
+{
+    return sizeof(struct Gradients) + (size_t)rules * sizeof(Rule);
+}
+
 static struct Gradients *gradients(Interp *in)
 {
     if (!in->gradients) {
-        Value module = library_text(in, NULL);
-        struct Gradients *g = mem_zalloc(&in->ctx, sizeof *g);
-        g->module = module.module;
-        g->rules = op_count(in);
-        g->rule = mem_zalloc(&in->ctx, (size_t)g->rules * sizeof *g->rule);
-        in->gradients = g;
-        library_text(in, stdlib_file("builtins/gradients/tangents")->text);
+        Value module = library_run(in, NULL, NULL);
+        int rules = op_count(in);
+        in->gradients = mem_zalloc(&in->ctx, gradients_size(rules));
+        in->gradients->module = module.module;
+        in->gradients->rules = rules;
     }
-    return in->gradients;
+    struct Gradients *g = in->gradients;
+    if (!g->whole)
+        library_run(in, g->module, stdlib_file("builtins/gradients/tangents")->text);
+    g->whole = true;
+    return g;
+}
+
+Value library_text(Interp *in, const char *text)
+{
+    return library_run(in, gradients(in)->module, text);
 }
 
 static void slope_free(Ctx *ctx, Slope *s)
@@ -92,8 +102,7 @@ void gradients_free(Interp *in)
         v_release(&in->ctx, g->rule[i].back.function);
         v_release(&in->ctx, g->rule[i].forward.function);
     }
-    mem_free(&in->ctx, g->rule, (size_t)g->rules * sizeof *g->rule);
-    mem_free(&in->ctx, g, sizeof *g);
+    mem_free(&in->ctx, g, gradients_size(g->rules));
     in->gradients = NULL;
 }
 
@@ -125,12 +134,13 @@ static uint8_t names_in(const char *text, size_t len)
 
 static void slopes_read(Interp *in, Rule *rule, const Op *op)
 {
-    rule->kind = RULE_SLOPES;
     for (int i = 0; i < 3; i++) {
         OpSlope from;
         Slope *s = &rule->slope[i];
         if (!op_slope(op, i, &from))
             continue;
+        slope_free(&in->ctx, s);        /* of a reading that memory ended */
+        *s = (Slope){ 0 };
         s->text = text_copy(&in->ctx, from.text, from.len);
         s->keeps = names_in(from.text, from.len);
         s->whole = s->keeps & SLOPE_W;
@@ -141,6 +151,7 @@ static void slopes_read(Interp *in, Rule *rule, const Op *op)
         }
         s->keeps &= (uint8_t)~SLOPE_W;
     }
+    rule->kind = RULE_SLOPES;
 }
 
 /* (t, x, r) -> …, of a formula that is put between `before` and `after`. */

@@ -449,8 +449,9 @@ bool ix_adjoint_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint6
                      bool again, IxAdjoint *out)
 {
     Ctx *ctx = &in->ctx;
-    IxBind *b = mem_zalloc(ctx, sizeof *b);
-    Ad *a = mem_zalloc(ctx, sizeof *a);
+    struct { IxBind bind; Ad ad; } *both = mem_zalloc(ctx, sizeof *both);
+    IxBind *b = &both->bind;
+    Ad *a = &both->ad;
     ErrFrame frame;
     *out = (IxAdjoint){ 0 };
     buf_init(&out->text, ctx);
@@ -472,8 +473,7 @@ bool ix_adjoint_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint6
     }
     ix_plan_free(ctx, b->plan);
     arena_free(&b->arena);
-    mem_free(ctx, b, sizeof *b);
-    mem_free(ctx, a, sizeof *a);
+    mem_free(ctx, both, sizeof *both);
     if (!done) {
         buf_free(&out->text);
         err_rethrow(ctx);

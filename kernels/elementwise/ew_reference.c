@@ -102,18 +102,35 @@ WITH_COMPLEX(REAL_KERNELS)
 WITH_COMPLEX(COMPLEX_KERNELS)
 REAL_ONLY(REAL_KERNELS)
 
-/* A square is a product, which long double would round twice. */
-static void real_POWER_square_F64(KERNEL_ARGS) {
+/* A square is a product, which long double would round twice, and so is x^-1 a quotient. */
+static void real_POWER_once(KERNEL_ARGS) {
     const int64_t ones[] = { 1, 1 };
     for (int64_t i = 0; i < n; i++) {
         const double *at[] = { (const double *)in[0] + i * si[0],
                                (const double *)in[1] + i * si[1] };
-        double *to = (double *)out + i * so;
-        if (*at[1] == 2) *to = *at[0] * *at[0];
+        double *to = (double *)out + i * so, x = *at[0];
+        if (*at[1] == 2) *to = x * x;
+        else if (*at[1] == -1) *to = 1 / x;
         else real_POWER_F64(to, 1, (const void *const *)at, ones, 1);
     }
 }
-#define real_POWER_F64 real_POWER_square_F64
+#define real_POWER_F64 real_POWER_once
+
+#define COMPLEX_POWER_ONCE(type, T) \
+    static void complex_POWER_once_##type(KERNEL_ARGS) { \
+        const int64_t ones[] = { 1, 1 }; \
+        for (int64_t i = 0; i < n; i++) { \
+            const T *at[] = { (const T *)in[0] + i * si[0], (const T *)in[1] + i * si[1] }; \
+            const void *square[] = { at[0], at[0] }; \
+            T *to = (T *)out + i * so; \
+            if (*at[1] == 2) ew_table_base[EW_MULTIPLY][DT_##type](to, 1, square, ones, 1); \
+            else complex_POWER_##type(to, 1, (const void *const *)at, ones, 1); \
+        } \
+    }
+COMPLEX_POWER_ONCE(C128, double _Complex)
+COMPLEX_POWER_ONCE(C64, float _Complex)
+#define complex_POWER_C128 complex_POWER_once_C128
+#define complex_POWER_C64 complex_POWER_once_C64
 
 const EwFn ew_table_reference[EW_COUNT][DT_COUNT] = {
 #define ROW(id, arity) [EW_##id] = { [DT_F32] = real_##id##_F32, [DT_F64] = real_##id##_F64, \

@@ -57,7 +57,7 @@ def sweep(binary, script, numbers):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("binary")
-    options.add_argument("--last", type=int, default=2000)
+    options.add_argument("--last", type=int, default=4000)
     options.add_argument("--step", type=int, default=1, help="from the 40th on")
     options.add_argument("--part", default="0/1", help="K/N: every N-th of the numbers, from the K-th")
     chosen = options.parse_args()

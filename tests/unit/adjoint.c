@@ -412,7 +412,7 @@ static const struct { const char *text, *want; } cases[] = {
     { "y[i] := max[j] H2[i,j]*half[j]",
       "=(⎡0.0  0.7  0.0⎤\n ⎣0.0  0.0  1.2⎦,\n [0.0, 1.0, 2.0])" },
     { "t := mean[i] half[i]*half[i]", "=([0.201, 0.467, 0.805],)" },
-    { "t := sum[i] single[i]^2*s/3", "=([1.0, 2.0, 3.0], none, 4.6666665, none)" },
+    { "t := sum[i] single[i]^2*s/4", "=([0.75, 1.5, 2.25], none, 3.5, none)" },
     { "t := max[i] exp(half[i])*sin(half[i])", "=(none, [0.0, 0.0, 4.3], none)" },
     /* gradients are statements of this kind again */
     { "dx[m] := few[pad(m - k)] * w[k] for m in 0:4", NULL },
