@@ -566,7 +566,7 @@ Value eval_call_self(Interp *in, const Exec *x)
 }
 
 /* ---- making functions ---- */
-Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *module)
+static Function *function_blank(Interp *in, const FnCode *code, Chunk *chunk, Module *module)
 {
     Function *fn = mem_alloc(&in->ctx, sizeof *fn + code->captured * sizeof(Value));
     fn->refs = 1;
@@ -576,6 +576,17 @@ Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *mod
     fn->module = module;
     for (uint32_t i = 0; i < code->captured; i++)
         fn->values[i] = v_undef();
+    return fn;
+}
+
+Function *function_like(Interp *in, const Function *fn)
+{
+    return function_blank(in, fn->code, fn->chunk, fn->module);
+}
+
+Function *function_new(Interp *in, const FnCode *code, Chunk *chunk, Module *module)
+{
+    Function *fn = function_blank(in, code, chunk, module);
     /* a pinned value is copied, which may fail */
     v_push(in, (Value){ .tag = V_FUNCTION, .fn = fn });
     for (uint32_t i = 0; i < code->captured; i++) {

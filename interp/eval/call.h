@@ -20,6 +20,8 @@ Value eval_make_function(Interp *, const Exec *);    /* data: FnSite */
 /* Runs fn on argc owned values at the top of the stack, from base on; takes them. */
 Value function_run(Interp *, const Exec *site, Function *, Value *base, uint32_t argc);
 Function *function_new(Interp *, const FnCode *, Chunk *, Module *);
+/* The same function with other captured values, undefined yet. */
+Function *function_like(Interp *, const Function *);
 void trace_collect(Ctx *, Error *);                  /* Ctx.trace */
 
 #endif

@@ -7,30 +7,65 @@
 
 #include <string.h>
 
-/* Parts of the arguments that are traced on t, as operands of the entry begun last. */
-static void arguments_operands(Tape *t, Value v)
+/* ---- calls as structures ---- */
+/* A call is a tuple of the function and of the tuple of its arguments; a function is made of the
+ * values that it captured, as a tuple is of its items. */
+typedef struct Parts {
+    const Value *item;
+    uint32_t count;
+} Parts;
+
+static Parts parts_of(Value v)
 {
-    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
-        arguments_operands(t, v.tuple->items[i]);
+    if (v.tag == V_TUPLE)
+        return (Parts){ v.tuple->items, v.tuple->count };
+    if (v.tag == V_FUNCTION)
+        return (Parts){ v.fn->values, v.fn->captured };
+    return (Parts){ NULL, 0 };
+}
+
+/* One like v, on the value stack, whose parts are still to come; where they go. */
+static Value *push_like(Interp *in, Value v)
+{
+    if (v.tag == V_FUNCTION) {
+        v_push(in, (Value){ .tag = V_FUNCTION, .fn = function_like(in, v.fn) });
+        return in->sp[-1].fn->values;
+    }
+    v_push(in, v_tuple(tuple_new(&in->ctx, v.tuple->count)));
+    for (uint32_t i = 0; v.tuple->names && i < v.tuple->count; i++)
+        if (v.tuple->names[i])
+            tuple_name(&in->ctx, in->sp[-1].tuple, i, v.tuple->names[i]);
+    return in->sp[-1].tuple->items;
+}
+
+/* Parts of the call that are traced on t, as operands of the entry begun last. */
+static void call_operands(Tape *t, Value v)
+{
+    Parts p = parts_of(v);
+    for (uint32_t i = 0; i < p.count; i++)
+        call_operands(t, p.item[i]);
     if (v.tag == V_TRACED && traced_of(v)->tape == t)
         tape_operand(t, traced_of(v)->node, 0, -1);
 }
 
-static Value arguments_tuple(Interp *in, const Args *a)
+static Value call_tuple(Interp *in, Value f, const Args *a)
 {
+    Tuple *call = tuple_new(&in->ctx, 2);
+    v_push(in, v_tuple(call));
     Tuple *all = tuple_new(&in->ctx, (uint64_t)(a->count + a->named_count));
-    for (uint32_t i = 0; i < all->count; i++) {
+    call->items[0] = v_retain(f);
+    call->items[1] = v_tuple(all);
+    for (uint32_t i = 0; i < all->count; i++)
         all->items[i] = v_retain(argument(a, (int)i));
-    }
-    v_push(in, v_tuple(all));
     for (int i = 0; i < a->named_count; i++)
         tuple_name(&in->ctx, all, (uint32_t)(a->count + i), a->names[i]);
-    in->sp--;
-    return v_tuple(all);
+    return *--in->sp;
 }
 
-static Value call_with_tuple(Interp *in, Value f, const Tuple *all)
+static Value call_again(Interp *in, const Tuple *call)
 {
+    Value f = call->items[0];
+    const Tuple *all = call->items[1].tuple;
     int count = 0;
     while (count < (int)all->count && !(all->names && all->names[count]))
         count++;
@@ -38,40 +73,59 @@ static Value call_with_tuple(Interp *in, Value f, const Tuple *all)
                       all->items + count, (int)all->count - count);
 }
 
-/* Leaves of the arguments, traced where the entry's operands are, in their order. */
-static Value trace_operands(Interp *in, Tape *t, Value v, Value where)
+/* The call as the level below t sees it; owned. */
+static Value call_below(Interp *in, Value v, const Tape *t)
 {
-    if (where.tag == V_TUPLE) {
-        Tuple *to = tuple_new(&in->ctx, v.tuple->count);
-        v_push(in, v_tuple(to));
-        for (uint32_t i = 0; i < v.tuple->count; i++) {
-            to->items[i] = trace_operands(in, t, v.tuple->items[i], where.tuple->items[i]);
-            if (v.tuple->names && v.tuple->names[i])
-                tuple_name(&in->ctx, to, i, v.tuple->names[i]);
-        }
-        in->sp--;
-        return v_tuple(to);
-    }
-    if (where.tag != V_BOOL || !where.i)
-        return v_retain(v);
-    uint32_t node = tape_entry(in, t, ENTRY_LEAF, v);
-    return v_traced(traced_new(in, t, v_retain(v), node));
+    Parts p = parts_of(v);
+    if (!p.count || !tape_inside(v, NULL, NULL))
+        return value_below(in, v, t);
+    stack_check(in);
+    Value *to = push_like(in, v);
+    for (uint32_t i = 0; i < p.count; i++)
+        to[i] = call_below(in, p.item[i], t);
+    return *--in->sp;
 }
 
+/* true where the call has something traced on t, in tuples for whatever has parts; none where
+ * nothing inside is. */
 static Value traced_where(Interp *in, Value v, const Tape *t)
 {
-    if (v.tag != V_TUPLE)
-        return v_bool(v.tag == V_TRACED && traced_of(v)->tape == t);
-    Tuple *to = tuple_new(&in->ctx, v.tuple->count);
+    Parts p = parts_of(v);
+    bool some = false;
+    if (!p.count)
+        return v.tag == V_TRACED && traced_of(v)->tape == t ? v_bool(true) : v_none();
+    stack_check(in);
+    Tuple *to = tuple_new(&in->ctx, p.count);
     v_push(in, v_tuple(to));
-    for (uint32_t i = 0; i < v.tuple->count; i++)
-        to->items[i] = traced_where(in, v.tuple->items[i], t);
-    in->sp--;
-    return v_tuple(to);
+    for (uint32_t i = 0; i < p.count; i++) {
+        to->items[i] = traced_where(in, p.item[i], t);
+        some |= to->items[i].tag != V_NONE;
+    }
+    if (!some)
+        stack_cut(in, in->sp - 1);
+    return some ? *--in->sp : v_none();
 }
 
-/* Runs f again, now traced, and goes back over it. Kept: f, the arguments, which of them are
- * traced, the state of the random numbers. */
+/* The call, traced where the entry's operands are, in their order; owned. */
+static Value trace_operands(Interp *in, Tape *t, Value v, Value where)
+{
+    if (where.tag == V_NONE)
+        return v_retain(v);
+    if (where.tag == V_BOOL) {
+        uint32_t node = tape_entry(in, t, ENTRY_LEAF, v);
+        return v_traced(traced_new(in, t, v_retain(v), node));
+    }
+    Parts p = parts_of(v);
+    stack_check(in);
+    Value *to = push_like(in, v);
+    for (uint32_t i = 0; i < p.count; i++)
+        to[i] = trace_operands(in, t, p.item[i], where.tuple->items[i]);
+    return *--in->sp;
+}
+
+/* ---- checkpoint ---- */
+/* Runs f again, now traced, and goes back over it. Kept: the call, what of it is traced, the state
+ * of the random numbers. */
 static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
 {
     Value *mark = in->sp, nodes;
@@ -79,16 +133,16 @@ static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w,
     Tape *again = tape_new(in, TAPE_REVERSE);
     uint64_t counter = in->rng.counter, key0 = in->rng.key[0], key1 = in->rng.key[1];
     v_push(in, v_tape(again));
-    v_push(in, trace_operands(in, again, kept[1], kept[2]));
-    Value *args = in->sp - 1;
-    in->rng.key[0] = (uint64_t)kept[3].i;
-    in->rng.key[1] = (uint64_t)kept[4].i;
-    in->rng.counter = (uint64_t)kept[5].i;
+    v_push(in, trace_operands(in, again, kept[0], kept[1]));
+    Value *call = in->sp - 1;
+    in->rng.key[0] = (uint64_t)kept[2].i;
+    in->rng.key[1] = (uint64_t)kept[3].i;
+    in->rng.counter = (uint64_t)kept[4].i;
     int rules = in->rules;
     const Exec *at = in->at;
     in->rules = 0;                             /* this is the program again */
     tape_begin(in, again);
-    v_push(in, call_with_tuple(in, kept[0], args->tuple));
+    v_push(in, call_again(in, call->tuple));
     tape_end(in, again);
     in->rules = rules;
     in->at = at;
@@ -106,10 +160,11 @@ static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w,
     stack_cut(in, mark);
 }
 
-/* How many operands stand in this part of the arguments. */
+/* ---- custom rules ---- */
+/* How many operands stand in this part of the call. */
 static int operands_in(Value where)
 {
-    int n = where.tag == V_BOOL && where.i;
+    int n = where.tag == V_BOOL;
     for (uint32_t i = 0; where.tag == V_TUPLE && i < where.tuple->count; i++)
         n += operands_in(where.tuple->items[i]);
     return n;
@@ -121,7 +176,7 @@ static Value *custom_out(Interp *in, Value part, Value x, Value where, Value *ou
     char a[96], b[96];
     if (part.tag == V_NONE)
         return out + operands_in(where);
-    if (where.tag == V_BOOL && where.i) {
+    if (where.tag == V_BOOL) {
         if (!same_shape(part, x))
             err_raise(&in->ctx, ERR_SHAPE, "the vjp gave %s for an argument that is %s",
                       v_describe_a(v_plain(part), a, sizeof a),
@@ -156,78 +211,78 @@ static Value filled(Interp *in, Value w, Value r)
     return v_tuple(to);
 }
 
-/* The vjp of a custom rule: f's arguments, its result, the cotangent. Kept: the rule, the
- * arguments, which are traced, the result. */
+/* The vjp of a custom rule: f's arguments, its result, the cotangent. Kept: the call, what of it is
+ * traced, the rule, the result. */
 static void custom_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
 {
     const Value *kept = t->keep + e->keep;
-    const Tuple *args = kept[1].tuple;
-    Value *mark = in->sp;
+    const Tuple *args = kept[0].tuple->items[1].tuple;
+    Value where = kept[1].tuple->items[1], *mark = in->sp;
     stack_room(in, args->count + 16);
     for (uint32_t i = 0; i < args->count; i++)
         v_push(in, v_retain(args->items[i]));
     v_push(in, v_retain(kept[3]));
     v_push(in, filled(in, *w, kept[3]));
     int n = (int)(in->sp - mark);
-    Value g = call_rule(in, kept[0], mark, n);
+    Value g = call_rule(in, kept[2], mark, n);
     v_push(in, g);
     if (args->count > 1 && (g.tag != V_TUPLE || g.tuple->count != args->count))
         err_raise(&in->ctx, ERR_SHAPE, "the vjp of a function of %u arguments gives a tuple of %u "
                   "cotangents", args->count, args->count);
     for (uint32_t i = 0; i < args->count; i++)
         out = custom_out(in, args->count > 1 ? g.tuple->items[i] : g, args->items[i],
-                         kept[2].tuple->items[i], out);
+                         where.tuple->items[i], out);
     stack_cut(in, mark);
 }
 
-static Value call_entry(Interp *in, const Transform *tr, Tape *t, Value args, Value below,
-                        Value where, Value r)
+/* ---- either of them ---- */
+static uint32_t call_entry(Interp *in, const Transform *tr, Tape *t, Value call, Value below,
+                           Value where, Value r)
 {
     uint32_t node = tape_entry(in, t, ENTRY_CALL, r);
-    arguments_operands(t, args);
+    call_operands(t, call);
     tape_at(t, node)->op = op_named(in, tr->name);
     tape_at(t, node)->back = tr->kind == TRANSFORM_CUSTOM ? custom_back : checkpoint_back;
-    tape_keep(t, tr->kind == TRANSFORM_CUSTOM ? tr->vjp : tr->f);
     tape_keep(t, below);
     tape_keep(t, where);
-    return v_int(node);
+    return node;
 }
 
-/* The result traced: a number, or a tuple whose floats are. */
-static Value call_result(Interp *in, const Transform *tr, Tape *t, uint32_t node, Value r)
+/* The result traced, floats in tuples one by one; tangent: of its structure, on a forward tape. */
+static Value call_result(Interp *in, const Transform *tr, Tape *t, uint32_t node, Value r,
+                         Value tangent)
 {
     Value plain = v_plain(r);
-    if (r.tag == V_TUPLE) {
-        Tuple *to = tuple_new(&in->ctx, r.tuple->count);
-        v_push(in, v_tuple(to));
-        for (uint32_t i = 0; i < r.tuple->count; i++) {
-            Value v = r.tuple->items[i], p = v_plain(v);
-            if (v.tag == V_TUPLE)
-                grad_raise(in, NULL, NULL, "the result of a checkpoint is a number, a tensor or a "
-                           "tuple of such");
-            if (v_is_numeric(p) && differentiable(v_dtype(p))) {
-                uint32_t field = tape_entry(in, t, ENTRY_FIELD, v);
-                tape_at(t, field)->field = i;
-                tape_operand(t, node, (int)i, -1);
-                to->items[i] = v_traced(traced_new(in, t, v_retain(v), field));
-            } else {
-                to->items[i] = v_retain(v);
-            }
-            if (r.tuple->names && r.tuple->names[i])
-                tuple_name(&in->ctx, to, i, r.tuple->names[i]);
-        }
-        in->sp--;
-        return v_tuple(to);
+    if (r.tag != V_TUPLE) {
+        if (!v_is_numeric(plain))
+            return v_retain(r);
+        if (!differentiable(v_dtype(plain)))
+            return cut_value(in, t, r, op_named(in, tr->name), in->at);
+        Traced *x = traced_new(in, t, v_retain(r), node);
+        x->tangent = v_retain(tangent);
+        return v_traced(x);
     }
-    if (v_is_numeric(plain) && !differentiable(v_dtype(plain)))
-        return cut_value(in, t, r, op_named(in, tr->name), in->at);
-    if (!v_is_numeric(plain))
-        return v_retain(r);
-    return v_traced(traced_new(in, t, v_retain(r), node));
+    stack_check(in);
+    Value *to = push_like(in, r);
+    for (uint32_t i = 0; i < r.tuple->count; i++) {
+        Value v = r.tuple->items[i];
+        Value part = tangent.tag == V_TUPLE ? tangent.tuple->items[i] : tangent;
+        uint32_t field = 0;
+        if (node && trace_leaves(v, false)) {
+            field = tape_entry(in, t, ENTRY_FIELD, v);
+            tape_at(t, field)->field = i;
+            tape_operand(t, node, (int)i, -1);
+            if (v.tag == V_TUPLE)
+                keep_fields(in, t, v);
+        }
+        to[i] = node && !field && v.tag == V_TUPLE ? v_retain(v)
+                                                   : call_result(in, tr, t, field, v, part);
+    }
+    return *--in->sp;
 }
 
-/* Forward: the jvp of a custom rule, of the arguments and their tangents. */
-static Value custom_forward(Interp *in, const Transform *tr, Tape *t, Value args, Value below,
+/* The jvp of a custom rule: the arguments, then their tangents; owned. */
+static Value custom_tangent(Interp *in, const Transform *tr, Tape *t, Value args, Value below,
                             Value r)
 {
     Value *mark = in->sp;
@@ -243,49 +298,59 @@ static Value custom_forward(Interp *in, const Transform *tr, Tape *t, Value args
     Value tangent = call_rule(in, tr->jvp, mark, (int)(in->sp - mark));
     v_push(in, tangent);
     check_like(in, "custom_rule", "what its jvp gave", tangent, r, false);
-    Traced *x = traced_new(in, t, v_retain(r), 0);
-    x->tangent = v_retain(tangent);
+    v_retain(tangent);
     stack_cut(in, mark);
-    return v_traced(x);
+    return tangent;
 }
 
 Value recorded_call(Interp *in, const Transform *tr, const Args *a)
 {
     Tape *t = NULL;
     Value *mark = in->sp;
+    bool custom = tr->kind == TRANSFORM_CUSTOM;
+    for (int i = 0; in->boxes && i < a->count + a->named_count; i++)
+        t = tape_inside(argument(a, i), NULL, t);
     if (in->boxes)
-        for (int i = 0; i < a->count + a->named_count; i++)
-            t = tape_of(argument(a, i), t);
+        t = tape_inside(tr->f, NULL, t);
     bool forward = t && t->mode == TAPE_FORWARD;
-    if (!t || (forward && tr->kind == TRANSFORM_CHECKPOINT))
+    if (!t || (forward && !custom))
         return call_named(in, tr->f, a->args, a->count, a->names, a->named, a->named_count);
-    if (!forward && tr->kind == TRANSFORM_CUSTOM && tr->vjp.tag == V_NONE)
+    if (!forward && custom && tr->vjp.tag == V_NONE)
         grad_raise(in, NULL, "custom_rule(f, vjp=(x, y, w) -> …)",
                    "the custom rule has no vjp, which reverse mode takes");
     const Exec *at = in->at;
     uint64_t rng[3] = { in->rng.key[0], in->rng.key[1], in->rng.counter };
-    v_push(in, arguments_tuple(in, a));
-    v_push(in, value_below(in, mark[0], t));
+    v_push(in, call_tuple(in, tr->f, a));
+    v_push(in, call_below(in, mark[0], t));
     v_push(in, traced_where(in, mark[0], t));
+    Value where = mark[2];
+    bool captured = custom && where.tag == V_TUPLE && where.tuple->items[0].tag != V_NONE;
     /* the same function, called with what the level below sees */
-    v_push(in, call_with_tuple(in, tr->f, mark[1].tuple));
+    v_push(in, captured ? v_none() : call_again(in, mark[1].tuple));
     in->at = at;
-    Value r;
-    if (tape_of(mark[3], NULL) == t)
+    if (captured || tape_of(mark[3], NULL) == t)
         grad_raise(in, NULL, "pass it as an argument",
                    "the function uses a value whose derivative is taken, but not as an argument");
-    if (forward) {
-        r = custom_forward(in, tr, t, mark[0], mark[1], mark[3]);
+    Value r = mark[3];
+    if (where.tag == V_NONE) {
+        v_push(in, v_retain(r));
+    } else if (forward) {
+        Value *args = mark[0].tuple->items + 1, *below = mark[1].tuple->items + 1;
+        v_push(in, custom_tangent(in, tr, t, *args, *below, r));
+        v_push(in, call_result(in, tr, t, 0, r, in->sp[-1]));
     } else {
-        uint32_t node = (uint32_t)call_entry(in, tr, t, mark[0], mark[1], mark[2], mark[3]).i;
-        if (tr->kind == TRANSFORM_CUSTOM)
-            tape_keep(t, mark[3]);
-        for (int i = 0; tr->kind == TRANSFORM_CHECKPOINT && i < 3; i++)
+        uint32_t node = call_entry(in, tr, t, mark[0], mark[1], where, r);
+        if (custom) {
+            tape_keep(t, tr->vjp);
+            tape_keep(t, r);
+        }
+        for (int i = 0; !custom && i < 3; i++)
             tape_keep(t, v_int((int64_t)rng[i]));
-        if (mark[3].tag == V_TUPLE)
-            keep_fields(in, t, mark[3]);
-        r = call_result(in, tr, t, node, mark[3]);
+        if (r.tag == V_TUPLE)
+            keep_fields(in, t, r);
+        v_push(in, call_result(in, tr, t, node, r, v_undef()));
     }
+    Value out = v_retain(in->sp[-1]);
     stack_cut(in, mark);
-    return r;
+    return out;
 }

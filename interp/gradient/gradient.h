@@ -108,6 +108,11 @@ static inline Value tangent_on(Value v, const Tape *t)
 Tape *tape_of(Value v, Tape *t);
 /* v as the level below t sees it, tuples too; owned. Ended tapes are not seen. */
 Value value_below(Interp *, Value v, const Tape *t);
+/* The tape of the highest level below `under` (NULL: of all) on which something in v is traced, or
+ * in what functions in it captured; or t. */
+Tape *tape_inside(Value v, const Tape *under, Tape *t);
+/* v as an operation on t has it; owned. */
+Value value_on(Interp *, Value v, const Tape *t);
 /* v without anything remembered; owned. */
 Value value_detached_all(Interp *, Value v);
 /* An entry whose result is `like`; its number, which is the result's node. */

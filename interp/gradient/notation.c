@@ -85,9 +85,9 @@ static _Noreturn void raise_lack(Interp *in, const Exec *x, const IxAdjoint *a)
                "%s has no derivative in index notation", label);
 }
 
-/* The function for leaves at `base`, on top of the value stack, onto which those of the functions
- * that are inlined come, and it behind them; how many leaves there are. */
-static int make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted)
+/* The function for leaves at `base`, those of the functions that are inlined too, which lie on top
+ * of the value stack; it comes behind them. */
+static void make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted)
 {
     IxAdjoint a;
     ErrFrame frame;
@@ -105,34 +105,23 @@ static int make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t w
         keep(in, site, base, a.leaves, wanted, a.sized, in->sp[-1]);
     ERR_END(&in->ctx, &frame);
     buf_free(&a.text);
-    return a.leaves;
-}
-
-/* Does the notation inline functions, which have leaves of their own? */
-static bool inlines(const IxSite *site, const Value *base)
-{
-    for (int i = 0; i < site->tree.leaves; i++)
-        if (site->tree.leaf[i].role == IXL_CALLEE && base[i].tag == V_FUNCTION)
-            return true;
-    return false;
 }
 
 /* ---- the entry ---- */
-/* Kept: the leaves, the result, the function of the gradients. */
+/* Kept: the leaves as the level below sees them, the result, the function of the gradients. */
 static void keep_notation(Interp *in, Tape *t, const Exec *x, IxSite *site, const Value *below,
-                          Value r, uint64_t wanted)
+                          int leaves, Value r, uint64_t wanted)
 {
     Value *mark = in->sp;
-    int leaves = site->tree.leaves;
-    Value f = inlines(site, below) ? v_undef() : find(in, site, below, leaves, wanted);
     for (int i = 0; i < leaves; i++)
         v_push(in, v_retain(v_plain(below[i])));
+    Value f = find(in, site, mark, leaves, wanted);
     if (f.tag == V_UNDEF) {
-        leaves = make(in, x, site, mark, wanted);
+        make(in, x, site, mark, wanted);
         f = in->sp[-1];
     }
     for (int i = 0; i < leaves; i++)
-        tape_keep(t, i < site->tree.leaves ? below[i] : mark[i]);
+        tape_keep(t, below[i]);
     tape_keep(t, r);
     tape_keep(t, f);
     stack_cut(in, mark);
@@ -164,44 +153,84 @@ static const char *cuts(const IxSite *site)
     return root->op ? root->op->name : "equal";
 }
 
-Value record_notation(Interp *in, const Exec *x, void *data, Value *base)
+/* Leaves of the functions that are inlined: what they are on t, onto the value stack; their number
+ * with the notation's own. */
+static int push_inlined(Interp *in, const Tuple *inlined, int own, const Tape *t)
 {
-    IxSite *site = data;
-    Tape *t = NULL;
+    int leaves = own;
+    for (uint32_t i = 0; i < inlined->count; i++, leaves++)
+        v_push(in, value_on(in, inlined->items[i], t));
+    return leaves;
+}
+
+/* The value r as of an entry of t. below: the notation's own leaves as the level below sees them. */
+static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Value *base,
+                      const Value *below, const Tuple *inlined, Value r)
+{
+    int own = site->tree.leaves;
     const Traced *cut = NULL;
-    int n = site->tree.leaves;
-    stack_check(in);
+    Value *view = in->sp, *seen;
     stack_room(in, 4 * IX_LEAVES + 128);
-    for (int i = 0; i < n; i++)
-        t = tape_of(base[i], t);
-    uint64_t wanted = t ? wanted_leaves(t, base, n, &cut) : 0;
-    Value *below = in->sp, out;
-    bool again = false;
-    for (int i = 0; i < n; i++) {
-        v_push(in, value_below(in, base[i], t));
-        again |= in->sp[-1].tag == V_TRACED;
-    }
-    if (!again)
-        ix_round_leaves(in, &site->tree, below);
-    Value r = again ? record_notation(in, x, site, below) : ix_value(in, x, site, below);
-    in->at = x;
-    v_push(in, r);
-    if (t && wanted && has_derivative(r)) {
+    for (int i = 0; i < own; i++)
+        v_push(in, v_retain(base[i]));
+    int leaves = push_inlined(in, inlined, own, t);
+    uint64_t wanted = wanted_leaves(t, view, leaves, &cut);
+    seen = in->sp;
+    for (int i = 0; i < leaves; i++)
+        v_push(in, i < own ? v_retain(below[i]) : value_below(in, view[i], t));
+    if (wanted && has_derivative(r)) {
         Value *tangents = in->sp;
         uint32_t node = tape_entry(in, t, ENTRY_CALL, r);
         tape_at(t, node)->back = notation_back;
-        list_operands(in, t, base, n);
-        keep_notation(in, t, x, site, below, r, wanted);
-        out = entry_value(in, t, node, r, tangents);
-    } else if (t && cut && v_is_numeric(v_plain(r))) {
-        out = cut_value(in, t, r, cut->cut, cut->cut_at);
-    } else if (t && wanted && v_is_numeric(v_plain(r))) {
-        out = cut_value(in, t, r, op_named(in, cuts(site)), x);
-    } else {
-        out = v_retain(r);
+        list_operands(in, t, view, leaves);
+        keep_notation(in, t, x, site, seen, leaves, r, wanted);
+        return entry_value(in, t, node, r, tangents);
     }
+    if (cut && v_is_numeric(v_plain(r)))
+        return cut_value(in, t, r, cut->cut, cut->cut_at);
+    if (wanted && v_is_numeric(v_plain(r)))
+        return cut_value(in, t, r, op_named(in, cuts(site)), x);
+    return v_retain(r);
+}
+
+/* On the highest tape below `under`, and then on those below it. */
+static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, const Tape *under,
+                       Tuple *inlined)
+{
+    int own = site->tree.leaves;
+    Tape *t = NULL;
+    Value *below = in->sp, r;
+    bool again = false;
+    stack_check(in);
+    stack_room(in, 2 * IX_LEAVES + 128);
+    for (int i = 0; i < own; i++)
+        t = tape_inside(base[i], under, t);
+    for (int i = 0; i < own; i++) {
+        v_push(in, value_below(in, base[i], t));
+        again |= t && tape_inside(in->sp[-1], t, NULL);
+    }
+    if (again) {
+        r = record_on(in, x, site, below, t, inlined);
+    } else {
+        Tuple *around = in->inlined;
+        ix_round_leaves(in, &site->tree, below);
+        in->inlined = inlined;
+        r = ix_value(in, x, site, below);
+        in->inlined = around;
+    }
+    in->at = x;
+    v_push(in, r);
+    Value out = t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
     stack_cut(in, below);
     return out;
+}
+
+Value record_notation(Interp *in, const Exec *x, void *site, Value *base)
+{
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    Value r = record_on(in, x, site, base, NULL, in->sp[-1].tuple);
+    stack_cut(in, in->sp - 1);
+    return r;
 }
 
 void notation_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)

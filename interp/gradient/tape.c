@@ -106,6 +106,21 @@ Tape *tape_of(Value v, Tape *t)
     return t;
 }
 
+Tape *tape_inside(Value v, const Tape *under, Tape *t)
+{
+    uint32_t count = v.tag == V_TUPLE ? v.tuple->count : v.tag == V_FUNCTION ? v.fn->captured : 0;
+    const Value *items = v.tag == V_TUPLE ? v.tuple->items : v.fn->values;
+    for (uint32_t i = 0; i < count; i++)
+        t = tape_inside(items[i], under, t);
+    for (; v.tag == V_TRACED; v = traced_of(v)->value) {
+        Tape *own = traced_of(v)->tape;
+        if (tape_alive(interp_of(own->ctx), own) && (!under || own->level < under->level) &&
+            (!t || own->level > t->level))
+            t = own;
+    }
+    return t;
+}
+
 typedef bool (*Strips)(const Interp *, const Traced *, const Tape *);
 
 static bool strips_below(const Interp *in, const Traced *v, const Tape *t)
@@ -148,6 +163,12 @@ static Value stripped(Interp *in, Value v, const Tape *t, Strips strips)
 }
 
 Value value_below(Interp *in, Value v, const Tape *t) { return stripped(in, v, t, strips_below); }
+static bool strips_above(const Interp *in, const Traced *v, const Tape *t)
+{
+    return v->tape != t && (v->tape->level > t->level || !tape_alive(in, v->tape));
+}
+
+Value value_on(Interp *in, Value v, const Tape *t) { return stripped(in, v, t, strips_above); }
 Value value_detached_all(Interp *in, Value v) { return stripped(in, v, NULL, strips_all); }
 
 /* ---- entries ---- */

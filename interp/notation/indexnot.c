@@ -375,7 +375,7 @@ static Value eval_indexnot(Interp *in, const Exec *x)
     if (site->tree.reduction_count)
         ix_check_names(in, x, &site->tree, interp_module(in), false);
     ix_eval_leaves(in, &site->tree, base);
-    result = __builtin_expect(in->boxes != 0, 0) && traced_any(base, site->tree.leaves)
+    result = traced_on(in) && traced_inside(base, site->tree.leaves)
              ? in->traces->notation(in, x, site, base) : ix_value(in, x, site, base);
     stack_drop(in, base);
     return result;

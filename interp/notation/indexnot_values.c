@@ -56,6 +56,29 @@ void ix_eval_leaves(Interp *in, const IxTree *t, Value *base)
     }
 }
 
+static const Exec *leaf_exec(const IxInstance *inst, int i)
+{
+    int own = inst->tree->leaves;
+    return i < own ? inst->tree->leaf[i].exec : inst->fallback[i - own];
+}
+
+/* Whoever records the notation has the leaf as it is, the notation computes with its value. */
+static void leaf_seen(Interp *in, const IxInstance *inst, int i, Value *v)
+{
+    in->at = leaf_exec(inst, i);
+    if (!in->inlined)
+        err_raise_help(&in->ctx, ERR_GRAD, "pass it as an argument of the function",
+                       "a function that index notation inlines uses a value of outside whose "
+                       "derivative is taken");
+    Value traced = *v;
+    tuple_push(&in->ctx, &in->inlined, NULL, v_none());
+    in->inlined->items[in->inlined->count - 1] = v_retain(traced);
+    *v = v_retain(v_plain(traced));
+    v_release(&in->ctx, traced);
+    if (traced.tag == V_TRACED && in->scope)
+        round_leaf(in, in->at, v);
+}
+
 /* The leaves of an inlined function, in a frame of its own. */
 static void eval_in_frame(Interp *in, const IxInstance *inst, const Function *fn, Value *base)
 {
@@ -65,6 +88,8 @@ static void eval_in_frame(Interp *in, const IxInstance *inst, const Function *fn
     CallFrame frame = { .up = in->calls, .fn = fn, .site = inst->call->at, .args = frame_base,
                         .argc = 0 };
     Value *fp = in->fp;
+    Tuple *seen = in->inlined;
+    in->inlined = NULL;
     for (int i = 0; i < inst->leaves; i++)
         *in->sp++ = v_undef();
     for (uint32_t i = 0; i < code->slots; i++) {
@@ -76,15 +101,14 @@ static void eval_in_frame(Interp *in, const IxInstance *inst, const Function *fn
     for (int i = 0; i < inst->tree->leaves; i++)
         eval_leaf(in, &inst->tree->leaf[i], to + i);
     for (int i = inst->tree->leaves; i < inst->leaves; i++) {
-        const Exec *fallback = inst->fallback[i - inst->tree->leaves];
+        const Exec *fallback = leaf_exec(inst, i);
         to[i] = exec_run(in, fallback);
         round_leaf(in, fallback, to + i);
     }
+    in->inlined = seen;
     for (int i = 0; i < inst->leaves; i++)
-        if (__builtin_expect(to[i].tag == V_TRACED, 0))
-            err_raise_help(&in->ctx, ERR_GRAD, "pass it as an argument of the function",
-                           "a function that index notation inlines uses a value of outside whose "
-                           "derivative is taken");
+        if (__builtin_expect(seen != NULL || to[i].tag == V_TRACED, 0))
+            leaf_seen(in, inst, i, to + i);
     for (int i = 0; i < inst->leaves && !in->place; i++)
         value_home(in, to[i]);
     in->calls = frame.up;

@@ -11,6 +11,18 @@ static bool inside(Value v)
     return false;
 }
 
+bool traced_inside(const Value *items, int n)
+{
+    for (int i = 0; i < n; i++) {
+        Value v = items[i];
+        if (v.tag == V_TRACED || (v.tag == V_FUNCTION && v.fn->captured &&
+                                  traced_inside(v.fn->values, (int)v.fn->captured)) ||
+            (v.tag == V_TUPLE && traced_inside(v.tuple->items, (int)v.tuple->count)))
+            return true;
+    }
+    return false;
+}
+
 bool traced_wants(const OpCall *c)
 {
     if (!c->op || c->op->carries)

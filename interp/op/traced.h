@@ -30,6 +30,9 @@ static inline bool traced_any(const Value *items, int n)
     return false;
 }
 
+/* The same, also of what functions among them captured. */
+bool traced_inside(const Value *items, int n);
+
 /* True: it was done. */
 static inline bool traced_store(Interp *in, Value *slot, const struct Sub *subs, int n,
                                 const Op *op, Value v, bool weak)

@@ -105,6 +105,7 @@ void guard_enter(Interp *in, Guard *g)
     g->listener = in->listener;
     g->tape = in->tape;
     g->rules = in->rules;
+    g->inlined = in->inlined;
 }
 
 void guard_restore(Interp *in, Guard *g)
@@ -119,6 +120,7 @@ void guard_restore(Interp *in, Guard *g)
     in->listener = g->listener;
     in->tape = g->tape;
     in->rules = g->rules;
+    in->inlined = g->inlined;
     progress_unwound(&in->ctx, g);
     stack_cut(in, g->sp);
 }
