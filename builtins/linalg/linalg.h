@@ -108,7 +108,8 @@ void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *c
  * as many. */
 void linalg_explain_flops(const Stack *, double each, const char *how);
 /* backward: of columns that growth spoiled, 0 if it did not. */
-void linalg_explain_inverse(const Stack *, double norm, const char *inverse, double backward);
+void linalg_explain_inverse(const Stack *, double norm, const char *inverse, double backward,
+                            bool definite);
 
 /* The order p of a matrix norm whose axes argument 2 names: axis=(1, 0) takes columns for rows, and
  * the orders that add up along one of them change places. */

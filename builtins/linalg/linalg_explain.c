@@ -45,15 +45,17 @@ static void linalg_explain_rcond(const Stack *s, double rcond, double trust)
                      rcond > 0 ? 1 / rcond : INFINITY, digits, digits == 1 ? "" : "s");
 }
 
-void linalg_explain_inverse(const Stack *s, double norm, const char *inverse, double backward)
+void linalg_explain_inverse(const Stack *s, double norm, const char *inverse, double backward,
+                            bool definite)
 {
+    const char *routines = definite ? "potrf potri" : "getrf getri";
     double n = (double)s->n, count = (double)s->count * (blas_is_complex(s->type) ? 4 : 1);
     if (!heard_on(s->call->in))
         return;
     explain_copied(s->call->in, n * n * (double)s->bytes * (double)s->count);
     explain_pause(s->call->in);
-    linalg_explain_routines(s->call, s->type, "getrf getri", "getrf getri");
-    explain_flops(s->call->in, 2 * n * n * n * count, "2n^3");
+    linalg_explain_routines(s->call, s->type, routines, routines);
+    explain_flops(s->call->in, (definite ? 1 : 2) * n * n * n * count, definite ? "n^3" : "2n^3");
     if (explain_on(s->call->in)) {
         double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n,
                                              mat_columns((char *)inverse, s->n)));

@@ -228,6 +228,33 @@ static void inverse_refined(Factor *f, char *out)
     factor_refine(f, mat_columns(unit, n), n, out);
 }
 
+/* By Cholesky, where that is worth a look; getri can be stopped on its way, potri cannot. */
+enum { DEFINITE_FROM = PRINTED_MAX + 1, DEFINITE_TO = 2048 };
+
+/* out is the matrix by columns; false: it is not positive definite, and out has to be taken anew. */
+static bool inverse_definite(const Stack *a, const Blas *blas, char *out)
+{
+    enum { BLOCK = 32 };
+    int64_t n = a->n, bytes = (int64_t)a->bytes;
+    for (int64_t i = 0; i < n; i++)
+        if (!(mat_real(a->type, out, i * (n + 1)) > 0))
+            return false;
+    if (lapack_cholesky(blas, a->type, 'L', n, out) ||
+        lapack_cholesky_inverse(blas, a->type, n, out))
+        return false;
+    for (int64_t j = 0; j < n; j += BLOCK) {
+        int64_t some = n - j < BLOCK ? n - j : BLOCK;
+        for (int64_t k = j; k < j + some; k++)
+            mat_copy(a->bytes, j + some - k, 1, (Mat){ out + (k * n + k) * bytes, 1, n },
+                     (Mat){ out + (k * n + k) * bytes, n, 1 });
+        mat_copy(a->bytes, n - j - some, some, (Mat){ out + (j * n + j + some) * bytes, 1, n },
+                 (Mat){ out + ((j + some) * n + j) * bytes, n, 1 });
+    }
+    for (int64_t j = 1; j < n && blas_is_complex(a->type); j++)
+        mat_conjugate(a->type, out + j * n * bytes, j);
+    return true;
+}
+
 static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
 {
     Stack *a = f->s;
@@ -236,7 +263,12 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
     f->backward = 0;
     mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
     double norm = mat_norm1(a->type, n, n, mat_columns(out, n));
-    int info = lapack_lu(blas, a->type, n, n, out, pivots);
+    bool look = n >= DEFINITE_FROM && n <= DEFINITE_TO && isfinite(norm) &&
+                mat_is_hermitian(a->type, n, linalg_item(a, a->at));
+    bool definite = look && inverse_definite(a, blas, out);
+    if (look && !definite)
+        mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
+    int info = definite ? 0 : lapack_lu(blas, a->type, n, n, out, pivots);
     if (info > 0) {
         linalg_require_finite(a);
         linalg_zero_pivot(a, info - 1);
@@ -248,9 +280,9 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
         return;
     }
     w->used = 0;
-    if (has_grown(a, norm, out))
+    if (!definite && has_grown(a, norm, out))
         inverse_refined(f, out);
-    else
+    else if (!definite)
         lapack_lu_inverse(blas, a->type, n, out, pivots, w);
     if (n <= PRINTED_MAX)
         mat_plain_zeros(a->type, out, n * n);
@@ -259,7 +291,7 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
     if (isfinite(norm) && rcond < linalg_rcond_limit(a->type) && !is_diagonal(a))
         linalg_ill_judge(ill, a, rcond, rcond);
     if (heard_on(a->call->in) && a->at == 0)
-        linalg_explain_inverse(a, norm, out, f->backward);
+        linalg_explain_inverse(a, norm, out, f->backward, definite);
     mat_turn(a->bytes, n, out);
 }
 

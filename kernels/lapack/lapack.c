@@ -179,6 +179,11 @@ int lapack_cholesky(const Blas *l, BlasType t, char uplo, int64_t n, void *a)
     return info;
 }
 
+int lapack_cholesky_inverse(const Blas *l, BlasType t, int64_t n, void *a)
+{
+    return lapack_potri(l, t, 'L', (int)n, a, at_least_1(n));
+}
+
 int lapack_cholesky_solve(const Blas *l, BlasType t, char uplo, int64_t n, int64_t nrhs,
                           const void *a, void *b)
 {

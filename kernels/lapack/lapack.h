@@ -73,6 +73,8 @@ int lapack_band_solve(const Blas *, BlasType, int64_t n, int64_t kl, int64_t ku,
 double lapack_band_rcond(const Blas *, BlasType, int64_t n, int64_t kl, int64_t ku, const void *ab,
                          const int *pivots, double anorm, Scratch *);
 int lapack_cholesky(const Blas *, BlasType, char uplo, int64_t n, void *a);
+/* Of the lower factor: the lower half of the inverse. */
+int lapack_cholesky_inverse(const Blas *, BlasType, int64_t n, void *a);
 int lapack_cholesky_solve(const Blas *, BlasType, char uplo, int64_t n, int64_t nrhs,
                           const void *a, void *b);
 double lapack_cholesky_rcond(const Blas *, BlasType, char uplo, int64_t n, const void *a,
