@@ -62,10 +62,9 @@ static Value stacked(Interp *in, Value *from)
 static Value reshaped(Interp *in, Value rows, Value first, Value then)
 {
     Value parts[2] = { v_plain(first), v_plain(then) };
-    Tuple *shape = tuple_new(&in->ctx, 0);
     Value *mark = in->sp;
     v_push(in, rows);
-    v_push(in, v_tuple(shape));
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
     for (int p = 0; p < 2; p++) {
         int64_t length = size_of(parts[p]);
         int rank = parts[p].tag == V_TENSOR ? parts[p].tensor->rank : parts[p].tag == V_RANGE;

@@ -347,6 +347,16 @@ static void scans(void)
     tensor_release(ctx, out);
 }
 
+/* Under the thread sanitizer, which takes minutes, a dtype of each kind: threads share work alike. */
+static bool looked_at(DType dt)
+{
+#ifdef __SANITIZE_THREAD__
+    return dt == DT_F64 || dt == DT_BF16 || dt == DT_I32 || dt == DT_BOOL || dt == DT_C64;
+#else
+    return dt >= 0;
+#endif
+}
+
 int main(void)
 {
     one_thread.interrupt = three_threads.interrupt = &interrupt;
@@ -356,10 +366,9 @@ int main(void)
     CHECK(pool_threads(&one_thread) == 1);
     setenv("RICCI_THREADS", "3", 1);
     CHECK(pool_threads(&three_threads) == 3);
-    for (int dt = 0; dt < DT_COUNT; dt++) {
-        if (dtype_foreign((DType)dt)) continue;
-        layouts((DType)dt);
-    }
+    for (int dt = 0; dt < DT_COUNT; dt++)
+        if (!dtype_foreign((DType)dt) && looked_at((DType)dt))
+            layouts((DType)dt);
     large(DT_F64);
     large(DT_F32);
     large(DT_I64);
