@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "grammar.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* NULL when memory ran out, which ends the parse. */
@@ -568,20 +569,54 @@ Node *build_device_index(ParseState *ps, Span span, Node *name, const Token *ind
     return n;
 }
 
+/* Of scopes of formats and of device blocks, each as it is written. */
+static const struct { const char *word, *operand; bool device; } modifiers_of[] = {
+    { "accumulate", " f32", false }, { "round", " up", false }, { "saturate", "", false },
+    { "flush", "", false }, { "reproducible", "", false }, { "backward", " e5m2", false },
+    { "fallback", " cpu", true }, { "strict", "", true }, { "narrow", "", true },
+    { "verbose", "", true }, { "quiet", "", true },
+};
+enum { MODIFIERS = sizeof modifiers_of / sizeof *modifiers_of };
+
+/* Raises: a word that is none of this kind of scope. */
+static void no_modifier(ParseState *ps, NodeKind kind, const Node *m)
+{
+    char words[128] = "", help[96] = "";
+    const char *list[MODIFIERS];
+    size_t n = 0, used = 0;
+    for (int i = 0; i < MODIFIERS; i++) {
+        const char *word = modifiers_of[i].word;
+        bool device = modifiers_of[i].device, ours = device == (kind == ND_ON);
+        if (ours)
+            used += (size_t)snprintf(words + used, sizeof words - used, " %s", list[n++] = word);
+        else if (is_word(m->name, word))
+            snprintf(help, sizeof help, "%s has it: %s %s%s { … }",
+                     device ? "a device block" : "a precision scope",
+                     device ? "on cpu" : "precision f32", word, modifiers_of[i].operand);
+    }
+    const char *close = err_closest(m->name->text, list, n);
+    if (!help[0] && close)
+        snprintf(help, sizeof help, "did you mean %s?", close);
+    syntax_error(ps, m->mark, help[0] ? help : NULL, "%s is no modifier of %s: there are%s",
+                 m->name->text, kind == ND_PRECISION ? "a precision scope" :
+                 kind == ND_AUTOCAST ? "autocast" : "a device block", words);
+}
+
+static bool has_modifier(NodeKind kind, const Name *word)
+{
+    for (int i = 0; i < MODIFIERS; i++)
+        if (modifiers_of[i].device == (kind == ND_ON) && is_word(word, modifiers_of[i].word))
+            return true;
+    return false;
+}
+
 static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
 {
-    static const char precision[] = "accumulate round saturate flush reproducible backward";
-    static const char device[] = "fallback strict narrow verbose quiet";
-    const char *words = kind == ND_PRECISION ? precision : kind == ND_AUTOCAST ? "backward"
-                                                                               : device;
     for (uint32_t i = 0; i < modifiers.count; i++) {
         const Node *m = modifiers.items[i];
         /* what follows may be its operand: one error is enough */
-        if (!is_word(m->name, words)) {
-            syntax_error(ps, m->mark, NULL, "%s is no modifier of %s: there %s %s", m->name->text,
-                         kind == ND_PRECISION ? "a precision scope" :
-                         kind == ND_AUTOCAST ? "autocast" : "a device block",
-                         kind == ND_AUTOCAST ? "is" : "are", words);
+        if (!has_modifier(kind, m->name)) {
+            no_modifier(ps, kind, m);
             return;
         }
         for (uint32_t k = 0; k < i; k++) {

@@ -46,12 +46,14 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "    x * x - 2                         an enclosure of [1.61, 2.41]\n"
       "    (lower(x), upper(x), mid(x))\n"
       "    interval([1, 2, 3], [1, 2.5, 4])  a vector of three" },
-    { "autocast backward", "autocast bf16 { … }    autocast e4m3 backward e5m2 { … }\n"
+    { "autocast backward", "autocast bf16 { … }    autocast f16 accumulate f16 round up { … }    autocast e4m3 backward e5m2 { … }\n"
       "Matrix products, einsum, contractions and convolution cast wider floating operands (f64 too) to the format;\n"
       "exp, log, sums, norms, softmax and linear algebra raise narrower ones to f32; elementwise operations take\n"
       "the widest operand. One class per operation, on its help page, the same on every device. mp, decimal and\n"
       "rational operands are left alone. A precision scope inside switches it off.\n"
-      "backward FORMAT: products of a gradient's backward pass take their cotangents in it, and give f32." },
+      "The modifiers of precision say how the products are computed; reproducible holds for all sums. It is an entry of\n"
+      "compare, too. backward FORMAT: products of a gradient's backward pass take their cotangents in it, and products\n"
+      "of formats of at most 8 bits give f32, forward as well." },
     { "on strict fallback narrow quiet verbose",
       "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }    on sim.mps narrow verbose { … }\n"
       "Runs the operations inside, and in functions called there, on a device: cpu, gpu (the best accelerator), cuda,\n"

@@ -58,17 +58,26 @@ static bool rounds(const Doing *g)
     return g->op->cls == OPC_EW || (g->op->autocast != AC_NONE && g->op->format != op_format_moves);
 }
 
+/* Has the scope a say in it: does it round, or is it a product of an autocast with modifiers? */
+static bool scope_asks(const Doing *g, const Scope *s)
+{
+    if (!s || s->format != DT_NONE)
+        return s && rounds(g);
+    bool product = g->work ? g->work->product : g->op->autocast == AC_LOWER;
+    return product ? autocast_asks(s) : g->op && g->op->autocast == AC_RAISE && s->reproducible;
+}
+
 static Lack scope_missing(const Doing *g, const Device *d)
 {
-    const Scope *s = precise_scope(g->in);
-    if (!s || !rounds(g))
+    const Scope *s = g->in->scope;
+    if (!scope_asks(g, s))
         return (Lack){ LACK_NONE };
     if (!(d->caps & DEVCAP_SIM))
         return (Lack){ LACK_SCOPES };
-    DType sum = s->accumulate_given ? s->accumulate : s->format;
-    if (device_holds(d, s->format) && device_holds(d, sum))
+    DType format = scope_format(s), sum = s->accumulate_given ? s->accumulate : format;
+    if (device_holds(d, format) && device_holds(d, sum))
         return (Lack){ LACK_NONE };
-    return (Lack){ LACK_FORMAT, .dtype = device_holds(d, s->format) ? sum : s->format };
+    return (Lack){ LACK_FORMAT, .dtype = device_holds(d, format) ? sum : format };
 }
 
 /* ---- dtypes ---- */

@@ -49,16 +49,25 @@ static const Exec *lower_modifier(Lower *lo, const Node *n)
     return x;
 }
 
-/* a: the format; list: modifiers; node: PRECISION, or the operand itself. */
+/* sa of a header: what asks for its format. */
+enum { HEAD_COMPARE, HEAD_PRECISION, HEAD_AUTOCAST };
+static const char *const head_words[] = { "compare", "precision", "autocast" };
+
+bool scope_has_header(const Node *n)
+{
+    return n->kind == ND_PRECISION || n->kind == ND_AUTOCAST;
+}
+
+/* a: the format; list: modifiers; sa: HEAD; node: PRECISION, AUTOCAST, or the operand itself. */
 const Exec *lower_scope_header(Lower *lo, const Node *n)
 {
-    bool full = n->kind == ND_PRECISION;
+    bool full = scope_has_header(n);
     uint32_t count = full ? n->count : 0;
     Node *place = node_copy(lo, n);
     if (!full)                             /* what errors point at: a header with this operand */
         *place = (Node){ .kind = ND_PRECISION, .span = n->span, .mark = n->span, .a = (Node *)n };
     Exec *x = exec_new(lo, NULL, place);
-    x->sa = full;
+    x->sa = n->kind == ND_PRECISION ? HEAD_PRECISION : full ? HEAD_AUTOCAST : HEAD_COMPARE;
     const Exec **list = lower_alloc(lo, (count + 1) * sizeof *list);
     x->a = lower_operand(lo, full ? n->a : n);
     for (uint32_t i = 0; i < count; i++)
@@ -222,22 +231,23 @@ static void apply_backward(Interp *in, const Exec *m, Scope *s)
 
 static void modifier_apply(Interp *in, const Exec *m, Scope *s)
 {
+    DType format = scope_format(s);
     if (m->op == MOD_BACKWARD) {
         apply_backward(in, m, s);
         return;
     }
     if (m->op == MOD_ACCUMULATE) {
         DType acc = header_format(in, m, m->a, "accumulate");
-        check_accumulate(in, s->format, acc);
+        check_accumulate(in, format, acc);
         s->accumulate = acc;
         s->accumulate_given = true;
         return;
     }
-    const char *misfit = modifier_misfit(s->format, m->op, m->sa);
+    const char *misfit = modifier_misfit(format, m->op, m->sa);
     in->at = m;
     if (misfit)
         err_raise_help(&in->ctx, ERR_VALUE, "leave it out", "%s has no meaning in %s: %s",
-                       modifier_names[m->op], dtype_name(s->format), misfit);
+                       modifier_names[m->op], dtype_name(format), misfit);
     switch (m->op) {
     case MOD_ROUND: s->round = (RoundMode)m->sa; break;
     case MOD_SATURATE: s->saturate = true; break;
@@ -246,16 +256,36 @@ static void modifier_apply(Interp *in, const Exec *m, Scope *s)
     }
 }
 
+/* The format of an autocast: a binary float. */
+static Scope autocast_of(Interp *in, DType dt)
+{
+    int e, p;
+    MiniStyle style;
+    Scope s = scope_of(dt);
+    if (!dtype_mini_read(dt, &e, &p, &style)) {
+        Error *err = err_new(&in->ctx, ERR_DTYPE,
+                             "autocast takes a binary float format: it leaves numbers of %s alone",
+                             dtype_name(dt));
+        err_underline(err, 0);
+        err_help(err, "every operation in it: precision %s", dtype_name(dt));
+        err_throw(err);
+    }
+    s.format = DT_NONE;
+    s.autocast = dt;
+    return s;
+}
+
 void scope_header_read(Interp *in, const Exec *header, Scope *s)
 {
     Arith probe;
-    const char *word = header->sa ? "precision" : "compare";
-    *s = scope_of(header_format(in, header, header->a, word));
+    DType dt = header_format(in, header, header->a, head_words[header->sa]);
+    *s = header->sa == HEAD_AUTOCAST ? autocast_of(in, dt) : scope_of(dt);
     for (uint32_t i = 0; i < header->count; i++)
         modifier_apply(in, header->list[i], s);
     in->at = header;
-    scope_arith(in, s, &probe);
-    scope_accumulator(in, s, &probe);
+    Scope asked = scope_in(s, dt);
+    scope_arith(in, &asked, &probe);
+    scope_accumulator(in, &asked, &probe);
     if (s->round == ROUND_STOCHASTIC)
         scope_seed(in, s);
 }
@@ -270,7 +300,7 @@ static Value scope_run(Interp *in, Scope *s, const Exec *body)
 }
 
 /* a: the header, b: the block. */
-static Value eval_precision(Interp *in, const Exec *x)
+static Value eval_scope(Interp *in, const Exec *x)
 {
     Scope s;
     if (in->scope && in->scope->pinned)
@@ -279,52 +309,17 @@ static Value eval_precision(Interp *in, const Exec *x)
     return scope_run(in, &s, x->b);
 }
 
-static Value eval_autocast(Interp *in, const Exec *x)
-{
-    if (in->scope && in->scope->pinned)
-        return exec_run(in, x->b);
-    DType dt = header_format(in, x->a, x->a->a, "autocast");
-    int e, p;
-    MiniStyle style;
-    if (!dtype_mini_read(dt, &e, &p, &style)) {
-        Error *err = err_new(&in->ctx, ERR_DTYPE,
-                             "autocast takes a binary float format: it leaves numbers of %s alone",
-                             dtype_name(dt));
-        err_underline(err, 0);
-        err_help(err, "every operation in it: precision %s", dtype_name(dt));
-        err_throw(err);
-    }
-    Scope s = { .format = DT_NONE, .accumulate = DT_F32, .autocast = dt, .backward = DT_NONE };
-    for (uint32_t i = 0; i < x->a->count; i++)
-        modifier_apply(in, x->a->list[i], &s);
-    return scope_run(in, &s, x->b);
-}
-
 /* The block keeps the position of the statement: what leaves it travels on as ever. */
-static const Exec *lower_scope(Lower *lo, const Node *n, EvalFn eval)
+const Exec *lower_scope(Lower *lo, const Node *n)
 {
-    Exec *x = exec_new(lo, eval, n);
+    Exec *x = exec_new(lo, eval_scope, n);
     bool outer = lo->scoped;
-    if (n->kind == ND_PRECISION) {
-        x->a = lower_scope_header(lo, n);
-    } else {
-        Exec *header = exec_new(lo, NULL, n);
-        const Exec **list = lower_alloc(lo, (n->count + 1) * sizeof *list);
-        for (uint32_t i = 0; i < n->count; i++)
-            list[i] = lower_modifier(lo, n->list[i]);
-        header->a = lower_operand(lo, n->a);
-        header->list = list;
-        header->count = n->count;
-        x->a = header;
-    }
+    x->a = lower_scope_header(lo, n);
     lo->scoped = true;
     x->b = lower(lo, n->b);
     lo->scoped = outer;
     return x;
 }
-
-const Exec *lower_precision(Lower *lo, const Node *n) { return lower_scope(lo, n, eval_precision); }
-const Exec *lower_autocast(Lower *lo, const Node *n) { return lower_scope(lo, n, eval_autocast); }
 
 /* ---- functions ---- */
 const FnCode *code_scoped(Interp *in, const Function *fn)

@@ -10,9 +10,10 @@
 #include "interp/state/scope.h"
 
 /* ---- scopes ---- */
-const Exec *lower_precision(Lower *, const Node *);
-const Exec *lower_autocast(Lower *, const Node *);
-/* A header alone: PRECISION (its block is not looked at) or any operand that is a format.
+const Exec *lower_scope(Lower *, const Node *);
+/* Is n the header of a scope, PRECISION or AUTOCAST? */
+bool scope_has_header(const Node *);
+/* A header alone (its block is not looked at), or any operand that is a format.
  * Reading evaluates it in the scope around, checks it, opens what its arithmetic needs, and
  * draws the seed; raises at the header. */
 const Exec *lower_scope_header(Lower *, const Node *);

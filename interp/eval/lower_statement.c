@@ -731,9 +731,9 @@ static const LowerRow rows[] = {
     { ND_FOR, lower_for },
     { ND_BREAK, lower_break }, { ND_CONTINUE, lower_break }, { ND_RETURN, lower_return },
     { ND_TRY, lower_try },
-    { ND_THROW, lower_throw }, { ND_ASSERT, lower_assert }, { ND_PRECISION, lower_precision },
+    { ND_THROW, lower_throw }, { ND_ASSERT, lower_assert }, { ND_PRECISION, lower_scope },
     { ND_ON, lower_on },
-    { ND_AUTOCAST, lower_autocast }, { ND_FN, lower_fn }, { ND_TEST, lower_test },
+    { ND_AUTOCAST, lower_scope }, { ND_FN, lower_fn }, { ND_TEST, lower_test },
     { ND_IMPORT, lower_import },
     { ND_LAZY, lower_lazy },
 };

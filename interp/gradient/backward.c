@@ -389,14 +389,20 @@ static void back_over(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Va
 }
 
 /* ---- backward F ---- */
-/* v in a format and back in another; takes what lies on top of the value stack. */
-static void round_top(Interp *in, DType format, DType to)
+/* *v in a format, rounded in the mode of s, and then in another one. */
+static void round_value(Interp *in, Scope *s, Value *v, DType format, DType to)
 {
-    Value args[2] = { in->sp[-1], v_format(format) };
-    on_top(in, "cast", args, 2);
-    args[0] = in->sp[-1];
-    args[1] = v_format(to);
-    on_top(in, "cast", args, 2);
+    Scope mode = scope_in(s, format);
+    bool plain = s->round == ROUND_NEAREST && !s->saturate && !s->flush;
+    in->scope = plain ? NULL : &mode;
+    v_push(in, v_retain(*v));
+    on_top(in, "cast", (Value[]){ in->sp[-1], v_format(format) }, 2);
+    in->scope = NULL;
+    on_top(in, "cast", (Value[]){ in->sp[-1], v_format(to) }, 2);
+    s->draw = mode.draw;
+    Value old = *v;
+    *v = *--in->sp;
+    v_release(&in->ctx, old);
 }
 
 static bool may_round(Value v)
@@ -405,36 +411,49 @@ static bool may_round(Value v)
     return v_is_numeric(v) && autocast_casts(v_dtype(v));
 }
 
+/* An operand that was kept, or each of a tuple of them. */
+static void round_kept(Interp *in, Scope *s, Value *v, DType to)
+{
+    if (v->tag != V_TUPLE) {
+        if (may_round(*v))
+            round_value(in, s, v, s->autocast, to);
+        return;
+    }
+    tuple_unshare(&in->ctx, &v->tuple);
+    for (uint32_t i = 0; i < v->tuple->count; i++)
+        round_kept(in, s, &v->tuple->items[i], to);
+}
+
 static bool is_product(const Entry *e)
 {
     return e->kind == ENTRY_ROW ? e->op->autocast == AC_LOWER
                                 : e->kind == ENTRY_CALL && e->back == notation_back;
 }
 
+/* What products of both formats of an autocast compute in: f32 where each has at most 8 bits. */
+static DType product_dtype(const Scope *s)
+{
+    bool tiny = autocast_tiny(s->autocast) && autocast_tiny(s->backward);
+    DType dt = dtype_promote(s->autocast, s->backward);
+    return tiny || dt == DT_NONE ? DT_F32 : dt;
+}
+
 /* Products take the cotangent in the scope's format for it. Under autocast the other operands are
- * rounded to the scope's format, and f32 computes on what both are: products of formats of 8 bits
- * give f32. */
+ * rounded to the scope's format, and the scope becomes that of what both are. */
 static void round_product(Interp *in, Tape *t, const Entry *e, Scope *s, Value *w)
 {
     if (s->backward == DT_NONE || !is_product(e) || !may_round(*w))
         return;
     bool casts = s->autocast != DT_NONE;
-    in->scope = NULL;
-    for (uint32_t i = e->keep; casts && i < e->keep + e->keeps; i++) {
-        if (!may_round(t->keep[i]))
-            continue;
-        v_push(in, v_retain(t->keep[i]));
-        round_top(in, s->autocast, DT_F32);
-        Value old = t->keep[i];
-        t->keep[i] = *--in->sp;
-        v_release(&in->ctx, old);
+    DType to = casts ? product_dtype(s) : v_dtype(v_plain(*w));
+    for (uint32_t i = e->keep; casts && i < e->keep + e->keeps; i++)
+        round_kept(in, s, &t->keep[i], to);
+    round_value(in, s, w, s->backward, to);
+    if (casts) {
+        s->autocast = to;
+        s->backward = DT_NONE;
     }
-    v_push(in, v_retain(*w));
-    round_top(in, s->backward, casts ? DT_F32 : v_dtype(v_plain(*w)));
-    Value old = *w;
-    *w = *--in->sp;
-    v_release(&in->ctx, old);
-    in->scope = casts ? NULL : s;
+    in->scope = s;
 }
 
 static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Value *w)
@@ -475,6 +494,10 @@ static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Val
         field_add(in, t, e, cotangents, *w);
     else
         back_over(in, t, e, cotangents, w);
+    if (e->scope && around && scope_same(around, e->scope)) {
+        arith_flags_add(&around->flags, &scope.flags);      /* flags() and compare see them */
+        around->partly |= scope.partly;
+    }
     in->rules--;
     in->calls = frame.up;
     in->place = outside;

@@ -182,27 +182,20 @@ Value value_detached_all(Interp *in, Value v) { return stripped(in, v, NULL, str
         }                                                                                        \
     } while (0)
 
-static bool same_scope(const Scope *a, const Scope *b)
-{
-    return a->format == b->format && a->accumulate == b->accumulate &&
-           a->autocast == b->autocast && a->backward == b->backward &&
-           a->accumulate_given == b->accumulate_given && a->round == b->round &&
-           a->saturate == b->saturate && a->flush == b->flush &&
-           a->reproducible == b->reproducible;
-}
-
 /* A copy of the running scope; operations in a row share one. */
 static Scope *scope_kept(Interp *in, Tape *t)
 {
     if (!in->scope)
         return NULL;
-    if (t->scopes && same_scope(t->scope[t->scopes - 1], in->scope))
+    if (t->scopes && scope_same(t->scope[t->scopes - 1], in->scope))
         return t->scope[t->scopes - 1];
     ROOM(t, scope, scopes, scope_cap, 1);
     Scope *s = mem_alloc(&in->ctx, sizeof *s);
     *s = *in->scope;
     s->up = NULL;
     s->arith = (Arith){ 0 };
+    s->flags = (ArithFlags){ 0 };
+    s->partly = false;
     return t->scope[t->scopes++] = s;
 }
 

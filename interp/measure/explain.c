@@ -205,16 +205,16 @@ static void put_scope(Interp *in, Buf *out)
     const Scope *s = in->scope;
     if (!s)
         return;
-    if (s->format == DT_NONE) {
-        buf_printf(out, "in autocast %s\n", dtype_name(s->autocast));
-        return;
-    }
-    buf_printf(out, "in precision %s", dtype_name(s->format));
-    if (s->accumulate_given || s->accumulate != s->format)
+    bool casts = s->format == DT_NONE;
+    buf_printf(out, "in %s %s", casts ? "autocast" : "precision", dtype_name(scope_format(s)));
+    if (s->accumulate_given || (!casts && s->accumulate != s->format))
         buf_printf(out, ", sums in %s", dtype_name(s->accumulate));
-    buf_printf(out, "%s%s%s%s\n", modes[s->round] ? modes[s->round] : "",
+    buf_printf(out, "%s%s%s%s", modes[s->round] ? modes[s->round] : "",
                s->saturate ? ", saturating" : "",
                s->flush ? ", without subnormals" : "", s->reproducible ? ", reproducible" : "");
+    if (s->backward != DT_NONE)
+        buf_printf(out, ", cotangents in %s", dtype_name(s->backward));
+    buf_putc(out, '\n');
 }
 
 static void report(Interp *in, const Explaining *x)

@@ -194,16 +194,17 @@ static bool by_tensors(const IxBind *b)
 {
     const Interp *in = b->in;
     const Scope *s = precise_scope(in);
-    if (s && !precise_nests(s))
+    if ((s && !precise_nests(s)) || ix_autocast_sums(b->in, &b->site->tree))
         return true;
     return b->exact || ((in->ctx.cells || in->ctx.foreign) && any_special(b->plan, b->base));
 }
 
-/* The precision scope, of which nests know only formats to nearest. */
+/* The scope, of which nests know only formats to nearest. */
 static uint64_t precision_stamp(const Interp *in)
 {
     const Scope *s = precise_scope(in);
-    return s ? (uint64_t)s->format << 1 | precise_nests(s) : (uint64_t)DT_NONE << 1;
+    return s ? (uint64_t)s->format << 1 | precise_nests(s)
+             : (uint64_t)DT_NONE << 1 | ix_autocast_apart(in);
 }
 
 /* Everything is checked here, before anything is computed. */
@@ -357,9 +358,16 @@ const IxPlan *ix_plan_for(Interp *in, const Exec *x, IxSite *site, Value *base, 
 
 Value ix_value(Interp *in, const Exec *x, IxSite *site, Value *base)
 {
-    if (autocast_format(in) != DT_NONE)
+    Scope *s = in->scope;
+    bool casts = autocast_format(in) != DT_NONE && !ix_autocast_apart(in);
+    uint64_t seen = casts ? s->flags.overflow + s->flags.invalid : 0;
+    if (casts)
         ix_autocast(in, &site->tree, base);
-    return aspects_on(in) ? ix_run_asked(in, x, site, base) : ix_run(in, x, site, base, DT_NONE);
+    Value r = aspects_on(in) ? ix_run_asked(in, x, site, base)
+                             : ix_run(in, x, site, base, DT_NONE);
+    if (casts && s->counts && seen == s->flags.overflow + s->flags.invalid)
+        autocast_count(in, s, base, site->tree.leaves, r);
+    return r;
 }
 
 static Value eval_indexnot(Interp *in, const Exec *x)

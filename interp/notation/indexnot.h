@@ -415,6 +415,11 @@ Value ix_exact(IxBind *, const IxNode *root, IxInstance *);
 
 /* indexnot_autocast.c: what `autocast F` does here. */
 bool ix_contracts(const IxNode *);                  /* a sum of products: two factors at least */
+/* What stands over and in the chain of factors that a sum adds up: its arguments; 0: none. */
+int ix_chain_arguments(const IxNode *);
+/* Does the autocast compute products in a way that nests do not know, and are there any? */
+bool ix_autocast_apart(const Interp *);
+bool ix_autocast_sums(Interp *, const IxTree *);
 void ix_autocast(Interp *, const IxTree *, Value *base);    /* casts leaves */
 int ix_autocast_factor(IxBind *, AutocastClass, int node);    /* casts a node of the nest */
 

@@ -5,15 +5,21 @@
 #include "interp/precision/autocast.h"
 #include "interp/notation/indexnot.h"
 
+bool ix_autocast_apart(const Interp *in)
+{
+    DType f = autocast_format(in);
+    return f != DT_NONE && (dtype_foreign(f) || autocast_asks(in->scope));
+}
+
 /* The chain that a sum adds up: of * and signs, and what stands over a line. */
 static bool in_chain(const IxNode *n)
 {
     return n->kind == IX_EW && (ix_in_product(n) || n->op->ew == EW_DIVIDE);
 }
 
-static int chain_arguments(const IxNode *n)
+int ix_chain_arguments(const IxNode *n)
 {
-    return n->op->ew == EW_DIVIDE ? 1 : n->args;
+    return !in_chain(n) ? 0 : n->op->ew == EW_DIVIDE ? 1 : n->args;
 }
 
 static int chain_factors(const IxNode *n)
@@ -21,7 +27,7 @@ static int chain_factors(const IxNode *n)
     int count = 0;
     if (!in_chain(n))
         return n->kind != IX_LEAF;
-    for (int i = 0; i < chain_arguments(n); i++)
+    for (int i = 0; i < ix_chain_arguments(n); i++)
         count += chain_factors(n->arg[i]);
     return count;
 }
@@ -41,9 +47,10 @@ static void mark(Interp *in, const IxNode *n, bool factor, uint64_t *factors, ui
         *(factor && n->kind == IX_ELEMENT ? factors : others) |= UINT64_C(1) << lone;
     for (int i = 0; i < n->subs; i++)
         mark(in, n->sub[i].at, false, factors, others);
-    bool sum = ix_contracts(n), chain = factor && in_chain(n);
+    bool sum = ix_contracts(n);
+    int chain = factor ? ix_chain_arguments(n) : 0;
     for (int i = 0; i < n->args; i++)
-        mark(in, n->arg[i], sum || (chain && i < chain_arguments(n)), factors, others);
+        mark(in, n->arg[i], sum || i < chain, factors, others);
 }
 
 void ix_autocast(Interp *in, const IxTree *tree, Value *base)
@@ -62,6 +69,20 @@ void ix_autocast(Interp *in, const IxTree *tree, Value *base)
         v_release(&in->ctx, *v);
         *v = v_tensor_raw(cast);
     }
+}
+
+static bool adds_up(Interp *in, const IxNode *n)
+{
+    v_check_depth(in);
+    bool found = n->kind == IX_CALL || (n->kind == IX_REDUCE && ix_adds_up(n));
+    for (int i = 0; i < n->args && !found; i++)
+        found = adds_up(in, n->arg[i]);
+    return found;
+}
+
+bool ix_autocast_sums(Interp *in, const IxTree *tree)
+{
+    return ix_autocast_apart(in) && adds_up(in, tree->root);
 }
 
 /* A factor; of f32 it may be one of a device's narrower products. */

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "interp/device/place.h"
+#include "interp/precision/autocast.h"
 #include "interp/precision/precise.h"
 #include "interp/eval/eval_name.h"
 
@@ -154,14 +155,33 @@ static Term operation(IxBind *b, const IxNode *n, IxInstance *of, const Op *op)
 }
 
 /* ---- products that are added up: factors first, as make_product of indexnot_nest.c ---- */
-static Term *eval_factors(IxBind *b, const IxNode *n, IxInstance *of, Term *to, bool *whole)
+/* A factor as its class of autocast takes it; of a quotient what stands over the line. */
+static Term factor(IxBind *b, const IxNode *n, IxInstance *of, AutocastClass class)
+{
+    Interp *in = b->in;
+    int chain = class == AC_LOWER ? ix_chain_arguments(n) : 0;
+    if (class != AC_NONE && chain) {
+        Value *mark = in->sp;
+        Term terms[2];
+        for (int i = 0; i < n->args && i < 2; i++)
+            terms[i] = i < chain ? factor(b, n->arg[i], of, class) : eval(b, n->arg[i], of);
+        return apply(b, n, n->op, terms, mark);
+    }
+    Term t = eval(b, n, of);
+    DType dt = class == AC_NONE ? DT_NONE : v_dtype(t.v);
+    DType to = dt == DT_NONE ? dt : autocast_dtype(class, autocast_format(in), dt);
+    return to == dt ? t : kept(b, autocast_round(in, in->scope, v_retain(t.v), to), false);
+}
+
+static Term *eval_factors(IxBind *b, const IxNode *n, IxInstance *of, Term *to, bool *whole,
+                          AutocastClass class)
 {
     v_check_depth(b->in);
     for (int i = 0; ix_in_product(n) && i < n->args; i++)
-        to = eval_factors(b, n->arg[i], of, to, whole);
+        to = eval_factors(b, n->arg[i], of, to, whole, class);
     if (ix_in_product(n))
         return to;
-    *to = eval(b, n, of);
+    *to = factor(b, n, of, class);
     char kind = dtype_info(v_dtype(to->v))->kind;
     *whole &= kind == 'i' || kind == 'b';
     return to + 1;
@@ -183,14 +203,34 @@ static Term multiply_factors(IxBind *b, const IxNode *n, IxInstance *of, Term **
     return apply(b, n, n->op, terms, mark);
 }
 
-/* The factors of a product, evaluated in order of writing. */
-static Term *factors_of(IxBind *b, const IxNode *n, IxInstance *of, int *count, bool *whole)
+/* Products of tiny formats give f32 where a backward pass has a format of its own. */
+static void widen_tiny(IxBind *b, Term *made, int count)
 {
+    for (int i = 0; i < count; i++)
+        if (autocast_casts(v_dtype(made[i].v)) && !autocast_tiny(v_dtype(made[i].v)))
+            return;
+    for (int i = 0; i < count; i++)
+        if (autocast_tiny(v_dtype(made[i].v)))
+            made[i] = kept(b, op_cast(b->in, made[i].v, DT_F32), false);
+}
+
+static AutocastClass class_of(const IxBind *b, const IxNode *sum)
+{
+    return autocast_format(b->in) == DT_NONE ? AC_NONE : ix_contracts(sum) ? AC_LOWER : AC_RAISE;
+}
+
+/* The factors of a product, evaluated in order of writing. */
+static Term *factors_of(IxBind *b, const IxNode *sum, IxInstance *of, int *count, bool *whole)
+{
+    const IxNode *n = sum->arg[0];
+    AutocastClass class = class_of(b, sum);
     *count = ix_factor_count(n);
     *whole = true;
     Term *made = arena_alloc(&b->arena, (size_t)*count * sizeof *made);
-    stack_room(b->in, 2 * (size_t)*count + 64);
-    eval_factors(b, n, of, made, whole);
+    stack_room(b->in, 4 * (size_t)*count + 64);
+    eval_factors(b, n, of, made, whole, class);
+    if (class == AC_LOWER && b->in->scope->backward != DT_NONE)
+        widen_tiny(b, made, *count);
     return made;
 }
 
@@ -232,14 +272,26 @@ static Tensor *widened(IxBind *b, Term t, uint64_t spans)
 }
 
 /* ---- sums in a format: products and partial sums are the accumulator's ---- */
+/* What an autocast with modifiers computes the factors in. */
+static bool asked_scope(IxBind *b, const Term *made, int count, AutocastClass class, Scope *inner)
+{
+    Value *args = arena_alloc(&b->arena, (size_t)count * sizeof *args);
+    for (int i = 0; i < count; i++)
+        args[i] = made[i].v;
+    return autocast_inner(b->in->scope, class, args, count, inner);
+}
+
 /* The scope in force, or the one that foreign factors imply; NULL: sums are ordinary ones. */
-static Scope *sum_scope(IxBind *b, const Term *made, int count, bool whole, Scope *implied)
+static Scope *sum_scope(IxBind *b, const Term *made, int count, bool whole, AutocastClass class,
+                        Scope *implied)
 {
     Interp *in = b->in;
     DType dt = DT_NONE;
     bool foreign = false;
     if (precise_scope(in))
         return whole ? NULL : precise_scope(in);
+    if (class != AC_NONE && !whole && asked_scope(b, made, count, class, implied))
+        return implied;
     for (int i = 0; in->ctx.foreign && i < count; i++) {
         DType x = v_dtype(made[i].v);
         foreign |= dtype_foreign(x);
@@ -381,10 +433,12 @@ static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int 
                     uint64_t spans)
 {
     Interp *in = b->in;
-    Scope implied, inner, *s = sum_scope(b, made, count, whole, &implied);
+    AutocastClass class = class_of(b, n);
+    Scope implied, inner, *s = sum_scope(b, made, count, whole, class, &implied);
     const IxNode *body = n->arg[0];
-    if (s && n->reduce == IXR_SUM && count < 20 && b->spans <= LETTERS && plain_product(body) &&
-        all_carried(b, made, count, spans))
+    bool product = class == AC_NONE ? s != NULL : class == AC_LOWER && !whole;
+    if (product && n->reduce == IXR_SUM && count < 20 && b->spans <= LETTERS &&
+        plain_product(body) && all_carried(b, made, count, spans))
         return contracted(b, n, made, count, spans);
     if (!s)
         return reduce_axes(b, n, widened(b, multiply_factors(b, body, of, &made, whole), spans),
@@ -397,7 +451,10 @@ static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int 
     arith_flags_add(&s->flags, &inner.flags);
     s->draw = inner.draw > s->draw ? inner.draw : s->draw;
     value_home(in, v);
-    return precise_settle(in, s, op_named(in, "sum"), v);
+    v = precise_settle(in, s, op_named(in, "sum"), v);
+    if (class != AC_NONE)
+        autocast_done(in->scope, s);
+    return v;
 }
 
 /* Positions along an index as its numbers. */
@@ -443,7 +500,7 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
         if (b->span[__builtin_ctzll(m)].extent == 0 && !(facts & R_EMPTY))
             ix_error_empty(b, n, of, __builtin_ctzll(m));
     if (ix_adds_up(n)) {
-        Term *made = factors_of(b, n->arg[0], of, &count, &whole);
+        Term *made = factors_of(b, n, of, &count, &whole);
         v = summed(b, n, of, made, count, whole, spans);
     } else {
         v = reduce_axes(b, n, widened(b, eval(b, n->arg[0], of), spans), spans);

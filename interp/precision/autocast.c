@@ -2,8 +2,10 @@
  * what, and the aspect that casts them. It computes nothing itself. */
 #include "interp/precision/autocast.h"
 #include "interp/precision/cast.h"
+#include "interp/precision/precise.h"
 
 #include "core/base/error.h"
+#include "interp/op/elementwise.h"
 #include "interp/op/optable.h"
 
 #include <stdlib.h>
@@ -95,6 +97,81 @@ Tensor *autocast_tensor(Interp *in, Tensor *t, DType dt)
     return r;
 }
 
+/* ---- modifiers ---- */
+bool autocast_tiny(DType dt)
+{
+    int e, p;
+    MiniStyle style;
+    return dtype_mini_read(dt, &e, &p, &style) && e + p <= 8;
+}
+
+Value autocast_round(Interp *in, Scope *s, Value v, DType dt)
+{
+    bool told = s->counts && dtype_foreign(dt);
+    if (s->round == ROUND_NEAREST && !s->saturate && !s->flush && !told) {
+        if (v.tag != V_TENSOR) {
+            v_push(in, v);
+            v = op_cast(in, v, dt);
+            in->sp--;
+            return v;
+        }
+        Tensor *t = autocast_tensor(in, v.tensor, dt);
+        v_release(&in->ctx, v);
+        return v_tensor_raw(t);
+    }
+    Scope mode = scope_in(s, dt);
+    v_push(in, v);
+    if (v.tag == V_TENSOR)
+        tensor_home(&in->ctx, v.tensor);
+    in->sp--;
+    v = precise_settle(in, &mode, op_named(in, "cast"), v);
+    autocast_done(s, &mode);
+    return v;
+}
+
+/* The dtype that tensors of binary floats vote for; DT_NONE: others are among them, or there are
+ * none. */
+static DType voted(const Value *args, int count)
+{
+    DTypeVote votes[16];
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        DType dt = args[i].tag == V_TENSOR ? (DType)args[i].tensor->dtype : DT_BOOL;
+        char kind = dtype_info(dt)->kind;
+        if (kind == 'i' || kind == 'b')
+            continue;
+        if (!autocast_casts(dt) || n == 16)
+            return DT_NONE;
+        votes[n++] = (DTypeVote){ dt, args[i].tensor->rank == 0, false };
+    }
+    return n ? dtype_vote(votes, n) : DT_NONE;
+}
+
+bool autocast_inner(const Scope *s, AutocastClass class, const Value *args, int count,
+                    Scope *inner)
+{
+    bool lower = class == AC_LOWER;
+    DType dt = lower || s->reproducible ? voted(args, count) : DT_NONE;
+    if (dt == DT_NONE || (lower && !autocast_asks(s) && !dtype_foreign(dt)))
+        return false;
+    *inner = lower ? scope_in(s, dt) : scope_of(dt);
+    inner->reproducible = s->reproducible;
+    return true;
+}
+
+void autocast_done(Scope *s, const Scope *inner)
+{
+    arith_flags_add(&s->flags, &inner->flags);
+    s->partly |= inner->partly;
+    s->draw = inner->draw > s->draw ? inner->draw : s->draw;
+}
+
+void autocast_count(Interp *in, Scope *s, const Value *args, int count, Value r)
+{
+    s->partly = true;
+    precise_count_specials(in, s, args, count, r);
+}
+
 /* ---- nodes ---- */
 int autocast_node(Interp *in, Nest *n, AutocastClass class, int node)
 {
@@ -112,13 +189,13 @@ static DType operand_dtype(Value v)
 }
 
 /* The operand in another dtype, where its class asks for it: a new reference. */
-static bool cast_operand(Interp *in, const Op *op, DType f, Value v, Value *to)
+static bool cast_operand(Interp *in, const Op *op, Scope *s, Value v, Value *to)
 {
     DType from = operand_dtype(v);
-    DType dt = from == DT_NONE ? from : autocast_dtype(op->autocast, f, from);
+    DType dt = from == DT_NONE ? from : autocast_dtype(op->autocast, s->autocast, from);
     if (dt == from)
         return false;
-    *to = v.tag == V_TENSOR ? v_tensor_raw(autocast_tensor(in, v.tensor, dt)) : op_cast(in, v, dt);
+    *to = autocast_round(in, s, v_retain(v), dt);
     return true;
 }
 
@@ -132,7 +209,7 @@ static bool own_dtype(Interp *in, const Op *op, const Value *args, int count)
 }
 
 /* The arguments with operands cast, `count` of them from in->sp on: rooted, one reference each. */
-static Value *cast_operands(Interp *in, const Op *op, DType f, const Value *args, int count)
+static Value *cast_operands(Interp *in, const Op *op, Scope *s, const Value *args, int count)
 {
     stack_room(in, (size_t)count + 8);
     Value *to = in->sp;
@@ -143,12 +220,31 @@ static Value *cast_operands(Interp *in, const Op *op, DType f, const Value *args
             same++;
         if (same < i)
             v_push(in, v_retain(to[same]));
-        else if (cast_operand(in, op, f, args[i], &v))
+        else if (cast_operand(in, op, s, args[i], &v))
             v_push(in, v);
         else
             v_push(in, v_retain(args[i]));
     }
     return to;
+}
+
+/* Products of tiny formats give f32 where a backward pass has a format of its own: their
+ * cotangents do not go through this one. The operands lie on the stack. */
+static void widen_tiny(Interp *in, const Scope *s, Value *args, int count)
+{
+    if (s->backward == DT_NONE)
+        return;
+    for (int i = 0; i < count; i++)
+        if (operand_dtype(args[i]) != DT_NONE && autocast_casts(operand_dtype(args[i])) &&
+            !autocast_tiny(operand_dtype(args[i])))
+            return;
+    for (int i = 0; i < count; i++) {
+        Value v = args[i];
+        if (v.tag != V_TENSOR || !autocast_tiny((DType)v.tensor->dtype))
+            continue;
+        args[i] = v_tensor_raw(autocast_tensor(in, v.tensor, DT_F32));
+        v_release(&in->ctx, v);
+    }
 }
 
 bool autocast_wants(const OpCall *c)
@@ -159,16 +255,27 @@ bool autocast_wants(const OpCall *c)
 Value autocast_call(OpCall *c, const Aspect *rest)
 {
     Interp *in = c->in;
-    DType f = autocast_format(in);
-    Scope *scope = in->scope;
+    AutocastClass class = c->op->autocast;
+    Scope *scope = in->scope, inner;
     Value *mark = in->sp;
-    OpCall inner = *c;
-    if (!own_dtype(in, c->op, c->args, c->count)) {
-        inner.args = cast_operands(in, c->op, f, c->args, c->count);
-        inner.reuse = 0;
-    }
+    OpCall call = *c;
+    bool sums = class == AC_LOWER || c->op->cls != OPC_EW, apart = false;
     in->scope = NULL;                                       /* an error's guard puts it back */
-    Value r = call_rest(&inner, rest);
+    if (!own_dtype(in, c->op, c->args, c->count)) {
+        Value *args = cast_operands(in, c->op, scope, c->args, c->count);
+        if (class == AC_LOWER)
+            widen_tiny(in, scope, args, c->count);
+        apart = sums && autocast_inner(scope, class, args, c->count, &inner);
+        call.args = args;
+        call.reuse = 0;
+    }
+    if (apart)
+        scope_enter(in, &inner);
+    Value r = call_rest(&call, rest);
+    if (apart)
+        autocast_done(scope, &inner);
+    else if (scope->counts && class == AC_LOWER)
+        autocast_count(in, scope, c->args, c->count, r);
     in->scope = scope;
     stack_cut(in, mark);
     return r;

@@ -454,15 +454,14 @@ static void count_value(Interp *in, Value v, ArithFlags *f)
     tensor_release(&in->ctx, t);
 }
 
-/* Infinities and nans that no operand brought: all that counts of roundings inside a library. */
-static void count_specials(OpCall *c, Scope *s, Value r)
+void precise_count_specials(Interp *in, Scope *s, const Value *args, int count, Value r)
 {
     ArithFlags made = { 0 }, given = { 0 };
-    count_value(c->in, r, &made);
-    if (!made.overflow && !made.invalid)
-        return;
-    for (int i = 0; i < c->count; i++)
-        count_value(c->in, c->args[i], &given);
+    v_push(in, r);
+    count_value(in, r, &made);
+    for (int i = 0; i < count && (made.overflow || made.invalid); i++)
+        count_value(in, args[i], &given);
+    in->sp--;
     if (!given.overflow && !given.invalid)
         arith_flags_add(&s->flags, &made);
 }
@@ -484,11 +483,8 @@ Value precise_outside(OpCall *c, Scope *s, DType wide, bool whole)
     in->scope = NULL;
     Value r = exact_run(&call);
     in->scope = outer;
-    if (outer == s) {
-        v_push(in, r);
-        count_specials(&call, s, r);
-        in->sp--;
-    }
+    if (outer == s)
+        precise_count_specials(in, s, call.args, call.count, r);
     return precise_settle(in, s, c->op, r);
 }
 

@@ -109,6 +109,9 @@ Scope precise_inner(const Scope *);
  * fraction (and, if `whole`, each int tensor) rounded to the format and then held in `wide`;
  * numbers with a fraction in the result are rounded to the format once. DT_NONE: not widened. */
 Value precise_outside(OpCall *, Scope *, DType wide, bool whole);
+/* Infinities and nans of r that no operand brought: all that counts of roundings inside a
+ * library. */
+void precise_count_specials(Interp *, Scope *, const Value *args, int count, Value r);
 /* v with every number that has a fraction rounded to the format once, in its mode. Takes v. */
 Value precise_settle(Interp *, Scope *, const Op *, Value v);
 

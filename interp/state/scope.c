@@ -28,6 +28,31 @@ Scope scope_of(DType format)
                     .autocast = DT_NONE, .backward = DT_NONE };
 }
 
+bool scope_same(const Scope *a, const Scope *b)
+{
+    return a->format == b->format && a->accumulate == b->accumulate &&
+           a->autocast == b->autocast && a->backward == b->backward &&
+           a->accumulate_given == b->accumulate_given && a->round == b->round &&
+           a->saturate == b->saturate && a->flush == b->flush &&
+           a->reproducible == b->reproducible;
+}
+
+Scope scope_in(const Scope *s, DType format)
+{
+    Scope in = scope_of(format);
+    if (s->accumulate_given)
+        in.accumulate = s->accumulate;
+    in.accumulate_given = s->accumulate_given;
+    in.round = s->round;
+    in.saturate = s->saturate;
+    in.flush = s->flush;
+    in.reproducible = s->reproducible;
+    in.seed[0] = s->seed[0];
+    in.seed[1] = s->seed[1];
+    in.draw = s->draw;
+    return in;
+}
+
 Scope scope_implied(Interp *in, DType format)
 {
     (void)in;

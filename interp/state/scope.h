@@ -14,6 +14,7 @@ typedef struct Scope {
     /* of reductions and contractions: what was written, or the format's own */
     DType accumulate;
     DType autocast;          /* DT_NONE: this is a precision scope */
+    /* of an autocast the modifiers say how what is computed in its format is: autocast.h */
     /* what products of a backward pass take cotangents in (interp/gradient); DT_NONE: nothing */
     DType backward;
     bool accumulate_given;
@@ -22,6 +23,7 @@ typedef struct Scope {
     bool pinned;             /* scopes inside do nothing: timeit's reference */
     uint64_t seed[2], draw;  /* stochastic rounding: see Arith */
     ArithFlags flags;        /* since the scope began */
+    bool counts;             /* an autocast whose products' infinities and nans are wanted */
     bool partly;             /* a library ran whose roundings are not counted: compare's `~` */
     Arith arith;             /* the door's, opened when first used; ctx NULL before */
 } Scope;
@@ -33,10 +35,20 @@ static inline bool scope_ordinary(const Scope *s)
            !s->saturate && !s->flush;
 }
 
+/* The format that the header names. */
+static inline DType scope_format(const Scope *s)
+{
+    return s->format == DT_NONE ? s->autocast : s->format;
+}
+
 /* A precision scope of a format with nothing else said; the seed is drawn from the
  * interpreter's generator when the mode is stochastic (scope_seed). */
 Scope scope_of(DType format);
 void scope_seed(Interp *, Scope *);
+/* Were both written with the same header? */
+bool scope_same(const Scope *, const Scope *);
+/* The precision scope of a format with the modifiers of *s, and its draws. */
+Scope scope_in(const Scope *s, DType format);
 void scope_enter(Interp *, Scope *);         /* s lives as long as the scope */
 void scope_leave(Interp *, Scope *);         /* on the ordinary way out; errors: guard_restore */
 
