@@ -316,6 +316,7 @@ entries:
 entry:
   operand
 | PRECISION operand modifiers   { $$ = build_scope(ps, ND_PRECISION, @$, $1, $2, $3, NULL); }
+| AUTOCAST operand modifiers    { $$ = build_scope(ps, ND_AUTOCAST, @$, $1, $2, $3, NULL); }
 ;
 modifiers: %empty               { $$ = (Seq){ 0 }; }
 | modifiers MODIFIER            { $$ = $1; seq_add(ps, &$$, build_modifier(ps, @2, $2, NULL)); }

@@ -27,7 +27,8 @@ enum { REFERENCE_BITS = 256, REFERENCE_BITS_MAX = 4096, GUARD_BITS = 10 };
 typedef struct CompareSite {
     FnSite fn;
     const char **labels;             /* of the entries, as written; the last is the reference's */
-    const char **modifiers;          /* what stands behind a format that a variable holds */
+    const char **words;              /* what stands before a format that a variable holds, */
+    const char **modifiers;          /* and behind it */
     bool *variable;                  /* the format's name stands for what is written */
 } CompareSite;
 
@@ -62,8 +63,9 @@ static bool says_itself(Interp *in, const Node *format)
 
 static void lower_label(Lower *lo, CompareSite *site, uint32_t i, const Node *n)
 {
-    const Node *format = n->kind == ND_PRECISION ? n->a : n;
+    const Node *format = scope_has_header(n) ? n->a : n;
     uint32_t from = n->kind == ND_PRECISION ? n->mark.to : n->span.from, behind = format->span.to;
+    site->words[i] = n->kind == ND_AUTOCAST ? "autocast " : "";
     while (behind < n->span.to && lo->chunk->source->text[behind] == ')')
         behind++;
     site->labels[i] = text_between(lo, from, n->span.to);
@@ -78,6 +80,7 @@ const Exec *lower_compare_block(Lower *lo, const Node *n)
     Exec *x = exec_new(lo, NULL, n);
     const Exec **list = lower_alloc(lo, (n->count + 1) * sizeof *list);
     site->labels = lower_alloc(lo, (n->count + 1) * sizeof *site->labels);
+    site->words = lower_alloc(lo, (n->count + 1) * sizeof *site->words);
     site->modifiers = lower_alloc(lo, (n->count + 1) * sizeof *site->modifiers);
     site->variable = lower_alloc(lo, n->count + 1);
     for (uint32_t i = 0; i < n->count; i++) {
@@ -227,8 +230,9 @@ static int widest_bits(const Compare *c)
 {
     int most = 53;
     for (int i = 0; i < c->count; i++) {
-        int bits = accuracy_bits(c->runs[i].scope.format);
-        most = bits > most && c->runs[i].scope.format != DT_RATIONAL ? bits : most;
+        DType format = scope_format(&c->runs[i].scope);
+        int bits = accuracy_bits(format);
+        most = bits > most && format != DT_RATIONAL ? bits : most;
     }
     return most;
 }
@@ -306,7 +310,7 @@ static void reference_from_entries(Interp *in, Compare *c)
 /* Beyond them the reference's own roundings count: 0.3 of decimal(3) is nearer to 3/10 than it. */
 static double reference_digits(const Compare *c)
 {
-    DType dt = c->reference.scope.format;
+    DType dt = scope_format(&c->reference.scope);
     return !c->from_first && dtype_base(dt) == DT_MP ? 0.30103 * (dtype_digits(dt) - 3) : INFINITY;
 }
 
@@ -325,11 +329,13 @@ static void read_header(Interp *in, const CompareSite *site, const Exec *header,
                         CompareRun *r)
 {
     scope_header_read(in, header, &r->scope);
+    r->scope.counts = true;
     r->label = site->labels[i];
     if (!site->variable[i])
         return;
-    snprintf(r->name, sizeof r->name, "%s%s%s", dtype_name(r->scope.format),
-             site->modifiers[i][0] ? " " : "", site->modifiers[i]);
+    snprintf(r->name, sizeof r->name, "%s%s%s%s", site->words[i],
+             dtype_name(scope_format(&r->scope)), site->modifiers[i][0] ? " " : "",
+             site->modifiers[i]);
     r->label = r->name;
 }
 

@@ -64,10 +64,10 @@ static double compare_roundoff(DType dt)
 static bool compare_simulated(const Scope *s)
 {
     BinaryFormat f;
-    bool hardware = s->format == DT_F64 || s->format == DT_F32;
+    DType format = scope_format(s);
+    bool hardware = format == DT_F64 || format == DT_F32;
     bool plain = s->round == ROUND_NEAREST && !s->saturate && !s->flush;
-    return dtype_base(s->format) == DT_DECIMAL ||
-           (binary_format(s->format, &f) && !(hardware && plain));
+    return dtype_base(format) == DT_DECIMAL || (binary_format(format, &f) && !(hardware && plain));
 }
 
 /* ---- text ---- */
@@ -207,7 +207,8 @@ static uint64_t nans_of(const Scope *s)
     int exponent, significand;
     MiniStyle style;
     bool nearest = s->round == ROUND_NEAREST || s->round == ROUND_AWAY;
-    bool none = dtype_mini_read(s->format, &exponent, &significand, &style) && style == MINI_NAN;
+    bool none = dtype_mini_read(scope_format(s), &exponent, &significand, &style) &&
+                style == MINI_NAN;
     return s->flags.invalid + (none && nearest && !s->saturate ? s->flags.overflow : 0);
 }
 
@@ -235,7 +236,7 @@ static void fill_entry(Row *row, const Marks *any)
     char (*cell)[CELL] = row->cell;
     const CompareRun *r = row->run;
     snprintf(cell[COL_FORMAT], CELL, "%.150s%s", r->label, r->scope.partly ? " ~" : "");
-    put_roundoff(cell[COL_U], r->scope.format);
+    put_roundoff(cell[COL_U], scope_format(&r->scope));
     if (failed(r))
         return;
     if (r->measured)
@@ -529,7 +530,7 @@ static Value run_data(Interp *in, const CompareRun *r)
     bool good = !failed(r);
     ArithFlags f = r->scope.flags;
     Value label = v_str(str_new(&in->ctx, r->label, strlen(r->label)));
-    return tuple_make(in, "format", label, "u", v_float(compare_roundoff(r->scope.format)),
+    return tuple_make(in, "format", label, "u", v_float(compare_roundoff(scope_format(&r->scope))),
                       "value", good ? v_retain(*r->value) : v_none(),
                       "error", r->measured ? v_float(r->accuracy.error) : v_none(),
                       "digits", r->measured ? v_float(r->accuracy.digits) : v_none(),
