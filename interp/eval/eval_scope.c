@@ -283,6 +283,9 @@ void scope_header_read(Interp *in, const Exec *header, Scope *s)
     for (uint32_t i = 0; i < header->count; i++)
         modifier_apply(in, header->list[i], s);
     in->at = header;
+    /* f32 where that is the default asks for nothing: index notation keeps its nests */
+    if (s->format == DT_NONE && s->accumulate == DT_F32 && scope_of(dt).accumulate == DT_F32)
+        s->accumulate_given = false;
     Scope asked = scope_in(s, dt);
     scope_arith(in, &asked, &probe);
     scope_accumulator(in, &asked, &probe);

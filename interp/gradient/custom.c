@@ -124,20 +124,42 @@ static Value trace_operands(Interp *in, Tape *t, Value v, Value where)
 }
 
 /* ---- checkpoint ---- */
+/* The state of the random numbers, and of the scope's stochastic rounding. */
+typedef struct Chance { uint64_t word[6]; } Chance;
+
+static Chance chance_now(const Interp *in)
+{
+    const Scope *s = in->scope;
+    return (Chance){ { in->rng.key[0], in->rng.key[1], in->rng.counter, s ? s->seed[0] : 0,
+                       s ? s->seed[1] : 0, s ? s->draw : 0 } };
+}
+
+static void chance_set(Interp *in, const Chance *c)
+{
+    in->rng.key[0] = c->word[0];
+    in->rng.key[1] = c->word[1];
+    in->rng.counter = c->word[2];
+    if (!in->scope)
+        return;
+    in->scope->seed[0] = c->word[3];
+    in->scope->seed[1] = c->word[4];
+    in->scope->draw = c->word[5];
+}
+
 /* Runs f again, now traced, and goes back over it. Kept: the call, what of it is traced, the state
- * of the random numbers. */
+ * of chance. */
 static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
 {
     Value *mark = in->sp, nodes;
     const Value *kept = t->keep + e->keep;
     Tape *again = tape_new(in, TAPE_REVERSE);
-    uint64_t counter = in->rng.counter, key0 = in->rng.key[0], key1 = in->rng.key[1];
+    Chance now = chance_now(in), then;
     v_push(in, v_tape(again));
     v_push(in, trace_operands(in, again, kept[0], kept[1]));
     Value *call = in->sp - 1;
-    in->rng.key[0] = (uint64_t)kept[2].i;
-    in->rng.key[1] = (uint64_t)kept[3].i;
-    in->rng.counter = (uint64_t)kept[4].i;
+    for (int i = 0; i < 6; i++)
+        then.word[i] = (uint64_t)kept[2 + i].i;
+    chance_set(in, &then);
     int rules = in->rules;
     const Exec *at = in->at;
     in->rules = 0;                             /* this is the program again */
@@ -146,9 +168,7 @@ static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w,
     tape_end(in, again);
     in->rules = rules;
     in->at = at;
-    in->rng.key[0] = key0;
-    in->rng.key[1] = key1;
-    in->rng.counter = counter;
+    chance_set(in, &now);
     nodes = trace_map(in, in->sp[-1], false, leaf_node, again);
     v_push(in, nodes);
     Tuple *cotangents = cotangents_new(in, again);
@@ -319,7 +339,7 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
         grad_raise(in, NULL, "custom_rule(f, vjp=(x, y, w) -> …)",
                    "the custom rule has no vjp, which reverse mode takes");
     const Exec *at = in->at;
-    uint64_t rng[3] = { in->rng.key[0], in->rng.key[1], in->rng.counter };
+    Chance then = chance_now(in);
     v_push(in, call_tuple(in, tr->f, a));
     v_push(in, call_below(in, mark[0], t));
     v_push(in, traced_where(in, mark[0], t));
@@ -344,8 +364,8 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
             tape_keep(t, tr->vjp);
             tape_keep(t, r);
         }
-        for (int i = 0; !custom && i < 3; i++)
-            tape_keep(t, v_int((int64_t)rng[i]));
+        for (int i = 0; !custom && i < 6; i++)
+            tape_keep(t, v_int((int64_t)then.word[i]));
         if (r.tag == V_TUPLE)
             keep_fields(in, t, r);
         v_push(in, call_result(in, tr, t, node, r, v_undef()));
