@@ -93,10 +93,25 @@ static AdEx *call(Ad *a, const IxNode *n, IxInstance *of)
     return build(a, inst->tree->root, inst);
 }
 
+/* sum[j] x[j]/y as (sum[j] x[j])/y: then the divisor's slope has the notation's value in it, and is
+ * no sum over j again. */
+static AdEx *sum_divided(Ad *a, uint64_t over, AdEx *x)
+{
+    AdEx *sum = ad_reduce(a, IXR_SUM, over, x->arg[0]), *r = ad_binary(a, "/", sum, x->arg[1]);
+    r->op = x->op;
+    r->at = x->at;
+    return r;
+}
+
 static AdEx *reduction(Ad *a, const IxNode *n, IxInstance *of)
 {
     IxReduce r = (IxReduce)n->reduce;
-    AdEx *x = ad_reduce(a, r, n->over << of->first_index, build(a, n->arg[0], of));
+    uint64_t over = n->over << of->first_index;
+    AdEx *body = build(a, n->arg[0], of);
+    if (r == IXR_SUM && body->kind == AD_INFIX && body->op && body->op->ew == EW_DIVIDE &&
+        !(body->arg[1]->free & over) && body->arg[1]->needs)
+        return sum_divided(a, over, body);
+    AdEx *x = ad_reduce(a, r, over, body);
     if (ix_reduce_facts(r) & (R_PLACE | R_BOOLS))
         x->needs = x->is_complex = x->risky = false;
     return x;
