@@ -168,6 +168,7 @@ fuzz:
 	@$(MAKE) --no-print-directory -s -j$(JOBS) MODE=asan BUILD=build/asan all
 	@$(MAKE) --no-print-directory -s MODE=asan BUILD=build/asan build/asan/fuzz/api
 	@RICCI=$(CURDIR)/build/asan/ricci python3 tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+	@ASAN_OPTIONS=detect_leaks=1:exitcode=99 python3 tests/tools/sweep.py build/asan/ricci
 	@RICCI=$(CURDIR)/build/asan/ricci python3 tests/fuzz/shapes.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 	@ASAN_OPTIONS=exitcode=99:allocator_may_return_null=1:max_allocation_size_mb=1500 OPENBLAS_NUM_THREADS=1 \
 	    LSAN_OPTIONS=print_suppressions=0:suppressions=$(CURDIR)/tests/tools/lsan.supp \

@@ -45,7 +45,8 @@ Haswell avx2 fma
 Zen avx2 fma
 SkylakeX $AVX512
 LIST
-    for threads in 1 2 4; do
+    for threads in 1 2 4; do                # as many as there are processors: that was `make check`
+        [ "$threads" = "$jobs" ] && continue
         row "" OPENBLAS_NUM_THREADS=$threads
         row "" RICCI_THREADS=$threads
     done
@@ -138,8 +139,8 @@ suite_sweep() {
     local mode
     for mode in hostile asan; do built $mode && shared sweep_part $mode; done
 }
-sweep_part() {      # MODE PART PARTS
-    LIMIT=1200 script "sweep $1" tests/tools/sweep.py "$BUILD/$1/ricci" --part="$2/$3"
+sweep_part() {      # MODE PART PARTS: all in the hostile build, every third with the leak checker (`make fuzz`: all)
+    LIMIT=1200 script "sweep $1" tests/tools/sweep.py "$BUILD/$1/ricci" --part="$2/$3" $([ "$1" = asan ] && echo --step=3)
 }
 
 # Races: the pool, two interpreters at once, interrupts. OpenBLAS and PoCL are not instrumented, which
