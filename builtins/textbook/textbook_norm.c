@@ -16,12 +16,13 @@ typedef struct NormOrder {
     NormKind kind;
     double p;
     bool given;
+    char *exact;               /* a vector's order that is a power, as the format's number */
 } NormOrder;
 
 /* What is wrong with an order the ordinary row says (norm_ordinary runs it on such). */
 static NormOrder read_order(OpCall *c, int i)
 {
-    NormOrder o = { NORM_P, 2, false };
+    NormOrder o = { NORM_P, 2, false, NULL };
     if (!arg_given(c, i) || c->args[i].tag == V_NONE)
         return o;
     o.given = true;
@@ -48,10 +49,10 @@ static char *magnitude(Textbook *t, TextRow x)
 }
 
 /* x^p by the format's own power, or in f64 and rounded once. */
-static char *n_power(Textbook *t, const char *x, double p)
+static char *n_power(Textbook *t, const char *x, const char *p)
 {
-    char *by = n_const(t, p), *out = text_ring(t);
-    const void *in[3] = { x, by, NULL };
+    char *out = text_ring(t);
+    const void *in[3] = { x, p, NULL };
     const int64_t steps[3] = { 0, 0, 0 };
     double v;
     if (t->status != ARITH_OK)
@@ -65,12 +66,26 @@ static char *n_power(Textbook *t, const char *x, double p)
     return out;
 }
 
+/* Powers are taken by the order itself, in all its digits; 1.0…01 is one, too. */
+static void order_power(Book *b, NormOrder *o, int i)
+{
+    Textbook *t = &b->t;
+    if (!o->given || o->kind != NORM_P || isinf(o->p))
+        return;
+    const Tensor *p = op_keep(b->c, v_to_tensor(b->c->in, b->c->args[i], 0));
+    TextRow x = textbook_vector(t, 1);
+    textbook_load(t, (TextMat){ x.re, NULL, 1, 1, 1, 1 }, (DType)p->dtype, p->data, 1, 1);
+    bool round = o->p == 0 || o->p == 1 || o->p == 2;
+    if (!round || n_order(t, x.re, n_const(t, o->p)) != 0)
+        o->exact = x.re;
+}
+
 /* Sums from the first element to the last. */
 static void vector_norm(Textbook *t, NormOrder o, TextRow x, int64_t n, char *out)
 {
     const Arith *f = t->f;
-    bool largest = isinf(o.p), power = o.p != 0 && o.p != 1 && !largest;
-    if (o.kind != NORM_P || o.p == 2) {
+    bool largest = isinf(o.p);
+    if (o.kind != NORM_P || (o.p == 2 && !o.exact)) {
         textbook_norm2(t, out, x, n);
         return;
     }
@@ -80,14 +95,14 @@ static void vector_norm(Textbook *t, NormOrder o, TextRow x, int64_t n, char *ou
         if (largest) {
             n_set(t, out, i ? n_two(t, o.p > 0 ? EW_MAXIMUM : EW_MINIMUM, out, v) : v);
         } else {
-            char *term = power ? n_power(t, v, o.p) : v;
-            if (o.p == 0)
+            char *term = o.exact ? n_power(t, v, o.exact) : v;
+            if (o.p == 0 && !o.exact)
                 term = n_is_zero(t, v) ? t->zero : t->one;
             n_set(t, out, i ? n_add(t, out, term) : term);
         }
     }
-    if (power && n)
-        n_set(t, out, n_power(t, out, 1 / o.p));
+    if (o.exact && n)
+        n_set(t, out, n_power(t, out, n_div(t, t->one, o.exact)));
 }
 
 /* ---- matrices ---- */
@@ -96,10 +111,11 @@ static void vector_norm(Textbook *t, NormOrder o, TextRow x, int64_t n, char *ou
 static void column_sums(Textbook *t, TextMat A, bool largest, char *out)
 {
     const Arith *f = t->f;
+    NormOrder sums = { NORM_P, 1, true, NULL };
     TextCell sum;
     n_set(t, out, t->zero);
     for (int64_t j = 0; j < A.cols && t->status == ARITH_OK; j++) {
-        vector_norm(t, (NormOrder){ NORM_P, 1, true }, text_column(f, A, 0, j), A.rows, sum.x);
+        vector_norm(t, sums, text_column(f, A, 0, j), A.rows, sum.x);
         n_set(t, out, j ? n_two(t, largest ? EW_MAXIMUM : EW_MINIMUM, out, sum.x) : sum.x);
     }
 }
@@ -191,6 +207,7 @@ static Value norm_vectors(OpCall *c, Scope *s, NormOrder o, uint64_t mask, bool 
         poll_interrupt(c->in);
         TextMat row = book_load_at(&b, (Mat){ flat->data + i * n * bytes, n, 1 }, 1, n, false);
         TextRow v = textbook_vector(&b.t, 1);
+        order_power(&b, &o, 1);
         vector_norm(&b.t, o, text_row(b.t.f, row, 0, 0), n, v.re);
         book_store_row(&b, &out, i, (TextRow){ v.re, NULL, 1 }, 1);
         book_check(&b, NULL);
@@ -258,36 +275,61 @@ static bool is_deficient(Book *b, const Stack *s, const char *cond)
     return !full;
 }
 
-/* Singular where a pivot is zero: the largest number there is, or an error without infinity. */
+/* Singular where a pivot is zero, or where the 1-norm's condition number says so: the largest
+ * number there is, or an error without infinity. */
 static void cond_by_inverse(Book *b, const Stack *s, NormOrder o, TextMat A, char *out)
 {
     Textbook *t = &b->t;
+    NormOrder columns = { NORM_P, 1, true, NULL };
     TextMat X = textbook_matrix(t, A.rows, A.cols, false);
     char *norm = text_take(t, t->f, 1), *inverse = text_take(t, t->f, 1);
+    char *one = text_take(t, t->f, 1);
+    BookQuiet q = book_quiet(b);
+    matrix_norm(b, s, columns, A, one);
+    book_loud(b, q);
     matrix_norm(b, s, o, A, norm);
-    int64_t none = book_inverse(b, A, X);
-    if (none >= 0)
+    if (book_inverse(b, A, X) >= 0) {
         n_set(t, out, n_div(t, t->one, t->zero));
-    else {
-        matrix_norm(b, s, o, X, inverse);
-        n_set(t, out, n_mul(t, norm, inverse));
-        if (is_deficient(b, s, out))
-            n_set(t, out, n_div(t, t->one, t->zero));
+        return;
     }
+    q = book_quiet(b);
+    matrix_norm(b, s, columns, X, inverse);
+    n_set(t, one, n_mul(t, one, inverse));
+    book_loud(b, q);
+    matrix_norm(b, s, o, X, inverse);
+    n_set(t, out, is_deficient(b, s, one) ? n_div(t, t->one, t->zero) : n_mul(t, norm, inverse));
 }
 
+/* The extremes of the singular values, or their sum times that of their inverses. */
 static void cond_by_values(Book *b, const Stack *s, NormOrder o, TextMat A, char *out)
 {
     Textbook *t = &b->t;
     int64_t k = A.rows < A.cols ? A.rows : A.cols;
     TextRow S = textbook_vector(t, k);
+    TextCell sum, inverses;
     book_svd(b, s, A, S, NULL, NULL);
     const char *top = S.re, *low = text_from(t->f, S, k - 1).re;
-    if (o.kind == NORM_P && o.p < 0)
-        n_set(t, out, n_is_zero(t, top) ? n_div(t, t->one, t->zero) : n_div(t, low, top));
-    else
-        n_set(t, out, n_is_zero(t, low) || is_deficient(b, s, n_div(t, top, low))
-                          ? n_div(t, t->one, t->zero) : n_div(t, top, low));
+    bool none = n_is_zero(t, low), inverse = o.kind == NORM_P && o.p < 0;
+    BookQuiet q = book_quiet(b);
+    bool deficient = none || is_deficient(b, s, n_div(t, top, low));
+    book_loud(b, q);
+    if (deficient) {
+        bool zero = inverse && !n_is_zero(t, top);
+        n_set(t, out, zero ? t->zero : n_div(t, t->one, t->zero));
+        return;
+    }
+    if (o.kind != NORM_NUC) {
+        n_set(t, out, inverse ? n_div(t, low, top) : n_div(t, top, low));
+        return;
+    }
+    n_set(t, sum.x, t->zero);
+    n_set(t, inverses.x, t->zero);
+    for (int64_t i = 0; i < k; i++) {
+        const char *size = text_from(t->f, S, i).re;
+        n_set(t, sum.x, n_add(t, sum.x, size));
+        n_set(t, inverses.x, n_add(t, inverses.x, n_div(t, t->one, size)));
+    }
+    n_set(t, out, n_mul(t, sum.x, inverses.x));
 }
 
 Value op_format_cond(OpCall *c, Scope *s)
@@ -295,15 +337,15 @@ Value op_format_cond(OpCall *c, Scope *s)
     Value done;
     Book b;
     NormOrder o = read_order(c, 1);
-    bool values = o.kind == NORM_P && fabs(o.p) == 2;
+    bool values = by_singular_values(o);
     if (book_ordinary(c, s, &done))
         return done;
     if (!order_exists(c, o, true))
         return precise_outside(c, s, DT_F64, true);             /* raises */
-    if (by_singular_values(o))
+    if (values)
         book_require_points(c, s);
-    book_open(&b, c, s, 1, values || o.kind == NORM_NUC);
-    Stack a = values ? book_stack(&b, 0) : book_square(&b, 0);
+    book_open(&b, c, s, 1, values);
+    Stack a = values && o.kind != NORM_NUC ? book_stack(&b, 0) : book_square(&b, 0);
     Out out = book_out_real(&b, &a, -1, -1);
     if (a.m == 0 || a.n == 0)
         arg_error(c, 0, ERR_SHAPE, "%s is empty and has no condition number", arg_text(c, 0));
