@@ -193,13 +193,23 @@ static bool columns_rotate(Textbook *t, TextMat M, TextMat V, int64_t p, int64_t
     return true;
 }
 
+/* x less its parts along the first k columns of Q. */
+static void part_from(Textbook *t, TextMat Q, int64_t k, TextRow x)
+{
+    TextCell part;
+    for (int64_t j = 0; j < k; j++) {
+        text_dot(t, text_real(part.x), text_column(t->f, Q, 0, j), x, Q.rows);
+        text_axmy(t, t->f, x, text_real(part.x), text_column(t->f, Q, 0, j), Q.rows);
+    }
+}
+
 /* What has no direction of its own: each unit vector in turn, less its parts along the columns
  * before (twice is enough), until what is left is half as long as it is on average at least. */
 void textbook_complete(Textbook *t, TextMat Q, int64_t known)
 {
     Arith *f = t->f;
     TextMark mark = text_mark(t);
-    TextCell part, size;
+    TextCell size;
     int64_t unit = 0;
     for (int64_t k = known; k < Q.cols && !text_stop(t); unit++) {
         TextRow x = text_column(f, Q, 0, k);
@@ -209,11 +219,8 @@ void textbook_complete(Textbook *t, TextMat Q, int64_t known)
         }
         text_fill(f, x, t->zero, t->zero, Q.rows);
         text_fill(f, text_row(f, Q, unit, k), t->one, t->zero, 1);
-        for (int pass = 0; pass < 2; pass++)
-            for (int64_t j = 0; j < k; j++) {
-                text_dot(t, text_real(part.x), text_column(f, Q, 0, j), x, Q.rows);
-                text_axmy(t, f, x, text_real(part.x), text_column(f, Q, 0, j), Q.rows);
-            }
+        part_from(t, Q, k, x);
+        part_from(t, Q, k, x);
         textbook_norm2(t, size.x, x, Q.rows);
         char *enough = n_div(t, t->half, n_const(t, sqrt((double)Q.rows)));
         if (n_less(t, enough, size.x)) {
@@ -224,13 +231,31 @@ void textbook_complete(Textbook *t, TextMat Q, int64_t known)
     text_release(t, mark);
 }
 
+/* Column k of U = M / S, whose singular value is noise of the others: its direction is what the
+ * columns before leave of it, and any other where that is less than half. */
+static void settle_column(Textbook *t, TextMat U, int64_t k)
+{
+    TextCell size;
+    TextRow x = text_column(t->f, U, 0, k);
+    part_from(t, U, k, x);
+    textbook_norm2(t, size.x, x, U.rows);
+    if (n_order(t, size.x, t->half) == 1) {
+        part_from(t, U, k, x);
+        textbook_norm2(t, size.x, x, U.rows);
+        text_div(t, t->f, x, x, text_real(size.x), U.rows);
+    } else {
+        U.cols = k + 1;
+        textbook_complete(t, U, k);
+    }
+}
+
 void textbook_svd(Textbook *t, TextMat M, TextRow S, TextMat V)
 {
     Arith *f = t->f;
     TextMark mark = text_mark(t);
     Orthogonal o;
     int64_t n = M.cols, rotated = 1, nonzero = 0;
-    char *scale = text_scale(t, M);
+    char *scale = text_scale(t, M), *noise = text_take(t, f, 1);
     orthogonal_open(t, &o, M);
     if (V.re)
         identity(t, V);
@@ -246,9 +271,14 @@ void textbook_svd(Textbook *t, TextMat M, TextRow S, TextMat V)
     for (int64_t j = 0; j < n; j++)
         textbook_norm2(t, text_from(f, S, j).re, text_column(f, M, 0, j), M.rows);
     sort_values(t, S, n, true, M, V);
-    while (nonzero < n && n_sign(t, text_from(f, S, nonzero).re) == 1) {
+    if (V.re)
+        n_set(t, noise, n_mul(t, n_mul(t, t->eps, n_const(t, 4 * (double)M.rows)), S.re));
+    while (V.re && nonzero < n && n_sign(t, text_from(f, S, nonzero).re) == 1 && !text_stop(t)) {
+        const char *size = text_from(f, S, nonzero).re;
         TextRow u = text_column(f, M, 0, nonzero);
-        text_div(t, f, u, u, text_real(text_from(f, S, nonzero).re), M.rows);
+        text_div(t, f, u, u, text_real(size), M.rows);
+        if (nonzero && n_less(t, size, noise))
+            settle_column(t, M, nonzero);
         nonzero++;
     }
     if (V.re && nonzero < n)
