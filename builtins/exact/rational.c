@@ -2,6 +2,7 @@
  * Lanes are gathered into contiguous copies: big numbers cost more than moving 16 bytes. */
 #include "builtins/exact/rational.h"
 #include "interp/precision/cast.h"
+#include "interp/state/scope.h"
 #include "builtins/rows/rows.h"
 
 #include "core/base/error.h"
@@ -327,6 +328,13 @@ Value op_exact_unique(OpCall *c)
     if (!want_counts)
         return op_result(c, values);
     return tuple_make(c->in, "values", op_result(c, values), "counts", op_result(c, counts), NULL);
+}
+
+/* By the rows of its form in a precision scope. */
+Value op_exact_quantile(OpCall *c)
+{
+    Scope s = scope_implied(c->in, DT_RATIONAL);
+    return c->op->format(c, &s);
 }
 
 Value op_exact_median(OpCall *c)

@@ -26,6 +26,7 @@ Value op_exact_median(OpCall *);
 Value op_exact_min(OpCall *);
 Value op_exact_null(OpCall *);
 Value op_exact_prod(OpCall *);
+Value op_exact_quantile(OpCall *);
 Value op_exact_rank(OpCall *);
 Value op_exact_round(OpCall *);
 Value op_exact_rref(OpCall *);

@@ -6,8 +6,10 @@
 
 #include "core/base/error.h"
 #include "interp/op/elementwise.h"
+#include "interp/op/exact.h"
 #include "interp/op/heard.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -328,6 +330,24 @@ Value format_row(OpCall *c, const char *name, int n, ...)
     return op_root(c, op_call(c->in, op_named(c->in, name), args, n, weak));
 }
 
+Tensor *format_number(OpCall *c, int i)
+{
+    Rational cell;
+    Value v = c->args[i];
+    bool literal = v.tag == V_FLOAT && (c->weak >> i & 1);
+    if (literal && exact_literal(c->in, i, v.f, &cell))
+        return op_keep(c, tensor_scalar(&c->in->ctx, DT_RATIONAL, &cell));
+    return arg_tensor(c, i);
+}
+
+Value format_freedom(OpCall *c, int64_t n, int i, int64_t fallback)
+{
+    double less = arg_given(c, i) ? arg_float(c, i) : (double)fallback;
+    if (!arg_given(c, i) || (c->args[i].tag != V_TENSOR && less == floor(less)))
+        return v_int(n - (int64_t)less);
+    return format_row(c, "subtract", 2, v_int(n), v_tensor_raw(format_number(c, i)));
+}
+
 typedef Value (*Formula)(OpCall *, Value x, uint64_t axes, bool keep);
 
 /* axis=(…) */
@@ -383,16 +403,13 @@ static Value mean_of(OpCall *c, Value x, uint64_t axes, bool keep)
 
 static Value var_of(OpCall *c, Value x, uint64_t axes, bool keep)
 {
-    double ddof = arg_given(c, 2) ? arg_float(c, 2) : 0;
     Value d = format_row(c, "subtract", 2, x, mean_of(c, x, axes, true));
     Value square =
         is_complex((DType)x.tensor->dtype)
             ? format_row(c, "real", 1, format_row(c, "multiply", 2, d, format_row(c, "conj", 1, d)))
             : format_row(c, "multiply", 2, d, d);
     Value sum = format_row(c, "sum", 3, square, format_axes(c, axes), v_bool(keep));
-    double n = (double)length_over(x, axes) - ddof;
-    return format_row(c, "divide", 2, sum,
-                      n == (double)(int64_t)n ? v_int((int64_t)n) : v_float(n));
+    return format_row(c, "divide", 2, sum, format_freedom(c, length_over(x, axes), 2, 0));
 }
 
 static Value std_of(OpCall *c, Value x, uint64_t axes, bool keep)

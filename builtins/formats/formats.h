@@ -100,6 +100,11 @@ Value format_leave(OpCall *, Precise *, Scope *inner, Value rooted);
 /* A row on n values (its parameters in order), rooted. */
 Value format_row(OpCall *, const char *name, int n, ...);
 bool format_all_whole(const OpCall *);                  /* no argument has a fraction */
+/* Argument i in all its digits, a literal as it was written. Rooted. */
+Tensor *format_number(OpCall *, int i);
+/* n less argument i, or less `fallback` where it is not given: what sums of squares are divided
+ * by. In the format, an int where it is whole. */
+Value format_freedom(OpCall *, int64_t n, int i, int64_t fallback);
 /* x contiguous with the axes of the mask last; as one axis; with its last axis at `axis`. Rooted.
  */
 Tensor *format_axes_last(OpCall *, Tensor *x, uint64_t axes);

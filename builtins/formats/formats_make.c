@@ -108,6 +108,19 @@ static Value sequence(OpCall *c, Scope *s, Value start, Value step, int64_t n, i
     return x;
 }
 
+/* How many steps there are from start to stop: 3 from 0.6 to 0.9 by 0.1. Exactly; in mp, where 0.1
+ * is not 1/10, rounded as f64 rounds it. */
+static double steps_between(OpCall *c, const Scope *s, Value start, Value stop, Value step)
+{
+    Scope count = scope_of(dtype_base(s->format) == DT_MP ? s->format : DT_RATIONAL);
+    scope_enter(c->in, &count);
+    Value n = format_row(c, "divide", 2, format_row(c, "subtract", 2, stop, start), step);
+    n = format_row(c, "ceil", 1, n);
+    scope_leave(c->in, &count);
+    const Tensor *cell = op_keep(c, v_to_tensor(c->in, n, 0));
+    return element_f64((DType)cell->dtype, cell->data);
+}
+
 Value op_format_arange(OpCall *c, Scope *s)
 {
     int i = op_sig(c->in, c->op)->dtype;
@@ -127,8 +140,10 @@ Value op_format_arange(OpCall *c, Scope *s)
     if (!(fabs(n) < 0x1p40))
         arg_error(c, 1, ERR_VALUE, "from %g to %g in steps of %g is no finite sequence", start,
                   stop, step);
-    Value x = sequence(c, &t, one ? v_int(0) : c->args[0], arg_given(c, 2) ? c->args[2] : v_int(1),
-                       n > 0 ? (int64_t)n : 0, 0);
+    Value from = one ? v_int(0) : c->args[0], by = arg_given(c, 2) ? c->args[2] : v_int(1);
+    if (t.format != DT_INTERVAL)
+        n = steps_between(c, &t, from, c->args[one ? 0 : 1], by);
+    Value x = sequence(c, &t, from, by, n > 0 ? (int64_t)n : 0, 0);
     target_done(s, &t);
     return v_retain(x);
 }
@@ -139,8 +154,7 @@ static void put_stop(OpCall *c, Scope *s, Value x, Value stop)
     Tensor *t = x.tensor;
     int64_t bytes = dtype_info((DType)t->dtype)->bytes;
     scope_enter(c->in, s);
-    Value end = op_root(c, op_call(c->in, op_named(c->in, "cast"),
-                                   (Value[]){ stop, v_format(s->format) }, 2, 0));
+    Value end = format_row(c, "cast", 2, stop, v_format(s->format));
     scope_leave(c->in, s);
     memcpy(t->data + (t->size - 1) * bytes, end.tensor->data, (size_t)bytes);
 }
@@ -304,13 +318,12 @@ static Tensor *variables(OpCall *c, Precise *p)
 }
 
 /* X X^H / (n - ddof) of centred rows. */
-static Value cov_of(OpCall *c, Tensor *x, double ddof)
+static Value cov_of(OpCall *c, Tensor *x, Value by)
 {
     Value mean = format_row(c, "mean", 3, v_tensor_raw(x), v_int(-1), v_bool(true));
     Value d = format_row(c, "subtract", 2, v_tensor_raw(x), mean);
     Value product = format_row(c, "matmul", 2, d, format_row(c, "ctranspose", 1, d));
-    double by = (double)tensor_shape(x)[1] - ddof;
-    return format_row(c, "divide", 2, product, by == floor(by) ? v_int((int64_t)by) : v_float(by));
+    return format_row(c, "divide", 2, product, by);
 }
 
 /* One variable gives a number, not a 1x1 matrix. */
@@ -328,10 +341,10 @@ static Value run_cov(OpCall *c, Precise *p)
     Scope inner;
     if (arg_given(c, 5) || arg_given(c, 6))
         format_refuse(c, p->scope->format);
-    double ddof = arg_given(c, 4) ? arg_float(c, 4) : arg_bool(c, 3, false) ? 0 : 1;
     Tensor *x = variables(c, p);
     format_enter(c, p, &inner);
-    return format_leave(c, p, &inner, one_or_matrix(c, cov_of(c, x, ddof)));
+    Value by = format_freedom(c, tensor_shape(x)[1], 4, !arg_bool(c, 3, false));
+    return format_leave(c, p, &inner, one_or_matrix(c, cov_of(c, x, by)));
 }
 
 static Value run_corrcoef(OpCall *c, Precise *p)
@@ -339,7 +352,7 @@ static Value run_corrcoef(OpCall *c, Precise *p)
     Scope inner;
     Tensor *x = variables(c, p);
     format_enter(c, p, &inner);
-    Value cov = cov_of(c, x, 1);
+    Value cov = cov_of(c, x, v_int(tensor_shape(x)[1] - 1));
     Value scale = format_row(c, "sqrt", 1, format_row(c, "real", 1, format_row(c, "diag", 1, cov)));
     Value r = format_row(c, "divide", 2, cov, format_row(c, "outer", 2, scale, scale));
     return format_leave(c, p, &inner, one_or_matrix(c, r));

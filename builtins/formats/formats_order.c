@@ -260,55 +260,139 @@ static Tensor *sorted_lanes(OpCall *c, Tensor *x, uint64_t axes)
     return format_row(c, "sort", 1, v_tensor_raw(x)).tensor;
 }
 
-static Value quantile_value(OpCall *c, Tensor *x, double q)
+static bool compares(OpCall *c, const char *row, Value x, Value y)
 {
-    int64_t n = tensor_shape(x)[x->rank - 1], k = (int64_t)floor(q * (double)(n - 1));
-    double t = q * (double)(n - 1) - (double)k;
-    Value low = pick(c, x, k);
-    if (t == 0 || k + 1 >= n)
+    Value r = format_row(c, row, 2, x, y);
+    return r.tag == V_BOOL ? r.i != 0 : *(const bool *)(const void *)r.tensor->data;
+}
+
+/* Where q lies between the n elements of the sorted lanes; q (n - 1) in the format. */
+static Value quantile_between(OpCall *c, Tensor *x, Value q)
+{
+    int64_t n = tensor_shape(x)[x->rank - 1];
+    Value at = format_row(c, "multiply", 2, q, v_int(n - 1));
+    const Tensor *whole = op_keep(c, v_to_tensor(c->in, format_row(c, "floor", 1, at), 0));
+    bool ends = whole->dtype == DT_INTERVAL;
+    int64_t k = (int64_t)(ends ? ((const Interval *)(const void *)whole->data)->lo
+                               : element_f64((DType)whole->dtype, whole->data));
+    if (k + 1 >= n)
+        return pick(c, x, n - 1);
+    Value low = pick(c, x, k), high = pick(c, x, k + 1);
+    Value t = format_row(c, "subtract", 2, at, v_int(k));
+    if (!ends && compares(c, "equal", t, v_int(0)))
         return low;
-    Value high = pick(c, x, k + 1);
-    if (t == 0.5)
+    if (!ends && compares(c, "equal", format_row(c, "multiply", 2, t, v_int(2)), v_int(1)))
         return format_row(c, "divide", 2, format_row(c, "add", 2, low, high), v_int(2));
-    Value step = format_row(c, "multiply", 2, format_row(c, "subtract", 2, high, low), v_float(t));
+    Value step = format_row(c, "multiply", 2, format_row(c, "subtract", 2, high, low), t);
     return format_row(c, "add", 2, low, step);
 }
 
-static Value quantile_row(OpCall *c, Scope *s, double q, int axis_argument)
+/* It does not fall with q: that of an interval lies between those of its ends. */
+static Value quantile_enclosed(OpCall *c, Tensor *x, Interval q)
 {
+    Ctx *ctx = &c->in->ctx;
+    Interval ends[2] = { { q.lo, q.lo }, { q.hi, q.hi } };
+    Tensor *r[2];
+    for (int i = 0; i < 2; i++) {
+        Tensor *end = op_keep(c, tensor_scalar(ctx, DT_INTERVAL, &ends[i]));
+        r[i] = op_keep(c, tensor_copy(ctx, quantile_between(c, x, v_tensor_raw(end)).tensor));
+    }
+    for (int64_t i = 0; i < r[0]->size; i++)
+        ((Interval *)(void *)r[0]->data)[i].hi = ((const Interval *)(const void *)r[1]->data)[i].hi;
+    return v_tensor_raw(r[0]);
+}
+
+/* nan where a lane has one, which is then its last element. */
+static Value quantile_value(OpCall *c, Tensor *x, const Tensor *q, int64_t i)
+{
+    DType dt = (DType)q->dtype;
+    const char *cell = q->data + i * dtype_info(dt)->bytes;
+    if (dt == DT_INTERVAL)
+        return quantile_enclosed(c, x, *(const Interval *)(const void *)cell);
+    Tensor *one = op_keep(c, tensor_scalar(&c->in->ctx, dt, cell));
+    Value r = quantile_between(c, x, v_tensor_raw(one));
+    if (dt == DT_RATIONAL)
+        return r;
+    Value last = pick(c, x, tensor_shape(x)[x->rank - 1] - 1);
+    return format_row(c, "where", 3, format_row(c, "isnan", 1, last), last, r);
+}
+
+/* The axes of q come first, then those of x that are left. */
+static Value quantile_row(OpCall *c, Scope *s, Tensor *q, int axis_argument)
+{
+    Ctx *ctx = &c->in->ctx;
     Tensor *x = rounded(c, s, 0);
     uint64_t axes = arg_axes(c, axis_argument, x->rank);
-    Value r = quantile_value(c, sorted_lanes(c, x, axes), q);
-    if (!arg_bool(c, axis_argument + 1, false))
-        return v_retain(r);
-    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
-    Tensor *t = op_keep(c, v_to_tensor(c->in, r, 0));
-    t = op_keep(c, tensor_compact(&c->in->ctx, t));
-    for (int64_t step = 1, a = x->rank - 1; a >= 0; a--) {
-        shape[a] = axes >> a & 1 ? 1 : tensor_shape(x)[a];
-        strides[a] = step;
-        step *= shape[a];
+    bool keep = arg_bool(c, axis_argument + 1, false);
+    int64_t shape[2 * TENSOR_RANK_MAX], bytes = dtype_info((DType)x->dtype)->bytes;
+    int rank = q->rank;
+    memcpy(shape, tensor_shape(q), (size_t)rank * sizeof *shape);
+    for (int a = 0; a < x->rank; a++)
+        if (keep || !(axes >> a & 1))
+            shape[rank++] = axes >> a & 1 ? 1 : tensor_shape(x)[a];
+    if (rank > TENSOR_RANK_MAX)
+        arg_error(c, 0, ERR_SHAPE, "the result would have %d axes, more than %d", rank,
+                  TENSOR_RANK_MAX);
+    x = sorted_lanes(c, x, axes);
+    Tensor *out = op_keep(c, tensor_new(ctx, (DType)x->dtype, rank, shape));
+    for (int64_t i = 0; i < q->size; i++) {
+        Value *mark = c->in->sp, r = quantile_value(c, x, q, i);
+        Tensor *t = op_keep(c, tensor_compact(ctx, op_keep(c, v_to_tensor(c->in, r, 0))));
+        memcpy(out->data + i * t->size * bytes, t->data, (size_t)(t->size * bytes));
+        stack_cut(c->in, mark);
+        format_collect(c);
     }
-    return v_tensor_raw(tensor_view(&c->in->ctx, t, x->rank, shape, strides, t->data));
+    return op_result(c, out);
+}
+
+static Tensor *contiguous(OpCall *c, Scope *s, Tensor *t)
+{
+    Precise p;
+    precise_open(&p, c->in, s);
+    t = op_keep(c, precise_round(&p, c->op, t));
+    precise_close(&p);
+    return op_keep(c, tensor_compact(&c->in->ctx, t));
 }
 
 Value op_format_median(OpCall *c, Scope *s)
 {
+    double half = 0.5;
     if (format_is_binary(s->format))
         return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, true);
-    return s->format == DT_RATIONAL ? precise_outside(c, s, DT_NONE, true)
-                                    : quantile_row(c, s, 0.5, 1);
+    if (s->format == DT_RATIONAL)
+        return precise_outside(c, s, DT_NONE, true);
+    Tensor *q = op_keep(c, tensor_scalar(&c->in->ctx, DT_F64, &half));
+    return quantile_row(c, s, contiguous(c, s, q), 1);
+}
+
+/* An interval that reaches beyond an end by rounding ends there. */
+static void check_fraction(OpCall *c, const Tensor *q, int64_t i)
+{
+    DType dt = (DType)q->dtype;
+    char *cell = q->data + i * dtype_info(dt)->bytes;
+    bool holds;
+    if (dt == DT_INTERVAL) {
+        Interval *v = (Interval *)(void *)cell;
+        holds = v->lo <= 1 && v->hi >= 0;
+        if (holds)
+            *v = (Interval){ v->lo < 0 ? 0 : v->lo, v->hi > 1 ? 1 : v->hi };
+    } else {
+        Value v = v_tensor_raw(op_keep(c, tensor_scalar(&c->in->ctx, dt, cell)));
+        holds = compares(c, "greater_equal", v, v_int(0)) &&
+                compares(c, "less_equal", v, v_int(1));
+    }
+    if (!holds)
+        arg_error(c, 1, ERR_VALUE, "a quantile is asked for a fraction between 0 and 1, not %g",
+                  element_f64(dt, cell));
 }
 
 Value op_format_quantile(OpCall *c, Scope *s)
 {
     if (format_is_binary(s->format))
         return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, true);
-    if (s->format == DT_RATIONAL || (c->args[1].tag == V_TENSOR && c->args[1].tensor->rank > 0))
-        format_refuse(c, s->format);
-    double q = arg_float(c, 1);
-    if (!(q >= 0 && q <= 1))
-        arg_error(c, 1, ERR_VALUE, "a quantile is asked for a fraction between 0 and 1, not %g", q);
+    Tensor *q = op_keep(c, tensor_copy(&c->in->ctx, contiguous(c, s, format_number(c, 1))));
+    for (int64_t i = 0; i < q->size; i++)
+        check_fraction(c, q, i);
     return quantile_row(c, s, q, 2);
 }
 

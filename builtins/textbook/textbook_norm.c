@@ -72,7 +72,7 @@ static void order_power(Book *b, NormOrder *o, int i)
     Textbook *t = &b->t;
     if (!o->given || o->kind != NORM_P || isinf(o->p))
         return;
-    const Tensor *p = op_keep(b->c, v_to_tensor(b->c->in, b->c->args[i], 0));
+    const Tensor *p = format_number(b->c, i);
     TextRow x = textbook_vector(t, 1);
     textbook_load(t, (TextMat){ x.re, NULL, 1, 1, 1, 1 }, (DType)p->dtype, p->data, 1, 1);
     bool round = o->p == 0 || o->p == 1 || o->p == 2;
