@@ -8,6 +8,7 @@
 #include "kernels/random/rng.h"
 #include "kernels/axis/sort.h"
 #include "interp/state/format.h"
+#include "interp/state/scope.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,6 +32,17 @@ static DType made_dtype(OpCall *c, int i, const Device *on, DType fallback)
                        fallback == DT_F64 ? "without dtype= it is the device's widest float" : NULL,
                        "%s has no %s", on->name, dtype_name(dt));
     return dt;
+}
+
+/* dtype= of digits that f64 does not have: the row's form makes the numbers in it. */
+static bool made_in_format(OpCall *c, int i, Value *r)
+{
+    DType dt = arg_dtype(c, i, DT_F64);
+    if (dtype_plain(dt) || dt == DT_RATIONAL)
+        return false;
+    Scope s = scope_implied(c->in, dt);
+    *r = c->op->format(c, &s);
+    return true;
 }
 
 /* The result, on its device. */
@@ -221,8 +233,11 @@ Value op_run_arange(OpCall *c)
                is_int_argument(c, 2);
     Tensor *out;
     Device *on = made_on(c, 4);
+    Value exact;
     if (arg_given(c, 2) && arg_float(c, 2) == 0)
         arg_error(c, 2, ERR_VALUE, "step is 0");
+    if (!whole && made_in_format(c, 3, &exact))
+        return exact;
     if (whole) {
         int64_t start = one ? 0 : arg_int(c, 0), stop = arg_int(c, one ? 0 : 1);
         out = int_sequence(c, start, stop, arg_given(c, 2) ? arg_int(c, 2) : 1);
@@ -252,6 +267,9 @@ static Tensor *points(OpCall *c, bool endpoint)
 Value op_run_linspace(OpCall *c)
 {
     Device *on = made_on(c, 5);
+    Value exact;
+    if (made_in_format(c, 4, &exact))
+        return exact;
     Tensor *out = points(c, arg_bool(c, 3, true));
     return made(c, on, cast_to(c, out, made_dtype(c, 4, on, DT_F64)));
 }
@@ -260,6 +278,9 @@ Value op_run_logspace(OpCall *c)
 {
     double base = arg_given(c, 3) ? arg_float(c, 3) : 10;
     Device *on = made_on(c, 6);
+    Value exact;
+    if (made_in_format(c, 5, &exact))
+        return exact;
     Tensor *out = points(c, arg_bool(c, 4, true));
     double *v = (double *)out->data;
     for (int64_t i = 0; i < out->size; i++) {
