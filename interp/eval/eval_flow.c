@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/memory/progress.h"
 #include "interp/op/arith.h"
+#include "interp/output/fix_text.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/op/scalar.h"
 #include "interp/eval/eval_assign.h"
@@ -44,7 +45,7 @@ bool truth(Interp *in, Value v)
     v = v_plain(v);
     if (v.tag == V_BOOL)
         return v.i != 0;
-    char what[96], quoted[64], help[160] = "";
+    char what[96], quoted[64], help[300] = "";
     const char *text = condition_text(in, quoted, sizeof quoted);
     const char *is = v_article(v, what, sizeof what);
     if (v.tag == V_TENSOR && v.tensor->rank > 0) {
@@ -52,6 +53,8 @@ bool truth(Interp *in, Value v)
         snprintf(help, sizeof help, !text ? "any(…) or all(…) of it gives one bool"
                                   : bools ? "any(%s) or all(%s)" : "any(%s != 0) or all(%s != 0)",
                                   text, text);
+        if (bools)
+            fix_masks(in, in->at ? in->at->node : NULL, help, sizeof help);
         err_raise_help(&in->ctx, ERR_TYPE, help,
                        "a condition must be one bool, but this is %s", is);
     }

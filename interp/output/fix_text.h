@@ -2,11 +2,14 @@
 #ifndef RICCI_INTERP_FIX_TEXT_H
 #define RICCI_INTERP_FIX_TEXT_H
 
-#include "core/base/error.h"
+#include "interp/state/interp.h"
 
 /* The user's text of the construct that failed with operand i replaced, if that makes a short
  * line. */
 bool fix_replace(const Error *, int operand, const char *by, char *out, size_t cap);
+/* The help for bools at n, where one bool was wanted beside `and`, `or` or `not`. False: none of
+ * these is there. */
+bool fix_masks(Interp *, const struct Node *n, char *help, size_t cap);
 /* Is operand i a plain number as the user wrote it? */
 bool fix_number(const Error *, int operand);
 
