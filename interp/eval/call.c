@@ -359,7 +359,7 @@ Value call_named(Interp *in, Value callee, const Value *args, int count, const N
 }
 
 /* ---- call nodes ---- */
-static unsigned site_weak(const Exec *x)
+unsigned site_weak(const Exec *x)
 {
     const CallSite *site = x->data;
     unsigned weak = site->weak;

@@ -12,6 +12,7 @@ Value call_value(Interp *, Value callee, const Value *args, int count);
 Value call_named(Interp *, Value callee, const Value *args, int count, const Name *const *names,
                  const Value *named, int named_count);
 
+unsigned site_weak(const Exec *);            /* of a call node: OpCall.weak of its arguments */
 Value eval_call_local(Interp *, const Exec *);       /* sa: the callee's slot */
 Value eval_call_global(Interp *, const Exec *);
 Value eval_call_self(Interp *, const Exec *);

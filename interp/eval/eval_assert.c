@@ -1,6 +1,6 @@
-/* `assert condition, message`. A comparison of two values is evaluated operand by operand, each
- * once, and a false one tells both: `a == b is false (a is 3, b is 4)`. It must not evaluate
- * anything twice. */
+/* `assert condition, message`. A comparison of two values, by its sign or by name, is evaluated
+ * operand by operand, each once, and a false one tells both: `a == b is false (a is 3, b is 4)`. It
+ * must not evaluate anything twice. */
 #include "interp/eval/eval_assert.h"
 #include "interp/eval/eval_name.h"
 #include "interp/op/op.h"
@@ -112,19 +112,20 @@ static void help_near_zero(Interp *in, Error *e, const Node *n, double differenc
                  a, b, (int)ceil(log10(difference)));
 }
 
-static bool is_approx(const Node *n, const Value *values)
+static bool is_near(const Op *row, const Value *values)
 {
-    return values && n->ops[0] == TK_APPROX && v_is_numeric(values[0]) && v_is_numeric(values[1]);
+    return row->near && v_is_numeric(values[0]) && v_is_numeric(values[1]);
 }
 
-/* A false comparison `n` of two values, whose message stands in in->scratch. own: that message is
+/* A false comparison of two values, whose message stands in in->scratch. own: that message is
  * the program's; the values then stand on a line below it. */
 static _Noreturn void raise_comparison(Interp *in, const Exec *x, const Value *values, bool own)
 {
-    const Node *n = x->node->a;
+    const Node *n = x->c->node;
     Value difference = v_none();
     Buf *out = &in->scratch;
-    bool approx = is_approx(n, values) && largest_difference(in, values[0], values[1], &difference);
+    bool approx = is_near(x->data, values) &&
+                  largest_difference(in, values[0], values[1], &difference);
     v_push(in, difference);
     Error *e = own ? err_new(&in->ctx, ERR_ASSERT, "%s", buf_cstr(out)) : NULL;
     if (own)
@@ -144,7 +145,7 @@ static _Noreturn void raise_comparison(Interp *in, const Exec *x, const Value *v
         err_append_line(e, buf_cstr(out));
     err_underline(e, 0);
     err_underline(e, 1);
-    if (approx && difference.tag == V_FLOAT)
+    if (approx && difference.tag == V_FLOAT && n->count == 2)
         help_near_zero(in, e, n, difference.f);
     err_throw(e);
 }
@@ -224,6 +225,29 @@ static Value eval_assert_compare(Interp *in, const Exec *x)
     raise_false(in, x, side);
 }
 
+/* c: the call of such a row by its name, which may be a variable's by now. */
+static Value eval_assert_called(Interp *in, const Exec *x)
+{
+    const Exec *call = x->c;
+    const CallSite *site = call->data;
+    if (((const GlobalRef *)call->a->data)->slot->tag != V_UNDEF)
+        return eval_assert(in, x);
+    Value *side = in->sp;
+    for (uint32_t i = 0; i < call->count; i++)
+        v_push(in, exec_run(in, call->list[i]));
+    in->at = call;
+    v_push(in, op_apply(in, x->data, side, (int)site->positional, site_weak(call), site->names,
+                        side + site->positional, (int)site->named));
+    in->at = x->a;
+    if (truth(in, in->sp[-1])) {
+        stack_drop(in, side);
+        return v_none();
+    }
+    if (x->b)
+        raise_message(in, x, side);
+    raise_false(in, x, side);
+}
+
 /* ---- lowering ---- */
 static bool compares_two(const Node *n)
 {
@@ -236,19 +260,41 @@ static bool compares_two(const Node *n)
     }
 }
 
+/* The row that a call compares two values with: one that a sign stands for, or that says how near
+ * they are; NULL: it is no such call. */
+static const Op *row_called(Lower *lo, const Exec *x)
+{
+    static const Operator signs[] = { TK_EQ, TK_NE, TK_LT, TK_LE, TK_GT, TK_GE, TK_APPROX };
+    const CallSite *site = x->data;
+    const Op *row;
+    bool call = x->node->kind == ND_CALL && x->a && x->a->eval == eval_global && site;
+    if (!call || site->spread || site->positional != 2 ||
+        !(row = op_find(lo->in, x->a->node->name)))
+        return NULL;
+    bool compares = row->near;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        compares |= op_operator(lo->in, signs[i]) == row;
+    return compares ? row : NULL;
+}
+
 const Exec *lower_assert(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, compares_two(n->a) ? eval_assert_compare : eval_assert, n);
     x->b = n->b ? lower_operand(lo, n->b) : NULL;
     if (x->eval == eval_assert) {
         x->a = lower_operand(lo, n->a);
+        x->data = (void *)row_called(lo, x->a);
+        if (x->data) {
+            x->eval = eval_assert_called;
+            x->c = x->a;
+        }
         return x;
     }
     Exec *link = exec_new(lo, NULL, n->a);
     link->a = lower_operand(lo, n->a->list[0]);
     link->b = lower_operand(lo, n->a->list[1]);
     link->op = n->a->ops[0];
-    link->data = (void *)op_operator(lo->in, (Operator)link->op);
+    link->data = x->data = (void *)op_operator(lo->in, (Operator)link->op);
     link->flags = lo->scoped ? XF_SCOPED : 0;
     x->c = link;
     return x;
