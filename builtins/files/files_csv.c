@@ -63,7 +63,8 @@ static Value csv_matrix(CsvReader r)
 
 /* ---- columns ---- */
 
-/* What the fields of each column are: bits of CsvKind, one byte per column. */
+/* What the fields of each column are: bits of CsvKind, one byte per column. r may stand before rows
+ * that nobody has measured. */
 static const uint8_t *csv_kinds(CsvReader r)
 {
     OpCall *c = r.call;
@@ -71,9 +72,10 @@ static const uint8_t *csv_kinds(CsvReader r)
     uint8_t *kind = (uint8_t *)kinds->data;
     memset(kind, 0, (size_t)r.columns);
     for (int64_t i = 0; i < r.rows && csv_more(&r); i++, r.line++) {
-        for (int64_t j = 0; j < r.columns; j++) {
-            csv_field(&r);
-            if (r.slot[j] >= 0 && !(kind[j] & CSV_TEXT))
+        bool last = false;
+        for (int64_t j = 0; !last; j++) {
+            last = csv_field(&r);
+            if (j < r.columns && r.slot[j] >= 0 && !(kind[j] & CSV_TEXT))
                 kind[j] |= (uint8_t)csv_kind(&r);
         }
         if ((i & 1023) == 0)
@@ -126,13 +128,14 @@ static Value csv_text(CsvReader *r, int64_t line, int64_t j)
     return v_str(str_new(&r->call->in->ctx, r->field, csv_listed(&trimmed) ? 0 : r->len));
 }
 
-static Value csv_columns(CsvReader r)
+/* like: the rows that say what the columns are. */
+static Value csv_columns(CsvReader r, CsvReader like)
 {
     OpCall *c = r.call;
     if (r.rows > UINT32_MAX / 2)
         file_error_help(c, r.path, "rows=0:1000000 reads a piece of it",
                         "%lld rows are more than columns can have", (long long)r.rows);
-    const Tuple *columns = csv_empty_columns(&r, csv_kinds(r));
+    const Tuple *columns = csv_empty_columns(&r, csv_kinds(like));
     int64_t i = 0;
     for (; i < r.rows && csv_more(&r); i++, r.line++) {
         int64_t line = r.line;
@@ -188,7 +191,8 @@ static bool csv_named(CsvReader r, bool marked)
     return marked || !csv_all_numbers(r, &fields);
 }
 
-/* r stands at the first row, whose header and columns are known. */
+/* r stands at the first row, whose header and columns are known. Columns of an empty piece are what
+ * those of the file are. */
 static Value csv_rows(CsvReader r, const Bytes *b)
 {
     CsvReader first = r;
@@ -196,7 +200,10 @@ static Value csv_rows(CsvReader r, const Bytes *b)
     int64_t most = csv_rows_begin(&r, b);
     CsvReader behind = csv_measure(r, most, &r.rows, &r.columns);
     behind.rows = r.rows;
-    Value v = arg_bool(r.call, LOAD_COLUMNS, false) ? csv_columns(r) : csv_matrix(r);
+    CsvReader like = r.rows ? r : first;
+    like.columns = r.columns;
+    like.rows = r.rows ? r.rows : INT64_MAX;
+    Value v = arg_bool(r.call, LOAD_COLUMNS, false) ? csv_columns(r, like) : csv_matrix(r);
     csv_rows_end(&behind, b);
     return v;
 }

@@ -188,7 +188,10 @@ static void put_columns(CsvWriter *w, const Tuple *t, const char *as)
                 continue;
             }
             const Tensor *x = column[j].tensor;
-            put_element(w, (DType)x->dtype, x->data + i * dtype_info(x->dtype)->bytes);
+            if (x->dtype == DT_BOOL)            /* which load has as bools again */
+                buf_puts(&w->b, x->data[i] ? "true" : "false");
+            else
+                put_element(w, (DType)x->dtype, x->data + i * dtype_info(x->dtype)->bytes);
         }
         buf_putc(&w->b, '\n');
     }
