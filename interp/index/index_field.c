@@ -6,8 +6,11 @@
 #include "interp/index/index.h"
 #include "interp/show/place_facts.h"
 #include "interp/op/peers.h"
+#include "interp/op/texts.h"
+#include "interp/output/fix_text.h"
 #include "interp/device/place.h"
 #include "interp/state/stdlib_files.h"
+#include "core/system/ascii.h"
 
 #include <string.h>
 
@@ -122,6 +125,28 @@ static const char *operand_or_x(Interp *in)
     return text ? text : "x";
 }
 
+/* The help calls a row of one string with a tuple of them: it is made to call it of each. */
+static void each_text(Interp *in, Error *e, const char *operand)
+{
+    char fixed[200];
+    const char *code = e->help;
+    size_t n = strlen(operand);
+    for (const char *p = code ? strstr(code, operand) : NULL; p; p = strstr(p + n, operand)) {
+        size_t open = (size_t)(p - code), from;
+        if (open == 0 || code[--open] != '(')
+            continue;
+        for (from = open; from > 0; from--)
+            if (!ascii_alnum(code[from - 1]) && code[from - 1] != '_')
+                break;
+        const Name *name = names_find(&in->names, code + from, open - from);
+        const Op *op = name ? op_find(in, name) : NULL;
+        if (op && op->one_text && fix_each(code, from, operand, fixed, sizeof fixed)) {
+            err_help(e, "%s", fixed);
+            return;
+        }
+    }
+}
+
 static _Noreturn void raise_no_fields(Interp *in, Value base, const Name *name)
 {
     char what[80], form[160];
@@ -130,13 +155,19 @@ static _Noreturn void raise_no_fields(Interp *in, Value base, const Name *name)
     Error *e = err_new(&in->ctx, ERR_NAME, "%s is %s and has no field %s",
                        err_operand_text(&in->ctx, 0), v_describe_a(base, what, sizeof what),
                        name->text);
-    if (peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from))
+    bool texts = texts_is(base);
+    if (peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from)) {
+        if (texts)
+            each_text(in, e, text);
         err_throw(e);
+    }
     if (f) {
         fill_form(form, sizeof form, f->write, text);
         err_help(e, "%s", form);
     } else if (op_find(in, name)) {
         err_help(e, "%s(%s)", name->text, text);
+        if (texts)
+            each_text(in, e, text);
     } else if (base.tag == V_TENSOR && base.tensor->rank == 2 && e->where.operands > 0) {
         err_help(e, "a column is %s[:, 0]; load(\"data.csv\", columns=true) keeps their names",
                  err_operand_text(&in->ctx, 0));

@@ -11,6 +11,8 @@
 #include "interp/op/exact.h"
 #include "interp/state/format.h"
 #include "interp/op/optable.h"
+#include "interp/op/texts.h"
+#include "interp/output/fix_text.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,12 +71,29 @@ void arg_error_help(OpCall *c, int i, ErrKind kind, const char *help, const char
     err_throw(e);
 }
 
+/* The running call of a tuple of strings, made of each of them. */
+static bool each_text(OpCall *c, char *help, size_t cap)
+{
+    char call[160];
+    Where where = { 0 };
+    if (c->in->ctx.locate)
+        c->in->ctx.locate(&c->in->ctx, &where);
+    const Source *s = where.source;
+    size_t n = s && where.span.to <= s->len ? where.span.to - where.span.from : sizeof call;
+    if (n >= sizeof call || memchr(s->text + where.span.from, '\n', n))
+        return false;
+    memcpy(call, s->text + where.span.from, n);
+    call[n] = '\0';
+    return fix_each(call, 0, arg_text(c, 0), help, cap);
+}
+
 /* `zeros: dtype is a format, not a string`. */
 _Noreturn static void wants(OpCall *c, int i, const char *what)
 {
     char given[96], help[160];
     Value v = i < c->count ? c->args[i] : v_undef();
-    arg_error_help(c, i, ERR_TYPE, v_instead(v, help, sizeof help, arg_text(c, i)),
+    bool each = i == 0 && c->op->one_text && texts_is(v) && each_text(c, help, sizeof help);
+    arg_error_help(c, i, ERR_TYPE, each ? help : v_instead(v, help, sizeof help, arg_text(c, i)),
                    "%s must be %s, not %s", arg_name(c, i), what,
                    v_article(v, given, sizeof given));
 }
