@@ -24,7 +24,8 @@ Value field_read(Interp *, Value base, const Name *);   /* modules too */
 bool value_grows(Interp *, Value *slot, Value v);
 
 /* eval_grow.c. c: the plain assignment; sa: the variable, or data: the target if it is none. */
-Value eval_append(Interp *, const Exec *);     /* t = append(t, v): a = the name, b = v */
+/* t = append(t, v), a row that grows: k = the row, a = its name, b = v */
+Value eval_append(Interp *, const Exec *);
 Value eval_grow_sum(Interp *, const Exec *);   /* s = s + u + v: list = sums, innermost first */
 Value eval_grow_text(Interp *, const Exec *);  /* s = "{s} and {v}": a = the text */
 

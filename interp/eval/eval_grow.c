@@ -127,8 +127,7 @@ Value eval_append(Interp *in, const Exec *x)
         tuple_push(&in->ctx, &slot->tuple, NULL, v_retain(v));    /* copies if value shares it */
     } else if (!vector_push(in, slot, v, weak)) {
         in->at = x->c->a;
-        Value r = op_apply(in, op_named(in, "append"), (Value[]){ *slot, v }, 2, weak ? 2 : 0,
-                           NULL, NULL, 0);
+        Value r = op_apply(in, x->k.op, (Value[]){ *slot, v }, 2, weak ? 2 : 0, NULL, NULL, 0);
         slot_put(in, slot, r);
     }
     stack_drop(in, mark);

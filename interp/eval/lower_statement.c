@@ -350,6 +350,7 @@ static Exec *lower_grown(Lower *lo, const Node *n, EvalFn eval)
 static const Exec *lower_append(Lower *lo, const Node *n, const Node *call)
 {
     Exec *x = lower_grown(lo, n, eval_append);
+    x->k = v_op(op_find(lo->in, call->a->name));
     x->a = lower_operand(lo, call->a);
     x->b = lower_operand(lo, call->list[1]);
     return x;
