@@ -334,8 +334,7 @@ static bool joins(const OpCall *c, int i)
 {
     const OpSig *sig = op_sig(c->in, c->op);
     return c->args[i].tag == V_TUPLE && tape_of(c->args[i], NULL) && c->args[i].tuple->count &&
-           !(c->op->devices & DEV_ANYWHERE) && !(sig->variadic && i >= sig->fixed) &&
-           c->op != op_named(c->in, "to");
+           !(c->op->devices & DEV_ANYWHERE) && !(sig->variadic && i >= sig->fixed);
 }
 
 static Value record_row(OpCall *call, const Aspect *rest)
