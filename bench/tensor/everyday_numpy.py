@@ -70,6 +70,8 @@ for name, T in ("f64", M), ("f32", M32):
     report(f"transpose_{name}", lambda: np.ascontiguousarray(T.T))
     report(f"cumsum_axis0_{name}", lambda: np.cumsum(T, axis=0))
 report("sort_i64", lambda: np.sort(ints))
+many = (x * 10**15).astype(np.int64)
+report("sort_many_i64", lambda: np.sort(many))
 report("shuffle", lambda: rng.permutation(x))
 report("choice_few", lambda: rng.choice(n, 1000, replace=False))
 report("choice_half", lambda: rng.choice(n, 500000, replace=False))

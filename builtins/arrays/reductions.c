@@ -218,34 +218,49 @@ typedef struct SortJob {
     const Tensor *x, *out;
     int axis;
     unsigned how;
-    bool positions;
-    uint64_t *scratch;         /* 4 n words per worker */
+    uint64_t *scratch;
+    int64_t words;             /* of it per worker */
 } SortJob;
 
-static void sort_lanes(void *arg, int64_t begin, int64_t end, int worker)
+static void sort_values(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const SortJob *job = arg;
+    int64_t n = tensor_shape(job->x)[job->axis];
+    uint64_t *scratch = job->scratch + worker * job->words;
+    SortLanes l;
+    l.dt = (DType)job->x->dtype;
+    l.how = job->how;
+    l.n = n;
+    l.step = tensor_strides(job->x)[job->axis];
+    l.to_step = tensor_strides(job->out)[job->axis];
+    for (int64_t lane = begin, some; lane < end && !*job->ctx->interrupt; lane += some) {
+        some = end - lane < SORT_TOGETHER(n) ? end - lane : SORT_TOGETHER(n);
+        for (int64_t k = 0; k < some; k++) {
+            l.x[k] = lane_data(job->x, job->axis, lane + k);
+            l.to[k] = lane_data(job->out, job->axis, lane + k);
+        }
+        sort_lanes(job->ctx, &l, (int)some, scratch);
+    }
+}
+
+static void sort_positions(void *arg, int64_t begin, int64_t end, int worker)
 {
     const SortJob *job = arg;
     DType dt = (DType)job->x->dtype;
-    int64_t n = tensor_shape(job->x)[job->axis];
-    uint64_t *keys = job->scratch + (size_t)worker * 4 * (size_t)n, *spare = keys + n;
+    int64_t n = tensor_shape(job->x)[job->axis], step = tensor_strides(job->out)[job->axis];
+    uint64_t *keys = job->scratch + worker * job->words, *spare = keys + n;
     int64_t *at = (int64_t *)(spare + n), *at_spare = at + n;
     for (int64_t lane = begin; lane < end; lane++) {
-        char *to = lane_data(job->out, job->axis, lane);
-        int64_t step = tensor_strides(job->out)[job->axis];
+        int64_t *to = (int64_t *)(void *)lane_data(job->out, job->axis, lane);
         sort_load_lane(job->ctx, keys, dt, lane_data(job->x, job->axis, lane),
                        tensor_strides(job->x)[job->axis], n, job->how);
-        if (!job->positions) {
-            sort_keys(job->ctx, keys, spare, n, sort_key_bytes(dt));
-            sort_store_lane(job->ctx, to, step, dt, keys, n, job->how & SORT_DESCENDING);
-            continue;
-        }
         for (int64_t i = 0; i < n && !*job->ctx->interrupt; i++)
             at[i] = i;
         sort_pairs(job->ctx, keys, at, spare, at_spare, n, sort_key_bytes(dt));
         if (*job->ctx->interrupt)
             return;
         for (int64_t i = 0; i < n; i++)
-            ((int64_t *)to)[i * step] = at[i];
+            to[i * step] = at[i];
     }
 }
 
@@ -255,9 +270,10 @@ static uint64_t *scratch_words(OpCall *c, int64_t words)
     return (uint64_t *)op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &words))->data;
 }
 
+/* One lane has the pool to itself. */
 static void run_lanes(OpCall *c, PoolFn fn, void *job, int64_t lanes, int64_t n)
 {
-    if (lanes * n < 1 << 14)
+    if (lanes == 1 || lanes * n < 1 << 14)
         fn(job, 0, lanes, 0);
     else
         pool_for(&c->in->ctx, lanes, (1 << 14) / (n + 1) + 1, fn, job);
@@ -270,12 +286,14 @@ static Tensor *sorted(OpCall *c, Tensor *x, int axis, unsigned how, bool positio
                                         tensor_shape(x)));
     if (x->size == 0)
         return out;
-    SortJob job = { .ctx = &c->in->ctx, .x = x, .out = out, .axis = axis, .positions = positions,
+    SortJob job = { .ctx = &c->in->ctx, .x = x, .out = out, .axis = axis,
                     .how = how | (positions ? SORT_ONE_ZERO : 0) };
     int64_t n = tensor_shape(x)[axis], lanes = x->size / n;
     int workers = lanes > 1 ? pool_threads(&c->in->ctx) : 1;
-    job.scratch = scratch_words(c, workers * 4 * n);
-    run_lanes(c, sort_lanes, &job, lanes, n);
+    bool dense = tensor_strides(x)[axis] == 1 && tensor_strides(out)[axis] == 1;
+    job.words = positions ? 4 * n : sort_lanes_scratch((DType)x->dtype, n, dense);
+    job.scratch = job.words ? scratch_words(c, workers * job.words) : NULL;
+    run_lanes(c, positions ? sort_positions : sort_values, &job, lanes, n);
     return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/memory/pool.h"
 #include "core/memory/progress.h"
+#include "kernels/axis/sort_lanes.h"
 #include "kernels/cast/tensor_cast.h"
 
 #include <math.h>
@@ -353,7 +354,8 @@ static void radix_sort(Ctx *ctx, uint64_t *keys, int64_t *at, uint64_t *ks, int6
 
 void sort_keys(Ctx *ctx, uint64_t *keys, uint64_t *scratch, int64_t n, int key_bytes)
 {
-    sort_pairs(ctx, keys, NULL, scratch, NULL, n, key_bytes);
+    if (!sort_keys_quickly(ctx, keys, n))
+        sort_pairs(ctx, keys, NULL, scratch, NULL, n, key_bytes);
 }
 
 void sort_pairs(Ctx *ctx, uint64_t *keys, int64_t *at, uint64_t *key_scratch, int64_t *at_scratch,

@@ -20,6 +20,19 @@ void sort_load_lane(Ctx *, uint64_t *keys, DType, const void *x, int64_t stride,
 void sort_store_lane(Ctx *, void *x, int64_t stride, DType, const uint64_t *keys, int64_t n,
                      bool descending);
 
+/* Sorts `lanes` lanes of n elements each, up to SORT_TOGETHER(n), by value alone (not
+ * SORT_ONE_ZERO). Scratch: sort_lanes_scratch words; `dense`: both steps are 1. */
+#define SORT_TOGETHER(n) ((n) <= 1 << 12 ? 16 : (n) <= 1 << 15 ? 4 : 1)
+typedef struct SortLanes {
+    DType dt;
+    unsigned how;
+    int64_t n, step, to_step;           /* of elements, in elements */
+    const char *x[16];
+    char *to[16];
+} SortLanes;
+int64_t sort_lanes_scratch(DType, int64_t n, bool dense);
+void sort_lanes(Ctx *, const SortLanes *, int lanes, uint64_t *scratch);
+
 /* Sorts n keys; scratch holds n more. */
 void sort_keys(Ctx *, uint64_t *keys, uint64_t *scratch, int64_t n, int key_bytes);
 /* The same, carrying `at` along; stable. Scratch: n of each. */

@@ -6,6 +6,8 @@
 #include "kernels/reduce/reduce_complex.h"
 #include "kernels/axis/scan.h"
 #include "kernels/axis/sort.h"
+#include "kernels/axis/sort_quick.h"
+#include "kernels/tensor/cpu.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>
@@ -309,6 +311,118 @@ static void sort_dtype(DType dt, int64_t n, bool descending)
     free(keys);
 }
 
+/* Keys of one kind: at random, few, in order, in reverse, equal, the two ends. */
+static int64_t key_of(int kind, int64_t i, int64_t n, int bits)
+{
+    uint64_t r = check_random();
+    int64_t ends = bits == 64 ? INT64_MAX : INT32_MAX;
+    switch (kind) {
+    case 0: return (int64_t)r >> (64 - bits);
+    case 1: return (int64_t)(r % 10);
+    case 2: return i;
+    case 3: return n - i;
+    case 4: return ends;
+    default: return r & 1 ? ends : -ends - 1;
+    }
+}
+
+static int by_key64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int by_key32(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void quick_keys(const SortQuick *quick, int bits)
+{
+    enum { N = 3000 };
+    static int64_t keys[N], want[N];
+    int64_t high = bits == 64 ? INT64_MAX : INT32_MAX;
+    for (int64_t n = 0; n < N; n += n < 600 ? 1 : 101)
+        for (int kind = 0; kind < 6; kind++) {
+            for (int64_t i = 0; i < n; i++)
+                if (bits == 64)
+                    keys[i] = key_of(kind, i, n, bits);
+                else
+                    ((int32_t *)keys)[i] = (int32_t)key_of(kind, i, n, bits);
+            size_t bytes = (size_t)bits / 8;
+            memcpy(want, keys, (size_t)n * bytes);
+            qsort(want, (size_t)n, bytes, bits == 64 ? by_key64 : by_key32);
+            quick->sort(keys, n, -high - 1, high, NULL);
+            CHECK(memcmp(keys, want, (size_t)n * bytes) == 0);
+        }
+}
+
+/* The vectors of every level that this processor has. */
+static void quick_sorts(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    if (cpu_isa() >= ISA_AVX2) {
+        quick_keys(&sort_quick64_avx2, 64);
+        quick_keys(&sort_quick32_avx2, 32);
+    }
+    if (cpu_isa() >= ISA_AVX512) {
+        quick_keys(&sort_quick64_avx512, 64);
+        quick_keys(&sort_quick32_avx512, 32);
+    }
+#endif
+}
+
+/* Lanes of every layout and length: the bits of keys sorted by radix. */
+static void lanes_dtype(DType dt, int64_t n, int64_t step, int64_t apart, int lanes, unsigned how)
+{
+    size_t bytes = dtype_info(dt)->bytes;
+    int64_t size = n * step + lanes * apart;
+    char *x = malloc((size_t)size * bytes), *y = calloc((size_t)size, bytes), *lane = malloc(bytes);
+    uint64_t *keys = malloc((size_t)(3 * n + 1) * sizeof *keys);
+    uint64_t *scratch = malloc((size_t)sort_lanes_scratch(dt, n, false) * sizeof *scratch);
+    int64_t *at = (int64_t *)(keys + 2 * n);
+    for (int64_t i = 0; i < size; i++) {
+        double v = floor(check_uniform() * 1000) / 8;
+        set_element(dt, x + (size_t)i * bytes, dtype_info(dt)->kind != 'f' ? v : i % 97 == 96
+                    ? (double)NAN : i % 31 == 30 ? -0.0 : i % 31 == 29 ? 0.0 : v);
+    }
+    SortLanes l = { .dt = dt, .how = how, .n = n, .step = step, .to_step = step };
+    for (int k = 0; k < lanes; k++) {
+        l.x[k] = x + k * apart * (int64_t)bytes;
+        l.to[k] = y + k * apart * (int64_t)bytes;
+    }
+    sort_lanes(&three_threads, &l, lanes, scratch);
+    bool good = true;
+    for (int k = 0; k < lanes; k++) {
+        sort_load(keys, dt, l.x[k], step, n, how);
+        sort_pairs(NULL, keys, at, keys + n, (int64_t *)scratch, n, sort_key_bytes(dt));
+        for (int64_t i = 0; i < n; i++) {
+            sort_store(lane, 1, dt, keys + i, 1, how & SORT_DESCENDING);
+            good &= memcmp(lane, l.to[k] + (size_t)(i * step) * bytes, bytes) == 0;
+        }
+    }
+    CHECK(good);
+    free(x);
+    free(y);
+    free(lane);
+    free(keys);
+    free(scratch);
+}
+
+static void lanes_of_all(void)
+{
+    for (int dt = 0; dt < DT_C64; dt++)
+        for (unsigned how = 0; how <= SORT_DESCENDING; how++) {
+            lanes_dtype((DType)dt, 1000, 1, 1000, 1, how);
+            lanes_dtype((DType)dt, 333, 1, 400, 3, how);
+            lanes_dtype((DType)dt, 500, 16, 1, 16, how);
+            lanes_dtype((DType)dt, 70, 33, 2, 5, how);
+        }
+    lanes_dtype(DT_F64, 600000, 1, 1, 1, 0);
+    lanes_dtype(DT_I32, 600000, 1, 1, 1, SORT_DESCENDING);
+}
+
 static void selection(void)
 {
     enum { N = 3000 };
@@ -383,6 +497,8 @@ int main(void)
             sort_dtype((DType)dt, 100, k);
             sort_dtype((DType)dt, 5000, k);
         }
+    quick_sorts();
+    lanes_of_all();
     selection();
     scans();
     pool_shutdown(&one_thread);
