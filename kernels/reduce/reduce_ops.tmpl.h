@@ -4,7 +4,9 @@
 
 #if KIND == 0
 #define NOT_NUMBER(v) 0
+#define NEITHER_NUMBER(v, w) 0
 #else
+#define NEITHER_NUMBER(v, w) __builtin_isunordered(v, w)
 #define NOT_NUMBER(v) ((v) != (v))
 #endif
 
@@ -87,11 +89,9 @@
 #define VALUE f
 #endif
 #define NAME(f) ID(argmin_##f)
-#define EXTREME(f) ID(min_##f)
 #define BETTER(b, a) ((b) < (a))
 #include "kernels/reduce/reduce_arg.tmpl.h"
 #define NAME(f) ID(argmax_##f)
-#define EXTREME(f) ID(max_##f)
 #define BETTER(b, a) ((b) > (a))
 #include "kernels/reduce/reduce_arg.tmpl.h"
 #undef VALUE
@@ -101,6 +101,7 @@
 #undef C
 #undef ID
 #undef NOT_NUMBER
+#undef NEITHER_NUMBER
 #undef KIND
 #undef LOAD
 #undef LOWEST
