@@ -539,6 +539,7 @@ ROUGH_ROWS(ROW)
 #define ROW(id, type, f) [EW_##id][DT_##type] = composed_##id##_##type,
 const EwFn COMPOSED[EW_COUNT][DT_COUNT] = {
     COMPOSED_ROWS(ROW) ROUGH_ROWS(ROW) ROW(POWER, F64, ) ROW(POWER, F32, )
+    ROW(POWER, I8, ) ROW(POWER, U8, ) ROW(POWER, I32, ) ROW(POWER, I64, )
     [EW_DIVIDE][DT_C64] = quotients_C64,
     [EW_ABS] = { [DT_C128] = modulus_C128, [DT_C64] = modulus_C64 },
     [EW_POWER][DT_C128] = complex_powers_C128, [EW_POWER][DT_C64] = complex_powers_C64,

@@ -12,6 +12,8 @@ typedef float VS __attribute__((vector_size(8)));
 #define COMPOSED ew_table_composed_base
 #define D_LANES 2
 #define D_SET1(c) ((VD){ (c), (c) })
+#define D_MAX(a, b) choose((a) > (b), a, b)
+#define D_MIN(a, b) choose((a) < (b), a, b)
 #define D_ANY(mask) ((mask)[0] | (mask)[1])
 #define D_SQRT(x) ((VD){ sqrt((x)[0]), sqrt((x)[1]) })
 #include "kernels/elementwise/ew_lanes.tmpl.h"

@@ -1,9 +1,10 @@
 /* Vectors of doubles and pairs of them: what ew_vector.tmpl.h and ew_composed.tmpl.h are written
  * in. Whoever includes this gives VD, VI and VU (its integers), VS (as many floats), D_LANES,
- * D_SET1, D_SQRT, D_ANY (whether a mask has a lane), and D_FMA where the instruction set has a
- * fused product. A pair h + l stands for a number of some 100 bits: l is what the last rounding of
- * h lost, and as a rule below ulp(h). Without D_FMA products are taken apart into halves of 26 and
- * 27 bits, so that no rounding is lost there either. */
+ * D_SET1, D_SQRT, D_MAX, D_MIN (where one is NaN, the second), D_ANY (whether a mask has a lane),
+ * and D_FMA where the instruction set has a fused product. A pair h + l stands for a number of some
+ * 100 bits: l is what the last rounding of h lost, and as a rule below ulp(h). Without D_FMA
+ * products are taken apart into halves of 26 and 27 bits, so that no rounding is lost there
+ * either. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

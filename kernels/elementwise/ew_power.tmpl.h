@@ -139,6 +139,30 @@ static void composed_POWER_F32(POWER_ARGS) {
     powers_F32(out, so, in, si, n, power_library_F32);
 }
 
+/* Ints to a small constant power; U wraps. */
+#ifdef D_FMA
+#define WHOLE_POWER ew_table_avx2[EW_POWER]
+#else
+#define WHOLE_POWER ew_table_base[EW_POWER]
+#endif
+#define WHOLE_POWERS(T, U, type) \
+    static void composed_POWER_##type(POWER_ARGS) { \
+        const T *x = in[0], y = *(const T *)in[1]; \
+        T *o = out; \
+        bool quick = so == 1 && si[0] == 1 && si[1] == 0; \
+        if (quick && y == 2) \
+            for (int64_t i = 0; i < n; i++) o[i] = (T)((U)x[i] * (U)x[i]); \
+        else if (quick && y == 3) \
+            for (int64_t i = 0; i < n; i++) o[i] = (T)((U)x[i] * (U)x[i] * (U)x[i]); \
+        else WHOLE_POWER[DT_##type](out, so, in, si, n); \
+    }
+WHOLE_POWERS(int8_t, uint32_t, I8)
+WHOLE_POWERS(uint8_t, uint32_t, U8)
+WHOLE_POWERS(int32_t, uint32_t, I32)
+WHOLE_POWERS(int64_t, uint64_t, I64)
+#undef WHOLE_POWERS
+#undef WHOLE_POWER
+
 enum { COMPLEX_STRIP = 64 };
 
 /* ---- the modulus: half an ulp and a little ---- */
@@ -152,51 +176,80 @@ static __attribute__((noinline)) VD modulus_anywhere(VD re, VD im) {
     return re;
 }
 
-/* The root of both squares in pairs; 0 has no quotient. */
+/* The root of both squares in pairs. The root r of the sum is off by less than the distance u to
+ * its neighbour on that side, so what is nearest is one of the two: the neighbour from r + u/2 on,
+ * where the remainder is r u. A NaN in one of the parts is in the larger or the smaller one. */
 INLINE VD modulus(VD re, VD im) {
-    VD a = magnitude(re), b = magnitude(im);
-    VI turned = a < b;
-    VD large = choose(turned, b, a), small = choose(turned, a, b);
-    VI far = ~((large < 0x1p500) & (small < 0x1p500) & ((large > 0x1p-400) | (large == 0)));
+    VD a = magnitude(re), b = magnitude(im), large = D_MAX(a, b), small = D_MIN(b, a);
     Pair p = product(large, large), q = product(small, small), sum = sum_ordered(p.h, q.h);
     sum.l += p.l + q.l;
-    Pair root = pair_root(sum);
-    VD result = root.h + root.l;
-    if (__builtin_expect(D_ANY(far), 0)) result = choose(far, modulus_anywhere(re, im), result);
+    VI far = ~((sum.h < 0x1p1000) & (sum.h > 0x1p-799));
+    VD r = D_SQRT(sum.h);
+    Pair square = product(r, r);
+    VD rest = ((sum.h - square.h) - square.l) + sum.l;
+    VD next = (VD)((VI)r + ((VI)((VI)rest < 0) | 1));
+    VD result = choose(magnitude(rest) > r * magnitude(next - r), next, r);
+    if (__builtin_expect(D_ANY(far), 0)) {
+        VI zero = large == 0;
+        result = choose(zero, K(0), result);
+        far &= ~zero;
+        if (D_ANY(far)) result = choose(far, modulus_anywhere(re, im), result);
+    }
     return result;
 }
 
 /* Squares of floats are exact in doubles, and in their range. */
 INLINE VD rough_modulus(VD re, VD im) {
-    VI infinite = (magnitude(re) == INFINITY) | (magnitude(im) == INFINITY);
-    return choose(infinite, K(INFINITY), D_SQRT(re * re + im * im));
+    VD sum = re * re + im * im;
+    VI odd = sum != sum;
+    if (__builtin_expect(D_ANY(odd), 0)) {
+        VI infinite = (magnitude(re) == INFINITY) | (magnitude(im) == INFINITY);
+        sum = choose(infinite, K(INFINITY), sum);
+    }
+    return D_SQRT(sum);
 }
 
-#define MODULUS(T, type, f) \
+#if D_LANES == 8
+#define EVENS 0, 2, 4, 6, 8, 10, 12, 14
+#define ODDS 1, 3, 5, 7, 9, 11, 13, 15
+#elif D_LANES == 4
+#define EVENS 0, 2, 4, 6
+#define ODDS 1, 3, 5, 7
+#else
+#define EVENS 0, 2
+#define ODDS 1, 3
+#endif
+
+/* V: as many T as there are lanes. */
+#define MODULUS(T, V, type, f) \
+    INLINE void modulus_vector_##type(T *out, const T *z) { \
+        V v, w; \
+        memcpy(&v, z, sizeof v); \
+        memcpy(&w, z + D_LANES, sizeof w); \
+        VD low = __builtin_convertvector(v, VD), high = __builtin_convertvector(w, VD); \
+        VD size = f(__builtin_shufflevector(low, high, EVENS), \
+                    __builtin_shufflevector(low, high, ODDS)); \
+        v = __builtin_convertvector(size, V); \
+        memcpy(out, &v, sizeof v); \
+    } \
     static void modulus_##type(void *out, int64_t so, const void *const *in, const int64_t *si, \
                                int64_t n) { \
         const T *x = in[0]; \
-        for (int64_t from = 0; from < n; from += COMPLEX_STRIP) { \
-            double re[COMPLEX_STRIP] = { 0 }, im[COMPLEX_STRIP] = { 0 }; \
-            int64_t count = n - from < COMPLEX_STRIP ? n - from : COMPLEX_STRIP; \
-            const T *z = x + 2 * from * si[0]; \
-            if (si[0] == 1) \
-                for (int64_t i = 0; i < count; i++) re[i] = z[2 * i], im[i] = z[2 * i + 1]; \
-            else \
-                for (int64_t i = 0; i < count; i++) \
-                    re[i] = z[2 * i * si[0]], im[i] = z[2 * i * si[0] + 1]; \
-            for (int64_t i = 0; i < count; i += D_LANES) { \
-                VD a, b; \
-                memcpy(&a, re + i, sizeof a); \
-                memcpy(&b, im + i, sizeof b); \
-                a = f(a, b); \
-                memcpy(re + i, &a, sizeof a); \
-            } \
-            for (int64_t i = 0; i < count; i++) ((T *)out)[(from + i) * so] = (T)re[i]; \
+        T *o = out; \
+        int64_t from = 0; \
+        for (; so == 1 && si[0] == 1 && from + D_LANES <= n; from += D_LANES) \
+            modulus_vector_##type(o + from, x + 2 * from); \
+        for (; from < n; from += D_LANES) { \
+            T z[2 * D_LANES] = { 0 }, size[D_LANES]; \
+            int64_t count = n - from < D_LANES ? n - from : D_LANES; \
+            for (int64_t i = 0; i < count; i++) \
+                memcpy(z + 2 * i, x + 2 * (from + i) * si[0], 2 * sizeof *z); \
+            modulus_vector_##type(size, z); \
+            for (int64_t i = 0; i < count; i++) o[(from + i) * so] = size[i]; \
         } \
     }
-MODULUS(double, C128, modulus)
-MODULUS(float, C64, rough_modulus)
+MODULUS(double, VD, C128, modulus)
+MODULUS(float, VS, C64, rough_modulus)
 #undef MODULUS
 
 /* ---- powers ---- */
@@ -204,25 +257,46 @@ MODULUS(float, C64, rough_modulus)
 /* z^2 has the bits of z*z; z^3 and z^4 are products of products and 1/z the conjugate over the
  * square of the modulus: 2.3, 4.5, 6.8 and 2.5 u of the modulus. False where something on the way
  * left the range: then the general formula does it. */
-#ifdef D_FMA
-#define PRODUCTS ew_table_avx2[EW_MULTIPLY]
+/* Imaginary parts before real ones; parts of one and of the other. */
+typedef float VZ __attribute__((vector_size(sizeof(VD))));
+typedef int32_t VZI __attribute__((vector_size(sizeof(VD))));
+#if D_LANES == 8
+#define TURNED 1, 0, 3, 2, 5, 4, 7, 6
+#define PICKED 0, 9, 2, 11, 4, 13, 6, 15
+#define TURNED_FLOATS TURNED, 9, 8, 11, 10, 13, 12, 15, 14
+#define PICKED_FLOATS 0, 17, 2, 19, 4, 21, 6, 23, 8, 25, 10, 27, 12, 29, 14, 31
+#elif D_LANES == 4
+#define TURNED 1, 0, 3, 2
+#define PICKED 0, 5, 2, 7
+#define TURNED_FLOATS TURNED, 5, 4, 7, 6
+#define PICKED_FLOATS 0, 9, 2, 11, 4, 13, 6, 15
 #else
-#define PRODUCTS ew_table_base[EW_MULTIPLY]
+#define TURNED 1, 0
+#define PICKED 0, 3
+#define TURNED_FLOATS TURNED, 3, 2
+#define PICKED_FLOATS 0, 5, 2, 7
 #endif
+INLINE VD turn_doubles(VD v) { return __builtin_shufflevector(v, v, TURNED); }
+INLINE VD pick_doubles(VD re, VD im) { return __builtin_shufflevector(re, im, PICKED); }
+INLINE VZ turn_floats(VZ v) { return __builtin_shufflevector(v, v, TURNED_FLOATS); }
+INLINE VZ pick_floats(VZ re, VZ im) { return __builtin_shufflevector(re, im, PICKED_FLOATS); }
+INLINE int any_floats(VZI v) { return D_ANY((VI)v != 0) != 0; }
 
-#define COMPLEX_POWERS(T, type, least, most) \
+#define COMPLEX_POWERS(T, V, type, least, most, TURN, PICK, ANY) \
     INLINE int quick_complex_##type(T *out, T a, T b, int by) { \
         T c = a * a + -b * b, d = a * b + b * a, square = a * a + b * b; \
+        if (by == 2) { \
+            out[0] = c; \
+            out[1] = d; \
+            return (c - c == 0) & (d - d == 0); \
+        } \
         out[0] = by == -1 ? a / square : by == 3 ? c * a + -d * b : c * c + -d * d; \
         out[1] = by == -1 ? -b / square : by == 3 ? c * b + d * a : c * d + d * c; \
         return (square > (T)least) & (square < (T)most); \
     } \
     INLINE int complex_quick_##type(T *kept, const T *x, int64_t sx, int64_t n, int by) { \
         int good = 1; \
-        if (by == 2) { \
-            PRODUCTS[DT_##type](kept, 1, (const void *[]){ x, x }, (int64_t[]){ sx, sx }, n); \
-            for (int64_t i = 0; i < 2 * n; i++) good &= kept[i] - kept[i] == 0; \
-        } else if (sx == 1) { \
+        if (sx == 1) { \
             for (int64_t i = 0; i < n; i++) \
                 good &= quick_complex_##type(kept + 2 * i, x[2 * i], x[2 * i + 1], by); \
         } else { \
@@ -251,6 +325,27 @@ MODULUS(float, C64, rough_modulus)
             complex_strip_##type(o + 2 * i * so, so, x + 2 * i * sx, sx, y, \
                                  n - i < COMPLEX_STRIP ? n - i : COMPLEX_STRIP, by); \
     } \
+    /* In registers, as long as all is finite. */ \
+    INLINE void complex_square_##type(T *o, int64_t so, const T *x, int64_t sx, const void *y, \
+                                      int64_t n) { \
+        enum { HALF = sizeof(V) / sizeof(T), STEP = HALF }; \
+        int64_t i = 0; \
+        for (; so == 1 && sx == 1 && i + STEP <= n; i += STEP) { \
+            V a, b; \
+            memcpy(&a, x + 2 * i, sizeof a); \
+            memcpy(&b, x + 2 * i + HALF, sizeof b); \
+            V s = a * a, t = b * b, p = a * TURN(a), q = b * TURN(b); \
+            s = PICK(s - TURN(s), p + p); \
+            t = PICK(t - TURN(t), q + q); \
+            if (__builtin_expect(ANY((s - s) + (t - t) != 0), 0)) { \
+                complex_power_##type(o + 2 * i, 1, x + 2 * i, 1, y, STEP, 2); \
+                continue; \
+            } \
+            memcpy(o + 2 * i, &s, sizeof s); \
+            memcpy(o + 2 * i + HALF, &t, sizeof t); \
+        } \
+        complex_power_##type(o + 2 * i * so, so, x + 2 * i * sx, sx, y, n - i, 2); \
+    } \
     static void complex_powers_##type(void *out, int64_t so, const void *const *in, \
                                       const int64_t *si, int64_t n) { \
         T *o = out; \
@@ -260,7 +355,7 @@ MODULUS(float, C64, rough_modulus)
             int by = y[1] == 0 ? (int)(y[0] == 2 ? 2 : y[0] == 3 ? 3 : y[0] == 4 ? 4 \
                                        : y[0] == -1 ? -1 : 0) : 0; \
             switch (by) { \
-            case 2: complex_power_##type(o, so, x, si[0], y, whole, 2); break; \
+            case 2: complex_square_##type(o, so, x, si[0], y, whole); break; \
             case 3: complex_power_##type(o, so, x, si[0], y, whole, 3); break; \
             case 4: complex_power_##type(o, so, x, si[0], y, whole, 4); break; \
             case -1: complex_power_##type(o, so, x, si[0], y, whole, -1); break; \
@@ -269,10 +364,9 @@ MODULUS(float, C64, rough_modulus)
             } \
         } \
     }
-COMPLEX_POWERS(double, C128, 0x1p-400, 0x1p400)
-COMPLEX_POWERS(float, C64, 0x1p-50f, 0x1p50f)
+COMPLEX_POWERS(double, VD, C128, 0x1p-400, 0x1p400, turn_doubles, pick_doubles, D_ANY)
+COMPLEX_POWERS(float, VZ, C64, 0x1p-50f, 0x1p50f, turn_floats, pick_floats, any_floats)
 #undef COMPLEX_POWERS
-#undef PRODUCTS
 
 /* ---- quotients of c64: the textbook formula in doubles, whose range is enough ---- */
 

@@ -12,6 +12,8 @@ typedef float VS __attribute__((vector_size(16)));
 #define COMPOSED ew_table_composed_avx2
 #define D_FMA _mm256_fmadd_pd
 #define D_ANY(mask) _mm256_movemask_pd((__m256d)(mask))
+#define D_MAX _mm256_max_pd
+#define D_MIN _mm256_min_pd
 #define D_SQRT _mm256_sqrt_pd
 #define F_SQRT _mm256_sqrt_ps
 #define ISA avx2

@@ -12,6 +12,8 @@ typedef float VS __attribute__((vector_size(32)));
 #define COMPOSED ew_table_composed_avx512
 #define D_FMA _mm512_fmadd_pd
 #define D_ANY(mask) _mm512_movepi64_mask((__m512i)(mask))
+#define D_MAX _mm512_max_pd
+#define D_MIN _mm512_min_pd
 #define D_SQRT _mm512_sqrt_pd
 #define F_SQRT _mm512_sqrt_ps
 #define ISA avx512f

@@ -3,6 +3,7 @@
  * operands; integer trouble. */
 #include "kernels/cast/ew_run.h"
 #include "kernels/cast/tensor_cast.h"
+#include "kernels/elementwise/ew_kernels.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>
@@ -471,11 +472,101 @@ static void test_parts(void) {
     CHECK(composed >= 2);
 }
 
+/* Moduli on every level: half an ulp and a little, the same bits; powers of two, whose neighbours
+ * are not equally far, Pythagoras, and what overflows on the way. */
+static void test_moduli(void) {
+    enum { COUNT = 4099 };
+    static double z[2 * COUNT], size[3][COUNT];
+    static float zf[2 * COUNT], size_f[3][COUNT];
+    const double cases[][3] = {
+        { 3, 4, 5 }, { 0, 0, 0 }, { -0.0, 0, 0 }, { 0x1p1000, 0x1p1000, 0x1.6a09e667f3bcdp1000 },
+        { 0x1p-1000, 0, 0x1p-1000 }, { INFINITY, NAN, INFINITY }, { NAN, -INFINITY, INFINITY },
+        { NAN, 1, NAN }, { 1, NAN, NAN }, { 0, -0x1p-1074, 0x1p-1074 }, { 0x1p-500, 0x1p-501, 0 } };
+    enum { CASES = sizeof cases / sizeof *cases };
+    for (int i = 0; i < COUNT; i++) {
+        double turn = check_uniform() * 3, scale = ldexp(1, i % 5 == 4 ? (int)turn * 30 : 0);
+        z[2 * i] = i < CASES ? cases[i][0] : cos(turn) * scale;
+        z[2 * i + 1] = i < CASES ? cases[i][1] : sin(turn) * scale;
+        zf[2 * i] = (float)z[2 * i], zf[2 * i + 1] = (float)z[2 * i + 1];
+    }
+    const int64_t one[] = { 1 };
+    for (int isa = ISA_BASE; isa <= (int)cpu_isa(); isa++) {
+        ew_kernel_at(EW_ABS, DT_C128, (CpuIsa)isa, false)
+            (size[isa], 1, (const void *[]){ z }, one, COUNT);
+        ew_kernel_at(EW_ABS, DT_C64, (CpuIsa)isa, false)
+            (size_f[isa], 1, (const void *[]){ zf }, one, COUNT);
+        CHECK(memcmp(size[isa], size[0], sizeof size[0]) == 0);
+        CHECK(memcmp(size_f[isa], size_f[0], sizeof size_f[0]) == 0);
+    }
+    bool good = true;
+    for (int i = 0; i < COUNT; i++) {
+        long double want = hypotl(z[2 * i], z[2 * i + 1]), off = size[0][i] - want;
+        double nearest = (double)want, beside = nextafter(nearest, want > nearest ? INFINITY : 0);
+        double ulp = fabs(beside - nearest);
+        double narrow = hypot(zf[2 * i], zf[2 * i + 1]);
+        good &= isnan(nearest) ? isnan(size[0][i]) : isinf(nearest) ? size[0][i] == INFINITY
+                : fabsl(off) <= (i < CASES ? 1 : 0.501L) * ulp || ulp == 0;
+        good &= isnan(narrow) ? isnan(size_f[0][i]) : size_f[0][i] == (float)narrow;
+    }
+    CHECK(good);
+    for (int i = 0; i < CASES; i++)
+        CHECK(isnan(cases[i][2]) ? isnan(size[0][i])
+              : cases[i][2] == 0 || size[0][i] == cases[i][2]);
+}
+
+/* z^2 has the bits of z*z, in place too, and what is not finite is as one by one. */
+static void test_squares(void) {
+    enum { COUNT = 531 };
+    static double _Complex z[COUNT], square[COUNT], product[COUNT];
+    static float _Complex zf[COUNT], square_f[COUNT], product_f[COUNT];
+    static int64_t x[COUNT], y[COUNT];
+    const double _Complex two = 2;
+    const float _Complex two_f = 2;
+    const int64_t step[] = { 1, 0 }, each[] = { 1, 1 }, square_of = 2, cube_of = 3;
+    for (int i = 0; i < COUNT; i++) {
+        ((double *)z)[2 * i] = check_uniform(), ((double *)z)[2 * i + 1] = check_uniform();
+        zf[i] = (float _Complex)z[i];
+        x[i] = (int64_t)check_random() >> i % 64;
+    }
+    for (int isa = ISA_BASE; isa <= (int)cpu_isa(); isa++) {
+        EwFn wide = ew_kernel_at(EW_POWER, DT_C128, (CpuIsa)isa, false);
+        EwFn narrow = ew_kernel_at(EW_POWER, DT_C64, (CpuIsa)isa, false);
+        EwFn whole = ew_kernel_at(EW_POWER, DT_I64, (CpuIsa)isa, false);
+        ew_kernel_at(EW_MULTIPLY, DT_C128, (CpuIsa)isa, false)
+            (product, 1, (const void *[]){ z, z }, each, COUNT);
+        ew_kernel_at(EW_MULTIPLY, DT_C64, (CpuIsa)isa, false)
+            (product_f, 1, (const void *[]){ zf, zf }, each, COUNT);
+        memcpy(square, z, sizeof z);
+        memcpy(square_f, zf, sizeof zf);
+        wide(square, 1, (const void *[]){ square, &two }, step, COUNT);
+        narrow(square_f, 1, (const void *[]){ square_f, &two_f }, step, COUNT);
+        CHECK(memcmp(square, product, sizeof product) == 0);
+        CHECK(memcmp(square_f, product_f, sizeof product_f) == 0);
+        memcpy(square, z, sizeof z);
+        ((double *)square)[2 * 9] = INFINITY;
+        ((double *)square)[2 * 200] = 1e200;
+        memcpy(product, square, sizeof square);
+        wide(square, 1, (const void *[]){ square, &two }, step, COUNT);
+        for (int i = 0; i < COUNT; i++)
+            wide(product + i, 1, (const void *[]){ product + i, &two }, step, 1);
+        CHECK(memcmp(square, product, sizeof product) == 0);
+        bool good = true;
+        whole(y, 1, (const void *[]){ x, &square_of }, step, COUNT);
+        for (int i = 0; i < COUNT; i++) good &= (uint64_t)y[i] == (uint64_t)x[i] * (uint64_t)x[i];
+        whole(y, 1, (const void *[]){ x, &cube_of }, step, COUNT);
+        for (int i = 0; i < COUNT; i++)
+            good &= (uint64_t)y[i] == (uint64_t)x[i] * (uint64_t)x[i] * (uint64_t)x[i];
+        CHECK(good);
+    }
+}
+
 int main(void) {
     mem_init(ctx);
     test_parts();
     test_facts();
     test_kernels();
+    test_moduli();
+    test_squares();
     test_accuracy();
     test_run();
     test_trouble();
