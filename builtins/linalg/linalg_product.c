@@ -4,6 +4,7 @@
 #include "builtins/linalg/linalg.h"
 #include "builtins/linalg/matmul.h"
 #include "builtins/exact/rational.h"
+#include "core/memory/pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -373,6 +374,43 @@ static Tensor *vector_of(OpCall *c, Tensor *t)
                                   t->data));
 }
 
+/* ---- long inner products: pieces, whose sums are added in order on any number of threads ---- */
+
+enum { DOT_PIECE = 1 << 16 };
+
+typedef struct DotJob {
+    const Tensor *a, *b;
+    Tensor *sums;
+    int64_t n;
+} DotJob;
+
+static void dot_pieces(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const DotJob *job = arg;
+    DType dt = (DType)job->a->dtype;
+    int64_t sa = tensor_strides(job->a)[0], sb = tensor_strides(job->b)[0];
+    int64_t bytes = dtype_info(dt)->bytes;
+    (void)worker;
+    for (int64_t k = begin, at = k * DOT_PIECE; k < end; k++, at += DOT_PIECE)
+        gemm_dot(dt, job->n - at < DOT_PIECE ? job->n - at : DOT_PIECE,
+                 job->a->data + at * sa * bytes, sa, job->b->data + at * sb * bytes, sb, true,
+                 job->sums->data + k * bytes);
+}
+
+static void long_dot(OpCall *c, int64_t n, const Tensor *a, const Tensor *b, Tensor *out)
+{
+    Ctx *ctx = &c->in->ctx;
+    DType dt = (DType)a->dtype;
+    int64_t pieces = (n + DOT_PIECE - 1) / DOT_PIECE, bytes = dtype_info(dt)->bytes;
+    DotJob job = { a, b, op_keep(c, tensor_new(ctx, dt, 1, &pieces)), n };
+    pool_for(ctx, pieces, 1, dot_pieces, &job);
+    poll_interrupt(c->in);
+    memcpy(out->data, job.sums->data, (size_t)bytes);
+    for (int64_t k = 1; k < pieces; k++)
+        gemm_dot_add(dt, out->data, job.sums->data + k * bytes);
+}
+
+
 Value op_run_dot(OpCall *c)
 {
     Ctx *ctx = &c->in->ctx;
@@ -402,8 +440,11 @@ Value op_run_dot(OpCall *c)
                                     tensor_strides(b)[0], exact_data(out)));
         return op_result(c, out);
     }
-    gemm_dot(compute, n, a->data, tensor_strides(a)[0], b->data, tensor_strides(b)[0], true,
-             out->data);
+    if (n > DOT_PIECE)
+        long_dot(c, n, a, b, out);
+    else
+        gemm_dot(compute, n, a->data, tensor_strides(a)[0], b->data, tensor_strides(b)[0], true,
+                 out->data);
     return op_result(c, linalg_raise(c, out, dt));
 }
 

@@ -39,6 +39,10 @@ uint64_t gemm_i64_magnitude(const int64_t *x, int64_t n);
 /* sum x[i]*y[i], or of conj(x[i])*y[i]; f16 and bf16 are not taken. *out has dtype dt. */
 void gemm_dot(DType dt, int64_t n, const void *x, int64_t sx, const void *y, int64_t sy,
               bool conjugate, void *out);
+/* *sum += *more, two of these. */
+void gemm_dot_add(DType dt, void *sum, const void *more);
+/* Sum of squares of n elements that lie together, of both parts of complex ones, in f64. */
+double gemm_squares(DType dt, int64_t n, const void *x);
 /* Euclidean norm of n elements with scaling, so that no square overflows or vanishes. */
 double gemm_norm2(DType dt, int64_t n, const void *x, int64_t stride);
 

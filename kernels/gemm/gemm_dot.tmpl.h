@@ -17,29 +17,22 @@ static T FN(dot)(int64_t n, const T *x, int64_t sx, const T *y, int64_t sy)
     return left + right + sum;
 }
 
-/* Pairs of T, by the textbook formula: no call to the library's complex multiplication. Products
- * of like parts and of unlike ones have their partial sums, four pairs wide. */
+/* Pairs of T, by the textbook formula: no call to the library's complex multiplication. */
 static void FN(complex_dot)(int64_t n, const T *x, int64_t sx, const T *y, int64_t sy,
                             bool conjugate, T *out)
 {
-    T like[LANES] = { 0 }, unlike[LANES] = { 0 }, sign = conjugate ? (T)-1 : (T)1, re = 0, im = 0;
-    int64_t i = 0;
-    if (sx == 1 && sy == 1)
-        for (; i + LANES / 2 <= n; i += LANES / 2)
-            for (int l = 0; l < LANES; l++) {
-                like[l] += x[2 * i + l] * y[2 * i + l];
-                unlike[l] += x[2 * i + l] * y[2 * i + (l ^ 1)];
-            }
+    T sums[4] = { 0 }, sign = conjugate ? (T)-1 : (T)1, re = 0, im = 0;
+    int64_t i = sx == 1 && sy == 1 ? n / SUM_PAIRS * SUM_PAIRS : 0;
+    if (i > 0)
+        sums_here()->FN(pairs)(i, x, y, sums);
     for (; i < n; i++) {
         T a = x[2 * i * sx], b = sign * x[2 * i * sx + 1];
         T c = y[2 * i * sy], d = y[2 * i * sy + 1];
         re += a * c - b * d;
         im += a * d + b * c;
     }
-    out[0] = ((like[0] + like[4]) + (like[2] + like[6])) -
-             sign * ((like[1] + like[5]) + (like[3] + like[7])) + re;
-    out[1] = ((unlike[0] + unlike[4]) + (unlike[2] + unlike[6])) +
-             sign * ((unlike[1] + unlike[5]) + (unlike[3] + unlike[7])) + im;
+    out[0] = sums[0] - sign * sums[1] + re;
+    out[1] = sums[2] + sign * sums[3] + im;
 }
 #undef T
 #undef FN

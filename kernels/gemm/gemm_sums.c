@@ -2,7 +2,9 @@
  * integers do), inner products of vectors and the scaled Euclidean norm. Must not raise or
  * allocate. Interface in gemm.h. */
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/sums.h"
 #include "kernels/semiring/semiring.h"
+#include "kernels/tensor/cpu.h"
 
 #include <float.h>
 #include <math.h>
@@ -23,6 +25,17 @@ uint64_t gemm_i64_magnitude(const int64_t *x, int64_t n)
         bits |= ((uint64_t)x[i] ^ sign) - sign;
     }
     return bits;
+}
+
+static const SumKernels *sums_here(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    if (cpu_isa() == ISA_AVX512)
+        return &sums_avx512;
+    if (cpu_isa() == ISA_AVX2)
+        return &sums_avx2;
+#endif
+    return &sums_base;
 }
 
 #define T float
@@ -52,10 +65,34 @@ void gemm_dot(DType dt, int64_t n, const void *x, int64_t sx, const void *y, int
     }
 }
 
+void gemm_dot_add(DType dt, void *sum, const void *more)
+{
+    int parts = dtype_info(dt)->kind == 'c' ? 2 : 1;
+    for (int p = 0; p < parts; p++)
+        if (dt == DT_F32 || dt == DT_C64)
+            ((float *)sum)[p] += ((const float *)more)[p];
+        else if (dt == DT_F64 || dt == DT_C128)
+            ((double *)sum)[p] += ((const double *)more)[p];
+        else
+            ((uint64_t *)sum)[p] += ((const uint64_t *)more)[p];
+}
+
+double gemm_squares(DType dt, int64_t n, const void *x)
+{
+    switch (dt) {
+    case DT_F32: return sums_here()->squares_f32(n, x);
+    case DT_C64: return sums_here()->squares_f32(2 * n, x);
+    case DT_F64: return sums_here()->squares_f64(n, x);
+    default: return sums_here()->squares_f64(2 * n, x);
+    }
+}
+
 /* Sum of squares in f64: exact enough for f32 and c64, whose squares cannot overflow it. */
 static double squares_f32(int64_t n, const float *x, int64_t stride, int parts)
 {
     double sum = 0;
+    if (stride == 1)
+        return gemm_squares(DT_F32, n * parts, x);
     for (int64_t i = 0; i < n; i++)
         for (int p = 0; p < parts; p++) {
             double v = x[i * stride * parts + p];
@@ -68,6 +105,8 @@ static double squares_f64(int64_t n, const double *x, int64_t stride, int parts,
 {
     double lane[LANES] = { 0 }, sum = 0;
     int64_t i = 0, total = n * parts;
+    if (stride == 1 && scale == 1)
+        return gemm_squares(DT_F64, total, x);
     if (stride == 1) {
         for (; i + LANES <= total; i += LANES)
             for (int l = 0; l < LANES; l++)

@@ -5,6 +5,7 @@
 #include "kernels/lapack/norms.h"
 
 #include "kernels/elementwise/ew.h"
+#include "kernels/gemm/gemm.h"
 
 #include <math.h>
 
@@ -67,10 +68,10 @@ INLINE double fold_line(BlasType t, NormFold f, int64_t n, const char *x, int64_
 {
     BlasType real = t == BLAS_C || t == BLAS_S ? BLAS_S : BLAS_D;
     double acc = f == FOLD_MIN ? INFINITY : 0, size[STRIP];
+    if (f == FOLD_SQUARES && step == 1)
+        return gemm_squares(real == BLAS_S ? DT_F32 : DT_F64, real == t ? n : 2 * n, x);
     if (t == BLAS_S || t == BLAS_D)
         return fold_real(real, f, n, x, step);
-    if (f == FOLD_SQUARES && step == 1)
-        return fold_real(real, f, 2 * n, x, 1);
     for (int64_t i = 0; i < n; i += STRIP) {
         int64_t count = n - i < STRIP ? n - i : STRIP;
         const char *strip = moduli(t, count, x + i * step * (int64_t)blas_bytes(t), step, size);

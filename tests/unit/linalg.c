@@ -4,6 +4,8 @@
 #include "core/base/error.h"
 #include "interp/op/op.h"
 #include "interp/life.h"
+#include "kernels/gemm/sums.h"
+#include "kernels/tensor/cpu.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -486,8 +488,47 @@ static void errors(void)
     raises(ERR_SHAPE, "cross", wide, a, "");
 }
 
+/* Sums of products: right, and the same bits on every level that this processor has. */
+static void sums_of_products(void)
+{
+    enum { N = 997 };
+    static double x[2 * N], y[2 * N];
+    static float xf[2 * N], yf[2 * N];
+    const SumKernels *level[] = { &sums_base,
+#if defined(__x86_64__) || defined(__i386__)
+                                  &sums_avx2, &sums_avx512
+#endif
+    };
+    for (int i = 0; i < 2 * N; i++) {
+        x[i] = xf[i] = (float)sin(i), y[i] = yf[i] = (float)cos(3 * i);
+    }
+    for (int isa = ISA_BASE; isa <= (int)cpu_isa(); isa++)
+        for (int64_t n = 0; n < N; n += 16) {
+            double squares = 0, want[4] = { 0 }, sums[4], base[4];
+            float sums_f[4], base_f[4];
+            for (int64_t i = 0; i < n; i++) {
+                squares += x[i] * x[i];
+                want[0] += x[2 * i] * y[2 * i], want[1] += x[2 * i + 1] * y[2 * i + 1];
+                want[2] += x[2 * i] * y[2 * i + 1], want[3] += x[2 * i + 1] * y[2 * i];
+            }
+            double found = level[isa]->squares_f64(n, x), narrow = level[isa]->squares_f32(n, xf);
+            check(fabs(found - squares) <= 1e-13 * squares && found == narrow, "squares");
+            check(found == sums_base.squares_f64(n, x), "the bits of squares");
+            level[isa]->pairs_f64(n, x, y, sums);
+            level[isa]->pairs_f32(n, xf, yf, sums_f);
+            sums_base.pairs_f64(n, x, y, base);
+            sums_base.pairs_f32(n, xf, yf, base_f);
+            for (int k = 0; k < 4; k++) {
+                check(fabs(sums[k] - want[k]) < 1e-11, "products of pairs in f64");
+                check(fabs(sums_f[k] - want[k]) < 1e-3, "products of pairs in f32");
+                check(sums[k] == base[k] && sums_f[k] == base_f[k], "the bits of pairs");
+            }
+        }
+}
+
 int main(void)
 {
+    sums_of_products();
     static const DType floats[] = { DT_F32, DT_F64, DT_C64, DT_C128 };
     in = interp_new();
     ctx = &in->ctx;
