@@ -231,7 +231,7 @@ static void inverse_refined(Factor *f, char *out)
 /* By Cholesky, where that is worth a look; getri can be stopped on its way, potri cannot. */
 enum { DEFINITE_FROM = PRINTED_MAX + 1, DEFINITE_TO = 2048 };
 
-/* out is the matrix by columns; false: it is not positive definite, and out has to be taken anew. */
+/* out is the matrix by columns; false: it is not positive definite, and out is to be made anew. */
 static bool inverse_definite(const Stack *a, const Blas *blas, char *out)
 {
     enum { BLOCK = 32 };

@@ -163,7 +163,7 @@ static int push_inlined(Interp *in, const Tuple *inlined, int own, const Tape *t
     return leaves;
 }
 
-/* The value r as of an entry of t. below: the notation's own leaves as the level below sees them. */
+/* The value r as of an entry of t. below: the notation's own leaves as the level below has them. */
 static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Value *base,
                       const Value *below, const Tuple *inlined, Value r)
 {

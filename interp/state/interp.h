@@ -70,7 +70,7 @@ struct Interp {
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct Tape *tape;                /* the innermost derivative being taken, or NULL */
     uint64_t boxes;                   /* traced values: nobody looks for them while there is none */
-    /* Where leaves of functions that index notation inlines are put for whoever records it, or NULL */
+    /* where leaves of functions that index notation inlines go for whoever records it, or NULL */
     Tuple *inlined;
     int rules;                        /* that run: what they compare is no branch of the program */
     const struct Traces *traces;      /* what is done with them: traced.h */
