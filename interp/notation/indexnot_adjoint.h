@@ -176,6 +176,8 @@ void ad_names_start(Ad *, const int *ids, int count);
 void ad_put(Ad *, Buf *, const AdEx *);
 /* x without reductions: their values are statements before. */
 AdEx *ad_hoist(Ad *, AdEx *x);
+/* A function of the rules, of whole tensors: before, of x as one. */
+AdEx *ad_call_whole(Ad *, const char *function, AdEx *x);
 AdEx *ad_value(Ad *, AdEx *x);                      /* the same, the result by its name */
 AdEx *ad_copy_to(Ad *, const AdWeight *, uint64_t free);    /* a weight as a statement */
 /* The text of an expression and the lengths of its free indices, alike for what is alike. */

@@ -85,6 +85,8 @@ static AdEx *read_name(Reader *r)
         r->at++;
         const char *name = arena_copy(r->a->arena, from, n);
         AdEx *x = ad_call(r->a, name, arg, args);
+        if (!x->op && args == 1)
+            return ad_call_whole(r->a, name, arg[0]);
         if (!x->op)
             r->lacks = name;
         if (ad_calls(x, EW_WHERE))

@@ -242,24 +242,35 @@ const char *ad_key(Ad *a, const AdEx *x, const int *ids, int rank)
     return text;
 }
 
-static AdEx *temporary(Ad *a, const AdEx *x)
+/* The name of what the key says; NULL: it is not computed yet, and *made is to be. */
+static const char *computed(Ad *a, const char *key, const char **made)
+{
+    for (const AdTemp *t = a->temp; t; t = t->next)
+        if (strcmp(t->key, key) == 0)
+            return t->name;
+    AdTemp *t = arena_alloc(a->arena, sizeof *t);
+    *made = ad_name(a, ad_format(a, "t%d", ++a->temps));
+    *t = (AdTemp){ key, *made, a->temp };
+    a->temp = t;
+    return NULL;
+}
+
+/* x as a tensor; of a function: that of it. */
+static AdEx *temporary(Ad *a, const AdEx *x, const char *function)
 {
     int ids[AD_IDS], rank = ad_order(x, x->free, ids);
-    const char *name = NULL;
     if (rank > IX_AXES) {
         ad_lack(a, "a part of it has more than %d indices", IX_AXES);
         return ad_whole(a, 0);
     }
-    const char *key = ad_key(a, x, ids, rank);
-    for (const AdTemp *t = a->temp; t && !name; t = t->next)
-        if (strcmp(t->key, key) == 0)
-            name = t->name;
-    if (!name) {
-        AdTemp *t = arena_alloc(a->arena, sizeof *t);
-        name = ad_name(a, ad_format(a, "t%d", ++a->temps));
-        *t = (AdTemp){ key, name, a->temp };
-        a->temp = t;
-        ad_define(a, name, ids, rank, x, 0, false);
+    const char *key = ad_key(a, x, ids, rank), *made = NULL, *name = computed(a, key, &made);
+    if (!name)
+        ad_define(a, name = made, ids, rank, x, 0, false);
+    if (function) {
+        const char *of = name;
+        name = computed(a, ad_format(a, "%s of %s", function, of), &made);
+        if (!name)
+            buf_printf(&a->out->text, "    %s = %s(%s)\n", name = made, function, of);
     }
     AdEx *load = ad_own(a, name, ids, rank);
     load->is_complex = x->is_complex;
@@ -276,7 +287,12 @@ AdEx *ad_hoist(Ad *a, AdEx *x)
     for (int i = 0; i < x->args; i++)
         y->arg[i] = ad_hoist(a, x->arg[i]);
     y->reduces = x->kind == AD_REDUCE;
-    return y->reduces ? temporary(a, y) : y;
+    return y->reduces ? temporary(a, y, NULL) : y;
+}
+
+AdEx *ad_call_whole(Ad *a, const char *function, AdEx *x)
+{
+    return temporary(a, ad_hoist(a, x), function);
 }
 
 AdEx *ad_value(Ad *a, AdEx *x)
