@@ -81,6 +81,7 @@ static void general_rows(void)
     BOTH(trcon, '1', 'U', 'N', N, s->a, N, s->out, s->work, s->ints);
     fresh(true);
     THEN(potrf, 'L', N, s->a, N);
+    BOTH(potri, 'L', N, s->a, N);
     BOTH(potrs, 'L', N, NRHS, s->a, N, s->b, N);
     BOTH(pocon, 'L', N, s->a, N, 51.3, s->out, s->work, s->ints);
 }
