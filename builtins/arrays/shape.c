@@ -536,13 +536,36 @@ typedef struct Repeat {
         out += many * (int64_t)sizeof(T); \
     } \
     return out;
+/* All the same number of times, which is small: 16 bytes at once. */
+#define REPEAT_PAIRS(many) \
+    for (int64_t i = begin; i < end; i++, out += (many) * 8) { \
+        uint64_t v[2] = { ((const uint64_t *)(const void *)r->x)[i] }; \
+        v[1] = v[0]; \
+        for (int k = 0; k + 2 <= (many); k += 2) memcpy(out + 8 * k, v, 16); \
+        if ((many) % 2) memcpy(out + 8 * (many) - 8, v, 8); \
+    } \
+    return out;
+static char *repeat_words(const Repeat *r, char *out, int64_t begin, int64_t end)
+{
+    switch (r->list ? 0 : *r->times) {
+    case 2: REPEAT_PAIRS(2)
+    case 3: REPEAT_PAIRS(3)
+    case 4: REPEAT_PAIRS(4)
+    case 5: REPEAT_PAIRS(5)
+    case 6: REPEAT_PAIRS(6)
+    case 8: REPEAT_PAIRS(8)
+    default: REPEAT_AS(uint64_t)
+    }
+}
+#undef REPEAT_PAIRS
+
 static char *repeat_rows(const Repeat *r, char *out, int64_t begin, int64_t end)
 {
     switch (r->bytes) {
     case 1: REPEAT_AS(uint8_t)
     case 2: REPEAT_AS(uint16_t)
     case 4: REPEAT_AS(uint32_t)
-    case 8: REPEAT_AS(uint64_t)
+    case 8: return repeat_words(r, out, begin, end);
     default:
         for (int64_t i = begin; i < end; i++)
             for (int64_t k = r->times[r->list ? i % r->length : 0]; k > 0; k--, out += r->bytes)
@@ -602,10 +625,14 @@ Value op_run_repeat(OpCall *c)
     if (times->size != 1 && times->size != length)
         arg_error(c, 1, ERR_SHAPE, "%lld counts for %lld elements along axis %d of %s",
                   (long long)times->size, (long long)length, axis, arg_text(c, 0));
-    for (int64_t i = 0; i < length; i++)
-        if (__builtin_add_overflow(total, count_of(c, 1, n[times->size == 1 ? 0 : i]), &total))
-            arg_error(c, 1, ERR_MEMORY, "the result has more elements than can be counted");
-    return op_result(c, repeat_axis(c, x, axis, total, n, times->size != 1));
+    bool same = times->size == 1, over = false;
+    if (same && length > 0)
+        over = __builtin_mul_overflow(length, count_of(c, 1, *n), &total);
+    for (int64_t i = 0; i < length && !same; i++)
+        over |= __builtin_add_overflow(total, count_of(c, 1, n[i]), &total);
+    if (over)
+        arg_error(c, 1, ERR_MEMORY, "the result has more elements than can be counted");
+    return op_result(c, repeat_axis(c, x, axis, total, n, !same));
 }
 
 Value op_run_flip(OpCall *c)
