@@ -10,6 +10,8 @@
 
 #include "core/base/error.h"
 
+#include <string.h>
+
 _Noreturn static void raise_no_operator(Interp *in, const Exec *x)
 {
     in->at = x;
@@ -27,11 +29,25 @@ static Value operand_empty(Interp *in, const Exec *child, Value other, bool owne
     return v;
 }
 
+/* Two strings, alike or not: nothing that an aspect could want. */
+static Value strings_compare(Interp *in, const Exec *x, Value a, Value b)
+{
+    bool same = a.str == b.str || (a.str->len == b.str->len &&
+                                   memcmp(a.str->text, b.str->text, a.str->len) == 0);
+    if (x->count & 1)
+        v_release(&in->ctx, a);
+    if (x->count & 2)
+        v_release(&in->ctx, b);
+    return v_bool(same == (x->op == TK_EQ));
+}
+
 /* What scalar_binary could not do. x->count: which of a and b (1, 2) are owned and
  * released. Its arguments fit registers, so that the fast nodes end in a jump to it. */
 Value binary_slow(Interp *in, const Exec *x, Value a, Value b)
 {
     unsigned owned = x->count;
+    if (a.tag == V_STRING && b.tag == V_STRING && (x->op == TK_EQ || x->op == TK_NE))
+        return strings_compare(in, x, a, b);
     if (a.tag == V_UNDEF) {
         a = operand_empty(in, x->a, b, owned & 2);
         owned |= 1;

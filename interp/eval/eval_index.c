@@ -61,6 +61,10 @@ SCALAR_INLINE bool element2(const Interp *in, Value base, Value i, Value j, Valu
 static __attribute__((noinline)) Value index_values(Interp *in, const Exec *x, Value base,
                                                     Value i, Value j)
 {
+    if (base.tag == V_STRING && i.tag == V_INT && x->count == 1) {
+        in->at = x;
+        return index_letter(in, base.str, i.i);
+    }
     Value *mark = in->sp;
     v_push(in, i);
     v_push(in, j);

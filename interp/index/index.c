@@ -224,11 +224,16 @@ static Value string_pick(Interp *in, Str *s, const Picks *p)
     return *kept;
 }
 
+Value index_letter(Interp *in, Str *s, int64_t i)
+{
+    return string_char(in, s, subscript_check(in, i, (int64_t)str_chars(s), -1, 1));
+}
+
 static Value string_get(Interp *in, Str *s, const Sub *sub)
 {
     int64_t i, len = (int64_t)str_chars(s);
     if (sub->kind == SUB_VALUE && v_as_int(sub->v, &i))
-        return string_char(in, s, subscript_check(in, i, len, -1, 1));
+        return index_letter(in, s, i);
     if (sub->kind == SUB_VALUE && (sub->v.tag == V_STRING || sub->v.tag == V_FLOAT))
         subscript_int(in, sub->v, 1);
     Value *mark = in->sp;

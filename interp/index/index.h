@@ -24,6 +24,8 @@ typedef struct Sub {
     Value start, stop, step;               /* SUB_SLICE: int or V_UNDEF */
 } Sub;
 Value index_get(Interp *, Value base, const Sub *subs, int n);
+/* s[i] of a string. */
+Value index_letter(Interp *, Str *, int64_t i);
 /* base[subs] = v in place where *slot is unshared, on a copy otherwise. */
 void index_set(Interp *, Value *slot, const Sub *subs, int n, Value v);
 /* base[subs] op= v. */

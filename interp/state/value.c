@@ -118,6 +118,13 @@ size_t str_chars(Str *s)
 /* The byte `steps` code points after that at `at`, or before it. */
 static size_t str_walk(const Str *s, size_t at, ptrdiff_t steps)
 {
+    for (; steps >= 8 && at + 9 <= s->len; at += 8) {    /* eight bytes, of which some begin one */
+        uint64_t bytes, ones = ~(uint64_t)0 / 255;
+        memcpy(&bytes, s->text + at + 1, sizeof bytes);
+        steps -= (ptrdiff_t)(((~bytes >> 7 | bytes >> 6) & ones) * ones >> 56);
+    }
+    while (at < s->len && steps == 0 && (s->text[at] & 0xc0) == 0x80)
+        at--;
     for (; steps > 0; steps--)
         do
             at++;
@@ -151,9 +158,11 @@ size_t str_offset(Ctx *ctx, Str *s, size_t i)
         return i;
     if (i > k ? i - k > STR_STEP : k - i > STR_STEP) {
         size_t last = (i < chars ? i : chars - 1) / STR_STEP;
-        str_mark(ctx, s, last);
+        str_mark(ctx, s, last + ((last + 1) * STR_STEP < chars));
         at = s->mark[last];
         k = last * STR_STEP;
+        if (last + 1 < s->marks && s->mark[last + 1] - at == STR_STEP)
+            at += i - k, k = i;                /* ASCII from one mark to the next */
     }
     s->seen_at = str_walk(s, at, (ptrdiff_t)i - (ptrdiff_t)k);
     s->seen = i;
