@@ -32,8 +32,9 @@ static Value operand_empty(Interp *in, const Exec *child, Value other, bool owne
 /* Two strings, alike or not: nothing that an aspect could want. */
 static Value strings_compare(Interp *in, const Exec *x, Value a, Value b)
 {
-    bool same = a.str == b.str || (a.str->len == b.str->len &&
-                                   memcmp(a.str->text, b.str->text, a.str->len) == 0);
+    size_t len = a.str->len;
+    bool same = len == b.str->len && *a.str->text == *b.str->text &&
+                (len < 2 || memcmp(a.str->text, b.str->text, len) == 0);
     if (x->count & 1)
         v_release(&in->ctx, a);
     if (x->count & 2)

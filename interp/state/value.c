@@ -162,7 +162,7 @@ size_t str_offset(Ctx *ctx, Str *s, size_t i)
         at = s->mark[last];
         k = last * STR_STEP;
         if (last + 1 < s->marks && s->mark[last + 1] - at == STR_STEP)
-            at += i - k, k = i;                /* ASCII from one mark to the next */
+            return at + (i - k);               /* ASCII from one mark to the next */
     }
     s->seen_at = str_walk(s, at, (ptrdiff_t)i - (ptrdiff_t)k);
     s->seen = i;

@@ -32,85 +32,6 @@ static const SortQuick *quick_of(DType dt)
     return quick ? quick_here(dtype_info(dt)->bytes) : NULL;
 }
 
-/* ---- a long lane: split on one thread into ranges, which the pool sorts ---- */
-
-typedef struct Range {
-    char *keys;
-    int64_t n, low, high;
-} Range;
-
-typedef struct Ranges {
-    const SortQuick *quick;
-    const InterruptFlag *stop;
-    _Atomic int64_t *done;
-    int64_t bytes;
-    int count;
-    Range range[RANGES];
-} Ranges;
-
-static void sort_ranges(void *arg, int64_t begin, int64_t end, int worker)
-{
-    Ranges *r = arg;
-    (void)worker;
-    for (const Range *a = r->range + begin; a < r->range + end; a++) {
-        r->quick->sort(a->keys, a->n, a->low, a->high, r->stop);
-        if (r->done)
-            atomic_fetch_add_explicit(r->done, a->n, memory_order_relaxed);
-    }
-}
-
-/* Splits range k in two; one with nothing but its upper bound is in order. */
-static void split_range(Ranges *r, int k)
-{
-    Range *a = r->range + k;
-    int64_t pivot = r->quick->pivot(a->keys, a->n);
-    bool equal = pivot == a->high;
-    int64_t lower = r->quick->split(a->keys, a->n, pivot - equal);
-    r->range[r->count++] = (Range){ a->keys + lower * r->bytes, a->n - lower,
-                                    equal ? pivot : pivot + 1, a->high };
-    a->n = lower;
-    a->high = pivot - equal;
-}
-
-static void sort_long(Ctx *ctx, const SortQuick *quick, int bytes, Range all)
-{
-    Ranges r = { .quick = quick, .stop = ctx->interrupt, .bytes = bytes, .count = 1,
-                 .range = { all } };
-    bool heard = progress_enter(ctx, NULL, 0, all.n);
-    r.done = heard ? progress_counter(ctx) : NULL;
-    int64_t most = all.n / 16 > LONG / 4 ? all.n / 16 : LONG / 4;
-    for (int k = 0; k < r.count && !(r.stop && *r.stop); k++)
-        while (r.count < RANGES && r.range[k].n > most && r.range[k].low < r.range[k].high &&
-               !(r.stop && *r.stop))
-            split_range(&r, k);
-    pool_for(ctx, r.count, 1, sort_ranges, &r);
-    if (heard)
-        progress_leave(ctx);
-}
-
-static void sort_signed(Ctx *ctx, const SortQuick *quick, int bytes, void *keys, int64_t n)
-{
-    int64_t high = bytes == 8 ? INT64_MAX : INT32_MAX;
-    if (ctx && n > LONG && !pool_inside(ctx))
-        sort_long(ctx, quick, bytes, (Range){ keys, n, -high - 1, high });
-    else
-        quick->sort(keys, n, -high - 1, high, ctx ? ctx->interrupt : NULL);
-}
-
-bool sort_keys_quickly(Ctx *ctx, uint64_t *keys, int64_t n)
-{
-    const SortQuick *quick = quick_here(8);
-    const uint64_t sign = (uint64_t)1 << 63;
-    if (!quick)
-        return false;
-    for (int64_t i = 0; i < n; i++) keys[i] ^= sign;
-    sort_signed(ctx, quick, 8, keys, n);
-    for (int64_t i = 0; i < n; i++) keys[i] ^= sign;
-    return true;
-}
-
-/* ---- lanes ---- */
-
 /* Numbers to keys, or back. */
 typedef struct Turn {
     const SortQuick *quick;
@@ -136,24 +57,105 @@ static void turn(void *arg, int64_t begin, int64_t end, int worker)
         memcpy(to, x, (size_t)size);
 }
 
-static void turn_lane(Ctx *ctx, Turn *t, int64_t n)
+/* ---- a long lane: split on one thread into ranges, which the pool sorts ---- */
+
+typedef struct Range {
+    char *keys;
+    int64_t n, low, high;
+} Range;
+
+typedef struct Ranges {
+    const SortQuick *quick;
+    Turn *back;                         /* NULL: they stay keys */
+    char *keys;                         /* of all */
+    const InterruptFlag *stop;
+    _Atomic int64_t *done;
+    int64_t bytes;
+    int count;
+    Range range[RANGES];
+} Ranges;
+
+static void sort_ranges(void *arg, int64_t begin, int64_t end, int worker)
 {
-    if (n > LONG && !pool_inside(ctx))
-        pool_for(ctx, n, LONG / 4, turn, t);
-    else
-        turn(t, 0, n, 0);
+    Ranges *r = arg;
+    for (const Range *a = r->range + begin; a < r->range + end; a++) {
+        int64_t at = (a->keys - r->keys) / r->bytes;
+        r->quick->sort(a->keys, a->n, a->low, a->high, r->stop);
+        if (r->back)
+            turn(r->back, at, at + a->n, worker);
+        if (r->done)
+            atomic_fetch_add_explicit(r->done, a->n, memory_order_relaxed);
+    }
 }
 
+/* Splits range k in two; one with nothing but its upper bound is in order. */
+static void split_range(Ranges *r, int k)
+{
+    Range *a = r->range + k;
+    int64_t pivot = r->quick->pivot(a->keys, a->n);
+    bool equal = pivot == a->high;
+    int64_t lower = r->quick->split(a->keys, a->n, pivot - equal);
+    r->range[r->count++] = (Range){ a->keys + lower * r->bytes, a->n - lower,
+                                    equal ? pivot : pivot + 1, a->high };
+    a->n = lower;
+    a->high = pivot - equal;
+}
+
+static void sort_long(Ctx *ctx, const SortQuick *quick, int bytes, Range all, Turn *back)
+{
+    Ranges r = { .quick = quick, .back = back, .keys = all.keys, .stop = ctx->interrupt,
+                 .bytes = bytes, .count = 1, .range = { all } };
+    bool heard = progress_enter(ctx, NULL, 0, all.n);
+    r.done = heard ? progress_counter(ctx) : NULL;
+    int64_t most = all.n / 16 > LONG / 4 ? all.n / 16 : LONG / 4;
+    for (int k = 0; k < r.count && !(r.stop && *r.stop); k++)
+        while (r.count < RANGES && r.range[k].n > most && r.range[k].low < r.range[k].high &&
+               !(r.stop && *r.stop))
+            split_range(&r, k);
+    pool_for(ctx, r.count, 1, sort_ranges, &r);
+    if (heard)
+        progress_leave(ctx);
+}
+
+static void sort_signed(Ctx *ctx, const SortQuick *quick, int bytes, void *keys, int64_t n,
+                        Turn *back)
+{
+    int64_t high = bytes == 8 ? INT64_MAX : INT32_MAX;
+    if (ctx && n > LONG && !pool_inside(ctx)) {
+        sort_long(ctx, quick, bytes, (Range){ keys, n, -high - 1, high }, back);
+        return;
+    }
+    quick->sort(keys, n, -high - 1, high, ctx ? ctx->interrupt : NULL);
+    if (back)
+        turn(back, 0, n, 0);
+}
+
+bool sort_keys_quickly(Ctx *ctx, uint64_t *keys, int64_t n)
+{
+    const SortQuick *quick = quick_here(8);
+    const uint64_t sign = (uint64_t)1 << 63;
+    if (!quick)
+        return false;
+    for (int64_t i = 0; i < n; i++) keys[i] ^= sign;
+    sort_signed(ctx, quick, 8, keys, n, NULL);
+    for (int64_t i = 0; i < n; i++) keys[i] ^= sign;
+    return true;
+}
+
+/* ---- lanes ---- */
+
+/* The way there is short: below 2^22 it is not worth the wait for another thread. */
 static void sort_dense(Ctx *ctx, const SortQuick *quick, DType dt, void *to, const void *x,
                        int64_t n, bool descending)
 {
-    Turn t = { quick, dt, false, descending, to, x };
-    turn_lane(ctx, &t, n);
-    sort_signed(ctx, quick, dtype_info(dt)->bytes, to, n);
-    t.back = true;
-    t.x = to;
-    if (descending || dtype_info(dt)->kind == 'f')
-        turn_lane(ctx, &t, n);
+    Turn there = { quick, dt, false, descending, to, x };
+    Turn back = { quick, dt, true, descending, to, to };
+    if (n > 1 << 22 && !pool_inside(ctx))
+        pool_for(ctx, n, LONG, turn, &there);
+    else
+        turn(&there, 0, n, 0);
+    bool keys = descending || dtype_info(dt)->kind == 'f';
+    sort_signed(ctx, quick, dtype_info(dt)->bytes, to, n, keys ? &back : NULL);
 }
 
 /* Do the lanes lie side by side? */
