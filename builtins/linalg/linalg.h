@@ -107,7 +107,10 @@ void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *c
 /* FLOPs of one real matrix of the stack by the formula `how`: complex ones take four times
  * as many. */
 void linalg_explain_flops(const Stack *, double each, const char *how);
-/* backward: of columns that growth spoiled, 0 if it did not. */
+/* From this order on det and inv try Cholesky where a matrix is symmetric or Hermitian; below,
+ * somebody may look at the digits. */
+enum { DEFINITE_FROM = 65 };
+/* backward: of columns that growth spoiled, 0 if it did not; definite: Cholesky did it. */
 void linalg_explain_inverse(const Stack *, double norm, const char *inverse, double backward,
                             bool definite);
 

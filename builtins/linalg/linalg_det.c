@@ -1,5 +1,6 @@
-/* det and slogdet: the product of the pivots of an LU factorisation, kept as mantissa and
- * exponent so that only the result can overflow; of small matrices of ints the exact one. */
+/* det and slogdet: the product of the pivots of an LU factorisation, or of the squares of those of
+ * Cholesky's, kept as mantissa and exponent so that only the result can overflow; of small matrices
+ * of ints the exact one. */
 #include "builtins/linalg/linalg.h"
 
 #include <math.h>
@@ -95,7 +96,12 @@ static bool exact_determinant(const Stack *a, Mat m, double *out)
 }
 
 /* ---- by LU ---- */
-typedef struct DetWork { const Blas *blas; void *matrix; int *pivots; } DetWork;
+typedef struct DetWork {
+    const Blas *blas;
+    void *matrix;
+    int *pivots;
+    bool definite;              /* the first one was: Cholesky */
+} DetWork;
 
 static double imaginary(BlasType t, const void *data, int64_t i)
 {
@@ -121,8 +127,24 @@ static Scaled pivot_product(const Stack *a, Mat m, const DetWork *w, int exponen
     return p;
 }
 
+/* Of a positive definite matrix. False: it is none. */
+static bool definite_product(const Stack *a, Mat m, const DetWork *w, Scaled *p)
+{
+    if (a->n < DEFINITE_FROM || !mat_is_hermitian(a->type, a->n, m))
+        return false;
+    for (int64_t i = 0; i < a->n; i++)
+        if (!(mat_real(a->type, m.data, i * (m.rs + m.cs)) > 0))
+            return false;
+    mat_copy_lower(a->type, a->n, m, w->matrix, false);
+    if (lapack_cholesky(w->blas, a->type, 'L', a->n, w->matrix))
+        return false;
+    for (int64_t i = 0; i < 2 * a->n; i++)
+        scaled_multiply(p, mat_real(a->type, w->matrix, i / 2 * (a->n + 1)), 0);
+    return isfinite(p->re);
+}
+
 /* Elements near the largest float can make pivots overflow: then once more, scaled down. */
-static Scaled determinant(const Stack *a, int64_t index, const DetWork *w)
+static Scaled determinant(const Stack *a, int64_t index, DetWork *w)
 {
     Mat m = linalg_item(a, index);
     Scaled p = { 1, 0, 0 };
@@ -134,6 +156,10 @@ static Scaled determinant(const Stack *a, int64_t index, const DetWork *w)
         scaled_multiply(&p, exact, 0);
         return p;
     }
+    bool definite = definite_product(a, m, w, &p);
+    w->definite |= definite && index == 0;
+    if (definite)
+        return p;
     p = pivot_product(a, m, w, 0);
     if ((!isfinite(p.re) || !isfinite(p.im)) && mat_finite(a->type, a->n, a->n, m, &row, &col))
         p = pivot_product(a, m, w, a->type == BLAS_S || a->type == BLAS_C ? -64 : -512);
@@ -141,8 +167,9 @@ static Scaled determinant(const Stack *a, int64_t index, const DetWork *w)
 }
 
 /* Which of the two ways went, for the first matrix. */
-static void det_explain(const Stack *a, bool small)
+static void det_explain(const Stack *a, const DetWork *w, bool small)
 {
+    const char *routine = w->definite ? "potrf" : "getrf";
     double n = (double)a->n, exact;
     if (!heard_on(a->call->in) || !a->count)
         return;
@@ -152,14 +179,14 @@ static void det_explain(const Stack *a, bool small)
     else if (small)
         explain_routine(a->call->in, LINALG_SMALL_TEXT, NULL, NULL);
     else if (n > 0)
-        linalg_explain_routines(a->call, a->type, "getrf", "getrf");
-    explain_flops(a->call->in, 2 * n * n * n / 3 * (double)a->count *
-                  (blas_is_complex(a->type) ? 4 : 1), "2/3 n^3");
+        linalg_explain_routines(a->call, a->type, routine, routine);
+    explain_flops(a->call->in, (w->definite ? 1 : 2) * n * n * n / 3 * (double)a->count *
+                  (blas_is_complex(a->type) ? 4 : 1), w->definite ? "1/3 n^3" : "2/3 n^3");
 }
 
 static DetWork det_work(OpCall *c, const Stack *a)
 {
-    DetWork w = { NULL, NULL, NULL };
+    DetWork w = { 0 };
     if (a->n) {
         w.blas = linalg_blas(c);
         lapack_threads(&c->in->ctx, w.blas, LAPACK_LU, a->n);
@@ -184,7 +211,7 @@ Value op_run_det(OpCall *c)
         int e = p.exponent > 5000 ? 5000 : p.exponent < -5000 ? -5000 : (int)p.exponent;
         mat_store(a.type, d.data, i, scalbn(p.re, e), scalbn(p.im, e));
     }
-    det_explain(&a, done != NULL);
+    det_explain(&a, &w, done != NULL);
     return linalg_value(&a, &d);
 }
 
@@ -202,7 +229,7 @@ Value op_run_slogdet(OpCall *c)
         mat_store(real, logdet.data, i, log(size) + (double)p.exponent * 0.69314718055994530942, 0);
         mat_store(a.type, sign.data, i, size == 0 ? 0 : p.re / size, size == 0 ? 0 : p.im / size);
     }
-    det_explain(&a, false);
+    det_explain(&a, &w, false);
     Value first = op_root(c, linalg_value(&a, &sign));
     Value second = op_root(c, linalg_value(&a, &logdet));
     return tuple_make(c->in, "sign", v_retain(first), "logdet", v_retain(second), NULL);

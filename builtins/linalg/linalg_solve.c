@@ -228,8 +228,8 @@ static void inverse_refined(Factor *f, char *out)
     factor_refine(f, mat_columns(unit, n), n, out);
 }
 
-/* By Cholesky, where that is worth a look; getri can be stopped on its way, potri cannot. */
-enum { DEFINITE_FROM = PRINTED_MAX + 1, DEFINITE_TO = 2048 };
+/* By Cholesky; getri can be stopped on its way, potri cannot. */
+enum { DEFINITE_TO = 2048 };
 
 /* out is the matrix by columns; false: it is not positive definite, and out is to be made anew. */
 static bool inverse_definite(const Stack *a, const Blas *blas, char *out)
@@ -265,7 +265,11 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
     double norm = mat_norm1(a->type, n, n, mat_columns(out, n));
     bool look = n >= DEFINITE_FROM && n <= DEFINITE_TO && isfinite(norm) &&
                 mat_is_hermitian(a->type, n, linalg_item(a, a->at));
+    if (look)                               /* potri gains by threads as late as potrf */
+        lapack_threads(&a->call->in->ctx, blas, LAPACK_LU, n);
     bool definite = look && inverse_definite(a, blas, out);
+    if (look)
+        lapack_threads(&a->call->in->ctx, blas, LAPACK_INVERSE, n);
     if (look && !definite)
         mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
     int info = definite ? 0 : lapack_lu(blas, a->type, n, n, out, pivots);
