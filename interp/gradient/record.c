@@ -518,94 +518,94 @@ static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n,
 }
 
 /* ---- updates at positions of which some are the same ---- */
-/* The numbers of the elements that x[subs] picks, in order, if some come twice, on the value stack;
- * NULL: they do not, and nothing is there. */
-static const Tensor *push_repeated(Interp *in, Value x, const Sub *subs, int n)
+/* Vector of what `count` numbers stand for, on the value stack. */
+static Sub push_numbers(Interp *in, int64_t count, int64_t **to)
 {
-    Value *mark = in->sp, plain = v_plain(x);
-    if (plain.tag != V_TENSOR || !index_picks(subs, n))
-        return NULL;
-    Tensor *numbers = tensor_new(&in->ctx, DT_I64, plain.tensor->rank, tensor_shape(plain.tensor));
-    for (int64_t i = 0; i < numbers->size; i++)
-        ((int64_t *)numbers->data)[i] = i;
-    v_push(in, v_tensor(&in->ctx, numbers));
-    v_push(in, index_get(in, *mark, subs, n));
-    v_push(in, call_row_of(in, "unique", in->sp - 1, 1));
-    int64_t picked = mark[1].tag == V_TENSOR ? mark[1].tensor->size : 1;
-    int64_t distinct = mark[2].tag == V_TENSOR ? mark[2].tensor->size : 1;
-    Value keep = v_retain(mark[1]);
-    stack_cut(in, mark);
-    v_push(in, keep);
-    if (distinct < picked) {
-        Value compact = v_tensor_raw(tensor_compact(&in->ctx, keep.tensor));
-        *mark = compact;
-        v_release(&in->ctx, keep);
-        return compact.tensor;
-    }
-    stack_cut(in, mark);
-    return NULL;
+    Tensor *t = tensor_new(&in->ctx, DT_I64, 1, &count);
+    v_push(in, v_tensor_raw(t));
+    *to = (int64_t *)t->data;
+    return (Sub){ .kind = SUB_VALUE, .v = v_tensor_raw(t) };
 }
 
-/* Of the elements that are picked the r-th time: which of the picks they are, and their numbers;
- * both come onto the value stack. False: there are none. */
-static bool push_round(Interp *in, const Tensor *picks, Tensor *times, int64_t round)
+static Value shape_tuple(Interp *in, const int64_t *shape, int rank)
 {
-    const int64_t *number = (const int64_t *)picks->data;
-    int64_t *seen = (int64_t *)times->data, count = 0, k = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        memset(seen, 0, (size_t)times->size * sizeof *seen);
-        Tensor *pick = NULL, *at = NULL;
-        if (pass) {
-            v_push(in, v_tensor_raw(pick = tensor_new(&in->ctx, DT_I64, 1, &count)));
-            v_push(in, v_tensor_raw(at = tensor_new(&in->ctx, DT_I64, 1, &count)));
-        }
-        for (int64_t i = 0; i < picks->size; i++) {
-            if (seen[number[i]]++ != round)
-                continue;
-            if (pass) {
-                ((int64_t *)pick->data)[k] = i;
-                ((int64_t *)at->data)[k++] = number[i];
-            } else {
-                count++;
-            }
-        }
-        if (!count)
-            return false;
+    Tuple *t = tuple_new(&in->ctx, (uint64_t)rank);
+    for (int a = 0; a < rank; a++)
+        t->items[a] = v_int(shape[a]);
+    return v_tuple(t);
+}
+
+/* One value for each pick, as a vector; what is one number stays it. */
+static void push_values(Interp *in, const Selection *to, Value v)
+{
+    Value plain = v_plain(v);
+    int64_t count = plain.tag == V_RANGE ? plain.range->count
+                  : plain.tag == V_TENSOR ? plain.tensor->size : 1;
+    v_push(in, v_retain(v));
+    if (count == 1)
+        return;
+    if (plain.tag == V_TENSOR && plain.tensor->rank > to->rank) {
+        int more = plain.tensor->rank - to->rank;
+        v_push(in, shape_tuple(in, plain.tensor->dims + more, to->rank));
+        v_push(in, call_row_of(in, "reshape", in->sp - 2, 2));
     }
-    return true;
+    v_push(in, shape_tuple(in, to->shape, to->rank));
+    v_push(in, call_row_of(in, "broadcast_to", in->sp - 2, 2));
+    v_push(in, call_row_of(in, "flatten", in->sp - 1, 1));
 }
 
 /* x[subs] op= v, one after the other: in rounds, each of positions that differ. */
-static void record_rounds(Interp *in, Value *slot, const Tensor *picks, const Op *op, Value v,
+static void record_rounds(Interp *in, Value *slot, const IndexRounds *r, const Op *op, Value v,
                           bool weak)
 {
-    Value *mark = in->sp, plain = v_plain(*slot);
-    int64_t size = plain.tensor->size;
-    v_push(in, v_retain(plain));
+    Value *mark = in->sp;
+    v_push(in, v_retain(v_plain(*slot)));
     v_push(in, call_row_of(in, "flatten", slot, 1));
-    v_push(in, v_retain(v));
-    if (v_plain(v).tag == V_TENSOR) {
-        v_push(in, shapes_of(in, (Value){ .tag = V_TENSOR, .tensor = (Tensor *)picks }));
-        v_push(in, call_row_of(in, "broadcast_to", in->sp - 2, 2));
-        v_push(in, call_row_of(in, "flatten", in->sp - 1, 1));
-    }
-    Value *flat = mark + 1, *values = in->sp - 1;
-    v_push(in, v_tensor_raw(tensor_new(&in->ctx, DT_I64, 1, &size)));
-    Tensor *times = in->sp[-1].tensor;
-    Value *top = in->sp;
-    for (int64_t round = 0; push_round(in, picks, times, round); round++) {
-        Sub pick = { .kind = SUB_VALUE, .v = top[0] }, at = { .kind = SUB_VALUE, .v = top[1] };
+    push_values(in, &r->selection, v);
+    Value *flat = mark + 1, *values = in->sp - 1, *top = in->sp;
+    int64_t *to, count = r->distinct;
+    bool many = v_plain(*values).tag == V_TENSOR && v_plain(*values).tensor->size > 1;
+    for (int64_t round = 0; round < r->most; round++) {
+        poll_interrupt(in);
+        while (r->counts[count - 1] <= round)
+            count--;
+        Sub pick = push_numbers(in, count, &to);
+        for (int64_t u = 0; u < count; u++)
+            to[u] = r->order[r->first[u] + round];
+        Sub at = push_numbers(in, count, &to);
+        memcpy(to, r->element, (size_t)count * sizeof *to);
         v_push(in, index_get(in, *flat, &at, 1));
-        v_push(in, v_plain(*values).tag == V_TENSOR ? index_get(in, *values, &pick, 1)
-                                                    : v_retain(*values));
+        v_push(in, many ? index_get(in, *values, &pick, 1) : v_retain(*values));
         v_push(in, op_binary(in, op, top[2], top[3], weak ? 2 : 0));
         index_set(in, flat, &at, 1, top[4]);
         stack_cut(in, top);
     }
     v_push(in, shapes_of(in, *mark));
-    Value r = call_row_of(in, "reshape", (Value[]){ *flat, in->sp[-1] }, 2), old = *slot;
-    *slot = r;
+    Value whole = call_row_of(in, "reshape", (Value[]){ *flat, in->sp[-1] }, 2), old = *slot;
+    *slot = whole;
     v_release(&in->ctx, old);
+    stack_cut(in, mark);
+}
+
+/* x[subs] op= v by the operation, and its result stored. */
+static void record_update(Interp *in, Tape *t, Value *slot, const Sub *subs, int n, const Op *op,
+                          Value v, bool weak)
+{
+    Value *mark = in->sp, plain = v_plain(*slot);
+    const Exec *site = in->at, *target = index_target(site);
+    IndexRounds rounds;
+    in->at = target;
+    if (plain.tag == V_TENSOR && index_rounds(in, plain.tensor, subs, n, v_plain(v), &rounds)) {
+        in->at = site;
+        record_rounds(in, slot, &rounds, op, v, weak);
+    } else {
+        v_push(in, index_get(in, *slot, subs, n));
+        in->at = site;
+        v_push(in, op_binary(in, op, *mark, v, weak ? 2 : 0));
+        in->at = target;
+        record_set(in, t, slot, subs, n, mark[1], ENTRY_STORE, NULL);
+        in->at = site;
+    }
     stack_cut(in, mark);
 }
 
@@ -627,19 +627,14 @@ static void record_store(Interp *in, Value *slot, const Sub *subs, int n, const 
         stack_cut(in, mark);
         return;
     }
-    bool adds = op && (op == op_operator(in, TK_ADD) || op == op_operator(in, TK_SUB));
-    const Tensor *picks;
-    if (!op) {
+    if (v.tag == V_TUPLE)
+        v_push(in, v = joined(in, v));
+    if (!op)
         record_set(in, t, slot, subs, n, v, ENTRY_STORE, NULL);
-    } else if (adds) {
+    else if (op == op_operator(in, TK_ADD) || op == op_operator(in, TK_SUB))
         record_set(in, t, slot, subs, n, v, ENTRY_ADD, op);
-    } else if ((picks = push_repeated(in, *slot, subs, n))) {
-        record_rounds(in, slot, picks, op, v, weak);
-    } else {
-        v_push(in, index_get(in, *slot, subs, n));
-        v_push(in, op_binary(in, op, *mark, v, weak ? 2 : 0));
-        record_set(in, t, slot, subs, n, mark[1], ENTRY_STORE, NULL);
-    }
+    else
+        record_update(in, t, slot, subs, n, op, v, weak);
     stack_cut(in, mark);
 }
 

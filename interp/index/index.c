@@ -424,14 +424,18 @@ void index_set(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 }
 
 /* Errors of the subscripts point into the target, those of the operation at its operands. */
+const Exec *index_target(const Exec *site)
+{
+    bool updates = site && site->node->kind == ND_OPASSIGN && site->b;
+    return updates && site->b->node->kind == ND_INDEX ? site->b : site;
+}
+
 void index_update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak)
 {
     if (__builtin_expect(in->boxes != 0, 0) && traced_store(in, slot, subs, n, op, v, weak))
         return;
     Value *mark = in->sp;
-    const Exec *site = in->at, *target = site;
-    if (site && site->node->kind == ND_OPASSIGN && site->b && site->b->node->kind == ND_INDEX)
-        target = site->b;
+    const Exec *site = in->at, *target = index_target(site);
     in->at = target;
     if (index_update_repeated(in, slot, subs, n, op, v, weak)) {
         in->at = site;

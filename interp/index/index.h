@@ -107,7 +107,19 @@ void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
 /* base[subs] op= v where positions repeat: each applies, in order. False: none does. */
 bool index_update_repeated(Interp *, Value *slot, const Sub *subs, int n, const Op *, Value v,
                            bool weak);
-/* The same into the very elements of *slot, which its caller knows to be its own. */
+/* Elements that base[subs] picks, as numbers in row-major order, of which some are picked several
+ * times. The r-th pick of element[u] (counts[u] of them, most first) is order[first[u] + r]. */
+typedef struct IndexRounds {
+    Selection selection;
+    int64_t distinct, most;
+    const int64_t *element, *counts, *order, *first;
+} IndexRounds;
+/* Lists come onto the value stack. v: what is to be combined with them, whose shape is looked at.
+ * False: no element is picked twice. */
+bool index_rounds(Interp *, Tensor *base, const Sub *subs, int n, Value v, IndexRounds *);
+/* Of the statement x[…] op= v: the place of x[…]. */
+const Exec *index_target(const Exec *site);
+/* tensor_store into the very elements of *slot, which its caller knows to be its own. */
 void tensor_store_over(Interp *, Value *slot, const Sub *subs, int n, Value v);
 
 /* ---- in a device block ---- */

@@ -269,9 +269,9 @@ static void rounds(Interp *in, const Repeats *r, const Op *op, Value *changed, V
 
 /* ---- the statement ---- */
 /* v as a scalar, or a dense tensor of the selection's shape. */
-static Value values_make(Interp *in, const Selection *sel, Value v, int n)
+static Value values_make(Interp *in, const Selection *sel, Value target, Value v, int n)
 {
-    v = stored_value(in, v_none(), v, n);
+    v = stored_value(in, target, v, n);
     if (v.tag != V_TENSOR || v.tensor->size == 1)
         return v;
     store_check_shape(in, sel, v.tensor, n);
@@ -305,7 +305,7 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     tensor_unshare(&in->ctx, &slot->tensor);
     make_dense(in, slot);
     selection_make(in, &sel, slot->tensor, subs, n);       /* strides may be others now */
-    v = values_make(in, &sel, v, n);
+    v = values_make(in, &sel, *slot, v, n);
     repeats_make(in, &r, &sel);
     Selection elements = distinct_selection(&r);
     v_push(in, v_tensor_raw(tensor_new(&in->ctx, (DType)slot->tensor->dtype, 1, &r.distinct)));
@@ -316,5 +316,37 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     store_elements(in, slot, &elements, changed->tensor);
     in->place = place;
     stack_drop(in, mark);
+    return true;
+}
+
+/* ---- the same, for whoever combines them ---- */
+bool index_rounds(Interp *in, Tensor *base, const Sub *subs, int n, Value v, IndexRounds *out)
+{
+    Value *mark = in->sp;
+    Selection *sel = &out->selection;
+    Repeats r;
+    int64_t strides[TENSOR_RANK_MAX], *order, *first, step = 1;
+    if (!may_repeat(subs, n))
+        return false;
+    for (int a = base->rank; a-- > 0; step *= base->dims[a])
+        strides[a] = step;
+    Tensor *dense = tensor_view(&in->ctx, base, base->rank, tensor_shape(base), strides,
+                                base->data);
+    v_push(in, v_tensor_raw(dense));
+    selection_make(in, sel, dense, subs, n);
+    if (!repeats(in, sel)) {
+        stack_drop(in, mark);
+        return false;
+    }
+    if (v.tag == V_TENSOR && v.tensor->size != 1)
+        store_check_shape(in, sel, v.tensor, n);
+    repeats_make(in, &r, sel);
+    order_make(in, &r, &order, &first);
+    out->most = r.most;
+    out->distinct = r.distinct;
+    out->element = r.offsets;
+    out->counts = r.counts;
+    out->order = order;
+    out->first = first;
     return true;
 }

@@ -37,7 +37,8 @@ bool traced_inside(const Value *items, int n);
 static inline bool traced_store(Interp *in, Value *slot, const struct Sub *subs, int n,
                                 const Op *op, Value v, bool weak)
 {
-    bool inside = slot->tag != V_TUPLE && slot->tag < V_POINTER && v.tag == V_TRACED;
+    bool numbers = v.tag == V_TRACED || (v.tag == V_TUPLE && traced_inside(&v, 1));
+    bool inside = slot->tag != V_TUPLE && slot->tag < V_POINTER && numbers;
     if (slot->tag != V_TRACED && !inside)
         return false;
     in->traces->store(in, slot, subs, n, op, v, weak);
