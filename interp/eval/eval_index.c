@@ -4,6 +4,7 @@
 #include "interp/eval/eval_index.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/op/scalar.h"
+#include "interp/op/traced.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/eval/eval_name.h"
 #include "interp/lower/lower.h"
@@ -73,7 +74,7 @@ static __attribute__((noinline)) Value index_values(Interp *in, const Exec *x, V
     Sub subs[2] = { { .kind = SUB_VALUE, .v = v_plain(i) },
                     { .kind = SUB_VALUE, .v = v_plain(j) } };
     in->at = x;
-    Value r = index_get(in, base, subs, (int)x->count);
+    Value r = traced_chosen(in, index_get(in, base, subs, (int)x->count), mark, 2);
     stack_drop(in, mark);
     return r;
 }
@@ -210,6 +211,7 @@ static inline __attribute__((always_inline)) Value index_with(Interp *in, const 
     int n = subs_eval(in, x, subs);
     in->at = x;
     Value r = index_get(in, mark[0], subs, n);
+    r = traced_chosen(in, r, mark + 1, (int)(in->sp - mark) - 1);
     stack_drop(in, mark);
     return r;
 }

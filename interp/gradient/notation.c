@@ -38,25 +38,26 @@ static void key_make(Buf *key, const Value *base, int leaves, uint64_t wanted, b
         key_put(key, base[i], sized);
 }
 
-static Value find(Interp *in, IxSite *site, const Value *base, int leaves, uint64_t wanted)
+static const IxKept *find(Interp *in, const IxSite *site, const Value *base, int leaves,
+                          uint64_t wanted)
 {
-    Value found = v_undef();
+    const IxKept *found = NULL;
     for (int sized = 0; sized < 2; sized++) {
         key_make(&in->scratch, base, leaves, wanted, sized);
         for (int i = 0; i < IX_ADJOINTS; i++) {
             const IxKept *k = &site->adjoint[i];
             if (k->function.tag != V_UNDEF && k->sized == sized && k->bytes == in->scratch.len &&
                 memcmp(k->key, in->scratch.data, k->bytes) == 0)
-                found = k->function;
+                found = k;
         }
     }
     return found;
 }
 
-static void keep(Interp *in, IxSite *site, const Value *base, int leaves, uint64_t wanted,
-                 bool sized, Value f)
+static void keep(Interp *in, IxSite *site, const Value *base, uint64_t wanted, const IxAdjoint *a,
+                 Value f)
 {
-    key_make(&in->scratch, base, leaves, wanted, sized);
+    key_make(&in->scratch, base, a->leaves, wanted, a->sized);
     void *key = mem_alloc(&in->ctx, in->scratch.len);
     IxKept *last = &site->adjoint[IX_ADJOINTS - 1];
     memcpy(key, in->scratch.data, in->scratch.len);
@@ -65,7 +66,8 @@ static void keep(Interp *in, IxSite *site, const Value *base, int leaves, uint64
         mem_free(&in->ctx, last->key, last->bytes);
     memmove(site->adjoint + 1, site->adjoint, (IX_ADJOINTS - 1) * sizeof *last);
     site->adjoint[0] = (IxKept){ .function = v_retain(f), .key = key, .bytes = in->scratch.len,
-                                 .sized = sized };
+                                 .sized = a->sized, .cut = a->flat ? a->cut : NULL,
+                                 .cut_at = a->cut_at };
 }
 
 static _Noreturn void raise_lack(Interp *in, const Exec *x, const IxAdjoint *a)
@@ -85,9 +87,10 @@ static _Noreturn void raise_lack(Interp *in, const Exec *x, const IxAdjoint *a)
                "%s has no derivative in index notation", label);
 }
 
-/* The function for leaves at `base`, those of the functions that are inlined too, which lie on top
- * of the value stack; it comes behind them. */
-static void make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted)
+/* What is kept for leaves at `base`, those of the functions that are inlined too, which lie on top
+ * of the value stack. Where there is no derivative an error, unless there `may` be none: NULL. */
+static const IxKept *make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted,
+                          bool may)
 {
     IxAdjoint a;
     ErrFrame frame;
@@ -97,34 +100,36 @@ static void make(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t 
         buf_free(&a.text);
         err_rethrow(&in->ctx);
     }
-    if (!made)
+    if (!made && !may)
         raise_lack(in, x, &a);
-    Value f = find(in, site, base, a.leaves, wanted);
-    v_push(in, f.tag != V_UNDEF ? v_retain(f) : library_text(in, buf_cstr(&a.text)));
-    if (f.tag == V_UNDEF)
-        keep(in, site, base, a.leaves, wanted, a.sized, in->sp[-1]);
+    const IxKept *kept = made ? find(in, site, base, a.leaves, wanted) : NULL;
+    if (made && !kept) {
+        v_push(in, library_text(in, buf_cstr(&a.text)));
+        keep(in, site, base, wanted, &a, in->sp[-1]);
+        stack_cut(in, in->sp - 1);
+        kept = &site->adjoint[0];
+    }
     ERR_END(&in->ctx, &frame);
     buf_free(&a.text);
+    return kept;
 }
 
 /* ---- the entry ---- */
-/* Kept: the leaves as the level below sees them, the result, the function of the gradients. */
-static void keep_notation(Interp *in, Tape *t, const Exec *x, IxSite *site, const Value *below,
-                          int leaves, Value r, uint64_t wanted)
+/* The function of the gradients comes onto the value stack; may: as make has it. */
+static IxKept push_adjoint(Interp *in, const Exec *x, IxSite *site, const Value *below, int leaves,
+                           uint64_t wanted, bool may)
 {
     Value *mark = in->sp;
     for (int i = 0; i < leaves; i++)
         v_push(in, v_retain(v_plain(below[i])));
-    Value f = find(in, site, mark, leaves, wanted);
-    if (f.tag == V_UNDEF) {
-        make(in, x, site, mark, wanted);
-        f = in->sp[-1];
-    }
-    for (int i = 0; i < leaves; i++)
-        tape_keep(t, below[i]);
-    tape_keep(t, r);
-    tape_keep(t, f);
+    const IxKept *found = find(in, site, mark, leaves, wanted);
+    if (!found)
+        found = make(in, x, site, mark, wanted, may);
+    IxKept kept = found ? *found : (IxKept){ .function = v_none() };
+    v_retain(kept.function);
     stack_cut(in, mark);
+    v_push(in, kept.function);
+    return kept;
 }
 
 static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Traced **cut)
@@ -140,17 +145,6 @@ static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Tra
             *cut = v;
     }
     return wanted;
-}
-
-/* The row that a notation without floats for its result is like. */
-static const char *cuts(const IxSite *site)
-{
-    const IxNode *root = site->tree.root;
-    if (root->kind == IX_REDUCE && root->reduce == IXR_ARGMAX)
-        return "argmax";
-    if (root->kind == IX_REDUCE && root->reduce == IXR_ARGMIN)
-        return "argmin";
-    return root->op ? root->op->name : "equal";
 }
 
 /* Leaves of the functions that are inlined: what they are on t, onto the value stack; their number
@@ -178,18 +172,24 @@ static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Va
     seen = in->sp;
     for (int i = 0; i < leaves; i++)
         v_push(in, i < own ? v_retain(below[i]) : value_below(in, view[i], t));
-    if (wanted && has_derivative(r)) {
+    bool number = v_is_numeric(v_plain(r)), floats = has_derivative(r);
+    if (wanted && number) {
+        IxKept kept = push_adjoint(in, x, site, seen, leaves, wanted, !floats);
+        if (kept.cut || !floats)
+            return cut_value(in, t, r, kept.cut ? kept.cut : op_named(in, "cast"),
+                             kept.cut ? kept.cut_at : x);
         Value *tangents = in->sp;
         uint32_t node = tape_entry(in, t, ENTRY_CALL, r);
         tape_at(t, node)->back = notation_back;
         list_operands(in, t, view, leaves);
-        keep_notation(in, t, x, site, seen, leaves, r, wanted);
+        for (int i = 0; i < leaves; i++)        /* kept, then the result and the function */
+            tape_keep(t, seen[i]);
+        tape_keep(t, r);
+        tape_keep(t, kept.function);
         return entry_value(in, t, node, r, tangents);
     }
-    if (cut && v_is_numeric(v_plain(r)))
+    if (cut && number)
         return cut_value(in, t, r, cut->cut, cut->cut_at);
-    if (wanted && v_is_numeric(v_plain(r)))
-        return cut_value(in, t, r, op_named(in, cuts(site)), x);
     return v_retain(r);
 }
 

@@ -451,6 +451,29 @@ static Value record_literal(Interp *in, const Value *items, const bool *weak, co
     return out;
 }
 
+/* ---- elements that are chosen ---- */
+/* What has no derivative of its own depends on how it was chosen. */
+static Value record_chosen(Interp *in, Value r, const Value *subs, int n)
+{
+    Tape *t = NULL;
+    for (int i = 0; i < n; i++)
+        t = tape_of(subs[i], t);
+    if (!t || !v_is_numeric(v_plain(r)) || tape_of(r, t) != t)
+        return r;
+    const Traced *own = r.tag == V_TRACED && traced_of(r)->tape == t ? traced_of(r) : NULL;
+    const Traced *by = NULL;
+    for (int i = 0; i < n && !by; i++)
+        if (subs[i].tag == V_TRACED && traced_of(subs[i])->tape == t && traced_of(subs[i])->cut)
+            by = traced_of(subs[i]);
+    if (!by || (own && (depends(own) || own->cut)))
+        return r;
+    v_push(in, r);
+    v_push(in, value_below(in, r, t));
+    Value out = cut_value(in, t, in->sp[-1], by->cut, by->cut_at);
+    stack_cut(in, in->sp - 2);
+    return out;
+}
+
 /* ---- stores ---- */
 /* *slot as a traced value of t that nobody else holds; a plain one becomes a constant there. */
 static Traced *own_slot(Interp *in, Value *slot, Tape *t)
@@ -639,4 +662,4 @@ static void record_store(Interp *in, Value *slot, const Sub *subs, int n, const 
 }
 
 const Traces traces = { .call = record_row, .literal = record_literal, .store = record_store,
-                        .notation = record_notation };
+                        .notation = record_notation, .chosen = record_chosen };

@@ -51,6 +51,17 @@ static AdEx *element(Ad *a, const IxNode *n, IxInstance *of)
     return x;
 }
 
+/* x, of op, gives bools or positions. */
+static void cut(Ad *a, AdEx *x, const Op *op, const Exec *at)
+{
+    for (int k = 0; k < x->args && !a->out->cut; k++)
+        if (x->arg[k]->needs) {
+            a->out->cut = op;
+            a->out->cut_at = at;
+        }
+    x->needs = x->is_complex = x->risky = false;
+}
+
 static AdEx *operation(Ad *a, const IxNode *n, IxInstance *of, const Op *op)
 {
     AdEx *arg[3] = { NULL }, *x;
@@ -67,7 +78,7 @@ static AdEx *operation(Ad *a, const IxNode *n, IxInstance *of, const Op *op)
     x->op = op;
     x->at = n->at;
     if (ew_info[op->ew].result == RES_BOOL)
-        x->needs = x->is_complex = x->risky = false;
+        cut(a, x, op, n->at);
     return x;
 }
 
@@ -113,7 +124,7 @@ static AdEx *reduction(Ad *a, const IxNode *n, IxInstance *of)
         return sum_divided(a, over, body);
     AdEx *x = ad_reduce(a, r, over, body);
     if (ix_reduce_facts(r) & (R_PLACE | R_BOOLS))
-        x->needs = x->is_complex = x->risky = false;
+        cut(a, x, op_named(a->b->in, ix_reduce_word(r)), n->at);
     return x;
 }
 
@@ -453,6 +464,7 @@ static void write_function(Ad *a, IxInstance *whole, uint64_t wanted)
     AdEx *w = ad_own(a, a->cotangent, ids, rank);
     value->is_complex = w->is_complex = a->root->is_complex;
     value->risky = a->root->risky;
+    a->out->flat = !a->root->needs;
     down(a, a->root, &(AdWeight){ .factor = { w }, .count = 1, .over = a->left });
     down_pending(a);
     for (int i = 0; i < a->out->leaves && !a->out->lack[0]; i++)

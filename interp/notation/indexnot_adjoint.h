@@ -26,6 +26,9 @@ typedef struct IxAdjoint {
     char lack[160];         /* why there is none, or "" */
     const Exec *at;         /* the operation that lacks it, if it is one */
     const Op *op;
+    bool flat;              /* the result has no wanted leaf on a way that has slopes … */
+    const Op *cut;          /* … and this is the first on such a way that gives no floats, or NULL */
+    const Exec *cut_at;
 } IxAdjoint;
 
 /* The parameters are the leaves of the notation, then those of the functions that it inlines, as

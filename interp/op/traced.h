@@ -18,6 +18,8 @@ typedef struct Traces {
     /* (*slot)[subs] = v, or op= v, where *slot or v is traced. */
     void (*store)(Interp *, Value *slot, const struct Sub *subs, int n, const Op *op, Value v,
                   bool weak);
+    /* x[subs], which is taken, where positions or masks among the subscripts are traced. */
+    Value (*chosen)(Interp *, Value r, const Value *subs, int n);
 } Traces;
 
 static inline bool traced_on(const Interp *in) { return __builtin_expect(in->boxes != 0, 0); }
@@ -28,6 +30,11 @@ static inline bool traced_any(const Value *items, int n)
         if (items[i].tag == V_TRACED)
             return true;
     return false;
+}
+
+static inline Value traced_chosen(Interp *in, Value r, const Value *subs, int n)
+{
+    return traced_on(in) && traced_any(subs, n) ? in->traces->chosen(in, r, subs, n) : r;
 }
 
 /* The same, also of what functions among them captured. */
