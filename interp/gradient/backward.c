@@ -60,7 +60,7 @@ Value zeros_of(Interp *in, const Tape *t, uint32_t node)
     return v_tensor(&in->ctx, zeros);
 }
 
-static Value shape_tuple(Interp *in, int rank, const int64_t *shape)
+Value shape_tuple(Interp *in, int rank, const int64_t *shape)
 {
     Tuple *s = tuple_new(&in->ctx, (uint64_t)rank);
     for (int i = 0; i < rank; i++)

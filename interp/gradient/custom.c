@@ -8,25 +8,15 @@
 #include <string.h>
 
 /* ---- calls as structures ---- */
-/* A call is a tuple of the function and of the tuple of its arguments; a function is made of the
- * values that it captured, as a tuple is of its items. */
-typedef struct Parts {
-    const Value *item;
-    uint32_t count;
-} Parts;
-
-static Parts parts_of(Value v)
-{
-    if (v.tag == V_TUPLE)
-        return (Parts){ v.tuple->items, v.tuple->count };
-    if (v.tag == V_FUNCTION)
-        return (Parts){ v.fn->values, v.fn->captured };
-    return (Parts){ NULL, 0 };
-}
-
+/* A call is a tuple of the function and of the tuple of its arguments; what functions captured are
+ * parts of it as the items of tuples are (parts_of). */
 /* One like v, on the value stack, whose parts are still to come; where they go. */
 static Value *push_like(Interp *in, Value v)
 {
+    if (v.tag == V_TRANSFORM) {
+        v_push(in, transform_like(in, v));
+        return ((Transform *)in->sp[-1].ptr)->part;
+    }
     if (v.tag == V_FUNCTION) {
         v_push(in, (Value){ .tag = V_FUNCTION, .fn = function_like(in, v.fn) });
         return in->sp[-1].fn->values;
@@ -146,6 +136,20 @@ static void chance_set(Interp *in, const Chance *c)
     in->scope->draw = c->word[5];
 }
 
+/* The nodes of floats in v, in tuples for whatever has parts; owned. */
+static Value nodes_in(Interp *in, Value v, Tape *t)
+{
+    Parts p = parts_of(v);
+    if (!p.count)
+        return has_derivative(v) ? leaf_node(in, v, t) : v_none();
+    stack_check(in);
+    Tuple *to = tuple_new(&in->ctx, p.count);
+    v_push(in, v_tuple(to));
+    for (uint32_t i = 0; i < p.count; i++)
+        to->items[i] = nodes_in(in, p.item[i], t);
+    return *--in->sp;
+}
+
 /* Runs f again, now traced, and goes back over it. Kept: the call, what of it is traced, the state
  * of chance. */
 static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
@@ -169,7 +173,7 @@ static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w,
     in->rules = rules;
     in->at = at;
     chance_set(in, &now);
-    nodes = trace_map(in, in->sp[-1], false, leaf_node, again);
+    nodes = nodes_in(in, in->sp[-1], again);
     v_push(in, nodes);
     Tuple *cotangents = cotangents_new(in, again);
     seed(in, again, cotangents, nodes, *w);
@@ -206,8 +210,7 @@ static Value *custom_out(Interp *in, Value part, Value x, Value where, Value *ou
     }
     if (where.tag != V_TUPLE || !operands_in(where))
         return out;
-    if (part.tag != V_TUPLE || part.tuple->count != where.tuple->count)
-        check_like(in, "custom_rule", "what its vjp gave", part, x, false);
+    check_fields(in, "custom_rule", "what its vjp gave", part, x);
     for (uint32_t i = 0; i < where.tuple->count; i++)
         out = custom_out(in, part.tuple->items[i], x.tuple->items[i], where.tuple->items[i], out);
     return out;
@@ -218,12 +221,12 @@ static Value filled(Interp *in, Value w, Value r)
 {
     if (w.tag == V_NONE && r.tag != V_TUPLE && trace_leaves(r, false))
         return call_row_of(in, "like", (Value[]){ v_plain(r), v_int(0) }, 2);
-    if (w.tag != V_TUPLE || r.tag != V_TUPLE || w.tuple->count != r.tuple->count)
+    if (r.tag != V_TUPLE || (w.tag == V_NONE && !trace_leaves(r, false)))
         return v_retain(w);
-    Tuple *to = tuple_new(&in->ctx, w.tuple->count);
+    Tuple *to = tuple_new(&in->ctx, r.tuple->count);
     v_push(in, v_tuple(to));
     for (uint32_t i = 0; i < to->count; i++) {
-        to->items[i] = filled(in, w.tuple->items[i], r.tuple->items[i]);
+        to->items[i] = filled(in, w.tag == V_TUPLE ? w.tuple->items[i] : w, r.tuple->items[i]);
         if (r.tuple->names && r.tuple->names[i])
             tuple_name(&in->ctx, to, i, r.tuple->names[i]);
     }
@@ -268,12 +271,34 @@ static uint32_t call_entry(Interp *in, const Transform *tr, Tape *t, Value call,
     return node;
 }
 
-/* The result traced, floats in tuples one by one; tangent: of its structure, on a forward tape. */
+static bool floats_in(Value v)
+{
+    Parts p = parts_of(v);
+    bool some = !p.count && has_derivative(v);
+    for (uint32_t i = 0; i < p.count && !some; i++)
+        some = floats_in(p.item[i]);
+    return some;
+}
+
+/* Are there functions among the results that hold floats? */
+static bool functions_with_floats(Value r)
+{
+    if (r.tag != V_TUPLE)
+        return parts_of(r).count && floats_in(r);
+    for (uint32_t i = 0; i < r.tuple->count; i++)
+        if (functions_with_floats(r.tuple->items[i]))
+            return true;
+    return false;
+}
+
+/* The result traced, floats in its parts one by one; tangent: of its structure, on a forward
+ * tape. */
 static Value call_result(Interp *in, const Transform *tr, Tape *t, uint32_t node, Value r,
                          Value tangent)
 {
     Value plain = v_plain(r);
-    if (r.tag != V_TUPLE) {
+    Parts p = parts_of(r);
+    if (!p.count) {
         if (!v_is_numeric(plain))
             return v_retain(r);
         if (!differentiable(v_dtype(plain)))
@@ -284,20 +309,38 @@ static Value call_result(Interp *in, const Transform *tr, Tape *t, uint32_t node
     }
     stack_check(in);
     Value *to = push_like(in, r);
-    for (uint32_t i = 0; i < r.tuple->count; i++) {
-        Value v = r.tuple->items[i];
+    for (uint32_t i = 0; i < p.count; i++) {
+        Value v = p.item[i];
         Value part = tangent.tag == V_TUPLE ? tangent.tuple->items[i] : tangent;
+        bool deep = parts_of(v).count != 0;
         uint32_t field = 0;
-        if (node && trace_leaves(v, false)) {
+        if (node && floats_in(v)) {
             field = tape_entry(in, t, ENTRY_FIELD, v);
             tape_at(t, field)->field = i;
             tape_operand(t, node, (int)i, -1);
-            if (v.tag == V_TUPLE)
+            if (deep)
                 keep_fields(in, t, v);
         }
-        to[i] = node && !field && v.tag == V_TUPLE ? v_retain(v)
-                                                   : call_result(in, tr, t, field, v, part);
+        to[i] = deep && (node ? !field : v.tag != V_TUPLE)
+              ? v_retain(v) : call_result(in, tr, t, field, v, part);
     }
+    return *--in->sp;
+}
+
+/* A tangent of r's structure with r's dtypes; owned. */
+static Value tangent_settled(Interp *in, Value tangent, Value r)
+{
+    Value plain = v_plain(r);
+    if (r.tag != V_TUPLE) {
+        bool same = !has_derivative(r) || v_dtype(v_plain(tangent)) == v_dtype(plain);
+        Value args[2] = { tangent, v_format(v_dtype(plain)) };
+        return same ? v_retain(tangent) : call_row_of(in, "cast", args, 2);
+    }
+    stack_check(in);
+    Tuple *to = tuple_new(&in->ctx, r.tuple->count);
+    v_push(in, v_tuple(to));
+    for (uint32_t i = 0; i < to->count; i++)
+        to->items[i] = tangent_settled(in, tangent.tuple->items[i], r.tuple->items[i]);
     return *--in->sp;
 }
 
@@ -318,7 +361,9 @@ static Value custom_tangent(Interp *in, const Transform *tr, Tape *t, Value args
     Value tangent = call_rule(in, tr->jvp, mark, (int)(in->sp - mark));
     v_push(in, tangent);
     check_like(in, "custom_rule", "what its jvp gave", tangent, r, false);
-    v_retain(tangent);
+    in->rules++;
+    tangent = tangent_settled(in, tangent, r);
+    in->rules--;
     stack_cut(in, mark);
     return tangent;
 }
@@ -348,10 +393,13 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
     /* the same function, called with what the level below sees */
     v_push(in, captured ? v_none() : call_again(in, mark[1].tuple));
     in->at = at;
-    if (captured || tape_of(mark[3], NULL) == t)
+    if (captured || tape_inside(mark[3], NULL, NULL) == t)
         grad_raise(in, NULL, "pass it as an argument",
                    "the function uses a value whose derivative is taken, but not as an argument");
     Value r = mark[3];
+    if (custom && where.tag != V_NONE && functions_with_floats(r))
+        grad_raise(in, NULL, "give the numbers as results of their own",
+                   "a function that is given holds numbers, of which the rules say nothing");
     if (where.tag == V_NONE) {
         v_push(in, v_retain(r));
     } else if (forward) {
@@ -366,7 +414,7 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
         }
         for (int i = 0; !custom && i < 6; i++)
             tape_keep(t, v_int((int64_t)then.word[i]));
-        if (r.tag == V_TUPLE)
+        if (parts_of(r).count)
             keep_fields(in, t, r);
         v_push(in, call_result(in, tr, t, node, r, v_undef()));
     }

@@ -55,7 +55,7 @@ typedef struct TapeOperand {
 struct Entry {
     uint8_t kind;
     DType dtype;                    /* of the result */
-    int8_t rank;                    /* of the result; -1: a tuple */
+    int8_t rank;                    /* of the result; -1: it has parts */
     uint32_t field;
     uint32_t operands, keeps;
     uint32_t operand, keep;         /* where they start in the tape's lists */
@@ -201,6 +201,7 @@ Value forward_row(Interp *, const Tape *t, const Op *, const Value *args, const 
                   int count, Value r);
 
 /* ---- backward.c ---- */
+Value shape_tuple(Interp *, int rank, const int64_t *shape);
 /* The cotangents of a tape's nodes: a tuple of entries + 1, on the value stack. */
 Tuple *cotangents_new(Interp *, const Tape *);
 /* Adds g, which is taken, to a sum on the value stack or among cotangents; V_UNDEF: 0. */

@@ -161,14 +161,14 @@ static Value field_value(Interp *in, Tape *t, uint32_t node, uint32_t i, Value v
     return v_traced(traced_new(in, t, v_retain(v), field));
 }
 
-/* Keeps what a tuple of cotangents of r starts from: its names, and none in every field. */
+/* Keeps what a tuple of cotangents of r's parts starts from: its names, and none for each. */
 void keep_fields(Interp *in, Tape *t, Value r)
 {
-    Tuple *fields = tuple_new(&in->ctx, r.tuple->count);
+    Tuple *fields = tuple_new(&in->ctx, parts_of(r).count);
     v_push(in, v_tuple(fields));
-    for (uint32_t i = 0; i < r.tuple->count; i++) {
+    for (uint32_t i = 0; i < fields->count; i++) {
         fields->items[i] = v_none();
-        if (r.tuple->names && r.tuple->names[i])
+        if (r.tag == V_TUPLE && r.tuple->names && r.tuple->names[i])
             tuple_name(&in->ctx, fields, i, r.tuple->names[i]);
     }
     tape_keep(t, in->sp[-1]);
@@ -550,14 +550,6 @@ static Sub push_numbers(Interp *in, int64_t count, int64_t **to)
     return (Sub){ .kind = SUB_VALUE, .v = v_tensor_raw(t) };
 }
 
-static Value shape_tuple(Interp *in, const int64_t *shape, int rank)
-{
-    Tuple *t = tuple_new(&in->ctx, (uint64_t)rank);
-    for (int a = 0; a < rank; a++)
-        t->items[a] = v_int(shape[a]);
-    return v_tuple(t);
-}
-
 /* One value for each pick, as a vector; what is one number stays it. */
 static void push_values(Interp *in, const Selection *to, Value v)
 {
@@ -569,10 +561,10 @@ static void push_values(Interp *in, const Selection *to, Value v)
         return;
     if (plain.tag == V_TENSOR && plain.tensor->rank > to->rank) {
         int more = plain.tensor->rank - to->rank;
-        v_push(in, shape_tuple(in, plain.tensor->dims + more, to->rank));
+        v_push(in, shape_tuple(in, to->rank, plain.tensor->dims + more));
         v_push(in, call_row_of(in, "reshape", in->sp - 2, 2));
     }
-    v_push(in, shape_tuple(in, to->shape, to->rank));
+    v_push(in, shape_tuple(in, to->rank, to->shape));
     v_push(in, call_row_of(in, "broadcast_to", in->sp - 2, 2));
     v_push(in, call_row_of(in, "flatten", in->sp - 1, 1));
 }

@@ -108,10 +108,9 @@ Tape *tape_of(Value v, Tape *t)
 
 Tape *tape_inside(Value v, const Tape *under, Tape *t)
 {
-    uint32_t count = v.tag == V_TUPLE ? v.tuple->count : v.tag == V_FUNCTION ? v.fn->captured : 0;
-    const Value *items = v.tag == V_TUPLE ? v.tuple->items : v.fn->values;
-    for (uint32_t i = 0; i < count; i++)
-        t = tape_inside(items[i], under, t);
+    Parts p = parts_of(v);
+    for (uint32_t i = 0; i < p.count; i++)
+        t = tape_inside(p.item[i], under, t);
     for (; v.tag == V_TRACED; v = traced_of(v)->value) {
         Tape *own = traced_of(v)->tape;
         if (tape_alive(interp_of(own->ctx), own) && (!under || own->level < under->level) &&
@@ -226,7 +225,8 @@ uint32_t tape_entry(Interp *in, Tape *t, EntryKind kind, Value like)
     *e = (Entry){ .kind = (uint8_t)kind, .operand = t->operands, .keep = t->keeps,
                   .shape = t->shapes, .at = in->at, .scope = scope, .place = place,
                   .source = frame_source(in, in->calls),
-                  .dtype = v_dtype(like), .rank = like.tag == V_TUPLE ? -1 : 0 };
+                  .dtype = v_dtype(like),
+                  .rank = like.tag == V_TUPLE || parts_of(like).count ? -1 : 0 };
     if (like.tag == V_TENSOR && like.tensor->rank) {
         ROOM(t, shape, shapes, shape_cap, like.tensor->rank);
         memcpy(t->shape + t->shapes, tensor_shape(like.tensor),

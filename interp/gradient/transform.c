@@ -59,9 +59,18 @@ static void transform_help(Buf *out, Value v, bool line)
     buf_printf(out, "a function made by %s", transform_of(v)->name);
 }
 
+/* A pull has its values on its tape. */
+static Parts transform_parts(Value v)
+{
+    const Transform *tr = transform_of(v);
+    uint32_t count = sizeof tr->part / sizeof *tr->part;
+    return tr->kind == TRANSFORM_PULL ? (Parts){ NULL, 0 } : (Parts){ tr->part, count };
+}
+
 static const Kind transform_kind = {
     .release = transform_release, .describe = transform_describe, .show = transform_show,
     .equal = transform_equal, .call = transform_call, .help = transform_help,
+    .parts = transform_parts,
 };
 
 static Transform *transform_new(Interp *in, TransformKind kind, const char *name, Value f)
@@ -75,6 +84,17 @@ static Transform *transform_new(Interp *in, TransformKind kind, const char *name
 }
 
 static Value v_transform(Transform *tr) { return (Value){ .tag = V_TRANSFORM, .ptr = tr }; }
+
+Value transform_like(Interp *in, Value v)
+{
+    const Transform *from = transform_of(v);
+    Transform *tr = transform_new(in, (TransformKind)from->kind, from->name, v_none());
+    tr->mode = from->mode;
+    tr->value = from->value;
+    tr->aux = from->aux;
+    tr->holomorphic = from->holomorphic;
+    return v_transform(tr);
+}
 
 /* ---- which arguments ---- */
 /* The function of the program inside of transforms, whose parameters they have. */
@@ -383,6 +403,24 @@ bool same_shape(Value a, Value b)
                               (size_t)ra * sizeof(int64_t)) == 0);
 }
 
+void check_fields(Interp *in, const char *name, const char *which, Value v, Value like)
+{
+    char a[96], b[96];
+    uint32_t count = like.tuple->count;
+    if (v.tag != V_TUPLE)
+        err_raise(&in->ctx, ERR_SHAPE, "%s: %s is %s, but belongs to %s", name, which,
+                  v_describe_a(v_plain(v), a, sizeof a), v_describe_a(like, b, sizeof b));
+    if (v.tuple->count != count)
+        err_raise(&in->ctx, ERR_SHAPE, "%s: %s is a tuple of %u, but belongs to a tuple of %u",
+                  name, which, v.tuple->count, count);
+    for (uint32_t i = 0; v.tuple->names && like.tuple->names && i < count; i++) {
+        const Name *has = v.tuple->names[i], *wants = like.tuple->names[i];
+        if (has && wants && has != wants)
+            err_raise(&in->ctx, ERR_SHAPE, "%s: %s has the field %s where %s belongs", name,
+                      which, has->text, wants->text);
+    }
+}
+
 /* Is v of the structure and shapes of `like`? */
 void check_like(Interp *in, const char *name, const char *which, Value v, Value like,
                        bool whole)
@@ -400,7 +438,8 @@ void check_like(Interp *in, const char *name, const char *which, Value v, Value 
         return;
     if (!leaf && like.tag != V_TUPLE)
         return;
-    if (!leaf && v.tag == V_TUPLE && v.tuple->count == like.tuple->count) {
+    if (!leaf) {
+        check_fields(in, name, which, v, like);
         for (uint32_t i = 0; i < v.tuple->count; i++)
             check_like(in, name, which, v.tuple->items[i], like.tuple->items[i], false);
         return;
@@ -412,7 +451,7 @@ void check_like(Interp *in, const char *name, const char *which, Value v, Value 
 
 void seed(Interp *in, const Tape *t, Tuple *cotangents, Value nodes, Value w)
 {
-    for (uint32_t i = 0; nodes.tag == V_TUPLE && i < nodes.tuple->count; i++)
+    for (uint32_t i = 0; nodes.tag == V_TUPLE && w.tag == V_TUPLE && i < nodes.tuple->count; i++)
         seed(in, t, cotangents, nodes.tuple->items[i], w.tuple->items[i]);
     if (nodes.tag == V_INT && nodes.i && w.tag != V_NONE)
         cotangent_add(in, t, cotangents, (uint32_t)nodes.i, v_retain(w));

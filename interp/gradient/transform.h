@@ -16,9 +16,14 @@ typedef struct Transform {
     uint8_t kind, mode;
     bool value, aux, holomorphic;
     const char *name;               /* of the operation that made it */
-    Value f;                        /* PULL: the argument */
-    Value wrt;
-    Value vjp, jvp;                 /* CUSTOM. PULL: vjp is the structure of the result's nodes */
+    union {
+        struct {
+            Value f;                /* PULL: the argument */
+            Value wrt;
+            Value vjp, jvp;         /* CUSTOM. PULL: vjp is the structure of the result's nodes */
+        };
+        Value part[4];
+    };
     Tape *tape;                     /* PULL */
 } Transform;
 
@@ -43,6 +48,8 @@ typedef struct Run {
 typedef struct TangentOf { const Tape *t; } TangentOf;
 
 /* ---- transform.c ---- */
+/* One like v, a transform but no PULL, whose parts are still to come. */
+Value transform_like(Interp *, Value v);
 /* Which arguments are asked for; where one stands among those given, positional ones first. */
 int wrt_list(const Transform *, Value *out);
 int wrt_place(Interp *, const Transform *, Value wrt, const Args *);
@@ -58,6 +65,8 @@ void check_result(Interp *, const char *name, Value r);
 bool same_shape(Value a, Value b);
 /* Raises `shape` where v has not the structure and shapes of `like`; which: what v is. */
 void check_like(Interp *, const char *name, const char *which, Value v, Value like, bool whole);
+/* The same of a tuple `like` alone, whatever its fields are. */
+void check_fields(Interp *, const char *name, const char *which, Value v, Value like);
 Value leaf_node(Interp *, Value v, void *tape);      /* LeafFn: its node, an int */
 Value leaf_tangent(Interp *, Value v, void *of);     /* LeafFn: its tangent; of: a TangentOf */
 /* Adds the parts of w to the cotangents of a structure of nodes. */

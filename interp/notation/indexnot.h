@@ -118,7 +118,7 @@ enum { IX_PLANS = 4, IX_ADJOINTS = 4 };
 /* The gradients of a notation as a function (indexnot_adjoint.h), and for which operands. */
 typedef struct IxKept {
     Value function;
-    const Op *cut;              /* the result depends on them through what this gives only; or NULL */
+    const Op *cut;              /* the result depends on them through this only; or NULL */
     const Exec *cut_at;
     void *key;
     size_t bytes;

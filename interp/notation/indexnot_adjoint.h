@@ -27,7 +27,7 @@ typedef struct IxAdjoint {
     const Exec *at;         /* the operation that lacks it, if it is one */
     const Op *op;
     bool flat;              /* the result has no wanted leaf on a way that has slopes … */
-    const Op *cut;          /* … and this is the first on such a way that gives no floats, or NULL */
+    const Op *cut;          /* … and this is the first there that gives no floats, or NULL */
     const Exec *cut_at;
 } IxAdjoint;
 

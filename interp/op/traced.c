@@ -11,13 +11,21 @@ static bool inside(Value v)
     return false;
 }
 
+Parts parts_of(Value v)
+{
+    if (v.tag == V_TUPLE)
+        return (Parts){ v.tuple->items, v.tuple->count };
+    if (v.tag == V_FUNCTION)
+        return (Parts){ v.fn->values, v.fn->captured };
+    const Kind *kind = v.tag == V_TRANSFORM ? v_kind(v) : NULL;
+    return kind && kind->parts ? kind->parts(v) : (Parts){ NULL, 0 };
+}
+
 bool traced_inside(const Value *items, int n)
 {
     for (int i = 0; i < n; i++) {
-        Value v = items[i];
-        if (v.tag == V_TRACED || (v.tag == V_FUNCTION && v.fn->captured &&
-                                  traced_inside(v.fn->values, (int)v.fn->captured)) ||
-            (v.tag == V_TUPLE && traced_inside(v.tuple->items, (int)v.tuple->count)))
+        Parts p = parts_of(items[i]);
+        if (items[i].tag == V_TRACED || traced_inside(p.item, (int)p.count))
             return true;
     }
     return false;

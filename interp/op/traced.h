@@ -6,6 +6,7 @@
 #define RICCI_INTERP_TRACED_H
 
 #include "interp/op/aspect.h"
+#include "interp/state/kind.h"
 
 struct Sub;
 
@@ -21,6 +22,9 @@ typedef struct Traces {
     /* x[subs], which is taken, where positions or masks among the subscripts are traced. */
     Value (*chosen)(Interp *, Value r, const Value *subs, int n);
 } Traces;
+
+/* What a tuple holds, what a function captured, or is made of. */
+Parts parts_of(Value);
 
 static inline bool traced_on(const Interp *in) { return __builtin_expect(in->boxes != 0, 0); }
 

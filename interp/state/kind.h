@@ -9,6 +9,11 @@
 
 struct Sub;                          /* a subscript: interp/index/index.h */
 
+typedef struct Parts {
+    const Value *item;
+    uint32_t count;
+} Parts;
+
 typedef struct Kind {
     void (*release)(Ctx *, Native *);                        /* frees the whole object */
     const char *(*name)(Value);                              /* of a function, in a trace */
@@ -38,6 +43,7 @@ typedef struct Kind {
     const char *(*instead)(char *out, size_t cap, const char *text);
     Value (*copy)(Interp *, Value);                          /* of a pinned one: see pinned.h */
     void (*assign)(Interp *, Value *slot, Value v);          /* v into the memory of a pinned one */
+    Parts (*parts)(Value);                                   /* values that a function is made of */
 } Kind;
 
 static inline const Kind *v_kind(Value v)
