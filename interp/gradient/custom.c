@@ -10,24 +10,6 @@
 /* ---- calls as structures ---- */
 /* A call is a tuple of the function and of the tuple of its arguments; what functions captured are
  * parts of it as the items of tuples are (parts_of). */
-/* One like v, on the value stack, whose parts are still to come; where they go. */
-static Value *push_like(Interp *in, Value v)
-{
-    if (v.tag == V_TRANSFORM) {
-        v_push(in, transform_like(in, v));
-        return ((Transform *)in->sp[-1].ptr)->part;
-    }
-    if (v.tag == V_FUNCTION) {
-        v_push(in, (Value){ .tag = V_FUNCTION, .fn = function_like(in, v.fn) });
-        return in->sp[-1].fn->values;
-    }
-    v_push(in, v_tuple(tuple_new(&in->ctx, v.tuple->count)));
-    for (uint32_t i = 0; v.tuple->names && i < v.tuple->count; i++)
-        if (v.tuple->names[i])
-            tuple_name(&in->ctx, in->sp[-1].tuple, i, v.tuple->names[i]);
-    return in->sp[-1].tuple->items;
-}
-
 /* Parts of the call that are traced on t, as operands of the entry begun last. */
 static void call_operands(Tape *t, Value v)
 {
@@ -52,28 +34,13 @@ static Value call_tuple(Interp *in, Value f, const Args *a)
     return *--in->sp;
 }
 
-static Value call_again(Interp *in, const Tuple *call)
+static Value call_again(Interp *in, Value f, const Tuple *all)
 {
-    Value f = call->items[0];
-    const Tuple *all = call->items[1].tuple;
     int count = 0;
     while (count < (int)all->count && !(all->names && all->names[count]))
         count++;
     return call_named(in, f, all->items, count, all->names ? all->names + count : NULL,
                       all->items + count, (int)all->count - count);
-}
-
-/* The call as the level below t sees it; owned. */
-static Value call_below(Interp *in, Value v, const Tape *t)
-{
-    Parts p = parts_of(v);
-    if (!p.count || !tape_inside(v, NULL, NULL))
-        return value_below(in, v, t);
-    stack_check(in);
-    Value *to = push_like(in, v);
-    for (uint32_t i = 0; i < p.count; i++)
-        to[i] = call_below(in, p.item[i], t);
-    return *--in->sp;
 }
 
 /* true where the call has something traced on t, in tuples for whatever has parts; none where
@@ -168,7 +135,7 @@ static void checkpoint_back(Interp *in, const Tape *t, const Entry *e, Value *w,
     const Exec *at = in->at;
     in->rules = 0;                             /* this is the program again */
     tape_begin(in, again);
-    v_push(in, call_again(in, call->tuple));
+    v_push(in, call_again(in, call->tuple->items[0], call->tuple->items[1].tuple));
     tape_end(in, again);
     in->rules = rules;
     in->at = at;
@@ -368,6 +335,16 @@ static Value custom_tangent(Interp *in, const Transform *tr, Tape *t, Value args
     return tangent;
 }
 
+/* Has the level below the rule as well? Else f is gone over there. */
+static bool ruled_below(const Transform *tr, const Tuple *below)
+{
+    const Tape *t = tape_inside(below->items[1], NULL, NULL);
+    if (!t || tr->kind != TRANSFORM_CUSTOM)
+        return t != NULL;
+    Value rule = t->mode == TAPE_FORWARD ? tr->jvp : tr->vjp;
+    return rule.tag != V_NONE && !tape_inside(below->items[0], NULL, NULL);
+}
+
 Value recorded_call(Interp *in, const Transform *tr, const Args *a)
 {
     Tape *t = NULL;
@@ -386,25 +363,28 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
     const Exec *at = in->at;
     Chance then = chance_now(in);
     v_push(in, call_tuple(in, tr->f, a));
-    v_push(in, call_below(in, mark[0], t));
+    v_push(in, parts_below(in, mark[0], t));
     v_push(in, traced_where(in, mark[0], t));
     Value where = mark[2];
     bool captured = custom && where.tag == V_TUPLE && where.tuple->items[0].tag != V_NONE;
-    /* the same function, called with what the level below sees */
-    v_push(in, captured ? v_none() : call_again(in, mark[1].tuple));
+    /* called with what the level below sees */
+    const Tuple *below = mark[1].tuple;
+    Value self = { .tag = V_TRANSFORM, .ptr = (void *)tr };
+    Value f = ruled_below(tr, below) ? parts_below(in, self, t) : v_retain(below->items[0]);
+    v_push(in, f);
+    v_push(in, captured ? v_none() : call_again(in, f, below->items[1].tuple));
     in->at = at;
-    if (captured || tape_inside(mark[3], NULL, NULL) == t)
+    if (captured || tape_inside(mark[4], NULL, NULL) == t)
         grad_raise(in, NULL, "pass it as an argument",
                    "the function uses a value whose derivative is taken, but not as an argument");
-    Value r = mark[3];
+    Value r = mark[4];
     if (custom && where.tag != V_NONE && functions_with_floats(r))
         grad_raise(in, NULL, "give the numbers as results of their own",
                    "a function that is given holds numbers, of which the rules say nothing");
     if (where.tag == V_NONE) {
         v_push(in, v_retain(r));
     } else if (forward) {
-        Value *args = mark[0].tuple->items + 1, *below = mark[1].tuple->items + 1;
-        v_push(in, custom_tangent(in, tr, t, *args, *below, r));
+        v_push(in, custom_tangent(in, tr, t, mark[0].tuple->items[1], below->items[1], r));
         v_push(in, call_result(in, tr, t, 0, r, in->sp[-1]));
     } else {
         uint32_t node = call_entry(in, tr, t, mark[0], mark[1], where, r);

@@ -111,6 +111,10 @@ Value value_below(Interp *, Value v, const Tape *t);
 /* The tape of the highest level below `under` (NULL: of all) on which something in v is traced, or
  * in what functions in it captured; or t. */
 Tape *tape_inside(Value v, const Tape *under, Tape *t);
+/* The same also of what functions in v captured. */
+Value parts_below(Interp *, Value v, const Tape *t);
+/* One like v, on the value stack, whose parts are still to come; where they go. */
+Value *push_like(Interp *, Value v);
 /* v as an operation on t has it; owned. */
 Value value_on(Interp *, Value v, const Tape *t);
 /* v without anything remembered; owned. */
@@ -118,7 +122,9 @@ Value value_detached_all(Interp *, Value v);
 /* An entry whose result is `like`; its number, which is the result's node. */
 uint32_t tape_entry(Interp *, Tape *, EntryKind, Value like);
 void tape_operand(Tape *, uint32_t node, int arg, int item);
-void tape_keep(Tape *, Value v);                     /* retains */
+/* Retains v; of what functions in it captured, that which the level below sees: a tape holds
+ * nothing that is traced on it. */
+void tape_keep(Tape *, Value v);
 void keep_fields(Interp *, Tape *, Value tuple);      /* last of all: record.c */
 void tape_drop(Interp *, Tape *, uint32_t entries);  /* all behind the first so many */
 static inline Entry *tape_at(const Tape *t, uint32_t node) { return &t->entry[node - 1]; }

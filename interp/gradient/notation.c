@@ -182,8 +182,9 @@ static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Va
         uint32_t node = tape_entry(in, t, ENTRY_CALL, r);
         tape_at(t, node)->back = notation_back;
         list_operands(in, t, view, leaves);
-        for (int i = 0; i < leaves; i++)        /* kept, then the result and the function */
-            tape_keep(t, seen[i]);
+        /* kept: what is computed with, as what is called is in the function; the result; it */
+        for (int i = 0; i < leaves; i++)
+            tape_keep(t, seen[i].tag == V_FUNCTION ? v_none() : seen[i]);
         tape_keep(t, r);
         tape_keep(t, kept.function);
         return entry_value(in, t, node, r, tangents);

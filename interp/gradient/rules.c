@@ -24,6 +24,8 @@
 struct Gradients {
     Module *module;                 /* rules.ric, and once whole tangents.ric */
     bool whole;
+    Value *written;                 /* functions of library_text: the module keeps their code */
+    size_t written_count, written_cap;
     int rules;
     Rule rule[];                    /* by row */
 };
@@ -76,7 +78,23 @@ static struct Gradients *gradients(Interp *in)
 
 Value library_text(Interp *in, const char *text)
 {
-    return library_run(in, gradients(in)->module, text);
+    struct Gradients *g = gradients(in);
+    size_t len = strlen(text);
+    for (size_t i = g->written_count; i-- > 0;) {
+        const Source *s = g->written[i].fn->chunk->source;
+        if (s->len == len && memcmp(s->text, text, len) == 0)
+            return v_retain(g->written[i]);
+    }
+    if (g->written_count == g->written_cap) {
+        size_t cap = g->written_cap * 2 + 32;
+        g->written = mem_realloc(&in->ctx, g->written, g->written_cap * sizeof *g->written,
+                                 cap * sizeof *g->written);
+        g->written_cap = cap;
+    }
+    Value f = library_run(in, g->module, text);
+    if (f.tag == V_FUNCTION)
+        g->written[g->written_count++] = v_retain(f);
+    return f;
 }
 
 static void slope_free(Ctx *ctx, Slope *s)
@@ -102,6 +120,10 @@ void gradients_free(Interp *in)
         v_release(&in->ctx, g->rule[i].back.function);
         v_release(&in->ctx, g->rule[i].forward.function);
     }
+    for (size_t i = 0; i < g->written_count; i++)
+        v_release(&in->ctx, g->written[i]);
+    if (g->written)
+        mem_free(&in->ctx, g->written, g->written_cap * sizeof *g->written);
     mem_free(&in->ctx, g, gradients_size(g->rules));
     in->gradients = NULL;
 }

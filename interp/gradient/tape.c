@@ -1,6 +1,7 @@
 /* Tapes, their entries, and traced values. A tape is counted by those who hold it: the run of the
  * function, traced values, a pull that may be called again. */
-#include "interp/gradient/gradient.h"
+#include "interp/gradient/transform.h"
+#include "interp/eval/call.h"
 #include "interp/device/place.h"
 #include "interp/index/index.h"
 #include "interp/state/frames.h"
@@ -170,6 +171,35 @@ static bool strips_above(const Interp *in, const Traced *v, const Tape *t)
 Value value_on(Interp *in, Value v, const Tape *t) { return stripped(in, v, t, strips_above); }
 Value value_detached_all(Interp *in, Value v) { return stripped(in, v, NULL, strips_all); }
 
+Value *push_like(Interp *in, Value v)
+{
+    if (v.tag == V_TRANSFORM) {
+        v_push(in, transform_like(in, v));
+        return ((Transform *)in->sp[-1].ptr)->part;
+    }
+    if (v.tag == V_FUNCTION) {
+        v_push(in, (Value){ .tag = V_FUNCTION, .fn = function_like(in, v.fn) });
+        return in->sp[-1].fn->values;
+    }
+    v_push(in, v_tuple(tuple_new(&in->ctx, v.tuple->count)));
+    for (uint32_t i = 0; v.tuple->names && i < v.tuple->count; i++)
+        if (v.tuple->names[i])
+            tuple_name(&in->ctx, in->sp[-1].tuple, i, v.tuple->names[i]);
+    return in->sp[-1].tuple->items;
+}
+
+Value parts_below(Interp *in, Value v, const Tape *t)
+{
+    Parts p = parts_of(v);
+    if (!p.count || !tape_inside(v, NULL, NULL))
+        return value_below(in, v, t);
+    stack_check(in);
+    Value *to = push_like(in, v);
+    for (uint32_t i = 0; i < p.count; i++)
+        to[i] = parts_below(in, p.item[i], t);
+    return *--in->sp;
+}
+
 /* ---- entries ---- */
 #define ROOM(t, list, count, cap, more)                                                          \
     do {                                                                                         \
@@ -246,8 +276,11 @@ void tape_operand(Tape *t, uint32_t node, int arg, int item)
 
 void tape_keep(Tape *t, Value v)
 {
+    Interp *in = interp_of(t->ctx);
+    bool functions = v.tag == V_FUNCTION || v.tag == V_TUPLE || v.tag == V_TRANSFORM;
     ROOM(t, keep, keeps, keep_cap, 1);
-    t->keep[t->keeps++] = v_retain(v);
+    t->keep[t->keeps] = functions ? parts_below(in, v, t) : v_retain(v);
+    t->keeps++;
     t->entry[t->entries - 1].keeps++;
 }
 
