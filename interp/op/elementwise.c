@@ -315,7 +315,7 @@ static bool operands_have_nan(const Plan *p)
 
 void ew_nan_notice(Interp *in, const Op *op, int n)
 {
-    if (in->rules)                      /* no operation of the program: a gradient's notice says it */
+    if (in->rules)                      /* of a rule: the gradient's own notice says it */
         return;
     const char *text = err_operand_name(&in->ctx, 0);
     if (!text || op_lent(in, op))
