@@ -7,8 +7,12 @@
 /* Is it `names in names`? Then each of the first is looked for; among: true for what is there. */
 bool texts_in_texts(const OpCall *);
 Value texts_members(OpCall *, bool among);
+Value op_texts_argmax(OpCall *);
+Value op_texts_argmin(OpCall *);
 Value op_texts_argsort(OpCall *);
 Value op_texts_compare(OpCall *);
+Value op_texts_max(OpCall *);
+Value op_texts_min(OpCall *);
 Value op_texts_searchsorted(OpCall *);
 Value op_texts_sort(OpCall *);
 Value op_texts_unique(OpCall *);
