@@ -670,6 +670,24 @@ static bool case_header(const Unexpected *u)
     return true;
 }
 
+/* f(on=1), (in=2): a word of the language where a name with a value is meant. */
+static bool case_word_as_name(const Unexpected *u)
+{
+    const Token *first = u->ps->lexer.tokens, *f = u->found;
+    const Token *word = f->kind == T_ASSIGN && f > first ? f - 1 : f;
+    const char *text = u->ps->chunk->source->text + word->span.from;
+    int op, len = (int)(word->span.to - word->span.from);
+    char message[120], help[80];
+    if (word == first || word[1].kind != T_ASSIGN || !token_keyword(text, (size_t)len, &op) ||
+        (word[-1].kind != T_LPAREN && word[-1].kind != T_COMMA))
+        return false;
+    snprintf(message, sizeof message, "`%.*s` is a word of the language, and names no argument "
+                                      "or field here", len, text);
+    snprintf(help, sizeof help, "a tuple has a field of that name by t[\"%.*s\"] = …", len, text);
+    syntax_report(u->ps, word->span, help, message);
+    return true;
+}
+
 void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int count)
 {
     Token *tokens = ps->lexer.tokens;
@@ -682,9 +700,8 @@ void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int co
     for (int i = 0; i < count; i++)
         if (expected[i] >= T_NEWLINE && expected[i] <= T_ASSERT)
             u.can[expected[i] - T_NEWLINE] = true;
-    if (!case_header(&u) && !case_else(&u) && !case_catch(&u) && !case_for(&u) && !case_block(&u) &&
-        !case_two_values(&u) &&
-        !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
+    if (!case_word_as_name(&u) && !case_header(&u) && !case_else(&u) && !case_catch(&u) &&
+        !case_for(&u) && !case_block(&u) && !case_two_values(&u) && !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
         case_rest(&u);
     if (ps->error_count >= SYNTAX_ERRORS_KEPT)
         ps->stop = true;

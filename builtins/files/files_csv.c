@@ -124,7 +124,8 @@ static Value csv_text(CsvReader *r, int64_t line, int64_t j)
     CsvReader trimmed = *r;
     csv_trim(&trimmed);
     if (utf8_check(r->field, r->len) < r->len)
-        csv_error(r, line, j, NULL, "the text is not UTF-8");
+        csv_error(r, line, j, "iconv -f latin1 -t utf-8 writes a file of another encoding anew",
+                  "the text is not UTF-8");
     return v_str(str_new(&r->call->in->ctx, r->field, csv_listed(&trimmed) ? 0 : r->len));
 }
 

@@ -37,9 +37,13 @@ static bool csv_missing(const CsvReader *r)
 /* 1 and 0, or -1: it is no bool. */
 static int csv_bool(const CsvReader *r)
 {
-    return csv_is(r, "true", 4) || csv_is(r, "True", 4)      ? 1
-           : csv_is(r, "false", 5) || csv_is(r, "False", 5) ? 0
-                                                            : -1;
+    static const char *const words[][3] = { { "false", "False", "FALSE" },
+                                            { "true", "True", "TRUE" } };
+    for (int value = 0; value < 2; value++)
+        for (int i = 0; i < 3; i++)
+            if (csv_is(r, words[value][i], strlen(words[value][i])))
+                return value;
+    return -1;
 }
 
 /* The field as numbers are written elsewhere: with a point, without separators of thousands, which

@@ -37,6 +37,7 @@ struct Error {
     ErrKind kind;
     char *message;
     char *help;                  /* NULL if none */
+    bool example;                /* help has names of its own: there is nothing to check */
     Error *below;                /* in Ctx.making */
     ErrFrame *frame;             /* innermost when it was made */
     char *more;                  /* rendered errors that follow this one, or NULL */

@@ -39,6 +39,22 @@ static bool offer_vector(const Binding *b, Error *e)
     return true;
 }
 
+/* panels(f, g) of a row that gathers: panels((f, g)); what has drawn already was meant as a
+ * function. */
+static void offer_tuple(const Binding *b, Error *e)
+{
+    char all[160] = "";
+    size_t n = 0;
+    for (int i = 0; i < b->count; i++) {
+        const char *text = err_operand_name(&b->in->ctx, i);
+        if (!text || n + strlen(text) + 12 > sizeof all)
+            return;
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s%s", i ? ", " : "",
+                              b->args[i].tag == V_NONE ? "() -> " : "", text);
+    }
+    err_help(e, "%s((%s))", b->op->name, all);
+}
+
 /* More positional arguments than places for them; a parameter that goes by name is offered. */
 _Noreturn static void too_many(const Binding *b)
 {
@@ -54,6 +70,10 @@ _Noreturn static void too_many(const Binding *b)
                    strcmp(sig->params[1].name->text, "axis") == 0;
     if (reduces && is_number(b->args[0]) && !(twin && b->count == 2) && offer_vector(b, e))
         err_throw(e);
+    if (b->op->gathers) {
+        offer_tuple(b, e);
+        err_throw(e);
+    }
     if (sig->fixed > most && b->count == most + 1) {
         const char *extra = err_operand_name(ctx, most), *first = err_operand_text(ctx, 0);
         const char *name = sig->params[most].name->text;
@@ -69,7 +89,7 @@ _Noreturn static void too_many(const Binding *b)
         else if (twin)
             err_help(e, "%s=%s along an axis, or elementwise: %s(%s, %s)", name,
                      known ? extra : "…", twin, known ? first : "x", known ? extra : "y");
-        else
+        else if (b->args[most].tag != V_NONE)
             err_help(e, "give it by name: %s=%s", name, known ? extra : "…");
     }
     err_throw(e);
@@ -95,9 +115,10 @@ _Noreturn static void unknown_name(const Binding *b, int j)
                        op_signature(b->in, b->op, true));
     underline_name(b, e, b->names[j]);
     const char *peer = peer_parameter(b->sig, b->op->name, given);
-    if (peer && strchr(peer, ' '))
+    if (peer && strchr(peer, ' ')) {
         err_help(e, "%s", peer);
-    else if (peer || close)
+        e->example = true;
+    } else if (peer || close)
         err_help(e, "did you mean %s?", peer ? peer : close);
     err_throw(e);
 }

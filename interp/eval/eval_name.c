@@ -119,7 +119,10 @@ static void raise_foreign(Interp *in, const Exec *x, const Name *name)
     const Source *s = e->where.source;
     size_t after = at + name->len;
     if (foreign_module(name->text) && s && after < s->len && s->text[after] == '.') {
-        err_help(e, "what Ricci has of it is built in and has no prefix; ??word searches the help");
+        const char *peer = peer_member(s->text + after, s->len - after);
+        err_help(e, "%s", peer ? peer : "what Ricci has of it is built in and has no prefix; "
+                                        "??word searches the help");
+        e->example = peer;
         err_throw(e);
     }
     err_free(e);
@@ -139,8 +142,10 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
     Error *e = err_new(&in->ctx, ERR_NAME, "`%.100s` is not defined", name->text);
     if (module_in_stdlib(name->text))
         err_help(e, "import %s", name->text);
-    else if (peer)
+    else if (peer) {
         err_help(e, "%s", peer);
+        e->example = true;
+    }
     else if (module)
         err_help(e, "import %s from %s", name->text, module);
     else if (interp_module(in) && cscope_included(interp_module(in)->globals.c))

@@ -479,8 +479,8 @@ static void fix_check(Interp *in, Error *e)
     if (e->help && !e->no_memory && last->code > 0 && quotes_nothing(e->help + last->code) &&
         !strstr(e->help + last->code, "…"))
         help_drop(e);
-    if (!e->help || in->tries > 0 || (in->fixes && in->fixes->busy) || e->kind == ERR_MEMORY ||
-        e->kind == ERR_INTERRUPT || e->kind == ERR_SYNTAX)
+    if (!e->help || e->example || in->tries > 0 || (in->fixes && in->fixes->busy) ||
+        e->kind == ERR_MEMORY || e->kind == ERR_INTERRUPT || e->kind == ERR_SYNTAX)
         return;
     Error *before = in->ctx.error;
     in->ctx.error = NULL;

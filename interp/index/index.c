@@ -261,9 +261,33 @@ static Value tuple_pick(Interp *in, const Tuple *t, const Picks *p)
     return v_tuple(out);
 }
 
+/* Rows of a table, t[t.x > 3], are asked of its columns. */
+static void check_rows_asked(Interp *in, const Tuple *t, const Tensor *mask)
+{
+    if (!t->names || mask->dtype != DT_BOOL || mask->rank != 1 || mask->dims[0] == t->count)
+        return;
+    for (uint32_t k = 0; k < t->count; k++) {
+        Value c = t->items[k];
+        int64_t rows = c.tag == V_TENSOR && c.tensor->rank ? c.tensor->dims[0]
+                       : c.tag == V_TUPLE                  ? (int64_t)c.tuple->count
+                                                           : -1;
+        if (rows != mask->dims[0])
+            return;
+    }
+    const char *name = err_operand_text(&in->ctx, 0), *text = subscript_text(in, 1);
+    Error *e = err_new(&in->ctx, ERR_SHAPE, "the mask has length %lld, as the columns of %s have, "
+                       "but %s has %u columns", (long long)mask->dims[0], name, name, t->count);
+    err_underline(e, 1);
+    if (text)
+        err_help(e, "these rows of each column: map(c -> c[%s], %s)", text, name);
+    err_throw(e);
+}
+
 static Value tuple_get(Interp *in, const Tuple *t, const Sub *sub)
 {
     int64_t i;
+    if (sub->kind == SUB_VALUE && sub->v.tag == V_TENSOR)
+        check_rows_asked(in, t, sub->v.tensor);
     if (sub->kind == SUB_VALUE && sub->v.tag == V_STRING)
         return v_retain(t->items[tuple_field(in, t, sub->v.str->text, sub->v.str->len)]);
     if (sub->kind == SUB_VALUE && v_as_int(sub->v, &i))

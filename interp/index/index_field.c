@@ -48,13 +48,30 @@ static bool is_called(const Error *e)
     return s && e->where.mark.to < s->len && s->text[e->where.mark.to] == '(';
 }
 
+/* t.columns, and not t["columns"]; what an operation is called says nothing of a tuple. */
+static bool is_field_alone(Interp *in, const Error *e, const char *text, size_t len)
+{
+    const Source *s = e->where.source;
+    const Name *name = names_find(&in->names, text, len);
+    uint32_t from = e->where.mark.from;
+    return s && from > 0 && from <= s->len && s->text[from - 1] == '.' && name &&
+           !op_find(in, name);
+}
+
+static void each_text(Interp *, Error *, const char *operand);
+
 static _Noreturn void raise_no_field(Interp *in, const Tuple *t, const char *text, size_t len)
 {
     Ctx *ctx = &in->ctx;
     const char *name = err_operand_text(ctx, 0);
     int cut = len > 60 ? 60 : (int)len;
-    if (!t->names)
-        err_raise(ctx, ERR_NAME, "%s has no field %.*s: its items have no names", name, cut, text);
+    if (!t->names) {
+        Error *e = err_new(ctx, ERR_NAME, "%s has no field %.*s: its items have no names", name,
+                           cut, text);
+        if (peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from))
+            each_text(in, e, name);
+        err_throw(e);
+    }
     char fields[400];
     Buf b;
     buf_init(&b, ctx);
@@ -67,7 +84,7 @@ static _Noreturn void raise_no_field(Interp *in, const Tuple *t, const char *tex
     const char *meant = closest_field(t, text);
     if (meant)
         err_help(e, "did you mean %s?", meant);
-    else if (is_called(e))
+    else if (is_called(e) || is_field_alone(in, e, text, len))
         peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from);
     err_throw(e);
 }
@@ -197,7 +214,9 @@ Value module_member(Interp *in, Module *m, const Name *name)
         shown += sizeof STDLIB - 1, length -= (int)sizeof STDLIB;
     Error *e = err_new(&in->ctx, ERR_NAME, "the module %.*s has no `%s`", length, shown,
                        name->text);
-    if (closest)
+    if (op_find(in, name))
+        err_help(e, "it is built in and has no prefix: %s", name->text);
+    else if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);
 }

@@ -154,6 +154,7 @@ struct Op {
     bool square;
     bool grows;             /* x = f(x, v) may put v at the end of x where it stands */
     bool one_text;          /* of one string: what is a tuple of them goes through item by item */
+    bool gathers;           /* its first argument is a tuple: f(a, b) was meant as f((a, b)) */
     bool near;              /* are its operands about the same? `assert` tells how far they are */
     bool counts;            /* f(n) is a vector of n elements: of a small n as cheap as a literal */
     /* the elementwise row that it is where only such may stand; NULL: itself, if it is one */

@@ -8,6 +8,7 @@
 #include "interp/state/predefined.h"
 
 #include "core/base/error.h"
+#include "core/system/ascii.h"
 
 #include <string.h>
 
@@ -57,6 +58,13 @@ static const PeerName names[] = {
     { "figure", "size= of a picture: plot(x, y, size=(60, 20))" },
     { "subplot", "panels((() -> plot(x, y), () -> heat(A)), columns=2)" },
     { "subplots", "panels((() -> plot(x, y), () -> heat(A)), columns=2)" },
+    { "errorbar", "plot(x, y, error=e, points=true)" },
+    { "fill_between", "band= of a picture: plot(x, y, band=(lo, hi))" },
+    { "annotate", "a layer of a picture: plot(((x=x, y=y), (x=1, y=2, text=\"here\")))" },
+    { "text", "a layer of a picture: plot(((x=x, y=y), (x=1, y=2, text=\"here\")))" },
+    { "quiver", "arrows of a layer: plot(((x=x, y=y, arrow=(x + u, y + v)),))" },
+    { "stem", "bar(x, y)" }, { "barh", "bar(labels, y)" }, { "histplot", "hist(x)" },
+    { "axis", "equal=true, xlim= and ylim= of a picture" },
     { "hold", "several series in one call: plot(x, (u, v))" },
     { "legend", "labels= of a picture: plot(x, (u, v), labels=(\"u\", \"v\"))" },
     { "xlabel", "xlabel= of a picture: plot(x, y, xlabel=\"x\")" },
@@ -96,7 +104,14 @@ static const PeerName names[] = {
     { "expand_dims", "x[none], x[:, none]" }, { "unsqueeze", "x[none], x[:, none]" },
     { "fliplr", "A[:, ::-1]" }, { "flipud", "A[::-1]" }, { "rot90", "transpose(A)[::-1]" },
     { "circshift", "roll(x, n)" }, { "repmat", "tile(x, (2, 3))" },
-    { "tri", "tril(ones(n, n))" }, { "sortrows", "A[argsort(A[:, 0])]" },
+    { "tri", "tril(ones(n, n))" },
+    /* tables */
+    { "dict", "a named tuple: d = (a=1), d[\"b\"] = 2; keys(d), \"a\" in d" },
+    { "DataFrame", "a table is a named tuple of columns: t = (name=(\"a\", \"b\"), x=[1, 2])" },
+    { "head", "v[:5], and of each column of a table map(c -> c[:5], t)" },
+    { "tail", "v[-5:], and of each column of a table map(c -> c[-5:], t)" },
+    { "sortrows", "A[argsort(A[:, 0])], and of a table map(c -> c[argsort(t.x)], t)" },
+    { "CSV", "load(\"data.csv\", columns=true) reads a table, save(\"data.csv\", t) writes it" },
     /* elementwise, reductions */
     { "ln", "log(x)" }, { "pow", "x ^ y" }, { "absolute", "abs(x)" }, { "fabs", "abs(x)" },
     { "conjugate", "conj(x)" }, { "fix", "trunc(x)" }, { "arcsin", "asin(x)" },
@@ -155,6 +170,22 @@ const char *peer_name(const char *name)
     return NULL;
 }
 
+const char *peer_member(const char *text, size_t len)
+{
+    char name[64] = "";
+    size_t at = 0, n;
+    for (; at < len && text[at] == '.'; at += n + 1) {
+        for (n = 0; at + 1 + n < len; n++)
+            if (!ascii_alnum(text[at + 1 + n]) && text[at + 1 + n] != '_')
+                break;
+        if (n == 0 || n >= sizeof name)
+            break;
+        memcpy(name, text + at + 1, n);
+        name[n] = '\0';
+    }
+    return peer_name(name);
+}
+
 /* `op` NULL: any. An entry whose help is a bare name holds where the operation has that
  * parameter, and the first entry that holds is taken. */
 typedef struct PeerParameter { const char *op, *theirs, *ours; } PeerParameter;
@@ -195,6 +226,24 @@ static const PeerParameter parameters[] = {
     { "eig", "right", "leave it out: the right vectors are given" },
     { "eig", "left", "the left vectors are eig(A').vectors" },
     { "trace", "offset", "sum(diag(A, k))" },
+    { "load", "sep", "delimiter" }, { "load", "delim", "delimiter" },
+    { "load", "names", "header" }, { "load", "usecols", "select" }, { "load", "skiprows", "skip" },
+    { "load", "skip_header", "skip" }, { "load", "na_values", "na" },
+    { "load", "missing_values", "na" }, { "load", "missingstring", "na" },
+    { "load", "nrows", "rows=0:100 reads the first hundred" },
+    { "load", "skipfooter", "rows=0:n reads the first n" },
+    { "load", "unpack", "columns=true gives a tuple of columns" },
+    { "load", "encoding", "leave it out: text is UTF-8" },
+    { "load", "index_col", "leave it out: rows are numbered from 0" },
+    { "load", "parse_dates", "leave it out: dates are text, and 2024-02-29 sorts as it stands" },
+    { "string", "digits", "in a string: \"{x:.3f}\"" },
+    { NULL, "yerr", "error" }, { NULL, "figsize", "size" }, { NULL, "label", "labels" },
+    { NULL, "color", "leave it out: the series have their colours by themselves" },
+    { NULL, "colour", "leave it out: the series have their colours by themselves" },
+    { NULL, "marker", "points=true puts a marker at each point" },
+    { NULL, "linestyle", "leave it out: points=true puts a marker at each point" },
+    { "scatter", "text", "text is a layer's: plot(((x=x, y=y, points=true, text=names),))" },
+    { NULL, "text", "text is a layer's: plot(((x=x, y=y), (x=1, y=2, text=\"here\")))" },
     { NULL, "driver", "leave it out: the help says which LAPACK routine runs" },
     { NULL, "lapack_driver", "leave it out: the help says which LAPACK routine runs" },
     { NULL, "method", "leave it out: the help says which routine runs" },

@@ -193,6 +193,22 @@ static bool is_hopeless(Repl *r, const char *text, size_t len)
     return !program;
 }
 
+/* A `try` without its `catch` is no program; the `catch` may stand on the next line. An empty line
+ * ends it. */
+static bool waits_for_catch(Repl *r, const char *text, size_t len)
+{
+    Ctx *ctx = &r->in->ctx;
+    if (len == 0 || text[len - 1] != '}' || !strstr(text, "try"))
+        return false;
+    Buf more;
+    buf_init(&more, ctx);
+    buf_printf(&more, "%.*s catch e { }", (int)len, text);
+    bool waits = parse_accepts(ctx, &r->in->names, more.data, more.len) &&
+                 !parse_accepts(ctx, &r->in->names, text, len);
+    buf_free(&more);
+    return waits;
+}
+
 /* For entry_read: a command, help text that is ended by an empty line, or a whole program. */
 static bool is_entry(void *repl, const char *text, size_t len)
 {
@@ -201,7 +217,8 @@ static bool is_entry(void *repl, const char *text, size_t len)
     if (*start && text[len - 1] != '\n' && is_help_text(start))
         return false;
     return !*start || repl_is_command(r, start) ||
-           !parse_incomplete(&r->in->ctx, text, len) || is_hopeless(r, text, len);
+           (!parse_incomplete(&r->in->ctx, text, len) && !waits_for_catch(r, text, len)) ||
+           is_hopeless(r, text, len);
 }
 
 /* Returns false at the end of input. */

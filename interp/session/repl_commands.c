@@ -366,7 +366,8 @@ void repl_run_command(Repl *r, const char *text)
 }
 
 /* ---- what is no entry ---- */
-/* Directly before a variable's name or a parenthesis `!` is the operator. */
+/* Directly before a variable's name, a call, a parenthesis, true or false `!` is the operator: no
+ * command is called so, but two that do nothing. */
 static bool repl_is_shell(const Repl *r, const char *text)
 {
     if (text[0] != '!' || text[1] == '(')
@@ -374,7 +375,9 @@ static bool repl_is_shell(const Repl *r, const char *text)
     size_t n = 0;
     while (repl_in_name(text[1 + n]))
         n++;
-    return repl_variable(r, text + 1, n).tag == V_UNDEF;
+    bool value = (n == 4 && strncmp(text + 1, "true", n) == 0) ||
+                 (n == 5 && strncmp(text + 1, "false", n) == 0);
+    return text[1 + n] != '(' && !value && repl_variable(r, text + 1, n).tag == V_UNDEF;
 }
 
 bool repl_is_command(const Repl *r, const char *text)

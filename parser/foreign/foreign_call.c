@@ -286,6 +286,32 @@ static bool put_dtype(Out *o, const Fix *f, Call *c)
     return false;
 }
 
+/* "float32" of x.astype("float32") as the name of a format. */
+static bool put_type(Out *o, const Fix *f, const Call *c)
+{
+    if (c->count != 1 || c->named || c->a[0] != c->b[0])
+        return false;
+    bool quoted = piece_kind(f, c->a[0]) == PIECE_STRING || piece_kind(f, c->a[0]) == PIECE_QUOTED;
+    const Piece *p = &f->piece[c->a[0]];
+    int from = p->from + quoted, n = p->to - p->from - 2 * quoted;
+    for (size_t i = 0; quoted && i < ROWS; i++)
+        if (rows[i].kind == ROW_CONSTANT && strlen(rows[i].theirs) == (size_t)n &&
+            memcmp(rows[i].theirs, f->text + from, (size_t)n) == 0) {
+            put(o, "%s", rows[i].ours);
+            return true;
+        }
+    put(o, "%.*s", n, f->text + from);
+    return !quoted || !f->facts->known ||
+           f->facts->known(f->facts->who, f->text + from, (size_t)n);
+}
+
+/* dict(a=1) is a named tuple, dict(pairs) is none. */
+static bool put_named_alone(Out *o, const Fix *f, const Call *c)
+{
+    put_arguments(o, f, c, 0, false);
+    return c->count == 0 && c->named > 0;
+}
+
 /* What takes all arguments, by a word of the template. */
 static bool put_format_first(Out *o, const Fix *f, const Call *c) { return put_format(o, f, c, 0); }
 static bool put_join_first(Out *o, const Fix *f, const Call *c) { return put_join(o, f, c, false); }
@@ -294,7 +320,8 @@ static bool put_join_last(Out *o, const Fix *f, const Call *c) { return put_join
 static const struct { const char *word; bool (*put)(Out *, const Fix *, const Call *); } whole[] = {
     { "format", put_format_first }, { "joined", put_joined },
     { "join", put_join_first }, { "last", put_join_last },
-    { "rows", put_rows }, { "device", put_device },
+    { "rows", put_rows }, { "device", put_device }, { "type", put_type },
+    { "named", put_named_alone },
 };
 
 /* Length of such a word at s that is filled in; 0: it is none, -1: the arguments do not fit. */
@@ -518,11 +545,13 @@ static bool is_fieldless(Fix *f, int from, int to)
             if (f->at >= f->piece[k].from && f->at < f->piece[k].to && piece_is(f, k - 1, ".")) {
                 int start = piece_operand_start(f, k - 2);
                 bool same = same_text(f, from, to, start, k - 2);
-                if (same && from == to)
+                if (same && (size_t)piece_length(f, from, to) < sizeof f->fieldless)
                     snprintf(f->fieldless, sizeof f->fieldless, "%.*s", PIECE_RANGE(f, from, to));
                 return same;
             }
-    if (f->facts->what == FOREIGN_FIELD && from == to && piece_is(f, from, f->fieldless))
+    size_t n = strlen(f->fieldless);
+    if (f->facts->what == FOREIGN_FIELD && n > 0 && n == (size_t)piece_length(f, from, to) &&
+        memcmp(f->text + f->piece[from].from, f->fieldless, n) == 0)
         return true;
     return piece_kind(f, to) != PIECE_NAME && piece_kind(f, from) == PIECE_NAME &&
            is_known(f, from) &&

@@ -129,6 +129,8 @@ def test_commands(home):
     s.line("flag = true")
     s.expect("!flag", "false")
     s.expect("!(true)", "false")
+    s.expect("!true", "false")
+    s.expect("!isnan(nan)", "false")
     check("leaving", s.end(b":q\n") == 0)
 
 

@@ -19,6 +19,19 @@ def test_ends_that_wait_for_nothing(home):
     s.end()
 
 
+def test_catch_on_the_next_line(home):
+    """A `try` without its `catch` is no program: the session waits for it, until an empty line."""
+    s = Session(home)
+    s.line('try { throw "x" }', ends=(MORE,))
+    s.expect('catch e { print(e.message) }', "x")
+    s.line("try {", ends=(MORE,))
+    s.line("1 / 0", ends=(MORE,))
+    s.line("}", ends=(MORE,))
+    s.expect_in("", "has no `catch` after it", "help: try { … } catch e { … }")
+    s.expect("try { 2 } catch e { 3 }", "2")
+    s.end()
+
+
 def test_narrow_words(home):
     s = Session(home, size=(24, 40))
     s.line("seed(1)")
