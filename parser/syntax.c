@@ -701,7 +701,8 @@ void syntax_unexpected(ParseState *ps, size_t index, const int *expected, int co
         if (expected[i] >= T_NEWLINE && expected[i] <= T_ASSERT)
             u.can[expected[i] - T_NEWLINE] = true;
     if (!case_word_as_name(&u) && !case_header(&u) && !case_else(&u) && !case_catch(&u) &&
-        !case_for(&u) && !case_block(&u) && !case_two_values(&u) && !case_statement_start(&u) && !case_value(&u) && !case_closer(&u))
+        !case_for(&u) && !case_block(&u) && !case_two_values(&u) && !case_statement_start(&u) &&
+        !case_value(&u) && !case_closer(&u))
         case_rest(&u);
     if (ps->error_count >= SYNTAX_ERRORS_KEPT)
         ps->stop = true;
