@@ -345,6 +345,17 @@ static bool ruled_below(const Transform *tr, const Tuple *below)
     return rule.tag != V_NONE && !tape_inside(below->items[0], NULL, NULL);
 }
 
+/* Has a function in v captured what is traced? */
+static bool captures(Value v, Value where)
+{
+    if (where.tag != V_TUPLE || v.tag == V_FUNCTION)
+        return where.tag == V_TUPLE;
+    for (uint32_t i = 0; i < where.tuple->count; i++)
+        if (captures(v.tuple->items[i], where.tuple->items[i]))
+            return true;
+    return false;
+}
+
 Value recorded_call(Interp *in, const Transform *tr, const Args *a)
 {
     Tape *t = NULL;
@@ -366,7 +377,7 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
     v_push(in, parts_below(in, mark[0], t));
     v_push(in, traced_where(in, mark[0], t));
     Value where = mark[2];
-    bool captured = custom && where.tag == V_TUPLE && where.tuple->items[0].tag != V_NONE;
+    bool captured = custom && captures(mark[0], where);
     /* called with what the level below sees */
     const Tuple *below = mark[1].tuple;
     Value self = { .tag = V_TRANSFORM, .ptr = (void *)tr };
