@@ -132,6 +132,7 @@ static IxKept push_adjoint(Interp *in, const Exec *x, IxSite *site, const Value 
     return kept;
 }
 
+/* cut: one without a derivative, first of all one that went through a step function. */
 static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Traced **cut)
 {
     uint64_t wanted = 0;
@@ -139,7 +140,9 @@ static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Tra
         if (base[i].tag != V_TRACED || traced_of(base[i])->tape != t)
             continue;
         const Traced *v = traced_of(base[i]);
-        if (v->node || v->tangent.tag != V_UNDEF)
+        if (v->step && t->mode == TAPE_FORWARD)
+            *cut = !*cut || !(*cut)->step ? v : *cut;
+        else if (v->node || v->tangent.tag != V_UNDEF)
             wanted |= (uint64_t)1 << (i < 63 ? i : 63);
         else if (v->cut && !*cut)
             *cut = v;
@@ -172,6 +175,8 @@ static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Va
     seen = in->sp;
     for (int i = 0; i < leaves; i++)
         v_push(in, i < own ? v_retain(below[i]) : value_below(in, view[i], t));
+    if (cut && cut->step && t->mode == TAPE_FORWARD && has_derivative(r))
+        return step_value(in, t, r, cut->cut, cut->cut_at);
     bool number = v_is_numeric(v_plain(r)), floats = has_derivative(r);
     if (wanted && number) {
         IxKept kept = push_adjoint(in, x, site, seen, leaves, wanted, !floats);

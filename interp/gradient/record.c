@@ -198,7 +198,7 @@ static Value tuple_value(Interp *in, Tape *t, uint32_t node, Value r, Value tang
 
 /* What a step function gave: an entry that raises when a cotangent comes; on a forward tape a mark
  * that goes on with what is made of it. */
-static Value step_value(Interp *in, Tape *t, Value r, const Op *op, const Exec *at)
+Value step_value(Interp *in, Tape *t, Value r, const Op *op, const Exec *at)
 {
     if (in->rules)
         return v_retain(r);
@@ -433,7 +433,10 @@ static Value record_literal(Interp *in, const Value *items, const bool *weak, co
     for (int i = 0; t && i < n; i++)
         look(&f, items[i], t);
     Value out = v_retain(r);
-    if (f.nodes && has_derivative(r)) {
+    if (f.step && t->mode == TAPE_FORWARD && has_derivative(r)) {
+        v_release(&in->ctx, out);
+        out = step_value(in, t, r, f.step->cut, f.step->cut_at);
+    } else if (f.nodes && has_derivative(r)) {
         v_push(in, out);
         v_push(in, places(in, mark, lengths, rows, n));
         Value *tangents = in->sp;
@@ -481,13 +484,29 @@ static Traced *own_slot(Interp *in, Value *slot, Tape *t)
     Traced *x = slot->tag == V_TRACED && traced_of(*slot)->tape == t ? traced_of(*slot) : NULL;
     if (x && x->native.refs == 1)
         return x;
-    Traced *own = traced_new(in, t, x ? v_retain(x->value) : *slot, x ? x->node : 0);
+    Value old = *slot;
+    Traced *own = traced_new(in, t, v_retain(x ? x->value : old), x ? x->node : 0);
     if (x) {
         own->tangent = v_retain(x->tangent);
-        v_release(&in->ctx, *slot);
+        own->step = x->step;
+        own->cut = x->cut;
+        own->cut_at = x->cut_at;
     }
     *slot = v_traced(own);
+    v_release(&in->ctx, old);
     return own;
+}
+
+/* x depends on what v does, which was stored in it and has no derivative. */
+static void store_cut(Traced *x, Value v, const Tape *t)
+{
+    const Traced *from = v.tag == V_TRACED && traced_of(v)->tape == t ? traced_of(v) : NULL;
+    bool step = from && from->step && t->mode == TAPE_FORWARD;
+    if (!from || (x->cut && !step))
+        return;
+    x->step |= step;
+    x->cut = from->cut;
+    x->cut_at = from->cut_at;
 }
 
 static Value zeros_like(Interp *in, Value v)
@@ -520,6 +539,7 @@ static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n,
     else
         index_set(in, &x->value, subs, n, *mark);
     if (t->mode == TAPE_FORWARD) {
+        store_cut(x, v, t);
         store_forward(in, x, subs, n, v, t, op);
     } else if (x->node || node_on(v, t)) {
         uint32_t node = tape_entry(in, t, kind, x->value);
@@ -533,9 +553,8 @@ static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n,
             tape_keep(t, subs[i].step);
         }
         x->node = node;
-    } else if (v.tag == V_TRACED && !x->cut) {
-        x->cut = traced_of(v)->cut;
-        x->cut_at = traced_of(v)->cut_at;
+    } else {
+        store_cut(x, v, t);
     }
     stack_cut(in, mark);
 }

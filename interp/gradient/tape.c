@@ -340,8 +340,9 @@ static Value traced_index(Interp *in, Value base, const Sub *subs, int n)
     Tape *t = x->tape;
     Value *mark = in->sp;
     v_push(in, r);
-    if (!x->node && x->tangent.tag == V_UNDEF) {
+    if (!x->node && (x->tangent.tag == V_UNDEF || x->step)) {
         Traced *cut = traced_new(in, t, v_retain(r), 0);
+        cut->step = x->step;
         cut->cut = x->cut;
         cut->cut_at = x->cut_at;
         stack_drop(in, mark);

@@ -467,7 +467,9 @@ Value leaf_tangent(Interp *in, Value v, void *data)
 {
     const Tape *t = ((TangentOf *)data)->t;
     for (Value x = v; x.tag == V_TRACED; x = traced_of(x)->value)
-        if (traced_of(x)->tape == t && traced_of(x)->tangent.tag != V_UNDEF)
+        if (traced_of(x)->tape == t && traced_of(x)->step)
+            grad_raise_step(in, traced_of(x)->cut, traced_of(x)->cut_at);
+        else if (traced_of(x)->tape == t && traced_of(x)->tangent.tag != V_UNDEF)
             return v_retain(traced_of(x)->tangent);
     return call_row_of(in, "like", (Value[]){ v_plain(v), v_int(0) }, 2);
 }
