@@ -220,20 +220,6 @@ AdEx *ad_negative(Ad *a, AdEx *y)
     return ad_done(x);
 }
 
-/* Functions that are finite where their operands are. */
-static bool tame(const Op *op)
-{
-    switch ((int)op->ew) {
-    case EW_WHERE: case EW_MAXIMUM: case EW_MINIMUM: case EW_ABS: case EW_SIGN: case EW_CONJ:
-    case EW_REAL: case EW_IMAG: case EW_ANGLE: case EW_SIN: case EW_COS: case EW_TANH:
-    case EW_SIGMOID: case EW_ERF: case EW_ERFC: case EW_ATAN: case EW_ATAN2: case EW_RELU:
-    case EW_RELU6: case EW_CLAMP: case EW_FLOOR: case EW_CEIL: case EW_ROUND: case EW_TRUNC:
-    case EW_FMA: case EW_ASINH: case EW_CBRT: case EW_GELU: case EW_SILU: case EW_SOFTPLUS:
-        return true;
-    default: return false;
-    }
-}
-
 /* A cast if there is no operation of that name. */
 AdEx *ad_call(Ad *a, const char *name, AdEx *const *arg, int args)
 {
@@ -245,7 +231,7 @@ AdEx *ad_call(Ad *a, const char *name, AdEx *const *arg, int args)
     ad_done(x);
     const Op *op = known ? op_find(in, known) : NULL;
     x->op = op && op->cls == OPC_EW ? op : NULL;
-    x->risky |= !x->op || !tame(x->op);
+    x->risky |= !x->op || !(x->op->traits & TRAIT_FINITE);
     x->is_complex &= !x->op || ew_info[x->op->ew].result != RES_REAL;
     return x;
 }

@@ -321,16 +321,6 @@ static AdEx *power_slope(Ad *a, AdEx *x)
     return ad_infix(a, "*", n, ad_infix(a, "^", base, ad_infix(a, "-", n, ad_whole(a, 1))));
 }
 
-/* Their slopes do not hold what they are of, or are nothing but factors. */
-static bool linear(const Op *op)
-{
-    switch ((int)op->ew) {
-    case EW_ADD: case EW_SUBTRACT: case EW_NEGATIVE: case EW_POSITIVE: case EW_MULTIPLY:
-    case EW_REAL: case EW_IMAG: case EW_CONJ: return true;
-    default: return false;
-    }
-}
-
 /* What divides fewer indices than the cotangent has is divided by after the sum. */
 static bool divisor(Ad *a, AdEx *x, AdWeight *w)
 {
@@ -378,7 +368,7 @@ bool ad_step(Ad *a, AdEx *x, int k, AdWeight *w)
     if (op && op->ew == EW_WHERE && k == 1 && kept_zero(a, x))
         return true;
     /* a cotangent is summed over what the part has not before it meets such a slope */
-    if (op && !linear(op) && (w->over & ~x->free))
+    if (op && !(op->traits & TRAIT_LINEAR) && (w->over & ~x->free))
         *w = (AdWeight){ .factor = { ad_copy_to(a, w, x->free) }, .count = 1, .over = x->free };
     /* a factor of a product that is summed afterwards: contractions have no conditions in them */
     bool guard = !op || op->ew != EW_MULTIPLY || !(w->over & ~x->arg[k]->free);

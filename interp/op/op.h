@@ -41,7 +41,7 @@ enum {                      /* Op.devices: what a device block does with the row
     DEV_CASTS = 32          /* only makes numbers those of the dtype that it is given */
 };
 
-enum {                      /* Op.traits: what the door must know of an elementwise operation */
+enum {                      /* Op.traits: what others must know of an elementwise operation */
     TRAIT_INT_TROUBLE = 1,  /* integers can fail (by zero, a negative count); only ew_run notices */
     TRAIT_NAN_NOTICE = 2,   /* nan of a real operand deserves the notice about complex numbers */
     TRAIT_BITS = 4,         /* a bool together with an int is an error */
@@ -52,7 +52,10 @@ enum {                      /* Op.traits: what the door must know of an elementw
     TRAIT_NEGATIVE = 64,
     TRAIT_POLE = 128,       /* -inf of a finite number is its pole, no overflow */
     /* the result is a number that was there, or near it: nothing is rounded */
-    TRAIT_MOVES = 256
+    TRAIT_MOVES = 256,
+    TRAIT_FINITE = 512,     /* finite where the operands are */
+    /* a cotangent is summed after it has met the slope, which is no more than a factor */
+    TRAIT_LINEAR = 1024
 };
 
 typedef enum OpSizes {      /* What the letters of .flops stand for. */
