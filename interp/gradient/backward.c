@@ -220,11 +220,13 @@ static Tensor *numbered(Interp *in, int rank, const int64_t *shape)
     return numbers;
 }
 
-/* *g, of v in x[subs] = v: of positions of which some are the same the last one stayed. */
-static void stayed(Interp *in, const Tape *t, const Entry *e, const Sub *subs, int n, Value *g)
+/* *g, of v in x[subs] = v: of positions of which some are the same the last one stayed. w: the
+ * cotangent of x. */
+static void stayed(Interp *in, const Tape *t, const Entry *e, Value w, const Sub *subs, int n,
+                   Value *g)
 {
-    Value plain = v_plain(*g);
-    if (plain.tag != V_TENSOR || plain.tensor->size < 2 || !index_picks(subs, n))
+    Value plain = v_plain(*g), x = v_plain(w);
+    if (plain.tag != V_TENSOR || x.tag != V_TENSOR || !index_repeats(in, x.tensor, subs, n))
         return;
     Value *mark = in->sp;
     v_push(in, v_tensor_raw(numbered(in, plain.tensor->rank, tensor_shape(plain.tensor))));
@@ -246,7 +248,7 @@ static void store_back(Interp *in, const Tape *t, const Entry *e, Value *w, Valu
     if (t->operand[e->operand + 1].node) {
         out[1] = index_get(in, *w, subs, n);
         if (e->kind == ENTRY_STORE)
-            stayed(in, t, e, subs, n, &out[1]);
+            stayed(in, t, e, *w, subs, n, &out[1]);
         if (e->kind == ENTRY_ADD && e->op == op_operator(in, TK_SUB)) {
             Value old = out[1];
             out[1] = v_undef();

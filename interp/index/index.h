@@ -104,6 +104,8 @@ const char *subscript_text(Interp *, int operand);
 /* base[subs] on the host: a view, or elements picked into a new tensor. */
 Value index_pick(Interp *, Tensor *base, const Sub *subs, int n);
 void tensor_store(Interp *, Value *slot, const Sub *subs, int n, Value v);
+/* Do the subscripts name an element twice? */
+bool index_repeats(Interp *, Tensor *base, const Sub *subs, int n);
 /* base[subs] op= v where positions repeat: each applies, in order. False: none does. */
 bool index_update_repeated(Interp *, Value *slot, const Sub *subs, int n, const Op *, Value v,
                            bool weak);

@@ -95,6 +95,18 @@ static bool repeats(Interp *in, const Selection *sel)
     return found;
 }
 
+bool index_repeats(Interp *in, Tensor *base, const Sub *subs, int n)
+{
+    Value *mark = in->sp;
+    Selection sel;
+    if (!may_repeat(subs, n))
+        return false;
+    selection_make(in, &sel, base, subs, n);
+    bool found = repeats(in, &sel);
+    stack_drop(in, mark);
+    return found;
+}
+
 /* ---- what is where ---- */
 /* The offset of every selected element, in the order of the values. */
 static void offsets_fill(const Selection *sel, int64_t *out)
@@ -294,13 +306,8 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     Value *mark = in->sp;
     Selection sel;
     Repeats r;
-    if (slot->tag != V_TENSOR || !may_repeat(subs, n))
+    if (slot->tag != V_TENSOR || !index_repeats(in, slot->tensor, subs, n))
         return false;
-    selection_make(in, &sel, slot->tensor, subs, n);
-    if (!repeats(in, &sel)) {
-        stack_drop(in, mark);
-        return false;
-    }
     DeviceBlock *place = index_update_home(in, slot, subs, n, v);
     tensor_unshare(&in->ctx, &slot->tensor);
     make_dense(in, slot);
