@@ -87,6 +87,13 @@ static Value reshaped(Interp *in, Value rows, Value first, Value then)
     return r;
 }
 
+/* Without any elements; owned. */
+static Value nothing(Interp *in, DType dt, Value first, Value then)
+{
+    int64_t none = 0;
+    return reshaped(in, v_tensor_raw(tensor_new(&in->ctx, dt, 1, &none)), first, then);
+}
+
 typedef struct Jacobian {
     const Transform *tr;
     const Args *a;
@@ -136,8 +143,8 @@ static Value jacobian_block(Interp *in, Value x, void *data)
         }
     }
     if (m == 0) {
-        Value r = v_tensor_raw(tensor_new(&in->ctx, DT_F64, 1, &(int64_t){ 0 }));
-        return reshaped(in, r, j->leaf, x);
+        DType dt = tape_at(t, leaf)->dtype;
+        return nothing(in, imaginary ? dtype_complex_of(dt) : dt, j->leaf, x);
     }
     v_push(in, stacked(in, mark));
     Value rows = v_retain(in->sp[-1]);
@@ -245,10 +252,8 @@ static Value forward_block(Interp *in, Value x, void *data)
     Forward *f = c->f;
     const Tuple *passes = f->results.tuple->items[f->at++].tuple;
     Value *mark = in->sp;
-    if (passes->count == 0) {
-        Value r = v_tensor_raw(tensor_new(&in->ctx, DT_F64, 1, &(int64_t){ 0 }));
-        return reshaped(in, r, c->like, x);
-    }
+    if (passes->count == 0)
+        return nothing(in, v_dtype(v_plain(c->like)), c->like, x);
     stack_room(in, passes->count + 16);
     for (uint32_t k = 0; k < passes->count; k++) {
         int64_t at = c->result_leaf;
