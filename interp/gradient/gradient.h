@@ -145,6 +145,8 @@ Value entry_value(Interp *, Tape *, uint32_t node, Value r, const Value *tangent
 /* The operands of the entry; their tangents go onto the value stack. */
 void list_operands(Interp *, Tape *, const Value *args, int count);
 Value cut_value(Interp *, Tape *, Value r, const Op *, const Exec *at);
+/* What a step function gave: an entry that raises when a cotangent comes; on a forward tape a mark
+ * that goes on with what is made of it. */
 Value step_value(Interp *, Tape *, Value r, const Op *, const Exec *at);
 bool has_derivative(Value);
 Value record_notation(Interp *, const Exec *, void *site, Value *base);

@@ -67,7 +67,7 @@ static void keep(Interp *in, IxSite *site, const Value *base, uint64_t wanted, c
     memmove(site->adjoint + 1, site->adjoint, (IX_ADJOINTS - 1) * sizeof *last);
     site->adjoint[0] = (IxKept){ .function = v_retain(f), .key = key, .bytes = in->scratch.len,
                                  .sized = a->sized, .cut = a->flat ? a->cut : NULL,
-                                 .cut_at = a->cut_at };
+                                 .cut_at = a->cut_at, .gives = a->gives };
 }
 
 static _Noreturn void raise_lack(Interp *in, const Exec *x, const IxAdjoint *a)
@@ -132,7 +132,18 @@ static IxKept push_adjoint(Interp *in, const Exec *x, IxSite *site, const Value 
     return kept;
 }
 
-/* cut: one without a derivative, first of all one that went through a step function. */
+static uint64_t leaf_bit(int i) { return (uint64_t)1 << (i < 63 ? i : 63); }
+
+/* What a step function gave, among the leaves that have a gradient. */
+static const Traced *stepped(const Tape *t, const Value *base, int n, uint64_t gives)
+{
+    for (int i = 0; i < n; i++)
+        if (base[i].tag == V_TRACED && traced_of(base[i])->tape == t && traced_of(base[i])->step &&
+            (gives & leaf_bit(i)))
+            return traced_of(base[i]);
+    return NULL;
+}
+
 static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Traced **cut)
 {
     uint64_t wanted = 0;
@@ -140,10 +151,8 @@ static uint64_t wanted_leaves(const Tape *t, const Value *base, int n, const Tra
         if (base[i].tag != V_TRACED || traced_of(base[i])->tape != t)
             continue;
         const Traced *v = traced_of(base[i]);
-        if (v->step && t->mode == TAPE_FORWARD)
-            *cut = !*cut || !(*cut)->step ? v : *cut;
-        else if (v->node || v->tangent.tag != V_UNDEF)
-            wanted |= (uint64_t)1 << (i < 63 ? i : 63);
+        if (v->node || v->tangent.tag != V_UNDEF || v->step)
+            wanted |= leaf_bit(i);
         else if (v->cut && !*cut)
             *cut = v;
     }
@@ -175,11 +184,12 @@ static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Va
     seen = in->sp;
     for (int i = 0; i < leaves; i++)
         v_push(in, i < own ? v_retain(below[i]) : value_below(in, view[i], t));
-    if (cut && cut->step && t->mode == TAPE_FORWARD && has_derivative(r))
-        return step_value(in, t, r, cut->cut, cut->cut_at);
     bool number = v_is_numeric(v_plain(r)), floats = has_derivative(r);
     if (wanted && number) {
         IxKept kept = push_adjoint(in, x, site, seen, leaves, wanted, !floats);
+        const Traced *step = stepped(t, view, leaves, kept.gives);
+        if (step && (!floats || t->mode == TAPE_FORWARD))
+            return step_value(in, t, r, step->cut, step->cut_at);
         if (kept.cut || !floats)
             return cut_value(in, t, r, kept.cut ? kept.cut : op_named(in, "cast"),
                              kept.cut ? kept.cut_at : x);

@@ -196,8 +196,6 @@ static Value tuple_value(Interp *in, Tape *t, uint32_t node, Value r, Value tang
     return v_tuple(to);
 }
 
-/* What a step function gave: an entry that raises when a cotangent comes; on a forward tape a mark
- * that goes on with what is made of it. */
 Value step_value(Interp *in, Tape *t, Value r, const Op *op, const Exec *at)
 {
     if (in->rules)

@@ -120,6 +120,7 @@ typedef struct IxKept {
     Value function;
     const Op *cut;              /* the result depends on them through this only; or NULL */
     const Exec *cut_at;
+    uint64_t gives;             /* as IxAdjoint has it */
     void *key;
     size_t bytes;
     bool sized;

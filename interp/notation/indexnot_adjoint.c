@@ -153,8 +153,8 @@ static bool name_free(const Ad *a, const char *name)
 static bool wants(const Ad *a, int leaf, uint64_t wanted)
 {
     DType dt = leaf_dtype(a, leaf);
-    return dt != DT_NONE && !strchr("ib", dtype_info(dt)->kind) &&
-           a->b->base[leaf].tag != V_RANGE && (wanted >> (leaf < 63 ? leaf : 63) & 1);
+    bool number = dt != DT_NONE && dt != DT_BOOL && a->b->base[leaf].tag != V_RANGE;
+    return number && (wanted >> (leaf < 63 ? leaf : 63) & 1);
 }
 
 static const char *source_text(Ad *a, const Node *n)
