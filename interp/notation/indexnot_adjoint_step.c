@@ -225,6 +225,18 @@ static AdEx *conjugate(Ad *a, AdEx *x)
     return ad_call(a, "conj", &x, 1);
 }
 
+/* w * by, but 0 where w is, of a single number w: what has no index is computed and differentiated
+ * as in any program. By w it is the slope, where w is 0 too. */
+static AdEx *finite_product(Ad *a, AdEx *w, AdEx *by)
+{
+    AdEx *zero = ad_whole(a, 0), *finite = ad_call(a, "isfinite", &by, 1);
+    finite->is_complex = finite->risky = finite->needs = false;
+    AdEx *some = ad_infix(a, "|", finite, ad_infix(a, "!=", w, zero));
+    AdEx *x = ad_infix(a, "*", w, ad_where(a, some, by, zero));
+    x->risky = false;
+    return x;
+}
+
 /* w * by, but 0 where w is: of a choice that has a 0 the other branch alone. */
 static AdEx *guarded(Ad *a, AdEx *w, AdEx *by)
 {
@@ -234,6 +246,8 @@ static AdEx *guarded(Ad *a, AdEx *w, AdEx *by)
         return ad_where(a, w->arg[0], guarded(a, w->arg[1], by), zero);
     if (choice && !w->guard && ad_is(w->arg[1], 0))
         return ad_where(a, w->arg[0], zero, guarded(a, w->arg[2], by));
+    if (!w->free && !w->reduces && !by->reduces)
+        return finite_product(a, w, by);
     some = ad_infix(a, "!=", w->guard ? w->arg[1] : w, zero);
     if (w->guard) {
         some = ad_infix(a, "&", w->arg[0], some);
