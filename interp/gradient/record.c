@@ -431,10 +431,11 @@ static Value record_literal(Interp *in, const Value *items, const bool *weak, co
     for (int i = 0; t && i < n; i++)
         look(&f, items[i], t);
     Value out = v_retain(r);
-    if (f.step && t->mode == TAPE_FORWARD && has_derivative(r)) {
+    bool passes = f.nodes || (f.step && t->mode == TAPE_REVERSE);
+    if (f.step && (!has_derivative(r) || t->mode == TAPE_FORWARD)) {
         v_release(&in->ctx, out);
         out = step_value(in, t, r, f.step->cut, f.step->cut_at);
-    } else if (f.nodes && has_derivative(r)) {
+    } else if (passes && has_derivative(r)) {
         v_push(in, out);
         v_push(in, places(in, mark, lengths, rows, n));
         Value *tangents = in->sp;
@@ -495,18 +496,6 @@ static Traced *own_slot(Interp *in, Value *slot, Tape *t)
     return own;
 }
 
-/* x depends on what v does, which was stored in it and has no derivative. */
-static void store_cut(Traced *x, Value v, const Tape *t)
-{
-    const Traced *from = v.tag == V_TRACED && traced_of(v)->tape == t ? traced_of(v) : NULL;
-    bool step = from && from->step && t->mode == TAPE_FORWARD;
-    if (!from || (x->cut && !step))
-        return;
-    x->step |= step;
-    x->cut = from->cut;
-    x->cut_at = from->cut_at;
-}
-
 static Value zeros_like(Interp *in, Value v)
 {
     return call_row_of(in, "like", (Value[]){ v_plain(v), v_int(0) }, 2);
@@ -526,19 +515,29 @@ static void store_forward(Interp *in, Traced *x, const Sub *subs, int n, Value v
         index_update(in, &x->tangent, subs, n, op, tangent, false);
 }
 
+/* x depends on what `by` does, which was stored in it and has no derivative. */
+static void mark_cut(Traced *x, const Traced *by)
+{
+    x->cut = by->cut;
+    x->cut_at = by->cut_at;
+    x->step |= by->step;
+}
+
 static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n, Value v,
                        EntryKind kind, const Op *op)
 {
     Value *mark = in->sp;
     v_push(in, value_below(in, v, t));
     Traced *x = own_slot(in, slot, t);
+    const Traced *by = v.tag == V_TRACED && traced_of(v)->tape == t ? traced_of(v) : NULL;
     if (kind == ENTRY_ADD)
         index_update(in, &x->value, subs, n, op, *mark, false);
     else
         index_set(in, &x->value, subs, n, *mark);
     if (t->mode == TAPE_FORWARD) {
-        store_cut(x, v, t);
         store_forward(in, x, subs, n, v, t, op);
+        if (by && (by->step || !x->cut))
+            mark_cut(x, by);
     } else if (x->node || node_on(v, t)) {
         uint32_t node = tape_entry(in, t, kind, x->value);
         tape_at(t, node)->op = op;
@@ -551,8 +550,10 @@ static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n,
             tape_keep(t, subs[i].step);
         }
         x->node = node;
-    } else {
-        store_cut(x, v, t);
+        if (by && by->step && !has_derivative(x->value))
+            mark_cut(x, by);
+    } else if (by && !x->cut) {
+        mark_cut(x, by);
     }
     stack_cut(in, mark);
 }

@@ -340,9 +340,13 @@ static Value traced_index(Interp *in, Value base, const Sub *subs, int n)
     Tape *t = x->tape;
     Value *mark = in->sp;
     v_push(in, r);
-    if (!x->node && (x->tangent.tag == V_UNDEF || x->step)) {
+    if (x->step) {
+        Value step = step_value(in, t, r, x->cut, x->cut_at);
+        stack_cut(in, mark);
+        return step;
+    }
+    if (!x->node && x->tangent.tag == V_UNDEF) {
         Traced *cut = traced_new(in, t, v_retain(r), 0);
-        cut->step = x->step;
         cut->cut = x->cut;
         cut->cut_at = x->cut_at;
         stack_drop(in, mark);
