@@ -1,6 +1,7 @@
 /* Assignment to variables: plain, compound and fused, and the places behind a variable:
  * A[i, j] = v, t.x = v, a, b = f(), and any nesting of them. Element stores that are
  * plain scalars go through eval_index.c first. */
+#include "interp/op/traced.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/frames.h"
@@ -224,6 +225,8 @@ typedef struct Level {
     struct Level *inner;         /* the next step; NULL: the place itself */
     const Sub *subs;
     int n;
+    const Value *given;          /* subscripts as they were evaluated, on the value stack */
+    int givens;
 } Level;
 
 /* What happens at the place: v is stored (op NULL) or combined. */
@@ -282,6 +285,7 @@ static void level_walk(Interp *in, Value *slot, const Level *l, const Store *s)
 {
     if (!l->inner) {
         level_store(in, slot, l, s);
+        traced_placed(in, slot, l->given, l->givens);
         return;
     }
     in->at = l->target;
@@ -317,12 +321,13 @@ static void place_store(Interp *in, const Exec *t, Level *inner, const Store *s)
 {
     Sub subs[SUBS_MAX];
     stack_check(in);
-    Level level = { .target = t, .inner = inner, .subs = subs };
+    Level level = { .target = t, .inner = inner, .subs = subs, .given = in->sp };
     if (t->op == TG_INDEX && s->at && !inner)
         for (uint32_t i = 0; i < t->count; i++)
             subs[level.n++] = (Sub){ .kind = SUB_VALUE, .v = s->at[i] };
     else if (t->op == TG_INDEX)
         level.n = subs_eval(in, t, subs);
+    level.givens = (int)(in->sp - level.given);
     if (t->a->op != TG_SLOT) {
         place_store(in, t->a, &level, s);
         return;

@@ -294,6 +294,7 @@ static __attribute__((noinline)) Value store_values(Interp *in, const Exec *x, V
         index_update(in, slot, subs, n, x->data, v, exec_weak(x->a));
     else if (!grown)
         index_set(in, slot, subs, n, v);
+    traced_placed(in, slot, mark + 1, 2);
     stack_drop(in, mark);
     return v_none();
 }

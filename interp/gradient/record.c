@@ -454,20 +454,27 @@ static Value record_literal(Interp *in, const Value *items, const bool *weak, co
 }
 
 /* ---- elements that are chosen ---- */
+/* The highest tape of what is among the subscripts, and what has no derivative there, or NULL. */
+static const Traced *chosen_by(const Value *subs, int n, Tape **t)
+{
+    *t = NULL;
+    for (int i = 0; i < n; i++)
+        *t = tape_of(subs[i], *t);
+    for (int i = 0; i < n && *t; i++)
+        if (subs[i].tag == V_TRACED && traced_of(subs[i])->tape == *t && traced_of(subs[i])->cut)
+            return traced_of(subs[i]);
+    return NULL;
+}
+
 /* What has no derivative of its own depends on how it was chosen. */
 static Value record_chosen(Interp *in, Value r, const Value *subs, int n)
 {
-    Tape *t = NULL;
-    for (int i = 0; i < n; i++)
-        t = tape_of(subs[i], t);
-    if (!t || !v_is_numeric(v_plain(r)) || tape_of(r, t) != t)
+    Tape *t;
+    const Traced *by = chosen_by(subs, n, &t);
+    if (!by || !v_is_numeric(v_plain(r)) || tape_of(r, t) != t)
         return r;
     const Traced *own = r.tag == V_TRACED && traced_of(r)->tape == t ? traced_of(r) : NULL;
-    const Traced *by = NULL;
-    for (int i = 0; i < n && !by; i++)
-        if (subs[i].tag == V_TRACED && traced_of(subs[i])->tape == t && traced_of(subs[i])->cut)
-            by = traced_of(subs[i]);
-    if (!by || (own && (depends(own) || own->cut)))
+    if (own && (depends(own) || own->cut))
         return r;
     v_push(in, r);
     v_push(in, value_below(in, r, t));
@@ -556,6 +563,20 @@ static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n,
         mark_cut(x, by);
     }
     stack_cut(in, mark);
+}
+
+/* It depends on where in it something was stored. */
+static void record_placed(Interp *in, Value *slot, const Value *subs, int n)
+{
+    Tape *t;
+    const Traced *by = chosen_by(subs, n, &t);
+    if (!by || in->rules || !v_is_numeric(v_plain(*slot)) || tape_of(*slot, t) != t)
+        return;
+    Traced *x = own_slot(in, slot, t);
+    if (depends(x) || x->cut)
+        return;
+    x->cut = by->cut;
+    x->cut_at = by->cut_at;
 }
 
 /* ---- updates at positions of which some are the same ---- */
@@ -672,4 +693,5 @@ static void record_store(Interp *in, Value *slot, const Sub *subs, int n, const 
 }
 
 const Traces traces = { .call = record_row, .literal = record_literal, .store = record_store,
-                        .notation = record_notation, .chosen = record_chosen };
+                        .notation = record_notation, .chosen = record_chosen,
+                        .placed = record_placed };

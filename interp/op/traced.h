@@ -21,6 +21,8 @@ typedef struct Traces {
                   bool weak);
     /* x[subs], which is taken, where positions or masks among the subscripts are traced. */
     Value (*chosen)(Interp *, Value r, const Value *subs, int n);
+    /* Something was stored to (*slot)[subs], among which such are traced. */
+    void (*placed)(Interp *, Value *slot, const Value *subs, int n);
 } Traces;
 
 /* What a tuple holds, what a function captured, or is made of. */
@@ -39,6 +41,12 @@ static inline bool traced_any(const Value *items, int n)
 static inline Value traced_chosen(Interp *in, Value r, const Value *subs, int n)
 {
     return traced_on(in) && traced_any(subs, n) ? in->traces->chosen(in, r, subs, n) : r;
+}
+
+static inline void traced_placed(Interp *in, Value *slot, const Value *subs, int n)
+{
+    if (traced_on(in) && traced_any(subs, n))
+        in->traces->placed(in, slot, subs, n);
 }
 
 /* The same, also of what functions among them captured. */
