@@ -46,22 +46,24 @@ static int64_t span_of(const Tensor *t, int64_t *low, int64_t *moving)
 }
 
 /* All memory between the first and the last element, and the same view of that. */
-static Tensor *cast_span(Ctx *ctx, Tensor *t, DType dt, int64_t low, int64_t span)
+static Tensor *cast_span(Interp *in, Tensor *t, DType dt, int64_t low, int64_t span)
 {
     int64_t step = 1;
+    Value *mark = in->sp;
     char *first = t->data + low * dtype_info(t->dtype)->bytes;
-    Tensor *flat = tensor_view(ctx, t, 1, &span, &step, first);
-    Tensor *cast = tensor_cast(ctx, flat, dt);
-    tensor_release(ctx, flat);
-    Tensor *r = tensor_view(ctx, cast, t->rank, tensor_shape(t), tensor_strides(t),
+    v_push(in, v_tensor_raw(tensor_view(&in->ctx, t, 1, &span, &step, first)));
+    Tensor *cast = tensor_cast(&in->ctx, mark->tensor, dt);
+    v_push(in, v_tensor_raw(cast));
+    Tensor *r = tensor_view(&in->ctx, cast, t->rank, tensor_shape(t), tensor_strides(t),
                             cast->data - low * dtype_info(dt)->bytes);
-    tensor_release(ctx, cast);
+    stack_cut(in, mark);
     return r;
 }
 
 /* Contiguous, its axes in t's order of falling steps; what is repeated stays so. */
-static Tensor *cast_compact(Ctx *ctx, Tensor *t, DType dt)
+static Tensor *cast_compact(Interp *in, Tensor *t, DType dt)
 {
+    Value *mark = in->sp;
     int64_t shape[TENSOR_RANK_MAX], step[TENSOR_RANK_MAX], lies[TENSOR_RANK_MAX];
     int order[TENSOR_RANK_MAX];
     for (int d = 0; d < t->rank; d++) {
@@ -75,13 +77,13 @@ static Tensor *cast_compact(Ctx *ctx, Tensor *t, DType dt)
         step[d] = tensor_strides(t)[order[d]];
         shape[d] = step[d] ? tensor_shape(t)[order[d]] : 1;
     }
-    Tensor *sorted = tensor_view(ctx, t, t->rank, shape, step, t->data);
-    Tensor *cast = tensor_cast(ctx, sorted, dt);
-    tensor_release(ctx, sorted);
+    v_push(in, v_tensor_raw(tensor_view(&in->ctx, t, t->rank, shape, step, t->data)));
+    Tensor *cast = tensor_cast(&in->ctx, mark->tensor, dt);
+    v_push(in, v_tensor_raw(cast));
     for (int d = 0; d < t->rank; d++)
         lies[order[d]] = step[d] ? tensor_strides(cast)[d] : 0;
-    Tensor *r = tensor_view(ctx, cast, t->rank, tensor_shape(t), lies, cast->data);
-    tensor_release(ctx, cast);
+    Tensor *r = tensor_view(&in->ctx, cast, t->rank, tensor_shape(t), lies, cast->data);
+    stack_cut(in, mark);
     return r;
 }
 
@@ -91,8 +93,8 @@ Tensor *autocast_tensor(Interp *in, Tensor *t, DType dt)
     if (t->size == 0 || tensor_contiguous(t))
         return tensor_cast(&in->ctx, t, dt);
     int64_t span = span_of(t, &low, &moving);
-    Tensor *r = span <= 2 * moving ? cast_span(&in->ctx, t, dt, low, span)
-                                   : cast_compact(&in->ctx, t, dt);
+    Tensor *r = span <= 2 * moving ? cast_span(in, t, dt, low, span)
+                                   : cast_compact(in, t, dt);
     r->flags = t->flags;
     return r;
 }
@@ -109,15 +111,11 @@ Value autocast_round(Interp *in, Scope *s, Value v, DType dt)
 {
     bool told = s->counts && dtype_foreign(dt);
     if (s->round == ROUND_NEAREST && !s->saturate && !s->flush && !told) {
-        if (v.tag != V_TENSOR) {
-            v_push(in, v);
-            v = op_cast(in, v, dt);
-            in->sp--;
-            return v;
-        }
-        Tensor *t = autocast_tensor(in, v.tensor, dt);
-        v_release(&in->ctx, v);
-        return v_tensor_raw(t);
+        v_push(in, v);
+        Value r = v.tag == V_TENSOR ? v_tensor_raw(autocast_tensor(in, v.tensor, dt))
+                                    : op_cast(in, v, dt);
+        stack_cut(in, in->sp - 1);
+        return r;
     }
     Scope mode = scope_in(s, dt);
     v_push(in, v);
