@@ -399,8 +399,10 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
         v_push(in, call_result(in, tr, t, 0, r, in->sp[-1]));
     } else {
         uint32_t node = call_entry(in, tr, t, mark[0], mark[1], where, r);
-        if (custom) {
-            tape_keep(t, tr->vjp);
+        if (custom) {                       /* the rule too may have captured what is traced */
+            v_push(in, call_below(in, tr->vjp, t));
+            tape_keep(t, in->sp[-1]);
+            stack_cut(in, in->sp - 1);
             tape_keep(t, r);
         }
         for (int i = 0; !custom && i < 6; i++)
