@@ -252,9 +252,9 @@ static int64_t NAME(parted)(K *k, int64_t n, K pivot)
 }
 
 /* Where pivots are bad again and again. */
-static void NAME(heap)(K *k, int64_t n)
+static void NAME(heap)(K *k, int64_t n, const InterruptFlag *stop)
 {
-    for (int64_t start = n / 2, end = n; end > 1;) {
+    for (int64_t start = n / 2, end = n; end > 1 && !(stop && *stop);) {
         if (start > 0)
             start--;
         else {
@@ -281,7 +281,7 @@ static void NAME(quick)(K *k, int64_t n, K low, K high, int depth, const Interru
 {
     while (n > NAME(LEAF) && low < high && !(stop && *stop)) {
         if (depth-- == 0) {
-            NAME(heap)(k, n);
+            NAME(heap)(k, n, stop);
             return;
         }
         K pivot = NAME(middle)(k, n);
