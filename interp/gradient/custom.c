@@ -348,7 +348,7 @@ static bool ruled_below(const Transform *tr, const Tuple *below)
 /* Has a function in v captured what is traced? */
 static bool captures(Value v, Value where)
 {
-    if (where.tag != V_TUPLE || v.tag == V_FUNCTION)
+    if (where.tag != V_TUPLE || v.tag != V_TUPLE)
         return where.tag == V_TUPLE;
     for (uint32_t i = 0; i < where.tuple->count; i++)
         if (captures(v.tuple->items[i], where.tuple->items[i]))
@@ -400,7 +400,7 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
     } else {
         uint32_t node = call_entry(in, tr, t, mark[0], mark[1], where, r);
         if (custom) {                       /* the rule too may have captured what is traced */
-            v_push(in, call_below(in, tr->vjp, t));
+            v_push(in, parts_below(in, tr->vjp, t));
             tape_keep(t, in->sp[-1]);
             stack_cut(in, in->sp - 1);
             tape_keep(t, r);
