@@ -1,5 +1,6 @@
 /* The rows of the registry, one const table made from the .def files. interp/op/registry.c finds
  * them. */
+#include "builtins/attention/attention.h"
 #include "builtins/devices/devices.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
@@ -59,6 +60,9 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "signals"
 #include "builtins/signals/signals.def"
+#undef SECTION
+#define SECTION "attention"
+#include "builtins/attention/attention.def"
 #undef SECTION
 #undef DEVICES
 #define DEVICES DEV_HOST

@@ -12,6 +12,7 @@
 #include "builtins/arrays/shape.def"
 #include "builtins/linalg/linalg.def"
 #include "builtins/signals/signals.def"
+#include "builtins/attention/attention.def"
 #include "builtins/files/files.def"
 #include "builtins/pictures/pictures.def"
 #include "builtins/system/system.def"

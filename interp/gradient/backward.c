@@ -413,9 +413,11 @@ static bool may_round(Value v)
     return v_is_numeric(v) && autocast_casts(v_dtype(v));
 }
 
-/* An operand that was kept, or each of a tuple of them. */
+/* An operand that was kept, or each of a tuple of them; one with names is what the row gave. */
 static void round_kept(Interp *in, Scope *s, Value *v, DType to)
 {
+    if (v->tag == V_TUPLE && v->tuple->names)
+        return;
     if (v->tag != V_TUPLE) {
         if (may_round(*v))
             round_value(in, s, v, s->autocast, to);

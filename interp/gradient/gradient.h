@@ -162,7 +162,7 @@ typedef enum RuleKind {
     RULE_FUNCTION
 } RuleKind;
 
-enum { RULE_PARAMS = 16 };
+enum { RULE_PARAMS = 24 };
 enum { KEEP_X = 1, KEEP_R = 8, SLOPE_W = 16 };
 
 typedef struct Slope {

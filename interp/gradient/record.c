@@ -327,12 +327,14 @@ static Value joined(Interp *in, Value tuple)
     return r;
 }
 
-/* Is argument i of the row a tuple in which something is traced, and no list of tensors? */
+/* Is argument i of the row a tuple in which something is traced, and no list of tensors? One with
+ * names is what a row gave. */
 static bool joins(const OpCall *c, int i)
 {
     const OpSig *sig = op_sig(c->in, c->op);
     return c->args[i].tag == V_TUPLE && tape_of(c->args[i], NULL) && c->args[i].tuple->count &&
-           !(c->op->devices & DEV_ANYWHERE) && !(sig->variadic && i >= sig->fixed);
+           !c->args[i].tuple->names && !(c->op->devices & DEV_ANYWHERE) &&
+           !(sig->variadic && i >= sig->fixed);
 }
 
 static Value record_row(OpCall *call, const Aspect *rest)
@@ -358,6 +360,12 @@ static Value record_row(OpCall *call, const Aspect *rest)
         t = tape_of(c->args[i], t);
     for (int i = 0; i < c->count; i++)
         v_push(in, value_below(in, c->args[i], t));
+    Found f = { 0 };
+    for (int i = 0; t && i < c->count; i++)
+        look(&f, c->args[i], t);
+    bool first = f.nodes && c->op->recorded_as;
+    if (first)
+        c->op = op_named(in, c->op->recorded_as);
     OpCall below = *c;
     below.args = mark;
     below.reuse = 0;
@@ -365,10 +373,11 @@ static Value record_row(OpCall *call, const Aspect *rest)
     Value r = call_rest(&below, rest - 1);
     v_push(in, r);
     in->at = at;
-    Found f = { 0 };
-    for (int i = 0; t && i < c->count; i++)
-        look(&f, c->args[i], t);
     Value out = t ? row_value(c, t, mark, r, &f) : v_retain(r);
+    if (first) {
+        v_push(in, out);
+        out = v_retain(out.tuple->items[0]);
+    }
     stack_cut(in, args);
     return out;
 }

@@ -123,6 +123,8 @@ struct Op {
     const char *linear_in, *multilinear_in;
     const char *no_gradient;    /* floats come out, and no gradient: the reason, behind "NAME has
                                  * no derivative: " */
+    /* a row that a tape records in its place: the first of what that gives is the result */
+    const char *recorded_as;
     const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
     /* OPC_EW: what |error| of a float result is at most, in units in the last place of the right
      * one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */

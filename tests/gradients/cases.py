@@ -29,6 +29,19 @@ for name in ("logsumexp",):
     for given in ({}, {"axis": "0"}, {"axis": "(0, 1)", "keepdims": "true"}, {"axis": "-1"}):
         CASES.append((name, {"x": r(3, 4)}, given))
 CASES += [("softmax", X, {}), ("softmax", X, {"axis": "0"}), ("softmax", {"x": r(5)}, {})]
+ATTENDED = {"q": r(3, 2), "k": r(4, 2), "v": r(4, 3)}
+CASES += [("attention_lse", ATTENDED, {}), ("attention_lse", ATTENDED, {"causal": "true", "scale": "0.25"}),
+          ("attention_lse", {"q": r(2, 3, 2), "k": r(4, 2), "v": r(2, 4, 3)}, {"window": "(1, 0)"}),
+          ("attention_lse", {**ATTENDED, "bias": r(3, 4)}, {}, {"call": "attention_lse(q, k, v, bias=bias)"}),
+          ("attention_lse", {**ATTENDED, "bias": r(4)}, {"causal": "true"},
+           {"call": "attention_lse(q, k, v, causal, bias=bias)"}),
+          ("attention_lse", {**ATTENDED, "scale": "0.7"}, {}, {"call": "attention_lse(q, k, v, scale=scale)"}),
+          ("attention_lse", ATTENDED, {"bias": "(i, j) -> 0.3 * abs(i - j)"}),
+          ("attention_back", {"g": r(3, 3), **ATTENDED}, {},
+           {"call": "attention_back(g, q, k, v, attention_lse(q, k, v))", "only": "registry"}),
+          ("attention_back", {"g": r(3, 3), **ATTENDED, "bias": r(3, 1), "lse": r(3)}, {},
+           {"call": "attention_back(g, q, k, v, attention_lse(q, k, v, true, bias=bias), true, bias=bias, lse=lse, "
+                    "slopes=true)", "only": "registry"})]
 for name in ("cumsum", "cumprod"):
     for x in (X, Z, {"x": r(5)}, {"x": r(1)}, {"x": "[2.0, 0, 3, 0, 1.5]"}):
         CASES.append((name, x, {}))

@@ -341,6 +341,8 @@ def ew_narrow(name, parts, operands):
 def rule_program(case, table, mp, narrow=False):
     name, operands, given = case[:3]
     options = case[3] if len(case) > 3 else {}
+    if options.get("only") == "registry":
+        return None
     if narrow and (options.get("narrow") is False or (options.get("call") or "").startswith("cast")):
         return None
     if mp and options.get("mp") is False:
@@ -352,7 +354,7 @@ def rule_program(case, table, mp, narrow=False):
     lines += [f"result = {call}", "w = _like_random(result)"] + options.get("w", [])
     wanted = options.get("by") or [n for n in operands]
     lines.append("needs = (" + ", ".join(f"{n}={'true' if n in wanted else 'false'}" for n in list(operands) + [
-        m for m in ("value", "q", "prepend", "append", "aweights") if m not in operands]) + ",)")
+        m for m in ("value", "q", "prepend", "append", "aweights", "bias", "scale") if m not in operands]) + ",)")
     lines.append(f"g = d_{name}({arguments_of(table[name], operands, given)})")
     if narrow:
         return lines + [f'_width("{name}", "by {n}: {label_of(operands, given)}", g.{n})' for n in wanted]
@@ -402,8 +404,9 @@ def label_of(operands, given):
 LINEAR = linear()
 TANGENT_RULES = rules(TANGENTS, "t")
 
-# rows that give no floats, or floats that depend on nothing: a rule may use them, though they have no rule
-CONSTANTS = set("""all any argmax argmin argsort count device dtype enumerate eps eye filter find int join len lower map ndim
+# rows that give no floats, floats that depend on nothing, or derivatives: a rule may use them, though they have
+# no rule
+CONSTANTS = set("""all any argmax argmin argsort count detach device dtype enumerate eps eye filter find grad int join jvp len lower map ndim
                 ones rank reduce replace searchsorted shape size type upper zeros zip""".split())
 
 

@@ -46,6 +46,7 @@ PASSES = {
     "vjp": [("vjp(y -> y^3, x, [1.0, 2, 3])", X), ("vjp(y -> y^3, [1.0, 2, 3], x)", X),
             ("vjp(y -> y^3, x).pull(x)", X)],
     "checkpoint": [("checkpoint(y -> tanh(y)^2)(x)", X)],
+    "attention": [("attention(x, x + 1, x * x)", M), ("attention(x, [1.0, 2, 3; 0.5, -1, 2], [2.0; -3], window=1)", M)],
     "custom_rule": [("custom_rule(y -> y^2, vjp=(y, z, w) -> 2 * y * w, jvp=(y, t) -> 2 * y * t)(x)", X)],
 }
 

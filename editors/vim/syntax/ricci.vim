@@ -22,30 +22,31 @@ syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
 syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
 syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
-syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh bar bincount bitand bitor
-syn keyword ricciBuiltin bits broadcast_to cast cbrt ceil checkpoint choice chol clamp complex
-syn keyword ricciBuiltin concat cond conj contains contour conv conv2 corrcoef cos cosh count cov
-syn keyword ricciBuiltin cross cstring ctranspose cumprod cumsum custom_rule denominator det detach
-syn keyword ricciBuiltin device devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh
-syn keyword ricciBuiltin einsum einsum_path endswith enumerate env eps equal erf erfc errno exact
-syn keyword ricciBuiltin exit exp expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift
-syn keyword ricciBuiltin filter find flags flatten flip floor floor_divide fma format full gamma
-syn keyword ricciBuiltin gelu grad gradcheck gram_schmidt greater greater_equal heat help hess
-syn keyword ricciBuiltin hessian hist histogram hypot ifft ifft2 ifftn ifftshift imag int interp
-syn keyword ricciBuiltin inv invert irfft isclose isfinite isinf isnan jacobian join jvp keys kron
-syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
-syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
-syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
-syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal notices
-syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
-syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
-syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
-syn keyword ricciBuiltin startswith std steps string strip subtract sum svd svdvals take tan tanh
-syn keyword ricciBuiltin tempdir tile time to trace transpose tril triu trunc type ulp unique unpin
-syn keyword ricciBuiltin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh attention attention_back
+syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to cast cbrt ceil
+syn keyword ricciBuiltin checkpoint choice chol clamp complex concat cond conj contains contour
+syn keyword ricciBuiltin conv conv2 corrcoef cos cosh count cov cross cstring ctranspose cumprod
+syn keyword ricciBuiltin cumsum custom_rule denominator det detach device devices diag diff digits
+syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path endswith
+syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp expand expm expm1
+syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter find flags flatten
+syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
+syn keyword ricciBuiltin gram_schmidt greater greater_equal heat help hess hessian hist histogram
+syn keyword ricciBuiltin hypot ifft ifft2 ifftn ifftshift imag int interp inv invert irfft isclose
+syn keyword ricciBuiltin isfinite isinf isnan jacobian join jvp keys kron ldl len less less_equal
+syn keyword ricciBuiltin lgamma like lines linspace load log log10 log1p log2 logm logspace
+syn keyword ricciBuiltin logsumexp lower lstrip lstsq lu map matmul matpow max maximum mean median
+syn keyword ricciBuiltin memory meshgrid mid min minimum mod multiply nansum ndim negative
+syn keyword ricciBuiltin nextafter nonzero norm not_contains not_equal notices numerator offsetof
+syn keyword ricciBuiltin ones orth outer pad panels pin pinv plot positive power print prod ptr qr
+syn keyword ricciBuiltin quantile radius rand randint randn rank read real realmax realmin reduce
+syn keyword ricciBuiltin relu relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
+syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
+syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
+syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
+syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
+syn keyword ricciBuiltin vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
