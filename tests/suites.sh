@@ -117,6 +117,7 @@ suite_oracle() {
     gradients "" 1 1000
     script "gradients of the registry" tests/gradients/registry.py
     script "rules of gradients" tests/gradients/check_rules.py
+    script attention tests/oracle/attention.py
 }
 # Random programs in precision scopes against exact fractions, bit for bit: a fixed sample.
 suite_precision() { precision "" 1 2000 120; }

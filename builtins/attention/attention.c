@@ -93,12 +93,14 @@ static Tensor *call_bias(Asked *a, int64_t i0, int64_t i1, int64_t j0, int64_t j
     one.count = 1;
     c->in->at = at;
     if (one.args[0].tag == V_TRACED)
-        grad_raise(c->in, NULL, "a bias that is a tensor has one: of i = arange(n)[:, none] and j = arange(m)",
+        grad_raise(c->in, NULL,
+                   "a bias that is a tensor has one: of i = arange(n)[:, none] and j = arange(m)",
                    "attention has no derivative by what a bias function captured");
     char shape[96], given[96];
     Value v = one.args[0];
     if (!v_is_numeric(v) || dtype_info(v_dtype(v))->kind == 'c')
-        arg_error(c, a->at->bias, ERR_TYPE, "the bias of positions is real numbers or bools, not %s",
+        arg_error(c, a->at->bias, ERR_TYPE,
+                  "the bias of positions is real numbers or bools, not %s",
                   v_article(v, given, sizeof given));
     Tensor *t = arg_tensor(&one, 0);
     int64_t both[TENSOR_RANK_MAX], slab[2] = { i1 - i0, j1 - j0 };
@@ -206,7 +208,8 @@ static Value named(OpCall *c, const char *const *names, Tensor *const *parts, in
     Value r = op_root(c, v_tuple(t));
     for (int i = 0; i < n; i++) {
         t->items[i] = parts[i] ? v_tensor(&c->in->ctx, tensor_retain(parts[i])) : v_none();
-        tuple_name(&c->in->ctx, t, (uint32_t)i, names_intern(&c->in->names, names[i], strlen(names[i])));
+        tuple_name(&c->in->ctx, t, (uint32_t)i,
+                   names_intern(&c->in->names, names[i], strlen(names[i])));
     }
     return v_retain(r);
 }
@@ -252,7 +255,8 @@ static void read_kept(Asked *a)
     OpCall *c = a->call;
     Value kept = c->args[BACK_KEPT];
     if (kept.tag != V_TUPLE || kept.tuple->count != 3)
-        arg_error(c, BACK_KEPT, ERR_TYPE, "kept is what attention_lse gives, (result=, lse=, rest=)");
+        arg_error(c, BACK_KEPT, ERR_TYPE,
+                  "kept is what attention_lse gives, (result=, lse=, rest=)");
     Value lse = kept.tuple->items[1], rest = kept.tuple->items[2];
     if (lse.tag == V_TENSOR && (DType)lse.tensor->dtype == a->real) {
         Tensor *out = back_operand(a, kept.tuple->items[0], BACK_KEPT, 2, a->job.e, a->dt);

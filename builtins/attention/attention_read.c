@@ -160,12 +160,13 @@ static void read_window(Asked *a)
     job->shift = job->m - job->n;
 }
 
-/* The dtype that all operands have: a bool bias and one that is a function do not count. */
+/* The dtype that all operands have: a bias that is bools, a number or a function does not
+ * count. */
 static void read_dtype(Asked *a)
 {
     DType dt = dtype_promote((DType)a->q->dtype, (DType)a->k->dtype);
     dt = dt == DT_NONE ? dt : dtype_promote(dt, (DType)a->v->dtype);
-    if (a->bias && a->bias->dtype != DT_BOOL)
+    if (a->bias && a->bias->dtype != DT_BOOL && a->call->args[a->at->bias].tag == V_TENSOR)
         dt = dt == DT_NONE ? dt : dtype_promote(dt, (DType)a->bias->dtype);
     char kind = dtype_info(dt)->kind;
     a->dt = kind == 'b' || kind == 'i' ? DT_F64 : dt;

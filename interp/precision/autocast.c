@@ -186,9 +186,18 @@ static DType operand_dtype(Value v)
     return v.tag == V_TENSOR ? (DType)v.tensor->dtype : v.tag == V_FLOAT ? DT_F64 : DT_NONE;
 }
 
-/* The operand in another dtype, where its class asks for it: a new reference. */
-static bool cast_operand(Interp *in, const Op *op, Scope *s, Value v, Value *to)
+/* A number that says how much or how far (`scale=`) and is no operand. */
+static bool is_setting(Interp *in, const Op *op, Value v, int i)
 {
+    const OpSig *sig = op_sig(in, op);
+    return v.tag == V_FLOAT && op->cls != OPC_EW && i < sig->fixed && sig->params[i].fallback;
+}
+
+/* Operand i in another dtype, where its class asks for it: a new reference. */
+static bool cast_operand(Interp *in, const Op *op, Scope *s, Value v, int i, Value *to)
+{
+    if (op->autocast == AC_LOWER && is_setting(in, op, v, i))
+        return false;
     DType from = operand_dtype(v);
     DType dt = from == DT_NONE ? from : autocast_dtype(op->autocast, s->autocast, from);
     if (dt == from)
@@ -218,7 +227,7 @@ static Value *cast_operands(Interp *in, const Op *op, Scope *s, const Value *arg
             same++;
         if (same < i)
             v_push(in, v_retain(to[same]));
-        else if (cast_operand(in, op, s, args[i], &v))
+        else if (cast_operand(in, op, s, args[i], i, &v))
             v_push(in, v);
         else
             v_push(in, v_retain(args[i]));

@@ -131,6 +131,10 @@ static void FN(give_bias)(const FN(Tile) *t, const T *ds)
 {
     const AttentionMat *b = &t->a->dbias;
     T *to = (T *)b->data + FN(start)(b, t->head, t->i0) + t->j0 * b->col;
+    if (b->row && b->col == 1) {
+        FN(add_turned)(to, b->row, ds, PANEL, t->queries, t->keys);
+        return;
+    }
     for (int64_t i = 0; i < t->queries; i++)
         for (int64_t j = 0; j < t->keys; j++)
             to[i * b->row + j * b->col] += ds[j * PANEL + i];

@@ -22,15 +22,18 @@ typedef int64_t VecI_d __attribute__((vector_size(VECTOR_BYTES)));
 #define T float
 #define TI int32_t
 #define TAG s
+#define REAL_BYTES 4
 #define KERNEL_TYPE DT_F32
 #include "kernels/attention/attention_type.tmpl.h"
 #undef T
 #undef TI
 #undef TAG
+#undef REAL_BYTES
 #undef KERNEL_TYPE
 #define T double
 #define TI int64_t
 #define TAG d
+#define REAL_BYTES 8
 #define DOUBLE 1
 #define KERNEL_TYPE DT_F64
 #include "kernels/attention/attention_type.tmpl.h"

@@ -2,9 +2,10 @@
 #define FN(f) GLUE(f, TAG)
 #define V GLUE(Vec, TAG)
 #define VI GLUE(VecI, TAG)
-#define LANES ((int)(VECTOR_BYTES / sizeof(T)))
+#define LANES (VECTOR_BYTES / REAL_BYTES)
 #define PANEL (TILE_VECTORS * LANES)
 enum { FN(together) = PANEL };
+#include "kernels/gemm/small_turn.tmpl.h"
 
 /* ---- vectors ---- */
 ALWAYS V FN(load)(const T *p)
@@ -219,7 +220,7 @@ static const T *FN(rows)(T *to, int64_t *ld, const AttentionMat *x, DType dt, in
 }
 
 /* Up to a panel of rows turned over, times a factor, with zeros where there are no more. */
-static void FN(turn)(T *to, const T *from, int64_t ld, int64_t rows, int64_t cols, T scale)
+static void FN(turn_panel)(T *to, const T *from, int64_t ld, int64_t rows, int64_t cols, T scale)
 {
     for (int64_t c = 0; c < cols; c++) {
         for (int64_t i = 0; i < rows; i++)
@@ -254,6 +255,37 @@ static bool FN(partial)(const FN(Tile) *t)
     return t->a->biased == BIAS_BOOL || FN(at_edge)(t);
 }
 
+/* `value` where a bool of `from`, a row of keys for each query, is false. */
+static void FN(hide_false)(const FN(Tile) *t, const bool *from, int64_t row, int64_t col, T value)
+{
+    typedef int8_t Bytes __attribute__((vector_size(LANES)));
+    int64_t i = 0;
+    for (; col == 1 && i + LANES <= t->queries; i += LANES) {
+        int64_t j = 0;
+        for (; j + LANES <= t->keys; j += LANES) {
+            V x[LANES];
+            for (int k = 0; k < LANES; k++) {
+                Bytes b;
+                memcpy(&b, from + (i + k) * row + j, sizeof b);
+                x[k] = (V)-__builtin_convertvector(b, VI);
+            }
+            FN(turn)(x);
+            for (int k = 0; k < LANES; k++) {
+                T *s = t->s + (j + k) * PANEL + i;
+                FN(store)(s, FN(pick)((VI)x[k], FN(load)(s), FN(all)(value)));
+            }
+        }
+        for (; j < t->keys; j++)
+            for (int k = 0; k < LANES; k++)
+                if (!from[(i + k) * row + j])
+                    t->s[j * PANEL + i + k] = value;
+    }
+    for (; i < t->queries; i++)
+        for (int64_t j = 0; j < t->keys; j++)
+            if (!from[i * row + j * col])
+                t->s[j * PANEL + i] = value;
+}
+
 /* `value` wherever a key is not seen. */
 static void FN(hide)(const FN(Tile) *t, T value)
 {
@@ -272,15 +304,35 @@ static void FN(hide)(const FN(Tile) *t, T value)
             FN(store)(s, FN(pick)(seen, FN(load)(s), FN(all)(value)));
         }
     }
-    if (a->biased != BIAS_BOOL)
-        return;
-    for (int64_t i = 0; i < t->queries; i++) {
-        const bool *b = (const bool *)a->bias.data + FN(start)(&a->bias, t->head, t->i0 + i) +
-                        t->j0 * a->bias.col;
-        for (int64_t j = 0; j < t->keys; j++)
-            if (!b[j * a->bias.col])
-                t->s[j * PANEL + i] = value;
+    if (a->biased == BIAS_BOOL)
+        FN(hide_false)(t, (const bool *)a->bias.data + FN(start)(&a->bias, t->head, t->i0) +
+                              t->j0 * a->bias.col, a->bias.row, a->bias.col, value);
+}
+
+/* to(i, j) += from(j, i) for so many rows i and columns j, both by rows. */
+static void FN(add_turned)(T *to, int64_t ldt, const T *from, int64_t ldf, int64_t rows,
+                           int64_t cols)
+{
+    int64_t i = 0;
+    for (; i + LANES <= rows; i += LANES) {
+        int64_t j = 0;
+        for (; j + LANES <= cols; j += LANES) {
+            V x[LANES];
+            for (int k = 0; k < LANES; k++)
+                x[k] = FN(load)(from + (j + k) * ldf + i);
+            FN(turn)(x);
+            for (int k = 0; k < LANES; k++) {
+                T *at = to + (i + k) * ldt + j;
+                FN(store)(at, FN(load)(at) + x[k]);
+            }
+        }
+        for (; j < cols; j++)
+            for (int k = 0; k < LANES; k++)
+                to[(i + k) * ldt + j] += from[j * ldf + i + k];
     }
+    for (; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            to[i * ldt + j] += from[j * ldf + i];
 }
 
 /* Adds the bias; to rows of T first where it is stored in another way. */
@@ -288,6 +340,12 @@ static void FN(add_bias)(const FN(Tile) *t)
 {
     const Attention *a = t->a;
     T row[ATTENTION_KEYS];
+    if (a->bias_dt == KERNEL_TYPE && a->bias.col == 1) {
+        FN(add_turned)(t->s, PANEL,
+                       (const T *)a->bias.data + FN(start)(&a->bias, t->head, t->i0) + t->j0,
+                       a->bias.row, t->keys, t->queries);
+        return;
+    }
     for (int64_t i = 0; i < t->queries; i++) {
         int64_t at = FN(start)(&a->bias, t->head, t->i0 + i) + t->j0 * a->bias.col;
         const T *b = (const T *)a->bias.data + at;
@@ -413,7 +471,7 @@ static void FN(turn_block)(T *qt, T *rows, const Attention *a, const AttentionMa
     for (int64_t i = 0; i < queries; i += PANEL) {
         int64_t many = queries - i < PANEL ? queries - i : PANEL, ld;
         const T *from = FN(rows)(rows, &ld, x, a->dt, head, i0 + i, many, cols);
-        FN(turn)(qt + i * cols, from, ld, many, cols, scale);
+        FN(turn_panel)(qt + i * cols, from, ld, many, cols, scale);
     }
 }
 
