@@ -29,19 +29,6 @@ for name in ("logsumexp",):
     for given in ({}, {"axis": "0"}, {"axis": "(0, 1)", "keepdims": "true"}, {"axis": "-1"}):
         CASES.append((name, {"x": r(3, 4)}, given))
 CASES += [("softmax", X, {}), ("softmax", X, {"axis": "0"}), ("softmax", {"x": r(5)}, {})]
-ATTENDED = {"q": r(3, 2), "k": r(4, 2), "v": r(4, 3)}
-CASES += [("attention_lse", ATTENDED, {}), ("attention_lse", ATTENDED, {"causal": "true", "scale": "0.25"}),
-          ("attention_lse", {"q": r(2, 3, 2), "k": r(4, 2), "v": r(2, 4, 3)}, {"window": "(1, 0)"}),
-          ("attention_lse", {**ATTENDED, "bias": r(3, 4)}, {}, {"call": "attention_lse(q, k, v, bias=bias)"}),
-          ("attention_lse", {**ATTENDED, "bias": r(4)}, {"causal": "true"},
-           {"call": "attention_lse(q, k, v, causal, bias=bias)"}),
-          ("attention_lse", {**ATTENDED, "scale": "0.7"}, {}, {"call": "attention_lse(q, k, v, scale=scale)"}),
-          ("attention_lse", ATTENDED, {"bias": "(i, j) -> 0.3 * abs(i - j)"}),
-          ("attention_back", {"g": r(3, 3), **ATTENDED}, {},
-           {"call": "attention_back(g, q, k, v, attention_lse(q, k, v))", "only": "registry"}),
-          ("attention_back", {"g": r(3, 3), **ATTENDED, "bias": r(3, 1), "lse": r(3)}, {},
-           {"call": "attention_back(g, q, k, v, attention_lse(q, k, v, true, bias=bias), true, bias=bias, lse=lse, "
-                    "slopes=true)", "only": "registry"})]
 for name in ("cumsum", "cumprod"):
     for x in (X, Z, {"x": r(5)}, {"x": r(1)}, {"x": "[2.0, 0, 3, 0, 1.5]"}):
         CASES.append((name, x, {}))
@@ -267,6 +254,20 @@ CASES += [("fftfreq", {"d": "1.5"}, {"n": "5"}, {"call": "fftfreq(n, d)", "narro
           ("exact", {"x": "2.5"}, {}, {"call": "f64(exact(x))", "mp": False, "narrow": False})]
 
 # Where mathematics leaves a choice: (row, operands, slopes times w = 1).
+ATTENDED = {"q": r(3, 2), "k": r(4, 2), "v": r(4, 3)}
+CASES += [("attention_lse", ATTENDED, {}), ("attention_lse", ATTENDED, {"causal": "true", "scale": "0.25"}),
+          ("attention_lse", {"q": r(2, 3, 2), "k": r(4, 2), "v": r(2, 4, 3)}, {"window": "(1, 0)"}),
+          ("attention_lse", {**ATTENDED, "bias": r(3, 4)}, {}, {"call": "attention_lse(q, k, v, bias=bias)"}),
+          ("attention_lse", {**ATTENDED, "bias": r(4)}, {"causal": "true"},
+           {"call": "attention_lse(q, k, v, causal, bias=bias)"}),
+          ("attention_lse", {**ATTENDED, "scale": "0.7"}, {}, {"call": "attention_lse(q, k, v, scale=scale)"}),
+          ("attention_lse", ATTENDED, {"bias": "(i, j) -> 0.3 * abs(i - j)"}),
+          ("attention_back", {"g": r(3, 3), **ATTENDED}, {},
+           {"call": "attention_back(g, q, k, v, attention_lse(q, k, v))", "only": "registry"}),
+          ("attention_back", {"g": r(3, 3), **ATTENDED, "bias": r(3, 1), "lse": r(3)}, {},
+           {"call": "attention_back(g, q, k, v, attention_lse(q, k, v, true, bias=bias), true, bias=bias, lse=lse, "
+                    "slopes=true)", "only": "registry"})]
+
 KINKS = [("abs", ["[0.0, -0.0, -2, 3, 1e-310]"], ["[0.0, 0, -1, 1, 1]"]), ("relu", ["[0.0, -1, 2]"], ["[0.0, 0, 1]"]),
          ("abs", ["[3+4i, 0i]"], ["[0.6+0.8i, 0i]"]), ("hypot", ["[0.0, 3, 1e300]", "[0.0, 4, 0]"], ["[0.0, 0.6, 1]", "[0.0, 0.8, 0]"]),
          ("angle", ["[0i, 2+0i]"], ["[0i, 0.5i]"]), ("sqrt", ["[0.0, 4]"], ["[inf, 0.25]"]),
