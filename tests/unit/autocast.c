@@ -8,8 +8,9 @@
 #include "interp/life.h"
 #include "interp/eval/module.h"
 
-/* Products and convolutions; attention is a library function made of them. */
-static const char lower[] = " matmul dot matpow einsum conv conv2 ";
+/* Products, convolutions and attention. */
+static const char lower[] =
+    " matmul dot matpow einsum conv conv2 attention attention_lse attention_back ";
 /* exp log pow and their relatives, sums and averages, what LAPACK does, transforms. */
 static const char raise_[] =
     " power exp expm1 log log2 log10 log1p tan asin acos sinh cosh softplus sum prod mean var std "
@@ -67,7 +68,8 @@ static const struct { const char *name, *call; } calls[] = {
     { "randint", NULL }, { "rand", NULL }, { "randn", NULL }, { "fftfreq", NULL },
     { "rfftfreq", NULL },
     { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" },
-    { "stack", "(M, M)" },
+    { "stack", "(M, M)" }, { "attention", "(M, M, M)" }, { "attention_lse", "(M, M, M)" },
+    { "attention_back", NULL },
 };
 
 /* The call's text after the row's name, or NULL. */
