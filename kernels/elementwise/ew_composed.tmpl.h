@@ -430,6 +430,52 @@ INLINE VD rough_cosh(VD x) {
     return 0.5 * (e + 1 / e);
 }
 
+#ifdef F_FMA
+/* tanh of floats in floats, which are twice as many a vector: within 0.91 ulp (every float was
+ * looked at). Below 0.8 a polynomial; above it 1 - 2/(1 + e^2x), where what the power and the sum
+ * lose in rounding is put back. */
+typedef uint32_t VB __attribute__((vector_size(sizeof(VF))));
+#define KF(c) F_SET1(c)
+INLINE VF float_choose(VB mask, VF yes, VF no) {
+    return (VF)((mask & (VB)yes) | (~mask & (VB)no));
+}
+
+INLINE VF float_tanh(VF x) {
+    VB sign = (VB)x & 0x80000000u;
+    VF size = (VF)((VB)x ^ sign), z = size * size;
+    VF p = F_FMA(z, KF(-0x1.2c39a4p-11f), KF(0x1.761f7ep-9f));
+    p = F_FMA(z, F_FMA(z, p, KF(-0x1.16e066p-7f)), KF(0x1.64bab2p-6f));
+    p = F_FMA(z, F_FMA(z, p, KF(-0x1.b9fd72p-5f)), KF(0x1.111086p-3f));
+    p = F_FMA(z, p, KF(-0x1.555554p-2f));
+    VF near = F_FMA(size * z, p, size);
+    VF twice = 2 * float_choose((VB)(size > 10), KF(10), size);
+    VF shifted = F_FMA(twice, KF(0x1.715476p0f), KF(0x1.8p23f)), n = shifted - KF(0x1.8p23f);
+    VF r = F_FMA(n, KF(-0x1.7f7d1cp-20f), F_FMA(n, KF(-0x1.62e4p-1f), twice));
+    VF q = F_FMA(r, KF(0x1.6db41p-10f), KF(0x1.123b54p-7f));
+    q = F_FMA(r, F_FMA(r, F_FMA(r, q, KF(0x1.55545ep-5f)), KF(0x1.55548ep-3f)), KF(0.5f));
+    VF w = F_FMA(r * r, q, r), e = 1 + w, rest = w - (e - 1);
+    VF by = (VF)(((VB)shifted << 23) + 0x3f800000u), power = e * by, below = 1 + power;
+    VF lost = F_FMA(rest, by, 1 - (below - power)), t = 2 / below, far = 1 - t;
+    far += F_FMA(KF(0.5f) * lost * t, t, (1 - far) - t);
+    return (VF)((VB)float_choose((VB)(size < 0.8f), near, far) | sign);
+}
+
+static void composed_TANH_F32(void *out, int64_t so, const void *const *in, const int64_t *si,
+                              int64_t n) {
+    float *o = out, a[F_LANES];
+    const float *x = in[0];
+    int64_t i = 0, sx = si[0];
+    if (so == 1 && sx == 1)
+        for (; i + F_LANES <= n; i += F_LANES) F_STORE(o + i, float_tanh(F_LOAD(x + i)));
+    for (; i < n; i += F_LANES) {
+        int64_t count = n - i < F_LANES ? n - i : F_LANES;
+        for (int64_t k = 0; k < F_LANES; k++) a[k] = x[(i + (k < count ? k : 0)) * sx];
+        F_STORE(a, float_tanh(F_LOAD(a)));
+        for (int64_t k = 0; k < count; k++) o[(i + k) * so] = a[k];
+    }
+}
+#undef KF
+#else
 /* Near 0 a series, whose first term left out is below 2^-32 of it. */
 INLINE VD rough_tanh(VD x) {
     VD size = magnitude(x), z = size * size;
@@ -439,6 +485,7 @@ INLINE VD rough_tanh(VD x) {
     VD far = 1 - 2 / (1 + rough_exp(limited(size + size, 40)));
     return with_sign(choose(size < 0.25, near, far), x);
 }
+#endif
 
 INLINE VD rough_sigmoid(VD x) { return 1 / (1 + rough_exp(-limited(x, 120))); }
 
@@ -524,7 +571,7 @@ INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int
     ROW(ERF, F64, composed_erf)
 #define ROUGH_ROWS(ROW) \
     ROW(SIGMOID, F32, rough_sigmoid) ROW(SILU, F32, rough_silu) ROW(SOFTPLUS, F32, rough_softplus) \
-    ROW(GELU, F32, rough_gelu) ROW(COSH, F32, rough_cosh) ROW(TANH, F32, rough_tanh)
+    ROW(GELU, F32, rough_gelu) ROW(COSH, F32, rough_cosh)
 #define ROW(id, type, f) \
     static void composed_##id##_##type(void *out, int64_t so, const void *const *in, \
                                        const int64_t *si, int64_t n) { \
@@ -532,13 +579,16 @@ INLINE void composed_F32(void *out, int64_t so, const void *const *in, const int
     }
 COMPOSED_ROWS(ROW)
 ROUGH_ROWS(ROW)
+#ifndef F_FMA
+ROW(TANH, F32, rough_tanh)
+#endif
 #undef ROW
 
 #include "kernels/elementwise/ew_power.tmpl.h"
 
 #define ROW(id, type, f) [EW_##id][DT_##type] = composed_##id##_##type,
 const EwFn COMPOSED[EW_COUNT][DT_COUNT] = {
-    COMPOSED_ROWS(ROW) ROUGH_ROWS(ROW) ROW(POWER, F64, ) ROW(POWER, F32, )
+    COMPOSED_ROWS(ROW) ROUGH_ROWS(ROW) ROW(TANH, F32, ) ROW(POWER, F64, ) ROW(POWER, F32, )
     ROW(POWER, I8, ) ROW(POWER, U8, ) ROW(POWER, I32, ) ROW(POWER, I64, )
     [EW_DIVIDE][DT_C64] = quotients_C64,
     [EW_ABS] = { [DT_C128] = modulus_C128, [DT_C64] = modulus_C64 },

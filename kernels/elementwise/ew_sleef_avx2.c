@@ -11,6 +11,7 @@ typedef float VS __attribute__((vector_size(16)));
 #define OWN_TABLE ew_table_vector_avx2
 #define COMPOSED ew_table_composed_avx2
 #define D_FMA _mm256_fmadd_pd
+#define F_FMA _mm256_fmadd_ps
 #define D_ANY(mask) _mm256_movemask_pd((__m256d)(mask))
 #define D_MAX _mm256_max_pd
 #define D_MIN _mm256_min_pd

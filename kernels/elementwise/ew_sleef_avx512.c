@@ -11,6 +11,7 @@ typedef float VS __attribute__((vector_size(32)));
 #define OWN_TABLE ew_table_vector_avx512
 #define COMPOSED ew_table_composed_avx512
 #define D_FMA _mm512_fmadd_pd
+#define F_FMA _mm512_fmadd_ps
 #define D_ANY(mask) _mm512_movepi64_mask((__m512i)(mask))
 #define D_MAX _mm512_max_pd
 #define D_MIN _mm512_min_pd
