@@ -316,23 +316,25 @@ static void entry_back(Interp *in, const Tape *t, const Entry *e, Value *w, Valu
     }
 }
 
-enum { FINITE_LOOK = 4096 };         /* elements that are looked at for inf and nan */
-
-/* The first element that is inf or nan, as far as is looked; -1: there is none. */
+/* The first element that is inf or nan, as far as is looked (FINITE_LOOK); -1: there is none. */
 static int64_t not_finite(Value v)
 {
     v = v_plain(v);
     if (v.tag == V_FLOAT)
         return isfinite(v.f) ? -1 : 0;
-    if (v.tag != V_TENSOR || v.tensor->size > FINITE_LOOK || v.tensor->buffer->device)
+    if (v.tag != V_TENSOR || v.tensor->buffer->device || !tensor_contiguous(v.tensor))
         return -1;
     const Tensor *t = v.tensor;
-    if ((t->dtype != DT_F64 && t->dtype != DT_F32) || !tensor_contiguous(t))
+    bool wide = t->dtype == DT_F64 || t->dtype == DT_C128;
+    if (!wide && t->dtype != DT_F32 && t->dtype != DT_C64)
         return -1;
-    for (int64_t i = 0; i < t->size; i++)
-        if (!isfinite(t->dtype == DT_F64 ? ((const double *)t->data)[i]
-                                         : (double)((const float *)t->data)[i]))
-            return i;
+    int64_t parts = dtype_info(t->dtype)->kind == 'c' ? 2 : 1;
+    int64_t step = t->size > FINITE_LOOK ? t->size / FINITE_LOOK : 1;
+    for (int64_t i = 0; i < t->size; i += step)
+        for (int64_t k = i * parts; k < (i + 1) * parts; k++)
+            if (!isfinite(wide ? ((const double *)t->data)[k]
+                               : (double)((const float *)t->data)[k]))
+                return i;
     return -1;
 }
 

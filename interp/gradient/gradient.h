@@ -224,6 +224,8 @@ Value cotangent_of(Interp *, const Tape *, const Tuple *cotangents, uint32_t nod
 Value zeros_of(Interp *, const Tape *, uint32_t node);
 /* The tangent of an entry's result of those of its operands (V_UNDEF: zero); owned. */
 Value entry_forward(Interp *, Tape *, uint32_t node, Value result, const Value *tangents);
+/* Elements of a cotangent that are looked at for inf and nan on the way; of more some, evenly. */
+enum { FINITE_LOOK = 4096 };
 /* Calls a function of the rules, or one of the program's that is a rule; the place in the program
  * stays the operation's. */
 Value call_rule(Interp *, Value f, const Value *args, int count);

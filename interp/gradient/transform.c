@@ -315,23 +315,45 @@ static Value gradients_out(Interp *in, const Transform *tr, const Args *a, Run *
     return v_tuple(all);
 }
 
-static void tell_not_finite(Interp *in, const Tape *t, Value loss)
+/* Is a large tensor in the gradient g not finite? Others were looked at whole on the way. */
+static bool not_finite_inside(Interp *in, Value g)
+{
+    g = v_plain(g);
+    bool found = false;
+    for (uint32_t i = 0; g.tag == V_TUPLE && i < g.tuple->count && !found; i++)
+        found = not_finite_inside(in, g.tuple->items[i]);
+    if (g.tag != V_TENSOR || g.tensor->size <= FINITE_LOOK || g.tensor->buffer->device ||
+        (g.tensor->dtype != DT_F64 && g.tensor->dtype != DT_F32))
+        return found;
+    Value *mark = in->sp;
+    v_push(in, call_row_of(in, "isfinite", &g, 1));
+    v_push(in, call_row_of(in, "all", mark, 1));
+    found = mark[1].tag == V_BOOL && !mark[1].i;
+    stack_cut(in, mark);
+    return found;
+}
+
+static void tell_not_finite(Interp *in, const Tape *t, Value loss, Value g)
 {
     Value plain = v_plain(loss);
-    char label[64];
-    if (!t->bad || plain.tag != V_FLOAT || plain.f - plain.f != 0)
+    char label[64] = "index notation";
+    if (plain.tag != V_FLOAT || plain.f - plain.f != 0 || (!t->bad && !not_finite_inside(in, g)))
         return;
+    if (!t->bad) {
+        notice(in, "the gradient is not finite, though the value is: where an operation on more "
+               "than %d elements made it so is not looked for", FINITE_LOOK);
+        return;
+    }
     const Entry *e = tape_at(t, t->bad);
     const Exec *at = in->at;
-    if (!e->op)
-        return;
-    op_label(e->op, label, sizeof label);
+    if (e->op)
+        op_label(e->op, label, sizeof label);
     CallFrame frame = { .up = in->calls, .source = e->source };
     Buf operand;
     in->calls = &frame;
     in->at = e->at;
     buf_init(&operand, &in->ctx);
-    if (t->bad_operand.tag != V_NONE && t->bad_operand.tag != V_UNDEF)
+    if (e->op && t->bad_operand.tag != V_NONE && t->bad_operand.tag != V_UNDEF)
         show_repr(in, &operand, t->bad_operand);
     notice(in, "the gradient is not finite, though the value is: it first became so at %s%s%s",
            label, operand.len ? " of " : "", operand.len ? buf_cstr(&operand) : "");
@@ -363,7 +385,7 @@ static Value grad_run(Interp *in, const Transform *tr, const Args *a)
     }
     Value g = gradients_out(in, tr, a, &run, cotangents);
     v_push(in, g);
-    tell_not_finite(in, t, *value);
+    tell_not_finite(in, t, *value, g);
     if (tr->value && tr->aux)
         g = tuple_make(in, "value", v_retain(*value), "grad", v_retain(g), "aux", v_retain(*rest),
                        NULL);
