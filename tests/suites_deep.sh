@@ -76,8 +76,8 @@ rounding() {
             under "RICCI_ROUNDING=$way RICCI_ROUNDING_OF=$(readlink -f "$real") RICCI_LAPACK_STOP=0 LD_LIBRARY_PATH=$PWD/${stub%/*}" printed
     done
 }
-# All that prints.
-printed() { suite_golden; suite_docs; suite_examples; suite_errors; }
+# All that prints numbers.
+printed() { suite_golden; suite_docs; suite_examples; }
 
 # A build without the wing of native code, of the objects that are there but for the two that name it: all
 # programs of the tests that do not speak of it.
