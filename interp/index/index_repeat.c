@@ -306,7 +306,8 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     Value *mark = in->sp;
     Selection sel;
     Repeats r;
-    if (slot->tag != V_TENSOR || !index_repeats(in, slot->tensor, subs, n))
+    bool each = op->cls == OPC_EW;                         /* a product takes them together */
+    if (!each || slot->tag != V_TENSOR || !index_repeats(in, slot->tensor, subs, n))
         return false;
     DeviceBlock *place = index_update_home(in, slot, subs, n, v);
     tensor_unshare(&in->ctx, &slot->tensor);
