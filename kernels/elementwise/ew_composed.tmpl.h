@@ -436,10 +436,6 @@ INLINE VD rough_cosh(VD x) {
  * lose in rounding is put back. */
 typedef uint32_t VB __attribute__((vector_size(sizeof(VF))));
 #define KF(c) F_SET1(c)
-INLINE VF float_choose(VB mask, VF yes, VF no) {
-    return (VF)((mask & (VB)yes) | (~mask & (VB)no));
-}
-
 INLINE VF float_tanh(VF x) {
     VB sign = (VB)x & 0x80000000u;
     VF size = (VF)((VB)x ^ sign), z = size * size;
@@ -448,7 +444,7 @@ INLINE VF float_tanh(VF x) {
     p = F_FMA(z, F_FMA(z, p, KF(-0x1.b9fd72p-5f)), KF(0x1.111086p-3f));
     p = F_FMA(z, p, KF(-0x1.555554p-2f));
     VF near = F_FMA(size * z, p, size);
-    VF twice = 2 * float_choose((VB)(size > 10), KF(10), size);
+    VF least = F_MIN(KF(10), size), twice = least + least;      /* of nan: nan */
     VF shifted = F_FMA(twice, KF(0x1.715476p0f), KF(0x1.8p23f)), n = shifted - KF(0x1.8p23f);
     VF r = F_FMA(n, KF(-0x1.7f7d1cp-20f), F_FMA(n, KF(-0x1.62e4p-1f), twice));
     VF q = F_FMA(r, KF(0x1.6db41p-10f), KF(0x1.123b54p-7f));
@@ -457,7 +453,7 @@ INLINE VF float_tanh(VF x) {
     VF by = (VF)(((VB)shifted << 23) + 0x3f800000u), power = e * by, below = 1 + power;
     VF lost = F_FMA(rest, by, 1 - (below - power)), t = 2 / below, far = 1 - t;
     far += F_FMA(KF(0.5f) * lost * t, t, (1 - far) - t);
-    return (VF)((VB)float_choose((VB)(size < 0.8f), near, far) | sign);
+    return (VF)((VB)F_BELOW(size, 0.8f, near, far) | sign);
 }
 
 static void composed_TANH_F32(void *out, int64_t so, const void *const *in, const int64_t *si,

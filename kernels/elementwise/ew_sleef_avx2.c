@@ -12,6 +12,9 @@ typedef float VS __attribute__((vector_size(16)));
 #define COMPOSED ew_table_composed_avx2
 #define D_FMA _mm256_fmadd_pd
 #define F_FMA _mm256_fmadd_ps
+#define F_BELOW(v, limit, yes, no) \
+    _mm256_blendv_ps(no, yes, _mm256_cmp_ps(v, _mm256_set1_ps(limit), _CMP_LT_OQ))
+#define F_MIN _mm256_min_ps
 #define D_ANY(mask) _mm256_movemask_pd((__m256d)(mask))
 #define D_MAX _mm256_max_pd
 #define D_MIN _mm256_min_pd

@@ -12,6 +12,9 @@ typedef float VS __attribute__((vector_size(32)));
 #define COMPOSED ew_table_composed_avx512
 #define D_FMA _mm512_fmadd_pd
 #define F_FMA _mm512_fmadd_ps
+#define F_BELOW(v, limit, yes, no) \
+    _mm512_mask_blend_ps(_mm512_cmp_ps_mask(v, _mm512_set1_ps(limit), _CMP_LT_OQ), no, yes)
+#define F_MIN _mm512_min_ps
 #define D_ANY(mask) _mm512_movepi64_mask((__m512i)(mask))
 #define D_MAX _mm512_max_pd
 #define D_MIN _mm512_min_pd
