@@ -1,23 +1,14 @@
 """The twin of attention.ric: scaled_dot_product_attention of PyTorch. attention_peer.py THREADS"""
-import statistics
 import sys
-import time
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention as attention
 
+sys.path.insert(1, "bench")
+from timing import median_of
+
 torch.set_num_threads(int(sys.argv[1]))
 torch.manual_seed(1)
-
-
-def median_of(f, repeats):
-    f()
-    t = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        f()
-        t.append(time.perf_counter() - start)
-    return statistics.median(t)
 
 
 for n in (1024, 2048, 4096):

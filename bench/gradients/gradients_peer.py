@@ -1,22 +1,13 @@
 """The twin of gradients.ric: gradients_peer.py torch|jax. JAX is compiled, but for the time that takes."""
-import statistics
 import sys
-import time
 
 import numpy as np
 
+sys.path.insert(1, "bench")
+from timing import median_of
+
 PEER = sys.argv[1]
 rng = np.random.default_rng(1)
-
-
-def median_of(f, repeats):
-    f()
-    t = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        f()
-        t.append(time.perf_counter() - start)
-    return statistics.median(t)
 
 
 def show(name, seconds):

@@ -1,22 +1,15 @@
 """The cases of expressions.ric in NumPy or torch: expressions_peer.py numpy|torch. Prints
 `name way seconds`, the median of repeated calls after a first one."""
-import statistics
 import sys
-import time
 
 import numpy as np
 
+sys.path.insert(1, "bench")
+from timing import median_of
+
 
 def report(name, way, f, repeats=5):
-    f()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-        if sum(times) > 3:
-            break
-    print(name, way, statistics.median(times), flush=True)
+    print(name, way, median_of(f, repeats, most=3), flush=True)
 
 
 rng = np.random.default_rng(1)

@@ -1,19 +1,15 @@
 """The cases of everyday.ric in NumPy: prints `name seconds` per case, the median of repeated runs."""
 import random
-import statistics
-import time
+import sys
 
 import numpy as np
 
+sys.path.insert(1, "bench")
+from timing import median_of
+
 
 def report(name, f, repeats=7):
-    f()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    print(name, statistics.median(times), flush=True)
+    print(name, median_of(f, repeats), flush=True)
 
 
 rng = np.random.default_rng(1)

@@ -1,8 +1,10 @@
 """The cases of tensor.ric in NumPy: prints `name seconds` per case, the median of repeated runs."""
-import statistics
-import time
+import sys
 
 import numpy as np
+
+sys.path.insert(1, "bench")
+from timing import median_of
 
 try:
     from scipy.linalg import lu_factor, lu_solve
@@ -11,13 +13,7 @@ except ImportError:
 
 
 def report(name, f, repeats=7):
-    f()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        f()
-        times.append(time.perf_counter() - start)
-    print(name, statistics.median(times), flush=True)
+    print(name, median_of(f, repeats), flush=True)
 
 
 rng = np.random.default_rng(1)
