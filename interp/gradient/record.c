@@ -658,8 +658,8 @@ static void record_update(Interp *in, Tape *t, Value *slot, const Sub *subs, int
     const Exec *site = in->at, *target = index_target(site);
     IndexRounds rounds;
     in->at = target;
-    if (op->cls == OPC_EW && plain.tag == V_TENSOR &&
-        index_rounds(in, plain.tensor, subs, n, v_plain(v), &rounds)) {
+    if (plain.tag == V_TENSOR &&
+        index_rounds(in, plain.tensor, subs, n, op, v_plain(v), &rounds)) {
         in->at = site;
         record_rounds(in, slot, &rounds, op, v, weak);
     } else {

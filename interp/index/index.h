@@ -118,7 +118,8 @@ typedef struct IndexRounds {
 } IndexRounds;
 /* Lists come onto the value stack. v: what is to be combined with them, whose shape is looked at.
  * False: no element is picked twice. */
-bool index_rounds(Interp *, Tensor *base, const Sub *subs, int n, Value v, IndexRounds *);
+bool index_rounds(Interp *, Tensor *base, const Sub *subs, int n, const Op *, Value v,
+                  IndexRounds *);
 /* Of the statement x[…] op= v: the place of x[…]. */
 const Exec *index_target(const Exec *site);
 /* tensor_store into the very elements of *slot, which its caller knows to be its own. */

@@ -300,14 +300,16 @@ static void make_dense(Interp *in, Value *slot)
     slot->tensor = dense;
 }
 
+/* One value after the other; a product takes them together. */
+static bool takes_each(const Op *op) { return op->cls == OPC_EW; }
+
 bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v,
                            bool weak)
 {
     Value *mark = in->sp;
     Selection sel;
     Repeats r;
-    bool each = op->cls == OPC_EW;                         /* a product takes them together */
-    if (!each || slot->tag != V_TENSOR || !index_repeats(in, slot->tensor, subs, n))
+    if (!takes_each(op) || slot->tag != V_TENSOR || !index_repeats(in, slot->tensor, subs, n))
         return false;
     DeviceBlock *place = index_update_home(in, slot, subs, n, v);
     tensor_unshare(&in->ctx, &slot->tensor);
@@ -328,13 +330,14 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
 }
 
 /* ---- the same, for whoever combines them ---- */
-bool index_rounds(Interp *in, Tensor *base, const Sub *subs, int n, Value v, IndexRounds *out)
+bool index_rounds(Interp *in, Tensor *base, const Sub *subs, int n, const Op *op, Value v,
+                  IndexRounds *out)
 {
     Value *mark = in->sp;
     Selection *sel = &out->selection;
     Repeats r;
     int64_t strides[TENSOR_RANK_MAX], *order, *first, step = 1;
-    if (!may_repeat(subs, n))
+    if (!takes_each(op) || !may_repeat(subs, n))
         return false;
     for (int a = base->rank; a-- > 0; step *= base->dims[a])
         strides[a] = step;
