@@ -5,6 +5,7 @@
 #include "interp/fixes/fixes.h"
 #include "interp/fuse/fuse.h"
 #include "interp/gradient/gradient.h"
+#include "interp/lazy/lazy.h"
 #include "interp/native/native.h"
 #include "interp/op/op.h"
 #include "interp/output/output.h"
@@ -34,6 +35,7 @@
 
 static const Wing *const wings[] = {
     &wing_expressions, &wing_statements, &wing_notation, &wing_measure, &wing_fixes,
+    &wing_lazy,
 #ifndef RICCI_WITHOUT_NATIVE
     &wing_native,
 #endif

@@ -5,6 +5,7 @@
 #define RICCI_INTERP_PIPELINE_H
 
 #include "interp/device/place.h"
+#include "interp/op/deferred.h"
 #include "interp/op/heard.h"
 #include "interp/op/traced.h"
 #include "interp/precision/autocast.h"
@@ -13,6 +14,7 @@
 /* While the first column holds of no aspect, nobody asks the second ones. */
 #define ASPECTS(A)                                                                          \
     A(traced_on(in),           traced_wants,      traced_call)    /* derivatives */              \
+    A(deferred_on(in),         deferred_wants,    deferred_call)  /* run later: lazy blocks */      \
     A(place_wants(in),         place_asked,       place_call)     /* where: device blocks */      \
     A(in->scope != NULL,       autocast_wants,    autocast_call)  /* on operands cast to what */  \
     A(heard_on(in),            record_wants,      record_call)    /* told to those who listen */  \

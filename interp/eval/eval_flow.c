@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/memory/progress.h"
+#include "interp/op/deferred.h"
 #include "interp/op/arith.h"
 #include "interp/output/fix_text.h"
 #include "interp/eval/eval_flow.h"
@@ -499,6 +500,7 @@ Value eval_try(Interp *in, const Exec *x)
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         Value v = exec_run(in, x->a);
+        deferred_barrier(in, v);        /* its errors are this block's to catch */
         ERR_END(&in->ctx, &g.frame);
         in->tries = tries;
         return v;

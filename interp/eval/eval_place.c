@@ -1,6 +1,7 @@
 /* `on D … { }`: reads the header, decides on which device the block runs, runs it with its
  * DeviceBlock in force. See place.h. What a device can do is the door's business (place.c). */
 #include "interp/device/place.h"
+#include "interp/op/deferred.h"
 #include "interp/state/frames.h"
 
 #include "core/base/error.h"
@@ -216,6 +217,7 @@ static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
 /* ---- the block ---- */
 static Value end_block(Interp *in, DeviceBlock *p, Value v)
 {
+    deferred_barrier(in, v);
     place_leave(in, p);
     v_push(in, v);
     in->at = p->header;

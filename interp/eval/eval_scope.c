@@ -4,6 +4,7 @@
 #include "interp/eval/eval_scope.h"
 #include "core/system/c_locale.h"
 #include "interp/op/arith.h"
+#include "interp/op/deferred.h"
 #include "interp/state/format.h"
 #include "interp/op/scalar.h"
 #include "interp/eval/eval_binary.h"
@@ -298,6 +299,7 @@ static Value scope_run(Interp *in, Scope *s, const Exec *body)
 {
     scope_enter(in, s);
     Value v = exec_run(in, body);
+    deferred_barrier(in, v);
     scope_leave(in, s);
     return v;
 }

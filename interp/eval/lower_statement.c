@@ -721,11 +721,6 @@ static const Exec *lower_throw(Lower *lo, const Node *n)
     return lower_pair(lo, eval_throw, n);
 }
 
-static const Exec *lower_lazy(Lower *lo, const Node *n)
-{
-    return exec_raise(lo, n, ERR_TYPE, NULL, "lazy blocks are not built yet");
-}
-
 static const LowerRow rows[] = {
     { ND_DEFINE, lower_define }, { ND_ASSIGN, lower_assign }, { ND_OPASSIGN, lower_opassign },
     { ND_BLOCK, lower_block }, { ND_IF, lower_if }, { ND_WHILE, lower_while },
@@ -736,7 +731,6 @@ static const LowerRow rows[] = {
     { ND_ON, lower_on },
     { ND_AUTOCAST, lower_scope }, { ND_FN, lower_fn }, { ND_TEST, lower_test },
     { ND_IMPORT, lower_import },
-    { ND_LAZY, lower_lazy },
 };
 const Wing wing_statements = { .rows = rows, .count = sizeof rows / sizeof *rows };
 

@@ -218,6 +218,17 @@ static Value force(Interp *in, Value v, const Exec *x)
     return r;
 }
 
+Value fuse_wait(Interp *in, const Exec *x, const Op *op, Value *args, int n, unsigned weak,
+                const EwForm *f)
+{
+    return v_lazy(lazy_new(in, x, op, args, n, weak, f));
+}
+
+Value fuse_force(Interp *in, Value v, const Exec *x)
+{
+    return force(in, v, x);
+}
+
 static void force_at(Interp *in, Value *slot, const Exec *x)
 {
     Value v = *slot;
@@ -305,7 +316,7 @@ Value fuse_take(Interp *in, const Exec *x, const Op *op, const Value *args, int 
     for (int i = 0; i < n; i++)
         v_push(in, owned >> i & 1 ? args[i] : v_retain(args[i]));
     in->at = x;
-    bool takes = above_takes(x);
+    bool takes = !in->deferring && above_takes(x);
     if ((!takes && !any_lazy(mark, n)) || !settled(in, op, mark, n, weak, &f))
         return ordinary(in, x, op, mark, n, weak);
     settle(in, x, mark, n, &f);

@@ -10,6 +10,7 @@
 #ifndef RICCI_INTERP_FUSE_H
 #define RICCI_INTERP_FUSE_H
 
+#include "interp/op/elementwise.h"
 #include "interp/state/exec.h"
 
 /* Elements from which settling a chain costs less than it saves: from about 2000 on where the
@@ -37,6 +38,12 @@ static inline bool fuse_wants(const Exec *x, const Value *args, int n)
  * node above takes one, else the result. Operands whose bit in `owned` is set are taken. */
 Value fuse_take(Interp *, const Exec *x, const Op *, const Value *args, int n, unsigned weak,
                 unsigned owned);
+/* An operation of such a form on args, at the top of the value stack, which are taken: for chains
+ * that the syntax does not show (interp/lazy). */
+
+Value fuse_wait(Interp *, const Exec *x, const Op *, Value *args, int n, unsigned weak,
+                const EwForm *);
+Value fuse_force(Interp *, Value v, const Exec *x);     /* the tensor that v, taken, stands for */
 void fuse_free(Interp *);       /* plans kept for chains that ran before */
 
 /* ---- lowering (fuse_lower.c) ---- */

@@ -30,6 +30,7 @@ typedef struct Program {
     const void *cell[3 * FUSE_OPS];
     uint8_t cell_dtype[3 * FUSE_OPS];
     Step step[FUSE_OPS];
+    const Lazy *made[FUSE_OPS];     /* whose step it is: what is read twice is one */
     int64_t extent[TENSOR_RANK_MAX], stride[FUSE_LEAVES][TENSOR_RANK_MAX];
 } Program;
 
@@ -62,6 +63,9 @@ static int add_leaf(Program *p, Tensor *t)
 
 static int add_steps(Program *p, const Lazy *z)
 {
+    for (int i = 0; z->native.refs > 1 && i < p->steps; i++)
+        if (p->made[i] == z)
+            return STEP + i;
     Step s = { .op = (uint8_t)z->op->ew, .compute = z->compute, .args = z->n, .watch = z->watch };
     for (int i = 0; i < z->n; i++) {
         Value v = z->args[i];
@@ -76,6 +80,7 @@ static int add_steps(Program *p, const Lazy *z)
             s.operand[i] = (uint8_t)(CELL + p->cells++);
         }
     }
+    p->made[p->steps] = z;
     p->step[p->steps] = s;
     return STEP + p->steps++;
 }

@@ -2,6 +2,7 @@
  * (index_select.c); strings, tuples and ranges take an int or a slice, and pick by lists
  * and masks as a tensor of their positions would. Assignment is index_store.c. */
 #include "interp/index/index.h"
+#include "interp/op/deferred.h"
 
 #include "interp/state/kind.h"
 #include "interp/op/traced.h"
@@ -349,8 +350,21 @@ static _Noreturn void raise_unindexable(Interp *in, Value base, int n)
     err_throw(e);
 }
 
+/* What is indexed, by what, and what is stored, have elements. */
+static void settle_all(Interp *in, Value base, const Sub *subs, int n, Value v)
+{
+    if (__builtin_expect(in->ctx.pending == 0, 1))
+        return;
+    deferred_settle(in, v_plain(base));
+    deferred_settle(in, v_plain(v));
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)
+            deferred_settle(in, v_plain(subs[i].v));
+}
+
 Value index_get(Interp *in, Value base, const Sub *subs, int n)
 {
+    settle_all(in, base, subs, n, v_undef());
     switch ((Tag)base.tag) {
     case V_TENSOR:
         return tensor_get(in, base.tensor, subs, n);
@@ -425,6 +439,7 @@ static void tuple_store(Interp *in, Value *slot, const Sub *sub, Value v)
 
 void index_set(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
+    settle_all(in, *slot, subs, n, v);
     if (__builtin_expect(in->boxes != 0, 0) && traced_store(in, slot, subs, n, NULL, v, false))
         return;
     switch ((Tag)slot->tag) {
@@ -454,7 +469,7 @@ const Exec *index_target(const Exec *site)
     return updates && site->b->node->kind == ND_INDEX ? site->b : site;
 }
 
-void index_update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak)
+static void update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak)
 {
     if (__builtin_expect(in->boxes != 0, 0) && traced_store(in, slot, subs, n, op, v, weak))
         return;
@@ -474,6 +489,15 @@ void index_update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op,
     index_set(in, slot, subs, n, changed);
     in->at = site;
     stack_cut(in, mark);
+}
+
+void index_update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak)
+{
+    int deferring = in->deferring;
+    settle_all(in, *slot, subs, n, v);
+    in->deferring = 0;                  /* what is computed here is looked into at once */
+    update(in, slot, subs, n, op, v, weak);
+    in->deferring = deferring;
 }
 
 Value *index_slot(Interp *in, Value *slot, const Sub *subs, int n)

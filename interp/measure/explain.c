@@ -10,6 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/plain.h"
 #include "interp/op/arith.h"
+#include "interp/op/deferred.h"
 #include "interp/output/output.h"
 #include "interp/state/scope.h"
 #include "interp/show/show.h"
@@ -257,6 +258,7 @@ static bool run_heard(Interp *in, const Exec *x, Explaining *heard, Value *resul
     if (ERR_TRY(&in->ctx, &g.frame)) {
         heard_begin(in, &heard->base);
         *result = exec_run(in, x->a);
+        deferred_barrier(in, *result);
         v_push(in, *result);
         heard_end(in, &heard->base);
         report(in, heard);

@@ -8,6 +8,7 @@
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
 #include "interp/op/arith.h"
+#include "interp/op/deferred.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
 #include "interp/state/scope.h"
@@ -526,6 +527,7 @@ static void place_told_copy(Interp *in, PlaceListener *l, const PlaceMove *m)
 /* ---- listening ---- */
 void heard_begin(Interp *in, Explain *x)
 {
+    deferred_barrier(in, v_none());
     x->place = (PlaceListener){ place_told_run, place_told_copy };
     x->up = in->explain;
     x->words = x->explains || (x->up && x->up->words);

@@ -73,8 +73,16 @@ typedef enum OpGives {      /* The shape of its result, where a rule says it (op
     GIVES_REDUCED,          /* the same without `axis`, or with 1 there (`keepdims`) */
     GIVES_ONE,              /* one number for each matrix of the first operand */
     GIVES_PRODUCT,          /* (m) x k times k (x n) */
-    GIVES_SOLUTION          /* of A x = b: as many rows as A has columns, the rest b's */
+    GIVES_SOLUTION,         /* of A x = b: as many rows as A has columns, the rest b's */
+    GIVES_SQUARE,           /* its first operand's, which is a square matrix or several */
+    GIVES_LAYOUT            /* what it lays out anew: run on a layout without elements, it says so */
 } OpGives;
+
+typedef enum OpGivesDType { /* The dtype of what a row with .gives makes of real floats. */
+    GIVES_FLOATS,           /* the widest of them */
+    GIVES_INTS, GIVES_BOOLS,
+    GIVES_WHEN_RUN          /* nobody can tell before, or it draws random numbers */
+} OpGivesDType;
 
 typedef enum OpWritten {    /* How a call of it is written. */
     WRITTEN_CALL,           /* f(x), or with the sign of .infix */
@@ -150,6 +158,7 @@ struct Op {
     bool lays;
     uint8_t sizes;          /* OpSizes */
     uint8_t gives;          /* OpGives; elementwise rows give what their operands broadcast to */
+    uint8_t gives_dtype;    /* OpGivesDType */
     uint8_t written;        /* OpWritten */
     uint8_t wraps;          /* OpWrap */
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
@@ -222,6 +231,18 @@ const char *op_label(const Op *, char *out, size_t cap);
 const char *op_closest(Interp *, const char *text);
 /* Has the result the shape that the row's rule says? True where there is none. For asserts. */
 bool op_shape_holds(OpCall *, Value result);
+/* What a call of a row that is not elementwise will give of its operands, whose elements nobody
+ * looks at. False: not told here. Raises what the row raises for its axis and its layout. */
+typedef struct OpForm {
+    DType dtype;
+    int rank;
+    int64_t size, shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    uint8_t flags;
+    bool view;              /* it only lays out its operand anew */
+} OpForm;
+bool op_form(OpCall *c, OpForm *);
+/* A tensor of that form without elements: whoever reads them is stopped by the machine. */
+Tensor *tensor_without(Ctx *, DType, int rank, const int64_t *shape, int64_t size);
 /* The same of elementwise rows: what their operands broadcast to. */
 bool op_shape_broadcasts(const Value *args, int n, Value result);
 /* What the file of a row keeps from call to call: zeros at first. One OpState a file, static. */

@@ -86,13 +86,133 @@ static bool solution(const Shape *a, const Shape *b, Shape *r)
 static bool expected(OpCall *c, const Shape *a, const Shape *b, Shape *r)
 {
     switch ((OpGives)c->op->gives) {
-    case GIVES_LIKE: *r = *a; return true;
+    case GIVES_LIKE: case GIVES_SQUARE: *r = *a; return true;
     case GIVES_REDUCED: return reduced(c, a, r);
     case GIVES_ONE: *r = *a; r->rank -= 2; return a->rank >= 2;
     case GIVES_PRODUCT: return product(a, b, r);
     case GIVES_SOLUTION: return a->rank >= 2 && solution(a, b, r);
     default: return false;
     }
+}
+
+/* ---- before it runs ---- */
+/* The dtype of floats in registers that all tensors among the operands go to; DT_NONE: one is none,
+ * or there is none. */
+static DType floats_of(const OpCall *c)
+{
+    DType dt = DT_NONE;
+    for (int i = 0; i < c->count; i++) {
+        if (c->args[i].tag != V_TENSOR)
+            continue;
+        DType x = (DType)c->args[i].tensor->dtype;
+        if (!dtype_plain(x) || dtype_info(x)->kind != 'f' || c->args[i].tensor->size == 0)
+            return DT_NONE;
+        dt = dt == DT_NONE ? x : dtype_promote(dt, x);
+    }
+    return dt;
+}
+
+/* Only numbers that say how beside the operands; the axes are those that there are. */
+static bool parameters_hold(OpCall *c, int operands, const Shape *x)
+{
+    const OpSig *sig = op_sig(c->in, c->op);
+    if (sig->variadic)
+        return false;
+    for (int i = operands; i < c->count; i++) {
+        Tag tag = (Tag)c->args[i].tag;
+        bool axes = i == sig->axis && tag == V_TUPLE;
+        if (tag != V_UNDEF && tag != V_NONE && tag != V_INT && tag != V_BOOL && !axes)
+            return false;
+    }
+    if (sig->axis >= operands && c->args[sig->axis].tag == V_INT)
+        arg_axis(c, sig->axis, x->rank, 0);
+    return true;
+}
+
+static bool lengths_meet(const OpCall *c, const Shape *a, const Shape *b)
+{
+    if (c->op->gives == GIVES_SOLUTION)
+        return a->rank >= 2 && a->n[a->rank - 1] == a->n[a->rank - 2] && b->rank >= 1 &&
+               b->n[b->rank == 1 ? 0 : b->rank - 2] == a->n[a->rank - 1];
+    return a->rank >= 1 && b->rank >= 1 && !a->covector && !b->covector &&
+           a->n[a->rank - 1] == b->n[b->rank == 1 ? 0 : b->rank - 2];
+}
+
+static void row_major(OpForm *f)
+{
+    f->size = shape_size(f->rank, f->shape);
+    for (int64_t i = f->rank - 1, step = 1; i >= 0; step *= f->shape[i--])
+        f->strides[i] = step;
+}
+
+/* An address that is none: whoever reads a layout without elements is stopped at once. */
+static char *nowhere(void) { return (char *)(uintptr_t)0x0100000000000000; }
+
+static void keep_nothing(Ctx *ctx, Buffer *b)
+{
+    (void)ctx;
+    (void)b;
+}
+
+Tensor *tensor_without(Ctx *ctx, DType dt, int rank, const int64_t *shape, int64_t size)
+{
+    return tensor_adopt(ctx, dt, rank, shape, nowhere(),
+                        (size_t)size * dtype_info(dt)->bytes, keep_nothing);
+}
+
+/* The row itself, on a layout without elements. */
+static bool laid_out(OpCall *c, OpForm *f)
+{
+    Interp *in = c->in;
+    Value *mark = in->sp, args[8];
+    const Tensor *x = c->args[0].tag == V_TENSOR ? c->args[0].tensor : NULL;
+    if (c->count > 8 || !x || x->size == 1)     /* may become a number */
+        return false;
+    Tensor *base = tensor_without(&in->ctx, (DType)x->dtype, x->rank, tensor_shape(x), x->size);
+    base->flags = x->flags;
+    v_push(in, v_tensor_raw(base));
+    memcpy(args, c->args, (size_t)c->count * sizeof *args);
+    args[0] = v_tensor_raw(base);
+    OpCall on = *c;
+    on.args = args;
+    Value r = c->op->run(&on);
+    v_push(in, r);
+    bool view = r.tag == V_TENSOR && r.tensor->buffer == base->buffer;
+    if (view) {
+        *f = (OpForm){ .dtype = (DType)x->dtype, .rank = r.tensor->rank, .size = r.tensor->size,
+                       .flags = r.tensor->flags, .view = true };
+        memcpy(f->shape, tensor_shape(r.tensor), (size_t)f->rank * sizeof *f->shape);
+        memcpy(f->strides, tensor_strides(r.tensor), (size_t)f->rank * sizeof *f->strides);
+    }
+    stack_cut(in, mark);
+    return view;
+}
+
+bool op_form(OpCall *c, OpForm *f)
+{
+    static const DType of[] = { [GIVES_INTS] = DT_I64, [GIVES_BOOLS] = DT_BOOL };
+    const Op *op = c->op;
+    DType dt = op->gives == GIVES_ANY || op->gives_dtype == GIVES_WHEN_RUN ? DT_NONE : floats_of(c);
+    if (dt == DT_NONE)
+        return false;
+    if (op->gives == GIVES_LAYOUT)
+        return laid_out(c, f);
+    bool two = op->gives == GIVES_PRODUCT || op->gives == GIVES_SOLUTION;
+    Shape a = shape_of(c->args[0]), b = two ? shape_of(c->args[1]) : a, r = { 0 };
+    if (c->args[0].tag != V_TENSOR || (two && c->args[1].tag != V_TENSOR) ||
+        !parameters_hold(c, two ? 2 : 1, &a) || (two && !lengths_meet(c, &a, &b)) ||
+        (!two && a.covector))
+        return false;
+    if ((op->gives == GIVES_SQUARE || op->gives == GIVES_ONE) &&
+        (a.rank < 2 || a.n[a.rank - 1] != a.n[a.rank - 2]))
+        return false;
+    if (!expected(c, &a, &b, &r) || r.rank == 0)
+        return false;
+    *f = (OpForm){ .dtype = op->gives_dtype == GIVES_FLOATS ? dt : of[op->gives_dtype],
+                   .rank = r.rank };
+    memcpy(f->shape, r.n, (size_t)r.rank * sizeof *f->shape);
+    row_major(f);
+    return f->size > 0;
 }
 
 bool op_shape_broadcasts(const Value *args, int n, Value result)

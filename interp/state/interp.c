@@ -106,6 +106,7 @@ void guard_enter(Interp *in, Guard *g)
     g->tape = in->tape;
     g->rules = in->rules;
     g->inlined = in->inlined;
+    g->deferring = in->deferring;
 }
 
 void guard_restore(Interp *in, Guard *g)
@@ -121,6 +122,9 @@ void guard_restore(Interp *in, Guard *g)
     in->tape = g->tape;
     in->rules = g->rules;
     in->inlined = g->inlined;
+    in->deferring = g->deferring;
+    if (__builtin_expect(in->ctx.pending != 0, 0) && in->flow == FLOW_NONE)
+        in->unwound(in);
     progress_unwound(&in->ctx, g);
     stack_cut(in, g->sp);
 }

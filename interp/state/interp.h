@@ -75,6 +75,11 @@ struct Interp {
     int rules;                        /* that run: what they compare is no branch of the program */
     const struct Traces *traces;      /* what is done with them: traced.h */
     struct Gradients *gradients;      /* rules of derivatives, once one was needed */
+    /* open `lazy` blocks, less those that what runs now is kept out of: deferred.h */
+    int deferring;
+    struct Recorder *recorder;        /* what waits there; NULL until there was one */
+    const struct Deferrals *deferrals;
+    void (*unwound)(Interp *);        /* an error took away blocks in which something waits */
     struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */
     bool strict_devices;              /* --strict-devices: every device block is strict */
     Lack lack;                        /* why a form refused: place_refuse */
@@ -151,6 +156,7 @@ typedef struct Guard {
     struct Tape *tape;
     Tuple *inlined;
     int rules;
+    int deferring;
 } Guard;
 void guard_enter(Interp *, Guard *);
 void guard_restore(Interp *, Guard *);     /* in the else branch of ERR_TRY */

@@ -180,7 +180,7 @@ void device_forget(Ctx *ctx, Buffer *b)
         reserve_close(ctx, b->data, b->bytes ? b->bytes : 1, r->committed);
     b->device = NULL;
     mem_free(ctx, r, sizeof *r);
-    ctx->remote = ctx->devices->oldest != NULL;
+    ctx->remote = ctx->devices->oldest != NULL || ctx->pending;
 }
 
 /* ---- making ---- */

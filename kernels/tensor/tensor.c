@@ -174,6 +174,9 @@ static __attribute__((unused)) bool in_buffer(const Tensor *t) {
 Tensor *tensor_view_as(Ctx *ctx, Tensor *t, DType dt, int rank, const int64_t *shape,
                        const int64_t *strides, char *data) {
     int64_t size = shape_checked(ctx, rank, shape);
+    int64_t at = data - t->data;
+    tensor_settle(ctx, t);
+    data = t->data + at;
     Tensor *v = new_head(ctx, dt, rank, shape, size);
     if (!v) mem_raise(ctx, head_bytes(rank));
     if (rank)
@@ -278,6 +281,7 @@ bool tensor_sole(const Tensor *t) {
 
 void tensor_unshare(Ctx *ctx, Tensor **slot) {
     Tensor *t = *slot;
+    tensor_settle(ctx, t);
     if (tensor_sole(t)) {
         tensor_about_to_write(ctx, t);
         return;
@@ -294,6 +298,7 @@ bool tensor_push(Ctx *ctx, Tensor **slot, const void *element) {
     Tensor *t = *slot;
     Buffer *b = t->buffer;
     size_t each = dtype_info(t->dtype)->bytes, bytes = (size_t)t->size * each;
+    if (b->device && buffer_residence(b)->settle) return false;
     if (t->rank != 1 || t->flags || t->size < LONG || b->pinned || b->device || b->release ||
         dtype_cells(t->dtype) || !tensor_contiguous(t) || !tensor_sole(t)) return false;
     if ((size_t)(t->data - b->data) + bytes + each > b->bytes) {

@@ -111,12 +111,15 @@ DType dtype_complex(DType);
 struct Tensor;
 struct Buffer;
 
-/* What tensors ask of a buffer that has been on a device. */
+/* What tensors ask of a buffer that has been on a device, or whose elements are still to be made. */
 typedef struct ResidenceOps {
     void (*bring_home)(Ctx *, struct Buffer *);  /* the host's bytes are valid after this */
     void (*stale)(Ctx *, struct Buffer *);       /* they are about to be written: copies go */
     void (*forget)(Ctx *, struct Buffer *);      /* the buffer dies */
     struct Tensor *(*copy)(Ctx *, struct Tensor *);      /* with the same home */
+    /* Elements that are still to be made (interp/lazy): they are, wherever that is, and the one
+     * tensor of the buffer has them, in a buffer of theirs. NULL: they are there. */
+    void (*settle)(Ctx *, struct Buffer *);
 } ResidenceOps;
 
 typedef struct Buffer {
@@ -190,6 +193,12 @@ static inline const ResidenceOps *buffer_residence(const Buffer *b)
 {
     return *(const ResidenceOps *const *)b->device;
 }
+/* The tensor has elements after this, on whatever device. */
+static inline void tensor_settle(Ctx *ctx, const Tensor *t)
+{
+    if (__builtin_expect(t->buffer && t->buffer->device, 0) && buffer_residence(t->buffer)->settle)
+        buffer_residence(t->buffer)->settle(ctx, t->buffer);
+}
 /* The host's bytes are valid after this: copies them home if need be (counted). Everybody who
  * looks at t->data of a value calls it first; quick where the tensor never left. */
 static inline void tensor_home(Ctx *ctx, const Tensor *t)
@@ -203,7 +212,8 @@ static inline void tensor_about_to_write(Ctx *ctx, const Tensor *t)
     if (__builtin_expect(t->buffer->device == NULL, 1))
         return;
     tensor_home(ctx, t);
-    buffer_residence(t->buffer)->stale(ctx, t->buffer);
+    if (t->buffer->device)                      /* what was only to be made has none by now */
+        buffer_residence(t->buffer)->stale(ctx, t->buffer);
 }
 bool tensor_contiguous(const Tensor *);
 /* Contiguous tensor with t's elements: t itself (retained) where it already is. */

@@ -1,0 +1,217 @@
+/* `lazy { … }`: the block, what an operation meets while one is open, and what is counted. */
+#include "interp/lazy/lazy.h"
+
+#include "core/base/error.h"
+#include "core/base/mem.h"
+#include "interp/device/place.h"
+#include "interp/eval/eval_flow.h"
+#include "interp/lower/lower.h"
+#include "interp/output/output.h"
+#include "interp/state/scope.h"
+
+#include <string.h>
+
+/* ---- the aspect ---- */
+/* Reads no elements of its operands: shape, len, dtype. */
+static bool looks_at_forms(const OpCall *c)
+{
+    return c->op && (c->op->devices & DEV_ANYWHERE) && c->op->lays;
+}
+
+/* What was made of no tensor, in this block: constants of it, as far as they are remembered. */
+static bool is_constant(const Recorder *r, const OpCall *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        bool known = c->args[i].tag != V_TENSOR;
+        for (int k = 0; k < r->constants && !known; k++)
+            known = r->constant[k] == c->args[i].tensor;
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+static void add_constant(Recorder *r, const OpCall *c, Value v)
+{
+    bool pure = c->work ? c->work->moves : c->op->cls == OPC_EW || c->op->tried || c->op->counts;
+    if (pure && v.tag == V_TENSOR && v.tensor->rank > 0 && r->constants < CONSTANTS)
+        r->constant[r->constants++] = tensor_retain(v.tensor);
+}
+
+/* The rest of the pipeline on operands that have elements; what it calls is part of it. */
+static Value run_now(OpCall *c, const Aspect *rest)
+{
+    Interp *in = c->in;
+    int deferring = in->deferring;
+    if (in->ctx.pending && !looks_at_forms(c))
+        for (int i = 0; i < c->count; i++)
+            settle_value(in, c->args[i]);
+    in->deferring = 0;
+    Value r = call_rest(c, rest);
+    in->deferring = deferring;
+    return r;
+}
+
+static Value meet(OpCall *c, const Aspect *rest)
+{
+    Interp *in = c->in;
+    Recorder *rec = in->recorder;
+    rec->rest = rest;
+    if (!in->deferring)
+        return run_now(c, rest);
+    bool constant = is_constant(rec, c);
+    Value r = constant ? v_undef() : record(c);
+    if (r.tag != V_UNDEF)
+        return r;
+    if (constant && c->op && c->op->cls == OPC_EW)
+        lazy_tell_constant(rec, c);
+    r = run_now(c, rest);
+    if (constant)
+        add_constant(rec, c, r);
+    return r;
+}
+
+/* ---- what waits, when something ends ---- */
+/* A `return` under way is kept aside: an error is one now. */
+static void barrier(Interp *in)
+{
+    uint8_t flow = in->flow;
+    Value *mark = in->sp;
+    bool returns = flow == FLOW_RETURN;
+    if (returns)
+        v_push(in, in->result);
+    in->flow = FLOW_NONE;
+    lazy_run(in, NULL);
+    in->flow = flow;
+    in->sp = returns ? mark : in->sp;
+}
+
+/* Blocks that an error took away: what stands in them cannot run any more. */
+static bool stands(const Interp *in, const Deferred *d)
+{
+    const struct Scope *s = in->scope;
+    const DeviceBlock *p = in->place;
+    while (s && s != d->scope)
+        s = s->up;
+    while (p && p != d->place)
+        p = p->up;
+    return s == d->scope && p == d->place;
+}
+
+static void unwound(Interp *in)
+{
+    for (Deferred *d = in->recorder->first; d; d = d->after)
+        d->lost |= !stands(in, d);
+}
+
+static void recorder_free(Interp *in)
+{
+    Recorder *r = in->recorder;
+    if (!r)
+        return;
+    for (int i = 0; i < KEPT; i++)
+        if (r->kept[i])
+            compiled_release(&in->ctx, r->kept[i]);
+    mem_free(&in->ctx, r, sizeof *r);
+    in->recorder = NULL;
+}
+
+static const Deferrals deferrals = { .call = meet, .barrier = barrier,
+                                     .settle = settle_value };
+
+Recorder *lazy_recorder(Interp *in)
+{
+    if (!in->recorder) {
+        in->recorder = mem_zalloc(&in->ctx, sizeof *in->recorder);
+        in->deferrals = &deferrals;
+        in->unwound = unwound;
+    }
+    return in->recorder;
+}
+
+LazyCounts *lazy_counts(Interp *in)
+{
+    return &lazy_recorder(in)->counts;
+}
+
+/* ---- the block ---- */
+/* How often this block was compiled. */
+struct LazySite {
+    int compiled;
+};
+
+static void drop_constants(Interp *in)
+{
+    Recorder *r = in->recorder;
+    while (r->constants)
+        tensor_release(&in->ctx, r->constant[--r->constants]);
+}
+
+static void run_rest(Interp *in, void *data)
+{
+    (void)data;
+    lazy_run(in, NULL);
+}
+
+/* After an error: what can still be computed is, as it would have been outside; the rest says so
+ * when it is asked for. Places in the program go with the program. */
+static void leave_by_error(Interp *in)
+{
+    Recorder *r = in->recorder;
+    for (Deferred *d = r->first; d; d = d->after)
+        d->lost |= !stands(in, d);
+    bool stopped = in->ctx.error && (in->ctx.error->kind == ERR_INTERRUPT ||
+                                     in->ctx.error->kind == ERR_MEMORY);
+    if (!stopped)
+        heard_despite_error(in, run_rest, NULL);
+    for (Deferred *d = r->first; d; d = d->after) {
+        d->lost = true;
+        d->source = NULL;
+        d->at = NULL;
+    }
+}
+
+static Value eval_lazy(Interp *in, const Exec *x)
+{
+    Guard g;
+    Recorder *r = lazy_recorder(in);
+    if (in->deferring)                  /* part of the block around it */
+        return exec_run(in, x->a);
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        in->deferring = 1;
+        Value v = exec_run(in, x->a);
+        v_push(in, v);
+        drop_constants(in);
+        barrier(in);
+        assert(!in->ctx.pending);
+        in->deferring = 0;
+        in->sp--;
+        ERR_END(&in->ctx, &g.frame);
+        return v;
+    }
+    guard_restore(in, &g);
+    (void)r;
+    drop_constants(in);
+    if (in->flow != FLOW_NONE) {        /* a break or return from inside an expression */
+        barrier(in);
+        flow_unwind(in);
+    }
+    leave_by_error(in);
+    err_rethrow(&in->ctx);
+}
+
+const Exec *lower_lazy(Lower *lo, const Node *n)
+{
+    Exec *x = exec_new(lo, eval_lazy, n);
+    x->a = lower(lo, n->a);
+    return x;
+}
+
+static void ended(Interp *in)
+{
+    recorder_free(in);
+}
+
+static const LowerRow rows[] = { { ND_LAZY, lower_lazy } };
+const Wing wing_lazy = { .rows = rows, .count = sizeof rows / sizeof *rows, .ended = ended };

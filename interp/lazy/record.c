@@ -1,0 +1,243 @@
+/* Operations that wait: whether one can, what it will give, and its end. */
+#include "interp/lazy/lazy.h"
+
+#include "core/base/error.h"
+#include "interp/device/place.h"
+#include "interp/state/frames.h"
+#include "interp/state/scope.h"
+
+#include <string.h>
+
+/* ---- the end ---- */
+static size_t deferred_bytes(int count)
+{
+    return sizeof(Deferred) + (size_t)count * sizeof(Value);
+}
+
+static void unlink_deferred(Recorder *r, Deferred *d)
+{
+    *(d->before ? &d->before->after : &r->first) = d->after;
+    *(d->after ? &d->after->before : &r->last) = d->before;
+    d->before = d->after = NULL;
+}
+
+/* Frees d and what only it held: operands that wait too come back here, so a list is kept instead
+ * of a stack of calls. */
+static void bury(Ctx *ctx, Recorder *r, Deferred *d)
+{
+    unlink_deferred(r, d);
+    ctx->pending--;
+    ctx->remote = ctx->devices->oldest != NULL || ctx->pending;
+    d->after = r->dying;
+    r->dying = d;
+    if (r->draining)
+        return;
+    r->draining = true;
+    while (r->dying) {
+        Deferred *next = r->dying;
+        r->dying = next->after;
+        for (int i = 0; i < next->count; i++)
+            v_release(ctx, next->args[i]);
+        mem_free(ctx, next, deferred_bytes(next->count));
+    }
+    r->draining = false;
+}
+
+static void forget(Ctx *ctx, Buffer *b)
+{
+    Deferred *d = b->device;
+    Recorder *r = d->in->recorder;
+    b->device = NULL;
+    if (!d->over)
+        lazy_tell_dead(r, d);
+    bury(ctx, r, d);
+}
+
+/* Is t laid out as it was said to be? */
+static bool same_layout(const Tensor *t, const Tensor *head)
+{
+    for (int i = 0; i < t->rank; i++)
+        if (t->dims[i] != 1 && tensor_strides(t)[i] != tensor_strides(head)[i])
+            return false;
+    return true;
+}
+
+static bool same_form(const Tensor *t, const Tensor *head)
+{
+    return t->dtype == head->dtype && t->rank == head->rank &&
+           memcmp(t->dims, head->dims, (size_t)t->rank * sizeof *t->dims) == 0;
+}
+
+void deferred_commit(Deferred *d, Tensor *t)
+{
+    Interp *in = d->in;
+    Ctx *ctx = &in->ctx;
+    Tensor *head = d->head;
+    assert(same_form(t, head));
+    if (!same_form(t, head))
+        err_raise(ctx, ERR_VALUE, "%s gave another shape or dtype than it was recorded with",
+                  d->op->name);
+    Tensor *own = same_layout(t, head) || !tensor_contiguous(head) ? tensor_retain(t)
+                                                                  : tensor_copy(ctx, t);
+    Buffer *empty = head->buffer;
+    head->buffer = own->buffer;
+    head->buffer->refs++;
+    head->data = own->data;
+    head->flags = own->flags;
+    memcpy(tensor_strides(head), tensor_strides(own), (size_t)own->rank * sizeof *own->dims);
+    tensor_release(ctx, own);
+    empty->device = NULL;
+    buffer_unref(ctx, empty);
+    d->over = true;
+    bury(ctx, in->recorder, d);
+}
+
+/* ---- whoever asks for elements ---- */
+static void settle(Ctx *ctx, Buffer *b)
+{
+    (void)ctx;
+    Deferred *d = b->device;
+    lazy_run(d->in, d);
+}
+
+static void bring_home(Ctx *ctx, Buffer *b)
+{
+    Tensor *head = ((Deferred *)b->device)->head;
+    settle(ctx, b);
+    tensor_home(ctx, head);
+}
+
+/* tensor.c settles before either. */
+static void stale(Ctx *ctx, Buffer *b)
+{
+    settle(ctx, b);
+}
+
+static Tensor *copy(Ctx *ctx, Tensor *t)
+{
+    tensor_settle(ctx, t);
+    return tensor_copy(ctx, t);
+}
+
+const ResidenceOps deferred_ops = { .bring_home = bring_home, .stale = stale, .forget = forget,
+                                    .copy = copy, .settle = settle };
+
+void settle_value(Interp *in, Value v)
+{
+    if (v.tag == V_TENSOR)
+        tensor_settle(&in->ctx, v.tensor);
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        settle_value(in, v.tuple->items[i]);
+}
+
+/* ---- can it wait? ---- */
+static bool numbers_only(Value v)
+{
+    if (v.tag != V_TUPLE)
+        return v.tag == V_INT || v.tag == V_NONE;
+    for (uint32_t i = 0; i < v.tuple->count; i++)
+        if (!numbers_only(v.tuple->items[i]))
+            return false;
+    return true;
+}
+
+/* Tensors that nobody writes to behind our back, and what says how. */
+static bool operands_wait(const OpCall *c)
+{
+    bool any = false;
+    for (int i = 0; i < c->count; i++) {
+        Value v = c->args[i];
+        if (v.tag == V_TENSOR) {
+            if (v.tensor->rank == 0 || v.tensor->buffer->pinned || !dtype_plain(v.tensor->dtype))
+                return false;
+            any = true;
+        } else if (v.tag > V_FLOAT && !(v.tag == V_TUPLE && numbers_only(v))) {
+            return false;
+        }
+    }
+    return any;
+}
+
+static bool form_of(OpCall *c, OpForm *f, EwForm *e)
+{
+    Interp *in = c->in;
+    if (c->op->cls != OPC_EW)
+        return op_form(c, f);
+    if (!ew_form(in, c->op, c->args, c->count, c->weak, e) || e->size == 0 || e->rank == 0)
+        return false;
+    *f = (OpForm){ .dtype = e->result, .rank = e->rank, .size = e->size };
+    memcpy(f->shape, e->shape, (size_t)e->rank * sizeof *e->shape);
+    for (int64_t i = f->rank - 1, step = 1; i >= 0; step *= f->shape[i--])
+        f->strides[i] = step;
+    return true;
+}
+
+static Value wait_for(OpCall *c, const OpForm *f, const EwForm *e)
+{
+    Interp *in = c->in;
+    Ctx *ctx = &in->ctx;
+    Recorder *r = in->recorder;
+    Tensor *head = tensor_without(ctx, f->dtype, f->rank, f->shape, f->size);
+    memcpy(tensor_strides(head), f->strides, (size_t)f->rank * sizeof *f->strides);
+    head->flags = f->flags;
+    v_push(in, v_tensor_raw(head));
+    Deferred *d = mem_alloc(ctx, deferred_bytes(c->count));
+    in->sp--;
+    *d = (Deferred){
+        .base = { .ops = &deferred_ops, .buffer = head->buffer,
+                  .home = in->place ? in->place->device : ctx->devices->cpu },
+        .in = in, .head = head, .before = r->last, .op = c->op, .at = in->at,
+        .source = frame_source(in, in->calls), .scope = in->scope, .place = in->place,
+        .weak = c->weak, .count = (uint8_t)c->count, .fixed = (uint8_t)c->fixed, .view = f->view,
+    };
+    if (c->op->cls == OPC_EW) {
+        d->compute = (uint8_t)e->compute;
+        memcpy(d->cell, e->cell, sizeof d->cell);
+    }
+    for (int i = 0; i < c->count; i++) {
+        d->args[i] = v_retain(c->args[i]);
+        d->operand[i] = c->operand ? c->operand[i] : (int8_t)i;
+    }
+    *(r->last ? &r->last->after : &r->first) = d;
+    r->last = d;
+    head->buffer->device = d;
+    ctx->pending++;
+    ctx->remote = true;
+    r->counts.operations++;
+    return v_tensor_raw(head);
+}
+
+/* On a device that holds all of it: elsewhere dtypes are what notices and fallbacks make of them. */
+static bool place_holds(const OpCall *c, DType result)
+{
+    const DeviceBlock *p = c->in->place;
+    if (!p)
+        return true;
+    bool holds = p->device && !p->running && !p->strict && !p->pinned &&
+                 device_holds(p->device, result);
+    for (int i = 0; i < c->count && holds; i++)
+        holds = c->args[i].tag != V_TENSOR ||
+                device_holds(p->device, (DType)c->args[i].tensor->dtype);
+    return holds;
+}
+
+enum {
+    WAITING_MAX = 1024,         /* what they hold is not let go meanwhile */
+    CHECK_BYTES = 1 << 28       /* from here on what is asked for may not be there */
+};
+
+Value record(OpCall *c)
+{
+    Interp *in = c->in;
+    OpForm f;
+    EwForm e;
+    if (!c->op || c->factors || in->solved || in->scope || c->count > 16 || !operands_wait(c) ||
+        !form_of(c, &f, &e) || !place_holds(c, f.dtype))
+        return v_undef();
+    int64_t bytes = count_times(f.size, dtype_info(f.dtype)->bytes);
+    if (bytes >= CHECK_BYTES && !f.view)
+        mem_check(&in->ctx, (size_t)bytes);     /* the error belongs to this operation */
+    if (in->ctx.pending >= WAITING_MAX)
+        lazy_run(in, NULL);
+    return wait_for(c, &f, &e);
+}
