@@ -4,6 +4,7 @@
 #include "builtins/devices/devices.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
+#include "builtins/linalg/matmul.h"
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
 

@@ -227,7 +227,7 @@ static Tensor *job_float(Job *j, DType dt, bool a_row)
     }
     Tensor *out = op_keep(j->c, tensor_new(ctx, dt, j->rank, j->shape));
     MatmulSide a = { j->a.t, j->a.rs, j->a.cs }, b = { j->b.t, j->b.rs, j->b.cs };
-    matmul_run(j->c, dt, j->m, j->n, j->k, &a, &b, &j->batch, out);
+    matmul_run(j->c, dt, j->m, j->n, j->k, &a, &b, &j->batch, out, NULL);
     return tensor_retain(out);
 }
 
@@ -328,6 +328,40 @@ Value op_run_matmul(OpCall *c)
     if (covector)
         out->flags |= TENSOR_COVECTOR;
     return v_tensor(&in->ctx, out);
+}
+
+/* ---- with an epilogue ---- */
+/* A stack of matrices by one matrix, in f32 or f64 and too large for our own loop: what is a
+ * product of matrices by BLAS, mostly, without any conversion. */
+static bool takes_epilogue(const OpCall *c)
+{
+    if (c->args[0].tag != V_TENSOR || c->args[1].tag != V_TENSOR)
+        return false;
+    Tensor *a = c->args[0].tensor, *b = c->args[1].tensor;
+    return a->dtype == b->dtype && (a->dtype == DT_F32 || a->dtype == DT_F64) && a->rank >= 2 &&
+           b->rank == 2 && !((a->flags | b->flags) & TENSOR_COVECTOR) && a->size > 0 &&
+           b->size > 0 && a->size <= TENSOR_READ_MAX && b->size <= TENSOR_READ_MAX && fits(a, b);
+}
+
+Value op_epilogue_matmul(OpCall *c, const Epilogue *e)
+{
+    if (!takes_epilogue(c))
+        return v_undef();
+    Ctx *ctx = &c->in->ctx;
+    DType dt = (DType)c->args[0].tensor->dtype;
+    Job j = { .c = c };
+    sides_read(c, &j.a, &j.b);
+    side_prepare(c, &j.a, dt, true);
+    side_prepare(c, &j.b, dt, false);
+    job_layout(&j, false);
+    if (job_tiny(&j))
+        return v_undef();
+    Tensor *out = op_keep(c, tensor_new(ctx, dt, j.rank, j.shape));
+    MatmulSide a = { j.a.t, j.a.rs, j.a.cs }, b = { j.b.t, j.b.rs, j.b.cs };
+    GemmPanels panels = { e->panel, e->data };
+    e->begin(e->data, out);
+    matmul_run(c, dt, j.m, j.n, j.k, &a, &b, &j.batch, out, &panels);
+    return op_result(c, out);
 }
 
 /* ---- transposition ---- */

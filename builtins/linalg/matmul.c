@@ -97,7 +97,7 @@ static void explain_plan(OpCall *c, const Product *p, const ContractPlan *plan)
 }
 
 void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const MatmulSide *a,
-                const MatmulSide *b, const GemmBatch *batch, Tensor *out)
+                const MatmulSide *b, const GemmBatch *batch, Tensor *out, const GemmPanels *panels)
 {
     Interp *in = c->in;
     Product p = { dt, m, n, k, a, b, batch };
@@ -113,5 +113,9 @@ void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const Matm
         explain_plan(c, &p, kept->plan);
         heard_plan_keep(in, &kept->heard);
     }
-    contract_run(&in->ctx, kept->plan, out->data, (const void *[]){ a->t->data, b->t->data });
+    const void *data[] = { a->t->data, b->t->data };
+    if (panels)
+        contract_run_panels(&in->ctx, kept->plan, out->data, data, n ? out->size / n : 0, n, panels);
+    else
+        contract_run(&in->ctx, kept->plan, out->data, data);
 }

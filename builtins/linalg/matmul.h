@@ -20,8 +20,11 @@ typedef struct MatmulSide {
     int64_t rs, cs;
 } MatmulSide;
 
-/* out, row-major, becomes A B: m x k by k x n over the batch. */
+/* out, row-major, becomes A B: m x k by k x n over the batch. `panels`: told of its rows, of n
+ * elements each; or NULL. */
 void matmul_run(OpCall *, DType dt, int64_t m, int64_t n, int64_t k, const MatmulSide *a,
-                const MatmulSide *b, const GemmBatch *, Tensor *out);
+                const MatmulSide *b, const GemmBatch *, Tensor *out, const GemmPanels *panels);
+/* The row's form with an epilogue. */
+Value op_epilogue_matmul(OpCall *, const Epilogue *);
 
 #endif

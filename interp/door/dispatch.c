@@ -155,6 +155,27 @@ static Value call_row(OpCall *c)
     return r;
 }
 
+/* Whoever listens is told of operations one by one, and `solved` reads results. */
+Value op_call_epilogue(Interp *in, const Op *op, Value *args, int count, const Epilogue *e)
+{
+    OpCall c = { .in = in, .op = op, .args = args, .count = count, .fixed = count };
+    Value *mark = in->sp;
+    if (!op->with_epilogue || count != op_sig(in, op)->fixed || aspects_on(in) || in->solved)
+        return v_undef();
+    poll_interrupt(in);
+    Value r = op->with_epilogue(&c, e);
+    assert(in->sp >= mark && (r.tag == V_UNDEF || op_shape_holds(&c, r)));
+    stack_cut(in, mark);
+    if (r.tag == V_UNDEF)
+        return r;
+    if (__builtin_expect(*in->ctx.interrupt, 0)) {
+        v_push(in, r);
+        poll_interrupt_slow(in);
+    }
+    op_record(in, op)->calls++;
+    return r;
+}
+
 /* A C caller may leave out optional arguments at the end. */
 static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args, int count,
                          unsigned weak, const int8_t *operand)

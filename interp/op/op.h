@@ -94,6 +94,18 @@ typedef enum OpWritten {    /* How a call of it is written. */
 /* As a subscript of index notation, f(i) keeps i in its axis. */
 typedef enum OpWrap { WRAP_NONE, WRAP_CLAMP, WRAP_MOD, WRAP_PAD } OpWrap;
 
+/* What is done to a result row by row, as soon as a row is final and while it is in a cache: the
+ * elementwise operations behind a product. Rows are all axes but the last. */
+typedef struct Epilogue {
+    void *data;
+    /* The result, before any element of it is there; may raise. */
+    void (*begin)(void *data, Tensor *result);
+    /* Rows [from, to) are final and nobody reads them any more: they may be written over. Each row
+     * once, by any worker (0 … pool_threads - 1), several at the same time; must not raise or
+     * allocate. An interrupt may leave rows out; it is raised afterwards. */
+    void (*panel)(void *data, int64_t from, int64_t to, int worker);
+} Epilogue;
+
 struct Op {
     const char *name;
     const char *infix;      /* "+" or NULL */
@@ -113,6 +125,9 @@ struct Op {
     Value (*format)(OpCall *, struct Scope *);
     /* of a tuple of strings among the operands, whatever the scope; NULL: such have no meaning */
     Value (*texts)(OpCall *);
+    /* run, bit for bit, and an epilogue; V_UNDEF: operands for which there is none, and nothing was
+     * done, nor raised */
+    Value (*with_epilogue)(OpCall *, const Epilogue *);
     Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
     /* on_device is there where the device has the routine at this place of Device; 0: always */
     size_t routine;
@@ -252,6 +267,9 @@ void *op_state(Interp *, const OpState *);
 /* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
  * kernel, record. Arguments are borrowed, the result is the caller's. */
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
+/* The same with an epilogue; V_UNDEF where the row has none for these operands or an aspect has a
+ * say: nothing was done then. */
+Value op_call_epilogue(Interp *, const Op *, Value *args, int count, const Epilogue *);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
 /* What a call by name asks for, and the row's sign does not. operand: as in OpCall. */

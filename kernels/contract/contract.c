@@ -577,6 +577,17 @@ void contract_run(Ctx *ctx, const ContractPlan *p, void *out, const void *const 
         run_plain(ctx, p, out, data);
 }
 
+void contract_run_panels(Ctx *ctx, const ContractPlan *p, void *out, const void *const *data,
+                         int64_t rows, int64_t elements, const GemmPanels *panels)
+{
+    if (!p->convert && p->only && p->operands == 2 &&
+        pair_run_panels(ctx, p->only, out, data[0], data[1], rows, panels))
+        return;
+    contract_run(ctx, p, out, data);
+    if (!*ctx->interrupt)
+        gemm_panels_all(ctx, rows, elements, panels);
+}
+
 int contract_steps(const ContractPlan *p, ContractStep *steps)
 {
     if (p->only) {

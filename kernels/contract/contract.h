@@ -30,6 +30,11 @@ void contract_plan_free(Ctx *, ContractPlan *);
  * frees the intermediates; raises `memory`. A set interrupt flag ends it early: the caller
  * polls. */
 void contract_run(Ctx *, const ContractPlan *, void *out, const void *const *data);
+/* contract_run, bit for bit, where the result lies dense as `rows` rows of `elements` elements:
+ * tells of rows as soon as they are final (gemm.h), of all in the end where the plan makes them no
+ * other way. */
+void contract_run_panels(Ctx *, const ContractPlan *, void *out, const void *const *data,
+                         int64_t rows, int64_t elements, const GemmPanels *);
 /* Adds the plan's steps. `result` names the final result in them. */
 void contract_report(const ContractPlan *, const char *result, Report *);
 /* Estimated seconds of one run. */

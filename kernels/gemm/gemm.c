@@ -12,8 +12,20 @@
 enum {
     TINY = 3,                   /* longest edge that the plain loop takes */
     BATCH_POLL = 4096,          /* small products between two looks at the interrupt flag */
-    TILE_ROWS = 2048, TILE_DEPTH = 4096, TILE_COLS_LEAST = 128
+    TILE_ROWS = 2112, TILE_DEPTH = 4096, TILE_COLS_LEAST = 128,
+    /* Rows of a tile are a multiple of what kernels of OpenBLAS take at once (4, 8, 12, 24, 32):
+     * then a sum is rounded as without tiles. */
+    ROWS_AT_ONCE = 96,
+    /* Tiles of a shallow product stay in the second cache for who is told of their rows
+     * (GemmPanels). Every call packs B anew: from so many rows on, and up to such a depth, that
+     * costs no more than one part in a hundred. */
+    PANEL_BYTES = 1 << 20, PANEL_ROWS_LEAST = 480, PANEL_DEPTH = 384,
+    /* elements after which another worker may take over what follows a product */
+    PANEL_GRAIN = 1 << 15
 };
+/* Multiply-adds from which OpenBLAS never takes its kernels for small products, which round
+ * otherwise. */
+static const double PANEL_WORK = 2e6;
 /* Multiply-adds of f64 in one BLAS call, between two looks at the interrupt flag: 100 ms on
  * a core of 45 GFLOP/s. Larger tiles pack their operands less often. */
 static const double TILE_WORK = 2.2e9;
@@ -72,6 +84,7 @@ typedef struct Product {
     Mat a, b, c;
     bool by_rows;               /* what [begin, end) counts: rows or columns of C */
     const GemmBatch *batch;
+    const GemmPanels *panels;   /* who is told of rows, or NULL */
 } Product;
 
 static Mat mat_at(Mat x, BlasType t, int64_t row, int64_t col)
@@ -128,29 +141,51 @@ static int64_t tile_cols(const Product *p, int64_t rows)
     return cols < TILE_COLS_LEAST ? TILE_COLS_LEAST : cols;
 }
 
-/* A part of C, tile by tile; looks at the interrupt flag between tiles. */
-static void product_part(const Product *p, int64_t row0, int64_t row1, int64_t col0, int64_t col1)
+/* Rows of a tile of whole rows of C, about as many in each. The same whether somebody is told of
+ * them or not: so are the bits. */
+static int64_t tile_rows(const Product *p, int64_t rows)
 {
+    int64_t most = TILE_ROWS;
+    bool real = p->type == BLAS_S || p->type == BLAS_D;
+    if (real && p->k <= PANEL_DEPTH && (p->c.cs == 1 || p->n == 1)) {
+        int64_t fit = PANEL_BYTES / (int64_t)blas_bytes(p->type) / p->n;
+        fit = fit < PANEL_ROWS_LEAST ? PANEL_ROWS_LEAST : fit;
+        if (fit < most && (double)fit * (double)p->n * (double)p->k >= PANEL_WORK)
+            most = fit;
+    }
+    int64_t tiles = (rows + most - 1) / most, each = (rows + tiles - 1) / tiles;
+    return (each + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE;
+}
+
+/* A part of C, tile by tile; looks at the interrupt flag between tiles. */
+static void product_part(const Product *p, int64_t row0, int64_t row1, int64_t col0, int64_t col1,
+                         int worker)
+{
+    bool whole = col1 - col0 == p->n;
     int64_t wide = tile_cols(p, row1 - row0);
-    for (int64_t i = row0; i < row1; i += TILE_ROWS)
+    int64_t high = whole ? tile_rows(p, row1 - row0) : TILE_ROWS;
+    for (int64_t i = row0; i < row1; i += high) {
+        int64_t rows = least(high, row1 - i);
         for (int64_t j = col0; j < col1; j += wide)
             for (int64_t q = 0; q < p->k; q += TILE_DEPTH) {
                 if (*p->ctx->interrupt)
                     return;
-                product_call(p, least(TILE_ROWS, row1 - i), least(wide, col1 - j),
-                             least(TILE_DEPTH, p->k - q), mat_at(p->a, p->type, i, q),
-                             mat_at(p->b, p->type, q, j), mat_at(p->c, p->type, i, j), q > 0);
+                product_call(p, rows, least(wide, col1 - j), least(TILE_DEPTH, p->k - q),
+                             mat_at(p->a, p->type, i, q), mat_at(p->b, p->type, q, j),
+                             mat_at(p->c, p->type, i, j), q > 0);
             }
+        if (whole && p->panels)
+            p->panels->ready(p->panels->data, i, i + rows, worker);
+    }
 }
 
 static void product_worker(void *arg, int64_t begin, int64_t end, int worker)
 {
     const Product *p = arg;
-    (void)worker;
     if (p->by_rows)
-        product_part(p, begin, end, 0, p->n);
+        product_part(p, begin, end, 0, p->n, worker);
     else
-        product_part(p, 0, p->m, begin, end);
+        product_part(p, 0, p->m, begin, end, worker);
 }
 
 /* y = A x with A m x k, x of step incx > 0: the workers take rows of A. */
@@ -231,35 +266,60 @@ static bool product_gemv(Product *given, bool split)
     return true;
 }
 
-static void product_run(Product *p, bool split)
+/* False: nobody was told of the rows. */
+static bool product_run(Product *p, bool split)
 {
     if (p->m == 0 || p->n == 0)
-        return;
+        return true;
     if (p->k == 0) {
         zero_fill(p);
-        return;
+        return false;
     }
     if (gemm_tiny(p->m, p->n, p->k)) {
         gemm_small(p->dt, p->m, p->n, p->k, p->a, p->b, p->c);
-        return;
+        return false;
     }
     if ((p->m == 1 || p->n == 1) && product_gemv(p, split))
-        return;
+        return false;
     p->by_rows = p->m >= p->n;
     int64_t extent = p->by_rows ? p->m : p->n;
-    if (split && product_splits(p, product_work(p), SPLIT_WORK))
-        pool_for(p->ctx, extent, even_grain(p->ctx, extent), product_worker, p);
-    else
-        product_part(p, 0, p->m, 0, p->n);
+    if (!split || !product_splits(p, product_work(p), SPLIT_WORK)) {
+        product_part(p, 0, p->m, 0, p->n, 0);
+        return true;
+    }
+    pool_for(p->ctx, extent, even_grain(p->ctx, extent), product_worker, p);
+    return p->by_rows;
 }
 
 void gemm(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
           Mat a, Mat b, Mat c)
 {
-    Product p = { ctx, blas, blas_type(dt), dt, m, n, k, a, b, c, true, NULL };
+    Product p = { ctx, blas, blas_type(dt), dt, m, n, k, a, b, c, true, NULL, NULL };
     if (blas)
         blas_enter(ctx, blas, 1, 1);
     product_run(&p, true);
+}
+
+static void tell_range(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const GemmPanels *panels = arg;
+    panels->ready(panels->data, begin, end, worker);
+}
+
+void gemm_panels_all(Ctx *ctx, int64_t rows, int64_t elements, const GemmPanels *panels)
+{
+    if (rows > 0 && elements > 0)
+        pool_for(ctx, rows, (PANEL_GRAIN + elements - 1) / elements, tell_range, (void *)panels);
+}
+
+void gemm_panels(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
+                 Mat a, Mat b, Mat c, const GemmPanels *panels)
+{
+    Product p = { ctx, blas, blas_type(dt), dt, m, n, k, a, b, c, true, NULL, panels };
+    if (blas)
+        blas_enter(ctx, blas, 1, 1);
+    if (!product_run(&p, true) && !*ctx->interrupt)
+        gemm_panels_all(ctx, m, n, panels);
 }
 
 /* Offsets of the index-th item; the last axis runs fastest. */
@@ -303,7 +363,7 @@ static void batch_worker(void *arg, int64_t begin, int64_t end, int worker)
 void gemm_batched(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
                   Mat a, Mat b, Mat c, const GemmBatch *batch)
 {
-    Product p = { ctx, blas, blas_type(dt), dt, m, n, k, a, b, c, true, batch };
+    Product p = { ctx, blas, blas_type(dt), dt, m, n, k, a, b, c, true, batch, NULL };
     double each = product_work(&p), all = each * (double)batch->count;
     int threads = pool_threads(ctx);
     if (blas)

@@ -26,6 +26,20 @@ bool gemm_legal(int64_t rows, int64_t cols, int64_t rs, int64_t cs);
 void gemm(Ctx *, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c);
 void gemm_batched(Ctx *, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
                   Mat a, Mat b, Mat c, const GemmBatch *);
+/* Who is told of rows of a result as soon as nothing will change them, by the worker that computed
+ * them and has them in its cache: each row once, ranges in any order and at the same time. Must
+ * not raise or allocate. worker: 0 … pool_threads - 1, one range at a time. */
+typedef struct GemmPanels {
+    void (*ready)(void *data, int64_t from, int64_t to, int worker);
+    void *data;
+} GemmPanels;
+/* gemm, bit for bit, with C by rows; nobody is told of rows without elements, or of some rows where
+ * an interrupt ended it early. */
+void gemm_panels(Ctx *, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
+                 Mat a, Mat b, Mat c, const GemmPanels *);
+/* Tells of all rows, of so many elements each, in ranges that the workers share: for results that
+ * were made some other way. */
+void gemm_panels_all(Ctx *, int64_t rows, int64_t elements, const GemmPanels *);
 /* Small enough that our own loop beats the call: such a product takes any strides. */
 bool gemm_tiny(int64_t m, int64_t n, int64_t k);
 void gemm_small(DType dt, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c);

@@ -129,6 +129,13 @@ typedef struct NestStage NestStage;
 NestStage *nest_stage_plan(Ctx *, const Nest *, const int64_t *out_stride);
 void nest_stage_free(Ctx *, NestStage *);
 EwTrouble nest_stage_run(Ctx *, const NestStage *, void *out, const void *const *data);
+/* Some rows at a time: see nest_rows_begin in kernels/plan/plan.h. */
+typedef struct StageRows StageRows;
+bool nest_stage_has_rows(const NestStage *, int64_t rows);
+StageRows *nest_stage_rows_begin(Ctx *, const NestStage *, int64_t rows, void *out,
+                                 const void *const *data);
+EwTrouble nest_stage_rows_run(StageRows *, int64_t from, int64_t to, int worker);
+void nest_stage_rows_end(Ctx *, StageRows *);
 void nest_stage_report(const NestStage *, ReportStep *);
 double nest_stage_seconds(const NestStage *);
 

@@ -176,7 +176,7 @@ void nest_stage_free(Ctx *ctx, NestStage *s)
 
 /* ---- running ---- */
 
-static const StageCode *which_code(const NestStage *s, const void *const *data)
+const StageCode *stage_which(const NestStage *s, const void *const *data)
 {
     for (int i = 0; i < s->squares; i++)
         if (element_f64(s->square_dtype[i], data[s->square[i]]) != 2)
@@ -186,7 +186,7 @@ static const StageCode *which_code(const NestStage *s, const void *const *data)
 
 EwTrouble nest_stage_run(Ctx *ctx, const NestStage *s, void *out, const void *const *data)
 {
-    const StageCode *c = which_code(s, data);
+    const StageCode *c = stage_which(s, data);
     if (c->size == 0)
         return EWT_NONE;
 #ifdef RICCI_HOSTILE

@@ -245,6 +245,7 @@ struct NestStage {
 };
 
 const StageKernels *stage_kernels(void);
+const StageCode *stage_which(const NestStage *, const void *const *data);
 /* Whether the load lies contiguous (or constant) along the index; its strides after packing. */
 const int64_t *stage_strides(const StageCode *, int load);
 /* It is transposed block by block in this program. */

@@ -4,10 +4,9 @@
  * the same ones, that are joined in order. Nothing here raises but for memory at the start. */
 #include "core/memory/pool.h"
 #include "kernels/cast/tensor_cast.h"
-#include "kernels/nest/nest_stage.h"
+#include "kernels/nest/nest_stage_work.h"
 #include "kernels/tensor/permute.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -17,50 +16,19 @@ enum {
 
 #define THREADS_FROM 60e-6      /* seconds of work */
 
-typedef struct Run {
-    const StageCode *c;
-    const void *const *data;
-    char *out;
-    char *packed;               /* copies of loads */
-    char *parts;                /* partial results: of part p, reduction by reduction */
-    char *joined;
-    size_t part_bytes;
-    bool stream;
-    const InterruptFlag *interrupt;
-    _Atomic int trouble;
-} Run;
-
-typedef struct Work {
-    Run *run;
-    const StageCode *c;
-    StagePlace *val;
-    char *base;                 /* the block of memory */
-    int64_t n, row;             /* elements of the strip; the row of a group that goes along */
-    int64_t block;              /* positions of the block in hand */
-    int64_t low, high;          /* of the loop that is cut into parts */
-    int64_t linear;             /* results so far, in parts */
-    int aheads, fetched;        /* operands whose next strip is fetched; lines so far */
-    const char *ahead[AHEAD_MAX];
-    char *store_to;             /* a strip of the result that is being written past the cache */
-    const char *store_from;
-    size_t store_left;
-    bool second;                /* the root's register in use */
-    int64_t pos[NEST_INDICES];
-} Work;
-
 static const char zeros[16];
 
-static inline char *cell(const Work *w, int value)
+static inline char *cell(const StageWork *w, int value)
 {
     return w->base + w->c->cells + (size_t)value * 16;
 }
 
-static inline StageState *state(const Work *w, int reduction)
+static inline StageState *state(const StageWork *w, int reduction)
 {
     return (StageState *)(w->base + w->c->states) + reduction;
 }
 
-static inline int64_t offset(const Work *w, int term, int terms)
+static inline int64_t offset(const StageWork *w, int term, int terms)
 {
     const StageTerm *t = w->c->term + term;
     int64_t at = 0;
@@ -69,13 +37,8 @@ static inline int64_t offset(const Work *w, int term, int terms)
     return at;
 }
 
-static inline bool stopped(const Run *run)
-{
-    return *run->interrupt || atomic_load_explicit(&run->trouble, memory_order_relaxed);
-}
-
 /* Where a step puts its value. */
-static inline char *target(const Work *w, const StageStep *s)
+static inline char *target(const StageWork *w, const StageStep *s)
 {
     if (!s->strip)
         return cell(w, s->value);
@@ -85,14 +48,14 @@ static inline char *target(const Work *w, const StageStep *s)
     return w->base + v->place + (s->to_result && w->second ? v->other : 0);
 }
 
-static inline void set(Work *w, int value, void *at, int64_t stride)
+static inline void set(StageWork *w, int value, void *at, int64_t stride)
 {
     w->val[value] = (StagePlace){ at, stride };
 }
 
 /* ---- loads ---- */
 
-static inline char *source(const Work *w, const StageStep *s)
+static inline char *source(const StageWork *w, const StageStep *s)
 {
     const StageCode *c = w->c;
     const NestLoad *l = &c->nest->load[s->load];
@@ -101,7 +64,7 @@ static inline char *source(const Work *w, const StageStep *s)
     return base + offset(w, s->term, s->terms);
 }
 
-static void step_direct(Work *w, const StageStep *s)
+static void step_direct(StageWork *w, const StageStep *s)
 {
     if (s->arg[0] >= 0)         /* a row of a transposed block */
         set(w, s->value, w->val[s->arg[0]].at + offset(w, s->term, s->terms), 1);
@@ -111,7 +74,7 @@ static void step_direct(Work *w, const StageStep *s)
         w->ahead[w->aheads++] = w->val[s->value].at + w->n * s->bytes;
 }
 
-static void fetch_ahead(Work *w, int lines)
+static void fetch_ahead(StageWork *w, int lines)
 {
     for (int k = 0; k < w->aheads; k++)
         for (int i = w->fetched; i < w->fetched + lines; i++)
@@ -119,7 +82,7 @@ static void fetch_ahead(Work *w, int lines)
     w->fetched += lines;
 }
 
-static void step_collect(Work *w, const StageStep *s)
+static void step_collect(StageWork *w, const StageStep *s)
 {
     char *to = target(w, s);
     stage_collect(s->bytes, to, source(w, s), s->stride, w->n);
@@ -127,7 +90,7 @@ static void step_collect(Work *w, const StageStep *s)
 }
 
 /* Tables that do not change along the strip move the address; the others go to the kernel. */
-static void step_gather(Work *w, const StageStep *s)
+static void step_gather(StageWork *w, const StageStep *s)
 {
     const int64_t *at[TENSOR_RANK_MAX];
     int64_t ts[TENSOR_RANK_MAX], step[TENSOR_RANK_MAX];
@@ -163,7 +126,7 @@ static void step_gather(Work *w, const StageStep *s)
 }
 
 /* A block of positions along `index`, each a row of the strip. */
-static void step_pack(Work *w, const StageStep *s, const StageProgram *p)
+static void step_pack(StageWork *w, const StageStep *s, const StageProgram *p)
 {
     char *to = w->base + w->c->value[s->value].place;
     const char *src = source(w, s);
@@ -173,7 +136,7 @@ static void step_pack(Work *w, const StageStep *s, const StageProgram *p)
 
 /* ---- values ---- */
 
-static void step_number(Work *w, const StageStep *s)
+static void step_number(StageWork *w, const StageStep *s)
 {
     const NestIndex *index = &w->c->nest->index[s->index];
     int64_t first = index->start + w->pos[s->index] * index->step, step = index->step;
@@ -184,7 +147,7 @@ static void step_number(Work *w, const StageStep *s)
     set(w, s->value, to, s->strip);
 }
 
-static void step_cast(Work *w, const StageStep *s)
+static void step_cast(StageWork *w, const StageStep *s)
 {
     const StagePlace *x = &w->val[s->arg[0]];
     char *to = target(w, s);
@@ -192,7 +155,7 @@ static void step_cast(Work *w, const StageStep *s)
     set(w, s->value, to, s->strip);
 }
 
-static void step_ew(Work *w, const StageStep *s)
+static void step_ew(StageWork *w, const StageStep *s)
 {
     const void *in[3];
     int64_t stride[3], n = s->strip ? w->n : 1;
@@ -215,7 +178,7 @@ static void step_ew(Work *w, const StageStep *s)
     set(w, s->value, to, s->strip);
 }
 
-static void step_triple(Work *w, const StageStep *s)
+static void step_triple(StageWork *w, const StageStep *s)
 {
     char *to = target(w, s);
     s->triple(to, w->val[s->arg[0]].at, w->val[s->arg[1]].at, w->val[s->arg[2]].at,
@@ -223,20 +186,20 @@ static void step_triple(Work *w, const StageStep *s)
     set(w, s->value, to, 1);
 }
 
-static void step_spread(Work *w, const StageStep *s)
+static void step_spread(StageWork *w, const StageStep *s)
 {
     char *to = target(w, s);
     stage_collect(s->bytes, to, w->val[s->arg[0]].at, 0, s->stride ? s->stride : w->n);
     set(w, s->value, to, 1);
 }
 
-static void step_pick(Work *w, const StageStep *s)
+static void step_pick(StageWork *w, const StageStep *s)
 {
     const StagePlace *x = &w->val[s->arg[0]];
     set(w, s->value, x->at + w->row * x->stride * s->bytes, 0);
 }
 
-static void write_some(Work *w, size_t bytes)
+static void write_some(StageWork *w, size_t bytes)
 {
     bytes = bytes < w->store_left ? bytes : w->store_left;
     stream_copy(w->store_to, w->store_from, bytes);
@@ -245,7 +208,7 @@ static void write_some(Work *w, size_t bytes)
     w->store_left -= bytes;
 }
 
-static void step_store(Work *w, const StageStep *s)
+static void step_store(StageWork *w, const StageStep *s)
 {
     const StagePlace *x = &w->val[s->arg[0]];
     char *to = w->run->out + offset(w, w->c->out_term, w->c->out_terms);
@@ -281,8 +244,8 @@ static void fold_down_plain(const StageReduce *r, char *acc, int64_t n, const St
         r->ew(acc, 1, in, stride, n);
 }
 
-static void fold_columns(Work *w, const StageStep *s, const StageReduce *r, char *acc, int64_t from,
-                         int64_t k, bool first)
+static void fold_columns(StageWork *w, const StageStep *s, const StageReduce *r, char *acc,
+                         int64_t from, int64_t k, bool first)
 {
     const StagePlace *x = &w->val[s->arg[0]], *y = s->args == 2 ? &w->val[s->arg[1]] : x;
     int64_t sy = s->args == 2 ? y->stride : 0, dy = s->args == 2 ? s->down[1] : 0;
@@ -294,7 +257,7 @@ static void fold_columns(Work *w, const StageStep *s, const StageReduce *r, char
         fold_down_plain(r, acc, w->n, x, first);
 }
 
-static int64_t cover_count(const Work *w, const StageProgram *p)
+static int64_t cover_count(const StageWork *w, const StageProgram *p)
 {
     if (p->cover < 0)
         return 1;
@@ -309,7 +272,7 @@ static void add_strip(const StageReduce *r, char *acc, int64_t n, const char *mo
     add->down(acc, n, more, 1, 0, more, 0, 0, 1, first);
 }
 
-static void fold_down(Work *w, const StageStep *s, const StageProgram *p, StageReduce *r)
+static void fold_down(StageWork *w, const StageStep *s, const StageProgram *p, StageReduce *r)
 {
     StageState *st = state(w, s->load);
     char *acc = w->base + w->c->value[r->value].place;
@@ -365,7 +328,8 @@ static void fold_along_plain(const StageReduce *r, StageState *st, const StagePl
     }
 }
 
-static void fold_position(const Work *w, const StageReduce *r, StageState *st, const StagePlace *x)
+static void fold_position(const StageWork *w, const StageReduce *r, StageState *st,
+                          const StagePlace *x)
 {
     const StageFold *fold = r->fold;
     char lanes[LANE_BYTES], best[16];
@@ -394,7 +358,7 @@ static void fold_position(const Work *w, const StageReduce *r, StageState *st, c
     st->number = number + at * r->number_step;
 }
 
-static void fold_along(Work *w, const StageStep *s, StageReduce *r)
+static void fold_along(StageWork *w, const StageStep *s, StageReduce *r)
 {
     StageState *st = state(w, s->load);
     const StagePlace *x = &w->val[s->arg[0]], *y = s->args == 2 ? &w->val[s->arg[1]] : x;
@@ -411,9 +375,9 @@ static void fold_along(Work *w, const StageStep *s, StageReduce *r)
 
 /* ---- running programs ---- */
 
-static void run_group(Work *w, int group);
+static void run_group(StageWork *w, int group);
 
-static void run_steps(Work *w, const StageProgram *p, int level)
+void stage_steps(StageWork *w, const StageProgram *p, int level)
 {
     bool fetch = p->pace && level == p->loops;
     w->aheads = w->fetched = 0;
@@ -448,9 +412,9 @@ static void run_steps(Work *w, const StageProgram *p, int level)
 }
 
 /* The loops from `level` on, and the steps of each level. */
-static void run_loops(Work *w, const StageProgram *p, int level)
+void stage_loops(StageWork *w, const StageProgram *p, int level)
 {
-    run_steps(w, p, level);
+    stage_steps(w, p, level);
     if (level == p->loops)
         return;
     const StageLoop *loop = &p->loop[level];
@@ -463,23 +427,23 @@ static void run_loops(Work *w, const StageProgram *p, int level)
         int64_t first = *pos, count = w->block;
         for (int64_t i = 0; i < count; i++) {
             *pos = first + i;
-            run_loops(w, p, level + 1);
+            stage_loops(w, p, level + 1);
         }
         *pos = first;
         return;
     }
-    for (int64_t i = low; i < high && !stopped(w->run); i += loop->block) {
+    for (int64_t i = low; i < high && !stage_stopped(w->run); i += loop->block) {
         int64_t count = high - i < loop->block ? high - i : loop->block;
         *pos = i;
         if (loop->kind == LOOP_CHUNK)
             w->n = count;
         else if (loop->kind == LOOP_BLOCK)
             w->block = count;
-        run_loops(w, p, level + 1);
+        stage_loops(w, p, level + 1);
     }
 }
 
-static void begin_states(Work *w, int group)
+static void begin_states(StageWork *w, int group)
 {
     const StageProgram *p = &w->c->group[group].program;
     for (int r = 0; r < w->c->reductions; r++) {
@@ -502,7 +466,7 @@ static void identity(const StageReduce *r, char *to)
     cast_run(r->dtype, to, 1, DT_I64, &unit, 1, 1);
 }
 
-static void finish_down(Work *w, int reduction, bool empty)
+static void finish_down(StageWork *w, int reduction, bool empty)
 {
     const StageReduce *r = &w->c->reduction[reduction];
     const StageState *st = state(w, reduction);
@@ -524,7 +488,7 @@ static void finish_down(Work *w, int reduction, bool empty)
         fold_down_plain(r, acc, w->n, &sum, false);
 }
 
-static void finish_along(Work *w, int reduction, bool empty, char *to)
+static void finish_along(StageWork *w, int reduction, bool empty, char *to)
 {
     const StageReduce *r = &w->c->reduction[reduction];
     StageState *st = state(w, reduction);
@@ -551,13 +515,13 @@ static void finish_along(Work *w, int reduction, bool empty, char *to)
 }
 
 /* Results of one row, or of all that there is. */
-static void run_along(Work *w, int group, int64_t row)
+static void run_along(StageWork *w, int group, int64_t row)
 {
     const StageGroup *g = &w->c->group[group];
     begin_states(w, group);
     w->n = 1;
     if (!g->empty)
-        run_loops(w, &g->program, 0);
+        stage_loops(w, &g->program, 0);
     for (int r = 0; r < w->c->reductions; r++) {
         const StageReduce *red = &w->c->reduction[r];
         const StageValue *v = &w->c->value[red->value];
@@ -577,9 +541,9 @@ static void run_along(Work *w, int group, int64_t row)
     }
 }
 
-static void load_parts(Work *w, int group);
+static void load_parts(StageWork *w, int group);
 
-static void run_group(Work *w, int group)
+static void run_group(StageWork *w, int group)
 {
     const StageGroup *g = &w->c->group[group];
     int64_t n = w->n;
@@ -590,7 +554,7 @@ static void run_group(Work *w, int group)
     if (g->down) {
         begin_states(w, group);
         if (!g->empty)
-            run_loops(w, &g->program, 0);
+            stage_loops(w, &g->program, 0);
         for (int r = 0; r < w->c->reductions; r++)
             if (w->c->reduction[r].group == group)
                 finish_down(w, r, g->empty);
@@ -599,7 +563,7 @@ static void run_group(Work *w, int group)
     int strip = w->c->main.strip;
     if (g->rows) {
         int64_t first = w->pos[strip];
-        for (w->row = 0; w->row < n && !stopped(w->run); w->row++) {
+        for (w->row = 0; w->row < n && !stage_stopped(w->run); w->row++) {
             w->pos[strip] = first + w->row;
             run_along(w, group, w->row);
         }
@@ -617,7 +581,7 @@ static int64_t loop_count(const StageLoop *loop)
     return loop->extent / loop->block + (loop->extent % loop->block != 0);
 }
 
-static void enter(Work *w, const StageLoop *loop, int64_t digit)
+static void enter(StageWork *w, const StageLoop *loop, int64_t digit)
 {
     int64_t at = digit * loop->block, rest = loop->extent - at;
     w->pos[loop->index] = at;
@@ -628,7 +592,7 @@ static void enter(Work *w, const StageLoop *loop, int64_t digit)
 }
 
 /* Iterations [begin, end) of the leading loops; the steps outside of all loops were run. */
-static void run_range(Work *w, int64_t begin, int64_t end)
+static void run_range(StageWork *w, int64_t begin, int64_t end)
 {
     const StageProgram *p = &w->c->main;
     int64_t digit[NEST_INDICES + 2], rest = begin;
@@ -639,10 +603,10 @@ static void run_range(Work *w, int64_t begin, int64_t end)
         rest /= count;
         enter(w, &p->loop[l], digit[l]);
     }
-    for (int changed = 0; begin < end && !stopped(w->run); begin++) {
+    for (int changed = 0; begin < end && !stage_stopped(w->run); begin++) {
         for (int l = changed + 1; l < loops; l++)
-            run_steps(w, p, l);
-        run_loops(w, p, loops);
+            stage_steps(w, p, l);
+        stage_loops(w, p, loops);
         for (changed = loops - 1; changed >= 0; changed--) {
             if (++digit[changed] < loop_count(&p->loop[changed]))
                 break;
@@ -659,7 +623,7 @@ static void run_range(Work *w, int64_t begin, int64_t end)
 
 /* ---- workers ---- */
 
-static void begin_work(Work *w, Run *run, char *memory)
+void stage_begin(StageWork *w, StageRun *run, char *memory)
 {
     const StageCode *c = run->c;
     w->run = run;
@@ -678,8 +642,8 @@ static void begin_work(Work *w, Run *run, char *memory)
 }
 
 typedef struct Crew {
-    Run *run;
-    const Work *root;           /* the caller's, where the steps outside of all loops were run */
+    StageRun *run;
+    const StageWork *root;      /* the caller's, where the steps outside of all loops were run */
     char *memory;
     size_t each;
 } Crew;
@@ -687,8 +651,8 @@ typedef struct Crew {
 static void run_units(void *arg, int64_t begin, int64_t end, int worker)
 {
     Crew *crew = arg;
-    Work w;
-    begin_work(&w, crew->run, crew->memory + (size_t)worker * crew->each);
+    StageWork w;
+    stage_begin(&w, crew->run, crew->memory + (size_t)worker * crew->each);
     memcpy(w.val, crew->root->val, (size_t)w.c->values * sizeof *w.val);
     run_range(&w, begin, end);
     if (crew->run->stream)
@@ -711,7 +675,7 @@ static size_t piece_bytes(const StageCode *c, int reduction)
 }
 
 /* Keeps the results of the group at the position in hand: elements linear … linear + n - 1. */
-static void keep_part(Work *w, char *piece)
+static void keep_part(StageWork *w, char *piece)
 {
     const StageCode *c = w->c;
     bool strip = c->main.strip >= 0;
@@ -734,7 +698,7 @@ static void keep_part(Work *w, char *piece)
     w->linear += n;
 }
 
-static void part_loops(Work *w, int level, char *piece)
+static void part_loops(StageWork *w, int level, char *piece)
 {
     const StageProgram *p = &w->c->main;
     if (level == p->loops) {
@@ -743,7 +707,7 @@ static void part_loops(Work *w, int level, char *piece)
         return;
     }
     const StageLoop *loop = &p->loop[level];
-    for (int64_t i = 0; i < loop_count(loop) && !stopped(w->run); i++) {
+    for (int64_t i = 0; i < loop_count(loop) && !stage_stopped(w->run); i++) {
         enter(w, loop, i);
         part_loops(w, level + 1, piece);
     }
@@ -756,8 +720,8 @@ static void run_parts(void *arg, int64_t begin, int64_t end, int worker)
     int64_t extent = c->group[0].program.cover >= 0 && c->group[0].program.loops == 0
                          ? c->group[0].program.cover_extent
                          : c->group[0].program.loop[0].extent;
-    Work w;
-    begin_work(&w, crew->run, crew->memory + (size_t)worker * crew->each);
+    StageWork w;
+    stage_begin(&w, crew->run, crew->memory + (size_t)worker * crew->each);
     for (int64_t part = begin; part < end; part++) {
         w.low = part * c->part_extent;
         w.high = extent - w.low < c->part_extent ? extent : w.low + c->part_extent;
@@ -767,7 +731,7 @@ static void run_parts(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 /* All parts into the first, in order. */
-static void join_parts(Run *run)
+static void join_parts(StageRun *run)
 {
     const StageCode *c = run->c;
     size_t at = 0;
@@ -796,7 +760,7 @@ static void join_parts(Run *run)
     }
 }
 
-static void load_parts(Work *w, int group)
+static void load_parts(StageWork *w, int group)
 {
     const StageCode *c = w->c;
     char *piece = w->run->joined;
@@ -813,7 +777,7 @@ static void load_parts(Work *w, int group)
 
 /* ---- the door ---- */
 
-static void pack_loads(Ctx *ctx, Run *run)
+void stage_pack_loads(Ctx *ctx, StageRun *run)
 {
     const StageCode *c = run->c;
     for (int l = 0; l < c->nest->loads; l++) {
@@ -833,7 +797,7 @@ static void pack_loads(Ctx *ctx, Run *run)
     }
 }
 
-static bool aliased(const Run *run)
+static bool aliased(const StageRun *run)
 {
     for (int l = 0; l < run->c->nest->loads; l++)
         if (run->data[run->c->nest->load[l].slot] == run->out)
@@ -842,7 +806,7 @@ static bool aliased(const Run *run)
 }
 
 /* The result is a load: the permutation kernel knows best. */
-static bool run_copy(Ctx *ctx, const Run *run)
+static bool run_copy(Ctx *ctx, const StageRun *run)
 {
     const StageCode *c = run->c;
     const Nest *n = c->nest;
@@ -870,35 +834,35 @@ static bool run_copy(Ctx *ctx, const Run *run)
     return true;
 }
 
-static void run_all(Ctx *ctx, Run *run, char *memory, size_t each, int threads)
+static void run_all(Ctx *ctx, StageRun *run, char *memory, size_t each, int threads)
 {
     const StageCode *c = run->c;
-    Work root;
-    begin_work(&root, run, memory);
+    StageWork root;
+    stage_begin(&root, run, memory);
     Crew crew = { run, &root, memory + each, each };
     if (c->parts) {
         pool_for(ctx, c->parts, 1, run_parts, &crew);
         join_parts(run);
         run->joined = run->parts;
-        run_loops(&root, &c->main, 0);
+        stage_loops(&root, &c->main, 0);
     } else if (threads > 1) {
         int64_t grain = (int64_t)(20e-6 / (c->seconds / (double)c->units)) + 1;
-        run_steps(&root, &c->main, 0);
+        stage_steps(&root, &c->main, 0);
         pool_for(ctx, c->units, grain, run_units, &crew);
     } else if (c->parallel > 0) {
-        run_steps(&root, &c->main, 0);
+        stage_steps(&root, &c->main, 0);
         run_range(&root, 0, c->units);
         if (run->stream)
             stream_fence();
     } else {
-        run_loops(&root, &c->main, 0);
+        stage_loops(&root, &c->main, 0);
     }
 }
 
 EwTrouble stage_run(Ctx *ctx, const StageCode *c, void *out, const void *const *data)
 {
     static const InterruptFlag never = 0;
-    Run run = { .c = c, .data = data, .out = out, .stream = c->stream,
+    StageRun run = { .c = c, .data = data, .out = out, .stream = c->stream,
                 .interrupt = ctx->interrupt ? ctx->interrupt : &never, .trouble = EWT_NONE };
     if (c->copy && run_copy(ctx, &run))
         return EWT_NONE;
@@ -917,14 +881,14 @@ EwTrouble stage_run(Ctx *ctx, const StageCode *c, void *out, const void *const *
         _Alignas(64) char memory[SMALL_WORK];
         run.parts = memory + each * (size_t)works;
         run.packed = run.parts + parts;
-        pack_loads(ctx, &run);
+        stage_pack_loads(ctx, &run);
         run_all(ctx, &run, memory, each, threads);
         return (EwTrouble)run.trouble;
     }
     char *memory = mem_alloc_data(ctx, bytes + c->pack_bytes, false);
     run.parts = memory + each * (size_t)works;
     run.packed = run.parts + parts;
-    pack_loads(ctx, &run);
+    stage_pack_loads(ctx, &run);
     run_all(ctx, &run, memory, each, threads);
     mem_free_data(ctx, memory, bytes + c->pack_bytes);
     return (EwTrouble)run.trouble;

@@ -88,17 +88,37 @@ static bool same_axis(const PairAxis *x, const PairAxis *y)
     return memcmp(x, y, sizeof *x) == 0;
 }
 
-static void gemm_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+static void run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b,
+                const GemmPanels *panels)
 {
     const PairMatrices *g = &p->u.matrices;
     const Blas *blas = gemm_tiny(g->m, g->n, g->k) ? NULL : blas_open(NULL);
     Mat ma = { (char *)a, g->a.rs, g->a.cs }, mb = { (char *)b, g->b.rs, g->b.cs };
     Mat mc = { c, g->c.rs, g->c.cs };
-    (void)work;
     if (g->batch.rank)
         gemm_batched(ctx, blas, p->dtype, g->m, g->n, g->k, ma, mb, mc, &g->batch);
+    else if (panels)
+        gemm_panels(ctx, blas, p->dtype, g->m, g->n, g->k, ma, mb, mc, panels);
     else
         gemm(ctx, blas, p->dtype, g->m, g->n, g->k, ma, mb, mc);
+}
+
+static void gemm_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b, char *work)
+{
+    (void)work;
+    run(ctx, p, c, a, b, NULL);
+}
+
+/* The axis of C's rows is that of A's alone, so these are what m counts. */
+bool pair_run_panels(Ctx *ctx, const PairPlan *p, void *out, const void *a, const void *b,
+                     int64_t rows, const GemmPanels *panels)
+{
+    const PairMatrices *g = &p->u.matrices;
+    if (!p->bare || p->run != gemm_run || g->batch.rank || g->m != rows ||
+        (g->m > 1 && g->c.rs != g->n) || (g->n > 1 && g->c.cs != 1))
+        return false;
+    run(ctx, p, out, a, b, panels);
+    return true;
 }
 
 static const char *form_name(const Mat *x, int64_t cols)

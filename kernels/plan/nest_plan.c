@@ -486,6 +486,29 @@ EwTrouble nest_run(Ctx *ctx, const NestPlan *p, void *out, const void *const *da
     return run_all(ctx, p, out, data);
 }
 
+/* ---- some rows at a time ---- */
+
+bool nest_has_rows(const NestPlan *p, int64_t rows)
+{
+    return p->stage && nest_stage_has_rows(p->stage, rows);
+}
+
+NestRows *nest_rows_begin(Ctx *ctx, const NestPlan *p, int64_t rows, void *out,
+                          const void *const *data)
+{
+    return nest_stage_rows_begin(ctx, p->stage, rows, out, data);
+}
+
+EwTrouble nest_rows_run(NestRows *r, int64_t from, int64_t to, int worker)
+{
+    return nest_stage_rows_run(r, from, to, worker);
+}
+
+void nest_rows_end(Ctx *ctx, NestRows *r)
+{
+    nest_stage_rows_end(ctx, r);
+}
+
 static double step_seconds(const PlanStep *s)
 {
     return s->contract ? contract_seconds(s->contract) : s->stage ? nest_stage_seconds(s->stage)

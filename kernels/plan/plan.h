@@ -16,6 +16,20 @@ void nest_plan_free(Ctx *, NestPlan *);
  * ew_run tells it. Raises `memory`. A set interrupt flag ends it
  * early: the caller polls. */
 EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
+/* ---- some rows at a time ----
+ * A plan of elementwise operations alone, over a dense result of `rows` rows (its leading axes, which
+ * may be joined with others), run over ranges of them while a load is still being made: rows [from,
+ * to) want that load's rows [from, to) and have the bits of nest_run. */
+typedef struct StageRows NestRows;
+bool nest_has_rows(const NestPlan *, int64_t rows);
+/* Only where nest_has_rows. out and data: as of nest_run, and theirs until the end; of a load with
+ * the result's shape and layout nothing is read here. Raises `memory`. */
+NestRows *nest_rows_begin(Ctx *, const NestPlan *, int64_t rows, void *out,
+                          const void *const *data);
+/* On any thread; those that run at the same time have different numbers from 0 to pool_threads - 1.
+ * The first trouble that there was so far, after which nothing more is computed. */
+EwTrouble nest_rows_run(NestRows *, int64_t from, int64_t to, int worker);
+void nest_rows_end(Ctx *, NestRows *);
 /* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
 void nest_report(const NestPlan *, const void *const *data, Report *);
 double nest_seconds(const NestPlan *);          /* estimate of one run */

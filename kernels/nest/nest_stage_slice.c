@@ -1,0 +1,159 @@
+/* Some rows of a stage at a time (nest.h): an elementwise stage over a dense result whose rows
+ * become known piece by piece, as those of a product do. A worker runs the loops of the stage's own
+ * program between bounds, so a row has the bits that it has in a run of the whole. */
+#include "kernels/nest/nest_stage_work.h"
+
+#include "core/base/mem.h"
+#include "core/memory/pool.h"
+
+#include <string.h>
+
+struct StageRows {
+    StageRun run;
+    StageWork root;             /* where the steps outside of all loops were run */
+    int64_t elements;           /* of a row */
+    int level;                  /* the loop that is walked between bounds; -1: there is none */
+    size_t each, bytes;         /* memory of a worker; of all that follows this, and this */
+    char *memory;
+};
+
+/* ---- which stages ---- */
+
+/* Positions of this loop are so many elements of the result apart. */
+static int64_t step_of(const StageCode *c, int level)
+{
+    return c->out_stride[c->main.loop[level].index];
+}
+
+/* Dense by rows: the indices, by rising stride, follow each other without gaps. */
+static bool is_dense(const StageCode *c)
+{
+    const Nest *n = c->nest;
+    int64_t next = 1;
+    while (next < c->size) {
+        int i = 0;
+        while (i < n->out_rank && (n->index[i].extent == 1 || c->out_stride[i] != next))
+            i++;
+        if (i == n->out_rank)
+            return false;
+        next *= n->index[i].extent;
+    }
+    return next == c->size;
+}
+
+/* The loop within which a row of so many elements ends: around it are loops over whole blocks of
+ * rows, within it such over parts of one. -1: there are no loops; -2: rows lie across them. */
+static int row_level(const StageCode *c, int64_t elements)
+{
+    const StageProgram *p = &c->main;
+    int level = 0;
+    if (p->loops == 0)
+        return -1;
+    while (level < p->loops && step_of(c, level) > elements) {
+        bool falls = level == 0 || step_of(c, level) < step_of(c, level - 1);
+        if (p->loop[level].kind != LOOP_FULL || step_of(c, level) % elements || !falls)
+            return -2;
+        level++;
+    }
+    if (level == p->loops || elements % step_of(c, level) || p->loop[level].kind == LOOP_WITHIN)
+        return -2;
+    for (int l = level + 1; l < p->loops; l++)
+        if (step_of(c, l) >= step_of(c, level) && p->loop[l].kind != LOOP_WITHIN)
+            return -2;
+    return level;
+}
+
+static bool has_rows(const StageCode *c, int64_t rows)
+{
+    if (!c || c->size == 0 || c->plain || c->groups || rows <= 0 || c->size % rows || !is_dense(c))
+        return false;
+    for (int k = 0; k < c->nest->nodes; k++)
+        if (c->used[k] && c->nest->node[k].kind == NEST_REDUCE)
+            return false;
+    return row_level(c, c->size / rows) > -2;
+}
+
+bool nest_stage_has_rows(const NestStage *s, int64_t rows)
+{
+#ifdef RICCI_HOSTILE
+    (void)s, (void)rows;
+    return false;                       /* stages run element by element there */
+#else
+    return has_rows(s->code, rows) && (!s->general || has_rows(s->general, rows));
+#endif
+}
+
+/* ---- running ---- */
+
+StageRows *nest_stage_rows_begin(Ctx *ctx, const NestStage *s, int64_t rows, void *out,
+                                 const void *const *data)
+{
+    static const InterruptFlag never = 0;
+    const StageCode *c = stage_which(s, data);
+    size_t own = (sizeof(StageRows) + 63) & ~(size_t)63, each = (c->work_bytes + 127) & ~(size_t)63;
+    size_t bytes = own + each * ((size_t)pool_threads(ctx) + 1);
+    char *block = mem_alloc_data(ctx, bytes + c->pack_bytes, false);
+    StageRows *r = (StageRows *)(void *)block;
+    *r = (StageRows){ .memory = block + own, .bytes = bytes + c->pack_bytes };
+    r->run = (StageRun){ .c = c, .data = data, .out = out, .packed = block + bytes,
+                         .interrupt = ctx->interrupt ? ctx->interrupt : &never };
+    r->each = each;
+    r->elements = c->size / rows;
+    r->level = row_level(c, r->elements);
+    stage_pack_loads(ctx, &r->run);
+    stage_begin(&r->root, &r->run, r->memory);
+    if (r->level >= 0)
+        stage_steps(&r->root, &c->main, 0);
+    return r;
+}
+
+/* Positions low … high of the loop; its steps were run. */
+static void run_between(StageWork *w, int level, int64_t low, int64_t high)
+{
+    const StageLoop *loop = &w->c->main.loop[level];
+    for (int64_t i = low; i < high && !stage_stopped(w->run); i += loop->block) {
+        int64_t count = high - i < loop->block ? high - i : loop->block;
+        w->pos[loop->index] = i;
+        if (loop->kind == LOOP_CHUNK)
+            w->n = count;
+        else if (loop->kind == LOOP_BLOCK)
+            w->block = count;
+        stage_loops(w, &w->c->main, level + 1);
+    }
+}
+
+/* Rows from … to, counted from where the loops around stand; the level's steps were run. */
+static void run_rows(StageWork *w, const StageRows *r, int level, int64_t from, int64_t to)
+{
+    const StageLoop *loop = &w->c->main.loop[level];
+    int64_t step = step_of(w->c, level), block;
+    if (level == r->level) {
+        run_between(w, level, from * r->elements / step, to * r->elements / step);
+        return;
+    }
+    block = step / r->elements;                 /* rows in one position of this loop */
+    for (int64_t i = from / block; i * block < to && !stage_stopped(w->run); i++) {
+        int64_t first = i * block;
+        w->pos[loop->index] = i;
+        stage_steps(w, &w->c->main, level + 1);
+        run_rows(w, r, level + 1, from > first ? from - first : 0,
+                 to - first < block ? to - first : block);
+    }
+}
+
+EwTrouble nest_stage_rows_run(StageRows *r, int64_t from, int64_t to, int worker)
+{
+    StageWork w;
+    stage_begin(&w, &r->run, r->memory + (size_t)(worker + 1) * r->each);
+    memcpy(w.val, r->root.val, (size_t)w.c->values * sizeof *w.val);
+    if (r->level < 0)
+        stage_loops(&w, &w.c->main, 0);
+    else
+        run_rows(&w, r, 0, from, to);
+    return (EwTrouble)r->run.trouble;
+}
+
+void nest_stage_rows_end(Ctx *ctx, StageRows *r)
+{
+    mem_free_data(ctx, r, r->bytes);
+}
