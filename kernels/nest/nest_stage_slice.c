@@ -41,26 +41,27 @@ static bool is_dense(const StageCode *c)
     return next == c->size;
 }
 
-/* The loop within which a row of so many elements ends: around it are loops over whole blocks of
- * rows, within it such over parts of one. -1: there are no loops; -2: rows lie across them. */
+/* The loop that goes from row to row, of so many elements each, or over parts of rows that lie one
+ * behind the other; loops over whole blocks of rows stand around it, those within a row anywhere.
+ * -1: there are no loops; -2: none is such. */
 static int row_level(const StageCode *c, int64_t elements)
 {
     const StageProgram *p = &c->main;
-    int level = 0;
+    int best = -1, blocks = 0;
+    for (int l = 0; l < p->loops; l++) {
+        int64_t step = step_of(c, l);
+        if (step > elements) {
+            if (l != blocks || p->loop[l].kind != LOOP_FULL || step % elements)
+                return -2;
+            if (blocks++ > 0 && step > step_of(c, l - 1))
+                return -2;
+        } else if (p->loop[l].kind != LOOP_WITHIN && (best < 0 || step > step_of(c, best))) {
+            best = l;
+        }
+    }
     if (p->loops == 0)
         return -1;
-    while (level < p->loops && step_of(c, level) > elements) {
-        bool falls = level == 0 || step_of(c, level) < step_of(c, level - 1);
-        if (p->loop[level].kind != LOOP_FULL || step_of(c, level) % elements || !falls)
-            return -2;
-        level++;
-    }
-    if (level == p->loops || elements % step_of(c, level) || p->loop[level].kind == LOOP_WITHIN)
-        return -2;
-    for (int l = level + 1; l < p->loops; l++)
-        if (step_of(c, l) >= step_of(c, level) && p->loop[l].kind != LOOP_WITHIN)
-            return -2;
-    return level;
+    return best < 0 || elements % step_of(c, best) ? -2 : best;
 }
 
 static bool has_rows(const StageCode *c, int64_t rows)
@@ -107,8 +108,11 @@ StageRows *nest_stage_rows_begin(Ctx *ctx, const NestStage *s, int64_t rows, voi
     return r;
 }
 
-/* Positions low … high of the loop; its steps were run. */
-static void run_between(StageWork *w, int level, int64_t low, int64_t high)
+static void run_rows(StageWork *w, const StageRows *r, int level, int64_t from, int64_t to);
+
+/* Positions low … high of the level's loop; the steps of the level were run. */
+static void run_between(StageWork *w, const StageRows *r, int level, int64_t low, int64_t high,
+                        int64_t from, int64_t to)
 {
     const StageLoop *loop = &w->c->main.loop[level];
     for (int64_t i = low; i < high && !stage_stopped(w->run); i += loop->block) {
@@ -118,26 +122,32 @@ static void run_between(StageWork *w, int level, int64_t low, int64_t high)
             w->n = count;
         else if (loop->kind == LOOP_BLOCK)
             w->block = count;
-        stage_loops(w, &w->c->main, level + 1);
+        if (level >= r->level) {
+            stage_loops(w, &w->c->main, level + 1);
+        } else {
+            stage_steps(w, &w->c->main, level + 1);
+            run_rows(w, r, level + 1, from, to);
+        }
     }
 }
 
-/* Rows from … to, counted from where the loops around stand; the level's steps were run. */
+/* Rows from … to, counted from where the loops over blocks of rows stand. */
 static void run_rows(StageWork *w, const StageRows *r, int level, int64_t from, int64_t to)
 {
     const StageLoop *loop = &w->c->main.loop[level];
-    int64_t step = step_of(w->c, level), block;
+    int64_t step = step_of(w->c, level), block = step / r->elements;
     if (level == r->level) {
-        run_between(w, level, from * r->elements / step, to * r->elements / step);
+        run_between(w, r, level, from * r->elements / step, to * r->elements / step, 0, 0);
         return;
     }
-    block = step / r->elements;                 /* rows in one position of this loop */
+    if (block <= 1) {
+        run_between(w, r, level, 0, loop->extent, from, to);
+        return;
+    }
     for (int64_t i = from / block; i * block < to && !stage_stopped(w->run); i++) {
         int64_t first = i * block;
-        w->pos[loop->index] = i;
-        stage_steps(w, &w->c->main, level + 1);
-        run_rows(w, r, level + 1, from > first ? from - first : 0,
-                 to - first < block ? to - first : block);
+        run_between(w, r, level, i, i + 1, from > first ? from - first : 0,
+                    to - first < block ? to - first : block);
     }
 }
 
