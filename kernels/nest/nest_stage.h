@@ -183,6 +183,7 @@ typedef struct StageGroup {
 /* A load copied once per run so that the strip is contiguous. */
 typedef struct StagePack {
     bool used;
+    bool repeats;               /* one row of it, as often as a strip has room for */
     size_t offset, bytes;
     int64_t stride[NEST_INDICES];
     int rank;
@@ -194,6 +195,8 @@ struct StageCode {
     Nest *nest;                 /* canonical: axes merged, those of extent 1 gone */
     int64_t out_stride[NEST_INDICES];
     int64_t size;               /* elements of the result */
+    int64_t period;             /* > 0: elements of its rows, several of which are one strip … */
+    int period_index;           /* … along this index */
     bool plain;                 /* beyond a stage: nest_reference runs it */
     bool copy;                  /* the result is a load: permute_copy */
     bool rows;                  /* … whose rows tables choose: stage_copy_rows */

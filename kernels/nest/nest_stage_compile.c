@@ -183,7 +183,8 @@ static int gen_load(Maker *m, const NestNode *node, bool strided)
     int64_t along = m->p->strip >= 0 ? stride[m->p->strip] : 0;
     bool direct = strided || along == 0 || along == 1;
     int level = level_of(m, node->free), count;
-    int term = add_terms(m, stride, dtype_info(l->dtype)->bytes, -1, &count);
+    int still = m->c->pack[node->slot].repeats ? m->c->period_index : -1;
+    int term = add_terms(m, stride, dtype_info(l->dtype)->bytes, still, &count);
     int value = add_value(m, l->dtype, is_strip(m, node->free), level);
     StageStep *s = add_step(m, direct ? STEP_DIRECT : STEP_COLLECT, l->dtype, along != 0, level);
     s->value = value;
@@ -693,7 +694,8 @@ static void find_ahead(StageCode *c)
     for (int i = 0; i < p->steps; i++) {
         StageStep *s = &p->step[i];
         bool whole = s->level == p->loops;
-        if (whole && s->kind == STEP_DIRECT && s->stride == 1 && loads < AHEAD_MAX)
+        if (whole && s->kind == STEP_DIRECT && s->stride == 1 && loads < AHEAD_MAX &&
+            (s->arg[0] >= 0 || !c->pack[s->load].repeats))
             s->ahead = ++loads;
         steps += whole && s->kind != STEP_DIRECT && s->kind != STEP_STORE;
     }

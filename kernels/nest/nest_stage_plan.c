@@ -145,6 +145,76 @@ void stage_canonical(StageCode *c)
         c->size *= n->index[i].extent;
 }
 
+/* ---- rows shorter than a strip ---- */
+
+/* The axis of the result with these steps, or -1. */
+static int axis_of(const StageCode *c, int64_t stride)
+{
+    for (int i = 0; i < c->nest->out_rank; i++)
+        if (c->nest->index[i].extent > 1 && c->out_stride[i] == stride)
+            return i;
+    return -1;
+}
+
+/* Can a load serve strips of several rows, i from row to row and j along one? As it lies, or
+ * repeated, because it is the same in all rows. */
+static bool over_rows(const Nest *n, const NestLoad *l, int i, int j, bool *repeated)
+{
+    *repeated = !strides_merge(l->stride, i, j, n->index[j].extent);
+    for (int k = 0; k < n->indices && *repeated; k++)
+        if (l->stride[k] && k != j)
+            return false;
+    return l->gathers == 0 && (*repeated || l->stride[j] == 0 || l->stride[j] == 1);
+}
+
+static bool rows_join(const StageCode *c, int i, int j)
+{
+    const Nest *n = c->nest;
+    bool some = false, repeated;
+    if (n->node[n->root].kind == NEST_LOAD)
+        return false;                       /* a copy, which goes another way */
+    for (int k = 0; k < n->nodes; k++) {
+        const NestNode *node = &n->node[k];
+        if (!c->used[k])
+            continue;
+        if (node->kind == NEST_REDUCE || node->kind == NEST_INDEX)
+            return false;
+        if (node->kind != NEST_LOAD)
+            continue;
+        if (!over_rows(n, &n->load[node->slot], i, j, &repeated))
+            return false;
+        some |= repeated;
+    }
+    return some;
+}
+
+/* x[i,j] + b[j] with few j would take the steps of a strip for every row: with b repeated, strips
+ * go over several rows, as if the result were a vector. */
+static void join_rows(StageCode *c)
+{
+    Nest *n = c->nest;
+    int j = axis_of(c, 1), i = j < 0 ? -1 : axis_of(c, n->index[j].extent);
+    if (i < 0 || i == j || n->index[j].extent > STRIP_MAX / 2 || !rows_join(c, i, j))
+        return;
+    c->period = n->index[j].extent;
+    c->period_index = j;
+    for (int l = 0; l < n->loads; l++) {
+        StagePack *p = &c->pack[l];
+        if (!load_used(c, l) || !over_rows(n, &n->load[l], i, j, &p->repeats) || !p->repeats)
+            continue;
+        p->used = true;
+        p->stride[j] = 1;
+        p->bytes = (size_t)(STRIP_MAX / c->period * c->period) *
+                   dtype_info(n->load[l].dtype)->bytes;
+        p->offset = c->pack_bytes;
+        c->pack_bytes += (p->bytes + 127) & ~(size_t)63;
+    }
+    n->index[j].extent *= n->index[i].extent;
+    n->index[i].extent = 1;
+    clear_index(n, i);
+    find_free(n);
+}
+
 /* ---- groups of reductions ---- */
 
 /* How many reductions stand inside one another below this node. */
@@ -230,11 +300,14 @@ static void mark_main(const StageCode *c, int id, bool *main)
         mark_main(c, node->arg[k], main);
 }
 
-static double distinct(const Nest *n, const NestLoad *load)
+static double distinct(const StageCode *c, int load)
 {
+    const Nest *n = c->nest;
     double product = 1;
+    if (c->pack[load].repeats)
+        return (double)c->period;
     for (int i = 0; i < n->indices; i++)
-        if (load->stride[i])
+        if (n->load[load].stride[i])
             product *= (double)n->index[i].extent;
     return product;
 }
@@ -243,7 +316,7 @@ static double distinct(const Nest *n, const NestLoad *load)
 static double access_ns(const StageCode *c, int load, int along, double accesses)
 {
     const NestLoad *l = &c->nest->load[load];
-    int64_t stride = l->stride[along];
+    int64_t stride = c->pack[load].repeats ? 1 : l->stride[along];
     double scale = bytes_of(l->dtype) / 8;
     if (l->gathers)
         return 1.5;
@@ -251,7 +324,7 @@ static double access_ns(const StageCode *c, int load, int along, double accesses
         return 0.02;
     if (stride == 1)
         return 0.15 * scale;
-    if (accesses >= 4 * distinct(c->nest, l))
+    if (accesses >= 4 * distinct(c, load))
         return 0.2 * scale;             /* a contiguous copy is made */
     for (int i = 0; i < c->nest->indices; i++)
         if (l->stride[i] == 1 && c->nest->index[i].extent >= 8)
@@ -330,6 +403,8 @@ static int choose_strip(StageCode *c, const bool *main)
 {
     int best = -1;
     double least = 0;
+    if (c->period)
+        return c->period_index;             /* there are no groups */
     for (int i = c->nest->out_rank - 1; i >= 0; i--) {
         if (c->nest->index[i].extent <= 1)
             continue;
@@ -361,7 +436,7 @@ static void pack_load(StageCode *c, int load, int strip, double accesses)
     const NestLoad *l = &n->load[load];
     StagePack *p = &c->pack[load];
     if (strip < 0 || p->used || l->gathers || l->stride[strip] == 0 || l->stride[strip] == 1 ||
-        accesses < 4 * distinct(n, l) || distinct(n, l) * bytes_of(l->dtype) > 1 << 28)
+        accesses < 4 * distinct(c, load) || distinct(c, load) * bytes_of(l->dtype) > 1 << 28)
         return;
     int rank = 0;
     for (int i = 0; i < n->indices; i++) {
@@ -557,6 +632,9 @@ static void size_strips(StageCode *c, StageProgram *p)
     live = live < 4 ? 4 : live > 12 ? 12 : live;
     while (p->strip_length > 128 && p->strip_length * widest * live > 2 * REGISTER_BYTES)
         p->strip_length /= 2;
+    if (c->period)                          /* whole rows, one at least */
+        p->strip_length = (p->strip_length < c->period ? c->period : p->strip_length) / c->period *
+                          c->period;
     for (int l = 0; l < p->loops; l++) {
         StageLoop *loop = &p->loop[l];
         if (loop->kind == LOOP_CHUNK)
@@ -618,7 +696,7 @@ static double traffic(const StageCode *c)
     for (int l = 0; l < n->loads; l++) {
         if (!load_used(c, l))
             continue;
-        bytes += distinct(n, &n->load[l]) * bytes_of(n->load[l].dtype);
+        bytes += distinct(c, l) * bytes_of(n->load[l].dtype);
         for (int g = 0; g < n->load[l].gathers; g++) {
             double entries = 1;
             for (int i = 0; i < n->indices; i++)
@@ -693,6 +771,7 @@ static void choose_all(StageCode *c, bool *main)
 void stage_choose(Ctx *ctx, StageCode *c)
 {
     c->pack = mem_zalloc(ctx, (size_t)(c->nest->loads + 1) * sizeof *c->pack);
+    join_rows(c);
     find_groups(ctx, c);
     bool *main = mem_zalloc(ctx, (size_t)c->nest->nodes);
     choose_all(c, main);

@@ -777,6 +777,18 @@ static void load_parts(StageWork *w, int group)
 
 /* ---- the door ---- */
 
+static void repeat_row(StageRun *run, int l)
+{
+    const StageCode *c = run->c;
+    const NestLoad *load = &c->nest->load[l];
+    int bytes = dtype_info(load->dtype)->bytes;
+    char *to = run->packed + c->pack[l].offset;
+    size_t row = (size_t)(c->period * bytes);
+    stage_collect(bytes, to, run->data[load->slot], load->stride[c->period_index], c->period);
+    for (size_t at = row; at < c->pack[l].bytes; at += row)
+        memcpy(to + at, to, row);
+}
+
 void stage_pack_loads(Ctx *ctx, StageRun *run)
 {
     const StageCode *c = run->c;
@@ -785,6 +797,10 @@ void stage_pack_loads(Ctx *ctx, StageRun *run)
         const NestLoad *load = &c->nest->load[l];
         if (!p->used)
             continue;
+        if (p->repeats) {
+            repeat_row(run, l);
+            continue;
+        }
         Iter it = { .rank = p->rank, .operands = 2, .size = 1 };
         for (int a = 0; a < p->rank; a++) {
             it.shape[a] = c->nest->index[p->index[a]].extent;

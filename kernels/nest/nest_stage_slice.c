@@ -68,6 +68,8 @@ static bool has_rows(const StageCode *c, int64_t rows)
 {
     if (!c || c->size == 0 || c->plain || c->groups || rows <= 0 || c->size % rows || !is_dense(c))
         return false;
+    if (c->period && c->size / rows % c->period)
+        return false;                   /* repeated loads start with a row */
     for (int k = 0; k < c->nest->nodes; k++)
         if (c->used[k] && c->nest->node[k].kind == NEST_REDUCE)
             return false;
