@@ -776,9 +776,15 @@ Node *build_explain(ParseState *ps, Span span, const Token *word, const Token *a
 {
     Node *n = node_make(ps, ND_EXPLAIN, span, word->span, what, NULL, NULL);
     n->name = as ? as->name : NULL;
-    if (as && strcmp(as->name->text, "latex") != 0)
-        syntax_error(ps, as->span, "explain as latex …",
-                     "explain has one other form, latex, and none called %s", as->name->text);
+    const char *form = as ? as->name->text : "latex";
+    bool graph = strcmp(form, "dot") == 0 || strcmp(form, "svg") == 0;
+    if (!graph && strcmp(form, "latex") != 0)
+        syntax_error(ps, as->span, "explain as latex …, explain as dot lazy { … }",
+                     "explain has the forms latex, dot and svg (of lazy blocks), and none called %s",
+                     form);
+    if (graph && what && what->kind != ND_LAZY)
+        syntax_error(ps, as->span, "explain as dot lazy { … }",
+                     "explain as %s draws the graph of a lazy block", form);
     return n;
 }
 

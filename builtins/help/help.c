@@ -111,7 +111,14 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "run, the memory that a run needs beyond what was in use, and the error of the result against f64 on the cpu.\n"
       "That error is for results of fewer digits than f64 or from a device, and for expressions that assign nothing:\n"
       "they run once more in f64 and print nothing. Returns the median in seconds." },
-    { "lazy", "lazy { … }\nDefers operations into a graph (reserved)." },
+    { "lazy", "lazy { … }    explain lazy { … }    explain as dot lazy { … }    explain as svg lazy { … }\n"
+      "Operations on tensors wait until the block ends or a value is needed (print, a condition, a number taken out, a\n"
+      "store); then what they make is simplified and run, with the bits of without it: dead (what nobody holds is never\n"
+      "run), common (computed once), constant, folded (a transposition into a product), fused (an elementwise chain;\n"
+      "a product with what follows it). Two change roundings and are not done in a reproducible scope: reordered (a\n"
+      "chain of products) and recognised (attention). explain lazy shows the operations before and after. The scope\n"
+      "is dynamic: functions called inside are part of it. Errors of shapes and dtypes come at the operation, those\n"
+      "that need numbers when it runs, with its place. lazy_stats() counts; graph(f, …) keeps a graph." },
     { "pictures",
       "plot(x, y)    plot(f, a, b)    scatter(x, y, groups=g)    bar(x, h)    hist(x)    heat(A)    contour(x, y, Z)\n"
       "Draw in the terminal at once: braille dots and blocks, in colour where the terminal has it and NO_COLOR is\n"

@@ -76,7 +76,7 @@ struct Ctx {
     struct Limit *limit;
     /* a tensor was put on a device: buffers may be away */
     bool remote;
-    uint32_t pending;               /* tensors whose elements are still to be made: so is remote then */
+    uint32_t pending;    /* tensors whose elements are still to be made; `remote` while there are */
     /* a tensor was made whose dtype has no kernels of its own */
     bool foreign;
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */

@@ -155,12 +155,13 @@ static Value call_row(OpCall *c)
     return r;
 }
 
-/* Whoever listens is told of operations one by one, and `solved` reads results. */
+/* Aspects have had their say: this is what runs in the end. */
 Value op_call_epilogue(Interp *in, const Op *op, Value *args, int count, const Epilogue *e)
 {
     OpCall c = { .in = in, .op = op, .args = args, .count = count, .fixed = count };
     Value *mark = in->sp;
-    if (!op->with_epilogue || count != op_sig(in, op)->fixed || aspects_on(in) || in->solved)
+    if (!op->with_epilogue || count != op_sig(in, op)->fixed || in->scope || in->place ||
+        in->solved)
         return v_undef();
     poll_interrupt(in);
     Value r = op->with_epilogue(&c, e);

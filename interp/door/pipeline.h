@@ -14,7 +14,7 @@
 /* While the first column holds of no aspect, nobody asks the second ones. */
 #define ASPECTS(A)                                                                          \
     A(traced_on(in),           traced_wants,      traced_call)    /* derivatives */              \
-    A(deferred_on(in),         deferred_wants,    deferred_call)  /* run later: lazy blocks */      \
+    A(deferred_on(in),         deferred_wants,    deferred_call)  /* later: lazy blocks */        \
     A(place_wants(in),         place_asked,       place_call)     /* where: device blocks */      \
     A(in->scope != NULL,       autocast_wants,    autocast_call)  /* on operands cast to what */  \
     A(heard_on(in),            record_wants,      record_call)    /* told to those who listen */  \

@@ -10,6 +10,7 @@
 #ifndef RICCI_INTERP_FUSE_H
 #define RICCI_INTERP_FUSE_H
 
+#include "interp/op/aspect.h"
 #include "interp/op/elementwise.h"
 #include "interp/state/exec.h"
 
@@ -44,6 +45,11 @@ Value fuse_take(Interp *, const Exec *x, const Op *, const Value *args, int n, u
 Value fuse_wait(Interp *, const Exec *x, const Op *, Value *args, int n, unsigned weak,
                 const EwForm *);
 Value fuse_force(Interp *, Value v, const Exec *x);     /* the tensor that v, taken, stands for */
+/* The product op(args…) and the chain that v stands for over it, panel by panel; `hole` stands for
+ * the product in it (tensor_without). V_UNDEF: not these, and nothing was done. */
+Value fuse_behind(Interp *, Value v, const Tensor *hole, const Op *op, Value *args, int count);
+/* The product takes the place of the hole in the chain. */
+void fuse_fill(Interp *, Value v, const Tensor *hole, Value product);
 void fuse_free(Interp *);       /* plans kept for chains that ran before */
 
 /* ---- lowering (fuse_lower.c) ---- */

@@ -158,15 +158,26 @@ void compiled_release(Ctx *ctx, Compiled *c)
     mem_free(ctx, c, sizeof *c);
 }
 
-static Compiled **slot_of(Recorder *r, uint64_t hash)
-{
-    return &r->kept[hash >> 40 & (KEPT - 1)];
-}
-
 static bool same_key(const Compiled *c, const Key *k, uint64_t hash)
 {
     return c && c->hash == hash && c->length == k->length &&
            memcmp(c->key, k->word, k->length * sizeof *k->word) == 0;
+}
+
+enum { WAYS = 8 };
+
+/* Where it is, or would be: one of a few places, the one that was there longest if all are taken. */
+static Compiled **slot_of(Recorder *r, const Key *k, uint64_t hash)
+{
+    Compiled **oldest = NULL;
+    for (int i = 0; i < WAYS; i++) {
+        Compiled **slot = &r->kept[((hash >> 40) + (uint64_t)i) & (KEPT - 1)];
+        if (!*slot || same_key(*slot, k, hash))
+            return slot;
+        if (!oldest || (*slot)->used < (*oldest)->used)
+            oldest = slot;
+    }
+    return oldest;
 }
 
 int32_t pool_add(Draft *d, int32_t number)
@@ -258,6 +269,7 @@ static Compiled *compile(Interp *in, Run *run, const Key *k, uint64_t hash)
     finish(&d);
     stack_cut(in, mark);
     in->recorder->counts.compiled++;
+    lazy_tell_compiled(in, run);
     return c;
 }
 
@@ -265,8 +277,9 @@ static Compiled *look_up(Interp *in, Run *run, const Key *k)
 {
     Recorder *r = in->recorder;
     uint64_t hash = key_hash(k);
-    Compiled **slot = slot_of(r, hash), *c = *slot;
+    Compiled **slot = slot_of(r, k, hash), *c = *slot;
     if (same_key(c, k, hash)) {
+        c->used = r->run;
         r->counts.hits++;
         c->refs++;
         return c;
@@ -276,6 +289,7 @@ static Compiled *look_up(Interp *in, Run *run, const Key *k)
     if (*slot)
         compiled_release(&in->ctx, *slot);
     c->refs++;
+    c->used = r->run;
     return *slot = c;
 }
 

@@ -135,11 +135,6 @@ LazyCounts *lazy_counts(Interp *in)
 }
 
 /* ---- the block ---- */
-/* How often this block was compiled. */
-struct LazySite {
-    int compiled;
-};
-
 static void drop_constants(Interp *in)
 {
     Recorder *r = in->recorder;
@@ -180,18 +175,20 @@ static Value eval_lazy(Interp *in, const Exec *x)
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         in->deferring = 1;
+        r->site = x->data;
         Value v = exec_run(in, x->a);
         v_push(in, v);
         drop_constants(in);
         barrier(in);
         assert(!in->ctx.pending);
         in->deferring = 0;
+        r->site = NULL;
         in->sp--;
         ERR_END(&in->ctx, &g.frame);
         return v;
     }
     guard_restore(in, &g);
-    (void)r;
+    r->site = NULL;
     drop_constants(in);
     if (in->flow != FLOW_NONE) {        /* a break or return from inside an expression */
         barrier(in);
@@ -205,6 +202,8 @@ const Exec *lower_lazy(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_lazy, n);
     x->a = lower(lo, n->a);
+    x->data = lower_alloc(lo, sizeof(LazySite));
+    *(LazySite *)x->data = (LazySite){ 0 };
     return x;
 }
 

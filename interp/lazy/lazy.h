@@ -51,18 +51,25 @@ typedef struct LazyCounts {
 } LazyCounts;
 
 typedef struct Compiled Compiled;
-typedef struct LazySite LazySite;
+/* A block of the program. */
+enum { SITE_LEAVES = 4, SITE_TEXT = 64, SITE_TOLD = 9 };
+typedef struct LazySite {
+    int compiled;                   /* how often; at SITE_TOLD a notice says what differs */
+    int operations;                 /* of the last one that was compiled, … */
+    char leaf[SITE_LEAVES][SITE_TEXT];  /* … and its first operands: "x is 3×2 f64" */
+} LazySite;
+
 
 /* Who hears of runs: explain lazy. */
 typedef struct LazyListener {
     struct LazyListener *up;
-    Buf dead;                       /* names of what was never run */
-    int dead_count;
+    Buf dead, constant;             /* lines of what was never run, and of what was run at once */
     Buf text;                       /* the report, a run after the other */
     uint8_t form;                   /* LAZY_TEXT … */
     int runs;
 } LazyListener;
 enum { LAZY_TEXT, LAZY_DOT, LAZY_SVG };
+enum { LAZY_TEXT_MAX = 44 };        /* bytes of the program's text that are shown */
 
 enum { KEPT = 256, CONSTANTS = 64 };
 
@@ -124,7 +131,7 @@ typedef struct LazyStep {
 struct Compiled {
     uint32_t refs;
     int n;
-    uint64_t hash;
+    uint64_t hash, used;            /* the last run that did */
     uint64_t *key;
     size_t length;
     LazyStep *step;
@@ -207,9 +214,18 @@ const Exec *lower_lazy(Lower *, const Node *);
 LazyCounts *lazy_counts(Interp *);
 
 /* ---- tell.c, draw.c ---- */
+/* Between these l hears of runs. lazy_tell_rest: all has run, l->text is the report. */
+void lazy_listen(Interp *, LazyListener *l, uint8_t form);
+void lazy_tell_rest(LazyListener *);
+void lazy_listen_end(Interp *, LazyListener *);
+/* The operation as the program has it, its operand j likewise; they return out. */
+const char *lazy_text(const Deferred *, char out[LAZY_TEXT_MAX + 8]);
+const char *lazy_leaf_text(const Deferred *, int j, char out[LAZY_TEXT_MAX + 8]);
 void lazy_tell_run(Interp *, const Run *, bool compiled);
 void lazy_tell_dead(Recorder *, const Deferred *);
 void lazy_tell_constant(Recorder *, const OpCall *);
+/* A structure was compiled: counted for the block that is open. */
+void lazy_tell_compiled(Interp *, const Run *);
 void lazy_draw(Buf *out, const Run *, uint8_t form);
 
 #endif

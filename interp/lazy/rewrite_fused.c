@@ -78,7 +78,7 @@ static int product_of(const Draft *d, const int32_t *root, const int32_t *times,
     for (int i = r - 1; i >= 0; i--) {
         const Deferred *x = d->run->node[i];
         int32_t mine;
-        if (d->step[i].kind == STEP_ROW && false && !d->step[i].out && !x->scope &&
+        if (d->step[i].kind == STEP_ROW && x->op->with_epilogue && !d->step[i].out && !x->scope &&
             !x->place && !end->place && x->head->dtype == end->head->dtype &&
             d->readers[i] && chain_of_readers(d, root, times, i, &mine) == r &&
             same_shape(x->head, end->head))
@@ -170,24 +170,50 @@ static Value waiting(Run *run, int i, int chain)
     return r;
 }
 
-Value run_chain(Run *run, int i)
+static Value put_together(Run *run, int i)
 {
     Interp *in = run->node[i]->in;
     Value v = waiting(run, i, i);
-    v_push(in, v);
     for (int k = 0; k < i; k++)
         if (run->value[k].tag == V_LAZY) {
             v_release(&in->ctx, run->value[k]);
             run->value[k] = v_undef();
         }
-    in->sp--;
-    return fuse_force(in, v, run->node[i]->at);
+    return v;
+}
+
+Value run_chain(Run *run, int i)
+{
+    return fuse_force(run->node[i]->in, put_together(run, i), run->node[i]->at);
 }
 
 /* ---- behind a product ---- */
 Value run_product(Run *run, int i)
 {
-    (void)run;
-    (void)i;
-    return v_undef();
+    int p = run->compiled->step[i].part;
+    const Deferred *d = run->node[p];
+    Interp *in = d->in;
+    Value *mark = in->sp;
+    Tensor *hole = tensor_without(&in->ctx, (DType)d->head->dtype, d->head->rank,
+                                  tensor_shape(d->head), d->head->size);
+    run->value[p] = v_tensor_raw(tensor_retain(hole));
+    v_push(in, v_tensor_raw(hole));
+    Value chain = put_together(run, i);
+    v_push(in, chain);
+    for (int j = 0; j < d->count; j++)
+        v_push(in, argument_of(run, p, j));
+    Value r = fuse_behind(in, chain, hole, d->op, mark + 2, d->count);
+    if (r.tag == V_UNDEF) {
+        v_push(in, step_call(run, d, d->op, mark + 2, d->count, d->weak));
+        fuse_fill(in, chain, hole, in->sp[-1]);
+        stack_cut(in, mark + 2);
+        in->sp--;
+        r = fuse_force(in, chain, run->node[i]->at);
+    }
+    v_release(&in->ctx, run->value[p]);
+    run->value[p] = v_undef();
+    v_push(in, r);
+    v_retain(r);
+    stack_cut(in, mark);
+    return r;
 }

@@ -56,8 +56,6 @@ void draft_tell(Draft *d, const char *word, const char *fmt, ...)
 
 const char *draft_name(const Draft *d, int i, char out[96])
 {
-    char label[64];
-    op_label(d->run->node[i]->op, label, sizeof label);
-    snprintf(out, 96, "%s (%d)", label, i + 1);
+    snprintf(out, 96, "%s (%d)", d->run->node[i]->op->name, i + 1);
     return out;
 }

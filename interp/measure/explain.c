@@ -2,6 +2,7 @@
  * them when it is done, on stdout, below what the code printed itself; calls that look the same
  * are one entry with a count. An error inside prints what was heard until then and goes on. */
 #include "interp/measure/explain.h"
+#include "interp/lazy/lazy.h"
 #include "interp/measure/compare.h"
 #include "interp/state/wing.h"
 #include "interp/lower/lower.h"
@@ -34,6 +35,8 @@ typedef struct Explaining {
     int count;
     int64_t dropped, calls;     /* operations beyond the entries; all of them */
     bool inner;                 /* an explain inside this one has told of operations */
+    bool lazy;                  /* what is explained is a lazy block: */
+    LazyListener graph;
     double flops, seconds;      /* of everything */
 } Explaining;
 
@@ -228,10 +231,18 @@ static void report(Interp *in, const Explaining *x)
         err_rethrow(&in->ctx);
     }
     put_scope(in, &out);
+    if (x->lazy)
+        buf_put(&out, x->graph.text.data, x->graph.text.len);
+    if (x->lazy && x->graph.form != LAZY_TEXT) {
+        out_write(in, out.data, out.len);
+        ERR_END(&in->ctx, &frame);
+        buf_free(&out);
+        return;
+    }
     for (int i = 0; i < x->count; i++)
         put_entry(in, &out, &x->entries[i]);
     put_total(in, &out, x);
-    if (x->calls == 0 && !x->inner)
+    if (x->calls == 0 && !x->inner && !x->lazy)
         buf_puts(&out, "nothing to explain: no operation on tensors ran\n");
     if (out.len)
         plain_lines(out.data);
@@ -243,6 +254,8 @@ static void report(Interp *in, const Explaining *x)
 
 static void explain_free(Interp *in, Explaining *x)
 {
+    if (x->graph.text.ctx)
+        lazy_listen_end(in, &x->graph);
     for (int i = 0; i < x->count; i++)
         heard_free(&x->entries[i].heard);
     mem_free(&in->ctx, x, sizeof *x);
@@ -257,8 +270,12 @@ static bool run_heard(Interp *in, const Exec *x, Explaining *heard, Value *resul
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         heard_begin(in, &heard->base);
+        if (x->sa)
+            lazy_listen(in, &heard->graph, (uint8_t)x->sb);
         *result = exec_run(in, x->a);
         deferred_barrier(in, *result);
+        if (x->sa)
+            lazy_tell_rest(&heard->graph);
         v_push(in, *result);
         heard_end(in, &heard->base);
         report(in, heard);
@@ -282,6 +299,7 @@ static Value eval_explain(Interp *in, const Exec *x)
     Value result = v_none();
     Explaining *heard = mem_zalloc(&in->ctx, sizeof *heard);
     heard->base.explains = true;
+    heard->lazy = x->sa;
     heard->base.heard = explain_heard;
     if (run_heard(in, x, heard, &result)) {
         explain_free(in, heard);
@@ -299,10 +317,13 @@ static Value eval_explain(Interp *in, const Exec *x)
 /* ---- the wing: what measures ---- */
 static const Exec *lower_explain(Lower *lo, const Node *n)
 {
-    if (n->name)
+    bool lazy = n->a->kind == ND_LAZY;
+    if (n->name && !lazy)
         return lower_latex(lo, n);
     Exec *x = exec_new(lo, eval_explain, n);
     x->a = lower_operand(lo, n->a);
+    x->sa = lazy;
+    x->sb = !n->name ? LAZY_TEXT : n->name->text[0] == 's' ? LAZY_SVG : LAZY_DOT;
     return x;
 }
 

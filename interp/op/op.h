@@ -267,8 +267,8 @@ void *op_state(Interp *, const OpState *);
 /* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
  * kernel, record. Arguments are borrowed, the result is the caller's. */
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
-/* The same with an epilogue; V_UNDEF where the row has none for these operands or an aspect has a
- * say: nothing was done then. */
+/* The row itself with an epilogue, outside of scopes and device blocks; V_UNDEF where it has none for
+ * these operands: nothing was done then. */
 Value op_call_epilogue(Interp *, const Op *, Value *args, int count, const Epilogue *);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */

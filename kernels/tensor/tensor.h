@@ -111,7 +111,7 @@ DType dtype_complex(DType);
 struct Tensor;
 struct Buffer;
 
-/* What tensors ask of a buffer that has been on a device, or whose elements are still to be made. */
+/* What tensors ask of a buffer that has been on a device, or is still to be made. */
 typedef struct ResidenceOps {
     void (*bring_home)(Ctx *, struct Buffer *);  /* the host's bytes are valid after this */
     void (*stale)(Ctx *, struct Buffer *);       /* they are about to be written: copies go */

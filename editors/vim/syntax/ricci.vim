@@ -33,20 +33,20 @@ syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter fin
 syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
 syn keyword ricciBuiltin gram_schmidt greater greater_equal heat help hess hessian hist histogram
 syn keyword ricciBuiltin hypot ifft ifft2 ifftn ifftshift imag int interp inv invert irfft isclose
-syn keyword ricciBuiltin isfinite isinf isnan jacobian join jvp keys kron ldl len less less_equal
-syn keyword ricciBuiltin lgamma like lines linspace load log log10 log1p log2 logm logspace
-syn keyword ricciBuiltin logsumexp lower lstrip lstsq lu map matmul matpow max maximum mean median
-syn keyword ricciBuiltin memory meshgrid mid min minimum mod multiply nansum ndim negative
-syn keyword ricciBuiltin nextafter nonzero norm not_contains not_equal notices numerator offsetof
-syn keyword ricciBuiltin ones orth outer pad panels pin pinv plot positive power print prod ptr qr
-syn keyword ricciBuiltin quantile radius rand randint randn rank read real realmax realmin reduce
-syn keyword ricciBuiltin relu relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
-syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
-syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
-syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
-syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
-syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
-syn keyword ricciBuiltin vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin isfinite isinf isnan jacobian join jvp keys kron lazy_stats ldl len less
+syn keyword ricciBuiltin less_equal lgamma like lines linspace load log log10 log1p log2 logm
+syn keyword ricciBuiltin logspace logsumexp lower lstrip lstsq lu map matmul matpow max maximum
+syn keyword ricciBuiltin mean median memory meshgrid mid min minimum mod multiply nansum ndim
+syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal notices numerator
+syn keyword ricciBuiltin offsetof ones orth outer pad panels pin pinv plot positive power print
+syn keyword ricciBuiltin prod ptr qr quantile radius rand randint randn rank read real realmax
+syn keyword ricciBuiltin realmin reduce relu relu6 repeat replace repr reshape rfft rfftfreq rint
+syn keyword ricciBuiltin roll round rref rstrip save scatter schur searchsorted seed shape shl shr
+syn keyword ricciBuiltin shuffle sigmoid sign silu simulate sin sinh size sizeof slogdet softmax
+syn keyword ricciBuiltin softplus solve sort split spy sqrt sqrtm squeeze stack startswith std
+syn keyword ricciBuiltin steps string strip subtract sum svd svdvals take tan tanh tempdir tile
+syn keyword ricciBuiltin time to trace transpose tril triu trunc type ulp unique unpin upper
+syn keyword ricciBuiltin value_and_grad var vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
