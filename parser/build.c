@@ -780,8 +780,7 @@ Node *build_explain(ParseState *ps, Span span, const Token *word, const Token *a
     bool graph = strcmp(form, "dot") == 0 || strcmp(form, "svg") == 0;
     if (!graph && strcmp(form, "latex") != 0)
         syntax_error(ps, as->span, "explain as latex …, explain as dot lazy { … }",
-                     "explain has the forms latex, dot and svg (of lazy blocks), and none called %s",
-                     form);
+                     "explain has the forms latex, dot and svg, and none called %s", form);
     if (graph && what && what->kind != ND_LAZY)
         syntax_error(ps, as->span, "explain as dot lazy { … }",
                      "explain as %s draws the graph of a lazy block", form);

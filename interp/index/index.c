@@ -469,7 +469,8 @@ const Exec *index_target(const Exec *site)
     return updates && site->b->node->kind == ND_INDEX ? site->b : site;
 }
 
-static void update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v, bool weak)
+static void update(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v,
+                   bool weak)
 {
     if (__builtin_expect(in->boxes != 0, 0) && traced_store(in, slot, subs, n, op, v, weak))
         return;

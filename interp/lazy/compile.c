@@ -166,7 +166,7 @@ static bool same_key(const Compiled *c, const Key *k, uint64_t hash)
 
 enum { WAYS = 8 };
 
-/* Where it is, or would be: one of a few places, the one that was there longest if all are taken. */
+/* Where it is, or would be: one of a few places, if all are taken that of the oldest. */
 static Compiled **slot_of(Recorder *r, const Key *k, uint64_t hash)
 {
     Compiled **oldest = NULL;

@@ -207,7 +207,7 @@ static Value wait_for(OpCall *c, const OpForm *f, const EwForm *e)
     return v_tensor_raw(head);
 }
 
-/* On a device that holds all of it: elsewhere dtypes are what notices and fallbacks make of them. */
+/* On a device that holds all of it: elsewhere fallbacks say what the dtypes are. */
 static bool place_holds(const OpCall *c, DType result)
 {
     const DeviceBlock *p = c->in->place;

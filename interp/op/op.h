@@ -75,7 +75,7 @@ typedef enum OpGives {      /* The shape of its result, where a rule says it (op
     GIVES_PRODUCT,          /* (m) x k times k (x n) */
     GIVES_SOLUTION,         /* of A x = b: as many rows as A has columns, the rest b's */
     GIVES_SQUARE,           /* its first operand's, which is a square matrix or several */
-    GIVES_LAYOUT            /* what it lays out anew: run on a layout without elements, it says so */
+    GIVES_LAYOUT            /* a layout: what it makes of a tensor without elements */
 } OpGives;
 
 typedef enum OpGivesDType { /* The dtype of what a row with .gives makes of real floats. */
@@ -267,8 +267,8 @@ void *op_state(Interp *, const OpState *);
 /* THE DOOR. Runs an operation on a full argument list: promotion, scope, device, shape,
  * kernel, record. Arguments are borrowed, the result is the caller's. */
 Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
-/* The row itself with an epilogue, outside of scopes and device blocks; V_UNDEF where it has none for
- * these operands: nothing was done then. */
+/* The row itself with an epilogue, outside of scopes and device blocks; V_UNDEF where it has none
+ * for these operands: nothing was done then. */
 Value op_call_epilogue(Interp *, const Op *, Value *args, int count, const Epilogue *);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
