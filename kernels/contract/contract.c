@@ -581,11 +581,11 @@ void contract_run_panels(Ctx *ctx, const ContractPlan *p, void *out, const void 
                          int64_t rows, int64_t elements, const GemmPanels *panels)
 {
     if (!p->convert && p->only && p->operands == 2 &&
-        pair_run_panels(ctx, p->only, out, data[0], data[1], rows, panels))
+        pair_run_panels(ctx, p->only, out, data[0], data[1], rows, elements, panels))
         return;
     contract_run(ctx, p, out, data);
     if (!*ctx->interrupt)
-        gemm_panels_all(ctx, rows, elements, panels);
+        gemm_panels_tell(ctx, 0, rows, elements, panels);
 }
 
 int contract_steps(const ContractPlan *p, ContractStep *steps)

@@ -19,7 +19,7 @@ enum {
     /* Tiles of a shallow product stay in the second cache for who is told of their rows
      * (GemmPanels). Every call packs B anew: from so many rows on, and up to such a depth, that
      * costs no more than one part in a hundred. */
-    PANEL_BYTES = 1 << 20, PANEL_ROWS_LEAST = 480, PANEL_DEPTH = 384,
+    PANEL_ROWS_LEAST = 480, PANEL_DEPTH = 384,
     /* elements after which another worker may take over what follows a product */
     PANEL_GRAIN = 1 << 15
 };
@@ -148,7 +148,7 @@ static int64_t tile_rows(const Product *p, int64_t rows)
     int64_t most = TILE_ROWS;
     bool real = p->type == BLAS_S || p->type == BLAS_D;
     if (real && p->k <= PANEL_DEPTH && (p->c.cs == 1 || p->n == 1)) {
-        int64_t fit = PANEL_BYTES / (int64_t)blas_bytes(p->type) / p->n;
+        int64_t fit = GEMM_PANEL_BYTES / (int64_t)blas_bytes(p->type) / p->n;
         fit = fit < PANEL_ROWS_LEAST ? PANEL_ROWS_LEAST : fit;
         if (fit < most && (double)fit * (double)p->n * (double)p->k >= PANEL_WORK)
             most = fit;
@@ -300,16 +300,20 @@ void gemm(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
     product_run(&p, true);
 }
 
+typedef struct Telling { const GemmPanels *panels; int64_t from; } Telling;
+
 static void tell_range(void *arg, int64_t begin, int64_t end, int worker)
 {
-    const GemmPanels *panels = arg;
-    panels->ready(panels->data, begin, end, worker);
+    const Telling *t = arg;
+    t->panels->ready(t->panels->data, t->from + begin, t->from + end, worker);
 }
 
-void gemm_panels_all(Ctx *ctx, int64_t rows, int64_t elements, const GemmPanels *panels)
+void gemm_panels_tell(Ctx *ctx, int64_t from, int64_t to, int64_t elements,
+                      const GemmPanels *panels)
 {
-    if (rows > 0 && elements > 0)
-        pool_for(ctx, rows, (PANEL_GRAIN + elements - 1) / elements, tell_range, (void *)panels);
+    Telling t = { panels, from };
+    if (elements > 0)
+        pool_for(ctx, to - from, (PANEL_GRAIN + elements - 1) / elements, tell_range, &t);
 }
 
 void gemm_panels(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
@@ -319,7 +323,7 @@ void gemm_panels(Ctx *ctx, const Blas *blas, DType dt, int64_t m, int64_t n, int
     if (blas)
         blas_enter(ctx, blas, 1, 1);
     if (!product_run(&p, true) && !*ctx->interrupt)
-        gemm_panels_all(ctx, m, n, panels);
+        gemm_panels_tell(ctx, 0, m, n, panels);
 }
 
 /* Offsets of the index-th item; the last axis runs fastest. */

@@ -37,9 +37,11 @@ typedef struct GemmPanels {
  * an interrupt ended it early. */
 void gemm_panels(Ctx *, const Blas *blas, DType dt, int64_t m, int64_t n, int64_t k,
                  Mat a, Mat b, Mat c, const GemmPanels *);
-/* Tells of all rows, of so many elements each, in ranges that the workers share: for results that
- * were made some other way. */
-void gemm_panels_all(Ctx *, int64_t rows, int64_t elements, const GemmPanels *);
+/* Tells of rows from … to, of so many elements each, in ranges that the workers share: for results
+ * that were made some other way. */
+void gemm_panels_tell(Ctx *, int64_t from, int64_t to, int64_t elements, const GemmPanels *);
+/* Bytes of rows that stay in the second cache until who is told of them has read them. */
+enum { GEMM_PANEL_BYTES = 1 << 20 };
 /* Small enough that our own loop beats the call: such a product takes any strides. */
 bool gemm_tiny(int64_t m, int64_t n, int64_t k);
 void gemm_small(DType dt, int64_t m, int64_t n, int64_t k, Mat a, Mat b, Mat c);

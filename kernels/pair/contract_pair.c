@@ -230,8 +230,9 @@ static void plan_workspace(PairPlan *p)
     bool moved = false;
     for (int t = 0; t < PAIR_TENSORS; t++)
         moved |= p->base[t] != 0;
-    p->bare = !moved && !p->work && !p->spreads && !p->single && !p->before[PAIR_A] &&
-              !p->before[PAIR_B] && (p->times == 1 || p->semiring != SR_PLUS_TIMES);
+    p->plain = !moved && !p->spreads && !p->single && !p->before[PAIR_A] &&
+               !p->before[PAIR_B] && (p->times == 1 || p->semiring != SR_PLUS_TIMES);
+    p->bare = p->plain && !p->work;
 }
 
 PairPlan *pair_plan_wanted(Ctx *ctx, const Contraction *c, const PairWay *wanted)
@@ -330,6 +331,21 @@ void pair_run(Ctx *ctx, const PairPlan *p, void *out, const void *a, const void 
     run_in(ctx, p, out, a, b, work);
     if (work)
         mem_free_data(ctx, work, (size_t)p->work);
+}
+
+bool pair_run_panels(Ctx *ctx, const PairPlan *p, void *out, const void *a, const void *b,
+                     int64_t rows, int64_t elements, const GemmPanels *panels)
+{
+    if (!p->plain)
+        return false;
+    if (p->bare)
+        return pair_gemm_panels(ctx, p, out, a, b, rows, elements, panels);
+    if (!pair_block_has_rows(p, rows, elements))
+        return false;
+    char *work = mem_alloc_data(ctx, (size_t)p->work, false);
+    pair_block_run(ctx, &p->u.product, work, out, b, a, panels);
+    mem_free_data(ctx, work, (size_t)p->work);
+    return true;
 }
 
 /* ---- reports ---- */

@@ -110,14 +110,14 @@ static void gemm_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const 
 }
 
 /* The axis of C's rows is that of A's alone, so these are what m counts. */
-bool pair_run_panels(Ctx *ctx, const PairPlan *p, void *out, const void *a, const void *b,
-                     int64_t rows, const GemmPanels *panels)
+bool pair_gemm_panels(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b,
+                      int64_t rows, int64_t elements, const GemmPanels *panels)
 {
     const PairMatrices *g = &p->u.matrices;
-    if (!p->bare || p->run != gemm_run || g->batch.rank || g->m != rows ||
+    if (p->run != gemm_run || g->batch.rank || g->m != rows || g->n != elements ||
         (g->m > 1 && g->c.rs != g->n) || (g->n > 1 && g->c.cs != 1))
         return false;
-    run(ctx, p, out, a, b, panels);
+    run(ctx, p, c, a, b, panels);
     return true;
 }
 

@@ -188,6 +188,9 @@ typedef struct Block {
     int64_t *cn, *bn, *ak, *bk, *cm, *am, *live;    /* from cm on: by columns only */
     int64_t n, depth;
     bool add, split;
+    const GemmPanels *panels;                   /* who is told of columns, or NULL … */
+    int64_t column, wide;                       /* … the first in hand; columns told of at a time */
+    bool last;                                  /* nothing will be added to them */
 } Block;
 
 static void block_memory(Block *x, char *work)
@@ -243,21 +246,31 @@ static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
                                            p->conj[PAIR_A] });
             p->kernel->tile(&(PairTile){ packed, packed_block(x, q), x->c, cm, x->cn,
                                          p->chunks ? live : NULL, rows, x->n, depth,
-                                         x->add || q > 0, p->stream });
+                                         x->add || q > 0, p->stream && !x->panels });
         }
     }
 }
 
-static void columns_part(void *arg, int64_t begin, int64_t end, int worker)
+static void columns_some(Block *x, int64_t begin, int64_t end, int worker)
 {
-    const Block *x = arg;
     const PairProduct *p = x->p;
-    int64_t nr = p->kernel->nr, first = begin * nr;
-    pack_b_part(arg, begin, end, worker);
+    int64_t nr = p->kernel->nr, first = begin * nr, columns = least(end * nr, x->n) - first;
+    pack_b_part(x, begin, end, worker);
     p->kernel->tile(&(PairTile){
         x->packed_a, x->packed_b + first * cells(p, x->depth) * (int64_t)blas_bytes(p->type),
         x->c, x->cm, x->cn + first, p->chunks ? x->live : NULL, p->group[PAIR_M].extent,
-        least(end * nr, x->n) - first, x->depth, x->add, p->stream });
+        columns, x->depth, x->add, p->stream && !x->panels });
+    first += x->column;
+    if (x->panels && x->last)
+        x->panels->ready(x->panels->data, first, first + columns, worker);
+}
+
+static void columns_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    Block *x = arg;
+    int64_t some = x->panels ? x->wide / x->p->kernel->nr : end - begin;
+    for (int64_t i = begin; i < end && !*x->ctx->interrupt; i += some)
+        columns_some(x, i, least(i + some, end), worker);
 }
 
 static void share(const Block *x, int64_t n, int64_t grain, PoolFn fn)
@@ -280,6 +293,16 @@ static void block_step(Block *x, int64_t blocks)
     }
     share(x, panels, 8, pack_b_part);
     share(x, blocks, 1, rows_part);
+    if (x->panels && x->last && !*x->ctx->interrupt)
+        gemm_panels_tell(x->ctx, x->column, x->column + x->n, p->group[PAIR_M].extent, x->panels);
+}
+
+/* Columns that stay in the cache together. */
+static int64_t panel_columns(const PairProduct *p)
+{
+    int64_t column = p->group[PAIR_M].extent * (int64_t)blas_bytes(p->type), nr = p->kernel->nr;
+    int64_t fit = GEMM_PANEL_BYTES / column / nr * nr;
+    return fit < nr ? nr : least(fit, p->nc);
 }
 
 static void product_run(Block *x, char *work)
@@ -287,15 +310,20 @@ static void product_run(Block *x, char *work)
     const PairProduct *p = x->p;
     const PairGroup *n = &p->group[PAIR_N], *k = &p->group[PAIR_K], *m = &p->group[PAIR_M];
     block_memory(x, work);
+    x->wide = panel_columns(p);
+    /* Workers that share a block wait for each other at its end: then it is as large as ever. */
+    int64_t wide = x->panels && !p->by_columns && !x->split ? x->wide : p->nc;
     if (p->by_columns)
         row_offsets(p, 0, m->extent, x->cm, x->am, x->live);
-    for (int64_t j = 0; j < n->extent; j += p->nc) {
-        x->n = least(p->nc, n->extent - j);
+    for (int64_t j = 0; j < n->extent; j += wide) {
+        x->n = least(wide, n->extent - j);
+        x->column = j;
         pair_group_offsets(n, PAIR_C, j, x->n, x->cn);
         pair_group_offsets(n, PAIR_B, j, x->n, x->bn);
         for (int64_t q = 0; q < k->extent && !*x->ctx->interrupt; q += p->kb) {
             x->depth = least(p->kb, k->extent - q);
             x->add = q > 0;
+            x->last = q + x->depth == k->extent;
             pair_group_offsets(k, PAIR_A, q, x->depth, x->ak);
             pair_group_offsets(k, PAIR_B, q, x->depth, x->bk);
             block_step(x, (m->extent + p->mc - 1) / p->mc);
@@ -311,6 +339,7 @@ typedef struct Batch {
     char *work, *c;
     const char *a, *b;
     bool split;
+    const GemmPanels *panels;
 } Batch;
 
 static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
@@ -320,7 +349,7 @@ static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
     int64_t bytes = (int64_t)blas_bytes(y->p->type), source = bytes / y->p->kernel->pairs;
     char *work = y->work + (y->split ? 0 : worker) * (y->p->shared_bytes + y->p->lane_bytes);
     for (int64_t i = begin; i < end && !*y->ctx->interrupt; i++) {
-        Block x = { .ctx = y->ctx, .p = y->p, .split = y->split,
+        Block x = { .ctx = y->ctx, .p = y->p, .split = y->split, .panels = y->panels,
                     .c = y->c + pair_group_offset(g, PAIR_C, i) * bytes,
                     .a = y->a + pair_group_offset(g, PAIR_A, i) * source,
                     .b = y->b + pair_group_offset(g, PAIR_B, i) * source };
@@ -329,9 +358,9 @@ static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
 }
 
 void pair_block_run(Ctx *ctx, const PairProduct *p, void *work, void *c, const void *a,
-                    const void *b)
+                    const void *b, const GemmPanels *panels)
 {
-    Batch y = { ctx, p, work, c, a, b, p->workers > 1 && !p->by_batch };
+    Batch y = { ctx, p, work, c, a, b, p->workers > 1 && !p->by_batch, panels };
     if (p->by_batch)
         pool_for(ctx, p->group[PAIR_BATCH].extent, 1, batch_part, &y);
     else

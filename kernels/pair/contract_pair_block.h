@@ -47,6 +47,8 @@ int64_t pair_group_offset(const PairGroup *, int tensor, int64_t at);
 /* Chooses blocks and the split; returns the bytes of workspace that a run wants. */
 int64_t pair_block_plan(Ctx *, PairProduct *);
 /* `work` is 64-byte aligned. No group is empty (a group without axes has extent 1). */
-void pair_block_run(Ctx *, const PairProduct *, void *work, void *c, const void *a, const void *b);
+/* panels: told of columns of C, which are one axis in one product, as of rows (gemm.h); or NULL. */
+void pair_block_run(Ctx *, const PairProduct *, void *work, void *c, const void *a, const void *b,
+                    const GemmPanels *panels);
 
 #endif

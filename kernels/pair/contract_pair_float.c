@@ -137,13 +137,20 @@ static double block_seconds(const PairForm *given, const PairPlan *p)
 static void block_run(Ctx *ctx, const PairPlan *p, char *c, const char *a,
                       const char *b, char *work)
 {
-    pair_block_run(ctx, &p->u.product, work, c, a, b);
+    pair_block_run(ctx, &p->u.product, work, c, a, b, NULL);
 }
 
 static void block_run_turned(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b,
                              char *work)
 {
-    pair_block_run(ctx, &p->u.product, work, c, b, a);
+    pair_block_run(ctx, &p->u.product, work, c, b, a, NULL);
+}
+
+bool pair_block_has_rows(const PairPlan *p, int64_t rows, int64_t elements)
+{
+    const PairGroup *g = p->u.product.group;
+    return p->run == block_run_turned && g[PAIR_BATCH].extent == 1 && g[PAIR_N].axes == 1 &&
+           g[PAIR_N].extent == rows && g[PAIR_N].axis[0].step[PAIR_C] == elements;
 }
 
 void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKernel *kernel)

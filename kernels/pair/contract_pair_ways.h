@@ -40,7 +40,8 @@ typedef struct PairSums {
 
 struct PairPlan {
     PairRun run;
-    bool bare;                          /* nothing but run: no workspace, no work before or after */
+    bool plain;                         /* nothing but run: no work before or after … */
+    bool bare;                          /* … and no workspace */
     DType dtype;
     Semiring semiring;
     int threads;
@@ -84,8 +85,14 @@ extern const PairWay pair_way_nest, pair_way_copy, pair_way_small, pair_way_dire
     pair_way_semiring;
 /* ---- contract_pair_blas.c ---- */
 extern const PairWay pair_way_gemm;
+/* pair_run_panels of plans made so; false: it was none, or none of such rows. */
+bool pair_gemm_panels(Ctx *, const PairPlan *, char *c, const char *a, const char *b,
+                      int64_t rows, int64_t elements, const GemmPanels *);
 /* ---- contract_pair_float.c ---- */
 extern const PairWay pair_way_block, pair_way_rows;
+/* Is it one of them, with so many rows in C, each of which is a column to the kernel? Then it may
+ * be run by pair_block_run, A and B turned, with panels. */
+bool pair_block_has_rows(const PairPlan *, int64_t rows, int64_t elements);
 /* The blocked product by a kernel that is not the dtype's own (NULL: it is). */
 void pair_block_make(Ctx *, const PairForm *, PairPlan *, const PairKernel *);
 /* ---- contract_pair_bf16.c: A and B are bf16, C and its dtype f32 ---- */

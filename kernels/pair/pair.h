@@ -55,7 +55,7 @@ void pair_run(Ctx *, const PairPlan *, void *out, const void *a, const void *b);
 /* pair_run, where each row of the result, which lies dense, is made by itself: tells of rows.
  * False: it is no such plan, and nothing was done. */
 bool pair_run_panels(Ctx *, const PairPlan *, void *out, const void *a, const void *b,
-                     int64_t rows, const GemmPanels *);
+                     int64_t rows, int64_t elements, const GemmPanels *);
 void pair_report(const PairPlan *, ReportStep *);       /* all but `what` and `temporary` */
 double pair_seconds(const PairPlan *);
 

@@ -172,38 +172,79 @@ static Mat matrix(char *data, int64_t rows, int64_t cols, bool turned)
     return turned ? (Mat){ data, 1, rows ? rows : 1 } : (Mat){ data, cols ? cols : 1, 1 };
 }
 
+/* The whole product by gemm, or by whatever a contraction takes for it. */
+typedef struct Product {
+    DType dt;
+    int64_t m, n, k;
+    int turned;                 /* bits: A, B */
+    Mat a, b;
+    ContractPlan *plan;
+} Product;
+
+static void plan_product(Product *p)
+{
+    ContractOperand operand[2] = { { .labels = 5, .stride = { p->a.rs, 0, p->a.cs } },
+                                   { .labels = 6, .stride = { 0, p->b.cs, p->b.rs } } };
+    Contraction c = { .dtype = p->dt, .semiring = SR_PLUS_TIMES, .labels = 3, .operands = 2,
+                      .extent = { p->m, p->n, p->k }, .operand = operand, .out = 3,
+                      .out_stride = { p->n, 1 } };
+    p->plan = contract_plan(ctx, &c, NULL);
+}
+
+static void run_product(const Product *p, char *to, const GemmPanels *panels)
+{
+    const void *data[] = { p->a.data, p->b.data };
+    Mat c = { to, p->n, 1 };
+    const Blas *blas = blas_open(NULL);
+    if (p->plan && panels)
+        contract_run_panels(ctx, p->plan, to, data, p->m, p->n, panels);
+    else if (p->plan)
+        contract_run(ctx, p->plan, to, data);
+    else if (panels)
+        gemm_panels(ctx, blas, p->dt, p->m, p->n, p->k, p->a, p->b, c, panels);
+    else
+        gemm(ctx, blas, p->dt, p->m, p->n, p->k, p->a, p->b, c);
+}
+
+static void compare(const Product *p, Chain *c, const char *alone, const char *apart, bool chained)
+{
+    Follow f = { .count = p->m, .told = calloc((size_t)p->m + 1, 1) };
+    bool once = true;
+    if (chained && nest_has_rows(c->plan, p->m))
+        f.rows = nest_rows_begin(ctx, c->plan, p->m, c->block[T], c->data);
+    run_product(p, c->block[T], &(GemmPanels){ follow, &f });
+    for (int64_t i = 0; i < p->m && p->n > 0; i++)
+        once &= f.told[i] == 1;
+    bool same = memcmp(c->block[T], f.rows ? apart : alone, chain_bytes(c)) == 0;
+    if (!CHECK(f.wrong == 0) || !CHECK(once) || !CHECK(same))
+        fprintf(stderr, "    %s %lld x %lld x %lld, turned %d, chained %d, planned %d\n",
+                dtype_info(p->dt)->name, (long long)p->m, (long long)p->n, (long long)p->k,
+                p->turned, chained, p->plan != NULL);
+    if (f.rows)
+        nest_rows_end(ctx, f.rows);
+    free(f.told);
+}
+
 static void test_product(DType dt, int64_t m, int64_t n, int64_t k, int turned)
 {
     Chain c = { .dt = dt, .outer = 1, .m = m, .n = n, .with = 1 << BIAS };
+    Product p = { .dt = dt, .m = m, .n = n, .k = k, .turned = turned };
     chain_make(&c);
-    char *a = numbers(dt, m * k), *b = numbers(dt, k * n), *product = c.block[T];
     size_t bytes = chain_bytes(&c);
-    char *apart = malloc(bytes + 1);
-    Mat ma = matrix(a, m, k, turned & 1), mb = matrix(b, k, n, turned >> 1 & 1);
-    gemm(ctx, blas_open(NULL), dt, m, n, k, ma, mb, (Mat){ product, n, 1 });
-    char *alone = malloc(bytes + 1);
-    memcpy(alone, product, bytes);
-    CHECK(nest_run(ctx, c.plan, apart, c.data) == EWT_NONE);
-    for (int chained = 0; chained < 2; chained++) {
-        Follow f = { .count = m, .told = calloc((size_t)m + 1, 1) };
-        if (chained && nest_has_rows(c.plan, m))
-            f.rows = nest_rows_begin(ctx, c.plan, m, product, c.data);
-        gemm_panels(ctx, blas_open(NULL), dt, m, n, k, ma, mb, (Mat){ product, n, 1 },
-                    &(GemmPanels){ follow, &f });
-        if (f.rows)
-            nest_rows_end(ctx, f.rows);
-        CHECK(f.wrong == 0);
-        bool once = true;
-        for (int64_t i = 0; i < m && n > 0; i++)
-            once &= f.told[i] == 1;
-        check_that(once, "every row is told of once", __FILE__, __LINE__);
-        bool same = memcmp(product, f.rows ? apart : alone, bytes) == 0;
-        if (!check_that(same, "the same bits", __FILE__, __LINE__))
-            fprintf(stderr, "    %s %lld x %lld x %lld, turned %d, chained %d\n",
-                    dtype_info(dt)->name, (long long)m, (long long)n, (long long)k, turned,
-                    chained);
-        free(f.told);
+    char *a = numbers(dt, m * k), *b = numbers(dt, k * n);
+    char *alone = malloc(bytes + 1), *apart = malloc(bytes + 1);
+    p.a = matrix(a, m, k, turned & 1);
+    p.b = matrix(b, k, n, turned >> 1 & 1);
+    for (int planned = 0; planned < 2; planned++) {
+        if (planned)
+            plan_product(&p);
+        run_product(&p, c.block[T], NULL);
+        memcpy(alone, c.block[T], bytes);
+        CHECK(nest_run(ctx, c.plan, apart, c.data) == EWT_NONE);
+        compare(&p, &c, alone, apart, false);
+        compare(&p, &c, alone, apart, true);
     }
+    contract_plan_free(ctx, p.plan);
     free(a), free(b), free(apart), free(alone);
     chain_free(&c);
 }
@@ -222,6 +263,9 @@ static void test_products(int rounds)
     test_product(DT_F32, 3000, 512, 256, 2);
     test_product(DT_F64, 3000, 256, 64, 2);
     test_product(DT_F32, 100, 700, 300, 0);
+    for (int k = 2; k <= 24; k += 3)      /* shallow: by our own kernels, in blocks */
+        test_product(k % 2 ? DT_F32 : DT_F64, 12000 + 1000 * k, k % 3 ? 96 : 200, k, k % 4);
+    test_product(DT_F32, 66000, 256, 16, 2);
     test_product(DT_F32, 0, 5, 3, 0);
     test_product(DT_F64, 5, 0, 3, 0);
     test_product(DT_F64, 50, 70, 0, 0);
