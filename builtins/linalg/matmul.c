@@ -115,7 +115,8 @@ void matmul_run(OpCall *c, DType dt, int64_t m, int64_t n, int64_t k, const Matm
     }
     const void *data[] = { a->t->data, b->t->data };
     if (panels)
-        contract_run_panels(&in->ctx, kept->plan, out->data, data, n ? out->size / n : 0, n, panels);
+        contract_run_panels(&in->ctx, kept->plan, out->data, data, n ? out->size / n : 0, n,
+                            panels);
     else
         contract_run(&in->ctx, kept->plan, out->data, data);
 }

@@ -52,8 +52,8 @@ PairPlan *pair_plan(Ctx *, const Contraction *);        /* operands is 1 or 2 */
 PairPlan *pair_plan_bf16(Ctx *, const Contraction *);
 void pair_plan_free(Ctx *, PairPlan *);
 void pair_run(Ctx *, const PairPlan *, void *out, const void *a, const void *b);
-/* pair_run, where each row of the result, which lies dense, is made by itself: tells of rows.
- * False: it is no such plan, and nothing was done. */
+/* pair_run, where the result lies dense and its rows are made some at a time: tells of them. False:
+ * it is no such plan, and nothing was done. Raises `memory`. */
 bool pair_run_panels(Ctx *, const PairPlan *, void *out, const void *a, const void *b,
                      int64_t rows, int64_t elements, const GemmPanels *);
 void pair_report(const PairPlan *, ReportStep *);       /* all but `what` and `temporary` */

@@ -18,8 +18,8 @@ void nest_plan_free(Ctx *, NestPlan *);
 EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
 /* ---- some rows at a time ----
  * A plan of elementwise operations alone, over a dense result of `rows` rows (its leading axes,
- * which may be joined with others), run over ranges of them while a load is still being made:
- * rows [from, to) want that load's rows [from, to) and have the bits of nest_run. */
+ * which may be joined with others), run over ranges of them while a load is still being made: rows
+ * [from, to) want that load's rows [from, to), and have the bits of nest_run. */
 typedef struct StageRows NestRows;
 bool nest_has_rows(const NestPlan *, int64_t rows);
 /* Only where nest_has_rows. out and data: as of nest_run, and theirs until the end; of a load with

@@ -10,7 +10,7 @@
 
 static Ctx ctx_storage[2], *ctx = &ctx_storage[0];
 
-enum { SLOTS = 40, WORK = 60000 };
+enum { SLOTS = 160, WORK = 60000 };
 
 /* A nest in the making, and its data. */
 typedef struct Case {
@@ -18,6 +18,7 @@ typedef struct Case {
     char *block[SLOTS];             /* what is freed */
     const void *data[SLOTS];
     bool floats;                    /* any value; else small whole numbers, whose sums are exact */
+    bool rows;                      /* loads lie dense or are the same in every row */
     int64_t size;
 } Case;
 
@@ -104,6 +105,25 @@ static void random_strides(const Nest *n, int64_t *stride, int64_t *count, int64
     }
 }
 
+/* Dense, or one row for all. */
+static void row_strides(const Nest *n, int64_t *stride, int64_t *count, int64_t *start)
+{
+    int last = n->indices - 1;
+    int64_t step = pick(3) ? 1 : pick(2) ? 2 : -1, extent = n->index[last].extent;
+    *count = 1;
+    *start = 0;
+    if (pick(2)) {
+        for (int i = last; i >= 0; i--) {
+            stride[i] = *count;
+            *count *= n->index[i].extent;
+        }
+        return;
+    }
+    stride[last] = step;
+    *count = extent ? 1 + (extent - 1) * (step < 0 ? -step : step) : 1;
+    *start = step < 0 ? *count - 1 : 0;
+}
+
 static void add_gather(Case *c, NestLoad *load, int64_t *count)
 {
     int slot = nest_slot(c->n);
@@ -124,8 +144,11 @@ static int random_load(Case *c, DType dt)
     int slot = nest_slot(c->n);
     NestLoad *load = nest_load_new(ctx, c->n, slot, dt, "A");
     int64_t count, start;
-    random_strides(c->n, load->stride, &count, &start);
-    for (int g = pick(6) == 0 ? 1 + pick(2) : 0; g > 0; g--)
+    if (c->rows)
+        row_strides(c->n, load->stride, &count, &start);
+    else
+        random_strides(c->n, load->stride, &count, &start);
+    for (int g = !c->rows && pick(6) == 0 ? 1 + pick(2) : 0; g > 0; g--)
         add_gather(c, load, &count);
     fill(c, slot, dt, count, start);
     return nest_load(ctx, c->n);
@@ -334,6 +357,17 @@ static void test_elementwise(void)
     end(&c);
 }
 
+/* x[i,j] + b[j]: strips of several rows. */
+static void test_short_rows(void)
+{
+    Case c;
+    begin(&c, 2 + pick(2), 0, WORK);
+    c.floats = c.rows = true;
+    c.n->root = random_tree(&c, random_dtype(), 1 + pick(4), 14);
+    compare(&c, true);
+    end(&c);
+}
+
 static int random_reduction(Case *c, uint64_t bound, int indices)
 {
     DType dt = random_dtype();
@@ -510,6 +544,7 @@ int main(int argc, char **argv)
     test_large(DT_I32);
     for (int i = 0; i < rounds; i++) {
         test_elementwise();
+        test_short_rows();
         test_reduction();
     }
     for (int k = 0; k < 2; k++) {
