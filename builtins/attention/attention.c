@@ -62,10 +62,10 @@ static Run run_begin(Asked *a, bool back)
                          : attention_bytes(&a->job, r.threads);
     r.memory = op_keep(c, tensor_new(&c->in->ctx, DT_U8, 1, &bytes));
     if (heard_on(c->in)) {
-        char text[32];
+        char text[64];
+        attention_text(text, sizeof text, bytes);
         heard_kernel(c->in, back ? "tiled attention, backward" : "tiled attention", NULL);
-        explain_note(c->in, "attention", "tiled, %d×%d blocks, %s", ATTENTION_QUERIES,
-                     ATTENTION_KEYS, mem_bytes_text(text, (double)bytes));
+        explain_note(c->in, "attention", "%s", text);
         explain_flops(c->in, work_of(a, back, pairs_seen(a)), NULL);
     }
     return r;

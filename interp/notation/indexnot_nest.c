@@ -372,10 +372,11 @@ void ix_plan_fill(IxBind *b, IxPlan *p, const IxNode *root, IxInstance *of, cons
         made = ix_table_root(b, root, of, made);
     p->nest->root = made;
     p->dtype = (DType)p->nest->node[made].dtype;
+    p->run = nest_plan_knowing(ctx, p->nest, b->cell);
     for (int i = 0; i < p->slots; i++)
-        if (p->slot[i].kind == IXV_LEAF && (b->make.values >> (i < 63 ? i : 63) & 1))
+        if (p->slot[i].kind == IXV_LEAF &&
+            ((b->make.values >> (i < 63 ? i : 63) & 1) || nest_relies(p->run, i)))
             b->matters[p->slot[i].from] = 1;
-    p->run = nest_plan(ctx, p->nest, NULL);
     b->target = target;
     b->make = make;
     b->cell = cell;

@@ -60,6 +60,8 @@ void explain_steps(Interp *in, const Report *r)
     double flops = 0, copied = 0;
     explain_pause(in);
     char label[24] = "step", how[96] = "", text[48];
+    if (r->attention[0])
+        explain_note(in, "attention", "%s", r->attention);
     for (int i = 0; i < r->steps; i++) {
         const ReportStep *s = &r->step[i];
         if (r->steps > 1)

@@ -2,7 +2,10 @@
  * what a block gives does not depend on who takes it. */
 #include "kernels/attention/attention_kernels.h"
 #include "kernels/tensor/cpu.h"
+#include "core/base/mem.h"
 #include "core/memory/pool.h"
+
+#include <stdio.h>
 
 /* Backward, the bytes of turned operands of so many heads at once. */
 enum { HEADS_BYTES = 24 << 20 };
@@ -54,6 +57,13 @@ static void run_blocks(Job *job, int threads, int64_t heads, int64_t blocks,
     if (job->count == 1)
         threads = 1;
     pool_for(job->ctx, threads, 1, take_blocks, job);
+}
+
+void attention_text(char *out, size_t cap, int64_t bytes)
+{
+    char text[32];
+    snprintf(out, cap, "tiled, %d×%d blocks, %s", ATTENTION_QUERIES, ATTENTION_KEYS,
+             mem_bytes_text(text, (double)bytes));
 }
 
 /* ---- forward ---- */

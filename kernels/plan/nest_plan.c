@@ -123,7 +123,7 @@ static void extract_indices(const Nest *from, Nest *n, uint64_t axes, uint64_t i
     n->out_rank = __builtin_popcountll(axes);
 }
 
-static const Nest *extract(Planner *p, int x, uint64_t axes, const bool *used, uint64_t indices)
+static Nest *extract(Planner *p, int x, uint64_t axes, const bool *used, uint64_t indices)
 {
     Arena *arena = &p->plan->arena;
     const Nest *from = p->n;
@@ -153,6 +153,13 @@ static const Nest *extract(Planner *p, int x, uint64_t axes, const bool *used, u
     }
     n->root = at[x];
     return n;
+}
+
+Nest *plan_extract(Planner *p, int x, uint64_t axes)
+{
+    bool *used = arena_alloc(&p->plan->arena, (size_t)p->n->nodes + 1);
+    uint64_t indices = mark_used(p->n, x, used);
+    return extract(p, x, axes, used, indices);
 }
 
 /* The stage reads what its result overwrites, at other places. */
@@ -224,7 +231,7 @@ static void find_lives(NestPlan *plan)
 static void find_straight(NestPlan *plan)
 {
     const PlanStep *s = plan->step;
-    if (plan->steps != 1 || s->fold_in)
+    if (plan->steps != 1 || s->fold_in || s->attention)
         return;
     plan->contract = s->contract;
     plan->stage = s->stage;
@@ -234,7 +241,7 @@ static void find_straight(NestPlan *plan)
 }
 
 static void plan_nest(Ctx *ctx, NestPlan *plan, const Nest *nest, const int64_t *out_stride,
-                      bool block)
+                      bool block, const void *const *known)
 {
     Planner p = { .ctx = ctx, .plan = plan };
     int64_t step = 1;
@@ -247,6 +254,9 @@ static void plan_nest(Ctx *ctx, NestPlan *plan, const Nest *nest, const int64_t 
     }
     plan->slots = nest->slots;
     plan->root = nest->root;
+    plan->known = known;
+    plan->relied = arena_alloc(&plan->arena, (size_t)nest->slots + 1);
+    memset(plan->relied, 0, (size_t)nest->slots + 1);
     plan->nest = mem_zalloc(ctx, sizeof *plan->nest);
     copy_nest(ctx, plan->nest, nest);
     if (size == 0)
@@ -264,18 +274,25 @@ static void plan_nest(Ctx *ctx, NestPlan *plan, const Nest *nest, const int64_t 
     find_straight(plan);
 }
 
-NestPlan *plan_make(Ctx *ctx, const Nest *nest, const int64_t *out_stride, bool block)
+static NestPlan *make(Ctx *ctx, const Nest *nest, const int64_t *out_stride, bool block,
+                      const void *const *known)
 {
     NestPlan *plan = mem_zalloc(ctx, sizeof *plan);
     ErrFrame frame;
     arena_init(&plan->arena, ctx);
     if (ERR_TRY(ctx, &frame)) {
-        plan_nest(ctx, plan, nest, out_stride, block);
+        plan_nest(ctx, plan, nest, out_stride, block, known);
         ERR_END(ctx, &frame);
+        plan->known = NULL;
         return plan;
     }
     nest_plan_free(ctx, plan);
     err_rethrow(ctx);
+}
+
+NestPlan *plan_make(Ctx *ctx, const Nest *nest, const int64_t *out_stride, bool block)
+{
+    return make(ctx, nest, out_stride, block, NULL);
 }
 
 /* The result's elements and the values of every index: more would overflow whatever walks them. */
@@ -300,6 +317,17 @@ NestPlan *nest_plan(Ctx *ctx, const Nest *nest, const int64_t *out_stride)
     return plan_make(ctx, nest, out_stride, false);
 }
 
+NestPlan *nest_plan_knowing(Ctx *ctx, const Nest *nest, const void *const *known)
+{
+    check_counts(ctx, nest);
+    return make(ctx, nest, NULL, false, known);
+}
+
+bool nest_relies(const NestPlan *plan, int slot)
+{
+    return plan->relied[slot];
+}
+
 void nest_plan_free(Ctx *ctx, NestPlan *plan)
 {
     if (!plan)
@@ -311,6 +339,8 @@ void nest_plan_free(Ctx *ctx, NestPlan *plan)
             contract_plan_free(ctx, plan->step[i].contract);
         if (plan->step[i].stage)
             nest_stage_free(ctx, plan->step[i].stage);
+        if (plan->step[i].attention)
+            plan_attention_free(ctx, &plan->step[i]);
     }
     nest_free(ctx, plan->nest);
     arena_free(&plan->arena);
@@ -353,6 +383,8 @@ static EwTrouble run_step(Ctx *ctx, const PlanStep *s, const void **slot)
     const void *few[8];
     if (s->stage)
         return nest_stage_run(ctx, s->stage, (void *)slot[s->out], slot);
+    if (s->attention)
+        return plan_attention_run(ctx, s, slot);
     if (s->fold_in)
         plan_fold_run(ctx, s, (void *)slot[s->out], slot[s->input[0]]);
     else if (s->inputs <= 8)
@@ -511,8 +543,10 @@ void nest_rows_end(Ctx *ctx, NestRows *r)
 
 static double step_seconds(const PlanStep *s)
 {
-    return s->contract ? contract_seconds(s->contract) : s->stage ? nest_stage_seconds(s->stage)
-                                                                  : plan_fold_seconds(s);
+    return s->contract    ? contract_seconds(s->contract)
+           : s->stage     ? nest_stage_seconds(s->stage)
+           : s->attention ? plan_attention_seconds(s)
+                          : plan_fold_seconds(s);
 }
 
 double nest_seconds(const NestPlan *p)

@@ -12,13 +12,14 @@
 
 typedef struct PlanStep {
     ContractPlan *contract;         /* either this … */
-    NestStage *stage;               /* … or this, or a fold of the tensor fold_in */
+    NestStage *stage;               /* … or this, or attention, or a fold of the tensor fold_in */
+    struct PlanAttention *attention;
     Tensor *fold_in, *fold_out;     /* without data */
     RedOp fold;
     uint64_t fold_axes;
-    int node;                       /* of a fold, for its text */
+    int node;                       /* of a fold or attention, for its text */
     int out;                        /* slot written */
-    int inputs;                     /* of a contraction or fold: slots of its operands */
+    int inputs;                     /* slots of the operands, but of a stage */
     int *input;
     int *factor;                    /* and their nodes; what is reduced and how, for its text */
     Semiring semiring;
@@ -47,6 +48,9 @@ struct NestPlan {
     Nest *nest;                     /* copy of the caller's, with the nodes of the planner */
     int slots, root;                /* of the caller's */
     int64_t out_stride[NEST_INDICES];
+    const void *const *known;       /* while it is made: consts by slot, or NULL */
+    bool *relied;                   /* slots of consts that decided something */
+    char full[REPORT_TEXT];         /* attention that is not run by tiles: why; "": there is none */
     Arena arena;                    /* inputs, names, values, extracted nests */
 };
 
@@ -111,6 +115,19 @@ bool plan_fold(Planner *, int x, PlanTarget *);
 void plan_fold_run(Ctx *, const PlanStep *, void *out, const void *data);
 double plan_fold_seconds(const PlanStep *);
 
+/* ---- nest_plan_attention.c: attention by tiles ---- */
+bool plan_attends(Planner *, int x);                   /* x is run by tiles */
+/* An equal node in which factors stand outside that the tiles do not have; -1: x is none of these. */
+int plan_attention_split(Planner *, int x);
+/* Adds the steps that put x there; false: it is none of these. */
+bool plan_attention(Planner *, int x, PlanTarget *);
+EwTrouble plan_attention_run(Ctx *, const PlanStep *, const void **slot);
+void plan_attention_free(Ctx *, PlanStep *);
+double plan_attention_seconds(const PlanStep *);
+void plan_attention_report(const NestPlan *, const PlanStep *, ReportStep *);
+/* `tiled, …`, as `explain` says it of the row. */
+void plan_attention_text(const PlanStep *, char *out, size_t cap);
+
 /* ---- nest_plan_rows.c: blocks of rows that stay in cache ---- */
 /* Plans the nest so, if it is one of those; *whole: it is, and small enough for one block. */
 bool plan_rows(Ctx *, NestPlan *, bool *whole);
@@ -125,6 +142,10 @@ void plan_rows_report(const NestPlan *, const void *const *data, Report *);
 /* ---- nest_plan_same.c ---- */
 /* Equal but for the names of indices. */
 bool plan_same(Planner *, int x, int y);
+/* A number that is known when the plan is made, which is then for this number only. */
+bool plan_known(Planner *, int x, double *number);
+/* The same where index `from`, which x depends on, is called `to`, and all others keep theirs. */
+bool plan_same_as(Planner *, int x, int y, int from, int to);
 /* The value equal to x but for the names of its indices: its strides for x's; false: none. */
 bool plan_find_value(Planner *, int x, PlanValue *found);
 
@@ -133,6 +154,8 @@ bool plan_find_value(Planner *, int x, PlanValue *found);
 NestPlan *plan_make(Ctx *, const Nest *, const int64_t *out_stride, bool block);
 PlanStep *plan_add_step(Planner *, int out);
 void plan_add_stage(Planner *, int x, const PlanTarget *);
+/* A nest of x alone, whose axes are these indices in order; in the plan's arena. */
+Nest *plan_extract(Planner *, int x, uint64_t axes);
 
 /* ---- nest_plan_report.c ---- */
 

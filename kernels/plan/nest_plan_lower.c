@@ -226,6 +226,11 @@ static int lower_node(Planner *p, int x, uint64_t loops, bool inside)
 {
     NestNode node = p->n->node[x];
     PlanValue v;
+    if (plan_attends(p, x))
+        return plan_keep(p, x);
+    int split = plan_attention_split(p, x);
+    if (split >= 0)
+        return plan_lower(p, split, loops, inside);
     if (node.kind == NEST_REDUCE)
         return lower_reduce(p, x, loops, inside);
     if (node.kind != NEST_EW && node.kind != NEST_CAST)
@@ -284,8 +289,15 @@ void plan_value(Planner *p, int x, PlanTarget *t)
         plan_remember(p, x, t->slot, t->stride);
         return;
     }
+    if (node.free == t->axes && plan_attention(p, x, t)) {
+        plan_remember(p, x, t->slot, t->stride);
+        return;
+    }
     p->target = t;
-    if (node.kind == NEST_REDUCE && node.free == t->axes) {
+    int split = node.free == t->axes ? plan_attention_split(p, x) : -1;
+    if (split >= 0) {
+        y = plan_lower(p, split, t->axes, false);
+    } else if (node.kind == NEST_REDUCE && node.free == t->axes) {
         y = plan_contraction(p, x, true);
         y = y >= 0 ? y : rebuild_reduce(p, node, t->axes);
     } else {

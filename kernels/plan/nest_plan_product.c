@@ -113,7 +113,7 @@ static void take_apart(Planner *p, Product *q, int x)
         int arg = node.arg[1];
         take_apart(p, q, node.arg[0]);
         add(p, &q->factor, nest_ew(p->ctx, p->n, EW_NEGATIVE, q->dtype, &arg, 1));
-    } else if (inner_sum(q, &node, 0)) {
+    } else if (inner_sum(q, &node, 0) && !plan_attends(p, x)) {
         q->bound |= node.bound;
         take_apart(p, q, node.arg[0]);
     } else if (counted_and(p, q, &node) || half_product(p, q, &node)) {

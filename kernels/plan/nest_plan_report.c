@@ -270,6 +270,15 @@ static void report_fold(const NestPlan *p, const PlanStep *s, const char *name, 
     r->seconds = plan_fold_seconds(s);
 }
 
+static void report_attention(const NestPlan *p, const PlanStep *s, const char *name,
+                             const void *const *data, ReportStep *r)
+{
+    Text t = { .at = r->what, .cap = sizeof r->what, .n = p->nest, .data = data };
+    put_left(&t, name, p->nest->node[s->node].free);
+    put_node(&t, s->node, LOOSE);
+    plan_attention_report(p, s, r);
+}
+
 /* ---- the nest as it stands ---- */
 
 static double shared_work(const Nest *n, int x, double *memo)
@@ -306,9 +315,13 @@ void nest_report(const NestPlan *p, const void *const *data, Report *r)
 {
     if (p->rows)
         plan_rows_report(p, data, r);
+    if (p->full[0])
+        memcpy(r->attention, p->full, sizeof p->full);
     for (int i = 0; i < p->steps; i++) {
         const PlanStep *s = &p->step[i];
         bool temp = s->out > p->slots;
+        if (s->attention)
+            plan_attention_text(s, r->attention, sizeof r->attention);
         const PlanTemp *t = temp ? &p->temp[s->out - p->slots - 1] : NULL;
         const char *name = t ? t->name : p->nest->result[0] ? p->nest->result : "result";
         if (s->contract) {
@@ -322,6 +335,8 @@ void nest_report(const NestPlan *p, const void *const *data, Report *r)
         ReportStep *step = report_add(r);
         if (s->fold_in)
             report_fold(p, s, name, step);
+        else if (s->attention)
+            report_attention(p, s, name, data, step);
         else
             report_stage(s, name, data, step);
         if (t && t->first == i)

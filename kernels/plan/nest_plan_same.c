@@ -7,6 +7,7 @@
 /* Indices of the new node onto those of the known one. */
 typedef struct Renaming {
     const Nest *n;
+    Planner *knows;                 /* consts may be the same number; NULL: one slot only */
     int8_t to[NEST_INDICES];        /* -1: not known yet */
     uint64_t taken;
 } Renaming;
@@ -77,6 +78,13 @@ static bool same_bound(Renaming *r, const NestNode *x, const NestNode *y)
     return true;
 }
 
+static bool same_const(const Renaming *r, int a, int b)
+{
+    double x, y;
+    return r->n->node[a].slot == r->n->node[b].slot ||
+           (r->knows && plan_known(r->knows, a, &x) && plan_known(r->knows, b, &y) && x == y);
+}
+
 static bool same_value(Renaming *r, int a, int b, int depth)
 {
     const NestNode *x = &r->n->node[a], *y = &r->n->node[b];
@@ -84,7 +92,7 @@ static bool same_value(Renaming *r, int a, int b, int depth)
         x->args != y->args || depth > 64)
         return false;
     if (x->kind == NEST_CONST)
-        return x->slot == y->slot;
+        return same_const(r, a, b);
     if (x->kind == NEST_LOAD)
         return same_load(r, x, y);
     if (x->kind == NEST_INDEX) {
@@ -104,6 +112,20 @@ bool plan_same(Planner *p, int x, int y)
     return plan_fact(p, x)->cost <= 200 &&
            __builtin_popcountll(p->n->node[x].free) == __builtin_popcountll(p->n->node[y].free) &&
            same_value(&r, x, y, 0);
+}
+
+bool plan_same_as(Planner *p, int x, int y, int from, int to)
+{
+    Renaming r = { .n = p->n, .knows = p };
+    memset(r.to, -1, sizeof r.to);
+    if (plan_fact(p, x)->cost > 200)
+        return false;
+    for (uint64_t s = p->n->node[x].free; s; s &= s - 1) {
+        int i = __builtin_ctzll(s);
+        r.to[i] = (int8_t)(i == from ? to : i);
+        r.taken |= UINT64_C(1) << r.to[i];
+    }
+    return same_value(&r, x, y, 0);
 }
 
 static bool identical(const PlanValue *v, int x, PlanValue *found)

@@ -10,6 +10,10 @@ typedef struct NestPlan NestPlan;
 
 /* out_stride: of the result per axis; NULL: contiguous. The nest is copied. Raises `memory`. */
 NestPlan *nest_plan(Ctx *, const Nest *, const int64_t *out_stride);
+/* Consts may be known by then (data by slot; NULL: not known): a plan that depends on the number of
+ * one says so, and is good for this number only. */
+NestPlan *nest_plan_knowing(Ctx *, const Nest *, const void *const *known);
+bool nest_relies(const NestPlan *, int slot);
 void nest_plan_free(Ctx *, NestPlan *);
 /* data: `slots` pointers. The result has the root's dtype; its memory may be that of a load only if
  * that load has the result's strides in every index and no gather. Trouble of integer operations as

@@ -34,6 +34,7 @@ typedef struct Report {
     int steps;                   /* REPORT_STEPS at most; `more` were left out */
     int more;
     ReportStep step[REPORT_STEPS];
+    char attention[REPORT_TEXT]; /* which way it ran, where the formula is one; "" */
     double naive_flops;          /* of the one nest over all indices */
     double search_seconds;       /* spent on finding the order */
 } Report;
