@@ -117,7 +117,7 @@ double plan_fold_seconds(const PlanStep *);
 
 /* ---- nest_plan_attention.c: attention by tiles ---- */
 bool plan_attends(Planner *, int x);                   /* x is run by tiles */
-/* An equal node in which factors stand outside that the tiles do not have; -1: x is none of these. */
+/* An equal node in which factors stand outside that the tiles do not have; -1: x is none. */
 int plan_attention_split(Planner *, int x);
 /* Adds the steps that put x there; false: it is none of these. */
 bool plan_attention(Planner *, int x, PlanTarget *);

@@ -40,8 +40,8 @@ static void tell_full(const PlanScores *f, const char *why)
     NestPlan *plan = f->p->plan;
     uint64_t queries = f->query >= 0 ? UINT64_C(1) << f->query
                                      : f->seen & ~(UINT64_C(1) << f->key);
-    snprintf(plan->full, sizeof plan->full, "full scores %.0f×%lld, because %s",
-             plan_size(f->p->n, queries), (long long)extent(f, f->key), why);
+    snprintf(plan->full, sizeof plan->full, "full scores %lld×%lld, because %s",
+             (long long)plan_size(f->p->n, queries), (long long)extent(f, f->key), why);
 }
 
 static bool look(PlanScores *f, Planner *p, int x)

@@ -24,7 +24,7 @@ typedef struct PlanScores {
     Planner *p;
     int value;                      /* the node that it is */
     int key;                        /* the index of keys */
-    uint64_t depth;                 /* what queries and keys are summed over, one bit; 0: not found */
+    uint64_t depth;                 /* what queries and keys are summed over; 0: not found */
     uint64_t seen;                  /* indices that weights depend on */
     int scores, sum;                /* what exp is taken of; the reduction below */
     DType real;                     /* what is counted in */
@@ -42,8 +42,8 @@ typedef struct PlanScores {
     uint64_t heads;
 } PlanScores;
 
-/* A bias that goes with queries and keys is made for a slab of queries at a time: a nest of its own,
- * in which each pointer to data is one slot, moved by `shift` bytes per query. */
+/* A bias that goes with queries and keys is made for a slab of queries at a time: a nest of its
+ * own, in which each pointer to data is one slot, moved by `shift` bytes per query. */
 typedef struct PlanSlab {
     NestPlan *whole, *rest;         /* of `rows` queries; of those that are left over, or NULL */
     int64_t rows, rest_rows;

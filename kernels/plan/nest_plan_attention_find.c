@@ -1,6 +1,6 @@
-/* Attention found in a nest: sum[j] exp(S[i,j]) / (sum[m] exp(S[i,m])) * V[j,e], where S is a sum of
- * products of queries and keys, with a scale, with what is added to it, with a largest score taken
- * off or not, with masks. The sum below may stand inside of the other or outside. */
+/* Attention found in a nest: sum[j] exp(S[i,j]) / (sum[m] exp(S[i,m])) * V[j,e], where S is a sum
+ * of products of queries and keys, with a scale, with what is added to it, with a largest score
+ * taken off or not, with masks. The sum below may stand inside of the other or outside. */
 #include "kernels/plan/nest_plan_attention.h"
 #include "kernels/cast/tensor_cast.h"
 
