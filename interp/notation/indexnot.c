@@ -217,8 +217,10 @@ static Value bind_checked(IxBind *b)
     ix_collect(b, tree->root, whole);
     ix_infer(b);
     ix_bounds(b);
-    if (by_tensors(b))
+    if (by_tensors(b)) {
+        ix_tell_scores(b, tree->root, whole);
         return ix_exact(b, tree->root, whole);
+    }
     for (int i = 0; i < tree->out_rank; i++)
         axes[i] = i;
     ix_plan_fill(b, b->plan, tree->root, whole, axes, tree->out_rank, false);

@@ -9,6 +9,7 @@
  *   indexnot_access.c   elements of tensors: strides, wrapped copies, gather tables
  *   indexnot_error.c    errors about values, with the places of both sides
  *   indexnot_exact.c    the tree by whole-tensor operations: rationals, and a second opinion
+ *   indexnot_attention.c  what `explain` says there of the formula of attention
  *   indexnot_notice.c   the notice about a nan out of plain numbers
  *   indexnot.c          running, and the plans kept per node
  *
@@ -415,6 +416,9 @@ const void *ix_slot_data(const IxPlan *, const IxSlot *, const Value *base, cons
 
 /* indexnot_exact.c: the whole notation by operations on tensors. */
 Value ix_exact(IxBind *, const IxNode *root, IxInstance *);
+
+/* indexnot_attention.c: before that, of the formula of attention. */
+void ix_tell_scores(IxBind *, const IxNode *root, IxInstance *);
 
 /* indexnot_autocast.c: what `autocast F` does here. */
 bool ix_contracts(const IxNode *);                  /* a sum of products: two factors at least */

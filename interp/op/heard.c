@@ -111,6 +111,18 @@ void explain_note(Interp *in, const char *label, const char *fmt, ...)
     va_end(args);
 }
 
+void explain_note_next(Interp *in, const char *label, const char *fmt, ...)
+{
+    va_list args;
+    if (!explain_on(in) || in->explain->depth)
+        return;
+    char *to = in->explain->next;
+    int n = snprintf(to, sizeof in->explain->next, "  %-9s ", label);
+    va_start(args, fmt);
+    c_vsnprintf(to + n, sizeof in->explain->next - (size_t)n, fmt, args);
+    va_end(args);
+}
+
 void explain_routine(Interp *in, const char *routine, const char *library, const char *fmt, ...)
 {
     va_list args;
@@ -404,6 +416,9 @@ static void record_begin(const OpCall *c)
         buf_puts(&e->head, e->name);
         put_operands(&e->head, c);
     }
+    if (x->next[0])
+        buf_printf(&e->notes, "%s\n", x->next);
+    x->next[0] = 0;
     for (int i = 0; i < c->count; i++)
         e->read += v_bytes(c->args[i]);
     x->depth = 1;

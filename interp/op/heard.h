@@ -76,6 +76,7 @@ struct Explain {
     bool explains, words;           /* it is an `explain`; it or one above is */
     /* 1: inside an operation that it hears, with its record in `now` */
     int depth;
+    char next[200];                 /* a line that the next record begins with; "" */
     Heard now;
     /* when the clock stopped, 0 if it runs; how long it stood still */
     double paused, hidden;
@@ -135,6 +136,9 @@ static inline bool explain_on(const Interp *in)
 
 /* A line `label  text` of the running operation. Operations that it calls itself add to it. */
 void explain_note(Interp *, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same of the operation that runs next, from outside of any: what comes is a formula's. */
+void explain_note_next(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* What computes it, as heard_kernel has it, for listeners without words too where no kernel is
  * known yet; and the line `routine`, which is the kernel's text where fmt is NULL. */
