@@ -37,5 +37,6 @@ struct Scope;
 Value op_format_attention(OpCall *, struct Scope *);
 Value op_format_attention_lse(OpCall *, struct Scope *);
 Value op_format_attention_back(OpCall *, struct Scope *);
+void attention_before_rule(Interp *, const Op *, const Value *args, bool forward);
 
 #endif

@@ -13,6 +13,15 @@
 /* From so many bytes on a notice says that all scores are there at once. */
 enum { MANY = 16 << 20 };
 
+static void notify(Interp *in, const char *row, int64_t n, int64_t m, double bytes,
+                   const char *because)
+{
+    char text[32];
+    if (bytes >= MANY)
+        notice(in, "%s makes all %lld×%lld scores, %s: %s", row, (long long)n, (long long)m,
+               mem_bytes_text(text, bytes), because);
+}
+
 /* The formula of that name on all arguments; a parameter that was not given is none. */
 static Value full(OpCall *c, const Places *at, const char *formula, const char *because)
 {
@@ -27,11 +36,7 @@ static Value full(OpCall *c, const Places *at, const char *formula, const char *
     if (explain_on(in))
         explain_note(in, "attention", "full scores %lld×%lld, because %s", (long long)n,
                      (long long)m, because);
-    if (bytes >= MANY) {
-        char text[32];
-        notice(in, "%s makes all %lld×%lld scores, %s: %s", c->op->name, (long long)n,
-               (long long)m, mem_bytes_text(text, bytes), because);
-    }
+    notify(in, c->op->name, n, m, bytes, because);
     return call_value(in, gradient_function(in, formula), args, c->count);
 }
 
@@ -71,4 +76,25 @@ Value op_format_attention_lse(OpCall *c, Scope *s)
 Value op_format_attention_back(OpCall *c, Scope *s)
 {
     return in_format(c, s, &attention_back_places, "_attention_back");
+}
+
+/* ---- derivatives that go by the formula ---- */
+/* Forward mode, and the gradient of a gradient: the rules in tangents.ric and rules.ric. */
+void attention_before_rule(Interp *in, const Op *op, const Value *args, bool forward)
+{
+    bool back = op->run == op_run_attention_back;
+    Value q = v_plain(args[back ? attention_back_places.q : attention_places.q]);
+    Value k = v_plain(args[back ? attention_back_places.k : attention_places.k]);
+    if ((!forward && !back) || q.tag != V_TENSOR || k.tag != V_TENSOR || q.tensor->rank < 2 ||
+        k.tensor->rank < 2)
+        return;
+    const char *because = forward ? "derivatives forward go by the formula"
+                                  : "the gradient of a gradient goes by the formula";
+    int64_t d = q.tensor->dims[q.tensor->rank - 1], n = q.tensor->dims[q.tensor->rank - 2];
+    int64_t m = k.tensor->dims[k.tensor->rank - 2];
+    explain_note_next(in, "attention", "full scores %lld×%lld, because %s", (long long)n,
+                      (long long)m, because);
+    double heads = d && n ? (double)q.tensor->size / (double)d / (double)n : 0;
+    notify(in, "attention", n, m,
+           heads * (double)n * (double)m * dtype_info(q.tensor->dtype)->bytes, because);
 }

@@ -121,6 +121,8 @@ static Value run_function(Interp *in, const Tape *t, const Rule *rule, const Op 
 {
     Value *mark = in->sp;
     refuse_others(in, t, rule, op, args, count);
+    if (op->before_rule)
+        op->before_rule(in, op, below, true);
     for (int i = 0; i < rule->forward.params; i++) {
         const RuleParam *p = &rule->forward.param[i];
         switch ((RuleWhat)p->what) {

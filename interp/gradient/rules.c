@@ -595,6 +595,19 @@ static Value given(Interp *in, const Op *op, Value all, const TapeOperand *o)
     return o->item >= 0 ? item_of(v, o->item) : v;
 }
 
+static void say_before(Interp *in, const Rule *rule, const Op *op, const Value *args)
+{
+    Value of_row[RULE_PARAMS];
+    for (int i = 0; i < RULE_PARAMS; i++)
+        of_row[i] = v_undef();
+    for (int i = 0; i < rule->back.params; i++) {
+        const RuleParam *p = &rule->back.param[i];
+        if (p->what == PARAM_VALUE && p->arg >= 0 && p->arg < RULE_PARAMS)
+            of_row[p->arg] = args[i];
+    }
+    op->before_rule(in, op, of_row, false);
+}
+
 static void function_back(Interp *in, Rule *rule, const Tape *t, const Entry *e, Value w,
                           Value *out)
 {
@@ -607,6 +620,8 @@ static void function_back(Interp *in, Rule *rule, const Tape *t, const Entry *e,
         default: args[i] = t->keep[kept++]; break;
         }
     }
+    if (e->op->before_rule)
+        say_before(in, rule, e->op, args);
     Value all = call_rule(in, rule->back.function, args, rule->back.params);
     v_push(in, all);
     for (int i = 0; i < (int)e->operands; i++) {

@@ -148,6 +148,9 @@ struct Op {
                                  * no derivative: " */
     /* a row that a tape records in its place: the first of what that gives is the result */
     const char *recorded_as;
+    /* before a rule of it runs, forward or backward: args as the row has them, those that the rule
+     * did not want undefined. NULL: there is nothing to say */
+    void (*before_rule)(struct Interp *, const Op *, const Value *args, bool forward);
     const char *flops;      /* "n", "2mnk", "2/3 n^3": formula in the sizes */
     /* OPC_EW: what |error| of a float result is at most, in units in the last place of the right
      * one (f64 and f32; narrower formats round f32 once more); 0.5: correctly rounded */

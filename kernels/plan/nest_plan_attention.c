@@ -101,11 +101,40 @@ static const NestLoad *plain_load(const PlanScores *f, int x)
     return node->kind == NEST_LOAD && !load->gathers ? load : NULL;
 }
 
+/* Rows one after the other, head by head. */
+static void lay_rows(const PlanScores *f, uint64_t axes, int row, int col, int64_t *stride)
+{
+    uint64_t rows = row < 0 ? 0 : UINT64_C(1) << row, cols = col < 0 ? 0 : UINT64_C(1) << col;
+    const uint64_t order[3] = { axes & cols, axes & rows, axes & ~(rows | cols) };
+    int64_t step = 1;
+    for (int k = 0; k < 3; k++)
+        for (uint64_t s = order[k]; s; s &= s - 1) {
+            stride[__builtin_ctzll(s)] = step;
+            step *= extent(f, __builtin_ctzll(s));
+        }
+}
+
+/* As plan_keep, in rows. */
+static int keep_rows(PlanScores *f, int x, int row, int col)
+{
+    Planner *p = f->p;
+    PlanValue v;
+    if (!plan_find_value(p, x, &v)) {
+        PlanTarget t = { .axes = at(f, x)->free, .dtype = (DType)at(f, x)->dtype,
+                         .stride = v.stride };
+        v.node = x;
+        v.slot = t.slot = plan_temp(p, t.axes, t.dtype, v.stride);
+        lay_rows(f, t.axes, row, col, v.stride);
+        plan_value(p, x, &t);
+    }
+    return plan_load_node(p, &v, plan_slot_name(p, v.slot));
+}
+
 /* The node in memory, as it lies there or computed first. */
 static AttentionMat in_memory(PlanScores *f, int x, int row, int col, int *slot)
 {
     if (!plain_load(f, x))
-        x = plan_keep(f->p, x);
+        x = keep_rows(f, x, row, col);
     const NestLoad *load = plain_load(f, x);
     *slot = load->slot;
     return matrix(f, load->stride, row, col);
@@ -240,14 +269,7 @@ static void choose_place(PlanScores *f, const PlanTarget *t, PlanValue *v)
     if (fits(f, t))
         return;
     v->slot = plan_temp(f->p, t->axes, t->dtype, v->stride);
-    int64_t step = extent(f, f->column);
-    v->stride[f->column] = 1;
-    v->stride[f->query] = step;
-    step *= extent(f, f->query);
-    for (uint64_t h = f->heads; h; h &= h - 1) {
-        v->stride[__builtin_ctzll(h)] = step;
-        step *= extent(f, __builtin_ctzll(h));
-    }
+    lay_rows(f, t->axes, f->query, f->column, v->stride);
 }
 
 static int threads_for(Ctx *ctx, const Attention *job)

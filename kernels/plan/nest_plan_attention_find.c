@@ -141,15 +141,15 @@ static bool is_sum(const Planner *p, int x, int *over)
 static bool is_weight(Planner *p, int x, int *scores, int *mask)
 {
     const NestNode *node = at(p, x);
-    *mask = -1;
-    if (node->kind == NEST_EW && node->op == EW_WHERE && is_number(p, node->arg[2], 0)) {
-        *mask = node->arg[0];
+    bool where = node->kind == NEST_EW && node->op == EW_WHERE;
+    int other = where ? node->arg[2] : -1;
+    *mask = where ? node->arg[0] : -1;
+    if (where)
         node = at(p, plan_bare(p, node->arg[1]));
-    }
     if (node->kind != NEST_EW || node->op != EW_EXP || !is_real(node->compute))
         return false;
     *scores = node->arg[0];
-    return true;
+    return !where || is_number(p, other, 0);    /* asked last: the plan is for this number then */
 }
 
 /* A bool as the number 1 or 0. */
@@ -463,7 +463,7 @@ bool plan_scores_find(PlanScores *f, Planner *p, int x, bool *formula, const cha
         return false;
     bool taken = take_scores(f, f->scores, (PlanFactors){ 0 });
     *why = f->filled ? "a score that is not seen is no -inf"
-                     : "scores are no sum of products of queries and keys";
+                     : "scores are no products of queries and keys in floats";
     if (!taken || !f->depth)
         return false;
     *why = "they are computed in more than one format";

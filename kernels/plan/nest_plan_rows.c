@@ -25,7 +25,7 @@ struct PlanRows {
     int indices, index[NEST_INDICES];       /* one position at a time, but the last: blocks */
     int64_t length;
     double blocks;
-    bool apart;                     /* no step calls BLAS: blocks may run at the same time */
+    bool apart;                     /* no step has threads of its own: blocks may run together */
     int64_t (*shift)[NEST_INDICES]; /* per slot, then of the result: bytes per position */
 };
 
@@ -149,7 +149,7 @@ static NestPlan *plan_block(Ctx *ctx, Nest *n, const PlanRows *r, int64_t length
 static bool contracts(const NestPlan *plan)
 {
     for (int i = 0; i < plan->steps; i++)
-        if (plan->step[i].contract)
+        if (plan->step[i].contract || plan->step[i].attention)
             return true;
     return false;
 }
