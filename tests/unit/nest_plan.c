@@ -545,6 +545,67 @@ static void spent_memory(void)
     case_end(&c);
 }
 
+/* ---- attention ---- */
+
+/* exp(where(key <= i, sum[d] Q[i,d]*K[key,d], -inf)) */
+static int weight(Case *c, int key, int d, int hidden)
+{
+    int both[] = { nest_number(&ctx, c->n, key), nest_number(&ctx, c->n, 0) };
+    int args[] = { nest_ew(&ctx, c->n, EW_LESS_EQUAL, DT_I64, both, 2), product(c, 0, key, d),
+                   hidden };
+    return operation(c, EW_EXP, nest_ew(&ctx, c->n, EW_WHERE, c->dt, args, 3), 0);
+}
+
+/* (sum[j] W[i,j]*V[j,e]) / (sum[m] W[i,m]): by tiles where the number of what is hidden is known,
+ * and room is given back where it does not suffice. */
+static void attention(DType dt)
+{
+    Case c;
+    case_begin(&c, dt);
+    axes(&c, 40, 9);
+    int j = nest_index(c.n, "j", 420, 0, 1), m = nest_index(c.n, "m", 420, 0, 1);
+    int d = nest_index(c.n, "d", 20, 0, 1), e = nest_index(c.n, "k", 20, 0, 1);
+    double inf = -INFINITY;
+    int slot = nest_slot(c.n);
+    c.data[slot] = &inf;
+    int hidden = nest_const(&ctx, c.n, slot, DT_F64, true);
+    int v = load2(&c, 2, j, 9, 1, 1);
+    int above = nest_reduce(&ctx, c.n, NEST_SUM,
+                            operation(&c, EW_MULTIPLY, weight(&c, j, d, hidden), v),
+                            UINT64_C(1) << j);
+    int below_it = nest_reduce(&ctx, c.n, NEST_SUM, weight(&c, m, e, hidden), UINT64_C(1) << m);
+    c.n->root = operation(&c, EW_DIVIDE, above, below_it);
+    CHECK(same_as_reference(&c));                       /* nothing known: as it is written */
+    NestPlan *plan = nest_plan_knowing(&ctx, c.n, c.data);
+    CHECK(nest_relies(plan, slot) && !nest_relies(plan, 0));
+    char *got = mem_zalloc(&ctx, 40 * 9 * 8), *want = mem_zalloc(&ctx, 40 * 9 * 8);
+    const int64_t stride[] = { 9, 1 };
+    size_t before = ctx.mem.live, limit = ctx.mem.limit;
+    ctx.mem.limit = before;
+    ErrFrame frame;
+    if (ERR_TRY(&ctx, &frame)) {
+        nest_run(&ctx, plan, got, c.data);
+        ERR_END(&ctx, &frame);
+        CHECK(!"there was no room");
+    } else {
+        err_free(ctx.error);
+        ctx.error = NULL;
+    }
+    ctx.mem.limit = limit;
+    CHECK(ctx.mem.live == before);
+    CHECK(nest_run(&ctx, plan, got, c.data) == EWT_NONE && ctx.mem.live == before);
+    nest_reference(c.n, want, stride, c.data, NULL);
+    CHECK(close_enough(dt, got, want, 40 * 9));
+    static Report r;
+    memset(&r, 0, sizeof r);
+    nest_report(plan, c.data, &r);
+    CHECK(r.steps == 1 && strncmp(r.attention, "tiled, ", 7) == 0 && nest_seconds(plan) > 0);
+    nest_plan_free(&ctx, plan);
+    mem_free(&ctx, got, 40 * 9 * 8);
+    mem_free(&ctx, want, 40 * 9 * 8);
+    case_end(&c);
+}
+
 int main(int argc, char **argv)
 {
     static const DType dtypes[] = { DT_F64, DT_F64, DT_F32, DT_I64, DT_C128, DT_F16 };
@@ -560,6 +621,9 @@ int main(int argc, char **argv)
     factor_too_large();
     rows_in_blocks();
     spent_memory();
+    attention(DT_F64);
+    attention(DT_F32);
+    attention(DT_F16);
     for (int k = 0; k < cases; k++)
         random_case(dtypes[k % 6]);
     pool_shutdown(&ctx);
