@@ -62,16 +62,19 @@ static bool look(PlanScores *f, Planner *p, int x)
     return found;
 }
 
+/* Nothing comes after the sum over keys. */
+static bool is_whole(const PlanScores *f) { return !f->after.count && !f->more; }
+
 bool plan_attends(Planner *p, int x)
 {
     PlanScores f;
-    return look(&f, p, x) && !f.after.count;
+    return look(&f, p, x) && is_whole(&f);
 }
 
 int plan_attention_split(Planner *p, int x)
 {
     PlanScores f;
-    return look(&f, p, x) && f.after.count ? plan_scores_split(&f) : -1;
+    return look(&f, p, x) && !is_whole(&f) ? plan_scores_split(&f) : -1;
 }
 
 /* ---- operands ---- */
@@ -298,7 +301,7 @@ bool plan_attention(Planner *p, int x, PlanTarget *t)
 {
     PlanScores f;
     Bias bias;
-    if (!look(&f, p, x) || f.after.count)
+    if (!look(&f, p, x) || !is_whole(&f))
         return false;
     PlanTarget *outer = p->target;
     p->target = NULL;                       /* the result's memory is for the result */

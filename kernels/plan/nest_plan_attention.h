@@ -24,6 +24,7 @@ typedef struct PlanScores {
     Planner *p;
     int value;                      /* the node that it is */
     int key;                        /* the index of keys */
+    uint64_t more;                  /* what is summed over besides, in the same sum */
     uint64_t depth;                 /* what queries and keys are summed over; 0: not found */
     uint64_t seen;                  /* indices that weights depend on */
     int scores, sum;                /* what exp is taken of; the reduction below */

@@ -378,7 +378,7 @@ static void put_off(PlanScores *f)
 static bool name_indices(PlanScores *f, const char **why)
 {
     Planner *p = f->p;
-    uint64_t result = at(p, f->value)->free, key = UINT64_C(1) << f->key;
+    uint64_t key = UINT64_C(1) << f->key;
     uint64_t q = factors_free(p, &f->q) & ~f->depth, k = factors_free(p, &f->k) & ~f->depth & ~key;
     put_off(f);
     uint64_t v = factors_free(p, &f->v) & ~key, columns = v & ~f->seen;
@@ -396,7 +396,7 @@ static bool name_indices(PlanScores *f, const char **why)
     *why = "no index belongs to the queries alone";
     if (f->query < 0 || !f->v.count)
         return false;
-    f->heads = result & ~columns & ~(UINT64_C(1) << f->query);
+    f->heads = (f->seen | v) & ~key & ~columns & ~(UINT64_C(1) << f->query);
     return true;
 }
 
@@ -430,7 +430,25 @@ static bool take_sums(PlanScores *f, int x, int *above, int *below)
         *above = plan_bare(f->p, node->arg[0]);
         *below = plan_bare(f->p, node->arg[1]);
     }
-    return is_sum(f->p, *above, &f->key);
+    node = at(f->p, *above);
+    bool sum = node->kind == NEST_REDUCE && node->op == NEST_SUM && is_real(node->compute);
+    f->more = sum ? node->bound : 0;
+    return sum && (*below < 0 || !(node->bound & (node->bound - 1)));
+}
+
+/* Which of the indices of the sum is that of keys: the one that the sum below is over. */
+static bool take_key(PlanScores *f, int above, int below, Weights *w)
+{
+    for (uint64_t s = f->more; s; s &= s - 1) {
+        f->key = __builtin_ctzll(s);
+        take_weights(f->p, above, f->key, w);
+        if (!w->bad && w->weight >= 0 && take_sum(f, w, below) &&
+            has_product(f->p, w->scores, f->key, 0)) {
+            f->more &= ~(UINT64_C(1) << f->key);
+            return true;
+        }
+    }
+    return false;
 }
 
 bool plan_scores_find(PlanScores *f, Planner *p, int x, bool *formula, const char **why)
@@ -439,11 +457,7 @@ bool plan_scores_find(PlanScores *f, Planner *p, int x, bool *formula, const cha
     Weights w;
     *f = (PlanScores){ .p = p, .value = x, .query = -1, .column = -1 };
     *formula = false;
-    if (!take_sums(f, x, &above, &below))
-        return false;
-    take_weights(p, above, f->key, &w);
-    if (w.bad || w.weight < 0 || !take_sum(f, &w, below) ||
-        !has_product(p, w.scores, f->key, 0))
+    if (!take_sums(f, x, &above, &below) || !take_key(f, above, below, &w))
         return false;
     *formula = true;
     f->scores = w.scores;
@@ -476,6 +490,7 @@ int plan_scores_split(PlanScores *f)
 {
     Planner *p = f->p;
     int above, below, made;
+    uint64_t more = f->more;
     take_sums(f, f->value, &above, &below);
     DType dt = (DType)at(p, f->weight)->dtype;
     PlanFactors all = f->v;
@@ -497,5 +512,7 @@ int plan_scores_split(PlanScores *f)
         add_factor(&whole, f->after.node[i] < 0 ? ~f->after.node[i] : f->after.node[i],
                    f->after.node[i] < 0);
     made = whole.bad ? -1 : plan_product_node(p, &whole, dt);
+    if (made >= 0 && more)
+        made = nest_reduce(p->ctx, p->n, NEST_SUM, made, more);
     return made < 0 ? -1 : nest_cast(p->ctx, p->n, made, (DType)at(p, f->value)->dtype);
 }

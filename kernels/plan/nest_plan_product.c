@@ -99,9 +99,12 @@ static void take_apart(Planner *p, Product *q, int x)
 {
     NestNode node = p->n->node[x];
     bool ours = node.kind == NEST_EW && node.compute == q->dtype;
+    int split = node.kind == NEST_REDUCE ? plan_attention_split(p, x) : -1;
     if (q->bad)
         return;
-    if (ours && node.op == q->combine) {
+    if (split >= 0) {
+        take_apart(p, q, split);
+    } else if (ours && node.op == q->combine) {
         take_apart(p, q, node.arg[0]);
         take_apart(p, q, node.arg[1]);
     } else if (ours && node.op == EW_DIVIDE && q->semiring == SR_PLUS_TIMES) {
