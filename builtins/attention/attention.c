@@ -53,6 +53,19 @@ static double work_of(const Asked *a, bool back, double pairs)
     return 2 * pairs * (back ? 3 * d + 2 * e : d + e);
 }
 
+void attention_tell(const Asked *a, bool back, int queries, int keys, int64_t bytes,
+                    const char *of)
+{
+    Interp *in = a->call->in;
+    char text[64];
+    if (!heard_on(in))
+        return;
+    heard_kernel(in, back ? "tiled attention, backward" : "tiled attention", NULL);
+    attention_text(text, sizeof text, queries, keys, bytes);
+    explain_note(in, "attention", "%s%s", text, of);
+    explain_flops(in, work_of(a, back, pairs_seen(a)), NULL);
+}
+
 static Run run_begin(Asked *a, bool back)
 {
     OpCall *c = a->call;
@@ -61,13 +74,7 @@ static Run run_begin(Asked *a, bool back)
     int64_t bytes = back ? attention_back_bytes(&a->job, r.threads)
                          : attention_bytes(&a->job, r.threads);
     r.memory = op_keep(c, tensor_new(&c->in->ctx, DT_U8, 1, &bytes));
-    if (heard_on(c->in)) {
-        char text[64];
-        attention_text(text, sizeof text, bytes);
-        heard_kernel(c->in, back ? "tiled attention, backward" : "tiled attention", NULL);
-        explain_note(c->in, "attention", "%s", text);
-        explain_flops(c->in, work_of(a, back, pairs_seen(a)), NULL);
-    }
+    attention_tell(a, back, ATTENTION_QUERIES, ATTENTION_KEYS, bytes, "");
     return r;
 }
 
@@ -201,9 +208,13 @@ Value op_run_attention(OpCall *c)
     return op_result(c, forward(&a, NULL, NULL));
 }
 
-/* A tuple of values with these names; those that are no tensor are none. */
-static Value named(OpCall *c, const char *const *names, Tensor *const *parts, int n)
+static const char *const forward_names[] = { "result", "lse", "rest" };
+static const char *const back_names[] = { "q", "k", "v", "bias" };
+
+Value attention_parts(OpCall *c, bool back, Tensor *const *parts)
 {
+    const char *const *names = back ? back_names : forward_names;
+    int n = back ? 4 : 3;
     Tuple *t = tuple_new(&c->in->ctx, (uint64_t)n);
     Value r = op_root(c, v_tuple(t));
     for (int i = 0; i < n; i++) {
@@ -216,19 +227,15 @@ static Value named(OpCall *c, const char *const *names, Tensor *const *parts, in
 
 Value op_run_attention_lse(OpCall *c)
 {
-    static const char *const names[] = { "result", "lse", "rest" };
     Asked a;
     Tensor *parts[3];
     attention_read(&a, c, &attention_places);
     parts[0] = forward(&a, &parts[1], &parts[2]);
-    return named(c, names, parts, 3);
+    return attention_parts(c, false, parts);
 }
 
 /* ---- backward ---- */
-enum { BACK_W, BACK_KEPT = 4, BACK_LSE = 9, BACK_SLOPES };
-
-/* A tensor that has to have the leading axes of the result and those given; in a dtype; kept. */
-static Tensor *back_operand(Asked *a, Value v, int i, int more, int64_t cols, DType dt)
+Tensor *attention_operand(Asked *a, Value v, int i, int more, int64_t cols)
 {
     OpCall one = *a->call;
     char given[96], wanted[96];
@@ -245,20 +252,30 @@ static Tensor *back_operand(Asked *a, Value v, int i, int more, int64_t cols, DT
         arg_error(a->call, i, ERR_SHAPE, "%s is %s, where attention gives %s",
                   arg_text(a->call, i), shape_text(given, sizeof given, t->rank, tensor_shape(t)),
                   shape_text(wanted, sizeof wanted, a->rank + more, shape));
+    return t;
+}
+
+/* The same in a dtype; kept. */
+static Tensor *back_operand(Asked *a, Value v, int i, int more, int64_t cols, DType dt)
+{
+    Tensor *t = attention_operand(a, v, i, more, cols);
     return (DType)t->dtype == dt ? t : op_keep(a->call, tensor_cast(&a->call->in->ctx, t, dt));
 }
 
-/* What attention_lse gave. A log that was rounded to less than what is counted in is
- * made anew: weights would be off by as much. */
+bool attention_kept(Asked *a, Value kept)
+{
+    if (kept.tag != V_TUPLE || kept.tuple->count != 3)
+        arg_error(a->call, BACK_KEPT, ERR_TYPE,
+                  "kept is what attention_lse gives, (result=, lse=, rest=)");
+    Value lse = kept.tuple->items[1];
+    return lse.tag == V_TENSOR && (DType)lse.tensor->dtype == a->real;
+}
+
 static void read_kept(Asked *a)
 {
-    OpCall *c = a->call;
-    Value kept = c->args[BACK_KEPT];
-    if (kept.tag != V_TUPLE || kept.tuple->count != 3)
-        arg_error(c, BACK_KEPT, ERR_TYPE,
-                  "kept is what attention_lse gives, (result=, lse=, rest=)");
-    Value lse = kept.tuple->items[1], rest = kept.tuple->items[2];
-    if (lse.tag == V_TENSOR && (DType)lse.tensor->dtype == a->real) {
+    Value kept = a->call->args[BACK_KEPT];
+    if (attention_kept(a, kept)) {
+        Value lse = kept.tuple->items[1], rest = kept.tuple->items[2];
         Tensor *out = back_operand(a, kept.tuple->items[0], BACK_KEPT, 2, a->job.e, a->dt);
         a->job.out = attention_mat(a, out, 2);
         a->job.lse = attention_mat(a, back_operand(a, lse, BACK_KEPT, 1, 0, a->real), 1);
@@ -316,7 +333,6 @@ static Tensor *fitted(Asked *a, Tensor *g, const Tensor *like, DType dt)
 
 Value op_run_attention_back(OpCall *c)
 {
-    static const char *const names[] = { "q", "k", "v", "bias" };
     Asked a;
     attention_read(&a, c, &attention_back_places);
     Attention *job = &a.job;
@@ -343,5 +359,5 @@ Value op_run_attention_back(OpCall *c)
     for (int i = 0; i < 4; i++)
         if (parts[i])
             parts[i] = fitted(&a, parts[i], like[i], a.dt);
-    return named(c, names, parts, 4);
+    return attention_parts(c, true, parts);
 }

@@ -23,12 +23,25 @@ typedef struct Asked {
 
 /* Checks shapes, scale, window and bias. */
 void attention_sizes(Asked *, OpCall *, const Places *);
+/* The dtype that all operands have: a bias that is bools, a number or a function does not count. */
+void attention_dtype(Asked *);
 /* The same; operands in one dtype, and where their heads are. */
 void attention_read(Asked *, OpCall *, const Places *);
 /* A tensor of the dtype with the leading axes of the result and one or two more; kept. */
 Tensor *attention_new(Asked *, DType, int more, int64_t rows, int64_t cols, bool zeros);
 /* The matrices, or (more = 1) vectors of numbers, of t, whose leading axes broadcast. */
 AttentionMat attention_mat(Asked *, Tensor *t, int more);
+/* Tells whoever listens which tiles run, and with how much memory (`of`: whose it is). */
+void attention_tell(const Asked *, bool back, int queries, int keys, int64_t bytes,
+                    const char *of);
+/* The rows' tuples: (result=, lse=, rest=) or (q=, k=, v=, bias=); NULL: none. */
+Value attention_parts(OpCall *, bool back, Tensor *const *);
+/* Backward: a tensor that has to have the leading axes of the result and those given. */
+enum { BACK_W, BACK_KEPT = 4, BACK_LSE = 9, BACK_SLOPES };
+Tensor *attention_operand(Asked *, Value, int i, int more, int64_t cols);
+/* What attention_lse gave. False: its log was rounded to less than what is counted in, and has to
+ * be made anew, since weights would be off by as much. */
+bool attention_kept(Asked *, Value kept);
 /* Between the scores and a shape that does not broadcast to them. */
 void attention_bias_fits(Asked *, int rank, const int64_t *shape);
 

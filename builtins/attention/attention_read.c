@@ -160,9 +160,7 @@ static void read_window(Asked *a)
     job->shift = job->m - job->n;
 }
 
-/* The dtype that all operands have: a bias that is bools, a number or a function does not
- * count. */
-static void read_dtype(Asked *a)
+void attention_dtype(Asked *a)
 {
     DType dt = dtype_promote((DType)a->q->dtype, (DType)a->k->dtype);
     dt = dt == DT_NONE ? dt : dtype_promote(dt, (DType)a->v->dtype);
@@ -171,6 +169,10 @@ static void read_dtype(Asked *a)
     char kind = dtype_info(dt)->kind;
     a->dt = kind == 'b' || kind == 'i' ? DT_F64 : dt;
     a->real = dtype_computed(a->dt);
+}
+
+static void in_one_dtype(Asked *a)
+{
     Tensor **all[] = { &a->q, &a->k, &a->v, &a->bias };
     for (int i = 0; i < 4; i++)
         if (*all[i] && (DType)(*all[i])->dtype != a->dt && (*all[i])->dtype != DT_BOOL)
@@ -223,7 +225,8 @@ void attention_read(Asked *a, OpCall *c, const Places *at)
 {
     Attention *job = &a->job;
     attention_sizes(a, c, at);
-    read_dtype(a);
+    attention_dtype(a);
+    in_one_dtype(a);
     job->dt = job->bias_dt = a->dt;
     job->q = attention_mat(a, a->q, 2);
     job->k = attention_mat(a, a->k, 2);

@@ -59,10 +59,10 @@ static void run_blocks(Job *job, int threads, int64_t heads, int64_t blocks,
     pool_for(job->ctx, threads, 1, take_blocks, job);
 }
 
-void attention_text(char *out, size_t cap, int64_t bytes)
+void attention_text(char *out, size_t cap, int queries, int keys, int64_t bytes)
 {
     char text[32];
-    snprintf(out, cap, "tiled, %d×%d blocks, %s", ATTENTION_QUERIES, ATTENTION_KEYS,
+    snprintf(out, cap, "tiled, %d×%d blocks, %s", queries, keys,
              mem_bytes_text(text, (double)bytes));
 }
 

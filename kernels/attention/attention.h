@@ -45,7 +45,7 @@ typedef struct Attention {
 int64_t attention_bytes(const Attention *, int threads);
 int64_t attention_back_bytes(const Attention *, int threads);
 /* What `explain` says of it: `tiled, 128×64 blocks, 2.1 MB`. */
-void attention_text(char *out, size_t cap, int64_t bytes);
+void attention_text(char *out, size_t cap, int queries, int keys, int64_t bytes);
 /* memory: that many bytes, aligned as tensors are. */
 void attention_run(Ctx *, const Attention *, int threads, char *memory);
 void attention_back(Ctx *, const Attention *, int threads, char *memory);

@@ -295,6 +295,8 @@ static void describe(Ctx *ctx, Device *d, const CudaLibraries *l, int index)
     d->title[sizeof d->title - 1] = '\0';
     d->caps = DEVCAP_CUDA | (l->compiles ? DEVCAP_SOURCE : 0);
     d->dtypes = dtype_device_mask(true);
+    d->group = (size_t)attribute(f, device, CU_ATTRIBUTE_MAX_THREADS);
+    d->local = (size_t)attribute(f, device, CU_ATTRIBUTE_SHARED);
     int used = snprintf(d->note, sizeof d->note, "compute capability %d.%d, driver for CUDA %d.%d",
                         attribute(f, device, CU_ATTRIBUTE_MAJOR),
                         attribute(f, device, CU_ATTRIBUTE_MINOR),

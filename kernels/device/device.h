@@ -154,6 +154,8 @@ struct Device {
     DType product;
     const char **lacks;         /* names of rows that it has not, NULL at the end; or NULL */
     size_t memory;              /* bytes it has; 0: not known */
+    /* most work items in a group, and bytes of memory that a group shares; 0: not known */
+    size_t group, local;
     size_t live, peak;
     uint64_t allocations;
     DevModel model;

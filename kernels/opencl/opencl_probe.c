@@ -223,6 +223,8 @@ static void add_device(Ctx *ctx, const OpenCl *cl, cl_device_id device, int inde
         snprintf(d->note, sizeof d->note, "runs on the processor, for testing: never `gpu`");
     }
     d->memory = opencl_number(cl, device, CL_DEVICE_GLOBAL_MEM_SIZE);
+    d->group = opencl_number(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    d->local = opencl_number(cl, device, CL_DEVICE_LOCAL_MEM_SIZE);
     d->dtypes = dtype_device_mask(opencl_has(cl, device, "cl_khr_fp64"));
     if (clblast_open())
         d->math.gemm = opencl_gemm;

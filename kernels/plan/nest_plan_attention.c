@@ -486,7 +486,7 @@ double plan_attention_seconds(const PlanStep *s)
 
 void plan_attention_text(const PlanStep *s, char *out, size_t cap)
 {
-    attention_text(out, cap, s->attention->bytes);
+    attention_text(out, cap, ATTENTION_QUERIES, ATTENTION_KEYS, s->attention->bytes);
 }
 
 void plan_attention_report(const NestPlan *p, const PlanStep *s, ReportStep *r)

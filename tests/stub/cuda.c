@@ -150,7 +150,7 @@ EXPORT int cuDeviceGetAttribute(int *value, int which, int device)
 {
     (void)device;
     ENTER(false);
-    *value = which == 1 ? 1024 : which == 75 ? stub.arch / 10 : which == 76 ? stub.arch % 10
+    *value = which == 1 ? 1024 : which == 8 ? 48 << 10 : which == 75 ? stub.arch / 10 : which == 76 ? stub.arch % 10
            : which == 115 ? stub.pools : 0;
     return 0;
 }
