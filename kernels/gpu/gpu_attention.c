@@ -5,18 +5,20 @@
 #include <string.h>
 
 /* ---- text ----
- * A group is 16 x 16 work items. OWN rows meet tiles of OTHER rows, RO and RT of each for a work
- * item, 16 apart; products of rows go STEPS columns at a time through local memory. The weights of
+ * A group is 16 x 16 work items; on a processor, where an item is a thread, one. OWN rows meet tiles of OTHER rows, RO and RT of each for a work
+ * item, SIDE apart; products of rows go STEPS columns at a time through local memory. The weights of
  * a tile stand in `s`; with them rows of z are summed, COLS columns for a group, W for an item.
  * Local memory is at most 32 KiB, which every device of OpenCL's full profile has. */
-enum { SIDE = 16, STEPS = 16 };
+enum { ITEMS = 16, STEPS = 16 };
+
+static int side_of(unsigned caps) { return caps & DEVCAP_CPU ? 1 : ITEMS; }
 
 static const char opencl_text[] =
     "#undef KERNEL\n"
     "#define KERNEL __kernel __attribute__((reqd_work_group_size(THREADS, 1, 1)))\n"
     "#define SHARED __local\n"
     "#if defined(FAST_F64) && defined(FP_FAST_FMA) || defined(FAST_F32) && "
-    "defined(FP_FAST_FMAF)\n"
+    "defined(FP_FAST_FMAF) || defined(__FMA__)\n"
     "#define MAD(a, b, c) fma(a, b, c)\n#else\n#define MAD(a, b, c) ((a)*(b) + (c))\n#endif\n";
 
 static const char cuda_text[] =
@@ -37,6 +39,14 @@ static const char shared_text[] =
     "#define NUMBERS(s) ((GLOBAL A *)(s##_ + s##_at))\n"
     "#define LEAST(a, b) ((a) < (b) ? (a) : (b))\n"
     "#define SEEN(q, k) ((k) - (q) - j.shift >= -j.left && (k) - (q) - j.shift <= j.right)\n"
+    /* One item sums a few at a time in vectors, of many each keeps its sums in registers. */
+    "#if THREADS == 1\n"
+    "#define TIMES(c, r, t, many) for (int r = 0; r < RO; r++) for (int t = 0; t < many; t++) \\\n"
+    "    for (int c = 0; c < STEPS; c++)\n"
+    "#else\n"
+    "#define TIMES(c, r, t, many) for (int c = 0; c < STEPS; c++) for (int r = 0; r < RO; r++) \\\n"
+    "    for (int t = 0; t < many; t++)\n"
+    "#endif\n"
     /* what is not seen is marked so in a tile of weights */
     "#define UNSEEN (-(A)0)\n#define IS_UNSEEN(x) ((x) == 0 && 1/(x) < 0)\n"
     "#define PARAMETERS \\\n"
@@ -61,12 +71,10 @@ static const char shared_text[] =
     "        fetch(room, OWN, x, x_row, x_col, own, d0, depth, x_by); \\\n"
     "        fetch(room + STEPS*(OWN + 1), OTHER, y, y_row, y_col, other, d0, depth, y_by); \\\n"
     "        BARRIER; \\\n"
-    "        for (int c = 0; c < STEPS; c++) \\\n"
-    "            for (int r = 0; r < RO; r++) \\\n"
-    "                for (int t = 0; t < RT; t++) \\\n"
-    "                    sc[r][t] = MAD(room[c*(OWN + 1) + ti + 16*r], \\\n"
-    "                                   room[STEPS*(OWN + 1) + c*(OTHER + 1) + tj + 16*t], \\\n"
-    "                                   sc[r][t]); \\\n"
+    "        TIMES(c, r, t, RT) \\\n"
+    "            sc[r][t] = MAD(room[c*(OWN + 1) + ti + SIDE*r], \\\n"
+    "                           room[STEPS*(OWN + 1) + c*(OTHER + 1) + tj + SIDE*t], \\\n"
+    "                           sc[r][t]); \\\n"
     "        BARRIER; \\\n"
     "    }\n"
     /* e^(score - lse), of which lse lost a part when it was rounded */
@@ -82,7 +90,7 @@ static const char kernel_text[] =
     "    LOCAL A room[ROOM], s[OWN*(OTHER + 1)];\n"
     "    LOCAL A top[OWN], sum[OWN], by[OWN];\n"
     "    LOCAL int odd[1];\n"
-    "    const int at = (int)ID(0), ti = at / 16, tj = at % 16;\n"
+    "    const int at = (int)ID(0), ti = at / SIDE, tj = at % SIDE;\n"
     "    const i64 wide = j.cols > COLS ? (j.cols + COLS - 1) / COLS : 1;\n"
     "    const i64 blocks = (j.own + OWN - 1) / OWN, queries = KEYS ? j.other : j.own;\n"
     "    for (i64 job = j.first + (i64)GROUP(0); job < j.last; job += (i64)GROUPS(0)) {\n"
@@ -101,13 +109,12 @@ static const char kernel_text[] =
     "        if (high > j.other) high = j.other;\n"
     "        A acc[RO][W];\n"
     "        for (int r = 0; r < RO; r++) for (int w = 0; w < W; w++) acc[r][w] = 0;\n"
-    "        if (at < OWN) { top[at] = -(A)INFINITY; sum[at] = 0; }\n"
+    "        for (int o = at; o < OWN; o += THREADS) { top[o] = -(A)INFINITY; sum[o] = 0; }\n"
     "        if (at == 0) odd[0] = 0;\n"
     "        BARRIER;\n"
     "        for (i64 t0 = low; t0 < high; t0 += OTHER) {\n"
     "            const int other = (int)LEAST(high - t0, (i64)OTHER);\n"
     "            A sc[RO][RT];\n"
-    "            u32 hidden = 0;\n"
     "            PRODUCTS(sc, x, j.x.row, j.x.col, own, KEYS ? (A)1 : scale,\n"
     "                     y + t0*j.y.row, j.y.row, j.y.col, other, KEYS ? scale : (A)1, j.depth);\n"
     "#if SLOPES\n"
@@ -116,12 +123,15 @@ static const char kernel_text[] =
     "                     j.y2.row, j.y2.col, other, (A)1, j.depth2);\n"
     "#endif\n"
     "            for (int r = 0; r < RO; r++) for (int t = 0; t < RT; t++) {\n"
-    "                const i64 o = o0 + ti + 16*r, u = t0 + tj + 16*t;\n"
+    "                const i64 o = o0 + ti + SIDE*r, u = t0 + tj + SIDE*t;\n"
     "                const i64 q = KEYS ? u : o, k = KEYS ? o : u;\n"
-    "                bool seen = ti + 16*r < own && tj + 16*t < other && SEEN(q, k);\n"
+    "                bool seen = ti + SIDE*r < own && tj + SIDE*t < other && SEEN(q, k);\n"
     "                ADD_BIAS(seen, sc[r][t], q*j.bias.row + k*j.bias.col)\n"
     "#if FORWARD\n"
-    "                if (!seen) { sc[r][t] = -(A)INFINITY; hidden |= 1u << (r*RT + t); }\n"
+    /* inf is what is not seen, nan what inf comes to */
+    "                const A score = seen ? sc[r][t] : -(A)INFINITY;\n"
+    "                sc[r][t] = !seen ? (A)INFINITY : score == (A)INFINITY ? (A)NAN : score;\n"
+    "                s[(ti + SIDE*r)*(OTHER + 1) + tj + SIDE*t] = score;\n"
     "#else\n"
     "                if (seen) {\n"
     "                    sc[r][t] = WEIGHT(sc[r][t], head*queries + q);\n"
@@ -132,32 +142,32 @@ static const char kernel_text[] =
     "                } else {\n"
     "                    sc[r][t] = UNSEEN;\n"
     "                }\n"
+    "                s[(ti + SIDE*r)*(OTHER + 1) + tj + SIDE*t] = sc[r][t];\n"
     "#endif\n"
-    "                s[(ti + 16*r)*(OTHER + 1) + tj + 16*t] = sc[r][t];\n"
     "            }\n"
     "            BARRIER;\n"
     "#if FORWARD\n"
-    "            if (at < OWN) {\n"
-    "                const A was = top[at];\n"
+    "            for (int o = at; o < OWN; o += THREADS) {\n"
+    "                const A was = top[o];\n"
     "                A now = was;\n"
     "                for (int t = 0; t < OTHER; t++) {\n"
-    "                    const A score = s[at*(OTHER + 1) + t];\n"
+    "                    const A score = s[o*(OTHER + 1) + t];\n"
     "                    now = score > now ? score : now;\n"
     "                }\n"
-    "                top[at] = now;\n"
-    "                by[at] = now == was ? (A)1 : exp(was - now);\n"
+    "                top[o] = now;\n"
+    "                by[o] = now == was ? (A)1 : exp(was - now);\n"
     "            }\n"
     "            BARRIER;\n"
     "            for (int r = 0; r < RO; r++) for (int t = 0; t < RT; t++) {\n"
-    "                const A most = top[ti + 16*r], base = most == -(A)INFINITY ? (A)0 : most;\n"
-    "                s[(ti + 16*r)*(OTHER + 1) + tj + 16*t] =\n"
-    "                    hidden >> (r*RT + t) & 1 ? UNSEEN : exp(sc[r][t] - base);\n"
+    "                const A most = top[ti + SIDE*r], base = most == -(A)INFINITY ? (A)0 : most;\n"
+    "                s[(ti + SIDE*r)*(OTHER + 1) + tj + SIDE*t] =\n"
+    "                    sc[r][t] == (A)INFINITY ? UNSEEN : exp(sc[r][t] - base);\n"
     "            }\n"
     "            BARRIER;\n"
-    "            if (at < OWN) {\n"
-    "                A total = 0;\n"
-    "                for (int t = 0; t < OTHER; t++) total += s[at*(OTHER + 1) + t];\n"
-    "                sum[at] = sum[at]*by[at] + total;\n"
+    "            for (int o = at; o < OWN; o += THREADS) {\n"
+    "                A total[4] = { 0, 0, 0, 0 };\n"
+    "                for (int t = 0; t < OTHER; t++) total[t % 4] += s[o*(OTHER + 1) + t];\n"
+    "                sum[o] = sum[o]*by[o] + ((total[0] + total[1]) + (total[2] + total[3]));\n"
     "            }\n"
     "#endif\n"
     /* what is added is summed by itself, which keeps errors of long sums small */
@@ -175,26 +185,25 @@ static const char kernel_text[] =
     /* What is not finite counts where it is seen, and there alone. */
     "                if (odd[0]) {\n"
     "                    for (int k = 0; k < STEPS; k++) for (int r = 0; r < RO; r++) {\n"
-    "                        const A p = s[(ti + 16*r)*(OTHER + 1) + k0 + k];\n"
+    "                        const A p = s[(ti + SIDE*r)*(OTHER + 1) + k0 + k];\n"
     "                        if (!IS_UNSEEN(p))\n"
     "                            for (int w = 0; w < W; w++)\n"
-    "                                part[r][w] += p*room[k*COLS + tj + 16*w];\n"
+    "                                part[r][w] += p*room[k*COLS + tj + SIDE*w];\n"
     "                    }\n"
     "                } else {\n"
-    "                    for (int k = 0; k < STEPS; k++) for (int r = 0; r < RO; r++)\n"
-    "                        for (int w = 0; w < W; w++)\n"
-    "                            part[r][w] = MAD(s[(ti + 16*r)*(OTHER + 1) + k0 + k],\n"
-    "                                             room[k*COLS + tj + 16*w], part[r][w]);\n"
+    "                    TIMES(k, r, w, W)\n"
+    "                        part[r][w] = MAD(s[(ti + SIDE*r)*(OTHER + 1) + k0 + k],\n"
+    "                                         room[k*COLS + tj + SIDE*w], part[r][w]);\n"
     "                }\n"
     "                BARRIER;\n"
     "            }\n"
     "            for (int r = 0; r < RO; r++) for (int w = 0; w < W; w++)\n"
-    "                acc[r][w] = FORWARD ? acc[r][w]*by[ti + 16*r] + part[r][w]\n"
+    "                acc[r][w] = FORWARD ? acc[r][w]*by[ti + SIDE*r] + part[r][w]\n"
     "                                    : acc[r][w] + part[r][w];\n"
     "        }\n"
     "        for (int r = 0; r < RO; r++) for (int w = 0; w < W; w++) {\n"
-    "            const int o = ti + 16*r;\n"
-    "            const i64 c = c0 + tj + 16*w, to = (head*j.own + o0 + o)*j.cols + c;\n"
+    "            const int o = ti + SIDE*r;\n"
+    "            const i64 c = c0 + tj + SIDE*w, to = (head*j.own + o0 + o)*j.cols + c;\n"
     "            if (o < own && c < j.cols)\n"
     "#if FORWARD\n"
     "                ((GLOBAL S *)(out_ + out_at))[to] =\n"
@@ -205,11 +214,11 @@ static const char kernel_text[] =
     "        }\n"
     "#if FORWARD\n"
     /* the sum of the two, and what it lost: Knuth, 4.2.2, theorem B */
-    "        if (j.logs && c0 == 0 && at < own) {\n"
-    "            const A a = top[at], l = sum[at] == 0 ? -(A)INFINITY : log(sum[at]);\n"
-    "            const A lse = sum[at] == 0 ? l : a + l, b = lse - a;\n"
-    "            NUMBERS(lse)[head*j.own + o0 + at] = lse;\n"
-    "            NUMBERS(rest)[head*j.own + o0 + at] =\n"
+    "        for (int o = at; o < own && j.logs && c0 == 0; o += THREADS) {\n"
+    "            const A a = top[o], l = sum[o] == 0 ? -(A)INFINITY : log(sum[o]);\n"
+    "            const A lse = sum[o] == 0 ? l : a + l, b = lse - a;\n"
+    "            NUMBERS(lse)[head*j.own + o0 + o] = lse;\n"
+    "            NUMBERS(rest)[head*j.own + o0 + o] =\n"
     "                lse - lse == 0 ? (a - (lse - b)) + (l - b) : (A)0;\n"
     "        }\n"
     "#endif\n"
@@ -223,7 +232,7 @@ static const char bias_text[] =
     "KERNEL void attention_bias(PARAMETERS)\n"
     "{\n"
     "    LOCAL A room[ROOM], s[OWN*(OTHER + 1)];\n"
-    "    const int at = (int)ID(0), ti = at / 16, tj = at % 16;\n"
+    "    const int at = (int)ID(0), ti = at / SIDE, tj = at % SIDE;\n"
     "    const i64 down = j.rows_kept ? (j.own + OWN - 1) / OWN : 1;\n"
     "    const i64 across = j.cols_kept ? (j.other + OTHER - 1) / OTHER : 1;\n"
     "    const i64 rows = j.rows_kept ? j.own : 1, columns = j.cols_kept ? j.other : 1;\n"
@@ -257,8 +266,8 @@ static const char bias_text[] =
     "                PRODUCTS(dp, x2 + o0*j.x2.row, j.x2.row, j.x2.col, own, (A)1,\n"
     "                         y2 + t0*j.y2.row, j.y2.row, j.y2.col, other, (A)1, j.depth2);\n"
     "                for (int r = 0; r < RO; r++) for (int t = 0; t < RT; t++) {\n"
-    "                    const i64 q = o0 + ti + 16*r, k = t0 + tj + 16*t, row = head*j.own + q;\n"
-    "                    bool seen = ti + 16*r < own && tj + 16*t < other && SEEN(q, k);\n"
+    "                    const i64 q = o0 + ti + SIDE*r, k = t0 + tj + SIDE*t, row = head*j.own + q;\n"
+    "                    bool seen = ti + SIDE*r < own && tj + SIDE*t < other && SEEN(q, k);\n"
     "                    ADD_BIAS(seen, sc[r][t], q*j.bias.row + k*j.bias.col)\n"
     "                    if (seen)\n"
     "                        acc[r][t] += WEIGHT(sc[r][t], row)*(dp[r][t] - NUMBERS(delta)[row]);\n"
@@ -266,39 +275,46 @@ static const char bias_text[] =
     "            }\n"
     "        }\n"
     "        for (int r = 0; r < RO; r++) for (int t = 0; t < RT; t++)\n"
-    "            s[(ti + 16*r)*(OTHER + 1) + tj + 16*t] = acc[r][t];\n"
+    "            s[(ti + SIDE*r)*(OTHER + 1) + tj + SIDE*t] = acc[r][t];\n"
     "        BARRIER;\n"
     "        GLOBAL A *to = NUMBERS(out) + b*rows*columns;\n"
     "        if (j.rows_kept && j.cols_kept) {\n"
     "            for (int r = 0; r < RO; r++) for (int t = 0; t < RT; t++) {\n"
-    "                const i64 q = ob*OWN + ti + 16*r, k = tb*OTHER + tj + 16*t;\n"
+    "                const i64 q = ob*OWN + ti + SIDE*r, k = tb*OTHER + tj + SIDE*t;\n"
     "                if (q < rows && k < columns) to[q*columns + k] = acc[r][t];\n"
     "            }\n"
     "        } else if (j.rows_kept) {\n"
-    "            A total = 0;\n"
-    "            for (int t = 0; t < OTHER && at < OWN; t++) total += s[at*(OTHER + 1) + t];\n"
-    "            if (at < OWN && ob*OWN + at < rows) to[ob*OWN + at] = total;\n"
+    "            for (int o = at; o < OWN && ob*OWN + o < rows; o += THREADS) {\n"
+    "                A total = 0;\n"
+    "                for (int t = 0; t < OTHER; t++) total += s[o*(OTHER + 1) + t];\n"
+    "                to[ob*OWN + o] = total;\n"
+    "            }\n"
     "        } else {\n"
-    "            A total = 0;\n"
-    "            for (int o = 0; o < OWN && at < OTHER; o++) total += s[o*(OTHER + 1) + at];\n"
-    "            if (at < OTHER && tb*OTHER + at < columns) to[tb*OTHER + at] = total;\n"
+    "            for (int t = at; t < OTHER && tb*OTHER + t < columns; t += THREADS) {\n"
+    "                A total = 0;\n"
+    "                for (int o = 0; o < OWN; o++) total += s[o*(OTHER + 1) + t];\n"
+    "                to[tb*OTHER + t] = total;\n"
+    "            }\n"
     "        }\n"
     "        BARRIER;\n"
     "    }\n"
     "}\n";
 
 /* ---- what a text follows from ---- */
+enum { COLS_MOST = 128 };
+
 typedef struct Shape {
     DType dt;
     int part, biased;
-    int width;                              /* columns of a work item */
+    int side;                               /* of a group, in work items */
+    int cols;                               /* columns of a group */
 } Shape;
 
 int gpu_attention_tile(DType dt) { return gpu_runs_in(dt) == DT_F64 ? 32 : 64; }
 
 int64_t gpu_attention_room(DType dt)
 {
-    int64_t tile = gpu_attention_tile(dt), most = 16 * 8;
+    int64_t tile = gpu_attention_tile(dt), most = COLS_MOST;
     int64_t room = 2 * (tile + 1) > most ? 2 * (tile + 1) : most;
     return (STEPS * room + tile * (tile + 1) + 3 * tile + 1) *
            dtype_info(gpu_runs_in(dt))->bytes;
@@ -307,7 +323,7 @@ int64_t gpu_attention_room(DType dt)
 bool gpu_attention_takes(const Device *d, DType dt, Lack *why)
 {
     *why = (Lack){ LACK_GROUP };
-    return (!d->group || d->group >= SIDE * SIDE) &&
+    return (!d->group || d->group >= ITEMS * ITEMS) &&
            (!d->local || d->local >= (size_t)gpu_attention_room(dt));
 }
 
@@ -329,16 +345,16 @@ static void write_attention(Ctx *ctx, Buf *b, unsigned caps, const Shape *s)
     DType real = gpu_runs_in(s->dt);
     GpuSource source = { .ctx = ctx, .form = &form, .caps = caps, .seen = 1u << s->dt | 1u << real };
     bool half = real != s->dt;
-    int tile = gpu_attention_tile(s->dt);
     gpu_prelude(&source, b);
     buf_printf(b, "#define S %s\n#define A %s\n", gpu_stored(s->dt), gpu_type(real));
     buf_printf(b, half ? "#define VALUE(x) %s_value(x)\n" : "#define VALUE(x) x\n",
                dtype_name(s->dt));
     buf_printf(b, half ? "#define KEPT(x) %s_bits(x)\n" : "#define KEPT(x) x\n", dtype_name(s->dt));
-    buf_printf(b, "#define THREADS %d\n#define STEPS %d\n#define OWN %d\n#define OTHER %d\n"
-               "#define RO %d\n#define RT %d\n#define W %d\n#define COLS %d\n#define FAST_%s\n",
-               SIDE * SIDE, STEPS, tile, tile, tile / SIDE, tile / SIDE, s->width,
-               SIDE * s->width, real == DT_F64 ? "F64" : "F32");
+    buf_printf(b, "#define SIDE %d\n#define THREADS %d\n#define STEPS %d\n#define OWN %d\n"
+               "#define OTHER OWN\n#define RO (OWN / SIDE)\n#define RT (OTHER / SIDE)\n"
+               "#define COLS %d\n#define W (COLS / SIDE)\n#define FAST_%s\n",
+               s->side, s->side * s->side, STEPS, gpu_attention_tile(s->dt), s->cols,
+               real == DT_F64 ? "F64" : "F32");
     buf_printf(b, "#define FORWARD %d\n#define KEYS %d\n#define SLOPES %d\n",
                s->part == ATTENTION_OUT, s->part == ATTENTION_DK || s->part == ATTENTION_DV,
                s->part == ATTENTION_DQ || s->part == ATTENTION_DK);
@@ -351,7 +367,7 @@ static void write_attention(Ctx *ctx, Buf *b, unsigned caps, const Shape *s)
 static const GpuKernel *kernel_of(Ctx *ctx, Device *d, const Shape *s)
 {
     const char key[] = { 'a', 't', 't', 'e', 'n', (char)s->dt, (char)s->part, (char)s->biased,
-                         (char)s->width };
+                         (char)s->side, (char)(s->cols / ITEMS) };
     const GpuKernel *kernel = gpu_find(d, key, sizeof key);
     if (kernel)
         return kernel;
@@ -418,7 +434,7 @@ static int64_t bias_jobs(const GpuAttention *a, Job *j, int tile)
     return own * (a->rows ? blocks_of(a->n, tile) : 1) * (a->cols ? blocks_of(a->m, tile) : 1);
 }
 
-static int width_of(int64_t cols) { return cols <= 32 ? 2 : cols <= 64 ? 4 : 8; }
+static int cols_of(int64_t cols) { return cols <= 32 ? 32 : cols <= 64 ? 64 : COLS_MOST; }
 
 void gpu_attention(Ctx *ctx, Device *d, const GpuAttention *a, GpuAttentionPart part,
                    const DevArg *out)
@@ -426,9 +442,9 @@ void gpu_attention(Ctx *ctx, Device *d, const GpuAttention *a, GpuAttentionPart 
     const GpuHeads *of[5];
     Job j = job_of(a, part, of);
     int tile = gpu_attention_tile(a->dt);
-    Shape shape = { a->dt, (int)part, (int)a->biased, part == ATTENTION_DBIAS ? 2
-                                                                             : width_of(j.cols) };
-    int64_t wide = j.cols > SIDE * shape.width ? blocks_of(j.cols, SIDE * shape.width) : 1;
+    Shape shape = { a->dt, (int)part, (int)a->biased, side_of(d->caps),
+                    cols_of(part == ATTENTION_DBIAS ? 0 : j.cols) };
+    int64_t wide = j.cols > shape.cols ? blocks_of(j.cols, shape.cols) : 1;
     int64_t jobs = part == ATTENTION_DBIAS ? bias_jobs(a, &j, tile)
                                            : a->heads * blocks_of(j.own, tile) * wide;
     if (jobs == 0)
@@ -448,7 +464,7 @@ void gpu_attention(Ctx *ctx, Device *d, const GpuAttention *a, GpuAttentionPart 
     for (j.first = 0; j.first < jobs; j.first += step) {
         j.last = jobs - j.first < step ? jobs : j.first + step;
         DevGrid grid = { .groups = { (size_t)(j.last - j.first), 1, 1 },
-                         .local = { SIDE * SIDE, 1, 1 } };
+                         .local = { (size_t)(shape.side * shape.side), 1, 1 } };
         gpu_launch(ctx, d, kernel, &grid, arg, (int)(sizeof arg / sizeof *arg));
     }
 }

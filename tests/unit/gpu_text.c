@@ -1,10 +1,11 @@
 /* The text of generated kernels, compiled for CUDA without a GPU where NVRTC is installed: every
- * operation in every dtype, reductions in all their forms, rows, transposes, products, both
- * widths of positions. A device that does nothing but compile stands behind gpu.c, so what is
+ * operation in every dtype, reductions in all their forms, rows, transposes, products, attention,
+ * both widths of positions. A device that does nothing but compile stands behind gpu.c, so what is
  * compiled is what would run. RICCI_NVRTC names a library to use before those that are looked
  * for. A compile takes 50 ms: one kernel in twenty, and with RICCI_SOAK all. */
 #include "kernels/backends/backends.h"
 #include "kernels/gpu/gpu.h"
+#include "kernels/gpu/gpu_attention.h"
 #include "tests/unit/check.h"
 
 #include <dlfcn.h>
@@ -216,6 +217,25 @@ static void gathered(void)
     run(n, nest_load(ctx, n));
 }
 
+/* All parts, biases and widths. */
+static void attention(DType dt)
+{
+    static const int64_t widths[] = { 16, 64, 128, 300 };
+    DevMem mem = { 1, 1 << 20 };
+    DevArg at = { .mem = &mem };
+    for (int part = ATTENTION_OUT; part <= ATTENTION_DBIAS; part++)
+        for (int biased = BIAS_NONE; biased <= BIAS_ADDS; biased++)
+            for (int w = 0; w < 4; w++) {
+                GpuAttention a = { .dt = dt, .heads = 6, .extent = { 1, 1, 2, 3 }, .n = 100,
+                                   .m = 90, .d = widths[w], .e = widths[w], .left = 190,
+                                   .right = 190, .shift = -10, .scale = 0.5, .logs = true,
+                                   .biased = (AttentionBias)biased, .lse = at, .rest = at,
+                                   .delta = at, .rows = true, .cols = true };
+                a.q.at = a.k.at = a.v.at = a.w.at = a.bias.at = at;
+                gpu_attention(ctx, device, &a, (GpuAttentionPart)part, &at);
+            }
+}
+
 int main(void)
 {
     mem_init(ctx);
@@ -232,6 +252,8 @@ int main(void)
         others(all_dtypes[i]);
     }
     gathered();
+    for (int i = 0; i < 4; i++)
+        attention(all_dtypes[i]);
     CHECK(kernels > 100);
     if (!have)
         printf("not run: NVRTC compile of %d kernels (no libnvrtc)\n", kernels);
