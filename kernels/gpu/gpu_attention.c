@@ -5,10 +5,11 @@
 #include <string.h>
 
 /* ---- text ----
- * A group is 16 x 16 work items; on a processor, where an item is a thread, one. OWN rows meet tiles of OTHER rows, RO and RT of each for a work
- * item, SIDE apart; products of rows go STEPS columns at a time through local memory. The weights of
- * a tile stand in `s`; with them rows of z are summed, COLS columns for a group, W for an item.
- * Local memory is at most 32 KiB, which every device of OpenCL's full profile has. */
+ * A group is 16 x 16 work items; on a processor, where an item is a thread, one. OWN rows meet
+ * tiles of OTHER rows, RO and RT of each for a work item, SIDE apart; products of rows go STEPS
+ * columns at a time through local memory. The weights of a tile stand in `s`; with them rows of z
+ * are summed, COLS columns for a group, W for an item. Local memory is at most 32 KiB, which every
+ * device of OpenCL's full profile has. */
 enum { ITEMS = 16, STEPS = 16 };
 
 static int side_of(unsigned caps) { return caps & DEVCAP_CPU ? 1 : ITEMS; }
@@ -51,7 +52,8 @@ static const char shared_text[] =
     "#define UNSEEN (-(A)0)\n#define IS_UNSEEN(x) ((x) == 0 && 1/(x) < 0)\n"
     "#define PARAMETERS \\\n"
     "    GLOBAL char *x_, u64 x_at, GLOBAL char *y_, u64 y_at, GLOBAL char *x2_, u64 x2_at, \\\n"
-    "    GLOBAL char *y2_, u64 y2_at, GLOBAL char *z_, u64 z_at, GLOBAL char *bias_, u64 bias_at, \\\n"
+    "    GLOBAL char *y2_, u64 y2_at, GLOBAL char *z_, u64 z_at, \\\n"
+    "    GLOBAL char *bias_, u64 bias_at, \\\n"
     "    GLOBAL char *lse_, u64 lse_at, GLOBAL char *rest_, u64 rest_at, \\\n"
     "    GLOBAL char *delta_, u64 delta_at, GLOBAL char *out_, u64 out_at, Job j, A scale\n"
     /* STEPS columns of rows, turned, with zeros where there are no more */
@@ -134,10 +136,11 @@ static const char kernel_text[] =
     "                s[(ti + SIDE*r)*(OTHER + 1) + tj + SIDE*t] = score;\n"
     "#else\n"
     "                if (seen) {\n"
-    "                    sc[r][t] = WEIGHT(sc[r][t], head*queries + q);\n"
+    "                    const i64 row = head*queries + q;\n"
+    "                    sc[r][t] = WEIGHT(sc[r][t], row);\n"
     "#if SLOPES\n"
     /* + 0: a product that is -0 is not one that is unseen */
-    "                    sc[r][t] = sc[r][t]*(dp[r][t] - NUMBERS(delta)[head*queries + q]) + (A)0;\n"
+    "                    sc[r][t] = sc[r][t]*(dp[r][t] - NUMBERS(delta)[row]) + (A)0;\n"
     "#endif\n"
     "                } else {\n"
     "                    sc[r][t] = UNSEEN;\n"
@@ -266,7 +269,8 @@ static const char bias_text[] =
     "                PRODUCTS(dp, x2 + o0*j.x2.row, j.x2.row, j.x2.col, own, (A)1,\n"
     "                         y2 + t0*j.y2.row, j.y2.row, j.y2.col, other, (A)1, j.depth2);\n"
     "                for (int r = 0; r < RO; r++) for (int t = 0; t < RT; t++) {\n"
-    "                    const i64 q = o0 + ti + SIDE*r, k = t0 + tj + SIDE*t, row = head*j.own + q;\n"
+    "                    const i64 q = o0 + ti + SIDE*r, k = t0 + tj + SIDE*t;\n"
+    "                    const i64 row = head*j.own + q;\n"
     "                    bool seen = ti + SIDE*r < own && tj + SIDE*t < other && SEEN(q, k);\n"
     "                    ADD_BIAS(seen, sc[r][t], q*j.bias.row + k*j.bias.col)\n"
     "                    if (seen)\n"
@@ -343,7 +347,8 @@ static void write_attention(Ctx *ctx, Buf *b, unsigned caps, const Shape *s)
 {
     GpuForm form = { .n = NULL };
     DType real = gpu_runs_in(s->dt);
-    GpuSource source = { .ctx = ctx, .form = &form, .caps = caps, .seen = 1u << s->dt | 1u << real };
+    GpuSource source = { .ctx = ctx, .form = &form, .caps = caps,
+                         .seen = 1u << s->dt | 1u << real };
     bool half = real != s->dt;
     gpu_prelude(&source, b);
     buf_printf(b, "#define S %s\n#define A %s\n", gpu_stored(s->dt), gpu_type(real));

@@ -30,7 +30,7 @@ typedef struct GpuAttention {
      * `logs`, else what the others read; and sum(w out) - the cotangent of lse */
     DevArg lse, rest, delta;
     bool logs;
-    /* Where the gradient of the bias has elements of its own; not `rows` and `cols` both missing. */
+    /* Where the gradient of the bias has elements of its own; in rows or columns at least. */
     bool kept[GPU_HEAD_AXES], rows, cols;
 } GpuAttention;
 

@@ -2,13 +2,12 @@
  * row, on operands of several dtypes and layouts, compared with what the cpu makes of them: values,
  * dtypes, shapes, or the error. Whether a row ran on the device or fell back is what the operation
  * matrix (docs/devices.md) says of it.
- *   matrix DEVICE… runs them; `opencl:0+math` lends it the host's LAPACK. A device whose kernels
- *   are
- *                        compiled runs the first case of each row that has a form, on f32 in one
- *                        layout;
- *                        --full: everything; --part=K/N: one row in N
- *   matrix --run=FILE DEVICE+math runs a program with the name in args(), and LAPACK lent to the
- *   device matrix --table       prints docs/devices.md */
+ *   matrix DEVICE…       runs them. A device whose kernels are compiled runs the first case of each
+ *                        row that has a form, on f32 in one layout; --full: everything;
+ *                        --part=K/N: one row in N. `opencl:0+math` lends it the host's LAPACK,
+ *                        `opencl:0+items` gives a processor the texts of accelerators
+ *   matrix --run=FILE D  runs a program with the device's name in args()
+ *   matrix --table       prints docs/devices.md */
 #include "tests/devices/math.h"
 #include "tests/unit/check.h"
 
@@ -412,8 +411,11 @@ int main(int argc, char **argv)
             continue;
         }
         DevMath own = d->math;
-        if (plus)
+        bool items = plus && strcmp(plus + 1, "items") == 0;
+        if (plus && !items)
             test_math(d);
+        if (items)                      /* accelerators have texts of their own */
+            d->caps &= ~(unsigned)DEVCAP_CPU;
         if (choice.program)
             run_program(in, choice.program, name, choice.full);
         else
