@@ -17,6 +17,6 @@ Value op_run_gradcheck(OpCall *c)
                       (Value[]){ c->args[0], c->args[1], tol }, 3);
 }
 
-Value op_run_detach(OpCall *c) { return value_detached_all(c->in, c->args[0]); }
+Value op_run_detach(OpCall *c) { return detach_run(c); }
 Value op_run_checkpoint(OpCall *c) { return checkpoint_make(c); }
 Value op_run_custom_rule(OpCall *c) { return custom_rule_make(c); }

@@ -20,6 +20,7 @@
 #include "builtins/places/place.def"
 #include "builtins/strings/strings.def"
 #include "builtins/gradients/gradients.def"
+#include "builtins/graphs/graphs.def"
 #include "builtins/system/native.def"
 #undef OP
 

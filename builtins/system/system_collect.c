@@ -19,7 +19,7 @@
  * `count` gets how many. */
 static Value sequence(OpCall *c, int i, int64_t *count)
 {
-    Value whole = c->args[i], v = v_plain(whole);
+    Value whole = c->args[i], v = v_measured(whole, 0);
     char given[96];
     if (v.tag == V_STRING)
         v = op_root(c, text_characters(c->in, v.str));

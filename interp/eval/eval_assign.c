@@ -495,7 +495,7 @@ static Value axis_positions(Interp *in, Gathering *g, uint32_t part, uint32_t in
 {
     Value base = exec_run(in, g->site->base);
     v_push(in, base);
-    base = v_plain(base);
+    base = v_measured(base, (int)part);
     if (base.tag != V_TENSOR || base.tensor->rank <= (int)part)
         return v_int(0);                    /* the store says what is wrong */
     int64_t n = tensor_shape(base.tensor)[part];
@@ -528,7 +528,8 @@ static Value spread(Interp *in, Gathering *g, uint32_t part, Value v)
             raise_part(in, p, "what has no index is one number: this", plain);
         return v;
     }
-    Tensor *t = v_to_tensor(in, v_plain(v), 0);
+    bool value = part + 1 == s->total;
+    Tensor *t = v_to_tensor(in, value ? v_measured(v, LENGTH_ALL) : v_looked(v), 0);
     v_push(in, v_tensor_raw(t));
     int axis = 0;
     for (uint32_t i = 0; i < s->count; i++) {
@@ -538,9 +539,9 @@ static Value spread(Interp *in, Gathering *g, uint32_t part, Value v)
         if (here)
             take_length(in, g, part, i, shape[i]);
     }
-    if (part + 1 < s->total && t->dtype == DT_BOOL)
+    if (!value && t->dtype == DT_BOOL)
         raise_part(in, p, "a position is an int: this", v_tensor_raw(t));
-    if (v.tag == V_TRACED && part + 1 == s->total) {
+    if (v.tag == V_TRACED && value) {
         Tuple *lengths = tuple_new(&in->ctx, s->count);
         v_push(in, v_tuple(lengths));
         for (uint32_t i = 0; i < s->count; i++)

@@ -4,6 +4,7 @@
  * catch point that lowering put around the loop body or function (eval_catch_flow). */
 
 #include "core/base/error.h"
+#include "interp/state/kind.h"
 #include "core/memory/progress.h"
 #include "interp/op/deferred.h"
 #include "interp/op/arith.h"
@@ -43,7 +44,7 @@ static const char *condition_text(Interp *in, char *out, size_t cap)
 
 bool truth(Interp *in, Value v)
 {
-    v = v_plain(v);
+    v = v_looked(v);
     if (v.tag == V_BOOL)
         return v.i != 0;
     char what[96], quoted[64], help[300] = "";
@@ -303,12 +304,12 @@ int64_t range_part(Interp *in, const Exec *part)
     if (__builtin_expect(v.tag == V_INT, 1))
         return v.i;
     v_push(in, v);
-    v = v_plain(v);
+    in->at = part;
+    v = v_looked(v);
     if (v.tag == V_INT) {
         stack_drop(in, in->sp - 1);
         return v.i;
     }
-    in->at = part;
     char what[96];
     v_article(v, what, sizeof what);
     if (v.tag == V_TENSOR && v.tensor->rank == 0 && dtype_info(v.tensor->dtype)->kind == 'i') {

@@ -71,8 +71,8 @@ static __attribute__((noinline)) Value index_values(Interp *in, const Exec *x, V
     v_push(in, j);
     if (base.tag == V_UNDEF)
         v_push(in, base = exec_run(in, x->a));
-    Sub subs[2] = { { .kind = SUB_VALUE, .v = v_plain(i) },
-                    { .kind = SUB_VALUE, .v = v_plain(j) } };
+    Sub subs[2] = { { .kind = SUB_VALUE, .v = v_subscript(in, i) },
+                    { .kind = SUB_VALUE, .v = v_subscript(in, j) } };
     in->at = x;
     Value r = traced_chosen(in, index_get(in, base, subs, (int)x->count), mark, 2);
     stack_drop(in, mark);
@@ -193,7 +193,7 @@ int subs_eval(Interp *in, const Exec *x, Sub *subs)
         subs[i] = (Sub){ .kind = s->eval ? SUB_VALUE : (SubKind)s->op };
         if (s->eval) {
             v_push(in, exec_run(in, s));
-            subs[i].v = v_plain(in->sp[-1]);
+            subs[i].v = v_subscript(in, in->sp[-1]);
         } else if (s->op == SUB_SLICE) {
             Value *parts[] = { &subs[i].start, &subs[i].stop, &subs[i].step };
             for (int p = 0; p < 3; p++)
@@ -284,8 +284,8 @@ static __attribute__((noinline)) Value store_values(Interp *in, const Exec *x, V
     Value *slot = &in->fp[x->sa];
     if (slot->tag == V_UNDEF)
         raise_unassigned(in, x->b->a);
-    Sub subs[2] = { { .kind = SUB_VALUE, .v = v_plain(i) },
-                    { .kind = SUB_VALUE, .v = v_plain(j) } };
+    Sub subs[2] = { { .kind = SUB_VALUE, .v = v_subscript(in, i) },
+                    { .kind = SUB_VALUE, .v = v_subscript(in, j) } };
     in->at = x;
     int n = (int)x->b->count;
     Value *item = x->data && x->op == TK_ADD ? index_slot(in, slot, subs, n) : NULL;

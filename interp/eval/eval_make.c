@@ -7,6 +7,7 @@
 #include "interp/op/scalar.h"
 
 #include "core/base/error.h"
+#include "interp/state/kind.h"
 #include "interp/op/arith.h"
 #include "interp/fuse/fuse.h"
 #include "interp/eval/eval_assign.h"
@@ -153,7 +154,7 @@ Value eval_text(Interp *in, const Exec *x)
 /* ---- iteration ---- */
 int64_t each_count(Value v)
 {
-    v = v_plain(v);
+    v = v_measured(v, 0);
     switch (v.tag) {
     case V_RANGE: return v.range->count;
     case V_TUPLE: return v.tuple->count;

@@ -56,6 +56,7 @@ Value zeros_of(Interp *in, const Tape *t, uint32_t node)
     const Entry *e = tape_at(t, node);
     if (e->rank <= 0 && e->dtype == DT_F64)
         return v_float(0);
+    tape_measured(in, t, e);
     Tensor *zeros = tensor_zeros(&in->ctx, e->dtype, e->rank, t->shape + e->shape);
     return v_tensor(&in->ctx, zeros);
 }
@@ -109,6 +110,10 @@ static Value conform(Interp *in, const Tape *t, uint32_t node, Value g)
     bool same = plain_rank(plain) == rank;
     for (int i = 0; same && i < rank; i++)
         same = plain_length(plain, i) == shape[i];
+    if (!same) {
+        tape_measured(in, t, e);
+        v_measured(in->sp[-1], LENGTH_ALL);
+    }
     if (!same && rank == 0) {
         on_top(in, "sum", in->sp - 1, 1);
     } else if (!same) {
@@ -225,7 +230,10 @@ static Tensor *numbered(Interp *in, int rank, const int64_t *shape)
 static void stayed(Interp *in, const Tape *t, const Entry *e, Value w, const Sub *subs, int n,
                    Value *g)
 {
-    Value plain = v_plain(*g), x = v_plain(w);
+    Value plain = v_measured(*g, LENGTH_ALL), x = v_measured(w, LENGTH_ALL);
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)
+            v_looked(subs[i].v);
     if (plain.tag != V_TENSOR || x.tag != V_TENSOR || !index_repeats(in, x.tensor, subs, n))
         return;
     Value *mark = in->sp;
@@ -547,6 +555,7 @@ static Value trace_ones(Interp *in, Tape *t, Value r)
     }
     if (!v_is_numeric(plain) || !differentiable(v_dtype(plain)))
         return v_none();
+    v_measured(r, LENGTH_ALL);
     Value ones = call_row_of(in, "like", (Value[]){ plain, v_int(1) }, 2);
     v_push(in, ones);
     uint32_t leaf = tape_entry(in, t, ENTRY_LEAF, ones);

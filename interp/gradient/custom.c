@@ -187,7 +187,7 @@ static Value *custom_out(Interp *in, Value part, Value x, Value where, Value *ou
 static Value filled(Interp *in, Value w, Value r)
 {
     if (w.tag == V_NONE && r.tag != V_TUPLE && trace_leaves(r, false))
-        return call_row_of(in, "like", (Value[]){ v_plain(r), v_int(0) }, 2);
+        return call_row_of(in, "like", (Value[]){ v_measured(r, LENGTH_ALL), v_int(0) }, 2);
     if (r.tag != V_TUPLE || (w.tag == V_NONE && !trace_leaves(r, false)))
         return v_retain(w);
     Tuple *to = tuple_new(&in->ctx, r.tuple->count);
@@ -339,8 +339,8 @@ static Value custom_tangent(Interp *in, const Transform *tr, Tape *t, Value args
 static bool ruled_below(const Transform *tr, const Tuple *below)
 {
     const Tape *t = tape_inside(below->items[1], NULL, NULL);
-    if (!t || tr->kind != TRANSFORM_CUSTOM)
-        return t != NULL;
+    if (!t || t->recorder || tr->kind != TRANSFORM_CUSTOM)
+        return t && !t->recorder;
     Value rule = t->mode == TAPE_FORWARD ? tr->jvp : tr->vjp;
     return rule.tag != V_NONE && !tape_inside(below->items[0], NULL, NULL);
 }
@@ -366,7 +366,9 @@ Value recorded_call(Interp *in, const Transform *tr, const Args *a)
     if (in->boxes)
         t = tape_inside(tr->f, NULL, t);
     bool forward = t && t->mode == TAPE_FORWARD;
-    if (!t || (forward && !custom))
+    /* a graph has the operations of f: nothing runs again that it would have to draw again */
+    bool kept = t && (t->recorder || (!custom && tape_recording(in, 0)));
+    if (!t || kept || (forward && !custom))
         return call_named(in, tr->f, a->args, a->count, a->names, a->named, a->named_count);
     if (!forward && custom && tr->vjp.tag == V_NONE)
         grad_raise(in, NULL, "custom_rule(f, vjp=(x, y, w) -> …)",

@@ -44,6 +44,7 @@ static Value tangents_or_zeros(Interp *in, const Tape *t, Value v, Value below)
         return v_retain(d);
     if (!v_is_numeric(plain))
         return v_retain(below);
+    v_measured(below, LENGTH_ALL);
     return call_row_of(in, "like", (Value[]){ plain, v_int(0) }, 2);
 }
 

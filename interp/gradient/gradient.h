@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-typedef enum TapeMode { TAPE_REVERSE, TAPE_FORWARD } TapeMode;
+typedef enum TapeMode { TAPE_REVERSE, TAPE_FORWARD, TAPE_GRAPH } TapeMode;
 
 typedef enum EntryKind {
     ENTRY_LEAF,             /* an argument */
@@ -40,6 +40,32 @@ typedef enum EntryKind {
 
 typedef struct Tape Tape;
 typedef struct Entry Entry;
+
+/* The rank, lengths and dtype of a number or tensor. */
+typedef struct Measured {
+    DType dtype;
+    int rank;
+    const int64_t *shape;
+} Measured;
+Measured measured_of(Value);
+
+/* What a tape does that keeps operations for themselves (interp/graph), not their derivatives.
+ * `below`: the operands as the level below t sees them, r: what was made of them, both borrowed.
+ * Each gives the result as it is on t; owned. */
+typedef struct Recorder {
+    Value (*row)(OpCall *, Tape *t, const Value *below, Value r);
+    Value (*literal)(Interp *, Tape *t, const Value *items, const bool *weak, const int *lengths,
+                     int n, Value r);
+    Value (*index)(Interp *, Tape *t, Value x, const struct Sub *subs, int n, Value r);
+    /* x of t got x[subs] = v, or op= v; from: the plain value that it was, V_UNDEF: of its node. */
+    void (*store)(Interp *, Tape *t, Traced *x, Value from, const struct Sub *subs, int n,
+                  const Op *op, Value v, bool weak);
+    Value (*notation)(Interp *, const Exec *, void *site, Tape *t, const Value *base, Value r);
+    Value (*product)(Interp *, Tape *t, Value a, Value b, Value r);     /* strong_product */
+    /* Kind.looked and Kind.measured of what is a node of t. */
+    void (*looked)(Interp *, Tape *t, uint32_t node);
+    void (*measured)(Interp *, Tape *t, uint32_t node, int axis, Measured);
+} Recorder;
 
 /* From the cotangent of a result to those of the operands. *w is owned by the caller, on the value
  * stack; what is taken out of it is replaced by V_UNDEF. out: one slot for each operand, on the
@@ -60,6 +86,7 @@ struct Entry {
     uint32_t operands, keeps;
     uint32_t operand, keep;         /* where they start in the tape's lists */
     uint32_t shape;                 /* where its lengths start there */
+    uint32_t below;                 /* the result's node on the recorder's tape below, or 0 */
     const Op *op;
     BackFn back;
     const Exec *at;                 /* the place in the program, in … */
@@ -75,6 +102,8 @@ struct Tape {
     int level;
     uint8_t mode;
     bool alive;                     /* the function runs: what is traced on it is recorded */
+    const Recorder *recorder;       /* TAPE_GRAPH; it has no entries … */
+    void *record;                   /* … and keeps what is the recorder's */
     Entry *entry;
     TapeOperand *operand;
     Value *keep;
@@ -95,6 +124,16 @@ static inline Value v_tape(Tape *t) { return (Value){ .tag = V_TRANSFORM, .ptr =
 /* Between these the tape is the innermost. It stands on the value stack. */
 void tape_begin(Interp *, Tape *);
 void tape_end(Interp *, Tape *);
+/* Does the function still run? */
+bool tape_alive(const Interp *, const Tape *);
+/* The highest tape of a recorder below a level (0: of all), or NULL. */
+Tape *tape_recording(const Interp *, int level);
+/* The lengths of a node's result become numbers: whoever records it below is told. */
+void tape_measured(Interp *, const Tape *, const Entry *);
+/* The highest tape on which one of the subscripts is recorded, or t. */
+Tape *tape_of_subs(const struct Sub *, int n, Tape *t);
+/* Each part of the subscripts as the level below t sees it, onto the value stack. */
+void subs_below(Interp *, const struct Sub *subs, int n, const Tape *t, struct Sub *out);
 /* A new traced value; takes `value`. */
 Traced *traced_new(Interp *, Tape *, Value value, uint32_t node);
 static inline Value v_traced(Traced *t) { return (Value){ .tag = V_TRACED, .ptr = t }; }
@@ -117,6 +156,8 @@ Value parts_below(Interp *, Value v, const Tape *t);
 Value *push_like(Interp *, Value v);
 /* v as an operation on t has it; owned. */
 Value value_on(Interp *, Value v, const Tape *t);
+/* v without anything remembered for a derivative; owned. */
+Value value_underived(Interp *, Value v);
 /* v without anything remembered; owned. */
 Value value_detached_all(Interp *, Value v);
 /* An entry whose result is `like`; its number, which is the result's node. */
@@ -149,6 +190,13 @@ Value cut_value(Interp *, Tape *, Value r, const Op *, const Exec *at);
  * that goes on with what is made of it. */
 Value step_value(Interp *, Tape *, Value r, const Op *, const Exec *at);
 bool has_derivative(Value);
+/* What Traces has of them. */
+Value record_row(OpCall *, const Aspect *rest);
+Value record_literal(Interp *, const Value *items, const bool *weak, const int *lengths, int rows);
+Value record_chosen(Interp *, Value r, const Value *subs, int n);
+void record_placed(Interp *, Value *slot, const Value *subs, int n);
+void record_store(Interp *, Value *slot, const struct Sub *subs, int n, const Op *op, Value v,
+                  bool weak);
 Value record_notation(Interp *, const Exec *, void *site, Value *base);
 void notation_back(Interp *, const Tape *, const Entry *, Value *w, Value *out);
 Value library_text(Interp *, const char *text);      /* rules.c: a text as the library's code */
@@ -198,6 +246,10 @@ void rule_back(Interp *, const Tape *, const Entry *, Value *w, Value *out);
 Value rule_forward(Interp *, const Tape *, const Entry *, const Value *tangents);
 Value gradient_function(Interp *, const char *name);  /* of rules.ric; borrowed */
 void gradients_free(Interp *);
+/* a * b, 0 where a is 0 whatever b is there. Of traced values it is one operation with the
+ * derivatives of a product: where(a == 0, 0, a * b) would have none by a where a is 0, which second
+ * derivatives need. */
+Value strong_product(Interp *, Value a, Value b);
 int row_param(Interp *, const Op *, const char *text, size_t len);   /* -1: none of that name */
 /* Parameter i of a call as a rule has it: the variadic ones as a tuple; owned. */
 Value param_value(Interp *, const Op *, const Value *args, int count, int i);
@@ -255,6 +307,7 @@ Value checkpoint_make(OpCall *);                     /* f */
 Value custom_rule_make(OpCall *);                    /* f, vjp, jvp */
 Value jvp_run(OpCall *);                             /* f, x, v */
 Value vjp_run(OpCall *);                             /* f, x, w */
+Value detach_run(OpCall *);                          /* x; record.c */
 
 /* A step function, at `at`, whose derivative is asked for; operand: the user's text, or NULL. */
 _Noreturn void grad_raise_step(Interp *, const Op *, const Exec *at);

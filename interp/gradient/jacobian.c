@@ -9,7 +9,7 @@
 
 static int64_t size_of(Value v)
 {
-    v = v_plain(v);
+    v = v_measured(v, LENGTH_ALL);
     return v.tag == V_TENSOR ? v.tensor->size : v.tag == V_RANGE ? v.range->count : 1;
 }
 
@@ -26,7 +26,7 @@ static int64_t sizes(Value x, bool whole)
 /* The k-th unit vector of v's shape and dtype; owned. */
 static Value unit(Interp *in, Value v, int64_t k, Value one)
 {
-    v = v_plain(v);
+    v = v_measured(v, LENGTH_ALL);
     if (v.tag == V_FLOAT)
         return one.tag == V_FLOAT ? one : v_retain(one);
     if (v.tag == V_TENSOR && v.tensor->rank == 0)
@@ -61,7 +61,7 @@ static Value stacked(Interp *in, Value *from)
 /* rows, which is taken, of shape (n, …): in the shape of `first`, then of `then`. */
 static Value reshaped(Interp *in, Value rows, Value first, Value then)
 {
-    Value parts[2] = { v_plain(first), v_plain(then) };
+    Value parts[2] = { v_measured(first, LENGTH_ALL), v_measured(then, LENGTH_ALL) };
     Value *mark = in->sp;
     v_push(in, rows);
     v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
@@ -210,7 +210,7 @@ static Value unit_or_none(Interp *in, Value x, void *data)
 static Value zeros_leaf(Interp *in, Value x, void *data)
 {
     (void)data;
-    return call_row_of(in, "like", (Value[]){ v_plain(x), v_float(0) }, 2);
+    return call_row_of(in, "like", (Value[]){ v_measured(x, LENGTH_ALL), v_float(0) }, 2);
 }
 
 /* Tangents of f for the unit vector of one element of the argument; owned. leaf < 0: of all leaves

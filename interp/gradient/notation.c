@@ -236,7 +236,8 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     }
     in->at = x;
     v_push(in, r);
-    Value out = t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
+    Value out = t && t->recorder ? t->recorder->notation(in, x, site, t, base, r)
+              : t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
     stack_cut(in, below);
     return out;
 }

@@ -337,15 +337,39 @@ static bool joins(const OpCall *c, int i)
            !(sig->variadic && i >= sig->fixed);
 }
 
-static Value record_row(OpCall *call, const Aspect *rest)
+/* args: as the level below t sees them, on the value stack. While a row that draws runs, levels
+ * below are asked for it as well. */
+static Value recorder_row(OpCall *c, Tape *t, Value *args, const Aspect *rest)
+{
+    Interp *in = c->in;
+    OpCall below = *c;
+    Tape *innermost = in->tape;
+    const Exec *at = in->at;
+    below.args = args;
+    below.reuse = 0;
+    if (c->op->draws)
+        in->tape = t->up;
+    v_push(in, call_rest(&below, rest - 1));
+    in->tape = innermost;
+    in->at = at;
+    Value out = t->recorder->row(c, t, args, in->sp[-1]);
+    stack_cut(in, args);
+    return out;
+}
+
+Value record_row(OpCall *call, const Aspect *rest)
 {
     OpCall with = *call, *c = &with;
     Interp *in = c->in;
-    Tape *t = NULL;
+    bool draws = c->op->draws;
+    Tape *t = draws ? tape_recording(in, 0) : NULL;
     Value *mark = in->sp, *args = mark;
     stack_check(in);
     stack_room(in, (size_t)c->count * 4 + 16);
     for (int i = 0; i < c->count; i++)
+        t = tape_of(c->args[i], t);
+    bool joined_up = !draws && !(t && t->recorder);
+    for (int i = 0; joined_up && i < c->count; i++)
         if (joins(call, i)) {
             if (c->args == call->args)
                 for (int k = 0; k < c->count; k++)
@@ -363,6 +387,8 @@ static Value record_row(OpCall *call, const Aspect *rest)
     Found f = { 0 };
     for (int i = 0; t && i < c->count; i++)
         look(&f, c->args[i], t);
+    if (t && t->recorder)
+        return recorder_row(c, t, mark, rest);
     bool first = f.nodes && c->op->recorded_as;
     if (first)
         c->op = op_named(in, c->op->recorded_as);
@@ -382,6 +408,43 @@ static Value record_row(OpCall *call, const Aspect *rest)
     return out;
 }
 
+/* Constant to derivatives; a graph keeps that it is. */
+static Value detached(OpCall *c, Value v)
+{
+    Interp *in = c->in;
+    v_push(in, value_underived(in, v));
+    Value whole = in->sp[-1], r;
+    Tape *t = whole.tag == V_TRACED ? traced_of(whole)->tape : NULL;
+    if (t) {
+        OpCall one = *c;
+        one.args = &whole;
+        v_push(in, value_below(in, whole, t));
+        v_push(in, detached(c, in->sp[-1]));
+        r = t->recorder->row(&one, t, in->sp - 2, in->sp[-1]);
+        stack_cut(in, in->sp - 2);
+    } else {
+        r = v_retain(whole);
+    }
+    stack_cut(in, in->sp - 1);
+    return r;
+}
+
+Value detach_run(OpCall *c)
+{
+    Interp *in = c->in;
+    Value v = c->args[0];
+    if (v.tag != V_TUPLE || !tape_recording(in, 0))
+        return v.tag == V_TUPLE ? value_underived(in, v) : detached(c, v);
+    stack_check(in);
+    Value *to = push_like(in, v);
+    for (uint32_t i = 0; i < v.tuple->count; i++) {
+        OpCall part = *c;
+        part.args = &v.tuple->items[i];
+        to[i] = detach_run(&part);
+    }
+    return *--in->sp;
+}
+
 /* ---- literals ---- */
 static Value build(Interp *in, const Value *items, const bool *weak, const int *lengths, int n)
 {
@@ -391,7 +454,7 @@ static Value build(Interp *in, const Value *items, const bool *weak, const int *
 
 static int64_t value_size(Value v)
 {
-    v = v_plain(v);
+    v = v_measured(v, LENGTH_ALL);
     return v.tag == V_TENSOR ? v.tensor->size : v.tag == V_RANGE ? v.range->count : 1;
 }
 
@@ -420,7 +483,7 @@ static Value places(Interp *in, const Value *items, const int *lengths, int rows
     return r;
 }
 
-static Value record_literal(Interp *in, const Value *items, const bool *weak, const int *lengths,
+Value record_literal(Interp *in, const Value *items, const bool *weak, const int *lengths,
                             int rows)
 {
     int n = lengths ? 0 : rows;
@@ -436,6 +499,11 @@ static Value record_literal(Interp *in, const Value *items, const bool *weak, co
         v_push(in, value_below(in, items[i], t));
     Value r = build(in, mark, weak, lengths, rows);
     v_push(in, r);
+    if (t && t->recorder) {
+        Value kept = t->recorder->literal(in, t, items, weak, lengths, rows, r);
+        stack_cut(in, mark);
+        return kept;
+    }
     Found f = { 0 };
     for (int i = 0; t && i < n; i++)
         look(&f, items[i], t);
@@ -476,7 +544,7 @@ static const Traced *chosen_by(const Value *subs, int n, Tape **t)
 }
 
 /* What has no derivative of its own depends on how it was chosen. */
-static Value record_chosen(Interp *in, Value r, const Value *subs, int n)
+Value record_chosen(Interp *in, Value r, const Value *subs, int n)
 {
     Tape *t;
     const Traced *by = chosen_by(subs, n, &t);
@@ -514,7 +582,7 @@ static Traced *own_slot(Interp *in, Value *slot, Tape *t)
 
 static Value zeros_like(Interp *in, Value v)
 {
-    return call_row_of(in, "like", (Value[]){ v_plain(v), v_int(0) }, 2);
+    return call_row_of(in, "like", (Value[]){ v_measured(v, LENGTH_ALL), v_int(0) }, 2);
 }
 
 static void store_forward(Interp *in, Traced *x, const Sub *subs, int n, Value v, Tape *t,
@@ -575,7 +643,7 @@ static void record_set(Interp *in, Tape *t, Value *slot, const Sub *subs, int n,
 }
 
 /* It depends on where in it something was stored. */
-static void record_placed(Interp *in, Value *slot, const Value *subs, int n)
+void record_placed(Interp *in, Value *slot, const Value *subs, int n)
 {
     Tape *t;
     const Traced *by = chosen_by(subs, n, &t);
@@ -655,6 +723,9 @@ static void record_update(Interp *in, Tape *t, Value *slot, const Sub *subs, int
                           Value v, bool weak)
 {
     Value *mark = in->sp, plain = v_plain(*slot);
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)      /* do some repeat? */
+            v_looked(subs[i].v);
     const Exec *site = in->at, *target = index_target(site);
     IndexRounds rounds;
     in->at = target;
@@ -673,11 +744,39 @@ static void record_update(Interp *in, Tape *t, Value *slot, const Sub *subs, int
     stack_cut(in, mark);
 }
 
-static void record_store(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v,
+/* *slot becomes a value of t, or is one; what is stored, and where, is what the level below sees. */
+static void recorder_store(Interp *in, Tape *t, Value *slot, const Sub *subs, int n, const Op *op,
+                           Value v, bool weak)
+{
+    Value *mark = in->sp;
+    Sub below[TENSOR_RANK_MAX + 8];
+    n = n < TENSOR_RANK_MAX + 8 ? n : TENSOR_RANK_MAX + 8;
+    if (v.tag == V_TUPLE)
+        v_push(in, v = joined(in, v));
+    v_push(in, value_below(in, v, t));
+    Value *stored = in->sp - 1;
+    subs_below(in, subs, n, t, below);
+    bool constant = slot->tag != V_TRACED || traced_of(*slot)->tape != t;
+    v_push(in, constant ? v_retain(*slot) : v_undef());
+    Value *from = in->sp - 1;
+    Traced *x = own_slot(in, slot, t);
+    if (op)
+        index_update(in, &x->value, below, n, op, *stored, weak);
+    else
+        index_set(in, &x->value, below, n, *stored);
+    t->recorder->store(in, t, x, *from, subs, n, op, v, weak);
+    stack_cut(in, mark);
+}
+
+void record_store(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v,
                          bool weak)
 {
-    Tape *t = tape_of(*slot, tape_of(v, NULL));
+    Tape *t = tape_of_subs(subs, n, tape_of(*slot, tape_of(v, NULL)));
     Value *mark = in->sp;
+    if (t && t->recorder) {
+        recorder_store(in, t, slot, subs, n, op, v, weak);
+        return;
+    }
     if (!t) {
         /* all that was traced has ended */
         Value plain = value_detached_all(in, *slot), old = *slot;
@@ -701,7 +800,3 @@ static void record_store(Interp *in, Value *slot, const Sub *subs, int n, const 
         record_update(in, t, slot, subs, n, op, v, weak);
     stack_cut(in, mark);
 }
-
-const Traces traces = { .call = record_row, .literal = record_literal, .store = record_store,
-                        .notation = record_notation, .chosen = record_chosen,
-                        .placed = record_placed };

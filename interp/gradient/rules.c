@@ -313,7 +313,7 @@ static uint8_t slopes_keep(const Rule *rule, const Tape *t, const Entry *e)
 
 static Value shape_of(Interp *in, Value v)
 {
-    v = v_plain(v);
+    v = v_measured(v, LENGTH_ALL);
     if (v.tag == V_UNDEF)
         return v_none();
     return call_row_of(in, "shape", &v, 1);
@@ -421,8 +421,6 @@ static Value call_slope(Interp *in, const Op *op, const char *pass, Value f, con
 /* a * b, 0 where a is 0 whatever b is there. Of traced values it is one operation with the
  * derivatives of a product: where(a == 0, 0, a * b) would have none by a where a is 0, which second
  * derivatives need. */
-static Value strong_product(Interp *in, Value a, Value b);
-
 static void strong_back(Interp *in, const Tape *t, const Entry *e, Value *w, Value *out)
 {
     const Value *kept = t->keep + e->keep;
@@ -437,7 +435,7 @@ static void strong_back(Interp *in, const Tape *t, const Entry *e, Value *w, Val
     }
 }
 
-static Value strong_product(Interp *in, Value a, Value b)
+Value strong_product(Interp *in, Value a, Value b)
 {
     Value *mark = in->sp, args[2] = { a, b }, out;
     Tape *t = tape_of(a, tape_of(b, NULL));
@@ -446,6 +444,11 @@ static Value strong_product(Interp *in, Value a, Value b)
     v_push(in, value_below(in, a, t));
     v_push(in, value_below(in, b, t));
     v_push(in, strong_product(in, mark[0], mark[1]));
+    if (t->recorder) {
+        out = t->recorder->product(in, t, a, b, mark[2]);
+        stack_cut(in, mark);
+        return out;
+    }
     uint32_t node = tape_entry(in, t, ENTRY_CALL, mark[2]);
     tape_at(t, node)->op = op_operator(in, TK_MUL);
     tape_at(t, node)->back = strong_back;

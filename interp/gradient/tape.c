@@ -12,9 +12,12 @@
 #include <string.h>
 
 /* ---- tapes ---- */
+static Interp *interp_of(Ctx *ctx) { return (Interp *)(void *)ctx; }
+
 static void tape_release(Ctx *ctx, Native *native)
 {
     Tape *t = (Tape *)native;
+    interp_of(ctx)->boxes -= t->mode == TAPE_GRAPH;
     for (uint32_t i = 0; i < t->keeps; i++)
         v_release(ctx, t->keep[i]);
     for (uint32_t i = 0; i < t->scopes; i++)
@@ -40,6 +43,7 @@ Tape *tape_new(Interp *in, TapeMode mode)
     t->ctx = &in->ctx;
     t->mode = (uint8_t)mode;
     t->level = in->tape ? in->tape->level + 1 : 1;
+    in->boxes += mode == TAPE_GRAPH;        /* it hears of what has no traced operand as well */
     return t;
 }
 
@@ -59,7 +63,7 @@ void tape_end(Interp *in, Tape *t)
 
 /* After an error the interpreter's chain of tapes is a shorter one: those that are not on it have
  * ended, whatever they say. */
-static bool tape_alive(const Interp *in, const Tape *t)
+bool tape_alive(const Interp *in, const Tape *t)
 {
     for (const Tape *k = in->tape; t->alive && k; k = k->up)
         if (k == t)
@@ -67,8 +71,32 @@ static bool tape_alive(const Interp *in, const Tape *t)
     return false;
 }
 
+Tape *tape_recording(const Interp *in, int level)
+{
+    Tape *t = in->tape;
+    while (t && (!t->recorder || !t->alive || (level && t->level >= level)))
+        t = t->up;
+    return t;
+}
+
+Measured measured_of(Value v)
+{
+    v = v_plain(v);
+    bool tensor = v.tag == V_TENSOR;
+    return (Measured){ v_dtype(v), tensor ? v.tensor->rank : 0,
+                       tensor ? tensor_shape(v.tensor) : NULL };
+}
+
+void tape_measured(Interp *in, const Tape *t, const Entry *e)
+{
+    Tape *below = e->below ? tape_recording(in, t->level) : NULL;
+    if (below)
+        below->recorder->measured(in, below, e->below, LENGTH_ALL,
+                                  (Measured){ e->dtype, e->rank > 0 ? e->rank : 0,
+                                              t->shape + e->shape });
+}
+
 /* ---- traced values ---- */
-static Interp *interp_of(Ctx *ctx) { return (Interp *)(void *)ctx; }
 
 static void traced_release(Ctx *ctx, Native *native)
 {
@@ -168,11 +196,20 @@ static bool strips_above(const Interp *in, const Traced *v, const Tape *t)
     return v->tape != t && (v->tape->level > t->level || !tape_alive(in, v->tape));
 }
 
+static bool strips_derivatives(const Interp *in, const Traced *v, const Tape *t)
+{
+    (void)t;
+    return !v->tape->recorder || !tape_alive(in, v->tape);
+}
+
 Value value_on(Interp *in, Value v, const Tape *t) { return stripped(in, v, t, strips_above); }
+Value value_underived(Interp *in, Value v) { return stripped(in, v, NULL, strips_derivatives); }
 Value value_detached_all(Interp *in, Value v) { return stripped(in, v, NULL, strips_all); }
 
 Value *push_like(Interp *in, Value v)
 {
+    if (v_kind(v) && v_kind(v)->like)
+        return v_kind(v)->like(in, v);
     if (v.tag == V_TRANSFORM) {
         v_push(in, transform_like(in, v));
         return ((Transform *)in->sp[-1].ptr)->part;
@@ -245,15 +282,28 @@ static DeviceBlock *place_kept(Interp *in, Tape *t)
     return t->place[t->places++] = p;
 }
 
+/* The node of v on the highest tape of a recorder below t; 0: it has none. */
+static uint32_t node_below(const Interp *in, Value v, const Tape *t)
+{
+    if (v.tag != V_TRACED)
+        return 0;
+    const Tape *below = tape_recording(in, t->level);
+    for (; below && v.tag == V_TRACED; v = traced_of(v)->value)
+        if (traced_of(v)->tape == below)
+            return traced_of(v)->node;
+    return 0;
+}
+
 uint32_t tape_entry(Interp *in, Tape *t, EntryKind kind, Value like)
 {
+    uint32_t below = node_below(in, like, t);
     like = v_plain(like);
     ROOM(t, entry, entries, entry_cap, 1);
     Scope *scope = scope_kept(in, t);
     DeviceBlock *place = place_kept(in, t);
     Entry *e = &t->entry[t->entries];
     *e = (Entry){ .kind = (uint8_t)kind, .operand = t->operands, .keep = t->keeps,
-                  .shape = t->shapes, .at = in->at, .scope = scope, .place = place,
+                  .shape = t->shapes, .below = below, .at = in->at, .scope = scope, .place = place,
                   .source = frame_source(in, in->calls),
                   .dtype = v_dtype(like),
                   .rank = like.tag == V_TUPLE || parts_of(like).count ? -1 : 0 };
@@ -323,17 +373,97 @@ static Value traced_field(Interp *in, Value v, const Name *name)
     return field_get(in, v_plain(v), name);
 }
 
+/* Whoever records it is told, or refuses. */
+static void traced_looked(Value v)
+{
+    for (; v.tag == V_TRACED; v = traced_of(v)->value) {
+        Tape *t = traced_of(v)->tape;
+        if (t->recorder && tape_alive(interp_of(t->ctx), t))
+            t->recorder->looked(interp_of(t->ctx), t, traced_of(v)->node);
+    }
+}
+
+static void traced_measured(Value v, int axis)
+{
+    for (; v.tag == V_TRACED; v = traced_of(v)->value) {
+        Tape *t = traced_of(v)->tape;
+        if (t->recorder && tape_alive(interp_of(t->ctx), t))
+            t->recorder->measured(interp_of(t->ctx), t, traced_of(v)->node, axis,
+                                  measured_of(v));
+    }
+}
+
 static const Kind kind_of_traced = {
-    .release = traced_release, .index = traced_index,
-    .field = traced_field,
+    .release = traced_release, .index = traced_index, .field = traced_field,
+    .looked = traced_looked, .measured = traced_measured,
 };
 
 const Kind *traced_kind(void) { return &kind_of_traced; }
+
+/* ---- subscripts that are recorded ---- */
+static Value subscript(Value v)
+{
+    while (v.tag == V_TRACED && (!traced_of(v)->tape->recorder ||
+                                 !tape_alive(interp_of(traced_of(v)->tape->ctx),
+                                             traced_of(v)->tape)))
+        v = traced_of(v)->value;
+    return v;
+}
+
+static bool subscripts(const Sub *subs, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE && subs[i].v.tag == V_TRACED)
+            return true;
+    return false;
+}
+
+Tape *tape_of_subs(const Sub *subs, int n, Tape *t)
+{
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)
+            t = tape_of(subs[i].v, t);
+    return t;
+}
+
+void subs_below(Interp *in, const Sub *subs, int n, const Tape *t, Sub *out)
+{
+    for (int i = 0; i < n; i++) {
+        out[i] = subs[i];
+        if (subs[i].kind == SUB_VALUE) {
+            v_push(in, value_below(in, subs[i].v, t));
+            out[i].v = subscript(in->sp[-1]);
+        }
+    }
+}
+
+/* x[subs] on the highest tape of them, a recorder's. */
+static Value recorded_index(Interp *in, Tape *t, Value base, const Sub *subs, int n)
+{
+    Value *mark = in->sp;
+    Sub below[TENSOR_RANK_MAX + 8];
+    n = n < TENSOR_RANK_MAX + 8 ? n : TENSOR_RANK_MAX + 8;
+    v_push(in, value_below(in, base, t));
+    subs_below(in, subs, n, t, below);
+    v_push(in, index_get(in, *mark, below, n));
+    Value out = t->recorder->index(in, t, base, subs, n, in->sp[-1]);
+    stack_cut(in, mark);
+    return out;
+}
+
+static Value index_of(Interp *in, Value base, const Sub *subs, int n)
+{
+    Tape *t = tape_of_subs(subs, n, base.tag == V_TRACED ? tape_of(base, NULL) : NULL);
+    return t && t->recorder ? recorded_index(in, t, base, subs, n)
+                            : traced_index(in, base, subs, n);
+}
 
 /* base[subs] as the level below has it, and an entry of it. */
 static Value traced_index(Interp *in, Value base, const Sub *subs, int n)
 {
     Traced *x = traced_of(base);
+    if (x->tape->recorder && tape_alive(in, x->tape))
+        return recorded_index(in, x->tape, base, subs, n);
     Value r = index_get(in, x->value, subs, n);
     if (!tape_alive(in, x->tape))
         return r;
@@ -371,3 +501,10 @@ static Value traced_index(Interp *in, Value base, const Sub *subs, int n)
     stack_drop(in, mark);
     return v_traced(out);
 }
+
+static bool records(const Interp *in) { return tape_recording(in, 0) != NULL; }
+
+const Traces traces = { .call = record_row, .literal = record_literal, .store = record_store,
+                        .notation = record_notation, .chosen = record_chosen,
+                        .placed = record_placed, .index = index_of, .subscript = subscript,
+                        .subscripts = subscripts, .records = records };

@@ -20,7 +20,7 @@ static Value as_float(Interp *in, Value v)
     if (plain.tag != V_RANGE && differentiable(v_dtype(plain)))
         return v_retain(v);
     const Scope *s = precise_scope(in);
-    Value args[2] = { plain, v_format(s ? s->format : DT_F64) };
+    Value args[2] = { v, v_format(s ? s->format : DT_F64) };
     return call_row_of(in, "cast", args, 2);
 }
 

@@ -11,10 +11,18 @@
 #include <stdio.h>
 #include <string.h>
 
+static const Kind transform_kind;
+
 static Value transform_call(Interp *, Value, const Value *, int, const Name *const *,
                             const Value *, int);
 
 static Transform *transform_of(Value v) { return v.ptr; }
+
+/* Graphs and tapes have the tag as well. */
+static bool is_transform(Value v)
+{
+    return v.tag == V_TRANSFORM && v_kind(v) == &transform_kind;
+}
 
 static void transform_release(Ctx *ctx, Native *native)
 {
@@ -43,7 +51,7 @@ static void transform_show(Interp *in, Buf *out, Value v, bool repr)
         return;
     }
     /* a hessian is the jacobian of a gradient, both of its name */
-    bool inner = tr->kind == TRANSFORM_JACOBIAN && tr->f.tag == V_TRANSFORM &&
+    bool inner = tr->kind == TRANSFORM_JACOBIAN && is_transform(tr->f) &&
                  transform_of(tr->f)->kind == TRANSFORM_GRAD &&
                  transform_of(tr->f)->name == tr->name;
     buf_printf(out, "%s(", tr->name);
@@ -100,7 +108,7 @@ Value transform_like(Interp *in, Value v)
 /* The function of the program inside of transforms, whose parameters they have. */
 static Value innermost(Value f)
 {
-    while (f.tag == V_TRANSFORM && transform_of(f)->kind != TRANSFORM_PULL)
+    while (is_transform(f) && transform_of(f)->kind != TRANSFORM_PULL)
         f = transform_of(f)->f;
     return f;
 }
@@ -108,6 +116,8 @@ static Value innermost(Value f)
 static const Name *param_name(Interp *in, Value f, int i)
 {
     f = innermost(f);
+    if (v_kind(f) && v_kind(f)->parameter)
+        return v_kind(f)->parameter(f, i);
     if (f.tag == V_FUNCTION)
         return i < (int)f.fn->code->params ? f.fn->code->node->list[i]->name : NULL;
     if (f.tag != V_OP)
@@ -493,7 +503,7 @@ Value leaf_tangent(Interp *in, Value v, void *data)
             grad_raise_step(in, traced_of(x)->cut, traced_of(x)->cut_at);
         else if (traced_of(x)->tape == t && traced_of(x)->tangent.tag != V_UNDEF)
             return v_retain(traced_of(x)->tangent);
-    return call_row_of(in, "like", (Value[]){ v_plain(v), v_int(0) }, 2);
+    return call_row_of(in, "like", (Value[]){ v_measured(v, LENGTH_ALL), v_int(0) }, 2);
 }
 
 Value jvp_run(OpCall *c)

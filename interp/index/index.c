@@ -365,6 +365,8 @@ static void settle_all(Interp *in, Value base, const Sub *subs, int n, Value v)
 Value index_get(Interp *in, Value base, const Sub *subs, int n)
 {
     settle_all(in, base, subs, n, v_undef());
+    if (__builtin_expect(in->boxes != 0, 0) && in->traces->subscripts(subs, n))
+        return in->traces->index(in, base, subs, n);
     switch ((Tag)base.tag) {
     case V_TENSOR:
         return tensor_get(in, base.tensor, subs, n);

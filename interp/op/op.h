@@ -83,6 +83,12 @@ typedef enum OpGivesDType { /* The dtype of what a row with .gives makes of real
     GIVES_INTS, GIVES_BOOLS,
     GIVES_WHEN_RUN          /* nobody can tell before, or it draws random numbers */
 } OpGivesDType;
+typedef enum OpMeasures {
+    MEASURES_NOTHING,
+    MEASURES_LENGTHS,       /* its rank and the lengths of its axes */
+    MEASURES_RANK,
+    MEASURES_DTYPE
+} OpMeasures;
 
 typedef enum OpWritten {    /* How a call of it is written. */
     WRITTEN_CALL,           /* f(x), or with the sign of .infix */
@@ -179,6 +185,11 @@ struct Op {
     uint8_t gives_dtype;    /* OpGivesDType */
     uint8_t written;        /* OpWritten */
     uint8_t wraps;          /* OpWrap */
+    /* draws random numbers, or sets what they are drawn from: a graph draws when it is called */
+    bool draws;
+    bool detaches;          /* its result is a constant to derivatives */
+    /* OpMeasures: what of its operand it makes numbers or names of, which a graph then expects */
+    uint8_t measures;
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
     bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
     bool solves;            /* solves A x = b: `compare` keeps the three */

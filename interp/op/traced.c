@@ -35,6 +35,8 @@ bool traced_wants(const OpCall *c)
 {
     if (!c->op || c->op->carries)
         return false;
+    if (c->op->draws && c->in->traces->records(c->in))
+        return true;
     /* tuples are joined and compared as they are */
     if (c->op->cls == OPC_EW)
         return traced_any(c->args, c->count);

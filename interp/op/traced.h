@@ -19,6 +19,13 @@ typedef struct Traces {
     /* (*slot)[subs] = v, or op= v, where *slot or v is traced. */
     void (*store)(Interp *, Value *slot, const struct Sub *subs, int n, const Op *op, Value v,
                   bool weak);
+    /* A subscript, borrowed: what derivatives remember of it is nothing to them, but a graph takes
+     * positions as operands. Is one of n such an operand? And x[subs] of them. */
+    Value (*subscript)(Value);
+    bool (*subscripts)(const struct Sub *subs, int n);
+    /* Does a graph record, so that it hears of what draws random numbers? */
+    bool (*records)(const Interp *);
+    Value (*index)(Interp *, Value x, const struct Sub *subs, int n);
     /* x[subs], which is taken, where positions or masks among the subscripts are traced. */
     Value (*chosen)(Interp *, Value r, const Value *subs, int n);
     /* Something was stored to (*slot)[subs], among which such are traced. */
@@ -49,6 +56,11 @@ static inline void traced_placed(Interp *in, Value *slot, const Value *subs, int
         in->traces->placed(in, slot, subs, n);
 }
 
+static inline Value v_subscript(const Interp *in, Value v)
+{
+    return __builtin_expect(v.tag == V_TRACED, 0) ? in->traces->subscript(v) : v;
+}
+
 /* The same, also of what functions among them captured. */
 bool traced_inside(const Value *items, int n);
 
@@ -58,7 +70,8 @@ static inline bool traced_store(Interp *in, Value *slot, const struct Sub *subs,
 {
     bool numbers = v.tag == V_TRACED || (v.tag == V_TUPLE && traced_inside(&v, 1));
     bool inside = slot->tag != V_TUPLE && slot->tag < V_POINTER && numbers;
-    if (slot->tag != V_TRACED && !inside)
+    bool whole = slot->tag != V_TUPLE && slot->tag < V_POINTER;
+    if (slot->tag != V_TRACED && !inside && !(whole && in->traces->subscripts(subs, n)))
         return false;
     in->traces->store(in, slot, subs, n, op, v, weak);
     return true;

@@ -44,11 +44,37 @@ typedef struct Kind {
     Value (*copy)(Interp *, Value);                          /* of a pinned one: see pinned.h */
     void (*assign)(Interp *, Value *slot, Value v);          /* v into the memory of a pinned one */
     Parts (*parts)(Value);                                   /* values that a function is made of */
+    /* One like it onto the value stack, whose parts are still to come; where they go. */
+    Value *(*like)(Interp *, Value);
+    const Name *(*parameter)(Value, int i);                  /* of a function; NULL: there is none */
+    /* Of a traced value: somebody takes a way by what it is; a number of its length along an axis
+     * (-1: of its rank and all its lengths, LENGTH_RANK: of its rank, LENGTH_DTYPE: of its dtype).
+     * Either may raise. */
+    void (*looked)(Value);
+    void (*measured)(Value, int axis);
 } Kind;
+
+enum { LENGTH_ALL = -1, LENGTH_RANK = -2, LENGTH_DTYPE = -3 };
 
 static inline const Kind *v_kind(Value v)
 {
     return v.tag >= V_POINTER ? ((const Native *)v.ptr)->kind : NULL;
+}
+
+/* As v_plain, for those who take a way by what it is: conditions, ints of the evaluator. */
+static inline Value v_looked(Value v)
+{
+    if (__builtin_expect(v.tag == V_TRACED, 0))
+        v_kind(v)->looked(v);
+    return v_plain(v);
+}
+
+/* As v_plain, for those who make numbers of its length along an axis, or one of LENGTH_. */
+static inline Value v_measured(Value v, int axis)
+{
+    if (__builtin_expect(v.tag == V_TRACED, 0))
+        v_kind(v)->measured(v, axis);
+    return v_plain(v);
 }
 
 /* NULL: none. */

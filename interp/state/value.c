@@ -325,13 +325,16 @@ bool v_is_numeric(Value v)
 
 bool v_as_int(Value v, int64_t *out)
 {
+    Value whole = v;
     v = v_plain(v);
+    if (v.tag != V_INT && (v.tag != V_TENSOR || v.tensor->rank != 0 ||
+                           dtype_info(v.tensor->dtype)->kind != 'i'))
+        return false;
+    v_looked(whole);
     if (v.tag == V_INT) {
         *out = v.i;
         return true;
     }
-    if (v.tag != V_TENSOR || v.tensor->rank != 0 || dtype_info(v.tensor->dtype)->kind != 'i')
-        return false;
     *out = element_i64((DType)v.tensor->dtype, v.tensor->data);
     return true;
 }
@@ -628,8 +631,8 @@ static bool arrays_equal(Interp *in, Value a, Value b)
 
 bool v_equal(Interp *in, Value a, Value b)
 {
-    a = v_plain(a);
-    b = v_plain(b);
+    a = v_looked(a);
+    b = v_looked(b);
     if (a.tag == V_RANGE && b.tag == V_RANGE)
         return ranges_equal(a.range, b.range);
     if ((v_is_numeric(a) || a.tag == V_RANGE) && (v_is_numeric(b) || b.tag == V_RANGE))
