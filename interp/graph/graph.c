@@ -209,6 +209,7 @@ Value graph_make(OpCall *c, int f, int first)
     v_push(in, v_tape(t));
     t->recorder = &graph_recorder;
     t->record = g;
+    tape_begin(in, t);
     Value *args = in->sp;
     for (int i = 0; i < count; i++)
         v_push(in, graph_trace(in, t, c->args[first + i]));
@@ -221,7 +222,6 @@ Value graph_make(OpCall *c, int f, int first)
                        "a graph is of a function of numbers, of which %s given",
                        count ? "none were" : "no argument was");
     const Exec *at = in->at;
-    tape_begin(in, t);
     v_push(in, call_value(in, fn, args, count));
     in->at = at;
     Value result = in->sp[-1];
