@@ -16,13 +16,15 @@ typedef enum FileFormat {
     FILE_MTX,
     FILE_CSV,
     FILE_SAFETENSORS,
+    FILE_GRAPH,
     FILE_FORMATS
 } FileFormat;
 
 /* By what follows the last point of the last part of the path. */
 static FileFormat format_of(OpCall *c, const char *path)
 {
-    static const char *const extensions[] = { ".npy", ".npz", ".mtx", ".csv", ".safetensors" };
+    static const char *const extensions[] = { ".npy", ".npz", ".mtx", ".csv", ".safetensors",
+                                              ".rgraph" };
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     for (int i = 0; dot && i < FILE_FORMATS; i++)
         if (ascii_casecmp(dot, extensions[i]) == 0)
@@ -30,7 +32,7 @@ static FileFormat format_of(OpCall *c, const char *path)
     Error *e = err_new(&c->in->ctx, ERR_IO, "%s: %s", path,
                        dot ? "the extension is not that of a format that is read and written here"
                            : "a name without an extension does not say which format is meant");
-    err_help(e, "use .npy, .npz, .mtx, .csv or .safetensors; read(\"%s\") gives a file's text",
+    err_help(e, "use .npy, .npz, .mtx, .csv, .safetensors or .rgraph; read(\"%s\") gives a file's text",
              path);
     err_throw(e);
 }
@@ -56,6 +58,7 @@ Value op_run_load(OpCall *c)
     }
     case FILE_NPZ: return npz_load(c, path);
     case FILE_SAFETENSORS: return safetensors_load(c, path);
+    case FILE_GRAPH: return graph_load(c, path);
     case FILE_MTX: return mtx_load(c, path);
     default: return csv_load(c, path);
     }
@@ -100,6 +103,7 @@ Value op_run_save(OpCall *c)
     case FILE_NPY: npy_save(c, path, arg_tensor(c, 1), as); break;
     case FILE_NPZ: npz_save(c, path, c->args[1], as); break;
     case FILE_SAFETENSORS: safetensors_save(c, path, c->args[1], as); break;
+    case FILE_GRAPH: graph_save(c, path, c->args[1]); break;
     case FILE_MTX: mtx_save(c, path, text_tensor(c, as)); break;
     default: csv_save(c, path, as); break;
     }

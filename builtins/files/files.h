@@ -92,6 +92,8 @@ void npy_head(OpCall *, Str **text, Stored, bool fortran, int rank, const int64_
 void npy_save(OpCall *, const char *path, Tensor *t, const char *as);
 Value npz_load(OpCall *, const char *path);
 void npz_save(OpCall *, const char *path, Value x, const char *as);
+void graph_save(OpCall *, const char *path, Value x);
+Value graph_load(OpCall *, const char *path);
 Value safetensors_load(OpCall *, const char *path);
 void safetensors_save(OpCall *, const char *path, Value x, const char *as);
 Value mtx_load(OpCall *, const char *path);

@@ -209,3 +209,111 @@ void json_skip(Json *j)
     skip_value(j, file_text(j->b->call), 0);
     stack_cut(in, mark);
 }
+
+/* ---- values ---- */
+
+static Value whole_number(Json *j)
+{
+    int64_t start = j->at, v = 0;
+    bool minus = skip_one(j, "-");
+    for (; j->at < j->end && j->b->data[j->at] >= '0' && j->b->data[j->at] <= '9'; j->at++) {
+        int digit = j->b->data[j->at] - '0';
+        if (__builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, minus ? -digit : digit, &v))
+            bytes_error(j->b, start, NULL, "a number is too large");
+    }
+    if (j->at == start + minus || (j->at < j->end && memchr(".eE", j->b->data[j->at], 3)))
+        bytes_error(j->b, start, NULL, "not a value that is read here");
+    return v_int(v);
+}
+
+static Value plain_value(Json *j)
+{
+    static const char *const words[] = { "true", "false", "null" };
+    const Value values[] = { v_bool(true), v_bool(false), v_none() };
+    for (int i = 0; i < 3; i++) {
+        size_t n = strlen(words[i]);
+        if ((size_t)(j->end - j->at) >= n && memcmp(j->b->data + j->at, words[i], n) == 0) {
+            j->at += (int64_t)n;
+            return values[i];
+        }
+    }
+    return whole_number(j);
+}
+
+static Value value_at(Json *j, int depth);
+
+/* An array, or an object, whose keys are the names. */
+static Value items(Json *j, char close, int depth)
+{
+    Interp *in = j->b->call->in;
+    Str **key = file_text(j->b->call);
+    Value *slot = in->sp;
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    if (depth == 2 * DEPTH_MAX)
+        bytes_error(j->b, j->at, NULL, "nested more than %d levels deep", 2 * DEPTH_MAX);
+    j->at++;
+    if (json_peek(j) == close) {
+        j->at++;
+        return v_retain(*slot);
+    }
+    do {
+        const Name *name = NULL;
+        if (close == '}') {
+            int64_t at = j->at;
+            json_text(j, key, "a key");
+            name = names_intern(&in->names, (*key)->text, (*key)->len);
+            if (tuple_find(slot->tuple, name) >= 0)
+                bytes_error(j->b, at, NULL, "a key stands twice");
+            json_want(j, ':', "after a key");
+        }
+        poll_interrupt(in);
+        v_push(in, value_at(j, depth + 1));
+        tuple_push(&in->ctx, &slot->tuple, name, v_retain(in->sp[-1]));
+        stack_cut(in, in->sp - 1);
+    } while (json_more(j, close));
+    return v_retain(*slot);
+}
+
+static Value value_at(Json *j, int depth)
+{
+    Interp *in = j->b->call->in;
+    Value *mark = in->sp, r;
+    char open = json_peek(j);
+    stack_check(in);
+    stack_room(in, 64);
+    if (open == '"') {
+        Str **text = file_text(j->b->call);
+        json_text(j, text, "a value");
+        r = v_str(str_new(&in->ctx, (*text)->text, (*text)->len));
+    } else if (open == '{' || open == '[') {
+        r = items(j, open == '{' ? '}' : ']', depth);
+    } else {
+        r = plain_value(j);
+    }
+    stack_cut(in, mark);
+    return r;
+}
+
+Value json_value(Json *j)
+{
+    return value_at(j, 0);
+}
+
+void json_put_text(OpCall *c, Str **out, const char *text, size_t len)
+{
+    Ctx *ctx = &c->in->ctx;
+    str_append(ctx, out, "\"", 1);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char ch = (unsigned char)text[i];
+        if (ch == '"' || ch == '\\')
+            file_put(c, out, "\\%c", ch);
+        else if (ch == '\n')
+            str_append(ctx, out, "\\n", 2);
+        else if (ch < 0x20)
+            file_put(c, out, "\\u%04x", ch);
+        else
+            str_append(ctx, out, text + i, 1);
+    }
+    str_append(ctx, out, "\"", 1);
+}

@@ -18,7 +18,7 @@ static int extent_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void check_overlap(OpCall *c, const Bytes *b, ZipReader r)
+void zip_check_overlap(OpCall *c, const Bytes *b, ZipReader r)
 {
     Str **extents = file_text(c);
     ZipMember m;
@@ -63,7 +63,7 @@ Value npz_load(OpCall *c, const char *path)
     Interp *in = c->in;
     Bytes b = file_bytes(c, path);
     ZipReader r = zip_open(&b);
-    check_overlap(c, &b, r);
+    zip_check_overlap(c, &b, r);
     Value *slot = in->sp;
     v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
     ZipMember m;
@@ -77,19 +77,57 @@ Value npz_load(OpCall *c, const char *path)
 
 /* ---- writing ---- */
 
-typedef struct NpzWriter {
-    OpCall *call;
-    const char *as;
-    Str **heads;                   /* heads and .npy headers of all members, one after the other */
-    Str **directory;
-    Str **spans;                   /* Span64 of each member in heads */
-    Tuple **held;                  /* the data */
-    int64_t at, count;
-} NpzWriter;
-
 typedef struct Member { size_t head, head_bytes, data_bytes; } Member;
 
-static void add_member(NpzWriter *w, const char *name, size_t name_len, Value x, int operand)
+void zip_begin(OpCall *c, ZipWriter *w)
+{
+    Interp *in = c->in;
+    *w = (ZipWriter){ .call = c };
+    w->heads = file_text(c);
+    w->directory = file_text(c);
+    w->spans = file_text(c);
+    w->held = &in->sp->tuple;
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+}
+
+void zip_add(ZipWriter *w, const char *name, const Str *text, Tensor *data, size_t bytes)
+{
+    OpCall *c = w->call;
+    Interp *in = c->in;
+    FilePart parts[] = { { text->text, text->len }, { data ? data->data : "", bytes } };
+    ZipEntry e = { .name = name, .name_len = strlen(name), .crc = zip_crc(c, parts, 2),
+                   .size = (int64_t)(text->len + bytes), .at = w->at };
+    Member m = { .head = (*w->heads)->len, .data_bytes = bytes };
+    zip_put_head(c, w->heads, &e);
+    str_append(&in->ctx, w->heads, text->text, text->len);
+    m.head_bytes = (*w->heads)->len - m.head;
+    zip_put_entry(c, w->directory, &e);
+    str_append(&in->ctx, w->spans, (const char *)&m, sizeof m);
+    tuple_push(&in->ctx, w->held, NULL, data ? v_tensor_raw(tensor_retain(data)) : v_none());
+    w->at += (int64_t)(m.head_bytes + bytes);
+    w->count++;
+}
+
+/* Each member's head and data, then the directory. */
+void zip_write(ZipWriter *w, const char *path)
+{
+    OpCall *c = w->call;
+    zip_put_end(c, w->directory, w->count, w->at, (int64_t)(*w->directory)->len);
+    Str **list = file_text(c);
+    const Member *m = (const Member *)(*w->spans)->text;
+    for (int64_t i = 0; i < w->count; i++) {
+        Value held = (*w->held)->items[i];
+        FilePart two[] = { { (*w->heads)->text + m[i].head, m[i].head_bytes },
+                           { held.tag == V_TENSOR ? held.tensor->data : "", m[i].data_bytes } };
+        str_append(&c->in->ctx, list, (const char *)two, sizeof two);
+    }
+    FilePart end = { (*w->directory)->text, (*w->directory)->len };
+    str_append(&c->in->ctx, list, (const char *)&end, sizeof end);
+    file_replace(c, path, (const FilePart *)(*list)->text, (*list)->len / sizeof end);
+}
+
+static void add_member(ZipWriter *w, const char *as, const char *name, size_t name_len, Value x,
+                       int operand)
 {
     OpCall *c = w->call;
     Interp *in = c->in;
@@ -104,27 +142,15 @@ static void add_member(NpzWriter *w, const char *name, size_t name_len, Value x,
     Tensor *t = op_keep(c, v_to_tensor(in, x, operand));
     Stored s;
     bool fortran = true;
-    Tensor *raw = stored_raw(c, t, w->as, what, &s, &fortran);
+    Tensor *raw = stored_raw(c, t, as, what, &s, &fortran);
     Str **head = file_text(c);
     npy_head(c, head, s, fortran, t->rank, tensor_shape(t), what);
-    size_t bytes = (size_t)t->size * s.bytes;
-    FilePart parts[] = { { (*head)->text, (*head)->len }, { raw->data, bytes } };
-    int len = snprintf(file, sizeof file, "%s.npy", name);
-    ZipEntry e = { .name = file, .name_len = (size_t)len, .crc = zip_crc(c, parts, 2),
-                   .size = (int64_t)((*head)->len + bytes), .at = w->at };
-    Member m = { .head = (*w->heads)->len, .data_bytes = bytes };
-    zip_put_head(c, w->heads, &e);
-    str_append(&in->ctx, w->heads, (*head)->text, (*head)->len);
-    m.head_bytes = (*w->heads)->len - m.head;
-    zip_put_entry(c, w->directory, &e);
-    str_append(&in->ctx, w->spans, (const char *)&m, sizeof m);
-    tuple_push(&in->ctx, w->held, NULL, v_tensor_raw(tensor_retain(raw)));
-    w->at += (int64_t)(m.head_bytes + bytes);
-    w->count++;
+    snprintf(file, sizeof file, "%s.npy", name);
+    zip_add(w, file, *head, raw, (size_t)t->size * s.bytes);
     stack_cut(in, mark);
 }
 
-static void add_fields(NpzWriter *w, const Tuple *t)
+static void add_fields(ZipWriter *w, const char *as, const Tuple *t)
 {
     for (uint32_t i = 0; i < t->count; i++) {
         char plain[32];
@@ -132,39 +158,18 @@ static void add_fields(NpzWriter *w, const Tuple *t)
         snprintf(plain, sizeof plain, "arr_%u", i);
         if (name && tuple_find(t, name) != (int64_t)i)
             err_raise(&w->call->in->ctx, ERR_VALUE, "two fields are called %s", name->text);
-        add_member(w, name ? name->text : plain, name ? name->len : strlen(plain), t->items[i], 1);
+        add_member(w, as, name ? name->text : plain, name ? name->len : strlen(plain),
+                   t->items[i], 1);
     }
-}
-
-/* Each member's head and data, then the directory. */
-static void write_archive(NpzWriter *w, const char *path)
-{
-    OpCall *c = w->call;
-    Str **list = file_text(c);
-    const Member *m = (const Member *)(*w->spans)->text;
-    for (int64_t i = 0; i < w->count; i++) {
-        FilePart two[] = { { (*w->heads)->text + m[i].head, m[i].head_bytes },
-                           { (*w->held)->items[i].tensor->data, m[i].data_bytes } };
-        str_append(&c->in->ctx, list, (const char *)two, sizeof two);
-    }
-    FilePart end = { (*w->directory)->text, (*w->directory)->len };
-    str_append(&c->in->ctx, list, (const char *)&end, sizeof end);
-    file_replace(c, path, (const FilePart *)(*list)->text, (*list)->len / sizeof end);
 }
 
 void npz_save(OpCall *c, const char *path, Value x, const char *as)
 {
-    Interp *in = c->in;
-    NpzWriter w = { .call = c, .as = as };
-    w.heads = file_text(c);
-    w.directory = file_text(c);
-    w.spans = file_text(c);
-    w.held = &in->sp->tuple;
-    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    ZipWriter w;
+    zip_begin(c, &w);
     if (x.tag == V_TUPLE)
-        add_fields(&w, x.tuple);
+        add_fields(&w, as, x.tuple);
     else
-        add_member(&w, "arr_0", 5, x, 1);
-    zip_put_end(c, w.directory, w.count, w.at, (int64_t)(*w.directory)->len);
-    write_archive(&w, path);
+        add_member(&w, as, "arr_0", 5, x, 1);
+    zip_write(&w, path);
 }

@@ -40,6 +40,22 @@ typedef struct ZipEntry {
 void zip_put_head(OpCall *, Str **, const ZipEntry *);
 void zip_put_entry(OpCall *, Str **, const ZipEntry *);
 void zip_put_end(OpCall *, Str **, int64_t count, int64_t directory, int64_t bytes);
+/* An archive being put together (files_npz.c): heads of members, texts at their start, and tensors
+ * behind these. */
+typedef struct ZipWriter {
+    OpCall *call;
+    Str **heads;                   /* heads of all members and their texts, one after the other */
+    Str **directory;
+    Str **spans;
+    Tuple **held;                  /* the data */
+    int64_t at, count;
+} ZipWriter;
+void zip_begin(OpCall *, ZipWriter *);
+/* A member: `text`, then so many bytes of `data` (NULL: none). */
+void zip_add(ZipWriter *, const char *name, const Str *text, Tensor *data, size_t bytes);
+void zip_write(ZipWriter *, const char *path);
+/* Raises where two members lie over one another. */
+void zip_check_overlap(OpCall *, const Bytes *, ZipReader);
 /* CRC-32 over the parts, one after the other. */
 uint32_t zip_crc(OpCall *, const FilePart *, int count);
 

@@ -228,7 +228,7 @@ Value graph_make(OpCall *c, int f, int first)
     g->result = graph_ref(in, t, result);
     tape_end(in, t);
     t->record = NULL;
-    graph_settle(g);
+    graph_settle(in, g);
     stack_cut(in, args);
     return v_retain(v_graph(g));
 }

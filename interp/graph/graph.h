@@ -109,8 +109,8 @@ void graph_chunk(Graph *, Chunk *);                  /* is held */
 Value graph_text_of(Interp *, const Source *, uint32_t from);
 /* `file:line: text` of where a node stood; NULL: not known. */
 const char *graph_where(Interp *, Graph *, GraphNode *);
-/* Which nodes run, and when each has been needed last. */
-void graph_settle(Graph *);
+/* Leaves out nodes that nobody needs; when has each of the others been needed last? */
+void graph_settle(Interp *, Graph *);
 bool graph_has_refs(Value);
 /* What stands in the place of references, of which `value` has the nodes' results; owned. */
 Value graph_resolve(Interp *, Value, const Value *value);
@@ -132,6 +132,9 @@ bool graph_op_allowed(const Op *);
 /* The function that a text of index notation is, and how many parameters it has; owned. V_UNDEF:
  * something else stands in it. Raises `syntax`. */
 Value graph_function(Interp *, const Str *text, uint32_t *params);
+
+/* Is the text one, with so many parameters? Nothing runs. */
+bool graph_text_fits(Interp *, const Str *text, uint32_t params);
 
 /* ---- replay.c ---- */
 /* The result of the graph on as many arguments as it has, borrowed: all its nodes run here, in

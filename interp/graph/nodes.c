@@ -239,7 +239,40 @@ static void needed(Graph *g, Value v, uint32_t by)
     n->kept = true;
 }
 
-void graph_settle(Graph *g)
+/* Without the nodes that do not run. `value`: a reference to each that does, under its new number. */
+static void compact(Interp *in, Graph *g, const Value *value)
+{
+    uint32_t to = 0, operands = 0;
+    for (uint32_t i = 0; i < g->nodes; i++) {
+        GraphNode n = *graph_at(g, i);
+        for (uint32_t k = 0; k < n.operands; k++) {
+            Value *from = &g->operand[n.operand + k], old = *from;
+            Value v = n.kept ? graph_resolve(in, old, value) : v_undef();
+            *from = v_undef();
+            v_release(&in->ctx, old);
+            if (n.kept)
+                g->operand[operands + k] = v;
+        }
+        if (!n.kept)
+            continue;
+        n.operand = operands;
+        operands += n.operands;
+        n.last = n.last == GRAPH_NEVER ? n.last : (uint32_t)value[n.last].i;
+        g->node[to++] = n;
+    }
+    g->nodes = to;
+    g->operands = operands;
+}
+
+/* What a value refers to under the new numbers. */
+static void renumber(Interp *in, Value *v, const Value *value)
+{
+    Value old = *v;
+    *v = graph_resolve(in, old, value);
+    v_release(&in->ctx, old);
+}
+
+void graph_settle(Interp *in, Graph *g)
 {
     for (uint32_t i = 0; i < g->nodes; i++) {
         GraphNode *n = graph_at(g, i);
@@ -253,6 +286,15 @@ void graph_settle(Graph *g)
         for (uint32_t k = 0; n->kept && k < n->operands; k++)
             needed(g, graph_args(g, n)[k], i);
     }
+    Value *value = in->sp;
+    int64_t to = 0;
+    stack_room(in, g->nodes + 64);
+    for (uint32_t i = 0; i < g->nodes; i++)
+        v_push(in, v_ref((uint32_t)(graph_at(g, i)->kept ? to++ : 0)));
+    renumber(in, &g->arguments, value);
+    renumber(in, &g->result, value);
+    compact(in, g, value);
+    in->sp = value;
 }
 
 /* ---- subscripts ---- */

@@ -147,3 +147,26 @@ Value graph_function(Interp *in, const Str *text, uint32_t *params)
     in->at = at;
     return f.tag == V_UNDEF ? f : v_retain(f);
 }
+
+bool graph_text_fits(Interp *in, const Str *text, uint32_t params)
+{
+    uint32_t has = 0;
+    ErrFrame frame;
+    if (strlen(text->text) != text->len ||
+        !parse_accepts(&in->ctx, &in->names, text->text, text->len))
+        return false;
+    Source *source = source_new(&in->ctx, "<graph>", text->text, text->len);
+    Chunk *volatile chunk = NULL;
+    if (!ERR_TRY(&in->ctx, &frame)) {
+        if (chunk)
+            chunk_release(chunk);
+        source_release(source);
+        err_rethrow(&in->ctx);
+    }
+    chunk = parse_source(&in->ctx, &in->names, source);
+    bool fits = text_allowed(in, chunk->root, &has) && has == params;
+    ERR_END(&in->ctx, &frame);
+    chunk_release(chunk);
+    source_release(source);
+    return fits;
+}
