@@ -60,7 +60,9 @@ typedef struct Recorder {
     /* x of t got x[subs] = v, or op= v; from: the plain value that it was, V_UNDEF: of its node. */
     void (*store)(Interp *, Tape *t, Traced *x, Value from, const struct Sub *subs, int n,
                   const Op *op, Value v, bool weak);
-    Value (*notation)(Interp *, const Exec *, void *site, Tape *t, const Value *base, Value r);
+    /* leaves: of those at base that the functions have which it inlines begin behind its own */
+    Value (*notation)(Interp *, const Exec *, void *site, Tape *t, const Value *base, int leaves,
+                      Value r);
     Value (*product)(Interp *, Tape *t, Value a, Value b, Value r);     /* strong_product */
     /* Kind.looked and Kind.measured of what is a node of t. */
     void (*looked)(Interp *, Tape *t, uint32_t node);

@@ -209,6 +209,21 @@ static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Va
     return v_retain(r);
 }
 
+/* The same on a recorder's. */
+static Value kept(Interp *in, const Exec *x, IxSite *site, Tape *t, const Value *base,
+                  const Tuple *inlined, Value r)
+{
+    int own = site->tree.leaves;
+    Value *view = in->sp;
+    stack_room(in, 2 * IX_LEAVES + 128);
+    for (int i = 0; i < own; i++)
+        v_push(in, v_retain(base[i]));
+    int leaves = push_inlined(in, inlined, own, t);
+    Value out = t->recorder->notation(in, x, site, t, view, leaves, r);
+    stack_cut(in, view);
+    return out;
+}
+
 /* On the highest tape below `under`, and then on those below it. */
 static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, const Tape *under,
                        Tuple *inlined)
@@ -236,8 +251,7 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     }
     in->at = x;
     v_push(in, r);
-    Value out = t && t->recorder ? t->recorder->notation(in, x, site, t, base, r)
-              : t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
+    Value out = t && t->recorder ? kept(in, x, site, t, base, inlined, r) : t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
     stack_cut(in, below);
     return out;
 }

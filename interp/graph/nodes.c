@@ -185,8 +185,9 @@ Value graph_text_of(Interp *in, const Source *s, uint32_t from)
         start++;
     while (end > start && strchr(" \t\r\n", s->text[end - 1]))
         end--;
+    const char *slash = strrchr(s->name, '/');
     buf_init(&text, &in->ctx);
-    buf_printf(&text, "%s:%u: %.*s", s->name, s->first_line + line, (int)(end - start),
+    buf_printf(&text, "%s:%u: %.*s", slash ? slash + 1 : s->name, s->first_line + line, (int)(end - start),
                s->text + start);
     return v_str(str_from_buf(&in->ctx, &text));
 }

@@ -2,6 +2,7 @@
  * operation, but would decide what the graph does, as an error. */
 #include "interp/graph/graph.h"
 #include "interp/index/index.h"
+#include "interp/notation/indexnot_adjoint.h"
 #include "interp/notation/indexnot_text.h"
 #include "interp/state/frames.h"
 
@@ -259,6 +260,8 @@ static void put_subs(Interp *in, Tape *t, const Sub *subs, int n)
 
 static Value indexed(Interp *in, Tape *t, Value x, const Sub *subs, int n, Value r)
 {
+    if (!numbers_in(r))                     /* one of several functions, texts … */
+        looked(in, t, 0);
     uint32_t node = node_here(in, graph_on(t), GRAPH_INDEX);
     put(in, t, x);
     put_subs(in, t, subs, n);
@@ -280,17 +283,48 @@ static void stored(Interp *in, Tape *t, Traced *x, Value from, const Sub *subs, 
 }
 
 /* ---- index notation ---- */
-static Value notation(Interp *in, const Exec *x, void *site, Tape *t, const Value *base, Value r)
+/* Where functions of the program are called in it: its text with their formulas, onto the value
+ * stack. */
+static void push_inlined_text(Interp *in, const Exec *x, IxSite *site, const Value *base, int leaves)
 {
-    int leaves = ((IxSite *)site)->tree.leaves;
+    IxAdjoint a;
+    ErrFrame frame;
     Value *mark = in->sp;
-    in->at = x;
-    Value text = ix_text_of(in, site, base);
-    v_push(in, text);
-    uint32_t node = node_here(in, graph_on(t), GRAPH_NOTATION);
-    graph_operand(graph_on(t), text);
     for (int i = 0; i < leaves; i++)
-        if (ix_text_takes(site, base, i))
+        v_push(in, v_retain(v_plain(base[i])));
+    bool made = ix_forward_text(in, x, site, mark, &a);
+    stack_cut(in, mark);
+    if (!ERR_TRY(&in->ctx, &frame)) {
+        buf_free(&a.text);
+        err_rethrow(&in->ctx);
+    }
+    v_push(in, v_str(str_new(&in->ctx, buf_cstr(&a.text), a.text.len)));
+    if (!made || a.leaves != leaves || !graph_text_fits(in, mark->str, (uint32_t)leaves))
+        err_raise_help(&in->ctx, ERR_VALUE, "write its formula into the notation", "a graph cannot "
+                       "keep this index notation, in which a function is called%s%s",
+                       made ? "" : ": ", made ? "" : a.lack);
+    for (int i = 0; a.sized && i < leaves; i++)
+        v_measured(base[i], LENGTH_ALL);
+    ERR_END(&in->ctx, &frame);
+    buf_free(&a.text);
+}
+
+static Value notation(Interp *in, const Exec *x, void *site, Tape *t, const Value *base, int leaves,
+                      Value r)
+{
+    Value *mark = in->sp;
+    bool inlines = ix_text_inlines(site, base);
+    in->at = x;
+    if (inlines)
+        push_inlined_text(in, x, site, base, leaves);
+    else
+        v_push(in, ix_text_of(in, site, base));
+    uint32_t node = node_here(in, graph_on(t), GRAPH_NOTATION);
+    graph_operand(graph_on(t), *mark);
+    for (int i = 0; i < leaves; i++)
+        if (base[i].tag == V_FUNCTION || base[i].tag == V_OP)
+            inlines ? graph_operand(graph_on(t), v_none()) : (void)0;
+        else if (inlines || ix_text_takes(site, base, i))
             put(in, t, base[i]);
     stack_cut(in, mark);
     return node_value(in, t, node, r);

@@ -23,6 +23,8 @@ static void texts_clear(Ctx *ctx, void *data)
 static const OpState texts_kept = { .bytes = sizeof(Texts), .clear = texts_clear };
 
 /* ---- what may stand in it ---- */
+enum { STATEMENTS = 100 };
+
 bool graph_op_allowed(const Op *op)
 {
     return op && !op->reaches && (!op->carries || op->detaches) && !op->added && !op->on_variable;
@@ -65,7 +67,7 @@ static bool node_allowed(Interp *in, const Node *n, bool statement)
         return node_allowed(in, n->a, false) && node_allowed(in, n->b, false) &&
                node_allowed(in, n->c, false) && list_allowed(in, n);
     case ND_BLOCK:
-        if (!statement || n->count < 1 || n->count > 2)
+        if (!statement || n->count < 1 || n->count > STATEMENTS)
             return false;
         for (uint32_t i = 0; i < n->count; i++)
             if (!node_allowed(in, n->list[i], true))

@@ -196,8 +196,12 @@ static void write_head(Ad *a)
     Buf *out = &a->out->text;
     buf_putc(out, '(');
     for (int i = 0; i < a->out->leaves; i++)
-        buf_printf(out, "%s, ", a->leaf[i].name);
-    buf_printf(out, "%s, %s) -> {\n", a->result, a->cotangent);
+        buf_printf(out, "%s%s", a->leaf[i].name,
+                   a->forward && i + 1 == a->out->leaves ? "" : ", ");
+    if (a->forward)
+        buf_puts(out, ") -> {\n");
+    else
+        buf_printf(out, "%s, %s) -> {\n", a->result, a->cotangent);
 }
 
 static void write_tail(Ad *a)
@@ -266,7 +270,7 @@ static void make_index(Ad *a, int g)
     else if (s->from && s->from->sub[s->axis].lone)
         to->length =
             ad_format(a, "shape(%s)[%d]", a->leaf[s->from->leaf].name, s->axis);
-    else if (s->index->left)
+    else if (s->index->left && !a->forward)
         to->length = ad_format(a, "shape(%s)[%d]", a->cotangent, g);
     else {
         to->length = ad_format(a, "%lld", (long long)s->extent);
@@ -459,6 +463,11 @@ static void write_function(Ad *a, IxInstance *whole, uint64_t wanted)
         ids[i] = i;
     a->left = rank ? UINT64_MAX >> (64 - rank) : 0;
     a->root = build(a, b->site->tree.root, whole);
+    if (a->forward) {
+        ad_define(a, a->result, ids, rank, a->root, 0, false);
+        buf_printf(&a->out->text, "    %s\n}", a->result);
+        return;
+    }
     AdEx *value = ad_own(a, a->result, ids, rank);
     a->root_value = a->root->free == a->left ? value : NULL;
     AdEx *w = ad_own(a, a->cotangent, ids, rank);
@@ -472,8 +481,8 @@ static void write_function(Ad *a, IxInstance *whole, uint64_t wanted)
     write_tail(a);
 }
 
-bool ix_adjoint_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted,
-                     bool again, IxAdjoint *out)
+static bool function_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted,
+                          bool again, bool forward, IxAdjoint *out)
 {
     Ctx *ctx = &in->ctx;
     struct { IxBind bind; Ad ad; } *both = mem_zalloc(ctx, sizeof *both);
@@ -495,6 +504,7 @@ bool ix_adjoint_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint6
         a->arena = &b->arena;
         a->out = out;
         a->again = again;
+        a->forward = forward;
         write_function(a, whole, wanted);
         ERR_END(ctx, &frame);
     }
@@ -506,4 +516,15 @@ bool ix_adjoint_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint6
         err_rethrow(ctx);
     }
     return out->lack[0] == '\0';
+}
+
+bool ix_adjoint_text(Interp *in, const Exec *x, IxSite *site, Value *base, uint64_t wanted,
+                     bool again, IxAdjoint *out)
+{
+    return function_text(in, x, site, base, wanted, again, false, out);
+}
+
+bool ix_forward_text(Interp *in, const Exec *x, IxSite *site, Value *base, IxAdjoint *out)
+{
+    return function_text(in, x, site, base, 0, true, true, out);
 }

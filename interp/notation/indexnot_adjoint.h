@@ -47,6 +47,10 @@ typedef struct IxAdjoint {
 bool ix_adjoint_text(Interp *, const Exec *, IxSite *, Value *base, uint64_t wanted, bool again,
                      IxAdjoint *);
 
+/* The text of a function of the same leaves that is the notation itself, the functions that it
+ * inlines taken in. */
+bool ix_forward_text(Interp *, const Exec *, IxSite *, Value *base, IxAdjoint *);
+
 /* ---- expressions ---- */
 enum { AD_IDS = 64, AD_FACTORS = 40, AD_NODES = 100000 };
 
@@ -130,6 +134,7 @@ typedef struct Ad {
     const char *bind[2 * AD_IDS];       /* … and all that are bound around */
     int binds, inside;                  /* brackets around, where signs stand without spaces */
     bool again;
+    bool forward;           /* the notation itself is written, no gradient of it */
     bool canonical;                     /* …, which is one to compare */
     AdTemp *temp;
     AdPending *pending;

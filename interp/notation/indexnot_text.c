@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool ix_text_inlines(const IxSite *site, const Value *base)
+{
+    for (int i = 0; i < site->tree.leaves; i++)
+        if (site->tree.leaf[i].role == IXL_CALLEE && base[i].tag != V_OP &&
+            base[i].tag != V_FORMAT)
+            return true;
+    return false;
+}
+
 bool ix_text_takes(const IxSite *site, const Value *base, int i)
 {
     const IxLeaf *leaf = &site->tree.leaf[i];
@@ -62,12 +71,6 @@ Value ix_text_of(Interp *in, const IxSite *site, const Value *base)
     Buf out;
     for (int i = 0; i < site->tree.leaves; i++) {
         const IxLeaf *leaf = &site->tree.leaf[i];
-        if (leaf->role == IXL_CALLEE && base[i].tag != V_OP && base[i].tag != V_FORMAT) {
-            in->at = leaf->exec;
-            err_raise_help(&in->ctx, ERR_VALUE, "write its formula into the notation, or call it "
-                           "outside of it", "a graph keeps index notation as text, in which no "
-                           "function of the program has a name");
-        }
         Span at = leaf->exec->node->span;
         bool inside = at.from >= whole.from && at.to <= whole.to;
         if (inside && !exec_weak(leaf->exec))
