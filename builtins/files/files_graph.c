@@ -212,6 +212,8 @@ static void put_node(Writer *w, Graph *g, GraphNode *n)
         file_put(c, w->json, ", \"at\": %d", n->field);
     if (n->weak)
         file_put(c, w->json, ", \"weak\": %u", n->weak);
+    if (n->rule)
+        file_put(c, w->json, ", \"rule\": true");
     if (n->scope >= 0)
         file_put(c, w->json, ", \"scope\": %d", n->scope);
     if (n->place >= 0)

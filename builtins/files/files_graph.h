@@ -8,7 +8,7 @@
 #include "builtins/files/files_zip.h"
 #include "interp/graph/graph.h"
 
-enum { GRAPH_VERSION = 1, GRAPH_NODES_MAX = 1000000, GRAPH_JSON_MAX = 256 << 20 };
+enum { GRAPH_VERSION = 1, GRAPH_NODES_MAX = 1000000, GRAPH_JSON_MAX = 64 << 20 };
 
 /* Names of kinds of nodes; of GRAPH_ROW it is that of the row. */
 extern const char *const graph_kinds[GRAPH_KINDS];

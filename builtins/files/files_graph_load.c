@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NPY_HEAD_MAX = 70000 };
+
 typedef struct Loader {
     OpCall *call;
     const Bytes *b;                 /* graph.json */
@@ -64,6 +66,8 @@ static int64_t whole(Loader *l, Value object, const char *key, int64_t low, int6
     Value v = field(l, object, key);
     if (v.tag == V_UNDEF)
         return fallback;
+    if (high < low)
+        BAD(l, "%s is one that is not there", key);
     if (v.tag != V_INT || v.i < low || v.i > high)
         BAD(l, "%s is no whole number from %lld to %lld", key, (long long)low, (long long)high);
     return v.i;
@@ -187,6 +191,24 @@ static Tensor *from_bytes(Loader *l, const Tensor *raw, DType dt, int rank, cons
     return t;
 }
 
+/* Onto the value stack; false: the text is none. */
+static bool read_number(Interp *in, Value text, DType dt)
+{
+    Guard g;
+    guard_enter(in, &g);
+    if (ERR_TRY(&in->ctx, &g.frame)) {
+        v_push(in, op_cast(in, text, dt));
+        ERR_END(&in->ctx, &g.frame);
+        return true;
+    }
+    guard_restore(in, &g);
+    if (in->ctx.error->kind != ERR_VALUE && in->ctx.error->kind != ERR_DTYPE)
+        err_rethrow(&in->ctx);
+    err_free(in->ctx.error);
+    in->ctx.error = NULL;
+    return false;
+}
+
 static Tensor *from_texts(Loader *l, Value object, DType dt, int rank, const int64_t *shape)
 {
     Interp *in = l->call->in;
@@ -199,7 +221,8 @@ static Tensor *from_texts(Loader *l, Value object, DType dt, int rank, const int
     for (uint32_t i = 0; i < list.tuple->count; i++) {
         Value *mark = in->sp;
         text(l, list.tuple->items[i], "an element");
-        v_push(in, op_cast(in, list.tuple->items[i], dt));
+        if (!read_number(in, list.tuple->items[i], dt))
+            BAD(l, "element %u is no number of %s", i, dtype_name(dt));
         if (mark->tag != V_TENSOR || (DType)mark->tensor->dtype != dt || mark->tensor->rank)
             BAD(l, "element %u is no number of %s", i, dtype_name(dt));
         memcpy(t->data + i * bytes, mark->tensor->data, bytes);
@@ -228,6 +251,10 @@ static void load_constant(Loader *l, Value object, const Bytes *archive, const Z
         if (!m->name)
             BAD(l, "the archive has no member c%lld.npy", (long long)l->at);
         snprintf(file, sizeof file, "c%lld.npy", (long long)l->at);
+        double bytes = (double)shape_size(rank, shape) * dtype_info(dt)->bytes;
+        if ((double)m->size < bytes || (double)m->size > bytes + NPY_HEAD_MAX)
+            BAD(l, "its member has %lld bytes, and its shape asks for %.0f", (long long)m->size,
+                bytes);
         Bytes contents = zip_contents(archive, m, file);
         t = npy_read(&contents);
         if (how == GRAPH_AS_BYTES)
@@ -310,14 +337,17 @@ static Value value(Loader *l, Value v, uint32_t nodes)
     const char *key = v.tuple->names[0]->text;
     Value what = v.tuple->items[0];
     if (strcmp(key, "node") == 0) {
-        int64_t node = whole(l, v, "node", 0, (int64_t)nodes - 1, -1);
+        if (what.tag != V_INT || what.i < 0 || what.i >= (int64_t)nodes)
+            BAD(l, "an operand is no earlier node");
+        int64_t node = what.i;
         if (graph_at(l->graph, (uint32_t)node)->kind == GRAPH_GUARD)
             BAD(l, "node %lld gives no value", (long long)node);
         return v_ref((uint32_t)node);
     }
     if (strcmp(key, "constant") == 0) {
-        int64_t k = whole(l, v, "constant", 0, (int64_t)l->constants->count - 1, -1);
-        return v_retain(l->constants->items[k]);
+        if (what.tag != V_INT || what.i < 0 || what.i >= (int64_t)l->constants->count)
+            BAD(l, "an operand is a constant that is not there");
+        return v_retain(l->constants->items[what.i]);
     }
     if (strcmp(key, "tuple") == 0)
         return tuple_value(l, v, nodes);
@@ -477,6 +507,7 @@ static void load_node(Loader *l, Value object)
     GraphNode *n = graph_at(g, node);
     n->field = (int32_t)whole(l, object, "at", LENGTH_DTYPE, INT32_MAX, 0);
     n->weak = (unsigned)whole(l, object, "weak", 0, UINT32_MAX, 0);
+    n->rule = flag(l, object, "rule");
     n->scope = (int32_t)whole(l, object, "scope", 0, (int64_t)g->scopes - 1, -1);
     n->place = (int32_t)whole(l, object, "on", 0, (int64_t)g->places - 1, -1);
     n->line = (int32_t)whole(l, object, "line", 0, (int64_t)g->lines - 1, -1);
@@ -588,6 +619,15 @@ static uint32_t count_arguments(Loader *l, Value v, bool *seen)
     return seen[v.i] = true;
 }
 
+/* What a result is made of says what it is: print shows it. */
+static void check_result(Loader *l, Value v)
+{
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        check_result(l, v.tuple->items[i]);
+    if (is_ref(v) && graph_at(l->graph, (uint32_t)v.i)->dtype == DT_NONE)
+        BAD(l, "its result is a node without a dtype");
+}
+
 static void load_signature(Loader *l)
 {
     OpCall *c = l->call;
@@ -608,6 +648,7 @@ static void load_signature(Loader *l)
     g->result = value(l, field(l, l->whole, "result"), g->nodes);
     if (g->result.tag == V_UNDEF)
         BAD(l, "it has no result");
+    check_result(l, g->result);
     int64_t nodes = g->nodes;
     Tensor *seen = op_keep(c, tensor_zeros(&in->ctx, DT_BOOL, 1, &nodes));
     uint32_t arguments = 0;

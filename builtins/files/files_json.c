@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 32 };
+enum { DEPTH_MAX = 32, VALUES_MAX = 16000000 };
 
 char json_peek(Json *j)
 {
@@ -280,6 +280,8 @@ static Value value_at(Json *j, int depth)
     Interp *in = j->b->call->in;
     Value *mark = in->sp, r;
     char open = json_peek(j);
+    if (++j->values > VALUES_MAX)
+        bytes_error(j->b, j->at, NULL, "more than %d values", VALUES_MAX);
     stack_check(in);
     stack_room(in, 64);
     if (open == '"') {

@@ -10,6 +10,7 @@
 typedef struct Json {
     const Bytes *b;
     int64_t at, end;
+    int64_t values;                       /* that json_value has read */
 } Json;
 
 char json_peek(Json *);                  /* the next character that is no blank; NUL at the end */

@@ -75,9 +75,11 @@ static int64_t find_end(const Bytes *b)
         if (get32(b->data + at) == 0x06054b50 &&
             at + END_BYTES + (int64_t)get16(b->data + at + 20) == b->size)
             return at;
-    bytes_error(b, -1, NULL, b->size >= 4 && get32(b->data) == 0x04034b50
-                    ? "the archive is cut off: its directory, which stands at the end, is missing"
-                    : "not an .npz file: it is no zip archive");
+    const char *kind = strrchr(b->path, '.');
+    if (b->size >= 4 && get32(b->data) == 0x04034b50)
+        bytes_error(b, -1, NULL,
+                    "the archive is cut off: its directory, which stands at the end, is missing");
+    bytes_error(b, -1, NULL, "not an %s file: it is no zip archive", kind ? kind : "archive");
 }
 
 /* The zip64 end record that a locator in front of `end` names, or -1. */

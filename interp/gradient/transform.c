@@ -75,10 +75,26 @@ static Parts transform_parts(Value v)
     return tr->kind == TRANSFORM_PULL ? (Parts){ NULL, 0 } : (Parts){ tr->part, count };
 }
 
+/* The function of the program inside of transforms, whose parameters they have. */
+static Value innermost(Value f)
+{
+    while (is_transform(f) && transform_of(f)->kind != TRANSFORM_PULL)
+        f = transform_of(f)->f;
+    return f;
+}
+
+/* Those of the function inside, where it is one of the program. */
+static const Name *transform_parameter(Value v, int i)
+{
+    Value f = innermost(v);
+    bool has = f.tag == V_FUNCTION && i < (int)f.fn->code->params && i != f.fn->code->rest;
+    return has ? f.fn->code->node->list[i]->name : NULL;
+}
+
 static const Kind transform_kind = {
     .release = transform_release, .describe = transform_describe, .show = transform_show,
     .equal = transform_equal, .call = transform_call, .help = transform_help,
-    .parts = transform_parts,
+    .parts = transform_parts, .parameter = transform_parameter,
 };
 
 static Transform *transform_new(Interp *in, TransformKind kind, const char *name, Value f)
@@ -105,18 +121,10 @@ Value transform_like(Interp *in, Value v)
 }
 
 /* ---- which arguments ---- */
-/* The function of the program inside of transforms, whose parameters they have. */
-static Value innermost(Value f)
-{
-    while (is_transform(f) && transform_of(f)->kind != TRANSFORM_PULL)
-        f = transform_of(f)->f;
-    return f;
-}
-
 static const Name *param_name(Interp *in, Value f, int i)
 {
     f = innermost(f);
-    if (v_kind(f) && v_kind(f)->parameter)
+    if (v_kind(f) && v_kind(f)->parameter && !is_transform(f))
         return v_kind(f)->parameter(f, i);
     if (f.tag == V_FUNCTION)
         return i < (int)f.fn->code->params ? f.fn->code->node->list[i]->name : NULL;

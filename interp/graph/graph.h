@@ -37,6 +37,7 @@ enum { GRAPH_NEVER = UINT32_MAX };
 
 typedef struct GraphNode {
     uint8_t kind;
+    bool rule;                  /* of a derivative's rule: what it compares is no branch */
     bool kept;                  /* the result needs it, or somebody sees that it ran */
     DType dtype;                /* of the result, DT_NONE of a tuple … */
     int8_t rank;

@@ -180,16 +180,16 @@ Value graph_text_of(Interp *in, const Source *s, uint32_t from)
 {
     uint32_t line = source_line(s, from), start = s->lines[line];
     uint32_t end = line + 1 < s->line_count ? s->lines[line + 1] : (uint32_t)s->len;
-    Buf text;
+    Buf *text = &in->scratch;
     while (start < end && strchr(" \t", s->text[start]))
         start++;
     while (end > start && strchr(" \t\r\n", s->text[end - 1]))
         end--;
     const char *slash = strrchr(s->name, '/');
-    buf_init(&text, &in->ctx);
-    buf_printf(&text, "%s:%u: %.*s", slash ? slash + 1 : s->name, s->first_line + line, (int)(end - start),
+    buf_clear(text);
+    buf_printf(text, "%s:%u: %.*s", slash ? slash + 1 : s->name, s->first_line + line, (int)(end - start),
                s->text + start);
-    return v_str(str_from_buf(&in->ctx, &text));
+    return v_str(str_new(&in->ctx, buf_cstr(text), text->len));
 }
 
 const char *graph_where(Interp *in, Graph *g, GraphNode *n)

@@ -31,6 +31,7 @@ static uint32_t node_here(Interp *in, Graph *g, GraphKind kind)
     GraphNode *n = graph_at(g, node);
     n->scope = scope;
     n->place = place;
+    n->rule = in->rules > 0;
     n->at = chunk ? in->at : NULL;
     n->chunk = chunk;
     if (chunk)

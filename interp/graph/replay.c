@@ -139,9 +139,9 @@ static void guard_ask(Interp *in, Graph *g, GraphNode *n, Value v)
 
 static bool guards_argument(const Graph *g, const GraphNode *n)
 {
-    Value of = *graph_args(g, n);
-    return n->kind == GRAPH_GUARD && is_ref(of) && graph_at(g, (uint32_t)of.i)->kind ==
-           GRAPH_ARGUMENT;
+    if (n->kind != GRAPH_GUARD)
+        return false;
+    return graph_at(g, (uint32_t)graph_args(g, n)->i)->kind == GRAPH_ARGUMENT;
 }
 
 /* ---- nodes ---- */
@@ -295,10 +295,12 @@ void graph_run(Interp *in, Graph *g, uint32_t node, Value *value)
     const Exec *at = in->at;
     in->calls = &frame;
     in->at = n->at;
+    in->rules += n->rule;
     if (n->scope >= 0 || n->place >= 0 || in->scope)
         run_inside(in, g, node, value);
     else
         run_node(in, g, node, value);
+    in->rules -= n->rule;
     in->calls = frame.up;
     in->at = at;
     for (uint32_t i = 0; i < n->operands; i++) {
