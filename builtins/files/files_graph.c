@@ -26,7 +26,8 @@ GraphStored graph_stored(DType dt)
 
 typedef struct Writer {
     OpCall *call;
-    const Graph *graph;
+    Graph *graph;
+    GraphNode *node;                /* that is written now, or NULL */
     ZipWriter zip;
     Str **json, **constants;        /* the file, and its list of constants */
     int64_t count;
@@ -34,8 +35,10 @@ typedef struct Writer {
 
 static _Noreturn void refuse(Writer *w, const char *what)
 {
-    err_raise_help(&w->call->in->ctx, ERR_IO, "pass it as an argument, or write its formula into "
-                   "the function", "%s does not belong in a file of a graph", what);
+    const char *line = w->node ? graph_where(w->call->in, w->graph, w->node) : NULL;
+    err_raise_help(&w->call->in->ctx, ERR_IO, "write its formula into the function",
+                   "%s does not belong in a file of a graph%s%s", what,
+                   line ? "; it stands at " : "", line ? line : "");
 }
 
 static void put_name(Writer *w, Str **out, const char *text)
@@ -196,6 +199,7 @@ static void put_node(Writer *w, Graph *g, GraphNode *n)
     const char *line = n->kept ? graph_where(c->in, g, n) : NULL;
     if (n->kind == GRAPH_ROW && !graph_op_allowed(n->op))
         refuse(w, n->op->name);
+    w->node = n;
     file_put(c, w->json, "    {\"op\": ");
     put_name(w, w->json, kind);
     if (n->operands) {
@@ -293,6 +297,7 @@ static void put_graph(Writer *w, Graph *g)
         file_put(c, w->json, i ? ",\n" : "\n");
         put_node(w, g, graph_at(g, i));
     }
+    w->node = NULL;
     file_put(c, w->json, "\n  ],\n  \"lines\": [");
     for (uint32_t i = 0; i < g->lines; i++) {
         file_put(c, w->json, i ? ",\n    " : "\n    ");

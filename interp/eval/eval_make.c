@@ -166,6 +166,8 @@ int64_t each_count(Value v)
 
 void each_start(Interp *in, const Exec *x, Each *it, Value over)
 {
+    if (__builtin_expect(over.tag == V_TRACED, 0))
+        in->at = x;
     *it = (Each){ .over = over, .count = each_count(over) };
     if (over.tag == V_TENSOR && over.tensor->rank == 1)
         tensor_home(&in->ctx, over.tensor);      /* once, not element by element */

@@ -53,6 +53,7 @@ Measured measured_of(Value);
  * `below`: the operands as the level below t sees them, r: what was made of them, both borrowed.
  * Each gives the result as it is on t; owned. */
 typedef struct Recorder {
+    void (*before)(OpCall *);                    /* a row that is about to run; may raise */
     Value (*row)(OpCall *, Tape *t, const Value *below, Value r);
     Value (*literal)(Interp *, Tape *t, const Value *items, const bool *weak, const int *lengths,
                      int n, Value r);

@@ -347,6 +347,7 @@ static Value recorder_row(OpCall *c, Tape *t, Value *args, const Aspect *rest)
     const Exec *at = in->at;
     below.args = args;
     below.reuse = 0;
+    t->recorder->before(c);
     if (c->op->draws)
         in->tape = t->up;
     v_push(in, call_rest(&below, rest - 1));

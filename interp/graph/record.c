@@ -141,11 +141,9 @@ static void raise_at_user(Interp *in, Error *e)
 
 static void looked(Interp *in, Tape *t, uint32_t node)
 {
-    const Graph *g = graph_on(t);
-    (void)node;
-    Error *e = err_new(&in->ctx, ERR_VALUE, "graph(%s) would take this way for ever: it is decided "
-                       "by a value that is another one in another call",
-                       g->name ? g->name->text : "f");
+    (void)t, (void)node;
+    Error *e = err_new(&in->ctx, ERR_VALUE, "this is decided by a value that the graph records, "
+                       "which would take the same way for ever");
     err_help(e, "where(c, a, b) chooses element by element; what stays the same is no argument of "
              "the graph: x -> f(x, n)");
     e->example = true;
@@ -193,6 +191,15 @@ static int measure_of(const Op *op)
          : op->measures == MEASURES_RANK ? LENGTH_RANK : LENGTH_DTYPE;
 }
 
+static void before(OpCall *c)
+{
+    char label[64];
+    if (c->op->reaches)
+        err_raise_help(&c->in->ctx, ERR_VALUE, "do it with the results, outside of the graph",
+                       "%s reaches outside of the program: no graph keeps it",
+                       op_label(c->op, label, sizeof label));
+}
+
 static Value row(OpCall *c, Tape *t, const Value *below, Value r)
 {
     Interp *in = c->in;
@@ -206,10 +213,6 @@ static Value row(OpCall *c, Tape *t, const Value *below, Value r)
             measured(in, t, x->node, measure_of(c->op), measured_of(x->value));
         return v_retain(r);
     }
-    if (c->op->reaches)
-        err_raise_help(&in->ctx, ERR_VALUE, "do it with the results, outside of the graph",
-                       "%s reaches outside of the program: no graph keeps it",
-                       op_label(c->op, label, sizeof label));
     if (!numbers && !c->op->draws) {
         if (text || r.tag == V_TUPLE)       /* none, text, a format: for those who read it */
             return v_retain(r);
@@ -340,6 +343,6 @@ static Value product(Interp *in, Tape *t, Value a, Value b, Value r)
 }
 
 const Recorder graph_recorder = {
-    .row = row, .literal = literal, .index = indexed, .store = stored, .notation = notation,
+    .before = before, .row = row, .literal = literal, .index = indexed, .store = stored, .notation = notation,
     .product = product, .looked = looked, .measured = measured,
 };

@@ -31,10 +31,10 @@ syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsu
 syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp expand expm expm1
 syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter find flags flatten
 syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
-syn keyword ricciBuiltin gram_schmidt greater greater_equal heat help hess hessian hist histogram
-syn keyword ricciBuiltin hypot ifft ifft2 ifftn ifftshift imag int interp inv invert irfft isclose
-syn keyword ricciBuiltin isfinite isinf isnan jacobian join jvp keys kron lazy_stats ldl len less
-syn keyword ricciBuiltin less_equal lgamma like lines linspace load log log10 log1p log2 logm
+syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hess hessian hist
+syn keyword ricciBuiltin histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
+syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron ldl len
+syn keyword ricciBuiltin less less_equal lgamma like lines linspace load log log10 log1p log2 logm
 syn keyword ricciBuiltin logspace logsumexp lower lstrip lstsq lu map matmul matpow max maximum
 syn keyword ricciBuiltin mean median memory meshgrid mid min minimum mod multiply nansum ndim
 syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal notices numerator
