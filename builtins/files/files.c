@@ -32,8 +32,8 @@ static FileFormat format_of(OpCall *c, const char *path)
     Error *e = err_new(&c->in->ctx, ERR_IO, "%s: %s", path,
                        dot ? "the extension is not that of a format that is read and written here"
                            : "a name without an extension does not say which format is meant");
-    err_help(e, "use .npy, .npz, .mtx, .csv, .safetensors or .rgraph; read(\"%s\") gives a file's text",
-             path);
+    err_help(e, "use .npy, .npz, .mtx, .csv, .safetensors or .rgraph; read(\"%s\") gives a file's "
+             "text", path);
     err_throw(e);
 }
 

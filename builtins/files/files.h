@@ -65,6 +65,8 @@ typedef struct Stored {
 /* Its name in .safetensors, NULL: none; and what such a name says, false: nothing. */
 const char *stored_name(Stored);
 bool stored_named(const char *name, Stored *);
+/* How files keep numbers of dt; false: none does. */
+bool dtype_stored(DType dt, Stored *);
 /* Elements and bytes of a shape; false if they cannot be counted. */
 bool stored_size(Stored, int rank, const int64_t *shape, int64_t *count, int64_t *bytes);
 /* The tensor at byte offset `at`, whose bytes are known to be there. A view of the file

@@ -1,5 +1,6 @@
 /* Graphs into files: graph.json, written to be read, and the constants beside it. */
 #include "builtins/files/files_graph.h"
+#include "core/system/c_locale.h"
 #include "interp/show/show.h"
 
 #include <stdio.h>
@@ -11,17 +12,19 @@ const char *const graph_kinds[GRAPH_KINDS] = {
     [GRAPH_NOTATION] = "(notation)", [GRAPH_PRODUCT] = "(product)", [GRAPH_GUARD] = "(expect)",
 };
 
+const char *const graph_keys[GRAPH_KEYS] = {
+    "node", "constant", "tuple", "given", "float", "range", "dtype", "device", "operation"
+};
+
 const char *const graph_rounds[ROUND_MODES] = { "nearest", "away", "zero", "up", "down", "odd",
                                                 "stochastic" };
 
 GraphStored graph_stored(DType dt)
 {
-    static const DType npy[] = { DT_BOOL, DT_U8, DT_I8, DT_I32, DT_I64, DT_F16, DT_F32, DT_F64,
-                                 DT_C64, DT_C128 };
-    for (size_t i = 0; i < sizeof npy / sizeof *npy; i++)
-        if (npy[i] == dt)
-            return GRAPH_AS_IT_IS;
-    return dtype_cells(dt) ? GRAPH_AS_TEXT : GRAPH_AS_BYTES;
+    Stored s;
+    if (dtype_cells(dt))
+        return GRAPH_AS_TEXT;
+    return dtype_stored(dt, &s) && strchr("biufc", s.kind) ? GRAPH_AS_IT_IS : GRAPH_AS_BYTES;
 }
 
 typedef struct Writer {
@@ -147,9 +150,9 @@ static void put_tuple(Writer *w, const Tuple *t)
     file_put(c, w->json, named ? "]}" : "}");
 }
 
-static void put_named(Writer *w, const char *key, const char *text)
+static void put_named(Writer *w, GraphKey key, const char *text)
 {
-    file_put(w->call, w->json, "{\"%s\": ", key);
+    file_put(w->call, w->json, "{\"%s\": ", graph_keys[key]);
     put_name(w, w->json, text);
     file_put(w->call, w->json, "}");
 }
@@ -166,8 +169,8 @@ static void put_value(Writer *w, Value v)
     case V_BOOL: file_put(c, w->json, v.i ? "true" : "false"); break;
     case V_INT: file_put(c, w->json, "%lld", (long long)v.i); break;
     case V_FLOAT:
-        snprintf(text, sizeof text, "%.17g", v.f);
-        put_named(w, "float", text);
+        c_snprintf(text, sizeof text, "%.17g", v.f);
+        put_named(w, KEY_FLOAT, text);
         break;
     case V_STRING: json_put_text(c, w->json, v.str->text, v.str->len); break;
     case V_RANGE:
@@ -175,12 +178,12 @@ static void put_value(Writer *w, Value v)
                  (long long)v.range->stop, (long long)v.range->step);
         break;
     case V_TUPLE: put_tuple(w, v.tuple); break;
-    case V_FORMAT: put_named(w, "dtype", dtype_name(v_format_dtype(v))); break;
-    case V_DEVICE: put_named(w, "device", v.device->name); break;
+    case V_FORMAT: put_named(w, KEY_DTYPE, dtype_name(v_format_dtype(v))); break;
+    case V_DEVICE: put_named(w, KEY_DEVICE, v.device->name); break;
     case V_OP:
         if (!graph_op_allowed(v.op))
             refuse(w, v.op->name);
-        put_named(w, "operation", v.op->name);
+        put_named(w, KEY_OPERATION, v.op->name);
         break;
     case V_TENSOR:
         file_put(c, w->json, "{\"constant\": %lld}", (long long)w->count);
@@ -249,7 +252,8 @@ static void put_scope(Writer *w, const Scope *s)
     if (s->round != ROUND_NEAREST)
         file_put(c, w->json, ", \"round\": \"%s\"", graph_rounds[s->round]);
     file_put(c, w->json, "%s%s%s}", s->saturate ? ", \"saturate\": true" : "",
-             s->flush ? ", \"flush\": true" : "", s->reproducible ? ", \"reproducible\": true" : "");
+             s->flush ? ", \"flush\": true" : "",
+             s->reproducible ? ", \"reproducible\": true" : "");
 }
 
 static void put_place(Writer *w, const DeviceBlock *p)

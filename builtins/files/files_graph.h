@@ -12,6 +12,12 @@ enum { GRAPH_VERSION = 1, GRAPH_NODES_MAX = 1000000, GRAPH_JSON_MAX = 64 << 20 }
 
 /* Names of kinds of nodes; of GRAPH_ROW it is that of the row. */
 extern const char *const graph_kinds[GRAPH_KINDS];
+/* What an operand is: the first key of its object. */
+typedef enum GraphKey {
+    KEY_NODE, KEY_CONSTANT, KEY_TUPLE, KEY_GIVEN, KEY_FLOAT, KEY_RANGE, KEY_DTYPE, KEY_DEVICE,
+    KEY_OPERATION, GRAPH_KEYS
+} GraphKey;
+extern const char *const graph_keys[GRAPH_KEYS];
 extern const char *const graph_rounds[ROUND_MODES];
 
 /* How a constant of dt lies in its member. */

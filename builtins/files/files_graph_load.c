@@ -334,36 +334,33 @@ static Value value(Loader *l, Value v, uint32_t nodes)
         return v_retain(v);
     if (v.tag != V_TUPLE || !v.tuple->named || !v.tuple->names[0])
         BAD(l, "an operand is no value");
-    const char *key = v.tuple->names[0]->text;
     Value what = v.tuple->items[0];
-    if (strcmp(key, "node") == 0) {
+    int key = 0;
+    while (key < GRAPH_KEYS && strcmp(v.tuple->names[0]->text, graph_keys[key]) != 0)
+        key++;
+    switch (key) {
+    case KEY_NODE:
         if (what.tag != V_INT || what.i < 0 || what.i >= (int64_t)nodes)
             BAD(l, "an operand is no earlier node");
-        int64_t node = what.i;
-        if (graph_at(l->graph, (uint32_t)node)->kind == GRAPH_GUARD)
-            BAD(l, "node %lld gives no value", (long long)node);
-        return v_ref((uint32_t)node);
-    }
-    if (strcmp(key, "constant") == 0) {
+        if (graph_at(l->graph, (uint32_t)what.i)->kind == GRAPH_GUARD)
+            BAD(l, "node %lld gives no value", (long long)what.i);
+        return v_ref((uint32_t)what.i);
+    case KEY_CONSTANT:
         if (what.tag != V_INT || what.i < 0 || what.i >= (int64_t)l->constants->count)
             BAD(l, "an operand is a constant that is not there");
         return v_retain(l->constants->items[what.i]);
-    }
-    if (strcmp(key, "tuple") == 0)
-        return tuple_value(l, v, nodes);
-    if (strcmp(key, "given") == 0 && what.tag == V_BOOL && !what.i)
+    case KEY_TUPLE: return tuple_value(l, v, nodes);
+    case KEY_GIVEN:
+        if (what.tag != V_BOOL || what.i)
+            BAD(l, "an operand is no value");
         return v_undef();
-    if (strcmp(key, "float") == 0)
-        return float_value(l, what);
-    if (strcmp(key, "range") == 0)
-        return range_value(l, v);
-    if (strcmp(key, "dtype") == 0)
-        return v_format(dtype_of(l, what));
-    if (strcmp(key, "device") == 0)
-        return v_device(device_of(l, what));
-    if (strcmp(key, "operation") == 0)
-        return v_op(op_of(l, what));
-    BAD(l, "an operand is no value");
+    case KEY_FLOAT: return float_value(l, what);
+    case KEY_RANGE: return range_value(l, v);
+    case KEY_DTYPE: return v_format(dtype_of(l, what));
+    case KEY_DEVICE: return v_device(device_of(l, what));
+    case KEY_OPERATION: return v_op(op_of(l, what));
+    default: BAD(l, "an operand is no value");
+    }
 }
 
 /* ---- nodes ---- */
@@ -533,7 +530,8 @@ static bool scope_fits(const Scope *s, DType dt)
     bool interval = base == DT_INTERVAL || acc == DT_INTERVAL;
     char kind = dtype_info(dt)->kind, sums = dtype_info(s->accumulate)->kind;
     return (kind == 'f' || kind == 'q') && (sums == 'f' || sums == 'q') &&
-           (s->format != DT_NONE || binary(dt)) && (s->backward == DT_NONE || binary(s->backward)) &&
+           (s->format != DT_NONE || binary(dt)) &&
+           (s->backward == DT_NONE || binary(s->backward)) &&
            (dt == s->accumulate || (!interval && dtype_promote(dt, s->accumulate) != DT_NONE)) &&
            (s->round == ROUND_NEAREST || (base != DT_RATIONAL && base != DT_INTERVAL)) &&
            ((!s->saturate && !s->flush) || binary(dt));
@@ -557,13 +555,14 @@ static void load_scope(Loader *l, Value object)
     }
     if (back.tag != V_UNDEF)
         s.backward = dtype_of(l, back);
-    for (int i = 0; round.tag != V_UNDEF && i <= ROUND_MODES; i++) {
+    if (round.tag != V_UNDEF) {
+        const Str *way = text(l, round, "round");
+        int i = 0;
+        while (i < ROUND_MODES && strcmp(graph_rounds[i], way->text) != 0)
+            i++;
         if (i == ROUND_MODES)
             BAD(l, "round is no way of rounding");
-        if (strcmp(graph_rounds[i], text(l, round, "round")->text) == 0) {
-            s.round = (RoundMode)i;
-            break;
-        }
+        s.round = (RoundMode)i;
     }
     s.saturate = flag(l, object, "saturate");
     s.flush = flag(l, object, "flush");

@@ -182,7 +182,7 @@ Tensor *stored_tensor(const Bytes *b, Stored s, int64_t at, int rank, const int6
 /* ---- writing ---- */
 
 /* False: no file has the dtype. */
-static bool dtype_stored(DType dt, Stored *s)
+bool dtype_stored(DType dt, Stored *s)
 {
     for (int i = 0; i < CODES; i++)
         if (codes[i].dtype == dt && codes[i].stored.bytes == dtype_info(dt)->bytes) {

@@ -251,7 +251,8 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     }
     in->at = x;
     v_push(in, r);
-    Value out = t && t->recorder ? kept(in, x, site, t, base, inlined, r) : t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
+    Value out = t && t->recorder ? kept(in, x, site, t, base, inlined, r)
+              : t ? recorded(in, x, site, t, base, below, inlined, r) : v_retain(r);
     stack_cut(in, below);
     return out;
 }

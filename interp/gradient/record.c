@@ -745,7 +745,8 @@ static void record_update(Interp *in, Tape *t, Value *slot, const Sub *subs, int
     stack_cut(in, mark);
 }
 
-/* *slot becomes a value of t, or is one; what is stored, and where, is what the level below sees. */
+/* *slot becomes a value of t, or is one; what is stored, and where, is what the level below
+ * sees. */
 static void recorder_store(Interp *in, Tape *t, Value *slot, const Sub *subs, int n, const Op *op,
                            Value v, bool weak)
 {

@@ -61,7 +61,7 @@ typedef struct Graph {
     const Name *name;           /* of the function, or NULL */
     const Name **param;         /* names of its parameters, NULL where they have none */
     uint32_t params;
-    Value arguments;            /* for each parameter a constant or reference, or a tuple of these */
+    Value arguments;            /* by parameter: a constant, a reference, or a tuple of these */
     Value result;               /* likewise */
     GraphNode *node;
     Value *operand;

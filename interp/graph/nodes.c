@@ -187,8 +187,8 @@ Value graph_text_of(Interp *in, const Source *s, uint32_t from)
         end--;
     const char *slash = strrchr(s->name, '/');
     buf_clear(text);
-    buf_printf(text, "%s:%u: %.*s", slash ? slash + 1 : s->name, s->first_line + line, (int)(end - start),
-               s->text + start);
+    buf_printf(text, "%s:%u: %.*s", slash ? slash + 1 : s->name, s->first_line + line,
+               (int)(end - start), s->text + start);
     return v_str(str_new(&in->ctx, buf_cstr(text), text->len));
 }
 
@@ -240,7 +240,7 @@ static void needed(Graph *g, Value v, uint32_t by)
     n->kept = true;
 }
 
-/* Without the nodes that do not run. `value`: a reference to each that does, under its new number. */
+/* Without the nodes that do not run. `value`: a reference to each that does, by its new number. */
 static void compact(Interp *in, Graph *g, const Value *value)
 {
     uint32_t to = 0, operands = 0;

@@ -289,7 +289,8 @@ static void stored(Interp *in, Tape *t, Traced *x, Value from, const Sub *subs, 
 /* ---- index notation ---- */
 /* Where functions of the program are called in it: its text with their formulas, onto the value
  * stack. */
-static void push_inlined_text(Interp *in, const Exec *x, IxSite *site, const Value *base, int leaves)
+static void push_inlined_text(Interp *in, const Exec *x, IxSite *site, const Value *base,
+                              int leaves)
 {
     IxAdjoint a;
     ErrFrame frame;
@@ -343,6 +344,7 @@ static Value product(Interp *in, Tape *t, Value a, Value b, Value r)
 }
 
 const Recorder graph_recorder = {
-    .before = before, .row = row, .literal = literal, .index = indexed, .store = stored, .notation = notation,
+    .before = before, .row = row, .literal = literal, .index = indexed, .store = stored,
+    .notation = notation,
     .product = product, .looked = looked, .measured = measured,
 };

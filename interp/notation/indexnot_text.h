@@ -14,7 +14,8 @@
 /* The text for leaves of the notation's own at `base`; owned. Literals stand in it as they were
  * written, and operations and formats by their names; the others are parameters, in order. */
 Value ix_text_of(Interp *, const IxSite *, const Value *base);
-/* Is a function of the program called in it, or is it a part of another statement? Then it has no such text: ix_forward_text has one. */
+/* Is a function of the program called in it, or is it a part of another statement? Then it has no
+ * such text: ix_forward_text has one. */
 bool ix_text_inlines(const IxSite *, const Value *base);
 /* Is leaf i a parameter of it? */
 bool ix_text_takes(const IxSite *, const Value *base, int i);

@@ -46,7 +46,7 @@ typedef struct Kind {
     Parts (*parts)(Value);                                   /* values that a function is made of */
     /* One like it onto the value stack, whose parts are still to come; where they go. */
     Value *(*like)(Interp *, Value);
-    const Name *(*parameter)(Value, int i);                  /* of a function; NULL: there is none */
+    const Name *(*parameter)(Value, int i);          /* of a function; NULL: there is none */
     /* Of a traced value: somebody takes a way by what it is; a number of its length along an axis
      * (-1: of its rank and all its lengths, LENGTH_RANK: of its rank, LENGTH_DTYPE: of its dtype).
      * Either may raise. */
