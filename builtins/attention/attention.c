@@ -32,20 +32,6 @@ static double pairs_of(const Asked *a)
     return (double)a->job.heads * (double)a->job.n * (double)a->job.m;
 }
 
-/* Those that positions let see each other. */
-static double pairs_seen(const Asked *a)
-{
-    const Attention *job = &a->job;
-    double pairs = 0;
-    for (int64_t i = 0; i < job->n; i++) {
-        int64_t low = i + job->shift - job->left, high = i + job->shift + job->right + 1;
-        low = low < 0 ? 0 : low;
-        high = high > job->m ? job->m : high;
-        pairs += high > low ? (double)(high - low) : 0;
-    }
-    return pairs * (double)job->heads;
-}
-
 /* Forward a product by k and one by v; backward five. */
 static double work_of(const Asked *a, bool back, double pairs)
 {
@@ -63,7 +49,7 @@ void attention_tell(const Asked *a, bool back, int queries, int keys, int64_t by
     heard_kernel(in, back ? "tiled attention, backward" : "tiled attention", NULL);
     attention_text(text, sizeof text, queries, keys, bytes);
     explain_note(in, "attention", "%s%s", text, of);
-    explain_flops(in, work_of(a, back, pairs_seen(a)), NULL);
+    explain_flops(in, work_of(a, back, attention_pairs(&a->job)), NULL);
 }
 
 static Run run_begin(Asked *a, bool back)

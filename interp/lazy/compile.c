@@ -167,7 +167,7 @@ static bool same_key(const Compiled *c, const Key *k, uint64_t hash)
 enum { WAYS = 8 };
 
 /* Where it is, or would be: one of a few places, if all are taken that of the oldest. */
-static Compiled **slot_of(Recorder *r, const Key *k, uint64_t hash)
+static Compiled **slot_of(LazyState *r, const Key *k, uint64_t hash)
 {
     Compiled **oldest = NULL;
     for (int i = 0; i < WAYS; i++) {
@@ -268,14 +268,14 @@ static Compiled *compile(Interp *in, Run *run, const Key *k, uint64_t hash)
     lazy_rewrite(&d);
     finish(&d);
     stack_cut(in, mark);
-    in->recorder->counts.compiled++;
+    in->lazy->counts.compiled++;
     lazy_tell_compiled(in, run);
     return c;
 }
 
 static Compiled *look_up(Interp *in, Run *run, const Key *k)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     uint64_t hash = key_hash(k);
     Compiled **slot = slot_of(r, k, hash), *c = *slot;
     if (same_key(c, k, hash)) {

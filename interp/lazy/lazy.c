@@ -19,7 +19,7 @@ static bool looks_at_forms(const OpCall *c)
 }
 
 /* What was made of no tensor, in this block: constants of it, as far as they are remembered. */
-static bool is_constant(const Recorder *r, const OpCall *c)
+static bool is_constant(const LazyState *r, const OpCall *c)
 {
     for (int i = 0; i < c->count; i++) {
         bool known = c->args[i].tag != V_TENSOR;
@@ -31,9 +31,9 @@ static bool is_constant(const Recorder *r, const OpCall *c)
     return true;
 }
 
-static void add_constant(Recorder *r, const OpCall *c, Value v)
+static void add_constant(LazyState *r, const OpCall *c, Value v)
 {
-    bool pure = c->work ? c->work->moves : c->op->cls == OPC_EW || c->op->tried || c->op->counts;
+    bool pure = c->work ? c->work->moves : c->op->cls == OPC_EW || (c->op->tried && !c->op->draws) || c->op->counts;
     if (pure && v.tag == V_TENSOR && v.tensor->rank > 0 && r->constants < CONSTANTS)
         r->constant[r->constants++] = tensor_retain(v.tensor);
 }
@@ -55,7 +55,7 @@ static Value run_now(OpCall *c, const Aspect *rest)
 static Value meet(OpCall *c, const Aspect *rest)
 {
     Interp *in = c->in;
-    Recorder *rec = in->recorder;
+    LazyState *rec = in->lazy;
     rec->rest = rest;
     if (!in->deferring)
         return run_now(c, rest);
@@ -100,44 +100,44 @@ static bool stands(const Interp *in, const Deferred *d)
 
 static void unwound(Interp *in)
 {
-    for (Deferred *d = in->recorder->first; d; d = d->after)
+    for (Deferred *d = in->lazy->first; d; d = d->after)
         d->lost |= !stands(in, d);
 }
 
 static void recorder_free(Interp *in)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     if (!r)
         return;
     for (int i = 0; i < KEPT; i++)
         if (r->kept[i])
             compiled_release(&in->ctx, r->kept[i]);
     mem_free(&in->ctx, r, sizeof *r);
-    in->recorder = NULL;
+    in->lazy = NULL;
 }
 
 static const Deferrals deferrals = { .call = meet, .barrier = barrier,
                                      .settle = settle_value };
 
-Recorder *lazy_recorder(Interp *in)
+LazyState *lazy_state(Interp *in)
 {
-    if (!in->recorder) {
-        in->recorder = mem_zalloc(&in->ctx, sizeof *in->recorder);
+    if (!in->lazy) {
+        in->lazy = mem_zalloc(&in->ctx, sizeof *in->lazy);
         in->deferrals = &deferrals;
         in->unwound = unwound;
     }
-    return in->recorder;
+    return in->lazy;
 }
 
 LazyCounts *lazy_counts(Interp *in)
 {
-    return &lazy_recorder(in)->counts;
+    return &lazy_state(in)->counts;
 }
 
 /* ---- the block ---- */
 static void drop_constants(Interp *in)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     while (r->constants)
         tensor_release(&in->ctx, r->constant[--r->constants]);
 }
@@ -152,7 +152,7 @@ static void run_rest(Interp *in, void *data)
  * when it is asked for. Places in the program go with the program. */
 static void leave_by_error(Interp *in)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     for (Deferred *d = r->first; d; d = d->after)
         d->lost |= !stands(in, d);
     bool stopped = in->ctx.error && (in->ctx.error->kind == ERR_INTERRUPT ||
@@ -169,7 +169,7 @@ static void leave_by_error(Interp *in)
 static Value eval_lazy(Interp *in, const Exec *x)
 {
     Guard g;
-    Recorder *r = lazy_recorder(in);
+    LazyState *r = lazy_state(in);
     if (in->deferring)                  /* part of the block around it */
         return exec_run(in, x->a);
     guard_enter(in, &g);

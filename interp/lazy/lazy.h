@@ -73,7 +73,7 @@ enum { LAZY_TEXT_MAX = 44 };        /* bytes of the program's text that are show
 
 enum { KEPT = 256, CONSTANTS = 64 };
 
-typedef struct Recorder {
+typedef struct LazyState {
     Deferred *first, *last;
     Deferred *dying;                /* to be freed, by whoever began with it */
     bool draining;
@@ -85,7 +85,7 @@ typedef struct Recorder {
     int constants;
     LazySite *site;                 /* the outermost block */
     LazyListener *listener;         /* or NULL */
-} Recorder;
+} LazyState;
 
 /* ---- record.c ---- */
 extern const ResidenceOps deferred_ops;
@@ -144,7 +144,7 @@ struct Compiled {
 /* Operations under way. On the value stack. */
 typedef struct Run {
     Native native;                  /* first */
-    Recorder *recorder;
+    LazyState *recorder;
     Compiled *compiled;
     int n;
     Deferred **node;                /* in the order of the program */
@@ -208,7 +208,7 @@ Value run_ordered(Run *, int i);
 Value run_attention(Run *, int i);
 
 /* ---- lazy.c ---- */
-Recorder *lazy_recorder(Interp *);
+LazyState *lazy_state(Interp *);
 extern const struct Wing wing_lazy;
 const Exec *lower_lazy(Lower *, const Node *);
 LazyCounts *lazy_counts(Interp *);
@@ -222,8 +222,8 @@ void lazy_listen_end(Interp *, LazyListener *);
 const char *lazy_text(const Deferred *, char out[LAZY_TEXT_MAX + 8]);
 const char *lazy_leaf_text(const Deferred *, int j, char out[LAZY_TEXT_MAX + 8]);
 void lazy_tell_run(Interp *, const Run *, bool compiled);
-void lazy_tell_dead(Recorder *, const Deferred *);
-void lazy_tell_constant(Recorder *, const OpCall *);
+void lazy_tell_dead(LazyState *, const Deferred *);
+void lazy_tell_constant(LazyState *, const OpCall *);
 /* A structure was compiled: counted for the block that is open. */
 void lazy_tell_compiled(Interp *, const Run *);
 void lazy_draw(Buf *out, const Run *, uint8_t form);

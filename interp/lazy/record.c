@@ -14,7 +14,7 @@ static size_t deferred_bytes(int count)
     return sizeof(Deferred) + (size_t)count * sizeof(Value);
 }
 
-static void unlink_deferred(Recorder *r, Deferred *d)
+static void unlink_deferred(LazyState *r, Deferred *d)
 {
     *(d->before ? &d->before->after : &r->first) = d->after;
     *(d->after ? &d->after->before : &r->last) = d->before;
@@ -23,7 +23,7 @@ static void unlink_deferred(Recorder *r, Deferred *d)
 
 /* Frees d and what only it held: operands that wait too come back here, so a list is kept instead
  * of a stack of calls. */
-static void bury(Ctx *ctx, Recorder *r, Deferred *d)
+static void bury(Ctx *ctx, LazyState *r, Deferred *d)
 {
     unlink_deferred(r, d);
     ctx->pending--;
@@ -46,7 +46,7 @@ static void bury(Ctx *ctx, Recorder *r, Deferred *d)
 static void forget(Ctx *ctx, Buffer *b)
 {
     Deferred *d = b->device;
-    Recorder *r = d->in->recorder;
+    LazyState *r = d->in->lazy;
     b->device = NULL;
     if (!d->over)
         lazy_tell_dead(r, d);
@@ -89,7 +89,7 @@ void deferred_commit(Deferred *d, Tensor *t)
     empty->device = NULL;
     buffer_unref(ctx, empty);
     d->over = true;
-    bury(ctx, in->recorder, d);
+    bury(ctx, in->lazy, d);
 }
 
 /* ---- whoever asks for elements ---- */
@@ -176,7 +176,7 @@ static Value wait_for(OpCall *c, const OpForm *f, const EwForm *e)
 {
     Interp *in = c->in;
     Ctx *ctx = &in->ctx;
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     Tensor *head = tensor_without(ctx, f->dtype, f->rank, f->shape, f->size);
     memcpy(tensor_strides(head), f->strides, (size_t)f->rank * sizeof *f->strides);
     head->flags = f->flags;

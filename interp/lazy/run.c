@@ -29,7 +29,7 @@ static Run *run_new(Interp *in, int n)
 {
     size_t each = sizeof(Deferred *) + sizeof(Tensor *) + sizeof(Value);
     Run *run = mem_alloc(&in->ctx, sizeof *run + (size_t)n * each);
-    *run = (Run){ .native = { .refs = 1, .kind = &run_kind }, .recorder = in->recorder, .n = n };
+    *run = (Run){ .native = { .refs = 1, .kind = &run_kind }, .recorder = in->lazy, .n = n };
     run->value = (Value *)(void *)(run + 1);
     run->node = (Deferred **)(void *)(run->value + n);
     run->head = (Tensor **)(void *)(run->node + n);
@@ -49,7 +49,7 @@ static void mark_operands(const Deferred *d, uint64_t run)
 /* Those that target stands on, itself last; all if it is NULL. Rooted on the value stack. */
 static Run *collect(Interp *in, Deferred *target)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     uint64_t number = ++r->run;
     int n = 0;
     if (target)
@@ -215,7 +215,7 @@ static void run_step(Interp *in, Run *run, int i)
 
 void lazy_run(Interp *in, Deferred *target)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     Value *mark = in->sp;
     int deferring = in->deferring;
     if (!target && !r->first)

@@ -13,7 +13,7 @@ enum { DEAD_ROOM = 4096 };
 
 void lazy_listen(Interp *in, LazyListener *l, uint8_t form)
 {
-    Recorder *r = lazy_recorder(in);
+    LazyState *r = lazy_state(in);
     *l = (LazyListener){ .up = r->listener, .form = form };
     buf_init(&l->text, &in->ctx);
     buf_init(&l->dead, &in->ctx);
@@ -24,7 +24,7 @@ void lazy_listen(Interp *in, LazyListener *l, uint8_t form)
 
 void lazy_listen_end(Interp *in, LazyListener *l)
 {
-    Recorder *r = in->recorder;
+    LazyState *r = in->lazy;
     if (r->listener == l)
         r->listener = l->up;
     buf_free(&l->text);
@@ -169,7 +169,7 @@ static void put_lines(Buf *out, Buf *lines)
 
 void lazy_tell_run(Interp *in, const Run *run, bool compiled)
 {
-    LazyListener *l = in->recorder->listener;
+    LazyListener *l = in->lazy->listener;
     Buf *out = &l->text;
     const Compiled *c = run->compiled;
     l->runs++;
@@ -200,7 +200,7 @@ void lazy_tell_rest(LazyListener *l)
 }
 
 /* Nothing here may raise: a tensor is going. */
-void lazy_tell_dead(Recorder *r, const Deferred *d)
+void lazy_tell_dead(LazyState *r, const Deferred *d)
 {
     char text[LAZY_TEXT_MAX + 8];
     LazyListener *l = r->listener;
@@ -210,7 +210,7 @@ void lazy_tell_dead(Recorder *r, const Deferred *d)
                d->op->name, lazy_text(d, text));
 }
 
-void lazy_tell_constant(Recorder *r, const OpCall *c)
+void lazy_tell_constant(LazyState *r, const OpCall *c)
 {
     LazyListener *l = r->listener;
     r->counts.operations++;
@@ -237,7 +237,7 @@ static void site_leaves(const Run *run, char leaf[SITE_LEAVES][SITE_TEXT])
 
 void lazy_tell_compiled(Interp *in, const Run *run)
 {
-    LazySite *site = in->recorder->site;
+    LazySite *site = in->lazy->site;
     char leaf[SITE_LEAVES][SITE_TEXT];
     if (!site || site->compiled >= SITE_TOLD)
         return;

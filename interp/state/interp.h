@@ -77,7 +77,7 @@ struct Interp {
     struct Gradients *gradients;      /* rules of derivatives, once one was needed */
     /* open `lazy` blocks, less those that what runs now is kept out of: deferred.h */
     int deferring;
-    struct Recorder *recorder;        /* what waits there; NULL until there was one */
+    struct LazyState *lazy;           /* what waits there; NULL until there was one */
     const struct Deferrals *deferrals;
     void (*unwound)(Interp *);        /* an error took away blocks in which something waits */
     struct PlaceListener *listener;   /* who hears what ran and what moved, or NULL */

@@ -59,6 +59,16 @@ static void run_blocks(Job *job, int threads, int64_t heads, int64_t blocks,
     pool_for(job->ctx, threads, 1, take_blocks, job);
 }
 
+double attention_pairs(const Attention *a)
+{
+    double pairs = 0;
+    for (int64_t i = 0, from, to; i < a->n; i++) {
+        attention_seen(a, i, i + 1, &from, &to);
+        pairs += (double)(to - from);
+    }
+    return pairs * (double)a->heads;
+}
+
 void attention_text(char *out, size_t cap, int queries, int keys, int64_t bytes)
 {
     char text[32];

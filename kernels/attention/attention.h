@@ -44,6 +44,8 @@ typedef struct Attention {
 /* Bytes of working memory for so many threads. */
 int64_t attention_bytes(const Attention *, int threads);
 int64_t attention_back_bytes(const Attention *, int threads);
+/* Queries and keys that positions let see each other. */
+double attention_pairs(const Attention *);
 /* What `explain` says of it: `tiled, 128×64 blocks, 2.1 MB`. */
 void attention_text(char *out, size_t cap, int queries, int keys, int64_t bytes);
 /* memory: that many bytes, aligned as tensors are. */

@@ -124,7 +124,7 @@ bool plan_attention(Planner *, int x, PlanTarget *);
 EwTrouble plan_attention_run(Ctx *, const PlanStep *, const void **slot);
 void plan_attention_free(Ctx *, PlanStep *);
 double plan_attention_seconds(const PlanStep *);
-void plan_attention_report(const NestPlan *, const PlanStep *, ReportStep *);
+void plan_attention_report(const PlanStep *, ReportStep *);
 /* `tiled, …`, as `explain` says it of the row. */
 void plan_attention_text(const PlanStep *, char *out, size_t cap);
 

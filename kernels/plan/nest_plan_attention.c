@@ -463,20 +463,9 @@ EwTrouble plan_attention_run(Ctx *ctx, const PlanStep *s, const void **slot)
 
 /* ---- what it says of itself ---- */
 
-static double pairs_seen(const Attention *job)
-{
-    double pairs = 0;
-    for (int64_t i = 0; i < job->n; i++) {
-        int64_t low = clamp(i + job->shift - job->left, 0, job->m);
-        int64_t high = clamp(i + job->shift + job->right + 1, 0, job->m);
-        pairs += high > low ? (double)(high - low) : 0;
-    }
-    return pairs * (double)job->heads;
-}
-
 static double work_of(const Attention *job)
 {
-    return 2 * pairs_seen(job) * (double)(job->d + job->e);
+    return 2 * attention_pairs(job) * (double)(job->d + job->e);
 }
 
 double plan_attention_seconds(const PlanStep *s)
@@ -489,11 +478,10 @@ void plan_attention_text(const PlanStep *s, char *out, size_t cap)
     attention_text(out, cap, ATTENTION_QUERIES, ATTENTION_KEYS, s->attention->bytes);
 }
 
-void plan_attention_report(const NestPlan *p, const PlanStep *s, ReportStep *r)
+void plan_attention_report(const PlanStep *s, ReportStep *r)
 {
     const Attention *job = &s->attention->job;
     double bytes = dtype_info(job->dt)->bytes, heads = (double)job->heads;
-    (void)p;
     snprintf(r->kind, sizeof r->kind, "tiled attention");
     snprintf(r->kernel.by, sizeof r->kernel.by, "own kernel");
     plan_attention_text(s, r->kernel.how, sizeof r->kernel.how);

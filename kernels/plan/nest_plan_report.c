@@ -276,7 +276,7 @@ static void report_attention(const NestPlan *p, const PlanStep *s, const char *n
     Text t = { .at = r->what, .cap = sizeof r->what, .n = p->nest, .data = data };
     put_left(&t, name, p->nest->node[s->node].free);
     put_node(&t, s->node, LOOSE);
-    plan_attention_report(p, s, r);
+    plan_attention_report(s, r);
 }
 
 /* ---- the nest as it stands ---- */
