@@ -2,6 +2,8 @@
 #include "kernels/gpu/gpu_attention.h"
 #include "kernels/gpu/gpu_source.h"
 
+#include "core/memory/pool.h"
+
 #include <string.h>
 
 /* ---- text ----
@@ -40,10 +42,10 @@ static const char shared_text[] =
     "#define NUMBERS(s) ((GLOBAL A *)(s##_ + s##_at))\n"
     "#define LEAST(a, b) ((a) < (b) ? (a) : (b))\n"
     "#define SEEN(q, k) ((k) - (q) - j.shift >= -j.left && (k) - (q) - j.shift <= j.right)\n"
-    /* One item sums a few at a time in vectors, of many each keeps its sums in registers. */
+    /* One item adds rows to rows, in vectors; of many each keeps its sums in registers. */
     "#if THREADS == 1\n"
-    "#define TIMES(c, r, t, many) for (int r = 0; r < RO; r++) for (int t = 0; t < many; t++) \\\n"
-    "    for (int c = 0; c < STEPS; c++)\n"
+    "#define TIMES(c, r, t, many) for (int r = 0; r < RO; r++) for (int c = 0; c < STEPS; c++) \\\n"
+    "    for (int t = 0; t < many; t++)\n"
     "#else\n"
     "#define TIMES(c, r, t, many) for (int c = 0; c < STEPS; c++) for (int r = 0; r < RO; r++) \\\n"
     "    for (int t = 0; t < many; t++)\n"
@@ -396,12 +398,14 @@ typedef struct Job {
 static int64_t blocks_of(int64_t n, int64_t of) { return (n + of - 1) / of; }
 
 /* A launch cannot be stopped, and a screen's driver ends one that takes seconds: those of a
- * processor take tenths, others have enough groups for the greatest devices. */
-static int64_t groups_at_once(const Device *d, const Job *j)
+ * processor take tenths, others as long, but for groups enough for the greatest devices. */
+static int64_t groups_at_once(Ctx *ctx, const Device *d, const Job *j)
 {
-    double work = 4096.0 * (double)j->other * (double)(j->depth + j->depth2 + j->cols + 1);
-    double most = (d->caps & DEVCAP_CPU ? 1e9 : 1e12) / work;
-    return most < 8 ? 8 : most > 65535 ? 65535 : (int64_t)most;
+    bool processor = d->caps & DEVCAP_CPU;
+    double work = 128.0 * (double)j->other * (double)(j->depth + j->depth2 + j->cols + 1);
+    double most = (processor ? 1e9 : 1e12) / (work + 1);
+    double least = processor ? pool_threads(ctx) : 1024;
+    return most < least ? (int64_t)least : most > 65535 ? 65535 : (int64_t)most;
 }
 
 static Job job_of(const GpuAttention *a, GpuAttentionPart part, const GpuHeads *operand[5])
@@ -465,7 +469,7 @@ void gpu_attention(Ctx *ctx, Device *d, const GpuAttention *a, GpuAttentionPart 
         { .value = &j, .bytes = sizeof j },
         { .value = wide_real ? (const void *)&a->scale : &scale, .bytes = wide_real ? 8 : 4 },
     };
-    int64_t step = groups_at_once(d, &j);
+    int64_t step = groups_at_once(ctx, d, &j);
     for (j.first = 0; j.first < jobs; j.first += step) {
         j.last = jobs - j.first < step ? jobs : j.first + step;
         DevGrid grid = { .groups = { (size_t)(j.last - j.first), 1, 1 },
