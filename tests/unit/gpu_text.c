@@ -236,6 +236,20 @@ static void attention(DType dt)
             }
 }
 
+/* A device whose groups are too small, or have too little memory, says so. */
+static void small_groups(void)
+{
+    Device small = *device;
+    Lack why;
+    CHECK(gpu_attention_takes(&small, DT_F32, &why) && gpu_attention_takes(&small, DT_F64, &why));
+    small.group = 64;
+    CHECK(!gpu_attention_takes(&small, DT_F32, &why) && why.kind == LACK_GROUP);
+    small.group = 256, small.local = 32 << 10;
+    CHECK(gpu_attention_takes(&small, DT_F32, &why) && gpu_attention_takes(&small, DT_F64, &why));
+    small.local = 16 << 10;
+    CHECK(!gpu_attention_takes(&small, DT_F16, &why) && why.kind == LACK_GROUP);
+}
+
 int main(void)
 {
     mem_init(ctx);
@@ -254,6 +268,7 @@ int main(void)
     gathered();
     for (int i = 0; i < 4; i++)
         attention(all_dtypes[i]);
+    small_groups();
     CHECK(kernels > 100);
     if (!have)
         printf("not run: NVRTC compile of %d kernels (no libnvrtc)\n", kernels);
