@@ -96,14 +96,14 @@ static void put_member(Writer *w, Tensor *t, GraphStored how)
     snprintf(what, sizeof what, "constant %lld", (long long)w->count);
     Str **head = file_text(c);
     size_t bytes = (size_t)t->size * dtype_info((DType)t->dtype)->bytes;
-    bool fortran = false;
+    bool fortran = true;        /* as it lies: a product of it has the same bits then */
     Tensor *raw = how == GRAPH_AS_IT_IS ? stored_raw(c, t, NULL, what, &s, &fortran)
                                         : op_keep(c, tensor_compact(ctx, t));
     if (rank)
         memcpy(shape, tensor_shape(t), (size_t)rank * sizeof *shape);
     if (how == GRAPH_AS_BYTES)
         shape[rank++] = (int64_t)dtype_info((DType)t->dtype)->bytes;
-    npy_head(c, head, s, false, rank, shape, what);
+    npy_head(c, head, s, fortran && how == GRAPH_AS_IT_IS, rank, shape, what);
     zip_add(&w->zip, file, *head, raw, bytes);
 }
 

@@ -5,6 +5,7 @@
 #include "interp/eval/module.h"
 #include "interp/index/index.h"
 #include "interp/index/literal.h"
+#include "interp/lazy/lazy.h"
 #include "interp/state/frames.h"
 
 #include "core/base/error.h"
@@ -284,6 +285,7 @@ static void run_inside(Interp *in, Graph *g, uint32_t node, Value *value)
         arith_flags_add(&around->flags, &scope.flags);
         around->partly |= scope.partly;
     }
+    deferred_barrier(in, v_none());     /* what waits stands in the copies here */
     in->scope = around;
     in->place = outside;
 }
@@ -328,17 +330,39 @@ static _Noreturn void raise_in_node(Interp *in, Graph *g, GraphNode *n, const Wh
     err_rethrow(&in->ctx);
 }
 
+/* The nodes of g on `value`, where its arguments are. */
+typedef struct Replay {
+    Graph *graph;
+    Value *value;
+    uint32_t now;
+} Replay;
+
+/* Nodes wait as operations of a lazy block do: chains of them become one pass. */
+static Value replay_nodes(Interp *in, const void *data)
+{
+    Replay *r = (Replay *)data;
+    for (uint32_t i = 0; i < r->graph->nodes; i++) {
+        const GraphNode *n = graph_at(r->graph, i);
+        r->now = i;
+        poll_interrupt(in);
+        if (n->kept && n->kind != GRAPH_ARGUMENT)
+            graph_run(in, r->graph, i, r->value);
+    }
+    return graph_resolve(in, r->graph->result, r->value);
+}
+
 Value graph_replay(Interp *in, Graph *g, const Value *args)
 {
-    Value *mark = in->sp, *value, r;
+    Value *mark = in->sp, r;
     ErrFrame frame;
     Where call;
-    volatile uint32_t now = 0;
+    Replay replay = { .graph = g };
+    Replay *volatile run = &replay;
     stack_check(in);
     stack_room(in, g->nodes + 64);
     interp_locate(&in->ctx, &call);
     v_push(in, v_retain(v_graph(g)));
-    value = in->sp;
+    replay.value = in->sp;
     for (uint32_t i = 0; i < g->nodes; i++)
         v_push(in, v_undef());
     for (uint32_t i = 0; i < g->params; i++) {
@@ -347,22 +371,15 @@ Value graph_replay(Interp *in, Graph *g, const Value *args)
             snprintf(path, sizeof path, "%.60s", g->param[i]->text);
         else
             snprintf(path, sizeof path, "argument %u", i + 1);
-        bind(in, g, g->arguments.tuple->items[i], args[i], path, value);
+        bind(in, g, g->arguments.tuple->items[i], args[i], path, replay.value);
     }
     for (uint32_t i = 0; i < g->nodes; i++)
         if (guards_argument(g, graph_at(g, i)))
-            guard_ask(in, g, graph_at(g, i), value[graph_args(g, graph_at(g, i))->i]);
+            guard_ask(in, g, graph_at(g, i), replay.value[graph_args(g, graph_at(g, i))->i]);
     if (!ERR_TRY(&in->ctx, &frame))
-        raise_in_node(in, g, graph_at(g, now), &call);
-    for (uint32_t i = 0; i < g->nodes; i++) {
-        const GraphNode *n = graph_at(g, i);
-        now = i;
-        poll_interrupt(in);
-        if (n->kept && n->kind != GRAPH_ARGUMENT)
-            graph_run(in, g, i, value);
-    }
+        raise_in_node(in, g, graph_at(g, run->now), &call);
+    r = lazy_block(in, NULL, true, replay_nodes, run);
     ERR_END(&in->ctx, &frame);
-    r = graph_resolve(in, g->result, value);
     stack_cut(in, mark);
     return r;
 }

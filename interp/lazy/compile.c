@@ -135,7 +135,7 @@ static bool is_out(const Run *run, int i)
 
 static void make_key(Key *k, const Run *run)
 {
-    put(k, (uint64_t)run->n);
+    put(k, (uint64_t)run->n << 1 | run->state->exact);
     for (int i = 0; i < run->n; i++) {
         const Deferred *d = run->node[i];
         put(k, (uintptr_t)d->op);
@@ -252,7 +252,8 @@ static Compiled *compile(Interp *in, Run *run, const Key *k, uint64_t hash)
     c->hash = hash;
     c->step = mem_zalloc(ctx, (size_t)run->n * sizeof *c->step);
     c->n = run->n;
-    Draft d = { .in = in, .run = run, .c = c, .step = c->step, .n = run->n };
+    Draft d = { .in = in, .run = run, .c = c, .step = c->step, .n = run->n,
+                .reproducible = in->lazy->exact };
     for (int i = 0; i < run->n; i++) {
         c->step[i] = (LazyStep){ .kind = run->node[i]->view ? STEP_VIEW : STEP_ROW,
                                  .out = is_out(run, i) };

@@ -104,7 +104,7 @@ static void unwound(Interp *in)
         d->lost |= !stands(in, d);
 }
 
-static void recorder_free(Interp *in)
+static void lazy_free(Interp *in)
 {
     LazyState *r = in->lazy;
     if (!r)
@@ -166,17 +166,18 @@ static void leave_by_error(Interp *in)
     }
 }
 
-static Value eval_lazy(Interp *in, const Exec *x)
+Value lazy_block(Interp *in, LazySite *site, bool exact, LazyBody body, const void *data)
 {
     Guard g;
     LazyState *r = lazy_state(in);
     if (in->deferring)                  /* part of the block around it */
-        return exec_run(in, x->a);
+        return body(in, data);
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         in->deferring = 1;
-        r->site = x->data;
-        Value v = exec_run(in, x->a);
+        r->site = site;
+        r->exact = exact;
+        Value v = body(in, data);
         v_push(in, v);
         drop_constants(in);
         barrier(in);
@@ -198,6 +199,16 @@ static Value eval_lazy(Interp *in, const Exec *x)
     err_rethrow(&in->ctx);
 }
 
+static Value run_body(Interp *in, const void *body)
+{
+    return exec_run(in, body);
+}
+
+static Value eval_lazy(Interp *in, const Exec *x)
+{
+    return lazy_block(in, x->data, false, run_body, x->a);
+}
+
 const Exec *lower_lazy(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_lazy, n);
@@ -209,7 +220,7 @@ const Exec *lower_lazy(Lower *lo, const Node *n)
 
 static void ended(Interp *in)
 {
-    recorder_free(in);
+    lazy_free(in);
 }
 
 static const LowerRow rows[] = { { ND_LAZY, lower_lazy } };

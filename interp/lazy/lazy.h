@@ -83,7 +83,8 @@ typedef struct LazyState {
     Compiled *kept[KEPT];           /* by hash, then in turn */
     Tensor *constant[CONSTANTS];    /* of this block: made of no other tensor; held */
     int constants;
-    LazySite *site;                 /* the outermost block */
+    LazySite *site;                 /* the outermost block, … */
+    bool exact;                     /* … which keeps every rounding */
     LazyListener *listener;         /* or NULL */
 } LazyState;
 
@@ -144,7 +145,7 @@ struct Compiled {
 /* Operations under way. On the value stack. */
 typedef struct Run {
     Native native;                  /* first */
-    LazyState *recorder;
+    LazyState *state;
     Compiled *compiled;
     int n;
     Deferred **node;                /* in the order of the program */
@@ -212,6 +213,10 @@ LazyState *lazy_state(Interp *);
 extern const struct Wing wing_lazy;
 const Exec *lower_lazy(Lower *, const Node *);
 LazyCounts *lazy_counts(Interp *);
+/* What body gives, inside a lazy block. site: NULL, or what counts its compilations; exact: as in a
+ * `reproducible` scope. */
+typedef Value (*LazyBody)(Interp *, const void *data);
+Value lazy_block(Interp *, LazySite *site, bool exact, LazyBody body, const void *data);
 
 /* ---- tell.c, draw.c ---- */
 /* Between these l hears of runs. lazy_tell_rest: all has run, l->text is the report. */

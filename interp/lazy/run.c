@@ -29,7 +29,7 @@ static Run *run_new(Interp *in, int n)
 {
     size_t each = sizeof(Deferred *) + sizeof(Tensor *) + sizeof(Value);
     Run *run = mem_alloc(&in->ctx, sizeof *run + (size_t)n * each);
-    *run = (Run){ .native = { .refs = 1, .kind = &run_kind }, .recorder = in->lazy, .n = n };
+    *run = (Run){ .native = { .refs = 1, .kind = &run_kind }, .state = in->lazy, .n = n };
     run->value = (Value *)(void *)(run + 1);
     run->node = (Deferred **)(void *)(run->value + n);
     run->head = (Tensor **)(void *)(run->node + n);
@@ -141,7 +141,7 @@ Value step_call(Run *run, const Deferred *d, const Op *op, Value *args, int coun
                  .fixed = op == d->op ? d->fixed : count,
                  .operand = op == d->op ? d->operand : NULL };
     Value *mark = in->sp;
-    Value r = call_rest(&c, run->recorder->rest);
+    Value r = call_rest(&c, run->state->rest);
     v_push(in, r);
     poll_interrupt(in);
     v_retain(r);
