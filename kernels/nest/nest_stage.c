@@ -189,13 +189,9 @@ EwTrouble nest_stage_run(Ctx *ctx, const NestStage *s, void *out, const void *co
     const StageCode *c = stage_which(s, data);
     if (c->size == 0)
         return EWT_NONE;
-#ifdef RICCI_HOSTILE
-    return nest_reference(c->nest, out, c->out_stride, data, ctx->interrupt);
-#else
-    if (c->plain)
+    if (STAGE_HOSTILE || c->plain)
         return nest_reference(c->nest, out, c->out_stride, data, ctx->interrupt);
     return stage_run(ctx, c, out, data);
-#endif
 }
 
 /* ---- what it says of itself ---- */

@@ -12,6 +12,13 @@
 
 #include "kernels/nest/nest.h"
 
+/* There every stage runs element by element, by its nest. */
+#ifdef RICCI_HOSTILE
+enum { STAGE_HOSTILE = true };
+#else
+enum { STAGE_HOSTILE = false };
+#endif
+
 /* ---- kernels (nest_stage_base.c …) ---- */
 
 typedef enum FoldOp { FOLD_ADD, FOLD_LEAST, FOLD_MOST, FOLD_OPS } FoldOp;

@@ -171,8 +171,8 @@ static bool rows_join(const StageCode *c, int i, int j)
 {
     const Nest *n = c->nest;
     bool some = false, repeated;
-    if (n->node[n->root].kind == NEST_LOAD)
-        return false;                       /* a copy, which goes another way */
+    if (STAGE_HOSTILE || n->node[n->root].kind == NEST_LOAD)
+        return false;                       /* run, or copied, by the nest as it was */
     for (int k = 0; k < n->nodes; k++) {
         const NestNode *node = &n->node[k];
         if (!c->used[k])

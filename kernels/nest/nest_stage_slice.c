@@ -78,12 +78,7 @@ static bool has_rows(const StageCode *c, int64_t rows)
 
 bool nest_stage_has_rows(const NestStage *s, int64_t rows)
 {
-#ifdef RICCI_HOSTILE
-    (void)s, (void)rows;
-    return false;                       /* stages run element by element there */
-#else
-    return has_rows(s->code, rows) && (!s->general || has_rows(s->general, rows));
-#endif
+    return !STAGE_HOSTILE && has_rows(s->code, rows) && (!s->general || has_rows(s->general, rows));
 }
 
 /* ---- running ---- */
