@@ -10,6 +10,7 @@ const char *const graph_kinds[GRAPH_KINDS] = {
     [GRAPH_ARGUMENT] = "(argument)", [GRAPH_ROW] = "", [GRAPH_FIELD] = "(field)",
     [GRAPH_INDEX] = "(subscript)", [GRAPH_STORE] = "(store)", [GRAPH_LITERAL] = "(literal)",
     [GRAPH_NOTATION] = "(notation)", [GRAPH_PRODUCT] = "(product)", [GRAPH_GUARD] = "(expect)",
+    [GRAPH_LENGTH] = "(length)",
 };
 
 const char *const graph_keys[GRAPH_KEYS] = {

@@ -11,6 +11,7 @@
 #include "interp/output/fix_text.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/op/scalar.h"
+#include "interp/op/traced.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_make.h"
 #include "interp/show/show.h"
@@ -513,6 +514,8 @@ Value eval_try(Interp *in, const Exec *x)
     Error *e = in->ctx.error;
     if (e->kind == ERR_INTERRUPT)      /* Ctrl-C stops the computation, whatever it catches */
         err_rethrow(&in->ctx);
+    if (__builtin_expect(in->boxes != 0, 0))
+        in->traces->caught(in);
     if (x->sa != UINT32_MAX) {
         Value v = error_value(in, e);
         slot_put(in, &in->fp[x->sa], v);

@@ -52,12 +52,16 @@ Measured measured_of(Value);
 /* What a tape does that keeps operations for themselves (interp/graph), not their derivatives.
  * `below`: the operands as the level below t sees them, r: what was made of them, both borrowed.
  * Each gives the result as it is on t; owned. */
+typedef enum TapeFailing { FAILING_NOTHING, FAILING_OPERATION, FAILING_LOOK } TapeFailing;
+
 typedef struct Recorder {
     void (*before)(OpCall *);                    /* a row that is about to run; may raise */
     Value (*row)(OpCall *, Tape *t, const Value *below, Value r);
     Value (*literal)(Interp *, Tape *t, const Value *items, const bool *weak, const int *lengths,
                      int n, Value r);
     Value (*index)(Interp *, Tape *t, Value x, const struct Sub *subs, int n, Value r);
+    /* v is a length that is read now: what it is to the level below; owned. V_UNDEF: it is none */
+    Value (*number)(Interp *, Tape *t, Value v);
     /* x of t got x[subs] = v, or op= v; from: the plain value that it was, V_UNDEF: of its node. */
     void (*store)(Interp *, Tape *t, Traced *x, Value from, const struct Sub *subs, int n,
                   const Op *op, Value v, bool weak);
@@ -107,6 +111,7 @@ struct Tape {
     bool alive;                     /* the function runs: what is traced on it is recorded */
     const Recorder *recorder;       /* TAPE_GRAPH; it has no entries … */
     void *record;                   /* … and keeps what is the recorder's */
+    uint8_t failing;                /* TapeFailing: what an error is of, if one is on its way */
     Entry *entry;
     TapeOperand *operand;
     Value *keep;

@@ -240,6 +240,9 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
         v_push(in, value_below(in, base[i], t));
         again |= t && tape_inside(in->sp[-1], t, NULL);
     }
+    uint8_t failing = t ? t->failing : 0;
+    if (t)
+        t->failing = FAILING_OPERATION;
     if (again) {
         r = record_on(in, x, site, below, t, inlined);
     } else {
@@ -249,6 +252,8 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
         r = ix_value(in, x, site, below);
         in->inlined = around;
     }
+    if (t)
+        t->failing = failing;
     in->at = x;
     v_push(in, r);
     Value out = t && t->recorder ? kept(in, x, site, t, base, inlined, r)

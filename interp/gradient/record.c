@@ -348,10 +348,13 @@ static Value recorder_row(OpCall *c, Tape *t, Value *args, const Aspect *rest)
     below.args = args;
     below.reuse = 0;
     t->recorder->before(c);
+    uint8_t failing = t->failing;
+    t->failing = FAILING_OPERATION;
     if (c->op->draws)
         in->tape = t->up;
     v_push(in, call_rest(&below, rest - 1));
     in->tape = innermost;
+    t->failing = failing;
     in->at = at;
     Value out = t->recorder->row(c, t, args, in->sp[-1]);
     stack_cut(in, args);
@@ -498,8 +501,13 @@ Value record_literal(Interp *in, const Value *items, const bool *weak, const int
         t = tape_of(items[i], t);
     for (int i = 0; i < n; i++)
         v_push(in, value_below(in, items[i], t));
+    uint8_t failing = t ? t->failing : 0;
+    if (t)
+        t->failing = FAILING_OPERATION;
     Value r = build(in, mark, weak, lengths, rows);
     v_push(in, r);
+    if (t)
+        t->failing = failing;
     if (t && t->recorder) {
         Value kept = t->recorder->literal(in, t, items, weak, lengths, rows, r);
         stack_cut(in, mark);
@@ -755,6 +763,16 @@ static void recorder_store(Interp *in, Tape *t, Value *slot, const Sub *subs, in
     n = n < TENSOR_RANK_MAX + 8 ? n : TENSOR_RANK_MAX + 8;
     if (v.tag == V_TUPLE)
         v_push(in, v = joined(in, v));
+    Value length = t->recorder->number(in, t, v);
+    if (length.tag != V_UNDEF) {
+        v_push(in, length);
+        if (op)
+            index_update(in, slot, subs, n, op, length, false);
+        else
+            index_set(in, slot, subs, n, length);
+        stack_cut(in, mark);
+        return;
+    }
     v_push(in, value_below(in, v, t));
     Value *stored = in->sp - 1;
     subs_below(in, subs, n, t, below);
@@ -762,10 +780,13 @@ static void recorder_store(Interp *in, Tape *t, Value *slot, const Sub *subs, in
     v_push(in, constant ? v_retain(*slot) : v_undef());
     Value *from = in->sp - 1;
     Traced *x = own_slot(in, slot, t);
+    uint8_t failing = t->failing;
+    t->failing = FAILING_OPERATION;
     if (op)
         index_update(in, &x->value, below, n, op, *stored, weak);
     else
         index_set(in, &x->value, below, n, *stored);
+    t->failing = failing;
     t->recorder->store(in, t, x, *from, subs, n, op, v, weak);
     stack_cut(in, mark);
 }

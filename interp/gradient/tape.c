@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- tapes ---- */
@@ -445,7 +446,10 @@ static Value recorded_index(Interp *in, Tape *t, Value base, const Sub *subs, in
     n = n < TENSOR_RANK_MAX + 8 ? n : TENSOR_RANK_MAX + 8;
     v_push(in, value_below(in, base, t));
     subs_below(in, subs, n, t, below);
+    uint8_t failing = t->failing;
+    t->failing = FAILING_OPERATION;
     v_push(in, index_get(in, *mark, below, n));
+    t->failing = failing;
     Value out = t->recorder->index(in, t, base, subs, n, in->sp[-1]);
     stack_cut(in, mark);
     return out;
@@ -502,9 +506,30 @@ static Value traced_index(Interp *in, Value base, const Sub *subs, int n)
     return v_traced(out);
 }
 
+/* The error is the interpreter's: one of a recorded operation may come in one call and not in
+ * another, and one of whoever refused to look is no program's to catch. */
+static void caught(Interp *in)
+{
+    char what[200];
+    for (Tape *t = tape_recording(in, 0); t; t = tape_recording(in, t->level)) {
+        uint8_t failing = t->failing;
+        t->failing = FAILING_NOTHING;
+        if (failing == FAILING_LOOK)
+            err_rethrow(&in->ctx);
+        if (failing == FAILING_NOTHING)
+            continue;
+        snprintf(what, sizeof what, "%.180s", in->ctx.error->message);
+        err_free(in->ctx.error);
+        in->ctx.error = NULL;
+        err_raise_help(&in->ctx, ERR_VALUE, "try around the call of the graph",
+                       "an error of what the graph records is caught, and would decide for ever: "
+                       "%s", what);
+    }
+}
+
 static bool records(const Interp *in) { return tape_recording(in, 0) != NULL; }
 
 const Traces traces = { .call = record_row, .literal = record_literal, .store = record_store,
                         .notation = record_notation, .chosen = record_chosen,
                         .placed = record_placed, .index = index_of, .subscript = subscript,
-                        .subscripts = subscripts, .records = records };
+                        .subscripts = subscripts, .records = records, .caught = caught };

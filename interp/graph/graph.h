@@ -30,6 +30,7 @@ typedef enum GraphKind {
     GRAPH_NOTATION,         /* index notation; operands: its text as a function, what it is given */
     GRAPH_PRODUCT,          /* strong_product of two */
     GRAPH_GUARD,            /* operands: x, what its length along the axis `field` has to be */
+    GRAPH_LENGTH,           /* while it is recorded: the length of x along the axis `field`, unread */
     GRAPH_KINDS
 } GraphKind;
 

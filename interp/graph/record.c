@@ -39,6 +39,54 @@ static uint32_t node_here(Interp *in, Graph *g, GraphKind kind)
     return node;
 }
 
+/* ---- lengths ---- */
+static void guard(Interp *in, Tape *t, uint32_t node, int axis, Value is)
+{
+    Graph *g = graph_on(t);
+    uint64_t bit = (uint64_t)1 << (axis >= 0 ? axis : 63 + axis - LENGTH_RANK);
+    GraphNode *of = graph_at(g, node);
+    if (of->measured & bit)
+        return;
+    of->measured |= bit;
+    uint32_t at = graph_node(in, g, GRAPH_GUARD);
+    graph_operand(g, v_ref(node));
+    graph_operand(g, is);
+    GraphNode *n = graph_at(g, at);
+    Where w;
+    interp_locate(&in->ctx, &w);
+    if (source_is_stdlib(w.source))
+        where_leave_stdlib(in, &w);
+    n->field = axis;
+    if (w.source && !source_is_stdlib(w.source)) {
+        Value line = graph_text_of(in, w.source, w.span.from);
+        graph_at(g, at)->line = graph_line(g, line);
+    }
+}
+
+static void measured(Interp *in, Tape *t, uint32_t node, int axis, Measured m)
+{
+    if (graph_at(graph_on(t), node)->kind == GRAPH_LENGTH)
+        return;
+    if (axis == LENGTH_DTYPE)
+        guard(in, t, node, axis, v_format(m.dtype));
+    else if (axis < 0)
+        guard(in, t, node, LENGTH_RANK, v_int(m.rank));
+    for (int i = 0; i < m.rank; i++)
+        if (axis == LENGTH_ALL || axis == i)
+            guard(in, t, node, i, v_int(m.shape[i]));
+}
+
+/* A length that f has, but made no number of yet, is made one now; false: it is none. */
+static bool length_read(Interp *in, Tape *t, uint32_t node)
+{
+    const GraphNode n = *graph_at(graph_on(t), node);
+    if (n.kind != GRAPH_LENGTH)
+        return false;
+    Value *of = graph_args(graph_on(t), &n);
+    guard(in, t, (uint32_t)of[0].i, n.field, of[1]);
+    return true;
+}
+
 static const Traced *traced_on_tape(Value v, const Tape *t)
 {
     return v.tag == V_TRACED && traced_of(v)->tape == t ? traced_of(v) : NULL;
@@ -50,8 +98,42 @@ static _Noreturn void raise_inside(Interp *in, const char *what)
                    "graph", "a graph cannot keep %s that holds values which it records", what);
 }
 
+/* Is something in v a result of what is recorded, and not only a length? */
+static bool depends(const Tape *t, Value v)
+{
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (depends(t, v.tuple->items[i]))
+            return true;
+    return traced_on_tape(v, t) &&
+           graph_at(graph_on(t), traced_of(v)->node)->kind != GRAPH_LENGTH;
+}
+
+/* Lengths among operands are numbers now: their guards stand before the node that takes them. True:
+ * there is nothing else of the graph among them, so what is made of them is a number as well. */
+static bool only_lengths(Interp *in, Tape *t, const Value *v, int n)
+{
+    bool only = true;
+    for (int i = 0; i < n; i++) {
+        only &= !depends(t, v[i]);
+        v_push(in, graph_ref(in, t, v[i]));
+        stack_cut(in, in->sp - 1);
+    }
+    return only;
+}
+
+static bool only_lengths_in(Interp *in, Tape *t, const Sub *subs, int n)
+{
+    bool only = true;
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)
+            only &= only_lengths(in, t, &subs[i].v, 1);
+    return only;
+}
+
 Value graph_ref(Interp *in, Tape *t, Value v)
 {
+    if (traced_on_tape(v, t) && length_read(in, t, traced_of(v)->node))
+        return value_below(in, v, t);
     if (traced_on_tape(v, t))
         return v_ref(traced_of(v)->node);
     if (v.tag == V_TUPLE && tape_inside(v, NULL, NULL)) {
@@ -141,47 +223,15 @@ static void raise_at_user(Interp *in, Error *e)
 
 static void looked(Interp *in, Tape *t, uint32_t node)
 {
-    (void)t, (void)node;
+    if (length_read(in, t, node))
+        return;
+    t->failing = FAILING_LOOK;
     Error *e = err_new(&in->ctx, ERR_VALUE, "this is decided by a value that the graph records, "
                        "which would take the same way for ever");
     err_help(e, "where(c, a, b) chooses element by element; what stays the same is no argument of "
              "the graph: x -> f(x, n)");
     e->example = true;
     raise_at_user(in, e);
-}
-
-static void guard(Interp *in, Tape *t, uint32_t node, int axis, Value is)
-{
-    Graph *g = graph_on(t);
-    uint64_t bit = (uint64_t)1 << (axis >= 0 ? axis : 63 + axis - LENGTH_RANK);
-    GraphNode *of = graph_at(g, node);
-    if (of->measured & bit)
-        return;
-    of->measured |= bit;
-    uint32_t at = graph_node(in, g, GRAPH_GUARD);
-    graph_operand(g, v_ref(node));
-    graph_operand(g, is);
-    GraphNode *n = graph_at(g, at);
-    Where w;
-    interp_locate(&in->ctx, &w);
-    if (source_is_stdlib(w.source))
-        where_leave_stdlib(in, &w);
-    n->field = axis;
-    if (w.source && !source_is_stdlib(w.source)) {
-        Value line = graph_text_of(in, w.source, w.span.from);
-        graph_at(g, at)->line = graph_line(g, line);
-    }
-}
-
-static void measured(Interp *in, Tape *t, uint32_t node, int axis, Measured m)
-{
-    if (axis == LENGTH_DTYPE)
-        guard(in, t, node, axis, v_format(m.dtype));
-    else if (axis < 0)
-        guard(in, t, node, LENGTH_RANK, v_int(m.rank));
-    for (int i = 0; i < m.rank; i++)
-        if (axis == LENGTH_ALL || axis == i)
-            guard(in, t, node, i, v_int(m.shape[i]));
 }
 
 /* ---- rows ---- */
@@ -200,6 +250,23 @@ static void before(OpCall *c)
                        op_label(c->op, label, sizeof label));
 }
 
+/* The lengths of a node, each unread until somebody makes a number of it. */
+static Value lengths(Interp *in, Tape *t, uint32_t of, Value r)
+{
+    if (graph_at(graph_on(t), of)->kind == GRAPH_LENGTH)
+        return v_retain(r);
+    measured(in, t, of, LENGTH_RANK, (Measured){ .rank = (int)r.tuple->count });
+    Value *to = push_like(in, r);
+    for (uint32_t i = 0; i < r.tuple->count; i++) {
+        uint32_t node = graph_node(in, graph_on(t), GRAPH_LENGTH);
+        graph_at(graph_on(t), node)->field = (int32_t)i;
+        graph_operand(graph_on(t), v_ref(of));
+        graph_operand(graph_on(t), v_plain(r.tuple->items[i]));
+        to[i] = traced_node(in, t, r.tuple->items[i], node);
+    }
+    return *--in->sp;
+}
+
 static Value row(OpCall *c, Tape *t, const Value *below, Value r)
 {
     Interp *in = c->in;
@@ -209,10 +276,15 @@ static Value row(OpCall *c, Tape *t, const Value *below, Value r)
     char label[64], what[96];
     (void)below;
     if (c->op->measures) {
+        bool whole = c->op->measures == MEASURES_LENGTHS && r.tag == V_TUPLE;
+        if (x && whole)
+            return lengths(in, t, x->node, r);
         if (x)
             measured(in, t, x->node, measure_of(c->op), measured_of(x->value));
         return v_retain(r);
     }
+    if (only_lengths(in, t, c->args, c->count) && !c->op->draws)
+        return v_retain(r);
     if (!numbers && !c->op->draws) {
         if (text || r.tag == V_TUPLE)       /* none, text, a format: for those who read it */
             return v_retain(r);
@@ -234,11 +306,13 @@ static Value literal(Interp *in, Tape *t, const Value *items, const bool *weak,
 {
     int n = lengths ? 0 : rows;
     Value *mark = in->sp;
-    v_push(in, lengths ? v_tuple(tuple_new(&in->ctx, (uint64_t)rows)) : v_none());
-    for (int i = 0; lengths && i < rows; i++) {
+    for (int i = 0; lengths && i < rows; i++)
         n += lengths[i];
+    if (only_lengths(in, t, items, n))
+        return v_retain(r);
+    v_push(in, lengths ? v_tuple(tuple_new(&in->ctx, (uint64_t)rows)) : v_none());
+    for (int i = 0; lengths && i < rows; i++)
         mark->tuple->items[i] = v_int(lengths[i]);
-    }
     v_push(in, weak ? v_tuple(tuple_new(&in->ctx, (uint64_t)n)) : v_none());
     for (int i = 0; weak && i < n; i++)
         mark[1].tuple->items[i] = v_bool(weak[i]);
@@ -264,8 +338,12 @@ static void put_subs(Interp *in, Tape *t, const Sub *subs, int n)
 
 static Value indexed(Interp *in, Tape *t, Value x, const Sub *subs, int n, Value r)
 {
-    if (!numbers_in(r))                     /* one of several functions, texts … */
-        looked(in, t, 0);
+    bool only = only_lengths_in(in, t, subs, n);
+    if (only_lengths(in, t, &x, 1) && only)
+        return v_retain(r);
+    for (int i = 0; i < n && !numbers_in(r); i++)       /* one of several functions, texts … */
+        if (subs[i].kind == SUB_VALUE)
+            v_looked(subs[i].v);
     uint32_t node = node_here(in, graph_on(t), GRAPH_INDEX);
     put(in, t, x);
     put_subs(in, t, subs, n);
@@ -275,6 +353,8 @@ static Value indexed(Interp *in, Tape *t, Value x, const Sub *subs, int n, Value
 static void stored(Interp *in, Tape *t, Traced *x, Value from, const Sub *subs, int n,
                    const Op *op, Value v, bool weak)
 {
+    only_lengths(in, t, &v, 1);
+    only_lengths_in(in, t, subs, n);
     uint32_t node = node_here(in, graph_on(t), GRAPH_STORE);
     Measured m = measured_of(x->value);
     graph_result(graph_on(t), node, m.dtype, m.rank, m.shape);
@@ -319,7 +399,12 @@ static Value notation(Interp *in, const Exec *x, void *site, Tape *t, const Valu
 {
     Value *mark = in->sp;
     bool inlines = ix_text_inlines(site, base);
+    bool only = true;
     in->at = x;
+    for (int i = 0; i < leaves; i++)            /* what functions hold are leaves as well */
+        only &= base[i].tag == V_FUNCTION || only_lengths(in, t, &base[i], 1);
+    if (only)
+        return v_retain(r);
     if (inlines)
         push_inlined_text(in, x, site, base, leaves);
     else
@@ -335,8 +420,16 @@ static Value notation(Interp *in, const Exec *x, void *site, Tape *t, const Valu
     return node_value(in, t, node, r);
 }
 
+static Value number(Interp *in, Tape *t, Value v)
+{
+    const Traced *x = traced_on_tape(v, t);
+    return x && length_read(in, t, x->node) ? value_below(in, v, t) : v_undef();
+}
+
 static Value product(Interp *in, Tape *t, Value a, Value b, Value r)
 {
+    if (only_lengths(in, t, (Value[]){ a, b }, 2))
+        return v_retain(r);
     uint32_t node = node_here(in, graph_on(t), GRAPH_PRODUCT);
     put(in, t, a);
     put(in, t, b);
@@ -345,6 +438,6 @@ static Value product(Interp *in, Tape *t, Value a, Value b, Value r)
 
 const Recorder graph_recorder = {
     .before = before, .row = row, .literal = literal, .index = indexed, .store = stored,
-    .notation = notation,
+    .notation = notation, .number = number,
     .product = product, .looked = looked, .measured = measured,
 };

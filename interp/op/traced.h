@@ -23,6 +23,8 @@ typedef struct Traces {
      * positions as operands. Is one of n such an operand? And x[subs] of them. */
     Value (*subscript)(Value);
     bool (*subscripts)(const struct Sub *subs, int n);
+    /* An error is caught: raises where it decides what a graph does. */
+    void (*caught)(Interp *);
     /* Does a graph record, so that it hears of what draws random numbers? */
     bool (*records)(const Interp *);
     Value (*index)(Interp *, Value x, const struct Sub *subs, int n);
