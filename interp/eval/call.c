@@ -1,6 +1,7 @@
 /* Calls. A function's arguments are evaluated straight into its frame on the value stack:
  * parameters first, then captured values, then locals. Owns binding of named and default
  * arguments, the call trace, and the errors about wrong calls. */
+#include "interp/op/deferred.h"
 #include "interp/eval/eval_make.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/frames.h"
@@ -325,7 +326,7 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     if (dt == DT_BOOL && kind && kind->truth)
         return v_bool(kind->truth(args[0]));
     if (args[0].tag == V_TRACED ||
-        (place_wants(in) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE)))
+        ((place_wants(in) || deferred_on(in)) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE)))
         return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
     return op_cast(in, args[0], dt);
 }

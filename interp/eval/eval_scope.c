@@ -297,6 +297,7 @@ void scope_header_read(Interp *in, const Exec *header, Scope *s)
 /* ---- scopes ---- */
 static Value scope_run(Interp *in, Scope *s, const Exec *body)
 {
+    s->waits = true;
     scope_enter(in, s);
     Value v = exec_run(in, body);
     deferred_barrier(in, v);

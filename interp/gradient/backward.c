@@ -1,6 +1,7 @@
 /* Back over the entries of a tape: each gives the cotangents of its operands, which are summed
  * where an operand was used more than once; what it kept is let go. Elements that were read or
  * stored one by one are summed in place, so that n of them cost O(n). */
+#include "interp/op/deferred.h"
 #include "interp/gradient/gradient.h"
 #include "interp/device/place.h"
 #include "interp/eval/call.h"
@@ -512,6 +513,8 @@ static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Val
         arith_flags_add(&around->flags, &scope.flags);      /* flags() and compare see them */
         around->partly |= scope.partly;
     }
+    if (e->scope || e->place)
+        deferred_barrier(in, v_none());     /* what waits stands in the copies here */
     in->rules--;
     in->calls = frame.up;
     in->place = outside;

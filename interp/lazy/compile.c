@@ -103,8 +103,10 @@ static void put_scope(Key *k, const Deferred *d)
 {
     const Scope *s = d->scope;
     put(k, (uintptr_t)(d->place ? d->place->device : NULL));
-    if (s)
-        put(k, (uint64_t)s->format << 32 | s->reproducible);
+    if (s) {
+        put(k, (uint64_t)s->format << 32 | s->autocast);
+        put(k, s->reproducible);
+    }
 }
 
 static uint64_t key_hash(const Key *k)
@@ -139,7 +141,8 @@ static void make_key(Key *k, const Run *run)
     for (int i = 0; i < run->n; i++) {
         const Deferred *d = run->node[i];
         put(k, (uintptr_t)d->op);
-        put(k, (uint64_t)d->count | (uint64_t)d->weak << 8 | (uint64_t)is_out(run, i) << 40);
+        put(k, (uint64_t)d->count | (uint64_t)d->weak << 8 | (uint64_t)is_out(run, i) << 40 |
+               (uint64_t)dtype_base((DType)d->head->dtype) << 48);
         put_scope(k, d);
         for (int j = 0; j < d->count; j++)
             put_value(k, run, d, d->args[j]);

@@ -38,11 +38,28 @@ static void add_constant(LazyState *r, const OpCall *c, Value v)
         r->constant[r->constants++] = tensor_retain(v.tensor);
 }
 
+/* ---- what waits, when something ends ---- */
+/* A `return` under way is kept aside: an error is one now. */
+static void barrier(Interp *in)
+{
+    uint8_t flow = in->flow;
+    Value *mark = in->sp;
+    bool returns = flow == FLOW_RETURN;
+    if (returns)
+        v_push(in, in->result);
+    in->flow = FLOW_NONE;
+    lazy_run(in, NULL);
+    in->flow = flow;
+    in->sp = returns ? mark : in->sp;
+}
+
 /* The rest of the pipeline on operands that have elements; what it calls is part of it. */
 static Value run_now(OpCall *c, const Aspect *rest)
 {
     Interp *in = c->in;
     int deferring = in->deferring;
+    if (in->ctx.pending && in->scope && c->op && c->count == 0)
+        barrier(in);                    /* flags(): of what ran before it */
     if (in->ctx.pending && !looks_at_forms(c))
         for (int i = 0; i < c->count; i++)
             settle_value(in, c->args[i]);
@@ -69,21 +86,6 @@ static Value meet(OpCall *c, const Aspect *rest)
     if (constant)
         add_constant(rec, c, r);
     return r;
-}
-
-/* ---- what waits, when something ends ---- */
-/* A `return` under way is kept aside: an error is one now. */
-static void barrier(Interp *in)
-{
-    uint8_t flow = in->flow;
-    Value *mark = in->sp;
-    bool returns = flow == FLOW_RETURN;
-    if (returns)
-        v_push(in, in->result);
-    in->flow = FLOW_NONE;
-    lazy_run(in, NULL);
-    in->flow = flow;
-    in->sp = returns ? mark : in->sp;
 }
 
 /* Blocks that an error took away: what stands in them cannot run any more. */
@@ -175,7 +177,8 @@ Value lazy_block(Interp *in, LazySite *site, bool exact, LazyBody body, const vo
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
         in->deferring = 1;
-        r->site = site;
+        if ((r->site = site) != NULL)
+            site->counted = false;
         r->exact = exact;
         Value v = body(in, data);
         v_push(in, v);

@@ -54,7 +54,9 @@ typedef struct Compiled Compiled;
 /* A block of the program. */
 enum { SITE_LEAVES = 4, SITE_TEXT = 64, SITE_TOLD = 9 };
 typedef struct LazySite {
-    int compiled;                   /* how often; at SITE_TOLD a notice says what differs */
+    /* times that something of it was compiled; at SITE_TOLD a notice says what differs */
+    int compiled;
+    bool counted;                   /* this time */
     int operations;                 /* of the last one that was compiled, … */
     char leaf[SITE_LEAVES][SITE_TEXT];  /* … and its first operands: "x is 3×2 f64" */
 } LazySite;

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "interp/device/place.h"
+#include "interp/precision/autocast.h"
 #include "interp/state/frames.h"
 #include "interp/state/scope.h"
 
@@ -151,19 +152,71 @@ static bool operands_wait(const OpCall *c)
             if (v.tensor->rank == 0 || v.tensor->buffer->pinned || !dtype_plain(v.tensor->dtype))
                 return false;
             any = true;
-        } else if (v.tag > V_FLOAT && !(v.tag == V_TUPLE && numbers_only(v))) {
+        } else if (v.tag > V_FORMAT && !(v.tag == V_TUPLE && numbers_only(v))) {
             return false;
         }
     }
     return any;
 }
 
+/* What the scope in force brings a tensor of dtype dt to, before the operation sees it. */
+static DType landing(const Interp *in, const Op *op, DType dt)
+{
+    const Scope *s = in->scope;
+    if (!s)
+        return dt;
+    if (s->format == DT_NONE)
+        return autocast_dtype(op->autocast, s->autocast, dt);
+    return dtype_info(dt)->kind == 'f' ? s->format : dt;
+}
+
+/* A scope whose results' dtypes are those of its formats, and which ends after all has run. */
+static bool scope_tells(const Scope *s)
+{
+    if (!s)
+        return true;
+    if (s->pinned || !s->waits || s->backward != DT_NONE)
+        return false;
+    return s->format == DT_NONE ? dtype_plain(s->autocast) && !autocast_asks(s)
+                                : scope_ordinary(s) && !s->accumulate_given;
+}
+
+/* An elementwise row in a scope, on tensors as the scope brings them. */
+static bool form_scoped(OpCall *c, const DType *as, EwForm *e)
+{
+    Interp *in = c->in;
+    Value args[3], *mark = in->sp;
+    for (int i = 0; i < c->count; i++) {
+        args[i] = c->args[i];
+        if (args[i].tag == V_TENSOR && as[i] != (DType)args[i].tensor->dtype) {
+            Tensor *t = args[i].tensor;
+            args[i] = v_tensor_raw(tensor_without(&in->ctx, as[i], t->rank, tensor_shape(t),
+                                                  t->size));
+            args[i].tensor->flags = t->flags;
+            v_push(in, args[i]);
+        } else if (args[i].tag == V_FLOAT && in->scope->format == DT_F32) {
+            return false;               /* it is rounded first */
+        }
+    }
+    bool known = ew_form_any(in, c->op, args, c->count, c->weak, e) &&
+                 dtype_info(e->compute)->kind == 'f';
+    stack_cut(in, mark);
+    return known;
+}
+
 static bool form_of(OpCall *c, OpForm *f, EwForm *e)
 {
     Interp *in = c->in;
+    DType as[16];
+    for (int i = 0; i < c->count; i++)
+        as[i] = c->args[i].tag == V_TENSOR
+                ? landing(in, c->op, (DType)c->args[i].tensor->dtype) : DT_NONE;
     if (c->op->cls != OPC_EW)
-        return op_form(c, f);
-    if (!ew_form(in, c->op, c->args, c->count, c->weak, e) || e->size == 0 || e->rank == 0)
+        return op_form(c, as, f);
+    if (in->scope ? !form_scoped(c, as, e)
+                  : !ew_form(in, c->op, c->args, c->count, c->weak, e))
+        return false;
+    if (e->size == 0 || e->rank == 0)
         return false;
     *f = (OpForm){ .dtype = e->result, .rank = e->rank, .size = e->size };
     memcpy(f->shape, e->shape, (size_t)e->rank * sizeof *e->shape);
@@ -231,7 +284,8 @@ Value record(OpCall *c)
     Interp *in = c->in;
     OpForm f;
     EwForm e;
-    if (!c->op || c->factors || in->solved || in->scope || c->count > 16 || !operands_wait(c) ||
+    if (!c->op || c->factors || in->solved || !scope_tells(in->scope) ||
+        c->count > 16 || !operands_wait(c) ||
         !form_of(c, &f, &e) || !place_holds(c, f.dtype))
         return v_undef();
     int64_t bytes = count_times(f.size, dtype_info(f.dtype)->bytes);

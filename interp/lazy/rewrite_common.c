@@ -23,6 +23,8 @@ static bool same_number(Value a, Value b)
 static bool same(const Draft *d, int a, int b)
 {
     const Deferred *x = d->run->node[a], *y = d->run->node[b];
+    if (x->scope && x->scope->format != DT_NONE)        /* which counts every rounding */
+        return false;
     bool alike = x->op == y->op && x->count == y->count && x->weak == y->weak &&
                  x->scope == y->scope && x->place == y->place;
     for (int j = 0; alike && j < x->count; j++) {

@@ -39,8 +39,9 @@ static bool cast_folds(const Draft *d, int i)
                 continue;
             const Deferred *p = d->run->node[k];
             const Value other = p->args[!j];
-            if (j > 1 || other.tag != V_TENSOR || other.tensor->dtype != to ||
-                step_operand(d->run, d->step, k, !j) == i)
+            int beside = step_operand(d->run, d->step, k, !j);
+            if (j > 1 || other.tag != V_TENSOR || other.tensor->dtype != to || beside == i ||
+                (beside >= 0 && d->step[beside].kind == STEP_BARE))
                 return false;
         }
     return true;

@@ -3,13 +3,21 @@
 #include "interp/lazy/lazy.h"
 
 #include "core/base/error.h"
+#include "interp/state/scope.h"
 
 #include <string.h>
+
+/* In no scope, or in an autocast that leaves its operands alone. */
+static bool computes_as_ever(const Deferred *x)
+{
+    return !x->scope || (x->scope->format == DT_NONE && (x->op->autocast == AC_NONE ||
+                                                         x->op->autocast == AC_WIDEST));
+}
 
 static bool elementwise(const Draft *d, int i)
 {
     const Deferred *x = d->run->node[i];
-    return d->step[i].kind == STEP_ROW && x->op->cls == OPC_EW && !x->scope;
+    return d->step[i].kind == STEP_ROW && x->op->cls == OPC_EW && computes_as_ever(x);
 }
 
 static bool same_shape(const Tensor *a, const Tensor *b)
@@ -51,7 +59,7 @@ static int chain_of_readers(const Draft *d, const int32_t *root, const int32_t *
 static bool joins(const Draft *d, int i, int chain)
 {
     const Deferred *x = d->run->node[i], *r = d->run->node[chain];
-    return !d->step[i].out && x->place == r->place && x->source == r->source &&
+    return !d->step[i].out && x->place == r->place && x->scope == r->scope && x->source == r->source &&
            same_shape(x->head, r->head);
 }
 
@@ -79,7 +87,7 @@ static int product_of(const Draft *d, const int32_t *root, const int32_t *times,
         const Deferred *x = d->run->node[i];
         int32_t mine;
         if (d->step[i].kind == STEP_ROW && x->op->with_epilogue && !d->step[i].out && !x->scope &&
-            !x->place && !end->place && x->head->dtype == end->head->dtype &&
+            !x->place && !end->place && !end->scope && x->head->dtype == end->head->dtype &&
             d->readers[i] && chain_of_readers(d, root, times, i, &mine) == r &&
             same_shape(x->head, end->head))
             return i;
@@ -184,6 +192,7 @@ static Value put_together(Run *run, int i)
 
 Value run_chain(Run *run, int i)
 {
+    run->node[i]->in->scope = NULL;     /* an autocast that has nothing to say: see above */
     return fuse_force(run->node[i]->in, put_together(run, i), run->node[i]->at);
 }
 

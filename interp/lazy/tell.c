@@ -239,8 +239,9 @@ void lazy_tell_compiled(Interp *in, const Run *run)
 {
     LazySite *site = in->lazy->site;
     char leaf[SITE_LEAVES][SITE_TEXT];
-    if (!site || site->compiled >= SITE_TOLD)
+    if (!site || site->counted || site->compiled >= SITE_TOLD)
         return;
+    site->counted = true;
     site->compiled++;
     if (site->compiled < SITE_TOLD - 1)
         return;

@@ -81,6 +81,7 @@ typedef enum OpGives {      /* The shape of its result, where a rule says it (op
 typedef enum OpGivesDType { /* The dtype of what a row with .gives makes of real floats. */
     GIVES_FLOATS,           /* the widest of them */
     GIVES_INTS, GIVES_BOOLS,
+    GIVES_FORMAT,           /* the format that its second operand is, if that is a float */
     GIVES_WHEN_RUN          /* nobody can tell before, or it draws random numbers */
 } OpGivesDType;
 typedef enum OpMeasures {
@@ -261,7 +262,8 @@ const char *op_closest(Interp *, const char *text);
 /* Has the result the shape that the row's rule says? True where there is none. For asserts. */
 bool op_shape_holds(OpCall *, Value result);
 /* What a call of a row that is not elementwise will give of its operands, whose elements nobody
- * looks at. False: not told here. Raises what the row raises for its axis and its layout. */
+ * looks at. `as`: the dtypes that they are brought to first, NULL: their own. False: not told here.
+ * Raises what the row raises for its axis and its layout. */
 typedef struct OpForm {
     DType dtype;
     int rank;
@@ -269,7 +271,7 @@ typedef struct OpForm {
     uint8_t flags;
     bool view;              /* it only lays out its operand anew */
 } OpForm;
-bool op_form(OpCall *c, OpForm *);
+bool op_form(OpCall *c, const DType *as, OpForm *);
 /* A tensor of that form without elements: whoever reads them is stopped by the machine. */
 Tensor *tensor_without(Ctx *, DType, int rank, const int64_t *shape, int64_t size);
 /* The same of elementwise rows: what their operands broadcast to. */

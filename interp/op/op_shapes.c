@@ -98,13 +98,13 @@ static bool expected(OpCall *c, const Shape *a, const Shape *b, Shape *r)
 /* ---- before it runs ---- */
 /* The dtype of floats in registers that all tensors among the operands go to; DT_NONE: one is none,
  * or there is none. */
-static DType floats_of(const OpCall *c)
+static DType floats_of(const OpCall *c, const DType *as)
 {
     DType dt = DT_NONE;
     for (int i = 0; i < c->count; i++) {
         if (c->args[i].tag != V_TENSOR)
             continue;
-        DType x = (DType)c->args[i].tensor->dtype;
+        DType x = as ? as[i] : (DType)c->args[i].tensor->dtype;
         if (!dtype_plain(x) || dtype_info(x)->kind != 'f' || c->args[i].tensor->size == 0)
             return DT_NONE;
         dt = dt == DT_NONE ? x : dtype_promote(dt, x);
@@ -121,6 +121,8 @@ static bool parameters_hold(OpCall *c, int operands, const Shape *x)
     for (int i = operands; i < c->count; i++) {
         Tag tag = (Tag)c->args[i].tag;
         bool axes = i == sig->axis && tag == V_TUPLE;
+        if (tag == V_FORMAT && c->op->gives_dtype == GIVES_FORMAT)
+            continue;
         if (tag != V_UNDEF && tag != V_NONE && tag != V_INT && tag != V_BOOL && !axes)
             return false;
     }
@@ -188,11 +190,28 @@ static bool laid_out(OpCall *c, OpForm *f)
     return view;
 }
 
-bool op_form(OpCall *c, OpForm *f)
+static DType given_dtype(const OpCall *c, DType widest)
 {
-    static const DType of[] = { [GIVES_INTS] = DT_I64, [GIVES_BOOLS] = DT_BOOL };
+    switch ((OpGivesDType)c->op->gives_dtype) {
+    case GIVES_INTS: return DT_I64;
+    case GIVES_BOOLS: return DT_BOOL;
+    case GIVES_FLOATS: return widest;
+    case GIVES_FORMAT:
+        if (c->count > 1 && c->args[1].tag == V_FORMAT) {
+            DType dt = v_format_dtype(c->args[1]);
+            return dtype_plain(dt) && dtype_info(dt)->kind == 'f' ? dt : DT_NONE;
+        }
+        break;
+    case GIVES_WHEN_RUN: break;
+    }
+    return DT_NONE;
+}
+
+bool op_form(OpCall *c, const DType *as, OpForm *f)
+{
     const Op *op = c->op;
-    DType dt = op->gives == GIVES_ANY || op->gives_dtype == GIVES_WHEN_RUN ? DT_NONE : floats_of(c);
+    DType dt = op->gives == GIVES_ANY ? DT_NONE : floats_of(c, as);
+    dt = dt == DT_NONE ? DT_NONE : given_dtype(c, dt);
     if (dt == DT_NONE)
         return false;
     if (op->gives == GIVES_LAYOUT)
@@ -208,8 +227,7 @@ bool op_form(OpCall *c, OpForm *f)
         return false;
     if (!expected(c, &a, &b, &r) || r.rank == 0)
         return false;
-    *f = (OpForm){ .dtype = op->gives_dtype == GIVES_FLOATS ? dt : of[op->gives_dtype],
-                   .rank = r.rank };
+    *f = (OpForm){ .dtype = dt, .rank = r.rank };
     memcpy(f->shape, r.n, (size_t)r.rank * sizeof *f->shape);
     row_major(f);
     return f->size > 0;

@@ -24,6 +24,7 @@ typedef struct Scope {
     uint64_t seed[2], draw;  /* stochastic rounding: see Arith */
     ArithFlags flags;        /* since the scope began */
     bool counts;             /* an autocast whose products' infinities and nans are wanted */
+    bool waits;              /* what lazy blocks leave for later runs before it ends */
     bool partly;             /* a library ran whose roundings are not counted: compare's `~` */
     Arith arith;             /* the door's, opened when first used; ctx NULL before */
 } Scope;
