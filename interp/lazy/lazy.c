@@ -31,6 +31,14 @@ static bool is_constant(const LazyState *r, const OpCall *c)
     return true;
 }
 
+static bool any_tensor(const OpCall *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->args[i].tag == V_TENSOR)
+            return true;
+    return false;
+}
+
 static void add_constant(LazyState *r, const OpCall *c, Value v)
 {
     bool pure = c->work ? c->work->moves : c->op->cls == OPC_EW || (c->op->tried && !c->op->draws) || c->op->counts;
@@ -80,7 +88,7 @@ static Value meet(OpCall *c, const Aspect *rest)
     Value r = constant ? v_undef() : record(c);
     if (r.tag != V_UNDEF)
         return r;
-    if (constant && c->op && c->op->cls == OPC_EW)
+    if (constant && c->op && c->op->cls == OPC_EW && any_tensor(c))
         lazy_tell_constant(rec, c);
     r = run_now(c, rest);
     if (constant)

@@ -75,7 +75,8 @@ typedef enum OpGives {      /* The shape of its result, where a rule says it (op
     GIVES_PRODUCT,          /* (m) x k times k (x n) */
     GIVES_SOLUTION,         /* of A x = b: as many rows as A has columns, the rest b's */
     GIVES_SQUARE,           /* its first operand's, which is a square matrix or several */
-    GIVES_LAYOUT            /* a layout: what it makes of a tensor without elements */
+    GIVES_LAYOUT,           /* a view, as it makes it of a tensor without elements */
+    GIVES_RESHAPED          /* the same where that lies row by row, else a copy */
 } OpGives;
 
 typedef enum OpGivesDType { /* The dtype of what a row with .gives makes of real floats. */
