@@ -69,16 +69,14 @@ static void put_cells(Writer *w, const Tensor *t)
     size_t bytes = dtype_info((DType)t->dtype)->bytes;
     file_put(c, w->constants, ", \"text\": [");
     for (int64_t i = 0; i < flat->size; i++) {
-        Buf text;
         v_push(in, v_element(&in->ctx, (DType)t->dtype, flat->data + (size_t)i * bytes));
-        buf_init(&text, &in->ctx);
-        show_repr(in, &text, in->sp[-1]);
-        v_push(in, v_str(str_from_buf(&in->ctx, &text)));
-        const char *s = in->sp[-1].str->text, *open = strrchr(s, '(');
+        buf_clear(&in->scratch);
+        show_repr(in, &in->scratch, in->sp[-1]);
+        const char *s = buf_cstr(&in->scratch), *open = strrchr(s, '(');
         size_t n = strcspn(open ? open + 1 + (open[1] == '"') : s, "\")");
         file_put(c, w->constants, i ? ", " : "");
         json_put_text(c, w->constants, open ? open + 1 + (open[1] == '"') : s, n);
-        stack_cut(in, in->sp - 2);
+        stack_cut(in, in->sp - 1);
         poll_interrupt(in);
     }
     file_put(c, w->constants, "]");
@@ -273,13 +271,12 @@ static void put_place(Writer *w, const DeviceBlock *p)
 static void put_graph(Writer *w, Graph *g)
 {
     OpCall *c = w->call;
-    Buf shown;
-    buf_init(&shown, &c->in->ctx);
-    show_repr(c->in, &shown, v_graph(g));
-    v_push(c->in, v_str(str_from_buf(&c->in->ctx, &shown)));
+    Buf *shown = &c->in->scratch;
+    buf_clear(shown);
+    show_repr(c->in, shown, v_graph(g));
     file_put(c, w->json, "{\n  \"format\": \"ricci graph\",\n  \"version\": %d,\n  \"about\": ",
              GRAPH_VERSION);
-    json_put_text(c, w->json, c->in->sp[-1].str->text, c->in->sp[-1].str->len);
+    json_put_text(c, w->json, buf_cstr(shown), shown->len);
     if (g->name) {
         file_put(c, w->json, ",\n  \"name\": ");
         put_name(w, w->json, g->name->text);

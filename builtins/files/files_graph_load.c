@@ -588,7 +588,7 @@ static void load_place(Loader *l, Value object)
 static void load_line(Loader *l, Value v)
 {
     text(l, v, "a line");
-    graph_line(l->graph, v_retain(v));
+    graph_line(l->graph, v);
 }
 
 /* ---- the whole ---- */

@@ -30,7 +30,7 @@ typedef enum GraphKind {
     GRAPH_NOTATION,         /* index notation; operands: its text as a function, what it is given */
     GRAPH_PRODUCT,          /* strong_product of two */
     GRAPH_GUARD,            /* operands: x, what its length along the axis `field` has to be */
-    GRAPH_LENGTH,           /* while it is recorded: the length of x along the axis `field`, unread */
+    GRAPH_LENGTH,           /* while f runs: the length of x along the axis `field`, unread */
     GRAPH_KINDS
 } GraphKind;
 
@@ -103,7 +103,7 @@ static inline Value *graph_args(const Graph *g, const GraphNode *n)
 {
     return g->operand + n->operand;
 }
-int32_t graph_line(Graph *, Value text);             /* taken */
+int32_t graph_line(Graph *, Value text);             /* retained */
 int32_t graph_scope(Graph *, const Scope *);         /* a copy of it, or one like it; NULL: -1 */
 int32_t graph_place(Graph *, const DeviceBlock *);
 void graph_chunk(Graph *, Chunk *);                  /* is held */

@@ -52,7 +52,7 @@ void graph_operand(Graph *g, Value v)
 int32_t graph_line(Graph *g, Value text)
 {
     ROOM(g, line, lines, line_cap);
-    g->line[g->lines] = text;
+    g->line[g->lines] = v_retain(text);
     return (int32_t)g->lines++;
 }
 
@@ -164,7 +164,7 @@ Graph *graph_like(Interp *in, const Graph *from)
             graph_operand(g, v_undef());
     }
     for (uint32_t i = 0; i < from->lines; i++)
-        graph_line(g, v_retain(from->line[i]));
+        graph_line(g, from->line[i]);
     for (uint32_t i = 0; i < from->scopes; i++)
         graph_scope(g, from->scope[i]);
     for (uint32_t i = 0; i < from->places; i++)
@@ -195,14 +195,14 @@ Value graph_text_of(Interp *in, const Source *s, uint32_t from)
 const char *graph_where(Interp *in, Graph *g, GraphNode *n)
 {
     if (n->line < 0 && n->at && n->chunk) {
-        Value text = graph_text_of(in, n->chunk->source, n->at->node->span.from);
+        v_push(in, graph_text_of(in, n->chunk->source, n->at->node->span.from));
+        const char *text = in->sp[-1].str->text;
         for (uint32_t i = g->lines > 8 ? g->lines - 8 : 0; i < g->lines && n->line < 0; i++)
-            if (strcmp(g->line[i].str->text, text.str->text) == 0)
+            if (strcmp(g->line[i].str->text, text) == 0)
                 n->line = (int32_t)i;
         if (n->line < 0)
-            n->line = graph_line(g, text);
-        else
-            v_release(&in->ctx, text);
+            n->line = graph_line(g, in->sp[-1]);
+        stack_cut(in, in->sp - 1);
     }
     return n->line < 0 ? NULL : g->line[n->line].str->text;
 }

@@ -58,8 +58,9 @@ static void guard(Interp *in, Tape *t, uint32_t node, int axis, Value is)
         where_leave_stdlib(in, &w);
     n->field = axis;
     if (w.source && !source_is_stdlib(w.source)) {
-        Value line = graph_text_of(in, w.source, w.span.from);
-        graph_at(g, at)->line = graph_line(g, line);
+        v_push(in, graph_text_of(in, w.source, w.span.from));
+        graph_at(g, at)->line = graph_line(g, in->sp[-1]);
+        stack_cut(in, in->sp - 1);
     }
 }
 
