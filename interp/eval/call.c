@@ -326,7 +326,8 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     if (dt == DT_BOOL && kind && kind->truth)
         return v_bool(kind->truth(args[0]));
     if (args[0].tag == V_TRACED ||
-        ((place_wants(in) || deferred_on(in)) && (args[0].tag == V_TENSOR || args[0].tag == V_RANGE)))
+        ((place_wants(in) || deferred_on(in)) &&
+         (args[0].tag == V_TENSOR || args[0].tag == V_RANGE)))
         return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);
     return op_cast(in, args[0], dt);
 }

@@ -59,8 +59,8 @@ static int chain_of_readers(const Draft *d, const int32_t *root, const int32_t *
 static bool joins(const Draft *d, int i, int chain)
 {
     const Deferred *x = d->run->node[i], *r = d->run->node[chain];
-    return !d->step[i].out && x->place == r->place && x->scope == r->scope && x->source == r->source &&
-           same_shape(x->head, r->head);
+    return !d->step[i].out && x->place == r->place && x->scope == r->scope &&
+           x->source == r->source && same_shape(x->head, r->head);
 }
 
 static void tell_chain(Draft *d, const int32_t *root, int r, int product, const char *word)

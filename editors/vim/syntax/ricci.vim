@@ -33,20 +33,20 @@ syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter fin
 syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
 syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hess hessian hist
 syn keyword ricciBuiltin histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
-syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron ldl len
-syn keyword ricciBuiltin less less_equal lgamma like lines linspace load log log10 log1p log2 logm
-syn keyword ricciBuiltin logspace logsumexp lower lstrip lstsq lu map matmul matpow max maximum
-syn keyword ricciBuiltin mean median memory meshgrid mid min minimum mod multiply nansum ndim
-syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal notices numerator
-syn keyword ricciBuiltin offsetof ones orth outer pad panels pin pinv plot positive power print
-syn keyword ricciBuiltin prod ptr qr quantile radius rand randint randn rank read real realmax
-syn keyword ricciBuiltin realmin reduce relu relu6 repeat replace repr reshape rfft rfftfreq rint
-syn keyword ricciBuiltin roll round rref rstrip save scatter schur searchsorted seed shape shl shr
-syn keyword ricciBuiltin shuffle sigmoid sign silu simulate sin sinh size sizeof slogdet softmax
-syn keyword ricciBuiltin softplus solve sort split spy sqrt sqrtm squeeze stack startswith std
-syn keyword ricciBuiltin steps string strip subtract sum svd svdvals take tan tanh tempdir tile
-syn keyword ricciBuiltin time to trace transpose tril triu trunc type ulp unique unpin upper
-syn keyword ricciBuiltin value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron lazy_stats
+syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
+syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
+syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
+syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal notices
+syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
+syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
+syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
+syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
+syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
+syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
+syn keyword ricciBuiltin startswith std steps string strip subtract sum svd svdvals take tan tanh
+syn keyword ricciBuiltin tempdir tile time to trace transpose tril triu trunc type ulp unique unpin
+syn keyword ricciBuiltin upper value_and_grad var vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
