@@ -58,6 +58,7 @@ typedef enum TripleForm {
     TRIPLE_TIMES_MINUS, TRIPLE_MINUS_TIMES,     /* x*y - z, z - x*y */
     TRIPLE_PLUS_TIMES, TRIPLE_LESS_TIMES,       /* (x+y)*z, (x-y)*z */
     TRIPLE_PRODUCTS, TRIPLE_DIFFERENCE,         /* x*y + z*w, x*y - z*w */
+    TRIPLE_PLUS_RELU,                   /* relu(x + y): behind a product, bias and activation */
     TRIPLE_FORMS
 } TripleForm;
 

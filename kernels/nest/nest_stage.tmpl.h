@@ -83,5 +83,6 @@ const StageKernels STAGE_TABLE = {
                 [TRIPLE_MINUS_TIMES] = TRIPLES(minus_times),
                 [TRIPLE_PLUS_TIMES] = TRIPLES(plus_times),
                 [TRIPLE_LESS_TIMES] = TRIPLES(less_times), [TRIPLE_PRODUCTS] = TRIPLES(products),
-                [TRIPLE_DIFFERENCE] = TRIPLES(difference) },
+                [TRIPLE_DIFFERENCE] = TRIPLES(difference),
+                [TRIPLE_PLUS_RELU] = TRIPLES(plus_relu) },
 };

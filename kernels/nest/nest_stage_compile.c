@@ -243,10 +243,17 @@ static TripleForm find_triple(const Maker *m, const NestNode *node, int *in)
 {
     DType dt = (DType)node->compute;
     EwOp op = (EwOp)node->op;
-    if ((dt != DT_F32 && dt != DT_F64) || !is_strip(m, node->free) || node->args != 2 ||
-        node->arg[0] == node->arg[1])
-        return TRIPLE_NONE;
     const NestNode *a, *b;
+    if ((dt != DT_F32 && dt != DT_F64) || !is_strip(m, node->free))
+        return TRIPLE_NONE;
+    if (op == EW_RELU && (a = once(m, node->arg[0], EW_ADD, dt, node->free)) != NULL) {
+        in[0] = a->arg[0];
+        in[1] = a->arg[1];
+        in[2] = in[3] = -1;
+        return TRIPLE_PLUS_RELU;
+    }
+    if (node->args != 2 || node->arg[0] == node->arg[1])
+        return TRIPLE_NONE;
     if (op == EW_ADD || op == EW_SUBTRACT) {
         a = once(m, node->arg[0], EW_MULTIPLY, dt, node->free);
         b = once(m, node->arg[1], EW_MULTIPLY, dt, node->free);
@@ -278,13 +285,15 @@ static TripleForm find_triple(const Maker *m, const NestNode *node, int *in)
 static int gen_triple(Maker *m, const NestNode *node, StageTriple kernel, const int *in)
 {
     int arg[4] = { -1, -1, -1, -1 }, level = level_of(m, node->free);
-    for (int k = 0; k < 4 && in[k] >= 0; k++)
-        arg[k] = gen_spread(m, gen(m, in[k]));
+    int args = 0;
+    for (; args < 4 && in[args] >= 0; args++)
+        arg[args] = gen_spread(m, gen(m, in[args]));
+    arg[2] = args == 2 ? arg[1] : arg[2];
     int value = add_value(m, (DType)node->dtype, true, level);
     StageStep *s = add_step(m, STEP_TRIPLE, (DType)node->dtype, true, level);
     s->value = value;
     s->triple = kernel;
-    s->args = arg[3] >= 0 ? 4 : 3;
+    s->args = (uint8_t)args;
     memcpy(s->arg, arg, sizeof arg);
     want_register(m, value);
     return value;

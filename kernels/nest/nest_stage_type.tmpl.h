@@ -166,6 +166,21 @@ TRIPLE(products, x[i] * y[i] + z[i] * w[i])
 TRIPLE(difference, x[i] * y[i] - z[i] * w[i])
 #undef TRIPLE
 
+static void ID(plus_relu)(void *r, const void *xs, const void *ys, const void *zs, const void *ws,
+                          int64_t n)
+{
+    T *out = r;
+    const T *x = xs, *y = ys;
+    (void)zs;
+    (void)ws;
+    IVDEP
+    for (int64_t i = 0; i < n; i++) {
+        T v = x[i] + y[i];
+        out[i] = v > 0 || v != v ? v : 0;
+    }
+}
+
+
 static bool ID(any_nan)(const void *xs, int64_t n)
 {
     enum { L = VECTOR / sizeof(T) };
