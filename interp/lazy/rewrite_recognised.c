@@ -3,6 +3,7 @@
 #include "interp/lazy/lazy.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What attention is given: node and argument, as node × 4 + argument; -1: nothing. */
 enum { PART_Q, PART_K, PART_V, PART_BIAS, PARTS };
@@ -97,6 +98,16 @@ static bool over_last(const Deferred *x)
                                                          axis.i == x->head->rank - 1));
 }
 
+/* A bias or a mask may broadcast to the scores, not the scores to it; and all is of one dtype. */
+static bool scores_fit(const Draft *d, const Found *f, int i)
+{
+    const Tensor *all = d->run->node[f->node[0]]->head,
+                 *own = d->run->node[f->node[f->nodes - 1]]->head;
+    return own->rank == all->rank && own->dtype == all->dtype &&
+           own->dtype == d->run->node[i]->head->dtype &&
+           memcmp(own->dims, all->dims, (size_t)own->rank * sizeof *own->dims) == 0;
+}
+
 static bool find(const Draft *d, Found *f, int i)
 {
     *f = (Found){ .part = { -1, -1, -1, -1 } };
@@ -108,7 +119,7 @@ static bool find(const Draft *d, Found *f, int i)
         return false;
     f->part[PART_V] = place_of(i, 1);
     f->node[f->nodes++] = s;
-    return descend(d, f, step_operand(d->run, d->step, s, 0));
+    return descend(d, f, step_operand(d->run, d->step, s, 0)) && scores_fit(d, f, i);
 }
 
 void rewrite_recognised(Draft *d, const char *word)
@@ -154,6 +165,41 @@ static double scale_of(const Run *run, const int32_t *scale, int n)
     return product;
 }
 
+/* Is there a row of zeros alone? attention gives them to a query that sees nothing, where the
+ * softmax of nothing but -inf is nan. */
+static bool may_see_nothing(Run *run, const Deferred *d, Value r)
+{
+    Interp *in = d->in;
+    Value *mark = in->sp, args[2] = { r, v_int(-1) };
+    Value any = step_call(run, d, op_named(in, "any"), args, 2, 0);
+    v_push(in, any);
+    Value all = step_call(run, d, op_named(in, "all"), mark, 1, 0);
+    stack_cut(in, mark);
+    assert(all.tag == V_BOOL);
+    return !all.i;
+}
+
+/* Node k and what stands in it, one operation after the other. part: the values of pool's parts. */
+static Value as_written(Run *run, int k, const int32_t *pool, const Value *part)
+{
+    const Deferred *d = run->node[k];
+    Interp *in = d->in;
+    Value *mark = in->sp;
+    stack_room(in, 8);
+    for (int j = 0; j < d->count; j++) {
+        int p = 0, inner = step_operand(run, run->compiled->step, k, j);
+        while (p < PARTS && pool[p] != place_of(k, j))
+            p++;
+        v_push(in, p < PARTS ? v_retain(part[p])
+                   : inner >= 0 ? as_written(run, inner, pool, part) : v_retain(d->args[j]));
+    }
+    Value r = step_call(run, d, d->op, mark, d->count, d->weak);
+    v_push(in, r);
+    v_retain(r);
+    stack_cut(in, mark);
+    return r;
+}
+
 /* Its parameters are q, k, v, causal, scale, window, bias. */
 Value run_attention(Run *run, int i)
 {
@@ -161,20 +207,24 @@ Value run_attention(Run *run, int i)
     const int32_t *pool = run->compiled->pool + s->pool;
     const Deferred *d = run->node[i];
     Interp *in = d->in;
-    Value *mark = in->sp;
-    for (int p = PART_Q; p <= PART_V; p++)
+    Value *parts = in->sp, *mark = parts + PARTS;
+    for (int p = 0; p < PARTS; p++)
         v_push(in, part(run, pool[p]));
-    Value k = step_call(run, d, op_named(in, "ctranspose"), mark + PART_K, 1, 0), turned;
-    turned = mark[PART_K];              /* as it is multiplied: k' */
-    mark[PART_K] = k;
-    v_release(&in->ctx, turned);
+    v_push(in, v_retain(parts[PART_Q]));
+    v_push(in, step_call(run, d, op_named(in, "ctranspose"), parts + PART_K, 1, 0));
+    v_push(in, v_retain(parts[PART_V]));        /* k is multiplied as k' */
     v_push(in, v_undef());
     v_push(in, v_float(scale_of(run, pool + PARTS, s->pooled - PARTS)));
     v_push(in, v_undef());
-    v_push(in, part(run, pool[PART_BIAS]));
+    v_push(in, v_retain(parts[PART_BIAS]));
     Value r = step_call(run, d, op_named(in, "attention"), mark, 7, 0);
     v_push(in, r);
+    if (may_see_nothing(run, d, r)) {
+        Value w = as_written(run, i, pool, parts);
+        v_push(in, w);
+        r = w;
+    }
     v_retain(r);
-    stack_cut(in, mark);
+    stack_cut(in, parts);
     return r;
 }
