@@ -13,14 +13,21 @@
 #include <string.h>
 
 /* ---- the key ---- */
-enum { LEAF_SLOTS = 256, SCALARS = 32 };    /* the first a power of two */
+enum { LEAF_BITS = 7, SCALARS = 32 };
+
+/* A tensor from outside, and its number. */
+typedef struct Leaf {
+    const Tensor *t;
+    uint64_t number;
+} Leaf;
 
 typedef struct Key {
     Ctx *ctx;
     uint64_t few[512], *word;
     size_t length, room;
-    const Tensor *leaf[LEAF_SLOTS];     /* by address */
-    uint32_t number[LEAF_SLOTS], leaves;
+    Leaf few_leaves[1 << LEAF_BITS], *leaf;     /* by address; not full */
+    int leaf_bits;
+    uint64_t leaves;
     Value scalar[SCALARS];              /* those that differ */
     uint32_t scalars;
 } Key;
@@ -43,40 +50,39 @@ static void put(Key *k, uint64_t word)
     k->word[k->length++] = word;
 }
 
-/* A tensor from outside: its number, and its form where it is new. One that finds no slot counts
- * as new each time: two structures are told apart that need not be. */
+/* A tensor from outside: its number, and its form where it is new. */
 static void put_leaf(Key *k, const Tensor *t)
 {
-    size_t at = ((uintptr_t)t >> 5) * 0x9e3779b97f4a7c15u >> 56 & (LEAF_SLOTS - 1);
-    for (int i = 0; i < 8; i++, at = (at + 1) & (LEAF_SLOTS - 1)) {
-        if (k->leaf[at] == t) {
-            put(k, (uint64_t)2 << 56 | k->number[at]);
-            return;
-        }
-        if (!k->leaf[at]) {
-            k->leaf[at] = t;
-            k->number[at] = k->leaves;
-            break;
-        }
+    size_t mask = ((size_t)1 << k->leaf_bits) - 1,
+           at = ((uintptr_t)t >> 5) * 0x9e3779b97f4a7c15u >> (64 - k->leaf_bits);
+    while (k->leaf[at].t && k->leaf[at].t != t)
+        at = (at + 1) & mask;
+    if (k->leaf[at].t) {
+        put(k, (uint64_t)2 << 56 | k->leaf[at].number);
+        return;
     }
+    k->leaf[at] = (Leaf){ t, k->leaves++ };
     put(k, (uint64_t)3 << 56 | (uint64_t)t->flags << 48 | (uint64_t)t->rank << 40 | t->dtype);
-    k->leaves++;
     for (int i = 0; i < 2 * t->rank; i++)
         put(k, (uint64_t)t->dims[i]);
 }
 
-/* Which scalars are the same, not what they are. */
-static uint32_t put_scalar(Key *k, Value v)
+/* Which scalars are the same, not what they are; but for those that find no room. */
+static void put_scalar(Key *k, Value v)
 {
-    if (v.tag == V_UNDEF || v.tag == V_NONE)
-        return 0;
-    uint32_t known = k->scalars < SCALARS ? k->scalars : SCALARS;
-    for (uint32_t i = 0; i < known; i++)
-        if (k->scalar[i].tag == v.tag && k->scalar[i].i == v.i)
-            return i;
-    if (k->scalars < SCALARS)
-        k->scalar[k->scalars] = v;
-    return k->scalars++;
+    uint64_t tag = (uint64_t)4 << 56 | (uint64_t)v.tag << 32;
+    uint32_t i = 0;
+    if (v.tag == V_UNDEF || v.tag == V_NONE) {
+        put(k, tag);
+        return;
+    }
+    while (i < k->scalars && (k->scalar[i].tag != v.tag || k->scalar[i].i != v.i))
+        i++;
+    put(k, tag | i);
+    if (i == SCALARS)
+        put(k, (uint64_t)v.i);
+    else if (i == k->scalars)
+        k->scalar[k->scalars++] = v;
 }
 
 static void put_value(Key *k, const Run *run, const Deferred *d, Value v)
@@ -91,7 +97,7 @@ static void put_value(Key *k, const Run *run, const Deferred *d, Value v)
         for (uint32_t i = 0; i < v.tuple->count; i++)
             put_value(k, run, d, v.tuple->items[i]);
     } else {
-        put(k, (uint64_t)4 << 56 | (uint64_t)v.tag << 32 | put_scalar(k, v));
+        put_scalar(k, v);
         /* what a number is decides how: of a power, and of a mask's other side */
         if (d->op->cls != OPC_EW || d->op->ew == EW_POWER ||
             ew_info[d->op->ew].result == RES_WHERE)
@@ -119,6 +125,30 @@ static uint64_t key_hash(const Key *k)
     return h;
 }
 
+/* Room for all operands, half of it free. */
+static void leaf_room(Key *k, const Run *run)
+{
+    size_t operands = 0;
+    for (int i = 0; i < run->n; i++)
+        operands += run->node[i]->count;
+    k->leaf = k->few_leaves;
+    k->leaf_bits = LEAF_BITS;
+    while (2 * operands > (size_t)1 << k->leaf_bits)
+        k->leaf_bits++;
+    if (k->leaf_bits == LEAF_BITS)
+        memset(k->few_leaves, 0, sizeof k->few_leaves);
+    else
+        k->leaf = mem_zalloc(k->ctx, sizeof *k->leaf << k->leaf_bits);
+}
+
+static void key_free(Key *k)
+{
+    if (k->word != k->few)
+        mem_free(k->ctx, k->word, k->room * sizeof *k->word);
+    if (k->leaf != k->few_leaves)
+        mem_free(k->ctx, k->leaf, sizeof *k->leaf << k->leaf_bits);
+}
+
 /* Whose results does somebody hold who is no part of the run? */
 static void count_held(const Run *run)
 {
@@ -141,8 +171,8 @@ static void make_key(Key *k, const Run *run)
     for (int i = 0; i < run->n; i++) {
         const Deferred *d = run->node[i];
         put(k, (uintptr_t)d->op);
-        put(k, (uint64_t)d->count | (uint64_t)d->weak << 8 | (uint64_t)is_out(run, i) << 40 |
-               (uint64_t)dtype_base((DType)d->head->dtype) << 48);
+        put(k, (uint64_t)d->count | (uint64_t)d->weak << 8 | (uint64_t)is_out(run, i) << 40);
+        put(k, (uint64_t)d->head->dtype | (uint64_t)d->compute << 8);
         put_scope(k, d);
         for (int j = 0; j < d->count; j++)
             put_value(k, run, d, d->args[j]);
@@ -305,18 +335,17 @@ Compiled *lazy_compile(Interp *in, Run *run)
     k.word = k.few;
     k.length = 0;
     k.room = sizeof k.few / sizeof *k.few;
-    k.leaves = k.scalars = 0;
-    memset(k.leaf, 0, sizeof k.leaf);
+    k.leaves = 0;
+    k.scalars = 0;
+    leaf_room(&k, run);
     count_held(run);
     if (ERR_TRY(&in->ctx, &frame)) {
         make_key(&k, run);
         Compiled *c = look_up(in, run, &k);
         ERR_END(&in->ctx, &frame);
-        if (k.word != k.few)
-            mem_free(&in->ctx, k.word, k.room * sizeof *k.word);
+        key_free(&k);
         return c;
     }
-    if (k.word != k.few)
-        mem_free(&in->ctx, k.word, k.room * sizeof *k.word);
+    key_free(&k);
     err_rethrow(&in->ctx);
 }
