@@ -226,7 +226,8 @@ static Value end_block(Interp *in, DeviceBlock *p, Value v)
     return v;
 }
 
-/* From inside an expression, break and return unwind through the block: it ends all the same. */
+/* From inside an expression, break and return unwind through the block: it ends all the same. An
+ * error ends it too, after what waits in it. */
 static Value run_unwinding(Interp *in, DeviceBlock *p, const Exec *body)
 {
     Guard g;
@@ -238,8 +239,12 @@ static Value run_unwinding(Interp *in, DeviceBlock *p, const Exec *body)
         return v;
     }
     guard_restore(in, &g);
-    if (in->flow == FLOW_NONE)
+    if (in->flow == FLOW_NONE) {
+        p->running = false;
+        if (in->ctx.pending)
+            in->deferrals->spare(in, p);
         err_rethrow(&in->ctx);
+    }
     end_block(in, p, v_none());
     flow_unwind(in);
 }
@@ -254,7 +259,7 @@ static Value eval_on(Interp *in, const Exec *x)
     choose_devices(in, x, &p);
     if (p.strict)
         place_check_block(in, &p, x->node->b, interp_module(in));
-    if (x->sb)
+    if (x->sb || in->deferring)
         return end_block(in, &p, run_unwinding(in, &p, x->b));
     place_enter(in, &p);
     return end_block(in, &p, exec_run(in, x->b));

@@ -115,6 +115,50 @@ static void unwound(Interp *in)
         d->lost |= !stands(in, d);
 }
 
+/* The first that stands in p (NULL: anywhere) and can run. */
+static Deferred *next_in(const Interp *in, const DeviceBlock *p)
+{
+    Deferred *d = in->lazy->first;
+    while (d && (d->lost || (p && d->place != p)))
+        d = d->after;
+    return d;
+}
+
+/* What stands in p runs there although that is not in->place. */
+static void find_again(Interp *in, const DeviceBlock *p)
+{
+    for (Deferred *d = in->lazy->first; d; d = d->after)
+        if (p && d->place == p)
+            d->lost = d->failed;
+}
+
+/* One value after the other, in the order of the program: what raises an error is lost, and what
+ * stands on it will say so. The error under way is kept. */
+static void run_each(Interp *in, const DeviceBlock *p)
+{
+    Error *error = in->ctx.error;
+    Deferred *volatile d;
+    volatile bool stopped = error->kind == ERR_INTERRUPT || error->kind == ERR_MEMORY;
+    find_again(in, p);
+    while (!stopped && (d = next_in(in, p))) {
+        Guard g;
+        in->ctx.error = NULL;
+        guard_enter(in, &g);
+        if (ERR_TRY(&in->ctx, &g.frame)) {
+            lazy_run(in, d);
+            ERR_END(&in->ctx, &g.frame);
+            continue;
+        }
+        stopped = in->ctx.error->kind == ERR_INTERRUPT;
+        err_free(in->ctx.error);
+        d->failed = d->lost = true;     /* it did not run, so it is still there */
+        guard_restore(in, &g);
+        find_again(in, p);
+    }
+    in->ctx.error = error;
+    unwound(in);
+}
+
 static void lazy_free(Interp *in)
 {
     LazyState *r = in->lazy;
@@ -127,8 +171,8 @@ static void lazy_free(Interp *in)
     in->lazy = NULL;
 }
 
-static const Deferrals deferrals = { .call = meet, .barrier = barrier,
-                                     .settle = settle_value };
+static const Deferrals deferrals = { .call = meet, .barrier = barrier, .settle = settle_value,
+                                     .spare = run_each };
 
 LazyState *lazy_state(Interp *in)
 {
@@ -153,23 +197,13 @@ static void drop_constants(Interp *in)
         tensor_release(&in->ctx, r->constant[--r->constants]);
 }
 
-static void run_rest(Interp *in, void *data)
-{
-    (void)data;
-    lazy_run(in, NULL);
-}
-
 /* After an error: what can still be computed is, as it would have been outside; the rest says so
  * when it is asked for. Places in the program go with the program. */
 static void leave_by_error(Interp *in)
 {
     LazyState *r = in->lazy;
-    for (Deferred *d = r->first; d; d = d->after)
-        d->lost |= !stands(in, d);
-    bool stopped = in->ctx.error && (in->ctx.error->kind == ERR_INTERRUPT ||
-                                     in->ctx.error->kind == ERR_MEMORY);
-    if (!stopped)
-        heard_despite_error(in, run_rest, NULL);
+    unwound(in);
+    run_each(in, NULL);
     for (Deferred *d = r->first; d; d = d->after) {
         d->lost = true;
         d->source = NULL;
@@ -193,7 +227,7 @@ Value lazy_block(Interp *in, LazySite *site, bool exact, LazyBody body, const vo
         v_push(in, v);
         drop_constants(in);
         barrier(in);
-        assert(!in->ctx.pending);
+        assert(!next_in(in, NULL));
         in->deferring = 0;
         r->site = NULL;
         in->sp--;

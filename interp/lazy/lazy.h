@@ -39,7 +39,8 @@ typedef struct Deferred {
     uint8_t compute;                /* elementwise: the dtype computed in */
     bool view;                      /* only lays out its operand anew */
     bool over;                      /* it ran, or is part of what did */
-    bool lost;                      /* an error took away the block that it stands in */
+    bool lost;                      /* an error took away the block that it stands in, … */
+    bool failed;                    /* … or was its own */
     int64_t cell[3][2];             /* elementwise: scalars in the dtype that the kernel wants */
     int8_t operand[16];             /* OpCall.operand */
     Value args[];                   /* owned */

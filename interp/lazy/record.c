@@ -149,7 +149,9 @@ static bool operands_wait(const OpCall *c)
     for (int i = 0; i < c->count; i++) {
         Value v = c->args[i];
         if (v.tag == V_TENSOR) {
-            if (v.tensor->rank == 0 || v.tensor->buffer->pinned || !dtype_plain(v.tensor->dtype))
+            const Deferred *d = deferred_of(v);
+            if (v.tensor->rank == 0 || v.tensor->buffer->pinned ||
+                !dtype_plain(v.tensor->dtype) || (d && d->lost))
                 return false;
             any = true;
         } else if (v.tag > V_FORMAT && !(v.tag == V_TUPLE && numbers_only(v))) {

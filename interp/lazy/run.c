@@ -46,7 +46,8 @@ static void mark_operands(const Deferred *d, uint64_t run)
     }
 }
 
-/* Those that target stands on, itself last; all if it is NULL. Rooted on the value stack. */
+/* Those that target stands on, itself last; all that can run if it is NULL. Rooted on the value
+ * stack; NULL: there are none. */
 static Run *collect(Interp *in, Deferred *target)
 {
     LazyState *r = in->lazy;
@@ -55,13 +56,15 @@ static Run *collect(Interp *in, Deferred *target)
     if (target)
         target->run = number;
     for (Deferred *d = target ? target : r->last; d; d = d->before) {
-        if (target && d->run != number)
+        if (target ? d->run != number : d->lost)
             continue;
         d->run = number;
         n++;
         if (target)
             mark_operands(d, number);
     }
+    if (n == 0)
+        return NULL;
     Run *run = run_new(in, n);
     for (Deferred *d = target ? target : r->last; d; d = d->before)
         if (d->run == number) {
@@ -224,8 +227,10 @@ void lazy_run(Interp *in, Deferred *target)
     if (target && target->lost)
         err_raise(&in->ctx, ERR_VALUE, "%s was left behind in a block that an error ended",
                   target->op->name);
-    in->deferring = 0;
     Run *run = collect(in, target);
+    if (!run)
+        return;
+    in->deferring = 0;
     uint64_t compiled = r->counts.compiled;
     run->compiled = lazy_compile(in, run);
     r->counts.runs++;

@@ -12,6 +12,9 @@ typedef struct Deferrals {
     Value (*call)(OpCall *, const Aspect *rest);
     void (*barrier)(Interp *);          /* runs what waits */
     void (*settle)(Interp *, Value);    /* all tensors in it have elements */
+    /* An error (in->ctx.error) ends this block: what somebody holds of it runs, as it would have
+     * before; in->place is what stands around it. */
+    void (*spare)(Interp *, const struct DeviceBlock *);
 } Deferrals;
 
 /* Is a block open, or something left that an error kept from running? */
