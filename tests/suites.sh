@@ -130,4 +130,6 @@ suite_attack() { script attack tests/attack/run.py; }
 # What `save` and `write` leave behind when a disk is full or the process is killed; little memory.
 suite_crash() { script "files" tests/files.py; script limits tests/limits.py; }
 # A million small things in one program, at sizes that take a moment.
+# Golden programs of a few folders inside a lazy block; all of them are suite_lazy of `deep`.
+suite_lazy_quick() { script lazy tests/lazy/run.sh quick; }
 suite_scale() { script scale tests/scale.py; }

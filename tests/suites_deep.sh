@@ -132,6 +132,11 @@ other_part() {      # MODE PART PARTS: the command line beside the others
     precision " $1" "$SEED" 200 12
 }
 suite_asan() { LIMIT=300 other asan; }
+# Every golden program inside a lazy block, also where invariants are asserted.
+suite_lazy() {
+    script lazy tests/lazy/run.sh all
+    built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=1800 EACH=300 script "lazy, asan" tests/lazy/run.sh all
+}
 suite_hostile() { LIMIT=300 other hostile; }
 
 # The n-th allocation fails, for every n in turn: a clean error or the right answer, and no leak.

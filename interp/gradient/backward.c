@@ -475,6 +475,7 @@ static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Val
 {
     Scope scope, *around = in->scope;
     DeviceBlock block, *outside = in->place;
+    int deferring = in->deferring;
     if (e->place) {
         /* where it ran; within the same block that goes on counting */
         bool inside = outside && outside->header == e->place->header &&
@@ -482,6 +483,7 @@ static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Val
         block = *e->place;
         block.up = outside;
         in->place = inside ? outside : &block;
+        in->deferring = inside ? deferring : 0;     /* the block does not wait */
     } else {
         in->place = NULL;
     }
@@ -517,6 +519,7 @@ static void back_one(Interp *in, Tape *t, const Entry *e, Tuple *cotangents, Val
         deferred_barrier(in, v_none());     /* what waits stands in the copies here */
     in->rules--;
     in->calls = frame.up;
+    in->deferring = deferring;
     in->place = outside;
     in->scope = around;
 }

@@ -268,10 +268,12 @@ static void run_inside(Interp *in, Graph *g, uint32_t node, Value *value)
     const GraphNode *n = graph_at(g, node);
     Scope scope, *around = in->scope;
     DeviceBlock block, *outside = in->place;
+    int deferring = in->deferring;
     if (n->place >= 0 && !(outside && outside->device == g->place[n->place]->device)) {
         block = *g->place[n->place];
         block.up = outside;
         in->place = &block;
+        in->deferring = 0;              /* the block does not wait for what would stand in it */
     }
     in->scope = NULL;
     if (n->scope >= 0) {
@@ -288,6 +290,7 @@ static void run_inside(Interp *in, Graph *g, uint32_t node, Value *value)
     deferred_barrier(in, v_none());     /* what waits stands in the copies here */
     in->scope = around;
     in->place = outside;
+    in->deferring = deferring;
 }
 
 void graph_run(Interp *in, Graph *g, uint32_t node, Value *value)

@@ -9,6 +9,7 @@
 #include "interp/op/arith.h"
 #include "interp/eval/eval_make.h"
 #include "interp/eval/eval_flow.h"
+#include "interp/op/deferred.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -123,6 +124,7 @@ static bool run_heard(Interp *in, const Exec *x, Profile *p, Value *result)
         p->start = heard_clock();
         *result = exec_run(in, x->a);
         v_push(in, *result);
+        deferred_barrier(in, v_none());
         in->at = x;
         finish(in, p);
         in->sp--;

@@ -19,6 +19,7 @@
 #include "interp/show/show.h"
 #include "interp/eval/eval_flow.h"
 #include "interp/lower/lower.h"
+#include "interp/op/deferred.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -298,6 +299,9 @@ static Value eval_timeit(Interp *in, const Exec *x)
     Timing t = { .error = NAN };
     Count c = { .base = { .heard = count_heard, .moved = count_moved } };
     size_t peak[TIMEIT_DEVICES] = { 0 };        /* devices may join while it runs */
+    int deferring = in->deferring;
+    deferred_barrier(in, v_none());
+    in->deferring = 0;                          /* in a lazy block it times what runs */
     t.first = time_run(in, x->a, 1);
     uint64_t rng[3] = { in->rng.key[0], in->rng.key[1], in->rng.counter };
     size_t live = memory_begin(in, peak);
@@ -308,6 +312,7 @@ static Value eval_timeit(Interp *in, const Exec *x)
         t.error = error_of(in, x, in->sp[-1], rng);
     stack_cut(in, mark);
     take_samples(in, x->a, once, &t);
+    in->deferring = deferring;
     in->at = x;
     report(in, &t, &c);
     return v_float(t.median);
