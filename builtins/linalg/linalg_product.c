@@ -209,6 +209,15 @@ static bool job_tiny(const Job *j)
            gemm_tiny(j->m, j->n, j->k) && side_forward(&j->a) && side_forward(&j->b);
 }
 
+static void run_tiny(const Job *j, DType dt, const Tensor *out)
+{
+    if (heard_on(j->c->in))
+        explain_routine(j->c->in, "our own loop", NULL,
+                        "our own loop: too small for a call to pay");
+    gemm_small(dt, j->m, j->n, j->k, (Mat){ j->a.t->data, j->a.rs, j->a.cs },
+               (Mat){ j->b.t->data, j->b.rs, j->b.cs }, (Mat){ out->data, j->n, 1 });
+}
+
 /* Floats and complex numbers, computed in dt: a contraction like any other, so that `@`, einsum
  * and index notation agree bit for bit. Returns an unrooted tensor. */
 static Tensor *job_float(Job *j, DType dt, bool a_row)
@@ -218,11 +227,7 @@ static Tensor *job_float(Job *j, DType dt, bool a_row)
         side_prepare(j->c, &j->a, dt, a_row);
         side_prepare(j->c, &j->b, dt, false);
         Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
-        if (heard_on(j->c->in))
-            explain_routine(j->c->in, "our own loop", NULL,
-                            "our own loop: too small for a call to pay");
-        gemm_small(dt, j->m, j->n, j->k, (Mat){ j->a.t->data, j->a.rs, j->a.cs },
-                   (Mat){ j->b.t->data, j->b.rs, j->b.cs }, (Mat){ out->data, j->n, 1 });
+        run_tiny(j, dt, out);
         return out;
     }
     Tensor *out = op_keep(j->c, tensor_new(ctx, dt, j->rank, j->shape));
@@ -331,8 +336,8 @@ Value op_run_matmul(OpCall *c)
 }
 
 /* ---- with an epilogue ---- */
-/* A stack of matrices by one matrix, in f32 or f64 and too large for our own loop: what is a
- * product of matrices by BLAS, mostly, without any conversion. */
+/* A stack of matrices by one matrix, in f32 or f64: one product of matrices without any
+ * conversion. */
 static bool takes_epilogue(const OpCall *c)
 {
     if (c->args[0].tag != V_TENSOR || c->args[1].tag != V_TENSOR)
@@ -354,9 +359,13 @@ Value op_epilogue_matmul(OpCall *c, const Epilogue *e)
     side_prepare(c, &j.a, dt, true);
     side_prepare(c, &j.b, dt, false);
     job_layout(&j, false);
-    if (job_tiny(&j))
-        return v_undef();
     Tensor *out = op_keep(c, tensor_new(ctx, dt, j.rank, j.shape));
+    if (job_tiny(&j)) {
+        e->begin(e->data, out);
+        run_tiny(&j, dt, out);
+        e->panel(e->data, 0, out->size / j.n, 0);
+        return op_result(c, out);
+    }
     MatmulSide a = { j.a.t, j.a.rs, j.a.cs }, b = { j.b.t, j.b.rs, j.b.cs };
     GemmPanels panels = { e->panel, e->data };
     e->begin(e->data, out);

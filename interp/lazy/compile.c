@@ -258,7 +258,9 @@ static void finish(Draft *d)
                 step[k].reads++;
             }
         }
-        d->c->kernels += !free_of_charge[step[i].kind];
+        /* of n factors in another order, each of which is a number and each product one */
+        d->c->kernels += step[i].kind == STEP_ORDERED ? step[i].pooled / 2
+                                                      : !free_of_charge[step[i].kind];
     }
     for (int i = d->n - 1; i >= 0; i--)         /* what is the same stays while either is read */
         if (step[i].kind == STEP_SAME) {

@@ -43,7 +43,8 @@ static void add_constant(LazyState *r, const OpCall *c, Value v)
 {
     bool pure = c->work ? c->work->moves
               : c->op->cls == OPC_EW || (c->op->tried && !c->op->draws) || c->op->counts;
-    if (pure && v.tag == V_TENSOR && v.tensor->rank > 0 && r->constants < CONSTANTS)
+    if (pure && v.tag == V_TENSOR && v.tensor->rank > 0 && v.tensor->size < FUSE_MIN &&
+        r->constants < CONSTANTS)
         r->constant[r->constants++] = tensor_retain(v.tensor);
 }
 

@@ -69,7 +69,7 @@ typedef struct LazyListener {
     Buf dead, constant;             /* lines of what was never run, and of what was run at once */
     Buf text;                       /* the report, a run after the other */
     uint8_t form;                   /* LAZY_TEXT … */
-    int runs;
+    int runs, drawn;                /* how many, operations of the largest */
 } LazyListener;
 enum { LAZY_TEXT, LAZY_DOT, LAZY_SVG };
 enum { LAZY_TEXT_MAX = 44 };        /* bytes of the program's text that are shown */

@@ -79,6 +79,16 @@ static void tell_chain(Draft *d, const int32_t *root, int r, int product, const 
         draft_tell(d, word, "%s and %s into one pass", buf_cstr(out), last);
 }
 
+/* What rows with an epilogue take: matrices, or a stack of them by one, of one float dtype. */
+static bool takes_epilogue(const Deferred *x)
+{
+    if (!x->op->with_epilogue)
+        return false;
+    const Tensor *a = x->args[0].tensor, *b = x->args[1].tensor;
+    return a->rank >= 2 && b->rank == 2 && a->dtype == b->dtype &&
+           (a->dtype == DT_F32 || a->dtype == DT_F64);
+}
+
 /* The product that chain r stands behind, or -1. */
 static int product_of(const Draft *d, const int32_t *root, const int32_t *times, int r)
 {
@@ -86,7 +96,7 @@ static int product_of(const Draft *d, const int32_t *root, const int32_t *times,
     for (int i = r - 1; i >= 0; i--) {
         const Deferred *x = d->run->node[i];
         int32_t mine;
-        if (d->step[i].kind == STEP_ROW && x->op->with_epilogue && !d->step[i].out && !x->scope &&
+        if (d->step[i].kind == STEP_ROW && takes_epilogue(x) && !d->step[i].out && !x->scope &&
             !x->place && !end->place && !end->scope && x->head->dtype == end->head->dtype &&
             d->readers[i] && chain_of_readers(d, root, times, i, &mine) == r &&
             same_shape(x->head, end->head))

@@ -219,7 +219,7 @@ Value run_attention(Run *run, int i)
     v_push(in, v_retain(parts[PART_BIAS]));
     Value r = step_call(run, d, op_named(in, "attention"), mark, 7, 0);
     v_push(in, r);
-    if (may_see_nothing(run, d, r)) {
+    if (pool[PART_BIAS] >= 0 && may_see_nothing(run, d, r)) {
         Value w = as_written(run, i, pool, parts);
         v_push(in, w);
         r = w;

@@ -46,6 +46,25 @@ static void mark_operands(const Deferred *d, uint64_t run)
     }
 }
 
+static _Noreturn void raise_lost(const Deferred *d)
+{
+    err_raise(&d->in->ctx, ERR_VALUE, "%s was left behind in a block that an error ended",
+              d->op->name);
+}
+
+/* What stands on something that is lost is lost as well. */
+static void lose(LazyState *r)
+{
+    bool any = false;
+    for (Deferred *d = r->first; d; d = d->after) {
+        for (int j = 0; any && j < d->count; j++) {
+            const Deferred *k = deferred_of(d->args[j]);
+            d->lost |= k && k->lost;
+        }
+        any |= d->lost;
+    }
+}
+
 /* Those that target stands on, itself last; all that can run if it is NULL. Rooted on the value
  * stack; NULL: there are none. */
 static Run *collect(Interp *in, Deferred *target)
@@ -55,9 +74,13 @@ static Run *collect(Interp *in, Deferred *target)
     int n = 0;
     if (target)
         target->run = number;
+    else
+        lose(r);
     for (Deferred *d = target ? target : r->last; d; d = d->before) {
         if (target ? d->run != number : d->lost)
             continue;
+        if (d->lost)
+            raise_lost(d);
         d->run = number;
         n++;
         if (target)
@@ -216,6 +239,27 @@ static void run_step(Interp *in, Run *run, int i)
         publish(run, i);
 }
 
+/* What raises an error has done so once and for all: it is not tried again when a block ends. */
+static void run_steps(Interp *in, Run *run)
+{
+    ErrFrame frame;
+    volatile int now = 0;
+    if (ERR_TRY(&in->ctx, &frame)) {
+        for (int i = 0; i < run->n; i++) {
+            now = i;
+            run_step(in, run, i);
+            let_go(&in->ctx, run, i);
+        }
+        ERR_END(&in->ctx, &frame);
+        return;
+    }
+    Deferred *d = run->node[now];
+    ErrKind kind = in->ctx.error->kind;
+    if (d && kind != ERR_INTERRUPT && kind != ERR_MEMORY)
+        d->failed = d->lost = true;
+    err_rethrow(&in->ctx);
+}
+
 void lazy_run(Interp *in, Deferred *target)
 {
     LazyState *r = in->lazy;
@@ -224,9 +268,6 @@ void lazy_run(Interp *in, Deferred *target)
     if (!target && !r->first)
         return;
     stack_room(in, 64);
-    if (target && target->lost)
-        err_raise(&in->ctx, ERR_VALUE, "%s was left behind in a block that an error ended",
-                  target->op->name);
     Run *run = collect(in, target);
     if (!run)
         return;
@@ -238,10 +279,7 @@ void lazy_run(Interp *in, Deferred *target)
     r->counts.kernels += (uint64_t)run->compiled->kernels;
     if (r->listener)
         lazy_tell_run(in, run, r->counts.compiled != compiled);
-    for (int i = 0; i < run->n; i++) {
-        run_step(in, run, i);
-        let_go(&in->ctx, run, i);
-    }
+    run_steps(in, run);
     stack_cut(in, mark);
     in->deferring = deferring;
 }

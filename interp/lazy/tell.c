@@ -173,8 +173,12 @@ void lazy_tell_run(Interp *in, const Run *run, bool compiled)
     Buf *out = &l->text;
     const Compiled *c = run->compiled;
     l->runs++;
-    if (l->form != LAZY_TEXT) {
-        lazy_draw(out, run, l->form);
+    if (l->form != LAZY_TEXT) {         /* of several runs the largest: a file is one picture */
+        if (run->n > l->drawn) {
+            buf_clear(out);
+            lazy_draw(out, run, l->form);
+            l->drawn = run->n;
+        }
         return;
     }
     buf_printf(out, "graph of %d operation%s, %d kernel%s%s\n", run->n, run->n == 1 ? "" : "s",

@@ -318,6 +318,7 @@ Tensor *tensor_transpose_last(Ctx *ctx, Tensor *t) {
     int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
     int n = t->rank;
     if (n < 2) return tensor_retain(t);
+    tensor_settle(ctx, t);
     memcpy(shape, tensor_shape(t), (size_t)n * sizeof *shape);
     memcpy(strides, tensor_strides(t), (size_t)n * sizeof *strides);
     shape[n - 1] = t->dims[n - 2];
@@ -330,6 +331,7 @@ Tensor *tensor_transpose_last(Ctx *ctx, Tensor *t) {
 Tensor *tensor_axes_last(Ctx *ctx, Tensor *t, uint64_t axes) {
     int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
     int to = 0;
+    tensor_settle(ctx, t);
     for (int pass = 0; pass < 2; pass++)
         for (int a = 0; a < t->rank; a++)
             if ((int)(axes >> a & 1) == pass) {
@@ -359,6 +361,7 @@ Tensor *tensor_broadcast(Ctx *ctx, Tensor *t, int rank, const int64_t *shape) {
     int missing = rank - t->rank;
     char from[160], to[160];
     bool fits = missing >= 0;
+    tensor_settle(ctx, t);
     for (int i = 0; fits && i < t->rank; i++)
         fits = t->dims[i] == 1 || t->dims[i] == shape[i + missing];
     if (!fits)

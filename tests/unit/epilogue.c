@@ -345,7 +345,7 @@ static void test_interpreter(void)
         test_row(in, x, turned, true);
     }
     test_row(in, tensor_of(in, DT_F32, 2, (int64_t[]){ 8, 8 }),
-             tensor_of(in, DT_F32, 2, (int64_t[]){ 8, 8 }), false);
+             tensor_of(in, DT_F32, 2, (int64_t[]){ 8, 8 }), true);
     test_row(in, tensor_of(in, DT_F32, 2, (int64_t[]){ 80, 70 }),
              tensor_of(in, DT_F64, 2, (int64_t[]){ 70, 80 }), false);
     test_row(in, tensor_of(in, DT_F32, 2, (int64_t[]){ 80, 70 }),
