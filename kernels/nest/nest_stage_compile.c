@@ -246,7 +246,7 @@ static TripleForm find_triple(const Maker *m, const NestNode *node, int *in)
     const NestNode *a, *b;
     if ((dt != DT_F32 && dt != DT_F64) || !is_strip(m, node->free))
         return TRIPLE_NONE;
-    if (op == EW_RELU && (a = once(m, node->arg[0], EW_ADD, dt, node->free)) != NULL) {
+    if (op == EW_RELU && (a = once(m, node->arg[0], EW_ADD, dt, node->free)) && !a->watch) {
         in[0] = a->arg[0];
         in[1] = a->arg[1];
         in[2] = in[3] = -1;

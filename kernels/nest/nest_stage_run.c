@@ -379,7 +379,7 @@ static void run_group(StageWork *w, int group);
 
 void stage_steps(StageWork *w, const StageProgram *p, int level)
 {
-    bool fetch = p->pace && level == p->loops;
+    bool fetch = p->pace && level == p->loops && !w->run->near;
     w->aheads = w->fetched = 0;
     for (int i = p->first[level]; i < p->first[level + 1]; i++) {
         const StageStep *s = &p->step[i];

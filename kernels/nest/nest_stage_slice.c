@@ -93,7 +93,7 @@ StageRows *nest_stage_rows_begin(Ctx *ctx, const NestStage *s, int64_t rows, voi
     char *block = mem_alloc_data(ctx, bytes + c->pack_bytes, false);
     StageRows *r = (StageRows *)(void *)block;
     *r = (StageRows){ .memory = block + own, .bytes = bytes + c->pack_bytes };
-    r->run = (StageRun){ .c = c, .data = data, .out = out, .packed = block + bytes,
+    r->run = (StageRun){ .c = c, .data = data, .out = out, .packed = block + bytes, .near = true,
                          .interrupt = ctx->interrupt ? ctx->interrupt : &never };
     r->each = each;
     r->elements = c->size / rows;

@@ -16,6 +16,7 @@ typedef struct StageRun {
     char *joined;
     size_t part_bytes;
     bool stream;
+    bool near;                  /* operands are in the cache: nothing is fetched ahead */
     const InterruptFlag *interrupt;
     _Atomic int trouble;
 } StageRun;
