@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [attention] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [attention] [lazy] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation; `peers` installs what is missing of them.
@@ -86,6 +86,37 @@ bench_gradients() {     # against torch and compiled JAX, which `peers` installs
          END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-16s %10.4fms %10.4fms %10.4fms %8.2f %8.2f\n", k, r[k] * 1e3, t[k] * 1e3, j[k] * 1e3, t[k] / r[k], j[k] / r[k] } }' \
         "$work"/gradients.ricci.* "$work"/gradients.torch.* "$work"/gradients.jax.*
 }
+bench_lazy() {          # lazy blocks, against what `peers` installs: on one thread, then on all that there are
+    local python=build/venv/bin/python3 threads peer
+    for threads in 1 $(nproc); do
+        rm -f "$work"/lazy.*
+        for round in 1 2; do
+            RICCI_THREADS=$threads "$RICCI" bench/lazy/lazy.ric >"$work/lazy.ricci.$round" 2>/dev/null
+            for peer in torch jax numexpr numba; do
+                "$python" -c "import $peer" 2>/dev/null &&
+                    "$python" bench/lazy/lazy_peer.py $peer "$threads" >"$work/lazy.$peer.$round" 2>/dev/null
+            done
+        done
+        uptime | sed "s/.*load/threads: $threads, load/"
+        awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
+             BEGIN { split("torch jax numexpr numba", peers)
+                     printf "%-24s %11s %8s", "(best of two medians)", "ricci", "/eager"
+                     for (p = 1; p <= 4; p++) printf " %9s", "/" peers[p]; print "" }
+             { split(FILENAME, part, "[.]"); who = part[length(part) - 1] }
+             who == "ricci" && $1 ~ /-eager$/ { sub(/-eager$/, "", $1); low(eager, $1, $2); next }
+             who == "ricci" && !($1 in ricci) { order[++n] = $1 }
+             who == "ricci" { low(ricci, $1, $2); next }
+             $1 !~ /-eager$/ { low(time, $1 " " who, $2) }
+             END { for (i = 1; i <= n; i++) {
+                       k = order[i]
+                       printf "%-24s %9.4fms %8s", k, ricci[k] * 1e3, k in eager ? sprintf("%.2f", eager[k] / ricci[k]) : ""
+                       for (p = 1; p <= 4; p++) {
+                           at = k " " peers[p]
+                           printf " %9s", at in time ? sprintf("%.2f", time[at] / ricci[k]) : ""
+                       }
+                       print "" } }' "$work"/lazy.*
+    done
+}
 bench_precision() {                                     # with ml_dtypes where it is
     RICCI_THREADS=1 against_numpy precision precision
     for threads in 1 2; do
@@ -160,7 +191,7 @@ bench_native() {    # calls into C, against Python's ways: two runs of each, the
 bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, not against peers
 
 bench_peers() {     # what the comparisons need and nothing else does
-    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes
+    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes numexpr numba
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
