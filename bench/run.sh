@@ -88,9 +88,9 @@ bench_gradients() {     # against torch and compiled JAX, which `peers` installs
 }
 bench_lazy() {          # lazy blocks, against what `peers` installs: on one thread, then on all that there are
     local python=build/venv/bin/python3 threads peer
-    for threads in 1 $(nproc); do
+    for threads in ${THREADS:-1 $(nproc)}; do
         rm -f "$work"/lazy.*
-        for round in 1 2; do
+        for round in $(seq ${ROUNDS:-2}); do
             RICCI_THREADS=$threads "$RICCI" bench/lazy/lazy.ric >"$work/lazy.ricci.$round" 2>/dev/null
             for peer in torch jax numexpr numba; do
                 "$python" -c "import $peer" 2>/dev/null &&
@@ -100,7 +100,7 @@ bench_lazy() {          # lazy blocks, against what `peers` installs: on one thr
         uptime | sed "s/.*load/threads: $threads, load/"
         awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
              BEGIN { split("torch jax numexpr numba", peers)
-                     printf "%-24s %11s %8s", "(best of two medians)", "ricci", "/eager"
+                     printf "%-24s %11s %8s", "(best of medians)", "ricci", "/eager"
                      for (p = 1; p <= 4; p++) printf " %9s", "/" peers[p]; print "" }
              { split(FILENAME, part, "[.]"); who = part[length(part) - 1] }
              who == "ricci" && $1 ~ /-eager$/ { sub(/-eager$/, "", $1); low(eager, $1, $2); next }
