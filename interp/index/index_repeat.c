@@ -293,6 +293,7 @@ static Value values_make(Interp *in, const Selection *sel, Value target, Value v
 /* In another dtype its elements would lie elsewhere. What is pinned keeps place and dtype. */
 static void make_dense(Interp *in, Value *slot)
 {
+    tensor_settle(&in->ctx, slot->tensor);
     if (value_is_pinned(*slot) || tensor_contiguous(slot->tensor))
         return;
     Tensor *dense = tensor_compact(&in->ctx, slot->tensor);

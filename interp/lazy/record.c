@@ -54,6 +54,12 @@ static void forget(Ctx *ctx, Buffer *b)
     bury(ctx, r, d);
 }
 
+static bool same_form(const Tensor *t, const Tensor *head)
+{
+    return t->dtype == head->dtype && t->rank == head->rank &&
+           memcmp(t->dims, head->dims, (size_t)t->rank * sizeof *t->dims) == 0;
+}
+
 /* Is t laid out as it was said to be? */
 static bool same_layout(const Tensor *t, const Tensor *head)
 {
@@ -61,12 +67,6 @@ static bool same_layout(const Tensor *t, const Tensor *head)
         if (t->dims[i] != 1 && tensor_strides(t)[i] != tensor_strides(head)[i])
             return false;
     return true;
-}
-
-static bool same_form(const Tensor *t, const Tensor *head)
-{
-    return t->dtype == head->dtype && t->rank == head->rank &&
-           memcmp(t->dims, head->dims, (size_t)t->rank * sizeof *t->dims) == 0;
 }
 
 void deferred_commit(Deferred *d, Tensor *t)
@@ -227,13 +227,25 @@ static bool form_of(OpCall *c, OpForm *f, EwForm *e)
     return true;
 }
 
+/* How the elements of a factor will lie is not known: LAPACK gives columns, and what is solved with
+ * it depends on that. Laid out with gaps it passes for contiguous with nobody, and may become
+ * anything. */
+static void lay_out(Tensor *head, const Op *op, const OpForm *f)
+{
+    memcpy(tensor_strides(head), f->strides, (size_t)f->rank * sizeof *f->strides);
+    if (op->gives != GIVES_LIKE && op->gives != GIVES_SQUARE)
+        return;
+    for (int64_t i = head->rank - 1, step = 2; i >= 0; step *= head->dims[i--])
+        tensor_strides(head)[i] = step;
+}
+
 static Value wait_for(OpCall *c, const OpForm *f, const EwForm *e)
 {
     Interp *in = c->in;
     Ctx *ctx = &in->ctx;
     LazyState *r = in->lazy;
     Tensor *head = tensor_without(ctx, f->dtype, f->rank, f->shape, f->size);
-    memcpy(tensor_strides(head), f->strides, (size_t)f->rank * sizeof *f->strides);
+    lay_out(head, c->op, f);
     head->flags = f->flags;
     v_push(in, v_tensor_raw(head));
     Deferred *d = mem_alloc(ctx, deferred_bytes(c->count));

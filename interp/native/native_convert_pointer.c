@@ -145,6 +145,7 @@ void *native_tensor_data(Interp *in, Tensor *t, const CType *element, int64_t co
 {
     if (!dtype_passes(element, (DType)t->dtype) || !pairs_pass(element, t))
         raise_dtype(in, element, t, where);
+    tensor_settle(&in->ctx, t);
     if (!tensor_contiguous(t) || tensor_device(&in->ctx, t) != in->ctx.devices->cpu)
         raise_place(in, element, t, where);
     size_t per;

@@ -46,6 +46,7 @@ static ffi_type *temporary(NativeCall *c, uint32_t i, Tensor *t)
     static const CType anything = { .kind = CK_VOID, .is_const = true };
     NativeWhere where = native_where(c, i);
     NativeMemory *m = &c->args[i].memory;
+    tensor_settle(&c->in->ctx, t);
     if (t->refs > 1 || t->buffer->refs > 1 || !tensor_contiguous(t))
         refuse(c, i, v_tensor_raw(t), "give C a variable: y = %s, and y in its place");
     m->at = native_tensor_data(c->in, t, &anything, -1, &where);

@@ -377,6 +377,7 @@ static bool in_order(const IxBind *b, const Term *made, int count, uint64_t summ
 static Value without_axes(IxBind *b, Tensor *t, uint64_t lent)
 {
     int64_t shape[NEST_INDICES], strides[NEST_INDICES];
+    tensor_settle(&b->in->ctx, t);
     int rank = 0;
     for (int i = 0; i < b->spans; i++) {
         if (lent >> i & 1)
@@ -576,6 +577,7 @@ Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
     Tensor *x = widened(b, t, rank < 64 ? (UINT64_C(1) << rank) - 1 : UINT64_MAX);
     for (int i = 0; i < rank; i++)
         shape[i] = b->span[i].extent;
+    tensor_settle(&in->ctx, x);
     Tensor *view = tensor_view(&in->ctx, x, rank, shape, tensor_strides(x), x->data);
     v_push(in, v_tensor_raw(view));
     Value v = v_tensor(&in->ctx, tensor_copy(&in->ctx, view));

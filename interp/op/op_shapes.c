@@ -170,7 +170,8 @@ static bool laid_out(OpCall *c, OpForm *f)
     Interp *in = c->in;
     Value *mark = in->sp, args[8];
     const Tensor *x = c->args[0].tag == V_TENSOR ? c->args[0].tensor : NULL;
-    if (c->count > 8 || !x || x->size == 1)     /* may become a number */
+    if (c->count > 8 || !x || x->size == 1 ||   /* may become a number */
+        x->size > (int64_t)1 << 48)             /* what only strides hold */
         return false;
     Tensor *base = tensor_without(&in->ctx, (DType)x->dtype, x->rank, tensor_shape(x), x->size);
     base->flags = x->flags;
