@@ -1,0 +1,3 @@
+/^  (routine|attention|memory|FLOPs|parts|rcond|residual) /d
+/^in all /d
+/^[^:]*: [a-z ]+ of .* gives /d
