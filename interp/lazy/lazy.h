@@ -80,7 +80,9 @@ typedef struct LazyState {
     Deferred *first, *last;
     Deferred *dying;                /* to be freed, by whoever began with it */
     bool draining;
+    int64_t bytes;                  /* of results that wait, as far as they were counted */
     uint64_t run;
+    Deferred *now;                  /* the step that runs */
     const Aspect *rest;             /* the pipeline behind the aspect */
     LazyCounts counts;
     Compiled *kept[KEPT];           /* by hash, then in turn */

@@ -2,6 +2,7 @@
 #include "interp/lazy/lazy.h"
 
 #include "core/base/error.h"
+#include "core/base/limit.h"
 #include "interp/device/place.h"
 #include "interp/precision/autocast.h"
 #include "interp/state/frames.h"
@@ -292,6 +293,14 @@ enum {
     WAITING_MAX = 1024,         /* what they hold is not let go meanwhile */
     CHECK_BYTES = 1 << 28       /* from here on what is asked for may not be there */
 };
+#define WAITING_BYTES 2e9
+
+/* What waits holds its operands, about as many bytes as its results will have. */
+static double most_bytes(const Interp *in)
+{
+    const Limit *limit = in->ctx.limit;
+    return limit && limit->memory / 8 < WAITING_BYTES ? limit->memory / 8 : WAITING_BYTES;
+}
 
 Value record(OpCall *c)
 {
@@ -305,7 +314,8 @@ Value record(OpCall *c)
     int64_t bytes = count_times(f.size, dtype_info(f.dtype)->bytes);
     if (bytes >= CHECK_BYTES && !f.view)
         mem_check(&in->ctx, (size_t)bytes);     /* the error belongs to this operation */
-    if (in->ctx.pending >= WAITING_MAX)
+    if (in->ctx.pending >= WAITING_MAX || (double)in->lazy->bytes + (double)bytes > most_bytes(in))
         lazy_run(in, NULL);
+    in->lazy->bytes += f.view ? 0 : bytes;
     return wait_for(c, &f, &e);
 }

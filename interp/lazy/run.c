@@ -268,6 +268,8 @@ void lazy_run(Interp *in, Deferred *target)
     if (!target && !r->first)
         return;
     stack_room(in, 64);
+    if (!target)
+        r->bytes = 0;
     Run *run = collect(in, target);
     if (!run)
         return;
