@@ -113,10 +113,6 @@ static bool stands(const Interp *in, const Deferred *d)
 static void unwound(Interp *in)
 {
     for (Deferred *d = in->lazy->first; d; d = d->after)
-        if (d == in->lazy->now)         /* its error is told once */
-            d->failed = d->lost = true;
-    in->lazy->now = NULL;
-    for (Deferred *d = in->lazy->first; d; d = d->after)
         d->lost |= !stands(in, d);
 }
 

@@ -82,7 +82,6 @@ typedef struct LazyState {
     bool draining;
     int64_t bytes;                  /* of results that wait, as far as they were counted */
     uint64_t run;
-    Deferred *now;                  /* the step that runs */
     const Aspect *rest;             /* the pipeline behind the aspect */
     LazyCounts counts;
     Compiled *kept[KEPT];           /* by hash, then in turn */
