@@ -81,7 +81,8 @@ static void chain_make(Chain *c)
         x = ew(c, EW_SUBTRACT, x, load(c, TURNED, c->m * c->n, 1, c->m));
     if (c->with & 1 << WHOLE)
         x = ew(c, EW_ADD, load(c, WHOLE, 0, c->n, 1), x);
-    x = ew(c, EW_MULTIPLY, x, nest_const(ctx, n, TWO, c->dt, false));
+    if (c->with & 1 << TWO)
+        x = ew(c, EW_MULTIPLY, x, nest_const(ctx, n, TWO, c->dt, false));
     n->root = nest_ew(ctx, n, EW_RELU, c->dt, &x, 1);
     c->plan = nest_plan(ctx, n, NULL);
 }
@@ -141,7 +142,7 @@ static void test_rows(int rounds)
     for (int i = 0; i < rounds; i++) {
         int64_t m = lengths[pick(LENGTHS)], n = lengths[pick(LENGTHS)];
         test_ranges(pick(2) ? DT_F32 : DT_F64, pick(3) ? 1 : 1 + pick(4), m, n,
-                    (unsigned)pick(1 << TWO), pick(2));
+                    (unsigned)pick(2 << TWO), pick(2));
     }
 }
 
@@ -228,6 +229,7 @@ static void compare(const Product *p, Chain *c, const char *alone, const char *a
 static void test_product(DType dt, int64_t m, int64_t n, int64_t k, int turned)
 {
     Chain c = { .dt = dt, .outer = 1, .m = m, .n = n, .with = 1 << BIAS };
+    c.with |= (unsigned)pick(2) << TWO;
     Product p = { .dt = dt, .m = m, .n = n, .k = k, .turned = turned };
     chain_make(&c);
     size_t bytes = chain_bytes(&c);
