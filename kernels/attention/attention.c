@@ -35,6 +35,17 @@ static const AttentionKernel *kernel_of(DType dt)
     return dt == DT_F64 ? &set->f64 : &set->f32;
 }
 
+AttentionDotRun *attention_dot(const Attention *a)
+{
+#if defined(__x86_64__) && !defined(RICCI_HOSTILE)
+    if (a->dt == DT_BF16 && cpu_has_bf16())
+        return attention_dot_bf16;
+#else
+    (void)a;
+#endif
+    return NULL;
+}
+
 static void take_blocks(void *arg, int64_t begin, int64_t end, int worker)
 {
     Job *job = arg;

@@ -23,6 +23,8 @@ static int64_t FN(lay_head)(const Attention *a, AttentionHead *h, char *memory)
     LAY(share, n, T);
     LAY(delta, n, T);
     LAY(dqt, n * a->d, T);
+    LAY(least_q, FN(dot)(a) ? n / PANEL : 0, int);
+    LAY(least_w, FN(dot)(a) ? n / PANEL : 0, int);
     LAY(turn, n / ATTENTION_QUERIES, int64_t);
 #undef LAY
     return at;
@@ -38,7 +40,7 @@ static void FN(head_parts)(const Attention *a, AttentionHead *h, char *memory)
     FN(lay_head)(a, h, memory);
 }
 
-typedef struct FN(Back) { T *s, *ds, *k, *v, *dk, *dv; } FN(Back);
+typedef struct FN(Back) { T *s, *ds, *k, *v, *k_pairs, *v_pairs, *dk, *dv; } FN(Back);
 
 static int64_t FN(back_parts)(const Attention *a, FN(Back) *p, T *memory)
 {
@@ -48,6 +50,8 @@ static int64_t FN(back_parts)(const Attention *a, FN(Back) *p, T *memory)
     PART(ds, ATTENTION_KEYS * PANEL);
     PART(k, rows * d);
     PART(v, rows * e);
+    PART(k_pairs, FN(dot)(a) ? ATTENTION_KEYS * d : 0);
+    PART(v_pairs, FN(dot)(a) ? ATTENTION_KEYS * e : 0);
     PART(dk, ATTENTION_KEYS * d);
     PART(dv, ATTENTION_KEYS * e);
     return at * (int64_t)sizeof(T);
@@ -88,8 +92,15 @@ static void FN(back_begin)(const Attention *a, const AttentionHead *h, int64_t h
     int64_t i0 = block * ATTENTION_QUERIES, queries = a->n - i0;
     int64_t d = attention_filled(a->d, LANES), e = attention_filled(a->e, LANES), from, to;
     queries = queries < ATTENTION_QUERIES ? queries : ATTENTION_QUERIES;
-    FN(turn_block)((T *)h->qt + i0 * a->d, p.k, a, &a->q, a->d, head, i0, queries, (T)a->scale);
-    FN(turn_block)((T *)h->wt + i0 * a->e, p.v, a, &a->w, a->e, head, i0, queries, 1);
+    if (FN(dot)(a)) {
+        FN(turn_pairs)((uint32_t *)h->qt + i0 * ((a->d + 1) / 2), p.k, h->least_q + i0 / PANEL,
+                       &a->q, a->d, head, i0, queries);
+        FN(turn_pairs)((uint32_t *)h->wt + i0 * ((a->e + 1) / 2), p.v, h->least_w + i0 / PANEL,
+                       &a->w, a->e, head, i0, queries);
+    } else {
+        FN(turn_block)((T *)h->qt + i0 * a->d, p.k, a, &a->q, a->d, head, i0, queries, (T)a->scale);
+        FN(turn_block)((T *)h->wt + i0 * a->e, p.v, a, &a->w, a->e, head, i0, queries, 1);
+    }
     if (!FN(direct)(a, &a->q, a->d))
         FN(copy)((T *)h->q + i0 * d, d, &a->q, a->dt, head, i0, queries, a->d);
     if (!FN(direct)(a, &a->w, a->e))
@@ -144,6 +155,10 @@ static void FN(give_bias)(const FN(Tile) *t, const T *ds)
 typedef struct FN(Reads) {
     const T *k, *v, *q, *w;
     int64_t ldk, ldv, ldq, ldw;
+    /* what queries, turned, are multiplied with: k and v, or their pairs */
+    const void *by_k, *by_v;
+    int64_t ld_by_k, ld_by_v;
+    int least_k, least_v;
 } FN(Reads);
 
 /* Adds to dk and dv of the block of keys, and leaves the slopes in p->ds. True: a part of it is
@@ -153,9 +168,13 @@ static bool FN(back_tile)(FN(Tile) *t, const AttentionHead *h, const FN(Back) *p
 {
     const Attention *a = t->a;
     int64_t d = attention_filled(a->d, LANES), e = attention_filled(a->e, LANES);
-    FN(scores)(t, r->k, r->ldk, (const T *)h->qt + t->i0 * a->d);
-    FN(by_rows)(t->keys, t->vectors, a->e, r->v, r->ldv, (const T *)h->wt + t->i0 * a->e, PANEL,
-                p->ds, PANEL, false);
+    bool exact = t->dot && bf16_may_flush(r->least_v, h->least_w[t->i0 / PANEL]);
+    t->exact = t->dot && bf16_may_flush(r->least_k, h->least_q[t->i0 / PANEL]);
+    FN(scores)(t, r->by_k, r->ld_by_k,
+               (const T *)h->qt + t->i0 * FN(turned_depth)(a->d, t->dot != NULL));
+    FN(with_turned)(t, r->by_v, r->ld_by_v,
+                    (const T *)h->wt + t->i0 * FN(turned_depth)(a->e, t->dot != NULL), a->e, 1,
+                    exact, p->ds);
     FN(slopes)(t, p->ds, h);
     bool odd = false;
     if (FN(partial)(t)) {
@@ -251,6 +270,13 @@ static bool FN(back_keys)(Ctx *ctx, const Attention *a, const AttentionHead *h, 
     memset(p.dv, 0, (size_t)(ATTENTION_KEYS * e) * sizeof(T));
     r.k = FN(rows)(p.k, &r.ldk, &a->k, a->dt, head, j0, keys, a->d);
     r.v = FN(rows)(p.v, &r.ldv, &a->v, a->dt, head, j0, keys, a->e);
+    r.by_k = r.k, r.ld_by_k = r.ldk, r.by_v = r.v, r.ld_by_v = r.ldv;
+    if (FN(dot)(a)) {
+        r.by_k = FN(pair_rows)((uint16_t *)p.k_pairs, &r.ld_by_k, &r.least_k, &a->k, head, j0,
+                               keys, a->d);
+        r.by_v = FN(pair_rows)((uint16_t *)p.v_pairs, &r.ld_by_v, &r.least_v, &a->v, head, j0,
+                               keys, a->e);
+    }
     for (int64_t i0 = 0; i0 < a->n; i0 += ATTENTION_QUERIES) {
         int64_t end = i0 + ATTENTION_QUERIES, from, to;
         end = end < a->n ? end : a->n;

@@ -2,6 +2,7 @@
  * attention_base.c, attention_avx2.c and attention_avx512.c. */
 #include "kernels/attention/attention_kernels.h"
 #include "kernels/gemm/vector_real.tmpl.h"
+#include "kernels/pair/contract_pair_bf16.h"
 #include "kernels/tensor/cast.h"
 
 #include <float.h>

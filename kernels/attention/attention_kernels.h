@@ -12,6 +12,8 @@ typedef struct AttentionHead {
     char *q, *w;                    /* rows filled up to whole vectors */
     char *lse, *share, *delta;      /* of each query, filled up to whole blocks */
     char *dqt;                      /* turned sums */
+    /* where qt and wt are pairs of bf16: the least magnitudes (bf16_least) of each panel */
+    int *least_q, *least_w;
     _Atomic int64_t *turn;          /* per block of queries: the key block that adds next */
 } AttentionHead;
 
@@ -37,6 +39,21 @@ typedef struct AttentionKernels {
     AttentionKernel f32, f64;
 } AttentionKernels;
 extern const AttentionKernels attention_base, attention_avx2, attention_avx512;
+
+/* c = scale A B of bf16 numbers with sums in f32, whose panels are 64 wide. Neighbours of depth
+ * lie together: in rows of A, and in cells of 32 bits of B. */
+typedef struct AttentionDot {
+    int64_t rows, vectors, pairs;
+    const uint16_t *a;
+    int64_t lda;
+    const uint32_t *b;
+    float *c, scale;
+    bool exact;                     /* numbers so small that the instruction might take them for 0 */
+} AttentionDot;
+void attention_dot_bf16(const AttentionDot *);
+/* Where the processor has the instruction and the operands are bf16, else NULL. */
+typedef void AttentionDotRun(const AttentionDot *);
+AttentionDotRun *attention_dot(const Attention *);
 
 /* The keys [*from, *to) of which queries [i0, i1) see any. */
 static inline void attention_seen(const Attention *a, int64_t i0, int64_t i1, int64_t *from,

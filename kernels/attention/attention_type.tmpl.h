@@ -230,11 +230,58 @@ static void FN(turn_panel)(T *to, const T *from, int64_t ld, int64_t rows, int64
     }
 }
 
+/* ---- operands of bf16 in pairs along a row, for the processor's own instruction ---- */
+/* Its kernel, or NULL: then they are widened. */
+ALWAYS AttentionDotRun *FN(dot)(const Attention *a)
+{
+    return VECTOR_BYTES == 64 && KERNEL_TYPE == DT_F32 ? attention_dot(a) : NULL;
+}
+
+/* Rows as they lie, or their copy, an odd one filled up with a zero; and their least magnitude. */
+static const uint16_t *FN(pair_rows)(uint16_t *to, int64_t *ld, int *least, const AttentionMat *x,
+                                     int64_t head, int64_t row, int64_t rows, int64_t cols)
+{
+    const uint16_t *from = (const uint16_t *)x->data + FN(start)(x, head, row), *at = from;
+    *ld = attention_filled(cols, 2);
+    if (x->col == 1 && x->row == *ld && *ld == cols) {
+        *least = bf16_least(from, rows * cols);
+        return from;
+    }
+    for (int64_t i = 0; i < rows; i++, at += x->row) {
+        uint16_t *into = to + i * *ld;
+        into[*ld - 1] = 0;
+        if (x->col == 1)
+            memcpy(into, at, (size_t)cols * sizeof *to);
+        else
+            for (int64_t j = 0; j < cols; j++)
+                into[j] = at[j * x->col];
+    }
+    *least = bf16_least(to, rows * *ld);
+    return to;
+}
+
+/* Queries of a block turned in pairs, panel by panel. */
+static void FN(turn_pairs)(uint32_t *to, void *rows, int *least, const AttentionMat *x,
+                           int64_t cols, int64_t head, int64_t i0, int64_t queries)
+{
+    int64_t pairs = (cols + 1) / 2, ld;
+    for (int64_t i = 0; i < queries; i += PANEL, to += pairs * PANEL, least++) {
+        int64_t many = queries - i < PANEL ? queries - i : PANEL;
+        const uint16_t *from = FN(pair_rows)(rows, &ld, least, x, head, i0 + i, many, cols);
+        memset(to, 0, (size_t)(pairs * PANEL) * sizeof *to);
+        for (int64_t c = 0; c < pairs; c++)
+            for (int64_t k = 0; k < many; k++)
+                memcpy(to + c * PANEL + k, from + k * ld + 2 * c, sizeof *to);
+    }
+}
+
 /* ---- a tile of scores: keys j0 … j0 + keys by a panel of queries from i0 on ---- */
 typedef struct FN(Tile) {
     const Attention *a;
     int64_t head, i0, queries, j0, keys, vectors;
     T *s;                           /* rows of keys, PANEL apart */
+    AttentionDotRun *dot;           /* keys and queries are pairs, not T */
+    bool exact;
 } FN(Tile);
 
 /* Is nothing of it seen? Or is it seen in part, as far as positions say? */
@@ -359,9 +406,20 @@ static void FN(add_bias)(const FN(Tile) *t)
     }
 }
 
-static void FN(scores)(const FN(Tile) *t, const T *k, int64_t ldk, const T *qt)
+/* What is multiplied with turned queries: rows of T, or of pairs. */
+static void FN(with_turned)(const FN(Tile) *t, const void *rows, int64_t ld, const void *turned,
+                            int64_t depth, T scale, bool exact, T *to)
 {
-    FN(by_rows)(t->keys, t->vectors, t->a->d, k, ldk, qt, PANEL, t->s, PANEL, false);
+    if (t->dot)
+        t->dot(&(AttentionDot){ t->keys, t->vectors, (depth + 1) / 2, rows, ld, turned,
+                                (float *)to, (float)scale, exact });
+    else
+        FN(by_rows)(t->keys, t->vectors, depth, rows, ld, turned, PANEL, to, PANEL, false);
+}
+
+static void FN(scores)(const FN(Tile) *t, const void *k, int64_t ldk, const void *qt)
+{
+    FN(with_turned)(t, k, ldk, qt, t->a->d, (T)t->a->scale, t->exact, t->s);
     if (t->a->biased == BIAS_ADDS)
         FN(add_bias)(t);
     if (FN(partial)(t))
@@ -426,13 +484,19 @@ static void FN(soften)(const FN(Tile) *t, T *top, T *sum, T *ot)
     }
 }
 
+/* Numbers of 32 bits of a turned query. */
+ALWAYS int64_t FN(turned_depth)(int64_t depth, bool pairs)
+{
+    return pairs ? (depth + 1) / 2 : depth;
+}
+
 /* One tile: its values, weighted, added to ot (columns of v by queries). */
-static void FN(forward_tile)(const FN(Tile) *t, const FN(Scratch) *p, const T *k, int64_t ldk,
+static void FN(forward_tile)(const FN(Tile) *t, const FN(Scratch) *p, const void *k, int64_t ldk,
                              const T *v, int64_t ldv, int64_t panel)
 {
     int64_t e = t->a->e;
     T *ot = p->ot + panel * PANEL * e;
-    FN(scores)(t, k, ldk, p->qt + panel * PANEL * t->a->d);
+    FN(scores)(t, k, ldk, p->qt + panel * PANEL * FN(turned_depth)(t->a->d, t->dot != NULL));
     FN(soften)(t, p->top + panel * PANEL, p->sum + panel * PANEL, ot);
     if (FN(partial)(t) && !FN(finite)(v, t->keys, e, ldv)) {
         FN(hide)(t, -(T)0);
@@ -479,7 +543,8 @@ static FN(Tile) FN(tile_at)(const Attention *a, int64_t head, int64_t i0, int64_
                             int64_t keys, T *s)
 {
     int64_t queries = end - i0 < PANEL ? end - i0 : PANEL;
-    return (FN(Tile)){ a, head, i0, queries, j0, keys, (queries + LANES - 1) / LANES, s };
+    return (FN(Tile)){ a, head, i0, queries, j0, keys, (queries + LANES - 1) / LANES, s, FN(dot)(a),
+                       false };
 }
 
 static void FN(block)(const Attention *a, int64_t head, int64_t block, char *scratch)
@@ -488,7 +553,12 @@ static void FN(block)(const Attention *a, int64_t head, int64_t block, char *scr
     int64_t i0 = block * ATTENTION_QUERIES, queries = a->n - i0, from, to;
     queries = queries < ATTENTION_QUERIES ? queries : ATTENTION_QUERIES;
     FN(scratch_parts)(a, &p, (T *)scratch);
-    FN(turn_block)(p.qt, p.k, a, &a->q, a->d, head, i0, queries, (T)a->scale);
+    AttentionDotRun *dot = FN(dot)(a);
+    int least_q[ATTENTION_QUERIES / PANEL + 1], least_k = 0;
+    if (dot)
+        FN(turn_pairs)((uint32_t *)p.qt, p.k, least_q, &a->q, a->d, head, i0, queries);
+    else
+        FN(turn_block)(p.qt, p.k, a, &a->q, a->d, head, i0, queries, (T)a->scale);
     memset(p.ot, 0, (size_t)(ATTENTION_QUERIES * a->e) * sizeof(T));
     for (int i = 0; i < ATTENTION_QUERIES; i++)
         p.top[i] = -(T)INFINITY, p.sum[i] = 0;
@@ -496,10 +566,15 @@ static void FN(block)(const Attention *a, int64_t head, int64_t block, char *scr
     for (int64_t j = from, keys; j < to; j += keys) {
         int64_t ldk, ldv;
         keys = to - j < ATTENTION_KEYS ? to - j : ATTENTION_KEYS;
-        const T *k = FN(rows)(p.k, &ldk, &a->k, a->dt, head, j, keys, a->d);
+        const void *k;
+        if (dot)
+            k = FN(pair_rows)((uint16_t *)p.k, &ldk, &least_k, &a->k, head, j, keys, a->d);
+        else
+            k = FN(rows)(p.k, &ldk, &a->k, a->dt, head, j, keys, a->d);
         const T *v = FN(rows)(p.v, &ldv, &a->v, a->dt, head, j, keys, a->e);
         for (int64_t i = 0; i < queries; i += PANEL) {
             FN(Tile) t = FN(tile_at)(a, head, i0 + i, i0 + queries, j, keys, p.s);
+            t.exact = dot && bf16_may_flush(least_k, least_q[i / PANEL]);
             if (!FN(unseen)(&t))
                 FN(forward_tile)(&t, &p, k, ldk, v, ldv, i / PANEL);
         }
