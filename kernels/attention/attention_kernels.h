@@ -48,7 +48,7 @@ typedef struct AttentionDot {
     int64_t lda;
     const uint32_t *b;
     float *c, scale;
-    bool exact;                     /* numbers so small that the instruction might take them for 0 */
+    bool exact;                     /* numbers that the instruction might take for 0 */
 } AttentionDot;
 void attention_dot_bf16(const AttentionDot *);
 /* Where the processor has the instruction and the operands are bf16, else NULL. */

@@ -19,7 +19,7 @@ LEVELS = ("base", "avx2", "avx512")
 # the elements of everything in an order, as text of all digits
 BITS = """seed({seed})
 fn told(x) {{ for v in flatten(f64(x)) {{ print(v) }} }}
-for dt in (f32, f64) {{
+for dt in (f32, f64, bf16) {{
     for s in ((3, 1, 200, 150), (1, 2, 70, 500), (2, 2, 300, 300)) {{
         q = cast(randn(s[0], s[1], s[2], 20), dt)
         k = cast(randn(s[1], s[3], 20), dt)
