@@ -1,8 +1,8 @@
 /* Attention for one instruction set, in both real types, and the table ATTENTION_SET. Included by
  * attention_base.c, attention_avx2.c and attention_avx512.c. */
 #include "kernels/attention/attention_kernels.h"
+#include "kernels/gemm/bf16_small.h"
 #include "kernels/gemm/vector_real.tmpl.h"
-#include "kernels/pair/contract_pair_bf16.h"
 #include "kernels/tensor/cast.h"
 
 #include <float.h>

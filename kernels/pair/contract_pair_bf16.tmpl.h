@@ -3,10 +3,10 @@
  * bits. Included with BF16_DOT(sum, a, b), BF16_KERNEL and BF16_UNROLL (a pragma for the columns of
  * the innermost loop) by contract_pair_bf16_avx512.c with the instruction, by contract_pair_bf16.c
  * with what it does written out. The instruction takes subnormal numbers for zero, in its sums too:
- * where one can occur (contract_pair_bf16.h), a panel is multiplied in f32 instead. It rounds each
+ * where one can occur (bf16_small.h), a panel is multiplied in f32 instead. It rounds each
  * pair of products once per product, to nearest: a sum of other order and grouping than that of
  * f32 kernels, which the contract leaves open. */
-#include "kernels/pair/contract_pair_bf16.h"
+#include "kernels/gemm/bf16_small.h"
 #include "kernels/pair/contract_pair_kernels.h"
 
 #include <string.h>

@@ -30,6 +30,7 @@ MAY = {
     "kernels/device/device.h": "the dtype that a simulation takes products in",
     "kernels/device/device_sim.c": "the dtype that a simulation takes products in",
     "kernels/pair/contract_pair.c": "products by the processor's bf16 instruction",
+    "kernels/attention/attention.c": "products by the processor's bf16 instruction",
     "kernels/pair/contract_pair_bf16.c": "products by the processor's bf16 instruction",
 }
 

@@ -241,7 +241,7 @@ static void test_subnormals(void)
     int exact = 0, fast = 0;
     for (int least_a = 0; least_a < 250; least_a += least_a < 6 ? 1 : 23)
         for (int d = -40; d <= 60; d += 1 + (d < -20) * 4 + (d > 8) * 9) {
-            int least_b = 142 - least_a + d;        /* contract_pair_bf16.h: the edge is at 142 */
+            int least_b = 142 - least_a + d;        /* bf16_small.h: the edge is at 142 */
             if (least_b < 0 || least_b > 250 || least_a + least_b > 330)
                 continue;
             multiply(least_a, least_a + 4, least_b, least_b + 4);

@@ -1,9 +1,9 @@
 /* Where the bf16 instructions of processors differ from f32: they take subnormal numbers for
  * zero, in operands, products and sums. The least magnitudes of both operands say whether there
- * can be any, so that those products are taken another way. Included by contract_pair_bf16.c and
- * the template of the kernel. */
-#ifndef RICCI_KERNELS_CONTRACT_PAIR_BF16_H
-#define RICCI_KERNELS_CONTRACT_PAIR_BF16_H
+ * can be any, so that those products are taken another way. Included by the templates of
+ * attention and of the blocked product. */
+#ifndef RICCI_KERNELS_BF16_SMALL_H
+#define RICCI_KERNELS_BF16_SMALL_H
 
 #include <stdbool.h>
 #include <stdint.h>
