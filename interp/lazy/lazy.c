@@ -256,7 +256,7 @@ static Value eval_lazy(Interp *in, const Exec *x)
     return lazy_block(in, x->data, false, run_body, x->a);
 }
 
-const Exec *lower_lazy(Lower *lo, const Node *n)
+static const Exec *lower_lazy(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_lazy, n);
     x->a = lower(lo, n->a);

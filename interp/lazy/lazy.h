@@ -62,7 +62,6 @@ typedef struct LazySite {
     char leaf[SITE_LEAVES][SITE_TEXT];  /* … and its first operands: "x is 3×2 f64" */
 } LazySite;
 
-
 /* Who hears of runs: explain lazy. */
 typedef struct LazyListener {
     struct LazyListener *up;
@@ -155,7 +154,6 @@ typedef struct Run {
     Deferred **node;                /* in the order of the program */
     Tensor **head;                  /* theirs, held */
     Value *value;                   /* what steps gave; owned */
-    int now;                        /* the step that runs */
 } Run;
 
 /* While a structure is compiled. */
@@ -215,7 +213,6 @@ Value run_attention(Run *, int i);
 /* ---- lazy.c ---- */
 LazyState *lazy_state(Interp *);
 extern const struct Wing wing_lazy;
-const Exec *lower_lazy(Lower *, const Node *);
 LazyCounts *lazy_counts(Interp *);
 /* What body gives, inside a lazy block. site: NULL, or what counts its compilations; exact: as in a
  * `reproducible` scope. */

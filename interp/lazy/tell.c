@@ -258,8 +258,8 @@ void lazy_tell_compiled(Interp *in, const Run *run)
         notice(in, "a lazy block is compiled for the %dth time: %s, and the time before %s",
                SITE_TOLD, leaf[k], site->leaf[k]);
     else if (site->compiled == SITE_TOLD)
-        notice(in, "a lazy block is compiled for the %dth time: it has %d operations, and the time "
-               "before %d", SITE_TOLD, run->n, site->operations);
+        notice(in, "a lazy block is compiled for the %dth time: of %d operation%s, and the time "
+               "before of %d", SITE_TOLD, run->n, run->n == 1 ? "" : "s", site->operations);
     memcpy(site->leaf, leaf, sizeof leaf);
     site->operations = run->n;
 }
