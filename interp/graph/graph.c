@@ -1,5 +1,6 @@
 /* Graphs as values: made by running a function once, shown, called as the function is. */
 #include "interp/graph/graph.h"
+#include "interp/lazy/lazy.h"
 #include "interp/eval/call.h"
 #include "interp/show/show.h"
 
@@ -222,7 +223,11 @@ Value graph_make(OpCall *c, int f, int first)
                        "a graph is of a function of numbers, of which %s given",
                        count ? "none were" : "no argument was");
     const Exec *at = in->at;
+    int deferring = in->deferring;
+    lazy_state(in);
+    in->deferring = -1;                 /* f runs now, and its errors are its operations' */
     v_push(in, call_value(in, fn, args, count));
+    in->deferring = deferring;
     in->at = at;
     Value result = in->sp[-1];
     g->result = graph_ref(in, t, result);

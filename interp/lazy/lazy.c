@@ -84,7 +84,7 @@ static Value meet(OpCall *c, const Aspect *rest)
     Interp *in = c->in;
     LazyState *rec = in->lazy;
     rec->rest = rest;
-    if (!in->deferring)
+    if (in->deferring <= 0)
         return run_now(c, rest);
     bool constant = is_constant(rec, c);
     Value r = constant ? v_undef() : record(c);

@@ -75,7 +75,7 @@ struct Interp {
     int rules;                        /* that run: what they compare is no branch of the program */
     const struct Traces *traces;      /* what is done with them: traced.h */
     struct Gradients *gradients;      /* rules of derivatives, once one was needed */
-    /* open `lazy` blocks, less those that what runs now is kept out of: deferred.h */
+    /* 1: what runs now stands in a `lazy` block; -1: and blocks in it do nothing (deferred.h) */
     int deferring;
     struct LazyState *lazy;           /* what waits there; NULL until there was one */
     const struct Deferrals *deferrals;
