@@ -204,30 +204,34 @@ static void forward(There *t, bool logs, Tensor *parts[3])
     run_part(t, ATTENTION_OUT, parts[0]);
 }
 
-Value op_device_attention(OpCall *c, Device *d)
+/* False: it did not run there, and *instead is what the form gives. */
+static bool run_forward(OpCall *c, Device *d, bool logs, Tensor *parts[3], Value *instead)
 {
     There t;
-    Tensor *parts[3];
+    *instead = v_undef();
     if (!read_call(&t, c, d, &attention_places))
-        return v_undef();
-    if (!read_operands(&t))
-        return form_host(c, d);
+        return false;
+    if (!read_operands(&t)) {
+        *instead = form_host(c, d);
+        return false;
+    }
     tell(&t, false);
-    forward(&t, false, parts);
-    return place_value(c->in, parts[0]);
+    forward(&t, logs, parts);
+    return true;
+}
+
+Value op_device_attention(OpCall *c, Device *d)
+{
+    Tensor *parts[3];
+    Value instead;
+    return run_forward(c, d, false, parts, &instead) ? place_value(c->in, parts[0]) : instead;
 }
 
 Value op_device_attention_lse(OpCall *c, Device *d)
 {
-    There t;
     Tensor *parts[3];
-    if (!read_call(&t, c, d, &attention_places))
-        return v_undef();
-    if (!read_operands(&t))
-        return form_host(c, d);
-    tell(&t, false);
-    forward(&t, true, parts);
-    return attention_parts(c, false, parts);
+    Value instead;
+    return run_forward(c, d, true, parts, &instead) ? attention_parts(c, false, parts) : instead;
 }
 
 /* ---- backward ---- */

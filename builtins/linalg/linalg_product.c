@@ -352,6 +352,8 @@ Value op_epilogue_matmul(OpCall *c, const Epilogue *e)
 {
     if (!takes_epilogue(c))
         return v_undef();
+    if (!e)
+        return v_none();
     Ctx *ctx = &c->in->ctx;
     DType dt = (DType)c->args[0].tensor->dtype;
     Job j = { .c = c };

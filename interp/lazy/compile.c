@@ -8,8 +8,6 @@
 #include "interp/device/place.h"
 #include "interp/state/scope.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- the key ---- */
@@ -229,14 +227,6 @@ int32_t pool_add(Draft *d, int32_t number)
     return c->pooled++;
 }
 
-/* The step that an operand of i belongs to in the end: that which holds what i is part of. */
-static int reader(const LazyStep *step, int i)
-{
-    while (step[i].kind == STEP_INSIDE)
-        i = step[i].into;
-    return i;
-}
-
 /* How long each result stays, and how many kernels there are. */
 static void finish(Draft *d)
 {
@@ -250,7 +240,7 @@ static void finish(Draft *d)
         step[i].frees = -1;
     }
     for (int i = 0; i < d->n; i++) {
-        int by = reader(step, i);
+        int by = step[i].kind == STEP_SAME ? i : step_whole(step, i);
         for (int j = 0; step[i].kind != STEP_SAME && j < d->run->node[i]->count; j++) {
             int k = step_operand(d->run, NULL, i, j);
             for (; k >= 0; k = step[k].kind == STEP_SAME ? step[k].into : -1) {

@@ -7,22 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The step that i is computed in. */
-static int whole(const LazyStep *step, int i)
-{
-    while (step[i].kind == STEP_INSIDE || step[i].kind == STEP_SAME)
-        i = step[i].into;
-    return i;
-}
-
-static const char *form_text(const Tensor *t, char out[96])
-{
-    char shape[64];
-    snprintf(out, 96, "%s %s", shape_text(shape, sizeof shape, t->rank, tensor_shape(t)),
-             dtype_name((DType)t->dtype));
-    return out;
-}
-
 /* Text between quotes, or tags. */
 static void put_escaped(Buf *out, const char *text, uint8_t form)
 {
@@ -64,17 +48,17 @@ static void draw_dot(Buf *out, const Run *run)
     buf_puts(out, "digraph lazy {\n  node [shape=box, fontname=\"sans-serif\"];\n");
     for (int i = 0; i < run->n; i++) {
         int parts = 0;
-        for (int k = 0; k <= i && whole(step, i) == i; k++)
-            parts += whole(step, k) == i;
+        for (int k = 0; k <= i && step_whole(step, i) == i; k++)
+            parts += step_whole(step, k) == i;
         if (parts > 1)
             buf_printf(out, "  subgraph cluster_%d { label=\"one kernel\"; style=filled; "
                             "color=\"#dde8f5\";", i + 1);
         for (int k = 0; k <= i && parts; k++) {
-            if (whole(step, k) != i)
+            if (step_whole(step, k) != i)
                 continue;
             buf_printf(out, "%sn%d [label=\"", parts > 1 ? "\n    " : "  ", k + 1);
             put_escaped(out, run->node[k]->op->name, LAZY_DOT);
-            buf_printf(out, "\\n%s\"];", form_text(run->node[k]->head, form));
+            buf_printf(out, "\\n%s\"];", lazy_form_text(run->node[k]->head, form));
         }
         if (parts > 1)
             buf_puts(out, "\n  }");
@@ -94,7 +78,7 @@ static void draw_dot(Buf *out, const Run *run)
             if (k == known) {
                 buf_printf(out, "  x%d [shape=ellipse, label=\"", k + 1);
                 put_escaped(out, lazy_leaf_text(run->node[i], j, text), LAZY_DOT);
-                buf_printf(out, "\\n%s\"];\n", form_text(leaf[k].t, form));
+                buf_printf(out, "\\n%s\"];\n", lazy_form_text(leaf[k].t, form));
             }
             buf_printf(out, "  x%d -> n%d;\n", k + 1, i + 1);
         }
@@ -184,7 +168,7 @@ static void put_box(Picture *p, int k, const char *name, const Tensor *t, const 
     buf_printf(p->out, "<text x=\"%d\" y=\"%d\">", x + WIDE / 2, y + 18);
     put_escaped(p->out, name, LAZY_SVG);
     buf_printf(p->out, "</text>\n<text x=\"%d\" y=\"%d\" class=\"form\">%s</text>\n", x + WIDE / 2,
-               y + 35, form_text(t, form));
+               y + 35, lazy_form_text(t, form));
 }
 
 static void draw_svg(Buf *out, const Run *run)
@@ -209,7 +193,7 @@ static void draw_svg(Buf *out, const Run *run)
     put_edges(&p);
     for (int i = 0; i < p.n; i++)
         put_box(&p, i, run->node[i]->op->name, run->node[i]->head,
-                colours[whole(step, i) % 5]);
+                colours[step_whole(step, i) % 5]);
     for (int k = 0; k < p.leaves && p.n + k < DRAWN; k++)
         put_box(&p, p.n + k, lazy_leaf_text(run->node[p.leaf[k].node], p.leaf[k].arg, text),
                 p.leaf[k].t, "white");

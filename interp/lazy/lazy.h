@@ -68,7 +68,7 @@ typedef struct LazyListener {
     Buf dead, constant;             /* lines of what was never run, and of what was run at once */
     Buf text;                       /* the report, a run after the other */
     uint8_t form;                   /* LAZY_TEXT … */
-    int runs, drawn;                /* how many, operations of the largest */
+    int drawn;                      /* operations of the run that was drawn */
 } LazyListener;
 enum { LAZY_TEXT, LAZY_DOT, LAZY_SVG };
 enum { LAZY_TEXT_MAX = 44 };        /* bytes of the program's text that are shown */
@@ -173,6 +173,13 @@ void lazy_run(Interp *, Deferred *target);
 /* The operand j of node i of the run: the number of the step that gives it, or -1: a value of its
  * own. After the rewritings: the step that it is the same as. */
 int step_operand(const Run *, const LazyStep *, int i, int j);
+/* The step that i is computed in: itself, what it is part of, or what it is the same as. */
+static inline int step_whole(const LazyStep *step, int i)
+{
+    while (step[i].kind == STEP_INSIDE || step[i].kind == STEP_SAME)
+        i = step[i].into;
+    return i;
+}
 /* The result of step i for another step; owned. */
 Value result_of(Run *, int i);
 /* Argument j of node i; owned. */
@@ -227,6 +234,7 @@ void lazy_listen_end(Interp *, LazyListener *);
 /* The operation as the program has it, its operand j likewise; they return out. */
 const char *lazy_text(const Deferred *, char out[LAZY_TEXT_MAX + 8]);
 const char *lazy_leaf_text(const Deferred *, int j, char out[LAZY_TEXT_MAX + 8]);
+const char *lazy_form_text(const Tensor *, char out[96]);        /* "32×64 f32"; returns out */
 void lazy_tell_run(Interp *, const Run *, bool compiled);
 void lazy_tell_dead(LazyState *, const Deferred *);
 void lazy_tell_constant(LazyState *, const OpCall *);

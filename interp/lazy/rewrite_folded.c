@@ -51,12 +51,10 @@ void rewrite_folded(Draft *d, const char *word)
 {
     char a[96], b[96];
     for (int i = 0; i < d->n; i++) {
-        const Deferred *x = d->run->node[i];
         bool layout = d->step[i].kind == STEP_VIEW;
         if ((!layout && d->step[i].kind != STEP_ROW) || !products_read(d, i) ||
             (!layout && !cast_folds(d, i)))
             continue;
-        (void)x;
         if (!layout)
             d->step[i].kind = STEP_BARE;
         draft_tell(d, word, "%s into %s", draft_name(d, i, a), draft_name(d, d->reader[i], b));

@@ -79,14 +79,12 @@ static void tell_chain(Draft *d, const int32_t *root, int r, int product, const 
         draft_tell(d, word, "%s and %s into one pass", buf_cstr(out), last);
 }
 
-/* What rows with an epilogue take: matrices, or a stack of them by one, of one float dtype. */
+/* Would the row take an epilogue with these operands? */
 static bool takes_epilogue(const Deferred *x)
 {
-    if (!x->op->with_epilogue)
-        return false;
-    const Tensor *a = x->args[0].tensor, *b = x->args[1].tensor;
-    return a->rank >= 2 && b->rank == 2 && a->dtype == b->dtype &&
-           (a->dtype == DT_F32 || a->dtype == DT_F64);
+    OpCall c = { .in = x->in, .op = x->op, .args = (Value *)x->args, .count = x->count,
+                 .fixed = x->fixed };
+    return x->op->with_epilogue && x->op->with_epilogue(&c, NULL).tag != V_UNDEF;
 }
 
 /* The product that chain r stands behind, or -1. */
@@ -170,9 +168,7 @@ static Value waiting(Run *run, int i, int chain)
                  .rank = d->head->rank, .size = d->head->size };
     memcpy(f.shape, tensor_shape(d->head), (size_t)f.rank * sizeof *f.shape);
     for (int j = 0; j < d->count; j++) {
-        int k = step_operand(run, NULL, i, j);
-        while (k >= 0 && run->compiled->step[k].kind == STEP_SAME)
-            k = run->compiled->step[k].into;
+        int k = step_operand(run, run->compiled->step, i, j);
         f.scalar[j] = d->args[j].tag != V_TENSOR;
         memcpy(f.cell[j], d->cell[j], sizeof f.cell[j]);
         if (k < 0 || !inside(run, k, chain))

@@ -88,7 +88,7 @@ const char *lazy_leaf_text(const Deferred *d, int j, char out[LAZY_TEXT_MAX + 8]
     return out;
 }
 
-static const char *form_text(const Tensor *t, char out[96])
+const char *lazy_form_text(const Tensor *t, char out[96])
 {
     char shape[64];
     snprintf(out, 96, "%s %s", shape_text(shape, sizeof shape, t->rank, tensor_shape(t)),
@@ -126,15 +126,8 @@ static void put_before(Buf *out, const Run *run)
         buf_printf(out, "  %3d  ", i + 1);
         put_padded(out, lazy_text(d, text), widest + 2);
         put_padded(out, d->op->name, 14);
-        buf_printf(out, "%s\n", form_text(d->head, form));
+        buf_printf(out, "%s\n", lazy_form_text(d->head, form));
     }
-}
-
-static bool part_of(const LazyStep *step, int i, int whole)
-{
-    while (step[i].kind == STEP_INSIDE)
-        i = step[i].into;
-    return i == whole;
 }
 
 static void put_after(Buf *out, const Run *run)
@@ -153,10 +146,10 @@ static void put_after(Buf *out, const Run *run)
         if (step[i].kind == STEP_ATTENTION)
             buf_puts(out, "attention of ");
         for (int k = 0, any = 0; k <= i; k++)
-            if (part_of(step, k, i))
+            if (step[k].kind != STEP_SAME && step_whole(step, k) == i)
                 buf_printf(out, "%s%s (%d)", any++ ? ", " : "",
                            run->node[k]->op->name, k + 1);
-        buf_printf(out, ", gives %s\n", form_text(run->node[i]->head, form));
+        buf_printf(out, ", gives %s\n", lazy_form_text(run->node[i]->head, form));
     }
 }
 
@@ -172,7 +165,6 @@ void lazy_tell_run(Interp *in, const Run *run, bool compiled)
     LazyListener *l = in->lazy->listener;
     Buf *out = &l->text;
     const Compiled *c = run->compiled;
-    l->runs++;
     if (l->form != LAZY_TEXT) {         /* of several runs the largest: a file is one picture */
         if (run->n > l->drawn) {
             buf_clear(out);
@@ -195,6 +187,11 @@ void lazy_tell_run(Interp *in, const Run *run, bool compiled)
 /* What is left to tell when all has run. */
 void lazy_tell_rest(LazyListener *l)
 {
+    if (l->form == LAZY_DOT && !l->drawn)
+        buf_puts(&l->text, "digraph lazy {\n}\n");
+    if (l->form == LAZY_SVG && !l->drawn)
+        buf_puts(&l->text, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" "
+                           "height=\"1\"/>\n");
     if (l->form != LAZY_TEXT)
         return;
     put_lines(&l->text, &l->dead);
@@ -235,7 +232,7 @@ static void site_leaves(const Run *run, char leaf[SITE_LEAVES][SITE_TEXT])
             if (v.tag != V_TENSOR || step_operand(run, NULL, i, j) >= 0)
                 continue;
             snprintf(leaf[n++], SITE_TEXT, "%.20s is %.36s",
-                     lazy_leaf_text(run->node[i], j, text), form_text(v.tensor, form));
+                     lazy_leaf_text(run->node[i], j, text), lazy_form_text(v.tensor, form));
         }
 }
 

@@ -134,7 +134,8 @@ struct Op {
     /* of a tuple of strings among the operands, whatever the scope; NULL: such have no meaning */
     Value (*texts)(OpCall *);
     /* run, bit for bit, and an epilogue; V_UNDEF: operands for which there is none, and nothing was
-     * done, nor raised */
+     * done, nor raised. Without an epilogue it only says whether there would be one, of operands
+     * whose elements nobody has yet */
     Value (*with_epilogue)(OpCall *, const Epilogue *);
     Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
     /* on_device is there where the device has the routine at this place of Device; 0: always */
