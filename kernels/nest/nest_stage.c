@@ -60,6 +60,8 @@ static void free_program(Ctx *ctx, StageProgram *p)
 {
     if (p->step)
         mem_free(ctx, p->step, (size_t)p->cap * sizeof *p->step);
+    if (p->link)
+        mem_free(ctx, p->link, (size_t)p->link_cap * sizeof *p->link);
 }
 
 #define FREE(field, count) do { \
@@ -83,7 +85,7 @@ static void free_code(Ctx *ctx, StageCode *c)
     FREE(constant, c->const_cap);
     FREE(used, nodes);
     FREE(uses, nodes);
-    FREE(memo, 2 * nodes);
+    FREE(memo, 3 * nodes);
     FREE(pack, loads + 1);
     nest_free(ctx, c->nest);
     mem_free(ctx, c, sizeof *c);
@@ -132,7 +134,7 @@ static void make_code(Ctx *ctx, StageCode *c, const int64_t *out_stride)
     }
     c->used = mem_zalloc(ctx, nodes * sizeof *c->used);
     c->uses = mem_zalloc(ctx, nodes * sizeof *c->uses);
-    c->memo = mem_alloc(ctx, 2 * nodes * sizeof *c->memo);
+    c->memo = mem_alloc(ctx, 3 * nodes * sizeof *c->memo);
     stage_canonical(c);
     c->plain = c->size > 0 && is_plain(c);
     for (int i = 0; c->plain && i < n->indices; i++)

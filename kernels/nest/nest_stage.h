@@ -30,7 +30,8 @@ typedef enum FoldForm {
 enum {
     STAGE_SQUARES = 8,
     AHEAD_MAX = 8,              /* loads that are fetched ahead */
-    STRIP_MAX = 512,            /* elements: registers stay in the first cache */
+    STRIP_USUAL = 512,          /* elements: registers stay in the first cache */
+    STRIP_MAX = 1024,           /* of chains of f32 */
     LANE_BYTES = 256            /* lanes of a fold along a strip */
 };
 
@@ -62,11 +63,52 @@ typedef enum TripleForm {
     TRIPLE_FORMS
 } TripleForm;
 
+/* ---- chains (nest_chain.c) ---- */
+
+/* Elementwise operations one after the other on a few vectors that stay in registers, where steps
+ * take a strip each through the cache. A chain is a list of links; a link is a function that
+ * computes one operation for `group` elements at byte `at` of its operands and goes to the next. */
+typedef enum LinkOp {
+    LINK_ADD, LINK_SUBTRACT, LINK_MULTIPLY, LINK_DIVIDE, LINK_MAXIMUM, LINK_MINIMUM, LINK_BINARY,
+    LINK_NEGATIVE = 0, LINK_ABS, LINK_RELU, LINK_SQRT, LINK_WATCHED_SQRT, LINK_UNARY
+} LinkOp;
+
+typedef enum LinkFrom { FROM_REGISTER, FROM_MEMORY, FROM_NUMBER, FROM_KINDS } LinkFrom;
+
+enum {
+    CHAIN_REGISTERS = 2,
+    CHAIN_VECTORS = 4,          /* to a register: all are arguments, of which eight are passed in
+                                 * registers of the machine */
+    CHAIN_SURE = 6,             /* operations that are quicker as a chain than as triples */
+    CHAIN_VECTOR = 64,          /* bytes */
+    CHAIN_MAX = 24              /* operations: their links lie on the stack */
+};
+
+typedef void (*StageLinkFn)(void);
+typedef struct StageLink {
+    StageLinkFn run;
+    const char *x, *y;          /* of operands in memory, numbers */
+    char *to;
+    void *nan;                  /* watched: a vector of CHAIN_VECTOR bytes at most */
+} StageLink;
+
+typedef struct StageLinks {
+    int group;
+    void (*start)(const StageLink *, int64_t from, int64_t to);         /* bytes, whole groups */
+    /* By operation, register of the result, where x and y come from; `twice`: x is y. */
+    StageLinkFn binary[LINK_BINARY][CHAIN_REGISTERS][FROM_KINDS][FROM_KINDS];
+    StageLinkFn twice[LINK_BINARY][CHAIN_REGISTERS];
+    StageLinkFn unary[LINK_UNARY][CHAIN_REGISTERS][FROM_KINDS];
+    StageLinkFn keep[CHAIN_REGISTERS];          /* to memory */
+    StageLinkFn finish;
+} StageLinks;
+
 typedef struct StageKernels {
     StageFold fold[FOLD_OPS][FOLD_FORMS][DT_COUNT];
     StageArg arg[2][DT_COUNT];                  /* least, most */
     StageTriple triple[TRIPLE_FORMS][DT_COUNT];
     bool (*nan[DT_COUNT])(const void *, int64_t n);     /* any? f32 and f64 */
+    const StageLinks *links[DT_COUNT];                  /* f32 and f64 */
 } StageKernels;
 extern const StageKernels stage_base, stage_avx2, stage_avx512;
 
@@ -99,6 +141,7 @@ typedef enum StepKind {
     STEP_GATHER,
     STEP_NUMBER,        /* an index as a number */
     STEP_CAST, STEP_EW, STEP_TRIPLE,
+    STEP_CHAIN,         /* the next `covers` steps, each a STEP_EW, as a chain */
     STEP_SPREAD,        /* a scalar as a strip */
     STEP_PICK,          /* element `row` of a strip of the main program */
     STEP_PACK,          /* a transposed block of a tensor */
@@ -119,6 +162,11 @@ typedef struct StageStep {
     int term, terms;            /* how the address follows from positions: in code->term */
     int table, tables;          /* STEP_GATHER: in code->table */
     bool to_result;             /* computes the root: may write where the result lies */
+    uint8_t covers;
+    uint8_t at;                 /* covered: its register … */
+    bool in_register[2];        /* … which operands come from one … */
+    bool number[2];             /* … and which are numbers, as a rule */
+    bool kept;                  /* covered: others read it from memory */
     bool ahead;                 /* STEP_DIRECT: the next strip is fetched meanwhile */
     int64_t stride;             /* along the strip, in elements; STEP_SPREAD: how many, 0: n */
     int64_t down[2];            /* STEP_FOLD: steps of x and y along `index` */
@@ -143,6 +191,8 @@ typedef struct StageProgram {
     StageLoop loop[NEST_INDICES + 2];
     int first[NEST_INDICES + 4];        /* steps of level l: first[l] … first[l+1]-1 */
     StageStep *step;
+    int links, link_cap;        /* of its chains, without places */
+    StageLink *link;
     int slots, slot_bytes;      /* registers: their number, bytes per element of each */
     int tile;                   /* index whose blocks are transposed, or -1 */
     int pace;                   /* lines per load that are fetched ahead, and of the result that are
@@ -217,7 +267,7 @@ struct StageCode {
     int groups, reductions, values, terms, tables, value_cap, term_cap, table_cap;
     bool *used;                 /* per node: how the result uses it */
     int *uses;
-    int *memo;                  /* of the compiler: two per node */
+    int *memo;                  /* of the compiler: three per node */
     StageGroup *group;
     StageReduce *reduction;
     StageValue *value;
@@ -266,6 +316,10 @@ void stage_canonical(StageCode *);
 void stage_choose(Ctx *, StageCode *);
 /* nest_stage_compile.c: steps and registers. */
 void stage_compile(Ctx *, StageCode *);
+/* nest_chain.c: whether a chain can have the operation; finds chains among the steps, whose
+ * registers are assigned. */
+bool stage_is_link(EwOp, int args, DType, bool watched);
+void stage_find_chains(Ctx *, const StageCode *, StageProgram *);
 /* nest_stage_nan.c: has a result of floats a nan where no operand has one? */
 bool stage_makes_nan(const StageStep *, const char *to, const void *const *in,
                      const int64_t *stride, int64_t n);

@@ -50,6 +50,9 @@
 #define KIND 1
 #define LOWEST (-INFINITY)
 #define HIGHEST INFINITY
+#ifdef SQRT_F32
+#define SQRT SQRT_F32
+#endif
 #include "kernels/nest/nest_stage_type.tmpl.h"
 #define T double
 #define BITS int64_t
@@ -57,6 +60,9 @@
 #define KIND 1
 #define LOWEST (-(double)INFINITY)
 #define HIGHEST (double)INFINITY
+#ifdef SQRT_F64
+#define SQRT SQRT_F64
+#endif
 #include "kernels/nest/nest_stage_type.tmpl.h"
 
 #define FOLD(dt, name) [DT_##dt] = { name##_down, name##_along, name##_finish }
@@ -76,6 +82,7 @@ const StageKernels STAGE_TABLE = {
         [FOLD_MOST] = { [FORM_X] = ORDERED(most), [FORM_PLUS] = FLOATS(most_plus),
                         [FORM_APART] = FLOATS(most_apart) },
     },
+    .links = { [DT_F32] = &f32_links, [DT_F64] = &f64_links },
     .nan = { [DT_F32] = f32_any_nan, [DT_F64] = f64_any_nan },
     .arg = { ARGS(arg_least), ARGS(arg_most) },
     .triple = { [TRIPLE_TIMES_PLUS] = TRIPLES(times_plus),

@@ -17,6 +17,7 @@ typedef struct Maker {
     int level[NEST_INDICES];    /* of the loop over an index; 0: outside of this program */
     int *memo;                  /* node -> value in this program, or -1 */
     int *main_value;            /* reductions: node -> value in the main program */
+    int *chain;                 /* node -> 0: no link; n + 1: in the chain of node n; else -links */
 } Maker;
 
 /* ---- growing lists ---- */
@@ -201,6 +202,33 @@ static int gen_load(Maker *m, const NestNode *node, bool strided)
 
 static int gen(Maker *m, int id);
 
+static int chain_of(const Maker *m, int id)
+{
+    while (m->chain[id] > 0)
+        id = m->chain[id] - 1;
+    return id;
+}
+
+/* Nodes next to each other that may become links of one chain. */
+static void mark_chains(Maker *m)
+{
+    for (int id = 0; id < m->n->nodes; id++) {
+        const NestNode *node = &m->n->node[id];
+        bool links = node->kind == NEST_EW && is_strip(m, node->free) && stage_is_link(
+            (EwOp)node->op, node->args, (DType)node->compute, node->watch);
+        m->chain[id] = links ? -1 : 0;
+        for (int k = 0; links && k < node->args; k++) {
+            const NestNode *x = &m->n->node[node->arg[k]];
+            int other = chain_of(m, node->arg[k]);
+            if (m->chain[other] == 0 || other == id || x->compute != node->compute ||
+                level_of(m, x->free) != level_of(m, node->free))
+                continue;
+            m->chain[id] += m->chain[other];
+            m->chain[other] = id + 1;
+        }
+    }
+}
+
 static int gen_spread(Maker *m, int value)
 {
     const StageValue *v = &m->c->value[value];
@@ -244,7 +272,8 @@ static TripleForm find_triple(const Maker *m, const NestNode *node, int *in)
     DType dt = (DType)node->compute;
     EwOp op = (EwOp)node->op;
     const NestNode *a, *b;
-    if ((dt != DT_F32 && dt != DT_F64) || !is_strip(m, node->free))
+    if ((dt != DT_F32 && dt != DT_F64) || !is_strip(m, node->free) ||
+        -m->chain[chain_of(m, (int)(node - m->n->node))] >= CHAIN_SURE)
         return TRIPLE_NONE;
     if (op == EW_RELU && (a = once(m, node->arg[0], EW_ADD, dt, node->free)) && !a->watch) {
         in[0] = a->arg[0];
@@ -669,6 +698,7 @@ static void begin_program(Maker *m, StageProgram *p, int number)
     memset(m->level, 0, sizeof m->level);
     for (int i = 0; i < p->loops; i++)
         m->level[p->loop[i].index] = i + 1;
+    mark_chains(m);
 }
 
 static void make_main(Maker *m)
@@ -737,6 +767,7 @@ static void finish_main(Ctx *ctx, StageCode *c)
                 c->value[values[k]].slot = c->main.slots++;
     }
     assign_slots(ctx, c, &c->main);
+    stage_find_chains(ctx, c, &c->main);
     for (int r = 0; r < c->reductions; r++)
         if (c->main.slot_bytes < 8 || c->main.slot_bytes < dtype_info(c->reduction[r].dtype)->bytes)
             c->main.slot_bytes = dtype_info(c->reduction[r].dtype)->bytes > 8 ? 16 : 8;
@@ -795,6 +826,7 @@ void stage_compile(Ctx *ctx, StageCode *c)
     c->constant = mem_alloc(ctx, (size_t)c->const_cap * sizeof *c->constant);
     m.memo = c->memo;
     m.main_value = c->memo + n->nodes;
+    m.chain = m.main_value + n->nodes;
     memset(m.main_value, -1, bytes);
     make_main(&m);
     for (int g = 0; g < c->groups; g++)
@@ -806,6 +838,7 @@ void stage_compile(Ctx *ctx, StageCode *c)
         sort_steps(ctx, p);
         find_last(c, p);
         assign_slots(ctx, c, p);
+        stage_find_chains(ctx, c, p);
     }
     place_all(c);
 }

@@ -194,7 +194,7 @@ static void join_rows(StageCode *c)
 {
     Nest *n = c->nest;
     int j = axis_of(c, 1), i = j < 0 ? -1 : axis_of(c, n->index[j].extent);
-    if (i < 0 || i == j || n->index[j].extent > STRIP_MAX / 2 || !rows_join(c, i, j))
+    if (i < 0 || i == j || n->index[j].extent > STRIP_USUAL / 2 || !rows_join(c, i, j))
         return;
     c->period = n->index[j].extent;
     c->period_index = j;
@@ -334,7 +334,7 @@ static double access_ns(const StageCode *c, int load, int along, double accesses
 
 static double overhead_ns(int64_t extent)
 {
-    return 25.0 / (double)(extent < STRIP_MAX ? extent : STRIP_MAX);
+    return 25.0 / (double)(extent < STRIP_USUAL ? extent : STRIP_USUAL);
 }
 
 static double group_ns(const StageCode *c, const StageGroup *g, int along)
@@ -559,6 +559,21 @@ static double panel_bytes(const StageCode *c, int outer)
     return bytes;
 }
 
+/* A chain reads most of its operands from registers: strips of f32 may have as many bytes as those
+ * of f64, which halves what is done for each of them. */
+static int64_t strip_elements(const StageCode *c)
+{
+    int links = 0;
+    for (int k = 0; k < c->nest->nodes; k++) {
+        const NestNode *node = &c->nest->node[k];
+        if (node->kind == NEST_REDUCE || (node->kind != NEST_CONST && bytes_of(node->dtype) > 4))
+            return STRIP_USUAL;
+        links += node->kind == NEST_EW &&
+                 stage_is_link((EwOp)node->op, node->args, (DType)node->compute, node->watch);
+    }
+    return links >= CHAIN_SURE ? STRIP_MAX : STRIP_USUAL;
+}
+
 static void main_loops(StageCode *c, const bool *main)
 {
     const Nest *n = c->nest;
@@ -573,12 +588,12 @@ static void main_loops(StageCode *c, const bool *main)
         if (c->group[g].rows || (c->group[g].down && p->tile >= 0))
             p->tile = -1;
     int count = sort_indices(c->out_stride, axes, order);
-    p->strip_length = p->tile >= 0 ? TILE_LENGTH : STRIP_MAX;
+    p->strip_length = p->tile >= 0 ? TILE_LENGTH : strip_elements(c);
     if (p->tile < 0 && p->strip >= 0 && count > 1 && order[count - 1] == p->strip) {
         double bytes = panel_bytes(c, order[count - 2]);
         early = bytes * (double)n->index[p->strip].extent > PANEL_BYTES &&
                 n->index[order[count - 2]].extent > 4;
-        if (early && bytes * STRIP_MAX > PANEL_BYTES)
+        if (early && bytes * (double)p->strip_length > PANEL_BYTES)
             p->strip_length = (int64_t)(PANEL_BYTES / bytes / 32) * 32;
         if (p->strip_length < 64)
             p->strip_length = 64;
@@ -613,7 +628,7 @@ static void group_loops(StageCode *c, StageGroup *g)
             order[i] = order[i + 1];
             order[i + 1] = g->strip;
         }
-    p->strip_length = g->down ? c->main.strip_length : p->tile >= 0 ? TILE_LENGTH : STRIP_MAX;
+    p->strip_length = g->down ? c->main.strip_length : p->tile >= 0 ? TILE_LENGTH : STRIP_USUAL;
     if (g->down && p->tile >= 0 && c->main.strip_length > TILE_LENGTH)
         p->strip_length = c->main.strip_length = TILE_LENGTH;
     add_loops(n, p, order, count, false);

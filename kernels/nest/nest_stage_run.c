@@ -28,24 +28,10 @@ static inline StageState *state(const StageWork *w, int reduction)
     return (StageState *)(w->base + w->c->states) + reduction;
 }
 
-static inline int64_t offset(const StageWork *w, int term, int terms)
-{
-    const StageTerm *t = w->c->term + term;
-    int64_t at = 0;
-    for (int i = 0; i < terms; i++)
-        at += w->pos[t[i].index] * t[i].step;
-    return at;
-}
-
 /* Where a step puts its value. */
 static inline char *target(const StageWork *w, const StageStep *s)
 {
-    if (!s->strip)
-        return cell(w, s->value);
-    if (s->to_result && !w->run->stream)
-        return w->run->out + offset(w, w->c->out_term, w->c->out_terms);
-    const StageValue *v = &w->c->value[s->value];
-    return w->base + v->place + (s->to_result && w->second ? v->other : 0);
+    return s->strip ? stage_strip(w, s) : cell(w, s->value);
 }
 
 static inline void set(StageWork *w, int value, void *at, int64_t stride)
@@ -61,25 +47,17 @@ static inline char *source(const StageWork *w, const StageStep *s)
     const NestLoad *l = &c->nest->load[s->load];
     char *base = c->pack[s->load].used ? w->run->packed + c->pack[s->load].offset
                                        : (char *)w->run->data[l->slot];
-    return base + offset(w, s->term, s->terms);
+    return base + stage_offset(w, s->term, s->terms);
 }
 
 static void step_direct(StageWork *w, const StageStep *s)
 {
     if (s->arg[0] >= 0)         /* a row of a transposed block */
-        set(w, s->value, w->val[s->arg[0]].at + offset(w, s->term, s->terms), 1);
+        set(w, s->value, w->val[s->arg[0]].at + stage_offset(w, s->term, s->terms), 1);
     else
         set(w, s->value, source(w, s), s->stride);
     if (s->ahead)
         w->ahead[w->aheads++] = w->val[s->value].at + w->n * s->bytes;
-}
-
-static void fetch_ahead(StageWork *w, int lines)
-{
-    for (int k = 0; k < w->aheads; k++)
-        for (int i = w->fetched; i < w->fetched + lines; i++)
-            __builtin_prefetch(w->ahead[k] + (int64_t)i * 64);
-    w->fetched += lines;
 }
 
 static void step_collect(StageWork *w, const StageStep *s)
@@ -99,7 +77,7 @@ static void step_gather(StageWork *w, const StageStep *s)
     for (int g = 0; g < s->tables; g++) {
         const StageTable *t = &w->c->table[s->table + g];
         const int64_t *entry = (const int64_t *)((const char *)w->run->data[t->slot] +
-                                                 offset(w, t->term, t->terms));
+                                                 stage_offset(w, t->term, t->terms));
         if (t->stride && s->strip) {
             at[varying] = entry;
             ts[varying] = t->stride;
@@ -199,26 +177,17 @@ static void step_pick(StageWork *w, const StageStep *s)
     set(w, s->value, x->at + w->row * x->stride * s->bytes, 0);
 }
 
-static void write_some(StageWork *w, size_t bytes)
-{
-    bytes = bytes < w->store_left ? bytes : w->store_left;
-    stream_copy(w->store_to, w->store_from, bytes);
-    w->store_to += bytes;
-    w->store_from += bytes;
-    w->store_left -= bytes;
-}
-
 static void step_store(StageWork *w, const StageStep *s)
 {
     const StagePlace *x = &w->val[s->arg[0]];
-    char *to = w->run->out + offset(w, w->c->out_term, w->c->out_terms);
+    char *to = w->run->out + stage_offset(w, w->c->out_term, w->c->out_terms);
     if (to == x->at)
         return;
     if (!s->strip)
         memcpy(to, x->at, s->bytes);
     else if (w->run->stream && x->stride == 1 && w->c->value[w->c->root].other) {
         if (w->store_left)
-            write_some(w, w->store_left);
+            stage_write_some(w, w->store_left);
         w->store_to = to;
         w->store_from = x->at;
         w->store_left = (size_t)(w->n * s->bytes);
@@ -384,11 +353,15 @@ void stage_steps(StageWork *w, const StageProgram *p, int level)
     for (int i = p->first[level]; i < p->first[level + 1]; i++) {
         const StageStep *s = &p->step[i];
         if (fetch && s->kind != STEP_DIRECT) {
-            fetch_ahead(w, p->pace);
+            stage_fetch_ahead(w, p->pace);
             if (w->store_left)
-                write_some(w, (size_t)p->pace * 64);
+                stage_write_some(w, (size_t)p->pace * 64);
         }
         switch (s->kind) {
+        case STEP_CHAIN:
+            if (stage_run_chain(w, p, s, fetch ? p->pace : 0))
+                i += s->covers;
+            break;
         case STEP_DIRECT: step_direct(w, s); break;
         case STEP_COLLECT: step_collect(w, s); break;
         case STEP_GATHER: step_gather(w, s); break;
@@ -618,7 +591,7 @@ static void run_range(StageWork *w, int64_t begin, int64_t end)
         enter(w, &p->loop[changed], digit[changed]);
     }
     if (w->store_left)
-        write_some(w, w->store_left);
+        stage_write_some(w, w->store_left);
 }
 
 /* ---- workers ---- */

@@ -198,6 +198,7 @@ static bool ID(any_nan)(const void *xs, int64_t n)
         nan |= IS_NAN(x[i]);
     return nan;
 }
+#include "kernels/nest/nest_chain.tmpl.h"
 #endif
 #undef V
 #undef AT
@@ -212,6 +213,7 @@ static bool ID(any_nan)(const void *xs, int64_t n)
 #undef HIGHEST
 #undef WORD
 #undef IS_NAN
+#undef SQRT
 #undef ARE_NAN
 #undef IN
 #undef IN_T

@@ -4,6 +4,7 @@
 #define RICCI_KERNELS_NEST_STAGE_WORK_H
 
 #include "kernels/nest/nest_stage.h"
+#include "kernels/tensor/permute.h"
 
 #include <stdatomic.h>
 
@@ -44,6 +45,44 @@ static inline bool stage_stopped(const StageRun *run)
     return *run->interrupt || atomic_load_explicit(&run->trouble, memory_order_relaxed);
 }
 
+static inline int64_t stage_offset(const StageWork *w, int term, int terms)
+{
+    const StageTerm *t = w->c->term + term;
+    int64_t at = 0;
+    for (int i = 0; i < terms; i++)
+        at += w->pos[t[i].index] * t[i].step;
+    return at;
+}
+
+/* Where a step puts its strip. */
+static inline char *stage_strip(const StageWork *w, const StageStep *s)
+{
+    if (s->to_result && !w->run->stream)
+        return w->run->out + stage_offset(w, w->c->out_term, w->c->out_terms);
+    const StageValue *v = &w->c->value[s->value];
+    return w->base + v->place + (s->to_result && w->second ? v->other : 0);
+}
+
+static inline void stage_fetch_ahead(StageWork *w, int lines)
+{
+    for (int k = 0; k < w->aheads; k++)
+        for (int i = w->fetched; i < w->fetched + lines; i++)
+            __builtin_prefetch(w->ahead[k] + (int64_t)i * 64);
+    w->fetched += lines;
+}
+
+static inline void stage_write_some(StageWork *w, size_t bytes)
+{
+    bytes = bytes < w->store_left ? bytes : w->store_left;
+    stream_copy(w->store_to, w->store_from, bytes);
+    w->store_to += bytes;
+    w->store_from += bytes;
+    w->store_left -= bytes;
+}
+
+/* nest_chain.c: the chain of step s; `pace`: lines that are fetched and written meanwhile for each
+ * operation. False where the strip is too short: then its steps are to be run. */
+bool stage_run_chain(StageWork *, const StageProgram *, const StageStep *s, int pace);
 /* `memory`: c->work_bytes of the worker's own. */
 void stage_begin(StageWork *, StageRun *, char *memory);
 /* The steps of a level; the loops from there on with the steps of each. */

@@ -368,6 +368,34 @@ static void test_short_rows(void)
     end(&c);
 }
 
+/* Operations that become chains, with values that are read again, roots that are watched, and, now
+ * and then, one that no chain has. */
+static void test_chain(void)
+{
+    static const EwOp ops[] = { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_DIVIDE, EW_MAXIMUM, EW_MINIMUM,
+                                EW_NEGATIVE, EW_ABS, EW_RELU, EW_SQRT, EW_FLOOR };
+    Case c;
+    begin(&c, 1 + pick(2), 0, WORK);
+    c.floats = true;
+    c.rows = pick(2);
+    DType dt = pick(2) ? DT_F64 : DT_F32;
+    int node[60], nodes = 1 + pick(4), last = nodes + 1 + pick(pick(8) ? 14 : 50);
+    for (int k = 0; k < nodes; k++)
+        node[k] = pick(4) ? random_load(&c, dt) : random_const(&c, dt);
+    for (; nodes < last; nodes++) {
+        EwOp op = ops[pick(11 - (pick(4) != 0))];
+        int args[2] = { node[pick(3) ? nodes - 1 : pick(nodes)], node[pick(nodes)] };
+        node[nodes] = nest_ew(ctx, c.n, op, dt, args, ew_info[op].arity);
+        if (op == EW_SQRT && pick(2))
+            nest_watch(c.n, node[nodes]);
+        if (op == EW_SQRT && pick(8))
+            node[nodes] = nest_ew(ctx, c.n, EW_ABS, dt, &node[nodes], 1);
+    }
+    c.n->root = node[nodes - 1];
+    compare(&c, true);
+    end(&c);
+}
+
 static int random_reduction(Case *c, uint64_t bound, int indices)
 {
     DType dt = random_dtype();
@@ -545,6 +573,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < rounds; i++) {
         test_elementwise();
         test_short_rows();
+        test_chain();
         test_reduction();
     }
     for (int k = 0; k < 2; k++) {
