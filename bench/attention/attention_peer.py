@@ -11,7 +11,7 @@ torch.set_num_threads(int(sys.argv[1]))
 torch.manual_seed(1)
 
 
-for n in (1024, 2048, 4096):
+for n in (1024, 2048, 4096, 8192):
     q, k, v = (torch.randn(1, 1, n, 64, requires_grad=True) for _ in range(3))
     w = torch.randn(1, 1, n, 64)
     for causal in (False, True):
