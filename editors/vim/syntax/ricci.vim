@@ -39,8 +39,8 @@ syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map 
 syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
 syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal notices
 syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
-syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
+syn keyword ricciBuiltin print prod progress ptr qr quantile radius rand randint randn rank read
+syn keyword ricciBuiltin real realmax realmin reduce relu relu6 repeat replace repr reshape rfft
 syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
 syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
 syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
