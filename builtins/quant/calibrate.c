@@ -67,8 +67,8 @@ Method quant_method(OpCall *c, int i)
     for (int k = 0; k < 4; k++)
         if (strcmp(text, names[k]) == 0)
             return (Method)k;
-    arg_error(c, i, ERR_VALUE,
-              "method is \"%.40s\"; it is \"minmax\", \"percentile\", \"mse\" or \"entropy\"", text);
+    arg_error_help(c, i, ERR_VALUE, "method=\"mse\"", "method is \"%.40s\"; it is \"minmax\", "
+                   "\"percentile\", \"mse\" or \"entropy\"", text);
 }
 
 /* ---- the methods, for one row ---- */
@@ -120,7 +120,7 @@ double quant_scale(double low, double high, double steps, bool single)
 static double error_of(const double *x, int64_t n, bool symmetric, double low, double high)
 {
     double sum = 0, least = symmetric ? -127 : 0, most = symmetric ? 127 : 255;
-    double scale = symmetric ? quant_scale(0, high, 127, false) : quant_scale(low, high, 255, false);
+    double scale = quant_scale(symmetric ? 0 : low, high, symmetric ? 127 : 255, false);
     double zero = symmetric ? 0 : -nearbyint(low / scale);
     for (int64_t i = 0; i < n; i++) {
         double q = nearbyint(x[i] / scale) + zero;
