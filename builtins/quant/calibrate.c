@@ -135,7 +135,7 @@ static void least_error(const double *x, int64_t n, bool symmetric, double *low,
 {
     double best = INFINITY, ends[2] = { *low, *high };
     for (int k = LIMITS; k > 0; k--) {
-        double l = ends[0] * k / LIMITS, h = ends[1] * k / LIMITS;
+        double part = (double)k / LIMITS, l = ends[0] * part, h = ends[1] * part;
         double error = error_of(x, n, symmetric, l, h);
         if (error < best) {
             best = error;
@@ -214,8 +214,8 @@ static void least_divergence(OpCall *c, const double *x, int64_t n, int64_t bins
             chosen = k;
         }
     }
-    *low = ends[0] * (double)chosen / (double)bins;
-    *high = ends[1] * (double)chosen / (double)bins;
+    *low = ends[0] * ((double)chosen / (double)bins);
+    *high = ends[1] * ((double)chosen / (double)bins);
 }
 
 void quant_calibrate(OpCall *c, Rows *r, const Choice *how)

@@ -141,10 +141,16 @@ static Tensor *along(OpCall *c, Tensor *t, const Tensor *q, const Value *axis, D
     int64_t shape[TENSOR_RANK_MAX];
     t = op_keep(c, tensor_cast(ctx, t, dt));
     t = op_keep(c, tensor_compact(ctx, t));
-    int a = axis && axis->tag == V_INT ? (int)axis->i : -1;
+    int a = -1;
+    if (axis && axis->tag != V_NONE) {
+        int64_t given = axis->tag == V_INT ? axis->i : INT64_MIN;
+        if (given < -q->rank || given >= q->rank)
+            arg_error(c, 0, ERR_INDEX, "t.axis is no axis of t.q, which has %d", q->rank);
+        a = (int)(given < 0 ? given + q->rank : given);
+    }
     for (int k = 0; k < q->rank; k++)
         shape[k] = k == a ? tensor_shape(q)[k] : 1;
-    if (t->size != (a < 0 ? 1 : a < q->rank ? tensor_shape(q)[a] : -1))
+    if (t->size != (a < 0 ? 1 : tensor_shape(q)[a]))
         arg_error(c, 0, ERR_SHAPE, "t has scales or zeros that do not belong to its q and axis%s",
                   "");
     int64_t stride[TENSOR_RANK_MAX];
