@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMITS = 100, LEVELS = 128 };    /* limits tried for "mse"; levels of a magnitude in 8 bits */
+/* Limits tried for "mse"; levels of a magnitude in 8 bits. */
+enum { LIMITS = 100, LEVELS = 128 };
 
 static double *numbers(OpCall *c, int64_t n)
 {
@@ -26,8 +27,9 @@ static _Noreturn void not_finite(OpCall *c, const Rows *r, double v)
     const char *what = isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
     char help[160];
     snprintf(help, sizeof help, "%s[isfinite(%s)] leaves it out", arg_text(c, 0), arg_text(c, 0));
-    arg_error_help(c, 0, ERR_VALUE, help, "%s has %s among its %lld elements, which no range covers",
-                   arg_text(c, 0), what, (long long)r->x->size);
+    arg_error_help(c, 0, ERR_VALUE, help,
+                   "%s has %s among its %lld elements, which no range covers", arg_text(c, 0), what,
+                   (long long)r->x->size);
 }
 
 Rows quant_rows(OpCall *c, int axis_at)
@@ -39,7 +41,12 @@ Rows quant_rows(OpCall *c, int axis_at)
     if (dtype_info(dt)->kind == 'c')
         arg_error(c, 0, ERR_DTYPE, "%s is %s, and complex numbers have no order", arg_text(c, 0),
                   dtype_name(dt));
-    r.single = dtype_info(dt)->kind == 'f' && dt != DT_F64;
+    if (dt == DT_INTERVAL)
+        arg_error_help(c, 0, ERR_DTYPE, "mid(x) is one number for each", "%s is interval",
+                       arg_text(c, 0));
+    int e, p;
+    MiniStyle style;
+    r.single = dt != DT_F64 && dtype_mini_read(dt, &e, &p, &style) && p <= 24;
     if (arg_given(c, axis_at) && c->args[axis_at].tag != V_NONE) {
         r.axis = arg_axis(c, axis_at, r.x->rank, 0);
         r.rows = tensor_shape(r.x)[r.axis];
