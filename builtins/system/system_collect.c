@@ -1,5 +1,6 @@
 /* Collections: tuples, strings, ranges and tensors walked item by item, and the functions
  * that take functions. */
+#include "builtins/arrays/intervals.h"
 #include "builtins/rows/texts.h"
 #include "builtins/strings/text.h"
 #include "interp/index/index.h"
@@ -182,6 +183,8 @@ static bool is_member(OpCall *c)
         return tuple_contains(c, item, in.tuple);
     if (in.tag == V_RANGE && (v_immediate(item) || !v_is_numeric(item)))
         return range_contains(item, in.range);
+    if (in.tag == V_TENSOR && in.tensor->dtype == DT_INTERVAL && v_is_numeric(item))
+        return intervals_hold(c);
     if ((in.tag == V_TENSOR || in.tag == V_RANGE) && v_is_numeric(item))
         return tensor_contains(c, item, in);
     bool holds = in.tag == V_STRING;

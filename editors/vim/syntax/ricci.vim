@@ -32,22 +32,22 @@ syn keyword ricciBuiltin einsum_path endswith enumerate env eps equal erf erfc e
 syn keyword ricciBuiltin expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift filter find
 syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full gamma gelu grad
 syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
-syn keyword ricciBuiltin hist histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
-syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron lazy_stats
-syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
-syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
-syn keyword ricciBuiltin maximum mean measure median memory meshgrid mid min minimum mod multiply
-syn keyword ricciBuiltin nansum ndim negative nextafter nonzero norm not_contains not_equal notices
-syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
-syn keyword ricciBuiltin print prod progress ptr qr quantile quantize radius rand randint randn
-syn keyword ricciBuiltin rank read real realmax realmin reduce relu relu6 repeat replace repr
-syn keyword ricciBuiltin reshape rfft rfftfreq rint roll round rref rstrip save scatter schur
-syn keyword ricciBuiltin searchsorted seed shape shl shr shuffle sigmoid sign silu simulate sin
-syn keyword ricciBuiltin sinh size sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm
-syn keyword ricciBuiltin squeeze stack startswith std steps string strip subtract sum svd svdvals
-syn keyword ricciBuiltin take tan tanh tempdir tile time to trace transpose tril triu trunc type
-syn keyword ricciBuiltin ulp unique unpin upper value_and_grad var vjp warn where width write xor
-syn keyword ricciBuiltin zeros zip
+syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp
+syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
+syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
+syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
+syn keyword ricciBuiltin map matmul matpow max maximum mean measure median memory meshgrid mid min
+syn keyword ricciBuiltin minimum mod multiply nansum ndim negative nextafter nonzero norm
+syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones orth outer pad
+syn keyword ricciBuiltin panels pin pinv plot positive power print prod progress ptr qr quantile
+syn keyword ricciBuiltin quantize radius rand randint randn rank read real realmax realmin reduce
+syn keyword ricciBuiltin relu relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
+syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
+syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
+syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
+syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
+syn keyword ricciBuiltin vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
