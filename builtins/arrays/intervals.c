@@ -4,6 +4,7 @@
 #include "builtins/arrays/intervals.h"
 #include "builtins/strings/text.h"
 
+#include "interp/op/elementwise.h"
 #include "interp/precision/cast.h"
 #include "kernels/number/number.h"
 
@@ -41,14 +42,19 @@ static double radius(Interval x)
     return fmax(difference(m, x.lo), difference(x.hi, m));
 }
 
+/* Argument i as intervals. */
+static Tensor *intervals(OpCall *c, int i)
+{
+    Tensor *x = arg_tensor(c, i);
+    if (dtype_info(x->dtype)->kind == 'c')
+        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
+    return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
+}
+
 static Value parts_of(OpCall *c, Part *part)
 {
     Ctx *ctx = &c->in->ctx;
-    Tensor *x = arg_tensor(c, 0);
-    if (dtype_info(x->dtype)->kind == 'c')
-        arg_error(c, 0, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, 0));
-    x = op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
-    x = op_keep(c, tensor_compact(ctx, x));
+    Tensor *x = op_keep(c, tensor_compact(ctx, intervals(c, 0)));
     const Interval *from = (const Interval *)(const void *)x->data;
     Tensor *out = op_keep(c, tensor_new(ctx, DT_F64, x->rank, tensor_shape(x)));
     for (int64_t i = 0; i < x->size; i++)
@@ -62,15 +68,7 @@ Value op_run_width(OpCall *c) { return parts_of(c, width); }
 
 /* ---- two of them ---- */
 
-/* Argument i as intervals, spread to the shape. */
-static Tensor *intervals(OpCall *c, int i)
-{
-    Tensor *x = arg_tensor(c, i);
-    if (dtype_info(x->dtype)->kind == 'c')
-        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
-    return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
-}
-
+/* An element for each of the shape. */
 static Tensor *spread(OpCall *c, Tensor *x, int rank, const int64_t *shape)
 {
     x = op_keep(c, tensor_broadcast(&c->in->ctx, x, rank, shape));
@@ -99,12 +97,8 @@ static Value combined(OpCall *c, bool both)
     int bad;
     Tensor *x = intervals(c, 0), *y = intervals(c, 1);
     int rank = shape_broadcast(x->rank, tensor_shape(x), y->rank, tensor_shape(y), shape, &bad);
-    if (rank < 0) {
-        char xs[128], ys[128];
-        arg_error(c, 0, ERR_SHAPE, "%s is %s but %s is %s, and these do not broadcast",
-                  arg_text(c, 0), shape_text(xs, sizeof xs, x->rank, tensor_shape(x)),
-                  arg_text(c, 1), shape_text(ys, sizeof ys, y->rank, tensor_shape(y)));
-    }
+    if (rank < 0)
+        ew_shape_error(c->in, c->op, (Tensor *[]){ x, y }, 2);
     x = spread(c, x, rank, shape);
     y = spread(c, y, rank, shape);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_INTERVAL, rank, shape));

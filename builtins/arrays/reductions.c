@@ -387,39 +387,6 @@ static void store_float(DType dt, void *out, int64_t i, double v)
     cast_plain(dt, (char *)out + i * dtype_info(dt)->bytes, 1, DT_F64, &v, 1, 1);
 }
 
-/* Element k of the sorted lane; everything before it is not larger afterwards. */
-static double select_value(const QuantileJob *job, uint64_t *keys, bool sorted_already, int64_t k)
-{
-    if (!sorted_already)
-        sort_select(job->ctx, keys, keys + job->n, job->n, k);
-    return sort_key_f64((DType)job->x->dtype, keys[k]);
-}
-
-/* NumPy's interpolation: from whichever end is nearer. */
-static double between(double a, double b, double t)
-{
-    if (a == b || t == 0)
-        return a;
-    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
-}
-
-static double lane_quantile(const QuantileJob *job, uint64_t *keys, bool sorted_already, double q)
-{
-    double h = q * (double)(job->n - 1), whole = floor(h), t = h - whole;
-    int64_t k = (int64_t)whole;
-    double low = select_value(job, keys, sorted_already, k);
-    if (t == 0 || k + 1 >= job->n)
-        return low;
-    if (sorted_already)
-        return between(low, select_value(job, keys, true, k + 1), t);
-    uint64_t next = keys[k + 1];
-    for (int64_t i = k + 2; i < job->n; i++)
-        if (keys[i] < next)
-            next = keys[i];
-    double high = sort_key_f64((DType)job->x->dtype, next);
-    return job->median ? 0.5 * low + 0.5 * high : between(low, high, t);
-}
-
 static void quantile_lanes(void *arg, int64_t begin, int64_t end, int worker)
 {
     const QuantileJob *job = arg;
@@ -436,7 +403,8 @@ static void quantile_lanes(void *arg, int64_t begin, int64_t end, int worker)
             sort_keys(job->ctx, keys, keys + job->n, job->n, sort_key_bytes(dt));
         for (int64_t j = 0; j < job->q_count; j++)
             store_float(job->to, job->out, j * job->lanes + lane,
-                        nan ? (double)NAN : lane_quantile(job, keys, full, job->q[j]));
+                        nan ? (double)NAN : sort_quantile(job->ctx, keys, dt, job->n, full,
+                                                          job->median, job->q[j]));
     }
 }
 

@@ -345,6 +345,17 @@ static Tensor *job_rational(Job *j)
     return tensor_retain(out);
 }
 
+/* Operands in what the product is computed in, or stored as it may take them. */
+static Tensor *job_wide(Job *j, DType compute, bool a_row)
+{
+    DType a = (DType)j->a.t->dtype, b = (DType)j->b.t->dtype;
+    side_prepare(j->c, &j->a, contract_stores(a, compute) ? a : compute, a_row);
+    side_prepare(j->c, &j->b, contract_stores(b, compute) ? b : compute, false);
+    job_layout(j, compute == DT_I64);
+    return compute == DT_I64 ? job_int(j, a_row)
+         : compute == DT_RATIONAL ? job_rational(j) : job_float(j, compute, a_row);
+}
+
 Value op_run_matmul(OpCall *c)
 {
     Interp *in = c->in;
@@ -356,21 +367,9 @@ Value op_run_matmul(OpCall *c)
     DType dt = product_dtype(j.a.t->dtype, j.b.t->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     bool a_row = j.a.drop || j.a.t->rank > 1, covector = j.a.covector && !j.b.drop;
-    Tensor *eight = dt == DT_I64 ? job_eight(&j, a_row) : NULL;
-    if (eight) {
-        op_keep(c, eight);
-        poll_interrupt(in);
-        if (covector)
-            eight->flags |= TENSOR_COVECTOR;
-        return v_tensor(&in->ctx, tensor_retain(eight));
-    }
-    side_prepare(c, &j.a, contract_stores((DType)j.a.t->dtype, compute) ? (DType)j.a.t->dtype
-                                                                        : compute, a_row);
-    side_prepare(c, &j.b, contract_stores((DType)j.b.t->dtype, compute) ? (DType)j.b.t->dtype
-                                                                        : compute, false);
-    job_layout(&j, compute == DT_I64);
-    Tensor *out = compute == DT_I64 ? job_int(&j, a_row)
-                : compute == DT_RATIONAL ? job_rational(&j) : job_float(&j, compute, a_row);
+    Tensor *out = dt == DT_I64 ? job_eight(&j, a_row) : NULL;
+    if (!out)
+        out = job_wide(&j, compute, a_row);
     if (*in->ctx.interrupt || compute != dt) {
         op_keep(c, out);
         poll_interrupt(in);

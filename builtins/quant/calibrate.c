@@ -4,12 +4,12 @@
 
 #include "core/base/error.h"
 #include "interp/state/kind.h"
+#include "kernels/axis/sort.h"
 #include "kernels/cast/tensor_cast.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Limits tried for "mse"; levels of a magnitude in 8 bits. */
@@ -65,6 +65,11 @@ Rows quant_rows(OpCall *c, int axis_at)
     return r;
 }
 
+Choice quant_choice(Method method, bool symmetric)
+{
+    return (Choice){ .method = method, .symmetric = symmetric, .p = 99.9, .bins = 2048 };
+}
+
 Method quant_method(OpCall *c, int i)
 {
     static const char *const names[] = { "minmax", "percentile", "mse", "entropy" };
@@ -89,27 +94,17 @@ static void find_ends(const double *x, int64_t n, double *low, double *high)
     }
 }
 
-static int by_size(const void *a, const void *b)
+/* keys: room for 2 n of them. */
+static void percentile(Ctx *ctx, const double *x, int64_t n, const Choice *how, uint64_t *keys,
+                       double *low, double *high)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of sorted numbers, between neighbours by a straight line. */
-static double fraction_of(const double *x, int64_t n, double q)
-{
-    double h = q * (double)(n - 1), t = h - floor(h);
-    int64_t k = (int64_t)h;
-    return k + 1 < n ? x[k] * (1 - t) + x[k + 1] * t : x[n - 1];
-}
-
-static void percentile(double *work, int64_t n, const Choice *how, double *low, double *high)
-{
+    double *size = (double *)(void *)(keys + n);
     for (int64_t i = 0; how->symmetric && i < n; i++)
-        work[i] = fabs(work[i]);
-    qsort(work, (size_t)n, sizeof *work, by_size);
-    *high = fraction_of(work, n, how->p / 100);
-    *low = how->symmetric ? 0 - *high : fraction_of(work, n, 1 - how->p / 100);
+        size[i] = fabs(x[i]);
+    sort_load_lane(ctx, keys, DT_F64, how->symmetric ? size : x, 1, n, 0);
+    *high = sort_quantile(ctx, keys, DT_F64, n, false, false, how->p / 100);
+    *low = how->symmetric ? 0 - *high
+                          : sort_quantile(ctx, keys, DT_F64, n, false, false, 1 - how->p / 100);
 }
 
 double quant_scale(double low, double high, double steps, bool single)
@@ -138,12 +133,13 @@ static double error_of(const double *x, int64_t n, bool symmetric, double low, d
     return sum;
 }
 
-static void least_error(const double *x, int64_t n, bool symmetric, double *low, double *high)
+static void least_error(OpCall *c, const double *x, int64_t n, bool symmetric, double *low, double *high)
 {
     double best = INFINITY, ends[2] = { *low, *high };
     for (int k = LIMITS; k > 0; k--) {
         double part = (double)k / LIMITS, l = ends[0] * part, h = ends[1] * part;
         double error = error_of(x, n, symmetric, l, h);
+        poll_interrupt(c->in);
         if (error < best) {
             best = error;
             *low = l;
@@ -227,11 +223,8 @@ static void least_divergence(OpCall *c, const double *x, int64_t n, int64_t bins
 
 void quant_calibrate(OpCall *c, Rows *r, const Choice *how)
 {
-    double *work = NULL;
-    if (how->method == METHOD_PERCENTILE)
-        work = numbers(c, r->n);
-    if (how->method == METHOD_ENTROPY)
-        work = numbers(c, 3 * how->bins);
+    bool keys = how->method == METHOD_PERCENTILE;
+    double *work = numbers(c, keys ? 2 * r->n : how->method == METHOD_ENTROPY ? 3 * how->bins : 0);
     for (int64_t k = 0; k < r->rows; k++) {
         const double *x = r->at + k * r->n;
         double *low = &r->low[k], *high = &r->high[k];
@@ -240,8 +233,7 @@ void quant_calibrate(OpCall *c, Rows *r, const Choice *how)
         if (r->n == 0)
             continue;
         if (how->method == METHOD_PERCENTILE) {
-            memcpy(work, x, (size_t)r->n * sizeof *x);
-            percentile(work, r->n, how, low, high);
+            percentile(&c->in->ctx, x, r->n, how, (uint64_t *)(void *)work, low, high);
             continue;
         }
         if (how->symmetric) {
@@ -252,10 +244,11 @@ void quant_calibrate(OpCall *c, Rows *r, const Choice *how)
             *high = fmax(*high, 0);
         }
         if (how->method == METHOD_MSE)
-            least_error(x, r->n, how->symmetric, low, high);
+            least_error(c, x, r->n, how->symmetric, low, high);
         else if (how->method == METHOD_ENTROPY)
             least_divergence(c, x, r->n, how->bins, work, low, high);
     }
+    poll_interrupt(c->in);
 }
 
 /* ---- the row ---- */
@@ -272,8 +265,7 @@ static Value limits(OpCall *c, const Rows *r, const double *v)
 
 Value op_run_calibrate(OpCall *c)
 {
-    Choice how = { .method = quant_method(c, 1), .symmetric = arg_bool(c, 2, true), .p = 99.9,
-                   .bins = 2048 };
+    Choice how = quant_choice(quant_method(c, 1), arg_bool(c, 2, true));
     if (arg_given(c, 4))
         how.p = arg_float(c, 4);
     if (arg_given(c, 5))

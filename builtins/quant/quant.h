@@ -25,6 +25,8 @@ typedef struct Choice {
 /* Reads argument x and the axis at `axis_at`. Raises value for nan and infinities. */
 Rows quant_rows(OpCall *, int axis_at);
 Method quant_method(OpCall *, int i);
+/* With the percentile and the bins that nobody names. */
+Choice quant_choice(Method, bool symmetric);
 /* Sets low and high of each row. */
 void quant_calibrate(OpCall *, Rows *, const Choice *);
 /* The steps between neighbours of a range that is to have `steps` of them, in f32 or f64: positive

@@ -25,7 +25,7 @@ static void read_end(OpCall *c, const Rows *r, const char *field, double *to)
 {
     const Value *v = find_field(c->args[5], field);
     if (!v)
-        arg_error_help(c, 5, ERR_TYPE, "range=calibrate(x)", "range is (low=, high=)%s", "");
+        arg_error_help(c, 5, ERR_TYPE, "range=calibrate(x)", "range is (low=, high=)");
     Tensor *t = op_keep(c, v_to_tensor(c->in, *v, 0));
     t = op_keep(c, tensor_cast(&c->in->ctx, t, DT_F64));
     t = op_keep(c, tensor_compact(&c->in->ctx, t));
@@ -88,8 +88,7 @@ Value op_run_quantize(OpCall *c)
     if (to != DT_I8 && to != DT_U8)
         arg_error_help(c, 1, ERR_DTYPE, "quantize(x, i8)", "dtype is %s; eight bits are i8 or u8",
                        dtype_name(to));
-    Choice how = { .method = quant_method(c, 4), .p = 99.9, .bins = 2048,
-                   .symmetric = arg_bool(c, 3, true) && to == DT_I8 };
+    Choice how = quant_choice(quant_method(c, 4), arg_bool(c, 3, true) && to == DT_I8);
     Rows r = quant_rows(c, 2);
     if (arg_given(c, 5) && c->args[5].tag != V_NONE)
         read_range(c, &r);
@@ -134,12 +133,12 @@ static Tensor *field(OpCall *c, const char *name)
     return op_keep(c, v_to_tensor(c->in, *v, 0));
 }
 
-/* Along the axis of q, the same everywhere else. */
-static Tensor *along(OpCall *c, Tensor *t, const Tensor *q, const Value *axis, DType dt)
+/* In f64, an element for each of q: along its axis, the same everywhere else. */
+static Tensor *along(OpCall *c, Tensor *t, const Tensor *q, const Value *axis)
 {
     Ctx *ctx = &c->in->ctx;
     int64_t shape[TENSOR_RANK_MAX];
-    t = op_keep(c, tensor_cast(ctx, t, dt));
+    t = op_keep(c, tensor_cast(ctx, t, DT_F64));
     t = op_keep(c, tensor_compact(ctx, t));
     int a = -1;
     if (axis && axis->tag != V_NONE) {
@@ -151,13 +150,13 @@ static Tensor *along(OpCall *c, Tensor *t, const Tensor *q, const Value *axis, D
     for (int k = 0; k < q->rank; k++)
         shape[k] = k == a ? tensor_shape(q)[k] : 1;
     if (t->size != (a < 0 ? 1 : tensor_shape(q)[a]))
-        arg_error(c, 0, ERR_SHAPE, "t has scales or zeros that do not belong to its q and axis%s",
-                  "");
+        arg_error(c, 0, ERR_SHAPE, "t has scales or zeros that do not belong to its q and axis");
     int64_t stride[TENSOR_RANK_MAX];
     for (int k = 0; k < q->rank; k++)
         stride[k] = k == a ? 1 : 0;
     t = op_keep(c, tensor_view(ctx, t, q->rank, shape, stride, t->data));
-    return op_keep(c, tensor_broadcast(ctx, t, q->rank, tensor_shape(q)));
+    t = op_keep(c, tensor_broadcast(ctx, t, q->rank, tensor_shape(q)));
+    return op_keep(c, tensor_compact(ctx, t));
 }
 
 Value op_run_dequantize(OpCall *c)
@@ -168,15 +167,12 @@ Value op_run_dequantize(OpCall *c)
     DType real = scale->dtype == DT_F64 ? DT_F64 : DT_F32;
     if (q->dtype != DT_I8 && q->dtype != DT_U8)
         arg_error(c, 0, ERR_DTYPE, "t.q is %s; eight bits are i8 or u8", dtype_name(q->dtype));
-    zero = along(c, zero, q, axis, DT_F64);
-    Tensor *factor = along(c, scale, q, axis, DT_F64);
+    const double *z = (const double *)(void *)along(c, zero, q, axis)->data;
+    const double *s = (const double *)(void *)along(c, scale, q, axis)->data;
     Tensor *whole = op_keep(c, tensor_cast(ctx, q, DT_F64));
-    Tensor *z = op_keep(c, tensor_compact(ctx, zero)), *s = op_keep(c, tensor_compact(ctx, factor));
     whole = op_keep(c, tensor_compact(ctx, whole));
     double *x = (double *)(void *)whole->data;
-    for (int64_t i = 0; i < whole->size; i++) {
-        double steps = x[i] - ((const double *)(void *)z->data)[i];
-        x[i] = steps * ((const double *)(void *)s->data)[i];
-    }
+    for (int64_t i = 0; i < whole->size; i++)
+        x[i] = (x[i] - z[i]) * s[i];
     return op_result(c, op_keep(c, tensor_cast(ctx, whole, real)));
 }

@@ -371,9 +371,9 @@ static int64_t not_finite(Value v)
     if (!wide && t->dtype != DT_F32 && t->dtype != DT_C64)
         return -1;
     int64_t parts = dtype_info(t->dtype)->kind == 'c' ? 2 : 1, n = t->size * parts, at = -1;
-    if (n <= FINITE_LOOK)
+    if (t->size <= FINITE_LOOK)
         at = odd_number(t, wide, 0, n);
-    for (int64_t k = 0; n > FINITE_LOOK && k < BLOCKS && at < 0; k++)
+    for (int64_t k = 0; t->size > FINITE_LOOK && k < BLOCKS && at < 0; k++)
         at = odd_number(t, wide, (n - BLOCK) / (BLOCKS - 1) * k, BLOCK);
     return at < 0 ? -1 : at / parts;
 }

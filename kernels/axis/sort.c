@@ -205,6 +205,42 @@ double sort_key_f64(DType dt, uint64_t key)
     return element_f64(dt, element);
 }
 
+/* ---- quantiles ---- */
+
+/* Element k of the sorted lane; everything before it is not larger afterwards. */
+static double select_value(Ctx *ctx, uint64_t *keys, DType dt, int64_t n, bool sorted, int64_t k)
+{
+    if (!sorted)
+        sort_select(ctx, keys, keys + n, n, k);
+    return sort_key_f64(dt, keys[k]);
+}
+
+/* NumPy's interpolation: from whichever end is nearer. */
+static double between(double a, double b, double t)
+{
+    if (a == b || t == 0)
+        return a;
+    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
+}
+
+double sort_quantile(Ctx *ctx, uint64_t *keys, DType dt, int64_t n, bool sorted, bool median,
+                     double q)
+{
+    double h = q * (double)(n - 1), whole = floor(h), t = h - whole;
+    int64_t k = (int64_t)whole;
+    double low = select_value(ctx, keys, dt, n, sorted, k);
+    if (t == 0 || k + 1 >= n)
+        return low;
+    if (sorted)
+        return between(low, sort_key_f64(dt, keys[k + 1]), t);
+    uint64_t next = keys[k + 1];
+    for (int64_t i = k + 2; i < n; i++)
+        if (keys[i] < next)
+            next = keys[i];
+    double high = sort_key_f64(dt, next);
+    return median ? 0.5 * low + 0.5 * high : between(low, high, t);
+}
+
 /* ---- merge sort, for short lanes ---- */
 
 static void insert_run(uint64_t *keys, int64_t *at, int64_t n)

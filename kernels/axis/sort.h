@@ -41,6 +41,11 @@ void sort_pairs(Ctx *, uint64_t *keys, int64_t *at, uint64_t *key_scratch,
 /* Partitions so that keys[k] is what a full sort puts there, nothing larger before it. */
 void sort_select(Ctx *, uint64_t *keys, uint64_t *scratch, int64_t n, int64_t k);
 
+/* The q-th quantile (0 to 1) of n keys, at least one of them and none of a NaN, as NumPy
+ * interpolates; `median`: half of either neighbour. `sorted`: they are; else keys are partitioned,
+ * and n more behind them are scratch. */
+double sort_quantile(Ctx *, uint64_t *keys, DType, int64_t n, bool sorted, bool median, double q);
+
 /* The value behind a key that was not reversed. */
 double sort_key_f64(DType, uint64_t key);
 /* For i64, exactly. */

@@ -220,7 +220,7 @@ void stage_find_chains(Ctx *ctx, const StageCode *c, StageProgram *p)
             add_links(ctx, c, p, s, covers);
             insert_step(ctx, p, i, (StageStep){ .kind = STEP_CHAIN, .level = level, .strip = true,
                 .dtype = s->dtype, .bytes = s->bytes, .covers = (uint8_t)covers, .value = -1,
-                .load = link, .index = -1, .arg = { -1, -1, -1, -1 } });
+                .load = link, .links = (uint8_t)(p->links - link), .index = -1, .arg = { -1, -1, -1, -1 } });
             i += covers;
         }
     }
@@ -233,8 +233,7 @@ static void place_links(StageWork *w, const StageProgram *p, const StageStep *s,
                         void *nan)
 {
     int covers = s->covers;
-    memcpy(link, p->link + s->load, (size_t)(2 * covers + 1 < p->links - s->load
-                                             ? 2 * covers + 1 : p->links - s->load) * sizeof *link);
+    memcpy(link, p->link + s->load, (size_t)s->links * sizeof *link);
     s++;
     for (int i = 0; i < covers; i++, s++) {
         const StagePlace *x = &w->val[s->arg[0]], *y = s->args == 2 ? &w->val[s->arg[1]] : x;

@@ -162,7 +162,7 @@ typedef struct StageStep {
     int term, terms;            /* how the address follows from positions: in code->term */
     int table, tables;          /* STEP_GATHER: in code->table */
     bool to_result;             /* computes the root: may write where the result lies */
-    uint8_t covers;
+    uint8_t covers, links;      /* STEP_CHAIN: steps; links, from `load` of the program's on */
     uint8_t at;                 /* covered: its register … */
     bool in_register[2];        /* … which operands come from one … */
     bool number[2];             /* … and which are numbers, as a rule */
