@@ -133,7 +133,8 @@ static double error_of(const double *x, int64_t n, bool symmetric, double low, d
     return sum;
 }
 
-static void least_error(OpCall *c, const double *x, int64_t n, bool symmetric, double *low, double *high)
+static void least_error(OpCall *c, const double *x, int64_t n, bool symmetric, double *low,
+                        double *high)
 {
     double best = INFINITY, ends[2] = { *low, *high };
     for (int k = LIMITS; k > 0; k--) {

@@ -220,7 +220,8 @@ void stage_find_chains(Ctx *ctx, const StageCode *c, StageProgram *p)
             add_links(ctx, c, p, s, covers);
             insert_step(ctx, p, i, (StageStep){ .kind = STEP_CHAIN, .level = level, .strip = true,
                 .dtype = s->dtype, .bytes = s->bytes, .covers = (uint8_t)covers, .value = -1,
-                .load = link, .links = (uint8_t)(p->links - link), .index = -1, .arg = { -1, -1, -1, -1 } });
+                .load = link, .links = (uint8_t)(p->links - link), .index = -1,
+                .arg = { -1, -1, -1, -1 } });
             i += covers;
         }
     }
