@@ -105,13 +105,14 @@ static RationalStatus fold_mean(Ctx *ctx, void *out, const Rational *x, int64_t 
 /* (sum x^2 - (sum x)^2 / n) / (n - ddof): nothing cancels where nothing is rounded. */
 static RationalStatus fold_var(Ctx *ctx, void *out, const Rational *x, int64_t n, int64_t ddof)
 {
-    Rational sum, squares = rational_int(0), p;
+    Rational sum, squares = rational_int(0), p, free;
     RationalStatus s = fold_sum(ctx, &sum, x, n, 0);
     if (s == RATIONAL_OK) s = rational_dot(ctx, n, x, 1, x, 1, &squares);
     if (s == RATIONAL_OK) s = rational_mul(ctx, &p, sum, sum);
     if (s == RATIONAL_OK) s = rational_div(ctx, &p, p, rational_int(n));
     if (s == RATIONAL_OK) s = rational_sub(ctx, &p, squares, p);
-    return s == RATIONAL_OK ? rational_div(ctx, out, p, rational_int(n - ddof)) : s;
+    if (s == RATIONAL_OK) s = rational_sub(ctx, &free, rational_int(n), rational_int(ddof));
+    return s == RATIONAL_OK ? rational_div(ctx, out, p, free) : s;
 }
 
 /* Position of the least or greatest, the first of equals. */
@@ -172,6 +173,7 @@ Value op_exact_count(OpCall *c) { return fold_lanes(c, fold_count, DT_I64, 2, fa
 Value op_exact_var(OpCall *c)
 {
     int64_t ddof = arg_given(c, 2) ? arg_int(c, 2) : 0;
+    ddof = ddof < -INT64_MAX ? -INT64_MAX : ddof;
     return fold_lanes(c, fold_var, DT_RATIONAL, 3, true, ddof);
 }
 

@@ -343,7 +343,8 @@ Tensor *format_number(OpCall *c, int i)
 Value format_freedom(OpCall *c, int64_t n, int i, int64_t fallback)
 {
     double less = arg_given(c, i) ? arg_float(c, i) : (double)fallback;
-    if (!arg_given(c, i) || (c->args[i].tag != V_TENSOR && less == floor(less)))
+    bool whole = c->args[i].tag != V_TENSOR && less == floor(less) && fabs(less) < 0x1p53;
+    if (!arg_given(c, i) || whole)
         return v_int(n - (int64_t)less);
     return format_row(c, "subtract", 2, v_int(n), v_tensor_raw(format_number(c, i)));
 }

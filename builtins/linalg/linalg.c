@@ -121,6 +121,7 @@ Mat linalg_item(const Stack *s, int64_t index)
 {
     const int64_t *shape = tensor_shape(s->t), *strides = tensor_strides(s->t);
     int64_t at = 0;
+    poll_interrupt(s->call->in);
     for (int d = s->batch_rank - 1; d >= 0; d--) {
         at += index % shape[d] * strides[d];
         index /= shape[d];

@@ -453,10 +453,12 @@ static Out plain_out(OpCall *c, DType dt, int rank, const int64_t *shape)
 static void require_finite_rhs(Stack *a, const Rhs *r)
 {
     int64_t row, col;
-    for (int64_t i = 0; i < r->count; i++)
+    for (int64_t i = 0; i < r->count && a->m && r->cols; i++) {
+        poll_interrupt(a->call->in);
         if (!mat_finite(a->type, a->m, r->cols, linalg_rhs_item(r, a, i), &row, &col))
             arg_error(a->call, 1, ERR_VALUE, "%s must be finite, but its row %lld is not",
                       arg_text(a->call, 1), (long long)row);
+    }
 }
 
 /* rcond=, or what rounding alone can leave of a zero. */

@@ -128,7 +128,7 @@ Value op_run_rref(OpCall *c)
     bool is_complex = blas_is_complex(a.type);
     linalg_stack_retype(&a, is_complex ? DT_C128 : DT_F64);
     Out out = linalg_out(&a, a.dt, a.m, a.n, false);
-    for (int64_t i = 0; i < a.count; i++) {
+    for (int64_t i = 0; i < a.count && a.m && a.n; i++) {
         Mat item = linalg_item(&a, i), to = { linalg_block(&out, i), a.n, 1 };
         mat_copy(a.bytes, a.m, a.n, item, to);
         Echelon e = { c, a.m, a.n, is_complex ? 2 : 1, (double *)(void *)to.data,

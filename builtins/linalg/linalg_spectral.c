@@ -62,7 +62,7 @@ static Svd svd_run(Stack *a, bool full)
     linalg_require_finite(a);
     linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
     svd_init(&j, a, full ? 'A' : 'S');
-    for (int64_t i = 0; i < a->count; i++) {
+    for (int64_t i = 0; i < a->count && (k || full); i++) {
         if (k) {
             svd_one(&j, i, linalg_block(&r.s, i), linalg_block(&r.u, i), linalg_block(&r.vt, i));
         } else if (full) {
@@ -126,9 +126,9 @@ static char copy_hermitian(const Stack *a, int64_t index, void *to)
 static void require_hermitian(const Stack *a)
 {
     int64_t i = 0;
-    while (i < a->count && mat_is_hermitian(a->type, a->n, linalg_item(a, i)))
+    while (i < a->count && a->n && mat_is_hermitian(a->type, a->n, linalg_item(a, i)))
         i++;
-    if (i == a->count)
+    if (i == a->count || !a->n)
         return;
     char help[256];
     const char *name = arg_text(a->call, a->arg);
@@ -295,7 +295,7 @@ Value op_run_pinv(OpCall *c)
     BlasType real = blas_type(dtype_real(a.dt));
     Svd r = svd_run(&a, false);
     Out x = linalg_out(&a, a.dt, n, m, false);
-    for (int64_t i = 0; i < a.count; i++) {
+    for (int64_t i = 0; i < a.count && k; i++) {
         char *u = linalg_block(&r.u, i), *vt = linalg_block(&r.vt, i), *s = linalg_block(&r.s, i);
         int64_t rank = rank_of(real, s, k, rtol);
         mat_conjugate(a.type, u, m * k);

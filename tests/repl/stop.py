@@ -20,6 +20,7 @@ FOREVER = [
     "x = [i for i in 0:10^12]", "for i in 0:10^9 { try { throw \"x\" } catch e { } }", "x = svd(rand(3000, 3000))",
     "x = eig(rand(2000, 2000))", "x = rand(3000, 3000); x = eigh(x + x')", "x = solve(rand(6000, 6000), rand(6000))",
     "x = inv(rand(4000, 4000))", "x = rand(9000, 9000); y = x @ x", "x = sort(rand(3*10^8))",
+    "x = lu(zeros(65536, 536870912, 0, 1))",
     "x = rand(20000); y = x; for i in 0:10^9 { y = outer(x, x) }", "precision mp(5000) { x = inv(rand(200, 200)) }",
     "precision rational { x = inv(randint(1, 99, (200, 200))) }", "print([\"x\" for i in 0:10^9])",
     "for i in 0:10^9 { print(i) }", "w = rand(3000); x = sum[a,b,c] sin(w[a] * w[b] * w[c])",
