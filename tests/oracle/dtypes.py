@@ -91,6 +91,6 @@ def cast(dtype, x):
     if isinstance(v, (bool, int)):
         exact = float(v)
         return (exact, e) if store(dtype, exact) == exact and abs(v) < 256 else rounded(dtype, exact, e)
-    if e == 0 and math.isfinite(v) and store(dtype, v) != v:
+    if e == 0 and math.isfinite(v) and nearest(dtype, v) != v:
         return rounded(dtype, v, e)     # a scalar of a wider float, beside a tensor of this one
     return v, e         # wider floats hold what narrower ones do
