@@ -163,15 +163,31 @@ static bool range_contains(Value item, const Range *r)
     return inside && (item.i - r->start) % r->step == 0;
 }
 
+static bool is_true(Value x) { return x.tag == V_BOOL && x.i; }
+
 static bool tensor_contains(OpCall *c, Value item, Value container)
 {
     Interp *in = c->in;
     Value hits = op_root(c, op_binary(in, op_operator(in, TK_EQ), container, item, 0));
     Value any = op_apply(in, op_named(in, "any"), &hits, 1, 0, NULL, NULL, 0);
-    return any.tag == V_BOOL && any.i;
+    return is_true(any);
 }
 
-/* What `in` asks; contains(x, y) is the same by name. */
+static bool is_interval(Value x)
+{
+    return x.tag == V_TENSOR && x.tensor->dtype == DT_INTERVAL;
+}
+
+/* Is all of the first in the second, a single interval? */
+static bool interval_contains(OpCall *c, Value item, Value container)
+{
+    Value both[2] = { container, item };
+    Value holds = op_root(c, op_apply(c->in, op_named(c->in, "contains"), both, 2, 0, NULL, NULL,
+                                      0));
+    return is_true(op_apply(c->in, op_named(c->in, "all"), &holds, 1, 0, NULL, NULL, 0));
+}
+
+/* What `in` asks; member(x, y) is the same by name. */
 static bool is_member(OpCall *c)
 {
     Value item = c->args[0], in = c->args[1];
@@ -182,6 +198,8 @@ static bool is_member(OpCall *c)
         return tuple_contains(c, item, in.tuple);
     if (in.tag == V_RANGE && (v_immediate(item) || !v_is_numeric(item)))
         return range_contains(item, in.range);
+    if (is_interval(in) && in.tensor->rank == 0 && v_is_numeric(item))
+        return interval_contains(c, item, in);
     if ((in.tag == V_TENSOR || in.tag == V_RANGE) && v_is_numeric(item))
         return tensor_contains(c, item, in);
     bool holds = in.tag == V_STRING;
@@ -192,7 +210,7 @@ static bool is_member(OpCall *c)
     err_throw(e);
 }
 
-Value op_run_contains(OpCall *c)
+Value op_run_member(OpCall *c)
 {
     return texts_in_texts(c) ? texts_members(c, true) : v_bool(is_member(c));
 }

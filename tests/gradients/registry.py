@@ -86,7 +86,7 @@ DISCRETE = {name: (f"{name}(x, 0.5)", X) for name in
 DISCRETE.update({name: (f"{name}(x)", X) for name in
                  "isnan isinf isfinite argmin argmax argsort any all count".split()})
 DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0.0, 1, 2], x)", X),
-                rank=("rank(x)", M), contains=("contains(0.75, x)", X), not_contains=("not_contains(0.75, x)", X))
+                rank=("rank(x)", M), member=("member(0.75, x)", X), contains=("contains(0.75, x)", X), not_contains=("not_contains(0.75, x)", X))
 
 # reason → rows
 CONSTANT = {

@@ -32,21 +32,22 @@ syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp e
 syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter find flags flatten
 syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
 syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hess hessian hist
-syn keyword ricciBuiltin histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
-syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron lazy_stats
-syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
-syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
-syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
-syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal notices
-syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
-syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
-syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
-syn keyword ricciBuiltin startswith std steps string strip subtract sum svd svdvals take tan tanh
-syn keyword ricciBuiltin tempdir tile time to trace transpose tril triu trunc type ulp unique unpin
-syn keyword ricciBuiltin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp intersect
+syn keyword ricciBuiltin inv invert irfft isclose isfinite isinf isnan jacobian join jvp keys kron
+syn keyword ricciBuiltin lazy_stats ldl len less less_equal lgamma like lines linspace load log
+syn keyword ricciBuiltin log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu map matmul
+syn keyword ricciBuiltin matpow max maximum mean median member memory meshgrid mid min minimum mod
+syn keyword ricciBuiltin multiply nansum ndim negative nextafter nonzero norm not_contains
+syn keyword ricciBuiltin not_equal notices numerator offsetof ones orth outer pad panels pin pinv
+syn keyword ricciBuiltin plot positive power print prod ptr qr quantile radius rand randint randn
+syn keyword ricciBuiltin rank read real realmax realmin reduce relu relu6 repeat replace repr
+syn keyword ricciBuiltin reshape rfft rfftfreq rint roll round rref rstrip save scatter schur
+syn keyword ricciBuiltin searchsorted seed shape shl shr shuffle sigmoid sign silu simulate sin
+syn keyword ricciBuiltin sinh size sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm
+syn keyword ricciBuiltin squeeze stack startswith std steps string strip subtract sum svd svdvals
+syn keyword ricciBuiltin take tan tanh tempdir tile time to trace transpose tril triu trunc type
+syn keyword ricciBuiltin ulp unique unpin upper value_and_grad var vjp warn where width write xor
+syn keyword ricciBuiltin zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
