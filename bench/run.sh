@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [attention] [lazy] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation; `peers` installs what is missing of them.
@@ -53,38 +53,42 @@ against_numpy() {   # NAME [DIR]
 bench_tensor() { against_numpy tensor; }
 bench_everyday() { against_numpy everyday; }
 bench_signals() { against_numpy signals; }
-bench_attention() {     # against torch, which `peers` installs: on one thread, then on all that there are
-    local python=build/venv/bin/python3 threads
+bench_attention() { against_torch attention; }
+bench_quant() { against_torch quant; }
+against_torch() {       # NAME: which `peers` installs, on one thread, then on all that there are
+    local python=build/venv/bin/python3 threads name=$1
     for threads in 1 $(nproc); do
         for round in 1 2; do
-            RICCI_THREADS=$threads "$RICCI" bench/attention/attention.ric >"$work/attention.ricci.$round"
+            RICCI_THREADS=$threads "$RICCI" "bench/$name/$name.ric" >"$work/$name.ricci.$round"
             "$python" -c 'import torch' 2>/dev/null &&
-                "$python" bench/attention/attention_peer.py "$threads" >"$work/attention.torch.$round"
+                "$python" "bench/$name/${name}_peer.py" "$threads" >"$work/$name.torch.$round"
         done
         printf '%-24s %12s %12s %8s   (best of two runs of medians)\n' "threads: $threads" ricci torch /torch
-        touch "$work"/attention.torch.1
+        touch "$work/$name".torch.1
         awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
              FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next } { low(t, $1, $2) }
              END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-24s %10.3fms %10.3fms %8.2f\n", k, r[k] * 1e3, t[k] * 1e3, r[k] ? t[k] / r[k] : 0 } }' \
-            "$work"/attention.ricci.* "$work"/attention.torch.*
+            "$work/$name".ricci.* "$work/$name".torch.*
     done
 }
-bench_gradients() {     # against torch and compiled JAX, which `peers` installs
-    local python=build/venv/bin/python3 peer
+bench_gradients() { against_torch_and_jax gradients; }
+bench_training() { against_torch_and_jax training; }
+against_torch_and_jax() {       # NAME: both from `peers`, JAX compiled
+    local python=build/venv/bin/python3 peer name=$1
     for round in 1 2; do
-        "$RICCI" bench/gradients/gradients.ric >"$work/gradients.ricci.$round"
+        "$RICCI" "bench/$name/$name.ric" >"$work/$name.ricci.$round"
         for peer in torch jax; do
             "$python" -c "import $peer" 2>/dev/null &&
-                "$python" bench/gradients/gradients_peer.py $peer >"$work/gradients.$peer.$round"
+                "$python" "bench/$name/${name}_peer.py" $peer >"$work/$name.$peer.$round"
         done
     done
-    printf '%-16s %12s %12s %12s %8s %8s   (best of two runs of medians)\n' gradients ricci torch jax /torch /jax
-    touch "$work"/gradients.{torch,jax}.1
+    printf '%-16s %12s %12s %12s %8s %8s   (best of two runs of medians)\n' "$name" ricci torch jax /torch /jax
+    touch "$work/$name".{torch,jax}.1
     awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
          FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next }
          FILENAME ~ /torch/ { low(t, $1, $2); next } { low(j, $1, $2) }
          END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-16s %10.4fms %10.4fms %10.4fms %8.2f %8.2f\n", k, r[k] * 1e3, t[k] * 1e3, j[k] * 1e3, t[k] / r[k], j[k] / r[k] } }' \
-        "$work"/gradients.ricci.* "$work"/gradients.torch.* "$work"/gradients.jax.*
+        "$work/$name".ricci.* "$work/$name".torch.* "$work/$name".jax.*
 }
 bench_lazy() {          # lazy blocks, against what `peers` installs: on one thread, then on all that there are
     local python=build/venv/bin/python3 threads peer

@@ -62,6 +62,9 @@ static const Op rows[] = {
 #define SECTION "graphs"
 #include "builtins/graphs/graphs.def"
 #undef SECTION
+#define SECTION "quantisation"
+#include "builtins/quant/quant.def"
+#undef SECTION
 #define SECTION "signals"
 #include "builtins/signals/signals.def"
 #undef SECTION

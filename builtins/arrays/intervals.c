@@ -1,7 +1,7 @@
 /* What an interval is made of: its ends, its middle, its radius and its width, each rounded so that
  * what is made of them encloses it; and intervals as sets of numbers. A number is the interval of
  * that number alone. lower and upper of a text are its letters' (builtins/strings). */
-#include "builtins/rows/rows.h"
+#include "builtins/arrays/intervals.h"
 #include "builtins/strings/text.h"
 
 #include "interp/op/elementwise.h"
@@ -155,7 +155,7 @@ static _Noreturn void nothing_common(OpCall *c, const Sets *s, int64_t k)
     Interval x = s->of[0][k], y = s->of[1][k];
     index_text(where, sizeof where, s, k);
     snprintf(help, sizeof help, "hull(%s, %s) holds both", arg_text(c, 0), arg_text(c, 1));
-    arg_error_help(c, 1, ERR_VALUE, help,
+    arg_error_help(c, 1, ERR_NUMERIC, help,
                    "%s%s%s%s and %s have no number in common: [%.17g, %.17g] and [%.17g, %.17g]",
                    s->rank ? "elements " : "", where, s->rank ? " of " : "", arg_text(c, 0),
                    arg_text(c, 1), x.lo, x.hi, y.lo, y.hi);
@@ -175,6 +175,19 @@ Value op_run_intersect(OpCall *c)
         ((Interval *)(void *)out->data)[k] = both;
     }
     return op_result(c, out);
+}
+
+bool intervals_hold(OpCall *c)
+{
+    Sets s = sets_of(c);
+    const Tensor *x = arg_tensor(c, 1);
+    if (s.rank != x->rank || memcmp(s.shape, tensor_shape(x), (size_t)s.rank * sizeof *s.shape))
+        arg_error(c, 0, ERR_SHAPE, "%s does not broadcast to the intervals %s", arg_text(c, 0),
+                  arg_text(c, 1));
+    for (int64_t k = 0; k < s.size; k++)
+        if (!(s.of[1][k].lo <= s.of[0][k].lo && s.of[0][k].hi <= s.of[1][k].hi))
+            return false;
+    return true;
 }
 
 /* `in` by another name, where x is no interval.

@@ -5,6 +5,7 @@
 #include "builtins/linalg/matmul.h"
 #include "builtins/exact/rational.h"
 #include "core/memory/pool.h"
+#include "kernels/eight/eight.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -236,16 +237,23 @@ static Tensor *job_float(Job *j, DType dt, bool a_row)
     return tensor_retain(out);
 }
 
+/* Where product i of a stack lies in both operands and the result, in elements. */
+static void item_steps(const Job *j, int64_t i, int64_t at[3])
+{
+    at[0] = at[1] = at[2] = 0;
+    for (int d = j->batch.rank - 1; d >= 0; d--) {
+        int64_t p = i % j->batch.extent[d];
+        i /= j->batch.extent[d];
+        at[0] += p * j->batch.a[d], at[1] += p * j->batch.b[d], at[2] += p * j->batch.c[d];
+    }
+}
+
 static void int_batch(Job *j, Tensor *out)
 {
     Ctx *ctx = &j->c->in->ctx;
     for (int64_t i = 0; i < j->batch.count && !*ctx->interrupt; i++) {
-        int64_t at[3] = { 0 }, index = i;
-        for (int d = j->batch.rank - 1; d >= 0; d--) {
-            int64_t p = index % j->batch.extent[d];
-            index /= j->batch.extent[d];
-            at[0] += p * j->batch.a[d], at[1] += p * j->batch.b[d], at[2] += p * j->batch.c[d];
-        }
+        int64_t at[3];
+        item_steps(j, i, at);
         gemm_i64(ctx, j->m, j->n, j->k, (Mat){ j->a.t->data + at[0] * 8, j->a.rs, j->a.cs },
                  (Mat){ j->b.t->data + at[1] * 8, j->b.rs, j->b.cs },
                  (Mat){ out->data + at[2] * 8, j->n, 1 });
@@ -261,6 +269,36 @@ static bool exact_in_f64(Job *j)
     double a = (double)gemm_i64_magnitude((const int64_t *)j->a.t->data, j->a.t->size);
     double b = (double)gemm_i64_magnitude((const int64_t *)j->b.t->data, j->b.t->size);
     return a * b * (double)j->k <= 0x1p53;
+}
+
+/* Operands of 8 bits, large enough that packing them pays: exact at the speed of bytes. NULL: they
+ * are none. */
+static Tensor *job_eight(Job *j, bool a_row)
+{
+    Ctx *ctx = &j->c->in->ctx;
+    DType a = (DType)j->a.t->dtype, b = (DType)j->b.t->dtype;
+    if ((a != DT_I8 && a != DT_U8) || (b != DT_I8 && b != DT_U8))
+        return NULL;
+    side_layout(&j->a, a_row);
+    side_layout(&j->b, false);
+    job_layout(j, true);
+    if (!eight_pays(j->m, j->n, j->k))
+        return NULL;
+    int64_t bytes = (int64_t)eight_bytes(j->m, j->n, j->k);
+    Tensor *out = op_keep(j->c, tensor_new(ctx, DT_I64, j->rank, j->shape));
+    Tensor *memory = op_keep(j->c, tensor_new(ctx, DT_U8, 1, &bytes));
+    if (heard_on(j->c->in))
+        explain_routine(j->c->in, eight_routine(), NULL, "%s, exact in 32 and 64 bits",
+                        eight_routine());
+    for (int64_t i = 0; i < j->batch.count && !*ctx->interrupt; i++) {
+        int64_t at[3];
+        item_steps(j, i, at);
+        eight_product(ctx, j->m, j->n, j->k,
+                      (EightMat){ j->a.t->data + at[0], j->a.rs, j->a.cs, a == DT_I8 },
+                      (EightMat){ j->b.t->data + at[1], j->b.rs, j->b.cs, b == DT_I8 },
+                      (int64_t *)(void *)out->data + at[2], memory->data);
+    }
+    return tensor_retain(out);
 }
 
 static Tensor *job_int(Job *j, bool a_row)
@@ -318,6 +356,14 @@ Value op_run_matmul(OpCall *c)
     DType dt = product_dtype(j.a.t->dtype, j.b.t->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     bool a_row = j.a.drop || j.a.t->rank > 1, covector = j.a.covector && !j.b.drop;
+    Tensor *eight = dt == DT_I64 ? job_eight(&j, a_row) : NULL;
+    if (eight) {
+        op_keep(c, eight);
+        poll_interrupt(in);
+        if (covector)
+            eight->flags |= TENSOR_COVECTOR;
+        return v_tensor(&in->ctx, tensor_retain(eight));
+    }
     side_prepare(c, &j.a, contract_stores((DType)j.a.t->dtype, compute) ? (DType)j.a.t->dtype
                                                                         : compute, a_row);
     side_prepare(c, &j.b, contract_stores((DType)j.b.t->dtype, compute) ? (DType)j.b.t->dtype

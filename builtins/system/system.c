@@ -6,7 +6,9 @@
 
 #include "core/base/error.h"
 #include "core/base/limit.h"
+#include "interp/output/cells.h"
 #include "interp/output/output.h"
+#include "interp/output/report.h"
 #include "interp/show/show.h"
 #include "kernels/device/device.h"
 #include <errno.h>
@@ -125,6 +127,25 @@ Value op_run_exit(OpCall *c)
 Value op_run_warn(OpCall *c)
 {
     notice(c->in, "%s", arg_str(c, 0)->text);
+    return v_none();
+}
+
+/* What comes next to the terminal is written over the line, unless it stays. */
+static void put_progress(Interp *in, Buf *out, void *call)
+{
+    (void)in;
+    const Str *message = arg_str(call, 0);
+    cells_put(out, message->text, message->len, report_width() - 1, 0);
+    buf_puts(out, arg_bool(call, 1, false) ? "\033[K\n" : "\033[K\r");
+}
+
+Value op_run_progress(OpCall *c)
+{
+    Interp *in = c->in;
+    arg_str(c, 0);
+    arg_bool(c, 1, false);
+    if (report_width() > 0 && !in->no_notices && !in->out_mute)
+        err_put(in, op_root(c, text_build(in, put_progress, c)).str->text);
     return v_none();
 }
 

@@ -1,5 +1,6 @@
 /* Collections: tuples, strings, ranges and tensors walked item by item, and the functions
  * that take functions. */
+#include "builtins/arrays/intervals.h"
 #include "builtins/rows/texts.h"
 #include "builtins/strings/text.h"
 #include "interp/index/index.h"
@@ -163,28 +164,12 @@ static bool range_contains(Value item, const Range *r)
     return inside && (item.i - r->start) % r->step == 0;
 }
 
-static bool is_true(Value x) { return x.tag == V_BOOL && x.i; }
-
 static bool tensor_contains(OpCall *c, Value item, Value container)
 {
     Interp *in = c->in;
     Value hits = op_root(c, op_binary(in, op_operator(in, TK_EQ), container, item, 0));
     Value any = op_apply(in, op_named(in, "any"), &hits, 1, 0, NULL, NULL, 0);
-    return is_true(any);
-}
-
-static bool is_interval(Value x)
-{
-    return x.tag == V_TENSOR && x.tensor->dtype == DT_INTERVAL;
-}
-
-/* Is all of the first in the second, a single interval? */
-static bool interval_contains(OpCall *c, Value item, Value container)
-{
-    Value both[2] = { container, item };
-    Value holds = op_root(c, op_apply(c->in, op_named(c->in, "contains"), both, 2, 0, NULL, NULL,
-                                      0));
-    return is_true(op_apply(c->in, op_named(c->in, "all"), &holds, 1, 0, NULL, NULL, 0));
+    return any.tag == V_BOOL && any.i;
 }
 
 /* What `in` asks; member(x, y) is the same by name. */
@@ -198,8 +183,8 @@ static bool is_member(OpCall *c)
         return tuple_contains(c, item, in.tuple);
     if (in.tag == V_RANGE && (v_immediate(item) || !v_is_numeric(item)))
         return range_contains(item, in.range);
-    if (is_interval(in) && in.tensor->rank == 0 && v_is_numeric(item))
-        return interval_contains(c, item, in);
+    if (in.tag == V_TENSOR && in.tensor->dtype == DT_INTERVAL && v_is_numeric(item))
+        return intervals_hold(c);
     if ((in.tag == V_TENSOR || in.tag == V_RANGE) && v_is_numeric(item))
         return tensor_contains(c, item, in);
     bool holds = in.tag == V_STRING;

@@ -120,11 +120,16 @@ void out_write(Interp *in, const char *text, size_t n)
         out_check(in, flush(in));
 }
 
+void err_put(Interp *in, const char *text)
+{
+    out_flush(in);
+    write_all(in, STDERR_FILENO, text, strlen(text));
+}
+
 void err_write(Interp *in, const char *text)
 {
     size_t n = strlen(text);
-    out_flush(in);
-    write_all(in, STDERR_FILENO, text, n);
+    err_put(in, text);
     if (n == 0 || text[n - 1] != '\n')
         write_all(in, STDERR_FILENO, "\n", 1);
 }

@@ -39,7 +39,8 @@ const char *seconds_text(char *out, size_t cap, double seconds);
 
 void out_write(Interp *, const char *text, size_t n);
 void out_flush(Interp *);
-/* A line on stderr, after flushing stdout. `notice` texts are printed once per place. */
+/* Text, and a line, on stderr, after flushing stdout. `notice` texts are printed once per place. */
+void err_put(Interp *, const char *text);
 void err_write(Interp *, const char *text);
 void notice(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -69,10 +69,16 @@ static const char *unit_end(const char *at, const char *end, TokenKind *kind)
     return NULL;
 }
 
-/* Bytes follow a number: how many a run takes differs as kB do, which have a point. */
+/* Bytes follow a number: how many a run takes differs, and 59 kB stands beside 58.9 kB. */
 static bool of_bytes(const char *at, const char *end)
 {
-    return starts(at, end, " B") && (at + 2 == end || !(is_name(at[2]) || at[2] == '/'));
+    static const char *const units[] = { " B", " kB", " MB", " GB" };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const char *after = at + strlen(units[i]);
+        if (starts(at, end, units[i]) && (after == end || !(is_name(*after) || *after == '/')))
+            return true;
+    }
+    return false;
 }
 
 /* A line of a table, of any length: `─────`. */

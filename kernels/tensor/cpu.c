@@ -1,6 +1,9 @@
 /* The level of this process (cpu.h): asked of the processor and of RICCI_ISA once. */
 #include "kernels/tensor/cpu.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +74,25 @@ bool cpu_has_bf16(void)
 {
 #if defined(__x86_64__) && !defined(RICCI_HOSTILE)
     return cpu_isa() == ISA_AVX512 && __builtin_cpu_supports("avx512bf16");
+#else
+    return false;
+#endif
+}
+
+bool cpu_has_vnni(void)
+{
+#if defined(__x86_64__) && !defined(RICCI_HOSTILE)
+    return cpu_isa() == ISA_AVX512 && __builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+bool cpu_has_avxvnni(void)
+{
+#if defined(__x86_64__) && !defined(RICCI_HOSTILE)
+    unsigned a, b, c, d;
+    return cpu_isa() >= ISA_AVX2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
 #else
     return false;
 #endif

@@ -19,6 +19,9 @@ const char *cpu_isa_name(CpuIsa isa);
 
 /* Whether AVX512-BF16 is there and the level is AVX-512. */
 bool cpu_has_bf16(void);
+/* Products of bytes: AVX512-VNNI at the level AVX-512, AVX-VNNI from AVX2 on. */
+bool cpu_has_vnni(void);
+bool cpu_has_avxvnni(void);
 
 /* What RICCI_ISA says where that is no level, so that it changes nothing; else NULL. The program
  * refuses to start then, libricci goes on. */

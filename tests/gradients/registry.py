@@ -99,7 +99,7 @@ CONSTANT = {
     "text": "repr string format bits join replace strip lstrip rstrip find startswith endswith",
     "files": "load save read lines write",
     "pictures": "plot scatter bar hist heat spy contour panels",
-    "the program and the machine": "time args env tempdir exit warn notices help devices simulate memory lazy_stats",
+    "the program and the machine": "time args env tempdir exit warn progress notices help measure devices simulate memory lazy_stats",
     "C, which numbers reach through ptr": "cstring errno sizeof offsetof pin unpin",
 }
 

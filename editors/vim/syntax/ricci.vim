@@ -23,31 +23,31 @@ syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
 syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
 syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh attention attention_back
-syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to cast cbrt ceil
-syn keyword ricciBuiltin checkpoint choice chol clamp complex concat cond conj contains contour
-syn keyword ricciBuiltin conv conv2 corrcoef cos cosh count cov cross cstring ctranspose cumprod
-syn keyword ricciBuiltin cumsum custom_rule denominator det detach device devices diag diff digits
-syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path endswith
-syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp expand expm expm1
-syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter find flags flatten
-syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
-syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hess hessian hist
-syn keyword ricciBuiltin histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp intersect
-syn keyword ricciBuiltin inv invert irfft isclose isfinite isinf isnan jacobian join jvp keys kron
-syn keyword ricciBuiltin lazy_stats ldl len less less_equal lgamma like lines linspace load log
-syn keyword ricciBuiltin log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu map matmul
-syn keyword ricciBuiltin matpow max maximum mean median member memory meshgrid mid min minimum mod
-syn keyword ricciBuiltin multiply nansum ndim negative nextafter nonzero norm not_contains
-syn keyword ricciBuiltin not_equal notices numerator offsetof ones orth outer pad panels pin pinv
-syn keyword ricciBuiltin plot positive power print prod ptr qr quantile radius rand randint randn
-syn keyword ricciBuiltin rank read real realmax realmin reduce relu relu6 repeat replace repr
-syn keyword ricciBuiltin reshape rfft rfftfreq rint roll round rref rstrip save scatter schur
-syn keyword ricciBuiltin searchsorted seed shape shl shr shuffle sigmoid sign silu simulate sin
-syn keyword ricciBuiltin sinh size sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm
-syn keyword ricciBuiltin squeeze stack startswith std steps string strip subtract sum svd svdvals
-syn keyword ricciBuiltin take tan tanh tempdir tile time to trace transpose tril triu trunc type
-syn keyword ricciBuiltin ulp unique unpin upper value_and_grad var vjp warn where width write xor
-syn keyword ricciBuiltin zeros zip
+syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to calibrate cast
+syn keyword ricciBuiltin cbrt ceil checkpoint choice chol clamp complex concat cond conj contains
+syn keyword ricciBuiltin contour conv conv2 corrcoef cos cosh count cov cross cstring ctranspose
+syn keyword ricciBuiltin cumprod cumsum custom_rule denominator dequantize det detach device
+syn keyword ricciBuiltin devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh einsum
+syn keyword ricciBuiltin einsum_path endswith enumerate env eps equal erf erfc errno exact exit exp
+syn keyword ricciBuiltin expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift filter find
+syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full gamma gelu grad
+syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
+syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp
+syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
+syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
+syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
+syn keyword ricciBuiltin map matmul matpow max maximum mean measure median member memory meshgrid
+syn keyword ricciBuiltin mid min minimum mod multiply nansum ndim negative nextafter nonzero norm
+syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones orth outer pad
+syn keyword ricciBuiltin panels pin pinv plot positive power print prod progress ptr qr quantile
+syn keyword ricciBuiltin quantize radius rand randint randn rank read real realmax realmin reduce
+syn keyword ricciBuiltin relu relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
+syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
+syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
+syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
+syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
+syn keyword ricciBuiltin vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

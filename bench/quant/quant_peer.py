@@ -1,0 +1,16 @@
+"""The twin of quant.ric: _int_mm of PyTorch, i8 to i32, and its f32 product. quant_peer.py THREADS"""
+import sys
+
+import torch
+
+sys.path.insert(1, "bench")
+from timing import median_of
+
+torch.set_num_threads(int(sys.argv[1]))
+torch.manual_seed(1)
+for n in (128, 256, 512, 1024, 2048):
+    a, b = (torch.randint(-127, 128, (n, n), dtype=torch.int8) for _ in range(2))
+    x, y = a.float(), b.float()
+    repeats = 51 if n < 1024 else 9
+    print(f"i8-{n} {median_of(lambda: torch._int_mm(a, b), repeats):.9f}", flush=True)
+    print(f"f32-{n} {median_of(lambda: x @ y, repeats):.9f}", flush=True)
