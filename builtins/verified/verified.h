@@ -28,7 +28,8 @@ double verified_root(double x);
 typedef struct PairSum { double hi, lo, size; int64_t terms; } PairSum;
 void pair_add(PairSum *, double x, double y);           /* x y more */
 double pair_value(const PairSum *, double *error);
-/* Bounds of norms of a matrix of magnitudes. */
+bool verified_finite(const double *, int64_t n);        /* all of them */
+/* Bounds of norms of a matrix of magnitudes: infinite where one of them is no number. */
 double verified_norm2(const double *size, int64_t rows, int64_t cols);
 double verified_length(const double *size, int64_t n);  /* of a vector */
 /* An upper bound of ||W W' - 1||_2 of the vectors that are W's rows. 1 or more, or nan: useless. */

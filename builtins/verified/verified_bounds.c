@@ -81,13 +81,23 @@ double pair_value(const PairSum *s, double *error)
 
 /* ---- norms ---- */
 
+bool verified_finite(const double *x, int64_t n)
+{
+    bool finite = true;
+    for (int64_t i = 0; i < n; i++)
+        finite &= isfinite(x[i]) != 0;
+    return finite;
+}
+
 double verified_length(const double *size, int64_t n)
 {
     double most = 0, sum = 0;
+    if (!verified_finite(size, n))          /* fmax would pass over a nan */
+        return INFINITY;
     for (int64_t i = 0; i < n; i++)
         most = fmax(most, size[i]);
-    if (!(most > 0) || !isfinite(most))
-        return most;
+    if (most == 0)
+        return 0;
     int exponent;
     frexp(most, &exponent);
     for (int64_t i = 0; i < n; i++) {
@@ -102,6 +112,8 @@ double verified_length(const double *size, int64_t n)
 double verified_norm2(const double *size, int64_t rows, int64_t cols)
 {
     double row = 0, column = 0;
+    if (!verified_finite(size, rows * cols))
+        return INFINITY;
     for (int64_t i = 0; i < rows; i++) {
         double sum = 0;
         for (int64_t j = 0; j < cols; j++)

@@ -18,6 +18,7 @@
 
 static const double UNIT = 0x1p-53;
 enum { TRIES = 15, REFINED = 2, TIGHTENED = 4 };
+static const double MUCH = 5e7;              /* terms of a residual: it is computed once only */
 
 typedef struct Job {
     OpCall *c;
@@ -45,14 +46,6 @@ static void product_above(const Job *j, double *out, double *x, double *y, int64
         out[i] = verified_above(out[i], j->n);
 }
 
-static bool finite_all(const double *x, int64_t n)
-{
-    bool finite = true;
-    for (int64_t i = 0; i < n; i++)
-        finite &= isfinite(x[i]);
-    return finite;
-}
-
 static bool approximate_inverse(Job *j)
 {
     int64_t n = j->n;
@@ -71,7 +64,7 @@ static bool approximate_inverse(Job *j)
     poll_interrupt(j->c->in);
     for (int64_t i = 0; i < n * n; i++)
         j->sizes[i] = fabs(j->R[i]);
-    return info == 0 && finite_all(j->R, n * n);
+    return info == 0 && verified_finite(j->R, n * n);
 }
 
 /* r and what is loose about it. */
@@ -154,7 +147,7 @@ static bool contract(const Job *j, double *C, const double *Z, const double *wid
             tighten(j, C, most, y, next);
             return true;
         }
-        if (!finite_all(y, size))
+        if (!verified_finite(y, size))
             return false;
     }
     return false;
@@ -175,7 +168,8 @@ bool verified_solve(OpCall *c, const Spread *A, const Spread *B, Interval *out)
     if (!approximate_inverse(&j))
         return false;
     product(&j, j.X, j.R, B->mid, cols);
-    for (int again = 0; again < REFINED; again++) {
+    int refined = (double)n * (double)size > MUCH ? 0 : REFINED;
+    for (int again = 0; again < refined; again++) {
         residual(&j);
         product(&j, Z, j.R, j.r, cols);
         for (int64_t i = 0; i < size; i++)
@@ -183,7 +177,7 @@ bool verified_solve(OpCall *c, const Spread *A, const Spread *B, Interval *out)
     }
     residual(&j);
     correction(&j, Z, wide);
-    if (!finite_all(Z, size) || !finite_all(wide, size) ||
+    if (!verified_finite(Z, size) || !verified_finite(wide, size) ||
         !contract(&j, contraction(&j), Z, wide, y, next))
         return false;
     for (int64_t i = 0; i < size; i++) {

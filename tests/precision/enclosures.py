@@ -6,7 +6,7 @@ A - x 1 (Sylvester), which decides exactly on which side of x they are; vectors 
 
     enclosures.py [--cases N] [--seed S] [--ricci PATH]
 
-Matrices are dense, Hilbert's, Vandermonde's, of small whole numbers, graded and nearly singular ones;
+Matrices are dense, Hilbert's, Vandermonde's, of small whole numbers, graded, nearly singular, huge and tiny ones;
 points, and intervals of which corners and inner points are tried. What cannot be verified has to say so,
 and of dense points of such orders it may not. Ends with `N passed, N failed`."""
 import argparse
@@ -84,7 +84,8 @@ def value_inside(A, i, lo, hi):
 
 def vector_of(A, i, lo, hi):
     """The i-th unit eigenvector to 50 digits or so: bisection, then Rayleigh quotients, which have to stay."""
-    near = lambda x: Fraction(round(x * 10**70), 10**70)
+    near, most = lambda x: Fraction(round(x * 10**70), 10**70), max(abs(a) for row in A for a in row) or 1
+    A, lo, hi = [[a / most for a in row] for row in A], lo / most, hi / most
     for _ in range(60):
         if hi - lo < Fraction(1, 10**12) * max(abs(lo), abs(hi)):
             break
@@ -112,7 +113,7 @@ def vector_of(A, i, lo, hi):
 
 # ---- cases ----
 def matrix(rng, m, n):
-    kind = rng.choice(("dense", "dense", "dense", "whole", "hilbert", "vander", "graded", "near"))
+    kind = rng.choice(("dense", "dense", "dense", "whole", "hilbert", "vander", "graded", "near", "scaled"))
     if kind == "hilbert":
         return kind, [[1 / (i + j + 1) for j in range(n)] for i in range(m)]
     if kind == "vander":
@@ -123,6 +124,9 @@ def matrix(rng, m, n):
     A = [[rng.uniform(-1, 1) for _ in range(n)] for _ in range(m)]
     if kind == "graded":
         A = [[x * 10.0 ** (-2 * i - j) for j, x in enumerate(row)] for i, row in enumerate(A)]
+    if kind == "scaled":                    # where products vanish and overflow
+        A = [[x * 2.0 ** rng.choice((-1060, -530, -500, 400, 1000)) for x in row] for row in A] if rng.random() < 0.3 else \
+            [[x * scale for x in row] for row in A] if (scale := 2.0 ** rng.choice((-1060, -530, -500, 500, 1000))) else A
     if kind == "near" and m > 1:
         A[-1] = [x + 10.0 ** rng.randint(-17, -3) * rng.uniform(-1, 1) for x in A[0]]
     return kind, A
