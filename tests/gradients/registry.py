@@ -68,6 +68,7 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 WITHOUT = {
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),
     "choice": ("choice(x, 2)", X), "digits": ("digits(x, 0.5)", X), "numerator": ("numerator(x)", "rational(3) / 4"),
+    "intersect": ("intersect(x, x)", X),
     "denominator": ("denominator(x)", "rational(3) / 4"), "ptr": ("ptr(x)", X), "as_tensor": ("as_tensor(ptr(x))", X),
 }
 ON_VECTORS = set("shuffle ulp mid radius width lower upper".split())
