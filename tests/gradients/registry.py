@@ -67,6 +67,8 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 # rows with .no_gradient → (function of x, x, a scope)
 WITHOUT = {
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),
+    "quantize": ("quantize(x, i8)", X), "hull": ("hull(x, 2.0)", X),
+    "intersect": ("intersect(x, x)", X), "dequantize": ("dequantize((q=i8([1, 2]), scale=x, zero=0, axis=none))", "1.75"),
     "choice": ("choice(x, 2)", X), "digits": ("digits(x, 0.5)", X), "numerator": ("numerator(x)", "rational(3) / 4"),
     "intersect": ("intersect(x, x)", X),
     "denominator": ("denominator(x)", "rational(3) / 4"), "ptr": ("ptr(x)", X), "as_tensor": ("as_tensor(ptr(x))", X),
