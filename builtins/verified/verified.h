@@ -24,10 +24,13 @@ double verified_above(double x, int64_t n);
 double verified_below(double x, int64_t n);
 /* A bound of |sqrt| of such a bound. */
 double verified_root(double x);
-/* x[0] y[0] + … in pairs of doubles; *error is a bound of |hi + lo - the exact sum|. */
-typedef struct PairSum { double hi, lo, size; int64_t terms; } PairSum;
-void pair_add(PairSum *, double x, double y);           /* x y more */
-double pair_value(const PairSum *, double *error);
+/* n sums of products at once, each in a pair of doubles: sum k is a x[k] of every call. *error is
+ * a bound of |value - the exact sum|. */
+typedef struct PairSums { double *hi, *lo, *size; int64_t n, terms; } PairSums;
+PairSums pairs_room(OpCall *, int64_t n);
+void pairs_clear(PairSums *);
+void pairs_add(PairSums *, double a, const double *x);
+void pairs_value(const PairSums *, double *value, double *error);
 bool verified_finite(const double *, int64_t n);        /* all of them */
 /* Bounds of norms of a matrix of magnitudes: infinite where one of them is no number. */
 double verified_norm2(const double *size, int64_t rows, int64_t cols);

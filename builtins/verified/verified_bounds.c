@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static const double UNIT = 0x1p-53, TINY = 0x1p-1074;
 
@@ -57,26 +58,55 @@ Spread verified_transposed(OpCall *c, const Spread *A)
 
 /* ---- sums of products in pairs ---- */
 
-/* The product and the sum in two parts each, exactly (but for underflow); what is small is added
- * up in `lo` (Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26
- * (2005), algorithm 5.3). */
-void pair_add(PairSum *s, double x, double y)
+PairSums pairs_room(OpCall *c, int64_t n)
 {
-    double p = x * y, e = fma(x, y, -p), t = s->hi + p, z = t - s->hi;
-    s->lo += ((s->hi - (t - z)) + (p - z)) + e;
-    s->hi = t;
-    s->size += fabs(p);
+    return (PairSums){ verified_room(c, n), verified_room(c, n), verified_room(c, n), n, 0 };
+}
+
+void pairs_clear(PairSums *s)
+{
+    size_t bytes = (size_t)s->n * sizeof(double);
+    memset(s->hi, 0, bytes);
+    memset(s->lo, 0, bytes);
+    memset(s->size, 0, bytes);
+    s->terms = 0;
+}
+
+/* The upper half of x's bits; huge numbers make a nan of it, which nobody takes for a bound. */
+static inline double upper_half(double x)
+{
+    double c = 134217729 * x;                   /* 2^27 + 1 */
+    return c - (c - x);
+}
+
+/* Product and sum in two parts each, exactly but for underflow; what is small is added up in `lo`
+ * (Ogita, Rump and Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005), algorithm
+ * 5.3; the product is Dekker's, so that the loop is of vectors on every processor). */
+void pairs_add(PairSums *s, double a, const double *x)
+{
+    double *restrict hi = s->hi, *restrict lo = s->lo, *restrict size = s->size;
+    double ah = upper_half(a), al = a - ah;
+    for (int64_t k = 0; k < s->n; k++) {
+        double p = a * x[k], xh = upper_half(x[k]), xl = x[k] - xh;
+        double e = al * xl - (((p - ah * xh) - al * xh) - ah * xl);
+        double t = hi[k] + p, z = t - hi[k];
+        lo[k] += ((hi[k] - (t - z)) + (p - z)) + e;
+        hi[k] = t;
+        size[k] += fabs(p);
+    }
     s->terms++;
 }
 
 /* What went into lo is at most n u (1 + n u) times the size, and its sum of 2 n terms is off by
- * 2 n u (1 + …) of that. */
-double pair_value(const PairSum *s, double *error)
+ * 2 n u (1 + …) of that; a product that underflows is off by 5 of the least number at most. */
+void pairs_value(const PairSums *s, double *value, double *error)
 {
-    double v = s->hi + s->lo, g = 2 * (double)(s->terms + 4) * UNIT;
-    double size = verified_above(s->size, s->terms);
-    *error = verified_above(fabs(v) * UNIT + g * g * size, 4) + (double)(4 * s->terms) * TINY;
-    return v;
+    double g = 2 * (double)(s->terms + 4) * UNIT, least = (double)(8 * s->terms) * TINY;
+    for (int64_t k = 0; k < s->n; k++) {
+        double v = s->hi[k] + s->lo[k], size = verified_above(s->size[k], s->terms);
+        value[k] = v;
+        error[k] = verified_above(fabs(v) * UNIT + g * g * size, 4) + least;
+    }
 }
 
 /* ---- norms ---- */

@@ -71,21 +71,28 @@ static bool approximate_inverse(Job *j)
 static void residual(const Job *j)
 {
     int64_t n = j->n, cols = j->cols;
+    Value *mark = j->c->in->sp;
+    PairSums s = pairs_room(j->c, cols);
+    double *error = verified_room(j->c, cols);
     for (int64_t i = 0; i < n; i++) {
+        double *loose = j->loose + i * cols;
         poll_interrupt(j->c->in);
+        pairs_clear(&s);
+        pairs_add(&s, 1, j->B->mid + i * cols);
+        memset(loose, 0, (size_t)cols * sizeof *loose);
+        for (int64_t l = 0; l < n; l++) {
+            const double *x = j->X + l * cols;
+            pairs_add(&s, -j->A->mid[i * n + l], x);
+            for (int64_t k = 0; k < cols && !j->A->points; k++)
+                loose[k] += j->A->rad[i * n + l] * fabs(x[k]);
+        }
+        pairs_value(&s, j->r + i * cols, error);
         for (int64_t k = 0; k < cols; k++) {
-            PairSum s = { 0 };
-            double wide = 0, error;
-            pair_add(&s, j->B->mid[i * cols + k], 1);
-            for (int64_t l = 0; l < n; l++)
-                pair_add(&s, -j->A->mid[i * n + l], j->X[l * cols + k]);
-            for (int64_t l = 0; l < n && !j->A->points; l++)
-                wide += j->A->rad[i * n + l] * fabs(j->X[l * cols + k]);
-            j->r[i * cols + k] = pair_value(&s, &error);
-            wide = j->A->points ? 0 : verified_above(wide, n);
-            j->loose[i * cols + k] = verified_above(wide + error + j->B->rad[i * cols + k], 4);
+            double wide = j->A->points ? 0 : verified_above(loose[k], n);
+            loose[k] = verified_above(wide + error[k] + j->B->rad[i * cols + k], 4);
         }
     }
+    stack_cut(j->c->in, mark);
 }
 
 /* |1 - R A| from above. */

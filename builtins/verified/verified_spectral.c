@@ -57,49 +57,43 @@ static bool apart(Pair *p, double below, double above, Interval *x)
 
 /* ---- residuals ---- */
 
-/* out = M x - s y in pairs, and bounds of its errors; by rows of M, or its columns. */
-typedef struct Residual { double *value, *error, *size; } Residual;
+/* M' x - s y in pairs, and bounds of its errors. M' and not M: it is added up row by row. */
+typedef struct Residual { double *value, *error, *size; PairSums sums; } Residual;
 
-static void residual_of(const Spread *A, bool turned, const double *x, double s, const double *y,
-                        Residual out)
+static void residual_of(const Spread *A, const double *x, double s, const double *y, Residual *out)
 {
-    int64_t rows = turned ? A->cols : A->rows, cols = turned ? A->rows : A->cols;
-    int64_t row = turned ? 1 : A->cols, col = turned ? A->cols : 1;
-    for (int64_t i = 0; i < rows; i++) {
-        const double *a = A->mid + i * row;
-        PairSum sum = { 0 };
-        for (int64_t k = 0; k < cols; k++)
-            pair_add(&sum, a[k * col], x[k]);
-        pair_add(&sum, -s, y[i]);
-        out.value[i] = pair_value(&sum, &out.error[i]);
-        out.size[i] = verified_above(fabs(out.value[i]) + out.error[i], 2);
-    }
+    PairSums *sums = &out->sums;
+    pairs_clear(sums);
+    for (int64_t k = 0; k < A->rows; k++)
+        pairs_add(sums, x[k], A->mid + k * A->cols);
+    pairs_add(sums, -s, y);
+    pairs_value(sums, out->value, out->error);
+    for (int64_t i = 0; i < A->cols; i++)
+        out->size[i] = verified_above(fabs(out->value[i]) + out->error[i], 2);
 }
 
-/* D |x| from above. */
-static void spread_of(const Spread *A, bool turned, const double *x, double *out)
+/* D' |x| from above. */
+static void spread_of(const Spread *A, const double *x, double *out)
 {
-    int64_t rows = turned ? A->cols : A->rows, cols = turned ? A->rows : A->cols;
-    int64_t row = turned ? 1 : A->cols, col = turned ? A->cols : 1;
-    for (int64_t i = 0; i < rows; i++) {
-        double sum = 0;
-        for (int64_t k = 0; k < cols && !A->points; k++)
-            sum += A->rad[i * row + k * col] * fabs(x[k]);
-        out[i] = A->points ? 0 : verified_above(sum, cols);
-    }
+    memset(out, 0, (size_t)A->cols * sizeof *out);
+    for (int64_t k = 0; k < A->rows && !A->points; k++)
+        for (int64_t i = 0; i < A->cols; i++)
+            out[i] += A->rad[k * A->cols + i] * fabs(x[k]);
+    for (int64_t i = 0; i < A->cols && !A->points; i++)
+        out[i] = verified_above(out[i], A->rows);
 }
 
 /* What is added up of a vector, for its pair. */
 typedef struct Sums { double square, with, sizes, error, spread; int64_t n; } Sums;
 
 /* v' v, v' r and bounds of what r's errors and D may change in it. */
-static void sums_add(Sums *s, const double *v, int64_t n, Residual r, const double *wide)
+static void sums_add(Sums *s, const double *v, int64_t n, const Residual *r, const double *wide)
 {
     for (int64_t i = 0; i < n; i++) {
         s->square += v[i] * v[i];
-        s->with += v[i] * r.value[i];
-        s->sizes += fabs(v[i] * r.value[i]);
-        s->error += fabs(v[i]) * r.error[i];
+        s->with += v[i] * r->value[i];
+        s->sizes += fabs(v[i] * r->value[i]);
+        s->error += fabs(v[i]) * r->error[i];
         s->spread += fabs(v[i]) * wide[i];
     }
     s->n += n;
@@ -160,7 +154,7 @@ static bool vector_of(const Pair *p, const double *v, int64_t n, Interval *out)
 
 static Residual residual_room(OpCall *c, int64_t n)
 {
-    return (Residual){ verified_room(c, n), verified_room(c, n), NULL };
+    return (Residual){ verified_room(c, n), verified_room(c, n), NULL, pairs_room(c, n) };
 }
 
 /* The pairs, and what all values may be off by. */
@@ -176,9 +170,9 @@ static double eigen_pairs(OpCall *c, const Spread *A, const double *value, const
         Sums s = { 0 };
         poll_interrupt(c->in);
         r.size = sizes + j * n;
-        residual_of(A, false, v, value[j], v, r);
-        spread_of(A, false, v, wide);
-        sums_add(&s, v, n, r, wide);
+        residual_of(A, v, value[j], v, &r);     /* A is its own transposed */
+        spread_of(A, v, wide);
+        sums_add(&s, v, n, &r, wide);
         pairs[j] = pair_of(value[j], s, verified_length(r.size, n), verified_length(wide, n));
     }
     if (!(loose < 0.5))
@@ -254,18 +248,19 @@ static double singular_pairs(OpCall *c, const Spread *A, const Factors *f, doubl
     double *sizes = verified_room(c, m * n), *other = verified_room(c, n);
     double *wide[2] = { verified_room(c, m), verified_room(c, n) };
     Residual p = residual_room(c, m), q = residual_room(c, n);
+    Spread T = verified_transposed(c, A);
     q.size = other;
     for (int64_t j = 0; j < n; j++) {
         const double *u = f->U + j * m, *v = f->V + j * n;
         Sums s = { 0 };
         poll_interrupt(c->in);
         p.size = sizes + j * m;
-        residual_of(A, false, v, f->S[j], u, p);
-        residual_of(A, true, u, f->S[j], v, q);
-        spread_of(A, false, v, wide[0]);
-        spread_of(A, true, u, wide[1]);
-        sums_add(&s, u, m, p, wide[0]);
-        sums_add(&s, v, n, q, wide[1]);
+        residual_of(&T, v, f->S[j], u, &p);
+        residual_of(A, u, f->S[j], v, &q);
+        spread_of(&T, v, wide[0]);
+        spread_of(A, u, wide[1]);
+        sums_add(&s, u, m, &p, wide[0]);
+        sums_add(&s, v, n, &q, wide[1]);
         double both[2] = { verified_length(p.size, m), verified_length(q.size, n) };
         double spreads[2] = { verified_length(wide[0], m), verified_length(wide[1], n) };
         pairs[j] = pair_of(f->S[j], s, verified_length(both, 2), verified_length(spreads, 2));
