@@ -162,6 +162,7 @@ gradients() {       # LABEL SEED CASES
 precision() {       # LABEL SEED CASES CASES
     counted "precision$1, seed $2" python3 tests/precision/precision.py --cases "$3" --seed "$2" --ricci "$RICCI"
     counted "precision order$1, seed $2" python3 tests/precision/order.py --cases "$4" --seed "$2" --ricci "$RICCI"
+    counted "enclosures$1, seed $2" python3 tests/precision/enclosures.py --cases $(($3 / 8)) --seed "$2" --ricci "$RICCI"
 }
 
 . tests/suites.sh

@@ -1,6 +1,6 @@
 /* What an interval is made of: its ends, its middle, its radius and its width, each rounded so that
- * what is made of them encloses it. A number is the interval of that number alone. lower and upper
- * of a text are its letters' (builtins/strings). */
+ * what is made of them encloses it; and intervals as sets of numbers. A number is the interval of
+ * that number alone. lower and upper of a text are its letters' (builtins/strings). */
 #include "builtins/arrays/intervals.h"
 #include "builtins/strings/text.h"
 
@@ -10,6 +10,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef double Part(Interval);
@@ -42,19 +43,14 @@ static double radius(Interval x)
     return fmax(difference(m, x.lo), difference(x.hi, m));
 }
 
-/* Argument i as intervals. */
-static Tensor *intervals(OpCall *c, int i)
-{
-    Tensor *x = arg_tensor(c, i);
-    if (dtype_info(x->dtype)->kind == 'c')
-        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
-    return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
-}
-
 static Value parts_of(OpCall *c, Part *part)
 {
     Ctx *ctx = &c->in->ctx;
-    Tensor *x = op_keep(c, tensor_compact(ctx, intervals(c, 0)));
+    Tensor *x = arg_tensor(c, 0);
+    if (dtype_info(x->dtype)->kind == 'c')
+        arg_error(c, 0, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, 0));
+    x = op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
+    x = op_keep(c, tensor_compact(ctx, x));
     const Interval *from = (const Interval *)(const void *)x->data;
     Tensor *out = op_keep(c, tensor_new(ctx, DT_F64, x->rank, tensor_shape(x)));
     for (int64_t i = 0; i < x->size; i++)
@@ -66,76 +62,6 @@ Value op_run_mid(OpCall *c) { return parts_of(c, middle); }
 Value op_run_radius(OpCall *c) { return parts_of(c, radius); }
 Value op_run_width(OpCall *c) { return parts_of(c, width); }
 
-/* ---- two of them ---- */
-
-/* An element for each of the shape. */
-static Tensor *spread(OpCall *c, Tensor *x, int rank, const int64_t *shape)
-{
-    x = op_keep(c, tensor_broadcast(&c->in->ctx, x, rank, shape));
-    return op_keep(c, tensor_compact(&c->in->ctx, x));
-}
-
-static _Noreturn void apart(OpCall *c, Interval x, Interval y)
-{
-    arg_error(c, 0, ERR_NUMERIC, "%s and %s have nothing in common: [%.17g, %.17g] and "
-              "[%.17g, %.17g]", arg_text(c, 0), arg_text(c, 1), x.lo, x.hi, y.lo, y.hi);
-}
-
-static Interval join(Interval x, Interval y)
-{
-    return (Interval){ x.lo < y.lo ? x.lo : y.lo, x.hi > y.hi ? x.hi : y.hi };
-}
-
-static Interval meet(Interval x, Interval y)
-{
-    return (Interval){ x.lo > y.lo ? x.lo : y.lo, x.hi < y.hi ? x.hi : y.hi };
-}
-
-static Value combined(OpCall *c, bool both)
-{
-    int64_t shape[TENSOR_RANK_MAX];
-    int bad;
-    Tensor *x = intervals(c, 0), *y = intervals(c, 1);
-    int rank = shape_broadcast(x->rank, tensor_shape(x), y->rank, tensor_shape(y), shape, &bad);
-    if (rank < 0)
-        ew_shape_error(c->in, c->op, (Tensor *[]){ x, y }, 2);
-    x = spread(c, x, rank, shape);
-    y = spread(c, y, rank, shape);
-    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_INTERVAL, rank, shape));
-    const Interval *a = (const Interval *)(const void *)x->data;
-    const Interval *b = (const Interval *)(const void *)y->data;
-    for (int64_t i = 0; i < out->size; i++) {
-        bool nan = isnan(a[i].lo) || isnan(b[i].lo);
-        Interval r = both ? join(a[i], b[i]) : meet(a[i], b[i]);
-        if (!nan && r.lo > r.hi)
-            apart(c, a[i], b[i]);
-        ((Interval *)(void *)out->data)[i] = nan ? (Interval){ NAN, NAN } : r;
-    }
-    return op_result(c, out);
-}
-
-bool intervals_hold(OpCall *c)
-{
-    int64_t shape[TENSOR_RANK_MAX];
-    int bad;
-    Tensor *v = intervals(c, 0), *x = intervals(c, 1);
-    int rank = shape_broadcast(v->rank, tensor_shape(v), x->rank, tensor_shape(x), shape, &bad);
-    if (rank != x->rank || memcmp(shape, tensor_shape(x), (size_t)rank * sizeof *shape) != 0)
-        arg_error(c, 0, ERR_SHAPE, "%s does not broadcast to the intervals %s", arg_text(c, 0),
-                  arg_text(c, 1));
-    v = spread(c, v, rank, shape);
-    x = spread(c, x, rank, shape);
-    const Interval *a = (const Interval *)(const void *)v->data;
-    const Interval *b = (const Interval *)(const void *)x->data;
-    for (int64_t i = 0; i < x->size; i++)
-        if (!(a[i].lo >= b[i].lo && a[i].hi <= b[i].hi))
-            return false;
-    return true;
-}
-
-Value op_run_hull(OpCall *c) { return combined(c, true); }
-Value op_run_intersect(OpCall *c) { return combined(c, false); }
-
 Value op_run_lower(OpCall *c)
 {
     return v_is_numeric(c->args[0]) ? parts_of(c, low) : text_case(c, false);
@@ -144,4 +70,139 @@ Value op_run_lower(OpCall *c)
 Value op_run_upper(OpCall *c)
 {
     return v_is_numeric(c->args[0]) ? parts_of(c, high) : text_case(c, true);
+}
+
+/* ---- sets of numbers: hull, intersect, contains ---- */
+
+/* The arguments as intervals, each broadcast to the shape of all and lying by rows. */
+typedef struct Sets {
+    const Interval **of;
+    int count, rank;
+    int64_t size, shape[TENSOR_RANK_MAX];
+} Sets;
+
+static Tensor *set_of(OpCall *c, int i)
+{
+    Tensor *x = arg_tensor(c, i);
+    if (dtype_info(x->dtype)->kind == 'c')
+        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
+    return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
+}
+
+static Sets sets_of(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    int64_t words = 2 * (int64_t)c->count;
+    Sets s = { .count = c->count, .size = 1 };
+    Tensor **x = (Tensor **)(void *)op_keep(c, tensor_new(ctx, DT_I64, 1, &words))->data;
+    s.of = (const Interval **)(void *)(x + c->count);
+    for (int i = 0; i < c->count; i++) {
+        int64_t shape[TENSOR_RANK_MAX];
+        int bad;
+        x[i] = set_of(c, i);
+        s.rank = shape_broadcast(i ? s.rank : 0, s.shape, x[i]->rank, tensor_shape(x[i]), shape,
+                                 &bad);
+        if (s.rank < 0)
+            ew_shape_error(c->in, c->op, x, i + 1);
+        memcpy(s.shape, shape, sizeof shape);
+    }
+    for (int d = 0; d < s.rank; d++)
+        s.size *= s.shape[d];
+    for (int i = 0; i < c->count; i++) {
+        Tensor *wide = op_keep(c, tensor_broadcast(ctx, x[i], s.rank, s.shape));
+        s.of[i] = (const Interval *)(const void *)op_keep(c, tensor_compact(ctx, wide))->data;
+    }
+    return s;
+}
+
+static bool no_number(Interval x) { return isnan(x.lo) || isnan(x.hi); }
+
+Value op_run_hull(OpCall *c)
+{
+    Sets s = sets_of(c);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_INTERVAL, s.rank, s.shape));
+    Interval *h = (Interval *)(void *)out->data;
+    for (int64_t k = 0; k < s.size; k++) {
+        h[k] = s.of[0][k];
+        for (int i = 1; i < s.count && !no_number(h[k]); i++) {
+            Interval x = s.of[i][k];
+            h[k] = no_number(x) ? x : (Interval){ fmin(h[k].lo, x.lo), fmax(h[k].hi, x.hi) };
+        }
+        if ((k & 0xffff) == 0)
+            poll_interrupt(c->in);
+    }
+    return op_result(c, out);
+}
+
+/* [1, 3, 0] of element k, nothing of a scalar. */
+static void index_text(char *out, size_t cap, const Sets *s, int64_t k)
+{
+    int64_t stride = s->size;
+    *out = 0;
+    for (int d = 0; d < s->rank && strlen(out) < cap; d++) {
+        stride /= s->shape[d];
+        snprintf(out + strlen(out), cap - strlen(out), "%s%lld", d ? ", " : "[",
+                 (long long)(k / stride));
+        k %= stride;
+    }
+    if (s->rank && strlen(out) + 1 < cap)
+        strcat(out, "]");
+}
+
+static _Noreturn void nothing_common(OpCall *c, const Sets *s, int64_t k)
+{
+    char where[128], help[200];
+    Interval x = s->of[0][k], y = s->of[1][k];
+    index_text(where, sizeof where, s, k);
+    snprintf(help, sizeof help, "hull(%s, %s) holds both", arg_text(c, 0), arg_text(c, 1));
+    arg_error_help(c, 1, ERR_NUMERIC, help,
+                   "%s%s%s%s and %s have no number in common: [%.17g, %.17g] and [%.17g, %.17g]",
+                   s->rank ? "elements " : "", where, s->rank ? " of " : "", arg_text(c, 0),
+                   arg_text(c, 1), x.lo, x.hi, y.lo, y.hi);
+}
+
+Value op_run_intersect(OpCall *c)
+{
+    Sets s = sets_of(c);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_INTERVAL, s.rank, s.shape));
+    for (int64_t k = 0; k < s.size; k++) {
+        Interval x = s.of[0][k], y = s.of[1][k];
+        Interval both = { fmax(x.lo, y.lo), fmin(x.hi, y.hi) };
+        if (no_number(x) || no_number(y))
+            both = (Interval){ NAN, NAN };
+        if (both.lo > both.hi)
+            nothing_common(c, &s, k);
+        ((Interval *)(void *)out->data)[k] = both;
+    }
+    return op_result(c, out);
+}
+
+bool intervals_hold(OpCall *c)
+{
+    Sets s = sets_of(c);
+    const Tensor *x = arg_tensor(c, 1);
+    if (s.rank != x->rank || memcmp(s.shape, tensor_shape(x), (size_t)s.rank * sizeof *s.shape))
+        arg_error(c, 0, ERR_SHAPE, "%s does not broadcast to the intervals %s", arg_text(c, 0),
+                  arg_text(c, 1));
+    for (int64_t k = 0; k < s.size; k++)
+        if (!(s.of[1][k].lo <= s.of[0][k].lo && s.of[0][k].hi <= s.of[1][k].hi))
+            return false;
+    return true;
+}
+
+/* `in` by another name, where x is no interval.
+ * The ends of x are doubles, and what v is cast to ends at the doubles next to it: so the test is
+ * exact whatever format v has. A nan is in nothing. */
+Value op_run_contains(OpCall *c)
+{
+    Value set = c->args[0];
+    if (!v_is_numeric(c->args[1]) || set.tag != V_TENSOR || set.tensor->dtype != DT_INTERVAL)
+        return op_apply(c->in, op_named(c->in, "member"), c->args, 2, 0, NULL, NULL, 0);
+    Sets s = sets_of(c);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_BOOL, s.rank, s.shape));
+    for (int64_t k = 0; k < s.size; k++) {
+        Interval x = s.of[0][k], v = s.of[1][k];
+        ((uint8_t *)out->data)[k] = x.lo <= v.lo && v.hi <= x.hi;
+    }
+    return op_result(c, out);
 }

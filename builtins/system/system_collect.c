@@ -172,7 +172,7 @@ static bool tensor_contains(OpCall *c, Value item, Value container)
     return any.tag == V_BOOL && any.i;
 }
 
-/* What `in` asks; contains(x, y) is the same by name. */
+/* What `in` asks; member(x, y) is the same by name. */
 static bool is_member(OpCall *c)
 {
     Value item = c->args[0], in = c->args[1];
@@ -195,7 +195,7 @@ static bool is_member(OpCall *c)
     err_throw(e);
 }
 
-Value op_run_contains(OpCall *c)
+Value op_run_member(OpCall *c)
 {
     return texts_in_texts(c) ? texts_members(c, true) : v_bool(is_member(c));
 }

@@ -58,8 +58,8 @@ typedef struct BookQuiet { ArithFlags f, acc; uint64_t draw; } BookQuiet;
 BookQuiet book_quiet(const Book *);
 void book_loud(Book *, BookQuiet);
 
-/* Singular values (real, descending) of an m x n matrix, and with U.re not NULL its vectors:
- * U m x k and V n x k, k the smaller of m and n. The matrix is spoilt. */
+/* Singular values (real, descending) of an m x n matrix, and with U not NULL its vectors (not of
+ * intervals): U m x k and V n x k, k the smaller of m and n. The matrix is spoilt. */
 void book_svd(Book *, const Stack *, TextMat A, TextRow S, TextMat *U, TextMat *V);
 /* How many are above rtol (max(m, n) eps where none is given) times the largest. */
 int64_t book_rank(Book *, const Stack *, TextRow S, int rtol);
@@ -72,5 +72,11 @@ void book_require_points(OpCall *, Scope *);
 Value book_interval_solve(OpCall *, Scope *);
 Value book_interval_inv(OpCall *, Scope *);
 Value book_interval_det(OpCall *, Scope *);
+bool book_interval_enclose(Book *, TextMat A, TextMat X);       /* false: not verified */
+Value book_interval_eigh(OpCall *, Scope *, bool vectors);
+Value book_interval_svdvals(OpCall *, Scope *);
+Value book_interval_lstsq(OpCall *, Scope *, bool everything);
+/* Those of a matrix; raises where they cannot be verified. */
+void book_interval_values(Book *, TextMat A, TextRow S);
 
 #endif

@@ -165,8 +165,6 @@ static Value norm_matrices(OpCall *c, Scope *s, NormOrder o, uint64_t mask, bool
     Book b;
     bool values = by_singular_values(o);
     if (values)
-        book_require_points(c, s);
-    if (values)
         book_open(&b, c, s, 1, true);
     else
         book_open_summing(&b, c, s);
@@ -309,9 +307,10 @@ static void cond_by_values(Book *b, const Stack *s, NormOrder o, TextMat A, char
     TextCell sum, inverses;
     book_svd(b, s, A, S, NULL, NULL);
     const char *top = S.re, *low = text_from(t->f, S, k - 1).re;
-    bool none = n_is_zero(t, low), inverse = o.kind == NORM_P && o.p < 0;
+    bool inverse = o.kind == NORM_P && o.p < 0, enclosed = b->s->format == DT_INTERVAL;
     BookQuiet q = book_quiet(b);
-    bool deficient = none || is_deficient(b, s, n_div(t, top, low));
+    bool deficient = !enclosed &&
+                     (n_is_zero(t, low) || is_deficient(b, s, n_div(t, top, low)));
     book_loud(b, q);
     if (deficient) {
         bool zero = inverse && !n_is_zero(t, top);
@@ -342,8 +341,6 @@ Value op_format_cond(OpCall *c, Scope *s)
         return done;
     if (!order_exists(c, o, true))
         return precise_outside(c, s, DT_F64, true);             /* raises */
-    if (values)
-        book_require_points(c, s);
     book_open(&b, c, s, 1, values);
     Stack a = values && o.kind != NORM_NUC ? book_stack(&b, 0) : book_square(&b, 0);
     Out out = book_out_real(&b, &a, -1, -1);

@@ -124,7 +124,7 @@ int64_t book_inverse(Book *b, TextMat A, TextMat X)
         text_fill(b->t.f, text_row(b->t.f, X, i, i), b->t.one, b->t.zero, 1);
     }
     if (b->s->format == DT_INTERVAL)
-        return textbook_enclose(&b->t, A, X) ? -1 : 0;
+        return book_interval_enclose(b, A, X) ? -1 : 0;
     return solve_square(b, A, X, &why);
 }
 
@@ -621,11 +621,8 @@ static Value least_squares(OpCall *c, Scope *s, bool everything)
     Rhs r;
     if (everything)
         require_rcond(c);
-    char help[160];
-    snprintf(help, sizeof help, "precision mp(200) { lstsq(%s, %s) } has 200 bits", arg_text(c, 0),
-             arg_text(c, 1));
     if (s->format == DT_INTERVAL)
-        refuse(c, s, "least squares are computed in points only", help);
+        return book_interval_lstsq(c, s, everything);
     book_open(&b, c, s, 2, true);
     Stack a = book_stack(&b, 0);
     linalg_rhs_layout(&r, &a, 1, book_operand(&b, 1));

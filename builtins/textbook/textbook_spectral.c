@@ -24,6 +24,10 @@ void book_svd(Book *b, const Stack *s, TextMat A, TextRow S, TextMat *U, TextMat
     Textbook *t = &b->t;
     bool tall = A.rows >= A.cols;
     TextMat M = tall ? A : text_transposed(A), W = { 0 };
+    if (b->s->format == DT_INTERVAL) {
+        book_interval_values(b, A, S);
+        return;
+    }
     if (U)
         W = textbook_matrix(t, M.cols, M.cols, true);
     textbook_svd(t, M, S, W);
@@ -108,7 +112,8 @@ Value op_format_svdvals(OpCall *c, Scope *s)
     Book b;
     if (book_ordinary(c, s, &done))
         return done;
-    book_require_points(c, s);
+    if (s->format == DT_INTERVAL)
+        return book_interval_svdvals(c, s);
     book_open(&b, c, s, 1, true);
     Stack a = book_stack(&b, 0);
     int64_t k = a.m < a.n ? a.m : a.n;
@@ -235,7 +240,8 @@ static Value symmetric(OpCall *c, Scope *s, bool vectors)
     const char *name = arg_text(c, 0);
     if (book_ordinary(c, s, &done))
         return done;
-    book_require_points(c, s);
+    if (s->format == DT_INTERVAL)
+        return book_interval_eigh(c, s, vectors);
     book_open(&b, c, s, 1, true);
     Stack a = book_square(&b, 0);
     Out values = book_out(&b, &a, a.n, -1), v = { 0 };

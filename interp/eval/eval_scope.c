@@ -18,6 +18,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- headers ---- */
@@ -368,6 +369,8 @@ Value eval_unary_scoped(Interp *in, const Exec *x)
         return v_int(-v.i);
     if (x->op == TK_LNOT && v.tag == V_BOOL)
         return v_bool(!v.i);
+    if (x->op == TK_NEG && v.tag == V_FLOAT && isinf(v.f))      /* of norm(A, -inf) */
+        return v_float(-v.f);
     return unary_door(in, x, v);
 }
 
@@ -426,6 +429,9 @@ static Value literal_make(Interp *in, const Literal *l, const Scope *s)
 {
     Arith a;
     _Alignas(16) char carrier[16] = { 0 }, element[16] = { 0 };
+    /* no fraction, but what norm(A, inf) and an infinite bound are written with */
+    if (l->ref && isinf(l->value) && s->format == DT_RATIONAL)
+        return v_float(l->negative ? -fabs(l->value) : l->value);
     literal_check(in, arith_open(&in->ctx, &a, s->format, literal_mode(s), s->saturate, s->flush),
                   s->format, l);
     if (l->imaginary && a.carrier != DT_F64)

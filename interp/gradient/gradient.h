@@ -227,7 +227,9 @@ typedef struct Slope {
     uint8_t keeps;                  /* KEEP_X << operand, KEEP_R */
     bool whole;                     /* the text is all of the cotangent, with w in it */
     int8_t constant;                /* 1, -1: the slope is that; 0: it is none */
-    Value back[3], forward, alone;  /* functions, once needed: real scalar, real, complex */
+    /* functions, once needed: without a test for 0 (real scalars, intervals), real, complex; a
+     * tangent's, of intervals and others */
+    Value back[3], forward[2], alone;
 } Slope;
 
 typedef enum RuleWhat {

@@ -101,7 +101,8 @@ static void slope_free(Ctx *ctx, Slope *s)
 {
     for (int i = 0; i < 3; i++)
         v_release(ctx, s->back[i]);
-    v_release(ctx, s->forward);
+    for (int i = 0; i < 2; i++)
+        v_release(ctx, s->forward[i]);
     v_release(ctx, s->alone);
     if (s->text)
         mem_free(ctx, s->text, strlen(s->text) + 1);
@@ -200,9 +201,16 @@ static Value slope_function(Interp *in, uint8_t keeps, const char *first, const 
     return f;
 }
 
-static Value slope_back(Interp *in, Slope *s, DType of, bool scalar)
+/* A cotangent of 0 stays 0 whatever the slope is. Whether an interval that holds 0 is 0 cannot be
+ * told, and need not: times a slope it holds 0. */
+static bool encloses(Value w)
 {
-    int which = scalar ? 0 : dtype_info(of)->kind == 'c' ? 2 : 1;
+    return w.tag == V_TENSOR && w.tensor->dtype == DT_INTERVAL;
+}
+
+static Value slope_back(Interp *in, Slope *s, DType of, bool plain)
+{
+    int which = plain ? 0 : dtype_info(of)->kind == 'c' ? 2 : 1;
     if (s->back[which].tag == V_UNDEF) {
         const char *before = s->whole ? which == 0 ? "" : "where(w == 0, 0, "
                            : which == 0 ? "w * (" : which == 1 ? "where(w == 0, 0, w * ("
@@ -213,14 +221,16 @@ static Value slope_back(Interp *in, Slope *s, DType of, bool scalar)
     return s->back[which];
 }
 
-static Value slope_forward(Interp *in, Slope *s)
+static Value slope_forward(Interp *in, Slope *s, bool plain)
 {
-    if (s->forward.tag == V_UNDEF)
-        s->forward = s->tangent ? slope_function(in, s->keeps, "t", "where(t == 0, 0, ", s->tangent,
-                                                 ")")
-                                : slope_function(in, s->keeps, "t", "where(t == 0, 0, t * (",
-                                                 s->text, "))");
-    return s->forward;
+    Value *f = &s->forward[plain];
+    const char *text = s->tangent ? s->tangent : s->text;
+    const char *before = s->tangent ? plain ? "" : "where(t == 0, 0, "
+                                    : plain ? "t * (" : "where(t == 0, 0, t * (";
+    const char *after = s->tangent ? plain ? "" : ")" : plain ? ")" : "))";
+    if (f->tag == V_UNDEF)
+        *f = slope_function(in, s->keeps, "t", before, text, after);
+    return *f;
 }
 
 /* ---- functions ---- */
@@ -512,7 +522,7 @@ static void slopes_back(Interp *in, Rule *rule, const Tape *t, const Entry *e, V
                 out[i] = slope_traced(in, s, args, n);
                 continue;
             }
-            Value f = slope_back(in, s, e->dtype, scalar);
+            Value f = slope_back(in, s, e->dtype, scalar || encloses(w));
             out[i] = call_slope(in, e->op, "gradient", f, args, n);
         }
     }
@@ -535,7 +545,7 @@ Value rule_forward(Interp *in, const Tape *t, const Entry *e, const Value *tange
         else if (tangents[i].tag == V_TRACED && !s->tangent && !s->whole)
             d = tangent_traced(in, s, args, slope_args(rule, t, e, s, tangents[i], args));
         else
-            d = call_slope(in, e->op, "tangent", slope_forward(in, s), args,
+            d = call_slope(in, e->op, "tangent", slope_forward(in, s, encloses(tangents[i])), args,
                            slope_args(rule, t, e, s, tangents[i], args));
         sum_add(in, sum, d);
     }

@@ -286,16 +286,26 @@ size_t show_number_magnitude(Buf *out, DType dt, const void *cell, const NumberS
 }
 
 /* ---- intervals ---- */
-/* A bound of at most `digits` digits, rounded outwards. */
+/* A bound of at most `digits` digits, rounded outwards. The digits that are rounded are those that
+ * stand: a double between would round them once more, perhaps inwards. */
 static void put_bound(Buf *out, double x, int digits, int outwards)
 {
     char text[DECIMAL_TEXT_MAX], rounded[DECIMAL_TEXT_MAX];
-    Decimal d;
+    Decimal d = { .negative = signbit(x) != 0 };
     int mode = fegetround();
-    fesetround(outwards);
-    c_snprintf(rounded, sizeof rounded, "%.*e", digits - 1, x);
-    fesetround(mode);
-    decimal_shortest(&d, c_strtod(rounded, NULL), DT_F64);
+    if (isfinite(x)) {
+        fesetround(outwards);
+        c_snprintf(rounded, sizeof rounded, "%.*e", digits - 1, x);
+        fesetround(mode);
+        for (const char *p = rounded; *p != 'e'; p++)
+            if (*p >= '0' && *p <= '9')
+                d.digits[d.count++] = *p;
+        while (d.count > 0 && d.digits[d.count - 1] == '0')
+            d.count--;
+        d.point = atoi(strchr(rounded, 'e') + 1) + 1;
+    } else {
+        d.kind = isnan(x) ? DECIMAL_NAN : DECIMAL_INF;
+    }
     decimal_text(text, &d, -4, 16);
     buf_puts(out, text);
 }

@@ -448,10 +448,11 @@ static void hypotenuse(const Mpfr *f, Enclosure *out, const Enclosure *const x[3
     f->mpfr_hypot(out->hi, a.hi, b.hi, MPFR_RNDU);
 }
 
-static void arctangent(const Mpfr *f, Enclosure *out, const Enclosure *const x[3])
+static void arctangent(const Mpfr *f, Enclosure *out, const Enclosure *const x[3], bool *partly)
 {
     const Enclosure *y = x[0];
     if (mpfr_sign(y->lo) < 0 && mpfr_sign(y->hi) >= 0 && mpfr_sign(x[1]->lo) < 0) {
+        *partly = true;
         f->mpfr_const_pi(out->hi, MPFR_RNDU);      /* across the cut */
         f->mpfr_const_pi(out->lo, MPFR_RNDU);
         out->lo->_mpfr_sign = -1;
@@ -543,10 +544,11 @@ static void power(const Mpfr *f, Enclosure *out, const Enclosure *const x[3], bo
 }
 
 static ArithStatus enclose_quotient(const Mpfr *f, EwOp op, Enclosure *out,
-                                    const Enclosure *const x[3])
+                                    const Enclosure *const x[3], bool *partly)
 {
     Enclosure q;
     if (mpfr_sign(x[1]->lo) <= 0 && mpfr_sign(x[1]->hi) >= 0) {
+        *partly = true;
         set_doubles(f, out, -(double)INFINITY, (double)INFINITY);
         if (mpfr_is_zero(x[1]->lo) && mpfr_is_zero(x[1]->hi))
             set_nan(f, out);
@@ -568,6 +570,7 @@ static ArithStatus enclose_quotient(const Mpfr *f, EwOp op, Enclosure *out,
         f->mpfr_neg(q.hi, q.hi, MPFR_RNDN);
         corners(f, EW_FMA, out, box);            /* x - q y */
     } else {
+        *partly = true;                          /* it jumps */
         f->mpfr_set(out->lo, x[1]->lo, MPFR_RNDD);
         f->mpfr_set(out->hi, x[1]->hi, MPFR_RNDU);
         if (mpfr_sign(x[1]->lo) > 0)
@@ -594,8 +597,8 @@ ArithStatus enclose(const Mpfr *f, EwOp op, Enclosure *out, const Enclosure *con
     case EW_FMA: corners(f, op, out, x); return ARITH_OK;
     case EW_POWER: power(f, out, x, partly); return ARITH_OK;
     case EW_HYPOT: hypotenuse(f, out, x); return ARITH_OK;
-    case EW_ATAN2: arctangent(f, out, x); return ARITH_OK;
-    case EW_MOD: case EW_FLOOR_DIVIDE: return enclose_quotient(f, op, out, x);
+    case EW_ATAN2: arctangent(f, out, x, partly); return ARITH_OK;
+    case EW_MOD: case EW_FLOOR_DIVIDE: return enclose_quotient(f, op, out, x, partly);
     default: return ARITH_NONE;
     }
 }

@@ -2,7 +2,8 @@
  * for every choice of points in the operands, each end the tightest double. + - * / sqrt round
  * to nearest and step outward by the sign of the residual (Ogita, Rump, Oishi 2005: TwoSum and
  * fma); functions are enclosed by MPFR. Where a function is defined on a part of the operand
- * only, that part counts (and the flag `invalid`); [nan, nan] where it is defined nowhere. */
+ * only, that part counts (and the flag `invalid`, as where a remainder or an angle jumps inside);
+ * [nan, nan] where it is defined nowhere. */
 #include "kernels/number/arith_number.h"
 
 #include "kernels/arith/arith_binary.h"

@@ -49,7 +49,8 @@ bool mp_slow(const Mpfr *, EwOp, mpfr_srcptr x, mpfr_prec_t bits);
 typedef struct Enclosure { mpfr_t lo, hi; } Enclosure;
 void enclosure_init(const Mpfr *, Enclosure *, mpfr_prec_t);
 void enclosure_clear(const Mpfr *, Enclosure *);
-/* x[i] may share limbs with nothing of out. Signals in *partly that some points have no value. */
+/* x[i] may share limbs with nothing of out. Signals in *partly that some points have
+ * no value, or that a remainder or an angle jumps: that it is not continuous in x. */
 ArithStatus enclose(const Mpfr *, EwOp, Enclosure *out, const Enclosure *const x[3], bool *partly);
 
 /* A decimal cell of any length; the ternary value. */

@@ -283,13 +283,25 @@ static bool by_factors(Textbook *t, TextMat A, char *out)
     return true;
 }
 
+/* Minors are exact where numbers are small and whole, factors narrower where intervals are wide:
+ * of a small matrix what both hold. */
 void textbook_enclose_det(Textbook *t, TextMat A, char *out)
 {
     enum { SMALL = 5 };
     TextMark mark = text_mark(t);
-    if (A.rows <= SMALL)
+    if (A.rows <= SMALL) {
+        TextCell other;
+        double x[2], y[2];
         laplace(t, A, 0, (1u << A.rows) - 1, out);
-    else if (!by_factors(t, A, out))
+        memcpy(x, out, sizeof x);
+        if (A.rows > 2 && x[0] < x[1] && by_factors(t, A, other.x)) {
+            memcpy(y, other.x, sizeof y);
+            double both[2] = { fmax(x[0], y[0]), fmin(x[1], y[1]) };
+            if (both[0] <= both[1])
+                memcpy(out, both, sizeof both);
+        }
+    } else if (!by_factors(t, A, out)) {
         hadamard(t, A, out);
+    }
     text_release(t, mark);
 }

@@ -70,6 +70,7 @@ WITHOUT = {
     "quantize": ("quantize(x, i8)", X), "hull": ("hull(x, 2.0)", X),
     "intersect": ("intersect(x, x)", X), "dequantize": ("dequantize((q=i8([1, 2]), scale=x, zero=0, axis=none))", "1.75"),
     "choice": ("choice(x, 2)", X), "digits": ("digits(x, 0.5)", X), "numerator": ("numerator(x)", "rational(3) / 4"),
+    "intersect": ("intersect(x, x)", X),
     "denominator": ("denominator(x)", "rational(3) / 4"), "ptr": ("ptr(x)", X), "as_tensor": ("as_tensor(ptr(x))", X),
 }
 ON_VECTORS = set("shuffle ulp mid radius width lower upper".split())
@@ -88,7 +89,7 @@ DISCRETE = {name: (f"{name}(x, 0.5)", X) for name in
 DISCRETE.update({name: (f"{name}(x)", X) for name in
                  "isnan isinf isfinite argmin argmax argsort any all count".split()})
 DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0.0, 1, 2], x)", X),
-                rank=("rank(x)", M), contains=("contains(0.75, x)", X), not_contains=("not_contains(0.75, x)", X))
+                rank=("rank(x)", M), member=("member(0.75, x)", X), contains=("contains(0.75, x)", X), not_contains=("not_contains(0.75, x)", X))
 
 # reason → rows
 CONSTANT = {

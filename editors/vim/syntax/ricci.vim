@@ -36,8 +36,8 @@ syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift im
 syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
 syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
 syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
-syn keyword ricciBuiltin map matmul matpow max maximum mean measure median memory meshgrid mid min
-syn keyword ricciBuiltin minimum mod multiply nansum ndim negative nextafter nonzero norm
+syn keyword ricciBuiltin map matmul matpow max maximum mean measure median member memory meshgrid
+syn keyword ricciBuiltin mid min minimum mod multiply nansum ndim negative nextafter nonzero norm
 syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones orth outer pad
 syn keyword ricciBuiltin panels pin pinv plot positive power print prod progress ptr qr quantile
 syn keyword ricciBuiltin quantize radius rand randint randn rank read real realmax realmin reduce
