@@ -236,6 +236,8 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     stack_room(in, 2 * IX_LEAVES + 128);
     for (int i = 0; i < own; i++)
         t = tape_inside(base[i], under, t);
+    if (!t && !under)
+        t = tape_hearing(in, NULL);
     for (int i = 0; i < own; i++) {
         v_push(in, value_below(in, base[i], t));
         again |= t && tape_inside(in->sp[-1], t, NULL);

@@ -347,10 +347,10 @@ static Value recorder_row(OpCall *c, Tape *t, Value *args, const Aspect *rest)
     const Exec *at = in->at;
     below.args = args;
     below.reuse = 0;
-    t->recorder->before(c);
+    t->recorder->before(c, t, args);
     uint8_t failing = t->failing;
     t->failing = FAILING_OPERATION;
-    if (c->op->draws)
+    if (t->recorder->hears(c))
         in->tape = t->up;
     v_push(in, call_rest(&below, rest - 1));
     in->tape = innermost;
@@ -365,14 +365,13 @@ Value record_row(OpCall *call, const Aspect *rest)
 {
     OpCall with = *call, *c = &with;
     Interp *in = c->in;
-    bool draws = c->op->draws;
-    Tape *t = draws ? tape_recording(in, 0) : NULL;
+    Tape *heard = tape_hearing(in, c), *t = heard;
     Value *mark = in->sp, *args = mark;
     stack_check(in);
     stack_room(in, (size_t)c->count * 4 + 16);
     for (int i = 0; i < c->count; i++)
         t = tape_of(c->args[i], t);
-    bool joined_up = !draws && !(t && t->recorder);
+    bool joined_up = !heard && !(t && t->recorder);
     for (int i = 0; joined_up && i < c->count; i++)
         if (joins(call, i)) {
             if (c->args == call->args)

@@ -74,6 +74,7 @@ struct Interp {
     Tuple *inlined;
     int rules;                        /* that run: what they compare is no branch of the program */
     const struct Traces *traces;      /* what is done with them: traced.h */
+    const struct Shadows *shadows;    /* lost digits: likewise */
     struct Gradients *gradients;      /* rules of derivatives, once one was needed */
     /* 1: what runs now stands in a `lazy` block; -1: and blocks in it do nothing (deferred.h) */
     int deferring;

@@ -16,8 +16,8 @@ syn keyword ricciInclude import extern
 syn keyword ricciScope precision autocast on lazy compare explain timeit profile
 syn keyword ricciWordOperator and or not
 syn keyword ricciConstant true false none
-syn keyword ricciSoft accumulate backward round saturate flush reproducible strict fallback narrow
-syn keyword ricciSoft verbose quiet against from as
+syn keyword ricciSoft accumulate backward shadow round saturate flush reproducible strict fallback
+syn keyword ricciSoft narrow verbose quiet against from as
 syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
 syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
@@ -42,11 +42,11 @@ syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv 
 syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
 syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
 syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
-syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
-syn keyword ricciBuiltin startswith std steps string strip subtract sum svd svdvals take tan tanh
-syn keyword ricciBuiltin tempdir tile time to trace transpose tril triu trunc type ulp unique unpin
-syn keyword ricciBuiltin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinh size
+syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
+syn keyword ricciBuiltin stack startswith std steps string strip subtract sum svd svdvals take tan
+syn keyword ricciBuiltin tanh tempdir tile time to trace transpose tril triu trunc type ulp unique
+syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
