@@ -14,13 +14,19 @@
 typedef struct Around {
     struct Explain *explain;
     struct Solved *solved;
-    bool no_notices;
+    bool no_notices, mute;
     int tries;
+    uint64_t drawn;                 /* of the random numbers */
 } Around;
 
-static Around leave(Interp *in, Scope *own)
+static Around around_now(const Interp *in)
 {
-    Around a = { in->explain, in->solved, in->no_notices, in->tries };
+    return (Around){ in->explain, in->solved, in->no_notices, in->out_mute, in->tries,
+                     in->rng.counter };
+}
+
+static void leave(Interp *in, Scope *own)
+{
     in->scope = own;
     in->place = NULL;
     in->tape = NULL;
@@ -28,9 +34,8 @@ static Around leave(Interp *in, Scope *own)
     in->deferring = -1;
     in->explain = NULL;
     in->solved = NULL;
-    in->no_notices = true;
+    in->no_notices = in->out_mute = true;
     in->tries++;
-    return a;
 }
 
 static void come_back(Interp *in, const Around *a)
@@ -38,6 +43,8 @@ static void come_back(Interp *in, const Around *a)
     in->explain = a->explain;
     in->solved = a->solved;
     in->no_notices = a->no_notices;
+    in->out_mute = a->mute;
+    in->rng.counter = a->drawn;
     in->tries = a->tries;
 }
 
@@ -50,7 +57,7 @@ bool aside(Interp *in, const Shading *g, AsideFn fn, void *data, Value *out)
 {
     Guard guard;
     Scope own = scope_of(g->against);
-    Around around = { in->explain, in->solved, in->no_notices, in->tries };
+    Around around = around_now(in);
     guard_enter(in, &guard);
     if (ERR_TRY(&in->ctx, &guard.frame)) {
         leave(in, &own);

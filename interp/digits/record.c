@@ -104,7 +104,14 @@ static void branches_in(Interp *in, const Tape *t, const Value *v, int n)
 /* ---- rows ---- */
 static bool hears(const OpCall *c)
 {
-    return !c || (c->op && !(c->op->devices & DEV_ANYWHERE));
+    if (!c)
+        return true;
+    if (!c->op || c->op->devices & DEV_ANYWHERE)
+        return false;
+    for (int i = 0; c->op->cls == OPC_EW && i < c->count; i++)
+        if (c->args[i].tag == V_TUPLE)          /* compared, or joined, as they are */
+            return false;
+    return true;
 }
 
 /* digits(x) is digits(x, its shadow). */

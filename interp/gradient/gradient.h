@@ -140,6 +140,16 @@ void tape_end(Interp *, Tape *);
 bool tape_alive(const Interp *, const Tape *);
 /* The highest tape of a recorder below a level (0: of all), or NULL. */
 Tape *tape_recording(const Interp *, int level);
+/* What an operation on t is for the level below runs between these: a recorder that hears of all
+ * calls does not hear of its own. Errors: guards restore it. */
+static inline int tape_below_begin(Interp *in, const Tape *t)
+{
+    int deaf = in->deaf;
+    if (t && t->recorder && t->recorder->hears(NULL))
+        in->deaf = t->level;
+    return deaf;
+}
+static inline void tape_below_end(Interp *in, int deaf) { in->deaf = deaf; }
 /* The highest of those who hear of a call whatever its operands (Recorder.hears), or NULL. */
 Tape *tape_hearing(const Interp *, const OpCall *);
 /* The lengths of a node's result become numbers: whoever records it below is told. */

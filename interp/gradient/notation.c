@@ -245,6 +245,7 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     uint8_t failing = t ? t->failing : 0;
     if (t)
         t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     if (again) {
         r = record_on(in, x, site, below, t, inlined);
     } else {
@@ -254,6 +255,7 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
         r = ix_value(in, x, site, below);
         in->inlined = around;
     }
+    tape_below_end(in, deaf);
     if (t)
         t->failing = failing;
     in->at = x;

@@ -371,7 +371,7 @@ Value record_row(OpCall *call, const Aspect *rest)
     stack_room(in, (size_t)c->count * 4 + 16);
     for (int i = 0; i < c->count; i++)
         t = tape_of(c->args[i], t);
-    bool joined_up = !heard && !(t && t->recorder);
+    bool joined_up = !c->op->draws && !(t && t->recorder);
     for (int i = 0; joined_up && i < c->count; i++)
         if (joins(call, i)) {
             if (c->args == call->args)
@@ -503,7 +503,9 @@ Value record_literal(Interp *in, const Value *items, const bool *weak, const int
     uint8_t failing = t ? t->failing : 0;
     if (t)
         t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     Value r = build(in, mark, weak, lengths, rows);
+    tape_below_end(in, deaf);
     v_push(in, r);
     if (t)
         t->failing = failing;
@@ -781,10 +783,12 @@ static void recorder_store(Interp *in, Tape *t, Value *slot, const Sub *subs, in
     Traced *x = own_slot(in, slot, t);
     uint8_t failing = t->failing;
     t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     if (op)
         index_update(in, &x->value, below, n, op, *stored, weak);
     else
         index_set(in, &x->value, below, n, *stored);
+    tape_below_end(in, deaf);
     t->failing = failing;
     t->recorder->store(in, t, x, *from, subs, n, op, v, weak);
     stack_cut(in, mark);

@@ -82,7 +82,7 @@ Tape *tape_recording(const Interp *in, int level)
 
 Tape *tape_hearing(const Interp *in, const OpCall *c)
 {
-    Tape *t = tape_recording(in, 0);
+    Tape *t = tape_recording(in, in->deaf);
     while (t && !t->recorder->hears(c))
         t = tape_recording(in, t->level);
     return t;
@@ -456,7 +456,9 @@ static Value recorded_index(Interp *in, Tape *t, Value base, const Sub *subs, in
     subs_below(in, subs, n, t, below);
     uint8_t failing = t->failing;
     t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     v_push(in, index_get(in, *mark, below, n));
+    tape_below_end(in, deaf);
     t->failing = failing;
     Value out = t->recorder->index(in, t, base, subs, n, in->sp[-1]);
     stack_cut(in, mark);
