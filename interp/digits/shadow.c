@@ -3,6 +3,7 @@
 #include "interp/device/place.h"
 #include "interp/eval/call.h"
 #include "interp/eval/eval_flow.h"
+#include "interp/output/output.h"
 #include "interp/precision/cast.h"
 #include "interp/state/frames.h"
 #include "interp/state/kind.h"
@@ -130,7 +131,20 @@ static Value literal(Interp *in, Value v, Value shadow)
     return r;
 }
 
-const Shadows shadows = { .against = against, .literal = literal, .block = block };
+static Value given(Interp *in, Value v, const char *who)
+{
+    Value plain = v;
+    while (plain.tag == V_TRACED && (traced_of(plain)->tape->recorder == &shadow_recorder ||
+                                     !tape_alive(in, traced_of(plain)->tape)))
+        plain = traced_of(plain)->value;
+    if (plain.tag == V_TRACED)
+        return v;
+    if (against(in) != DT_NONE)
+        notice(in, "%s is a C function, which has no shadow: what it gives counts as exact", who);
+    return plain;
+}
+
+const Shadows shadows = { .against = against, .literal = literal, .given = given, .block = block };
 
 /* ---- functions ---- */
 static Value traced_argument(Interp *in, Tape *t, Value x)

@@ -41,6 +41,9 @@ typedef struct Shadows {
     DType (*against)(const Interp *);
     /* A literal v, which is taken, with its shadow, likewise. */
     Value (*literal)(Interp *, Value v, Value shadow);
+    /* v without its shadow, as what cannot follow it takes it, which is told once; v itself where
+     * a derivative is taken. Borrowed. */
+    Value (*given)(Interp *, Value v, const char *who);
     /* Runs a block of a scope with shadows of that format. */
     Value (*block)(Interp *, const Exec *block, DType against);
 } Shadows;
