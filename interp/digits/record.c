@@ -136,10 +136,7 @@ static Value row(OpCall *c, Tape *t, const Value *below, Value r)
     if (!real && !(shades && (is_bool(r) || r.tag == V_TUPLE)))
         return v_retain(r);
     Value s = v_undef();
-    bool given = c->op->draws || c->op->reaches || c->op->devices & DEV_MAKES;
-    if (given && !shades && !c->op->draws && !c->op->reaches)
-        given = false;
-    if (!given)
+    if (!c->op->draws && !c->op->reaches)       /* what those give is what it is */
         aside_row(in, t, c->op, c->args, c->count, c->weak, &s);
     v_push(in, s);
     Call call = call_of(c->op, NULL, t, c->args, below, c->count);
