@@ -59,6 +59,9 @@ static const Op rows[] = {
 #define SECTION "gradients"
 #include "builtins/gradients/gradients.def"
 #undef SECTION
+#define SECTION "precision"
+#include "builtins/digits/digits.def"
+#undef SECTION
 #define SECTION "graphs"
 #include "builtins/graphs/graphs.def"
 #undef SECTION

@@ -29,7 +29,7 @@ GROUPS = {
     "Constant": "true false none",
 }
 # Only where the grammar expects them: ordinary names elsewhere.
-SOFT = "accumulate backward round saturate flush reproducible strict fallback narrow verbose quiet against from as"
+SOFT = "accumulate backward shadow round saturate flush reproducible strict fallback narrow verbose quiet against from as"
 VALUES = "pi inf nan null cpu gpu cuda opencl sim ans"
 # Operators of one name or several words are keywords above.
 TYPED = ["float", "decimal", "mp"]

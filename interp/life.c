@@ -11,6 +11,7 @@
 #include "interp/output/output.h"
 #include "interp/state/wing.h"
 #include "interp/device/place.h"
+#include "interp/digits/digits.h"
 #include "interp/eval/call.h"
 #include "interp/life.h"
 #include "interp/lower/lower.h"
@@ -98,6 +99,7 @@ static void interp_build(Interp *in)
     wings_open(in);
     in->vector = build_vector;
     in->traces = &traces;
+    in->shadows = &shadows;
     stack_init(in);
     names_init(&in->names, &in->ctx);
     buf_init(&in->out, &in->ctx);

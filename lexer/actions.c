@@ -575,7 +575,8 @@ static int contextual_kind(Lexer *lx, const char *text, int len)
         if (is_text(text, len, "against"))
             return T_AGAINST;
         bool operand = is_text(text, len, "accumulate") || is_text(text, len, "round") ||
-                       is_text(text, len, "fallback") || is_text(text, len, "backward");
+                       is_text(text, len, "fallback") || is_text(text, len, "backward") ||
+                       is_text(text, len, "shadow");
         return operand ? T_MODARG : T_MODIFIER;
     }
     if (last == T_PROFILE && is_text(text, len, "to"))

@@ -33,6 +33,8 @@ typedef enum NameScope {
     SCOPE_FOREIGN         /* updated in a function that it does not belong to: a `name` error */
 } NameScope;
 
+enum { EXPLAIN_RUN, EXPLAIN_LATEX, EXPLAIN_DOT, EXPLAIN_SVG, EXPLAIN_DIGITS, EXPLAIN_FORMS };
+
 typedef struct Node Node;
 
 /* A function, lambda, test or compare block as the resolver sees it. The top level has no
@@ -54,7 +56,7 @@ typedef struct FnInfo {
 
 struct Node {
     uint8_t kind;                 /* NodeKind */
-    uint8_t op;                   /* Operator, or the bool */
+    uint8_t op;                   /* Operator, or the bool; of EXPLAIN an EXPLAIN_ form */
     uint8_t scope;                /* NameScope */
     uint8_t flags;
     uint32_t depth;               /* 1 + deepest child; limited so that recursion is safe */

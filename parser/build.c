@@ -553,7 +553,8 @@ Node *build_modifier(ParseState *ps, Span span, const Token *word, Node *operand
     if (is_word(word->name, "round") && operand &&
         (operand->kind != ND_NAME || !is_word(operand->name, modes)))
         syntax_error(ps, operand->span, NULL, "rounding modes are %s", modes);
-    if (is_word(word->name, "accumulate backward") && operand && operand->kind == ND_DEVICE_INDEX)
+    if (is_word(word->name, "accumulate backward shadow") && operand &&
+        operand->kind == ND_DEVICE_INDEX)
         syntax_error(ps, operand->span, NULL, "%s takes a format", word->name->text);
     return n;
 }
@@ -570,13 +571,21 @@ Node *build_device_index(ParseState *ps, Span span, Node *name, const Token *ind
 }
 
 /* Of scopes of formats and of device blocks, each as it is written. */
-static const struct { const char *word, *operand; bool device; } modifiers_of[] = {
-    { "accumulate", " f32", false }, { "round", " up", false }, { "saturate", "", false },
-    { "flush", "", false }, { "reproducible", "", false }, { "backward", " e5m2", false },
-    { "fallback", " cpu", true }, { "strict", "", true }, { "narrow", "", true },
-    { "verbose", "", true }, { "quiet", "", true },
+static const struct { const char *word, *operand; bool device, precision; } modifiers_of[] = {
+    { "accumulate", " f32", false, false }, { "round", " up", false, false },
+    { "saturate", "", false, false }, { "flush", "", false, false },
+    { "reproducible", "", false, false }, { "backward", " e5m2", false, false },
+    { "shadow", " mp(200)", false, true }, { "fallback", " cpu", true, false },
+    { "strict", "", true, false }, { "narrow", "", true, false },
+    { "verbose", "", true, false }, { "quiet", "", true, false },
 };
 enum { MODIFIERS = sizeof modifiers_of / sizeof *modifiers_of };
+
+static bool modifies(int i, NodeKind kind)
+{
+    return modifiers_of[i].device == (kind == ND_ON) &&
+           (!modifiers_of[i].precision || kind == ND_PRECISION);
+}
 
 /* Raises: a word that is none of this kind of scope. */
 static void no_modifier(ParseState *ps, NodeKind kind, const Node *m)
@@ -586,8 +595,8 @@ static void no_modifier(ParseState *ps, NodeKind kind, const Node *m)
     size_t n = 0, used = 0;
     for (int i = 0; i < MODIFIERS; i++) {
         const char *word = modifiers_of[i].word;
-        bool device = modifiers_of[i].device, ours = device == (kind == ND_ON);
-        if (ours)
+        bool device = modifiers_of[i].device;
+        if (modifies(i, kind))
             used += (size_t)snprintf(words + used, sizeof words - used, " %s", list[n++] = word);
         else if (is_word(m->name, word))
             snprintf(help, sizeof help, "%s has it: %s %s%s { … }",
@@ -605,12 +614,12 @@ static void no_modifier(ParseState *ps, NodeKind kind, const Node *m)
 static bool has_modifier(NodeKind kind, const Name *word)
 {
     for (int i = 0; i < MODIFIERS; i++)
-        if (modifiers_of[i].device == (kind == ND_ON) && is_word(word, modifiers_of[i].word))
+        if (modifies(i, kind) && is_word(word, modifiers_of[i].word))
             return true;
     return false;
 }
 
-static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
+static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers, bool block)
 {
     for (uint32_t i = 0; i < modifiers.count; i++) {
         const Node *m = modifiers.items[i];
@@ -619,6 +628,9 @@ static void check_modifiers(ParseState *ps, NodeKind kind, Seq modifiers)
             no_modifier(ps, kind, m);
             return;
         }
+        if (is_word(m->name, "shadow") && !block)
+            syntax_error(ps, m->mark, "precision f32 shadow mp(200) { … }",
+                         "shadow stands in a precision scope with a block");
         for (uint32_t k = 0; k < i; k++) {
             const Name *before = ((const Node *)modifiers.items[k])->name;
             if (m->name == before)
@@ -634,7 +646,7 @@ Node *build_scope(ParseState *ps, NodeKind kind, Span span, const Token *word,
                   Node *operand, Seq list, Node *block)
 {
     if (kind != ND_COMPARE_BLOCK)
-        check_modifiers(ps, kind, list);
+        check_modifiers(ps, kind, list, block != NULL);
     Node *n = node_new(ps, kind, span, word->span);
     n->a = operand;
     n->b = block;
@@ -775,12 +787,16 @@ Node *build_extern(ParseState *ps, Span span, const Token *library, const Token 
 Node *build_explain(ParseState *ps, Span span, const Token *word, const Token *as, Node *what)
 {
     Node *n = node_make(ps, ND_EXPLAIN, span, word->span, what, NULL, NULL);
+    static const char *const forms[EXPLAIN_FORMS] = { "", "latex", "dot", "svg", "digits" };
     n->name = as ? as->name : NULL;
-    const char *form = as ? as->name->text : "latex";
-    bool graph = strcmp(form, "dot") == 0 || strcmp(form, "svg") == 0;
-    if (!graph && strcmp(form, "latex") != 0)
-        syntax_error(ps, as->span, "explain as latex …, explain as dot lazy { … }",
-                     "explain has the forms latex, dot and svg, and none called %s", form);
+    const char *form = as ? as->name->text : "";
+    while (n->op < EXPLAIN_FORMS && strcmp(form, forms[n->op]) != 0)
+        n->op++;
+    bool graph = n->op == EXPLAIN_DOT || n->op == EXPLAIN_SVG;
+    if (n->op == EXPLAIN_FORMS)
+        syntax_error(ps, as->span,
+                     "explain as latex …, explain as dot lazy { … }, explain as digits …",
+                     "explain has the forms latex, dot, svg and digits, and none called %s", form);
     if (graph && what && what->kind != ND_LAZY)
         syntax_error(ps, as->span, "explain as dot lazy { … }",
                      "explain as %s draws the graph of a lazy block", form);

@@ -646,7 +646,7 @@ static bool already_explained(const Unexpected *u)
     return false;
 }
 
-/* No format after precision, autocast, accumulate or backward, no mode after round. */
+/* No format after precision, autocast, accumulate, backward or shadow, no mode after round. */
 static bool case_header(const Unexpected *u)
 {
     char buffer[80], message[160];
@@ -655,14 +655,17 @@ static bool case_header(const Unexpected *u)
     bool accumulate = after == T_MODARG && is_text(u, u->prev, "accumulate");
     bool round = after == T_MODARG && is_text(u, u->prev, "round");
     bool backward = after == T_MODARG && is_text(u, u->prev, "backward");
-    if (!scope && !accumulate && !round && !backward)
+    bool shadow = after == T_MODARG && is_text(u, u->prev, "shadow");
+    if (!scope && !accumulate && !round && !backward && !shadow)
         return false;
     const char *word = round ? "round" : accumulate ? "accumulate" : backward ? "backward"
+                       : shadow ? "shadow"
                        : after == T_PRECISION ? "precision" : "autocast";
     snprintf(message, sizeof message, "expected a %s after `%s`, found %s",
              round ? "mode" : "format", word, describe(u, u->found, buffer));
     say(u, round ? "modes are nearest away zero up down odd stochastic" :
            accumulate ? "as in accumulate f32" : backward ? "as in backward e5m2" :
+           shadow ? "as in shadow mp(200)" :
            after == T_AUTOCAST ? "as in autocast bf16 { … }" :
                                  "a format is a name, a call or in parentheses: bf16, decimal(3), "
                                  "mp(200), (dtype(x))",

@@ -194,7 +194,13 @@ static Value digits_of_elements(OpCall *c)
 Value op_run_digits(OpCall *c)
 {
     Value x = c->args[0], r = c->args[1];
-    char sx[96], sr[96];
+    char sx[96], sr[96], help[160];
+    if (!arg_given(c, 1)) {
+        snprintf(help, sizeof help, "in precision f32 shadow mp(200) { … } it has one; elsewhere "
+                 "with a reference: digits(%s, mp(200)(%s))", arg_text(c, 0), arg_text(c, 0));
+        arg_error_help(c, 0, ERR_VALUE, help, "%s has no shadow to be compared with here",
+                       arg_text(c, 0));
+    }
     if (arg_bool(c, 2, false))
         return digits_of_elements(c);
     if (x.tag != V_TUPLE && !v_is_numeric(x))

@@ -37,7 +37,8 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "round nearest|away|zero|up|down|odd|stochastic; saturate: overflow gives the largest number; flush: no\n"
       "subnormals; reproducible: every sum in its order, the same bits on every machine. backward FORMAT: see autocast.\n"
       "The scope holds in functions called inside it; an inner scope replaces the outer; a value that leaves keeps\n"
-      "its dtype. flags() counts overflows and the like; compare F, G { … } shows formats side by side." },
+      "its dtype. flags() counts overflows and the like; compare F, G { … } shows formats side by side.\n"
+      "shadow FORMAT: each value has a second one in a wider format, and digits(x) compares the two (see shadow)." },
     { "interval",
       "interval(lo, hi) makes intervals of two numbers or of tensors that broadcast; interval(x) and interval(\"1/3\")\n"
       "enclose a number. precision interval { … } computes with them: each result encloses the exact one.\n"
@@ -97,7 +98,8 @@ static const struct Topic { const char *names, *text; } topics[] = {
     { "explain", "explain A \\ b    x = explain A \\ b    explain { … }\n"
       "Runs it and says of each operation what it saw, which routine ran, FLOPs and bytes; of a solution also\n"
       "the condition number, the digits to trust and the residual. Inside an expression: (explain …).\n"
-      "explain as latex C[i,k] := … prints the formula and runs nothing." },
+      "explain as latex C[i,k] := … prints the formula and runs nothing. explain as digits { … } says of each variable\n"
+      "that is assigned how many of its digits are right and which operation lost the others (see shadow)." },
     { "profile", "profile { … }    profile to \"t.json\" { … }\n"
       "Runs the block and prints a row per operation, device, dtype and kernel, the longest first: calls, time and\n"
       "its share, GFLOP/s where FLOPs are known, GB/s of operands and results, copies between devices and their\n"

@@ -22,6 +22,7 @@
 #include "builtins/gradients/gradients.def"
 #include "builtins/graphs/graphs.def"
 #include "builtins/quant/quant.def"
+#include "builtins/digits/digits.def"
 #include "builtins/system/native.def"
 #undef OP
 

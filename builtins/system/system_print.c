@@ -2,6 +2,7 @@
  * as blocks side by side, as on paper; a block that does not fit the line starts a new one. */
 #include "builtins/strings/text.h"
 
+#include "interp/gradient/gradient.h"
 #include "interp/output/output.h"
 #include "interp/show/show.h"
 #include <string.h>
@@ -163,9 +164,21 @@ static void print_one(Interp *in, Value v, const Str *sep)
         break_line(in, from - sep->len, sep->len);
 }
 
+/* Matrices stand side by side whatever is remembered of them. */
+static void take_plain(OpCall *c)
+{
+    Value *args = c->in->sp;
+    stack_room(c->in, (size_t)c->count + 16);
+    for (int i = 0; i < c->count; i++)
+        v_push(c->in, value_detached_all(c->in, c->args[i]));
+    c->args = args;
+}
+
 Value op_run_print(OpCall *c)
 {
     Interp *in = c->in;
+    if (traced_on(in))
+        take_plain(c);
     Str *sep = arg_given(c, 0) ? arg_str(c, 0) : NULL,
         *end = arg_given(c, 1) ? arg_str(c, 1) : NULL;
     if (!sep) {

@@ -10,6 +10,7 @@
 #include "interp/state/wing.h"
 #include "interp/state/format.h"
 #include "interp/fuse/fuse.h"
+#include "interp/op/traced.h"
 #include "interp/state/kind.h"
 #include "interp/op/peers.h"
 
@@ -325,7 +326,7 @@ static Value format_call(Interp *in, DType dt, const Value *args, int count, int
     const Kind *kind = v_kind(args[0]);
     if (dt == DT_BOOL && kind && kind->truth)
         return v_bool(kind->truth(args[0]));
-    if (args[0].tag == V_TRACED ||
+    if (args[0].tag == V_TRACED || traced_hears(in) ||
         ((place_wants(in) || deferred_on(in)) &&
          (args[0].tag == V_TENSOR || args[0].tag == V_RANGE)))
         return op_call(in, op_named(in, "cast"), (Value[]){ args[0], v_format(dt) }, 2, 0);

@@ -5,6 +5,8 @@
 #include "core/system/c_locale.h"
 #include "interp/op/arith.h"
 #include "interp/op/deferred.h"
+#include "interp/op/traced.h"
+#include "interp/precision/accuracy.h"
 #include "interp/state/format.h"
 #include "interp/op/scalar.h"
 #include "interp/eval/eval_binary.h"
@@ -24,10 +26,11 @@
 /* ---- headers ---- */
 /* op of a modifier's node. */
 enum {
-    MOD_ACCUMULATE, MOD_ROUND, MOD_SATURATE, MOD_FLUSH, MOD_REPRODUCIBLE, MOD_BACKWARD, MODIFIERS
+    MOD_ACCUMULATE, MOD_ROUND, MOD_SATURATE, MOD_FLUSH, MOD_REPRODUCIBLE, MOD_BACKWARD, MOD_SHADOW,
+    MODIFIERS
 };
 static const char *const modifier_names[MODIFIERS] = { "accumulate", "round", "saturate", "flush",
-                                                       "reproducible", "backward" };
+                                                       "reproducible", "backward", "shadow" };
 static const char *const mode_names[ROUND_MODES] = { "nearest", "away", "zero",  "up",
                                                      "down",    "odd",  "stochastic" };
 
@@ -44,7 +47,7 @@ static const Exec *lower_modifier(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, NULL, n);
     x->op = (uint8_t)word_index(n->name, modifier_names, MODIFIERS);
-    if (x->op == MOD_ACCUMULATE || x->op == MOD_BACKWARD)
+    if (x->op == MOD_ACCUMULATE || x->op == MOD_BACKWARD || x->op == MOD_SHADOW)
         x->a = lower_operand(lo, n->a);
     else if (x->op == MOD_ROUND)
         x->sa = (uint32_t)word_index(n->a->name, mode_names, ROUND_MODES);
@@ -231,11 +234,35 @@ static void apply_backward(Interp *in, const Exec *m, Scope *s)
     s->backward = dt;
 }
 
+/* What the shadows of a scope are in: numbers of more digits than its own. */
+static void apply_shadow(Interp *in, const Exec *m, Scope *s)
+{
+    DType dt = header_format(in, m, m->a, "shadow");
+    bool interval = dtype_base(dt) == DT_INTERVAL;
+    if (!interval && accuracy_bits(dt) > accuracy_bits(s->format)) {
+        s->shadow = dt;
+        return;
+    }
+    int bits = accuracy_bits(s->format);
+    Error *e = interval
+               ? err_new(&in->ctx, ERR_VALUE, "shadows are numbers, and an interval is two of them")
+               : err_new(&in->ctx, ERR_VALUE,
+                         "shadows have more digits than the scope: %s has no more than %s",
+                         dtype_name(dt), dtype_name(s->format));
+    err_underline(e, 0);
+    err_help(e, "shadow mp(%d)", bits > 100 ? 2 * bits : 200);
+    err_throw(e);
+}
+
 static void modifier_apply(Interp *in, const Exec *m, Scope *s)
 {
     DType format = scope_format(s);
     if (m->op == MOD_BACKWARD) {
         apply_backward(in, m, s);
+        return;
+    }
+    if (m->op == MOD_SHADOW) {
+        apply_shadow(in, m, s);
         return;
     }
     if (m->op == MOD_ACCUMULATE) {
@@ -300,7 +327,8 @@ static Value scope_run(Interp *in, Scope *s, const Exec *body)
 {
     s->waits = true;
     scope_enter(in, s);
-    Value v = exec_run(in, body);
+    Value v = s->shadow == DT_NONE ? exec_run(in, body)
+                                   : in->shadows->block(in, body, s->shadow);
     deferred_barrier(in, v);
     scope_leave(in, s);
     return v;
@@ -482,9 +510,29 @@ static Value literal_value(Interp *in, const Exec *x, Literal *l)
     return v_retain(in->constants->items[l->pool]);
 }
 
+/* The literal v, which is taken, and beside it what its text says in the format of shadows. */
+static Value literal_shaded(Interp *in, const Exec *x, Value v, const Literal *l)
+{
+    DType against = in->shadows->against(in);
+    if (against == DT_NONE || l->imaginary)
+        return v;
+    Scope s = scope_of(against);
+    in->at = x;
+    v_push(in, v);
+    Value shadow = literal_make(in, l, &s);
+    in->sp--;
+    return in->shadows->literal(in, v, shadow);
+}
+
+static Value literal_here(Interp *in, const Exec *x, Literal *l)
+{
+    Value v = literal_value(in, x, l);
+    return __builtin_expect(traced_on(in), 0) ? literal_shaded(in, x, v, l) : v;
+}
+
 static Value eval_literal(Interp *in, const Exec *x)
 {
-    return literal_value(in, x, x->data);
+    return literal_here(in, x, x->data);
 }
 
 const Exec *lower_scoped_number(Lower *lo, const Node *n, bool negative)
@@ -507,7 +555,7 @@ const Exec *lower_scoped_number(Lower *lo, const Node *n, bool negative)
 static Value eval_large(Interp *in, const Exec *x)
 {
     bool fits = in->scope && dtype_cells(in->scope->format);
-    return fits ? literal_value(in, x, x->data) : exec_run(in, x->a);
+    return fits ? literal_here(in, x, x->data) : exec_run(in, x->a);
 }
 
 const Exec *lower_scoped_large(Lower *lo, const Node *n, bool negative, const Exec *raise)
@@ -524,7 +572,7 @@ static Value eval_constant(Interp *in, const Exec *x)
     const GlobalRef *ref = x->data;
     if (ref->slot->tag != V_UNDEF)
         return v_share(in, *ref->slot);
-    return literal_value(in, x, x->c->data);
+    return literal_here(in, x, x->c->data);
 }
 
 void scoped_constant(Lower *lo, Exec *x, const Name *name)

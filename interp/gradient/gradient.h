@@ -55,7 +55,11 @@ Measured measured_of(Value);
 typedef enum TapeFailing { FAILING_NOTHING, FAILING_OPERATION, FAILING_LOOK } TapeFailing;
 
 typedef struct Recorder {
-    void (*before)(OpCall *);                    /* a row that is about to run; may raise */
+    /* Does it hear of this call without a traced operand? NULL: of all calls. */
+    bool (*hears)(const OpCall *);
+    bool forever;                   /* it runs again: an error that is caught decides for ever */
+    /* a row that is about to run on `below`, which is on the value stack; may raise */
+    void (*before)(OpCall *, Tape *t, Value *below);
     Value (*row)(OpCall *, Tape *t, const Value *below, Value r);
     Value (*literal)(Interp *, Tape *t, const Value *items, const bool *weak, const int *lengths,
                      int n, Value r);
@@ -70,7 +74,7 @@ typedef struct Recorder {
                       Value r);
     Value (*product)(Interp *, Tape *t, Value a, Value b, Value r);     /* strong_product */
     /* Kind.looked and Kind.measured of what is a node of t. */
-    void (*looked)(Interp *, Tape *t, uint32_t node);
+    void (*looked)(Interp *, Tape *t, const Traced *);
     void (*measured)(Interp *, Tape *t, uint32_t node, int axis, Measured);
 } Recorder;
 
@@ -136,6 +140,18 @@ void tape_end(Interp *, Tape *);
 bool tape_alive(const Interp *, const Tape *);
 /* The highest tape of a recorder below a level (0: of all), or NULL. */
 Tape *tape_recording(const Interp *, int level);
+/* What an operation on t is for the level below runs between these: a recorder that hears of all
+ * calls does not hear of its own. Errors: guards restore it. */
+static inline int tape_below_begin(Interp *in, const Tape *t)
+{
+    int deaf = in->deaf;
+    if (t && t->recorder && t->recorder->hears(NULL))
+        in->deaf = t->level;
+    return deaf;
+}
+static inline void tape_below_end(Interp *in, int deaf) { in->deaf = deaf; }
+/* The highest of those who hear of a call whatever its operands (Recorder.hears), or NULL. */
+Tape *tape_hearing(const Interp *, const OpCall *);
 /* The lengths of a node's result become numbers: whoever records it below is told. */
 void tape_measured(Interp *, const Tape *, const Entry *);
 /* The highest tape on which one of the subscripts is recorded, or t. */

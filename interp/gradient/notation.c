@@ -236,6 +236,8 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     stack_room(in, 2 * IX_LEAVES + 128);
     for (int i = 0; i < own; i++)
         t = tape_inside(base[i], under, t);
+    if (!t && !under)
+        t = tape_hearing(in, NULL);
     for (int i = 0; i < own; i++) {
         v_push(in, value_below(in, base[i], t));
         again |= t && tape_inside(in->sp[-1], t, NULL);
@@ -243,6 +245,7 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
     uint8_t failing = t ? t->failing : 0;
     if (t)
         t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     if (again) {
         r = record_on(in, x, site, below, t, inlined);
     } else {
@@ -252,6 +255,7 @@ static Value record_on(Interp *in, const Exec *x, IxSite *site, Value *base, con
         r = ix_value(in, x, site, below);
         in->inlined = around;
     }
+    tape_below_end(in, deaf);
     if (t)
         t->failing = failing;
     in->at = x;

@@ -347,10 +347,10 @@ static Value recorder_row(OpCall *c, Tape *t, Value *args, const Aspect *rest)
     const Exec *at = in->at;
     below.args = args;
     below.reuse = 0;
-    t->recorder->before(c);
+    t->recorder->before(c, t, args);
     uint8_t failing = t->failing;
     t->failing = FAILING_OPERATION;
-    if (c->op->draws)
+    if (t->recorder->hears(c))
         in->tape = t->up;
     v_push(in, call_rest(&below, rest - 1));
     in->tape = innermost;
@@ -365,14 +365,13 @@ Value record_row(OpCall *call, const Aspect *rest)
 {
     OpCall with = *call, *c = &with;
     Interp *in = c->in;
-    bool draws = c->op->draws;
-    Tape *t = draws ? tape_recording(in, 0) : NULL;
+    Tape *heard = tape_hearing(in, c), *t = heard;
     Value *mark = in->sp, *args = mark;
     stack_check(in);
     stack_room(in, (size_t)c->count * 4 + 16);
     for (int i = 0; i < c->count; i++)
         t = tape_of(c->args[i], t);
-    bool joined_up = !draws && !(t && t->recorder);
+    bool joined_up = !c->op->draws && !(t && t->recorder);
     for (int i = 0; joined_up && i < c->count; i++)
         if (joins(call, i)) {
             if (c->args == call->args)
@@ -504,7 +503,9 @@ Value record_literal(Interp *in, const Value *items, const bool *weak, const int
     uint8_t failing = t ? t->failing : 0;
     if (t)
         t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     Value r = build(in, mark, weak, lengths, rows);
+    tape_below_end(in, deaf);
     v_push(in, r);
     if (t)
         t->failing = failing;
@@ -782,10 +783,12 @@ static void recorder_store(Interp *in, Tape *t, Value *slot, const Sub *subs, in
     Traced *x = own_slot(in, slot, t);
     uint8_t failing = t->failing;
     t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     if (op)
         index_update(in, &x->value, below, n, op, *stored, weak);
     else
         index_set(in, &x->value, below, n, *stored);
+    tape_below_end(in, deaf);
     t->failing = failing;
     t->recorder->store(in, t, x, *from, subs, n, op, v, weak);
     stack_cut(in, mark);

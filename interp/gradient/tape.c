@@ -80,6 +80,14 @@ Tape *tape_recording(const Interp *in, int level)
     return t;
 }
 
+Tape *tape_hearing(const Interp *in, const OpCall *c)
+{
+    Tape *t = tape_recording(in, in->deaf);
+    while (t && !t->recorder->hears(c))
+        t = tape_recording(in, t->level);
+    return t;
+}
+
 Measured measured_of(Value v)
 {
     v = v_plain(v);
@@ -380,7 +388,7 @@ static void traced_looked(Value v)
     for (; v.tag == V_TRACED; v = traced_of(v)->value) {
         Tape *t = traced_of(v)->tape;
         if (t->recorder && tape_alive(interp_of(t->ctx), t))
-            t->recorder->looked(interp_of(t->ctx), t, traced_of(v)->node);
+            t->recorder->looked(interp_of(t->ctx), t, traced_of(v));
     }
 }
 
@@ -448,7 +456,9 @@ static Value recorded_index(Interp *in, Tape *t, Value base, const Sub *subs, in
     subs_below(in, subs, n, t, below);
     uint8_t failing = t->failing;
     t->failing = FAILING_OPERATION;
+    int deaf = tape_below_begin(in, t);
     v_push(in, index_get(in, *mark, below, n));
+    tape_below_end(in, deaf);
     t->failing = failing;
     Value out = t->recorder->index(in, t, base, subs, n, in->sp[-1]);
     stack_cut(in, mark);
@@ -516,7 +526,7 @@ static void caught(Interp *in)
         t->failing = FAILING_NOTHING;
         if (failing == FAILING_LOOK)
             err_rethrow(&in->ctx);
-        if (failing == FAILING_NOTHING)
+        if (failing == FAILING_NOTHING || !t->recorder->forever)
             continue;
         snprintf(what, sizeof what, "%.180s", in->ctx.error->message);
         err_free(in->ctx.error);
@@ -527,9 +537,9 @@ static void caught(Interp *in)
     }
 }
 
-static bool records(const Interp *in) { return tape_recording(in, 0) != NULL; }
+static bool hears(const Interp *in, const OpCall *c) { return tape_hearing(in, c) != NULL; }
 
 const Traces traces = { .call = record_row, .literal = record_literal, .store = record_store,
                         .notation = record_notation, .chosen = record_chosen,
                         .placed = record_placed, .index = index_of, .subscript = subscript,
-                        .subscripts = subscripts, .records = records, .caught = caught };
+                        .subscripts = subscripts, .hears = hears, .caught = caught };

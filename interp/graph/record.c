@@ -222,9 +222,9 @@ static void raise_at_user(Interp *in, Error *e)
     err_throw(e);
 }
 
-static void looked(Interp *in, Tape *t, uint32_t node)
+static void looked(Interp *in, Tape *t, const Traced *x)
 {
-    if (length_read(in, t, node))
+    if (length_read(in, t, x->node))
         return;
     t->failing = FAILING_LOOK;
     Error *e = err_new(&in->ctx, ERR_VALUE, "this is decided by a value that the graph records, "
@@ -242,9 +242,12 @@ static int measure_of(const Op *op)
          : op->measures == MEASURES_RANK ? LENGTH_RANK : LENGTH_DTYPE;
 }
 
-static void before(OpCall *c)
+static bool hears(const OpCall *c) { return c && c->op->draws; }
+
+static void before(OpCall *c, Tape *t, Value *below)
 {
     char label[64];
+    (void)t, (void)below;
     if (c->op->reaches)
         err_raise_help(&c->in->ctx, ERR_VALUE, "do it with the results, outside of the graph",
                        "%s reaches outside of the program: no graph keeps it",
@@ -438,7 +441,8 @@ static Value product(Interp *in, Tape *t, Value a, Value b, Value r)
 }
 
 const Recorder graph_recorder = {
-    .before = before, .row = row, .literal = literal, .index = indexed, .store = stored,
+    .hears = hears, .forever = true, .before = before,
+    .row = row, .literal = literal, .index = indexed, .store = stored,
     .notation = notation, .number = number,
     .product = product, .looked = looked, .measured = measured,
 };

@@ -3,6 +3,7 @@
  * result; an interrupt stops everything. The reference runs first and silently: mp(256), checked
  * by a second run in twice the bits and widened until two runs agree, or what `against` says;
  * where that fails, the first entry that works. */
+#include "interp/gradient/gradient.h"
 #include "interp/measure/compare.h"
 #include "interp/op/heard.h"
 
@@ -189,7 +190,9 @@ static bool run_once(Interp *in, const Exec *x, Compare *c, CompareRun *r, Funct
         in->solved = &c->solved.heard;
         scope_enter(in, &r->scope);
         stack_room(in, 1);
-        *r->value = function_run(in, x, fn, in->sp, 0);
+        v_push(in, function_run(in, x, fn, in->sp, 0));
+        *r->value = value_detached_all(in, in->sp[-1]);     /* an entry is a number of its format */
+        stack_cut(in, in->sp - 1);
         poll_interrupt(in);
         scope_leave(in, &r->scope);
         ERR_END(&in->ctx, &g.frame);

@@ -2,6 +2,7 @@
  * them when it is done, on stdout, below what the code printed itself; calls that look the same
  * are one entry with a count. An error inside prints what was heard until then and goes on. */
 #include "interp/measure/explain.h"
+#include "interp/digits/tell.h"
 #include "interp/lazy/lazy.h"
 #include "interp/measure/compare.h"
 #include "interp/state/wing.h"
@@ -318,12 +319,14 @@ static Value eval_explain(Interp *in, const Exec *x)
 static const Exec *lower_explain(Lower *lo, const Node *n)
 {
     bool lazy = n->a->kind == ND_LAZY;
+    if (n->op == EXPLAIN_DIGITS)
+        return lower_digits(lo, n);
     if (n->name && !lazy)
         return lower_latex(lo, n);
     Exec *x = exec_new(lo, eval_explain, n);
     x->a = lower_operand(lo, n->a);
     x->sa = lazy;
-    x->sb = !n->name ? LAZY_TEXT : n->name->text[0] == 's' ? LAZY_SVG : LAZY_DOT;
+    x->sb = !n->name ? LAZY_TEXT : n->op == EXPLAIN_SVG ? LAZY_SVG : LAZY_DOT;
     return x;
 }
 

@@ -3,6 +3,7 @@
  * lost (rounded to nearest once); everything else is an `ffi` error that says what to write. Used
  * for arguments, fields, elements and results of callbacks alike. */
 #include "core/system/c_locale.h"
+#include "interp/op/traced.h"
 #include "interp/native/native_call.h"
 #include "interp/op/arith.h"
 #include "kernels/number/number.h"
@@ -241,6 +242,8 @@ static void store_pointer(Interp *in, const CType *t, void *to, Value v, const N
 void native_store(Interp *in, const CType *t, void *to, Value v, const NativeWhere *where,
                   Value *keep)
 {
+    if (traced_on(in) && v.tag == V_TRACED)
+        v = in->shadows->given(in, v, where->of);
     switch ((CKind)t->kind) {
     case CK_BOOL: case CK_CHAR: case CK_INT: case CK_ENUM:
         store_int(in, t, to, v, where);

@@ -385,7 +385,7 @@ static Value eval_indexnot(Interp *in, const Exec *x)
     if (site->tree.reduction_count)
         ix_check_names(in, x, &site->tree, interp_module(in), false);
     ix_eval_leaves(in, &site->tree, base);
-    result = traced_on(in) && traced_inside(base, site->tree.leaves)
+    result = traced_on(in) && (traced_inside(base, site->tree.leaves) || traced_hears(in))
              ? in->traces->notation(in, x, site, base) : ix_value(in, x, site, base);
     stack_drop(in, base);
     return result;

@@ -193,6 +193,8 @@ struct Op {
     bool detaches;          /* its result is a constant to derivatives */
     /* OpMeasures: what of its operand it makes numbers or names of, which a graph then expects */
     uint8_t measures;
+    /* the parameter that its first operand's shadow is where it is not given (interp/digits) */
+    const char *shadow_as;
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
     bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
     bool solves;            /* solves A x = b: `compare` keeps the three */

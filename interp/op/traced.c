@@ -35,7 +35,7 @@ bool traced_wants(const OpCall *c)
 {
     if (!c->op || c->op->carries)
         return false;
-    if (c->op->draws && c->in->traces->records(c->in))
+    if (c->in->traces->hears(c->in, c))
         return true;
     /* tuples are joined and compared as they are */
     if (c->op->cls == OPC_EW)

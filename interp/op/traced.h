@@ -25,8 +25,9 @@ typedef struct Traces {
     bool (*subscripts)(const struct Sub *subs, int n);
     /* An error is caught: raises where it decides what a graph does. */
     void (*caught)(Interp *);
-    /* Does a graph record, so that it hears of what draws random numbers? */
-    bool (*records)(const Interp *);
+    /* Is there one who hears of this call, whatever its operands: a graph of what draws random
+     * numbers, shadows of all? NULL: of all calls. */
+    bool (*hears)(const Interp *, const OpCall *);
     Value (*index)(Interp *, Value x, const struct Sub *subs, int n);
     /* x[subs], which is taken, where positions or masks among the subscripts are traced. */
     Value (*chosen)(Interp *, Value r, const Value *subs, int n);
@@ -34,10 +35,29 @@ typedef struct Traces {
     void (*placed)(Interp *, Value *slot, const Value *subs, int n);
 } Traces;
 
+/* Shadows (interp/digits): a second value beside every float, in a wider format. */
+typedef struct Shadows {
+    /* The format of those that are made now; DT_NONE: nobody makes them. */
+    DType (*against)(const Interp *);
+    /* A literal v, which is taken, with its shadow, likewise. */
+    Value (*literal)(Interp *, Value v, Value shadow);
+    /* v without its shadow, as what cannot follow it takes it, which is told once; v itself where
+     * a derivative is taken. Borrowed. */
+    Value (*given)(Interp *, Value v, const char *who);
+    /* Runs a block of a scope with shadows of that format. */
+    Value (*block)(Interp *, const Exec *block, DType against);
+} Shadows;
+
 /* What a tuple holds, what a function captured, or is made of. */
 Parts parts_of(Value);
 
 static inline bool traced_on(const Interp *in) { return __builtin_expect(in->boxes != 0, 0); }
+
+/* Does somebody hear of all calls, traced operands or not? */
+static inline bool traced_hears(const Interp *in)
+{
+    return traced_on(in) && in->traces->hears(in, NULL);
+}
 
 static inline bool traced_any(const Value *items, int n)
 {

@@ -21,7 +21,7 @@ bool autocast_casts(DType dt)
 DType autocast_dtype(AutocastClass class, DType f, DType x)
 {
     DType to = class == AC_LOWER ? f : class == AC_RAISE ? DT_F32 : x;
-    if (to == x || !autocast_casts(x))
+    if (f == DT_NONE || to == x || !autocast_casts(x))
         return x;
     bool held = dtype_promote(x, to) == to;
     return held == (class == AC_RAISE) ? to : x;

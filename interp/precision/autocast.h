@@ -47,7 +47,7 @@ void autocast_done(Scope *, const Scope *inner);
 /* Does the innermost scope change what the operation computes in? */
 static inline bool autocast_applies(const Interp *in, const Op *op)
 {
-    return in->scope && in->scope->format == DT_NONE &&
+    return autocast_format(in) != DT_NONE &&
            (op->autocast == AC_LOWER || op->autocast == AC_RAISE);
 }
 /* The aspect (aspect.h): the rest runs on operands that are cast, outside of every scope. */

@@ -105,7 +105,7 @@ static const char *const keywords[] = { "fn", "return", "if", "else", "for", "in
 static const char *const modes[] = { "nearest", "away", "zero", "up", "down", "odd",
     "stochastic", NULL };
 static const char *const precision_words[] = { "accumulate", "round", "saturate", "flush",
-    "reproducible", "backward", "against", NULL };
+    "reproducible", "backward", "shadow", "against", NULL };
 static const char *const on_words[] = { "fallback", "strict", "narrow", "verbose", "quiet", NULL };
 static const char *const parametric[] = { "float(", "decimal(", "mp(", NULL };
 

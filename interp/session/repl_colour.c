@@ -153,7 +153,7 @@ static bool is_keyword(Painter *p, size_t n)
     char before = p->word;
     p->word = '\0';
     if (p->header && p->s->depth == p->header_depth && (p->operand || before == 'm')) {
-        bool value_follows = is_word(p, n, "against accumulate backward round fallback");
+        bool value_follows = is_word(p, n, "against accumulate backward shadow round fallback");
         p->word = value_follows ? '\0' : 'm';
         return true;
     }

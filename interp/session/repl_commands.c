@@ -207,6 +207,19 @@ static void command_explain(Repl *r, const char *what, bool force)
     repl_run_logged(r, buf_cstr(text));
 }
 
+/* The last entry, or this one, run with shadows. */
+static void command_digits(Repl *r, const char *what, bool force)
+{
+    Buf *text = &r->page;
+    (void)force;
+    if (!*what && r->last.len == 0)
+        err_raise_help(&r->in->ctx, ERR_VALUE, ":digits y = (1 - cos(x)) / x^2",
+                       "there is no entry yet whose digits could be told");
+    buf_clear(text);
+    buf_printf(text, "explain as digits {\n%s\n}", *what ? what : buf_cstr(&r->last));
+    repl_run_logged(r, buf_cstr(text));
+}
+
 /* ---- folders ---- */
 static void command_cd(Repl *r, const char *typed, bool force)
 {
@@ -250,6 +263,8 @@ static const ReplCommand commands[] = {
     { "time", command_time, 'x', ":time EXPR", "how long it took and what it allocated" },
     { "explain", command_explain, 'k', ":explain [KIND | EXPR]",
       "the last error, a kind of error, or what runs" },
+    { "digits", command_digits, 'x', ":digits [ENTRY]",
+      "run the last entry again: where its digits were lost" },
     { "reset", command_reset, 'v', ":reset [NAME ...]", "forget these variables, or all of them" },
     { "cd", command_cd, 'd', ":cd [FOLDER]", "go to a folder; :pwd shows which it is" },
     { "pwd", command_pwd, 0, ":pwd", "the folder of this session" },

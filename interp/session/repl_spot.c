@@ -196,7 +196,8 @@ static SpotKind header_kind(const char *text, size_t from, size_t at)
         return SPOT_MODE;
     if (word_is(text, head, head + 2, "on"))
         return first || word_is(text, word, end, "fallback") ? SPOT_DEVICE : SPOT_ON_WORD;
-    if (first || word_is(text, word, end, "accumulate backward against precision") || before == ',')
+    if (first || before == ',' ||
+        word_is(text, word, end, "accumulate backward shadow against precision"))
         return SPOT_FORMAT;
     return SPOT_PRECISION_WORD;
 }

@@ -104,6 +104,7 @@ void guard_enter(Interp *in, Guard *g)
     g->place = in->place;
     g->listener = in->listener;
     g->tape = in->tape;
+    g->deaf = in->deaf;
     g->rules = in->rules;
     g->inlined = in->inlined;
     g->deferring = in->deferring;
@@ -120,6 +121,7 @@ void guard_restore(Interp *in, Guard *g)
     in->place = g->place;
     in->listener = g->listener;
     in->tape = g->tape;
+    in->deaf = g->deaf;
     in->rules = g->rules;
     in->inlined = g->inlined;
     in->deferring = g->deferring;

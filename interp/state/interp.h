@@ -69,11 +69,13 @@ struct Interp {
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct Tape *tape;                /* the innermost derivative being taken, or NULL */
+    int deaf;                         /* tapes of this level and above hear of no call; 0: all do */
     uint64_t boxes;                   /* traced values: nobody looks for them while there is none */
     /* where leaves of functions that index notation inlines go for whoever records it, or NULL */
     Tuple *inlined;
     int rules;                        /* that run: what they compare is no branch of the program */
     const struct Traces *traces;      /* what is done with them: traced.h */
+    const struct Shadows *shadows;    /* lost digits: likewise */
     struct Gradients *gradients;      /* rules of derivatives, once one was needed */
     /* 1: what runs now stands in a `lazy` block; -1: and blocks in it do nothing (deferred.h) */
     int deferring;
@@ -154,6 +156,7 @@ typedef struct Guard {
     struct DeviceBlock *place;
     struct PlaceListener *listener;
     struct Tape *tape;
+    int deaf;
     Tuple *inlined;
     int rules;
     int deferring;

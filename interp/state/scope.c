@@ -25,7 +25,13 @@ static DType scope_default_accumulator(DType format)
 Scope scope_of(DType format)
 {
     return (Scope){ .format = format, .accumulate = scope_default_accumulator(format),
-                    .autocast = DT_NONE, .backward = DT_NONE };
+                    .autocast = DT_NONE, .backward = DT_NONE, .shadow = DT_NONE };
+}
+
+Scope scope_plain(void)
+{
+    return (Scope){ .format = DT_NONE, .accumulate = DT_NONE, .autocast = DT_NONE,
+                    .backward = DT_NONE, .shadow = DT_NONE };
 }
 
 bool scope_same(const Scope *a, const Scope *b)

@@ -17,6 +17,7 @@ typedef struct Scope {
     /* of an autocast the modifiers say how what is computed in its format is: autocast.h */
     /* what products of a backward pass take cotangents in (interp/gradient); DT_NONE: nothing */
     DType backward;
+    DType shadow;            /* of a precision scope: what shadows in it are in; DT_NONE: nothing */
     bool accumulate_given;
     RoundMode round;
     bool saturate, flush, reproducible;
@@ -42,6 +43,9 @@ static inline DType scope_format(const Scope *s)
     return s->format == DT_NONE ? s->autocast : s->format;
 }
 
+/* Neither: a scope in which everything is what it is outside, but code is lowered as for a scope.
+ * What reads literals, and hears of each operation, needs that (interp/digits). */
+Scope scope_plain(void);
 /* A precision scope of a format with nothing else said; the seed is drawn from the
  * interpreter's generator when the mode is stochastic (scope_seed). */
 Scope scope_of(DType format);

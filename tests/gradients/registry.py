@@ -38,6 +38,7 @@ PASSES = {
     "decimal": [("f64(decimal(40)(x)^2)", X)],
     "print": [("{ print(x); return x^2 }", X)],
     "grad": [("grad(y -> sum(y^3 * x))(x)", X)],
+    "shadow": [("shadow(y -> y^3, x).value", X)],
     "graph": [("graph((y, z) -> sum(y^3 * z), x, x)(x, 2 * x)", X)],
     "value_and_grad": [("value_and_grad(y -> sum(y^3 * x))(x)", X)],
     "jacobian": [("jacobian(y -> y^2 * sum(y), mode=\"reverse\")(x)", X),

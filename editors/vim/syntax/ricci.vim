@@ -16,8 +16,8 @@ syn keyword ricciInclude import extern
 syn keyword ricciScope precision autocast on lazy compare explain timeit profile
 syn keyword ricciWordOperator and or not
 syn keyword ricciConstant true false none
-syn keyword ricciSoft accumulate backward round saturate flush reproducible strict fallback narrow
-syn keyword ricciSoft verbose quiet against from as
+syn keyword ricciSoft accumulate backward shadow round saturate flush reproducible strict fallback
+syn keyword ricciSoft narrow verbose quiet against from as
 syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
 syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
@@ -42,10 +42,10 @@ syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones 
 syn keyword ricciBuiltin panels pin pinv plot positive power print prod progress ptr qr quantile
 syn keyword ricciBuiltin quantize radius rand randint randn rank read real realmax realmin reduce
 syn keyword ricciBuiltin relu relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
-syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shape shl shr shuffle sigmoid
-syn keyword ricciBuiltin sign silu simulate sin sinh size sizeof slogdet softmax softplus solve
-syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
-syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shadow shape shl shr shuffle
+syn keyword ricciBuiltin sigmoid sign silu simulate sin sinh size sizeof slogdet softmax softplus
+syn keyword ricciBuiltin solve sort split spy sqrt sqrtm squeeze stack startswith std steps string
+syn keyword ricciBuiltin strip subtract sum svd svdvals take tan tanh tempdir tile time to trace
 syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
 syn keyword ricciBuiltin vjp warn where width write xor zeros zip
 " -- to here
