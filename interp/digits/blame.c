@@ -305,15 +305,27 @@ static void blame_loss(Interp *in, const Call *c, Value r, Shade *s, const Opera
         s->swallower = o->swallower;
 }
 
-/* What a call that moves elements keeps of what they had. */
-static void blame_moved(Shade *s, const Operands *o, uint32_t made)
+/* Adds elements up: only such an operation gives digits back that were lost. */
+static bool adds(const Op *op)
+{
+    return op && (op->linear_in || op->multilinear_in || unit_slope(op, 0));
+}
+
+/* What a call that moves elements keeps of what they had. An element may have lost what its tensor,
+ * norm-wise, had not: to an operation that is known, or to the one that made the tensor. */
+static void blame_moved(const Shading *g, Shade *s, const Operands *o, uint32_t made)
 {
     double lost = o->worst - s->digits;
+    const Loss *known = loss_worst(s, INFINITY);
     s->made = made;
-    if (made != SITE_NONE && lost > 0) {
+    if (made != SITE_NONE && lost > (known ? known->cost : 0)) {
         Loss *l = loss_at(s, made);
         l->lost += lost;
         l->cost += lost;
+        if (lost > 1 && adds(g->site[made].op)) {
+            l->kind = LOSS_CANCELLATION;
+            l->reasoned += lost;
+        }
     }
 }
 
@@ -340,7 +352,7 @@ Value blame(Interp *in, const Call *c, Value r, Value shadow)
     double lost = o.worst - s->digits;
     lost = error == 0 && lost > 0 ? 0 : lost;
     if (!c->op && !c->name) {
-        blame_moved(s, &o, maker(c));
+        blame_moved(shading_of(c->tape), s, &o, maker(c));
     } else {
         operation_name(in, c, name, sizeof name);
         s->made = site_here(in, shading_of(c->tape), c->op, name);
@@ -354,7 +366,8 @@ Value blame(Interp *in, const Call *c, Value r, Value shadow)
             s->swallowed = o.swallowed + gone;
         }
     }
-    losses_clip(s, s->digits, most);
+    if (v_plain(r).tag != V_TENSOR || adds(c->op) || c->sums)  /* else elements come out again */
+        losses_clip(s, s->digits, most);
     in->sp = mark;
     return shaded(in, c->tape, r, s);
 }

@@ -34,13 +34,19 @@ static void known_of(Interp *in, const Tape *t, Value v, Shade *sum, Known *k)
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
         known_of(in, t, v.tuple->items[i], sum, k);
     Shade *s = shade_on(v, t);
-    if (s)
-        losses_join(sum, s);
-    if (!floats(v))
+    if (!floats(v)) {
+        if (s)
+            losses_join(sum, s);
         return;
+    }
     if (s && isnan(s->digits))
         s->digits = digits_of(in, v, s->shadow, NULL);
     double of = format_digits(v_dtype(v_plain(v))), digits = s ? s->digits : of;
+    if (s) {
+        Shade now = *s;
+        losses_clip(&now, digits, of);      /* as far as this value goes; its elements keep theirs */
+        losses_join(sum, &now);
+    }
     if (!k->any || digits < k->digits) {
         k->digits = digits;
         k->of = of;
