@@ -44,7 +44,7 @@ static void known_of(Interp *in, const Tape *t, Value v, Shade *sum, Known *k)
     double of = format_digits(v_dtype(v_plain(v))), digits = s ? s->digits : of;
     if (s) {
         Shade now = *s;
-        losses_clip(&now, digits, of);      /* as far as this value goes; its elements keep theirs */
+        losses_clip(&now, digits, of);      /* as far as this goes; elements keep theirs */
         losses_join(sum, &now);
     }
     if (!k->any || digits < k->digits) {
