@@ -5,6 +5,7 @@
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
 #include "builtins/linalg/matmul.h"
+#include "builtins/quant/quant.h"
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
 
@@ -61,6 +62,9 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "graphs"
 #include "builtins/graphs/graphs.def"
+#undef SECTION
+#define SECTION "quantisation"
+#include "builtins/quant/quant.def"
 #undef SECTION
 #define SECTION "signals"
 #include "builtins/signals/signals.def"

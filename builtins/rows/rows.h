@@ -21,6 +21,7 @@
 #include "builtins/strings/strings.def"
 #include "builtins/gradients/gradients.def"
 #include "builtins/graphs/graphs.def"
+#include "builtins/quant/quant.def"
 #include "builtins/system/native.def"
 #undef OP
 

@@ -66,6 +66,8 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 
 # rows with .no_gradient → (function of x, x, a scope)
 WITHOUT = {
+    "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
+    "dequantize": ("dequantize((q=i8([1, 2, 3]), scale=x, zero=0, axis=0))", X),
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),
     "choice": ("choice(x, 2)", X), "digits": ("digits(x, 0.5)", X), "numerator": ("numerator(x)", "rational(3) / 4"),
     "denominator": ("denominator(x)", "rational(3) / 4"), "ptr": ("ptr(x)", X), "as_tensor": ("as_tensor(ptr(x))", X),
@@ -99,7 +101,7 @@ CONSTANT = {
     "text": "repr string format bits join replace strip lstrip rstrip find startswith endswith",
     "files": "load save read lines write",
     "pictures": "plot scatter bar hist heat spy contour panels",
-    "the program and the machine": "time args env tempdir exit warn notices help devices simulate memory lazy_stats",
+    "the program and the machine": "time args env tempdir exit warn notices help devices simulate memory lazy_stats measure",
     "C, which numbers reach through ptr": "cstring errno sizeof offsetof pin unpin",
 }
 

@@ -23,24 +23,24 @@ syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
 syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
 syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh attention attention_back
-syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to cast cbrt ceil
-syn keyword ricciBuiltin checkpoint choice chol clamp complex concat cond conj contains contour
-syn keyword ricciBuiltin conv conv2 corrcoef cos cosh count cov cross cstring ctranspose cumprod
-syn keyword ricciBuiltin cumsum custom_rule denominator det detach device devices diag diff digits
-syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path endswith
-syn keyword ricciBuiltin enumerate env eps equal erf erfc errno exact exit exp expand expm expm1
-syn keyword ricciBuiltin eye factorize fft fft2 fftfreq fftn fftshift filter find flags flatten
-syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gelu grad gradcheck
-syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hess hessian hist
-syn keyword ricciBuiltin histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
+syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to calibrate cast
+syn keyword ricciBuiltin cbrt ceil checkpoint choice chol clamp complex concat cond conj contains
+syn keyword ricciBuiltin contour conv conv2 corrcoef cos cosh count cov cross cstring ctranspose
+syn keyword ricciBuiltin cumprod cumsum custom_rule denominator dequantize det detach device
+syn keyword ricciBuiltin devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh einsum
+syn keyword ricciBuiltin einsum_path endswith enumerate env eps equal erf erfc errno exact exit exp
+syn keyword ricciBuiltin expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift filter find
+syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full gamma gelu grad
+syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
+syn keyword ricciBuiltin hist histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
 syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron lazy_stats
 syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
 syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
-syn keyword ricciBuiltin maximum mean median memory meshgrid mid min minimum mod multiply nansum
-syn keyword ricciBuiltin ndim negative nextafter nonzero norm not_contains not_equal notices
+syn keyword ricciBuiltin maximum mean measure median memory meshgrid mid min minimum mod multiply
+syn keyword ricciBuiltin nansum ndim negative nextafter nonzero norm not_contains not_equal notices
 syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
-syn keyword ricciBuiltin print prod ptr qr quantile radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
+syn keyword ricciBuiltin print prod ptr qr quantile quantize radius rand randint randn rank read
+syn keyword ricciBuiltin real realmax realmin reduce relu relu6 repeat replace repr reshape rfft
 syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
 syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
 syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
