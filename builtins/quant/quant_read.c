@@ -155,10 +155,13 @@ _Noreturn void quant_special(const QuantOperand *o)
     bool named = o->x->rank > 0;
     if (text && named)
         snprintf(help, sizeof help, "where(isfinite(%s), %s, 0) has zeros there", text, text);
-    arg_error_help(c, o->at, ERR_VALUE, text && named ? help : NULL,
-                   "%s%s%s%s is %s: codes stand for finite numbers", arg_text(c, o->at),
-                   named ? "[" : "", place, named ? "]" : "",
-                   v != v ? "nan" : v > 0 ? "inf" : "-inf");
+    const char *is = v != v ? "nan" : v > 0 ? "inf" : "-inf";
+    if (text || !named)
+        arg_error_help(c, o->at, ERR_VALUE, text && named ? help : NULL,
+                       "%s%s%s%s is %s: codes stand for finite numbers", arg_text(c, o->at),
+                       named ? "[" : "", place, named ? "]" : "", is);
+    arg_error(c, o->at, ERR_VALUE, "element [%s] of %s is %s: codes stand for finite numbers",
+              place, arg_text(c, o->at), is);
 }
 
 /* ---- formats ---- */

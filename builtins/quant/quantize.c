@@ -1,5 +1,7 @@
 /* quantize(x, i8) and dequantize(t): floats as codes of a grid, and back. */
 #include "builtins/quant/quant.h"
+#include "builtins/quant/coded.h"
+#include "interp/graph/graph.h"
 #include "interp/precision/cast.h"
 
 #include "core/base/error.h"
@@ -8,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { X, DTYPE, AXIS, SYMMETRIC, METHOD, RANGE };
+enum { X, DTYPE, AXIS, SYMMETRIC, METHOD, RANGE, DATA };
 
 /* Fewer numbers than this beside each other are coded by columns: a grid for each. */
 enum { NARROW = 64 };
@@ -68,7 +70,7 @@ static Grid *grids(const QuantOperand *o, QuantRange r, GridKind kind)
     return g;
 }
 
-static Value zeros_of(const QuantOperand *o, const Grid *g)
+static Value zero_codes(const QuantOperand *o, const Grid *g)
 {
     Ctx *ctx = &o->call->in->ctx;
     if (o->axis < 0)
@@ -88,8 +90,21 @@ static void check_finite(const QuantOperand *o)
         quant_special(o);
 }
 
+static _Noreturn void raise_data(OpCall *c)
+{
+    char help[200];
+    snprintf(help, sizeof help, "the range of other numbers: quantize(%s, i8, range=calibrate(%s))",
+             arg_text(c, X), arg_text(c, DATA));
+    arg_error_help(c, DATA, ERR_VALUE, help, "data= belongs to a graph, and %s is none",
+                   arg_text(c, X));
+}
+
 Value op_run_quantize(OpCall *c)
 {
+    if (graph_of(c->args[X]))
+        return quant_graph(c);
+    if (arg_given(c, DATA))
+        raise_data(c);
     GridKind kind = quant_grid(c);
     QuantOperand o = quant_operand(c, X, AXIS);
     QuantWay way = { .method = quant_method(c, METHOD), .symmetric = kind == GRID_SYMMETRIC,
@@ -108,7 +123,7 @@ Value op_run_quantize(OpCall *c)
     for (int64_t i = 0; i < o.lanes; i++)
         r.low[i] = g[i].scale;
     return tuple_make(c->in, "q", op_result(c, q), "scale", quant_numbers(&o, r.low), "zero",
-                      zeros_of(&o, g), "axis", o.axis < 0 ? v_none() : v_int(o.axis), NULL);
+                      zero_codes(&o, g), "axis", o.axis < 0 ? v_none() : v_int(o.axis), NULL);
 }
 
 /* ---- dequantize ---- */

@@ -202,6 +202,6 @@ void ranges_histogram(DType dt, const void *x, int64_t n, double low, double hig
         double v = dt == DT_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
         v = sizes ? fabs(v) : v;
         int64_t at = (int64_t)((v * part - from) / width * (double)bins);
-        counts[at < bins ? at : bins - 1]++;
+        counts[at < bins ? at : bins - 1] += v != 0;
     }
 }

@@ -46,7 +46,8 @@ enum { RANGES_STRIP = 1 << 20, RANGES_BLOCK = 4096, RANGES_GRIDS = 100 };
 void ranges_errors(Ctx *, DType dt, const void *x, int64_t n, const Grid *, int count,
                    double *error);
 
-/* Counts numbers, or their sizes |x|, which all lie between low and high, by where: low < high. */
+/* Counts numbers but zeros, or their sizes |x|, which all lie between low and high, by where:
+ * low < high. */
 void ranges_histogram(DType dt, const void *x, int64_t n, double low, double high, int64_t bins,
                       bool sizes, int64_t *counts);
 

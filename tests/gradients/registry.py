@@ -66,6 +66,8 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 
 # rows with .no_gradient → (function of x, x, a scope)
 WITHOUT = {
+    "matmul_i8": ("matmul_i8(x, i8([1, 2; 3, 4; 5, 6]), 0.5, [1.0, 1])", X),
+    "product_i8": ("product_i8(x, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)", X),
     "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
     "dequantize": ("dequantize((q=i8([1, 2, 3]), scale=x, zero=0, axis=0))", X),
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),

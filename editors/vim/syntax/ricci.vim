@@ -35,18 +35,19 @@ syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat
 syn keyword ricciBuiltin hist histogram hypot ifft ifft2 ifftn ifftshift imag int interp inv invert
 syn keyword ricciBuiltin irfft isclose isfinite isinf isnan jacobian join jvp keys kron lazy_stats
 syn keyword ricciBuiltin ldl len less less_equal lgamma like lines linspace load log log10 log1p
-syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matpow max
-syn keyword ricciBuiltin maximum mean measure median memory meshgrid mid min minimum mod multiply
-syn keyword ricciBuiltin nansum ndim negative nextafter nonzero norm not_contains not_equal notices
-syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels pin pinv plot positive power
-syn keyword ricciBuiltin print prod ptr qr quantile quantize radius rand randint randn rank read
-syn keyword ricciBuiltin real realmax realmin reduce relu relu6 repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shape shl shr shuffle sigmoid sign silu simulate sin sinh size sizeof
-syn keyword ricciBuiltin slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze stack
-syn keyword ricciBuiltin startswith std steps string strip subtract sum svd svdvals take tan tanh
-syn keyword ricciBuiltin tempdir tile time to trace transpose tril triu trunc type ulp unique unpin
-syn keyword ricciBuiltin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin log2 logm logspace logsumexp lower lstrip lstsq lu map matmul matmul_i8
+syn keyword ricciBuiltin matpow max maximum mean measure median memory meshgrid mid min minimum mod
+syn keyword ricciBuiltin multiply nansum ndim negative nextafter nonzero norm not_contains
+syn keyword ricciBuiltin not_equal notices numerator offsetof ones orth outer pad panels pin pinv
+syn keyword ricciBuiltin plot positive power print prod product_i8 ptr qr quantile quantize radius
+syn keyword ricciBuiltin rand randint randn rank read real realmax realmin reduce relu relu6 repeat
+syn keyword ricciBuiltin replace repr reshape rfft rfftfreq rint roll round rref rstrip save
+syn keyword ricciBuiltin scatter schur searchsorted seed shape shl shr shuffle sigmoid sign silu
+syn keyword ricciBuiltin simulate sin sinh size sizeof slogdet softmax softplus solve sort split
+syn keyword ricciBuiltin spy sqrt sqrtm squeeze stack startswith std steps string strip subtract
+syn keyword ricciBuiltin sum svd svdvals take tan tanh tempdir tile time to trace transpose tril
+syn keyword ricciBuiltin triu trunc type ulp unique unpin upper value_and_grad var vjp warn where
+syn keyword ricciBuiltin width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

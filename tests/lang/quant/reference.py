@@ -65,7 +65,7 @@ def entropy(x, symmetric):
         values, first, last, levels = x, min(np.min(x), 0), max(np.max(x), 0), 256
         zero = min(int(-first / (last - first) * BINS), BINS)
     counts = np.zeros(BINS, dtype=np.int64)
-    for v in values:
+    for v in values[values != 0]:
         counts[min(int((v - first) / (last - first) * BINS), BINS - 1)] += 1
     best = None
     for size in range(BINS, levels - 1, -1):
