@@ -169,64 +169,66 @@ static void read_product(Coded *j, OpCall *c)
         quant_special(&j->x);
 }
 
-/* Codes less zero, as floats in which sums of so many products with codes are exact. */
+/* The dtype in which sums of n products of codes are exact, and in which what a transform makes of
+ * them is nearer to them than a half. */
+static DType exact_dtype(int64_t n, bool plain)
+{
+    return n * 255 * 127 < 1 << (plain ? 24 : 22) ? DT_F32 : DT_F64;
+}
+
+/* Codes less zero as numbers of dt; on the value stack. */
 static Value codes_as(Coded *j, DType dt)
 {
     OpCall *c = j->c;
-    Ctx *ctx = &c->in->ctx;
     const Tensor *x = j->x.x;
-    Tensor *q = op_keep(c, tensor_new(ctx, DT_I8, x->rank, tensor_shape(x)));
-    Tensor *f = op_keep(c, tensor_new(ctx, dt, x->rank, tensor_shape(x)));
-    ranges_codes(ctx, j->x.dt, x->data, x->size, &j->grid, q->data);
-    const int8_t *from = (const int8_t *)q->data;
-    for (int64_t i = 0; i < x->size; i++) {
-        if (dt == DT_F32)
-            ((float *)f->data)[i] = (float)(from[i] - j->grid.zero);
-        else
-            ((double *)f->data)[i] = (double)(from[i] - j->grid.zero);
-    }
-    return v_tensor_raw(f);
+    Tensor *t = op_keep(c, tensor_new(&c->in->ctx, j->x.dt, x->rank, tensor_shape(x)));
+    ranges_rounded(&c->in->ctx, j->x.dt, x->data, x->size, &j->grid, t->data);
+    return dt == j->x.dt ? v_tensor_raw(t) : op_root(c, op_cast(c->in, v_tensor_raw(t), dt));
 }
 
-/* Sums of n products are exact, and what a transform makes of them is nearer to them than a
- * half. */
-static DType exact_dtype(int64_t n) { return n * 127 * 127 < 1 << 23 ? DT_F32 : DT_F64; }
+/* One number of dt for each column: column k has number k / inner of v, times `by`. */
+static char *columns(Coded *j, DType dt, Value v, double by, int64_t n, int64_t inner)
+{
+    Tensor *t = op_keep(j->c, tensor_new(&j->c->in->ctx, dt, 1, &n));
+    bool each = v.tag == V_TENSOR && v.tensor->rank == 1;
+    for (int64_t k = 0; k < n; k++) {
+        double x = v.tag == V_NONE ? 0 : number(v, each ? k / inner : 0) * by;
+        if (dt == DT_F32)
+            ((float *)t->data)[k] = (float)x;
+        else
+            ((double *)t->data)[k] = x;
+    }
+    return t->data;
+}
 
-/* The sums `acc`, times scales along an axis, and what stands behind. */
-static Value finish(Coded *j, Value acc, int axis)
+/* The sums, times scales along an axis, and what stands behind. */
+static Value finish(Coded *j, Value sums, int axis)
 {
     OpCall *c = j->c;
     Ctx *ctx = &c->in->ctx;
-    DType dt = j->x.dt;
-    Value scales = c->args[j->p->scales], bias = c->args[j->p->bias];
-    bool relu = arg_given(c, j->p->activation), biased = arg_given(c, j->p->bias);
-    Tensor *a = op_keep(c, v_to_tensor(c->in, acc, 0));
-    a = op_keep(c, tensor_cast(ctx, op_keep(c, tensor_compact(ctx, a)), DT_F64));
-    Tensor *out = op_keep(c, tensor_new(ctx, dt, a->rank, tensor_shape(a)));
-    int64_t n = 1, inner = a->size;
+    Value scales = c->args[j->p->scales];
+    Value bias = arg_given(c, j->p->bias) ? c->args[j->p->bias] : v_none();
+    Tensor *a = op_keep(c, v_to_tensor(c->in, sums, 0));
+    DType dt = a->dtype == DT_F32 && j->x.dt == DT_F32 ? DT_F32 : DT_F64;
+    Tensor *out = op_keep(c, tensor_cast(ctx, a, dt));
+    if (out == a && (j->p->text >= 0 || !tensor_contiguous(a)))    /* else it is nobody's */
+        out = op_keep(c, tensor_copy(ctx, out));
+    int64_t n = 1, inner = 1;
     floats_of(scales, &n);
-    bool each = scales.tag == V_TENSOR && scales.tensor->rank == 1;
-    if (each) {
+    if (scales.tag == V_TENSOR && scales.tensor->rank == 1) {
         axis = axis < 0 ? axis + a->rank : axis;
         if (axis < 0 || axis >= a->rank || tensor_shape(a)[axis] != n)
             err_raise(&c->in->ctx, ERR_SHAPE, "%s: there are %lld scales, and its result has no "
                       "axis of them", c->op->name, (long long)n);
-        inner = 1;
         for (int i = axis + 1; i < a->rank; i++)
             inner *= tensor_shape(a)[i];
     }
-    for (int64_t i = 0; i < a->size; i++) {
-        int64_t k = each ? i / inner % n : 0;
-        double sum = rint(((const double *)a->data)[i]);
-        double s = j->grid.scale * number(scales, k), b = biased ? number(bias, k) : 0;
-        if (dt == DT_F32) {
-            float y = (float)sum * (float)s + (float)b;
-            ((float *)out->data)[i] = relu && y < 0 ? 0 : y;
-        } else {
-            double y = sum * s + b;
-            ((double *)out->data)[i] = relu && y < 0 ? 0 : y;
-        }
-    }
+    int64_t width = n * inner;
+    if (out->size)
+        ranges_scale(ctx, dt, out->data, out->size / width, width,
+                     columns(j, dt, scales, j->grid.scale, width, inner),
+                     columns(j, dt, bias, 1, width, inner), arg_given(c, j->p->activation));
+    poll_interrupt(c->in);
     return op_cast(c->in, v_tensor_raw(out), j->given);
 }
 
@@ -241,7 +243,7 @@ static Value run_matmul(OpCall *c)
         arg_error(c, 0, ERR_SHAPE, "%s is %s, and its last axis meets %s rows of codes, %s",
                   arg_text(c, 0), shape_text(a, sizeof a, x->rank, tensor_shape(x)), "the",
                   shape_text(b, sizeof b, 2, tensor_shape(j.w)));
-    DType dt = exact_dtype(k);
+    DType dt = exact_dtype(k, true);
     Value q = codes_as(&j, dt), w = op_root(c, op_cast(c->in, v_tensor_raw(j.w), dt));
     Value acc = op_root(c, op_binary(c->in, op_operator(c->in, TK_MATMUL), q, w, 0));
     return finish(&j, acc, -1);
@@ -256,13 +258,16 @@ static Value run_product(OpCall *c)
     Str *text = arg_str(c, of_product.text);
     Value f = op_root(c, graph_function(c->in, text, &params));
     floats_of(c->args[of_product.scales], &n);
-    DType dt = exact_dtype(n > 0 ? j.w->size / n : 0);
+    bool notation = strstr(text->text, ":=") != NULL;   /* sums as written; a call may transform */
+    DType dt = exact_dtype(n > 0 ? j.w->size / n : 0, notation);
     Value args[2] = { codes_as(&j, dt), op_root(c, op_cast(c->in, v_tensor_raw(j.w), dt)) };
     const Exec *at = c->in->at;
     Value acc = op_root(c, call_value(c->in, f, args, 2));
     c->in->at = at;
     if (!v_is_numeric(acc) || dtype_info(v_dtype(acc))->kind == 'c')
         arg_error(c, of_product.text, ERR_VALUE, "text gives no tensor of real numbers");
+    if (dtype_info(v_dtype(acc))->kind == 'f')      /* by a transform they are nearly whole */
+        acc = op_root(c, op_unary(c->in, op_named(c->in, "rint"), acc, 0));
     int axis = arg_given(c, of_product.axis) ? (int)arg_int(c, of_product.axis) : -1;
     return finish(&j, acc, axis);
 }

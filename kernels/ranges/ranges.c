@@ -154,6 +154,52 @@ void ranges_codes_columns(Ctx *ctx, DType dt, const void *x, int64_t n, int64_t 
         pool_for(ctx, n, GRAIN / m + 1, code_rows, &j);
 }
 
+static void rounded_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const CodeJob *j = arg;
+    size_t from = (size_t)begin * j->bytes;
+    (void)worker;
+    j->loops->rounded(j->x + from, end - begin, j->grid, (char *)j->q + from);
+}
+
+void ranges_rounded(Ctx *ctx, DType dt, const void *x, int64_t n, const Grid *g, void *out)
+{
+    CodeJob j = { .loops = loops(dt), .x = x, .bytes = bytes_of(dt), .grid = g, .q = out };
+    if (n < 2 * GRAIN)
+        rounded_part(&j, 0, n, 0);
+    else
+        pool_for(ctx, n, GRAIN, rounded_part, &j);
+}
+
+/* ---- sums of products ---- */
+typedef struct ScaleJob {
+    const RangeLoops *loops;
+    char *x;
+    int64_t n;
+    size_t bytes;
+    const void *scales, *bias;
+    bool relu;
+} ScaleJob;
+
+static void scale_rows(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const ScaleJob *j = arg;
+    (void)worker;
+    j->loops->scale(j->x + (size_t)(begin * j->n) * j->bytes, end - begin, j->n, j->scales,
+                    j->bias, j->relu);
+}
+
+void ranges_scale(Ctx *ctx, DType dt, void *x, int64_t rows, int64_t n, const void *scales,
+                  const void *bias, bool relu)
+{
+    ScaleJob j = { .loops = loops(dt), .x = x, .n = n, .bytes = bytes_of(dt), .scales = scales,
+                   .bias = bias, .relu = relu };
+    if (rows * n < 2 * GRAIN)
+        scale_rows(&j, 0, rows, 0);
+    else
+        pool_for(ctx, rows, GRAIN / n + 1, scale_rows, &j);
+}
+
 /* ---- errors ---- */
 typedef struct ErrorJob {
     const RangeLoops *loops;

@@ -40,6 +40,13 @@ void ranges_codes(Ctx *, DType dt, const void *x, int64_t n, const Grid *, void 
 void ranges_codes_columns(Ctx *, DType dt, const void *x, int64_t n, int64_t m, const Grid *,
                           void *memory, void *q);
 
+/* Codes less zero, as numbers of dt: what codes stand for, but for the scale. */
+void ranges_rounded(Ctx *, DType dt, const void *x, int64_t n, const Grid *, void *out);
+/* Sums of products of codes as numbers, in place: rows of n columns, each times its scale, plus its
+ * bias, and not below 0 with relu. scales and bias are n numbers of dt. */
+void ranges_scale(Ctx *, DType dt, void *x, int64_t rows, int64_t n, const void *scales,
+                  const void *bias, bool relu);
+
 /* The sum of the squared errors of n numbers on each of `count` grids, added to error[count]. At
  * most RANGES_STRIP numbers a call. */
 enum { RANGES_STRIP = 1 << 20, RANGES_BLOCK = 4096, RANGES_GRIDS = 100 };

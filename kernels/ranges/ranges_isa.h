@@ -11,6 +11,11 @@ typedef struct RangeLoops {
     void (*codes)(const void *x, int64_t n, const Grid *, uint8_t *q);
     /* of one row; scale, zero, low, high: m each, one after the other */
     void (*codes_row)(const void *x, int64_t m, const void *grids, uint8_t *q);
+    /* codes less zero, as numbers */
+    void (*rounded)(const void *x, int64_t n, const Grid *, void *out);
+    /* ranges_scale: so many rows of n columns */
+    void (*scale)(void *x, int64_t rows, int64_t n, const void *scales, const void *bias,
+                  bool relu);
     /* of at most RANGES_BLOCK */
     double (*error)(const void *x, int64_t n, const Grid *);
 } RangeLoops;

@@ -3,6 +3,8 @@
 #ifndef T
 #include "kernels/ranges/ranges_isa.h"
 
+#include <math.h>
+
 enum { LANES = 16 };            /* always so many, so that sums are the same everywhere */
 
 #define T float
@@ -15,8 +17,10 @@ enum { LANES = 16 };            /* always so many, so that sums are the same eve
 #include "kernels/ranges/ranges_isa.tmpl.h"
 
 const RangeTable RANGE_TABLE = {
-    .f32 = { extremes_f32, columns_f32, codes_f32, codes_row_f32, error_f32 },
-    .f64 = { extremes_f64, columns_f64, codes_f64, codes_row_f64, error_f64 },
+    .f32 = { extremes_f32, columns_f32, codes_f32, codes_row_f32, rounded_f32,
+             scale_f32, error_f32 },
+    .f64 = { extremes_f64, columns_f64, codes_f64, codes_row_f64, rounded_f64,
+             scale_f64, error_f64 },
 };
 
 #else
@@ -95,6 +99,28 @@ static void NAME(codes_row)(const void *data, int64_t m, const void *grids, uint
             *restrict high = low + m;
     for (int64_t j = 0; j < m; j++)
         q[j] = (uint8_t)(int)(NAME(code)(x[j], scale[j], low[j], high[j]) + zero[j]);
+}
+
+static void NAME(rounded)(const void *data, int64_t n, const Grid *g, void *out)
+{
+    const T *restrict x = data;
+    T *restrict to = out;
+    T scale = (T)g->scale, low = (T)(g->low - g->zero), high = (T)(g->high - g->zero);
+    for (int64_t i = 0; i < n; i++)
+        to[i] = NAME(code)(x[i], scale, low, high);
+}
+
+static void NAME(scale)(void *data, int64_t rows, int64_t n, const void *by, const void *more,
+                        bool relu)
+{
+    T *restrict x = data;
+    const T *restrict scales = by, *restrict bias = more;
+    T least = relu ? 0 : (T)-INFINITY;
+    for (int64_t i = 0; i < rows; i++, x += n)
+        for (int64_t j = 0; j < n; j++) {
+            T y = x[j] * scales[j] + bias[j];
+            x[j] = y < least ? least : y;
+        }
 }
 
 static double NAME(error)(const void *data, int64_t n, const Grid *g)
