@@ -237,6 +237,6 @@ Value op_run_calibrate(OpCall *c)
         arg_error(c, X, ERR_VALUE, "%s %s: of no numbers there is no range", arg_text(c, X),
                   shape_fact(fact, sizeof fact, o.x->rank, tensor_shape(o.x)));
     QuantRange r = quant_calibrate(&o, &way);
-    return tuple_make(c->in, "low", quant_numbers(&o, r.low), "high", quant_numbers(&o, r.high),
-                      NULL);
+    Value low = op_root(c, quant_numbers(&o, r.low)), high = op_root(c, quant_numbers(&o, r.high));
+    return tuple_make(c->in, "low", v_retain(low), "high", v_retain(high), NULL);
 }

@@ -122,8 +122,9 @@ Value op_run_quantize(OpCall *c)
     Tensor *q = codes(&o, g, kind == GRID_U8 ? DT_U8 : DT_I8);
     for (int64_t i = 0; i < o.lanes; i++)
         r.low[i] = g[i].scale;
-    return tuple_make(c->in, "q", op_result(c, q), "scale", quant_numbers(&o, r.low), "zero",
-                      zero_codes(&o, g), "axis", o.axis < 0 ? v_none() : v_int(o.axis), NULL);
+    Value scale = op_root(c, quant_numbers(&o, r.low)), zero = op_root(c, zero_codes(&o, g));
+    return tuple_make(c->in, "q", op_result(c, q), "scale", v_retain(scale), "zero",
+                      v_retain(zero), "axis", o.axis < 0 ? v_none() : v_int(o.axis), NULL);
 }
 
 /* ---- dequantize ---- */

@@ -165,17 +165,16 @@ static bool text_labels(Interp *in, const Str *text, bool first, Labels *l)
     ErrFrame frame;
     Source *source = source_new(&in->ctx, "<graph>", text->text, text->len);
     Chunk *volatile chunk = NULL;
-    volatile bool good = false;
-    if (ERR_TRY(&in->ctx, &frame)) {
-        chunk = parse_source(&in->ctx, &in->names, source);
-        good = node_labels(in, chunk->root, first, l);
-        ERR_END(&in->ctx, &frame);
-    } else {
-        err_free(in->ctx.error);
-        in->ctx.error = NULL;
+    if (!ERR_TRY(&in->ctx, &frame)) {
+        if (chunk)
+            chunk_release(chunk);
+        source_release(source);
+        err_rethrow(&in->ctx);
     }
-    if (chunk)
-        chunk_release(chunk);
+    chunk = parse_source(&in->ctx, &in->names, source);
+    bool good = node_labels(in, chunk->root, first, l);
+    ERR_END(&in->ctx, &frame);
+    chunk_release(chunk);
     source_release(source);
     return good;
 }
