@@ -170,10 +170,11 @@ static void read_product(Coded *j, OpCall *c)
 }
 
 /* The dtype in which sums of n products of codes are exact, and in which what a transform makes of
- * them is nearer to them than a half. */
-static DType exact_dtype(int64_t n, bool plain)
+ * them (not `plain`) is nearer to them than a half. */
+static DType exact_dtype(const Coded *j, int64_t n, bool plain)
 {
-    return n * 255 * 127 < 1 << (plain ? 24 : 22) ? DT_F32 : DT_F64;
+    int64_t most = (j->grid.zero ? 255 : 127) * 128;
+    return n < ((int64_t)1 << (plain ? 24 : 22)) / most ? DT_F32 : DT_F64;
 }
 
 /* Codes less zero as numbers of dt; on the value stack. */
@@ -211,6 +212,7 @@ static Value finish(Coded *j, Value sums, int axis)
     Tensor *a = op_keep(c, v_to_tensor(c->in, sums, 0));
     DType dt = a->dtype == DT_F32 && j->x.dt == DT_F32 ? DT_F32 : DT_F64;
     Tensor *out = op_keep(c, tensor_cast(ctx, a, dt));
+    tensor_home(ctx, out);
     if (out == a && (j->p->text >= 0 || !tensor_contiguous(a)))    /* else it is nobody's */
         out = op_keep(c, tensor_copy(ctx, out));
     int64_t n = 1, inner = 1;
@@ -240,10 +242,11 @@ static Value run_matmul(OpCall *c)
     const Tensor *x = j.x.x;
     int64_t k = tensor_shape(j.w)[0];
     if (x->rank < 1 || tensor_shape(x)[x->rank - 1] != k)
-        arg_error(c, 0, ERR_SHAPE, "%s is %s, and its last axis meets %s rows of codes, %s",
-                  arg_text(c, 0), shape_text(a, sizeof a, x->rank, tensor_shape(x)), "the",
+        arg_error(c, 0, ERR_SHAPE,
+                  "%s is %s, and its last axis meets the rows of codes that are %s",
+                  arg_text(c, 0), shape_text(a, sizeof a, x->rank, tensor_shape(x)),
                   shape_text(b, sizeof b, 2, tensor_shape(j.w)));
-    DType dt = exact_dtype(k, true);
+    DType dt = exact_dtype(&j, k, true);
     Value q = codes_as(&j, dt), w = op_root(c, op_cast(c->in, v_tensor_raw(j.w), dt));
     Value acc = op_root(c, op_binary(c->in, op_operator(c->in, TK_MATMUL), q, w, 0));
     return finish(&j, acc, -1);
@@ -259,7 +262,7 @@ static Value run_product(OpCall *c)
     Value f = op_root(c, graph_function(c->in, text, &params));
     floats_of(c->args[of_product.scales], &n);
     bool notation = strstr(text->text, ":=") != NULL;   /* sums as written; a call may transform */
-    DType dt = exact_dtype(n > 0 ? j.w->size / n : 0, notation);
+    DType dt = exact_dtype(&j, n > 0 ? j.w->size / n : 0, notation);
     Value args[2] = { codes_as(&j, dt), op_root(c, op_cast(c->in, v_tensor_raw(j.w), dt)) };
     const Exec *at = c->in->at;
     Value acc = op_root(c, call_value(c->in, f, args, 2));
