@@ -11,7 +11,7 @@
 
 enum { X, METHOD, SYMMETRIC, AXIS, P, BINS };
 /* Codes of one sign that are symmetric, and all others. */
-enum { LEVELS_SYMMETRIC = 128, LEVELS = 256, BINS_MAX = 1 << 24 };
+enum { LEVELS_SYMMETRIC = 128, LEVELS = 256, BINS_MAX = 1 << 16 };
 
 /* The numbers of one lane, and their ends. */
 typedef struct Lane {
