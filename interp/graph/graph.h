@@ -9,6 +9,7 @@
  *   record.c     the recorder: what f does as nodes, and what it may not do
  *   text.c       index notation, which is kept as text
  *   replay.c     arguments bound, guards asked, nodes run
+ *   products.c   which nodes are products that codes can compute, and why others are not
  *
  * What a node refers to is a Value: a constant, or a reference (v_ref) to an earlier node, or a
  * tuple of these. Lengths that f made numbers of are nodes as well, guards, which raise `shape`
@@ -138,7 +139,31 @@ Value graph_function(Interp *, const Str *text, uint32_t *params);
 /* Is the text one, with so many parameters? Nothing runs. */
 bool graph_text_fits(Interp *, const Str *text, uint32_t params);
 
+/* ---- products.c ---- */
+/* A node that multiplies what is computed with a constant, and sums up. */
+typedef struct GraphProduct {
+    const char *why;            /* it stays in floats, because …; NULL: it need not */
+    uint32_t x;                 /* the node of the operand that is computed */
+    Value w;                    /* the constant; borrowed */
+    bool first;                 /* which stands first */
+    bool matrix;                /* rows of x by a matrix, w or, if it is turned, w' */
+    bool turned;
+    int channel, along;         /* an axis of w that x does not have, -1: none, and where it is in
+                                 * the result, from the end */
+} GraphProduct;
+/* False: node is no product. */
+bool graph_product(Interp *, const Graph *, uint32_t node, GraphProduct *);
+bool graph_in_codes(const Graph *);
+/* Of a graph with products in codes: what stays in floats and why, to who explains. */
+void graph_tell_floats(Interp *, Graph *);
+
 /* ---- replay.c ---- */
+/* Who looks on: before a node runs, with the results so far. */
+typedef struct GraphWatch {
+    void (*before)(Interp *, struct GraphWatch *, Graph *, uint32_t node, const Value *value);
+} GraphWatch;
+/* The same as graph_replay. */
+Value graph_replay_watched(Interp *, Graph *, const Value *args, GraphWatch *);
 /* The result of the graph on as many arguments as it has, borrowed: all its nodes run here, in
  * graph_run. What it makes is on the value stack meanwhile. */
 Value graph_replay(Interp *, Graph *, const Value *args);

@@ -1,0 +1,2 @@
+/^  (routine|memory|FLOPs|indices|first|step) /d
+/^            gemm/d
