@@ -126,8 +126,12 @@ void coded_told(const OpCall *c, Buf *out)
 {
     const Places *p = places(c->op);
     char x[96], w[96];
-    buf_printf(out, "fused quantize + %s(i8, i32)%s%s of %s, %s",
-               p->text < 0 ? "matmul" : "product", arg_given(c, p->bias) ? " + bias" : "",
+    GraphLabels l;
+    Value text = p->text < 0 ? v_undef() : c->args[p->text];
+    bool sums = text.tag != V_STRING || graph_labels(c->in, text.str, false, &l);
+    buf_printf(out, "fused quantize + %s(i8, %s)%s%s of %s, %s",
+               p->text < 0 ? "matmul" : "product", sums ? "i32" : "in floats",
+               arg_given(c, p->bias) ? " + bias" : "",
                arg_given(c, p->activation) ? " + relu" : "",
                v_describe(c->args[0], x, sizeof x), v_describe(c->args[1], w, sizeof w));
 }
@@ -187,6 +191,17 @@ static Value codes_as(Coded *j, DType dt)
     return dt == j->x.dt ? v_tensor_raw(t) : op_root(c, op_cast(c->in, v_tensor_raw(t), dt));
 }
 
+/* The same as bytes. */
+static Tensor *codes_of(Coded *j)
+{
+    OpCall *c = j->c;
+    const Tensor *x = j->x.x;
+    Tensor *t = op_keep(c, tensor_new(&c->in->ctx, DT_I8, x->rank, tensor_shape(x)));
+    ranges_codes(&c->in->ctx, j->x.dt, x->data, x->size, &j->grid, t->data);
+    poll_interrupt(c->in);
+    return t;
+}
+
 /* One number of dt for each column: column k has number k / inner of v, times `by`. */
 static char *columns(Coded *j, DType dt, Value v, double by, int64_t n, int64_t inner)
 {
@@ -234,36 +249,94 @@ static Value finish(Coded *j, Value sums, int axis)
     return op_cast(c->in, v_tensor_raw(out), j->given);
 }
 
+/* What becomes of sums in `exact` with n columns, each with a scale of its own or none. */
+static CodedEnd end_of(Coded *j, DType exact, int64_t n)
+{
+    OpCall *c = j->c;
+    DType dt = exact == DT_F32 && j->x.dt == DT_F32 ? DT_F32 : DT_F64;
+    Value bias = arg_given(c, j->p->bias) ? c->args[j->p->bias] : v_none();
+    return (CodedEnd){ .dt = dt, .zero = j->grid.zero,
+                       .scales = columns(j, dt, c->args[j->p->scales], j->grid.scale, n, 1),
+                       .bias = columns(j, dt, bias, 1, n, 1),
+                       .relu = arg_given(c, j->p->activation) };
+}
+
+static Value matmul_by_bytes(Coded *j, DType exact, int64_t m, int64_t n, int64_t k)
+{
+    OpCall *c = j->c;
+    const Tensor *x = j->x.x, *w = op_keep(c, tensor_compact(&c->in->ctx, j->w));
+    int64_t shape[TENSOR_RANK_MAX];
+    CodedEnd end = end_of(j, exact, n);
+    EightMat b = { w->data, n, 1, true };
+    memcpy(shape, tensor_shape(x), (size_t)x->rank * sizeof *shape);
+    shape[x->rank - 1] = n;
+    Tensor *codes = codes_of(j);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, end.dt, x->rank, shape));
+    coded_bytes(c, m, n, k, (EightMat){ codes->data, k, 1, true }, b, &end, out->data);
+    return op_cast(c->in, v_tensor_raw(out), j->given);
+}
+
 static Value run_matmul(OpCall *c)
 {
     Coded j;
     char a[96], b[96];
     read_product(&j, c);
     const Tensor *x = j.x.x;
-    int64_t k = tensor_shape(j.w)[0];
+    int64_t k = tensor_shape(j.w)[0], n = tensor_shape(j.w)[1];
     if (x->rank < 1 || tensor_shape(x)[x->rank - 1] != k)
         arg_error(c, 0, ERR_SHAPE,
                   "%s is %s, and its last axis meets the rows of codes that are %s",
                   arg_text(c, 0), shape_text(a, sizeof a, x->rank, tensor_shape(x)),
                   shape_text(b, sizeof b, 2, tensor_shape(j.w)));
     DType dt = exact_dtype(&j, k, true);
+    int64_t m = k ? x->size / k : 0;
+    const char *why = coded_bytes_why(m, n, k);
+    coded_tell(c, why, m, n, k);
+    if (!why)
+        return matmul_by_bytes(&j, dt, m, n, k);
     Value q = codes_as(&j, dt), w = op_root(c, op_cast(c->in, v_tensor_raw(j.w), dt));
     Value acc = op_root(c, op_binary(c->in, op_operator(c->in, TK_MATMUL), q, w, 0));
     return finish(&j, acc, -1);
 }
 
-static Value run_product(OpCall *c)
+/* The scale of each column is one number, or its own where columns are the last axis. */
+static bool by_columns(const Coded *j, const CodedShape *s)
 {
-    Coded j;
-    uint32_t params = 2;
-    int64_t n = 1;
-    read_product(&j, c);
-    Str *text = arg_str(c, of_product.text);
-    Value f = op_root(c, graph_function(c->in, text, &params));
+    int64_t n = 1, b = 1;
+    const OpCall *c = j->c;
+    int axis = arg_given(c, of_product.axis) ? (int)arg_int((OpCall *)c, of_product.axis) : -1;
     floats_of(c->args[of_product.scales], &n);
-    bool notation = strstr(text->text, ":=") != NULL;   /* sums as written; a call may transform */
-    DType dt = exact_dtype(&j, n > 0 ? j.w->size / n : 0, notation);
-    Value args[2] = { codes_as(&j, dt), op_root(c, op_cast(c->in, v_tensor_raw(j.w), dt)) };
+    bool each = c->args[of_product.scales].tag == V_TENSOR &&
+                c->args[of_product.scales].tensor->rank == 1;
+    if (arg_given(c, of_product.bias))
+        floats_of(c->args[of_product.bias], &b);
+    return s->plain && s->n.rank == 1 && (axis == -1 || axis == s->rank - 1) && each &&
+           n == s->columns;
+}
+
+static Value product_by_bytes(Coded *j, const CodedShape *s, DType exact)
+{
+    OpCall *c = j->c;
+    Tensor *codes = codes_of(j);
+    if (by_columns(j, s)) {
+        CodedEnd end = end_of(j, exact, s->columns);
+        Tensor *out = coded_product(c, s, codes, j->w, &end);
+        return op_cast(c->in, v_tensor_raw(out), j->given);
+    }
+    CodedEnd end = { .dt = exact, .zero = j->grid.zero,
+                     .scales = columns(j, exact, v_float(1), 1, s->columns, 1),
+                     .bias = columns(j, exact, v_none(), 1, s->columns, 1) };
+    int axis = arg_given(c, of_product.axis) ? (int)arg_int(c, of_product.axis) : -1;
+    return finish(j, v_tensor_raw(coded_product(c, s, codes, j->w, &end)), axis);
+}
+
+/* As the text says, on codes as floats. */
+static Value product_by_text(Coded *j, Str *text, DType exact)
+{
+    OpCall *c = j->c;
+    uint32_t params = 2;
+    Value f = op_root(c, graph_function(c->in, text, &params));
+    Value args[2] = { codes_as(j, exact), op_root(c, op_cast(c->in, v_tensor_raw(j->w), exact)) };
     const Exec *at = c->in->at;
     Value acc = op_root(c, call_value(c->in, f, args, 2));
     c->in->at = at;
@@ -272,7 +345,24 @@ static Value run_product(OpCall *c)
     if (dtype_info(v_dtype(acc))->kind == 'f')      /* by a transform they are nearly whole */
         acc = op_root(c, op_unary(c->in, op_named(c->in, "rint"), acc, 0));
     int axis = arg_given(c, of_product.axis) ? (int)arg_int(c, of_product.axis) : -1;
-    return finish(&j, acc, axis);
+    return finish(j, acc, axis);
+}
+
+static Value run_product(OpCall *c)
+{
+    Coded j;
+    CodedShape shape;
+    int64_t n = 1;
+    read_product(&j, c);
+    Str *text = arg_str(c, of_product.text);
+    floats_of(c->args[of_product.scales], &n);
+    const char *why = coded_shape(c->in, text, j.x.x, j.w, &shape);
+    /* sums as written, where another call may transform */
+    bool written = shape.written || strstr(text->text, ":=") != NULL;
+    int64_t k = shape.sums ? shape.sums : n > 0 ? j.w->size / n : 0;
+    DType exact = exact_dtype(&j, k, written);
+    coded_tell(c, why, shape.rows, shape.columns, shape.sums);
+    return why ? product_by_text(&j, text, exact) : product_by_bytes(&j, &shape, exact);
 }
 
 /* Outside of scopes: codes are what they are under autocast, too. */

@@ -9,6 +9,7 @@
  *   record.c     the recorder: what f does as nodes, and what it may not do
  *   text.c       index notation, which is kept as text
  *   replay.c     arguments bound, guards asked, nodes run
+ *   labels.c     which axes of a product go together, by its text
  *   products.c   which nodes are products that codes can compute, and why others are not
  *
  * What a node refers to is a Value: a constant, or a reference (v_ref) to an earlier node, or a
@@ -138,6 +139,28 @@ Value graph_function(Interp *, const Str *text, uint32_t *params);
 
 /* Is the text one, with so many parameters? Nothing runs. */
 bool graph_text_fits(Interp *, const Str *text, uint32_t params);
+
+/* ---- labels.c ---- */
+/* A subscript of the operand that is computed: the sum of factor * index, for at most three. */
+enum { GRAPH_TERMS = 3 };
+typedef struct GraphAxis {
+    int terms, label[GRAPH_TERMS];  /* no terms: it is something else */
+    int64_t factor[GRAPH_TERMS];    /* positive */
+} GraphAxis;
+/* What each axis of two operands and of their product is: equal numbers are the same index; x has
+ * -1 where it is no index alone. */
+typedef struct GraphLabels {
+    int x[TENSOR_RANK_MAX], w[TENSOR_RANK_MAX], out[TENSOR_RANK_MAX];
+    int nx, nw, nout;
+    uint64_t also;                  /* indices in subscripts of x that are more than one */
+    GraphAxis axis[TENSOR_RANK_MAX];    /* of x */
+} GraphLabels;
+/* Of (p0, p1) -> { C[…] := p0[…] * p1[…]; C }, as graphs keep index notation, or
+ * (p0, p1) -> einsum("…", p0, p1): sums over all of each index. `first`: w is p0. False: it is
+ * something else. */
+bool graph_labels(Interp *, const Str *text, bool first, GraphLabels *);
+/* Of einsum's `ij,jk->ik`. */
+bool graph_spec_labels(const char *spec, bool first, GraphLabels *);
 
 /* ---- products.c ---- */
 /* A node that multiplies what is computed with a constant, and sums up. */

@@ -3,20 +3,11 @@
  * is of the nodes alone, so that a graph out of a file tells the same. */
 #include "interp/graph/graph.h"
 #include "interp/op/heard.h"
-#include "parser/parse.h"
 
 #include "core/base/error.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* What each axis of the operands and of the result is: equal numbers are the same index; -1: of the
- * operand that is computed, something else than an index. */
-typedef struct Labels {
-    int x[TENSOR_RANK_MAX], w[TENSOR_RANK_MAX], out[TENSOR_RANK_MAX];
-    int nx, nw, nout;
-    uint64_t also;              /* indices in the parts of x's subscripts that are more than one */
-} Labels;
 
 static int find(const int *list, int n, int label)
 {
@@ -27,7 +18,7 @@ static int find(const int *list, int n, int label)
 }
 
 /* Is it rows of x by a matrix: what x has but for its last axis, then what only w has? */
-static bool matrix_labels(const Labels *l, GraphProduct *p)
+static bool matrix_labels(const GraphLabels *l, GraphProduct *p)
 {
     if (l->nw != 2 || l->nx < 1 || l->nout != l->nx || l->also)
         return false;
@@ -43,7 +34,7 @@ static bool matrix_labels(const Labels *l, GraphProduct *p)
 }
 
 /* The axis that only w brings into the result, for a scale of its own at each position. */
-static void channel_labels(const Labels *l, GraphProduct *p)
+static void channel_labels(const GraphLabels *l, GraphProduct *p)
 {
     p->channel = -1;
     for (int i = 0; i < l->nw; i++) {
@@ -56,7 +47,7 @@ static void channel_labels(const Labels *l, GraphProduct *p)
     }
 }
 
-static void by_labels(const Labels *l, GraphProduct *p)
+static void by_labels(const GraphLabels *l, GraphProduct *p)
 {
     channel_labels(l, p);
     if (matrix_labels(l, p)) {
@@ -64,119 +55,6 @@ static void by_labels(const Labels *l, GraphProduct *p)
         p->channel = p->turned ? 0 : 1;
         p->along = -1;
     }
-}
-
-/* ---- einsum ---- */
-static bool spec_labels(const Str *spec, bool first, Labels *l)
-{
-    int side = 0, *list[3] = { first ? l->w : l->x, first ? l->x : l->w, l->out };
-    int *count[3] = { first ? &l->nw : &l->nx, first ? &l->nx : &l->nw, &l->nout };
-    for (const char *s = spec->text; *s; s++) {
-        bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
-        if (letter && *count[side] < TENSOR_RANK_MAX)
-            list[side][(*count[side])++] = *s & 63;
-        else if (*s == ',' && side == 0)
-            side = 1;
-        else if (*s == '-' && s[1] == '>' && side == 1)
-            side = 2, s++;
-        else if (*s != ' ')
-            return false;
-    }
-    return side == 2;
-}
-
-/* ---- index notation ---- */
-typedef struct Indices { const Name *name[64]; int count; } Indices;
-
-static int label_of(Indices *names, const Name *n)
-{
-    for (int i = 0; i < names->count; i++)
-        if (names->name[i] == n)
-            return i;
-    if (names->count == 60)
-        return -1;
-    names->name[names->count] = n;
-    return names->count++;
-}
-
-/* Every name in n is an index there. */
-static uint64_t indices_in(Indices *names, const Node *n)
-{
-    uint64_t bits = 0;
-    if (!n)
-        return 0;
-    if (n->kind == ND_NAME) {
-        int label = label_of(names, n->name);
-        return label < 0 ? 0 : (uint64_t)1 << label;
-    }
-    for (uint32_t i = 0; i < n->count; i++)
-        bits |= indices_in(names, n->list[i]);
-    return bits | indices_in(names, n->a) | indices_in(names, n->b) | indices_in(names, n->c);
-}
-
-/* `more`: where indices of other subscripts go; NULL: there may be none. */
-static int subscripts(Indices *names, const Node *n, int *list, uint64_t *more)
-{
-    if (n->count > TENSOR_RANK_MAX)
-        return -1;
-    for (uint32_t i = 0; i < n->count; i++) {
-        list[i] = n->list[i]->kind == ND_NAME ? label_of(names, n->list[i]->name) : -1;
-        if (list[i] < 0 && !more)
-            return -1;
-        if (list[i] < 0)
-            *more |= indices_in(names, n->list[i]);
-    }
-    return (int)n->count;
-}
-
-static bool is_leaf(const Node *n, const Name *of)
-{
-    return n->kind == ND_INDEX && n->a->kind == ND_NAME && n->a->name == of;
-}
-
-/* (p0, p1) -> { C[…] := p0[…] * p1[…]; C }, as graphs keep it. */
-static bool node_labels(Interp *in, const Node *root, bool first, Labels *l)
-{
-    Indices names = { .count = 0 };
-    const Node *f = root->kind == ND_BLOCK && root->count == 1 ? root->list[0] : NULL;
-    const Node *body = f && f->kind == ND_LAMBDA && f->count == 2 ? f->a : NULL;
-    const Node *define = body && body->kind == ND_BLOCK && body->count == 2 ? body->list[0] : NULL;
-    if (!define || define->kind != ND_DEFINE || define->count || define->a->kind != ND_INDEX)
-        return false;
-    const Node *product = define->b;
-    while (product->kind == ND_REDUCE &&
-           op_find(in, product->name) == op_named(in, "sum"))
-        product = product->a;
-    const Name *x = f->list[first]->name, *w = f->list[!first]->name;
-    if (product->kind != ND_BINARY || product->op != TK_MUL)
-        return false;
-    bool swapped = is_leaf(product->a, w);
-    const Node *of_x = swapped ? product->b : product->a, *of_w = swapped ? product->a : product->b;
-    if (!is_leaf(of_x, x) || !is_leaf(of_w, w))
-        return false;
-    l->nout = subscripts(&names, define->a, l->out, NULL);
-    l->nx = subscripts(&names, of_x, l->x, &l->also);
-    l->nw = subscripts(&names, of_w, l->w, NULL);
-    return l->nout >= 0 && l->nx >= 0 && l->nw >= 0;
-}
-
-static bool text_labels(Interp *in, const Str *text, bool first, Labels *l)
-{
-    ErrFrame frame;
-    Source *source = source_new(&in->ctx, "<graph>", text->text, text->len);
-    Chunk *volatile chunk = NULL;
-    if (!ERR_TRY(&in->ctx, &frame)) {
-        if (chunk)
-            chunk_release(chunk);
-        source_release(source);
-        err_rethrow(&in->ctx);
-    }
-    chunk = parse_source(&in->ctx, &in->names, source);
-    bool good = node_labels(in, chunk->root, first, l);
-    ERR_END(&in->ctx, &frame);
-    chunk_release(chunk);
-    source_release(source);
-    return good;
 }
 
 /* ---- the parts of a node ---- */
@@ -227,15 +105,15 @@ static void by_matrix(const Graph *g, GraphProduct *p)
 
 static const char *layout(Interp *in, const Graph *g, const GraphNode *n, GraphProduct *p)
 {
-    Labels l = { .nx = 0 };
+    GraphLabels l = { .nx = 0 };
     p->channel = -1;
     if (n->kind == GRAPH_NOTATION) {
-        if (!text_labels(in, graph_args(g, n)[0].str, p->first, &l))
+        if (!graph_labels(in, graph_args(g, n)[0].str, p->first, &l))
             return "it is no product of two tensors alone";
         by_labels(&l, p);
     } else if (n->op->products == PRODUCTS_LABELLED) {
         Value spec = graph_args(g, n)[0];
-        if (spec.tag != V_STRING || !spec_labels(spec.str, p->first, &l))
+        if (spec.tag != V_STRING || !graph_spec_labels(spec.str->text, p->first, &l))
             return "its labels are not those of two tensors";
         by_labels(&l, p);
     } else if (n->op->products == PRODUCTS_MATRIX) {

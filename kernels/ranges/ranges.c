@@ -7,11 +7,15 @@
 
 enum { GRAIN = 1 << 16 };       /* numbers from which on a thread is worth waking */
 
+static const RangeTable *table(void)
+{
+    return cpu_isa() == ISA_AVX512 ? &ranges_avx512
+         : cpu_isa() == ISA_AVX2 ? &ranges_avx2 : &ranges_base;
+}
+
 static const RangeLoops *loops(DType dt)
 {
-    const RangeTable *t = cpu_isa() == ISA_AVX512 ? &ranges_avx512
-                        : cpu_isa() == ISA_AVX2 ? &ranges_avx2 : &ranges_base;
-    return dt == DT_F32 ? &t->f32 : &t->f64;
+    return dt == DT_F32 ? &table()->f32 : &table()->f64;
 }
 
 static size_t bytes_of(DType dt) { return dt == DT_F32 ? sizeof(float) : sizeof(double); }
@@ -199,6 +203,70 @@ void ranges_scale(Ctx *ctx, DType dt, void *x, int64_t rows, int64_t n, const vo
         scale_rows(&j, 0, rows, 0);
     else
         pool_for(ctx, rows, GRAIN / n + 1, scale_rows, &j);
+}
+
+typedef struct SumJob {
+    const RangeLoops *loops;
+    const int64_t *sums, *less;
+    char *out;
+    int64_t n;
+    size_t bytes;
+    const void *scales, *bias;
+    bool relu;
+} SumJob;
+
+static void sum_rows(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const SumJob *j = arg;
+    (void)worker;
+    j->loops->sums(j->sums + begin * j->n, end - begin, j->n, j->less, j->scales, j->bias, j->relu,
+                   j->out + (size_t)(begin * j->n) * j->bytes);
+}
+
+void ranges_sums(Ctx *ctx, DType dt, const int64_t *sums, int64_t rows, int64_t n,
+                 const int64_t *less, const void *scales, const void *bias, bool relu, void *out)
+{
+    SumJob j = { .loops = loops(dt), .sums = sums, .less = less, .out = out, .n = n,
+                 .bytes = bytes_of(dt), .scales = scales, .bias = bias, .relu = relu };
+    if (rows * n < 2 * GRAIN)
+        sum_rows(&j, 0, rows, 0);
+    else
+        pool_for(ctx, rows, GRAIN / n + 1, sum_rows, &j);
+}
+
+typedef struct FewJob {
+    const RangeTable *table;
+    Ctx *ctx;
+    const int8_t *a, *b;
+    int64_t step, k, n;
+    int64_t *sums;
+} FewJob;
+
+static void few_columns(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const FewJob *j = arg;
+    int32_t sum[RANGES_WIDTH];
+    (void)worker;
+    for (int64_t at = begin; at < end && !*j->ctx->interrupt; at += RANGES_WIDTH) {
+        int64_t n = end - at < RANGES_WIDTH ? end - at : RANGES_WIDTH;
+        for (int64_t k = 0; k == 0 || k < j->k; k += RANGES_DEPTH) {
+            int64_t depth = j->k - k < RANGES_DEPTH ? j->k - k : RANGES_DEPTH;
+            j->table->few(j->a + k, j->b + k * j->step + at, j->step, depth, n, sum);
+            for (int64_t i = 0; i < n; i++)
+                j->sums[at + i] = (k ? j->sums[at + i] : 0) + sum[i];
+        }
+    }
+}
+
+void ranges_few(Ctx *ctx, const int8_t *a, const int8_t *b, int64_t step, int64_t k, int64_t n,
+                int64_t *sums)
+{
+    FewJob j = { .table = table(), .ctx = ctx, .a = a, .b = b, .step = step, .k = k, .n = n,
+                 .sums = sums };
+    if (n * k < (1 << 20))
+        few_columns(&j, 0, n, 0);
+    else
+        pool_for(ctx, n, 256, few_columns, &j);
 }
 
 /* ---- errors ---- */

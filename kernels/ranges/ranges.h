@@ -47,6 +47,17 @@ void ranges_rounded(Ctx *, DType dt, const void *x, int64_t n, const Grid *, voi
 void ranges_scale(Ctx *, DType dt, void *x, int64_t rows, int64_t n, const void *scales,
                   const void *bias, bool relu);
 
+/* Rows of sums of products of codes, n columns: what is too much of each column taken off, and then
+ * the same. `less`: n of it. */
+void ranges_sums(Ctx *, DType dt, const int64_t *sums, int64_t rows, int64_t n, const int64_t *less,
+                 const void *scales, const void *bias, bool relu, void *out);
+
+/* Exact sums of products of codes: one row of k by a matrix of k×n whose rows are `step` apart. For
+ * a row or a few, for which it does not pay to lay out the matrix anew (kernels/eight). */
+enum { RANGES_DEPTH = 1 << 16, RANGES_WIDTH = 1 << 10 };
+void ranges_few(Ctx *, const int8_t *a, const int8_t *b, int64_t step, int64_t k, int64_t n,
+                int64_t *sums);
+
 /* The sum of the squared errors of n numbers on each of `count` grids, added to error[count]. At
  * most RANGES_STRIP numbers a call. */
 enum { RANGES_STRIP = 1 << 20, RANGES_BLOCK = 4096, RANGES_GRIDS = 100 };

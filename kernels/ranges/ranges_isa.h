@@ -16,11 +16,19 @@ typedef struct RangeLoops {
     /* ranges_scale: so many rows of n columns */
     void (*scale)(void *x, int64_t rows, int64_t n, const void *scales, const void *bias,
                   bool relu);
+    /* ranges_sums; `less` is there */
+    void (*sums)(const int64_t *sums, int64_t rows, int64_t n, const int64_t *less,
+                 const void *scales, const void *bias, bool relu, void *out);
     /* of at most RANGES_BLOCK */
     double (*error)(const void *x, int64_t n, const Grid *);
 } RangeLoops;
 
-typedef struct RangeTable { RangeLoops f32, f64; } RangeTable;
+typedef struct RangeTable {
+    RangeLoops f32, f64;
+    /* ranges_few, of at most RANGES_DEPTH rows and RANGES_WIDTH columns */
+    void (*few)(const int8_t *a, const int8_t *b, int64_t step, int64_t k, int64_t n,
+                int32_t *sum);
+} RangeTable;
 extern const RangeTable ranges_base, ranges_avx2, ranges_avx512;
 
 #endif

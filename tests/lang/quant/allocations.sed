@@ -1,2 +1,2 @@
-/^  (routine|memory|FLOPs|indices|first|step) /d
+/^  (routine|sums|memory|FLOPs|indices|first|step) /d
 /^            gemm/d
