@@ -47,17 +47,20 @@ void coded_tell(OpCall *c, const char *why, int64_t m, int64_t n, int64_t k)
                         eight_routine());
 }
 
-/* zero times the sum of each column of B. */
+/* zero times the sum of each column of B, which is a row of ones by it. */
 static int64_t *columns_of(OpCall *c, int64_t n, int64_t k, EightMat b, int zero)
 {
-    int64_t *sum = (int64_t *)op_keep(c, tensor_zeros(&c->in->ctx, DT_I64, 1, &n))->data;
-    for (int64_t i = 0; zero && i < k; i++) {
-        const int8_t *row = (const int8_t *)b.data + i * b.rs;
-        for (int64_t j = 0; j < n; j++)
-            sum[j] += row[j];
-    }
+    Ctx *ctx = &c->in->ctx;
+    int64_t *sum = (int64_t *)op_keep(c, tensor_zeros(ctx, DT_I64, 1, &n))->data;
+    if (!zero)
+        return sum;
+    Value *mark = c->in->sp;
+    int8_t *ones = (int8_t *)op_keep(c, tensor_new(ctx, DT_I8, 1, &k))->data;
+    memset(ones, 1, (size_t)k);
+    ranges_few(ctx, ones, b.data, b.rs, k, n, sum);
     for (int64_t j = 0; j < n; j++)
         sum[j] *= zero;
+    stack_cut(c->in, mark);
     return sum;
 }
 
