@@ -14,3 +14,8 @@ for n in (128, 256, 512, 1024, 2048):
     repeats = 51 if n < 1024 else 9
     print(f"i8-{n} {median_of(lambda: torch._int_mm(a, b), repeats):.9f}", flush=True)
     print(f"f32-{n} {median_of(lambda: x @ y, repeats):.9f}", flush=True)
+for m, k, n in ((1, 4096, 4096), (64, 256, 256), (512, 512, 512), (1024, 1024, 1024), (4096, 256, 64)):
+    floats = torch.nn.Sequential(torch.nn.Linear(k, n), torch.nn.ReLU())
+    layer, x = torch.ao.quantization.quantize_dynamic(floats, {torch.nn.Linear}, dtype=torch.qint8), torch.randn(m, k)
+    with torch.no_grad():
+        print(f"layer-{m}x{k}x{n} {median_of(lambda: layer(x), 51 if m * k * n < 1e8 else 9):.9f}", flush=True)

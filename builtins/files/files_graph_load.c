@@ -405,6 +405,9 @@ static void check_row(Loader *l, const GraphNode *n, const Value *v)
         if (v[i].tag == V_UNDEF && ((int)i < sig->required || (int)i >= sig->fixed ||
                                     n->op->cls == OPC_EW))
             BAD(l, "operand %u of %s is missing", i, n->op->name);
+    const char *why = n->op->refuses ? n->op->refuses(l->call->in, v, (int)n->operands) : NULL;
+    if (why)
+        BAD(l, "%s: %s", n->op->name, why);
 }
 
 static void check_literal(Loader *l, const GraphNode *n, const Value *v)

@@ -227,9 +227,9 @@ static Tensor *job_float(Job *j, DType dt, bool a_row)
     if (job_tiny(j)) {
         side_prepare(j->c, &j->a, dt, a_row);
         side_prepare(j->c, &j->b, dt, false);
-        Tensor *out = tensor_new(ctx, dt, j->rank, j->shape);
-        run_tiny(j, dt, out);
-        return out;
+        Tensor *out = op_keep(j->c, tensor_new(ctx, dt, j->rank, j->shape));
+        run_tiny(j, dt, out);           /* may raise where somebody listens */
+        return tensor_retain(out);
     }
     Tensor *out = op_keep(j->c, tensor_new(ctx, dt, j->rank, j->shape));
     MatmulSide a = { j->a.t, j->a.rs, j->a.cs }, b = { j->b.t, j->b.rs, j->b.cs };

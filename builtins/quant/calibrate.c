@@ -1,283 +1,226 @@
-/* Ranges that eight bits should cover. The whole range wastes steps on outliers; a smaller one
- * clamps them. Each row is looked at by itself. */
+/* calibrate(x): how far numbers reach, or how far codes of them should. */
 #include "builtins/quant/quant.h"
 
 #include "core/base/error.h"
-#include "interp/state/kind.h"
+#include "core/system/c_locale.h"
 #include "kernels/axis/sort.h"
-#include "kernels/cast/tensor_cast.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Limits tried for "mse"; levels of a magnitude in 8 bits. */
-enum { LIMITS = 100, LEVELS = 128 };
+enum { X, METHOD, SYMMETRIC, AXIS, P, BINS };
+/* Codes of one sign that are symmetric, and all others. */
+enum { LEVELS_SYMMETRIC = 128, LEVELS = 256, BINS_MAX = 1 << 16 };
 
-static double *numbers(OpCall *c, int64_t n)
+/* The numbers of one lane, and their ends. */
+typedef struct Lane {
+    const QuantOperand *o;
+    const QuantWay *way;
+    const char *x;
+    int64_t n;
+    double low, high, most;         /* most: the greatest |x| */
+} Lane;
+
+static const char *element(const Lane *l, int64_t i)
 {
-    return (double *)(void *)op_keep(c, tensor_new(&c->in->ctx, DT_F64, 1, &n))->data;
+    return l->x + (size_t)i * dtype_info(l->o->dt)->bytes;
 }
 
-/* ---- reading ---- */
-
-static _Noreturn void not_finite(OpCall *c, const Rows *r, double v)
+/* ---- percentile ---- */
+static void percentile(const Lane *l, double *low, double *high)
 {
-    const char *what = isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
-    char help[160];
-    snprintf(help, sizeof help, "%s[isfinite(%s)] leaves it out", arg_text(c, 0), arg_text(c, 0));
-    arg_error_help(c, 0, ERR_VALUE, help,
-                   "%s has %s among its %lld elements, which no range covers", arg_text(c, 0), what,
-                   (long long)r->x->size);
-}
-
-Rows quant_rows(OpCall *c, int axis_at)
-{
+    OpCall *c = l->o->call;
     Ctx *ctx = &c->in->ctx;
-    Rows r = { .x = arg_tensor(c, 0), .axis = -1, .rows = 1 };
-    DType dt = (DType)r.x->dtype;
-    uint64_t all = r.x->rank == 0 ? 0 : UINT64_MAX >> (64 - r.x->rank);
-    if (dtype_info(dt)->kind == 'c')
-        arg_error(c, 0, ERR_DTYPE, "%s is %s, and complex numbers have no order", arg_text(c, 0),
-                  dtype_name(dt));
-    if (dt == DT_INTERVAL)
-        arg_error_help(c, 0, ERR_DTYPE, "mid(x) is one number for each", "%s is interval",
-                       arg_text(c, 0));
-    int e, p;
-    MiniStyle style;
-    r.single = dt != DT_F64 && dtype_mini_read(dt, &e, &p, &style) && p <= 24;
-    if (arg_given(c, axis_at) && c->args[axis_at].tag != V_NONE) {
-        r.axis = arg_axis(c, axis_at, r.x->rank, 0);
-        r.rows = tensor_shape(r.x)[r.axis];
-        all &= ~(UINT64_C(1) << r.axis);
+    Value *mark = c->in->sp;
+    DType dt = l->o->dt;
+    int64_t room = 2 * l->n;
+    double p = l->way->p / 100;
+    Tensor *x = op_keep(c, tensor_new(ctx, dt, 1, &l->n));
+    uint64_t *keys = (uint64_t *)(void *)op_keep(c, tensor_new(ctx, DT_I64, 1, &room))->data;
+    memcpy(x->data, l->x, (size_t)l->n * dtype_info(dt)->bytes);
+    for (int64_t i = 0; l->way->symmetric && i < l->n; i++) {
+        if (dt == DT_F32)
+            ((float *)x->data)[i] = fabsf(((float *)x->data)[i]);
+        else
+            ((double *)x->data)[i] = fabs(((double *)x->data)[i]);
     }
-    r.n = r.rows ? r.x->size / r.rows : 0;
-    Tensor *t = op_keep(c, tensor_axes_last(ctx, r.x, all));
-    t = op_keep(c, tensor_cast(ctx, t, DT_F64));
-    t = op_keep(c, tensor_compact(ctx, t));
-    r.at = (double *)(void *)t->data;
-    for (int64_t i = 0; i < t->size; i++)
-        if (!isfinite(r.at[i]))
-            not_finite(c, &r, r.at[i]);
-    r.low = numbers(c, r.rows);
-    r.high = numbers(c, r.rows);
+    sort_load_lane(ctx, keys, dt, x->data, 1, l->n, 0);
+    *high = sort_quantile(ctx, keys, dt, l->n, false, false, p);
+    *low = l->way->symmetric ? 0 - *high
+                             : sort_quantile(ctx, keys, dt, l->n, false, false, 1 - p);
+    poll_interrupt(c->in);
+    stack_cut(c->in, mark);
+}
+
+/* ---- the least mean squared error ---- */
+/* The k-th of a hundred ranges; the last is all of it. */
+static void limits(const Lane *l, int k, double *low, double *high)
+{
+    if (l->way->symmetric) {
+        *high = k == RANGES_GRIDS ? l->most : l->most / RANGES_GRIDS * k;
+        *low = -*high;
+        return;
+    }
+    double least = l->low < 0 ? l->low : 0, most = l->high > 0 ? l->high : 0;
+    *low = k == RANGES_GRIDS ? least : least / RANGES_GRIDS * k;
+    *high = k == RANGES_GRIDS ? most : most / RANGES_GRIDS * k;
+}
+
+static void least_error(const Lane *l, double *low, double *high)
+{
+    OpCall *c = l->o->call;
+    Grid grid[RANGES_GRIDS];
+    double error[RANGES_GRIDS] = { 0 };
+    for (int k = 0; k < RANGES_GRIDS; k++) {
+        limits(l, k + 1, low, high);
+        grid[k] = grid_of(l->o->dt, *low, *high, l->way->grid);
+    }
+    for (int64_t i = 0; i < l->n; i += RANGES_STRIP) {
+        int64_t n = l->n - i < RANGES_STRIP ? l->n - i : RANGES_STRIP;
+        ranges_errors(&c->in->ctx, l->o->dt, element(l, i), n, grid, RANGES_GRIDS, error);
+        poll_interrupt(c->in);
+    }
+    int best = RANGES_GRIDS - 1;
+    for (int k = RANGES_GRIDS - 2; k >= 0; k--)
+        if (error[k] < error[best])
+            best = k;
+    limits(l, best + 1, low, high);
+}
+
+/* ---- the least divergence ---- */
+static void least_divergence(const Lane *l, double *low, double *high)
+{
+    OpCall *c = l->o->call;
+    Ctx *ctx = &c->in->ctx;
+    bool symmetric = l->way->symmetric;
+    int64_t bins = l->way->bins, numbers = 3 * (bins + 1), from, to, zero = 0;
+    Value *mark = c->in->sp;
+    int64_t *counts = (int64_t *)op_keep(c, tensor_zeros(ctx, DT_I64, 1, &bins))->data;
+    double *memory = (double *)op_keep(c, tensor_new(ctx, DT_F64, 1, &numbers))->data;
+    limits(l, RANGES_GRIDS, low, high);
+    double first = symmetric ? 0 : *low, last = *high;
+    double part = isinf(last - first) ? 0.5 : 1, width = last * part - first * part;
+    for (int64_t i = 0; i < l->n; i += RANGES_STRIP) {
+        int64_t n = l->n - i < RANGES_STRIP ? l->n - i : RANGES_STRIP;
+        ranges_histogram(l->o->dt, element(l, i), n, first, last, bins, symmetric, counts);
+        poll_interrupt(c->in);
+    }
+    if (!symmetric) {
+        zero = (int64_t)(-first * part / width * (double)bins);
+        zero = zero < bins ? zero : bins;
+    }
+    entropy_part(counts, bins, zero, symmetric ? LEVELS_SYMMETRIC : LEVELS, memory, &from, &to);
+    width = width / (double)bins / part;
+    if (to < bins)
+        *high = first + width * (double)to;
+    if (symmetric)
+        *low = -*high;
+    else if (from > 0)
+        *low = first + width * (double)from;
+    stack_cut(c->in, mark);
+}
+
+/* ---- lanes ---- */
+static void lane(const Lane *l, double *low, double *high)
+{
+    if (l->way->method == QUANT_PERCENTILE)
+        percentile(l, low, high);
+    else if (l->most == 0)
+        *low = *high = 0;
+    else if (l->way->method == QUANT_MSE)
+        least_error(l, low, high);
+    else
+        least_divergence(l, low, high);
+}
+
+/* The ends of all lanes. */
+static void extremes(const QuantOperand *o, QuantRange r)
+{
+    OpCall *c = o->call;
+    int64_t m = o->lanes * o->inner;
+    size_t bytes = dtype_info(o->dt)->bytes;
+    bool good = true;
+    if (o->outer == 1) {
+        for (int64_t i = 0; i < o->lanes; i++) {
+            good &= ranges_extremes(&c->in->ctx, o->dt, o->x->data + (size_t)(i * o->inner) * bytes,
+                                    o->inner, &r.low[i], &r.high[i]);
+            poll_interrupt(c->in);
+        }
+    } else {
+        char *low = op_keep(c, tensor_new(&c->in->ctx, o->dt, 1, &m))->data;
+        char *high = op_keep(c, tensor_new(&c->in->ctx, o->dt, 1, &m))->data;
+        good = ranges_columns(o->dt, o->x->data, o->outer, m, low, high);
+        for (int64_t j = 0; j < m; j++) {
+            double least = element_f64(o->dt, low + (size_t)j * bytes);
+            double most = element_f64(o->dt, high + (size_t)j * bytes);
+            int64_t i = j / o->inner;
+            r.low[i] = j % o->inner == 0 || least < r.low[i] ? least : r.low[i];
+            r.high[i] = j % o->inner == 0 || most > r.high[i] ? most : r.high[i];
+        }
+    }
+    poll_interrupt(c->in);
+    if (!good)
+        quant_special(o);
+}
+
+/* x with its lanes one after the other. */
+static const Tensor *lanes_first(const QuantOperand *o)
+{
+    OpCall *c = o->call;
+    int64_t shape[3] = { o->lanes, o->outer, o->inner };
+    int64_t strides[3] = { o->inner, o->lanes * o->inner, 1 };
+    if (o->outer == 1)
+        return o->x;
+    Tensor *v = op_keep(c, tensor_view(&c->in->ctx, o->x, 3, shape, strides, o->x->data));
+    return op_keep(c, tensor_compact(&c->in->ctx, v));
+}
+
+QuantRange quant_calibrate(const QuantOperand *o, const QuantWay *way)
+{
+    QuantRange r = quant_range_new(o->call, o->lanes);
+    extremes(o, r);
+    const Tensor *x = way->method == QUANT_MINMAX ? NULL : lanes_first(o);
+    int64_t n = o->outer * o->inner;
+    for (int64_t i = 0; i < o->lanes; i++) {
+        double most = fabs(r.low[i]) > fabs(r.high[i]) ? fabs(r.low[i]) : fabs(r.high[i]);
+        Lane l = { .o = o, .way = way, .n = n, .low = r.low[i], .high = r.high[i], .most = most };
+        if (x) {
+            l.x = x->data + (size_t)(i * n) * dtype_info(o->dt)->bytes;
+            lane(&l, &r.low[i], &r.high[i]);
+        } else if (way->symmetric) {
+            r.low[i] = 0 - most, r.high[i] = most;
+        }
+        poll_interrupt(o->call->in);
+    }
     return r;
 }
 
-Choice quant_choice(Method method, bool symmetric)
-{
-    return (Choice){ .method = method, .symmetric = symmetric, .p = 99.9, .bins = 2048 };
-}
-
-Method quant_method(OpCall *c, int i)
-{
-    static const char *const names[] = { "minmax", "percentile", "mse", "entropy" };
-    if (!arg_given(c, i))
-        return METHOD_MINMAX;
-    const char *text = arg_str(c, i)->text;
-    for (int k = 0; k < 4; k++)
-        if (strcmp(text, names[k]) == 0)
-            return (Method)k;
-    arg_error_help(c, i, ERR_VALUE, "method=\"mse\"", "method is \"%.40s\"; it is \"minmax\", "
-                   "\"percentile\", \"mse\" or \"entropy\"", text);
-}
-
-/* ---- the methods, for one row ---- */
-
-static void find_ends(const double *x, int64_t n, double *low, double *high)
-{
-    *low = *high = n ? x[0] : 0;
-    for (int64_t i = 1; i < n; i++) {
-        *low = x[i] < *low ? x[i] : *low;
-        *high = x[i] > *high ? x[i] : *high;
-    }
-}
-
-/* keys: room for 2 n of them. */
-static void percentile(Ctx *ctx, const double *x, int64_t n, const Choice *how, uint64_t *keys,
-                       double *low, double *high)
-{
-    double *size = (double *)(void *)(keys + n);
-    for (int64_t i = 0; how->symmetric && i < n; i++)
-        size[i] = fabs(x[i]);
-    sort_load_lane(ctx, keys, DT_F64, how->symmetric ? size : x, 1, n, 0);
-    *high = sort_quantile(ctx, keys, DT_F64, n, false, false, how->p / 100);
-    *low = how->symmetric ? 0 - *high
-                          : sort_quantile(ctx, keys, DT_F64, n, false, false, 1 - how->p / 100);
-}
-
-double quant_scale(double low, double high, double steps, bool single)
-{
-    if (low == 0 && high == 0)
-        return 1;
-    double width = high - low;
-    double s = isfinite(width) ? width / steps : high / steps - low / steps;
-    if (single && width <= FLT_MAX)
-        s = (double)(((float)high - (float)low) / (float)steps);
-    return s > 0 ? s : single ? 0x1p-149 : 0x1p-1074;
-}
-
-/* The mean squared error of 8 bits over this range. */
-static double error_of(const double *x, int64_t n, bool symmetric, double low, double high)
-{
-    double sum = 0, least = symmetric ? -127 : 0, most = symmetric ? 127 : 255;
-    double scale = quant_scale(symmetric ? 0 : low, high, symmetric ? 127 : 255, false);
-    double zero = symmetric ? 0 : -nearbyint(low / scale);
-    for (int64_t i = 0; i < n; i++) {
-        double q = nearbyint(x[i] / scale) + zero;
-        q = q < least ? least : q > most ? most : q;
-        double off = (q - zero) * scale - x[i];
-        sum += off * off;
-    }
-    return sum;
-}
-
-static void least_error(OpCall *c, const double *x, int64_t n, bool symmetric, double *low,
-                        double *high)
-{
-    double best = INFINITY, ends[2] = { *low, *high };
-    for (int k = LIMITS; k > 0; k--) {
-        double part = (double)k / LIMITS, l = ends[0] * part, h = ends[1] * part;
-        double error = error_of(x, n, symmetric, l, h);
-        poll_interrupt(c->in);
-        if (error < best) {
-            best = error;
-            *low = l;
-            *high = h;
-        }
-    }
-}
-
-/* Zeros get a little of what the others have, so that logarithms are finite. False: there is not
- * enough to take. */
-static bool smooth(double *p, int64_t n)
-{
-    const double little = 1e-4;
-    int64_t zeros = 0;
-    for (int64_t i = 0; i < n; i++)
-        zeros += p[i] == 0;
-    if (zeros == n)
-        return false;
-    double less = little * (double)zeros / (double)(n - zeros);
-    for (int64_t i = 0; i < n; i++)
-        p[i] = p[i] == 0 ? little : p[i] - less;
-    return less < 1;
-}
-
-/* KL(p, q) of counts: p the first k bins, what is beyond in the last one; q the same bins by 128
- * levels, spread over those that are not empty. */
-static double divergence(const double *count, double beyond, int64_t k, double *p, double *q)
-{
-    double sum_p = 0, sum_q = 0, sum = 0;
-    memcpy(p, count, (size_t)k * sizeof *p);
-    p[k - 1] += beyond;
-    for (int64_t level = 0; level < LEVELS; level++) {
-        int64_t from = level * k / LEVELS, to = (level + 1) * k / LEVELS, full = 0;
-        double all = 0;
-        for (int64_t i = from; i < to; i++) {
-            all += count[i];
-            full += p[i] != 0;
-        }
-        for (int64_t i = from; i < to; i++)
-            q[i] = p[i] != 0 ? all / (double)full : 0;
-    }
-    if (!smooth(p, k) || !smooth(q, k))
-        return INFINITY;
-    for (int64_t i = 0; i < k; i++) {
-        sum_p += p[i];
-        sum_q += q[i];
-    }
-    for (int64_t i = 0; i < k; i++)
-        sum += p[i] / sum_p * log(p[i] / sum_p * (sum_q / q[i]));
-    return sum;
-}
-
-/* Magnitudes beside the end on their side, in `bins`; both ends move together. */
-static void least_divergence(OpCall *c, const double *x, int64_t n, int64_t bins, double *work,
-                             double *low, double *high)
-{
-    double *count = work, *p = work + bins, *q = work + 2 * bins, total = 0, inside = 0;
-    double best = INFINITY, ends[2] = { *low, *high };
-    int64_t chosen = bins;
-    memset(count, 0, (size_t)bins * sizeof *count);
-    for (int64_t i = 0; i < n; i++) {
-        double u = x[i] < 0 ? x[i] / ends[0] : x[i] > 0 ? x[i] / ends[1] : 0;
-        int64_t k = (int64_t)(u * (double)bins);
-        count[k < bins ? k : bins - 1]++;
-        total++;
-    }
-    for (int64_t k = 0; k < LEVELS - 1; k++)
-        inside += count[k];
-    for (int64_t k = LEVELS; k <= bins; k++) {
-        inside += count[k - 1];
-        poll_interrupt(c->in);
-        double kl = divergence(count, total - inside, k, p, q);
-        if (kl < best) {
-            best = kl;
-            chosen = k;
-        }
-    }
-    *low = ends[0] * ((double)chosen / (double)bins);
-    *high = ends[1] * ((double)chosen / (double)bins);
-}
-
-void quant_calibrate(OpCall *c, Rows *r, const Choice *how)
-{
-    bool keys = how->method == METHOD_PERCENTILE;
-    double *work = numbers(c, keys ? 2 * r->n : how->method == METHOD_ENTROPY ? 3 * how->bins : 0);
-    for (int64_t k = 0; k < r->rows; k++) {
-        const double *x = r->at + k * r->n;
-        double *low = &r->low[k], *high = &r->high[k];
-        poll_interrupt(c->in);
-        find_ends(x, r->n, low, high);
-        if (r->n == 0)
-            continue;
-        if (how->method == METHOD_PERCENTILE) {
-            percentile(&c->in->ctx, x, r->n, how, (uint64_t *)(void *)work, low, high);
-            continue;
-        }
-        if (how->symmetric) {
-            *high = fmax(fabs(*low), fabs(*high));
-            *low = 0 - *high;
-        } else if (how->method != METHOD_MINMAX) {
-            *low = fmin(*low, 0);
-            *high = fmax(*high, 0);
-        }
-        if (how->method == METHOD_MSE)
-            least_error(c, x, r->n, how->symmetric, low, high);
-        else if (how->method == METHOD_ENTROPY)
-            least_divergence(c, x, r->n, how->bins, work, low, high);
-    }
-    poll_interrupt(c->in);
-}
-
 /* ---- the row ---- */
-
-/* The limits in the operand's dtype of floats: a number, or a vector with an axis. */
-static Value limits(OpCall *c, const Rows *r, const double *v)
+static QuantWay read_way(OpCall *c)
 {
-    DType dt = r->single ? DT_F32 : DT_F64;
-    int rank = r->axis < 0 ? 0 : 1;
-    Tensor *t = op_keep(c, tensor_new(&c->in->ctx, dt, rank, &r->rows));
-    cast_run(dt, t->data, 1, DT_F64, v, 1, r->rows);
-    return op_result(c, t);
+    QuantWay w = { .method = quant_method(c, METHOD), .symmetric = arg_bool(c, SYMMETRIC, true),
+                   .p = arg_given(c, P) ? arg_float(c, P) : 99.9,
+                   .bins = arg_given(c, BINS) ? arg_int(c, BINS) : 2048 };
+    w.grid = w.symmetric ? GRID_SYMMETRIC : GRID_I8;
+    if (!(w.p > 50 && w.p <= 100)) {
+        char help[64];
+        c_snprintf(help, sizeof help, "a percentage: p=%g",
+                   w.p > 0.5 && w.p < 1 ? 100 * w.p : 99.9);
+        arg_error_help(c, P, ERR_VALUE, help, "p is %g; it is above 50 and at most 100", w.p);
+    }
+    int levels = w.symmetric ? LEVELS_SYMMETRIC : LEVELS;
+    if (w.bins < levels || w.bins > BINS_MAX)
+        arg_error_help(c, BINS, ERR_VALUE, "bins=2048", "bins is %lld; %d codes want as many bins "
+                       "at least, and %d are the most", (long long)w.bins, levels, BINS_MAX);
+    return w;
 }
 
 Value op_run_calibrate(OpCall *c)
 {
-    Choice how = quant_choice(quant_method(c, 1), arg_bool(c, 2, true));
-    if (arg_given(c, 4))
-        how.p = arg_float(c, 4);
-    if (arg_given(c, 5))
-        how.bins = arg_int(c, 5);
-    if (!(how.p > 50 && how.p <= 100))
-        arg_error(c, 4, ERR_VALUE, "p is %g; it is a percentile above 50, 100 at most", how.p);
-    if (how.bins < 2 * LEVELS || how.bins > 1 << 20)
-        arg_error(c, 5, ERR_VALUE, "bins is %lld; histograms have from %d to %d bins",
-                  (long long)how.bins, 2 * LEVELS, 1 << 20);
-    Rows r = quant_rows(c, 3);
-    quant_calibrate(c, &r, &how);
-    Value low = op_root(c, limits(c, &r, r.low)), high = op_root(c, limits(c, &r, r.high));
+    QuantWay way = read_way(c);
+    QuantOperand o = quant_operand(c, X, AXIS);
+    QuantRange r = o.x->size ? quant_calibrate(&o, &way) : quant_range_new(c, o.lanes);
+    Value low = op_root(c, quant_numbers(&o, r.low)), high = op_root(c, quant_numbers(&o, r.high));
     return tuple_make(c->in, "low", v_retain(low), "high", v_retain(high), NULL);
 }

@@ -9,6 +9,8 @@
  *   record.c     the recorder: what f does as nodes, and what it may not do
  *   text.c       index notation, which is kept as text
  *   replay.c     arguments bound, guards asked, nodes run
+ *   labels.c     which axes of a product go together, by its text
+ *   products.c   which nodes are products that codes can compute, and why others are not
  *
  * What a node refers to is a Value: a constant, or a reference (v_ref) to an earlier node, or a
  * tuple of these. Lengths that f made numbers of are nodes as well, guards, which raise `shape`
@@ -138,7 +140,53 @@ Value graph_function(Interp *, const Str *text, uint32_t *params);
 /* Is the text one, with so many parameters? Nothing runs. */
 bool graph_text_fits(Interp *, const Str *text, uint32_t params);
 
+/* ---- labels.c ---- */
+/* A subscript of the operand that is computed: the sum of factor * index, for at most three. */
+enum { GRAPH_TERMS = 3 };
+typedef struct GraphAxis {
+    int terms, label[GRAPH_TERMS];  /* no terms: it is something else */
+    int64_t factor[GRAPH_TERMS];    /* positive */
+} GraphAxis;
+/* What each axis of two operands and of their product is: equal numbers are the same index; x has
+ * -1 where it is no index alone. */
+typedef struct GraphLabels {
+    int x[TENSOR_RANK_MAX], w[TENSOR_RANK_MAX], out[TENSOR_RANK_MAX];
+    int nx, nw, nout;
+    uint64_t also;                  /* indices in subscripts of x that are more than one */
+    GraphAxis axis[TENSOR_RANK_MAX];    /* of x */
+} GraphLabels;
+/* Of (p0, p1) -> { C[…] := p0[…] * p1[…]; C }, as graphs keep index notation, or
+ * (p0, p1) -> einsum("…", p0, p1): sums over all of each index. `first`: w is p0. False: it is
+ * something else. */
+bool graph_labels(Interp *, const Str *text, bool first, GraphLabels *);
+/* Of einsum's `ij,jk->ik`. */
+bool graph_spec_labels(const char *spec, bool first, GraphLabels *);
+
+/* ---- products.c ---- */
+/* A node that multiplies what is computed with a constant, and sums up. */
+typedef struct GraphProduct {
+    const char *why;            /* it stays in floats, because …; NULL: it need not */
+    uint32_t x;                 /* the node of the operand that is computed */
+    Value w;                    /* the constant; borrowed */
+    bool first;                 /* which stands first */
+    bool matrix;                /* rows of x by a matrix, w or, if it is turned, w' */
+    bool turned;
+    int channel, along;         /* an axis of w that x does not have, -1: none, and where it is in
+                                 * the result, from the end */
+} GraphProduct;
+/* False: node is no product. */
+bool graph_product(Interp *, const Graph *, uint32_t node, GraphProduct *);
+bool graph_in_codes(const Graph *);
+/* Of a graph with products in codes: what stays in floats and why, to who explains. */
+void graph_tell_floats(Interp *, Graph *);
+
 /* ---- replay.c ---- */
+/* Who looks on: before a node runs, with the results so far. */
+typedef struct GraphWatch {
+    void (*before)(Interp *, struct GraphWatch *, Graph *, uint32_t node, const Value *value);
+} GraphWatch;
+/* The same as graph_replay. */
+Value graph_replay_watched(Interp *, Graph *, const Value *args, GraphWatch *);
 /* The result of the graph on as many arguments as it has, borrowed: all its nodes run here, in
  * graph_run. What it makes is on the value stack meanwhile. */
 Value graph_replay(Interp *, Graph *, const Value *args);

@@ -338,6 +338,7 @@ typedef struct Replay {
     Graph *graph;
     Value *value;
     uint32_t now;
+    GraphWatch *watch;          /* or NULL */
 } Replay;
 
 /* Nodes wait as operations of a lazy block do: chains of them become one pass. */
@@ -348,6 +349,8 @@ static Value replay_nodes(Interp *in, const void *data)
         const GraphNode *n = graph_at(r->graph, i);
         r->now = i;
         poll_interrupt(in);
+        if (r->watch)
+            r->watch->before(in, r->watch, r->graph, i, r->value);
         if (n->kept && n->kind != GRAPH_ARGUMENT)
             graph_run(in, r->graph, i, r->value);
     }
@@ -356,10 +359,18 @@ static Value replay_nodes(Interp *in, const void *data)
 
 Value graph_replay(Interp *in, Graph *g, const Value *args)
 {
+    Value r = graph_replay_watched(in, g, args, NULL);
+    v_push(in, r);
+    graph_tell_floats(in, g);
+    return *--in->sp;
+}
+
+Value graph_replay_watched(Interp *in, Graph *g, const Value *args, GraphWatch *watch)
+{
     Value *mark = in->sp, r;
     ErrFrame frame;
     Where call;
-    Replay replay = { .graph = g };
+    Replay replay = { .graph = g, .watch = watch };
     Replay *volatile run = &replay;
     stack_check(in);
     stack_room(in, g->nodes + 64);

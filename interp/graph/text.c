@@ -56,8 +56,8 @@ static bool node_allowed(Interp *in, const Node *n, bool statement)
     case ND_DEFINE:
         return statement && node_allowed(in, n->a, false) && node_allowed(in, n->b, false) &&
                list_allowed(in, n);
-    case ND_NONE: case ND_BOOL: case ND_INT: case ND_FLOAT: case ND_IMAG: case ND_NAME:
-    case ND_SOFAR:
+    case ND_NONE: case ND_BOOL: case ND_INT: case ND_FLOAT: case ND_IMAG: case ND_STRING:
+    case ND_NAME: case ND_SOFAR:
         return true;
     case ND_CALL:
         return callee_allowed(in, n->a) && list_allowed(in, n);

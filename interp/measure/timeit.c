@@ -9,6 +9,7 @@
  * and is no long work; `compare` does the same for any block. */
 #include "interp/op/heard.h"
 #include "interp/measure/explain.h"
+#include "interp/measure/memory.h"
 #include "interp/device/place.h"
 
 #include "core/base/error.h"
@@ -25,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 25, TIMEIT_DEVICES = 64 };
+enum { SAMPLES = 25 };
 #define REFERENCE_FLOPS 1e11    /* more is no aside: it would take the host seconds */
 #define REFERENCE_SECONDS 2.0
 
@@ -75,36 +76,6 @@ static double time_run(Interp *in, const Exec *body, int64_t times)
     }
     wait(in);
     return (heard_clock() - start) / (double)times;
-}
-
-/* Bytes beyond those in use at its start that a run needed: the host's and all devices'. */
-static size_t memory_begin(Interp *in, size_t peak[TIMEIT_DEVICES])
-{
-    MemAccount *mem = &in->ctx.mem;
-    int i = 0;
-    peak[i++] = mem->peak;
-    mem->peak = mem->live;
-    size_t live = mem->live;
-    for (Device *d = in->ctx.devices->first; d && i < TIMEIT_DEVICES; d = d->next) {
-        peak[i++] = d->peak;
-        d->peak = d->live;
-        live += d->live;
-    }
-    return live;
-}
-
-static size_t memory_end(Interp *in, const size_t peak[TIMEIT_DEVICES])
-{
-    MemAccount *mem = &in->ctx.mem;
-    int i = 0;
-    size_t most = mem->peak;
-    mem->peak = mem->peak > peak[i] ? mem->peak : peak[i];
-    i++;
-    for (Device *d = in->ctx.devices->first; d && i < TIMEIT_DEVICES; d = d->next, i++) {
-        most += d->peak;
-        d->peak = d->peak > peak[i] ? d->peak : peak[i];
-    }
-    return most;
 }
 
 /* The run that is heard; its value goes onto the stack, its seconds come back. */
@@ -298,16 +269,15 @@ static Value eval_timeit(Interp *in, const Exec *x)
     Value *mark = in->sp;
     Timing t = { .error = NAN };
     Count c = { .base = { .heard = count_heard, .moved = count_moved } };
-    size_t peak[TIMEIT_DEVICES] = { 0 };        /* devices may join while it runs */
+    MemoryMark memory;
     int deferring = in->deferring;
     deferred_barrier(in, v_none());
     in->deferring = 0;                          /* in a lazy block it times what runs */
     t.first = time_run(in, x->a, 1);
     uint64_t rng[3] = { in->rng.key[0], in->rng.key[1], in->rng.counter };
-    size_t live = memory_begin(in, peak);
+    memory_begin(in, &memory);
     double once = run_heard(in, x->a, &c);
-    size_t most = memory_end(in, peak);
-    t.memory = most > live ? most - live : 0;
+    t.memory = memory_end(in, &memory);
     if (asks_reference(x, in->sp[-1], &c, once))
         t.error = error_of(in, x, in->sp[-1], rng);
     stack_cut(in, mark);

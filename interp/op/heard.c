@@ -413,8 +413,12 @@ static void record_begin(const OpCall *c)
     e->dtype = computes_in(in, c->args, c->count);
     if (x->words) {
         put_place(in, &e->head);
-        buf_puts(&e->head, e->name);
-        put_operands(&e->head, c);
+        if (c->op && c->op->told) {
+            c->op->told(c, &e->head);
+        } else {
+            buf_puts(&e->head, e->name);
+            put_operands(&e->head, c);
+        }
     }
     if (x->next[0])
         buf_printf(&e->notes, "%s\n", x->next);
@@ -448,6 +452,28 @@ static void record_keep(Interp *in, const Value *args, int n, Value result)
     e->n = n;
     e->result = result;
     record_tell(in, e);
+}
+
+void explain_tell(Interp *in, const char *fmt, ...)
+{
+    va_list args;
+    if (!explain_on(in) || in->explain->depth)
+        return;
+    Heard *e = &in->explain->now;
+    heard_free(e);
+    heard_clear(in, e);
+    e->result = v_none();
+    va_start(args, fmt);
+    buf_vprintf(&e->head, fmt, args);
+    va_end(args);
+    for (Explain *x = in->explain; x; x = x->up)
+        if (x->explains) {
+            x->heard(in, x, e);
+            break;
+        }
+    heard_free(e);
+    buf_init(&e->head, &in->ctx);
+    buf_init(&e->notes, &in->ctx);
 }
 
 /* A device may still be at it. */

@@ -140,6 +140,8 @@ void explain_note(Interp *, const char *label, const char *fmt, ...)
 /* The same of the operation that runs next, from outside of any: what comes is a formula's. */
 void explain_note_next(Interp *, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* A line of its own, from outside of any operation: what somebody who runs several says of them. */
+void explain_tell(Interp *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* What computes it, as heard_kernel has it, for listeners without words too where no kernel is
  * known yet; and the line `routine`, which is the kernel's text where fmt is NULL. */
 void explain_routine(Interp *, const char *routine, const char *library, const char *fmt, ...)

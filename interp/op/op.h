@@ -99,6 +99,16 @@ typedef enum OpWritten {    /* How a call of it is written. */
     WRITTEN_FORMAT          /* f64(x), where its second operand is a format */
 } OpWritten;
 
+/* A product of its first two operands, for graphs that compute in codes
+ * (interp/graph/products.c). */
+typedef enum OpProducts {
+    PRODUCTS_NOT,
+    PRODUCTS_MATRIX,        /* of matrices */
+    PRODUCTS_LABELLED,      /* by labels: the first operand says which axes go together */
+    PRODUCTS_EXACT,         /* of ints it is exact, of floats it need not be */
+    PRODUCTS_CODES          /* of codes already */
+} OpProducts;
+
 /* As a subscript of index notation, f(i) keeps i in its axis. */
 typedef enum OpWrap { WRAP_NONE, WRAP_CLAMP, WRAP_MOD, WRAP_PAD } OpWrap;
 
@@ -188,6 +198,12 @@ struct Op {
     uint8_t gives_dtype;    /* OpGivesDType */
     uint8_t written;        /* OpWritten */
     uint8_t wraps;          /* OpWrap */
+    uint8_t products;       /* OpProducts */
+    /* What of these arguments, of which some may be missing, no call can mean; NULL: nothing. For
+     * graphs out of files, whose constants are looked at before anything runs. */
+    const char *(*refuses)(Interp *, const Value *args, int count);
+    /* A call in the words of `explain`, instead of its name and operands; NULL: these. */
+    void (*told)(const OpCall *, Buf *);
     /* draws random numbers, or sets what they are drawn from: a graph draws when it is called */
     bool draws;
     bool detaches;          /* its result is a constant to derivatives */

@@ -67,9 +67,12 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 
 # rows with .no_gradient → (function of x, x, a scope)
 WITHOUT = {
+    "matmul_i8": ("matmul_i8(x, i8([1, 2; 3, 4; 5, 6]), 0.5, [1.0, 1])", X),
+    "product_i8": ("product_i8(x, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)", X),
+    "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
+    "dequantize": ("dequantize((q=i8([1, 2, 3]), scale=x, zero=0, axis=0))", X),
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),
-    "quantize": ("quantize(x, i8)", X), "hull": ("hull(x, 2.0)", X),
-    "intersect": ("intersect(x, x)", X), "dequantize": ("dequantize((q=i8([1, 2]), scale=x, zero=0, axis=none))", "1.75"),
+    "hull": ("hull(x, 2.0)", X), "intersect": ("intersect(x, x)", X),
     "choice": ("choice(x, 2)", X), "digits": ("digits(x, 0.5)", X), "numerator": ("numerator(x)", "rational(3) / 4"),
     "intersect": ("intersect(x, x)", X),
     "denominator": ("denominator(x)", "rational(3) / 4"), "ptr": ("ptr(x)", X), "as_tensor": ("as_tensor(ptr(x))", X),
@@ -103,7 +106,7 @@ CONSTANT = {
     "text": "repr string format bits join replace strip lstrip rstrip find startswith endswith",
     "files": "load save read lines write",
     "pictures": "plot scatter bar hist heat spy contour panels",
-    "the program and the machine": "time args env tempdir exit warn progress notices help measure devices simulate memory lazy_stats",
+    "the program and the machine": "time args env tempdir exit warn progress notices help devices simulate memory lazy_stats measure",
     "C, which numbers reach through ptr": "cstring errno sizeof offsetof pin unpin",
 }
 

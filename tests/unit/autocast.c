@@ -70,6 +70,8 @@ static const struct { const char *name, *call; } calls[] = {
     { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" },
     { "stack", "(M, M)" }, { "attention", "(M, M, M)" }, { "attention_lse", "(M, M, M)" },
     { "attention_back", NULL },
+    { "matmul_i8", "(M, i8(ones(4, 2)), 0.5, [1.0, 2])" },
+    { "product_i8", "(M, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)" },
 };
 
 /* The call's text after the row's name, or NULL. */

@@ -36,18 +36,18 @@ syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift im
 syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
 syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
 syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
-syn keyword ricciBuiltin map matmul matpow max maximum mean measure median member memory meshgrid
-syn keyword ricciBuiltin mid min minimum mod multiply nansum ndim negative nextafter nonzero norm
-syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones orth outer pad
-syn keyword ricciBuiltin panels pin pinv plot positive power print prod progress ptr qr quantile
-syn keyword ricciBuiltin quantize radius rand randint randn rank read real realmax realmin reduce
-syn keyword ricciBuiltin relu relu6 repeat replace repr reshape rfft rfftfreq rint roll round rref
-syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed shadow shape shl shr shuffle
-syn keyword ricciBuiltin sigmoid sign silu simulate sin sinh size sizeof slogdet softmax softplus
-syn keyword ricciBuiltin solve sort split spy sqrt sqrtm squeeze stack startswith std steps string
-syn keyword ricciBuiltin strip subtract sum svd svdvals take tan tanh tempdir tile time to trace
-syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
-syn keyword ricciBuiltin vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin map matmul matmul_i8 matpow max maximum mean measure median member memory
+syn keyword ricciBuiltin meshgrid mid min minimum mod multiply nansum ndim negative nextafter
+syn keyword ricciBuiltin nonzero norm not_contains not_equal notices numerator offsetof ones orth
+syn keyword ricciBuiltin outer pad panels pin pinv plot positive power print prod product_i8
+syn keyword ricciBuiltin progress ptr qr quantile quantize radius rand randint randn rank read real
+syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
+syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
+syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinh size
+syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
+syn keyword ricciBuiltin stack startswith std steps string strip subtract sum svd svdvals take tan
+syn keyword ricciBuiltin tanh tempdir tile time to trace transpose tril triu trunc type ulp unique
+syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

@@ -150,3 +150,64 @@ wrong("result_none", top(result={"given": False}))
 wrong("nodes", top(nodes={"op": 1}))
 wrong("tuple", top(result={"tuple": [1, 2], "names": ["a"]}))
 wrong("tuple_twice", top(result={"tuple": [1, 2], "names": ["a", "a"]}))
+
+# Products in codes: matmul_i8(x, w, scale, scales, zero, bias, activation), product_i8 with a text in third place.
+W, S, B = npy("|i1", "(2, 3)", bytes([1, 2, 3, 4, 5, 6])), npy("<f4", "(3,)", struct.pack("<3f", 1, 2, 3)), struct.pack("<3f", 0, 1, 2)
+MEMBERS = [("c0.npy", W), ("c1.npy", S), ("c2.npy", npy("<f4", "(3,)", B))]
+TEXT = "(p0, p1) -> {\n    y[j] := p0[i] * p1[i,j]\n    y\n}"
+MATMUL = [{"node": 0}, {"constant": 0}, {"float": "0.5"}, {"constant": 1}, 0, {"constant": 2}, {"operation": "relu"}]
+CODED = {**GOOD, "result": {"node": 1}, "nodes": [
+    {"op": "(argument)", "dtype": "f32", "shape": [2]},
+    {"op": "matmul_i8", "of": MATMUL, "dtype": "f32", "shape": [3]}],
+    "constants": [{"dtype": "i8", "shape": [2, 3]}, {"dtype": "f32", "shape": [3]}, {"dtype": "f32", "shape": [3]}]}
+put("../good_codes", archive(json.dumps(CODED), MEMBERS))
+
+
+def coded(name, at, what, members=None, **constant):
+    graph = copy.deepcopy(CODED)
+    graph["nodes"][1]["of"][at] = what
+    for number, form in constant.items():
+        graph["constants"][int(number[1:])].update(form)
+    put("codes_" + name, archive(json.dumps(graph), MEMBERS if members is None else members))
+
+
+def by_text(name, text, axis=-1):
+    graph = copy.deepcopy(CODED)
+    graph["nodes"][1].update(op="product_i8", of=MATMUL[:2] + [text] + MATMUL[2:5] + [axis] + MATMUL[5:])
+    put(name, archive(json.dumps(graph), MEMBERS))
+
+
+def scales(name, *values):
+    data = npy("<f4", f"({len(values)},)", struct.pack(f"<{len(values)}f", *values))
+    coded(name, 3, {"constant": 1}, [MEMBERS[0], ("c1.npy", data), MEMBERS[2]], c1={"shape": [len(values)]})
+
+
+by_text("../good_product", TEXT)
+coded("weights_floats", 1, {"constant": 2})
+coded("weights_u8", 1, {"constant": 0}, [("c0.npy", npy("|u1", "(2, 3)", bytes(6)))] + MEMBERS[1:], c0={"dtype": "u8"})
+coded("weights_rank", 1, {"constant": 0}, [("c0.npy", npy("|i1", "(6,)", bytes(6)))] + MEMBERS[1:], c0={"shape": [6]})
+coded("weights_turned", 1, {"constant": 0}, [("c0.npy", npy("|i1", "(3, 2)", bytes(6)))] + MEMBERS[1:], c0={"shape": [3, 2]})
+coded("weights_number", 1, 3)
+coded("scale_nan", 2, {"float": "nan"})
+coded("scale_negative", 2, {"float": "-0.5"})
+coded("scale_zero", 2, {"float": "0"})
+coded("scale_inf", 2, {"float": "inf"})
+coded("scale_text", 2, "0.5")
+coded("scale_vector", 2, {"constant": 1})
+scales("scales_nan", 1, float("nan"), 3)
+scales("scales_negative", 1, 2, -3)
+scales("scales_few", 1, 2)
+coded("scales_none", 3, None)
+coded("scales_codes", 3, {"constant": 0})
+coded("zero_huge", 4, 2**62)
+coded("zero_low", 4, -129)
+coded("zero_float", 4, {"float": "1"})
+coded("bias_few", 5, {"float": "1"})
+coded("bias_text", 5, "1")
+coded("activation", 6, {"operation": "tanh"})
+coded("activation_text", 6, "relu")
+coded("activation_number", 6, 1)
+by_text("codes_text_writes", "(p0, p1) -> write(\"/tmp/evil\", \"x\")")
+by_text("codes_text_one", "p0 -> p0")
+by_text("codes_text_syntax", "(p0, p1) -> p0 *")
+by_text("codes_text_number", 3)

@@ -1,0 +1,2 @@
+/^  (routine|sums|memory|FLOPs|indices|first|step) /d
+/^            gemm/d

@@ -1,0 +1,2 @@
+/^  (routine|parts|memory|batch|step|numbers|sums) /d
+/^            gemm/d
