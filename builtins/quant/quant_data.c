@@ -16,16 +16,21 @@ typedef struct Data {
     int64_t calls;                  /* 0: not known yet */
 } Data;
 
-/* The length that the graph expects of the first axis of a node; -1: any. */
+/* The length that the graph expects of the first axis of a node, or, where it has read the same
+ * length of a value inside, that may come from there; -1: any. */
 static int64_t expected(const Graph *g, uint32_t node)
 {
+    const GraphNode *of = graph_at(g, node);
+    int64_t first = of->rank ? g->length[of->shape] : -1, length = -1;
     for (uint32_t i = 0; i < g->nodes; i++) {
         const GraphNode *n = graph_at(g, i);
-        if (n->kept && n->kind == GRAPH_GUARD && n->field == 0 && is_ref(*graph_args(g, n)) &&
-            graph_args(g, n)->i == node)
+        if (!n->kept || n->kind != GRAPH_GUARD || n->field != 0 || !is_ref(*graph_args(g, n)))
+            continue;
+        if (graph_args(g, n)->i == node)
             return graph_args(g, n)[1].i;
+        length = graph_args(g, n)[1].i == first ? first : length;
     }
-    return -1;
+    return length;
 }
 
 /* Rows of a call; 0: all of x at once; -1: one without its axis. */

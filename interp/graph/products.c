@@ -103,13 +103,15 @@ static void by_matrix(const Graph *g, GraphProduct *p)
     p->along = p->matrix ? -1 : -2;
 }
 
+static const char not_alone[] = "it is no product of two tensors alone, each index over all it can be";
+
 static const char *layout(Interp *in, const Graph *g, const GraphNode *n, GraphProduct *p)
 {
     GraphLabels l = { .nx = 0 };
     p->channel = -1;
     if (n->kind == GRAPH_NOTATION) {
         if (!graph_labels(in, graph_args(g, n)[0].str, p->first, &l))
-            return "it is no product of two tensors alone";
+            return not_alone;
         by_labels(&l, p);
     } else if (n->op->products == PRODUCTS_LABELLED) {
         Value spec = graph_args(g, n)[0];
@@ -144,7 +146,7 @@ static const char *lack(Interp *in, const Graph *g, const GraphNode *n, Value a,
     if (n->kind == GRAPH_PRODUCT || n->rule)
         return "it is of a derivative";
     if (a.tag == V_UNDEF || b.tag == V_UNDEF)
-        return "it is no product of two tensors alone";
+        return n->kind == GRAPH_NOTATION ? not_alone : "it is no product of two tensors alone";
     if (is_ref(a) && is_ref(b))
         return "both of its operands are computed";
     p->first = is_ref(b);
