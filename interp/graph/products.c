@@ -103,7 +103,8 @@ static void by_matrix(const Graph *g, GraphProduct *p)
     p->along = p->matrix ? -1 : -2;
 }
 
-static const char not_alone[] = "it is no product of two tensors alone, each index over all it can be";
+static const char not_alone[] =
+    "it is no product of two tensors alone, each index over all it can be";
 
 static const char *layout(Interp *in, const Graph *g, const GraphNode *n, GraphProduct *p)
 {
