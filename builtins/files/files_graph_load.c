@@ -529,6 +529,9 @@ static bool binary(DType dt)
 
 static bool scope_fits(const Scope *s, DType dt)
 {
+    if (dt == DT_I8)
+        return s->format == DT_NONE && !s->accumulate_given && s->backward == DT_NONE &&
+               s->round == ROUND_NEAREST && !s->saturate && !s->flush;
     DType base = dtype_base(dt), acc = dtype_base(s->accumulate);
     bool interval = base == DT_INTERVAL || acc == DT_INTERVAL;
     char kind = dtype_info(dt)->kind, sums = dtype_info(s->accumulate)->kind;

@@ -47,14 +47,17 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "    x * x - 2                         an enclosure of [1.61, 2.41]\n"
       "    (lower(x), upper(x), mid(x))\n"
       "    interval([1, 2, 3], [1, 2.5, 4])  a vector of three" },
-    { "autocast backward", "autocast bf16 { … }    autocast f16 accumulate f16 round up { … }    autocast e4m3 backward e5m2 { … }\n"
+    { "autocast backward", "autocast bf16 { … }    autocast i8 { … }    autocast f16 accumulate f16 round up { … }    autocast e4m3 backward e5m2 { … }\n"
       "Matrix products, einsum, contractions and convolution cast wider floating operands (f64 too) to the format;\n"
       "exp, log, sums, norms, softmax and linear algebra raise narrower ones to f32; elementwise operations take\n"
       "the widest operand. One class per operation, on its help page, the same on every device. mp, decimal and\n"
       "rational operands are left alone. A precision scope inside switches it off.\n"
       "The modifiers of precision say how the products are computed; reproducible holds for all sums. It is an entry of\n"
       "compare, too. backward FORMAT: products of a gradient's backward pass take their cotangents in it, and products\n"
-      "of formats of at most 8 bits give f32, forward as well." },
+      "of formats of at most 8 bits give f32, forward as well.\n"
+      "autocast i8: products, einsum, contractions and convolutions round both operands to 8 bits as they come, with a\n"
+      "scale for each row of the left and each column of the right, sum exactly and give f32; all else stays. Not for\n"
+      "grad; a value error of nan and infinities." },
     { "on strict fallback narrow quiet verbose",
       "on gpu { … }    on gpu fallback cpu { … }    on cuda:1 strict { … }    on sim.mps narrow verbose { … }\n"
       "Runs the operations inside, and in functions called there, on a device: cpu, gpu (the best accelerator), cuda,\n"
@@ -286,7 +289,8 @@ static void show_op(Interp *in, Buf *out, const Op *op)
         buf_putc(out, '\n');
     }
     if (op->autocast != AC_NONE)
-        buf_printf(out, "autocast  %s\n", class_text[op->autocast]);
+        buf_printf(out, "autocast  %s%s\n", class_text[op->autocast],
+                   op->eight ? "; i8 rounds both operands to 8 bits" : "");
     if (op->flops)
         buf_printf(out, "flops     %s\n", op->flops);
     put_error(out, op, "error     ", "\n");

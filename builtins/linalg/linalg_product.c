@@ -1,6 +1,7 @@
 /* Products: `@` with its covector rules, broadcasting, integers and 16-bit floats; the
  * conjugate transpose, inner, outer, cross and Kronecker products, trace, matrix powers.
  * Reads arguments and chooses layouts; the arithmetic is kernels/gemm or other rows. */
+#include "builtins/eight/eight_pair.h"
 #include "builtins/linalg/linalg.h"
 #include "builtins/linalg/matmul.h"
 #include "builtins/exact/rational.h"
@@ -380,6 +381,56 @@ Value op_run_matmul(OpCall *c)
     return v_tensor(&in->ctx, out);
 }
 
+/* ---- in 8 bits ---- */
+
+/* The label of an axis of this length in both factors, -1 where it is 1. */
+static int put_label(EightFactor *a, int64_t step_a, EightFactor *b, int64_t step_b, int64_t length,
+                     int *labels, int64_t *extent)
+{
+    if (length == 1)
+        return -1;
+    extent[*labels] = length;
+    a->stride[*labels] = step_a;
+    b->stride[*labels] = step_b;
+    a->labels |= step_a ? UINT64_C(1) << *labels : 0;
+    b->labels |= step_b ? UINT64_C(1) << *labels : 0;
+    return (*labels)++;
+}
+
+Value op_eight_matmul(OpCall *c)
+{
+    Job j = { .c = c };
+    EightFactor a = { .arg = 0 }, b = { .arg = 1 }, product;
+    int64_t extent[EIGHT_LABELS];
+    int label[TENSOR_RANK_MAX], labels = 0, rank = 0;
+    sides_read(c, &j.a, &j.b);
+    bool a_row = j.a.drop || j.a.t->rank > 1, covector = j.a.covector && !j.b.drop;
+    a.t = j.a.t = eight_float(c, j.a.t);
+    b.t = j.b.t = eight_float(c, j.b.t);
+    side_layout(&j.a, a_row);
+    side_layout(&j.b, false);
+    job_layout(&j, false);
+    for (int d = 0; d < j.batch.rank; d++)
+        label[rank++] = put_label(&a, j.batch.a[d], &b, j.batch.b[d], j.batch.extent[d], &labels,
+                                  extent);
+    if (!j.a.drop)
+        label[rank++] = put_label(&a, j.a.rs, &b, 0, j.m, &labels, extent);
+    if (!j.b.drop)
+        label[rank++] = put_label(&a, 0, &b, j.b.cs, j.n, &labels, extent);
+    uint64_t out = (UINT64_C(1) << labels) - 1;
+    if (put_label(&a, j.a.cs, &b, j.b.rs, j.k, &labels, extent) >= 0) {
+        a.labels |= UINT64_C(1) << (labels - 1);        /* summed, though nothing moves */
+        b.labels |= UINT64_C(1) << (labels - 1);
+    }
+    eight_told(c);
+    eight_pair(c, labels, extent, &a, &b, out, rank ? label[rank - 1] : -1, &product);
+    Tensor *r = eight_laid(c, &product, j.rank, j.shape, label);
+    Value v = op_result(c, r);
+    if (covector)
+        v.tensor->flags |= TENSOR_COVECTOR;
+    return v;
+}
+
 /* ---- with an epilogue ---- */
 /* A stack of matrices by one matrix, in f32 or f64: one product of matrices without any
  * conversion. */
@@ -501,14 +552,13 @@ static void long_dot(OpCall *c, int64_t n, const Tensor *a, const Tensor *b, Ten
 }
 
 
-Value op_run_dot(OpCall *c)
+/* Two vectors of one length, or an error. */
+static int64_t dot_length(OpCall *c, const Tensor *a, const Tensor *b)
 {
-    Ctx *ctx = &c->in->ctx;
-    Tensor *a = operand(c, 0), *b = operand(c, 1);
     if (a->rank != 1 || b->rank != 1) {
         int i = a->rank != 1 ? 0 : 1;
         char shape[96];
-        Tensor *t = i ? b : a;
+        const Tensor *t = i ? b : a;
         char help[200];
         snprintf(help, sizeof help, "the matrix product: %s @ %s", arg_text(c, 0), arg_text(c, 1));
         arg_error_help(c, i, ERR_SHAPE, help,
@@ -520,6 +570,28 @@ Value op_run_dot(OpCall *c)
         arg_error(c, 1, ERR_SHAPE, "%s has %lld elements and %s has %lld", arg_text(c, 0),
                   (long long)n,
                   arg_text(c, 1), (long long)tensor_shape(b)[0]);
+    return n;
+}
+
+Value op_eight_dot(OpCall *c)
+{
+    EightFactor a = { .t = operand(c, 0) }, b = { .t = operand(c, 1), .arg = 1 }, product;
+    int64_t n = dot_length(c, a.t, b.t);
+    a.t = eight_float(c, a.t);
+    b.t = eight_float(c, b.t);
+    a.labels = b.labels = 1;
+    a.stride[0] = tensor_strides(a.t)[0];
+    b.stride[0] = tensor_strides(b.t)[0];
+    eight_told(c);
+    eight_pair(c, 1, &n, &a, &b, 0, -1, &product);
+    return op_result(c, eight_laid(c, &product, 0, NULL, NULL));
+}
+
+Value op_run_dot(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    Tensor *a = operand(c, 0), *b = operand(c, 1);
+    int64_t n = dot_length(c, a, b);
     DType dt = product_dtype(a->dtype, b->dtype);
     DType compute = dt == DT_I64 ? DT_I64 : linalg_compute_dtype(dt);
     a = linalg_raise(c, a, compute);

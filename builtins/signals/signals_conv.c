@@ -2,6 +2,7 @@
  * summed in, and every lane goes to kernels/signals/conv.c, or, where both signals are long,
  * through Fourier transforms of blocks (overlap-add: Stockham 1966, High-speed convolution). */
 #include "builtins/signals/signals.h"
+#include "builtins/eight/eight_pair.h"
 #include "core/memory/pool.h"
 #include "interp/op/heard.h"
 #include "kernels/signals/conv.h"
@@ -26,6 +27,7 @@ typedef struct Conv {
     DType dt;                        /* what is summed in */
     bool wide, whole;                /* i64 in 128 bits; integers summed as exact floats */
     Tensor *a, *b;                   /* of dtype dt, contiguous along the last axes */
+    const double *scale_a, *scale_b; /* in 8 bits: of their lanes; else NULL */
     int64_t rows, n, b_rows, m;      /* of one lane */
     int64_t row, col, out_rows, out_n;
     int batch_rank;
@@ -347,6 +349,39 @@ static void run_fft(Conv *v)
             ((double *)v->out->data)[i] = rint(((double *)v->out->data)[i]);
 }
 
+/* ---- in 8 bits ---- */
+
+/* Which of its own lanes a or b has in a lane of the batch. */
+static int64_t own_lane(const Conv *v, const Tensor *t, int64_t lane)
+{
+    int64_t at = 0, step = 1;
+    for (int d = v->batch_rank - 1, k = t->rank - v->core - 1; d >= 0; d--, k--) {
+        if (k >= 0) {
+            at += tensor_shape(t)[k] > 1 ? lane % v->batch[d] * step : 0;
+            step *= tensor_shape(t)[k];
+        }
+        lane /= v->batch[d];
+    }
+    return at;
+}
+
+/* Whole numbers, exact sums of products, by the scales of both signals. */
+static Tensor *in_scale(const Conv *v)
+{
+    Ctx *ctx = &v->call->in->ctx;
+    Tensor *whole = signals_cast(v->call, v->out, DT_F64);
+    Tensor *out = op_keep(v->call, tensor_new(ctx, DT_F32, whole->rank, tensor_shape(whole)));
+    const double *from = (const double *)(const void *)whole->data;
+    float *to = (float *)(void *)out->data;
+    int64_t n = v->out_rows * v->out_n;
+    for (int64_t lane = 0; lane < v->lanes; lane++) {
+        double a = v->scale_a[own_lane(v, v->a, lane)], b = v->scale_b[own_lane(v, v->b, lane)];
+        for (int64_t i = lane * n; i < (lane + 1) * n; i++)
+            to[i] = (float)(from[i] * a * b);
+    }
+    return out;
+}
+
 /* ---- rows ---- */
 
 static Tensor *convolve(Conv *v, DType result)
@@ -362,6 +397,9 @@ static Tensor *convolve(Conv *v, DType result)
         shape[rank++] = v->out_rows;
     shape[rank++] = v->out_n;
     v->out = op_keep(c, tensor_new(&c->in->ctx, v->dt, rank, shape));
+    if (c->eight && heard_on(c->in))
+        explain_routine(c->in, "i8 dynamic", NULL,
+                        "%s i8 dynamic: exact sums, one scale per signal", c->op->name);
     if (wants_fft(v))
         run_fft(v);
     else
@@ -372,7 +410,7 @@ static Tensor *convolve(Conv *v, DType result)
                  arg_text(c, 1));
         arg_error_help(c, 0, ERR_VALUE, help, "a number of the result does not fit i64");
     }
-    return signals_cast(c, v->out, result);
+    return v->scale_a ? in_scale(v) : signals_cast(c, v->out, result);
 }
 
 static DType result_dtype(const Tensor *a, const Tensor *b)
@@ -410,6 +448,16 @@ static Tensor *axis_last(OpCall *c, int i, Tensor *t, int axis, int rank)
     return moved(c, t, t->rank - 1 - back, t->rank - 1);
 }
 
+/* In 8 bits both become i8, and what is done with them is exact. */
+static void round_signals(Conv *v)
+{
+    if (!v->call->eight)
+        return;
+    v->a = eight_lanes(v->call, 0, v->a, v->core, &v->scale_a);
+    v->b = eight_lanes(v->call, 1, v->b, v->core, &v->scale_b);
+    v->method = METHOD_DIRECT;
+}
+
 Value op_run_conv(OpCall *c)
 {
     Conv v = { .call = c, .core = 1, .mode = read_mode(c), .method = read_method(c) };
@@ -424,6 +472,7 @@ Value op_run_conv(OpCall *c)
     int axis = arg_axis(c, 3, rank, rank - 1);
     v.a = axis_last(c, 0, v.a, axis, rank);
     v.b = axis_last(c, 1, v.b, axis, rank);
+    round_signals(&v);
     Tensor *out = convolve(&v, result);
     return op_result(c, axis == rank - 1 ? out : moved(c, out, out->rank - 1, axis));
 }
@@ -445,8 +494,13 @@ Value op_run_conv2(OpCall *c)
     Conv v = { .call = c, .core = 2, .mode = read_mode(c), .method = METHOD_DIRECT };
     v.a = plane_argument(c, 0);
     v.b = plane_argument(c, 1);
-    return op_result(c, convolve(&v, result_dtype(v.a, v.b)));
+    DType result = result_dtype(v.a, v.b);
+    round_signals(&v);
+    return op_result(c, convolve(&v, result));
 }
+
+Value op_eight_conv(OpCall *c) { return op_run_conv(c); }
+Value op_eight_conv2(OpCall *c) { return op_run_conv2(c); }
 
 /* ---- diff ---- */
 

@@ -58,13 +58,16 @@ static bool rounds(const Doing *g)
     return g->op->cls == OPC_EW || (g->op->autocast != AC_NONE && g->op->format != op_format_moves);
 }
 
-/* Has the scope a say in it: does it round, or is it a product of an autocast with modifiers? */
+/* Has the scope a say in it: does it round, is it a product of an autocast with modifiers, or one
+ * of i8? */
 static bool scope_asks(const Doing *g, const Scope *s)
 {
     if (!s || s->format != DT_NONE)
         return s && rounds(g);
     bool product = g->work ? g->work->product : g->op->autocast == AC_LOWER;
-    return product ? autocast_asks(s) : g->op && g->op->autocast == AC_RAISE && s->reproducible;
+    if (product)
+        return autocast_asks(s) || (s->autocast == DT_I8 && (g->work || g->op->eight));
+    return g->op && g->op->autocast == AC_RAISE && s->reproducible;
 }
 
 static Lack scope_missing(const Doing *g, const Device *d)

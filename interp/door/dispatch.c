@@ -57,7 +57,7 @@ static Value run_call(OpCall *c, const Aspect *none)
         return c->work->run(c->in, c->args, c->work->data);
     if (c->op->cls == OPC_EW)
         return run_elementwise(c->in, c->op, c->args, c->count, c->weak, c->reuse);
-    return exact_run(c);
+    return c->eight ? c->op->eight(c) : exact_run(c);
 }
 
 /* ---- the pipeline ---- */

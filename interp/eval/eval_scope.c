@@ -165,7 +165,7 @@ static DType header_format(Interp *in, const Exec *site, const Exec *x, const ch
     in->sp--;
     DType dt = v_format_dtype(v);
     char kind = dtype_info(dt)->kind;
-    if (kind == 'f' || kind == 'q')
+    if (kind == 'f' || kind == 'q' || (dt == DT_I8 && word == head_words[HEAD_AUTOCAST]))
         return dt;
     Error *e = err_new(&in->ctx, ERR_DTYPE, kind == 'c' ? "%s takes a real format: %s is complex"
                        : kind == 'b' ? "%s takes a float format: %s holds true and false"
@@ -175,6 +175,8 @@ static DType header_format(Interp *in, const Exec *site, const Exec *x, const ch
     if (kind == 'c')
         err_help(e, "complex numbers follow the real format: %s %s", word,
                  dtype_name(dtype_real(dt)));
+    else if (kind == 'i' && word == head_words[HEAD_AUTOCAST])
+        err_help(e, "of whole numbers it has i8: autocast i8; floats are " FORMATS);
     else
         err_help(e, "formats are " FORMATS);
     err_throw(e);
@@ -187,6 +189,10 @@ static const char *modifier_misfit(DType format, int modifier, uint32_t mode)
     int e, p;
     MiniStyle style;
     bool binary = dtype_mini_read(format, &e, &p, &style);
+    if (format == DT_I8 && modifier != MOD_REPRODUCIBLE &&
+        (modifier != MOD_ROUND || mode != ROUND_NEAREST))
+        return modifier == MOD_BACKWARD ? "its products have no derivative"
+                                        : "its sums are exact, and scales leave nothing outside";
     if (modifier == MOD_ROUND && mode != ROUND_NEAREST && base == DT_RATIONAL)
         return "fractions are exact, nothing is rounded";
     if (modifier == MOD_ROUND && mode != ROUND_NEAREST && base == DT_INTERVAL)
@@ -257,6 +263,14 @@ static void apply_shadow(Interp *in, const Exec *m, Scope *s)
 static void modifier_apply(Interp *in, const Exec *m, Scope *s)
 {
     DType format = scope_format(s);
+    const char *misfit = modifier_misfit(format, m->op, m->sa);
+    if (misfit) {
+        in->at = m;
+        err_raise_help(&in->ctx, ERR_VALUE, "leave it out", "%s has no meaning in %s: %s",
+                       modifier_names[m->op], dtype_name(format), misfit);
+    }
+    if (format == DT_I8)                /* what holds anyway */
+        return;
     if (m->op == MOD_BACKWARD) {
         apply_backward(in, m, s);
         return;
@@ -272,11 +286,7 @@ static void modifier_apply(Interp *in, const Exec *m, Scope *s)
         s->accumulate_given = true;
         return;
     }
-    const char *misfit = modifier_misfit(format, m->op, m->sa);
     in->at = m;
-    if (misfit)
-        err_raise_help(&in->ctx, ERR_VALUE, "leave it out", "%s has no meaning in %s: %s",
-                       modifier_names[m->op], dtype_name(format), misfit);
     switch (m->op) {
     case MOD_ROUND: s->round = (RoundMode)m->sa; break;
     case MOD_SATURATE: s->saturate = true; break;
@@ -285,13 +295,13 @@ static void modifier_apply(Interp *in, const Exec *m, Scope *s)
     }
 }
 
-/* The format of an autocast: a binary float. */
+/* The format of an autocast: a binary float, or i8. */
 static Scope autocast_of(Interp *in, DType dt)
 {
     int e, p;
     MiniStyle style;
     Scope s = scope_of(dt);
-    if (!dtype_mini_read(dt, &e, &p, &style)) {
+    if (dt != DT_I8 && !dtype_mini_read(dt, &e, &p, &style)) {
         Error *err = err_new(&in->ctx, ERR_DTYPE,
                              "autocast takes a binary float format: it leaves numbers of %s alone",
                              dtype_name(dt));
@@ -312,6 +322,8 @@ void scope_header_read(Interp *in, const Exec *header, Scope *s)
     for (uint32_t i = 0; i < header->count; i++)
         modifier_apply(in, header->list[i], s);
     in->at = header;
+    if (dt == DT_I8)
+        return;
     /* f32 where that is the default asks for nothing: index notation keeps its nests */
     if (s->format == DT_NONE && s->accumulate == DT_F32 && scope_of(dt).accumulate == DT_F32)
         s->accumulate_given = false;

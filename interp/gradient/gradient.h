@@ -335,6 +335,9 @@ Value jvp_run(OpCall *);                             /* f, x, v */
 Value vjp_run(OpCall *);                             /* f, x, w */
 Value detach_run(OpCall *);                          /* x; record.c */
 
+/* What computes in 8 bits. */
+#define GRAD_EIGHT_HELP "train outside of it, or in autocast bf16 { … }; detach(…) around an " \
+                        "operand makes it a constant"
 /* A step function, at `at`, whose derivative is asked for; operand: the user's text, or NULL. */
 _Noreturn void grad_raise_step(Interp *, const Op *, const Exec *at);
 _Noreturn void grad_raise_argument(Interp *, const Op *, const Name *parameter);

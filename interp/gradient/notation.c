@@ -4,6 +4,7 @@
 #include "interp/gradient/gradient.h"
 #include "interp/notation/indexnot_adjoint.h"
 #include "interp/op/slopes.h"
+#include "interp/precision/autocast.h"
 #include "interp/state/frames.h"
 
 #include "core/base/error.h"
@@ -170,6 +171,17 @@ static int push_inlined(Interp *in, const Tuple *inlined, int own, const Tape *t
 }
 
 /* The value r as of an entry of t. below: the notation's own leaves as the level below has them. */
+/* Sums of products that were of 8 bits have none, whoever of their factors is asked for. */
+static void raise_eight(Interp *in, const IxSite *site)
+{
+    bool eight = autocast_format(in) == DT_I8 && !in->rules;
+    const IxNode *sum = eight ? ix_eight_sum(in, site->tree.root) : NULL;
+    if (sum)
+        grad_raise(in, sum->arg[0]->at ? sum->arg[0]->at : sum->at, GRAD_EIGHT_HELP,
+                   "a sum of products has no derivative in autocast i8, which rounds its factors "
+                   "to 8 bits");
+}
+
 static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Value *base,
                       const Value *below, const Tuple *inlined, Value r)
 {
@@ -186,6 +198,7 @@ static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Va
         v_push(in, i < own ? v_retain(below[i]) : value_below(in, view[i], t));
     bool number = v_is_numeric(v_plain(r)), floats = has_derivative(r);
     if (wanted && number) {
+        raise_eight(in, site);
         IxKept kept = push_adjoint(in, x, site, seen, leaves, wanted, !floats);
         const Traced *step = stepped(t, view, leaves, kept.gives);
         if (step && (!floats || t->mode == TAPE_FORWARD))

@@ -2,6 +2,7 @@
 #include "interp/gradient/gradient.h"
 #include "interp/index/index.h"
 #include "interp/index/literal.h"
+#include "interp/precision/autocast.h"
 
 #include "core/base/error.h"
 
@@ -54,6 +55,15 @@ static _Noreturn void raise_no_rule(OpCall *c)
                "gives a function a rule",
                "%s has no derivative%s%s", label, c->op->no_gradient ? ": " : "",
                c->op->no_gradient ? c->op->no_gradient : "");
+}
+
+static _Noreturn void raise_eight(OpCall *c)
+{
+    char label[64];
+    int i = c->fixed < c->count ? c->fixed : 0;         /* the tensors of einsum */
+    op_label(c->op, label, sizeof label);
+    grad_raise(c->in, NULL, GRAD_EIGHT_HELP, "%s of %s and %s has no derivative in autocast i8, "
+               "which rounds both to 8 bits", label, arg_text(c, i), arg_text(c, i + 1));
 }
 
 /* ---- the operands ---- */
@@ -399,6 +409,8 @@ Value record_row(OpCall *call, const Aspect *rest)
     below.args = mark;
     below.reuse = 0;
     const Exec *at = in->at;
+    if (f.nodes && autocast_eight(in, c->op, mark, c->count))
+        raise_eight(c);
     Value r = call_rest(&below, rest - 1);
     v_push(in, r);
     in->at = at;

@@ -180,8 +180,9 @@ static bool scope_tells(const Scope *s)
         return true;
     if (s->pinned || !s->waits || s->backward != DT_NONE)
         return false;
-    return s->format == DT_NONE ? dtype_plain(s->autocast) && !autocast_asks(s)
-                                : scope_ordinary(s) && !s->accumulate_given;
+    if (s->format == DT_NONE)
+        return dtype_plain(s->autocast) && s->autocast != DT_I8 && !autocast_asks(s);
+    return scope_ordinary(s) && !s->accumulate_given;
 }
 
 /* An elementwise row in a scope, on tensors as the scope brings them. */

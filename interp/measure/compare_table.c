@@ -55,6 +55,8 @@ static double compare_roundoff(DType dt)
 {
     if (dt == DT_RATIONAL)
         return 0;
+    if (dt == DT_I8)
+        return 0.5 / 127;               /* of the greatest number of a row or column */
     if (dtype_base(dt) == DT_DECIMAL)
         return 0.5 * pow(10, 1 - dtype_digits(dt));
     return ldexp(1, -accuracy_bits(dt));

@@ -190,11 +190,11 @@ static bool any_special(const IxPlan *p, const Value *base)
 }
 
 /* Is the notation computed by operations on whole tensors, which round every one? */
-static bool by_tensors(const IxBind *b)
+static bool by_tensors(IxBind *b, IxInstance *whole)
 {
     const Interp *in = b->in;
     const Scope *s = precise_scope(in);
-    if ((s && !precise_nests(s)) || ix_autocast_sums(b->in, &b->site->tree))
+    if ((s && !precise_nests(s)) || ix_autocast_sums(b, &b->site->tree, whole))
         return true;
     return b->exact || ((in->ctx.cells || in->ctx.foreign) && any_special(b->plan, b->base));
 }
@@ -217,7 +217,7 @@ static Value bind_checked(IxBind *b)
     ix_collect(b, tree->root, whole);
     ix_infer(b);
     ix_bounds(b);
-    if (by_tensors(b)) {
+    if (by_tensors(b, whole)) {
         ix_tell_scores(b, tree->root, whole);
         return ix_exact(b, tree->root, whole);
     }

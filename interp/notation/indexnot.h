@@ -426,7 +426,19 @@ bool ix_contracts(const IxNode *);                  /* a sum of products: two fa
 int ix_chain_arguments(const IxNode *);
 /* Does the autocast compute products in a way that nests do not know, and are there any? */
 bool ix_autocast_apart(const Interp *);
-bool ix_autocast_sums(Interp *, const IxTree *);
+bool ix_autocast_sums(IxBind *, const IxTree *, IxInstance *);
+/* In `autocast i8` a sum of products is one of its factors with indices in 8 bits, and divided by
+ * what stands under lines, where no summed index does. */
+enum { IX_CHAIN = 16 };
+typedef struct IxChain {
+    const IxNode *factor[IX_CHAIN], *divisor[IX_CHAIN];
+    int factors, divisors;
+    bool negative;
+} IxChain;
+/* False: it is none, and stays as it is. */
+bool ix_eight_chain(IxBind *, const IxNode *sum, IxInstance *, IxChain *);
+/* The first such sum as far as the text tells, or NULL. */
+const IxNode *ix_eight_sum(Interp *, const IxNode *);
 void ix_autocast(Interp *, const IxTree *, Value *base);    /* casts leaves */
 int ix_autocast_factor(IxBind *, AutocastClass, int node);    /* casts a node of the nest */
 

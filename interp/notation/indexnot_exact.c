@@ -63,6 +63,55 @@ _Noreturn static void out_of_range(IxBind *b, const IxAccess *x, int k, int64_t 
     ix_error_gather(b->in, b->x, &aux, i);
 }
 
+/* Is t, of one int per element, start plus a step per axis, all of them positions of axis k? Adds
+ * the steps in elements of the tensor to `strides`, and the start to *offset. */
+static bool even_subscript(const IxAccess *x, int k, const Tensor *t, int64_t *strides,
+                           int64_t *offset)
+{
+    const int64_t *v = (const int64_t *)(const void *)t->data;
+    int64_t at[NEST_INDICES] = { 0 }, step[NEST_INDICES], size = 1;
+    for (int d = 0; d < t->rank; d++) {
+        bool moves = tensor_shape(t)[d] > 1 && tensor_strides(t)[d];
+        step[d] = moves ? v[tensor_strides(t)[d]] - v[0] : 0;
+        size *= moves ? tensor_shape(t)[d] : 1;
+    }
+    for (int64_t e = 0; e < size; e++) {
+        int64_t where = 0, want = v[0];
+        for (int d = 0; d < t->rank; d++) {
+            where += at[d] * tensor_strides(t)[d];
+            want += at[d] * step[d];
+        }
+        if (v[where] != want || want < 0 || want >= x->tensor->dims[k])
+            return false;
+        for (int d = t->rank - 1; d >= 0; d--) {
+            bool moves = tensor_shape(t)[d] > 1 && tensor_strides(t)[d];
+            if (moves && ++at[d] < tensor_shape(t)[d])
+                break;
+            at[d] = 0;
+        }
+    }
+    for (int d = 0; d < t->rank; d++)
+        strides[d] += step[d] * tensor_strides(x->tensor)[k];
+    *offset += v[0] * tensor_strides(x->tensor)[k];
+    return true;
+}
+
+/* Elements that lie evenly are a view: products in 8 bits read such as they lie. NULL: they do
+ * not. */
+static Tensor *even_view(IxBind *b, const IxAccess *x, Tensor *const *sub, const int64_t *shape)
+{
+    int64_t strides[NEST_INDICES] = { 0 }, offset = 0;
+    for (int i = 0; i < b->spans; i++)
+        if (shape[i] == 0)
+            return NULL;
+    tensor_settle(&b->in->ctx, x->tensor);
+    for (int k = 0; k < x->node->subs; k++)
+        if (!even_subscript(x, k, sub[k], strides, &offset))
+            return NULL;
+    return tensor_view(&b->in->ctx, x->tensor, b->spans, shape, strides,
+                       x->tensor->data + offset * dtype_info(x->tensor->dtype)->bytes);
+}
+
 /* One subscript's values, broadcast over the element's indices. */
 static Tensor *subscript(IxBind *b, const IxAccess *x, int k, const int64_t *shape)
 {
@@ -122,9 +171,13 @@ static Term element(IxBind *b, const IxNode *n, IxInstance *of)
     Value *mark = b->in->sp;
     for (int k = 0; k < n->subs; k++)
         sub[k] = subscript(b, x, k, shape);
-    Tensor *out = tensor_new(&b->in->ctx, (DType)x->tensor->dtype, b->spans, shape);
+    Tensor *out = autocast_format(b->in) == DT_I8 ? even_view(b, x, sub, shape) : NULL;
+    bool view = out;
+    if (!view)
+        out = tensor_new(&b->in->ctx, (DType)x->tensor->dtype, b->spans, shape);
     v_push(b->in, v_tensor_raw(out));
-    copy_elements(b, x, sub, out);
+    if (!view)
+        copy_elements(b, x, sub, out);
     Value v = *--b->in->sp;
     stack_cut(b->in, mark);
     return kept(b, v, false);
@@ -458,6 +511,35 @@ static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int 
     return v;
 }
 
+/* In 8 bits: einsum of the factors, over what stands under lines. False: nothing was done. */
+static bool summed_in_eight(IxBind *b, const IxNode *n, IxInstance *of, const IxChain *chain,
+                            uint64_t spans, Value *r)
+{
+    Interp *in = b->in;
+    Term made[IX_CHAIN];
+    bool whole = true;
+    stack_room(in, 4 * (size_t)chain->factors + 64);
+    for (int i = 0; i < chain->factors; i++) {
+        made[i] = eval(b, chain->factor[i], of);
+        char kind = dtype_info(v_dtype(made[i].v))->kind;
+        whole &= kind == 'i' || kind == 'b';
+    }
+    if (whole || b->spans > LETTERS || !all_carried(b, made, chain->factors, spans))
+        return false;
+    *r = contracted(b, n, made, chain->factors, spans);
+    for (int i = 0; i < chain->divisors; i++) {
+        v_push(in, *r);
+        Term under = eval(b, chain->divisor[i], of);
+        in->at = n->at;
+        *r = op_binary(in, op_named(in, "divide"), *r, under.v, (unsigned)under.weak << 1);
+    }
+    if (chain->negative) {
+        v_push(in, *r);
+        *r = op_unary(in, op_named(in, "negative"), *r, 0);
+    }
+    return true;
+}
+
 /* Positions along an index as its numbers. */
 static Value positions(IxBind *b, Value v, const IxSpan *s)
 {
@@ -496,11 +578,14 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
     uint64_t spans = n->over << of->first_index;
     unsigned facts = ix_reduce_facts((IxReduce)n->reduce);
     bool place_of = facts & R_PLACE, whole;
+    IxChain chain;
     int count;
     for (uint64_t m = spans; m; m &= m - 1)
         if (b->span[__builtin_ctzll(m)].extent == 0 && !(facts & R_EMPTY))
             ix_error_empty(b, n, of, __builtin_ctzll(m));
-    if (ix_adds_up(n)) {
+    if (ix_eight_chain(b, n, of, &chain) && summed_in_eight(b, n, of, &chain, spans, &v)) {
+        place_of = false;
+    } else if (ix_adds_up(n)) {
         Term *made = factors_of(b, n, of, &count, &whole);
         v = summed(b, n, of, made, count, whole, spans);
     } else {

@@ -21,6 +21,7 @@ typedef struct OpCall {
     /* OPC_EW: bit i: nobody needs argument i afterwards, its buffer may become the result's */
     unsigned reuse;
     const void *factors;        /* what args[0] was given as: see Op.factors; NULL: itself */
+    bool eight;                 /* op->eight is to run */
     const struct Work *work;    /* what runs where it is no row (aspect.h): op is NULL then */
 } OpCall;
 
@@ -141,6 +142,9 @@ struct Op {
     /* in a precision scope, and of numbers without kernels of their own; elementwise rows need
      * none */
     Value (*format)(OpCall *, struct Scope *);
+    /* of AC_LOWER: it in `autocast i8`, of floats and ints with a float among them, in f32; NULL:
+     * that leaves it alone */
+    Value (*eight)(OpCall *);
     /* of a tuple of strings among the operands, whatever the scope; NULL: such have no meaning */
     Value (*texts)(OpCall *);
     /* run, bit for bit, and an epilogue; V_UNDEF: operands for which there is none, and nothing was

@@ -21,7 +21,7 @@ bool autocast_casts(DType dt)
 DType autocast_dtype(AutocastClass class, DType f, DType x)
 {
     DType to = class == AC_LOWER ? f : class == AC_RAISE ? DT_F32 : x;
-    if (f == DT_NONE || to == x || !autocast_casts(x))
+    if (f == DT_NONE || f == DT_I8 || to == x || !autocast_casts(x))
         return x;
     bool held = dtype_promote(x, to) == to;
     return held == (class == AC_RAISE) ? to : x;
@@ -254,6 +254,31 @@ static void widen_tiny(Interp *in, const Scope *s, Value *args, int count)
     }
 }
 
+/* ---- i8 ---- */
+bool autocast_eight(const Interp *in, const Op *op, const Value *args, int count)
+{
+    int factors = 0;
+    if (autocast_format(in) != DT_I8 || in->rules || !op->eight)
+        return false;
+    for (int i = 0; i < count; i++)
+        factors += args[i].tag == V_TENSOR && args[i].tensor->rank > 0;
+    return factors > 1 && voted(args, count) != DT_NONE;
+}
+
+/* Floats that are none of the hardware's are f32, or f64 where that is too narrow. */
+static void eight_operands(Interp *in, Value *args, int count)
+{
+    for (int i = 0; i < count; i++) {
+        DType dt = operand_dtype(args[i]);
+        if (args[i].tag != V_TENSOR || !autocast_casts(dt) || dt == DT_F64)
+            continue;
+        DType to = dtype_promote(dt, DT_F32) == DT_F32 ? DT_F32 : DT_F64;
+        Value old = args[i];
+        args[i] = v_tensor_raw(tensor_cast(&in->ctx, old.tensor, to));
+        v_release(&in->ctx, old);
+    }
+}
+
 bool autocast_wants(const OpCall *c)
 {
     return c->op && autocast_applies(c->in, c->op);
@@ -267,12 +292,15 @@ Value autocast_call(OpCall *c, const Aspect *rest)
     Value *mark = in->sp;
     OpCall call = *c;
     bool sums = class == AC_LOWER || c->op->cls != OPC_EW, apart = false;
+    call.eight = autocast_eight(in, c->op, c->args, c->count);
     in->scope = NULL;                                       /* an error's guard puts it back */
     if (!own_dtype(in, c->op, c->args, c->count)) {
         Value *args = cast_operands(in, c->op, scope, c->args, c->count);
         if (class == AC_LOWER)
             widen_tiny(in, scope, args, c->count);
-        apart = sums && autocast_inner(scope, class, args, c->count, &inner);
+        if (call.eight)
+            eight_operands(in, args, c->count);
+        apart = sums && !call.eight && autocast_inner(scope, class, args, c->count, &inner);
         call.args = args;
         call.reuse = 0;
     }

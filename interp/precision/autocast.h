@@ -5,6 +5,9 @@
  * decides. Ints, bools, complex numbers, mp, decimal, rational and interval are left alone, and so
  * is a call with a dtype= of its own.
  *
+ * i8 is the one F that is no float: rows with an .eight round their operands to it themselves, by
+ * scales that they find, and give f32; all others are as outside. There are no modifiers.
+ *
  * Modifiers say how AC_LOWER computes: casts round in the mode, and the operation runs as in a
  * precision scope of the dtype that its operands have by then. `reproducible` holds for the sums
  * of AC_RAISE as well. Where the header has a `backward`, products of formats of at most 8 bits
@@ -50,6 +53,8 @@ static inline bool autocast_applies(const Interp *in, const Op *op)
     return autocast_format(in) != DT_NONE &&
            (op->autocast == AC_LOWER || op->autocast == AC_RAISE);
 }
+/* Would this product be one of i8 here? Rules of gradients are none: they keep their floats. */
+bool autocast_eight(const Interp *, const Op *, const Value *args, int count);
 /* The aspect (aspect.h): the rest runs on operands that are cast, outside of every scope. */
 bool autocast_wants(const OpCall *);
 Value autocast_call(OpCall *, const Aspect *rest);

@@ -91,8 +91,15 @@ bool cpu_has_vnni(void)
 bool cpu_has_avxvnni(void)
 {
 #if defined(__x86_64__) && !defined(RICCI_HOSTILE)
-    unsigned a, b, c, d;
-    return cpu_isa() >= ISA_AVX2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+    /* asked once: a virtual machine takes microseconds for the answer */
+    static _Atomic int known = -1;
+    int has = atomic_load_explicit(&known, memory_order_relaxed);
+    if (has < 0) {
+        unsigned a, b, c, d;
+        has = cpu_isa() >= ISA_AVX2 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+        atomic_store_explicit(&known, has, memory_order_relaxed);
+    }
+    return has;
 #else
     return false;
 #endif

@@ -1,0 +1,5 @@
+# Times and bytes, and what their widths do to the blanks before them.
+s/ +time +bytes$/  TIME/
+s/ +[0-9.]+ (ns|µs|ms|s)( sim)? +[0-9.]+ (B|kB|MB)$/  TIME\2/
+# What a library computes may differ in its last digits.
+s/^(f32 ~).*/\1/
