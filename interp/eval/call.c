@@ -414,7 +414,8 @@ Value call_handing(Interp *in, const Exec *x, Function *fn, Value *base, uint32_
     const FnCode *code = fn->code;
     bool takes = argc >= code->required && (argc <= code->params || code->rest >= 0) &&
                  (!site->outside || sees_no_variables(in, fn, base, argc));
-    Handed handed = { 0 };
+    Handed handed;
+    handed.count = 0;
     CallFrame *frame = in->calls;
     const Handed *before = frame->handed;
     for (uint32_t i = 0; i < site->positional && i < 32 && takes; i++) {

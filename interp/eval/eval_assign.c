@@ -125,7 +125,8 @@ static bool used_up(Interp *in, const Exec *x, Value old, Value v)
 static __attribute__((noinline)) Value over_old(Interp *in, const Exec *x, Value *slot, Value *held,
                                                 Value v, unsigned weak)
 {
-    Handed handed = { 0 };
+    Handed handed;
+    handed.count = 0;
     CallFrame *frame = in->calls;
     const Handed *before = frame->handed;
     Value old = handed_take(&handed, slot), r;
