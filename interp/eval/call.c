@@ -185,6 +185,8 @@ void call_refuse(Interp *in, const Exec *site, Value callee)
     err_throw(e);
 }
 
+enum { TRACE_TEXT = 24 };           /* letters of a text that a trace shows */
+
 /* ---- running a function ---- */
 /* Parameters that were not given: their defaults, evaluated in the callee's own frame. */
 static void fill_defaults(Interp *in, const FnCode *code, Value *base)
@@ -242,6 +244,7 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
     frame.site = site;
     frame.args = base;
     frame.argc = code->params;
+    frame.handed = NULL;
     Value *fp = in->fp;
     in->calls = &frame;
     in->fp = base;
@@ -379,6 +382,55 @@ static inline bool looks_only(const Interp *in, const Op *op)
     return __builtin_expect(in->pins != 0, 0) && (op->dtypes || (op->devices & DEV_ANYWHERE));
 }
 
+/* ---- x = f(x) ---- */
+/* Nothing in it can be called. */
+static bool only_data(Value v, int depth)
+{
+    if (v.tag != V_TUPLE)
+        return v_immediate(v) || v.tag == V_TENSOR || v.tag == V_STRING;
+    bool data = depth > 0;
+    for (uint32_t i = 0; i < v.tuple->count && data; i++)
+        data = only_data(v.tuple->items[i], depth - 1);
+    return data;
+}
+
+/* Functions of a module know no variables of the program around, unless they were given a function
+ * of it, or C calls one. */
+static bool sees_no_variables(const Interp *in, const Function *fn, const Value *base,
+                              uint32_t argc)
+{
+    bool blind = fn->module != in->main && fn->captured == 0 && !in->native;
+    for (uint32_t i = 0; i < argc && blind; i++)
+        blind = only_data(base[i], 16);
+    return blind;
+}
+
+/* The arguments lie on the stack: of variables that the call's result overwrites the function has
+ * all there is, so that it changes them in place. Only of data: others the callee may stand in, or
+ * C know of. A short text is in the trace as it is. */
+static __attribute__((noinline))
+Value call_handing(Interp *in, const Exec *x, Function *fn, Value *base, uint32_t argc)
+{
+    const CallSite *site = x->data;
+    const FnCode *code = fn->code;
+    bool takes = argc >= code->required && (argc <= code->params || code->rest >= 0) &&
+                 (!site->outside || sees_no_variables(in, fn, base, argc));
+    Handed handed;
+    handed.count = 0;
+    CallFrame *frame = in->calls;
+    const Handed *before = frame->handed;
+    for (uint32_t i = 0; i < site->positional && i < 32 && takes; i++) {
+        Value *slot = &in->fp[x->list[i]->sa];
+        if ((site->hands >> i & 1) && !v_maybe_pinned(in, *slot) &&
+            (slot->tag != V_STRING || slot->str->len > TRACE_TEXT))
+            v_release(&in->ctx, handed_take(&handed, slot));
+    }
+    frame->handed = &handed;
+    Value r = function_run(in, x, fn, base, argc);
+    frame->handed = before;
+    return r;
+}
+
 /* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
  * kept by the caller. */
 static Value call_arguments(Interp *in, const Exec *x, Value callee)
@@ -407,6 +459,12 @@ static Value call_arguments(Interp *in, const Exec *x, Value callee)
     for (uint32_t i = 0; i < site->named; i++)
         v_push(in, exec_run(in, x->list[site->positional + i]));
     in->at = x;
+    if (callee.tag == V_FUNCTION && !site->named) {         /* the arguments are its frame */
+        uint32_t argc = (uint32_t)(named - base);
+        stack_room(in, callee.fn->code->params + 1);
+        return x->hands ? call_handing(in, x, callee.fn, base, argc)
+                        : function_run(in, x, callee.fn, base, argc);
+    }
     Value r = call_weak(in, callee, base, (int)(named - base), site->spread ? 0 : site_weak(x),
                         site->names, named, (int)site->named);
     stack_drop(in, base);
@@ -547,6 +605,8 @@ static inline __attribute__((always_inline)) Value call_fast(Interp *in, const E
         Value v = exec_run(in, x->list[i]);
         v_push(in, v);
     }
+    if (__builtin_expect(x->hands, 0))
+        return call_handing(in, x, callee.fn, base, x->count);
     if (__builtin_expect(x->count == callee.fn->code->exact, 1))
         return frame_run(in, x, callee.fn, base, false);
     return function_run(in, x, callee.fn, base, x->count);
@@ -611,12 +671,16 @@ Value eval_make_function(Interp *in, const Exec *x)
 }
 
 /* ---- the call trace ---- */
-static void trace_argument(Interp *in, Buf *b, Value v)
+static void trace_argument(Interp *in, Buf *b, const CallFrame *f, uint32_t i)
 {
     char what[96];
+    Value v = f->args[i];
+    const char *was = v.tag == V_UNDEF ? handed_describe(f->handed, &f->args[i], what, sizeof what)
+                                       : NULL;
     if (v.tag == V_UNDEF)
-        buf_puts(b, "?");
-    else if (v.tag <= V_FLOAT || v.tag == V_RANGE || (v.tag == V_STRING && v.str->len <= 24))
+        buf_puts(b, was ? was : "?");
+    else if (v.tag <= V_FLOAT || v.tag == V_RANGE ||
+             (v.tag == V_STRING && v.str->len <= TRACE_TEXT))
         show_repr(in, b, v);
     else
         buf_puts(b, v_describe(v, what, sizeof what));
@@ -674,7 +738,7 @@ static void trace_call(Interp *in, const CallFrame *f, Error *e)
     for (uint32_t i = 0; i < f->argc && i < 8; i++) {
         if (i)
             buf_puts(&b, ", ");
-        trace_argument(in, &b, f->args[i]);
+        trace_argument(in, &b, f, i);
     }
     buf_puts(&b, f->argc > 8 ? ", …)" : ")");
     Source *source = f->site ? frame_source(in, f->up) : NULL;

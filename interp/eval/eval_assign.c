@@ -1,12 +1,14 @@
 /* Assignment to variables: plain, compound and fused, and the places behind a variable:
  * A[i, j] = v, t.x = v, a, b = f(), and any nesting of them. Element stores that are
  * plain scalars go through eval_index.c first. */
+#include "interp/fuse/fuse.h"
 #include "interp/op/traced.h"
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/frames.h"
 #include "interp/eval/eval_index.h"
 #include "interp/eval/eval_scope.h"
+#include "interp/op/deferred.h"
 #include "interp/op/heard.h"
 #include "interp/state/kind.h"
 #include "interp/device/place.h"
@@ -89,7 +91,59 @@ Value eval_assign_parallel(Interp *in, const Exec *x)
 }
 
 /* ---- x op= v ---- */
-/* Anything but two scalars. The variable keeps its value until the new one is there. */
+/* Is v a number, or a tensor whose elements all have a place in t? */
+static bool fits_into(const Tensor *t, Value v)
+{
+    const Tensor *from = v.tag == V_LAZY ? fuse_head(v) : v.tag == V_TENSOR ? v.tensor : NULL;
+    if (!from)
+        return v.tag == V_INT || v.tag == V_FLOAT;
+    bool fits = from->rank <= t->rank && !dtype_foreign((DType)from->dtype) &&
+                from->dtype != DT_RATIONAL;
+    for (int i = 0; i < from->rank && fits; i++)
+        fits = tensor_shape(from)[i] == tensor_shape(t)[t->rank - from->rank + i] ||
+               tensor_shape(from)[i] == 1;
+    return fits;
+}
+
+/* May the result be written over the variable's tensor? Nobody but the chain v has it, and nobody
+ * would see it after an error, of which there is none but of memory and Ctrl-C. Meanwhile functions
+ * may run that free memory of C's; they see variables of the program, none of a function. */
+static bool used_up(Interp *in, const Exec *x, Value old, Value v)
+{
+    const Op *op = x->data;
+    if (!x->hands || old.tag != V_TENSOR || old.tensor->rank > HANDED_RANK || !op ||
+        op->cls != OPC_EW || in->scope || in->place || deferred_on(in) ||
+        v_maybe_pinned(in, old) || (in->native && !in->calls->fn))
+        return false;
+    char kind = dtype_info((DType)old.tensor->dtype)->kind;
+    uint32_t chain = v.tag == V_LAZY ? fuse_holds(v, old.tensor) : 0;
+    return *old.refs == 1 + chain && (kind == 'f' || kind == 'c') &&
+           !dtype_foreign((DType)old.tensor->dtype) && fits_into(old.tensor, v);
+}
+
+/* A chain is nobody's but the value stack's, at `held`, and is taken from there. */
+static __attribute__((noinline)) Value over_old(Interp *in, const Exec *x, Value *slot, Value *held,
+                                                Value v, unsigned weak)
+{
+    Handed handed;
+    handed.count = 0;
+    CallFrame *frame = in->calls;
+    const Handed *before = frame->handed;
+    Value old = handed_take(&handed, slot), r;
+    frame->handed = &handed;
+    if (v.tag == V_LAZY) {
+        assert(held < in->sp && held->tag == V_LAZY && held->ptr == v.ptr);
+        *held = v_none();
+        r = fuse_take(in, x, x->data, (Value[]){ old, v }, 2, weak, 3);
+    } else {
+        r = op_binary_take(in, x->data, old, v, weak, 1);
+    }
+    frame->handed = before;
+    return r;
+}
+
+/* Anything but two scalars. The variable keeps its value until the new one is there, as far as
+ * anybody can tell. */
 static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, Value v, bool owned)
 {
     Value *mark = in->sp, *slot = &in->fp[x->sa];
@@ -103,6 +157,12 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
         if (old.tag == V_UNDEF)
             v_push(in, old = exec_run(in, x->b));
         unsigned weak = x->weak | (unsigned)exec_weak(x->a) << 1;
+        if (used_up(in, x, *slot, v)) {
+            Value r = over_old(in, x, slot, mark, v, weak);
+            slot_put(in, slot, r);
+            stack_drop(in, mark);
+            return v_none();
+        }
         Value r = binary_values(in, x, old, v, weak);
         if (__builtin_expect(old.tag == V_TENSOR && old.tensor->buffer->pinned, 0)) {
             pinned_assign(in, x, slot, r);

@@ -126,6 +126,43 @@ const Exec *lower_call(Lower *lo, const Node *n)
     return lower_plain_call(lo, n->kind == ND_PIPE ? lower_pipe(lo, n) : n);
 }
 
+bool lower_uses_up(const Lower *lo)
+{
+    return !lo->tries && (lo->fn || (lo->in->errors_end && lo->module == lo->in->main));
+}
+
+/* a, (b, c): a place behind a variable, as in x[0], x = f(x), would read what was handed over. */
+static bool only_names(const Node *target)
+{
+    bool names = target->kind == ND_NAME || target->kind == ND_TUPLE;
+    for (uint32_t i = 0; target->kind == ND_TUPLE && i < target->count; i++)
+        names &= only_names(target->list[i]);
+    return names;
+}
+
+static bool assigns_slot(const Node *target, uint32_t slot)
+{
+    bool found = target->kind == ND_NAME && (uint32_t)target->slot == slot;
+    for (uint32_t i = 0; target->kind == ND_TUPLE && i < target->count; i++)
+        found |= assigns_slot(target->list[i], slot);
+    return found;
+}
+
+void call_hands_over(Lower *lo, const Node *target, const Exec *call)
+{
+    bool plain = call->eval == eval_call_general || call->eval == eval_call_global ||
+                 call->eval == eval_call_self || call->eval == eval_call_local;
+    if (!plain || !lower_uses_up(lo) || !only_names(target))
+        return;
+    CallSite *site = call->data;
+    EvalFn variable = lo->fn ? eval_local : eval_global;
+    for (uint32_t i = 0; i < site->positional && i < 32 && !site->spread; i++)
+        if (call->list[i]->eval == variable && assigns_slot(target, call->list[i]->sa))
+            site->hands |= 1u << i;
+    site->outside = !lo->fn;
+    ((Exec *)call)->hands = site->hands != 0;
+}
+
 /* ---- functions ---- */
 static void code_parameters(FnCode *code, const Node *n)
 {

@@ -185,6 +185,7 @@ static const Exec *opassign_slot(Lower *lo, const Node *n, const Node *target, i
     x->k = x->a->k;
     x->weak = x->a->flags & XF_WEAK ? 2 : 0;
     x->data = (void *)op_operator(lo->in, (Operator)op);
+    x->hands = lower_uses_up(lo);
     x->eval = lo->scoped ? eval_opassign_scoped : opassign_choose(op, x->a->operand);
     if (lo->scoped)
         return x;
@@ -413,11 +414,16 @@ static const Exec *lower_assign(Lower *lo, const Node *n)
         bool fused = v->kind == ND_BINARY && !(v->flags & NF_PARENS) && same_variable(t, v->a) &&
                      !may_write(v->b) &&
                      (v->op == TK_ADD || v->op == TK_SUB || v->op == TK_MUL || v->op == TK_DIV);
-        return fused ? opassign_slot(lo, v, t, v->op, v->b) : assign_slot(lo, n, t, v);
+        const Exec *x = fused ? opassign_slot(lo, v, t, v->op, v->b) : assign_slot(lo, n, t, v);
+        if (!fused)
+            call_hands_over(lo, t, x->a);
+        return x;
     }
     if (t->kind == ND_TUPLE && v->kind == ND_TUPLE && t->count == v->count && tuple_is_plain(v))
         return lower_parallel(lo, n);
-    return assign_target(lo, n);
+    Exec *x = assign_target(lo, n);
+    call_hands_over(lo, t, x->a);
+    return x;
 }
 
 static const Exec *update_element(Lower *lo, const Node *n)
@@ -649,7 +655,10 @@ static const Exec *lower_try(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_try, n);
     x->flags = deep_flags(lo);
+    bool tries = lo->tries;
+    lo->tries = true;
     x->a = lower(lo, n->a);
+    lo->tries = tries;
     x->sa = UINT32_MAX;
     if (n->b) {
         mark_assigned(lo, n->b);

@@ -125,19 +125,74 @@ static Value run_single(Interp *in, Lazy *z)
 }
 
 /* ---- in one pass ---- */
-/* A leaf that nobody else holds and that the result can be written over. */
-static Tensor *spent_leaf(const Lazy *z, const Tensor *head)
+static uint32_t holds(const Lazy *z, const Tensor *t)
 {
+    uint32_t held = 0;
+    for (int i = 0; i < z->n; i++)
+        if (z->args[i].tag == V_LAZY)
+            held += holds(lazy_of(z->args[i]), t);
+        else
+            held += z->args[i].tag == V_TENSOR && z->args[i].tensor == t;
+    return held;
+}
+
+/* Is every part of the chain held once? Of one that stands in it twice, or that somebody else has,
+ * `holds` says nothing. */
+static bool only_here(const Lazy *z)
+{
+    bool only = z->native.refs == 1;
+    for (int i = 0; i < z->n && only; i++)
+        only = z->args[i].tag != V_LAZY || only_here(lazy_of(z->args[i]));
+    return only;
+}
+
+const Tensor *fuse_head(Value v) { return &lazy_of(v)->head; }
+
+uint32_t fuse_holds(Value v, const Tensor *t)
+{
+    return only_here(lazy_of(v)) ? holds(lazy_of(v), t) : 0;
+}
+
+/* A leaf under z that nobody but the chain holds and that the result can be written over: at each
+ * place every element is read before the result's is written. */
+static Tensor *spent_leaf(const Lazy *chain, const Lazy *z)
+{
+    const Tensor *head = &chain->head;
     for (int i = 0; i < z->n; i++) {
         Value v = z->args[i];
         if (v.tag == V_TENSOR &&
-            ew_reusable(v.tensor, (DType)head->dtype, head->rank, tensor_shape(head)))
+            ew_fits(v.tensor, (DType)head->dtype, head->rank, tensor_shape(head)) &&
+            (v.tensor->refs == 1 ||
+             (v.tensor->refs == holds(chain, v.tensor) && only_here(chain))))
             return tensor_retain(v.tensor);
-        Tensor *t = v.tag == V_LAZY ? spent_leaf(lazy_of(v), head) : NULL;
+        Tensor *t = v.tag == V_LAZY ? spent_leaf(chain, lazy_of(v)) : NULL;
         if (t)
             return t;
     }
     return NULL;
+}
+
+/* What the result is written over; NULL: nothing. Where an operation may make a nan that deserves
+ * its notice, the parts below run again, operation by operation: they keep their leaves. */
+static Tensor *written_over(const Lazy *z, const NestPlan *plan)
+{
+    if (!z->notice)
+        return spent_leaf(z, z);
+    for (int i = 0; i < z->n && !z->watch && nest_in_one(plan); i++) {
+        Tensor *t = z->args[i].tag == V_TENSOR ? z->args[i].tensor : NULL;
+        uint32_t beside = 0;
+        for (int k = 0; k < z->n; k++)
+            beside += z->args[k].tag == V_TENSOR && z->args[k].tensor == t;
+        if (t && t->refs == beside &&
+            ew_fits(t, (DType)z->head.dtype, z->head.rank, tensor_shape(&z->head)))
+            return tensor_retain(t);
+    }
+    return NULL;
+}
+
+static void count_one(Interp *in, const Lazy *z)
+{
+    ew_count(in, z->op, (DType)z->compute, z->head.size);
 }
 
 static void count_all(Interp *in, const Lazy *z)
@@ -145,29 +200,42 @@ static void count_all(Interp *in, const Lazy *z)
     for (int i = 0; i < z->n; i++)
         if (z->args[i].tag == V_LAZY)
             count_all(in, lazy_of(z->args[i]));
-    ew_count(in, z->op, (DType)z->compute, z->head.size);
+    count_one(in, z);
 }
 
-/* The chain into a new tensor or over a spent leaf. Where an operation may make a nan that
- * deserves its notice, leaves are kept: then all of it runs again, operation by operation. */
+/* For their notices. */
+static void tell_below(Interp *in, const Lazy *z)
+{
+    for (int i = 0; i < z->n; i++)
+        if (z->args[i].tag == V_LAZY)
+            v_release(&in->ctx, fuse_run_apart(in, lazy_of(z->args[i])));
+}
+
+/* The chain into a new tensor or over a spent leaf. */
 Value fuse_run_here(Interp *in, const Lazy *z)
 {
     FuseRun run;
     Value *mark = in->sp;
     const Tensor *head = &z->head;
     fuse_plan(in, z, &run);
-    Tensor *out = z->notice ? NULL : spent_leaf(z, head);
-    if (!out)
+    Tensor *out = written_over(z, run.plan);
+    bool over = out != NULL;
+    if (!over)
         out = tensor_new(&in->ctx, (DType)head->dtype, head->rank, tensor_shape(head));
     assert(out->size == head->size && out->dtype == head->dtype && tensor_contiguous(out));
     v_push(in, v_tensor_raw(out));
     EwTrouble trouble = nest_run(&in->ctx, run.plan, out->data, run.data);
     poll_interrupt(in);
-    if (trouble == EWT_NAN) {
+    if (trouble == EWT_NAN && !over) {
         stack_drop(in, mark);
         return fuse_run_apart(in, z);
     }
-    count_all(in, z);
+    if (trouble == EWT_NAN) {
+        tell_below(in, z);
+        count_one(in, z);
+    } else {
+        count_all(in, z);
+    }
     in->sp = mark;
     return v_tensor_raw(out);
 }

@@ -44,6 +44,9 @@ Value fuse_take(Interp *, const Exec *x, const Op *, const Value *args, int n, u
 
 Value fuse_wait(Interp *, const Exec *x, const Op *, Value *args, int n, unsigned weak,
                 const EwForm *);
+/* How many references to t a chain has that is nobody else's. */
+uint32_t fuse_holds(Value v, const Tensor *t);
+const Tensor *fuse_head(Value v);       /* shape and dtype of its result, without elements */
 Value fuse_force(Interp *, Value v, const Exec *x);     /* the tensor that v, taken, stands for */
 /* The product op(args…) and the chain that v stands for over it, panel by panel; `hole` stands for
  * the product in it (tensor_without). V_UNDEF: not these, and nothing was done. */

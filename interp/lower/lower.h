@@ -15,6 +15,7 @@ struct Lower {
     bool writes, lends;
     bool tail;             /* the node's value is the function's result */
     bool in_loop;
+    bool tries;            /* an error may be caught in the function, whose variables go on then */
     bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
     /* a value stands half-made between here and the loop or function */
     bool deep_loop, deep_fn;
@@ -41,6 +42,11 @@ const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const c
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
 const Exec *lower_call(Lower *, const Node *);
+/* May what a variable holds be used up before the assignment to it? Where an error would end the
+ * function, or the program, nobody sees the variable again. */
+bool lower_uses_up(const Lower *);
+/* a, b = f(a, b): the function may have for itself what a and b hold. */
+void call_hands_over(Lower *, const Node *target, const Exec *call);
 /* x |> f(y) as the call that it is: f(x, y). */
 Node *lower_pipe(Lower *, const Node *);
 const Exec *lower_index(Lower *, const Node *);

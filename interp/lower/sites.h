@@ -27,6 +27,9 @@ typedef struct CallSite {
     uint32_t positional, named;
     bool spread;
     unsigned weak;
+    /* bits of positional arguments that are variables which the call's assignment overwrites */
+    uint32_t hands;
+    bool outside;              /* they are variables of the program, which functions may read */
 } CallSite;
 
 #endif

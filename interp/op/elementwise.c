@@ -472,22 +472,24 @@ static bool covector_result(const Plan *p)
 }
 
 /* ---- buffers ---- */
-static bool unshared(const Tensor *t)
+static bool own_buffer(const Tensor *t)
 {
     const Buffer *b = t->buffer;
-    return t->refs == 1 && b->refs == 1 && !b->flags && !b->release && !b->device;
+    return b->refs == 1 && !b->flags && !b->release && !b->device;
 }
 
-bool ew_reusable(const Tensor *t, DType result, int rank, const int64_t *shape)
+static bool unshared(const Tensor *t) { return t->refs == 1 && own_buffer(t); }
+
+bool ew_fits(const Tensor *t, DType result, int rank, const int64_t *shape)
 {
-    return unshared(t) && !t->buffer->device && t->dtype == result && t->rank == rank &&
+    return own_buffer(t) && t->dtype == result && t->rank == rank &&
            memcmp(t->dims, shape, (size_t)rank * sizeof *shape) == 0 && tensor_contiguous(t);
 }
 
 static bool reusable(const Plan *p, int i, int rank, const int64_t *shape)
 {
     return (p->reuse >> i & 1) && !p->x[i].scalar && p->args[i].tag == V_TENSOR &&
-           ew_reusable(p->x[i].tensor, p->result, rank, shape);
+           p->x[i].tensor->refs == 1 && ew_fits(p->x[i].tensor, p->result, rank, shape);
 }
 
 /* The result's tensor, rooted on the value stack. */

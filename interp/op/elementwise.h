@@ -59,8 +59,8 @@ typedef struct EwForm {
 bool ew_form(Interp *, const Op *, const Value *args, int n, unsigned weak, EwForm *);
 /* The same of integers that can fail, and whatever scope is in force. */
 bool ew_form_any(Interp *, const Op *, const Value *args, int n, unsigned weak, EwForm *);
-/* May a result of that dtype and shape be written over t, held once and needed no more? */
-bool ew_reusable(const Tensor *t, DType result, int rank, const int64_t *shape);
+/* May a result of that dtype and shape be written over t, if nobody needs it any more? */
+bool ew_fits(const Tensor *t, DType result, int rank, const int64_t *shape);
 void ew_count(Interp *, const Op *, DType compute, int64_t elements);
 
 /* Raises the shape error for operands that do not broadcast. */

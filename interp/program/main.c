@@ -188,6 +188,7 @@ static void *run_interpreter(void *argument)
     in->argc = app->argc;
     in->argv = app->argv;
     in->interactive = app->mode == MODE_REPL || app->interactive;
+    in->errors_end = (app->mode == MODE_FILE || app->mode == MODE_STDIN) && !app->interactive;
     in->strict_devices = app->strict_devices;
     in->no_notices = app->no_notices;
     safe_give(app);

@@ -46,6 +46,9 @@ struct Exec {
     uint8_t operand : 4;   /* what this node is to the one above */
     /* a call inside may lend a variable of the frame to C, which writes to it */
     bool lends : 1;
+    /* what assigned variables hold may be used up before the assignment: an error would end the
+     * function, so that nobody sees them again (of a call: those of CallSite.hands) */
+    bool hands : 1;
     const Exec *const *list;
     void *data;
     const Node *node;

@@ -39,6 +39,19 @@ struct Module {
     Module *next;
 };
 
+/* What a variable of the frame holds has been handed over, and it is empty: what it was, for the
+ * trace of an error. On the C stack of who did that. */
+enum { HANDED_MAX = 4, HANDED_RANK = 6 };
+typedef struct Handed {
+    int count;
+    struct HandedOne {
+        const Value *slot;
+        uint8_t tag, rank;
+        uint32_t dtype;
+        int64_t shape[HANDED_RANK];
+    } of[HANDED_MAX];
+} Handed;
+
 typedef struct CallFrame {            /* one running Ricci function */
     struct CallFrame *up;
     const Function *fn;
@@ -46,6 +59,7 @@ typedef struct CallFrame {            /* one running Ricci function */
     Value *args; uint32_t argc;       /* for the trace */
     Source *source;                   /* fn NULL: top-level code of `module` */
     Module *module;
+    const Handed *handed;             /* of its variables; NULL: nothing */
 } CallFrame;
 
 /* What format("latex") and so on set: how numbers and tensors are written. */
@@ -106,6 +120,7 @@ struct Interp {
     const char *const *look_in;
     int argc; char **argv;            /* of the program: args() */
     bool interactive;
+    bool errors_end;                  /* an error ends the program, of main nobody sees more */
     Value ans;
     Buf scratch;                      /* text being made by the evaluator; cleared before use */
     Tuple *constants;                 /* literals in the formats of scopes (eval_scope.c) */

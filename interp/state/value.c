@@ -704,6 +704,20 @@ const char *v_type_name(Value v)
     return names[v.tag];
 }
 
+const char *tensor_describe(DType dt, int rank, const int64_t *lengths, char *out, size_t cap)
+{
+    const char *dtype = dtype_name(dt);
+    char shape[64];
+    shape_text(shape, sizeof shape, rank, lengths);
+    if (rank == 0)
+        snprintf(out, cap, "%s", dtype);
+    else if (rank == 1)
+        snprintf(out, cap, "vector of %s %s", shape, dtype);
+    else
+        snprintf(out, cap, "%s %s", shape, dtype);
+    return out;
+}
+
 const char *v_describe(Value v, char *out, size_t cap)
 {
     v = v_plain(v);
@@ -714,16 +728,7 @@ const char *v_describe(Value v, char *out, size_t cap)
         return out;
     }
     const Tensor *t = v.tensor;
-    const char *dtype = dtype_name(t->dtype);
-    char shape[64];
-    shape_text(shape, sizeof shape, t->rank, tensor_shape(t));
-    if (t->rank == 0)
-        snprintf(out, cap, "%s", dtype);
-    else if (t->rank == 1)
-        snprintf(out, cap, "vector of %s %s", shape, dtype);
-    else
-        snprintf(out, cap, "%s %s", shape, dtype);
-    return out;
+    return tensor_describe((DType)t->dtype, t->rank, tensor_shape(t), out, cap);
 }
 
 /* By sound: an f64, an i32, an 8×8 f32, a u8. */

@@ -194,6 +194,7 @@ void v_check_depth(Interp *);
 
 /* `2×3 f32`, `int`, `string`, `f64 tensor (3)`: for messages and the call trace. */
 const char *v_describe(Value, char *out, size_t cap);
+const char *tensor_describe(DType, int rank, const int64_t *shape, char *out, size_t cap);
 /* The same with its article: `a 2×3 f32`, `an int`, `none`. */
 const char *v_describe_a(Value, char *out, size_t cap);
 

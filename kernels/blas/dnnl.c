@@ -41,6 +41,7 @@ typedef struct Library {
 #include "kernels/blas/dnnl.def"
 #undef ROUTINE
     void (*threads)(int);                   /* of OpenMP; NULL: it has threads of another kind */
+    int most;                               /* threads that it began with */
     bool ready;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -64,7 +65,10 @@ static void library_load(void)
     void *handle = library_open("libdnnl.so.2", entries, sizeof entries / sizeof *entries, &lacks);
     if (!handle)
         return;
+    int (*most)(void) = NULL;
     library_symbol(handle, "omp_set_num_threads", &l->threads);
+    library_symbol(handle, "omp_get_max_threads", &most);
+    l->most = most ? most() : 1;
     dnnl_stream_flags_t plain = dnnl_stream_default_flags;
     l->ready = l->dnnl_engine_create(&l->engine, dnnl_cpu, 0) == dnnl_success &&
                l->dnnl_stream_create(&l->stream, l->engine, plain) == dnnl_success;
@@ -142,12 +146,22 @@ static int64_t strip_rows(const DnnlProduct *p)
     return strip < p->m ? strip : p->m;
 }
 
+/* A primitive is made for as many threads as run it. Those of OpenMP wait for each other by
+ * spinning: where others have the cores, a product of microseconds would take milliseconds. */
+static void set_threads(const Library *l, const DnnlProduct *p, int threads)
+{
+    static const double ALONE = 1 << 21;
+    if (l->threads)
+        l->threads((double)p->m * (double)p->n * (double)p->k <= ALONE ? 1 : threads);
+}
+
 bool dnnl_can(const DnnlProduct *p)
 {
     pthread_once(&library_once, library_load);
     if (!library.ready || p->c.cs != 1)
         return false;
     pthread_mutex_lock(&library_lock);
+    set_threads(&library, p, library.most);
     bool can = compiled(&library, p, strip_rows(p)) != NULL;
     pthread_mutex_unlock(&library_lock);
     return can;
@@ -181,8 +195,7 @@ bool dnnl_product(Ctx *ctx, const DnnlProduct *p)
     int64_t strip = strip_rows(p);
     bool ok = true;
     pthread_mutex_lock(&library_lock);
-    if (l->threads)
-        l->threads(pool_threads(ctx));
+    set_threads(l, p, pool_threads(ctx));
     for (int64_t i = 0; ok && i < p->m && !*ctx->interrupt; i += strip)
         ok = run_strip(l, p, i, p->m - i < strip ? p->m - i : strip);
     pthread_mutex_unlock(&library_lock);

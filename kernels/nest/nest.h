@@ -57,7 +57,7 @@ typedef struct NestNode {
     bool weak;                      /* a literal that adapts to others (read by the makers only) */
     /* a scalar of the program, not an element of a tensor (likewise) */
     bool scalar;
-    /* NEST_EW: a nan where no argument has one ends the run with EWT_NAN */
+    /* NEST_EW: of a nan where no argument has one the run tells as EWT_NAN, when it is through */
     bool watch;
     int16_t arg[3];                 /* earlier nodes */
     int16_t slot;

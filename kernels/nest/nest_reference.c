@@ -26,7 +26,8 @@ static void eval_node(Eval *e, int id, Cell *out);
 
 static bool stopped(const Eval *e)
 {
-    return e->trouble != EWT_NONE || (e->interrupt && *e->interrupt);
+    bool trouble = e->trouble != EWT_NONE && e->trouble != EWT_NAN;
+    return trouble || (e->interrupt && *e->interrupt);
 }
 
 /* Positions of the indices in the mask have changed: so have the values that depend on them,

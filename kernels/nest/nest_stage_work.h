@@ -40,9 +40,11 @@ typedef struct StageWork {
     int64_t pos[NEST_INDICES];
 } StageWork;
 
+/* A nan is told when everything is there. */
 static inline bool stage_stopped(const StageRun *run)
 {
-    return *run->interrupt || atomic_load_explicit(&run->trouble, memory_order_relaxed);
+    int trouble = atomic_load_explicit(&run->trouble, memory_order_relaxed);
+    return *run->interrupt || (trouble != EWT_NONE && trouble != EWT_NAN);
 }
 
 static inline int64_t stage_offset(const StageWork *w, int term, int terms)

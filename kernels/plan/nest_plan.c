@@ -518,6 +518,8 @@ EwTrouble nest_run(Ctx *ctx, const NestPlan *p, void *out, const void *const *da
     return run_all(ctx, p, out, data);
 }
 
+bool nest_in_one(const NestPlan *p) { return p->stage != NULL; }
+
 /* ---- some rows at a time ---- */
 
 bool nest_has_rows(const NestPlan *p, int64_t rows)

@@ -20,6 +20,8 @@ void nest_plan_free(Ctx *, NestPlan *);
  * ew_run tells it. Raises `memory`. A set interrupt flag ends it
  * early: the caller polls. */
 EwTrouble nest_run(Ctx *, const NestPlan *, void *out, const void *const *data);
+/* Is the result there in all its places too where the run tells EWT_NAN? */
+bool nest_in_one(const NestPlan *);
 /* ---- some rows at a time ----
  * A plan of elementwise operations alone, over a dense result of `rows` rows (its leading axes,
  * which may be joined with others), run over ranges of them while a load is still being made: rows

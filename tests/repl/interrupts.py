@@ -51,6 +51,8 @@ WORK = [
     "A = grad(A -> { for i in 0:1000 { B[i,k] := A[i,j] * A[j,k]; A = tanh(B) }; sum(A) })(A)", "v = jvp(x -> { for i in 0:10^5 { x = sin(x) }; x }, v, v)",
     "for j in 0:10^6 { x = grad(checkpoint(A -> { for i in 0:100 { A = tanh(A @ A) }; sum(A) }))(A) }; A = x",
     "A = grad(A -> { for i in 0:1000 { A = inv(A + 9) }; sum(A) })(A)",
+    "fn turned(v) { v -= v * v; return v }; fn over(v) { while true { v += 1.0; v = turned(v); v *= 0.5 } }; v = over(v)",
+    "fn both(t, w) { w -= w * 0.5; t[2][0] = 7.0; return t, w }; fn over(t, w) { while true { t, w = both(t, w) } }; t, w = over(t, w)",
 ]
 
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SCRIPTS = ["lang/values/aliasing", "lang/index/assign", "lang/programs/functions", "lang/linalg/factors",
+SCRIPTS = ["lang/values/aliasing", "lang/index/assign", "lang/programs/functions", "lang/programs/used_up", "lang/linalg/factors",
            "lang/reduce/order", "lang/ops/strings", "lang/print/tensors", "lang/files/each", "lang/gradients/allocations",
            "lang/graphs/allocations", "lang/quant/allocations"]
 
