@@ -71,24 +71,32 @@ against_torch() {       # NAME: which `peers` installs, on one thread, then on a
             "$work/$name".ricci.* "$work/$name".torch.*
     done
 }
-bench_gradients() { against_torch_and_jax gradients; }
-bench_training() { against_torch_and_jax training; }
-against_torch_and_jax() {       # NAME: both from `peers`, JAX compiled
+bench_gradients() { against_peers gradients torch jax; }
+bench_training() { against_peers training torch compiled jax; }
+against_peers() {               # NAME PEER…: of `peers`; compiled: torch.compile; JAX always is
     local python=build/venv/bin/python3 peer name=$1
+    shift
     for round in 1 2; do
         "$RICCI" "bench/$name/$name.ric" >"$work/$name.ricci.$round"
-        for peer in torch jax; do
-            "$python" -c "import $peer" 2>/dev/null &&
-                "$python" "bench/$name/${name}_peer.py" $peer >"$work/$name.$peer.$round"
+        for peer; do
+            "$python" -c "import ${peer/compiled/torch}" 2>/dev/null &&
+                "$python" "bench/$name/${name}_peer.py" "$peer" >"$work/$name.$peer.$round" 2>/dev/null
         done
     done
-    printf '%-16s %12s %12s %12s %8s %8s   (best of two runs of medians)\n' "$name" ricci torch jax /torch /jax
-    touch "$work/$name".{torch,jax}.1
-    awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
-         FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next }
-         FILENAME ~ /torch/ { low(t, $1, $2); next } { low(j, $1, $2) }
-         END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-16s %10.4fms %10.4fms %10.4fms %8.2f %8.2f\n", k, r[k] * 1e3, t[k] * 1e3, j[k] * 1e3, t[k] / r[k], j[k] / r[k] } }' \
-        "$work/$name".ricci.* "$work/$name".torch.* "$work/$name".jax.*
+    awk -v name="$name" -v list="$*" 'function low(k, v) { if (!(k in time) || v < time[k]) time[k] = v }
+         { split(FILENAME, part, "[.]"); who = part[length(part) - 1]; low($1 " " who, $2) }
+         who == "ricci" && !($1 in seen) { seen[$1]; order[++n] = $1 }
+         END { peers = split(list, peer, " ")
+               printf "%-16s %12s", name, "ricci"
+               for (p = 1; p <= peers; p++) printf " %12s", peer[p]
+               for (p = 1; p <= peers; p++) printf " %9s", "/" peer[p]
+               print "   (best of two runs of medians)"
+               for (i = 1; i <= n; i++) {
+                   k = order[i]; r = time[k " ricci"]
+                   printf "%-16s %10.4fms", k, r * 1e3
+                   for (p = 1; p <= peers; p++) printf " %10.4fms", time[k " " peer[p]] * 1e3
+                   for (p = 1; p <= peers; p++) printf " %9.2f", time[k " " peer[p]] / r
+                   print "" } }' "$work/$name".*.[12]
 }
 bench_lazy() {          # lazy blocks, against what `peers` installs: on one thread, then on all that there are
     local python=build/venv/bin/python3 threads peer

@@ -1,4 +1,5 @@
-"""The twin of training.ric: training_peer.py torch|jax. JAX is compiled, but for the time that takes."""
+"""The twin of training.ric: training_peer.py torch|compiled|jax: PyTorch as it is, by torch.compile, JAX compiled; the time that
+compiling takes is not counted."""
 import sys
 
 import numpy as np
@@ -32,7 +33,7 @@ NETS = dict(F=matrix(8, 9).reshape(8, 1, 3, 3), f=zeros(8), G=matrix(16, 72).res
 MODEL = dict(E=matrix(LETTERS, WIDTH), P=matrix(LENGTH, WIDTH), W=matrix(LETTERS, WIDTH), **layer("1"), **layer("2"))
 CASES = (("classifier", DENSE, X, t, 32, 21), ("convolution", NETS, X.reshape(1216, 1, 8, 8), t, 32, 9), ("transformer", MODEL, Z, after, 16, 7))
 
-if PEER == "torch":
+if PEER in ("torch", "compiled"):
     import torch
     from torch.nn import functional as F
 
@@ -58,12 +59,16 @@ if PEER == "torch":
         data, labels = torch.tensor(data), torch.tensor(labels)
         opt = torch.optim.Adam(p.values(), lr=3e-3)
 
+        def loss(p, rows, labels):
+            return F.cross_entropy(f(p, rows), labels.flatten())
+        loss = torch.compile(loss) if PEER == "compiled" else loss
+
         def epoch():
             order = torch.randperm(len(data))
             for k in range(0, len(data), batch):
                 rows = order[k:k + batch]
                 opt.zero_grad()
-                F.cross_entropy(f(p, data[rows]), labels[rows].flatten()).backward()
+                loss(p, data[rows], labels[rows]).backward()
                 opt.step()
         epoch()
         show(name, median_of(epoch, repeats))
