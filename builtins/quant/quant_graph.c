@@ -62,45 +62,6 @@ static void calibrate_layer(CodedPlan *p, int64_t i)
 }
 
 /* ---- the new graph ---- */
-/* The lists that nodes have numbers into. */
-static Graph *copy_lists(CodedPlan *p)
-{
-    Interp *in = p->call->in;
-    const Graph *from = p->graph;
-    Graph *g = graph_new(in);
-    op_root(p->call, v_graph(g));
-    g->name = from->name;
-    if (from->params) {
-        g->param = mem_alloc(&in->ctx, from->params * sizeof *g->param);
-        g->params = from->params;
-        memcpy(g->param, from->param, from->params * sizeof *g->param);
-    }
-    for (uint32_t i = 0; i < from->lines; i++)
-        graph_line(g, from->line[i]);
-    for (uint32_t i = 0; i < from->scopes; i++)
-        graph_scope(g, from->scope[i]);
-    for (uint32_t i = 0; i < from->places; i++)
-        graph_place(g, from->place[i]);
-    for (uint32_t i = 0; i < from->chunks; i++)
-        graph_chunk(g, from->chunk[i]);
-    return g;
-}
-
-/* A node like node i of the old graph, without its operands. */
-static uint32_t copy_head(CodedPlan *p, Graph *g, uint32_t i)
-{
-    const GraphNode *n = graph_at(p->graph, i);
-    uint32_t node = graph_node(p->call->in, g, (GraphKind)n->kind);
-    uint32_t operand = g->node[node].operand;
-    g->node[node] = *n;
-    if (n->dtype != DT_NONE)
-        graph_result(g, node, n->dtype, n->rank, p->graph->length + n->shape);
-    g->node[node].function = v_undef();
-    g->node[node].operand = operand;
-    g->node[node].operands = 0;
-    return node;
-}
-
 static void put(CodedPlan *p, Graph *g, Value v, const Value *map)
 {
     Interp *in = p->call->in;
@@ -195,7 +156,7 @@ static uint32_t put_layer(CodedPlan *p, Graph *g, const CodedLayer *l, const Val
     Value bias = bias_of(p, l);
     Value text = l->product.matrix ? v_none() : op_root(c, text_of(p, l));
     Value relu = l->relu ? v_op(graph_at(p->graph, l->last)->op) : v_none();
-    uint32_t node = copy_head(p, g, l->last);
+    uint32_t node = graph_node_like(in, g, p->graph, graph_at(p->graph, l->last));
     GraphNode *n = graph_at(g, node);
     n->kind = GRAPH_ROW;
     n->op = op_named(in, l->product.matrix ? "matmul_i8" : "product_i8");
@@ -220,7 +181,8 @@ static Value in_codes(CodedPlan *p)
     OpCall *c = p->call;
     Interp *in = c->in;
     const Graph *from = p->graph;
-    Graph *g = copy_lists(p);
+    Graph *g = graph_without_nodes(in, p->graph);
+    op_root(p->call, v_graph(g));
     stack_room(in, from->nodes + 64);
     Value *map = in->sp;
     for (uint32_t i = 0; i < from->nodes; i++)
@@ -230,7 +192,7 @@ static Value in_codes(CodedPlan *p)
         if (p->inside[i])
             continue;
         uint32_t node = p->ends[i] >= 0 ? put_layer(p, g, &p->layer[p->ends[i]], map)
-                                        : copy_head(p, g, i);
+                                        : graph_node_like(in, g, from, n);
         for (uint32_t k = 0; p->ends[i] < 0 && k < n->operands; k++)
             put(p, g, graph_args(from, n)[k], map);
         map[i] = v_ref(node);

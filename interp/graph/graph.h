@@ -97,6 +97,9 @@ void graph_release(Ctx *, Native *);                 /* Kind.release */
 Graph *graph_new(Interp *);
 /* One with room for the same nodes, of which the parts are still to come. */
 Graph *graph_like(Interp *, const Graph *);
+/* One with the lists that nodes have numbers into, and in it a node like n, without operands. */
+Graph *graph_without_nodes(Interp *, const Graph *from);
+uint32_t graph_node_like(Interp *, Graph *, const Graph *from, const GraphNode *n);
 uint32_t graph_node(Interp *, Graph *, GraphKind);
 void graph_result(Graph *, uint32_t node, DType, int rank, const int64_t *shape);
 void graph_operand(Graph *, Value);                  /* of the last node; retained */
@@ -139,6 +142,9 @@ Value graph_function(Interp *, const Str *text, uint32_t *params);
 
 /* Is the text one, with so many parameters? Nothing runs. */
 bool graph_text_fits(Interp *, const Str *text, uint32_t params);
+/* What `look` says of the text, parsed; raises syntax. */
+typedef bool (*GraphTextFn)(Interp *, const struct Node *root, void *data);
+bool graph_text_read(Interp *, const Str *text, GraphTextFn look, void *data);
 
 /* ---- labels.c ---- */
 /* A subscript of the operand that is computed: the sum of factor * index, for at most three. */

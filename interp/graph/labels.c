@@ -176,25 +176,21 @@ static bool call_labels(Interp *in, const Node *f, bool first, GraphLabels *l)
     return graph_spec_labels(spec, turned, l);
 }
 
+typedef struct Reading {
+    bool first;
+    GraphLabels *l;
+} Reading;
+
+static bool text_labels(Interp *in, const Node *root, void *data)
+{
+    const Reading *r = data;
+    const Node *f = root->kind == ND_BLOCK && root->count == 1 ? root->list[0] : NULL;
+    return f && f->kind == ND_LAMBDA && f->count == 2 &&
+           (notation_labels(in, f, r->first, r->l) || call_labels(in, f, r->first, r->l));
+}
+
 bool graph_labels(Interp *in, const Str *text, bool first, GraphLabels *l)
 {
-    ErrFrame frame;
-    Source *source = source_new(&in->ctx, "<graph>", text->text, text->len);
-    Chunk *volatile chunk = NULL;
     *l = (GraphLabels){ .nx = 0 };
-    if (!ERR_TRY(&in->ctx, &frame)) {
-        if (chunk)
-            chunk_release(chunk);
-        source_release(source);
-        err_rethrow(&in->ctx);
-    }
-    chunk = parse_source(&in->ctx, &in->names, source);
-    const Node *root = chunk->root;
-    const Node *f = root->kind == ND_BLOCK && root->count == 1 ? root->list[0] : NULL;
-    bool good = f && f->kind == ND_LAMBDA && f->count == 2 &&
-                (notation_labels(in, f, first, l) || call_labels(in, f, first, l));
-    ERR_END(&in->ctx, &frame);
-    chunk_release(chunk);
-    source_release(source);
-    return good;
+    return graph_text_read(in, text, text_labels, &(Reading){ first, l });
 }

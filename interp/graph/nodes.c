@@ -140,7 +140,7 @@ Graph *graph_new(Interp *in)
     return g;
 }
 
-Graph *graph_like(Interp *in, const Graph *from)
+Graph *graph_without_nodes(Interp *in, const Graph *from)
 {
     Graph *g = graph_new(in);
     v_push(in, v_graph(g));
@@ -150,19 +150,6 @@ Graph *graph_like(Interp *in, const Graph *from)
         g->params = from->params;
         memcpy(g->param, from->param, from->params * sizeof *g->param);
     }
-    g->arguments = v_retain(from->arguments);
-    g->result = v_retain(from->result);
-    for (uint32_t i = 0; i < from->nodes; i++) {
-        const GraphNode *n = &from->node[i];
-        uint32_t node = graph_node(in, g, (GraphKind)n->kind), operand = g->node[node].operand;
-        g->node[node] = *n;
-        graph_result(g, node, n->dtype, n->rank, from->length + n->shape);
-        g->node[node].function = v_undef();
-        g->node[node].operand = operand;
-        g->node[node].operands = 0;
-        for (uint32_t k = 0; k < n->operands; k++)
-            graph_operand(g, v_undef());
-    }
     for (uint32_t i = 0; i < from->lines; i++)
         graph_line(g, from->line[i]);
     for (uint32_t i = 0; i < from->scopes; i++)
@@ -171,6 +158,33 @@ Graph *graph_like(Interp *in, const Graph *from)
         graph_place(g, from->place[i]);
     for (uint32_t i = 0; i < from->chunks; i++)
         graph_chunk(g, from->chunk[i]);
+    in->sp--;
+    return g;
+}
+
+uint32_t graph_node_like(Interp *in, Graph *g, const Graph *from, const GraphNode *n)
+{
+    uint32_t node = graph_node(in, g, (GraphKind)n->kind), operand = g->node[node].operand;
+    g->node[node] = *n;
+    if (n->dtype != DT_NONE)
+        graph_result(g, node, n->dtype, n->rank, from->length + n->shape);
+    g->node[node].function = v_undef();
+    g->node[node].operand = operand;
+    g->node[node].operands = 0;
+    return node;
+}
+
+Graph *graph_like(Interp *in, const Graph *from)
+{
+    Graph *g = graph_without_nodes(in, from);
+    v_push(in, v_graph(g));
+    g->arguments = v_retain(from->arguments);
+    g->result = v_retain(from->result);
+    for (uint32_t i = 0; i < from->nodes; i++) {
+        graph_node_like(in, g, from, &from->node[i]);
+        for (uint32_t k = 0; k < from->node[i].operands; k++)
+            graph_operand(g, v_undef());
+    }
     in->sp--;
     return g;
 }

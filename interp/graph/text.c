@@ -150,13 +150,9 @@ Value graph_function(Interp *in, const Str *text, uint32_t *params)
     return f.tag == V_UNDEF ? f : v_retain(f);
 }
 
-bool graph_text_fits(Interp *in, const Str *text, uint32_t params)
+bool graph_text_read(Interp *in, const Str *text, GraphTextFn look, void *data)
 {
-    uint32_t has = 0;
     ErrFrame frame;
-    if (strlen(text->text) != text->len ||
-        !parse_accepts(&in->ctx, &in->names, text->text, text->len))
-        return false;
     Source *source = source_new(&in->ctx, "<graph>", text->text, text->len);
     Chunk *volatile chunk = NULL;
     if (!ERR_TRY(&in->ctx, &frame)) {
@@ -166,9 +162,22 @@ bool graph_text_fits(Interp *in, const Str *text, uint32_t params)
         err_rethrow(&in->ctx);
     }
     chunk = parse_source(&in->ctx, &in->names, source);
-    bool fits = text_allowed(in, chunk->root, &has) && has == params;
+    bool good = look(in, chunk->root, data);
     ERR_END(&in->ctx, &frame);
     chunk_release(chunk);
     source_release(source);
-    return fits;
+    return good;
+}
+
+static bool has_params(Interp *in, const Node *root, void *data)
+{
+    uint32_t has = 0;
+    return text_allowed(in, root, &has) && has == *(const uint32_t *)data;
+}
+
+bool graph_text_fits(Interp *in, const Str *text, uint32_t params)
+{
+    return strlen(text->text) == text->len &&
+           parse_accepts(&in->ctx, &in->names, text->text, text->len) &&
+           graph_text_read(in, text, has_params, &params);
 }
