@@ -12,6 +12,7 @@
 #include "kernels/arith/arith_counted.h"
 #include "kernels/arith/arith_quick.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -758,10 +759,39 @@ static bool all_finite(Value v)
     return true;
 }
 
-/* What these kernels do not tell: infinities and nans that were made of numbers. */
+/* Results that are subnormal, or 0 where the exact ones are not. */
+static uint64_t count_small(EwCall *e, const Value *args, Value r)
+{
+    Ctx *ctx = &e->in->ctx;
+    const Tensor *t = r.tag == V_TENSOR ? r.tensor : NULL, *x = NULL;
+    double least = t && t->dtype == DT_F32 ? (double)FLT_MIN : DBL_MIN;
+    uint64_t small = 0;
+    bool vanishes = e->op->traits & TRAIT_VANISHES;
+    if (e->op->ew == EW_MOD)                        /* exact */
+        return 0;
+    if (vanishes && t && args[e->first].tag == V_TENSOR) {
+        x = tensor_broadcast(ctx, args[e->first].tensor, t->rank, tensor_shape(t));
+        v_push(e->in, v_tensor_raw((Tensor *)x));
+    }
+    for (int i = e->first; i < e->n && vanishes; i++)
+        vanishes = all_finite(args[i]);
+    Value one = args[e->first];
+    double first = one.tag == V_FLOAT ? one.f : one.tag == V_INT ? (double)one.i : 1;
+    for (int64_t i = 0; i < (t ? t->size : 1); i++) {
+        double y = t ? element(t, tensor_strides(t), i) : r.f;
+        if (fabs(y) >= least || isnan(y))
+            continue;
+        small += y != 0 || (vanishes && (x ? element(x, tensor_strides(x), i) : first) != 0);
+    }
+    return small;
+}
+
+/* What these kernels do not tell: infinities and nans that were made of numbers, and numbers too
+ * small for the format. */
 static void count_specials(EwCall *e, const Value *args, Value r)
 {
     ArithFlags f = { 0 };
+    Value *mark = e->in->sp;
     const Tensor *t = r.tag == V_TENSOR ? r.tensor : NULL;
     if (t ? dtype_info((DType)t->dtype)->kind != 'f' : r.tag != V_FLOAT)
         return;
@@ -774,8 +804,10 @@ static void count_specials(EwCall *e, const Value *args, Value r)
     }
     for (int i = e->first; i < e->n; i++)
         if ((f.invalid || f.overflow || f.divzero) && !all_finite(args[i]))
-            return;
-    f.inexact = f.overflow;
+            f = (ArithFlags){ 0 };
+    f.underflow = count_small(e, args, r);
+    stack_cut(e->in, mark);
+    f.inexact = f.overflow + f.underflow;
     arith_flags_add(&e->scope->flags, &f);
 }
 
