@@ -277,8 +277,111 @@ static Value run_conv(OpCall *c, Precise *p)
 
 Value op_format_conv(OpCall *c, Scope *s) { return format_accumulate(c, s, false, run_conv); }
 
-/* interp has no sums: in f64, and rounded once. */
-Value op_format_interp(OpCall *c, Scope *s) { return op_format_wide(c, s); }
+/* ---- interp ---- */
+/* n elements of a vector from `from` on; rooted. */
+static Value stretch(OpCall *c, Tensor *x, int64_t from, int64_t n)
+{
+    char *data = x->data + from * tensor_strides(x)[0] * dtype_info((DType)x->dtype)->bytes;
+    return op_root(c, v_tensor_raw(tensor_view(&c->in->ctx, x, 1, &n, tensor_strides(x), data)));
+}
+
+static void check_points(OpCall *c, DType format, const Tensor *x, const Tensor *xp,
+                         const Tensor *fp)
+{
+    bool real = dtype_info((DType)x->dtype)->kind != 'c' &&
+                dtype_info((DType)xp->dtype)->kind != 'c' &&
+                dtype_info((DType)fp->dtype)->kind != 'c';
+    if (arg_given(c, 5) || xp->rank != 1 || fp->rank != 1 || !real)
+        format_refuse(c, format);
+    if (xp->size != fp->size)
+        arg_error(c, 1, ERR_SHAPE, "%s has %lld points but %s has %lld values", arg_text(c, 1),
+                  (long long)xp->size, arg_text(c, 2), (long long)fp->size);
+    if (xp->size == 0)
+        arg_error(c, 1, ERR_VALUE, "a line goes through at least one point, and %s is empty",
+                  arg_text(c, 1));
+}
+
+static void check_increases(OpCall *c, Tensor *xp)
+{
+    for (int64_t i = 0; i + 1 < xp->size; i++) {
+        Value *mark = c->in->sp;
+        Value less = format_row(c, "less", 2, stretch(c, xp, i, 1), stretch(c, xp, i + 1, 1));
+        if (!((const bool *)less.tensor->data)[0])
+            arg_error(c, 1, ERR_VALUE, "%s must increase, but its elements %lld and %lld do not",
+                      arg_text(c, 1), (long long)i, (long long)i + 1);
+        stack_cut(c->in, mark);
+        poll_interrupt(c->in);
+    }
+}
+
+/* How many of xp are at most x, for each element of x. */
+static Value places_below(OpCall *c, Tensor *x, Tensor *xp)
+{
+    int64_t shape[TENSOR_RANK_MAX], strides[TENSOR_RANK_MAX];
+    if (x->rank == TENSOR_RANK_MAX)
+        format_refuse(c, (DType)x->dtype);
+    memcpy(shape, tensor_shape(x), (size_t)x->rank * sizeof *shape);
+    memcpy(strides, tensor_strides(x), (size_t)x->rank * sizeof *strides);
+    shape[x->rank] = 1;
+    strides[x->rank] = 0;
+    Tensor *each = op_keep(c, tensor_view(&c->in->ctx, x, x->rank + 1, shape, strides, x->data));
+    Value below = format_row(c, "less_equal", 2, v_tensor_raw(xp), v_tensor_raw(each));
+    return format_row(c, "sum", 2, below, v_int(-1));
+}
+
+/* f0 + (x - x0) (f1 - f0) / (x1 - x0) between two points. */
+static Value between(OpCall *c, Tensor *xs, Tensor *xp, Tensor *fp)
+{
+    Value x = v_tensor_raw(xs), places = v_tensor_raw(xp), values = v_tensor_raw(fp);
+    Value at = places_below(c, xs, xp);
+    int64_t last = xp->size > 1 ? xp->size - 2 : 0;
+    at = format_row(c, "subtract", 2, at, v_int(1));
+    at = format_row(c, "clamp", 3, at, v_int(0), v_int(last));
+    Value f0 = format_row(c, "take", 2, values, at);
+    if (xp->size == 1)
+        return f0;
+    Value next = format_row(c, "add", 2, at, v_int(1));
+    Value x0 = format_row(c, "take", 2, places, at), x1 = format_row(c, "take", 2, places, next);
+    Value rise = format_row(c, "subtract", 2, format_row(c, "take", 2, values, next), f0);
+    Value way = format_row(c, "multiply", 2, format_row(c, "subtract", 2, x, x0), rise);
+    way = format_row(c, "divide", 2, way, format_row(c, "subtract", 2, x1, x0));
+    return format_row(c, "add", 2, f0, way);
+}
+
+static Value run_interp(OpCall *c, Precise *p)
+{
+    Scope inner;
+    Tensor *x = precise_operand(c, p, 0), *xp = precise_operand(c, p, 1);
+    Tensor *fp = precise_operand(c, p, 2);
+    check_points(c, p->scope->format, x, xp, fp);
+    int64_t m = xp->size;
+    format_enter(c, p, &inner);
+    check_increases(c, xp);
+    Value v = v_tensor_raw(x), y = between(c, x, xp, fp);
+    for (int side = 0; side < 2; side++) {
+        int64_t end = side ? m - 1 : 0;
+        Value out = format_row(c, side ? "greater" : "less", 2, v, stretch(c, xp, end, 1));
+        bool given = arg_given(c, 3 + side) && c->args[3 + side].tag != V_NONE;
+        Value instead = given ? v_tensor_raw(format_number(c, 3 + side)) : stretch(c, fp, end, 1);
+        y = format_row(c, "where", 3, out, instead, y);
+    }
+    if (x->rank == 0 && y.tag == V_TENSOR && y.tensor->rank == 1)
+        y = op_root(c, v_tensor_raw(tensor_view(&c->in->ctx, y.tensor, 0, NULL, NULL,
+                                                y.tensor->data)));
+    return format_leave(c, p, &inner, y);
+}
+
+/* Binary formats: in f64, and rounded once. Intervals that overlap have no order. */
+Value op_format_interp(OpCall *c, Scope *s)
+{
+    if (format_is_binary(s->format) || s->format == DT_INTERVAL)
+        return op_format_wide(c, s);
+    Precise p;
+    precise_open(&p, c->in, s);
+    Value r = run_interp(c, &p);
+    precise_close(&p);
+    return r;
+}
 
 /* Operand i as variables in rows of observations. */
 static Tensor *variable_rows(OpCall *c, Precise *p, int i, bool rows)
