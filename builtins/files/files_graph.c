@@ -156,11 +156,25 @@ static void put_named(Writer *w, GraphKey key, const char *text)
     file_put(w->call, w->json, "}");
 }
 
+/* A constant of which a derivative or a shadow is wanted is a number here; what a graph around
+ * records is none. */
+static Value constant(Value v)
+{
+    while (v.tag == V_TRACED) {
+        const Traced *t = traced_of(v);
+        if (t->tape->recorder && t->tape->recorder->forever)
+            break;
+        v = t->value;
+    }
+    return v;
+}
+
 static void put_value(Writer *w, Value v)
 {
     OpCall *c = w->call;
     char what[128], text[64];
     stack_check(c->in);
+    v = constant(v);
     switch ((Tag)v.tag) {
     case V_FLOW: file_put(c, w->json, "{\"node\": %lld}", (long long)v.i); break;
     case V_UNDEF: file_put(c, w->json, "{\"given\": false}"); break;
@@ -189,7 +203,9 @@ static void put_value(Writer *w, Value v)
         put_tensor(w, v.tensor);
         break;
     default:
-        refuse(w, v_describe_a(v_plain(v), what, sizeof what));
+        snprintf(text, sizeof text, "%s%s", v_describe_a(v_plain(v), what, sizeof what),
+                 v.tag == V_TRACED ? " that another graph records" : "");
+        refuse(w, text);
     }
 }
 

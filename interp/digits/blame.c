@@ -6,6 +6,7 @@
 #include "interp/op/slopes.h"
 #include "interp/output/output.h"
 #include "interp/precision/accuracy.h"
+#include "interp/precision/autocast.h"
 #include "interp/state/exec.h"
 
 #include "core/base/error.h"
@@ -235,6 +236,13 @@ static double smallest_normal(DType dt)
 
 static bool casts(const Call *c) { return c->op && c->op->devices & DEV_CASTS; }
 
+/* Did it round its operands to 8 bits first? */
+static bool rounds_to_eight(const Interp *in, const Call *c)
+{
+    return c->op ? autocast_eight(in, c->op, c->below, c->count)
+                 : c->sums && autocast_format(in) == DT_I8;
+}
+
 static bool operands_finite(Interp *in, const Call *c)
 {
     for (int i = 0; i < c->count; i++)
@@ -253,7 +261,7 @@ static LossKind reason(Interp *in, const Call *c, Value r, const Shade *s, const
     if (value_magnitude(in, r) < smallest_normal(v_dtype(v_plain(r))) &&
         size < smallest_normal(v_dtype(v_plain(r))))
         return LOSS_UNDERFLOW;
-    if (casts(c))
+    if (casts(c) || rounds_to_eight(in, c))
         return LOSS_ROUNDING;
     if ((sum = summands(in, c)) > 0) {
         if (size < sum && o->swallowed > 0 && o->swallowed >= error * size / 2)

@@ -318,10 +318,27 @@ static Value function_call(Interp *in, Function *fn, const Value *args, int coun
     return frame_run(in, site, fn, base, true);
 }
 
+static Value format_call(Interp *, DType, const Value *args, int count, int named_count);
+
+/* interval(lo, hi) of traced values: it is told of as the hull of both. */
+static Value bounds_call(Interp *in, const Value *args)
+{
+    if (!traced_any(args, 2))
+        return interval_of_bounds(in, args[0], args[1]);
+    Value *mark = in->sp;
+    v_push(in, interval_of_bounds(in, v_plain(args[0]), v_plain(args[1])));     /* or it raises */
+    for (int i = 0; i < 2; i++)
+        v_push(in, args[i].tag == V_STRING ? op_cast(in, args[i], DT_INTERVAL)
+                                           : format_call(in, DT_INTERVAL, &args[i], 1, 0));
+    Value r = op_call(in, op_named(in, "hull"), mark + 1, 2, 0);
+    stack_drop(in, mark);
+    return r;
+}
+
 static Value format_call(Interp *in, DType dt, const Value *args, int count, int named_count)
 {
     if (count == 2 && !named_count && dt == DT_INTERVAL)
-        return interval_of_bounds(in, args[0], args[1]);
+        return bounds_call(in, args);
     if (count != 1 || named_count)
         err_raise_help(&in->ctx, ERR_TYPE,
                        "make a tensor of a format with dtype=, as in zeros(3, dtype=f32)",

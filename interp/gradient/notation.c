@@ -170,7 +170,6 @@ static int push_inlined(Interp *in, const Tuple *inlined, int own, const Tape *t
     return leaves;
 }
 
-/* The value r as of an entry of t. below: the notation's own leaves as the level below has them. */
 /* Sums of products that were of 8 bits have none, whoever of their factors is asked for. */
 static void raise_eight(Interp *in, const IxSite *site)
 {
@@ -182,6 +181,7 @@ static void raise_eight(Interp *in, const IxSite *site)
                    "to 8 bits");
 }
 
+/* The value r as of an entry of t. below: the notation's own leaves as the level below has them. */
 static Value recorded(Interp *in, const Exec *x, IxSite *site, Tape *t, const Value *base,
                       const Value *below, const Tuple *inlined, Value r)
 {
