@@ -191,13 +191,64 @@ static Value uniques(OpCall *c, Scope *s)
     return tuple_make(c->in, "values", op_result(c, values), "counts", op_result(c, counts), NULL);
 }
 
+/* Is x before y, or with `equal` no later? nan is behind all. */
+static bool before(Order *o, const char *x, const char *y, bool equal)
+{
+    int order = 0, self = 0;
+    Arith *a = &o->p.a;
+    if (a->dtype == DT_RATIONAL)
+        order = rational_compare(&o->c->in->ctx, *(const Rational *)(const void *)x,
+                                 *(const Rational *)(const void *)y);
+    else
+        precise_check(o->c->in, o->c->op, a->ops->compare(a, x, y, &order), a->dtype);
+    if (order != 2)
+        return order < 0 || (equal && order == 0);
+    a->ops->compare(a, y, y, &self);
+    bool last = self == 2;
+    a->ops->compare(a, x, x, &self);
+    return last && (equal || self != 2);
+}
+
+/* Bisection in a sorted vector. */
+static Value searching(OpCall *c, Scope *s)
+{
+    Order o;
+    Tensor *x = rounded(c, s, 0), *v = rounded(c, s, 1);
+    const char *side = arg_given(c, 2) ? arg_str(c, 2)->text : "left";
+    bool right = strcmp(side, "right") == 0;
+    if (!right && strcmp(side, "left") != 0)
+        arg_error(c, 2, ERR_VALUE, "side is \"left\" or \"right\", not \"%.40s\"", side);
+    if (x->rank != 1)
+        arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a sorted vector is wanted", arg_text(c, 0),
+                  x->rank);
+    if (x->dtype != v->dtype || dtype_info((DType)x->dtype)->kind == 'c')
+        format_refuse(c, s->format);
+    x = op_keep(c, tensor_compact(&c->in->ctx, x));
+    v = op_keep(c, tensor_compact(&c->in->ctx, v));
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, v->rank, tensor_shape(v)));
+    order_open(&o, c, s, 1, false);
+    int size = dtype_info((DType)x->dtype)->bytes;
+    for (int64_t i = 0; i < v->size; i++) {
+        int64_t low = 0, high = x->size;
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            bool lower = before(&o, x->data + middle * size, v->data + i * size, right);
+            low = lower ? middle + 1 : low;
+            high = lower ? high : middle;
+        }
+        ((int64_t *)(void *)out->data)[i] = low;
+        poll_interrupt(c->in);
+    }
+    return op_result(c, out);
+}
+
 static bool ordinary_store(DType dt)
 {
     return dtype_plain(dt) && dtype_info(dt)->kind == 'f';
 }
 
 typedef enum OrderForm { ORDER_MIN, ORDER_MAX, ORDER_ARGMIN, ORDER_ARGMAX, ORDER_SORT,
-                         ORDER_ARGSORT, ORDER_UNIQUE, ORDER_NONE } OrderForm;
+                         ORDER_ARGSORT, ORDER_UNIQUE, ORDER_SEARCH } OrderForm;
 
 static Value ordered(OpCall *c, Scope *s, OrderForm form)
 {
@@ -205,7 +256,7 @@ static Value ordered(OpCall *c, Scope *s, OrderForm form)
         return exact_run(c);
     if (format_is_binary(s->format))
         return precise_outside(c, s, ordinary_store(s->format) ? DT_NONE : DT_F64, false);
-    if (s->format == DT_RATIONAL)
+    if (s->format == DT_RATIONAL && form != ORDER_SEARCH)
         return precise_outside(c, s, DT_NONE, true);
     switch (form) {
     case ORDER_MIN:
@@ -215,7 +266,7 @@ static Value ordered(OpCall *c, Scope *s, OrderForm form)
     case ORDER_SORT:
     case ORDER_ARGSORT: return sorting(c, s, form == ORDER_ARGSORT);
     case ORDER_UNIQUE: return uniques(c, s);
-    case ORDER_NONE: break;
+    case ORDER_SEARCH: return searching(c, s);
     }
     format_refuse(c, s->format);
 }
@@ -227,7 +278,7 @@ Value op_format_argmax(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGMAX)
 Value op_format_sort(OpCall *c, Scope *s) { return ordered(c, s, ORDER_SORT); }
 Value op_format_argsort(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGSORT); }
 Value op_format_unique(OpCall *c, Scope *s) { return ordered(c, s, ORDER_UNIQUE); }
-Value op_format_searchsorted(OpCall *c, Scope *s) { return ordered(c, s, ORDER_NONE); }
+Value op_format_searchsorted(OpCall *c, Scope *s) { return ordered(c, s, ORDER_SEARCH); }
 
 /* ---- order statistics ---- */
 /* Element k of the sorted last axis. */

@@ -460,21 +460,3 @@ Value op_format_expm(OpCall *c, Scope *s)
     book_close(&b);
     return book_value(&b, &out);
 }
-
-/* ---- what has no textbook algorithm here ---- */
-
-static Value no_algorithm(OpCall *c, Scope *s)
-{
-    char help[200];
-    if (scope_ordinary(s))
-        return precise_outside(c, s, DT_NONE, true);
-    snprintf(help, sizeof help,
-             "precision f64 { %s(%s) } computes it, and a cast rounds the result", c->op->name,
-             arg_text(c, 0));
-    arg_error_help(c, 0, ERR_DTYPE, help,
-                   "there is no algorithm in %s: only f32 and f64, rounded to nearest, have one",
-                   dtype_name(s->format));
-}
-
-Value op_format_sqrtm(OpCall *c, Scope *s) { return no_algorithm(c, s); }
-Value op_format_logm(OpCall *c, Scope *s) { return no_algorithm(c, s); }
