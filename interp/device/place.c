@@ -490,7 +490,8 @@ static Value place_row(OpCall *c, const Aspect *rest)
     Value *mark = in->sp;
     Doing g = { .in = in, .op = op, .args = c->args, .count = c->count, .weak = c->weak,
                 .operand = c->operand,
-                .call = c, .rest = rest, .dtype = DT_NONE, .narrow = p->narrow && !in->scope };
+                .call = c, .rest = rest, .dtype = DT_NONE,
+                .narrow = p->narrow && !scope_says(in->scope) };
     if (place_plain(in))
         return run_counted(&g);
     for (int i = 0; i < c->count; i++)
