@@ -222,7 +222,7 @@ Value op_run_flags(OpCall *c)
     const Scope *s = c->in->scope;
     if (!s || s->format == DT_NONE)
         err_raise_help(&c->in->ctx, ERR_VALUE, "precision f64 { …; flags() }", "flags: %s",
-                       s ? "autocast counts nothing"
+                       scope_says(s) ? "autocast counts nothing"
                          : "nothing is counted outside of a precision scope");
     const ArithFlags *f = &s->flags;
     return tuple_make(c->in, "overflow", v_int((int64_t)f->overflow),

@@ -180,7 +180,8 @@ static Value made_float(const Doing *g, const Device *d, Value r)
 {
     Interp *in = g->in;
     if (!(g->op->devices & DEV_MAKES) || r.tag != V_TENSOR || r.tensor->rank == 0 ||
-        r.tensor->dtype != DT_F64 || device_holds(d, DT_F64) || g->dtype != DT_NONE || in->scope)
+        r.tensor->dtype != DT_F64 || device_holds(d, DT_F64) || g->dtype != DT_NONE ||
+        scope_says(in->scope))
         return r;
     v_push(in, r);
     r = v_tensor_raw(tensor_cast(&in->ctx, r.tensor, device_widest(d)));
@@ -362,7 +363,7 @@ static void state_float(Doing *g, const Device *d)
 {
     Interp *in = g->in;
     const OpSig *sig = op_sig(in, g->op);
-    if (!(g->op->devices & DEV_MAKES) || device_holds(d, DT_F64) || in->scope)
+    if (!(g->op->devices & DEV_MAKES) || device_holds(d, DT_F64) || scope_says(in->scope))
         return;
     int i = sig->dtype;
     bool given = i >= 0 && i < g->count && g->args[i].tag != V_UNDEF && g->args[i].tag != V_NONE;
@@ -489,7 +490,8 @@ static Value place_row(OpCall *c, const Aspect *rest)
     Value *mark = in->sp;
     Doing g = { .in = in, .op = op, .args = c->args, .count = c->count, .weak = c->weak,
                 .operand = c->operand,
-                .call = c, .rest = rest, .dtype = DT_NONE, .narrow = p->narrow && !in->scope };
+                .call = c, .rest = rest, .dtype = DT_NONE,
+                .narrow = p->narrow && !scope_says(in->scope) };
     if (place_plain(in))
         return run_counted(&g);
     for (int i = 0; i < c->count; i++)

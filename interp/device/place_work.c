@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "interp/op/heard.h"
+#include "interp/state/scope.h"
 
 #include <stdio.h>
 
@@ -154,7 +155,7 @@ Value place_work(OpCall *c, const Aspect *rest)
                 .dtype = w->dtype };
     for (int i = 0; i < c->count && w->dtype == DT_NONE; i++)
         place_widest(&g.dtype, c->args[i]);
-    g.narrow = p && p->narrow && !w->moves && !in->scope;
+    g.narrow = p && p->narrow && !w->moves && !scope_says(in->scope);
     Value r = p ? run_placed(&g) : run_home(&g);
     stack_cut(in, mark);
     return r;

@@ -102,7 +102,7 @@ double digits_of(Interp *in, Value v, Value shadow, double *error)
     Value *mark = in->sp;
     value_home(in, v_plain(v));
     Accuracy a = accuracy_of(in, v_plain(v), shadow);
-    double most = format_digits(v_dtype(v_plain(v)));
+    double most = value_digits(v, v_dtype(shadow));
     stack_cut(in, mark);
     if (error)
         *error = a.error;
@@ -133,7 +133,8 @@ static void operand_look(Interp *in, const Call *c, Value v, Operands *o, Shade 
         losses_join(to, s);
     if (!floats(v))
         return;
-    double digits = s ? shade_digits(in, v, s) : format_digits(v_dtype(v_plain(v)));
+    double digits = s ? shade_digits(in, v, s)
+                      : value_digits(v, shading_of(c->tape)->against);
     o->worst = digits < o->worst ? digits : o->worst;
     if (s && s->swallowed > 0) {
         o->swallower = o->swallower == SITE_NONE ? s->swallower : o->swallower;
@@ -299,7 +300,7 @@ static void blame_loss(Interp *in, const Call *c, Value r, Shade *s, const Opera
 {
     Loss *l = loss_at(s, s->made);
     LossKind kind = reason(in, c, r, s, o, lost, error);
-    double all = l->lost + lost, most = format_digits(v_dtype(v_plain(r)));
+    double all = l->lost + lost, most = value_digits(r, shading_of(c->tape)->against);
     l->lost = all > most && !casts(c) ? most : all;
     l->cost += lost;
     if (kind != LOSS_ROUNDING)
@@ -354,7 +355,7 @@ Value blame(Interp *in, const Call *c, Value r, Value shadow)
     for (int i = 0; i < c->count; i++)
         operand_look(in, c, c->args[i], &o, s);
     s->digits = digits_of(in, r, shadow, &error);
-    double most = format_digits(v_dtype(v_plain(r)));
+    double most = value_digits(r, shading_of(c->tape)->against);
     if (!casts(c) || o.worst == INFINITY)
         o.worst = o.worst < most ? o.worst : most;
     double lost = o.worst - s->digits;

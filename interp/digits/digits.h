@@ -93,6 +93,8 @@ LossKind loss_kind(const Loss *);
 bool floats(Value);                             /* real floats, exact ones too */
 bool complex_in(Value);
 double format_digits(DType);                    /* 15.95 of f64 */
+/* Of a value's format, as far as shadows in `against` can tell. */
+double value_digits(Value, DType against);
 
 /* ---- aside.c ---- */
 /* Runs fn in the format, aside of all that the program is in. False: it raised, which is

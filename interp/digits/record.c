@@ -294,7 +294,7 @@ static void store_blame(Interp *in, Tape *t, Traced *x, Shade *to, const Op *op,
         l->lost += lost;
         l->cost += lost;
     }
-    losses_clip(to, to->digits, format_digits(v_dtype(v_plain(x->value))));
+    losses_clip(to, to->digits, value_digits(x->value, shading_of(t)->against));
 }
 
 static void stored(Interp *in, Tape *t, Traced *x, Value from, const Sub *subs, int n, const Op *op,
@@ -312,7 +312,7 @@ static void stored(Interp *in, Tape *t, Traced *x, Value from, const Sub *subs, 
     }
     Shade *old = x->tangent.tag == V_UNDEF ? NULL : x->tangent.ptr;
     double before = old && !isnan(old->digits) ? old->digits
-                                               : format_digits(v_dtype(v_plain(x->value)));
+                                               : value_digits(x->value, shading_of(t)->against);
     push_target(in, t, x, from);
     v_push(in, is_bool(x->value) && shade_on(v, t) ? v_retain(shade_on(v, t)->shadow)
                                                    : shadow_arg(in, t, v));

@@ -226,3 +226,8 @@ double format_digits(DType dt)
 {
     return dtype_base(dt) == DT_DECIMAL ? dtype_digits(dt) : accuracy_bits(dt) * log10(2);
 }
+
+double value_digits(Value v, DType against)
+{
+    return fmin(format_digits(v_dtype(v_plain(v))), format_digits(against));
+}

@@ -41,7 +41,7 @@ static void known_of(Interp *in, const Tape *t, Value v, Shade *sum, Known *k)
     }
     if (s && isnan(s->digits))
         s->digits = digits_of(in, v, s->shadow, NULL);
-    double of = format_digits(v_dtype(v_plain(v))), digits = s ? s->digits : of;
+    double of = value_digits(v, shading_of(t)->against), digits = s ? s->digits : of;
     if (s) {
         Shade now = *s;
         losses_clip(&now, digits, of);      /* as far as this goes; elements keep theirs */
@@ -130,7 +130,7 @@ static Value literal(Interp *in, Value v, Value shadow)
     Tape *t = shading_tape(in);
     v_push(in, v);
     Shade *s = shade_new(in, shadow);
-    s->digits = format_digits(v_dtype(v));
+    s->digits = value_digits(v, shading_of(t)->against);
     Value r = shaded(in, t, v, s);
     in->sp--;
     v_release(&in->ctx, v);
@@ -157,7 +157,7 @@ static Value traced_argument(Interp *in, Tape *t, Value x)
 {
     if (floats(x)) {
         Shade *s = shade_new(in, aside_cast(in, shading_of(t), x));
-        s->digits = format_digits(v_dtype(v_plain(x)));
+        s->digits = value_digits(x, shading_of(t)->against);
         return shaded(in, t, x, s);
     }
     if (x.tag != V_TUPLE)

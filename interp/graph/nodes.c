@@ -59,8 +59,7 @@ int32_t graph_line(Graph *g, Value text)
 /* One that only keeps literals for their shadows is none. */
 int32_t graph_scope(Graph *g, const Scope *s)
 {
-    Scope plain = scope_plain();
-    if (!s || scope_same(s, &plain))
+    if (!scope_says(s))
         return -1;
     for (uint32_t i = 0; i < g->scopes; i++)
         if (scope_same(g->scope[i], s))

@@ -208,7 +208,7 @@ static void put_scope(Interp *in, Buf *out)
         [ROUND_STOCHASTIC] = ", rounded stochastically",
     };
     const Scope *s = in->scope;
-    if (!s)
+    if (!scope_says(s))
         return;
     bool casts = s->format == DT_NONE;
     buf_printf(out, "in %s %s", casts ? "autocast" : "precision", dtype_name(scope_format(s)));

@@ -46,6 +46,8 @@ static inline DType scope_format(const Scope *s)
 /* Neither: a scope in which everything is what it is outside, but code is lowered as for a scope.
  * What reads literals, and hears of each operation, needs that (interp/digits). */
 Scope scope_plain(void);
+/* Is it a precision or autocast scope, not none and not that one? */
+static inline bool scope_says(const Scope *s) { return s && scope_format(s) != DT_NONE; }
 /* A precision scope of a format with nothing else said; the seed is drawn from the
  * interpreter's generator when the mode is stochastic (scope_seed). */
 Scope scope_of(DType format);
