@@ -1,5 +1,6 @@
-/* Making tensors in a format: rows of making.def whose default dtype is the scope's format. A dtype= wins over the scope's; what it cannot hold
- * is rounded once, in the scope's mode. Called through the precision aspect. */
+/* Making tensors in a format: rows of making.def whose default dtype is the scope's format. A
+ * dtype= wins over the scope's; what it cannot hold is rounded once, in the scope's mode. Called
+ * through the precision aspect. */
 #include "builtins/formats/formats.h"
 
 #include "core/base/error.h"

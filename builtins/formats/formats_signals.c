@@ -335,7 +335,7 @@ static Value run_histogram(OpCall *c, Precise *p)
                                                                                    false))->data;
     Tensor *counts = op_keep(c, tensor_zeros(&c->in->ctx, DT_I64, 1, &bins));
     for (int64_t i = 0; i < x->size; i++) {
-        bool last = at[i] == bins + 1 && low[i] == bins;        /* the last bin has both its edges */
+        bool last = at[i] == bins + 1 && low[i] == bins;        /* its last bin has both edges */
         int64_t k = last ? bins - 1 : at[i] - 1;
         if (k >= 0 && k < bins)
             ((int64_t *)(void *)counts->data)[k]++;
