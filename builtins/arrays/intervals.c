@@ -43,14 +43,19 @@ static double radius(Interval x)
     return fmax(difference(m, x.lo), difference(x.hi, m));
 }
 
+/* Argument i as intervals. */
+static Tensor *set_of(OpCall *c, int i)
+{
+    Tensor *x = arg_tensor(c, i);
+    if (dtype_info(x->dtype)->kind == 'c')
+        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
+    return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
+}
+
 static Value parts_of(OpCall *c, Part *part)
 {
     Ctx *ctx = &c->in->ctx;
-    Tensor *x = arg_tensor(c, 0);
-    if (dtype_info(x->dtype)->kind == 'c')
-        arg_error(c, 0, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, 0));
-    x = op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
-    x = op_keep(c, tensor_compact(ctx, x));
+    Tensor *x = op_keep(c, tensor_compact(ctx, set_of(c, 0)));
     const Interval *from = (const Interval *)(const void *)x->data;
     Tensor *out = op_keep(c, tensor_new(ctx, DT_F64, x->rank, tensor_shape(x)));
     for (int64_t i = 0; i < x->size; i++)
@@ -80,14 +85,6 @@ typedef struct Sets {
     int count, rank;
     int64_t size, shape[TENSOR_RANK_MAX];
 } Sets;
-
-static Tensor *set_of(OpCall *c, int i)
-{
-    Tensor *x = arg_tensor(c, i);
-    if (dtype_info(x->dtype)->kind == 'c')
-        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
-    return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
-}
 
 static Sets sets_of(OpCall *c)
 {

@@ -925,10 +925,8 @@ static int64_t bisect_whole(const int64_t *a, int64_t n, int64_t v, bool right)
     return low;
 }
 
-Value op_run_searchsorted(OpCall *c)
+bool search_right(OpCall *c, const Tensor *a)
 {
-    Ctx *ctx = &c->in->ctx;
-    Tensor *a = arg_tensor(c, 0), *v = arg_tensor(c, 1);
     const char *side = arg_given(c, 2) ? arg_str(c, 2)->text : "left";
     bool right = strcmp(side, "right") == 0;
     if (!right && strcmp(side, "left") != 0)
@@ -936,6 +934,14 @@ Value op_run_searchsorted(OpCall *c)
     if (a->rank != 1)
         arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a sorted vector is wanted",
                   arg_text(c, 0), a->rank);
+    return right;
+}
+
+Value op_run_searchsorted(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    Tensor *a = arg_tensor(c, 0), *v = arg_tensor(c, 1);
+    bool right = search_right(c, a);
     for (int i = 0; i < 2; i++)
         if (dtype_info((i ? v : a)->dtype)->kind == 'c')
             arg_error(c, i, ERR_DTYPE, "%s is complex, and complex numbers have no order",

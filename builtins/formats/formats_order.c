@@ -2,6 +2,7 @@
  * ordinary kernels (order is the same in f64); decimal, mp and interval numbers are compared by
  * their arithmetic. Called through the precision aspect. */
 #include "builtins/formats/formats.h"
+#include "builtins/rows/rows.h"
 
 #include "core/base/error.h"
 
@@ -214,13 +215,7 @@ static Value searching(OpCall *c, Scope *s)
 {
     Order o;
     Tensor *x = rounded(c, s, 0), *v = rounded(c, s, 1);
-    const char *side = arg_given(c, 2) ? arg_str(c, 2)->text : "left";
-    bool right = strcmp(side, "right") == 0;
-    if (!right && strcmp(side, "left") != 0)
-        arg_error(c, 2, ERR_VALUE, "side is \"left\" or \"right\", not \"%.40s\"", side);
-    if (x->rank != 1)
-        arg_error(c, 0, ERR_SHAPE, "%s has %d axes; a sorted vector is wanted", arg_text(c, 0),
-                  x->rank);
+    bool right = search_right(c, x);
     if (x->dtype != v->dtype || dtype_info((DType)x->dtype)->kind == 'c')
         format_refuse(c, s->format);
     x = op_keep(c, tensor_compact(&c->in->ctx, x));

@@ -31,6 +31,9 @@ const char *needs_norm(const Value *args, int count);
 const char *needs_solve(const Value *args, int count);
 const char *needs_matpow(const Value *args, int count);
 
+/* side= of searchsorted in a, argument 0: whether it is "right". Raises where a is no vector. */
+bool search_right(OpCall *, const Tensor *a);
+
 /* A device, or the name of one, that can be used (place.c). */
 Device *arg_device(OpCall *, int i);
 

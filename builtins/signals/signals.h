@@ -19,4 +19,15 @@ void signals_fft(OpCall *, int kind, int64_t n, const Tensor *x, const Tensor *o
 /* Raises ERR_SHAPE if argument i, at hand as x, is a scalar. */
 void signals_require_axis(OpCall *, int i, const Tensor *x);
 
+/* mode= of conv and conv2, and what it leaves of n + m - 1 numbers along one of `core` axes. */
+typedef enum ConvMode { CONV_FULL, CONV_SAME, CONV_VALID } ConvMode;
+typedef struct ConvCut { int64_t from, count; } ConvCut;
+ConvMode signals_conv_mode(OpCall *);
+ConvCut signals_conv_cut(ConvMode, int core, int64_t n, int64_t m);
+/* Raises ERR_SHAPE where one image has more rows and the other more columns, and the mode is
+ * valid. */
+void signals_conv_fits(OpCall *, ConvMode, int64_t rows, int64_t n, int64_t b_rows, int64_t m);
+/* Raises if a line has no points, or another number of values. */
+void signals_points(OpCall *, int64_t points, int64_t values);
+
 #endif

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum Mode { MODE_FULL, MODE_SAME, MODE_VALID } Mode;
 typedef enum Method { METHOD_AUTO, METHOD_DIRECT, METHOD_FFT } Method;
 
 /* From this length of the shorter signal on, blocks and transforms are several times faster. */
@@ -22,7 +21,7 @@ enum { FFT_FROM = 1000 };
 typedef struct Conv {
     OpCall *call;
     int core;                        /* axes that are convolved: the last one or two */
-    Mode mode;
+    ConvMode mode;
     Method method;
     DType dt;                        /* what is summed in */
     bool wide, whole;                /* i64 in 128 bits; integers summed as exact floats */
@@ -52,10 +51,10 @@ static int read_word(OpCall *c, int i, const char *const *words, int count, cons
                    list, text);
 }
 
-static Mode read_mode(OpCall *c)
+ConvMode signals_conv_mode(OpCall *c)
 {
     static const char *const words[] = { "full", "same", "valid" };
-    return (Mode)read_word(c, 2, words, 3, "\"full\", \"same\" or \"valid\"");
+    return (ConvMode)read_word(c, 2, words, 3, "\"full\", \"same\" or \"valid\"");
 }
 
 static Method read_method(OpCall *c)
@@ -100,40 +99,39 @@ static void read_batch(Conv *v)
     v->lanes = shape_checked(&c->in->ctx, v->batch_rank, v->batch);
 }
 
-/* First number and count of the result along one axis. */
-static void cut_range(const Conv *v, int64_t n, int64_t m, int64_t *from, int64_t *count)
+ConvCut signals_conv_cut(ConvMode mode, int core, int64_t n, int64_t m)
 {
     int64_t longer = n > m ? n : m, shorter = n > m ? m : n;
-    *from = 0;
-    *count = n + m - 1;
-    if (v->mode == MODE_VALID) {
-        *from = shorter - 1;
-        *count = longer - shorter + 1;
-    } else if (v->mode == MODE_SAME && v->core == 1) {
-        *from = (shorter - 1) / 2;
-        *count = longer;
-    } else if (v->mode == MODE_SAME) {
-        *from = (m - 1) / 2;
-        *count = n;
-    }
+    if (mode == CONV_VALID)
+        return (ConvCut){ shorter - 1, longer - shorter + 1 };
+    if (mode == CONV_SAME && core == 1)
+        return (ConvCut){ (shorter - 1) / 2, longer };
+    if (mode == CONV_SAME)
+        return (ConvCut){ (m - 1) / 2, n };
+    return (ConvCut){ 0, n + m - 1 };
+}
+
+void signals_conv_fits(OpCall *c, ConvMode mode, int64_t rows, int64_t n, int64_t b_rows, int64_t m)
+{
+    if (mode == CONV_VALID && (rows < b_rows) != (n < m) && rows != b_rows && n != m)
+        arg_error_help(c, 1, ERR_SHAPE, "mode=\"full\" and \"same\" take any sizes",
+                       "neither fits into the other: %lld×%lld and %lld×%lld", (long long)rows,
+                       (long long)n, (long long)b_rows, (long long)m);
 }
 
 static void read_lengths(Conv *v)
 {
     const int64_t *sa = tensor_shape(v->a) + v->a->rank - v->core;
     const int64_t *sb = tensor_shape(v->b) + v->b->rank - v->core;
-    OpCall *c = v->call;
     v->rows = v->core == 2 ? sa[0] : 1;
     v->b_rows = v->core == 2 ? sb[0] : 1;
     v->n = sa[v->core - 1];
     v->m = sb[v->core - 1];
-    if (v->mode == MODE_VALID && (v->rows < v->b_rows) != (v->n < v->m) && v->rows != v->b_rows &&
-        v->n != v->m)
-        arg_error_help(c, 1, ERR_SHAPE, "mode=\"full\" and \"same\" take any sizes",
-                       "neither fits into the other: %lld×%lld and %lld×%lld", (long long)v->rows,
-                       (long long)v->n, (long long)v->b_rows, (long long)v->m);
-    cut_range(v, v->rows, v->b_rows, &v->row, &v->out_rows);
-    cut_range(v, v->n, v->m, &v->col, &v->out_n);
+    signals_conv_fits(v->call, v->mode, v->rows, v->n, v->b_rows, v->m);
+    ConvCut down = signals_conv_cut(v->mode, v->core, v->rows, v->b_rows);
+    ConvCut along = signals_conv_cut(v->mode, v->core, v->n, v->m);
+    v->row = down.from, v->out_rows = down.count;
+    v->col = along.from, v->out_n = along.count;
 }
 
 /* The cheapest exact way to sum integers: floats while every sum is below 2^53, i64, 128 bits. */
@@ -219,7 +217,7 @@ static void explain_direct(const Conv *v)
     explain_routine(in, "the plain sum", NULL, "the plain sum in %s%s",
                     v->wide ? "128-bit integers" : dtype_name(v->dt),
                     v->whole ? ", exact for these integers" : "");
-    if (v->mode == MODE_FULL)
+    if (v->mode == CONV_FULL)
         explain_flops(in,
                       2.0 * (double)v->lanes * (double)v->rows * (double)v->n * (double)v->b_rows *
                           (double)v->m,
@@ -460,7 +458,7 @@ static void round_signals(Conv *v)
 
 Value op_run_conv(OpCall *c)
 {
-    Conv v = { .call = c, .core = 1, .mode = read_mode(c), .method = read_method(c) };
+    Conv v = { .call = c, .core = 1, .mode = signals_conv_mode(c), .method = read_method(c) };
     v.a = arg_tensor(c, 0);
     v.b = arg_tensor(c, 1);
     for (int i = 0; i < 2; i++) {
@@ -491,7 +489,7 @@ static Tensor *plane_argument(OpCall *c, int i)
 
 Value op_run_conv2(OpCall *c)
 {
-    Conv v = { .call = c, .core = 2, .mode = read_mode(c), .method = METHOD_DIRECT };
+    Conv v = { .call = c, .core = 2, .mode = signals_conv_mode(c), .method = METHOD_DIRECT };
     v.a = plane_argument(c, 0);
     v.b = plane_argument(c, 1);
     DType result = result_dtype(v.a, v.b);

@@ -275,20 +275,25 @@ static Points periodic(OpCall *c, Points p, double period, Tensor *x)
     return out;
 }
 
-static Points read_points(OpCall *c, bool pairs)
+void signals_points(OpCall *c, int64_t points, int64_t values)
 {
-    Points p = { signals_vector(c, 1, DT_F64), signals_vector(c, 2, pairs ? DT_C128 : DT_F64) };
-    if (p.xp->size != p.fp->size) {
+    if (points != values) {
         Error *e = err_new(&c->in->ctx, ERR_SHAPE,
                            "interp: %s has %lld points but %s has %lld values", arg_text(c, 1),
-                           (long long)p.xp->size, arg_text(c, 2), (long long)p.fp->size);
+                           (long long)points, arg_text(c, 2), (long long)values);
         err_underline(e, 1);
         err_underline(e, 2);
         err_throw(e);
     }
-    if (p.xp->size == 0)
+    if (points == 0)
         arg_error(c, 1, ERR_VALUE, "a line goes through at least one point, and %s is empty",
                   arg_text(c, 1));
+}
+
+static Points read_points(OpCall *c, bool pairs)
+{
+    Points p = { signals_vector(c, 1, DT_F64), signals_vector(c, 2, pairs ? DT_C128 : DT_F64) };
+    signals_points(c, p.xp->size, p.fp->size);
     return p;
 }
 

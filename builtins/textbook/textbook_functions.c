@@ -12,14 +12,23 @@
 
 #include <stdio.h>
 
-enum { ROOT_STEPS = 100, ROOTS_MOST = 400, BITS_MOST = 1 << 20, DIGITS_MOST = 300000 };
+enum { ROOT_STEPS = 100, ROOTS_MOST = 400 };
 
 /* ---- rows on matrices of the wider format ---- */
-typedef struct Wide {
+typedef struct Wide Wide;
+typedef Value (*MatrixFn)(const Wide *, Value);
+
+typedef struct MatrixFunction {
+    MatrixFn of;
+    const char *what;               /* it gives, for errors */
+} MatrixFunction;
+
+struct Wide {
     OpCall *c;
+    const char *what;
     Value one, n;                   /* I, and its order */
     Value eps;                      /* of the wider format, times the order */
-} Wide;
+};
 
 static Value row(const Wide *w, const char *name, Value x, Value y)
 {
@@ -45,7 +54,7 @@ static _Noreturn void no_root(const Wide *w)
              arg_text(c, 0));
     arg_error_help(c, 0, ERR_NUMERIC, help,
                    "%s has no real %s that was found: an eigenvalue is 0, or negative",
-                   arg_text(c, 0), c->op->name[0] == 's' ? "square root" : "logarithm");
+                   arg_text(c, 0), w->what);
 }
 
 /* ---- the square root ---- */
@@ -144,15 +153,15 @@ static DType wider(DType dt)
 {
     int digits = dtype_digits(dt);
     if (dtype_base(dt) == DT_MP)
-        return digits > BITS_MOST / 2 ? DT_NONE : dtype_mp(2 * digits + 64);
-    return digits > DIGITS_MOST / 2 ? DT_NONE : dtype_decimal(2 * digits + 20);
+        return digits > (MP_BITS_MAX - 64) / 2 ? DT_NONE : dtype_mp(2 * digits + 64);
+    return digits > (DECIMAL_DIGITS_MAX - 20) / 2 ? DT_NONE : dtype_decimal(2 * digits + 20);
 }
 
-static Value in_twice_the_digits(OpCall *c, Scope *s, Value (*fn)(const Wide *, Value))
+static Value in_twice_the_digits(OpCall *c, Scope *s, MatrixFunction f)
 {
     Interp *in = c->in;
     Precise p;
-    Wide w = { .c = c };
+    Wide w = { .c = c, .what = f.what };
     DType dt = wider(s->format);
     Scope inner = scope_of(dt);
     precise_open(&p, in, s);
@@ -176,20 +185,20 @@ static Value in_twice_the_digits(OpCall *c, Scope *s, Value (*fn)(const Wide *, 
     w.n = v_int(n);
     w.one = format_row(c, "cast", 2, format_row(c, "eye", 1, w.n), v_format(dt));
     w.eps = row(&w, "multiply", format_row(c, "eps", 1, v_format(dt)), w.n);
-    Value r = fn(&w, wide);
+    Value r = f.of(&w, wide);
     scope_leave(in, &inner);
     r = precise_settle(in, s, c->op, v_retain(r));
     return r;
 }
 
-static Value function_of(OpCall *c, Scope *s, Value (*fn)(const Wide *, Value))
+static Value function_of(OpCall *c, Scope *s, MatrixFunction f)
 {
     char help[200];
     DType base = dtype_base(s->format);
     if (scope_ordinary(s))
         return precise_outside(c, s, DT_NONE, true);
     if (base == DT_MP || base == DT_DECIMAL)
-        return in_twice_the_digits(c, s, fn);
+        return in_twice_the_digits(c, s, f);
     if (format_is_binary(s->format))
         return op_format_wide(c, s);
     snprintf(help, sizeof help, "precision mp(200) { %s(%s) }", c->op->name, arg_text(c, 0));
@@ -198,5 +207,12 @@ static Value function_of(OpCall *c, Scope *s, Value (*fn)(const Wide *, Value))
                                        : "its elements are no fractions");
 }
 
-Value op_format_sqrtm(OpCall *c, Scope *s) { return function_of(c, s, root_of); }
-Value op_format_logm(OpCall *c, Scope *s) { return function_of(c, s, log_of); }
+Value op_format_sqrtm(OpCall *c, Scope *s)
+{
+    return function_of(c, s, (MatrixFunction){ root_of, "square root" });
+}
+
+Value op_format_logm(OpCall *c, Scope *s)
+{
+    return function_of(c, s, (MatrixFunction){ log_of, "logarithm" });
+}

@@ -17,7 +17,6 @@ EXCEPTIONS = {
     ("builtins/files/files_mtx.c", "complex"): "a word of the Matrix Market header",
     ("builtins/files/files_safetensors.c", "dtype"): "a key of the file",
     ("builtins/files/files_safetensors.c", "shape"): "a key of the file",
-    ("builtins/formats/formats_signals.c", "full"): "a value of mode=",
     ("interp/native/native.c", "null"): "a name that is there from the start",
     ("interp/op/heard.c", "log"): "a word of the formulas of .flops",
     ("interp/session/repl_commands.c", "exit"): "a command of the prompt",

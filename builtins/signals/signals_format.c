@@ -1,10 +1,26 @@
 /* Signals and data in a format: differences, convolution, lines through points, histograms,
  * covariance. Called through the precision aspect. */
+#include "builtins/signals/signals.h"
 #include "builtins/formats/formats.h"
 
-#include "core/base/error.h"
-
 #include <string.h>
+
+static Value in_format(OpCall *c, Scope *s, FormatInOrder run)
+{
+    Precise p;
+    precise_open(&p, c->in, s);
+    Value r = run(c, &p);
+    precise_close(&p);
+    return r;
+}
+
+/* An argument that the row takes in the formats of the machine alone. */
+static void refuse_given(OpCall *c, Precise *p, int i)
+{
+    if (arg_given(c, i) && c->args[i].tag != V_NONE)
+        arg_error_help(c, i, ERR_DTYPE, "leave it out, or compute in floats: precision f64 { … }",
+                       "%s has no form in %s", arg_name(c, i), dtype_name(p->scope->format));
+}
 
 /* ---- differences ---- */
 static Value run_diff(OpCall *c, Precise *p)
@@ -40,13 +56,9 @@ Value op_format_diff(OpCall *c, Scope *s)
 {
     if (format_all_whole(c))
         return exact_run(c);
-    Precise p;
     if (scope_ordinary(s) || arg_given(c, 3) || arg_given(c, 4))
         return op_format_wide(c, s);
-    precise_open(&p, c->in, s);
-    Value r = run_diff(c, &p);
-    precise_close(&p);
-    return r;
+    return in_format(c, s, run_diff);
 }
 
 /* ---- convolution ---- */
@@ -55,20 +67,16 @@ static Value run_conv(OpCall *c, Precise *p)
 {
     Tensor *x = format_summands(c, p, arg_tensor(c, 0)),
            *y = format_summands(c, p, arg_tensor(c, 1));
-    const char *mode = arg_given(c, 2) ? arg_str(c, 2)->text : "full";
+    ConvMode mode = signals_conv_mode(c);
     if (x->rank != 1 || y->rank != 1 || x->size == 0 || y->size == 0 ||
         dtype_info((DType)x->dtype)->kind == 'c' || dtype_info((DType)y->dtype)->kind == 'c')
         format_refuse(c, p->scope->format);
-    int64_t n = x->size, m = y->size, full = n + m - 1, from = 0, count = full;
-    if (strcmp(mode, "full") != 0) {
-        bool same = strcmp(mode, "same") == 0;
-        count = same ? (n > m ? n : m) : (n > m ? n - m : m - n) + 1;
-        from = (full - count) / 2;
-    }
-    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 1, &count));
+    int64_t n = x->size, m = y->size;
+    ConvCut cut = signals_conv_cut(mode, 1, n, m);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 1, &cut.count));
     int size = p->acc.size;
-    for (int64_t k = 0; k < count; k++) {
-        int64_t at = k + from, low = at - m + 1 > 0 ? at - m + 1 : 0,
+    for (int64_t k = 0; k < cut.count; k++) {
+        int64_t at = k + cut.from, low = at - m + 1 > 0 ? at - m + 1 : 0,
                 high = at < n - 1 ? at : n - 1;
         ArithStatus s = p->acc.ops->dot(&p->acc, out->data + k * size, x->data + low * size, 1,
                                         y->data + (at - low) * size, -1, high - low + 1);
@@ -79,32 +87,20 @@ static Value run_conv(OpCall *c, Precise *p)
 
 Value op_format_conv(OpCall *c, Scope *s) { return format_accumulate(c, s, false, run_conv); }
 
-/* Along an axis: the first place of the whole convolution that is wanted, and how many. */
-typedef struct Cut { int64_t from, count; } Cut;
-
-static Cut cut_of(const char *mode, int64_t n, int64_t m)
-{
-    if (strcmp(mode, "same") == 0)
-        return (Cut){ (m - 1) / 2, n };
-    if (strcmp(mode, "valid") == 0)
-        return (Cut){ (n < m ? n : m) - 1, (n > m ? n - m : m - n) + 1 };
-    return (Cut){ 0, n + m - 1 };
-}
-
 /* Matrices. Row by row of the kernel: what of a lies under it is gathered, and summed in order. */
 static Value run_conv2(OpCall *c, Precise *p)
 {
     Tensor *x = format_summands(c, p, arg_tensor(c, 0));
     Tensor *y = format_summands(c, p, arg_tensor(c, 1));
-    const char *mode = arg_given(c, 2) ? arg_str(c, 2)->text : "full";
+    ConvMode mode = signals_conv_mode(c);
     if (x->rank != 2 || y->rank != 2 || x->size == 0 || y->size == 0 ||
         dtype_info((DType)x->dtype)->kind == 'c' || dtype_info((DType)y->dtype)->kind == 'c')
         format_refuse(c, p->scope->format);
     int64_t rows = tensor_shape(x)[0], n = tensor_shape(x)[1];
     int64_t b_rows = tensor_shape(y)[0], m = tensor_shape(y)[1];
-    if (strcmp(mode, "valid") == 0 && (rows < b_rows) != (n < m) && rows != b_rows && n != m)
-        format_refuse(c, p->scope->format);
-    Cut down = cut_of(mode, rows, b_rows), along = cut_of(mode, n, m);
+    signals_conv_fits(c, mode, rows, n, b_rows, m);
+    ConvCut down = signals_conv_cut(mode, 2, rows, b_rows);
+    ConvCut along = signals_conv_cut(mode, 2, n, m);
     int64_t shape[] = { down.count, along.count }, room = b_rows * m;
     Ctx *ctx = &c->in->ctx;
     Tensor *out = op_keep(c, tensor_new(ctx, (DType)x->dtype, 2, shape));
@@ -142,20 +138,16 @@ static Value stretch(OpCall *c, Tensor *x, int64_t from, int64_t n)
     return op_root(c, v_tensor_raw(tensor_view(&c->in->ctx, x, 1, &n, tensor_strides(x), data)));
 }
 
-static void check_points(OpCall *c, DType format, const Tensor *x, const Tensor *xp,
+static void check_points(OpCall *c, Precise *p, const Tensor *x, const Tensor *xp,
                          const Tensor *fp)
 {
     bool real = dtype_info((DType)x->dtype)->kind != 'c' &&
                 dtype_info((DType)xp->dtype)->kind != 'c' &&
                 dtype_info((DType)fp->dtype)->kind != 'c';
-    if (arg_given(c, 5) || xp->rank != 1 || fp->rank != 1 || !real)
-        format_refuse(c, format);
-    if (xp->size != fp->size)
-        arg_error(c, 1, ERR_SHAPE, "%s has %lld points but %s has %lld values", arg_text(c, 1),
-                  (long long)xp->size, arg_text(c, 2), (long long)fp->size);
-    if (xp->size == 0)
-        arg_error(c, 1, ERR_VALUE, "a line goes through at least one point, and %s is empty",
-                  arg_text(c, 1));
+    refuse_given(c, p, 5);
+    if (xp->rank != 1 || fp->rank != 1 || !real)
+        format_refuse(c, p->scope->format);
+    signals_points(c, xp->size, fp->size);
 }
 
 static void check_increases(OpCall *c, Tensor *xp)
@@ -203,7 +195,7 @@ static Value run_interp(OpCall *c, Precise *p)
     Scope inner;
     Tensor *x = precise_operand(c, p, 0), *xp = precise_operand(c, p, 1);
     Tensor *fp = precise_operand(c, p, 2);
-    check_points(c, p->scope->format, x, xp, fp);
+    check_points(c, p, x, xp, fp);
     int64_t m = xp->size;
     format_enter(c, p, &inner);
     check_increases(c, xp);
@@ -226,11 +218,7 @@ Value op_format_interp(OpCall *c, Scope *s)
 {
     if (format_is_binary(s->format) || s->format == DT_INTERVAL)
         return op_format_wide(c, s);
-    Precise p;
-    precise_open(&p, c->in, s);
-    Value r = run_interp(c, &p);
-    precise_close(&p);
-    return r;
+    return in_format(c, s, run_interp);
 }
 
 /* ---- histogram ---- */
@@ -321,8 +309,7 @@ static Tensor *edges_of(OpCall *c, Precise *p, Tensor *x)
 static Value run_histogram(OpCall *c, Precise *p)
 {
     Scope inner;
-    if (arg_given(c, 4) && c->args[4].tag != V_NONE)
-        format_refuse(c, p->scope->format);
+    refuse_given(c, p, 4);
     Tensor *x = format_flat(c, precise_operand(c, p, 0));
     if (dtype_info((DType)x->dtype)->kind == 'c')
         format_refuse(c, p->scope->format);
@@ -355,11 +342,7 @@ Value op_format_histogram(OpCall *c, Scope *s)
 {
     if (format_is_binary(s->format) || s->format == DT_INTERVAL)
         return op_format_counts(c, s);
-    Precise p;
-    precise_open(&p, c->in, s);
-    Value r = run_histogram(c, &p);
-    precise_close(&p);
-    return r;
+    return in_format(c, s, run_histogram);
 }
 
 /* ---- covariance ---- */
