@@ -18,6 +18,15 @@ static const RangeLoops *loops(DType dt)
     return dt == DT_F32 ? &table()->f32 : &table()->f64;
 }
 
+/* Rows of `each` numbers over the threads, a few on this one. */
+static void share(Ctx *ctx, int64_t rows, int64_t each, PoolFn fn, void *job)
+{
+    if (rows * each < 2 * GRAIN)
+        fn(job, 0, rows, 0);
+    else
+        pool_for(ctx, rows, each < GRAIN ? GRAIN / each : 1, fn, job);
+}
+
 static size_t bytes_of(DType dt) { return dt == DT_F32 ? sizeof(float) : sizeof(double); }
 
 /* ---- grids ---- */
@@ -120,10 +129,7 @@ static void code_part(void *arg, int64_t begin, int64_t end, int worker)
 void ranges_codes(Ctx *ctx, DType dt, const void *x, int64_t n, const Grid *g, void *q)
 {
     CodeJob j = { .loops = loops(dt), .x = x, .bytes = bytes_of(dt), .grid = g, .q = q };
-    if (n < 2 * GRAIN)
-        code_part(&j, 0, n, 0);
-    else
-        pool_for(ctx, n, GRAIN, code_part, &j);
+    share(ctx, n, 1, code_part, &j);
 }
 
 static void code_rows(void *arg, int64_t begin, int64_t end, int worker)
@@ -153,10 +159,7 @@ void ranges_codes_columns(Ctx *ctx, DType dt, const void *x, int64_t n, int64_t 
         put_number(dt, memory, 2 * m + k, g[k].low - g[k].zero);
         put_number(dt, memory, 3 * m + k, g[k].high - g[k].zero);
     }
-    if (n * m < 2 * GRAIN)
-        code_rows(&j, 0, n, 0);
-    else
-        pool_for(ctx, n, GRAIN / m + 1, code_rows, &j);
+    share(ctx, n, m, code_rows, &j);
 }
 
 static void rounded_part(void *arg, int64_t begin, int64_t end, int worker)
@@ -170,10 +173,7 @@ static void rounded_part(void *arg, int64_t begin, int64_t end, int worker)
 void ranges_rounded(Ctx *ctx, DType dt, const void *x, int64_t n, const Grid *g, void *out)
 {
     CodeJob j = { .loops = loops(dt), .x = x, .bytes = bytes_of(dt), .grid = g, .q = out };
-    if (n < 2 * GRAIN)
-        rounded_part(&j, 0, n, 0);
-    else
-        pool_for(ctx, n, GRAIN, rounded_part, &j);
+    share(ctx, n, 1, rounded_part, &j);
 }
 
 /* ---- sums of products ---- */
@@ -199,10 +199,7 @@ void ranges_scale(Ctx *ctx, DType dt, void *x, int64_t rows, int64_t n, const vo
 {
     ScaleJob j = { .loops = loops(dt), .x = x, .n = n, .bytes = bytes_of(dt), .scales = scales,
                    .bias = bias, .relu = relu };
-    if (rows * n < 2 * GRAIN)
-        scale_rows(&j, 0, rows, 0);
-    else
-        pool_for(ctx, rows, GRAIN / n + 1, scale_rows, &j);
+    share(ctx, rows, n, scale_rows, &j);
 }
 
 typedef struct SumJob {
@@ -228,10 +225,7 @@ void ranges_sums(Ctx *ctx, DType dt, const int64_t *sums, int64_t rows, int64_t 
 {
     SumJob j = { .loops = loops(dt), .sums = sums, .less = less, .out = out, .n = n,
                  .bytes = bytes_of(dt), .scales = scales, .bias = bias, .relu = relu };
-    if (rows * n < 2 * GRAIN)
-        sum_rows(&j, 0, rows, 0);
-    else
-        pool_for(ctx, rows, GRAIN / n + 1, sum_rows, &j);
+    share(ctx, rows, n, sum_rows, &j);
 }
 
 typedef struct FewJob {
