@@ -25,6 +25,8 @@ static bool sums_apart(OpCall *c, const Scope *s)
 bool book_ordinary(OpCall *c, Scope *s, Value *result)
 {
     bool exact = s->format == DT_RATIONAL && c->op->exact;
+    for (int i = 0; i < c->count; i++)
+        exact &= v_dtype(c->args[i]) == DT_NONE || !is_complex(v_dtype(c->args[i]));
     if (!exact && !(scope_ordinary(s) && !sums_apart(c, s)))
         return false;
     s->partly |= !exact;                   /* what LAPACK rounds is not counted */
@@ -58,7 +60,7 @@ static void begin(Book *b, OpCall *c, Scope *s, int operands, bool real_only)
         pairs |= cplx;
     }
     precise_open(&b->p, c->in, s);
-    b->dt = precise_dtype(c->in, c->op, s->format, pairs);
+    b->dt = precise_dtype(s->format, pairs);
 }
 
 void book_open(Book *b, OpCall *c, Scope *s, int operands, bool real_only)

@@ -300,24 +300,6 @@ static bool any_imaginary(Book *b, TextRow values, int64_t n)
     return false;
 }
 
-/* The dtype of eigenvalues, which may need complex numbers. */
-static DType values_dtype(Book *b, bool pairs)
-{
-    OpCall *c = b->c;
-    char help[160];
-    DType format = b->s->format, real = dtype_base(format);
-    if (!pairs)
-        return format;
-    snprintf(help, sizeof help,
-             "schur(%s) has them as 2×2 blocks of a real T; precision f64 has complex numbers",
-             arg_text(c, 0));
-    if (real == DT_MP || real == DT_DECIMAL || real == DT_RATIONAL)
-        arg_error_help(c, 0, ERR_DTYPE, help,
-                       "%s has complex eigenvalues, and %s has no complex numbers",
-                       arg_text(c, 0), dtype_name(format));
-    return precise_dtype(c->in, c->op, format, true);
-}
-
 static Value general(OpCall *c, Scope *s, bool vectors)
 {
     Value done;
@@ -335,7 +317,7 @@ static Value general(OpCall *c, Scope *s, bool vectors)
         each[i] = schur_of(&b, &a, i, vectors);
         pairs |= any_imaginary(&b, each[i].values, a.n);
     }
-    DType dt = values_dtype(&b, pairs);
+    DType dt = precise_dtype(s->format, pairs);
     Out values = linalg_out(&a, dt, a.n, -1, false), v = { 0 };
     if (vectors)
         v = linalg_out(&a, dt, a.n, a.n, false);

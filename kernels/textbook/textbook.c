@@ -157,17 +157,11 @@ void textbook_begin(Textbook *t, Arith *f, Arith *acc, bool pairs,
 
 /* ---- loading and storing ---- */
 
-/* Bytes of a number and the real dtype of its parts. */
-static DType part_of(DType dt)
-{
-    return dt == DT_C64 ? DT_F32 : dt == DT_C128 || dtype_base(dt) == DT_CMINI ? DT_F64 : dt;
-}
-
 void textbook_load(Textbook *t, TextMat M, DType dt, const char *x, int64_t rs, int64_t cs)
 {
     Arith *f = t->f;
     bool pairs = dtype_info(dt)->kind == 'c';
-    DType part = part_of(dt);
+    DType part = dtype_part(dt);
     int64_t bytes = dtype_info(part)->bytes, per = pairs ? 2 : 1;
     RoundMode round = f->round;
     if (round == ROUND_STOCHASTIC)           /* operands are fixed numbers */
@@ -187,7 +181,7 @@ void textbook_load(Textbook *t, TextMat M, DType dt, const char *x, int64_t rs, 
 void textbook_store(Textbook *t, char *to, int64_t rs, int64_t cs, TextMat M, bool pairs)
 {
     Arith *f = t->f;
-    DType part = pairs ? part_of(dtype_complex_of(f->dtype)) : f->dtype;
+    DType part = pairs ? dtype_part(dtype_complex_of(f->dtype)) : f->dtype;
     int64_t bytes = dtype_info(part)->bytes, per = pairs ? 2 : 1;
     for (int64_t i = 0; i < M.rows && t->status == ARITH_OK; i++) {
         TextRow x = text_row(f, M, i, 0);
