@@ -61,6 +61,8 @@ void book_loud(Book *, BookQuiet);
 /* Singular values (real, descending) of an m x n matrix, and with U not NULL its vectors (not of
  * intervals): U m x k and V n x k, k the smaller of m and n. The matrix is spoilt. */
 void book_svd(Book *, const Stack *, TextMat A, TextRow S, TextMat *U, TextMat *V);
+/* V', a matrix of its own where V is complex. */
+TextMat book_adjoint(Book *, TextMat V);
 /* How many are above rtol (max(m, n) eps where none is given) times the largest. */
 int64_t book_rank(Book *, const Stack *, TextRow S, int rtol);
 /* X becomes the inverse of A, which becomes L \ U. The first missing pivot, or -1. */

@@ -98,11 +98,11 @@ void textbook_qr_apply(Textbook *, TextMat QR, TextRow tau, bool transposed, Tex
 void textbook_hessenberg(Textbook *, TextMat M, TextMat Q);
 
 /* ---- eigenvalues: textbook_jacobi.c, textbook_eig.c ---- */
-/* Cyclic Jacobi of a real symmetric M, which is spoilt; V.re NULL: no vectors. Ascending.
+/* Cyclic Jacobi of a symmetric or Hermitian M, which is spoilt; V.re NULL: no vectors. Ascending.
  * ARITH_DIVERGED after 60 sweeps. */
 void textbook_eigh(Textbook *, TextMat M, TextRow values, TextMat V);
-/* One-sided Jacobi (Hestenes) of a real M with rows >= cols: M becomes U, S descending, V
- * cols x cols. Columns of U for singular values that are zero are completed to an orthonormal
+/* One-sided Jacobi (Hestenes) of an M with rows >= cols: M becomes U, S descending (a real row),
+ * V cols x cols, M = U S V'. Columns of U for singular values that are zero are completed to an orthonormal
  * set. V.re NULL: neither U nor V is wanted. */
 void textbook_svd(Textbook *, TextMat M, TextRow S, TextMat V);
 /* The columns of Q from `known` on become orthonormal to those before and each other. */
@@ -111,6 +111,13 @@ void textbook_complete(Textbook *, TextMat Q, int64_t known);
  * orthogonal with A = Z T Z'. values: re and im. Z.re NULL: only they are wanted.
  * ARITH_DIVERGED: eigenvalue `at` was not found. */
 void textbook_schur(Textbook *, TextMat M, TextMat Z, TextRow values);
+/* The same of a complex M: single-shift QR, M becomes triangular. */
+void textbook_schur_complex(Textbook *, TextMat M, TextMat Z, TextRow values);
+/* X becomes a square root of the complex triangular T (Björck and Hammarling); false: there is
+ * none, since T is singular. */
+bool textbook_triangle_root(Textbook *, TextMat T, TextMat X);
+/* The square root with a real part that is not negative, by the textbook formulas. */
+void text_root(Textbook *, TextRow out, TextRow x);
 /* Unit eigenvectors as columns of V (complex planes where `values` has imaginary parts). */
 void textbook_eigenvectors(Textbook *, TextMat T, TextMat Z, TextRow values, TextMat V);
 
