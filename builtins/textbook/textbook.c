@@ -73,6 +73,14 @@ void book_open(Book *b, OpCall *c, Scope *s, int operands, bool real_only)
     book_check(b, NULL);
 }
 
+void book_open_complex(Book *b, OpCall *c, Scope *s)
+{
+    begin(b, c, s, 1, false);
+    b->dt = precise_dtype(s->format, true);
+    textbook_begin(&b->t, &b->p.a, &b->p.a, true, take_room, c);
+    book_check(b, NULL);
+}
+
 void book_open_summing(Book *b, OpCall *c, Scope *s)
 {
     begin(b, c, s, 1, false);

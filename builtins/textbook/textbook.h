@@ -26,6 +26,8 @@ bool book_ordinary(OpCall *, Scope *, Value *result);
 /* Opens the format's arithmetic for a row with `operands` tensors first. real_only: complex
  * operands are a dtype error. */
 void book_open(Book *, OpCall *, Scope *, int operands, bool real_only);
+/* The same for one operand, complex whatever it is. */
+void book_open_complex(Book *, OpCall *, Scope *);
 /* The accumulator's arithmetic in the place of the format's; results are rounded once. */
 void book_open_summing(Book *, OpCall *, Scope *);
 /* Counts and draws go to the scope. */

@@ -381,12 +381,10 @@ Value op_format_schur(OpCall *c, Scope *s)
     if (book_ordinary(c, s, &done))
         return done;
     book_require_points(c, s);
-    if (arg_bool(c, 1, false)) {
-        Tensor *x = arg_tensor(c, 0);
-        x = tensor_cast(&c->in->ctx, x, dtype_complex((DType)x->dtype));
-        c->args[0] = v_tensor_raw(op_keep(c, x));
-    }
-    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
+    if (arg_bool(c, 1, false))
+        book_open_complex(&b, c, s);
+    else
+        book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_square(&b, 0);
     Out ot = book_out(&b, &a, a.n, a.n), oz = book_out(&b, &a, a.n, a.n);
     for (int64_t i = 0; i < a.count; i++) {

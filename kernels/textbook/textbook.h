@@ -121,6 +121,16 @@ void text_root(Textbook *, TextRow out, TextRow x);
 /* Unit eigenvectors as columns of V (complex planes where `values` has imaginary parts). */
 void textbook_eigenvectors(Textbook *, TextMat T, TextMat Z, TextRow values, TextMat V);
 
+/* ---- Fourier transforms: textbook_fft.c ---- */
+/* What the transforms of one length share: roots of unity; m is not 0 where they are convolutions
+ * of that length. It lives as long as the rooms. */
+typedef struct TextFourier { int64_t n, m; TextRow roots, chirp, kernel; } TextFourier;
+/* Into a book of complex numbers. wider: where angles are computed; NULL: the format has roots of
+ * order 1, 2 and 4 alone, others are ARITH_INEXACT. */
+void textbook_fourier(Textbook *, TextFourier *, int64_t n, Arith *wider);
+/* out[k] = sum of x[j] exp(-2 pi i j k / n); inverse: with exp(2 pi i j k / n), not divided. */
+void textbook_fft(Textbook *, const TextFourier *, TextRow out, TextRow x, bool inverse);
+
 /* ---- intervals: textbook_interval.c ---- */
 /* B becomes an enclosure of the solutions of all systems in A x = B. False: it was not found,
  * since a matrix in A is singular or nearly so; B is then as it was. */
