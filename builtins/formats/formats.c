@@ -523,6 +523,8 @@ Value op_format_wide(OpCall *c, Scope *s)
 
 Value op_format_round(OpCall *c, Scope *s)
 {
+    if (any_complex(c) && !format_is_binary(s->format))
+        return exact_run(c);                       /* raises */
     if (format_is_binary(s->format) || s->format == DT_RATIONAL || format_all_whole(c))
         return op_format_wide(c, s);
     int64_t digits = arg_given(c, 1) ? arg_int(c, 1) : 0;

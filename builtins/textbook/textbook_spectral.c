@@ -168,10 +168,16 @@ Value op_format_rank(OpCall *c, Scope *s)
     for (int64_t i = 0; i < a.count; i++) {
         textbook_reset(&b.t);
         TextMat A = book_load(&b, &a, i, a.m >= a.n);
+        int64_t *rank = (int64_t *)(void *)out.data + i;
+        if (s->format == DT_RATIONAL) {          /* complex fractions: by elimination, exactly */
+            *rank = textbook_rref(&b.t, A, b.t.zero, book_order(&b, a.m < a.n ? a.m : a.n));
+            book_check(&b, &a);
+            continue;
+        }
         TextRow S = textbook_vector(&b.t, a.m < a.n ? a.m : a.n);
         book_require_finite(&b, &a, A);
         book_svd(&b, &a, A, S, NULL, NULL);
-        ((int64_t *)(void *)out.data)[i] = book_rank(&b, &a, S, 1);
+        *rank = book_rank(&b, &a, S, 1);
     }
     book_close(&b);
     return book_value(&b, &out);
