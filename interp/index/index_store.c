@@ -234,6 +234,7 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
     _Alignas(16) char element[16] = { 0 };
     const char *text = err_operand_text(&in->ctx, i);
     char *end;
+    dt = dtype_real(dt);
     bool found = dt == DT_RATIONAL ? exact_written(in, i, v.f, (Rational *)(void *)element)
                                    : dtype_info(dt)->kind == 'f' && c_strtod(text,
                                        &end) == v.f && *end == '\0' &&

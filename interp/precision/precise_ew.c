@@ -228,7 +228,18 @@ static Tensor *operand_tensor(const EwCall *e, int i)
     Interp *in = e->in;
     Rational cell;
     Value v = e->args[i];
-    Tensor *t = v.tag == V_FLOAT && (e->weak >> i & 1) && !is_binary(e->scope->format) &&
+    double z[2];
+    bool weak = e->weak >> i & 1, imaginary = false;
+    if (weak && v.tag == V_TENSOR && v.tensor->dtype == DT_C128 && !is_binary(e->scope->format)) {
+        memcpy(z, v.tensor->data, sizeof z);
+        imaginary = z[0] == 0 && exact_literal(in, i, z[1], &cell);
+    }
+    if (imaginary) {
+        RationalPair pair = { { 0 }, cell };
+        v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, DT_CRATIONAL, &pair)));
+        return in->sp[-1].tensor;
+    }
+    Tensor *t = v.tag == V_FLOAT && weak && !is_binary(e->scope->format) &&
                         exact_literal(in, i, v.f, &cell)
                     ? tensor_scalar(&in->ctx, DT_RATIONAL, &cell)
                     : v_to_tensor(in, v, i);
