@@ -308,7 +308,7 @@ static Value row_ifftn(OpCall *c, Fourier *f) { return transform_all(c, f, true)
 /* ---- the rows, and their forms ---- */
 #define ROW(name) \
     Value op_run_##name(OpCall *c) { return row_##name(c, NULL); } \
-    Value op_format_##name(OpCall *c, struct Scope *s) { return signals_in_format(c, s, row_##name); }
+    Value op_format_##name(OpCall *c, Scope *s) { return signals_in_format(c, s, row_##name); }
 ROW(fft) ROW(ifft) ROW(rfft) ROW(irfft) ROW(fft2) ROW(ifft2) ROW(fftn) ROW(ifftn)
 #undef ROW
 

@@ -78,8 +78,8 @@ static void both_summands(OpCall *c, Precise *p, Tensor **x, Tensor **y)
 }
 
 /* The sum of x[i] y[i] in order, the textbook formula where they are complex. */
-static ArithStatus products(Precise *p, bool paired, char *out, const char *x, int64_t sx, const char *y,
-                            int64_t sy, int64_t n)
+static ArithStatus products(Precise *p, bool paired, char *out, const char *x, int64_t sx,
+                            const char *y, int64_t sy, int64_t n)
 {
     Arith *a = &p->acc;
     if (!paired)
@@ -113,10 +113,11 @@ static Value run_conv(OpCall *c, Precise *p)
     ConvCut cut = signals_conv_cut(mode, 1, n, m);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 1, &cut.count));
     int64_t size = dtype_info((DType)x->dtype)->bytes;
+    bool paired = size > p->acc.size;
     for (int64_t k = 0; k < cut.count; k++) {
         int64_t at = k + cut.from, low = at - m + 1 > 0 ? at - m + 1 : 0,
                 high = at < n - 1 ? at : n - 1;
-        ArithStatus s = products(p, size > p->acc.size, out->data + k * size, x->data + low * size, 1,
+        ArithStatus s = products(p, paired, out->data + k * size, x->data + low * size, 1,
                                  y->data + (at - low) * size, -1, high - low + 1);
         precise_check(c->in, c->op, s, p->acc.dtype);
     }
@@ -144,6 +145,7 @@ static Value run_conv2(OpCall *c, Precise *p)
     char *under = op_keep(c, tensor_new(ctx, (DType)x->dtype, 1, &room))->data;
     char *turned = op_keep(c, tensor_new(ctx, (DType)x->dtype, 1, &room))->data;
     int64_t size = dtype_info((DType)x->dtype)->bytes;
+    bool paired = size > p->acc.size;
     for (int64_t k = 0; k < down.count * along.count; k++) {
         int64_t at = k / along.count + down.from, col = k % along.count + along.from, count = 0;
         for (int64_t i = 0; i < b_rows; i++)
@@ -154,7 +156,7 @@ static Value run_conv2(OpCall *c, Precise *p)
                        (size_t)size);
                 memcpy(turned + count++ * size, y->data + (i * m + j) * size, (size_t)size);
             }
-        ArithStatus s = products(p, size > p->acc.size, out->data + k * size, under, 1, turned, 1, count);
+        ArithStatus s = products(p, paired, out->data + k * size, under, 1, turned, 1, count);
         precise_check(c->in, c->op, s, p->acc.dtype);
         poll_interrupt(c->in);
     }

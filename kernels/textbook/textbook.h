@@ -102,8 +102,8 @@ void textbook_hessenberg(Textbook *, TextMat M, TextMat Q);
  * ARITH_DIVERGED after 60 sweeps. */
 void textbook_eigh(Textbook *, TextMat M, TextRow values, TextMat V);
 /* One-sided Jacobi (Hestenes) of an M with rows >= cols: M becomes U, S descending (a real row),
- * V cols x cols, M = U S V'. Columns of U for singular values that are zero are completed to an orthonormal
- * set. V.re NULL: neither U nor V is wanted. */
+ * V cols x cols, M = U S V'. Columns of U for singular values that are zero are completed to an
+ * orthonormal set. V.re NULL: neither U nor V is wanted. */
 void textbook_svd(Textbook *, TextMat M, TextRow S, TextMat V);
 /* The columns of Q from `known` on become orthonormal to those before and each other. */
 void textbook_complete(Textbook *, TextMat Q, int64_t known);
