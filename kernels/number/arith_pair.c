@@ -258,6 +258,8 @@ static ArithStatus round_part(Arith *a, char *out, const Enclosure *e, bool *sam
     Rational low = { 0 };
     Arith before = *a;
     bool apart = mpfr_open(NULL)->mpfr_cmp3(e->lo, e->hi, 1) != 0;
+    if (dtype_base(a->dtype) == DT_DECIMAL && mpfr_is_inf(e->lo) != mpfr_is_inf(e->hi))
+        return ARITH_DIGITS;                      /* beyond what MPFR's exponents reach */
     ArithStatus s = apart ? round_end(a, (char *)&low, e->lo) : ARITH_OK;
     a->flags = before.flags;
     a->draw = before.draw;
@@ -333,6 +335,8 @@ static void bounds_of(const Mpfr *f, char *out, const Enclosure *e)
     Interval r = { f->mpfr_get_d(e->lo, MPFR_RNDD), f->mpfr_get_d(e->hi, MPFR_RNDU) };
     if (isnan(r.lo) || isnan(r.hi))
         r = (Interval){ -(double)INFINITY, (double)INFINITY };
+    if (isinf(r.lo) && r.lo == r.hi)              /* an end, and no point */
+        r.lo > 0 ? (r.lo = DBL_MAX) : (r.hi = -DBL_MAX);
     memcpy(out, &r, sizeof r);
 }
 

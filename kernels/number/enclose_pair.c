@@ -317,20 +317,36 @@ static Rectangle cosine_hyperbolic(PairWork *w, Rectangle z)
     return (Rectangle){ product(w, of(w, EW_COSH, z.re), of(w, EW_COS, z.im)), im };
 }
 
-/* Beyond it, tanh is 1 to more bits than a format has. */
+/* [1 - 2^-bits, 1 + 2^-bits], or its negative. */
+static const Enclosure *nearly_one(PairWork *w, int sign)
+{
+    Enclosure *out = pair_new(w);
+    w->f->mpfr_set_si_2exp(out->lo, sign, 0, MPFR_RNDN);
+    w->f->mpfr_set_si_2exp(out->hi, sign, 0, MPFR_RNDN);
+    w->f->mpfr_nextbelow(out->lo);
+    w->f->mpfr_nextabove(out->hi);
+    return out;
+}
+
+/* From here on |tanh x| is 1, and 2 sin(2 y) e^(-2 |x|) the imaginary part, to more bits than are
+ * ever computed with; below it, nothing overflows. */
 enum { TANH_EXPONENT = 26 };
+
+static bool is_far(mpfr_srcptr x)
+{
+    return mpfr_is_inf(x) || (mpfr_is_regular(x) && x->_mpfr_exp > TANH_EXPONENT);
+}
 
 /* (sinh x cosh x + i sin y cos y) / (sinh(x)^2 + cos(y)^2) */
 static Rectangle tangent_hyperbolic(PairWork *w, Rectangle z)
 {
     const Enclosure *x = z.re, *y = z.im;
-    if (is_point(w, x) && mpfr_is_regular(x->lo) && x->lo->_mpfr_exp > TANH_EXPONENT) {
-        Enclosure *im = pair_new(w);
-        int sign = x->lo->_mpfr_sign;
-        const Enclosure *twice = of(w, EW_SIN, scaled(w, y, 1));
-        w->f->mpfr_set_zero(im->lo, twice->lo->_mpfr_sign);
-        w->f->mpfr_set_zero(im->hi, twice->lo->_mpfr_sign);
-        return (Rectangle){ integer(w, sign), im };
+    if ((mpfr_sign(x->lo) > 0 && is_far(x->lo)) || (mpfr_sign(x->hi) < 0 && is_far(x->hi))) {
+        int sign = mpfr_sign(x->lo) > 0 ? 1 : -1;
+        const Enclosure *down = of(w, EW_EXP, scaled(w, sign > 0 ? negated(w, x) : x, 1));
+        const Enclosure *twice = scaled(w, of(w, EW_SIN, scaled(w, y, 1)), 1);
+        return (Rectangle){ nearly_one(w, sign),
+                            product(w, product(w, twice, down), nearly_one(w, 1)) };
     }
     const Enclosure *s = of(w, EW_SINH, x), *c = of(w, EW_COS, y);
     const Enclosure *by = sum(w, squared(w, s), squared(w, c));
