@@ -376,7 +376,13 @@ static bool store_pair(Ctx *ctx, DType dt, void *dst, Value v)
     Tensor *x = v.tag == V_TENSOR ? tensor_retain(v.tensor)
                 : v.tag == V_FLOAT ? tensor_scalar(ctx, DT_F64, &v.f)
                                    : tensor_scalar(ctx, DT_I64, &v.i);
+    ErrFrame frame;
+    if (!ERR_TRY(ctx, &frame)) {
+        tensor_release(ctx, x);
+        err_rethrow(ctx);
+    }
     Tensor *cast = tensor_cast(ctx, x, dt);
+    ERR_END(ctx, &frame);
     memcpy(dst, cast->data, dtype_info(dt)->bytes);
     tensor_release(ctx, cast);
     tensor_release(ctx, x);

@@ -183,7 +183,7 @@ static const char *cast_parts(Ctx *ctx, Tensor *dst, const Tensor *src, CastStat
     }
     for (int i = 0; i < 3; i++)
         if (views[i]) tensor_release(ctx, views[i]);
-    return bad;
+    return bad ? src->data : NULL;           /* *status says why; a part is no element */
 }
 
 /* Returns a value of src that does not fit dst's dtype, or NULL. *status says why a number
