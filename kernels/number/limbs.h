@@ -29,6 +29,20 @@ typedef struct Rounding {
     uint64_t inexact;
 } Rounding;
 
+/* x + y + carry, which is 0 or 1 before and after. */
+static inline uint64_t add_carry(uint64_t x, uint64_t y, uint64_t *carry)
+{
+#ifdef __x86_64__            /* else GCC makes the carry a number, and a comparison of it */
+    unsigned long long sum;
+    *carry = __builtin_ia32_addcarryx_u64((unsigned char)*carry, x, y, &sum);
+    return sum;
+#else
+    Wide t = (Wide)x + y + *carry;
+    *carry = (uint64_t)(t >> 64);
+    return (uint64_t)t;
+#endif
+}
+
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)
 #define NAME(x) JOIN(x, LIMBS)
