@@ -14,6 +14,7 @@ typedef struct Book {
     OpCall *c;
     Scope *s;
     Precise p;
+    Arith flat;               /* t's, where the format's numbers can be flat */
     Textbook t;
     DType dt;                 /* of operands and results: the format, or its complex numbers */
     char *settled;            /* room for results on their way from the accumulator to the format */

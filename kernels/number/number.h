@@ -22,6 +22,11 @@ typedef enum NumberKind { NUMBER_FINITE, NUMBER_INF, NUMBER_NAN } NumberKind;
 /* The arithmetic of a real float format, of rational or interval; *a is filled in. Opens the
  * libraries that it needs. ARITH_NONE: dt is no such format (ints, bools, complex). */
 ArithStatus arith_open(Ctx *, Arith *a, DType dt, RoundMode, bool saturate, bool flush);
+/* The same arithmetic on flat numbers, carriers without a heap, whose bits, flags and draws are
+ * those of a's; for who keeps them to himself. False: a's numbers have no such form, and *flat is
+ * a. Flags are flat's own from then on. And a flat number as a double, within a unit. */
+bool arith_flat(const Arith *a, Arith *flat);
+double arith_flat_f64(const Arith *, const void *flat);
 /* Raises the error that a status stands for; `what` is the operation, for the sentence. */
 _Noreturn void arith_raise(Ctx *, ArithStatus, DType, const char *what);
 
