@@ -13,7 +13,7 @@ JOBS  := $(shell nproc 2>/dev/null || echo 2)
 
 WARN   = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes -Wstrict-prototypes \
          -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers
-CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden
+CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden -fPIC
 # Invariants are asserted in every other build.
 OPT.release = -O2 -g1 -DNDEBUG
 OPT.debug   = -Og -g3
@@ -26,7 +26,8 @@ CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
 # Under a sanitizer the kernel templates take minutes to optimise and little time to run.
 KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan tsan,$(MODE)),-O0)
-LDLIBS  = -lreadline -lffi -lm -ldl -lpthread
+LIB_LIBS = -lffi -lm -ldl -lpthread
+LDLIBS  = -lreadline $(LIB_LIBS)
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
 # WITHOUT=native: no calls of C, and no libricci, which hands C functions and memory through them.
@@ -52,6 +53,11 @@ $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
 $(BUILD)/libricci.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# Of libricci.so.0 only the names of ricci.h are seen.
+$(BUILD)/libricci.so.0: $(LIB_OBJ) interp/embed/libricci.map
+	$(CC) $(ALLFLAGS) -shared -Wl,-soname,libricci.so.0 -Wl,--version-script=interp/embed/libricci.map -o $@ $(LIB_OBJ) \
+	    $(filter -fsanitize=%,$(OPT.$(MODE))) $(LIB_LIBS)
 
 $(BUILD)/obj/kernels/%.o: OPTIMISE = $(KERNEL_OPT)
 # The loops that only machines without AVX2 run: -O3 takes two to four times as long to compile them.
