@@ -44,7 +44,7 @@ LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps
+.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps python wheel
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -58,6 +58,27 @@ $(BUILD)/libricci.a: $(LIB_OBJ)
 $(BUILD)/libricci.so.0: $(LIB_OBJ) interp/embed/libricci.map
 	$(CC) $(ALLFLAGS) -shared -Wl,-soname,libricci.so.0 -Wl,--version-script=interp/embed/libricci.map -o $@ $(LIB_OBJ) \
 	    $(filter -fsanitize=%,$(OPT.$(MODE))) $(LIB_LIBS)
+
+# The module ricci of Python: the extension with libricci inside, beside the files of python/ricci and the program.
+PYTHON ?= python3
+PY_EXT = $(BUILD)/python/ricci/_ricci.abi3.so
+PY_FILES = $(patsubst python/ricci/%,$(BUILD)/python/ricci/%,$(wildcard python/ricci/*.py)) $(BUILD)/python/ricci/bin/ricci
+$(BUILD)/python/obj/%.o: python/ext/%.c python/ext/ext.h interp/embed/ricci.h
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -Wno-cast-function-type -Wno-write-strings -isystem $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])') -c -o $@ $<
+$(PY_EXT): $(patsubst python/ext/%.c,$(BUILD)/python/obj/%.o,$(wildcard python/ext/*.c)) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -shared -s -Wl,--version-script=python/ext/ext.map -o $@ $^ $(filter -fsanitize=%,$(OPT.$(MODE))) $(LIB_LIBS)
+$(BUILD)/python/ricci/%.py: python/ricci/%.py
+	@mkdir -p $(@D)
+	@cp $< $@
+$(BUILD)/python/ricci/bin/ricci: $(BUILD)/ricci
+	@mkdir -p $(@D)
+	@cp $< $@
+python: $(PY_EXT) $(PY_FILES)
+# For machines without a compiler; python/backend.py makes the archive.
+wheel: python
+	@$(PYTHON) python/backend.py $(BUILD)
 
 $(BUILD)/obj/kernels/%.o: OPTIMISE = $(KERNEL_OPT)
 # The loops that only machines without AVX2 run: -O3 takes two to four times as long to compile them.
