@@ -14,6 +14,7 @@ typedef struct Host {
     /* Something in several forms, to be shown behind what was written. False, with errno set: it
      * cannot be. NULL: texts are all that it takes. */
     bool (*display)(struct Host *, const struct Display *);
+    bool live;                   /* text is written as it is printed, not when there is much */
     int exit_code;               /* of exit(), which ends the evaluation; -1: it was not called */
 } Host;
 
