@@ -37,7 +37,7 @@ $(if $(filter-out native,$(WITHOUT)),$(error WITHOUT=$(WITHOUT): what can be lef
 CSTD += $(if $(filter native,$(WITHOUT)),-DRICCI_WITHOUT_NATIVE)
 SOURCES := $(filter-out $(foreach w,$(WITHOUT),$(WITHOUT.$(w))),$(wildcard $(foreach d,core lexer parser kernels builtins interp,$(d)/*.c $(d)/*/*.c)))
 # readline (GPL) belongs to the program, not to the library.
-MAIN     = $(wildcard interp/program/*.c interp/session/*.c)
+MAIN     = $(wildcard interp/program/*.c interp/session/*.c interp/jupyter/*.c)
 GEN_C    = $(BUILD)/gen/grammar.c $(BUILD)/gen/lexer.c $(BUILD)/gen/stdlib.c
 LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
            $(patsubst $(BUILD)/gen/%.c,$(BUILD)/obj/gen/%.o,$(GEN_C))

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "interp/native/native_frame.h"
 #include "interp/life.h"
+#include "interp/output/display.h"
 #include "interp/eval/module.h"
 #include "interp/show/show.h"
 
@@ -205,6 +206,53 @@ static bool host_write(Host *host, int stream, const char *text, size_t n)
     bool ok = r->write(r->user, stream, text, n) == 0;
     r->locked = false;
     return ok;
+}
+
+static bool host_display(Host *host, const Display *d)
+{
+    Ricci *r = (Ricci *)((char *)host - offsetof(Ricci, host));
+    const Buf *f = d->form;
+    RicciForms forms = {
+        .text = f[DISPLAY_TEXT].data ? f[DISPLAY_TEXT].data : "", .latex = f[DISPLAY_LATEX].data,
+        .svg = f[DISPLAY_SVG].len ? f[DISPLAY_SVG].data : NULL, .html = f[DISPLAY_HTML].data,
+        .png = f[DISPLAY_PNG].len ? f[DISPLAY_PNG].data : NULL, .png_bytes = f[DISPLAY_PNG].len,
+        .width = d->width, .height = d->height, .result = d->result
+    };
+    r->locked = true;
+    errno = EIO;
+    bool ok = r->display(r->shown_to, &forms) == 0;
+    r->locked = false;
+    return ok;
+}
+
+API void ricci_display(Ricci *r, RicciDisplay display, void *user)
+{
+    if (!r || r->locked)
+        return;
+    out_flush(r->in);
+    r->display = display;
+    r->shown_to = user;
+    r->host.display = display ? host_display : NULL;
+}
+
+static void show_forms(Interp *in, Display *d, void *task)
+{
+    d->result = true;
+    show_display(in, d, *(const Value *)task);
+}
+
+static void show_body(Ricci *r, void *task)
+{
+    if (r->result.tag <= V_NONE)
+        return;
+    if (!r->display)
+        err_raise(&r->in->ctx, ERR_VALUE, "ricci_show: there is no display function");
+    display_make(r->in, show_forms, task);
+}
+
+API int ricci_show(Ricci *r)
+{
+    return api_call(r, show_body, r ? &r->result : NULL);
 }
 
 API void ricci_output(Ricci *r, RicciWrite write, void *user)

@@ -28,6 +28,8 @@ struct Ricci {
     Host host;
     RicciWrite write;                /* NULL: stdio */
     void *user;
+    RicciDisplay display;            /* NULL: text */
+    void *shown_to;
     int depth;                       /* calls of the API under way, one inside the other */
     bool locked;                     /* a deleter or the output function runs */
     Value result;                    /* of the last evaluation */

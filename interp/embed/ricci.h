@@ -138,6 +138,23 @@ void ricci_memory_limit(Ricci *, size_t bytes);
 typedef int (*RicciWrite)(void *user, int stream, const char *text, size_t bytes);
 void ricci_output(Ricci *, RicciWrite, void *user);
 
+/* What is shown in several forms: a picture, the table of `compare` or `profile`, a value. text is
+ * always there, others where the thing has them (NULL: it has not); all but the bytes of the PNG
+ * end in a NUL. LaTeX stands between dollar signs. The picture is to be seen width × height pixels
+ * large; the PNG has twice as many each way. result: it is the value of ricci_show. */
+typedef struct RicciForms {
+    const char *text, *latex, *svg, *html;
+    const void *png;
+    size_t png_bytes;
+    int width, height;
+    bool result;
+} RicciForms;
+/* Where such things go, behind the text that was written before. Returns 0, or anything else where
+ * it cannot be shown, which is an `io` error of the program. Without one (NULL), and at first,
+ * their text is written. The forms are valid until it returns; it may not use the interpreter. */
+typedef int (*RicciDisplay)(void *user, const RicciForms *);
+void ricci_display(Ricci *, RicciDisplay, void *user);
+
 /* Ends what the interpreter runs with an `interrupt` error, which programs cannot catch; what runs
  * nothing is ended when it starts next. Where C functions called each other through it, all of that
  * ends. From any thread, and from signal handlers. */
@@ -157,6 +174,9 @@ int ricci_run(Ricci *, const char *path);
 const char *ricci_result(Ricci *);
 /* The same as a value to be freed. */
 RicciValue *ricci_value(Ricci *);
+/* Hands it to the display function in all forms that it has: as the prompt shows it, and in LaTeX
+ * or HTML where that suits it. Nothing where there is no value. */
+int ricci_show(Ricci *);
 /* What the program gave to exit(), which ends all that runs with an `interrupt` error, not the
  * process; -1 where the last evaluation did not call it. */
 int ricci_exit_code(Ricci *);

@@ -10,12 +10,12 @@ ok "files over 1000 lines" "$(find core lexer parser kernels interp builtins -na
 ok "files that do not open with a comment" "$(for f in $(find core lexer parser kernels interp builtins -name '*.[ch]' -o -name '*.def'); do head -c 3 "$f" | grep -qE '^/[*]' || echo "$f"; done)"
 # The help's texts stand as they are printed.
 ok "lines over 100 columns in C" "$(LC_ALL=C.UTF-8 grep -rnE '^.{101,}' core lexer parser kernels interp builtins bench --include='*.c' --include='*.h' | grep -v '^builtins/help/help\.c:' | cut -c1-100)"
-# Outside the funnel on purpose: the program (readline frees what it is given, and it starts
-# before an Interp exists), the C interface (its caller frees the text), and the Interp itself,
+# Outside the funnel on purpose: the program (readline frees what it is given, it starts
+# before an Interp exists, and a kernel's messages pass from thread to thread), the C interface (its caller frees the text), and the Interp itself,
 # which the funnel's account is a part of; GMP, which cannot be told that there is no memory; and
 # what C may call when the interpreter has ended.
 ok "malloc outside the funnel" "$(grep -rnE "\b(malloc|calloc|realloc|strdup)\(" lexer parser kernels interp builtins --include="*.c" |
-    grep -vE "^interp/(session|program|embed)/" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/rational/gmp|interp/native/native_callback)\.c:')"
+    grep -vE "^interp/(session|jupyter|program|embed)/" | grep -v '^interp/life.c:.*Interp \*in = calloc(1, sizeof \*in)' | grep -vE '^(kernels/rational/gmp|interp/native/native_callback)\.c:')"
 # What an operation is stands in its row.
 ok "names of operations compared" "$(python3 tests/tools/names.py)"
 ok "dtypes named where the table should be asked" "$(python3 tests/tools/dtypes.py)"
