@@ -618,5 +618,17 @@ PyObject *tensor_out(Session *s, RicciValue *v)
         session_raise(s);
         return NULL;
     }
-    return ricci_rank(v) >= 0 ? handle_new(TensorType, s, v) : value_out(s, v);
+    int n = ricci_count(v);
+    if (n < 0)
+        return ricci_rank(v) >= 0 ? handle_new(TensorType, s, v) : value_out(s, v);
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple && i < n; i++) {
+        PyObject *o = tensor_out(s, ricci_item(v, i));
+        if (o)
+            PyTuple_SetItem(tuple, i, o);
+        else
+            Py_CLEAR(tuple);
+    }
+    ricci_free(v);
+    return tuple;
 }

@@ -71,7 +71,7 @@ int session_setup(PyObject *module, PyObject *main_thread);
 RicciValue *value_in(Session *, PyObject *, bool *made);
 void value_done(Session *, RicciValue *, bool made);
 PyObject *value_out(Session *, RicciValue *);        /* takes it, also where it fails */
-/* As value_out, but numbers too become tensors. */
+/* As value_out, but numbers too become tensors, in tuples as well. */
 PyObject *tensor_out(Session *, RicciValue *);
 RicciValue *list_in(Session *, PyObject *, bool *tried);    /* nested numbers as a tensor */
 bool is_number(PyObject *);

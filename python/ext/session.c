@@ -589,6 +589,75 @@ static PyObject *session_end(Session *s, PyObject *none)
     return status == 0 ? Py_NewRef(Py_None) : NULL;
 }
 
+/* ---- cells of a notebook ---- */
+typedef struct Cell {
+    Text text;
+    PyObject *display;               /* display(forms, width, height, result) */
+    Session *s;
+    bool shown;
+} Cell;
+
+static void put_form(PyObject *forms, const char *type, const char *text)
+{
+    PyObject *o = text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : NULL;
+    if (o)
+        PyDict_SetItemString(forms, type, o);
+    Py_XDECREF(o);
+}
+
+static int show_forms(void *user, const RicciForms *f)
+{
+    Cell *c = user;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *forms = PyDict_New(), *done = NULL;
+    PyObject *png = f->png ? PyBytes_FromStringAndSize(f->png, (Py_ssize_t)f->png_bytes) : NULL;
+    if (forms) {
+        put_form(forms, "text/plain", f->text);
+        put_form(forms, "text/latex", f->latex);
+        put_form(forms, "image/svg+xml", f->svg);
+        put_form(forms, "text/html", f->html);
+        if (png)
+            PyDict_SetItemString(forms, "image/png", png);
+        done = PyObject_CallFunction(c->display, "Oiii", forms, f->width, f->height,
+                                     (int)f->result);
+    }
+    int status = done ? 0 : 1;
+    if (!done)
+        keep_exception(c->s, "cannot write what was printed: Input/output error");
+    Py_XDECREF(forms);
+    Py_XDECREF(png);
+    Py_XDECREF(done);
+    PyGILState_Release(gil);
+    return status;
+}
+
+static int cell_work(Session *s, void *task)
+{
+    Cell *c = task;
+    ricci_display(s->r, show_forms, c);
+    int status = ricci_eval_named(s->r, c->text.name, c->text.text, c->text.bytes);
+    if (status == 0 && c->shown)
+        status = ricci_show(s->r);
+    ricci_display(s->r, NULL, NULL);
+    return status;
+}
+
+/* _cell(text, name, display, shown) */
+static PyObject *session_cell(Session *s, PyObject *args)
+{
+    Cell c = { .s = s };
+    Py_ssize_t bytes;
+    int shown;
+    if (!PyArg_ParseTuple(args, "s#sOp:_cell", &c.text.text, &bytes, &c.text.name, &c.display,
+                          &shown) || session_enter(s) < 0)
+        return NULL;
+    c.text.bytes = (size_t)bytes;
+    c.shown = shown;
+    int status = session_go(s, cell_work, &c);
+    session_leave(s);
+    return status == 0 ? Py_NewRef(Py_None) : NULL;
+}
+
 /* asarray: of numbers, nested lists and what can be exchanged. */
 static PyObject *session_asarray(Session *s, PyObject *given)
 {
@@ -602,8 +671,7 @@ static PyObject *session_asarray(Session *s, PyObject *given)
         PyErr_Format(PyExc_TypeError, "asarray takes numbers, nested lists of them and arrays, "
                      "not a %s", ricci_type(v));
     else if (v)
-        result = tensor_out(s, made || !PyObject_TypeCheck(given, TensorType)
-                               ? ricci_copy(v) : ricci_copy(v));
+        result = tensor_out(s, ricci_copy(v));
     else if (!PyErr_Occurred())
         PyErr_SetString(PyExc_TypeError, "asarray takes lists whose rows have one length and hold "
                         "numbers");
@@ -625,6 +693,7 @@ static PyMethodDef methods[] = {
       "share(name, array)\n\nA variable in the array's memory, which both write." },
     { "_begin", (PyCFunction)session_begin, METH_O, NULL },
     { "_end", (PyCFunction)session_end, METH_NOARGS, NULL },
+    { "_cell", (PyCFunction)session_cell, METH_VARARGS, NULL },
     { "_asarray", (PyCFunction)session_asarray, METH_O, NULL },
     { NULL, NULL, 0, NULL },
 };

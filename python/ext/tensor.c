@@ -66,7 +66,8 @@ static int call_work(Session *s, void *task)
     return c->made == NULL;
 }
 
-static PyObject *function_call(PyObject *self, PyObject *args, PyObject *keywords)
+static PyObject *call(PyObject *self, PyObject *args, PyObject *keywords,
+                      PyObject *(*out)(Session *, RicciValue *))
 {
     Handle *h = (Handle *)self;
     Call c = { .function = h->v };
@@ -77,10 +78,21 @@ static PyObject *function_call(PyObject *self, PyObject *args, PyObject *keyword
         int status = session_go(h->session, call_work, &c);
         args_done(h->session, &c.args);
         if (status == 0)
-            result = value_out(h->session, c.made);
+            result = out(h->session, c.made);
     }
     session_leave(h->session);
     return result;
+}
+
+static PyObject *function_call(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return call(self, args, keywords, value_out);
+}
+
+/* Numbers stay tensors, with their dtypes: ricci.xp. */
+static PyObject *function_tensors(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    return call(self, args, keywords, tensor_out);
 }
 
 /* ---- operators ---- */
@@ -426,16 +438,32 @@ static PyObject *apply(PyObject *self, const char *name, PyObject *more)
     return result;
 }
 
-/* The last two axes change places, without conj. */
-static PyObject *get_mt(PyObject *self, void *none)
+static PyObject *get_t(PyObject *self, void *none)
 {
     (void)none;
     return apply(self, "transpose", NULL);
 }
 
-static PyObject *get_t(PyObject *self, void *none)
+/* The last two axes change places, without conj. */
+static PyObject *get_mt(PyObject *self, void *none)
 {
-    return get_mt(self, none);
+    Handle *h = (Handle *)self;
+    (void)none;
+    if (session_enter(h->session) < 0)
+        return NULL;
+    int rank = ricci_rank(h->v);
+    session_leave(h->session);
+    if (rank < 2) {
+        PyErr_SetString(PyExc_ValueError, "mT is of tensors with two axes and more");
+        return NULL;
+    }
+    PyObject *axes = PyTuple_New(rank);
+    for (int i = 0; axes && i < rank; i++)
+        PyTuple_SetItem(axes, i, PyLong_FromLong(i < rank - 2 ? i : i == rank - 2 ? rank - 1
+                                                                                   : rank - 2));
+    PyObject *o = axes ? apply(self, "transpose", axes) : NULL;
+    Py_XDECREF(axes);
+    return o;
 }
 
 static PyObject *tensor_as(PyObject *self, PyObject *dtype)
@@ -542,7 +570,13 @@ static PyGetSetDef session_attribute[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
+static PyMethodDef function_methods[] = {
+    { "_tensors", (PyCFunction)(void (*)(void))function_tensors, METH_VARARGS | METH_KEYWORDS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
 static PyType_Slot function_slots[] = {
+    { Py_tp_methods, function_methods },
     { Py_tp_dealloc, handle_dealloc },
     { Py_tp_repr, handle_repr },
     { Py_tp_call, function_call },

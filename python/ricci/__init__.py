@@ -7,6 +7,7 @@
 
 ricci.eval(text) runs in a session of the module.
 """
+import builtins as _py
 import threading as _threading
 
 from . import _errors, _ricci
@@ -17,6 +18,7 @@ from ._ricci import Function, Tensor, Value, __version__
 _ricci._setup(Record, _errors.make, _threading.main_thread().ident)
 for _kind in _errors.KINDS.values():
     globals()[_kind.__name__] = _kind
+DTypeError, IOError, FFIError = DtypeError, IoError, FfiError      # noqa: F821
 
 
 class _Block:
@@ -67,10 +69,7 @@ class Session(_ricci.Session):
         return t if device is None else self._to(t, device)
 
     def _astype(self, x, dtype):
-        return self._number(self["cast"](x, self._format(dtype)))
-
-    def _number(self, x):
-        return x if isinstance(x, Tensor) else self._asarray(x)
+        return self["cast"]._tensors(x, self._format(dtype))
 
     def _format(self, dtype):
         if isinstance(dtype, Value):
@@ -78,8 +77,8 @@ class Session(_ricci.Session):
         return self.eval(_one_line(dtype_name(dtype)))
 
     def _to(self, x, device):
-        return self._number(self["to"](x, device if isinstance(device, Value)
-                                       else self["device"](str(device))))
+        return self["to"]._tensors(x, device if isinstance(device, Value)
+                                   else self["device"](_device(device)))
 
     def __repr__(self):
         return f"<ricci.Session at {id(self):#x}>"
@@ -87,7 +86,7 @@ class Session(_ricci.Session):
 
 def _one_line(text):
     if not isinstance(text, str) or any(c in text for c in "\n;{}#"):
-        raise ValueError("the header of a block is one line: \"bf16 accumulate f32\"")
+        raise _py.ValueError("the header of a block is one line: \"bf16 accumulate f32\"")
     return text
 
 
@@ -95,7 +94,7 @@ def _device(device):
     if isinstance(device, Value):
         device = repr(device)
     if not isinstance(device, str) or not all(c.isalnum() or c in "._:" for c in device):
-        raise ValueError(f"{device!r} is no name of a device: \"cpu\", \"cuda:0\", \"sim.mps\"")
+        raise _py.ValueError(f"{device!r} is no name of a device: \"cpu\", \"cuda:0\", \"sim.mps\"")
     return device
 
 
@@ -114,7 +113,7 @@ def dtype_name(dtype):
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
     name = str(name).removeprefix("torch.").rstrip("_")
     if name not in _NAMES:
-        raise TypeError(f"Ricci has no dtype {dtype!r}")
+        raise _py.TypeError(f"Ricci has no dtype {dtype!r}")
     return _NAMES[name]
 
 
@@ -159,7 +158,7 @@ def asarray(x, dtype=None, device=None):
 def from_dlpack(x):
     """The array as a Tensor, without a copy."""
     if not hasattr(type(x), "__dlpack__"):
-        raise TypeError("from_dlpack takes what has __dlpack__")
+        raise _py.TypeError("from_dlpack takes what has __dlpack__")
     return x if isinstance(x, Tensor) else default()._asarray(x)
 
 

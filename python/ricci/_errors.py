@@ -9,7 +9,7 @@ class Error(Exception):
     value = None
 
     def __str__(self):
-        return self.report
+        return self.report or Exception.__str__(self)
 
     report = ""
 

@@ -41,16 +41,9 @@ def _session(args):
     return None
 
 
-def _wrap(s, x):
-    """Numbers that come out are tensors of rank 0."""
-    if isinstance(x, (_py.bool, int, float, complex)):
-        return s._asarray(x)
-    return tuple(_wrap(s, item) for item in x) if isinstance(x, tuple) else x
-
-
 def _call(name, *args, **named):
     s = _session(args) or _default()
-    return _wrap(s, s[name](*args, **{k: v for k, v in named.items() if v is not None}))
+    return s[name]._tensors(*args, **{k: v for k, v in named.items() if v is not None})
 
 
 def _row(name, row=None):
@@ -117,7 +110,7 @@ def _made(name, *args, dtype=None, device=None, session=None, **named):
     s = session or _default()
     if dtype is not None:
         named["dtype"] = s._format(dtype)
-    x = _wrap(s, s[name](*args, **named))
+    x = s[name]._tensors(*args, **named)
     return x if device is None else x.to(device)
 
 
@@ -496,6 +489,10 @@ linalg, fft = _linalg(), _fft()
 
 
 # ---- what there is ----
+def _device_name(d):
+    return d if isinstance(d, str) else getattr(d, "name", None) or repr(d)
+
+
 class _Info:
     """xp.__array_namespace_info__()"""
 
@@ -519,8 +516,7 @@ class _Info:
             ("float8_e5m2", "e5m2")) if short in names}
 
     def devices(self):
-        found = _devices()
-        return [d.name for d in found if getattr(d, "name", None)]
+        return [_device_name(d) for d in _devices()]
 
 
 def __array_namespace_info__():
