@@ -406,6 +406,13 @@ static PyObject *get_size(PyObject *self, void *none)
     return PyLong_FromLongLong(size);
 }
 
+/* Of hardware's dtypes; a number of another format takes what the row nbytes says. */
+static PyObject *get_nbytes(PyObject *self, void *none)
+{
+    (void)none;
+    return PyObject_CallMethod((PyObject *)((Handle *)self)->session, "_nbytes", "O", self);
+}
+
 static PyObject *get_dtype(PyObject *self, void *none)
 {
     (void)none;
@@ -515,6 +522,7 @@ static PyGetSetDef attributes[] = {
     { "shape", get_shape, NULL, "lengths of the axes", NULL },
     { "ndim", get_ndim, NULL, "number of axes", NULL },
     { "size", get_size, NULL, "number of elements", NULL },
+    { "nbytes", get_nbytes, NULL, "bytes of the elements", NULL },
     { "dtype", get_dtype, NULL, "the dtype's name", NULL },
     { "device", get_device, NULL, "the device's name", NULL },
     { "session", get_session, NULL, "whose value it is", NULL },

@@ -71,6 +71,9 @@ class Session(_ricci.Session):
     def _astype(self, x, dtype):
         return self["cast"]._tensors(x, self._format(dtype))
 
+    def _nbytes(self, x):
+        return x.size * _BYTES.get(x.dtype, 16)      # a number of another format: its cell
+
     def _format(self, dtype):
         if isinstance(dtype, Value):
             return dtype
@@ -82,6 +85,10 @@ class Session(_ricci.Session):
 
     def __repr__(self):
         return f"<ricci.Session at {id(self):#x}>"
+
+
+_BYTES = {"bool": 1, "i8": 1, "u8": 1, "e4m3": 1, "e5m2": 1, "f16": 2, "bf16": 2, "i32": 4,
+          "f32": 4, "i64": 8, "f64": 8, "c64": 8, "c128": 16}
 
 
 def _one_line(text):
