@@ -398,7 +398,8 @@ static void level_end(Ricci *r, ApiLevel *level)
 }
 
 /* What the text means does not depend on the scope or the device block that the program which
- * called C was in, only on those that the host holds open itself. Comprehensions of that program keep their hidden slots. */
+ * called C was in, only on those that the host holds open itself. Comprehensions of that program
+ * keep their hidden slots. */
 static Value evaluate(Ricci *r, const Evaluation *e)
 {
     Interp *in = r->in;

@@ -1,5 +1,5 @@
-/* Precision scopes, autocast and device blocks around calls of libricci: what `HEADER { … }` does in
- * a program, held open by the host between two calls. The header is parsed and lowered as that
+/* Precision scopes, autocast and device blocks around calls of libricci: what `HEADER { … }` does
+ * in a program, held open by the host between two calls. The header is parsed and lowered as that
  * statement is, so there is one reader of headers, and the block hangs off the interpreter like any
  * other: catch points restore it, since they find it there. */
 #include "interp/embed/api.h"

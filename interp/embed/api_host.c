@@ -60,8 +60,8 @@ _Noreturn static void raise_no_derivative(Interp *in, const HostFunction *h)
 {
     Error *e = err_new(&in->ctx, ERR_GRAD,
                        "%s is a function of the program around, which has no derivative", h->name);
-    err_help(e, "detach(…) of the argument makes it a constant, custom_rule(%s, vjp=(x, y, w) -> …) "
-                "gives it a derivative", h->name);
+    err_help(e, "detach(…) of the argument makes it a constant, custom_rule(%s, "
+                "vjp=(x, y, w) -> …) gives it a derivative", h->name);
     e->example = true;
     err_throw(e);
 }

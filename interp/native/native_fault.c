@@ -45,8 +45,8 @@ typedef struct Thread {
     Crash crash;                     /* the last one */
 } Thread;
 
-/* Reading it in a handler allocates nothing: a program has it from the start, and where libricci was
- * loaded later a thread that calls C wrote to it before. (Initial-exec would ask for room that a
+/* Reading it in a handler allocates nothing: a program has it from the start, and where libricci
+ * was loaded later a thread that calls C wrote to it before. (Initial-exec would ask for room that a
  * process which loads libraries late may not have left.) */
 static _Thread_local Thread me;
 
