@@ -219,13 +219,15 @@ soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_trut
 	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/gpu_nest
 	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/opencl
 
-install: all
+install: all $(BUILD)/libricci.so.0
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	           $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	           $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
 	           $(DESTDIR)$(PREFIX)/share/ricci
 	install -m 755 $(BUILD)/ricci $(DESTDIR)$(PREFIX)/bin/ricci
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
+	install -m 755 $(BUILD)/libricci.so.0 $(DESTDIR)$(PREFIX)/lib/libricci.so.0
+	ln -sf libricci.so.0 $(DESTDIR)$(PREFIX)/lib/libricci.so
 	install -m 644 interp/embed/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
 	install -m 644 editors/completions/ricci.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ricci
@@ -246,6 +248,7 @@ help:
 	@echo 'make soak            interrupts a busy session 200 times; index notation and precision scopes against their oracles, SOAK_CASES=100000'
 	@echo 'make bless           rewrites the golden outputs of the tests'
 	@echo 'make manual          rewrites docs/library.md, docs/devices.md and the word lists in editors/ from the registry'
+	@echo 'make python          builds the module of Python in build/python (pip install . does it too); make wheel writes a wheel'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|tsan|hostile   builds build/MODE/ricci'
 	@echo 'make WITHOUT=native BUILD=build/without   leaves out calls of C, and libricci with them'
