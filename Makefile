@@ -227,7 +227,6 @@ install: all $(BUILD)/libricci.so.0
 	install -m 755 $(BUILD)/ricci $(DESTDIR)$(PREFIX)/bin/ricci
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
 	install -m 755 $(BUILD)/libricci.so.0 $(DESTDIR)$(PREFIX)/lib/libricci.so.0
-	ln -sf libricci.so.0 $(DESTDIR)$(PREFIX)/lib/libricci.so
 	install -m 644 interp/embed/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
 	install -m 644 editors/completions/ricci.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ricci

@@ -133,11 +133,13 @@ static void end_body(Ricci *r, void *task)
     ApiBlock *b = r->block;
     if (!b || b->depth < r->depth)
         err_raise(&in->ctx, ERR_VALUE, "no block was begun that could be ended");
+    const Exec *at = in->at;
     deferred_barrier(in, v_none());
     if (b->device)
         place_end(in, &b->place);
     else
         scope_leave(in, &b->scope);
+    in->at = at;                     /* the header goes */
     api_flush(r);
 }
 
