@@ -46,8 +46,8 @@ typedef struct Thread {
 } Thread;
 
 /* Reading it in a handler allocates nothing: a program has it from the start, and where libricci
- * was loaded later a thread that calls C wrote to it before. (Initial-exec would ask for room that a
- * process which loads libraries late may not have left.) */
+ * was loaded later a thread that calls C wrote to it before. (Initial-exec would ask for room that
+ * a process which loads libraries late may not have left.) */
 static _Thread_local Thread me;
 
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
