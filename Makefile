@@ -72,9 +72,16 @@ $(PY_EXT): $(patsubst python/ext/%.c,$(BUILD)/python/obj/%.o,$(wildcard python/e
 $(BUILD)/python/ricci/%.py: python/ricci/%.py
 	@mkdir -p $(@D)
 	@cp $< $@
-$(BUILD)/python/ricci/bin/ricci: $(BUILD)/ricci
+# The program for the wheel opens readline (GPL) when it starts, instead of being linked with it.
+$(BUILD)/python/prompt/names.h: python/prompt/names.sh $(MAIN_OBJ)
 	@mkdir -p $(@D)
-	@cp $< $@
+	@sh python/prompt/names.sh $(CC) $(MAIN_OBJ) > $@
+$(BUILD)/python/obj/readline.o: python/prompt/readline.c $(BUILD)/python/prompt/names.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -I$(BUILD)/python/prompt -c -o $@ $<
+$(BUILD)/python/ricci/bin/ricci: $(MAIN_OBJ) $(BUILD)/python/obj/readline.o $(BUILD)/libricci.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -s -o $@ $(MAIN_OBJ) $(BUILD)/python/obj/readline.o -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LIB_LIBS)
 python: $(PY_EXT) $(PY_FILES)
 # For machines without a compiler; python/backend.py makes the archive.
 wheel: python
