@@ -6,6 +6,9 @@
 
 PyTypeObject *TensorType, *FunctionType, *ValueType;
 
+#define HANDLE_FLAGS \
+    (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC)
+
 PyObject *handle_new(PyTypeObject *type, Session *s, RicciValue *v)
 {
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -23,11 +26,20 @@ void handle_dealloc(PyObject *self)
 {
     Handle *h = (Handle *)self;
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
     if (h->session)
         session_drop(h->session, h->v);
     Py_XDECREF((PyObject *)h->session);
     ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
     Py_DECREF(type);
+}
+
+/* A function that a session holds may hold a tensor of it. */
+static int handle_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT((PyObject *)((Handle *)self)->session);
+    return 0;
 }
 
 static PyObject *text_of(Handle *h, const char *(*text)(const RicciValue *))
@@ -484,6 +496,17 @@ static PyObject *tensor_to(PyObject *self, PyObject *device)
     return PyObject_CallMethod(((PyObject *)((Handle *)self)->session), "_to", "OO", self, device);
 }
 
+/* to_device(device, /, *, stream=None), as the array API calls it. */
+static PyObject *tensor_to_device(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    PyObject *device = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : NULL;
+    PyObject *stream = keywords ? PyDict_GetItemString(keywords, "stream") : NULL;
+    if (device && (!stream || stream == Py_None))
+        return tensor_to(self, device);
+    PyErr_SetString(PyExc_TypeError, "to_device takes a device, and no stream");
+    return NULL;
+}
+
 static PyObject *tensor_namespace(PyObject *self, PyObject *args, PyObject *keywords)
 {
     (void)self;
@@ -506,6 +529,8 @@ static PyObject *tensor_array(PyObject *self, PyObject *args, PyObject *keywords
 
 static PyMethodDef methods[] = {
     { "to", tensor_to, METH_O, "to(device): on another device." },
+    { "to_device", (PyCFunction)(void (*)(void))tensor_to_device, METH_VARARGS | METH_KEYWORDS,
+      "to_device(device, /, *, stream=None): as to(device)." },
     { "astype", tensor_as, METH_O, "astype(dtype): in another dtype." },
     { "item", to_item, METH_NOARGS, "The one element as a number." },
     { "__complex__", to_complex, METH_NOARGS, NULL },
@@ -533,6 +558,7 @@ static PyGetSetDef attributes[] = {
 
 static PyType_Slot slots[] = {
     { Py_tp_dealloc, handle_dealloc },
+    { Py_tp_traverse, handle_traverse },
     { Py_tp_repr, tensor_repr },
     { Py_tp_methods, methods },
     { Py_tp_getset, attributes },
@@ -569,7 +595,7 @@ static PyType_Slot slots[] = {
     { 0, NULL },
 };
 PyType_Spec tensor_spec = {
-    "ricci.Tensor", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots,
+    "ricci.Tensor", sizeof(Handle), 0, HANDLE_FLAGS, slots,
 };
 
 /* ---- the others ---- */
@@ -586,14 +612,14 @@ static PyMethodDef function_methods[] = {
 static PyType_Slot function_slots[] = {
     { Py_tp_methods, function_methods },
     { Py_tp_dealloc, handle_dealloc },
+    { Py_tp_traverse, handle_traverse },
     { Py_tp_repr, handle_repr },
     { Py_tp_call, function_call },
     { Py_tp_getset, session_attribute },
     { 0, NULL },
 };
 PyType_Spec function_spec = {
-    "ricci.Function", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    function_slots,
+    "ricci.Function", sizeof(Handle), 0, HANDLE_FLAGS, function_slots,
 };
 
 static PyObject *value_call(PyObject *self, PyObject *args, PyObject *keywords)
@@ -603,12 +629,12 @@ static PyObject *value_call(PyObject *self, PyObject *args, PyObject *keywords)
 
 static PyType_Slot value_slots[] = {
     { Py_tp_dealloc, handle_dealloc },
+    { Py_tp_traverse, handle_traverse },
     { Py_tp_repr, handle_repr },
     { Py_tp_call, value_call },
     { Py_tp_getset, session_attribute },
     { 0, NULL },
 };
 PyType_Spec value_spec = {
-    "ricci.Value", sizeof(Handle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    value_slots,
+    "ricci.Value", sizeof(Handle), 0, HANDLE_FLAGS, value_slots,
 };

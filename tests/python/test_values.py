@@ -286,9 +286,10 @@ class Functions(unittest.TestCase):
         class Marker:
             pass
         s, m = ricci.Session(), Marker()
-        s["f"] = lambda x: (s, m)
+        t, g = s.eval("[1, 2]"), s.eval("sin")
+        s["f"] = lambda x: (s, m, t, g)
         seen = weakref.ref(m)
-        del s, m
+        del s, m, t, g
         gc.collect()
         self.assertIsNone(seen())
 

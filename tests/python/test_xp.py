@@ -30,6 +30,17 @@ class Names(unittest.TestCase):
         with s.on("sim.mps", quiet=True):
             self.assertEqual(xp.add(s.eval("ones(2)"), 1).device, "sim.mps")
 
+    def test_array_api_compat(self):
+        try:
+            import array_api_compat as compat
+        except ImportError:
+            self.skipTest("array-api-compat is not there")
+        x = xp.asarray([1.0, 2, 3])
+        self.assertIs(compat.array_namespace(x, xp.ones(2)), xp)
+        self.assertTrue(compat.is_array_api_obj(x))
+        self.assertEqual((compat.device(x), compat.size(x)), ("cpu", 3))
+        self.assertEqual(compat.to_device(x, "cpu").device, "cpu")
+
     @unittest.skipIf(np is None, "NumPy is not there")
     def test_beside_numpy(self):
         a = np.random.default_rng(1).random((3, 4)) + 0.01
