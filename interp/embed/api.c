@@ -113,13 +113,8 @@ static void thrown_body(Ricci *r, void *task)
 API RicciValue *ricci_error_value(Ricci *r)
 {
     RicciValue *v = NULL;
-    if (!r || !r->last || r->last->kind != ERR_THROW)
-        return NULL;
-    Error *e = err_keep(r->last);
-    if (api_run(r, thrown_body, &v) != 0)
-        v = NULL;
-    (void)e;
-    return v;
+    bool thrown = r && r->last && r->last->kind == ERR_THROW;
+    return thrown && api_run(r, thrown_body, &v) == 0 ? v : NULL;
 }
 
 /* ---- the door ---- */

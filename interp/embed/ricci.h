@@ -199,7 +199,7 @@ typedef struct RicciError {
 /* The same in parts; NULL where there is none. Valid as ricci_error. */
 const RicciError *ricci_error_parts(Ricci *);
 
-/* What was thrown, of an error of kind "throw"; NULL: there is none. */
+/* What was thrown, of a last error of kind "throw", to be freed; NULL: it is another. */
 RicciValue *ricci_error_value(Ricci *);
 
 /* ---- blocks around calls ---- */

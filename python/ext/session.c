@@ -99,8 +99,11 @@ void session_drop(Session *s, RicciValue *v)
 {
     if (!v || !s->r)
         return;
-    if (!s->owner) {
+    if (!s->owner && PyThread_acquire_lock(s->lock, NOWAIT_LOCK)) {
+        s->owner = PyThread_get_thread_ident();      /* a deleter may let other threads on */
+        s->depth = 1;
         ricci_free(v);
+        session_leave(s);
         return;
     }
     if (s->trashed == s->trash_cap) {
