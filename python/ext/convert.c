@@ -153,14 +153,35 @@ typedef struct Nest {
     int64_t shape[RANK_MAX];
 } Nest;
 
+/* Of a number of Python, or a scalar of NumPy, which says so by dtype.kind. */
+static int kind_of(PyObject *o)
+{
+    if (is_number(o))
+        return PyBool_Check(o) ? KIND_BOOL : PyLong_Check(o) ? KIND_INT
+               : PyFloat_Check(o) ? KIND_FLOAT : KIND_COMPLEX;
+    if (PyUnicode_Check(o) || PyObject_TypeCheck(o, TensorType))
+        return KIND_OTHER;
+    PyObject *shape = PyObject_GetAttrString(o, "shape");
+    bool scalar = shape && PyTuple_Check(shape) && PyTuple_Size(shape) == 0;
+    PyObject *dtype = scalar ? PyObject_GetAttrString(o, "dtype") : NULL;
+    PyObject *kind = dtype ? PyObject_GetAttrString(dtype, "kind") : NULL;
+    const char *text = kind && PyUnicode_Check(kind) ? PyUnicode_AsUTF8AndSize(kind, NULL) : NULL;
+    int found = !text ? KIND_OTHER : *text == 'b' ? KIND_BOOL : strchr("iu", *text) ? KIND_INT
+                : *text == 'f' ? KIND_FLOAT : *text == 'c' ? KIND_COMPLEX : KIND_OTHER;
+    PyErr_Clear();
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    Py_XDECREF(kind);
+    return found;
+}
+
 static bool is_sequence(PyObject *o) { return PyList_Check(o) || PyTuple_Check(o); }
 
 /* The kind of numbers, which shape they have: false where rows differ or something is no number. */
 static bool look(PyObject *o, Nest *n, int depth)
 {
     if (!is_sequence(o)) {
-        int kind = PyBool_Check(o) ? KIND_BOOL : PyLong_Check(o) ? KIND_INT
-                   : PyFloat_Check(o) ? KIND_FLOAT : PyComplex_Check(o) ? KIND_COMPLEX : KIND_OTHER;
+        int kind = kind_of(o);
         n->kind = kind > n->kind ? kind : n->kind;
         if (n->rank < 0)
             n->rank = depth;
@@ -183,6 +204,20 @@ static bool look(PyObject *o, Nest *n, int depth)
     return true;
 }
 
+static char *fill(PyObject *o, int kind, char *to);
+
+/* A scalar of NumPy by way of the number of Python that it is. */
+static char *fill_scalar(PyObject *o, int kind, char *to)
+{
+    PyObject *number = PyObject_CallMethod(o, "item", NULL);
+    bool plain = number && is_number(number);
+    char *end = plain ? fill(number, kind, to) : NULL;
+    if (number && !plain)
+        PyErr_SetString(PyExc_TypeError, "a scalar that is no number of Python");
+    Py_XDECREF(number);
+    return end;
+}
+
 static char *fill(PyObject *o, int kind, char *to)
 {
     if (is_sequence(o)) {
@@ -191,6 +226,8 @@ static char *fill(PyObject *o, int kind, char *to)
             to = fill(PyList_Check(o) ? PyList_GetItem(o, i) : PyTuple_GetItem(o, i), kind, to);
         return to;
     }
+    if (!is_number(o))
+        return fill_scalar(o, kind, to);
     int over = 0;
     switch (kind) {
     case KIND_BOOL: *to = o == Py_True; return to + 1;
@@ -231,8 +268,9 @@ RicciValue *list_in(Session *s, PyObject *o, bool *tried)
     if (!data)
         return (RicciValue *)PyErr_NoMemory();
     RicciValue *v = NULL;
-    struct DLManagedTensorVersioned *m =
-        fill(o, n.kind, data) ? ricci_wrap(dtypes[n.kind], n.rank, n.shape, data, free, data) : NULL;
+    struct DLManagedTensorVersioned *m = NULL;
+    if (fill(o, n.kind, data))
+        m = ricci_wrap(dtypes[n.kind], n.rank, n.shape, data, free, data);
     if (!m)
         free(data);
     if (m && !(v = ricci_tensor(s->r, m)))
@@ -362,9 +400,11 @@ static RicciValue *function_in(Session *s, PyObject *o)
 static RicciValue *handle_in(Session *s, Handle *h)
 {
     if (h->session != s) {
-        PyObject *parts = Py_BuildValue("(sssssii)", "value", "", "the value belongs to another "
-                                        "session", "take it out as an array or a number first, "
-                                        "np.asarray(x)", "", 0, 0);
+        const char *what = "the value belongs to another session",
+                   *help = "take it out first, as an array or a number: np.asarray(x)",
+                   *report = "error[value]: the value belongs to another session\n"
+                             "help: take it out first, as an array or a number: np.asarray(x)";
+        PyObject *parts = Py_BuildValue("(sssssii)", "value", report, what, help, "", 0, 0);
         PyObject *e = parts ? PyObject_CallFunctionObjArgs(ErrorMaker, parts, Py_None, NULL) : NULL;
         if (e)
             PyErr_SetObject((PyObject *)Py_TYPE(e), e);
@@ -409,9 +449,9 @@ static RicciValue *other_in(Session *s, PyObject *o)
     if (PyCallable_Check(o))
         return function_in(s, o);
     PyObject *name = PyType_GetName(Py_TYPE(o));
-    PyErr_Format(PyExc_TypeError, "Ricci has no value for a %U: it takes None, numbers, str, tuples "
-                 "and lists, range, Fraction, Decimal, functions, and what has __dlpack__ or the "
-                 "buffer protocol", name ? name : Py_None);
+    PyErr_Format(PyExc_TypeError, "Ricci has no value for a %U: it takes None, numbers, str, "
+                 "tuples and lists, range, Fraction, Decimal, functions, and what has __dlpack__ "
+                 "or the buffer protocol", name ? name : Py_None);
     Py_XDECREF(name);
     return NULL;
 }
@@ -576,7 +616,8 @@ static PyObject *string_out(Session *s, RicciValue *v)
 {
     size_t bytes;
     const char *text = ricci_to_string(v, &bytes);
-    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "replace") : (session_raise(s), NULL);
+    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)bytes, "replace")
+                : (session_raise(s), NULL);
 }
 
 /* NULL with an exception, or the object; Py_NotImplemented: a handle is made of it. */

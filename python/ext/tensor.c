@@ -261,8 +261,8 @@ static const RicciValue *key_value(Session *s, Key *k, PyObject *o)
         Py_XDECREF(i);
     } else {
         PyObject *name = PyType_GetName(Py_TYPE(o));
-        PyErr_Format(PyExc_TypeError, "a subscript is an int, a slice, ..., None, a mask or a tensor "
-                     "of ints, not a %U", name ? name : Py_None);
+        PyErr_Format(PyExc_TypeError, "a subscript is an int, a slice, ..., None, a mask or a "
+                     "tensor of ints, not a %U", name ? name : Py_None);
         Py_XDECREF(name);
         return NULL;
     }
@@ -605,7 +605,8 @@ static PyGetSetDef session_attribute[] = {
 };
 
 static PyMethodDef function_methods[] = {
-    { "_tensors", (PyCFunction)(void (*)(void))function_tensors, METH_VARARGS | METH_KEYWORDS, NULL },
+    { "_tensors", (PyCFunction)(void (*)(void))function_tensors, METH_VARARGS | METH_KEYWORDS,
+      NULL },
     { NULL, NULL, 0, NULL },
 };
 

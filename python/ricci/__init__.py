@@ -63,10 +63,23 @@ class Session(_ricci.Session):
 
     def asarray(self, x, dtype=None, device=None):
         """A Tensor of this session: of a number, nested lists, an array."""
-        t = self._asarray(x)
+        t = self._nested(x)
         if dtype is not None:
             t = self._astype(t, dtype)
         return t if device is None else self._to(t, device)
+
+    def _nested(self, x):
+        if isinstance(x, range):
+            return self["arange"]._tensors(x.start, x.stop, x.step)
+        if isinstance(x, (list, tuple)) and any(isinstance(i, (list, tuple, Tensor)) or
+                                                hasattr(i, "__dlpack__") for i in x):
+            try:
+                return self._asarray(x)
+            except _py.TypeError:            # arrays among them
+                if not _arrays(x):
+                    raise
+                return self["stack"]._tensors(*[self._nested(i) for i in x])
+        return self._asarray(x)
 
     def _astype(self, x, dtype):
         return self["cast"]._tensors(x, self._format(dtype))
@@ -85,6 +98,12 @@ class Session(_ricci.Session):
 
     def __repr__(self):
         return f"<ricci.Session at {id(self):#x}>"
+
+
+def _arrays(x):
+    """Is there an array among nested lists?"""
+    return any(_arrays(i) if isinstance(i, (list, tuple)) else
+               isinstance(i, Tensor) or hasattr(i, "__dlpack__") for i in x)
 
 
 _BYTES = {"bool": 1, "i8": 1, "u8": 1, "e4m3": 1, "e5m2": 1, "f16": 2, "bf16": 2, "i32": 4,

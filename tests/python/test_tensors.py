@@ -352,6 +352,14 @@ class NumPy(unittest.TestCase):
             self.r["s"] = np.dtype(dtype).type(1)
             self.assertEqual(self.r.eval("string(dtype(s))"), ricci.dtype_name(dtype), dtype)
 
+    def test_lists_of_scalars(self):
+        for dtype in DTYPES:
+            x = self.r.asarray([np.dtype(dtype).type(1), np.dtype(dtype).type(0)])
+            self.assertEqual(x.dtype, {"b": "bool", "i": "i64", "u": "i64", "f": "f64",
+                                       "c": "c128"}[np.dtype(dtype).kind])
+            self.assertTrue(np.array_equal(np.asarray(x), [1, 0]))
+        self.assertEqual(self.r.asarray([np.ones(3), [1, 2, 3]]).shape, (2, 3))
+
     def test_operators(self):
         x, a = self.r.eval("[1., 2]"), np.array([10., 20])
         for y in (x + a, a + x, a - x, a @ x, x * a):

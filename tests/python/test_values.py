@@ -75,6 +75,9 @@ class Values(unittest.TestCase):
         with self.assertRaises(TypeError):
             self.r.asarray([[1, 2], [3]])
         self.assertEqual(self.r.asarray([]).shape, (0,))
+        self.assertEqual([int(v) for v in self.r.asarray(range(5, 0, -2))], [5, 3, 1])
+        x = self.r.eval("[1., 2]")
+        self.assertEqual(self.r.asarray([[x, x], [x, x], [x, [3., 4]]]).shape, (3, 2, 2))
 
     def test_what_has_no_value(self):
         with self.assertRaises(OverflowError):
