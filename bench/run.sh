@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [python] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -255,10 +255,17 @@ bench_gpu() {
         "$work/gpu.ricci" "$work/gpu.torch"
 }
 
+bench_python() {    # the module's costs, beside what is asked of it
+    local python=$PWD/build/venv/bin/python3
+    "$python" -c 'import numpy' 2>/dev/null || python=python3
+    "$python" -c 'import numpy' 2>/dev/null || { echo "python: NumPy is not installed"; return; }
+    make -s python PYTHON="$python" && PYTHONPATH=build/python "$python" bench/python/costs.py
+}
+
 bench_start() {
     local k
     for ((k = 0; k < 50; k++)); do seconds "$RICCI" -e 1; done | median | awk '{ printf "start of `ricci -e 1`: %.1f ms (median of 50)\n", $1 * 1e3 }'
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native python}; do "bench_$suite"; echo; done

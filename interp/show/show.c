@@ -491,6 +491,7 @@ bool show_set_style(Interp *in, const char *name)
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         if (strcmp(names[k], name) == 0) {
             in->show.style = (ShowStyle)k;
+            in->show.text_only = k == SHOW_PLAIN;
             return true;
         }
     return false;

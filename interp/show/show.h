@@ -146,6 +146,10 @@ void show_tensor_cells(Interp *, Buf *, const Tensor *, ShowCell cell, void *arg
 void show_latex(Interp *, Buf *, Value, const ShowOptions *);
 void latex_text(Buf *, const char *text, size_t len);  /* \text{…}, escaped */
 
+/* ---- several forms (show_display.c) ---- */
+struct Display;
+void show_display(Interp *, struct Display *, Value);  /* the echo, and what suits a page */
+
 /* ---- reports (show_fold.c) ---- */
 /* The lines from `from` on that are wider than `width` cells (0: no limit) go on in the next. */
 void show_fold(Buf *, size_t from, int width);
