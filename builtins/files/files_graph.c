@@ -47,7 +47,7 @@ static _Noreturn void refuse(Writer *w, const char *what)
 
 static void put_name(Writer *w, Str **out, const char *text)
 {
-    json_put_text(w->call, out, text, strlen(text));
+    json_write_text(w->call, out, text, strlen(text));
 }
 
 static void put_shape(Writer *w, Str **out, int rank, const int64_t *shape)
@@ -75,7 +75,7 @@ static void put_cells(Writer *w, const Tensor *t)
         const char *s = buf_cstr(&in->scratch), *open = strrchr(s, '(');
         size_t n = strcspn(open ? open + 1 + (open[1] == '"') : s, "\")");
         file_put(c, w->constants, i ? ", " : "");
-        json_put_text(c, w->constants, open ? open + 1 + (open[1] == '"') : s, n);
+        json_write_text(c, w->constants, open ? open + 1 + (open[1] == '"') : s, n);
         stack_cut(in, in->sp - 1);
         poll_interrupt(in);
     }
@@ -185,7 +185,7 @@ static void put_value(Writer *w, Value v)
         c_snprintf(text, sizeof text, "%.17g", v.f);
         put_named(w, KEY_FLOAT, text);
         break;
-    case V_STRING: json_put_text(c, w->json, v.str->text, v.str->len); break;
+    case V_STRING: json_write_text(c, w->json, v.str->text, v.str->len); break;
     case V_RANGE:
         file_put(c, w->json, "{\"range\": [%lld, %lld, %lld]}", (long long)v.range->start,
                  (long long)v.range->stop, (long long)v.range->step);
@@ -292,7 +292,7 @@ static void put_graph(Writer *w, Graph *g)
     show_repr(c->in, shown, v_graph(g));
     file_put(c, w->json, "{\n  \"format\": \"ricci graph\",\n  \"version\": %d,\n  \"about\": ",
              GRAPH_VERSION);
-    json_put_text(c, w->json, buf_cstr(shown), shown->len);
+    json_write_text(c, w->json, buf_cstr(shown), shown->len);
     if (g->name) {
         file_put(c, w->json, ",\n  \"name\": ");
         put_name(w, w->json, g->name->text);
@@ -319,7 +319,7 @@ static void put_graph(Writer *w, Graph *g)
     file_put(c, w->json, "\n  ],\n  \"lines\": [");
     for (uint32_t i = 0; i < g->lines; i++) {
         file_put(c, w->json, i ? ",\n    " : "\n    ");
-        json_put_text(c, w->json, g->line[i].str->text, g->line[i].str->len);
+        json_write_text(c, w->json, g->line[i].str->text, g->line[i].str->len);
     }
     file_put(c, w->json, "\n  ],\n  \"scopes\": [");
     for (uint32_t i = 0; i < g->scopes; i++) {

@@ -742,11 +742,12 @@ Value graph_load(OpCall *c, const char *path)
         bytes_error(&archive, -1, NULL, "graph.json has %lld bytes, more than %d",
                     (long long)m->size, GRAPH_JSON_MAX);
     Bytes b = zip_contents(&archive, m, "graph.json");
-    Json json = { .b = &b, .end = b.size };
+    Json json;
     Loader l = { .call = c, .b = &b };
+    json_start(&json, &b, 0, b.size);
     l.whole = op_root(c, json_value(&json));
-    if (json_peek(&json) != '\0' || json.at < json.end)
-        bytes_error(&b, json.at, NULL, "it goes on after its object");
+    if (json_walk_peek(&json.walk) != '\0' || json.walk.at < json.walk.end)
+        bytes_error(&b, json.walk.at, NULL, "it goes on after its object");
     check_head(&l);
     l.graph = graph_new(in);
     op_root(c, v_graph(l.graph));

@@ -38,8 +38,8 @@ typedef struct Span64 { int64_t from, to, at; } Span64;
 
 static void read_dtype(Reader *r, Entry *e)
 {
-    json_peek(&r->json);
-    int64_t at = r->json.at;
+    json_walk_peek(&r->json.walk);
+    int64_t at = r->json.walk.at;
     json_text(&r->json, r->text, "dtype");
     const char *name = (*r->text)->text;
     if (stored_named(name, &e->stored))
@@ -55,33 +55,33 @@ static void read_dtype(Reader *r, Entry *e)
 
 static void read_shape(Reader *r, Entry *e)
 {
-    json_want(&r->json, '[', "where a shape begins");
-    if (json_peek(&r->json) == ']') {
-        r->json.at++;
+    json_walk_want(&r->json.walk, '[', "where a shape begins");
+    if (json_walk_peek(&r->json.walk) == ']') {
+        r->json.walk.at++;
         return;
     }
     do {
         if (e->rank == TENSOR_RANK_MAX)
-            bytes_error(r->json.b, r->json.at, NULL,
+            bytes_error(r->json.b, r->json.walk.at, NULL,
                         "tensor %.100s has more than the %d axes that a tensor may have",
                         (*r->name)->text, TENSOR_RANK_MAX);
-        e->shape[e->rank++] = json_count(&r->json, "an axis");
-    } while (json_more(&r->json, ']'));
+        e->shape[e->rank++] = json_walk_count(&r->json.walk, "an axis");
+    } while (json_walk_more(&r->json.walk, ']'));
 }
 
 static void read_offsets(Reader *r, Entry *e)
 {
-    json_want(&r->json, '[', "where data_offsets begin");
-    e->from = json_count(&r->json, "an offset");
-    json_want(&r->json, ',', "between the two data_offsets");
-    e->to = json_count(&r->json, "an offset");
-    json_want(&r->json, ']', "after two data_offsets");
+    json_walk_want(&r->json.walk, '[', "where data_offsets begin");
+    e->from = json_walk_count(&r->json.walk, "an offset");
+    json_walk_want(&r->json.walk, ',', "between the two data_offsets");
+    e->to = json_walk_count(&r->json.walk, "an offset");
+    json_walk_want(&r->json.walk, ']', "after two data_offsets");
 }
 
 static void read_fact(Reader *r, Entry *e)
 {
-    json_peek(&r->json);
-    int64_t at = r->json.at;
+    json_walk_peek(&r->json.walk);
+    int64_t at = r->json.walk.at;
     json_text(&r->json, r->text, "a key");
     const char *key = (*r->text)->text;
     unsigned bit = strcmp(key, "dtype") == 0 ? 1 : strcmp(key, "shape") == 0 ? 2
@@ -89,7 +89,7 @@ static void read_fact(Reader *r, Entry *e)
     if (e->seen & bit)
         bytes_error(r->json.b, at, NULL, "tensor %.100s has its %s twice", (*r->name)->text, key);
     e->seen |= bit;
-    json_want(&r->json, ':', "after a key");
+    json_walk_want(&r->json.walk, ':', "after a key");
     if (bit == 1)
         read_dtype(r, e);
     else if (bit == 2)
@@ -97,7 +97,7 @@ static void read_fact(Reader *r, Entry *e)
     else if (bit == 4)
         read_offsets(r, e);
     else
-        json_skip(&r->json);
+        json_walk_skip(&r->json.walk);
 }
 
 static void check_entry(Reader *r, const Entry *e)
@@ -145,21 +145,21 @@ static void take_entry(Reader *r, const Entry *e)
 static void read_entry(Reader *r)
 {
     Entry e = { 0 };
-    json_peek(&r->json);
-    e.at = r->json.at;
+    json_walk_peek(&r->json.walk);
+    e.at = r->json.walk.at;
     json_text(&r->json, r->name, "the name of a tensor");
-    json_want(&r->json, ':', "after a name");
+    json_walk_want(&r->json.walk, ':', "after a name");
     if (strcmp((*r->name)->text, "__metadata__") == 0) {
-        json_skip(&r->json);
+        json_walk_skip(&r->json.walk);
         return;
     }
-    json_want(&r->json, '{', "after the name of a tensor");
-    if (json_peek(&r->json) == '}') {
-        r->json.at++;
+    json_walk_want(&r->json.walk, '{', "after the name of a tensor");
+    if (json_walk_peek(&r->json.walk) == '}') {
+        r->json.walk.at++;
     } else {
         do
             read_fact(r, &e);
-        while (json_more(&r->json, '}'));
+        while (json_walk_more(&r->json.walk, '}'));
     }
     check_entry(r, &e);
     take_entry(r, &e);
@@ -167,17 +167,17 @@ static void read_entry(Reader *r)
 
 static void read_header(Reader *r)
 {
-    json_want(&r->json, '{', "at its start");
-    if (json_peek(&r->json) == '}') {
-        r->json.at++;
+    json_walk_want(&r->json.walk, '{', "at its start");
+    if (json_walk_peek(&r->json.walk) == '}') {
+        r->json.walk.at++;
     } else {
         do {
             read_entry(r);
             poll_interrupt(r->json.b->call->in);
-        } while (json_more(&r->json, '}'));
+        } while (json_walk_more(&r->json.walk, '}'));
     }
-    if (json_peek(&r->json) != '\0' || r->json.at < r->json.end)
-        bytes_error(r->json.b, r->json.at, NULL, "the header goes on after its object");
+    if (json_walk_peek(&r->json.walk) != '\0' || r->json.walk.at < r->json.walk.end)
+        bytes_error(r->json.b, r->json.walk.at, NULL, "the header goes on after its object");
 }
 
 static int span_order(const void *a, const void *b)
@@ -223,8 +223,8 @@ static void find_header(Reader *r)
                     "the header claims %llu bytes, the file has %lld after its length%s",
                     (unsigned long long)length, (long long)(b->size - LENGTH_BYTES),
                     length > HEADER_MAX ? " and 100 MB is the most a header may have" : "");
-    r->json.at = LENGTH_BYTES;
-    r->json.end = r->data = LENGTH_BYTES + (int64_t)length;
+    r->data = LENGTH_BYTES + (int64_t)length;
+    json_start(&r->json, b, LENGTH_BYTES, r->data);
     r->data_bytes = b->size - r->data;
 }
 
@@ -238,7 +238,7 @@ Value safetensors_load(OpCall *c, const char *path)
     find_header(&r);
     read_header(&r);
     check_spans(&r);
-    r.json.at = LENGTH_BYTES;
+    json_start(&r.json, &b, LENGTH_BYTES, r.data);
     r.into = &c->in->sp->tuple;
     v_push(c->in, v_tuple(tuple_new(&c->in->ctx, 0)));
     read_header(&r);
@@ -266,21 +266,6 @@ static int data_order(const void *a, const void *b)
     const Piece *x = a, *y = b;
     return x->stored.bytes != y->stored.bytes ? y->stored.bytes - x->stored.bytes
                                               : field_order(a, b);
-}
-
-static void put_quoted(OpCall *c, Str **text, const Name *name)
-{
-    str_append(&c->in->ctx, text, "\"", 1);
-    for (uint32_t i = 0; i < name->len; i++) {
-        char ch = name->text[i];
-        if ((unsigned char)ch < 0x20)
-            file_put(c, text, "\\u%04x", ch);
-        else if (ch == '"' || ch == '\\')
-            file_put(c, text, "\\%c", ch);
-        else
-            str_append(&c->in->ctx, text, &ch, 1);
-    }
-    str_append(&c->in->ctx, text, "\"", 1);
 }
 
 /* The data of field i as it is to be written; its tensors are held by the tuple. */
@@ -336,7 +321,7 @@ static void put_header(OpCall *c, Str **head, const Tuple *t, const Piece *p)
     uint64_t length;
     str_append(&c->in->ctx, head, "\0\0\0\0\0\0\0\0{", LENGTH_BYTES + 1);
     for (uint32_t i = 0; i < t->count; i++, p++) {
-        put_quoted(c, head, t->names[i]);
+        json_write_text(c, head, t->names[i]->text, t->names[i]->len);
         file_put(c, head, ":{\"dtype\":\"%s\",\"shape\":[", stored_name(p->stored));
         for (int k = 0; k < p->own->rank; k++)
             file_put(c, head, "%s%lld", k ? "," : "", (long long)tensor_shape(p->own)[k]);

@@ -4,6 +4,7 @@
 #include "builtins/rows/rows.h"
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
+#include "interp/output/display.h"
 #include "interp/output/output.h"
 
 #include <math.h>
@@ -567,7 +568,9 @@ void picture_show(OpCall *c, const Figure *f)
         if (strlen(path->text) != path->len)
             arg_error(c, to, ERR_IO, "the path contains a NUL byte");
         picture_file(c, f, path->text);
+    } else if (display_wanted(c->in)) {
+        picture_display(c, f);
     } else if (!c->in->out_mute && !picture_image(c, f)) {
-        picture_text(c, f);
+        picture_text(c, f, NULL);
     }
 }

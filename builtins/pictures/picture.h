@@ -198,13 +198,15 @@ void picture_limits(OpCall *, Figure *);
 typedef struct Board Board;
 /* Does the figure come to a board that is open? Then it is drawn there. */
 bool board_takes(OpCall *, const Figure *);
-void board_text(OpCall *, const Figure *);
+void board_text(OpCall *, const Figure *, Buf *to);
 /* A page for panels, from the page of one picture. */
 void board_page(const Board *, int *width, int *height);
 
 /* ---- renderers ---- */
 void picture_show(OpCall *, const Figure *);             /* to= or the terminal */
-void picture_text(OpCall *, const Figure *);
+void picture_text(OpCall *, const Figure *, Buf *to);    /* to NULL: printed */
+/* In all forms that a page may have: see interp/output/display.h. */
+void picture_display(OpCall *, const Figure *);
 void picture_file(OpCall *, const Figure *, const char *path);
 /* The picture as PNG, or as pixels (0xAARRGGBB, width × height): false where cairo is missing. */
 bool picture_png(OpCall *, const Figure *, int width, int height, Buf *out);

@@ -7,6 +7,7 @@
 #include "builtins/pictures/picture_paper.h"
 #include "core/system/ascii.h"
 #include "core/base/error.h"
+#include "interp/output/display.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -159,15 +160,22 @@ static Paperkind kind_of(OpCall *c, const char *path)
     err_throw(e);
 }
 
+/* The page of a figure, unless it was asked for, is so wide and high. */
+static void page_size(const Figure *f, int *w, int *h)
+{
+    if (f->width)
+        *w = f->width, *h = f->height;
+    else if (f->board)
+        board_page(f->board, w, h);
+    else
+        page_of(f, w, h);
+}
+
 /* The page in points or pixels, and the figure on it as bytes. */
 static void paged_bytes(OpCall *c, const Figure *f, Paperkind kind, const Cairo *lib, Buf *out)
 {
-    int w = f->width ? f->width : kind == PAPER_PNG ? 1200 : 720;
-    int h = f->width ? f->height : kind == PAPER_PNG ? 800 : 480;
-    if (!f->width && f->board)
-        board_page(f->board, &w, &h);
-    else if (!f->width)
-        page_of(f, &w, &h);
+    int w = kind == PAPER_PNG ? 1200 : 720, h = kind == PAPER_PNG ? 800 : 480;
+    page_size(f, &w, &h);
     if (kind == PAPER_PNG && (int64_t)w * h > 100000000)
         err_raise_help(&c->in->ctx, ERR_VALUE, "a .svg or .pdf has no pixels",
                        "size=(%d, %d) is %.0f million pixels, and a PNG has 100 million at most",
@@ -198,4 +206,38 @@ void picture_file(OpCall *c, const Figure *f, const char *path)
     file_replace(c, path, &(FilePart){ out.data, out.len }, 1);
     ERR_END(&c->in->ctx, &frame);
     buf_free(&out);
+}
+
+/* ---- on a page of others ---- */
+enum { SVG_MOST = 300000, PAGE_WIDTH = 600, PAGE_HEIGHT = 400, PAGE_LEAST = 80, PAGE_MOST = 2000,
+       CELL_WIDTH = 10, CELL_HEIGHT = 20 };
+
+typedef struct Shown {
+    OpCall *call;
+    const Figure *f;
+} Shown;
+
+/* size= counts characters where nothing is said of a file, so each is a cell of a page. */
+static void show_forms(Interp *in, Display *d, void *task)
+{
+    OpCall *c = ((Shown *)task)->call;
+    const Figure *f = ((Shown *)task)->f;
+    int w = PAGE_WIDTH, h = PAGE_HEIGHT;
+    Value *mark = in->sp;
+    picture_text(c, f, &d->form[DISPLAY_TEXT]);
+    page_size(f, &w, &h);
+    if (f->width)
+        w *= CELL_WIDTH, h *= CELL_HEIGHT;
+    d->width = w < PAGE_LEAST ? PAGE_LEAST : w > PAGE_MOST ? PAGE_MOST : w;
+    d->height = h < PAGE_LEAST ? PAGE_LEAST : h > PAGE_MOST ? PAGE_MOST : h;
+    picture_svg(c, f, d->width, d->height, &d->form[DISPLAY_SVG]);
+    if (d->form[DISPLAY_SVG].len >= SVG_MOST)
+        buf_clear(&d->form[DISPLAY_SVG]);
+    picture_png(c, f, 2 * d->width, 2 * d->height, &d->form[DISPLAY_PNG]);
+    stack_cut(in, mark);
+}
+
+void picture_display(OpCall *c, const Figure *f)
+{
+    display_make(c->in, show_forms, &(Shown){ c, f });
 }

@@ -156,7 +156,7 @@ static void place_on_screen(Board *b, const Figure *f, int cols, int rows)
     b->height = fmax(b->height, SCREEN_LEAST_ROWS);
 }
 
-void board_text(OpCall *c, const Figure *f)
+void board_text(OpCall *c, const Figure *f, Buf *to)
 {
     Board b = *f->board;
     int cols, rows;
@@ -170,7 +170,7 @@ void board_text(OpCall *c, const Figure *f)
     }
     run_panels(c, &b);
     b.screen.rows = b.line + b.used;
-    screen_write(c, &b.screen);
+    screen_write(c, &b.screen, to);
 }
 
 /* ---- the row ---- */

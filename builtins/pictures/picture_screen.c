@@ -216,13 +216,16 @@ static void put_row(Buf *out, const Screen *s, const Cell *row)
     buf_putc(out, '\n');
 }
 
-void screen_write(OpCall *c, const Screen *s)
+void screen_write(OpCall *c, const Screen *s, Buf *to)
 {
     Buf *line = &c->in->scratch;
     for (int i = 0; i < s->rows; i++) {
         buf_clear(line);
         put_row(line, s, s->cells + (size_t)i * s->cols);
-        out_write(c->in, line->data, line->len);
+        if (to)
+            buf_put(to, line->data, line->len);
+        else
+            out_write(c->in, line->data, line->len);
     }
 }
 

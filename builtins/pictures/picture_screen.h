@@ -30,7 +30,7 @@ void screen_char(Screen *, int col, int row, uint32_t ch, const Rgb *ink);
 /* Text from col on, cut at the right edge; its width. Control characters are replaced. */
 int screen_text(Screen *, int col, int row, const char *text, const Rgb *ink);
 int screen_width(const Screen *, const char *text);
-void screen_write(OpCall *, const Screen *);
+void screen_write(OpCall *, const Screen *, Buf *to);    /* to NULL: printed */
 ColorDepth screen_depth(const Interp *);
 
 /* Dots in the cells from (left, top) on: 2×4 in each as braille, 1×2 in ASCII. */

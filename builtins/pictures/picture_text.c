@@ -691,14 +691,14 @@ Screen text_screen(OpCall *c, const Figure *f, int cols, int rows)
     return l->screen;
 }
 
-void picture_text(OpCall *c, const Figure *f)
+void picture_text(OpCall *c, const Figure *f, Buf *to)
 {
     int cols, rows;
     if (f->board) {
-        board_text(c, f);
+        board_text(c, f, to);
         return;
     }
     screen_size(c, f, &cols, &rows);
     Screen s = text_screen(c, f, cols, rows);
-    screen_write(c, &s);
+    screen_write(c, &s, to);
 }

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "interp/native/native_frame.h"
 #include "interp/life.h"
+#include "interp/output/display.h"
 #include "interp/eval/module.h"
 #include "interp/show/show.h"
 
@@ -101,6 +102,21 @@ API const RicciError *ricci_error_parts(Ricci *r)
     return &r->parts;
 }
 
+/* `throw v` carries a Value: eval_flow.c. */
+static void thrown_body(Ricci *r, void *task)
+{
+    Error *e = r->last;
+    *(RicciValue **)task = e && e->payload ? api_hold(r, v_retain(*(const Value *)e->payload))
+                                           : NULL;
+}
+
+API RicciValue *ricci_error_value(Ricci *r)
+{
+    RicciValue *v = NULL;
+    bool thrown = r && r->last && r->last->kind == ERR_THROW;
+    return thrown && api_run(r, thrown_body, &v) == 0 ? v : NULL;
+}
+
 /* ---- the door ---- */
 static void first_in(Ricci *r)
 {
@@ -187,6 +203,53 @@ static bool host_write(Host *host, int stream, const char *text, size_t n)
     return ok;
 }
 
+static bool host_display(Host *host, const Display *d)
+{
+    Ricci *r = (Ricci *)((char *)host - offsetof(Ricci, host));
+    const Buf *f = d->form;
+    RicciForms forms = {
+        .text = f[DISPLAY_TEXT].data ? f[DISPLAY_TEXT].data : "", .latex = f[DISPLAY_LATEX].data,
+        .svg = f[DISPLAY_SVG].len ? f[DISPLAY_SVG].data : NULL, .html = f[DISPLAY_HTML].data,
+        .png = f[DISPLAY_PNG].len ? f[DISPLAY_PNG].data : NULL, .png_bytes = f[DISPLAY_PNG].len,
+        .width = d->width, .height = d->height, .result = d->result
+    };
+    r->locked = true;
+    errno = EIO;
+    bool ok = r->display(r->shown_to, &forms) == 0;
+    r->locked = false;
+    return ok;
+}
+
+API void ricci_display(Ricci *r, RicciDisplay display, void *user)
+{
+    if (!r || r->locked)
+        return;
+    out_flush(r->in);
+    r->display = display;
+    r->shown_to = user;
+    r->host.display = display ? host_display : NULL;
+}
+
+static void show_forms(Interp *in, Display *d, void *task)
+{
+    d->result = true;
+    show_display(in, d, *(const Value *)task);
+}
+
+static void show_body(Ricci *r, void *task)
+{
+    if (r->result.tag <= V_NONE)
+        return;
+    if (!r->display)
+        err_raise(&r->in->ctx, ERR_VALUE, "ricci_show: there is no display function");
+    display_make(r->in, show_forms, task);
+}
+
+API int ricci_show(Ricci *r)
+{
+    return api_call(r, show_body, r ? &r->result : NULL);
+}
+
 API void ricci_output(Ricci *r, RicciWrite write, void *user)
 {
     if (!r || r->locked)
@@ -238,6 +301,7 @@ API void ricci_close(Ricci *r)
         return;
     Ctx *ctx = &r->in->ctx;
     api_forget_error(r);
+    api_blocks_drop(r, 0);
     while (r->values)
         ricci_free(r->values);
     v_release(ctx, r->result);
@@ -329,7 +393,8 @@ static void level_end(Ricci *r, ApiLevel *level)
 }
 
 /* What the text means does not depend on the scope or the device block that the program which
- * called C was in. Comprehensions of that program keep their hidden slots. */
+ * called C was in, only on those that the host holds open itself. Comprehensions of that program
+ * keep their hidden slots. */
 static Value evaluate(Ricci *r, const Evaluation *e)
 {
     Interp *in = r->in;
@@ -345,8 +410,8 @@ static Value evaluate(Ricci *r, const Evaluation *e)
         names->hidden_base = level.up->hidden;
     }
     r->level = &level;
-    in->scope = NULL;
-    in->place = NULL;
+    in->scope = r->scope;
+    in->place = r->place;
     ErrFrame frame;
     if (!ERR_TRY(&in->ctx, &frame)) {
         level_end(r, &level);

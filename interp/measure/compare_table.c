@@ -7,6 +7,7 @@
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
+#include "interp/output/display.h"
 #include "interp/output/output.h"
 #include "interp/show/show.h"
 #include "kernels/number/number.h"
@@ -501,6 +502,62 @@ static void put_table(Table *t, Buf *out)
     put_legend(out, t->compare);
 }
 
+/* ---- on a page that has tables ---- */
+static void html_put_row(const Table *t, Buf *out, const Row *row)
+{
+    const char *cells[COLUMNS];
+    bool left[COLUMNS];
+    char fails[CELL + 16];
+    int n = 0;
+    for (int k = 0; k < COLUMNS; k++) {
+        if (t->width[k] == 0)
+            continue;
+        left[n] = columns[k].left;
+        cells[n++] = row ? row->cell[k] + strspn(row->cell[k], " ") : columns[k].name;
+    }
+    if (row && failed(row->run)) {
+        snprintf(fails, sizeof fails, "fails: %.200s", row->run->failed->str->text);
+        n = n < 2 ? n : 2;
+        left[n] = true;
+        cells[n++] = fails;
+    }
+    html_row(out, row ? "td" : "th", cells, left, n);
+}
+
+static void html_put_table(Table *t, Buf *out)
+{
+    Buf words;
+    ErrFrame frame;
+    Ctx *ctx = &t->in->ctx;
+    buf_init(&words, ctx);
+    if (!ERR_TRY(ctx, &frame)) {
+        buf_free(&words);
+        err_rethrow(ctx);
+    }
+    put_heading(t->in, &words, t->compare);
+    buf_puts(out, "<p>");
+    html_text(out, buf_cstr(&words));
+    buf_puts(out, "</p>\n<table>\n");
+    html_put_row(t, out, NULL);
+    for (int i = 0; i < t->count; i++)
+        html_put_row(t, out, &t->rows[i]);
+    buf_clear(&words);
+    put_legend(&words, t->compare);
+    buf_puts(out, "</table>\n<p>");
+    html_text(out, buf_cstr(&words));
+    buf_puts(out, "</p>\n");
+    ERR_END(ctx, &frame);
+    buf_free(&words);
+}
+
+static void show_forms(Interp *in, Display *d, void *task)
+{
+    Table *t = task;
+    put_table(t, &d->form[DISPLAY_TEXT]);
+    show_fold(&d->form[DISPLAY_TEXT], 0, in->show.width);
+    html_put_table(t, &d->form[DISPLAY_HTML]);
+}
+
 void compare_print(Interp *in, const Compare *c)
 {
     ErrFrame frame;
@@ -513,9 +570,13 @@ void compare_print(Interp *in, const Compare *c)
     if (ERR_TRY(&in->ctx, &frame)) {
         buf_fill(&room, '\0', (size_t)t.count * sizeof(Row));
         t.rows = (Row *)(void *)room.data;
-        put_table(&t, &out);
-        show_fold(&out, 0, in->show.width);
-        out_write(in, out.data, out.len);
+        if (display_wanted(in)) {
+            display_make(in, show_forms, &t);
+        } else {
+            put_table(&t, &out);
+            show_fold(&out, 0, in->show.width);
+            out_write(in, out.data, out.len);
+        }
         ERR_END(&in->ctx, &frame);
         buf_free(&out);
         buf_free(&room);

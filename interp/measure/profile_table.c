@@ -5,6 +5,7 @@
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
+#include "interp/output/display.h"
 #include "interp/output/output.h"
 #include "interp/show/show.h"
 
@@ -273,20 +274,87 @@ static void put_table(Table *t, Buf *out)
     put_line(t, out, &line, gap);
 }
 
+static void put_all(Table *t, Buf *out)
+{
+    put_table(t, out);
+    put_memory(t->in, out, t->p);
+    put_simulated(out, t->p);
+    show_fold(out, 0, t->in->show.width);
+}
+
+/* ---- on a page that has tables ---- */
+static void html_put_line(const Table *t, Buf *out, const Line *l)
+{
+    const char *cells[COLUMNS];
+    bool left[COLUMNS];
+    int n = 0;
+    for (int k = 0; k < COLUMNS; k++) {
+        if (t->width[k] == 0)
+            continue;
+        left[n] = columns[k].left;
+        cells[n++] = l ? l->cell[k] : columns[k].name;
+    }
+    html_row(out, l ? "td" : "th", cells, left, n);
+}
+
+/* The table was put before, as text: its rows are in order and its columns known. */
+static void html_put_table(const Table *t, Buf *out)
+{
+    Line line;
+    const Profile *p = t->p;
+    double rest = p->total > p->inside ? p->total - p->inside : 0, whole = p->seconds + rest;
+    html_put_line(t, out, NULL);
+    for (int i = 0; i < p->rows; i++) {
+        fill_line(t, &line, &p->row[t->order[i]], whole);
+        html_put_line(t, out, &line);
+    }
+    fill_rest(&line, rest, whole);
+    html_put_line(t, out, &line);
+}
+
+static void put_words(Buf *out, Buf *words)
+{
+    buf_puts(out, "<p>");
+    html_text(out, buf_cstr(words));
+    buf_puts(out, "</p>\n");
+    buf_clear(words);
+}
+
+static void show_forms(Interp *in, Display *d, void *task)
+{
+    Table *t = task;
+    Buf *html = &d->form[DISPLAY_HTML], *words = &d->form[DISPLAY_TEXT];
+    double rest = t->p->total > t->p->inside ? t->p->total - t->p->inside : 0;
+    put_heading(words, t->p, rest);
+    put_words(html, words);
+    put_all(t, words);
+    buf_clear(words);
+    if (t->p->rows > 0) {
+        buf_puts(html, "<table>\n");
+        html_put_table(t, html);
+        buf_puts(html, "</table>\n");
+    }
+    put_memory(in, words, t->p);
+    put_simulated(words, t->p);
+    put_words(html, words);
+    put_all(t, words);
+}
+
 void profile_print(Interp *in, Profile *p)
 {
     Buf out;
     ErrFrame frame;
     Table t = { .in = in, .p = p };
+    if (display_wanted(in)) {
+        display_make(in, show_forms, &t);
+        return;
+    }
     buf_init(&out, &in->ctx);
     if (!ERR_TRY(&in->ctx, &frame)) {
         buf_free(&out);
         err_rethrow(&in->ctx);
     }
-    put_table(&t, &out);
-    put_memory(in, &out, p);
-    put_simulated(&out, p);
-    show_fold(&out, 0, in->show.width);
+    put_all(&t, &out);
     out_write(in, out.data, out.len);
     ERR_END(&in->ctx, &frame);
     buf_free(&out);

@@ -10,6 +10,7 @@
 #include "core/system/fd.h"
 #include "core/base/fence.h"
 #include "core/base/limit.h"
+#include "core/json/json.h"
 
 #include <errno.h>
 #include <math.h>
@@ -39,16 +40,7 @@ struct Trace {
 /* ---- JSON ---- */
 static void put_string(Buf *out, const char *text)
 {
-    buf_putc(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            buf_printf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            buf_printf(out, "\\u%04x", *text);
-        else
-            buf_putc(out, *text);
-    }
-    buf_putc(out, '"');
+    json_put_quoted(out, text, strlen(text));
 }
 
 static void put_field(Buf *out, const char *name, const char *text)

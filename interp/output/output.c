@@ -116,7 +116,8 @@ void out_write(Interp *in, const char *text, size_t n)
         return;
     }
     buf_put(&in->out, text, n);
-    if (in->out.len >= OUT_BUFFER || (terminal && memchr(text, '\n', n)))
+    bool now = (terminal && memchr(text, '\n', n)) || (in->host && in->host->live);
+    if (in->out.len >= OUT_BUFFER || now)
         out_check(in, flush(in));
 }
 
@@ -286,7 +287,9 @@ void output_measure_terminal(Interp *in)
 {
     in->show.color = output_colours(STDERR_FILENO);
     in->show.width = in->show.height = 0;
-    if (!isatty(STDOUT_FILENO))
+    if (in->host)
+        in->show.color = false;
+    if (in->host || !isatty(STDOUT_FILENO))
         return;
     in->show.width = 80;
     in->show.height = 24;

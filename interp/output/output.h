@@ -5,10 +5,16 @@
 
 #include "interp/state/interp.h"
 
+struct Display;
+
 /* What takes over where Ricci is a part of another program (libricci). */
 typedef struct Host {
     /* stream 1: what programs print; 2: notices. False, with errno set: it cannot be written. */
     bool (*write)(struct Host *, int stream, const char *text, size_t n);
+    /* Something in several forms, to be shown behind what was written. False, with errno set: it
+     * cannot be. NULL: texts are all that it takes. */
+    bool (*display)(struct Host *, const struct Display *);
+    bool live;                   /* text is written as it is printed, not when there is much */
     int exit_code;               /* of exit(), which ends the evaluation; -1: it was not called */
 } Host;
 

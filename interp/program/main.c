@@ -153,11 +153,12 @@ static void run_code(App *app, const char *code)
 }
 
 /* ---- the interpreter's life ---- */
+const ReplHelp app_help = { help_show, help_search, help_kind, help_topic_name, help_known };
+
 void app_session(App *app)
 {
-    static const ReplHelp help = { help_show, help_search, help_kind, help_topic_name };
     signals_keep_session();
-    app->status = repl_run(app->in, &help);
+    app->status = repl_run(app->in, &app_help);
 }
 
 static void run_mode(App *app)
@@ -172,6 +173,7 @@ static void run_mode(App *app)
     case MODE_DOC: doc_names(app); break;
     case MODE_EXPLAIN: explain_kinds(app); break;
     case MODE_BLOCKS: doctest_steps(app); break;
+    case MODE_JUPYTER: jupyter_command(app); break;
     }
     if (app->mode == MODE_REPL || app->interactive)
         app_session(app);
@@ -182,7 +184,8 @@ static void *run_interpreter(void *argument)
     App *app = argument;
     pthread_sigmask(SIG_SETMASK, &app->signals, NULL);
     Interp *in = app->in = interp_new();
-    progress_open(&in->ctx);
+    if (app->mode != MODE_JUPYTER)             /* whose stderr nobody watches */
+        progress_open(&in->ctx);
     signals_for(in);
     in->ctx.stack_limit = app->stack + STACK_MARGIN;
     in->argc = app->argc;

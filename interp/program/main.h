@@ -7,6 +7,7 @@
 #include "interp/state/interp.h"
 #include "core/base/fence.h"
 #include "core/base/limit.h"
+#include "interp/jupyter/jupyter.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ enum { STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_INTERRUPT = 130, STATUS_PIPE =
 
 typedef enum Mode {
     MODE_REPL, MODE_FILE, MODE_STDIN, MODE_CODE, MODE_TEST, MODE_FORMAT, MODE_DOC, MODE_EXPLAIN,
-    MODE_DOCTEST, MODE_BLOCKS
+    MODE_DOCTEST, MODE_BLOCKS, MODE_JUPYTER
 } Mode;
 
 /* The options of all subcommands; each looks at its own. */
@@ -29,6 +30,8 @@ typedef struct Options {
     double tolerance;                      /* doctest --tolerance REL */
     double timeout;                        /* test and doctest --timeout SECONDS; 0: none */
     bool trust;                            /* doctest --trust */
+    JupyterSpec jupyter;                   /* jupyter --name …; NULL: its own */
+    bool placed;                           /* jupyter --user … was given */
 } Options;
 
 typedef struct App {
@@ -70,6 +73,7 @@ _Noreturn void app_output_failed(void);    /* errno says why; for who has no int
 /* Reads and runs a file, or a text, in a module; source and syntax end with app_guarded. */
 Value app_run_source(App *, Module *, Source *);
 Source *app_read_source(Interp *, const char *path);      /* "-" is standard input */
+extern const ReplHelp app_help;            /* what a session asks of those above it */
 void app_session(App *);                   /* a REPL until its input ends */
 
 /* ---- subcommands: each is given app->names ---- */
@@ -77,6 +81,7 @@ void test_files(App *);
 void format_files(App *);
 void doc_names(App *);
 void explain_kinds(App *);
+void jupyter_command(App *);
 int doctest_files(App *);                  /* without an interpreter of its own */
 void doctest_steps(App *);                 /* in a child: what its blocks say */
 

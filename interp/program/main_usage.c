@@ -30,6 +30,7 @@ static const char usage_text[] =
     "       ricci fmt FILE...           print files as canonical text; -w rewrites them\n"
     "       ricci doc NAME...           help on operations, functions and topics\n"
     "       ricci doctest FILE.md...    run the code of Markdown and compare what it prints\n"
+    "       ricci jupyter install       let Jupyter's notebooks run Ricci\n"
     "\n"
     "options\n"
     "       --explain [KIND]            the story of a kind of error, with an example\n"
@@ -103,9 +104,26 @@ static const char doctest_text[] =
     "\n"
     "The last line is `N passed, N failed`.\n";
 
+static const char jupyter_text[] =
+    "usage: ricci jupyter install [--user | --sys-prefix | --prefix DIR] [--name NAME]\n"
+    "                             [--display-name TEXT]\n"
+    "       ricci jupyter uninstall [--user | --sys-prefix | --prefix DIR] [--name NAME]\n"
+    "       ricci jupyter list\n"
+    "       ricci jupyter run CONNECTION_FILE\n"
+    "\n"
+    "Notebooks whose kernel is this program. install writes a kernelspec, by which Jupyter finds\n"
+    "it; run is what Jupyter calls. The library ZeroMQ is opened then (libzmq.so.5).\n"
+    "\n"
+    "  --user          for this user (unless another place is named)\n"
+    "  --sys-prefix    in the Python environment that is in force, or that this program is in\n"
+    "  --prefix DIR    in DIR/share/jupyter\n"
+    "  --name NAME     the folder's name (ricci)\n"
+    "  --display-name TEXT  what Jupyter shows (Ricci)\n";
+
 typedef enum OptionId {
     OPT_HELP, OPT_VERBOSE, OPT_KEYWORD, OPT_LIST, OPT_WRITE, OPT_CHECK, OPT_DIFF, OPT_ALL, OPT_FIX,
-    OPT_HTML, OPT_TOLERANCE, OPT_TIMEOUT, OPT_TRUST, OPTIONS
+    OPT_HTML, OPT_TOLERANCE, OPT_TIMEOUT, OPT_TRUST, OPT_USER, OPT_SYS_PREFIX, OPT_PREFIX, OPT_NAME,
+    OPT_DISPLAY_NAME, OPTIONS
 } OptionId;
 
 static const struct Option {
@@ -127,6 +145,11 @@ static const struct Option {
     [OPT_TOLERANCE] = { "--tolerance", NULL, true, IN(MODE_DOCTEST) },
     [OPT_TIMEOUT] = { "--timeout", NULL, true, IN(MODE_TEST) | IN(MODE_DOCTEST) },
     [OPT_TRUST] = { "--trust", NULL, false, IN(MODE_DOCTEST) },
+    [OPT_USER] = { "--user", NULL, false, IN(MODE_JUPYTER) },
+    [OPT_SYS_PREFIX] = { "--sys-prefix", NULL, false, IN(MODE_JUPYTER) },
+    [OPT_PREFIX] = { "--prefix", NULL, true, IN(MODE_JUPYTER) },
+    [OPT_NAME] = { "--name", NULL, true, IN(MODE_JUPYTER) },
+    [OPT_DISPLAY_NAME] = { "--display-name", NULL, true, IN(MODE_JUPYTER) },
 #undef IN
 };
 
@@ -138,7 +161,9 @@ static const struct Subcommand {
     { "test", MODE_TEST, test_text, NULL },
     { "fmt", MODE_FORMAT, format_text, "fmt needs a file" },
     { "doc", MODE_DOC, doc_text, "doc needs a name" },
-    { "doctest", MODE_DOCTEST, doctest_text, "doctest needs a file" } };
+    { "doctest", MODE_DOCTEST, doctest_text, "doctest needs a file" },
+    { "jupyter", MODE_JUPYTER, jupyter_text,
+      "jupyter needs install, uninstall, list or run CONNECTION_FILE" } };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -201,6 +226,14 @@ static double read_number(const char *option, const char *text)
     return x;
 }
 
+static void set_place(Options *o, JupyterPlace place)
+{
+    if (o->placed)
+        usage_error("jupyter takes one of --user, --sys-prefix and --prefix", NULL, NULL);
+    o->placed = true;
+    o->jupyter.place = place;
+}
+
 static void set_option(App *app, const struct Subcommand *command, OptionId id, const char *value)
 {
     Options *o = &app->options;
@@ -218,8 +251,31 @@ static void set_option(App *app, const struct Subcommand *command, OptionId id, 
     case OPT_TOLERANCE: o->tolerance = read_number("--tolerance", value); break;
     case OPT_TIMEOUT: o->timeout = read_number("--timeout", value); break;
     case OPT_TRUST: o->trust = true; break;
+    case OPT_USER: set_place(o, JUPYTER_USER); break;
+    case OPT_SYS_PREFIX: set_place(o, JUPYTER_ENVIRONMENT); break;
+    case OPT_PREFIX: set_place(o, JUPYTER_PREFIX); o->jupyter.prefix = value; break;
+    case OPT_NAME: o->jupyter.name = value; break;
+    case OPT_DISPLAY_NAME: o->jupyter.display = value; break;
     case OPTIONS: break;
     }
+}
+
+static void check_jupyter(const App *app)
+{
+    static const char *const names[] = { "install", "uninstall", "list", "run" };
+    const char *word = app->names[0], *close;
+    char help[64];
+    bool run = strcmp(word, "run") == 0, known = false;
+    for (size_t i = 0; i < COUNT(names); i++)
+        known |= strcmp(word, names[i]) == 0;
+    close = err_closest(word, names, COUNT(names));
+    snprintf(help, sizeof help, "did you mean %s?", close ? close : "");
+    if (!known)
+        usage_error("jupyter does not know", word, close ? help : NULL);
+    if (run && app->name_count != 2)
+        usage_error("jupyter run needs a connection file", NULL, NULL);
+    if (!run && app->name_count > 1)
+        usage_error("jupyter has no use for", app->names[1], NULL);
 }
 
 /* Options may stand before, between and after the names, up to `--`. In a name of `doc` a sign
@@ -253,6 +309,8 @@ static void read_subcommand(App *app, const struct Subcommand *command, int argc
     }
     if (app->options.in_place + app->options.check + app->options.diff > 1)
         usage_error("fmt takes one of -w, --check and --diff", NULL, NULL);
+    if (app->mode == MODE_JUPYTER && app->name_count > 0)
+        check_jupyter(app);
     if (app->options.html && app->name_count > 1)
         usage_error("doctest --html takes one document", NULL, NULL);
     if (app->name_count == 0 && command->needs && !app->options.all)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* A failure to render it leaves the error as it is, to be shown in short. */
-static void repl_keep_error(Repl *r)
+void repl_keep_error(Repl *r)
 {
     Ctx *ctx = &r->in->ctx;
     Error *error = ctx->error;
@@ -133,7 +133,7 @@ static void repl_run_entry(Repl *r, const char *text)
 {
     Interp *in = r->in;
     char name[32];
-    snprintf(name, sizeof name, "<repl:%d>", ++r->number);
+    snprintf(name, sizeof name, "<%s:%d>", r->document ? "cell" : "repl", ++r->number);
     progress_start(&in->ctx, text);
     r->source = source_new(&in->ctx, name, text, strlen(text));
     r->chunk = parse_source(&in->ctx, &in->names, r->source);
@@ -146,13 +146,16 @@ static void repl_run_entry(Repl *r, const char *text)
     r->echoed = shown && v.tag != V_NONE && v.tag != V_UNDEF;
     if (r->echoed) {
         set_ans(in, v);
-        echo(r, v);
+        if (r->document)
+            r->document->echo(r, v);
+        else
+            echo(r, v);
     }
     stack_cut(in, in->sp - 1);
     run_tests(r, tests);
 }
 
-static void forget_source(Repl *r)
+void repl_forget_source(Repl *r)
 {
     if (r->chunk)
         chunk_release(r->chunk);
@@ -209,8 +212,7 @@ static bool waits_for_catch(Repl *r, const char *text, size_t len)
     return waits;
 }
 
-/* For entry_read: a command, help text that is ended by an empty line, or a whole program. */
-static bool is_entry(void *repl, const char *text, size_t len)
+bool repl_is_entry(void *repl, const char *text, size_t len)
 {
     Repl *r = repl;
     const char *start = text + strspn(text, " \t\n");
@@ -227,7 +229,7 @@ static bool read_entry(Repl *r)
     LineStatus status;
     do {
         buf_clear(&r->entry);
-        status = entry_read(r->in, is_entry, r, &r->entry);
+        status = entry_read(r->in, repl_is_entry, r, &r->entry);
     } while (status == LINE_INTERRUPTED);
     return status == LINE_READ;
 }
@@ -238,12 +240,9 @@ void repl_run_logged(Repl *r, const char *text)
     repl_log(r, text, strlen(text), r->chunk, r->echoed);
 }
 
-static void run_line(Repl *r)
+void repl_run_text(Repl *r, char *text)
 {
-    char *text = r->entry.data;
-    size_t n = r->entry.len;
-    if (n == 0)
-        return;
+    size_t n = strlen(text);
     while (n > 0 && ascii_space(text[n - 1]))
         text[--n] = '\0';
     text += strspn(text, " \t");
@@ -263,7 +262,8 @@ static void turn(Repl *r, const char *argument)
         return;
     }
     signals_settled();
-    run_line(r);
+    if (r->entry.len > 0)
+        repl_run_text(r, r->entry.data);
 }
 
 #ifndef RICCI_VERSION
@@ -280,26 +280,47 @@ static void greet(Repl *r)
                          "              TAB completes, Ctrl-C stops what runs, Ctrl-D leaves\n");
 }
 
+static void each_text(Repl *r, void (*each)(Buf *, Ctx *))
+{
+    Buf *const texts[] = { &r->entry, &r->log, &r->marks, &r->last, &r->page, &r->rows, &r->rest,
+                           &r->error };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        each(texts[i], &r->in->ctx);
+}
+
+static void free_text(Buf *text, Ctx *ctx)
+{
+    (void)ctx;
+    buf_free(text);
+}
+
+void repl_begin(Repl *r, Interp *in, const ReplHelp *help)
+{
+    *r = (Repl){ .in = in, .help = help, .error_kind = -1 };
+    each_text(r, buf_init);
+}
+
+void repl_end(Repl *r)
+{
+    each_text(r, free_text);
+}
+
 int repl_run(Interp *in, const ReplHelp *help)
 {
-    Repl r = { .in = in, .help = help, .error_kind = -1 };
-    Buf *const texts[] = { &r.entry, &r.log, &r.marks, &r.last, &r.page, &r.rows, &r.rest,
-                           &r.error };
+    Repl r;
+    repl_begin(&r, in, help);
     r.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        buf_init(texts[i], &in->ctx);
     entry_open(in, r.terminal);
     complete_with(help);
     if (r.terminal)
         greet(&r);
     while (!r.quit && !in->out_failed) {
         guarded(&r, turn, NULL);
-        forget_source(&r);
+        repl_forget_source(&r);
         out_flush(in);
     }
     entry_close();
     complete_close();
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        buf_free(texts[i]);
+    repl_end(&r);
     return 0;
 }

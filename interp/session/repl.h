@@ -11,6 +11,7 @@ typedef struct ReplHelp {
     bool (*kind)(Interp *, Buf *, const char *kind);     /* :explain KIND; false: there is none */
     /* what ?TAB offers besides; false: the end */
     bool (*topic)(int i, char name[32]);
+    bool (*known)(Interp *, const char *name);           /* has `show` anything of that name? */
 } ReplHelp;
 
 /* Reads, runs and echoes entries until the end of input or :quit. With readline where
@@ -42,7 +43,14 @@ void entry_mark(const char *mark);
 void entry_below_begin(void);
 void entry_below_end(void);
 
+/* What a session's copy, prompts and answers, comes from (repl_paste.c), malloc'ed; NULL: no prompt
+ * begins it. `done` is asked as by entry_read. */
+char *paste_take(const char *text, size_t len, EntryDone *done, void *arg);
+
 /* ---- history (repl_history.c): the oldest entry is number 0 ---- */
+/* Reads the file, and opens it for new entries if they are `kept`. */
+void history_open(bool kept);
+void history_close(void);
 size_t history_count(void);
 const char *history_text(size_t number);       /* NULL: there is none */
 void history_add(const char *text);            /* as entry_read does; not one with a blank first */

@@ -174,8 +174,7 @@ static Value lookup(Interp *in, const Module *m, const char *text, size_t len)
     return op ? v_op(op) : v_undef();
 }
 
-/* The value that `a.b.c` names, as far as it can be had by looking: undefined otherwise. */
-static Value lookup_path(Interp *in, const char *path, size_t len)
+Value candidates_value(Interp *in, const char *path, size_t len)
 {
     size_t n = 0;
     while (n < len && path[n] != '.')
@@ -197,7 +196,8 @@ static Value lookup_path(Interp *in, const char *path, size_t len)
 
 Value candidates_callee(Interp *in, const char *text, const Spot *spot)
 {
-    return spot->callee_len ? lookup_path(in, text + spot->callee, spot->callee_len) : v_undef();
+    return spot->callee_len ? candidates_value(in, text + spot->callee, spot->callee_len)
+                            : v_undef();
 }
 
 void candidates_signature(Interp *in, Buf *out, Value v)
@@ -282,7 +282,7 @@ static void offer_members(Search *s)
             if (strncmp(d->name, "sim.", 4) == 0)
                 offer(s, d->name + 4, d->title);
     size_t len = s->spot->from - 1 - s->spot->path;
-    Value v = lookup_path(s->in, path, len);
+    Value v = candidates_value(s->in, path, len);
     if (v.tag == V_UNDEF)
         offer_stdlib(s, path, len);
     for (uint32_t i = 0; v.tag == V_TUPLE && v.tuple->named && i < v.tuple->count; i++)

@@ -43,12 +43,20 @@ static void need(Repl *r, const char *argument, const char *what, const char *ex
 }
 
 /* ---- ?name ---- */
+static void show_page(Repl *r)
+{
+    if (r->document)
+        r->document->page(r, &r->page);
+    else
+        repl_page(r->in, &r->page);
+}
+
 static void page_help(Repl *r, void (*write)(Interp *, Buf *, const char *), const char *name)
 {
     buf_clear(&r->page);
     output_measure_terminal(r->in);
     write(r->in, &r->page, name);
-    repl_page(r->in, &r->page);
+    show_page(r);
 }
 
 static bool mentions(const ReplCommand *c, const char *words)
@@ -76,7 +84,7 @@ static void search_help(Repl *r, const char *words)
         if (mentions(repl_command_row(i), words) && ++shown)
             buf_printf(&r->page, "  %s  %s\n", repl_command_row(i)->usage,
                        repl_command_row(i)->help);
-    repl_page(r->in, &r->page);
+    show_page(r);
 }
 
 /* `?name`, `??words`; what `text` holds after the first `?`. */
@@ -257,7 +265,7 @@ static const ReplCommand commands[] = {
     { "save", repl_save, 'f', ":save[!] FILE",
       "write what ran as a program; ! replaces a file" },
     { "edit", repl_edit, 'e', ":edit [NAME | FILE]",
-      "edit the last entry, a function, a file, and run it" },
+      "edit the last entry, a function, a file, and run it", .terminal = true },
     { "history", repl_history, 0, ":history [N | WORD]",
       "the last N entries, or those with a word" },
     { "time", command_time, 'x', ":time EXPR", "how long it took and what it allocated" },
@@ -377,6 +385,9 @@ void repl_run_command(Repl *r, const char *text)
     if (n == 0 || (text[end] && !ascii_space(text[end])))
         raise_unknown(r, text, strcspn(text, " \t\n"));
     const ReplCommand *c = find_command(r, text, n);
+    if (r->document && c->terminal)
+        err_raise(&r->in->ctx, ERR_VALUE, ":%s needs a terminal, and this is a cell of a document",
+                  c->name);
     c->run(r, text + end + strspn(text + end, " \t"), force);
 }
 

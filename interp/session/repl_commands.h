@@ -13,9 +13,20 @@
 
 #include "core/system/ascii.h"
 
-typedef struct Repl {
+typedef struct Repl Repl;
+
+/* A session whose entries are the cells of a document (interp/jupyter): where things go that a
+ * terminal has its own ways for. */
+typedef struct ReplDocument {
+    void (*page)(Repl *, const Buf *text);       /* help, to be read beside the document */
+    void (*echo)(Repl *, Value);
+    void (*clear)(Repl *);                       /* what the entry has shown */
+} ReplDocument;
+
+struct Repl {
     Interp *in;
     const ReplHelp *help;
+    const ReplDocument *document;    /* NULL: none */
     bool terminal, quit;
     int number;                /* of the entry: <repl:3> */
     Buf entry;                 /* the entry as it was read */
@@ -30,7 +41,7 @@ typedef struct Repl {
     Chunk *chunk;
     double seconds;            /* how long it ran */
     bool echoed;               /* its value was shown, and is `ans` now */
-} Repl;
+};
 
 /* One command of the table in repl_commands.c. */
 typedef struct ReplCommand {
@@ -38,9 +49,21 @@ typedef struct ReplCommand {
     void (*run)(Repl *, const char *argument, bool force);    /* force: `:name!` */
     char takes;                /* what TAB completes: repl_candidates.c */
     const char *usage, *help;
+    bool terminal;             /* it makes no sense in a document */
 } ReplCommand;
 
 /* ---- repl.c ---- */
+/* A session without anything that it is read from, and its end. */
+void repl_begin(Repl *, Interp *, const ReplHelp *);
+void repl_end(Repl *);
+/* Runs what is an entry or a command, under the caller's catch point; the text is changed. */
+void repl_run_text(Repl *, char *text);
+/* What is kept while an entry runs, also where it raises, goes. */
+void repl_forget_source(Repl *);
+/* Keeps the error just caught for :explain. */
+void repl_keep_error(Repl *);
+/* For entry_read: a command, help text that is ended by an empty line, or a whole program. */
+EntryDone repl_is_entry;
 /* The same, and what ran goes to the log. */
 void repl_run_logged(Repl *, const char *text);
 
@@ -88,6 +111,9 @@ void repl_shell(Repl *, const char *command);
 /* Runs `program "$1"` with the terminal its own; returns the exit status, 128 + the signal that
  * ended it. Raises `io` where there is no shell. argument may be NULL. */
 int repl_spawn(Repl *, const char *program, const char *argument);
+/* The same without a terminal: what it writes is written here as it comes, its input is empty, and
+ * an interrupt ends it. */
+int repl_spawn_read(Repl *, const char *program);
 
 /* ---- repl_page.c ---- */
 /* Writes a text, a screen at a time where the output is a terminal that can. */

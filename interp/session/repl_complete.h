@@ -65,6 +65,8 @@ void candidates_free(Candidates *);
 void candidates_add(Candidates *, const char *text, const char *note);
 /* The function that is called at the spot; undefined if that is no function. */
 Value candidates_callee(Interp *, const char *text, const Spot *);
+/* The value that `a.b.c` names, as far as it can be had by looking: undefined otherwise. */
+Value candidates_value(Interp *, const char *path, size_t len);
 /* `f(a, b=2)` of an operation, a function, a C function; nothing for other values. May raise. */
 void candidates_signature(Interp *, Buf *, Value);
 /* Files that begin with `typed`; quote: '"' or '`' inside such a string, '\\' for the shell, 0 as

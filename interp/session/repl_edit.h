@@ -33,11 +33,6 @@ int paste_read(int count, int key);                  /* bound to the begin of a 
 /* Length of the prompts that a line begins with; 0: none. `more`: of the lines that go on too. */
 size_t paste_prompt(const char *line, size_t len, bool more);
 
-/* ---- repl_history.c ---- */
-/* Reads the file and opens it for new entries. */
-void history_open(bool kept);
-void history_close(void);
-
 /* ---- repl_colour.c ---- */
 typedef enum Paint {
     PAINT_PLAIN, PAINT_KEYWORD, PAINT_NUMBER, PAINT_STRING, PAINT_ESCAPE, PAINT_COMMENT,

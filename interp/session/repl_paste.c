@@ -83,20 +83,20 @@ static size_t line_length(const char *text, size_t len)
 }
 
 /* Does the statement that a session's copy has come to need more lines? */
-static bool needs_more(const Text *t, size_t from)
+static bool needs_more(const Text *t, size_t from, EntryDone *done, void *arg)
 {
-    return t->len - from > PASTE_ASK || !entry_is_done(t->data + from, t->len - from);
+    return t->len - from > PASTE_ASK || !done(arg, t->data + from, t->len - from);
 }
 
 /* A session with its prompts: what was entered is kept, what was answered is not. */
-static Text take_session(const char *text, size_t len)
+static Text take_session(const char *text, size_t len, EntryDone *done, void *arg)
 {
     Text kept = { 0 };
     size_t statement = 0;
     for (size_t at = 0; at < len;) {
         size_t n = line_length(text + at, len - at), prompt = paste_prompt(text + at, n, true);
         bool begins = prompt && paste_prompt(text + at, n, false);
-        if (begins || prompt || (kept.len > 0 && needs_more(&kept, statement))) {
+        if (begins || prompt || (kept.len > 0 && needs_more(&kept, statement, done, arg))) {
             if (kept.len > 0)
                 text_put(&kept, "\n", 1);
             if (begins)
@@ -106,6 +106,15 @@ static Text take_session(const char *text, size_t len)
         at += n + 1;
     }
     return kept;
+}
+
+char *paste_take(const char *text, size_t len, EntryDone *done, void *arg)
+{
+    if (!paste_prompt(text, line_length(text, len), false))
+        return NULL;
+    Text kept = take_session(text, len, done, arg);
+    text_put(&kept, "", 1);
+    return kept.data;
 }
 
 /* ---- cleaning ---- */
@@ -215,6 +224,12 @@ static void read_text(Text *t)
     key_in_blocks(false);
 }
 
+static bool at_prompt_done(void *arg, const char *text, size_t len)
+{
+    (void)arg;
+    return entry_is_done(text, len);
+}
+
 int paste_read(int count, int key)
 {
     Text t = { 0 };
@@ -222,7 +237,7 @@ int paste_read(int count, int key)
     read_text(&t);
     clean(&t);
     if (t.len > 0 && paste_prompt(t.data, line_length(t.data, t.len), false)) {
-        Text kept = take_session(t.data, t.len);
+        Text kept = take_session(t.data, t.len, at_prompt_done, NULL);
         free(t.data);
         t = kept;
     }

@@ -19,14 +19,14 @@
 #include <unistd.h>
 
 enum { STATUS_ERROR = 1, STATUS_INTERRUPT = 130, QUOTED = 60 };
-static const long PATIENCE = 350000000;      /* nanoseconds */
+static const long PATIENCE = 350000000, REMOTE_PATIENCE = 120000000;      /* nanoseconds */
 
 typedef struct Timer { int signal, id; bool made; } Timer;
 
 /* What the process knows of its signals: handlers have no other way to it. */
 static struct Signals {
     InterruptFlag interrupted;                /* how often, until somebody polls */
-    volatile sig_atomic_t keep_session, at_prompt;
+    volatile sig_atomic_t keep_session, at_prompt, remote;
     Interp *_Atomic running;
     struct timespec first;                    /* when it was pressed */
     TempDir *_Atomic removed;                 /* the folder that goes with the process */
@@ -43,6 +43,16 @@ bool signals_interrupted(void)
 void signals_keep_session(void)
 {
     signals.keep_session = 1;
+}
+
+void signals_remote(void)
+{
+    signals.keep_session = signals.remote = 1;
+}
+
+void signals_forget(void)
+{
+    signals.interrupted = 0;
 }
 
 static void start_limit(bool on);
@@ -293,14 +303,18 @@ static void on_part(int sig)
 static void on_late(int sig)
 {
     (void)sig;
-    if (signals.interrupted == 1)
+    if (signals.remote && signals.interrupted && !signals.at_prompt)
+        abandon_native(signals.running);
+    else if (signals.interrupted == 1)
         tell();
 }
 
 
 static void start_patience(void)
 {
-    const struct itimerspec patience = { .it_value.tv_nsec = PATIENCE };
+    struct itimerspec patience = { .it_value.tv_nsec = PATIENCE };
+    if (signals.remote)
+        patience.it_value.tv_nsec = REMOTE_PATIENCE;
     clock_gettime(CLOCK_MONOTONIC, &signals.first);
     signals.patience_timer.signal = patience_signal();
     timer_set(&signals.patience_timer, &patience);
@@ -318,6 +332,11 @@ void signals_settled(void)
 static void on_interrupt(int sig)
 {
     (void)sig;
+    if (signals.remote) {
+        signals.interrupted = 1;
+        start_patience();
+        return;
+    }
     if (signals.interrupted < 3)
         signals.interrupted++;
     if (signals.interrupted == 1)

@@ -12,6 +12,11 @@ void signals_install(void);
 void signals_for(Interp *);
 /* A session goes on where a program would end. */
 void signals_keep_session(void);
+/* The same where nobody presses keys: an interrupt comes once, nothing is said, and a native call
+ * that has not ended a moment later is left halfway. */
+void signals_remote(void);
+/* What was asked to stop before is over. */
+void signals_forget(void);
 /* A new entry begins: nothing is said of what was waited for before. */
 void signals_settled(void);
 /* Was Ctrl-C pressed, and did nobody poll since? */

@@ -10,6 +10,7 @@ typedef struct Habit {
     const char *word;
     const char *command;        /* what it is here, done; NULL: answered only */
     const char *answer;
+    bool clears;                /* in a document, what the cell has shown */
 } Habit;
 
 /* All of a line. */
@@ -19,8 +20,8 @@ static const Habit words[] = {
     { "q", NULL, ":q leaves, and so does Ctrl-D." },
     { "clear", NULL, ":reset forgets all variables, :reset x these; Ctrl-L clears the screen." },
     { "clear all", NULL, ":reset forgets all variables." },
-    { "clc", NULL, "Ctrl-L clears the screen." },
-    { "cls", NULL, "Ctrl-L clears the screen." },
+    { "clc", NULL, "Ctrl-L clears the screen.", true },
+    { "cls", NULL, "Ctrl-L clears the screen.", true },
     { "reset", NULL, ":reset forgets all variables, :reset x these." },
     { "edit", NULL, ":edit opens the last entry in an editor, :edit f a function or a file." },
     { "ls", "!ls", NULL }, { "dir", "!ls", NULL }, { "pwd", ":pwd", NULL },
@@ -81,6 +82,10 @@ static const Habit verbs[] = {
 static void follow(Repl *r, const Habit *habit, const char *rest)
 {
     char line[256];
+    if (habit->clears && r->document) {
+        r->document->clear(r);
+        return;
+    }
     if (!habit->command) {
         snprintf(line, sizeof line, "%s\n", habit->answer);
         repl_say(r, line);

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/mem.h"
+#include "interp/output/display.h"
 #include "interp/output/output.h"
 
 #include <stdio.h>
@@ -143,6 +144,41 @@ void place_put_table(Buf *out, const Value *devices, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         put_device(out, devices[i].device);
     out->len--;                     /* the last newline */
+}
+
+/* The same facts, a line of the last column for each that a screen has lines for. */
+void place_put_html(Buf *out, const Value *devices, uint32_t n)
+{
+    static const bool left[] = { true, false, true };
+    const char *names[] = { "device", "memory", "dtypes" };
+    Buf text;
+    ErrFrame frame;
+    buf_init(&text, out->ctx);
+    if (!ERR_TRY(out->ctx, &frame)) {
+        buf_free(&text);
+        err_rethrow(out->ctx);
+    }
+    buf_puts(out, "<table>\n");
+    html_row(out, "th", names, left, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        const Device *d = devices[i].device;
+        char memory[32] = "";
+        if (d->memory && !device_absent(d))
+            mem_bytes_text(memory, (double)d->memory);
+        buf_clear(&text);
+        if (device_absent(d))
+            buf_printf(&text, "not available: %s", d->why);
+        else
+            put_dtypes(&text, d);
+        for (const char *const *more = (const char *const[]){ d->title, d->note, d->missing, NULL };
+             *more && !device_absent(d); more++)
+            if (**more)
+                buf_printf(&text, "\n%s", *more);
+        html_row(out, "td", (const char *const[]){ d->name, memory, buf_cstr(&text) }, left, 3);
+    }
+    buf_puts(out, "</table>\n");
+    ERR_END(out->ctx, &frame);
+    buf_free(&text);
 }
 
 /* ---- fields ---- */

@@ -8,6 +8,7 @@ Value place_listed(Device *);                          /* as devices() gives it 
 /* devices(), or a part of it: prints as a table */
 bool place_is_list(Value);
 void place_put_table(Buf *, const Value *devices, uint32_t n);
+void place_put_html(Buf *, const Value *devices, uint32_t n);
 Value place_field(Interp *, Device *, const Name *);   /* d.memory, sim.mps; raises `name` */
 
 #endif

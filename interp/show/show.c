@@ -70,7 +70,11 @@ void show_element(Buf *out, DType dt, const void *element)
             show_float(out, element_f64(dt, element), dt);
         break;
     case 'q': rational_text(out, *(const Rational *)element); break;
-    default: put_complex(out, element_c128(dt, element), dt); break;
+    default:
+        if (dtype_wide_pair(dt))
+            show_pair(out, NULL, NULL, dt, element);
+        else
+            put_complex(out, element_c128(dt, element), dt);
     }
 }
 
@@ -487,6 +491,7 @@ bool show_set_style(Interp *in, const char *name)
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         if (strcmp(names[k], name) == 0) {
             in->show.style = (ShowStyle)k;
+            in->show.text_only = k == SHOW_PLAIN;
             return true;
         }
     return false;

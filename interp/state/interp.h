@@ -71,6 +71,7 @@ typedef struct ShowOptions {
     bool dots;                        /* structural zeros of a matrix are written · */
     int width, height;                /* terminal cells; 0: not a terminal */
     bool color;
+    bool text_only;          /* format("plain") was asked for: no LaTeX beside a text */
     bool inside;             /* of a tuple: a vector stays on its line */
 } ShowOptions;
 
