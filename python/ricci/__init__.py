@@ -199,6 +199,14 @@ def to_torch(x):
     return torch.from_dlpack(x.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=True))
 
 
+def __getattr__(name):
+    """ricci.xp is read when it is asked for: most programs do without it."""
+    if name == "xp":
+        from importlib import import_module
+        return import_module(".xp", __name__)
+    raise AttributeError(f"module 'ricci' has no attribute {name!r}")
+
+
 def load_ipython_extension(shell):
     """%load_ext ricci"""
     from . import _magics

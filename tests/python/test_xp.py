@@ -13,6 +13,7 @@ except ImportError:
 class Names(unittest.TestCase):
     def test_without_numpy(self):
         x = xp.asarray([[1.0, 2], [3, 4]], dtype="float32")
+        self.assertIs(ricci.xp, xp)
         self.assertIs(x.__array_namespace__(), xp)
         total = xp.sum(x)
         self.assertEqual((total.dtype, total.shape, float(total)), ("f32", (), 10))
