@@ -527,7 +527,17 @@ static PyObject *tensor_array(PyObject *self, PyObject *args, PyObject *keywords
     return NULL;
 }
 
+/* copy.copy and copy.deepcopy: a value is its own copy. */
+static PyObject *tensor_itself(PyObject *self, PyObject *memo)
+{
+    (void)memo;
+    Py_INCREF(self);
+    return self;
+}
+
 static PyMethodDef methods[] = {
+    { "__copy__", tensor_itself, METH_NOARGS, NULL },
+    { "__deepcopy__", tensor_itself, METH_O, NULL },
     { "to", tensor_to, METH_O, "to(device): on another device." },
     { "to_device", (PyCFunction)(void (*)(void))tensor_to_device, METH_VARARGS | METH_KEYWORDS,
       "to_device(device, /, *, stream=None): as to(device)." },

@@ -1,5 +1,6 @@
 """Tensors: operators and dtypes, indexing, DLPack and buffers both ways, hostile capsules."""
 import array
+import copy
 import ctypes
 import gc
 import itertools
@@ -98,6 +99,8 @@ class Operators(unittest.TestCase):
             x[0] = 1
         with self.assertRaises(TypeError):
             x["a"]
+        self.assertIs(copy.copy(x), x)
+        self.assertIs(copy.deepcopy([x])[0], x)
 
 
 class Buffers(unittest.TestCase):
