@@ -233,7 +233,8 @@ _Noreturn void stored_refuse(OpCall *c, DType dt, const char *what)
     bool parts = dtype_info(dt)->kind == 'c';
     bool binary = dtype_mini_read(dtype_real(dt), &(int){ 0 }, &(int){ 0 }, &(MiniStyle){ 0 });
     const char *help[2][2] = {
-        { "f64(…) rounds it; the text that repr(…) makes reads back", "f64(…) holds every value of it" },
+        { "f64(…) rounds it; the text that repr(…) makes reads back",
+          "f64(…) holds every value of it" },
         { "c128(…) rounds it; the text that repr(…) makes reads back",
           "c128(…) holds every value of it" },
     };
