@@ -181,8 +181,7 @@ static void check_points(OpCall *c, Precise *p, const Tensor *x, const Tensor *x
                          const Tensor *fp)
 {
     bool real = dtype_info((DType)x->dtype)->kind != 'c' &&
-                dtype_info((DType)xp->dtype)->kind != 'c' &&
-                dtype_info((DType)fp->dtype)->kind != 'c';
+                dtype_info((DType)xp->dtype)->kind != 'c';
     refuse_given(c, p, 5);
     if (xp->rank != 1 || fp->rank != 1 || !real)
         format_refuse(c, p->scope->format);
@@ -403,6 +402,7 @@ static Tensor *variable_rows(OpCall *c, Precise *p, int i, bool rows)
 /* The variables of both operands, those of the first on top. */
 static Tensor *variables(OpCall *c, Precise *p)
 {
+    Ctx *ctx = &c->in->ctx;
     bool rows = arg_bool(c, 2, true);
     Tensor *x = variable_rows(c, p, 0, rows);
     if (!arg_given(c, 1) || c->args[1].tag == V_NONE)
@@ -412,13 +412,14 @@ static Tensor *variables(OpCall *c, Precise *p)
     if (n != m)
         arg_error(c, 1, ERR_SHAPE, "%s has %lld observations and %s %lld", arg_text(c, 0),
                   (long long)n, arg_text(c, 1), (long long)m);
-    if (x->dtype != y->dtype)
-        format_refuse(c, p->scope->format);
+    DType dt = dtype_promote((DType)x->dtype, (DType)y->dtype);          /* one may be complex */
+    x = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, x, dt))));
+    y = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, y, dt))));
     int64_t shape[] = { tensor_shape(x)[0] + tensor_shape(y)[0], n };
-    Tensor *both = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 2, shape));
-    size_t bytes = (size_t)(x->size * dtype_info((DType)x->dtype)->bytes);
+    Tensor *both = op_keep(c, tensor_new(ctx, dt, 2, shape));
+    size_t bytes = (size_t)(x->size * dtype_info(dt)->bytes);
     memcpy(both->data, x->data, bytes);
-    memcpy(both->data + bytes, y->data, (size_t)(y->size * dtype_info((DType)x->dtype)->bytes));
+    memcpy(both->data + bytes, y->data, (size_t)(y->size * dtype_info(dt)->bytes));
     return both;
 }
 
