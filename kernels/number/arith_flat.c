@@ -81,13 +81,12 @@ static void from_mpfr(const FlatWork *w, void *flat, mpfr_srcptr x)
 /* Of a cell of any length; rounded where it is longer than the format, which no result is. */
 static void from_cell(const FlatWork *w, void *flat, Rational cell)
 {
-    enum { NEAREST = MPFR_RNDN };
     uint64_t limbs[MP_LIMBS];
     MpView v;
     mpfr_srcptr x = mp_view(&v, cell);
     __mpfr_struct r = { ._mpfr_prec = w->a->digits, ._mpfr_sign = 1, ._mpfr_exp = __MPFR_EXP_ZERO,
                         ._mpfr_d = limbs };
-    mpfr_open(NULL)->mpfr_set(&r, x, (mpfr_rnd_t)NEAREST);
+    mpfr_open(NULL)->mpfr_set(&r, x, MPFR_RNDN);
     from_mpfr(w, flat, &r);
 }
 
