@@ -13,7 +13,7 @@ JOBS  := $(shell nproc 2>/dev/null || echo 2)
 
 WARN   = -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wmissing-prototypes -Wstrict-prototypes \
          -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers
-CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden
+CSTD   = -std=gnu11 -D_GNU_SOURCE -I. -I$(BUILD)/gen -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden -fPIC
 # Invariants are asserted in every other build.
 OPT.release = -O2 -g1 -DNDEBUG
 OPT.debug   = -Og -g3
@@ -26,7 +26,8 @@ CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
 # Under a sanitizer the kernel templates take minutes to optimise and little time to run.
 KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan tsan,$(MODE)),-O0)
-LDLIBS  = -lreadline -lffi -lm -ldl -lpthread
+LIB_LIBS = -lffi -lm -ldl -lpthread
+LDLIBS  = -lreadline $(LIB_LIBS)
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
 # WITHOUT=native: no calls of C, and no libricci, which hands C functions and memory through them.
@@ -43,7 +44,7 @@ LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps
+.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps python wheel
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -52,6 +53,39 @@ $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
 $(BUILD)/libricci.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# Of libricci.so.0 only the names of ricci.h are seen.
+$(BUILD)/libricci.so.0: $(LIB_OBJ) interp/embed/libricci.map
+	$(CC) $(ALLFLAGS) -shared -Wl,-soname,libricci.so.0 -Wl,--version-script=interp/embed/libricci.map -o $@ $(LIB_OBJ) \
+	    $(filter -fsanitize=%,$(OPT.$(MODE))) $(LIB_LIBS)
+
+# The module ricci of Python: the extension with libricci inside, beside the files of python/ricci and the program.
+PYTHON ?= python3
+PY_EXT = $(BUILD)/python/ricci/_ricci.abi3.so
+PY_FILES = $(patsubst python/ricci/%,$(BUILD)/python/ricci/%,$(wildcard python/ricci/*.py)) $(BUILD)/python/ricci/bin/ricci
+$(BUILD)/python/obj/%.o: python/ext/%.c python/ext/ext.h interp/embed/ricci.h
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -Wno-cast-function-type -Wno-write-strings -isystem $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])') -c -o $@ $<
+$(PY_EXT): $(patsubst python/ext/%.c,$(BUILD)/python/obj/%.o,$(wildcard python/ext/*.c)) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -shared -s -Wl,--version-script=python/ext/ext.map -o $@ $^ $(filter -fsanitize=%,$(OPT.$(MODE))) $(LIB_LIBS)
+$(BUILD)/python/ricci/%.py: python/ricci/%.py
+	@mkdir -p $(@D)
+	@cp $< $@
+# The program for the wheel opens readline (GPL) when it starts, instead of being linked with it.
+$(BUILD)/python/prompt/names.h: python/prompt/names.sh $(MAIN_OBJ)
+	@mkdir -p $(@D)
+	@sh python/prompt/names.sh $(CC) $(MAIN_OBJ) > $@
+$(BUILD)/python/obj/readline.o: python/prompt/readline.c $(BUILD)/python/prompt/names.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -I$(BUILD)/python/prompt -c -o $@ $<
+$(BUILD)/python/ricci/bin/ricci: $(MAIN_OBJ) $(BUILD)/python/obj/readline.o $(BUILD)/libricci.a
+	@mkdir -p $(@D)
+	$(CC) $(ALLFLAGS) -s -o $@ $(MAIN_OBJ) $(BUILD)/python/obj/readline.o -Wl,--whole-archive $(BUILD)/libricci.a -Wl,--no-whole-archive $(LDFLAGS) $(LIB_LIBS)
+python: $(PY_EXT) $(PY_FILES)
+# For machines without a compiler; python/backend.py makes the archive.
+wheel: python
+	@$(PYTHON) python/backend.py $(BUILD)
 
 $(BUILD)/obj/kernels/%.o: OPTIMISE = $(KERNEL_OPT)
 # The loops that only machines without AVX2 run: -O3 takes two to four times as long to compile them.
@@ -192,13 +226,14 @@ soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_trut
 	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/gpu_nest
 	@RICCI_SOAK=$(SOAK_TIMES) $(BUILD)/unit/opencl
 
-install: all
+install: all $(BUILD)/libricci.so.0
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include \
 	           $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	           $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d \
 	           $(DESTDIR)$(PREFIX)/share/ricci
 	install -m 755 $(BUILD)/ricci $(DESTDIR)$(PREFIX)/bin/ricci
 	install -m 644 $(BUILD)/libricci.a $(DESTDIR)$(PREFIX)/lib/libricci.a
+	install -m 755 $(BUILD)/libricci.so.0 $(DESTDIR)$(PREFIX)/lib/libricci.so.0
 	install -m 644 interp/embed/ricci.h $(DESTDIR)$(PREFIX)/include/ricci.h
 	install -m 644 docs/ricci.1 $(DESTDIR)$(PREFIX)/share/man/man1/ricci.1
 	install -m 644 editors/completions/ricci.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ricci
@@ -219,6 +254,7 @@ help:
 	@echo 'make soak            interrupts a busy session 200 times; index notation and precision scopes against their oracles, SOAK_CASES=100000'
 	@echo 'make bless           rewrites the golden outputs of the tests'
 	@echo 'make manual          rewrites docs/library.md, docs/devices.md and the word lists in editors/ from the registry'
+	@echo 'make python          builds the module of Python in build/python (pip install . does it too); make wheel writes a wheel'
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|tsan|hostile   builds build/MODE/ricci'
 	@echo 'make WITHOUT=native BUILD=build/without   leaves out calls of C, and libricci with them'

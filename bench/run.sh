@@ -1,9 +1,10 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [devices] [gpu] [native] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [python] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
-# Octave for index notation; `peers` installs what is missing of them.
+# Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
+# missing of them.
 # A ratio above 1 means Ricci is faster.
 set -u
 cd "$(dirname "$0")/.."
@@ -137,6 +138,23 @@ bench_precision() {                                     # with ml_dtypes where i
     done
 }
 
+# Exact and wide formats on one thread, in turns with mpmath (on gmpy2), FLINT and Python's decimal numbers, which compare their answers with Ricci's.
+bench_exact() {
+    local python=build/venv/bin/python3 peer turn module
+    for turn in $(seq ${ROUNDS:-3}); do
+        RICCI_THREADS=1 "$RICCI" bench/exact/exact.ric >"$work/exact.ricci.$turn" || return
+        for peer in mpmath flint decimal; do
+            case $peer in mpmath) module=gmpy2,mpmath ;; decimal) module=numpy ;; *) module=$peer ;; esac
+            if "$python" -c "import $module" 2>/dev/null; then
+                "$python" bench/exact/exact_peer.py $peer "$work/exact.ricci.$turn" $([ "$turn" = 1 ] && echo slow) >"$work/exact.$peer.$turn"
+            elif [ "$turn" = 1 ]; then
+                echo "exact: $peer is not installed (bench/run.sh peers)"
+            fi
+        done
+    done
+    awk -f bench/exact/table.awk "$work"/exact.ricci.* "$work"/exact.[mfd]*.*
+}
+
 # NumPy and SciPy from build/venv (`bench/run.sh peers` makes it) or the system; Octave too.
 bench_linalg() {    # against plain BLAS and LAPACK calls from C, NumPy, SciPy and Octave
     local python= p program=${BUILD:-build}/bench/linalg
@@ -203,7 +221,7 @@ bench_native() {    # calls into C, against Python's ways: two runs of each, the
 bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, not against peers
 
 bench_peers() {     # what the comparisons need and nothing else does
-    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes numexpr numba
+    python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes numexpr numba mpmath gmpy2 python-flint
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
@@ -237,10 +255,17 @@ bench_gpu() {
         "$work/gpu.ricci" "$work/gpu.torch"
 }
 
+bench_python() {    # the module's costs, beside what is asked of it
+    local python=$PWD/build/venv/bin/python3
+    "$python" -c 'import numpy' 2>/dev/null || python=python3
+    "$python" -c 'import numpy' 2>/dev/null || { echo "python: NumPy is not installed"; return; }
+    make -s python PYTHON="$python" && PYTHONPATH=build/python "$python" bench/python/costs.py
+}
+
 bench_start() {
     local k
     for ((k = 0; k < 50; k++)); do seconds "$RICCI" -e 1; done | median | awk '{ printf "start of `ricci -e 1`: %.1f ms (median of 50)\n", $1 * 1e3 }'
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native python}; do "bench_$suite"; echo; done

@@ -72,6 +72,28 @@ suite_install() {
     if ${CXX:-c++} -std=c++11 -pedantic -Wall -Wextra -Werror -fsyntax-only -x c++ "$root/usr/include/ricci.h" >"$work/log" 2>&1; then pass; else fail "ricci.h as C++" "$work/log"; fi
 }
 # Scaled residuals of every linear algebra routine × dtype × size × layout.
+# The module of Python, where there is one of 3.11 with headers; what needs NumPy, PyTorch and JAX with
+# those of the peers' environment.
+suite_python() {
+    local python=$PWD/build/venv/bin/python3 peers
+    [ -x "$python" ] || python=python3
+    if ! "$python" -c 'import os, sys, sysconfig; sys.exit(sys.version_info < (3, 11) or
+            not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' 2>/dev/null; then
+        echo "not run: tests/python: no Python 3.11 with its headers (python3-dev)"
+        return
+    fi
+    if ! $MAKE --no-print-directory -s python PYTHON="$python" >"$work/log" 2>&1; then fail "make python" "$work/log"; return; fi
+    PYTHONPATH=$PWD/$BUILD/python counted python "$python" tests/python/run.py
+    python_installed "$python"
+}
+# pip install without a network, and the wheel: into an environment of its own.
+python_installed() {   # PYTHON
+    if ! "$1" -m venv "$work/venv" >"$work/log" 2>&1; then echo "not run: pip install: python3 -m venv does not work here"; return; fi
+    if "$work/venv/bin/pip" install -q --no-index --disable-pip-version-check . >"$work/log" 2>&1 &&
+        [ "$(cd "$work" && venv/bin/python -c 'import ricci; print(ricci.eval("1 + 1"))')" = 2 ] &&
+        [ "$("$work/venv/bin/ricci" -p '1 + 1')" = 2 ]; then pass; else fail "pip install ." "$work/log"; fi
+    if $MAKE --no-print-directory -s wheel PYTHON="$1" >"$work/log" 2>&1 && [ -s "$BUILD"/ricci-*-cp311-abi3-*.whl ]; then pass; else fail "make wheel" "$work/log"; fi
+}
 suite_residual() { shared residual_part; }
 residual_part() {   # PART PARTS
     local file

@@ -48,7 +48,13 @@ static Tensor *set_of(OpCall *c, int i)
 {
     Tensor *x = arg_tensor(c, i);
     if (dtype_info(x->dtype)->kind == 'c')
-        arg_error(c, i, ERR_DTYPE, "%s is complex: intervals are of real numbers", arg_text(c, i));
+    {
+        char help[160];
+        snprintf(help, sizeof help, "a rectangle has two: %s(real(%s)) and %s(imag(%s))",
+                 c->op->name, arg_text(c, i), c->op->name, arg_text(c, i));
+        arg_error_help(c, i, ERR_DTYPE, help, "%s is complex: intervals are of real numbers",
+                       arg_text(c, i));
+    }
     return op_root(c, op_cast(c->in, v_tensor_raw(x), DT_INTERVAL)).tensor;
 }
 

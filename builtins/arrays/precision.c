@@ -43,7 +43,7 @@ static DType arg_format(OpCall *c, int i)
 /* A double that is a number of a binary format, as a value of it. */
 static Value number_value(Interp *in, DType dt, double x)
 {
-    char room[16];
+    char room[ELEMENT_BYTES_MAX];
     if (dt == DT_F64)
         return v_float(x);
     binary_pack(dt, room, &x, 1);

@@ -125,7 +125,7 @@ bool form_fill(OpCall *c, Device *d, Tensor *out, double value)
 
 double form_read(OpCall *c, Tensor *t)
 {
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     device_get_element(&c->in->ctx, t, t->data, cell);
     return element_f64((DType)t->dtype, cell);
 }

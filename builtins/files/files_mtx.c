@@ -409,7 +409,7 @@ void mtx_save(OpCall *c, const char *path, Tensor *t)
                        "a .mtx file holds a matrix, this %s",
                        shape_fact(text, sizeof text, t->rank, tensor_shape(t)));
     }
-    if (show_is_number((DType)t->dtype))
+    if (show_is_number((DType)t->dtype) || dtype_wide_pair((DType)t->dtype))
         stored_refuse(c, (DType)t->dtype, arg_text(c, 1));
     MtxWriter w = { .t = op_keep(c, tensor_compact(ctx, t)), .dtype = (DType)t->dtype,
                     .kind = dtype_info(t->dtype)->kind };

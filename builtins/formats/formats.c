@@ -120,7 +120,7 @@ Value format_accumulate(OpCall *c, Scope *s, bool whole, FormatInOrder run)
     Precise p;
     if (!whole && format_all_whole(c))
         return whole_call(c, s);
-    if (s->format == DT_RATIONAL && s->accumulate == DT_RATIONAL)
+    if (s->format == DT_RATIONAL && s->accumulate == DT_RATIONAL && !any_complex(c))
         return precise_outside(c, s, DT_NONE, true);
     if (precise_fast(s)) {
         s->partly = true;
@@ -218,12 +218,9 @@ static void step(OpCall *c, Precise *p, EwOp op, char *y, const char *x, int par
     const int64_t one[] = { 1, 1 };
     ArithStatus s = ARITH_OK;
     if (parts == 2 && op == EW_MULTIPLY) {
-        const double *u = (const double *)(const void *)y, *v = (const double *)(const void *)x;
-        double re, im;
-        s = arith_complex(a, op, &re, &im, (ArithPair){ u, u + 1, 2 }, (ArithPair){ v, v + 1, 2 },
-                          1);
-        ((double *)(void *)y)[0] = re;
-        ((double *)(void *)y)[1] = im;
+        NumberCell re, im;
+        s = arith_complex(a, op, &re, &im, arith_pair(a, y, 1), arith_pair(a, x, 1), 1);
+        arith_pairs_put(a, y, 1, &re, &im, 1);
     } else {
         for (int k = 0; k < parts && s == ARITH_OK; k++) {
             char *to = y + k * a->size;
@@ -526,6 +523,8 @@ Value op_format_wide(OpCall *c, Scope *s)
 
 Value op_format_round(OpCall *c, Scope *s)
 {
+    if (any_complex(c) && !format_is_binary(s->format))
+        return exact_run(c);                       /* raises */
     if (format_is_binary(s->format) || s->format == DT_RATIONAL || format_all_whole(c))
         return op_format_wide(c, s);
     int64_t digits = arg_given(c, 1) ? arg_int(c, 1) : 0;

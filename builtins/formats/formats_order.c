@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- numbers that are no binary floats ---- */
@@ -89,6 +90,17 @@ static void enclose_extreme(Order *o, bool most, int64_t n, char *out)
                                  (const void *const[]){ out, o->x + i * a->size },
                                  (const int64_t[]){ 1, 1 }, 1),
                       a->dtype);
+}
+
+/* Raises ERR_DTYPE: complex numbers are neither sorted nor compared by size. */
+static void require_order(OpCall *c)
+{
+    char help[160];
+    DType dt = v_dtype(c->args[0]);
+    snprintf(help, sizeof help, "%s(abs(%s)) compares magnitudes", c->op->name, arg_text(c, 0));
+    if (dt != DT_NONE && dtype_info(dt)->kind == 'c')
+        arg_error_help(c, 0, ERR_DTYPE, help, "%s is %s, and complex numbers have no order",
+                       arg_text(c, 0), dtype_name(dt));
 }
 
 /* min, max, argmin, argmax: the first of equals; a nan wins. */
@@ -249,6 +261,7 @@ static Value ordered(OpCall *c, Scope *s, OrderForm form)
 {
     if (format_all_whole(c))
         return exact_run(c);
+    require_order(c);
     if (format_is_binary(s->format))
         return precise_outside(c, s, ordinary_store(s->format) ? DT_NONE : DT_F64, false);
     if (s->format == DT_RATIONAL && form != ORDER_SEARCH)
@@ -403,6 +416,7 @@ static Tensor *contiguous(OpCall *c, Scope *s, Tensor *t)
 Value op_format_median(OpCall *c, Scope *s)
 {
     double half = 0.5;
+    require_order(c);
     if (format_is_binary(s->format))
         return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, true);
     if (s->format == DT_RATIONAL)
@@ -434,6 +448,7 @@ static void check_fraction(OpCall *c, const Tensor *q, int64_t i)
 
 Value op_format_quantile(OpCall *c, Scope *s)
 {
+    require_order(c);
     if (format_is_binary(s->format))
         return precise_outside(c, s, scope_ordinary(s) ? DT_NONE : DT_F64, true);
     Tensor *q = op_keep(c, tensor_copy(&c->in->ctx, contiguous(c, s, format_number(c, 1))));
@@ -457,6 +472,8 @@ static double default_tolerance(DType format)
 
 static Value norm_of(OpCall *c, Value x)
 {
+    if (dtype_info(v_dtype(x))->kind == 'c')
+        x = format_row(c, "abs", 1, x);
     return format_row(c, "sqrt", 1, format_row(c, "sum", 1, format_row(c, "multiply", 2, x, x)));
 }
 

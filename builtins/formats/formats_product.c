@@ -79,23 +79,25 @@ static bool product_layout(Ctx *ctx, Product *p)
 }
 
 /* Sums of complex products, one number after the other: the textbook formulas. */
-static ArithStatus complex_matmul(Arith *a, double *out, const double *x, const double *y,
-                                  int64_t m, int64_t n, int64_t inner)
+static ArithStatus complex_matmul(Arith *a, char *out, const char *x, const char *y, int64_t m,
+                                  int64_t n, int64_t inner)
 {
     ArithStatus s = ARITH_OK;
     const int64_t one[] = { 1, 1 };
+    const int64_t size = a->size, each = 2 * size;
     for (int64_t i = 0; i < m * n && s == ARITH_OK; i++) {
-        const double *u = x + 2 * (i / n) * inner, *v = y + 2 * (i % n);
-        double sum[2] = { 0, 0 }, product[2];
-        for (int64_t k = 0; k < inner && s == ARITH_OK; k++, u += 2, v += 2 * n) {
-            s = arith_complex(a, EW_MULTIPLY, &product[0], &product[1], (ArithPair){ u, u + 1, 2 },
-                              (ArithPair){ v, v + 1, 2 }, 1);
+        const char *u = x + (i / n) * inner * each, *v = y + (i % n) * each;
+        NumberCell sum[2] = { { { 0 } }, { { 0 } } }, product[2];
+        char *im = (char *)product + size;
+        for (int64_t k = 0; k < inner && s == ARITH_OK; k++, u += each, v += n * each) {
+            s = arith_complex(a, EW_MULTIPLY, product, im, arith_pair(a, u, 1),
+                              arith_pair(a, v, 1), 1);
             if (k == 0)
                 memcpy(sum, product, sizeof sum);
             else if (s == ARITH_OK)
                 s = a->ops->ew(a, EW_ADD, sum, 1, (const void *const[]){ sum, product }, one, 2);
         }
-        memcpy(out + 2 * i, sum, sizeof sum);
+        memcpy(out + i * each, sum, (size_t)each);
         if (*a->ctx->interrupt)
             s = ARITH_INTERRUPT;
     }
@@ -121,8 +123,7 @@ static void multiply_one(OpCall *c, Precise *p, const Product *q, int64_t i, Ten
                                 (const Interval *)(void *)y, (Interval *)(void *)to))
         p->sums = "by midpoint and radius (Rump): three products of doubles enclose it";
     else if (dtype_info(dt)->kind == 'c')
-        s = complex_matmul(&p->acc, (double *)(void *)to, (double *)(void *)x, (double *)(void *)y,
-                           m, n, k);
+        s = complex_matmul(&p->acc, to, x, y, m, n, k);
     else
         s = arith_matmul(&p->acc, (ArithMatrix){ to, n, 1 }, (ArithMatrix){ x, k, 1 },
                          (ArithMatrix){ y, n, 1 }, m, n, k);
@@ -254,14 +255,10 @@ static ArithStatus multiply_row(Arith *a, char *terms, const char *x, int64_t st
     if (parts == 1)
         return a->ops->ew(a, EW_MULTIPLY, terms, 1, (const void *const[]){ terms, x },
                           (const int64_t[]){ 1, step }, n);
-    double re[ARITH_COMPLEX_STRIP], im[ARITH_COMPLEX_STRIP], *t = (double *)(void *)terms;
-    const double *y = (const double *)(const void *)x;
-    ArithStatus s = arith_complex(a, EW_MULTIPLY, re, im, (ArithPair){ t, t + 1, 2 },
-                                  (ArithPair){ y, y + 1, 2 * step }, n);
-    for (int64_t i = 0; i < n; i++) {
-        t[2 * i] = re[i];
-        t[2 * i + 1] = im[i];
-    }
+    ArithStrip re, im;
+    ArithStatus s = arith_complex(a, EW_MULTIPLY, &re, &im, arith_pair(a, terms, 1),
+                                  arith_pair(a, x, step), n);
+    arith_pairs_put(a, terms, 1, &re, &im, n);
     return s;
 }
 
@@ -421,7 +418,7 @@ static Value einsum_in_order(OpCall *c, Precise *p)
         return format_sums(c, p, matrix_einsum(c, p, &s, &l, where));
     for (int a = 0; a < s.rank; a++)
         shape[a] = s.length[s.result[a]];
-    DType dt = paired ? DT_C128 : p->acc.carrier;
+    DType dt = precise_carrier(&p->acc, paired);
     Tensor *out = op_keep(c, tensor_zeros(&c->in->ctx, dt, s.rank, shape));
     char *strip = op_keep(c, tensor_zeros(&c->in->ctx, dt, 1, &room))->data;
     for (int64_t i = 0; i < out->size; i++, advance(&l, 0, s.rank)) {

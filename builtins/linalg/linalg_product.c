@@ -476,6 +476,10 @@ static Tensor *conjugated(OpCall *c, Tensor *t)
 {
     if (dtype_info(t->dtype)->kind != 'c')
         return t;
+    if (dtype_wide_pair(t->dtype)) {
+        Value z = v_tensor_raw(t);
+        return op_root(c, op_call(c->in, op_named(c->in, "conj"), &z, 1, 0)).tensor;
+    }
     Tensor *copy = op_keep(c, tensor_copy(&c->in->ctx, t));
     bool doubles = dtype_base(t->dtype) == DT_CMINI;     /* the parts of a narrow format */
     mat_conjugate(blas_type(doubles ? DT_C128 : t->dtype), copy->data, copy->size);

@@ -16,6 +16,25 @@ Tensor *signals_vector(OpCall *, int i, DType);
 /* Runs a transform; raises if FFTW is missing, has no plan, or the user interrupts. */
 void signals_fft(OpCall *, int kind, int64_t n, const Tensor *x, const Tensor *out, int axis,
                  double scale);
+/* x with its axis cut or filled with zeros to `length`; kept. */
+Tensor *signals_resize(OpCall *, Tensor *x, int axis, int64_t length);
+
+/* Transforms in a format that no library transforms, while one row runs: signals_fourier.c. */
+typedef struct Fourier Fourier;
+typedef struct FourierAxis {
+    int axis;
+    int64_t n;
+    bool inverse, half;         /* half: the first n / 2 + 1 numbers are wanted */
+    bool real;                  /* of the first n / 2 + 1 numbers of a spectrum, to real ones */
+    bool divided, root;         /* by n, or by its root */
+} FourierAxis;
+typedef Value (*FourierRow)(OpCall *, Fourier *);
+/* The row in a format; binary ones in f64. */
+Value signals_in_format(OpCall *, struct Scope *, FourierRow);
+/* The operand as complex numbers of the format, and a transform of such numbers along an axis. */
+Tensor *signals_fourier_operand(Fourier *);
+Tensor *signals_fourier(Fourier *, Tensor *x, const FourierAxis *);
+
 /* Raises ERR_SHAPE if argument i, at hand as x, is a scalar. */
 void signals_require_axis(OpCall *, int i, const Tensor *x);
 

@@ -1,6 +1,7 @@
 /* The Fourier rows of signals.def: lengths, axes and norms are read here, signals cut or
  * filled with zeros, results made; kernels/signals/fft.c transforms. */
 #include "builtins/signals/signals.h"
+#include "builtins/formats/formats.h"
 #include "interp/op/heard.h"
 #include "kernels/signals/fft.h"
 
@@ -35,8 +36,7 @@ Tensor *signals_slice(OpCall *c, Tensor *x, int axis, int64_t from, int64_t leng
     return op_keep(c, tensor_view(&c->in->ctx, x, x->rank, shape, tensor_strides(x), data));
 }
 
-/* x with its axis cut or filled with zeros to `length`; kept. */
-static Tensor *signals_resize(OpCall *c, Tensor *x, int axis, int64_t length)
+Tensor *signals_resize(OpCall *c, Tensor *x, int axis, int64_t length)
 {
     Ctx *ctx = &c->in->ctx;
     int64_t shape[TENSOR_RANK_MAX], given = tensor_shape(x)[axis];
@@ -170,9 +170,18 @@ static void explain_transform(OpCall *c, FftKind kind, int64_t n, const Tensor *
 }
 
 /* The transform of x along an axis to n points. */
-static Tensor *transformed(OpCall *c, Tensor *x, FftKind kind, int axis, int64_t n, double scale)
+static Tensor *transformed(OpCall *c, Fourier *f, Tensor *x, FftKind kind, int axis, int64_t n,
+                           Norm norm)
 {
     int64_t read = kind == FFT_TO_REAL ? n / 2 + 1 : n;
+    bool inverse = kind == FFT_BACKWARD || kind == FFT_REAL_BACKWARD || kind == FFT_TO_REAL;
+    double scale = scale_of(norm, inverse, n);
+    if (f) {
+        bool root = norm == NORM_ORTHO, real = kind == FFT_TO_REAL;
+        FourierAxis how = { axis, n, inverse, kind == FFT_HALF, real,
+                            root || (norm == NORM_FORWARD) != inverse, root };
+        return signals_fourier(f, signals_resize(c, x, axis, read), &how);
+    }
     DType dt = signals_compute_dtype((DType)x->dtype);
     if (kind == FFT_TO_REAL)
         dt = dtype_complex(dt);
@@ -194,20 +203,24 @@ static FftKind complex_kind(const Tensor *x, bool inverse)
     return inverse ? FFT_REAL_BACKWARD : FFT_REAL;
 }
 
-static Value transform(OpCall *c, bool inverse)
+static Tensor *signal_in(OpCall *c, Fourier *f)
 {
-    Tensor *x = signal_argument(c);
+    return f ? signals_fourier_operand(f) : signal_argument(c);
+}
+
+static Value transform(OpCall *c, Fourier *f, bool inverse)
+{
+    Tensor *x = signal_in(c, f);
     int axis = arg_axis(c, 2, x->rank, x->rank - 1);
     Norm norm = read_norm(c, 3);
     int64_t n = read_length(c, x, axis, tensor_shape(x)[axis]);
-    return op_result(
-        c, transformed(c, x, complex_kind(x, inverse), axis, n, scale_of(norm, inverse, n)));
+    return op_result(c, transformed(c, f, x, complex_kind(x, inverse), axis, n, norm));
 }
 
-Value op_run_fft(OpCall *c) { return transform(c, false); }
-Value op_run_ifft(OpCall *c) { return transform(c, true); }
+static Value row_fft(OpCall *c, Fourier *f) { return transform(c, f, false); }
+static Value row_ifft(OpCall *c, Fourier *f) { return transform(c, f, true); }
 
-Value op_run_rfft(OpCall *c)
+static Value row_rfft(OpCall *c, Fourier *f)
 {
     Tensor *x = signal_argument(c);
     char help[128];
@@ -219,22 +232,24 @@ Value op_run_rfft(OpCall *c)
     int axis = arg_axis(c, 2, x->rank, x->rank - 1);
     Norm norm = read_norm(c, 3);
     int64_t n = read_length(c, x, axis, tensor_shape(x)[axis]);
-    return op_result(c, transformed(c, x, FFT_HALF, axis, n, scale_of(norm, false, n)));
+    return op_result(c, transformed(c, f, f ? signals_fourier_operand(f) : x, FFT_HALF, axis, n,
+                                    norm));
 }
 
-Value op_run_irfft(OpCall *c)
+static Value row_irfft(OpCall *c, Fourier *f)
 {
-    Tensor *x = signal_argument(c);
+    Tensor *x = signal_in(c, f);
     int axis = arg_axis(c, 2, x->rank, x->rank - 1);
     Norm norm = read_norm(c, 3);
     int64_t n = read_length(c, x, axis, 2 * (tensor_shape(x)[axis] - 1));
-    return op_result(c, transformed(c, x, FFT_TO_REAL, axis, n, scale_of(norm, true, n)));
+    return op_result(c, transformed(c, f, x, FFT_TO_REAL, axis, n, norm));
 }
 
 /* ---- several axes: one after the other, all but the first in place ---- */
 
-static Value transform_axes(OpCall *c, Tensor *x, uint64_t axes, Norm norm, bool inverse)
+static Value transform_axes(OpCall *c, Fourier *f, uint64_t axes, Norm norm, bool inverse)
 {
+    Tensor *x = f ? signals_fourier_operand(f) : arg_tensor(c, 0);
     Tensor *out = NULL;
     char shape[128];
     for (int axis = x->rank - 1; axis >= 0; axis--)
@@ -250,21 +265,21 @@ static Value transform_axes(OpCall *c, Tensor *x, uint64_t axes, Norm norm, bool
         int64_t n = tensor_shape(x)[axis];
         if (!(axes >> axis & 1))
             continue;
-        double scale = scale_of(norm, inverse, n);
         FftKind kind = inverse ? FFT_BACKWARD : FFT_FORWARD;
-        if (!out) {
-            out = transformed(c, x, complex_kind(x, inverse), axis, n, scale);
+        if (!out || f) {
+            out = out ? out : x;
+            out = transformed(c, f, out, complex_kind(out, inverse), axis, n, norm);
         } else {
-            signals_fft(c, kind, n, out, out, axis, scale);
+            signals_fft(c, kind, n, out, out, axis, scale_of(norm, inverse, n));
             explain_transform(c, kind, n, out, axis);
         }
     }
     if (!out)
-        out = signals_cast(c, x, dtype_complex(signals_compute_dtype((DType)x->dtype)));
+        out = f ? x : signals_cast(c, x, dtype_complex(signals_compute_dtype((DType)x->dtype)));
     return op_result(c, out);
 }
 
-static Value transform_plane(OpCall *c, bool inverse)
+static Value transform_plane(OpCall *c, Fourier *f, bool inverse)
 {
     Tensor *x = arg_tensor(c, 0);
     char fact[128];
@@ -274,21 +289,28 @@ static Value transform_plane(OpCall *c, bool inverse)
             x->rank ? inverse ? "ifft is the one of vectors" : "fft is the one of vectors" : NULL,
             "%s must have two axes, but it %s", arg_text(c, 0),
             shape_fact(fact, sizeof fact, x->rank, tensor_shape(x)));
-    return transform_axes(c, x, 3ull << (x->rank - 2), read_norm(c, 1), inverse);
+    return transform_axes(c, f, 3ull << (x->rank - 2), read_norm(c, 1), inverse);
 }
 
-Value op_run_fft2(OpCall *c) { return transform_plane(c, false); }
-Value op_run_ifft2(OpCall *c) { return transform_plane(c, true); }
+static Value row_fft2(OpCall *c, Fourier *f) { return transform_plane(c, f, false); }
+static Value row_ifft2(OpCall *c, Fourier *f) { return transform_plane(c, f, true); }
 
-static Value transform_all(OpCall *c, bool inverse)
+static Value transform_all(OpCall *c, Fourier *f, bool inverse)
 {
     Tensor *x = signal_argument(c);
     uint64_t axes = arg_axes(c, 1, x->rank);
-    return transform_axes(c, x, axes, read_norm(c, 2), inverse);
+    return transform_axes(c, f, axes, read_norm(c, 2), inverse);
 }
 
-Value op_run_fftn(OpCall *c) { return transform_all(c, false); }
-Value op_run_ifftn(OpCall *c) { return transform_all(c, true); }
+static Value row_fftn(OpCall *c, Fourier *f) { return transform_all(c, f, false); }
+static Value row_ifftn(OpCall *c, Fourier *f) { return transform_all(c, f, true); }
+
+/* ---- the rows, and their forms ---- */
+#define ROW(name) \
+    Value op_run_##name(OpCall *c) { return row_##name(c, NULL); } \
+    Value op_format_##name(OpCall *c, Scope *s) { return signals_in_format(c, s, row_##name); }
+ROW(fft) ROW(ifft) ROW(rfft) ROW(irfft) ROW(fft2) ROW(ifft2) ROW(fftn) ROW(ifftn)
+#undef ROW
 
 /* ---- frequencies ---- */
 

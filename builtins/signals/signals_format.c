@@ -62,24 +62,63 @@ Value op_format_diff(OpCall *c, Scope *s)
 }
 
 /* ---- convolution ---- */
+/* Both operands in carriers of the accumulator; complex where one of them is. */
+static void both_summands(OpCall *c, Precise *p, Tensor **x, Tensor **y)
+{
+    Tensor *given[2] = { arg_tensor(c, 0), arg_tensor(c, 1) };
+    bool paired = false;
+    for (int i = 0; i < 2; i++)
+        paired |= dtype_info((DType)given[i]->dtype)->kind == 'c';
+    for (int i = 0; i < 2; i++) {
+        Tensor *t = given[i];
+        if (paired)
+            t = op_keep(c, precise_carriers_as(p, c->op, t, true));
+        *(i ? y : x) = format_summands(c, p, t);
+    }
+}
+
+/* The sum of x[i] y[i] in order, the textbook formula where they are complex. */
+static ArithStatus products(Precise *p, bool paired, char *out, const char *x, int64_t sx,
+                            const char *y, int64_t sy, int64_t n)
+{
+    Arith *a = &p->acc;
+    if (!paired)
+        return a->ops->dot(a, out, x, sx, y, sy, n);
+    NumberCell sum[2], product[2];
+    const int64_t one[] = { 1, 1 };
+    char *im = (char *)product + a->size;
+    ArithStatus s = ARITH_OK;
+    memset(sum, 0, sizeof sum);
+    for (int64_t i = 0; i < n && s == ARITH_OK; i++) {
+        s = arith_complex(a, EW_MULTIPLY, product, im, arith_pair(a, x + 2 * i * sx * a->size, 1),
+                          arith_pair(a, y + 2 * i * sy * a->size, 1), 1);
+        if (i == 0)
+            memcpy(sum, product, sizeof sum);
+        else if (s == ARITH_OK)
+            s = a->ops->ew(a, EW_ADD, sum, 1, (const void *const[]){ sum, product }, one, 2);
+    }
+    memcpy(out, sum, (size_t)(2 * a->size));
+    return s;
+}
+
 /* Vectors: sums over the first operand's elements in their order. */
 static Value run_conv(OpCall *c, Precise *p)
 {
-    Tensor *x = format_summands(c, p, arg_tensor(c, 0)),
-           *y = format_summands(c, p, arg_tensor(c, 1));
+    Tensor *x, *y;
+    both_summands(c, p, &x, &y);
     ConvMode mode = signals_conv_mode(c);
-    if (x->rank != 1 || y->rank != 1 || x->size == 0 || y->size == 0 ||
-        dtype_info((DType)x->dtype)->kind == 'c' || dtype_info((DType)y->dtype)->kind == 'c')
+    if (x->rank != 1 || y->rank != 1 || x->size == 0 || y->size == 0)
         format_refuse(c, p->scope->format);
     int64_t n = x->size, m = y->size;
     ConvCut cut = signals_conv_cut(mode, 1, n, m);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, 1, &cut.count));
-    int size = p->acc.size;
+    int64_t size = dtype_info((DType)x->dtype)->bytes;
+    bool paired = size > p->acc.size;
     for (int64_t k = 0; k < cut.count; k++) {
         int64_t at = k + cut.from, low = at - m + 1 > 0 ? at - m + 1 : 0,
                 high = at < n - 1 ? at : n - 1;
-        ArithStatus s = p->acc.ops->dot(&p->acc, out->data + k * size, x->data + low * size, 1,
-                                        y->data + (at - low) * size, -1, high - low + 1);
+        ArithStatus s = products(p, paired, out->data + k * size, x->data + low * size, 1,
+                                 y->data + (at - low) * size, -1, high - low + 1);
         precise_check(c->in, c->op, s, p->acc.dtype);
     }
     return format_sums(c, p, out);
@@ -90,11 +129,10 @@ Value op_format_conv(OpCall *c, Scope *s) { return format_accumulate(c, s, false
 /* Matrices. Row by row of the kernel: what of a lies under it is gathered, and summed in order. */
 static Value run_conv2(OpCall *c, Precise *p)
 {
-    Tensor *x = format_summands(c, p, arg_tensor(c, 0));
-    Tensor *y = format_summands(c, p, arg_tensor(c, 1));
+    Tensor *x, *y;
+    both_summands(c, p, &x, &y);
     ConvMode mode = signals_conv_mode(c);
-    if (x->rank != 2 || y->rank != 2 || x->size == 0 || y->size == 0 ||
-        dtype_info((DType)x->dtype)->kind == 'c' || dtype_info((DType)y->dtype)->kind == 'c')
+    if (x->rank != 2 || y->rank != 2 || x->size == 0 || y->size == 0)
         format_refuse(c, p->scope->format);
     int64_t rows = tensor_shape(x)[0], n = tensor_shape(x)[1];
     int64_t b_rows = tensor_shape(y)[0], m = tensor_shape(y)[1];
@@ -106,7 +144,8 @@ static Value run_conv2(OpCall *c, Precise *p)
     Tensor *out = op_keep(c, tensor_new(ctx, (DType)x->dtype, 2, shape));
     char *under = op_keep(c, tensor_new(ctx, (DType)x->dtype, 1, &room))->data;
     char *turned = op_keep(c, tensor_new(ctx, (DType)x->dtype, 1, &room))->data;
-    int size = p->acc.size;
+    int64_t size = dtype_info((DType)x->dtype)->bytes;
+    bool paired = size > p->acc.size;
     for (int64_t k = 0; k < down.count * along.count; k++) {
         int64_t at = k / along.count + down.from, col = k % along.count + along.from, count = 0;
         for (int64_t i = 0; i < b_rows; i++)
@@ -117,7 +156,7 @@ static Value run_conv2(OpCall *c, Precise *p)
                        (size_t)size);
                 memcpy(turned + count++ * size, y->data + (i * m + j) * size, (size_t)size);
             }
-        ArithStatus s = p->acc.ops->dot(&p->acc, out->data + k * size, under, 1, turned, 1, count);
+        ArithStatus s = products(p, paired, out->data + k * size, under, 1, turned, 1, count);
         precise_check(c->in, c->op, s, p->acc.dtype);
         poll_interrupt(c->in);
     }

@@ -25,6 +25,8 @@ static bool sums_apart(OpCall *c, const Scope *s)
 bool book_ordinary(OpCall *c, Scope *s, Value *result)
 {
     bool exact = s->format == DT_RATIONAL && c->op->exact;
+    for (int i = 0; i < c->count; i++)
+        exact &= v_dtype(c->args[i]) == DT_NONE || !is_complex(v_dtype(c->args[i]));
     if (!exact && !(scope_ordinary(s) && !sums_apart(c, s)))
         return false;
     s->partly |= !exact;                   /* what LAPACK rounds is not counted */
@@ -58,7 +60,7 @@ static void begin(Book *b, OpCall *c, Scope *s, int operands, bool real_only)
         pairs |= cplx;
     }
     precise_open(&b->p, c->in, s);
-    b->dt = precise_dtype(c->in, c->op, s->format, pairs);
+    b->dt = precise_dtype(s->format, pairs);
 }
 
 void book_open(Book *b, OpCall *c, Scope *s, int operands, bool real_only)
@@ -67,7 +69,16 @@ void book_open(Book *b, OpCall *c, Scope *s, int operands, bool real_only)
     bool other = s->accumulate_given && s->accumulate != s->format;
     if (other)
         precise_accumulator(&b->p);
-    textbook_begin(&b->t, &b->p.a, other ? &b->p.acc : &b->p.a, b->dt != s->format, take_room, c);
+    Arith *f = !other && arith_flat(&b->p.a, &b->flat) ? &b->flat : &b->p.a;
+    textbook_begin(&b->t, f, other ? &b->p.acc : f, b->dt != s->format, take_room, c);
+    book_check(b, NULL);
+}
+
+void book_open_complex(Book *b, OpCall *c, Scope *s)
+{
+    begin(b, c, s, 1, false);
+    b->dt = precise_dtype(s->format, true);
+    textbook_begin(&b->t, &b->p.a, &b->p.a, true, take_room, c);
     book_check(b, NULL);
 }
 
@@ -81,6 +92,10 @@ void book_open_summing(Book *b, OpCall *c, Scope *s)
 
 void book_close(Book *b)
 {
+    if (b->t.f == &b->flat) {
+        b->p.a.flags = b->flat.flags;
+        b->p.a.draw = b->flat.draw;
+    }
     precise_close(&b->p);
 }
 
@@ -177,7 +192,7 @@ static TextMat settle(Book *b, TextMat M)
 
 static void store(Book *b, char *to, TextMat M, bool pairs)
 {
-    if (b->t.f == &b->p.a) {
+    if (b->t.f != &b->p.acc) {
         textbook_store(&b->t, to, M.cols, 1, M, pairs);
         return;
     }
@@ -346,6 +361,8 @@ static double as_double(const Arith *f, const char *x)
     double v = 0;
     if (f->carrier == DT_F64)
         memcpy(&v, x, sizeof v);
+    else if (f->carrier == DT_U8)
+        v = arith_flat_f64(f, x);
     else
         v = element_f64(f->carrier, x);
     return v;

@@ -14,6 +14,7 @@ typedef struct Book {
     OpCall *c;
     Scope *s;
     Precise p;
+    Arith flat;               /* t's, where the format's numbers can be flat */
     Textbook t;
     DType dt;                 /* of operands and results: the format, or its complex numbers */
     char *settled;            /* room for results on their way from the accumulator to the format */
@@ -26,6 +27,8 @@ bool book_ordinary(OpCall *, Scope *, Value *result);
 /* Opens the format's arithmetic for a row with `operands` tensors first. real_only: complex
  * operands are a dtype error. */
 void book_open(Book *, OpCall *, Scope *, int operands, bool real_only);
+/* The same for one operand, complex whatever it is. */
+void book_open_complex(Book *, OpCall *, Scope *);
 /* The accumulator's arithmetic in the place of the format's; results are rounded once. */
 void book_open_summing(Book *, OpCall *, Scope *);
 /* Counts and draws go to the scope. */
@@ -61,6 +64,8 @@ void book_loud(Book *, BookQuiet);
 /* Singular values (real, descending) of an m x n matrix, and with U not NULL its vectors (not of
  * intervals): U m x k and V n x k, k the smaller of m and n. The matrix is spoilt. */
 void book_svd(Book *, const Stack *, TextMat A, TextRow S, TextMat *U, TextMat *V);
+/* V', a matrix of its own where V is complex. */
+TextMat book_adjoint(Book *, TextMat V);
 /* How many are above rtol (max(m, n) eps where none is given) times the largest. */
 int64_t book_rank(Book *, const Stack *, TextRow S, int rtol);
 /* X becomes the inverse of A, which becomes L \ U. The first missing pivot, or -1. */

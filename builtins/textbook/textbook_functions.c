@@ -1,6 +1,8 @@
 /* sqrtm and logm in a format. Binary formats of the machine's range: in f64, and rounded once. mp
  * and decimal: by products and inverses in twice the digits, of which the iterations need some.
- * Real matrices with real results alone, as these formats have no complex numbers.
+ * Real matrices with a real result by iteration; complex ones, and those whose eigenvalues need
+ * complex numbers, by their complex Schur form T: a root of T (Björck and Hammarling, Linear
+ * Algebra Appl. 52/53, 1983), the logarithm of T by such roots.
  *
  *   sqrtm   the product form of Denman and Beavers' iteration, scaled by determinants (Higham,
  *           Functions of Matrices, 6.29)
@@ -16,10 +18,13 @@ enum { ROOT_STEPS = 100, ROOTS_MOST = 400 };
 
 /* ---- rows on matrices of the wider format ---- */
 typedef struct Wide Wide;
+/* Undefined: there is none, or none that is real. */
 typedef Value (*MatrixFn)(const Wide *, Value);
+/* By roots of that kind. */
+typedef Value (*MatrixBy)(const Wide *, Value, MatrixFn root);
 
 typedef struct MatrixFunction {
-    MatrixFn of;
+    MatrixBy of;
     const char *what;               /* it gives, for errors */
 } MatrixFunction;
 
@@ -50,23 +55,21 @@ static _Noreturn void no_root(const Wide *w)
 {
     char help[200];
     OpCall *c = w->c;
-    snprintf(help, sizeof help, "precision f64 { %s(%s) } gives complex numbers", c->op->name,
-             arg_text(c, 0));
-    arg_error_help(c, 0, ERR_NUMERIC, help,
-                   "%s has no real %s that was found: an eigenvalue is 0, or negative",
+    snprintf(help, sizeof help, "eigvals(%s) has its eigenvalues", arg_text(c, 0));
+    arg_error_help(c, 0, ERR_NUMERIC, help, "%s has no %s that was found: an eigenvalue is 0",
                    arg_text(c, 0), w->what);
 }
 
 /* ---- the square root ---- */
 /* One step; what stays is put at mark[0] and mark[1], X and M. */
-static void root_step(const Wide *w, Value *mark, bool scaled)
+static bool root_step(const Wide *w, Value *mark, bool scaled)
 {
     Interp *in = w->c->in;
     Value X = mark[0], M = mark[1], square = v_int(1), mu = v_int(1);
     if (scaled) {
         Value det = format_row(w->c, "abs", 1, format_row(w->c, "det", 1, M));
         if (holds(w, "equal", det, v_int(0)))
-            no_root(w);
+            return false;
         Value by = row(w, "divide", v_int(-1), w->n);
         square = row(w, "power", det, by);
         mu = format_row(w->c, "sqrt", 1, square);
@@ -83,6 +86,7 @@ static void root_step(const Wide *w, Value *mark, bool scaled)
     }
     stack_cut(in, mark + 2);
     format_collect(w->c);
+    return true;
 }
 
 static Value root_of(const Wide *w, Value A)
@@ -93,9 +97,8 @@ static Value root_of(const Wide *w, Value A)
     v_push(in, v_retain(A));
     bool near = false, there = false;
     for (int k = 0; !there; k++) {
-        if (k == ROOT_STEPS)
-            no_root(w);
-        root_step(w, mark, !near);
+        if (k == ROOT_STEPS || !root_step(w, mark, !near))
+            return stack_cut(in, mark), v_undef();
         Value far = apart(w, mark[1]);
         near = near || !holds(w, "greater", far, row(w, "divide", v_int(1), v_int(10)));
         /* what is left of the wider digits is spoilt by the condition of A */
@@ -103,12 +106,31 @@ static Value root_of(const Wide *w, Value A)
         stack_cut(in, mark + 2);
         poll_interrupt(in);
     }
-    root_step(w, mark, false);
-    return mark[0];
+    return root_step(w, mark, false) ? mark[0] : (stack_cut(in, mark), v_undef());
 }
 
+/* A root of a complex triangular matrix. */
+static Value triangle_root(const Wide *w, Value T)
+{
+    Book b;
+    OpCall call = *w->c;
+    call.args = &T;
+    call.count = 1;
+    book_open_complex(&b, &call, w->c->in->scope);
+    Stack a = book_square(&b, 0);
+    Out out = book_out(&b, &a, a.n, a.n);
+    TextMat A = book_load(&b, &a, 0, false), X = textbook_matrix(&b.t, a.n, a.n, false);
+    bool found = textbook_triangle_root(&b.t, A, X);
+    book_store(&b, &out, 0, X);
+    book_check(&b, &a);
+    book_close(&b);
+    return found ? op_root(w->c, book_value(&b, &out)) : v_undef();
+}
+
+static Value root_by(const Wide *w, Value A, MatrixFn root) { return root(w, A); }
+
 /* ---- the logarithm ---- */
-static Value log_of(const Wide *w, Value A)
+static Value log_by(const Wide *w, Value A, MatrixFn root)
 {
     Interp *in = w->c->in;
     Value *mark = in->sp, half = v_undef();
@@ -116,12 +138,15 @@ static Value log_of(const Wide *w, Value A)
     v_push(in, v_retain(A));
     while (holds(w, "greater", apart(w, mark[0]), row(w, "divide", v_int(1), v_int(8)))) {
         stack_cut(in, mark + 1);
-        half = v_retain(root_of(w, mark[0]));
+        half = root(w, mark[0]);
+        if (half.tag == V_UNDEF)
+            return stack_cut(in, mark), half;
+        half = v_retain(half);
         v_release(&in->ctx, mark[0]);
         mark[0] = half;
         stack_cut(in, mark + 1);
         if (++halved == ROOTS_MOST)
-            no_root(w);
+            return stack_cut(in, mark), v_undef();
     }
     Value low = row(w, "subtract", mark[0], w->one), high = row(w, "add", mark[0], w->one);
     Value Z = row(w, "matmul", low, format_row(w->c, "inv", 1, high));
@@ -148,6 +173,17 @@ static Value log_of(const Wide *w, Value A)
     return row(w, "multiply", at[0], by);
 }
 
+/* Of a complex matrix, or of a real one without a real result: Z f(T) Z'. */
+static Value by_schur(const Wide *w, Value A, MatrixFunction f)
+{
+    Value parts = format_row(w->c, "schur", 2, A, v_bool(true));
+    Value T = parts.tuple->items[0], Z = parts.tuple->items[1];
+    Value r = f.of(w, T, triangle_root);
+    if (r.tag == V_UNDEF)
+        no_root(w);
+    return row(w, "matmul", row(w, "matmul", Z, r), format_row(w->c, "ctranspose", 1, Z));
+}
+
 /* ---- the rows ---- */
 static DType wider(DType dt)
 {
@@ -167,7 +203,8 @@ static Value in_twice_the_digits(OpCall *c, Scope *s, MatrixFunction f)
     precise_open(&p, in, s);
     Tensor *A = precise_operand(c, &p, 0);
     precise_close(&p);
-    if (dt == DT_NONE || A->rank != 2 || dtype_info((DType)A->dtype)->kind == 'c')
+    bool pairs = dtype_info((DType)A->dtype)->kind == 'c';
+    if (dt == DT_NONE || A->rank != 2)
         format_refuse(c, s->format);
     int64_t n = tensor_shape(A)[0];
     if (n != tensor_shape(A)[1])
@@ -185,7 +222,9 @@ static Value in_twice_the_digits(OpCall *c, Scope *s, MatrixFunction f)
     w.n = v_int(n);
     w.one = format_row(c, "cast", 2, format_row(c, "eye", 1, w.n), v_format(dt));
     w.eps = row(&w, "multiply", format_row(c, "eps", 1, v_format(dt)), w.n);
-    Value r = f.of(&w, wide);
+    Value r = pairs ? v_undef() : f.of(&w, wide, root_of);
+    if (r.tag == V_UNDEF)
+        r = by_schur(&w, wide, f);
     scope_leave(in, &inner);
     r = precise_settle(in, s, c->op, v_retain(r));
     return r;
@@ -209,10 +248,10 @@ static Value function_of(OpCall *c, Scope *s, MatrixFunction f)
 
 Value op_format_sqrtm(OpCall *c, Scope *s)
 {
-    return function_of(c, s, (MatrixFunction){ root_of, "square root" });
+    return function_of(c, s, (MatrixFunction){ root_by, "square root" });
 }
 
 Value op_format_logm(OpCall *c, Scope *s)
 {
-    return function_of(c, s, (MatrixFunction){ log_of, "logarithm" });
+    return function_of(c, s, (MatrixFunction){ log_by, "logarithm" });
 }

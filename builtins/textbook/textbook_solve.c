@@ -520,7 +520,7 @@ static void fit_least_norm(Fit *f, TextMat A, TextMat B, TextMat X)
     f->sigma = textbook_vector(t, k);
     book_svd(b, f->a, A, f->sigma, &U, &V);
     f->rank = book_rank(b, f->a, f->sigma, f->everything ? 2 : -1);
-    TextMat W = textbook_matrix(t, f->rank, B.cols, false), Vr = V, Ut = text_transposed(U);
+    TextMat W = textbook_matrix(t, f->rank, B.cols, false), Vr = V, Ut = book_adjoint(b, U);
     Ut.rows = Vr.cols = f->rank;
     textbook_product(t, W, Ut, B);
     for (int64_t i = 0; i < f->rank; i++)
@@ -623,7 +623,7 @@ static Value least_squares(OpCall *c, Scope *s, bool everything)
         require_rcond(c);
     if (s->format == DT_INTERVAL)
         return book_interval_lstsq(c, s, everything);
-    book_open(&b, c, s, 2, true);
+    book_open(&b, c, s, 2, false);
     Stack a = book_stack(&b, 0);
     linalg_rhs_layout(&r, &a, 1, book_operand(&b, 1));
     Fit fit = { .b = &b, .a = &a, .everything = everything };
@@ -647,7 +647,7 @@ static Value least_squares(OpCall *c, Scope *s, bool everything)
         TextMat X = textbook_matrix(&b.t, a.n, r.cols, false);
         book_require_finite(&b, &a, A);
         fit_one(&fit, A, B, X);
-        textbook_store(&b.t, linalg_block(&x, i), 1, a.n, X, false);
+        textbook_store(&b.t, linalg_block(&x, i), 1, a.n, X, b.t.pairs);
         book_check(&b, &a);
         if (!everything)
             continue;

@@ -1,7 +1,6 @@
 /* Eigenvalues and singular values in a format, and what they decide: svd, svdvals, eig,
  * eigvals, eigh, eigvalsh, schur, hess, pinv, rank, null, orth. Jacobi's methods and the QR
- * iteration of kernels/textbook, for real matrices. Complex results of a real matrix exist
- * where the format has complex numbers. */
+ * iteration of kernels/textbook, for real and complex matrices. */
 #include "builtins/textbook/textbook.h"
 #include "kernels/textbook/textbook_number.h"
 
@@ -17,6 +16,12 @@ static void say(Book *b, const char *routine)
 }
 
 /* ---- singular values ---- */
+
+static void conjugate(Textbook *t, TextMat M)
+{
+    for (int64_t j = 0; j < M.cols; j++)
+        text_conj(t, t->f, text_column(t->f, M, 0, j), M.rows);
+}
 
 /* One-sided rotations take a tall matrix; of a wide one they take the transpose. */
 void book_svd(Book *b, const Stack *s, TextMat A, TextRow S, TextMat *U, TextMat *V)
@@ -35,7 +40,24 @@ void book_svd(Book *b, const Stack *s, TextMat A, TextRow S, TextMat *U, TextMat
     if (U) {
         *U = tall ? M : W;
         *V = tall ? W : M;
+        if (!tall) {                         /* A.T = M S W', so A = conj(W) S conj(M)' */
+            conjugate(t, *U);
+            conjugate(t, *V);
+        }
     }
+}
+
+TextMat book_adjoint(Book *b, TextMat V)
+{
+    Textbook *t = &b->t;
+    TextMat M = V;
+    if (V.im) {
+        M = textbook_matrix(t, V.rows, V.cols, true);
+        for (int64_t j = 0; j < V.cols; j++)
+            text_copy(t->f, text_column(t->f, M, 0, j), text_column(t->f, V, 0, j), V.rows);
+        conjugate(t, M);
+    }
+    return text_transposed(M);
 }
 
 /* Q with more columns: the known ones, and an orthonormal completion. */
@@ -85,10 +107,10 @@ Value op_format_svd(OpCall *c, Scope *s)
     if (book_ordinary(c, s, &done))
         return done;
     book_require_points(c, s);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_stack(&b, 0);
     int64_t m = a.m, n = a.n, k = m < n ? m : n;
-    Out ou = book_out(&b, &a, m, full ? m : k), os = book_out(&b, &a, k, -1);
+    Out ou = book_out(&b, &a, m, full ? m : k), os = book_out_real(&b, &a, k, -1);
     Out ov = book_out(&b, &a, full ? n : k, n);
     for (int64_t i = 0; i < a.count; i++) {
         textbook_reset(&b.t);
@@ -98,7 +120,7 @@ Value op_format_svd(OpCall *c, Scope *s)
         book_svd(&b, &a, A, S, &U, &V);
         book_store(&b, &ou, i, full && m > k ? completed(&b, U, m) : U);
         book_store_row(&b, &os, i, S, k);
-        book_store(&b, &ov, i, text_transposed(full && n > k ? completed(&b, V, n) : V));
+        book_store(&b, &ov, i, book_adjoint(&b, full && n > k ? completed(&b, V, n) : V));
         book_check(&b, &a);
     }
     book_close(&b);
@@ -114,10 +136,10 @@ Value op_format_svdvals(OpCall *c, Scope *s)
         return done;
     if (s->format == DT_INTERVAL)
         return book_interval_svdvals(c, s);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_stack(&b, 0);
     int64_t k = a.m < a.n ? a.m : a.n;
-    Out out = book_out(&b, &a, k, -1);
+    Out out = book_out_real(&b, &a, k, -1);
     for (int64_t i = 0; i < a.count; i++) {
         textbook_reset(&b.t);
         TextMat A = book_load(&b, &a, i, a.m >= a.n);
@@ -140,16 +162,22 @@ Value op_format_rank(OpCall *c, Scope *s)
         return done;
     book_require_points(c, s);
     require_rtol(c, 1);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_stack(&b, 0);
     Out out = linalg_out(&a, DT_I64, -1, -1, false);
     for (int64_t i = 0; i < a.count; i++) {
         textbook_reset(&b.t);
         TextMat A = book_load(&b, &a, i, a.m >= a.n);
+        int64_t *rank = (int64_t *)(void *)out.data + i;
+        if (s->format == DT_RATIONAL) {          /* complex fractions: by elimination, exactly */
+            *rank = textbook_rref(&b.t, A, b.t.zero, book_order(&b, a.m < a.n ? a.m : a.n));
+            book_check(&b, &a);
+            continue;
+        }
         TextRow S = textbook_vector(&b.t, a.m < a.n ? a.m : a.n);
         book_require_finite(&b, &a, A);
         book_svd(&b, &a, A, S, NULL, NULL);
-        ((int64_t *)(void *)out.data)[i] = book_rank(&b, &a, S, 1);
+        *rank = book_rank(&b, &a, S, 1);
     }
     book_close(&b);
     return book_value(&b, &out);
@@ -164,7 +192,7 @@ Value op_format_pinv(OpCall *c, Scope *s)
         return done;
     book_require_points(c, s);
     require_rtol(c, 1);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_stack(&b, 0);
     Out out = book_out(&b, &a, a.n, a.m);
     for (int64_t i = 0; i < a.count; i++) {
@@ -180,7 +208,7 @@ Value op_format_pinv(OpCall *c, Scope *s)
             text_div(t, t->f, v, v, text_real(text_from(t->f, S, j).re), V.rows);
         }
         V.cols = U.cols = rank;
-        textbook_product(t, X, V, text_transposed(U));
+        textbook_product(t, X, V, book_adjoint(&b, U));
         book_store(&b, &out, i, X);
         book_check(&b, &a);
     }
@@ -198,7 +226,7 @@ static Value basis(OpCall *c, Scope *s, bool null)
         return done;
     book_require_points(c, s);
     require_rtol(c, 1);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_stack(&b, 0);
     if (a.batch_rank)
         arg_error(c, 0, ERR_SHAPE,
@@ -229,7 +257,13 @@ static void mirror(Book *b, TextMat A)
 {
     const Arith *f = b->t.f;
     for (int64_t i = 0; i < A.rows; i++)
-        text_copy(b->t.f, text_column(f, A, 0, i), text_row(f, A, i, 0), i);
+    {
+        TextRow above = text_column(f, A, 0, i);
+        text_copy(b->t.f, above, text_row(f, A, i, 0), i);
+        text_conj(&b->t, b->t.f, above, i);
+        if (A.im)
+            n_set(&b->t, text_row(f, A, i, i).im, b->t.zero);
+    }
 }
 
 static Value symmetric(OpCall *c, Scope *s, bool vectors)
@@ -242,9 +276,9 @@ static Value symmetric(OpCall *c, Scope *s, bool vectors)
         return done;
     if (s->format == DT_INTERVAL)
         return book_interval_eigh(c, s, vectors);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_square(&b, 0);
-    Out values = book_out(&b, &a, a.n, -1), v = { 0 };
+    Out values = book_out_real(&b, &a, a.n, -1), v = { 0 };
     if (vectors)
         v = book_out(&b, &a, a.n, a.n);
     snprintf(help, sizeof help, "eig(%s) takes any matrix, eigh((%s + %s')/2) its symmetric part",
@@ -287,7 +321,7 @@ static Schur schur_of(Book *b, Stack *a, int64_t index, bool vectors)
     r.values = (TextRow){ text_take(t, t->f, a->n), text_take(t, t->f, a->n), 1 };
     text_fill(t->f, r.values, t->zero, t->zero, a->n);
     book_require_finite(b, a, r.T);
-    textbook_schur(t, r.T, r.Z, r.values);
+    (t->pairs ? textbook_schur_complex : textbook_schur)(t, r.T, r.Z, r.values);
     book_check(b, a);
     return r;
 }
@@ -300,42 +334,25 @@ static bool any_imaginary(Book *b, TextRow values, int64_t n)
     return false;
 }
 
-/* The dtype of eigenvalues, which may need complex numbers. */
-static DType values_dtype(Book *b, bool pairs)
-{
-    OpCall *c = b->c;
-    char help[160];
-    DType format = b->s->format, real = dtype_base(format);
-    if (!pairs)
-        return format;
-    snprintf(help, sizeof help,
-             "schur(%s) has them as 2×2 blocks of a real T; precision f64 has complex numbers",
-             arg_text(c, 0));
-    if (real == DT_MP || real == DT_DECIMAL || real == DT_RATIONAL)
-        arg_error_help(c, 0, ERR_DTYPE, help,
-                       "%s has complex eigenvalues, and %s has no complex numbers",
-                       arg_text(c, 0), dtype_name(format));
-    return precise_dtype(c->in, c->op, format, true);
-}
-
 static Value general(OpCall *c, Scope *s, bool vectors)
 {
     Value done;
     Book b;
-    bool pairs = false;
+    bool pairs;
     if (book_ordinary(c, s, &done))
         return done;
     book_require_points(c, s);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_square(&b, 0);
     Textbook *t = &b.t;
     int64_t bytes = a.count * (int64_t)sizeof(Schur);
+    pairs = t->pairs;
     Schur *each = (void *)op_keep(c, tensor_new(&c->in->ctx, DT_U8, 1, &bytes))->data;
     for (int64_t i = 0; i < a.count; i++) {
         each[i] = schur_of(&b, &a, i, vectors);
         pairs |= any_imaginary(&b, each[i].values, a.n);
     }
-    DType dt = values_dtype(&b, pairs);
+    DType dt = precise_dtype(s->format, pairs);
     Out values = linalg_out(&a, dt, a.n, -1, false), v = { 0 };
     if (vectors)
         v = linalg_out(&a, dt, a.n, a.n, false);
@@ -343,7 +360,8 @@ static Value general(OpCall *c, Scope *s, bool vectors)
         TextMark mark = text_mark(t);
         TextRow w = each[i].values;
         TextMat V = textbook_matrix(t, a.n, a.n, false);
-        V.im = pairs ? text_take(t, t->f, a.n * a.n) : NULL;
+        if (!t->pairs)
+            V.im = pairs ? text_take(t, t->f, a.n * a.n) : NULL;
         textbook_store(t, linalg_block(&values, i), a.n, 1,
                        (TextMat){ w.re, pairs ? w.im : NULL, 1, a.n, 0, 1 }, pairs);
         if (vectors) {
@@ -370,10 +388,9 @@ Value op_format_schur(OpCall *c, Scope *s)
         return done;
     book_require_points(c, s);
     if (arg_bool(c, 1, false))
-        arg_error_help(c, 1, ERR_DTYPE,
-                       "without complex=true it is real, with a 2×2 block for each complex pair",
-                       "in %s there is the real form only", dtype_name(s->format));
-    book_open(&b, c, s, 1, true);
+        book_open_complex(&b, c, s);
+    else
+        book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_square(&b, 0);
     Out ot = book_out(&b, &a, a.n, a.n), oz = book_out(&b, &a, a.n, a.n);
     for (int64_t i = 0; i < a.count; i++) {
@@ -395,7 +412,7 @@ Value op_format_hess(OpCall *c, Scope *s)
     if (book_ordinary(c, s, &done))
         return done;
     book_require_points(c, s);
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, s->format == DT_INTERVAL);
     Stack a = book_square(&b, 0);
     Out oh = book_out(&b, &a, a.n, a.n), oq = book_out(&b, &a, a.n, a.n);
     for (int64_t i = 0; i < a.count; i++) {

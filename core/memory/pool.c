@@ -30,6 +30,7 @@ struct Pool {
     cpu_set_t allowed;            /* where this process may run */
     int apart;                    /* the CPU that workers stay away from; -1: none yet */
     bool busy;                    /* only the caller's thread reads and writes it */
+    unsigned process;             /* whose threads the workers are: forks */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     _Atomic uint64_t job;         /* number of the newest job */
@@ -60,14 +61,36 @@ static int count_threads(void) {
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }
 
+/* A child of fork() has none of its parent's threads, and finds locks as they happened to be. So a
+ * pool that was made before the fork is forgotten there; what is left of it is memory. */
+static atomic_uint forks;
+static pthread_once_t watched = PTHREAD_ONCE_INIT;
+
+static void forked(void) { atomic_fetch_add(&forks, 1); }
+static void watch_forks(void) { pthread_atfork(NULL, NULL, forked); }
+
+static bool of_this_process(const Pool *pool)
+{
+    return pool->process == atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+static void pool_forget(Ctx *ctx)
+{
+    mem_free(ctx, ctx->pool, sizeof *ctx->pool);
+    ctx->pool = NULL;
+}
+
 /* NULL if there is no memory for it: pool_for never raises, it then runs alone. */
 static Pool *pool_get(Ctx *ctx) {
+    if (ctx->pool && !of_this_process(ctx->pool)) pool_forget(ctx);
     if (ctx->pool) return ctx->pool;
+    pthread_once(&watched, watch_forks);
     Pool *pool = mem_try_alloc(ctx, sizeof *pool);
     if (!pool) return NULL;
     memset(pool, 0, sizeof *pool);
     pool->threads = count_threads();
     pool->apart = -1;
+    pool->process = atomic_load(&forks);
     if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
@@ -82,7 +105,7 @@ int pool_threads(Ctx *ctx) {
 
 bool pool_inside(const Ctx *ctx)
 {
-    return ctx->pool && ctx->pool->busy;
+    return ctx->pool && ctx->pool->busy && of_this_process(ctx->pool);
 }
 
 static void run_chunks(Pool *pool, int worker) {
@@ -209,6 +232,10 @@ void pool_for(Ctx *ctx, int64_t n, int64_t grain, PoolFn fn, void *arg) {
 void pool_shutdown(Ctx *ctx) {
     Pool *pool = ctx->pool;
     if (!pool) return;
+    if (!of_this_process(pool)) {
+        pool_forget(ctx);
+        return;
+    }
     pthread_mutex_lock(&pool->lock);
     pool->stop = true;
     atomic_fetch_add(&pool->job, 1);

@@ -142,6 +142,9 @@ void place_check_block(Interp *, const DeviceBlock *, const Node *block, Module 
 /* ---- `on` (eval_place.c) ---- */
 const Exec *lower_on(Lower *, const Node *);
 const Exec *lower_device_index(Lower *, const Node *);
+/* The same for who has a header (of lower_on) and no block: until place_end it is in force. */
+void place_begin(Interp *, const Exec *header, DeviceBlock *);
+void place_end(Interp *, DeviceBlock *);             /* with the block's summary, if one is due */
 void place_enter(Interp *, DeviceBlock *);
 /* on the ordinary way out; errors: guard_restore */
 void place_leave(Interp *, DeviceBlock *);

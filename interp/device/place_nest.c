@@ -92,14 +92,14 @@ int place_nest_const(PlaceNest *n, DType dt, const void *cell)
 
 int place_nest_int(PlaceNest *n, int64_t value, DType dt)
 {
-    _Alignas(16) char cell[16] = { 0 };
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX] = { 0 };
     cast_run(dt, cell, 1, DT_I64, &value, 1, 1);
     return place_nest_const(n, dt, cell);
 }
 
 int place_nest_float(PlaceNest *n, double value, DType dt)
 {
-    _Alignas(16) char cell[16] = { 0 };
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX] = { 0 };
     cast_run(dt, cell, 1, DT_F64, &value, 1, 1);
     return place_nest_const(n, dt, cell);
 }
@@ -174,7 +174,7 @@ Tensor *place_nest_run(PlaceNest *n, int rank, const int64_t *shape, EwTrouble *
 
 Value place_value(Interp *in, Tensor *t)
 {
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     if (t->rank > 0)
         return v_tensor_raw(tensor_retain(t));
     device_get_element(&in->ctx, t, t->data, cell);

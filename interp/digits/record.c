@@ -18,13 +18,12 @@ static Call call_of(const Op *op, const char *name, Tape *t, const Value *args, 
                    .tape = t };
 }
 
-static void refuse_complex(Interp *in, const Tape *t, const Value *v, int n)
+static void refuse_complex(Interp *in, const Value *v, int n)
 {
     for (int i = 0; i < n; i++)
         if (complex_in(v[i]))
             err_raise_help(&in->ctx, ERR_DTYPE, "shadow the real and the imaginary part",
-                           "there are no complex shadows: %s has no complex numbers",
-                           dtype_name(shading_of(t)->against));
+                           "complex values have no shadows");
 }
 
 static bool any_shade(const Value *v, int n, const Tape *t)
@@ -129,8 +128,8 @@ static Value row(OpCall *c, Tape *t, const Value *below, Value r)
     bool shades = any_shade(c->args, c->count, t), real = has_floats(r);
     if (!t->record || c->op->measures || c->op->shadow_as)
         return v_retain(r);
-    refuse_complex(in, t, below, c->count);
-    refuse_complex(in, t, &r, 1);
+    refuse_complex(in, below, c->count);
+    refuse_complex(in, &r, 1);
     if (!is_bool(r))
         branches_in(in, t, c->args, c->count);
     if (!real && !(shades && (is_bool(r) || r.tag == V_TUPLE)))
@@ -170,7 +169,7 @@ static Value literal(Interp *in, Tape *t, const Value *items, const bool *weak, 
         n += lengths[i];
     if (!t->record)
         return v_retain(r);
-    refuse_complex(in, t, &r, 1);
+    refuse_complex(in, &r, 1);
     if (!floats(r) && !is_bool(r))
         return v_retain(r);
     stack_room(in, (size_t)n + 16);
@@ -307,7 +306,7 @@ static void stored(Interp *in, Tape *t, Traced *x, Value from, const Sub *subs, 
         return;
     subs_branches(in, t, subs, n);
     if (!floats(x->value) && !is_bool(x->value)) {
-        refuse_complex(in, t, &x->value, 1);
+        refuse_complex(in, &x->value, 1);
         return;
     }
     Shade *old = x->tangent.tag == V_UNDEF ? NULL : x->tangent.ptr;
@@ -367,7 +366,7 @@ static Value notation(Interp *in, const Exec *x, void *site, Tape *t, const Valu
     in->at = x;
     if (!t->record)
         return v_retain(r);
-    refuse_complex(in, t, base, leaves);
+    refuse_complex(in, base, leaves);
     if (!has_floats(r) && !is_bool(r))
         return v_retain(r);
     stack_room(in, IX_LEAVES + 64);

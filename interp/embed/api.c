@@ -102,6 +102,21 @@ API const RicciError *ricci_error_parts(Ricci *r)
     return &r->parts;
 }
 
+/* `throw v` carries a Value: eval_flow.c. */
+static void thrown_body(Ricci *r, void *task)
+{
+    Error *e = r->last;
+    *(RicciValue **)task = e && e->payload ? api_hold(r, v_retain(*(const Value *)e->payload))
+                                           : NULL;
+}
+
+API RicciValue *ricci_error_value(Ricci *r)
+{
+    RicciValue *v = NULL;
+    bool thrown = r && r->last && r->last->kind == ERR_THROW;
+    return thrown && api_run(r, thrown_body, &v) == 0 ? v : NULL;
+}
+
 /* ---- the door ---- */
 static void first_in(Ricci *r)
 {
@@ -286,6 +301,7 @@ API void ricci_close(Ricci *r)
         return;
     Ctx *ctx = &r->in->ctx;
     api_forget_error(r);
+    api_blocks_drop(r, 0);
     while (r->values)
         ricci_free(r->values);
     v_release(ctx, r->result);
@@ -377,7 +393,8 @@ static void level_end(Ricci *r, ApiLevel *level)
 }
 
 /* What the text means does not depend on the scope or the device block that the program which
- * called C was in. Comprehensions of that program keep their hidden slots. */
+ * called C was in, only on those that the host holds open itself. Comprehensions of that program
+ * keep their hidden slots. */
 static Value evaluate(Ricci *r, const Evaluation *e)
 {
     Interp *in = r->in;
@@ -393,8 +410,8 @@ static Value evaluate(Ricci *r, const Evaluation *e)
         names->hidden_base = level.up->hidden;
     }
     r->level = &level;
-    in->scope = NULL;
-    in->place = NULL;
+    in->scope = r->scope;
+    in->place = r->place;
     ErrFrame frame;
     if (!ERR_TRY(&in->ctx, &frame)) {
         level_end(r, &level);

@@ -21,6 +21,8 @@ struct RicciValue {
     bool lent;                       /* an argument of a C function: its caller's */
 };
 
+typedef struct ApiBlock ApiBlock;        /* api_block.c */
+
 struct Ricci {
     Interp *in;
     Host host;
@@ -37,6 +39,9 @@ struct Ricci {
     Buf report;                      /* last, rendered; empty before it was asked for */
     char plain[400];                 /* where there is no memory to render it */
     struct ApiLevel *level;          /* the innermost evaluation */
+    ApiBlock *block;                 /* the innermost block that the host holds open */
+    struct Scope *scope;             /* what it put in force, for evaluations */
+    struct DeviceBlock *place;
     Tuple *replaced;                 /* functions that were given up while they may run; or NULL */
     RicciValue *values;              /* held */
     struct HostOp *ops;              /* of ricci_register_function */
@@ -75,5 +80,14 @@ void api_unuse(Ricci *);
 
 /* ---- api_call.c ---- */
 void api_ops_free(Ricci *);
+/* What a C function gave, which is taken unless it is one of its arguments. NULL is the error of
+ * the last call inside, which is raised, or none. */
+Value api_take_result(Ricci *, RicciValue *result, RicciValue *lent, int count);
+/* Where a call stands that no program wrote: puts main's frame there, and returns what was. */
+const Exec *api_outside(Ricci *);
+
+/* ---- api_block.c ---- */
+/* Ends the blocks that were begun in calls deeper than that one and left open. */
+void api_blocks_drop(Ricci *, int depth);
 
 #endif

@@ -17,8 +17,11 @@
 typedef struct Call {
     const char *name;                /* NULL: function */
     const RicciValue *function;
-    int count;
+    int count, named;                /* by position, and by name behind them */
     RicciValue *const *args;
+    const char *const *names;
+    const char *sign;                /* an operator's, instead of a function */
+    unsigned literals;
     RicciValue *result;
 } Call;
 
@@ -26,13 +29,25 @@ typedef struct Call {
 static const Node outside_node = { .kind = ND_NONE };
 static const Exec outside = { .node = &outside_node };
 
+const Exec *api_outside(Ricci *r)
+{
+    Interp *in = r->in;
+    const Exec *at = in->at;
+    if (!at) {
+        in->at = &outside;
+        in->fp = in->main->slots;
+    }
+    return at;
+}
+
 static void push_arguments(Ricci *r, const Call *c)
 {
     Ctx *ctx = &r->in->ctx;
-    if (c->count < 0 || (c->count > 0 && !c->args))
+    if (c->count < 0 || c->named < 0 || (c->count + c->named > 0 && !c->args) ||
+        (c->named && !c->names))
         err_raise(ctx, ERR_VALUE, "there are no %d arguments", c->count);
-    stack_room(r->in, (size_t)c->count + 1);
-    for (int i = 0; i < c->count; i++) {
+    stack_room(r->in, (size_t)(c->count + c->named) + 2);
+    for (int i = 0; i < c->count + c->named; i++) {
         if (!c->args[i] || c->args[i]->r != r)
             err_raise(ctx, ERR_VALUE, "argument %d is %s", i + 1,
                       c->args[i] ? "a value of another interpreter" : "NULL");
@@ -40,22 +55,54 @@ static void push_arguments(Ricci *r, const Call *c)
     }
 }
 
+static Value call_by_names(Interp *in, const Call *c, Value *base)
+{
+    enum { NAMES_MAX = 64 };
+    const Name *names[NAMES_MAX];
+    if (c->named > NAMES_MAX)
+        err_raise(&in->ctx, ERR_VALUE, "%d arguments by name are more than %d", c->named,
+                  NAMES_MAX);
+    for (int i = 0; i < c->named; i++)
+        names[i] = names_intern(&in->names, c->names[i], strlen(c->names[i]));
+    return call_named(in, base[0], base + 1, c->count, names, base + 1 + c->count, c->named);
+}
+
+/* The operator written so, of one operand or two. */
+static const Op *operator_row(Interp *in, const char *sign, int count)
+{
+    static const Operator prefix[] = { TK_NEG, TK_POS, TK_LNOT, TK_SQRT };
+    if (count == 1)
+        for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++)
+            if (strcmp(sign, operator_symbol(prefix[i])) == 0)
+                return op_operator(in, prefix[i]);
+    for (int k = 0; count == 2 && k < TK_OPERATORS; k++)
+        if (strcmp(sign, operator_symbol((Operator)k)) == 0)
+            return op_operator(in, (Operator)k);
+    err_raise(&in->ctx, ERR_VALUE, "there is no operator `%.20s` of %d operands", sign, count);
+}
+
+static Value operate(Interp *in, const Call *c, Value *operands)
+{
+    const Op *op = operator_row(in, c->sign, c->count);
+    return c->count == 2 ? op_binary(in, op, operands[0], operands[1], c->literals)
+                         : op_unary(in, op, operands[0], c->literals);
+}
+
 static void call_body(Ricci *r, void *task)
 {
     Call *c = task;
     Interp *in = r->in;
-    const Exec *at = in->at;
     Value *base = in->sp;
     poll_interrupt(in);
-    v_push(in, v_retain(c->function ? c->function->v : api_lookup(r, c->name)));
+    v_push(in, c->sign ? v_none() :
+               v_retain(c->function ? c->function->v : api_lookup(r, c->name)));
     push_arguments(r, c);
-    if (!at) {
-        in->at = &outside;
-        in->fp = in->main->slots;
-    }
+    const Exec *at = api_outside(r);
     if (r->depth == 1)
         r->host.exit_code = -1;
-    Value v = call_value(in, base[0], base + 1, c->count);
+    Value v = c->sign  ? operate(in, c, base + 1)
+              : c->named ? call_by_names(in, c, base)
+                         : call_value(in, base[0], base + 1, c->count);
     v_push(in, v);
     in->at = at;
     api_flush(r);
@@ -80,6 +127,21 @@ API RicciValue *ricci_call_value(const RicciValue *function, int count, RicciVal
 {
     return call(function ? function->r : NULL,
                 &(Call){ .function = function, .count = count, .args = args });
+}
+
+API RicciValue *ricci_call_named(const RicciValue *function, int count, int named,
+                                 RicciValue *const *args, const char *const *names)
+{
+    return call(function ? function->r : NULL,
+                &(Call){ .function = function, .count = count, .named = named, .args = args,
+                         .names = names });
+}
+
+API RicciValue *ricci_operate(Ricci *r, const char *sign, int count, RicciValue *const *operands,
+                              unsigned literals)
+{
+    return call(r, &(Call){ .sign = sign ? sign : "", .count = count, .args = operands,
+                            .literals = literals });
 }
 
 /* ---- C functions by their declaration ---- */
@@ -127,8 +189,7 @@ typedef struct HostOp {
     char *name, *params, *help;
 } HostOp;
 
-/* NULL is the error of the last call inside, or none. */
-static Value take_result(Ricci *r, RicciValue *result, RicciValue *lent, int count)
+Value api_take_result(Ricci *r, RicciValue *result, RicciValue *lent, int count)
 {
     Error *e = api_take_error(r);
     if (!result) {
@@ -155,7 +216,10 @@ static Value call_host(OpCall *c, RicciValue *lent, RicciValue **args)
     }
     out_flush(c->in);
     api_forget_error(h->r);
-    return take_result(h->r, h->function(h->r, h->user, c->count, args), lent, c->count);
+    int depth = h->r->depth;
+    RicciValue *result = h->function(h->r, h->user, c->count, args);
+    api_blocks_drop(h->r, depth);
+    return api_take_result(h->r, result, lent, c->count);
 }
 
 static Value call_host_many(OpCall *c)

@@ -482,18 +482,6 @@ API DLManagedTensorVersioned *ricci_get_tensor_writable(Ricci *r, const char *na
 }
 
 /* ---- handing over ---- */
-static void set_tensor_body(Ricci *r, void *task)
-{
-    const Getting *g = task;
-    api_assign(r, g->name, api_adopt(r, g->tensor, g->name ? g->name : "the tensor"));
-}
-
-static void value_body(Ricci *r, void *task)
-{
-    Getting *g = task;
-    g->value = api_hold(r, api_adopt(r, g->tensor, "the tensor"));
-}
-
 /* Where no interpreter takes it, it goes at once. */
 static bool refused(const Ricci *r, DLManagedTensorVersioned *m)
 {
@@ -501,6 +489,71 @@ static bool refused(const Ricci *r, DLManagedTensorVersioned *m)
     if (none && m && m->deleter)
         m->deleter(m);
     return none;
+}
+
+static void set_tensor_body(Ricci *r, void *task)
+{
+    const Getting *g = task;
+    api_assign(r, g->name, api_adopt(r, g->tensor, g->name ? g->name : "the tensor"));
+}
+
+/* Pinned where it lies dense, so that no assignment of another variable moves it away. */
+static void share_body(Ricci *r, void *task)
+{
+    const Getting *g = task;
+    Interp *in = r->in;
+    bool whole = g->tensor && g->tensor->dl_tensor.ndim > 0;
+    char *data = g->tensor ? (char *)g->tensor->dl_tensor.data + g->tensor->dl_tensor.byte_offset
+                           : NULL;
+    bool closed = g->tensor && g->tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+    v_push(in, api_adopt(r, g->tensor, g->name ? g->name : "the tensor"));
+    Value v = in->sp[-1];
+    if (closed || !whole || v.tag != V_TENSOR || (v.tensor->size && v.tensor->data != data))
+        err_raise_help(&in->ctx, ERR_VALUE, "without sharing it is read where it is, or copied",
+                       "%s cannot be shared: its memory is %s", g->name ? g->name : "the tensor",
+                       closed ? "read-only" : "no array that Ricci can work on where it lies");
+    api_assign(r, g->name, *--in->sp);
+    if (tensor_contiguous(v.tensor))
+        native_pin(in, api_slot(r, g->name));
+}
+
+API int ricci_share(Ricci *r, const char *name, DLManagedTensorVersioned *m)
+{
+    bool gone = refused(r, m);
+    return api_call(r, share_body, &(Getting){ .name = name, .tensor = gone ? NULL : m });
+}
+
+/* ---- the old capsules ---- */
+typedef struct Old {
+    DLManagedTensorVersioned managed;    /* first */
+    DLManagedTensor *given;
+} Old;
+
+static void release_old(DLManagedTensorVersioned *m)
+{
+    Old *old = m->manager_ctx;
+    if (old->given->deleter)
+        old->given->deleter(old->given);
+    free(old);
+}
+
+API DLManagedTensorVersioned *ricci_versioned(DLManagedTensor *given)
+{
+    Old *old = given ? calloc(1, sizeof *old) : NULL;
+    if (!old)
+        return NULL;
+    old->given = given;
+    old->managed = (DLManagedTensorVersioned){
+        .version = { DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION }, .manager_ctx = old,
+        .deleter = release_old, .flags = DLPACK_FLAG_BITMASK_READ_ONLY,
+        .dl_tensor = given->dl_tensor };
+    return &old->managed;
+}
+
+static void value_body(Ricci *r, void *task)
+{
+    Getting *g = task;
+    g->value = api_hold(r, api_adopt(r, g->tensor, "the tensor"));
 }
 
 API int ricci_set_tensor(Ricci *r, const char *name, DLManagedTensorVersioned *m)

@@ -116,6 +116,23 @@ API RicciValue *ricci_string(Ricci *r, const char *text, size_t bytes)
     return make(r, string_body, &(Task){ .text = text, .bytes = bytes });
 }
 
+typedef struct Steps {
+    int64_t start, stop, step;
+    RicciValue *made;
+} Steps;
+
+static void range_body(Ricci *r, void *task)
+{
+    Steps *s = task;
+    s->made = api_hold(r, v_range(range_new(&r->in->ctx, s->start, s->stop, s->step)));
+}
+
+API RicciValue *ricci_range(Ricci *r, int64_t start, int64_t stop, int64_t step)
+{
+    Steps s = { start, stop, step, NULL };
+    return api_call(r, range_body, &s) == 0 ? s.made : NULL;
+}
+
 static void tuple_body(Ricci *r, void *task)
 {
     Task *t = task;
@@ -281,6 +298,21 @@ API int ricci_set_bool(Ricci *r, const char *name, bool b)
 API int ricci_set_string(Ricci *r, const char *name, const char *text, size_t bytes)
 {
     return api_call(r, set_string_body, &(Task){ .name = name, .text = text, .bytes = bytes });
+}
+
+static void unset_body(Ricci *r, void *task)
+{
+    const Task *t = task;
+    Value *slot = t->name ? api_slot(r, t->name) : NULL;
+    if (!slot)
+        api_lookup(r, t->name);
+    else
+        api_assign(r, t->name, v_undef());
+}
+
+API int ricci_unset(Ricci *r, const char *name)
+{
+    return api_call(r, unset_body, &(Task){ .name = name });
 }
 
 /* ---- reading ---- */

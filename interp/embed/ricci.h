@@ -199,6 +199,17 @@ typedef struct RicciError {
 /* The same in parts; NULL where there is none. Valid as ricci_error. */
 const RicciError *ricci_error_parts(Ricci *);
 
+/* What was thrown, of a last error of kind "throw", to be freed; NULL: it is another. */
+RicciValue *ricci_error_value(Ricci *);
+
+/* ---- blocks around calls ---- */
+/* header is that of a block, "precision bf16 accumulate f32", "autocast bf16" or "on sim.mps
+ * quiet": what is evaluated and called until ricci_end is as if it stood in the block. Blocks end
+ * in the order in which they began, inside out; those that a C function began end with it. Where
+ * ricci_begin fails nothing began. */
+int ricci_begin(Ricci *, const char *header);
+int ricci_end(Ricci *);
+
 /* ---- variables ---- */
 /* The program's global variables. Setting makes those that there are none of; getting one that
  * there is not is a `name` error, one of another kind a `type` error. */
@@ -231,6 +242,14 @@ const char *ricci_get_string(Ricci *, const char *name, size_t *bytes);
  *   that
  * do not lie at a multiple of their size, and bools that are read-only and not all 0 or 1. */
 int ricci_set_tensor(Ricci *, const char *name, struct DLManagedTensorVersioned *);
+/* The same, for memory that both write: x[0] = 1 in a program is seen by the C program. Where the
+ * elements lie row-major without gaps the variable is pinned, as by pin(x): y = x copies. What is
+ * read-only, or would have to be copied, is a `value` error. */
+int ricci_share(Ricci *, const char *name, struct DLManagedTensorVersioned *);
+/* A tensor of the DLPack before version 1 (`dltensor`), which cannot say that it is read-only and
+ * so is taken as that. It belongs to the result from then on; NULL, and nothing is released: there
+ * is no memory. Needs no interpreter. */
+struct DLManagedTensorVersioned *ricci_versioned(struct DLManagedTensor *);
 /* The elements of a variable, without a copy, as read-only: whoever changes the variable in Ricci
  * gets a copy first, so this stays what it was. Views have strides, negative and zero ones too.
  * Release it with its deleter, from any thread, also after ricci_close. Numbers are tensors of rank
@@ -260,6 +279,7 @@ RicciValue *ricci_double(Ricci *, double);
 RicciValue *ricci_bool(Ricci *, bool);
 RicciValue *ricci_string(Ricci *, const char *text, size_t bytes);
 RicciValue *ricci_tensor(Ricci *, struct DLManagedTensorVersioned *);  /* as ricci_set_tensor */
+RicciValue *ricci_range(Ricci *, int64_t start, int64_t stop, int64_t step);
 /* A tuple of copies of the items; names may be NULL, and so may each of them. */
 RicciValue *ricci_tuple(Ricci *, int count, RicciValue *const *items, const char *const *names);
 /* the same value, to be freed by itself */
@@ -269,6 +289,12 @@ void ricci_free(RicciValue *);
 /* A variable, or the operation of that name. */
 RicciValue *ricci_get(Ricci *, const char *name);
 int ricci_set(Ricci *, const char *name, const RicciValue *);
+/* Takes a variable away. */
+int ricci_unset(Ricci *, const char *name);
+bool ricci_has(Ricci *, const char *name);
+/* The name of the i-th variable, from 0; NULL: there are no more. Valid as long as the
+ * interpreter. */
+const char *ricci_name(Ricci *, int i);
 
 /* As type(x) says: "int", "float", "tensor", "string", "tuple", "function" … Stays valid. */
 const char *ricci_type(const RicciValue *);
@@ -280,15 +306,45 @@ const char *ricci_to_string(const RicciValue *, size_t *bytes);
 struct DLManagedTensorVersioned *ricci_to_tensor(const RicciValue *);  /* as ricci_get_tensor */
 /* As `print` shows it. */
 const char *ricci_text(const RicciValue *);
-/* Items of a tuple: how many (-1: it is none), by number from 0, by name. */
+/* As repr(x) gives it, text that reads back; as the prompt echoes it. NULL after a failure. */
+const char *ricci_repr(const RicciValue *);
+const char *ricci_echo(const RicciValue *);
+/* Of a number or a tensor: its axes (-1: it is neither), their lengths (valid while the value is
+ * held; NULL: a number), its dtype ("f64", "rational" …; "": none) and the device that it is on. */
+int ricci_rank(const RicciValue *);
+const int64_t *ricci_shape(const RicciValue *);
+const char *ricci_dtype(const RicciValue *);
+const char *ricci_device(const RicciValue *);
+/* 0, or 1 where it is no range; without an error. */
+int ricci_to_range(const RicciValue *, int64_t *start, int64_t *stop, int64_t *step);
+/* Items of a tuple: how many (-1: it is none), by number from 0, by name; and their names (NULL:
+ * none). */
 int ricci_count(const RicciValue *);
 RicciValue *ricci_item(const RicciValue *, int i);
 RicciValue *ricci_field(const RicciValue *, const char *name);
+const char *ricci_field_name(const RicciValue *, int i);
+
+/* x[…]: each subscript a value (an int, a tensor of ints or bools, none), a slice whose parts may
+ * be NULL, or an ellipsis. */
+enum { RICCI_INDEX_MAX = 40 };
+typedef struct RicciIndex {
+    enum { RICCI_VALUE, RICCI_SLICE, RICCI_ELLIPSIS } kind;
+    const RicciValue *value, *start, *stop, *step;
+} RicciIndex;
+RicciValue *ricci_index(const RicciValue *, int count, const RicciIndex *);
 
 /* Calls the function or operation of that name; its result. */
 RicciValue *ricci_call(Ricci *, const char *name, int count, RicciValue *const *args);
 /* The same of a value that can be called. */
 RicciValue *ricci_call_value(const RicciValue *function, int count, RicciValue *const *args);
+/* Likewise; behind the `count` arguments in args follow `named` ones that go by their names. */
+RicciValue *ricci_call_named(const RicciValue *function, int count, int named,
+                             RicciValue *const *args, const char *const *names);
+bool ricci_callable(const RicciValue *);
+/* An operator as programs write it, of one operand ("-", "!") or two ("+", "@", "==" …). Bit i of
+ * literals: operand i is a number that adapts to the other, as one written in a program does. */
+RicciValue *ricci_operate(Ricci *, const char *sign, int count, RicciValue *const *operands,
+                          unsigned literals);
 
 /* ---- C functions in Ricci ---- */
 /* Makes a C function a function of the program, by its declaration, with everything that `extern`
@@ -309,6 +365,16 @@ int ricci_register(Ricci *, const char *declaration, void (*function)(void));
 typedef RicciValue *(*RicciFunction)(Ricci *, void *user, int count, RicciValue *const *args);
 int ricci_register_function(Ricci *, const char *signature, const char *help, RicciFunction,
                             void *user);
+
+/* A C function of any values as a value, which goes with its last use: release(user) is called
+ * then, by whichever call lets it go, and may not use the interpreter. Called with arguments by
+ * position, then `named` ones that go by names. As ricci_register_function otherwise. */
+typedef RicciValue *(*RicciHostFunction)(Ricci *, void *user, int count, RicciValue *const *args,
+                                         int named, const char *const *names);
+RicciValue *ricci_function(Ricci *, const char *name, RicciHostFunction, void *user,
+                           void (*release)(void *user));
+/* The user of such a value; NULL: it is another. */
+void *ricci_function_user(const RicciValue *);
 
 /* Makes an error, for `return ricci_fail(…)` in such a function: kind is one of RicciError's
  * (another is "value"), the rest is printf's. Also in a function of ricci_register, whatever it

@@ -265,6 +265,19 @@ static Value eval_on(Interp *in, const Exec *x)
     return end_block(in, &p, exec_run(in, x->b));
 }
 
+void place_begin(Interp *in, const Exec *x, DeviceBlock *p)
+{
+    *p = (DeviceBlock){ .header = x, .strict = in->strict_devices };
+    in->at = x;
+    choose_devices(in, x, p);
+    place_enter(in, p);
+}
+
+void place_end(Interp *in, DeviceBlock *p)
+{
+    end_block(in, p, v_none());
+}
+
 const Exec *lower_on(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_on, n);

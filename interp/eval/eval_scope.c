@@ -457,8 +457,15 @@ static void literal_carrier(Interp *in, Arith *a, const Literal *l, void *carrie
                                  1), a->dtype, l);
 }
 
-static Value literal_imaginary(Interp *in, Arith *a, double part)
+static Value literal_imaginary(Interp *in, Arith *a, const char *carrier)
 {
+    double part;
+    if (a->carrier != DT_F64) {
+        RationalPair pair = { { 0 }, { 0 } };
+        memcpy(&pair.im, carrier, sizeof pair.im);
+        return v_tensor_raw(tensor_scalar(&in->ctx, dtype_complex_of(a->dtype), &pair));
+    }
+    memcpy(&part, carrier, sizeof part);
     DType dt = dtype_complex_of(a->dtype);
     double _Complex z = __builtin_complex(0.0, part);
     float _Complex narrow = (float _Complex)z;
@@ -474,12 +481,9 @@ static Value literal_make(Interp *in, const Literal *l, const Scope *s)
         return v_float(l->negative ? -fabs(l->value) : l->value);
     literal_check(in, arith_open(&in->ctx, &a, s->format, literal_mode(s), s->saturate, s->flush),
                   s->format, l);
-    if (l->imaginary && a.carrier != DT_F64)
-        err_raise_help(&in->ctx, ERR_DTYPE, "complex numbers have a binary format: precision f64",
-                       "%s has no complex numbers", dtype_name(s->format));
     literal_carrier(in, &a, l, carrier);
     if (l->imaginary)
-        return literal_imaginary(in, &a, *(double *)(void *)carrier);
+        return literal_imaginary(in, &a, carrier);
     literal_check(in, a.ops->store(&a, element, 1, carrier, 1, 1), s->format, l);
     return v_element(&in->ctx, s->format, element);
 }

@@ -745,7 +745,8 @@ const Wing wing_statements = { .rows = rows, .count = sizeof rows / sizeof *rows
 
 const Exec *lower_chunk(Interp *in, Module *m, Chunk *chunk)
 {
-    Lower lo = { .in = in, .module = m, .chunk = chunk };
+    /* a host may hold a scope open around whole texts */
+    Lower lo = { .in = in, .module = m, .chunk = chunk, .scoped = in->scope != NULL };
     const Exec *x = lower(&lo, chunk->root);
     if (!lo.fn_unwinds)
         return x;

@@ -60,13 +60,13 @@ static Choice choose(NestMaker *m, const Op *op, const int *args, int n)
 /* ---- errors: the door's, about values that look like the nodes ---- */
 typedef struct Likeness {
     _Alignas(16) char head[3][sizeof(Tensor)];
-    _Alignas(16) char zero[16];
+    _Alignas(16) char zero[ELEMENT_BYTES_MAX];
     Value value[3];
 } Likeness;
 
 static void likeness(const NestMaker *m, const int *args, int n, Likeness *like)
 {
-    static const char zero[16];
+    static const char zero[ELEMENT_BYTES_MAX];
     memcpy(like->zero, zero, sizeof zero);
     for (int i = 0; i < n; i++) {
         const NestNode *x = &m->nest->node[args[i]];

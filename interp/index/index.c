@@ -44,7 +44,7 @@ static Tensor *copy_selection(Interp *in, Tensor *base, const Selection *sel, ch
 /* One element, without moving the others. */
 static Value element_at(Interp *in, const Tensor *base, int64_t offset)
 {
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     const char *data = base->data + offset * dtype_info(base->dtype)->bytes;
     if (__builtin_expect(!tensor_away(base), 1))
         return v_element(&in->ctx, (DType)base->dtype, data);

@@ -59,7 +59,8 @@ void strided_copy(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n,
     case 2: run_copy(dst, ds, src, ss, n, 2); break;
     case 4: run_copy(dst, ds, src, ss, n, 4); break;
     case 8: run_copy(dst, ds, src, ss, n, 8); break;
-    default: run_copy(dst, ds, src, ss, n, 16); break;
+    case 16: run_copy(dst, ds, src, ss, n, 16); break;
+    default: run_copy(dst, ds, src, ss, n, ELEMENT_BYTES_MAX); break;
     }
 }
 
@@ -86,7 +87,8 @@ static void points_move(const Move *m, char *base, char *dense, const int64_t *a
     case 2: points_copy(m, base, dense, at, n, 2); break;
     case 4: points_copy(m, base, dense, at, n, 4); break;
     case 8: points_copy(m, base, dense, at, n, 8); break;
-    default: points_copy(m, base, dense, at, n, 16); break;
+    case 16: points_copy(m, base, dense, at, n, 16); break;
+    default: points_copy(m, base, dense, at, n, ELEMENT_BYTES_MAX); break;
     }
 }
 

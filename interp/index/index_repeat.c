@@ -201,7 +201,7 @@ static bool sum_loop(const Repeats *r, Tensor *changed, const char *values, int6
 
 static bool sum_at_once(Interp *in, const Repeats *r, const Op *op, Tensor *changed, Value v)
 {
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     if (in->scope || in->solved || heard_on(in) || place_wants(in) || op->cls != OPC_EW ||
         in->ops->operator_of[op->ew] != TK_ADD)
         return false;

@@ -47,21 +47,9 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
     err_throw(e);
 }
 
-/* Decimal, mp and interval have no complex numbers that the target could become. */
-static _Noreturn void raise_complex(Interp *in, DType own, int operand)
-{
-    const char *text = err_operand_text(&in->ctx, operand);
-    Error *e = err_new(&in->ctx, ERR_DTYPE,
-                       "%s is complex, and %s is %s, which has no complex numbers", text,
-                       err_operand_text(&in->ctx, 0), dtype_name(own));
-    err_underline(e, operand);
-    err_help(e, "a part of it: real(%s)", text);
-    err_throw(e);
-}
-
 /* What is to be stored, in the target's dtype: one element in `cell`, or a tensor. */
 typedef struct Stored {
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     Tensor *tensor;              /* NULL: the cell holds it; else on the value stack */
 } Stored;
 
@@ -246,6 +234,7 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
     _Alignas(16) char element[16] = { 0 };
     const char *text = err_operand_text(&in->ctx, i);
     char *end;
+    dt = dtype_real(dt);
     bool found = dt == DT_RATIONAL ? exact_written(in, i, v.f, (Rational *)(void *)element)
                                    : dtype_info(dt)->kind == 'f' && c_strtod(text,
                                        &end) == v.f && *end == '\0' &&
@@ -278,8 +267,6 @@ static void store(Interp *in, Value *slot, const Sub *subs, int n, Value v, int 
     DType own = v_dtype(*slot);
     if (v.tag == V_FLOAT && dtype_base(own) >= DT_RATIONAL)
         v = written_value(in, own, v, n + 1);
-    if (dtype_base(own) >= DT_DECIMAL && dtype_info(v_dtype(v))->kind == 'c')
-        raise_complex(in, own, n + 1);
     DType dt = store_dtype(own, v_dtype(v));
     Stored s;
     if (slot->tag == V_TENSOR && dt == own) {

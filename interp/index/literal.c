@@ -74,9 +74,8 @@ static DType kinds_dtype(Kinds *k)
         return literals;
     if (kind_order(literals) <= kind_order(dt))
         return dt;
-    if (dtype_info(literals)->kind != 'c' || dtype_info(dt)->kind != 'f')
-        return literals;
-    return dtype_base(dt) >= DT_DECIMAL ? join(k, dt, literals) : dtype_complex(dt);
+    bool adapts = dtype_info(literals)->kind == 'c' && dtype_info(dt)->kind == 'f';
+    return adapts ? dtype_complex(dt) : literals;
 }
 
 static bool is_scalar(Value v)
@@ -131,8 +130,7 @@ static DType scope_dtype(const Interp *in, const Value *items, int n)
         widest = strchr("fq", kind) && widest != 'c' ? 'f' : kind == 'c' ? 'c' : widest;
     }
     DType real = in->scope->format;
-    bool complex_exist = dtype_base(real) < DT_DECIMAL && real != DT_RATIONAL;
-    if (!mixed || widest == 'b' || (widest == 'c' && !complex_exist))
+    if (!mixed || widest == 'b')
         return DT_NONE;
     return widest == 'c' ? dtype_complex_of(real) : real;
 }

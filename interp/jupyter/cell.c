@@ -380,8 +380,13 @@ static void put_payload(Kernel *k, JsonWriter *w)
     json_open(w, '[');
     if (k->pages.len)
         json_put_raw(w, k->pages.data, k->pages.len);
-    if (k->repl.quit)
-        json_put_raw(w, "{\"source\":\"ask_exit\",\"keepkernel\":false}", 41);
+    if (k->repl.quit) {
+        json_open(w, '{');
+        json_pair(w, "source", "ask_exit");
+        json_key(w, "keepkernel");
+        json_put_bool(w, false);
+        json_close(w, '}');
+    }
     json_close(w, ']');
     k->repl.quit = false;
 }

@@ -45,8 +45,10 @@ typedef struct Thread {
     Crash crash;                     /* the last one */
 } Thread;
 
-/* Initial-exec: reading it in a handler never allocates. */
-static _Thread_local Thread me __attribute__((tls_model("initial-exec")));
+/* Reading it in a handler allocates nothing: a program has it from the start, and where libricci
+ * was loaded later a thread that calls C wrote to it before. (Initial-exec would ask for room that
+ * a process which loads libraries late may not have left.) */
+static _Thread_local Thread me;
 
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT };
 enum { CRASHES = sizeof crashes / sizeof *crashes, ALT_STACK = 64 << 10 };

@@ -96,7 +96,7 @@ static void enter_all(Interp *in, const IxInstance *inst, const Value *base, Cal
 _Noreturn static void raise_trouble(Interp *in, const Exec *x, const IxPlan *p, const Value *base,
                                     EwTrouble trouble)
 {
-    _Alignas(16) char zero[16] = { 0 };
+    _Alignas(16) char zero[ELEMENT_BYTES_MAX] = { 0 };
     CallFrame frames[IX_INSTANCES];
     in->at = x;
     for (int i = 0; i < p->troubles; i++) {
@@ -151,7 +151,7 @@ EwTrouble ix_plan_run(Interp *in, const Exec *x, const IxPlan *p, const Value *b
 static bool run_value(Interp *in, const Exec *x, const IxPlan *p, const Value *base, Value *result)
 {
     if (p->rank == 0) {
-        _Alignas(16) char cell[16];
+        _Alignas(16) char cell[ELEMENT_BYTES_MAX];
         if (ix_plan_run(in, x, p, base, cell) != EWT_NONE)
             return false;
         *result = v_element(&in->ctx, p->dtype, cell);

@@ -173,7 +173,7 @@ int ix_table_root(IxBind *b, const IxNode *n, IxInstance *of, int node)
 {
     DType dt = (DType)b->make.nest->node[node].dtype;
     if (dtype_info(dt)->kind != 'i') {
-        _Alignas(16) char zero[16] = { 0 };
+        _Alignas(16) char zero[ELEMENT_BYTES_MAX] = { 0 };
         Value like = v_element(&b->in->ctx, dt, zero);
         v_push(b->in, like);
         ix_error_subscript(b, n, of, like);

@@ -19,7 +19,7 @@ typedef struct Operand {
     Tensor *tensor;                /* the user's tensor, or `head` */
     DType dtype;
     bool scalar, weak;
-    _Alignas(16) char value[16];   /* of a scalar, in `dtype` */
+    _Alignas(16) char value[ELEMENT_BYTES_MAX];   /* of a scalar, in `dtype` */
     _Alignas(16) char head[sizeof(Tensor)];
 } Operand;
 
@@ -56,7 +56,7 @@ static DType join(DType a, DType b, bool *none)
 }
 
 /* A literal of dtype w beside a result so far: it adapts unless its kind is higher. */
-static DType join_weak(DType dt, DType w, bool *none)
+static DType join_weak(DType dt, DType w)
 {
     if (dt == DT_NONE)
         return w;
@@ -64,7 +64,7 @@ static DType join_weak(DType dt, DType w, bool *none)
         return dt;
     if (kind_rank(w) != 4 || kind_rank(dt) != 3)
         return w;
-    return dtype_info(dt)->rank > dtype_info(DT_C128)->rank ? join(dt, w, none) : dtype_complex(dt);
+    return dtype_complex(dt);
 }
 
 DType dtype_vote(const DTypeVote *v, int n)
@@ -84,7 +84,7 @@ DType dtype_vote(const DTypeVote *v, int n)
     for (int i = 0; i < n; i++)
         if (v[i].scalar && v[i].weak)
             literals = join(literals, v[i].dtype, &none);
-    dt = literals == DT_NONE ? dt : join_weak(dt, literals, &none);
+    dt = literals == DT_NONE ? dt : join_weak(dt, literals);
     return none ? DT_NONE : dt;
 }
 
@@ -177,7 +177,7 @@ static void operand_convert(Plan *p, int i, DType to)
     Operand *x = &p->x[i];
     if (!x->scalar || x->dtype == to)
         return;
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     if (is_int(to) && is_int(x->dtype)) {
         int64_t v = element_i64(x->dtype, x->value);
         if (!dtype_fits(to, v))
@@ -397,7 +397,7 @@ static bool scalar_int(Plan *p, Value *out)
     }
     if (!dtype_fits(p->result, r.i))
         arith_range_error(p->in, p->op, p->result, values, p->n);
-    _Alignas(16) char cell[16];
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     cast_run(p->result, cell, 1, DT_I64, &r.i, 1, 1);
     *out = scalar_value(&p->in->ctx, p->result, cell);
     return true;

@@ -166,6 +166,9 @@ Value op_cast(Interp *in, Value x, DType dt)
                      err_operand_text(&in->ctx, 0), err_operand_text(&in->ctx, 0));
         err_throw(e);
     }
+    bool pairs = v_dtype(x) != DT_NONE && dtype_info(v_dtype(x))->kind == 'c';
+    if (pairs && dtype_wide_pair(dtype_complex_of(dt)))      /* no name of their own: mp(200)(1i) */
+        dt = dtype_complex_of(dt);
     if (v_dtype(x) == dt)
         return v_retain(x);
     Value *mark = in->sp;

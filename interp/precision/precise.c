@@ -83,21 +83,6 @@ void precise_check(Interp *in, const Op *op, ArithStatus s, DType dt)
         arith_raise(&in->ctx, s, dt, op_label(op, name, sizeof name));
 }
 
-DType precise_dtype(Interp *in, const Op *op, DType format, bool paired)
-{
-    char name[48];
-    if (!paired)
-        return format;
-    if (dtype_mini_read(format, &(int){ 0 }, &(int){ 0 }, &(MiniStyle){ 0 }))
-        return dtype_complex_of(format);
-    const char *z = err_operand_text(&in->ctx, 0);
-    char help[200];
-    snprintf(help, sizeof help, "take a part: real(%s), imag(%s) or abs(%s)", z, z, z);
-    err_raise_help(&in->ctx, ERR_DTYPE, help,
-                   "%s of complex numbers: %s has none", op_label(op, name, sizeof name),
-                   dtype_name(format));
-}
-
 ArithStatus precise_load(Arith *a, void *to, int64_t st, DType from, const void *x, int64_t sx,
                          int64_t n)
 {
@@ -230,9 +215,6 @@ static Tensor *parts_view(Interp *in, Tensor *t, DType part, bool both)
 
 static bool is_complex(DType dt) { return dtype_info(dt)->kind == 'c'; }
 
-/* What the parts of a complex number are stored as. */
-static DType part_dtype(DType dt) { return dt == DT_C64 ? DT_F32 : DT_F64; }
-
 /* Real views of both; the parts of a complex tensor stand in the last axis. */
 static void convert(Precise *p, const Op *op, Arith *a, Convert *c, Tensor *to, Tensor *from)
 {
@@ -241,8 +223,8 @@ static void convert(Precise *p, const Op *op, Arith *a, Convert *c, Tensor *to, 
     if (is_complex((DType)to->dtype)) {
         bool both = is_complex((DType)from->dtype);
         c->store &= to->dtype == DT_C64;        /* parts of the others are the doubles they are */
-        to = parts_view(in, to, part_dtype((DType)to->dtype), both);
-        from = both ? parts_view(in, from, part_dtype((DType)from->dtype), true) : from;
+        to = parts_view(in, to, dtype_part((DType)to->dtype), both);
+        from = both ? parts_view(in, from, dtype_part((DType)from->dtype), true) : from;
     }
     c->walk.span = convert_span;
     c->walk.draws = c->load;
@@ -272,7 +254,7 @@ static Tensor *unrooted(Precise *p, Tensor *t)
 
 Tensor *precise_round_as(Precise *p, const Op *op, Tensor *t, bool paired)
 {
-    DType dt = precise_dtype(p->in, op, p->scope->format, paired);
+    DType dt = precise_dtype(p->scope->format, paired);
     if (dt == (DType)t->dtype && !p->scope->flush && !p->scope->saturate)
         return tensor_retain(t);
     Tensor *out = new_rooted(p, dt, t, paired && !is_complex((DType)t->dtype));
@@ -289,9 +271,9 @@ Tensor *precise_round(Precise *p, const Op *op, Tensor *t)
 
 Tensor *precise_carriers_as(Precise *p, const Op *op, Tensor *t, bool paired)
 {
-    DType dt = paired ? DT_C128 : p->a.carrier;
-    precise_dtype(p->in, op, p->scope->format, paired);
-    if (dt == (DType)t->dtype && dt == p->scope->format && !p->scope->flush && !p->scope->saturate)
+    DType dt = precise_carrier(&p->a, paired);
+    bool own = dt == precise_dtype(p->scope->format, paired) && dt != DT_C128;
+    if (dt == (DType)t->dtype && own && !p->scope->flush && !p->scope->saturate)
         return tensor_compact(&p->in->ctx, t);
     Tensor *out = new_rooted(p, dt, t, paired && !is_complex((DType)t->dtype));
     Convert c = { .load = true };
@@ -311,8 +293,8 @@ Tensor *precise_summands(Precise *p, const Op *op, Tensor *t)
     if (binary || p->acc.dtype == p->a.dtype)
         return x;
     v_push(p->in, v_tensor_raw(x));
-    precise_dtype(p->in, op, p->acc.dtype, is_complex((DType)x->dtype));
-    Tensor *out = new_rooted(p, p->acc.carrier, x, false);
+    DType dt = precise_carrier(&p->acc, is_complex((DType)x->dtype));
+    Tensor *out = new_rooted(p, dt, x, false);
     Convert c = { .load = true };
     convert(p, op, &p->acc, &c, out, x);
     tensor_retain(out);
@@ -324,7 +306,7 @@ Tensor *precise_result(Precise *p, const Op *op, const Arith *from, Tensor *carr
 {
     bool paired = is_complex((DType)carriers->dtype);
     bool same = from->dtype == p->a.dtype && from->round == p->a.round;
-    DType dt = precise_dtype(p->in, op, p->scope->format, paired);
+    DType dt = precise_dtype(p->scope->format, paired);
     if (same && dt == (DType)carriers->dtype)
         return tensor_retain(carriers);
     Tensor *out = new_rooted(p, dt, carriers, false);
@@ -493,7 +475,7 @@ static Value settle_one(Precise *p, const Op *op, Value v)
     Tensor *t = v.tag == V_FLOAT ? tensor_scalar(&p->in->ctx, DT_F64, &v.f) : v.tensor;
     v_push(p->in, v_tensor_raw(t));
     bool paired = is_complex((DType)t->dtype);
-    Tensor *out = new_rooted(p, precise_dtype(p->in, op, p->scope->format, paired), t, false);
+    Tensor *out = new_rooted(p, precise_dtype(p->scope->format, paired), t, false);
     Convert c = { .load = true, .store = true };
     convert(p, op, &p->a, &c, out, t);
     out->flags = t->flags;
@@ -520,9 +502,7 @@ static Value settle(Precise *p, const Op *op, Value v)
     if (dt == DT_NONE || !fractional(dt))
         return v;
     bool plain = !p->scope->flush && !p->scope->saturate;
-    v_push(p->in, v);                       /* a format without complex numbers raises */
-    DType to = precise_dtype(p->in, op, p->scope->format, is_complex(dt));
-    p->in->sp--;
+    DType to = precise_dtype(p->scope->format, is_complex(dt));
     if (plain && dt == to)
         return v;
     /* Outside of every scope nobody counts: the cast rounds as well, and faster. */

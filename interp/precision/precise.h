@@ -86,7 +86,7 @@ void precise_check(Interp *, const Op *, ArithStatus, DType);
  * where they are. Ints and bools are converted too. */
 Tensor *precise_round(Precise *, const Op *, Tensor *);
 Tensor *precise_round_as(Precise *, const Op *, Tensor *, bool paired);
-/* The same as contiguous carriers of the format (doubles; pairs of doubles where it is complex). */
+/* The same as contiguous carriers of the format (doubles; pairs where it is complex). */
 Tensor *precise_carriers(Precise *, const Op *, Tensor *);
 Tensor *precise_carriers_as(Precise *, const Op *, Tensor *, bool paired);
 /* The same as carriers of the accumulator. */
@@ -94,8 +94,16 @@ Tensor *precise_summands(Precise *, const Op *, Tensor *);
 /* Carriers of `from` as a tensor of the scope's format, each rounded once in its mode where `from`
  * is another arithmetic, in c's storage. Unrooted. */
 Tensor *precise_result(Precise *, const Op *, const Arith *from, Tensor *carriers);
-/* The storage dtype of the format's real or complex numbers. Raises where there are none. */
-DType precise_dtype(Interp *, const Op *, DType format, bool paired);
+/* The storage dtype of the format's real or complex numbers. */
+static inline DType precise_dtype(DType format, bool paired)
+{
+    return paired ? dtype_complex_of(format) : format;
+}
+/* What its carriers stand in. */
+static inline DType precise_carrier(const Arith *a, bool paired)
+{
+    return precise_dtype(a->carrier, paired);
+}
 
 /* Argument i as a tensor of the format; rooted. */
 Tensor *precise_operand(OpCall *, Precise *, int i);

@@ -11,6 +11,7 @@
 #include "interp/op/optable.h"
 #include "kernels/arith/arith_counted.h"
 #include "kernels/arith/arith_quick.h"
+#include "kernels/number/number.h"
 
 #include <float.h>
 #include <math.h>
@@ -82,9 +83,10 @@ static DType voted_format(const EwCall *e)
     for (int i = e->first; i < e->n; i++) {
         bool weak = e->weak >> i & 1;
         votes[i] = (DTypeVote){ e->dtype[i], is_scalar(e->args[i]), weak };
-        if (dtype_base(e->dtype[i]) == DT_DECIMAL)
+        DType real = dtype_real(e->dtype[i]);
+        if (dtype_base(real) == DT_DECIMAL)
             decimal = i;
-        else if (!weak && !is_whole(e->dtype[i]) && e->dtype[i] != DT_RATIONAL)
+        else if (!weak && !is_whole(real) && real != DT_RATIONAL)
             binary = i;
     }
     DType dt = dtype_vote(votes + e->first, e->n - e->first);
@@ -99,8 +101,8 @@ static DType voted_format(const EwCall *e)
                 e->op->infix ? e->op->infix : e->op->name, dtype_name(e->dtype[e->first]),
                 dtype_name(e->dtype[e->n - 1]));
     err_underline(err, from);
-    err_help(err, "convert one of them: %s(%s)",
-             is_complex(e->dtype[from]) ? "real" : dtype_name(e->dtype[to]), text ? text : "…");
+    err_help(err, "convert one of them: %s(%s)", dtype_name(dtype_real(e->dtype[to])),
+             text ? text : "…");
     err_throw(err);
 }
 
@@ -226,7 +228,18 @@ static Tensor *operand_tensor(const EwCall *e, int i)
     Interp *in = e->in;
     Rational cell;
     Value v = e->args[i];
-    Tensor *t = v.tag == V_FLOAT && (e->weak >> i & 1) && !is_binary(e->scope->format) &&
+    double z[2];
+    bool weak = e->weak >> i & 1, imaginary = false;
+    if (weak && v.tag == V_TENSOR && v.tensor->dtype == DT_C128 && !is_binary(e->scope->format)) {
+        memcpy(z, v.tensor->data, sizeof z);
+        imaginary = z[0] == 0 && exact_literal(in, i, z[1], &cell);
+    }
+    if (imaginary) {
+        RationalPair pair = { { 0 }, cell };
+        v_push(in, v_tensor_raw(tensor_scalar(&in->ctx, DT_CRATIONAL, &pair)));
+        return in->sp[-1].tensor;
+    }
+    Tensor *t = v.tag == V_FLOAT && weak && !is_binary(e->scope->format) &&
                         exact_literal(in, i, v.f, &cell)
                     ? tensor_scalar(&in->ctx, DT_RATIONAL, &cell)
                     : v_to_tensor(in, v, i);
@@ -499,26 +512,27 @@ typedef struct Formula {
     Walk walk;
     EwOp ew;
     int n;
-    const double *x[3];
-    double *out;                /* pairs, or numbers where the result is real */
-    uint8_t *truth;
+    const char *x[3];
+    char *out;                  /* pairs, or numbers where the result is real, or bools */
+    bool truth;
     EwFn wide;
     bool real;
 } Formula;
 
-static void put_strip(const Formula *f, double *out, int64_t step, const double *re,
-                      const double *im, int64_t n)
+/* A row of results from their parts. */
+static void put_strip(const Formula *f, const Arith *a, char *out, int64_t step, const void *re,
+                      const void *im, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        double *to = out + (f->real ? i * step : 2 * i * step);
-        to[0] = re[i];
-        if (!f->real)
-            to[1] = im[i];
+    if (!f->real) {
+        arith_pairs_put(a, out, step, re, im, n);
+        return;
     }
+    for (int64_t i = 0; i < n; i++)
+        memcpy(out + i * step * a->size, (const char *)re + i * a->size, (size_t)a->size);
 }
 
 /* The c128 kernel, its parts rounded. */
-static void wide_strip(const Formula *f, Arith *a, double *re, double *im, uint8_t *truth,
+static void wide_strip(const Formula *f, Arith *a, double *re, double *im, char *truth,
                        int64_t so, const void *const *x, const int64_t *sx, int64_t n)
 {
     double _Complex z[STRIP];
@@ -540,25 +554,32 @@ static ArithStatus complex_span(const Walk *w, Arith *a, const int64_t *at, cons
                                 int64_t n)
 {
     const Formula *f = (const Formula *)w;
-    double re[STRIP], im[STRIP];
+    ArithStrip re, im;
     ArithStatus s = ARITH_OK;
+    int64_t each = f->truth ? 1 : f->real ? a->size : 2 * a->size;
     for (int64_t i = 0; i < n && s == ARITH_OK; i += STRIP) {
-        int64_t m = n - i < STRIP ? n - i : STRIP, to = at[0] + i * step[0];
+        int64_t m = n - i < STRIP ? n - i : STRIP;
+        char *to = f->out + (at[0] + i * step[0]) * each;
         const void *x[3];
         ArithPair pair[3];
         for (int k = 0; k < f->n; k++) {
-            const double *z = f->x[k] + 2 * (at[k + 1] + i * step[k + 1]);
-            x[k] = z;
-            pair[k] = (ArithPair){ z, z + 1, 2 * step[k + 1] };
+            x[k] = f->x[k] + 2 * (at[k + 1] + i * step[k + 1]) * a->size;
+            pair[k] = arith_pair(a, x[k], step[k + 1]);
         }
         s = f->truth ? ARITH_NONE
-                     : arith_complex(a, f->ew, re, im, pair[0], f->n > 1 ? pair[1] : pair[0], m);
-        if (s == ARITH_NONE && f->wide) {
-            wide_strip(f, a, re, im, f->truth ? f->truth + to : NULL, step[0], x, step + 1, m);
+                     : arith_complex(a, f->ew, &re, &im, pair[0], f->n > 1 ? pair[1] : pair[0], m);
+        if (s == ARITH_OK)
+            put_strip(f, a, to, step[0], &re, &im, m);
+        if (s == ARITH_NONE && a->carrier != DT_F64) {
+            s = number_complex(a, f->ew, to, step[0], x, step + 1, m);
+            if (s == ARITH_NONE)
+                return s;
+        } else if (s == ARITH_NONE && f->wide) {
+            wide_strip(f, a, re.d, im.d, f->truth ? to : NULL, step[0], x, step + 1, m);
+            if (!f->truth)
+                put_strip(f, a, to, step[0], &re, &im, m);
             s = ARITH_OK;
         }
-        if (s == ARITH_OK && !f->truth)
-            put_strip(f, f->out + (f->real ? to : 2 * to), step[0], re, im, m);
     }
     return s;
 }
@@ -575,17 +596,20 @@ static Tensor *run_complex(EwCall *e, Precise *p, Tensor **t)
         t[k] = precise_carriers_as(p, e->op, t[k], true);
         v_push(in, v_tensor_raw(t[k]));
         all[k + 1] = t[k];
-        f.x[k] = (const double *)(const void *)t[k]->data;
+        f.x[k] = t[k]->data;
     }
     DType dt = ew_result_dtype(f.ew, compute);
-    Tensor *out = new_result(e, t, dt);
-    f.wide = ew_kernel(f.ew, compute);
     f.real = dt == DT_F64;
-    f.out = (double *)(void *)out->data;
-    f.truth = dt == DT_BOOL ? (uint8_t *)out->data : NULL;
+    f.truth = dt == DT_BOOL;
+    Tensor *out = new_result(e, t, f.truth ? dt : precise_carrier(&p->a, !f.real));
+    f.wide = ew_kernel(f.ew, compute);
+    f.out = out->data;
     all[0] = out;
     iter_init(&f.walk.it, e->n + 1, all);
-    precise_check(in, e->op, precise_walk(&in->ctx, &f.walk, &p->a), e->scope->format);
+    ArithStatus s = precise_walk(&in->ctx, &f.walk, &p->a);
+    if (s == ARITH_NONE)
+        arith_type_error(in, e->op, e->args, e->n);
+    precise_check(in, e->op, s, e->scope->format);
     if (dt == DT_BOOL)
         return out;
     out = precise_result(p, e->op, &p->a, out);
@@ -640,8 +664,6 @@ static Value scalar_result(Interp *in, const Arith *a, double x)
     }
     return v_tensor_raw(tensor_scalar(&in->ctx, a->dtype, cell));
 }
-
-typedef union NumberCell { Rational number; double bounds[2]; } NumberCell;
 
 static bool load_number(const EwCall *e, Arith *a, int i, NumberCell *x)
 {
@@ -916,7 +938,8 @@ bool precise_elementwise(const OpCall *c, Value *result)
             return false;
     }
     precise_note(in, e.scope, ", every operation rounded");
-    bool kernels = (ordinary && !counted) || e.scope->format == DT_RATIONAL;
+    bool exact = e.scope->format == DT_RATIONAL && !any_complex(&e);
+    bool kernels = (ordinary && !counted) || exact;
     *result = kernels ? run_ordinary(&e, whole) : run_arith(&e);
     return true;
 }

@@ -70,7 +70,11 @@ void show_element(Buf *out, DType dt, const void *element)
             show_float(out, element_f64(dt, element), dt);
         break;
     case 'q': rational_text(out, *(const Rational *)element); break;
-    default: put_complex(out, element_c128(dt, element), dt); break;
+    default:
+        if (dtype_wide_pair(dt))
+            show_pair(out, NULL, NULL, dt, element);
+        else
+            put_complex(out, element_c128(dt, element), dt);
     }
 }
 

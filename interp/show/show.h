@@ -165,4 +165,15 @@ extern const char *const show_style_names;          /* for messages */
 /* format(digits=n): significant digits inside tensors. Raises ERR_VALUE outside 1 … 17. */
 void show_check_digits(Interp *, int64_t digits);
 
+/* ---- complex numbers of decimal, mp, rational and interval (show_pair.c) ---- */
+/* A part of one: its real dtype, its cell, and whether a minus stands before it, and not in it. */
+typedef struct ShowPart { DType dtype; _Alignas(16) char cell[16]; bool minus; } ShowPart;
+ShowPart show_pair_part(DType, const void *element, int which);
+/* `1.0-0.5i`, `1/3+2i/3`, `[1.0, 2.0]+[0.5, 0.6]i`; column NULL: with all digits. */
+void show_pair(Buf *, const ShowOptions *, const CutColumn *, DType, const void *element);
+/* What reads back in a scope of the real format. */
+void show_pair_repr(Buf *, DType, const void *element, bool conjugate);
+/* The byte where the imaginary part starts, with its sign; n: there is none. */
+size_t show_sign_between(const char *text, size_t n);
+
 #endif

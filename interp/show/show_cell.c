@@ -20,6 +20,10 @@ bool show_is_zero(DType dt, const void *element)
     if (show_is_number(dt))
         return dtype_base(dt) != DT_INTERVAL && number_is_zero(dt, element) &&
                !number_negative(dt, element);
+    if (dtype_wide_pair(dt)) {
+        ShowPart p = show_pair_part(dt, element, 0), q = show_pair_part(dt, element, 1);
+        return show_is_zero(p.dtype, p.cell) && show_is_zero(q.dtype, q.cell) && !q.minus;
+    }
     double _Complex z = kind == 'c' ? element_c128(dt, element) : element_f64(dt, element);
     double re = __real__ z, im = __imag__ z;
     return re == 0 && im == 0 && !signbit(re) && !signbit(im);
@@ -188,6 +192,13 @@ void cut_look(CutColumn *column, Buf *scratch, const ShowOptions *o, DType dt, c
         show_number_look(&column->part[0], scratch, dt, element, o->digits, decimals);
         return;
     }
+    for (int k = 0; dtype_wide_pair(dt) && k < 2; k++) {
+        ShowPart p = show_pair_part(dt, element, k);
+        if (show_is_number(p.dtype))
+            show_number_look(&column->part[k], scratch, p.dtype, p.cell, o->digits, decimals);
+    }
+    if (dtype_wide_pair(dt))
+        return;
     double _Complex z = kind == 'c' ? element_c128(dt, element) : element_f64(dt, element);
     look_part(&column->part[0], o, show_part(dt), __real__ z, decimals);
     if (kind == 'c')
@@ -214,6 +225,8 @@ void show_cell(Buf *out, const ShowOptions *o, const CutColumn *column, DType dt
         put_int_bits(out, dt, element_i64(dt, element));
     else if (show_is_number(dt) && cuts(o) && part)
         show_number_element(out, dt, element, o->digits, part->point == CUT_NOTHING ? NULL : part);
+    else if (dtype_wide_pair(dt))
+        show_pair(out, o, cuts(o) ? column : NULL, dt, element);
     else if (kind == 'c')
         put_complex(out, o, dt, element_c128(dt, element), column);
     else if (kind == 'f' && !show_is_number(dt))

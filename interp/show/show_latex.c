@@ -59,34 +59,51 @@ static void put_real(Buf *out, const char *s, size_t n)
     }
 }
 
-static size_t sign_between(const char *s, size_t n)
+/* A real number, or the bounds of one. */
+static void put_bounds(Buf *out, const char *s, size_t n)
 {
-    for (size_t i = n; i-- > 1;)
-        if ((s[i] == '+' || s[i] == '-') && s[i - 1] != 'e')
-            return i;
-    return 0;
+    const char *comma = memchr(s, ',', n);
+    if (!comma) {
+        put_real(out, s, n);
+        return;
+    }
+    if (*s == '+')
+        buf_putc(out, *s++), n--;
+    buf_puts(out, "\\left[");
+    put_real(out, s + 1, (size_t)(comma - s) - 1);
+    buf_puts(out, ", ");
+    put_real(out, comma + 2, n - (size_t)(comma - s) - 3);
+    buf_puts(out, "\\right]");
+}
+
+/* +0.5i, -2i/3 */
+static void put_imaginary(Buf *out, const char *s, size_t n)
+{
+    const char *unit = memchr(s, 'i', n);
+    char text[64];
+    if (unit && unit + 1 < s + n && unit[1] == '/' && n < sizeof text) {
+        size_t at = (size_t)(unit - s);
+        memcpy(text, s, at);
+        memcpy(text + at, unit + 1, n - at - 1);
+        put_real(out, text, n - 1);
+    } else {
+        put_bounds(out, s, n - 1);
+    }
+    buf_puts(out, " \\mathrm{i}");
 }
 
 /* The plain text of an element, from `from` on in the buffer, in LaTeX. */
 static void put_number(Buf *out, DType dt, const char *s, size_t n)
 {
     char kind = dtype_info(dt)->kind;
-    const char *comma = memchr(s, ',', n);
     if (kind == 'b') {
         buf_printf(out, "\\mathrm{%.*s}", (int)n, s);
     } else if (kind == 'c') {
-        size_t at = sign_between(s, n);
-        put_real(out, s, at);
-        put_real(out, s + at, n - at - 1);
-        buf_puts(out, " \\mathrm{i}");
-    } else if (comma) {                            /* an interval */
-        buf_puts(out, "\\left[");
-        put_real(out, s + 1, (size_t)(comma - s) - 1);
-        buf_puts(out, ", ");
-        put_real(out, comma + 2, n - (size_t)(comma - s) - 3);
-        buf_puts(out, "\\right]");
+        size_t at = show_sign_between(s, n);
+        put_bounds(out, s, at);
+        put_imaginary(out, s + at, n - at);
     } else {
-        put_real(out, s, n);
+        put_bounds(out, s, n);
     }
 }
 

@@ -52,12 +52,8 @@ Matrix layout_matrix(const Layout *l, const char *base)
  * number's sign between the two parts. */
 static size_t align_at(const char *text, size_t n, bool complex_number)
 {
-    if (complex_number) {
-        for (size_t i = n; i-- > 1;)
-            if ((text[i] == '+' || text[i] == '-') && text[i - 1] != 'e' && text[i - 1] != 'p')
-                return i;
-        return n;
-    }
+    if (complex_number)
+        return show_sign_between(text, n);
     const char *point = memchr(text, '.', n);
     if (point)
         return (size_t)(point - text);

@@ -62,6 +62,8 @@ static void put_element(Buf *out, DType dt, const void *element, bool conjugate)
         put_float(out, element_f64(dt, element), dt);
     } else if (dt == DT_RATIONAL) {
         put_rational(out, *(const Rational *)element);
+    } else if (dtype_wide_pair(dt)) {
+        show_pair_repr(out, dt, element, conjugate);
     } else if (dtype_info(dt)->kind == 'c') {
         double _Complex z = element_c128(dt, element);
         double im = conjugate ? -__imag__ z : __imag__ z;
@@ -166,7 +168,7 @@ void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
     tensor_home(&in->ctx, t);
     bool covector = t->flags & TENSOR_COVECTOR;
     bool cast = !literal_dtype((DType)t->dtype);
-    bool block = dtype_base((DType)t->dtype) == DT_CMINI;
+    bool block = dtype_base((DType)t->dtype) == DT_CMINI || dtype_wide_pair((DType)t->dtype);
     if (dtype_base((DType)t->dtype) == DT_INTERVAL || block)
         cast = false;
     if (t->rank == 0 && show_is_number((DType)t->dtype))

@@ -370,11 +370,32 @@ static double _Complex scalar_c128(Value v)
     return v.tag == V_TENSOR ? element_c128((DType)v.tensor->dtype, v.tensor->data) : scalar_f64(v);
 }
 
+/* What is or becomes a complex number of a format that no C type holds. */
+static bool store_pair(Ctx *ctx, DType dt, void *dst, Value v)
+{
+    Tensor *x = v.tag == V_TENSOR ? tensor_retain(v.tensor)
+                : v.tag == V_FLOAT ? tensor_scalar(ctx, DT_F64, &v.f)
+                                   : tensor_scalar(ctx, DT_I64, &v.i);
+    ErrFrame frame;
+    if (!ERR_TRY(ctx, &frame)) {
+        tensor_release(ctx, x);
+        err_rethrow(ctx);
+    }
+    Tensor *cast = tensor_cast(ctx, x, dt);
+    ERR_END(ctx, &frame);
+    memcpy(dst, cast->data, dtype_info(dt)->bytes);
+    tensor_release(ctx, cast);
+    tensor_release(ctx, x);
+    return true;
+}
+
 /* Numbers that arith.h knows: into its formats, or from one into an ordinary dtype. */
 static bool store_foreign(Ctx *ctx, DType dt, void *dst, Value v)
 {
     _Alignas(16) char carrier[16] = { 0 };
     uint8_t truth = v.i != 0;
+    if (dtype_wide_pair(dt) || (v.tag == V_TENSOR && dtype_wide_pair((DType)v.tensor->dtype)))
+        return store_pair(ctx, dt, dst, v);
     DType from = v_dtype(v);
     const void *data = v.tag == V_TENSOR ? (const void *)v.tensor->data : v.tag == V_BOOL
                        ? &truth : (const void *)&v.i;
@@ -513,6 +534,9 @@ Tensor *v_to_tensor(Interp *in, Value v, int operand)
 static bool numbers_equal(Ctx *ctx, DType dt, const char *a, const char *b, int64_t n)
 {
     Arith arith;
+    bool pairs = dtype_wide_pair(dt);
+    dt = dtype_real(dt);
+    n *= pairs ? 2 : 1;
     ArithStatus status = arith_open(ctx, &arith, dt, ROUND_NEAREST, false, false);
     for (int64_t i = 0; i < n && status == ARITH_OK; i++) {
         int order = 2;

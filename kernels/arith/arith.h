@@ -86,7 +86,7 @@ struct Arith {
     Ctx *ctx;
     const ArithOps *ops;
     DType dtype;            /* the format */
-    DType carrier;          /* DT_F64, or dtype itself */
+    DType carrier;          /* DT_F64, or dtype itself; bytes (DT_U8) of flat numbers */
     int size;               /* bytes of a carrier */
     RoundMode round;
     bool saturate, flush;   /* overflow gives the largest number; subnormal results give zero */

@@ -11,6 +11,7 @@ int64_t cast_format(DType to, void *dst, int64_t sd, DType from, const void *src
     switch (dtype_base(from)) {
     case DT_RATIONAL: return rational_cast(to, dst, sd, src, ss, n);
     case DT_DECIMAL: case DT_MP: case DT_INTERVAL:
+    case DT_CRATIONAL: case DT_CDECIMAL: case DT_CMP: case DT_CINTERVAL:
         return number_cast(to, dst, sd, from, src, ss, n);
     default: return cast_binary(to, dst, sd, from, src, ss, n);
     }

@@ -13,7 +13,7 @@
 
 static _Noreturn void raise_misfit(Ctx *ctx, DType to, DType from, const void *value) {
     const char *name = dtype_name(to);
-    if (dtype_cells(from) || from == DT_INTERVAL) {
+    if (dtype_info(from)->kind != 'c' && (dtype_cells(from) || from == DT_INTERVAL)) {
         Buf text;
         buf_init(&text, ctx);
         number_text(&text, from, value);
@@ -125,6 +125,67 @@ static void raise_status(Ctx *ctx, CastStatus s, DType to) {
         arith_raise(ctx, s.arith, to, dtype_name(to));
 }
 
+static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, CastStatus *status);
+
+/* The parts of a complex tensor in a last axis of two, or its real or imaginary ones. */
+static Tensor *parts_view(Ctx *ctx, Tensor *t, bool both, int which) {
+    int64_t shape[TENSOR_RANK_MAX + 1], strides[TENSOR_RANK_MAX + 1];
+    DType dt = dtype_part((DType)t->dtype);
+    for (int i = 0; i < t->rank; i++) {
+        shape[i] = tensor_shape(t)[i];
+        strides[i] = 2 * tensor_strides(t)[i];
+    }
+    shape[t->rank] = 2;
+    strides[t->rank] = 1;
+    return tensor_view_as(ctx, t, dt, t->rank + both, shape, strides,
+                          t->data + which * dtype_info(dt)->bytes);
+}
+
+static bool is_complex(const Tensor *t) { return dtype_info((DType)t->dtype)->kind == 'c'; }
+
+/* An imaginary part that is not 0, in a tensor that becomes a real one; NULL: there is none. */
+static const char *imaginary_part(const Tensor *src) {
+    Iter it;
+    const Tensor *operands[] = { src };
+    DType dt = (DType)src->dtype;
+    iter_init(&it, 1, operands);
+    int inner = it.rank - 1;
+    int64_t n = it.shape[inner], bytes = dtype_info(dt)->bytes, offset[ITER_OPERANDS];
+    for (int64_t row = 0; row * n < it.size; row++) {
+        iter_seek(&it, inner, row, offset);
+        for (int64_t i = 0; i < n; i++) {
+            const char *at = src->data + (offset[0] + i * it.stride[0][inner]) * bytes;
+            if (dtype_wide_pair(dt) ? !number_is_zero(dtype_real(dt), at + bytes / 2)
+                                    : cimag(element_c128(dt, at)) != 0)
+                return at;
+        }
+    }
+    return NULL;
+}
+
+/* Where one of both is complex and both need a context: part by part. */
+static const char *cast_parts(Ctx *ctx, Tensor *dst, const Tensor *src, CastStatus *status) {
+    Tensor *from = (Tensor *)(uintptr_t)src, *views[3] = { NULL };
+    const char *bad = NULL;
+    bool to_pairs = is_complex(dst), from_pairs = is_complex(src), both = to_pairs && from_pairs;
+    if (!to_pairs && (bad = imaginary_part(src)) != NULL) return bad;
+    views[0] = to_pairs ? parts_view(ctx, dst, both, 0) : tensor_retain(dst);
+    views[1] = from_pairs ? parts_view(ctx, from, both, 0) : tensor_retain(from);
+    bad = cast_into(ctx, views[0], views[1], status);
+    if (to_pairs && !from_pairs && !bad) {
+        double zero = 0;
+        Tensor *none = tensor_scalar(ctx, DT_F64, &zero);
+        views[2] = parts_view(ctx, dst, false, 1);
+        Tensor *all = tensor_broadcast(ctx, none, dst->rank, tensor_shape(dst));
+        cast_into(ctx, views[2], all, status);
+        tensor_release(ctx, all);
+        tensor_release(ctx, none);
+    }
+    for (int i = 0; i < 3; i++)
+        if (views[i]) tensor_release(ctx, views[i]);
+    return bad ? src->data : NULL;           /* *status says why; a part is no element */
+}
+
 /* Returns a value of src that does not fit dst's dtype, or NULL. *status says why a number
  * is none of the numbers that need a context. */
 static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, CastStatus *status) {
@@ -133,6 +194,9 @@ static const char *cast_into(Ctx *ctx, Tensor *dst, const Tensor *src, CastStatu
     bool number = from == DT_DECIMAL || from == DT_MP || from == DT_INTERVAL;
     Iter it;
     if (dst->size == 0) return NULL;
+    bool wide = to == DT_DECIMAL || to == DT_MP || to == DT_INTERVAL || to == DT_RATIONAL;
+    bool pairs = dtype_wide_pair(to) || (wide && is_complex(src));
+    if (pairs && dst->dtype != src->dtype) return cast_parts(ctx, dst, src, status);
     iter_init(&it, 2, operands);
     if (to == DT_DECIMAL || to == DT_MP || to == DT_INTERVAL || (to == DT_RATIONAL && number))
         return cast_number(ctx, &it, dst, src, &status->arith);
@@ -199,7 +263,7 @@ static void check_fits(Ctx *ctx, const Tensor *dst, const Tensor *src) {
 }
 
 void tensor_assign(Ctx *ctx, Tensor *dst, Tensor *src) {
-    char value[16];
+    char value[ELEMENT_BYTES_MAX];
     if (same_layout(dst, src)) return;
     check_fits(ctx, dst, src);
     tensor_home(ctx, src);

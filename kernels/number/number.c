@@ -372,13 +372,37 @@ static bool cast_one(DType to, void *dst, DType from, const void *cell)
     }
 }
 
+/* A pair; as a real number only where the imaginary part is 0. */
+static bool cast_pair(DType to, void *dst, DType from, const char *pair)
+{
+    DType real = dtype_real(from);
+    const char *im = pair + sizeof(Rational);
+    if (to == from) {
+        memcpy(dst, pair, 2 * sizeof(Rational));
+        return true;
+    }
+    if (dtype_info(to)->kind != 'c')
+        return (to == DT_BOOL && !number_is_zero(real, im)) ? (*(uint8_t *)dst = 1, true)
+               : number_is_zero(real, im) && cast_one(to, dst, real, pair);
+    double re = number_to(dtype_real(to), real, pair, ROUND_NEAREST);
+    double z = number_to(dtype_real(to), real, im, ROUND_NEAREST);
+    if (to == DT_C64)
+        *(float _Complex *)dst = __builtin_complex((float)re, (float)z);
+    else if (!dtype_wide_pair(to))
+        *(double _Complex *)dst = __builtin_complex(re, z);
+    return !dtype_wide_pair(to);
+}
+
 int64_t number_cast(DType to, void *dst, int64_t sd, DType from, const void *src, int64_t ss,
                     int64_t n)
 {
     int64_t to_bytes = dtype_info(to)->bytes, from_bytes = dtype_info(from)->bytes;
-    for (int64_t i = 0; i < n; i++)
-        if (!cast_one(to, (char *)dst + i * sd * to_bytes, from,
-                      (const char *)src + i * ss * from_bytes))
+    bool pairs = dtype_wide_pair(from);
+    for (int64_t i = 0; i < n; i++) {
+        char *out = (char *)dst + i * sd * to_bytes;
+        const char *x = (const char *)src + i * ss * from_bytes;
+        if (!(pairs ? cast_pair(to, out, from, x) : cast_one(to, out, from, x)))
             return i;
+    }
     return -1;
 }

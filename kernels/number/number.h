@@ -11,6 +11,9 @@
 #include "kernels/rational/mpfr.h"
 #include "kernels/rational/rational.h"
 
+/* A carrier of any format. */
+typedef union NumberCell { Rational number; double bounds[2]; } NumberCell;
+
 typedef struct Interval { double lo, hi; } Interval;   /* [nan, nan]: no number at all */
 
 typedef enum NumberKind { NUMBER_FINITE, NUMBER_INF, NUMBER_NAN } NumberKind;
@@ -19,6 +22,11 @@ typedef enum NumberKind { NUMBER_FINITE, NUMBER_INF, NUMBER_NAN } NumberKind;
 /* The arithmetic of a real float format, of rational or interval; *a is filled in. Opens the
  * libraries that it needs. ARITH_NONE: dt is no such format (ints, bools, complex). */
 ArithStatus arith_open(Ctx *, Arith *a, DType dt, RoundMode, bool saturate, bool flush);
+/* The same arithmetic on flat numbers, carriers without a heap, whose bits, flags and draws are
+ * those of a's; for who keeps them to himself. False: a's numbers have no such form, and *flat is
+ * a. Flags are flat's own from then on. And a flat number as a double, within a unit. */
+bool arith_flat(const Arith *a, Arith *flat);
+double arith_flat_f64(const Arith *, const void *flat);
 /* Raises the error that a status stands for; `what` is the operation, for the sentence. */
 _Noreturn void arith_raise(Ctx *, ArithStatus, DType, const char *what);
 
@@ -51,6 +59,15 @@ ArithStatus mp_keep(Ctx *, Rational *out, mpfr_srcptr);
 /* What GMP's operands see of a decimal's digits. */
 typedef struct DecimalView { __mpz_struct z; mp_limb_t limb; } DecimalView;
 mpz_srcptr decimal_view(DecimalView *, Rational);
+
+/* ---- complex numbers: arith_pair.c ---- */
+/* Elementwise operations on complex numbers of decimal, mp, rational or interval that have no
+ * textbook formula (kernels/arith/arith_complex.h): x are pairs of carriers, strides count pairs;
+ * out too, or carriers where the result is real, or bytes where the operation compares. Each part
+ * of a result is rounded once, an interval's contains every value; where a cut lies inside of a
+ * rectangle, the values on both sides. ARITH_NONE: there is no such operation. */
+ArithStatus number_complex(Arith *, EwOp, void *out, int64_t so, const void *const x[],
+                           const int64_t sx[], int64_t n);
 
 /* ---- facts ---- */
 /* Of decimal, mp, rational and interval cells. An interval is negative where all of it is. */

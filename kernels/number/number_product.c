@@ -4,28 +4,19 @@
  * they found becomes cells at the end. The sums have the bits and the flags of one operation after
  * the other, as `dot` computes them, which takes over whatever is out of the ordinary: infinities,
  * NaN, exponents near the ends, numbers wider than the format, stochastic rounding. */
-#include "kernels/number/arith_number.h"
+#include "kernels/number/limbs.h"
 
 #include "core/base/mem.h"
 #include "core/memory/pool.h"
 
 #include <string.h>
 
-typedef unsigned __int128 Wide;
-
-#define DECIMAL_LIMBS 4          /* 77 digits … */
+#define DECIMAL_LIMBS 4          /* 77 digits */
 enum {
-    MP_LIMBS = 8,                /* … 512 bits */
     DECIMAL_MOST = 77,
     DECIMAL_LEAST = 3,           /* with less a number may be all rest: see decimal_add */
     THREADS = 64
 };
-
-/* A number taken apart; its limbs follow. */
-typedef struct Unpacked {
-    int64_t exp;
-    bool negative, zero;
-} Unpacked;
 
 /* ---- powers of ten ---- */
 /* 10^k, and as a divisor: shifted up until its top bit is set, with the reciprocal of its top limb,
@@ -40,16 +31,6 @@ typedef struct Powers {
     Ten tens[2 * DECIMAL_MOST + 1];
     Divisor divisors[DECIMAL_MOST + 1];
 } Powers;
-
-/* What it is rounded to, and how often that was inexact. */
-typedef struct Rounding {
-    RoundMode mode;
-    int low;                     /* mp: bits of the lowest limb that are no part of the format */
-    int digits;                  /* decimal … */
-    const Ten *tens;             /* … with 10^0 to 10^(2 digits) */
-    const Divisor *divisors;     /* and 10^1 to 10^digits */
-    uint64_t inexact;
-} Rounding;
 
 /* floor((2^128 - 1) / d) - 2^64, and of two limbs (2^192 - 1) / (d 2^64 + low) - 2^64. */
 static uint64_t inverse_of(uint64_t d, uint64_t low, bool two)
@@ -189,9 +170,6 @@ static inline Rest rest_against(const uint64_t *n, const Divisor *by, bool more)
 }
 
 /* ---- sums of products, for each length ---- */
-#define JOIN2(a, b) a##_##b
-#define JOIN(a, b) JOIN2(a, b)
-#define NAME(x) JOIN(x, LIMBS)
 #define LIMBS 1
 #include "kernels/number/product.tmpl.h"
 #define LIMBS 2
@@ -248,8 +226,7 @@ static bool job_form(Job *j, Powers *powers)
 }
 
 /* ---- cells taken apart ---- */
-/* Exponents this far from the ends of their range stay in it, whatever k is. */
-enum { MP_FAR = 1 << 28 };
+/* Exponents this far from the ends of their range stay in it, whatever k is; so do MP_FAR's. */
 #define DECIMAL_FAR ((int64_t)1 << 40)
 
 static bool take_mp(const Job *j, Rational cell, Unpacked *head, uint64_t *d)

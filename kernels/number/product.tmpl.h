@@ -1,193 +1,7 @@
-/* Sums of products of numbers of LIMBS 64-bit limbs, lowest first, and nothing allocated: mp
- * numbers with the top bit of their significand set, decimal ones as whole numbers below 10^digits.
- * Each function rounds as the operation of the same name in arith_mp.c and decimal.c does, to the
- * same cell. Included by number_product.c once for each LIMBS; NAME(x) is x of so many limbs. */
-
-typedef struct NAME(Number) {
-    Unpacked head;
-    uint64_t d[LIMBS];
-} NAME(Number);
-
-/* x y in 2 LIMBS limbs. */
-static inline void NAME(times)(uint64_t *out, const uint64_t *x, const uint64_t *y)
-{
-    uint64_t carry = 0;
-#pragma GCC unroll 8
-    for (int j = 0; j < LIMBS; j++) {
-        Wide t = (Wide)x[0] * y[j] + carry;
-        out[j] = (uint64_t)t;
-        carry = (uint64_t)(t >> 64);
-    }
-    out[LIMBS] = carry;
-#pragma GCC unroll 8
-    for (int i = 1; i < LIMBS; i++) {
-        carry = 0;
-#pragma GCC unroll 8
-        for (int j = 0; j < LIMBS; j++) {
-            Wide t = (Wide)x[i] * y[j] + out[i + j] + carry;
-            out[i + j] = (uint64_t)t;
-            carry = (uint64_t)(t >> 64);
-        }
-        out[i + LIMBS] = carry;
-    }
-}
-
-/* A zero of the sum of two: theirs where both have one sign. */
-static inline bool NAME(add_zeros)(const Rounding *r, NAME(Number) *out, const NAME(Number) *x,
-                                   const NAME(Number) *y)
-{
-    if (!x->head.zero && !y->head.zero)
-        return false;
-    bool negative = x->head.negative == y->head.negative ? x->head.negative
-                                                         : r->mode == ROUND_DOWN;
-    if (!x->head.zero || !y->head.zero)
-        *out = x->head.zero ? *y : *x;
-    else
-        *out = (NAME(Number)){ .head = { 0, negative, true } };
-    return true;
-}
-
-static inline void NAME(negate)(uint64_t *a, int n)
-{
-    uint64_t carry = 1;
-    for (int i = 0; i < n; i++) {
-        a[i] = ~a[i] + carry;
-        carry &= a[i] == 0;
-    }
-}
-
-/* ---- mp ---- */
-
-/* The bits of t, with `guard` and something more below them, rounded to the format. */
-static inline void NAME(mp_round)(Rounding *r, NAME(Number) *out, const uint64_t *t, uint64_t guard,
-                                  bool more, bool negative, int64_t exp)
-{
-    uint64_t last = (uint64_t)1 << r->low, below = t[0] & (last - 1), half = last >> 1;
-    bool rest = guard || more;
-    Rest left = { 0, below || rest, (t[0] & last) != 0 };
-    if (r->low == 0)
-        half = (uint64_t)1 << 63, below = guard, rest = more;
-    left.half = (below > half) - (below < half) + ((below == half) & rest);
-    r->inexact += left.any;
-    uint64_t carry = rest_goes_up(r->mode, negative, left) ? last : 0;
-    out->d[0] = (t[0] & ~(last - 1)) + carry;
-    carry = out->d[0] < carry;
-#pragma GCC unroll 8
-    for (int i = 1; i < LIMBS; i++) {
-        out->d[i] = t[i] + carry;
-        carry = out->d[i] < carry;
-    }
-    out->d[LIMBS - 1] |= carry << 63;
-    out->head = (Unpacked){ exp + (int64_t)carry, negative, false };
-}
-
-static inline void NAME(mp_multiply)(Rounding *r, NAME(Number) *out, const NAME(Number) *x,
-                                     const NAME(Number) *y)
-{
-    bool negative = x->head.negative != y->head.negative, more = false;
-    uint64_t p[2 * LIMBS];
-    int64_t exp = x->head.exp + y->head.exp;
-    if (x->head.zero || y->head.zero) {
-        *out = (NAME(Number)){ .head = { 0, negative, true } };
-        return;
-    }
-    NAME(times)(p, x->d, y->d);
-    int up = p[2 * LIMBS - 1] >> 63 ? 0 : 1;
-#pragma GCC unroll 16
-    for (int i = 2 * LIMBS - 1; i > 0; i--)
-        p[i] = p[i] << up | p[i - 1] >> 63 >> !up;
-    p[0] <<= up;
-#pragma GCC unroll 8
-    for (int i = 0; i < LIMBS - 1; i++)
-        more |= p[i] != 0;
-    NAME(mp_round)(r, out, p + LIMBS, p[LIMBS - 1], more, negative, exp - up);
-}
-
-/* y with a limb more below it, 2^by times smaller; was something lost? */
-static inline bool NAME(shift_down)(uint64_t *b, const uint64_t *y, uint64_t by)
-{
-    uint64_t limbs = by / 64, bits = by % 64, lost = 0;
-    if (by < 64) {
-        b[0] = bits ? y[0] << (64 - bits) : 0;
-#pragma GCC unroll 8
-        for (int i = 1; i < LIMBS; i++)
-            b[i] = y[i - 1] >> bits | (bits ? y[i] << (64 - bits) : 0);
-        b[LIMBS] = y[LIMBS - 1] >> bits;
-        return false;
-    }
-    for (uint64_t i = 0; i <= LIMBS; i++) {              /* limb i of y is limb i + 1 - limbs */
-        uint64_t from = i + limbs - 1;
-        uint64_t low = from < LIMBS ? y[from] : 0, high = from + 1 < LIMBS ? y[from + 1] : 0;
-        b[i] = low >> bits | (bits ? high << (64 - bits) : 0);
-    }
-    for (uint64_t i = 0; i + 1 < limbs && i < LIMBS; i++)
-        lost |= y[i];
-    if (limbs - 1 < LIMBS && bits)
-        lost |= y[limbs - 1] << (64 - bits);
-    return lost != 0;
-}
-
-/* The top bit of a, LIMBS + 1 limbs that are not 0, where it belongs; by how much. */
-static inline int64_t NAME(shift_up)(uint64_t *a)
-{
-    int64_t by = 0;
-    while (__builtin_expect(a[LIMBS] == 0, 0)) {
-        memmove(a + 1, a, LIMBS * sizeof *a);
-        a[0] = 0;
-        by += 64;
-    }
-    int bits = __builtin_clzll(a[LIMBS]);
-#pragma GCC unroll 8
-    for (int i = LIMBS; i > 0; i--)
-        a[i] = a[i] << bits | a[i - 1] >> 1 >> (63 - bits);
-    a[0] <<= bits;
-    return by + bits;
-}
-
-/* The carry of a sum comes in at the top. */
-static inline void NAME(shift_in)(uint64_t *a)
-{
-#pragma GCC unroll 8
-    for (int i = 0; i < LIMBS; i++)
-        a[i] = a[i] >> 1 | a[i + 1] << 63;
-    a[LIMBS] = a[LIMBS] >> 1 | (uint64_t)1 << 63;
-}
-
-static inline void NAME(mp_add)(Rounding *r, NAME(Number) *out, const NAME(Number) *x,
-                                const NAME(Number) *y)
-{
-    uint64_t a[LIMBS + 1], b[LIMBS + 1], any = 0;
-    if (NAME(add_zeros)(r, out, x, y))
-        return;
-    bool swaps = x->head.exp < y->head.exp;
-    const NAME(Number) *high = swaps ? y : x, *low = swaps ? x : y;
-    int64_t exp = high->head.exp;
-    bool more = NAME(shift_down)(b, low->d, (uint64_t)(exp - low->head.exp));
-    bool negative = high->head.negative, cancels = negative != low->head.negative;
-    uint64_t flip = -(uint64_t)cancels, carry = cancels && !more;    /* - b is ~b + 1 */
-#pragma GCC unroll 16
-    for (int i = 0; i <= LIMBS; i++) {
-        Wide t = (Wide)(i ? high->d[i ? i - 1 : 0] : 0) + (b[i] ^ flip) + carry;
-        a[i] = (uint64_t)t;
-        any |= a[i];
-        carry = (uint64_t)(t >> 64);
-    }
-    if (carry && !cancels) {
-        more |= a[0] & 1;
-        NAME(shift_in)(a);
-        exp++;
-    } else if (any == 0) {
-        *out = (NAME(Number)){ .head = { 0, r->mode == ROUND_DOWN, true } };
-        return;
-    } else {
-        if (cancels && !carry) {
-            NAME(negate)(a, LIMBS + 1);
-            negative = !negative;
-        }
-        exp -= NAME(shift_up)(a);
-    }
-    NAME(mp_round)(r, out, a + 1, a[0], more, negative, exp);
-}
+/* Sums of products of numbers of LIMBS limbs, mp numbers (limbs.tmpl.h) and decimal ones, which are
+ * whole numbers below 10^digits. Each function rounds as the operation of the same name in
+ * decimal.c does, to the same cell. Included by number_product.c once for each LIMBS. */
+#include "kernels/number/limbs.tmpl.h"
 
 static void NAME(mp_dot)(Rounding *r, void *out, const void *x, const void *y, int64_t k)
 {
@@ -195,7 +9,7 @@ static void NAME(mp_dot)(Rounding *r, void *out, const void *x, const void *y, i
     NAME(mp_multiply)(r, &sum, x, y);
     for (int64_t i = 1; i < k; i++) {
         NAME(mp_multiply)(r, &term, (const NAME(Number) *)x + i, (const NAME(Number) *)y + i);
-        NAME(mp_add)(r, &sum, &sum, &term);
+        NAME(mp_add)(r, &sum, &sum, &term, false);
     }
     memcpy(out, &sum, sizeof sum);
 }
@@ -357,7 +171,7 @@ static inline void NAME(decimal_add)(Rounding *r, NAME(Number) *out, const NAME(
     uint64_t n[2 * LIMBS] = { 0 }, rest[LIMBS];
     const uint64_t *low = rest;
     bool more = false;
-    if (NAME(add_zeros)(r, out, x, y))
+    if (NAME(add_zeros)(r, out, x, y, false))
         return;
     if (x->head.exp < y->head.exp) {
         const NAME(Number) *t = x;

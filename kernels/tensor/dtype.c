@@ -91,7 +91,7 @@ static void mini_name(char *out, size_t cap, Mini m) {
 
 const char *dtype_name(DType dt) {
     /* texts only: no state that anything computes with */
-    static _Thread_local char ring[16][40];
+    static _Thread_local char ring[16][48];
     static _Thread_local unsigned next;
     DType base = dtype_base(dt);
     char *out = ring[next++ % 16], real[24];
@@ -101,6 +101,9 @@ const char *dtype_name(DType dt) {
         mini_name(real, sizeof real, mini_unpack(dt));
         snprintf(out, sizeof ring[0], "complex %s", real);
         return out;
+    case DT_CRATIONAL: case DT_CDECIMAL: case DT_CMP: case DT_CINTERVAL:
+        snprintf(out, sizeof ring[0], "complex %s", dtype_name(dtype_real(dt)));
+        return out;
     case DT_DECIMAL: snprintf(out, sizeof ring[0], "decimal(%d)", dtype_digits(dt)); return out;
     case DT_MP: snprintf(out, sizeof ring[0], "mp(%d)", dtype_digits(dt)); return out;
     default: return dtype_info(dt)->name;
@@ -109,7 +112,8 @@ const char *dtype_name(DType dt) {
 
 DType dtype_find(const char *name, size_t len) {
     for (int dt = 0; dt < DT_COUNT; dt++) {
-        bool parametric = dt == DT_MINI || dt == DT_CMINI || dt == DT_DECIMAL || dt == DT_MP;
+        bool parametric = dt == DT_MINI || dt == DT_CMINI || dt == DT_DECIMAL || dt == DT_MP
+            || dtype_wide_pair((DType)dt);
         const char *text = dtype_table[dt].name;
         if (!parametric && strlen(text) == len && memcmp(text, name, len) == 0) return (DType)dt;
     }
@@ -151,12 +155,31 @@ uint32_t dtype_device_mask(bool doubles) {
 }
 
 /* ---- real and complex ---- */
+/* Formats that no C type holds, beside their complex numbers: parameters are the same. */
+static const DType wide_pairs[][2] = {
+    { DT_RATIONAL, DT_CRATIONAL }, { DT_DECIMAL, DT_CDECIMAL }, { DT_MP, DT_CMP },
+    { DT_INTERVAL, DT_CINTERVAL },
+};
+
+/* dt with the base in column `to` for the one in the other column; dt itself where it has none. */
+static DType wide_pair(DType dt, int to) {
+    for (size_t i = 0; i < sizeof wide_pairs / sizeof wide_pairs[0]; i++)
+        if (wide_pairs[i][!to] == dtype_base(dt))
+            return (DType)((int)wide_pairs[i][to] | ((int)dt & ~0xff));
+    return dt;
+}
+
+DType dtype_part(DType dt) {
+    return dt == DT_C64 ? DT_F32 : dt == DT_C128 || dtype_base(dt) == DT_CMINI ? DT_F64
+        : wide_pair(dt, 0);
+}
+
 DType dtype_real(DType dt) {
     if (dtype_base(dt) == DT_CMINI) {
         Mini m = mini_unpack(dt);
         return dtype_mini(m.e, m.p, m.style);
     }
-    return dt == DT_C64 ? DT_F32 : dt == DT_C128 ? DT_F64 : dt;
+    return dt == DT_C64 ? DT_F32 : dt == DT_C128 ? DT_F64 : wide_pair(dt, 0);
 }
 
 DType dtype_complex(DType dt) {
@@ -164,6 +187,8 @@ DType dtype_complex(DType dt) {
     case DT_F32: case DT_C64: return DT_C64;
     case DT_E4M3: case DT_E5M2: case DT_MINI: return dtype_complex_of(dt);
     case DT_CMINI: return dt;
+    case DT_RATIONAL: case DT_DECIMAL: case DT_MP: case DT_INTERVAL: return wide_pair(dt, 1);
+    case DT_CRATIONAL: case DT_CDECIMAL: case DT_CMP: case DT_CINTERVAL: return dt;
     default: return dtype_half(dt) ? DT_C64 : DT_C128;
     }
 }
@@ -171,6 +196,7 @@ DType dtype_complex(DType dt) {
 DType dtype_complex_of(DType real) {
     Mini m;
     if (real == DT_F32) return DT_C64;
+    if (wide_pair(real, 1) != real) return wide_pair(real, 1);
     return real != DT_F64 && mini_of(real, &m) ? mini_pack(DT_CMINI, m) : DT_C128;
 }
 
@@ -228,8 +254,7 @@ DType dtype_promote(DType a, DType b) {
     if (a == DT_I8 && b == DT_U8) return DT_I32;
     if (dtype_info(a)->kind == 'c' || dtype_info(b)->kind == 'c') {
         DType real = dtype_promote(dtype_real(a), dtype_real(b));
-        Mini m;
-        return mini_of(real, &m) ? dtype_complex_of(real) : DT_NONE;
+        return real == DT_NONE ? DT_NONE : dtype_complex_of(real);
     }
     return promote_real(a, b);
 }

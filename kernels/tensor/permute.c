@@ -52,6 +52,7 @@ typedef uint16_t Bytes2 __attribute__((aligned(1), may_alias));
 typedef uint32_t Bytes4 __attribute__((aligned(1), may_alias));
 typedef uint64_t Bytes8 __attribute__((aligned(1), may_alias));
 typedef struct Bytes16 { Bytes8 lo, hi; } Bytes16;
+typedef struct Bytes32 { Bytes16 lo, hi; } Bytes32;
 
 #define UNIT uint8_t
 #define NAME(f) f##_1
@@ -68,10 +69,14 @@ typedef struct Bytes16 { Bytes8 lo, hi; } Bytes16;
 #define UNIT Bytes16
 #define NAME(f) f##_16
 #include "kernels/tensor/permute.tmpl.h"
+#define UNIT Bytes32
+#define NAME(f) f##_32
+#include "kernels/tensor/permute.tmpl.h"
 
 typedef void (*RowFn)(void *dst, int64_t sd, const void *src, int64_t ss, int64_t n);
-static const RowFn row_copy[5] = { row_1, row_2, row_4, row_8, row_16 };
-const TransposeFn transpose_base[5] = { block_1, block_2, block_4, block_8, block_16 };
+static const RowFn row_copy[PERMUTE_SIZES] = { row_1, row_2, row_4, row_8, row_16, row_32 };
+const TransposeFn transpose_base[PERMUTE_SIZES] = { block_1, block_2,  block_4,
+                                                    block_8, block_16, block_32 };
 
 static TransposeFn transpose_fn(int log2_bytes) {
 #ifdef __x86_64__

@@ -1,4 +1,4 @@
-/* Copies between layouts: dst[i…] = src[i…] for elements of 1, 2, 4, 8 or 16 bytes and
+/* Copies between layouts: dst[i…] = src[i…] for elements of 1, 2, 4, 8, 16 or 32 bytes and
  * any strides, as fast as memory allows. Transpositions go through blocks of whole cache
  * lines; results larger than the cache are written past it. */
 #ifndef RICCI_KERNELS_PERMUTE_H
@@ -23,6 +23,7 @@ void permute_block(int element_bytes, void *dst, int64_t ds, const void *src, in
 typedef void (*TransposeFn)(void *dst, int64_t ds, const void *src, int64_t ss, int64_t rows,
                             int64_t columns, bool stream);
 /* By log2 of the element's bytes; NULL where there is no better than the plain one. */
-extern const TransposeFn transpose_base[5], transpose_avx2[5];
+enum { PERMUTE_SIZES = 6 };
+extern const TransposeFn transpose_base[PERMUTE_SIZES], transpose_avx2[PERMUTE_SIZES];
 
 #endif

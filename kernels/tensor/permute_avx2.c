@@ -147,7 +147,8 @@ static void block_16(void *dst, int64_t ds, const void *src, int64_t ss, int64_t
         transpose_base[4](d + 2 * whole, ds, s + 2 * whole * ss, ss, rows - whole, columns, false);
 }
 
-const TransposeFn transpose_avx2[5] = { NULL, block_2, block_4, block_8, block_16 };
+const TransposeFn transpose_avx2[PERMUTE_SIZES] = { NULL,    block_2,  block_4,
+                                                    block_8, block_16, NULL };
 #else
-const TransposeFn transpose_avx2[5] = { NULL, NULL, NULL, NULL, NULL };
+const TransposeFn transpose_avx2[PERMUTE_SIZES] = { NULL };
 #endif

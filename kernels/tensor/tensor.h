@@ -23,6 +23,10 @@ typedef struct Rational {
     uint64_t tail;       /* denominator - 1, or a mark that num is a pointer */
 } Rational;
 
+typedef struct RationalPair { Rational re, im; } RationalPair;
+
+enum { ELEMENT_BYTES_MAX = 32 };          /* of one element of any dtype */
+
 typedef struct DTypeInfo {
     const char *name;
     uint8_t bytes;
@@ -71,8 +75,21 @@ DType dtype_decimal(int digits);
 DType dtype_mp(int bits);
 /* of DECIMAL digits, of MP bits */
 static inline int dtype_digits(DType dt) { return (int)(dt >> 8); }
-/* Complex numbers of a real binary format: c64, c128 or CMINI; and back. */
+/* Complex numbers of a real format, in which both parts are of it: c64, c128, CMINI, CMP …; c128
+ * of ints. Back: dtype_real. */
 DType dtype_complex_of(DType real);
+/* What the parts of a complex number are stored as (f32, f64, mp …); a real dtype itself. */
+DType dtype_part(DType);
+/* Complex numbers of rational, decimal, mp or interval: pairs of 16 bytes. */
+static inline bool dtype_wide_pair(DType dt)
+{
+    return dtype_base(dt) >= DT_CRATIONAL && dtype_base(dt) <= DT_CINTERVAL;
+}
+/* interval, and complex numbers of them: bounds that must not round inwards. */
+static inline bool dtype_bounds(DType dt)
+{
+    return dtype_base(dt) == DT_INTERVAL || dtype_base(dt) == DT_CINTERVAL;
+}
 /* The dtypes that the tables per dtype have: C's own numbers, f16 and bf16. */
 static inline bool dtype_plain(DType dt) { return dt < DT_RATIONAL; }
 /* The dtypes that have no kernels of their own per dtype: they compute through arith.h. */
@@ -83,7 +100,8 @@ static inline bool dtype_foreign(DType dt) { return dtype_base(dt) > DT_RATIONAL
 static inline bool dtype_cells(DType dt)
 {
     DType base = dtype_base(dt);
-    return base == DT_RATIONAL || base == DT_MP || base == DT_DECIMAL;
+    return base == DT_RATIONAL || base == DT_MP || base == DT_DECIMAL ||
+           (base >= DT_CRATIONAL && base <= DT_CMP);
 }
 /* `f32`, `float(5, 3)`, `mp(200)`. Of parametric ones valid for the next fifteen calls. */
 const char *dtype_name(DType);

@@ -32,6 +32,12 @@ static int side(const Textbook *t, const Arith *a)
     return a != t->f;
 }
 
+/* Of flat numbers the carriers are bytes. */
+static void *room_new(Textbook *t, const Arith *a, int64_t count)
+{
+    return t->take(t->owner, a->carrier, count * a->size / dtype_info(a->carrier)->bytes);
+}
+
 static void room_grow(Textbook *t, Arith *a, int64_t count)
 {
     TextRoom *r = &t->room[side(t, a)];
@@ -44,7 +50,7 @@ static void room_grow(Textbook *t, Arith *a, int64_t count)
     }
     if (size < count)
         size = count;
-    r->chunk[r->count] = t->take(t->owner, a->carrier, size);
+    r->chunk[r->count] = room_new(t, a, size);
     r->size[r->count] = size;
     r->current = r->count++;
     r->used = 0;
@@ -139,13 +145,13 @@ void textbook_begin(Textbook *t, Arith *f, Arith *acc, bool pairs,
     ArithFlags flags = f->flags;
     uint64_t draw = f->draw;
     *t = (Textbook){ .f = f, .acc = acc, .pairs = pairs, .take = take, .owner = owner };
-    t->ring = take(owner, f->carrier, TEXT_RING + 5);
+    t->ring = room_new(t, f, TEXT_RING + 5);
     char *fixed = t->ring + TEXT_RING * f->size;
     t->zero = fixed, t->one = fixed + f->size, t->half = fixed + 2 * f->size;
     t->two = fixed + 3 * f->size, t->eps = fixed + 4 * f->size;
-    t->room[0].strip = take(owner, f->carrier, 4 * (TEXT_STRIP + 1));
+    t->room[0].strip = room_new(t, f, 4 * (TEXT_STRIP + 1));
     if (acc != f)
-        t->room[1].strip = take(owner, acc->carrier, 4 * (TEXT_STRIP + 1));
+        t->room[1].strip = room_new(t, acc, 4 * (TEXT_STRIP + 1));
     n_set(t, t->zero, n_const(t, 0));
     n_set(t, t->one, n_const(t, 1));
     n_set(t, t->half, n_const(t, 0.5));
@@ -157,17 +163,11 @@ void textbook_begin(Textbook *t, Arith *f, Arith *acc, bool pairs,
 
 /* ---- loading and storing ---- */
 
-/* Bytes of a number and the real dtype of its parts. */
-static DType part_of(DType dt)
-{
-    return dt == DT_C64 ? DT_F32 : dt == DT_C128 || dtype_base(dt) == DT_CMINI ? DT_F64 : dt;
-}
-
 void textbook_load(Textbook *t, TextMat M, DType dt, const char *x, int64_t rs, int64_t cs)
 {
     Arith *f = t->f;
     bool pairs = dtype_info(dt)->kind == 'c';
-    DType part = part_of(dt);
+    DType part = dtype_part(dt);
     int64_t bytes = dtype_info(part)->bytes, per = pairs ? 2 : 1;
     RoundMode round = f->round;
     if (round == ROUND_STOCHASTIC)           /* operands are fixed numbers */
@@ -187,7 +187,7 @@ void textbook_load(Textbook *t, TextMat M, DType dt, const char *x, int64_t rs, 
 void textbook_store(Textbook *t, char *to, int64_t rs, int64_t cs, TextMat M, bool pairs)
 {
     Arith *f = t->f;
-    DType part = pairs ? part_of(dtype_complex_of(f->dtype)) : f->dtype;
+    DType part = pairs ? dtype_part(dtype_complex_of(f->dtype)) : f->dtype;
     int64_t bytes = dtype_info(part)->bytes, per = pairs ? 2 : 1;
     for (int64_t i = 0; i < M.rows && t->status == ARITH_OK; i++) {
         TextRow x = text_row(f, M, i, 0);
@@ -232,7 +232,7 @@ void text_fill(Arith *a, TextRow to, const char *re, const char *im, int64_t n)
 
 static void swap_cells(int size, char *x, int64_t sx, char *y, int64_t sy, int64_t n)
 {
-    char keep[16];
+    char keep[sizeof(TextCell)];
     for (int64_t i = 0; i < n; i++, x += sx * size, y += sy * size) {
         memcpy(keep, x, (size_t)size);
         memcpy(x, y, (size_t)size);

@@ -98,12 +98,12 @@ void textbook_qr_apply(Textbook *, TextMat QR, TextRow tau, bool transposed, Tex
 void textbook_hessenberg(Textbook *, TextMat M, TextMat Q);
 
 /* ---- eigenvalues: textbook_jacobi.c, textbook_eig.c ---- */
-/* Cyclic Jacobi of a real symmetric M, which is spoilt; V.re NULL: no vectors. Ascending.
+/* Cyclic Jacobi of a symmetric or Hermitian M, which is spoilt; V.re NULL: no vectors. Ascending.
  * ARITH_DIVERGED after 60 sweeps. */
 void textbook_eigh(Textbook *, TextMat M, TextRow values, TextMat V);
-/* One-sided Jacobi (Hestenes) of a real M with rows >= cols: M becomes U, S descending, V
- * cols x cols. Columns of U for singular values that are zero are completed to an orthonormal
- * set. V.re NULL: neither U nor V is wanted. */
+/* One-sided Jacobi (Hestenes) of an M with rows >= cols: M becomes U, S descending (a real row),
+ * V cols x cols, M = U S V'. Columns of U for singular values that are zero are completed to an
+ * orthonormal set. V.re NULL: neither U nor V is wanted. */
 void textbook_svd(Textbook *, TextMat M, TextRow S, TextMat V);
 /* The columns of Q from `known` on become orthonormal to those before and each other. */
 void textbook_complete(Textbook *, TextMat Q, int64_t known);
@@ -111,8 +111,25 @@ void textbook_complete(Textbook *, TextMat Q, int64_t known);
  * orthogonal with A = Z T Z'. values: re and im. Z.re NULL: only they are wanted.
  * ARITH_DIVERGED: eigenvalue `at` was not found. */
 void textbook_schur(Textbook *, TextMat M, TextMat Z, TextRow values);
+/* The same of a complex M: single-shift QR, M becomes triangular. */
+void textbook_schur_complex(Textbook *, TextMat M, TextMat Z, TextRow values);
+/* X becomes a square root of the complex triangular T (Björck and Hammarling); false: there is
+ * none, since T is singular. */
+bool textbook_triangle_root(Textbook *, TextMat T, TextMat X);
+/* The square root with a real part that is not negative, by the textbook formulas. */
+void text_root(Textbook *, TextRow out, TextRow x);
 /* Unit eigenvectors as columns of V (complex planes where `values` has imaginary parts). */
 void textbook_eigenvectors(Textbook *, TextMat T, TextMat Z, TextRow values, TextMat V);
+
+/* ---- Fourier transforms: textbook_fft.c ---- */
+/* What the transforms of one length share: roots of unity; m is not 0 where they are convolutions
+ * of that length. It lives as long as the rooms. */
+typedef struct TextFourier { int64_t n, m; TextRow roots, chirp, kernel; } TextFourier;
+/* Into a book of complex numbers. wider: where angles are computed; NULL: the format has roots of
+ * order 1, 2 and 4 alone, others are ARITH_INEXACT. */
+void textbook_fourier(Textbook *, TextFourier *, int64_t n, Arith *wider);
+/* out[k] = sum of x[j] exp(-2 pi i j k / n); inverse: with exp(2 pi i j k / n), not divided. */
+void textbook_fft(Textbook *, const TextFourier *, TextRow out, TextRow x, bool inverse);
 
 /* ---- intervals: textbook_interval.c ---- */
 /* B becomes an enclosure of the solutions of all systems in A x = B. False: it was not found,

@@ -410,7 +410,8 @@ void textbook_eigenvectors(Textbook *t, TextMat T, TextMat Z, TextRow values, Te
     n_set(t, least, n_mul(t, t->eps, text_largest(t, T)));
     if (n_is_zero(t, least))
         n_set(t, least, t->eps);
-    if (pairs) {
+    bool real = T.im == NULL;
+    if (pairs && real) {
         T = complex_copy(t, T);
         Z = complex_copy(t, Z);
         for (int64_t m = n - 1; m > 0; m--)
@@ -424,7 +425,7 @@ void textbook_eigenvectors(Textbook *t, TextMat T, TextMat Z, TextRow values, Te
         TextRow value = text_from(f, values, k);
         if (!pairs)
             value.im = NULL;
-        bool second = pairs && k > 0 && n_sign(t, value.im) == -1;
+        bool second = pairs && real && k > 0 && n_sign(t, value.im) == -1;
         back_substitute(t, T, value, x, k, least);
         text_fill(f, v, t->zero, t->zero, n);
         for (int64_t j = 0; j <= k; j++) {

@@ -1,5 +1,6 @@
-/* Jacobi's methods in any real format: eigenvalues of symmetric matrices by plane rotations
- * from both sides, singular values by rotations of columns (Hestenes). Slow and short, and as
+/* Jacobi's methods in any format: eigenvalues of symmetric and Hermitian matrices by plane
+ * rotations from both sides, singular values by rotations of columns (Hestenes). Complex numbers
+ * are turned first, so that what a rotation makes vanish is real. Slow and short, and as
  * accurate as the arithmetic allows: what a format does to them is the format's doing.
  * Golub and Van Loan, section 8.5; Demmel and Veselić, SIAM J. Matrix Anal. 13 (1992). */
 #include "kernels/textbook/textbook_number.h"
@@ -43,16 +44,52 @@ static void rotation_choose(Textbook *t, Rotation *r, const char *a, const char 
     n_set(t, r->s.x, n_mul(t, r->t.x, r->c.x));
 }
 
+/* x = x e, x of n numbers, for e = conj(g) / |g|, or e = g / |g|. */
+static void turn(Textbook *t, TextRow x, TextRow g, const char *size, bool conj, int64_t n)
+{
+    TextMark mark = text_mark(t);
+    TextRow e = text_vector(t, t->f, 1);
+    text_div(t, t->f, e, g, text_real(size), 1);
+    if (conj)
+        text_conj(t, t->f, e, 1);
+    e.step = 0;
+    text_mul(t, t->f, x, x, e, n);
+    text_release(t, mark);
+}
+
 /* ---- symmetric matrices ---- */
 
 /* Is the element nothing beside its diagonal, or beside the whole matrix times eps^2? */
 static bool negligible(Textbook *t, TextMat A, int64_t p, int64_t q, const char *least)
 {
     const Arith *f = t->f;
-    char *size = n_abs(t, text_row(f, A, p, q).re);
+    char *size = text_size(t, text_row(f, A, p, q));
     char *a = n_abs(t, text_row(f, A, p, p).re), *b = n_abs(t, text_row(f, A, q, q).re);
     const char *smaller = n_less(t, a, b) ? a : b;
     return n_order(t, size, least) < 1 || n_order(t, size, n_mul(t, t->eps, smaller)) < 1;
+}
+
+/* Row q is multiplied by a number of modulus 1, column q by its conjugate: A[p, q] is real. */
+static void make_real(Textbook *t, TextMat A, int64_t p, int64_t q, TextMat V)
+{
+    Arith *f = t->f;
+    TextRow g = text_row(f, A, p, q), aqq = text_row(f, A, q, q);
+    if (!g.im || n_is_zero(t, g.im))
+        return;
+    TextMark mark = text_mark(t);
+    TextRow e = text_vector(t, f, 1);
+    char *size = text_take(t, f, 1), *diagonal = text_take(t, f, 1);
+    text_copy(f, e, g, 1);
+    n_set(t, diagonal, aqq.re);
+    textbook_norm2(t, size, e, 1);
+    turn(t, text_row(f, A, q, 0), e, size, false, A.cols);
+    turn(t, text_column(f, A, 0, q), e, size, true, A.rows);
+    if (V.re)
+        turn(t, text_column(f, V, 0, q), e, size, true, V.rows);
+    text_fill(f, aqq, diagonal, t->zero, 1);
+    text_fill(f, g, size, t->zero, 1);
+    text_fill(f, text_row(f, A, q, p), size, t->zero, 1);
+    text_release(t, mark);
 }
 
 /* Rows p and q are rotated, columns follow by symmetry, the block of four by formula. */
@@ -62,17 +99,20 @@ static void symmetric_rotate(Textbook *t, TextMat A, int64_t p, int64_t q, TextM
     Rotation r;
     TextCell a, b;
     TextRow g = text_row(f, A, p, q), app = text_row(f, A, p, p), aqq = text_row(f, A, q, q);
+    make_real(t, A, p, q, V);
     rotation_choose(t, &r, app.re, aqq.re, g.re);
     char *change = n_mul(t, r.t.x, g.re);
     n_set(t, a.x, n_sub(t, app.re, change));
     n_set(t, b.x, n_add(t, aqq.re, change));
     text_rotate(t, text_row(f, A, p, 0), text_row(f, A, q, 0), r.c.x, r.s.x, A.cols);
-    n_set(t, app.re, a.x);
-    n_set(t, aqq.re, b.x);
-    n_set(t, g.re, t->zero);
-    n_set(t, text_row(f, A, q, p).re, t->zero);
+    text_fill(f, app, a.x, t->zero, 1);
+    text_fill(f, aqq, b.x, t->zero, 1);
+    text_fill(f, g, t->zero, t->zero, 1);
+    text_fill(f, text_row(f, A, q, p), t->zero, t->zero, 1);
     text_copy(f, text_column(f, A, 0, p), text_row(f, A, p, 0), A.cols);
     text_copy(f, text_column(f, A, 0, q), text_row(f, A, q, 0), A.cols);
+    text_conj(t, f, text_column(f, A, 0, p), A.cols);
+    text_conj(t, f, text_column(f, A, 0, q), A.cols);
     if (V.re)
         text_rotate(t, text_column(f, V, 0, p), text_column(f, V, 0, q), r.c.x, r.s.x, V.rows);
 }
@@ -127,6 +167,7 @@ void textbook_eigh(Textbook *t, TextMat A, TextRow values, TextMat V)
         if (rotated && sweep == sweeps(t))
             text_fail(t, ARITH_DIVERGED, sweep);
     }
+    values.im = NULL;                        /* they are real */
     text_copy(f, values, (TextRow){ A.re, NULL, A.row + A.col }, n);
     sort_values(t, values, n, false, V, (TextMat){ 0 });
     text_release(t, mark);
@@ -174,13 +215,22 @@ static bool columns_rotate(Textbook *t, TextMat M, TextMat V, int64_t p, int64_t
 {
     const Arith *f = t->f;
     Rotation r;
-    TextCell a, b, g;
+    TextCell a, b, g, im[3];
     TextRow x = text_column(f, M, 0, p), y = text_column(f, M, 0, q);
-    text_dot(t, text_real(g.x), x, y, M.rows);
-    if (n_is_zero(t, g.x))
+    TextRow inner = { g.x, x.im ? im[0].x : NULL, 1 };
+    text_dot(t, inner, x, y, M.rows);
+    if (text_is_zero(t, inner))
         return false;
-    text_dot(t, text_real(a.x), x, x, M.rows);
-    text_dot(t, text_real(b.x), y, y, M.rows);
+    text_dot(t, (TextRow){ a.x, x.im ? im[1].x : NULL, 1 }, x, x, M.rows);
+    text_dot(t, (TextRow){ b.x, x.im ? im[2].x : NULL, 1 }, y, y, M.rows);
+    if (x.im) {
+        TextCell size;
+        textbook_norm2(t, size.x, inner, 1);
+        turn(t, y, inner, size.x, true, M.rows);
+        if (V.re)
+            turn(t, text_column(f, V, 0, q), inner, size.x, true, V.rows);
+        n_set(t, g.x, size.x);
+    }
     const char *first = n_max(t, n_sqrt(t, a.x), o->least);
     const char *second = n_max(t, n_sqrt(t, b.x), o->least);
     const char *bound = n_max(t, n_mul(t, o->limit, n_mul(t, first, second)), o->floor);
@@ -196,10 +246,11 @@ static bool columns_rotate(Textbook *t, TextMat M, TextMat V, int64_t p, int64_t
 /* x less its parts along the first k columns of Q. */
 static void part_from(Textbook *t, TextMat Q, int64_t k, TextRow x)
 {
-    TextCell part;
+    TextCell re, im;
+    TextRow part = { re.x, x.im ? im.x : NULL, 0 };
     for (int64_t j = 0; j < k; j++) {
-        text_dot(t, text_real(part.x), text_column(t->f, Q, 0, j), x, Q.rows);
-        text_axmy(t, t->f, x, text_real(part.x), text_column(t->f, Q, 0, j), Q.rows);
+        text_dot(t, part, text_column(t->f, Q, 0, j), x, Q.rows);
+        text_axmy(t, t->f, x, part, text_column(t->f, Q, 0, j), Q.rows);
     }
 }
 

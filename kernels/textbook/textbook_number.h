@@ -14,7 +14,7 @@ void text_fail(Textbook *, ArithStatus, int64_t at);
 
 /* One real carrier on the stack: only where text_stop is not called while it is in use, since
  * the collector does not see it. */
-typedef union TextCell { double d; Rational cell; char x[16]; } TextCell;
+typedef union TextCell { double d; Rational cell; char x[16 + 8 * 8]; } TextCell;
 
 /* ---- places ---- */
 static inline char *text_cell(const Arith *a, char *base, int64_t index)

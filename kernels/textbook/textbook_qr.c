@@ -91,7 +91,7 @@ void textbook_qr_apply(Textbook *t, TextMat QR, TextRow tau, bool transposed, Te
 }
 
 /* Column k's elements below the subdiagonal are reflected away, from the left and the right;
- * a reflection from the right is one of the transpose (of a real matrix). */
+ * a reflection from the right is one of the transpose, by its conjugate. */
 void textbook_hessenberg(Textbook *t, TextMat A, TextMat Q)
 {
     Arith *f = t->f;
@@ -110,9 +110,11 @@ void textbook_hessenberg(Textbook *t, TextMat A, TextMat Q)
         text_fill(f, text_column(f, A, k + 1, k), t->zero, t->zero, m);
         text_copy(f, text_row(f, A, k + 1, k), v, 1);
         reflection_apply(t, rest, tau, true, text_block(f, A, k + 1, k + 1, m, m));
-        reflection_apply(t, rest, tau, true, text_transposed(text_block(f, A, 0, k + 1, n, m)));
+        text_conj(t, f, rest, m - 1);
+        reflection_apply(t, rest, tau, false, text_transposed(text_block(f, A, 0, k + 1, n, m)));
         if (Q.re)
-            reflection_apply(t, rest, tau, true, text_transposed(text_block(f, Q, 0, k + 1, n, m)));
+            reflection_apply(t, rest, tau, false,
+                             text_transposed(text_block(f, Q, 0, k + 1, n, m)));
         text_release(t, mark);
     }
 }

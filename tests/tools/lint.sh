@@ -9,7 +9,7 @@ ok() { if [ -z "$2" ]; then passed=$((passed + 1)); else failed=$((failed + 1));
 ok "files over 1000 lines" "$(find core lexer parser kernels interp builtins -name '*.[chly]' -exec wc -l {} + | awk '$2 != "total" && $1 > 1000')"
 ok "files that do not open with a comment" "$(for f in $(find core lexer parser kernels interp builtins -name '*.[ch]' -o -name '*.def'); do head -c 3 "$f" | grep -qE '^/[*]' || echo "$f"; done)"
 # The help's texts stand as they are printed.
-ok "lines over 100 columns in C" "$(LC_ALL=C.UTF-8 grep -rnE '^.{101,}' core lexer parser kernels interp builtins bench --include='*.c' --include='*.h' | grep -v '^builtins/help/help\.c:' | cut -c1-100)"
+ok "lines over 100 columns in C" "$(LC_ALL=C.UTF-8 grep -rnE '^.{101,}' core lexer parser kernels interp builtins bench python/ext --include='*.c' --include='*.h' | grep -v '^builtins/help/help\.c:' | cut -c1-100)"
 # Outside the funnel on purpose: the program (readline frees what it is given, it starts
 # before an Interp exists, and a kernel's messages pass from thread to thread), the C interface (its caller frees the text), and the Interp itself,
 # which the funnel's account is a part of; GMP, which cannot be told that there is no memory; and
@@ -26,10 +26,11 @@ ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexe
 # ring of texts behind dtype_name, the level of instruction set, the
 # error that says there is no memory; the locale object (c_locale); where the stack of a thread is; what signal handlers need
 # (native_fault); and BLAS's entries, with the context that LAPACK, which knows none, may raise into
-# (blas_stop); the folders that were looked through for leftovers (fd).
+# (blas_stop); the folders that were looked through for leftovers (fd); how often the process
+# was forked (pool).
 ok "mutable globals" "$(grep -rnE '^ *(static|_Thread_local) [^(]*(;|=)' core lexer parser kernels interp builtins --include='*.[chl]' |
     grep -vE '\bconst\b|static inline|_Atomic\(void \*\) slot|^interp/life\.c:.*_Thread_local .*known' |
-    grep -vE '^(interp/(program/main\.c|native/native_fault\.c|session/)|kernels/[a-z]*/(blas|blas_room|blas_stop|lapacke|cpu|fft|ew_sleef|gmp|mpfr|flint|dnnl|opencl_load|opencl_probe|cuda_load|dtype)\.c:|builtins/pictures/picture_cairo\.c|core/[a-z]*/(error|fd|mapping|c_locale)\.c:)')"
+    grep -vE '^(interp/(program/main\.c|native/native_fault\.c|session/)|kernels/[a-z]*/(blas|blas_room|blas_stop|lapacke|cpu|fft|ew_sleef|gmp|mpfr|flint|dnnl|opencl_load|opencl_probe|cuda_load|dtype)\.c:|builtins/pictures/picture_cairo\.c|core/[a-z]*/(error|fd|mapping|c_locale|pool)\.c:)')"
 ok "generated files in git" "$(git ls-files 2>/dev/null | grep -E '^build/|\.o$|\.tab\.|lex\.yy')"
 ok "absolute machine paths" "$(git grep -nE '(^|[^A-Za-z0-9_.])/(work|root|home)/' -- . 2>/dev/null | grep -v 'tests/tools/lint.sh')"
 ok "TODO left behind" "$(grep -rnwE 'TODO|FIXME|XXX' core lexer parser kernels interp builtins stdlib examples)"

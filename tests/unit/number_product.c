@@ -1,6 +1,7 @@
 /* Products of matrices of decimal and mp numbers against the sums of one operation after the other
  * that they stand for: the same cells, the same flags, in every mode and at every length of limbs,
- * with zeros, infinities, NaN, ties, cancellation and exponents far from each other. */
+ * with zeros, infinities, NaN, ties, cancellation and exponents far from each other. And rows of
+ * flat mp numbers against rows of cells, which MPFR computes: every bit, every flag, every draw. */
 #include "kernels/number/arith_number.h"
 #include "tests/unit/check.h"
 
@@ -47,7 +48,8 @@ static Rational number(Arith *a, Style style)
     size_t at = 1;
     text[0] = below(2) ? '-' : '+';
     if (style == SPECIAL && below(12) == 0)
-        return cell_small(0, below(2), below(2) ? NUMBER_NAN : NUMBER_INF, 0);
+        return below(2) ? cell_small(0, false, NUMBER_NAN, 0)
+                        : cell_small(0, below(2), NUMBER_INF, 0);
     if ((style == ZEROS || style == SPECIAL) && below(2) == 0)
         return cell_small(0, below(2), NUMBER_FINITE, 0);
     at += digits(a, style, text + 1);
@@ -160,6 +162,119 @@ static void check_refusals(void)
     atomic_store(&no_interrupt, 0);
 }
 
+/* ---- flat numbers ---- */
+
+enum { ROW = 24 };
+
+typedef struct Sides { Arith plain, flat; } Sides;
+
+/* The flat row, as cells, is the other one, and so are all counts. */
+static bool alike(Sides *s, const char *flat, const Rational *cells, int64_t n)
+{
+    static Rational stored[ROW];
+    bool good = s->flat.ops->store(&s->flat, stored, 1, flat, 1, n) == ARITH_OK;
+    for (int64_t i = 0; i < n; i++)
+        good &= same(stored[i], cells[i]);
+    return good && s->plain.draw == s->flat.draw &&
+           memcmp(&s->plain.flags, &s->flat.flags, sizeof s->plain.flags) == 0;
+}
+
+static bool check_flat_row(Sides *s, EwOp op, const Rational *cells, const char *flat)
+{
+    static Rational want[ROW];
+    static char got[ROW * 128];
+    const int64_t steps[3] = { 1, 1, 1 };
+    int64_t size = s->flat.size;
+    const void *x[3] = { cells, cells + ROW, cells + 2 * ROW };
+    const void *y[3] = { flat, flat + ROW * size, flat + 2 * ROW * size };
+    ArithStatus status = s->plain.ops->ew(&s->plain, op, want, 1, x, steps, ROW);
+    bool good = s->flat.ops->ew(&s->flat, op, got, 1, y, steps, ROW) == status;
+    if (status != ARITH_OK)
+        return false;
+    return good && (ew_info[op].result == RES_BOOL ? memcmp(want, got, ROW) == 0
+                                                   : alike(s, got, want, ROW));
+}
+
+/* Sums of products, strides, and a row over an operand. */
+static bool check_flat_sums(Sides *s, Rational *cells, char *flat)
+{
+    Rational want;
+    char got[128];
+    const int64_t size = s->flat.size, n = ROW / 2;
+    Arith *p = &s->plain, *f = &s->flat;
+    bool good = true;
+    int order[2];
+    p->ops->dot(p, &want, cells, 2, cells + ROW, 1, n);
+    f->ops->dot(f, got, flat, 2, flat + ROW * size, 1, n);
+    good &= alike(s, got, &want, 1);
+    p->ops->sum(p, &want, cells + 1, 2, n);
+    f->ops->sum(f, got, flat + size, 2, n);
+    good &= alike(s, got, &want, 1);
+    for (int64_t i = 0; i + 1 < 2 * ROW; i++) {
+        p->ops->compare(p, &cells[i], &cells[i + 1], &order[0]);
+        f->ops->compare(f, flat + i * size, flat + (i + 1) * size, &order[1]);
+        good &= order[0] == order[1];
+    }
+    for (int k = 0; k < 2; k++) {
+        EwOp op = k ? EW_SUBTRACT : EW_ADD;
+        p->ops->axpy(p, op, cells, 1, cells + 2 * ROW, cells + ROW, 1, ROW);
+        f->ops->axpy(f, op, flat, 1, flat + 2 * ROW * size, flat + ROW * size, 1, ROW);
+        good &= alike(s, flat, cells, ROW);
+    }
+    return good;
+}
+
+static void check_flat(DType dt, RoundMode round, Style style)
+{
+    static const EwOp ops[] = { EW_ADD, EW_SUBTRACT, EW_MULTIPLY, EW_DIVIDE, EW_SQRT, EW_ABS,
+                                EW_NEGATIVE, EW_POSITIVE, EW_FMA, EW_HYPOT, EW_MAXIMUM, EW_CLAMP,
+                                EW_WHERE, EW_NEXTAFTER, EW_FLOOR, EW_SIGN, EW_LESS, EW_EQUAL,
+                                EW_ISNAN, EW_ISFINITE };
+    static Rational cells[3 * ROW];
+    static char flat[3 * ROW * 128];
+    Sides s;
+    CHECK(arith_open(ctx, &s.plain, dt, round, false, false) == ARITH_OK);
+    CHECK(arith_flat(&s.plain, &s.flat) && s.flat.size <= 128);
+    for (int i = 0; i < 3 * ROW; i++)
+        cells[i] = number(&s.plain, style);
+    for (int i = 1; i < ROW && style != TAME; i += 5)       /* that cancel */
+        cells[ROW + i] = cells[i];
+    CHECK(s.flat.ops->load(&s.flat, flat, 1, dt, cells, 1, 3 * ROW) == ARITH_OK);
+    CHECK(alike(&s, flat, cells, ROW));
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        if (!CHECK(check_flat_row(&s, ops[k], cells, flat)))
+            fprintf(stderr, "%s mode %d style %d: operation %d of flat numbers\n", dtype_name(dt),
+                    round, style, ops[k]);
+    CHECK(check_flat_sums(&s, cells, flat));
+}
+
+static void check_flats(DType dt, int times)
+{
+    static const int modes[] = { ROUND_NEAREST, ROUND_AWAY, ROUND_ZERO, ROUND_UP, ROUND_DOWN,
+                                 ROUND_ODD };
+    double x[ROW], seven = 7;
+    char flat[128];
+    Sides s;
+    for (int i = 0; i < times; i++)
+        for (int mode = 0; mode < 6; mode++)
+            for (int style = 0; style < STYLES; style++)
+                check_flat(dt, (RoundMode)modes[mode], (Style)style);
+    CHECK(arith_open(ctx, &s.plain, dt, ROUND_STOCHASTIC, false, false) == ARITH_OK);
+    CHECK(!arith_flat(&s.plain, &s.flat));
+    CHECK(arith_open(ctx, &s.plain, dt, ROUND_DOWN, false, false) == ARITH_OK);
+    CHECK(arith_flat(&s.plain, &s.flat));
+    for (int i = 0; i < ROW; i++) {
+        x[i] = i == 0 ? 0.0 : ldexp(i % 2 ? 1 : -1, 40 * i - 400);     /* 1 bit: in all formats */
+        CHECK(s.flat.ops->load(&s.flat, flat, 1, DT_F64, &x[i], 1, 1) == ARITH_OK);
+        CHECK(arith_flat_f64(&s.flat, flat) == x[i]);
+    }
+    Rational cell;                           /* rounded on the way in, and counted */
+    s.flat.draw = s.plain.draw;
+    s.plain.ops->load(&s.plain, &cell, 1, DT_F64, &seven, 1, 1);
+    s.flat.ops->load(&s.flat, flat, 1, DT_F64, &seven, 1, 1);
+    CHECK(alike(&s, flat, &cell, 1));
+}
+
 int main(int argc, char **argv)
 {
     static const int decimals[] = { 3, 4, 7, 16, 18, 19, 20, 30, 38, 39, 50, 57, 58, 77 };
@@ -172,6 +287,11 @@ int main(int argc, char **argv)
         check_format(dtype_decimal(decimals[i]), times);
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
         check_format(dtype_mp(bits[i]), times);
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        check_flats(dtype_mp(bits[i]), 4 * times);
+    Arith long_one, flat;
+    CHECK(arith_open(ctx, &long_one, dtype_mp(513), ROUND_NEAREST, false, false) == ARITH_OK);
+    CHECK(!arith_flat(&long_one, &flat));
     check_refusals();
     rational_heap_free(ctx);
     pool_shutdown(ctx);

@@ -17,17 +17,17 @@ static DType sample(int base) {
     case DT_CMINI: return dtype_complex_of(DT_BF16);
     case DT_DECIMAL: return dtype_decimal(5);
     case DT_MP: return dtype_mp(100);
+    case DT_CDECIMAL: return dtype_complex_of(dtype_decimal(5));
+    case DT_CMP: return dtype_complex_of(dtype_mp(100));
     default: return (DType)base;
     }
 }
 
-/* Decimal with binary floats, complex numbers with what has none. */
+/* Decimal with binary floats, real or complex. */
 static bool no_common(DType a, DType b) {
     for (int turn = 0; turn < 2; turn++, a ^= b, b ^= a, a ^= b) {
-        char kind = dtype_info(b)->kind;
-        bool decimal = dtype_base(a) == DT_DECIMAL && dtype_base(b) != DT_DECIMAL;
-        if (decimal && (kind == 'f' || kind == 'c')) return true;
-        if (kind == 'c' && (dtype_base(a) >= DT_DECIMAL)) return true;
+        DType x = dtype_base(dtype_real(a)), y = dtype_base(dtype_real(b));
+        if (x == DT_DECIMAL && y != DT_DECIMAL && dtype_info(y)->kind == 'f') return true;
     }
     return false;
 }
@@ -47,6 +47,10 @@ static void test_promotion(void) {
         }
     CHECK(dtype_promote(dtype_mp(100), dtype_mp(60)) == dtype_mp(100));
     CHECK(dtype_promote(dtype_decimal(3), dtype_decimal(7)) == dtype_decimal(7));
+    CHECK(dtype_promote(dtype_mp(60), DT_C128) == dtype_complex_of(dtype_mp(60)) &&
+          dtype_promote(DT_RATIONAL, DT_C64) == DT_C64 &&
+          dtype_promote(DT_CRATIONAL, DT_I64) == DT_CRATIONAL &&
+          dtype_promote(DT_INTERVAL, DT_CRATIONAL) == DT_CINTERVAL);
     CHECK(dtype_promote(DT_E4M3, DT_E5M2) == DT_F16 && dtype_promote(DT_E4M3, DT_BF16) == DT_BF16);
     CHECK(dtype_find("bf16", 4) == DT_BF16 && dtype_find("f1", 2) == DT_NONE);
     CHECK(dtype_real(DT_C64) == DT_F32 && dtype_complex(DT_F16) == DT_C64 &&
