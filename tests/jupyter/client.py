@@ -1,5 +1,6 @@
 """A client of Jupyter kernels in Python's standard library: ZMTP 3.0 with the NULL mechanism (rfc.zeromq.org/spec/23)
 over TCP and Unix sockets, and Jupyter's messages on it. `Kernel` starts `ricci jupyter run` and speaks with it."""
+import ctypes.util
 import hashlib
 import hmac
 import json
@@ -166,6 +167,16 @@ class Client:
     def close(self):
         for s in (self.shell, self.control, self.iopub):
             s.close()
+
+
+def there_is_zmq():
+    """Whether the kernel will find libzmq."""
+    if ctypes.util.find_library("zmq"):
+        return True
+    try:
+        return "libzmq.so.5" in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout
+    except OSError:
+        return False
 
 
 def free_ports(n):
