@@ -222,7 +222,7 @@ static bool run_guarded(Kernel *k, void (*body)(Kernel *, void *), void *task)
     }
     k->running = false;
     signals_forget();
-    signals_settled();                             /* its timer would end a sleep() of the next cell */
+    signals_settled();                             /* its timer would end a sleep() of the next */
     signals_at_prompt(true);
     repl_forget_source(&k->repl);
     if (!ok && k->host.exit_code >= 0) {           /* exit(): what it asked for is done below */

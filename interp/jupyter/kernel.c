@@ -101,7 +101,7 @@ static void *open_socket(Kernel *k, int type, int64_t port)
              strcmp(c->transport, "ipc") == 0 ? '-' : ':', (long long)port);
     k->zmq->set(s, ZMQ_LINGER, &linger, sizeof linger);
     k->zmq->set(s, ZMQ_MAXMSGSIZE, &bytes, sizeof bytes);
-    if (type == ZMQ_XPUB) {                    /* whoever subscribes is welcomed, not the first alone */
+    if (type == ZMQ_XPUB) {                    /* all who subscribe are welcomed, not the first */
         k->zmq->set(s, ZMQ_SNDHWM, &most, sizeof most);
         k->zmq->set(s, ZMQ_XPUB_VERBOSE, &all, sizeof all);
     }
