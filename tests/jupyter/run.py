@@ -1,5 +1,6 @@
 """The kernel of notebooks as a client sees it, over its sockets (tests/jupyter/client.py): nothing but Python's standard
 library and libzmq5, which the kernel opens. Ends with N passed, N failed."""
+import ctypes
 import json
 import os
 import re
@@ -578,9 +579,43 @@ def others():
     k.close()
 
 
+def encrypted():
+    """CurveZMQ, with libzmq itself as the client: who has the keys is answered, who has not is not heard."""
+    zmq = ctypes.CDLL("libzmq.so.5")
+    if not zmq.zmq_has(b"curve"):
+        print("not run: CurveZMQ: this libzmq has none")
+        return
+    for name in ("zmq_ctx_new", "zmq_socket"):
+        getattr(zmq, name).restype = ctypes.c_void_p
+    pair = [ctypes.create_string_buffer(41) for _ in range(4)]
+    public, secret, my_public, my_secret = pair
+    zmq.zmq_curve_keypair(public, secret)
+    zmq.zmq_curve_keypair(my_public, my_secret)
+    k = Kernel(ricci, curve={"curve_publickey": public.value.decode(), "curve_secretkey": secret.value.decode()})
+    context = ctypes.c_void_p(zmq.zmq_ctx_new())
+    speaker = Client.__new__(Client)
+    speaker.connection, speaker.session = k.connection, "s"
+    _, frames = speaker.message("kernel_info_request", {})
+    for keys in (True, False):
+        s = ctypes.c_void_p(zmq.zmq_socket(context, 5))
+        for option, value in ((48, my_public), (49, my_secret), (50, public)) if keys else ():
+            zmq.zmq_setsockopt(s, option, value.value, ctypes.c_size_t(40))
+        wait = ctypes.c_int(20000 if keys else 300)
+        zmq.zmq_setsockopt(s, 27, ctypes.byref(wait), ctypes.c_size_t(4))
+        zmq.zmq_setsockopt(s, 17, ctypes.byref(ctypes.c_int(0)), ctypes.c_size_t(4))
+        zmq.zmq_connect(s, f"tcp://127.0.0.1:{k.connection['shell_port']}".encode())
+        for i, frame in enumerate(frames):
+            zmq.zmq_send(s, frame, ctypes.c_size_t(len(frame)), 2 if i + 1 < len(frames) else 0)
+        answer = ctypes.create_string_buffer(10000)
+        equal(f"an answer over CurveZMQ, keys {keys}", zmq.zmq_recv(s, answer, ctypes.c_size_t(10000), 0) == 9, keys)
+        zmq.zmq_close(s)
+    zmq.zmq_ctx_term(context)
+    k.close()
+
+
 ON_CLIENT = (cells, commands, errors, options, rich, asking)
 ON_KERNEL = (streams, messages, broken, two_clients, interrupts, native_crash)
-ALONE = (history, shutdowns, others, installing, many_cells)
+ALONE = (history, shutdowns, others, encrypted, installing, many_cells)
 
 
 def run(parts):
