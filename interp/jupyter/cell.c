@@ -238,6 +238,7 @@ static void run_body(Kernel *k, void *text)
 {
     run_lines(k, text);
     out_flush(k->in);
+    poll_interrupt(k->in);           /* a call in C that an interrupt has cut short */
 }
 
 /* What was printed before an error comes first; no failure to write it matters any more. */

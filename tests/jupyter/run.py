@@ -28,7 +28,7 @@ def check(what, good, more=""):
         failed += 1
         print(f"FAIL {what}")
         if more != "":
-            print(f"    {more}"[:600])
+            print(f"    {more}"[:3000])
 
 
 def equal(what, got, wanted):
@@ -634,6 +634,8 @@ def run(parts):
             print(f"{part.__name__}: {time.monotonic() - start:.1f} s")
     if k:
         check("it is alive", k.process.poll() is None)
+        k.client.send("shutdown_request", {"restart": False}, k.client.control)
+        check("it ends well", k.ended() and k.process.returncode == 0, (k.process.poll(), k.said()[-3000:]))
         k.close()
     print(f"{passed} passed, {failed} failed")
     return failed != 0
