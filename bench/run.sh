@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [python] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -268,4 +268,8 @@ bench_start() {
     "$RICCI" -e 'for line in lines("/proc/self/status") { if startswith(line, "VmHWM") { print("resident at its peak:", line) } }'
 }
 
-for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native python}; do "bench_$suite"; echo; done
+bench_jupyter() {   # the kernel of notebooks, beside what is asked of it
+    RICCI=${RICCI:-build/ricci} python3 bench/jupyter/costs.py
+}
+
+for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native python jupyter}; do "bench_$suite"; echo; done

@@ -236,9 +236,9 @@ def test_bash():
     text = subprocess.run([RICCI, "--help"], capture_output=True, text=True).stdout
     for option in re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", text, re.M):
         check(f"bash: {option} of --help", option in complete(RICCI, "--"), True)
-    for command in ("test", "fmt", "doc", "doctest"):
+    for command in ("test", "fmt", "doc", "doctest", "jupyter"):
         text = subprocess.run([RICCI, command, "--help"], capture_output=True, text=True).stdout
-        for option in re.findall(r"(?<![\w-])--[a-z]+", text.split("\n\n", 1)[1]):
+        for option in re.findall(r"(?<![\w-])--[a-z-]+", text.split("\n\n", 1)[1]):
             check(f"bash: {option} of {command}", option in complete(RICCI, command, "--"), True)
             for shell in ("_ricci", "ricci.fish"):
                 have = (EDITORS / "completions" / shell).read_text()
@@ -268,7 +268,7 @@ def test_manual_page():
     check("commands of :help", len(commands) > 6, True)
     for command in commands:
         check(f"docs/ricci.1 on {command}", command in text, True)
-    for command in ("", "test", "fmt", "doc", "doctest"):
+    for command in ("", "test", "fmt", "doc", "doctest", "jupyter"):
         usage = subprocess.run([RICCI, *command.split(), "--help"], capture_output=True, text=True).stdout
         for option in re.findall(r"(?<![\w-])--[a-z-]+", usage):
             check(f"docs/ricci.1 on {option}", option in text, True)

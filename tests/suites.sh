@@ -94,6 +94,11 @@ python_installed() {   # PYTHON
         [ "$("$work/venv/bin/ricci" -p '1 + 1')" = 2 ]; then pass; else fail "pip install ." "$work/log"; fi
     if $MAKE --no-print-directory -s wheel PYTHON="$1" >"$work/log" 2>&1 && [ -s "$BUILD"/ricci-*-cp311-abi3-*.whl ]; then pass; else fail "make wheel" "$work/log"; fi
 }
+# The kernel of notebooks, over its sockets; it says what it could not run without libzmq.
+suite_jupyter() {
+    script jupyter tests/jupyter/run.py
+    script notebooks tests/jupyter/notebooks.py
+}
 suite_residual() { shared residual_part; }
 residual_part() {   # PART PARTS
     local file

@@ -175,3 +175,5 @@ fuzz_part() {       # BINARY PART PARTS
         RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $seed" "$file" --seconds "$seconds" --seed "$seed"
     done
 }
+# A kernel of notebooks that lives long.
+suite_deep_jupyter() { CELLS=10000 script jupyter tests/jupyter/run.py many_cells; }

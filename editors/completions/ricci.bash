@@ -26,6 +26,9 @@ _ricci() {
     doctest)
         case $prev in --tolerance | --timeout) return ;; --html) _ricci_files html; return ;; esac
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--fix --html --tolerance --timeout --trust -v --verbose --help' -- "$cur")); else _ricci_files md; fi ;;
+    jupyter)
+        case $prev in --name | --display-name) return ;; --prefix) compopt -o default 2>/dev/null; return ;; run) _ricci_files json; return ;; esac
+        COMPREPLY=($(compgen -W 'install uninstall list run --user --sys-prefix --prefix --name --display-name --help' -- "$cur")) ;;
     doc)
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '--all --help' -- "$cur")); else
             COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" doc operations 2>/dev/null | sed -n 's/^  //p')" -- "$cur")); fi ;;
@@ -35,7 +38,7 @@ _ricci() {
         if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --safe --limit --strict-devices --no-notices --version --help' -- "$cur"))
         else
             _ricci_files ric
-            COMPREPLY+=($(compgen -W 'test fmt doc doctest' -- "$cur"))
+            COMPREPLY+=($(compgen -W 'test fmt doc doctest jupyter' -- "$cur"))
         fi ;;
     -e | -p | -V | -h | --version | --help) ;;
     *) compopt -o default 2>/dev/null ;;                  # arguments of the program

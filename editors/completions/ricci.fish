@@ -1,5 +1,5 @@
 # Completion of ricci's command line for fish.
-set -l commands test fmt doc doctest
+set -l commands test fmt doc doctest jupyter
 function __ricci_names
     ricci doc operations 2>/dev/null | sed -n 's/^  //p' | string split ' '
 end
@@ -15,6 +15,7 @@ complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a test -d 'run
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a fmt -d 'print files as canonical text'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a doc -d 'help on operations, functions and topics'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a doctest -d 'run the code of Markdown files'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a jupyter -d 'notebooks that run Ricci'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -a '(__ricci_files ric)'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s e -x -d 'run code'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s p -x -d 'run code and print its value'
@@ -43,3 +44,9 @@ complete -c ricci -n '__fish_seen_subcommand_from doctest' -l html -r -F -d 'wri
 complete -c ricci -n '__fish_seen_subcommand_from doctest' -l tolerance -x -d 'relative tolerance'
 complete -c ricci -n '__fish_seen_subcommand_from doctest' -l timeout -x -d 'seconds a block may run'
 complete -c ricci -n '__fish_seen_subcommand_from doctest' -l trust -d 'blocks may do anything'
+complete -c ricci -n '__fish_seen_subcommand_from jupyter' -a 'install uninstall list run'
+complete -c ricci -n '__fish_seen_subcommand_from jupyter' -l user -d 'for this user'
+complete -c ricci -n '__fish_seen_subcommand_from jupyter' -l sys-prefix -d 'in the Python environment'
+complete -c ricci -n '__fish_seen_subcommand_from jupyter' -l prefix -r -F -d 'in this folder'
+complete -c ricci -n '__fish_seen_subcommand_from jupyter' -l name -x -d 'name of the kernel'
+complete -c ricci -n '__fish_seen_subcommand_from jupyter' -l display-name -x -d 'what Jupyter shows'

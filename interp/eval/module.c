@@ -210,8 +210,7 @@ static bool stays(const Node *n)
     return false;
 }
 
-/* A program around us may evaluate short texts for ever: those that leave nothing behind go. */
-static void end_chunk(Interp *in, Module *m, Chunk *chunk)
+void module_end_chunk(Interp *in, Module *m, Chunk *chunk)
 {
     if (in->host && m->chunk_count && m->chunks[m->chunk_count - 1] == chunk &&
         !stays(chunk->root)) {
@@ -228,10 +227,10 @@ static Value run_parsed(Interp *in, Module *m, Chunk *chunk)
     if (ERR_TRY(&in->ctx, &f)) {
         Value v = run_chunk(in, m, chunk);
         ERR_END(&in->ctx, &f);
-        end_chunk(in, m, chunk);
+        module_end_chunk(in, m, chunk);
         return v;
     }
-    end_chunk(in, m, chunk);
+    module_end_chunk(in, m, chunk);
     err_rethrow(&in->ctx);
 }
 

@@ -7,6 +7,9 @@
 /* Resolves a parsed chunk, runs its statements in module m and returns the last one's
  * value. The module keeps the chunk. */
 Value run_chunk(Interp *, Module *, Chunk *);
+/* Releases a chunk that ran. A program around us may evaluate short texts for ever: those that
+ * leave nothing behind are kept no longer. */
+void module_end_chunk(Interp *, Module *, Chunk *);
 Value run_text(Interp *, Module *, const char *name, const char *text, size_t len);
 Value module_run_source(Interp *, Module *, Source *);    /* takes the source */
 Module *module_new(Interp *, const char *name);

@@ -222,6 +222,7 @@ static bool run_guarded(Kernel *k, void (*body)(Kernel *, void *), void *task)
     }
     k->running = false;
     signals_forget();
+    signals_settled();                             /* its timer would end a sleep() of the next */
     signals_at_prompt(true);
     repl_forget_source(&k->repl);
     if (!ok && k->host.exit_code >= 0) {           /* exit(): what it asked for is done below */
@@ -237,6 +238,7 @@ static void run_body(Kernel *k, void *text)
 {
     run_lines(k, text);
     out_flush(k->in);
+    poll_interrupt(k->in);           /* a call in C that an interrupt has cut short */
 }
 
 /* What was printed before an error comes first; no failure to write it matters any more. */
@@ -380,8 +382,13 @@ static void put_payload(Kernel *k, JsonWriter *w)
     json_open(w, '[');
     if (k->pages.len)
         json_put_raw(w, k->pages.data, k->pages.len);
-    if (k->repl.quit)
-        json_put_raw(w, "{\"source\":\"ask_exit\",\"keepkernel\":false}", 41);
+    if (k->repl.quit) {
+        json_open(w, '{');
+        json_pair(w, "source", "ask_exit");
+        json_key(w, "keepkernel");
+        json_put_bool(w, false);
+        json_close(w, '}');
+    }
     json_close(w, ']');
     k->repl.quit = false;
 }

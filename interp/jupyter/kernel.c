@@ -92,7 +92,7 @@ static void *open_socket(Kernel *k, int type, int64_t port)
     Ctx *ctx = &k->in->ctx;
     const Connection *c = &k->connection;
     char address[512];
-    const int linger = LINGER_MS, server = 1, most = PUBLISHED_MOST, handover = 1;
+    const int linger = LINGER_MS, server = 1, most = PUBLISHED_MOST, handover = 1, all = 1;
     const int64_t bytes = MESSAGE_BYTES;
     void *s = k->zmq->socket(k->context, type);
     if (!s)
@@ -101,8 +101,10 @@ static void *open_socket(Kernel *k, int type, int64_t port)
              strcmp(c->transport, "ipc") == 0 ? '-' : ':', (long long)port);
     k->zmq->set(s, ZMQ_LINGER, &linger, sizeof linger);
     k->zmq->set(s, ZMQ_MAXMSGSIZE, &bytes, sizeof bytes);
-    if (type == ZMQ_XPUB)
+    if (type == ZMQ_XPUB) {                    /* all who subscribe are welcomed, not the first */
         k->zmq->set(s, ZMQ_SNDHWM, &most, sizeof most);
+        k->zmq->set(s, ZMQ_XPUB_VERBOSE, &all, sizeof all);
+    }
     if (type == ZMQ_ROUTER)
         k->zmq->set(s, ZMQ_ROUTER_HANDOVER, &handover, sizeof handover);
     if (c->curve && (k->zmq->set(s, ZMQ_CURVE_SERVER, &server, sizeof server) != 0 ||

@@ -158,7 +158,7 @@ static void repl_run_entry(Repl *r, const char *text)
 void repl_forget_source(Repl *r)
 {
     if (r->chunk)
-        chunk_release(r->chunk);
+        module_end_chunk(r->in, r->in->main, r->chunk);
     if (r->source)
         source_release(r->source);
     r->chunk = NULL;

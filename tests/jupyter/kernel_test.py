@@ -1,5 +1,5 @@
 """jupyter_kernel_test with every sample filled. It needs the Python packages jupyter_client and jupyter_kernel_test, and the
-kernel installed under the name `ricci`; tests/jupyter/run.sh runs it where they are there."""
+kernel installed under the name `ricci` (`ricci jupyter install --sys-prefix`): python tests/jupyter/kernel_test.py."""
 import unittest
 
 import jupyter_kernel_test
