@@ -1,6 +1,7 @@
 /* solve, inv, det, eigh, eigvalsh, svdvals and lstsq of interval matrices: enclosures that contain
  * the exact result for every choice of points in the operands, verified by
- * kernels/textbook/textbook_interval.c and builtins/verified. */
+ * kernels/textbook/textbook_interval.c and builtins/verified. Rectangles X + iY are the real
+ * matrices (X, -Y; Y, X), among which is every complex matrix in them, in its place. */
 #include "builtins/textbook/textbook.h"
 #include "builtins/verified/verified.h"
 #include "kernels/textbook/textbook_number.h"
@@ -21,6 +22,32 @@ static Interval *matrix_at(Book *b, Stack *a, int64_t index)
         for (int64_t j = 0; j < a->n; j++)
             x[i * a->n + j] = ((const Interval *)(const void *)at.data)[i * at.rs + j * at.cs];
     return x;
+}
+
+static Interval opposite(Interval x) { return (Interval){ -x.hi, -x.lo }; }
+
+/* (re, -im; im, re), by rows. */
+static Interval *embedded(Book *b, TextMat A)
+{
+    int64_t m = A.rows, n = A.cols;
+    Interval *x = linalg_work(b->c, (size_t)(4 * m * n) + 1, sizeof *x);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            TextRow at = text_row(b->t.f, A, i, j);
+            Interval re = *(Interval *)(void *)at.re, im = *(Interval *)(void *)at.im;
+            x[i * 2 * n + j] = x[(m + i) * 2 * n + n + j] = re;
+            x[(m + i) * 2 * n + j] = im;
+            x[i * 2 * n + n + j] = opposite(im);
+        }
+    return x;
+}
+
+/* Each value of a rectangle stands twice among those of the real matrix: two enclosures of it. */
+static void both_of_each(const Interval *twice, Interval *out, int64_t n)
+{
+    for (int64_t k = 0; k < n; k++)
+        out[k] = (Interval){ fmax(twice[2 * k].lo, twice[2 * k + 1].lo),
+                             fmin(twice[2 * k].hi, twice[2 * k + 1].hi) };
 }
 
 /* Of the middle of A; 0: unknown. */
@@ -45,8 +72,9 @@ static _Noreturn void not_enclosed(Book *b, Stack *a, const char *fix)
     OpCall *c = b->c;
     char help[160], about[80] = "", where[48] = "";
     const char *name = arg_text(c, 0);
-    bool points;
-    double cond = condition(b, a, &points);
+    bool points = false;
+    double cond = b->t.pairs ? 0 : condition(b, a, &points);
+    points = !b->t.pairs && points;
     if (cond > 1e14)
         snprintf(about, sizeof about, ": condition number above 1e14");
     else if (cond > 0)
@@ -77,11 +105,39 @@ static Interval *dense(Book *b, TextMat M)
     return x;
 }
 
+/* X becomes the solutions of A x = X of complex numbers. */
+static bool enclose_rectangles(Book *b, TextMat A, TextMat X)
+{
+    OpCall *c = b->c;
+    int64_t n = A.rows, cols = X.cols;
+    Spread a, x;
+    Value *mark = c->in->sp;
+    Interval *right = linalg_work(c, (size_t)(2 * n * cols) + 1, sizeof *right);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            TextRow at = text_row(b->t.f, X, i, j);
+            right[i * cols + j] = *(Interval *)(void *)at.re;
+            right[(n + i) * cols + j] = *(Interval *)(void *)at.im;
+        }
+    bool good = verified_spread(c, embedded(b, A), 2 * n, 2 * n, &a) &&
+                verified_spread(c, right, 2 * n, cols, &x) && verified_solve(c, &a, &x, right);
+    for (int64_t i = 0; i < n && good; i++)
+        for (int64_t j = 0; j < cols; j++) {
+            TextRow at = text_row(b->t.f, X, i, j);
+            n_set(&b->t, at.re, (char *)&right[i * cols + j]);
+            n_set(&b->t, at.im, (char *)&right[(n + i) * cols + j]);
+        }
+    stack_cut(c->in, mark);
+    return good;
+}
+
 /* X becomes the solutions of A x = X: by products of doubles, and where these do not verify it, or
  * are not to be reproducible, by sums of intervals, which lose less and take longer. */
 bool book_interval_enclose(Book *b, TextMat A, TextMat X)
 {
     enum { PATIENCE = 200 };
+    if (b->t.pairs)
+        return enclose_rectangles(b, A, X);
     Spread a, x;
     Value *mark = b->c->in->sp;
     bool ordered = b->s->reproducible;
@@ -108,7 +164,7 @@ Value book_interval_solve(OpCall *c, Scope *s)
 {
     Book b;
     Rhs r;
-    book_open(&b, c, s, 2, true);
+    book_open(&b, c, s, 2, false);
     Stack a = book_square(&b, 0);
     linalg_rhs_layout(&r, &a, 1, book_operand(&b, 1));
     Out out = linalg_rhs_out(&r, &a, a.n);
@@ -122,7 +178,7 @@ Value book_interval_solve(OpCall *c, Scope *s)
         book_check(&b, &a);
         if (!good)
             not_enclosed(&b, &a, DETERMINANT);
-        textbook_store(&b.t, linalg_block(&out, i), 1, a.n, X, false);
+        textbook_store(&b.t, linalg_block(&out, i), 1, a.n, X, b.t.pairs);
         book_check(&b, &a);
     }
     book_close(&b);
@@ -133,7 +189,7 @@ Value book_interval_solve(OpCall *c, Scope *s)
 Value book_interval_inv(OpCall *c, Scope *s)
 {
     Book b;
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, false);
     Stack a = book_square(&b, 0);
     Out out = book_out(&b, &a, a.n, a.n);
     for (int64_t i = 0; i < a.count; i++) {
@@ -230,10 +286,60 @@ static _Noreturn void vectors_together(Book *b, const Interval *values, int64_t 
                    x[0].lo / 2 + x[0].hi / 2, x[1].lo / 2 + x[1].hi / 2);
 }
 
+/* The Hermitian matrices in a: what the triangles have in common, and real diagonals. */
+static void hermitian_part(Book *b, TextMat A)
+{
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            TextRow low = text_row(b->t.f, A, i, j), high = text_row(b->t.f, A, j, i);
+            Interval *p = (Interval *)(void *)low.re, *q = (Interval *)(void *)high.re;
+            Interval *u = (Interval *)(void *)low.im, *v = (Interval *)(void *)high.im;
+            Interval w = opposite(*v), re = { fmax(p->lo, q->lo), fmin(p->hi, q->hi) },
+                     im = { fmax(u->lo, w.lo), fmin(u->hi, w.hi) };
+            if (re.lo > re.hi || im.lo > im.hi)
+                arg_error(b->c, 0, ERR_VALUE, "%s holds no Hermitian matrix: its elements [%lld, "
+                          "%lld] and [%lld, %lld] have no conjugate numbers in common",
+                          arg_text(b->c, 0), (long long)i, (long long)j, (long long)j,
+                          (long long)i);
+            *p = *q = re;
+            *u = im;
+            *v = opposite(im);
+            if (i == j)
+                *u = (Interval){ 0, 0 };
+        }
+}
+
+static Value hermitian_values(Book *b)
+{
+    OpCall *c = b->c;
+    Stack a = book_square(b, 0);
+    Out out = book_out_real(b, &a, a.n, -1);
+    for (int64_t i = 0; i < a.count; i++) {
+        textbook_reset(&b->t);
+        poll_interrupt(c->in);
+        Spread spread = { 0 };
+        Value *mark = c->in->sp;
+        TextMat A = book_load(b, &a, i, false);
+        book_require_finite(b, &a, A);
+        hermitian_part(b, A);
+        Interval *twice = linalg_work(c, (size_t)(2 * a.n) + 1, sizeof *twice);
+        if (!verified_spread(c, embedded(b, A), 2 * a.n, 2 * a.n, &spread))
+            not_verified(b, VERIFIED_RANGE);
+        not_verified(b, verified_eigh(c, &spread, twice, NULL, &(int64_t){ 0 }));
+        both_of_each(twice, linalg_block(&out, i), a.n);
+        stack_cut(c->in, mark);
+    }
+    book_close(b);
+    note(b, "LAPACK's approximation, verified by bounds of its residual");
+    return book_value(b, &out);
+}
+
 Value book_interval_eigh(OpCall *c, Scope *s, bool vectors)
 {
     Book b;
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, vectors);
+    if (b.t.pairs)
+        return hermitian_values(&b);
     Stack a = book_square(&b, 0);
     Out values = book_out(&b, &a, a.n, -1), v = { 0 };
     if (vectors)
@@ -265,11 +371,18 @@ Value book_interval_eigh(OpCall *c, Scope *s, bool vectors)
 static void singular_values(Book *b, TextMat A, Interval *out)
 {
     Spread spread = { 0 };
-    Value *mark = b->c->in->sp;
-    if (!verified_spread(b->c, dense(b, A), A.rows, A.cols, &spread))
+    OpCall *c = b->c;
+    Value *mark = c->in->sp;
+    int64_t per = A.im ? 2 : 1, k = A.rows < A.cols ? A.rows : A.cols;
+    Interval *x = A.im ? embedded(b, A) : dense(b, A), *values = out;
+    if (A.im)
+        values = linalg_work(c, (size_t)(2 * k) + 1, sizeof *values);
+    if (!verified_spread(c, x, per * A.rows, per * A.cols, &spread))
         not_verified(b, VERIFIED_RANGE);
-    not_verified(b, verified_svdvals(b->c, &spread, out));
-    stack_cut(b->c->in, mark);
+    not_verified(b, verified_svdvals(c, &spread, values));
+    if (A.im)
+        both_of_each(values, out, k);
+    stack_cut(c->in, mark);
 }
 
 void book_interval_values(Book *b, TextMat A, TextRow S)
@@ -284,9 +397,9 @@ void book_interval_values(Book *b, TextMat A, TextRow S)
 Value book_interval_svdvals(OpCall *c, Scope *s)
 {
     Book b;
-    book_open(&b, c, s, 1, true);
+    book_open(&b, c, s, 1, false);
     Stack a = book_stack(&b, 0);
-    Out out = book_out(&b, &a, a.m < a.n ? a.m : a.n, -1);
+    Out out = book_out_real(&b, &a, a.m < a.n ? a.m : a.n, -1);
     for (int64_t i = 0; i < a.count; i++) {
         textbook_reset(&b.t);
         TextMat A = book_load(&b, &a, i, false);

@@ -165,7 +165,7 @@ static Value norm_matrices(OpCall *c, Scope *s, NormOrder o, uint64_t mask, bool
     Book b;
     bool values = by_singular_values(o);
     if (values)
-        book_open(&b, c, s, 1, s->format == DT_INTERVAL);
+        book_open(&b, c, s, 1, false);
     else
         book_open_summing(&b, c, s);
     Tensor *x = book_operand(&b, 0);
@@ -341,7 +341,7 @@ Value op_format_cond(OpCall *c, Scope *s)
         return done;
     if (!order_exists(c, o, true))
         return precise_outside(c, s, DT_F64, true);             /* raises */
-    book_open(&b, c, s, 1, values && s->format == DT_INTERVAL);
+    book_open(&b, c, s, 1, false);
     Stack a = values && o.kind != NORM_NUC ? book_stack(&b, 0) : book_square(&b, 0);
     Out out = book_out_real(&b, &a, -1, -1);
     if (a.m == 0 || a.n == 0)

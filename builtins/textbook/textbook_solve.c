@@ -164,8 +164,8 @@ Value op_format_det(OpCall *c, Scope *s)
     Book b;
     if (book_ordinary(c, s, &done))
         return done;
-    if (s->format == DT_INTERVAL)
-        return book_interval_det(c, s);
+    if (s->format == DT_INTERVAL && dtype_info((DType)arg_tensor(c, 0)->dtype)->kind != 'c')
+        return book_interval_det(c, s);       /* of rectangles: elimination, which encloses, too */
     book_open(&b, c, s, 1, false);
     Stack a = book_square(&b, 0);
     Out out = book_out(&b, &a, -1, -1);
