@@ -78,7 +78,8 @@ static void end_hard(Control *c)
     send_all(c, true, &wait);
     usleep(100000);                  /* for what is on its way to the clients */
     kill(getpid(), SIGTERM);
-    pause();
+    while (!c->k->ended)             /* or it ends by itself after all */
+        usleep(10000);
 }
 
 /* ---- requests ---- */
