@@ -105,29 +105,31 @@ static Interval *dense(Book *b, TextMat M)
     return x;
 }
 
-/* X becomes the solutions of A x = X of complex numbers. */
+/* X becomes the solutions of A x = X of complex numbers: those of the real matrix that A is. */
 static bool enclose_rectangles(Book *b, TextMat A, TextMat X)
 {
-    OpCall *c = b->c;
+    Textbook *t = &b->t;
     int64_t n = A.rows, cols = X.cols;
-    Spread a, x;
-    Value *mark = c->in->sp;
-    Interval *right = linalg_work(c, (size_t)(2 * n * cols) + 1, sizeof *right);
+    Value *mark = b->c->in->sp;
+    Interval *right = linalg_work(b->c, (size_t)(2 * n * cols) + 1, sizeof *right);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < cols; j++) {
-            TextRow at = text_row(b->t.f, X, i, j);
+            TextRow at = text_row(t->f, X, i, j);
             right[i * cols + j] = *(Interval *)(void *)at.re;
             right[(n + i) * cols + j] = *(Interval *)(void *)at.im;
         }
-    bool good = verified_spread(c, embedded(b, A), 2 * n, 2 * n, &a) &&
-                verified_spread(c, right, 2 * n, cols, &x) && verified_solve(c, &a, &x, right);
+    t->pairs = false;
+    bool good = book_interval_enclose(
+        b, (TextMat){ (char *)embedded(b, A), NULL, 2 * n, 2 * n, 2 * n, 1 },
+        (TextMat){ (char *)right, NULL, 2 * n, cols, cols, 1 });
+    t->pairs = true;
     for (int64_t i = 0; i < n && good; i++)
         for (int64_t j = 0; j < cols; j++) {
-            TextRow at = text_row(b->t.f, X, i, j);
-            n_set(&b->t, at.re, (char *)&right[i * cols + j]);
-            n_set(&b->t, at.im, (char *)&right[(n + i) * cols + j]);
+            TextRow at = text_row(t->f, X, i, j);
+            n_set(t, at.re, (char *)&right[i * cols + j]);
+            n_set(t, at.im, (char *)&right[(n + i) * cols + j]);
         }
-    stack_cut(c->in, mark);
+    stack_cut(b->c->in, mark);
     return good;
 }
 
