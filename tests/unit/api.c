@@ -711,7 +711,7 @@ static void operations(void)
 }
 
 /* ---- output, limits, interrupts ---- */
-static char printed[2][8000];
+static char printed[2][400];
 static int write_here(void *user, int stream, const char *text, size_t bytes)
 {
     char *to = printed[stream - 1];
@@ -743,48 +743,6 @@ static void output(void)
     FAILS(ricci_eval(r, "print(\"lost\")"), "io", "");
     ricci_output(r, NULL, NULL);
     RESULT("1 + 1", "2");
-}
-
-static RicciForms shown;             /* which forms there were, and the start of the text */
-static char shown_text[64];
-
-static int show_here(void *user, const RicciForms *f)
-{
-    shown = *f;
-    snprintf(shown_text, sizeof shown_text, "%.60s", f->text);
-    return user == r && ricci_eval(r, "1") == 0;     /* it may not use the interpreter */
-}
-
-static int show_nothing(void *user, const RicciForms *f)
-{
-    (void)user;
-    (void)f;
-    return 1;
-}
-
-static void displaying(void)
-{
-    ricci_output(r, write_here, NULL);
-    CHECK(ricci_eval(r, "[1, 2; 3, 4]") == 0);
-    FAILS(ricci_show(r), "value", "no display function");
-    ricci_display(r, show_here, r);
-    CHECK(ricci_eval(r, "[1, 2; 3, 4]") == 0 && ricci_show(r) == 0);
-    CHECK(shown.result && shown.latex && !shown.svg && !shown.png && !shown.html);
-    CHECK(strncmp(shown_text, "2×2 i64\n", 9) == 0);
-    CHECK(ricci_eval(r, "x = 1") == 0 && ricci_show(r) == 0);
-    CHECK(ricci_eval(r, "1.5") == 0 && ricci_show(r) == 0 && !shown.latex);
-    CHECK(strcmp(shown_text, "1.5") == 0);
-    CHECK(ricci_eval(r, "devices()") == 0 && ricci_show(r) == 0 && shown.html && !shown.latex);
-    printed[0][0] = '\0';
-    CHECK(ricci_eval(r, "print(1); plot([1, 4, 9]); print(2)") == 0);
-    CHECK(!shown.result && shown.svg && shown.width > 0 && shown.height > 0 && !shown.html);
-    CHECK(strcmp(printed[0], "1\n2\n") == 0);
-    ricci_display(r, show_nothing, NULL);
-    FAILS(ricci_eval(r, "plot([1, 4, 9])"), "io", "cannot show");
-    ricci_display(r, NULL, NULL);
-    printed[0][0] = '\0';
-    CHECK(ricci_eval(r, "plot([1, 4, 9])") == 0 && printed[0][0]);
-    ricci_output(r, NULL, NULL);
 }
 
 /* Takes no notice of what became of it. */
@@ -1001,7 +959,6 @@ int main(void)
     registering();
     operations();
     output();
-    displaying();
     limits();
     pulling();
     threads();

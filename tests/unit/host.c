@@ -1,6 +1,6 @@
 /* What hosts with a language of their own need of libricci: blocks held open around calls,
  * operators, subscripts, arguments by name, functions that go with their last use, memory that both
- * write, old capsules, forks. Leaks are the sanitizer's. */
+ * write, old capsules, forks, a display. Leaks are the sanitizer's. */
 #include "interp/embed/api.h"
 #include "tests/unit/check.h"
 
@@ -220,6 +220,63 @@ static void forking(void)
     RESULT("norm(A @ A - B) < 1e-9", "true");
 }
 
+/* ---- values and pictures in several forms ---- */
+static char printed[8000];
+static int write_here(void *user, int stream, const char *text, size_t bytes)
+{
+    (void)user;
+    size_t used = strlen(printed);
+    if (stream == 1 && used + bytes < sizeof printed) {
+        memcpy(printed + used, text, bytes);
+        printed[used + bytes] = '\0';
+    }
+    return 0;
+}
+
+static RicciForms shown;             /* which forms there were, and the start of the text */
+static char shown_text[64];
+
+static int show_here(void *user, const RicciForms *f)
+{
+    shown = *f;
+    snprintf(shown_text, sizeof shown_text, "%.60s", f->text);
+    return user == r && ricci_eval(r, "1") == 0;     /* it may not use the interpreter */
+}
+
+static int show_nothing(void *user, const RicciForms *f)
+{
+    (void)user;
+    (void)f;
+    return 1;
+}
+
+static void displaying(void)
+{
+    ricci_output(r, write_here, NULL);
+    CHECK(ricci_eval(r, "[1, 2; 3, 4]") == 0);
+    FAILS(ricci_show(r), "value");
+    CHECK(strstr(ricci_error(r), "no display function"));
+    ricci_display(r, show_here, r);
+    CHECK(ricci_eval(r, "[1, 2; 3, 4]") == 0 && ricci_show(r) == 0);
+    CHECK(shown.result && shown.latex && !shown.svg && !shown.png && !shown.html);
+    CHECK(strncmp(shown_text, "2×2 i64\n", 9) == 0);
+    CHECK(ricci_eval(r, "x = 1") == 0 && ricci_show(r) == 0);
+    CHECK(ricci_eval(r, "1.5") == 0 && ricci_show(r) == 0 && !shown.latex);
+    CHECK(strcmp(shown_text, "1.5") == 0);
+    CHECK(ricci_eval(r, "devices()") == 0 && ricci_show(r) == 0 && shown.html && !shown.latex);
+    printed[0] = '\0';
+    CHECK(ricci_eval(r, "print(1); plot([1, 4, 9]); print(2)") == 0);
+    CHECK(!shown.result && shown.svg && shown.width > 0 && shown.height > 0 && !shown.html);
+    CHECK(strcmp(printed, "1\n2\n") == 0);
+    ricci_display(r, show_nothing, NULL);
+    FAILS(ricci_eval(r, "plot([1, 4, 9])"), "io");
+    CHECK(strstr(ricci_error(r), "cannot show"));
+    ricci_display(r, NULL, NULL);
+    printed[0] = '\0';
+    CHECK(ricci_eval(r, "plot([1, 4, 9])") == 0 && printed[0]);
+    ricci_output(r, NULL, NULL);
+}
+
 int main(void)
 {
     r = ricci_open();
@@ -234,6 +291,7 @@ int main(void)
     old_capsules();
 #endif
     forking();
+    displaying();
     CHECK(ricci_begin(r, "precision f16") == 0);     /* closed with it */
     ricci_close(r);
     CHECK(ricci_begin(NULL, "precision f16") == 1 && ricci_end(NULL) == 1 &&
