@@ -396,25 +396,21 @@ static PyObject *get_shape(PyObject *self, void *none)
 
 static PyObject *get_ndim(PyObject *self, void *none)
 {
-    Handle *h = (Handle *)self;
-    (void)none;
-    if (session_enter(h->session) < 0)
-        return NULL;
-    int rank = ricci_rank(h->v);
-    session_leave(h->session);
-    return PyLong_FromLong(rank);
+    PyObject *shape = get_shape(self, none);
+    PyObject *n = shape ? PyLong_FromSsize_t(PyTuple_Size(shape)) : NULL;
+    Py_XDECREF(shape);
+    return n;
 }
 
 static PyObject *get_size(PyObject *self, void *none)
 {
-    Handle *h = (Handle *)self;
-    (void)none;
-    if (session_enter(h->session) < 0)
-        return NULL;
+    PyObject *shape = get_shape(self, none);
     long long size = 1;
-    for (int i = 0; i < ricci_rank(h->v); i++)
-        size *= ricci_shape(h->v)[i];
-    session_leave(h->session);
+    if (!shape)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(shape); i++)
+        size *= PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    Py_DECREF(shape);
     return PyLong_FromLongLong(size);
 }
 
