@@ -97,10 +97,11 @@ $(foreach f,nest_stage_avx2 nest_stage_avx512 reduce_avx2 reduce_avx512 ew_avx2 
 $(BUILD)/obj/kernels/%_avx2.o: ISA = -mavx2 -mfma -mf16c
 $(BUILD)/obj/kernels/%_avx512.o: ISA = -mavx2 -mfma -mf16c -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512
 
-$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
+# An object is as its flags are: those stand here.
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(OPT.$(MODE)) $(CFLAGS) -w -MMD -MP -c -o $@ $<
-$(BUILD)/obj/%.o: %.c
+$(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALLFLAGS) $(OPTIMISE) $(ISA) -MMD -MP -c -o $@ $<
 
