@@ -128,11 +128,23 @@ static void run_tests(Repl *r, int from)
     }
 }
 
-/* Runs the text of an entry in the main module and echoes its value. */
+void repl_forget_source(Repl *r)
+{
+    if (r->chunk)
+        module_end_chunk(r->in, r->in->main, r->chunk);
+    if (r->source)
+        source_release(r->source);
+    r->chunk = NULL;
+    r->source = NULL;
+}
+
+/* Runs the text of an entry in the main module and echoes its value. The entry before it is ended:
+ * a cell that begins with commands is several. */
 static void repl_run_entry(Repl *r, const char *text)
 {
     Interp *in = r->in;
     char name[32];
+    repl_forget_source(r);
     snprintf(name, sizeof name, "<%s:%d>", r->document ? "cell" : "repl", ++r->number);
     progress_start(&in->ctx, text);
     r->source = source_new(&in->ctx, name, text, strlen(text));
@@ -153,16 +165,6 @@ static void repl_run_entry(Repl *r, const char *text)
     }
     stack_cut(in, in->sp - 1);
     run_tests(r, tests);
-}
-
-void repl_forget_source(Repl *r)
-{
-    if (r->chunk)
-        module_end_chunk(r->in, r->in->main, r->chunk);
-    if (r->source)
-        source_release(r->source);
-    r->chunk = NULL;
-    r->source = NULL;
 }
 
 /* ---- reading ---- */

@@ -504,6 +504,7 @@ def many_cells():
     for turn in range(60):
         c.run("plot(rand(10))")
         c.run("missing_name")
+        c.run(":time 1\n" * 100)
         if turn == 20:
             before = resident(k.process.pid)
     check("pictures and errors too", resident(k.process.pid) - before < 1500, (before, resident(k.process.pid)))
