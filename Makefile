@@ -44,7 +44,7 @@ LIB_OBJ  = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(MAIN),$(SOURCES))) \
 MAIN_OBJ = $(MAIN:%.c=$(BUILD)/obj/%.o)
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/*.c))
 
-.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps python wheel
+.PHONY: all tour check check-deep check-gpu bless manual bench fuzz soak help clean units install deps python wheel stubs
 all: $(BUILD)/ricci
 
 $(BUILD)/ricci: $(MAIN_OBJ) $(BUILD)/libricci.a
@@ -129,6 +129,7 @@ $(BUILD)/stub/lib%: $(BUILD)/stub/libcuda.so.1 tests/stub/stub.h
 	$(STUB) -Wl,-soname,$(@F) -o $@ tests/stub/$(firstword $(subst ., ,$*)).c $< -lm -ldl
 $(filter-out %/libcuda.so.1,$(STUBS)): $(wildcard tests/stub/*.c)
 $(BUILD)/unit/cuda: | $(STUBS)
+stubs: $(STUBS)
 # A library that rounds the other way: its names are the table's, in all four types.
 $(BUILD)/stub/rounding/libopenblas.so.0: tests/stub/rounding.c kernels/blas/blas.def
 	@mkdir -p $(@D)

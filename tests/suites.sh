@@ -82,7 +82,7 @@ suite_python() {
         echo "not run: tests/python: no Python 3.11 with its headers (python3-dev)"
         return
     fi
-    if ! $MAKE --no-print-directory -s python PYTHON="$python" >"$work/log" 2>&1; then fail "make python" "$work/log"; return; fi
+    if ! $MAKE --no-print-directory -s python stubs PYTHON="$python" >"$work/log" 2>&1; then fail "make python" "$work/log"; return; fi
     PYTHONPATH=$PWD/$BUILD/python counted python "$python" tests/python/run.py
     python_installed "$python"
 }

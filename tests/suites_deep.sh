@@ -175,5 +175,7 @@ fuzz_part() {       # BINARY PART PARTS
         RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $seed" "$file" --seconds "$seconds" --seed "$seed"
     done
 }
+# References that the module of Python leaves behind, seen by a debug build of CPython.
+suite_deep_python() { counted references bash tests/python/references.sh "$BUILD" "$work/debug"; }
 # A kernel of notebooks that lives long.
 suite_deep_jupyter() { CELLS=10000 script jupyter tests/jupyter/run.py many_cells; }

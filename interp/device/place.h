@@ -42,6 +42,7 @@ typedef struct DeviceBlock {
     Device *device, *fallback;      /* cpu where none was written */
     bool strict, narrow, quiet, verbose;
     bool pinned;                    /* blocks inside do nothing: timeit's reference */
+    bool held;                      /* open without a block of a program: a host's */
     bool running;                   /* stands for a form that runs: what it calls is part of it */
     /* on the host, not strict: what is at home runs as ever and is counted */
     bool plain;

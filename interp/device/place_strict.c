@@ -301,11 +301,12 @@ _Noreturn static void raise_found(Walk *w, const DeviceBlock *p, const Source *o
     }
     if (shown < w->count)
         buf_printf(&list, " and %d more", w->count - shown);
-    in->at = p->header;
+    in->at = p->held ? NULL : p->header;             /* what is held open stands in no text */
     Error *e = err_new(&in->ctx, ERR_DEVICE, "%s lacks %s, and the block is strict",
                        w->device->name, buf_cstr(&list));
     buf_free(&list);
-    err_underline(e, 0);
+    if (in->at)
+        err_underline(e, 0);
     if (in->strict_devices)
         err_help(e, "without --strict-devices they run on %s, with a notice", p->fallback->name);
     else

@@ -5,6 +5,7 @@
 
 #include "core/system/c_locale.h"
 #include "core/base/error.h"
+#include "interp/native/native.h"
 #include "interp/native/native_frame.h"
 #include "interp/life.h"
 #include "interp/output/display.h"
@@ -122,6 +123,7 @@ static void first_in(Ricci *r)
 {
     interp_on_thread(r->in);
     api_drain(r);
+    native_pins_sweep(r->in);
     r->in->out_failed = false;
 }
 
@@ -508,5 +510,18 @@ API RicciValue *ricci_value(Ricci *r)
 {
     RicciValue *v = NULL;
     api_call(r, value_body, &v);
+    return v;
+}
+
+static void take_body(Ricci *r, void *task)
+{
+    value_body(r, task);
+    set_result(r, v_undef());
+}
+
+API RicciValue *ricci_take(Ricci *r)
+{
+    RicciValue *v = NULL;
+    api_call(r, take_body, &v);
     return v;
 }

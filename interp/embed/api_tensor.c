@@ -71,10 +71,10 @@ static void check_tensor(Ctx *ctx, const DLTensor *t, const char *what)
 {
     char text[40];
     if (t->device.device_type != kDLCPU && t->device.device_type != kDLCUDAHost &&
-        t->device.device_type != kDLROCMHost)
+        t->device.device_type != kDLROCMHost && t->device.device_type != kDLCUDA)
         err_raise_help(ctx, ERR_DEVICE, "copy it to the host first",
-                       "%s lies on a device of DLPack type %d, not in the memory of the host", what,
-                       (int)t->device.device_type);
+                       "%s lies on a device of DLPack type %d, not in the memory of the host or "
+                       "of CUDA", what, (int)t->device.device_type);
     if (dtype_of(t->dtype) == DT_NONE)
         err_raise_help(ctx, ERR_DTYPE,
                        "bool, int8, int32, int64, uint8, float16, bfloat16, float32, "
@@ -214,6 +214,96 @@ static Tensor *adopt_memory(Ctx *ctx, DLManagedTensorVersioned *volatile *m, con
     return own;
 }
 
+/* ---- CUDA memory ---- */
+static Device *cuda_device(Ctx *ctx, int index, const char *what)
+{
+    char name[24], why[300];
+    snprintf(name, sizeof name, "cuda:%d", index);
+    Device *d = device_find(ctx, name);
+    if (!d || device_absent(d)) {
+        Device *first = d ? d : device_find(ctx, "cuda");
+        err_raise_help(ctx, ERR_DEVICE, "copy it to the host first",
+                       "%s lies on the CUDA device %d, which is not here: %s", what, index,
+                       first && device_absent(first) ? device_reason(ctx, first, why, sizeof why)
+                                                     : "there is none of that number");
+    }
+    device_open(ctx, d);
+    return d;
+}
+
+/* A strange tensor that lives on a device here, and who is told when it is not needed. */
+typedef struct Lent {
+    Ricci *r;
+    DLManagedTensorVersioned *m;
+} Lent;
+
+static void end_lent(void *owner)
+{
+    Lent *l = owner;
+    bool locked = l->r->locked;
+    l->r->locked = true;
+    if (l->m->deleter)
+        l->m->deleter(l->m);
+    l->r->locked = locked;
+    free(l);
+}
+
+static Tensor *copy_home(Ctx *ctx, const DLTensor *t, Device *d, const DevMem *mem,
+                         const Extent *e, const int64_t *strides)
+{
+    Tensor *to = tensor_new(ctx, dtype_of(t->dtype), t->ndim, t->shape);
+    char *volatile here = NULL;
+    ErrFrame frame;
+    if (ERR_TRY(ctx, &frame)) {
+        here = mem_alloc(ctx, mem->bytes);
+        device_get(ctx, d, mem, 0, here, mem->bytes);
+        ERR_END(ctx, &frame);
+        DLTensor at_home = *t;
+        at_home.data = here - e->low;
+        at_home.byte_offset = 0;
+        copy_elements(to, &at_home, strides);
+        mem_free(ctx, here, mem->bytes);
+        return to;
+    }
+    if (here)
+        mem_free(ctx, here, mem->bytes);
+    tensor_release(ctx, to);
+    err_rethrow(ctx);
+}
+
+/* Where it is, as a tensor of that device; what it cannot compute with comes home as a copy. */
+static Value adopt_there(Ricci *r, DLManagedTensorVersioned *volatile *m, const Extent *e,
+                         const int64_t *strides, const char *what)
+{
+    Ctx *ctx = &r->in->ctx;
+    const DLTensor *t = &(*m)->dl_tensor;
+    DType dt = dtype_of(t->dtype);
+    Device *d = cuda_device(ctx, t->device.device_id, what);
+    uint64_t first = (uintptr_t)t->data + t->byte_offset;
+    DevMem mem = { first + (uint64_t)e->low, (size_t)(e->high - e->low) };
+    if (e->size == 0)
+        return v_tensor_raw(device_tensor_new(ctx, d, dt, t->ndim, t->shape));
+    if (t->ndim == 0 || !device_holds(d, dt) || first % dtype_info(dt)->bytes) {
+        Tensor *copy = copy_home(ctx, t, d, &mem, e, strides);
+        native_bools(copy);
+        return v_tensor(ctx, copy);
+    }
+    Lent *l = malloc(sizeof *l);
+    if (!l)
+        mem_raise(ctx, sizeof *l);
+    *l = (Lent){ r, *m };
+    ErrFrame frame;
+    if (!ERR_TRY(ctx, &frame)) {
+        free(l);
+        err_rethrow(ctx);
+    }
+    Tensor *own = device_borrow(ctx, d, dt, t->ndim, t->shape, strides, mem, (size_t)-e->low,
+                                (DevOwner){ end_lent, l });
+    ERR_END(ctx, &frame);
+    *m = NULL;
+    return v_tensor_raw(own);
+}
+
 static Value adopt(Ricci *r, DLManagedTensorVersioned *volatile *m, const char *what)
 {
     Ctx *ctx = &r->in->ctx;
@@ -230,6 +320,8 @@ static Value adopt(Ricci *r, DLManagedTensorVersioned *volatile *m, const char *
                   what);
     if (e.size > 0 && !t->data)
         err_raise(ctx, ERR_VALUE, "%s has %lld elements and no data", what, (long long)e.size);
+    if (t->device.device_type == kDLCUDA)
+        return adopt_there(r, m, &e, strides, what);
     DType dt = dtype_of(t->dtype);
     size_t align = dtype_info(dt)->kind == 'c' ? dtype_info(dt)->bytes / 2 : dtype_info(dt)->bytes;
     char *first = (char *)t->data + t->byte_offset;
@@ -272,6 +364,7 @@ typedef struct Export {
     Ricci *r;
     Tensor *t;
     Value *slot;                         /* the variable that it keeps pinned, or NULL */
+    Device *there;                       /* whose memory it is, or NULL: the host's */
     bool writable;
     int64_t dims[];                      /* shape, then strides */
 } Export;
@@ -315,6 +408,8 @@ static void export_free(Ricci *r, Export *x)
         x->next->before = x->before;
     if (x->slot)
         unpin(r, x);
+    if (x->there && x->t->refs == 1 && x->t->buffer->refs == 1)
+        x->there->ops->lending->idle(x->there);      /* the consumer's streams may be at it */
     tensor_release(&r->in->ctx, x->t);
     free(x);
 }
@@ -331,13 +426,41 @@ void api_drain(Ricci *r)
     }
 }
 
-/* What they hold stays, at home. */
+/* Memory of a device that has been closed goes with the last tensor that has the buffer. */
+static void release_parted(Ctx *ctx, Buffer *b)
+{
+    DevOwner *o = b->owner;
+    (void)ctx;
+    o->end(o->owner);
+    free(o);
+}
+
+/* The device's memory becomes the buffer's own. Without memory for that it stays there for ever. */
+static void part(Ctx *ctx, Export *x)
+{
+    DevOwner *o = malloc(sizeof *o);
+    Buffer *b = x->t->buffer;
+    DevOwner parted = device_part(ctx, x->there, x->t);
+    device_forget(ctx, b);
+    if (!o || !parted.end) {
+        free(o);
+        return;
+    }
+    *o = parted;
+    b->release = release_parted;
+    b->owner = o;
+}
+
+/* What they hold stays, where it is. */
 void api_exports_settle(Ricci *r)
 {
     for (Export *x = r->exports; x; x = x->next) {
         x->slot = NULL;
-        if (x->t->buffer->device)
+        if (x->there && x->t->buffer->device)
+            part(&r->in->ctx, x);
+        else if (x->t->buffer->device)
             device_forget(&r->in->ctx, x->t->buffer);
+        x->there = NULL;
     }
 }
 
@@ -441,6 +564,82 @@ API DLManagedTensorVersioned *ricci_to_tensor(const RicciValue *h)
     return h && api_call(h->r, get_body, &g) == 0 ? g.made : NULL;
 }
 
+/* Memory of ours that can be given away, since no other value has it. */
+API bool ricci_alone(const RicciValue *h)
+{
+    if (!h || h->v.tag != V_TENSOR)
+        return false;
+    const Tensor *t = h->v.tensor;
+    return t->refs == 1 && t->buffer->refs == 1 && !t->buffer->device && !t->buffer->pinned &&
+           !t->buffer->release;
+}
+
+/* ---- exports of CUDA memory ---- */
+typedef struct Sending {
+    const RicciValue *given;
+    intptr_t stream;
+    bool copy;
+    DLManagedTensorVersioned *made;
+} Sending;
+
+static void send_body(Ricci *r, void *task)
+{
+    Sending *s = task;
+    Interp *in = r->in;
+    Ctx *ctx = &in->ctx;
+    Value *mark = in->sp;
+    size_t at;
+    v_push(in, value_detached(in, s->given->v));
+    Value v = in->sp[-1];
+    Device *d = v.tag == V_TENSOR ? tensor_device(ctx, v.tensor) : ctx->devices->cpu;
+    if (!d->ops->lending)
+        err_raise(ctx, ERR_DEVICE, "the value lies on %s, not in memory of CUDA", d->name);
+    device_begin(ctx);
+    Tensor *t = v.tensor;
+    if (s->copy) {
+        t = device_tensor_new(ctx, d, (DType)t->dtype, t->rank, tensor_shape(t));
+        v_push(in, v_tensor_raw(t));
+        device_ensure(ctx, d, v.tensor, &at);
+        if (t->size)
+            d->ops->pack(ctx, d, t, v.tensor);
+    }
+    const DevMem *mem = device_ensure(ctx, d, t, &at);
+    if (s->stream != -1)
+        device_check(ctx, d, d->ops->lending->order(d, (uintptr_t)s->stream), "its stream");
+    Export *x = export_new(r, t, false);
+    x->there = d;
+    x->managed.dl_tensor.data = (void *)(uintptr_t)(mem->handle + at);
+    x->managed.dl_tensor.device = (DLDevice){ .device_type = kDLCUDA, .device_id = d->index };
+    if (s->copy)
+        x->managed.flags |= DLPACK_FLAG_BITMASK_IS_COPIED;
+    stack_cut(in, mark);
+    s->made = &x->managed;
+}
+
+API DLManagedTensorVersioned *ricci_to_cuda(const RicciValue *h, intptr_t stream, bool copy)
+{
+    Sending s = { .given = h, .stream = stream, .copy = copy };
+    return h && api_call(h->r, send_body, &s) == 0 ? s.made : NULL;
+}
+
+typedef struct Queue {
+    int device;
+    uintptr_t stream;
+} Queue;
+
+static void queue_body(Ricci *r, void *task)
+{
+    Queue *q = task;
+    Device *d = cuda_device(&r->in->ctx, q->device, "the tensor");
+    q->stream = d->ops->lending->queue(d);
+}
+
+API uintptr_t ricci_cuda_stream(Ricci *r, int device)
+{
+    Queue q = { .device = device };
+    return api_call(r, queue_body, &q) == 0 ? q.stream : 0;
+}
+
 /* The export has a view of its own: the variable's tensor stays the one that writes in place. */
 static void writable_body(Ricci *r, void *task)
 {
@@ -514,7 +713,7 @@ static void share_body(Ricci *r, void *task)
                        closed ? "read-only" : "no array that Ricci can work on where it lies");
     api_assign(r, g->name, *--in->sp);
     if (tensor_contiguous(v.tensor))
-        native_pin(in, api_slot(r, g->name));
+        native_pin_lent(in, api_slot(r, g->name));
 }
 
 API int ricci_share(Ricci *r, const char *name, DLManagedTensorVersioned *m)

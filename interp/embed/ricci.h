@@ -174,6 +174,8 @@ int ricci_run(Ricci *, const char *path);
 const char *ricci_result(Ricci *);
 /* The same as a value to be freed. */
 RicciValue *ricci_value(Ricci *);
+/* The same, and it is kept no longer: ricci_result is "" then. */
+RicciValue *ricci_take(Ricci *);
 /* Hands it to the display function in all forms that it has: as the prompt shows it, and in LaTeX
  * or HTML where that suits it. Nothing where there is no value. */
 int ricci_show(Ricci *);
@@ -230,7 +232,9 @@ const char *ricci_get_string(Ricci *, const char *name, size_t *bytes);
  * any more, at the latest in ricci_close, on the thread that uses the interpreter then.
  *   Strides may be anything, negative and zero included. dtypes: bool, int8, int32, int64, uint8,
  * float16, bfloat16, float32, float64, complex64, complex128, float8_e4m3fn, float8_e5m2; lanes 1.
- * Devices: the CPU and host memory of CUDA and ROCm. Anything else is an error that says so.
+ * Devices: the CPU, host memory of CUDA and ROCm, and CUDA where `cuda:n` is one of devices(): the
+ * tensor lives there, what was written by then on ricci_cuda_stream is read, and Ricci never writes
+ * it. Anything else is an error that says so.
  *   A tensor with DLPACK_FLAG_BITMASK_READ_ONLY is never written: programs that assign to its
  * elements get a copy first. Without that flag Ricci may write to the memory at any time while it
  * has it: x[0] = 1 does where no other variable shares it, and results may be put there. So set it
@@ -256,6 +260,16 @@ struct DLManagedTensorVersioned *ricci_versioned(struct DLManagedTensor *);
  * 0, ranges vectors; a tensor on a device is brought home. The dtypes are those of
  * ricci_set_tensor; rationals, decimals and the like are a `dtype` error: cast them first. */
 struct DLManagedTensorVersioned *ricci_get_tensor(Ricci *, const char *name);
+/* Whether no variable, no other value and no exported tensor has the memory of this tensor: whoever
+ * exports it and frees the value then has it for himself. */
+bool ricci_alone(const RicciValue *);
+/* The stream in whose order the device cuda:n works here, for who hands tensors over that it still
+ * writes; 0: there is no such device. */
+uintptr_t ricci_cuda_stream(Ricci *, int device);
+/* A value that lives on a CUDA device, read-only, where it is, or as a copy there. `stream`, a
+ * CUstream (1 and 2 are CUDA's default ones, -1 none), waits until it is there. Its deleter may be
+ * called while streams still read it. What lives elsewhere is a `device` error. */
+struct DLManagedTensorVersioned *ricci_to_cuda(const RicciValue *, intptr_t stream, bool copy);
 /* The variable's own elements, row-major, to be written: what C writes is what programs read, and
  * the other way round. As with pin(x) the variable has this memory to itself until the tensor is
  * released: y = x copies, x[0] = 1 and x += 1 write here. A new value, x = …, leaves the memory to

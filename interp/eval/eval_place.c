@@ -267,7 +267,7 @@ static Value eval_on(Interp *in, const Exec *x)
 
 void place_begin(Interp *in, const Exec *x, DeviceBlock *p)
 {
-    *p = (DeviceBlock){ .header = x, .strict = in->strict_devices };
+    *p = (DeviceBlock){ .header = x, .strict = in->strict_devices, .held = true };
     in->at = x;
     choose_devices(in, x, p);
     place_enter(in, p);

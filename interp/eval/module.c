@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/fence.h"
 #include "parser/foreign/foreign.h"
+#include "interp/device/place.h"
 #include "interp/state/scope.h"
 #include "interp/state/stdlib_files.h"
 #include "interp/index/index.h"
@@ -174,6 +175,8 @@ Value run_chunk(Interp *in, Module *m, Chunk *chunk)
     m->fixed = true;
     const Exec *x = lower_chunk(in, m, chunk);
     in->fp = m->slots;
+    if (in->place && in->place->held && in->place->strict)
+        place_check_block(in, in->place, chunk->root, m);
     Value v = exec_run(in, x);
     if (v.tag == V_FLOW) {
         v = in->flow == FLOW_RETURN ? in->result : v_none();

@@ -100,6 +100,7 @@ typedef struct NativeState {
     Value null;                      /* the null pointer */
     struct NativePin *pins;          /* what unpin has not released yet (native_pin.c) */
     int bool_pins;                   /* how many of them are tensors of bools */
+    int lent_pins;                   /* how many are a host's: native_pin_lent */
     struct NativeOwned *owned;       /* memory of C's that tensors own: as_tensor(…, free=) */
 } NativeState;
 
@@ -259,6 +260,10 @@ void native_keep(Interp *, Value *keep, Value v);
 /* ---- pins (native_pin.c) ---- */
 void native_pin(Interp *, Value *slot);
 void native_unpin(Interp *, Value *slot);
+/* As native_pin, for memory that a host shares with a variable: it ends by itself once the variable
+ * has another value, with the next native_pins_sweep. */
+void native_pin_lent(Interp *, Value *slot);
+void native_pins_sweep(Interp *);
 /* Of a dense tensor of bools that C wrote: its bytes become 0 or 1. Others stay as they are. */
 void native_bools(Tensor *);
 void native_pins_bools(Interp *);        /* of all pinned ones */

@@ -17,6 +17,7 @@ typedef struct NativePin {
     /* the variable of a module, which may have another value by now; or NULL */
     const Value *global;
     Value held;                      /* a tensor over the buffer, or the struct */
+    bool lent;                       /* for as long as the variable has it: native_pin_lent */
 } NativePin;
 
 struct NativeOwned {
@@ -146,6 +147,7 @@ static bool is_held(const NativePin *p, Value v)
 static void pin_free(Interp *in, NativePin *p)
 {
     in->pins--;
+    in->native->lent_pins -= p->lent;
     if (pins_bools(p)) {
         native_bools(p->held.tensor);
         in->native->bool_pins--;
@@ -175,6 +177,32 @@ void native_unpin(Interp *in, Value *slot)
     }
     if (!any)
         err_raise(&in->ctx, ERR_FFI, "%s is not pinned", err_operand_text(&in->ctx, 0));
+}
+
+void native_pin_lent(Interp *in, Value *slot)
+{
+    bool pinned = value_is_pinned(*slot);
+    native_pin(in, slot);
+    if (pinned)
+        return;
+    in->native->pins->lent = true;
+    in->native->lent_pins++;
+}
+
+void native_pins_sweep(Interp *in)
+{
+    NativeState *state = in->native;
+    if (!state || !state->lent_pins)
+        return;
+    for (NativePin **at = &state->pins; *at;) {
+        NativePin *p = *at;
+        if (!p->lent || (p->global && is_held(p, *p->global))) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        pin_free(in, p);
+    }
 }
 
 void native_pins_free(Interp *in)

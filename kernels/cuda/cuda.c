@@ -257,7 +257,7 @@ const DeviceOps cuda_ops = {
     .put = cuda_put,
     .get = cuda_get, .copy = cuda_copy, .sync = cuda_sync, .close = cuda_close,
     .build = cuda_build, .drop = cuda_drop, .launch = cuda_launch,
-    .forget = gpu_forget, .pack = gpu_pack,
+    .forget = gpu_forget, .pack = gpu_pack, .lending = &cuda_lending,
 };
 
 /* ---- what is there ---- */

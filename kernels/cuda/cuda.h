@@ -9,9 +9,10 @@
  * so too.
  *
  * Files: cuda_load.c (the libraries), cuda.c (what is there, memory, copies, the stream),
- * cuda_build.c (kernels), cuda_math.c (cuBLAS and cuSOLVER). Only they include this;
- * kernels/device/device.h is what others see. Nothing here raises: a function leaves a sentence in
- * Device.fault. */
+ * cuda_lend.c (memory that other libraries use too), cuda_build.c (kernels), cuda_math.c (cuBLAS
+ * and cuSOLVER). Only they include this; others see kernels/device/device.h. Nothing here raises: a
+ * function leaves a sentence in Device.fault.
+ */
 #ifndef RICCI_KERNELS_CUDA_H
 #define RICCI_KERNELS_CUDA_H
 
@@ -21,6 +22,7 @@ typedef int CUresult, CUdevice;
 typedef uint64_t CUdeviceptr;
 typedef struct CudaContext *CUcontext;
 typedef struct CudaStream *CUstream;
+typedef struct CudaEvent *CUevent;
 typedef struct CudaModule *CUmodule;
 typedef struct CudaFunction *CUfunction;
 typedef struct CudaPool *CUmemoryPool;
@@ -34,7 +36,8 @@ enum {
 
     CU_ATTRIBUTE_MAX_THREADS = 1, CU_ATTRIBUTE_SHARED = 8, CU_ATTRIBUTE_MAJOR = 75,
     CU_ATTRIBUTE_MINOR = 76, CU_ATTRIBUTE_POOLS = 115,
-    CU_STREAM_NON_BLOCKING = 1, CU_POOL_RELEASE_THRESHOLD = 4, CU_FUNCTION_MAX_SHARED = 8,
+    CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2, CU_POOL_RELEASE_THRESHOLD = 4,
+    CU_FUNCTION_MAX_SHARED = 8,
 
     CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14,
     CUBLAS_OP_N = 0, CUBLAS_OP_T = 1, CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70,
@@ -125,6 +128,9 @@ DevStatus cuda_get(Device *, const DevMem *, size_t at, void *to, size_t bytes);
 /* A sentence of ours. */
 DevStatus cuda_fault(Device *, DevStatus, const char *fmt,
                      ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- cuda_lend.c ---- */
+extern const DevLending cuda_lending;
 
 /* ---- cuda_build.c ---- */
 DevStatus cuda_build(Device *, const char *source, const char *entry, DevKernel **);

@@ -300,7 +300,7 @@ static bool drop_oldest(Ctx *ctx, Device *d)
             bool elsewhere = r->host;
             for (DevCopy *o = r->copies; o; o = o->next)
                 elsewhere |= o != c && o->valid;
-            if (c->device == d && c->mem.handle && (elsewhere || !c->valid)) {
+            if (c->device == d && c->mem.handle && !c->lent.end && (elsewhere || !c->valid)) {
                 device_free(ctx, d, &c->mem);
                 c->valid = false;
                 return true;

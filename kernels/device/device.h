@@ -84,6 +84,24 @@ typedef struct DevMath {
                        const DevMem *w, int *info);
 } DevMath;
 
+/* Who has a piece of memory to give back: end(owner), once, on whatever thread. */
+typedef struct DevOwner {
+    void (*end)(void *owner);
+    void *owner;
+} DevOwner;
+
+/* What a device needs whose memory other libraries of the process use too (DLPack). */
+typedef struct DevLending {
+    /* Where it works, as the others name it (cuda: the CUstream): who lends lets it wait. */
+    uintptr_t (*queue)(Device *);
+    /* What waits in `other` from now on comes after all that was asked for until now. */
+    DevStatus (*order)(Device *, uintptr_t other);
+    /* Nobody in the process uses it any more. */
+    DevStatus (*idle)(Device *);
+    /* The memory outlives the device: takes it. No owner: it could not. */
+    DevOwner (*part)(Device *, DevMem *);
+} DevLending;
+
 /* A backend. Functions never raise: they return a status and leave a sentence in d->fault.
  * put and get are done when they return. launch may run behind; sync waits for all of it. */
 typedef struct DeviceOps {
@@ -106,6 +124,7 @@ typedef struct DeviceOps {
     /* t, which lies there with any strides, into `to`, which is contiguous there: this one raises.
      * NULL only where no tensor can be. */
     void (*pack)(Ctx *, Device *, Tensor *to, Tensor *t);
+    const DevLending *lending;                       /* NULL: its memory stays its own */
 } DeviceOps;
 
 /* A backend whose driver is looked for when a program speaks of its devices. */
@@ -253,6 +272,7 @@ typedef struct DevCopy {
     Device *device;
     DevMem mem;
     bool valid;
+    DevOwner lent;               /* by somebody else, who may write there at any time; or nobody */
     struct DevCopy *next;
 } DevCopy;
 
@@ -304,6 +324,13 @@ void device_same_home(Ctx *, Tensor *t, const Tensor *like);
 Tensor *device_copy_at_home(Ctx *, Tensor *t);
 /* A kernel on d wrote into t's buffer: only d's copy is valid now. */
 void device_wrote(Ctx *, Device *, Tensor *);
+/* A tensor over somebody else's memory on d, which is read-only: `bytes` from `mem` on, with the
+ * first element at byte `at` and those strides (in elements). It takes the owner where it
+ * succeeds. */
+Tensor *device_borrow(Ctx *, Device *, DType, int rank, const int64_t *shape,
+                      const int64_t *strides, DevMem mem, size_t at, DevOwner);
+/* The memory of d that t's buffer has is given to somebody who outlives the device. */
+DevOwner device_part(Ctx *, Device *, Tensor *t);
 /* One element, without moving the rest: `to` gets its bytes. Counted as a copy where it is away. */
 void device_get_element(Ctx *, const Tensor *, const char *at, void *to);
 /* t on d as its home: a new tensor (contiguous), or t itself (retained) where d is home already. */

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/memory/reserve.h"
 #include "kernels/cast/tensor_cast.h"
+#include "kernels/tensor/mapped.h"
 
 #include <assert.h>
 #include <string.h>
@@ -116,9 +117,9 @@ void device_bring_home(Ctx *ctx, Buffer *b)
 {
     Residence *r = b->device;
     assert(consistent(r));
-    if (r->host)
-        return;
     DevCopy *c = valid_copy(r);
+    if (r->host && !(c && c->lent.end))      /* what is lent may have been written since */
+        return;
     if (r->reserved && !r->committed) {
         reserve_commit(ctx, b->data, b->bytes);
         r->committed = true;
@@ -129,6 +130,18 @@ void device_bring_home(Ctx *ctx, Buffer *b)
     touch(ctx, r);
 }
 
+static void copy_end(Ctx *ctx, DevCopy *c)
+{
+    if (!c->lent.end) {
+        device_free(ctx, c->device, &c->mem);
+        return;
+    }
+    c->device->ops->sync(c->device);         /* what still reads there */
+    c->lent.end(c->lent.owner);
+    c->lent = (DevOwner){ NULL, NULL };
+    c->mem = (DevMem){ 0, 0 };
+}
+
 static void drop_copies(Ctx *ctx, Residence *r, const DevCopy *keep)
 {
     for (DevCopy **at = &r->copies; *at;) {
@@ -137,7 +150,7 @@ static void drop_copies(Ctx *ctx, Residence *r, const DevCopy *keep)
             at = &c->next;
             continue;
         }
-        device_free(ctx, c->device, &c->mem);
+        copy_end(ctx, c);
         *at = c->next;
         mem_free(ctx, c, sizeof *c);
     }
@@ -193,9 +206,10 @@ static size_t tensor_bytes(Ctx *ctx, DType dt, int rank, const int64_t *shape)
 }
 
 /* A tensor of the device with a copy there that has no memory yet. */
-static Tensor *tensor_reserved(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
+static Tensor *reserved_over(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape,
+                             const size_t bytes)
 {
-    const volatile size_t bytes = tensor_bytes(ctx, dt, rank, shape), some = bytes ? bytes : 1;
+    const size_t some = bytes ? bytes : 1;
     char *volatile range = NULL;
     Residence *volatile r = NULL;
     DevCopy *volatile c = NULL;
@@ -219,6 +233,11 @@ static Tensor *tensor_reserved(Ctx *ctx, Device *d, DType dt, int rank, const in
     if (r)
         mem_free(ctx, r, sizeof *r);
     err_throw(ctx->error);
+}
+
+static Tensor *tensor_reserved(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
+{
+    return reserved_over(ctx, d, dt, rank, shape, tensor_bytes(ctx, dt, rank, shape));
 }
 
 Tensor *device_tensor_new(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape)
@@ -433,4 +452,41 @@ Tensor *device_move(Ctx *ctx, Device *d, Tensor *t)
     }
     tensor_release(ctx, moved);
     err_throw(ctx->error);
+}
+
+/* ---- lending ---- */
+Tensor *device_borrow(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape,
+                      const int64_t *strides, DevMem mem, size_t at, DevOwner owner)
+{
+    Tensor *t = reserved_over(ctx, d, dt, rank, shape, mem.bytes);
+    DevCopy *c = tensor_residence(t)->copies;
+    if (rank)
+        memcpy(tensor_strides(t), strides, (size_t)rank * sizeof *strides);
+    t->data += at;
+    t->buffer->flags |= BUFFER_MAPPED;       /* as a mapped file: never the only owner */
+    t->buffer->refs++;
+    c->mem = mem;
+    c->lent = owner;
+    c->valid = true;
+    return t;
+}
+
+DevOwner device_part(Ctx *ctx, Device *d, Tensor *t)
+{
+    Residence *r = t->buffer->device;
+    DevCopy *c = r ? copy_on(r, d) : NULL;
+    DevOwner owner = { NULL, NULL };
+    (void)ctx;
+    if (c && c->lent.end) {
+        owner = c->lent;
+        c->lent = (DevOwner){ NULL, NULL };
+    } else if (c && c->mem.handle && d->ops->lending) {
+        size_t bytes = c->mem.bytes;
+        owner = d->ops->lending->part(d, &c->mem);
+        if (owner.end)
+            d->live -= bytes;
+    }
+    if (owner.end)
+        c->mem = (DevMem){ 0, 0 };
+    return owner;
 }

@@ -417,7 +417,7 @@ static RicciValue *handle_in(Session *s, Handle *h)
 
 static RicciValue *exchanged_in(Session *s, PyObject *o)
 {
-    struct DLManagedTensorVersioned *m = tensor_in(o, false);
+    struct DLManagedTensorVersioned *m = tensor_in(s, o);
     RicciValue *v = m ? ricci_tensor(s->r, m) : NULL;
     if (m && !v)
         session_raise(s);

@@ -79,35 +79,57 @@ static DLManagedTensorVersioned *capsule_in(PyObject *capsule, bool share)
     return &im->managed;
 }
 
-/* The host's memory, unless it says otherwise. */
-static bool away(PyObject *o)
+/* Where it says that it lies; the host's memory, unless it says otherwise. */
+static long device_says(PyObject *o, int *id)
 {
     PyObject *where = PyObject_CallMethod(o, "__dlpack_device__", NULL);
-    long type = 1;
-    if (where && PyTuple_Check(where) && PyTuple_Size(where) == 2)
-        type = PyLong_AsLong(PyTuple_GetItem(where, 0));
+    long type = kDLCPU;
+    *id = 0;
+    if (where && PyTuple_Check(where) && PyTuple_Size(where) == 2) {
+        PyObject *first = PyNumber_Long(PyTuple_GetItem(where, 0));      /* an enum, as a rule */
+        PyObject *second = PyNumber_Long(PyTuple_GetItem(where, 1));
+        if (first && second) {
+            type = PyLong_AsLong(first);
+            *id = (int)PyLong_AsLong(second);
+        }
+        Py_XDECREF(first);
+        Py_XDECREF(second);
+    }
     PyErr_Clear();
     Py_XDECREF(where);
-    return type != kDLCPU && type != kDLCUDAHost && type != kDLROCMHost;
+    return type;
 }
 
-static PyObject *ask(PyObject *o)
+/* CUDA memory stays there where the session has the device, whose stream then waits for what
+ * makes it; all else that is away comes to the host. */
+static bool ask_where(Session *s, PyObject *o, PyObject *how)
+{
+    int id;
+    long type = device_says(o, &id);
+    bool home = type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
+    uintptr_t stream = type == kDLCUDA && s ? ricci_cuda_stream(s->r, id) : 0;
+    PyObject *value = stream ? PyLong_FromSize_t(stream)
+                      : home ? NULL : Py_BuildValue("(ii)", kDLCPU, 0);
+    if (value)
+        PyDict_SetItemString(how, stream ? "stream" : "dl_device", value);
+    Py_XDECREF(value);
+    return home || value;
+}
+
+static PyObject *ask(Session *s, PyObject *o)
 {
     PyObject *method = PyObject_GetAttrString(o, "__dlpack__");
     PyObject *none = PyTuple_New(0), *how = method && none ? Py_BuildValue("{s:(ii)}",
         "max_version", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION) : NULL;
     PyObject *capsule = NULL;
-    if (how && away(o)) {
-        PyObject *host = Py_BuildValue("(ii)", kDLCPU, 0);
-        if (host)
-            PyDict_SetItemString(how, "dl_device", host);
-        Py_XDECREF(host);
-    }
-    if (how)
+    if (how && ask_where(s, o, how))
         capsule = PyObject_Call(method, none, how);
     if (!capsule && how && PyErr_ExceptionMatches(PyExc_TypeError)) {   /* of before 1.0 */
         PyErr_Clear();
-        capsule = PyObject_Call(method, none, NULL);
+        PyDict_DelItemString(how, "max_version");
+        if (PyDict_GetItemString(how, "dl_device"))
+            PyDict_DelItemString(how, "dl_device");
+        capsule = PyObject_Call(method, none, how);
     }
     Py_XDECREF(how);
     Py_XDECREF(none);
@@ -189,8 +211,9 @@ bool can_exchange(PyObject *o)
     return !PyType_Check(o) && (PyObject_CheckBuffer(o) || has_dlpack(o));
 }
 
-DLManagedTensorVersioned *tensor_in(PyObject *o, bool share)
+DLManagedTensorVersioned *tensor_in(Session *s, PyObject *o)
 {
+    bool share = !s;
     if (PyCapsule_CheckExact(o))
         return capsule_in(o, share);
     if (PyType_Check(o) || !has_dlpack(o)) {
@@ -200,7 +223,7 @@ DLManagedTensorVersioned *tensor_in(PyObject *o, bool share)
                         "protocol");
         return NULL;
     }
-    PyObject *capsule = ask(o);
+    PyObject *capsule = ask(s, o);
     DLManagedTensorVersioned *m = capsule ? capsule_in(capsule, share) : NULL;
     Py_XDECREF(capsule);
     return m;
@@ -304,10 +327,15 @@ static int major_of(PyObject *version)
     return PyErr_Occurred() ? -1 : n;
 }
 
+/* As DLPack numbers devices; simulated and OpenCL ones have no memory to give. */
 static int device_of(Handle *h, int *id)
 {
     const char *name = ricci_device(h->v);
     *id = 0;
+    if (strncmp(name, "cuda:", 5) == 0) {
+        *id = atoi(name + 5);
+        return kDLCUDA;
+    }
     return strcmp(name, "cpu") == 0 ? kDLCPU : kDLExtDev;
 }
 
@@ -322,26 +350,41 @@ PyObject *tensor_dlpack_device(Handle *h, PyObject *none)
     return Py_BuildValue("(ii)", type, id);
 }
 
-/* Does the consumer want it on the host, or where it is? */
-static bool device_fits(Handle *h, PyObject *wanted)
+/* Which memory the consumer gets: kDLCPU, kDLCUDA, or 0 with an exception. */
+static int goes_to(Handle *h, PyObject *wanted)
 {
     int id, here = device_of(h, &id);
-    if (wanted == Py_None && here == kDLCPU)
-        return true;
-    long type = -1;
-    PyObject *first = wanted == Py_None ? NULL : PySequence_GetItem(wanted, 0);
-    if (first)
-        type = PyLong_AsLong(first);
-    Py_XDECREF(first);
-    if (PyErr_Occurred())
-        return false;
-    if (type == kDLCPU)
-        return true;
+    long type = here, number = id;
+    if (wanted != Py_None) {
+        PyObject *first = PySequence_GetItem(wanted, 0), *second = PySequence_GetItem(wanted, 1);
+        PyObject *n = first ? PyNumber_Long(first) : NULL;
+        type = n ? PyLong_AsLong(n) : -1;
+        number = second ? PyLong_AsLong(second) : -1;
+        Py_XDECREF(first);
+        Py_XDECREF(second);
+        Py_XDECREF(n);
+        if (PyErr_Occurred())
+            return 0;
+    }
+    if (type == kDLCPU || (type == kDLCUDA && here == kDLCUDA && number == id))
+        return (int)type;
     PyErr_Format(PyExc_BufferError, wanted == Py_None
         ? "the tensor lies on %s: ask with dl_device=(1, 0), or take x.to(\"cpu\")"
-        : "the tensor lies on %s, and goes out as memory of the host alone: dl_device=(1, 0)",
+        : "the tensor lies on %s, and goes out as memory of that or of the host: dl_device=(1, 0)",
         ricci_device(h->v));
-    return false;
+    return 0;
+}
+
+/* CUDA's numbers: none is the legacy default stream, -1 that nobody has to wait. */
+static bool stream_number(PyObject *stream, intptr_t *number)
+{
+    *number = stream == Py_None ? 1 : (intptr_t)PyLong_AsSsize_t(stream);
+    if (!PyErr_Occurred() && *number < -1)
+        PyErr_SetString(PyExc_ValueError, "stream is a number of CUDA's, -1 or None");
+    else if (!PyErr_Occurred() && *number == 0)
+        PyErr_SetString(PyExc_ValueError, "stream=0 does not say which default stream is meant: "
+                        "1 is the legacy one, 2 the thread's");
+    return !PyErr_Occurred();
 }
 
 static PyObject *give(DLManagedTensorVersioned *m, bool versioned, bool copy)
@@ -363,6 +406,58 @@ static PyObject *give(DLManagedTensorVersioned *m, bool versioned, bool copy)
     return capsule;
 }
 
+static PyObject *send_home(Handle *h, bool versioned, bool own, bool no_copy)
+{
+    DLManagedTensorVersioned *m = export(h);
+    if (m && no_copy && m->flags & DLPACK_FLAG_BITMASK_IS_COPIED) {
+        m->deleter(m);
+        PyErr_SetString(PyExc_BufferError, "the tensor has no memory of the host to share, and "
+                        "copy=False forbids a copy");
+        return NULL;
+    }
+    return m ? give(m, versioned, own) : NULL;
+}
+
+/* The capsule of before DLPack 1, around a tensor of now. */
+typedef struct Older {
+    DLManagedTensor old;                 /* first */
+    DLManagedTensorVersioned *m;
+} Older;
+
+static void older_delete(DLManagedTensor *old)
+{
+    Older *o = (Older *)old;
+    o->m->deleter(o->m);
+    free(o);
+}
+
+static PyObject *older_capsule(DLManagedTensorVersioned *m)
+{
+    Older *o = malloc(sizeof *o);
+    if (!o) {
+        m->deleter(m);
+        return PyErr_NoMemory();
+    }
+    *o = (Older){ { m->dl_tensor, o, older_delete }, m };
+    PyObject *capsule = PyCapsule_New(&o->old, "dltensor", capsule_end);
+    if (!capsule)
+        older_delete(&o->old);
+    return capsule;
+}
+
+/* As CUDA memory, in the order of the consumer's stream. */
+static PyObject *send(Handle *h, PyObject *stream, bool versioned, bool own)
+{
+    intptr_t number;
+    if (!stream_number(stream, &number) || session_enter(h->session) < 0)
+        return NULL;
+    DLManagedTensorVersioned *m = ricci_to_cuda(h->v, number, own);
+    if (!m)
+        session_raise(h->session);
+    session_leave(h->session);
+    return !m ? NULL : versioned ? give(m, true, false) : older_capsule(m);
+}
+
 PyObject *tensor_dlpack(Handle *h, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { "stream", "max_version", "dl_device", "copy", NULL };
@@ -377,24 +472,17 @@ PyObject *tensor_dlpack(Handle *h, PyObject *args, PyObject *keywords)
     int major = major_of(version), wants = copy == Py_None ? -1 : PyObject_IsTrue(copy);
     if (major < 0 || PyErr_Occurred() || session_enter(h->session) < 0)
         return NULL;
-    bool fits = device_fits(h, device);
+    int where = goes_to(h, device);
     session_leave(h->session);
-    if (!fits)
-        return NULL;
     bool versioned = major >= DLPACK_MAJOR_VERSION;
-    if (!versioned && wants == 0) {
+    if (where && !versioned && wants == 0) {
         PyErr_SetString(PyExc_BufferError, "without max_version=(1, 0) nobody can be told that the "
                         "memory is read-only, so it is copied, which copy=False forbids");
         return NULL;
     }
-    DLManagedTensorVersioned *m = export(h);
-    if (m && wants == 0 && m->flags & DLPACK_FLAG_BITMASK_IS_COPIED) {
-        m->deleter(m);
-        PyErr_SetString(PyExc_BufferError, "the tensor has no memory of the host to share, and "
-                        "copy=False forbids a copy");
-        return NULL;
-    }
-    return m ? give(m, versioned, wants == 1 || !versioned) : NULL;
+    bool own = wants == 1 || !versioned;
+    return where == kDLCUDA ? send(h, stream, versioned, own)
+           : where ? send_home(h, versioned, own, wants == 0) : NULL;
 }
 
 /* ---- out: buffers ---- */
@@ -488,4 +576,14 @@ void tensor_buffer_release(PyObject *self, Py_buffer *b)
     View *v = b->internal;
     v->m->deleter(v->m);
     free(v);
+}
+
+PyObject *tensor_alone(Handle *h, PyObject *none)
+{
+    (void)none;
+    if (session_enter(h->session) < 0)
+        return NULL;
+    bool alone = ricci_alone(h->v);
+    session_leave(h->session);
+    return PyBool_FromLong(alone);
 }

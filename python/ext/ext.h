@@ -88,10 +88,12 @@ void args_done(Session *, Args *);
 
 /* ---- exchange.c ---- */
 bool can_exchange(PyObject *);
-/* What has __dlpack__ or the buffer protocol, as a tensor to be adopted. */
-struct DLManagedTensorVersioned *tensor_in(PyObject *, bool share);
+/* What has __dlpack__ or the buffer protocol, as a tensor for the session to adopt, which has been
+ * entered; NULL: to be shared, in memory of the host. */
+struct DLManagedTensorVersioned *tensor_in(Session *, PyObject *);
 PyObject *tensor_dlpack(Handle *, PyObject *args, PyObject *keywords);
 PyObject *tensor_dlpack_device(Handle *, PyObject *);
+PyObject *tensor_alone(Handle *, PyObject *);
 int tensor_buffer(PyObject *, Py_buffer *, int flags);
 void tensor_buffer_release(PyObject *, Py_buffer *);
 

@@ -393,7 +393,7 @@ static int eval_work(Session *s, void *task)
     Text *t = task;
     int status = t->text ? ricci_eval_named(s->r, t->name, t->text, t->bytes)
                          : ricci_run(s->r, t->name);
-    t->made = status == 0 ? ricci_value(s->r) : NULL;
+    t->made = status == 0 ? ricci_take(s->r) : NULL;
     return status || !t->made;
 }
 
@@ -546,7 +546,7 @@ static PyObject *session_share(Session *s, PyObject *args)
     PyObject *array;
     if (!PyArg_ParseTuple(args, "sO:share", &name, &array))
         return NULL;
-    struct DLManagedTensorVersioned *m = tensor_in(array, true);
+    struct DLManagedTensorVersioned *m = tensor_in(NULL, array);
     if (!m)
         return NULL;
     if (session_enter(s) < 0) {

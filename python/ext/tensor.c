@@ -531,7 +531,17 @@ static PyObject *tensor_itself(PyObject *self, PyObject *memo)
     return self;
 }
 
+static PyObject *tensor_reduce(PyObject *self, PyObject *none)
+{
+    (void)none;
+    PyObject *module = PyImport_ImportModule("ricci._pickle");
+    PyObject *o = module ? PyObject_CallMethod(module, "parts", "O", self) : NULL;
+    Py_XDECREF(module);
+    return o;
+}
+
 static PyMethodDef methods[] = {
+    { "__reduce__", tensor_reduce, METH_NOARGS, NULL },
     { "__copy__", tensor_itself, METH_NOARGS, NULL },
     { "__deepcopy__", tensor_itself, METH_O, NULL },
     { "to", tensor_to, METH_O, "to(device): on another device." },
@@ -545,6 +555,7 @@ static PyMethodDef methods[] = {
       METH_VARARGS | METH_KEYWORDS, NULL },
     { "__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack, METH_VARARGS | METH_KEYWORDS,
       "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)" },
+    { "_alone", (PyCFunction)(void (*)(void))tensor_alone, METH_NOARGS, NULL },
     { "__dlpack_device__", (PyCFunction)(void (*)(void))tensor_dlpack_device, METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },
 };

@@ -8,6 +8,7 @@
 ricci.eval(text) runs in a session of the module.
 """
 import builtins as _py
+import sys as _sys
 import threading as _threading
 
 from . import _errors, _ricci
@@ -193,10 +194,23 @@ def devices():
     return default().eval("devices()")
 
 
+def _references(x):
+    return _sys.getrefcount(x)
+
+
+_ONCE = _references(object())                # of what nobody has but the call
+
+
 def to_torch(x):
-    """A torch.Tensor of its own: PyTorch does not honour that shared memory is read-only."""
+    """A torch.Tensor of its own: PyTorch does not honour that shared memory is read-only, so it is
+    a copy, or x's memory where nobody else has x: to_torch(r.eval("A @ B"))."""
     import torch
-    return torch.from_dlpack(x.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=True))
+    # From 3.14 on counts say less: a variable of the caller need not be one.
+    given = _sys.version_info < (3, 14) and _references(x) - 1 <= _ONCE and x._alone()
+    if x.__dlpack_device__()[0] == 2:        # CUDA: a copy there, in the order of its stream
+        stream = torch.cuda.current_stream(x.__dlpack_device__()[1]).cuda_stream or 1
+        return torch.from_dlpack(x.__dlpack__(max_version=(1, 1), stream=stream, copy=True))
+    return torch.from_dlpack(x.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=not given))
 
 
 def __getattr__(name):

@@ -411,11 +411,18 @@ def vecdot(x1, x2, /, *, axis=-1):
     return sum(multiply(conj(x1) if x1.dtype[0] == "c" else x1, x2), axis=axis)  # noqa: F821
 
 
+def _moved(x, source, destination):
+    """One axis in another place."""
+    x = asarray(x)
+    order = list(range(x.ndim))
+    order.insert(destination % x.ndim, order.pop(source))
+    return _call("transpose", x, tuple(order))
+
+
 def _linalg():
     m = _types.ModuleType("ricci.xp.linalg", "The array API's linalg by Ricci's rows.")
-    for name, row in {"cross": "cross", "det": "det", "inv": "inv", "outer": "outer",
-                      "pinv": "pinv", "solve": "solve", "trace": "trace", "svdvals": "svdvals",
-                      "matrix_rank": "rank", "eigvalsh": "eigvalsh", "eigh": "eigh", "eig": "eig",
+    for name, row in {"det": "det", "inv": "inv", "outer": "outer", "solve": "solve",
+                      "svdvals": "svdvals", "eigvalsh": "eigvalsh", "eigh": "eigh", "eig": "eig",
                       "eigvals": "eigvals"}.items():
         setattr(m, name, _row(name, row))
 
@@ -440,7 +447,23 @@ def _linalg():
         rows = arange(length) + _py.max(-offset, 0)
         return x[..., rows, arange(length) + _py.max(offset, 0)]
 
-    for f in (qr, svd, vector_norm, matrix_norm, diagonal, matmul, vecdot, matrix_transpose):
+    def matrix_rank(x, /, *, rtol=None):
+        return _call("rank", x, rtol=rtol)
+
+    def pinv(x, /, *, rtol=None):
+        return _call("pinv", x, rtol=rtol)
+
+    def trace(x, /, *, offset=0, dtype=None):
+        t = _call("sum", diagonal(x, offset=offset), axis=-1)
+        return t if dtype is None else t.astype(dtype)
+
+    def cross(x1, x2, /, *, axis=-1):
+        if axis == -1:
+            return _call("cross", x1, x2)
+        x1, x2 = (_moved(x, axis, -1) for x in (x1, x2))
+        return _moved(_call("cross", x1, x2), -1, axis)
+
+    for f in (matrix_rank, pinv, trace, cross, qr, svd, vector_norm, matrix_norm, diagonal, matmul, vecdot, matrix_transpose):
         setattr(m, f.__name__, f)
     return m
 
@@ -474,11 +497,11 @@ def _fft():
     def ifftshift(x, /, *, axes=None):
         return _call("ifftshift", x, axes=axes)
 
-    def fftfreq(n, /, *, d=1.0, device=None):
-        return _made("fftfreq", n, d, device=device)
+    def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
+        return _made("fftfreq", n, d, dtype=dtype, device=device)
 
-    def rfftfreq(n, /, *, d=1.0, device=None):
-        return _made("rfftfreq", n, d, device=device)
+    def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
+        return _made("rfftfreq", n, d, dtype=dtype, device=device)
 
     for f in (fftshift, ifftshift, fftfreq, rfftfreq):
         setattr(m, f.__name__, f)

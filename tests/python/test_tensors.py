@@ -5,7 +5,9 @@ import ctypes
 import gc
 import itertools
 import resource
+import sys
 import unittest
+import weakref
 
 import ricci
 
@@ -265,6 +267,25 @@ class Capsules(unittest.TestCase):
         with self.assertRaises(TypeError):
             self.r["q"] = Strange(capsule)               # it was used
 
+    def test_shared_memory_goes_with_its_variable(self):
+        class Own(array.array):
+            pass
+        r, lent = ricci.Session(), []
+        for value in (1, 2, 3):
+            a = Own("d", [value, 2])
+            lent.append(weakref.ref(a))
+            r.share("w", a)
+            r.eval("w[1] = 5")
+            self.assertEqual(a[1], 5)
+            del a
+        gc.collect()
+        self.assertIsNone(lent[0]())
+        r.eval("v = w")
+        r["w"] = 1
+        r.eval("1")
+        gc.collect()
+        self.assertEqual(([a() is not None for a in lent], r.eval("v[0]")), ([False] * 3, 3))
+
     def test_share_of_what_is_read_only(self):
         p = Producer(flags=1)
         with self.assertRaises(ricci.Error):
@@ -405,6 +426,24 @@ class PyTorch(unittest.TestCase):
         t = ricci.to_torch(x)
         t[0] = 99
         self.assertEqual(x[0], 1)
+        self.r.eval("v = [1., 2]")
+        t = ricci.to_torch(self.r.eval("v"))
+        t[0] = 99
+        self.assertEqual(self.r.eval("v[0]"), 1)
+
+    def test_to_torch_gives_up_what_nobody_has(self):
+        """No second tensor of that size is made."""
+        n = 1 << 22
+        self.r.eval(f"fn make() {{ ones({n}) }}")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(3):
+            t = ricci.to_torch(self.r.eval("make()"))
+            self.assertEqual(float(t[-1]), 1)
+            t[0] = 5
+            del t
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        if sys.version_info < (3, 14):
+            self.assertLess(grown, 1.5 * 8 * n / 1024)
 
 
 @unittest.skipIf(jax is None, "JAX is not there")

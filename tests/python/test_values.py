@@ -339,6 +339,18 @@ class Blocks(unittest.TestCase):
             with self.r.on("nodevice"):
                 pass
 
+    def test_strict_text_is_checked_before_it_runs(self):
+        """As the block of a program is: all that the device lacks, and nothing has run."""
+        with self.r.on("sim.mps", strict=True):
+            with self.assertRaises(ricci.DeviceError) as told:
+                self.r.eval("made = f32([1, 2])\nw = eigvals(eye(2))\nschur(eye(2))")
+        self.assertFalse("made" in self.r)
+        for part in ("eigvals (line 2", "schur (line 3", "strict"):
+            self.assertIn(part, str(told.exception))
+        with self.r.on("sim.mps"):
+            self.r.eval("made = f32([1, 2])")
+        self.assertEqual(self.r["made"].device, "sim.mps")
+
     def test_an_error_inside_leaves_the_block(self):
         with self.assertRaises(ricci.NameError):
             with self.r.precision("f16"):

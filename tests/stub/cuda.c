@@ -29,6 +29,9 @@ typedef struct Work {                   /* what waits in a stream */
 } Work;
 typedef struct Stream { Work *first, **end; } Stream;
 
+enum { STREAMS = 64 };
+static Stream *streams[STREAMS];        /* all there are */
+static int stream_count;
 static bool ready;
 static int context;                     /* its address is the context */
 static void *current;
@@ -306,8 +309,11 @@ EXPORT int cuStreamCreate(Stream **out, unsigned flags)
     ENTER(true);
     if (flags > 1)
         return INVALID;
+    if (stream_count == STREAMS)
+        return NO_MEMORY;
     Stream *s = *out = calloc(1, sizeof *s);
     s->end = &s->first;
+    streams[stream_count++] = s;
     stub.streams++;
     return 0;
 }
@@ -317,6 +323,9 @@ EXPORT int cuStreamDestroy_v2(Stream *s)
     if (s->first)
         stub_disorder("a stream was destroyed with work in it");
     stub_wait(s);
+    for (int i = 0; i < stream_count; i++)
+        if (streams[i] == s)
+            streams[i--] = streams[--stream_count];
     free(s);
     stub.streams--;
     return stub.sticky;
@@ -326,6 +335,52 @@ EXPORT int cuStreamSynchronize(Stream *s)
 {
     ENTER(true);
     return stub_wait(s);
+}
+
+EXPORT int cuCtxSynchronize(void)
+{
+    ENTER(true);
+    for (int i = 0; i < stream_count; i++)
+        stub_wait(streams[i]);
+    return stub.sticky;
+}
+
+/* ---- events ---- */
+typedef struct Event { Stream *of; } Event;
+
+EXPORT int cuEventCreate(Event **out, unsigned flags)
+{
+    ENTER(true);
+    if (flags != 2)
+        return INVALID;
+    *out = calloc(1, sizeof **out);
+    stub.events++;
+    return 0;
+}
+
+EXPORT int cuEventRecord(Event *e, Stream *s)
+{
+    ENTER(true);
+    e->of = s;
+    return 0;
+}
+
+EXPORT int cuEventDestroy_v2(Event *e)
+{
+    free(e);
+    stub.events--;
+    return 0;
+}
+
+/* What waits runs later: so what it waits for runs now. Other streams than ours are numbers that a
+ * test chose. */
+EXPORT int cuStreamWaitEvent(void *stream, Event *e, unsigned flags)
+{
+    ENTER(true);
+    if (flags)
+        return INVALID;
+    stub.waited_for = (uintptr_t)stream;
+    return e->of ? stub_wait(e->of) : 0;
 }
 
 EXPORT int cuMemFreeAsync(CUdeviceptr at, Stream *s)

@@ -17,7 +17,8 @@ typedef struct Stub {
     int init_code, version, devices, arch, pools;
     size_t memory;                      /* of a device */
     size_t live;                        /* bytes that were not given back; and how many of each thing */
-    int blocks, contexts, streams, modules, handles;
+    int blocks, contexts, streams, events, modules, handles;
+    uintptr_t waited_for;               /* the stream that was made to wait last */
     long launches, compiled, allocations;
     /* The fail_in-th call from now of the function of this name gives fail_code; 0: none. */
     char fail_name[48];
