@@ -36,6 +36,11 @@ built() {           # MODE TARGET…: of its folder
 # oldest of everything on one thread to the widest on four, and the others what those leave out.
 AVX512="avx512f avx512bw avx512dq avx512vl"
 suite_matrix() {
+    build "$BUILD/stub/rounding/libopenblas.so.0" && shared matrix_part
+}
+# As many rows at a time as there are cores, each on one of them but for its threads.
+matrix_part() {     # PART PARTS
+    local part=$1 parts=$2 at=0 jobs=1
     row "" OPENBLAS_CORETYPE=Prescott
     row "avx" OPENBLAS_CORETYPE=Sandybridge
     row "" RICCI_LAPACKE=0
@@ -45,8 +50,10 @@ suite_matrix() {
     row "" RICCI_THREADS=4 OPENBLAS_NUM_THREADS=4
     rounding
 }
+mine() { [ $((at++ % parts)) = "$part" ]; }
 row() {             # FLAGS NAME=VALUE…
     local why
+    mine || return
     if why=$(lacks $1); then echo "not run: ${*:2}: $why"; return; fi
     under "${*:2}" printed
 }
@@ -55,9 +62,9 @@ row() {             # FLAGS NAME=VALUE…
 rounding() {
     local real way stub=$BUILD/stub/rounding/libopenblas.so.0
     real=$(/sbin/ldconfig -p | awk '/libopenblas\.so\.0 .*x86-64/ { print $NF; exit }')
-    if [ -z "$real" ]; then echo "not run: a library that rounds the other way: there is no OpenBLAS for x86-64"; return; fi
-    build "$stub" || return
+    if [ -z "$real" ]; then mine && echo "not run: a library that rounds the other way: there is no OpenBLAS for x86-64"; return; fi
     for way in up down; do
+        mine || continue
         LEAVE="tests/lang/linalg/solve_warnings.ric tests/errors/numeric_subnormal.ric examples/native/cblas.ric" \
             under "RICCI_ROUNDING=$way RICCI_ROUNDING_OF=$(readlink -f "$real") RICCI_LAPACK_STOP=0 LD_LIBRARY_PATH=$PWD/${stub%/*}" printed
     done
