@@ -6,6 +6,7 @@ and defaults are the standard's; dtypes are strings, and results have Ricci's dt
 import builtins as _py
 import math as _math
 import types as _types
+from collections import namedtuple as _namedtuple
 
 from . import Session as _Session, Tensor as Tensor, default as _default, devices as _devices
 from . import dtype_name as _dtype_name
@@ -125,6 +126,17 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 def from_dlpack(x, /, *, device=None, copy=None):
     t = x if isinstance(x, Tensor) else _default()._asarray(x)
     return t if device is None else t.to(device)
+
+
+def broadcast_shapes(*shapes):
+    made = []
+    for shape in shapes:
+        made = [1] * (len(shape) - len(made)) + made
+        for i, n in enumerate(shape, len(made) - len(shape)):
+            if made[i] != n and n != 1 and made[i] != 1:
+                raise _py.ValueError(f"shapes {', '.join(map(str, shapes))} do not broadcast")
+            made[i] = n if made[i] == 1 else made[i]
+    return tuple(made)
 
 
 def _shape(shape):
@@ -402,6 +414,28 @@ def unique_values(x, /):
     return _call("unique", x)
 
 
+_Counts = _namedtuple("unique_counts_result", "values counts")
+_Inverse = _namedtuple("unique_inverse_result", "values inverse_indices")
+_All = _namedtuple("unique_all_result", "values indices inverse_indices counts")
+
+
+def unique_counts(x, /):
+    return _Counts(*_call("unique", x, counts=True))
+
+
+def unique_inverse(x, /):
+    values, inverse = _call("unique", x, inverse=True)
+    return _Inverse(values, reshape(inverse, asarray(x).shape))
+
+
+def unique_all(x, /):
+    x = asarray(x)
+    values, counts, inverse = _call("unique", x, counts=True, inverse=True)
+    first = subtract(_call("cumsum", counts), counts)            # of each, in the stable order
+    indices = take(argsort(reshape(x, (-1,))), first, axis=0)
+    return _All(values, indices, reshape(inverse, x.shape), counts)
+
+
 # ---- linear algebra ----
 def matmul(x1, x2, /):
     return _call("matmul", x1, x2)
@@ -447,6 +481,18 @@ def _linalg():
         rows = arange(length) + _py.max(-offset, 0)
         return x[..., rows, arange(length) + _py.max(offset, 0)]
 
+    def cholesky(x, /, *, upper=False):
+        lower = _call("chol", x)
+        return _call("ctranspose", lower) if upper else lower
+
+    def matrix_power(x, n, /):
+        return _call("matpow", x, n)
+
+    signed = _namedtuple("slogdet_result", "sign logabsdet")
+
+    def slogdet(x, /):
+        return signed(*_call("slogdet", x))
+
     def matrix_rank(x, /, *, rtol=None):
         return _call("rank", x, rtol=rtol)
 
@@ -463,7 +509,7 @@ def _linalg():
         x1, x2 = (_moved(x, axis, -1) for x in (x1, x2))
         return _moved(_call("cross", x1, x2), -1, axis)
 
-    for f in (matrix_rank, pinv, trace, cross, qr, svd, vector_norm, matrix_norm, diagonal, matmul, vecdot, matrix_transpose):
+    for f in (cholesky, matrix_power, slogdet, matrix_rank, pinv, trace, cross, qr, svd, vector_norm, matrix_norm, diagonal, matmul, vecdot, matrix_transpose):
         setattr(m, f.__name__, f)
     return m
 
