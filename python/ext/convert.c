@@ -449,7 +449,7 @@ static RicciValue *other_in(Session *s, PyObject *o)
     if (PyCallable_Check(o))
         return function_in(s, o);
     PyObject *name = PyType_GetName(Py_TYPE(o));
-    PyErr_Format(PyExc_TypeError, "Ricci has no value for a %U: it takes None, numbers, str, "
+    PyErr_Format(PyExc_TypeError, "Ricci has no value for a %S: it takes None, numbers, str, "
                  "tuples and lists, range, Fraction, Decimal, functions, and what has __dlpack__ "
                  "or the buffer protocol", name ? name : Py_None);
     Py_XDECREF(name);
@@ -478,6 +478,16 @@ void value_done(Session *s, RicciValue *v, bool made)
 }
 
 /* ---- arguments ---- */
+const char *name_text(PyObject *name)
+{
+    Py_ssize_t bytes;
+    const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
+    if (!text || strlen(text) == (size_t)bytes)
+        return text;
+    PyErr_SetString(PyExc_ValueError, "a name has no NUL in it");
+    return NULL;
+}
+
 static bool arg_in(Session *s, Args *a, int i, PyObject *o)
 {
     a->values[i] = value_in(s, o, &a->made[i]);
@@ -504,7 +514,7 @@ int args_in(Session *s, Args *a, PyObject *args, PyObject *keywords)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (int i = 0; good && k && PyDict_Next(keywords, &at, &key, &value); i++) {
-        a->names[i] = PyUnicode_AsUTF8AndSize(key, NULL);
+        a->names[i] = name_text(key);
         good = a->names[i] && arg_in(s, a, (int)n + i, value);
     }
     if (good)

@@ -83,6 +83,7 @@ typedef struct Args {
     const char **names;
     PyObject **owners;
 } Args;
+const char *name_text(PyObject *name);         /* NULL with an exception: no text, a NUL */
 int args_in(Session *, Args *, PyObject *args, PyObject *keywords);
 void args_done(Session *, Args *);
 

@@ -477,7 +477,7 @@ static PyObject *session_run(Session *s, PyObject *path)
 static const char *key_text(PyObject *key)
 {
     if (PyUnicode_Check(key))
-        return PyUnicode_AsUTF8AndSize(key, NULL);
+        return name_text(key);
     PyErr_SetString(PyExc_TypeError, "a variable is named by a str");
     return NULL;
 }

@@ -262,7 +262,7 @@ static const RicciValue *key_value(Session *s, Key *k, PyObject *o)
     } else {
         PyObject *name = PyType_GetName(Py_TYPE(o));
         PyErr_Format(PyExc_TypeError, "a subscript is an int, a slice, ..., None, a mask or a "
-                     "tensor of ints, not a %U", name ? name : Py_None);
+                     "tensor of ints, not a %S", name ? name : Py_None);
         Py_XDECREF(name);
         return NULL;
     }
@@ -517,8 +517,8 @@ static PyObject *tensor_array(PyObject *self, PyObject *args, PyObject *keywords
     (void)args;
     (void)keywords;
     PyObject *dtype = get_dtype(self, NULL);
-    PyErr_Format(PyExc_TypeError, "NumPy has no dtype for %U: x.astype(\"f32\") first",
-                 dtype ? dtype : Py_None);
+    if (dtype)
+        PyErr_Format(PyExc_TypeError, "NumPy has no dtype for %U: x.astype(\"f32\") first", dtype);
     Py_XDECREF(dtype);
     return NULL;
 }

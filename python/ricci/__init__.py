@@ -112,7 +112,7 @@ _BYTES = {"bool": 1, "i8": 1, "u8": 1, "e4m3": 1, "e5m2": 1, "f16": 2, "bf16": 2
 
 
 def _one_line(text):
-    if not isinstance(text, str) or any(c in text for c in "\n;{}#"):
+    if not isinstance(text, str) or any(c in text for c in "\n;{}#\0"):
         raise _py.ValueError("the header of a block is one line: \"bf16 accumulate f32\"")
     return text
 

@@ -4,9 +4,10 @@ Arguments are Tensors, arrays or numbers; what comes out is a Tensor of the sess
 Tensor among them, or of the module's. What Ricci has no row for is no attribute. Names, arguments
 and defaults are the standard's; dtypes are strings, and results have Ricci's dtypes."""
 import builtins as _py
+import collections as _collections
 import math as _math
+import operator as _operator
 import types as _types
-from collections import namedtuple as _namedtuple
 
 from . import Session as _Session, Tensor as Tensor, default as _default, devices as _devices
 from . import dtype_name as _dtype_name
@@ -119,13 +120,35 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     s = _session((obj,)) or _default()
     if copy is False and not (isinstance(obj, Tensor) or hasattr(obj, "__dlpack__")):
         raise _py.ValueError("copy=False: nothing of what was given can be shared")
-    x = s.asarray(obj, dtype, device)
-    return x
+    x = s.asarray(obj)
+    y = s.asarray(x, dtype, device)
+    if copy is False and (y.dtype, y.device) != (x.dtype, x.device):
+        raise _py.ValueError(f"copy=False: {x.dtype} on {x.device} is {y.dtype} on {y.device} "
+                             "only by a copy")
+    return _own(y) if copy and not isinstance(obj, Tensor) else y
+
+
+class _Copied:
+    """A tensor that gives a copy of its memory."""
+
+    def __init__(self, x):
+        self.x, self.__dlpack_device__ = x, x.__dlpack_device__
+
+    def __dlpack__(self, **how):
+        return self.x.__dlpack__(**{**how, "copy": True})
+
+
+def _own(x):
+    """In memory that no caller can write; a Tensor never changes and has no need of it."""
+    return x.session.asarray(_Copied(x))
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
     t = x if isinstance(x, Tensor) else _default()._asarray(x)
-    return t if device is None else t.to(device)
+    y = t if device is None else t.to(device)
+    if copy is False and y.device != t.device:
+        raise _py.ValueError(f"copy=False: what is on {t.device} is on {y.device} only by a copy")
+    return _own(y) if copy and not isinstance(x, Tensor) else y
 
 
 def broadcast_shapes(*shapes):
@@ -140,7 +163,10 @@ def broadcast_shapes(*shapes):
 
 
 def _shape(shape):
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        return (_operator.index(shape),)
+    except _py.TypeError:
+        return tuple(shape)
 
 
 def zeros(shape, *, dtype=None, device=None):
@@ -230,8 +256,8 @@ def result_type(*arrays_and_dtypes):
     s = _session(arrays_and_dtypes) or _default()
     total = None
     for x in arrays_and_dtypes:
-        if not isinstance(x, (Tensor, int, float, complex)):
-            x = s["zeros"]((1,), dtype=s._format(x))
+        if not isinstance(x, (int, float, complex)):
+            x = s["zeros"]._tensors((1,), dtype=s._format(getattr(x, "dtype", x)))
         total = x if total is None else total + x
     return total.dtype if isinstance(total, Tensor) else s._asarray(total).dtype
 
@@ -250,6 +276,8 @@ class finfo:
 class iinfo:
     def __init__(self, type):
         name = _dtype_name(type.dtype if isinstance(type, Tensor) else type)
+        if name not in _KINDS["integral"]:
+            raise _py.ValueError(f"iinfo is of integers, not of {name}")
         self.dtype, self.bits = name, _WIDTH[name]
         self.min = 0 if name == "u8" else -(1 << self.bits - 1)
         self.max = (1 << self.bits - (name != "u8")) - 1
@@ -257,7 +285,7 @@ class iinfo:
 
 # ---- manipulation ----
 def broadcast_to(x, /, shape):
-    return _call("broadcast_to", x, tuple(shape))
+    return _call("broadcast_to", x, _shape(shape))
 
 
 def broadcast_arrays(*arrays):
@@ -295,7 +323,7 @@ def squeeze(x, /, axis):
 
 
 def reshape(x, /, shape, *, copy=None):
-    return _call("reshape", x, tuple(shape))
+    return _call("reshape", x, _shape(shape))
 
 
 def permute_dims(x, /, axes):
@@ -304,6 +332,9 @@ def permute_dims(x, /, axes):
 
 def moveaxis(x, source, destination, /):
     source, destination = _shape(source), _shape(destination)
+    for axis in source + destination:
+        if not -x.ndim <= axis < x.ndim:
+            raise _py.IndexError(f"axis {axis} of a tensor with {x.ndim} axes")
     source, destination = [a % x.ndim for a in source], [a % x.ndim for a in destination]
     axes = [a for a in range(x.ndim) if a not in source]
     for to, of in sorted(zip(destination, source)):
@@ -328,7 +359,7 @@ def repeat(x, repeats, /, *, axis=None):
 
 
 def tile(x, repetitions, /):
-    return _call("tile", x, tuple(repetitions))
+    return _call("tile", x, _shape(repetitions))
 
 
 def take(x, indices, /, *, axis=None):
@@ -352,14 +383,19 @@ for _name in ("max", "min", "mean", "any", "all", "argmax", "argmin"):
     globals()[_name] = _reduction(_name)
 
 
+def _in(name, x, dtype, **named):
+    """In that dtype from the start; small ints are summed as i64 and come back."""
+    if dtype is None:
+        return _call(name, x, **named)
+    return astype(_call(name, astype(asarray(x), dtype), **named), dtype)
+
+
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
-    return _call("sum", x if dtype is None else astype(x, dtype), axis=axis,
-                 keepdims=keepdims or None)
+    return _in("sum", x, dtype, axis=axis, keepdims=keepdims or None)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
-    return _call("prod", x if dtype is None else astype(x, dtype), axis=axis,
-                 keepdims=keepdims or None)
+    return _in("prod", x, dtype, axis=axis, keepdims=keepdims or None)
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
@@ -384,12 +420,13 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
 
 def _cumulative(row, x, axis, dtype, include_initial, first):
     axis = 0 if axis is None and x.ndim == 1 else axis
-    y = _call(row, x if dtype is None else astype(x, dtype), axis=axis)
+    y = _in(row, x, dtype, axis=axis)
     if not include_initial:
         return y
     shape = tuple(1 if a == axis % x.ndim else n for a, n in enumerate(y.shape))
-    return concat([full_like(broadcast_to(reshape(y, (-1,))[:1], shape) if y.size else y, first)
-                   if y.size else full(shape, first, dtype=y.dtype), y], axis=axis)
+    start = _made("full", shape, value=first, dtype=y.dtype, session=y.session,
+                  device=None if y.device == "cpu" else y.device)
+    return concat([start, y], axis=axis)
 
 
 # ---- searching, sorting, sets ----
@@ -414,9 +451,13 @@ def unique_values(x, /):
     return _call("unique", x)
 
 
-_Counts = _namedtuple("unique_counts_result", "values counts")
-_Inverse = _namedtuple("unique_inverse_result", "values inverse_indices")
-_All = _namedtuple("unique_all_result", "values indices inverse_indices counts")
+def _results(name, *fields):
+    return _collections.namedtuple(name, fields)
+
+
+_Counts = _results("unique_counts_result", "values", "counts")
+_Inverse = _results("unique_inverse_result", "values", "inverse_indices")
+_All = _results("unique_all_result", "values", "indices", "inverse_indices", "counts")
 
 
 def unique_counts(x, /):
@@ -456,42 +497,61 @@ def _moved(x, source, destination):
 def _linalg():
     m = _types.ModuleType("ricci.xp.linalg", "The array API's linalg by Ricci's rows.")
     for name, row in {"det": "det", "inv": "inv", "outer": "outer", "solve": "solve",
-                      "svdvals": "svdvals", "eigvalsh": "eigvalsh", "eigh": "eigh", "eig": "eig",
-                      "eigvals": "eigvals"}.items():
+                      "svdvals": "svdvals", "eigvalsh": "eigvalsh", "eigvals": "eigvals",
+                      "matrix_power": "matpow"}.items():
         setattr(m, name, _row(name, row))
+    Eig, Eigh, QR = (_results(name, *fields) for name, fields in (
+        ("EigResult", ("eigenvalues", "eigenvectors")),
+        ("EighResult", ("eigenvalues", "eigenvectors")), ("QRResult", ("Q", "R"))))
+    SVD = _results("SVDResult", "U", "S", "Vh")
+    Slogdet = _results("SlogdetResult", "sign", "logabsdet")
+
+    def eig(x, /):
+        return Eig(*_call("eig", x))
+
+    def eigh(x, /):
+        return Eigh(*_call("eigh", x))
+
+    def slogdet(x, /):
+        return Slogdet(*_call("slogdet", x))
+
+    def cholesky(x, /, *, upper=False):
+        lower = _call("chol", x)
+        return conj(lower.mT) if upper else lower                        # noqa: F821
 
     def qr(x, /, *, mode="reduced"):
-        return _call("qr", x, full=(mode == "complete") or None)
+        return QR(*_call("qr", x, full=(mode == "complete") or None))
 
     def svd(x, /, *, full_matrices=True):
-        return _call("svd", x, full=full_matrices or None)
+        return SVD(*_call("svd", x, full=full_matrices or None))
 
     def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-        if axis is None and x.ndim != 1:
-            y = _call("norm", reshape(x, (-1,)), ord)
-            return reshape(y, (1,) * x.ndim) if keepdims else y
-        return _call("norm", x, ord, axis=axis, keepdims=keepdims or None)
+        x = asarray(x)
+        axes = tuple(range(x.ndim)) if axis is None else _shape(axis)
+        if len(axes) == 1:
+            return _call("norm", x, ord, axis=axes[0], keepdims=keepdims or None)
+        for a in axes:
+            if not -x.ndim <= a < x.ndim:
+                raise _py.IndexError(f"axis {a} of a tensor with {x.ndim} axes")
+        axes = [a % x.ndim for a in axes]
+        rest = [a for a in range(x.ndim) if a not in axes]
+        lengths = tuple(x.shape[a] for a in rest)
+        flat = reshape(permute_dims(x, rest + axes) if x.ndim else x,
+                       lengths + (_math.prod(x.shape[a] for a in axes),))
+        y = _call("norm", flat, ord, axis=-1)
+        return reshape(y, tuple(1 if a in axes else n for a, n in enumerate(x.shape))) \
+            if keepdims else y
 
     def matrix_norm(x, /, *, keepdims=False, ord="fro"):
         return _call("norm", x, ord, axis=(-2, -1), keepdims=keepdims or None)
 
     def diagonal(x, /, *, offset=0):
+        x = asarray(x)
         n, k = x.shape[-2:]
         length = _py.max(0, _py.min(n + _py.min(offset, 0), k - _py.max(offset, 0)))
-        rows = arange(length) + _py.max(-offset, 0)
-        return x[..., rows, arange(length) + _py.max(offset, 0)]
-
-    def cholesky(x, /, *, upper=False):
-        lower = _call("chol", x)
-        return _call("ctranspose", lower) if upper else lower
-
-    def matrix_power(x, n, /):
-        return _call("matpow", x, n)
-
-    signed = _namedtuple("slogdet_result", "sign logabsdet")
-
-    def slogdet(x, /):
-        return signed(*_call("slogdet", x))
+        rows, columns = (_made("arange", first, first + length, session=x.session)
+                         for first in (_py.max(-offset, 0), _py.max(offset, 0)))
+        return x[..., rows, columns]
 
     def matrix_rank(x, /, *, rtol=None):
         return _call("rank", x, rtol=rtol)
@@ -500,8 +560,7 @@ def _linalg():
         return _call("pinv", x, rtol=rtol)
 
     def trace(x, /, *, offset=0, dtype=None):
-        t = _call("sum", diagonal(x, offset=offset), axis=-1)
-        return t if dtype is None else t.astype(dtype)
+        return _in("sum", diagonal(x, offset=offset), dtype, axis=-1)
 
     def cross(x1, x2, /, *, axis=-1):
         if axis == -1:
@@ -509,7 +568,8 @@ def _linalg():
         x1, x2 = (_moved(x, axis, -1) for x in (x1, x2))
         return _moved(_call("cross", x1, x2), -1, axis)
 
-    for f in (cholesky, matrix_power, slogdet, matrix_rank, pinv, trace, cross, qr, svd, vector_norm, matrix_norm, diagonal, matmul, vecdot, matrix_transpose):
+    for f in (matrix_rank, pinv, trace, cross, eig, eigh, slogdet, cholesky, qr, svd, vector_norm, matrix_norm, diagonal, matmul,
+              vecdot, matrix_transpose):
         setattr(m, f.__name__, f)
     return m
 
@@ -544,10 +604,10 @@ def _fft():
         return _call("ifftshift", x, axes=axes)
 
     def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
-        return _made("fftfreq", n, d, dtype=dtype, device=device)
+        return asarray(_made("fftfreq", n, d), dtype=dtype, device=device)
 
     def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
-        return _made("rfftfreq", n, d, dtype=dtype, device=device)
+        return asarray(_made("rfftfreq", n, d), dtype=dtype, device=device)
 
     for f in (fftshift, ifftshift, fftfreq, rfftfreq):
         setattr(m, f.__name__, f)

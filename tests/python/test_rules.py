@@ -251,6 +251,79 @@ class Rules(unittest.TestCase):
         for name in "fftshift ifftshift".split():
             self.each(name, FLOATS + COMPLEX, shapes=[(3,), (2, 3)], module="fft")
 
+    def test_axes(self):
+        """Norms over several axes are of their elements; axes that are not there are errors."""
+        for shape, axis in itertools.product([(2, 3), (2, 3, 4)], [None, 0, -1, (0, 1), (-1, 0), (1,)]):
+            for order in (0, 1, 2, 3, -1, float("inf"), -float("inf")):
+                for keep in (False, True):
+                    self.each("vector_norm", FLOATS + ["complex128"], lambda f, x: f(x, axis=axis, ord=order, keepdims=keep), [shape],
+                              module="linalg")
+        x = xp.zeros((2, 3))
+        for wrong in (2, -3, 7):
+            for f in (xp.unstack, lambda t, axis: xp.moveaxis(t, axis, 0), lambda t, axis: xp.moveaxis(t, 0, axis),
+                      lambda t, axis: xp.linalg.vector_norm(t, axis=(0, axis))):
+                with self.assertRaises(IndexError):
+                    f(x, axis=wrong)
+
+    def test_dtype_of_sums(self):
+        for name, dtype in itertools.product(("sum", "prod", "cumulative_sum"), ("int32", "int64", "float32", "float64")):
+            for given in INTS + FLOATS:
+                a, b = both(array((3,), given))
+                self.same(getattr(xp, name)(a, dtype=getattr(xp, dtype)), getattr(strict, name)(b, dtype=getattr(strict, dtype)))
+        for name, n in itertools.product(("fftfreq", "rfftfreq"), (1, 4, 5)):
+            self.same(getattr(xp.fft, name)(n, d=0.5, dtype=xp.float32), getattr(strict.fft, name)(n, d=0.5, dtype=strict.float32))
+
+    def test_named_results(self):
+        a = np.array([[4.0, 1], [1, 3]])
+        stack = np.stack([a, 2 * a])
+        for given in (a, stack):
+            x, s = both(given)
+            for name, fields in (("eigh", "eigenvalues eigenvectors"), ("slogdet", "sign logabsdet"), ("qr", "Q R"), ("svd", "U S Vh")):
+                self.assertEqual(getattr(xp.linalg, name)(x)._fields, tuple(fields.split()))
+            self.same(xp.linalg.eigh(x).eigenvalues, strict.linalg.eigh(s).eigenvalues)
+            self.same(xp.linalg.slogdet(x).logabsdet, strict.linalg.slogdet(s).logabsdet)
+            for upper in (False, True):
+                self.same(xp.linalg.cholesky(x, upper=upper), strict.linalg.cholesky(s, upper=upper))
+            self.same(xp.linalg.matrix_power(x, 3), strict.linalg.matrix_power(s, 3))
+        self.assertEqual(xp.linalg.eig(xp.asarray(a))._fields, ("eigenvalues", "eigenvectors"))
+        z, w = both(np.array([[2, 1j], [-1j, 2]]))
+        self.same(xp.linalg.cholesky(z, upper=True), strict.linalg.cholesky(w, upper=True))
+        for given in (np.array([3, 1, 3, 2, 1, 1]), np.array([[3.0, 1], [1, 2]])):
+            x, s = both(given)
+            for name in ("unique_counts", "unique_inverse"):
+                got, want = getattr(xp, name)(x), getattr(strict, name)(s)
+                self.assertEqual(got._fields, want._fields)
+                self.same(tuple(got), tuple(want))
+
+    def test_copies(self):
+        for make in (xp.asarray, xp.from_dlpack):
+            for shape in ((3,), (0,), (2, 2)):
+                a = np.ones(shape)
+                x = make(a, copy=True)
+                a[...] = 7
+                self.assertTrue((np.asarray(x) == 1).all())
+                self.assertEqual(x.shape, shape)
+        with self.assertRaises(ValueError):
+            xp.asarray(np.ones(3), dtype=xp.float32, copy=False)
+
+    def test_another_session(self):
+        """No function makes a part of its work in the module's session."""
+        r = ricci.Session()
+        x = r.asarray(np.arange(9.0).reshape(3, 3))
+        self.assertEqual(np.asarray(xp.linalg.diagonal(x, offset=-1)).tolist(), [3, 7])
+        self.assertEqual(float(xp.linalg.trace(x)), 12)
+        self.assertEqual(xp.cumulative_sum(r.asarray(np.zeros((0, 3))), axis=0, include_initial=True).shape, (1, 3))
+        self.assertEqual(xp.result_type(x, xp.zeros((4,), dtype=xp.float32)), "f64")
+
+    def test_odd_arguments(self):
+        self.assertEqual(xp.zeros(np.int64(3)).shape, (3,))
+        self.assertEqual(xp.broadcast_to(xp.zeros(1), 3).shape, (3,))
+        self.assertEqual(xp.result_type(xp.zeros(3), xp.zeros(4)), "f64")       # shapes do not matter
+        self.assertEqual(xp.result_type(np.zeros(3, "f4"), "f32"), "f32")
+        for dtype in ("float64", "bool"):
+            with self.assertRaises(ValueError):
+                xp.iinfo(dtype)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -175,6 +175,27 @@ class Values(unittest.TestCase):
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self.assertLess(after - before, 4000)            # kB
 
+    def test_numpy_of_a_closed_session(self):
+        try:
+            import numpy as np
+        except ImportError:
+            self.skipTest("NumPy is not there")
+        r = ricci.Session()
+        x = r.eval("[1., 2]")
+        r.close()
+        with self.assertRaisesRegex(ValueError, "the session is closed"):
+            np.asarray(x)
+
+    def test_nul_in_names(self):
+        """A name ends where its text ends, not at a NUL."""
+        r = ricci.Session()
+        r["a"] = 7
+        for f in (lambda: r["a\0b"], lambda: "a\0b" in r, lambda: r.__setitem__("a\0b", 1), lambda: r.eval("a", **{"a\0b": 1}),
+                  lambda: r.precision("f32\0 accumulate")):
+            with self.assertRaises(ValueError):
+                f()
+        self.assertEqual(r["a"], 7)
+
 
 class Errors(unittest.TestCase):
     def setUp(self):
