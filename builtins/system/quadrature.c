@@ -99,12 +99,13 @@ static bool rule(Job *j, Piece *p)
     double h = (p->high - p->low) / 2, middle = p->low + h, y[NODES];
     double value = 0, coarse = 0, size = 0, spread = 0, at_high = 0, at_low = 0;
     for (int i = 0; i < NODES; i++) {
-        double t = middle + h * node[i], x = point(p, t), weight = p->side == 0 ? 1 : 1 / (t * t);
+        double t = middle + h * node[i], x = point(p, t);
         if (!isfinite(x))
             x = p->side * DBL_MAX;
         if (!ask(j, x, &y[i]))
             return false;
-        y[i] *= isfinite(weight) ? weight : 0;
+        if (p->side != 0)
+            y[i] = t == 0 || y[i] == 0 ? 0 : y[i] / t / t;
         int k = i < NODES / 2 ? i : NODES - 1 - i;
         value += kronrod[k] * y[i];
         coarse += gauss[k] * y[i];
