@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -216,6 +216,21 @@ bench_native() {    # calls into C, against Python's ways: two runs of each, the
          FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next } FILENAME ~ /ctypes/ { low(p, $1, $2); next } { low(c, $1, $2) }
          END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-18s %10.1f %10.1f %10.1f %8.2f %8.2f\n", k, r[k] * 1e9, p[k] * 1e9, c[k] * 1e9, p[k] / r[k], c[k] / r[k] } }' \
         "$work/native.ricci" "$work/native.ctypes" "$work/native.cffi"
+}
+
+bench_methods_quad() {  # quadrature beside SciPy's, with the user's function in each one's own language
+    local python=build/venv/bin/python3 turn
+    "$python" -c 'import scipy' 2>/dev/null || python=python3
+    for turn in $(seq ${ROUNDS:-3}); do
+        RICCI_THREADS=1 "$RICCI" bench/methods_quad.ric >>"$work/quad.ricci"
+        "$python" -c 'import scipy' 2>/dev/null && OMP_NUM_THREADS=1 "$python" bench/methods_quad_peer.py >>"$work/quad.scipy"
+    done
+    touch "$work/quad.scipy"
+    printf '%-18s %12s %12s %8s   (best of medians)\n' quadrature ricci scipy /scipy
+    awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
+         FILENAME ~ /ricci$/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next } { low(p, $1, $2) }
+         END { for (i = 1; i <= n; i++) { k = order[i]; printf "%-18s %10.4fms %10.4fms %8.2f\n", k, r[k] * 1e3, p[k] * 1e3, p[k] / r[k] } }' \
+        "$work/quad.ricci" "$work/quad.scipy"
 }
 
 bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, not against peers

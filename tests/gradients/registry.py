@@ -103,6 +103,7 @@ CONSTANT = {
     "of a format": "eps realmax realmin flags",
     "a constant by definition": "detach",
     "compares derivatives": "gradcheck",
+    "gives none where f makes what is differentiated": "kronrod",
     "text": "repr string format bits join replace strip lstrip rstrip find startswith endswith",
     "files": "load save read lines write",
     "pictures": "plot scatter bar hist heat spy contour panels",

@@ -34,20 +34,21 @@ syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full g
 syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
 syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp
 syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
-syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
-syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
-syn keyword ricciBuiltin map matmul matmul_i8 matpow max maximum mean measure median member memory
-syn keyword ricciBuiltin meshgrid mid min minimum mod multiply nansum ndim negative nextafter
-syn keyword ricciBuiltin nonzero norm not_contains not_equal notices numerator offsetof ones orth
-syn keyword ricciBuiltin outer pad panels pin pinv plot positive power print prod product_i8
-syn keyword ricciBuiltin progress ptr qr quantile quantize radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinh size
-syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
-syn keyword ricciBuiltin stack startswith std steps string strip subtract sum svd svdvals take tan
-syn keyword ricciBuiltin tanh tempdir tile time to trace transpose tril triu trunc type ulp unique
-syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin keys kron kronrod lazy_stats ldl len less less_equal lgamma like lines
+syn keyword ricciBuiltin linspace load log log10 log1p log2 logm logspace logsumexp lower lstrip
+syn keyword ricciBuiltin lstsq lu map matmul matmul_i8 matpow max maximum mean measure median
+syn keyword ricciBuiltin member memory meshgrid mid min minimum mod multiply nansum ndim negative
+syn keyword ricciBuiltin nextafter nonzero norm not_contains not_equal notices numerator offsetof
+syn keyword ricciBuiltin ones orth outer pad panels pin pinv plot positive power print prod
+syn keyword ricciBuiltin product_i8 progress ptr qr quantile quantize radius rand randint randn
+syn keyword ricciBuiltin rank read real realmax realmin reduce relu relu6 repeat replace repr
+syn keyword ricciBuiltin reshape rfft rfftfreq rint roll round rref rstrip save scatter schur
+syn keyword ricciBuiltin searchsorted seed shadow shape shl shr shuffle sigmoid sign silu simulate
+syn keyword ricciBuiltin sin sinh size sizeof slogdet softmax softplus solve sort split spy sqrt
+syn keyword ricciBuiltin sqrtm squeeze stack startswith std steps string strip subtract sum svd
+syn keyword ricciBuiltin svdvals take tan tanh tempdir tile time to trace transpose tril triu trunc
+syn keyword ricciBuiltin type ulp unique unpin upper value_and_grad var vjp warn where width write
+syn keyword ricciBuiltin xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
