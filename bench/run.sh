@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -268,6 +268,24 @@ bench_gpu() {
                c = "copy_f32"; f = "fused_f32"; best = c in t && t[c] < r[c] ? t[c] : r[c]
                printf "the fused pass reaches %.0f %% of copy bandwidth\n", 100 * (bytes[f] / r[f]) / (bytes[c] / best) }' \
         "$work/gpu.ricci" "$work/gpu.torch"
+}
+
+bench_methods_ivp() {   # initial value problems: time, and error, steps and calls of f for it, beside SciPy's
+    local python=build/venv/bin/python3 turn
+    rm -f "$work"/ivp.*
+    for turn in $(seq ${ROUNDS:-3}); do
+        RICCI_THREADS=1 "$RICCI" bench/methods_ivp.ric >"$work/ivp.ricci.$turn" || return
+        "$python" -c 'import scipy' 2>/dev/null && "$python" bench/methods_ivp_peer.py >"$work/ivp.scipy.$turn"
+    done
+    touch "$work/ivp.scipy.1"
+    printf '%-26s %9s %9s %7s   %17s   %13s   %15s\n' ivp ricci scipy /scipy 'errors' steps calls
+    awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
+         FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); e[$1] = $3; s[$1] = $4; c[$1] = $5; next }
+         { low(p, $1, $2); f[$1] = $3; u[$1] = $4; d[$1] = $5 }
+         END { for (i = 1; i <= n; i++) { k = order[i]
+                   printf "%-26s %7.2fms %7.2fms %7.2f   %8s %8s   %6s %6s   %7s %7s\n", k, r[k] * 1e3, p[k] * 1e3, p[k] / r[k], e[k], f[k], s[k], u[k], c[k], d[k]
+                   if (k in p) { g += log(p[k] / r[k]); m++ } }
+               if (m) printf "geometric mean: %.2f × SciPy\n", exp(g / m) }' "$work"/ivp.ricci.* "$work"/ivp.scipy.*
 }
 
 bench_python() {    # the module's costs, beside what is asked of it
