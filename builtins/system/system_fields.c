@@ -1,5 +1,5 @@
 /* Functions with fields: with_fields(f, (derivative=…)) is called as f is, and has values under
- * names. An object of a kind of its own (interp/state/kind.h), so that nothing below knows of it. */
+ * names. An object of a kind of its own (interp/state/kind.h): nothing below knows of it. */
 #include "builtins/rows/rows.h"
 #include "interp/eval/call.h"
 #include "interp/op/traced.h"

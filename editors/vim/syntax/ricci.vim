@@ -47,7 +47,8 @@ syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate
 syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
 syn keyword ricciBuiltin stack startswith std steps string strip subtract sum svd svdvals take tan
 syn keyword ricciBuiltin tanh tempdir tile time to trace transpose tril triu trunc type ulp unique
-syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width with_fields write xor
+syn keyword ricciBuiltin zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
