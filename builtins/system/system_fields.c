@@ -67,8 +67,9 @@ static void fielded_show(Interp *in, Buf *out, Value v, bool repr)
 {
     (void)repr;
     show_repr(in, out, fielded_of(v)->f);
-    buf_puts(out, " with ");
+    buf_puts(out, " with (");
     put_names(out, v);
+    buf_puts(out, ")");
 }
 
 static void fielded_help(Buf *out, Value v, bool line)
