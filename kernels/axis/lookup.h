@@ -1,5 +1,5 @@
-/* Finding places in a sorted table: where values enter it, counting into the bins of a histogram, and values of a broken
- * line. */
+/* Finding places in a sorted table: where values enter it, counting into the bins of a histogram,
+ * and values of a broken line. */
 #ifndef RICCI_KERNELS_LOOKUP_H
 #define RICCI_KERNELS_LOOKUP_H
 

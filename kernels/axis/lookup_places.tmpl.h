@@ -1,4 +1,4 @@
-/* Where elements of one dtype enter a sorted table. Included by lookup.c with T, NAME and IS_NAN. */
+/* Where elements of one dtype enter a sorted table. Included by lookup.c with T, NAME, IS_NAN. */
 
 typedef struct NAME(Places) {
     const T *a, *v;
