@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -54,6 +54,7 @@ against_numpy() {   # NAME [DIR]
 bench_tensor() { against_numpy tensor; }
 bench_everyday() { against_numpy everyday; }
 bench_signals() { against_numpy signals; }
+bench_methods_interp() { against_numpy methods_interp .; }      # with SciPy
 bench_attention() { against_torch attention; }
 bench_quant() { against_torch quant; }
 against_torch() {       # NAME: which `peers` installs, on one thread, then on all that there are
@@ -305,4 +306,4 @@ bench_jupyter() {   # the kernel of notebooks, beside what is asked of it
     RICCI=${RICCI:-build/ricci} python3 bench/jupyter/costs.py
 }
 
-for suite in ${*:-start scalar tensor everyday signals linalg index precision devices native python jupyter}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor everyday signals methods_interp linalg index precision devices native python jupyter}; do "bench_$suite"; echo; done

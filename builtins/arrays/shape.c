@@ -5,6 +5,7 @@
 #include "core/memory/pool.h"
 #include "interp/op/op.h"
 #include "kernels/axis/compare.h"
+#include "kernels/axis/lookup.h"
 #include "kernels/rational/rational.h"
 
 #include <stdio.h>
@@ -896,35 +897,6 @@ Value op_run_nonzero(OpCall *c)
     return v_retain(v_tuple(axes));
 }
 
-/* First position whose element is not before v; nan stands after everything. */
-static int64_t bisect(const double *a, int64_t n, double v, bool right)
-{
-    int64_t low = 0, high = n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        double e = a[middle];
-        bool less = e < v || (v != v && e == e), equal = e == v || (e != e && v != v);
-        if (less || (right && equal))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static int64_t bisect_whole(const int64_t *a, int64_t n, int64_t v, bool right)
-{
-    int64_t low = 0, high = n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (a[middle] < v || (right && a[middle] == v))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 bool search_right(OpCall *c, const Tensor *a)
 {
     const char *side = arg_given(c, 2) ? arg_str(c, 2)->text : "left";
@@ -951,13 +923,13 @@ Value op_run_searchsorted(OpCall *c)
     a = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, a, dt))));
     v = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_cast(ctx, v, dt))));
     Tensor *out = fresh(c, DT_I64, v->rank, tensor_shape(v));
-    for (int64_t i = 0; i < v->size; i++) {
-        ((int64_t *)out->data)[i] = whole
-            ? bisect_whole((const int64_t *)a->data, a->size, ((const int64_t *)v->data)[i], right)
-            : bisect((const double *)a->data, a->size, ((const double *)v->data)[i], right);
-        if ((i & 0xfff) == 0)
-            poll_interrupt(c->in);
-    }
+    if (whole)
+        lookup_places_i64(ctx, (const int64_t *)a->data, a->size, right,
+                          (const int64_t *)v->data, v->size, (int64_t *)out->data);
+    else
+        lookup_places_f64(ctx, (const double *)a->data, a->size, right,
+                          (const double *)v->data, v->size, (int64_t *)out->data);
+    poll_interrupt(c->in);
     return op_result(c, out);
 }
 

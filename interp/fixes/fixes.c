@@ -238,6 +238,12 @@ static void walk_all(Fix *fix, const Node *n)
         walk(fix, n->list[i]);
 }
 
+static void note_made(Fix *fix, const Node *n)
+{
+    if (n && n->name && fix->made_count < FIX_NAMES)
+        fix->made[fix->made_count++] = n->name;
+}
+
 /* Names that the code itself binds (in index notation, in a lambda) are not looked for: of such
  * code only the form is checked. */
 static void walk(Fix *fix, const Node *n)
@@ -266,8 +272,14 @@ static void walk(Fix *fix, const Node *n)
         fix->pure &= n->a->kind == ND_NAME;
         if (n->a->kind != ND_NAME)
             walk(fix, n->a);
-        else if (fix->made_count < FIX_NAMES)
-            fix->made[fix->made_count++] = n->a->name;
+        else
+            note_made(fix, n->a);
+        return;
+    case ND_IMPORT:
+        fix->pure = false;
+        note_made(fix, n->b);
+        for (uint32_t i = 0; i < n->count; i++)
+            note_made(fix, n->list[i]);
         return;
     case ND_INDEX:
         walk(fix, n->a);

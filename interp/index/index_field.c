@@ -216,6 +216,8 @@ Value module_member(Interp *in, Module *m, const Name *name)
                        name->text);
     if (op_find(in, name))
         err_help(e, "it is built in and has no prefix: %s", name->text);
+    else if (stdlib && peer_name(name->text))
+        err_help(e, "%s", peer_name(name->text));
     else if (closest)
         err_help(e, "did you mean `%s`?", closest);
     err_throw(e);

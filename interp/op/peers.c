@@ -6,6 +6,7 @@
 
 #include "interp/state/exec.h"
 #include "interp/state/predefined.h"
+#include "interp/state/stdlib_files.h"
 
 #include "core/base/error.h"
 #include "core/system/ascii.h"
@@ -46,6 +47,42 @@ static const PeerName names[] = {
     { "diagm", "diag(v)" }, { "block_diag", "blocks: [A, zeros(2, 3); zeros(3, 2), B]" },
     { "polyeig", "eig(A)" }, { "qz", "schur(A)" }, { "bidiag", "svd(A)" },
     { "funm", "expm, sqrtm and logm are there" },
+    /* numerical methods, where no call of theirs says what it would be here */
+    { "fsolve", "import root from optimize" }, { "fzero", "import root from optimize" },
+    { "root_scalar", "import root from optimize" }, { "brentq", "import root from optimize" },
+    { "NonlinearProblem", "import root from optimize" },
+    { "minimize_scalar", "import minimize from optimize" },
+    { "fminsearch", "import minimize from optimize" },
+    { "fminunc", "import minimize from optimize" }, { "fmincon", "import minimize from optimize" },
+    { "fminbnd", "import minimize from optimize" }, { "optim", "import minimize from optimize" },
+    { "lsqnonlin", "import least_squares from optimize" },
+    { "lsqcurvefit", "import curve_fit from optimize" },
+    { "nls", "import curve_fit from optimize" },
+    { "lsqnonneg", "import nnls from optimize" },
+    { "quadgk", "import quad from integrate" }, { "integral", "import quad from integrate" },
+    { "dblquad", "import quad from integrate" }, { "hquadrature", "import quad from integrate" },
+    { "trapz", "trapezoid(y, x)" }, { "fixed_quad", "import gauss from integrate" },
+    { "ode45", "import solve_ivp from integrate" }, { "ode15s", "import solve_ivp from integrate" },
+    { "ode23s", "import solve_ivp from integrate" },
+    { "odeint", "import solve_ivp from integrate" },
+    { "ODEProblem", "import solve_ivp from integrate" },
+    { "RK45", "import solve_ivp from integrate" },
+    { "CubicSpline", "import spline from interpolate" },
+    { "UnivariateSpline", "import spline from interpolate" },
+    { "PchipInterpolator", "import pchip from interpolate" },
+    { "BSpline", "import bspline from interpolate" },
+    { "BarycentricInterpolator", "import lagrange from interpolate" },
+    { "interp1", "interp(t, x, y); spline and pchip are in interpolate" },
+    { "interp1d", "interp(t, x, y); spline and pchip are in interpolate" },
+    { "RegularGridInterpolator", "import interp2 from interpolate" },
+    { "griddedInterpolant", "import interp2 from interpolate" },
+    { "default_rng", "import stream from random" }, { "RandomState", "import stream from random" },
+    { "PCG64", "import stream from random" }, { "RandStream", "import stream from random" },
+    { "poissrnd", "import poisson from random" }, { "exprnd", "import exponential from random" },
+    { "normrnd", "m + s * randn(2, 3)" }, { "rnorm", "m + s * randn(n)" },
+    { "randsample", "import sample from random" },
+    { "mvnrnd", "import multivariate_normal from random" },
+    { "jv", "bessel_j(n, x)" }, { "besselj", "bessel_j(n, x)" },
     /* pictures */
     { "semilogy", "plot(x, y, log=\"y\")" }, { "semilogx", "plot(x, y, log=\"x\")" },
     { "loglog", "plot(x, y, log=\"xy\")" }, { "imshow", "heat(A)" }, { "imagesc", "heat(A)" },
@@ -295,6 +332,19 @@ static bool is_known(void *who, const char *text, size_t len)
     return name && (op_find(in, name) || predefined_find(in, name->text).tag != V_UNDEF);
 }
 
+static bool is_module(void *who, const char *text, size_t len)
+{
+    (void)who;
+    (void)len;
+    return module_in_stdlib(text);
+}
+
+static const char *home_of(void *who, const char *name)
+{
+    (void)who;
+    return module_of_stdlib(name);
+}
+
 bool peer_translate(Interp *in, Error *e, ForeignWhat what, uint32_t at)
 {
     enum { SHOWN = 110 };
@@ -303,7 +353,8 @@ bool peer_translate(Interp *in, Error *e, ForeignWhat what, uint32_t at)
         return false;
     Span text = foreign_statement(s->text, s->len, at);
     ForeignFacts facts = { .what = what, .at = at - text.from, .who = in, .own = is_variable,
-                           .known = is_known, .accepts = parse_accepts };
+                           .known = is_known, .module = is_module, .home = home_of,
+                           .accepts = parse_accepts };
     ForeignAnswer answer;
     if (at < text.from || text.to <= text.from ||
         !foreign_rewrite(&in->ctx, &in->names, s->text + text.from, text.to - text.from,

@@ -225,9 +225,42 @@ static void free_simple(Ctx *ctx, Value v)
     }
 }
 
+static void doom(Ctx *, Doomed *, Value);
+
+static bool has_parts(Value v)
+{
+    return v.tag == V_TRANSFORM && v_kind(v)->parts && v_kind(v)->parts(v).count > 0;
+}
+
+/* A function made of others: its parts first, and then what is left of it. What its first part is
+ * made of comes next, so that a chain of grad(checkpoint(…)) does not recurse. */
+static void doom_made(Ctx *ctx, Doomed *d, Value v)
+{
+    bool more = true;
+    while (more) {
+        Parts p = v_kind(v)->parts(v);
+        Value next = v_none(), *part = (Value *)(uintptr_t)p.item;
+        more = false;
+        for (uint32_t i = 0; i < p.count; i++) {
+            Value x = part[i];
+            part[i] = v_none();
+            if (!v_is_object(x) || --*x.refs > 0)
+                continue;
+            if (!more && has_parts(x))
+                next = x, more = true;
+            else
+                doom(ctx, d, x);
+        }
+        v_kind(v)->release(ctx, v.ptr);
+        v = next;
+    }
+}
+
 static void doom(Ctx *ctx, Doomed *d, Value v)
 {
-    if (v.tag == V_TUPLE) {
+    if (has_parts(v)) {
+        doom_made(ctx, d, v);
+    } else if (v.tag == V_TUPLE) {
         Tuple *t = v.tuple;
         if (t->names)
             mem_free(ctx, t->names, t->cap * sizeof *t->names);

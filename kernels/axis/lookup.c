@@ -97,6 +97,19 @@ void lookup_weigh(Ctx *ctx, const LookupBins *bins, DType dt, const void *x, con
     }
 }
 
+/* ---- places ---- */
+
+enum { PLACES = 1 << 14 };       /* values between two looks at the interrupt flag */
+
+#define T double
+#define NAME(f) f##_f64
+#define IS_NAN(v) isnan(v)
+#include "kernels/axis/lookup_places.tmpl.h"
+#define T int64_t
+#define NAME(f) f##_i64
+#define IS_NAN(v) false
+#include "kernels/axis/lookup_places.tmpl.h"
+
 /* ---- broken lines ---- */
 
 typedef struct LineJob {

@@ -1,5 +1,5 @@
-/* Finding places in a sorted table: counting into the bins of a histogram, and values of a broken
- * line. */
+/* Finding places in a sorted table: where values enter it, counting into the bins of a histogram,
+ * and values of a broken line. */
 #ifndef RICCI_KERNELS_LOOKUP_H
 #define RICCI_KERNELS_LOOKUP_H
 
@@ -18,6 +18,13 @@ void lookup_count(Ctx *, const LookupBins *, DType, const void *x, int64_t n, in
 /* The same with weights, summed in order. */
 void lookup_weigh(Ctx *, const LookupBins *, DType, const void *x, const double *weights, int64_t n,
                   double *sums);
+
+/* out[i] = how many of a (m elements that do not fall, nans last) stand before v[i]; with `right`
+ * those that equal it too. */
+void lookup_places_f64(Ctx *, const double *a, int64_t m, bool right, const double *v, int64_t n,
+                       int64_t *out);
+void lookup_places_i64(Ctx *, const int64_t *a, int64_t m, bool right, const int64_t *v, int64_t n,
+                       int64_t *out);
 
 typedef struct LookupLine {
     const double *xp, *fp;       /* m points; fp steps by `step` (2: one part of complex ones) */

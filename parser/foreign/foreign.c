@@ -476,6 +476,8 @@ bool foreign_rewrite(Ctx *ctx, Names *names, const char *text, size_t len,
     if (!changed || f.failed)
         return false;
     trim(&f);
+    if (f.import && !(facts->own && facts->own(facts->who, f.import, strlen(f.import))))
+        piece_replace(&f, 0, -1, "import %s; ", f.import);
     tidy(&f);
     if (facts->what == FOREIGN_NAME && still_undefined(&f, text, len))
         return false;

@@ -27,6 +27,10 @@ typedef struct ForeignFacts {
     /* Is this a variable of the program? and: is this a function of Ricci's? NULL: unknown. */
     bool (*own)(void *who, const char *name, size_t len);
     bool (*known)(void *who, const char *name, size_t len);
+    /* Is this a module of the standard library? and: the one that has this function, or NULL.
+     * NULL: unknown. */
+    bool (*module)(void *who, const char *name, size_t len);
+    const char *(*home)(void *who, const char *name);
     /* Is this text a program? What comes out has to be one: parse_accepts. */
     bool (*accepts)(Ctx *, Names *, const char *text, size_t len);
     const char *body;        /* what follows the statement: the lines of an indented block */

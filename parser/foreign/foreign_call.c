@@ -11,15 +11,19 @@
 #include <string.h>
 
 typedef enum RowKind { ROW_CALL, ROW_MODULE, ROW_METHOD, ROW_FIELD, ROW_CONSTANT,
-                       ROW_MEMBER } RowKind;
+                       ROW_MEMBER, ROW_DRAW } RowKind;
 
-static const struct { RowKind kind; const char *theirs, *ours; } rows[] = {
-#define CALL(a, b) { ROW_CALL, a, b },
-#define MODULE(a, b) { ROW_MODULE, a, b },
-#define METHOD(a, b) { ROW_METHOD, a, b },
-#define FIELD(a, b) { ROW_FIELD, a, b },
-#define CONSTANT(a, b) { ROW_CONSTANT, a, b },
-#define MEMBER(a, b) { ROW_MEMBER, a, b },
+/* home: a module of ours, in which it is, or NULL. */
+static const struct { RowKind kind; const char *home, *theirs, *ours; } rows[] = {
+#define CALL(a, b) { ROW_CALL, NULL, a, b },
+#define MODULE(a, b) { ROW_MODULE, NULL, a, b },
+#define METHOD(a, b) { ROW_METHOD, NULL, a, b },
+#define FIELD(a, b) { ROW_FIELD, NULL, a, b },
+#define CONSTANT(a, b) { ROW_CONSTANT, NULL, a, b },
+#define MEMBER(a, b) { ROW_MEMBER, NULL, a, b },
+#define FROM(home, a, b) { ROW_CALL, home, a, b },
+#define MODULE_FROM(home, a, b) { ROW_MODULE, home, a, b },
+#define DRAW(a, b) { ROW_DRAW, "random", a, b },
 #include "parser/foreign/foreign.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -127,6 +131,29 @@ static void put_next(Out *o, const Fix *f, int a, int b)
         put(o, "%.*s + 1", PIECE_RANGE(f, a, b));
 }
 
+/* "Nelder-Mead" as "nelder_mead", 'RK45' as "rk45". */
+static void put_method(Out *o, const Fix *f, int k)
+{
+    put(o, "method=\"");
+    for (int at = f->piece[k].from + 1; at < f->piece[k].to - 1; at++)
+        put(o, "%c", f->text[at] == '-' ? '_' : f->text[at] >= 'A' && f->text[at] <= 'Z'
+                                                ? f->text[at] | 32 : f->text[at]);
+    put(o, "\"");
+}
+
+/* What a parameter of SciPy is called here, or NULL. */
+static const char *named_here(const Fix *f, int k)
+{
+    static const char *const names[][2] = {
+        { "bc_type", "kind" }, { "t_eval", "at" }, { "A_ub", "A" }, { "b_ub", "b" },
+        { "A_eq", "Aeq" }, { "b_eq", "beq" }, { "fprime", "jac" },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (piece_is(f, k, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
 /* dim=0 of PyTorch is axis=0, dims=1 of Julia axis=0; `end=""` and the like have no meaning
  * here. */
 static void put_named(Out *o, const Fix *f, int a, int b)
@@ -146,6 +173,11 @@ static void put_named(Out *o, const Fix *f, int a, int b)
         put(o, "descending=%.*s", PIECE_RANGE(f, a + 2, b));
     } else if (piece_is(f, a, "keepdim")) {
         put(o, "keepdims=%.*s", PIECE_RANGE(f, a + 2, b));
+    } else if (named_here(f, a)) {
+        put(o, "%s=%.*s", named_here(f, a), PIECE_RANGE(f, a + 2, b));
+    } else if (piece_is(f, a, "method") && b == a + 2 &&
+               (piece_kind(f, b) == PIECE_STRING || piece_kind(f, b) == PIECE_QUOTED)) {
+        put_method(o, f, b);
     } else {
         put(o, "%.*s", PIECE_RANGE(f, a, b));
     }
@@ -333,55 +365,120 @@ static int put_whole(Out *o, const Fix *f, const Call *c, const char *s)
     return 0;
 }
 
-/* $0 and $1 to $9, with $2! for one more; false where there are not so many. */
-static bool put_digit(Out *o, const Fix *f, const Call *c, const char *ours,
+/* [a, b] and [a b] and c(a, b) as (a, b); a name as it stands. */
+static bool put_pair(Out *o, const Fix *f, int a, int b)
+{
+    a += piece_is(f, a, "c") && piece_is(f, a + 1, "(");
+    if (piece_kind(f, a) == PIECE_NAME && a == b) {
+        put(o, "(%.*s[0], %.*s[-1])", PIECE_RANGE(f, a, a), PIECE_RANGE(f, a, a));
+        return true;
+    }
+    if (!piece_in(f, a, "[ (") || f->piece[a].match != b || b < a + 3)
+        return false;
+    int comma = piece_find(f, a, ","), from = comma + 1;
+    for (int k = a + 2; k < b && comma < 0; k++)
+        if (f->piece[k].space)
+            comma = from = k;
+    if (comma <= a + 1 || comma >= b || (from < b && piece_find(f, from - 1, ",") > 0))
+        return false;
+    put(o, "(%.*s, %.*s)", PIECE_RANGE(f, a + 1, comma - 1), PIECE_RANGE(f, from, b - 1));
+    return true;
+}
+
+/* Is it the string "word", or [] where the word is empty? */
+static bool is_said(const Fix *f, int a, int b, const char *word, size_t n)
+{
+    if (n == 0)
+        return piece_is(f, a, "[") && b == a + 1;
+    const Piece *p = &f->piece[a];
+    return a == b && (p->kind == PIECE_STRING || p->kind == PIECE_QUOTED) &&
+           (size_t)(p->to - p->from) == n + 2 && memcmp(f->text + p->from + 1, word, n) == 0;
+}
+
+/* $0 and $1 to $9; $2! is one more, $2() a pair, $4~word~ nothing where it is that string. Its
+ * length; -1 where there are not so many, or it is something else. */
+static int put_digit(Out *o, const Fix *f, const Call *c, const char *ours,
                       const char *s, int *used)
 {
     int i = *s - '1';
     if (i >= c->count)
-        return false;
+        return -1;
     *used = i >= *used ? i + 1 : *used;
-    if (i < 0)
+    if (i < 0) {
         put_operand(o, f, c->base_from, c->base_to, ours, s + 1);
-    else if (s[1] == '!')
+    } else if (s[1] == '!') {
         put_next(o, f, c->a[i], c->b[i]);
-    else
+        return 2;
+    } else if (s[1] == '(' && s[2] == ')') {
+        return put_pair(o, f, c->a[i], c->b[i]) ? 3 : -1;
+    } else if (s[1] == '~') {
+        size_t n = strcspn(s + 2, "~");
+        return is_said(f, c->a[i], c->b[i], s + 2, n) ? (int)n + 3 : -1;
+    } else {
         put_operand(o, f, c->a[i], c->b[i], ours, s + 1);
-    return true;
+    }
+    return 1;
+}
+
+/* $.p0 is the argument of that name. */
+static int put_by_name(Out *o, const Fix *f, const Call *c, const char *s, int *used)
+{
+    char name[32];
+    size_t n = strcspn(s + 1, " ,)([]-.");
+    snprintf(name, sizeof name, "%.*s", (int)n, s + 1);
+    for (int i = c->count; i < c->count + c->named; i++)
+        if (piece_is(f, c->a[i], name) && c->b[i] > c->a[i] + 1) {
+            put(o, "%.*s", PIECE_RANGE(f, c->a[i] + 2, c->b[i]));
+            ++*used;
+            return (int)n + 1;
+        }
+    return -1;
+}
+
+typedef struct Filled {
+    int used, named;             /* arguments by position up to there; by name */
+    bool all;
+} Filled;
+
+/* What stands at s behind a $: its length, -1 where the arguments do not fit. */
+static int fill_one(Out *o, const Fix *f, Call *c, const char *ours, const char *s, Filled *to)
+{
+    if (*s >= '0' && *s <= '9')
+        return put_digit(o, f, c, ours, s, &to->used);
+    if (*s == '.')
+        return put_by_name(o, f, c, s, &to->named);
+    if (*s == '*' || *s == '+') {
+        put_arguments(o, f, c, *s == '+', false);
+        to->all = true;
+        return 1;
+    }
+    if (strncmp(s, "dtype", 5) == 0) {
+        to->used += c->named == 0;
+        return put_dtype(o, f, c) ? 5 : -1;
+    }
+    int word = put_whole(o, f, c, s);
+    to->all |= word > 0;
+    return word;
 }
 
 /* Fills `ours`; false where the arguments do not fit it. */
 static bool fill(Out *o, const Fix *f, const Call *given, const char *ours)
 {
     Call c = *given;
-    int used = 0, word;
-    bool all = false;
-    o->len = 0;
+    Filled to = { 0 };
     o->failed = false;
-    o->text[0] = '\0';
+    o->text[o->len] = '\0';
     for (const char *s = ours; *s; s++) {
         if (*s != '$') {
             put(o, "%c", *s);
-        } else if (*++s >= '0' && *s <= '9') {
-            if (!put_digit(o, f, &c, ours, s, &used))
-                return false;
-            s += s[1] == '!';
-        } else if (*s == '*' || *s == '+') {
-            put_arguments(o, f, &c, *s == '+', false);
-            all = true;
-        } else if (strncmp(s, "dtype", 5) == 0) {
-            used += c.named == 0;
-            if (!put_dtype(o, f, &c))
-                return false;
-            s += 4;
-        } else if ((word = put_whole(o, f, &c, s)) != 0) {
-            if (word < 0)
-                return false;
-            all = true;
-            s += word - 1;
+            continue;
         }
+        int n = fill_one(o, f, &c, ours, s + 1, &to);
+        if (n < 0)
+            return false;
+        s += n;
     }
-    return !o->failed && (all || (used == c.count && c.named == 0));
+    return !o->failed && (to.all || (to.used == c.count && c.named == to.named));
 }
 
 /* Puts what was filled in the place of the call, in parentheses between operators. */
@@ -412,13 +509,32 @@ static bool place(Fix *f, const Call *c, const Out *o)
                          loose && !statement && (before || after) ? "(%s)" : "%s", o->text);
 }
 
+/* Is there such a module of ours? Where nobody says, a mistake of syntax is looked at. */
+static bool is_home(const Fix *f, const char *home)
+{
+    return !home || !f->facts->module || f->facts->module(f->facts->who, home, strlen(home));
+}
+
+/* What comes out wants `import home` before it, unless it stands there already. */
+static bool wants_import(Fix *f, const char *home)
+{
+    if (f->import && home && strcmp(f->import, home) != 0)
+        f->failed = true;
+    f->import = home ? home : f->import;
+    return true;
+}
+
 static bool use_rows(Fix *f, const Call *c, RowKind kind, int name)
 {
-    Out o;
-    for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].kind == kind && piece_is(f, name, rows[i].theirs) &&
-            fill(&o, f, c, rows[i].ours) && place(f, c, &o))
-            return true;
+    for (size_t i = 0; i < ROWS; i++) {
+        Out o = { .len = 0 };
+        if (rows[i].kind != kind || !piece_is(f, name, rows[i].theirs) || !is_home(f, rows[i].home))
+            continue;
+        if (rows[i].home)
+            put(&o, "%s.", rows[i].home);
+        if (fill(&o, f, c, rows[i].ours) && place(f, c, &o))
+            return wants_import(f, rows[i].home);
+    }
     return false;
 }
 
@@ -461,15 +577,21 @@ static bool member_name(Fix *f, const Call *c, int name, bool random)
                        piece_in(f, name, "println print") ? "print" : NULL;
     if (piece_is(f, name, "exit"))
         ours = "exit";
-    if (!ours && !is_known(f, name))
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", PIECE_RANGE(f, name, name));
+    const char *home = ours || !f->facts->home ? NULL : f->facts->home(f->facts->who, word);
+    if (!ours && !is_known(f, name) && !home)
         return false;
+    home = ours || is_known(f, name) ? NULL : home;
     if (ours)
         put(&o, "%s(", ours);
+    else if (home)
+        put(&o, "%s.%s(", home, word);
     else
         put(&o, "%.*s(", PIECE_RANGE(f, name, name));
     put_arguments(&o, f, c, 0, !ours && piece_in(f, name, along_axis));
     put(&o, ")");
-    return !o.failed && piece_replace(f, c->from, c->to, "%s", o.text);
+    return !o.failed && piece_replace(f, c->from, c->to, "%s", o.text) && wants_import(f, home);
 }
 
 /* k: the name of a module, with a point behind it. */
@@ -492,7 +614,7 @@ static bool rule_module(Fix *f, int k)
                piece_replace(f, k, name, "%.*s", PIECE_RANGE(f, name, name));
     }
     return read_arguments(f, &c, name + 1) &&
-           (use_rows(f, &c, ROW_MODULE, name) ||
+           ((random && use_rows(f, &c, ROW_DRAW, name)) || use_rows(f, &c, ROW_MODULE, name) ||
             (!(piece_in(f, name, "max min") && !piece_is(f, k, "Math") &&
                !piece_is(f, k, "math")) &&
              use_rows(f, &c, ROW_CALL, name)) ||
@@ -686,7 +808,8 @@ bool foreign_calls(Fix *f)
             return true;
         if (piece_is(f, k, ".") && rule_method(f, k))
             return true;
-        if (piece_kind(f, k) != PIECE_NAME || piece_is_own(f, k))
+        if (piece_kind(f, k) != PIECE_NAME || piece_is_own(f, k) ||
+            (f->import && piece_is(f, k, f->import)))
             continue;
         bool member = k > 1 && piece_is(f, k - 1, ".") && piece_ends_operand(f, k - 2);
         if (!member && piece_is(f, k + 1, ".") && piece_in(f, k, modules) && rule_module(f, k))

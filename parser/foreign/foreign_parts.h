@@ -24,6 +24,7 @@ enum { PIECES = 256 };
 typedef struct Fix {
     const ForeignFacts *facts;
     const char *note;
+    const char *import;          /* a module that what comes out needs, or NULL */
     uint32_t at;                 /* facts->at, moved along with the text */
     char fieldless[32];          /* the name of a value that was found to have no such fields */
     bool failed;                 /* it became too long */

@@ -49,6 +49,7 @@ PASSES = {
             ("vjp(y -> y^3, x).pull(x)", X)],
     "checkpoint": [("checkpoint(y -> tanh(y)^2)(x)", X)],
     "attention": [("attention(x, x + 1, x * x)", M), ("attention(x, [1.0, 2, 3; 0.5, -1, 2], [2.0; -3], window=1)", M)],
+    "with_fields": [("with_fields(y -> y^2 * x, (n=1))(x)", X), ("with_fields(y -> y, (cube=y -> y^3 * x)).cube(x)", X)],
     "custom_rule": [("custom_rule(y -> y^2, vjp=(y, z, w) -> 2 * y * w, jvp=(y, t) -> 2 * y * t)(x)", X)],
 }
 
