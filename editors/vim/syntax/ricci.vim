@@ -21,33 +21,37 @@ syn keyword ricciSoft narrow verbose quiet against from as
 syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
 syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
-syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
-syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh attention attention_back
-syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to calibrate cast
-syn keyword ricciBuiltin cbrt ceil checkpoint choice chol clamp complex concat cond conj contains
-syn keyword ricciBuiltin contour conv conv2 corrcoef cos cosh count cov cross cstring ctranspose
-syn keyword ricciBuiltin cumprod cumsum custom_rule denominator dequantize det detach device
-syn keyword ricciBuiltin devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh einsum
-syn keyword ricciBuiltin einsum_path endswith enumerate env eps equal erf erfc errno exact exit exp
-syn keyword ricciBuiltin expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift filter find
-syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full gamma gelu grad
-syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
-syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp
-syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
-syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
-syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
-syn keyword ricciBuiltin map matmul matmul_i8 matpow max maximum mean measure median member memory
-syn keyword ricciBuiltin meshgrid mid min minimum mod multiply nansum ndim negative nextafter
-syn keyword ricciBuiltin nonzero norm not_contains not_equal notices numerator offsetof ones orth
-syn keyword ricciBuiltin outer pad panels pin pinv plot positive power print prod product_i8
-syn keyword ricciBuiltin progress ptr qr quantile quantize radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinh size
-syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
-syn keyword ricciBuiltin stack startswith std steps string strip subtract sum svd svdvals take tan
-syn keyword ricciBuiltin tanh tempdir tile time to trace transpose tril triu trunc type ulp unique
-syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin abs acos acosh add airy all allclose angle any append arange argmax argmin
+syn keyword ricciBuiltin args argsort as_tensor asin asinh atan atan2 atanh attention
+syn keyword ricciBuiltin attention_back attention_lse bar bessel_i bessel_j bessel_k bessel_y beta
+syn keyword ricciBuiltin betainc betaincinv bincount bitand bitor bits broadcast_to calibrate cast
+syn keyword ricciBuiltin cbrt ceil chebyshev_t checkpoint choice chol clamp comb complex concat
+syn keyword ricciBuiltin cond conj contains contour conv conv2 corrcoef cos cosh count cov cross
+syn keyword ricciBuiltin cstring ctranspose cumprod cumsum custom_rule denominator dequantize det
+syn keyword ricciBuiltin detach device devices diag diff digamma digits divide dot dtype eig eigh
+syn keyword ricciBuiltin eigvals eigvalsh einsum einsum_path ellipe ellipk endswith enumerate env
+syn keyword ricciBuiltin eps equal erf erfc erfcinv erfinv errno exact exit exp expand expit expm
+syn keyword ricciBuiltin expm1 eye factor factorial factorize fft fft2 fftfreq fftn fftshift filter
+syn keyword ricciBuiltin find flags flatten flip floor floor_divide fma format full gamma gammainc
+syn keyword ricciBuiltin gammaincinv gcd gelu grad gradcheck gram_schmidt graph greater
+syn keyword ricciBuiltin greater_equal heat help hermite hess hessian hist histogram hull hypot
+syn keyword ricciBuiltin ifft ifft2 ifftn ifftshift imag int interp intersect inv invert irfft
+syn keyword ricciBuiltin isclose isfinite isinf isnan isprime jacobian join jvp keys kron laguerre
+syn keyword ricciBuiltin lazy_stats lbeta lcm ldl legendre len less less_equal lgamma like lines
+syn keyword ricciBuiltin linspace load log log10 log1p log2 logaddexp logit logm logspace logsumexp
+syn keyword ricciBuiltin lower lstrip lstsq lu map matmul matmul_i8 matpow max maximum mean measure
+syn keyword ricciBuiltin median member memory meshgrid mid min minimum mod multiply nansum ndim
+syn keyword ricciBuiltin negative nextafter nonzero norm not_contains not_equal notices numerator
+syn keyword ricciBuiltin offsetof ones orth outer pad panels pin pinv plot polygamma positive power
+syn keyword ricciBuiltin primes print prod product_i8 progress ptr qr quantile quantize radius rand
+syn keyword ricciBuiltin randint randn rank read real realmax realmin reduce relu relu6 repeat
+syn keyword ricciBuiltin replace repr reshape rfft rfftfreq rint roll round rref rstrip save
+syn keyword ricciBuiltin scatter schur searchsorted seed shadow shape shl shr shuffle sigmoid sign
+syn keyword ricciBuiltin silu simulate sin sinc sinh size sizeof slogdet softmax softplus solve
+syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps string strip
+syn keyword ricciBuiltin subtract sum svd svdvals take tan tanh tempdir tile time to trace
+syn keyword ricciBuiltin transpose tril triu trunc type ulp unique unpin upper value_and_grad var
+syn keyword ricciBuiltin vjp warn where width write xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
