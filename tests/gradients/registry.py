@@ -69,7 +69,7 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 WITHOUT = {
     "matmul_i8": ("matmul_i8(x, i8([1, 2; 3, 4; 5, 6]), 0.5, [1.0, 1])", X),
     "product_i8": ("product_i8(x, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)", X),
-    "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
+    "zeta": ("zeta(x)", X), "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
     "dequantize": ("dequantize((q=i8([1, 2, 3]), scale=x, zero=0, axis=0))", X),
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),
     "hull": ("hull(x, 2.0)", X), "intersect": ("intersect(x, x)", X),
@@ -97,7 +97,7 @@ DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0
 
 # reason → rows
 CONSTANT = {
-    "ints and bools only": "invert bitand bitor xor shl shr",
+    "ints and bools only": "invert bitand bitor xor shl shr gcd lcm isprime primes factor",
     "makes numbers of ints": "zeros ones eye seed rand randn randint",
     "reads no elements": "shape ndim size len keys type dtype device einsum_path",
     "of a format": "eps realmax realmin flags",
