@@ -74,13 +74,17 @@ static bool ends(Work *w, slong bits, BallOutcome *o)
     return true;
 }
 
-/* Both ends in the middle, in half of its bits: what an exact value is. */
-static void settle_middle(Work *w)
+/* Both ends in the middle, in half of its bits: what an exact value is. False: the ball is too wide
+ * to say so, with fewer than `right` bits. */
+static bool settle_middle(Work *w, slong right)
 {
+    if (w->k.b->arb_rel_accuracy_bits(w->k.r) < right)
+        return false;
     w->k.b->arb_get_mid_arb(w->k.r, w->k.r);
     w->k.b->arb_get_interval_mpfr(w->lo, w->hi, w->k.r);
     w->f->mpfr_prec_round(w->lo, w->k.bits / 2, MPFR_RNDN);
     w->f->mpfr_prec_round(w->hi, w->k.bits / 2, MPFR_RNDN);
+    return true;
 }
 
 static double outcome_f64(BallOutcome o)
@@ -107,9 +111,8 @@ static double by_ball(Work *w, const double *x)
         if (lo == hi)
             return lo;
     }
-    if (!bounded)
+    if (!bounded || !settle_middle(w, DBL_MANT_DIG + BITS_SPARE))
         return NAN;
-    settle_middle(w);
     return w->f->mpfr_get_d(w->lo, MPFR_RNDN);
 }
 
@@ -214,8 +217,8 @@ static ArithStatus cell_by_ball(Work *w, Arith *a, NumberCell *out, const Number
             return outcome(a, o, out);
         if (!bounded)
             continue;
-        if (last)
-            settle_middle(w);
+        if (last && !settle_middle(w, format + BITS_SPARE))
+            return ARITH_SLOW;
         Arith upper = *a, lower = *a;
         s = rounded(&upper, w->hi, &high);
         if (s == ARITH_OK)

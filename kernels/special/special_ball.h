@@ -13,7 +13,7 @@ typedef enum BallOutcome {
 
 /* Operands x (finite; exact but for intervals), the result r, room for what is computed on the
  * way. */
-enum { BALL_ROOM = 8 };
+enum { BALL_ROOM = 12 };
 typedef struct Ball {
     const Arb *b;
     arb_struct r[1], x[SPECIAL_OPERANDS], t[BALL_ROOM];
@@ -31,6 +31,27 @@ double special_limit(SpecialId, const double *x, int *same);
 
 /* Most of a function in doubles; false: this is not for it. */
 typedef bool (*SpecialFast)(const double *x, double *r);
+bool fast_factorial(const double *, double *);
+bool fast_comb(const double *, double *);
+bool fast_digamma(const double *, double *);
+bool fast_beta(const double *, double *);
+bool fast_lbeta(const double *, double *);
+bool fast_erfinv(const double *, double *);
+bool fast_erfcinv(const double *, double *);
+bool fast_logit(const double *, double *);
+bool fast_expit(const double *, double *);
+bool fast_xlogy(const double *, double *);
+bool fast_logaddexp(const double *, double *);
+bool fast_sinc(const double *, double *);
+bool fast_zeta(const double *, double *);
+bool fast_ellipk(const double *, double *);
+bool fast_ellipe(const double *, double *);
+bool fast_gammainc(const double *, double *);
+bool fast_betainc(const double *, double *);
+bool fast_legendre(const double *, double *);
+bool fast_hermite(const double *, double *);
+bool fast_laguerre(const double *, double *);
+bool fast_chebyshev_t(const double *, double *);
 
 /* Of fractions; ARITH_INEXACT: what comes out is none. */
 ArithStatus special_exact(Ctx *, SpecialId, Rational *out, const NumberCell *const x[]);

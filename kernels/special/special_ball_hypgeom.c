@@ -148,6 +148,65 @@ BallOutcome ball_ellipe(Ball *k)
 
 /* ---- incomplete gamma and beta functions ---- */
 
+static void no_bound(Ball *k, arb_ptr r)
+{
+    k->b->arb_set_si(r, 0);
+    k->b->arb_div(r, r, r, 2);
+}
+
+/* x^a e^-x / gamma(a + 1) (1 + x / (a + 1) (1 + x / (a + 2) (…: of a large a and an x not far from
+ * it, where there are some sqrt(a) terms, and Arb takes many more. False: not these. */
+static bool series_below(Ball *k, arb_ptr r, arb_srcptr x, slong bits)
+{
+    enum { LARGE = 200, TERMS_MAX = 4000000 };
+    const Arb *b = k->b;
+    arb_struct *term = k->t + 8, *at = k->t + 9, *factor = k->t + 10, *sum = k->t + 11;
+    arb_srcptr first = k->x;
+    double a = b->arf_get_d(&first->mid, ARF_RND_NEAR), z = b->arf_get_d(&x->mid, ARF_RND_NEAR);
+    double terms = fmax(0, z - a) + 10 * sqrt(fmax(a, z)) + sqrt(2 * fmax(a, z) * (double)bits);
+    if (a < LARGE || !(z < 2 * a))
+        return false;
+    if (!(terms < TERMS_MAX)) {
+        no_bound(k, r);
+        return true;
+    }
+    b->arb_set_si(term, 1);
+    b->arb_set_si(sum, 1);
+    b->arb_set(at, first);
+    for (int64_t i = 0; i < (int64_t)terms; i++) {
+        b->arb_add_si(at, at, 1, bits);
+        b->arb_div(factor, x, at, bits);
+        b->arb_mul(term, term, factor, bits);
+        b->arb_add(sum, sum, term, bits);
+    }
+    /* what is left is below a geometric series of the last ratio, which is below 1 */
+    b->arb_neg(at, factor);
+    b->arb_add_si(at, at, 1, bits);
+    if (!b->arb_is_positive(at)) {
+        no_bound(k, r);
+        return true;
+    }
+    b->arb_div(term, term, at, bits);
+    b->arb_neg(at, term);
+    b->arb_union(term, at, term, bits);
+    b->arb_add(sum, sum, term, bits);
+    b->arb_log(at, x, bits + 64);
+    b->arb_mul(at, at, first, bits + 64);
+    b->arb_sub(at, at, x, bits + 64);
+    b->arb_add_si(term, first, 1, bits + 64);
+    b->arb_lgamma(term, term, bits + 64);
+    b->arb_sub(at, at, term, bits + 64);
+    b->arb_exp(at, at, bits);
+    b->arb_mul(r, sum, at, bits);
+    return true;
+}
+
+static void gamma_below(Ball *k, arb_ptr r, arb_srcptr x, slong bits)
+{
+    if (!series_below(k, r, x, bits))
+        k->b->arb_hypgeom_gamma_lower(r, k->x, x, 1, bits);
+}
+
 BallOutcome ball_gammainc(Ball *k)
 {
     const Arb *b = k->b;
@@ -160,7 +219,7 @@ BallOutcome ball_gammainc(Ball *k)
     b->arb_set_si(k->r, 0);
     if (b->arb_is_zero(k->x + 1))
         return BALL_VALUE;
-    b->arb_hypgeom_gamma_lower(k->r, k->x, k->x + 1, 1, k->bits);
+    gamma_below(k, k->r, k->x + 1, k->bits);
     return BALL_VALUE;
 }
 
@@ -223,7 +282,7 @@ static void value_of(const Inverse *v, slong bits)
     if (v->beta)
         b->arb_hypgeom_beta_lower(v->f, v->k->x, v->k->x + 1, v->x, 1, bits);
     else
-        b->arb_hypgeom_gamma_lower(v->f, v->k->x, v->x, 1, bits);
+        gamma_below(v->k, v->f, v->x, bits);
     b->arb_sub(v->f, v->f, v->p, bits);
 }
 
@@ -351,8 +410,7 @@ static BallOutcome inverse(Ball *k, bool beta)
         point_of(&v, k->bits);
         k->b->arb_set(k->r, v.x);
     } else {
-        k->b->arb_set_si(k->t, 0);
-        k->b->arb_div(k->r, k->t, k->t, bits);
+        no_bound(k, k->r);
     }
     k->bits = bits;
     return BALL_VALUE;
