@@ -239,12 +239,32 @@ static BallOutcome beta_domain(Ball *k, bool *inside)
     return BALL_VALUE;
 }
 
+/* From the side on which there is less: Arb's series cancels on the other one. */
+static void beta_below(Ball *k, arb_ptr r, arb_srcptr x, slong bits)
+{
+    const Arb *b = k->b;
+    arb_srcptr first = k->x, second = k->x + 1;
+    arb_struct *rest = k->t + 8;
+    double a = b->arf_get_d(&first->mid, ARF_RND_NEAR),
+           c = b->arf_get_d(&second->mid, ARF_RND_NEAR),
+           z = b->arf_get_d(&x->mid, ARF_RND_NEAR);
+    if (z * (a + c + 2) <= a + 1) {
+        b->arb_hypgeom_beta_lower(r, first, second, x, 1, bits);
+        return;
+    }
+    b->arb_neg(rest, x);
+    b->arb_add_si(rest, rest, 1, 4 * bits + 4096);
+    b->arb_hypgeom_beta_lower(r, second, first, rest, 1, bits);
+    b->arb_neg(r, r);
+    b->arb_add_si(r, r, 1, bits);
+}
+
 BallOutcome ball_betainc(Ball *k)
 {
     bool inside;
     BallOutcome o = beta_domain(k, &inside);
     if (o == BALL_VALUE && inside)
-        k->b->arb_hypgeom_beta_lower(k->r, k->x, k->x + 1, k->x + 2, 1, k->bits);
+        beta_below(k, k->r, k->x + 2, k->bits);
     return o;
 }
 
@@ -280,7 +300,7 @@ static void value_of(const Inverse *v, slong bits)
     const Arb *b = v->k->b;
     point_of(v, bits);
     if (v->beta)
-        b->arb_hypgeom_beta_lower(v->f, v->k->x, v->k->x + 1, v->x, 1, bits);
+        beta_below(v->k, v->f, v->x, bits);
     else
         gamma_below(v->k, v->f, v->x, bits);
     b->arb_sub(v->f, v->f, v->p, bits);
