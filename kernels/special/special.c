@@ -162,7 +162,8 @@ ArithStatus special_f64(Ctx *ctx, SpecialId id, double *out, int64_t so, const d
 
 /* ---- cells ---- */
 
-/* A finite number as a ball, exact in mp, in decimal where it can be. */
+/* A finite number as a ball, exact in mp, in decimal where it can be; else much smaller than what
+ * is to be told apart there. */
 static ArithStatus operand(Work *w, Arith *a, arb_ptr to, const NumberCell *x, slong bits)
 {
     MpView v;
@@ -172,12 +173,12 @@ static ArithStatus operand(Work *w, Arith *a, arb_ptr to, const NumberCell *x, s
         w->k.b->arb_set_interval_mpfr(to, m, m, m->_mpfr_prec + 64);
         return ARITH_OK;
     }
-    w->f->mpfr_set_prec(w->lo, bits + 64);
-    w->f->mpfr_set_prec(w->hi, bits + 64);
+    w->f->mpfr_set_prec(w->lo, 4 * bits);
+    w->f->mpfr_set_prec(w->hi, 4 * bits);
     ArithStatus s = mp_set_decimal(a->ctx, w->lo, x->number, MPFR_RNDD, &t);
     if (s == ARITH_OK)
         s = mp_set_decimal(a->ctx, w->hi, x->number, MPFR_RNDU, &t);
-    w->k.b->arb_set_interval_mpfr(to, w->lo, w->hi, 2 * bits + 128);
+    w->k.b->arb_set_interval_mpfr(to, w->lo, w->hi, 4 * bits + 128);
     return s;
 }
 
