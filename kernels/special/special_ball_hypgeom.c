@@ -154,8 +154,8 @@ static void no_bound(Ball *k, arb_ptr r)
     k->b->arb_div(r, r, r, 2);
 }
 
-/* x^a e^-x / gamma(a + 1) (1 + x / (a + 1) (1 + x / (a + 2) (…: of a large a and an x not far from
- * it, where there are some sqrt(a) terms, and Arb takes many more. False: not these. */
+/* x^a e^-x / gamma(a + 1) times 1 + x / (a + 1) (1 + x / (a + 2) (1 + …)): of a large a and an x
+ * near it, where there are some sqrt(a) terms, and Arb takes many more. False: not these. */
 static bool series_below(Ball *k, arb_ptr r, arb_srcptr x, slong bits)
 {
     enum { LARGE = 200, TERMS_MAX = 4000000 };
