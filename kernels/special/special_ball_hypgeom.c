@@ -273,6 +273,8 @@ BallOutcome ball_betainc(Ball *k)
  * F rises from 0 to 1 with s, x being exp(s) for gamma and 1/(1 + exp(-s)) for beta. A bisection in
  * doubles and steps of Newton find s; then F on both sides of it says that the root is between. */
 
+enum { ROOT_SPARE = 128 };       /* bits of F below those of the root */
+
 typedef struct Inverse {
     Ball *k;
     bool beta;
@@ -315,19 +317,65 @@ static int side(const Inverse *v, double s, slong bits)
     return b->arb_is_positive(v->f) - b->arb_is_negative(v->f);
 }
 
-static bool bracket(const Inverse *v, double *s)
+/* The same by the fast way in doubles, where that can tell; *by the relative error of F there. */
+static int quick_side(const Inverse *v, double s, double *by)
+{
+    const Arb *b = v->k->b;
+    arb_srcptr first = v->k->x, second = v->k->x + 1;
+    double r, p = b->arf_get_d(&v->p->mid, ARF_RND_NEAR);
+    double x[] = { b->arf_get_d(&first->mid, ARF_RND_NEAR),
+                   b->arf_get_d(&second->mid, ARF_RND_NEAR), 1 / (1 + exp(-s)) };
+    if (!v->beta)
+        x[1] = exp(s);
+    *by = NAN;
+    if (!(v->beta ? fast_betainc(x, &r) : fast_gammainc(x, &r)))
+        return 0;
+    *by = (r - p) / p;
+    return fabs(*by) < 1e-9 ? 0 : r > p ? 1 : -1;
+}
+
+static int some_side(const Inverse *v, double s, slong bits)
+{
+    double by;
+    int at = quick_side(v, s, &by);
+    return at ? at : side(v, s, bits);
+}
+
+/* Some secants in doubles from two points; their last one, or the better of the two. */
+static double secants(const Inverse *v, double s, double before)
+{
+    enum { STEPS = 12 };
+    double f, last;
+    quick_side(v, s, &f);
+    quick_side(v, before, &last);
+    for (int i = 0; i < STEPS && isfinite(f) && isfinite(last) && f != last; i++) {
+        double next = s - f * (s - before) / (f - last);
+        if (!(fabs(next - s) < 2))
+            break;
+        before = s;
+        last = f;
+        s = next;
+        quick_side(v, s, &f);
+        if (fabs(f) < 1e-12)
+            break;
+    }
+    return s;
+}
+
+/* s to so much of its size, from where Newton doubles it. */
+static bool bracket(const Inverse *v, double *s, double part)
 {
     enum { STEPS = 200, DOUBLINGS = 200 };
     double low = -1, high = 1;
     slong bits = v->k->bits < 128 ? v->k->bits : 128;
     int n = 0;
-    for (; side(v, low, bits) > 0 && n < DOUBLINGS; n++)
+    for (; some_side(v, low, bits) > 0 && n < DOUBLINGS; n++)
         high = low, low *= 2;
-    for (; side(v, high, bits) < 0 && n < DOUBLINGS; n++)
+    for (; some_side(v, high, bits) < 0 && n < DOUBLINGS; n++)
         low = high, high *= 2;
-    for (int i = 0; i < STEPS && high - low > 0x1p-20 * fmax(1e-3, fabs(low)); i++) {
+    for (int i = 0; i < STEPS && high - low > part * fmax(1, fabs(low)); i++) {
         double middle = low + (high - low) / 2;
-        int at = side(v, middle, bits);
+        int at = some_side(v, middle, bits);
         if (at == 0) {
             low = high = middle;
             break;
@@ -338,6 +386,8 @@ static bool bracket(const Inverse *v, double *s)
             low = middle;
     }
     *s = low + (high - low) / 2;
+    if (low != high)
+        *s = secants(v, *s, low);
     return n < DOUBLINGS;
 }
 
@@ -374,7 +424,7 @@ static bool newton(const Inverse *v)
 {
     const Arb *b = v->k->b;
     arb_struct *t = v->k->t + 4;
-    int steps = 3;
+    int steps = 1;
     for (slong right = 16; right < v->k->bits; right *= 2)
         steps++;
     for (int i = 0; i < steps; i++) {
@@ -400,7 +450,7 @@ static bool enclosed(const Inverse *v)
     b->arb_abs(width, centre);
     b->arb_add_si(width, width, 1, 30);
     b->arb_get_mid_arb(width, width);
-    b->arb_mul_2exp_si(width, width, -bits / 2 - bits / 4);
+    b->arb_mul_2exp_si(width, width, -bits + ROOT_SPARE - 16);
     b->arb_sub(low, centre, width, 2 * bits);
     b->arb_set(v->s, low);
     value_of(v, bits);
@@ -421,11 +471,12 @@ static BallOutcome inverse(Ball *k, bool beta)
     slong bits = k->bits;
     double s;
     bool found = false;
-    k->bits = 2 * bits + 32;
-    if (bracket(&v, &s)) {
-        k->b->arb_set_d(v.s, s);
-        found = newton(&v) && enclosed(&v);
-    }
+    k->bits = bits + ROOT_SPARE;
+    for (int i = 0; i < 2 && !found; i++)
+        if (bracket(&v, &s, i ? 0x1p-24 : 0x1p-4)) {
+            k->b->arb_set_d(v.s, s);
+            found = newton(&v) && enclosed(&v);
+        }
     if (found) {
         point_of(&v, k->bits);
         k->b->arb_set(k->r, v.x);

@@ -70,7 +70,26 @@ bool fast_sinc(const double *x, double *r)
 
 /* ---- gamma ---- */
 
-/* Of whole numbers the product; else gamma by its logarithm in pairs. */
+/* The kernel of the row gamma, within an ulp. */
+static double gamma_at(double x)
+{
+    double r;
+    const void *in[] = { &x };
+    const int64_t step[] = { 0 };
+    ew_kernel(EW_GAMMA, DT_F64)(&r, 0, in, step, 1);
+    return r;
+}
+
+/* gamma(s) of a sum that was rounded: x's rest moves it by digamma(s) of itself. */
+static double gamma_of(Pair s)
+{
+    double psi = 0;
+    if (s.l != 0)
+        fast_digamma(&s.h, &psi);
+    return gamma_at(s.h) * (1 + s.l * psi);
+}
+
+/* Of whole numbers the product. */
 bool fast_factorial(const double *x, double *r)
 {
     double n = x[0];
@@ -81,7 +100,7 @@ bool fast_factorial(const double *x, double *r)
         for (double k = 2; k <= n; k++)
             p = pair_scale(p, k);
     } else {
-        p = pair_exp(pair_lgamma(pair_sum(n, 1)));
+        p.h = gamma_of(pair_sum(n, 1));
     }
     *r = p.h;
     return true;
@@ -208,10 +227,17 @@ static double halley(double y, double e)
     return y - u / (1 + y * u);
 }
 
-static double inverse_of(double x, double q)    /* erf(y) = x >= 0, erfc(y) = q, one is exact */
+/* erf(y) = x >= 0, erfc(y) = q, of which one is exact. In the far tail from y^2 = -log(q sqrt(pi) y). */
+static double inverse_of(double x, double q)
 {
-    double y = erfinv_near(x, -log(q * (2 - q)));
-    for (int i = 0; i < 2; i++)
+    double w = -log(q * (2 - q)), y = erfinv_near(x, w);
+    bool far = w > 14;
+    if (far) {
+        y = sqrt(-log(q));
+        for (int i = 0; i < 4; i++)
+            y = sqrt(-log(q * 1.7724538509055159 * y));
+    }
+    for (int i = 0; i < (far ? 3 : 2); i++)
         y = halley(y, x < 0.5 ? erf(y) - x : q - erfc(y));
     return y;
 }
@@ -223,14 +249,14 @@ bool fast_erfinv(const double *x, double *r)
         return false;
     *r = a < 1e-9 ? a * 0.88622692545275801365 : inverse_of(a, 1 - a);
     *r = copysign(*r, x[0]);
-    return a >= 1e-300 && a < 0.9999;
+    return a >= 1e-300;
 }
 
 bool fast_erfcinv(const double *x, double *r)
 {
     double q = x[0];
-    if (!(q > 1e-6 && q < 2))
+    if (!(q > 1e-290 && q < 2))
         return false;
     *r = q <= 1 ? inverse_of(1 - q, q) : -inverse_of(q - 1, 2 - q);
-    return q < 1.5 && fabs(q - 1) > 1e-9;
+    return fabs(q - 1) > 1e-9;
 }

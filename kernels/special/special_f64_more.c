@@ -182,7 +182,7 @@ static bool beta_part(double a, double b, Pair x, Pair y, double *r)
     } while (fabs(f - before) > 1e-13 * fabs(f) && n < STEPS_MAX);
     if (!(n < STEPS_MAX) || !isfinite(f))
         return false;
-    *r = pair_div(pair_mul(pair_exp(e), beta_fraction(a, b, x, n + n / 2)), pair_of(a)).h;
+    *r = pair_over(pair_mul(pair_exp(e), beta_fraction(a, b, x, n + n / 2)), a).h;
     return true;
 }
 
@@ -235,7 +235,7 @@ static bool recurrence(const double *x, int way, double *r)
             a = pair_add(a, pair_of(2 * k + 1));
         Pair next = pair_sub(pair_mul(a, p), pair_scale(before, t));
         if (way == 'p' || way == 'l')
-            next = pair_div(next, pair_of(k + 1));
+            next = pair_over(next, k + 1);
         before = p;
         p = next;
         most = fmax(fabs(before.h), fabs(p.h));

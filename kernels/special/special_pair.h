@@ -51,7 +51,13 @@ static inline Pair pair_div(Pair a, Pair b)
     return pair_ordered(q, (r.h + r.l) / b.h);
 }
 
-/* special_pair.c; some 95 bits are right, of results of a moderate size. */
+static inline Pair pair_over(Pair a, double b)
+{
+    double q = a.h / b, r = fma(-q, b, a.h);
+    return pair_ordered(q, (r + a.l) / b);
+}
+
+/* special_pair.c; some 70 bits are right, of results of a moderate size. */
 Pair pair_exp(Pair);                    /* of |x| < 700 */
 Pair pair_log(Pair);                    /* of x > 0 */
 Pair pair_lgamma(Pair);                 /* of 1e-300 < x < 1e6 */
