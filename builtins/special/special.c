@@ -98,13 +98,13 @@ static void chunk(void *data, int64_t begin, int64_t end, int worker)
 
 static void run_all(OpCall *c, Run *r)
 {
-    enum { GRAIN = 64 };
+    int64_t least = special_grain(r->id);
     if (r->it.size == 0)
         return;
     int64_t inner = r->it.shape[r->it.rank - 1];
     r->rows = r->it.size / inner;
-    int64_t n = r->rows == 1 ? inner : r->rows, grain = r->rows == 1 ? GRAIN : GRAIN / inner + 1;
-    if (r->it.size <= GRAIN)
+    int64_t n = r->rows == 1 ? inner : r->rows, grain = r->rows == 1 ? least : least / inner + 1;
+    if (r->it.size <= least)
         chunk(r, 0, n, 0);
     else
         pool_for(r->ctx, n, grain, chunk, r);

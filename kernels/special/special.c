@@ -18,6 +18,8 @@ const SpecialInfo special_info[SPECIAL_COUNT] = {
 
 int special_operands(SpecialId id) { return special_info[id].operands; }
 
+int64_t special_grain(SpecialId id) { return special_info[id].fast ? 4096 : 64; }
+
 /* ---- room ---- */
 
 typedef struct Work {

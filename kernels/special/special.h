@@ -25,5 +25,7 @@ ArithStatus special_f64(Ctx *, SpecialId, double *out, int64_t so, const double 
 ArithStatus special_cells(Arith *a, SpecialId, NumberCell *out, int64_t so,
                           const NumberCell *const x[], const int64_t sx[], int64_t n);
 int special_operands(SpecialId);
+/* Elements that are worth a thread. */
+int64_t special_grain(SpecialId);
 
 #endif

@@ -36,23 +36,16 @@ bool fast_zeta(const double *x, double *r)
 
 static Pair half(Pair x) { return (Pair){ x.h / 2, x.l / 2 }; }
 
-static Pair root(Pair x)
-{
-    double y = sqrt(x.h);
-    Pair rest = pair_sub(x, (Pair){ y * y, fma(y, y, -(y * y)) });
-    return pair_ordered(y, (rest.h + rest.l) / (2 * y));
-}
-
 /* pi/2 over the mean of 1 and sqrt(1 - m), and the sum of 2^(n - 1) c(n)^2 from n = 0 on. */
 static Pair mean(double m, Pair *sum)
 {
     static const Pair quarter = { 1.5707963267948966, 6.123233995736766e-17 };
-    Pair a = { 1, 0 }, b = root(pair_sum(1, -m));
+    Pair a = { 1, 0 }, b = pair_root(pair_sum(1, -m));
     double factor = 0.5;
     *sum = pair_of(m / 2);
     for (int i = 0; i < 40 && fabs(a.h - b.h) > 1e-13 * a.h; i++) {
         Pair c = half(pair_sub(a, b)), next = half(pair_add(a, b));
-        b = root(pair_mul(a, b));
+        b = pair_root(pair_mul(a, b));
         a = next;
         factor *= 2;
         *sum = pair_add(*sum, pair_scale(pair_mul(c, c), factor));

@@ -57,6 +57,13 @@ static inline Pair pair_over(Pair a, double b)
     return pair_ordered(q, (r + a.l) / b);
 }
 
+static inline Pair pair_root(Pair x)
+{
+    double y = sqrt(x.h);
+    Pair rest = pair_sub(x, (Pair){ y * y, fma(y, y, -(y * y)) });
+    return pair_ordered(y, (rest.h + rest.l) / (2 * y));
+}
+
 /* special_pair.c; some 70 bits are right, of results of a moderate size. */
 Pair pair_exp(Pair);                    /* of |x| < 700 */
 Pair pair_log(Pair);                    /* of x > 0 */

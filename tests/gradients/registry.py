@@ -85,6 +85,8 @@ PARAMETERS = [("norm", f"norm({X}, x)", "3.0"), ("cond", f"cond({M}, x)", "2.0")
               ("interp", "interp([0.5, 7], [1.0, 2, 3], [1.0, 5, 3], period=x)", "5.0"),
               ("var", f"var({X}, ddof=x)", "0.5"), ("std", f"std({X}, ddof=x)", "0.5"),
               ("cov", f"cov({X}, ddof=x)", "0.5"), ("cov", f"cov({X}, aweights=x)", "[1.0, 0.5, 2]"),
+              ("bessel_k", "bessel_k(x, 2.0)", "0.5"), ("gammainc", "gammainc(x, 2.0)", "1.5"),
+              ("betaincinv", "betaincinv(2.0, x, 0.25)", "1.5"), ("hermite", "hermite(x, 0.5)", "2.0"),
               ("pinv", f"pinv({M}, rtol=x)", "1e-9"), ("lstsq", f"lstsq({M}, {X}, rcond=x).x", "1e-9")]
 
 # rows that give bools or ints of floats → a number made of that (of y = x), x
