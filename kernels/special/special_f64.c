@@ -227,7 +227,8 @@ static double halley(double y, double e)
     return y - u / (1 + y * u);
 }
 
-/* erf(y) = x >= 0, erfc(y) = q, of which one is exact. In the far tail from y^2 = -log(q sqrt(pi) y). */
+/* erf(y) = x >= 0, erfc(y) = q, of which one is exact. In the far tail from
+ * y^2 = -log(q sqrt(pi) y). */
 static double inverse_of(double x, double q)
 {
     double w = -log(q * (2 - q)), y = erfinv_near(x, w);

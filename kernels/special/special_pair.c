@@ -12,8 +12,8 @@ Pair pair_exp(Pair x)
     double k = rint(x.h / log2.h);
     Pair r = pair_sub(x, pair_scale(log2, k));
     r = (Pair){ ldexp(r.h, -DOUBLINGS), ldexp(r.l, -DOUBLINGS) };
-    double t = r.h, tail = 1.0 / 40320 + t / 362880;
-    tail = 1.0 / 6 + t * (1.0 / 24 + t * (1.0 / 120 + t * (1.0 / 720 + t * (1.0 / 5040 + t * tail))));
+    double t = r.h, tail = 1.0 / 720 + t * (1.0 / 5040 + t * (1.0 / 40320 + t / 362880));
+    tail = 1.0 / 6 + t * (1.0 / 24 + t * (1.0 / 120 + t * tail));
     Pair square = pair_mul(r, r);
     Pair s = pair_add(r, pair_add(pair_scale(square, 0.5), pair_of(tail * t * square.h)));
     for (int i = 0; i < DOUBLINGS; i++)
