@@ -9,9 +9,12 @@
 #include <float.h>
 #include <math.h>
 
+/* A second or two of what Arb takes longest for, and of what it is quick at. */
+enum { FEW_BITS = 9 << 10, ANY_BITS = 1 << 18 };
+
 const SpecialInfo special_info[SPECIAL_COUNT] = {
-#define SPECIAL(name, n, s, f) \
-    [SPECIAL_##name] = { .operands = n, .shape = s, .ball = ball_##name, .fast = f },
+#define SPECIAL(name, n, s, b, f) \
+    [SPECIAL_##name] = { .operands = n, .shape = s, .bits = b, .ball = ball_##name, .fast = f },
 #include "kernels/special/special.def"
 #undef SPECIAL
 };
@@ -206,6 +209,8 @@ static ArithStatus cell_by_ball(Work *w, Arith *a, NumberCell *out, const Number
     ArithStatus s = ARITH_OK;
     slong format = dtype_base(a->dtype) == DT_MP ? a->digits : a->digits * 10 / 3 + 4;
     slong most = 8 * format + 4096;
+    if (format > w->info->bits)
+        return ARITH_SLOW;
     bool bounded = false, last = false;
     for (slong bits = format + BITS_SPARE; s == ARITH_OK && !last; bits *= 2) {
         NumberCell high;

@@ -62,6 +62,7 @@ ArithStatus special_exact(Ctx *, SpecialId, Rational *out, const NumberCell *con
 typedef struct SpecialInfo {
     int operands;
     char shape;
+    slong bits;             /* of the format, at most */
     BallFn ball;
     SpecialFast fast;
 } SpecialInfo;
