@@ -14,10 +14,18 @@
 typedef struct Library {
     Arb arb;
     const char *why;             /* NULL: ready */
+    pthread_key_t thread;        /* of a thread that has used it: forgets at its end */
 } Library;
 
 static Library library;
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void thread_ends(void *used)
+{
+    (void)used;
+    arb_forget();
+    mpfr_forget();
+}
 
 static void library_load(void)
 {
@@ -26,9 +34,10 @@ static void library_load(void)
 #include "kernels/rational/arb.def"
     };
 #undef ROUTINE
-    const char *lacks;
+    const char *lacks = NULL;
     if (!mpfr_open(&library.why) ||
-        library_open(ARB_FILE, entries, sizeof entries / sizeof *entries, &lacks))
+        (library_open(ARB_FILE, entries, sizeof entries / sizeof *entries, &lacks) &&
+         pthread_key_create(&library.thread, thread_ends) == 0))
         return;
     library.why = lacks ? ARB_FILE " lacks a routine; install its newest version"
                         : "the library of special functions Arb was not found (" ARB_FILE
@@ -40,6 +49,8 @@ const Arb *arb_open(const char **why)
     pthread_once(&library_once, library_load);
     if (library.why && why)
         *why = library.why;
+    if (!library.why)
+        pthread_setspecific(library.thread, &library);
     return library.why ? NULL : &library.arb;
 }
 
