@@ -1,6 +1,6 @@
 /* Special functions in doubles, 3: functions of Bessel, in pairs. J and I by their power series
- * where J does not cancel away, K by Steed's continued fraction (N. M. Temme, J. Comput. Phys. 19, 1975)
- * and its recurrence. See special_f64.c. */
+ * where J does not cancel away, K by Steed's continued fraction (N. M. Temme, J. Comput. Phys. 19,
+ * 1975) and its recurrence. See special_f64.c. */
 #include "kernels/special/special_ball.h"
 #include "kernels/special/special_pair.h"
 
