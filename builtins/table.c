@@ -9,6 +9,7 @@
 #include "builtins/quant/coded.h"
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
+#include "builtins/special/special.h"
 
 #include <stddef.h>
 
@@ -35,6 +36,9 @@ static const Op rows[] = {
 #include "builtins/arrays/elementwise.def"
 #define SECTION "elementwise"
 #include "builtins/arrays/rounding.def"
+#undef SECTION
+#define SECTION "special functions"
+#include "builtins/special/special.def"
 #undef SECTION
 #define SECTION "reductions"
 #include "builtins/arrays/reductions.def"

@@ -25,6 +25,7 @@
 #include "kernels/backends/backends.h"
 #include "kernels/blas/blas.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/rational/arb.h"
 #include "kernels/rational/mpfr.h"
 #include "kernels/rational/rational.h"
 
@@ -185,6 +186,7 @@ void interp_end(Interp *in)
     buf_free(&in->scratch);
     names_free(&in->names);
     tempdir_remove(&in->tempdir);
+    arb_forget();
     mpfr_forget();
     rational_heap_free(c);
     blas_stop_by(NULL);

@@ -7,6 +7,7 @@
 
 #define OP(name, ...) Value op_run_##name(OpCall *);
 #include "builtins/arrays/rounding.def"
+#include "builtins/special/special.def"
 #include "builtins/arrays/reductions.def"
 #include "builtins/arrays/making.def"
 #include "builtins/arrays/shape.def"

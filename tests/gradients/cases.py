@@ -349,3 +349,24 @@ ERRORS = [("eigh", "d_eigh(eigh(eye(2)), (values=none, vectors=[1.0, 2; 3, 4]))"
           ("svd", "d_svd(none, svd([1.0, 0; 0, 0; 0, 0]), (U=[1.0, 2; 3, 4; 5, 6], S=none, Vt=none))", "singular value"),
           ("lstsq", "d_lstsq([1.0, 1; 1, 1; 1, 1], [1.0, 2, 3], lstsq([1.0, 1; 1, 1; 1, 1], [1.0, 2, 3]), (x=[1.0, 1], residual=none), (A=true, b=true))", "full rank"),
           ("inv", "d_slogdet([1.0, 2; 2, 4], (sign=0.0, logdet=-inf), (sign=none, logdet=1.0))", "singular")]
+
+# ---- special functions: operands in the middle of their domains; the orders are constants ----
+ABOVE, PART = "[0.5, 1.25, 3.5]", "[0.125, 0.5, 0.8125]"
+for name in ("factorial", "digamma", "sinc"):
+    CASES.append((name, {"n" if name == "factorial" else "x": ABOVE}, {}))
+for name, operand, at in (("erfinv", "x", PART), ("erfcinv", "x", ABOVE[:-4] + "1.5]"), ("ellipk", "m", PART),
+                          ("ellipe", "m", PART), ("logit", "p", PART), ("expit", "x", "[-2.5, 0.25, 3]"),
+                          ("sinc", "x", "[-0.75, 0.0, 1.5]"), ("airy", "x", "[-2.5, 0.25, 1.5]")):
+    CASES.append((name, {operand: at}, {}))
+for name, first, second in (("comb", "n", "k"), ("beta", "a", "b"), ("lbeta", "a", "b"), ("xlogy", "x", "y"),
+                            ("logaddexp", "x", "y")):
+    CASES.append((name, {first: "[4.5, 5.25, 6.5]", second: "[1.25, 2.5, 0.75]"}, {}))
+    CASES.append((name, {first: "[4.5; 5.25]", second: "[1.25, 2.5, 0.75]"}, {}))
+for name, order, at in [("polygamma", "[1, 2, 3]", ABOVE), ("gammainc", "[0.5, 2.25, 3]", ABOVE),
+                        ("gammaincinv", "[0.75, 2.25, 3]", PART)] + \
+        [(f"bessel_{k}", "[0, 1, 2.5]", ABOVE) for k in "jyik"] + \
+        [(name, "[0, 3, 4]", "[0.25, -0.5, 0.75]") for name in ("legendre", "hermite", "laguerre", "chebyshev_t")]:
+    operand = "p" if name == "gammaincinv" else "x"
+    CASES.append((name, {operand: at}, {}, {"call": f"{name}({order}, {operand})"}))
+for name, operand in (("betainc", "x"), ("betaincinv", "p")):
+    CASES.append((name, {operand: PART}, {}, {"call": f"{name}([0.75, 2, 3], 2.5, {operand})"}))

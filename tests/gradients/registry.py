@@ -70,7 +70,7 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 WITHOUT = {
     "matmul_i8": ("matmul_i8(x, i8([1, 2; 3, 4; 5, 6]), 0.5, [1.0, 1])", X),
     "product_i8": ("product_i8(x, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)", X),
-    "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
+    "zeta": ("zeta(x)", X), "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
     "dequantize": ("dequantize((q=i8([1, 2, 3]), scale=x, zero=0, axis=0))", X),
     "ldl": ("ldl(x)", S), "steps": ("steps(inv, x)", M), "histogram": ("histogram(x)", X),
     "hull": ("hull(x, 2.0)", X), "intersect": ("intersect(x, x)", X),
@@ -86,6 +86,8 @@ PARAMETERS = [("norm", f"norm({X}, x)", "3.0"), ("cond", f"cond({M}, x)", "2.0")
               ("interp", "interp([0.5, 7], [1.0, 2, 3], [1.0, 5, 3], period=x)", "5.0"),
               ("var", f"var({X}, ddof=x)", "0.5"), ("std", f"std({X}, ddof=x)", "0.5"),
               ("cov", f"cov({X}, ddof=x)", "0.5"), ("cov", f"cov({X}, aweights=x)", "[1.0, 0.5, 2]"),
+              ("bessel_k", "bessel_k(x, 2.0)", "0.5"), ("gammainc", "gammainc(x, 2.0)", "1.5"),
+              ("betaincinv", "betaincinv(2.0, x, 0.25)", "1.5"), ("hermite", "hermite(x, 0.5)", "2.0"),
               ("pinv", f"pinv({M}, rtol=x)", "1e-9"), ("lstsq", f"lstsq({M}, {X}, rcond=x).x", "1e-9")]
 
 # rows that give bools or ints of floats → a number made of that (of y = x), x
@@ -98,7 +100,7 @@ DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0
 
 # reason → rows
 CONSTANT = {
-    "ints and bools only": "invert bitand bitor xor shl shr",
+    "ints and bools only": "invert bitand bitor xor shl shr gcd lcm isprime primes factor",
     "makes numbers of ints": "zeros ones eye seed rand randn randint",
     "reads no elements": "shape ndim size len keys type dtype device einsum_path",
     "of a format": "eps realmax realmin flags",

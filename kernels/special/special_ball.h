@@ -1,0 +1,71 @@
+/* Between the files of kernels/special: one value of a function, as a ball. */
+#ifndef RICCI_KERNELS_SPECIAL_BALL_H
+#define RICCI_KERNELS_SPECIAL_BALL_H
+
+#include "kernels/rational/arb.h"
+#include "kernels/special/special.h"
+
+typedef enum BallOutcome {
+    BALL_VALUE,             /* in r; not finite: it could not be enclosed in so many bits */
+    BALL_NAN,               /* outside of the domain */
+    BALL_INF, BALL_MINUS_INF
+} BallOutcome;
+
+/* Operands x (finite; exact but for intervals), the result r, room for what is computed on the
+ * way. */
+enum { BALL_ROOM = 12 };
+typedef struct Ball {
+    const Arb *b;
+    arb_struct r[1], x[SPECIAL_OPERANDS], t[BALL_ROOM];
+    slong bits;
+} Ball;
+typedef BallOutcome (*BallFn)(Ball *);
+
+#define SPECIAL(name, ...) BallOutcome ball_##name(Ball *);
+#include "kernels/special/special.def"
+#undef SPECIAL
+
+/* What the function is where an operand is infinite and none is nan; x: the operands, those that
+ * are finite near enough. *same: it is that operand itself, -1: it is not. */
+double special_limit(SpecialId, const double *x, int *same);
+
+/* Most of a function in doubles; false: this is not for it. */
+typedef bool (*SpecialFast)(const double *x, double *r);
+bool fast_factorial(const double *, double *);
+bool fast_comb(const double *, double *);
+bool fast_digamma(const double *, double *);
+bool fast_beta(const double *, double *);
+bool fast_lbeta(const double *, double *);
+bool fast_erfinv(const double *, double *);
+bool fast_erfcinv(const double *, double *);
+bool fast_logit(const double *, double *);
+bool fast_expit(const double *, double *);
+bool fast_xlogy(const double *, double *);
+bool fast_logaddexp(const double *, double *);
+bool fast_sinc(const double *, double *);
+bool fast_bessel_j(const double *, double *);
+bool fast_bessel_i(const double *, double *);
+bool fast_bessel_k(const double *, double *);
+bool fast_zeta(const double *, double *);
+bool fast_ellipk(const double *, double *);
+bool fast_ellipe(const double *, double *);
+bool fast_gammainc(const double *, double *);
+bool fast_betainc(const double *, double *);
+bool fast_legendre(const double *, double *);
+bool fast_hermite(const double *, double *);
+bool fast_laguerre(const double *, double *);
+bool fast_chebyshev_t(const double *, double *);
+
+/* Of fractions; ARITH_INEXACT: what comes out is none. */
+ArithStatus special_exact(Ctx *, SpecialId, Rational *out, const NumberCell *const x[]);
+
+typedef struct SpecialInfo {
+    int operands;
+    char shape;
+    slong bits;             /* of the format, at most */
+    BallFn ball;
+    SpecialFast fast;
+} SpecialInfo;
+extern const SpecialInfo special_info[SPECIAL_COUNT];
+
+#endif
