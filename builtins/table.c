@@ -9,6 +9,7 @@
 #include "builtins/quant/coded.h"
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
+#include "builtins/written/written.h"
 
 #include <stddef.h>
 
@@ -22,6 +23,10 @@
 #define OP(name_, ...) \
     { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, \
       .tried = TRIED, .sizes = SIZES, __VA_ARGS__ },
+
+#define WRITTEN(name_, ...) \
+    { .name = #name_, .run = op_run_written, .section = SECTION, .devices = DEV_ANYWHERE, \
+      .tried = TRIED, .sizes = SIZES, .carries = true, __VA_ARGS__ },
 
 /* A row may name its own section, what devices make of it, and whether it may be tried; text and
  * files are the host's. */
@@ -53,6 +58,7 @@ static const Op rows[] = {
 #define SIZES SIZES_MATRIX
 #define SECTION "linear algebra"
 #include "builtins/linalg/linalg.def"
+#include "builtins/written/linear.def"
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_ELEMENTS
@@ -72,6 +78,7 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "signals"
 #include "builtins/signals/signals.def"
+#include "builtins/written/windows.def"
 #undef SECTION
 #define SECTION "attention"
 #include "builtins/attention/attention.def"
