@@ -72,3 +72,17 @@ Value op_run_written(OpCall *c)
     Value f = written_function(in, c->op->name);
     return call_named(in, f, c->args, first, names, named, count);
 }
+
+bool written_asked(OpCall *c, int i)
+{
+    return i < c->count && c->args[i].tag != V_UNDEF && c->args[i].tag != V_NONE;
+}
+
+Value written_call(OpCall *c, const char *name)
+{
+    Value args[WRITTEN_ARGUMENTS];
+    int count = 0;
+    for (; count < c->count && count < WRITTEN_ARGUMENTS; count++)
+        args[count] = c->args[count].tag == V_UNDEF ? v_none() : c->args[count];
+    return call_value(c->in, written_function(c->in, name), args, count);
+}
