@@ -24,12 +24,10 @@
     { .name = #name_, .run = op_run_##name_, .section = SECTION, .devices = DEVICES, \
       .tried = TRIED, .sizes = SIZES, __VA_ARGS__ },
 
-#define WRITTEN(name_, ...) \
-    { .name = #name_, .run = op_run_written, .section = SECTION, .devices = DEV_ANYWHERE, \
-      .tried = TRIED, .sizes = SIZES, .carries = true, __VA_ARGS__ },
-
 /* A row may name its own section, what devices make of it, and whether it may be tried; text and
  * files are the host's. */
+/* A function in the language: what it calls moves to devices and is remembered for derivatives. */
+#define WRITTEN .carries = true, .devices = DEV_ANYWHERE
 #define DEV_ROUTINE(entry) offsetof(Device, math.entry)
 #define DEVICES 0
 #define SIZES SIZES_ELEMENTS

@@ -55,7 +55,7 @@ static Value written_function(Interp *in, const char *name)
 }
 
 /* What was not given is the function's to fill in: all behind a gap goes by name. */
-Value op_run_written(OpCall *c)
+static Value run(OpCall *c)
 {
     Interp *in = c->in;
     const OpSig *sig = op_sig(in, c->op);
@@ -72,6 +72,11 @@ Value op_run_written(OpCall *c)
     Value f = written_function(in, c->op->name);
     return call_named(in, f, c->args, first, names, named, count);
 }
+
+#define OP(name, ...) Value op_run_##name(OpCall *c) { return run(c); }
+#include "builtins/written/linear.def"
+#include "builtins/written/windows.def"
+#undef OP
 
 bool written_asked(OpCall *c, int i)
 {

@@ -4,7 +4,11 @@
 
 #include "interp/op/op.h"
 
-Value op_run_written(OpCall *);
+#define OP(name, ...) Value op_run_##name(OpCall *);
+#include "builtins/written/linear.def"
+#include "builtins/written/windows.def"
+#undef OP
+
 /* A function of linear.ric for a row of C whose arguments go beyond it; it has the row's
  * parameters, none for what was not given. */
 /* Was argument i given, and not as none? */

@@ -24,30 +24,33 @@ syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
 syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
 syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh attention attention_back
 syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to calibrate cast
-syn keyword ricciBuiltin cbrt ceil checkpoint choice chol clamp complex concat cond conj contains
-syn keyword ricciBuiltin contour conv conv2 corrcoef cos cosh count cov cross cstring ctranspose
-syn keyword ricciBuiltin cumprod cumsum custom_rule denominator dequantize det detach device
-syn keyword ricciBuiltin devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh einsum
-syn keyword ricciBuiltin einsum_path endswith enumerate env eps equal erf erfc errno exact exit exp
-syn keyword ricciBuiltin expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift filter find
-syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full gamma gelu grad
+syn keyword ricciBuiltin cbrt ceil checkpoint choice chol chol_solve clamp complex concat cond
+syn keyword ricciBuiltin condest conj contains contour conv conv2 corrcoef correlate cos cosh count
+syn keyword ricciBuiltin cov cross cstring ctranspose cumprod cumsum custom_rule dct denominator
+syn keyword ricciBuiltin dequantize det detach device devices diag diff digits divide dot dtype eig
+syn keyword ricciBuiltin eigh eigvals eigvalsh einsum einsum_path endswith enumerate env eps equal
+syn keyword ricciBuiltin erf erfc errno exact exit exp expand expm expm1 eye factorize fft fft2
+syn keyword ricciBuiltin fftfreq fftn fftshift filter filtfilt find find_peaks flags flatten flip
+syn keyword ricciBuiltin floor floor_divide fma format full gamma gaussian_filter gelu grad
 syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
-syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp
-syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
-syn keyword ricciBuiltin keys kron lazy_stats ldl len less less_equal lgamma like lines linspace
-syn keyword ricciBuiltin load log log10 log1p log2 logm logspace logsumexp lower lstrip lstsq lu
-syn keyword ricciBuiltin map matmul matmul_i8 matpow max maximum mean measure median member memory
-syn keyword ricciBuiltin meshgrid mid min minimum mod multiply nansum ndim negative nextafter
-syn keyword ricciBuiltin nonzero norm not_contains not_equal notices numerator offsetof ones orth
-syn keyword ricciBuiltin outer pad panels pin pinv plot positive power print prod product_i8
-syn keyword ricciBuiltin progress ptr qr quantile quantize radius rand randint randn rank read real
-syn keyword ricciBuiltin realmax realmin reduce relu relu6 repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll round rref rstrip save scatter schur searchsorted seed
-syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinh size
-syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
-syn keyword ricciBuiltin stack startswith std steps string strip subtract sum svd svdvals take tan
-syn keyword ricciBuiltin tanh tempdir tile time to trace transpose tril triu trunc type ulp unique
-syn keyword ricciBuiltin unpin upper value_and_grad var vjp warn where width write xor zeros zip
+syn keyword ricciBuiltin hilbert hist histogram hull hypot idct ifft ifft2 ifftn ifftshift imag int
+syn keyword ricciBuiltin interp intersect inv invert irfft isclose isdefinite isfinite ishermitian
+syn keyword ricciBuiltin isinf isnan issymmetric istft jacobian join jvp keys kron lazy_stats ldl
+syn keyword ricciBuiltin len less less_equal lfilter lgamma like lines linspace load log log10
+syn keyword ricciBuiltin log1p log2 logm logspace logsumexp lower lstrip lstsq lu lu_solve lyapunov
+syn keyword ricciBuiltin map matmul matmul_i8 matpow max maximum mean measure median median_filter
+syn keyword ricciBuiltin member memory meshgrid mid min minimum mod multiply nansum ndim negative
+syn keyword ricciBuiltin nextafter nonzero norm not_contains not_equal notices numerator offsetof
+syn keyword ricciBuiltin ones orth outer pad panels periodogram pin pinv plot polar positive power
+syn keyword ricciBuiltin print prod product_i8 progress ptr qr quantile quantize radius rand
+syn keyword ricciBuiltin randint randn rank read real realmax realmin reduce relu relu6 repeat
+syn keyword ricciBuiltin replace repr reshape rfft rfftfreq rint roll round rref rstrip save
+syn keyword ricciBuiltin scatter schur searchsorted seed shadow shape shl shr shuffle sigmoid sign
+syn keyword ricciBuiltin silu simulate sin sinh size sizeof slogdet softmax softplus solve sort
+syn keyword ricciBuiltin split spy sqrt sqrtm squeeze stack startswith std steps stft string strip
+syn keyword ricciBuiltin subtract sum svd svdvals sylvester take tan tanh tempdir tile time to
+syn keyword ricciBuiltin trace transpose tril triu trunc type ulp unique unpin upper value_and_grad
+syn keyword ricciBuiltin var vjp warn welch where width window write xor zeros zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
