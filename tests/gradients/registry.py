@@ -58,7 +58,7 @@ PASSES = {
     "filtfilt": [("filtfilt([1, 0.5], [1, -0.3], x, padlen=2)^2", X)],
     "periodogram": [("periodogram(x).Pxx", X)], "welch": [("welch(x, nperseg=2).Pxx", X)],
     "stft": [("abs(stft(x, nperseg=2).Zxx)^2", X)], "istft": [("istft(stft(x, nperseg=2).Zxx).x^2", X)],
-    "dct": [("dct(x)^2", X)], "idct": [("idct(x, 4)^2", X)], "hilbert": [("abs(hilbert(x))^2", X)],
+    "dct": [("dct(x)^3", X)], "idct": [("idct(x, 4)^2", X)], "hilbert": [("abs(hilbert(x))^2", X)],
     "find_peaks": [("find_peaks(concat([0.0], x, [0.0])).heights^2", X)],
     "gaussian_filter": [("gaussian_filter(x, 1)^2", X)], "median_filter": [("median_filter(x, 3)^2", X)],
     "custom_rule": [("custom_rule(y -> y^2, vjp=(y, z, w) -> 2 * y * w, jvp=(y, t) -> 2 * y * t)(x)", X)],
