@@ -55,7 +55,7 @@ static Value written_function(Interp *in, const char *name)
 }
 
 /* What was not given is the function's to fill in: all behind a gap goes by name. */
-static Value run(OpCall *c)
+Value written_run(OpCall *c, const char *name)
 {
     Interp *in = c->in;
     const OpSig *sig = op_sig(in, c->op);
@@ -69,11 +69,11 @@ static Value run(OpCall *c)
             names[count] = sig->params[i].name;
             named[count++] = c->args[i];
         }
-    Value f = written_function(in, c->op->name);
+    Value f = written_function(in, name);
     return call_named(in, f, c->args, first, names, named, count);
 }
 
-#define OP(name, ...) Value op_run_##name(OpCall *c) { return run(c); }
+#define OP(name, ...) Value op_run_##name(OpCall *c) { return written_run(c, #name); }
 #include "builtins/written/linear.def"
 #include "builtins/written/windows.def"
 #undef OP

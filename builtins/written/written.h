@@ -9,6 +9,9 @@
 #include "builtins/written/windows.def"
 #undef OP
 
+/* The function of that name with the row's arguments. */
+Value written_run(OpCall *, const char *name);
+Value recursion_run(OpCall *);           /* lfilter */
 /* A function of linear.ric for a row of C whose arguments go beyond it; it has the row's
  * parameters, none for what was not given. */
 /* Was argument i given, and not as none? */
