@@ -111,7 +111,7 @@ $(BUILD)/gen/grammar.c $(BUILD)/gen/grammar.h &: parser/grammar.y
 $(BUILD)/gen/lexer.c: lexer/lexer.l $(BUILD)/gen/grammar.h
 	@mkdir -p $(@D)
 	$(FLEX) -o $@ $<
-RICCI_CODE = $(sort $(wildcard stdlib/*.ric)) $(wildcard builtins/gradients/*.ric)
+RICCI_CODE = $(sort $(wildcard stdlib/*.ric)) $(wildcard builtins/gradients/*.ric builtins/written/*.ric)
 $(BUILD)/gen/stdlib.c: $(RICCI_CODE) stdlib/embed.sh
 	@mkdir -p $(@D)
 	sh stdlib/embed.sh $(RICCI_CODE) > $@

@@ -10,6 +10,7 @@
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
 #include "builtins/special/special.h"
+#include "builtins/written/written.h"
 
 #include <stddef.h>
 
@@ -26,6 +27,8 @@
 
 /* A row may name its own section, what devices make of it, and whether it may be tried; text and
  * files are the host's. */
+/* A function in the language: what it calls moves to devices and is remembered for derivatives. */
+#define WRITTEN .carries = true, .devices = DEV_ANYWHERE
 #define DEV_ROUTINE(entry) offsetof(Device, math.entry)
 #define DEVICES 0
 #define SIZES SIZES_ELEMENTS
@@ -57,6 +60,7 @@ static const Op rows[] = {
 #define SIZES SIZES_MATRIX
 #define SECTION "linear algebra"
 #include "builtins/linalg/linalg.def"
+#include "builtins/written/linear.def"
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_ELEMENTS
@@ -76,6 +80,7 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "signals"
 #include "builtins/signals/signals.def"
+#include "builtins/written/windows.def"
 #undef SECTION
 #define SECTION "attention"
 #include "builtins/attention/attention.def"

@@ -3,6 +3,7 @@
  * after scaling the columns (but not for an rcond of the caller), refines with wider residuals
  * (Björck, BIT 7 (1967)), and says what rank and condition number it found. */
 #include "builtins/linalg/linalg.h"
+#include "builtins/written/written.h"
 #include "interp/output/output.h"
 
 #include <math.h>
@@ -568,6 +569,8 @@ static void qr_one(QrJob *j, int64_t index, char *packed)
 
 Value op_run_qr(OpCall *c)
 {
+    if (arg_bool(c, 2, false))
+        return written_call(c, "_qr_more");
     QrJob j = { .a = linalg_stack(c, 0) };
     Stack *a = &j.a;
     bool full = arg_bool(c, 1, false);

@@ -2,6 +2,7 @@
  * singular values decide: pinv, rank, null, orth. Matrices with NaN or infinities are
  * turned away first: some of LAPACK's iterations would not end on them. */
 #include "builtins/linalg/linalg.h"
+#include "builtins/written/written.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -178,6 +179,8 @@ static Value values_and_vectors(const Stack *a, Out *values, Out *vectors)
 
 Value op_run_eigh(OpCall *c)
 {
+    if (written_asked(c, 1))
+        return written_call(c, "_eigh_more");
     Stack a = linalg_square(c, 0);
     Out values, vectors;
     eigh_run(&a, true, &values, &vectors);
@@ -240,6 +243,8 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
 
 Value op_run_eig(OpCall *c)
 {
+    if (written_asked(c, 1) || arg_bool(c, 2, false))
+        return written_call(c, "_eig_more");
     Stack a = linalg_square(c, 0);
     Out values, vectors;
     eig_run(&a, true, &values, &vectors);

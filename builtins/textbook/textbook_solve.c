@@ -4,6 +4,7 @@
  * algorithm does in it. Algorithms and their order of operations: kernels/textbook/textbook.h. */
 #include "builtins/exact/rational.h"
 #include "builtins/textbook/textbook.h"
+#include "builtins/written/written.h"
 #include "kernels/textbook/textbook_number.h"
 
 #include "core/base/error.h"
@@ -477,6 +478,8 @@ Value op_format_qr(OpCall *c, Scope *s)
     Value done;
     Book b;
     bool full = arg_bool(c, 1, false);
+    if (arg_bool(c, 2, false))
+        return written_call(c, "_qr_more");
     if (book_ordinary(c, s, &done))
         return done;
     book_open(&b, c, s, 1, false);

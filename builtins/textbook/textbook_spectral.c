@@ -2,6 +2,7 @@
  * eigvals, eigh, eigvalsh, schur, hess, pinv, rank, null, orth. Jacobi's methods and the QR
  * iteration of kernels/textbook, for real and complex matrices. */
 #include "builtins/textbook/textbook.h"
+#include "builtins/written/written.h"
 #include "kernels/textbook/textbook_number.h"
 
 #include "core/base/error.h"
@@ -305,7 +306,11 @@ static Value symmetric(OpCall *c, Scope *s, bool vectors)
                    : book_value(&b, &values);
 }
 
-Value op_format_eigh(OpCall *c, Scope *s) { return symmetric(c, s, true); }
+Value op_format_eigh(OpCall *c, Scope *s)
+{
+    return written_asked(c, 1) ? written_call(c, "_eigh_more") : symmetric(c, s, true);
+}
+
 Value op_format_eigvalsh(OpCall *c, Scope *s) { return symmetric(c, s, false); }
 
 /* ---- general matrices ---- */
@@ -377,7 +382,13 @@ static Value general(OpCall *c, Scope *s, bool vectors)
                    : book_value(&b, &values);
 }
 
-Value op_format_eig(OpCall *c, Scope *s) { return general(c, s, true); }
+Value op_format_eig(OpCall *c, Scope *s)
+{
+    if (written_asked(c, 1) || arg_bool(c, 2, false))
+        return written_call(c, "_eig_more");
+    return general(c, s, true);
+}
+
 Value op_format_eigvals(OpCall *c, Scope *s) { return general(c, s, false); }
 
 Value op_format_schur(OpCall *c, Scope *s)

@@ -50,6 +50,18 @@ PASSES = {
     "checkpoint": [("checkpoint(y -> tanh(y)^2)(x)", X)],
     "attention": [("attention(x, x + 1, x * x)", M), ("attention(x, [1.0, 2, 3; 0.5, -1, 2], [2.0; -3], window=1)", M)],
     "with_fields": [("with_fields(y -> y^2 * x, (n=1))(x)", X), ("with_fields(y -> y, (cube=y -> y^3 * x)).cube(x)", X)],
+    # rows that are written in the language: what they are made of has the rules
+    "polar": [("polar(x).U + polar(x).H^2", M)],
+    "sylvester": [("sylvester(x, [1.0, 2; 0, 3], [1.0, 2; 3, 4; 5, 6])", M), ("sylvester([1.0, 2, 0; 0, 3, 1; 1, 0, 2], x, [1.0, 2, 0; 3, 4, 1; 5, 6, 2])", M)],
+    "lyapunov": [("lyapunov(x, x @ x)", M)], "condest": [("condest(x)", M)],
+    "lu_solve": [("lu_solve(lu(x), [1.0, 2, 3])", M)], "chol_solve": [("chol_solve(chol(x @ x' + x' @ x), [1.0, 2, 3])", M)],
+    "correlate": [("correlate(x, x)", X)], "lfilter": [("lfilter(x, [1, -0.5], x)", X), ("lfilter([1.0, 2], x, [1.0, 2, -1, 3])", X)],
+    "filtfilt": [("filtfilt([1, 0.5], [1, -0.3], x, padlen=2)^2", X)],
+    "periodogram": [("periodogram(x).Pxx", X)], "welch": [("welch(x, nperseg=2).Pxx", X)],
+    "stft": [("abs(stft(x, nperseg=2).Zxx)^2", X)], "istft": [("istft(stft(x, nperseg=2).Zxx).x^2", X)],
+    "dct": [("dct(x)^3", X)], "idct": [("idct(x, 4)^2", X)], "hilbert": [("abs(hilbert(x))^2", X)],
+    "find_peaks": [("find_peaks(concat([0.0], x, [0.0])).heights^2", X)],
+    "gaussian_filter": [("gaussian_filter(x, 1)^2", X)], "median_filter": [("median_filter(x, 3)^2", X)],
     "custom_rule": [("custom_rule(y -> y^2, vjp=(y, z, w) -> 2 * y * w, jvp=(y, t) -> 2 * y * t)(x)", X)],
 }
 
@@ -101,10 +113,11 @@ DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0
 # reason → rows
 CONSTANT = {
     "ints and bools only": "invert bitand bitor xor shl shr gcd lcm isprime primes factor",
-    "makes numbers of ints": "zeros ones eye seed rand randn randint",
+    "makes numbers of ints": "zeros ones eye seed rand randn randint window",
     "reads no elements": "shape ndim size len keys type dtype device einsum_path",
     "of a format": "eps realmax realmin flags",
     "a constant by definition": "detach",
+    "one answer to one question": "issymmetric ishermitian isdefinite",
     "compares derivatives": "gradcheck",
     "gives none where f makes what is differentiated": "kronrod",
     "text": "repr string format bits join replace strip lstrip rstrip find startswith endswith",

@@ -21,34 +21,41 @@ syn keyword ricciSoft narrow verbose quiet against from as
 syn keyword ricciValue pi inf nan null cpu gpu cuda opencl sim ans
 syn keyword ricciFormat bf16 bool c128 c64 decimal e2m1 e2m3 e3m2 e4m3 e5m2 f16 f32 f64 float i32
 syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
-syn keyword ricciBuiltin abs acos acosh add all allclose angle any append arange argmax argmin args
-syn keyword ricciBuiltin argsort as_tensor asin asinh atan atan2 atanh attention attention_back
-syn keyword ricciBuiltin attention_lse bar bincount bitand bitor bits broadcast_to calibrate cast
-syn keyword ricciBuiltin cbrt ceil checkpoint choice chol clamp complex concat cond conj contains
-syn keyword ricciBuiltin contour conv conv2 corrcoef cos cosh count cov cross cstring ctranspose
-syn keyword ricciBuiltin cumprod cumsum custom_rule denominator dequantize det detach device
-syn keyword ricciBuiltin devices diag diff digits divide dot dtype eig eigh eigvals eigvalsh einsum
-syn keyword ricciBuiltin einsum_path endswith enumerate env eps equal erf erfc errno exact exit exp
-syn keyword ricciBuiltin expand expm expm1 eye factorize fft fft2 fftfreq fftn fftshift filter find
-syn keyword ricciBuiltin flags flatten flip floor floor_divide fma format full gamma gelu grad
-syn keyword ricciBuiltin gradcheck gram_schmidt graph greater greater_equal heat help hess hessian
-syn keyword ricciBuiltin hist histogram hull hypot ifft ifft2 ifftn ifftshift imag int interp
-syn keyword ricciBuiltin intersect inv invert irfft isclose isfinite isinf isnan jacobian join jvp
-syn keyword ricciBuiltin keys kron kronrod lazy_stats ldl len less less_equal lgamma like lines
-syn keyword ricciBuiltin linspace load log log10 log1p log2 logm logspace logsumexp lower lstrip
-syn keyword ricciBuiltin lstsq lu map matmul matmul_i8 matpow max maximum mean measure median
-syn keyword ricciBuiltin member memory meshgrid mid min minimum mod multiply nansum ndim negative
-syn keyword ricciBuiltin nextafter nonzero norm not_contains not_equal notices numerator offsetof
-syn keyword ricciBuiltin ones orth outer pad panels pin pinv plot positive power print prod
-syn keyword ricciBuiltin product_i8 progress ptr qr quantile quantize radius rand randint randn
-syn keyword ricciBuiltin rank read real realmax realmin reduce relu relu6 repeat replace repr
-syn keyword ricciBuiltin reshape rfft rfftfreq rint roll round rref rstrip save scatter schur
-syn keyword ricciBuiltin searchsorted seed shadow shape shl shr shuffle sigmoid sign silu simulate
-syn keyword ricciBuiltin sin sinh size sizeof slogdet softmax softplus solve sort split spy sqrt
-syn keyword ricciBuiltin sqrtm squeeze stack startswith std steps string strip subtract sum svd
-syn keyword ricciBuiltin svdvals take tan tanh tempdir tile time to trace transpose tril triu trunc
-syn keyword ricciBuiltin type ulp unique unpin upper value_and_grad var vjp warn where width write
-syn keyword ricciBuiltin xor zeros zip
+syn keyword ricciBuiltin abs acos acosh add airy all allclose angle any append arange argmax argmin
+syn keyword ricciBuiltin args argsort as_tensor asin asinh atan atan2 atanh attention
+syn keyword ricciBuiltin attention_back attention_lse bar bessel_i bessel_j bessel_k bessel_y beta
+syn keyword ricciBuiltin betainc betaincinv bincount bitand bitor bits broadcast_to calibrate cast
+syn keyword ricciBuiltin cbrt ceil chebyshev_t checkpoint choice chol chol_solve clamp comb complex
+syn keyword ricciBuiltin concat cond condest conj contains contour conv conv2 corrcoef correlate
+syn keyword ricciBuiltin cos cosh count cov cross cstring ctranspose cumprod cumsum custom_rule dct
+syn keyword ricciBuiltin denominator dequantize det detach device devices diag diff digamma digits
+syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path ellipe
+syn keyword ricciBuiltin ellipk endswith enumerate env eps equal erf erfc erfcinv erfinv errno
+syn keyword ricciBuiltin exact exit exp expand expit expm expm1 eye factor factorial factorize fft
+syn keyword ricciBuiltin fft2 fftfreq fftn fftshift filter filtfilt find find_peaks flags flatten
+syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gammainc gammaincinv
+syn keyword ricciBuiltin gaussian_filter gcd gelu grad gradcheck gram_schmidt graph greater
+syn keyword ricciBuiltin greater_equal heat help hermite hess hessian hilbert hist histogram hull
+syn keyword ricciBuiltin hypot idct ifft ifft2 ifftn ifftshift imag int interp intersect inv invert
+syn keyword ricciBuiltin irfft isclose isdefinite isfinite ishermitian isinf isnan isprime
+syn keyword ricciBuiltin issymmetric istft jacobian join jvp keys kron kronrod laguerre lazy_stats
+syn keyword ricciBuiltin lbeta lcm ldl legendre len less less_equal lfilter lgamma like lines
+syn keyword ricciBuiltin linspace load log log10 log1p log2 logaddexp logit logm logspace logsumexp
+syn keyword ricciBuiltin lower lstrip lstsq lu lu_solve lyapunov map matmul matmul_i8 matpow max
+syn keyword ricciBuiltin maximum mean measure median median_filter member memory meshgrid mid min
+syn keyword ricciBuiltin minimum mod multiply nansum ndim negative nextafter nonzero norm
+syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones orth outer pad
+syn keyword ricciBuiltin panels periodogram pin pinv plot polar polygamma positive power primes
+syn keyword ricciBuiltin print prod product_i8 progress ptr qr quantile quantize radius rand
+syn keyword ricciBuiltin randint randn rank read real realmax realmin reduce relu relu6 repeat
+syn keyword ricciBuiltin replace repr reshape rfft rfftfreq rint roll round rref rstrip save
+syn keyword ricciBuiltin scatter schur searchsorted seed shadow shape shl shr shuffle sigmoid sign
+syn keyword ricciBuiltin silu simulate sin sinc sinh size sizeof slogdet softmax softplus solve
+syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps stft string
+syn keyword ricciBuiltin strip subtract sum svd svdvals sylvester take tan tanh tempdir tile time
+syn keyword ricciBuiltin to trace transpose tril triu trunc type ulp unique unpin upper
+syn keyword ricciBuiltin value_and_grad var vjp warn welch where width window with_fields write
+syn keyword ricciBuiltin xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

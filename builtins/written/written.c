@@ -1,0 +1,93 @@
+/* Rows that are functions in the language: linear.ric and signals.ric, one function for each row,
+ * of the row's name and with its parameters. They are made of other rows, so they run in any format
+ * and on any device, their derivatives are those of what they are made of, and what they throw is
+ * shown at the call. */
+#include "builtins/written/written.h"
+#include "interp/eval/call.h"
+#include "interp/eval/module.h"
+#include "core/base/error.h"
+
+#include <string.h>
+
+enum { WRITTEN_MODULES = 2, WRITTEN_ARGUMENTS = 16 };
+static const char *const written_modules[WRITTEN_MODULES] = {
+    "builtins/written/linear", "builtins/written/signals"
+};
+static const OpState modules_kept = { sizeof(Module *[WRITTEN_MODULES]), NULL };
+
+/* Code of the library is made outside of the scopes and devices that its callers are in. */
+static Module *module_read(Interp *in, const char *name)
+{
+    Guard g;
+    guard_enter(in, &g);
+    if (!ERR_TRY(&in->ctx, &g.frame)) {
+        guard_restore(in, &g);
+        err_rethrow(&in->ctx);
+    }
+    in->scope = NULL;
+    in->place = NULL;
+    struct Explain *explain = in->explain;
+    in->explain = NULL;
+    Value module = module_import_stdlib(in, name);
+    in->explain = explain;
+    in->scope = g.scope;
+    in->place = g.place;
+    in->at = g.at;
+    ERR_END(&in->ctx, &g.frame);
+    Module *m = module.module;      /* the interpreter keeps it */
+    v_release(&in->ctx, module);
+    return m;
+}
+
+/* The function of that name; borrowed. */
+static Value written_function(Interp *in, const char *name)
+{
+    Module **kept = op_state(in, &modules_kept);
+    for (int i = 0; i < WRITTEN_MODULES; i++) {
+        if (!kept[i])
+            kept[i] = module_read(in, written_modules[i]);
+        const Name *interned = names_find(&in->names, name, strlen(name));
+        int64_t at = interned ? globals_find(&kept[i]->globals, interned) : -1;
+        if (at >= 0 && kept[i]->slots[at].tag == V_FUNCTION)
+            return kept[i]->slots[at];
+    }
+    return v_undef();
+}
+
+/* What was not given is the function's to fill in: all behind a gap goes by name. */
+Value written_run(OpCall *c, const char *name)
+{
+    Interp *in = c->in;
+    const OpSig *sig = op_sig(in, c->op);
+    const Name *names[WRITTEN_ARGUMENTS];
+    Value named[WRITTEN_ARGUMENTS];
+    int first = 0, count = 0;
+    while (first < c->count && c->args[first].tag != V_UNDEF)
+        first++;
+    for (int i = first; i < c->count && count < WRITTEN_ARGUMENTS; i++)
+        if (c->args[i].tag != V_UNDEF) {
+            names[count] = sig->params[i].name;
+            named[count++] = c->args[i];
+        }
+    Value f = written_function(in, name);
+    return call_named(in, f, c->args, first, names, named, count);
+}
+
+#define OP(name, ...) Value op_run_##name(OpCall *c) { return written_run(c, #name); }
+#include "builtins/written/linear.def"
+#include "builtins/written/windows.def"
+#undef OP
+
+bool written_asked(OpCall *c, int i)
+{
+    return i < c->count && c->args[i].tag != V_UNDEF && c->args[i].tag != V_NONE;
+}
+
+Value written_call(OpCall *c, const char *name)
+{
+    Value args[WRITTEN_ARGUMENTS];
+    int count = 0;
+    for (; count < c->count && count < WRITTEN_ARGUMENTS; count++)
+        args[count] = c->args[count].tag == V_UNDEF ? v_none() : c->args[count];
+    return call_value(c->in, written_function(c->in, name), args, count);
+}

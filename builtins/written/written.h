@@ -1,0 +1,21 @@
+/* Rows that are functions in the language (written.c). */
+#ifndef RICCI_BUILTINS_WRITTEN_H
+#define RICCI_BUILTINS_WRITTEN_H
+
+#include "interp/op/op.h"
+
+#define OP(name, ...) Value op_run_##name(OpCall *);
+#include "builtins/written/linear.def"
+#include "builtins/written/windows.def"
+#undef OP
+
+/* The function of that name with the row's arguments. */
+Value written_run(OpCall *, const char *name);
+Value recursion_run(OpCall *);           /* lfilter */
+/* A function of linear.ric for a row of C whose arguments go beyond it; it has the row's
+ * parameters, none for what was not given. */
+/* Was argument i given, and not as none? */
+bool written_asked(OpCall *, int i);
+Value written_call(OpCall *, const char *name);
+
+#endif
