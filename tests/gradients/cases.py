@@ -314,7 +314,7 @@ VALUES = [("det", "d_det([1.0, 2; 2, 4], 0.0, 1.0).A", "[4.0, -2; -2, 1]"),
           ("logsumexp", "d_logsumexp([-inf, -inf], none, -inf, 1.0).x", "[0.0, 0]"),
           ("unique", "d_unique([3.0, 1, 3], [1.0, 2]).x", "[1.0, 1, 1]"),
           ("median", "d_median([3.0, 1, 2, 9], none, 1.0).x", "[0.5, 0, 0.5, 0]"),
-          ("eigh", "d_eigh(eigh(eye(2)), (values=[1.0, 2], vectors=none)).A", "[1.0, 0; 0, 2]"),
+          ("eigh", "d_eigh(none, eigh(eye(2)), (values=[1.0, 2], vectors=none)).A", "[1.0, 0; 0, 2]"),
           ("eigvals", "d_eigvals([1.0, 2; 0, 3], [3.0, 1], [1.0, 5]).A", "d_eigvals([1.0, 2; 0, 3], [1.0, 3], [5.0, 1]).A"),
           ("solve", "d_solve(factorize([2.0, 1; 1, 3]), [3.0, 5], [0.8, 1.4], [1.0, 1], (A=false, b=true)).b", "[0.4, 0.2]"),
           ("full", "d_full(((2, 3), 2.5), none, ones(2, 3)).shape[1]", "6.0"),
@@ -340,12 +340,12 @@ VALUES = [("det", "d_det([1.0, 2; 2, 4], 0.0, 1.0).A", "[4.0, -2; -2, 1]"),
           ("svd", "_svd_norm([2.0, 0; 0, 2; 0, 0]).A", "[2.0, 0; 0, 2; 0, 0] / sqrt(8)")]
 
 # (rule, expression, part of its message)
-ERRORS = [("eigh", "d_eigh(eigh(eye(2)), (values=none, vectors=[1.0, 2; 3, 4]))", "the eigenvalues 1.0 and 1.0 are equal"),
+ERRORS = [("eigh", "d_eigh(none, eigh(eye(2)), (values=none, vectors=[1.0, 2; 3, 4]))", "the eigenvalues 1.0 and 1.0 are equal"),
           ("svd", "d_svd(none, svd(eye(3)), (U=[1.0, 2, 3; 0, 4, 5; 1, 1, 1], S=none, Vt=none))", "the singular values 1.0 and 1.0 are equal"),
-          ("eigh", "d_eigh(eigh([2.0, 1i; -1i, 3]), (values=none, vectors=[1i, 2; 3, 4i]))", "depends on the phase"),
+          ("eigh", "d_eigh(none, eigh([2.0, 1i; -1i, 3]), (values=none, vectors=[1i, 2; 3, 4i]))", "depends on the phase"),
           ("svd", "d_svd(none, svd([1.0+1i, 2; 1i, 3]), (U=[1i, 2; 3, 4i], S=none, Vt=none))", "depends on the phase"),
           ("svd", "d_svd(true, svd(eye(3)), (U=none, S=none, Vt=none))", "full=true"),
-          ("qr", "d_qr(true, qr(eye(3)), (Q=eye(3), R=none))", "full=true"),
+          ("qr", "d_qr(true, none, qr(eye(3)), (Q=eye(3), R=none))", "full=true"),
           ("svd", "d_svd(none, svd([1.0, 0; 0, 0; 0, 0]), (U=[1.0, 2; 3, 4; 5, 6], S=none, Vt=none))", "singular value"),
           ("lstsq", "d_lstsq([1.0, 1; 1, 1; 1, 1], [1.0, 2, 3], lstsq([1.0, 1; 1, 1; 1, 1], [1.0, 2, 3]), (x=[1.0, 1], residual=none), (A=true, b=true))", "full rank"),
           ("inv", "d_slogdet([1.0, 2; 2, 4], (sign=0.0, logdet=-inf), (sign=none, logdet=1.0))", "singular")]
@@ -367,6 +367,7 @@ for name, order, at in [("polygamma", "[1, 2, 3]", ABOVE), ("gammainc", "[0.5, 2
         [(f"bessel_{k}", "[0, 1, 2.5]", ABOVE) for k in "jyik"] + \
         [(name, "[0, 3, 4]", "[0.25, -0.5, 0.75]") for name in ("legendre", "hermite", "laguerre", "chebyshev_t")]:
     operand = "p" if name == "gammaincinv" else "x"
-    CASES.append((name, {operand: at}, {}, {"call": f"{name}({order}, {operand})"}))
+    first = "nu" if name.startswith("bessel") else "a" if name.startswith("gamma") else "n"
+    CASES.append((name, {operand: at}, {first: order}, {"call": f"{name}({first}, {operand})", "narrow": False}))
 for name, operand in (("betainc", "x"), ("betaincinv", "p")):
-    CASES.append((name, {operand: PART}, {}, {"call": f"{name}([0.75, 2, 3], 2.5, {operand})"}))
+    CASES.append((name, {operand: PART}, {"a": "[0.75, 2, 3]", "b": "2.5"}, {"call": f"{name}(a, b, {operand})", "narrow": False}))

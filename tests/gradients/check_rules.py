@@ -354,7 +354,7 @@ def rule_program(case, table, mp, narrow=False):
     lines += [f"result = {call}", "w = _like_random(result)"] + options.get("w", [])
     wanted = options.get("by") or [n for n in operands]
     lines.append("needs = (" + ", ".join(f"{n}={'true' if n in wanted else 'false'}" for n in list(operands) + [
-        m for m in ("value", "q", "prepend", "append", "aweights", "bias", "scale") if m not in operands]) + ",)")
+        m for m in ("value", "q", "prepend", "append", "aweights", "bias", "scale", "n", "a", "b", "nu") if m not in operands]) + ",)")
     lines.append(f"g = d_{name}({arguments_of(table[name], operands, given)})")
     if narrow:
         return lines + [f'_width("{name}", "by {n}: {label_of(operands, given)}", g.{n})' for n in wanted]

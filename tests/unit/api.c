@@ -405,7 +405,9 @@ static void wrong_tensors(void)
     } while (0)
     WRONG(m->version.major = 2, "value", "DLPack 2");
     WRONG(m->version.major = 0, "value", "DLPack 0");
-    WRONG(m->dl_tensor.device.device_type = kDLCUDA, "device", "type 2");
+    WRONG(m->dl_tensor.device.device_type = kDLVulkan, "device", "type 7");
+    WRONG((m->dl_tensor.device.device_type = kDLCUDA, m->dl_tensor.device.device_id = 99), "device",
+          "CUDA device 99");
     WRONG(m->dl_tensor.dtype.code = kDLUInt, "dtype", "uint64");
     WRONG(m->dl_tensor.dtype.bits = 128, "dtype", "float128");
     WRONG(m->dl_tensor.dtype.lanes = 4, "dtype", "float64x4");

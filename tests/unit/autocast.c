@@ -19,12 +19,16 @@ static const char raise_[] =
     "qr svd svdvals eig "
     "eigvals eigh eigvalsh pinv rank null orth expm sqrtm logm schur hess ldl rref fft ifft rfft "
     "irfft fft2 "
-    "ifft2 fftn ifftn cov corrcoef ";
+    "ifft2 fftn ifftn cov corrcoef "
+    "factorial digamma polygamma erfinv erfcinv zeta bessel_j bessel_y bessel_i bessel_k "
+    "airy ellipk ellipe gammainc gammaincinv betainc betaincinv logit legendre hermite "
+    "laguerre chebyshev_t ";
 static const char widest[] =
     " add subtract multiply divide floor_divide mod fma equal not_equal less less_equal greater "
     "greater_equal "
     "maximum minimum clamp where atan2 hypot nextafter outer cross kron concat stack allclose "
-    "isclose ";
+    "isclose "
+    "comb beta lbeta xlogy logaddexp ";
 
 static bool listed(const char *list, const char *name)
 {
@@ -70,6 +74,13 @@ static const struct { const char *name, *call; } calls[] = {
     { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" },
     { "stack", "(M, M)" }, { "attention", "(M, M, M)" }, { "attention_lse", "(M, M, M)" },
     { "attention_back", NULL },
+    { "comb", "(M, 2)" }, { "polygamma", "(1, M)" }, { "beta", "(M, M)" }, { "lbeta", "(M, M)" },
+    { "bessel_j", "(1, M)" }, { "bessel_y", "(1, M)" }, { "bessel_i", "(1, M)" },
+    { "bessel_k", "(1, M)" }, { "gammainc", "(M, M)" }, { "gammaincinv", "(M, M / 32)" },
+    { "betainc", "(M, M, M / 32)" }, { "betaincinv", "(M, M, M / 32)" }, { "logit", "(M / 32)" },
+    { "erfinv", "(M / 32)" }, { "erfcinv", "(M / 32)" }, { "airy", NULL }, { "xlogy", "(M, M)" },
+    { "logaddexp", "(M, M)" }, { "legendre", "(2, M)" }, { "hermite", "(2, M)" },
+    { "laguerre", "(2, M)" }, { "chebyshev_t", "(2, M)" },
     { "matmul_i8", "(M, i8(ones(4, 2)), 0.5, [1.0, 2])" },
     { "product_i8", "(M, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)" },
 };
