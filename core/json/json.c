@@ -74,7 +74,10 @@ static uint32_t code_point(JsonWalk *j)
         if (low >= 0xDC00 && low < 0xE000)
             return 0x10000 + ((v - 0xD800) << 10) + (low - 0xDC00);
     }
-    if ((v >= 0xD800 && v < 0xE000) || v == 0)
+    bool none = (v >= 0xD800 && v < 0xE000) || v == 0;
+    if (none && j->replaces)
+        return 0xFFFD;
+    if (none)
         json_walk_fail(j, start, "\\u%04x is no character of a text", v);
     return v;
 }

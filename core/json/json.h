@@ -17,6 +17,7 @@ struct JsonWalk {
     void (*fail)(JsonWalk *, int64_t at, const char *message) __attribute__((noreturn));
     /* A piece of the text that is being read, decoded; NULL: nobody wants it. */
     void (*put)(JsonWalk *, const char *bytes, size_t n);
+    bool replaces;                       /* what is escaped and no character is U+FFFD, no error */
 };
 
 enum { JSON_DEPTH_MAX = 32 };            /* of what json_walk_skip passes over */

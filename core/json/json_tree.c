@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-const JsonLimits json_limits = { 100, 1000000 };
+const JsonLimits json_limits = { .depth = 100, .values = 1000000 };
 
 typedef struct TreeReader {
     JsonWalk walk;
@@ -118,7 +118,7 @@ static JsonValue *read_value(TreeReader *r, int depth)
 JsonValue *json_read(Ctx *ctx, Arena *arena, const char *text, size_t n, JsonLimits limits)
 {
     TreeReader r = { .walk = { .data = (const uint8_t *)text, .end = (int64_t)n, .fail = fail,
-                               .put = put, .name = "it" },
+                               .put = put, .name = "it", .replaces = limits.replaces },
                      .ctx = ctx, .arena = arena, .limits = limits };
     r.walk.owner = &r;
     JsonValue *v = read_value(&r, 0);

@@ -24,6 +24,7 @@ typedef struct JsonValue {
 typedef struct JsonLimits {
     int depth;                       /* of nested lists and objects */
     size_t values;
+    bool replaces;                   /* JsonWalk.replaces */
 } JsonLimits;
 extern const JsonLimits json_limits;         /* 100 levels, a million values */
 

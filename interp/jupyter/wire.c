@@ -113,9 +113,12 @@ static bool same_signature(const char *hex, Frame given)
     return differ == 0;
 }
 
+/* A cell with a NUL or half of a pair is answered as one with a character that no program has. */
 static JsonValue *read_object(Wire *w, Message *m, Frame f, const char *what)
 {
-    JsonValue *v = json_read(w->ctx, &m->arena, f.data, f.n, json_limits);
+    JsonLimits limits = json_limits;
+    limits.replaces = true;
+    JsonValue *v = json_read(w->ctx, &m->arena, f.data, f.n, limits);
     if (v->kind != JSON_OBJECT)
         err_raise(w->ctx, ERR_VALUE, "its %s is no object", what);
     return v;

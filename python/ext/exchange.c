@@ -211,6 +211,20 @@ bool can_exchange(PyObject *o)
     return !PyType_Check(o) && (PyObject_CheckBuffer(o) || has_dlpack(o));
 }
 
+/* Its owner does not lend it: an array of texts, one that is being differentiated. */
+static void raise_not_lent(PyObject *o)
+{
+    PyObject *type, *why, *trace, *name = PyType_GetName(Py_TYPE(o));
+    PyErr_Fetch(&type, &why, &trace);
+    PyErr_Format(PyExc_TypeError, "this %U cannot be passed: %S (arrays of bools, of int8 int32 "
+                 "int64 uint8, of floats and of complex numbers can)", name ? name : Py_None,
+                 why ? why : Py_None);
+    Py_XDECREF(name);
+    Py_XDECREF(type);
+    Py_XDECREF(why);
+    Py_XDECREF(trace);
+}
+
 DLManagedTensorVersioned *tensor_in(Session *s, PyObject *o)
 {
     bool share = !s;
@@ -225,6 +239,8 @@ DLManagedTensorVersioned *tensor_in(Session *s, PyObject *o)
     }
     PyObject *capsule = ask(s, o);
     DLManagedTensorVersioned *m = capsule ? capsule_in(capsule, share) : NULL;
+    if (!capsule && PyErr_ExceptionMatches(PyExc_BufferError))
+        raise_not_lent(o);
     Py_XDECREF(capsule);
     return m;
 }

@@ -365,6 +365,9 @@ def broken(k):
         name = c.send("execute_request", content)
         check("odd contents", "status" in c.reply(name)["content"])
         c.published(name)
+    for code in ("1\u0000", "\u0000", "x = \"\ud83d\""):
+        reply = c.run(code)[0]
+        check("a character that is none", reply["status"] in ("ok", "error"), reply)
     for kind in ("complete_request", "inspect_request", "is_complete_request", "history_request"):
         for content in ({}, {"code": 1, "cursor_pos": "x"}, {"code": "x", "cursor_pos": 10**18}, {"code": "é", "cursor_pos": -7}):
             check(f"{kind} {content}", c.ask(kind, content)["status"] in ("ok", "complete", "incomplete", "invalid"))

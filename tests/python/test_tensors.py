@@ -366,10 +366,9 @@ class NumPy(unittest.TestCase):
     def test_what_numpy_has_and_ricci_has_not(self):
         with self.assertRaises(ricci.DtypeError):
             self.r["a"] = np.zeros(2, "u2")
-        with self.assertRaises((TypeError, BufferError)):
-            self.r["a"] = np.array(["a"])
-        with self.assertRaises((TypeError, BufferError)):
-            self.r["a"] = np.array([object()])
+        for a in (np.array(["a"]), np.array([object()]), np.arange(3).astype(">f8"), np.array(["2020-01-01"], "datetime64[D]")):
+            with self.assertRaisesRegex(TypeError, "this ndarray cannot be passed"):
+                self.r["a"] = a
 
     def test_scalars_keep_their_dtype(self):
         for dtype in DTYPES:

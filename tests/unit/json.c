@@ -73,6 +73,11 @@ static void texts(void)
     CHECK(refused("\"\\ud800\"", 3));                    /* half of a pair */
     CHECK(refused("\"\\ud800\\u0041\"", 3));
     CHECK(refused("\"\\udc00\"", 3));
+    JsonLimits replacing = json_limits;
+    replacing.replaces = true;
+    const char *none = "\"a\\u0000b\\ud800\"";
+    v = parse_bytes(none, strlen(none), replacing, NULL);
+    CHECK(v && strcmp(v->text, "a\uFFFDb\uFFFD") == 0);
     CHECK(refused("\"\\u12g4\"", 5));
     CHECK(refused("\"\\x\"", 2));
     CHECK(refused("\"a\nb\"", 2));
