@@ -55,6 +55,7 @@ static const Op rows[] = {
 #define TRIED true
 #define SECTION "shape"
 #include "builtins/arrays/shape.def"
+#include "builtins/written/shelf.def"
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_MATRIX

@@ -1,6 +1,7 @@
 /* What an interval is made of: its ends, its middle, its radius and its width, each rounded so that
  * what is made of them encloses it; and intervals as sets of numbers. A number is the interval of
  * that number alone. lower and upper of a text are its letters' (builtins/strings). */
+#include "builtins/written/written.h"
 #include "builtins/arrays/intervals.h"
 #include "builtins/strings/text.h"
 
@@ -164,8 +165,22 @@ static _Noreturn void nothing_common(OpCall *c, const Sets *s, int64_t k)
                    arg_text(c, 1), x.lo, x.hi, y.lo, y.hi);
 }
 
+/* Of numbers alone, a vector or tensor among them, it is what two sets of elements share. */
+static bool sets_of_elements(const OpCall *c)
+{
+    bool array = false;
+    for (int i = 0; i < c->count; i++) {
+        if (!v_is_numeric(c->args[i]) || v_dtype(c->args[i]) == DT_INTERVAL)
+            return false;
+        array |= c->args[i].tag == V_TENSOR && c->args[i].tensor->rank > 0;
+    }
+    return array;
+}
+
 Value op_run_intersect(OpCall *c)
 {
+    if (sets_of_elements(c))
+        return written_call(c, "intersect");
     Sets s = sets_of(c);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_INTERVAL, s.rank, s.shape));
     for (int64_t k = 0; k < s.size; k++) {

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-enum { WRITTEN_MODULES = 2, WRITTEN_ARGUMENTS = 16 };
+enum { WRITTEN_MODULES = 3, WRITTEN_ARGUMENTS = 16 };
 static const char *const written_modules[WRITTEN_MODULES] = {
-    "builtins/written/linear", "builtins/written/signals"
+    "builtins/written/linear", "builtins/written/signals", "builtins/written/shelf"
 };
 static const OpState modules_kept = { sizeof(Module *[WRITTEN_MODULES]), NULL };
 
@@ -76,6 +76,7 @@ Value written_run(OpCall *c, const char *name)
 #define OP(name, ...) Value op_run_##name(OpCall *c) { return written_run(c, #name); }
 #include "builtins/written/linear.def"
 #include "builtins/written/windows.def"
+#include "builtins/written/shelf.def"
 #undef OP
 
 bool written_asked(OpCall *c, int i)

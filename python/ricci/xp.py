@@ -59,7 +59,7 @@ def _row(name, row=None):
 
 
 for _name, _op in {n: n for n in (
-        "abs acos acosh add asin asinh atan atan2 atanh ceil conj cos cosh divide equal exp expm1 "
+        "abs acos acosh add asin copysign logaddexp asinh atan atan2 atanh ceil conj cos cosh divide equal exp expm1 "
         "floor floor_divide greater greater_equal hypot imag isfinite isinf isnan less less_equal "
         "log log1p log2 log10 maximum minimum multiply negative nextafter not_equal positive real "
         "round sign sin sinh sqrt subtract tan tanh trunc where").split()}.items():
@@ -477,7 +477,21 @@ def unique_all(x, /):
     return _All(values, indices, reshape(inverse, x.shape), counts)
 
 
+def isin(x1, x2, /, *, invert=False):
+    found = _call("isin", x1, x2)
+    return logical_not(found) if invert else found
+
+
+def take_along_axis(x, indices, /, *, axis=-1):
+    return _call("take_along", x, indices, axis=axis)
+
+
 # ---- linear algebra ----
+def tensordot(x1, x2, /, *, axes=2):
+    axes = axes if isinstance(axes, int) else tuple(tuple(a) for a in axes)
+    return _call("tensordot", x1, x2, axes=axes)
+
+
 def matmul(x1, x2, /):
     return _call("matmul", x1, x2)
 

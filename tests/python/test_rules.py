@@ -208,6 +208,8 @@ class Rules(unittest.TestCase):
             self.assertEqual(xp.broadcast_shapes(*shapes), strict.broadcast_shapes(*shapes))
         with self.assertRaises(ValueError):
             xp.broadcast_shapes((2,), (3,))
+        self.each("isin", INTS, lambda f, x, y: f(x, y), [(7,), (2, 3)], 2)
+        self.each("take_along_axis", ALL, lambda f, x: f(x, (xp if isinstance(x, ricci.Tensor) else strict).asarray([[1, 0], [0, 1]])), [(2, 3)])
         self.each("take", ALL, lambda f, x: f(x, (xp if isinstance(x, ricci.Tensor) else strict).asarray([0, 1, 0]), axis=-1), [(3,), (2, 3)])
         self.each("tril", ALL, lambda f, x: f(x, k=-1), [(2, 3), (1, 3, 2)])
         self.each("triu", ALL, lambda f, x: f(x, k=1), [(2, 3), (1, 3, 2)])

@@ -24,38 +24,42 @@ syn keyword ricciFormat i64 i8 interval mp rational tf32 u8
 syn keyword ricciBuiltin abs acos acosh add airy all allclose angle any append arange argmax argmin
 syn keyword ricciBuiltin args argsort as_tensor asin asinh atan atan2 atanh attention
 syn keyword ricciBuiltin attention_back attention_lse bar bessel_i bessel_j bessel_k bessel_y beta
-syn keyword ricciBuiltin betainc betaincinv bincount bitand bitor bits broadcast_to calibrate cast
-syn keyword ricciBuiltin cbrt ceil chebyshev_t checkpoint choice chol chol_solve clamp comb complex
-syn keyword ricciBuiltin concat cond condest conj contains contour conv conv2 corrcoef correlate
-syn keyword ricciBuiltin cos cosh count cov cross cstring ctranspose cumprod cumsum custom_rule dct
-syn keyword ricciBuiltin denominator dequantize det detach device devices diag diff digamma digits
-syn keyword ricciBuiltin divide dot dtype eig eigh eigvals eigvalsh einsum einsum_path ellipe
+syn keyword ricciBuiltin betainc betaincinv bincount bitand bitor bits block_diag broadcast_to
+syn keyword ricciBuiltin calibrate cast cbrt ceil chebyshev_t checkpoint choice chol chol_solve
+syn keyword ricciBuiltin clamp comb complex concat cond condest conj contains contour conv conv2
+syn keyword ricciBuiltin copysign corrcoef correlate cos cosh count cov cross cstring ctranspose
+syn keyword ricciBuiltin cummax cummin cumprod cumsum custom_rule dct deg2rad delete denominator
+syn keyword ricciBuiltin dequantize det detach device devices diag diff digamma digits divide
+syn keyword ricciBuiltin divmod dot dtype eig eigh eigvals eigvalsh einsum einsum_path ellipe
 syn keyword ricciBuiltin ellipk endswith enumerate env eps equal erf erfc erfcinv erfinv errno
 syn keyword ricciBuiltin exact exit exp expand expit expm expm1 eye factor factorial factorize fft
 syn keyword ricciBuiltin fft2 fftfreq fftn fftshift filter filtfilt find find_peaks flags flatten
-syn keyword ricciBuiltin flip floor floor_divide fma format full gamma gammainc gammaincinv
-syn keyword ricciBuiltin gaussian_filter gcd gelu grad gradcheck gram_schmidt graph greater
-syn keyword ricciBuiltin greater_equal heat help hermite hess hessian hilbert hist histogram hull
-syn keyword ricciBuiltin hypot idct ifft ifft2 ifftn ifftshift imag int interp intersect inv invert
-syn keyword ricciBuiltin irfft isclose isdefinite isfinite ishermitian isinf isnan isprime
-syn keyword ricciBuiltin issymmetric istft jacobian join jvp keys kron kronrod laguerre lazy_stats
-syn keyword ricciBuiltin lbeta lcm ldl legendre len less less_equal lfilter lgamma like lines
+syn keyword ricciBuiltin flip floor floor_divide fma fmod format frexp full gamma gammainc
+syn keyword ricciBuiltin gammaincinv gaussian_filter gcd gelu geomspace grad gradcheck gradient
+syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hermite hess hessian
+syn keyword ricciBuiltin hilbert hist histogram histogram2d hull hypot idct ifft ifft2 ifftn
+syn keyword ricciBuiltin ifftshift imag insert int interp intersect inv invert irfft isclose
+syn keyword ricciBuiltin isdefinite isfinite ishermitian isin isinf isnan isprime issymmetric istft
+syn keyword ricciBuiltin jacobian join jvp keys kron kronrod laguerre lazy_stats lbeta lcm ldexp
+syn keyword ricciBuiltin ldl legendre len less less_equal lexsort lfilter lgamma like lines
 syn keyword ricciBuiltin linspace load log log10 log1p log2 logaddexp logit logm logspace logsumexp
 syn keyword ricciBuiltin lower lstrip lstsq lu lu_solve lyapunov map matmul matmul_i8 matpow max
 syn keyword ricciBuiltin maximum mean measure median median_filter member memory meshgrid mid min
-syn keyword ricciBuiltin minimum mod multiply nansum ndim negative nextafter nonzero norm
-syn keyword ricciBuiltin not_contains not_equal notices numerator offsetof ones orth outer pad
-syn keyword ricciBuiltin panels periodogram pin pinv plot polar polygamma positive power primes
-syn keyword ricciBuiltin print prod product_i8 progress ptr qr quantile quantize radius rand
-syn keyword ricciBuiltin randint randn rank read real realmax realmin reduce relu relu6 repeat
-syn keyword ricciBuiltin replace repr reshape rfft rfftfreq rint roll round rref rstrip save
-syn keyword ricciBuiltin scatter schur searchsorted seed shadow shape shl shr shuffle sigmoid sign
-syn keyword ricciBuiltin silu simulate sin sinc sinh size sizeof slogdet softmax softplus solve
-syn keyword ricciBuiltin sort split spy sqrt sqrtm squeeze stack startswith std steps stft string
-syn keyword ricciBuiltin strip subtract sum svd svdvals sylvester take tan tanh tempdir tile time
-syn keyword ricciBuiltin to trace transpose tril triu trunc type ulp unique unpin upper
-syn keyword ricciBuiltin value_and_grad var vjp warn welch where width window with_fields write
-syn keyword ricciBuiltin xlogy xor zeros zeta zip
+syn keyword ricciBuiltin minimum mod moveaxis multiply nan_to_num nanmax nanmean nanmedian nanmin
+syn keyword ricciBuiltin nanstd nansum nanvar ndim negative nextafter nonzero norm not_contains
+syn keyword ricciBuiltin not_equal notices numerator offsetof ones orth outer pad panels partition
+syn keyword ricciBuiltin periodogram pin pinv plot polar polygamma positive power primes print prod
+syn keyword ricciBuiltin product_i8 progress ptp ptr qr quantile quantize quantize_decimal rad2deg
+syn keyword ricciBuiltin radius rand randint randn rank ravel_index read real realmax realmin
+syn keyword ricciBuiltin reduce relu relu6 remainder repeat replace repr reshape rfft rfftfreq rint
+syn keyword ricciBuiltin roll rot90 round rref rstrip save scatter schur searchsorted seed setdiff
+syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinc sinh size
+syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
+syn keyword ricciBuiltin stack startswith std steps stft string strip subtract sum svd svdvals
+syn keyword ricciBuiltin swapaxes sylvester take take_along tan tanh tempdir tensordot tile time to
+syn keyword ricciBuiltin trace transpose trapezoid tril tril_indices triu triu_indices trunc type
+syn keyword ricciBuiltin ulp union unique unpin unravel_index unwrap upper value_and_grad var vjp
+syn keyword ricciBuiltin warn welch where width window with_fields write xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
