@@ -39,29 +39,43 @@ static const Op rows[] = {
 #include "builtins/arrays/elementwise.def"
 #define SECTION "elementwise"
 #include "builtins/arrays/rounding.def"
+#define SHELF 1
+#include "builtins/written/shelf.def"
+#undef SHELF
 #undef SECTION
 #define SECTION "special functions"
 #include "builtins/special/special.def"
 #undef SECTION
 #define SECTION "reductions"
 #include "builtins/arrays/reductions.def"
+#define SHELF 2
+#include "builtins/written/shelf.def"
+#undef SHELF
 #undef SECTION
 #undef TRIED
 #define TRIED false
 #define SECTION "making"
 #include "builtins/arrays/making.def"
+#define SHELF 3
+#include "builtins/written/shelf.def"
+#undef SHELF
 #undef SECTION
 #undef TRIED
 #define TRIED true
 #define SECTION "shape"
 #include "builtins/arrays/shape.def"
+#define SHELF 4
 #include "builtins/written/shelf.def"
+#undef SHELF
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_MATRIX
 #define SECTION "linear algebra"
 #include "builtins/linalg/linalg.def"
 #include "builtins/written/linear.def"
+#define SHELF 5
+#include "builtins/written/shelf.def"
+#undef SHELF
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_ELEMENTS
@@ -82,6 +96,9 @@ static const Op rows[] = {
 #define SECTION "signals"
 #include "builtins/signals/signals.def"
 #include "builtins/written/windows.def"
+#define SHELF 6
+#include "builtins/written/shelf.def"
+#undef SHELF
 #undef SECTION
 #define SECTION "attention"
 #include "builtins/attention/attention.def"

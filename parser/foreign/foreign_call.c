@@ -579,7 +579,8 @@ static bool member_name(Fix *f, const Call *c, int name, bool random)
         ours = "exit";
     char word[64];
     snprintf(word, sizeof word, "%.*s", PIECE_RANGE(f, name, name));
-    const char *home = ours || random || !f->facts->home ? NULL : f->facts->home(f->facts->who, word);
+    const char *home = ours || random || !f->facts->home ? NULL
+                       : f->facts->home(f->facts->who, word);
     if (!ours && !is_known(f, name) && !home)
         return false;
     home = ours || is_known(f, name) ? NULL : home;
