@@ -1,5 +1,5 @@
-/* Rows that are functions in the language: linear.ric and signals.ric, one function for each row,
- * of the row's name and with its parameters. They are made of other rows, so they run in any format
+/* Rows that are functions in the language: linear.ric, signals.ric and shelf.ric, one function for
+ * each row, of the row's name and with its parameters. They are made of other rows, so they run in any format
  * and on any device, their derivatives are those of what they are made of, and what they throw is
  * shown at the call. */
 #include "builtins/written/written.h"
@@ -15,25 +15,9 @@ static const char *const written_modules[WRITTEN_MODULES] = {
 };
 static const OpState modules_kept = { sizeof(Module *[WRITTEN_MODULES]), NULL };
 
-/* Code of the library is made outside of the scopes and devices that its callers are in. */
 static Module *module_read(Interp *in, const char *name)
 {
-    Guard g;
-    guard_enter(in, &g);
-    if (!ERR_TRY(&in->ctx, &g.frame)) {
-        guard_restore(in, &g);
-        err_rethrow(&in->ctx);
-    }
-    in->scope = NULL;
-    in->place = NULL;
-    struct Explain *explain = in->explain;
-    in->explain = NULL;
-    Value module = module_import_stdlib(in, name);
-    in->explain = explain;
-    in->scope = g.scope;
-    in->place = g.place;
-    in->at = g.at;
-    ERR_END(&in->ctx, &g.frame);
+    Value module = module_library(in, name, NULL, NULL);
     Module *m = module.module;      /* the interpreter keeps it */
     v_release(&in->ctx, module);
     return m;

@@ -13,10 +13,10 @@
 /* The function of that name with the row's arguments. */
 Value written_run(OpCall *, const char *name);
 Value recursion_run(OpCall *);           /* lfilter */
-/* A function of linear.ric for a row of C whose arguments go beyond it; it has the row's
- * parameters, none for what was not given. */
 /* Was argument i given, and not as none? */
 bool written_asked(OpCall *, int i);
+/* A function of these files for a row of C whose arguments go beyond it; it has the row's
+ * parameters, none for what was not given. */
 Value written_call(OpCall *, const char *name);
 
 #endif

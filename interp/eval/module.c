@@ -418,6 +418,30 @@ Value module_import_stdlib(Interp *in, const char *name)
     return import_from(in, label, f->text, f->len);
 }
 
+Value module_library(Interp *in, const char *name, Module *module, const char *text)
+{
+    Guard g;
+    Value r;
+    char label[128];
+    guard_enter(in, &g);
+    if (!ERR_TRY(&in->ctx, &g.frame)) {
+        guard_restore(in, &g);
+        err_rethrow(&in->ctx);
+    }
+    in->scope = NULL;
+    in->place = NULL;
+    struct Explain *explain = in->explain;
+    in->explain = NULL;
+    snprintf(label, sizeof label, "<stdlib:%s>", name);
+    r = text ? run_text(in, module, label, text, strlen(text)) : module_import_stdlib(in, name);
+    in->explain = explain;
+    in->scope = g.scope;
+    in->place = g.place;
+    in->at = g.at;
+    ERR_END(&in->ctx, &g.frame);
+    return r;
+}
+
 Value module_import(Interp *in, const char *name, bool is_path, Source *importer)
 {
     Buf *path = &in->scratch;

@@ -16,6 +16,9 @@ Module *module_new(Interp *, const char *name);
 void module_room(Interp *, Module *);            /* for the names of its globals; raises `memory` */
 /* A module of the library written in Ricci, whatever files of its name lie around. */
 Value module_import_stdlib(Interp *, const char *name);
+/* Code of the house itself, made outside of the scopes and devices that its callers are in: `text`
+ * run in its module, or, where text is NULL, the module of that name. */
+Value module_library(Interp *, const char *name, Module *, const char *text);
 Value module_import(Interp *, const char *name_or_path, bool is_path, Source *importer);
 /* `test "name" { … }` blocks of a module, in order. Running one leaves the module's
  * globals as they were; false: it failed, and ctx.error is the error (err_free it). */

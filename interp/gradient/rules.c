@@ -31,28 +31,9 @@ struct Gradients {
 };
 
 /* ---- the module ---- */
-/* Code of the library is made outside of the scopes and devices that a derivative runs in. */
 static Value library_run(Interp *in, Module *module, const char *text)
 {
-    Guard g;
-    Value r;
-    guard_enter(in, &g);
-    if (!ERR_TRY(&in->ctx, &g.frame)) {
-        guard_restore(in, &g);
-        err_rethrow(&in->ctx);
-    }
-    in->scope = NULL;
-    in->place = NULL;
-    struct Explain *explain = in->explain;
-    in->explain = NULL;
-    r = text ? run_text(in, module, "<stdlib:builtins/gradients/rules>", text, strlen(text))
-             : module_import_stdlib(in, "builtins/gradients/rules");
-    in->explain = explain;
-    in->scope = g.scope;
-    in->place = g.place;
-    in->at = g.at;
-    ERR_END(&in->ctx, &g.frame);
-    return r;
+    return module_library(in, "builtins/gradients/rules", module, text);
 }
 
 static size_t gradients_size(int rules)
