@@ -1,7 +1,7 @@
 /* Rows that are functions in the language: linear.ric, signals.ric and shelf.ric, one function for
- * each row, of the row's name and with its parameters. They are made of other rows, so they run in any format
- * and on any device, their derivatives are those of what they are made of, and what they throw is
- * shown at the call. */
+ * each row, of the row's name and with its parameters. They are made of other rows, so they run in
+ * any format and on any device, their derivatives are those of what they are made of, and what they
+ * throw is shown at the call. */
 #include "builtins/written/written.h"
 #include "interp/eval/call.h"
 #include "interp/eval/module.h"
