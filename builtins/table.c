@@ -7,6 +7,7 @@
 #include "builtins/exact/rational.h"
 #include "builtins/linalg/matmul.h"
 #include "builtins/quant/coded.h"
+#include "builtins/random/random.h"
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
 #include "builtins/special/special.h"
@@ -56,6 +57,7 @@ static const Op rows[] = {
 #define TRIED false
 #define SECTION "making"
 #include "builtins/arrays/making.def"
+#include "builtins/random/random.def"
 #define SHELF 3
 #include "builtins/written/shelf.def"
 #undef SHELF

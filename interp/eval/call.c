@@ -450,7 +450,7 @@ Value call_handing(Interp *in, const Exec *x, Function *fn, Value *base, uint32_
 
 /* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
  * kept by the caller. */
-static Value call_arguments(Interp *in, const Exec *x, Value callee)
+Value call_arguments(Interp *in, const Exec *x, Value callee)
 {
     const CallSite *site = x->data;
     Value *base = in->sp;
@@ -548,9 +548,8 @@ static __attribute__((noinline)) Value call_on_variable(Interp *in, const Exec *
     return r;
 }
 
-Value eval_call_general(Interp *in, const Exec *x)
+Value call_callee(Interp *in, const Exec *x, Value callee)
 {
-    Value callee = exec_run(in, x->a);
     Value *mark = in->sp;
     v_push(in, callee);
     const Kind *kind = v_kind(callee);
@@ -560,6 +559,11 @@ Value eval_call_general(Interp *in, const Exec *x)
                   : call_arguments(in, x, callee);
     stack_drop(in, mark);
     return r;
+}
+
+Value eval_call_general(Interp *in, const Exec *x)
+{
+    return call_callee(in, x, exec_run(in, x->a));
 }
 
 /* A call of a name that is no variable: an operation, a format, or an error. */
@@ -807,7 +811,8 @@ static void trace_fold(Error *e, int hidden, const FnCode *const *codes, int cou
 enum { TRACE_INNER = 5, TRACE_OUTER = 4, TRACE_NAMES = 3 };
 
 /* What fails inside the standard library is told at the user's call too, and its own place is the
- * first of the calls. Its help speaks of the library's variables: nobody could paste it. */
+ * first of the calls. Its help speaks of the library's variables, unless it has names of its own:
+ * nobody could paste it. */
 static void leave_library(Interp *in, Error *e, char *place, size_t cap)
 {
     Where w = e->where;
@@ -819,8 +824,10 @@ static void leave_library(Interp *in, Error *e, char *place, size_t cap)
         return;
     Place p = source_place(e->where.source, e->where.mark.from);
     snprintf(place, cap, "the library, at %.100s:%u:%u", e->where.source->name, p.line, p.column);
-    free(e->help);
-    e->help = NULL;
+    if (!e->example) {
+        free(e->help);
+        e->help = NULL;
+    }
     err_at(e, w.source, w.span);
 }
 

@@ -1,0 +1,317 @@
+/* Rows of named distributions: their parameters are checked against the domains of the table below,
+ * broadcast, and handed to kernels/random. */
+#include "builtins/random/random.h"
+#include "builtins/arrays/making.h"
+#include "builtins/formats/formats.h"
+#include "builtins/rows/rows.h"
+
+#include "core/base/error.h"
+#include "kernels/random/draw.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef enum Domain { FINITE, NOT_NEGATIVE, POSITIVE, CHANCE, SUCCESS, RATE, TRIALS } Domain;
+
+/* most: what a count of 64 bits still holds, ten standard deviations and more above the mean; whole
+ * numbers that doubles count. */
+static const struct { double least, most; bool open; const char *must; } domains[] = {
+    [FINITE] = { -INFINITY, INFINITY, false, "must be finite" },
+    [NOT_NEGATIVE] = { 0, INFINITY, false, "must be 0 or more, and finite" },
+    [POSITIVE] = { 0, INFINITY, true, "must be above 0, and finite" },
+    [CHANCE] = { 0, 1, false, "must be from 0 to 1" },
+    [SUCCESS] = { 0, 1, true, "must be above 0 and at most 1" },
+    [RATE] = { 0, 9.2e18, false, "must be from 0 to 9.2e18" },
+    [TRIALS] = { 0, 0x1p53, false, "must be a whole number from 0 to 2^53" },
+};
+
+static const struct Named {
+    const char *name;
+    Distribution what;
+    const char *parameter[DRAW_PARAMETERS];
+    Domain domain[DRAW_PARAMETERS];
+    const char *call;               /* one that works */
+} table[] = {
+    { "uniform", DRAW_UNIFORM, { "low", "high" }, { FINITE, FINITE }, "uniform(-1, 1, (3,))" },
+    { "normal", DRAW_NORMAL, { "mean", "sigma" }, { FINITE, NOT_NEGATIVE }, "normal(5, 2, (3,))" },
+    { "exponential", DRAW_EXPONENTIAL, { "scale" }, { NOT_NEGATIVE }, "exponential(2, (3,))" },
+    { "gamma", DRAW_GAMMA, { "shape", "scale" }, { NOT_NEGATIVE, NOT_NEGATIVE },
+      "gamma(2, 1, (3,))" },
+    { "beta", DRAW_BETA, { "a", "b" }, { POSITIVE, POSITIVE }, "beta(2, 3, (3,))" },
+    { "lognormal", DRAW_LOGNORMAL, { "mean", "sigma" }, { FINITE, NOT_NEGATIVE },
+      "lognormal(0, 1, (3,))" },
+    { "student", DRAW_STUDENT, { "df" }, { POSITIVE }, "student(5, (3,))" },
+    { "poisson", DRAW_POISSON, { "lam" }, { RATE }, "poisson(4, (3,))" },
+    { "binomial", DRAW_BINOMIAL, { "n", "p" }, { TRIALS, CHANCE }, "binomial(10, 0.5, (3,))" },
+    { "geometric", DRAW_GEOMETRIC, { "p" }, { SUCCESS }, "geometric(0.25, (3,))" },
+};
+enum { NAMED = sizeof table / sizeof *table };
+
+static const struct Named *named(const char *name)
+{
+    for (int i = 0; i < NAMED; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+
+/* ---- parameters ---- */
+
+/* scale = -1, scale[2, 0] = -1. */
+static void put_place(Buf *b, const char *name, const Tensor *t, int64_t at)
+{
+    int64_t index[TENSOR_RANK_MAX];
+    buf_puts(b, name);
+    for (int a = t->rank - 1; a >= 0; a--) {
+        index[a] = at % tensor_shape(t)[a];
+        at /= tensor_shape(t)[a];
+    }
+    for (int a = 0; a < t->rank; a++)
+        buf_printf(b, "%s%lld", a ? ", " : "[", (long long)index[a]);
+    if (t->rank)
+        buf_puts(b, "]");
+}
+
+/* The help's names are its own, so that it stands where the library calls as well. */
+static _Noreturn void raise_domain(OpCall *c, const struct Named *d, const char *what)
+{
+    Error *e = err_new(&c->in->ctx, ERR_VALUE, "%s: %s", d->name, what);
+    err_help(e, "as in random.%s", d->call);
+    e->example = true;
+    err_throw(e);
+}
+
+static void check(OpCall *c, const struct Named *d, int k, const Tensor *t)
+{
+    Domain domain = d->domain[k];
+    double least = domains[domain].least, most = domains[domain].most;
+    const double *v = (const double *)t->data;
+    for (int64_t i = 0; i < t->size; i++) {
+        bool inside = isfinite(v[i]) && v[i] >= least && v[i] <= most &&
+                      !(domains[domain].open && v[i] == least) &&
+                      (domain != TRIALS || v[i] == floor(v[i]));
+        if (inside)
+            continue;
+        Buf b;
+        char text[256];
+        buf_init(&b, &c->in->ctx);
+        put_place(&b, d->parameter[k], t, i);
+        snprintf(text, sizeof text, "%.120s = %.15g, and it %s", buf_cstr(&b), v[i],
+                 domains[domain].must);
+        buf_free(&b);
+        raise_domain(c, d, text);
+    }
+}
+
+/* Argument i in doubles, row by row; checked. */
+static Tensor *parameter(OpCall *c, const struct Named *d, int k)
+{
+    Ctx *ctx = &c->in->ctx;
+    if (!arg_given(c, 1 + k)) {
+        char text[80];
+        snprintf(text, sizeof text, "%s is missing", d->parameter[k]);
+        raise_domain(c, d, text);
+    }
+    if (!v_is_numeric(v_plain(c->args[1 + k])) && c->args[1 + k].tag != V_RANGE &&
+        c->args[1 + k].tag != V_TUPLE) {
+        char text[160], what[80];
+        snprintf(text, sizeof text, "%s is %s, not a number or a tensor of numbers",
+                 d->parameter[k], v_describe_a(c->args[1 + k], what, sizeof what));
+        raise_domain(c, d, text);
+    }
+    Tensor *t = arg_tensor(c, 1 + k);
+    if (dtype_info(t->dtype)->kind == 'c') {
+        char text[80];
+        snprintf(text, sizeof text, "%s is complex", d->parameter[k]);
+        raise_domain(c, d, text);
+    }
+    t = op_keep(c, tensor_cast(ctx, t, DT_F64));
+    t = op_keep(c, tensor_compact(ctx, t));
+    check(c, d, k, t);
+    return t;
+}
+
+/* The shape that size says, or that of the parameters. */
+static int shape_of(OpCall *c, const struct Named *d, Tensor *const *p, int count, int64_t *shape)
+{
+    int64_t both[TENSOR_RANK_MAX];
+    char a[128], b[128], text[400];
+    bool asked = c->count > c->fixed && arg_given(c, c->fixed);
+    int rank = asked ? made_shape(c, c->fixed, shape) : 0, bad;
+    for (int k = 0; k < count; k++) {
+        int r = shape_broadcast(p[k]->rank, tensor_shape(p[k]), rank, shape, both, &bad);
+        bool same = r == rank && memcmp(both, shape, (size_t)rank * sizeof *both) == 0;
+        if (r < 0 || (asked && !same)) {
+            snprintf(text, sizeof text, "%s of shape %s does not broadcast to %s %s",
+                     d->parameter[k], shape_text(a, sizeof a, p[k]->rank, tensor_shape(p[k])),
+                     asked ? "size" : "the other's",
+                     shape_text(b, sizeof b, rank, shape));
+            Error *e = err_new(&c->in->ctx, ERR_SHAPE, "%s: %s", d->name, text);
+            err_throw(e);
+        }
+        memcpy(shape, both, (size_t)r * sizeof *both);
+        rank = r;
+    }
+    return rank;
+}
+
+static DrawParameter spread(OpCall *c, Tensor *t, int rank, const int64_t *shape)
+{
+    if (t->size == 1)
+        return (DrawParameter){ (const double *)t->data, false };
+    Tensor *wide = op_keep(c, tensor_broadcast(&c->in->ctx, t, rank, shape));
+    wide = op_keep(c, tensor_compact(&c->in->ctx, wide));
+    return (DrawParameter){ (const double *)wide->data, true };
+}
+
+static void check_range(OpCall *c, const struct Named *d, const DrawParameter *p, int64_t n)
+{
+    for (int64_t i = 0; d->what == DRAW_UNIFORM && i < n; i++) {
+        double low = p[0].data[p[0].each ? i : 0], high = p[1].data[p[1].each ? i : 0];
+        if (low <= high && isfinite(high - low)) {
+            if (!p[0].each && !p[1].each)
+                return;
+            continue;
+        }
+        char text[160];
+        snprintf(text, sizeof text, "low = %.15g and high = %.15g, and high %s", low, high,
+                 low > high ? "must not be below low" : "- low must be finite");
+        raise_domain(c, d, text);
+    }
+}
+
+/* dtype= of numbers that are not whole. */
+static DType drawn_dtype(OpCall *c, int i, const Device *on, DType drawn)
+{
+    DType dt = made_dtype(c, i, on, drawn);
+    if (drawn == DT_F64 && dtype_info(dt)->kind != 'f')
+        arg_error(c, i, ERR_DTYPE, "random numbers of dtype %s are not made; f64, f32, f16 and "
+                  "bf16 are", dtype_name(dt));
+    return dt;
+}
+
+Value op_run_draw(OpCall *c)
+{
+    Interp *in = c->in;
+    const char *name = arg_str(c, 0)->text;
+    const struct Named *d = named(name);
+    if (!d)
+        arg_error(c, 0, ERR_VALUE, "there is no distribution %.60s", name);
+    int count = d->parameter[1] ? 2 : 1;
+    Tensor *t[DRAW_PARAMETERS];
+    int64_t shape[TENSOR_RANK_MAX];
+    for (int k = 0; k < count; k++)
+        t[k] = parameter(c, d, k);
+    int rank = shape_of(c, d, t, count, shape);
+    Device *on = made_on(c, 4);
+    DType drawn = d->what >= DRAW_POISSON ? DT_I64 : DT_F64, dt = drawn_dtype(c, 3, on, drawn);
+    Tensor *out = op_keep(c, tensor_new(&in->ctx, drawn, rank, shape));
+    DrawParameter p[DRAW_PARAMETERS] = { { NULL } };
+    for (int k = 0; k < count; k++)
+        p[k] = spread(c, t[k], rank, shape);
+    check_range(c, d, p, out->size);
+    RngStream s = random_open(in);
+    rng_draw(&in->ctx, &s, d->what, p, out->data, out->size);
+    random_close(in, &s);
+    return made_result(c, on, op_keep(c, tensor_cast(&in->ctx, out, dt)));
+}
+
+/* Counts stay ints, as those of randint, unless another dtype is asked for. */
+Value op_format_draw(OpCall *c, Scope *s)
+{
+    const struct Named *d = c->args[0].tag == V_STRING ? named(c->args[0].str->text) : NULL;
+    if (!d || d->what < DRAW_POISSON || arg_given(c, 3))
+        return op_format_randn(c, s);
+    c->in->scope = NULL;
+    Value r = op_run_draw(c);
+    c->in->scope = s;
+    return r;
+}
+
+/* ---- vectors ---- */
+
+static _Noreturn void raise_vectors(OpCall *c, ErrKind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static _Noreturn void raise_vectors(OpCall *c, ErrKind kind, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    Error *e = err_new(&c->in->ctx, kind, "multivariate_normal: %s", text);
+    err_help(e, "as in random.multivariate_normal([0, 0], [2, 1; 1, 2], (3,))");
+    e->example = true;
+    err_throw(e);
+}
+
+static Tensor *doubles(OpCall *c, int i, int rank)
+{
+    const char *name = arg_name(c, i);
+    char what[80];
+    bool numbers = v_is_numeric(v_plain(c->args[i])) || c->args[i].tag == V_RANGE;
+    Tensor *t = numbers ? arg_tensor(c, i) : NULL;
+    if (!t || t->rank != rank || dtype_info(t->dtype)->kind == 'c')
+        raise_vectors(c, t ? ERR_SHAPE : ERR_TYPE, "%s is %s, not a real %s", name,
+                      v_describe_a(c->args[i], what, sizeof what), rank == 1 ? "vector" : "matrix");
+    t = op_keep(c, tensor_copy(&c->in->ctx, op_keep(c, tensor_cast(&c->in->ctx, t, DT_F64))));
+    for (int64_t k = 0; k < t->size; k++)
+        if (!isfinite(((const double *)t->data)[k]))
+            raise_vectors(c, ERR_VALUE, "%s has a number that is not finite", name);
+    return t;
+}
+
+static void check_symmetric(OpCall *c, const double *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++)
+            if (fabs(a[i * n + j] - a[j * n + i]) >
+                1e-8 * (fabs(a[i * n + j]) + fabs(a[j * n + i])))
+                raise_vectors(c, ERR_VALUE, "cov is not symmetric: cov[%lld, %lld] is %.15g and "
+                              "cov[%lld, %lld] is %.15g", (long long)i, (long long)j,
+                              a[i * n + j], (long long)j, (long long)i, a[j * n + i]);
+}
+
+/* The factor of the covariance; its rank in *rank. */
+static const double *factor(OpCall *c, int64_t n, int64_t *rank)
+{
+    Tensor *cov = doubles(c, 1, 2);
+    double *a = (double *)cov->data;
+    const int64_t *shape = tensor_shape(cov);
+    if (shape[0] != n || shape[1] != n)
+        raise_vectors(c, ERR_SHAPE, "cov is %lld×%lld, and mean has %lld elements",
+                      (long long)shape[0], (long long)shape[1], (long long)n);
+    if (n > RNG_VARIABLES)
+        raise_vectors(c, ERR_VALUE, "%lld variables, more than %d", (long long)n, RNG_VARIABLES);
+    check_symmetric(c, a, n);
+    Tensor *L = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 2, shape));
+    *rank = rng_covariance(a, (double *)L->data, n);
+    if (*rank < 0)
+        raise_vectors(c, ERR_NUMERIC, "cov has a negative eigenvalue, so it is no covariance");
+    return (const double *)L->data;
+}
+
+Value op_run_draw_vectors(OpCall *c)
+{
+    Interp *in = c->in;
+    Tensor *mean = doubles(c, 0, 1);
+    int64_t n = tensor_shape(mean)[0], rank, shape[TENSOR_RANK_MAX + 1], rows = 1;
+    const double *L = factor(c, n, &rank);
+    bool asked = c->count > c->fixed && arg_given(c, c->fixed);
+    int axes = asked ? made_shape(c, c->fixed, shape) : 0;
+    if (axes == TENSOR_RANK_MAX)
+        raise_vectors(c, ERR_SHAPE, "the result would have %d axes", axes + 1);
+    shape[axes] = n;
+    Device *on = made_on(c, 3);
+    DType dt = drawn_dtype(c, 2, on, DT_F64);
+    Tensor *out = op_keep(c, tensor_new(&in->ctx, DT_F64, axes + 1, shape));
+    rows = n ? out->size / n : 0;
+    RngStream s = random_open(in);
+    rng_normal_rows(&in->ctx, &s, (const double *)mean->data, L, n, rank, (double *)out->data,
+                    rows);
+    random_close(in, &s);
+    return made_result(c, on, op_keep(c, tensor_cast(&in->ctx, out, dt)));
+}
