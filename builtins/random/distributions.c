@@ -76,13 +76,24 @@ static void put_place(Buf *b, const char *name, const Tensor *t, int64_t at)
 }
 
 /* The help's names are its own, so that it stands where the library calls as well. */
-static _Noreturn void raise_domain(OpCall *c, const struct Named *d, const char *what)
+static _Noreturn void refuse(OpCall *c, ErrKind kind, const char *name, const char *call,
+                             const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static _Noreturn void refuse(OpCall *c, ErrKind kind, const char *name, const char *call,
+                             const char *fmt, ...)
 {
-    Error *e = err_new(&c->in->ctx, ERR_VALUE, "%s: %s", d->name, what);
-    err_help(e, "as in random.%s", d->call);
+    Buf text;
+    va_list args;
+    buf_init(&text, &c->in->ctx);
+    va_start(args, fmt);
+    buf_vprintf(&text, fmt, args);
+    va_end(args);
+    Error *e = err_new(&c->in->ctx, kind, "%s: %s", name, buf_cstr(&text));
+    buf_free(&text);
+    err_help(e, "as in random.%s", call);
     e->example = true;
     err_throw(e);
 }
+#define REFUSE(c, d, kind, ...) refuse(c, kind, (d)->name, (d)->call, __VA_ARGS__)
 
 static void check(OpCall *c, const struct Named *d, int k, const Tensor *t)
 {
@@ -96,13 +107,12 @@ static void check(OpCall *c, const struct Named *d, int k, const Tensor *t)
         if (inside)
             continue;
         Buf b;
-        char text[256];
+        char place[160];
         buf_init(&b, &c->in->ctx);
         put_place(&b, d->parameter[k], t, i);
-        snprintf(text, sizeof text, "%.120s = %.15g, and it %s", buf_cstr(&b), v[i],
-                 domains[domain].must);
+        snprintf(place, sizeof place, "%s", buf_cstr(&b));
         buf_free(&b);
-        raise_domain(c, d, text);
+        REFUSE(c, d, ERR_VALUE, "%s = %.15g, and it %s", place, v[i], domains[domain].must);
     }
 }
 
@@ -110,24 +120,16 @@ static void check(OpCall *c, const struct Named *d, int k, const Tensor *t)
 static Tensor *parameter(OpCall *c, const struct Named *d, int k)
 {
     Ctx *ctx = &c->in->ctx;
-    if (!arg_given(c, 1 + k)) {
-        char text[80];
-        snprintf(text, sizeof text, "%s is missing", d->parameter[k]);
-        raise_domain(c, d, text);
-    }
-    if (!v_is_numeric(v_plain(c->args[1 + k])) && c->args[1 + k].tag != V_RANGE &&
-        c->args[1 + k].tag != V_TUPLE) {
-        char text[160], what[80];
-        snprintf(text, sizeof text, "%s is %s, not a number or a tensor of numbers",
-                 d->parameter[k], v_describe_a(c->args[1 + k], what, sizeof what));
-        raise_domain(c, d, text);
-    }
+    Value v = v_plain(c->args[1 + k]);
+    char what[80];
+    if (!arg_given(c, 1 + k))
+        REFUSE(c, d, ERR_TYPE, "%s is missing", d->parameter[k]);
+    if (!v_is_numeric(v) && v.tag != V_RANGE)
+        REFUSE(c, d, ERR_TYPE, "%s is %s, not a number or a tensor of numbers", d->parameter[k],
+               v_describe_a(v, what, sizeof what));
     Tensor *t = arg_tensor(c, 1 + k);
-    if (dtype_info(t->dtype)->kind == 'c') {
-        char text[80];
-        snprintf(text, sizeof text, "%s is complex", d->parameter[k]);
-        raise_domain(c, d, text);
-    }
+    if (dtype_info(t->dtype)->kind == 'c')
+        REFUSE(c, d, ERR_DTYPE, "%s is complex", d->parameter[k]);
     t = op_keep(c, tensor_cast(ctx, t, DT_F64));
     t = op_keep(c, tensor_compact(ctx, t));
     check(c, d, k, t);
@@ -138,20 +140,16 @@ static Tensor *parameter(OpCall *c, const struct Named *d, int k)
 static int shape_of(OpCall *c, const struct Named *d, Tensor *const *p, int count, int64_t *shape)
 {
     int64_t both[TENSOR_RANK_MAX];
-    char a[128], b[128], text[400];
+    char a[128], b[128];
     bool asked = c->count > c->fixed && arg_given(c, c->fixed);
     int rank = asked ? made_shape(c, c->fixed, shape) : 0, bad;
     for (int k = 0; k < count; k++) {
         int r = shape_broadcast(p[k]->rank, tensor_shape(p[k]), rank, shape, both, &bad);
         bool same = r == rank && memcmp(both, shape, (size_t)rank * sizeof *both) == 0;
-        if (r < 0 || (asked && !same)) {
-            snprintf(text, sizeof text, "%s of shape %s does not broadcast to %s %s",
-                     d->parameter[k], shape_text(a, sizeof a, p[k]->rank, tensor_shape(p[k])),
-                     asked ? "size" : "the other's",
-                     shape_text(b, sizeof b, rank, shape));
-            Error *e = err_new(&c->in->ctx, ERR_SHAPE, "%s: %s", d->name, text);
-            err_throw(e);
-        }
+        if (r < 0 || (asked && !same))
+            REFUSE(c, d, ERR_SHAPE, "%s of shape (%s) does not broadcast to %s (%s)",
+                   d->parameter[k], shape_text(a, sizeof a, p[k]->rank, tensor_shape(p[k])),
+                   asked ? "size" : "the other's", shape_text(b, sizeof b, rank, shape));
         memcpy(shape, both, (size_t)r * sizeof *both);
         rank = r;
     }
@@ -176,10 +174,8 @@ static void check_range(OpCall *c, const struct Named *d, const DrawParameter *p
                 return;
             continue;
         }
-        char text[160];
-        snprintf(text, sizeof text, "low = %.15g and high = %.15g, and high %s", low, high,
-                 low > high ? "must not be below low" : "- low must be finite");
-        raise_domain(c, d, text);
+        REFUSE(c, d, ERR_VALUE, "low = %.15g and high = %.15g, and high %s", low, high,
+               low > high ? "must not be below low" : "- low must be finite");
     }
 }
 
@@ -233,20 +229,9 @@ Value op_format_draw(OpCall *c, Scope *s)
 
 /* ---- vectors ---- */
 
-static _Noreturn void raise_vectors(OpCall *c, ErrKind kind, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static _Noreturn void raise_vectors(OpCall *c, ErrKind kind, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    Error *e = err_new(&c->in->ctx, kind, "multivariate_normal: %s", text);
-    err_help(e, "as in random.multivariate_normal([0, 0], [2, 1; 1, 2], (3,))");
-    e->example = true;
-    err_throw(e);
-}
+#define REFUSE_VECTORS(c, kind, ...) \
+    refuse(c, kind, "multivariate_normal", "multivariate_normal([0, 0], [2, 1; 1, 2], (3,))", \
+           __VA_ARGS__)
 
 static Tensor *doubles(OpCall *c, int i, int rank)
 {
@@ -255,12 +240,12 @@ static Tensor *doubles(OpCall *c, int i, int rank)
     bool numbers = v_is_numeric(v_plain(c->args[i])) || c->args[i].tag == V_RANGE;
     Tensor *t = numbers ? arg_tensor(c, i) : NULL;
     if (!t || t->rank != rank || dtype_info(t->dtype)->kind == 'c')
-        raise_vectors(c, t ? ERR_SHAPE : ERR_TYPE, "%s is %s, not a real %s", name,
+        REFUSE_VECTORS(c, t ? ERR_SHAPE : ERR_TYPE, "%s is %s, not a real %s", name,
                       v_describe_a(c->args[i], what, sizeof what), rank == 1 ? "vector" : "matrix");
     t = op_keep(c, tensor_copy(&c->in->ctx, op_keep(c, tensor_cast(&c->in->ctx, t, DT_F64))));
     for (int64_t k = 0; k < t->size; k++)
         if (!isfinite(((const double *)t->data)[k]))
-            raise_vectors(c, ERR_VALUE, "%s has a number that is not finite", name);
+            REFUSE_VECTORS(c, ERR_VALUE, "%s has a number that is not finite", name);
     return t;
 }
 
@@ -270,7 +255,7 @@ static void check_symmetric(OpCall *c, const double *a, int64_t n)
         for (int64_t j = 0; j < i; j++)
             if (fabs(a[i * n + j] - a[j * n + i]) >
                 1e-8 * (fabs(a[i * n + j]) + fabs(a[j * n + i])))
-                raise_vectors(c, ERR_VALUE, "cov is not symmetric: cov[%lld, %lld] is %.15g and "
+                REFUSE_VECTORS(c, ERR_VALUE, "cov is not symmetric: cov[%lld, %lld] is %.15g and "
                               "cov[%lld, %lld] is %.15g", (long long)i, (long long)j,
                               a[i * n + j], (long long)j, (long long)i, a[j * n + i]);
 }
@@ -282,15 +267,15 @@ static const double *factor(OpCall *c, int64_t n, int64_t *rank)
     double *a = (double *)cov->data;
     const int64_t *shape = tensor_shape(cov);
     if (shape[0] != n || shape[1] != n)
-        raise_vectors(c, ERR_SHAPE, "cov is %lld×%lld, and mean has %lld elements",
+        REFUSE_VECTORS(c, ERR_SHAPE, "cov is %lld×%lld, and mean has %lld elements",
                       (long long)shape[0], (long long)shape[1], (long long)n);
     if (n > RNG_VARIABLES)
-        raise_vectors(c, ERR_VALUE, "%lld variables, more than %d", (long long)n, RNG_VARIABLES);
+        REFUSE_VECTORS(c, ERR_VALUE, "%lld variables, more than %d", (long long)n, RNG_VARIABLES);
     check_symmetric(c, a, n);
     Tensor *L = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 2, shape));
     *rank = rng_covariance(a, (double *)L->data, n);
     if (*rank < 0)
-        raise_vectors(c, ERR_NUMERIC, "cov has a negative eigenvalue, so it is no covariance");
+        REFUSE_VECTORS(c, ERR_NUMERIC, "cov has a negative eigenvalue, so it is no covariance");
     return (const double *)L->data;
 }
 
@@ -303,7 +288,7 @@ Value op_run_draw_vectors(OpCall *c)
     bool asked = c->count > c->fixed && arg_given(c, c->fixed);
     int axes = asked ? made_shape(c, c->fixed, shape) : 0;
     if (axes == TENSOR_RANK_MAX)
-        raise_vectors(c, ERR_SHAPE, "the result would have %d axes", axes + 1);
+        REFUSE_VECTORS(c, ERR_SHAPE, "the result would have %d axes", axes + 1);
     shape[axes] = n;
     Device *on = made_on(c, 3);
     DType dt = drawn_dtype(c, 2, on, DT_F64);

@@ -2,6 +2,7 @@
  * parameters first, then captured values, then locals. Owns binding of named and default
  * arguments, the call trace, and the errors about wrong calls. */
 #include "interp/op/deferred.h"
+#include "interp/eval/eval_index.h"
 #include "interp/eval/eval_make.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/frames.h"
@@ -564,6 +565,34 @@ Value call_callee(Interp *in, const Exec *x, Value callee)
 Value eval_call_general(Interp *in, const Exec *x)
 {
     return call_callee(in, x, exec_run(in, x->a));
+}
+
+/* random.stream(7).uniform(), f(x).g(y): what is in front of the point is evaluated once. */
+static Value call_of_result(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp, base = exec_run(in, x->a->a), r;
+    const Kind *kind = v_kind(base);
+    v_push(in, base);
+    if (kind && kind->call_field) {
+        r = kind->call_field(in, x, NULL, base);
+    } else {
+        in->at = x->a;
+        r = call_callee(in, x, field_read(in, base, x->a->node->name));
+    }
+    stack_drop(in, mark);
+    return r;
+}
+
+Value eval_call_field(Interp *in, const Exec *x)
+{
+    const Exec *base = x->a->a;
+    bool own;
+    if (base->node->kind == ND_CALL)
+        return call_of_result(in, x);
+    const Value *slot = base->node->kind == ND_NAME ? exec_slot(in, base, &own) : NULL;
+    const Kind *kind = slot ? v_kind(*slot) : NULL;
+    return kind && kind->call_field ? kind->call_field(in, x, base, v_undef())
+                                    : eval_call_general(in, x);
 }
 
 /* A call of a name that is no variable: an operation, a format, or an error. */

@@ -17,7 +17,7 @@ Value eval_call_local(Interp *, const Exec *);       /* sa: the callee's slot */
 Value eval_call_global(Interp *, const Exec *);
 Value eval_call_self(Interp *, const Exec *);
 Value eval_call_general(Interp *, const Exec *);     /* a: the callee */
-Value eval_call_field(Interp *, const Exec *);       /* a: a field of something (method.c) */
+Value eval_call_field(Interp *, const Exec *);       /* a: a field of something */
 Value call_callee(Interp *, const Exec *, Value callee);     /* takes the callee */
 /* With the arguments of the node; the callee, which nobody keeps meanwhile, stays the caller's. */
 Value call_arguments(Interp *, const Exec *, Value callee);

@@ -198,19 +198,27 @@ static double cube_again(const Draw *d, const Squeeze *q, uint64_t counter, uint
     return v;
 }
 
-/* n gamma numbers of parameter k, times `by`, or their logarithms: small shapes give numbers far
- * below the least double. Shape 0 is the number 0. */
+/* Small shapes give numbers far below the least double, large ones sums above the largest: their
+ * quotients are those of logarithms. */
+static bool by_logarithms(const Draw *d, int64_t i)
+{
+    double a = parameter(d, 0, i), b = parameter(d, 1, i);
+    return d->what == DRAW_BETA && !(a >= 1 && b >= 1 && a < 1e300 && b < 1e300);
+}
+
+/* n gamma numbers of parameter k, times `by`, or their logarithms. Shape 0 is the number 0. */
 static void gammas(const Draw *d, int k, double by, int64_t at, int64_t n, uint64_t stream,
-                   bool logs, double *out)
+                   double *out)
 {
     double x[STRIP + 2 * RNG_LANES], u[STRIP + 2 * RNG_LANES], boost[STRIP + 2 * RNG_LANES];
     uint64_t counter = d->stream.counter + (uint64_t)at;
-    bool boosted = false;
+    bool boosted = false, two = d->p[1].data != NULL;
     Squeeze q = { .shape = -1 };
     bulk(d, d->kernels->normal, counter, stream + NORMALS, x, (n + 1) / 2);
     bulk(d, d->kernels->uniform, counter, stream + ACCEPTS, u, (n + 1) / 2);
     for (int64_t i = 0; i < n; i++) {
         double shape = parameter(d, k, at + i) * by;
+        bool logs = two && by_logarithms(d, at + i);
         if (shape != q.shape)
             squeeze(&q, shape);
         double v = cube(&q, x[i], u[i]);
@@ -230,28 +238,25 @@ static void gammas(const Draw *d, int k, double by, int64_t at, int64_t n, uint6
 
 static void strip_gamma(const Draw *d, int64_t at, int64_t n, double *out)
 {
-    gammas(d, 0, 1, at, n, NORMALS, false, out);
+    gammas(d, 0, 1, at, n, NORMALS, out);
     for (int64_t i = 0; i < n; i++)
         out[i] *= parameter(d, 1, at + i);
 }
 
-/* X / (X + Y) = 1 / (1 + Y / X). */
 static void strip_beta(const Draw *d, int64_t at, int64_t n, double *out)
 {
     double other[STRIP];
-    gammas(d, 0, 1, at, n, NORMALS, true, out);
-    gammas(d, 1, 1, at, n, SECOND, true, other);
+    gammas(d, 0, 1, at, n, NORMALS, out);
+    gammas(d, 1, 1, at, n, SECOND, other);
     for (int64_t i = 0; i < n; i++)
-        out[i] = other[i] - out[i];
-    d->kernels->powers(out, n);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = 1.0 / (1.0 + out[i]);
+        out[i] = by_logarithms(d, at + i) ? 1.0 / (1.0 + rng_exp(other[i] - out[i]))
+                                          : out[i] / (out[i] + other[i]);
 }
 
 static void strip_student(const Draw *d, int64_t at, int64_t n, double *out)
 {
     double x[STRIP + 2 * RNG_LANES];
-    gammas(d, 0, 0.5, at, n, NORMALS, false, out);
+    gammas(d, 0, 0.5, at, n, NORMALS, out);
     bulk(d, d->kernels->normal, d->stream.counter + (uint64_t)at, NUMERATOR, x, (n + 1) / 2);
     for (int64_t i = 0; i < n; i++)
         out[i] = x[i] / sqrt(out[i] / (0.5 * parameter(d, 0, at + i)));
@@ -295,10 +300,10 @@ typedef struct Table {
 
 /* What decides of a Poisson or a binomial number. `flip`: of the failures, p being above 1/2. */
 typedef struct Law {
-    bool binomial, small, flip, fixed;
+    bool binomial, small, flip, fixed, scaled;
     double a0, a1;              /* the parameters that this is of */
-    double mean, n, p, first;   /* first: P(X = 0) of a small mean */
-    double a, b, v, log_scale, middle;
+    double mean, n, p, odds, first;     /* first: P(X = 0) of a small mean */
+    double a, b, v, middle, log_scale;
 } Law;
 
 enum { SMALL_MEAN = 10 };
@@ -310,6 +315,7 @@ static void law_set(Law *w, bool binomial, double a0, double a1)
         w->flip = a1 > 0.5;
         w->n = a0;
         w->p = w->flip ? 1.0 - a1 : a1;
+        w->odds = w->p / (1.0 - w->p);
         w->mean = w->n * w->p;
     }
     w->small = w->mean < SMALL_MEAN;
@@ -323,22 +329,26 @@ static void law_set(Law *w, bool binomial, double a0, double a1)
         w->b = 1.15 + 2.53 * sd;
         w->a = -0.0873 + 0.0248 * w->b + 0.01 * w->p;
         w->v = 0.92 - 4.2 / w->b;
-        double m = floor((w->n + 1.0) * w->p);
-        w->log_scale = rng_log((2.83 + 5.1 / w->b) * sd) + log_binomial(m, w->n, w->p);
         w->middle = w->mean + 0.5;
     } else {
         w->b = 0.931 + 2.53 * sd;
         w->a = -0.059 + 0.02483 * w->b;
         w->v = 0.9277 - 3.6224 / (w->b - 2.0);
-        w->log_scale = rng_log(1.1239 + 1.1328 / (w->b - 3.4));
         w->middle = w->mean + 0.43;
     }
 }
 
+#define OVER4(k) 1.0 / (k), 1.0 / ((k) + 1), 1.0 / ((k) + 2), 1.0 / ((k) + 3)
+#define OVER16(k) OVER4(k), OVER4((k) + 4), OVER4((k) + 8), OVER4((k) + 12)
+static const double one_over[] = {
+    0, OVER16(1), OVER16(17), OVER16(33), OVER16(49), OVER16(65), OVER16(81)
+};
+static_assert(sizeof one_over / sizeof *one_over > TABLE, "a reciprocal for each count");
+
 /* P(X = k) from P(X = k - 1). */
 static double law_step(const Law *w, double p, int k)
 {
-    return w->binomial ? p * ((w->n - (k - 1)) * w->p / (k * (1.0 - w->p))) : p * (w->mean / k);
+    return p * ((w->binomial ? (w->n - (k - 1)) * w->odds : w->mean) * one_over[k]);
 }
 
 /* A sum that ends below 1 by its rounding ends at the last number that the table has. */
@@ -377,7 +387,20 @@ static int table_search(const Table *t, double u)
     return k;
 }
 
-static double law_reject(const Law *w, Source *s)
+/* Looked at by one number in seven. */
+static double law_scale(Law *w)
+{
+    if (!w->scaled && w->binomial) {
+        double m = floor((w->n + 1.0) * w->p), sd = sqrt(w->mean * (1.0 - w->p));
+        w->log_scale = rng_log((2.83 + 5.1 / w->b) * sd) + log_binomial(m, w->n, w->p);
+    } else if (!w->scaled) {
+        w->log_scale = rng_log(1.1239 + 1.1328 / (w->b - 3.4));
+    }
+    w->scaled = true;
+    return w->log_scale;
+}
+
+static double law_reject(Law *w, Source *s)
 {
     for (;; next(s)) {
         double u = s->u[0] - 0.5, v = 1.0 - s->u[1], us = 0.5 - fabs(u);
@@ -386,7 +409,7 @@ static double law_reject(const Law *w, Source *s)
             return k;
         if (!(k >= 0) || (w->binomial ? k > w->n : us < 0.013 && v > us))
             continue;
-        double log_v = rng_log(v / (w->a / (us * us) + w->b)) + w->log_scale;
+        double log_v = rng_log(v / (w->a / (us * us) + w->b)) + law_scale(w);
         if (log_v <= (w->binomial ? log_binomial(k, w->n, w->p) : log_poisson(k, w->mean)))
             return k;
     }

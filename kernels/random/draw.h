@@ -22,8 +22,8 @@ typedef struct DrawParameter {
 void rng_draw(Ctx *, RngStream *, Distribution, const DrawParameter *, void *out, int64_t n);
 
 enum { RNG_VARIABLES = 4096 };
-/* n rows of d <= RNG_VARIABLES numbers, normal with the covariance L L': mean + L z. L is d x d, its columns behind
- * `rank` are none. */
+/* n rows of d <= RNG_VARIABLES numbers, normal with the covariance L L': mean + L z. L is d x d,
+ * its columns behind `rank` are none. */
 void rng_normal_rows(Ctx *, RngStream *, const double *mean, const double *L, int64_t d,
                      int64_t rank, double *out, int64_t n);
 /* L of a positive semidefinite matrix, by Cholesky's method with the largest pivot first: its rank,

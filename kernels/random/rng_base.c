@@ -1,4 +1,5 @@
-/* Random number loops, base build, and the logarithm and exponential for single calls: see rng_isa.tmpl.h. */
+/* Random number loops, base build; the logarithm and exponential of single numbers: see
+ * rng_isa.tmpl.h. */
 #define RNG_TABLE rng_base
 #include "kernels/random/rng_isa.tmpl.h"
 
