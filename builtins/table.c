@@ -7,7 +7,6 @@
 #include "builtins/exact/rational.h"
 #include "builtins/linalg/matmul.h"
 #include "builtins/quant/coded.h"
-#include "builtins/random/random.h"
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
 #include "builtins/special/special.h"

@@ -1,8 +1,6 @@
 /* Rows of named distributions: their parameters are checked against the domains of the table below,
  * broadcast, and handed to kernels/random. */
-#include "builtins/random/random.h"
 #include "builtins/arrays/making.h"
-#include "builtins/formats/formats.h"
 #include "builtins/rows/rows.h"
 
 #include "core/base/error.h"
@@ -49,12 +47,15 @@ static const struct Named {
 };
 enum { NAMED = sizeof table / sizeof *table };
 
-static const struct Named *named(const char *name)
+/* Argument 0 of the row: a distribution of numbers, or of counts. */
+static const struct Named *named(OpCall *c, bool counts)
 {
+    const char *name = arg_str(c, 0)->text;
     for (int i = 0; i < NAMED; i++)
-        if (strcmp(table[i].name, name) == 0)
+        if (strcmp(table[i].name, name) == 0 && (table[i].what >= DRAW_POISSON) == counts)
             return &table[i];
-    return NULL;
+    arg_error(c, 0, ERR_VALUE, "there is no distribution of %s %.60s",
+              counts ? "counts" : "numbers", name);
 }
 
 
@@ -89,7 +90,7 @@ static _Noreturn void refuse(OpCall *c, ErrKind kind, const char *name, const ch
     va_end(args);
     Error *e = err_new(&c->in->ctx, kind, "%s: %s", name, buf_cstr(&text));
     buf_free(&text);
-    err_help(e, "as in random.%s", call);
+    err_help(e, "random.%s", call);
     e->example = true;
     err_throw(e);
 }
@@ -180,22 +181,19 @@ static void check_range(OpCall *c, const struct Named *d, const DrawParameter *p
 }
 
 /* dtype= of numbers that are not whole. */
-static DType drawn_dtype(OpCall *c, int i, const Device *on, DType drawn)
+static DType number_dtype(OpCall *c, int i, const Device *on)
 {
-    DType dt = made_dtype(c, i, on, drawn);
-    if (drawn == DT_F64 && dtype_info(dt)->kind != 'f')
+    DType dt = made_dtype(c, i, on, DT_F64);
+    if (dtype_info(dt)->kind != 'f')
         arg_error(c, i, ERR_DTYPE, "random numbers of dtype %s are not made; f64, f32, f16 and "
                   "bf16 are", dtype_name(dt));
     return dt;
 }
 
-Value op_run_draw(OpCall *c)
+static Value drawn(OpCall *c, bool counts)
 {
     Interp *in = c->in;
-    const char *name = arg_str(c, 0)->text;
-    const struct Named *d = named(name);
-    if (!d)
-        arg_error(c, 0, ERR_VALUE, "there is no distribution %.60s", name);
+    const struct Named *d = named(c, counts);
     int count = d->parameter[1] ? 2 : 1;
     Tensor *t[DRAW_PARAMETERS];
     int64_t shape[TENSOR_RANK_MAX];
@@ -203,8 +201,8 @@ Value op_run_draw(OpCall *c)
         t[k] = parameter(c, d, k);
     int rank = shape_of(c, d, t, count, shape);
     Device *on = made_on(c, 4);
-    DType drawn = d->what >= DRAW_POISSON ? DT_I64 : DT_F64, dt = drawn_dtype(c, 3, on, drawn);
-    Tensor *out = op_keep(c, tensor_new(&in->ctx, drawn, rank, shape));
+    DType dt = counts ? made_dtype(c, 3, on, DT_I64) : number_dtype(c, 3, on);
+    Tensor *out = op_keep(c, tensor_new(&in->ctx, counts ? DT_I64 : DT_F64, rank, shape));
     DrawParameter p[DRAW_PARAMETERS] = { { NULL } };
     for (int k = 0; k < count; k++)
         p[k] = spread(c, t[k], rank, shape);
@@ -215,17 +213,8 @@ Value op_run_draw(OpCall *c)
     return made_result(c, on, op_keep(c, tensor_cast(&in->ctx, out, dt)));
 }
 
-/* Counts stay ints, as those of randint, unless another dtype is asked for. */
-Value op_format_draw(OpCall *c, Scope *s)
-{
-    const struct Named *d = c->args[0].tag == V_STRING ? named(c->args[0].str->text) : NULL;
-    if (!d || d->what < DRAW_POISSON || arg_given(c, 3))
-        return op_format_randn(c, s);
-    c->in->scope = NULL;
-    Value r = op_run_draw(c);
-    c->in->scope = s;
-    return r;
-}
+Value op_run_draw(OpCall *c) { return drawn(c, false); }
+Value op_run_draw_counts(OpCall *c) { return drawn(c, true); }
 
 /* ---- vectors ---- */
 
@@ -291,7 +280,7 @@ Value op_run_draw_vectors(OpCall *c)
         REFUSE_VECTORS(c, ERR_SHAPE, "the result would have %d axes", axes + 1);
     shape[axes] = n;
     Device *on = made_on(c, 3);
-    DType dt = drawn_dtype(c, 2, on, DT_F64);
+    DType dt = number_dtype(c, 2, on);
     Tensor *out = op_keep(c, tensor_new(&in->ctx, DT_F64, axes + 1, shape));
     rows = n ? out->size / n : 0;
     RngStream s = random_open(in);

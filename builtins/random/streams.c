@@ -10,11 +10,13 @@
 #include "interp/eval/call.h"
 #include "interp/eval/eval_name.h"
 #include "interp/eval/module.h"
+#include "interp/op/peers.h"
 #include "interp/op/traced.h"
 #include "interp/state/kind.h"
 #include "kernels/random/draw.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 typedef struct Stream {
@@ -41,8 +43,8 @@ static const Module *module_random(Interp *in)
     return *kept;
 }
 
-/* Functions of the module by their names; those with _ are its own. */
-static Value method_named(Interp *in, const Module *m, const Name *name)
+/* Functions of the module by their names; those with _ are its own. of: the variable, or NULL. */
+static Value method_named(Interp *in, const Module *m, const Name *name, const char *of)
 {
     int64_t i = name->text[0] == '_' ? -1 : globals_find(&m->globals, name);
     if (i >= 0 && (m->slots[i].tag == V_FUNCTION || m->slots[i].tag == V_OP))
@@ -54,10 +56,15 @@ static Value method_named(Interp *in, const Module *m, const Name *name)
             names[n++] = m->globals.names[k]->text;
     const char *closest = err_closest(name->text, names, n);
     Error *e = err_new(&in->ctx, ERR_NAME, "a random stream has no `%.100s`", name->text);
-    if (closest)
+    const char *peer = peer_name(name->text), prefix[] = "random.";
+    if (peer && strncmp(peer, prefix, sizeof prefix - 1) == 0) {
+        err_help(e, "%.60s.%s", of ? of : "r", peer + sizeof prefix - 1);
+        e->example = true;
+    } else if (closest) {
         err_help(e, "did you mean `%s`?", closest);
-    else
+    } else {
         err_help(e, "it has what the module random has: uniform, normal, choice, …; ?random");
+    }
     err_throw(e);
 }
 
@@ -138,7 +145,8 @@ static Value stream_call(Interp *in, const Exec *x, const Exec *of, Value tempor
 {
     Method m = { { .refs = 1, .kind = &method_kind }, of, temporary, v_undef() };
     in->at = x->a;
-    m.function = method_named(in, module_random(in), x->a->node->name);
+    m.function = method_named(in, module_random(in), x->a->node->name,
+                              of ? of->node->name->text : NULL);
     in->at = x;
     method_slot(in, &m);
     return call_arguments(in, x, (Value){ .tag = V_TRANSFORM, .ptr = &m });
@@ -237,7 +245,7 @@ Value op_run_streams(OpCall *c)
     if (n < 0 || n > MOST) {
         Error *e = err_new(&in->ctx, ERR_VALUE, "split: n = %lld, and it must be from 0 to 2^24",
                            (long long)n);
-        err_help(e, "as in random.split(4)");
+        err_help(e, "random.split(4)");
         e->example = true;
         err_throw(e);
     }

@@ -136,7 +136,8 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
     if (strcmp(name->text, "end") == 0)
         raise_foreign(in, x, name);
     wings_undefined(in, x, name);
-    raise_foreign(in, x, name);
+    if (!module_in_stdlib(name->text))     /* random.uniform: the module's, once it is imported */
+        raise_foreign(in, x, name);
     if (name->len > 2)                     /* of two letters one is half */
         closest = err_closest(name->text, names, interp_names(in, names, 1024));
     Error *e = err_new(&in->ctx, ERR_NAME, "`%.100s` is not defined", name->text);

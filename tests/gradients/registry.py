@@ -124,6 +124,7 @@ DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0
 CONSTANT = {
     "ints and bools only": "invert bitand bitor xor shl shr gcd lcm isprime primes factor",
     "makes numbers of ints": "zeros ones eye seed rand randn randint window",
+    "draws": "draw draw_counts draw_vectors streams stream",
     "reads no elements": "shape ndim size len keys type dtype device einsum_path",
     "of a format": "eps realmax realmin flags",
     "a constant by definition": "detach",

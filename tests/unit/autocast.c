@@ -71,6 +71,7 @@ static const struct { const char *name, *call; } calls[] = {
     { "bincount", NULL },
     { "randint", NULL }, { "rand", NULL }, { "randn", NULL }, { "fftfreq", NULL },
     { "rfftfreq", NULL },
+    { "draw", NULL }, { "draw_counts", NULL }, { "draw_vectors", NULL }, { "streams", NULL },
     { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" },
     { "stack", "(M, M)" }, { "attention", "(M, M, M)" }, { "attention_lse", "(M, M, M)" },
     { "attention_back", NULL },

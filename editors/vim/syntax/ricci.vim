@@ -30,8 +30,8 @@ syn keyword ricciBuiltin clamp comb complex concat cond condest conj contains co
 syn keyword ricciBuiltin copysign corrcoef correlate cos cosh count cov cross cstring ctranspose
 syn keyword ricciBuiltin cummax cummin cumprod cumsum custom_rule dct deg2rad delete denominator
 syn keyword ricciBuiltin dequantize det detach device devices diag diff digamma digits divide
-syn keyword ricciBuiltin divmod dot draw draw_vectors dtype eig eigh eigvals eigvalsh einsum
-syn keyword ricciBuiltin einsum_path ellipe ellipk endswith enumerate env eps equal erf erfc
+syn keyword ricciBuiltin divmod dot draw draw_counts draw_vectors dtype eig eigh eigvals eigvalsh
+syn keyword ricciBuiltin einsum einsum_path ellipe ellipk endswith enumerate env eps equal erf erfc
 syn keyword ricciBuiltin erfcinv erfinv errno exact exit exp expand expit expm expm1 eye factor
 syn keyword ricciBuiltin factorial factorize fft fft2 fftfreq fftn fftshift filter filtfilt find
 syn keyword ricciBuiltin find_peaks flags flatten flip floor floor_divide fma fmod format frexp
