@@ -583,11 +583,19 @@ static Value call_of_result(Interp *in, const Exec *x)
     return r;
 }
 
+/* f(x), f(x)[0], f(x).a: no variable holds it. */
+static bool is_result(const Node *n)
+{
+    while (n->kind == ND_INDEX || n->kind == ND_FIELD)
+        n = n->a;
+    return n->kind == ND_CALL;
+}
+
 Value eval_call_field(Interp *in, const Exec *x)
 {
     const Exec *base = x->a->a;
     bool own;
-    if (base->node->kind == ND_CALL)
+    if (is_result(base->node))
         return call_of_result(in, x);
     const Value *slot = base->node->kind == ND_NAME ? exec_slot(in, base, &own) : NULL;
     const Kind *kind = slot ? v_kind(*slot) : NULL;
