@@ -164,10 +164,11 @@ suite_interrupts() {
 }
 
 # ---- what is random, from a seed that is new and printed ----
-suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients; }
+suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients seeds_distributions; }
 suite_seeds_oracle() { LIMIT=600 oracle "" "$SEED" 12000; }
 suite_seeds_precision() { LIMIT=600 precision "" "$SEED" 8000 400; }
 suite_seeds_gradients() { LIMIT=600 gradients "" "$SEED" 8000; }
+suite_seeds_distributions() { LIMIT=600 script "distributions, seed $SEED" tests/oracle/distributions.py --seed "$SEED"; }
 suite_deep_locale() { LIMIT=900 script "locale, all" tests/locale.sh all; }
 suite_deep_attack() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=600 script "attack asan" tests/attack/run.py; }
 suite_deep_crash() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=900 script "files asan" tests/files.py; }
