@@ -54,7 +54,7 @@ PASSES = {
     "moveaxis": [("moveaxis(x, 0, 1)^3", M)], "swapaxes": [("swapaxes(x, 0, 1)^3", M)], "rot90": [("rot90(x)^3", M)],
     "insert": [("insert(x, 1, x[0] * [2.0, 3])^3", X)], "delete": [("delete(x, 1)^3", X)], "take_along": [("take_along(x, [1, 0, 1])^3", X)],
     "block_diag": [("block_diag((x, x^2))", X)], "union": [("union(x, x * 5)^3", X)], "setdiff": [("setdiff(x, [])^3", X)],
-    "partition": [("partition(x, 1)^3", X)], "cummax": [("cummax(x)^3", X)], "cummin": [("cummin(x)^3", X)], "ptp": [("ptp(x^2) * x", X)],
+    "partition": [("partition(x, 1)^3", X)], "ptp": [("ptp(x^2) * x", X)],
     "nanmean": [("nanmean(x^2) * x", X)], "nanvar": [("nanvar(x) * x", X)], "nanstd": [("nanstd(x) * x", X)], "nanmin": [("nanmin(x^2) * x", X)],
     "nanmax": [("nanmax(x^2) * x", X)], "nanmedian": [("nanmedian(x^2) * x", X)], "geomspace": [("geomspace(x[0]^2 + 1, 40 + x[1], 4)", X)],
     "gradient": [("gradient(x^2)^2", X)], "trapezoid": [("trapezoid(x^2) * x", X)], "unwrap": [("unwrap(x * 3)^3", X)], "deg2rad": [("deg2rad(x)^3", X)],
