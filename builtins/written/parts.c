@@ -1,5 +1,5 @@
-/* Rows of the shelf that are one loop where nobody listens to single operations, no scope, no device
- * and no derivative; else the functions of shelf.ric. */
+/* Rows of the shelf that are one loop where nobody listens to single operations, no scope, no
+ * device and no derivative; else the functions of shelf.ric. */
 #include "builtins/written/written.h"
 
 #include "kernels/cast/tensor_cast.h"
