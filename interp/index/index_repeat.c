@@ -265,8 +265,9 @@ static bool sum_in_place(Interp *in, Value *slot, const Sub *subs, int n, const 
         return false;
     Value *mark = in->sp;
     selection_make(in, &sel, t, subs, n);
+    size_t lengths = (size_t)sel.rank * sizeof *sel.shape;
     bool fits = sel.fancy && sel.rank == v.tensor->rank && row_length(&sel) > 0 &&
-                memcmp(sel.shape, tensor_shape(v.tensor), (size_t)sel.rank * sizeof *sel.shape) == 0;
+                memcmp(sel.shape, tensor_shape(v.tensor), lengths) == 0;
     if (fits) {
         tensor_unshare(&in->ctx, &slot->tensor);
         Tensor *values = tensor_compact(&in->ctx, v.tensor);

@@ -1,5 +1,5 @@
-/* Included by frexp.c with T, U (an unsigned integer of its size), FRACTION (the bits of a mantissa)
- * and the exponent's BIAS. Blocks of normal numbers run without a branch. */
+/* Included by frexp.c with T, U (an unsigned integer of its size), FRACTION (the bits of a
+ * mantissa) and the exponent's BIAS. Blocks of normal numbers run without a branch. */
 void NAME(const T *x, T *mantissa, int64_t *exponent, int64_t n)
 {
     const U field = (U)(2 * BIAS + 1) << FRACTION;
