@@ -3,7 +3,7 @@
 #include "builtins/written/written.h"
 
 #include "kernels/cast/tensor_cast.h"
-#include "kernels/elementwise/frexp.h"
+#include "kernels/cast/frexp.h"
 
 static bool alone(OpCall *c)
 {

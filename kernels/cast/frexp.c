@@ -1,5 +1,5 @@
 /* The loops of frexp.h. */
-#include "kernels/elementwise/frexp.h"
+#include "kernels/cast/frexp.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -12,11 +12,11 @@ enum { BLOCK = 512 };
 #define FRACTION 52
 #define BIAS 1023
 #define NAME frexp_f64
-#include "kernels/elementwise/frexp.tmpl.h"
+#include "kernels/cast/frexp.tmpl.h"
 
 #define T float
 #define U uint32_t
 #define FRACTION 23
 #define BIAS 127
 #define NAME frexp_f32
-#include "kernels/elementwise/frexp.tmpl.h"
+#include "kernels/cast/frexp.tmpl.h"
