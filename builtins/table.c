@@ -5,6 +5,7 @@
 #include "builtins/eight/eight_pair.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
+#include "builtins/linalg/linalg_pencil.h"
 #include "builtins/linalg/matmul.h"
 #include "builtins/quant/coded.h"
 #include "builtins/rows/rows.h"
