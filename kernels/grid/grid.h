@@ -69,20 +69,27 @@ void grid_command(GridRank *, uint32_t op, Wire *in, Buf *out);
 typedef enum GridNorm { GRID_NORM_FRO, GRID_NORM_ONE, GRID_NORM_INF, GRID_NORM_MAX } GridNorm;
 /* A vector's: FRO is its 2-norm, ONE the sum and INF or MAX the largest of magnitudes. */
 
-typedef enum GridSolved { GRID_DIAGONAL, GRID_LOWER, GRID_UPPER, GRID_CHOLESKY, GRID_LU }
+typedef enum GridSolved { GRID_BY_DIAGONAL, GRID_BY_LOWER, GRID_BY_UPPER, GRID_BY_CHOLESKY,
+    GRID_BY_LU }
     GridSolved;
 const char *grid_solved_text(GridSolved);        /* `p?potrf, p?potrs` */
 
-/* ---- a model of what a routine costs ---- */
-typedef struct GridNetwork { double latency, bandwidth, flops; } GridNetwork;   /* s, B/s, 1/s a
-    rank */
+/* ---- a model of what a routine costs (grid_cost.c) ---- */
+/* Seconds to begin a message, bytes a second through a rank's own connection, operations a second
+ * of a rank in products of matrices, bytes a second that it reads of its memory. */
+typedef struct GridNetwork { double latency, bandwidth, flops, memory; } GridNetwork;
+extern const GridNetwork grid_network_here;      /* ranks of one machine, as measured: grid_cost.c
+    */
 typedef struct GridCost {
-    double flops, bytes, messages;   /* of the busiest rank */
-    double memory;                   /* bytes that a rank needs */
-    double seconds;                  /* on the network that was given */
+    double flops;                /* of a rank, and those of them that wait for memory, not for the
+    … */
+    double slow;                 /* … multiplier: products of a matrix and a vector */
+    double bytes, messages;      /* that a rank receives */
+    double memory;               /* bytes that a rank holds: operands, result, copies, work space */
+    double seconds;              /* on the network that was given; nothing overlaps */
 } GridCost;
-/* routine: `gemm solve lu chol qr svd eigh transpose`; m x n x k as gemm has them (others: m x n, k
- * right sides). False: there is no such routine. */
+/* routine: `gemm transpose lu solve chol qr lstsq eigh svd`, of an m x n matrix; k: what gemm sums
+ * over (it makes m x n), right sides of solve and lstsq. False: there is no such routine. */
 bool grid_cost(const char *routine, DType, int64_t m, int64_t n, int64_t k, const GridShape *,
                const GridNetwork *, GridCost *);
 
