@@ -17,6 +17,8 @@
 #include "kernels/tensor/tensor.h"
 
 typedef struct Device Device;
+struct Nest;
+struct Lack;
 
 /* What a backend's function returns; the reason stands in Device.fault. */
 typedef enum DevStatus { DEV_OK, DEV_NO_MEMORY, DEV_FAILED, DEV_LACKS } DevStatus;
@@ -27,6 +29,13 @@ typedef struct DevMem {
     uint64_t handle;
     size_t bytes;
 } DevMem;
+
+/* What memory is made for: a grid of processes deals it out by the tensor's shape. */
+typedef struct DevLayout {
+    DType dtype;
+    int rank;
+    const int64_t *shape;
+} DevLayout;
 
 /* An argument of a generated kernel: device memory from byte `at` on, or a value of the host. */
 typedef struct DevArg {
@@ -125,12 +134,20 @@ typedef struct DeviceOps {
      * NULL only where no tensor can be. */
     void (*pack)(Ctx *, Device *, Tensor *to, Tensor *t);
     const DevLending *lending;                       /* NULL: its memory stays its own */
+    /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape (in place
+     * of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here. These raise. */
+    DevStatus (*alloc_laid)(Device *, const DevLayout *, DevMem *);
+    bool (*takes)(const Device *, const struct Nest *, struct Lack *);
+    /* an EwTrouble */
+    int (*nest)(Ctx *, Device *, const struct Nest *, const int64_t *out_stride, const DevArg *out,
+                const DevArg *data);
 } DeviceOps;
 
 /* A backend whose driver is looked for when a program speaks of its devices. */
 typedef struct DeviceBackend {
     const char *name;            /* as programs name its first device */
     void (*probe)(Ctx *);        /* adds its devices, or an absent one with the reason */
+    bool grids;                  /* its devices are called, not numbered, and never `gpu` */
 } DeviceBackend;
 
 enum {                          /* Device.caps */
@@ -139,7 +156,8 @@ enum {                          /* Device.caps */
     DEVCAP_CPU = 4,             /* an OpenCL device of type CPU: for testing, never `gpu` */
     DEVCAP_CUDA = 8,            /* its source is CUDA's, else OpenCL's */
     /* no device but a name for one that was not looked for yet: device_name.c */
-    DEVCAP_NAME = 16
+    DEVCAP_NAME = 16,
+    DEVCAP_GRID = 32            /* a grid of processes: commands in place of generated source */
 };
 
 /* A simulated device: what it costs. Seconds. */
@@ -155,6 +173,7 @@ typedef struct DevCounts {
     uint64_t launches;
     uint64_t up, down;                  /* copies to it, from it */
     uint64_t bytes_up, bytes_down;
+    uint64_t between;                   /* bytes that its processes sent each other */
 } DevCounts;
 
 struct Device {
@@ -251,6 +270,7 @@ void device_check(Ctx *, Device *, DevStatus, const char *what);
 /* Counted. alloc raises ERR_MEMORY with what was asked, is used and the limit, after clean
  * copies were dropped; freeing never raises. */
 DevMem device_alloc(Ctx *, Device *, size_t bytes);
+DevMem device_alloc_laid(Ctx *, Device *, const DevLayout *);
 /* The same for memory that is there already: counts it, against the limit. */
 void device_take(Ctx *, Device *, size_t bytes);
 void device_free(Ctx *, Device *, DevMem *);

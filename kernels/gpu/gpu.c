@@ -82,6 +82,8 @@ static bool ends(const Nest *n)
 bool gpu_takes(const Device *d, const Nest *n, Lack *why)
 {
     bool used[GPU_NODES];
+    if (d->ops->takes)
+        return d->ops->takes(d, n, why);
     if (!(d->caps & DEVCAP_SOURCE)) {
         *why = (Lack){ LACK_SOURCE };
         return false;
