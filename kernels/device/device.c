@@ -137,7 +137,7 @@ static Device *best(const DeviceSet *set)
 {
     const DeviceBackend *backends = set->backends;
     int last = set->backend_count - 1;
-    while (last >= 0 && backends[last].grids)
+    while (last >= 0 && backends[last].grid)
         last--;
     for (int i = last; i >= 0; i--)
         for (Device *d = set->first; d; d = d->next)

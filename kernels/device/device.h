@@ -137,17 +137,28 @@ typedef struct DeviceOps {
     /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape (in place
      * of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here. These raise. */
     DevStatus (*alloc_laid)(Device *, const DevLayout *, DevMem *);
+    /* is it over since it was used? Then device_open starts another */
+    void (*renew)(Ctx *, Device *);
+    /* ends what device_open started; elements that are there alone come home first */
+    void (*give_back)(Ctx *, Device *);
+    /* brings counts.between up to date; what its processes hold: all, and the largest of them */
+    void (*look)(Ctx *, Device *, uint64_t *all, uint64_t *largest);
     bool (*takes)(const Device *, const struct Nest *, struct Lack *);
     /* an EwTrouble */
     int (*nest)(Ctx *, Device *, const struct Nest *, const int64_t *out_stride, const DevArg *out,
                 const DevArg *data);
 } DeviceOps;
 
+/* Of grids of processes: the block where none is said, the most processes and the longest block. */
+enum { GRID_BLOCK = 64, GRID_RANKS = 1024, GRID_BLOCK_MAX = 4096 };
+
 /* A backend whose driver is looked for when a program speaks of its devices. */
 typedef struct DeviceBackend {
     const char *name;            /* as programs name its first device */
     void (*probe)(Ctx *);        /* adds its devices, or an absent one with the reason */
-    bool grids;                  /* its devices are called, not numbered, and never `gpu` */
+    /* Its devices are grids of processes: not numbered but called, mpi(2, 2), and never `gpu`. The
+     * one of that grid, there or absent with the reason. NULL: they are numbered */
+    struct Device *(*grid)(Ctx *, int p, int q, int block);
 } DeviceBackend;
 
 enum {                          /* Device.caps */
