@@ -1,6 +1,6 @@
 /* Forms of rows on grids of processes (Op.on_grid), where those of devices of generated source
  * (builtins/devices), whose nests run there as commands, are not all: what ScaLAPACK does, random
- * numbers, running sums, files. A form refuses before it did anything, or gives tensors of the grid;
+ * numbers, positions of extremes, files. A form refuses before it did anything, or gives tensors of the grid;
  * what the host's row has an error or a notice for is run by the host's row. */
 #ifndef RICCI_BUILTINS_MPI_GRID_H
 #define RICCI_BUILTINS_MPI_GRID_H
@@ -13,8 +13,6 @@ Value op_grid_argmax(OpCall *, Device *);
 Value op_grid_argmin(OpCall *, Device *);
 Value op_grid_chol(OpCall *, Device *);
 Value op_grid_cond(OpCall *, Device *);
-Value op_grid_cumprod(OpCall *, Device *);
-Value op_grid_cumsum(OpCall *, Device *);
 Value op_grid_ctranspose(OpCall *, Device *);
 Value op_grid_det(OpCall *, Device *);
 Value op_grid_eigh(OpCall *, Device *);

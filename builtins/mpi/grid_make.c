@@ -1,4 +1,4 @@
-/* Random numbers, positions of extremes and running sums on grids of processes. No element travels
+/* Random numbers, positions of extremes, triangles and norms on grids of processes. No element travels
  * for what is made: its numbers are a function of the seed and of where they stand. */
 #include "builtins/mpi/grid.h"
 
@@ -111,32 +111,6 @@ static Value position(OpCall *c, Device *d, RedOp op)
 
 Value op_grid_argmax(OpCall *c, Device *d) { return position(c, d, RED_ARGMAX); }
 Value op_grid_argmin(OpCall *c, Device *d) { return position(c, d, RED_ARGMIN); }
-
-/* ---- running sums ---- */
-static Value running(OpCall *c, Device *d, uint64_t op)
-{
-    Tensor *x = arg_tensor(c, 0);
-    DType dt = (DType)x->dtype;
-    bool whole = form_whole(dt);
-    if (x->rank == 0 || x->size == 0 || (!arg_given(c, 1) && x->rank > 1))
-        return x->rank > 1 && x->size ? place_refuse(c->in, (Lack){ LACK_ORDER })
-                                      : form_host(c, d);
-    int axis = arg_axis(c, 1, x->rank, 0);
-    GridTensor *from = grid_operand(c, d, x, whole ? DT_I64 : dt);
-    Tensor *out = place_new(c->in, d, whole ? DT_I64 : dt, x->rank, tensor_shape(x));
-    GridTensor *to = grid_made(c, d, out);
-    Ctx *ctx = &c->in->ctx;
-    Buf *b = mpi_begin(ctx, d, GRID_SCAN);
-    mpi_put_new(ctx, d, b, to);
-    mpi_put_id(ctx, d, b, from);
-    wire_u64(b, (uint64_t)axis);
-    wire_u64(b, op);
-    Wire w = mpi_send(ctx, d);
-    return wire_get_u64(&w) ? form_host(c, d) : place_value(c->in, out);
-}
-
-Value op_grid_cumsum(OpCall *c, Device *d) { return running(c, d, 0); }
-Value op_grid_cumprod(OpCall *c, Device *d) { return running(c, d, 1); }
 
 /* ---- triangles, norms ---- */
 static Value triangle(OpCall *c, Device *d, bool upper)
