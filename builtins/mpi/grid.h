@@ -35,8 +35,8 @@ Value op_grid_triu(OpCall *, Device *);
 
 /* t, which is on the grid, as the ranks have it: dense there, of this dtype and with a number of its
  * own shape. Rooted; sends what is not there. */
-GridTensor *grid_operand(OpCall *, Device *, Tensor *t, DType);
+MpiTensor *grid_operand(OpCall *, Device *, Tensor *t, DType);
 /* What stands behind a tensor that place_new made. */
-GridTensor *grid_made(OpCall *, Device *, Tensor *);
+MpiTensor *grid_made(OpCall *, Device *, Tensor *);
 
 #endif

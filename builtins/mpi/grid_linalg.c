@@ -12,7 +12,7 @@ typedef struct Matrix {
     Device *d;
     DType dt;                           /* that it is computed in */
     int64_t m, n;
-    GridTensor *g;
+    MpiTensor *g;
 } Matrix;
 
 /* A command in the making. */
@@ -22,12 +22,12 @@ typedef struct Ask {
     Buf *b;
 } Ask;
 
-GridTensor *grid_made(OpCall *c, Device *d, Tensor *t)
+MpiTensor *grid_made(OpCall *c, Device *d, Tensor *t)
 {
     return mpi_tensor(place_operand(c->in, d, t).mem);
 }
 
-static bool as_it_is(const GridTensor *g, const Tensor *t, size_t at)
+static bool as_it_is(const MpiTensor *g, const Tensor *t, size_t at)
 {
     if (at || g->rank != t->rank || !tensor_contiguous(t))
         return false;
@@ -37,7 +37,7 @@ static bool as_it_is(const GridTensor *g, const Tensor *t, size_t at)
     return true;
 }
 
-GridTensor *grid_operand(OpCall *c, Device *d, Tensor *t, DType dt)
+MpiTensor *grid_operand(OpCall *c, Device *d, Tensor *t, DType dt)
 {
     DevArg a = place_operand(c->in, d, t);
     if (t->dtype == dt && as_it_is(mpi_tensor(a.mem), t, a.at))
@@ -88,7 +88,7 @@ static void ask_out(const Ask *q, const Matrix *a, Tensor *t)
         wire_u64(q->b, 0);
 }
 
-static void ask_in(const Ask *q, const GridTensor *g) { mpi_put_id(q->ctx, q->d, q->b, g); }
+static void ask_in(const Ask *q, const MpiTensor *g) { mpi_put_id(q->ctx, q->d, q->b, g); }
 
 static Wire answer(const Ask *q, const Matrix *a, const char *routine)
 {
@@ -121,7 +121,7 @@ static bool doubtful(const Matrix *a, uint64_t info, double rcond)
 
 /* ---- systems ---- */
 /* What b is: rooted in a's dtype with the matrix's, which may move with it. */
-static bool right_side(Matrix *a, Tensor *b, GridTensor **g, Value *r)
+static bool right_side(Matrix *a, Tensor *b, MpiTensor **g, Value *r)
 {
     OpCall *c = a->c;
     DType both = dtype_promote((DType)arg_tensor(c, 0)->dtype, (DType)b->dtype);
@@ -145,7 +145,7 @@ static bool right_side(Matrix *a, Tensor *b, GridTensor **g, Value *r)
 static Value least_squares(Matrix *a)
 {
     Tensor *b = arg_tensor(a->c, 1);
-    GridTensor *g;
+    MpiTensor *g;
     Value r;
     if (!right_side(a, b, &g, &r))
         return r;
@@ -170,7 +170,7 @@ Value op_grid_lstsq(OpCall *c, Device *d)
 Value op_grid_solve(OpCall *c, Device *d)
 {
     Matrix a;
-    GridTensor *g;
+    MpiTensor *g;
     Value r;
     if (!matrix_read(&a, c, d, false, &r))
         return r;
@@ -278,7 +278,7 @@ static void permutation(const Matrix *a, Tensor *p, Tensor *rows)
     Ctx *ctx = &c->in->ctx;
     const int64_t m = a->m;
     Tensor *eye = made(a, a->dt, 2, m, m);
-    GridTensor *from = grid_made(c, a->d, eye);
+    MpiTensor *from = grid_made(c, a->d, eye);
     tensor_home(ctx, rows);
     Buf *b = mpi_begin(ctx, a->d, GRID_EYE);
     mpi_put_new(ctx, a->d, b, from);

@@ -14,7 +14,7 @@ static bool draw(OpCall *c, Device *d, Tensor *out, int kind, int64_t low, uint6
 {
     Interp *in = c->in;
     Ctx *ctx = &in->ctx;
-    GridTensor *g = grid_made(c, d, out);
+    MpiTensor *g = grid_made(c, d, out);
     if (in->rng.key[1] == 0)
         interp_seed(in);
     Buf *b = mpi_begin(ctx, d, GRID_RANDOM);
@@ -25,10 +25,8 @@ static bool draw(OpCall *c, Device *d, Tensor *out, int kind, int64_t low, uint6
     wire_u64(b, in->rng.key[0]);
     wire_u64(b, 0);
     wire_u64(b, in->rng.counter);
-    if (kind == INTEGERS) {
-        wire_i64(b, low);
-        wire_u64(b, span);
-    }
+    wire_i64(b, low);
+    wire_u64(b, span);
     Wire w = mpi_send(ctx, d);
     uint64_t counter = wire_get_u64(&w);
     if (wire_get_u64(&w))
@@ -100,7 +98,7 @@ static Value position(OpCall *c, Device *d, RedOp op)
     if (arg_bool(c, 2, false))
         return place_refuse(c->in, (Lack){ LACK_ARGUMENT });
     Ctx *ctx = &c->in->ctx;
-    GridTensor *g = grid_operand(c, d, x, (DType)x->dtype);
+    MpiTensor *g = grid_operand(c, d, x, (DType)x->dtype);
     Buf *b = mpi_begin(ctx, d, GRID_ARG);
     mpi_put_id(ctx, d, b, g);
     wire_u64(b, op);
@@ -118,9 +116,9 @@ static Value triangle(OpCall *c, Device *d, bool upper)
     Tensor *x = arg_tensor(c, 0);
     if (x->rank != 2 || x->size == 0 || (x->flags & TENSOR_COVECTOR))
         return x->rank > 2 ? place_refuse(c->in, (Lack){ LACK_STACKS }) : form_host(c, d);
-    GridTensor *from = grid_operand(c, d, x, (DType)x->dtype);
+    MpiTensor *from = grid_operand(c, d, x, (DType)x->dtype);
     Tensor *out = place_new(c->in, d, (DType)x->dtype, 2, tensor_shape(x));
-    GridTensor *to = grid_made(c, d, out);
+    MpiTensor *to = grid_made(c, d, out);
     Ctx *ctx = &c->in->ctx;
     Buf *b = mpi_begin(ctx, d, GRID_TRIANGLE);
     mpi_put_new(ctx, d, b, to);
@@ -146,7 +144,7 @@ Value op_grid_norm(OpCall *c, Device *d)
     if (!plain || !root)
         return op_device_norm(c, d);
     Ctx *ctx = &c->in->ctx;
-    GridTensor *g = grid_operand(c, d, x, dt);
+    MpiTensor *g = grid_operand(c, d, x, dt);
     Buf *b = mpi_begin(ctx, d, GRID_NORM);
     mpi_put_id(ctx, d, b, g);
     wire_u64(b, GRID_NORM_FRO);

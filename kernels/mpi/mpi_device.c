@@ -40,7 +40,7 @@ static void mpi_forget(Ctx *ctx, Device *d)
     if (d->opened)
         mpi_close(d);
     d->opened = false;
-    for (GridTensor *g = s->gone, *next; g; g = next) {
+    for (MpiTensor *g = s->gone, *next; g; g = next) {
         next = g->next;
         mem_free(ctx, g, sizeof *g);
     }
@@ -87,7 +87,7 @@ void mpi_release(Ctx *ctx, Device *d)
 static DevStatus mpi_alloc(Device *d, const DevLayout *l, DevMem *m)
 {
     MpiState *s = mpi_state(d);
-    GridTensor *g = mem_zalloc(s->ctx, sizeof *g);
+    MpiTensor *g = mem_zalloc(s->ctx, sizeof *g);
     g->dtype = l->dtype;
     g->rank = l->rank;
     g->group = s->groups;
@@ -100,7 +100,7 @@ static DevStatus mpi_alloc(Device *d, const DevLayout *l, DevMem *m)
 static void mpi_free(Device *d, DevMem *m)
 {
     MpiState *s = mpi_state(d);
-    GridTensor *g = mpi_tensor(m);
+    MpiTensor *g = mpi_tensor(m);
     if (!g->made || g->group != s->groups) {
         mem_free(s->ctx, g, sizeof *g);
         return;
@@ -131,7 +131,7 @@ static void take(void *with, int r, uint64_t at, const void *from, size_t n)
 }
 
 /* A dense tensor over bytes of the host, for the time of a copy; `own` is the caller's. */
-static Tensor *over(Ctx *ctx, const GridTensor *g, Buffer *own, void *data, size_t bytes)
+static Tensor *over(Ctx *ctx, const MpiTensor *g, Buffer *own, void *data, size_t bytes)
 {
     *own = (Buffer){ .refs = 2, .bytes = bytes, .data = data };
     Tensor like = { .refs = 2, .dtype = g->dtype, .buffer = own, .data = data };
@@ -143,7 +143,7 @@ static Tensor *over(Ctx *ctx, const GridTensor *g, Buffer *own, void *data, size
     return tensor_view(ctx, &like, g->rank, g->shape, strides, data);
 }
 
-static void copy_up(Ctx *ctx, Device *d, GridTensor *g, Slabs *s)
+static void copy_up(Ctx *ctx, Device *d, MpiTensor *g, Slabs *s)
 {
     Buf *b = mpi_begin(ctx, d, GRID_PUT);
     mpi_put_new(ctx, d, b, g);
@@ -152,7 +152,7 @@ static void copy_up(Ctx *ctx, Device *d, GridTensor *g, Slabs *s)
     mpi_send_pieces(ctx, d, &(GroupPieces){ .with = s, .bytes = s->bytes, .fill = fill });
 }
 
-static void copy_down(Ctx *ctx, Device *d, GridTensor *g, Slabs *s)
+static void copy_down(Ctx *ctx, Device *d, MpiTensor *g, Slabs *s)
 {
     Buf *b = mpi_begin(ctx, d, GRID_GET);
     mpi_put_id(ctx, d, b, g);
@@ -160,8 +160,8 @@ static void copy_down(Ctx *ctx, Device *d, GridTensor *g, Slabs *s)
 }
 
 /* All of it, one way or the other. */
-static void copy_whole(Device *d, GridTensor *g, void *data, size_t bytes,
-                       void (*way)(Ctx *, Device *, GridTensor *, Slabs *))
+static void copy_whole(Device *d, MpiTensor *g, void *data, size_t bytes,
+                       void (*way)(Ctx *, Device *, MpiTensor *, Slabs *))
 {
     const MpiState *m = mpi_state(d);
     Ctx *ctx = m->ctx;
@@ -193,7 +193,7 @@ static void copy_whole(Device *d, GridTensor *g, void *data, size_t bytes,
 
 static DevStatus mpi_put(Device *d, const DevMem *m, size_t at, const void *from, size_t bytes)
 {
-    GridTensor *g = mpi_tensor(m);
+    MpiTensor *g = mpi_tensor(m);
     if (at || bytes != m->bytes) {
         snprintf(d->fault, sizeof d->fault, "parts of a tensor are not written there");
         return DEV_FAILED;
@@ -207,7 +207,7 @@ static DevStatus mpi_put(Device *d, const DevMem *m, size_t at, const void *from
 
 static DevStatus mpi_get(Device *d, const DevMem *m, size_t at, void *to, size_t bytes)
 {
-    GridTensor *g = mpi_tensor(m);
+    MpiTensor *g = mpi_tensor(m);
     size_t one = dtype_info(g->dtype)->bytes;
     if (g->rank == 0)
         memcpy(to, g->cell, bytes);
@@ -225,7 +225,7 @@ static DevStatus mpi_get(Device *d, const DevMem *m, size_t at, void *to, size_t
 static DevStatus mpi_copy(Device *d, const DevMem *to, size_t to_at, const DevMem *from,
                           size_t from_at, size_t bytes)
 {
-    const GridTensor *g = mpi_tensor(from);
+    const MpiTensor *g = mpi_tensor(from);
     int64_t strides[TENSOR_RANK_MAX], step = 1;
     if (to_at || from_at || bytes != from->bytes || bytes != to->bytes)
         return DEV_FAILED;

@@ -13,7 +13,7 @@
 #include "kernels/mpi/group.h"
 
 /* Behind DevMem.handle. */
-typedef struct GridTensor {
+typedef struct MpiTensor {
     uint64_t id;                 /* its number with the ranks; of rank 0: none, it is `cell` */
     uint64_t group;              /* MpiState.groups when it was made */
     bool made;                   /* the ranks have it, or may have parts of it */
@@ -21,8 +21,8 @@ typedef struct GridTensor {
     int rank;
     int64_t shape[TENSOR_RANK_MAX];
     _Alignas(16) char cell[ELEMENT_BYTES_MAX];
-    struct GridTensor *next;     /* of those that the ranks are still to forget */
-} GridTensor;
+    struct MpiTensor *next;     /* of those that the ranks are still to forget */
+} MpiTensor;
 
 /* Device.state. */
 typedef struct MpiState {
@@ -31,13 +31,13 @@ typedef struct MpiState {
     int p, q, block;
     uint64_t groups, last_id;    /* groups so far, this one included; numbers given */
     char lost[256];              /* why the last one that was lost is gone: "lost rank 3 …" */
-    GridTensor *gone;
+    MpiTensor *gone;
     Buf args, *replies;          /* of the command that is made or was answered */
     uint32_t op;
 } MpiState;
 
 static inline MpiState *mpi_state(const Device *d) { return d->state; }
-static inline GridTensor *mpi_tensor(const DevMem *m) { return (GridTensor *)(uintptr_t)m->handle; }
+static inline MpiTensor *mpi_tensor(const DevMem *m) { return (MpiTensor *)(uintptr_t)m->handle; }
 
 extern const DeviceOps mpi_ops;
 /* The device of that grid, there or absent with the reason; made where there is none yet. */
@@ -54,8 +54,8 @@ Buf *mpi_begin(Ctx *, Device *, GridOp);
 Wire mpi_send(Ctx *, Device *);
 Wire mpi_send_pieces(Ctx *, Device *, const GroupPieces *);
 /* Arguments: a tensor that is to be made, or written; one that is there. */
-void mpi_put_new(Ctx *, Device *, Buf *, GridTensor *);
-void mpi_put_id(Ctx *, Device *, Buf *, const GridTensor *);
+void mpi_put_new(Ctx *, Device *, Buf *, MpiTensor *);
+void mpi_put_id(Ctx *, Device *, Buf *, const MpiTensor *);
 void mpi_put_ints(Buf *, const int64_t *, int n);
 void mpi_put_cell(Buf *, DType, const void *cell);
 void mpi_get_cell(Wire *, DType *, void *cell);          /* dtype, 16 bytes */
@@ -68,26 +68,26 @@ typedef struct MpiView {
     const int64_t *list[TENSOR_RANK_MAX];
 } MpiView;
 
-void mpi_pack(Ctx *, Device *, GridTensor *to, const GridTensor *from, const MpiView *);
-void mpi_assign(Ctx *, Device *, GridTensor *to, const MpiView *, const GridTensor *from);
-void mpi_fill(Ctx *, Device *, GridTensor *, const void *cell);
-void mpi_element(Ctx *, Device *, const GridTensor *, int64_t index, void *to);
+void mpi_pack(Ctx *, Device *, MpiTensor *to, const MpiTensor *from, const MpiView *);
+void mpi_assign(Ctx *, Device *, MpiTensor *to, const MpiView *, const MpiTensor *from);
+void mpi_fill(Ctx *, Device *, MpiTensor *, const void *cell);
+void mpi_element(Ctx *, Device *, const MpiTensor *, int64_t index, void *to);
 
 typedef struct MpiOperand {
-    const GridTensor *tensor;    /* NULL: a number */
+    const MpiTensor *tensor;    /* NULL: a number */
     DType dtype;
     const void *cell;
 } MpiOperand;
 
-EwTrouble mpi_ew(Ctx *, Device *, EwOp, DType compute, GridTensor *to, const MpiOperand *, int n);
+EwTrouble mpi_ew(Ctx *, Device *, EwOp, DType compute, MpiTensor *to, const MpiOperand *, int n);
 /* Nothing in it can fail to fit. */
-void mpi_cast(Ctx *, Device *, GridTensor *to, const GridTensor *from);
+void mpi_cast(Ctx *, Device *, MpiTensor *to, const MpiTensor *from);
 /* RedOp over the axes of a mask; `to` of rank 0: all of them, the number is its cell. False: an int
  * left i64. */
-bool mpi_reduce(Ctx *, Device *, GridTensor *to, const GridTensor *from, int op, uint64_t axes,
+bool mpi_reduce(Ctx *, Device *, MpiTensor *to, const MpiTensor *from, int op, uint64_t axes,
                 double ddof);
 /* 0 as it is, 1 transposed. */
-void mpi_gemm(Ctx *, Device *, GridTensor *to, const GridTensor *a, int ta, const GridTensor *b,
+void mpi_gemm(Ctx *, Device *, MpiTensor *to, const MpiTensor *a, int ta, const MpiTensor *b,
               int tb);
 
 /* DeviceOps.takes and nest. */

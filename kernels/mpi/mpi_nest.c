@@ -16,7 +16,7 @@ typedef struct Piece {
     bool there;                  /* it was computed */
     uint64_t free;               /* its axes; 0: a number, `cell` */
     DevMem mem;                  /* of its own: with a handle */
-    const GridTensor *tensor;
+    const MpiTensor *tensor;
     _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     DType dtype;
     int uses;                    /* nodes that are still to read it */
@@ -59,7 +59,7 @@ static void row_major(int rank, const int64_t *shape, int64_t *strides)
 }
 
 /* ---- pieces ---- */
-static GridTensor *own(Run *r, Piece *x, DType dt, uint64_t free)
+static MpiTensor *own(Run *r, Piece *x, DType dt, uint64_t free)
 {
     int64_t shape[NEST_INDICES];
     int rank = shape_of(r->n, free, shape);
@@ -90,7 +90,7 @@ static void spread(Run *r, const Piece *x, uint64_t free, Piece *wide)
 {
     int64_t shape[NEST_INDICES], strides[NEST_INDICES] = { 0 }, of[NEST_INDICES];
     *wide = (Piece){ .there = true };
-    GridTensor *to = own(r, wide, x->dtype, free);
+    MpiTensor *to = own(r, wide, x->dtype, free);
     if (!x->free) {
         mpi_fill(r->ctx, r->d, to, x->cell);
         return;
@@ -105,7 +105,7 @@ static void spread(Run *r, const Piece *x, uint64_t free, Piece *wide)
 }
 
 /* ---- leaves ---- */
-static const GridTensor *there(Run *r, const DevArg *a)
+static const MpiTensor *there(Run *r, const DevArg *a)
 {
     if (!a->mem || !a->mem->handle)
         err_raise(r->ctx, ERR_DEVICE, "an operand of %s has no elements", r->d->name);
@@ -133,7 +133,7 @@ static int gather_index(const Nest *n, const NestGather *g)
 }
 
 /* Already dense in the order of its indices? */
-static bool dense(const GridTensor *g, const MpiView *v)
+static bool dense(const MpiTensor *g, const MpiView *v)
 {
     int64_t strides[TENSOR_RANK_MAX];
     if (g->rank != v->rank || v->at)
@@ -176,7 +176,7 @@ static void load_gathers(Run *r, const NestLoad *l, uint64_t free, MpiView *v, i
 static void eval_load(Run *r, const NestNode *node, Piece *x)
 {
     const NestLoad *l = &r->n->load[node->slot];
-    const GridTensor *g = there(r, &r->data[l->slot]);
+    const MpiTensor *g = there(r, &r->data[l->slot]);
     int64_t shape[NEST_INDICES], strides[NEST_INDICES], *volatile list = NULL, *made = NULL;
     MpiView v;
     load_view(r, l, node->free, &v, shape, strides);
@@ -213,7 +213,7 @@ static void eval_load(Run *r, const NestNode *node, Piece *x)
 static void eval_index(Run *r, const NestNode *node, Piece *x)
 {
     const NestIndex *i = &r->n->index[node->slot];
-    GridTensor *to = own(r, x, DT_I64, UINT64_C(1) << node->slot);
+    MpiTensor *to = own(r, x, DT_I64, UINT64_C(1) << node->slot);
     Buf *b = mpi_begin(r->ctx, r->d, GRID_SEQUENCE);
     mpi_put_new(r->ctx, r->d, b, to);
     wire_u64(b, DT_I64);
@@ -221,6 +221,7 @@ static void eval_index(Run *r, const NestNode *node, Piece *x)
     wire_u64(b, 0);
     wire_i64(b, i->start);
     wire_i64(b, i->step);
+    wire_f64(b, 0);
     mpi_send(r->ctx, r->d);
 }
 
@@ -246,7 +247,7 @@ static void numbers(Run *r, const NestNode *node, Piece *x)
 static bool has_nan(Run *r, const Piece *x)
 {
     Piece is = { .there = true };
-    GridTensor any = { .dtype = DT_BOOL };
+    MpiTensor any = { .dtype = DT_BOOL };
     if (dtype_info(x->dtype)->kind != 'f' && dtype_info(x->dtype)->kind != 'c')
         return false;
     if (!x->free) {
@@ -255,7 +256,7 @@ static bool has_nan(Run *r, const Piece *x)
         ew_kernel(EW_ISNAN, x->dtype)(&nan, 1, (const void *[]){ x->cell }, &zero, 1);
         return nan;
     }
-    GridTensor *to = own(r, &is, DT_BOOL, x->free);
+    MpiTensor *to = own(r, &is, DT_BOOL, x->free);
     mpi_ew(r->ctx, r->d, EW_ISNAN, x->dtype, to,
            &(MpiOperand){ .tensor = x->tensor, .dtype = x->dtype }, 1);
     mpi_reduce(r->ctx, r->d, &any, to, RED_ANY, (UINT64_C(1) << to->rank) - 1, 0);
@@ -280,7 +281,7 @@ static void eval_ew(Run *r, const NestNode *node, Piece *x)
     Piece wide[3] = { { .there = false } };
     for (int i = 0; i < node->args; i++)
         eval(r, node->arg[i]);
-    GridTensor *to = own(r, x, (DType)node->dtype, node->free);
+    MpiTensor *to = own(r, x, (DType)node->dtype, node->free);
     if (!to) {
         numbers(r, node, x);
     } else {
@@ -307,7 +308,7 @@ static void eval_ew(Run *r, const NestNode *node, Piece *x)
 static void eval_cast(Run *r, const NestNode *node, Piece *x)
 {
     const Piece *a = eval(r, node->arg[0]);
-    GridTensor *to = own(r, x, (DType)node->dtype, a->free);
+    MpiTensor *to = own(r, x, (DType)node->dtype, a->free);
     if (to)
         mpi_cast(r->ctx, r->d, to, a->tensor);
     else
@@ -390,7 +391,7 @@ static void as_matrix(Run *r, const Piece *x, uint64_t rows, uint64_t cols, Piec
 }
 
 /* What p?gemm reads of a factor: itself, or its transpose (*t), or a matrix made of it. */
-static const GridTensor *factor(Run *r, const Piece *x, uint64_t rows, uint64_t cols, int *t,
+static const MpiTensor *factor(Run *r, const Piece *x, uint64_t rows, uint64_t cols, int *t,
                                 Piece *matrix)
 {
     *t = 0;
@@ -413,8 +414,8 @@ static void eval_product(Run *r, const NestNode *node, const Product *p, Piece *
     Piece ma = { .there = false }, mb = { .there = false };
     int ta, tb;
     bool plain = axes_of(p->a) == 1 && axes_of(p->b) <= 1;
-    const GridTensor *ga = factor(r, a, p->a, p->k, &ta, &ma);
-    const GridTensor *gb = factor(r, b, p->k, p->b, &tb, &mb);
+    const MpiTensor *ga = factor(r, a, p->a, p->k, &ta, &ma);
+    const MpiTensor *gb = factor(r, b, p->k, p->b, &tb, &mb);
     if (plain) {
         mpi_gemm(r->ctx, r->d, own(r, x, (DType)node->dtype, node->free), ga, ta, gb, tb);
     } else {
@@ -423,7 +424,7 @@ static void eval_product(Run *r, const NestNode *node, const Product *p, Piece *
         DevMem mem = device_alloc_laid(r->ctx, r->d,
                                        &(DevLayout){ (DType)node->dtype, p->b ? 2 : 1, flat });
         mpi_gemm(r->ctx, r->d, mpi_tensor(&mem), ga, ta, gb, tb);
-        GridTensor *to = own(r, x, (DType)node->dtype, node->free);
+        MpiTensor *to = own(r, x, (DType)node->dtype, node->free);
         const uint64_t part[2] = { p->b, p->a };
         for (int k = 0; k < 2; k++)
             for (int i = r->n->indices - 1; i >= 0; i--)
@@ -459,7 +460,7 @@ static void eval_reduce(Run *r, const NestNode *node, Piece *x)
     for (int i = 0; i < r->n->indices; i++)
         if (node->bound >> i & 1)
             axes |= UINT64_C(1) << axis_of(all, i);
-    GridTensor number = { .dtype = (DType)node->dtype }, *to = own(r, x, (DType)node->dtype,
+    MpiTensor number = { .dtype = (DType)node->dtype }, *to = own(r, x, (DType)node->dtype,
                                                                    all & ~node->bound);
     mpi_reduce(r->ctx, r->d, to ? to : &number, a->tensor, reduction(node), axes, 0);
     if (!to)
@@ -524,7 +525,7 @@ static void count_uses(Run *r, int id)
 static void deliver(Run *r, const Piece *root, const int64_t *out_stride, const DevArg *out)
 {
     const Nest *n = r->n;
-    GridTensor *to = mpi_tensor(out->mem);
+    MpiTensor *to = mpi_tensor(out->mem);
     uint64_t all = n->out_rank == 64 ? ~UINT64_C(0) : (UINT64_C(1) << n->out_rank) - 1;
     int64_t shape[NEST_INDICES], strides[NEST_INDICES];
     Piece wide = { .there = false };
@@ -548,7 +549,7 @@ static void deliver(Run *r, const Piece *root, const int64_t *out_stride, const 
     if (!dense(to, &v)) {
         mpi_assign(r->ctx, r->d, to, &v, root->tensor);
     } else if (root->mem.handle) {                     /* its elements, under its number */
-        GridTensor *from = mpi_tensor(&root->mem), was = *to;
+        MpiTensor *from = mpi_tensor(&root->mem), was = *to;
         to->id = from->id;
         to->made = from->made;
         to->group = from->group;

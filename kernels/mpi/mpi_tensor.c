@@ -49,7 +49,7 @@ static void forget_gone(Ctx *ctx, Device *d)
     int64_t id[MOST];
     while (s->gone) {
         int n = 0;
-        for (GridTensor *g; n < MOST && (g = s->gone) != NULL; mem_free(ctx, g, sizeof *g)) {
+        for (MpiTensor *g; n < MOST && (g = s->gone) != NULL; mem_free(ctx, g, sizeof *g)) {
             s->gone = g->next;
             if (g->made && g->group == s->groups)
                 id[n++] = (int64_t)g->id;
@@ -86,11 +86,11 @@ Wire mpi_send_pieces(Ctx *ctx, Device *d, const GroupPieces *pieces)
 Wire mpi_send(Ctx *ctx, Device *d) { return mpi_send_pieces(ctx, d, NULL); }
 
 /* ---- arguments ---- */
-void mpi_put_new(Ctx *ctx, Device *d, Buf *b, GridTensor *t)
+void mpi_put_new(Ctx *ctx, Device *d, Buf *b, MpiTensor *t)
 {
     MpiState *s = mpi_state(d);
     if (t->made) {                       /* what it had goes */
-        GridTensor *old = mem_alloc(ctx, sizeof *old);
+        MpiTensor *old = mem_alloc(ctx, sizeof *old);
         *old = *t;
         old->next = s->gone;
         s->gone = old;
@@ -102,7 +102,7 @@ void mpi_put_new(Ctx *ctx, Device *d, Buf *b, GridTensor *t)
     wire_u64(b, t->id);
 }
 
-void mpi_put_id(Ctx *ctx, Device *d, Buf *b, const GridTensor *t)
+void mpi_put_id(Ctx *ctx, Device *d, Buf *b, const MpiTensor *t)
 {
     if (!t->made || t->group != mpi_state(d)->groups)
         raise_lost(ctx, d);
@@ -150,7 +150,7 @@ static void put_view(Buf *b, const MpiView *v)
 }
 
 /* ---- elements ---- */
-void mpi_pack(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *from, const MpiView *v)
+void mpi_pack(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from, const MpiView *v)
 {
     Buf *b = mpi_begin(ctx, d, GRID_PACK);
     mpi_put_new(ctx, d, b, to);
@@ -159,7 +159,7 @@ void mpi_pack(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *from, const
     mpi_send(ctx, d);
 }
 
-void mpi_assign(Ctx *ctx, Device *d, GridTensor *to, const MpiView *v, const GridTensor *from)
+void mpi_assign(Ctx *ctx, Device *d, MpiTensor *to, const MpiView *v, const MpiTensor *from)
 {
     static const _Alignas(16) char zero[ELEMENT_BYTES_MAX];
     if (!to->made)
@@ -171,7 +171,7 @@ void mpi_assign(Ctx *ctx, Device *d, GridTensor *to, const MpiView *v, const Gri
     mpi_send(ctx, d);
 }
 
-void mpi_fill(Ctx *ctx, Device *d, GridTensor *t, const void *cell)
+void mpi_fill(Ctx *ctx, Device *d, MpiTensor *t, const void *cell)
 {
     Buf *b = mpi_begin(ctx, d, GRID_FULL);
     mpi_put_new(ctx, d, b, t);
@@ -180,7 +180,7 @@ void mpi_fill(Ctx *ctx, Device *d, GridTensor *t, const void *cell)
     mpi_send(ctx, d);
 }
 
-void mpi_element(Ctx *ctx, Device *d, const GridTensor *t, int64_t index, void *to)
+void mpi_element(Ctx *ctx, Device *d, const MpiTensor *t, int64_t index, void *to)
 {
     MpiState *s = mpi_state(d);
     int64_t at;
@@ -197,7 +197,7 @@ void mpi_element(Ctx *ctx, Device *d, const GridTensor *t, int64_t index, void *
 }
 
 /* ---- computing ---- */
-EwTrouble mpi_ew(Ctx *ctx, Device *d, EwOp op, DType compute, GridTensor *to,
+EwTrouble mpi_ew(Ctx *ctx, Device *d, EwOp op, DType compute, MpiTensor *to,
                  const MpiOperand *x, int n)
 {
     Buf *b = mpi_begin(ctx, d, GRID_EW);
@@ -217,7 +217,7 @@ EwTrouble mpi_ew(Ctx *ctx, Device *d, EwOp op, DType compute, GridTensor *to,
     return (EwTrouble)wire_get_u64(&w);
 }
 
-void mpi_cast(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *from)
+void mpi_cast(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from)
 {
     Buf *b = mpi_begin(ctx, d, GRID_CAST);
     mpi_put_new(ctx, d, b, to);
@@ -226,7 +226,7 @@ void mpi_cast(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *from)
     mpi_send(ctx, d);
 }
 
-bool mpi_reduce(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *from, int op,
+bool mpi_reduce(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from, int op,
                 uint64_t axes, double ddof)
 {
     DType dt;
@@ -246,8 +246,8 @@ bool mpi_reduce(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *from, int
     return fits;
 }
 
-void mpi_gemm(Ctx *ctx, Device *d, GridTensor *to, const GridTensor *a, int ta,
-              const GridTensor *g, int tb)
+void mpi_gemm(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *a, int ta,
+              const MpiTensor *g, int tb)
 {
     Buf *b = mpi_begin(ctx, d, GRID_GEMM);
     mpi_put_new(ctx, d, b, to);
