@@ -24,7 +24,7 @@ void wire_text(Buf *b, const char *text)
     wire_bytes(b, text, strlen(text) + 1);
 }
 
-Wire wire_read(Ctx *ctx, const Buf *b)
+Wire wire_from(Ctx *ctx, const Buf *b)
 {
     return (Wire){ .ctx = ctx, .at = b->data, .end = b->data ? b->data + b->len : NULL };
 }

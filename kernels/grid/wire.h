@@ -18,8 +18,9 @@ typedef struct WireHead {
     uint64_t piece;              /* of the piece behind it */
 } WireHead;
 
-/* Commands above those of grid.def, which the loop of a rank answers itself. */
-enum { WIRE_END = 0x10000, WIRE_PING };
+/* Commands above those of grid.def, which the loop of a rank answers itself: the end (not
+ * answered), nothing, and the message and the piece back. */
+enum { WIRE_END = 0x10000, WIRE_PING, WIRE_ECHO };
 
 /* What became of a command. WIRE_TAKEN comes at once when a rank has read one: from then on it
  * computes, for however long. Then the answer. WIRE_FAILED: wire_put_failure's message. */
@@ -43,7 +44,7 @@ typedef struct Wire {
     size_t give_bytes;
 } Wire;
 
-Wire wire_read(Ctx *, const Buf *);
+Wire wire_from(Ctx *, const Buf *);
 uint64_t wire_get_u64(Wire *);
 int64_t wire_get_i64(Wire *);
 double wire_get_f64(Wire *);

@@ -58,8 +58,8 @@ typedef struct GroupPieces {
 void group_call(Ctx *, Group *, uint32_t command, const Buf *common, const Buf *own,
                 Buf *replies, const GroupPieces *);
 
-/* What there is to start one, looked for once in a run: the launcher's path, or NULL and `lacks`, a
- * sentence with the packages that bring it; its MPI ("Open MPI 4.1.4", "" where it does not say). */
+/* What there is to start one, looked for once: the launcher's path, or NULL and `lacks`, a
+ * sentence with the packages that bring it; its MPI ("Open MPI", "MPICH", "Slurm"; "" where its name does not say). */
 typedef struct GroupTools {
     const char *launcher, *mpi, *lacks;
     int cores;
