@@ -1,6 +1,6 @@
-/* A group's beginning and end: what is made and closed, in which order, and which process it belongs
- * to. A child of fork() has the sockets too: it closes them there and then, or ranks would not know
- * that the session ended while the child lived. */
+/* A group's beginning and end: what is made and closed, in which order, and which process it
+ * belongs to. A child of fork() has the sockets too: it closes them there and then, or ranks would
+ * not know that the session ended while the child lived. */
 #include "kernels/mpi/group_life.h"
 
 #include "core/base/error.h"
@@ -11,6 +11,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,7 @@
 #include <unistd.h>
 
 enum { PART_BYTES = 2 * GROUP_PART };
-static const double LAST_WORDS = 2.2;      /* how long the launcher is listened to for what it was */
+static const double LAST_WORDS = 2.2;      /* seconds that the launcher has to say what it was */
 
 double group_clock(void)
 {
@@ -68,7 +70,7 @@ static void in_child(void)
         GroupLife *life = g->life;
         close_ranks(g);
         close_fd(&life->words_fd);
-        close_fd(&life->keeper_fd);
+        close_fd(&life->line_fd);
         for (int i = 0; i < GROUP_LISTENS; i++)
             close_fd(&life->listens[i]);
         life->launcher = 0;
@@ -117,8 +119,7 @@ static Group *make(Ctx *ctx, int p, int q, int block)
         group_end(ctx, g);
         mem_raise(ctx, sizeof *g->life);
     }
-    *g->life = (GroupLife){ .status = -1, .words_fd = -1, .keeper_fd = -1, .listens = { -1, -1 },
-                            .timeout = group_timeout(), .owner = getpid() };
+    *g->life = (GroupLife){ .status = -1, .words_fd = -1, .line_fd = -1, .listens = { -1, -1 } };
     for (int r = 0; r < g->ranks; r++)
         g->rank[r] = (GroupRank){ .fd = -1 };
     return g;
@@ -152,8 +153,9 @@ static void tell_crowded(Ctx *ctx, const Group *g)
     if (here <= group_tools()->cores || told || !ctx->notice)
         return;
     told = true;
-    c_snprintf(text, sizeof text, "%s: %d ranks on %d %s take turns, which is slower than as many as "
-               "there are cores", group_name(g, (char[48]){ 0 }), here, group_tools()->cores,
+    c_snprintf(text, sizeof text,
+               "%s: %d ranks on %d %s take turns, which is slower than as many as there are cores",
+               group_name(g, (char[48]){ 0 }), here, group_tools()->cores,
                group_tools()->cores == 1 ? "core" : "cores");
     ctx->notice(ctx, text);
 }
@@ -201,7 +203,7 @@ void group_end(Ctx *ctx, Group *g)
             say_end(g);
         else
             close_ranks(g);
-        group_unlaunch(life, !g->alive && life->seq == 0);
+        group_unlaunch(life, !g->alive);
         close_ranks(g);
         for (int i = 0; i < GROUP_LISTENS; i++)
             close_fd(&life->listens[i]);
@@ -221,6 +223,9 @@ void group_over(Group *g, const char *why, ...)
     c_vsnprintf(g->why, sizeof g->why, why, args);
     va_end(args);
     g->alive = false;
+    for (int r = 0; r < g->ranks; r++)
+        if (g->rank[r].near > 0 && g->rank[r].fd >= 0)
+            kill(g->rank[r].near, SIGKILL);
     close_ranks(g);
 }
 

@@ -12,7 +12,8 @@
 
 typedef struct GroupRank {
     int fd;                      /* -1: gone */
-    pid_t pid;
+    pid_t pid;                   /* as it calls itself */
+    pid_t near;                  /* what it is here, where it is on this machine; or 0 */
     char host[64];
 } GroupRank;
 
@@ -35,8 +36,8 @@ void group_end(Ctx *, Group *);
 bool group_alive(Ctx *, Group *);
 
 /* Pieces: bytes of tensors that go to each rank behind a command, or come behind its answer, in
- * parts of at most GROUP_PART bytes, so that they are packed while others travel. `at` is a multiple
- * of GROUP_PART and n is that many, but for the last part. They may not raise. */
+ * parts of at most GROUP_PART bytes, so that they are packed while others travel. `at` is a
+ * multiple of GROUP_PART and n is that many, but for the last part. They may not raise. */
 enum { GROUP_PART = 1 << 18 };
 typedef struct GroupPieces {
     void *with;
@@ -51,15 +52,16 @@ typedef struct GroupPieces {
  * may be NULL). replies[r], which the caller has begun with buf_init (`replies` may be NULL), gets
  * what r answered. `pieces` may be NULL.
  * Raises: what a rank raised (the worst of them, naming rank and host; the group lives); `device`,
- * if a rank is lost; `interrupt`. After Ctrl-C the ranks have two seconds to come to an end with the
+ * if a rank is lost; `interrupt`. After Ctrl-C the ranks have a moment to come to an end with the
  * command, then the group is over: group->alive says whether it is. A command that raised may have
  * been done by some ranks: tensors that it makes are to be freed (a number that is not there is no
  * error). */
 void group_call(Ctx *, Group *, uint32_t command, const Buf *common, const Buf *own,
                 Buf *replies, const GroupPieces *);
 
-/* What there is to start one, looked for once: the launcher's path, or NULL and `lacks`, a
- * sentence with the packages that bring it; its MPI ("Open MPI", "MPICH", "Slurm"; "" where its name does not say). */
+/* What there is to start one, looked for once: the launcher's path, or NULL and `lacks`, a sentence
+ * with the packages that bring it; its MPI ("Open MPI", "MPICH", "Slurm"; "" where its name does
+ * not say). */
 typedef struct GroupTools {
     const char *launcher, *mpi, *lacks;
     int cores;

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const double GRACE = 2;             /* seconds that ranks have after Ctrl-C */
+static const double GRACE = 1.5;            /* seconds that ranks have after Ctrl-C */
 enum { MESSAGE_MOST = 1 << 30 };
 
 /* What is said to one rank, and what it says. */
@@ -39,6 +39,7 @@ typedef struct Exchange {
     Talk *talk;
     struct pollfd *poll;
     int open;                              /* ranks that have not answered */
+    double timeout;                        /* seconds */
     double stopped;                        /* when Ctrl-C came; 0: not */
 } Exchange;
 
@@ -197,7 +198,7 @@ static bool pull(Exchange *x, int r)
 /* Outside of its computation a rank is never still for that long. */
 static void check_timeouts(Exchange *x)
 {
-    double now = group_clock(), most = x->g->life->timeout;
+    double now = group_clock(), most = x->timeout;
     for (int r = 0; r < x->g->ranks; r++) {
         const Talk *t = &x->talk[r];
         bool computes = t->taken && t->said_got == 0 && all_sent(t);
@@ -340,7 +341,9 @@ void group_call(Ctx *ctx, Group *g, uint32_t command, const Buf *common, const B
     if (!group_alive(ctx, g))
         raise_lost(ctx, g);
     size_t bytes = (size_t)g->ranks * sizeof(Talk) + (size_t)(g->ranks + 1) * sizeof(struct pollfd);
-    Exchange x = { .ctx = ctx, .g = g, .pieces = pieces, .talk = mem_zalloc(ctx, bytes) };
+    Exchange x = { .ctx = ctx, .g = g,
+                   .pieces = pieces, .timeout = group_timeout(),
+                   .talk = mem_zalloc(ctx, bytes) };
     x.poll = (struct pollfd *)(x.talk + g->ranks);
     volatile bool whole = false;
     ErrFrame frame;

@@ -39,7 +39,7 @@ static int listen_at(int family, const void *at, socklen_t bytes)
     return fd;
 }
 
-/* A name of this machine's network and no file, so that nothing is left behind, however this ends. */
+/* A name of this machine's network and no file, so that nothing is left behind. */
 static void listen_unix(Ctx *ctx, GroupLife *life)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -116,6 +116,7 @@ void group_listen(Ctx *ctx, Group *g, bool far)
 /* ---- callers ---- */
 typedef struct Caller {
     int fd;                      /* -1: nobody */
+    pid_t near;
     size_t got;
     double since;
     HelloChallenge asked;
@@ -145,12 +146,14 @@ static void welcome(Group *g, int fd, const HelloRank *said, HelloWelcome *w)
         shutdown(fd, SHUT_RDWR);
 }
 
-/* Another user of this machine cannot know the token, but why ask. */
-static bool is_foreigner(int fd)
+/* Who called by the socket of this machine: its number as it is here (a container's own differs); 0
+ * for other users, who cannot know the token, but why ask. */
+static pid_t process_near(int fd)
 {
     struct ucred peer;
     socklen_t bytes = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid != geteuid();
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.uid == geteuid()
+        ? peer.pid : 0;
 }
 
 static void answer_door(Meeting *m, int which)
@@ -161,12 +164,14 @@ static void answer_door(Meeting *m, int which)
         return;
     while (i < CALLERS && m->callers[i].fd >= 0)
         i++;
-    if (i == CALLERS || (which == LISTEN_UNIX && is_foreigner(fd))) {
+    pid_t near = which == LISTEN_UNIX ? process_near(fd) : 0;
+    if (i == CALLERS || (which == LISTEN_UNIX && !near)) {
         close(fd);
         return;
     }
     Caller *c = &m->callers[i];
-    *c = (Caller){ .fd = fd, .since = group_clock(), .asked = { HELLO_MAGIC, sizeof c->said } };
+    *c = (Caller){ .fd = fd, .near = near, .since = group_clock(),
+                   .asked = { HELLO_MAGIC, sizeof c->said } };
     if (!hello_random(c->asked.nonce, sizeof c->asked.nonce) ||
         send(fd, &c->asked, sizeof c->asked, MSG_NOSIGNAL) != sizeof c->asked)
         dismiss(c);
@@ -221,6 +226,7 @@ static void listen_to(Meeting *m, Caller *c)
     m->known[c->said.rank] = c->said;
     r->fd = c->fd;
     r->pid = c->said.pid;
+    r->near = c->near;
     memcpy(r->host, c->said.host, sizeof r->host);
     c->fd = -1;
     m->here++;
@@ -262,8 +268,8 @@ static _Noreturn void raise_failed(Meeting *m)
     if (life->status < 0)
         err_raise(m->ctx, ERR_DEVICE, "%s could not be started: %s ended without a word", name,
                   launcher);
-    err_raise(m->ctx, ERR_DEVICE, "%s could not be started: %s ended with %s %d, without a word", name,
-              launcher, WIFSIGNALED(life->status) ? "signal" : "status",
+    err_raise(m->ctx, ERR_DEVICE, "%s could not be started: %s ended with %s %d, without a word",
+              name, launcher, WIFSIGNALED(life->status) ? "signal" : "status",
               WIFSIGNALED(life->status) ? WTERMSIG(life->status) : WEXITSTATUS(life->status));
 }
 
@@ -271,7 +277,7 @@ static void meet_all(Meeting *m)
 {
     Group *g = m->g;
     GroupLife *life = g->life;
-    double until = group_clock() + life->timeout;
+    double most = group_timeout(), until = group_clock() + most;
     while (m->here < g->ranks) {
         wait_for_callers(m, 100);
         group_hear(life);
@@ -283,7 +289,7 @@ static void meet_all(Meeting *m)
             err_raise(m->ctx, ERR_DEVICE,
                       "%s could not be started: %d of %d ranks called within %g s "
                       "(RICCI_MPI_TIMEOUT)", group_name(g, (char[48]){ 0 }), m->here, g->ranks,
-                      life->timeout);
+                      most);
     }
 }
 

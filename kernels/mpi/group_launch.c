@@ -7,19 +7,18 @@
 #include "core/base/plain.h"
 #include "core/system/c_locale.h"
 #include "core/system/child.h"
-#include "core/system/held_signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,7 +113,8 @@ static void vector_add(Ctx *ctx, Vector *v, const char *text)
 {
     if (v->count + 1 >= v->cap) {
         int cap = v->cap ? 2 * v->cap : 64;
-        v->at = mem_realloc(ctx, v->at, (size_t)v->cap * sizeof *v->at, (size_t)cap * sizeof *v->at);
+        v->at = mem_realloc(ctx, v->at, (size_t)v->cap * sizeof *v->at,
+                            (size_t)cap * sizeof *v->at);
         v->cap = cap;
     }
     v->at[v->count] = mem_strdup(ctx, text);
@@ -141,6 +141,8 @@ static const struct Setting { const char *name, *value; enum When when; } settin
     { "PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", ALWAYS },
     { "OMPI_MCA_hwloc_base_binding_policy", "none", ALWAYS },
     { "PRTE_MCA_hwloc_default_binding_policy", "none", ALWAYS },
+    /* A rank that is to end has nothing to save: no waiting between asking it and forcing it. */
+    { "OMPI_MCA_odls_base_sigkill_timeout", "0", ALWAYS },
     /* Ranks that wait for one another leave the processor to the one that they wait for. */
     { "OMPI_MCA_mpi_yield_when_idle", "1", CROWDED },
     /* To other hosts too. */
@@ -156,7 +158,8 @@ static void make_environment(Ctx *ctx, Group *g, Vector *v)
             vector_add(ctx, v, *e);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const struct Setting *s = &settings[i];
-        if (getenv(s->name) || (s->when == AS_ROOT && geteuid()) || (s->when == CROWDED && !crowded))
+        bool wanted = s->when == AS_ROOT ? geteuid() == 0 : s->when == ALWAYS || crowded;
+        if (getenv(s->name) || !wanted)
             continue;
         c_snprintf(text, sizeof text, "%s=%s", s->name, s->value);
         vector_add(ctx, v, text);
@@ -203,6 +206,9 @@ static void make_words(Ctx *ctx, Group *g, Vector *v)
 {
     char text[PATH_MAX];
     const char *own = getenv("RICCI_MPIRUN");
+    find_ricci(ctx, text);
+    vector_add(ctx, v, text);
+    vector_add(ctx, v, "--mpi-run");
     vector_add(ctx, v, group_tools()->launcher);
     if (own)
         own += strcspn(own, " ");
@@ -223,104 +229,44 @@ static void make_words(Ctx *ctx, Group *g, Vector *v)
 }
 
 /* ---- starting ---- */
-typedef struct Start {
-    char *const *words, *const *environment;
-    int print_fd, null_fd, wait_fd, told_fd;
-    pid_t child;
-} Start;
-
 /* In the child: calls that a handler of signals may make too. */
-static _Noreturn void become(const Start *s, pid_t parent)
+static _Noreturn void become(char *const *words, char *const *environment, int line, int print)
 {
     sigset_t none;
     sigemptyset(&none);
     setpgid(0, 0);                         /* a Ctrl-C at the terminal is for the session */
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
-        _exit(127);
     for (int i = 1; i < NSIG; i++)
         signal(i, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(s->null_fd, 0) < 0 || dup2(s->print_fd, 1) < 0 || dup2(s->print_fd, 2) < 0)
-        _exit(127);
-    execve(s->words[0], s->words, s->environment);
-    dprintf(2, "%s cannot be started\n", s->words[0]);
+    if (dup2(line, 0) >= 0 && dup2(print, 1) >= 0 && dup2(print, 2) >= 0)
+        execve(words[0], words, environment);
+    dprintf(2, "%s cannot be started\n", words[0]);
     _exit(127);
 }
 
-static void *keep(void *with)
-{
-    Start *s = with;
-    pid_t parent = getpid();
-    int wait_fd = s->wait_fd, told_fd = s->told_fd;
-    pid_t child = child_fork();
-    if (child == 0)
-        become(s, parent);
-    s->child = child;
-    char byte = 0;
-    /* From here on *s may be gone. */
-    while (write(told_fd, &byte, 1) < 0 && errno == EINTR)
-        continue;
-    while (read(wait_fd, &byte, 1) < 0 && errno == EINTR)
-        continue;
-    close(wait_fd);
-    return NULL;
-}
-
-static bool start_keeper(GroupLife *life, Start *s)
-{
-    int wait[2], told[2];
-    char byte;
-    sigset_t before;
-    pthread_attr_t attributes;
-    if (pipe2(wait, O_CLOEXEC))
-        return false;
-    if (pipe2(told, O_CLOEXEC)) {
-        close(wait[0]);
-        close(wait[1]);
-        return false;
-    }
-    s->wait_fd = wait[0];
-    s->told_fd = told[1];
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, (size_t)1 << 17);
-    signals_hold(&before);
-    bool ok = pthread_create(&life->keeper, &attributes, keep, s) == 0;
-    signals_let(&before);
-    pthread_attr_destroy(&attributes);
-    while (ok && read(told[0], &byte, 1) < 0 && errno == EINTR)
-        continue;
-    close(told[0]);
-    close(told[1]);
-    if (!ok)
-        close(wait[0]);
-    life->keeper_fd = wait[1];
-    if (!ok) {
-        close(wait[1]);
-        life->keeper_fd = -1;
-    }
-    life->launcher = ok && s->child > 0 ? s->child : 0;
-    return life->launcher != 0;
-}
-
+/* With two pipes: by one it sees that the session is there, by the other it is heard. */
 static bool start(GroupLife *life, const Vector *words, const Vector *environment)
 {
-    int print[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null < 0)
+    int line[2], print[2];
+    if (pipe2(line, O_CLOEXEC))
         return false;
     if (pipe2(print, O_CLOEXEC)) {
-        close(null);
+        close(line[0]);
+        close(line[1]);
         return false;
     }
     fcntl(print[0], F_SETFL, O_NONBLOCK);
+    life->line_fd = line[1];
     life->words_fd = print[0];
-    Start s = { words->at, environment->at, print[1], null, -1, -1, -1 };
-    bool ok = start_keeper(life, &s);
+    pid_t child = child_fork();
+    if (child == 0)
+        become(words->at, environment->at, line[0], print[1]);
     int error = errno;
+    life->launcher = child > 0 ? child : 0;
+    close(line[0]);
     close(print[1]);
-    close(null);
     errno = error;
-    return ok;
+    return child > 0;
 }
 
 static void launch_with(Ctx *ctx, Group *g, Vector *words, Vector *environment)
@@ -429,9 +375,7 @@ void group_unlaunch(GroupLife *life, bool hard)
     if (life->words_fd >= 0)
         close(life->words_fd);
     life->words_fd = -1;
-    if (life->keeper_fd >= 0) {
-        close(life->keeper_fd);
-        pthread_join(life->keeper, NULL);
-    }
-    life->keeper_fd = -1;
+    if (life->line_fd >= 0)
+        close(life->line_fd);
+    life->line_fd = -1;
 }

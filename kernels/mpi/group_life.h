@@ -5,29 +5,22 @@
 #include "kernels/mpi/group.h"
 #include "kernels/mpi/hello.h"
 
-#include <pthread.h>
-
 enum { GROUP_WORDS = 8192, GROUP_LISTENS = 2 };
 
 typedef struct GroupLife {
-    /* ---- the launcher (group_launch.c) ---- */
+    /* ---- the launcher, with its keeper (group_launch.c, keeper.h) ---- */
     pid_t launcher;                        /* 0: there is none, or it ended with `status` */
     int status;                            /* as waitpid has it; -1: nobody knows */
     int words_fd;                          /* what it and the ranks print; -1 */
     char words[GROUP_WORDS];               /* the last of it, with a NUL */
     size_t words_len;
-    /* The thread that started it and lives as long: the kernel ends a child with the thread that
-     * made it, and that must not be one that somebody else ends. */
-    pthread_t keeper;
-    int keeper_fd;                         /* closed, the thread ends; -1: there is none */
+    int line_fd;                           /* closed, by whatever end, it ends too; -1 */
     /* ---- sockets (group_hello.c) ---- */
     int listens[GROUP_LISTENS];
     char address[1024], token[TOKEN_TEXT + 1];
     /* ---- in use (group_call.c) ---- */
     uint64_t seq;
-    double timeout;                        /* seconds */
     char *parts;                           /* of pieces: two GROUP_PARTs for each rank, or NULL */
-    int owner;                             /* the process; another is a child of it */
     struct Group *next;                    /* of this process's groups (group.c) */
 } GroupLife;
 

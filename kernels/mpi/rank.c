@@ -35,7 +35,7 @@ typedef struct Rank {
     uint64_t commands;
 } Rank;
 
-/* By which variable a launcher says who is who: Open MPI's, PMIx's, MPICH's and others', Slurm's. */
+/* By which variable a launcher says who is who: Open MPI's, PMIx's, MPICH's, Slurm's. */
 static const char *const rank_variables[] = {
     "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
 };
@@ -306,13 +306,11 @@ static int complain(const Rank *r, const char *what)
 
 int rank_main(const char *address, const char *token)
 {
-    static Rank it;
-    Rank *r = &it;
+    Rank it = { .fd = -1 }, *r = &it;
     char known[TOKEN_TEXT + 1] = "";
     const char *passed = strcmp(token, "-") == 0 ? getenv(TOKEN_VARIABLE) : token;
     c_snprintf(known, sizeof known, "%s", passed ? passed : "");
     unsetenv(TOKEN_VARIABLE);
-    r->fd = -1;
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     if (!known[0])
