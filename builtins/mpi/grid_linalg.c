@@ -119,6 +119,62 @@ static bool doubtful(const Matrix *a, uint64_t info, double rcond)
     return info || !(rcond >= 10 * linalg_rcond_limit(blas_type(a->dt)));
 }
 
+/* Has it neither NaN nor infinity? */
+static bool all_finite(const Matrix *a, const MpiTensor *g)
+{
+    Ask q = ask(a, GRID_NORM);
+    ask_in(&q, g);
+    wire_u64(q.b, GRID_NORM_MAX);
+    Wire w = mpi_send(q.ctx, q.d);
+    return isfinite(wire_get_f64(&w));
+}
+
+/* ---- singular values ---- */
+/* Rooted, and vectors where they are wanted; NULL: *r is what the form gives. */
+static Tensor *singular(OpCall *c, Device *d, Tensor **u, Tensor **vt, Value *r)
+{
+    Matrix a;
+    if (!matrix_read(&a, c, d, false, r))
+        return NULL;
+    int64_t k = a.m < a.n ? a.m : a.n;
+    if (!facts(&a).finite) {
+        *r = form_host(c, d);
+        return NULL;
+    }
+    Tensor *s = made(&a, dtype_real(a.dt), 1, k, 0);
+    if (u) {
+        *u = made(&a, a.dt, 2, a.m, k);
+        *vt = made(&a, a.dt, 2, k, a.n);
+    }
+    Ask q = ask(&a, GRID_SVD);
+    ask_out(&q, &a, s);
+    ask_out(&q, &a, u ? *u : NULL);
+    ask_out(&q, &a, u ? *vt : NULL);
+    ask_in(&q, a.g);
+    Wire w = answer(&q, &a, "p?gesvd");
+    if (!wire_get_u64(&w))
+        return s;
+    *r = form_host(c, d);
+    return NULL;
+}
+
+/* The condition number in the 2-norm; false: near to a matrix of lower rank, or refused: *r is what
+ * the form gives. */
+static bool condition(OpCall *c, Device *d, double *cond, DType *dt, Value *r)
+{
+    Tensor *s = singular(c, d, NULL, NULL, r);
+    if (!s)
+        return false;
+    *dt = (DType)s->dtype;
+    double most = form_read(c, form_view(c, s, 0, NULL, NULL, 0)),
+           least = form_read(c, form_view(c, s, 0, NULL, NULL, s->size - 1));
+    *cond = most / least;
+    if (least > most * 10 * linalg_rcond_limit(blas_type(*dt)))
+        return true;
+    *r = form_host(c, d);
+    return false;
+}
+
 /* ---- systems ---- */
 /* What b is: rooted in a's dtype with the matrix's, which may move with it. */
 static bool right_side(Matrix *a, Tensor *b, MpiTensor **g, Value *r)
@@ -142,29 +198,61 @@ static bool right_side(Matrix *a, Tensor *b, MpiTensor **g, Value *r)
     return false;
 }
 
-static Value least_squares(Matrix *a)
+/* The x of least |b - A x|, rooted; NULL: *r is what the form gives. */
+static Tensor *least_squares(Matrix *a, Value *r)
 {
     Tensor *b = arg_tensor(a->c, 1);
     MpiTensor *g;
-    Value r;
-    if (!right_side(a, b, &g, &r))
-        return r;
+    if (!right_side(a, b, &g, r))
+        return NULL;
+    if (!all_finite(a, g)) {
+        *r = form_host(a->c, a->d);
+        return NULL;
+    }
     Tensor *x = made(a, a->dt, b->rank, a->n, b->rank > 1 ? tensor_shape(b)[1] : 0);
     Ask q = ask(a, GRID_LSTSQ);
     ask_out(&q, a, x);
     ask_in(&q, a->g);
     ask_in(&q, g);
     Wire w = answer(&q, a, "p?gels");
-    return wire_get_u64(&w) ? form_host(a->c, a->d) : place_value(a->c->in, x);
+    if (!wire_get_u64(&w))
+        return x;
+    *r = form_host(a->c, a->d);
+    return NULL;
+}
+
+static Value called(OpCall *c, const char *row, Value x, Value y, int count)
+{
+    Value args[] = { x, y, v_int(0) };
+    return op_root(c, op_call(c->in, op_named(c->in, row), args, count, 0));
+}
+
+/* |b - A x|: a number, or one for each column. */
+static Value residual(OpCall *c, Tensor *x)
+{
+    Value ax = called(c, "matmul", c->args[0], v_tensor_raw(x), 2);
+    Value off = called(c, "subtract", c->args[1], ax, 2);
+    return called(c, "norm", off, v_undef(), x->rank > 1 ? 3 : 1);
 }
 
 Value op_grid_lstsq(OpCall *c, Device *d)
 {
     Matrix a;
     Value r;
+    double cond;
+    DType dt;
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
     if (arg_given(c, 2))
         return place_refuse(c->in, (Lack){ LACK_ARGUMENT });
-    return matrix_read(&a, c, d, false, &r) ? least_squares(&a) : r;
+    if (!condition(c, d, &cond, &dt, &r) || !matrix_read(&a, c, d, false, &r))
+        return r;
+    Tensor *x = least_squares(&a, &r);
+    if (!x)
+        return r;
+    r = residual(c, x);
+    cast_run(dt, cell, 1, DT_F64, &cond, 1, 1);
+    return tuple_make(c->in, "x", place_value(c->in, x), "residual", v_retain(r), "rank",
+                      v_int(a.m < a.n ? a.m : a.n), "cond", v_element(&c->in->ctx, dt, cell), NULL);
 }
 
 Value op_grid_solve(OpCall *c, Device *d)
@@ -174,12 +262,15 @@ Value op_grid_solve(OpCall *c, Device *d)
     Value r;
     if (!matrix_read(&a, c, d, false, &r))
         return r;
+    Tensor *b = arg_tensor(c, 1), *x;
+    double cond;
+    DType dt;
     if (a.m != a.n)
-        return least_squares(&a);
-    Tensor *b = arg_tensor(c, 1);
+        return condition(c, d, &cond, &dt, &r) && (x = least_squares(&a, &r))
+               ? place_value(c->in, x) : r;
     if (!right_side(&a, b, &g, &r))
         return r;
-    Tensor *x = made(&a, a.dt, b->rank, a.n, b->rank > 1 ? tensor_shape(b)[1] : 0);
+    x = made(&a, a.dt, b->rank, a.n, b->rank > 1 ? tensor_shape(b)[1] : 0);
     Ask q = ask(&a, GRID_SOLVE);
     ask_out(&q, &a, x);
     ask_in(&q, a.g);
@@ -378,34 +469,6 @@ static Value symmetric(OpCall *c, Device *d, bool vectors)
 Value op_grid_eigh(OpCall *c, Device *d) { return symmetric(c, d, true); }
 Value op_grid_eigvalsh(OpCall *c, Device *d) { return symmetric(c, d, false); }
 
-/* The singular values, rooted, and vectors where they are wanted; NULL: *r is what the form gives. */
-static Tensor *singular(OpCall *c, Device *d, Tensor **u, Tensor **vt, Value *r)
-{
-    Matrix a;
-    if (!matrix_read(&a, c, d, false, r))
-        return NULL;
-    int64_t k = a.m < a.n ? a.m : a.n;
-    if (!facts(&a).finite) {
-        *r = form_host(c, d);
-        return NULL;
-    }
-    Tensor *s = made(&a, dtype_real(a.dt), 1, k, 0);
-    if (u) {
-        *u = made(&a, a.dt, 2, a.m, k);
-        *vt = made(&a, a.dt, 2, k, a.n);
-    }
-    Ask q = ask(&a, GRID_SVD);
-    ask_out(&q, &a, s);
-    ask_out(&q, &a, u ? *u : NULL);
-    ask_out(&q, &a, u ? *vt : NULL);
-    ask_in(&q, a.g);
-    Wire w = answer(&q, &a, "p?gesvd");
-    if (!wire_get_u64(&w))
-        return s;
-    *r = form_host(c, d);
-    return NULL;
-}
-
 Value op_grid_svd(OpCall *c, Device *d)
 {
     Tensor *u, *vt;
@@ -432,17 +495,11 @@ Value op_grid_cond(OpCall *c, Device *d)
     Value r;
     if (arg_given(c, 1) && !(c->args[1].tag == V_INT && c->args[1].i == 2))
         return place_refuse(c->in, (Lack){ LACK_NORM });
-    Tensor *s = singular(c, d, NULL, NULL, &r);
-    if (!s)
+    double x;
+    DType dt;
+    if (!condition(c, d, &x, &dt, &r))
         return r;
-    const DType dt = (DType)s->dtype;
-    Tensor *last = form_view(c, s, 0, NULL, NULL, s->size - 1),
-           *first = form_view(c, s, 0, NULL, NULL, 0);
-    double most = form_read(c, first), least = form_read(c, last);
-    if (!(least > most * 10 * linalg_rcond_limit(blas_type(dt))))
-        return form_host(c, d);
     _Alignas(16) char cell[ELEMENT_BYTES_MAX];
-    double x = most / least;
     cast_run(dt, cell, 1, DT_F64, &x, 1, 1);
     return v_element(&c->in->ctx, dt, cell);
 }

@@ -296,7 +296,11 @@ static void eval_ew(Run *r, const NestNode *node, Piece *x)
         }
         EwTrouble t = mpi_ew(r->ctx, r->d, (EwOp)node->op, (DType)node->compute, to, in,
                              node->args);
-        r->trouble = r->trouble ? r->trouble : t;
+        if (t) {                         /* the caller does it another way, or raises */
+            static const _Alignas(16) char zero[ELEMENT_BYTES_MAX];
+            r->trouble = r->trouble ? r->trouble : t;
+            mpi_fill(r->ctx, r->d, to, zero);
+        }
         for (int i = 0; i < node->args; i++)
             if (wide[i].there)
                 piece_end(r, &wide[i]);

@@ -405,9 +405,10 @@ int main(int argc, char **argv)
         snprintf(name, sizeof name, "%s", argv[i]);
         if ((plus = strchr(name, '+')))
             *plus = '\0';
-        Device *d = device_find(&in->ctx, name);
+        Device *d = device_named(&in->ctx, name);
+        d = d ? device_real(&in->ctx, d) : NULL;
         if (!d || device_absent(d)) {
-            printf("not run: %s: %s\n", argv[i], d ? d->why : "no such device");
+            printf("not run: %s: there is none\n", argv[i]);
             continue;
         }
         DevMath own = d->math;
