@@ -11,6 +11,7 @@
 /* Op.on_grid of the rows that name them. */
 Value op_grid_argmax(OpCall *, Device *);
 Value op_grid_argmin(OpCall *, Device *);
+Value op_grid_cast(OpCall *, Device *);
 Value op_grid_chol(OpCall *, Device *);
 Value op_grid_cond(OpCall *, Device *);
 Value op_grid_ctranspose(OpCall *, Device *);
@@ -18,7 +19,6 @@ Value op_grid_det(OpCall *, Device *);
 Value op_grid_eigh(OpCall *, Device *);
 Value op_grid_eigvalsh(OpCall *, Device *);
 Value op_grid_inv(OpCall *, Device *);
-Value op_grid_lacks(OpCall *, Device *);
 Value op_grid_lstsq(OpCall *, Device *);
 Value op_grid_lu(OpCall *, Device *);
 Value op_grid_norm(OpCall *, Device *);

@@ -29,8 +29,12 @@ static bool draw(OpCall *c, Device *d, Tensor *out, int kind, int64_t low, uint6
     wire_u64(b, span);
     Wire w = mpi_send(ctx, d);
     uint64_t counter = wire_get_u64(&w);
-    if (wire_get_u64(&w))
-        return false;
+    for (int r = 0; r < mpi_state(d)->p * mpi_state(d)->q; r++) {
+        w = wire_from(ctx, &mpi_state(d)->replies[r]);
+        wire_get_u64(&w);
+        if (wire_get_u64(&w))
+            return false;
+    }
     in->rng.counter = counter;
     poll_interrupt(in);
     return true;
@@ -92,11 +96,9 @@ static Value position(OpCall *c, Device *d, RedOp op)
     if (x->rank == 0 || x->size == 0)
         return form_host(c, d);
     if (arg_given(c, 1) && x->rank > 1)
-        return place_refuse(c->in, (Lack){ LACK_ORDER });
-    if (dtype_info((DType)x->dtype)->kind == 'c')
+        return op == RED_ARGMAX ? op_device_argmax(c, d) : op_device_argmin(c, d);
+    if (dtype_info((DType)x->dtype)->kind == 'c' || arg_bool(c, 2, false))
         return form_host(c, d);
-    if (arg_bool(c, 2, false))
-        return place_refuse(c->in, (Lack){ LACK_ARGUMENT });
     Ctx *ctx = &c->in->ctx;
     MpiTensor *g = grid_operand(c, d, x, (DType)x->dtype);
     Buf *b = mpi_begin(ctx, d, GRID_ARG);
@@ -170,9 +172,17 @@ Value op_grid_ctranspose(OpCall *c, Device *d)
     return place_elementwise(c->in, d, op_named(c->in, "conj"), &turned, 1, 0);
 }
 
-/* Kernels of a device's own source. */
-Value op_grid_lacks(OpCall *c, Device *d)
+/* Casts that are checked too: where an element does not fit, the host says which. */
+Value op_grid_cast(OpCall *c, Device *d)
 {
-    (void)d;
-    return place_refuse(c->in, (Lack){ LACK_ROW, .row = c->op->name });
+    DType to = arg_dtype(c, 1, DT_F64);
+    Tensor *x = c->args[0].tag == V_TENSOR ? c->args[0].tensor : NULL;
+    if (!x || x->rank == 0 || x->size == 0 || !device_holds(d, to) ||
+        !device_holds(d, (DType)x->dtype))
+        return op_device_cast(c, d);
+    MpiTensor *from = grid_operand(c, d, x, (DType)x->dtype);
+    Tensor *out = place_new(c->in, d, to, x->rank, tensor_shape(x));
+    out->flags = x->flags;
+    return mpi_cast(&c->in->ctx, d, grid_made(c, d, out), from) ? place_value(c->in, out)
+                                                               : form_host(c, d);
 }

@@ -52,6 +52,8 @@ void mpi_look(Ctx *, Device *, uint64_t *all, uint64_t *largest);
 /* ---- a command (mpi_tensor.c): begin, arguments by wire_…, send; the answer of rank 0 ---- */
 Buf *mpi_begin(Ctx *, Device *, GridOp);
 Wire mpi_send(Ctx *, Device *);
+/* The largest of the numbers that the ranks' last answers begin with: trouble, what does not fit. */
+uint64_t mpi_worst(Ctx *, Device *);
 Wire mpi_send_pieces(Ctx *, Device *, const GroupPieces *);
 /* Arguments: a tensor that is to be made, or written; one that is there. */
 void mpi_put_new(Ctx *, Device *, Buf *, MpiTensor *);
@@ -80,8 +82,8 @@ typedef struct MpiOperand {
 } MpiOperand;
 
 EwTrouble mpi_ew(Ctx *, Device *, EwOp, DType compute, MpiTensor *to, const MpiOperand *, int n);
-/* Nothing in it can fail to fit. */
-void mpi_cast(Ctx *, Device *, MpiTensor *to, const MpiTensor *from);
+/* False: some element does not fit. */
+bool mpi_cast(Ctx *, Device *, MpiTensor *to, const MpiTensor *from);
 /* RedOp over the axes of a mask; `to` of rank 0: all of them, the number is its cell. False: an int
  * left i64. */
 bool mpi_reduce(Ctx *, Device *, MpiTensor *to, const MpiTensor *from, int op, uint64_t axes,

@@ -275,6 +275,11 @@ static void watch(Run *r, const NestNode *node, const Piece *x)
     r->trouble = r->trouble ? r->trouble : EWT_NAN;
 }
 
+static MpiOperand operand(const Piece *x)
+{
+    return (MpiOperand){ .tensor = x->free ? x->tensor : NULL, .dtype = x->dtype, .cell = x->cell };
+}
+
 static void eval_ew(Run *r, const NestNode *node, Piece *x)
 {
     MpiOperand in[3];
@@ -291,8 +296,7 @@ static void eval_ew(Run *r, const NestNode *node, Piece *x)
                 spread(r, a, node->free, &wide[i]);
                 a = &wide[i];
             }
-            in[i] = (MpiOperand){ .tensor = a->free ? a->tensor : NULL, .dtype = a->dtype,
-                                  .cell = a->cell };
+            in[i] = operand(a);
         }
         EwTrouble t = mpi_ew(r->ctx, r->d, (EwOp)node->op, (DType)node->compute, to, in,
                              node->args);
@@ -447,6 +451,60 @@ static void eval_product(Run *r, const NestNode *node, const Product *p, Piece *
     piece_used(r, p->y);
 }
 
+/* A piece that an elementwise operation makes of others, which have its indices or none. */
+static void made_of(Run *r, Piece *x, EwOp op, DType compute, DType dt, uint64_t free,
+                    const Piece *const *of, int n)
+{
+    MpiOperand in[3];
+    for (int i = 0; i < n; i++)
+        in[i] = operand(of[i]);
+    *x = (Piece){ .there = true };
+    mpi_ew(r->ctx, r->d, op, compute, own(r, x, dt, free), in, n);
+}
+
+static Piece whole_number(int64_t value)
+{
+    Piece x = { .dtype = DT_I64 };
+    memcpy(x.cell, &value, sizeof value);
+    return x;
+}
+
+/* The first place of the extreme, or of a NaN: the least number among those that have it. */
+static void eval_place(Run *r, const NestNode *node, const Piece *a, uint64_t all, Piece *x)
+{
+    int index = __builtin_ctzll(node->bound);
+    const DType dt = a->dtype;
+    const NestNode number = { .kind = NEST_INDEX, .slot = (int16_t)index };
+    uint64_t axis = UINT64_C(1) << axis_of(all, index), kept = all & ~node->bound;
+    Piece most = { .there = true }, wide, here, nan, one, each, at, last = whole_number(INT64_MAX);
+    MpiTensor *to = own(r, &most, dt, kept), cell = { .dtype = dt };
+    mpi_reduce(r->ctx, r->d, to ? to : &cell, a->tensor,
+               node->op == NEST_ARGMAX ? RED_MAX : RED_MIN, axis, 0);
+    if (!to)
+        memcpy(most.cell, cell.cell, sizeof most.cell);
+    spread(r, &most, all, &wide);
+    made_of(r, &here, EW_EQUAL, dt, DT_BOOL, all, (const Piece *[]){ a, &wide }, 2);
+    if (dtype_info(dt)->kind == 'f') {
+        made_of(r, &nan, EW_ISNAN, dt, DT_BOOL, all, (const Piece *[]){ a }, 1);
+        made_of(r, &one, EW_BITOR, DT_BOOL, DT_BOOL, all, (const Piece *[]){ &here, &nan }, 2);
+        piece_end(r, &nan);
+        piece_end(r, &here);
+        here = one;
+    }
+    one = (Piece){ .there = true };
+    eval_index(r, &number, &one);
+    spread(r, &one, all, &each);
+    made_of(r, &at, EW_WHERE, DT_I64, DT_I64, all, (const Piece *[]){ &here, &each, &last }, 3);
+    to = own(r, x, DT_I64, kept);
+    cell = (MpiTensor){ .dtype = DT_I64 };
+    mpi_reduce(r->ctx, r->d, to ? to : &cell, at.tensor, RED_MIN, axis, 0);
+    if (!to)
+        memcpy(x->cell, cell.cell, sizeof x->cell);
+    Piece *const gone[] = { &most, &wide, &here, &one, &each, &at };
+    for (size_t k = 0; k < sizeof gone / sizeof gone[0]; k++)
+        piece_end(r, gone[k]);
+}
+
 static void eval_reduce(Run *r, const NestNode *node, Piece *x)
 {
     Product p;
@@ -460,6 +518,11 @@ static void eval_reduce(Run *r, const NestNode *node, Piece *x)
     if (a->free != all) {
         spread(r, a, all, &wide);
         a = &wide;
+    }
+    if (nest_reductions[node->op].facts & R_PLACE) {
+        eval_place(r, node, a, all, x);
+        piece_end(r, &wide);
+        return;
     }
     for (int i = 0; i < r->n->indices; i++)
         if (node->bound >> i & 1)
@@ -645,7 +708,7 @@ bool mpi_takes(const Device *d, const Nest *n, Lack *why)
             return refuse(why, (Lack){ LACK_KERNEL });
         if (x->kind != NEST_REDUCE)
             continue;
-        if (x->op == NEST_ARGMIN || x->op == NEST_ARGMAX)
+        if (nest_reductions[x->op].facts & R_PLACE && axes_of(x->bound) != 1)
             return refuse(why, (Lack){ LACK_KERNEL });
         bool product = product_read(n, x, &p);
         if (!takes_points(n, n->node[x->arg[0]].free | x->bound, !product))

@@ -85,6 +85,18 @@ Wire mpi_send_pieces(Ctx *ctx, Device *d, const GroupPieces *pieces)
 
 Wire mpi_send(Ctx *ctx, Device *d) { return mpi_send_pieces(ctx, d, NULL); }
 
+uint64_t mpi_worst(Ctx *ctx, Device *d)
+{
+    const MpiState *s = mpi_state(d);
+    uint64_t worst = 0;
+    for (int r = 0; r < s->p * s->q; r++) {
+        Wire w = wire_from(ctx, &s->replies[r]);
+        uint64_t own = wire_get_u64(&w);
+        worst = own > worst ? own : worst;
+    }
+    return worst;
+}
+
 /* ---- arguments ---- */
 void mpi_put_new(Ctx *ctx, Device *d, Buf *b, MpiTensor *t)
 {
@@ -213,17 +225,18 @@ EwTrouble mpi_ew(Ctx *ctx, Device *d, EwOp op, DType compute, MpiTensor *to,
         else
             mpi_put_cell(b, x[i].dtype, x[i].cell);
     }
-    Wire w = mpi_send(ctx, d);
-    return (EwTrouble)wire_get_u64(&w);
+    mpi_send(ctx, d);
+    return (EwTrouble)mpi_worst(ctx, d);
 }
 
-void mpi_cast(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from)
+bool mpi_cast(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from)
 {
     Buf *b = mpi_begin(ctx, d, GRID_CAST);
     mpi_put_new(ctx, d, b, to);
     mpi_put_id(ctx, d, b, from);
     wire_u64(b, to->dtype);
     mpi_send(ctx, d);
+    return mpi_worst(ctx, d) == 0;
 }
 
 bool mpi_reduce(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from, int op,
@@ -240,10 +253,10 @@ bool mpi_reduce(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *from, int o
     wire_u64(b, axes);
     wire_f64(b, ddof);
     Wire w = mpi_send(ctx, d);
-    bool fits = wire_get_u64(&w) == 0;
+    wire_get_u64(&w);
     if (!to->rank)
         mpi_get_cell(&w, &dt, to->cell);
-    return fits;
+    return mpi_worst(ctx, d) == 0;
 }
 
 void mpi_gemm(Ctx *ctx, Device *d, MpiTensor *to, const MpiTensor *a, int ta,
