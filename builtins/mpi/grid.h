@@ -16,6 +16,7 @@ Value op_grid_chol(OpCall *, Device *);
 Value op_grid_cond(OpCall *, Device *);
 Value op_grid_ctranspose(OpCall *, Device *);
 Value op_grid_det(OpCall *, Device *);
+Value op_grid_dot(OpCall *, Device *);
 Value op_grid_eigh(OpCall *, Device *);
 Value op_grid_eigvalsh(OpCall *, Device *);
 Value op_grid_inv(OpCall *, Device *);

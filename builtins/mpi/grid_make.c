@@ -158,6 +158,27 @@ Value op_grid_norm(OpCall *c, Device *d)
     return v_element(ctx, dtype_real(dt), cell);
 }
 
+/* The first of complex vectors is conjugated. */
+Value op_grid_dot(OpCall *c, Device *d)
+{
+    Tensor *x = arg_tensor(c, 0), *y = arg_tensor(c, 1);
+    DType dt = dtype_promote((DType)x->dtype, (DType)y->dtype);
+    if (x->rank != 1 || y->rank != 1 || x->size != y->size || !x->size || dt == DT_NONE ||
+        form_whole(dt) || !device_holds(d, dt))
+        return op_device_dot(c, d);
+    Ctx *ctx = &c->in->ctx;
+    MpiTensor *a = grid_operand(c, d, x, dt), *e = grid_operand(c, d, y, dt);
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
+    Buf *b = mpi_begin(ctx, d, GRID_DOT);
+    mpi_put_id(ctx, d, b, a);
+    mpi_put_id(ctx, d, b, e);
+    wire_u64(b, 1);
+    Wire w = mpi_send(ctx, d);
+    mpi_get_cell(&w, &dt, cell);
+    device_carry(ctx, d, dtype_info(dt)->bytes);
+    return v_element(ctx, dt, cell);
+}
+
 /* ---- what its nests do not have ---- */
 /* Of complex numbers the conjugate of the transpose. */
 Value op_grid_ctranspose(OpCall *c, Device *d)

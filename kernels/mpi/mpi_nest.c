@@ -10,6 +10,7 @@
 #include "kernels/nest/nest.h"
 #include "kernels/reduce/reduce.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct Piece {
@@ -28,8 +29,32 @@ typedef struct Run {
     const Nest *n;
     const DevArg *data;
     Piece *piece;
+    DevMem *held;                /* all that was made and not freed: an error frees it */
+    int room;
     EwTrouble trouble;
 } Run;
+
+/* Values on the way beside those of nodes: fewer than this at a time. */
+enum { BESIDE = 16 };
+
+static DevMem run_alloc(Run *r, DType dt, int rank, const int64_t *shape)
+{
+    int i = 0;
+    while (r->held[i].handle)
+        i++;
+    assert(i < r->room);
+    return r->held[i] = device_alloc_laid(r->ctx, r->d, &(DevLayout){ dt, rank, shape });
+}
+
+static void run_free(Run *r, DevMem *m)
+{
+    for (int i = 0; i < r->room && m->handle; i++)
+        if (r->held[i].handle == m->handle) {
+            r->held[i] = (DevMem){ 0, 0 };
+            break;
+        }
+    device_free(r->ctx, r->d, m);
+}
 
 /* ---- shapes ---- */
 static int axes_of(uint64_t free) { return __builtin_popcountll(free); }
@@ -67,14 +92,14 @@ static MpiTensor *own(Run *r, Piece *x, DType dt, uint64_t free)
     x->dtype = dt;
     if (!free)
         return NULL;
-    x->mem = device_alloc_laid(r->ctx, r->d, &(DevLayout){ dt, rank, shape });
+    x->mem = run_alloc(r, dt, rank, shape);
     x->tensor = mpi_tensor(&x->mem);
     return mpi_tensor(&x->mem);
 }
 
 static void piece_end(Run *r, Piece *x)
 {
-    device_free(r->ctx, r->d, &x->mem);
+    run_free(r, &x->mem);
     x->tensor = NULL;
 }
 
@@ -386,13 +411,13 @@ static void as_matrix(Run *r, const Piece *x, uint64_t rows, uint64_t cols, Piec
                 shape[rank] = r->n->index[i].extent;
                 strides[rank++] = of[axis_of(x->free, i)];
             }
-    turned.mem = device_alloc_laid(r->ctx, r->d, &(DevLayout){ x->dtype, rank, shape });
+    turned.mem = run_alloc(r, x->dtype, rank, shape);
     mpi_pack(r->ctx, r->d, mpi_tensor(&turned.mem), x->tensor,
              &(MpiView){ .rank = rank, .shape = shape, .strides = strides });
     *matrix = turned;
     if (rank == 2 && axes_of(rows) == 1)
         return;
-    matrix->mem = device_alloc_laid(r->ctx, r->d, &(DevLayout){ x->dtype, cols ? 2 : 1, flat });
+    matrix->mem = run_alloc(r, x->dtype, cols ? 2 : 1, flat);
     mpi_pack(r->ctx, r->d, mpi_tensor(&matrix->mem), mpi_tensor(&turned.mem),
              &(MpiView){ .rank = cols ? 2 : 1, .shape = flat, .strides = step });
     piece_end(r, &turned);
@@ -429,8 +454,7 @@ static void eval_product(Run *r, const NestNode *node, const Product *p, Piece *
     } else {
         int64_t flat[2] = { extent(r->n, p->a), extent(r->n, p->b) };
         int64_t shape[NEST_INDICES], strides[NEST_INDICES], step = 1;
-        DevMem mem = device_alloc_laid(r->ctx, r->d,
-                                       &(DevLayout){ (DType)node->dtype, p->b ? 2 : 1, flat });
+        DevMem mem = run_alloc(r, (DType)node->dtype, p->b ? 2 : 1, flat);
         mpi_gemm(r->ctx, r->d, mpi_tensor(&mem), ga, ta, gb, tb);
         MpiTensor *to = own(r, x, (DType)node->dtype, node->free);
         const uint64_t part[2] = { p->b, p->a };
@@ -443,7 +467,7 @@ static void eval_product(Run *r, const NestNode *node, const Product *p, Piece *
         int rank = shape_of(r->n, node->free, shape);
         mpi_pack(r->ctx, r->d, to, mpi_tensor(&mem),
                  &(MpiView){ .rank = rank, .shape = shape, .strides = strides });
-        device_free(r->ctx, r->d, &mem);
+        run_free(r, &mem);
     }
     piece_end(r, &ma);
     piece_end(r, &mb);
@@ -600,10 +624,17 @@ static void deliver(Run *r, const Piece *root, const int64_t *out_stride, const 
         memcpy(to->cell, root->cell, dtype_info(root->dtype)->bytes);
         return;
     }
-    if (!root->free) {
-        spread(r, root, all, &wide);
-        root = &wide;
-    } else if (root->free != all) {
+    if (!all) {                          /* one element of a tensor */
+        static const int64_t one = 1;
+        MpiView at = { .rank = 1, .shape = &one, .strides = &one,
+                       .at = (int64_t)out->at / dtype_info(root->dtype)->bytes };
+        DevMem mem = run_alloc(r, root->dtype, 1, &one);
+        mpi_fill(r->ctx, r->d, mpi_tensor(&mem), root->cell);
+        mpi_assign(r->ctx, r->d, to, &at, mpi_tensor(&mem));
+        run_free(r, &mem);
+        return;
+    }
+    if (root->free != all) {
         spread(r, root, all, &wide);
         root = &wide;
     }
@@ -638,7 +669,9 @@ int mpi_nest(Ctx *ctx, Device *d, const Nest *n, const int64_t *out_stride, cons
     volatile EwTrouble trouble = EWT_NONE;
     ErrFrame f;
     r.piece = mem_zalloc(ctx, bytes);
+    r.room = n->nodes + BESIDE;
     if (ERR_TRY(ctx, &f)) {
+        r.held = mem_zalloc(ctx, (size_t)r.room * sizeof *r.held);
         count_uses(&r, n->root);
         const Piece *root = eval(&r, n->root);
         if (r.trouble == EWT_NONE || r.trouble == EWT_NAN)
@@ -647,8 +680,10 @@ int mpi_nest(Ctx *ctx, Device *d, const Nest *n, const int64_t *out_stride, cons
         ERR_END(ctx, &f);
         done = true;
     }
-    for (int i = 0; i < n->nodes; i++)
-        piece_end(&r, &r.piece[i]);
+    for (int i = 0; r.held && i < r.room; i++)
+        device_free(ctx, d, &r.held[i]);
+    if (r.held)
+        mem_free(ctx, r.held, (size_t)r.room * sizeof *r.held);
     mem_free(ctx, r.piece, bytes);
     if (!done)
         err_rethrow(ctx);
