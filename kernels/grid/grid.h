@@ -60,17 +60,15 @@ typedef struct GridRank GridRank;
 GridRank *grid_open(Ctx *, GridShape);
 void grid_close(GridRank *);                     /* leaves MPI; the process may end then */
 int grid_rank(const GridRank *);                 /* 0 … p * q - 1 */
-/* Obeys a command: reads its arguments from `in`, appends the answer to `out`. Raises errors
- * (memory, device …) after which the rank is as before, but for dst; all ranks raise where one
- * had
- * no memory for what they do together, with the same words: "rank 3 has no memory for 1.3 MB". */
+/* Obeys a command: reads its arguments from `in`, appends the answer to `out`. Raises errors (memory,
+ * device …) after which the rank is as before, but for dst. Where a rank has no memory for what they
+ * do together all raise: it `memory`, the others `device`, "rank 3 had no memory: nothing was done". */
 void grid_command(GridRank *, uint32_t op, Wire *in, Buf *out);
 /* ---- what answers mean ---- */
 typedef enum GridNorm { GRID_NORM_FRO, GRID_NORM_ONE, GRID_NORM_INF, GRID_NORM_MAX } GridNorm;
 /* A vector's: FRO is its 2-norm, ONE the sum and INF or MAX the largest of magnitudes. */
 
-typedef enum GridSolved { GRID_BY_DIAGONAL, GRID_BY_LOWER, GRID_BY_UPPER, GRID_BY_CHOLESKY,
-    GRID_BY_LU }
+typedef enum GridSolved { SOLVED_DIAGONAL, SOLVED_LOWER, SOLVED_UPPER, SOLVED_CHOLESKY, SOLVED_LU }
     GridSolved;
 const char *grid_solved_text(GridSolved);        /* `p?potrf, p?potrs` */
 

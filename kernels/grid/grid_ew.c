@@ -107,9 +107,7 @@ static uint64_t first_misfit(GridRank *g, const GridTensor *t, DType to, char *e
     const char *x = grid_data(t);
     for (int64_t n = 0; n < t->slab.size; n++, x += grid_bytes(t)) {
         char one[16];
-        double _Complex z = dtype_info(t->dtype)->kind == 'c' && dtype_info(to)->kind != 'c'
-                          ? element_c128(t->dtype, x) : 0;
-        if (cimag(z) == 0 && cast_run(to, one, 1, t->dtype, x, 1, 1) < 0)
+        if (cast_run(to, one, 1, t->dtype, x, 1, 1) < 0)
             continue;
         int64_t i = grid_row(g, n / inner % t->slab.rows);
         int64_t at = (i * wide + grid_col(g, n / inner / t->slab.rows)) * inner + n % inner;
@@ -121,16 +119,6 @@ static uint64_t first_misfit(GridRank *g, const GridTensor *t, DType to, char *e
     return (uint64_t)(best + 1);
 }
 
-/* Is there an imaginary part that would be lost? */
-static bool any_imaginary(const GridTensor *t)
-{
-    const char *x = grid_data(t);
-    for (int64_t n = 0; n < t->slab.size; n++)
-        if (cimag(element_c128(t->dtype, x + (size_t)n * grid_bytes(t))) != 0)
-            return true;
-    return false;
-}
-
 void grid_do_cast(GridRank *g, Wire *in, Buf *out)
 {
     char element[16] = { 0 };
@@ -139,10 +127,8 @@ void grid_do_cast(GridRank *g, Wire *in, Buf *out)
     DType to = grid_read_dtype(g, in);
     GridTensor *t = grid_tensor(g, to, from->axes, from->shape, false);
     grid_need(g);
-    bool loses = dtype_info(from->dtype)->kind == 'c' && dtype_info(to)->kind != 'c' &&
-                 any_imaginary(from);
-    if (loses || cast_run(to, grid_data(t), 1, from->dtype, grid_data(from), 1,
-                          t->slab.size) >= 0)
+    if (cast_run(to, grid_data(t), 1, from->dtype, grid_data(from), 1,
+                 t->slab.size) >= 0)
         misfit = first_misfit(g, from, to, element);
     wire_u64(out, misfit);
     grid_write_scalar(out, from->dtype, element);

@@ -321,6 +321,12 @@ static void svd(GridRank *g, Singular *s)
     s->rwork = grid_work(g, (size_t)lr, 8);
     grid_agree(g);
     run_svd(g, s);
+    /* a rank without any part of the vectors takes another way to the values, which differ by their
+     * last digits: ScaLAPACK tells so, and rank 0, which has a part, has those that go with them */
+    if (s->info == (s->m < s->n ? s->m : s->n) + 1)
+        s->info = 0;
+    grid_share(g, SCOPE_ALL, 0, s->s, (size_t)least(s->m, s->n) *
+               dtype_info(dtype_real(s->a->dtype))->bytes);
 }
 
 void grid_do_svd(GridRank *g, Wire *in, Buf *out)

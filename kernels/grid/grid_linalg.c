@@ -213,17 +213,17 @@ int *grid_pivots(GridRank *g, const GridTensor *a)
 /* 1 / condition number, estimated: what is factored in `a` says how. */
 static void estimate(GridRank *g, System *s)
 {
-    char norm[16], rcond[16] = { 0 }, work[16] = { 0 }, uplo = s->how == GRID_BY_UPPER ? 'U' : 'L';
+    char norm[16], rcond[16] = { 0 }, work[16] = { 0 }, uplo = s->how == SOLVED_UPPER ? 'U' : 'L';
     BlasType real = blas_type(dtype_real(s->a->dtype));
     double rwork[2] = { 0 };
     void *w = work, *r = rwork;
     int lw = -1, lr = -1, info = 0;
     mat_store(real, norm, 0, s->norm, 0);
     for (int turn = 0; turn < 2; turn++) {
-        if (s->how == GRID_BY_LU)
+        if (s->how == SOLVED_LU)
             scalapack.gecon[s->type]("1", &s->n, grid_data(s->a), &one_int, &one_int, &s->da, norm,
                                      rcond, w, &lw, r, &lr, &info, 1);
-        else if (s->how == GRID_BY_CHOLESKY)
+        else if (s->how == SOLVED_CHOLESKY)
             scalapack.pocon[s->type]("L", &s->n, grid_data(s->a), &one_int, &one_int, &s->da, norm,
                                      rcond, w, &lw, r, &lr, &info, 1);
         else
@@ -242,7 +242,7 @@ static void estimate(GridRank *g, System *s)
 
 static void factor_lu(System *s)
 {
-    s->how = GRID_BY_LU;
+    s->how = SOLVED_LU;
     scalapack.getrf[s->type](&s->n, &s->n, grid_data(s->a), &one_int, &one_int, &s->da, s->pivots,
                              &s->info);
 }
@@ -250,7 +250,7 @@ static void factor_lu(System *s)
 /* False: it is not positive definite, and a is to be made anew. */
 static bool factor_definite(System *s)
 {
-    s->how = GRID_BY_CHOLESKY;
+    s->how = SOLVED_CHOLESKY;
     scalapack.potrf[s->type]("L", &s->n, grid_data(s->a), &one_int, &one_int, &s->da, &s->info, 1);
     return s->info == 0;
 }
@@ -265,7 +265,7 @@ static void factor(GridRank *g, System *s, const GridTensor *a)
 {
     GridFacts f = grid_facts(g, s->a);
     if (f.lower || f.upper) {
-        s->how = f.lower && f.upper ? GRID_BY_DIAGONAL : f.lower ? GRID_BY_LOWER : GRID_BY_UPPER;
+        s->how = f.lower && f.upper ? SOLVED_DIAGONAL : f.lower ? SOLVED_LOWER : SOLVED_UPPER;
         return;
     }
     if (f.hermitian && f.finite && grid_positive_diagonal(g, s->a)) {
@@ -279,12 +279,12 @@ static void factor(GridRank *g, System *s, const GridTensor *a)
 
 static void back(System *s)
 {
-    char uplo = s->how == GRID_BY_UPPER ? 'U' : 'L';
-    if (s->how == GRID_BY_LU)
+    char uplo = s->how == SOLVED_UPPER ? 'U' : 'L';
+    if (s->how == SOLVED_LU)
         scalapack.getrs[s->type]("N", &s->n, &s->nrhs, grid_data(s->a), &one_int, &one_int, &s->da,
                                  s->pivots, grid_data(s->x), &one_int, &one_int, &s->dx, &s->info,
                                  1);
-    else if (s->how == GRID_BY_CHOLESKY)
+    else if (s->how == SOLVED_CHOLESKY)
         scalapack.potrs[s->type]("L", &s->n, &s->nrhs, grid_data(s->a), &one_int, &one_int, &s->da,
                                  grid_data(s->x), &one_int, &one_int, &s->dx, &s->info, 1);
     else

@@ -155,36 +155,53 @@ static double elements(const Fold *f, bool own)
     return own && x->axes == 1 ? n * (double)x->slab.cols : n;
 }
 
-/* The mean over all ranks in double precision, as moments want it. */
-static DType fold_mean(GridRank *g, Fold *f)
+/* The mean of the slab becomes that of all ranks. */
+static void mean_of_all(GridRank *g, Fold *f, DType to)
 {
-    RedOp op = f->op;
-    double n = elements(f, true), all = elements(f, false);
-    f->op = RED_MEAN;
-    f->mean = NULL;
-    grid_try(g, fold_slab, f);
-    DType result = reduce_result_dtype(op, f->x->dtype);
-    DType wide = dtype_info(reduce_result_dtype(RED_MEAN, f->x->dtype))->kind == 'c' ? DT_C128
-                                                                                     : DT_F64;
-    scaled(g, f, n, 1, false, wide);
+    DType wide = dtype_info((DType)f->out->dtype)->kind == 'c' ? DT_C128 : DT_F64;
+    scaled(g, f, elements(f, true), 1, false, wide);
     fold_ranks(g, f);
-    scaled(g, f, 1, all, false, op == RED_MEAN ? result : wide);
-    f->op = op;
-    return result;
+    scaled(g, f, 1, elements(f, false), false, to);
+}
+
+static void fold_mean(GridRank *g, Fold *f)
+{
+    grid_try(g, fold_slab, f);
+    grid_agree(g);
+    mean_of_all(g, f, (DType)f->out->dtype);
+}
+
+/* squares += n |own - all|^2, for what a rank's own mean leaves out of the squares about that of
+ * all (Chan, Golub and LeVeque, 1983). */
+static void add_between(double *squares, const Tensor *own, const Tensor *all, double n)
+{
+    const double _Complex *x = (const void *)own->data, *y = (const void *)all->data;
+    for (int64_t i = 0; n > 0 && i < own->size; i++) {
+        double re = creal(x[i]) - creal(y[i]), im = cimag(x[i]) - cimag(y[i]);
+        squares[i] += n * (re * re + im * im);
+    }
 }
 
 static void fold_moment(GridRank *g, Fold *f)
 {
-    double n = elements(f, true), all = elements(f, false);
-    DType result = fold_mean(g, f);
+    double n = elements(f, true), under = elements(f, false) - f->ddof;
+    DType result = reduce_result_dtype(f->op, f->x->dtype);
     RedOp op = f->op;
-    double under = all - f->ddof > 0 ? all - f->ddof : 0;
-    f->mean = f->out;
+    f->op = RED_MEAN;
+    grid_try(g, fold_slab, f);
+    grid_agree(g);
+    scaled(g, f, 1, 1, false, DT_C128);
+    Tensor *own = f->mean = f->out;
     f->op = RED_VAR;
     grid_try(g, fold_slab, f);
     scaled(g, f, n, 1, false, DT_F64);
+    Tensor *squares = f->out;
+    f->out = own;
+    mean_of_all(g, f, DT_C128);
+    add_between((double *)squares->data, own, f->out, n);
+    f->out = squares;
     fold_ranks(g, f);
-    scaled(g, f, 1, under, op == RED_STD, result);
+    scaled(g, f, 1, under > 0 ? under : (double)NAN, op == RED_STD, result);
     f->op = op;
 }
 
