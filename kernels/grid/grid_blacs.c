@@ -1,6 +1,6 @@
 /* BLACS and ScaLAPACK, opened when a rank starts; messages between ranks. Any bytes travel as ints.
- * A pair of ranks that both send and receive does so in an order that needs no buffer: the lower one
- * sends first. */
+ * A pair of ranks that both send and receive does so in an order that needs no buffer: the lower
+ * one sends first. */
 #include "core/system/library.h"
 #include "core/system/loader_search.h"
 #include "kernels/grid/grid_rank.h"
@@ -31,17 +31,13 @@ static bool library_fits(int i, const char *mpi)
 
 const char *grid_library(const char *mpi)
 {
-    LibrarySearch *s = malloc(sizeof *s);
-    const char *found = NULL;
-    if (!s)
-        return NULL;
-    memset(s, 0, sizeof *s);
-    search_loader_folders(s);
-    for (int i = 0; i < LIBRARIES && !found; i++)
-        if (library_fits(i, mpi) && search_file(s, libraries[i].file, s->count))
-            found = libraries[i].file;
-    free(s);
-    return found;
+    LibrarySearch s;
+    memset(&s, 0, sizeof s);
+    search_loader_folders(&s);
+    for (int i = 0; i < LIBRARIES; i++)
+        if (library_fits(i, mpi) && search_file(&s, libraries[i].file, s.count))
+            return libraries[i].file;
+    return NULL;
 }
 
 static const LibraryEntry entries[] = {

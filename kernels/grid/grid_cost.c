@@ -112,7 +112,8 @@ static void eigh(Model *m)
     held(m, 6 * n2);
 }
 
-/* To a bidiagonal matrix (half of it products with vectors), vectors formed, QR sweeps over them. */
+/* To a bidiagonal matrix (half of it products with vectors), vectors formed, QR sweeps over them.
+ * */
 static void svd(Model *m)
 {
     double k = fmin(m->m, m->n), big = fmax(m->m, m->n), reduce = 4 * k * k * (big - k / 3);

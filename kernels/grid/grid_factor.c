@@ -1,4 +1,5 @@
-/* Factorisations and what follows from them by ScaLAPACK. Work space is asked for, agreed on, used. */
+/* Factorisations and what follows from them by ScaLAPACK. Work space is asked for, agreed on, used.
+ * */
 #include "kernels/grid/grid_rank.h"
 #include "kernels/grid/scalapack.h"
 #include "kernels/lapack/lapack.h"

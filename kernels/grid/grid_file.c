@@ -44,7 +44,8 @@ static void transfer(File *f, int64_t from, int64_t n)
     }
 }
 
-/* n pieces of `inner` elements, `step` pieces apart in the slab, which stand together in the file. */
+/* n pieces of `inner` elements, `step` pieces apart in the slab, which stand together in the file.
+ * */
 static void line(File *f, int64_t from, int64_t n, int64_t at, int64_t step)
 {
     size_t piece = (size_t)f->t->slab.inner * grid_bytes(f->t);
@@ -102,7 +103,7 @@ static void transfer_all(File *f, const char *path, Buf *out)
             f->error = errno;
     }
     wire_u64(out, f->error < 0 ? EIO : (uint64_t)f->error);
-    wire_text(out, f->error < 0 ? "it ends too early" : f->error ? strerror(f->error) : "");
+    wire_u64(out, f->error < 0);
 }
 
 void grid_do_save(GridRank *g, Wire *in, Buf *out)

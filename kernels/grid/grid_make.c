@@ -1,4 +1,5 @@
-/* Tensors from nothing, from their slabs, from numbers; and back. Nothing here asks another rank. */
+/* Tensors from nothing, from their slabs, from numbers; and back. Nothing here asks another rank.
+ * */
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/grid/grid_rank.h"
 #include "kernels/random/rng.h"

@@ -1,6 +1,6 @@
 /* Reductions: each rank folds its slab by the ordinary kernels, which adds up pairwise; what the
- * ranks have is then folded by the same kernels in the ranks' order, so that all have the same bits.
- * Means are folded as sums: a rank's mean times how many elements it has. */
+ * ranks have is then folded by the same kernels in the ranks' order, so that all have the same
+ * bits. Means are folded as sums: a rank's mean times how many elements it has. */
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/grid/grid_rank.h"
 #include "kernels/reduce/reduce.h"
