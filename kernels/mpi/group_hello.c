@@ -66,15 +66,15 @@ static void add_address(GroupLife *life, const struct sockaddr *at, int port)
         c_snprintf(life->address + len, sizeof life->address - len, ",tcp:%s:%d", host, port);
 }
 
-/* Every address of this machine that other hosts may know it by; those of one link alone need a
- * name of it that is not theirs. */
-static void add_addresses(GroupLife *life, int port)
+/* Every address of this machine, those that other hosts may know it by first; one of a link alone
+ * needs a name of the link that is not theirs. */
+static void add_addresses(GroupLife *life, int port, bool loop)
 {
     struct ifaddrs *all, *i;
     if (getifaddrs(&all))
         return;
     for (i = all; i; i = i->ifa_next) {
-        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || (i->ifa_flags & IFF_LOOPBACK))
+        if (!i->ifa_addr || !(i->ifa_flags & IFF_UP) || !(i->ifa_flags & IFF_LOOPBACK) == loop)
             continue;
         int family = i->ifa_addr->sa_family;
         const struct sockaddr_in6 *six = (const void *)i->ifa_addr;
@@ -98,8 +98,9 @@ static void listen_tcp(Ctx *ctx, GroupLife *life)
         err_raise(ctx, ERR_DEVICE, "there is no socket for ranks on other hosts: %s",
                   c_strerror(errno));
     life->listens[LISTEN_TCP] = fd;
-    add_addresses(life, ntohs(got.any.sa_family == AF_INET ? got.four.sin_port
-                                                           : got.six.sin6_port));
+    int port = ntohs(got.any.sa_family == AF_INET ? got.four.sin_port : got.six.sin6_port);
+    add_addresses(life, port, false);
+    add_addresses(life, port, true);
 }
 
 void group_listen(Ctx *ctx, Group *g, bool far)

@@ -147,6 +147,17 @@ static void check_stopped(void)
     unsetenv("RICCI_MPI_TIMEOUT");
 }
 
+static void check_cut(void)
+{
+    Group *g = group_start(ctx, 1, 2, 64);
+    pid_t pid = g->rank[1].pid;
+    shutdown(g->rank[1].fd, SHUT_RDWR);
+    CHECK_RAISES(ctx, ERR_DEVICE, ping(g));
+    CHECK(strstr(raised(), "mpi(1, 2) lost rank "));
+    group_end(ctx, g);
+    CHECK(gone(pid));
+}
+
 static void check_fault(const char *fault, ErrKind kind, const char *words, bool lives)
 {
     setenv("RICCI_MPI_FAULT", fault, true);
@@ -303,6 +314,7 @@ int main(int argc, char **argv)
     check_group(2, 2);
     check_killed();
     check_stopped();
+    check_cut();
     check_fault("1:2:die", ERR_DEVICE, "lost rank 1 on ", false);
     check_fault("1:2:hang", ERR_DEVICE, "no answer for 1 s", false);
     check_fault("0:2:memory", ERR_MEMORY, "mpi(1, 2): rank 0 on ", true);
