@@ -29,7 +29,7 @@ typedef struct HelloRank {
     uint8_t proof[SHA256_BYTES];           /* of the challenge and of what stands above */
 } HelloRank;
 
-/* What a rank is to let fail, and in which of its commands (from 1; 0: never). */
+/* What a rank is to let fail, and in which of its commands (from 1; 0: none). */
 typedef enum FaultKind { FAULT_DIE, FAULT_MEMORY, FAULT_HANG, FAULTS } FaultKind;
 
 /* Session. */

@@ -101,7 +101,7 @@ static void skip(int fd, uint64_t n)
 /* ---- a command ---- */
 static void obey_fault(Rank *r)
 {
-    if (!r->welcome.fault_at || ++r->commands != r->welcome.fault_at)
+    if (!r->welcome.fault_at || ++r->commands < r->welcome.fault_at)
         return;
     switch ((FaultKind)r->welcome.fault_kind) {
     case FAULT_DIE:
@@ -110,7 +110,7 @@ static void obey_fault(Rank *r)
     case FAULT_HANG:
         for (;;)
             pause();
-    case FAULT_MEMORY:
+    case FAULT_MEMORY:                     /* of the first command from there on that wants any */
         r->ctx.mem.limit = r->ctx.mem.live;
         break;
     case FAULTS:
@@ -181,6 +181,8 @@ static bool do_command(Rank *r, const WireHead *head, Wire *in, Buf *out, Buf *m
         return true;
     }
     ctx->mem.limit = r->memory;
+    if (ctx->error->kind == ERR_MEMORY)
+        r->welcome.fault_at = 0;
     skip(r->fd, left);
     buf_clear(out);
     in->give_bytes = 0;

@@ -1,7 +1,7 @@
 /* Groups of ranks, below the language: commands and pieces there and back, failures that a rank
  * raises, ranks that die, stop or hang, launchers that fail, callers that nobody knows, a child
- * that was forked; and that nothing is left of any of them. `mpi NAME` runs one of the checks that
- * the shell's tests want alone. */
+ * that was forked; and that nothing is left of any of them. `mpi all` runs those that take seconds
+ * too, and `mpi bench` gives figures. */
 #include "core/base/error.h"
 #include "core/base/mem.h"
 #include "kernels/grid/wire.h"
@@ -310,17 +310,21 @@ int main(int argc, char **argv)
         return check_result();
     }
     int files = open_files();
-    check_group(1, 1);
+    bool all = argc > 1 && strcmp(argv[1], "all") == 0;
     check_group(2, 2);
     check_killed();
-    check_stopped();
     check_cut();
-    check_fault("1:2:die", ERR_DEVICE, "lost rank 1 on ", false);
-    check_fault("1:2:hang", ERR_DEVICE, "no answer for 1 s", false);
     check_fault("0:2:memory", ERR_MEMORY, "mpi(1, 2): rank 0 on ", true);
-    check_interrupt();
     check_fork();
-    check_many(argc > 1 ? atoi(argv[1]) : 3);
+    check_many(all ? 50 : 3);
+    if (all) {
+        check_group(1, 1);
+        check_group(3, 2);
+        check_stopped();
+        check_fault("1:2:die", ERR_DEVICE, "lost rank 1 on ", false);
+        check_fault("1:2:hang", ERR_DEVICE, "no answer for 1 s", false);
+        check_interrupt();
+    }
     check_launcher("false", "ended with status 1, without a word");
     check_launcher("ls --no-such-option", "unrecognized option");
     check_launcher("ricci-no-such-launcher", "RICCI_MPIRUN names ricci-no-such-launcher");
