@@ -137,6 +137,8 @@ typedef struct DeviceOps {
     /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape (in place
      * of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here. These raise. */
     DevStatus (*alloc_laid)(Device *, const DevLayout *, DevMem *);
+    void (*shape)(const Device *, int *p, int *q, int *block);
+    void (*rank)(const Device *, int r, char *host, size_t cap, long *pid);   /* it is open */
     /* is it over since it was used? Then device_open starts another */
     void (*renew)(Ctx *, Device *);
     /* ends what device_open started; elements that are there alone come home first */

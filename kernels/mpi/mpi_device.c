@@ -253,10 +253,25 @@ static void mpi_pack_tensor(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
                          .at = (int64_t)from / dtype_info((DType)t->dtype)->bytes });
 }
 
+static void mpi_shape(const Device *d, int *p, int *q, int *block)
+{
+    const MpiState *s = mpi_state(d);
+    *p = s->p;
+    *q = s->q;
+    *block = s->block;
+}
+
+static void mpi_rank(const Device *d, int r, char *host, size_t cap, long *pid)
+{
+    const GroupRank *rank = &mpi_state(d)->group->rank[r];
+    snprintf(host, cap, "%s", rank->host);
+    *pid = rank->pid;
+}
+
 const DeviceOps mpi_ops = {
     .backend = "mpi", .open = mpi_open, .release = mpi_free, .put = mpi_put, .get = mpi_get,
     .copy = mpi_copy, .sync = mpi_sync, .close = mpi_close, .forget = mpi_forget,
-    .pack = mpi_pack_tensor, .alloc_laid = mpi_alloc, .renew = mpi_renew, .give_back = mpi_release, .look = mpi_look,
+    .pack = mpi_pack_tensor, .alloc_laid = mpi_alloc, .shape = mpi_shape, .rank = mpi_rank, .renew = mpi_renew, .give_back = mpi_release, .look = mpi_look,
     .takes = mpi_takes, .nest = mpi_nest,
 };
 
