@@ -313,7 +313,9 @@ static Device *add(Ctx *ctx, const char *name, int p, int q, int block, const ch
     d->caps = DEVCAP_GRID;
     d->dtypes = held_dtypes();
     snprintf(d->why, sizeof d->why, "%s", why);
-    snprintf(d->title, sizeof d->title, "%s", group_tools()->mpi);
+    const char *library = grid_library(NULL), *slash = library ? strrchr(library, '/') : NULL;
+    snprintf(d->title, sizeof d->title, "%.30s, %.40s, %d cores", group_tools()->mpi,
+             slash ? slash + 1 : library ? library : "", group_tools()->cores);
     snprintf(d->note, sizeof d->note, "%d x %d processes, blocks of %d", p, q, block);
     return d;
 }

@@ -51,15 +51,16 @@ syn keyword ricciBuiltin not_equal notices numerator offsetof ones orth outer pa
 syn keyword ricciBuiltin periodogram pin pinv plot polar polygamma positive power primes print prod
 syn keyword ricciBuiltin product_i8 progress ptp ptr qr quantile quantize quantize_decimal rad2deg
 syn keyword ricciBuiltin radius rand randint randn rank ravel_index read real realmax realmin
-syn keyword ricciBuiltin reduce relu relu6 remainder repeat replace repr reshape rfft rfftfreq rint
-syn keyword ricciBuiltin roll rot90 round rref rstrip save scatter schur searchsorted seed setdiff
-syn keyword ricciBuiltin shadow shape shl shr shuffle sigmoid sign silu simulate sin sinc sinh size
-syn keyword ricciBuiltin sizeof slogdet softmax softplus solve sort split spy sqrt sqrtm squeeze
-syn keyword ricciBuiltin stack startswith std steps stft string strip subtract sum svd svdvals
-syn keyword ricciBuiltin swapaxes sylvester take take_along tan tanh tempdir tensordot tile time to
-syn keyword ricciBuiltin trace transpose trapezoid tril tril_indices triu triu_indices trunc type
-syn keyword ricciBuiltin ulp union unique unpin unravel_index unwrap upper value_and_grad var vjp
-syn keyword ricciBuiltin warn welch where width window with_fields write xlogy xor zeros zeta zip
+syn keyword ricciBuiltin reduce release relu relu6 remainder repeat replace repr reshape rfft
+syn keyword ricciBuiltin rfftfreq rint roll rot90 round rref rstrip save scatter schur searchsorted
+syn keyword ricciBuiltin seed setdiff shadow shape shl shr shuffle sigmoid sign silu simulate sin
+syn keyword ricciBuiltin sinc sinh size sizeof slogdet softmax softplus solve sort split spy sqrt
+syn keyword ricciBuiltin sqrtm squeeze stack startswith std steps stft string strip subtract sum
+syn keyword ricciBuiltin svd svdvals swapaxes sylvester take take_along tan tanh tempdir tensordot
+syn keyword ricciBuiltin tile time to trace transpose trapezoid tril tril_indices triu triu_indices
+syn keyword ricciBuiltin trunc type ulp union unique unpin unravel_index unwrap upper
+syn keyword ricciBuiltin value_and_grad var vjp warn welch where width window with_fields write
+syn keyword ricciBuiltin xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
