@@ -2,6 +2,7 @@
  * them. */
 #include "builtins/attention/attention.h"
 #include "builtins/devices/devices.h"
+#include "builtins/mpi/grid.h"
 #include "builtins/eight/eight_pair.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"

@@ -16,7 +16,8 @@ static DType product_dtype(DType a, DType b)
 
 static bool real_dtype(OpCall *c, Device *d, DType dt)
 {
-    if (dt == DT_NONE || dt >= DT_RATIONAL || dtype_info(dt)->kind == 'c')
+    bool cplx = dt != DT_NONE && dtype_info(dt)->kind == 'c' && !(d->caps & DEVCAP_GRID);
+    if (dt == DT_NONE || dt >= DT_RATIONAL || cplx)
         place_refuse(c->in, (Lack){ LACK_NO_REALS });
     else if (!device_holds(d, dt))
         place_refuse(c->in, (Lack){ LACK_DTYPE, .dtype = dt });

@@ -69,6 +69,16 @@ static const struct Topic { const char *names, *text; } topics[] = {
       "strict: a missing operation or an operand elsewhere is an error; what is missing by name is listed before\n"
       "anything ran. ricci --strict-devices makes every block so. narrow: f64 operands are computed in the device's\n"
       "widest float, which nothing does unasked. verbose: the summary every time; quiet: neither that nor notices." },
+    { "mpi ranks grid",
+      "on mpi { … }    on mpi(2, 3) { … }    on mpi(2, 2, block=32) strict { … }    mpi(2, 2).ranks\n"
+      "A grid of processes of an MPI as a device: of as many as there are cores, or p x q, on this machine or many.\n"
+      "They are started with the first block and end with the session or release(mpi(2, 2)). Matrices lie there in\n"
+      "pieces, dealt out in blocks; ScaLAPACK multiplies, solves and factors them, in f32 f64 c64 c128; bools and\n"
+      "ints are held and computed elementwise. Random numbers and elementwise results have the bits of the cpu.\n"
+      "The rest falls back to the cpu, as on every device, and is told once.\n"
+      "verbose counts what went up to the processes, down from them, and between them for slices, transposes and\n"
+      "broadcasts; what ScaLAPACK sends inside is not counted. memory(mpi(2, 2)) has live, peak, largest, between.\n"
+      "print(devices()) says which MPI and ScaLAPACK there are, or which package brings them." },
     { "if else", "if c { … } else if d { … } else { … }\n"
       "The condition is one bool; of a tensor say any(…) or all(…). The block's last value is the value." },
     { "for in", "for x in range, tensor, tuple or string { … }    for i, x in enumerate(v) { … }\n"

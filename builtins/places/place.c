@@ -133,6 +133,20 @@ Value op_run_to(OpCall *c)
     return move(c, v, d);
 }
 
+/* ---- grids of processes ---- */
+Value op_run_release(OpCall *c)
+{
+    char given[96];
+    Value v = c->args[0];
+    Device *d = v.tag == V_DEVICE ? device_real(&c->in->ctx, v.device) : NULL;
+    if (v.tag != V_DEVICE)
+        arg_error_help(c, 0, ERR_TYPE, "release(mpi(2, 2))", "device must be a device, not %s",
+                       v_article(v, given, sizeof given));
+    if (d && d->ops->give_back)
+        d->ops->give_back(&c->in->ctx, d);
+    return v_none();
+}
+
 /* ---- making ---- */
 enum { SIM_NAME, SIM_DTYPES, SIM_LACKS, SIM_MEMORY, SIM_BANDWIDTH, SIM_LATENCY, SIM_LAUNCH };
 

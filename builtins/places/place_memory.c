@@ -18,12 +18,23 @@ static Account account_of(Ctx *ctx, Device *d)
                                   : (Account){ d->live, &d->peak };
 }
 
+/* Of a grid of processes also what the one with the most holds, and what they sent each other. */
+static Value grid_pair(Interp *in, Device *d, size_t live, size_t peak)
+{
+    uint64_t all, largest;
+    d->ops->look(&in->ctx, d, &all, &largest);
+    return tuple_make(in, "live", v_int((int64_t)live), "peak", v_int((int64_t)peak), "largest",
+                      v_int((int64_t)largest), "between", v_int((int64_t)d->counts.between), NULL);
+}
+
 static Value pair_of(Interp *in, Device *d, bool reset)
 {
     Account a = account_of(&in->ctx, d);
     size_t live = a.live, peak = *a.peak;
     if (reset)
         *a.peak = live;
+    if (d->ops->look)
+        return grid_pair(in, d, live, peak);
     return tuple_make(in, "live", v_int((int64_t)live), "peak", v_int((int64_t)peak), NULL);
 }
 

@@ -48,6 +48,7 @@ typedef struct DeviceBlock {
     bool plain;
     const Exec *header;             /* for its text and place */
     double start;                   /* device_clock, where the device is no simulation */
+    uint64_t between;               /* of a grid: bytes that its processes had sent each other */
     PlaceCounts counts;             /* of this block and those inside it */
 } DeviceBlock;
 
@@ -134,6 +135,14 @@ _Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, 
 /* d (a name, or absent) cannot be used: with the reason and the list of those that can. Operand
  * `operand` is underlined; `header`: it stands in a header, and a fallback is offered. */
 _Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);
+
+/* ---- mpi(2, 2) (place_grid.c) ---- */
+/* Is d the name of devices that are called? */
+bool place_is_called(const Interp *, const Device *d);
+/* The bytes that the processes of a grid have sent each other so far. */
+uint64_t place_between(Interp *, Device *);
+Value place_called(Interp *, Device *, const Value *args, int count, const Name *const *names,
+                   const Value *named, int named_count);
 
 /* ---- before a strict block runs (place_strict.c) ---- */
 /* Raises ERR_DEVICE listing every operation named in `block`, or in a function it calls by name,

@@ -149,12 +149,28 @@ void place_hold(Interp *in, Device *d, Tensor *const *t, int n)
             err_raise(&in->ctx, ERR_MEMORY, "the operands do not fit %s together", d->name);
 }
 
+/* Tables of positions, which a grid of processes is told as part of a command. */
+static void tables_told(const PlaceNest *n, DevArg *data)
+{
+    for (int k = 0; k < n->nest->loads; k++)
+        for (int g = 0; g < n->nest->load[k].gathers; g++) {
+            int slot = n->nest->load[k].gather[g].slot;
+            tensor_home(&n->in->ctx, n->tensor[slot]);
+            data[slot] = (DevArg){ .value = n->tensor[slot]->data };
+        }
+}
+
 EwTrouble place_nest_into(PlaceNest *n, Tensor *out)
 {
     Interp *in = n->in;
     DevArg data[PLACE_SLOTS], to = place_operand(in, n->device, out);
+    memset(data, 0, sizeof data);
+    if (n->device->caps & DEVCAP_GRID)
+        tables_told(n, data);
     for (int s = 0; s < n->nest->slots; s++)
-        if (n->tensor[s])
+        if (data[s].value)
+            n->tensor[s] = NULL;
+        else if (n->tensor[s])
             data[s] = place_operand(in, n->device, n->tensor[s]);
         else
             data[s] = (DevArg){ .value = n->cell[s], .bytes = dtype_info(n->dtype[s])->bytes };

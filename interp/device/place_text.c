@@ -254,6 +254,15 @@ static double block_seconds(Interp *in, const DeviceBlock *p)
     return device_clock() - p->start;
 }
 
+/* What the processes of a grid sent each other, for our own redistributions. */
+static void put_between(Buf *out, Interp *in, const DeviceBlock *p)
+{
+    char bytes[32];
+    uint64_t now = p->device->ops->look ? place_between(in, p->device) : 0;
+    if (now > p->between)
+        buf_printf(out, ", %s between", mem_bytes_text(bytes, (double)(now - p->between)));
+}
+
 static void put_time(Buf *out, const DeviceBlock *p, double seconds)
 {
     char all[32], copies[32];
@@ -301,6 +310,7 @@ void place_summary(Interp *in, const DeviceBlock *p)
                    c->other ? "on " : "elsewhere", c->other ? c->other->name : "");
     buf_puts(&text, "; ");
     put_copies(&text, c);
+    put_between(&text, in, p);
     put_time(&text, p, seconds);
     err_write(in, plain_lines(text.data));
     buf_free(&text);

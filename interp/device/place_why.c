@@ -12,6 +12,8 @@
 DeviceForm op_device_form(const Op *op, const Device *d)
 {
     DevStatus (*routine)(void) = NULL;
+    if (d->caps & DEVCAP_GRID)
+        return op->on_grid || op->routine || op->own_source ? op->on_grid : op->on_device;
     if (op->routine)
         memcpy(&routine, (const char *)d + op->routine, sizeof routine);
     return op->routine && !routine ? NULL : op->on_device;

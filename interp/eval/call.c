@@ -364,6 +364,10 @@ static Value call_weak(Interp *in, Value callee, const Value *args, int count, u
         return op_apply(in, callee.op, args, count, weak, names, named, named_count);
     case V_FORMAT:
         return format_call(in, v_format_dtype(callee), args, count, named_count);
+    case V_DEVICE:
+        if (place_is_called(in, callee.device))
+            return place_called(in, callee.device, args, count, names, named, named_count);
+        call_refuse(in, in->at, callee);
     default:
         if (!v_kind(callee) || !v_kind(callee)->call)
             call_refuse(in, in->at, callee);

@@ -143,6 +143,8 @@ static Device *real_or_raise(Interp *in, Device *d)
     Device *real = device_real(&in->ctx, d);
     if (!real)
         place_raise_absent(in, d, 0, true);
+    if (real->ops->renew)
+        real->ops->renew(&in->ctx, real);
     device_open(&in->ctx, real);
     return real;
 }
@@ -211,6 +213,8 @@ static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
     else
         choose_fallback(in, modifier, p);
     p->plain = p->device == in->ctx.devices->cpu && !p->strict;
+    if (p->device->ops->look)
+        p->between = place_between(in, p->device);
     p->start = p->device->caps & DEVCAP_SIM ? 0 : device_clock();
 }
 

@@ -6,6 +6,7 @@
  *   index_store.c   assignment to tensors: promotion, copy on write
  *   index_repeat.c  op= at positions of which some repeat
  *   index_place.c   picking and storing inside a device block
+ *   index_grid.c    storing where a grid of processes has the elements
  *   index_field.c   t.x, foreign spellings
  *
  * The subscripts of the running operation are its operands 1, 2, …; operand 0 is what is
@@ -132,6 +133,7 @@ bool index_picks(const Sub *subs, int n);
 Value index_get_asked(Interp *, Tensor *base, const Sub *subs, int n);
 /* Stores on the device where that is where the target's elements are. False: the host's way,
  * which v and the subscripts have come home for. */
+bool index_store_grid(Interp *, Value *slot, const Sub *subs, int n, Value v);
 bool index_store_placed(Interp *, Value *slot, const Sub *subs, int n, Value v);
 /* Brings home what an update at repeated positions needs, and leaves the device block, which it
  * returns; raises `device` in a strict one. */

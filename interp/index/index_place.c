@@ -231,6 +231,8 @@ bool index_store_placed(Interp *in, Value *slot, const Sub *subs, int n, Value v
         store_there(in, d, slot, subs, n, v);
         return true;
     }
+    if (index_store_grid(in, slot, subs, n, v))
+        return true;
     if (in->place && in->place->strict && slot->tag == V_TENSOR && tensor_away(slot->tensor))
         place_strict_missing(in, in->place, STORE, slot, 1, &(Lack){ LACK_STORE });
     for (int i = 0; i < n; i++)

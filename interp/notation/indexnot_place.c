@@ -83,6 +83,15 @@ static DevArg slot_arg(Interp *in, Device *d, const IxPlan *p, const IxSlot *s, 
                      .bytes = dtype_info(v_dtype(v))->bytes };
 }
 
+/* Are elements found by tables of positions? */
+static bool picks(const Nest *n)
+{
+    for (int k = 0; k < n->loads; k++)
+        if (n->load[k].gathers)
+            return true;
+    return false;
+}
+
 static bool takes(Interp *in, Device *d, const IxPlan *p)
 {
     DType dt = computed(p, d);
@@ -90,6 +99,8 @@ static bool takes(Interp *in, Device *d, const IxPlan *p)
         place_refuse(in, (Lack){ LACK_DTYPE, .dtype = dt });
     else if (p->slots > SLOTS)
         place_refuse(in, (Lack){ LACK_SLOTS });
+    else if ((d->caps & DEVCAP_GRID) && picks(p->nest))
+        place_refuse(in, (Lack){ LACK_PICKS });
     else
         return gpu_takes(d, p->nest, &in->lack);
     return false;

@@ -153,6 +153,9 @@ struct Op {
      * whose elements nobody has yet */
     Value (*with_epilogue)(OpCall *, const Epilogue *);
     Value (*on_device)(OpCall *, struct Device *);   /* on devices of generated source; likewise */
+    bool own_source;        /* on_device runs kernels of its own, which are no nests */
+    /* on grids of processes; NULL: on_device, if it needs no routine or source */
+    Value (*on_grid)(OpCall *, struct Device *);
     /* on_device is there where the device has the routine at this place of Device; 0: always */
     size_t routine;
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */

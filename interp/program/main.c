@@ -12,6 +12,8 @@
 #include "core/memory/progress.h"
 #include "kernels/blas/blas_stop.h"
 #include "kernels/blas/lapacke.h"
+#include "kernels/mpi/keeper.h"
+#include "kernels/mpi/rank.h"
 #include "interp/native/native.h"
 #include "interp/session/repl_signals.h"
 #include "interp/output/output.h"
@@ -265,6 +267,11 @@ static void hold_standard_streams(void)
 int main(int argc, char **argv)
 {
     hold_standard_streams();
+    /* Not for users: what starts the ranks of mpi(p, q), and a rank. */
+    if (argc > 2 && strcmp(argv[1], "--mpi-run") == 0)
+        return keeper_main(argv + 2);
+    if (argc == 4 && strcmp(argv[1], "--mpi-rank") == 0)
+        return rank_main(argv[2], argv[3]);
     App app = { .mode = MODE_REPL, .limit = limit_none() };
     usage_read(&app, argc - 1, argv + 1);
     if (app.mode == MODE_DOCTEST)

@@ -210,9 +210,46 @@ static Value lacks_tuple(Interp *in, const Device *d)
 
 static const char *const fields[] =
     { "name", "title", "available", "why", "memory", "dtypes", "lacks", "note",
-                                      "bandwidth", "latency", "launch" };
+                                      "bandwidth", "latency", "launch", "grid", "block", "ranks" };
 enum { F_NAME, F_TITLE, F_AVAILABLE, F_WHY, F_MEMORY, F_DTYPES, F_LACKS, F_NOTE, F_BANDWIDTH,
-       F_LATENCY, F_LAUNCH, FIELDS };
+       F_LATENCY, F_LAUNCH, F_GRID, F_BLOCK, F_RANKS, FIELDS };
+
+/* What is asked of grids of processes alone: (rows, columns), the length of blocks, who they are. */
+static Value grid_fact(Interp *in, Device *d, int field)
+{
+    int p, q, block;
+    if (!d || !d->ops->shape)
+        return v_none();
+    d->ops->shape(d, &p, &q, &block);
+    if (field == F_BLOCK)
+        return v_int(block);
+    Tuple *t = tuple_new(&in->ctx, field == F_GRID ? 2 : (uint32_t)(p * q));
+    Value *slot = in->sp;
+    v_push(in, v_tuple(t));
+    if (field == F_GRID) {
+        t->items[0] = v_int(p);
+        t->items[1] = v_int(q);
+        return *--in->sp;
+    }
+    device_open(&in->ctx, d);
+    for (int r = 0; r < p * q; r++) {
+        char host[64];
+        long pid;
+        d->ops->rank(d, r, host, sizeof host, &pid);
+        Value v = tuple_make(in, "rank", v_int(r), "host", text_value(in, host), "pid",
+                             v_int(pid), NULL);
+        slot->tuple->items[r] = v;
+    }
+    return *--in->sp;
+}
+
+/* What the processes of a grid hold: all of them, and the one with the most. */
+static Value grid_memory(Interp *in, Device *d)
+{
+    uint64_t all, largest;
+    d->ops->look(&in->ctx, d, &all, &largest);
+    return tuple_make(in, "all", v_int((int64_t)all), "largest", v_int((int64_t)largest), NULL);
+}
 
 /* real: what d stands for, or NULL. */
 static Value fact(Interp *in, Device *d, Device *real, int field)
@@ -225,7 +262,10 @@ static Value fact(Interp *in, Device *d, Device *real, int field)
     case F_WHY: return real ? v_none()
                             : text_value(in, device_reason(&in->ctx, d, why, sizeof why));
     case F_TITLE: return real && real->title[0] ? text_value(in, real->title) : v_none();
-    case F_MEMORY: return real && real->memory ? v_int((int64_t)real->memory) : v_none();
+    case F_GRID: case F_BLOCK: case F_RANKS: return grid_fact(in, real, field);
+    case F_MEMORY: if (real && real->ops->look)
+            return grid_memory(in, real);
+        return real && real->memory ? v_int((int64_t)real->memory) : v_none();
     case F_DTYPES: return real ? dtype_tuple(in, real) : v_none();
     case F_LACKS: return real ? lacks_tuple(in, real) : v_none();
     case F_NOTE: return real && real->note[0] ? text_value(in, real->note) : v_none();
@@ -262,7 +302,8 @@ Value place_field(Interp *in, Device *d, const Name *name)
     const char *close = err_closest(name->text, fields, FIELDS);
     Error *e = err_new(&in->ctx, ERR_NAME,
                        "a device has no field %s; it has name, title, available, why, memory, "
-                       "dtypes, lacks, note, bandwidth, latency and launch", name->text);
+                       "dtypes, lacks, note, bandwidth, latency, launch, grid, block and ranks",
+                       name->text);
     if (close)
         err_help(e, "did you mean %s?", close);
     err_throw(e);

@@ -15,8 +15,8 @@ static const struct { const char *name; double value; } constants[] = {
 };
 enum { CONSTANTS = sizeof constants / sizeof *constants };
 
-/* gpu, cuda and opencl are names until a device is needed; sim is the family of simulated ones. */
-static const char *const devices[] = { "cpu", "gpu", "cuda", "opencl", "sim" };
+/* gpu, cuda, opencl and mpi are names until a device is needed; sim is the family of simulated ones. */
+static const char *const devices[] = { "cpu", "gpu", "cuda", "opencl", "mpi", "sim" };
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 bool predefined_is_constant(const char *name)

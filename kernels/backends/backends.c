@@ -2,10 +2,13 @@
 #include "kernels/backends/backends.h"
 
 #include "kernels/cuda/cuda_probe.h"
+#include "kernels/mpi/mpi_device.h"
+#include "kernels/mpi/mpi_probe.h"
 #include "kernels/opencl/opencl_probe.h"
 
 const DeviceBackend device_backends[] = {
-    { "opencl", opencl_probe },
-    { "cuda", cuda_probe },
-    { NULL, NULL },
+    { "mpi", mpi_probe, mpi_device },
+    { "opencl", opencl_probe, NULL },
+    { "cuda", cuda_probe, NULL },
+    { NULL, NULL, NULL },
 };

@@ -137,6 +137,8 @@ static Device *best(const DeviceSet *set)
 {
     const DeviceBackend *backends = set->backends;
     int last = set->backend_count - 1;
+    while (last >= 0 && backends[last].grid)
+        last--;
     for (int i = last; i >= 0; i--)
         for (Device *d = set->first; d; d = d->next)
             if (strcmp(d->ops->backend, backends[i].name) == 0 && !device_absent(d) &&
@@ -258,14 +260,19 @@ void device_take(Ctx *ctx, Device *d, size_t bytes)
     count_memory(d, bytes);
 }
 
-DevMem device_alloc(Ctx *ctx, Device *d, size_t bytes)
+static DevStatus ask_memory(Device *d, size_t bytes, const DevLayout *laid, DevMem *m)
+{
+    return d->ops->alloc_laid ? d->ops->alloc_laid(d, laid, m) : d->ops->alloc(d, bytes, m);
+}
+
+static DevMem alloc_for(Ctx *ctx, Device *d, size_t bytes, const DevLayout *laid)
 {
     DevMem m = { 0, bytes };
     bool fails = made_to_fail(&d->fail_alloc);
     make_room(ctx, d, bytes);
     DevStatus s = DEV_NO_MEMORY;
     if (!fails)
-        while ((s = d->ops->alloc(d, bytes, &m)) == DEV_NO_MEMORY && drop_oldest(ctx, d))
+        while ((s = ask_memory(d, bytes, laid, &m)) == DEV_NO_MEMORY && drop_oldest(ctx, d))
             d->ops->sync(d);
     if (s == DEV_NO_MEMORY)
         raise_full(ctx, d, bytes);
@@ -278,6 +285,20 @@ DevMem device_alloc(Ctx *ctx, Device *d, size_t bytes)
     m.bytes = bytes;
     count_memory(d, bytes);
     return m;
+}
+
+DevMem device_alloc(Ctx *ctx, Device *d, size_t bytes)
+{
+    int64_t n = (int64_t)bytes;
+    return alloc_for(ctx, d, bytes, &(DevLayout){ DT_U8, 1, &n });
+}
+
+DevMem device_alloc_laid(Ctx *ctx, Device *d, const DevLayout *l)
+{
+    size_t bytes = dtype_info(l->dtype)->bytes;
+    for (int i = 0; i < l->rank; i++)
+        bytes = mem_mul(ctx, bytes, (size_t)l->shape[i]);
+    return alloc_for(ctx, d, bytes, l);
 }
 
 void device_free(Ctx *ctx, Device *d, DevMem *m)

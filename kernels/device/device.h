@@ -17,6 +17,8 @@
 #include "kernels/tensor/tensor.h"
 
 typedef struct Device Device;
+struct Nest;
+struct Lack;
 
 /* What a backend's function returns; the reason stands in Device.fault. */
 typedef enum DevStatus { DEV_OK, DEV_NO_MEMORY, DEV_FAILED, DEV_LACKS } DevStatus;
@@ -27,6 +29,13 @@ typedef struct DevMem {
     uint64_t handle;
     size_t bytes;
 } DevMem;
+
+/* What memory is made for: a grid of processes deals it out by the tensor's shape. */
+typedef struct DevLayout {
+    DType dtype;
+    int rank;
+    const int64_t *shape;
+} DevLayout;
 
 /* An argument of a generated kernel: device memory from byte `at` on, or a value of the host. */
 typedef struct DevArg {
@@ -125,12 +134,33 @@ typedef struct DeviceOps {
      * NULL only where no tensor can be. */
     void (*pack)(Ctx *, Device *, Tensor *to, Tensor *t);
     const DevLending *lending;                       /* NULL: its memory stays its own */
+    /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape (in place
+     * of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here. These raise. */
+    DevStatus (*alloc_laid)(Device *, const DevLayout *, DevMem *);
+    void (*shape)(const Device *, int *p, int *q, int *block);
+    void (*rank)(const Device *, int r, char *host, size_t cap, long *pid);   /* it is open */
+    /* is it over since it was used? Then device_open starts another */
+    void (*renew)(Ctx *, Device *);
+    /* ends what device_open started; elements that are there alone come home first */
+    void (*give_back)(Ctx *, Device *);
+    /* brings counts.between up to date; what its processes hold: all, and the largest of them */
+    void (*look)(Ctx *, Device *, uint64_t *all, uint64_t *largest);
+    bool (*takes)(const Device *, const struct Nest *, struct Lack *);
+    /* an EwTrouble */
+    int (*nest)(Ctx *, Device *, const struct Nest *, const int64_t *out_stride, const DevArg *out,
+                const DevArg *data);
 } DeviceOps;
+
+/* Of grids of processes: the block where none is said, the most processes and the longest block. */
+enum { GRID_BLOCK = 64, GRID_RANKS = 1024, GRID_BLOCK_MAX = 4096 };
 
 /* A backend whose driver is looked for when a program speaks of its devices. */
 typedef struct DeviceBackend {
     const char *name;            /* as programs name its first device */
     void (*probe)(Ctx *);        /* adds its devices, or an absent one with the reason */
+    /* Its devices are grids of processes: not numbered but called, mpi(2, 2), and never `gpu`. The
+     * one of that grid, there or absent with the reason. NULL: they are numbered */
+    struct Device *(*grid)(Ctx *, int p, int q, int block);
 } DeviceBackend;
 
 enum {                          /* Device.caps */
@@ -139,7 +169,8 @@ enum {                          /* Device.caps */
     DEVCAP_CPU = 4,             /* an OpenCL device of type CPU: for testing, never `gpu` */
     DEVCAP_CUDA = 8,            /* its source is CUDA's, else OpenCL's */
     /* no device but a name for one that was not looked for yet: device_name.c */
-    DEVCAP_NAME = 16
+    DEVCAP_NAME = 16,
+    DEVCAP_GRID = 32            /* a grid of processes: commands in place of generated source */
 };
 
 /* A simulated device: what it costs. Seconds. */
@@ -155,6 +186,7 @@ typedef struct DevCounts {
     uint64_t launches;
     uint64_t up, down;                  /* copies to it, from it */
     uint64_t bytes_up, bytes_down;
+    uint64_t between;                   /* bytes that its processes sent each other */
 } DevCounts;
 
 struct Device {
@@ -251,6 +283,7 @@ void device_check(Ctx *, Device *, DevStatus, const char *what);
 /* Counted. alloc raises ERR_MEMORY with what was asked, is used and the limit, after clean
  * copies were dropped; freeing never raises. */
 DevMem device_alloc(Ctx *, Device *, size_t bytes);
+DevMem device_alloc_laid(Ctx *, Device *, const DevLayout *);
 /* The same for memory that is there already: counts it, against the limit. */
 void device_take(Ctx *, Device *, size_t bytes);
 void device_free(Ctx *, Device *, DevMem *);

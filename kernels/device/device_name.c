@@ -23,7 +23,7 @@ static bool family(const DeviceSet *set, const char *name)
 static int numbered(const DeviceSet *set, const char *name)
 {
     const DeviceBackend *b = device_backend(set, name);
-    const char *colon = b ? name + strlen(b->name) : "";
+    const char *colon = b && !b->grid ? name + strlen(b->name) : "";
     if (*colon != ':')
         return -1;
     size_t digits = strspn(colon + 1, "0123456789");
@@ -40,6 +40,20 @@ static Device *in_list(Device *first, const char *name)
     return NULL;
 }
 
+/* "mpi(2, 3)", "mpi(2, 3, block=32)": the device itself; NULL: it is no such name. */
+static Device *called(Ctx *ctx, const char *name)
+{
+    const DeviceBackend *b = device_backend(ctx->devices, name);
+    int p = 0, q = 0, block = GRID_BLOCK, end = 0;
+    if (!b || !b->grid)
+        return NULL;
+    const char *rest = name + strlen(b->name);
+    if (sscanf(rest, "(%4d,%4d)%n", &p, &q, &end) != 2 || rest[end] || !end)
+        if (sscanf(rest, "(%4d,%4d, block=%4d)%n", &p, &q, &block, &end) != 3 || rest[end])
+            return NULL;
+    return p > 0 && q > 0 && block > 0 && p * q <= GRID_RANKS ? b->grid(ctx, p, q, block) : NULL;
+}
+
 static const DeviceOps name_ops = { .backend = "name" };
 
 Device *device_named(Ctx *ctx, const char *name)
@@ -50,7 +64,7 @@ Device *device_named(Ctx *ctx, const char *name)
     if (!d)
         d = in_list(set->names, name);
     if (d || (!is_family && numbered(set, name) < 0))
-        return d;
+        return d ? d : called(ctx, name);
     d = mem_zalloc(ctx, sizeof *d);
     d->ops = &name_ops;
     d->caps = DEVCAP_NAME;
@@ -104,6 +118,8 @@ static void why_no_gpu(const DeviceSet *set, char *out, size_t cap)
     size_t used = 0;
     out[0] = '\0';
     for (int i = set->backend_count - 1; i >= 0 && used < cap; i--) {
+        if (set->backends[i].grid)
+            continue;
         const char *name = set->backends[i].name, *start = used ? " nor" : "neither";
         const Device *cpu = of_backend(set, name, true);
         used += (size_t)snprintf(out + used, cap - used, "%s %s (%s%s)", start, name,
@@ -179,7 +195,7 @@ static const char *without_colon(Ctx *ctx, const char *text)
     for (int i = 0; i < set->backend_count; i++) {
         const char *family_name = set->backends[i].name;
         size_t n = strlen(family_name);
-        if (ascii_ncasecmp(text, family_name, n) != 0)
+        if (set->backends[i].grid || ascii_ncasecmp(text, family_name, n) != 0)
             continue;
         const char *digits = text + n + strspn(text + n, "_- :.");
         char name[48];

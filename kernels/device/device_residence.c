@@ -81,13 +81,48 @@ static DevCopy *copy_bare(Ctx *ctx, Residence *r, Device *d)
     return r->copies = c;
 }
 
-static DevCopy *copy_make(Ctx *ctx, Residence *r, Device *d)
+/* The shape that t's whole buffer has: t's own, its axes in the order in which they lie, where those
+ * are all of it; else a vector. `shape` has room for it. */
+static DevLayout buffer_layout(const Tensor *t, int64_t *shape)
+{
+    const int64_t size = dtype_info((DType)t->dtype)->bytes;
+    DevLayout l = { (DType)t->dtype, t->rank, shape };
+    int64_t step = 1, strides[TENSOR_RANK_MAX];
+    for (int i = 0; i < t->rank; i++) {                     /* outer axes first */
+        int at = i;
+        for (; at > 0 && strides[at - 1] < tensor_strides(t)[i]; at--) {
+            strides[at] = strides[at - 1];
+            shape[at] = shape[at - 1];
+        }
+        strides[at] = tensor_strides(t)[i];
+        shape[at] = tensor_shape(t)[i];
+    }
+    bool dense = t->data == t->buffer->data &&
+                 (size_t)(t->size * size) == t->buffer->bytes;
+    for (int i = t->rank - 1; i >= 0 && dense; i--) {
+        dense = strides[i] == step || shape[i] == 1;
+        step *= shape[i];
+    }
+    if (tensor_contiguous(t) && t->rank)
+        memcpy(shape, tensor_shape(t), (size_t)t->rank * sizeof *shape);
+    if (!dense) {
+        l.rank = 1;
+        shape[0] = (int64_t)t->buffer->bytes / size;
+    }
+    return l;
+}
+
+static DevCopy *copy_make(Ctx *ctx, Residence *r, Device *d, const Tensor *t)
 {
     DevCopy *c = copy_on(r, d);
+    int64_t shape[TENSOR_RANK_MAX];
     if (!c)
         c = copy_bare(ctx, r, d);
-    if (!c->mem.handle && r->buffer->bytes)
-        c->mem = device_alloc(ctx, d, r->buffer->bytes);
+    if (!c->mem.handle && r->buffer->bytes) {
+        const DevLayout l = buffer_layout(t, shape);
+        c->mem = d->ops->alloc_laid ? device_alloc_laid(ctx, d, &l)
+                                    : device_alloc(ctx, d, r->buffer->bytes);
+    }
     return c;
 }
 
@@ -248,7 +283,7 @@ Tensor *device_tensor_new(Ctx *ctx, Device *d, DType dt, int rank, const int64_t
     Tensor *t = tensor_reserved(ctx, d, dt, rank, shape);
     ErrFrame f;
     if (ERR_TRY(ctx, &f)) {
-        copy_make(ctx, t->buffer->device, d)->valid = true;
+        copy_make(ctx, t->buffer->device, d, t)->valid = true;
         ERR_END(ctx, &f);
         return t;
     }
@@ -316,7 +351,7 @@ const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
     if (there && there->valid && !t->buffer->pinned)      /* C writes there without telling */
         return &there->mem;
     device_bring_home(ctx, t->buffer);
-    DevCopy *c = copy_make(ctx, r, d);
+    DevCopy *c = copy_make(ctx, r, d, t);
     if (c->mem.bytes)
         device_put(ctx, d, &c->mem, 0, t->buffer->data, c->mem.bytes);
     c->valid = true;

@@ -82,6 +82,8 @@ static bool ends(const Nest *n)
 bool gpu_takes(const Device *d, const Nest *n, Lack *why)
 {
     bool used[GPU_NODES];
+    if (d->ops->takes)
+        return d->ops->takes(d, n, why);
     if (!(d->caps & DEVCAP_SOURCE)) {
         *why = (Lack){ LACK_SOURCE };
         return false;
@@ -250,19 +252,19 @@ EwTrouble gpu_trouble(Ctx *ctx, Device *d)
 }
 
 /* ---- a copy ---- */
-/* Complex numbers are moved as integers of their width, or as two. */
-static DType moved_as(DType from, DType to, int *units)
+/* Complex numbers are moved as integers of their width, or as two, where kernels have none. */
+static DType moved_as(const Device *d, DType from, DType to, int *units)
 {
-    bool pairs = from == to && dtype_info(from)->kind == 'c';
+    bool pairs = from == to && dtype_info(from)->kind == 'c' && !(d->caps & DEVCAP_GRID);
     *units = pairs ? dtype_info(from)->bytes / 8 : 1;
     return pairs ? DT_I64 : from;
 }
 
-static void copy_nest(Ctx *ctx, Nest *n, const Tensor *from, DType to, const int64_t *out_stride,
-                      int64_t *stride)
+static void copy_nest(Ctx *ctx, const Device *d, Nest *n, const Tensor *from, DType to,
+                      const int64_t *out_stride, int64_t *stride)
 {
     int units, rank = from->rank;
-    DType dt = moved_as((DType)from->dtype, to, &units);
+    DType dt = moved_as(d, (DType)from->dtype, to, &units);
     for (int i = 0; i < rank; i++)
         nest_index(n, "i", tensor_shape(from)[i], 0, 1);
     if (units > 1)
@@ -287,7 +289,7 @@ void gpu_copy(Ctx *ctx, Device *d, Tensor *from, const DevArg *out, DType to,
         int64_t stride[TENSOR_RANK_MAX + 1];
         DevArg data = { 0 };
         data.mem = device_ensure(ctx, d, from, &data.at);
-        copy_nest(ctx, n, from, to, out_stride, stride);
+        copy_nest(ctx, d, n, from, to, out_stride, stride);
         gpu_nest(ctx, d, n, out_stride ? stride : NULL, out, &data);
         ERR_END(ctx, &frame);
     } else {

@@ -250,6 +250,8 @@ void gpu_product(Ctx *ctx, Device *d, const GpuProduct *p)
 
 const char *gpu_gemm_library(const Device *d, const DevGemm *g)
 {
+    if (d->caps & DEVCAP_GRID)
+        return "ScaLAPACK";
     bool taken = d->caps & DEVCAP_CUDA || g->dtype == DT_F32 || g->dtype == DT_F64;
     if (g->k == 0 || !taken || !worth_a_library(d, g->dtype, g->m, g->n, g->k, g->count))
         return NULL;

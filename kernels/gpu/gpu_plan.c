@@ -485,6 +485,8 @@ EwTrouble gpu_nest(Ctx *ctx, Device *d, const Nest *n, const int64_t *out_stride
 {
     volatile EwTrouble trouble = EWT_NONE;
     device_open(ctx, d);
+    if (d->ops->nest)
+        return (EwTrouble)d->ops->nest(ctx, d, n, out_stride, out, data);
     Run *r = mem_zalloc(ctx, sizeof *r);
     r->ctx = ctx;
     r->device = d;

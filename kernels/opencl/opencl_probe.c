@@ -3,6 +3,8 @@
 #include "kernels/opencl/opencl.h"
 #include "kernels/opencl/opencl_probe.h"
 
+#include "core/system/child.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -110,32 +112,13 @@ static void end_after(unsigned seconds)
  * inside the loader finds its lock taken for ever. */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if __GLIBC_PREREQ(2, 34)
-#define PLAIN_FORK
-#endif
-#endif
-
-/* A child without the handlers that libraries want to run before one is made: OpenBLAS ends its
- * threads there, and waits for ever where another interpreter of the process is inside it or sets
- * their number.
- * The sanitizers have handlers of their own, without which the child would hang. */
-static pid_t plain_fork(void)
-{
-#ifdef PLAIN_FORK
-    return _Fork();
-#else
-    return fork();
-#endif
-}
-
 /* Drivers may end the process instead of failing (PoCL does where it cannot read the machine's
  * memory under /sys), or never come back. So a child looks first: false, if it did not live through
  * it within a minute. */
 static bool child_survives(const OpenCl *cl)
 {
     int status = 0;
-    pid_t child = plain_fork();
+    pid_t child = child_fork();
     if (child == 0) {
         cl_platform_id all[CL_DEVICES_MAX];
         cl_device_id here[CL_DEVICES_MAX];

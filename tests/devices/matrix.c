@@ -322,13 +322,14 @@ static bool has_row(Interp *in, Device *d, const Op *op)
     return run.there;
 }
 
-enum { COLUMNS = 4, ROWS_MOST = 1024 };
+enum { COLUMNS = 5, ROWS_MOST = 1024 };
 
 /* Rows of one section that the same devices have stand on one line. */
 static void print_section(Interp *in, const unsigned *has, int from, int to)
 {
     bool done[ROWS_MOST] = { false };
-    printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda |\n|---|---|---|---|---|\n",
+    printf("\n## %s\n\n| operations | sim.mps | sim.tpu | opencl | cuda | mpi |\n"
+           "|---|---|---|---|---|---|\n",
            op_row(in, from)->section);
     for (int i = from; i < to; i++) {
         if (done[i] || !wants_device(op_row(in, i)))
@@ -349,9 +350,10 @@ static void print_section(Interp *in, const unsigned *has, int from, int to)
 static void print_table(Interp *in)
 {
     Device opencl = imagined(DEVCAP_SOURCE, false),
-           cuda = imagined(DEVCAP_SOURCE | DEVCAP_CUDA, true);
+           cuda = imagined(DEVCAP_SOURCE | DEVCAP_CUDA, true),
+           mpi = imagined(DEVCAP_GRID, false);
     Device *devices[] = { device_find(&in->ctx, "sim.mps"), device_find(&in->ctx, "sim.tpu"),
-                          &opencl, &cuda };
+                          &opencl, &cuda, &mpi };
     unsigned has[ROWS_MOST] = { 0 };
     place_operands(in, "f32", "contiguous");
     for (int i = 0; i < op_count(in); i++)
@@ -405,9 +407,10 @@ int main(int argc, char **argv)
         snprintf(name, sizeof name, "%s", argv[i]);
         if ((plus = strchr(name, '+')))
             *plus = '\0';
-        Device *d = device_find(&in->ctx, name);
+        Device *d = device_named(&in->ctx, name);
+        d = d ? device_real(&in->ctx, d) : NULL;
         if (!d || device_absent(d)) {
-            printf("not run: %s: %s\n", argv[i], d ? d->why : "no such device");
+            printf("not run: %s: there is none\n", argv[i]);
             continue;
         }
         DevMath own = d->math;

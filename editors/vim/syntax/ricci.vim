@@ -51,16 +51,16 @@ syn keyword ricciBuiltin nonzero norm not_contains not_equal notices numerator o
 syn keyword ricciBuiltin outer pad panels partition periodogram pin pinv plot polar polygamma
 syn keyword ricciBuiltin positive power primes print prod product_i8 progress ptp ptr qr quantile
 syn keyword ricciBuiltin quantize quantize_decimal rad2deg radius rand randint randn rank
-syn keyword ricciBuiltin ravel_index read real realmax realmin reduce relu relu6 remainder repeat
-syn keyword ricciBuiltin replace repr reshape rfft rfftfreq rint roll rot90 round rref rstrip save
-syn keyword ricciBuiltin scatter schur searchsorted seed setdiff shadow shape shl shr shuffle
-syn keyword ricciBuiltin sigmoid sign silu simulate sin sinc sinh size sizeof slogdet softmax
-syn keyword ricciBuiltin softplus solve sort split spy sqrt sqrtm squeeze stack startswith std
-syn keyword ricciBuiltin steps stft stream streams string strip subtract sum svd svdvals swapaxes
-syn keyword ricciBuiltin sylvester take take_along tan tanh tempdir tensordot tile time to trace
-syn keyword ricciBuiltin transpose trapezoid tril tril_indices triu triu_indices trunc type ulp
-syn keyword ricciBuiltin union unique unpin unravel_index unwrap upper value_and_grad var vjp warn
-syn keyword ricciBuiltin welch where width window with_fields write xlogy xor zeros zeta zip
+syn keyword ricciBuiltin ravel_index read real realmax realmin reduce release relu relu6 remainder
+syn keyword ricciBuiltin repeat replace repr reshape rfft rfftfreq rint roll rot90 round rref
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed setdiff shadow shape shl shr
+syn keyword ricciBuiltin shuffle sigmoid sign silu simulate sin sinc sinh size sizeof slogdet
+syn keyword ricciBuiltin softmax softplus solve sort split spy sqrt sqrtm squeeze stack startswith
+syn keyword ricciBuiltin std steps stft stream streams string strip subtract sum svd svdvals
+syn keyword ricciBuiltin swapaxes sylvester take take_along tan tanh tempdir tensordot tile time to
+syn keyword ricciBuiltin trace transpose trapezoid tril tril_indices triu triu_indices trunc type
+syn keyword ricciBuiltin ulp union unique unpin unravel_index unwrap upper value_and_grad var vjp
+syn keyword ricciBuiltin warn welch where width window with_fields write xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

@@ -1,0 +1,167 @@
+#!/bin/bash
+# Groups of ranks as a program meets them: they start and end, ranks and sessions die, launchers fail,
+# and nothing is left of any of it: life.sh [brief]. RICCI is the program (build/ricci). Times are bounds
+# of what hangs, ten times and more of what is usual.
+set -u
+cd "$(dirname "$0")/../.."
+part=${1:-all}
+RICCI=${RICCI:-$PWD/build/ricci}
+work=$(mktemp -d "${TMPDIR:-/tmp}/ricci-mpi.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+pass() { passed=$((passed + 1)); }
+fail() { failed=$((failed + 1)); echo "FAIL $1"; [ -n "${2:-}" ] && head -20 "$2" | sed 's/^/    /'; }
+export LC_ALL=C.UTF-8
+unset RICCI_PROGRAM RICCI_MPI_FAULT RICCI_MPI_TIMEOUT RICCI_MPIRUN
+
+# Runs a program: its output and errors lie in $work/out, its status in $status.
+run() {             # ARGUMENT…
+    timeout -k 5 60 "$RICCI" "$@" </dev/null >"$work/out" 2>&1
+    status=$?
+}
+says() { grep -qF -- "$1" "$work/out"; }
+# Ended with this status, having said all of these?
+judge() {           # NAME STATUS WORDS…
+    local name=$1 want=$2 words
+    shift 2
+    for words; do says "$words" || { fail "$name: nothing of: $words" "$work/out"; return; }; done
+    if [ "$status" = "$want" ]; then pass; else fail "$name: status $status and not $want" "$work/out"; fi
+}
+# The ranks and launchers of the session with this number.
+ranks_of() { pgrep -f -- "--mpi-r.* unix:ricci-$1-" || true; }
+none_left() {       # NAME NUMBER
+    local i
+    for ((i = 0; i < 100; i++)); do [ -z "$(ranks_of "$2")" ] && { pass; return; }; sleep 0.1; done
+    fail "$1: processes are left: $(ranks_of "$2" | tr '\n' ' ')"
+}
+
+run -e 'on mpi(1, 1) { print(sum(ones(3))) }'
+if [ "$status" != 0 ]; then
+    echo "not run: tests/mpi/life.sh: $(grep -m1 '^error' "$work/out" | cut -c1-200)"
+    echo "0 passed, 0 failed"
+    exit 0
+fi
+judge "one rank" 0 3
+
+cat >"$work/four.ric" <<'EOF'
+on mpi(2, 2) quiet {
+    A = randn(100, 100) + 100 * eye(100)
+    b = ones(100)
+    print("small:", norm(A @ (A \ b) - b) < 1e-10)
+}
+release(mpi(2, 2))
+on mpi(2, 2) quiet { print("again:", sum(ones(10, 10))) }
+EOF
+run "$work/four.ric"
+judge "four ranks" 0 "small: true" "again: 100"
+
+# ---- ranks that fail ----
+cat >"$work/lost.ric" <<'EOF'
+home = arange(4)
+try {
+    on mpi(1, 2) quiet { x = ones(100, 100); for i in 1:50 { x = x + 1.0 }; print(sum(x)) }
+} catch e { print(e.kind, e.message) }
+print("home:", sum(home))
+EOF
+export RICCI_MPI_FAULT=1:10:die
+run "$work/lost.ric"
+judge "a rank that dies" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (signal 9)" "home: 6"
+[ "$part" = brief ] || RICCI_MPI_FAULT=1:10:hang RICCI_MPI_TIMEOUT=1 run "$work/lost.ric"
+[ "$part" = brief ] || judge "a rank that hangs" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (no answer for 1 s, RICCI_MPI_TIMEOUT)" "home: 6"
+RICCI_MPI_FAULT=1:10:memory run "$work/lost.ric"
+judge "a rank that has no memory" 0 "memory mpi(1, 2): rank 1 on $(uname -n)" "home: 6"
+unset RICCI_MPI_FAULT
+
+cat >"$work/memory.ric" <<'EOF'
+on mpi(1, 2) quiet {
+    x = ones(10, 10)
+    try { y = zeros(100000, 100000); print("too much") } catch e { print(e.kind, e.message) }
+    print("still:", sum(x))
+}
+EOF
+run "$work/memory.ric"
+judge "a rank without memory" 0 "memory mpi(1, 2): rank " " on $(uname -n)" "still: 100"
+printf '#!/bin/bash\nulimit -v 3000000\nexec mpirun "$@"\n' >"$work/tight"
+chmod +x "$work/tight"
+sed -i 's/100000, 100000/20000, 40000/' "$work/memory.ric"
+# Where the sanitizers want more addresses than that, there is no such limit.
+if (ulimit -v 3000000; "$RICCI" -e '1' >/dev/null 2>&1); then
+    RICCI_MPIRUN=$work/tight run "$work/memory.ric"
+    judge "a rank with ulimit -v" 0 "memory mpi(1, 2): rank " " on $(uname -n)" "still: 100"
+fi
+
+# ---- launchers ----
+RICCI_MPIRUN="mpirun --no-such-option" run -e 'on mpi(1, 1) { x = ones(3) }'
+judge "a launcher that refuses" 1 "error[device]" "mpi(1, 1) could not be started" "no-such-option"
+RICCI_MPIRUN=false run -e 'on mpi(1, 1) { x = ones(3) }'
+judge "a launcher that fails" 1 "error[device]" "without a word"
+mkdir "$work/empty"
+with_empty_path() { env PATH="$work/empty" "$(command -v timeout)" -k 5 60 "$RICCI" "$@" </dev/null >"$work/out" 2>&1; status=$?; }
+with_empty_path -e 'on mpi(1, 1) { x = ones(3) }'
+judge "without MPI" 1 "error[device]" "openmpi-bin" "libscalapack-openmpi"
+with_empty_path -e 'on mpi(1, 1) fallback cpu { print(sum(ones(3))) }'
+judge "without MPI, on the cpu" 0 3
+sed 's/0\.1\.0/0.1.9/g' "$RICCI" >"$work/ricci" && chmod +x "$work/ricci"
+RICCI_PROGRAM=$work/ricci run -e 'on mpi(1, 1) { x = ones(3) }'
+judge "another version" 1 "error[device]" "is Ricci 0.1.9 and the session is Ricci 0.1.0"
+
+# ---- what a program of strangers may not ----
+run --safe -e 'on mpi(1, 1) { x = ones(3) }'
+judge "--safe" 1 "error[" "--safe"
+
+ended() { echo "$passed passed, $failed failed"; [ $failed = 0 ]; exit; }
+[ "$part" = brief ] && ended
+
+# ---- by TCP: as on other hosts, where this machine's socket is not to be found ----
+cat >"$work/far" <<'EOF'
+#!/bin/bash
+exec mpirun "${@/#unix:*([^,]),/}"
+EOF
+sed -i '1a shopt -s extglob' "$work/far"
+chmod +x "$work/far"
+RICCI_MPIRUN=$work/far run "$work/four.ric"
+judge "by TCP" 0 "small: true" "again: 100"
+
+# ---- the end of the session ----
+cat >"$work/long.ric" <<'EOF'
+on mpi(1, 2) quiet { A = randn(4000, 4000); print("now"); flush = 1; s = svd(A); print("done") }
+EOF
+begun() {           # the session $session has its ranks, and they compute
+    local i
+    for ((i = 0; i < 300; i++)); do [ "$(ranks_of "$session" | wc -l)" -ge 3 ] && { sleep 1; return; }; sleep 0.1; done
+    fail "no ranks came"
+}
+"$RICCI" "$work/long.ric" </dev/null >"$work/out" 2>&1 & session=$!
+begun
+kill -9 "$session"
+wait "$session" 2>/dev/null
+none_left "a session that is killed" "$session"
+
+"$RICCI" "$work/long.ric" </dev/null >"$work/out" 2>&1 & session=$!
+begun
+start=$SECONDS
+kill -INT "$session"
+wait "$session"
+status=$?
+[ $((SECONDS - start)) -lt 30 ] && judge "Ctrl-C" 130 "interrupt" || fail "Ctrl-C took $((SECONDS - start)) s"
+none_left "a session that was interrupted" "$session"
+
+"$RICCI" "$work/long.ric" </dev/null >"$work/out" 2>&1 & session=$!
+begun
+kill -9 "$(pgrep -f -- "--mpi-rank unix:ricci-$session-" | tail -1)"
+wait "$session"
+status=$?
+judge "kill -9 in a computation" 1 "error[device]" "lost rank 1 on $(uname -n) (signal 9)"
+none_left "a session that lost a rank" "$session"
+
+# ---- many, one after the other ----
+cat >"$work/many.ric" <<'EOF'
+for i in 1:GROUPS { on mpi(1, 1) quiet { x = ones(3) }; release(mpi(1, 1)) }
+print("all of them")
+EOF
+sed -i "s/GROUPS/${GROUPS_OF:-5}/" "$work/many.ric"
+mkdir "$work/tmp"
+TMPDIR=$work/tmp run "$work/many.ric"
+judge "many groups" 0 "all of them"
+if [ -z "$(find "$work/tmp" -type f)" ]; then pass; else fail "files are left: $(find "$work/tmp" -type f | head -3 | tr '\n' ' ')"; fi
+ended
