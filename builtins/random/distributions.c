@@ -262,7 +262,8 @@ static const double *factor(OpCall *c, int64_t n, int64_t *rank)
         REFUSE_VECTORS(c, ERR_VALUE, "%lld variables, more than %d", (long long)n, RNG_VARIABLES);
     check_symmetric(c, a, n);
     Tensor *L = op_keep(c, tensor_new(&c->in->ctx, DT_F64, 2, shape));
-    *rank = rng_covariance(a, (double *)L->data, n);
+    *rank = rng_covariance(&c->in->ctx, a, (double *)L->data, n);
+    poll_interrupt(c->in);
     if (*rank < 0)
         REFUSE_VECTORS(c, ERR_NUMERIC, "cov has a negative eigenvalue, so it is no covariance");
     return (const double *)L->data;

@@ -515,14 +515,14 @@ void rng_draw(Ctx *ctx, RngStream *stream, Distribution what, const DrawParamete
 
 /* ---- many variables ---- */
 
-int64_t rng_covariance(double *a, double *L, int64_t d)
+int64_t rng_covariance(Ctx *ctx, double *a, double *L, int64_t d)
 {
     double largest = 0;
     memset(L, 0, (size_t)(d * d) * sizeof *L);
     for (int64_t i = 0; i < d; i++)
         largest = a[i * d + i] > largest ? a[i * d + i] : largest;
     double tiny = largest * 0x1p-50 * (double)d;
-    for (int64_t k = 0; k < d; k++) {
+    for (int64_t k = 0; k < d && !*ctx->interrupt; k++) {
         int64_t p = 0;
         for (int64_t i = 1; i < d; i++)
             p = a[i * d + i] > a[p * d + p] ? i : p;
@@ -539,7 +539,7 @@ int64_t rng_covariance(double *a, double *L, int64_t d)
         for (int64_t i = 0; i < d; i++)
             L[i * d + k] = a[i * d + p] / root;
         for (int64_t i = 0; i < d; i++)
-            for (int64_t j = 0; j < d; j++)
+            for (int64_t j = 0; L[i * d + k] != 0 && j < d; j++)
                 a[i * d + j] -= L[i * d + k] * L[j * d + k];
         for (int64_t i = 0; i < d; i++)
             a[i * d + p] = a[p * d + i] = 0;

@@ -27,8 +27,9 @@ enum { RNG_VARIABLES = 4096 };
 void rng_normal_rows(Ctx *, RngStream *, const double *mean, const double *L, int64_t d,
                      int64_t rank, double *out, int64_t n);
 /* L of a positive semidefinite matrix, by Cholesky's method with the largest pivot first: its rank,
- * or -1: it is none. `a` is used up, L gets all d x d. */
-int64_t rng_covariance(double *a, double *L, int64_t d);
+ * or -1: it is none. `a` is used up, L gets all d x d. An interrupt, which the caller polls for,
+ * ends it early. */
+int64_t rng_covariance(Ctx *, double *a, double *L, int64_t d);
 
 /* count keys that go their own way: no draw of the stream has the words that they are made of. */
 void rng_split(RngStream *, uint64_t *keys, int64_t count);
