@@ -83,7 +83,7 @@ static _Noreturn void raise_not_own(Interp *in, const Exec *of)
     const char *name = of->node->name->text;
     err_raise_help(&in->ctx, ERR_NAME,
                    "a function takes a stream as its parameter and returns it with what it drew, "
-                   "or the caller gives it one of r.split(n)",
+                   "or is given one of r.split(n); a block that assigns r = r has its own",
                    "`%s` stands outside of this function or block: a draw here could not move it "
                    "on", name);
 }
