@@ -38,6 +38,20 @@ static Value written_function(Interp *in, const char *name)
     return v_undef();
 }
 
+/* A text where numbers are wanted: the user's own words are known here, and no function says
+ * more. */
+static void refuse_texts(OpCall *c, const OpSig *sig)
+{
+    static const char *const numbers[] = { "x", "y", "a", "b", "p", "start", "stop", "index" };
+    if (strcmp(c->op->name, "isin") == 0)
+        return;
+    for (int i = 0; i < c->count; i++)
+        for (size_t k = 0; c->args[i].tag == V_STRING && k < sizeof numbers / sizeof *numbers; k++)
+            if (strcmp(sig->params[i].name->text, numbers[k]) == 0)
+                arg_error(c, i, ERR_TYPE, "%s is a string, not a number or a tensor",
+                          arg_text(c, i));
+}
+
 /* What was not given is the function's to fill in: all behind a gap goes by name. */
 Value written_run(OpCall *c, const char *name)
 {
@@ -46,6 +60,7 @@ Value written_run(OpCall *c, const char *name)
     const Name *names[WRITTEN_ARGUMENTS];
     Value named[WRITTEN_ARGUMENTS];
     int first = 0, count = 0;
+    refuse_texts(c, sig);
     while (first < c->count && c->args[first].tag != V_UNDEF)
         first++;
     for (int i = first; i < c->count && count < WRITTEN_ARGUMENTS; i++)
