@@ -11,7 +11,7 @@ typedef struct Pencil {
     Stack a, b;
     BlasType cplx;             /* the type of values and vectors */
     Out values, vectors, left;
-    bool real, wants_left;
+    bool real;
     double size_a, size_b;     /* below these, alpha and beta are rounding */
 } Pencil;
 
@@ -94,7 +94,7 @@ static void unit_columns(Pencil *p, void *v)
 
 bool pencil_run(OpCall *c, bool left, Value *result)
 {
-    Pencil p = { .wants_left = left };
+    Pencil p = { 0 };
     Scratch work = { 0 };
     if (!pencil_read(c, &p))
         return false;
@@ -111,16 +111,18 @@ bool pencil_run(OpCall *c, bool left, Value *result)
     mat_copy(a->bytes, n, n, linalg_item(a, 0), mat_columns(A, n));
     mat_copy(a->bytes, n, n, linalg_item(&p.b, 0), mat_columns(B, n));
     linalg_explain_routines(c, a->type, "ggev", "ggev");
-    int info = lapack_pencil(blas, a->type, n, A, B, alpha, beta, p.vectors.data, p.left.data,
-                             &p.real, &work);
+    int info = lapack_pencil(blas, a->type, n, A, B, alpha, beta, p.vectors.data,
+                             left ? p.left.data : NULL, &p.real, &work);
     if (info || !pencil_values(&p, alpha, beta))
         return false;
     unit_columns(&p, p.vectors.data);
-    unit_columns(&p, p.left.data);
+    if (left)
+        unit_columns(&p, p.left.data);
     if (p.real) {
         linalg_take_real(a, &p.values, -1);
         linalg_take_real(a, &p.vectors, n);
-        linalg_take_real(a, &p.left, n);
+        if (left)
+            linalg_take_real(a, &p.left, n);
     }
     Value w = op_root(c, linalg_value(a, &p.values)), v = op_root(c, linalg_value(a, &p.vectors));
     if (!left) {

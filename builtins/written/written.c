@@ -38,8 +38,21 @@ static Value written_function(Interp *in, const char *name)
     return v_undef();
 }
 
+/* A text where numbers are wanted: the user's own words are known here, and no function says
+ * more. */
+static void refuse_texts(OpCall *c)
+{
+    const OpSig *sig = op_sig(c->in, c->op);
+    static const char *const numbers[] = { "x", "y", "a", "b", "p", "start", "stop", "index" };
+    for (int i = 0; i < c->count; i++)
+        for (size_t k = 0; c->args[i].tag == V_STRING && k < sizeof numbers / sizeof *numbers; k++)
+            if (strcmp(sig->params[i].name->text, numbers[k]) == 0)
+                arg_error(c, i, ERR_TYPE, "%s is a string, not a number or a tensor",
+                          arg_text(c, i));
+}
+
 /* What was not given is the function's to fill in: all behind a gap goes by name. */
-Value written_run(OpCall *c, const char *name)
+static Value run(OpCall *c, const char *name)
 {
     Interp *in = c->in;
     const OpSig *sig = op_sig(in, c->op);
@@ -56,6 +69,14 @@ Value written_run(OpCall *c, const char *name)
     Value f = written_function(in, name);
     return call_named(in, f, c->args, first, names, named, count);
 }
+
+Value written_run(OpCall *c, const char *name)
+{
+    refuse_texts(c);
+    return run(c, name);
+}
+
+Value isin_run(OpCall *c) { return run(c, "isin"); }       /* of texts too */
 
 #define OP(name, ...) Value op_run_##name(OpCall *c) { return written_run(c, #name); }
 #include "builtins/written/linear.def"

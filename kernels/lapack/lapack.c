@@ -501,8 +501,8 @@ static int pencil_real(const Blas *l, BlasType t, int n, void *a, void *b, void 
     void *work = scratch_take(s, (size_t)size->work, bytes);
     if (!s->base)
         return 0;
-    int info = lapack_ggev(l, t, 'V', 'V', n, a, lda, b, lda, re, im, under, vl, lda, vr, lda, work,
-                           size->work);
+    int info = lapack_ggev(l, t, left ? 'V' : 'N', 'V', n, a, lda, b, lda, re, im, under, vl, lda,
+                           vr, lda, work, size->work);
     *real = true;
     for (int i = 0; i < n; i++)
         *real = *real && mat_real(t, im, i) == 0;
@@ -510,7 +510,8 @@ static int pencil_real(const Blas *l, BlasType t, int n, void *a, void *b, void 
     pair_up(t, n, under, NULL, 1, beta);
     if (info == 0) {
         unpack_vectors(t, n, im, vr, right);
-        unpack_vectors(t, n, im, vl, left);
+        if (left)
+            unpack_vectors(t, n, im, vl, left);
     }
     return info;
 }
@@ -533,6 +534,6 @@ int lapack_pencil(const Blas *l, BlasType t, int64_t n, void *a, void *b, void *
     void *work = scratch_take(s, (size_t)size->work, blas_bytes(t));
     if (!s->base)
         return 0;
-    return lapack_ggevc(l, t, 'V', 'V', ni, a, lda, b, lda, alpha, beta, left, lda, right, lda,
-                        work, size->work, rwork);
+    return lapack_ggevc(l, t, left ? 'V' : 'N', 'V', ni, a, lda, b, lda, alpha, beta, left, lda,
+                        right, lda, work, size->work, rwork);
 }
