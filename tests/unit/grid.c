@@ -4,6 +4,9 @@
 #include "kernels/random/rng.h"
 #include "kernels/reduce/reduce.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
 typedef struct Shape { int rank; int64_t n[4]; } Shape;
 static const Shape shapes[] = {
     { 1, { 7 } }, { 1, { 1 } }, { 1, { 0 } }, { 1, { 23 } }, { 2, { 13, 5 } }, { 2, { 1, 9 } },
@@ -601,8 +604,131 @@ static void norms(void)
     tensor_release(ctx, big);
 }
 
+/* ---- files ---- */
+static uint64_t file_errno(Call *c)
+{
+    uint64_t error = c->raised ? 999 : wire_get_u64(&c->answer);
+    end(c);
+    return error;
+}
+
+static void barrier(void) { grid_all(g, true); }
+
+/* Elements behind a header of 20 bytes, as the cpu would write them. */
+static void file_one(const Shape *s, DType dt, bool fortran, const char *path)
+{
+    Tensor *t = filled(dt, s->rank, s->n), *turned = tensor_transpose_last(ctx, t);
+    Tensor *written = tensor_copy(ctx, fortran ? turned : t);
+    size_t bytes = (size_t)t->size * dtype_info(dt)->bytes, read = 0;
+    uint64_t id = put(t), back = ++newest;
+    if (g->rank == 0)
+        CHECK(truncate(path, 0) == 0 && truncate(path, 20 + (long)bytes) == 0);
+    barrier();
+    Call c;
+    begin(&c);
+    wire_text(&c.in, path);
+    wire_u64(&c.in, id);
+    wire_u64(&c.in, 20);
+    wire_u64(&c.in, fortran);
+    run(&c, GRID_SAVE);
+    CHECK(file_errno(&c) == 0);
+    barrier();
+    if (g->rank == 0) {
+        char *have = mem_alloc(ctx, bytes + 21);
+        FILE *f = fopen(path, "rb");
+        read = f ? fread(have, 1, bytes + 21, f) : 0;
+        CHECK(read == bytes + 20 && memcmp(have + 20, written->data, bytes) == 0);
+        if (f)
+            fclose(f);
+        mem_free(ctx, have, bytes + 21);
+    }
+    begin(&c);
+    wire_u64(&c.in, back);
+    wire_u64(&c.in, dt);
+    put_ints(&c, s->n, s->rank);
+    wire_text(&c.in, path);
+    wire_u64(&c.in, 20);
+    wire_u64(&c.in, fortran);
+    wire_u64(&c.in, 0);
+    run(&c, GRID_LOAD);
+    CHECK(file_errno(&c) == 0);
+    Tensor *got = fetch(back);
+    CHECK(same_bits(got, t));
+    drop(id), drop(back);
+    tensor_release(ctx, got), tensor_release(ctx, written);
+    tensor_release(ctx, turned), tensor_release(ctx, t);
+    barrier();
+}
+
+static void files(void)
+{
+    char path[512] = { 0 };
+    if (g->rank == 0) {
+        const char *folder = getenv("TMPDIR");
+        snprintf(path, sizeof path, "%s/ricci-grid.XXXXXX", folder ? folder : "/tmp");
+        int fd = mkstemp(path);
+        CHECK(fd >= 0);
+        close(fd);
+    }
+    grid_share(g, SCOPE_ALL, 0, path, sizeof path);
+    for (int s = 0; s < SHAPES; s += 1 + few)
+        for (int fortran = 0; fortran <= (shapes[s].rank == 2); fortran++)
+            file_one(&shapes[s], s % 2 ? DT_C128 : s % 3 ? DT_I8 : DT_F64, fortran != 0, path);
+    if (g->rank == 0)
+        unlink(path);
+    barrier();
+    Call c;
+    begin(&c);
+    wire_u64(&c.in, ++newest);
+    wire_u64(&c.in, DT_F64);
+    put_ints(&c, (int64_t[]){ 40 }, 1);
+    wire_text(&c.in, path);
+    wire_u64(&c.in, 20);
+    wire_u64(&c.in, 0);
+    wire_u64(&c.in, 0);
+    run(&c, GRID_LOAD);
+    CHECK((file_errno(&c) != 0) == (grid_slab(&g->grid, g->rank, 1, (int64_t[]){ 40 }).size > 0));
+    drop(newest);
+}
+
+/* ---- memory that one rank has not ---- */
+static void no_memory(void)
+{
+    Tensor *a = filled(DT_F64, 2, (int64_t[]){ 60, 60 });
+    uint64_t ia = put(a);
+    static const GridOp ops[] = { GRID_GEMM, GRID_SOLVE, GRID_INV, GRID_DET, GRID_CHOL,
+                                  GRID_FACTS };
+    for (size_t k = 0; k < sizeof ops / sizeof ops[0]; k++)
+        for (int tight = 0; tight < 2; tight++) {
+            GridOp op = ops[k];
+            if (tight && g->rank == g->ranks - 1)
+                ctx->mem.limit = ctx->mem.live + 200;
+            Call c;
+            begin(&c);
+            if (op != GRID_DET && op != GRID_FACTS)
+                wire_u64(&c.in, ++newest);
+            wire_u64(&c.in, ia);
+            if (op == GRID_GEMM || op == GRID_SOLVE)
+                wire_u64(&c.in, ia);
+            if (op == GRID_GEMM) {
+                wire_u64(&c.in, 0);
+                wire_u64(&c.in, 1);
+            }
+            run(&c, op);
+            ctx->mem.limit = SIZE_MAX;
+            CHECK(c.raised == (tight != 0));
+            end(&c);
+            drop(newest == ia ? 0 : newest);
+            CHECK(g->count == 1 && !g->temporary && !g->work);
+        }
+    drop(ia);
+    tensor_release(ctx, a);
+}
+
 static void all(void)
 {
+    files();
+    no_memory();
     round_trips();
     some_elements();
     made_of_numbers();

@@ -189,9 +189,14 @@ static int rank_main(char **arg, void (*all)(void))
     mem_init(ctx);
     g = grid_open(ctx, shape);
     few = g->ranks > 8 ? 3 : g->ranks > 4;
+    size_t before = ctx->mem.live;
     all();
-    int counts[2] = { check_passed, check_failed };
+    size_t table = (size_t)g->cap * sizeof *g->tensors;
+    err_free(ctx->error);
+    ctx->error = NULL;
+    CHECK(ctx->mem.live == before + table);
     CHECK(g->count == 0);
+    int counts[2] = { check_passed, check_failed };
     grid_sum_ints(g, SCOPE_ALL, 2, counts);
     if (g->rank == 0)
         printf("counts %d %d\n", counts[0], counts[1]);
