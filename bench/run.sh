@@ -296,6 +296,11 @@ bench_python() {    # the module's costs, beside what is asked of it
     make -s python PYTHON="$python" && PYTHONPATH=build/python "$python" bench/python/costs.py
 }
 
+bench_mpi() {       # groups of processes: no computing, only what all commands and bytes cost
+    make -s build/unit/mpi && build/unit/mpi bench
+    "$RICCI" bench/mpi.ric
+}
+
 bench_start() {
     local k
     for ((k = 0; k < 50; k++)); do seconds "$RICCI" -e 1; done | median | awk '{ printf "start of `ricci -e 1`: %.1f ms (median of 50)\n", $1 * 1e3 }'
@@ -306,4 +311,4 @@ bench_jupyter() {   # the kernel of notebooks, beside what is asked of it
     RICCI=${RICCI:-build/ricci} python3 bench/jupyter/costs.py
 }
 
-for suite in ${*:-start scalar tensor everyday signals methods_interp linalg index precision devices native python jupyter}; do "bench_$suite"; echo; done
+for suite in ${*:-start scalar tensor everyday signals methods_interp linalg index precision devices native python jupyter mpi}; do "bench_$suite"; echo; done

@@ -133,6 +133,8 @@ devices_part() {    # PART PARTS
         grep -aq '^not run' "$work/log" || count "devices/lapack.ric, opencl with a LAPACK" "$work/log" $status
     fi
 }
+# Groups of processes: what takes seconds; mpi_deep has all. `not run: …` where MPI is missing.
+suite_mpi() { script mpi tests/mpi/life.sh brief; }
 # What errors offer works when it is pasted, and the stories of --explain are true.
 suite_errors() {
     script fixes tests/tools/fixes.py "$RICCI"

@@ -27,6 +27,12 @@ built() {           # MODE TARGET…: of its folder
     build MODE="$1" BUILD="$BUILD/$1" all "${@:2}"
 }
 
+# ---- groups of processes ----
+suite_mpi_deep() {
+    build "$BUILD/unit/mpi" && counted "unit mpi all" "$BUILD/unit/mpi" all
+    GROUPS_OF=50 script mpi tests/mpi/life.sh
+}
+
 # ---- processors ----
 # Which kernels a library takes changes how it rounds, and the number of threads in which order it adds;
 # both change with the machine. A golden file that holds on every axis, OpenBLAS's kernels for other

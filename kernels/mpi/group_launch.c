@@ -131,7 +131,7 @@ static void vector_free(Ctx *ctx, Vector *v)
 
 /* What launchers are asked for by their variables, which leaves the command line to all alike.
  * Where the user has set one, it stays. */
-enum When { ALWAYS, AS_ROOT, CROWDED };
+enum When { ALWAYS, AS_ROOT };
 static const struct Setting { const char *name, *value; enum When when; } settings[] = {
     { "OMPI_ALLOW_RUN_AS_ROOT", "1", AS_ROOT },
     { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", AS_ROOT },
@@ -143,8 +143,9 @@ static const struct Setting { const char *name, *value; enum When when; } settin
     { "PRTE_MCA_hwloc_default_binding_policy", "none", ALWAYS },
     /* A rank that is to end has nothing to save: no waiting between asking it and forcing it. */
     { "OMPI_MCA_odls_base_sigkill_timeout", "0", ALWAYS },
-    /* Ranks that wait for one another leave the processor to the one that they wait for. */
-    { "OMPI_MCA_mpi_yield_when_idle", "1", CROWDED },
+    /* Ranks that wait for one another leave the processor to whoever has work: with others on the
+     * machine, or more ranks than cores, they would wait for one that does not get it. */
+    { "OMPI_MCA_mpi_yield_when_idle", "1", ALWAYS },
     /* To other hosts too. */
     { "OMPI_MCA_mca_base_env_list", TOKEN_VARIABLE, ALWAYS },
 };
@@ -152,14 +153,12 @@ static const struct Setting { const char *name, *value; enum When when; } settin
 static void make_environment(Ctx *ctx, Group *g, Vector *v)
 {
     char text[128 + TOKEN_TEXT];
-    bool crowded = g->ranks > group_tools()->cores;
     for (char **e = environ; *e; e++)
         if (strncmp(*e, TOKEN_VARIABLE "=", sizeof TOKEN_VARIABLE))
             vector_add(ctx, v, *e);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const struct Setting *s = &settings[i];
-        bool wanted = s->when == AS_ROOT ? geteuid() == 0 : s->when == ALWAYS || crowded;
-        if (getenv(s->name) || !wanted)
+        if (getenv(s->name) || (s->when == AS_ROOT && geteuid()))
             continue;
         c_snprintf(text, sizeof text, "%s=%s", s->name, s->value);
         vector_add(ctx, v, text);
@@ -168,11 +167,11 @@ static void make_environment(Ctx *ctx, Group *g, Vector *v)
     vector_add(ctx, v, text);
 }
 
-/* The program that was installed with this library: in the folder bin beside it, or beside its
- * folder. */
+/* The program that was built or installed with this library: in the folder bin beside it or beside
+ * its folder, or in the folder above. */
 static bool beside(char out[PATH_MAX])
 {
-    static const char *const places[] = { "bin/ricci", "../bin/ricci" };
+    static const char *const places[] = { "bin/ricci", "../bin/ricci", "../ricci" };
     char found[PATH_MAX];
     Dl_info info;
     if (!dladdr((const void *)(uintptr_t)group_tools, &info) || !info.dli_fname)

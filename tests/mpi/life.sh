@@ -11,8 +11,8 @@ trap 'rm -rf "$work"' EXIT
 passed=0 failed=0
 pass() { passed=$((passed + 1)); }
 fail() { failed=$((failed + 1)); echo "FAIL $1"; [ -n "${2:-}" ] && head -20 "$2" | sed 's/^/    /'; }
-export RICCI_PROGRAM=$RICCI LC_ALL=C.UTF-8
-unset RICCI_MPI_FAULT RICCI_MPI_TIMEOUT RICCI_MPIRUN
+export LC_ALL=C.UTF-8
+unset RICCI_PROGRAM RICCI_MPI_FAULT RICCI_MPI_TIMEOUT RICCI_MPIRUN
 
 # Runs a program: its output and errors lie in $work/out, its status in $status.
 run() {             # ARGUMENT…

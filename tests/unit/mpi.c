@@ -290,8 +290,6 @@ int main(int argc, char **argv)
 {
     ctx->interrupt = &interrupt;
     mem_init(ctx);
-    if (getenv("RICCI"))
-        setenv("RICCI_PROGRAM", getenv("RICCI"), true);
     if (argc > 1 && strcmp(argv[1], "bench") == 0) {
         bench(1, 1);
         bench(1, 2);
