@@ -215,6 +215,7 @@ soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_trut
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/repl/interrupts.py
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/oracle.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/gradients.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
+	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/distributions.py --cases 1000000 --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/oracle/attention.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci $(or $(wildcard build/venv/bin/python3),python3) tests/gradients/peers.py --cases 3000 --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/precision.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}

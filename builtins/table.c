@@ -6,6 +6,7 @@
 #include "builtins/eight/eight_pair.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
+#include "builtins/linalg/linalg_pencil.h"
 #include "builtins/linalg/matmul.h"
 #include "builtins/quant/coded.h"
 #include "builtins/rows/rows.h"
@@ -57,6 +58,7 @@ static const Op rows[] = {
 #define TRIED false
 #define SECTION "making"
 #include "builtins/arrays/making.def"
+#include "builtins/random/random.def"
 #define SHELF 3
 #include "builtins/written/shelf.def"
 #undef SHELF

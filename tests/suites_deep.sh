@@ -39,7 +39,8 @@ suite_mpi_deep() {
 # processors, its threads, ours, our instruction sets, prints nothing that depends on rounding; nor does
 # one that holds with a library that rounds up or down all the time, which is further off than any
 # processor. The product of them all would take hours: three rows change all axes together, from the
-# oldest of everything on one thread to the widest on four, and the others what those leave out.
+# oldest of everything on one thread to the widest on four, and the others what those leave out, for
+# golden files alone.
 AVX512="avx512f avx512bw avx512dq avx512vl"
 suite_matrix() {
     build "$BUILD/stub/rounding/libopenblas.so.0" && shared matrix_part
@@ -47,21 +48,21 @@ suite_matrix() {
 # As many rows at a time as there are cores, each on one of them but for its threads.
 matrix_part() {     # PART PARTS
     local part=$1 parts=$2 at=0 jobs=1
-    row "" OPENBLAS_CORETYPE=Prescott
-    row "avx" OPENBLAS_CORETYPE=Sandybridge
-    row "" RICCI_LAPACKE=0
-    row "sse4_2" OPENBLAS_CORETYPE=Nehalem RICCI_ISA=base RICCI_THREADS=1 OPENBLAS_NUM_THREADS=1
-    row "avx2 fma" OPENBLAS_CORETYPE=Haswell RICCI_ISA=avx2 RICCI_THREADS=4 OPENBLAS_NUM_THREADS=1
-    row "$AVX512" OPENBLAS_CORETYPE=SkylakeX RICCI_ISA=avx512 RICCI_THREADS=1 OPENBLAS_NUM_THREADS=4
-    row "" RICCI_THREADS=4 OPENBLAS_NUM_THREADS=4
+    row "" suite_golden OPENBLAS_CORETYPE=Prescott
+    row "avx" suite_golden OPENBLAS_CORETYPE=Sandybridge
+    row "" suite_golden RICCI_LAPACKE=0
+    row "sse4_2" printed OPENBLAS_CORETYPE=Nehalem RICCI_ISA=base RICCI_THREADS=1 OPENBLAS_NUM_THREADS=1
+    row "avx2 fma" printed OPENBLAS_CORETYPE=Haswell RICCI_ISA=avx2 RICCI_THREADS=4 OPENBLAS_NUM_THREADS=1
+    row "$AVX512" printed OPENBLAS_CORETYPE=SkylakeX RICCI_ISA=avx512 RICCI_THREADS=1 OPENBLAS_NUM_THREADS=4
+    row "" suite_golden RICCI_THREADS=4 OPENBLAS_NUM_THREADS=4
     rounding
 }
 mine() { [ $((at++ % parts)) = "$part" ]; }
-row() {             # FLAGS NAME=VALUE…
+row() {             # FLAGS SUITE NAME=VALUE…
     local why
     mine || return
-    if why=$(lacks $1); then echo "not run: ${*:2}: $why"; return; fi
-    under "${*:2}" printed
+    if why=$(lacks $1); then echo "not run: ${*:3}: $why"; return; fi
+    under "${*:3}" "$2"
 }
 # What cannot hold there: where sums overflow, the largest number takes the place of infinity, and our
 # stub has no cblas.
@@ -169,10 +170,11 @@ suite_interrupts() {
 }
 
 # ---- what is random, from a seed that is new and printed ----
-suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients; }
+suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients seeds_distributions; }
 suite_seeds_oracle() { LIMIT=600 oracle "" "$SEED" 12000; }
 suite_seeds_precision() { LIMIT=600 precision "" "$SEED" 8000 400; }
 suite_seeds_gradients() { LIMIT=600 gradients "" "$SEED" 8000; }
+suite_seeds_distributions() { LIMIT=600 script "distributions, seed $SEED" tests/oracle/distributions.py --seed "$SEED"; }
 suite_deep_locale() { LIMIT=900 script "locale, all" tests/locale.sh all; }
 suite_deep_attack() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=600 script "attack asan" tests/attack/run.py; }
 suite_deep_crash() { built asan && RICCI=$PWD/$BUILD/asan/ricci LIMIT=900 script "files asan" tests/files.py; }

@@ -2,6 +2,7 @@
  * checks sizes before anything is allocated and fills. The interpreter's random state is
  * opened and closed here only: key[0] is the seed, key[1] is nonzero once there is one,
  * the counter is the next Philox block. */
+#include "builtins/arrays/making.h"
 #include "builtins/rows/rows.h"
 
 #include "core/memory/pool.h"
@@ -17,13 +18,13 @@
 /* ---- shared ---- */
 
 /* device=, or NULL. */
-static Device *made_on(OpCall *c, int i)
+Device *made_on(OpCall *c, int i)
 {
     return arg_given(c, i) ? arg_device(c, i) : NULL;
 }
 
 /* dtype=, else the widest float of the device. Raises where the device has it not. */
-static DType made_dtype(OpCall *c, int i, const Device *on, DType fallback)
+DType made_dtype(OpCall *c, int i, const Device *on, DType fallback)
 {
     bool narrow = on && fallback == DT_F64 && !device_holds(on, DT_F64);
     DType dt = arg_dtype(c, i, narrow ? device_widest(on) : fallback);
@@ -46,7 +47,7 @@ static bool made_in_format(OpCall *c, int i, Value *r)
 }
 
 /* The result, on its device. */
-static Value made(OpCall *c, Device *on, Tensor *kept)
+Value made_result(OpCall *c, Device *on, Tensor *kept)
 {
     if (!on || kept->rank == 0)
         return op_result(c, kept);
@@ -54,7 +55,7 @@ static Value made(OpCall *c, Device *on, Tensor *kept)
 }
 
 /* A shape without -1. */
-static int made_shape(OpCall *c, int i, int64_t *shape)
+int made_shape(OpCall *c, int i, int64_t *shape)
 {
     int rank = arg_shape(c, i, shape);
     for (int a = 0; a < rank; a++)
@@ -108,7 +109,7 @@ Value op_run_zeros(OpCall *c)
     int64_t shape[TENSOR_RANK_MAX];
     int rank = made_shape(c, c->fixed, shape);
     Device *on = made_on(c, 1);
-    return made(c, on,
+    return made_result(c, on,
                 op_keep(c, tensor_zeros(&c->in->ctx, made_dtype(c, 0, on, DT_F64), rank, shape)));
 }
 
@@ -121,7 +122,7 @@ Value op_run_ones(OpCall *c)
     DType dt = made_dtype(c, 0, on, DT_F64);
     Tensor *out = op_keep(c, tensor_new(ctx, dt, rank, shape));
     fill_with(c, out, op_keep(c, tensor_scalar(ctx, dt, one_of(c, dt))));
-    return made(c, on, out);
+    return made_result(c, on, out);
 }
 
 /* value broadcast to a shape of the user's. */
@@ -157,7 +158,7 @@ Value op_run_full(OpCall *c)
     check_fits(c, at, value, rank, shape);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, dt, rank, shape));
     fill_with(c, out, cast_to(c, value, dt));
-    return made(c, on, out);
+    return made_result(c, on, out);
 }
 
 Value op_run_like(OpCall *c)
@@ -167,7 +168,7 @@ Value op_run_like(OpCall *c)
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)a->dtype, a->rank, tensor_shape(a)));
     tensor_home(&c->in->ctx, value);
     fill_with(c, out, cast_to(c, value, (DType)a->dtype));
-    return made(c, tensor_device(&c->in->ctx, a), out);
+    return made_result(c, tensor_device(&c->in->ctx, a), out);
 }
 
 Value op_run_eye(OpCall *c)
@@ -181,7 +182,7 @@ Value op_run_eye(OpCall *c)
     const void *one = one_of(c, dt);
     for (int64_t i = k < 0 ? (k < -n ? n : -k) : 0; i < n && k < m - i; i++)
         memcpy(out->data + (size_t)(i * m + i + k) * bytes, one, bytes);
-    return made(c, on, out);
+    return made_result(c, on, out);
 }
 
 /* ---- sequences ---- */
@@ -245,7 +246,7 @@ Value op_run_arange(OpCall *c)
         double start = one ? 0 : arg_float(c, 0), stop = arg_float(c, one ? 0 : 1);
         out = float_sequence(c, start, stop, arg_given(c, 2) ? arg_float(c, 2) : 1);
     }
-    return made(c, on, cast_to(c, out, made_dtype(c, 3, on, (DType)out->dtype)));
+    return made_result(c, on, cast_to(c, out, made_dtype(c, 3, on, (DType)out->dtype)));
 }
 
 /* NumPy's points: start + i step, the last one exactly stop. */
@@ -271,7 +272,7 @@ Value op_run_linspace(OpCall *c)
     if (made_in_format(c, 4, &exact))
         return exact;
     Tensor *out = points(c, arg_bool(c, 3, true));
-    return made(c, on, cast_to(c, out, made_dtype(c, 4, on, DT_F64)));
+    return made_result(c, on, cast_to(c, out, made_dtype(c, 4, on, DT_F64)));
 }
 
 Value op_run_logspace(OpCall *c)
@@ -287,19 +288,19 @@ Value op_run_logspace(OpCall *c)
         v[i] = pow(base, v[i]);
         poll_interrupt(c->in);
     }
-    return made(c, on, cast_to(c, out, made_dtype(c, 5, on, DT_F64)));
+    return made_result(c, on, cast_to(c, out, made_dtype(c, 5, on, DT_F64)));
 }
 
 /* ---- random numbers ---- */
 
-static RngStream rng_open(Interp *in)
+RngStream random_open(Interp *in)
 {
     if (in->rng.key[1] == 0)
         interp_seed(in);
     return (RngStream){ .key = in->rng.key[0], .counter = in->rng.counter };
 }
 
-static void rng_close(Interp *in, const RngStream *s)
+void random_close(Interp *in, const RngStream *s)
 {
     in->rng.counter = s->counter;
     poll_interrupt(in);
@@ -329,11 +330,11 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
                   "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
                   dtype_name(dt));
     DType drawn = dtype_foreign(dt) ? DT_F64 : dt;
-    RngStream s = rng_open(c->in);
+    RngStream s = random_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, drawn, rank, shape));
     fill(&c->in->ctx, &s, drawn, out->data, out->size);
-    rng_close(c->in, &s);
-    return made(c, on, cast_to(c, out, dt));
+    random_close(c->in, &s);
+    return made_result(c, on, cast_to(c, out, dt));
 }
 
 Value op_run_rand(OpCall *c) { return random_floats(c, rng_uniform); }
@@ -353,12 +354,12 @@ Value op_run_randint(OpCall *c)
     int rank = made_shape(c, c->fixed, shape);
     Device *on = made_on(c, 3);
     DType dt = made_dtype(c, 2, on, DT_I64);
-    RngStream s = rng_open(c->in);
+    RngStream s = random_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, rank, shape));
     rng_integers(&c->in->ctx, &s, (int64_t *)out->data, low,
                  (uint64_t)high - (uint64_t)low, out->size);
-    rng_close(c->in, &s);
-    return made(c, on, cast_to(c, out, dt));
+    random_close(c->in, &s);
+    return made_result(c, on, cast_to(c, out, dt));
 }
 
 /* ---- choosing and shuffling: first positions, then what stands there ---- */
@@ -499,12 +500,18 @@ static double *weight_sums(OpCall *c, int i, int64_t n, bool running)
     return v;
 }
 
-static void choose_weighted(RngStream *s, const double *sums, int64_t n, int64_t *at, int64_t count)
+/* The first number of a block for each, as rng_unit draws them. */
+static void choose_weighted(Ctx *ctx, RngStream *s, const double *sums, int64_t n, int64_t *at,
+                            int64_t count)
 {
+    enum { DRAWS = 1 << 10 };
+    double drawn[2 * DRAWS];
     while (n > 1 && sums[n - 2] == sums[n - 1])     /* the last ones have p = 0 */
         n--;
     for (int64_t i = 0; i < count; i++) {
-        double u = rng_unit(s) * sums[n - 1];
+        if (i % DRAWS == 0)
+            rng_uniform(ctx, s, DT_F64, drawn, 2 * (count - i < DRAWS ? count - i : DRAWS));
+        double u = drawn[2 * (i % DRAWS)] * sums[n - 1];
         int64_t low = 0, high = n - 1;
         while (low < high) {
             int64_t middle = low + (high - low) / 2;
@@ -540,7 +547,7 @@ static void choose_weighted_once(OpCall *c, RngStream *s, const double *p, int64
 
 static void choose(OpCall *c, int64_t n, Tensor *at)
 {
-    RngStream s = rng_open(c->in);
+    RngStream s = random_open(c->in);
     int64_t *index = (int64_t *)at->data, count = at->size;
     bool replace = arg_bool(c, 1, true), weighted = arg_given(c, 2);
     if (n == 0 && count > 0)
@@ -549,7 +556,7 @@ static void choose(OpCall *c, int64_t n, Tensor *at)
         arg_error(c, 0, ERR_VALUE, "%lld are wanted without replacement, but there are only %lld",
                   (long long)count, (long long)n);
     if (weighted && replace)
-        choose_weighted(&s, weight_sums(c, 2, n, true), n, index, count);
+        choose_weighted(&c->in->ctx, &s, weight_sums(c, 2, n, true), n, index, count);
     else if (weighted)
         choose_weighted_once(c, &s, weight_sums(c, 2, n, false), n, index, count);
     else if (replace)
@@ -561,7 +568,7 @@ static void choose(OpCall *c, int64_t n, Tensor *at)
         shuffle_positions(c, &s, all, n, count);
         memcpy(index, all, (size_t)count * sizeof *index);
     }
-    rng_close(c->in, &s);
+    random_close(c->in, &s);
 }
 
 Value op_run_choice(OpCall *c)
@@ -597,8 +604,8 @@ Value op_run_shuffle(OpCall *c)
         arg_error(c, 0, ERR_SHAPE, "%s has no axis to shuffle", arg_text(c, 0));
     int64_t n = plain ? c->args[0].tuple->count : tensor_shape(x)[0];
     Tensor *at = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &n));
-    RngStream s = rng_open(c->in);
+    RngStream s = random_open(c->in);
     shuffle_positions(c, &s, (int64_t *)at->data, n, n);
-    rng_close(c->in, &s);
+    random_close(c->in, &s);
     return plain ? gather_tuple(c, c->args[0].tuple, at) : gather_rows(c, x, at);
 }

@@ -191,7 +191,7 @@ static char *lane_data(const Tensor *x, int axis, int64_t lane)
     return x->data + lane_offset(x, axis, lane) * dtype_info(x->dtype)->bytes;
 }
 
-static Value running(OpCall *c, bool product)
+static Value running(OpCall *c, ScanOp op)
 {
     Ctx *ctx = &c->in->ctx;
     Tensor *x = arg_tensor(c, 0);
@@ -199,17 +199,22 @@ static Value running(OpCall *c, bool product)
     int axis = all ? 0 : arg_axis(c, 1, x->rank, 0);
     if (all)
         x = flat(c, x);
-    DType dt = is_whole((DType)x->dtype) ? DT_I64 : (DType)x->dtype;
+    if (!scan_kernel(op, (DType)x->dtype))
+        no_order(c, x);
+    bool grows = op == SCAN_SUM || op == SCAN_PRODUCT;
+    DType dt = grows && is_whole((DType)x->dtype) ? DT_I64 : (DType)x->dtype;
     Tensor *out = op_keep(c, tensor_new(ctx, dt, x->rank, tensor_shape(x)));
-    bool fits = scan_run(ctx, product, x, axis, out);
+    bool fits = scan_run(ctx, op, x, axis, out);
     poll_interrupt(c->in);
     if (!fits)
         out_of_range(c);
     return op_result(c, out);
 }
 
-Value op_run_cumsum(OpCall *c) { return running(c, false); }
-Value op_run_cumprod(OpCall *c) { return running(c, true); }
+Value op_run_cumsum(OpCall *c) { return running(c, SCAN_SUM); }
+Value op_run_cumprod(OpCall *c) { return running(c, SCAN_PRODUCT); }
+Value op_run_cummax(OpCall *c) { return running(c, SCAN_MAX); }
+Value op_run_cummin(OpCall *c) { return running(c, SCAN_MIN); }
 
 /* ---- sorting ---- */
 

@@ -22,6 +22,8 @@ Value op_device_count(OpCall *, Device *);
 Value op_device_ctranspose(OpCall *, Device *);
 Value op_device_cumprod(OpCall *, Device *);
 Value op_device_cumsum(OpCall *, Device *);
+Value op_device_cummax(OpCall *, Device *);
+Value op_device_cummin(OpCall *, Device *);
 Value op_device_det(OpCall *, Device *);
 Value op_device_diag(OpCall *, Device *);
 Value op_device_diff(OpCall *, Device *);

@@ -418,7 +418,7 @@ Value op_device_logsumexp(OpCall *c, Device *d)
     return fold_finish(&f, n, r, form_whole(dt) ? DT_F64 : dt);
 }
 
-/* ---- running sums ---- */
+/* ---- running sums and extremes ---- */
 static Tensor *part(const Fold *f, Tensor *t, int axis, int64_t from, int64_t length)
 {
     int64_t shape[TENSOR_RANK_MAX];
@@ -453,7 +453,9 @@ static Value running(OpCall *c, Device *d, EwOp op)
 {
     Fold f = { .c = c, .d = d, .x = arg_tensor(c, 0) };
     bool all = !arg_given(c, 1), known;
-    DType dt = dtype_of(&f), wide = form_whole(dt) ? DT_I64 : float_of(dt);
+    bool sums = op == EW_ADD || op == EW_MULTIPLY;
+    DType dt = dtype_of(&f), whole = sums ? DT_I64 : dt,
+          wide = form_whole(dt) ? whole : float_of(dt);
     if (trivial(&f))
         return form_host(c, d);
     if (dtype_info(dt)->kind == 'c' || !device_holds(d, wide))
@@ -461,7 +463,7 @@ static Value running(OpCall *c, Device *d, EwOp op)
     int axis = all ? 0 : arg_axis(c, 1, f.x->rank, 0);
     f.axes = all ? ~UINT64_C(0) >> (64 - f.x->rank) : UINT64_C(1) << axis;
     fold_shape(&f, false);
-    if (form_whole(dt) && may_overflow(&f, op == EW_ADD ? NEST_SUM : NEST_PROD, &known))
+    if (sums && form_whole(dt) && may_overflow(&f, op == EW_ADD ? NEST_SUM : NEST_PROD, &known))
         return known ? form_host(c, d) : v_undef();
     Tensor *x = form_copy(c, d, f.x, wide);
     if (all)
@@ -469,11 +471,13 @@ static Value running(OpCall *c, Device *d, EwOp op)
     x = scanned(&f, x, axis, op);
     if (!x)
         return v_undef();
-    return place_value(c->in, form_dense(c, d, x, form_whole(dt) ? DT_I64 : dt));
+    return place_value(c->in, form_dense(c, d, x, form_whole(dt) ? whole : dt));
 }
 
 Value op_device_cumsum(OpCall *c, Device *d) { return running(c, d, EW_ADD); }
 Value op_device_cumprod(OpCall *c, Device *d) { return running(c, d, EW_MULTIPLY); }
+Value op_device_cummax(OpCall *c, Device *d) { return running(c, d, EW_MAXIMUM); }
+Value op_device_cummin(OpCall *c, Device *d) { return running(c, d, EW_MINIMUM); }
 
 /* ---- element by element, but no elementwise rows ---- */
 Value op_device_round(OpCall *c, Device *d)

@@ -242,6 +242,21 @@ static Value running(OpCall *c, RationalStatus (*step)(Ctx *, Rational *, Ration
 Value op_exact_cumsum(OpCall *c) { return running(c, rational_add); }
 Value op_exact_cumprod(OpCall *c) { return running(c, rational_mul); }
 
+static RationalStatus greater(Ctx *ctx, Rational *to, Rational a, Rational b)
+{
+    *to = rational_compare(ctx, a, b) >= 0 ? a : b;
+    return RATIONAL_OK;
+}
+
+static RationalStatus smaller(Ctx *ctx, Rational *to, Rational a, Rational b)
+{
+    *to = rational_compare(ctx, a, b) <= 0 ? a : b;
+    return RATIONAL_OK;
+}
+
+Value op_exact_cummax(OpCall *c) { return running(c, greater); }
+Value op_exact_cummin(OpCall *c) { return running(c, smaller); }
+
 /* ---- order ---- */
 
 typedef struct Sorter {

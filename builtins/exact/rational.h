@@ -15,6 +15,8 @@ Value op_exact_argsort(OpCall *);
 Value op_exact_count(OpCall *);
 Value op_exact_cumprod(OpCall *);
 Value op_exact_cumsum(OpCall *);
+Value op_exact_cummax(OpCall *);
+Value op_exact_cummin(OpCall *);
 Value op_exact_det(OpCall *);
 Value op_exact_inv(OpCall *);
 Value op_exact_isclose(OpCall *);

@@ -21,6 +21,8 @@ Value op_format_counts(OpCall *, Scope *);
 Value op_format_cov(OpCall *, Scope *);
 Value op_format_cumprod(OpCall *, Scope *);
 Value op_format_cumsum(OpCall *, Scope *);
+Value op_format_cummax(OpCall *, Scope *);
+Value op_format_cummin(OpCall *, Scope *);
 Value op_format_det(OpCall *, Scope *);
 Value op_format_diff(OpCall *, Scope *);
 Value op_format_dot(OpCall *, Scope *);

@@ -179,6 +179,34 @@ static Value sorting(OpCall *c, Scope *s, bool positions)
     return op_result(c, format_axis_back(c, out, axis));
 }
 
+/* The extreme so far, along an axis; a nan wins, and stays. */
+static Value running(OpCall *c, Scope *s, bool most)
+{
+    Order o;
+    Tensor *x = rounded(c, s, 0);
+    bool all = !arg_given(c, 1) || x->rank == 0;
+    int axis = all ? 0 : arg_axis(c, 1, x->rank, 0);
+    x = format_axes_last(c, all ? format_flat(c, x) : x, UINT64_C(1) << axis);
+    Tensor *out = op_keep(c, tensor_new(&c->in->ctx, (DType)x->dtype, x->rank, tensor_shape(x)));
+    order_open(&o, c, s, 1, most);
+    Arith *a = &o.p.a;
+    int64_t n = tensor_shape(x)[x->rank - 1];
+    for (int64_t i = 0; i < x->size; i++) {
+        char *to = out->data + i * a->size;
+        const char *from = x->data + i * a->size;
+        poll_interrupt(c->in);
+        if (i % n == 0)
+            memcpy(to, from, (size_t)a->size);
+        else
+            precise_check(c->in, c->op,
+                          a->ops->ew(a, most ? EW_MAXIMUM : EW_MINIMUM, to, 1,
+                                     (const void *const[]){ to - a->size, from },
+                                     (const int64_t[]){ 1, 1 }, 1),
+                          a->dtype);
+    }
+    return op_result(c, format_axis_back(c, out, axis));
+}
+
 static Value uniques(OpCall *c, Scope *s)
 {
     Order o;
@@ -255,7 +283,8 @@ static bool ordinary_store(DType dt)
 }
 
 typedef enum OrderForm { ORDER_MIN, ORDER_MAX, ORDER_ARGMIN, ORDER_ARGMAX, ORDER_SORT,
-                         ORDER_ARGSORT, ORDER_UNIQUE, ORDER_SEARCH } OrderForm;
+                         ORDER_ARGSORT, ORDER_CUMMIN, ORDER_CUMMAX, ORDER_UNIQUE,
+                         ORDER_SEARCH } OrderForm;
 
 static Value ordered(OpCall *c, Scope *s, OrderForm form)
 {
@@ -273,6 +302,8 @@ static Value ordered(OpCall *c, Scope *s, OrderForm form)
     case ORDER_ARGMAX: return extremes(c, s, form == ORDER_ARGMAX, true);
     case ORDER_SORT:
     case ORDER_ARGSORT: return sorting(c, s, form == ORDER_ARGSORT);
+    case ORDER_CUMMIN:
+    case ORDER_CUMMAX: return running(c, s, form == ORDER_CUMMAX);
     case ORDER_UNIQUE: return uniques(c, s);
     case ORDER_SEARCH: return searching(c, s);
     }
@@ -283,6 +314,8 @@ Value op_format_min(OpCall *c, Scope *s) { return ordered(c, s, ORDER_MIN); }
 Value op_format_max(OpCall *c, Scope *s) { return ordered(c, s, ORDER_MAX); }
 Value op_format_argmin(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGMIN); }
 Value op_format_argmax(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGMAX); }
+Value op_format_cummin(OpCall *c, Scope *s) { return ordered(c, s, ORDER_CUMMIN); }
+Value op_format_cummax(OpCall *c, Scope *s) { return ordered(c, s, ORDER_CUMMAX); }
 Value op_format_sort(OpCall *c, Scope *s) { return ordered(c, s, ORDER_SORT); }
 Value op_format_argsort(OpCall *c, Scope *s) { return ordered(c, s, ORDER_ARGSORT); }
 Value op_format_unique(OpCall *c, Scope *s) { return ordered(c, s, ORDER_UNIQUE); }

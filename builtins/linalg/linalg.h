@@ -66,6 +66,9 @@ static inline Mat mat_columns(void *data, int64_t rows)
 /* The finished result in the user's dtype (f16 and bf16 are rounded back). */
 Value linalg_value(const Stack *, const Out *);
 
+/* The real parts of a complex result whose imaginary parts are all zero, same layout. */
+void linalg_take_real(Stack *, Out *, int64_t cols);
+
 /* Work space that lives until the row returns. */
 void *linalg_work(OpCall *, size_t count, size_t bytes);
 /* The same for a matrix that LAPACK works on, and a kept tensor that it writes: with room

@@ -532,15 +532,26 @@ typedef struct QrJob {
     const Blas *blas;
     int64_t cols;            /* of Q */
     char *tau;
+    int *pivots;             /* of columns, from 1 on; NULL: none move */
     Out q, r;
     Scratch work;
 } QrJob;
+
+/* The reflectors and R in `packed`. */
+static void qr_factor(QrJob *j, void *packed)
+{
+    Stack *a = &j->a;
+    if (j->pivots)
+        lapack_qr_pivoted(j->blas, a->type, a->m, a->n, packed, j->pivots, j->tau, &j->work);
+    else
+        lapack_qr(j->blas, a->type, a->m, a->n, packed, j->tau, &j->work);
+}
 
 static void qr_measure(QrJob *j)
 {
     Stack *a = &j->a;
     int64_t k = a->m < a->n ? a->m : a->n;
-    lapack_qr(j->blas, a->type, a->m, a->n, j->q.data, j->tau, &j->work);
+    qr_factor(j, j->q.data);
     lapack_qr_form(j->blas, a->type, a->m, j->cols, k, j->q.data, j->tau, &j->work);
     scratch_allocate(a->call, &j->work);
 }
@@ -554,7 +565,7 @@ static void qr_one(QrJob *j, int64_t index, char *packed)
     char *q = linalg_block(&j->q, index), *r = linalg_block(&j->r, index);
     mat_copy(bytes, m, n, linalg_item(a, index), mat_columns(packed, m));
     j->work.used = 0;
-    lapack_qr(j->blas, a->type, m, n, packed, j->tau, &j->work);
+    qr_factor(j, packed);
     for (int64_t col = 0; col < n; col++) {
         int64_t top = col + 1 < k ? col + 1 : k;
         memcpy(r + (size_t)(col * rows) * bytes, packed + (size_t)(col * m) * bytes,
@@ -569,17 +580,19 @@ static void qr_one(QrJob *j, int64_t index, char *packed)
 
 Value op_run_qr(OpCall *c)
 {
-    if (arg_bool(c, 2, false))
-        return written_call(c, "_qr_more");
     QrJob j = { .a = linalg_stack(c, 0) };
     Stack *a = &j.a;
-    bool full = arg_bool(c, 1, false);
+    bool full = arg_bool(c, 1, false), pivot = arg_bool(c, 2, false);
     int64_t k = a->m < a->n ? a->m : a->n;
     linalg_check_lengths(a);
     j.cols = full ? a->m : k;
     j.q = linalg_out(a, a->dt, a->m, j.cols, true);
     j.r = linalg_out(a, a->dt, j.cols, a->n, true);
+    Out order = pivot ? linalg_out(a, DT_I64, a->n, -1, false) : (Out){ 0 };
+    j.pivots = pivot ? linalg_work(c, (size_t)(a->n ? a->n : 1), sizeof(int)) : NULL;
     j.tau = linalg_work(c, (size_t)(a->m > a->n ? a->m : a->n), a->bytes);
+    for (int64_t i = 0; pivot && !a->m && i < order.t->size; i++)
+        ((int64_t *)(void *)order.data)[i] = i % a->n;
     if (a->m) {
         j.blas = linalg_blas(c);
         qr_measure(&j);
@@ -589,9 +602,15 @@ Value op_run_qr(OpCall *c)
         for (int64_t i = 0; i < a->count; i++) {
             poll_interrupt(c->in);
             qr_one(&j, i, packed ? packed : linalg_block(&j.q, i));
+            for (int64_t col = 0; pivot && col < a->n; col++)
+                ((int64_t *)linalg_block(&order, i))[col] = j.pivots[col] - 1;
         }
     }
-    linalg_explain_routines(c, a->type, "geqrf orgqr", "geqrf ungqr");
+    linalg_explain_routines(c, a->type, pivot ? "geqp3 orgqr" : "geqrf orgqr",
+                            pivot ? "geqp3 ungqr" : "geqrf ungqr");
     Value q = op_root(c, linalg_value(a, &j.q)), r = op_root(c, linalg_value(a, &j.r));
+    if (pivot)
+        return tuple_make(c->in, "Q", v_retain(q), "R", v_retain(r), "p",
+                          op_result(c, order.t), NULL);
     return tuple_make(c->in, "Q", v_retain(q), "R", v_retain(r), NULL);
 }

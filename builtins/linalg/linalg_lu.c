@@ -1,7 +1,10 @@
 /* lu and chol: the triangular factors themselves, as matrices. Any shape for lu; chol
  * checks symmetry, since potrf looks at one half only. */
 #include "builtins/linalg/linalg.h"
+#include "builtins/linalg/linalg_pencil.h"
+#include "builtins/written/written.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,4 +114,48 @@ Value op_run_chol(OpCall *c)
     }
     linalg_explain_routines(c, a.type, "potrf", "potrf");
     return linalg_value(&a, &l);
+}
+
+/* ---- condest ---- */
+/* The estimate for one matrix; a copy of it is destroyed. */
+static double condition(const Stack *a, int64_t index, const Blas *blas, void *lu, int *pivots,
+                        Scratch *work)
+{
+    mat_copy(a->bytes, a->n, a->n, linalg_item(a, index), mat_columns(lu, a->n));
+    double norm = mat_norm1(a->type, a->n, a->n, mat_columns(lu, a->n));
+    if (!isfinite(norm))
+        return NAN;
+    if (lapack_lu(blas, a->type, a->n, a->n, lu, pivots) > 0)
+        return INFINITY;
+    work->used = 0;
+    return 1 / lapack_lu_rcond(blas, a->type, '1', a->n, lu, norm, work);
+}
+
+/* By getrf and gecon where nobody listens to single operations, no scope, no device and no
+ * derivative. */
+Value condest_run(OpCall *c)
+{
+    Interp *in = c->in;
+    Tensor *t = c->args[0].tag == V_TENSOR ? c->args[0].tensor : NULL;
+    if (in->scope || in->place || in->boxes || !t || t->rank < 2 || t->size == 0 ||
+        !dtype_plain((DType)t->dtype) ||
+        tensor_shape(t)[t->rank - 1] != tensor_shape(t)[t->rank - 2])
+        return written_run(c, "condest");
+    Stack a = linalg_stack(c, 0);
+    linalg_check_lengths(&a);
+    DType real = dtype_real(a.dt);
+    const Blas *blas = linalg_blas(c);
+    void *lu = linalg_matrix(c, a.n, a.n, a.bytes);
+    int *pivots = linalg_work(c, (size_t)a.n, sizeof(int));
+    Scratch work = { 0 };
+    lapack_lu_rcond(blas, a.type, '1', a.n, lu, 1, &work);
+    scratch_allocate(c, &work);
+    lapack_threads(&in->ctx, blas, LAPACK_LU, a.n);
+    Out out = linalg_out(&a, real, -1, -1, false);
+    for (int64_t i = 0; i < a.count; i++) {
+        poll_interrupt(in);
+        mat_store(blas_type(real), out.data, i, condition(&a, i, blas, lu, pivots, &work), 0);
+    }
+    linalg_explain_routines(c, a.type, "getrf gecon", "getrf gecon");
+    return linalg_value(&a, &out);
 }

@@ -2,6 +2,7 @@
  * singular values decide: pinv, rank, null, orth. Matrices with NaN or infinities are
  * turned away first: some of LAPACK's iterations would not end on them. */
 #include "builtins/linalg/linalg.h"
+#include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
 
 #include <math.h>
@@ -195,8 +196,7 @@ Value op_run_eigvalsh(OpCall *c)
     return linalg_value(&a, &values);
 }
 
-/* The real parts of a complex result whose imaginary parts are all zero, same layout. */
-static void take_real(Stack *a, Out *o, int64_t cols)
+void linalg_take_real(Stack *a, Out *o, int64_t cols)
 {
     Out real = linalg_out(a, dtype_real(o->t->dtype), a->n, cols, cols >= 0);
     int64_t size = real.t->size;
@@ -235,14 +235,17 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
         }
     }
     if (!blas_is_complex(a->type) && all_real) {
-        take_real(a, values, -1);
+        linalg_take_real(a, values, -1);
         if (vectors)
-            take_real(a, v, a->n);
+            linalg_take_real(a, v, a->n);
     }
 }
 
 Value op_run_eig(OpCall *c)
 {
+    Value pair;
+    if (written_asked(c, 1) && pencil_run(c, arg_bool(c, 2, false), &pair))
+        return pair;
     if (written_asked(c, 1) || arg_bool(c, 2, false))
         return written_call(c, "_eig_more");
     Stack a = linalg_square(c, 0);

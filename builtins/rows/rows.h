@@ -10,6 +10,7 @@
 #include "builtins/special/special.def"
 #include "builtins/arrays/reductions.def"
 #include "builtins/arrays/making.def"
+#include "builtins/random/random.def"
 #include "builtins/arrays/shape.def"
 #include "builtins/linalg/linalg.def"
 #include "builtins/signals/signals.def"

@@ -13,6 +13,7 @@
 /* The function of that name with the row's arguments. */
 Value written_run(OpCall *, const char *name);
 Value recursion_run(OpCall *);           /* lfilter */
+Value frexp_run(OpCall *);
 /* Was argument i given, and not as none? */
 bool written_asked(OpCall *, int i);
 /* A function of these files for a row of C whose arguments go beyond it; it has the row's

@@ -2,6 +2,7 @@
  * parameters first, then captured values, then locals. Owns binding of named and default
  * arguments, the call trace, and the errors about wrong calls. */
 #include "interp/op/deferred.h"
+#include "interp/eval/eval_index.h"
 #include "interp/eval/eval_make.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/frames.h"
@@ -454,7 +455,7 @@ Value call_handing(Interp *in, const Exec *x, Function *fn, Value *base, uint32_
 
 /* x.list: positional arguments (some may be spreads), then the named ones. `callee` is
  * kept by the caller. */
-static Value call_arguments(Interp *in, const Exec *x, Value callee)
+Value call_arguments(Interp *in, const Exec *x, Value callee)
 {
     const CallSite *site = x->data;
     Value *base = in->sp;
@@ -552,9 +553,8 @@ static __attribute__((noinline)) Value call_on_variable(Interp *in, const Exec *
     return r;
 }
 
-Value eval_call_general(Interp *in, const Exec *x)
+Value call_callee(Interp *in, const Exec *x, Value callee)
 {
-    Value callee = exec_run(in, x->a);
     Value *mark = in->sp;
     v_push(in, callee);
     const Kind *kind = v_kind(callee);
@@ -564,6 +564,47 @@ Value eval_call_general(Interp *in, const Exec *x)
                   : call_arguments(in, x, callee);
     stack_drop(in, mark);
     return r;
+}
+
+Value eval_call_general(Interp *in, const Exec *x)
+{
+    return call_callee(in, x, exec_run(in, x->a));
+}
+
+/* random.stream(7).uniform(), f(x).g(y): what is in front of the point is evaluated once. */
+static Value call_of_result(Interp *in, const Exec *x)
+{
+    Value *mark = in->sp, base = exec_run(in, x->a->a), r;
+    const Kind *kind = v_kind(base);
+    v_push(in, base);
+    if (kind && kind->call_field) {
+        r = kind->call_field(in, x, NULL, base);
+    } else {
+        in->at = x->a;
+        r = call_callee(in, x, field_read(in, base, x->a->node->name));
+    }
+    stack_drop(in, mark);
+    return r;
+}
+
+/* f(x), f(x)[0], f(x).a: no variable holds it. */
+static bool is_result(const Node *n)
+{
+    while (n->kind == ND_INDEX || n->kind == ND_FIELD)
+        n = n->a;
+    return n->kind == ND_CALL;
+}
+
+Value eval_call_field(Interp *in, const Exec *x)
+{
+    const Exec *base = x->a->a;
+    bool own;
+    if (is_result(base->node))
+        return call_of_result(in, x);
+    const Value *slot = base->node->kind == ND_NAME ? exec_slot(in, base, &own) : NULL;
+    const Kind *kind = slot ? v_kind(*slot) : NULL;
+    return kind && kind->call_field ? kind->call_field(in, x, base, v_undef())
+                                    : eval_call_general(in, x);
 }
 
 /* A call of a name that is no variable: an operation, a format, or an error. */
@@ -811,7 +852,8 @@ static void trace_fold(Error *e, int hidden, const FnCode *const *codes, int cou
 enum { TRACE_INNER = 5, TRACE_OUTER = 4, TRACE_NAMES = 3 };
 
 /* What fails inside the standard library is told at the user's call too, and its own place is the
- * first of the calls. Its help speaks of the library's variables: nobody could paste it. */
+ * first of the calls. Its help speaks of the library's variables, unless it has names of its own:
+ * nobody could paste it. */
 static void leave_library(Interp *in, Error *e, char *place, size_t cap)
 {
     Where w = e->where;
@@ -823,8 +865,10 @@ static void leave_library(Interp *in, Error *e, char *place, size_t cap)
         return;
     Place p = source_place(e->where.source, e->where.mark.from);
     snprintf(place, cap, "the library, at %.100s:%u:%u", e->where.source->name, p.line, p.column);
-    free(e->help);
-    e->help = NULL;
+    if (!e->example) {
+        free(e->help);
+        e->help = NULL;
+    }
     err_at(e, w.source, w.span);
 }
 

@@ -17,6 +17,10 @@ Value eval_call_local(Interp *, const Exec *);       /* sa: the callee's slot */
 Value eval_call_global(Interp *, const Exec *);
 Value eval_call_self(Interp *, const Exec *);
 Value eval_call_general(Interp *, const Exec *);     /* a: the callee */
+Value eval_call_field(Interp *, const Exec *);       /* a: a field of something */
+Value call_callee(Interp *, const Exec *, Value callee);     /* takes the callee */
+/* With the arguments of the node; the callee, which nobody keeps meanwhile, stays the caller's. */
+Value call_arguments(Interp *, const Exec *, Value callee);
 Value eval_make_function(Interp *, const Exec *);    /* data: FnSite */
 /* Runs fn on argc owned values at the top of the stack, from base on; takes them. */
 Value function_run(Interp *, const Exec *site, Function *, Value *base, uint32_t argc);

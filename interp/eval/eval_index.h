@@ -14,6 +14,7 @@ Value eval_store1(Interp *, const Exec *);
 Value eval_store2(Interp *, const Exec *);
 Value eval_update_element(Interp *, const Exec *);
 Value eval_field(Interp *, const Exec *);
+Value field_read(Interp *, Value base, const Name *);
 void *field_cache_new(Lower *);
 
 int subs_eval(Interp *, const Exec *x, Sub *subs);   /* pushes them; x->list are the subscripts */

@@ -136,7 +136,8 @@ void raise_undefined(Interp *in, const Exec *x, const Name *name)
     if (strcmp(name->text, "end") == 0)
         raise_foreign(in, x, name);
     wings_undefined(in, x, name);
-    raise_foreign(in, x, name);
+    if (!module_in_stdlib(name->text))     /* random.uniform: the module's, once it is imported */
+        raise_foreign(in, x, name);
     if (name->len > 2)                     /* of two letters one is half */
         closest = err_closest(name->text, names, interp_names(in, names, 1024));
     Error *e = err_new(&in->ctx, ERR_NAME, "`%.100s` is not defined", name->text);
@@ -196,19 +197,25 @@ static bool is_captured(const Interp *in, uint32_t slot)
     return slot >= fn->code->params && slot < fn->code->params + fn->code->captured;
 }
 
-Value *exec_variable(Interp *in, const Exec *arg)
+Value *exec_slot(Interp *in, const Exec *arg, bool *own)
 {
+    *own = true;
     if (arg->eval == eval_local) {
-        if (is_captured(in, arg->sa))
-            raise_not_own(in, arg);
+        *own = !is_captured(in, arg->sa);
         return &in->fp[arg->sa];
     }
     if (arg->eval != eval_global)
         return NULL;
     Value *slot = ((const GlobalRef *)arg->data)->slot;
-    if (slot->tag == V_UNDEF)
-        return NULL;                     /* a builtin, or an error of its own */
-    if (arg->operand != OPD_L)
+    *own = arg->operand == OPD_L;
+    return slot->tag == V_UNDEF ? NULL : slot;       /* a builtin, or an error of its own */
+}
+
+Value *exec_variable(Interp *in, const Exec *arg)
+{
+    bool own;
+    Value *slot = exec_slot(in, arg, &own);
+    if (slot && !own)
         raise_not_own(in, arg);
     return slot;
 }

@@ -22,6 +22,8 @@ Value global_builtin(Interp *, const Exec *x, GlobalRef *);   /* slot is empty *
 /* Every name that code running now could use, for completion; returns how many. */
 size_t interp_names(Interp *, const char **names, size_t cap);
 
+/* The variable that a node names; NULL: it names none. own: the running function's. */
+Value *exec_slot(Interp *, const Exec *, bool *own);
 /* The variable that an argument node names, where a callee may write to it; NULL: it is none.
  * Raises `name` for a global inside a function. */
 Value *exec_variable(Interp *, const Exec *arg);

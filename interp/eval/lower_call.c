@@ -87,6 +87,10 @@ static const Exec *lower_plain_call(Lower *lo, const Node *n)
     lo->lends |= may_lend(lo, x);
     if (x->a->eval == eval_global)
         site->ref = *(GlobalRef *)x->a->data;
+    if (n->a->kind == ND_FIELD) {
+        x->eval = eval_call_field;
+        lo->writes |= n->a->a->kind == ND_NAME;      /* a draw moves the stream on */
+    }
     if (site->named || site->spread || arguments_write(x))
         return x;
     if (x->a->eval == eval_global) {
@@ -151,7 +155,8 @@ static bool assigns_slot(const Node *target, uint32_t slot)
 void call_hands_over(Lower *lo, const Node *target, const Exec *call)
 {
     bool plain = call->eval == eval_call_general || call->eval == eval_call_global ||
-                 call->eval == eval_call_self || call->eval == eval_call_local;
+                 call->eval == eval_call_self || call->eval == eval_call_local ||
+                 call->eval == eval_call_field;
     if (!plain || !lower_uses_up(lo) || !only_names(target))
         return;
     CallSite *site = call->data;

@@ -2,7 +2,7 @@
  * elements that change are gathered once; round r combines, with one call of the operation, the
  * r-th value of every element that has so many; then they are stored together. So an error or
  * Ctrl-C leaves the variable as it was, and any operation, dtype and scope works. Sums outside
- * scopes are one loop. */
+ * scopes are one loop, in place where the elements are whole rows. */
 #include "interp/index/index_store.h"
 
 #include "core/base/error.h"
@@ -199,11 +199,16 @@ static bool sum_loop(const Repeats *r, Tensor *changed, const char *values, int6
 }
 #undef SUM
 
+static bool sums_plainly(Interp *in, const Op *op)
+{
+    return !in->scope && !in->solved && !heard_on(in) && !place_wants(in) && op->cls == OPC_EW &&
+           in->ops->operator_of[op->ew] == TK_ADD;
+}
+
 static bool sum_at_once(Interp *in, const Repeats *r, const Op *op, Tensor *changed, Value v)
 {
     _Alignas(16) char cell[ELEMENT_BYTES_MAX];
-    if (in->scope || in->solved || heard_on(in) || place_wants(in) || op->cls != OPC_EW ||
-        in->ops->operator_of[op->ew] != TK_ADD)
+    if (!sums_plainly(in, op))
         return false;
     if (v.tag == V_TENSOR)
         return v.tensor->dtype == changed->dtype && sum_loop(r, changed, v.tensor->data,
@@ -212,6 +217,66 @@ static bool sum_at_once(Interp *in, const Repeats *r, const Op *op, Tensor *chan
     bool fits = v.tag == V_INT || (v.tag == V_FLOAT && (kind == 'f' || kind == 'c'));
     return fits && v_store(&in->ctx, (DType)changed->dtype, cell, v) &&
            sum_loop(r, changed, cell, 0);
+}
+
+/* Rows of m neighbours, a row of values for each point: nothing to number, nothing to gather. */
+#define SUM(T) do { \
+        T *to = (T *)(void *)target->data + sel->offset; \
+        const T *from = (const T *)(const void *)values->data; \
+        for (int64_t p = 0; p < sel->points; p++) \
+            for (int64_t e = 0; e < m; e++) \
+                to[sel->offsets[p] + e] += from[p * m + e]; \
+    } while (0)
+
+static bool sum_rows(Tensor *target, const Selection *sel, int64_t m, const Tensor *values)
+{
+    switch (target->dtype) {
+    case DT_F64: SUM(double); return true;
+    case DT_F32: SUM(float); return true;
+    case DT_C128: SUM(double _Complex); return true;
+    case DT_C64: SUM(float _Complex); return true;
+    case DT_I64: SUM(uint64_t); return true;
+    case DT_I32: SUM(uint32_t); return true;
+    default: return false;
+    }
+}
+#undef SUM
+
+/* The elements of each point, where these are neighbours; else 0. */
+static int64_t row_length(const Selection *sel)
+{
+    int64_t m = 1;
+    for (int a = sel->rank - 1; a >= sel->broad; a--) {
+        if (sel->strides[a] != m)
+            return 0;
+        m *= sel->shape[a];
+    }
+    return sel->before == 0 ? m : 0;
+}
+
+/* False, and nothing has changed, where the values are no tensor of the selection's shape and the
+ * target's dtype. */
+static bool sum_in_place(Interp *in, Value *slot, const Sub *subs, int n, const Op *op, Value v)
+{
+    Tensor *t = slot->tensor;
+    Selection sel;
+    if (!sums_plainly(in, op) || v.tag != V_TENSOR || v.tensor->dtype != t->dtype ||
+        v.tensor->rank == 0 || value_is_pinned(*slot) || !tensor_contiguous(t))
+        return false;
+    Value *mark = in->sp;
+    selection_make(in, &sel, t, subs, n);
+    size_t lengths = (size_t)sel.rank * sizeof *sel.shape;
+    bool fits = sel.fancy && sel.rank == v.tensor->rank && row_length(&sel) > 0 &&
+                memcmp(sel.shape, tensor_shape(v.tensor), lengths) == 0;
+    if (fits) {
+        tensor_unshare(&in->ctx, &slot->tensor);
+        Tensor *values = tensor_compact(&in->ctx, v.tensor);
+        v_push(in, v_tensor_raw(values));
+        fits = tensor_contiguous(slot->tensor) &&
+               sum_rows(slot->tensor, &sel, row_length(&sel), values);
+    }
+    stack_drop(in, mark);
+    return fits;
 }
 
 /* ---- rounds ---- */
@@ -310,7 +375,11 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     Value *mark = in->sp;
     Selection sel;
     Repeats r;
-    if (!takes_each(op) || slot->tag != V_TENSOR || !index_repeats(in, slot->tensor, subs, n))
+    if (!takes_each(op) || slot->tag != V_TENSOR || !may_repeat(subs, n))
+        return false;
+    if (sum_in_place(in, slot, subs, n, op, v))
+        return true;
+    if (!index_repeats(in, slot->tensor, subs, n))
         return false;
     DeviceBlock *place = index_update_home(in, slot, subs, n, v);
     tensor_unshare(&in->ctx, &slot->tensor);

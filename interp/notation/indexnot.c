@@ -101,7 +101,7 @@ _Noreturn static void raise_trouble(Interp *in, const Exec *x, const IxPlan *p, 
     in->at = x;
     for (int i = 0; i < p->troubles; i++) {
         const IxTrouble *t = &p->trouble[i];
-        bool division = t->op->ew == EW_FLOOR_DIVIDE || t->op->ew == EW_MOD;
+        bool division = ew_divides(t->op->ew);
         Tensor like = { .refs = 1, .dtype = t->dtype, .size = 1, .data = zero };
         if (trouble != (division ? EWT_DIVZERO : EWT_SHIFT))
             continue;

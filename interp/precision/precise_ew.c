@@ -789,7 +789,7 @@ static uint64_t count_small(EwCall *e, const Value *args, Value r)
     double least = t && t->dtype == DT_F32 ? (double)FLT_MIN : DBL_MIN;
     uint64_t small = 0;
     bool vanishes = e->op->traits & TRAIT_VANISHES;
-    if (e->op->ew == EW_MOD)                        /* exact */
+    if (e->op->ew == EW_MOD || e->op->ew == EW_FMOD)                      /* exact */
         return 0;
     if (vanishes && t && args[e->first].tag == V_TENSOR) {
         x = tensor_broadcast(ctx, args[e->first].tensor, t->rank, tensor_shape(t));

@@ -396,6 +396,7 @@ static void put_value(Page *p, Value v, Style style, int depth)
     case V_CFUNC:
     case V_CTYPE:
     case V_TRANSFORM:
+    case V_STREAM:
     case V_FACTORS: v_kind(v)->show(p->in, out, v, style == SHOW_REPR); break;
     default: put_described(out, v); break;
     }

@@ -32,6 +32,8 @@ typedef struct Kind {
                   const Value *named, int named_count);
     /* a call whose arguments it evaluates itself */
     Value (*call_node)(Interp *, const Exec *, Value);
+    /* v.f(x), a call node, of the variable that a node names; NULL: of `temporary` */
+    Value (*call_field)(Interp *, const Exec *, const Exec *variable, Value temporary);
     bool (*callable)(Interp *, Value);                       /* NULL: where it has a call */
     Value (*length)(Interp *, Value);                        /* len(v) */
     Value (*keys)(Interp *, Value);                          /* keys(v) */

@@ -215,6 +215,7 @@ static void free_simple(Ctx *ctx, Value v)
     case V_CFUNC:
     case V_CTYPE:
     case V_FACTORS:
+    case V_STREAM:
     case V_TRACED:
     case V_TRANSFORM:
     case V_LAZY:
@@ -754,6 +755,7 @@ const char *v_type_name(Value v)
         [V_TENSOR] = "tensor", [V_FUNCTION] = "function", [V_MODULE] = "module",
         [V_POINTER] = "pointer", [V_STRUCT] = "struct", [V_CFUNC] = "function",
         [V_CTYPE] = "C type", [V_FACTORS] = "factorization", [V_TRANSFORM] = "function",
+        [V_STREAM] = "stream",
     };
     v = v_plain(v);
     if (v.tag == V_TENSOR && v.tensor->rank == 0)

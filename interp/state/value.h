@@ -34,6 +34,7 @@ typedef enum Tag {
     V_CFUNC,       /* a C function: native.h */
     V_CTYPE,       /* a C type */
     V_FACTORS,     /* a matrix with its factors: builtins/linalg/linalg_kept.c */
+    V_STREAM,      /* where random numbers come from: builtins/random/streams.c */
     V_TRACED,      /* a number or tensor whose derivative is asked for: struct Traced */
     V_TRANSFORM,   /* a function made of another: grad(f), checkpoint(f) (interp/gradient) */
     V_LAZY         /* an elementwise operation that waits for the one above it: fuse.h */

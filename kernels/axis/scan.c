@@ -1,4 +1,5 @@
-/* Running sums and products: see scan.h. Lanes are independent and shared among threads. */
+/* Running sums, products and extremes: see scan.h. Lanes are independent and shared among
+ * threads. */
 #include "kernels/axis/scan.h"
 #include "core/memory/pool.h"
 #include "kernels/reduce/reduce_complex.h"
@@ -27,6 +28,7 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define NAME(f) u8_##f
 #define ADD(a, b, bad) add_whole(a, b, &bad)
 #define MUL(a, b, bad) mul_whole(a, b, &bad)
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"
 
 #define T int8_t
@@ -37,6 +39,7 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define NAME(f) i8_##f
 #define ADD(a, b, bad) add_whole(a, b, &bad)
 #define MUL(a, b, bad) mul_whole(a, b, &bad)
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"
 
 #define T int32_t
@@ -47,6 +50,7 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define NAME(f) i32_##f
 #define ADD(a, b, bad) add_whole(a, b, &bad)
 #define MUL(a, b, bad) mul_whole(a, b, &bad)
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"
 
 #define T int64_t
@@ -57,6 +61,7 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define NAME(f) i64_##f
 #define ADD(a, b, bad) add_whole(a, b, &bad)
 #define MUL(a, b, bad) mul_whole(a, b, &bad)
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"
 
 #define EACH_HALF "kernels/axis/scan_half.tmpl.h"
@@ -70,6 +75,7 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define NAME(f) f32_##f
 #define ADD(a, b, bad) ((a) + (b))
 #define MUL(a, b, bad) ((a) * (b))
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"
 
 #define T double
@@ -80,6 +86,7 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define NAME(f) f64_##f
 #define ADD(a, b, bad) ((a) + (b))
 #define MUL(a, b, bad) ((a) * (b))
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"
 
 #define T float _Complex
@@ -102,19 +109,23 @@ static inline int64_t mul_whole(int64_t a, int64_t b, bool *bad)
 #define MUL(a, b, bad) times_c128(a, b)
 #include "kernels/axis/scan_lane.tmpl.h"
 
-ScanFn scan_kernel(bool product, DType from)
+ScanFn scan_kernel(ScanOp op, DType from)
 {
 #define HALF_ROW(id, half, f) [DT_##id] = half##_##f,
-#define ROW(f)                                                                                 \
-    {                                                                                          \
-        [DT_BOOL] = u8_##f, [DT_I8] = i8_##f, [DT_U8] = u8_##f, [DT_I32] = i32_##f,            \
-        [DT_I64] = i64_##f, [DT_F32] = f32_##f, [DT_F64] = f64_##f, [DT_C64] = c64_##f,        \
-        [DT_C128] = c128_##f, HALVES(HALF_ROW, f)                                              \
-    }
-    static const ScanFn table[2][DT_COUNT] = { ROW(sum), ROW(product) };
-#undef ROW
+#define REAL(f)                                                                                \
+    [DT_BOOL] = u8_##f, [DT_I8] = i8_##f, [DT_U8] = u8_##f, [DT_I32] = i32_##f,                \
+    [DT_I64] = i64_##f, [DT_F32] = f32_##f, [DT_F64] = f64_##f, HALVES(HALF_ROW, f)
+#define COMPLEX(f) [DT_C64] = c64_##f, [DT_C128] = c128_##f,
+    static const ScanFn table[SCAN_OPS][DT_COUNT] = {
+        [SCAN_SUM] = { REAL(sum) COMPLEX(sum) },
+        [SCAN_PRODUCT] = { REAL(product) COMPLEX(product) },
+        [SCAN_MAX] = { REAL(max) },
+        [SCAN_MIN] = { REAL(min) },
+    };
+#undef COMPLEX
+#undef REAL
 #undef HALF_ROW
-    return table[product][from];
+    return table[op][from];
 }
 
 typedef struct ScanJob {
@@ -145,9 +156,9 @@ static void scan_lanes(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-bool scan_run(Ctx *ctx, bool product, Tensor *x, int axis, Tensor *out)
+bool scan_run(Ctx *ctx, ScanOp op, Tensor *x, int axis, Tensor *out)
 {
-    ScanJob job = { .fn = scan_kernel(product, (DType)x->dtype), .x = x, .out = out, .axis = axis };
+    ScanJob job = { .fn = scan_kernel(op, (DType)x->dtype), .x = x, .out = out, .axis = axis };
     int64_t n = tensor_shape(x)[axis];
     if (x->size == 0)
         return true;

@@ -1,4 +1,4 @@
-/* Running sums and products of one kind of 16-bit floats (kernels/tensor/each_half.h). */
+/* Running sums, products and extremes of one kind of 16-bit floats (kernels/tensor/each_half.h). */
 #define T uint16_t
 #define R uint16_t
 #define C float
@@ -7,4 +7,5 @@
 #define NAME(f) HALF_NAME(f)
 #define ADD(a, b, bad) ((a) + (b))
 #define MUL(a, b, bad) ((a) * (b))
+#include "kernels/axis/scan_order.tmpl.h"
 #include "kernels/axis/scan_lane.tmpl.h"

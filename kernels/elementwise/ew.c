@@ -141,7 +141,7 @@ static bool any_negative(DType dt, const void *x, int64_t s, int64_t n) {
 
 EwTrouble ew_find_trouble(EwOp op, DType compute, const void *y, int64_t s, int64_t n) {
     if (s == 0) n = 1;
-    if (op == EW_FLOOR_DIVIDE || op == EW_MOD)
+    if (ew_divides(op))
         return any_zero(compute, y, s, n) ? EWT_DIVZERO : EWT_NONE;
     if (!any_negative(compute, y, s, n)) return EWT_NONE;
     return op == EW_POWER ? EWT_INT_POWER : EWT_SHIFT;

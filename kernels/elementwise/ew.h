@@ -94,12 +94,17 @@ typedef enum EwTrouble {
     EWT_NONE, EWT_DIVZERO, EWT_SHIFT, EWT_INT_POWER,
     EWT_NAN                     /* of nests only: a watched operation made a nan */
 } EwTrouble;
+/* Whole numbers by 0 have no result. */
+static inline bool ew_divides(EwOp op)
+{
+    return op == EW_FLOOR_DIVIDE || op == EW_MOD || op == EW_FMOD;
+}
 /* For those who call kernels themselves: whether the operation can be in trouble, and whether
  * any of n second operands brings it. */
 static inline bool ew_is_checked(EwOp op, DType compute)
 {
-    return dtype_info(compute)->kind == 'i' && (op == EW_FLOOR_DIVIDE || op == EW_MOD ||
-                                                op == EW_POWER || op == EW_SHL || op == EW_SHR);
+    return dtype_info(compute)->kind == 'i' && (ew_divides(op) || op == EW_POWER ||
+                                                op == EW_SHL || op == EW_SHR);
 }
 EwTrouble ew_find_trouble(EwOp, DType compute, const void *y, int64_t stride, int64_t n);
 

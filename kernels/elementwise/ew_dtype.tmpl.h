@@ -122,6 +122,7 @@
 #undef ERFC
 #undef GAMMA
 #undef LGAMMA
+#undef LDEXP
 #undef CMUL
 #undef CPOWER
 #undef CSIGN

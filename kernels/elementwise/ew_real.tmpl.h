@@ -10,11 +10,22 @@
 #define ERFC(x) ((T)erfc((T_WIDE)(x)))
 #define GAMMA(x) N(real_gamma)(x)
 #define LGAMMA(x) N(log_gamma)(x)
+#define LDEXP(x, y) N(scaled)(x, y)
 
 static inline T N(modulo)(T x, T y) {
     T r = fmod(x, y);
     if (r == 0) return copysign((T)0, y);
     return (y < 0) != (r < 0) ? r + y : r;
+}
+
+/* x 2^y by what is left of y beside a whole number first, so that no factor leaves the range. */
+static inline T N(scaled)(T x, T y) {
+    if (y - y != 0) return x * exp2(y);
+    bool large = fabs(x) > 1;
+    T n = large ? ceil(y) : floor(y), rest = exp2(y - n);
+    int by = n > 40000 ? 40000 : n < -40000 ? -40000 : (int)n;
+    if (y == n) return scalbn(x, by);
+    return large ? scalbn(x * rest, by) : scalbn(scalbn(x, 64) * rest, by - 64);
 }
 
 /* x less its remainder is a whole multiple of y; the wider type tells neighbouring multiples

@@ -189,6 +189,15 @@ static const Helper helpers[] = {
       "}\n", NULL },
     { "GAMMA(",             /* and LGAMMA */
       "FN T N(real_gamma)(T x) { return x < 0 && floor(x) == x ? (T)NAN : tgamma(x); }\n", NULL },
+    { "LDEXP(",
+      "FN T N(scaled)(T x, T y) {\n"
+      "    if (y - y != 0) return x * exp2(y);\n"
+      "    const T n = fabs(x) > 1 ? ceil(y) : floor(y);\n"
+      "    const int by = n > 5000 ? 5000 : n < -5000 ? -5000 : (int)n;\n"
+      "    if (y == n) return ldexp(x, by);\n"
+      "    if (fabs(x) > 1) return ldexp(x * exp2(y - n), by);\n"
+      "    return ldexp(ldexp(x, 64) * exp2(y - n), by - 64);\n"
+      "}\n", NULL },
     { "nextafter(",
       "FN T N(next)(T x, T y) {\n"
       "    if (x != x || y != y) return x + y;\n"
@@ -205,7 +214,8 @@ static const char formula_names[] =
     "#define SHIFT_LEFT(x, y) N(shift_left)(x, y)\n#define SHIFT_RIGHT(x, y) N(shift_right)(x, y)\n"
     "#define SIGMOID(x) N(sigmoid)(x)\n#define SOFTPLUS(x) N(softplus)(x)\n#define GELU(x) "
     "N(gelu)(x)\n"
-    "#define GAMMA(x) N(real_gamma)(x)\n#define LGAMMA(x) lgamma(x)\n#define ERFC(x) erfc(x)\n";
+    "#define GAMMA(x) N(real_gamma)(x)\n#define LGAMMA(x) lgamma(x)\n#define ERFC(x) erfc(x)\n"
+    "#define LDEXP(x, y) N(scaled)(x, y)\n";
 
 static const char *const real_names[] = {
     "#define BITS(x) BITS_F32(x)\n#define OF_BITS(x) F32_OF(x)\n#define B u32\n"

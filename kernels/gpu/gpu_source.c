@@ -164,7 +164,7 @@ static void value_load(GpuSource *s, int id)
 static void trouble_line(GpuSource *s, const NestNode *node)
 {
     EwOp op = (EwOp)node->op;
-    bool division = op == EW_FLOOR_DIVIDE || op == EW_MOD;
+    bool division = ew_divides(op);
     int kind = division ? EWT_DIVZERO : op == EW_POWER ? EWT_INT_POWER : EWT_SHIFT;
     if (!division && (node->compute == DT_U8 || node->compute == DT_BOOL))
         return;

@@ -483,3 +483,56 @@ int lapack_eig(const Blas *l, BlasType t, int64_t n, void *a, void *w, void *v, 
     return lapack_geevc(l, t, 'N', v ? 'V' : 'N', ni, a, lda, w, NULL, 1, v, lda, work, size->work,
                         rwork);
 }
+
+static int pencil_real(const Blas *l, BlasType t, int n, void *a, void *b, void *alpha, void *beta,
+                       void *right, void *left, bool *real, Scratch *s)
+{
+    int lda = at_least_1(n);
+    double query[2] = { 0 };
+    size_t bytes = blas_bytes(t), square = (size_t)n * (size_t)n;
+    char *re = scratch_take(s, (size_t)n, bytes), *im = scratch_take(s, (size_t)n, bytes),
+         *under = scratch_take(s, (size_t)n, bytes);
+    char *vl = scratch_take(s, square, bytes), *vr = scratch_take(s, square, bytes);
+    ScratchAnswer *size;
+    if (ask(s, ROW_ggev, &size)) {
+        lapack_ggev(l, t, 'V', 'V', n, a, lda, b, lda, re, im, under, vl, lda, vr, lda, query, ASK);
+        size->work = queried(t, query);
+    }
+    void *work = scratch_take(s, (size_t)size->work, bytes);
+    if (!s->base)
+        return 0;
+    int info = lapack_ggev(l, t, 'V', 'V', n, a, lda, b, lda, re, im, under, vl, lda, vr, lda, work,
+                           size->work);
+    *real = true;
+    for (int i = 0; i < n; i++)
+        *real = *real && mat_real(t, im, i) == 0;
+    pair_up(t, n, re, im, 1, alpha);
+    pair_up(t, n, under, NULL, 1, beta);
+    if (info == 0) {
+        unpack_vectors(t, n, im, vr, right);
+        unpack_vectors(t, n, im, vl, left);
+    }
+    return info;
+}
+
+int lapack_pencil(const Blas *l, BlasType t, int64_t n, void *a, void *b, void *alpha, void *beta,
+                  void *right, void *left, bool *real, Scratch *s)
+{
+    int ni = (int)n, lda = at_least_1(n);
+    double query[2] = { 0 };
+    if (!blas_is_complex(t))
+        return pencil_real(l, t, ni, a, b, alpha, beta, right, left, real, s);
+    void *rwork = scratch_take(s, (size_t)n * 8, real_bytes(t));
+    *real = false;
+    ScratchAnswer *size;
+    if (ask(s, ROW_ggevc, &size)) {
+        lapack_ggevc(l, t, 'V', 'V', ni, a, lda, b, lda, alpha, beta, left, lda, right, lda, query,
+                     ASK, rwork);
+        size->work = queried(t, query);
+    }
+    void *work = scratch_take(s, (size_t)size->work, blas_bytes(t));
+    if (!s->base)
+        return 0;
+    return lapack_ggevc(l, t, 'V', 'V', ni, a, lda, b, lda, alpha, beta, left, lda, right, lda,
+                        work, size->work, rwork);
+}

@@ -106,5 +106,9 @@ int lapack_eigh(const Blas *, BlasType, bool vectors, char uplo, int64_t n, void
  * whether all values are. a is destroyed. */
 int lapack_eig(const Blas *, BlasType, int64_t n, void *a, void *w, void *v, bool *real,
                Scratch *);
+/* The pencil A - x B by QZ: values alpha / beta, right and left vectors, all complex of a's
+ * precision. a and b are destroyed. */
+int lapack_pencil(const Blas *, BlasType, int64_t n, void *a, void *b, void *alpha, void *beta,
+                  void *right, void *left, bool *real, Scratch *);
 
 #endif

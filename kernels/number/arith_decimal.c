@@ -287,6 +287,10 @@ static bool moves(EwOp op, Rational *out, const Rational *const x[3], int order)
     switch (op) {
     case EW_NEGATIVE: *out = decimal_negated(a); return true;
     case EW_ABS: *out = magnitude_of(a); return true;
+    case EW_COPYSIGN:
+        *out = nan ? a : magnitude_of(a);
+        out->tail |= nan ? 0 : x[1]->tail & CELL_SIGN;
+        return true;
     case EW_POSITIVE: case EW_REAL: case EW_CONJ: *out = a; return true;
     case EW_IMAG: *out = (Rational){ 0 }; return true;
     case EW_MAXIMUM: *out = order == 1 || nan ? a : *x[1]; return true;

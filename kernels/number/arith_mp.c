@@ -211,6 +211,10 @@ static bool moves(EwOp op, Rational *out, const Rational *const x[3], int order)
     switch (op) {
     case EW_NEGATIVE: *out = a; out->tail ^= nan ? 0 : CELL_SIGN; return true;
     case EW_ABS: *out = a; out->tail &= ~CELL_SIGN; return true;
+    case EW_COPYSIGN:
+        *out = a;
+        out->tail = nan ? a.tail : (a.tail & ~CELL_SIGN) | (b.tail & CELL_SIGN);
+        return true;
     case EW_POSITIVE: case EW_REAL: case EW_CONJ: *out = a; return true;
     case EW_IMAG: *out = (Rational){ 0 }; return true;
     case EW_MAXIMUM: *out = order == 1 || nan ? a : b; return true;

@@ -21,7 +21,7 @@ void philox_block(const uint32_t key[2], const uint32_t counter[4], uint32_t out
         out[w] = words[w * RNG_LANES];
 }
 
-static const RngKernels *kernels_here(void)
+const RngKernels *rng_kernels(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     if (cpu_isa() == ISA_AVX512)
@@ -106,7 +106,7 @@ static void fill_floats(void *arg, int64_t begin, int64_t end, int worker)
 static void fill(Ctx *ctx, RngStream *stream, Fill *f)
 {
     int64_t each = (int64_t)STRIP * f->per_block, strips = (f->n + each - 1) / each;
-    f->kernels = kernels_here();
+    f->kernels = rng_kernels();
     f->stream = *stream;
     if (strips <= 8)
         fill_floats(f, 0, strips, 0);
@@ -204,7 +204,7 @@ static void fill_integers(void *arg, int64_t begin, int64_t end, int worker)
 static void run_integers(Ctx *ctx, RngStream *stream, Fill f)
 {
     int64_t n = f.n;
-    f.kernels = kernels_here();
+    f.kernels = rng_kernels();
     f.stream = *stream;
     int64_t strips = (n + STRIP - 1) / STRIP;
     if (strips <= 16)

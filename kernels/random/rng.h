@@ -30,6 +30,7 @@ uint64_t rng_below(RngStream *, uint64_t span);
 double rng_unit(RngStream *);            /* [0, 1) */
 /* Natural logarithm by the same arithmetic on every machine (within 1 ulp), 0 < x < inf. */
 double rng_log(double x);
+double rng_exp(double x);                /* likewise; 0 and inf where doubles end */
 
 /* ---- between rng.c and the loops of one instruction set ---- */
 enum { RNG_LANES = 16 };
@@ -41,7 +42,10 @@ typedef struct RngKernels {
     void (*uniform)(double *out, const uint32_t *words, int64_t blocks);
     void (*uniform_f32)(float *out, const uint32_t *words, int64_t blocks);   /* 4 per block */
     void (*normal)(double *out, const uint32_t *words, int64_t blocks);       /* 2 per block */
+    void (*exponential)(double *out, const uint32_t *words, int64_t blocks);  /* 2 per block */
+    void (*powers)(double *x, int64_t n);                                     /* e^x, in place */
 } RngKernels;
 extern const RngKernels rng_base, rng_avx2, rng_avx512;
+const RngKernels *rng_kernels(void);     /* of the machine */
 
 #endif

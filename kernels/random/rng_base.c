@@ -1,8 +1,14 @@
-/* Random number loops, base build, and the logarithm for single calls: see rng_isa.tmpl.h. */
+/* Random number loops, base build; the logarithm and exponential of single numbers: see
+ * rng_isa.tmpl.h. */
 #define RNG_TABLE rng_base
 #include "kernels/random/rng_isa.tmpl.h"
 
 double rng_log(double x)
 {
     return plain_log(x);
+}
+
+double rng_exp(double x)
+{
+    return plain_exp(x);
 }

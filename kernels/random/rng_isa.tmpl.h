@@ -167,4 +167,42 @@ static void normal(double *out, const uint32_t *words, int64_t count)
     }
 }
 
-const RngKernels RNG_TABLE = { blocks, uniform, uniform_f32, normal };
+/* -log of a uniform number in (0, 1]. */
+static void exponential(double *out, const uint32_t *words, int64_t count)
+{
+    const uint32_t *a = words, *b = words + count, *c = b + count, *d = c + count;
+    for (int64_t i = 0; i < count; i++) {
+        out[2 * i] = 0.0 - plain_log(1.0 - unit(a[i], b[i]));
+        out[2 * i + 1] = 0.0 - plain_log(1.0 - unit(c[i], d[i]));
+    }
+}
+
+static inline double two_to(int32_t k)
+{
+    union { uint64_t u; double f; } v = { (uint64_t)(int64_t)(k + 1023) << 52 };
+    return v.f;
+}
+
+/* exp after fdlibm's e_exp.c: x = k log 2 + r with |r| <= log(2)/2. The power of two is multiplied
+ * in by halves, so that what lies at the ends of the range is rounded once. */
+static inline double plain_exp(double x)
+{
+    x = x < -800.0 ? -800.0 : x > 800.0 ? 800.0 : x;
+    int32_t k = (int32_t)(x * 1.44269504088896338700 + (x < 0.0 ? -0.5 : 0.5));
+    double dk = (double)k, high = x - dk * 6.93147180369123816490e-01,
+           low = dk * 1.90821492927058770002e-10, r = high - low, t = r * r;
+    double c = r - t * (1.66666666666666019037e-01 + t * (-2.77777777770155933842e-03 +
+               t * (6.61375632143793436117e-05 + t * (-1.65339022054652515390e-06 +
+               t * 4.13813679705723846039e-08))));
+    double y = 1.0 - ((low - r * c / (2.0 - c)) - high);
+    int32_t half = k / 2;
+    return y * two_to(half) * two_to(k - half);
+}
+
+static void powers(double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = plain_exp(x[i]);
+}
+
+const RngKernels RNG_TABLE = { blocks, uniform, uniform_f32, normal, exponential, powers };

@@ -5,6 +5,7 @@
 #include "kernels/special/special_ball.h"
 
 #include "kernels/number/arith_number.h"
+#include "kernels/tensor/cpu.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,14 +15,19 @@ enum { FEW_BITS = 9 << 10, ANY_BITS = 1 << 18 };
 
 const SpecialInfo special_info[SPECIAL_COUNT] = {
 #define SPECIAL(name, n, s, b, f) \
-    [SPECIAL_##name] = { .operands = n, .shape = s, .bits = b, .ball = ball_##name, .fast = f },
+    [SPECIAL_##name] = { .operands = n, .shape = s, .bits = b, .ball = ball_##name },
 #include "kernels/special/special.def"
 #undef SPECIAL
 };
 
 int special_operands(SpecialId id) { return special_info[id].operands; }
 
-int64_t special_grain(SpecialId id) { return special_info[id].fast ? 4096 : 64; }
+const SpecialFast *special_fast(void)
+{
+    return cpu_isa() >= ISA_AVX2 ? special_fast_avx2 : special_fast_base;
+}
+
+int64_t special_grain(SpecialId id) { return special_fast()[id] ? 4096 : 64; }
 
 /* ---- room ---- */
 
@@ -143,6 +149,7 @@ ArithStatus special_f64(Ctx *ctx, SpecialId id, double *out, int64_t so, const d
                         const int64_t sx[], int64_t n)
 {
     const SpecialInfo *info = &special_info[id];
+    SpecialFast fast = special_fast()[id];
     bool open = false;
     Work w;
     ArithStatus s = ARITH_OK;
@@ -150,7 +157,7 @@ ArithStatus special_f64(Ctx *ctx, SpecialId id, double *out, int64_t so, const d
         double v[SPECIAL_OPERANDS], r;
         for (int k = 0; k < info->operands; k++)
             v[k] = x[k][i * sx[k]];
-        if (!beyond(info, id, v, &r) && !(info->fast && info->fast(v, &r))) {
+        if (!beyond(info, id, v, &r) && !(fast && fast(v, &r))) {
             if (!open && !work_begin(&w, id))
                 return ARITH_LIBRARY;
             open = true;

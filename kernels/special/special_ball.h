@@ -29,32 +29,11 @@ typedef BallOutcome (*BallFn)(Ball *);
  * are finite near enough. *same: it is that operand itself, -1: it is not. */
 double special_limit(SpecialId, const double *x, int *same);
 
-/* Most of a function in doubles; false: this is not for it. */
+/* Most of a function in doubles; false: this is not for it. NULL where there is none. */
 typedef bool (*SpecialFast)(const double *x, double *r);
-bool fast_factorial(const double *, double *);
-bool fast_comb(const double *, double *);
-bool fast_digamma(const double *, double *);
-bool fast_beta(const double *, double *);
-bool fast_lbeta(const double *, double *);
-bool fast_erfinv(const double *, double *);
-bool fast_erfcinv(const double *, double *);
-bool fast_logit(const double *, double *);
-bool fast_expit(const double *, double *);
-bool fast_xlogy(const double *, double *);
-bool fast_logaddexp(const double *, double *);
-bool fast_sinc(const double *, double *);
-bool fast_bessel_j(const double *, double *);
-bool fast_bessel_i(const double *, double *);
-bool fast_bessel_k(const double *, double *);
-bool fast_zeta(const double *, double *);
-bool fast_ellipk(const double *, double *);
-bool fast_ellipe(const double *, double *);
-bool fast_gammainc(const double *, double *);
-bool fast_betainc(const double *, double *);
-bool fast_legendre(const double *, double *);
-bool fast_hermite(const double *, double *);
-bool fast_laguerre(const double *, double *);
-bool fast_chebyshev_t(const double *, double *);
+extern const SpecialFast special_fast_base[SPECIAL_COUNT], special_fast_avx2[SPECIAL_COUNT];
+/* The table of this processor. */
+const SpecialFast *special_fast(void);
 
 /* Of fractions; ARITH_INEXACT: what comes out is none. */
 ArithStatus special_exact(Ctx *, SpecialId, Rational *out, const NumberCell *const x[]);
@@ -64,7 +43,6 @@ typedef struct SpecialInfo {
     char shape;
     slong bits;             /* of the format, at most */
     BallFn ball;
-    SpecialFast fast;
 } SpecialInfo;
 extern const SpecialInfo special_info[SPECIAL_COUNT];
 

@@ -22,11 +22,11 @@ static inline Pair pair_ordered(double a, double b)     /* exact of |a| >= |b| *
     return (Pair){ s, b - (s - a) };
 }
 
+/* To 2^-104 of the larger operand. */
 static inline Pair pair_add(Pair a, Pair b)
 {
-    Pair s = pair_sum(a.h, b.h), t = pair_sum(a.l, b.l);
-    s = pair_ordered(s.h, s.l + t.h);
-    return pair_ordered(s.h, s.l + t.l);
+    Pair s = pair_sum(a.h, b.h);
+    return pair_ordered(s.h, s.l + (a.l + b.l));
 }
 
 static inline Pair pair_negative(Pair a) { return (Pair){ -a.h, -a.l }; }
@@ -63,10 +63,5 @@ static inline Pair pair_root(Pair x)
     Pair rest = pair_sub(x, (Pair){ y * y, fma(y, y, -(y * y)) });
     return pair_ordered(y, (rest.h + rest.l) / (2 * y));
 }
-
-/* special_pair.c; some 70 bits are right, of results of a moderate size. */
-Pair pair_exp(Pair);                    /* of |x| < 700 */
-Pair pair_log(Pair);                    /* of x > 0 */
-Pair pair_lgamma(Pair);                 /* of 1e-300 < x < 1e6 */
 
 #endif

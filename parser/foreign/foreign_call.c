@@ -155,7 +155,7 @@ static const char *named_here(const Fix *f, int k)
 }
 
 /* dim=0 of PyTorch is axis=0, dims=1 of Julia axis=0; `end=""` and the like have no meaning
- * here. */
+ * here. size= of the module random is its own. */
 static void put_named(Out *o, const Fix *f, int a, int b)
 {
     if (piece_in(f, a, "dim dims axis") && b > a + 1) {
@@ -167,7 +167,7 @@ static void put_named(Out *o, const Fix *f, int a, int b)
     } else if (piece_is(f, a, "device") && b == a + 2 &&
                piece_in(f, b, "\"cuda\" 'cuda' \"cpu\" 'cpu'")) {
         put(o, "device=%s", f->text[f->piece[b].from + 2] == 'u' ? "gpu" : "cpu");
-    } else if (piece_is(f, a, "size") && b > a + 1) {
+    } else if (piece_is(f, a, "size") && b > a + 1 && strncmp(o->text, "random.", 7) != 0) {
         put(o, "%.*s", PIECE_RANGE(f, a + 2, b));
     } else if (piece_in(f, a, "reverse rev")) {
         put(o, "descending=%.*s", PIECE_RANGE(f, a + 2, b));

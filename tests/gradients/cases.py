@@ -34,6 +34,9 @@ for name in ("cumsum", "cumprod"):
         CASES.append((name, x, {}))
         CASES.append((name, x, {"axis": "0"}))
     CASES.append((name, Z, {"axis": "-1"}))
+for name in ("cummax", "cummin"):
+    for given in ({}, {"axis": "0"}, {"axis": "-1"}):
+        CASES.append((name, {"x": DISTINCT}, given))
 for given in ({}, {"axis": "0"}, {"axis": "none"}, {"descending": "true"}):
     CASES.append(("sort", {"x": DISTINCT}, given))
 CASES += [("unique", {"x": "[3.0, 1, 2, 5]"}, {}),

@@ -197,12 +197,13 @@ EW = {"sqrt": [POSITIVE], "log": [POSITIVE], "log2": [POSITIVE], "log10": [POSIT
       "gamma": ["[-2.75, -0.625, 0.25, 1.5, 4.25, 11.5]"], "lgamma": ["[-12.625, -0.625, 0.25, 1.5, 30.25]"],
       "power": [POSITIVE, "[2.0, -1.5, 0.0, 3.25, 1.0]"], "divide": [ANY, "[1.5, -0.25, 3.0, -2.0, 0.75]"],
       "mod": ["[7.25, -3.5, 0.75, 9.125, -0.25]", "[2.0, 1.5, -0.5, -4.0, 3.0]"], "fma": [ANY, POSITIVE, INNER],
+      "fmod": ["[7.25, -3.5, 0.75, 9.125, -0.25]", "[2.0, 1.5, -0.5, -4.0, 3.0]"], "ldexp": [ANY, "[1.5, -0.25, 3.0, -2.0, 0.75]"],
       "clamp": [ANY, "[-1.0, -2.0, 0.5, 0.0, 3.0]", "[1.0, 2.0, 2.5, 0.25, 3.5]"],
       "where": ["[true, false, true, true, false]", ANY, POSITIVE],
       "relu6": ["[-1.0, 0.5, 3.0, 7.0]"], "nextafter": None,
       "maximum": [ANY, INNER], "minimum": [ANY, INNER]}
 NO_COMPLEX = ("mod fma maximum minimum clamp cbrt atan2 hypot sigmoid relu relu6 gelu silu softplus erf erfc "
-              "gamma lgamma nextafter").split()
+              "gamma lgamma nextafter fmod copysign ldexp").split()
 OPERANDS = "xyz"
 
 

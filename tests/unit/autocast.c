@@ -13,7 +13,7 @@ static const char lower[] =
     " matmul dot matpow einsum conv conv2 attention attention_lse attention_back ";
 /* exp log pow and their relatives, sums and averages, what LAPACK does, transforms. */
 static const char raise_[] =
-    " power exp expm1 log log2 log10 log1p tan asin acos sinh cosh softplus sum prod mean var std "
+    " power ldexp exp expm1 log log2 log10 log1p tan asin acos sinh cosh softplus sum prod mean var std "
     "nansum "
     "cumsum cumprod softmax logsumexp trace norm cond solve factorize inv det slogdet lu chol lstsq "
     "qr svd svdvals eig "
@@ -26,7 +26,7 @@ static const char raise_[] =
 static const char widest[] =
     " add subtract multiply divide floor_divide mod fma equal not_equal less less_equal greater "
     "greater_equal "
-    "maximum minimum clamp where atan2 hypot nextafter outer cross kron concat stack allclose "
+    "maximum minimum clamp where atan2 hypot nextafter copysign fmod outer cross kron concat stack allclose "
     "isclose "
     "comb beta lbeta xlogy logaddexp ";
 
@@ -71,6 +71,7 @@ static const struct { const char *name, *call; } calls[] = {
     { "bincount", NULL },
     { "randint", NULL }, { "rand", NULL }, { "randn", NULL }, { "fftfreq", NULL },
     { "rfftfreq", NULL },
+    { "draw", NULL }, { "draw_counts", NULL }, { "draw_vectors", NULL }, { "streams", NULL },
     { "seed", NULL }, { "round", "(M)" }, { "meshgrid", "(v, v)" }, { "concat", "(M, M)" },
     { "stack", "(M, M)" }, { "attention", "(M, M, M)" }, { "attention_lse", "(M, M, M)" },
     { "attention_back", NULL },

@@ -293,7 +293,7 @@ static double allowed(EwOp op, DType dt)
     ROUGH(ASINH)
     ROUGH(ACOSH) ROUGH(ATANH) ROUGH(HYPOT) ROUGH(ANGLE) ROUGH(SIGMOID) ROUGH(GELU) ROUGH(SILU)
     ROUGH(SOFTPLUS)
-    ROUGH(ERF) ROUGH(ERFC) ROUGH(GAMMA) ROUGH(LGAMMA)
+    ROUGH(LDEXP) ROUGH(ERF) ROUGH(ERFC) ROUGH(GAMMA) ROUGH(LGAMMA)
 #undef ROUGH
         return 3.99;
     case EW_POWER: return dtype_info(dt)->kind == 'f' ? 3.99 : 0;

@@ -144,7 +144,7 @@ static double sample(const Op *op, int k, DType dt)
     char kind = dtype_info(dt)->kind;
     bool shift = op->ew == EW_SHL || op->ew == EW_SHR || op->ew == EW_POWER;
     if (kind == 'b')
-        return uniform() < 0.5 || (k == 1 && (op->ew == EW_FLOOR_DIVIDE || op->ew == EW_MOD));
+        return uniform() < 0.5 || (k == 1 && ew_divides(op->ew));
     if (kind == 'i') {
         double x = floor(uniform() * 100) - (dt == DT_U8 ? 0 : 50);
         if (k == 1 && shift)

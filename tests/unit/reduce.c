@@ -449,7 +449,7 @@ static void scans(void)
     Ctx *ctx = &one_thread;
     Tensor *x = random_tensor(ctx, DT_F64, 2, (int64_t[]){ 40, 50 });
     Tensor *out = tensor_new(ctx, DT_F64, 2, tensor_shape(x));
-    CHECK(scan_run(ctx, false, x, 0, out));
+    CHECK(scan_run(ctx, SCAN_SUM, x, 0, out));
     double sum = 0;
     bool good = true;
     for (int i = 0; i < 40; i++) {

@@ -71,6 +71,20 @@ TRUTH(sign)
 }
 
 /* The sign of the divisor; a zero has it too. */
+DIRECT2(fmod, mpfr_fmod)
+TRUTH(copysign) { UNUSED; mpfr_setsign(r, x, !mpfr_nan_p(y) && mpfr_signbit(y), MPFR_RNDN); }
+
+/* 2^y may leave MPFR's own range. */
+TRUTH(ldexp)
+{
+    UNUSED;
+    mpfr_exp2(r, y, MPFR_RNDN);
+    if (mpfr_number_p(y) && (mpfr_zero_p(x) || mpfr_inf_p(x)))
+        mpfr_set(r, x, MPFR_RNDN);
+    else
+        mpfr_mul(r, x, r, MPFR_RNDN);
+}
+
 TRUTH(mod)
 {
     UNUSED;
@@ -252,6 +266,7 @@ TRUTH(lgamma)
 static const TruthFn truths[EW_COUNT] = {
     [EW_ADD] = truth_add, [EW_SUBTRACT] = truth_subtract, [EW_MULTIPLY] = truth_multiply,
     [EW_DIVIDE] = truth_divide, [EW_FLOOR_DIVIDE] = truth_floor_divide, [EW_MOD] = truth_mod,
+    [EW_FMOD] = truth_fmod, [EW_COPYSIGN] = truth_copysign, [EW_LDEXP] = truth_ldexp,
     [EW_POWER] = truth_power, [EW_NEGATIVE] = truth_negative, [EW_POSITIVE] = truth_positive,
     [EW_FMA] = truth_fma, [EW_ABS] = truth_abs, [EW_SIGN] = truth_sign,
     [EW_MAXIMUM] = truth_maximum,

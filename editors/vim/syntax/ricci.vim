@@ -30,37 +30,37 @@ syn keyword ricciBuiltin clamp comb complex concat cond condest conj contains co
 syn keyword ricciBuiltin copysign corrcoef correlate cos cosh count cov cross cstring ctranspose
 syn keyword ricciBuiltin cummax cummin cumprod cumsum custom_rule dct deg2rad delete denominator
 syn keyword ricciBuiltin dequantize det detach device devices diag diff digamma digits divide
-syn keyword ricciBuiltin divmod dot dtype eig eigh eigvals eigvalsh einsum einsum_path ellipe
-syn keyword ricciBuiltin ellipk endswith enumerate env eps equal erf erfc erfcinv erfinv errno
-syn keyword ricciBuiltin exact exit exp expand expit expm expm1 eye factor factorial factorize fft
-syn keyword ricciBuiltin fft2 fftfreq fftn fftshift filter filtfilt find find_peaks flags flatten
-syn keyword ricciBuiltin flip floor floor_divide fma fmod format frexp full gamma gammainc
-syn keyword ricciBuiltin gammaincinv gaussian_filter gcd gelu geomspace grad gradcheck gradient
-syn keyword ricciBuiltin gram_schmidt graph greater greater_equal heat help hermite hess hessian
-syn keyword ricciBuiltin hilbert hist histogram histogram2d hull hypot idct ifft ifft2 ifftn
-syn keyword ricciBuiltin ifftshift imag insert int interp intersect inv invert irfft isclose
-syn keyword ricciBuiltin isdefinite isfinite ishermitian isin isinf isnan isprime issymmetric istft
-syn keyword ricciBuiltin jacobian join jvp keys kron kronrod laguerre lazy_stats lbeta lcm ldexp
-syn keyword ricciBuiltin ldl legendre len less less_equal lexsort lfilter lgamma like lines
-syn keyword ricciBuiltin linspace load log log10 log1p log2 logaddexp logit logm logspace logsumexp
-syn keyword ricciBuiltin lower lstrip lstsq lu lu_solve lyapunov map matmul matmul_i8 matpow max
-syn keyword ricciBuiltin maximum mean measure median median_filter member memory meshgrid mid min
-syn keyword ricciBuiltin minimum mod moveaxis multiply nan_to_num nanmax nanmean nanmedian nanmin
-syn keyword ricciBuiltin nanstd nansum nanvar ndim negative nextafter nonzero norm not_contains
-syn keyword ricciBuiltin not_equal notices numerator offsetof ones orth outer pad panels partition
-syn keyword ricciBuiltin periodogram pin pinv plot polar polygamma positive power primes print prod
-syn keyword ricciBuiltin product_i8 progress ptp ptr qr quantile quantize quantize_decimal rad2deg
-syn keyword ricciBuiltin radius rand randint randn rank ravel_index read real realmax realmin
-syn keyword ricciBuiltin reduce release relu relu6 remainder repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll rot90 round rref rstrip save scatter schur searchsorted
-syn keyword ricciBuiltin seed setdiff shadow shape shl shr shuffle sigmoid sign silu simulate sin
-syn keyword ricciBuiltin sinc sinh size sizeof slogdet softmax softplus solve sort split spy sqrt
-syn keyword ricciBuiltin sqrtm squeeze stack startswith std steps stft string strip subtract sum
-syn keyword ricciBuiltin svd svdvals swapaxes sylvester take take_along tan tanh tempdir tensordot
-syn keyword ricciBuiltin tile time to trace transpose trapezoid tril tril_indices triu triu_indices
-syn keyword ricciBuiltin trunc type ulp union unique unpin unravel_index unwrap upper
-syn keyword ricciBuiltin value_and_grad var vjp warn welch where width window with_fields write
-syn keyword ricciBuiltin xlogy xor zeros zeta zip
+syn keyword ricciBuiltin divmod dot draw draw_counts draw_vectors dtype eig eigh eigvals eigvalsh
+syn keyword ricciBuiltin einsum einsum_path ellipe ellipk endswith enumerate env eps equal erf erfc
+syn keyword ricciBuiltin erfcinv erfinv errno exact exit exp expand expit expm expm1 eye factor
+syn keyword ricciBuiltin factorial factorize fft fft2 fftfreq fftn fftshift filter filtfilt find
+syn keyword ricciBuiltin find_peaks flags flatten flip floor floor_divide fma fmod format frexp
+syn keyword ricciBuiltin full gamma gammainc gammaincinv gaussian_filter gcd gelu geomspace grad
+syn keyword ricciBuiltin gradcheck gradient gram_schmidt graph greater greater_equal heat help
+syn keyword ricciBuiltin hermite hess hessian hilbert hist histogram histogram2d hull hypot idct
+syn keyword ricciBuiltin ifft ifft2 ifftn ifftshift imag insert int interp intersect inv invert
+syn keyword ricciBuiltin irfft isclose isdefinite isfinite ishermitian isin isinf isnan isprime
+syn keyword ricciBuiltin issymmetric istft jacobian join jvp keys kron kronrod laguerre lazy_stats
+syn keyword ricciBuiltin lbeta lcm ldexp ldl legendre len less less_equal lexsort lfilter lgamma
+syn keyword ricciBuiltin like lines linspace load log log10 log1p log2 logaddexp logit logm
+syn keyword ricciBuiltin logspace logsumexp lower lstrip lstsq lu lu_solve lyapunov map matmul
+syn keyword ricciBuiltin matmul_i8 matpow max maximum mean measure median median_filter member
+syn keyword ricciBuiltin memory meshgrid mid min minimum mod moveaxis multiply nan_to_num nanmax
+syn keyword ricciBuiltin nanmean nanmedian nanmin nanstd nansum nanvar ndim negative nextafter
+syn keyword ricciBuiltin nonzero norm not_contains not_equal notices numerator offsetof ones orth
+syn keyword ricciBuiltin outer pad panels partition periodogram pin pinv plot polar polygamma
+syn keyword ricciBuiltin positive power primes print prod product_i8 progress ptp ptr qr quantile
+syn keyword ricciBuiltin quantize quantize_decimal rad2deg radius rand randint randn rank
+syn keyword ricciBuiltin ravel_index read real realmax realmin reduce release relu relu6 remainder
+syn keyword ricciBuiltin repeat replace repr reshape rfft rfftfreq rint roll rot90 round rref
+syn keyword ricciBuiltin rstrip save scatter schur searchsorted seed setdiff shadow shape shl shr
+syn keyword ricciBuiltin shuffle sigmoid sign silu simulate sin sinc sinh size sizeof slogdet
+syn keyword ricciBuiltin softmax softplus solve sort split spy sqrt sqrtm squeeze stack startswith
+syn keyword ricciBuiltin std steps stft stream streams string strip subtract sum svd svdvals
+syn keyword ricciBuiltin swapaxes sylvester take take_along tan tanh tempdir tensordot tile time to
+syn keyword ricciBuiltin trace transpose trapezoid tril tril_indices triu triu_indices trunc type
+syn keyword ricciBuiltin ulp union unique unpin unravel_index unwrap upper value_and_grad var vjp
+syn keyword ricciBuiltin warn welch where width window with_fields write xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.

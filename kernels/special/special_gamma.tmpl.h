@@ -1,10 +1,4 @@
-/* Special functions in doubles, 1: elementary ones, gamma and its relatives, the inverses of erf.
- * Each is false where it would lose more than its 4 ulp: near zeros that it does not know, beyond
- * its domain, at poles; then a ball has it. */
-#include "kernels/special/special_ball.h"
-#include "kernels/special/special_pair.h"
-
-#include <math.h>
+/* Elementary functions, gamma and its relatives, the inverses of erf. */
 
 static double polynomial(const double *c, int n, double x)
 {
@@ -17,30 +11,30 @@ static double polynomial(const double *c, int n, double x)
 /* ---- elementary ones ---- */
 
 /* log p - log(1 - p); from 1/4 to 3/4 by 2p - 1 and 1 - p, of which the first is exact. */
-bool fast_logit(const double *x, double *r)
+static bool fast_logit(const double *x, double *r)
 {
     double p = x[0];
     if (!(p > 0 && p < 1))
         return false;
     *r = p < 0.25 || p > 0.75 ? log(p / (1 - p)) : log1p((2 * p - 1) / (1 - p));
-    return p <= 0.75 && p >= 0x1p-1000;
+    return p >= 0x1p-1000;
 }
 
-bool fast_expit(const double *x, double *r)
+static bool fast_expit(const double *x, double *r)
 {
     double e = exp(-fabs(x[0]));
     *r = x[0] < 0 ? e / (1 + e) : 1 / (1 + e);
     return x[0] > -700;
 }
 
-bool fast_xlogy(const double *x, double *r)
+static bool fast_xlogy(const double *x, double *r)
 {
     *r = x[0] == 0 ? 0 : x[0] * log(x[1]);
     return x[0] == 0 || x[1] > 0;
 }
 
 /* Where the two terms have one sign; else they may cancel. */
-bool fast_logaddexp(const double *x, double *r)
+static bool fast_logaddexp(const double *x, double *r)
 {
     double most = fmax(x[0], x[1]), rest = log1p(exp(-fabs(x[0] - x[1])));
     *r = most + rest;
@@ -48,7 +42,7 @@ bool fast_logaddexp(const double *x, double *r)
 }
 
 /* sin(pi x) with x reduced to a quarter of its period, which is exact. */
-bool fast_sinc(const double *x, double *r)
+static bool fast_sinc(const double *x, double *r)
 {
     double a = fabs(x[0]), rest = fmod(a, 2), sign = 1;
     if (a < 1e-8) {
@@ -70,46 +64,32 @@ bool fast_sinc(const double *x, double *r)
 
 /* ---- gamma ---- */
 
-/* The kernel of the row gamma, within an ulp. */
-static double gamma_at(double x)
-{
-    double r;
-    const void *in[] = { &x };
-    const int64_t step[] = { 0 };
-    ew_kernel(EW_GAMMA, DT_F64)(&r, 0, in, step, 1);
-    return r;
-}
-
-/* gamma(s) of a sum that was rounded: x's rest moves it by digamma(s) of itself. */
-static double gamma_of(Pair s)
-{
-    double psi = 0;
-    if (s.l != 0)
-        fast_digamma(&s.h, &psi);
-    return gamma_at(s.h) * (1 + s.l * psi);
-}
+/* gamma(s) of 1e-300 < s < 171. */
+static double gamma_of(Pair s) { return pair_exp(pair_lgamma(s)).h; }
 
 /* Of whole numbers the product. */
-bool fast_factorial(const double *x, double *r)
+static bool fast_factorial(const double *x, double *r)
 {
+    static const double small[] = { 1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800,
+                                    39916800, 479001600, 6227020800, 87178291200, 1307674368000,
+                                    20922789888000, 355687428096000, 6402373705728000 };
+    enum { SMALL = sizeof small / sizeof *small - 1 };
     double n = x[0];
-    Pair p = { 1, 0 };
-    if (!(n >= -0.999 && n <= 170))
+    if (!(n >= -0.999 && n <= 169.9))
         return false;
-    if (n == floor(n)) {
-        for (double k = 2; k <= n; k++)
-            p = pair_scale(p, k);
-    } else {
-        p.h = gamma_of(pair_sum(n, 1));
-    }
+    if (n != floor(n))
+        return *r = gamma_of(pair_sum(n, 1)), true;
+    Pair p = pair_of(small[n < SMALL ? (int)n : SMALL]);
+    for (double k = SMALL + 1; k <= n; k++)
+        p = pair_scale(p, k);
     *r = p.h;
     return true;
 }
 
 /* Of a whole k that is not large the product, else by gamma. */
-bool fast_comb(const double *x, double *r)
+static bool fast_comb(const double *x, double *r)
 {
-    enum { PRODUCT_MAX = 30 };
+    enum { PRODUCT_MAX = 16 };
     double n = x[0], k = x[1];
     Pair p = { 1, 0 };
     if (!(n >= 0 && k >= 0 && n < 1e5))
@@ -119,7 +99,7 @@ bool fast_comb(const double *x, double *r)
         return *r = 0, true;
     if (k == floor(k) && k <= PRODUCT_MAX && n >= k) {
         for (double i = 0; i < k; i++)
-            p = pair_div(pair_mul(p, pair_sum(n, -i)), pair_of(i + 1));
+            p = pair_over(pair_mul(p, pair_sum(n, -i)), i + 1);
         *r = p.h;
         return true;
     }
@@ -157,7 +137,7 @@ static double digamma_large(double x)
     return log(x) - (0.5 / x + s * polynomial(c, sizeof c / sizeof *c, s));
 }
 
-bool fast_digamma(const double *x, double *r)
+static bool fast_digamma(const double *x, double *r)
 {
     enum { LARGE = 10 };
     double y = x[0], shift = 0;
@@ -178,6 +158,44 @@ bool fast_digamma(const double *x, double *r)
     return true;
 }
 
+/* x^-n, x a pair */
+static double inverse_power(Pair x, double n)
+{
+    if (n == 2) {
+        double v = 1 / x.h, e = fma(-v, x.h, 1) - v * x.l;
+        return v * v * (1 + 2 * e);
+    }
+    return pow(x.h, -n) * (1 - n * x.l / x.h);
+}
+
+/* n! times zeta(n + 1, x) of Hurwitz, by Euler and Maclaurin (DLMF 25.11.43) behind some terms;
+ * all of them have one sign. */
+static bool fast_polygamma(const double *x, double *r)
+{
+    enum { TERMS = sizeof bernoulli_table / sizeof *bernoulli_table, ORDER_MAX = 18 };
+    double n = x[0], z = x[1], sum = 0;
+    if (n == 0)
+        return fast_digamma(x + 1, r);
+    if (!(n >= 1 && n <= ORDER_MAX && n == floor(n) && z > 1e-15 && z < 1e15))
+        return false;
+    double least = 7 + n, steps = z < least ? ceil(least - z) : 0;
+    Pair y = pair_sum(z, steps);
+    double v = 1 / y.h, w = v * v, factor = (n + 1) / 2, factorial = 1;
+    for (int j = 0; j < TERMS; j++) {
+        sum += bernoulli_table[j] * factor * v;
+        factor *= w * (n + 2 * j + 2) * (n + 2 * j + 3) / ((2 * j + 3) * (2 * j + 4));
+    }
+    double power = inverse_power(y, n + 1);
+    sum = power * (sum + 0.5) + power * y.h / n;
+    for (double k = steps - 1; k >= 0; k--)
+        sum += inverse_power(pair_sum(z, k), n + 1);
+    for (double k = 2; k <= n; k++)
+        factorial *= k;
+    *r = fmod(n, 2) != 0 ? factorial * sum : -factorial * sum;
+    return fabs(*r) < 1e300;
+}
+
+/* Of a sum that is large the logarithm of gamma grows: 1e5 log(1e5) in 2^-72. */
 static bool beta_logarithm(const double *x, Pair *r)
 {
     if (!(x[0] > 1e-290 && x[1] > 1e-290 && x[0] < 1e5 && x[1] < 1e5))
@@ -187,7 +205,7 @@ static bool beta_logarithm(const double *x, Pair *r)
     return true;
 }
 
-bool fast_beta(const double *x, double *r)
+static bool fast_beta(const double *x, double *r)
 {
     Pair p;
     if (!beta_logarithm(x, &p) || !(fabs(p.h) < 690))
@@ -196,54 +214,42 @@ bool fast_beta(const double *x, double *r)
     return true;
 }
 
-bool fast_lbeta(const double *x, double *r)
+static bool fast_lbeta(const double *x, double *r)
 {
     Pair p;
     if (!beta_logarithm(x, &p))
         return false;
     *r = p.h;
-    return fabs(p.h) > 1e-6;
+    return fabs(p.h) > 1e-3;
 }
 
 /* ---- the inverses of erf ---- */
 
-/* M. Giles, GPU Computing Gems 2 (2012): to 1e-7, of w = -log(1 - x^2). */
-static double erfinv_near(double x, double w)
+/* The quotient of two polynomials of degree 7. */
+static double quotient(const double (*c)[8], double x)
 {
-    static const double centre[] = { 1.50140941, 0.246640727, -0.00417768164, -0.00125372503,
-                                     0.00021858087, -4.39150654e-06, -3.5233877e-06,
-                                     3.43273939e-07, 2.81022636e-08 };
-    static const double tail[] = { 2.83297682, 1.00167406, 0.00943887047, -0.0076224613,
-                                   0.00573950773, -0.00367342844, 0.00134934322, 0.000100950558,
-                                   -0.000200214257 };
-    int n = sizeof centre / sizeof *centre;
-    return x * (w < 5 ? polynomial(centre, n, w - 2.5) : polynomial(tail, n, sqrt(w) - 3));
+    double s = c[0][7], t = c[1][7];
+    for (int i = 6; i >= 0; i--) {
+        s = fma(s, x, c[0][i]);
+        t = fma(t, x, c[1][i]);
+    }
+    return s / t;
 }
 
-/* A step of Halley: y with the error e of erf there. */
-static double halley(double y, double e)
-{
-    double u = e * 0.88622692545275801365 * exp(y * y);
-    return y - u / (1 + y * u);
-}
-
-/* erf(y) = x >= 0, erfc(y) = q, of which one is exact. In the far tail from
- * y^2 = -log(q sqrt(pi) y). */
+/* erf(y) = x >= 0, erfc(y) = q, of which one is exact: what is added to sqrt(pi) / 2 x, or taken
+ * from sqrt(-log(q / 2)), as M. J. Wichura divides the range (AS 241, Appl. Statist. 37, 1988). */
 static double inverse_of(double x, double q)
 {
-    double w = -log(q * (2 - q)), y = erfinv_near(x, w);
-    bool far = w > 14;
-    if (far) {
-        y = sqrt(-log(q));
-        for (int i = 0; i < 4; i++)
-            y = sqrt(-log(q * 1.7724538509055159 * y));
+    const double first = 0.886226925452758, low = -3.8332932499128993e-17;
+    if (x <= 0.85) {
+        double z = x * x;
+        return fma(x, first, x * fma(z, quotient(erfinv_near, 0.7225 - z), low));
     }
-    for (int i = 0; i < (far ? 3 : 2); i++)
-        y = halley(y, x < 0.5 ? erf(y) - x : q - erfc(y));
-    return y;
+    double r = sqrt(-log(q / 2));
+    return r - (r <= 5 ? quotient(erfinv_middle, r - 1.6) : quotient(erfinv_far, r - 5));
 }
 
-bool fast_erfinv(const double *x, double *r)
+static bool fast_erfinv(const double *x, double *r)
 {
     double a = fabs(x[0]);
     if (!(a < 1))
@@ -253,7 +259,7 @@ bool fast_erfinv(const double *x, double *r)
     return a >= 1e-300;
 }
 
-bool fast_erfcinv(const double *x, double *r)
+static bool fast_erfcinv(const double *x, double *r)
 {
     double q = x[0];
     if (!(q > 1e-290 && q < 2))
