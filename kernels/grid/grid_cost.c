@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Fitted to one rank of one machine with AVX-512; `grid_cost measure` of the unit tests measures. */
+/* Fitted to one rank of a machine with AVX-512; the unit test grid_cost measures when asked to. */
 const GridNetwork grid_network_here = { 2e-6, 3e9, 6e10, 2.5e10 };
 
 typedef struct Model {

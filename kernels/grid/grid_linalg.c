@@ -213,7 +213,8 @@ int *grid_pivots(GridRank *g, const GridTensor *a)
 /* 1 / condition number, estimated: what is factored in `a` says how. */
 static void estimate(GridRank *g, System *s)
 {
-    _Alignas(16) char norm[16], rcond[16] = { 0 }, work[16] = { 0 }, uplo = s->how == SOLVED_UPPER ? 'U' : 'L';
+    _Alignas(16) char norm[16], rcond[16] = { 0 }, work[16] = { 0 };
+    char uplo = s->how == SOLVED_UPPER ? 'U' : 'L';
     BlasType real = blas_type(dtype_real(s->a->dtype));
     double rwork[2] = { 0 };
     void *w = work, *r = rwork;
