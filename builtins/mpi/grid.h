@@ -1,7 +1,8 @@
 /* Forms of rows on grids of processes (Op.on_grid), where those of devices of generated source
  * (builtins/devices), whose nests run there as commands, are not all: what ScaLAPACK does, random
- * numbers, positions of extremes, files. A form refuses before it did anything, or gives tensors of the grid;
- * what the host's row has an error or a notice for is run by the host's row. */
+ * numbers, positions of extremes, files. A form refuses before it did anything, or gives
+  * tensors of the grid; what the host's row has an error or a notice for is run by the host's
+  * row. */
 #ifndef RICCI_BUILTINS_MPI_GRID_H
 #define RICCI_BUILTINS_MPI_GRID_H
 
@@ -34,8 +35,8 @@ Value op_grid_svdvals(OpCall *, Device *);
 Value op_grid_tril(OpCall *, Device *);
 Value op_grid_triu(OpCall *, Device *);
 
-/* t, which is on the grid, as the ranks have it: dense there, of this dtype and with a number of its
- * own shape. Rooted; sends what is not there. */
+/* t, which is on the grid, as the ranks have it: dense there, of this dtype and with a number
+ * of its own shape. Rooted; sends what is not there. */
 MpiTensor *grid_operand(OpCall *, Device *, Tensor *t, DType);
 /* What stands behind a tensor that place_new made. */
 MpiTensor *grid_made(OpCall *, Device *, Tensor *);

@@ -1,5 +1,5 @@
-/* Random numbers, positions of extremes, triangles and norms on grids of processes. No element travels
- * for what is made: its numbers are a function of the seed and of where they stand. */
+/* Random numbers, positions of extremes, triangles and norms on grids of processes. No element
+ * travels for what is made: its numbers are a function of the seed and of where they stand. */
 #include "builtins/mpi/grid.h"
 
 #include "kernels/reduce/reduce.h"

@@ -9,8 +9,31 @@
 
 bool place_is_called(const Interp *in, const Device *d)
 {
-    const DeviceBackend *b = d->caps & DEVCAP_NAME ? device_backend(in->ctx.devices, d->name) : NULL;
+    if (!(d->caps & DEVCAP_NAME))
+        return false;
+    const DeviceBackend *b = device_backend(in->ctx.devices, d->name);
     return b && b->grid && strcmp(b->name, d->name) == 0;
+}
+
+static bool has(Value v, const Buffer *b)
+{
+    if (v.tag == V_TENSOR)
+        return v.tensor->buffer == b;
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (has(v.tuple->items[i], b))
+            return true;
+    return false;
+}
+
+/* A global variable of the program; those of functions that run have no names to be found by. */
+const char *place_named(Ctx *ctx, const Buffer *b)
+{
+    const Interp *in = (Interp *)(void *)ctx;
+    const Module *m = in->main;
+    for (uint32_t i = 0; m && i < m->globals.count; i++)
+        if (m->globals.names[i] && has(m->slots[i], b))
+            return m->globals.names[i]->text;
+    return NULL;
 }
 
 uint64_t place_between(Interp *in, Device *d)
@@ -22,7 +45,8 @@ uint64_t place_between(Interp *in, Device *d)
 
 static const char *const parameters[] = { "p", "q", "block" };
 enum { PARAMETERS = 3 };
-static const char usage[] = "mpi(2, 2) is a grid of 2 x 2 processes, mpi(2, 2, block=32) in blocks of 32";
+static const char usage[] =
+    "mpi(2, 2) is a grid of 2 x 2 processes, mpi(2, 2, block=32) in blocks of 32";
 
 static int64_t whole(Interp *in, Value v, int i)
 {
@@ -62,9 +86,10 @@ Value place_called(Interp *in, Device *d, const Value *args, int count, const Na
         given[i] = true;
     }
     if (!given[0] || !given[1])
-        err_raise_help(&in->ctx, ERR_TYPE, usage, "mpi is called with the rows and columns of a grid");
+        err_raise_help(&in->ctx, ERR_TYPE, usage, "mpi is called with rows and columns");
     if (n[0] * n[1] > GRID_RANKS)
-        err_raise_help(&in->ctx, ERR_VALUE, usage, "a grid of %lld x %lld is more than %d processes",
+        err_raise_help(&in->ctx, ERR_VALUE, usage,
+                       "a grid of %lld x %lld is more than %d processes",
                        (long long)n[0], (long long)n[1], GRID_RANKS);
     return v_device(device_backend(in->ctx.devices, d->name)->grid(&in->ctx, (int)n[0], (int)n[1],
                                                                    (int)n[2]));

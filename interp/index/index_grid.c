@@ -18,8 +18,8 @@ static Device *grid_of(Interp *in, const Value *slot)
     return here && device_has(d, slot->tensor) ? d : NULL;
 }
 
-/* Is v a number, or a tensor that the device has or may be sent, that the target's dtype takes as it
- * is? */
+/* Is v a number, or a tensor that the device has or may be sent, that the target's dtype takes
+ * as it is? */
 static bool storable(Device *d, const Tensor *t, Value v)
 {
     DType own = (DType)t->dtype, dt = v_dtype(v);

@@ -214,7 +214,8 @@ static const char *const fields[] =
 enum { F_NAME, F_TITLE, F_AVAILABLE, F_WHY, F_MEMORY, F_DTYPES, F_LACKS, F_NOTE, F_BANDWIDTH,
        F_LATENCY, F_LAUNCH, F_GRID, F_BLOCK, F_RANKS, FIELDS };
 
-/* What is asked of grids of processes alone: (rows, columns), the length of blocks, who they are. */
+/* What is asked of grids of processes alone: (rows, columns), the length of blocks, who they
+ * are. */
 static Value grid_fact(Interp *in, Device *d, int field)
 {
     int p, q, block;

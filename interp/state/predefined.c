@@ -15,7 +15,8 @@ static const struct { const char *name; double value; } constants[] = {
 };
 enum { CONSTANTS = sizeof constants / sizeof *constants };
 
-/* gpu, cuda, opencl and mpi are names until a device is needed; sim is the family of simulated ones. */
+/* gpu, cuda, opencl and mpi are names until a device is needed; sim is the family of simulated
+ * ones. */
 static const char *const devices[] = { "cpu", "gpu", "cuda", "opencl", "mpi", "sim" };
 enum { DEVICES = sizeof devices / sizeof *devices };
 

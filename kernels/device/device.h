@@ -134,8 +134,9 @@ typedef struct DeviceOps {
      * NULL only where no tensor can be. */
     void (*pack)(Ctx *, Device *, Tensor *to, Tensor *t);
     const DevLending *lending;                       /* NULL: its memory stays its own */
-    /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape (in place
-     * of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here. These raise. */
+    /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape
+     * (in place of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here.
+     * These raise. */
     DevStatus (*alloc_laid)(Device *, const DevLayout *, DevMem *);
     void (*shape)(const Device *, int *p, int *q, int *block);
     void (*rank)(const Device *, int r, char *host, size_t cap, long *pid);   /* it is open */
@@ -233,6 +234,8 @@ typedef struct DeviceSet {
     uint64_t clock;
     /* Told of every copy, after it was made. NULL: nobody listens. */
     void (*copied)(Ctx *, const Device *from, const Device *to, size_t bytes, double seconds);
+    /* What the program calls a buffer, or NULL: for errors about elements that are lost. */
+    const char *(*named)(Ctx *, const Buffer *);
 } DeviceSet;
 
 /* ---- the set (device.c) ---- */

@@ -81,8 +81,8 @@ static DevCopy *copy_bare(Ctx *ctx, Residence *r, Device *d)
     return r->copies = c;
 }
 
-/* The shape that t's whole buffer has: t's own, its axes in the order in which they lie, where those
- * are all of it; else a vector. `shape` has room for it. */
+/* The shape that t's whole buffer has: t's own, its axes in the order in which they lie, where
+ * those are all of it; else a vector. `shape` has room for it. */
 static DevLayout buffer_layout(const Tensor *t, int64_t *shape)
 {
     const int64_t size = dtype_info((DType)t->dtype)->bytes;

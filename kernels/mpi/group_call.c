@@ -265,6 +265,15 @@ static _Noreturn void raise_lost(Ctx *ctx, const Group *g)
     err_raise(ctx, ERR_DEVICE, "%s %s", group_name(g, (char[48]){ 0 }), g->why);
 }
 
+static void tell_ended(Ctx *ctx, const Group *g)
+{
+    char text[400];
+    snprintf(text, sizeof text, "%s %s: tensors that are nowhere else are lost",
+             group_name(g, (char[48]){ 0 }), g->why);
+    if (ctx->notice)
+        ctx->notice(ctx, text);
+}
+
 /* Where a rank had no memory, it is said which: those who heard of it from others name it too. */
 static _Noreturn void raise_failure(Exchange *x, int r)
 {
@@ -356,6 +365,8 @@ void group_call(Ctx *ctx, Group *g, uint32_t command, const Buf *common, const B
     begin(&x, command, common, own, replies);
     exchange(&x);
     whole = true;
+    if (x.stopped > 0 && !g->alive)
+        tell_ended(ctx, g);
     if (x.stopped > 0)
         err_interrupted(ctx);
     if (!g->alive)

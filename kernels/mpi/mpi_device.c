@@ -271,7 +271,8 @@ static void mpi_rank(const Device *d, int r, char *host, size_t cap, long *pid)
 const DeviceOps mpi_ops = {
     .backend = "mpi", .open = mpi_open, .release = mpi_free, .put = mpi_put, .get = mpi_get,
     .copy = mpi_copy, .sync = mpi_sync, .close = mpi_close, .forget = mpi_forget,
-    .pack = mpi_pack_tensor, .alloc_laid = mpi_alloc, .shape = mpi_shape, .rank = mpi_rank, .renew = mpi_renew, .give_back = mpi_release, .look = mpi_look,
+    .pack = mpi_pack_tensor, .alloc_laid = mpi_alloc, .shape = mpi_shape,
+    .rank = mpi_rank, .renew = mpi_renew, .give_back = mpi_release, .look = mpi_look,
     .takes = mpi_takes, .nest = mpi_nest,
 };
 
@@ -300,7 +301,7 @@ static uint32_t held_dtypes(void)
 {
     uint32_t bits = 0;
     for (DType dt = DT_BOOL; dt <= DT_C128; dt++)
-        if (dt != DT_F16 && dt != DT_BF16)
+        if (!dtype_half(dt))
             bits |= 1u << dt;
     return bits;
 }

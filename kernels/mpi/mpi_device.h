@@ -46,13 +46,15 @@ Device *mpi_device(Ctx *, int p, int q, int block);
 void mpi_release(Ctx *, Device *);
 /* Is its group over since the last command? Then the next use of the device starts another. */
 void mpi_renew(Ctx *, Device *);
-/* Brings Device.counts.between up to date; the bytes that ranks hold: of all, and of the largest. */
+/* Brings Device.counts.between up to date; the bytes that ranks hold: of all, and of the
+ * largest. */
 void mpi_look(Ctx *, Device *, uint64_t *all, uint64_t *largest);
 
 /* ---- a command (mpi_tensor.c): begin, arguments by wire_…, send; the answer of rank 0 ---- */
 Buf *mpi_begin(Ctx *, Device *, GridOp);
 Wire mpi_send(Ctx *, Device *);
-/* The largest of the numbers that the ranks' last answers begin with: trouble, what does not fit. */
+/* The largest of the numbers that the ranks' last answers begin with: trouble, what does not
+ * fit. */
 uint64_t mpi_worst(Ctx *, Device *);
 Wire mpi_send_pieces(Ctx *, Device *, const GroupPieces *);
 /* Arguments: a tensor that is to be made, or written; one that is there. */

@@ -395,8 +395,8 @@ static int64_t extent(const Nest *n, uint64_t of)
     return all;
 }
 
-/* A tensor's elements in another order of its axes: `rows`, then `cols`, as a matrix, or as a vector
- * where there are no columns. */
+/* A tensor's elements in another order of its axes: `rows`, then `cols`, as a matrix, or as a
+ * vector where there are no columns. */
 static void as_matrix(Run *r, const Piece *x, uint64_t rows, uint64_t cols, Piece *matrix)
 {
     int64_t shape[NEST_INDICES], strides[NEST_INDICES], of[NEST_INDICES];

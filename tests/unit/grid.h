@@ -58,7 +58,7 @@ static void run(Call *c, GridOp op)
     c->answer = wire_from(ctx, &c->out);
 }
 
-static void put_ints(Call *c, const int64_t *x, int n)
+static inline void put_ints(Call *c, const int64_t *x, int n)
 {
     wire_u64(&c->in, (uint64_t)n);
     wire_i64s(&c->in, x, n);
@@ -66,13 +66,13 @@ static void put_ints(Call *c, const int64_t *x, int n)
 
 static inline void put_scalar(Call *c, DType dt, double v)
 {
-    char x[16] = { 0 };
+    _Alignas(16) char x[16] = { 0 };
     cast_run(dt, x, 1, DT_F64, &v, 1, 1);
     grid_write_scalar(&c->in, dt, x);
 }
 
 /* A number of its own for a host tensor. */
-static uint64_t put(const Tensor *t)
+static inline uint64_t put(const Tensor *t)
 {
     Call c;
     begin(&c);
@@ -87,7 +87,7 @@ static uint64_t put(const Tensor *t)
 }
 
 /* The whole of a number, on every rank. */
-static Tensor *fetch(uint64_t id)
+static inline Tensor *fetch(uint64_t id)
 {
     const GridTensor *t = grid_find(g, id);
     Tensor *whole = tensor_zeros(ctx, t->dtype, t->axes, t->shape);
@@ -130,7 +130,7 @@ static inline double _Complex at_z(const Tensor *t, int64_t i)
     return element_c128((DType)t->dtype, t->data + (size_t)i * dtype_info((DType)t->dtype)->bytes);
 }
 
-static Tensor *filled(DType dt, int rank, const int64_t *shape)
+static inline Tensor *filled(DType dt, int rank, const int64_t *shape)
 {
     Tensor *t = tensor_zeros(ctx, dt, rank, shape);
     for (int64_t i = 0; i < t->size; i++) {
@@ -235,7 +235,7 @@ static void run_grid(const char *self, int k)
         printf("FAIL %d by %d: exit %d\n", grids[k].p, grids[k].q, status);
 }
 
-static int grid_main(int count, char **arg, void (*all)(void))
+static inline int grid_main(int count, char **arg, void (*all)(void))
 {
     if (count == 5 && strcmp(arg[1], "rank") == 0)
         return rank_main(arg + 2, all);
