@@ -148,31 +148,35 @@ static bool fast_gammaincinv(const double *x, double *r)
 
 enum { FRACTION_MAX = 400 };
 
-/* 1 / (1 + d(1) / (1 + d(2) / (1 + ...))) (DLMF 8.17.22), d from its formula: *n what it takes,
- * *top where it has four digits. */
+static void beta_step(double a, double b, double x, int m, double *d)
+{
+    d[2 * m] = m ? m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) : 0;
+    d[2 * m + 1] = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+}
+
+/* 1 / (1 + d(1) / (1 + d(2) / (1 + ...))) (DLMF 8.17.22), d from its formula: *n what it takes, and
+ * half as much again, as it may come slowly; *top where it has six digits. */
 static bool beta_terms(double a, double b, double x, double *d, int *n, int *top)
 {
-    double before = 1, last = 1, a0 = 1, a1 = 1, b0 = 0, b1 = 1;
+    double before = 1, last = 1, a0 = 1, a1 = 1, b0 = 1, b1 = 0;
     *top = -1;
-    for (int m = 0; m < FRACTION_MAX; m++) {
+    for (int m = 0; m < FRACTION_MAX * 2 / 3; m++) {
+        beta_step(a, b, x, m, d);
         if (m) {
-            d[2 * m] = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
             a0 = a1 + d[2 * m] * a0;
             b0 = b1 + d[2 * m] * b0;
-        } else {
-            d[0] = 0;
-            a0 = b0 = 1;
         }
-        d[2 * m + 1] = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        double next = a0 + d[2 * m + 1] * (m ? a1 : 1), under = b0 + d[2 * m + 1] * (m ? b1 : 0);
+        double next = a0 + d[2 * m + 1] * a1, under = b0 + d[2 * m + 1] * b1;
         a1 = next / under;
         a0 /= under;
         b0 /= under;
         b1 = 1;
-        if (fabs(a1 - last) < 1e-4 * fabs(a1) && *top < 0)
+        if (fabs(a1 - last) < 1e-6 * fabs(a1) && *top < 0)
             *top = m;
         if (fabs(a1 - last) <= 1e-16 * fabs(a1) && fabs(last - before) <= 1e-15 * fabs(a1)) {
-            *n = m;
+            *n = m + m / 2;
+            while (m < *n)
+                beta_step(a, b, x, ++m, d);
             return isfinite(a1) && *top >= 0;
         }
         before = last;
