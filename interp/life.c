@@ -108,6 +108,7 @@ static void interp_build(Interp *in)
     in->constants = tuple_new(&in->ctx, 0);
     devices_init(&in->ctx, device_backends);
     in->ctx.devices->copied = place_heard_copy;
+    in->ctx.devices->named = place_named;
     optable_init(in, builtin_rows);
     in->main = in->module = module_new(in, "main");
     in->main->done = true;

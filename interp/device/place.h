@@ -137,6 +137,8 @@ _Noreturn void place_strict_copy(Interp *, const DeviceBlock *, const char *op, 
 _Noreturn void place_raise_absent(Interp *, Device *d, int operand, bool header);
 
 /* ---- mpi(2, 2) (place_grid.c) ---- */
+/* DeviceSet.named. */
+const char *place_named(Ctx *, const Buffer *);
 /* Is d the name of devices that are called? */
 bool place_is_called(const Interp *, const Device *d);
 /* The bytes that the processes of a grid have sent each other so far. */

@@ -15,6 +15,27 @@ bool place_is_called(const Interp *in, const Device *d)
     return b && b->grid && strcmp(b->name, d->name) == 0;
 }
 
+static bool has(Value v, const Buffer *b)
+{
+    if (v.tag == V_TENSOR)
+        return v.tensor->buffer == b;
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (has(v.tuple->items[i], b))
+            return true;
+    return false;
+}
+
+/* A global variable of the program; those of functions that run have no names to be found by. */
+const char *place_named(Ctx *ctx, const Buffer *b)
+{
+    const Interp *in = (Interp *)(void *)ctx;
+    const Module *m = in->main;
+    for (uint32_t i = 0; m && i < m->globals.count; i++)
+        if (m->globals.names[i] && has(m->slots[i], b))
+            return m->globals.names[i]->text;
+    return NULL;
+}
+
 uint64_t place_between(Interp *in, Device *d)
 {
     uint64_t all, largest;

@@ -234,6 +234,8 @@ typedef struct DeviceSet {
     uint64_t clock;
     /* Told of every copy, after it was made. NULL: nobody listens. */
     void (*copied)(Ctx *, const Device *from, const Device *to, size_t bytes, double seconds);
+    /* What the program calls a buffer, or NULL: for errors about elements that are lost. */
+    const char *(*named)(Ctx *, const Buffer *);
 } DeviceSet;
 
 /* ---- the set (device.c) ---- */

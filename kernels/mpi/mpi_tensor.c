@@ -8,11 +8,25 @@
 #include <string.h>
 
 /* ---- one command ---- */
-_Noreturn static void raise_lost(Ctx *ctx, const Device *d)
+/* What the program calls it, or NULL. */
+static const char *name_of(Ctx *ctx, const MpiTensor *t)
+{
+    const DeviceSet *set = ctx->devices;
+    for (const Residence *r = set->oldest; r && set->named; r = r->newer)
+        for (const DevCopy *c = r->copies; c; c = c->next)
+            if (c->mem.handle == (uintptr_t)t)
+                return set->named(ctx, r->buffer);
+    return NULL;
+}
+
+_Noreturn static void raise_lost(Ctx *ctx, const Device *d, const MpiTensor *t)
 {
     const MpiState *s = mpi_state(d);
-    err_raise(ctx, ERR_DEVICE, "its elements were on %s alone, which %s", d->name,
-              s->lost[0] ? s->lost : "has ended");
+    const char *name = name_of(ctx, t), *why = s->lost[0] ? s->lost : "has ended";
+    if (name)
+        err_raise(ctx, ERR_DEVICE, "%s is lost: its elements were on %s alone, which %s", name,
+                  d->name, why);
+    err_raise(ctx, ERR_DEVICE, "the elements were on %s alone, which %s", d->name, why);
 }
 
 /* The group is over: what it held is lost, and the next use starts another one. */
@@ -117,7 +131,7 @@ void mpi_put_new(Ctx *ctx, Device *d, Buf *b, MpiTensor *t)
 void mpi_put_id(Ctx *ctx, Device *d, Buf *b, const MpiTensor *t)
 {
     if (!t->made || t->group != mpi_state(d)->groups)
-        raise_lost(ctx, d);
+        raise_lost(ctx, d, t);
     wire_u64(b, t->id);
 }
 
