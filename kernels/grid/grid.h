@@ -62,8 +62,8 @@ void grid_close(GridRank *);                     /* leaves MPI; the process may 
 int grid_rank(const GridRank *);                 /* 0 … p * q - 1 */
 /* Obeys a command: reads its arguments from `in`, appends the answer to `out`. Raises errors
  * (memory, device …) after which the rank is as before, but for dst. Where a rank has no memory
- * for what they do together all raise: it `memory`, the others `device`, "rank 3 had no memory: nothing
- * was done". */
+ * for what they do together all raise: it `memory`, the others `device`, "rank 3 had no memory:
+ * nothing was done". */
 void grid_command(GridRank *, uint32_t op, Wire *in, Buf *out);
 /* ---- what answers mean ---- */
 typedef enum GridNorm { GRID_NORM_FRO, GRID_NORM_ONE, GRID_NORM_INF, GRID_NORM_MAX } GridNorm;

@@ -10,7 +10,7 @@
 typedef struct Inner {
     const GridTensor *x, *y;
     bool conj;
-    char sum[16];
+    _Alignas(16) char sum[16];
     Tensor *tensors[3];
     bool overflow;
 } Inner;
@@ -52,7 +52,7 @@ void grid_do_dot(GridRank *g, Wire *in, Buf *out)
     if (dtype_info(d.x->dtype)->kind == 'c')
         im = grid_sum(g, SCOPE_ALL, im);
     all = CMPLX(re, im);
-    char sum[16] = { 0 };
+    _Alignas(16) char sum[16] = { 0 };
     if (dtype_info(d.x->dtype)->kind == 'c')
         cast_run(d.x->dtype, sum, 1, DT_C128, &all, 1, 1);
     else

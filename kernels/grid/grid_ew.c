@@ -106,7 +106,7 @@ static uint64_t first_misfit(GridRank *g, const GridTensor *t, DType to, char *e
     int64_t wide = t->axes > 1 ? t->shape[1] : 1, best = -1, inner = t->slab.inner;
     const char *x = grid_data(t);
     for (int64_t n = 0; n < t->slab.size; n++, x += grid_bytes(t)) {
-        char one[16];
+        _Alignas(16) char one[16];
         if (cast_run(to, one, 1, t->dtype, x, 1, 1) < 0)
             continue;
         int64_t i = grid_row(g, n / inner % t->slab.rows);
@@ -121,7 +121,7 @@ static uint64_t first_misfit(GridRank *g, const GridTensor *t, DType to, char *e
 
 void grid_do_cast(GridRank *g, Wire *in, Buf *out)
 {
-    char element[16] = { 0 };
+    _Alignas(16) char element[16] = { 0 };
     uint64_t id = wire_get_u64(in), misfit = 0;
     const GridTensor *from = grid_find(g, wire_get_u64(in));
     DType to = grid_read_dtype(g, in);

@@ -105,7 +105,7 @@ typedef struct Orthogonal { int m, n, k, type; void *tau; } Orthogonal;
 /* a becomes its QR; room for tau and what the routines work in. */
 static void factor_qr(GridRank *g, GridTensor *a, Orthogonal *q)
 {
-    char query[16] = { 0 };
+    _Alignas(16) char query[16] = { 0 };
     int lw = -1, info;
     GridDesc d = grid_desc(g, a);
     q->tau = grid_work(g, (size_t)(a->slab.cols + a->slab.rows + g->grid.nb), 16);
@@ -121,7 +121,7 @@ static void factor_qr(GridRank *g, GridTensor *a, Orthogonal *q)
 /* The first columns of Q, in place of the reflectors. */
 static void form_q(GridRank *g, GridTensor *a, const Orthogonal *q)
 {
-    char query[16] = { 0 };
+    _Alignas(16) char query[16] = { 0 };
     int lw = -1, info, cols = extent(a, 1);
     GridDesc d = grid_desc(g, a);
     if (!cols || !q->m)
@@ -187,7 +187,7 @@ void grid_do_lstsq(GridRank *g, Wire *in, Buf *out)
     const GridTensor *given = read_matrix(g, in), *right = grid_find(g, wire_get_u64(in));
     int m = extent(given, 0), n = extent(given, 1), nrhs = extent(right, 1), info = 0, lw = -1;
     int type = grid_type(given->dtype), most = m > n ? m : n;
-    char query[16] = { 0 };
+    _Alignas(16) char query[16] = { 0 };
     grid_check_matrix(g, right);
     if (right->dtype != given->dtype || right->shape[0] != m)
         err_raise(g->ctx, ERR_DEVICE, "a right side that does not fit");
@@ -240,7 +240,7 @@ static void run_eigen(GridRank *g, Eigen *e)
 
 static void eigen(GridRank *g, Eigen *e)
 {
-    char work[16] = { 0 };
+    _Alignas(16) char work[16] = { 0 };
     double rwork[2] = { 0 };
     int iwork[2] = { 0 }, type = grid_type(e->a->dtype);
     e->work = work, e->rwork = rwork, e->iwork = iwork;
@@ -310,7 +310,7 @@ static void run_svd(GridRank *g, Singular *s)
 
 static void svd(GridRank *g, Singular *s)
 {
-    char work[16] = { 0 };
+    _Alignas(16) char work[16] = { 0 };
     double rwork[2] = { 0 };
     int type = grid_type(s->a->dtype), real = grid_type(dtype_real(s->a->dtype));
     s->work = work, s->rwork = rwork, s->lw = -1;

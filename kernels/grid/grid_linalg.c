@@ -185,7 +185,7 @@ void grid_do_gemm(GridRank *g, Wire *in, Buf *out)
     grid_check_matrix(g, c);
     GridDesc da = grid_desc(g, f.a), db = grid_desc(g, f.b), dc = grid_desc(g, c);
     int m = (int)f.m, n = (int)f.n, k = (int)f.k, type = grid_type(c->dtype);
-    char one[16], zero[16];
+    _Alignas(16) char one[16], zero[16];
     mat_store((BlasType)type, one, 0, 1, 0);
     mat_store((BlasType)type, zero, 0, 0, 0);
     if (m && n && k)
@@ -213,7 +213,8 @@ int *grid_pivots(GridRank *g, const GridTensor *a)
 /* 1 / condition number, estimated: what is factored in `a` says how. */
 static void estimate(GridRank *g, System *s)
 {
-    char norm[16], rcond[16] = { 0 }, work[16] = { 0 }, uplo = s->how == SOLVED_UPPER ? 'U' : 'L';
+    _Alignas(16) char norm[16], rcond[16] = { 0 }, work[16] = { 0 };
+    char uplo = s->how == SOLVED_UPPER ? 'U' : 'L';
     BlasType real = blas_type(dtype_real(s->a->dtype));
     double rwork[2] = { 0 };
     void *w = work, *r = rwork;
@@ -342,7 +343,7 @@ void grid_do_inv(GridRank *g, Wire *in, Buf *out)
     System s;
     uint64_t id = wire_get_u64(in);
     const GridTensor *a = grid_find(g, wire_get_u64(in));
-    char query[16] = { 0 };
+    _Alignas(16) char query[16] = { 0 };
     int iquery = 0, lw = -1, li = -1;
     begin(g, &s, a);
     grid_agree(g);
@@ -403,7 +404,7 @@ static void times_pivot(void *with, int64_t i, void *x)
 static void write_det(Buf *out, const Product *p)
 {
     double size = hypot(p->re, p->im), e = (double)p->exponent;
-    char sign[16] = { 0 }, det[16] = { 0 };
+    _Alignas(16) char sign[16] = { 0 }, det[16] = { 0 };
     int by = e > 1e6 ? 1000000 : e < -1e6 ? -1000000 : (int)e;
     double _Complex s = size > 0 ? CMPLX(p->re / size, p->im / size) : CMPLX(p->re, p->im);
     double _Complex d = CMPLX(scalbn(p->re, by), p->im == 0 ? 0 : scalbn(p->im, by));

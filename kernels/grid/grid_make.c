@@ -56,7 +56,7 @@ void grid_each_diagonal(GridRank *g, GridTensor *t, void (*f)(void *, int64_t i,
 void grid_do_eye(GridRank *g, Wire *in, Buf *out)
 {
     int64_t shape[TENSOR_RANK_MAX];
-    char one[16];
+    _Alignas(16) char one[16];
     int64_t whole = 1;
     uint64_t id = wire_get_u64(in);
     DType dt = grid_read_dtype(g, in);

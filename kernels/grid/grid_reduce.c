@@ -283,7 +283,8 @@ void grid_do_reduce(GridRank *g, Wire *in, Buf *out)
 }
 
 /* ---- where the extreme is ---- */
-typedef struct Extreme { int64_t at; char element[16]; } Extreme;    /* at -1: none here */
+/* at -1: there is none here */
+typedef struct Extreme { int64_t at; _Alignas(16) char element[16]; } Extreme;
 
 typedef struct Search { const GridTensor *x; RedOp op; int64_t at; } Search;
 

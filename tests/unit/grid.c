@@ -400,7 +400,7 @@ static void elementwise_others(void)
 static void casts(void)
 {
     for (volatile int from = few ? 4 : 0; from < DTYPES; from += 1 + few)
-        for (int to = 0; to < DTYPES; to++) {
+        for (volatile int to = 0; to < DTYPES; to++) {
             Tensor *x = filled(dtypes[from], 2, (int64_t[]){ 9, 11 });
             Tensor *volatile want = NULL;
             ErrFrame f;

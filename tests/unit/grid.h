@@ -66,7 +66,7 @@ static inline void put_ints(Call *c, const int64_t *x, int n)
 
 static inline void put_scalar(Call *c, DType dt, double v)
 {
-    char x[16] = { 0 };
+    _Alignas(16) char x[16] = { 0 };
     cast_run(dt, x, 1, DT_F64, &v, 1, 1);
     grid_write_scalar(&c->in, dt, x);
 }
