@@ -137,7 +137,7 @@ CONSTANT = {
     "text": "repr string format bits join replace strip lstrip rstrip find startswith endswith",
     "files": "load save read lines write",
     "pictures": "plot scatter bar hist heat spy contour panels",
-    "the program and the machine": "time args env tempdir exit warn progress notices help devices simulate memory lazy_stats measure",
+    "the program and the machine": "time args env tempdir exit warn progress notices help devices simulate memory release lazy_stats measure",
     "C, which numbers reach through ptr": "cstring errno sizeof offsetof pin unpin",
 }
 
