@@ -90,9 +90,26 @@ static void ask_out(const Ask *q, const Matrix *a, Tensor *t)
 
 static void ask_in(const Ask *q, const MpiTensor *g) { mpi_put_id(q->ctx, q->d, q->b, g); }
 
+/* For `explain`: the grid, the routine, and what a process receives by the model of its cost. */
+static void told(const Matrix *a, const char *routine)
+{
+    const MpiState *s = mpi_state(a->d);
+    const GridShape grid = { s->p, s->q, s->block };
+    GridCost cost;
+    char bytes[32];
+    heard_kernel(a->c->in, routine, "ScaLAPACK");
+    if (!explain_on(a->c->in))
+        return;
+    explain_note(a->c->in, "grid", "%d x %d processes, blocks of %d", s->p, s->q, s->block);
+    explain_note(a->c->in, "routine", "%s of ScaLAPACK", routine);
+    if (grid_cost(a->c->op->name, a->dt, a->m, a->n, 1, &grid, &grid_network_here, &cost))
+        explain_note(a->c->in, "between", "about %s to each process, by the model",
+                     mem_bytes_text(bytes, cost.bytes));
+}
+
 static Wire answer(const Ask *q, const Matrix *a, const char *routine)
 {
-    heard_kernel(a->c->in, routine, "ScaLAPACK");
+    told(a, routine);
     Wire w = mpi_send(q->ctx, q->d);
     poll_interrupt(a->c->in);
     return w;
@@ -279,7 +296,7 @@ Value op_grid_solve(OpCall *c, Device *d)
     GridSolved by = (GridSolved)wire_get_u64(&w);
     uint64_t info = wire_get_u64(&w);
     double rcond = wire_get_f64(&w);
-    heard_kernel(c->in, grid_solved_text(by), "ScaLAPACK");
+    told(&a, grid_solved_text(by));
     poll_interrupt(c->in);
     return doubtful(&a, info, rcond) ? form_host(c, d) : place_value(c->in, x);
 }
