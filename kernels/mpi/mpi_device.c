@@ -352,16 +352,17 @@ void mpi_probe(Ctx *ctx)
 
 Device *mpi_device(Ctx *ctx, int p, int q, int block)
 {
+    const char *why = NULL;
     devices_probe(ctx);
     for (Device *d = ctx->devices->first; d; d = d->next) {
         const MpiState *s = d->ops == &mpi_ops ? mpi_state(d) : NULL;
         if (d->ops == &mpi_ops && !s)                   /* fenced */
-            return d;
+            why = d->why;
         if (s && s->p == p && s->q == q && s->block == block)
             return d;
     }
     char name[48];
     int n = snprintf(name, sizeof name, "mpi(%d, %d", p, q);
     snprintf(name + n, sizeof name - (size_t)n, block == GRID_BLOCK ? ")" : ", block=%d)", block);
-    return add(ctx, name, p, q, block, missing());
+    return add(ctx, name, p, q, block, why ? why : missing());
 }
