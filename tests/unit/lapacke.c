@@ -167,6 +167,8 @@ static void spectral_rows_real(void)
     BOTH(syevd, 'V', 'L', N, s->a, N, s->w, s->work, ROOM, s->ints, ROOM);
     BOTH(geev, 'N', 'V', N, s->a, N, s->w, s->tau, NULL, 1, s->v, N, s->work, ROOM);
     BOTH(gees, 'V', 'N', NULL, N, s->a, N, s->ints, s->w, s->tau, s->v, N, s->work, ROOM, NULL);
+    BOTH(ggev, 'V', 'V', N, s->a, N, s->u, N, s->w, s->tau, s->rwork, s->v, N, s->b, N, s->work,
+         ROOM);
     BOTH(lacn2, N, s->u, s->v, s->pivots, s->out, s->ints, s->ints + 1);
 }
 
@@ -176,12 +178,15 @@ static void spectral_rows_complex(void)
     BOTH(heevd, 'V', 'L', N, s->a, N, s->w, s->work, ROOM, s->rwork, ROOM, s->ints, ROOM);
     BOTH(geevc, 'N', 'V', N, s->a, N, s->w, NULL, 1, s->v, N, s->work, ROOM, s->rwork);
     BOTH(geesc, 'V', 'N', NULL, N, s->a, N, s->ints, s->w, s->v, N, s->work, ROOM, s->rwork, NULL);
+    BOTH(ggevc, 'V', 'V', N, s->a, N, s->u, N, s->w, s->tau, s->v, N, s->b, N, s->work, ROOM,
+         s->rwork);
     BOTH(lacn2c, N, s->u, s->v, s->out, s->ints, s->ints + 1);
 }
 
 static void spectral_rows(void)
 {
     fresh(false);
+    fill(start.u, N * N, 0);
     if (blas_is_complex(t))
         spectral_rows_complex();
     else
