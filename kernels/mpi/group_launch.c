@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,7 +132,7 @@ static void vector_free(Ctx *ctx, Vector *v)
 
 /* What launchers are asked for by their variables, which leaves the command line to all alike.
  * Where the user has set one, it stays. */
-enum When { ALWAYS, AS_ROOT };
+enum When { ALWAYS, AS_ROOT, LITTLE_SHARED };
 static const struct Setting { const char *name, *value; enum When when; } settings[] = {
     { "OMPI_ALLOW_RUN_AS_ROOT", "1", AS_ROOT },
     { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", AS_ROOT },
@@ -146,9 +147,24 @@ static const struct Setting { const char *name, *value; enum When when; } settin
     /* Ranks that wait for one another leave the processor to whoever has work: with others on the
      * machine, or more ranks than cores, they would wait for one that does not get it. */
     { "OMPI_MCA_mpi_yield_when_idle", "1", ALWAYS },
+    /* Containers may have next to no shared memory, and ranks that find none wait for ever. */
+    { "OMPI_MCA_btl_vader_backing_directory", "/tmp", LITTLE_SHARED },
+    { "OMPI_MCA_btl_sm_backing_directory", "/tmp", LITTLE_SHARED },
     /* To other hosts too. */
     { "OMPI_MCA_mca_base_env_list", TOKEN_VARIABLE, ALWAYS },
 };
+
+/* Room in /dev/shm for what each rank keeps there, 4 MiB and some more. */
+static bool little_shared(const Group *g)
+{
+    struct statvfs fs;
+    return statvfs("/dev/shm", &fs) || fs.f_bavail < ((uint64_t)g->ranks << 23) / fs.f_frsize;
+}
+
+static bool is_due(const Group *g, enum When when)
+{
+    return when == ALWAYS || (when == AS_ROOT ? !geteuid() : little_shared(g));
+}
 
 static void make_environment(Ctx *ctx, Group *g, Vector *v)
 {
@@ -158,7 +174,7 @@ static void make_environment(Ctx *ctx, Group *g, Vector *v)
             vector_add(ctx, v, *e);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const struct Setting *s = &settings[i];
-        if (getenv(s->name) || (s->when == AS_ROOT && geteuid()))
+        if (getenv(s->name) || !is_due(g, s->when))
             continue;
         c_snprintf(text, sizeof text, "%s=%s", s->name, s->value);
         vector_add(ctx, v, text);
