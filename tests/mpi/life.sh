@@ -90,6 +90,32 @@ if (ulimit -v 3000000; "$RICCI" -e '1' >/dev/null 2>&1); then
     judge "a rank with ulimit -v" 0 "memory mpi(1, 2): rank " " on $(uname -n)" "still: 100"
 fi
 
+# ---- files that ranks do not see ----
+mkdir "$work/shared"
+cat >"$work/apart" <<EOF
+#!/bin/bash
+exec unshare -m bash -c 'mount -t tmpfs none "$work/shared" && exec "$RICCI" "\$@"' rank "\$@"
+EOF
+chmod +x "$work/apart"
+cat >"$work/unseen.ric" <<EOF
+on mpi(1, 2) { for i in 0:2 { A = ones(20, 20) * 2; save("$work/shared/A.npy", A); B = load("$work/shared/A.npy") } }
+print("read:", sum(B), device(B))
+EOF
+# Only where this user may have folders of its own there.
+if unshare -m mount -t tmpfs none "$work/shared" 2>/dev/null; then
+    RICCI_PROGRAM=$work/apart run "$work/unseen.ric"
+    judge "a folder that is not shared" 0 "read: 800.0 cpu" "see $work/shared/A.npy: the session writes it" "the session reads it"
+    cat >"$work/full.ric" <<EOF
+on mpi(1, 2) quiet { A = ones(20, 20); save("$work/shared/A.npy", A); B = randn(300, 300); save("$work/shared/B.npy", B) }
+EOF
+    unshare -m bash -c "mount -t tmpfs -o size=200k none '$work/shared' && '$RICCI' '$work/full.ric'; s=\$?; ls '$work/shared'; exit \$s" >"$work/out" 2>&1
+    status=$?
+    judge "a full disk" 1 "error[io]" "cannot write $work/shared/B.npy: No space left on device" "A.npy"
+    says .part && fail "a full disk: half a file is left" "$work/out"
+fi
+run "$work/unseen.ric"
+judge "a folder that is shared" 0 "read: 800.0 mpi(1, 2)"
+
 # ---- launchers ----
 RICCI_MPIRUN="mpirun --no-such-option" run -e 'on mpi(1, 1) { x = ones(3) }'
 judge "a launcher that refuses" 1 "error[device]" "mpi(1, 1) could not be started" "no-such-option"
