@@ -163,23 +163,13 @@ static int save_from(OpCall *c, const char *name, void *with)
     return why < 0 ? EIO : why;
 }
 
-/* The grid that alone has its elements, or NULL. */
-static Device *only_there(const Tensor *t)
-{
-    if (!tensor_away(t))
-        return NULL;
-    for (const DevCopy *c = tensor_residence(t)->copies; c; c = c->next)
-        if (c->valid && c->device->caps & DEVCAP_GRID)
-            return c->device;
-    return NULL;
-}
-
 bool npy_grid_save(OpCall *c, const char *path, Tensor *t, const char *as)
 {
-    Device *d = t->buffer->device && t->rank && t->size ? only_there(t) : NULL;
+    tensor_settle(&c->in->ctx, t);
+    Device *d = t->rank && t->size ? device_only(t) : NULL;
     Stored stored;
     double start = device_clock();
-    if (!d || (as && dtype_find(as, strlen(as)) != (DType)t->dtype) ||
+    if (!d || !(d->caps & DEVCAP_GRID) || (as && dtype_find(as, strlen(as)) != (DType)t->dtype) ||
         !dtype_stored((DType)t->dtype, &stored))
         return false;
     bool fortran = column_order(t);
