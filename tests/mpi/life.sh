@@ -116,6 +116,17 @@ fi
 run "$work/unseen.ric"
 judge "a folder that is shared" 0 "read: 800.0 mpi(1, 2)"
 
+# ---- what ranks sent each other ----
+cat >"$work/profile.ric" <<'EOF'
+on mpi(2, 2, block=4) quiet { A = ones(60, 60) }
+profile { on mpi(2, 2, block=4) quiet { B = A' + A; s = sum(B) } }
+EOF
+run "$work/profile.ric"
+judge "a profile of a grid" 0 " between"
+grep -Eq '^add .* 14\.3 kB$' "$work/out" && grep -Eq '^sum .* 0 B$' "$work/out" && pass || fail "bytes between ranks, by operation" "$work/out"
+run -e 'profile { x = ones(60, 60) + 1; s = sum(x) }'
+says between && fail "no grid, and a column for it" "$work/out" || pass
+
 # ---- launchers ----
 RICCI_MPIRUN="mpirun --no-such-option" run -e 'on mpi(1, 1) { x = ones(3) }'
 judge "a launcher that refuses" 1 "error[device]" "mpi(1, 1) could not be started" "no-such-option"
