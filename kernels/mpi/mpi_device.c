@@ -20,6 +20,8 @@ static DevStatus mpi_open(Device *d)
         buf_init(&s->args, ctx);
     }
     s->group = group_start(ctx, s->p, s->q, s->block);
+    s->group->losses = mpi_losses;
+    s->group->with = d;
     s->groups++;
     return DEV_OK;
 }

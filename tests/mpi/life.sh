@@ -59,13 +59,13 @@ judge "four ranks" 0 "small: true" "again: 100"
 cat >"$work/lost.ric" <<'EOF'
 home = arange(4)
 try {
-    on mpi(1, 2) quiet { x = ones(100, 100); for i in 1:50 { x = x + 1.0 }; print(sum(x)) }
+    on mpi(1, 2) quiet { x = ones(100, 100); y = ones(9); for i in 1:50 { x = x + 1.0 }; print(sum(x)) }
 } catch e { print(e.kind, e.message) }
 print("home:", sum(home))
 EOF
 export RICCI_MPI_FAULT=1:10:die
 run "$work/lost.ric"
-judge "a rank that dies" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (signal 9)" "home: 6"
+judge "a rank that dies" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (signal 9): y and x are lost" "home: 6"
 [ "$part" = brief ] || RICCI_MPI_FAULT=1:10:hang RICCI_MPI_TIMEOUT=1 run "$work/lost.ric"
 [ "$part" = brief ] || judge "a rank that hangs" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (no answer for 1 s, RICCI_MPI_TIMEOUT)" "home: 6"
 RICCI_MPI_FAULT=1:10:memory run "$work/lost.ric"
@@ -180,7 +180,7 @@ start=$SECONDS
 kill -INT "$session"
 wait "$session"
 status=$?
-[ $((SECONDS - start)) -lt 30 ] && judge "Ctrl-C" 130 "interrupt" "tensors that are nowhere else are lost" || fail "Ctrl-C took $((SECONDS - start)) s"
+[ $((SECONDS - start)) -lt 30 ] && judge "Ctrl-C" 130 "interrupt" "was ended by Ctrl-C in the middle of a computation: A is lost" || fail "Ctrl-C took $((SECONDS - start)) s"
 none_left "a session that was interrupted" "$session"
 
 "$RICCI" "$work/long.ric" </dev/null >"$work/out" 2>&1 & session=$!
