@@ -101,7 +101,7 @@ Value op_run_save(OpCall *c)
     FileFormat format = format_of(c, path);
     if (format != FILE_CSV)
         only_csv(c, SAVE_HEADER, SAVE_DELIMITER);
-    if (format != FILE_NPY)
+    if (format != FILE_NPY || c->args[1].tag != V_TENSOR)      /* npy_save knows grids */
         value_home(c->in, c->args[1]);
     switch (format) {
     case FILE_NPY: npy_save(c, path, arg_tensor(c, 1), as); break;
