@@ -3,6 +3,7 @@
 #include "builtins/files/files.h"
 
 #include "core/system/ascii.h"
+#include "interp/device/place.h"
 
 #include <string.h>
 
@@ -54,7 +55,8 @@ Value op_run_load(OpCall *c)
     switch (format) {
     case FILE_NPY: {
         Bytes b = file_bytes(c, path);
-        return op_result(c, npy_read(&b));
+        Tensor *there = npy_grid_load(&b);
+        return there ? v_tensor_raw(tensor_retain(there)) : op_result(c, npy_read(&b));
     }
     case FILE_NPZ: return npz_load(c, path);
     case FILE_SAFETENSORS: return safetensors_load(c, path);
@@ -99,6 +101,8 @@ Value op_run_save(OpCall *c)
     FileFormat format = format_of(c, path);
     if (format != FILE_CSV)
         only_csv(c, SAVE_HEADER, SAVE_DELIMITER);
+    if (format != FILE_NPY || c->args[1].tag != V_TENSOR)      /* npy_save knows grids */
+        value_home(c->in, c->args[1]);
     switch (format) {
     case FILE_NPY: npy_save(c, path, arg_tensor(c, 1), as); break;
     case FILE_NPZ: npz_save(c, path, c->args[1], as); break;

@@ -46,6 +46,13 @@ typedef struct FilePart { const void *data; size_t bytes; } FilePart;
  * an interrupted or failed save leaves the old file as it was, and what is mapped from it
  * stays. Its permissions are kept. Devices and pipes are written directly. */
 void file_replace(OpCall *, const char *path, const FilePart *parts, size_t count);
+/* The same, where `bytes` behind the head are written by `write`, by the name of a file of that
+ * length: it returns 0, why it failed (errno), or FILE_DECLINED, when nothing happened. False: it
+ * declined, or what is there is no plain file. */
+enum { FILE_DECLINED = -1 };
+typedef int (*FileWriter)(OpCall *, const char *name, void *with);
+bool file_replace_by(OpCall *, const char *path, const FilePart *head, size_t bytes, FileWriter,
+                     void *with);
 /* At the end of the file, which is made where there is none. */
 void file_append(OpCall *, const char *path, const FilePart *);
 /* An empty string rooted on the value stack, to be grown by str_append: files are put
@@ -73,6 +80,11 @@ bool stored_size(Stored, int rank, const int64_t *shape, int64_t *count, int64_t
  * where its layout is that of a tensor, else a converted copy. Rooted. */
 Tensor *stored_tensor(const Bytes *, Stored, int64_t at, int rank, const int64_t *shape,
                       bool fortran);
+/* Has a tensor of *dt the bytes that the file has, but for their order in a number, and for bools
+ * that are neither 0 nor 1? */
+bool stored_plainly(Stored, DType *dt);
+/* Do its elements lie without gaps, the first axis fastest? */
+bool column_order(const Tensor *);
 /* Raises ERR_DTYPE: no file holds numbers of dt. */
 _Noreturn void stored_refuse(OpCall *, DType dt, const char *what);
 /* x as a file is to keep it: dtype `as` (i16 u16 u32 u64 or a storage dtype; NULL: its own),
@@ -88,6 +100,19 @@ bool text_int(const char *p, size_t n, int64_t *out);   /* false if it does not 
 
 /* ---- formats ---- */
 Tensor *npy_read(const Bytes *);                        /* rooted */
+/* What the header says; the elements that it speaks of are there. */
+typedef struct NpyForm {
+    Stored stored;
+    bool fortran;
+    int rank;
+    int64_t shape[TENSOR_RANK_MAX];
+    int64_t at;                                         /* where they start */
+} NpyForm;
+NpyForm npy_form(const Bytes *);
+/* Through the ranks of a grid, each its own elements. load: rooted; NULL, save: false: that is not
+ * to be, and nothing happened (files_grid.c). */
+Tensor *npy_grid_load(const Bytes *);
+bool npy_grid_save(OpCall *, const char *path, Tensor *, const char *as);
 /* The header of a .npy file for `shape`, appended to text. */
 void npy_head(OpCall *, Str **text, Stored, bool fortran, int rank, const int64_t *shape,
               const char *what);

@@ -280,21 +280,61 @@ static _Noreturn void raise_write(OpCall *c, const char *path, int why)
                             : limit_why(&c->in->ctx, why, text));
 }
 
+static void begin_whole(OpCall *c, FdWhole *w, const char *path)
+{
+    bool open;
+    char held[FENCE_PATH];
+    const char *target = fence_target(&c->in->ctx, path, held);
+    while (!(open = fd_whole_open(w, target)) && errno == EINTR)
+        poll_interrupt(c->in);
+    if (!open)
+        raise_write(c, path, errno);
+}
+
 /* What was printed goes out first: `path` may be where that goes. */
 void file_replace(OpCall *c, const char *path, const FilePart *parts, size_t count)
 {
     FdWhole w;
-    bool open;
-    char held[FENCE_PATH];
-    const char *target = fence_target(&c->in->ctx, path, held);
-    while (!(open = fd_whole_open(&w, target)) && errno == EINTR)
-        poll_interrupt(c->in);
-    if (!open)
-        raise_write(c, path, errno);
+    begin_whole(c, &w, path);
     if (!w.beside)
         out_flush(c->in);
     if (!fd_whole_end(&w, write_parts(c, w.fd, parts, count)))
         raise_write(c, path, errno);
+}
+
+/* Its length is there before `write` is asked, which sees by it whether it is this file. */
+static int write_by(OpCall *c, const FdWhole *w, const FilePart *head, size_t bytes,
+                    FileWriter write, void *with)
+{
+    Limit *limit = c->in->ctx.limit;
+    if (!write_parts(c, w->fd, head, 1) || !limit_write(&c->in->ctx, bytes) ||
+        ftruncate(w->fd, (off_t)(head->bytes + bytes)) != 0)
+        return errno;
+    int why = write(c, w->name, with);
+    if (why == FILE_DECLINED && limit)
+        limit->written -= (double)(head->bytes + bytes);
+    return why;
+}
+
+bool file_replace_by(OpCall *c, const char *path, const FilePart *head, size_t bytes,
+                     FileWriter write, void *with)
+{
+    FdWhole w;
+    ErrFrame frame;
+    struct stat st;
+    if (c->in->ctx.fence || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+        return false;
+    begin_whole(c, &w, path);
+    if (!ERR_TRY(&c->in->ctx, &frame)) {
+        fd_whole_end(&w, false);
+        err_rethrow(&c->in->ctx);
+    }
+    int why = w.beside ? write_by(c, &w, head, bytes, write, with) : FILE_DECLINED;
+    ERR_END(&c->in->ctx, &frame);
+    errno = why;
+    if (!fd_whole_end(&w, why == 0) && why != FILE_DECLINED)
+        raise_write(c, path, errno);
+    return why != FILE_DECLINED;
 }
 
 void file_append(OpCall *c, const char *path, const FilePart *part)

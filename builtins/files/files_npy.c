@@ -3,6 +3,8 @@
  * of an .npz archive are such files, too. */
 #include "builtins/files/files.h"
 
+#include "interp/device/place.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -190,7 +192,7 @@ static void npy_preamble(NpyReader *r)
 }
 
 /* What follows the data is left alone, as NumPy does. */
-Tensor *npy_read(const Bytes *b)
+NpyForm npy_form(const Bytes *b)
 {
     NpyReader r = { .b = b };
     npy_preamble(&r);
@@ -205,7 +207,15 @@ Tensor *npy_read(const Bytes *b)
         bytes_error(b, r.end, NULL,
                     "shape %s of %d-byte elements needs %lld bytes, %lld are left in the file",
                     shape, r.stored.bytes, (long long)bytes, (long long)(b->size - r.end));
-    return stored_tensor(b, r.stored, r.end, r.rank, r.shape, r.fortran);
+    NpyForm f = { .stored = r.stored, .fortran = r.fortran, .rank = r.rank, .at = r.end };
+    memcpy(f.shape, r.shape, sizeof f.shape);
+    return f;
+}
+
+Tensor *npy_read(const Bytes *b)
+{
+    NpyForm f = npy_form(b);
+    return stored_tensor(b, f.stored, f.at, f.rank, f.shape, f.fortran);
 }
 
 /* ---- writing ---- */
@@ -250,6 +260,9 @@ void npy_save(OpCall *c, const char *path, Tensor *t, const char *as)
 {
     Stored s;
     bool fortran = true;
+    if (npy_grid_save(c, path, t, as))
+        return;
+    value_home(c->in, c->args[1]);
     Tensor *raw = stored_raw(c, t, as, arg_text(c, 1), &s, &fortran);
     Str **head = file_text(c);
     npy_head(c, head, s, fortran, t->rank, tensor_shape(t), arg_text(c, 1));

@@ -85,6 +85,13 @@ static bool same_layout(Stored s)
            !(s.kind == 'u' && s.bytes == 8);
 }
 
+bool stored_plainly(Stored s, DType *dt)
+{
+    *dt = stored_dtype(s);
+    s.swapped = false;
+    return s.kind == 'b' || same_layout(s);
+}
+
 static bool worth_viewing(const Bytes *b, Stored s, const uint8_t *raw, int64_t bytes)
 {
     int64_t align = s.bytes < 8 ? s.bytes : 8;
@@ -215,8 +222,7 @@ static Tensor *narrow(OpCall *c, Tensor *t, Stored s, const char *as, const char
     return raw;
 }
 
-/* Its elements lie without gaps, the first axis fastest. */
-static bool column_order(const Tensor *t)
+bool column_order(const Tensor *t)
 {
     int64_t strides[TENSOR_RANK_MAX];
     if (t->rank < 2 || tensor_contiguous(t))

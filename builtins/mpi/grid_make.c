@@ -180,7 +180,7 @@ Value op_grid_dot(OpCall *c, Device *d)
 }
 
 /* ---- what its nests do not have ---- */
-/* Of complex numbers the conjugate of the transpose. */
+/* Of complex numbers the transpose of the conjugate: a view, as the host makes it. */
 Value op_grid_ctranspose(OpCall *c, Device *d)
 {
     Value x = c->args[0];
@@ -189,8 +189,11 @@ Value op_grid_ctranspose(OpCall *c, Device *d)
         return x.tag == V_TENSOR && x.tensor->rank == 1 &&
                dtype_info((DType)x.tensor->dtype)->kind == 'c' ? form_host(c, d)
                                                               : op_device_ctranspose(c, d);
-    Value turned = v_tensor_raw(op_keep(c, tensor_transpose_last(&c->in->ctx, x.tensor)));
-    return place_elementwise(c->in, d, op_named(c->in, "conj"), &turned, 1, 0);
+    Value conj = place_elementwise(c->in, d, op_named(c->in, "conj"), &x, 1, 0);
+    if (conj.tag != V_TENSOR)
+        return conj;
+    v_push(c->in, conj);
+    return v_tensor_raw(tensor_transpose_last(&c->in->ctx, conj.tensor));
 }
 
 /* Casts that are checked too: where an element does not fit, the host says which. */

@@ -53,6 +53,7 @@ static void profile_heard(Interp *in, Explain *base, Heard *e)
     r->bytes += e->view ? 0 : e->read + e->written;
     r->copies += e->up + e->down;
     r->moved += e->bytes_up + e->bytes_down;
+    r->between += e->between;
     p->operations++;
     p->seconds += e->seconds;
     p->inside += e->wall - e->copy_wall;

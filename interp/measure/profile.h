@@ -15,6 +15,7 @@ typedef struct ProfileRow {
     uint64_t calls, copies;             /* copies: that the operations caused */
     double seconds, flops, bytes;       /* flops, bytes: 0 where nothing is known */
     double moved;                       /* bytes of those copies */
+    double between;                     /* bytes that processes of a grid sent each other */
 } ProfileRow;
 
 enum { PROFILE_ROWS = 200, PROFILE_DEVICES = 64 };

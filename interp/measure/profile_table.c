@@ -14,7 +14,7 @@
 
 typedef enum Column {
     COL_NAME, COL_DEVICE, COL_DTYPE, COL_CALLS, COL_TIME, COL_SHARE, COL_FLOPS,
-    COL_RATE, COL_COPIES, COL_KERNEL, COLUMNS
+    COL_RATE, COL_COPIES, COL_BETWEEN, COL_KERNEL, COLUMNS
 } Column;
 
 /* least: so that what the clock says does not change the layout. */
@@ -23,7 +23,8 @@ static const struct { const char *name; bool left; int least, most; } columns[CO
     [COL_DTYPE] = { "dtype", true, 5, 8 },     [COL_CALLS] = { "calls", false, 5, 9 },
     [COL_TIME] = { "time", false, 7, 8 },      [COL_SHARE] = { "share", false, 5, 5 },
     [COL_FLOPS] = { "GFLOP/s", false, 7, 8 },  [COL_RATE] = { "GB/s", false, 5, 6 },
-    [COL_COPIES] = { "copies", false, 6, 14 }, [COL_KERNEL] = { "kernel", true, 6, 40 },
+    [COL_COPIES] = { "copies", false, 6, 14 }, [COL_BETWEEN] = { "between", false, 7, 8 },
+    [COL_KERNEL] = { "kernel", true, 6, 40 },
 };
 
 enum { CELL = 96, KERNEL_MIN = 6 };
@@ -79,6 +80,9 @@ static void fill_line(const Table *t, Line *l, const ProfileRow *r, double whole
         uint64_t n = is_copy(r) ? r->calls : r->copies;
         snprintf(l->cell[COL_COPIES], CELL, "%llu: %s", (unsigned long long)n, text);
     }
+    if (r->device && r->device->ops->look && !is_copy(r))
+        snprintf(l->cell[COL_BETWEEN], CELL, "%s",
+                 heard_bytes_text(text, sizeof text, r->between));
 }
 
 /* What the interpreter itself took. */

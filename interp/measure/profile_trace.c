@@ -140,6 +140,8 @@ void trace_operation(Interp *in, Trace *t, const Heard *e)
     if (e->up + e->down)
         buf_printf(out, ", \"copies\": %llu, \"bytes_copied\": %.0f",
                    (unsigned long long)(e->up + e->down), e->bytes_up + e->bytes_down);
+    if (e->between > 0)
+        buf_printf(out, ", \"bytes_between\": %.0f", e->between);
     if (e->fell_back)
         buf_puts(out, ", \"fallback\": true");
     if (e->failed)

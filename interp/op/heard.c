@@ -476,6 +476,16 @@ void explain_tell(Interp *in, const char *fmt, ...)
     buf_init(&e->notes, &in->ctx);
 }
 
+/* Bytes between the processes of a grid since somebody asked last. */
+static double sent_between(Interp *in, Device *d)
+{
+    uint64_t all, largest, before = d->counts.between;
+    if (!d->opened || !d->ops->look)
+        return 0;
+    d->ops->look(&in->ctx, d, &all, &largest);
+    return d->counts.between > before ? (double)(d->counts.between - before) : 0;
+}
+
 /* A device may still be at it. */
 static void record_wait(Interp *in)
 {
@@ -486,6 +496,7 @@ static void record_wait(Interp *in)
     e->wall = heard_clock() - e->start;
     e->seconds = e->told && !e->real ? e->run_seconds : e->wall - x->hidden - e->copy_wall;
     e->seconds = e->seconds > 0 ? e->seconds : 0;
+    e->between = e->real ? sent_between(in, e->device) : 0;
 }
 
 static void record_done(Interp *in, const Op *op, const Value *args, int n, Value result)
@@ -602,8 +613,10 @@ void heard_despite_error(Interp *in, void (*tell)(Interp *, void *), void *data)
 void heard_sync(Interp *in)
 {
     for (Device *d = in->ctx.devices->first; d; d = d->next)
-        if (d->opened && !device_absent(d))
+        if (d->opened && !device_absent(d)) {
             device_sync(&in->ctx, d);
+            sent_between(in, d);
+        }
 }
 
 /* ---- the aspect ---- */

@@ -58,6 +58,7 @@ typedef struct Heard {
     double read, written, copied;   /* bytes; copied: only to bring operands into order */
     uint64_t up, down;              /* copies between devices that it caused */
     double bytes_up, bytes_down, copy_seconds;
+    double between;                 /* bytes that processes of a grid sent each other for it */
     bool view, failed, fell_back;
     bool numbers;                   /* a line says what numbers it computed with */
     /* Words, made only where an `explain` listens. Whoever takes them empties them. */
@@ -99,7 +100,7 @@ double heard_clock(void);           /* seconds, monotonic */
 const char *heard_bytes_text(char *out, size_t cap, double bytes);     /* "16.4 kB"; returns out */
 /* What a row's call computes, by the row's formula; nan: not known. */
 double heard_flops(const Op *, const Value *args, int n, Value result);
-/* Waits for all devices in use. */
+/* Waits for all devices in use; what grids have sent by then is nobody's. */
 void heard_sync(Interp *);
 
 /* Who hears what every row was given and gave, while Interp.solved is set: the program's own

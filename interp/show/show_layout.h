@@ -31,6 +31,8 @@ typedef struct Layout {
     Interp *in;
     Buf *out;
     const Tensor *t;
+    /* its elements: itself, or of what lies elsewhere the ends of each axis (layout_seen) */
+    const Tensor *seen;
     const ShowOptions *show;
     ShowCell cell;               /* format specs; NULL: as `show` says */
     void *arg;
@@ -63,6 +65,13 @@ static inline Part part_of(int64_t length, int64_t budget)
 static inline const char *layout_at(const Tensor *t, const char *base, int64_t i, int64_t stride)
 {
     return base + i * stride * dtype_info(t->dtype)->bytes;
+}
+
+/* Where element i of an axis stands in l->seen. */
+static inline int64_t layout_seen(const Layout *l, int axis, int64_t i)
+{
+    int64_t n = tensor_shape(l->t)[axis], seen = tensor_shape(l->seen)[axis];
+    return i < seen / 2 ? i : i - (n - seen);
 }
 
 /* The first element of matrix number k of rank 3 and more; index: where it stands in the leading

@@ -39,7 +39,7 @@ Zeros zeros_find(Interp *in, const Tensor *t, const char *base)
 Matrix layout_matrix(const Layout *l, const char *base)
 {
     int r = l->t->rank;
-    const int64_t *shape = tensor_shape(l->t), *strides = tensor_strides(l->t);
+    const int64_t *shape = tensor_shape(l->t), *strides = tensor_strides(l->seen);
     Matrix m = { .base = base, .row_stride = strides[r - 2], .column_stride = strides[r - 1],
                  .rows = shape[r - 2], .columns = shape[r - 1] };
     if (l->show->dots && !l->cell)
@@ -118,8 +118,9 @@ void layout_cell(Layout *l, const void *element, const Column *c)
 /* ---- columns ---- */
 static const char *cell_at(const Layout *l, const Matrix *m, int64_t i, int64_t j)
 {
-    const char *row = layout_at(l->t, m->base, i, m->row_stride);
-    const char *e = layout_at(l->t, row, j, m->column_stride);
+    int axis = l->t->rank - 2;
+    const char *row = layout_at(l->t, m->base, layout_seen(l, axis, i), m->row_stride);
+    const char *e = layout_at(l->t, row, layout_seen(l, axis + 1, j), m->column_stride);
     return zeros_structural(&m->zeros, i, j) && show_is_zero((DType)l->t->dtype, e) ? NULL : e;
 }
 

@@ -23,12 +23,15 @@ void layout_flush(Layout *l)
 }
 
 /* ---- vectors ---- */
-static int64_t stride_of(const Layout *l) { return tensor_strides(l->t)[0]; }
+static const char *element(const Layout *l, int64_t i)
+{
+    return layout_at(l->t, l->seen->data, layout_seen(l, 0, i), tensor_strides(l->seen)[0]);
+}
 
 static int element_width(Layout *l, int64_t i)
 {
     size_t from = l->out->len;
-    layout_cell(l, layout_at(l->t, l->t->data, i, stride_of(l)), NULL);
+    layout_cell(l, element(l, i), NULL);
     int width = text_width(l->out->data + from, l->out->len - from);
     l->out->len = from;
     return width;
@@ -74,7 +77,7 @@ static void show_vector_columns(Layout *l, int64_t n)
     for (int64_t i = 0; i < n; i++) {
         buf_puts(l->out, i == 0 ? "[" : i % columns == 0 ? ",\n " : ", ");
         buf_fill(l->out, ' ', (size_t)(widest - element_width(l, i)));
-        layout_cell(l, layout_at(l->t, l->t->data, i, stride_of(l)), NULL);
+        layout_cell(l, element(l, i), NULL);
     }
     buf_putc(l->out, ']');
 }
@@ -95,7 +98,7 @@ static void show_vector(Layout *l)
         }
         if (k > 0)
             buf_puts(l->out, ", ");
-        layout_cell(l, layout_at(l->t, l->t->data, part_index(p, k), stride_of(l)), NULL);
+        layout_cell(l, element(l, part_index(p, k)), NULL);
     }
     if (part_cut(p) && p.tail == 0) {
         bool fits = element_width(l, 0) + more_width(n) + 2 <= l->width;
@@ -115,7 +118,7 @@ static void show_vector_full(Layout *l)
         bool wrap = i > 0 && used + width - 1 > l->width;
         buf_puts(l->out, wrap ? ",\n " : i > 0 ? ", " : "");
         used = (wrap ? 1 : used) + width;
-        layout_cell(l, layout_at(l->t, l->t->data, i, stride_of(l)), NULL);
+        layout_cell(l, element(l, i), NULL);
         layout_flush(l);
         poll_interrupt(l->in);
     }
@@ -209,7 +212,7 @@ static void show_slices(Layout *l)
 
 static void show_matrix(Layout *l)
 {
-    Matrix m = layout_matrix(l, l->t->data);
+    Matrix m = layout_matrix(l, l->seen->data);
     if (l->full) {
         layout_panels(l, &m, "[");
         return;
@@ -243,12 +246,50 @@ static int page_height(int height)
     return height == 0 ? 0 : height > LEAST + BESIDE ? height - BESIDE : LEAST;
 }
 
+/* How much of each axis may be looked at; false: all of it, or nearly. */
+static bool few_shown(const Layout *l, int64_t shape[2])
+{
+    const int64_t *all = tensor_shape(l->t), corner = 2 * (SHOW_EDGE + 1);
+    bool dots = l->show->dots && !l->cell, large = l->t->size > SHOW_WHOLE;
+    bool screen = l->t->rank == 2 && l->height > 0 && all[0] <= l->height;
+    if (l->full || dots || !large || l->t->rank < 1 || l->t->rank > 2)
+        return false;
+    for (int a = 0; a < l->t->rank; a++) {
+        int64_t most = !screen ? corner : a ? l->width / (1 + SHOW_GAP) + corner : all[0];
+        shape[a] = most < all[a] ? most : all[a];
+        if (shape[a] > SHOW_COLUMNS)
+            return false;
+    }
+    return shape[0] * (l->t->rank == 2 ? shape[1] : 1) < l->t->size / 2;
+}
+
+/* Of what lies on a device that can pick elements, those alone come home that are shown. */
+static void see(Layout *l)
+{
+    Interp *in = l->in;
+    Tensor *t = (Tensor *)l->t;
+    int64_t shape[2], list[2][SHOW_COLUMNS];
+    tensor_settle(&in->ctx, t);
+    Device *d = device_only(t);
+    l->seen = t;
+    if (!d || !d->ops->pick || !few_shown(l, shape)) {
+        tensor_home(&in->ctx, t);
+        return;
+    }
+    for (int a = 0; a < t->rank; a++)
+        for (int64_t i = 0; i < shape[a]; i++)
+            list[a][i] = i < shape[a] / 2 ? i : tensor_shape(t)[a] - shape[a] + i;
+    l->seen = device_picked(&in->ctx, d, t, shape, (const int64_t *const[]){ list[0], list[1] });
+    v_push(in, v_tensor_raw((Tensor *)l->seen));
+}
+
 static void show_layout(Layout *l)
 {
+    Value *mark = l->in->sp;
     l->width = l->show->width > 0 ? l->show->width : SHOW_WIDTH;
     l->height = page_height(l->show->height);
     l->full = !l->cell && l->show->style == SHOW_FULL;
-    tensor_home(&l->in->ctx, l->t);
+    see(l);
     if (l->t->size == 0)
         put_empty(l->out, l->t);
     else if (l->t->rank == 0)
@@ -259,6 +300,7 @@ static void show_layout(Layout *l)
         show_matrix(l);
     else
         show_slices(l);
+    stack_cut(l->in, mark);
 }
 
 void show_tensor_cells(Interp *in, Buf *out, const Tensor *t, ShowCell cell, void *arg)

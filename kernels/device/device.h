@@ -133,6 +133,9 @@ typedef struct DeviceOps {
     /* t, which lies there with any strides, into `to`, which is contiguous there: this one raises.
      * NULL only where no tensor can be. */
     void (*pack)(Ctx *, Device *, Tensor *to, Tensor *t);
+    /* The same, of element list[i] of an axis its element i (NULL: of each i), list by list of an
+     * axis. NULL: whoever wants a few elements has all of them brought home. */
+    void (*pick)(Ctx *, Device *, Tensor *to, Tensor *t, const int64_t *const *lists);
     const DevLending *lending;                       /* NULL: its memory stays its own */
     /* Of a grid of processes (DEVCAP_GRID) alone, else NULL. Its memory is laid out by shape
      * (in place of alloc), and it runs nests by commands: gpu_takes and gpu_nest ask here.
@@ -350,6 +353,12 @@ Tensor *device_tensor_new(Ctx *, Device *, DType, int rank, const int64_t *shape
  * the byte where t's first element lies. */
 const DevMem *device_ensure(Ctx *, Device *, Tensor *t, size_t *at);
 bool device_has(const Device *, const Tensor *);        /* valid there now? */
+/* The device that has its elements, where the host has not; or NULL. */
+Device *device_only(const Tensor *);
+/* Those elements that the lists of DeviceOps.pick name, as a tensor of that shape at home; d has
+ * pick. */
+Tensor *device_picked(Ctx *, Device *d, Tensor *, const int64_t *shape,
+                      const int64_t *const *lists);
 /* t in that dtype, from the host, as tensor_cast has it: kept beside the buffer until that is
  * written, so that an operand of a `narrow` block is cast and copied once. */
 Tensor *device_narrowed(Ctx *, Tensor *t, DType);

@@ -489,6 +489,27 @@ Tensor *device_move(Ctx *ctx, Device *d, Tensor *t)
     err_throw(ctx->error);
 }
 
+Device *device_only(const Tensor *t)
+{
+    const DevCopy *c = tensor_away(t) ? valid_copy(tensor_residence(t)) : NULL;
+    return c ? c->device : NULL;
+}
+
+Tensor *device_picked(Ctx *ctx, Device *d, Tensor *t, const int64_t *shape,
+                      const int64_t *const *lists)
+{
+    Tensor *few = device_tensor_new(ctx, d, (DType)t->dtype, t->rank, shape);
+    ErrFrame f;
+    if (ERR_TRY(ctx, &f)) {
+        d->ops->pick(ctx, d, few, t, lists);
+        tensor_home(ctx, few);
+        ERR_END(ctx, &f);
+        return few;
+    }
+    tensor_release(ctx, few);
+    err_throw(ctx->error);
+}
+
 /* ---- lending ---- */
 Tensor *device_borrow(Ctx *ctx, Device *d, DType dt, int rank, const int64_t *shape,
                       const int64_t *strides, DevMem mem, size_t at, DevOwner owner)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct File {
@@ -131,4 +132,14 @@ void grid_do_load(GridRank *g, Wire *in, Buf *out)
     transfer_all(&f, path, out);
     if (!f.error)
         grid_keep(g, id, f.t);
+}
+
+void grid_do_see(GridRank *g, Wire *in, Buf *out)
+{
+    struct stat st = { 0 };
+    (void)g;
+    bool there = stat(wire_get_text(in), &st) == 0;
+    wire_u64(out, there ? 0 : (uint64_t)errno);
+    wire_u64(out, (uint64_t)st.st_ino);
+    wire_u64(out, (uint64_t)st.st_size);
 }

@@ -23,6 +23,10 @@ typedef struct Group {
     bool alive;
     /* why it is not: "lost rank 3 on HOST (signal 9)", behind the name of the device */
     char why[256];
+    /* Appends what is lost when it is over, "A and b are lost", where names are known, else
+     * nothing; NULL: nobody knows. */
+    void (*losses)(Ctx *, void *with, Buf *out);
+    void *with;
     struct GroupLife *life;      /* group.c's own */
 } Group;
 

@@ -260,16 +260,32 @@ static void exchange(Exchange *x)
 }
 
 /* ---- what became of it ---- */
+static void put_losses(Ctx *ctx, const Group *g, Buf *out)
+{
+    buf_init(out, ctx);
+    if (g->losses)
+        g->losses(ctx, g->with, out);
+}
+
 static _Noreturn void raise_lost(Ctx *ctx, const Group *g)
 {
-    err_raise(ctx, ERR_DEVICE, "%s %s", group_name(g, (char[48]){ 0 }), g->why);
+    Buf lost;
+    char text[400] = "";
+    put_losses(ctx, g, &lost);
+    if (lost.len)
+        snprintf(text, sizeof text, ": %s", buf_cstr(&lost));
+    buf_free(&lost);
+    err_raise(ctx, ERR_DEVICE, "%s %s%s", group_name(g, (char[48]){ 0 }), g->why, text);
 }
 
 static void tell_ended(Ctx *ctx, const Group *g)
 {
-    char text[400];
-    snprintf(text, sizeof text, "%s %s: tensors that are nowhere else are lost",
-             group_name(g, (char[48]){ 0 }), g->why);
+    Buf lost;
+    char text[700];
+    put_losses(ctx, g, &lost);
+    snprintf(text, sizeof text, "%s %s: %.400s", group_name(g, (char[48]){ 0 }), g->why,
+             lost.len ? buf_cstr(&lost) : "tensors that are nowhere else are lost");
+    buf_free(&lost);
     if (ctx->notice)
         ctx->notice(ctx, text);
 }

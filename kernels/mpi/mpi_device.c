@@ -20,6 +20,8 @@ static DevStatus mpi_open(Device *d)
         buf_init(&s->args, ctx);
     }
     s->group = group_start(ctx, s->p, s->q, s->block);
+    s->group->losses = mpi_losses;
+    s->group->with = d;
     s->groups++;
     return DEV_OK;
 }
@@ -244,13 +246,21 @@ static DevStatus mpi_sync(Device *d)
     return DEV_OK;
 }
 
-static void mpi_pack_tensor(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+static void mpi_pick(Ctx *ctx, Device *d, Tensor *to, Tensor *t, const int64_t *const *lists)
 {
     size_t at, from;
     const DevMem *out = device_ensure(ctx, d, to, &at), *m = device_ensure(ctx, d, t, &from);
-    mpi_pack(ctx, d, mpi_tensor(out), mpi_tensor(m),
-             &(MpiView){ .rank = t->rank, .shape = tensor_shape(t), .strides = tensor_strides(t),
-                         .at = (int64_t)from / dtype_info((DType)t->dtype)->bytes });
+    MpiView v = { .rank = t->rank, .shape = tensor_shape(to), .strides = tensor_strides(t),
+                  .at = (int64_t)from / dtype_info((DType)t->dtype)->bytes };
+    for (int a = 0; a < t->rank; a++)
+        v.list[a] = lists[a];
+    mpi_pack(ctx, d, mpi_tensor(out), mpi_tensor(m), &v);
+}
+
+static void mpi_pack_tensor(Ctx *ctx, Device *d, Tensor *to, Tensor *t)
+{
+    static const int64_t *const all[TENSOR_RANK_MAX];
+    mpi_pick(ctx, d, to, t, all);
 }
 
 static void mpi_shape(const Device *d, int *p, int *q, int *block)
@@ -271,7 +281,7 @@ static void mpi_rank(const Device *d, int r, char *host, size_t cap, long *pid)
 const DeviceOps mpi_ops = {
     .backend = "mpi", .open = mpi_open, .release = mpi_free, .put = mpi_put, .get = mpi_get,
     .copy = mpi_copy, .sync = mpi_sync, .close = mpi_close, .forget = mpi_forget,
-    .pack = mpi_pack_tensor, .alloc_laid = mpi_alloc, .shape = mpi_shape,
+    .pack = mpi_pack_tensor, .pick = mpi_pick, .alloc_laid = mpi_alloc, .shape = mpi_shape,
     .rank = mpi_rank, .renew = mpi_renew, .give_back = mpi_release, .look = mpi_look,
     .takes = mpi_takes, .nest = mpi_nest,
 };

@@ -29,6 +29,32 @@ _Noreturn static void raise_lost(Ctx *ctx, const Device *d, const MpiTensor *t)
     err_raise(ctx, ERR_DEVICE, "the elements were on %s alone, which %s", d->name, why);
 }
 
+/* Variables whose elements are with the ranks alone. */
+void mpi_losses(Ctx *ctx, void *device, Buf *out)
+{
+    enum { MOST = 6 };
+    const Device *d = device;
+    const DeviceSet *set = ctx->devices;
+    const char *name[MOST];
+    int n = 0, more = 0;
+    for (const Residence *r = set->oldest; r && set->named; r = r->newer)
+        for (const DevCopy *c = r->copies; c && !r->host; c = c->next) {
+            bool there = c->device == d && c->valid && c->mem.handle &&
+                         mpi_tensor(&c->mem)->group == mpi_state(d)->groups;
+            const char *called = there ? set->named(ctx, r->buffer) : NULL;
+            if (called && n < MOST)
+                name[n++] = called;
+            else if (called)
+                more++;
+        }
+    for (int i = 0; i < n; i++)
+        buf_printf(out, "%s%.40s", i == 0 ? "" : i + 1 < n || more ? ", " : " and ", name[i]);
+    if (more)
+        buf_printf(out, " and %d more", more);
+    if (n)
+        buf_puts(out, n == 1 ? " is lost" : " are lost");
+}
+
 /* The group is over: what it held is lost, and the next use starts another one. */
 static void group_over(Ctx *ctx, Device *d)
 {

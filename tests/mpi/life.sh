@@ -59,13 +59,13 @@ judge "four ranks" 0 "small: true" "again: 100"
 cat >"$work/lost.ric" <<'EOF'
 home = arange(4)
 try {
-    on mpi(1, 2) quiet { x = ones(100, 100); for i in 1:50 { x = x + 1.0 }; print(sum(x)) }
+    on mpi(1, 2) quiet { x = ones(100, 100); y = ones(9); for i in 1:50 { x = x + 1.0 }; print(sum(x)) }
 } catch e { print(e.kind, e.message) }
 print("home:", sum(home))
 EOF
 export RICCI_MPI_FAULT=1:10:die
 run "$work/lost.ric"
-judge "a rank that dies" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (signal 9)" "home: 6"
+judge "a rank that dies" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (signal 9): y and x are lost" "home: 6"
 [ "$part" = brief ] || RICCI_MPI_FAULT=1:10:hang RICCI_MPI_TIMEOUT=1 run "$work/lost.ric"
 [ "$part" = brief ] || judge "a rank that hangs" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (no answer for 1 s, RICCI_MPI_TIMEOUT)" "home: 6"
 RICCI_MPI_FAULT=1:10:memory run "$work/lost.ric"
@@ -89,6 +89,43 @@ if (ulimit -v 3000000; "$RICCI" -e '1' >/dev/null 2>&1); then
     RICCI_MPIRUN=$work/tight run "$work/memory.ric"
     judge "a rank with ulimit -v" 0 "memory mpi(1, 2): rank " " on $(uname -n)" "still: 100"
 fi
+
+# ---- files that ranks do not see ----
+mkdir "$work/shared"
+cat >"$work/apart" <<EOF
+#!/bin/bash
+exec unshare -m bash -c 'mount -t tmpfs none "$work/shared" && exec "$RICCI" "\$@"' rank "\$@"
+EOF
+chmod +x "$work/apart"
+cat >"$work/unseen.ric" <<EOF
+on mpi(1, 2) { for i in 0:2 { A = ones(20, 20) * 2; save("$work/shared/A.npy", A); B = load("$work/shared/A.npy") } }
+print("read:", sum(B), device(B))
+EOF
+# Only where this user may have folders of its own there.
+if unshare -m mount -t tmpfs none "$work/shared" 2>/dev/null; then
+    RICCI_PROGRAM=$work/apart run "$work/unseen.ric"
+    judge "a folder that is not shared" 0 "read: 800.0 cpu" "see $work/shared/A.npy: the session writes it" "the session reads it"
+    cat >"$work/full.ric" <<EOF
+on mpi(1, 2) quiet { A = ones(20, 20); save("$work/shared/A.npy", A); B = randn(300, 300); save("$work/shared/B.npy", B) }
+EOF
+    unshare -m bash -c "mount -t tmpfs -o size=200k none '$work/shared' && '$RICCI' '$work/full.ric'; s=\$?; ls '$work/shared'; exit \$s" >"$work/out" 2>&1
+    status=$?
+    judge "a full disk" 1 "error[io]" "cannot write $work/shared/B.npy: No space left on device" "A.npy"
+    says .part && fail "a full disk: half a file is left" "$work/out"
+fi
+run "$work/unseen.ric"
+judge "a folder that is shared" 0 "read: 800.0 mpi(1, 2)"
+
+# ---- what ranks sent each other ----
+cat >"$work/profile.ric" <<'EOF'
+on mpi(2, 2, block=4) quiet { A = ones(60, 60) }
+profile { on mpi(2, 2, block=4) quiet { B = A' + A; s = sum(B) } }
+EOF
+run "$work/profile.ric"
+judge "a profile of a grid" 0 " between"
+grep -Eq '^add .* 14\.3 kB$' "$work/out" && grep -Eq '^sum .* 0 B$' "$work/out" && pass || fail "bytes between ranks, by operation" "$work/out"
+run -e 'profile { x = ones(60, 60) + 1; s = sum(x) }'
+says between && fail "no grid, and a column for it" "$work/out" || pass
 
 # ---- launchers ----
 RICCI_MPIRUN="mpirun --no-such-option" run -e 'on mpi(1, 1) { x = ones(3) }'
@@ -143,7 +180,7 @@ start=$SECONDS
 kill -INT "$session"
 wait "$session"
 status=$?
-[ $((SECONDS - start)) -lt 30 ] && judge "Ctrl-C" 130 "interrupt" "tensors that are nowhere else are lost" || fail "Ctrl-C took $((SECONDS - start)) s"
+[ $((SECONDS - start)) -lt 30 ] && judge "Ctrl-C" 130 "interrupt" "was ended by Ctrl-C in the middle of a computation: A is lost" || fail "Ctrl-C took $((SECONDS - start)) s"
 none_left "a session that was interrupted" "$session"
 
 "$RICCI" "$work/long.ric" </dev/null >"$work/out" 2>&1 & session=$!
