@@ -161,12 +161,10 @@ static void lanes(SpecialFast fast, int operands, const double *const x[], const
     fast.many((const double(*)[SPECIAL_LANES])v, r, done);
 }
 
-/* One element; w is begun for the first that a ball has. */
+/* One element that the fast way left; w is begun for the first that a ball has. */
 static ArithStatus element(Work *w, bool *open, SpecialId id, const double *x, double *r)
 {
-    const SpecialInfo *info = &special_info[id];
-    SpecialFast fast = special_fast()[id];
-    if (beyond(info, id, x, r) || (fast.one && fast.one(x, r)))
+    if (beyond(&special_info[id], id, x, r))
         return ARITH_OK;
     if (!*open && !work_begin(w, id))
         return ARITH_LIBRARY;
@@ -192,11 +190,14 @@ ArithStatus special_f64(Ctx *ctx, SpecialId id, double *out, int64_t so, const d
             at[k] = x[k] + first * sx[k];
         lanes(fast, operands, at, sx, some, r, done);
         for (int i = 0; i < some && s == ARITH_OK; i++) {
-            double v[SPECIAL_OPERANDS];
+            double v[SPECIAL_OPERANDS], nothing = 0;            /* nan: an operand is not finite */
             if (!done[i]) {
-                for (int k = 0; k < operands; k++)
+                for (int k = 0; k < operands; k++) {
                     v[k] = at[k][i * sx[k]];
-                s = element(&w, &open, id, v, &r[i]);
+                    nothing += 0 * v[k];
+                }
+                if (isnan(nothing) || !fast.one || !fast.one(v, &r[i]))
+                    s = element(&w, &open, id, v, &r[i]);
             }
             out[(first + i) * so] = r[i];
             if (s == ARITH_OK && *ctx->interrupt)

@@ -7,6 +7,7 @@
 #include "kernels/special/special_ball.h"
 #include "kernels/special/special_pair.h"
 #include "kernels/special/special_airy_tables.h"
+#include "kernels/special/special_gamma_tables.h"
 #include "kernels/special/special_tables.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes special_tables.h and special_airy_tables.h, what the fast ways take from tables, by mpmath to 60 digits."""
+"""Writes special_tables.h and its neighbours of gamma and Airy's functions, what the fast ways take from tables, by mpmath to 60 digits."""
 import contextlib
 import os
 
@@ -196,7 +196,34 @@ def bernoulli():
     table("B(2k), k from 1", "double bernoulli_table[14]", [number(mp.bernoulli(2 * k)) for k in range(1, 15)])
 
 
+GAMMA_TERMS = 18
+
+
+def gammas():
+    heads, tails = [], []
+    for e in range(4):
+        for i in range(16):
+            t = taylor(mp.gamma, F(2) ** e * (1 + F(2 * i + 1) / 32), GAMMA_TERMS - 1)
+            heads.append(group(t[:2]))
+            tails.append(t[2:])
+    print("/* gamma around (1 + (2i + 1) / 32) 2^e, row 16e + i: Taylor's series, the first two terms. */")
+    print("static const Pair gamma_terms_first[64][2] = {")
+    rows(sum(heads, []))
+    print("};\n\n/* The others. */\nstatic const double gamma_terms[64][%d] = {" % (GAMMA_TERMS - 2))
+    for t in tails:
+        texts = [number(v) for v in t]
+        print("    {")
+        rows(texts, indent="      ")
+        print("    },")
+    print("};\n")
+
+
+def factorials():
+    table("n!", "Pair factorial_table[171]", [pair(mp.factorial(n)) for n in range(171)])
+
+
 FILES = {
+    "special_gamma_tables.h": (gammas, factorials),
     "special_tables.h": (exponentials, turns, hyperbolic, logarithms, lgammas, elliptic, inverse_error_function,
                          reciprocal_gamma, bernoulli),
     "special_airy_tables.h": (airies, airy_series),
