@@ -73,8 +73,8 @@ static inline double sixteen_terms(const double *c, double t)
     return fma(fma(s[3], t, s[2]), square, fma(s[1], t, s[0]));
 }
 
-/* gamma of 1 <= x < 16 by Taylor's series around the middle of its sixteenth of an octave: to 2^-54,
- * as the terms in doubles are a quarter of it at most. */
+/* gamma of 1 <= x < 16 by Taylor's series around the middle of its sixteenth of an octave: to
+ * 2^-54, as the terms in doubles are a quarter of it at most. */
 static inline Pair gamma_near(Pair x)
 {
     int e = x.h >= 8 ? 3 : x.h >= 4 ? 2 : x.h >= 2 ? 1 : 0;
