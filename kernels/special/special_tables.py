@@ -192,6 +192,22 @@ def reciprocal_gamma():
     table("1 / gamma(1 + z), Taylor's series", "Pair rgamma_table[26]", [pair(F(t)) for t in c[:26]])
 
 
+ZETA_TERMS, ZETA_MOST = 16, 36
+
+
+def zetas():
+    print("/* zeta(s) - 1 / (s - 1), a polynomial in s - (i + 1.5) through its values at the nodes of Chebyshev, row i. */")
+    print("static const double zeta_table[%d][%d] = {" % (ZETA_MOST - 1, ZETA_TERMS))
+    for i in range(ZETA_MOST - 1):
+        nodes = [mp.cos(mp.pi * (2 * k + 1) / (2 * ZETA_TERMS)) / 2 for k in range(ZETA_TERMS)]
+        values = [mp.zeta(v + i + F(1.5)) - 1 / (v + i + F(0.5)) for v in nodes]
+        t = mp.lu_solve(mp.matrix([[v ** k for k in range(ZETA_TERMS)] for v in nodes]), mp.matrix(values))
+        print("    {")
+        rows([number(v) for v in t], indent="      ")
+        print("    },")
+    print("};\n")
+
+
 def bernoulli():
     table("B(2k), k from 1", "double bernoulli_table[14]", [number(mp.bernoulli(2 * k)) for k in range(1, 15)])
 
@@ -225,7 +241,7 @@ def factorials():
 FILES = {
     "special_gamma_tables.h": (gammas, factorials),
     "special_tables.h": (exponentials, turns, hyperbolic, logarithms, lgammas, elliptic, inverse_error_function,
-                         reciprocal_gamma, bernoulli),
+                         reciprocal_gamma, bernoulli, zetas),
     "special_airy_tables.h": (airies, airy_series),
 }
 
