@@ -677,7 +677,7 @@ static const double bernoulli_table[14] = {
     1425517.1666666667, -27298231.067816094,
 };
 
-/* zeta(s) - 1 / (s - 1), a polynomial in s - (i + 1.5) through its values at the nodes of Chebyshev, row i. */
+/* zeta(s) - 1 / (s - 1) by values at nodes of Chebyshev: polynomials in s - (i + 1.5), row i. */
 static const double zeta_table[35][16] = {
     {
       0.6123753486854884, 0.06776026256889849, -0.005221814387156625, -0.0001656677892568664,

@@ -196,7 +196,7 @@ ZETA_TERMS, ZETA_MOST = 16, 36
 
 
 def zetas():
-    print("/* zeta(s) - 1 / (s - 1), a polynomial in s - (i + 1.5) through its values at the nodes of Chebyshev, row i. */")
+    print("/* zeta(s) - 1 / (s - 1) by values at nodes of Chebyshev: polynomials in s - (i + 1.5), row i. */")
     print("static const double zeta_table[%d][%d] = {" % (ZETA_MOST - 1, ZETA_TERMS))
     for i in range(ZETA_MOST - 1):
         nodes = [mp.cos(mp.pi * (2 * k + 1) / (2 * ZETA_TERMS)) / 2 for k in range(ZETA_TERMS)]
