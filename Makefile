@@ -221,6 +221,7 @@ soak: all $(STUBS) $(BUILD)/devices/matrix $(addprefix $(BUILD)/unit/,arith_trut
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/precision.py --cases $(SOAK_CASES) --seed $${SEED:-$$(date +%s)}
 	@RICCI=$(CURDIR)/$(BUILD)/ricci python3 tests/precision/order.py --cases 2000 --seed $${SEED:-$$(date +%s)}
 	@$(BUILD)/ricci bench/methods_special_ulps.ric 100000
+	@RICCI=$(CURDIR)/$(BUILD)/ricci $(or $(wildcard build/venv/bin/python3),python3) tests/oracle/special_mpmath.py --seed $${SEED:-$$(date +%s)}
 	@$(BUILD)/devices/matrix --full opencl opencl+math 2>/dev/null
 	@$(BUILD)/devices/matrix --run=tests/devices/attention.ric opencl:0+items 2>/dev/null
 	@BUILD=$(BUILD) RICCI=$(CURDIR)/$(BUILD)/ricci QUICK=1 bash tests/gpu.sh

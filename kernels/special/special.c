@@ -9,12 +9,13 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 /* A second or two of what Arb takes longest for, and of what it is quick at. */
 enum { FEW_BITS = 9 << 10, ANY_BITS = 1 << 18 };
 
 const SpecialInfo special_info[SPECIAL_COUNT] = {
-#define SPECIAL(name, n, s, b, f) \
+#define SPECIAL(name, n, s, b, f, m) \
     [SPECIAL_##name] = { .operands = n, .shape = s, .bits = b, .ball = ball_##name },
 #include "kernels/special/special.def"
 #undef SPECIAL
@@ -27,7 +28,7 @@ const SpecialFast *special_fast(void)
     return cpu_isa() >= ISA_AVX2 ? special_fast_avx2 : special_fast_base;
 }
 
-int64_t special_grain(SpecialId id) { return special_fast()[id] ? 4096 : 64; }
+int64_t special_grain(SpecialId id) { return special_fast()[id].one ? 4096 : 64; }
 
 /* ---- room ---- */
 
@@ -145,27 +146,63 @@ static bool beyond(const SpecialInfo *info, SpecialId id, const double *x, doubl
     return nan || inf;
 }
 
+/* Up to SPECIAL_LANES elements at once, where there are not too few; done: those that were had. */
+static void lanes(SpecialFast fast, int operands, const double *const x[], const int64_t sx[],
+                  int n, double *r, bool *done)
+{
+    enum { LEAST = 4 };
+    double v[SPECIAL_OPERANDS][SPECIAL_LANES];
+    memset(done, 0, SPECIAL_LANES * sizeof *done);
+    if (!fast.many || n < LEAST)
+        return;
+    for (int k = 0; k < operands; k++)
+        for (int i = 0; i < SPECIAL_LANES; i++)
+            v[k][i] = x[k][(i < n ? i : 0) * sx[k]];
+    fast.many((const double(*)[SPECIAL_LANES])v, r, done);
+}
+
+/* One element that the fast way left; w is begun for the first that a ball has. */
+static ArithStatus element(Work *w, bool *open, SpecialId id, const double *x, double *r)
+{
+    if (beyond(&special_info[id], id, x, r))
+        return ARITH_OK;
+    if (!*open && !work_begin(w, id))
+        return ARITH_LIBRARY;
+    *open = true;
+    *r = by_ball(w, x);
+    return ARITH_OK;
+}
+
 ArithStatus special_f64(Ctx *ctx, SpecialId id, double *out, int64_t so, const double *const x[],
                         const int64_t sx[], int64_t n)
 {
-    const SpecialInfo *info = &special_info[id];
+    int operands = special_info[id].operands;
     SpecialFast fast = special_fast()[id];
     bool open = false;
     Work w;
     ArithStatus s = ARITH_OK;
-    for (int64_t i = 0; i < n && s == ARITH_OK; i++) {
-        double v[SPECIAL_OPERANDS], r;
-        for (int k = 0; k < info->operands; k++)
-            v[k] = x[k][i * sx[k]];
-        if (!beyond(info, id, v, &r) && !(fast && fast(v, &r))) {
-            if (!open && !work_begin(&w, id))
-                return ARITH_LIBRARY;
-            open = true;
-            r = by_ball(&w, v);
-            s = *ctx->interrupt ? ARITH_INTERRUPT : ARITH_OK;
-        } else if ((i & 1023) == 1023 && *ctx->interrupt)
-            s = ARITH_INTERRUPT;
-        out[i * so] = r;
+    for (int64_t first = 0; first < n && s == ARITH_OK; first += SPECIAL_LANES) {
+        const double *at[SPECIAL_OPERANDS] = { NULL };
+        double r[SPECIAL_LANES];
+        bool done[SPECIAL_LANES];
+        int some = n - first < SPECIAL_LANES ? (int)(n - first) : SPECIAL_LANES;
+        for (int k = 0; k < operands; k++)
+            at[k] = x[k] + first * sx[k];
+        lanes(fast, operands, at, sx, some, r, done);
+        for (int i = 0; i < some && s == ARITH_OK; i++) {
+            double v[SPECIAL_OPERANDS], nothing = 0;            /* nan: an operand is not finite */
+            if (!done[i]) {
+                for (int k = 0; k < operands; k++) {
+                    v[k] = at[k][i * sx[k]];
+                    nothing += 0 * v[k];
+                }
+                if (isnan(nothing) || !fast.one || !fast.one(v, &r[i]))
+                    s = element(&w, &open, id, v, &r[i]);
+            }
+            out[(first + i) * so] = r[i];
+            if (s == ARITH_OK && *ctx->interrupt)
+                s = ARITH_INTERRUPT;
+        }
     }
     if (open)
         work_end(&w);

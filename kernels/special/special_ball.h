@@ -29,8 +29,13 @@ typedef BallOutcome (*BallFn)(Ball *);
  * are finite near enough. *same: it is that operand itself, -1: it is not. */
 double special_limit(SpecialId, const double *x, int *same);
 
-/* Most of a function in doubles; false: this is not for it. NULL where there is none. */
-typedef bool (*SpecialFast)(const double *x, double *r);
+/* Most of a function in doubles. One element, false: this is not for it; many at once, done[] of
+ * those that are for it, all false before. Both have the same bits. NULL: there is none. */
+enum { SPECIAL_LANES = 16 };
+typedef struct SpecialFast {
+    bool (*one)(const double *x, double *r);
+    void (*many)(const double (*x)[SPECIAL_LANES], double *r, bool *done);
+} SpecialFast;
 extern const SpecialFast special_fast_base[SPECIAL_COUNT], special_fast_avx2[SPECIAL_COUNT];
 /* The table of this processor. */
 const SpecialFast *special_fast(void);

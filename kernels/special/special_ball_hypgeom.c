@@ -328,7 +328,7 @@ static int quick_side(const Inverse *v, double s, double *by)
     if (!v->beta)
         x[1] = exp(s);
     *by = NAN;
-    if (!special_fast()[v->beta ? SPECIAL_betainc : SPECIAL_gammainc](x, &r))
+    if (!special_fast()[v->beta ? SPECIAL_betainc : SPECIAL_gammainc].one(x, &r))
         return 0;
     *by = (r - p) / p;
     return fabs(*by) < 1e-9 ? 0 : r > p ? 1 : -1;

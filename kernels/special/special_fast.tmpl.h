@@ -7,6 +7,7 @@
 #include "kernels/special/special_ball.h"
 #include "kernels/special/special_pair.h"
 #include "kernels/special/special_airy_tables.h"
+#include "kernels/special/special_gamma_tables.h"
 #include "kernels/special/special_tables.h"
 
 #include <math.h>
@@ -17,12 +18,13 @@
 #include "kernels/special/special_pair.tmpl.h"
 #include "kernels/special/special_gamma.tmpl.h"
 #include "kernels/special/special_more.tmpl.h"
+#include "kernels/special/special_polynomial.tmpl.h"
 #include "kernels/special/special_incomplete.tmpl.h"
 #include "kernels/special/special_airy.tmpl.h"
 #include "kernels/special/special_bessel.tmpl.h"
 
 const SpecialFast SPECIAL_FAST[SPECIAL_COUNT] = {
-#define SPECIAL(name, n, s, b, f) [SPECIAL_##name] = f,
+#define SPECIAL(name, n, s, b, f, m) [SPECIAL_##name] = { f, m },
 #include "kernels/special/special.def"
 #undef SPECIAL
 };

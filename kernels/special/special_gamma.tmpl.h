@@ -64,47 +64,110 @@ static bool fast_sinc(const double *x, double *r)
 
 /* ---- gamma ---- */
 
-/* gamma(s) of 1e-300 < s < 171. */
-static double gamma_of(Pair s) { return pair_exp(pair_lgamma(s)).h; }
-
-/* Of whole numbers the product. */
-static bool fast_factorial(const double *x, double *r)
+/* c(0) + c(1) t + … of 16 terms, four chains of which none waits for another. */
+static inline double sixteen_terms(const double *c, double t)
 {
-    static const double small[] = { 1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880, 3628800,
-                                    39916800, 479001600, 6227020800, 87178291200, 1307674368000,
-                                    20922789888000, 355687428096000, 6402373705728000 };
-    enum { SMALL = sizeof small / sizeof *small - 1 };
-    double n = x[0];
-    if (!(n >= -0.999 && n <= 169.9))
-        return false;
-    if (n != floor(n))
-        return *r = gamma_of(pair_sum(n, 1)), true;
-    Pair p = pair_of(small[n < SMALL ? (int)n : SMALL]);
-    for (double k = SMALL + 1; k <= n; k++)
-        p = pair_scale(p, k);
-    *r = p.h;
-    return true;
+    double s[4], square = t * t, fourth = square * square;
+    for (int i = 0; i < 4; i++)
+        s[i] = fma(fma(fma(c[12 + i], fourth, c[8 + i]), fourth, c[4 + i]), fourth, c[i]);
+    return fma(fma(s[3], t, s[2]), square, fma(s[1], t, s[0]));
 }
 
-/* Of a whole k that is not large the product, else by gamma. */
+/* gamma of 1 <= x < 16 by Taylor's series around the middle of its sixteenth of an octave: to
+ * 2^-54, as the terms in doubles are a quarter of it at most. */
+static inline Pair gamma_near(Pair x)
+{
+    int e = x.h >= 8 ? 3 : x.h >= 4 ? 2 : x.h >= 2 ? 1 : 0;
+    int i = (int)((x.h * power_of_2(-e) - 1) * 16), row = 16 * e + i;
+    Pair t = pair_sum(x.h - (1 + (2 * i + 1) / 32.0) * power_of_2(e), x.l);
+    const Pair *head = gamma_terms_first[row];
+    double rest = sixteen_terms(gamma_terms[row], t.h) * (t.h * t.h), p = head[1].h * t.h;
+    double low = fma(head[1].h, t.h, -p) + (head[1].h * t.l + head[1].l * t.h);
+    Pair s = pair_ordered(head[0].h, p);
+    return pair_ordered(s.h, s.l + ((head[0].l + low) + rest));
+}
+
+/* a b / c to 2^-100, with one division. */
+static inline Pair product_over(Pair a, Pair b, Pair c)
+{
+    double p = a.h * b.h, low = fma(a.h, b.h, -p) + (a.h * b.l + a.l * b.h), inverse = 1 / c.h;
+    double q = p * inverse, rest = fma(-q, c.h, p) + (low - q * c.l);
+    return pair_ordered(q, rest * inverse);
+}
+
+enum { GAMMA_NEAR = 64 };
+
+/* gamma of 1 <= x < GAMMA_NEAR to 2^-54 or so: above 16 that of x - n, n a multiple of 8, times
+ * x - n, x - n + 1, …, in two chains. */
+static Pair pair_gamma(Pair x)
+{
+    if (x.h < 16)
+        return gamma_near(x);
+    int n = ((int)x.h / 8 - 1) * 8;
+    double first = x.h - n;
+    Pair a = gamma_near(pair_sum(first, x.l)), b = pair_one;
+    for (int k = 0; k < n; k += 2) {            /* the sums are exact */
+        double f = first + k, g = first + (k + 1), ah = a.h * f, bh = b.h * g;
+        a.l = fma(a.h, f, -ah) + (a.l * f + a.h * x.l);
+        b.l = fma(b.h, g, -bh) + (b.l * g + b.h * x.l);
+        a.h = ah;
+        b.h = bh;
+    }
+    return pair_mul(a, b);
+}
+
+static bool fast_factorial(const double *x, double *r)
+{
+    double n = x[0];
+    if (!(n >= -0.999 && n <= 170))
+        return false;
+    if (n >= 0 && n == floor(n))
+        return *r = factorial_table[(int)n].h, true;
+    Pair s = pair_sum(n, 1);
+    if (s.h < 1) {
+        Pair g = pair_gamma(pair_add(s, pair_one));
+        *r = pair_div(g, s).h;
+    } else if (s.h < GAMMA_NEAR) {
+        *r = pair_gamma(s).h;
+    } else {
+        *r = pair_exp(pair_lgamma(s)).h;
+    }
+    return n < 169.9;
+}
+
+/* n (n - 1) … (n - k + 1) / k! */
+static double falling(double n, int k)
+{
+    Pair p = pair_one;
+    for (int i = 0; i < k; i++)
+        p = pair_mul(p, pair_sum(n, -i));
+    return pair_div(p, factorial_table[k]).h;
+}
+
+/* Of whole numbers by factorials; of a whole k that is not large the product; else by gamma. */
 static bool fast_comb(const double *x, double *r)
 {
-    enum { PRODUCT_MAX = 16 };
+    enum { PRODUCT_MAX = 16, FACTORIAL_MAX = 170 };
     double n = x[0], k = x[1];
-    Pair p = { 1, 0 };
     if (!(n >= 0 && k >= 0 && n < 1e5))
         return false;
-    Pair rest = pair_sum(n, -k);
+    Pair rest = pair_sum(n, -k), one_more = pair_sum(n, 1);
     if (rest.h < 0)
         return *r = 0, true;
-    if (k == floor(k) && k <= PRODUCT_MAX && n >= k) {
-        for (double i = 0; i < k; i++)
-            p = pair_over(pair_mul(p, pair_sum(n, -i)), i + 1);
-        *r = p.h;
-        return true;
+    bool whole = k == floor(k);
+    if (whole && n <= FACTORIAL_MAX && n == floor(n)) {
+        Pair below = pair_mul(factorial_table[(int)k], factorial_table[(int)rest.h]);
+        return *r = product_over(factorial_table[(int)n], pair_one, below).h, true;
     }
-    p = pair_sub(pair_lgamma(pair_sum(n, 1)), pair_lgamma(pair_sum(k, 1)));
-    p = pair_sub(p, pair_lgamma(pair_add(rest, pair_of(1))));
+    if (whole && k <= PRODUCT_MAX)
+        return *r = falling(n, (int)k), true;
+    Pair k_more = pair_sum(k, 1), rest_more = pair_add(rest, pair_one);
+    if (one_more.h < GAMMA_NEAR) {
+        Pair below = pair_mul(pair_gamma(k_more), pair_gamma(rest_more));
+        return *r = product_over(pair_gamma(one_more), pair_one, below).h, true;
+    }
+    Pair p = pair_sub(pair_lgamma(one_more), pair_lgamma(k_more));
+    p = pair_sub(p, pair_lgamma(rest_more));
     if (!(fabs(p.h) < 690))
         return false;
     *r = pair_exp(p).h;
@@ -205,18 +268,39 @@ static bool beta_logarithm(const double *x, Pair *r)
     return true;
 }
 
+/* gamma(x) of 0 < x < GAMMA_NEAR. */
+static inline Pair gamma_from_0(Pair x)
+{
+    return x.h < 1 ? pair_div(pair_gamma(pair_add(x, pair_one)), x) : pair_gamma(x);
+}
+
+/* By gamma itself, to 2^-52; false: the operands are not moderate. */
+static bool beta_moderate(const double *x, Pair *r)
+{
+    Pair sum = pair_sum(x[0], x[1]);
+    if (!(x[0] > 1e-30 && x[1] > 1e-30 && sum.h < GAMMA_NEAR))
+        return false;
+    *r = product_over(gamma_from_0(pair_of(x[0])), gamma_from_0(pair_of(x[1])), gamma_from_0(sum));
+    return true;
+}
+
 static bool fast_beta(const double *x, double *r)
 {
     Pair p;
+    if (beta_moderate(x, &p))
+        return *r = p.h, true;
     if (!beta_logarithm(x, &p) || !(fabs(p.h) < 690))
         return false;
     *r = pair_exp(p).h;
     return true;
 }
 
+/* Of a beta that is not near 1 its logarithm, as what that one lacks is some 2^-53. */
 static bool fast_lbeta(const double *x, double *r)
 {
     Pair p;
+    if (beta_moderate(x, &p) && !(p.h > 0.6 && p.h < 1.6))
+        return *r = log(p.h) + p.l / p.h, true;
     if (!beta_logarithm(x, &p))
         return false;
     *r = p.h;

@@ -71,8 +71,90 @@ static bool gamma_tail(double a, double x, Pair lgamma, Tail *t)
     return done;
 }
 
+enum { GAMMAINC_MODERATE = 40 };
+
+/* gamma_series as a quotient p / q from its last term, the first terms in pairs. */
+static void series_in_doubles(double a, double x, Pair *above, Pair *below)
+{
+    enum { IN_PAIRS = 5 };
+    double power = 0x1p57, product = 1, p = 1, q = 1, fourth = x * x * (x * x), k = 0;
+    for (; power > product; k += 4) {
+        product *= (a + k + 1) * (a + k + 2) * ((a + k + 3) * (a + k + 4));
+        power *= fourth;
+    }
+    for (; k > IN_PAIRS; k--) {
+        q *= a + k;
+        p = fma(x, p, q);
+    }
+    double p_low = 0, q_low = 0;
+    for (; k >= 1; k--) {
+        Pair f = pair_sum(k, a);
+        double next = q * f.h, part = x * p, part_low = fma(x, p, -part);
+        q_low = fma(q, f.h, -next) + (q_low * f.h + q * f.l);
+        q = next;
+        Pair sum = pair_sum(q, part);
+        p_low = fma(x, p_low, part_low) + (q_low + sum.l);
+        p = sum.h;
+    }
+    *above = pair_ordered(p, p_low);
+    *below = pair_ordered(q, q_low);
+}
+
+/* fraction_above as a quotient, from its last term: where two convergents differ by little, which
+ * is the product of what is above the lines over that of their numerators. */
+static bool fraction_in_doubles(double a, double x, Pair *above, Pair *below)
+{
+    enum { STEPS_MAX = 300 };
+    double b = x + 1 - a, last = b, before = 1, product = x + 1, p = 1, q = 0;
+    int n = 1;
+    for (; n < STEPS_MAX && fabs(product) > 0x1p-60 * fabs(last * before); n++) {
+        double next = fma(n * (a - n), before, (b + 2 * n) * last);
+        product *= n * (a - n);
+        before = last;
+        last = next;
+        if (fabs(last) > 0x1p200) {
+            last *= 0x1p-200;
+            before *= 0x1p-200;
+            product *= 0x1p-400;
+        }
+    }
+    for (int k = n; k >= 0; k--) {
+        double next = fma((k + 1) * (a - (k + 1)), q, (b + 2 * k) * p);
+        q = p;
+        p = next;
+        if (fabs(p) > 0x1p200) {
+            p *= 0x1p-200;
+            q *= 0x1p-200;
+        }
+    }
+    *above = pair_of(q);
+    *below = pair_of(p);
+    return n < STEPS_MAX;
+}
+
+/* Of a below GAMMAINC_MODERATE, where sums in doubles do. */
+static bool gammainc_moderate(double a, double x, double *r)
+{
+    Pair e = pair_sub(pair_scale(pair_log(pair_of(x)), a), pair_of(x));
+    Pair gamma = pair_gamma(pair_sum(a, 1));
+    bool upper = x >= a + 1 && x >= 4;
+    Pair above, below;
+    if (!(fabs(e.h) < 650))
+        return false;
+    if (!upper)
+        series_in_doubles(a, x, &above, &below);
+    else if (!fraction_in_doubles(a, x, &above, &below))
+        return false;
+    Pair value = product_over(pair_exp_near(e), upper ? pair_scale(above, a) : above,
+                              pair_mul(below, gamma));
+    *r = upper ? 1 - value.h : value.h;
+    return *r > (upper ? 0.4 : 1e-290);
+}
+
 static bool fast_gammainc(const double *x, double *r)
 {
+    if (x[0] > 1e-3 && x[0] < GAMMAINC_MODERATE && x[1] > 1e-290 && x[1] < 1000)
+        return gammainc_moderate(x[0], x[1], r);
     double a = x[0], z = x[1];
     Tail t;
     if (!(a > 1e-3 && a < 500 && z > 1e-290 && z < 1000) ||

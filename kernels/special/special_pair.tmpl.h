@@ -29,6 +29,20 @@ static Pair pair_exp(Pair x)
     return (Pair){ s.h * scale, s.l * scale };
 }
 
+/* As pair_exp, to 2^-59: what is beside 2^(i / 64) is below 1/128 of it. */
+static Pair pair_exp_near(Pair x)
+{
+    enum { PARTS = 64 };
+    static const Pair log2 = { 0.6931471805599453 / PARTS, 2.3190468138462996e-17 / PARTS };
+    double i = rint(x.h / log2.h), whole = floor(i / PARTS), t = fma(-i, log2.h, x.h);
+    double low = fma(-i, log2.l, x.l);
+    double tail = 1.0 / 6 + t * (1.0 / 24 + t * (1.0 / 120 + t * (1.0 / 720 + t / 5040)));
+    Pair part = exp_table[(int)(i - PARTS * whole)];
+    double s = t + (low + t * t * (0.5 + t * tail));
+    double scale = power_of_2((int)whole);
+    return pair_ordered(part.h * scale, (part.l + part.h * s) * scale);
+}
+
 /* Of a normal x > 0: 2^k / v times 1 + r, |r| < 1/160, v of the table. */
 static Pair pair_log(Pair x)
 {

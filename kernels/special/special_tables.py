@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes special_tables.h and special_airy_tables.h, what the fast ways take from tables, by mpmath to 60 digits."""
+"""Writes special_tables.h and its neighbours of gamma and Airy's functions, what the fast ways take from tables, by mpmath to 60 digits."""
 import contextlib
 import os
 
@@ -192,13 +192,56 @@ def reciprocal_gamma():
     table("1 / gamma(1 + z), Taylor's series", "Pair rgamma_table[26]", [pair(F(t)) for t in c[:26]])
 
 
+ZETA_TERMS, ZETA_MOST = 16, 36
+
+
+def zetas():
+    print("/* zeta(s) - 1 / (s - 1) by values at nodes of Chebyshev: polynomials in s - (i + 1.5), row i. */")
+    print("static const double zeta_table[%d][%d] = {" % (ZETA_MOST - 1, ZETA_TERMS))
+    for i in range(ZETA_MOST - 1):
+        nodes = [mp.cos(mp.pi * (2 * k + 1) / (2 * ZETA_TERMS)) / 2 for k in range(ZETA_TERMS)]
+        values = [mp.zeta(v + i + F(1.5)) - 1 / (v + i + F(0.5)) for v in nodes]
+        t = mp.lu_solve(mp.matrix([[v ** k for k in range(ZETA_TERMS)] for v in nodes]), mp.matrix(values))
+        print("    {")
+        rows([number(v) for v in t], indent="      ")
+        print("    },")
+    print("};\n")
+
+
 def bernoulli():
     table("B(2k), k from 1", "double bernoulli_table[14]", [number(mp.bernoulli(2 * k)) for k in range(1, 15)])
 
 
+GAMMA_TERMS = 18
+
+
+def gammas():
+    heads, tails = [], []
+    for e in range(4):
+        for i in range(16):
+            t = taylor(mp.gamma, F(2) ** e * (1 + F(2 * i + 1) / 32), GAMMA_TERMS - 1)
+            heads.append(group(t[:2]))
+            tails.append(t[2:])
+    print("/* gamma around (1 + (2i + 1) / 32) 2^e, row 16e + i: Taylor's series, the first two terms. */")
+    print("static const Pair gamma_terms_first[64][2] = {")
+    rows(sum(heads, []))
+    print("};\n\n/* The others. */\nstatic const double gamma_terms[64][%d] = {" % (GAMMA_TERMS - 2))
+    for t in tails:
+        texts = [number(v) for v in t]
+        print("    {")
+        rows(texts, indent="      ")
+        print("    },")
+    print("};\n")
+
+
+def factorials():
+    table("n!", "Pair factorial_table[171]", [pair(mp.factorial(n)) for n in range(171)])
+
+
 FILES = {
+    "special_gamma_tables.h": (gammas, factorials),
     "special_tables.h": (exponentials, turns, hyperbolic, logarithms, lgammas, elliptic, inverse_error_function,
-                         reciprocal_gamma, bernoulli),
+                         reciprocal_gamma, bernoulli, zetas),
     "special_airy_tables.h": (airies, airy_series),
 }
 
