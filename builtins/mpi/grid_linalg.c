@@ -466,10 +466,7 @@ static Value symmetric(OpCall *c, Device *d, bool vectors)
     if (!matrix_read(&a, c, d, true, &r))
         return r;
     Facts f = facts(&a);
-    /* vectors of a matrix within one block come out of p?syevd in another order than the values
-     * (ScaLAPACK 2.2) */
-    bool small = vectors && a.n <= mpi_state(d)->block;
-    if (!f.hermitian || !f.finite || small)
+    if (!f.hermitian || !f.finite)
         return form_host(c, d);
     Tensor *w = made(&a, dtype_real(a.dt), 1, a.n, 0),
            *v = vectors ? made(&a, a.dt, 2, a.n, a.n) : NULL;

@@ -24,6 +24,15 @@ static const GridTensor *read_matrix(GridRank *g, Wire *in)
     return a;
 }
 
+/* PBLAS takes a vector of one element in a matrix of one row for a number, which it tells to one
+ * process and not to all that have the vector. So the one row of reflectors gets a second, unused. */
+static int64_t in_rows(int64_t m) { return m == 1 ? 2 : m; }
+
+static GridTensor *reflectors(GridRank *g, const GridTensor *t)
+{
+    return t->shape[0] == 1 ? grid_leading(g, t, in_rows(1), t->shape[1]) : grid_twin(g, t);
+}
+
 static void store_one(void *with, int64_t i, void *x)
 {
     (void)i;
@@ -160,21 +169,22 @@ void grid_do_qr(GridRank *g, Wire *in, Buf *out)
 }
 
 /* ---- least squares ---- */
-typedef struct Ends { DType dtype; double least, most; } Ends;
+typedef struct Ends { DType dtype; int count; double least, most; } Ends;
 
 static void look_ends(void *with, int64_t i, void *x)
 {
     Ends *e = with;
     double v = mat_abs(blas_type(e->dtype), x, 0);
-    (void)i;
+    if (i >= e->count)
+        return;
     e->least = v < e->least ? v : e->least;
     e->most = v > e->most ? v : e->most;
 }
 
 /* Does the triangle that the system was brought to have a diagonal without zeros, to rounding? */
-static bool full_rank(GridRank *g, GridTensor *a)
+static bool full_rank(GridRank *g, GridTensor *a, int count)
 {
-    Ends e = { a->dtype, 0x1p1000, 0 };
+    Ends e = { a->dtype, count, 0x1p1000, 0 };
     grid_each_diagonal(g, a, look_ends, &e);
     double low = -grid_largest(g, SCOPE_ALL, -e.least), high = grid_largest(g, SCOPE_ALL, e.most);
     int most = extent(a, 0) > extent(a, 1) ? extent(a, 0) : extent(a, 1);
@@ -191,7 +201,7 @@ void grid_do_lstsq(GridRank *g, Wire *in, Buf *out)
     grid_check_matrix(g, right);
     if (right->dtype != given->dtype || right->shape[0] != m)
         err_raise(g->ctx, ERR_DEVICE, "a right side that does not fit");
-    GridTensor *a = grid_twin(g, given), *b = grid_leading(g, right, most, nrhs);
+    GridTensor *a = reflectors(g, given), *b = grid_leading(g, right, most, nrhs);
     grid_agree(g);
     bool full = true;
     if (m && n && nrhs) {
@@ -203,7 +213,7 @@ void grid_do_lstsq(GridRank *g, Wire *in, Buf *out)
         grid_agree(g);
         scalapack.gels[type]("N", &m, &n, &nrhs, grid_data(a), &one_int, &one_int, &da,
                              grid_data(b), &one_int, &one_int, &db, work, &lw, &info, 1);
-        full = full_rank(g, a);
+        full = full_rank(g, a, least(m, n));
     }
     GridTensor *x = grid_leading(g, b, n, nrhs);
     if (x && right->axes == 1)
@@ -223,8 +233,15 @@ typedef struct Eigen {
     int *iwork;
 } Eigen;
 
-/* p?syevd's own answer is short on some grids (of p?ormtr's needs): twice of it has room. */
-static void run_eigen(GridRank *g, Eigen *e)
+/* Divide and conquer sorts its vectors with less room than the sort wants where a rank has few columns
+ * of a matrix of several blocks, whatever room it is given: QR there, which costs little for such. */
+static bool divides(GridRank *g, const Eigen *e)
+{
+    int64_t nb = g->grid.nb, rows = e->a->slab.rows, cols = e->a->slab.cols;
+    return grid_all(g, e->n <= nb || rows * (nb - cols) <= 6 * (int64_t)e->n);
+}
+
+static void run_divide(GridRank *g, Eigen *e)
 {
     GridDesc d = grid_desc(g, e->a);
     int type = grid_type(e->a->dtype);
@@ -238,22 +255,41 @@ static void run_eigen(GridRank *g, Eigen *e)
                               &e->li, &e->info, 1, 1);
 }
 
+static void run_iterate(GridRank *g, Eigen *e)
+{
+    GridDesc d = grid_desc(g, e->a);
+    int type = grid_type(e->a->dtype);
+    if (blas_is_complex((BlasType)type))
+        scalapack.heev[type - BLAS_C]("V", "L", &e->n, grid_data(e->a), &one_int, &one_int, &d,
+                                      e->w, grid_data(e->z), &one_int, &one_int, &d, e->work,
+                                      &e->lw, e->rwork, &e->lr, &e->info, 1, 1);
+    else
+        scalapack.syev[type]("V", "L", &e->n, grid_data(e->a), &one_int, &one_int, &d, e->w,
+                             grid_data(e->z), &one_int, &one_int, &d, e->work, &e->lw, &e->info,
+                             1, 1);
+}
+
+/* p?syevd leaves out of its own answer what p?ormtr needs for a matrix that is not much larger than
+ * a block: that one refuses then, on some ranks, when p?syevd has looked at info for the last time.
+ */
 static void eigen(GridRank *g, Eigen *e)
 {
+    const int nb = g->grid.nb, local = (int)(e->a->slab.rows + e->a->slab.cols);
     _Alignas(16) char work[16] = { 0 };
     double rwork[2] = { 0 };
     int iwork[2] = { 0 }, type = grid_type(e->a->dtype);
+    void (*run)(GridRank *, Eigen *) = divides(g, e) ? run_divide : run_iterate;
     e->work = work, e->rwork = rwork, e->iwork = iwork;
     e->lw = e->lr = e->li = -1;
-    run_eigen(g, e);
-    e->lw = 2 * grid_answer(type, work) + 6 * e->n;
+    run(g, e);
+    e->lw = 2 * grid_answer(type, work) + 6 * e->n + nb * (4 * nb + local);
     e->lr = 2 * grid_answer(grid_type(dtype_real(e->a->dtype)), rwork) + 6 * e->n;
     e->li = 2 * iwork[0] + 16;
     e->work = grid_work(g, (size_t)e->lw, 16);
     e->rwork = grid_work(g, (size_t)e->lr, 8);
     e->iwork = grid_work(g, (size_t)e->li, sizeof(int));
     grid_agree(g);
-    run_eigen(g, e);
+    run(g, e);
 }
 
 /* A vector on the grid of what every rank has in full. */
@@ -334,13 +370,13 @@ void grid_do_svd(GridRank *g, Wire *in, Buf *out)
 {
     uint64_t id[3] = { wire_get_u64(in), wire_get_u64(in), wire_get_u64(in) };
     const GridTensor *given = read_matrix(g, in);
-    Singular s = { .a = grid_twin(g, given), .m = extent(given, 0), .n = extent(given, 1),
+    Singular s = { .a = reflectors(g, given), .m = extent(given, 0), .n = extent(given, 1),
                    .vectors = id[1] != 0 };
     int64_t k = least(s.m, s.n);
     s.u = s.vt = s.a;
     if (s.vectors) {
-        s.u = grid_tensor(g, given->dtype, 2, (int64_t[]){ s.m, k }, true);
-        s.vt = grid_tensor(g, given->dtype, 2, (int64_t[]){ k, s.n }, true);
+        s.u = grid_tensor(g, given->dtype, 2, (int64_t[]){ in_rows(s.m), k }, true);
+        s.vt = grid_tensor(g, given->dtype, 2, (int64_t[]){ in_rows(k), s.n }, true);
     }
     s.s = grid_work(g, (size_t)k + 1, 8);
     GridTensor *values = grid_tensor(g, dtype_real(given->dtype), 1, &k, false);
@@ -348,6 +384,11 @@ void grid_do_svd(GridRank *g, Wire *in, Buf *out)
     if (k)
         svd(g, &s);
     spread(g, values, s.s);
+    if (s.vectors && k == 1) {
+        s.u = grid_leading(g, s.u, s.m, k);
+        s.vt = grid_leading(g, s.vt, k, s.n);
+        grid_agree(g);
+    }
     wire_u64(out, (uint64_t)s.info);
     grid_keep(g, id[0], values);
     if (s.vectors) {

@@ -165,7 +165,7 @@ static void solve_one(DType dt, int64_t n, int kind, int64_t cols)
     say(&c, GRID_SOLVE, 3, (uint64_t[]){ ++newest, ia, ib });
     uint64_t how = wire_get_u64(&c.answer), info = wire_get_u64(&c.answer);
     double rcond = wire_get_f64(&c.answer);
-    if (n > 1 && cols)
+    if (n > (kind == 5 ? 3 : 1) && cols)
         CHECK(how == ways[kind]);
     CHECK(info == 0 && (cols == 0 || (rcond > 0 && rcond <= 1.01)));
     Matrix x = fetched(newest), ma = matrix_of(a), mb = matrix_of(b);
@@ -359,9 +359,9 @@ static void least_squares_one(DType dt, Size s)
 }
 
 /* a v = v w, v unitary, w rising. */
-static void eigen_one(DType dt, int64_t n)
+static void eigen_of(DType dt, Tensor *a)
 {
-    Tensor *a = square_of(dt, n, 5);
+    int64_t n = tensor_shape(a)[0];
     uint64_t ia = put(a);
     Call c;
     newest += 2;
@@ -383,6 +383,8 @@ static void eigen_one(DType dt, int64_t n)
     matrix_free(w), matrix_free(v), matrix_free(ma), matrix_free(av), matrix_free(vw);
     tensor_release(ctx, a);
 }
+
+static void eigen_one(DType dt, int64_t n) { eigen_of(dt, square_of(dt, n, 5)); }
 
 static void singular_values_one(DType dt, Size s, bool vectors)
 {
@@ -415,8 +417,59 @@ static void singular_values_one(DType dt, Size s, bool vectors)
     tensor_release(ctx, a);
 }
 
+/* Values that are out of order, the same, or nothing: on a diagonal and beside it. */
+static void eigen_special(DType dt, int64_t n)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        Tensor *a = tensor_zeros(ctx, dt, 2, (int64_t[]){ n, n });
+        for (int64_t i = 0; i < n; i++) {
+            double x[2] = { kind == 0 ? (double)((n - i) % 3) : kind == 1 ? 1.0 : 0.0, 0 };
+            cast_run(dt, a->data + (size_t)(i * n + (kind == 2 ? n - 1 - i : i)) *
+                     dtype_info(dt)->bytes, 1, DT_C128, x, 1, 1);
+        }
+        eigen_of(dt, a);
+    }
+}
+
+/* Matrices of few elements: most processes have none, whatever the block. */
+static void tiny(void)
+{
+    static const int blocks[] = { 1, 2, 3, 64 };
+    const int usual = g->grid.nb;
+    for (int i = few > 1; i < 4; i += 1 + (few > 1)) {
+        g->grid.nb = blocks[i];
+        for (int d = few > 0; d < 4; d += 1 + few) {
+            DType dt = blas[d];
+            for (int64_t m = 1; m <= 3; m++)
+                for (int64_t n = 1; n <= 3; n++) {
+                    Size s = { m, n, 1 + (m + n) % 2 };
+                    product_one(dt, s, 0, 0);
+                    lu_one(dt, s);
+                    qr_one(dt, s, n % 2);
+                    least_squares_one(dt, s);
+                    singular_values_one(dt, s, true);
+                    singular_values_one(dt, s, false);
+                }
+            for (int64_t n = 1; n <= 3; n++) {
+                for (int kind = 0; kind < KINDS; kind++)
+                    solve_one(dt, n, kind, kind % 2 ? -1 : n);
+                inverse_one(dt, n);
+                determinant_one(dt, n);
+                cholesky_one(dt, n);
+                eigen_one(dt, n);
+                eigen_special(dt, n);
+            }
+            static const int64_t orders[] = { 4, 7, 12, 30, 70 };
+            for (int k = 0; k < 5; k++)
+                eigen_one(dt, orders[k]);
+        }
+    }
+    g->grid.nb = usual;
+}
+
 static void all(void)
 {
+    tiny();
     for (int d = few > 0; d < 4; d += 1 + few) {
         DType dt = blas[d];
         for (int s = 0; s < SIZES; s += 1 + few) {
