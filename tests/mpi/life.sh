@@ -116,6 +116,15 @@ fi
 run "$work/unseen.ric"
 judge "a folder that is shared" 0 "read: 800.0 mpi(1, 2)"
 
+cat >"$work/replace.ric" <<EOF
+on mpi(1, 2) quiet { A = ones(50, 50); save("$work/shared/K.npy", A); B = A + 1; try { save("$work/shared/K.npy", B) } catch e { print(e.kind, e.message) } }
+print("old:", sum(load("$work/shared/K.npy")))
+EOF
+RICCI_MPI_FAULT=1:7:die run "$work/replace.ric"
+ls "$work/shared" >>"$work/out"
+judge "a rank that dies while a file is replaced" 0 "lost rank 1" "old: 2500"
+says .part && fail "a rank that dies while a file is replaced: half a file is left" "$work/out"
+
 # ---- what ranks sent each other ----
 cat >"$work/profile.ric" <<'EOF'
 on mpi(2, 2, block=4) quiet { A = ones(60, 60) }
