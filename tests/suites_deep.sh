@@ -31,6 +31,7 @@ built() {           # MODE TARGET…: of its folder
 suite_mpi_deep() {
     build "$BUILD/unit/mpi" && counted "unit mpi all" "$BUILD/unit/mpi" all
     GROUPS_OF=50 script mpi tests/mpi/life.sh
+    script hosts tests/mpi/hosts.sh
 }
 
 # ---- processors ----

@@ -25,7 +25,7 @@ static const GridTensor *read_matrix(GridRank *g, Wire *in)
 }
 
 /* PBLAS takes a vector of one element in a matrix of one row for a number, which it tells to one
- * process and not to all that have the vector. So the one row of reflectors gets a second, unused. */
+ * process and not to all that have the vector. So one row of reflectors gets a second, unused. */
 static int64_t in_rows(int64_t m) { return m == 1 ? 2 : m; }
 
 static GridTensor *reflectors(GridRank *g, const GridTensor *t)
@@ -233,8 +233,8 @@ typedef struct Eigen {
     int *iwork;
 } Eigen;
 
-/* Divide and conquer sorts its vectors with less room than the sort wants where a rank has few columns
- * of a matrix of several blocks, whatever room it is given: QR there, which costs little for such. */
+/* Divide and conquer sorts its vectors with less room than the sort wants where a rank has few
+ * columns of a matrix of several blocks, whatever room it is given: QR there. */
 static bool divides(GridRank *g, const Eigen *e)
 {
     int64_t nb = g->grid.nb, rows = e->a->slab.rows, cols = e->a->slab.cols;
