@@ -29,7 +29,9 @@ built() {           # MODE TARGET…: of its folder
 
 # ---- groups of processes ----
 suite_mpi_deep() {
-    build "$BUILD/unit/mpi" && counted "unit mpi all" "$BUILD/unit/mpi" all
+    local unit
+    build units || return
+    for unit in mpi grid grid_algebra; do LIMIT=600 counted "unit $unit all" "$BUILD/unit/$unit" all; done
     GROUPS_OF=50 script mpi tests/mpi/life.sh
     script hosts tests/mpi/hosts.sh
 }
