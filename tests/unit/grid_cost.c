@@ -136,12 +136,12 @@ static void measure(void)
 
 int main(int count, char **arg)
 {
-    if (count == 5)
+    if (count == 6)
         return rank_main(arg + 2, measure);
     if (count == 2 && strcmp(arg[1], "measure") == 0) {
         printf("| grid | routine | n | seconds | the model's |\n|---|---|---|---|---|\n");
         for (int k = 0; k < 3; k++)
-            run_grid(arg[0], k);
+            run_grid(arg[0], k, false);
         return check_result();
     }
     if (count == 2) {
