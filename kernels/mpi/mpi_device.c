@@ -316,6 +316,14 @@ static uint32_t held_dtypes(void)
     return bits;
 }
 
+/* The ScaLAPACK for the launcher's MPI, as Debian calls the two; NULL: there is none. */
+static const char *library(void)
+{
+    const char *mpi = group_tools()->mpi;
+    bool mpich = !strcmp(mpi, "MPICH"), open = !strcmp(mpi, "Open MPI");
+    return grid_library(mpich ? "mpich" : open ? "openmpi" : NULL);
+}
+
 static Device *add(Ctx *ctx, const char *name, int p, int q, int block, const char *why)
 {
     Device *d = device_add(ctx, &mpi_ops, name);
@@ -324,9 +332,9 @@ static Device *add(Ctx *ctx, const char *name, int p, int q, int block, const ch
     d->caps = DEVCAP_GRID;
     d->dtypes = held_dtypes();
     snprintf(d->why, sizeof d->why, "%s", why);
-    const char *library = grid_library(NULL), *slash = library ? strrchr(library, '/') : NULL;
+    const char *file = library(), *slash = file ? strrchr(file, '/') : NULL;
     snprintf(d->title, sizeof d->title, "%.30s, %.40s, %d cores", group_tools()->mpi,
-             slash ? slash + 1 : library ? library : "", group_tools()->cores);
+             slash ? slash + 1 : file ? file : "", group_tools()->cores);
     snprintf(d->note, sizeof d->note, "%d x %d processes, blocks of %d", p, q, block);
     return d;
 }
@@ -337,7 +345,11 @@ static const char *missing(void)
     const GroupTools *tools = group_tools();
     if (!tools->launcher)
         return tools->lacks;
-    return grid_library(NULL) ? "" : "there is no ScaLAPACK; apt install libscalapack-openmpi2.2";
+    if (library())
+        return "";
+    return strcmp(tools->mpi, "MPICH")
+               ? "there is no ScaLAPACK; apt install libscalapack-openmpi2.2"
+               : "there is no ScaLAPACK; apt install libscalapack-mpich2.2";
 }
 
 static void squarest(int cores, int *p, int *q)
