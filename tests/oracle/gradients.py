@@ -94,11 +94,17 @@ def number(rng):
     return f"{rng.choice([-1, 1]) * rng.randrange(101, 1700) / 1000}"
 
 
+def element(rng):
+    """A digit more than constants have, so that none is at the threshold of a step or a kink: where several kinks meet,
+    a function may be smooth and differences see none, but its derivative is what each of them was told to have."""
+    return f"{float(number(rng)):.3f}7"
+
+
 def literal(rng, shape):
     if not shape:
-        return number(rng)
+        return element(rng)
     n = math.prod(shape)
-    flat = "[" + ", ".join(number(rng) for _ in range(n)) + "]"
+    flat = "[" + ", ".join(element(rng) for _ in range(n)) + "]"
     return flat if len(shape) == 1 else f"reshape({flat}, {shape_text(shape)})"
 
 
