@@ -20,6 +20,7 @@ typedef struct Ask {
     Ctx *ctx;
     Device *d;
     Buf *b;
+    GridOp op;
 } Ask;
 
 MpiTensor *grid_made(OpCall *c, Device *d, Tensor *t)
@@ -77,7 +78,7 @@ static Tensor *made(const Matrix *a, DType dt, int rank, int64_t m, int64_t n)
 static Ask ask(const Matrix *a, GridOp op)
 {
     Ctx *ctx = &a->c->in->ctx;
-    return (Ask){ ctx, a->d, mpi_begin(ctx, a->d, op) };
+    return (Ask){ ctx, a->d, mpi_begin(ctx, a->d, op), op };
 }
 
 static void ask_out(const Ask *q, const Matrix *a, Tensor *t)
@@ -91,7 +92,7 @@ static void ask_out(const Ask *q, const Matrix *a, Tensor *t)
 static void ask_in(const Ask *q, const MpiTensor *g) { mpi_put_id(q->ctx, q->d, q->b, g); }
 
 /* For `explain`: the grid, the routine, and what a process receives by the model of its cost. */
-static void told(const Matrix *a, const char *routine)
+static void told(const Matrix *a, GridOp op, const char *routine)
 {
     const MpiState *s = mpi_state(a->d);
     const GridShape grid = { s->p, s->q, s->block };
@@ -102,14 +103,14 @@ static void told(const Matrix *a, const char *routine)
         return;
     explain_note(a->c->in, "grid", "%d x %d processes, blocks of %d", s->p, s->q, s->block);
     explain_note(a->c->in, "routine", "%s of ScaLAPACK", routine);
-    if (grid_cost(a->c->op->name, a->dt, a->m, a->n, 1, &grid, &grid_network_here, &cost))
+    if (grid_cost(op, a->dt, a->m, a->n, 1, &grid, &grid_network_here, &cost))
         explain_note(a->c->in, "between", "about %s to each process, by the model",
                      mem_bytes_text(bytes, cost.bytes));
 }
 
 static Wire answer(const Ask *q, const Matrix *a, const char *routine)
 {
-    told(a, routine);
+    told(a, q->op, routine);
     Wire w = mpi_send(q->ctx, q->d);
     poll_interrupt(a->c->in);
     return w;
@@ -296,7 +297,7 @@ Value op_grid_solve(OpCall *c, Device *d)
     GridSolved by = (GridSolved)wire_get_u64(&w);
     uint64_t info = wire_get_u64(&w);
     double rcond = wire_get_f64(&w);
-    told(&a, grid_solved_text(by));
+    told(&a, q.op, grid_solved_text(by));
     poll_interrupt(c->in);
     return doubtful(&a, info, rcond) ? form_host(c, d) : place_value(c->in, x);
 }

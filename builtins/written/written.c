@@ -39,16 +39,13 @@ static Value written_function(Interp *in, const char *name)
 }
 
 /* A text where numbers are wanted: the user's own words are known here, and no function says
- * more. */
+ * more, but of the axes behind what a row lays out otherwise. */
 static void refuse_texts(OpCall *c)
 {
-    const OpSig *sig = op_sig(c->in, c->op);
-    static const char *const numbers[] = { "x", "y", "a", "b", "p", "start", "stop", "index" };
-    for (int i = 0; i < c->count; i++)
-        for (size_t k = 0; c->args[i].tag == V_STRING && k < sizeof numbers / sizeof *numbers; k++)
-            if (strcmp(sig->params[i].name->text, numbers[k]) == 0)
-                arg_error(c, i, ERR_TYPE, "%s is a string, not a number or a tensor",
-                          arg_text(c, i));
+    int wanted = c->op->lays ? 1 : op_sig(c->in, c->op)->required;
+    for (int i = 0; i < c->count && i < wanted; i++)
+        if (c->args[i].tag == V_STRING)
+            arg_error(c, i, ERR_TYPE, "%s is a string, not a number or a tensor", arg_text(c, i));
 }
 
 /* What was not given is the function's to fill in: all behind a gap goes by name. */
@@ -76,7 +73,9 @@ Value written_run(OpCall *c, const char *name)
     return run(c, name);
 }
 
-Value isin_run(OpCall *c) { return run(c, "isin"); }       /* of texts too */
+/* Of texts too. */
+Value isin_run(OpCall *c) { return run(c, "isin"); }
+Value window_run(OpCall *c) { return run(c, "window"); }
 
 #define OP(name, ...) Value op_run_##name(OpCall *c) { return written_run(c, #name); }
 #include "builtins/written/linear.def"

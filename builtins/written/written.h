@@ -15,6 +15,7 @@ Value written_run(OpCall *, const char *name);
 Value recursion_run(OpCall *);           /* lfilter */
 Value frexp_run(OpCall *);
 Value isin_run(OpCall *);
+Value window_run(OpCall *);
 /* Was argument i given, and not as none? */
 bool written_asked(OpCall *, int i);
 /* A function of these files for a row of C whose arguments go beyond it; it has the row's

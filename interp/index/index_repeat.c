@@ -177,6 +177,19 @@ static Selection distinct_selection(const Repeats *r)
 }
 
 /* ---- sums in one loop ---- */
+/* Elements and values of one dtype, in machine arithmetic that rounds to nearest (ints wrap):
+ * SUM(T) for the dtype's type, from a function that says whether it has one. */
+#define SUM_OF(dtype) \
+    switch (dtype) { \
+    case DT_F64: SUM(double); return true; \
+    case DT_F32: SUM(float); return true; \
+    case DT_C128: SUM(double _Complex); return true; \
+    case DT_C64: SUM(float _Complex); return true; \
+    case DT_I64: SUM(uint64_t); return true; \
+    case DT_I32: SUM(uint32_t); return true; \
+    default: return false; \
+    }
+
 #define SUM(T) do { \
         T *to = (T *)changed->data; \
         const T *from = (const T *)values; \
@@ -184,18 +197,9 @@ static Selection distinct_selection(const Repeats *r)
             to[r->which[k]] += from[k * step]; \
     } while (0)
 
-/* Elements and values of one dtype, in machine arithmetic that rounds to nearest (ints wrap). */
 static bool sum_loop(const Repeats *r, Tensor *changed, const char *values, int64_t step)
 {
-    switch (changed->dtype) {
-    case DT_F64: SUM(double); return true;
-    case DT_F32: SUM(float); return true;
-    case DT_C128: SUM(double _Complex); return true;
-    case DT_C64: SUM(float _Complex); return true;
-    case DT_I64: SUM(uint64_t); return true;
-    case DT_I32: SUM(uint32_t); return true;
-    default: return false;
-    }
+    SUM_OF(changed->dtype)
 }
 #undef SUM
 
@@ -230,17 +234,10 @@ static bool sum_at_once(Interp *in, const Repeats *r, const Op *op, Tensor *chan
 
 static bool sum_rows(Tensor *target, const Selection *sel, int64_t m, const Tensor *values)
 {
-    switch (target->dtype) {
-    case DT_F64: SUM(double); return true;
-    case DT_F32: SUM(float); return true;
-    case DT_C128: SUM(double _Complex); return true;
-    case DT_C64: SUM(float _Complex); return true;
-    case DT_I64: SUM(uint64_t); return true;
-    case DT_I32: SUM(uint32_t); return true;
-    default: return false;
-    }
+    SUM_OF(target->dtype)
 }
 #undef SUM
+#undef SUM_OF
 
 /* The elements of each point, where these are neighbours; else 0. */
 static int64_t row_length(const Selection *sel)

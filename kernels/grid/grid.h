@@ -40,6 +40,8 @@ GridSlab grid_slab(const GridShape *, int rank, int axes, const int64_t *shape);
 size_t grid_slab_bytes(const GridShape *, int rank, DType, int axes, const int64_t *shape);
 /* The rank that has the element of this row-major index, and where in its slab. */
 int grid_home(const GridShape *, int axes, const int64_t *shape, int64_t index, int64_t *at);
+/* n elements of so many bytes from one stride to another, in elements. */
+void grid_copy_strided(size_t bytes, int64_t n, char *to, int64_t ts, const char *from, int64_t fs);
 /* Between a tensor on the host, of any strides, and the bytes at … at + n of the slab of a rank
  * (`at`
  * and n whole elements): what GroupPieces asks for. Quick for dense ones. */
@@ -87,9 +89,9 @@ typedef struct GridCost {
     double memory;               /* bytes that a rank holds: operands, result, copies, work space */
     double seconds;              /* on the network that was given; nothing overlaps */
 } GridCost;
-/* routine: `gemm transpose lu solve chol qr lstsq eigh svd`, of an m x n matrix; k: what gemm sums
- * over (it makes m x n), right sides of solve and lstsq. False: there is no such routine. */
-bool grid_cost(const char *routine, DType, int64_t m, int64_t n, int64_t k, const GridShape *,
+/* Of a command on an m x n matrix (GRID_PACK: its transposition); k: what GRID_GEMM sums over (it
+ * makes m x n), right sides of GRID_SOLVE and GRID_LSTSQ. False: there is no model of it. */
+bool grid_cost(GridOp, DType, int64_t m, int64_t n, int64_t k, const GridShape *,
                const GridNetwork *, GridCost *);
 
 #endif

@@ -133,12 +133,13 @@ static void svd(Model *m)
     held(m, 4 * m->m * m->n + 2 * k * k);
 }
 
-static const struct { const char *name; void (*count)(Model *); } models[] = {
-    { "gemm", gemm }, { "transpose", transpose }, { "lu", lu }, { "solve", solve },
-    { "chol", chol }, { "qr", qr }, { "lstsq", lstsq }, { "eigh", eigh }, { "svd", svd },
+static void (*const models[GRID_OPS])(Model *) = {
+    [GRID_GEMM] = gemm, [GRID_PACK] = transpose, [GRID_LU] = lu, [GRID_DET] = lu,
+    [GRID_SOLVE] = solve, [GRID_CHOL] = chol, [GRID_QR] = qr, [GRID_LSTSQ] = lstsq,
+    [GRID_EIGH] = eigh, [GRID_SVD] = svd,
 };
 
-bool grid_cost(const char *routine, DType dt, int64_t m, int64_t n, int64_t k, const GridShape *g,
+bool grid_cost(GridOp op, DType dt, int64_t m, int64_t n, int64_t k, const GridShape *g,
                const GridNetwork *net, GridCost *c)
 {
     *c = (GridCost){ 0 };
@@ -146,15 +147,12 @@ bool grid_cost(const char *routine, DType dt, int64_t m, int64_t n, int64_t k, c
                     .nb = g->nb, .ranks = (double)g->p * g->q, .size = dtype_info(dt)->bytes,
                     .hops_p = ceil(log2(g->p)), .hops_q = ceil(log2(g->q)),
                     .by = dtype_info(dt)->kind == 'c' ? 4 : 1, .c = c };
-    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
-        if (strcmp(models[i].name, routine) != 0)
-            continue;
-        models[i].count(&model);
-        /* a slow operation reads half an element; the others compute */
-        c->seconds = (c->flops - c->slow) / net->flops +
-                     c->slow * model.size / 2 / model.by / net->memory +
-                     c->bytes / net->bandwidth + c->messages * net->latency;
-        return true;
-    }
-    return false;
+    if (!models[op])
+        return false;
+    models[op](&model);
+    /* a slow operation reads half an element; the others compute */
+    c->seconds = (c->flops - c->slow) / net->flops +
+                 c->slow * model.size / 2 / model.by / net->memory +
+                 c->bytes / net->bandwidth + c->messages * net->latency;
+    return true;
 }

@@ -61,9 +61,7 @@ int grid_home(const GridShape *g, int axes, const int64_t *shape, int64_t index,
 /* ---- between host tensors and slabs ---- */
 typedef struct Piece { double a, b; } Piece;     /* 16 bytes */
 
-/* n elements from one stride to another. */
-static void copy_strided(size_t bytes, int64_t n, char *to, int64_t ts, const char *from,
-                         int64_t fs)
+void grid_copy_strided(size_t bytes, int64_t n, char *to, int64_t ts, const char *from, int64_t fs)
 {
     if (ts == 1 && fs == 1) {
         memcpy(to, from, (size_t)n * bytes);
@@ -130,7 +128,7 @@ static void copy_slab(const GridShape *g, int rank, const Tensor *t, uint64_t at
             some = g->nb - i % g->nb;
             some = some < s.rows - i ? some : s.rows - i;
             some = some < end - from ? some : end - from;
-            copy_strided((size_t)bytes, some, in ? host : part, in ? rs : 1, in ? part : host,
+            grid_copy_strided((size_t)bytes, some, in ? host : part, in ? rs : 1, in ? part : host,
                          in ? 1 : rs);
         } else {
             some = s.inner - k < end - from ? s.inner - k : end - from;

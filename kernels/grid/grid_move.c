@@ -24,28 +24,6 @@ typedef struct Move {
 } Move;
 
 typedef struct Head { int64_t runs, elements, more; } Head;
-typedef struct Wide { double a, b; } Wide;
-
-/* n elements between strides. */
-static void copy_run(size_t bytes, int64_t n, char *to, int64_t ts, const char *from, int64_t fs)
-{
-    if (ts == 1 && fs == 1) {
-        memcpy(to, from, (size_t)n * bytes);
-        return;
-    }
-#define COPY(T)                                                                                  \
-    for (int64_t i = 0; i < n; i++)                                                              \
-        ((T *)to)[i * ts] = ((const T *)from)[i * fs];                                           \
-    break
-    switch (bytes) {
-    case 1: COPY(uint8_t);
-    case 2: COPY(uint16_t);
-    case 4: COPY(uint32_t);
-    case 8: COPY(uint64_t);
-    default: COPY(Wide);
-    }
-#undef COPY
-}
 
 /* ---- what is wanted ---- */
 /* Goes on with the newest run of that owner where both are one. */
@@ -118,8 +96,8 @@ static void row_of_runs(Move *m, const GridRun *runs, int64_t count, bool base, 
         const GridRun *r = &runs[k];
         char *at = data + (base ? r->at : r->to) * (int64_t)m->bytes;
         int64_t step = base ? r->step : 1;
-        copy_run(m->bytes, r->count, gather ? row : at, gather ? 1 : step, gather ? at : row,
-                 gather ? step : 1);
+        grid_copy_strided(m->bytes, r->count, gather ? row : at, gather ? 1 : step,
+                          gather ? at : row, gather ? step : 1);
         row += (size_t)r->count * m->bytes;
     }
 }
@@ -130,8 +108,8 @@ static void own_runs(Move *m)
         const GridRun *r = &m->runs[k];
         char *base = grid_data(m->base) + r->at * (int64_t)m->bytes;
         char *dense = grid_data(m->dense) + r->to * (int64_t)m->bytes;
-        copy_run(m->bytes, r->count, m->pack ? dense : base, m->pack ? 1 : r->step,
-                 m->pack ? base : dense, m->pack ? r->step : 1);
+        grid_copy_strided(m->bytes, r->count, m->pack ? dense : base, m->pack ? 1 : r->step,
+                          m->pack ? base : dense, m->pack ? r->step : 1);
     }
 }
 

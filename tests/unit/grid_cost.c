@@ -5,15 +5,15 @@
 
 #include <time.h>
 
-static const char *const routines[] = { "gemm", "transpose", "lu", "solve", "chol", "qr", "lstsq",
-                                        "eigh", "svd" };
+static const GridOp routines[] = { GRID_GEMM, GRID_PACK, GRID_LU, GRID_DET, GRID_SOLVE, GRID_CHOL,
+                                   GRID_QR, GRID_LSTSQ, GRID_EIGH, GRID_SVD };
 enum { ROUTINES = sizeof routines / sizeof routines[0] };
 
-static GridCost cost(const char *routine, int64_t n, int p, int q, const GridNetwork *net)
+static GridCost cost(GridOp op, int64_t n, int p, int q, const GridNetwork *net)
 {
     GridCost c;
-    bool gemm = strcmp(routine, "gemm") == 0;
-    CHECK(grid_cost(routine, DT_F64, n, n, gemm ? n : 1, &(GridShape){ p, q, 64 }, net, &c));
+    int64_t k = op == GRID_GEMM ? n : 1;
+    CHECK(grid_cost(op, DT_F64, n, n, k, &(GridShape){ p, q, 64 }, net, &c));
     return c;
 }
 
@@ -21,7 +21,7 @@ static void model(void)
 {
     const GridNetwork *net = &grid_network_here;
     GridCost c;
-    CHECK(!grid_cost("knead", DT_F64, 9, 9, 9, &(GridShape){ 1, 1, 64 }, net, &c));
+    CHECK(!grid_cost(GRID_PING, DT_F64, 9, 9, 9, &(GridShape){ 1, 1, 64 }, net, &c));
     for (int r = 0; r < ROUTINES; r++) {
         GridCost one = cost(routines[r], 2000, 1, 1, net);
         CHECK(one.bytes == 0 && one.messages == 0 && one.slow <= one.flops);
@@ -36,9 +36,9 @@ static void model(void)
                             &c) && c.bytes >= some.bytes && c.flops >= some.flops);
         }
     }
-    c = cost("gemm", 1000, 1, 1, net);
+    c = cost(GRID_GEMM, 1000, 1, 1, net);
     CHECK(c.flops == 2e9);
-    c = cost("chol", 1000, 2, 2, net);
+    c = cost(GRID_CHOL, 1000, 2, 2, net);
     CHECK(fabs(c.flops - 1e9 / 12) < 1);
 }
 
@@ -49,7 +49,7 @@ static void table(void)
         { 1, 20000 }, { 2, 20000 }, { 8, 20000 }, { 64, 20000 }, { 8, 100000 }, { 64, 100000 },
         { 64, 1000000 },
     };
-    static const char *const shown[] = { "gemm", "solve", "svd" };
+    static const GridOp shown[] = { GRID_GEMM, GRID_SOLVE, GRID_SVD };
     const GridNetwork cluster = { 2e-6, 1.25e9, 4e10, 1e10 };
     printf("| ranks | n | routine | seconds | at work | GB received | messages | GB held |\n"
            "|---|---|---|---|---|---|---|---|\n");
@@ -58,7 +58,7 @@ static void table(void)
             GridCost c = cost(shown[r], rows[i].n, rows[i].p, rows[i].p, &cluster);
             double waits = c.bytes / cluster.bandwidth + c.messages * cluster.latency;
             printf("| %d | %lld | %s | %.3g | %.0f %% | %.3g | %.3g | %.3g |\n",
-                   rows[i].p * rows[i].p, (long long)rows[i].n, shown[r], c.seconds,
+                   rows[i].p * rows[i].p, (long long)rows[i].n, grid_op_name(shown[r]), c.seconds,
                    100 * (1 - waits / c.seconds), c.bytes / 1e9, c.messages, c.memory / 1e9);
         }
 }
@@ -94,11 +94,11 @@ static double best(GridOp op, int n, const uint64_t *words)
     return least;
 }
 
-static void show(const char *routine, int64_t n, double measured)
+static void show(GridOp op, int64_t n, double measured)
 {
-    GridCost c = cost(routine, n, g->grid.p, g->grid.q, &grid_network_here);
+    GridCost c = cost(op, n, g->grid.p, g->grid.q, &grid_network_here);
     if (g->rank == 0)
-        printf("| %d by %d | %s | %lld | %.3f | %.3f |\n", g->grid.p, g->grid.q, routine,
+        printf("| %d by %d | %s | %lld | %.3f | %.3f |\n", g->grid.p, g->grid.q, grid_op_name(op),
                (long long)n, measured, c.seconds);
 }
 
@@ -122,12 +122,12 @@ static void measure(void)
             run(&c, GRID_RANDOM);
             end(&c);
         }
-        show("gemm", n, best(GRID_GEMM, 5, (uint64_t[]){ 9, 1, 2, 0, 0 }));
-        show("lu", n, best(GRID_LU, 4, (uint64_t[]){ 6, 7, 8, 1 }));
+        show(GRID_GEMM, n, best(GRID_GEMM, 5, (uint64_t[]){ 9, 1, 2, 0, 0 }));
+        show(GRID_LU, n, best(GRID_LU, 4, (uint64_t[]){ 6, 7, 8, 1 }));
         if (n < 2000) {
-            show("qr", n, best(GRID_QR, 4, (uint64_t[]){ 7, 8, 1, 0 }));
-            show("eigh", n, once(GRID_EIGH, 3, (uint64_t[]){ 7, 8, 1 }));
-            show("svd", n, once(GRID_SVD, 4, (uint64_t[]){ 6, 7, 8, 1 }));
+            show(GRID_QR, n, best(GRID_QR, 4, (uint64_t[]){ 7, 8, 1, 0 }));
+            show(GRID_EIGH, n, once(GRID_EIGH, 3, (uint64_t[]){ 7, 8, 1 }));
+            show(GRID_SVD, n, once(GRID_SVD, 4, (uint64_t[]){ 6, 7, 8, 1 }));
         }
     }
     for (uint64_t id = 1; id < 10; id++)
