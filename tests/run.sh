@@ -4,7 +4,7 @@
 # function suite_NAME in tests/suites.sh or tests/suites_deep.sh and its word in one of the lists below.
 # Every suite says its seconds, of the clock and of the processor. Ends with one line: N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
-#   SEED    of what is random in deep (the clock; printed)      FUZZ_SECONDS  of each fuzzer there (60)
+#   SEED    of what is random in deep (the commit's; printed)   FUZZ_SECONDS  of each fuzzer there (60)
 set -u
 cd "$(dirname "$0")/.."
 CHECK="unit golden cli,lint,docs,oracle,precision/repl,errors,locale examples stdlib residual devices native
@@ -13,7 +13,8 @@ DEEP="matrix twins without lazy asan sweep hostile tsan interrupts seeds deep_lo
 RICCI=${RICCI:-$PWD/build/ricci}
 BUILD=${BUILD:-build}
 MAKE=${MAKE:-make}
-SEED=${SEED:-$(date +%s)}
+# New with every commit, and the same for whoever tries that commit again.
+SEED=${SEED:-$((0x$(git rev-parse --short=7 HEAD 2>/dev/null || printf %x "$(date +%s)")))}
 jobs=$(nproc 2>/dev/null || echo 2)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ricci-tests.XXXXXX")
 trap 'rm -rf "$work"' EXIT

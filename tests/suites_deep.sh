@@ -172,7 +172,7 @@ suite_interrupts() {
     built tsan && RICCI=$PWD/$BUILD/tsan/ricci SLOW=30 LIMIT=600 script "interrupts tsan" tests/repl/interrupts.py
 }
 
-# ---- what is random, from a seed that is new and printed ----
+# ---- what is random, from a seed that is new with every commit and printed ----
 suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients seeds_distributions; }
 suite_seeds_oracle() { LIMIT=600 oracle "" "$SEED" 12000; }
 suite_seeds_precision() { LIMIT=600 precision "" "$SEED" 8000 400; }

@@ -409,7 +409,8 @@ Value eval_unary_scoped(Interp *in, const Exec *x)
         return v_int(-v.i);
     if (x->op == TK_LNOT && v.tag == V_BOOL)
         return v_bool(!v.i);
-    if (x->op == TK_NEG && v.tag == V_FLOAT && isinf(v.f))      /* of norm(A, -inf) */
+    if (x->op == TK_NEG && v.tag == V_FLOAT && isinf(v.f) && in->scope &&
+        in->scope->format == DT_RATIONAL)                       /* of norm(A, -inf) */
         return v_float(-v.f);
     return unary_door(in, x, v);
 }
