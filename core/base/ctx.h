@@ -77,6 +77,7 @@ struct Ctx {
     /* a tensor was put on a device: buffers may be away */
     bool remote;
     uint32_t pending;    /* tensors whose elements are still to be made; `remote` while there are */
+    uint32_t sparse;     /* tensors of which only entries are stored; likewise */
     /* a tensor was made whose dtype has no kernels of its own */
     bool foreign;
     void (*locate)(Ctx *, Where *);              /* NULL before an interpreter exists */

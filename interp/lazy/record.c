@@ -29,7 +29,7 @@ static void bury(Ctx *ctx, LazyState *r, Deferred *d)
 {
     unlink_deferred(r, d);
     ctx->pending--;
-    ctx->remote = ctx->devices->oldest != NULL || ctx->pending;
+    devices_remote(ctx);
     d->after = r->dying;
     r->dying = d;
     if (r->draining)

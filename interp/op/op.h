@@ -300,8 +300,6 @@ typedef struct OpForm {
     bool view;              /* it only lays out its operand anew */
 } OpForm;
 bool op_form(OpCall *c, const DType *as, OpForm *);
-/* A tensor of that form without elements: whoever reads them is stopped by the machine. */
-Tensor *tensor_without(Ctx *, DType, int rank, const int64_t *shape, int64_t size);
 /* The same of elementwise rows: what their operands broadcast to. */
 bool op_shape_broadcasts(const Value *args, int n, Value result);
 /* What the file of a row keeps from call to call: zeros at first. One OpState a file, static. */

@@ -147,21 +147,6 @@ static void row_major(OpForm *f)
         f->strides[i] = step;
 }
 
-/* An address that is none: whoever reads a layout without elements is stopped at once. */
-static char *nowhere(void) { return (char *)(uintptr_t)0x0100000000000000; }
-
-static void keep_nothing(Ctx *ctx, Buffer *b)
-{
-    (void)ctx;
-    (void)b;
-}
-
-Tensor *tensor_without(Ctx *ctx, DType dt, int rank, const int64_t *shape, int64_t size)
-{
-    return tensor_adopt(ctx, dt, rank, shape, nowhere(),
-                        (size_t)size * dtype_info(dt)->bytes, keep_nothing);
-}
-
 #define ROOM ((size_t)1 << 45)
 
 /* The row itself, on a layout without elements. */

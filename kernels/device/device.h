@@ -331,6 +331,8 @@ typedef struct Residence {
     struct Residence *older, *newer;
 } Residence;
 
+/* Ctx.remote, after a buffer that was away, waited or had entries only is gone. */
+void devices_remote(Ctx *);
 static inline Residence *tensor_residence(const Tensor *t) { return t->buffer->device; }
 /* Where x is: cpu where nothing is known. */
 Device *tensor_device(Ctx *, const Tensor *);

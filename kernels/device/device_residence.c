@@ -37,6 +37,11 @@ static void touch(Ctx *ctx, Residence *r)
 }
 
 /* ---- residences ---- */
+void devices_remote(Ctx *ctx)
+{
+    ctx->remote = (ctx->devices && ctx->devices->oldest) || ctx->pending || ctx->sparse;
+}
+
 static const ResidenceOps residence_ops = {
     .bring_home = device_bring_home, .stale = device_stale, .forget = device_forget,
     .copy = device_copy_at_home,
@@ -228,7 +233,7 @@ void device_forget(Ctx *ctx, Buffer *b)
         reserve_close(ctx, b->data, b->bytes ? b->bytes : 1, r->committed);
     b->device = NULL;
     mem_free(ctx, r, sizeof *r);
-    ctx->remote = ctx->devices->oldest != NULL || ctx->pending;
+    devices_remote(ctx);
 }
 
 /* ---- making ---- */

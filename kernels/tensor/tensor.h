@@ -197,6 +197,8 @@ Tensor *tensor_view_as(Ctx *, Tensor *t, DType, int rank, const int64_t *shape,
 /* A tensor over memory that somebody else frees (release is called with the buffer). */
 Tensor *tensor_adopt(Ctx *, DType, int rank, const int64_t *shape, void *data, size_t bytes,
                      void (*release)(Ctx *, Buffer *));
+/* A tensor of a checked shape without elements: whoever reads them is stopped by the machine. */
+Tensor *tensor_without(Ctx *, DType, int rank, const int64_t *shape, int64_t size);
 Tensor *tensor_scalar(Ctx *, DType, const void *value);    /* rank 0 */
 static inline Tensor *tensor_retain(Tensor *t)
 {

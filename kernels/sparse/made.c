@@ -1,0 +1,49 @@
+/* What a kernel has made so far. */
+#include "kernels/sparse/sparse.h"
+
+#include "core/base/error.h"
+
+#include <string.h>
+
+void made_end(Ctx *ctx, Made *made)
+{
+    while (made->count)
+        tensor_release(ctx, made->tensor[--made->count]);
+}
+
+Tensor *made_vector(Ctx *ctx, Made *made, DType dt, int64_t n)
+{
+    ErrFrame frame;
+    assert(made->count < MADE_MAX);
+    if (ERR_TRY(ctx, &frame)) {
+        Tensor *t = tensor_new(ctx, dt, 1, &n);
+        ERR_END(ctx, &frame);
+        return made->tensor[made->count++] = t;
+    }
+    made_end(ctx, made);
+    err_rethrow(ctx);
+}
+
+Tensor *made_pattern(Ctx *ctx, Made *made, int64_t m, int64_t entries)
+{
+    Tensor *t = made_vector(ctx, made, DT_I64, m + 1 + entries);
+    memset(t->data, 0, (size_t)(m + 1) * sizeof(int64_t));
+    return t;
+}
+
+void made_poll(Ctx *ctx, Made *made)
+{
+    if (!ctx->interrupt || !*ctx->interrupt)
+        return;
+    made_end(ctx, made);
+    err_interrupted(ctx);
+}
+
+Tensor *made_take(Made *made, Tensor *t)
+{
+    int i = 0;
+    while (made->tensor[i] != t)
+        i++;
+    made->tensor[i] = made->tensor[--made->count];
+    return t;
+}

@@ -1,0 +1,151 @@
+/* Entries brought into the order of compressed rows. */
+#include "kernels/sparse/sparse.h"
+
+#include "core/memory/pool.h"
+
+#include <string.h>
+
+/* ---- within a row ---- */
+static bool before(const int64_t *column, int64_t x, int64_t y)
+{
+    return column[x] < column[y] || (column[x] == column[y] && x < y);
+}
+
+static void sink(int64_t *at, int64_t n, int64_t i, const int64_t *column)
+{
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && before(column, at[child], at[child + 1]))
+            child++;
+        if (!before(column, at[i], at[child]))
+            return;
+        int64_t x = at[i];
+        at[i] = at[child];
+        at[child] = x;
+    }
+}
+
+/* at[0 .. n) by column, equal ones by place: rows are short, long ones take n log n. */
+static void sort_row(int64_t *at, int64_t n, const int64_t *column)
+{
+    enum { SHORT = 24 };
+    int64_t sorted = 1;
+    while (sorted < n && before(column, at[sorted - 1], at[sorted]))
+        sorted++;
+    if (sorted >= n)
+        return;
+    if (n > SHORT) {
+        for (int64_t i = n / 2; i-- > 0;)
+            sink(at, n, i, column);
+        for (int64_t end = n - 1; end > 0; end--) {
+            int64_t x = at[0];
+            at[0] = at[end];
+            at[end] = x;
+            sink(at, end, 0, column);
+        }
+        return;
+    }
+    for (int64_t i = sorted; i < n; i++) {
+        int64_t x = at[i], j = i;
+        for (; j > 0 && before(column, x, at[j - 1]); j--)
+            at[j] = at[j - 1];
+        at[j] = x;
+    }
+}
+
+typedef struct Rows { int64_t *order, *merged; const int64_t *start, *column; } Rows;
+
+static void sort_rows(void *arg, int64_t from, int64_t to, int worker)
+{
+    const Rows *r = arg;
+    (void)worker;
+    for (int64_t i = from; i < to; i++) {
+        int64_t *at = r->order + r->start[i], n = r->start[i + 1] - r->start[i], places = n > 0;
+        sort_row(at, n, r->column);
+        for (int64_t k = 1; k < n; k++)
+            places += r->column[at[k]] != r->column[at[k - 1]];
+        r->merged[i + 1] = places;
+    }
+}
+
+/* ---- all of them ---- */
+/* How many stand in each row, added up: start[i] is where row i begins. */
+static void count_rows(int64_t *start, int64_t m, const int64_t *row, int64_t count)
+{
+    memset(start, 0, (size_t)(m + 1) * sizeof *start);
+    for (int64_t k = 0; k < count; k++)
+        start[row[k] + 1]++;
+    for (int64_t i = 0; i < m; i++)
+        start[i + 1] += start[i];
+}
+
+SparseOrder sparse_sort(Ctx *ctx, Made *made, int64_t m, int64_t n, const int64_t *row,
+                        const int64_t *column, int64_t count)
+{
+    enum { GRAIN = 2048 };
+    (void)n;
+    Tensor *order = made_vector(ctx, made, DT_I64, count);
+    Tensor *starts = made_vector(ctx, made, DT_I64, 2 * (m + 1));
+    int64_t *at = made_ints(order), *start = made_ints(starts), *merged = start + m + 1;
+    count_rows(start, m, row, count);
+    memcpy(merged, start, (size_t)(m + 1) * sizeof *start);
+    for (int64_t k = 0; k < count; k++)
+        at[merged[row[k]]++] = k;
+    Rows rows = { at, merged, start, column };
+    merged[0] = 0;
+    pool_for(ctx, m, GRAIN, sort_rows, &rows);
+    made_poll(ctx, made);
+    for (int64_t i = 0; i < m; i++)
+        merged[i + 1] += merged[i];
+    Tensor *pattern = made_pattern(ctx, made, m, merged[m]);
+    Tensor *groups = made_vector(ctx, made, DT_I64, merged[m] + 1);
+    int64_t *to = made_ints(pattern) + m + 1, *group = made_ints(groups), e = 0;
+    memcpy(pattern->data, merged, (size_t)(m + 1) * sizeof *merged);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t k = start[i]; k < start[i + 1]; k++)
+            if (k == start[i] || column[at[k]] != column[at[k - 1]]) {
+                to[e] = column[at[k]];
+                group[e++] = k;
+            }
+    group[e] = count;
+    return (SparseOrder){ pattern, order, groups };
+}
+
+SparseOrder sparse_turned(Ctx *ctx, Made *made, const Csr *a)
+{
+    Tensor *pattern = made_pattern(ctx, made, a->n, a->entries);
+    Tensor *order = made_vector(ctx, made, DT_I64, a->entries);
+    int64_t *start = made_ints(pattern), *column = start + a->n + 1, *from = made_ints(order);
+    count_rows(start, a->n, a->column, a->entries);
+    for (int64_t i = 0; i < a->m; i++)
+        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+            int64_t to = start[a->column[k]]++;
+            column[to] = i;
+            from[to] = k;
+        }
+    memmove(start + 1, start, (size_t)a->n * sizeof *start);
+    start[0] = 0;
+    return (SparseOrder){ pattern, order, NULL };
+}
+
+typedef struct Gather { char *to; const char *from; const int64_t *at; size_t each; } Gather;
+
+static void gather(void *arg, int64_t from, int64_t to, int worker)
+{
+    const Gather *g = arg;
+    (void)worker;
+    for (int64_t k = from; k < to; k++) {
+        if (g->at[k] < 0)
+            memset(g->to + (size_t)k * g->each, 0, g->each);
+        else if (g->each == sizeof(double))
+            memcpy(g->to + (size_t)k * 8, g->from + (size_t)g->at[k] * 8, 8);
+        else
+            memcpy(g->to + (size_t)k * g->each, g->from + (size_t)g->at[k] * g->each, g->each);
+    }
+}
+
+void sparse_gather(Ctx *ctx, char *to, const char *from, const int64_t *at, int64_t n, size_t each)
+{
+    enum { GRAIN = 1 << 15 };
+    Gather g = { to, from, at, each };
+    pool_for(ctx, n, GRAIN, gather, &g);
+}
