@@ -12,13 +12,15 @@
 #include "builtins/rows/rows.h"
 #include "builtins/rows/texts.h"
 #include "builtins/special/special.h"
+#include "builtins/sparse/sparse.h"
 #include "builtins/written/written.h"
 
 #include <stddef.h>
 
 #define EW_ROW(id, name_, params_, kinds_, result_, cost_, real_, complex_, integer_, ...) \
     { .name = name_, .params = params_, .cls = OPC_EW, .ew = EW_##id, .dtypes = kinds_, \
-      .section = "elementwise", .tried = true, .ulps = 1, .ulps_complex = 8, __VA_ARGS__ },
+      .section = "elementwise", .tried = true, .ulps = 1, .ulps_complex = 8, \
+      .sparse = op_sparse_elementwise, __VA_ARGS__ },
 #define AS(parts)               /* the kernels' (kernels/elementwise/ew.h) */
 #define EW1 EW_ROW
 #define EW2 EW_ROW
@@ -79,6 +81,9 @@ static const Op rows[] = {
 #define SHELF 5
 #include "builtins/written/shelf.def"
 #undef SHELF
+#undef SECTION
+#define SECTION "sparse matrices"
+#include "builtins/sparse/sparse.def"
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_ELEMENTS

@@ -15,6 +15,7 @@
 #include "builtins/linalg/linalg.def"
 #include "builtins/signals/signals.def"
 #include "builtins/attention/attention.def"
+#include "builtins/sparse/sparse.def"
 #include "builtins/files/files.def"
 #include "builtins/pictures/pictures.def"
 #include "builtins/system/system.def"

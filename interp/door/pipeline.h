@@ -10,10 +10,12 @@
 #include "interp/op/traced.h"
 #include "interp/precision/autocast.h"
 #include "interp/precision/precise.h"
+#include "interp/sparse/sparse_door.h"
 
 /* While the first column holds of no aspect, nobody asks the second ones. */
 #define ASPECTS(A)                                                                          \
     A(traced_on(in),           traced_wants,      traced_call)    /* derivatives */              \
+    A(sparse_on(in),              sparse_wants,      sparse_call)    /* on entries */              \
     A(deferred_on(in),         deferred_wants,    deferred_call)  /* later: lazy blocks */        \
     A(place_wants(in),         place_asked,       place_call)     /* where: device blocks */      \
     A(in->scope != NULL,       autocast_wants,    autocast_call)  /* on operands cast to what */  \

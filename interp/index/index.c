@@ -102,6 +102,8 @@ Value index_pick(Interp *in, Tensor *base, const Sub *subs, int n)
 static Value tensor_get(Interp *in, Tensor *base, const Sub *subs, int n)
 {
     Value out;
+    if (__builtin_expect(tensor_sparse(base) != NULL, 0))
+        return index_get_sparse(in, tensor_sparse(base), subs, n);
     if (get_element(in, base, subs, n, &out))
         return out;
     return aspects_on(in) && index_picks(subs, n) ? index_get_asked(in, base, subs, n)

@@ -7,6 +7,7 @@
  *   index_repeat.c  op= at positions of which some repeat
  *   index_place.c   picking and storing inside a device block
  *   index_grid.c    storing where a grid of processes has the elements
+ *   index_sparse.c  what of a sparse matrix is picked by its entries
  *   index_field.c   t.x, foreign spellings
  *
  * The subscripts of the running operation are its operands 1, 2, …; operand 0 is what is
@@ -125,6 +126,10 @@ bool index_rounds(Interp *, Tensor *base, const Sub *subs, int n, const Op *, Va
 const Exec *index_target(const Exec *site);
 /* tensor_store into the very elements of *slot, which its caller knows to be its own. */
 void tensor_store_over(Interp *, Value *slot, const Sub *subs, int n, Value v);
+
+/* ---- sparse matrices ---- */
+struct Sparse;
+Value index_get_sparse(Interp *, const struct Sparse *, const Sub *subs, int n);
 
 /* ---- in a device block ---- */
 /* index tensors, lists or masks are among them */

@@ -39,6 +39,8 @@ typedef struct Work {
     Value (*run)(Interp *, const Value *args, void *data);
     /* The same on a device of generated source, V_UNDEF after place_refuse; NULL: it cannot. */
     Value (*form)(Interp *, struct Device *, const Value *args, void *data);
+    /* The same of operands of which some are sparse (interp/sparse). V_UNDEF, NULL: it cannot. */
+    Value (*sparse)(Interp *, const Value *args, void *data);
     /* Has the device all of it? NULL: operands and dtype say so. */
     bool (*fits)(Interp *, struct Device *, void *data);
     void *data;

@@ -158,6 +158,9 @@ struct Op {
     Value (*on_grid)(OpCall *, struct Device *);
     /* on_device is there where the device has the routine at this place of Device; 0: always */
     size_t routine;
+    /* of operands of which some are sparse; V_UNDEF: not of these (interp/sparse/sparse_door.h).
+     * NULL: they are made dense */
+    Value (*sparse)(OpCall *);
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
     AutocastClass autocast;
     unsigned devices;       /* DEV_ */

@@ -5,6 +5,7 @@
 #include "core/memory/pool.h"
 #include "kernels/tensor/mat.h"
 
+#include <stdio.h>
 #include <string.h>
 
 Csr sparse_csr(const Sparse *s)
@@ -31,7 +32,7 @@ static void forget(Ctx *ctx, Buffer *b)
 static void settle(Ctx *ctx, Buffer *b)
 {
     Sparse *s = b->device;
-    Tensor *head = s->head, *dense = sparse_to_dense(ctx, s);
+    Tensor *head = s->head, *dense = sparse_densified(ctx, s, "what is done here");
     head->buffer = dense->buffer;
     head->buffer->refs++;
     head->data = dense->data;
@@ -111,6 +112,24 @@ Tensor *sparse_to_dense(Ctx *ctx, const Sparse *s)
             memcpy(t->data + (size_t)(i * a.n + a.column[k]) * each,
                    (const char *)a.value + (size_t)k * each, each);
     return t;
+}
+
+Tensor *sparse_densified(Ctx *ctx, const Sparse *s, const char *what)
+{
+    const int64_t *shape = tensor_shape(s->head), bytes = sparse_dense_bytes(s->head);
+    char much[32], all[32], text[200];
+    mem_bytes_text(much, (double)bytes);
+    mem_bytes_text(all, (double)ctx->mem.limit);
+    if (bytes > (int64_t)(ctx->mem.limit / 4))
+        err_raise(ctx, ERR_MEMORY, "%s needs all elements of a sparse matrix: %lld×%lld %s would "
+                  "take %s, more than a quarter of the memory (%s)", what, (long long)shape[0],
+                  (long long)shape[1], dtype_name((DType)s->value->dtype), much, all);
+    if (ctx->notice) {
+        snprintf(text, sizeof text, "%s makes a sparse matrix dense: %lld×%lld, %s; dense(…) says "
+                 "that it is meant", what, (long long)shape[0], (long long)shape[1], much);
+        ctx->notice(ctx, text);
+    }
+    return sparse_to_dense(ctx, s);
 }
 
 /* Which of the n elements from x on, `step` bytes apart, are not 0. */

@@ -61,6 +61,9 @@ Tensor *sparse_like(Ctx *, const Sparse *s, Tensor *value);
 int64_t sparse_dense_bytes(const Tensor *);
 /* A new dense tensor of its elements; raises ERR_MEMORY as tensor_zeros does. */
 Tensor *sparse_to_dense(Ctx *, const Sparse *);
+/* The same for somebody who has no form for entries, `what` ("exp", "index notation"): ERR_MEMORY
+ * above a quarter of the memory, below a notice with the bytes, once for each `what`. */
+Tensor *sparse_densified(Ctx *, const Sparse *, const char *what);
 /* The entries of a dense matrix that are not 0 (-0 is 0, nan is not); its elements are at home. */
 Tensor *sparse_of_dense(Ctx *, Tensor *);
 
@@ -74,6 +77,11 @@ SparseOrder sparse_sort(Ctx *, Made *, int64_t m, int64_t n, const int64_t *row,
 /* The pattern of the transposed matrix; entry k of it is the matrix's entry order[k]. In `made`;
  * values move as they are: no conjugation. */
 SparseOrder sparse_turned(Ctx *, Made *, const Csr *);
+/* ---- two patterns of one shape (sparse_merge.c) ---- */
+/* The places that both have, or that any of them has, as a pattern in `made`. */
+Tensor *sparse_merge(Ctx *, Made *, const Csr *a, const Csr *b, bool both);
+/* For each entry of `at` the place of the entry that `of` has there, or -1: i64, in `made`. */
+Tensor *sparse_places(Ctx *, Made *, const Csr *at, const Csr *of);
 /* to[k] = from[at[k]] for n elements of so many bytes; at[k] < 0: 0. */
 void sparse_gather(Ctx *, char *to, const char *from, const int64_t *at, int64_t n, size_t each);
 

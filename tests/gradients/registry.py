@@ -90,6 +90,7 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 
 # rows with .no_gradient → (function of x, x, a scope)
 WITHOUT = {
+    "spdiags": ("spdiags((x,), [0], (3, 3))", X),
     "matmul_i8": ("matmul_i8(x, i8([1, 2; 3, 4; 5, 6]), 0.5, [1.0, 1])", X),
     "product_i8": ("product_i8(x, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)", X),
     "zeta": ("zeta(x)", X), "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),
@@ -123,9 +124,9 @@ DISCRETE.update(nonzero=("nonzero(x > 1)[0]", X), searchsorted=("searchsorted([0
 # reason → rows
 CONSTANT = {
     "ints and bools only": "invert bitand bitor xor shl shr gcd lcm isprime primes factor",
-    "makes numbers of ints": "zeros ones eye seed rand randn randint window",
+    "makes numbers of ints": "zeros ones eye speye seed rand randn randint window",
     "draws": "draw draw_counts draw_vectors streams stream",
-    "reads no elements": "shape ndim size len keys type dtype device einsum_path",
+    "reads no elements": "issparse nnz shape ndim size len keys type dtype device einsum_path",
     "of a format": "eps realmax realmin flags",
     "a constant by definition": "detach",
     "positions": "tril_indices triu_indices unravel_index ravel_index lexsort",

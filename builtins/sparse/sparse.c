@@ -1,0 +1,327 @@
+/* Sparse matrices made and taken apart. */
+#include "builtins/sparse/sparse.h"
+
+#include "core/base/error.h"
+#include "kernels/cast/tensor_cast.h"
+#include "kernels/tensor/report.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The operand's own matrix; one of its elements that are not 0 where it is dense: rooted. */
+static Sparse *arg_sparse(OpCall *c, int i)
+{
+    Sparse *s = v_sparse(c->args[i]);
+    if (s)
+        return s;
+    Tensor *t = arg_tensor(c, i);
+    char shape[160];
+    if (t->rank != 2)
+        arg_error(c, i, ERR_SHAPE, "a sparse matrix has two axes, and %s %s", arg_text(c, i),
+                  shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
+    DType dt = (DType)t->dtype;
+    if (!sparse_dtype(dt)) {
+        dt = dtype_info(dt)->kind == 'b' || dtype_info(dt)->kind == 'i' ? DT_F64 : dt;
+        if (!sparse_dtype(dt))
+            arg_error_help(c, i, ERR_DTYPE, "f64(A) or f32(A) first",
+                           "sparse matrices are f64, f32, c128 or c64, and %s is %s",
+                           arg_text(c, i), dtype_name(dt));
+        t = op_keep(c, tensor_cast(&c->in->ctx, t, dt));
+    }
+    tensor_home(&c->in->ctx, t);
+    return tensor_sparse(op_keep(c, sparse_of_dense(&c->in->ctx, t)));
+}
+
+/* ---- of entries ---- */
+typedef struct Coordinates {
+    Tensor *row, *column, *value;       /* contiguous, at home; rooted */
+    int64_t count, m, n;
+} Coordinates;
+
+/* Positions, as contiguous i64. */
+static Tensor *positions(OpCall *c, int i)
+{
+    Tensor *t = arg_tensor(c, i);
+    char shape[160];
+    if (t->rank > 1)
+        arg_error(c, i, ERR_SHAPE, "positions are a vector of ints, and %s %s", arg_text(c, i),
+                  shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
+    if (dtype_info((DType)t->dtype)->kind != 'i' && t->size)
+        arg_error(c, i, ERR_TYPE, "positions are ints, and %s is %s", arg_text(c, i),
+                  dtype_name((DType)t->dtype));
+    Tensor *flat = op_keep(c, tensor_cast(&c->in->ctx, t, DT_I64));
+    flat = op_keep(c, tensor_compact(&c->in->ctx, flat));
+    tensor_home(&c->in->ctx, flat);
+    return flat;
+}
+
+static Tensor *values(OpCall *c, int i, int64_t count)
+{
+    Ctx *ctx = &c->in->ctx;
+    Tensor *t = arg_tensor(c, i);
+    DType dt = (DType)t->dtype;
+    char shape[160];
+    if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b')
+        dt = DT_F64;
+    if (!sparse_dtype(dt) && !c->in->scope)
+        arg_error_help(c, i, ERR_DTYPE, "f64(v) or f32(v)",
+                       "sparse matrices are f64, f32, c128 or c64, and %s is %s", arg_text(c, i),
+                       dtype_name(dt));
+    if (t->rank > 1 || (t->rank == 1 && t->size != count && t->size != 1))
+        arg_error(c, i, ERR_SHAPE, "there are %lld places, and %s %s", (long long)count,
+                  arg_text(c, i), shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
+    t = op_keep(c, tensor_cast(ctx, t, dt));
+    t = op_keep(c, tensor_broadcast(ctx, t, 1, &count));
+    t = op_keep(c, tensor_compact(ctx, t));
+    tensor_home(ctx, t);
+    return t;
+}
+
+/* The extent that holds the positions, or the check that it does. */
+static int64_t extent(OpCall *c, int i, const Tensor *at, const int64_t *given)
+{
+    const int64_t *p = (const int64_t *)at->data;
+    int64_t most = -1;
+    for (int64_t k = 0; k < at->size; k++) {
+        if (p[k] < 0 || (given && p[k] >= *given))
+            arg_error(c, i, ERR_INDEX, "%s[%lld] is %lld, and the matrix has %s 0 to %lld",
+                      arg_text(c, i), (long long)k, (long long)p[k], i ? "columns" : "rows",
+                      given ? (long long)*given - 1 : INT64_MAX);
+        most = p[k] > most ? p[k] : most;
+    }
+    return given ? *given : most + 1;
+}
+
+static Coordinates coordinates(OpCall *c)
+{
+    int64_t shape[TENSOR_RANK_MAX];
+    const int64_t *given = arg_given(c, 3) ? shape : NULL;
+    for (int i = 1; i < 3; i++)
+        if (!arg_given(c, i))
+            arg_error_help(c, 0, ERR_TYPE, "sparse(i, j, 1.0)", "%s needs rows, columns and values",
+                           c->op->name);
+    Tensor *row = positions(c, 0), *column = positions(c, 1);
+    if (row->size != column->size)
+        arg_error(c, 1, ERR_SHAPE, "%s and %s are of lengths %lld and %lld: a row and a column "
+                  "for each entry", arg_text(c, 0), arg_text(c, 1), (long long)row->size,
+                  (long long)column->size);
+    if (given && arg_shape(c, 3, shape) != 2)
+        arg_error(c, 3, ERR_SHAPE, "a sparse matrix has two axes: shape=(m, n)");
+    for (int k = 0; k < 2 && given; k++)
+        if (shape[k] < 0)
+            arg_error(c, 3, ERR_VALUE, "axis %d of the shape is negative", k);
+    Coordinates e = { row, column, values(c, 2, row->size), .count = row->size };
+    e.m = extent(c, 0, row, given);
+    e.n = extent(c, 1, column, given ? given + 1 : NULL);
+    return e;
+}
+
+/* Values at equal places added up in the order in which they came. */
+#define ADD_UP(name, type)                                                                     \
+    static void name(void *to, const void *from, const int64_t *order, const int64_t *group,   \
+                     int64_t count)                                                            \
+    {                                                                                          \
+        for (int64_t e = 0; e < count; e++) {                                                  \
+            type sum = ((const type *)from)[order[group[e]]];                                  \
+            for (int64_t k = group[e] + 1; k < group[e + 1]; k++)                              \
+                sum += ((const type *)from)[order[k]];                                         \
+            ((type *)to)[e] = sum;                                                             \
+        }                                                                                      \
+    }
+ADD_UP(add_f64, double)
+ADD_UP(add_f32, float)
+ADD_UP(add_c128, double _Complex)
+ADD_UP(add_c64, float _Complex)
+
+static Tensor *of_coordinates(Ctx *ctx, const Coordinates *x)
+{
+    Made made = { 0 };
+    const DType dt = (DType)x->value->dtype;
+    SparseOrder o = sparse_sort(ctx, &made, x->m, x->n, made_ints(x->row), made_ints(x->column),
+                                x->count);
+    const int64_t *order = made_ints(o.order), *group = made_ints(o.group),
+                  count = o.group->size - 1;
+    Tensor *value = made_vector(ctx, &made, dt, count);
+    (dt == DT_F64 ? add_f64 : dt == DT_F32 ? add_f32 : dt == DT_C128 ? add_c128 : add_c64)
+        (value->data, x->value->data, order, group, count);
+    return sparse_made(ctx, &made, x->m, x->n, o.pattern, value);
+}
+
+Value op_run_sparse(OpCall *c)
+{
+    if (!arg_given(c, 1) && !arg_given(c, 2) && !arg_given(c, 3))
+        return v_retain(v_tensor_raw(arg_sparse(c, 0)->head));
+    Coordinates x = coordinates(c);
+    return v_tensor_raw(of_coordinates(&c->in->ctx, &x));
+}
+
+Value op_run_speye(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    const int64_t n = arg_int(c, 0), m = arg_given(c, 1) ? arg_int(c, 1) : n,
+                  count = n < m ? n : m;
+    const DType dt = arg_dtype(c, 2, DT_F64);
+    if (n < 0 || m < 0)
+        arg_error(c, n < 0 ? 0 : 1, ERR_VALUE, "a length cannot be negative");
+    if (!sparse_dtype(dt))
+        arg_error(c, 2, ERR_DTYPE, "sparse matrices are f64, f32, c128 or c64");
+    Made made = { 0 };
+    Tensor *pattern = made_pattern(ctx, &made, n, count);
+    Tensor *value = made_vector(ctx, &made, dt, count);
+    int64_t *start = made_ints(pattern), one = 1;
+    for (int64_t i = 0; i < n; i++)
+        start[i + 1] = i < count ? i + 1 : count;
+    for (int64_t k = 0; k < count; k++) {
+        start[n + 1 + k] = k;
+        v_store(ctx, dt, value->data + k * dtype_info(dt)->bytes, v_int(one));
+    }
+    return v_tensor_raw(sparse_made(ctx, &made, n, m, pattern, value));
+}
+
+/* ---- of diagonals ---- */
+/* Where the diagonal of that offset begins, and how many elements of an m x n matrix it has. */
+static int64_t diagonal(int64_t m, int64_t n, int64_t offset, int64_t *i, int64_t *j)
+{
+    *i = offset < 0 ? -offset : 0;
+    *j = offset > 0 ? offset : 0;
+    const int64_t down = m - *i, right = n - *j;
+    return down < right ? down : right;
+}
+
+static Value diagonal_given(OpCall *c, int64_t k)
+{
+    const Value v = c->args[0];
+    return v.tag == V_TUPLE ? v_retain(v.tuple->items[k])
+         : op_call(c->in, op_named(c->in, "take"), (Value[]){ v, v_int(k), v_int(0) }, 3, 0);
+}
+
+/* The entries of diagonal k go behind those that are there. */
+static void add_diagonal(OpCall *c, Coordinates *x, int64_t k, int64_t offset)
+{
+    Ctx *ctx = &c->in->ctx;
+    int64_t i, j, n = diagonal(x->m, x->n, offset, &i, &j);
+    Value v = op_root(c, diagonal_given(c, k));
+    Tensor *t = op_keep(c, v_to_tensor(c->in, v, 0));
+    char shape[160];
+    if (n <= 0)
+        arg_error(c, 1, ERR_VALUE, "there is no diagonal %lld in a %lld×%lld matrix",
+                  (long long)offset, (long long)x->m, (long long)x->n);
+    if (t->rank > 1 || (t->rank == 1 && t->size != n))
+        arg_error(c, 0, ERR_SHAPE, "diagonal %lld of a %lld×%lld matrix has %lld elements, and "
+                  "what is given for it %s", (long long)offset, (long long)x->m, (long long)x->n,
+                  (long long)n, shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
+    t = op_keep(c, tensor_cast(ctx, t, (DType)x->value->dtype));
+    t = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_broadcast(ctx, t, 1, &n))));
+    tensor_home(ctx, t);
+    const size_t each = dtype_info((DType)t->dtype)->bytes;
+    memcpy(x->value->data + (size_t)x->count * each, t->data, (size_t)n * each);
+    for (int64_t e = 0; e < n; e++) {
+        made_ints(x->row)[x->count] = i + e;
+        made_ints(x->column)[x->count++] = j + e;
+    }
+}
+
+Value op_run_spdiags(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    int64_t shape[TENSOR_RANK_MAX], i, j, room = 0;
+    Tensor *at = positions(c, 1);
+    const bool tuple = c->args[0].tag == V_TUPLE;
+    const int64_t given = tuple ? c->args[0].tuple->count : arg_tensor(c, 0)->rank
+                        ? arg_tensor(c, 0)->dims[0] : 0;
+    if (arg_shape(c, 2, shape) != 2 || shape[0] < 0 || shape[1] < 0)
+        arg_error(c, 2, ERR_SHAPE, "a sparse matrix has two axes: shape=(m, n)");
+    if (given != at->size)
+        arg_error(c, 1, ERR_SHAPE, "there are %lld diagonals and %lld offsets", (long long)given,
+                  (long long)at->size);
+    DType dt = DT_F64;
+    for (int64_t k = 0; k < given; k++) {
+        int64_t n = diagonal(shape[0], shape[1], made_ints(at)[k], &i, &j);
+        DType own = v_dtype(op_root(c, diagonal_given(c, k)));
+        room += n > 0 ? n : 0;
+        dt = k == 0 && sparse_dtype(own) ? own : sparse_dtype(own) ? dtype_promote(dt, own) : dt;
+    }
+    Coordinates x = { .m = shape[0], .n = shape[1] };
+    x.row = op_keep(c, tensor_new(ctx, DT_I64, 1, &room));
+    x.column = op_keep(c, tensor_new(ctx, DT_I64, 1, &room));
+    x.value = op_keep(c, tensor_new(ctx, dt, 1, &room));
+    for (int64_t k = 0; k < given; k++)
+        add_diagonal(c, &x, k, made_ints(at)[k]);
+    return v_tensor_raw(of_coordinates(ctx, &x));
+}
+
+/* ---- taken apart ---- */
+Value op_run_issparse(OpCall *c)
+{
+    return v_bool(v_sparse(c->args[0]) != NULL);
+}
+
+Value op_run_dense(OpCall *c)
+{
+    const Sparse *s = v_sparse(c->args[0]);
+    return s ? v_tensor_raw(sparse_to_dense(&c->in->ctx, s)) : v_retain(c->args[0]);
+}
+
+Value op_run_nnz(OpCall *c)
+{
+    const Sparse *s = v_sparse(c->args[0]);
+    if (s)
+        return v_int(s->value->size);
+    const Op *differs = op_named(c->in, "not_equal");
+    Value some = op_root(c, op_binary(c->in, differs, c->args[0], v_int(0), 2));
+    return op_unary(c->in, op_named(c->in, "sum"), some, 0);
+}
+
+Value op_run_entries(OpCall *c)
+{
+    Ctx *ctx = &c->in->ctx;
+    const Sparse *s = arg_sparse(c, 0);
+    const Csr a = sparse_csr(s);
+    Tensor *rows = op_keep(c, tensor_new(ctx, DT_I64, 1, &a.entries));
+    Tensor *columns = op_keep(c, tensor_new(ctx, DT_I64, 1, &a.entries));
+    for (int64_t i = 0; i < a.m; i++)
+        for (int64_t k = a.start[i]; k < a.start[i + 1]; k++)
+            made_ints(rows)[k] = i;
+    memcpy(columns->data, a.column, (size_t)a.entries * sizeof *a.column);
+    return tuple_make(c->in, "rows", op_result(c, rows), "columns", op_result(c, columns),
+                      "values", v_retain(sparse_values(s)), NULL);
+}
+
+/* The entries of s but those to drop. */
+static Tensor *kept(Ctx *ctx, const Sparse *s, const uint8_t *drop)
+{
+    const Csr a = sparse_csr(s);
+    const size_t each = dtype_info(a.dtype)->bytes;
+    Made made = { 0 };
+    int64_t count = 0, to = 0;
+    for (int64_t k = 0; k < a.entries; k++)
+        count += !drop[k];
+    Tensor *pattern = made_pattern(ctx, &made, a.m, count);
+    Tensor *value = made_vector(ctx, &made, a.dtype, count);
+    int64_t *start = made_ints(pattern), *column = start + a.m + 1;
+    for (int64_t i = 0; i < a.m; i++) {
+        for (int64_t k = a.start[i]; k < a.start[i + 1]; k++)
+            if (!drop[k]) {
+                memcpy(value->data + (size_t)to * each, (const char *)a.value + (size_t)k * each,
+                       each);
+                column[to++] = a.column[k];
+            }
+        start[i + 1] = to;
+    }
+    return sparse_made(ctx, &made, a.m, a.n, pattern, value);
+}
+
+/* nan is no number that is small: !(|x| <= tol). */
+Value op_run_prune(OpCall *c)
+{
+    Interp *in = c->in;
+    const Sparse *s = v_sparse(c->args[0]);
+    if (!s)
+        return v_retain(c->args[0]);
+    Value size = op_root(c, op_unary(in, op_named(in, "abs"), sparse_values(s), 0));
+    Value small = op_root(c, op_binary(in, op_named(in, "less_equal"), size,
+                                       arg_given(c, 1) ? c->args[1] : v_float(0), 0));
+    Tensor *drop = op_keep(c, tensor_compact(&in->ctx, op_keep(c, v_to_tensor(in, small, 0))));
+    tensor_home(&in->ctx, drop);
+    return v_tensor_raw(kept(&in->ctx, s, (const uint8_t *)drop->data));
+}

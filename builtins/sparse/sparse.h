@@ -1,0 +1,23 @@
+/* Forms of rows on sparse operands (Op.sparse), and what they share. */
+#ifndef RICCI_BUILTINS_SPARSE_H
+#define RICCI_BUILTINS_SPARSE_H
+
+#include "builtins/rows/rows.h"
+#include "interp/sparse/sparse_door.h"
+
+/* The dtypes that sparse matrices are made of. */
+static inline bool sparse_dtype(DType dt)
+{
+    return dt == DT_F64 || dt == DT_F32 || dt == DT_C128 || dt == DT_C64;
+}
+
+/* An elementwise row on the entries (sparse_ew.c). V_UNDEF: what is not stored would not stay 0, or
+ * shapes differ. */
+Value op_sparse_elementwise(OpCall *);
+/* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
+Value op_sparse_on_values(OpCall *);
+/* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
+ * vector on the value stack. */
+Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
+
+#endif

@@ -1,0 +1,147 @@
+/* The aspect of sparse operands. */
+#include "interp/sparse/sparse_door.h"
+
+#include "core/base/error.h"
+#include "interp/device/place.h"
+#include "interp/op/deferred.h"
+#include "interp/op/heard.h"
+#include "interp/output/output.h"
+#include "interp/precision/autocast.h"
+#include "interp/state/scope.h"
+
+#include <string.h>
+
+bool sparse_inside(Value v)
+{
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (sparse_inside(v.tuple->items[i]))
+            return true;
+    return v_sparse(v) != NULL;
+}
+
+/* Rows that read no elements, or whose parts come here themselves. */
+static bool looks_at_none(const Op *op)
+{
+    return op->carries || ((op->devices & DEV_ANYWHERE) && op->lays);
+}
+
+bool sparse_wants(const OpCall *c)
+{
+    if (!sparse_on(c->in) || (c->op && !c->op->sparse && looks_at_none(c->op)))
+        return false;
+    for (int i = 0; i < c->count; i++)
+        if (sparse_inside(c->args[i]))
+            return true;
+    return false;
+}
+
+/* ---- as a last resort ---- */
+Value sparse_dense_for(Interp *in, Value v, const char *what)
+{
+    const Sparse *s = v_sparse(v);
+    if (s)
+        return v_tensor_raw(sparse_densified(&in->ctx, s, what));
+    if (v.tag != V_TUPLE || !sparse_inside(v))
+        return v_retain(v);
+    Tuple *t = tuple_new(&in->ctx, v.tuple->count);
+    v_push(in, v_tuple(t));
+    for (uint32_t i = 0; i < t->count; i++) {
+        t->items[i] = sparse_dense_for(in, v.tuple->items[i], what);
+        if (v.tuple->names && v.tuple->names[i])
+            tuple_name(&in->ctx, t, i, v.tuple->names[i]);
+    }
+    in->sp--;
+    return v_tuple(t);
+}
+
+static const char *named(const OpCall *c, char *out, size_t cap)
+{
+    return c->work ? c->work->name : op_label(c->op, out, cap);
+}
+
+static Value on_dense(OpCall *c, const Aspect *rest)
+{
+    Interp *in = c->in;
+    Value *mark = in->sp, *args = mark;
+    OpCall call = *c;
+    char label[64];
+    const char *what = named(c, label, sizeof label);
+    for (int i = 0; i < c->count; i++)
+        v_push(in, sparse_dense_for(in, c->args[i], what));
+    call.args = args;
+    call.reuse = 0;
+    Value r = call_rest(&call, rest);
+    stack_cut(in, mark);
+    return r;
+}
+
+/* ---- forms ---- */
+static bool always(const OpCall *c)
+{
+    (void)c;
+    return true;
+}
+
+static Value run_form(OpCall *c, const Aspect *none)
+{
+    (void)none;
+    if (c->work)
+        return c->work->sparse(c->in, c->args, c->work->data);
+    return c->op->sparse(c);
+}
+
+/* What of the pipeline a form still meets: the rest is in the rows that it calls. */
+static const Aspect forms[] = { { record_wants, record_call }, { always, run_form } };
+
+static bool has_form(const OpCall *c)
+{
+    return c->work ? c->work->sparse != NULL : c->op->sparse != NULL;
+}
+
+/* The form's result; V_UNDEF: there is none. Nothing waits, and nothing is on a device meanwhile:
+ * what it calls runs at once, and here. */
+static Value on_entries(OpCall *c)
+{
+    Interp *in = c->in;
+    int deferring = in->deferring;
+    DeviceBlock *place = in->place;
+    Value *mark = in->sp;
+    if (!has_form(c))
+        return v_undef();
+    for (int i = 0; i < c->count; i++)
+        deferred_settle(in, c->args[i]);
+    in->deferring = 0;
+    in->place = NULL;
+    Value r = call_rest(c, forms);
+    in->deferring = deferring;
+    in->place = place;
+    stack_cut(in, mark);
+    return r;
+}
+
+Value sparse_call(OpCall *c, const Aspect *rest)
+{
+    if (c->work && c->work->apart)
+        return v_undef();               /* its parts come here one by one */
+    Value r = on_entries(c);
+    return r.tag == V_UNDEF ? on_dense(c, rest) : r;
+}
+
+/* ---- for forms ---- */
+Value sparse_with(Interp *in, const Sparse *s, Value v)
+{
+    v_push(in, v);
+    Tensor *t = v_to_tensor(in, v, 0);
+    if (t->rank == 0 && s->value->size != 1) {
+        Tensor *all = tensor_broadcast(&in->ctx, t, 1, tensor_shape(s->value));
+        tensor_release(&in->ctx, t);
+        t = all;
+    }
+    v_push(in, v_tensor_raw(t));
+    Tensor *flat = tensor_compact(&in->ctx, t);
+    v_push(in, v_tensor_raw(flat));
+    tensor_home(&in->ctx, flat);
+    Tensor *r = sparse_like(&in->ctx, s, flat);
+    stack_cut(in, in->sp - 3);
+    return v_tensor_raw(r);
+}
