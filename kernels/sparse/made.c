@@ -11,14 +11,39 @@ void made_end(Ctx *ctx, Made *made)
         tensor_release(ctx, made->tensor[--made->count]);
 }
 
-Tensor *made_vector(Ctx *ctx, Made *made, DType dt, int64_t n)
+Tensor *made_tensor(Ctx *ctx, Made *made, DType dt, int rank, const int64_t *shape)
 {
     ErrFrame frame;
     assert(made->count < MADE_MAX);
     if (ERR_TRY(ctx, &frame)) {
-        Tensor *t = tensor_new(ctx, dt, 1, &n);
+        Tensor *t = tensor_new(ctx, dt, rank, shape);
         ERR_END(ctx, &frame);
         return made->tensor[made->count++] = t;
+    }
+    made_end(ctx, made);
+    err_rethrow(ctx);
+}
+
+Tensor *made_vector(Ctx *ctx, Made *made, DType dt, int64_t n)
+{
+    return made_tensor(ctx, made, dt, 1, &n);
+}
+
+Tensor *made_copy(Ctx *ctx, Made *made, const Tensor *t)
+{
+    Tensor *copy = made_tensor(ctx, made, (DType)t->dtype, t->rank, tensor_shape(t));
+    tensor_copy_into(ctx, copy, t);
+    return copy;
+}
+
+Tensor *made_transposed(Ctx *ctx, Made *made, Tensor *t)
+{
+    ErrFrame frame;
+    assert(made->count < MADE_MAX);
+    if (ERR_TRY(ctx, &frame)) {
+        Tensor *view = tensor_transpose_last(ctx, t);
+        ERR_END(ctx, &frame);
+        return made->tensor[made->count++] = view;
     }
     made_end(ctx, made);
     err_rethrow(ctx);
@@ -37,6 +62,11 @@ void made_poll(Ctx *ctx, Made *made)
         return;
     made_end(ctx, made);
     err_interrupted(ctx);
+}
+
+void made_drop(Ctx *ctx, Made *made, Tensor *t)
+{
+    tensor_release(ctx, made_take(made, t));
 }
 
 Tensor *made_take(Made *made, Tensor *t)

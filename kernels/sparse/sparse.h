@@ -43,11 +43,15 @@ enum { MADE_MAX = 12 };
 typedef struct Made { Tensor *tensor[MADE_MAX]; int count; } Made;      /* begins as { 0 } */
 /* A new vector. Raises ERR_MEMORY after it released all of them. */
 Tensor *made_vector(Ctx *, Made *, DType, int64_t n);
+Tensor *made_tensor(Ctx *, Made *, DType, int rank, const int64_t *shape);
+Tensor *made_copy(Ctx *, Made *, const Tensor *);       /* contiguous; its elements are at home */
+Tensor *made_transposed(Ctx *, Made *, Tensor *);       /* a view */
 /* m + 1 starts, all 0, and room for the columns of so many entries. */
 Tensor *made_pattern(Ctx *, Made *, int64_t m, int64_t entries);
 static inline int64_t *made_ints(Tensor *t) { return (int64_t *)t->data; }
 void made_poll(Ctx *, Made *);          /* Ctrl-C was pressed: releases, raises */
 Tensor *made_take(Made *, Tensor *);    /* it is the caller's from now on */
+void made_drop(Ctx *, Made *, Tensor *);        /* was only needed in between */
 void made_end(Ctx *, Made *);           /* releases those that nobody took */
 
 /* ---- making (sparse.c) ---- */

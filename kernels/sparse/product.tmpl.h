@@ -1,0 +1,111 @@
+/* Products with a matrix of one dtype T; FN(name) makes the names here its own. COMPLEX: T is
+ * complex, and a product is what its four products say, infinities included. */
+#ifdef COMPLEX
+#define TIMES(x, y)                                                                            \
+    __builtin_complex(__real__(x) * __real__(y) - __imag__(x) * __imag__(y),                   \
+                      __real__(x) * __imag__(y) + __imag__(x) * __real__(y))
+#define CONJ(x, conj) ((conj) ? ~(x) : (x))
+#else
+#define TIMES(x, y) ((x) * (y))
+#define CONJ(x, conj) (x)
+#endif
+
+/* ---- a row by a vector ---- */
+/* Short ones in order, which hides in the rows before and after; longer ones in four sums. */
+static inline __attribute__((always_inline)) T FN(dot)(const T *v, const int64_t *c, int64_t n,
+                                                       const T *x, int64_t step)
+{
+    T s[4] = { 0 };
+    int64_t k = 0;
+    if (n >= MANY)
+        for (; k + 4 <= n; k += 4)
+            for (int j = 0; j < 4; j++)
+                s[j] += TIMES(v[k + j], x[c[k + j] * step]);
+    for (; k < n; k++)
+        s[0] += TIMES(v[k], x[c[k] * step]);
+    return n < MANY ? s[0] : (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/* ---- a row by some columns ---- */
+static inline __attribute__((always_inline)) void FN(panel)(const T *v, const int64_t *c,
+    int64_t n, const T *x, int64_t step, T *y, int width)
+{
+    T s[16] = { 0 };
+    for (int64_t k = 0; k < n; k++) {
+        const T *row = x + c[k] * step;
+        for (int j = 0; j < width; j++)
+            s[j] += TIMES(v[k], row[j]);
+    }
+    for (int j = 0; j < width; j++)
+        y[j] = s[j];
+}
+
+static void FN(columns)(const T *v, const int64_t *c, int64_t n, const T *x, int64_t step,
+                        int64_t width, T *y)
+{
+    int64_t j = 0;
+    for (; j + 16 <= width; j += 16)
+        FN(panel)(v, c, n, x + j, step, y + j, 16);
+    for (; j + 4 <= width; j += 4)
+        FN(panel)(v, c, n, x + j, step, y + j, 4);
+    for (; j < width; j++)
+        FN(panel)(v, c, n, x + j, step, y + j, 1);
+}
+
+/* Entries [from, to) of a row by what p multiplies, to y. */
+static void FN(piece)(const Product *p, int64_t from, int64_t to, char *y)
+{
+    const T *v = (const T *)p->a.value + from, *x = (const T *)p->x;
+    const int64_t *c = p->a.column + from, n = to - from;
+    if (p->k == 1)
+        *(T *)y = FN(dot)(v, c, n, x, p->step);
+    else
+        FN(columns)(v, c, n, x, p->step, p->k, (T *)y);
+}
+
+static void FN(rows)(Product *p, int64_t from, int64_t to)
+{
+    const T *v = (const T *)p->a.value, *x = (const T *)p->x;
+    const int64_t *start = p->a.start, *c = p->a.column;
+    T *y = (T *)p->y;
+    for (int64_t i = from; i < to; i++) {
+        const int64_t k = start[i], n = start[i + 1] - k;
+        if (__builtin_expect(n > PIECE, 0))
+            p->cut[atomic_fetch_add(&p->cuts, 1)] = i;
+        else if (p->k != 1)
+            FN(columns)(v + k, c + k, n, x, p->step, p->k, y + i * p->k);
+        else if (p->step == 1)
+            y[i] = FN(dot)(v + k, c + k, n, x, 1);
+        else
+            y[i] = FN(dot)(v + k, c + k, n, x, p->step);
+    }
+}
+
+/* to += from, k elements. */
+static void FN(add)(char *to, const char *from, int64_t k)
+{
+    for (int64_t j = 0; j < k; j++)
+        ((T *)to)[j] += ((const T *)from)[j];
+}
+
+/* ---- rows by numbers, added up by columns ---- */
+static void FN(spread)(const Turned *p, int64_t from, int64_t to, char *sums)
+{
+    const T *v = (const T *)p->a.value, *x = (const T *)p->x;
+    T *y = (T *)sums;
+    for (int64_t i = from; i < to; i++) {
+        const T xi = x[i * p->step];
+        for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++) {
+            const T vk = CONJ(v[k], p->conj);
+            y[p->a.column[k]] += TIMES(vk, xi);
+        }
+    }
+}
+
+static const ProductFns FN(products) = { FN(rows), FN(piece), FN(add), FN(spread) };
+
+#undef TIMES
+#undef CONJ
+#undef COMPLEX
+#undef T
+#undef FN
