@@ -39,7 +39,7 @@ static inline Sparse *tensor_sparse(const Tensor *t)
 Csr sparse_csr(const Sparse *);
 
 /* ---- what a kernel has made so far (made.c): released where it raises ---- */
-enum { MADE_MAX = 12 };
+enum { MADE_MAX = 20 };
 typedef struct Made { Tensor *tensor[MADE_MAX]; int count; } Made;      /* begins as { 0 } */
 /* A new vector. Raises ERR_MEMORY after it released all of them. */
 Tensor *made_vector(Ctx *, Made *, DType, int64_t n);
@@ -88,5 +88,13 @@ Tensor *sparse_merge(Ctx *, Made *, const Csr *a, const Csr *b, bool both);
 Tensor *sparse_places(Ctx *, Made *, const Csr *at, const Csr *of);
 /* to[k] = from[at[k]] for n elements of so many bytes; at[k] < 0: 0. */
 void sparse_gather(Ctx *, char *to, const char *from, const int64_t *at, int64_t n, size_t each);
+/* The same, but what is at[k] < 0 stays as it is. */
+void sparse_gather_over(Ctx *, char *to, const char *from, const int64_t *at, int64_t n,
+                        size_t each);
+/* n pairs of a key, which is at most `most` and not negative, and what goes along with it, by keys,
+ * equal ones as they were; `room` is for as many. */
+void sparse_sort_pairs(int64_t *pair, int64_t *room, int64_t n, int64_t most);
+/* The same for keys that are distinct, in place. */
+void sparse_sort_row(int64_t *key, int64_t *with, int64_t n);
 
 #endif

@@ -192,35 +192,6 @@ static void compute(void *arg, int64_t from, int64_t to, int slot)
 }
 
 /* ---- columns that are mostly empty ---- */
-/* keys[0 .. n) and what goes with them, sorted by digits of 11 bits; to[] is room for as many. */
-static void sort_pairs(int64_t *pair, int64_t *room, int64_t n, int64_t most)
-{
-    enum { BITS = 11, DIGITS = 1 << BITS };
-    int64_t at[DIGITS];
-    int64_t *from = pair, *to = room;
-    int passes = 0;
-    for (int shift = 0; shift < 63 && most >> shift; shift += BITS, passes++) {
-        memset(at, 0, sizeof at);
-        for (int64_t k = 0; k < n; k++)
-            at[from[2 * k] >> shift & (DIGITS - 1)]++;
-        for (int64_t d = 0, sum = 0; d < DIGITS; d++) {
-            const int64_t here = at[d];
-            at[d] = sum;
-            sum += here;
-        }
-        for (int64_t k = 0; k < n; k++) {
-            const int64_t place = at[from[2 * k] >> shift & (DIGITS - 1)]++;
-            to[2 * place] = from[2 * k];
-            to[2 * place + 1] = from[2 * k + 1];
-        }
-        int64_t *old = from;
-        from = to;
-        to = old;
-    }
-    if (passes % 2)
-        memcpy(pair, room, (size_t)(2 * n) * sizeof *pair);
-}
-
 /* b's columns as numbers among those that have entries, in `made`; name[] is what they were. */
 static Tensor *renumber(Ctx *ctx, Made *made, Csr *b, Tensor **names)
 {
@@ -233,7 +204,7 @@ static Tensor *renumber(Ctx *ctx, Made *made, Csr *b, Tensor **names)
         pair[2 * k] = b->column[k];
         pair[2 * k + 1] = k;
     }
-    sort_pairs(pair, pair + 2 * n, n, b->n);
+    sparse_sort_pairs(pair, pair + 2 * n, n, b->n);
     for (int64_t k = 0; k < n; k++) {
         if (k == 0 || pair[2 * k] != pair[2 * k - 2])
             made_ints(name)[++used] = pair[2 * k];

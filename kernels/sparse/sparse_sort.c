@@ -6,6 +6,8 @@
 #include <string.h>
 
 /* ---- within a row ---- */
+enum { SHORT = 24 };           /* entries that are sorted one by one */
+
 static bool before(const int64_t *column, int64_t x, int64_t y)
 {
     return column[x] < column[y] || (column[x] == column[y] && x < y);
@@ -27,7 +29,6 @@ static void sink(int64_t *at, int64_t n, int64_t i, const int64_t *column)
 /* at[0 .. n) by column, equal ones by place: rows are short, long ones take n log n. */
 static void sort_row(int64_t *at, int64_t n, const int64_t *column)
 {
-    enum { SHORT = 24 };
     int64_t sorted = 1;
     while (sorted < n && before(column, at[sorted - 1], at[sorted]))
         sorted++;
@@ -49,6 +50,78 @@ static void sort_row(int64_t *at, int64_t n, const int64_t *column)
         for (; j > 0 && before(column, x, at[j - 1]); j--)
             at[j] = at[j - 1];
         at[j] = x;
+    }
+}
+
+/* By digits of 11 bits, the low ones first. */
+void sparse_sort_pairs(int64_t *pair, int64_t *room, int64_t n, int64_t most)
+{
+    enum { BITS = 11, DIGITS = 1 << BITS };
+    int64_t at[DIGITS];
+    int64_t *from = pair, *to = room;
+    int passes = 0;
+    for (int shift = 0; shift < 63 && most >> shift; shift += BITS, passes++) {
+        memset(at, 0, sizeof at);
+        for (int64_t k = 0; k < n; k++)
+            at[from[2 * k] >> shift & (DIGITS - 1)]++;
+        for (int64_t d = 0, sum = 0; d < DIGITS; d++) {
+            const int64_t here = at[d];
+            at[d] = sum;
+            sum += here;
+        }
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t place = at[from[2 * k] >> shift & (DIGITS - 1)]++;
+            to[2 * place] = from[2 * k];
+            to[2 * place + 1] = from[2 * k + 1];
+        }
+        int64_t *old = from;
+        from = to;
+        to = old;
+    }
+    if (passes % 2)
+        memcpy(pair, room, (size_t)(2 * n) * sizeof *pair);
+}
+
+/* ---- keys with what goes along ---- */
+static void swap(int64_t *key, int64_t *with, int64_t i, int64_t j)
+{
+    const int64_t k = key[i], w = with[i];
+    key[i] = key[j];
+    with[i] = with[j];
+    key[j] = k;
+    with[j] = w;
+}
+
+static void sink_key(int64_t *key, int64_t *with, int64_t n, int64_t i)
+{
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && key[child] < key[child + 1];
+        if (key[i] >= key[child])
+            return;
+        swap(key, with, i, child);
+    }
+}
+
+void sparse_sort_row(int64_t *key, int64_t *with, int64_t n)
+{
+    if (n > SHORT) {
+        for (int64_t i = n / 2; i-- > 0;)
+            sink_key(key, with, n, i);
+        for (int64_t end = n - 1; end > 0; end--) {
+            swap(key, with, 0, end);
+            sink_key(key, with, end, 0);
+        }
+        return;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const int64_t k = key[i], w = with[i];
+        int64_t j = i;
+        for (; j > 0 && key[j - 1] > k; j--) {
+            key[j] = key[j - 1];
+            with[j] = with[j - 1];
+        }
+        key[j] = k;
+        with[j] = w;
     }
 }
 
@@ -127,25 +200,40 @@ SparseOrder sparse_turned(Ctx *ctx, Made *made, const Csr *a)
     return (SparseOrder){ pattern, order, NULL };
 }
 
-typedef struct Gather { char *to; const char *from; const int64_t *at; size_t each; } Gather;
+typedef struct Gather {
+    char *to;
+    const char *from;
+    const int64_t *at;
+    size_t each;
+    bool over;                  /* what is at -1 stays */
+} Gather;
 
 static void gather(void *arg, int64_t from, int64_t to, int worker)
 {
     const Gather *g = arg;
     (void)worker;
     for (int64_t k = from; k < to; k++) {
-        if (g->at[k] < 0)
-            memset(g->to + (size_t)k * g->each, 0, g->each);
-        else if (g->each == sizeof(double))
-            memcpy(g->to + (size_t)k * 8, g->from + (size_t)g->at[k] * 8, 8);
-        else
-            memcpy(g->to + (size_t)k * g->each, g->from + (size_t)g->at[k] * g->each, g->each);
+        char *x = g->to + (size_t)k * g->each;
+        if (g->at[k] >= 0 && g->each == sizeof(double))
+            memcpy(x, g->from + (size_t)g->at[k] * sizeof(double), sizeof(double));
+        else if (g->at[k] >= 0)
+            memcpy(x, g->from + (size_t)g->at[k] * g->each, g->each);
+        else if (!g->over)
+            memset(x, 0, g->each);
     }
 }
 
+enum { GATHER_GRAIN = 1 << 15 };
+
 void sparse_gather(Ctx *ctx, char *to, const char *from, const int64_t *at, int64_t n, size_t each)
 {
-    enum { GRAIN = 1 << 15 };
-    Gather g = { to, from, at, each };
-    pool_for(ctx, n, GRAIN, gather, &g);
+    Gather g = { to, from, at, each, false };
+    pool_for(ctx, n, GATHER_GRAIN, gather, &g);
+}
+
+void sparse_gather_over(Ctx *ctx, char *to, const char *from, const int64_t *at, int64_t n,
+                        size_t each)
+{
+    Gather g = { to, from, at, each, true };
+    pool_for(ctx, n, GATHER_GRAIN, gather, &g);
 }

@@ -1,7 +1,10 @@
 /* Sparse matrices against dense loops of this file: every dtype with kernels, random patterns with
  * empty rows, rows that are full, no rows and no columns; entries sorted and each place once; one
  * thread and four give the same bits; every allocation fails once, and nothing leaks. */
+#include "kernels/sparse/fold.h"
+#include "kernels/sparse/merge.h"
 #include "kernels/sparse/product.h"
+#include "kernels/sparse/select.h"
 #include "tests/unit/check.h"
 
 #include <complex.h>
@@ -212,6 +215,276 @@ static void sparse_product(const Case *a, const Case *b) {
     tensor_release(&four, u);
 }
 
+/* ---- patterns ---- */
+/* What a result is to be: an m x n matrix in full. */
+typedef struct Full {
+    int64_t m, n;
+    double complex *value;
+    bool *stored;
+} Full;
+
+static Full full_of(int64_t m, int64_t n) {
+    return (Full){ m, n, calloc((size_t)(m * n + 1), sizeof(double complex)),
+                   calloc((size_t)(m * n + 1), 1) };
+}
+
+static void full_put(const Full *f, int64_t i, int64_t j, const Case *a, int64_t k, int64_t l) {
+    f->value[i * f->n + j] = a->dense[k * a->n + l];
+    f->stored[i * f->n + j] = a->stored[k * a->n + l];
+}
+
+/* Checks a pattern and values against it, and forgets it. */
+static void full_check(Full *f, Tensor *pattern, const Tensor *value) {
+    const Csr c = csr_of(f->m, f->n, pattern, (Tensor *)(uintptr_t)value);
+    int64_t stored = 0;
+    bool good = is_sorted(&c) && value->size == c.entries;
+    for (int64_t k = 0; k < f->m * f->n; k++) stored += f->stored[k];
+    CHECK(good && stored == c.entries);
+    for (int64_t i = 0; good && i < f->m; i++)
+        for (int64_t k = c.start[i]; good && k < c.start[i + 1]; k++) {
+            const int64_t at = i * f->n + c.column[k];
+            good = f->stored[at] && cabs(get(value, k) - f->value[at]) <=
+                                        4 * eps_of((DType)value->dtype) * cabs(f->value[at]);
+        }
+    CHECK(good);
+    free(f->value);
+    free(f->stored);
+}
+
+static Tensor *gathered(Ctx *ctx, Made *made, const Tensor *value, const Tensor *at) {
+    Tensor *t = made_vector(ctx, made, (DType)value->dtype, at->size);
+    sparse_gather(ctx, t->data, value->data, (const int64_t *)at->data, at->size,
+                  dtype_info((DType)value->dtype)->bytes);
+    return t;
+}
+
+static void check_order(Made *made, const SparseOrder *o, const Tensor *value, Full *f) {
+    full_check(f, o->pattern, gathered(&four, made, value, o->order));
+    made_end(&four, made);
+}
+
+static int64_t chosen(const Choice *c, int64_t i) {
+    return !c ? i : c->list ? c->list[i] : c->first + i * c->step;
+}
+
+/* None, a slice, a slice backwards, a list, a rising list; from room for numbers. */
+static const Choice *random_choice(Choice *c, int64_t *room, int64_t n, int kind) {
+    *c = (Choice){ .step = 1 };
+    if (kind == 0) return NULL;
+    if (n == 0) return c;
+    c->step = 1 + (int64_t)(check_random() % 3);
+    c->first = (int64_t)(check_random() % (uint64_t)n);
+    c->count = (n - 1 - c->first) / c->step + 1;
+    if (kind == 2) c->step = -c->step, c->count = c->first / -c->step + 1;
+    if (kind < 3) return c;
+    c->count = (int64_t)(check_random() % (uint64_t)(2 * n));
+    for (int64_t k = 0; k < c->count; k++) {
+        room[k] = (int64_t)(check_random() % (uint64_t)n);
+        for (int64_t i = k; kind == 4 && i > 0 && room[i] < room[i - 1]; i--) {
+            const int64_t x = room[i];
+            room[i] = room[i - 1];
+            room[i - 1] = x;
+        }
+    }
+    c->list = room;
+    return c;
+}
+
+static void selections(const Case *a) {
+    static int64_t room[2][200];
+    for (int kind = 0; kind < 25; kind++) {
+        Choice store[2];
+        const Choice *rows = random_choice(&store[0], room[0], a->m, kind % 5);
+        const Choice *columns = random_choice(&store[1], room[1], a->n, kind / 5);
+        Made made = { 0 };
+        Full f = full_of(rows ? rows->count : a->m, columns ? columns->count : a->n);
+        for (int64_t i = 0; i < f.m; i++)
+            for (int64_t j = 0; j < f.n; j++)
+                full_put(&f, i, j, a, chosen(rows, i), chosen(columns, j));
+        SparseOrder o = csr_select(&four, &made, &a->csr, rows, columns);
+        CHECK(made.count == 2);
+        check_order(&made, &o, a->value, &f);
+        if (!rows || !columns) continue;
+        f = full_of(a->m, a->n);                /* a store of numbers there */
+        Tensor *news = random_matrix(&four, &made, a->dt, 1, rows->count * columns->count, 1);
+        for (int64_t i = 0; i < a->m; i++)
+            for (int64_t j = 0; j < a->n; j++) full_put(&f, i, j, a, i, j);
+        for (int64_t i = 0; i < rows->count; i++)
+            for (int64_t j = 0; j < columns->count; j++) {
+                const int64_t at = chosen(rows, i) * a->n + chosen(columns, j);
+                f.value[at] = get(news, i * columns->count + j);
+                f.stored[at] = true;
+            }
+        o = csr_places(&four, &made, a->m, a->n, rows, columns);
+        Tensor *there = gathered(&four, &made, news, o.order);
+        const Csr b = csr_of(a->m, a->n, o.pattern, there);
+        SparseMerge u = csr_merge(&four, &made, &a->csr, &b, MERGE_UNION);
+        Tensor *value = gathered(&four, &made, a->value, u.from_a);
+        sparse_gather_over(&four, value->data, there->data, made_ints(u.from_b), value->size,
+                           dtype_info(a->dt)->bytes);
+        full_check(&f, u.pattern, value);
+        made_end(&four, &made);
+    }
+}
+
+static void parts(const Case *a) {
+    Made made = { 0 };
+    for (int lower = 0; lower < 2; lower++)
+        for (int64_t k = -a->m - 2; k <= a->n + 2; k += 3) {
+            Full f = full_of(a->m, a->n);
+            for (int64_t i = 0; i < a->m; i++)
+                for (int64_t j = 0; j < a->n; j++)
+                    if (lower ? j <= i + k : j >= i + k) full_put(&f, i, j, a, i, j);
+            SparseOrder o = csr_triangle(&four, &made, &a->csr, k, lower);
+            check_order(&made, &o, a->value, &f);
+            Tensor *d = csr_diagonal(&four, &made, &a->csr, k);
+            int64_t n = 0;
+            for (int64_t i = 0; i < a->m; i++)
+                if (i + k >= 0 && i + k < a->n) {
+                    const int64_t e = n < d->size ? made_ints(d)[n] : -2;
+                    CHECK(e >= 0 ? a->csr.column[e] == i + k && a->csr.start[i] <= e &&
+                                       e < a->csr.start[i + 1]
+                                 : e == -1 && !a->stored[i * a->n + i + k]);
+                    n++;
+                }
+            CHECK(n == d->size);
+            made_end(&four, &made);
+        }
+    uint8_t *keep = malloc((size_t)a->csr.entries + 1);
+    Full f = full_of(a->m, a->n);
+    for (int64_t i = 0; i < a->m; i++)
+        for (int64_t k = a->csr.start[i]; k < a->csr.start[i + 1]; k++)
+            if ((keep[k] = check_random() % 2)) full_put(&f, i, a->csr.column[k], a, i,
+                                                         a->csr.column[k]);
+    SparseOrder o = csr_kept(&four, &made, &a->csr, keep);
+    check_order(&made, &o, a->value, &f);
+    f = full_of(a->n, a->m);
+    for (int64_t i = 0; i < a->m; i++)
+        for (int64_t j = 0; j < a->n; j++) full_put(&f, j, i, a, i, j);
+    o = sparse_turned(&four, &made, &a->csr);
+    check_order(&made, &o, a->value, &f);
+    free(keep);
+}
+
+/* a beside b, above nothing and a again; values of a, b and a one after the other. */
+static void blocks(const Case *a, const Case *b) {
+    const int64_t n = a->n + b->n, counts[] = { a->csr.entries, b->csr.entries };
+    Csr block[] = { a->csr, b->csr, { .m = 2, .n = a->n }, { .m = 2, .n = b->n },
+                    a->csr, { .m = a->m, .n = b->n } };
+    Made made = { 0 };
+    Full f = full_of(2 * a->m + 2, n);
+    Tensor *value = made_vector(&four, &made, a->dt, 2 * counts[0] + counts[1]);
+    for (int64_t k = 0; k < value->size; k++)
+        put(value, k, k < counts[0] ? get(a->value, k) : k < counts[0] + counts[1] ?
+            get(b->value, k - counts[0]) : get(a->value, k - counts[0] - counts[1]));
+    for (int64_t i = 0; i < a->m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            full_put(&f, i, j, j < a->n ? a : b, i, j < a->n ? j : j - a->n);
+            if (j < a->n) full_put(&f, i + a->m + 2, j, a, i, j);
+        }
+    SparseOrder o = csr_blocks(&four, &made, 3, 2, block);
+    check_order(&made, &o, value, &f);
+}
+
+/* ---- two of them ---- */
+static void merges(const Case *a, const Case *b) {
+    static const MergeOp ops[] = { MERGE_ADD, MERGE_SUBTRACT, MERGE_MULTIPLY };
+    for (int q = 0; q < 3; q++) {
+        Made made = { 0 };
+        Full f = full_of(a->m, a->n), g = full_of(a->m, a->n);
+        for (int64_t k = 0; k < a->m * a->n; k++) {
+            const double complex x = a->dense[k], y = b->dense[k];
+            f.stored[k] = ops[q] == MERGE_MULTIPLY ? a->stored[k] && b->stored[k]
+                                                   : a->stored[k] || b->stored[k];
+            f.value[k] = !f.stored[k] ? 0 : q == 0 ? x + y : q == 1 ? x - y : x * y;
+        }
+        memcpy(g.value, f.value, (size_t)(f.m * f.n) * sizeof *f.value);
+        memcpy(g.stored, f.stored, (size_t)(f.m * f.n));
+        Tensor *t = csr_combine(&four, &made, &a->csr, &b->csr, ops[q]);
+        full_check(&f, tensor_sparse(t)->pattern, tensor_sparse(t)->value);
+        tensor_release(&four, t);
+        SparseMerge u = csr_merge(&four, &made, &a->csr, &b->csr,
+                                  ops[q] == MERGE_MULTIPLY ? MERGE_INTERSECTION : MERGE_UNION);
+        Tensor *x = gathered(&four, &made, a->value, u.from_a);
+        Tensor *y = gathered(&four, &made, b->value, u.from_b);
+        for (int64_t k = 0; k < x->size; k++)
+            put(x, k, q == 0 ? get(x, k) + get(y, k) : q == 1 ? get(x, k) - get(y, k)
+                                                               : get(x, k) * get(y, k));
+        full_check(&g, u.pattern, x);
+        made_end(&four, &made);
+    }
+}
+
+static void kron(const Case *a, const Case *b) {
+    Made made = { 0 };
+    Full f = full_of(a->m * b->m, a->n * b->n);
+    for (int64_t i = 0; i < f.m; i++)
+        for (int64_t j = 0; j < f.n; j++) {
+            const int64_t x = i / b->m * a->n + j / b->n, y = i % b->m * b->n + j % b->n;
+            f.value[i * f.n + j] = a->dense[x] * b->dense[y];
+            f.stored[i * f.n + j] = a->stored[x] && b->stored[y];
+        }
+    SparseMerge u = csr_kron(&four, &made, &a->csr, &b->csr);
+    Tensor *x = gathered(&four, &made, a->value, u.from_a);
+    Tensor *y = gathered(&four, &made, b->value, u.from_b);
+    for (int64_t k = 0; k < x->size; k++) put(x, k, get(x, k) * get(y, k));
+    full_check(&f, u.pattern, x);
+    made_end(&four, &made);
+}
+
+/* ---- folds ---- */
+static double complex folded(const Case *a, CsrFold fold, int axis, int64_t i) {
+    const int64_t count = axis ? a->n : a->m;
+    double complex r = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t at = axis ? i * a->n + k : k * a->n + i;
+        const double complex x = a->dense[at];
+        switch (fold) {
+        case CSR_SUM: r += x; break;
+        case CSR_ABS: r += cabs(x); break;
+        case CSR_SQUARES: r += creal(x) * creal(x) + cimag(x) * cimag(x); break;
+        case CSR_MAX: r = k == 0 || creal(x) > creal(r) ? x : r; break;
+        case CSR_MIN: r = k == 0 || creal(x) < creal(r) ? x : r; break;
+        default: r += a->stored[at];
+        }
+    }
+    return r;
+}
+
+static void folds(const Case *a) {
+    for (int fold = 0; fold < CSR_FOLDS; fold++)
+        for (int axis = 0; axis < 2; axis++) {
+            if ((fold == CSR_MAX || fold == CSR_MIN) && dtype_info(a->dt)->kind == 'c') continue;
+            Made made = { 0 };
+            Tensor *t = csr_fold(&four, &made, &a->csr, (CsrFold)fold, axis);
+            bool good = t->size == (axis ? a->m : a->n);
+            for (int64_t i = 0; good && i < t->size; i++)
+                good = cabs((fold == CSR_COUNT ? (double)made_ints(t)[i] : get(t, i)) -
+                            folded(a, (CsrFold)fold, axis, i)) <= 100 * eps_of(a->dt);
+            CHECK(good);
+            made_end(&four, &made);
+        }
+    Made made = { 0 };
+    Tensor *rows = csr_entry_rows(&four, &made, &a->csr);
+    Tensor *at = csr_find(&four, &made, &a->csr, made_ints(rows), a->csr.column, rows->size);
+    bool good = true;
+    for (int64_t k = 0; k < rows->size; k++) good &= made_ints(at)[k] == k;
+    CHECK(good);
+    made_end(&four, &made);
+}
+
+/* An extreme that is nan stays one; what is not stored counts where a row is not full. */
+static void extremes(void) {
+    static const double numbers[] = { -3, -1, (double)NAN, -2, -5 };
+    static const int64_t starts[] = { 0, 2, 4, 5 }, columns[] = { 0, 1, 0, 1, 1 };
+    const Csr a = { 3, 2, 5, starts, columns, numbers, DT_F64 };
+    Made made = { 0 };
+    const double *most = (const double *)csr_fold(&one, &made, &a, CSR_MAX, 1)->data;
+    const double *least = (const double *)csr_fold(&one, &made, &a, CSR_MIN, 0)->data;
+    CHECK(most[0] == -1 && isnan(most[1]) && most[2] == 0 && isnan(least[0]) && least[1] == -5);
+    made_end(&one, &made);
+}
+
 static void random_cases(void) {
     static const int64_t sizes[] = { 0, 1, 3, 17, 40, 70 };
     for (int d = 0; d < DTYPES; d++)
@@ -224,6 +497,14 @@ static void random_cases(void) {
                 CHECK(is_sorted(&a.csr));
                 dense_products(&a);
                 sparse_product(&a, &b);
+                Case c = case_of(&one, dtypes[d], sizes[i], sizes[j], 30, false);
+                selections(&a);
+                parts(&a);
+                blocks(&a, &c);
+                merges(&a, &c);
+                folds(&a);
+                if (a.m * b.m < 300 && a.n * b.n < 300) kron(&a, &b);
+                case_end(&one, &c);
                 case_end(&one, &a);
                 case_end(&one, &b);
             }
@@ -316,6 +597,7 @@ int main(void) {
     start(&one, "1");
     start(&four, "4");
     random_cases();
+    extremes();
     large_cases();
     far_columns();
     pool_shutdown(&one);
