@@ -128,6 +128,7 @@ static int64_t own_room(Hold *h, int64_t wanted, int64_t n)
 #define MODULUS fabs
 #define HYPOT(a, b) hypot(a, b)
 #define NAME(name) name##_f64
+#include "kernels/elimination/incomplete.tmpl.h"
 #include "kernels/elimination/own.tmpl.h"
 #undef T
 #undef REAL
@@ -143,6 +144,7 @@ static int64_t own_room(Hold *h, int64_t wanted, int64_t n)
 #define MODULUS fabsf
 #define HYPOT(a, b) hypotf(a, b)
 #define NAME(name) name##_f32
+#include "kernels/elimination/incomplete.tmpl.h"
 #include "kernels/elimination/own.tmpl.h"
 #undef T
 #undef REAL
@@ -182,6 +184,7 @@ static inline float complex times_c64(float complex a, float complex b)
 #define CONJ(x) conj(x)
 #define PAIR(re, im) CMPLX(re, im)
 #define NAME(name) name##_c128
+#include "kernels/elimination/incomplete.tmpl.h"
 #include "kernels/elimination/own.tmpl.h"
 #undef T
 #undef REAL
@@ -203,6 +206,7 @@ static inline float complex times_c64(float complex a, float complex b)
 #define CONJ(x) conjf(x)
 #define PAIR(re, im) CMPLXF((float)(re), (float)(im))
 #define NAME(name) name##_c64
+#include "kernels/elimination/incomplete.tmpl.h"
 #include "kernels/elimination/own.tmpl.h"
 
 const OwnOps *own_ops(DType dt)

@@ -35,6 +35,10 @@ typedef struct OwnOps {
                            const int64_t *pivot, bool adjoint, const void *b, void *x);
     /* r -= A x, or adjoint(A) x */
     void (*residual)(const Columns *, bool adjoint, const void *x, void *r);
+    int64_t (*incomplete_lu)(Hold *work, const Csr *, const int64_t *diagonal, void *to);
+    int64_t (*incomplete_cholesky)(Hold *work, const Csr *, const int64_t *diagonal, void *to);
+    void (*incomplete_solve)(const Csr *, const int64_t *diagonal, bool cholesky, bool adjoint,
+                             void *x);
     /* |x|, its real and imaginary part. */
     double (*size)(const void *x, int64_t i);
     double (*real)(const void *x, int64_t i);

@@ -479,6 +479,8 @@ static const OwnOps NAME(ops) = {
     .each = sizeof(T), .cholesky = NAME(cholesky), .lu = NAME(lu), .qr = NAME(qr),
     .cholesky_solve = NAME(cholesky_solve), .lu_solve = NAME(lu_solve),
     .qr_solve = NAME(qr_solve), .triangle_solve = NAME(triangle_solve),
-    .residual = NAME(residual), .size = NAME(size),
+    .residual = NAME(residual),
+    .incomplete_lu = NAME(incomplete_lu), .incomplete_cholesky = NAME(incomplete_cholesky),
+    .incomplete_solve = NAME(incomplete_solve), .size = NAME(size),
     .real = NAME(real), .imag = NAME(imag), .put = NAME(put),
 };

@@ -98,7 +98,8 @@ static void parts(Elimination *e, EliminationParts *to)
     int64_t lnz, unz, m, columns, diagonal;
     if (st->control[CONTROL_SCALE] != 0)
         return;
-    st->s->lunz(&lnz, &unz, &m, &columns, &diagonal, st->numeric);
+    (is_complex(e) ? st->s->z_lunz : st->s->lunz)(&lnz, &unz, &m, &columns, &diagonal,
+                                                  st->numeric);
     Columns l = { .m = n, .n = n, .each = each, .start = hold_ints(h, n + 1),
                   .row = hold_ints(h, lnz), .value = hold_new(h, lnz, each) };
     Columns u = { .m = n, .n = n, .each = each, .start = hold_ints(h, n + 1),

@@ -3,6 +3,7 @@
  * against the matrix; orderings; singular matrices; failing allocations. */
 #include "kernels/elimination/columns.h"
 #include "kernels/elimination/elimination.h"
+#include "kernels/elimination/incomplete.h"
 #include "kernels/elimination/own.h"
 #include "kernels/elimination/suitesparse.h"
 #include "tests/unit/check.h"
@@ -549,6 +550,46 @@ static void test_rectangular(DType dt, int64_t m, int64_t n, bool dependent)
         CHECK(fabs(norms[0] - norms[1]) < 1e4 * eps_of(dt) * norms[0]);
 }
 
+/* ---- incomplete factors ---- */
+/* Of a tridiagonal matrix they are the factors; of others, L U is A on A's pattern. */
+static void test_incomplete(DType dt)
+{
+    static double complex factor[ENTRIES];
+    const OwnOps *o = own_ops(dt);
+    for (int turn = 0; turn < 4; turn++) {
+        const bool cholesky = turn % 2, chain = turn < 2;
+        if (chain) {
+            begin(50, 50);
+            for (int64_t i = 0; i < 50; i++) {
+                const double complex x = number(dt);
+                add(i, i, 3);
+                if (i)
+                    add(i, i - 1, x), add(i - 1, i, cholesky ? conj(x) : number(dt));
+            }
+        } else
+            hermitian(dt, 40);
+        const Csr a = csr_of(dt);
+        Csr f = a;
+        f.value = factor;
+        CHECK((cholesky ? incomplete_cholesky : incomplete_lu)(&ctx, &a, factor) == -1);
+        for (int adjoint = 0; adjoint < 2; adjoint++) {
+            for (int64_t i = 0; i < a.n; i++)
+                o->put(vectors[0], i, check_uniform(), 0);
+            incomplete_solve(&ctx, &f, cholesky, adjoint, 1, vectors[0], vectors[1]);
+            load(dt, vectors[0], a.n, right);
+            load(dt, vectors[1], a.n, solution);
+            apply(&a, adjoint, solution, product);
+            for (int64_t i = 0; i < a.n; i++)
+                product[i] -= right[i];
+            CHECK(largest(product, a.n) < (chain ? 50 * eps_of(dt) : 0.9));
+        }
+    }
+    begin(3, 3);
+    add(0, 0, 1), add(1, 0, 2), add(0, 1, 2), add(2, 2, 1);
+    const Csr a = csr_of(dt);
+    CHECK(incomplete_lu(&ctx, &a, factor) == 1 && incomplete_cholesky(&ctx, &a, factor) == 1);
+}
+
 /* ---- orders ---- */
 static bool is_order(int64_t n, const int64_t *order)
 {
@@ -648,6 +689,7 @@ int main(void)
         test_singular(dtypes[i]);
         test_indefinite(dtypes[i]);
         test_choice(dtypes[i]);
+        test_incomplete(dtypes[i]);
         test_rectangular(dtypes[i], 40, 12, false);
         test_rectangular(dtypes[i], 12, 40, false);
         test_rectangular(dtypes[i], 200, 150, false);
