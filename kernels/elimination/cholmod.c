@@ -146,5 +146,6 @@ bool cholmod_factor_of(Elimination *e, const Columns *a)
     }
     e->method = ELIMINATION_CHOLESKY;
     e->library = "CHOLMOD";
+    e->pivots = s->cholmod_rcond(st->factor, &st->common);
     return true;
 }

@@ -85,7 +85,7 @@ Elimination *elimination_new(Ctx *ctx, const Csr *a, const EliminationWish *wish
     ErrFrame frame;
     w->hold.ctx = w->work.ctx = ctx;
     *e = (Elimination){ .ctx = ctx, .hold = &w->hold, .work = &w->work, .m = a->m, .n = a->n,
-                        .dtype = a->dtype, .failed = -1, .rank = a->n, .rcond = -1 };
+                        .dtype = a->dtype, .failed = -1, .rank = a->n, .rcond = -1, .pivots = -1 };
     if (ERR_TRY(ctx, &frame)) {
         factor(e, a, wish);
         ERR_END(ctx, &frame);

@@ -67,6 +67,9 @@ struct Elimination {
     int64_t not_definite;        /* Cholesky ended at this row (1 is the first) before LU; 0: no */
     bool hermitian, keeps;       /* keeps: the columns of A are a part of it */
     double norm1, rcond;         /* rcond < 0: not asked yet */
+    /* the smallest pivot's size over the largest's, of Cholesky squared, at a look: an estimate of
+     * rcond that costs nothing and may be far too large; -1: not known */
+    double pivots;
     double fill;                 /* entries of its factors */
     double flops;                /* of the factorization: real additions and multiplications */
     size_t bytes;                /* that it keeps, those of libraries as they tell them */

@@ -6,17 +6,32 @@
 
 #include <string.h>
 
-/* klu_l_common where its switches are ints, as in all versions since 1.3; others are refused. */
-typedef struct Common {
-    double tol, memgrow, initmem_amd, initmem, maxwork;
-    int btf, ordering, scale;
-    void *user_order, *user_data;
-    int halt_if_singular, status, nrealloc;
-    int64_t structural_rank, numerical_rank, singular_col, noffdiag;
-    double flops, rcond, condest, rgrowth, work;
-    size_t memusage, mempeak;
-    char more[1024];
+/* klu_l_common, whose switches are longs before version 2 and ints since then: which of the two it
+ * is, its defaults tell. */
+#define COMMON(type)                                                              \
+    struct {                                                                      \
+        double tol, memgrow, initmem_amd, initmem, maxwork;                       \
+        type btf, ordering, scale;                                                \
+        void *user_order, *user_data;                                             \
+        type halt_if_singular, status, nrealloc;                                  \
+        int64_t structural_rank, numerical_rank, singular_col, noffdiag;          \
+        double flops, rcond, condest, rgrowth, work;                              \
+        size_t memusage, mempeak;                                                 \
+    }
+typedef union Common {
+    COMMON(int64_t) longs;
+    COMMON(int) ints;
+    char room[1024];
 } Common;
+#define GET(c, field) ((c)->longs.scale == 2 ? (c)->longs.field : (c)->ints.field)
+
+static bool known(const Common *c)
+{
+    return (c->longs.btf == 1 && c->longs.ordering == 0 && c->longs.scale == 2 &&
+            c->longs.halt_if_singular == 1) ||
+           (c->ints.btf == 1 && c->ints.ordering == 0 && c->ints.scale == 2 &&
+            c->ints.halt_if_singular == 1);
+}
 
 enum { STATUS_SINGULAR = 1, STATUS_MEMORY = -2 };
 
@@ -121,8 +136,7 @@ static bool analyzed(Elimination *e, State *st, const Columns *a)
 {
     const SuiteSparse *s = st->s;
     s->klu_defaults(&st->common);
-    if (st->common.btf != 1 || st->common.ordering != 0 || st->common.scale != 2 ||
-        st->common.halt_if_singular != 1)
+    if (!known(&st->common))
         return false;
     st->symbolic = s->klu_analyze(e->n, a->start, a->row, &st->common);
     return st->symbolic && like_a_circuit(a, st->symbolic);
@@ -144,8 +158,8 @@ bool klu_factor(Elimination *e, const Columns *a)
     if (analyzed(e, st, a)) {
         st->numeric = (pairs ? s->klu_z_factor : s->klu_factor)(a->start, a->row, a->value,
                                                                   st->symbolic, &st->common);
-        if (!st->numeric && st->common.status == STATUS_SINGULAR)
-            e->failed = st->common.singular_col;
+        if (!st->numeric && GET(&st->common, status) == STATUS_SINGULAR)
+            e->failed = GET(&st->common, singular_col);
     }
     if (!st->numeric && e->failed < 0) {         /* UMFPACK has its try */
         release(e);
@@ -161,10 +175,12 @@ bool klu_factor(Elimination *e, const Columns *a)
     e->ordering = "AMD of the blocks of a triangular form";
     if (st->numeric) {
         (pairs ? s->klu_z_flops : s->klu_flops)(st->symbolic, st->numeric, &st->common);
-        e->flops = st->common.flops;
+        (pairs ? s->klu_z_rcond : s->klu_rcond)(st->symbolic, st->numeric, &st->common);
+        e->flops = GET(&st->common, flops);
+        e->pivots = GET(&st->common, rcond);
         e->fill = (double)st->numeric->l + (double)st->numeric->u - (double)e->n +
                   (double)st->symbolic->outside;
-        e->bytes = st->common.memusage;
+        e->bytes = GET(&st->common, memusage);
     }
     return true;
 }

@@ -118,6 +118,8 @@ void own_cholesky(Elimination *e, Hold *work, const Columns *a, EliminationOrder
     e->method = ELIMINATION_CHOLESKY;
     e->ops = &cholesky_ops;
     e->fill = (double)f->l.start[n] + (double)n;
+    e->pivots = parts_spread(e->dtype, f->diagonal, n);
+    e->pivots *= e->pivots;
 }
 
 /* ---- LU ---- */
@@ -208,6 +210,7 @@ void own_lu(Elimination *e, Hold *work, const Columns *a, EliminationOrdering wi
     f->l.value = hold_grow(e->hold, f->l.value, f->l.start[n], f->l.each);
     f->u.value = hold_grow(e->hold, f->u.value, f->u.start[n], f->u.each);
     e->fill = (double)f->l.start[n] + (double)f->u.start[n] + (double)n;
+    e->pivots = parts_spread(e->dtype, f->diagonal, n);
 }
 
 /* ---- QR ---- */

@@ -34,6 +34,18 @@ EliminationDet parts_product(DType dt, const void *x, int64_t n)
     return d;
 }
 
+double parts_spread(DType dt, const void *x, int64_t n)
+{
+    const OwnOps *o = own_ops(dt);
+    double least = INFINITY, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double size = o->size(x, i);
+        least = fmin(least, size);
+        most = fmax(most, size);
+    }
+    return n == 0 ? 1 : least / most;
+}
+
 bool parts_odd(Ctx *ctx, int64_t n, const int64_t *order)
 {
     Hold h = { .ctx = ctx };

@@ -8,6 +8,7 @@
 EliminationDet parts_det(double re, double im, double exponent);
 EliminationDet parts_times(EliminationDet, double re, double im);
 EliminationDet parts_product(DType, const void *x, int64_t n);
+double parts_spread(DType, const void *x, int64_t n);            /* the least size over the most */
 bool parts_odd(Ctx *, int64_t n, const int64_t *order);          /* is it an odd permutation? */
 
 /* The matrix of these columns, or with `rows` of these rows, which need not be sorted, and of a

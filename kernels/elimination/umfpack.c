@@ -10,7 +10,7 @@ enum { SINGULAR = 1, NO_MEMORY = -1 };   /* statuses */
 enum { CONTROL_REFINE = 7, CONTROL_SCALE = 16 };
 enum {
     INFO_UNIT = 3, INFO_STRATEGY = 18, INFO_PEAK_ESTIMATE = 21, INFO_SIZE = 40, INFO_FLOPS = 42,
-    INFO_L = 43, INFO_U = 44
+    INFO_L = 43, INFO_U = 44, INFO_RCOND = 67
 };
 enum { SYSTEM_A = 0, SYSTEM_ADJOINT = 1 };
 
@@ -132,6 +132,7 @@ static void measure(Elimination *e, const double *info)
     static const char *const unsymmetric = "COLAMD", *const symmetric = "AMD";
     e->fill = info[INFO_L] + info[INFO_U] - (double)e->n;
     e->flops = info[INFO_FLOPS];
+    e->pivots = info[INFO_RCOND];
     e->bytes = (size_t)(info[INFO_SIZE] * info[INFO_UNIT]);
     e->ordering = info[INFO_STRATEGY] == 1 ? unsymmetric : symmetric;
 }
