@@ -7,6 +7,7 @@
 #include "interp/op/optable.h"
 #include "interp/device/place_nest.h"
 #include "interp/precision/precise.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -159,10 +160,20 @@ static Value inside_simulation(OpCall *c, const Aspect *rest)
     return r;
 }
 
+/* Is something sparse? What comes here with such reads no elements. */
+static bool has_entries(Value v)
+{
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (has_entries(v.tuple->items[i]))
+            return true;
+    return v.tag == V_TENSOR && tensor_sparse(v.tensor);
+}
+
 static void all_home(Interp *in, const Value *args, int count)
 {
     for (int i = 0; i < count; i++)
-        place_home(in, args[i]);
+        if (!has_entries(args[i]))
+            place_home(in, args[i]);
 }
 
 static Value run_home(const Doing *g, bool fell_back)

@@ -2,6 +2,7 @@
  * whose memory is somebody else's, and exports, which hold a tensor until their deleter is called,
  * on whatever thread and even after the interpreter has ended. A deleter only puts its export on a
  * list; the thread that uses the interpreter lets go of what is there with its next call. */
+#include "interp/sparse/sparse_door.h"
 #include "interp/embed/api.h"
 #include "interp/state/pinned.h"
 
@@ -499,6 +500,8 @@ static Tensor *tensor_of(Ricci *r, Value v, Getting *g)
                   g->given ? "" : g->name, is);
     }
     v_push(in, value_detached(in, v));
+    if (v_sparse(v))
+        v_push(in, sparse_dense_for(in, v, "the export"));
     Tensor *t = v_to_tensor(in, in->sp[-1], 0);
     v_push(in, v_tensor_raw(t));
     tensor_home(&in->ctx, t);
