@@ -114,8 +114,8 @@ EliminationOrdering arg_ordering(OpCall *c)
     for (EliminationOrdering o = ORDERING_ANY + 1; o < ORDERINGS; o++)
         if (strcmp(text->text, elimination_ordering_name(o)) == 0)
             return o;
-    arg_error_help(c, at, ERR_VALUE, "ordering=\"degree\"", "there is no ordering \"%.40s\": natural, "
-                   "degree, rcm or dissection", text->text);
+    arg_error_help(c, at, ERR_VALUE, "ordering=\"degree\"",
+                   "there is no ordering \"%.40s\": natural, degree, rcm or dissection", text->text);
 }
 
 Elimination *sparse_factor(OpCall *c, DType dt, EliminationMethod method, bool *kept)
