@@ -124,6 +124,10 @@ Elimination *sparse_factor(OpCall *c, DType dt, EliminationMethod method, bool *
     SparseFactors *f = method == ELIMINATION_ANY ? factors_given(c) : NULL;
     const EliminationWish wish = { .method = method, .ordering = arg_ordering(c) };
     const BlasType t = blas_type(dt);
+    if (f && f->kept[t] && f->kept[t]->broken) {
+        elimination_free(ctx, f->kept[t]);
+        f->kept[t] = NULL;
+    }
     *kept = f && f->kept[t];
     if (*kept)
         return f->kept[t];
