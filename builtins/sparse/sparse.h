@@ -17,6 +17,8 @@ Value op_sparse_elementwise(OpCall *);
 /* Op.sparse of the rows that name them. */
 Value op_sparse_matmul(OpCall *);
 Value op_sparse_dot(OpCall *);
+Value op_sparse_ilu0(OpCall *);
+Value op_sparse_ic0(OpCall *);
 Value op_sparse_transpose(OpCall *);
 Value op_sparse_ctranspose(OpCall *);
 /* By direct factorization (sparse_solve.c, sparse_factor.c). */
