@@ -34,7 +34,7 @@ typedef struct Quick {
 /* Counted in the eight bytes of a word, before one of them is full. */
 static int64_t newlines(const char *p, const char *end)
 {
-    const uint64_t low = 0x7F7F7F7F7F7F7F7F, newline = 0x0A0A0A0A0A0A0A0A, ones = ~(uint64_t)0 / 255;
+    const uint64_t ones = UINT64_MAX / 255, low = ones * 0x7F, newline = ones * '\n';
     int64_t n = 0;
     while (end - p >= 8) {
         const char *stop = end - p < 255 * 8 ? end - 7 : p + 255 * 8;

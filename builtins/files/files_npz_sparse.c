@@ -2,7 +2,7 @@
  * csr, csc, coo, bsr or dia, `shape`, `data`, and where the data stand. Places need not be sorted,
  * and those that come twice are added, as SciPy has it; everything else is checked. */
 #include "builtins/files/files_sparse.h"
-#include "builtins/files/files_zip.h"
+#include "builtins/stored/files_zip.h"
 
 #include <stdio.h>
 #include <string.h>

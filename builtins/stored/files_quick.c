@@ -1,7 +1,7 @@
 /* Numbers in large texts, eight digits at a time. Floats: Daniel Lemire, "Number Parsing at a
  * Gigabyte per Second" (2021): digits times a power of ten to 128 bits are rounded right but where
  * they are more than 19, too far from 1 or subnormal, which is left to the plain reader. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "interp/show/show.h"
 
 #include <string.h>
