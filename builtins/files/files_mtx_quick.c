@@ -5,6 +5,7 @@
  * blank lines, all mistakes) ends the whole, and the file is read line by line instead. */
 #include "builtins/files/files_mtx.h"
 #include "builtins/files/files_sparse.h"
+#include "builtins/stored/quick.h"
 #include "core/memory/pool.h"
 
 #include <stdatomic.h>
@@ -31,22 +32,21 @@ typedef struct Quick {
 } Quick;
 
 /* ---- lines ---- */
-/* Counted in the eight bytes of a word, before one of them is full. */
+/* Counted in the bytes of a vector, before one of them is full. */
 static int64_t newlines(const char *p, const char *end)
 {
-    const uint64_t ones = UINT64_MAX / 255, low = ones * 0x7F, newline = ones * '\n';
+    typedef int8_t Bytes16 __attribute__((vector_size(16)));
     int64_t n = 0;
-    while (end - p >= 8) {
-        const char *stop = end - p < 255 * 8 ? end - 7 : p + 255 * 8;
-        uint64_t sum = 0, pairs = 0x00FF00FF00FF00FF;
-        for (; p < stop; p += 8) {
-            uint64_t x;
+    while (end - p >= 16) {
+        const char *stop = end - p < 127 * 16 ? end - 15 : p + 127 * 16;
+        Bytes16 sum = { 0 };
+        for (; p < stop; p += 16) {
+            Bytes16 x;
             memcpy(&x, p, sizeof x);
-            x ^= newline;
-            sum += ~(((x & low) + low) | x | low) >> 7 & ones;
+            sum -= x == '\n';
         }
-        sum = (sum & pairs) + (sum >> 8 & pairs);
-        n += (int64_t)(sum * 0x0001000100010001 >> 48);
+        for (int i = 0; i < 16; i++)
+            n += sum[i];
     }
     for (; p < end; p++)
         n += *p == '\n';
