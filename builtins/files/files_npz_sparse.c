@@ -38,7 +38,7 @@ static Tensor *member(const SparseReader *r, const char *name, int rank)
     Bytes contents = zip_contents(r->b, &m, file);
     Tensor *t = npy_read(&contents);
     if (t->rank != rank)
-        bytes_error(&contents, -1, NULL, "the member has %d axes, %d are needed", t->rank, rank);
+        bytes_error(&contents, -1, NULL, "the member has %d axes and must have %d", t->rank, rank);
     return t;
 }
 
