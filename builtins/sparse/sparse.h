@@ -31,10 +31,29 @@ Value op_sparse_lu(OpCall *);
 Value op_sparse_qr(OpCall *);
 Value op_sparse_lstsq(OpCall *);
 Value op_sparse_condest(OpCall *);
+Value op_sparse_tril(OpCall *);
+Value op_sparse_triu(OpCall *);
+Value op_sparse_diag(OpCall *);
+Value op_sparse_trace(OpCall *);
+Value op_sparse_concat(OpCall *);
+Value op_sparse_kron(OpCall *);
+Value op_sparse_sum(OpCall *);
+Value op_sparse_nansum(OpCall *);
+Value op_sparse_mean(OpCall *);
+Value op_sparse_prod(OpCall *);
+Value op_sparse_extreme(OpCall *);      /* max, min */
+Value op_sparse_position(OpCall *);     /* argmax, argmin */
+Value op_sparse_count(OpCall *);
+Value op_sparse_any(OpCall *);
+Value op_sparse_all(OpCall *);
+Value op_sparse_norm(OpCall *);
 /* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
 Value op_sparse_on_values(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
  * vector on the value stack. */
 Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
+/* v's entries; of a dense matrix, those of its elements that are not 0, in its own dtype. On the
+ * value stack. NULL: it is no matrix. */
+const Sparse *sparse_matrix(Interp *, Value);
 
 #endif
