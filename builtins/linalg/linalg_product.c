@@ -71,7 +71,7 @@ static const char *transposition_help(OpCall *c, Tensor *a, Tensor *b, Buf *out)
     return out->len ? buf_cstr(out) : NULL;
 }
 
-static _Noreturn void mismatch(OpCall *c, Tensor *a, Tensor *b)
+_Noreturn void matmul_mismatch(OpCall *c, Tensor *a, Tensor *b)
 {
     Ctx *ctx = &c->in->ctx;
     char sa[96], sb[96], help[256] = "";
@@ -108,7 +108,7 @@ static void sides_read(OpCall *c, Side *a, Side *b)
     if (a->covector && b->drop)
         a->drop = true;
     if (!outer && !fits(a->t, b->t))
-        mismatch(c, a->t, b->t);
+        matmul_mismatch(c, a->t, b->t);
 }
 
 static DType product_dtype(DType a, DType b)

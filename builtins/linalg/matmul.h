@@ -24,6 +24,8 @@ typedef struct MatmulSide {
  * elements each; or NULL. */
 void matmul_run(OpCall *, DType dt, int64_t m, int64_t n, int64_t k, const MatmulSide *a,
                 const MatmulSide *b, const GemmBatch *, Tensor *out, const GemmPanels *panels);
+/* The error of matrices whose inner lengths differ. */
+_Noreturn void matmul_mismatch(OpCall *, Tensor *a, Tensor *b);
 /* The row's form with an epilogue. */
 Value op_epilogue_matmul(OpCall *, const Epilogue *);
 

@@ -14,6 +14,10 @@ static inline bool sparse_dtype(DType dt)
 /* An elementwise row on the entries (sparse_ew.c). V_UNDEF: what is not stored would not stay 0, or
  * shapes differ. */
 Value op_sparse_elementwise(OpCall *);
+/* Op.sparse of the rows that name them. */
+Value op_sparse_matmul(OpCall *);
+Value op_sparse_transpose(OpCall *);
+Value op_sparse_ctranspose(OpCall *);
 /* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
 Value op_sparse_on_values(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
