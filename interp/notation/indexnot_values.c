@@ -415,7 +415,7 @@ void ix_check_names(Interp *in, const Exec *x, const IxTree *t, const Module *m,
 /* ---- guards ---- */
 static bool tensor_fits(const IxGuard *g, const int64_t *dims, const Tensor *t)
 {
-    return t->dtype == g->dtype && t->rank == g->rank &&
+    return t->dtype == g->dtype && t->rank == g->rank && !tensor_sparse(t) &&
            memcmp(t->dims, dims + g->dims, 2 * (size_t)t->rank * sizeof *dims) == 0 &&
            (!g->value || element_i64((DType)t->dtype, t->data) == g->i);
 }
