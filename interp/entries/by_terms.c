@@ -165,7 +165,7 @@ static void take_entries(const Terms *t, const NetFactor *f, const Sparse *s, Te
     }
 }
 
-/* A factor's elements, one for each term. */
+/* A factor's elements, one for each term, in the format of the scope. */
 static Value elements(const Terms *t, const NetFactor *f)
 {
     Interp *in = t->n->in;
@@ -181,7 +181,9 @@ static Value elements(const Terms *t, const NetFactor *f)
         tensor_home(&in->ctx, f->v.tensor);
         take(t, f, f->v.tensor, to);
     }
-    return v_tensor_raw(to);
+    if (!precise_scope(in) || !strchr("fcq", dtype_info(dt)->kind))
+        return v_tensor_raw(to);
+    return push(in, op_unary(in, op_named(in, "positive"), v_tensor_raw(to), 0));
 }
 
 /* As a vector, also where all factors are numbers. */
@@ -195,18 +197,19 @@ static Tensor *vector_of(const Terms *t, Value v)
     return push(in, v_tensor_raw(tensor_compact(&in->ctx, x))).tensor;
 }
 
-static Tensor *products(const Terms *t)
+static Tensor *products(const Terms *t, const Value *factors)
 {
     Interp *in = t->n->in;
-    Value all = elements(t, &t->n->factor[0]);
+    Value all = factors[0];
     bool weak = t->n->factor[0].weak;
     for (int i = 1; i < t->n->factors; i++) {
         const NetFactor *f = &t->n->factor[i];
-        Value v = elements(t, f);
-        all = push(in, op_binary(in, op_named(in, "multiply"), all, v,
+        all = push(in, op_binary(in, op_named(in, "multiply"), all, factors[i],
                                  (unsigned)weak | (unsigned)f->weak << 1));
         weak = weak && f->weak;
     }
+    if (t->n->factors == 1)             /* which an accumulator takes as its own */
+        all = push(in, op_unary(in, op_named(in, "positive"), all, weak));
     return vector_of(t, all);
 }
 
@@ -292,17 +295,20 @@ static Tensor *summed(const Terms *t, Run *run, int64_t *runs)
 {
     Interp *in = t->n->in;
     Scope implied, *s = precise_scope(in);
+    Value factors[NET_FACTORS];
     const DType foreign = s ? DT_NONE : widest_foreign(t);
+    for (int i = 0; i < t->n->factors; i++)
+        factors[i] = elements(t, &t->n->factor[i]);
     *runs = find_runs(t, run);
     if (foreign != DT_NONE) {
         implied = scope_implied(in, dtype_real(foreign));
         s = &implied;
     }
     if (!s || t->labels == t->n->rank)
-        return sums(t, products(t), run, *runs);
+        return sums(t, products(t, factors), run, *runs);
     Scope inner = precise_inner(s);
     scope_enter(in, &inner);
-    Tensor *all = sums(t, products(t), run, *runs);
+    Tensor *all = sums(t, products(t, factors), run, *runs);
     scope_leave(in, &inner);
     arith_flags_add(&s->flags, &inner.flags);
     s->draw = inner.draw > s->draw ? inner.draw : s->draw;

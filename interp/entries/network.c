@@ -540,7 +540,7 @@ static DType product_dtype(const Network *n, DType *result)
 {
     DType all = DT_NONE;
     const Scope *s = precise_scope(n->in);
-    if (s && !precise_nests(s))
+    if (s && (!precise_nests(s) || dtype_half(s->format)))
         return DT_NONE;
     for (int i = 0; i < n->factors; i++) {
         const NetFactor *f = &n->factor[i];
@@ -613,6 +613,12 @@ static Value by_pairs(Network *n, DType dt, const NetFactor *pattern)
     return sparse_end(n, pattern);
 }
 
+Value network_cast(Interp *in, Value v, DType dt)
+{
+    const Sparse *s = v_sparse(v);
+    return push(in, s ? sparse_with(in, s, op_cast(in, sparse_values(s), dt)) : op_cast(in, v, dt));
+}
+
 static Value times_numbers(Interp *in, Value r, const NetFactor *number, int count)
 {
     for (int k = 0; k < count; k++)
@@ -636,7 +642,7 @@ Value network_sum(Network *n)
         cast_factors(&pairs, dt);
         r = pairs.factors ? by_pairs(&pairs, dt, pattern) : v_undef();
         if (r.tag != V_UNDEF && result != dt)
-            r = push(in, op_cast(in, r, result));
+            r = network_cast(in, r, result);
         if (r.tag != V_UNDEF)
             r = times_numbers(in, r, number, numbers);
     }

@@ -39,6 +39,8 @@ Value network_sum(Network *);
 
 /* by_terms.c. pattern: of the result's indices, as the one sparse factor has them; NULL: dense. */
 Value network_by_terms(const Network *, const NetFactor *pattern);
+/* v in another dtype, onto the value stack. */
+Value network_cast(Interp *, Value v, DType);
 /* The transposed matrix, onto the value stack. */
 const Sparse *network_turned(Interp *, const Sparse *);
 

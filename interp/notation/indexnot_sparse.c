@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "interp/entries/network.h"
-#include "interp/precision/cast.h"
 #include "kernels/sparse/sampled.h"
 #include "kernels/sparse/select.h"
 
@@ -521,7 +520,7 @@ static Part call(IxBind *b, const IxNode *n, IxInstance *of)
     if (to != DT_NONE) {
         Part p = part(b, n->arg[0], of);
         b->in->at = n->at;
-        p.t = (IxTerm){ push(b, op_cast(b->in, p.t.v, to)), false };
+        p.t = (IxTerm){ network_cast(b->in, p.t.v, to), false };
         return p;
     }
     IxInstance *inst = ix_instance(b, n, of);

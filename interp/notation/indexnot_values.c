@@ -8,6 +8,7 @@
 #include "interp/device/place.h"
 #include "interp/precision/precise.h"
 #include "interp/eval/eval_name.h"
+#include "interp/sparse/sparse_door.h"
 
 #include <string.h>
 
@@ -21,6 +22,14 @@ static void round_leaf(Interp *in, const Exec *x, Value *v)
         dt == s->format || dt == dtype_complex(s->format))
         return;
     in->at = x;
+    const Sparse *entries = v_sparse(*v);
+    if (entries) {
+        Value r = precise_settle(in, s, op_named(in, "cast"), v_retain(sparse_values(entries)));
+        r = sparse_with(in, entries, r);
+        v_release(&in->ctx, *v);
+        *v = r;
+        return;
+    }
     value_home(in, *v);
     Value own = *v;
     *v = v_undef();                  /* which an error releases with the stack: not twice */
