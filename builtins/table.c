@@ -85,6 +85,7 @@ static const Op rows[] = {
 #undef SECTION
 #define SECTION "sparse matrices"
 #include "builtins/sparse/sparse.def"
+#include "builtins/written/krylov.def"
 #undef SECTION
 #undef SIZES
 #define SIZES SIZES_ELEMENTS

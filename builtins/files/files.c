@@ -1,10 +1,11 @@
 /* load and save: their arguments, and the format by extension. What a format is stands in
  * a file of its own; opening, reading and replacing files in files_access.c. */
-#include "builtins/files/files.h"
+#include "builtins/files/files_sparse.h"
 
 #include "core/system/ascii.h"
 #include "interp/device/place.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define OP(name, ...) Value op_run_##name(OpCall *);
@@ -46,12 +47,21 @@ static void only_csv(OpCall *c, int first, int last)
             arg_error(c, i, ERR_TYPE, "%s= is for .csv files", arg_name(c, i));
 }
 
+static void only_sparse(OpCall *c)
+{
+    if (arg_bool(c, LOAD_SPARSE, false))
+        arg_error_help(c, LOAD_SPARSE, ERR_TYPE, "sparse(A) makes one of a dense matrix A",
+                       "sparse= is for .mtx and .npz files");
+}
+
 Value op_run_load(OpCall *c)
 {
     const char *path = file_find(c, arg_str(c, 0));
     FileFormat format = format_of(c, path);
     if (format != FILE_CSV)
         only_csv(c, LOAD_HEADER, LOAD_ROWS);
+    if (format != FILE_MTX && format != FILE_NPZ)
+        only_sparse(c);
     switch (format) {
     case FILE_NPY: {
         Bytes b = file_bytes(c, path);
@@ -89,6 +99,47 @@ Tensor *text_tensor(OpCall *c, const char *as)
                                                  : raw;
 }
 
+/* Of entries only; in a tuple no format has them. */
+static const Sparse *entries_of(Value v)
+{
+    return v.tag == V_TENSOR ? tensor_sparse(v.tensor) : NULL;
+}
+
+static _Noreturn void refuse_entries(OpCall *c, Value v, const char *field)
+{
+    char what[96], whose[300] = "";
+    if (field)
+        snprintf(whose, sizeof whose, "field %.200s of ", field);
+    err_raise_help(&c->in->ctx, ERR_TYPE,
+                   "save it alone as .mtx or .npz, or make it dense with dense(…)",
+                   "%s%s is %s, which this format does not hold", whose, arg_text(c, 1),
+                   v_describe_a(v, what, sizeof what));
+}
+
+/* Does x have entries only, and is it saved so? In a tuple, and by formats of elements, it is not:
+ * that raises, so that nothing is made dense on the way. */
+static bool save_entries(OpCall *c, const char *path, FileFormat format, const char *as)
+{
+    Value x = c->args[1];
+    const Sparse *s = entries_of(x);
+    for (uint32_t i = 0; x.tag == V_TUPLE && i < x.tuple->count; i++)
+        if (entries_of(x.tuple->items[i])) {
+            char number[16];
+            const Name *name = x.tuple->named ? x.tuple->names[i] : NULL;
+            snprintf(number, sizeof number, "%u", i);
+            refuse_entries(c, x.tuple->items[i], name ? name->text : number);
+        }
+    if (s && format == FILE_NPZ)
+        npz_save_sparse(c, path, s, as);
+    else if (s && format == FILE_MTX && !as)
+        mtx_save_sparse(c, path, s);
+    else if (s && format == FILE_MTX)
+        arg_error(c, SAVE_DTYPE, ERR_TYPE, "a sparse matrix goes into .mtx with its own dtype");
+    else if (s)
+        refuse_entries(c, x, NULL);
+    return s != NULL;
+}
+
 Value op_run_save(OpCall *c)
 {
     if (c->args[0].tag != V_STRING && c->args[1].tag == V_STRING)
@@ -101,6 +152,8 @@ Value op_run_save(OpCall *c)
     FileFormat format = format_of(c, path);
     if (format != FILE_CSV)
         only_csv(c, SAVE_HEADER, SAVE_DELIMITER);
+    if (save_entries(c, path, format, as))
+        return v_none();
     if (format != FILE_NPY || c->args[1].tag != V_TENSOR)      /* npy_save knows grids */
         value_home(c->in, c->args[1]);
     switch (format) {

@@ -1,26 +1,12 @@
 /* Matrix Market files (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats,
  * NISTIR 5935): coordinate and array; real, double, integer, complex, pattern; general,
- * symmetric, skew-symmetric, hermitian. Read into a dense matrix; entries at one place are
- * summed, as sparse matrices are assembled. */
-#include "builtins/files/files.h"
+ * symmetric, skew-symmetric, hermitian. Read into a dense matrix or into entries; those at one
+ * place are summed, as sparse matrices are assembled. */
+#include "builtins/files/files_mtx.h"
+#include "builtins/files/files_sparse.h"
 #include "core/system/ascii.h"
-#include "interp/show/show.h"
 
 #include <string.h>
-
-typedef enum MtxField { MTX_REAL, MTX_INTEGER, MTX_COMPLEX, MTX_PATTERN } MtxField;
-typedef enum MtxSymmetry { MTX_GENERAL, MTX_SYMMETRIC, MTX_SKEW, MTX_HERMITIAN } MtxSymmetry;
-
-typedef struct MtxReader {
-    OpCall *call;
-    const char *path, *at, *end;
-    int64_t line;
-    bool coordinate;
-    MtxField field;
-    MtxSymmetry symmetry;
-    int64_t rows, columns, entries;
-    Tensor *t;
-} MtxReader;
 
 static _Noreturn void mtx_error(MtxReader *r, const char *what)
 {
@@ -141,16 +127,16 @@ static void mtx_line_end(MtxReader *r)
     mtx_next_line(r);
 }
 
-/* Every entry takes at least two bytes of what is left. */
+/* Every entry takes at least two bytes of what is left, with its coordinates four. */
 static void mtx_check_entries(MtxReader *r)
 {
-    int64_t n = r->rows, half = 0, entries = r->entries;
+    int64_t n = r->rows, half = 0, entries = r->entries, least = r->coordinate ? 4 : 2;
     if (!r->coordinate && r->symmetry != MTX_GENERAL) {
         if (__builtin_mul_overflow(n, r->symmetry == MTX_SKEW ? n - 1 : n + 1, &half))
             mtx_error(r, "the size is too large");
         entries = half / 2;
     }
-    if (entries > (r->end - r->at + 1) / 2)
+    if (entries > (r->end - r->at + 1) / least)
         file_error(r->call, r->path,
                    "line %lld: the size line promises %lld entries, more than the %lld bytes after "
                    "it can hold",
@@ -180,8 +166,32 @@ static void mtx_sizes(MtxReader *r)
     mtx_line_end(r);
 }
 
+/* One more of the entries of a sparse matrix, in which whole numbers are f64, too. */
+static void mtx_keep(MtxReader *r, int64_t i, int64_t j, double re, double im, int64_t whole)
+{
+    const int64_t most = (int64_t)1 << 53;
+    MtxEntries *e = r->into;
+    if (!r->coordinate && re == 0 && im == 0 && whole == 0)
+        return;
+    int64_t k = e->count++;
+    if (whole < -most || whole > most)
+        file_error_help(r->call, r->path, "without sparse=true it is read as i64",
+                        "line %lld: %lld is beyond 2^53, and entries of a sparse matrix are f64",
+                        (long long)r->line, (long long)whole);
+    ((int64_t *)e->row->data)[k] = i;
+    ((int64_t *)e->column->data)[k] = j;
+    if (r->field == MTX_COMPLEX)
+        memcpy(e->value->data + k * 16, (double[]){ re, im }, 16);
+    else
+        ((double *)e->value->data)[k] = r->field == MTX_INTEGER ? (double)whole : re;
+}
+
 static void mtx_add(MtxReader *r, int64_t i, int64_t j, double re, double im, int64_t whole)
 {
+    if (r->into) {
+        mtx_keep(r, i, j, re, im, whole);
+        return;
+    }
     int64_t at = i * r->columns + j;
     if (r->field == MTX_INTEGER) {
         int64_t *to = &((int64_t *)r->t->data)[at];
@@ -218,9 +228,14 @@ static void mtx_entry(MtxReader *r, int64_t i, int64_t j)
     }
     if (r->field == MTX_COMPLEX)
         im = mtx_float(r, "the imaginary part of an entry is missing");
-    mtx_add(r, i, j, re, im, whole);
     if (i == j)
         mtx_check_diagonal(r, re, im, whole);
+    if (i < j && r->symmetry != MTX_GENERAL)
+        file_error_help(r->call, r->path, "entries of both triangles need the symmetry `general`",
+                        "line %lld: entry (%lld, %lld) is above the diagonal, and a symmetric "
+                        "matrix is kept by its lower triangle",
+                        (long long)r->line, (long long)i + 1, (long long)j + 1);
+    mtx_add(r, i, j, re, im, whole);
     if (i == j || r->symmetry == MTX_GENERAL)
         return;
     bool skew = r->symmetry == MTX_SKEW, conjugate = r->symmetry == MTX_HERMITIAN;
@@ -265,166 +280,54 @@ static void mtx_array(MtxReader *r)
     }
 }
 
+static void mtx_rest(MtxReader *r)
+{
+    if (r->coordinate)
+        mtx_coordinates(r);
+    else
+        mtx_array(r);
+    if (mtx_content(r))
+        mtx_error(r, "text after the last entry that the size line promises");
+}
+
+static Tensor *mtx_dense(MtxReader *r)
+{
+    DType dt = r->field == MTX_INTEGER ? DT_I64 : r->field == MTX_COMPLEX ? DT_C128 : DT_F64;
+    if (r->coordinate)
+        dense_checked(r->call, r->path, r->rows, r->columns,
+                      (double)r->rows * (double)r->columns * dtype_info(dt)->bytes);
+    r->t = op_keep(r->call, tensor_zeros(&r->call->in->ctx, dt, 2,
+                                         (int64_t[]){ r->rows, r->columns }));
+    mtx_rest(r);
+    return r->t;
+}
+
+/* Line by line: what is in disorder, and to say what is wrong. */
+static Tensor *mtx_sparse(MtxReader *r)
+{
+    OpCall *c = r->call;
+    DType dt = r->field == MTX_COMPLEX ? DT_C128 : DT_F64;
+    Tensor *quick = r->coordinate ? mtx_quick(r) : NULL;
+    if (quick)
+        return quick;
+    int64_t room = r->symmetry == MTX_GENERAL ? r->entries : 2 * r->entries;
+    MtxEntries e = { .row = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &room)) };
+    e.column = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &room));
+    e.value = op_keep(c, tensor_new(&c->in->ctx, dt, 1, &room));
+    r->into = &e;
+    mtx_rest(r);
+    return entries_matrix(c, r->rows, r->columns, e.row, e.column, e.value, e.count);
+}
+
 Value mtx_load(OpCall *c, const char *path)
 {
-    Str *text = file_read(c, path);
-    MtxReader r = {
-        .call = c, .path = path, .at = text->text, .end = text->text + text->len, .line = 1
-    };
+    Bytes b = file_bytes(c, path);
+    const char *text = (const char *)b.data;
+    MtxReader r = { .call = c, .path = path, .at = text, .end = text + b.size, .line = 1 };
     mtx_banner(&r);
     mtx_sizes(&r);
-    DType dt = r.field == MTX_INTEGER ? DT_I64 : r.field == MTX_COMPLEX ? DT_C128 : DT_F64;
-    r.t = op_keep(c, tensor_zeros(&c->in->ctx, dt, 2, (int64_t[]){ r.rows, r.columns }));
-    if (r.coordinate)
-        mtx_coordinates(&r);
-    else
-        mtx_array(&r);
-    if (mtx_content(&r))
-        mtx_error(&r, "text after the last entry that the size line promises");
-    return op_result(c, r.t);
-}
-
-/* ---- writing ---- */
-
-typedef struct MtxWriter {
-    const Tensor *t;               /* contiguous */
-    DType dtype;
-    char kind;                     /* of dtype_info */
-    MtxSymmetry symmetry;
-    bool sparse;
-    int64_t entries;               /* that are written when sparse */
-} MtxWriter;
-
-static const char *mtx_at(const MtxWriter *w, int64_t i, int64_t j)
-{
-    return w->t->data + (i * tensor_shape(w->t)[1] + j) * dtype_info(w->dtype)->bytes;
-}
-
-static double _Complex mtx_value(const MtxWriter *w, int64_t i, int64_t j)
-{
-    return element_c128(w->dtype, mtx_at(w, i, j));
-}
-
-static bool mtx_same(double _Complex a, double _Complex b)
-{
-    return creal(a) == creal(b) && cimag(a) == cimag(b);
-}
-
-/* Ints above 2^53 differ where their f64 values do not. */
-static bool mtx_equal(const MtxWriter *w, int64_t i, int64_t j, bool negative)
-{
-    int64_t a = element_i64(w->dtype, mtx_at(w, i, j)), b = element_i64(w->dtype, mtx_at(w, j, i));
-    return negative ? a != INT64_MIN && b == -a : a == b;
-}
-
-/* The first symmetry that all pairs have; a matrix with nan on both sides has none. */
-static MtxSymmetry mtx_symmetry(OpCall *c, const MtxWriter *w)
-{
-    int64_t n = tensor_shape(w->t)[0];
-    bool symmetric = true, skew = true, hermitian = w->kind == 'c',
-         whole = w->kind == 'i' || w->kind == 'b';
-    if (n != tensor_shape(w->t)[1] || n < 2)
-        return MTX_GENERAL;
-    for (int64_t i = 0; i < n && (symmetric || skew || hermitian); i++) {
-        poll_interrupt(c->in);
-        for (int64_t j = 0; j <= i; j++) {
-            double _Complex a = mtx_value(w, i, j), b = mtx_value(w, j, i);
-            symmetric &= whole ? mtx_equal(w, i, j, false) : mtx_same(a, b);
-            skew &= whole ? mtx_equal(w, i, j, true) : mtx_same(a, -b);
-            hermitian &= mtx_same(a, conj(b));
-        }
-    }
-    return symmetric ? MTX_SYMMETRIC : skew ? MTX_SKEW : hermitian ? MTX_HERMITIAN : MTX_GENERAL;
-}
-
-/* The first row of column j that is written. */
-static int64_t mtx_first(const MtxWriter *w, int64_t j)
-{
-    return w->symmetry == MTX_GENERAL ? 0 : w->symmetry == MTX_SKEW ? j + 1 : j;
-}
-
-/* Coordinates pay where fewer than a third of the entries are not zero. */
-static void mtx_count(MtxWriter *w)
-{
-    int64_t m = tensor_shape(w->t)[0], n = tensor_shape(w->t)[1], all = 0;
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = mtx_first(w, j); i < m; i++, all++)
-            w->entries += mtx_value(w, i, j) != 0;
-    w->sparse = w->entries * 3 < all;
-}
-
-static void mtx_put(Buf *b, const MtxWriter *w, int64_t i, int64_t j)
-{
-    DType part = dtype_real(w->dtype);
-    if (w->kind == 'c') {
-        show_float(b, creal(mtx_value(w, i, j)), part);
-        buf_putc(b, ' ');
-        show_float(b, cimag(mtx_value(w, i, j)), part);
-    } else if (w->kind == 'f') {
-        show_float(b, element_f64(w->dtype, mtx_at(w, i, j)), part);
-    } else {
-        buf_printf(b, "%lld", (long long)element_i64(w->dtype, mtx_at(w, i, j)));
-    }
-    buf_putc(b, '\n');
-}
-
-/* Column by column, as the array format wants. */
-static void mtx_body(OpCall *c, Buf *b, const MtxWriter *w)
-{
-    int64_t m = tensor_shape(w->t)[0], n = tensor_shape(w->t)[1];
-    for (int64_t j = 0; j < n; j++) {
-        poll_interrupt(c->in);
-        for (int64_t i = mtx_first(w, j); i < m; i++) {
-            if (w->sparse && mtx_value(w, i, j) == 0)
-                continue;
-            if (w->sparse)
-                buf_printf(b, "%lld %lld ", (long long)i + 1, (long long)j + 1);
-            mtx_put(b, w, i, j);
-        }
-    }
-}
-
-static void mtx_text(OpCall *c, Buf *b, const MtxWriter *w)
-{
-    static const char *const symmetries[] = { "general", "symmetric", "skew-symmetric",
-                                              "hermitian" };
-    buf_printf(b, "%%%%MatrixMarket matrix %s %s %s\n%lld %lld", w->sparse ? "coordinate" : "array",
-               w->kind == 'c'   ? "complex"
-               : w->kind == 'f' ? "real"
-                                : "integer",
-               symmetries[w->symmetry], (long long)tensor_shape(w->t)[0],
-               (long long)tensor_shape(w->t)[1]);
-    if (w->sparse)
-        buf_printf(b, " %lld", (long long)w->entries);
-    buf_putc(b, '\n');
-    mtx_body(c, b, w);
-}
-
-void mtx_save(OpCall *c, const char *path, Tensor *t)
-{
-    Ctx *ctx = &c->in->ctx;
-    if (t->rank != 2) {
-        char text[128];
-        err_raise_help(ctx, ERR_SHAPE, "save v' for a vector, or use .npy",
-                       "a .mtx file holds a matrix, this %s",
-                       shape_fact(text, sizeof text, t->rank, tensor_shape(t)));
-    }
-    if (show_is_number((DType)t->dtype) || dtype_wide_pair((DType)t->dtype))
-        stored_refuse(c, (DType)t->dtype, arg_text(c, 1));
-    MtxWriter w = { .t = op_keep(c, tensor_compact(ctx, t)), .dtype = (DType)t->dtype,
-                    .kind = dtype_info(t->dtype)->kind };
-    w.symmetry = mtx_symmetry(c, &w);
-    mtx_count(&w);
-    Buf b;
-    buf_init(&b, ctx);
-    ErrFrame frame;
-    if (!ERR_TRY(ctx, &frame)) {
-        buf_free(&b);
-        err_rethrow(ctx);
-    }
-    mtx_text(c, &b, &w);
-    FilePart part = { buf_cstr(&b), b.len };
-    file_replace(c, path, &part, 1);
-    ERR_END(ctx, &frame);
-    buf_free(&b);
+    if (!arg_bool(c, LOAD_SPARSE, false))
+        return op_result(c, mtx_dense(&r));
+    rows_checked(c, path, r.rows, b.size);
+    return op_result(c, mtx_sparse(&r));
 }

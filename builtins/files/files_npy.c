@@ -231,7 +231,7 @@ static void npy_describe(OpCall *c, Stored s, const char *what, char *out, size_
                        "f16 holds every value of it, and .safetensors files hold it",
                        "the .npy format has no %s, and %s is that",
                        s.kind == '4' ? "e4m3" : "e5m2", what);
-    snprintf(out, cap, "%c%c%d", s.bytes == 1 ? '|' : '<', s.kind, s.bytes);
+    snprintf(out, cap, "%c%c%d", s.bytes == 1 || s.kind == 'S' ? '|' : '<', s.kind, s.bytes);
 }
 
 /* Padded so that data behind it start at a multiple of 64 bytes, as NumPy does. */

@@ -1,5 +1,6 @@
 /* NumPy's .npz: a zip archive whose members are .npy files, one per name. It loads as a
  * named tuple; written members are stored and aligned, so that they can be mapped. */
+#include "builtins/files/files_sparse.h"
 #include "builtins/files/files_zip.h"
 #include "interp/output/output.h"
 
@@ -64,6 +65,12 @@ Value npz_load(OpCall *c, const char *path)
     Bytes b = file_bytes(c, path);
     ZipReader r = zip_open(&b);
     zip_check_overlap(c, &b, r);
+    Tensor *sparse = npz_load_sparse(&b, r);
+    if (sparse)
+        return op_result(c, sparse);
+    if (arg_bool(c, LOAD_SPARSE, false))
+        file_error_help(c, path, "sparse(A) makes one of a dense matrix A",
+                        "the archive holds no sparse matrix as SciPy writes it");
     Value *slot = in->sp;
     v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
     ZipMember m;

@@ -14,6 +14,7 @@
 #include "interp/eval/module.h"
 #include "interp/show/show.h"
 #include "kernels/rational/rational.h"
+#include "kernels/sparse/sparse.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -438,6 +439,8 @@ static void show_variable(Interp *in, Buf *out, const char *name, Value v)
         buf_putc(out, '\n');
     } else {
         buf_printf(out, "%s is a variable: %s", name ? name : "it", v_describe(v, text, sizeof text));
+        if (v.tag == V_TENSOR && tensor_sparse(v.tensor))
+            buf_printf(out, ", %lld entries", (long long)tensor_sparse(v.tensor)->value->size);
         if (v.tag < V_STRING) {
             buf_puts(out, " = ");
             show_repr(in, out, v);

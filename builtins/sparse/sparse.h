@@ -18,6 +18,16 @@ Value op_sparse_elementwise(OpCall *);
 Value op_sparse_matmul(OpCall *);
 Value op_sparse_transpose(OpCall *);
 Value op_sparse_ctranspose(OpCall *);
+/* By direct factorization (sparse_solve.c, sparse_factor.c). */
+Value op_sparse_solve(OpCall *);
+Value op_sparse_factorize(OpCall *);
+Value op_sparse_det(OpCall *);
+Value op_sparse_slogdet(OpCall *);
+Value op_sparse_chol(OpCall *);
+Value op_sparse_lu(OpCall *);
+Value op_sparse_qr(OpCall *);
+Value op_sparse_lstsq(OpCall *);
+Value op_sparse_condest(OpCall *);
 /* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
 Value op_sparse_on_values(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a

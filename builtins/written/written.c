@@ -1,4 +1,5 @@
-/* Rows that are functions in the language: linear.ric, signals.ric and shelf.ric, one function for
+/* Rows that are functions in the language: linear.ric, krylov.ric, signals.ric and
+ * shelf.ric, one function for
  * each row, of the row's name and with its parameters. They are made of other rows, so they run in
  * any format and on any device, their derivatives are those of what they are made of, and what they
  * throw is shown at the call. */
@@ -9,9 +10,10 @@
 
 #include <string.h>
 
-enum { WRITTEN_MODULES = 3, WRITTEN_ARGUMENTS = 16 };
+enum { WRITTEN_MODULES = 4, WRITTEN_ARGUMENTS = 16 };
 static const char *const written_modules[WRITTEN_MODULES] = {
-    "builtins/written/linear", "builtins/written/signals", "builtins/written/shelf"
+    "builtins/written/linear", "builtins/written/krylov", "builtins/written/signals",
+    "builtins/written/shelf"
 };
 static const OpState modules_kept = { sizeof(Module *[WRITTEN_MODULES]), NULL };
 
@@ -79,6 +81,7 @@ Value window_run(OpCall *c) { return run(c, "window"); }
 
 #define OP(name, ...) Value op_run_##name(OpCall *c) { return written_run(c, #name); }
 #include "builtins/written/linear.def"
+#include "builtins/written/krylov.def"
 #include "builtins/written/windows.def"
 #include "builtins/written/shelf.def"
 #undef OP

@@ -6,6 +6,7 @@
 
 #define OP(name, ...) Value op_run_##name(OpCall *);
 #include "builtins/written/linear.def"
+#include "builtins/written/krylov.def"
 #include "builtins/written/windows.def"
 #include "builtins/written/shelf.def"
 #undef OP

@@ -25,7 +25,7 @@ static const PeerName names[] = {
     { "kronecker", "kron(A, B)" },
     { "eigen", "eig(A), or eigh(A) of a symmetric matrix" },
     { "eigvecs", "eig(A).vectors" },
-    { "eigs", "eig(A); power_iteration, lanczos and arnoldi are in iter" },
+    { "eigsh", "eigs(A, 6): which=\"largest\", \"smallest\" or \"near\" with sigma=" },
     { "logdet", "slogdet(A).logdet" }, { "logabsdet", "slogdet(A).logdet" },
     { "opnorm", "norm(A, 2)" }, { "normest", "norm(A, 2)" }, { "vecnorm", "norm(A, axis=0)" },
     { "inner", "dot(u, v) or u · v of vectors, A @ B' of matrices" },

@@ -9,6 +9,7 @@
 #include "interp/state/format.h"
 #include "interp/state/kind.h"
 #include "kernels/number/number.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static void put_range(Buf *out, const Range *r)
 static bool is_tall(Value v, int levels)
 {
     if (v.tag == V_TENSOR)
-        return v.tensor->size > 0 && (v.tensor->rank > 2 ||
+        return v.tensor->size > 0 && !tensor_sparse(v.tensor) && (v.tensor->rank > 2 ||
                (v.tensor->rank == 2 && tensor_shape(v.tensor)[0] > 1));
     if (v.tag != V_TUPLE || levels == 0)
         return false;
@@ -361,7 +362,7 @@ static void put_tensor(Page *p, const Tensor *t, Style style, int depth)
 {
     enum { NARROW = 20 };
     ShowOptions o = *p->show;
-    bool deep = depth > TALL_DEPTH && t->rank > 1;
+    bool deep = depth > TALL_DEPTH && t->rank > 1 && !tensor_sparse(t);
     if (style == SHOW_REPR || deep) {
         show_tensor_repr(p->in, p->out, t);
         return;
@@ -469,7 +470,8 @@ void show_repr(Interp *in, Buf *out, Value v)
 void show_echo(Interp *in, Buf *out, Value v)
 {
     bool latex = in->show.style == SHOW_LATEX;
-    if (v.tag == V_TENSOR && v.tensor->rank > 0 && v.tensor->size > 0) {
+    if (v.tag == V_TENSOR && v.tensor->rank > 0 && v.tensor->size > 0 &&
+        !tensor_sparse(v.tensor)) {
         buf_puts(out, latex ? "% " : "");          /* a comment there */
         show_tensor_header(out, v.tensor);
         buf_putc(out, '\n');

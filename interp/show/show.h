@@ -40,6 +40,9 @@ void decimal_rounded(Decimal *, double x, DType dt, int digits);
 /* Text with a point or an exponent: fixed notation where 10^low <= |x| < 10^high
  * (high <= 17), an exponent elsewhere. Returns the length; out holds DECIMAL_TEXT_MAX. */
 int decimal_text(char *out, const Decimal *, int low, int high);
+/* 10^k for -324 <= k <= 324 as 128 bits with the top one set, the upper 64 first; what is behind
+ * them is cut off, or (up) counts as one more. */
+void decimal_power_bits(int k, bool up, uint64_t out[2]);
 /* ---- elements of tensors ---- */
 /* A number is cut where its shortest decimal has more than `digits` digits (a whole number
  * below 1e10 is none of them). The cut numbers of a column end at one place: the one that gives
@@ -134,13 +137,17 @@ static inline bool zeros_structural(const Zeros *z, int64_t i, int64_t j)
  * limit). `stream`: what is ready may be written at once, since out is Interp.out and nobody
  * holds a place in it. */
 void show_tensor(Interp *, Buf *, const Tensor *, const ShowOptions *, bool stream);
-/* `2×2 f32`, `vector of 3 i64`, `1×3 f64 covector`. */
+/* `2×2 f32`, `vector of 3 i64`, `1×3 f64 covector`, `3×3 f64, sparse, 4 entries (44 %)`; of one of
+ * entries, what is shown begins with it. */
 void show_tensor_header(Buf *, const Tensor *);
 /* Text that reads back to the same elements, shape and dtype. */
 void show_tensor_repr(Interp *, Buf *, const Tensor *);
 /* The same layout with each element written by `cell`: format specs on tensors. */
 typedef void (*ShowCell)(void *arg, Buf *, DType, const void *element);
 void show_tensor_cells(Interp *, Buf *, const Tensor *, ShowCell cell, void *arg);
+
+void show_sparse_header(Buf *, const Tensor *);
+void show_sparse_repr(Interp *, Buf *, const Tensor *);     /* sparse([0], [1], [2.0], (3, 3)) */
 
 /* ---- LaTeX (show_latex.c) ---- */
 void show_latex(Interp *, Buf *, Value, const ShowOptions *);

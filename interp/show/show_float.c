@@ -53,8 +53,8 @@ static int floor_log2_pow10(int k)
     return (k * 1741647) >> 19;
 }
 
-/* The smallest g of 128 bits with g 2^r >= 10^k, top bit set. */
-static u128 power_of_ten(int k)
+/* The smallest g of 128 bits with g 2^r >= 10^k, top bit set; *rest: is it greater? */
+static u128 power_of_ten_rest(int k, bool *greater)
 {
     const uint64_t *t = power_table[(k + 324) / 27];
     uint64_t five = 1;
@@ -69,7 +69,18 @@ static u128 power_of_ten(int k)
         high = high << 1 | rest >> 127;
         rest <<= 1;
     }
+    *greater = rest != 0;
     return high + (rest != 0);
+}
+
+static u128 power_of_ten(int k) { return power_of_ten_rest(k, &(bool){ false }); }
+
+void decimal_power_bits(int k, bool up, uint64_t out[2])
+{
+    bool greater;
+    u128 g = power_of_ten_rest(k, &greater) - (!up && greater);
+    out[0] = (uint64_t)(g >> 64);
+    out[1] = (uint64_t)g;
 }
 
 /* floor(g c / 2^128) with its last bit set if anything was cut off. */

@@ -127,12 +127,16 @@ typedef struct Page {
     int64_t rows, columns, row_stride, column_stride;
     const char *base;
     bool corners;
+    const Csr *sparse;                             /* its entries; NULL: it is dense */
     Zeros zeros;
     CutColumn cut[CORNERS_ABOVE];                  /* of the columns that are written */
 } Page;
 
+/* NULL: it is not stored. */
 static const char *element_at(const Page *p, int64_t i, int64_t j)
 {
+    if (p->sparse)
+        return sparse_at(p->sparse, i, j);
     return layout_at(p->t, p->base, i * p->row_stride + j * p->column_stride, 1);
 }
 
@@ -147,9 +151,11 @@ static void look(Page *p)
     for (int64_t j = 0, k = 0; j < p->columns; j = next_of(p, j, p->columns), k++) {
         p->cut[k] = CUT_COLUMN_EMPTY;
         for (int pass = 0; pass < 2; pass++, cut_settled(&p->cut[k], &p->show))
-            for (int64_t i = 0; i < p->rows; i = next_of(p, i, p->rows), poll_interrupt(p->in))
-                cut_look(&p->cut[k], p->out, &p->show, (DType)p->t->dtype, element_at(p, i, j),
-                         pass == 1);
+            for (int64_t i = 0; i < p->rows; i = next_of(p, i, p->rows), poll_interrupt(p->in)) {
+                const void *element = element_at(p, i, j);
+                if (element)
+                    cut_look(&p->cut[k], p->out, &p->show, (DType)p->t->dtype, element, pass == 1);
+            }
         poll_interrupt(p->in);
     }
 }
@@ -175,7 +181,7 @@ static void put_row(const Page *p, int64_t i)
         next = next_of(p, j, p->columns);
         if (i < 0)
             buf_puts(p->out, "\\vdots");
-        else if (zeros_structural(&p->zeros, i, j) && show_is_zero(dt, element))
+        else if (!element || (zeros_structural(&p->zeros, i, j) && show_is_zero(dt, element)))
             buf_puts(p->out, "\\cdot");
         else
             put_element(p->in, p->out, &p->show, &p->cut[k], dt, element);
@@ -194,7 +200,7 @@ static void put_matrix(Page *p)
     int64_t columns = p->corners && p->columns > 2 * EDGE + 1 ? 2 * EDGE + 1 : p->columns;
     bool wide = columns > AMS_COLUMNS;
     look(p);
-    if (p->show.dots && p->t->rank > 1)
+    if (p->show.dots && p->t->rank > 1 && !p->sparse)
         p->zeros = zeros_find(p->in, p->t, p->base);
     if (wide)
         buf_printf(p->out, "\\left[\\begin{array}{*{%lld}{c}}\n", (long long)columns);
@@ -246,8 +252,28 @@ static void put_empty(Buf *out, const Tensor *t)
     buf_puts(out, "}");
 }
 
+/* What is large is named only. */
+static void put_sparse(Interp *in, Buf *out, const Tensor *t, const ShowOptions *o)
+{
+    const Csr a = sparse_csr(tensor_sparse(t));
+    Page p = { .in = in, .out = out, .show = *o, .t = t, .rows = a.m, .columns = a.n,
+               .sparse = &a };
+    if (sparse_is_small(t)) {
+        put_matrix(&p);
+        return;
+    }
+    size_t from = in->scratch.len;
+    show_sparse_header(&in->scratch, t);
+    latex_text(out, in->scratch.data + from, in->scratch.len - from);
+    in->scratch.len = from;
+}
+
 static void put_tensor(Interp *in, Buf *out, const Tensor *t, const ShowOptions *o)
 {
+    if (tensor_sparse(t)) {
+        put_sparse(in, out, t, o);
+        return;
+    }
     Page p = { .in = in, .out = out, .show = *o, .t = t, .base = t->data,
                .corners = t->size > CORNERS_ABOVE };
     int r = t->rank;

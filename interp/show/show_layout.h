@@ -4,6 +4,7 @@
 #define RICCI_INTERP_SHOW_LAYOUT_H
 
 #include "interp/show/show.h"
+#include "kernels/sparse/sparse.h"
 
 /* More elements than SHOW_WHOLE print as corners of SHOW_EDGE rows and columns. */
 enum { SHOW_VECTOR = 100 };          /* vectors of so many elements print whole, on several lines */
@@ -33,6 +34,7 @@ typedef struct Layout {
     const Tensor *t;
     /* its elements: itself, or of what lies elsewhere the ends of each axis (layout_seen) */
     const Tensor *seen;
+    const Csr *sparse;           /* its entries, where it has those only; NULL */
     const ShowOptions *show;
     ShowCell cell;               /* format specs; NULL: as `show` says */
     void *arg;
@@ -81,6 +83,12 @@ const char *layout_slice(const Tensor *, int64_t k, int64_t *index);
 void layout_cell(Layout *, const void *element, const Column *);
 /* Writes what is ready, where that may be. */
 void layout_flush(Layout *);
+
+/* ---- show_sparse.c ---- */
+/* Where its entry at that place is; NULL: it has none. */
+const char *sparse_at(const Csr *, int64_t i, int64_t j);
+/* One that is shown as a matrix, not by its header alone. */
+bool sparse_is_small(const Tensor *);
 
 /* ---- show_matrix.c ---- */
 Matrix layout_matrix(const Layout *, const char *base);

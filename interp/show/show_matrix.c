@@ -39,6 +39,8 @@ Zeros zeros_find(Interp *in, const Tensor *t, const char *base)
 Matrix layout_matrix(const Layout *l, const char *base)
 {
     int r = l->t->rank;
+    if (l->sparse)
+        return (Matrix){ .rows = l->sparse->m, .columns = l->sparse->n };
     const int64_t *shape = tensor_shape(l->t), *strides = tensor_strides(l->seen);
     Matrix m = { .base = base, .row_stride = strides[r - 2], .column_stride = strides[r - 1],
                  .rows = shape[r - 2], .columns = shape[r - 1] };
@@ -80,12 +82,12 @@ static Column divide(const Layout *l, size_t from, size_t *at)
 
 static void put_text(Layout *l, const void *element, const CutColumn *cut)
 {
-    if (l->cell)
-        l->cell(l->arg, l->out, (DType)l->t->dtype, element);
-    else if (element)
-        show_cell(l->out, l->show, cut, (DType)l->t->dtype, element);
-    else
+    if (!element)
         buf_puts(l->out, "·");
+    else if (l->cell)
+        l->cell(l->arg, l->out, (DType)l->t->dtype, element);
+    else
+        show_cell(l->out, l->show, cut, (DType)l->t->dtype, element);
 }
 
 /* Blanks in front of the bytes from `at` on. */
@@ -99,7 +101,7 @@ static void insert_blanks(Buf *out, size_t at, int count)
     memset(out->data + at, ' ', n);
 }
 
-/* element NULL: a structural zero. */
+/* element NULL: a structural zero, or one that is not stored. */
 void layout_cell(Layout *l, const void *element, const Column *c)
 {
     size_t from = l->out->len, at;
@@ -119,6 +121,8 @@ void layout_cell(Layout *l, const void *element, const Column *c)
 static const char *cell_at(const Layout *l, const Matrix *m, int64_t i, int64_t j)
 {
     int axis = l->t->rank - 2;
+    if (l->sparse)
+        return sparse_at(l->sparse, i, j);
     const char *row = layout_at(l->t, m->base, layout_seen(l, axis, i), m->row_stride);
     const char *e = layout_at(l->t, row, layout_seen(l, axis + 1, j), m->column_stride);
     return zeros_structural(&m->zeros, i, j) && show_is_zero((DType)l->t->dtype, e) ? NULL : e;

@@ -8,6 +8,7 @@
 #include "kernels/device/device.h"
 
 #include "kernels/number/number.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -165,6 +166,10 @@ static bool put_texts(Interp *in, Buf *out, const Tensor *t)
 
 void show_tensor_repr(Interp *in, Buf *out, const Tensor *t)
 {
+    if (tensor_sparse(t)) {
+        show_sparse_repr(in, out, t);
+        return;
+    }
     tensor_home(&in->ctx, t);
     bool covector = t->flags & TENSOR_COVECTOR;
     bool cast = !literal_dtype((DType)t->dtype);

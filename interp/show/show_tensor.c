@@ -212,7 +212,7 @@ static void show_slices(Layout *l)
 
 static void show_matrix(Layout *l)
 {
-    Matrix m = layout_matrix(l, l->seen->data);
+    Matrix m = layout_matrix(l, l->sparse ? NULL : l->seen->data);
     if (l->full) {
         layout_panels(l, &m, "[");
         return;
@@ -283,12 +283,28 @@ static void see(Layout *l)
     v_push(in, v_tensor_raw((Tensor *)l->seen));
 }
 
+/* The header, and of a small one that stands alone the matrix. */
+static void show_entries(Layout *l)
+{
+    const Csr a = sparse_csr(tensor_sparse(l->t));
+    l->sparse = &a;
+    show_sparse_header(l->out, l->t);
+    if (!sparse_is_small(l->t) || l->show->inside)
+        return;
+    buf_putc(l->out, '\n');
+    show_matrix(l);
+}
+
 static void show_layout(Layout *l)
 {
     Value *mark = l->in->sp;
     l->width = l->show->width > 0 ? l->show->width : SHOW_WIDTH;
     l->height = page_height(l->show->height);
     l->full = !l->cell && l->show->style == SHOW_FULL;
+    if (tensor_sparse(l->t)) {
+        show_entries(l);
+        return;
+    }
     see(l);
     if (l->t->size == 0)
         put_empty(l->out, l->t);
@@ -320,6 +336,10 @@ void show_tensor(Interp *in, Buf *out, const Tensor *t, const ShowOptions *optio
 
 void show_tensor_header(Buf *out, const Tensor *t)
 {
+    if (tensor_sparse(t)) {
+        show_sparse_header(out, t);
+        return;
+    }
     if (t->rank == 1)
         buf_puts(out, "vector of ");
     put_shape(out, t);

@@ -9,6 +9,7 @@
 #include "kernels/device/device.h"
 #include "kernels/rational/rational.h"
 #include "kernels/number/number.h"
+#include "kernels/sparse/sparse.h"
 #include "kernels/tensor/cast.h"
 
 #include <math.h>
@@ -787,7 +788,9 @@ const char *v_describe(Value v, char *out, size_t cap)
         return out;
     }
     const Tensor *t = v.tensor;
-    return tensor_describe((DType)t->dtype, t->rank, tensor_shape(t), out, cap);
+    size_t n = tensor_sparse(t) && cap > 8 ? (size_t)snprintf(out, cap, "sparse ") : 0;
+    tensor_describe((DType)t->dtype, t->rank, tensor_shape(t), out + n, cap - n);
+    return out;
 }
 
 /* By sound: an f64, an i32, an 8×8 f32, a u8. */

@@ -64,6 +64,7 @@ PASSES = {
     "polar": [("polar(x).U + polar(x).H^2", M)],
     "sylvester": [("sylvester(x, [1.0, 2; 0, 3], [1.0, 2; 3, 4; 5, 6])", M), ("sylvester([1.0, 2, 0; 0, 3, 1; 1, 0, 2], x, [1.0, 2, 0; 3, 4, 1; 5, 6, 2])", M)],
     "lyapunov": [("lyapunov(x, x @ x)", M)], "condest": [("condest(x) * [1.0, 2, -1]", M)],
+    "eigs": [("eigs(x + x', 2).values^2", M)], "svds": [("svds(x, 2).S^2", M)], "ilu0": [("ilu0(x + 5 * eye(3)).L", M)], "ic0": [("ic0(x @ x' + x' @ x)", M)],
     "lu_solve": [("lu_solve(lu(x), [1.0, 2, 3])", M)], "chol_solve": [("chol_solve(chol(x @ x' + x' @ x), [1.0, 2, 3])", M)],
     "correlate": [("correlate(x, x)", X)], "lfilter": [("lfilter(x, [1, -0.5], x)", X), ("lfilter([1.0, 2], x, [1.0, 2, -1, 3])", X)],
     "filtfilt": [("filtfilt([1, 0.5], [1, -0.3], x, padlen=2)^2", X)],
