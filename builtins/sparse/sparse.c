@@ -8,8 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The operand's own matrix; one of its elements that are not 0 where it is dense: rooted. */
-static Sparse *arg_sparse(OpCall *c, int i)
+Sparse *arg_sparse(OpCall *c, int i)
 {
     Sparse *s = v_sparse(c->args[i]);
     if (s)
