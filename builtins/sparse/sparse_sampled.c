@@ -54,18 +54,16 @@ static void push_block(OpCall *c, const Csr *a, const Factors *f, int64_t from, 
 {
     Interp *in = c->in;
     const Op *take = op_named(in, "take");
-    Value row = lines_of(c, a, true, from, count), column = lines_of(c, a, false, from, count);
-    Value x = op_root(c, op_call(in, take, (Value[]){ f->left, row, v_int(0) }, 3, 0));
-    Value y = op_root(c, op_call(in, take, (Value[]){ f->right, column, v_int(0) }, 3, 0));
-    Value product = op_call(in, op_operator(in, TK_MUL), (Value[]){ x, y }, 2, 0);
-    if (f->outer) {
-        v_push(in, product);
-        return;
-    }
-    v_push(in, product);
-    Value sum = op_call(in, op_named(in, "sum"), (Value[]){ product, v_int(1) }, 2, 0);
-    stack_cut(in, in->sp - 1);
-    v_push(in, sum);
+    Value *mark = in->sp, row, column, x, y, r;
+    row = lines_of(c, a, true, from, count), column = lines_of(c, a, false, from, count);
+    x = op_root(c, op_call(in, take, (Value[]){ f->left, row, v_int(0) }, 3, 0));
+    y = op_root(c, op_call(in, take, (Value[]){ f->right, column, v_int(0) }, 3, 0));
+    r = op_root(c, op_call(in, op_operator(in, TK_MUL), (Value[]){ x, y }, 2, 0));
+    if (!f->outer)
+        r = op_root(c, op_call(in, op_named(in, "sum"), (Value[]){ r, v_int(1) }, 2, 0));
+    v_retain(r);
+    stack_cut(in, mark);
+    v_push(in, r);
 }
 
 enum { BLOCK_ELEMENTS = 1 << 20 };
