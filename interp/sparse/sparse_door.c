@@ -144,3 +144,14 @@ Value sparse_with(Interp *in, const Sparse *s, Value v)
     stack_cut(in, in->sp - 3);
     return v_tensor_raw(r);
 }
+
+Tensor *sparse_taken(Ctx *ctx, Made *made, int64_t m, int64_t n, SparseOrder o,
+                     const Tensor *values)
+{
+    const DType dt = (DType)values->dtype;
+    Tensor *value = made_vector(ctx, made, dt, o.order->size);
+    sparse_gather(ctx, value->data, values->data, made_ints(o.order), o.order->size,
+                  dtype_info(dt)->bytes);
+    made_poll(ctx, made);
+    return sparse_made(ctx, made, m, n, o.pattern, value);
+}
