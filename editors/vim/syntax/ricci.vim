@@ -30,38 +30,38 @@ syn keyword ricciBuiltin clamp comb complex concat cond condest conj contains co
 syn keyword ricciBuiltin copysign corrcoef correlate cos cosh count cov cross cstring ctranspose
 syn keyword ricciBuiltin cummax cummin cumprod cumsum custom_rule dct deg2rad delete denominator
 syn keyword ricciBuiltin dense dequantize det detach device devices diag diff digamma digits divide
-syn keyword ricciBuiltin divmod dot draw draw_counts draw_vectors dtype eig eigh eigvals eigvalsh
-syn keyword ricciBuiltin einsum einsum_path ellipe ellipk endswith entries enumerate env eps equal
-syn keyword ricciBuiltin erf erfc erfcinv erfinv errno exact exit exp expand expit expm expm1 eye
-syn keyword ricciBuiltin factor factorial factorize fft fft2 fftfreq fftn fftshift filter filtfilt
-syn keyword ricciBuiltin find find_peaks flags flatten flip floor floor_divide fma fmod format
-syn keyword ricciBuiltin frexp full gamma gammainc gammaincinv gaussian_filter gcd gelu geomspace
-syn keyword ricciBuiltin grad gradcheck gradient gram_schmidt graph greater greater_equal heat help
-syn keyword ricciBuiltin hermite hess hessian hilbert hist histogram histogram2d hull hypot idct
-syn keyword ricciBuiltin ifft ifft2 ifftn ifftshift imag insert int interp intersect inv invert
-syn keyword ricciBuiltin irfft isclose isdefinite isfinite ishermitian isin isinf isnan isprime
-syn keyword ricciBuiltin issparse issymmetric istft jacobian join jvp keys kron kronrod laguerre
-syn keyword ricciBuiltin lazy_stats lbeta lcm ldexp ldl legendre len less less_equal lexsort
-syn keyword ricciBuiltin lfilter lgamma like lines linspace load log log10 log1p log2 logaddexp
-syn keyword ricciBuiltin logit logm logspace logsumexp lower lstrip lstsq lu lu_solve lyapunov map
-syn keyword ricciBuiltin matmul matmul_i8 matpow max maximum mean measure median median_filter
-syn keyword ricciBuiltin member memory meshgrid mid min minimum mod moveaxis multiply nan_to_num
-syn keyword ricciBuiltin nanmax nanmean nanmedian nanmin nanstd nansum nanvar ndim negative
-syn keyword ricciBuiltin nextafter nnz nonzero norm not_contains not_equal notices numerator
-syn keyword ricciBuiltin offsetof ones orth outer pad panels partition periodogram pin pinv plot
-syn keyword ricciBuiltin polar polygamma positive power primes print prod product_i8 progress prune
-syn keyword ricciBuiltin ptp ptr qr quantile quantize quantize_decimal rad2deg radius rand randint
-syn keyword ricciBuiltin randn rank ravel_index read real realmax realmin reduce release relu relu6
-syn keyword ricciBuiltin remainder repeat replace repr reshape rfft rfftfreq rint roll rot90 round
-syn keyword ricciBuiltin rref rstrip save scatter schur searchsorted seed setdiff shadow shape shl
-syn keyword ricciBuiltin shr shuffle sigmoid sign silu simulate sin sinc sinh size sizeof slogdet
-syn keyword ricciBuiltin softmax softplus solve sort sparse spdiags speye split spy sqrt sqrtm
-syn keyword ricciBuiltin squeeze stack startswith std steps stft stream streams string strip
-syn keyword ricciBuiltin subtract sum svd svdvals swapaxes sylvester take take_along tan tanh
-syn keyword ricciBuiltin tempdir tensordot tile time to trace transpose trapezoid tril tril_indices
-syn keyword ricciBuiltin triu triu_indices trunc type ulp union unique unpin unravel_index unwrap
-syn keyword ricciBuiltin upper value_and_grad var vjp warn welch where width window with_fields
-syn keyword ricciBuiltin write xlogy xor zeros zeta zip
+syn keyword ricciBuiltin divmod dot draw draw_counts draw_vectors dtype eig eigh eigs eigvals
+syn keyword ricciBuiltin eigvalsh einsum einsum_path ellipe ellipk endswith entries enumerate env
+syn keyword ricciBuiltin eps equal erf erfc erfcinv erfinv errno exact exit exp expand expit expm
+syn keyword ricciBuiltin expm1 eye factor factorial factorize fft fft2 fftfreq fftn fftshift filter
+syn keyword ricciBuiltin filtfilt find find_peaks flags flatten flip floor floor_divide fma fmod
+syn keyword ricciBuiltin format frexp full gamma gammainc gammaincinv gaussian_filter gcd gelu
+syn keyword ricciBuiltin geomspace grad gradcheck gradient gram_schmidt graph greater greater_equal
+syn keyword ricciBuiltin heat help hermite hess hessian hilbert hist histogram histogram2d hull
+syn keyword ricciBuiltin hypot ic0 idct ifft ifft2 ifftn ifftshift ilu0 imag insert int interp
+syn keyword ricciBuiltin intersect inv invert irfft isclose isdefinite isfinite ishermitian isin
+syn keyword ricciBuiltin isinf isnan isprime issparse issymmetric istft jacobian join jvp keys kron
+syn keyword ricciBuiltin kronrod laguerre lazy_stats lbeta lcm ldexp ldl legendre len less
+syn keyword ricciBuiltin less_equal lexsort lfilter lgamma like lines linspace load log log10 log1p
+syn keyword ricciBuiltin log2 logaddexp logit logm logspace logsumexp lower lstrip lstsq lu
+syn keyword ricciBuiltin lu_solve lyapunov map matmul matmul_i8 matpow max maximum mean measure
+syn keyword ricciBuiltin median median_filter member memory meshgrid mid min minimum mod moveaxis
+syn keyword ricciBuiltin multiply nan_to_num nanmax nanmean nanmedian nanmin nanstd nansum nanvar
+syn keyword ricciBuiltin ndim negative nextafter nnz nonzero norm not_contains not_equal notices
+syn keyword ricciBuiltin numerator offsetof ones orth outer pad panels partition periodogram pin
+syn keyword ricciBuiltin pinv plot polar polygamma positive power primes print prod product_i8
+syn keyword ricciBuiltin progress prune ptp ptr qr quantile quantize quantize_decimal rad2deg
+syn keyword ricciBuiltin radius rand randint randn rank ravel_index read real realmax realmin
+syn keyword ricciBuiltin reduce release relu relu6 remainder repeat replace repr reshape rfft
+syn keyword ricciBuiltin rfftfreq rint roll rot90 round rref rstrip save scatter schur searchsorted
+syn keyword ricciBuiltin seed setdiff shadow shape shl shr shuffle sigmoid sign silu simulate sin
+syn keyword ricciBuiltin sinc sinh size sizeof slogdet softmax softplus solve sort sparse spdiags
+syn keyword ricciBuiltin speye split spy sqrt sqrtm squeeze stack startswith std steps stft stream
+syn keyword ricciBuiltin streams string strip subtract sum svd svds svdvals swapaxes sylvester take
+syn keyword ricciBuiltin take_along tan tanh tempdir tensordot tile time to trace transpose
+syn keyword ricciBuiltin trapezoid tril tril_indices triu triu_indices trunc type ulp union unique
+syn keyword ricciBuiltin unpin unravel_index unwrap upper value_and_grad var vjp warn welch where
+syn keyword ricciBuiltin width window with_fields write xlogy xor zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
