@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/device/place.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <stdio.h>
