@@ -16,6 +16,7 @@ static inline bool sparse_dtype(DType dt)
 Value op_sparse_elementwise(OpCall *);
 /* Op.sparse of the rows that name them. */
 Value op_sparse_matmul(OpCall *);
+Value op_sparse_dot(OpCall *);
 Value op_sparse_transpose(OpCall *);
 Value op_sparse_ctranspose(OpCall *);
 /* By direct factorization (sparse_solve.c, sparse_factor.c). */
