@@ -4,6 +4,7 @@
 #include "builtins/devices/devices.h"
 #include "builtins/mpi/grid.h"
 #include "builtins/eight/eight_pair.h"
+#include "builtins/einsum/einsum.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
 #include "builtins/linalg/linalg_pencil.h"
