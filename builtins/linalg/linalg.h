@@ -174,4 +174,7 @@ const void *factors_of(Stack *a, void *(*make)(Stack *), bool *made);
  * a NaN or infinity they are NaN. */
 Out linalg_singular_values(Stack *);
 
+/* Parameter 1, ordering=, given for a matrix that is not sparse: an error. */
+void linalg_refuse_ordering(OpCall *);
+
 #endif

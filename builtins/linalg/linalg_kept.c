@@ -147,8 +147,16 @@ const void *factors_of(Stack *a, void *(*make)(Stack *), bool *made)
 }
 
 /* ---- rows ---- */
+void linalg_refuse_ordering(OpCall *c)
+{
+    if (arg_given(c, 1))
+        arg_error_help(c, 1, ERR_TYPE, "leave it out, or take sparse(A)",
+                       "%s= is for sparse matrices", arg_name(c, 1));
+}
+
 Value op_run_factorize(OpCall *c)
 {
+    linalg_refuse_ordering(c);
     Tensor *t = arg_tensor(c, 0);
     Stack a = linalg_stack_of(c, 0, t);
     Value v = op_root(c, factors_new(c, t));

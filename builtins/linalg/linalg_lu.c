@@ -98,6 +98,7 @@ static void clear_above(const Stack *a, char *block)
 
 Value op_run_chol(OpCall *c)
 {
+    linalg_refuse_ordering(c);
     Stack a = linalg_square(c, 0);
     Out l = linalg_out(&a, a.dt, a.n, a.n, true);
     const Blas *blas = a.n ? linalg_blas(c) : NULL;

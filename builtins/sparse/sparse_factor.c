@@ -105,11 +105,24 @@ DType sparse_factor_dtype(OpCall *c, const Tensor *other)
     return dt;
 }
 
+EliminationOrdering arg_ordering(OpCall *c)
+{
+    const int at = c->op->orders ? 1 : -1;
+    if (at < 0 || !arg_given(c, at))
+        return ORDERING_ANY;
+    const Str *text = arg_str(c, at);
+    for (EliminationOrdering o = ORDERING_ANY + 1; o < ORDERINGS; o++)
+        if (strcmp(text->text, elimination_ordering_name(o)) == 0)
+            return o;
+    arg_error_help(c, at, ERR_VALUE, "ordering=\"degree\"", "there is no ordering \"%.40s\": natural, "
+                   "degree, rcm or dissection", text->text);
+}
+
 Elimination *sparse_factor(OpCall *c, DType dt, EliminationMethod method, bool *kept)
 {
     Ctx *ctx = &c->in->ctx;
     SparseFactors *f = method == ELIMINATION_ANY ? factors_given(c) : NULL;
-    const EliminationWish wish = { .method = method };
+    const EliminationWish wish = { .method = method, .ordering = arg_ordering(c) };
     const BlasType t = blas_type(dt);
     *kept = f && f->kept[t];
     if (*kept)

@@ -11,6 +11,9 @@ DType sparse_factor_dtype(OpCall *, const Tensor *other);
 /* What operand 0 is factored as in this dtype: kept where it came from factorize (*kept), else
  * rooted for this call. Of another method than the best one never kept. */
 Elimination *sparse_factor(OpCall *, DType, EliminationMethod, bool *kept);
+/* ordering=, a parameter by that name of the call's row; ORDERING_ANY: there is none, or it was not
+ * given. */
+EliminationOrdering arg_ordering(OpCall *);
 
 _Noreturn void sparse_singular(OpCall *, const Elimination *);
 /* One notice where few digits of `what` can be trusted; one where SuiteSparse would have been much

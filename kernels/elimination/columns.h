@@ -21,10 +21,11 @@ Columns columns_sum(Hold *, const Columns *);
  * have more than `room` entries. */
 Columns columns_square(Hold *, const Columns *, int64_t most, int64_t room);
 
-/* ---- orders (order.c, degree.c) ---- */
+/* ---- orders (order.c, degree.c, dissection.c) ---- */
 /* All of them: order[k] is what comes at place k, of a symmetric pattern without diagonal. */
 void order_degree(Hold *, const Columns *, int64_t *order);
 void order_cuthill(Hold *, const Columns *, int64_t *order);
+void order_dissection(Hold *, const Columns *, int64_t *order);
 void order_natural(int64_t n, int64_t *order);
 void order_inverse(int64_t n, const int64_t *order, int64_t *place);
 

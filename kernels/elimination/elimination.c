@@ -36,10 +36,15 @@ static double norm_1(const OwnOps *o, const Columns *a)
     return most;
 }
 
+static bool own_code(const EliminationWish *wish)
+{
+    return wish->own || wish->ordering != ORDERING_ANY;
+}
+
 static void factor_lu(Elimination *e, const Columns *a, const EliminationWish *wish)
 {
     const bool any = wish->method == ELIMINATION_ANY;
-    if (wish->own || (!(any && klu_factor(e, a)) && !umfpack_factor(e, a, any)))
+    if (own_code(wish) || (!(any && klu_factor(e, a)) && !umfpack_factor(e, a, any)))
         own_lu(e, e->work, a, wish->ordering);
 }
 
@@ -52,7 +57,7 @@ static void factor_square(Elimination *e, const Csr *csr, const Columns *a,
     e->hermitian = shape_hermitian(csr, a);
     if (wish->method == ELIMINATION_CHOLESKY ||
         (any && e->hermitian && shape_positive_diagonal(csr))) {
-        if (wish->own || !cholmod_factor_of(e, a))
+        if (own_code(wish) || !cholmod_factor_of(e, a))
             own_cholesky(e, e->work, a, wish->ordering);
         if (e->method == ELIMINATION_CHOLESKY || !any)
             return;

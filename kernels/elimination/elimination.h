@@ -26,12 +26,14 @@ typedef enum EliminationOrdering {
     ORDERING_NATURAL,
     ORDERING_DEGREE,             /* approximate minimum degree of A + A', or of A'A */
     ORDERING_CUTHILL,            /* reverse Cuthill-McKee */
+    ORDERING_DISSECTION,         /* nested dissection */
+    ORDERINGS
 } EliminationOrdering;
 
 /* What somebody wants; all 0: the best that is found. */
 typedef struct EliminationWish {
     EliminationMethod method;
-    EliminationOrdering ordering;        /* of the room's own code alone */
+    EliminationOrdering ordering;        /* one that is asked for is the room's own code's */
     bool own;                            /* SuiteSparse is not asked */
 } EliminationWish;
 
@@ -87,6 +89,8 @@ EliminationDet elimination_det(Ctx *, Elimination *);
 EliminationParts elimination_parts(Ctx *, Elimination *);
 /* 1 / (|A| |A^-1|) in the 1-norm, the second an estimate from below; remembered. */
 double elimination_rcond(Ctx *, Elimination *);
+/* As programs call it: "natural", "degree", "rcm", "dissection"; NULL for ORDERING_ANY. */
+const char *elimination_ordering_name(EliminationOrdering);
 /* "Cholesky", "LU", … */
 const char *elimination_method_name(EliminationMethod);
 /* The package of Debian that would do this faster; NULL: it is there. */

@@ -8,6 +8,15 @@
 #include <math.h>
 #include <string.h>
 
+const char *elimination_ordering_name(EliminationOrdering o)
+{
+    static const char *const name[ORDERINGS] = {
+        [ORDERING_NATURAL] = "natural", [ORDERING_DEGREE] = "degree", [ORDERING_CUTHILL] = "rcm",
+        [ORDERING_DISSECTION] = "dissection",
+    };
+    return name[o];
+}
+
 static const char *order_symmetric(Hold *work, const Columns *sum, EliminationOrdering wish,
                                    int64_t *order)
 {
@@ -18,6 +27,9 @@ static const char *order_symmetric(Hold *work, const Columns *sum, EliminationOr
     case ORDERING_CUTHILL:
         order_cuthill(work, sum, order);
         return "reverse Cuthill-McKee";
+    case ORDERING_DISSECTION:
+        order_dissection(work, sum, order);
+        return "nested dissection of A + A'";
     default:
         order_degree(work, sum, order);
         return "minimum degree of A + A'";
@@ -174,7 +186,7 @@ static const char *order_columns(Hold *work, const Columns *a, const Columns *su
                                  EliminationOrdering wish, bool symmetric, int64_t *q)
 {
     const int64_t room = 64 * a->start[a->n] + 1024;
-    if (wish != ORDERING_NATURAL && wish != ORDERING_CUTHILL && !symmetric) {
+    if ((wish == ORDERING_ANY || wish == ORDERING_DEGREE) && !symmetric) {
         Columns square = columns_square(work, a, dense_row(a->n), room);
         if (square.start) {
             order_degree(work, &square, q);
