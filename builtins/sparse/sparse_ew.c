@@ -128,9 +128,8 @@ Value sparse_at_entries(Interp *in, const Sparse *s, Tensor *dense)
     return v_tensor_raw(t);
 }
 
-/* The operand's values at the places of the pattern: of another pattern gathered, 0 where it has no
- * entry. Onto the value stack. */
-static void at_places(Interp *in, const Sparse *pattern, const Sparse *s)
+/* Of another pattern gathered, 0 where it has no entry. */
+void sparse_at_places(Interp *in, const Sparse *pattern, const Sparse *s)
 {
     if (s->pattern == pattern->pattern) {
         v_push(in, v_retain(sparse_values(s)));
@@ -176,6 +175,17 @@ static const Sparse *result_pattern(OpCall *c)
     return all;
 }
 
+/* Are all sparse operands of kinds of numbers that the row takes? */
+static bool kinds_fit(const OpCall *c)
+{
+    bool fit = true;
+    for (int i = 0; i < c->count && c->op->dtypes; i++) {
+        const Sparse *s = v_sparse(c->args[i]);
+        fit &= !s || strchr(c->op->dtypes, dtype_info((DType)s->value->dtype)->kind);
+    }
+    return fit;
+}
+
 Value op_sparse_elementwise(OpCall *c)
 {
     Interp *in = c->in;
@@ -185,6 +195,8 @@ Value op_sparse_elementwise(OpCall *c)
         check_shapes(c);
         return v_undef();
     }
+    if (!kinds_fit(c))
+        return sparse_refuse(c);
     if (!stays_zero(c))
         return v_undef();
     const Sparse *pattern = result_pattern(c);
@@ -193,7 +205,7 @@ Value op_sparse_elementwise(OpCall *c)
         const Sparse *s = v_sparse(c->args[i]);
         const Tensor *t = !s && c->args[i].tag == V_TENSOR ? c->args[i].tensor : NULL;
         if (s)
-            at_places(in, pattern, s);
+            sparse_at_places(in, pattern, s);
         else if (t && t->rank)
             sparse_at_entries(in, pattern, c->args[i].tensor);
         else

@@ -6,6 +6,7 @@
 
 #include "interp/device/place.h"
 #include "interp/device/place_nest.h"
+#include "interp/sparse/sparse_door.h"
 
 #include <string.h>
 
@@ -145,7 +146,8 @@ Value index_get_asked(Interp *in, Tensor *base, const Sub *subs, int n)
         args[1 + i] = subs[i].kind == SUB_VALUE ? subs[i].v : v_none();
     return work_call(in,
                      &(Work){ .name = "indexing", .dtype = DT_NONE, .moves = true, .run = pick_here,
-                                  .form = pick_there, .data = &p }, args, 1 + n);
+                                  .sparse = pick_here, .form = pick_there,
+                                  .data = &p }, args, 1 + n);
 }
 
 /* ---- storing ---- */
@@ -224,6 +226,21 @@ static void store_there(Interp *in, Device *d, Value *slot, const Sub *subs, int
     stack_cut(in, mark);
 }
 
+/* Entries are at home, and stay what they are. */
+static void operand_home(Interp *in, Value v)
+{
+    if (!v_sparse(v))
+        place_home(in, v);
+}
+
+static void operands_home(Interp *in, const Sub *subs, int n, Value v)
+{
+    for (int i = 0; i < n; i++)
+        if (subs[i].kind == SUB_VALUE)
+            operand_home(in, subs[i].v);
+    operand_home(in, v);
+}
+
 bool index_store_placed(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
     Device *d = n < PARTS ? store_device(in, *slot, subs, n, v) : NULL;
@@ -235,10 +252,7 @@ bool index_store_placed(Interp *in, Value *slot, const Sub *subs, int n, Value v
         return true;
     if (in->place && in->place->strict && slot->tag == V_TENSOR && tensor_away(slot->tensor))
         place_strict_missing(in, in->place, STORE, slot, 1, &(Lack){ LACK_STORE });
-    for (int i = 0; i < n; i++)
-        if (subs[i].kind == SUB_VALUE)
-            place_home(in, subs[i].v);
-    place_home(in, v);
+    operands_home(in, subs, n, v);
     return false;
 }
 
@@ -247,11 +261,8 @@ DeviceBlock *index_update_home(Interp *in, Value *slot, const Sub *subs, int n, 
     DeviceBlock *place = in->place;
     if (place && place->strict && tensor_away(slot->tensor))
         place_strict_missing(in, place, STORE, slot, 1, &(Lack){ LACK_STORE });
-    for (int i = 0; i < n; i++)
-        if (subs[i].kind == SUB_VALUE)
-            place_home(in, subs[i].v);
-    place_home(in, v);
-    tensor_home(&in->ctx, slot->tensor);
+    operands_home(in, subs, n, v);
+    operand_home(in, *slot);
     in->place = NULL;
     return place;
 }

@@ -3,7 +3,7 @@
  * r-th value of every element that has so many; then they are stored together. So an error or
  * Ctrl-C leaves the variable as it was, and any operation, dtype and scope works. Sums outside
  * scopes are one loop, in place where the elements are whole rows. */
-#include "interp/index/index_store.h"
+#include "interp/index/index_sparse.h"
 
 #include "core/base/error.h"
 #include "interp/device/place.h"
@@ -257,8 +257,9 @@ static bool sum_in_place(Interp *in, Value *slot, const Sub *subs, int n, const 
 {
     Tensor *t = slot->tensor;
     Selection sel;
-    if (!sums_plainly(in, op) || v.tag != V_TENSOR || v.tensor->dtype != t->dtype ||
-        v.tensor->rank == 0 || value_is_pinned(*slot) || !tensor_contiguous(t))
+    if (!sums_plainly(in, op) || v.tag != V_TENSOR || tensor_sparse(t) ||
+        v.tensor->dtype != t->dtype || v.tensor->rank == 0 || value_is_pinned(*slot) ||
+        !tensor_contiguous(t))
         return false;
     Value *mark = in->sp;
     selection_make(in, &sel, t, subs, n);
@@ -355,6 +356,9 @@ static Value values_make(Interp *in, const Selection *sel, Value target, Value v
 /* In another dtype its elements would lie elsewhere. What is pinned keeps place and dtype. */
 static void make_dense(Interp *in, Value *slot)
 {
+    if (v_sparse(*slot))
+        return;
+    tensor_unshare(&in->ctx, &slot->tensor);
     tensor_settle(&in->ctx, slot->tensor);
     if (value_is_pinned(*slot) || tensor_contiguous(slot->tensor))
         return;
@@ -379,7 +383,6 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     if (!index_repeats(in, slot->tensor, subs, n))
         return false;
     DeviceBlock *place = index_update_home(in, slot, subs, n, v);
-    tensor_unshare(&in->ctx, &slot->tensor);
     make_dense(in, slot);
     selection_make(in, &sel, slot->tensor, subs, n);       /* strides may be others now */
     v = values_make(in, &sel, *slot, v, n);
@@ -387,7 +390,10 @@ bool index_update_repeated(Interp *in, Value *slot, const Sub *subs, int n, cons
     Selection elements = distinct_selection(&r);
     v_push(in, v_tensor_raw(tensor_new(&in->ctx, (DType)slot->tensor->dtype, 1, &r.distinct)));
     Value *changed = in->sp - 1;
-    selection_gather(in, &elements, slot->tensor, changed->tensor->data);
+    if (v_sparse(*slot))
+        sparse_pick_into(in, v_sparse(*slot), &elements, changed->tensor->data);
+    else
+        selection_gather(in, &elements, slot->tensor, changed->tensor->data);
     if (!sum_at_once(in, &r, op, changed->tensor, v))
         rounds(in, &r, op, changed, v, weak);
     store_elements(in, slot, &elements, changed->tensor);

@@ -2,7 +2,7 @@
  * index tensors, with NumPy's rules for their broadcasting and for where their axes go
  * (NumPy reference, "Advanced indexing"). Used by reading and by assignment. Nothing here
  * touches an element of the base. */
-#include "interp/index/index.h"
+#include "interp/index/index_sparse.h"
 #include "interp/output/fix_text.h"
 #include "interp/op/peers.h"
 
@@ -278,16 +278,24 @@ static void mask_check(Selector *s, const Tensor *mask, int operand)
     err_throw(e);
 }
 
+static Tensor *dense_mask_offsets(Interp *in, Tensor *mask, const int64_t *strides)
+{
+    mask = tensor_compact(&in->ctx, mask);
+    v_push(in, v_tensor_raw(mask));
+    tensor_home(&in->ctx, mask);
+    int64_t count = count_true(mask);
+    Tensor *list = scratch(in, count + 1);           /* the loop writes one past the last */
+    list->dims[0] = list->size = count;
+    mask_offsets(in, mask, strides, (int64_t *)list->data);
+    return list;
+}
+
 static void item_mask(Selector *s, Tensor *mask, int operand)
 {
+    const int64_t *strides = tensor_strides(s->base) + s->axis;
     mask_check(s, mask, operand);
-    mask = tensor_compact(&s->in->ctx, mask);
-    v_push(s->in, v_tensor_raw(mask));
-    tensor_home(&s->in->ctx, mask);
-    int64_t count = count_true(mask);
-    Tensor *list = scratch(s->in, count + 1);        /* the loop writes one past the last */
-    list->dims[0] = list->size = count;
-    mask_offsets(s->in, mask, tensor_strides(s->base) + s->axis, (int64_t *)list->data);
+    Tensor *list = tensor_sparse(mask) ? sparse_mask_offsets(s->in, tensor_sparse(mask), strides)
+                                       : dense_mask_offsets(s->in, mask, strides);
     Item *item = item_add(s, ITEM_LIST, operand);
     item->list = list;
     item->offsets = true;

@@ -3,7 +3,7 @@
  * check first, write last. */
 #include "core/system/c_locale.h"
 #include "interp/state/pinned.h"
-#include "interp/index/index_store.h"
+#include "interp/index/index_sparse.h"
 #include "interp/precision/cast.h"
 #include "interp/state/scope.h"
 #include "interp/state/kind.h"
@@ -47,22 +47,16 @@ static _Noreturn void raise_misfit(Interp *in, DType dt, Value v, int operand)
     err_throw(e);
 }
 
-/* What is to be stored, in the target's dtype: one element in `cell`, or a tensor. */
-typedef struct Stored {
-    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
-    Tensor *tensor;              /* NULL: the cell holds it; else on the value stack */
-} Stored;
-
-static bool is_scalar(Value v)
+bool stored_is_number(Value v)
 {
     return v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL ||
            (v.tag == V_TENSOR && v.tensor->rank == 0);
 }
 
-static void stored_make(Interp *in, Stored *s, DType dt, Value v, int operand)
+void stored_make(Interp *in, Stored *s, DType dt, Value v, int operand)
 {
     s->tensor = NULL;
-    if (is_scalar(v)) {
+    if (stored_is_number(v)) {
         if (dt == DT_RATIONAL)
             exact_store(&in->ctx, (Rational *)(void *)s->cell, v);
         else if (!v_store(&in->ctx, dt, s->cell, v))
@@ -75,11 +69,12 @@ static void stored_make(Interp *in, Stored *s, DType dt, Value v, int operand)
 
 Value stored_value(Interp *in, Value target, Value v, int n)
 {
-    if (is_scalar(v))
+    if (stored_is_number(v))
         return v;
     if (v.tag != V_TENSOR && v.tag != V_RANGE && v.tag != V_TUPLE)
         raise_unstorable(in, target, v, n + 1);
-    v_push(in, v_tensor_raw(v_to_tensor(in, v, n + 1)));
+    Tensor *t = v_sparse(v) ? sparse_to_dense(&in->ctx, v_sparse(v)) : v_to_tensor(in, v, n + 1);
+    v_push(in, v_tensor_raw(t));
     return in->sp[-1];
 }
 
@@ -248,6 +243,10 @@ static Value written_value(Interp *in, DType dt, Value v, int i)
 void store_elements(Interp *in, Value *slot, const Selection *sel, Tensor *values)
 {
     Ctx *ctx = &in->ctx;
+    if (v_sparse(*slot)) {
+        store_sparse_elements(in, slot, sel, values);
+        return;
+    }
     if (values->dtype != slot->tensor->dtype) {
         if (value_is_pinned(*slot))
             pinned_raise(in, *slot, "its dtype cannot change");
@@ -290,6 +289,10 @@ void tensor_store_over(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 
 void tensor_store(Interp *in, Value *slot, const Sub *subs, int n, Value v)
 {
+    if (v_sparse(*slot)) {
+        store_to_sparse(in, slot, subs, n, v);
+        return;
+    }
     if (__builtin_expect(in->ctx.remote, 0) && index_store_placed(in, slot, subs, n, v))
         return;
     store(in, slot, subs, n, v, STORE_UNSHARED);

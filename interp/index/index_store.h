@@ -4,6 +4,14 @@
 
 #include "interp/index/index.h"
 
+/* What is to be stored, in the target's dtype: one element in `cell`, or a tensor. */
+typedef struct Stored {
+    _Alignas(16) char cell[ELEMENT_BYTES_MAX];
+    Tensor *tensor;              /* NULL: the cell holds it; else on the value stack */
+} Stored;
+bool stored_is_number(Value);
+/* v, as stored_value gives it, operand `operand` of the statement; raises `value`. */
+void stored_make(Interp *, Stored *, DType, Value v, int operand);
 /* The dtype that a tensor of dtype `to` takes on when a `from` is stored in it. */
 DType store_dtype(DType to, DType from);
 /* v as a number or a tensor (of a range or tuple); what it makes is pushed. v is operand n + 1. */

@@ -7,6 +7,7 @@
 #include "interp/precision/autocast.h"
 #include "interp/state/frames.h"
 #include "interp/state/scope.h"
+#include "kernels/sparse/sparse.h"
 
 #include <string.h>
 
@@ -126,7 +127,7 @@ const ResidenceOps deferred_ops = { .bring_home = bring_home, .stale = stale, .f
 
 void settle_value(Interp *in, Value v)
 {
-    if (v.tag == V_TENSOR)
+    if (v.tag == V_TENSOR && !tensor_sparse(v.tensor))      /* entries do not wait */
         tensor_settle(&in->ctx, v.tensor);
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
         settle_value(in, v.tuple->items[i]);

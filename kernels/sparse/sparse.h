@@ -2,8 +2,8 @@
  * with sorted columns. They stand behind its buffer as a Residence does, so that to all who ask for
  * elements it is one more tensor whose elements are still to be made: tensor_home and tensor_settle
  * make it dense, where it stands, and as a last resort; whoever knows of sparsity asks
- * tensor_sparse first. Entries are never written in place once a tensor has them: what changes one
- * makes arrays anew, and patterns are shared (two matrices may hold the same start and column).
+ * tensor_sparse first. Patterns are shared (two matrices may hold the same start and column) and
+ * never written once a tensor has them; values where nobody else holds them nor the tensor.
  *
  * Positions are 64-bit. An entry may be 0: it stays until it is pruned. */
 #ifndef RICCI_KERNELS_SPARSE_H
