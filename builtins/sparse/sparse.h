@@ -17,6 +17,8 @@ Value op_sparse_elementwise(OpCall *);
 /* Op.sparse of the rows that name them. */
 Value op_sparse_matmul(OpCall *);
 Value op_sparse_dot(OpCall *);
+Value op_sparse_ilu0(OpCall *);
+Value op_sparse_ic0(OpCall *);
 Value op_sparse_transpose(OpCall *);
 Value op_sparse_ctranspose(OpCall *);
 /* By direct factorization (sparse_solve.c, sparse_factor.c). */
@@ -29,6 +31,22 @@ Value op_sparse_lu(OpCall *);
 Value op_sparse_qr(OpCall *);
 Value op_sparse_lstsq(OpCall *);
 Value op_sparse_condest(OpCall *);
+Value op_sparse_tril(OpCall *);
+Value op_sparse_triu(OpCall *);
+Value op_sparse_diag(OpCall *);
+Value op_sparse_trace(OpCall *);
+Value op_sparse_concat(OpCall *);
+Value op_sparse_kron(OpCall *);
+Value op_sparse_sum(OpCall *);
+Value op_sparse_nansum(OpCall *);
+Value op_sparse_mean(OpCall *);
+Value op_sparse_prod(OpCall *);
+Value op_sparse_extreme(OpCall *);      /* max, min */
+Value op_sparse_position(OpCall *);     /* argmax, argmin */
+Value op_sparse_count(OpCall *);
+Value op_sparse_any(OpCall *);
+Value op_sparse_all(OpCall *);
+Value op_sparse_norm(OpCall *);
 /* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
 Value op_sparse_on_values(OpCall *);
 /* like (sparse_sampled.c). */
@@ -36,6 +54,9 @@ Value op_sparse_like(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
  * vector on the value stack. */
 Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
+/* v's entries; of a dense matrix, those of its elements that are not 0, in its own dtype. On the
+ * value stack. NULL: it is no matrix. */
+const Sparse *sparse_matrix(Interp *, Value);
 /* The values of a sparse matrix at the places of another one's entries, onto the value stack. */
 void sparse_at_places(Interp *, const Sparse *pattern, const Sparse *s);
 /* The operand's own matrix; one of its elements that are not 0 where it is dense: rooted. */

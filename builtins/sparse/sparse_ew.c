@@ -175,6 +175,17 @@ static const Sparse *result_pattern(OpCall *c)
     return all;
 }
 
+/* Are all sparse operands of kinds of numbers that the row takes? */
+static bool kinds_fit(const OpCall *c)
+{
+    bool fit = true;
+    for (int i = 0; i < c->count && c->op->dtypes; i++) {
+        const Sparse *s = v_sparse(c->args[i]);
+        fit &= !s || strchr(c->op->dtypes, dtype_info((DType)s->value->dtype)->kind);
+    }
+    return fit;
+}
+
 Value op_sparse_elementwise(OpCall *c)
 {
     Interp *in = c->in;
@@ -184,6 +195,8 @@ Value op_sparse_elementwise(OpCall *c)
         check_shapes(c);
         return v_undef();
     }
+    if (!kinds_fit(c))
+        return sparse_refuse(c);
     if (!stays_zero(c))
         return v_undef();
     const Sparse *pattern = result_pattern(c);

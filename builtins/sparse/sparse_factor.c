@@ -116,8 +116,8 @@ EliminationOrdering arg_ordering(OpCall *c)
     for (EliminationOrdering o = ORDERING_ANY + 1; o < ORDERINGS; o++)
         if (strcmp(text->text, elimination_ordering_name(o)) == 0)
             return o;
-    arg_error_help(c, at, ERR_VALUE, "ordering=\"degree\"", "there is no ordering \"%.40s\": natural, "
-                   "degree, rcm or dissection", text->text);
+    arg_error_help(c, at, ERR_VALUE, "ordering=\"degree\"",
+                   "there is no ordering \"%.40s\": natural, degree, rcm or dissection", text->text);
 }
 
 Elimination *sparse_factor(OpCall *c, DType dt, EliminationMethod method, bool *kept)
@@ -126,6 +126,10 @@ Elimination *sparse_factor(OpCall *c, DType dt, EliminationMethod method, bool *
     SparseFactors *f = method == ELIMINATION_ANY ? factors_given(c) : NULL;
     const EliminationWish wish = { .method = method, .ordering = arg_ordering(c) };
     const BlasType t = blas_type(dt);
+    if (f && f->kept[t] && f->kept[t]->broken) {
+        elimination_free(ctx, f->kept[t]);
+        f->kept[t] = NULL;
+    }
     *kept = f && f->kept[t];
     if (*kept)
         return f->kept[t];

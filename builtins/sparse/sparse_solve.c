@@ -37,7 +37,9 @@ static void check_rows(OpCall *c, const Tensor *b)
 /* Operand 1, dense. */
 static Tensor *right_side(OpCall *c)
 {
-    Value v = op_root(c, sparse_dense_for(c->in, c->args[1], c->op->name));
+    char label[64];
+    Value v = op_root(c, sparse_dense_for(c->in, c->args[1],
+                                          op_label(c->op, label, sizeof label)));
     return op_keep(c, v_to_tensor(c->in, v, 0));
 }
 
@@ -141,7 +143,7 @@ static void check_square(OpCall *c)
     char shape[96];
     const Tensor *a = c->args[0].tensor;
     if (a->dims[0] != a->dims[1])
-        arg_error(c, 0, ERR_SHAPE, "%s: %s must be square, not %s", c->op->name, arg_text(c, 0),
+        arg_error(c, 0, ERR_SHAPE, "%s must be square, not %s", arg_text(c, 0),
                   linalg_extent(shape, sizeof shape, a));
 }
 

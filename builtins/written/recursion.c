@@ -125,6 +125,8 @@ static bool recursion_read(OpCall *c, Recursion *r)
     return true;
 }
 
+Value recursion_on_entries(OpCall *c) { return written_run(c, "_lfilter"); }
+
 Value recursion_run(OpCall *c)
 {
     Interp *in = c->in;

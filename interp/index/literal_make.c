@@ -5,6 +5,7 @@
 #include "interp/index/literal.h"
 
 #include "interp/door/pipeline.h"
+#include "interp/precision/cast.h"
 
 #include <string.h>
 
@@ -29,6 +30,129 @@ static Value build_here(Interp *in, const Value *args, void *data)
 {
     const Building *w = data;
     return build(in, args, w->n, w->literal);
+}
+
+/* ---- of sparse matrices ---- */
+/* The same of what has the dtypes and shapes of the items, and takes no memory: for its errors. */
+static Value build_nothing(Interp *in, const Value *items, const Building *w)
+{
+    Value *mark = in->sp;
+    for (int i = 0; i < w->n; i++)
+        v_push(in, sparse_standing_in(in, items[i]));
+    return build(in, mark, w->n, w->literal);
+}
+
+static bool is_number(Value v)
+{
+    return v.tag == V_INT || v.tag == V_FLOAT || v.tag == V_BOOL ||
+           (v.tag == V_TENSOR && v.tensor->rank == 0);
+}
+
+static int64_t block_length(Value v, int axis)
+{
+    return is_number(v) ? 1 : v.tensor->dims[axis];
+}
+
+/* Blocks of one height in each row, rows of one width. */
+static bool blocks_fit(const Value *items, const Literal *l)
+{
+    int64_t first = 0;
+    for (int i = 0; i < l->rows; items += l->lengths[i++]) {
+        int64_t width = 0;
+        for (int j = 0; j < l->lengths[i]; j++) {
+            const Value v = items[j];
+            if (!is_number(v) && (v.tag != V_TENSOR || v.tensor->rank != 2))
+                return false;
+            if (block_length(v, 0) != block_length(items[0], 0))
+                return false;
+            width += block_length(v, 1);
+        }
+        first = i ? first : width;
+        if (width != first || l->lengths[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+/* The dtype of the literal: what it is of one element of each item, on the value stack meanwhile. */
+static DType blocks_dtype(Interp *in, const Value *items, const Building *w)
+{
+    static const _Alignas(16) char zero[ELEMENT_BYTES_MAX];
+    const int64_t one[2] = { 1, 1 };
+    Value *mark = in->sp;
+    for (int i = 0; i < w->n; i++) {
+        v_push(in, is_number(items[i]) ? v_retain(items[i])
+                   : v_tensor_raw(tensor_scalar(&in->ctx, (DType)items[i].tensor->dtype, zero)));
+        if (!is_number(items[i])) {
+            Tensor *t = tensor_broadcast(&in->ctx, in->sp[-1].tensor, 2, one);
+            v_release(&in->ctx, in->sp[-1]);
+            in->sp[-1] = v_tensor_raw(t);
+        }
+    }
+    Value v = build_matrix_weak(in, mark, w->literal->weak, &w->n, 1);
+    const DType dt = v_dtype(v);
+    v_release(&in->ctx, v);
+    stack_cut(in, mark);
+    return dt;
+}
+
+/* The item as a matrix of that dtype; owned. */
+static Value block_of(Interp *in, Value v, DType dt)
+{
+    const int64_t one[2] = { 1, 1 };
+    const Sparse *s = v_sparse(v);
+    Value *mark = in->sp;
+    if (s)
+        return sparse_with(in, s, op_cast(in, sparse_values(s), dt));
+    v_push(in, op_cast(in, v, dt));
+    if (!is_number(v))
+        return *--in->sp;
+    v_push(in, v_tensor_raw(v_to_tensor(in, *mark, 0)));
+    Tensor *t = tensor_broadcast(&in->ctx, in->sp[-1].tensor, 2, one);
+    stack_cut(in, mark);
+    return v_tensor_raw(t);
+}
+
+/* What stands on the value stack from `args` on, an axis and matrices, become what concat makes of
+ * them. */
+static void joined(Interp *in, Value *args)
+{
+    Value v = op_call(in, op_named(in, "concat"), args, (int)(in->sp - args), 0);
+    stack_cut(in, args);
+    v_push(in, v);
+}
+
+/* Would a vector of them be a stack of tensors? */
+static bool shapes_agree(const Value *items, int n)
+{
+    bool alike = true;
+    for (int i = 0; i < n && alike; i++)
+        alike = items[i].tag == V_TENSOR && items[i].tensor->rank == 2 &&
+                memcmp(items[i].tensor->dims, items[0].tensor->dims, 2 * sizeof(int64_t)) == 0;
+    return alike;
+}
+
+/* Blocks: rows of them, one below the other; a number is a block of one element. */
+static Value build_sparse(Interp *in, const Value *items, void *data)
+{
+    const Building *w = data;
+    const Literal *l = w->literal;
+    if (!l->lengths)
+        return shapes_agree(items, w->n) ? v_undef() : build_nothing(in, items, w);
+    if (!blocks_fit(items, l))
+        return build_nothing(in, items, w);
+    const DType dt = blocks_dtype(in, items, w);
+    Value *rows = in->sp;
+    v_push(in, v_int(0));
+    for (int i = 0; i < l->rows; items += l->lengths[i++]) {
+        Value *row = in->sp;
+        v_push(in, v_int(1));
+        for (int j = 0; j < l->lengths[i]; j++)
+            v_push(in, block_of(in, items[j], dt));
+        joined(in, row);
+    }
+    joined(in, rows);
+    return v_retain(in->sp[-1]);
 }
 
 /* Numbers of the program, none of which has a dtype of its own. */
@@ -91,7 +215,7 @@ static Value literal(Interp *in, const Value *items, int n, const Literal *l)
         return stacked(in, items, n);
     if (!in->place || arrays)
         return work_call(in, &(Work){ .name = "the literal", .dtype = DT_NONE, .moves = true,
-                                      .run = build_here,
+                                      .run = build_here, .sparse = build_sparse,
                                       .data = &w }, items, n);
     for (int i = 0; i < n; i++)
         place_home(in, items[i]);

@@ -8,6 +8,7 @@
 #include "interp/op/exact.h"
 #include "interp/output/output.h"
 #include "kernels/cast/ew_run.h"
+#include "kernels/sparse/sparse.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -703,7 +704,7 @@ static bool form_reads(const Value *args, int n)
     for (int i = 0; i < n; i++)
         if (!v_immediate(args[i]) &&
             (args[i].tag != V_TENSOR || args[i].tensor->dtype >= DT_RATIONAL ||
-             (args[i].tensor->flags & TENSOR_COVECTOR)))
+             (args[i].tensor->flags & TENSOR_COVECTOR) || tensor_sparse(args[i].tensor)))
             return false;
     return true;
 }

@@ -35,23 +35,60 @@ bool sparse_wants(const OpCall *c)
     return false;
 }
 
-/* ---- as a last resort ---- */
-Value sparse_dense_for(Interp *in, Value v, const char *what)
+/* ---- operands without entries ---- */
+typedef Value (*Instead)(Interp *, const Sparse *, const char *what);
+
+/* v with what stands instead of the sparse tensors in it; owned. */
+static Value replaced(Interp *in, Value v, Instead of, const char *what)
 {
     const Sparse *s = v_sparse(v);
     if (s)
-        return v_tensor_raw(sparse_densified(&in->ctx, s, what));
+        return of(in, s, what);
     if (v.tag != V_TUPLE || !sparse_inside(v))
         return v_retain(v);
     Tuple *t = tuple_new(&in->ctx, v.tuple->count);
     v_push(in, v_tuple(t));
     for (uint32_t i = 0; i < t->count; i++) {
-        t->items[i] = sparse_dense_for(in, v.tuple->items[i], what);
+        t->items[i] = replaced(in, v.tuple->items[i], of, what);
         if (v.tuple->names && v.tuple->names[i])
             tuple_name(&in->ctx, t, i, v.tuple->names[i]);
     }
     in->sp--;
     return v_tuple(t);
+}
+
+static Value made_dense(Interp *in, const Sparse *s, const char *what)
+{
+    return v_tensor_raw(sparse_densified(&in->ctx, s, what));
+}
+
+Value sparse_dense_for(Interp *in, Value v, const char *what)
+{
+    return replaced(in, v, made_dense, what);
+}
+
+static Value zeros_like(Interp *in, const Sparse *s, const char *none)
+{
+    static const _Alignas(16) char zero[ELEMENT_BYTES_MAX];
+    Tensor *one = tensor_scalar(&in->ctx, (DType)s->value->dtype, zero);
+    (void)none;
+    v_push(in, v_tensor_raw(one));
+    Tensor *all = tensor_broadcast(&in->ctx, one, 2, tensor_shape(s->head));
+    stack_cut(in, in->sp - 1);
+    return v_tensor_raw(all);
+}
+
+Value sparse_standing_in(Interp *in, Value v) { return replaced(in, v, zeros_like, NULL); }
+
+Value sparse_refuse(OpCall *c)
+{
+    Interp *in = c->in;
+    Value *args = in->sp;
+    OpCall call = *c;
+    for (int i = 0; i < c->count; i++)
+        v_push(in, sparse_standing_in(in, c->args[i]));
+    call.args = args;
+    return c->op->cls == OPC_EW ? op_call(in, c->op, args, c->count, c->weak) : c->op->run(&call);
 }
 
 static const char *named(const OpCall *c, char *out, size_t cap)

@@ -33,6 +33,8 @@ static void release_symbolic(Elimination *e)
 static void release(Elimination *e)
 {
     State *st = e->state;
+    if (suitesparse_forget(e))
+        return;
     release_symbolic(e);
     if (st->numeric)
         (is_complex(e) ? st->s->z_free_numeric : st->s->free_numeric)(&st->numeric);
@@ -55,18 +57,21 @@ static void solve(Elimination *e, bool adjoint, int64_t columns, const void *b, 
                                          st->numeric, st->control, st->info);
         if (status == NO_MEMORY)
             suitesparse_memory(e, "UMFPACK");
-        suitesparse_leave(e);
+        hold_look(e->hold);
     }
+    suitesparse_leave(e);
 }
 
 static EliminationDet det(Elimination *e)
 {
     State *st = e->state;
     double mantissa[2] = { 0 }, exponent = 0;
+    suitesparse_enter(e, 0);
     if (is_complex(e))
         st->s->z_determinant(mantissa, NULL, &exponent, st->numeric, st->info);
     else
         st->s->determinant(mantissa, &exponent, st->numeric, st->info);
+    suitesparse_leave(e);
     const double power = exponent * 3.321928094887362347870319429489390175865, whole = rint(power);
     const double rest = exp2(power - whole);
     return parts_det(mantissa[0] * rest, mantissa[1] * rest, whole);
@@ -79,6 +84,7 @@ static void get(Elimination *e, Columns *l, Columns *u, int64_t *p, int64_t *q, 
     double *const lx = l ? l->value : NULL, *const ux = u ? u->value : NULL;
     int64_t *const ls = l ? l->start : NULL, *const us = u ? u->start : NULL;
     int64_t *const lr = l ? l->row : NULL, *const ur = u ? u->row : NULL;
+    suitesparse_enter(e, 0);
     const int64_t status =
         is_complex(e) ? st->s->z_get(ls, lr, lx, NULL, us, ur, ux, NULL, p, q, d, NULL, &reciprocal,
                                      NULL, st->numeric)
@@ -86,6 +92,7 @@ static void get(Elimination *e, Columns *l, Columns *u, int64_t *p, int64_t *q, 
                                    st->numeric);
     if (status == NO_MEMORY)
         suitesparse_memory(e, "UMFPACK");
+    suitesparse_leave(e);
 }
 
 /* L comes by rows, U by columns, both with their diagonals. */
