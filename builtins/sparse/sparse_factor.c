@@ -91,6 +91,8 @@ static SparseFactors *factors_given(OpCall *c)
 /* ---- making ---- */
 DType sparse_factor_dtype(OpCall *c, const Tensor *other)
 {
+    if (!v_sparse(c->args[0]))                  /* it is another operand that is sparse */
+        return DT_NONE;
     const Scope *scope = precise_scope(c->in);
     DType dt = (DType)v_sparse(c->args[0])->value->dtype;
     if (other && (DType)other->dtype != dt)

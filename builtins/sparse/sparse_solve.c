@@ -113,9 +113,7 @@ static Value residuals(OpCall *c, Value x, Value b)
     Value rest = op_root(c, op_binary(in, op_named(in, "subtract"), product, b, 0));
     if (x.tensor->rank == 1)
         return op_unary(in, op_named(in, "norm"), rest, 0);
-    Value squares = op_root(c, op_unary(in, op_named(in, "abs2"), rest, 0));
-    Value sums = op_root(c, op_call(in, op_named(in, "sum"), (Value[]){ squares, v_int(0) }, 2, 0));
-    return op_unary(in, op_named(in, "sqrt"), sums, 0);
+    return op_call(in, op_named(in, "norm"), (Value[]){ rest, v_undef(), v_int(0) }, 3, 0);
 }
 
 Value op_sparse_lstsq(OpCall *c)
@@ -219,6 +217,8 @@ static Elimination *factors(OpCall *c, EliminationMethod method, Value out[4])
 Value op_sparse_chol(OpCall *c)
 {
     Value f[4];
+    if (!v_sparse(c->args[0]))
+        return v_undef();
     check_square(c);
     Elimination *e = factors(c, ELIMINATION_CHOLESKY, f);
     if (!e)
@@ -236,6 +236,8 @@ Value op_sparse_chol(OpCall *c)
 Value op_sparse_lu(OpCall *c)
 {
     Value f[4];
+    if (!v_sparse(c->args[0]))
+        return v_undef();
     check_square(c);
     Elimination *e = factors(c, ELIMINATION_LU, f);
     if (!e)
@@ -250,7 +252,7 @@ Value op_sparse_lu(OpCall *c)
 Value op_sparse_qr(OpCall *c)
 {
     Value f[4];
-    if (arg_given(c, 1) || arg_given(c, 2))
+    if (!v_sparse(c->args[0]) || arg_given(c, 1) || arg_given(c, 2))
         return v_undef();
     const Tensor *a = c->args[0].tensor;
     if (a->dims[0] < a->dims[1])
