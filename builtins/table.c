@@ -4,6 +4,7 @@
 #include "builtins/devices/devices.h"
 #include "builtins/mpi/grid.h"
 #include "builtins/eight/eight_pair.h"
+#include "builtins/einsum/einsum.h"
 #include "builtins/formats/formats.h"
 #include "builtins/exact/rational.h"
 #include "builtins/linalg/linalg_pencil.h"
@@ -32,7 +33,7 @@
 /* A row may name its own section, what devices make of it, and whether it may be tried; text and
  * files are the host's. */
 /* A function in the language: what it calls moves to devices and is remembered for derivatives. */
-#define WRITTEN .carries = true, .devices = DEV_ANYWHERE
+#define WRITTEN .carries = true, .devices = DEV_ANYWHERE, .sparse = written_on_entries
 #define DEV_ROUTINE(entry) offsetof(Device, math.entry)
 #define DEVICES 0
 #define SIZES SIZES_ELEMENTS

@@ -34,6 +34,7 @@ suite_mpi_deep() {
     for unit in mpi grid grid_algebra; do LIMIT=600 counted "unit $unit all" "$BUILD/unit/$unit" all; done
     GROUPS_OF=50 script mpi tests/mpi/life.sh
     script hosts tests/mpi/hosts.sh
+    script bytes tests/mpi/bytes.sh
 }
 
 # ---- processors ----

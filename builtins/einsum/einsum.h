@@ -53,6 +53,9 @@ ContractPlan *einsum_plan(EinsumSpec *, DType compute, const ContractOptions *, 
  * of its result. The pairs lie on the value stack. False: it asks for nothing special. */
 bool einsum_options(OpCall *, int operands, ContractOptions *);
 
+/* Its form where some operands are sparse. */
+Value op_sparse_einsum(OpCall *);
+
 /* Rationals: pairs in the same order, exactly. */
 Value einsum_exact(EinsumSpec *, const ContractOptions *);
 

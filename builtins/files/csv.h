@@ -5,7 +5,7 @@
 #ifndef RICCI_BUILTINS_CSV_H
 #define RICCI_BUILTINS_CSV_H
 
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "interp/state/scope.h"
 
 typedef struct CsvReader {

@@ -1,6 +1,6 @@
 /* Writing delimited text: a matrix, a vector, or a named tuple of columns, which loads back
  * with columns=true. Numbers are the shortest that read back the same. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "interp/show/show.h"
 
 #include <stdio.h>

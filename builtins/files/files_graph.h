@@ -5,7 +5,7 @@
 #define RICCI_BUILTINS_FILES_GRAPH_H
 
 #include "builtins/files/files_json.h"
-#include "builtins/files/files_zip.h"
+#include "builtins/stored/files_zip.h"
 #include "interp/graph/graph.h"
 
 enum { GRAPH_VERSION = 1, GRAPH_NODES_MAX = 1000000, GRAPH_JSON_MAX = 64 << 20 };

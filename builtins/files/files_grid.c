@@ -1,7 +1,7 @@
 /* .npy files and grids of processes: each rank reads and writes its own elements where they stand
  * in the file, if all of them see the file that the session sees. Nothing goes through the session
  * but the header. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "builtins/mpi/grid.h"
 
 #include "core/system/c_locale.h"

@@ -3,7 +3,7 @@
 #ifndef RICCI_BUILTINS_FILES_JSON_H
 #define RICCI_BUILTINS_FILES_JSON_H
 
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "core/json/json.h"
 
 typedef struct Json {

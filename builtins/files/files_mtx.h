@@ -3,7 +3,7 @@
 #ifndef RICCI_BUILTINS_FILES_MTX_H
 #define RICCI_BUILTINS_FILES_MTX_H
 
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 
 typedef enum MtxField { MTX_REAL, MTX_INTEGER, MTX_COMPLEX, MTX_PATTERN } MtxField;
 typedef enum MtxSymmetry { MTX_GENERAL, MTX_SYMMETRIC, MTX_SKEW, MTX_HERMITIAN } MtxSymmetry;

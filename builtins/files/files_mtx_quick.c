@@ -1,10 +1,12 @@
 /* Coordinates of a Matrix Market file, read by all threads. The text is cut into pieces; counting
  * the newlines of each says where the entries of the next one go, since here every line is one.
- * Each thread then scatters a run of entries into rows: a file's order within a row stays, and
- * mostly is that of the columns already. Whatever is out of the ordinary (comments between entries,
+ * They are read into the arrays of a matrix, which is done where the file goes row by row. Else
+ * each thread scatters a run of entries into rows: a file's order within a row stays, and mostly
+ * is that of the columns already. Whatever is out of the ordinary (comments between entries,
  * blank lines, all mistakes) ends the whole, and the file is read line by line instead. */
 #include "builtins/files/files_mtx.h"
 #include "builtins/files/files_sparse.h"
+#include "builtins/stored/quick.h"
 #include "core/memory/pool.h"
 
 #include <stdatomic.h>
@@ -19,9 +21,12 @@ typedef struct Quick {
     MtxSymmetry symmetry;
     uint64_t rows, columns;
     int64_t entries;
-    uint32_t *row, *column;          /* counting from 0 */
+    Tensor *pattern, *values;        /* of a matrix, in the order of the file; NULL: pattern */
+    uint32_t *row;                   /* counting from 0 */
+    int64_t *column;
     double *value;                   /* two of a complex number; NULL: pattern */
     atomic_bool odd;                 /* something is out of the ordinary */
+    atomic_bool mixed;               /* places do not rise from line to line */
     QuickPowers powers;
     /* scattering: where in each row the entries of each run go */
     int64_t runs, *place;
@@ -31,22 +36,21 @@ typedef struct Quick {
 } Quick;
 
 /* ---- lines ---- */
-/* Counted in the eight bytes of a word, before one of them is full. */
+/* Counted in the bytes of a vector, before one of them is full. */
 static int64_t newlines(const char *p, const char *end)
 {
-    const uint64_t low = 0x7F7F7F7F7F7F7F7F, newline = 0x0A0A0A0A0A0A0A0A, ones = ~(uint64_t)0 / 255;
+    typedef int8_t Bytes16 __attribute__((vector_size(16)));
     int64_t n = 0;
-    while (end - p >= 8) {
-        const char *stop = end - p < 255 * 8 ? end - 7 : p + 255 * 8;
-        uint64_t sum = 0, pairs = 0x00FF00FF00FF00FF;
-        for (; p < stop; p += 8) {
-            uint64_t x;
+    while (end - p >= 16) {
+        const char *stop = end - p < 127 * 16 ? end - 15 : p + 127 * 16;
+        Bytes16 sum = { 0 };
+        for (; p < stop; p += 16) {
+            Bytes16 x;
             memcpy(&x, p, sizeof x);
-            x ^= newline;
-            sum += ~(((x & low) + low) | x | low) >> 7 & ones;
+            sum -= x == '\n';
         }
-        sum = (sum & pairs) + (sum >> 8 & pairs);
-        n += (int64_t)(sum * 0x0001000100010001 >> 48);
+        for (int i = 0; i < 16; i++)
+            n += sum[i];
     }
     for (; p < end; p++)
         n += *p == '\n';
@@ -130,7 +134,7 @@ static const char *line_read(Quick *q, const char *p, int64_t k)
         !(p = quick_whole(blanks(p, end), end, &j)) || i - 1 >= q->rows || j - 1 >= q->columns)
         return NULL;
     q->row[k] = (uint32_t)(i - 1);
-    q->column[k] = (uint32_t)(j - 1);
+    q->column[k] = (int64_t)(j - 1);
     if (q->field != MTX_PATTERN && (p == end || (*p != ' ' && *p != '\t')))
         return NULL;
     if (!(p = value_read(q, p, k)) || (q->symmetry != MTX_GENERAL && !allowed(q, k)))
@@ -140,13 +144,23 @@ static const char *line_read(Quick *q, const char *p, int64_t k)
     return p == end ? end : *p == '\n' ? p + 1 : NULL;
 }
 
+/* Is each of these entries behind the one before it, row by row? */
+static bool rising(const Quick *q, int64_t from, int64_t to)
+{
+    bool up = true;
+    for (int64_t k = from; k < to && up; k++)
+        up = q->row[k] > q->row[k - 1] ||
+             (q->row[k] == q->row[k - 1] && q->column[k] > q->column[k - 1]);
+    return up;
+}
+
 static void read_lines(void *arg, int64_t from, int64_t to, int worker)
 {
     Quick *q = arg;
     (void)worker;
     for (int64_t piece = from; piece < to; piece++) {
         const char *p = piece_at(q, piece), *end = piece_at(q, piece + 1);
-        int64_t k = q->first[piece];
+        int64_t k = q->first[piece], begin = k;
         if (piece && p[-1] != '\n') {
             const char *newline = memchr(p, '\n', (size_t)(end - p));
             if (!newline)
@@ -155,6 +169,8 @@ static void read_lines(void *arg, int64_t from, int64_t to, int worker)
         }
         for (; p && p < end; k++)
             p = line_read(q, p, k);
+        if (!rising(q, begin + 1, p ? k : begin))
+            atomic_store_explicit(&q->mixed, true, memory_order_relaxed);
         if (!p || atomic_load_explicit(&q->odd, memory_order_relaxed)) {
             atomic_store_explicit(&q->odd, true, memory_order_relaxed);
             return;
@@ -212,12 +228,25 @@ static inline void put_value(const Quick *q, int64_t to, int64_t k, bool mirrore
     }
 }
 
+static void scatter_plain(const Quick *q, int64_t *place, int64_t from, int64_t end)
+{
+    for (int64_t k = from; k < end; k++) {
+        int64_t at = place[q->row[k]]++;
+        q->to_column[at] = q->column[k];
+        q->to_value[at] = q->value[k];
+    }
+}
+
 static void scatter(void *arg, int64_t from, int64_t to, int worker)
 {
     Quick *q = arg;
     (void)worker;
     for (int64_t run = from; run < to; run++) {
         int64_t *place = q->place + run * (int64_t)q->rows, end = run_end(q, run);
+        if (q->symmetry == MTX_GENERAL && q->value && q->field != MTX_COMPLEX) {
+            scatter_plain(q, place, run_at(q, run), end);
+            continue;
+        }
         for (int64_t k = run_at(q, run); k < end; k++) {
             int64_t i = q->row[k], j = q->column[k], at = place[i]++;
             q->to_column[at] = j;
@@ -266,11 +295,41 @@ static bool lines_taken(OpCall *c, Quick *q, DType dt)
 {
     int64_t pieces = (q->end - q->text + PIECE - 1) / PIECE;
     q->row = (uint32_t *)ints(c, DT_I32, q->entries)->data;
-    q->column = (uint32_t *)ints(c, DT_I32, q->entries)->data;
-    q->value = q->field == MTX_PATTERN ? NULL : (double *)ints(c, dt, q->entries)->data;
+    q->pattern = ints(c, DT_I64, (int64_t)q->rows + 1 + q->entries);
+    q->column = (int64_t *)q->pattern->data + q->rows + 1;
+    q->values = q->field == MTX_PATTERN ? NULL : ints(c, dt, q->entries);
+    q->value = q->values ? (double *)q->values->data : NULL;
     pool_for(&c->in->ctx, pieces, 1, read_lines, q);
     poll_interrupt(c->in);
     return !q->odd;
+}
+
+/* Is the file in the order of the matrix? */
+static bool in_order(const Quick *q)
+{
+    int64_t pieces = (q->end - q->text + PIECE - 1) / PIECE;
+    bool up = q->symmetry == MTX_GENERAL && !q->mixed;
+    for (int64_t piece = 1; piece < pieces && up; piece++)
+        up = q->first[piece] == 0 || q->first[piece] == q->entries ||
+             rising(q, q->first[piece], q->first[piece] + 1);
+    return up;
+}
+
+static Tensor *as_it_is(OpCall *c, Quick *q)
+{
+    int64_t *start = (int64_t *)q->pattern->data, m = (int64_t)q->rows, row = 0;
+    for (int64_t k = 0; k < q->entries; k++)
+        while (row <= (int64_t)q->row[k])
+            start[row++] = k;
+    while (row <= m)
+        start[row++] = q->entries;
+    if (!q->values) {
+        q->values = ints(c, DT_F64, q->entries);
+        for (int64_t k = 0; k < q->entries; k++)
+            ((double *)q->values->data)[k] = 1;
+    }
+    return op_keep(c, sparse_new(&c->in->ctx, m, (int64_t)q->columns, tensor_retain(q->pattern),
+                                 tensor_retain(q->values)));
 }
 
 /* The row of each entry, for those that are to be sorted. */
@@ -324,5 +383,7 @@ Tensor *mtx_quick(MtxReader *r)
         !lines_found(r->call, &q))
         return NULL;
     quick_powers(&q.powers);
-    return lines_taken(r->call, &q, dt) ? rows_made(r->call, &q, dt) : NULL;
+    if (!lines_taken(r->call, &q, dt))
+        return NULL;
+    return in_order(&q) ? as_it_is(r->call, &q) : rows_made(r->call, &q, dt);
 }

@@ -1,7 +1,7 @@
 /* NumPy's .npy format, versions 1 to 3 (numpy/lib/format.py): magic, header length, a
  * Python dictionary literal with descr, fortran_order and shape, then raw data. The members
  * of an .npz archive are such files, too. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 
 #include "interp/device/place.h"
 

@@ -1,7 +1,7 @@
 /* NumPy's .npz: a zip archive whose members are .npy files, one per name. It loads as a
  * named tuple; written members are stored and aligned, so that they can be mapped. */
 #include "builtins/files/files_sparse.h"
-#include "builtins/files/files_zip.h"
+#include "builtins/stored/files_zip.h"
 #include "interp/output/output.h"
 
 #include <stdio.h>

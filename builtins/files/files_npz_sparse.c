@@ -2,7 +2,7 @@
  * csr, csc, coo, bsr or dia, `shape`, `data`, and where the data stand. Places need not be sorted,
  * and those that come twice are added, as SciPy has it; everything else is checked. */
 #include "builtins/files/files_sparse.h"
-#include "builtins/files/files_zip.h"
+#include "builtins/stored/files_zip.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static Tensor *member(const SparseReader *r, const char *name, int rank)
     Bytes contents = zip_contents(r->b, &m, file);
     Tensor *t = npy_read(&contents);
     if (t->rank != rank)
-        bytes_error(&contents, -1, NULL, "the member has %d axes, %d are needed", t->rank, rank);
+        bytes_error(&contents, -1, NULL, "the member has %d axes and must have %d", t->rank, rank);
     return t;
 }
 

@@ -2,7 +2,7 @@
 #ifndef RICCI_BUILTINS_FILES_SPARSE_H
 #define RICCI_BUILTINS_FILES_SPARSE_H
 
-#include "builtins/files/files_zip.h"
+#include "builtins/stored/files_zip.h"
 #include "kernels/sparse/sparse.h"
 
 /* Entries row[k], column[k] (i64, within bounds) of an m x n matrix, in any order; those at one

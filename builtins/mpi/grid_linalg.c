@@ -475,7 +475,10 @@ static Value symmetric(OpCall *c, Device *d, bool vectors)
     ask_out(&q, &a, w);
     ask_out(&q, &a, v);
     ask_in(&q, a.g);
-    Wire wire = answer(&q, &a, dtype_info(a.dt)->kind == 'c' ? "p?heevd" : "p?syevd");
+    static const char *const routine[2][2] = { { "p?syev", "p?syevd" }, { "p?heev", "p?heevd" } };
+    const MpiState *s = mpi_state(a.d);
+    bool divides = grid_divides(&(GridShape){ s->p, s->q, s->block }, a.n);
+    Wire wire = answer(&q, &a, routine[dtype_info(a.dt)->kind == 'c'][divides]);
     if (wire_get_u64(&wire))
         return form_host(c, d);
     if (!vectors)

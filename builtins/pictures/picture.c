@@ -363,19 +363,34 @@ Value op_run_heat(OpCall *c)
 }
 
 /* |a| of complex elements. */
-static Value magnitudes(OpCall *c)
+static Value magnitudes(OpCall *c, Value v)
 {
-    Value v = c->args[0];
     if (v.tag != V_TENSOR || dtype_info(v.tensor->dtype)->kind != 'c')
         return v;
     return op_root(c, op_call(c->in, op_named(c->in, "abs"), &v, 1, 0));
+}
+
+/* The entries of a sparse matrix, which are looked at where they stand. */
+static void entries_of(OpCall *c, Figure *f, const Csr *a, Value value)
+{
+    if (a->m == 0 || a->n == 0)
+        arg_error(c, 0, ERR_VALUE, "%s is empty: there is nothing to draw", arg_text(c, 0));
+    f->cells = (Cells){ .z = (const double *)picture_numbers(c, magnitudes(c, value), "", 0)->data,
+                        .rows = a->m, .cols = a->n, .entries = a };
 }
 
 Value op_run_spy(OpCall *c)
 {
     Figure f = figure_new(c);
     int tol = picture_arg(c, "tol");
-    cells_of(c, &f, magnitudes(c), 0);
+    const Sparse *s = c->args[0].tag == V_TENSOR ? tensor_sparse(c->args[0].tensor) : NULL;
+    Csr entries;
+    if (s) {
+        entries = sparse_csr(s);
+        entries_of(c, &f, &entries, v_tensor_raw(s->value));
+    } else {
+        cells_of(c, &f, magnitudes(c, c->args[0]), 0);
+    }
     f.cells.pattern = true;
     f.cells.tol = arg_given(c, tol) ? arg_float(c, tol) : 0;
     if (!(f.cells.tol >= 0))

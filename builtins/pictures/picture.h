@@ -6,6 +6,7 @@
 #define RICCI_BUILTINS_PICTURE_H
 
 #include "interp/op/op.h"
+#include "kernels/sparse/sparse.h"
 
 /* ---- axes and their ticks (picture_axis.c, picture_ticks.c) ---- */
 typedef struct Axis {
@@ -81,11 +82,24 @@ typedef struct Cells {
     int64_t rows, cols;
     bool pattern;
     double tol;              /* pattern: what counts as zero */
+    const Csr *entries;      /* z has the values of these alone (NULL: all elements); pattern */
 } Cells;
+/* Of a pattern of entries, how many are in each of rows × cols blocks: all are found at once. */
+typedef struct CellBins {
+    int64_t rows, cols;
+    const uint32_t *count;
+    uint32_t most;           /* of one block */
+    int64_t full;            /* blocks with any */
+} CellBins;
 /* Which of n elements part p of so many shows: [*from, *from + *count). */
 void cells_part(int64_t n, int64_t parts, int64_t part, int64_t *from, int64_t *count);
 /* The mean of a block's finite elements (nan: it has none); of a pattern, how many are not zero. */
 double cells_block(const Cells *, int64_t row, int64_t rows, int64_t col, int64_t cols);
+/* How the entries are spread over a picture of down × across dots; NULL bins.count: c has all
+ * elements. An axis shorter than that has a block for each index. */
+CellBins cells_bins(OpCall *, const Cells *, int64_t down, int64_t across);
+/* Those of dot (i, j). */
+uint32_t cells_bin(const CellBins *, int64_t i, int64_t down, int64_t j, int64_t across);
 
 typedef struct Scale {       /* what the colours mean */
     Axis axis;

@@ -2,7 +2,7 @@
  * picture is first drawn by it. dlopen gives a process one copy of a library, so its table belongs
  * to the process: it is written once and read afterwards. Errors unwind through nothing of cairo:
  * what it calls back never raises, and surfaces are given back where an error passes. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "core/system/library.h"
 #include "builtins/pictures/picture_paper.h"
 #include "core/system/ascii.h"

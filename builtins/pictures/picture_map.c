@@ -84,10 +84,67 @@ void cells_part(int64_t n, int64_t parts, int64_t part, int64_t *from, int64_t *
     *count = to > *from ? to - *from : 1;
 }
 
+/* The part that shows element i, of no more parts than elements. */
+static int64_t cells_part_of(int64_t n, int64_t parts, int64_t i)
+{
+    int64_t part = (int64_t)((double)i * (double)parts / (double)n), from, count;
+    cells_part(n, parts, part, &from, &count);
+    while (i < from)
+        cells_part(n, parts, --part, &from, &count);
+    while (i >= from + count)
+        cells_part(n, parts, ++part, &from, &count);
+    return part;
+}
+
+CellBins cells_bins(OpCall *c, const Cells *cells, int64_t down, int64_t across)
+{
+    const Csr *a = cells->entries;
+    CellBins b = { .rows = down < cells->rows ? down : cells->rows,
+                   .cols = across < cells->cols ? across : cells->cols };
+    if (!a)
+        return b;
+    uint32_t *count = picture_room(c, (size_t)b.rows * (size_t)b.cols, sizeof *count);
+    for (int64_t i = 0; i < a->m; i++) {
+        uint32_t *row = count + cells_part_of(a->m, b.rows, i) * b.cols;
+        if (i % 4096 == 0)
+            poll_interrupt(c->in);
+        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+            if (fabs(cells->z[k]) <= cells->tol)
+                continue;
+            uint32_t n = ++row[cells_part_of(a->n, b.cols, a->column[k])];
+            b.full += n == 1;
+            b.most = n > b.most ? n : b.most;
+        }
+    }
+    b.count = count;
+    return b;
+}
+
+uint32_t cells_bin(const CellBins *b, int64_t i, int64_t down, int64_t j, int64_t across)
+{
+    int64_t row = i, col = j, one;
+    if (down > b->rows)
+        cells_part(b->rows, down, i, &row, &one);
+    if (across > b->cols)
+        cells_part(b->cols, across, j, &col, &one);
+    return b->count[row * b->cols + col];
+}
+
+/* All of a pattern of entries. */
+static double entries_block(const Cells *c)
+{
+    int64_t n = 0;
+    for (int64_t k = 0; k < c->entries->entries; k++)
+        n += !(fabs(c->z[k]) <= c->tol);
+    return (double)n;
+}
+
 double cells_block(const Cells *c, int64_t row, int64_t rows, int64_t col, int64_t cols)
 {
     double sum = 0;
     int64_t n = 0;
+    if (c->entries)
+        return entries_block(c);                   /* blocks of these are looked up in bins */
     for (int64_t i = row; i < row + rows; i++)
         for (int64_t j = col; j < col + cols; j++) {
             double v = c->z[i * c->cols + j];

@@ -485,13 +485,27 @@ void paper_series(Paper *p)
 
 /* ---- cells ---- */
 
+/* Of a pattern more than 0 where there is any; of one of entries, a share of the fullest block. */
 static double block_value(const Paper *p, int64_t i, int64_t rows, int64_t j, int64_t cols)
 {
     const Cells *c = &p->f->cells;
     int64_t r, nr, k, nk;
+    if (p->bins.count)
+        return (double)cells_bin(&p->bins, i, rows, j, cols) / p->bins.most;
     cells_part(c->rows, rows, i, &r, &nr);
     cells_part(c->cols, cols, j, &k, &nk);
     return cells_block(c, r, nr, k, nk);
+}
+
+/* The fuller, the darker. */
+static Rgb pattern_color(const Paper *p, double v)
+{
+    Rgb ink = style_color(0, true);
+    double light = p->bins.count ? 0.75 * (1 - sqrt(v)) : 0;
+    ink.r = (uint8_t)(ink.r + light * (255 - ink.r));
+    ink.g = (uint8_t)(ink.g + light * (255 - ink.g));
+    ink.b = (uint8_t)(ink.b + light * (255 - ink.b));
+    return ink;
 }
 
 /* The colour of a block of elements; false: it stays blank. */
@@ -500,7 +514,7 @@ static bool block_color(const Paper *p, int64_t i, int64_t rows, int64_t j, int6
     double v = block_value(p, i, rows, j, cols);
     if (!p->f->cells.pattern)
         return scale_color(&p->f->scale, v, out);
-    *out = style_color(0, true);
+    *out = pattern_color(p, v);
     return v > 0;
 }
 
@@ -561,7 +575,8 @@ static void draw_indexed(Paper *p, int64_t rows, int64_t cols)
     uint8_t *index = picture_room(p->call, (size_t)rows * (size_t)cols, 1);
     Rgb palette[SHADES + 1] = { { 255, 255, 255 } };
     for (int k = 1; k <= SHADES; k++)
-        palette[k] = pattern ? style_color(0, true) : map_color(s->map, (k - 1.0) / (SHADES - 1));
+        palette[k] = pattern ? pattern_color(p, (k - 1.0) / (SHADES - 1))
+                             : map_color(s->map, (k - 1.0) / (SHADES - 1));
     for (int64_t i = 0; i < rows; i++) {
         poll_interrupt(p->call->in);
         for (int64_t j = 0; j < cols; j++) {
@@ -571,6 +586,8 @@ static void draw_indexed(Paper *p, int64_t rows, int64_t cols)
                 continue;
             if (!pattern)
                 t = fmin(fmax(axis_fraction(&s->axis, v), 0), 1);
+            else if (p->bins.count)
+                t = v;
             index[i * cols + j] = (uint8_t)(1 + lrint(t * (SHADES - 1)));
         }
     }
@@ -589,6 +606,7 @@ void paper_cells(Paper *p)
     most_cols = most_cols > 0 ? most_cols : 1;
     rows = rows < most_rows ? rows : most_rows;
     cols = cols < most_cols ? cols : most_cols;
+    p->bins = cells_bins(p->call, c, rows, cols);
     if (rows * cols <= (p->svg ? SVG_SHAPES : CELLS_MAX))
         draw_shapes(p, rows, cols);
     else if (p->svg)

@@ -31,6 +31,7 @@ typedef struct Paper {
     struct Svg *svg;         /* NULL: cairo draws */
     View frame;
     Ticks xt, yt, st;
+    CellBins bins;           /* of a pattern of entries */
     double bar_width;        /* of the scale with its labels; 0: none */
     float crowd[CROWD][CROWD];   /* how much was drawn where, for the legend */
 } Paper;

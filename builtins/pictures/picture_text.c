@@ -508,15 +508,30 @@ static void put_cells(Layout *l)
     }
 }
 
+/* A dot for a block with any entry; where that would be most of them, as many as say how many
+ * entries there are: dots by order of a 4 × 4 square. */
+static bool dense_enough(const CellBins *b, int x, int y, int across, int down)
+{
+    static const uint8_t order[4][4] = {
+        { 0, 8, 2, 10 }, { 12, 4, 14, 6 }, { 3, 11, 1, 9 }, { 15, 7, 13, 5 }
+    };
+    double n = cells_bin(b, y, down, x, across);
+    if (2 * b->full <= b->rows * b->cols || b->most == 1)
+        return n > 0;
+    return n > b->most * (order[y % 4][x % 4] + 0.5) / 16;
+}
+
 static void put_pattern(Layout *l)
 {
     Canvas k = canvas_new(l->call, &l->screen, l->left, l->top, l->cols, l->rows);
     k.ink = style_color(0, false);
     int across = l->cols * k.dx, down = l->rows * k.dy;
+    CellBins bins = cells_bins(l->call, &l->f->cells, down, across);
     for (int y = 0; y < down; y++) {
         poll_interrupt(l->call->in);
         for (int x = 0; x < across; x++)
-            if (pixel_value(l, x, y, across, down) > 0)
+            if (bins.count ? dense_enough(&bins, x, y, across, down)
+                           : pixel_value(l, x, y, across, down) > 0)
                 canvas_dot(&k, x, y);
     }
 }

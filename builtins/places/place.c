@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "interp/op/arith.h"
 #include "interp/device/place.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,6 +117,9 @@ static Value move(OpCall *c, Value v, Device *d)
         v = op_root(c, v_tensor_raw(v_to_tensor(c->in, v, 0)));
     if (v.tag != V_TENSOR || (v.tensor->rank == 0 && !v.tensor->buffer->device))
         return v_retain(v);
+    if (d != ctx->devices->cpu && tensor_sparse(v.tensor))
+        arg_error_help(c, 0, ERR_DEVICE, "to(dense(S), device), or leave it here: `on` blocks take it",
+                       "sparse matrices are on the cpu, and %s is one", arg_text(c, 0));
     if (d != ctx->devices->cpu &&
         (dtype_cells((DType)v.tensor->dtype) || !device_holds(d, (DType)v.tensor->dtype)))
         not_held(c, v.tensor, d);

@@ -2,14 +2,14 @@
 #include "builtins/sparse/sparse.h"
 
 #include "core/base/error.h"
+#include "interp/state/scope.h"
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/tensor/report.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The operand's own matrix; one of its elements that are not 0 where it is dense: rooted. */
-static Sparse *arg_sparse(OpCall *c, int i)
+Sparse *arg_sparse(OpCall *c, int i)
 {
     Sparse *s = v_sparse(c->args[i]);
     if (s)
@@ -55,6 +55,14 @@ static Tensor *positions(OpCall *c, int i)
     return flat;
 }
 
+/* Contiguous, at home; rooted. */
+static Tensor *as_vector(OpCall *c, Value v)
+{
+    Tensor *t = op_keep(c, tensor_compact(&c->in->ctx, op_keep(c, v_to_tensor(c->in, v, 0))));
+    tensor_home(&c->in->ctx, t);
+    return t;
+}
+
 static Tensor *values(OpCall *c, int i, int64_t count)
 {
     Ctx *ctx = &c->in->ctx;
@@ -71,6 +79,9 @@ static Tensor *values(OpCall *c, int i, int64_t count)
         arg_error(c, i, ERR_SHAPE, "there are %lld places, and %s %s", (long long)count,
                   arg_text(c, i), shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
     t = op_keep(c, tensor_cast(ctx, t, dt));
+    if (precise_scope(c->in))
+        t = as_vector(c, op_root(c, op_unary(c->in, op_named(c->in, "positive"),
+                                             v_tensor_raw(t), 0)));
     t = op_keep(c, tensor_broadcast(ctx, t, 1, &count));
     t = op_keep(c, tensor_compact(ctx, t));
     tensor_home(ctx, t);
@@ -133,17 +144,90 @@ ADD_UP(add_f32, float)
 ADD_UP(add_c128, double _Complex)
 ADD_UP(add_c64, float _Complex)
 
-static Tensor *of_coordinates(Ctx *ctx, const Coordinates *x)
+typedef void AddUp(void *, const void *, const int64_t *, const int64_t *, int64_t);
+static AddUp *adder(const Interp *in, DType dt)
 {
+    return in->scope ? NULL : dt == DT_F64 ? add_f64 : dt == DT_F32 ? add_f32
+         : dt == DT_C128 ? add_c128 : dt == DT_C64 ? add_c64 : NULL;
+}
+
+/* ---- of any format ---- */
+/* Elements of t at such places, each of a vector of its own: rooted. */
+static Tensor *chosen(OpCall *c, const Tensor *t, const int64_t *at, int64_t count)
+{
+    Tensor *r = op_keep(c, tensor_new(&c->in->ctx, (DType)t->dtype, 1, &count));
+    sparse_gather(&c->in->ctx, r->data, t->data, at, count, dtype_info((DType)t->dtype)->bytes);
+    return r;
+}
+
+static void add_at(OpCall *c, Tensor *sum, const int64_t *at, Tensor *y)
+{
+    const size_t each = dtype_info((DType)sum->dtype)->bytes;
+    Tensor *x = chosen(c, sum, at, y->size);
+    x = as_vector(c, op_root(c, op_binary(c->in, op_operator(c->in, TK_ADD), v_tensor_raw(x),
+                                          v_tensor_raw(y), 0)));
+    if (x->dtype != sum->dtype)
+        x = op_keep(c, tensor_cast(&c->in->ctx, x, (DType)sum->dtype));
+    for (int64_t k = 0; k < x->size; k++)
+        memcpy(sum->data + (size_t)at[k] * each, x->data + (size_t)k * each, each);
+}
+
+/* The second values of all places at once, then the third ones: sums as `+` has them in the scope
+ * that is in force. Rooted. */
+static Tensor *added_up(OpCall *c, const Tensor *value, const int64_t *order,
+                        const int64_t *group, int64_t count)
+{
+    Tensor *list = op_keep(c, tensor_new(&c->in->ctx, DT_I64, 1, &(int64_t){ 2 * count }));
+    int64_t *from = made_ints(list), *to = from + count;
+    for (int64_t e = 0; e < count; e++) {
+        from[e] = order[group[e]];
+        to[e] = e;
+    }
+    Tensor *sum = chosen(c, value, from, count);
+    Value *mark = c->in->sp;
+    for (int64_t round = 1, n, all = count; ; round++, all = n) {
+        n = 0;
+        for (int64_t k = 0; k < all; k++)
+            if (group[to[k] + 1] - group[to[k]] > round) {
+                from[n] = order[group[to[k]] + round];
+                to[n++] = to[k];
+            }
+        if (!n)
+            return sum;
+        poll_interrupt(c->in);
+        add_at(c, sum, to, chosen(c, value, from, n));
+        stack_cut(c->in, mark);
+    }
+}
+
+static Tensor *of_formats(OpCall *c, const Coordinates *x)
+{
+    Ctx *ctx = &c->in->ctx;
     Made made = { 0 };
+    SparseOrder o = sparse_sort(ctx, &made, x->m, x->n, made_ints(x->row), made_ints(x->column),
+                                x->count);
+    Tensor *order = op_keep(c, made_take(&made, o.order));
+    Tensor *group = op_keep(c, made_take(&made, o.group));
+    Tensor *pattern = op_keep(c, made_take(&made, o.pattern));
+    made_end(ctx, &made);
+    Tensor *sum = added_up(c, x->value, made_ints(order), made_ints(group), group->size - 1);
+    return sparse_new(ctx, x->m, x->n, tensor_retain(pattern), tensor_retain(sum));
+}
+
+static Tensor *of_coordinates(OpCall *c, const Coordinates *x)
+{
+    Ctx *ctx = &c->in->ctx;
+    Made made = { 0 };
+    AddUp *add_up = adder(c->in, (DType)x->value->dtype);
+    if (!add_up)
+        return of_formats(c, x);
     const DType dt = (DType)x->value->dtype;
     SparseOrder o = sparse_sort(ctx, &made, x->m, x->n, made_ints(x->row), made_ints(x->column),
                                 x->count);
     const int64_t *order = made_ints(o.order), *group = made_ints(o.group),
                   count = o.group->size - 1;
     Tensor *value = made_vector(ctx, &made, dt, count);
-    (dt == DT_F64 ? add_f64 : dt == DT_F32 ? add_f32 : dt == DT_C128 ? add_c128 : add_c64)
-        (value->data, x->value->data, order, group, count);
+    add_up(value->data, x->value->data, order, group, count);
     return sparse_made(ctx, &made, x->m, x->n, o.pattern, value);
 }
 
@@ -152,7 +236,7 @@ Value op_run_sparse(OpCall *c)
     if (!arg_given(c, 1) && !arg_given(c, 2) && !arg_given(c, 3))
         return v_retain(v_tensor_raw(arg_sparse(c, 0)->head));
     Coordinates x = coordinates(c);
-    return v_tensor_raw(of_coordinates(&c->in->ctx, &x));
+    return v_tensor_raw(of_coordinates(c, &x));
 }
 
 Value op_run_speye(OpCall *c)
@@ -239,7 +323,8 @@ Value op_run_spdiags(OpCall *c)
         int64_t n = diagonal(shape[0], shape[1], made_ints(at)[k], &i, &j);
         DType own = v_dtype(op_root(c, diagonal_given(c, k)));
         room += n > 0 ? n : 0;
-        dt = k == 0 && sparse_dtype(own) ? own : sparse_dtype(own) ? dtype_promote(dt, own) : dt;
+        if (sparse_dtype(own) || c->in->scope)
+            dt = k == 0 ? own : dtype_promote(dt, own);
     }
     Coordinates x = { .m = shape[0], .n = shape[1] };
     x.row = op_keep(c, tensor_new(ctx, DT_I64, 1, &room));
@@ -247,7 +332,7 @@ Value op_run_spdiags(OpCall *c)
     x.value = op_keep(c, tensor_new(ctx, dt, 1, &room));
     for (int64_t k = 0; k < given; k++)
         add_diagonal(c, &x, k, made_ints(at)[k]);
-    return v_tensor_raw(of_coordinates(ctx, &x));
+    return v_tensor_raw(of_coordinates(c, &x));
 }
 
 /* ---- taken apart ---- */
@@ -316,6 +401,8 @@ Value op_run_prune(OpCall *c)
 {
     Interp *in = c->in;
     const Sparse *s = v_sparse(c->args[0]);
+    if (arg_given(c, 1))
+        (void)arg_float(c, 1);                      /* it is one number */
     if (!s)
         return v_retain(c->args[0]);
     Value size = op_root(c, op_unary(in, op_named(in, "abs"), sparse_values(s), 0));

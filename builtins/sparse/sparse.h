@@ -16,6 +16,9 @@ static inline bool sparse_dtype(DType dt)
 Value op_sparse_elementwise(OpCall *);
 /* Op.sparse of the rows that name them. */
 Value op_sparse_matmul(OpCall *);
+Value op_sparse_dot(OpCall *);
+Value op_sparse_ilu0(OpCall *);
+Value op_sparse_ic0(OpCall *);
 Value op_sparse_transpose(OpCall *);
 Value op_sparse_ctranspose(OpCall *);
 /* By direct factorization (sparse_solve.c, sparse_factor.c). */
@@ -53,11 +56,17 @@ Value op_sparse_issymmetric(OpCall *);
 Value op_sparse_ishermitian(OpCall *);
 /* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
 Value op_sparse_on_values(OpCall *);
+/* like (sparse_sampled.c). */
+Value op_sparse_like(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
  * vector on the value stack. */
 Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
 /* v's entries; of a dense matrix, those of its elements that are not 0, in its own dtype. On the
  * value stack. NULL: it is no matrix. */
 const Sparse *sparse_matrix(Interp *, Value);
+/* The values of a sparse matrix at the places of another one's entries, onto the value stack. */
+void sparse_at_places(Interp *, const Sparse *pattern, const Sparse *s);
+/* The operand's own matrix; one of its elements that are not 0 where it is dense: rooted. */
+Sparse *arg_sparse(OpCall *, int i);
 
 #endif

@@ -128,9 +128,8 @@ Value sparse_at_entries(Interp *in, const Sparse *s, Tensor *dense)
     return v_tensor_raw(t);
 }
 
-/* The operand's values at the places of the pattern: of another pattern gathered, 0 where it has no
- * entry. Onto the value stack. */
-static void at_places(Interp *in, const Sparse *pattern, const Sparse *s)
+/* Of another pattern gathered, 0 where it has no entry. */
+void sparse_at_places(Interp *in, const Sparse *pattern, const Sparse *s)
 {
     if (s->pattern == pattern->pattern) {
         v_push(in, v_retain(sparse_values(s)));
@@ -208,7 +207,7 @@ Value op_sparse_elementwise(OpCall *c)
         const Sparse *s = v_sparse(c->args[i]);
         const Tensor *t = !s && c->args[i].tag == V_TENSOR ? c->args[i].tensor : NULL;
         if (s)
-            at_places(in, pattern, s);
+            sparse_at_places(in, pattern, s);
         else if (t && t->rank)
             sparse_at_entries(in, pattern, c->args[i].tensor);
         else

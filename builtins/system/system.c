@@ -1,5 +1,5 @@
 /* Output, values as text, the process and text files. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "builtins/help/help.h"
 #include "builtins/strings/text.h"
 #include "core/system/c_locale.h"

@@ -3,6 +3,7 @@
 #include "builtins/written/written.h"
 
 #include "core/base/error.h"
+#include "kernels/sparse/sparse.h"
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/signals/recursion.h"
 
@@ -21,7 +22,7 @@ typedef struct Recursion {
 static bool plain(Value v, int least, int most)
 {
     return v.tag == V_TENSOR && v.tensor->rank >= least && v.tensor->rank <= most &&
-           v.tensor->size > 0 && v.tensor->dtype != DT_BOOL &&
+           v.tensor->size > 0 && v.tensor->dtype != DT_BOOL && !tensor_sparse(v.tensor) &&
            dtype_plain((DType)v.tensor->dtype) && !dtype_half((DType)v.tensor->dtype);
 }
 
@@ -123,6 +124,8 @@ static bool recursion_read(OpCall *c, Recursion *r)
     r->z = stated ? op_keep(c, tensor_copy(&in->ctx, lanes(c, r, c->args[4].tensor))) : NULL;
     return true;
 }
+
+Value recursion_on_entries(OpCall *c) { return written_run(c, "_lfilter"); }
 
 Value recursion_run(OpCall *c)
 {

@@ -75,6 +75,8 @@ Value written_run(OpCall *c, const char *name)
     return run(c, name);
 }
 
+Value written_on_entries(OpCall *c) { return run(c, c->op->name); }
+
 /* Of texts too. */
 Value isin_run(OpCall *c) { return run(c, "isin"); }
 Value window_run(OpCall *c) { return run(c, "window"); }

@@ -2,12 +2,12 @@
 #include "interp/device/place_door.h"
 
 #include "core/base/error.h"
+#include "kernels/sparse/sparse.h"
 #include "interp/precision/autocast.h"
 #include "interp/op/heard.h"
 #include "interp/op/optable.h"
 #include "interp/device/place_nest.h"
 #include "interp/precision/precise.h"
-#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -336,6 +336,35 @@ static Value fall_back(const Doing *g, Lack why)
     return r;
 }
 
+Value place_aside(OpCall *c, LackKind kind, Value (*run)(OpCall *))
+{
+    Interp *in = c->in;
+    DeviceBlock *p = in->place;
+    const Lack why = { kind };
+    Doing g = { .in = in, .op = c->op, .args = c->args, .count = c->count, .weak = c->weak,
+                .operand = c->operand, .call = c, .dtype = DT_NONE };
+    const bool told = c->op && p && !p->running && !place_plain(in) &&
+                      !(c->op->devices & (DEV_ANYWHERE | DEV_HOST)) &&
+                      p->device != in->ctx.devices->cpu;
+    double t = place_clock(in);
+    in->place = NULL;
+    Value r = run(c);
+    in->place = p;
+    if (!told || r.tag == V_UNDEF)
+        return r;
+    v_push(in, r);
+    check_missing(&g, &why);
+    record(&g, in->ctx.devices->cpu, r, place_clock(in) - t, true);
+    uint64_t up = p->counts.bytes_up;
+    r = place_settle(in, p->device, v_retain(r));
+    v_push(in, r);
+    place_notice(in, p, named(&g), g.args, g.count, DT_NONE, in->ctx.devices->cpu, &why,
+                 (size_t)(p->counts.bytes_up - up), 0);
+    in->sp -= 2;
+    v_release(&in->ctx, in->sp[0]);
+    return r;
+}
+
 /* ---- the door ---- */
 /* Only what belongs to no device of the block: scalars, text, functions. */
 static bool nothing_to_place(Interp *in, const Op *op, const Value *args, int count)
@@ -431,10 +460,10 @@ static Value run_counted(const Doing *g)
 {
     Interp *in = g->in;
     bool counts = false;
-    for (int i = 0; i < g->count; i++) {
-        value_home(in, g->args[i]);
+    if (in->ctx.remote)
+        all_home(in, g->args, g->count);
+    for (int i = 0; i < g->count; i++)
         counts |= place_elements(g->args[i]);
-    }
     Value r = place_run_rest(g, g->args);
     /* numbers alone are no operation that anybody counts */
     if (counts || place_elements(r))

@@ -101,6 +101,10 @@ DType place_float(const Interp *);
 /* A literal or maker's tensor as a tensor of the place. Takes t. */
 Tensor *place_made(Interp *, Tensor *);
 
+/* What `run` gives of a call that the block's device has not, because of that: on the host, told
+ * as what falls back is, an error in a strict block. V_UNDEF is passed on in silence. */
+Value place_aside(OpCall *, LackKind why, Value (*run)(OpCall *));
+
 /* ---- operands (place_copy.c) ---- */
 /* v with all tensors in it valid on the host. Borrowed in, the same value out. */
 void place_home(Interp *, Value v);

@@ -4,6 +4,7 @@
 #include "interp/precision/cast.h"
 
 #include "core/base/error.h"
+#include "kernels/sparse/sparse.h"
 #include "interp/state/scope.h"
 
 static bool has_elements(const Tensor *t) { return t->rank > 0; }
@@ -265,7 +266,10 @@ Value place_adopt_all(const Doing *g, Device *d, Value made, const Value *landed
 static void settle_top(Interp *in, Device *d)
 {
     Value v = in->sp[-1];
-    if (v.tag == V_TENSOR && has_elements(v.tensor) && device_holds(d, (DType)v.tensor->dtype)) {
+    if (v.tag == V_TENSOR && tensor_sparse(v.tensor)) {
+        return;                                     /* entries are at home on the host */
+    } else if (v.tag == V_TENSOR && has_elements(v.tensor) &&
+               device_holds(d, (DType)v.tensor->dtype)) {
         Tensor *moved = device_move(&in->ctx, d, v.tensor);
         in->sp[-1] = v_tensor_raw(moved);
         tensor_release(&in->ctx, v.tensor);

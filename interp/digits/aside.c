@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "kernels/number/number.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 
@@ -95,7 +96,8 @@ Value aside_cast(Interp *in, const Shading *g, Value v)
 {
     Cast c = { v_plain(v), g->against };
     Value out;
-    value_home(in, c.v);
+    if (c.v.tag != V_TENSOR || !tensor_sparse(c.v.tensor))
+        value_home(in, c.v);
     return aside(in, g, run_cast, &c, &out) ? out : v_retain(c.v);
 }
 

@@ -2,7 +2,6 @@
  * whose memory is somebody else's, and exports, which hold a tensor until their deleter is called,
  * on whatever thread and even after the interpreter has ended. A deleter only puts its export on a
  * list; the thread that uses the interpreter lets go of what is there with its next call. */
-#include "interp/sparse/sparse_door.h"
 #include "interp/embed/api.h"
 #include "interp/state/pinned.h"
 
@@ -10,6 +9,7 @@
 #include "interp/native/native.h"
 #include "interp/life.h"
 #include "kernels/device/device.h"
+#include "kernels/sparse/sparse.h"
 #include "kernels/tensor/mapped.h"
 
 #include <stdio.h>
@@ -500,9 +500,9 @@ static Tensor *tensor_of(Ricci *r, Value v, Getting *g)
                   g->given ? "" : g->name, is);
     }
     v_push(in, value_detached(in, v));
-    if (v_sparse(v))
-        v_push(in, sparse_dense_for(in, v, "the export"));
-    Tensor *t = v_to_tensor(in, in->sp[-1], 0);
+    Sparse *s = in->sp[-1].tag == V_TENSOR ? tensor_sparse(in->sp[-1].tensor) : NULL;
+    Tensor *t = s ? sparse_densified(&in->ctx, s, "an array of another library")
+                  : v_to_tensor(in, in->sp[-1], 0);
     v_push(in, v_tensor_raw(t));
     tensor_home(&in->ctx, t);
     g->copied = v.tag != V_TENSOR || t->buffer != v.tensor->buffer;
@@ -653,7 +653,7 @@ static void writable_body(Ricci *r, void *task)
         err_raise(&in->ctx, ERR_FFI,
                   "while a program runs its variables are not given away to be written");
     Value v = api_lookup(r, g->name), *slot = api_slot(r, g->name);
-    if (v.tag != V_TENSOR || !slot || v.tensor->rank == 0) {
+    if (v.tag != V_TENSOR || !slot || v.tensor->rank == 0 || tensor_sparse(v.tensor)) {
         char is[96];
         err_raise(&in->ctx, ERR_TYPE, "`%.80s` is %s, not a tensor that has memory of its own",
                   g->name, v_describe_a(v, is, sizeof is));

@@ -34,16 +34,42 @@ static const char *callee_name(const Exec *site, const FnCode *code)
     return code->name ? code->name->text : n && n->kind == ND_NAME ? n->name->text : "the function";
 }
 
+/* Parameters that had another name. */
+static const char *const renamed[][2] = { { "M", "precond" } };
+
+static const char *new_name(const char *given, const char *const *names, uint32_t count)
+{
+    for (size_t k = 0; k < sizeof renamed / sizeof *renamed; k++)
+        for (uint32_t i = 0; i < count && strcmp(given, renamed[k][0]) == 0; i++)
+            if (strcmp(names[i], renamed[k][1]) == 0)
+                return names[i];
+    return NULL;
+}
+
+/* The user's call with the name under the carets replaced. */
+static void offer_renamed(Error *e, const char *ours)
+{
+    const Source *s = e->where.source;
+    Span all = e->where.span, part = e->where.mark;
+    if (!s || part.from < all.from || part.to <= part.from || part.to > all.to ||
+        all.to > s->len || memchr(s->text + all.from, '\n', all.to - all.from))
+        err_help(e, "it is %s= now", ours);
+    else
+        err_help(e, "%.*s%s%.*s", (int)(part.from - all.from), s->text + all.from, ours,
+                 (int)(all.to - part.to), s->text + part.to);
+}
+
 /* An argument that was given by name, at its name. */
 static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *code,
                                   const Name *given, const char *what)
 {
-    const char *names[32];
+    const char *names[32] = { NULL };
     const Node *n = site ? site->node : NULL;
     uint32_t params = code->params < 32 ? code->params : 32;
     for (uint32_t i = 0; i < params; i++)
         names[i] = code->node->list[i]->name->text;
     const char *close = err_closest(given->text, names, params);
+    const char *ours = new_name(given->text, names, params);
     in->at = site;
     buf_clear(&in->scratch);
     print_signature(&in->scratch, code->node);
@@ -52,7 +78,9 @@ static _Noreturn void raise_named(Interp *in, const Exec *site, const FnCode *co
     for (uint32_t i = 0; n && n->kind == ND_CALL && i < n->count; i++)
         if (n->list[i]->kind == ND_NAMED && n->list[i]->name == given)
             e->where.mark = (Span){ n->list[i]->span.from, n->list[i]->span.from + given->len };
-    if (close)
+    if (ours)
+        offer_renamed(e, ours);
+    else if (close)
         err_help(e, "did you mean %s?", close);
     err_throw(e);
 }

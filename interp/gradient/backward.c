@@ -7,6 +7,7 @@
 #include "interp/eval/call.h"
 #include "interp/index/index.h"
 #include "interp/precision/autocast.h"
+#include "interp/sparse/sparse_door.h"
 
 #include "core/base/error.h"
 
@@ -26,13 +27,17 @@ Value call_rule(Interp *in, Value f, const Value *args, int count)
     return r;
 }
 
+static void replace_top(Interp *in, Value r)
+{
+    Value old = in->sp[-1];
+    in->sp[-1] = r;
+    v_release(&in->ctx, old);
+}
+
 /* Calls a row of what lies on top of the stack, in whose place the result comes. */
 static void on_top(Interp *in, const char *name, Value *args, int count)
 {
-    Value *top = in->sp - 1, old = *top;
-    Value r = call_row_of(in, name, args, count);
-    *top = r;
-    v_release(&in->ctx, old);
+    replace_top(in, call_row_of(in, name, args, count));
 }
 
 /* v, which is taken, in the place of what lies below the top of the value stack. */
@@ -58,6 +63,8 @@ Value zeros_of(Interp *in, const Tape *t, uint32_t node)
     if (e->rank <= 0 && e->dtype == DT_F64)
         return v_float(0);
     tape_measured(in, t, e);
+    if (e->pattern)
+        return entries_like(in, t, e, 0);
     Tensor *zeros = tensor_zeros(&in->ctx, e->dtype, e->rank, t->shape + e->shape);
     return v_tensor(&in->ctx, zeros);
 }
@@ -124,8 +131,13 @@ static Value conform(Interp *in, const Tape *t, uint32_t node, Value g)
             sum_repeated(in, rank, shape);
         plain = v_plain(in->sp[-1]);
         size = plain.tag == V_TENSOR ? plain.tensor->size : 1;
-        to_shape(in, size == wanted ? "reshape" : "broadcast_to", rank, shape);
+        if (!e->pattern || size == wanted)
+            to_shape(in, size == wanted ? "reshape" : "broadcast_to", rank, shape);
     }
+    if (e->pattern)
+        replace_top(in, entries_conform(in, t, e, v_retain(in->sp[-1])));
+    else if (v_sparse(v_plain(in->sp[-1])))
+        on_top(in, "dense", in->sp - 1, 1);
     if (v_dtype(v_plain(in->sp[-1])) != e->dtype) {
         Value args[2] = { in->sp[-1], v_format(e->dtype) };
         on_top(in, "cast", args, 2);
@@ -213,6 +225,11 @@ static void index_back(Interp *in, const Tape *t, const Entry *e, Value w, Value
 {
     Sub subs[TENSOR_RANK_MAX + 2];
     int n = subs_kept(t, e, subs);
+    const Entry *base = tape_at(t, t->operand[e->operand].node);
+    if (base->pattern) {
+        entries_index_back(in, t, base, subs, n, w, slot);
+        return;
+    }
     if (slot->tag == V_UNDEF)
         *slot = zeros_of(in, t, t->operand[e->operand].node);
     index_update(in, slot, subs, n, op_operator(in, TK_ADD), w, false);
@@ -273,12 +290,27 @@ static void store_back(Interp *in, const Tape *t, const Entry *e, Value *w, Valu
 }
 
 /* ---- literals ---- */
+/* Numbers that went into a literal on a device come home from it together. */
+static void numbers_home(Interp *in, const Tape *t, const Entry *e, Value places, Value w)
+{
+    int numbers = 0;
+    for (uint32_t i = 0; i < e->operands && numbers < 2; i++) {
+        uint32_t node = t->operand[e->operand + i].node;
+        numbers += node && tape_at(t, node)->rank == 0;
+    }
+    if (numbers < 2)
+        return;
+    value_home(in, places);
+    value_home(in, w);
+}
+
 static void literal_back(Interp *in, const Tape *t, const Entry *e, Value w, Value *out)
 {
     const Value *kept = t->keep + e->keep;
     int64_t from = 0;
     Value *mark = in->sp;
     v_push(in, call_row_of(in, "flatten", &w, 1));
+    numbers_home(in, t, e, kept[0], *mark);
     for (int i = 0; i < (int)e->operands; i++) {
         int64_t size = kept[1 + i].i;
         if (t->operand[e->operand + i].node) {
@@ -593,7 +625,8 @@ static Value trace_ones(Interp *in, Tape *t, Value r)
     if (!v_is_numeric(plain) || !differentiable(v_dtype(plain)))
         return v_none();
     v_measured(r, LENGTH_ALL);
-    Value ones = call_row_of(in, "like", (Value[]){ plain, v_int(1) }, 2);
+    Value ones = v_sparse(plain) ? entries_ones(in, plain)
+                                 : call_row_of(in, "like", (Value[]){ plain, v_int(1) }, 2);
     v_push(in, ones);
     uint32_t leaf = tape_entry(in, t, ENTRY_LEAF, ones);
     in->sp--;

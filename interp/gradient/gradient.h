@@ -6,6 +6,7 @@
  *   record.c     what meets a traced value: operations, literals, subscripts, stores
  *   rules.c      the rules of rows: slopes of elementwise ones, functions of rules.ric for others
  *   backward.c   entries backward; the same forward, by transposing a rule
+ *   entries.c    sparse matrices, whose derivatives have their entries
  *   trace.c      arguments of any structure traced, results and gradients of that structure
  *   transform.c  grad(f) and its like: functions made of functions
  *
@@ -98,6 +99,7 @@ struct Entry {
     uint32_t operand, keep;         /* where they start in the tape's lists */
     uint32_t shape;                 /* where its lengths start there */
     uint32_t below;                 /* the result's node on the recorder's tape below, or 0 */
+    Tensor *pattern;                /* of a sparse result, its own reference; NULL: it is dense */
     const Op *op;
     BackFn back;
     const Exec *at;                 /* the place in the program, in … */
@@ -309,6 +311,22 @@ enum { FINITE_LOOK = 4096 };
 Value call_rule(Interp *, Value f, const Value *args, int count);
 /* The same row as op_call, by name. */
 Value call_row_of(Interp *, const char *name, Value *args, int count);
+
+/* ---- entries.c ---- */
+/* A sparse matrix like the result of an entry, all of its values that number; owned. */
+Value entries_like(Interp *, const Tape *, const Entry *, int value);
+/* The same of a sparse matrix: ones. */
+Value entries_ones(Interp *, Value sparse);
+/* g, which is taken, at the entries of a sparse matrix, of an entry's result; owned. */
+Value entries_taken(Interp *, Value sparse, Value g);
+Value entries_conform(Interp *, const Tape *, const Entry *, Value g);
+/* What a slope takes, in place: the values at the entries of e's result, onto the value stack.
+ * What that makes of them becomes a sparse matrix again with `like`, which is returned. */
+Value entries_push(Interp *, const Tape *, const Entry *e, Value *args, int n);
+Value entries_from(Interp *, Value like, Value values);
+/* Adds w where a part of a sparse matrix was read; e: the matrix. */
+void entries_index_back(Interp *, const Tape *, const Entry *e, const struct Sub *, int n, Value w,
+                        Value *slot);
 
 /* ---- tell.c ---- */
 /* To an `explain` that listens: the backward pass begins, and what was kept for it. */

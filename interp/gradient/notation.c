@@ -5,6 +5,7 @@
 #include "interp/notation/indexnot_adjoint.h"
 #include "interp/op/slopes.h"
 #include "interp/precision/autocast.h"
+#include "interp/sparse/sparse_door.h"
 #include "interp/state/frames.h"
 
 #include "core/base/error.h"
@@ -13,11 +14,12 @@
 #include <string.h>
 
 /* ---- the functions of a site ---- */
-/* What a text depends on: kinds, dtypes and ranks of the leaves, with `sized` their lengths. */
+/* What a text depends on: kinds, dtypes and ranks of the leaves, which are sparse, with `sized` their lengths. */
 static void key_put(Buf *key, Value v, bool sized)
 {
     v = v_plain(v);
-    int64_t head[3] = { v.tag, v_dtype(v), v.tag == V_TENSOR ? v.tensor->rank : -1 };
+    int64_t head[4] = { v.tag, v_dtype(v), v.tag == V_TENSOR ? v.tensor->rank : -1,
+                        v_sparse(v) != NULL };
     buf_put(key, (const char *)head, sizeof head);
     if (v.tag == V_TENSOR && sized)
         buf_put(key, (const char *)tensor_shape(v.tensor), v.tensor->rank * sizeof(int64_t));

@@ -3,6 +3,7 @@
 #include "interp/index/index.h"
 #include "interp/index/literal.h"
 #include "interp/precision/autocast.h"
+#include "interp/sparse/sparse_door.h"
 
 #include "core/base/error.h"
 
@@ -498,9 +499,44 @@ static Value places(Interp *in, const Value *items, const int *lengths, int rows
     return r;
 }
 
+/* Blocks of which some are sparse: concat has their entries. */
+static bool sparse_blocks(const Value *items, const int *lengths, int rows)
+{
+    bool sparse = false;
+    int n = 0;
+    for (int i = 0; lengths && i < rows; i++)
+        n += lengths[i];
+    for (int i = 0; i < n; i++) {
+        if (v_plain(items[i]).tag != V_TENSOR || v_plain(items[i]).tensor->rank != 2)
+            return false;
+        sparse |= v_sparse(v_plain(items[i])) != NULL;
+    }
+    return sparse;
+}
+
+static Value joined_blocks(Interp *in, const Value *items, const int *lengths, int rows)
+{
+    Value *mark = in->sp;
+    stack_room(in, (size_t)rows + 8);
+    v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+    for (int i = 0; i < rows; items += lengths[i++]) {
+        v_push(in, v_tuple(tuple_new(&in->ctx, 0)));
+        for (int k = 0; k < lengths[i]; k++)
+            tuple_push(&in->ctx, &mark[1].tuple, NULL, v_retain(items[k]));
+        Value row = call_row_of(in, "concat", (Value[]){ v_int(1), mark[1] }, 2);
+        tuple_push(&in->ctx, &mark->tuple, NULL, row);
+        stack_cut(in, mark + 1);
+    }
+    Value all = call_row_of(in, "concat", (Value[]){ v_int(0), mark[0] }, 2);
+    stack_cut(in, mark);
+    return all;
+}
+
 Value record_literal(Interp *in, const Value *items, const bool *weak, const int *lengths,
                             int rows)
 {
+    if (sparse_blocks(items, lengths, rows))
+        return joined_blocks(in, items, lengths, rows);
     int n = lengths ? 0 : rows;
     for (int i = 0; lengths && i < rows; i++)
         n += lengths[i];

@@ -499,14 +499,35 @@ static void slopes_back(Interp *in, Rule *rule, const Tape *t, const Entry *e, V
             out[i] = call_row_of(in, "negative", &w, 1);
         } else {
             int n = slope_args(rule, t, e, s, w, args);
-            if (w.tag == V_TRACED) {
-                out[i] = slope_traced(in, s, args, n);
-                continue;
-            }
-            Value f = slope_back(in, s, e->dtype, scalar || encloses(w));
-            out[i] = call_slope(in, e->op, "gradient", f, args, n);
+            Value *mark = in->sp, like = e->pattern ? entries_push(in, t, e, args, n) : v_undef();
+            Value f = args[0].tag == V_TRACED
+                      ? v_undef() : slope_back(in, s, e->dtype, scalar || encloses(args[0]));
+            Value g = f.tag == V_UNDEF ? slope_traced(in, s, args, n)
+                                       : call_slope(in, e->op, "gradient", f, args, n);
+            out[i] = e->pattern ? entries_from(in, like, g) : g;
+            stack_cut(in, mark);
         }
     }
+}
+
+/* What operand i adds to the tangent of the result; owned. */
+static Value slope_tangent(Interp *in, Rule *rule, const Tape *t, const Entry *e, int i,
+                           Value tangent)
+{
+    Slope *s = &rule->slope[i];
+    Value args[6];
+    if (s->constant == 1)
+        return v_retain(tangent);
+    if (s->constant == -1)
+        return call_row_of(in, "negative", &tangent, 1);
+    int n = slope_args(rule, t, e, s, tangent, args);
+    Value *mark = in->sp, like = e->pattern ? entries_push(in, t, e, args, n) : v_undef();
+    Value d = args[0].tag == V_TRACED && !s->tangent && !s->whole
+              ? tangent_traced(in, s, args, n)
+              : call_slope(in, e->op, "tangent", slope_forward(in, s, encloses(args[0])), args, n);
+    d = e->pattern ? entries_from(in, like, d) : d;
+    stack_cut(in, mark);
+    return d;
 }
 
 Value rule_forward(Interp *in, const Tape *t, const Entry *e, const Value *tangents)
@@ -515,20 +536,8 @@ Value rule_forward(Interp *in, const Tape *t, const Entry *e, const Value *tange
     Value *sum = in->sp;
     v_push(in, v_undef());
     for (int i = 0; i < (int)e->operands; i++) {
-        Slope *s = &rule->slope[i];
-        Value args[6], d;
-        if (tangents[i].tag == V_UNDEF || !s->text)
-            continue;
-        if (s->constant == 1)
-            d = v_retain(tangents[i]);
-        else if (s->constant == -1)
-            d = call_row_of(in, "negative", (Value *)&tangents[i], 1);
-        else if (tangents[i].tag == V_TRACED && !s->tangent && !s->whole)
-            d = tangent_traced(in, s, args, slope_args(rule, t, e, s, tangents[i], args));
-        else
-            d = call_slope(in, e->op, "tangent", slope_forward(in, s, encloses(tangents[i])), args,
-                           slope_args(rule, t, e, s, tangents[i], args));
-        sum_add(in, sum, d);
+        if (tangents[i].tag != V_UNDEF && rule->slope[i].text)
+            sum_add(in, sum, slope_tangent(in, rule, t, e, i, tangents[i]));
     }
     return *--in->sp;
 }

@@ -4,6 +4,7 @@
 #include "interp/eval/call.h"
 #include "interp/device/place.h"
 #include "interp/index/index.h"
+#include "interp/sparse/sparse_door.h"
 #include "interp/state/frames.h"
 
 #include "core/base/error.h"
@@ -24,6 +25,8 @@ static void tape_release(Ctx *ctx, Native *native)
     for (uint32_t i = 0; i < t->scopes; i++)
         mem_free(ctx, t->scope[i], sizeof(Scope));
     v_release(ctx, t->bad_operand);
+    for (uint32_t i = 0; i < t->entries; i++)
+        tensor_release(ctx, t->entry[i].pattern);
     mem_free(ctx, t->entry, t->entry_cap * sizeof *t->entry);
     mem_free(ctx, t->operand, t->operand_cap * sizeof *t->operand);
     mem_free(ctx, t->keep, t->keep_cap * sizeof *t->keep);
@@ -322,6 +325,8 @@ uint32_t tape_entry(Interp *in, Tape *t, EntryKind kind, Value like)
                like.tensor->rank * sizeof *t->shape);
         e->rank = (int8_t)like.tensor->rank;
         t->shapes += like.tensor->rank;
+        if (v_sparse(like))
+            e->pattern = tensor_retain(v_sparse(like)->pattern);
     }
     return ++t->entries;
 }
@@ -367,6 +372,7 @@ void tape_drop(Interp *in, Tape *t, uint32_t entries)
     while (t->entries > entries) {
         Entry *e = &t->entry[t->entries - 1];
         tape_forget(in, t, e);
+        tensor_release(&in->ctx, e->pattern);
         t->operands = e->operand;
         t->keeps = e->keep;
         t->shapes = e->shape;

@@ -217,6 +217,8 @@ static Value bind_checked(IxBind *b)
     ix_collect(b, tree->root, whole);
     ix_infer(b);
     ix_bounds(b);
+    if (ix_sparse_any(b))
+        return ix_sparse(b, tree->root, whole);
     if (by_tensors(b, whole)) {
         ix_tell_scores(b, tree->root, whole);
         return ix_exact(b, tree->root, whole);
@@ -227,6 +229,8 @@ static Value bind_checked(IxBind *b)
     ix_guard_make(b);
     return v_undef();
 }
+
+typedef struct Sparsely { const Exec *x; IxSite *site; } Sparsely;
 
 /* A plan for these operands, or the value where it was computed the exact way. */
 enum { MAKE_FLOAT_POWERS = 1, MAKE_EXACT = 2 };
@@ -260,6 +264,41 @@ static IxPlan *make_plan(Interp *in, const Exec *x, IxSite *site, Value *base, i
         return p;
     ix_plan_free(ctx, p);
     return NULL;
+}
+
+/* A new plan for each run: what a notation does with entries depends on no plan. */
+static Value run_sparse(Interp *in, const Value *args, void *data)
+{
+    const Sparsely *s = data;
+    Value *base = in->sp, result;
+    stack_room(in, IX_LEAVES + 64);
+    for (int i = 0; i < s->site->tree.leaves; i++)
+        v_push(in, v_retain(args[i]));
+    make_plan(in, s->x, s->site, base, 0, DT_NONE, &result);
+    stack_drop(in, base);
+    return result;
+}
+
+static Value run_densely(Interp *in, const Value *args, void *data)
+{
+    return run_sparse(in, args, data);
+}
+
+/* Work of the door, whose sparse form it is. */
+static Value sparse_value(Interp *in, const Exec *x, IxSite *site, const Value *base)
+{
+    Sparsely s = { x, site };
+    in->at = x;
+    return work_call(in, &(Work){ .name = "index notation", .run = run_densely,
+                                  .sparse = run_sparse, .data = &s }, base, site->tree.leaves);
+}
+
+static bool any_sparse(const Value *base, int leaves)
+{
+    for (int i = 0; i < leaves; i++)
+        if (v_sparse(base[i]))
+            return true;
+    return false;
 }
 
 Value ix_run_exact(Interp *in, const Exec *x, IxSite *site, Value *base)
@@ -365,7 +404,8 @@ Value ix_value(Interp *in, const Exec *x, IxSite *site, Value *base)
     uint64_t seen = casts ? s->flags.overflow + s->flags.invalid : 0;
     if (casts)
         ix_autocast(in, &site->tree, base);
-    Value r = aspects_on(in) ? ix_run_asked(in, x, site, base)
+    Value r = sparse_on(in) && any_sparse(base, site->tree.leaves) ? sparse_value(in, x, site, base)
+            : aspects_on(in) ? ix_run_asked(in, x, site, base)
                              : ix_run(in, x, site, base, DT_NONE);
     if (casts && s->counts && seen == s->flags.overflow + s->flags.invalid)
         autocast_count(in, s, base, site->tree.leaves, r);

@@ -9,6 +9,7 @@
  *   indexnot_access.c   elements of tensors: strides, wrapped copies, gather tables
  *   indexnot_error.c    errors about values, with the places of both sides
  *   indexnot_exact.c    the tree by whole-tensor operations: rationals, and a second opinion
+ *   indexnot_sparse.c   the tree where operands are sparse matrices: over their entries
  *   indexnot_attention.c  what `explain` says there of the formula of attention
  *   indexnot_notice.c   the notice about a nan out of plain numbers
  *   indexnot.c          running, and the plans kept per node
@@ -24,6 +25,7 @@
 #include "interp/op/heard.h"
 #include "interp/fuse/nest_make.h"
 #include "kernels/plan/plan.h"
+#include "kernels/sparse/sparse.h"
 
 /* ---- the tree ---- */
 typedef enum IxKind {
@@ -359,6 +361,7 @@ typedef struct IxBind {
     uint8_t matters[IX_LEAVES];         /* leaves whose values decided something */
     bool float_powers;
     bool exact;                         /* by whole tensors, whatever the dtypes */
+    bool sparse;                        /* the same, since an operand has entries */
     DType product;                      /* as the plan's */
 } IxBind;
 
@@ -416,6 +419,19 @@ const void *ix_slot_data(const IxPlan *, const IxSlot *, const Value *base, cons
 
 /* indexnot_exact.c: the whole notation by operations on tensors. */
 Value ix_exact(IxBind *, const IxNode *root, IxInstance *);
+/* Its parts: values on the value stack, with an axis per index of the nest, or scalars. */
+typedef struct IxTerm {
+    Value v;
+    bool weak;
+} IxTerm;
+IxTerm ix_whole_term(IxBind *, const IxNode *, IxInstance *);
+IxTerm ix_whole_apply(IxBind *, const IxNode *, const Op *, const IxTerm *terms, Value *mark);
+IxTerm ix_whole_reduce(IxBind *, const IxNode *, IxInstance *, IxTerm);
+Value ix_whole_result(IxBind *, IxTerm);         /* of the whole notation; owned */
+
+/* indexnot_sparse.c: has an operand entries, so that the notation goes over those? */
+bool ix_sparse_any(const IxBind *);
+Value ix_sparse(IxBind *, const IxNode *root, IxInstance *);
 
 /* indexnot_attention.c: before that, of the formula of attention. */
 void ix_tell_scores(IxBind *, const IxNode *root, IxInstance *);
@@ -490,6 +506,8 @@ _Noreturn void ix_error_logic(IxBind *, const IxNode *, IxInstance *, int arg, D
 _Noreturn void ix_error_cast(IxBind *, const IxNode *, IxInstance *, DType from, DType to);
 _Noreturn void ix_error_order(IxBind *, const IxNode *, IxInstance *, DType);
 _Noreturn void ix_error_wrap(IxBind *, const IxAccess *, int axis);
+/* What is computed there of sparse operands would not be 0 where they have no entry. */
+_Noreturn void ix_error_absent(IxBind *, const IxNode *, IxInstance *);
 _Noreturn void ix_error_empty(IxBind *, const IxNode *, IxInstance *, int index);
 _Noreturn void ix_error_gather(Interp *, const Exec *, const IxAux *, int64_t value);
 

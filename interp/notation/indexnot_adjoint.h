@@ -117,6 +117,7 @@ typedef struct AdTemp {
 typedef struct AdLeaf {
     const char *name, *grad, *text;     /* parameter; its gradient; as a part of expressions */
     const char *source;                 /* as it was written */
+    const char *entries;                /* of a sparse one: a matrix of ones at its entries */
     AdTerm *terms, *last;
     bool wanted, is_complex, literal, written;
 } AdLeaf;

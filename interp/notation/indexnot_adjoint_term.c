@@ -165,11 +165,28 @@ static bool take_real(const AdLeaf *leaf, const AdWeight *w)
     return !leaf->is_complex && ad_weight_complex(w);
 }
 
+/* The gradient of a sparse matrix is one of its entries: x is looked at there only. */
+static AdEx *at_entries(Ad *a, AdLeaf *leaf, const int *left, int rank, AdEx *x)
+{
+    const Value v = a->b->base[leaf - a->leaf];
+    if (rank != 2 || v.tag != V_TENSOR || !tensor_sparse(v.tensor))
+        return x;
+    if (!leaf->entries) {
+        const char *all = ad_name(a, "e");
+        leaf->entries = ad_name(a, "p");
+        buf_printf(&a->out->text, "    %s = entries(detach(%s))\n"
+                   "    %s = sparse(%s.rows, %s.columns, 1, shape(%s))\n", all, leaf->name,
+                   leaf->entries, all, all, leaf->name);
+    }
+    return ad_infix(a, "*", ad_own(a, leaf->entries, left, rank), x);
+}
+
 static void write_solved(Ad *a, AdLeaf *leaf, const AdTerm *t, const AdSolved *s)
 {
     uint64_t einstein;
     int rank = t->at->kind == AD_LOAD ? t->at->args : 0;
     AdEx *x = ad_summed(a, &s->w, s->w.over & ~s->claimed, take_real(leaf, &s->w), &einstein);
+    x = at_entries(a, leaf, s->left, rank, x);
     ad_define(a, leaf->grad, s->left, rank, x, einstein, leaf->written);
     leaf->written = true;
 }
@@ -373,17 +390,18 @@ static bool joins(const Ad *a, const AdTerm *first, const AdTerm *t, const AdSol
 
 static void write_joined(Ad *a, AdLeaf *leaf, AdTerm *first, AdSolved *s)
 {
-    AdEx *sum = ad_product(a, &s->w);
     AdSolved other;
     bool real = take_real(leaf, &s->w);
     int rank = first->at->kind == AD_LOAD ? first->at->args : 0;
+    AdEx *sum = at_entries(a, leaf, s->left, rank, ad_product(a, &s->w));
     for (AdTerm *t = first->next; t; t = t->next) {
         int ids = a->ids;
         if (!t->written && way_of(a, t, &other) == AD_DEFINES && joins(a, first, t, &other)) {
             ad_rename(a, &other.w, rank, other.left, s->left);
             bool minus = other.w.minus;
             other.w.minus = false;
-            sum = ad_infix(a, minus ? "-" : "+", sum, ad_product(a, &other.w));
+            sum = ad_infix(a, minus ? "-" : "+", sum,
+                           at_entries(a, leaf, s->left, rank, ad_product(a, &other.w)));
             real |= take_real(leaf, &other.w);
             t->written = true;
         }

@@ -722,6 +722,48 @@ void ix_error_order(IxBind *b, const IxNode *n, IxInstance *of, DType dt)
     err_throw(e);
 }
 
+/* Sparse bases of the part, each inside dense(…). False: they are not in the notation itself. */
+static bool offer_dense(const IxBind *b, const IxNode *n, const IxInstance *of, Edit *edits,
+                        int *count)
+{
+    enum { SHOWN = 8 };
+    for (const IxAccess *x = b->accesses; x && n->kind == IX_ELEMENT; x = x->next) {
+        const Node *base = n->base->at->node;
+        char text[60];
+        if (x->node != n || x->of != of || !tensor_sparse(x->tensor))
+            continue;
+        if (of->up || n->base->kind != IX_LEAF || *count == SHOWN ||
+            base->span.to - base->span.from >= sizeof text)
+            return false;
+        Edit edit = { .at = base->span };
+        snprintf(edit.text, sizeof edit.text, "dense(%s)", base_text(x, text, sizeof text));
+        edit_insert(edits, (*count)++, &edit);
+        return true;
+    }
+    for (int i = 0; i < n->args; i++)
+        if (!offer_dense(b, n->arg[i], of, edits, count))
+            return false;
+    return true;
+}
+
+void ix_error_absent(IxBind *b, const IxNode *n, IxInstance *of)
+{
+    Edit edits[8];
+    char all[320], text[60];
+    int count = 0;
+    const char *what = ix_node_text(n->at->node, of, text, sizeof text);
+    Error *e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
+                        n->kind == IX_REDUCE
+                            ? "%s counts elements that a sparse matrix does not store"
+                            : "%s is not 0 where a sparse matrix has no entry, and index notation "
+                              "goes over the entries", what);
+    if (offer_dense(b, n, of, edits, &count) && count && edited(b, edits, count, all, sizeof all))
+        err_help(e, "over all elements: %s", all);
+    else
+        err_help(e, "dense(…) of the sparse matrix has all elements");
+    err_throw(e);
+}
+
 void ix_error_empty(IxBind *b, const IxNode *n, IxInstance *of, int g)
 {
     const IxSpan *s = &b->span[g];

@@ -12,10 +12,7 @@
 
 #include <string.h>
 
-typedef struct Term {
-    Value v; /* on the value stack; a scalar, or a tensor with an axis per index */
-    bool weak;
-} Term;
+typedef IxTerm Term;
 
 static Term eval(IxBind *b, const IxNode *n, IxInstance *of);
 
@@ -482,6 +479,14 @@ static Value contracted(IxBind *b, const IxNode *n, const Term *made, int count,
 
 static Value reduce_axes(IxBind *b, const IxNode *n, Tensor *x, uint64_t spans);
 
+static bool all_tensors(const Term *made, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (made[i].v.tag != V_TENSOR || made[i].v.tensor->rank == 0)
+            return false;
+    return true;
+}
+
 /* A sum, mean or product over indices whose body was taken apart into factors. */
 static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int count, bool whole,
                     uint64_t spans)
@@ -490,7 +495,8 @@ static Value summed(IxBind *b, const IxNode *n, IxInstance *of, Term *made, int 
     AutocastClass class = class_of(b, n);
     Scope implied, inner, *s = sum_scope(b, made, count, whole, class, &implied);
     const IxNode *body = n->arg[0];
-    bool product = class == AC_NONE ? s != NULL : class == AC_LOWER && !whole;
+    bool product = class == AC_NONE ? s != NULL || (b->sparse && !whole && all_tensors(made, count))
+                                    : class == AC_LOWER && !whole;
     if (product && n->reduce == IXR_SUM && count < 20 && b->spans <= LETTERS &&
         plain_product(body) && all_carried(b, made, count, spans))
         return contracted(b, n, made, count, spans);
@@ -599,6 +605,17 @@ static Term reduction(IxBind *b, const IxNode *n, IxInstance *of)
     return kept(b, v, false);
 }
 
+IxTerm ix_whole_reduce(IxBind *b, const IxNode *n, IxInstance *of, IxTerm t)
+{
+    uint64_t spans = n->over << of->first_index;
+    Value v = reduce_axes(b, n, widened(b, t, spans), spans);
+    if (ix_reduce_facts((IxReduce)n->reduce) & R_PLACE) {
+        v_push(b->in, v);
+        v = positions(b, v, &b->span[__builtin_ctzll(spans)]);
+    }
+    return kept(b, v, false);
+}
+
 static Term eval(IxBind *b, const IxNode *n, IxInstance *of)
 {
     int leaf = -1;
@@ -645,12 +662,32 @@ static Value in_format(IxBind *b, Value v)
     return r;
 }
 
+IxTerm ix_whole_term(IxBind *b, const IxNode *n, IxInstance *of) { return eval(b, n, of); }
+
+IxTerm ix_whole_apply(IxBind *b, const IxNode *n, const Op *op, const IxTerm *terms, Value *mark)
+{
+    return apply(b, n, op, terms, mark);
+}
+
+Value ix_whole_result(IxBind *b, IxTerm t)
+{
+    Interp *in = b->in;
+    int rank = b->site->tree.out_rank;
+    int64_t shape[NEST_INDICES];
+    Tensor *x = widened(b, t, rank < 64 ? (UINT64_C(1) << rank) - 1 : UINT64_MAX);
+    for (int i = 0; i < rank; i++)
+        shape[i] = b->span[i].extent;
+    tensor_settle(&in->ctx, x);
+    Tensor *view = tensor_view(&in->ctx, x, rank, shape, tensor_strides(x), x->data);
+    v_push(in, v_tensor_raw(view));
+    return in_format(b, v_tensor(&in->ctx, (b->sparse ? tensor_compact : tensor_copy)(&in->ctx,
+                                                                                     view)));
+}
+
 Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
 {
     Interp *in = b->in;
     Value *mark = in->sp;
-    int rank = b->site->tree.out_rank;
-    int64_t shape[NEST_INDICES];
     if (b->spans > IX_AXES) {
         in->at = b->x;
         const Scope *s = precise_scope(in);
@@ -658,14 +695,7 @@ Value ix_exact(IxBind *b, const IxNode *root, IxInstance *of)
                   s ? dtype_name(s->format) : in->ctx.foreign ? "such numbers" : "rationals",
                   IX_AXES);
     }
-    Term t = eval(b, root, of);
-    Tensor *x = widened(b, t, rank < 64 ? (UINT64_C(1) << rank) - 1 : UINT64_MAX);
-    for (int i = 0; i < rank; i++)
-        shape[i] = b->span[i].extent;
-    tensor_settle(&in->ctx, x);
-    Tensor *view = tensor_view(&in->ctx, x, rank, shape, tensor_strides(x), x->data);
-    v_push(in, v_tensor_raw(view));
-    Value v = v_tensor(&in->ctx, tensor_copy(&in->ctx, view));
+    Value v = ix_whole_result(b, eval(b, root, of));
     stack_cut(in, mark);
-    return in_format(b, v);
+    return v;
 }

@@ -8,6 +8,7 @@
 #include "interp/device/place.h"
 #include "interp/precision/precise.h"
 #include "interp/eval/eval_name.h"
+#include "interp/sparse/sparse_door.h"
 
 #include <string.h>
 
@@ -21,6 +22,14 @@ static void round_leaf(Interp *in, const Exec *x, Value *v)
         dt == s->format || dt == dtype_complex(s->format))
         return;
     in->at = x;
+    const Sparse *entries = v_sparse(*v);
+    if (entries) {
+        Value r = precise_settle(in, s, op_named(in, "cast"), v_retain(sparse_values(entries)));
+        r = sparse_with(in, entries, r);
+        v_release(&in->ctx, *v);
+        *v = r;
+        return;
+    }
     value_home(in, *v);
     Value own = *v;
     *v = v_undef();                  /* which an error releases with the stack: not twice */
@@ -415,7 +424,7 @@ void ix_check_names(Interp *in, const Exec *x, const IxTree *t, const Module *m,
 /* ---- guards ---- */
 static bool tensor_fits(const IxGuard *g, const int64_t *dims, const Tensor *t)
 {
-    return t->dtype == g->dtype && t->rank == g->rank &&
+    return t->dtype == g->dtype && t->rank == g->rank && !tensor_sparse(t) &&
            memcmp(t->dims, dims + g->dims, 2 * (size_t)t->rank * sizeof *dims) == 0 &&
            (!g->value || element_i64((DType)t->dtype, t->data) == g->i);
 }

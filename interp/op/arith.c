@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "interp/op/optable.h"
+#include "kernels/sparse/sparse.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -75,7 +76,8 @@ const char *v_article(Value v, char *out, size_t cap)
         if (t->rank == 1)
             snprintf(out, cap, "a vector of %s %s", dims, dtype_name(t->dtype));
         else
-            snprintf(out, cap, "a %s %s tensor", dims, dtype_name(t->dtype));
+            snprintf(out, cap, "a %s%s %s tensor", tensor_sparse(t) ? "sparse " : "", dims,
+                     dtype_name(t->dtype));
         return out;
     }
     if (v.tag == V_TENSOR)

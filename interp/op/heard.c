@@ -12,6 +12,7 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
 #include "interp/state/scope.h"
+#include "kernels/sparse/sparse.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -258,8 +259,35 @@ static double parts(const Op *op, const Tensor *a, const Tensor *b)
     return is_complex(a) || is_complex(b) ? 2 : 1;
 }
 
-/* By what the letters of the row's formula stand for. */
+/* What part of a matrix's elements are there. */
+static double stored(const Tensor *t)
+{
+    const Sparse *s = t && t->size ? tensor_sparse(t) : NULL;
+    return s ? (double)s->value->size / (double)t->size : 1;
+}
+
+static bool sparse_among(const Value *args, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (tensor_of(args[i]) && tensor_sparse(tensor_of(args[i])))
+            return true;
+    return false;
+}
+
+static double flops_of_all(const Op *op, const Value *args, int n, Value result);
+
+/* Of sparse operands, the entries' share: 2 for an entry of S @ x. */
 double heard_flops(const Op *op, const Value *args, int n, Value result)
+{
+    const Tensor *a = n > 0 ? tensor_of(args[0]) : NULL, *b = n > 1 ? tensor_of(args[1]) : NULL;
+    double all = flops_of_all(op, args, n, result);
+    return op->cls == OPC_EW ? all * stored(tensor_of(result))
+         : op->sizes == SIZES_PRODUCT ? all * stored(a) * stored(b)
+         : op->sizes == SIZES_ELEMENTS ? all * stored(a) : all;
+}
+
+/* By what the letters of the row's formula stand for. */
+static double flops_of_all(const Op *op, const Value *args, int n, Value result)
 {
     double sizes[26], batch = 1;
     const Tensor *a = n > 0 ? tensor_of(args[0]) : NULL, *b = n > 1 ? tensor_of(args[1]) : NULL;
@@ -506,7 +534,7 @@ static void record_done(Interp *in, const Op *op, const Value *args, int n, Valu
         e->flops = heard_flops(op, args, n, result);
         if (in->explain->words)
             snprintf(e->formula, sizeof e->formula, "%s",
-                     op->flops && op->cls != OPC_EW ? op->flops : "");
+                     op->flops && op->cls != OPC_EW && !sparse_among(args, n) ? op->flops : "");
     }
     e->view = op && op->cls != OPC_EW && shares_buffer(result, args, n);
     e->written = bytes_written(result);

@@ -224,7 +224,7 @@ struct Op {
     const char *shadow_as;
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
     bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
-    bool orders;            /* its second parameter is the order in which sparse rows are eliminated */
+    bool orders;            /* parameter 1 is the order in which a sparse one is taken apart */
     bool solves;            /* solves A x = b: `compare` keeps the three */
     /* called by its name, its first operand is square; its sign takes any matrix */
     bool square;

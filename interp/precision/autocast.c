@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "interp/op/elementwise.h"
 #include "interp/op/optable.h"
+#include "kernels/sparse/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,13 @@ static Tensor *cast_compact(Interp *in, Tensor *t, DType dt)
 Tensor *autocast_tensor(Interp *in, Tensor *t, DType dt)
 {
     int64_t low, moving;
+    const Sparse *entries = tensor_sparse(t);
+    if (entries) {
+        v_push(in, v_tensor_raw(tensor_cast(&in->ctx, entries->value, dt)));
+        Tensor *r = sparse_like(&in->ctx, entries, in->sp[-1].tensor);
+        stack_cut(in, in->sp - 1);
+        return r;
+    }
     if (t->size == 0 || tensor_contiguous(t))
         return tensor_cast(&in->ctx, t, dt);
     int64_t span = span_of(t, &low, &moving);
@@ -107,9 +115,22 @@ bool autocast_tiny(DType dt)
     return dtype_mini_read(dt, &e, &p, &style) && e + p <= 8;
 }
 
+/* Those of a sparse matrix. */
+static Value round_entries(Interp *in, Scope *s, Value v, const Sparse *entries, DType dt)
+{
+    v_push(in, v);
+    v_push(in, autocast_round(in, s, v_tensor_raw(tensor_retain(entries->value)), dt));
+    Value r = v_tensor_raw(sparse_like(&in->ctx, entries, in->sp[-1].tensor));
+    stack_cut(in, in->sp - 2);
+    return r;
+}
+
 Value autocast_round(Interp *in, Scope *s, Value v, DType dt)
 {
     bool told = s->counts && dtype_foreign(dt);
+    const Sparse *entries = v.tag == V_TENSOR ? tensor_sparse(v.tensor) : NULL;
+    if (entries)
+        return round_entries(in, s, v, entries, dt);
     if (s->round == ROUND_NEAREST && !s->saturate && !s->flush && !told) {
         v_push(in, v);
         Value r = v.tag == V_TENSOR ? v_tensor_raw(autocast_tensor(in, v.tensor, dt))

@@ -8,6 +8,7 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
 #include "interp/op/heard.h"
+#include "kernels/sparse/sparse.h"
 #include "kernels/arith/cast_mini.h"
 #include "kernels/number/number.h"
 
@@ -431,7 +432,8 @@ static void count_value(Interp *in, Value v, ArithFlags *f)
         count_value(in, v.tuple->items[i], f);
     if (v.tag != V_TENSOR || !fractional((DType)v.tensor->dtype))
         return;
-    Tensor *t = tensor_compact(&in->ctx, v.tensor);
+    const Sparse *entries = tensor_sparse(v.tensor);
+    Tensor *t = tensor_compact(&in->ctx, entries ? entries->value : v.tensor);
     count_row((DType)t->dtype, t->data, t->size, f);
     tensor_release(&in->ctx, t);
 }

@@ -12,6 +12,7 @@
 #include "core/memory/progress.h"
 #include "kernels/blas/blas_stop.h"
 #include "kernels/blas/lapacke.h"
+#include "kernels/elimination/suitesparse.h"
 #include "kernels/mpi/keeper.h"
 #include "kernels/mpi/rank.h"
 #include "interp/native/native.h"
@@ -242,6 +243,7 @@ int app_run(App *app)
     signals_install();
     blas_stop_allow();
     lapacke_allow();
+    suitesparse_allow();
     bool ran = run_on_large_stack(app);
     safe_end(app);
     if (ran)

@@ -135,23 +135,22 @@ static bool has_form(const OpCall *c)
     return c->work ? c->work->sparse != NULL : c->op->sparse != NULL;
 }
 
+static Value run_here(OpCall *c) { return call_rest(c, forms); }
+
 /* The form's result; V_UNDEF: there is none. Nothing waits, and nothing is on a device meanwhile:
  * what it calls runs at once, and here. */
 static Value on_entries(OpCall *c)
 {
     Interp *in = c->in;
     int deferring = in->deferring;
-    DeviceBlock *place = in->place;
     Value *mark = in->sp;
     if (!has_form(c))
         return v_undef();
     for (int i = 0; i < c->count; i++)
         deferred_settle(in, c->args[i]);
     in->deferring = 0;
-    in->place = NULL;
-    Value r = call_rest(c, forms);
+    Value r = place_aside(c, LACK_ENTRIES, run_here);
     in->deferring = deferring;
-    in->place = place;
     stack_cut(in, mark);
     return r;
 }

@@ -741,6 +741,9 @@ bool v_equal(Interp *in, Value a, Value b)
 double v_bytes(Value v)
 {
     double sum = 0;
+    const Sparse *s = v.tag == V_TENSOR ? tensor_sparse(v.tensor) : NULL;
+    if (s)
+        return v_bytes(v_tensor_raw(s->pattern)) + v_bytes(v_tensor_raw(s->value));
     if (v.tag == V_TENSOR)
         return (double)v.tensor->size * dtype_info((DType)v.tensor->dtype)->bytes;
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)

@@ -150,7 +150,7 @@ static __attribute__((unused)) bool consistent(const Residence *r)
 Device *tensor_device(Ctx *ctx, const Tensor *t)
 {
     const Residence *r = t->buffer->device;
-    return r ? r->home : ctx->devices ? ctx->devices->cpu : NULL;
+    return r && r->home ? r->home : ctx->devices ? ctx->devices->cpu : NULL;
 }
 
 void device_bring_home(Ctx *ctx, Buffer *b)
@@ -350,6 +350,7 @@ bool device_has(const Device *d, const Tensor *t)
 
 const DevMem *device_ensure(Ctx *ctx, Device *d, Tensor *t, size_t *at)
 {
+    tensor_settle(ctx, t);
     Residence *r = residence_of(ctx, t->buffer);
     *at = (size_t)(t->data - t->buffer->data);
     const DevCopy *there = copy_on(r, d);
@@ -403,8 +404,10 @@ Tensor *device_narrowed(Ctx *ctx, Tensor *t, DType to)
 void device_same_home(Ctx *ctx, Tensor *t, const Tensor *like)
 {
     Device *home = tensor_device(ctx, like);
-    if (home != tensor_device(ctx, t))
-        residence_of(ctx, t->buffer)->home = home;
+    if (home == tensor_device(ctx, t))
+        return;
+    tensor_settle(ctx, t);
+    residence_of(ctx, t->buffer)->home = home;
 }
 
 Tensor *device_copy_at_home(Ctx *ctx, Tensor *t)

@@ -1,5 +1,5 @@
 /* Cholesky by CHOLMOD (Chen, Davis, Hager, Rajamanickam 2008): supernodal where that pays. */
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"
@@ -19,6 +19,8 @@ static bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
 static void release(Elimination *e)
 {
     State *st = e->state;
+    if (suitesparse_forget(e))
+        return;
     if (st->factor)
         st->s->cholmod_free_factor(&st->factor, &st->common);
     st->s->cholmod_finish(&st->common);
@@ -50,6 +52,7 @@ static SsSparse *copied(Elimination *e)
         st->s->cholmod_free_factor(&copy, &st->common);
     if (!l)
         suitesparse_memory(e, "CHOLMOD");
+    suitesparse_outside();
     return l;
 }
 

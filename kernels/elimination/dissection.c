@@ -1,12 +1,12 @@
 /* Nested dissection (A. George, J. W. H. Liu, "Computer Solution of Large Sparse Positive Definite
- * Systems", 1981, chapter 8): a set of nodes that parts a graph into halves comes last, each half is
- * parted likewise. The set is a layer in the middle of a walk from the rim, without those of its
+ * Systems", 1981, chapter 8): a set of nodes that parts a graph into halves comes last, each half
+ * is parted likewise. The set is a layer in the middle of a walk from the rim, without those of its
  * nodes that have no neighbour in the layer behind it. */
 #include "kernels/elimination/columns.h"
 
 #include <string.h>
 
-enum { SMALL = 24 };                     /* a piece of so few nodes is left as it is */
+enum { SMALL = 6 };                      /* a piece of so few nodes is left as it is */
 
 typedef struct Piece { int64_t from, to; bool connected; } Piece;
 
@@ -86,7 +86,8 @@ static bool touches(const Dissection *d, int64_t i, int64_t from, int64_t to)
     return false;
 }
 
-/* work, in layers, back into the piece: what is before the middle, what is behind it, the middle. */
+/* work, in layers, back into the piece: what is before the middle, what is behind it, the
+ * middle. */
 static void arrange(Dissection *d, const Piece *x, int64_t count, int64_t k)
 {
     const int64_t from = d->layer[k], to = d->layer[k + 1],

@@ -2,7 +2,7 @@
  * do. */
 #include "kernels/elimination/elimination.h"
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/shape.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"
@@ -123,6 +123,7 @@ void elimination_free(Ctx *ctx, Elimination *e)
         ErrFrame frame_;                                       \
         (e)->ctx = (e)->work->ctx = (e)->hold->ctx = (ctx);    \
         if (!ERR_TRY(ctx, &frame_)) {                          \
+            (e)->broken |= suitesparse_outside();              \
             hold_end((e)->work);                               \
             err_rethrow(ctx);                                  \
         }                                                      \
@@ -134,7 +135,7 @@ void elimination_free(Ctx *ctx, Elimination *e)
 void elimination_solve(Ctx *ctx, Elimination *e, bool adjoint, int64_t columns, const void *b,
                        void *x)
 {
-    assert(e->failed < 0);
+    assert(e->failed < 0 && !e->broken);
     ASK(ctx, e, e->ops->solve(e, adjoint, columns, b, x));
 }
 

@@ -76,6 +76,8 @@ struct Elimination {
     double flops;                /* of the factorization: real additions and multiplications */
     size_t bytes;                /* that it keeps, those of libraries as they tell them */
     void *state;                 /* the method's own */
+    struct SsHeap *heap;         /* SuiteSparse's memory for it */
+    bool broken;                 /* Ctrl-C led out of SuiteSparse: it can only be freed */
     struct Hold *hold, *work;    /* its arrays; those of a call, released when it ends */
 };
 

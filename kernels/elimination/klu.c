@@ -1,7 +1,7 @@
 /* LU by KLU (Davis and Palamadai Natarajan 2010), for matrices as circuits have them: so sparse
  * that the blocks of a triangular form and their fill are small, and dense parts never grow. */
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include <string.h>
@@ -48,6 +48,8 @@ static bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
 static void release(Elimination *e)
 {
     State *st = e->state;
+    if (suitesparse_forget(e))
+        return;
     if (st->numeric)
         (is_complex(e) ? st->s->klu_z_free_numeric : st->s->klu_free_numeric)(&st->numeric,
                                                                               &st->common);
@@ -81,6 +83,7 @@ static void solve(Elimination *e, bool adjoint, int64_t columns, const void *b, 
     const OwnOps *o = own_ops(e->dtype);
     const int64_t n = e->n * (is_complex(e) ? 2 : 1);
     double *rest = hold_new(e->work, n, sizeof *rest);
+    suitesparse_enter(e, 0);
     memcpy(to, b, (size_t)(n * columns) * sizeof(double));
     solve_in_place(e, adjoint, columns, to);
     for (int64_t c = 0; c < columns; c++) {
@@ -92,6 +95,7 @@ static void solve(Elimination *e, bool adjoint, int64_t columns, const void *b, 
             x[i] += rest[i];
         hold_look(e->hold);
     }
+    suitesparse_leave(e);
     hold_drop(e->work, rest);
 }
 
@@ -103,12 +107,14 @@ static EliminationDet det(Elimination *e)
     int64_t *start = hold_ints(h, n + 1), *row = hold_ints(h, room);
     int64_t *p = hold_ints(h, n), *q = hold_ints(h, n);
     double *x = hold_new(h, room, 8), *z = hold_zero(h, room, 8), *scale = hold_new(h, n, 8);
+    suitesparse_enter(e, 0);
     if (pair == 2)
         st->s->klu_z_extract(st->numeric, st->symbolic, NULL, NULL, NULL, NULL, start, row, x, z,
                              NULL, NULL, NULL, NULL, p, q, scale, NULL, &st->common);
     else
         st->s->klu_extract(st->numeric, st->symbolic, NULL, NULL, NULL, start, row, x, NULL, NULL,
                            NULL, p, q, scale, NULL, &st->common);
+    suitesparse_leave(e);
     EliminationDet d = { 1, 0, 0 };
     for (int64_t k = 0; k < n; k++) {
         for (int64_t i = start[k]; i < start[k + 1]; i++)
@@ -155,6 +161,7 @@ bool klu_factor(Elimination *e, const Columns *a)
     st->a = *a;
     e->state = st;
     e->ops = &ops;
+    suitesparse_enter(e, 0);
     if (analyzed(e, st, a)) {
         st->numeric = (pairs ? s->klu_z_factor : s->klu_factor)(a->start, a->row, a->value,
                                                                   st->symbolic, &st->common);
@@ -162,13 +169,14 @@ bool klu_factor(Elimination *e, const Columns *a)
             e->failed = GET(&st->common, singular_col);
     }
     if (!st->numeric && e->failed < 0) {         /* UMFPACK has its try */
+        suitesparse_leave(e);
         release(e);
         e->ops = NULL;
         e->state = NULL;
         hold_drop(e->hold, st);
         return false;
     }
-    hold_look(e->hold);
+    suitesparse_leave(e);
     e->keeps = true;
     e->method = ELIMINATION_LU;
     e->library = "KLU";

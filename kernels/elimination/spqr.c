@@ -1,7 +1,7 @@
 /* QR by SPQR (Davis 2011): multifrontal, for systems that are not square. Of a wide matrix the
  * adjoint is factored. */
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"
@@ -26,6 +26,8 @@ static bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
 static void release(Elimination *e)
 {
     State *st = e->state;
+    if (suitesparse_forget(e))
+        return;
     if (st->qr)
         st->s->qr_free(&st->qr, &st->common);
     st->s->cholmod_finish(&st->common);
@@ -70,6 +72,7 @@ static void parts(Elimination *e, EliminationParts *to)
                                          NULL, NULL, &r, &order, NULL, NULL, NULL, &st->common);
     if (rank < 0 || !r)
         suitesparse_memory(e, "SPQR");
+    suitesparse_leave(e);
     SsSparse *volatile kept_r = r;
     int64_t *volatile kept_order = order;
     bool failed = true;

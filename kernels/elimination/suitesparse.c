@@ -47,7 +47,7 @@ static void start_threads(void *handle)
     signals_let(&before);
 }
 
-static void load(SsLibrary library)
+static void *load(SsLibrary library)
 {
 #define ROUTINE(of, id, result, name, proto) { SS_##of, { name, &table.id } },
     const struct { SsLibrary of; LibraryEntry entry; } all[] = {
@@ -68,6 +68,7 @@ static void load(SsLibrary library)
     found[library] = handle != NULL;
     if (handle && library == SS_CHOLMOD)
         start_threads(handle);
+    return handle;
 }
 
 /* Fields of Common that are set or read stand at its beginning, as in CHOLMOD 3, 4 and 5. */
@@ -123,11 +124,15 @@ static void check_common(void)
 
 static void load_all(void)
 {
+    void *handles[SS_LIBRARIES];
     const char *text = getenv("RICCI_SUITESPARSE");
     if (text && strcmp(text, "0") == 0)
         return;
+    const bool heap = suitesparse_heap_first();
     for (int i = 0; i < SS_LIBRARIES; i++)
-        load((SsLibrary)i);
+        handles[i] = load((SsLibrary)i);
+    if (heap)
+        suitesparse_heap_install(handles);
     check_common();
     found[SS_SPQR] &= found[SS_CHOLMOD];
 }
@@ -139,22 +144,28 @@ const SuiteSparse *suitesparse_open(SsLibrary library)
 }
 
 /* ---- inside ---- */
+/* Threads of BLAS wait for each other by spinning, and most of its calls are small: they pay where
+ * there is much to do. */
 void suitesparse_enter(Elimination *e, double bytes)
 {
+    static const double LARGE = 2e10;
     BlasRefusal refusal;
     const Blas *blas = blas_open(&refusal);
     mem_check(e->ctx, bytes < (double)(SIZE_MAX / 2) ? (size_t)bytes : SIZE_MAX);
     if (blas)
-        blas_enter(e->ctx, blas, 1, pool_threads(e->ctx));
+        blas_enter(e->ctx, blas, 1, e->flops > LARGE ? pool_threads(e->ctx) : 1);
+    suitesparse_inside(e);
 }
 
 void suitesparse_leave(Elimination *e)
 {
+    suitesparse_outside();
     hold_look(e->hold);
 }
 
 void suitesparse_memory(Elimination *e, const char *library)
 {
+    suitesparse_leave(e);
     err_raise(e->ctx, ERR_MEMORY,
               "%s found no memory for the factors of a sparse %lld×%lld matrix", library,
               (long long)e->m, (long long)e->n);

@@ -37,6 +37,9 @@ typedef struct SsKluSymbolic {
 typedef struct SsKluNumeric { int64_t n, blocks, l, u; } SsKluNumeric;
 typedef struct SsQr { int numbers; void *factors; } SsQr;
 
+/* All that a library allocated for one factorization (suitesparse_heap.c). */
+typedef struct SsHeap { Ctx *ctx; struct SsBlock *first; } SsHeap;
+
 typedef struct SuiteSparse {
 #define ROUTINE(library, id, result, symbol, proto) result (*id) proto;
 #include "kernels/elimination/suitesparse.def"
@@ -52,6 +55,17 @@ const char *suitesparse_package(SsLibrary);
 void suitesparse_enter(Elimination *, double bytes);
 void suitesparse_leave(Elimination *);
 _Noreturn void suitesparse_memory(Elimination *, const char *library);   /* it had none */
+
+/* ---- its memory, and leaving it midway (suitesparse_heap.c) ---- */
+/* From now on a library that is opened may have its functions for memory and its calls changed. */
+void suitesparse_allow(void);
+bool suitesparse_heap_first(void);       /* before the libraries are opened */
+void suitesparse_heap_install(void *const handles[SS_LIBRARIES]);
+void suitesparse_inside(Elimination *);
+bool suitesparse_outside(void);          /* was this thread inside? */
+/* Forgets all that the libraries allocated for e. False: there is no heap, and theirs is to be
+ * released as they have it. */
+bool suitesparse_forget(Elimination *);
 
 /* CHOLMOD's Common, started; several times as large as it is in any version. */
 enum { SS_COMMON = 64 << 10 };

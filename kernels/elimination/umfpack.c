@@ -1,5 +1,5 @@
 /* LU by UMFPACK (Davis 2004): unsymmetric multifrontal. */
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@ enum { CONTROLS = 20, INFOS = 90 };      /* of all versions */
 enum { SINGULAR = 1, NO_MEMORY = -1 };   /* statuses */
 enum { CONTROL_REFINE = 7, CONTROL_SCALE = 16 };
 enum {
-    INFO_UNIT = 3, INFO_STRATEGY = 18, INFO_PEAK_ESTIMATE = 21, INFO_SIZE = 40, INFO_FLOPS = 42,
+    INFO_UNIT = 3, INFO_STRATEGY = 18, INFO_PEAK_ESTIMATE = 21, INFO_FLOPS_ESTIMATE = 22,
+    INFO_SIZE = 40, INFO_FLOPS = 42,
     INFO_L = 43, INFO_U = 44, INFO_RCOND = 67
 };
 enum { SYSTEM_A = 0, SYSTEM_ADJOINT = 1 };
@@ -33,6 +34,8 @@ static void release_symbolic(Elimination *e)
 static void release(Elimination *e)
 {
     State *st = e->state;
+    if (suitesparse_forget(e))
+        return;
     release_symbolic(e);
     if (st->numeric)
         (is_complex(e) ? st->s->z_free_numeric : st->s->free_numeric)(&st->numeric);
@@ -55,18 +58,21 @@ static void solve(Elimination *e, bool adjoint, int64_t columns, const void *b, 
                                          st->numeric, st->control, st->info);
         if (status == NO_MEMORY)
             suitesparse_memory(e, "UMFPACK");
-        suitesparse_leave(e);
+        hold_look(e->hold);
     }
+    suitesparse_leave(e);
 }
 
 static EliminationDet det(Elimination *e)
 {
     State *st = e->state;
     double mantissa[2] = { 0 }, exponent = 0;
+    suitesparse_enter(e, 0);
     if (is_complex(e))
         st->s->z_determinant(mantissa, NULL, &exponent, st->numeric, st->info);
     else
         st->s->determinant(mantissa, &exponent, st->numeric, st->info);
+    suitesparse_leave(e);
     const double power = exponent * 3.321928094887362347870319429489390175865, whole = rint(power);
     const double rest = exp2(power - whole);
     return parts_det(mantissa[0] * rest, mantissa[1] * rest, whole);
@@ -79,6 +85,7 @@ static void get(Elimination *e, Columns *l, Columns *u, int64_t *p, int64_t *q, 
     double *const lx = l ? l->value : NULL, *const ux = u ? u->value : NULL;
     int64_t *const ls = l ? l->start : NULL, *const us = u ? u->start : NULL;
     int64_t *const lr = l ? l->row : NULL, *const ur = u ? u->row : NULL;
+    suitesparse_enter(e, 0);
     const int64_t status =
         is_complex(e) ? st->s->z_get(ls, lr, lx, NULL, us, ur, ux, NULL, p, q, d, NULL, &reciprocal,
                                      NULL, st->numeric)
@@ -86,6 +93,7 @@ static void get(Elimination *e, Columns *l, Columns *u, int64_t *p, int64_t *q, 
                                    st->numeric);
     if (status == NO_MEMORY)
         suitesparse_memory(e, "UMFPACK");
+    suitesparse_leave(e);
 }
 
 /* L comes by rows, U by columns, both with their diagonals. */
@@ -160,6 +168,7 @@ bool umfpack_factor(Elimination *e, const Columns *a, bool scaled)
     if (status == NO_MEMORY)
         suitesparse_memory(e, "UMFPACK");
     if (status >= 0) {
+        e->flops = st->info[INFO_FLOPS_ESTIMATE];
         suitesparse_enter(e, st->info[INFO_PEAK_ESTIMATE] * st->info[INFO_UNIT] / 2);
         status = pairs ? s->z_numeric(a->start, a->row, a->value, NULL, st->symbolic,
                                         &st->numeric, st->control, st->info)

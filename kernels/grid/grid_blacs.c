@@ -51,6 +51,10 @@ static const LibraryEntry entries[] = {
     { "Cigebs2d", &scalapack.blacs.share },
     { "Cigebr2d", &scalapack.blacs.shared },
     { "Cigsum2d", &scalapack.blacs.sum_ints },
+    { "Csgsum2d", &scalapack.blacs.sum[0] },
+    { "Cdgsum2d", &scalapack.blacs.sum[1] },
+    { "Ccgsum2d", &scalapack.blacs.sum[2] },
+    { "Czgsum2d", &scalapack.blacs.sum[3] },
     { "Cigamx2d", &scalapack.blacs.most_ints },
 #define ROUTINE(id, s, d, c, z, ...)                                                             \
     { s, &scalapack.id[0] }, { d, &scalapack.id[1] }, { c, &scalapack.id[2] },                   \
@@ -214,6 +218,19 @@ void grid_sum_ints(GridRank *g, GridScope scope, int n, int *x)
 {
     if (n && grid_members(g, scope) > 1)
         scalapack.blacs.sum_ints(g->context, scope_name[scope], " ", n, 1, x, n, -1, -1);
+}
+
+void grid_sum_to(GridRank *g, GridScope scope, int to, DType dt, int64_t n, void *x)
+{
+    char *at = x;
+    size_t bytes = dtype_info(dt)->bytes;
+    int row = scope == SCOPE_ROW && to >= 0 ? g->row : to;
+    int col = scope == SCOPE_COLUMN && to >= 0 ? g->col : to;
+    for (int part; n && grid_members(g, scope) > 1; n -= part, at += (size_t)part * bytes) {
+        part = n < MESSAGE ? (int)n : MESSAGE;
+        scalapack.blacs.sum[grid_type(dt)](g->context, scope_name[scope], " ", part, 1, at, part,
+                                           row, col);
+    }
 }
 
 bool grid_all(GridRank *g, bool mine)

@@ -233,14 +233,6 @@ typedef struct Eigen {
     int *iwork;
 } Eigen;
 
-/* Divide and conquer sorts its vectors with less room than the sort wants where a rank has few
- * columns of a matrix of several blocks, whatever room it is given: QR there. */
-static bool divides(GridRank *g, const Eigen *e)
-{
-    int64_t nb = g->grid.nb, rows = e->a->slab.rows, cols = e->a->slab.cols;
-    return grid_all(g, e->n <= nb || rows * (nb - cols) <= 6 * (int64_t)e->n);
-}
-
 static void run_divide(GridRank *g, Eigen *e)
 {
     GridDesc d = grid_desc(g, e->a);
@@ -278,7 +270,7 @@ static void eigen(GridRank *g, Eigen *e)
     _Alignas(16) char work[16] = { 0 };
     double rwork[2] = { 0 };
     int iwork[2] = { 0 }, type = grid_type(e->a->dtype);
-    void (*run)(GridRank *, Eigen *) = divides(g, e) ? run_divide : run_iterate;
+    void (*run)(GridRank *, Eigen *) = grid_divides(&g->grid, e->n) ? run_divide : run_iterate;
     e->work = work, e->rwork = rwork, e->iwork = iwork;
     e->lw = e->lr = e->li = -1;
     run(g, e);

@@ -154,6 +154,16 @@ void grid_slab_take(const GridShape *g, int rank, Tensor *t, uint64_t at, const 
     copy_slab(g, rank, t, at, (char *)from, n, true);
 }
 
+bool grid_divides(const GridShape *g, int64_t n)
+{
+    for (int r = 0; r < g->p * g->q && n > g->nb; r++) {
+        GridSlab s = grid_slab(g, r, 2, (int64_t[]){ n, n });
+        if (s.rows * (g->nb - s.cols) > 6 * n)
+            return false;
+    }
+    return true;
+}
+
 const char *grid_solved_text(GridSolved how)
 {
     static const char *const text[] = { "a division", "p?trtrs", "p?trtrs", "p?potrf, p?potrs",

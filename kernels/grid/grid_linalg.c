@@ -1,5 +1,6 @@
 /* Products and square systems by PBLAS and ScaLAPACK. */
 #include "kernels/cast/tensor_cast.h"
+#include "kernels/grid/grid_product.h"
 #include "kernels/grid/grid_rank.h"
 #include "kernels/grid/scalapack.h"
 #include "kernels/lapack/lapack.h"
@@ -64,51 +65,89 @@ static bool is_zero(const char *x, size_t bytes, DType real)
     return true;
 }
 
-static void look(GridRank *g, const GridTensor *t, const GridTensor *turned, GridFacts *f)
+/* By exponents of ones alone, which compilers look for in many numbers at once. */
+static bool all_finite(const GridTensor *t)
+{
+    int64_t n = t->slab.size * (blas_is_complex(blas_type(t->dtype)) ? 2 : 1);
+    const uint32_t *narrow = (const void *)grid_data(t);
+    const uint64_t *wide = (const void *)grid_data(t);
+    bool none = true;
+    if (dtype_real(t->dtype) == DT_F32)
+        for (int64_t i = 0; i < n; i++)
+            none &= (~narrow[i] & UINT32_C(0x7f800000)) != 0;
+    else
+        for (int64_t i = 0; i < n; i++)
+            none &= (~wide[i] & UINT64_C(0x7ff) << 52) != 0;
+    return none;
+}
+
+/* Elements on either side of the diagonal, until there are some on both. */
+static void look_triangles(GridRank *g, const GridTensor *t, GridFacts *f)
 {
     size_t bytes = grid_bytes(t);
     DType real = dtype_real(t->dtype);
-    BlasType type = blas_type(t->dtype);
-    for (int64_t j = 0, at = 0; j < t->slab.cols; j++) {
+    for (int64_t j = 0; j < t->slab.cols && (f->lower || f->upper); j++) {
         int64_t col = grid_col(g, j);
-        for (int64_t i = 0; i < t->slab.rows; i++, at++) {
+        const char *x = grid_data(t) + (size_t)(j * t->slab.rows) * bytes;
+        for (int64_t i = 0; i < t->slab.rows; i++, x += bytes) {
             int64_t row = grid_row(g, i);
-            const char *x = grid_data(t) + (size_t)at * bytes;
             if (row != col && !is_zero(x, bytes, real))
                 *(row < col ? &f->lower : &f->upper) = false;
-            f->finite = f->finite && isfinite(mat_abs(type, grid_data(t), at));
-            if (f->hermitian) {
-                double _Complex a = element_c128(t->dtype, x);
-                double _Complex b = element_c128(t->dtype, grid_data(turned) + (size_t)at * bytes);
-                f->hermitian = creal(a) == creal(b) && cimag(a) == -cimag(b);
-            }
         }
     }
 }
 
+static bool conjugates(double _Complex a, double _Complex b)
+{
+    return creal(a) == creal(b) && cimag(a) == -cimag(b);
+}
+
+/* Some pairs of elements that mirror each other, before all of them are brought together. */
+static bool seems_hermitian(GridRank *g, const GridTensor *t)
+{
+    enum { PAIRS = 32 };
+    double _Complex seen[2 * PAIRS] = { 0 };
+    int64_t n = t->shape[0], at;
+    bool same = true;
+    for (int64_t k = 0; k < PAIRS; k++) {
+        int64_t i = k * n / PAIRS, j = (7 * i + 3 * k + 1) % n;
+        for (int turn = 0; turn < 2; turn++) {
+            int64_t index = turn ? j * n + i : i * n + j;
+            if (grid_home(&g->grid, 2, t->shape, index, &at) == g->rank)
+                seen[2 * k + turn] =
+                    element_c128(t->dtype, grid_data(t) + (size_t)at * grid_bytes(t));
+        }
+    }
+    grid_sum_to(g, SCOPE_ALL, ALL_MEMBERS, DT_C128, 2 * PAIRS, seen);
+    for (int k = 0; k < PAIRS; k++)
+        same = same && conjugates(seen[2 * k], seen[2 * k + 1]);
+    return same;
+}
+
+static bool is_hermitian(GridRank *g, const GridTensor *t)
+{
+    GridView v = grid_view_turned(t);
+    size_t bytes = grid_bytes(t);
+    bool same = true;
+    if (!seems_hermitian(g, t))
+        return false;
+    GridTensor *turned = grid_tensor(g, t->dtype, 2, v.shape, false);
+    grid_pack(g, turned, t, &v);
+    for (int64_t at = 0; same && at < t->slab.size; at++)
+        same = conjugates(element_c128(t->dtype, grid_data(t) + (size_t)at * bytes),
+                          element_c128(t->dtype, grid_data(turned) + (size_t)at * bytes));
+    return grid_all(g, same);
+}
+
 GridFacts grid_facts(GridRank *g, const GridTensor *t)
 {
-    GridFacts f = { .hermitian = t->axes == 2 && t->shape[0] == t->shape[1], .lower = true,
-                    .upper = true, .finite = true };
-    GridTensor *turned = NULL;
-    bool square = f.hermitian;
-    /* first without its transpose, which costs a redistribution */
-    f.hermitian = false;
-    look(g, t, NULL, &f);
+    GridFacts f = { .lower = true, .upper = true, .finite = all_finite(t) };
+    look_triangles(g, t, &f);
     int no[3] = { !f.lower, !f.upper, !f.finite };
     grid_sum_ints(g, SCOPE_ALL, 3, no);
-    f = (GridFacts){ square, no[0] == 0, no[1] == 0, no[2] == 0 };
-    if (square && f.lower == f.upper) {
-        GridView v = grid_view_turned(t);
-        turned = grid_tensor(g, t->dtype, 2, v.shape, false);
-        grid_pack(g, turned, t, &v);
-        GridFacts own = f;
-        look(g, t, turned, &own);
-        f.hermitian = own.hermitian;
-    } else {
-        f.hermitian = false;
-    }
-    f.hermitian = grid_all(g, f.hermitian);
+    f = (GridFacts){ false, no[0] == 0, no[1] == 0, no[2] == 0 };
+    if (t->axes == 2 && t->shape[0] == t->shape[1] && f.lower == f.upper)
+        f.hermitian = !t->shape[0] || is_hermitian(g, t);
     return f;
 }
 
@@ -140,22 +179,20 @@ bool grid_positive_diagonal(GridRank *g, GridTensor *t)
 }
 
 /* ---- products ---- */
-typedef struct Factors { const GridTensor *a, *b; char ta, tb; int64_t m, n, k; } Factors;
-
 static char flag_of(uint64_t how, bool vector)
 {
     return vector ? 'N' : "NTC"[how < 3 ? how : 0];
 }
 
 /* Rows of C, columns, and what is summed over; a vector on the left is one row: C' = B' a. */
-static void plan_product(GridRank *g, Factors *f)
+static void plan_product(GridRank *g, GridFactors *f)
 {
     const GridTensor *a = f->a, *b = f->b;
     int64_t bm = b->shape[0], bn = b->axes > 1 ? b->shape[1] : 1, bk;
     if (a->axes == 1 && b->axes == 2) {
         if (f->tb == 'C' && blas_is_complex(blas_type(b->dtype)))
             err_raise(g->ctx, ERR_DEVICE, "a vector times a conjugated matrix");
-        *f = (Factors){ b, a, f->tb == 'N' ? 'T' : 'N', 'N', 0, 0, 0 };
+        *f = (GridFactors){ b, a, f->tb == 'N' ? 'T' : 'N', 'N', 0, 0, 0 };
         a = f->a, b = f->b;
         bm = b->shape[0], bn = 1;
     }
@@ -171,7 +208,7 @@ static void plan_product(GridRank *g, Factors *f)
 void grid_do_gemm(GridRank *g, Wire *in, Buf *out)
 {
     uint64_t id = wire_get_u64(in);
-    Factors f = { .a = grid_find(g, wire_get_u64(in)) };
+    GridFactors f = { .a = grid_find(g, wire_get_u64(in)) };
     f.b = grid_find(g, wire_get_u64(in));
     f.ta = flag_of(wire_get_u64(in), f.a->axes == 1);
     f.tb = flag_of(wire_get_u64(in), f.b->axes == 1);
@@ -188,7 +225,9 @@ void grid_do_gemm(GridRank *g, Wire *in, Buf *out)
     _Alignas(16) char one[16], zero[16];
     mat_store((BlasType)type, one, 0, 1, 0);
     mat_store((BlasType)type, zero, 0, 0, 0);
-    if (m && n && k)
+    if (grid_product_pays(g, &f))
+        grid_product(g, c, &f);
+    else if (m && n && k)
         scalapack.gemm[type](&f.ta, &f.tb, &m, &n, &k, one, grid_data(f.a), &one_int, &one_int,
                              &da, grid_data(f.b), &one_int, &one_int, &db, zero, grid_data(c),
                              &one_int, &one_int, &dc, 1, 1);

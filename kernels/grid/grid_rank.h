@@ -102,6 +102,10 @@ int grid_members(const GridRank *, GridScope);
 double grid_sum(GridRank *, GridScope, double);          /* in the order of the members */
 double grid_largest(GridRank *, GridScope, double);      /* a NaN wins */
 void grid_sum_ints(GridRank *, GridScope, int n, int *);
+/* n elements of a type of ScaLAPACK at member `to`, where those of the others are lost; or at all
+ * of them. */
+enum { ALL_MEMBERS = -1 };
+void grid_sum_to(GridRank *, GridScope, int to, DType, int64_t n, void *);
 bool grid_all(GridRank *, bool);                         /* do all say so? */
 
 /* ---- ScaLAPACK (grid_linalg.c) ---- */

@@ -19,6 +19,8 @@ typedef struct Blacs {
                    int row, int col);
     void (*sum_ints)(int context, const char *scope, const char *top, int m, int n, int *, int ld,
                      int row, int col);
+    void (*sum[4])(int context, const char *scope, const char *top, int m, int n, void *, int ld,
+                   int row, int col);
     void (*most_ints)(int context, const char *scope, const char *top, int m, int n, int *, int ld,
                       int *rows, int *cols, int ldi, int row, int col);
 } Blacs;

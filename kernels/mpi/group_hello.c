@@ -311,15 +311,29 @@ static void give_fault(int rank, HelloWelcome *w)
         }
 }
 
+/* A rank is a process on one core, as MPI's launchers have it, so a grid of more ranks has more
+ * cores: more threads in each are asked for, here or of Slurm. */
+static int rank_threads(void)
+{
+    static const char *const names[] = { "RICCI_MPI_THREADS", "SLURM_CPUS_PER_TASK" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = getenv(names[i]);
+        long n = text ? strtol(text, NULL, 10) : 0;
+        if (n > 0)
+            return n < 256 ? (int)n : 256;
+    }
+    return 1;
+}
+
 static void welcome_all(Meeting *m)
 {
     Group *g = m->g;
-    int cores = group_tools()->cores, on = 1;
+    int on = 1;
     for (int r = 0; r < g->ranks; r++) {
         HelloWelcome w = { .p = g->p, .q = g->q, .block = g->block };
         for (int i = 0; i < g->ranks; i++)
             w.neighbours += strcmp(g->rank[i].host, g->rank[r].host) == 0;
-        w.threads = w.neighbours < cores ? cores / w.neighbours : 1;
+        w.threads = rank_threads();
         give_fault(r, &w);
         setsockopt(g->rank[r].fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         welcome(g, g->rank[r].fd, &m->known[r], &w);

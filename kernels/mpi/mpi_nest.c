@@ -440,15 +440,42 @@ static const MpiTensor *factor(Run *r, const Piece *x, uint64_t rows, uint64_t c
     return matrix->tensor;
 }
 
+/* The matrix that a factor reads across, with its indices in the other order than pieces have them:
+ * p?gemm is told so, and nothing is moved. NULL: it is no such factor. */
+static const MpiTensor *read_across(Run *r, int id, uint64_t rows, uint64_t cols)
+{
+    const NestNode *node = &r->n->node[id];
+    int64_t shape[NEST_INDICES], strides[NEST_INDICES];
+    MpiView v;
+    if (node->kind != NEST_LOAD || r->piece[id].there || axes_of(rows) != 1 || axes_of(cols) != 1)
+        return NULL;
+    const NestLoad *l = &r->n->load[node->slot];
+    const MpiTensor *g = there(r, &r->data[l->slot]);
+    load_view(r, l, node->free, &v, shape, strides);
+    if (l->gathers || g->rank != 2 || v.at || shape[0] != g->shape[1] || shape[1] != g->shape[0] ||
+        (strides[0] != 1 && shape[0] != 1) || (strides[1] != shape[0] && shape[1] != 1))
+        return NULL;
+    return g;
+}
+
+static const MpiTensor *read_factor(Run *r, int id, uint64_t rows, uint64_t cols, int *t,
+                                    Piece *matrix)
+{
+    const MpiTensor *across = read_across(r, id, rows, cols);
+    if (!across)
+        return factor(r, eval(r, id), rows, cols, t, matrix);
+    *t = cols > rows;
+    return across;
+}
+
 /* The product, m x n with n = 1 for a vector, as the tensor that it stands for. */
 static void eval_product(Run *r, const NestNode *node, const Product *p, Piece *x)
 {
-    const Piece *a = eval(r, p->x), *b = eval(r, p->y);
     Piece ma = { .there = false }, mb = { .there = false };
     int ta, tb;
     bool plain = axes_of(p->a) == 1 && axes_of(p->b) <= 1;
-    const MpiTensor *ga = factor(r, a, p->a, p->k, &ta, &ma);
-    const MpiTensor *gb = factor(r, b, p->k, p->b, &tb, &mb);
+    const MpiTensor *ga = read_factor(r, p->x, p->a, p->k, &ta, &ma);
+    const MpiTensor *gb = read_factor(r, p->y, p->k, p->b, &tb, &mb);
     if (plain) {
         mpi_gemm(r->ctx, r->d, own(r, x, (DType)node->dtype, node->free), ga, ta, gb, tb);
     } else {

@@ -424,6 +424,31 @@ static RicciValue *exchanged_in(Session *s, PyObject *o)
     return v;
 }
 
+/* ---- in: sparse matrices of SciPy ---- */
+/* What has `tocoo` gives its entries: sparse(row, col, data, shape). */
+static RicciValue *sparse_in(Session *s, PyObject *o)
+{
+    enum { PARTS = 4 };
+    static const char *const names[PARTS] = { "row", "col", "data", "shape" };
+    RicciValue *part[PARTS], *v = NULL;
+    bool made[PARTS] = { false };
+    PyObject *coo = PyObject_CallMethod(o, "tocoo", NULL);
+    int n = 0;
+    for (; coo && n < PARTS; n++) {
+        PyObject *x = PyObject_GetAttrString(coo, names[n]);
+        part[n] = x ? value_in(s, x, &made[n]) : NULL;
+        Py_XDECREF(x);
+        if (!part[n])
+            break;
+    }
+    if (n == PARTS)
+        v = ricci_call(s->r, "sparse", PARTS, part);
+    while (n > 0)
+        n--, value_done(s, part[n], made[n]);
+    Py_XDECREF(coo);
+    return v;
+}
+
 static RicciValue *other_in(Session *s, PyObject *o)
 {
     bool tried;
@@ -446,12 +471,14 @@ static RicciValue *other_in(Session *s, PyObject *o)
         return decimal_in(s, o);
     if (can_exchange(o))
         return exchanged_in(s, o);
+    if (PyObject_HasAttrString(o, "tocoo"))
+        return sparse_in(s, o);
     if (PyCallable_Check(o))
         return function_in(s, o);
     PyObject *name = PyType_GetName(Py_TYPE(o));
     PyErr_Format(PyExc_TypeError, "Ricci has no value for a %S: it takes None, numbers, str, "
-                 "tuples and lists, range, Fraction, Decimal, functions, and what has __dlpack__ "
-                 "or the buffer protocol", name ? name : Py_None);
+                 "tuples and lists, range, Fraction, Decimal, functions, sparse matrices of SciPy, "
+                 "and what has __dlpack__ or the buffer protocol", name ? name : Py_None);
     Py_XDECREF(name);
     return NULL;
 }

@@ -213,6 +213,18 @@ def to_torch(x):
     return torch.from_dlpack(x.__dlpack__(max_version=(1, 1), dl_device=(1, 0), copy=not given))
 
 
+def to_scipy(x):
+    """A sparse matrix as SciPy's csr_array, with copies of its entries; any other matrix gives the
+    array of those elements that are not 0."""
+    import numpy
+    import scipy.sparse
+    e = x.session["entries"](x)
+    rows, columns, values = (numpy.array(part) for part in (e.rows, e.columns, e.values))
+    start = numpy.zeros(x.shape[0] + 1, dtype=numpy.int64)
+    numpy.cumsum(numpy.bincount(rows, minlength=x.shape[0]), out=start[1:])
+    return scipy.sparse.csr_array((values, columns, start), shape=x.shape)
+
+
 def __getattr__(name):
     """ricci.xp is read when it is asked for: most programs do without it."""
     if name == "xp":

@@ -8,6 +8,8 @@ inputs are saved (build/fuzz). Round r of seed s always makes the same inputs. P
 line per finding (a signal, a sanitizer report, a formatter that changes its mind, ten
 seconds without an end) and last `N passed, N failed`: inputs tried, and findings."""
 import argparse
+import io
+import itertools
 import os
 import random
 import re
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -290,11 +293,44 @@ def npy(descr, shape, data, order=False, version=1):
 
 def good_files():
     """The well-formed files of the tests, and those that are damaged in one place."""
-    folder = os.path.join(ROOT, "tests/lang/files")
-    for kind in ("good", "bad"):
+    for folder, kind in itertools.product(("tests/lang/files", "tests/lang/sparse"), ("good", "bad")):
+        folder = os.path.join(ROOT, folder)
         for name in sorted(os.listdir(os.path.join(folder, kind))):
             with open(os.path.join(folder, kind, name), "rb") as data:
                 yield name.rsplit(".", 1)[1], data.read()
+
+
+def sparse_archive(r):
+    """A sparse matrix as SciPy keeps it, whose checksums are right whatever its numbers are."""
+    def numbers(n, most):
+        wild = r.random() < 0.2
+        return [r.choice((-1, most, 2**31 - 1, 2**62, -2**63)) if wild and r.random() < 0.3 else r.randrange(max(most, 1))
+                for _ in range(n)]
+
+    def whole(values):
+        code, width = r.choice((("<i8", "q"), ("<i4", "i"), ("<u4", "I")))
+        low, high = (0, 2**32) if width == "I" else (-2**31, 2**31) if width == "i" else (-2**63, 2**63)
+        kept = [v if low <= v < high else 7 for v in values]
+        return npy(code, r.choice(("(%d,)" % len(kept),) * 9 + ("(1, %d)" % len(kept),)), struct.pack("<%d%s" % (len(kept), width), *kept))
+    m, n, count = r.randrange(6), r.randrange(6), r.randrange(9)
+    kind = r.choice(("csr", "csc", "coo", "bsr", "dia", "csr", "lil", "cs"))
+    lines = m if kind == "csr" else n
+    start = [0, *sorted(numbers(max(lines - 1, 0), count + 1)), count][:lines + 1 if r.random() < 0.9 else lines]
+    shape = (count,) if kind not in ("bsr", "dia") else (count, 1, 1) if kind == "bsr" else (max(1, count), n)
+    size = max(0, (shape[0] if kind != "dia" else shape[0] * n) - (r.random() < 0.1))
+    members = {
+        "format": npy("|S%d" % len(kind), "()", kind.encode()), "shape": whole([m, n] if r.random() < 0.9 else numbers(r.randrange(4), 5)),
+        "data": npy("<f8", "(%s,)" % ", ".join(map(str, shape)) if r.random() < 0.9 else "(%d,)" % size, b"\0\0\0\0\0\0\xf0?" * size),
+        "indices": whole(numbers(count, n if kind == "csr" else m)), "indptr": whole(start), "row": whole(numbers(count, m)),
+        "col": whole(numbers(count, n)), "offsets": whole([v - 3 for v in numbers(shape[0], 6)]),
+    }
+    if r.random() < 0.1:
+        del members[r.choice(list(members))]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name + ".npy", data, r.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))
+    return out.getvalue()
 
 
 VALID = [
@@ -307,6 +343,7 @@ VALID = [
     ("mtx", b"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n"),
     ("mtx", b"%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 3 -1\n"),
     ("mtx", b"%%MatrixMarket matrix coordinate pattern skew-symmetric\n3 3 1\n3 1\n"),
+    ("mtx", b"%%MatrixMarket matrix coordinate real symmetric\r\n9 9 5\r\n9 1 1.25e-3\r\n2 2 7\r\n9 1 2\r\n5 4 -.5\r\n3 3 1e22\r\n"),
     ("csv", b"a,b,c\n1,2,3\n4.5,-6e7,nan\n"), ("csv", b'"x ""y""",z\r\n1,2\r\n\r\n3,4'),
     ("csv", b"\xef\xbb\xbf1,2\n3,4\n"), ("csv", b"t,name\n1,alpha\n2,\"be,ta\"\n"),
     *(pair for pair in good_files() if pair[0] != "txt"),
@@ -358,12 +395,14 @@ def fuzz_files(r, work, name):
             ending = r.choice(("npy", "mtx", "csv", "npz", "safetensors"))
         path = os.path.join(work, "d%d.%s" % (k, ending))
         contents[path] = mutate_data(r, data)
+        if ending == "npz" and r.random() < 0.7:
+            contents[path] = sparse_archive(r)
         write(path, contents[path])
         files.append(path)
     csv = r.choice(("", ", header=true", ", columns=true", ', delimiter=";"', ", header=false", ', delimiter=""',
                     ', decimal=",", thousands=".", columns=true', ', na=("-", "3"), skip=1', ", rows=1:3, columns=true",
                     ', select="c1", dtype=decimal(9)', ", dtype=rational", ", dtype=i32, rows=0:2"))
-    more = {p: csv if p.endswith("csv") else "" for p in files}
+    more = {p: csv if p.endswith("csv") else r.choice(("", ", sparse=true")) if p.endswith("mtx") else "" for p in files}
 
     def script(some):
         path = os.path.join(work, "load.ric")

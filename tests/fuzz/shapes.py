@@ -342,7 +342,8 @@ def files(r):
     else:
         return ['save("%s", %s)' % (name, huge(r))]
     options.files.append((name, data))
-    return ['r = load("%s")' % name, "judge(r)"]
+    how = r.choice(("", ", sparse=true")) if kind == "mtx" else ""
+    return ['r = load("%s"%s)' % (name, how), "judge(r)"]
 
 
 def printing(r):

@@ -49,6 +49,28 @@ class Values(unittest.TestCase):
         d = Decimal("1234567890.12345678901234567890")
         self.assertEqual(self.r.eval("d", d=d), d)
 
+    def test_sparse_matrices_come_in_by_their_entries(self):
+        class Matrix:                                # as those of SciPy
+            row, col, data, shape = [0, 2, 0], [1, 0, 1], [1.5, -2.0, 0.5], (3, 2)
+
+            def tocoo(self):
+                return self
+        x = self.r.eval("S", S=Matrix())
+        self.assertEqual(self.r.eval("repr(S)", S=x), "sparse([0, 2], [1, 0], [2.0, -2.0], (3, 2))")
+        self.assertTrue(self.r.eval("issparse(S)", S=x))
+        self.assertEqual(list(memoryview(self.r.eval("S @ [1.0, 2.0]", S=x))), [4.0, 0.0, -2.0])
+        told = []
+        r = ricci.Session(output=lambda stream, text: told.append(text))
+        r["S"] = Matrix()
+        self.assertEqual(memoryview(r["S"]).tolist(), [[0.0, 2.0], [0.0, 0.0], [-2.0, 0.0]])
+        self.assertIn("makes a sparse matrix dense", told[0])
+        self.assertTrue(r.eval("issparse(S)"))       # what went out was a copy
+
+        class Odd(Matrix):
+            row = [0, 3, 0]
+        with self.assertRaises(ricci.IndexError):
+            self.r["S"] = Odd()
+
     def test_named_tuples(self):
         P = namedtuple("P", "x y")
         self.assertEqual(self.r.eval("p.x + p.y", p=P(1, 2)), 3)

@@ -18,7 +18,7 @@ MUST = {
     "kernels/tensor/dtype.c": "its exponent and significand",
     "kernels/tensor/cast.c": "conversions",
     "kernels/gpu/gpu_prelude.c": "its name in source text",
-    "builtins/files/files_stored.c": "its code in files",
+    "builtins/stored/files_stored.c": "its code in files",
     "interp/embed/api_tensor.c": "its code in DLPack",
     "interp/native/native_convert.c": "its name in C",
 }

@@ -682,6 +682,7 @@ int main(void)
     static InterruptFlag flag;
     mem_init(&ctx);
     ctx.interrupt = &flag;
+    suitesparse_allow();
     if (!suitesparse_open(SS_CHOLMOD) || !suitesparse_open(SS_UMFPACK))
         fprintf(stderr, "SuiteSparse is not here: its methods were not run\n");
     for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {

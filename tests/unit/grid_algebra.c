@@ -102,6 +102,29 @@ static void product_one(DType dt, Size s, uint64_t ta, uint64_t tb)
     tensor_release(ctx, b);
 }
 
+/* More panels than one: a product's column of random numbers, multiplied twice. */
+static void long_product(uint64_t ta, uint64_t tb)
+{
+    Size s = ta ? (Size){ 1700, 450, 60 } : tb ? (Size){ 450, 1700, 60 } : (Size){ 450, 430, 1700 };
+    Tensor *a = filled(DT_F64, 2, ta ? (int64_t[]){ s.k, s.m } : (int64_t[]){ s.m, s.k });
+    Tensor *b = filled(DT_F64, 2, tb ? (int64_t[]){ s.n, s.k } : (int64_t[]){ s.k, s.n });
+    Tensor *x = filled(DT_F64, 2, (int64_t[]){ s.n, 1 });
+    uint64_t ia = put(a), ib = put(b);
+    Call c;
+    say(&c, GRID_GEMM, 5, (uint64_t[]){ ++newest, ia, ib, ta, tb });
+    Matrix ma = matrix_of(a), mb = matrix_of(b), mx = matrix_of(x), mc = fetched(newest);
+    Matrix bx = product(mb, tb, mx, 0), want = product(ma, ta, bx, 0), got = product(mc, 0, mx, 0);
+    CHECK(same_matrix(got, want, DT_F64));
+    end(&c);
+    drop(ia);
+    drop(ib);
+    matrix_free(ma), matrix_free(mb), matrix_free(mx), matrix_free(mc);
+    matrix_free(bx), matrix_free(want), matrix_free(got);
+    tensor_release(ctx, a);
+    tensor_release(ctx, b);
+    tensor_release(ctx, x);
+}
+
 static void vector_products(DType dt, Size s)
 {
     Tensor *a = filled(dt, 2, (int64_t[]){ s.m, s.n });
@@ -494,6 +517,8 @@ static void all(void)
             eigen_one(dt, orders[i]);
         }
     }
+    for (int how = 0; how < 3; how++)
+        long_product(how == 1, how == 2);
     singular_ones();
 }
 

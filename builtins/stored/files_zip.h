@@ -3,7 +3,7 @@
 #ifndef RICCI_BUILTINS_FILES_ZIP_H
 #define RICCI_BUILTINS_FILES_ZIP_H
 
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 
 typedef struct ZipMember {
     const char *name;              /* name_len bytes in the archive, UTF-8 without NULs */

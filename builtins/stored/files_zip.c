@@ -2,7 +2,7 @@
  * end and each is checked against the file; what a member inflates to must be what the
  * directory claims, no more and no less, and no more than deflate can make of its bytes,
  * so a small file cannot ask for much memory. zlib is opened when first needed. */
-#include "builtins/files/files_zip.h"
+#include "builtins/stored/files_zip.h"
 #include "core/system/library.h"
 
 #include <string.h>

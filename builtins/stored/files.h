@@ -98,18 +98,6 @@ Tensor *stored_raw(OpCall *, Tensor *x, const char *as, const char *what, Stored
 bool text_float(const char *p, size_t n, double *out);
 bool text_int(const char *p, size_t n, int64_t *out);   /* false if it does not fit, too */
 
-/* ---- numbers in large texts (files_quick.c) ---- */
-
-/* Powers of ten for quick_float; of one reader, who fills it once. */
-enum { QUICK_LOW = -64, QUICK_HIGH = 40 };
-typedef struct QuickPowers { uint64_t of[QUICK_HIGH - QUICK_LOW + 1][2]; } QuickPowers;
-void quick_powers(QuickPowers *);
-/* The number that starts at p and ends before a byte that is in no number, or at end: where it
- * ends; NULL: it is none, or one for text_float and text_int to read. Never raises, never looks
- * behind end. */
-const char *quick_whole(const char *p, const char *end, uint64_t *out);
-const char *quick_float(const QuickPowers *, const char *p, const char *end, double *out);
-
 /* ---- formats ---- */
 Tensor *npy_read(const Bytes *);                        /* rooted */
 /* What the header says; the elements that it speaks of are there. */

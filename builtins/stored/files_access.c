@@ -1,6 +1,6 @@
 /* Access to files: where they are looked for, reading and mapping them, replacing them as
  * a whole. Knows nothing of formats; the only file here that opens anything. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "core/system/c_locale.h"
 #include "core/base/fence.h"
 #include "core/base/limit.h"

@@ -1,7 +1,7 @@
 /* Elements as files keep them, between their bytes and tensors: dtypes that Ricci computes with
  * lie in a file as they lie in memory, and become views of it; i16, u16, u32, u64, bools and other
  * byte orders are converted. And numbers in text, for .mtx and .csv. */
-#include "builtins/files/files.h"
+#include "builtins/stored/files.h"
 #include "core/system/ascii.h"
 #include "core/system/c_locale.h"
 #include "interp/op/heard.h"
