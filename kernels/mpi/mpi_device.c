@@ -83,7 +83,8 @@ void mpi_release(Ctx *ctx, Device *d)
         next = r->newer;                 /* it becomes the newest, and is not met again */
         bool there = false;
         for (const DevCopy *c = r->copies; c; c = c->next)
-            there |= c->device == d && c->valid;
+            there |= c->device == d && c->valid && c->mem.handle &&
+                     mpi_tensor(&c->mem)->group == mpi_state(d)->groups;
         if (there && !r->host)
             device_bring_home(ctx, r->buffer);
     }
