@@ -211,6 +211,8 @@ Value op_sparse_elementwise(OpCall *c)
     Interp *in = c->in;
     Value *mark = in->sp, *args;
     const Tensor *shaped;
+    if (c->args[0].tag == V_TUPLE && (c->op->ew == EW_EQUAL || c->op->ew == EW_NOT_EQUAL))
+        return v_bool((c->op->ew == EW_EQUAL) == v_equal(in, c->args[0], c->args[1]));
     if (!shapes_agree(c, &shaped)) {
         check_shapes(c);
         return v_undef();
