@@ -401,6 +401,8 @@ Value op_run_prune(OpCall *c)
 {
     Interp *in = c->in;
     const Sparse *s = v_sparse(c->args[0]);
+    if (arg_given(c, 1))
+        (void)arg_float(c, 1);                      /* it is one number */
     if (!s)
         return v_retain(c->args[0]);
     Value size = op_root(c, op_unary(in, op_named(in, "abs"), sparse_values(s), 0));

@@ -346,6 +346,8 @@ Value op_sparse_transpose(OpCall *c)
         return v_undef();
     if (!arg_given(c, 1))
         return turned(c, s, false);
+    if (v_sparse(c->args[1]))
+        return v_undef();
     Tensor *axes = op_keep(c, tensor_compact(&c->in->ctx, arg_tensor(c, 1)));
     tensor_home(&c->in->ctx, axes);
     if (axes->rank != 1 || axes->size != 2 || axes->dtype != DT_I64)

@@ -110,17 +110,17 @@ static void check_factor(OpCall *c, int i, const Sparse *s, const Tensor *t)
 static Value of_product(OpCall *c, const Sparse *s)
 {
     Interp *in = c->in;
-    if (sparse_inside(c->args[1]) || sparse_inside(c->args[2])) {
-        Value args[2] = { c->args[0],
-                          op_root(c, op_call(in, op_named(in, "matmul"), c->args + 1, 2, 0)) };
-        return op_call(in, c->op, args, 2, 0);
-    }
     const Tensor *A = arg_tensor(c, 1), *B = arg_tensor(c, 2);
     check_factor(c, 1, s, A);
     check_factor(c, 2, s, B);
     if (A->rank != B->rank)
         arg_error(c, 2, ERR_SHAPE, "%s and %s are two matrices or two vectors", arg_text(c, 1),
                   arg_text(c, 2));
+    if (tensor_sparse(A) || tensor_sparse(B)) {
+        Value args[2] = { c->args[0],
+                          op_root(c, op_call(in, op_named(in, "matmul"), c->args + 1, 2, 0)) };
+        return op_call(in, c->op, args, 2, 0);
+    }
     Factors f = { c->args[1], c->args[2], 1, A->rank == 1 };
     if (!f.outer) {
         f.k = tensor_shape(A)[1];

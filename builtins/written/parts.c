@@ -2,6 +2,7 @@
  * device and no derivative; else the functions of shelf.ric. */
 #include "builtins/written/written.h"
 
+#include "kernels/sparse/sparse.h"
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/cast/frexp.h"
 
@@ -17,7 +18,8 @@ Value frexp_run(OpCall *c)
     Value v = c->args[0];
     DType dt = v.tag == V_TENSOR ? (DType)v.tensor->dtype : DT_NONE;
     DType wide = dt != DT_NONE && dtype_half(dt) ? DT_F32 : dt;
-    if (!alone(c) || (wide != DT_F32 && wide != DT_F64) || v.tensor->rank == 0)
+    if (!alone(c) || (wide != DT_F32 && wide != DT_F64) || v.tensor->rank == 0 ||
+        tensor_sparse(v.tensor))
         return written_run(c, "frexp");
     tensor_home(ctx, v.tensor);
     Tensor *cast = op_keep(c, tensor_cast(ctx, v.tensor, wide));

@@ -3,6 +3,7 @@
 #include "builtins/written/written.h"
 
 #include "core/base/error.h"
+#include "kernels/sparse/sparse.h"
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/signals/recursion.h"
 
@@ -21,7 +22,7 @@ typedef struct Recursion {
 static bool plain(Value v, int least, int most)
 {
     return v.tag == V_TENSOR && v.tensor->rank >= least && v.tensor->rank <= most &&
-           v.tensor->size > 0 && v.tensor->dtype != DT_BOOL &&
+           v.tensor->size > 0 && v.tensor->dtype != DT_BOOL && !tensor_sparse(v.tensor) &&
            dtype_plain((DType)v.tensor->dtype) && !dtype_half((DType)v.tensor->dtype);
 }
 

@@ -129,9 +129,12 @@ static const Tensor *positions(Interp *in, int64_t len, const Sub *sub)
     v_push(in, v_tensor_raw(all));
     for (int64_t i = 0; i < len; i++)
         ((int64_t *)all->data)[i] = i;
-    if (sub->kind == SUB_VALUE)
-        value_home(in, sub->v);
-    Value picked = index_pick(in, all, sub, 1);
+    Sub at = *sub;
+    if (at.kind == SUB_VALUE) {
+        v_push(in, at.v = sparse_dense_for(in, sub->v, "indexing"));
+        value_home(in, at.v);
+    }
+    Value picked = index_pick(in, all, &at, 1);
     v_push(in, picked);
     if (picked.tag != V_TENSOR || picked.tensor->rank != 1)
         err_raise(&in->ctx, ERR_INDEX, "%s takes one int, a slice or a vector of ints",

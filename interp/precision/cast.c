@@ -7,6 +7,7 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/exact.h"
 #include "interp/state/scope.h"
+#include "kernels/sparse/sparse.h"
 #include "kernels/number/number.h"
 
 #include <math.h>
@@ -150,6 +151,14 @@ static Value cast_text(Interp *in, Arith *a, Value x)
 }
 
 /* ---- casts ---- */
+static Value cast_entries(Interp *in, const Sparse *s, DType dt)
+{
+    v_push(in, op_cast(in, v_tensor_raw(s->value), dt));
+    Tensor *t = sparse_like(&in->ctx, s, in->sp[-1].tensor);
+    stack_cut(in, in->sp - 1);
+    return v_tensor_raw(t);
+}
+
 Value op_cast(Interp *in, Value x, DType dt)
 {
     char given[96];
@@ -171,6 +180,8 @@ Value op_cast(Interp *in, Value x, DType dt)
         dt = dtype_complex_of(dt);
     if (v_dtype(x) == dt)
         return v_retain(x);
+    if (x.tag == V_TENSOR && tensor_sparse(x.tensor))
+        return cast_entries(in, tensor_sparse(x.tensor), dt);
     Value *mark = in->sp;
     Tensor *t = v_to_tensor(in, x, 0);
     v_push(in, v_tensor_raw(t));

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SMALL = 24 };                     /* a piece of so few nodes is left as it is */
+enum { SMALL = 6 };                      /* a piece of so few nodes is left as it is */
 
 typedef struct Piece { int64_t from, to; bool connected; } Piece;
 

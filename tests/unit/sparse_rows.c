@@ -209,10 +209,12 @@ static void try_row(Interp *in, const Op *op, const Operand *which, int at, int 
     stack_cut(in, mark);
 }
 
-/* Draws, what looks at the world or changes it, and what is asked whether a matrix is sparse. */
+/* Draws, what looks at the world or changes it, what is asked whether a matrix is sparse, and
+ * factors, which have permutations of sparse ones. */
 static bool apart(const Op *op)
 {
     static const char *const names[] = {
+        "lu", "chol", "qr", "lstsq", "factorize", "prune",
         "exit", "save", "load", "write", "read", "lines", "warn", "progress", "notices", "time",
         "measure", "memory", "release", "simulate", "env", "tempdir", "args", "lazy_stats", "issparse",
         "ptr", "pin", "unpin", "seed", "streams", "stream", "help", "devices", "to",
