@@ -165,7 +165,7 @@ static bool affine(const IxAccess *x)
 }
 
 /* An element whose places are even is a view of its tensor: nothing is copied. */
-static bool view_of(IxBind *b, const IxNode *n, IxInstance *of, IxTerm *t)
+bool ix_sparse_view(IxBind *b, const IxNode *n, IxInstance *of, IxTerm *t)
 {
     const IxAccess *x = n->kind == IX_ELEMENT ? ix_access(b, n, of) : NULL;
     int64_t shape[NEST_INDICES], strides[NEST_INDICES] = { 0 }, offset = 0;
@@ -198,7 +198,7 @@ static bool view_of(IxBind *b, const IxNode *n, IxInstance *of, IxTerm *t)
 static IxTerm dense_term(IxBind *b, const IxNode *n, IxInstance *of)
 {
     IxTerm t;
-    return view_of(b, n, of, &t) ? t : ix_whole_term(b, n, of);
+    return ix_sparse_view(b, n, of, &t) ? t : ix_whole_term(b, n, of);
 }
 
 /* ---- products ---- */
