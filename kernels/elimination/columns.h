@@ -21,7 +21,7 @@ Columns columns_sum(Hold *, const Columns *);
  * have more than `room` entries. */
 Columns columns_square(Hold *, const Columns *, int64_t most, int64_t room);
 
-/* ---- orders (order.c, degree.c, dissection.c) ---- */
+/* ---- orders (order.c, degree.c) ---- */
 /* All of them: order[k] is what comes at place k, of a symmetric pattern without diagonal. */
 void order_degree(Hold *, const Columns *, int64_t *order);
 void order_cuthill(Hold *, const Columns *, int64_t *order);
