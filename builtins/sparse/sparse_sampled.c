@@ -3,6 +3,8 @@
 #include "builtins/sparse/sparse.h"
 
 #include "core/base/error.h"
+#include "kernels/cast/tensor_cast.h"
+#include "kernels/sparse/sampled.h"
 #include "kernels/tensor/report.h"
 
 #include <string.h>
@@ -68,11 +70,39 @@ static void push_block(OpCall *c, const Csr *a, const Factors *f, int64_t from, 
 
 enum { BLOCK_ELEMENTS = 1 << 20 };
 
+/* Contiguous rows of dt at home. */
+static const char *rows_of(OpCall *c, Value v, DType dt)
+{
+    Tensor *t = op_keep(c, tensor_cast(&c->in->ctx, v.tensor, dt));
+    t = op_keep(c, tensor_compact(&c->in->ctx, t));
+    tensor_home(&c->in->ctx, t);
+    return t->data;
+}
+
+/* By the loops over entries. */
+static Value by_kernel(OpCall *c, const Sparse *s, const Factors *f, DType dt)
+{
+    Ctx *ctx = &c->in->ctx;
+    Made made = { 0 };
+    Csr a = sparse_csr(s);
+    a.dtype = dt;
+    a.value = NULL;
+    const char *x = rows_of(c, f->left, dt), *y = rows_of(c, f->right, dt);
+    Tensor *values = csr_sampled(ctx, &made, &a, x, y, f->k);
+    made_poll(ctx, &made);
+    made_take(&made, values);
+    made_end(ctx, &made);
+    return sparse_with(c->in, s, v_tensor_raw(values));
+}
+
 static Value product_sampled(OpCall *c, const Sparse *s, const Factors *f)
 {
     Interp *in = c->in;
     const Csr a = sparse_csr(s);
     const int64_t k = f->k > 0 ? f->k : 1;
+    const DType dt = dtype_promote(v_dtype(f->left), v_dtype(f->right));
+    if (!in->scope && dt != DT_NONE && sparse_dtype(dt))
+        return by_kernel(c, s, f, dt);
     int64_t step = BLOCK_ELEMENTS / k > 0 ? BLOCK_ELEMENTS / k : 1, from = step;
     Value *all = in->sp;
     push_block(c, &a, f, 0, a.entries < step ? a.entries : step);
