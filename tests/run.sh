@@ -156,6 +156,7 @@ native() {          # BINARY LABEL
 # Random programs against what is right, from a seed.
 oracle() {          # LABEL SEED CASES
     counted "oracle$1, seed $2" python3 tests/oracle/oracle.py --cases "$3" --seed "$2" --ricci "$RICCI"
+    counted "sparse notation$1, seed $2" python3 tests/oracle/sparse_notation.py --cases $(($3 / 8)) --seed "$2" --ricci "$RICCI"
     counted "sparse$1, seed $2" python3 tests/oracle/sparse.py --cases $(($3 / 4)) --seed "$2" --ricci "$RICCI"
 }
 gradients() {       # LABEL SEED CASES

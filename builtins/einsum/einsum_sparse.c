@@ -77,6 +77,7 @@ Value op_sparse_einsum(OpCall *c)
     ContractOptions options = { 0 };
     Network n = { .in = c->in };
     uint8_t number[EINSUM_LABELS] = { 0 };
+    char letter[NET_LABELS][2] = { { 0 } };
     int labels = 0;
     einsum_read(&s, c);
     einsum_options(c, s.operands, &options);        /* an error where it is none */
@@ -86,6 +87,8 @@ Value op_sparse_einsum(OpCall *c)
         if (labels == NET_LABELS)
             return v_undef();
         n.extent[labels] = s.length[l];
+        letter[labels][0] = (char)(l < 26 ? 'A' + l : l < EINSUM_LETTERS ? 'a' + l - 26 : '.');
+        n.name[labels] = letter[labels];
         number[l] = (uint8_t)labels++;
     }
     if (s.operands > NET_FACTORS)

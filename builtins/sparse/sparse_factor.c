@@ -229,7 +229,8 @@ static const char *saw(const Elimination *e)
     case ELIMINATION_DIAGONAL: return "a diagonal matrix";
     case ELIMINATION_LOWER: return "a lower triangular matrix";
     case ELIMINATION_UPPER: return "an upper triangular matrix";
-    case ELIMINATION_PERMUTED: return "a triangular matrix with its rows and columns in another order";
+    case ELIMINATION_PERMUTED:
+        return "a triangular matrix with its rows and columns in another order";
     case ELIMINATION_CHOLESKY: return "a positive definite matrix: Cholesky succeeded";
     case ELIMINATION_QR: return e->m < e->n ? "a wide matrix: the solution of least norm"
                                             : "a tall matrix: least squares";
@@ -270,8 +271,8 @@ static void explain_quality(OpCall *c, Elimination *e, const void *b, const void
     const double r = scaled_residual(c, e, b, x), rcond = elimination_rcond(&in->ctx, e);
     const double noise = (double)e->n * mat_eps(t);
     const int digits = linalg_digits(t, r > noise ? rcond * noise / r : rcond);
-    explain_note(in, "rcond", "%.2g (condition number %.2g, 1-norm, estimated): about %d digit%s to "
-                 "trust", rcond, rcond > 0 ? 1 / rcond : INFINITY, digits, digits == 1 ? "" : "s");
+    explain_note(in, "rcond",
+                 "%.2g (condition number %.2g, 1-norm, estimated): about %d digit%s to trust", rcond, rcond > 0 ? 1 / rcond : INFINITY, digits, digits == 1 ? "" : "s");
     if (r == 0)
         explain_note(in, "residual", "0 = |b - A x| / (|A| |x|)");
     else
@@ -284,18 +285,18 @@ void sparse_factor_explain(OpCall *c, Elimination *e, bool kept, int64_t columns
     Interp *in = c->in;
     const double each = dtype_info(e->dtype)->kind == 'c' ? 8 : 2;
     const int64_t entries = sparse_csr(v_sparse(c->args[0])).entries;
+    const bool at_once = e->method < ELIMINATION_CHOLESKY;
     char own[64];
     explain_pause(in);
-    snprintf(own, sizeof own, "%s%s", e->library || e->method < ELIMINATION_CHOLESKY ? "" : "our own ",
-             e->method < ELIMINATION_CHOLESKY ? "substitution"
-                                              : elimination_method_name(e->method));
+    snprintf(own, sizeof own, "%s%s", e->library || at_once ? "" : "our own ",
+             at_once ? "substitution" : elimination_method_name(e->method));
     explain_routine(in, own, e->library, NULL);
     explain_flops(in, (kept ? 0 : e->flops) + each * e->fill * (double)columns, NULL);
     if (explain_on(in)) {
         explain_note(in, "saw", "%s, %lld entries", saw(e), (long long)entries);
-        if (e->method >= ELIMINATION_CHOLESKY)
+        if (!at_once)
             explain_note(in, "ordering", "%s", e->ordering);
-        if (e->method >= ELIMINATION_CHOLESKY && e->fill > 0)
+        if (!at_once && e->fill > 0)
             explain_note(in, "fill", "%.0f entries in the factors, %.1f times those of the matrix",
                          e->fill, e->fill / (double)(entries ? entries : 1));
         if (kept)

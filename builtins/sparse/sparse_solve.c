@@ -1,5 +1,5 @@
-/* Rows of linear algebra on sparse matrices that take them apart: solve, det, slogdet, chol, lu, qr,
- * condest, lstsq (kernels/elimination does it). */
+/* Rows of linear algebra on sparse matrices that take them apart: solve, det, slogdet, chol, lu,
+ * qr, condest, lstsq (kernels/elimination does it). */
 #include "builtins/sparse/sparse_factor.h"
 
 #include "builtins/linalg/linalg.h"
@@ -31,7 +31,8 @@ static void check_rows(OpCall *c, const Tensor *b)
     const bool turn = b->rank == 2 && b->dims[1] == a->dims[0];
     arg_error_help(c, 1, ERR_SHAPE, turn ? help : NULL,
                    "%s is %s and %s is %s: their rows must be as many", arg_text(c, 0),
-                   linalg_extent(sa, sizeof sa, a), arg_text(c, 1), linalg_extent(sb, sizeof sb, b));
+                   linalg_extent(sa, sizeof sa, a), arg_text(c, 1),
+                   linalg_extent(sb, sizeof sb, b));
 }
 
 /* Operand 1, dense. */
@@ -187,8 +188,8 @@ Value op_sparse_slogdet(OpCall *c)
         return v_undef();
     const double size = hypot(d.re, d.im), half = size == 0 ? 1 : size;
     Value sign = op_root(c, number(c, dt, d.re / half, d.im / half));
-    Value logs = op_root(c, number(c, dtype_real(dt), log(size) + d.exponent * 0.69314718055994530942,
-                                   0));
+    const double ln2 = 0.69314718055994530942;
+    Value logs = op_root(c, number(c, dtype_real(dt), log(size) + d.exponent * ln2, 0));
     return tuple_make(c->in, "sign", v_retain(sign), "logdet", v_retain(logs), NULL);
 }
 
@@ -224,7 +225,8 @@ Value op_sparse_chol(OpCall *c)
         return v_undef();
     if (!e->hermitian)
         arg_error_help(c, 0, ERR_VALUE, "lu(A) takes any square matrix", "%s is not %s",
-                       arg_text(c, 0), dtype_info(e->dtype)->kind == 'c' ? "Hermitian" : "symmetric");
+                       arg_text(c, 0),
+                       dtype_info(e->dtype)->kind == 'c' ? "Hermitian" : "symmetric");
     if (e->method != ELIMINATION_CHOLESKY)
         arg_error(c, 0, ERR_NUMERIC, "%s is not positive definite: the pivot of row %lld is not "
                   "positive", arg_text(c, 0), (long long)e->not_definite - 1);

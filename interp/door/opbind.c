@@ -92,8 +92,6 @@ _Noreturn static void too_many(const Binding *b)
         else if (b->args[most].tag != V_NONE)
             err_help(e, "give it by name: %s=%s", name, known ? extra : "…");
     }
-    else if (b->in->at)
-        peer_translate_call(b->in, e, FOREIGN_CALL, b->in->at->node);
     err_throw(e);
 }
 

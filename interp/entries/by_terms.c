@@ -49,15 +49,17 @@ static int64_t find(const Csr *a, int64_t i, int64_t j)
 static const Csr *narrowest(const Terms *t, int l, uint64_t known, int64_t *row)
 {
     const Csr *best = NULL;
+    int64_t fewest = 0;
     for (int k = 0; k < t->matrices; k++)
         for (int side = 0; side < 2; side++) {
             const Matrix *m = &t->matrix[k];
             if (m->label[1 - side] != l || !(known >> m->label[side] & 1))
                 continue;
             const Csr *a = &m->a[side];
-            const int64_t i = t->at[m->label[side]];
-            if (!best || a->start[i + 1] - a->start[i] < best->start[*row + 1] - best->start[*row]) {
+            const int64_t i = t->at[m->label[side]], count = a->start[i + 1] - a->start[i];
+            if (!best || count < fewest) {
                 best = a;
+                fewest = count;
                 *row = i;
             }
         }

@@ -290,12 +290,27 @@ static void store_back(Interp *in, const Tape *t, const Entry *e, Value *w, Valu
 }
 
 /* ---- literals ---- */
+/* Numbers that went into a literal on a device come home from it together. */
+static void numbers_home(Interp *in, const Tape *t, const Entry *e, Value places, Value w)
+{
+    int numbers = 0;
+    for (uint32_t i = 0; i < e->operands && numbers < 2; i++) {
+        uint32_t node = t->operand[e->operand + i].node;
+        numbers += node && tape_at(t, node)->rank == 0;
+    }
+    if (numbers < 2)
+        return;
+    value_home(in, places);
+    value_home(in, w);
+}
+
 static void literal_back(Interp *in, const Tape *t, const Entry *e, Value w, Value *out)
 {
     const Value *kept = t->keep + e->keep;
     int64_t from = 0;
     Value *mark = in->sp;
     v_push(in, call_row_of(in, "flatten", &w, 1));
+    numbers_home(in, t, e, kept[0], *mark);
     for (int i = 0; i < (int)e->operands; i++) {
         int64_t size = kept[1 + i].i;
         if (t->operand[e->operand + i].node) {

@@ -74,7 +74,7 @@ static bool blocks_fit(const Value *items, const Literal *l)
     return true;
 }
 
-/* The dtype of the literal: what it is of one element of each item, on the value stack meanwhile. */
+/* The dtype of the literal: what it is of one element of each item. */
 static DType blocks_dtype(Interp *in, const Value *items, const Building *w)
 {
     static const _Alignas(16) char zero[ELEMENT_BYTES_MAX];

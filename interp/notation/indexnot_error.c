@@ -751,11 +751,12 @@ void ix_error_absent(IxBind *b, const IxNode *n, IxInstance *of)
     Edit edits[8];
     char all[320], text[60];
     int count = 0;
+    const char *what = ix_node_text(n->at->node, of, text, sizeof text);
     Error *e = ix_error(b, ERR_TYPE, place(n, of), nowhere,
                         n->kind == IX_REDUCE
                             ? "%s counts elements that a sparse matrix does not store"
                             : "%s is not 0 where a sparse matrix has no entry, and index notation "
-                              "goes over the entries", ix_node_text(n->at->node, of, text, sizeof text));
+                              "goes over the entries", what);
     if (offer_dense(b, n, of, edits, &count) && count && edited(b, edits, count, all, sizeof all))
         err_help(e, "over all elements: %s", all);
     else

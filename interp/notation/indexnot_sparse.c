@@ -198,7 +198,7 @@ static IxTerm dense_term(IxBind *b, const IxNode *n, IxInstance *of)
 }
 
 /* ---- products ---- */
-enum { LINES = 16 };            /* what is divided by */
+enum { LINES = 16, LATE = 16 };     /* what is divided by; factors that wait for the others */
 
 typedef struct Chain {
     Network net;
@@ -206,6 +206,10 @@ typedef struct Chain {
     bool negative;
     IxTerm under[LINES];
     int lines;
+    const IxNode *late[LATE];
+    IxInstance *late_of[LATE];
+    bool late_line[LATE];           /* it is divided by */
+    int lates;
     const IxNode *at;
 } Chain;
 
@@ -244,6 +248,18 @@ static bool adds(const IxNode *n)
 
 static bool divides(const IxNode *n) { return n->kind == IX_EW && n->op->ew == EW_DIVIDE; }
 
+/* A computed factor over two indices may be needed at a sparse factor's entries alone. */
+static bool wait(IxBind *b, const IxNode *n, IxInstance *of, Chain *c, bool line)
+{
+    if (n->kind == IX_ELEMENT || c->lates == LATE || (line && c->lines + c->lates >= LINES) ||
+        __builtin_popcountll(ix_free_indices(b, n, of)) != 2)
+        return false;
+    c->late[c->lates] = n;
+    c->late_line[c->lates] = line;
+    c->late_of[c->lates++] = of;
+    return true;
+}
+
 /* The factors of a chain of * and /, and of sums of such chains that stand in it. */
 static void collect(IxBind *b, const IxNode *n, IxInstance *of, Chain *c)
 {
@@ -257,14 +273,112 @@ static void collect(IxBind *b, const IxNode *n, IxInstance *of, Chain *c)
         if (inside(b, n->arg[1], of))
             ix_error_absent(b, n, of);
         collect(b, n->arg[0], of, c);
-        c->under[c->lines++] = dense_term(b, n->arg[1], of);
+        if (!wait(b, n->arg[1], of, c, true))
+            c->under[c->lines++] = dense_term(b, n->arg[1], of);
     } else if (n->kind == IX_REDUCE && n->reduce == IXR_SUM && !adds(n->arg[0]) &&
                (some || ix_in_product(n->arg[0]))) {
         c->summed |= n->over << of->first_index;
         collect(b, n->arg[0], of, c);
-    } else {
+    } else if (some || !wait(b, n, of, c, false)) {
         Part p = some ? part(b, n, of) : dense_part(dense_term(b, n, of));
         add_factor(b, c, &p);
+    }
+}
+
+/* ---- dense factors over both indices of a sparse one, where it has entries ---- */
+static Value sampled(IxBind *b, const Part *at, IxTerm t)
+{
+    const Csr a = sparse_csr(sparse_of(at));
+    if (t.v.tag != V_TENSOR || t.v.tensor->rank == 0)
+        return t.v;
+    const Tensor *d = t.v.tensor;
+    Tensor *v = tensor_new(&b->in->ctx, (DType)d->dtype, 1, &a.entries);
+    push(b, v_tensor_raw(v));
+    tensor_home(&b->in->ctx, d);
+    const int64_t *step = tensor_strides(d);
+    const int i = at->span[0], j = at->span[1];
+    csr_sample(&b->in->ctx, &a, v->data, d->data, d->dims[i] == 1 ? 0 : step[i],
+               d->dims[j] == 1 ? 0 : step[j], dtype_info((DType)d->dtype)->bytes);
+    return v_tensor_raw(v);
+}
+
+static Value at_entries(IxBind *b, const IxNode *n, IxInstance *of, const Part *at, bool *weak);
+
+/* An elementwise operation there, of its operands there. */
+static Value operation_there(IxBind *b, const IxNode *n, IxInstance *of, const Op *op,
+                             const Part *at)
+{
+    Value args[3];
+    unsigned weak = 0;
+    for (int i = 0; i < n->args && i < 3; i++) {
+        bool literal;
+        args[i] = at_entries(b, n->arg[i], of, at, &literal);
+        weak |= (unsigned)literal << i;
+    }
+    b->in->at = n->at;
+    return push(b, op_call(b->in, op, args, n->args, weak));
+}
+
+static Part product_with(IxBind *b, const IxNode *n, IxInstance *of, uint64_t spans,
+                         const Part *factor);
+
+/* n, without sparse operands, as a vector over the entries of `at`, or a number. */
+static Value at_entries(IxBind *b, const IxNode *n, IxInstance *of, const Part *at, bool *weak)
+{
+    DType to = DT_NONE;
+    const uint64_t both = UINT64_C(1) << at->span[0] | UINT64_C(1) << at->span[1];
+    const bool moves = (ix_free_indices(b, n, of) & both) == both;
+    v_check_depth(b->in);
+    stack_room(b->in, 256);
+    *weak = false;
+    if (moves && n->kind == IX_EW)
+        return operation_there(b, n, of, n->op, at);
+    const Op *op = moves && n->kind == IX_CALL ? ix_call_op(b, n, of, &to) : NULL;
+    if (op)
+        return operation_there(b, n, of, op, at);
+    if (moves && n->kind == IX_REDUCE && n->reduce == IXR_SUM && ix_in_product(n->arg[0])) {
+        Part ones = *at;
+        ones.t.v = push(b, sparse_with(b->in, sparse_of(at), v_int(1)));
+        Part p = product_with(b, n, of, 0, &ones);
+        return push(b, v_retain(sparse_values(sparse_of(&p))));
+    }
+    const IxTerm t = dense_term(b, n, of);
+    *weak = t.weak;
+    return sampled(b, at, t);
+}
+
+static NetFactor *sparse_over(Chain *c, uint64_t labels)
+{
+    for (int i = 0; i < c->net.factors; i++)
+        if (v_sparse(c->net.factor[i].v) && c->net.factor[i].labels == labels)
+            return &c->net.factor[i];
+    return NULL;
+}
+
+/* Factors that wait: at the entries of a sparse factor over their indices, where there is one. */
+static void add_late(IxBind *b, Chain *c)
+{
+    Interp *in = b->in;
+    for (int k = 0; k < c->lates; k++) {
+        const IxNode *n = c->late[k];
+        IxInstance *of = c->late_of[k];
+        NetFactor *f = sparse_over(c, ix_free_indices(b, n, of));
+        if (!f && c->late_line[k]) {
+            c->under[c->lines++] = dense_term(b, n, of);
+            continue;
+        }
+        if (!f) {
+            const Part p = dense_part(dense_term(b, n, of));
+            add_factor(b, c, &p);
+            continue;
+        }
+        bool weak;
+        const Part at = { .t.v = f->v, .span = { f->label[0], f->label[1] } };
+        const Value v = at_entries(b, n, of, &at, &weak);
+        const Op *op = op_named(in, c->late_line[k] ? "divide" : "multiply");
+        b->in->at = n->at;
+        Value r = op_binary(in, op, sparse_values(sparse_of(&at)), v, (unsigned)weak << 1);
+        f->v = push(b, sparse_with(in, sparse_of(&at), r));
     }
 }
 
@@ -331,18 +445,13 @@ static IxTerm with_axes(IxBind *b, const Network *n, Value v)
 }
 
 /* A sparse matrix over a tensor that moves with it: entry by entry. */
-static Part entries_over(IxBind *b, const Part *r, const Tensor *d)
+static Part entries_over(IxBind *b, const Part *r, IxTerm d)
 {
     Interp *in = b->in;
-    const Sparse *s = sparse_of(r);
-    const Csr a = sparse_csr(s);
-    Tensor *at = tensor_new(&in->ctx, (DType)d->dtype, 1, &a.entries);
-    push(b, v_tensor_raw(at));
-    tensor_home(&in->ctx, d);
-    csr_sample(&in->ctx, &a, at->data, d->data, tensor_strides(d)[r->span[0]],
-               tensor_strides(d)[r->span[1]], dtype_info((DType)d->dtype)->bytes);
-    Value v = op_binary(in, op_named(in, "divide"), sparse_values(s), v_tensor_raw(at), 0);
-    return (Part){ .t.v = push(b, sparse_with(in, s, v)), .span = { r->span[0], r->span[1] } };
+    const Value v = op_binary(in, op_named(in, "divide"), sparse_values(sparse_of(r)),
+                              sampled(b, r, d), 0);
+    return (Part){ .t.v = push(b, sparse_with(in, sparse_of(r), v)),
+                   .span = { r->span[0], r->span[1] } };
 }
 
 /* r over what stands under lines. */
@@ -353,7 +462,7 @@ static Part over_lines(IxBind *b, const Chain *c, Part r)
         const IxTerm d = c->under[i];
         in->at = c->at->at;
         if (sparse_of(&r) && d.v.tag == V_TENSOR && d.v.tensor->rank)
-            r = entries_over(b, &r, d.v.tensor);
+            r = entries_over(b, &r, d);
         else
             r.t = (IxTerm){ push(b, op_binary(in, op_named(in, "divide"), r.t.v, d.v,
                                               (unsigned)d.weak << 1)), false };
@@ -364,6 +473,13 @@ static Part over_lines(IxBind *b, const Chain *c, Part r)
 /* A product, summed over the spans: sparse where its indices are those of a sparse factor. */
 static Part product(IxBind *b, const IxNode *n, IxInstance *of, uint64_t spans)
 {
+    return product_with(b, n, of, spans, NULL);
+}
+
+/* The same with one more factor. */
+static Part product_with(IxBind *b, const IxNode *n, IxInstance *of, uint64_t spans,
+                         const Part *factor)
+{
     Interp *in = b->in;
     Chain *c = arena_alloc(&b->arena, sizeof *c);
     *c = (Chain){ .summed = spans, .at = n };
@@ -372,7 +488,10 @@ static Part product(IxBind *b, const IxNode *n, IxInstance *of, uint64_t spans)
         c->net.extent[g] = b->span[g].extent;
         c->net.name[g] = b->span[g].index->name->text;
     }
+    if (factor)
+        add_factor(b, c, factor);
     collect(b, n, of, c);
+    add_late(b, c);
     turn_lines(b, c);
     count_idle(b, c);
     uint64_t moved = 0;

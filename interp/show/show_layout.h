@@ -35,6 +35,7 @@ typedef struct Layout {
     /* its elements: itself, or of what lies elsewhere the ends of each axis (layout_seen) */
     const Tensor *seen;
     const Csr *sparse;           /* its entries, where it has those only; NULL */
+    struct Device *away;         /* slices come home one by one, from here (show_slices) */
     const ShowOptions *show;
     ShowCell cell;               /* format specs; NULL: as `show` says */
     void *arg;

@@ -140,12 +140,42 @@ const char *layout_slice(const Tensor *t, int64_t k, int64_t *index)
     return layout_at(t, t->data, offset, 1);
 }
 
+/* As much of an axis as `shape` says, from both of its ends. */
+static void list_ends(const Layout *l, int axis, int64_t n, int64_t *list)
+{
+    for (int64_t i = 0; i < n; i++)
+        list[i] = i < n / 2 ? i : tensor_shape(l->t)[axis] - n + i;
+}
+
+/* Of the slice that starts there, which lies elsewhere: what of it may be shown, as l->seen. */
+static void pick_slice(Layout *l, int64_t *index)
+{
+    const int64_t *all = tensor_shape(l->t), corner = 2 * (SHOW_EDGE + 1);
+    int64_t shape[TENSOR_RANK_MAX], list[2][SHOW_COLUMNS];
+    const int64_t *lists[TENSOR_RANK_MAX];
+    int last = l->t->rank - 2;
+    for (int a = 0; a < l->t->rank; a++) {
+        int64_t most = a < last ? 1 : corner + (a > last ? l->width / (1 + SHOW_GAP) : l->height);
+        most = most < SHOW_COLUMNS ? most : SHOW_COLUMNS;
+        shape[a] = most < all[a] ? most : all[a];
+        lists[a] = a < last ? &index[a] : list[a - last];
+        if (a >= last)
+            list_ends(l, a, shape[a], list[a - last]);
+    }
+    l->seen = device_picked(&l->in->ctx, l->away, (Tensor *)l->t, shape, lists);
+    v_push(l->in, v_tensor_raw((Tensor *)l->seen));
+}
+
 /* `[0, 2, ` of slice number k in label; returns its first element. */
-static const char *find_slice(const Layout *l, int64_t k, char *label)
+static const char *find_slice(Layout *l, int64_t k, char *label)
 {
     int n = 1;
     int64_t index[TENSOR_RANK_MAX];
     const char *base = layout_slice(l->t, k, index);
+    if (l->away) {
+        pick_slice(l, index);
+        base = l->seen->data;
+    }
     strcpy(label, "[");
     for (int a = 0; a < l->t->rank - 2; a++)
         n += snprintf(label + n, (size_t)(LABEL - n), "%lld, ", (long long)index[a]);
@@ -186,7 +216,9 @@ static void show_slices(Layout *l)
     int64_t slices = l->t->size / (rows * shape[l->t->rank - 1]);
     char label[LABEL];
     Part p = choose_slices(l, slices, rows, &lines);
+    Value *mark = l->in->sp;
     for (int64_t k = 0; k < part_shown(p); k++) {
+        stack_cut(l->in, mark);
         buf_puts(l->out, k > 0 ? "\n\n" : "");
         if (k == p.head && part_cut(p))
             put_more_slices(l->out, p), buf_puts(l->out, "\n\n");
@@ -246,14 +278,18 @@ static int page_height(int height)
     return height == 0 ? 0 : height > LEAST + BESIDE ? height - BESIDE : LEAST;
 }
 
-/* How much of each axis may be looked at; false: all of it, or nearly. */
+/* Only corners of it, of what is large? */
+static bool cut_short(const Layout *l)
+{
+    bool dots = l->show->dots && !l->cell;
+    return !l->full && !dots && l->t->size > SHOW_WHOLE;
+}
+
+/* How much of each axis of a vector or matrix may be looked at; false: nearly all of it. */
 static bool few_shown(const Layout *l, int64_t shape[2])
 {
     const int64_t *all = tensor_shape(l->t), corner = 2 * (SHOW_EDGE + 1);
-    bool dots = l->show->dots && !l->cell, large = l->t->size > SHOW_WHOLE;
     bool screen = l->t->rank == 2 && l->height > 0 && all[0] <= l->height;
-    if (l->full || dots || !large || l->t->rank < 1 || l->t->rank > 2)
-        return false;
     for (int a = 0; a < l->t->rank; a++) {
         int64_t most = !screen ? corner : a ? l->width / (1 + SHOW_GAP) + corner : all[0];
         shape[a] = most < all[a] ? most : all[a];
@@ -271,14 +307,18 @@ static void see(Layout *l)
     int64_t shape[2], list[2][SHOW_COLUMNS];
     tensor_settle(&in->ctx, t);
     Device *d = device_only(t);
+    bool picks = d && d->ops->pick && cut_short(l);
     l->seen = t;
-    if (!d || !d->ops->pick || !few_shown(l, shape)) {
+    if (picks && t->rank > 2) {
+        l->away = d;
+        return;
+    }
+    if (!picks || t->rank < 1 || !few_shown(l, shape)) {
         tensor_home(&in->ctx, t);
         return;
     }
     for (int a = 0; a < t->rank; a++)
-        for (int64_t i = 0; i < shape[a]; i++)
-            list[a][i] = i < shape[a] / 2 ? i : tensor_shape(t)[a] - shape[a] + i;
+        list_ends(l, a, shape[a], list[a]);
     l->seen = device_picked(&in->ctx, d, t, shape, (const int64_t *const[]){ list[0], list[1] });
     v_push(in, v_tensor_raw((Tensor *)l->seen));
 }

@@ -1,5 +1,5 @@
 /* Cholesky by CHOLMOD (Chen, Davis, Hager, Rajamanickam 2008): supernodal where that pays. */
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"

@@ -2,7 +2,7 @@
  * do. */
 #include "kernels/elimination/elimination.h"
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/shape.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"

@@ -1,5 +1,5 @@
-/* Incomplete factors for preconditioners: on the matrix's own pattern, without fill. They are values
- * for that pattern, so that a factor is one more matrix in compressed rows (sparse_like). */
+/* Incomplete factors for preconditioners: on the matrix's own pattern, without fill. They are
+ * values for that pattern, so that a factor is one more matrix in compressed rows (sparse_like). */
 #ifndef RICCI_KERNELS_ELIMINATION_INCOMPLETE_H
 #define RICCI_KERNELS_ELIMINATION_INCOMPLETE_H
 

@@ -1,7 +1,7 @@
 /* LU by KLU (Davis and Palamadai Natarajan 2010), for matrices as circuits have them: so sparse
  * that the blocks of a triangular form and their fill are small, and dense parts never grow. */
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The room's own factors as Eliminations: an order is chosen, the factors are made, and what may be
  * asked of them is answered. */
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 
 #include "core/base/error.h"
 

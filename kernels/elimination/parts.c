@@ -1,5 +1,5 @@
 /* Factors as tensors, determinants by mantissa and exponent. */
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/own.h"
 
 #include "core/base/error.h"

@@ -1,5 +1,5 @@
 /* Looks at a matrix that take as long as reading it. */
-#include "kernels/elimination/shape.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/own.h"
 
 #include <math.h>

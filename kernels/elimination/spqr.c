@@ -1,7 +1,7 @@
 /* QR by SPQR (Davis 2011): multifrontal, for systems that are not square. Of a wide matrix the
  * adjoint is factored. */
 #include "kernels/elimination/own.h"
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"

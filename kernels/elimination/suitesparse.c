@@ -144,13 +144,16 @@ const SuiteSparse *suitesparse_open(SsLibrary library)
 }
 
 /* ---- inside ---- */
+/* Threads of BLAS wait for each other by spinning, and most of its calls are small: they pay where
+ * there is much to do. */
 void suitesparse_enter(Elimination *e, double bytes)
 {
+    static const double LARGE = 2e10;
     BlasRefusal refusal;
     const Blas *blas = blas_open(&refusal);
     mem_check(e->ctx, bytes < (double)(SIZE_MAX / 2) ? (size_t)bytes : SIZE_MAX);
     if (blas)
-        blas_enter(e->ctx, blas, 1, pool_threads(e->ctx));
+        blas_enter(e->ctx, blas, 1, e->flops > LARGE ? pool_threads(e->ctx) : 1);
     suitesparse_inside(e);
 }
 

@@ -1,9 +1,10 @@
-/* SuiteSparse's memory and its way out. What a factorization allocates goes through the account and
- * stands in the factorization's own heap, so that it can be forgotten at once: the calls of BLAS in
- * which the libraries spend their time pass here (the entries of their tables of the dynamic linker
- * are changed, linker_table.h), look at the interrupt flag, and raise out of the library, which owns
- * no locks. Its functions for memory and those tables are the process's, so only the program
- * `ricci` asks for this, and not where somebody else opened the libraries before. */
+/* SuiteSparse's memory and its way out. What a factorization allocates goes through the account
+ * and stands in the factorization's own heap, so that it can be forgotten at once: the calls of
+ * BLAS in which the libraries spend their time pass here (the entries of their tables of the
+ * dynamic linker are changed, linker_table.h), look at the interrupt flag, and raise out of the
+ * library, which owns no locks. Its functions for memory and those tables are the process's, so
+ * only the program `ricci` asks for this, and not where somebody else opened the libraries
+ * before. */
 #include "kernels/elimination/suitesparse.h"
 
 #include "core/base/error.h"

@@ -1,5 +1,5 @@
 /* LU by UMFPACK (Davis 2004): unsymmetric multifrontal. */
-#include "kernels/elimination/parts.h"
+#include "kernels/elimination/columns.h"
 #include "kernels/elimination/suitesparse.h"
 
 #include <math.h>
@@ -9,7 +9,8 @@ enum { CONTROLS = 20, INFOS = 90 };      /* of all versions */
 enum { SINGULAR = 1, NO_MEMORY = -1 };   /* statuses */
 enum { CONTROL_REFINE = 7, CONTROL_SCALE = 16 };
 enum {
-    INFO_UNIT = 3, INFO_STRATEGY = 18, INFO_PEAK_ESTIMATE = 21, INFO_SIZE = 40, INFO_FLOPS = 42,
+    INFO_UNIT = 3, INFO_STRATEGY = 18, INFO_PEAK_ESTIMATE = 21, INFO_FLOPS_ESTIMATE = 22,
+    INFO_SIZE = 40, INFO_FLOPS = 42,
     INFO_L = 43, INFO_U = 44, INFO_RCOND = 67
 };
 enum { SYSTEM_A = 0, SYSTEM_ADJOINT = 1 };
@@ -167,6 +168,7 @@ bool umfpack_factor(Elimination *e, const Columns *a, bool scaled)
     if (status == NO_MEMORY)
         suitesparse_memory(e, "UMFPACK");
     if (status >= 0) {
+        e->flops = st->info[INFO_FLOPS_ESTIMATE];
         suitesparse_enter(e, st->info[INFO_PEAK_ESTIMATE] * st->info[INFO_UNIT] / 2);
         status = pairs ? s->z_numeric(a->start, a->row, a->value, NULL, st->symbolic,
                                         &st->numeric, st->control, st->info)

@@ -10,6 +10,8 @@
 enum {
     MANY = 16,                  /* entries of a row from which several sums pay */
     PIECE = 1 << 15,            /* entries of a row that one thread takes */
+    AHEAD = 4096,               /* bytes that are fetched before they are needed */
+    LATER = 16,                 /* entries after one whose operand's rows are fetched with it */
     BANDS_MAX = 16,             /* of rows whose sums by columns are apart */
     BAND = 1 << 15,             /* entries that a band has at least */
     BY_VECTORS = 4,             /* columns from which A' x is worth a transposed A */

@@ -11,19 +11,57 @@
 #endif
 
 /* ---- a row by a vector ---- */
-/* Short ones in order, which hides in the rows before and after; longer ones in four sums. */
-static inline __attribute__((always_inline)) T FN(dot)(const T *v, const int64_t *c, int64_t n,
-                                                       const T *x, int64_t step)
+/* In four sums: for rows that are long enough. Columns that follow one another are not read. */
+static T FN(dot)(const T *v, const int64_t *c, int64_t n, const T *x, int64_t step)
 {
     T s[4] = { 0 };
     int64_t k = 0;
-    if (n >= MANY)
-        for (; k + 4 <= n; k += 4)
+    if (c[n - 1] - c[0] == n - 1) {
+        x += c[0] * step;
+        for (; k + 4 <= n; k += 4) {
+            __builtin_prefetch(v + k + AHEAD / sizeof(T));
             for (int j = 0; j < 4; j++)
-                s[j] += TIMES(v[k + j], x[c[k + j] * step]);
+                s[j] += TIMES(v[k + j], x[(k + j) * step]);
+        }
+        for (; k < n; k++)
+            s[0] += TIMES(v[k], x[k * step]);
+    }
+    for (; k + 4 <= n; k += 4) {
+        __builtin_prefetch(v + k + AHEAD / sizeof(T));
+        __builtin_prefetch(c + k + AHEAD / sizeof(T));
+        for (int j = 0; j < 4; j++)
+            s[j] += TIMES(v[k + j], x[c[k + j] * step]);
+    }
     for (; k < n; k++)
         s[0] += TIMES(v[k], x[c[k] * step]);
-    return n < MANY ? s[0] : (s[0] + s[1]) + (s[2] + s[3]);
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/* Short rows in order: their sums hide in those of the rows before and after. */
+static inline __attribute__((always_inline)) void FN(rows_by_vector)(Product *p, int64_t from,
+                                                                     int64_t to, int64_t step)
+{
+    const T *v = (const T *)p->a.value, *x = (const T *)p->x;
+    const int64_t *start = p->a.start;
+    const int64_t *c = p->a.column;
+    T *y = (T *)p->y;
+    int64_t k = start[from];
+    for (int64_t i = from; i < to; i++) {
+        const int64_t end = start[i + 1];
+        T s = 0;
+        if (__builtin_expect(end - k >= MANY, 0)) {
+            if (end - k > PIECE)
+                p->cut[atomic_fetch_add(&p->cuts, 1)] = i;
+            else
+                s = FN(dot)(v + k, c + k, end - k, x, step);
+            k = end;
+        }
+        __builtin_prefetch(v + k + AHEAD / sizeof(T));
+        __builtin_prefetch(c + k + AHEAD / sizeof(T));
+        for (; k < end; k++)
+            s += TIMES(v[k], x[c[k] * step]);
+        y[i] = s;
+    }
 }
 
 /* ---- a row by some columns ---- */
@@ -56,7 +94,8 @@ static void FN(columns)(const T *v, const int64_t *c, int64_t n, const T *x, int
 static void FN(piece)(const Product *p, int64_t from, int64_t to, char *y)
 {
     const T *v = (const T *)p->a.value + from, *x = (const T *)p->x;
-    const int64_t *c = p->a.column + from, n = to - from;
+    const int64_t *c = p->a.column + from;
+    const int64_t n = to - from;
     if (p->k == 1)
         *(T *)y = FN(dot)(v, c, n, x, p->step);
     else
@@ -66,19 +105,22 @@ static void FN(piece)(const Product *p, int64_t from, int64_t to, char *y)
 static void FN(rows)(Product *p, int64_t from, int64_t to)
 {
     const T *v = (const T *)p->a.value, *x = (const T *)p->x;
-    const int64_t *start = p->a.start, *c = p->a.column;
-    T *y = (T *)p->y;
-    for (int64_t i = from; i < to; i++) {
-        const int64_t k = start[i], n = start[i + 1] - k;
-        if (__builtin_expect(n > PIECE, 0))
-            p->cut[atomic_fetch_add(&p->cuts, 1)] = i;
-        else if (p->k != 1)
-            FN(columns)(v + k, c + k, n, x, p->step, p->k, y + i * p->k);
-        else if (p->step == 1)
-            y[i] = FN(dot)(v + k, c + k, n, x, 1);
-        else
-            y[i] = FN(dot)(v + k, c + k, n, x, p->step);
-    }
+    const int64_t *start = p->a.start;
+    const int64_t *c = p->a.column;
+    if (p->k == 1 && p->step == 1)
+        FN(rows_by_vector)(p, from, to, 1);
+    else if (p->k == 1)
+        FN(rows_by_vector)(p, from, to, p->step);
+    else
+        for (int64_t i = from; i < to; i++) {
+            const int64_t k = start[i], n = start[i + 1] - k;
+            for (int64_t e = k + LATER; e < start[i + 1] + LATER && e < p->a.entries; e++)
+                __builtin_prefetch(x + c[e] * p->step);
+            if (n > PIECE)
+                p->cut[atomic_fetch_add(&p->cuts, 1)] = i;
+            else
+                FN(columns)(v + k, c + k, n, x, p->step, p->k, (T *)p->y + i * p->k);
+        }
 }
 
 /* to += from, k elements. */
@@ -95,8 +137,12 @@ static void FN(spread)(const Turned *p, int64_t from, int64_t to, char *sums)
     T *y = (T *)sums;
     for (int64_t i = from; i < to; i++) {
         const T xi = x[i * p->step];
+        __builtin_prefetch(v + p->a.start[i] + AHEAD / sizeof(T));
+        __builtin_prefetch(p->a.column + p->a.start[i] + AHEAD / sizeof(T));
         for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++) {
             const T vk = CONJ(v[k], p->conj);
+            if (k + LATER < p->a.entries)
+                __builtin_prefetch(&y[p->a.column[k + LATER]], 1);
             y[p->a.column[k]] += TIMES(vk, xi);
         }
     }

@@ -33,31 +33,31 @@ static inline void fetch(const Sampled *s, int64_t e)
 #define COMPLEX(x, y)                                                                          \
     __builtin_complex(__real__(x) * __real__(y) - __imag__(x) * __imag__(y),                   \
                       __real__(x) * __imag__(y) + __imag__(x) * __real__(y))
-#define SAMPLED(name, T, LANES, TIMES)                                                                \
-    static T name##_dot(const T *restrict x, const T *restrict y, int64_t n)                  \
+#define SAMPLED(name, T, LANES, TIMES)                                                         \
+    static T name##_dot(const T *restrict x, const T *restrict y, int64_t n)                   \
     {                                                                                          \
         T sum[LANES] = { 0 }, rest = 0;                                                        \
         int64_t p = 0;                                                                         \
         for (; p + LANES <= n; p += LANES)                                                     \
             for (int l = 0; l < LANES; l++)                                                    \
-                sum[l] += TIMES(x[p + l], y[p + l]);                                                 \
+                sum[l] += TIMES(x[p + l], y[p + l]);                                           \
         for (; p < n; p++)                                                                     \
-            rest += TIMES(x[p], y[p]);                                                               \
+            rest += TIMES(x[p], y[p]);                                                         \
         for (int half = LANES / 2; half; half /= 2)                                            \
             for (int l = 0; l < half; l++)                                                     \
                 sum[l] += sum[l + half];                                                       \
         return sum[0] + rest;                                                                  \
     }                                                                                          \
-    static void name(void *arg, int64_t from, int64_t to, int worker)                         \
+    static void name(void *arg, int64_t from, int64_t to, int worker)                          \
     {                                                                                          \
         const Sampled *s = arg;                                                                \
-        const T *x = (const T *)(const void *)s->x, *y = (const T *)(const void *)s->y;       \
+        const T *x = (const T *)(const void *)s->x, *y = (const T *)(const void *)s->y;        \
         const T *value = s->a.value;                                                           \
         T *out = (T *)(void *)s->to;                                                           \
         (void)worker;                                                                          \
         for (int64_t i = from; i < to; i++)                                                    \
             for (int64_t e = s->a.start[i]; e < s->a.start[i + 1]; e++) {                      \
-                fetch(s, e + AHEAD);                                                                                  \
+                fetch(s, e + AHEAD);                                                           \
                 const T dot = name##_dot(x + i * s->k, y + s->a.column[e] * s->k, s->k);       \
                 out[e] = value ? TIMES(value[e], dot) : dot;                                   \
             }                                                                                  \

@@ -33,15 +33,12 @@ static inline __attribute__((always_inline)) void mark(const Marks *m, int64_t c
     m->level[2][c >> 18] |= (uint64_t)1 << ((c >> 12) & 63);
 }
 
-/* The columns that are marked in a word, from `base` on; the word has none after this. to = NULL:
- * they are only counted. */
+/* The columns that are marked in a word, from `base` on; the word has none after this. */
 static inline int64_t take_word(uint64_t *word, int64_t base, int64_t *to)
 {
     uint64_t w = *word;
     int64_t n = 0;
     *word = 0;
-    if (!to)
-        return __builtin_popcountll(w);
     for (; w; w &= w - 1)
         to[n++] = base + __builtin_ctzll(w);
     return n;
@@ -52,7 +49,7 @@ static int64_t take_near(const Marks *m, int64_t first, int64_t last, int64_t *t
     int64_t n = 0;
     for (int64_t w = first >> 6; w <= last >> 6; w++)
         if (m->level[0][w])
-            n += take_word(&m->level[0][w], w << 6, to ? to + n : NULL);
+            n += take_word(&m->level[0][w], w << 6, to + n);
     return n;
 }
 
@@ -64,7 +61,7 @@ static int64_t take_far(const Marks *m, int64_t first, int64_t last, int64_t *to
             const int64_t y = (z << 6) + __builtin_ctzll(top);
             for (uint64_t middle = m->level[1][y]; middle; middle &= middle - 1) {
                 const int64_t w = (y << 6) + __builtin_ctzll(middle);
-                n += take_word(&m->level[0][w], w << 6, to ? to + n : NULL);
+                n += take_word(&m->level[0][w], w << 6, to + n);
             }
             m->level[1][y] = 0;
         }
@@ -87,9 +84,27 @@ typedef struct Both {
 } Both;
 
 typedef struct SumFns {
-    void (*sum_row)(const Both *, int64_t i, const Marks *, bool near, char *sums);
+    void (*sum_near)(const Both *, int64_t i, const Marks *, char *sums);
+    void (*sum_far)(const Both *, int64_t i, const Marks *, char *sums);
     void (*take)(const int64_t *column, int64_t n, char *sums, char *value);
 } SumFns;
+
+/* Rows of B lie far from each other: entry k of A fetches those of entries that come later, first
+ * where they begin, then what they have. each = 0: columns alone. */
+static inline __attribute__((always_inline)) void row_ahead(const Both *p, int64_t k, size_t each)
+{
+    enum { BEGIN = 24, ENTRIES = 12 };
+    if (k + BEGIN >= p->a.entries)
+        return;
+    __builtin_prefetch(&p->b.start[p->a.column[k + BEGIN]]);
+    const int64_t at = p->b.start[p->a.column[k + ENTRIES]];
+    __builtin_prefetch(&p->b.column[at]);
+    __builtin_prefetch(&p->b.column[at + 4]);
+    if (each) {
+        __builtin_prefetch((const char *)p->b.value + (size_t)at * each);
+        __builtin_prefetch((const char *)p->b.value + (size_t)(at + 4) * each);
+    }
+}
 
 #define T float
 #define FN(name) f32_##name
@@ -142,31 +157,36 @@ static bool is_near(int64_t first, int64_t last)
     return (last >> 6) - (first >> 6) < NEAR;
 }
 
-static inline __attribute__((always_inline)) void mark_row(const Both *p, int64_t i,
-                                                           const Marks *marks, bool near)
+/* How many columns row i of the result has: those are counted that are marked for the first time,
+ * and what was marked is undone in the same way. */
+static int64_t count_row(const Both *p, int64_t i, uint64_t *mark)
 {
+    const int64_t *bc = p->b.column;
+    int64_t n = 0;
+    for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++) {
+        const int64_t row = p->a.column[k], end = p->b.start[row + 1];
+        for (int64_t e = p->b.start[row]; e < end; e++) {
+            uint64_t *word = &mark[bc[e] >> 6];
+            n += !(*word >> (bc[e] & 63) & 1);
+            *word |= (uint64_t)1 << (bc[e] & 63);
+        }
+    }
     for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++) {
         const int64_t row = p->a.column[k], end = p->b.start[row + 1];
         for (int64_t e = p->b.start[row]; e < end; e++)
-            mark(marks, p->b.column[e], near);
+            mark[bc[e] >> 6] = 0;
     }
+    return n;
 }
 
 static void count(void *arg, int64_t from, int64_t to, int slot)
 {
     const Both *p = arg;
-    const Marks marks = marks_of(p, slot);
+    uint64_t *mark = p->marks + slot * words_of_all(p->n);
     for (int64_t i = from; i < to; i++) {
-        int64_t first, last;
-        if (!row_reach(p, i, &first, &last)) {
-            p->start[i + 1] = 0;
-        } else if (is_near(first, last)) {
-            mark_row(p, i, &marks, true);
-            p->start[i + 1] = take_near(&marks, first, last, NULL);
-        } else {
-            mark_row(p, i, &marks, false);
-            p->start[i + 1] = take_far(&marks, first, last, NULL);
-        }
+        for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++)
+            row_ahead(p, k, 0);
+        p->start[i + 1] = count_row(p, i, mark);
     }
 }
 
@@ -181,10 +201,10 @@ static void compute(void *arg, int64_t from, int64_t to, int slot)
         if (!row_reach(p, i, &first, &last))
             continue;
         if (is_near(first, last)) {
-            p->fns->sum_row(p, i, &marks, true, sums);
+            p->fns->sum_near(p, i, &marks, sums);
             n = take_near(&marks, first, last, p->column + at);
         } else {
-            p->fns->sum_row(p, i, &marks, false, sums);
+            p->fns->sum_far(p, i, &marks, sums);
             n = take_far(&marks, first, last, p->column + at);
         }
         p->fns->take(p->column + at, n, sums, p->value + (size_t)at * p->each);

@@ -8,7 +8,8 @@
 #endif
 
 /* Row i of A by B: sums in place, marked as `reach` says. */
-static void FN(sum_row)(const Both *p, int64_t i, const Marks *marks, bool near, char *sums)
+static inline __attribute__((always_inline)) void FN(sum_row)(const Both *p, int64_t i,
+    const Marks *marks, bool near, char *sums)
 {
     const T *av = (const T *)p->a.value, *bv = (const T *)p->b.value;
     const int64_t *bc = p->b.column;
@@ -16,12 +17,24 @@ static void FN(sum_row)(const Both *p, int64_t i, const Marks *marks, bool near,
     for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++) {
         const int64_t row = p->a.column[k], end = p->b.start[row + 1];
         const T x = av[k];
+        if (!near)
+            row_ahead(p, k, sizeof(T));
         for (int64_t e = p->b.start[row]; e < end; e++) {
             const int64_t c = bc[e];
             sum[c] += TIMES(x, bv[e]);
             mark(marks, c, near);
         }
     }
+}
+
+static void FN(sum_near)(const Both *p, int64_t i, const Marks *marks, char *sums)
+{
+    FN(sum_row)(p, i, marks, true, sums);
+}
+
+static void FN(sum_far)(const Both *p, int64_t i, const Marks *marks, char *sums)
+{
+    FN(sum_row)(p, i, marks, false, sums);
 }
 
 /* The sums of n columns, which are 0 after this. */
@@ -34,7 +47,7 @@ static void FN(take)(const int64_t *column, int64_t n, char *sums, char *value)
     }
 }
 
-static const SumFns FN(sums) = { FN(sum_row), FN(take) };
+static const SumFns FN(sums) = { FN(sum_near), FN(sum_far), FN(take) };
 
 #undef TIMES
 #undef COMPLEX

@@ -556,6 +556,27 @@ static void large_cases(void) {
     }
 }
 
+/* Columns in any order of a matrix with a full row, which is long: its turned one's rows. */
+static void long_rows(void) {
+    enum { N = 5000 };
+    Made made = { 0 };
+    const Csr a = arrow(&four, &made, DT_F64, N);
+    Tensor *mixed = made_vector(&four, &made, DT_I64, N);
+    int64_t *list = made_ints(mixed);
+    for (int64_t i = 0; i < N; i++) list[i] = i * 1237 % N;
+    const Choice choice = { .list = list, .count = N };
+    SparseOrder o = csr_select(&four, &made, &a, NULL, &choice);
+    const Csr c = csr_of(N, N, o.pattern, NULL);
+    bool good = is_sorted(&c) && c.entries == a.entries;
+    for (int64_t i = 0; good && i < N; i++)
+        for (int64_t k = c.start[i]; good && k < c.start[i + 1]; k++) {
+            const int64_t e = made_ints(o.order)[k];
+            good = e >= a.start[i] && e < a.start[i + 1] && a.column[e] == list[c.column[k]];
+        }
+    CHECK(good);
+    made_end(&four, &made);
+}
+
 /* Columns by the thousand millions of which a few have entries: no memory in proportion to them. */
 static void far_columns(void) {
     enum { M = 4 };
@@ -599,6 +620,7 @@ int main(void) {
     random_cases();
     extremes();
     large_cases();
+    long_rows();
     far_columns();
     pool_shutdown(&one);
     pool_shutdown(&four);

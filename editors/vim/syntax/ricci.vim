@@ -53,15 +53,16 @@ syn keyword ricciBuiltin pinv plot polar polygamma positive power primes print p
 syn keyword ricciBuiltin progress prune ptp ptr qr quantile quantize quantize_decimal rad2deg
 syn keyword ricciBuiltin radius rand randint randn rank ravel_index read real realmax realmin
 syn keyword ricciBuiltin reduce release relu relu6 remainder repeat replace repr reshape rfft
-syn keyword ricciBuiltin rfftfreq rint roll rot90 round rref rstrip save scatter schur searchsorted
-syn keyword ricciBuiltin seed setdiff shadow shape shl shr shuffle sigmoid sign silu simulate sin
-syn keyword ricciBuiltin sinc sinh size sizeof slogdet softmax softplus solve sort sparse spdiags
-syn keyword ricciBuiltin speye split spy sqrt sqrtm squeeze stack startswith std steps stft stream
-syn keyword ricciBuiltin streams string strip subtract sum svd svds svdvals swapaxes sylvester take
-syn keyword ricciBuiltin take_along tan tanh tempdir tensordot tile time to trace transpose
-syn keyword ricciBuiltin trapezoid tril tril_indices triu triu_indices trunc type ulp union unique
-syn keyword ricciBuiltin unpin unravel_index unwrap upper value_and_grad var vjp warn welch where
-syn keyword ricciBuiltin width window with_fields write xlogy xor zeros zeta zip
+syn keyword ricciBuiltin rfftfreq rint roll rot90 round rref rstrip sampled save scatter schur
+syn keyword ricciBuiltin searchsorted seed setdiff shadow shape shl shr shuffle sigmoid sign silu
+syn keyword ricciBuiltin simulate sin sinc sinh size sizeof slogdet softmax softplus solve sort
+syn keyword ricciBuiltin sparse spdiags speye split spy sqrt sqrtm squeeze stack startswith std
+syn keyword ricciBuiltin steps stft stream streams string strip subtract sum svd svds svdvals
+syn keyword ricciBuiltin swapaxes sylvester take take_along tan tanh tempdir tensordot tile time to
+syn keyword ricciBuiltin trace transpose trapezoid tril tril_indices triu triu_indices trunc type
+syn keyword ricciBuiltin ulp union unique unpin unravel_index unwrap upper value_and_grad var vjp
+syn keyword ricciBuiltin warn welch where width window with_fields with_values write xlogy xor
+syn keyword ricciBuiltin zeros zeta zip
 " -- to here
 
 " A name behind a point is a field, whatever it is elsewhere: t.size.
