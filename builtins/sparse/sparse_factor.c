@@ -167,7 +167,7 @@ void sparse_singular(OpCall *c, const Elimination *e)
     int64_t entries = 0;
     for (int64_t k = 0; k < a.entries; k++)
         entries += a.column[k] == e->failed;
-    if (c->count > 1)
+    if (c->op->solves)
         snprintf(help, sizeof help, "lstsq(%s, %s) gives a least-squares solution", arg_text(c, 0),
                  arg_text(c, 1));
     else
