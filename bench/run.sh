@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [sparse_notation] [methods_shelf] [methods_signals] [methods_random] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -61,6 +61,13 @@ bench_methods_random() {  # on all threads and on one, beside numpy.random.Gener
         "$python" -c 'import numpy' 2>/dev/null && { RICCI=$RICCI "$python" bench/methods_random_numpy.py; return; }
     done
     echo "methods_random: NumPy is not installed (python3-numpy)"
+}
+bench_sparse_products() { against_numpy sparse_products .; }      # with SciPy
+bench_sparse_files() {  # Matrix Market and .npz, on all threads and on one, beside SciPy
+    for python in build/venv/bin/python3 /usr/bin/python3 python3; do
+        "$python" -c 'import scipy' 2>/dev/null && { RICCI=$RICCI "$python" bench/sparse_files_scipy.py; return; }
+    done
+    echo "sparse_files: SciPy is not installed (python3-scipy)"
 }
 bench_methods_shelf() { against_numpy methods_shelf .; }
 bench_methods_signals() { against_numpy methods_signals .; }     # with SciPy

@@ -3,6 +3,7 @@
  * triangle. */
 #include "builtins/files/files_mtx.h"
 #include "builtins/files/files_sparse.h"
+#include "core/memory/pool.h"
 #include "interp/show/show.h"
 
 #include <string.h>
@@ -210,26 +211,115 @@ static bool entry_written(MtxSymmetry symmetry, int64_t i, int64_t j)
     return symmetry == MTX_GENERAL || j < i || (j == i && symmetry != MTX_SKEW);
 }
 
+/* ---- their text, by all threads ---- */
+enum { CHUNK = 4096, ENTRY_MAX = 2 * 21 + 2 * (DECIMAL_TEXT_MAX + 1) };
+
+/* A round of chunks of entries, each with room for its text. */
+typedef struct EntriesText {
+    const Csr *a;
+    MtxSymmetry symmetry;
+    int64_t first, chunks;           /* of this round */
+    char *text;
+    int64_t *length;
+} EntriesText;
+
+static char *put_whole(char *p, int64_t v)
+{
+    char digits[24];
+    int n = 0;
+    uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do
+        digits[n++] = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0)
+        *p++ = '-';
+    while (n > 0)
+        *p++ = digits[--n];
+    return p;
+}
+
+static char *put_number(char *p, double x, DType part)
+{
+    Decimal d;
+    decimal_shortest(&d, x, part);
+    return p + decimal_text(p, &d, -4, 16);
+}
+
+static char *put_entry(char *p, const Csr *a, int64_t i, int64_t k)
+{
+    const char *x = (const char *)a->value + (size_t)k * dtype_info(a->dtype)->bytes;
+    const DType part = dtype_real(a->dtype);
+    p = put_whole(p, i + 1);
+    *p++ = ' ';
+    p = put_whole(p, a->column[k] + 1);
+    *p++ = ' ';
+    if (dtype_info(a->dtype)->kind == 'c') {
+        double _Complex z = element_c128(a->dtype, x);
+        p = put_number(p, creal(z), part);
+        *p++ = ' ';
+        p = put_number(p, cimag(z), part);
+    } else if (dtype_info(a->dtype)->kind == 'f') {
+        p = put_number(p, element_f64(a->dtype, x), part);
+    } else {
+        p = put_whole(p, element_i64(a->dtype, x));
+    }
+    *p++ = '\n';
+    return p;
+}
+
+/* The row of entry k. */
+static int64_t row_of(const Csr *a, int64_t k)
+{
+    int64_t low = 0, high = a->m;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (a->start[middle] <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void put_chunks(void *arg, int64_t from, int64_t to, int worker)
+{
+    EntriesText *t = arg;
+    const Csr *a = t->a;
+    (void)worker;
+    for (int64_t c = from; c < to; c++) {
+        char *begin = t->text + c * CHUNK * ENTRY_MAX, *p = begin;
+        int64_t k = (t->first + c) * CHUNK, end = k + CHUNK < a->entries ? k + CHUNK : a->entries;
+        for (int64_t i = row_of(a, k); k < end; k++) {
+            while (k >= a->start[i + 1])
+                i++;
+            if (entry_written(t->symmetry, i, a->column[k]))
+                p = put_entry(p, a, i, k);
+        }
+        t->length[c] = p - begin;
+    }
+}
+
 /* Row by row. */
 static void entries_text(OpCall *c, Buf *b, const Csr *a)
 {
-    const size_t each = dtype_info(a->dtype)->bytes;
-    MtxSymmetry symmetry = entries_symmetry(c, a);
-    int64_t count = 0;
+    Ctx *ctx = &c->in->ctx;
+    EntriesText t = { .a = a, .symmetry = entries_symmetry(c, a) };
+    int64_t count = 0, chunks = (a->entries + CHUNK - 1) / CHUNK, most = 8 * pool_threads(ctx);
     for (int64_t i = 0; i < a->m; i++)
         for (int64_t k = a->start[i]; k < a->start[i + 1]; k++)
-            count += entry_written(symmetry, i, a->column[k]);
-    mtx_head(b, "coordinate", dtype_info(a->dtype)->kind, symmetry, a->m, a->n);
+            count += entry_written(t.symmetry, i, a->column[k]);
+    mtx_head(b, "coordinate", dtype_info(a->dtype)->kind, t.symmetry, a->m, a->n);
     buf_printf(b, " %lld\n", (long long)count);
-    for (int64_t i = 0; i < a->m; i++) {
-        if (i % 256 == 0)
-            poll_interrupt(c->in);
-        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
-            if (!entry_written(symmetry, i, a->column[k]))
-                continue;
-            buf_printf(b, "%lld %lld ", (long long)i + 1, (long long)a->column[k] + 1);
-            mtx_put(b, a->dtype, (const char *)a->value + (size_t)k * each);
-        }
+    t.chunks = chunks < most ? chunks : most;
+    const int64_t room = t.chunks * CHUNK * ENTRY_MAX;
+    t.text = op_keep(c, tensor_new(ctx, DT_U8, 1, &room))->data;
+    t.length = (int64_t *)op_keep(c, tensor_new(ctx, DT_I64, 1, &t.chunks))->data;
+    for (; t.first < chunks; t.first += t.chunks) {
+        int64_t now = chunks - t.first < t.chunks ? chunks - t.first : t.chunks;
+        pool_for(ctx, now, 1, put_chunks, &t);
+        poll_interrupt(c->in);
+        for (int64_t k = 0; k < now; k++)
+            buf_put(b, t.text + k * CHUNK * ENTRY_MAX, (size_t)t.length[k]);
     }
 }
 

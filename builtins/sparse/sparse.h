@@ -41,12 +41,19 @@ Value op_sparse_sum(OpCall *);
 Value op_sparse_nansum(OpCall *);
 Value op_sparse_mean(OpCall *);
 Value op_sparse_prod(OpCall *);
-Value op_sparse_extreme(OpCall *);      /* max, min */
-Value op_sparse_position(OpCall *);     /* argmax, argmin */
+Value op_sparse_max(OpCall *);
+Value op_sparse_min(OpCall *);
+Value op_sparse_argmax(OpCall *);
+Value op_sparse_argmin(OpCall *);
 Value op_sparse_count(OpCall *);
 Value op_sparse_any(OpCall *);
 Value op_sparse_all(OpCall *);
 Value op_sparse_norm(OpCall *);
+Value op_sparse_member(OpCall *);
+Value op_sparse_not_member(OpCall *);
+Value op_sparse_allclose(OpCall *);
+Value op_sparse_issymmetric(OpCall *);
+Value op_sparse_ishermitian(OpCall *);
 /* A row that gives of each element of its first operand another, and of 0 gives 0 (cast). */
 Value op_sparse_on_values(OpCall *);
 /* like (sparse_sampled.c). */
@@ -54,6 +61,9 @@ Value op_sparse_like(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
  * vector on the value stack. */
 Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
+/* The row on zeros of the operands' shapes (sparse_standing_in), for the error that it has for such;
+ * its callers know that it raises one. */
+Value sparse_refuse(OpCall *);
 /* v's entries; of a dense matrix, those of its elements that are not 0, in its own dtype. On the
  * value stack. NULL: it is no matrix. */
 const Sparse *sparse_matrix(Interp *, Value);

@@ -8,6 +8,7 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/arith.h"
 #include "kernels/cast/tensor_cast.h"
+#include "kernels/sparse/merge.h"
 
 #include <string.h>
 
@@ -175,6 +176,17 @@ static const Sparse *result_pattern(OpCall *c)
     return all;
 }
 
+Value sparse_refuse(OpCall *c)
+{
+    Interp *in = c->in;
+    Value *args = in->sp;
+    OpCall call = *c;
+    for (int i = 0; i < c->count; i++)
+        v_push(in, sparse_standing_in(in, c->args[i]));
+    call.args = args;
+    return c->op->cls == OPC_EW ? op_call(in, c->op, args, c->count, c->weak) : c->op->run(&call);
+}
+
 /* Are all sparse operands of kinds of numbers that the row takes? */
 static bool kinds_fit(const OpCall *c)
 {
@@ -186,17 +198,41 @@ static bool kinds_fit(const OpCall *c)
     return fit;
 }
 
+/* Sums, differences and products of two matrices of one dtype and two patterns, in one pass; NULL:
+ * the call is another one. */
+static Tensor *combined(OpCall *c)
+{
+    static const struct { EwOp ew; MergeOp op; } ops[] = {
+        { EW_ADD, MERGE_ADD }, { EW_SUBTRACT, MERGE_SUBTRACT }, { EW_MULTIPLY, MERGE_MULTIPLY } };
+    const Sparse *s = v_sparse(c->args[0]), *t = c->count == 2 ? v_sparse(c->args[1]) : NULL;
+    if (!s || !t || s->pattern == t->pattern || c->in->scope ||
+        s->value->dtype != t->value->dtype || !sparse_dtype((DType)s->value->dtype))
+        return NULL;
+    const Csr a = sparse_csr(s), b = sparse_csr(t);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (c->op->ew == ops[i].ew) {
+            Made made = { 0 };
+            return csr_combine(&c->in->ctx, &made, &a, &b, ops[i].op);
+        }
+    return NULL;
+}
+
 Value op_sparse_elementwise(OpCall *c)
 {
     Interp *in = c->in;
     Value *mark = in->sp, *args;
     const Tensor *shaped;
+    if (c->args[0].tag == V_TUPLE && (c->op->ew == EW_EQUAL || c->op->ew == EW_NOT_EQUAL))
+        return v_bool((c->op->ew == EW_EQUAL) == v_equal(in, c->args[0], c->args[1]));
     if (!shapes_agree(c, &shaped)) {
         check_shapes(c);
         return v_undef();
     }
     if (!kinds_fit(c))
         return sparse_refuse(c);
+    Tensor *both = combined(c);
+    if (both)
+        return v_tensor_raw(both);
     if (!stays_zero(c))
         return v_undef();
     const Sparse *pattern = result_pattern(c);

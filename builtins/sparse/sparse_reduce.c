@@ -1,6 +1,6 @@
 /* Reductions of sparse matrices: what is not stored is a 0 that counts. Over everything, and in
- * scopes along an axis, the rows themselves reduce the values, so that dtypes, formats and the order
- * of sums are theirs; along an axis of machine numbers kernels fold all rows or columns at once. */
+ * scopes along an axis, the rows themselves reduce the values, so that dtypes, formats and the
+ * order of sums are theirs; of machine numbers kernels fold all rows or columns at once. */
 #include "builtins/sparse/sparse.h"
 
 #include "core/base/error.h"
@@ -19,7 +19,7 @@ typedef struct Fold {
     Csr a;
     int axis;                   /* -1: all */
     int64_t lines, extent;      /* extent: elements of a line */
-    bool keep;
+    bool keep, most;            /* most: the greatest element, not the least */
 } Fold;
 
 static Value named(const Fold *f, const char *op, Value x)
@@ -208,15 +208,9 @@ static Value multiplied(Fold *f)
 }
 
 /* ---- extremes ---- */
-static bool wants_most(const Fold *f)
-{
-    const char *name = f->c->op->name;
-    return strcmp(name, "max") == 0 || strcmp(name, "argmax") == 0;
-}
-
 static Value against_zero(const Fold *f, Value x)
 {
-    return named2(f, wants_most(f) ? "maximum" : "minimum", x, v_int(0));
+    return named2(f, f->most ? "maximum" : "minimum", x, v_int(0));
 }
 
 static Value line_extreme(Fold *f, const Sparse *rows, int64_t i)
@@ -234,14 +228,14 @@ static Value extreme(Fold *f)
     if (!is_real(f))
         return op_unary(f->in, f->c->op, sparse_values(f->s), 0);       /* its own error */
     if (f->a.dtype == DT_BOOL)
-        return wants_most(f) ? anything(f) : everything(f);
+        return f->most ? anything(f) : everything(f);
     if (f->axis < 0) {
         if (f->a.entries == 0)
             return named(f, "sum", sparse_values(f->s));
         Value v = op_root(f->c, op_unary(f->in, f->c->op, sparse_values(f->s), 0));
         return complete(f) ? v : against_zero(f, v);
     }
-    const CsrFold kind = wants_most(f) ? CSR_MAX : CSR_MIN;
+    const CsrFold kind = f->most ? CSR_MAX : CSR_MIN;
     if (is_machine(f))
         return taken(f, &made, csr_fold(&f->in->ctx, &made, &f->a, kind, f->axis));
     return each_line(f, line_extreme);
@@ -282,7 +276,7 @@ static Best best_of_row(const Csr *a, int64_t i, bool most)
 
 static Value position(Fold *f)
 {
-    const bool most = wants_most(f);
+    const bool most = f->most;
     if (!is_real(f))
         return op_unary(f->in, f->c->op, sparse_values(f->s), 0);
     if (!sparse_dtype(f->a.dtype) && f->a.dtype != DT_BOOL)
@@ -348,22 +342,27 @@ static bool fold_begin(OpCall *c, Fold *f)
     return axes != 0;
 }
 
-static Value reduce(OpCall *c, Value (*form)(Fold *))
+static Value reduce_to(OpCall *c, Value (*form)(Fold *), bool most)
 {
     Fold f;
     if (!fold_begin(c, &f))
         return v_undef();
     if (f.a.m == 0 || f.a.n == 0)
         return of_nothing(&f);
+    f.most = most;
     return finished(&f, form(&f));
 }
+
+static Value reduce(OpCall *c, Value (*form)(Fold *)) { return reduce_to(c, form, false); }
 
 Value op_sparse_sum(OpCall *c) { return reduce(c, summed); }
 Value op_sparse_nansum(OpCall *c) { return reduce(c, nansummed); }
 Value op_sparse_mean(OpCall *c) { return reduce(c, averaged); }
 Value op_sparse_prod(OpCall *c) { return reduce(c, multiplied); }
-Value op_sparse_extreme(OpCall *c) { return reduce(c, extreme); }
-Value op_sparse_position(OpCall *c) { return reduce(c, position); }
+Value op_sparse_max(OpCall *c) { return reduce_to(c, extreme, true); }
+Value op_sparse_min(OpCall *c) { return reduce_to(c, extreme, false); }
+Value op_sparse_argmax(OpCall *c) { return reduce_to(c, position, true); }
+Value op_sparse_argmin(OpCall *c) { return reduce_to(c, position, false); }
 Value op_sparse_count(OpCall *c) { return reduce(c, counted); }
 Value op_sparse_any(OpCall *c) { return reduce(c, anything); }
 Value op_sparse_all(OpCall *c) { return reduce(c, everything); }

@@ -109,7 +109,8 @@ static inline const char *quick_exponent(const char *p, const char *end, int *sc
     return p == first || p - first > 3 ? NULL : p;
 }
 
-static inline const char *quick_float(const QuickPowers *powers, const char *p, const char *end, double *out)
+static inline const char *quick_float(const QuickPowers *powers, const char *p, const char *end,
+                                      double *out)
 {
     bool minus = p < end && *p == '-';
     if (p < end && (*p == '-' || *p == '+'))

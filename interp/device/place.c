@@ -160,11 +160,19 @@ static Value inside_simulation(OpCall *c, const Aspect *rest)
     return r;
 }
 
-/* Sparse matrices come here for rows that read no elements: they stay as they are. */
+/* Is something sparse? What comes here with such reads no elements. */
+static bool has_entries(Value v)
+{
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
+        if (has_entries(v.tuple->items[i]))
+            return true;
+    return v.tag == V_TENSOR && tensor_sparse(v.tensor);
+}
+
 static void all_home(Interp *in, const Value *args, int count)
 {
     for (int i = 0; i < count; i++)
-        if (args[i].tag != V_TENSOR || !tensor_sparse(args[i].tensor))
+        if (!has_entries(args[i]))
             place_home(in, args[i]);
 }
 

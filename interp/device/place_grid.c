@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "interp/op/arith.h"
+#include "interp/state/exec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +26,26 @@ static bool has(Value v, const Buffer *b)
     return false;
 }
 
-/* A global variable of the program; those of functions that run have no names to be found by. */
+/* A variable of a function that runs. */
+static const Name *named_local(const CallFrame *f, const Buffer *b)
+{
+    const FnInfo *info = f->fn ? f->fn->code->info : NULL;
+    for (uint32_t i = 0; info && i < f->fn->code->slots; i++)
+        if (info->slot_names[i] && has(f->args[i], b))
+            return info->slot_names[i];
+    return NULL;
+}
+
+/* A variable: of the functions that run, the innermost first, or a global one of the program. */
 const char *place_named(Ctx *ctx, const Buffer *b)
 {
     const Interp *in = (Interp *)(void *)ctx;
     const Module *m = in->main;
+    for (const CallFrame *f = in->calls; f; f = f->up) {
+        const Name *name = named_local(f, b);
+        if (name)
+            return name->text;
+    }
     for (uint32_t i = 0; m && i < m->globals.count; i++)
         if (m->globals.names[i] && has(m->slots[i], b))
             return m->globals.names[i]->text;

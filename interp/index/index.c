@@ -2,6 +2,7 @@
  * (index_select.c); strings, tuples and ranges take an int or a slice, and pick by lists
  * and masks as a tensor of their positions would. Assignment is index_store.c. */
 #include "interp/index/index.h"
+#include "interp/sparse/sparse_door.h"
 #include "interp/op/deferred.h"
 
 #include "interp/state/kind.h"
@@ -122,6 +123,12 @@ static Value get_as_tensor(Interp *in, Value base, const Sub *subs, int n)
 
 /* ---- positions: strings and tuples under lists and masks ---- */
 
+static void positions_home(Interp *in, Value v)
+{
+    if (!v_sparse(v))                   /* which is no list: index_pick refuses it */
+        value_home(in, v);
+}
+
 /* The positions that a list or mask picks out of 0 … len-1; kept on the value stack. */
 static const Tensor *positions(Interp *in, int64_t len, const Sub *sub)
 {
@@ -129,12 +136,9 @@ static const Tensor *positions(Interp *in, int64_t len, const Sub *sub)
     v_push(in, v_tensor_raw(all));
     for (int64_t i = 0; i < len; i++)
         ((int64_t *)all->data)[i] = i;
-    Sub at = *sub;
-    if (at.kind == SUB_VALUE) {
-        v_push(in, at.v = sparse_dense_for(in, sub->v, "indexing"));
-        value_home(in, at.v);
-    }
-    Value picked = index_pick(in, all, &at, 1);
+    if (sub->kind == SUB_VALUE)
+        positions_home(in, sub->v);
+    Value picked = index_pick(in, all, sub, 1);
     v_push(in, picked);
     if (picked.tag != V_TENSOR || picked.tensor->rank != 1)
         err_raise(&in->ctx, ERR_INDEX, "%s takes one int, a slice or a vector of ints",

@@ -74,7 +74,7 @@ static bool blocks_fit(const Value *items, const Literal *l)
     return true;
 }
 
-/* The dtype of the literal: what it is of one element of each item, on the value stack meanwhile. */
+/* The dtype of the literal: what it is of one element of each item. */
 static DType blocks_dtype(Interp *in, const Value *items, const Building *w)
 {
     static const _Alignas(16) char zero[ELEMENT_BYTES_MAX];
@@ -137,6 +137,9 @@ static Value build_sparse(Interp *in, const Value *items, void *data)
 {
     const Building *w = data;
     const Literal *l = w->literal;
+    for (int i = 0; i < w->n; i++)
+        if (items[i].tag == V_TRACED)               /* a derivative is to hear of the blocks */
+            return build(in, items, w->n, l);
     if (!l->lengths)
         return shapes_agree(items, w->n) ? v_undef() : build_nothing(in, items, w);
     if (!blocks_fit(items, l))

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "kernels/device/device.h"
 #include "kernels/number/number.h"
+#include "kernels/sparse/merge.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -253,11 +254,29 @@ static bool same_shape(const Tensor *a, const Tensor *b)
            memcmp(tensor_shape(a), tensor_shape(b), (size_t)a->rank * sizeof(int64_t)) == 0;
 }
 
+/* What is not stored in either has no error. */
+static void entries_of(Interp *in, Tensor **a, Tensor **b)
+{
+    const Sparse *x = tensor_sparse(*a), *y = tensor_sparse(*b);
+    Tensor *both[2];
+    if (x && y) {
+        sparse_aligned(&in->ctx, x, y, both);
+        v_push(in, v_tensor_raw(both[1]));
+        *a = rooted(in, both[0]);
+        *b = both[1];
+        return;
+    }
+    Tensor **one = x ? a : b;
+    *one = rooted(in, sparse_to_dense(&in->ctx, x ? x : y));
+}
+
 static Accuracy of_tensors(Interp *in, Value x, Value reference)
 {
     Tensor *a = rooted(in, v_to_tensor(in, x, 0)), *b = rooted(in, v_to_tensor(in, reference, 1));
     if (!same_shape(a, b))
         return accuracy(INFINITY);
+    if (tensor_sparse(a) || tensor_sparse(b))
+        entries_of(in, &a, &b);
     a = rooted(in, tensor_compact(&in->ctx, a));
     b = rooted(in, tensor_compact(&in->ctx, b));
     tensor_home(&in->ctx, a);

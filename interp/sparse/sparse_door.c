@@ -25,12 +25,18 @@ static bool looks_at_none(const Op *op)
     return op->carries || ((op->devices & DEV_ANYWHERE) && op->lays);
 }
 
+/* A tuple that an elementwise row adds to another: nobody reads what is in it. */
+static bool is_list(const OpCall *c, int i)
+{
+    return c->op && c->op->cls == OPC_EW && c->args[i].tag == V_TUPLE;
+}
+
 bool sparse_wants(const OpCall *c)
 {
     if (!sparse_on(c->in) || (c->op && !c->op->sparse && looks_at_none(c->op)))
         return false;
     for (int i = 0; i < c->count; i++)
-        if (sparse_inside(c->args[i]))
+        if (is_list(c, i) ? v_sparse(c->args[i]) != NULL : sparse_inside(c->args[i]))
             return true;
     return false;
 }
@@ -79,17 +85,6 @@ static Value zeros_like(Interp *in, const Sparse *s, const char *none)
 }
 
 Value sparse_standing_in(Interp *in, Value v) { return replaced(in, v, zeros_like, NULL); }
-
-Value sparse_refuse(OpCall *c)
-{
-    Interp *in = c->in;
-    Value *args = in->sp;
-    OpCall call = *c;
-    for (int i = 0; i < c->count; i++)
-        v_push(in, sparse_standing_in(in, c->args[i]));
-    call.args = args;
-    return c->op->cls == OPC_EW ? op_call(in, c->op, args, c->count, c->weak) : c->op->run(&call);
-}
 
 static const char *named(const OpCall *c, char *out, size_t cap)
 {

@@ -9,7 +9,7 @@
 #include "kernels/device/device.h"
 #include "kernels/rational/rational.h"
 #include "kernels/number/number.h"
-#include "kernels/sparse/sparse.h"
+#include "kernels/sparse/merge.h"
 #include "kernels/tensor/cast.h"
 
 #include <math.h>
@@ -626,6 +626,23 @@ static bool pieces_equal(Interp *in, DType dt, const Tensor *a, const Tensor *b)
     return true;
 }
 
+/* Two tensors of one shape, of which some are sparse, on the value stack from `at` on: what is not
+ * stored in either is equal. One that is dense has as many elements already. */
+static void entries_only(Ctx *ctx, Tensor *t[2], Value *at)
+{
+    const Sparse *a = tensor_sparse(t[0]), *b = tensor_sparse(t[1]);
+    Tensor *own[2];
+    if (a && b)
+        sparse_aligned(ctx, a, b, own);
+    for (int i = 0; i < 2; i++) {
+        const Sparse *s = i ? b : a;
+        if (!(a && b))
+            own[i] = s ? sparse_to_dense(ctx, s) : tensor_retain(t[i]);
+        v_release(ctx, at[i]);
+        at[i] = v_tensor_raw(t[i] = own[i]);
+    }
+}
+
 static bool tensors_equal(Interp *in, Value a, Value b)
 {
     Ctx *ctx = &in->ctx;
@@ -637,6 +654,8 @@ static bool tensors_equal(Interp *in, Value a, Value b)
     v_push(in, v_tensor_raw(t[1]));
     bool equal = t[0]->rank == t[1]->rank &&
                  memcmp(tensor_shape(t[0]), tensor_shape(t[1]), t[0]->rank * sizeof(int64_t)) == 0;
+    if (equal && (tensor_sparse(t[0]) || tensor_sparse(t[1])))
+        entries_only(ctx, t, mark);
     if (equal) {
         DType dt = dtype_promote((DType)t[0]->dtype, (DType)t[1]->dtype);
         if (dt == DT_NONE)

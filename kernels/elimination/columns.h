@@ -21,7 +21,7 @@ Columns columns_sum(Hold *, const Columns *);
  * have more than `room` entries. */
 Columns columns_square(Hold *, const Columns *, int64_t most, int64_t room);
 
-/* ---- orders (order.c, degree.c, dissection.c) ---- */
+/* ---- orders (order.c, degree.c) ---- */
 /* All of them: order[k] is what comes at place k, of a symmetric pattern without diagonal. */
 void order_degree(Hold *, const Columns *, int64_t *order);
 void order_cuthill(Hold *, const Columns *, int64_t *order);
@@ -39,7 +39,7 @@ void tree_post(Hold *, int64_t n, const int64_t *parent, int64_t *post);
 int64_t tree_reach(const Columns *, int64_t k, const int64_t *parent, int64_t *mark,
                    int64_t *reach);
 
-/* ---- what a matrix looks like (shape.c) ---- */
+/* ---- what a matrix looks like (columns.c) ---- */
 /* Is the square matrix triangular, its rows and columns in some order? Then e is made for it. */
 bool shape_triangle(Elimination *, const Csr *, const Columns *);
 bool shape_hermitian(const Csr *, const Columns *);      /* every element exactly */

@@ -57,12 +57,20 @@ static void mpi_forget(Ctx *ctx, Device *d)
     d->state = NULL;
 }
 
+void mpi_copies_over(Ctx *ctx, Device *d)
+{
+    for (Residence *r = ctx->devices->oldest; r; r = r->newer)
+        for (DevCopy *c = r->copies; c && r->host; c = c->next)
+            c->valid = c->valid && c->device != d;
+}
+
 void mpi_renew(Ctx *ctx, Device *d)
 {
     MpiState *s = mpi_state(d);
     if (!d->opened || group_alive(ctx, s->group))
         return;
     snprintf(s->lost, sizeof s->lost, "%s", s->group->why);
+    mpi_copies_over(ctx, d);
     mpi_close(d);
     d->opened = false;
 }
@@ -75,10 +83,12 @@ void mpi_release(Ctx *ctx, Device *d)
         next = r->newer;                 /* it becomes the newest, and is not met again */
         bool there = false;
         for (const DevCopy *c = r->copies; c; c = c->next)
-            there |= c->device == d && c->valid;
+            there |= c->device == d && c->valid && c->mem.handle &&
+                     mpi_tensor(&c->mem)->group == mpi_state(d)->groups;
         if (there && !r->host)
             device_bring_home(ctx, r->buffer);
     }
+    mpi_copies_over(ctx, d);
     mpi_close(d);
     snprintf(mpi_state(d)->lost, sizeof mpi_state(d)->lost, "was released");
     d->opened = false;

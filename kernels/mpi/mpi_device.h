@@ -57,6 +57,8 @@ Wire mpi_send(Ctx *, Device *);
  * fit. */
 uint64_t mpi_worst(Ctx *, Device *);
 Wire mpi_send_pieces(Ctx *, Device *, const GroupPieces *);
+/* Its group is over: of what the host has too, there is no copy there any more. */
+void mpi_copies_over(Ctx *, Device *);
 /* Group.losses, of a device's group. */
 void mpi_losses(Ctx *, void *device, Buf *out);
 /* Arguments: a tensor that is to be made, or written; one that is there. */

@@ -60,6 +60,7 @@ static void group_over(Ctx *ctx, Device *d)
 {
     MpiState *s = mpi_state(d);
     snprintf(s->lost, sizeof s->lost, "%s", s->group->why);
+    mpi_copies_over(ctx, d);
     group_end(ctx, s->group);
     s->group = NULL;
     d->opened = false;

@@ -16,6 +16,10 @@ SparseMerge csr_merge(Ctx *, Made *, const Csr *a, const Csr *b, MergeKind);
 typedef enum MergeOp { MERGE_ADD, MERGE_SUBTRACT, MERGE_MULTIPLY } MergeOp;
 Tensor *csr_combine(Ctx *, Made *, const Csr *a, const Csr *b, MergeOp);
 
+/* The values of two matrices of one shape at the places where either has an entry, 0 where one has
+ * none: two vectors, the caller's. */
+void sparse_aligned(Ctx *, const Sparse *a, const Sparse *b, Tensor *value[2]);
+
 /* The Kronecker product: entry from_a of a times entry from_b of b. */
 SparseMerge csr_kron(Ctx *, Made *, const Csr *a, const Csr *b);
 

@@ -141,6 +141,8 @@ static void FN(spread)(const Turned *p, int64_t from, int64_t to, char *sums)
         __builtin_prefetch(p->a.column + p->a.start[i] + AHEAD / sizeof(T));
         for (int64_t k = p->a.start[i]; k < p->a.start[i + 1]; k++) {
             const T vk = CONJ(v[k], p->conj);
+            if (k + LATER < p->a.entries)
+                __builtin_prefetch(&y[p->a.column[k + LATER]], 1);
             y[p->a.column[k]] += TIMES(vk, xi);
         }
     }

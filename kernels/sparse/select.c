@@ -104,6 +104,14 @@ static Inverse inverse_of(Ctx *ctx, Made *made, const Choice *c, int64_t n, int6
     return inverse;
 }
 
+/* What an entry some places later will ask for is fetched. */
+static inline void chosen_later(const Inverse *p, const Csr *a, int64_t k)
+{
+    enum { LATER = 16 };
+    if (!p->key && k + LATER < a->entries)
+        __builtin_prefetch(&p->head[a->column[k + LATER]]);
+}
+
 static inline void chosen(const Inverse *p, int64_t c, int64_t *begin, int64_t *end)
 {
     int64_t at = c;
@@ -161,6 +169,7 @@ static int64_t count_row(const Select *p, int64_t i)
             n += (p->a.column[k] - c->first) % c->step == 0;
             continue;
         }
+        chosen_later(&p->columns, &p->a, k);
         chosen(&p->columns, p->a.column[k], &begin, &end);
         n += end - begin;
     }
@@ -174,6 +183,8 @@ static void count_rows(void *arg, int64_t from, int64_t to, int worker)
     for (int64_t i = from; i < to; i++)
         p->start[i + 1] = count_row(p, i);
 }
+
+enum { LONG = 1 << 11 };        /* entries of a row */
 
 /* By a step: in its order, which may be backwards. */
 static void fill_step(const Select *p, int64_t from, int64_t to, int64_t at)
@@ -194,14 +205,41 @@ static void fill_list(const Select *p, int64_t from, int64_t to, int64_t at)
     const int64_t first = at;
     for (int64_t k = from; k < to; k++) {
         int64_t begin, end;
+        chosen_later(&p->columns, &p->a, k);
         chosen(&p->columns, p->a.column[k], &begin, &end);
         for (; begin < end; begin++) {
             p->column[at] = p->columns.place[begin];
             p->order[at++] = k;
         }
     }
-    if (!p->columns.rising)
+    if (!p->columns.rising && at - first <= LONG)
         sparse_sort_row(p->column + first, p->order + first, at - first);
+}
+
+/* Rows that are long are sorted afterwards, where there is room to do it by digits. */
+static void sort_long(Ctx *ctx, Made *made, const Select *p, int64_t m, int64_t n)
+{
+    int64_t longest = 0;
+    for (int64_t i = 0; i < m; i++)
+        longest = p->start[i + 1] - p->start[i] > longest ? p->start[i + 1] - p->start[i] : longest;
+    if (longest <= LONG)
+        return;
+    int64_t *pair = made_ints(made_vector(ctx, made, DT_I64, 4 * longest));
+    for (int64_t i = 0; i < m; i++) {
+        const int64_t from = p->start[i], count = p->start[i + 1] - from;
+        if (count <= LONG)
+            continue;
+        for (int64_t k = 0; k < count; k++) {
+            pair[2 * k] = p->column[from + k];
+            pair[2 * k + 1] = p->order[from + k];
+        }
+        sparse_sort_pairs(pair, pair + 2 * count, count, n);
+        for (int64_t k = 0; k < count; k++) {
+            p->column[from + k] = pair[2 * k];
+            p->order[from + k] = pair[2 * k + 1];
+        }
+        made_poll(ctx, made);
+    }
 }
 
 static void fill_rows(void *arg, int64_t begin, int64_t end, int worker)
@@ -254,6 +292,8 @@ SparseOrder csr_select(Ctx *ctx, Made *made, const Csr *a, const Choice *rows,
     p.order = made_ints(order);
     rows_for(ctx, m, p.work, fill_rows, &p);
     made_poll(ctx, made);
+    if (!p.columns.rising && p.columns.choice->list)
+        sort_long(ctx, made, &p, m, columns->count);
     return only(ctx, made, before, pattern, order);
 }
 

@@ -144,9 +144,13 @@ static void sort_rows(void *arg, int64_t from, int64_t to, int worker)
 /* How many stand in each row, added up: start[i] is where row i begins. */
 static void count_rows(int64_t *start, int64_t m, const int64_t *row, int64_t count)
 {
+    enum { AHEAD = 32 };
     memset(start, 0, (size_t)(m + 1) * sizeof *start);
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k < count; k++) {
+        if (k + AHEAD < count)
+            __builtin_prefetch(&start[row[k + AHEAD] + 1], 1);
         start[row[k] + 1]++;
+    }
     for (int64_t i = 0; i < m; i++)
         start[i + 1] += start[i];
 }
@@ -154,15 +158,18 @@ static void count_rows(int64_t *start, int64_t m, const int64_t *row, int64_t co
 SparseOrder sparse_sort(Ctx *ctx, Made *made, int64_t m, int64_t n, const int64_t *row,
                         const int64_t *column, int64_t count)
 {
-    enum { GRAIN = 2048 };
+    enum { GRAIN = 2048, LATER = 32 };
     (void)n;
     Tensor *order = made_vector(ctx, made, DT_I64, count);
     Tensor *starts = made_vector(ctx, made, DT_I64, 2 * (m + 1));
     int64_t *at = made_ints(order), *start = made_ints(starts), *merged = start + m + 1;
     count_rows(start, m, row, count);
     memcpy(merged, start, (size_t)(m + 1) * sizeof *start);
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k < count; k++) {
+        if (k + LATER < count)
+            __builtin_prefetch(&merged[row[k + LATER]], 1);
         at[merged[row[k]]++] = k;
+    }
     Rows rows = { at, merged, start, column };
     merged[0] = 0;
     pool_for(ctx, m, GRAIN, sort_rows, &rows);
@@ -183,18 +190,37 @@ SparseOrder sparse_sort(Ctx *ctx, Made *made, int64_t m, int64_t n, const int64_
     return (SparseOrder){ pattern, order, groups };
 }
 
+/* Entries k to end of row i to where their columns have got to in start. What comes some entries
+ * later is fetched with each: first where its column has got to, then the places there. */
+static void turn_row(const Csr *a, int64_t i, int64_t *start, int64_t *column, int64_t *from)
+{
+    enum { BEGIN = 32, PLACE = 16 };
+    const int64_t *c = a->column;
+    for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
+        if (k + BEGIN < a->entries) {
+            __builtin_prefetch(&start[c[k + BEGIN]], 1);
+            const int64_t at = start[c[k + PLACE]];
+            __builtin_prefetch(&column[at], 1);
+            __builtin_prefetch(&from[at], 1);
+        }
+        const int64_t to = start[c[k]]++;
+        column[to] = i;
+        from[to] = k;
+    }
+}
+
 SparseOrder sparse_turned(Ctx *ctx, Made *made, const Csr *a)
 {
+    enum { ROWS = 1 << 16 };                /* between looks at Ctrl-C */
     Tensor *pattern = made_pattern(ctx, made, a->n, a->entries);
     Tensor *order = made_vector(ctx, made, DT_I64, a->entries);
     int64_t *start = made_ints(pattern), *column = start + a->n + 1, *from = made_ints(order);
     count_rows(start, a->n, a->column, a->entries);
-    for (int64_t i = 0; i < a->m; i++)
-        for (int64_t k = a->start[i]; k < a->start[i + 1]; k++) {
-            int64_t to = start[a->column[k]]++;
-            column[to] = i;
-            from[to] = k;
-        }
+    for (int64_t i = 0; i < a->m; i++) {
+        turn_row(a, i, start, column, from);
+        if (i % ROWS == 0)
+            made_poll(ctx, made);
+    }
     memmove(start + 1, start, (size_t)a->n * sizeof *start);
     start[0] = 0;
     return (SparseOrder){ pattern, order, NULL };
@@ -210,10 +236,13 @@ typedef struct Gather {
 
 static void gather(void *arg, int64_t from, int64_t to, int worker)
 {
+    enum { LATER = 32 };
     const Gather *g = arg;
     (void)worker;
     for (int64_t k = from; k < to; k++) {
         char *x = g->to + (size_t)k * g->each;
+        if (k + LATER < to && g->at[k + LATER] >= 0)
+            __builtin_prefetch(g->from + (size_t)g->at[k + LATER] * g->each);
         if (g->at[k] >= 0 && g->each == sizeof(double))
             memcpy(x, g->from + (size_t)g->at[k] * sizeof(double), sizeof(double));
         else if (g->at[k] >= 0)

@@ -68,6 +68,26 @@ run "$work/lost.ric"
 judge "a rank that dies" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (signal 9): y and x are lost" "home: 6"
 [ "$part" = brief ] || RICCI_MPI_FAULT=1:10:hang RICCI_MPI_TIMEOUT=1 run "$work/lost.ric"
 [ "$part" = brief ] || judge "a rank that hangs" 0 "device mpi(1, 2) lost rank 1 on $(uname -n) (no answer for 1 s, RICCI_MPI_TIMEOUT)" "home: 6"
+cat >"$work/local.ric" <<'EOF'
+fn inner(A) { B = A + 1; C = (B * 2, 3); for i in 1:50 { B = B + 1.0 }; return sum(B) }
+fn outer() { on mpi(1, 2) quiet { x = ones(100, 100); return inner(x) } }
+try { outer() } catch e { print(e.kind, e.message) }
+fn later() {
+    on mpi(1, 2) quiet { w = ones(50, 50); try { for i in 1:50 { q = w + 1.0 } } catch e { print(e.message) } }
+    return sum(w)
+}
+try { later() } catch e { print(e.kind, e.message) }
+EOF
+run "$work/local.ric"
+judge "variables of functions" 0 "(signal 9): A, C and B are lost" "(signal 9): q and w are lost" "device w is lost: its elements were on mpi(1, 2) alone"
+cat >"$work/home.ric" <<'EOF'
+H = ones(100, 100)
+try { on mpi(1, 2) quiet { x = H + 1; for i in 1:50 { x = x + 1.0 } } } catch e { print(e.kind, e.message) }
+on mpi(1, 2) quiet { print("sent again:", sum(H + 1)) }
+on mpi(1, 2) quiet { B = H * 2; release(mpi(1, 2)); print("released:", sum(B + 1)) }
+EOF
+run "$work/home.ric"
+judge "what is at home too goes to the next group" 0 "(signal 9): x is lost" "sent again: 20000" "released: 30000"
 RICCI_MPI_FAULT=1:10:memory run "$work/lost.ric"
 judge "a rank that has no memory" 0 "memory mpi(1, 2): rank 1 on $(uname -n)" "home: 6"
 unset RICCI_MPI_FAULT

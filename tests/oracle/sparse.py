@@ -42,10 +42,10 @@ fn check(id, S, f, keeps, near) {
 SHAPES = [(0, 0), (0, 5), (4, 0), (1, 1), (1, 6), (6, 1), (3, 4), (5, 5), (4, 7), (8, 3), (20, 30), (40, 2)]
 
 
-def number(rng, kind):
+def number(rng, kind, special="inf"):
     x = rng.choice(["1.0", "2.0", "-1.0", "0.5", "3.0", "-4.0", "7.0", "1e3", "-0.25", "6.0"])
     if kind == "f" and rng.random() < 0.02:
-        x = rng.choice(["nan", "inf", "-inf"])
+        x = special
     return f"{x} + {rng.randrange(-3, 4)}i" if kind == "c" and rng.random() < 0.5 else x
 
 
@@ -66,7 +66,8 @@ class Matrix:
             r = rng.randrange(m)
             places += [(r, j) for j in range(n)]
         kind = "finite" if finite and kind == "f" else kind
-        values = [number(rng, kind) if rng.random() > 0.08 else "0.0" for _ in places]
+        special = rng.choice(["nan", "inf", "-inf"])        # both together are ordered by nobody
+        values = [number(rng, kind, special) if rng.random() > 0.08 else "0.0" for _ in places]
         if not places:
             self.text = f"{self.dtype}(sparse(i64([]), i64([]), f64([]), ({m}, {n})))"
         else:
@@ -207,7 +208,8 @@ class Maker:
         return rng.choice([
             ("{ r = 0; for row in X { r = r + sum(row) }; return r }", False, True), ("len(X), shape(X), size(X), ndim(X)", False, False),
             ("all([sum(r) == sum(r) for r in X])", False, False), ("X == X", False, False), ("allclose(X, X)", False, False), ("X ≈ X * 1.5", False, False),
-            ("issymmetric(X)", False, False), ("ishermitian(X)", False, False), ("isnan(X)", True, False), ("isfinite(X)", False, False),
+            ("issymmetric(X)", False, False), ("ishermitian(X)", False, False), ("issymmetric(X, atol=3)", False, False), ("ishermitian(X, 0, 0.5)", False, False),
+            ("isnan(X)", True, False), ("isfinite(X)", False, False),
             ("where(X > 1, X, 0)", not self.complex, False), ("X^2", True, True), ("count(X)", False, False),
             ("take(X, 0)", False, False), ("flip(X)", False, False), ("flip(X, axis=1)", False, False), ("roll(X, 1, axis=0)", False, False), ("reshape(X, -1)", False, False), ("flatten(X)", False, False), ("squeeze(X)", False, False), ("expand(X)", False, False),
             ("sort(X)", False, False), ("cumsum(X, axis=0)", False, True), ("nonzero(X)", False, False), ("tile(X, 2)", False, False), ("repeat(X, 2)", False, False),
