@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_files] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -55,6 +55,7 @@ bench_tensor() { against_numpy tensor; }
 bench_everyday() { against_numpy everyday; }
 bench_signals() { against_numpy signals; }
 bench_methods_interp() { against_numpy methods_interp .; }      # with SciPy
+bench_sparse_notation() { against_numpy sparse_notation .; }     # with SciPy
 bench_methods_random() {  # on all threads and on one, beside numpy.random.Generator
     for python in build/venv/bin/python3 /usr/bin/python3 python3; do
         "$python" -c 'import numpy' 2>/dev/null && { RICCI=$RICCI "$python" bench/methods_random_numpy.py; return; }

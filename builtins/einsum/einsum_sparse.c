@@ -1,6 +1,7 @@
 /* einsum of operands of which some are sparse: over their entries (interp/entries). */
 #include "builtins/einsum/einsum.h"
 #include "interp/entries/network.h"
+#include "interp/op/heard.h"
 #include "interp/precision/precise.h"
 #include "kernels/sparse/select.h"
 
@@ -24,7 +25,8 @@ static Value diagonal(OpCall *c, const Sparse *s)
 }
 
 /* False: one of its axes has length 1 where the label has another. */
-static bool add_sparse(EinsumSpec *s, Network *n, const EinsumOperand *x, const uint8_t *number)
+static bool add_sparse(EinsumSpec *s, Network *n, const EinsumOperand *x, const uint8_t *number,
+                       const char *name)
 {
     const uint8_t label[2] = { number[x->index[0]], number[x->index[1]] };
     for (int a = 0; a < 2; a++)
@@ -33,7 +35,7 @@ static bool add_sparse(EinsumSpec *s, Network *n, const EinsumOperand *x, const 
     if (label[0] == label[1])
         network_factor(n, diagonal(s->call, tensor_sparse(x->tensor)), 1, label, false);
     else
-        network_factor(n, v_tensor_raw(x->tensor), 2, label, false);
+        network_factor(n, v_tensor_raw(x->tensor), 2, label, false)->name = name;
     return true;
 }
 
@@ -98,7 +100,8 @@ Value op_sparse_einsum(OpCall *c)
         s.operand[k].tensor = rounded(c, s.operand[k].tensor);
         if (!tensor_sparse(s.operand[k].tensor))
             add_dense(&s, &n, &s.operand[k], number, arg < 32 && (c->weak >> arg & 1));
-        else if (!add_sparse(&s, &n, &s.operand[k], number))
+        else if (!add_sparse(&s, &n, &s.operand[k], number,
+                             explain_on(c->in) ? arg_written(c, arg) : NULL))
             return v_undef();
     }
     for (int a = 0; a < s.rank; a++)

@@ -176,6 +176,17 @@ static const Sparse *result_pattern(OpCall *c)
     return all;
 }
 
+Value sparse_refuse(OpCall *c)
+{
+    Interp *in = c->in;
+    Value *args = in->sp;
+    OpCall call = *c;
+    for (int i = 0; i < c->count; i++)
+        v_push(in, sparse_standing_in(in, c->args[i]));
+    call.args = args;
+    return c->op->cls == OPC_EW ? op_call(in, c->op, args, c->count, c->weak) : c->op->run(&call);
+}
+
 /* Are all sparse operands of kinds of numbers that the row takes? */
 static bool kinds_fit(const OpCall *c)
 {

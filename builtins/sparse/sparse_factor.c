@@ -272,7 +272,8 @@ static void explain_quality(OpCall *c, Elimination *e, const void *b, const void
     const double noise = (double)e->n * mat_eps(t);
     const int digits = linalg_digits(t, r > noise ? rcond * noise / r : rcond);
     explain_note(in, "rcond",
-                 "%.2g (condition number %.2g, 1-norm, estimated): about %d digit%s to trust", rcond, rcond > 0 ? 1 / rcond : INFINITY, digits, digits == 1 ? "" : "s");
+                 "%.2g (condition number %.2g, 1-norm, estimated): about %d digit%s to trust",
+                 rcond, rcond > 0 ? 1 / rcond : INFINITY, digits, digits == 1 ? "" : "s");
     if (r == 0)
         explain_note(in, "residual", "0 = |b - A x| / (|A| |x|)");
     else

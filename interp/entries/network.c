@@ -122,10 +122,11 @@ static const char *labels_text(const Network *n, const uint8_t *label, int count
     return out;
 }
 
-/* `loop  448800 entries [i,j], summed over j: sparse matrix times vector`. */
+/* `loop  over the 448800 entries of S[i,j], summed over j`. */
 static void tell(const Network *n, const NetFactor *f, int summed, int64_t width, const char *how)
 {
     char labels[80], one[24], wide[48] = "";
+    const char *name = f->name ? f->name : "";
     if (!heard_on(n->in))
         return;
     const int64_t entries = sparse_of(f)->value->size;
@@ -134,11 +135,11 @@ static void tell(const Network *n, const NetFactor *f, int summed, int64_t width
         snprintf(wide, sizeof wide, " for each of %lld columns", (long long)width);
     labels_text(n, f->label, 2, labels, sizeof labels);
     if (summed >= 0)
-        explain_note(n->in, "loop", "over the %lld entries [%s], %s over %s%s", (long long)entries,
-                     labels, how, label_text(n, summed, one), wide);
+        explain_note(n->in, "loop", "over the %lld entries of %s[%s], %s over %s%s",
+                     (long long)entries, name, labels, how, label_text(n, summed, one), wide);
     else
-        explain_note(n->in, "loop", "over the %lld entries [%s]: %s", (long long)entries, labels,
-                     how);
+        explain_note(n->in, "loop", "over the %lld entries of %s[%s]: %s", (long long)entries, name,
+                     labels, how);
 }
 
 /* ---- dense products ---- */

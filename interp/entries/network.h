@@ -19,6 +19,7 @@ typedef struct NetFactor {
     uint8_t label[TENSOR_RANK_MAX];     /* of each axis; all distinct */
     uint64_t labels;                    /* the same as bits */
     bool weak;                          /* a literal that adapts */
+    const char *name;                   /* for `explain`; NULL: none */
 } NetFactor;
 
 /* Indices that are in no factor are not summed: whoever makes it multiplies by their number. */

@@ -432,6 +432,8 @@ Value ix_whole_result(IxBind *, IxTerm);         /* of the whole notation; owned
 /* indexnot_sparse.c: has an operand entries, so that the notation goes over those? */
 bool ix_sparse_any(const IxBind *);
 Value ix_sparse(IxBind *, const IxNode *root, IxInstance *);
+/* An element of a tensor at even places as a view of it. False: it is none. */
+bool ix_sparse_view(IxBind *, const IxNode *, IxInstance *, IxTerm *);
 
 /* indexnot_attention.c: before that, of the formula of attention. */
 void ix_tell_scores(IxBind *, const IxNode *root, IxInstance *);

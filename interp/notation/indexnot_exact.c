@@ -639,7 +639,10 @@ static Term eval(IxBind *b, const IxNode *n, IxInstance *of)
             ix_error_operand(b, shown, where, b->base[leaf]);
         return kept(b, v_retain(b->base[leaf]), exec_weak(ix_leaf_exec(b->plan, leaf)));
     case IX_NUMBER: return number(b, of->first_index + n->index);
-    case IX_ELEMENT: return element(b, n, of);
+    case IX_ELEMENT: {
+        Term view;
+        return b->sparse && ix_sparse_view(b, n, of, &view) ? view : element(b, n, of);
+    }
     case IX_EW: case IX_LOGIC: return operation(b, n, of, n->op);
     case IX_CALL: return call(b, n, of);
     default: return reduction(b, n, of);

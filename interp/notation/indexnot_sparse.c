@@ -15,6 +15,7 @@
 typedef struct Part {
     IxTerm t;
     int span[2];
+    const char *name;           /* of the matrix whose elements they are; NULL: computed */
 } Part;
 
 static Part part(IxBind *b, const IxNode *n, IxInstance *of);
@@ -148,7 +149,10 @@ static Part element(IxBind *b, const IxNode *n, IxInstance *of)
         s = tensor_sparse(push(b, v_tensor_raw(sparse_made(ctx, &made, row.count, column.count,
                                                            o.pattern, v))).tensor);
     }
-    return (Part){ .t = { v_tensor_raw(s->head), false }, .span = { i, j } };
+    char name[40];
+    ix_node_text(n->base->at->node, of, name, sizeof name);
+    return (Part){ .t = { v_tensor_raw(s->head), false }, .span = { i, j },
+                   .name = arena_copy(&b->arena, name, strlen(name)) };
 }
 
 /* ---- dense factors ---- */
@@ -161,7 +165,7 @@ static bool affine(const IxAccess *x)
 }
 
 /* An element whose places are even is a view of its tensor: nothing is copied. */
-static bool view_of(IxBind *b, const IxNode *n, IxInstance *of, IxTerm *t)
+bool ix_sparse_view(IxBind *b, const IxNode *n, IxInstance *of, IxTerm *t)
 {
     const IxAccess *x = n->kind == IX_ELEMENT ? ix_access(b, n, of) : NULL;
     int64_t shape[NEST_INDICES], strides[NEST_INDICES] = { 0 }, offset = 0;
@@ -194,7 +198,7 @@ static bool view_of(IxBind *b, const IxNode *n, IxInstance *of, IxTerm *t)
 static IxTerm dense_term(IxBind *b, const IxNode *n, IxInstance *of)
 {
     IxTerm t;
-    return view_of(b, n, of, &t) ? t : ix_whole_term(b, n, of);
+    return ix_sparse_view(b, n, of, &t) ? t : ix_whole_term(b, n, of);
 }
 
 /* ---- products ---- */
@@ -222,7 +226,7 @@ static void add_factor(IxBind *b, Chain *c, const Part *p)
     if (sparse_of(p)) {
         label[0] = (uint8_t)p->span[0];
         label[1] = (uint8_t)p->span[1];
-        network_factor(&c->net, p->t.v, 2, label, false);
+        network_factor(&c->net, p->t.v, 2, label, false)->name = p->name;
         return;
     }
     Tensor *t = p->t.v.tag == V_TENSOR && p->t.v.tensor->rank ? p->t.v.tensor : NULL;

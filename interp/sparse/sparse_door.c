@@ -86,17 +86,6 @@ static Value zeros_like(Interp *in, const Sparse *s, const char *none)
 
 Value sparse_standing_in(Interp *in, Value v) { return replaced(in, v, zeros_like, NULL); }
 
-Value sparse_refuse(OpCall *c)
-{
-    Interp *in = c->in;
-    Value *args = in->sp;
-    OpCall call = *c;
-    for (int i = 0; i < c->count; i++)
-        v_push(in, sparse_standing_in(in, c->args[i]));
-    call.args = args;
-    return c->op->cls == OPC_EW ? op_call(in, c->op, args, c->count, c->weak) : c->op->run(&call);
-}
-
 static const char *named(const OpCall *c, char *out, size_t cap)
 {
     return c->work ? c->work->name : op_label(c->op, out, cap);

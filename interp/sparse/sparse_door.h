@@ -32,8 +32,6 @@ Value sparse_dense_for(Interp *, Value v, const char *what);
 Value sparse_with(Interp *, const Sparse *s, Value v);
 /* v with tensors of zeros, which take no memory, for what is sparse in it: for errors. Owned. */
 Value sparse_standing_in(Interp *, Value v);
-/* The row itself on such operands, which it refuses; V_UNDEF: it does not. */
-Value sparse_refuse(OpCall *);
 /* The m x n matrix of a pattern and of the values at its places, both in `made`, which ends. */
 Tensor *sparse_taken(Ctx *, Made *, int64_t m, int64_t n, SparseOrder, const Tensor *values);
 /* The values of s as an operand: borrowed, V_TENSOR. */

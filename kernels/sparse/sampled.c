@@ -86,15 +86,28 @@ Tensor *csr_sampled(Ctx *ctx, Made *made, const Csr *a, const char *x, const cha
     return out;
 }
 
+static inline __attribute__((always_inline)) void sample_of(const Sampled *s, int64_t from,
+                                                            int64_t to, size_t each)
+{
+    for (int64_t i = from; i < to; i++) {
+        const char *x = s->x + i * s->by_row * (int64_t)each;
+        for (int64_t e = s->a.start[i]; e < s->a.start[i + 1]; e++)
+            memcpy(s->to + (size_t)e * each, x + s->a.column[e] * s->by_column * (int64_t)each,
+                   each);
+    }
+}
+
+/* With the sizes of the usual dtypes known to the compiler. */
 static void sample(void *arg, int64_t from, int64_t to, int worker)
 {
     const Sampled *s = arg;
     (void)worker;
-    for (int64_t i = from; i < to; i++)
-        for (int64_t e = s->a.start[i]; e < s->a.start[i + 1]; e++)
-            memcpy(s->to + (size_t)e * s->each,
-                   s->x + (i * s->by_row + s->a.column[e] * s->by_column) * (int64_t)s->each,
-                   s->each);
+    switch (s->each) {
+    case 4: sample_of(s, from, to, 4); break;
+    case 8: sample_of(s, from, to, 8); break;
+    case 16: sample_of(s, from, to, 16); break;
+    default: sample_of(s, from, to, s->each);
+    }
 }
 
 void csr_sample(Ctx *ctx, const Csr *a, char *to, const char *x, int64_t by_row, int64_t by_column,
