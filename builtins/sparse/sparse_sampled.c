@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-/* A number or tensor of any dtype: rooted. */
-static Tensor *operand(OpCall *c, int i)
-{
-    return v_is_numeric(c->args[i]) ? op_keep(c, v_to_tensor(c->in, c->args[i], 0))
-                                    : arg_tensor(c, i);
-}
-
 Value op_run_with_values(OpCall *c)
 {
     const Sparse *s = arg_sparse(c, 0);
@@ -23,7 +16,7 @@ Value op_run_with_values(OpCall *c)
     if (v_sparse(c->args[1]))
         arg_error(c, 1, ERR_SHAPE, "the values of entries are a vector, and %s is a sparse matrix",
                   arg_text(c, 1));
-    Tensor *v = operand(c, 1);
+    Tensor *v = sparse_operand(c, 1);
     char shape[160];
     if (v->rank > 1 || (v->rank == 1 && v->size != count))
         arg_error(c, 1, ERR_SHAPE, "%s has %lld entries, and %s %s", arg_text(c, 0),
@@ -147,7 +140,7 @@ static void check_factor(OpCall *c, int i, const Sparse *s, const Tensor *t)
 static Value of_product(OpCall *c, const Sparse *s)
 {
     Interp *in = c->in;
-    const Tensor *A = operand(c, 1), *B = operand(c, 2);
+    const Tensor *A = sparse_operand(c, 1), *B = sparse_operand(c, 2);
     check_factor(c, 1, s, A);
     check_factor(c, 2, s, B);
     if (A->rank != B->rank)
@@ -179,7 +172,7 @@ Value op_run_sampled(OpCall *c)
     int bad;
     if (arg_given(c, 2))
         return of_product(c, s);
-    const Tensor *t = from ? from->head : operand(c, 1);
+    const Tensor *t = from ? from->head : sparse_operand(c, 1);
     const int64_t *own = tensor_shape(s->head);
     if (shape_broadcast(2, own, t->rank, tensor_shape(t), out, &bad) != 2 || out[0] != own[0] ||
         out[1] != own[1] || (from && memcmp(own, tensor_shape(t), 2 * sizeof *own)))
