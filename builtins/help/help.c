@@ -709,7 +709,10 @@ static void manual_entry(Interp *in, Buf *out, const Op *op)
     if (op->flops)
         buf_printf(out, "FLOPs: %s.", op->flops);
     put_error(out, op, " Error: ", ".");
-    if (op->infix || op->dtypes || op->flops)
+    if (op->sparse && op->cls != OPC_EW)
+        buf_printf(out, "%sOn the entries of sparse operands.",
+                   op->infix || op->dtypes || op->flops ? " " : "");
+    if (op->infix || op->dtypes || op->flops || op->sparse)
         buf_puts(out, "\n\n");
     if (!op->example)
         return;

@@ -9,6 +9,12 @@
 #include <math.h>
 #include <string.h>
 
+Tensor *sparse_operand(OpCall *c, int i)
+{
+    return v_is_numeric(c->args[i]) ? op_keep(c, v_to_tensor(c->in, c->args[i], 0))
+                                    : arg_tensor(c, i);
+}
+
 Sparse *arg_sparse(OpCall *c, int i)
 {
     Sparse *s = v_sparse(c->args[i]);
@@ -66,7 +72,7 @@ static Tensor *as_vector(OpCall *c, Value v)
 static Tensor *values(OpCall *c, int i, int64_t count)
 {
     Ctx *ctx = &c->in->ctx;
-    Tensor *t = arg_tensor(c, i);
+    Tensor *t = sparse_operand(c, i);
     DType dt = (DType)t->dtype;
     char shape[160];
     if (dtype_info(dt)->kind == 'i' || dtype_info(dt)->kind == 'b')
@@ -311,8 +317,8 @@ Value op_run_spdiags(OpCall *c)
     int64_t shape[TENSOR_RANK_MAX], i, j, room = 0;
     Tensor *at = positions(c, 1);
     const bool tuple = c->args[0].tag == V_TUPLE;
-    const int64_t given = tuple ? c->args[0].tuple->count : arg_tensor(c, 0)->rank
-                        ? arg_tensor(c, 0)->dims[0] : 0;
+    const int64_t given = tuple ? c->args[0].tuple->count : sparse_operand(c, 0)->rank
+                        ? sparse_operand(c, 0)->dims[0] : 0;
     if (arg_shape(c, 2, shape) != 2 || shape[0] < 0 || shape[1] < 0)
         arg_error(c, 2, ERR_SHAPE, "a sparse matrix has two axes: shape=(m, n)");
     if (given != at->size)

@@ -69,6 +69,8 @@ Value sparse_refuse(OpCall *);
 const Sparse *sparse_matrix(Interp *, Value);
 /* The values of a sparse matrix at the places of another one's entries, onto the value stack. */
 void sparse_at_places(Interp *, const Sparse *pattern, const Sparse *s);
+/* A number or tensor of any dtype, rationals too: rooted. */
+Tensor *sparse_operand(OpCall *, int i);
 /* The operand's own matrix; one of its elements that are not 0 where it is dense: rooted. */
 Sparse *arg_sparse(OpCall *, int i);
 

@@ -48,7 +48,7 @@ Value op_sparse_allclose(OpCall *c)
     const Tensor *x = c->args[0].tag == V_TENSOR ? c->args[0].tensor : NULL,
                  *y = c->args[1].tag == V_TENSOR ? c->args[1].tensor : NULL;
     Tensor *both[2];
-    if (!x || !y || x->rank != 2 || y->rank != 2 || c->count > 16 ||
+    if ((!a && !b) || !x || !y || x->rank != 2 || y->rank != 2 || c->count > 16 ||
         memcmp(x->dims, y->dims, 2 * sizeof *x->dims))
         return v_undef();
     memcpy(args, c->args, (size_t)c->count * sizeof *args);

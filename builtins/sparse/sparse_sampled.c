@@ -3,6 +3,8 @@
 #include "builtins/sparse/sparse.h"
 
 #include "core/base/error.h"
+#include "kernels/cast/tensor_cast.h"
+#include "kernels/sparse/sampled.h"
 #include "kernels/tensor/report.h"
 
 #include <string.h>
@@ -14,7 +16,7 @@ Value op_run_with_values(OpCall *c)
     if (v_sparse(c->args[1]))
         arg_error(c, 1, ERR_SHAPE, "the values of entries are a vector, and %s is a sparse matrix",
                   arg_text(c, 1));
-    Tensor *v = arg_tensor(c, 1);
+    Tensor *v = sparse_operand(c, 1);
     char shape[160];
     if (v->rank > 1 || (v->rank == 1 && v->size != count))
         arg_error(c, 1, ERR_SHAPE, "%s has %lld entries, and %s %s", arg_text(c, 0),
@@ -68,11 +70,39 @@ static void push_block(OpCall *c, const Csr *a, const Factors *f, int64_t from, 
 
 enum { BLOCK_ELEMENTS = 1 << 20 };
 
+/* Contiguous rows of dt at home. */
+static const char *rows_of(OpCall *c, Value v, DType dt)
+{
+    Tensor *t = op_keep(c, tensor_cast(&c->in->ctx, v.tensor, dt));
+    t = op_keep(c, tensor_compact(&c->in->ctx, t));
+    tensor_home(&c->in->ctx, t);
+    return t->data;
+}
+
+/* By the loops over entries. */
+static Value by_kernel(OpCall *c, const Sparse *s, const Factors *f, DType dt)
+{
+    Ctx *ctx = &c->in->ctx;
+    Made made = { 0 };
+    Csr a = sparse_csr(s);
+    a.dtype = dt;
+    a.value = NULL;
+    const char *x = rows_of(c, f->left, dt), *y = rows_of(c, f->right, dt);
+    Tensor *values = csr_sampled(ctx, &made, &a, x, y, f->k);
+    made_poll(ctx, &made);
+    made_take(&made, values);
+    made_end(ctx, &made);
+    return sparse_with(c->in, s, v_tensor_raw(values));
+}
+
 static Value product_sampled(OpCall *c, const Sparse *s, const Factors *f)
 {
     Interp *in = c->in;
     const Csr a = sparse_csr(s);
     const int64_t k = f->k > 0 ? f->k : 1;
+    const DType dt = dtype_promote(v_dtype(f->left), v_dtype(f->right));
+    if (!in->scope && dt != DT_NONE && sparse_dtype(dt))
+        return by_kernel(c, s, f, dt);
     int64_t step = BLOCK_ELEMENTS / k > 0 ? BLOCK_ELEMENTS / k : 1, from = step;
     Value *all = in->sp;
     push_block(c, &a, f, 0, a.entries < step ? a.entries : step);
@@ -110,7 +140,7 @@ static void check_factor(OpCall *c, int i, const Sparse *s, const Tensor *t)
 static Value of_product(OpCall *c, const Sparse *s)
 {
     Interp *in = c->in;
-    const Tensor *A = arg_tensor(c, 1), *B = arg_tensor(c, 2);
+    const Tensor *A = sparse_operand(c, 1), *B = sparse_operand(c, 2);
     check_factor(c, 1, s, A);
     check_factor(c, 2, s, B);
     if (A->rank != B->rank)
@@ -142,7 +172,7 @@ Value op_run_sampled(OpCall *c)
     int bad;
     if (arg_given(c, 2))
         return of_product(c, s);
-    const Tensor *t = from ? from->head : arg_tensor(c, 1);
+    const Tensor *t = from ? from->head : sparse_operand(c, 1);
     const int64_t *own = tensor_shape(s->head);
     if (shape_broadcast(2, own, t->rank, tensor_shape(t), out, &bad) != 2 || out[0] != own[0] ||
         out[1] != own[1] || (from && memcmp(own, tensor_shape(t), 2 * sizeof *own)))

@@ -58,8 +58,11 @@ void place_home(Interp *in, Value v)
 {
     if (v.tag == V_TENSOR)
         tensor_home(&in->ctx, v.tensor);
-    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++)
-        place_home(in, v.tuple->items[i]);
+    for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++) {
+        Value item = v.tuple->items[i];
+        if (item.tag != V_TENSOR || !tensor_sparse(item.tensor))    /* whoever reads it settles it */
+            place_home(in, item);
+    }
 }
 
 /* ---- there ---- */

@@ -1,5 +1,5 @@
 /* What meets a traced value and is recorded: operations, literals, stores. */
-#include "interp/gradient/gradient.h"
+#include "interp/gradient/transform.h"
 #include "interp/index/index.h"
 #include "interp/index/literal.h"
 #include "interp/precision/autocast.h"
@@ -338,6 +338,16 @@ static Value joined(Interp *in, Value tuple)
     return r;
 }
 
+/* Rows of a tensor are: vectors of several lengths are a list (of diagonals). */
+static bool of_one_shape(const Tuple *t)
+{
+    for (uint32_t i = 1; i < t->count; i++)
+        if (v_is_numeric(v_plain(t->items[0])) && v_is_numeric(v_plain(t->items[i])) &&
+            !same_shape(t->items[0], t->items[i]))
+            return false;
+    return true;
+}
+
 /* Is argument i of the row a tuple in which something is traced, and no list of tensors? One with
  * names is what a row gave. */
 static bool joins(const OpCall *c, int i)
@@ -345,7 +355,7 @@ static bool joins(const OpCall *c, int i)
     const OpSig *sig = op_sig(c->in, c->op);
     return c->args[i].tag == V_TUPLE && tape_of(c->args[i], NULL) && c->args[i].tuple->count &&
            !c->args[i].tuple->names && !(c->op->devices & DEV_ANYWHERE) &&
-           !(sig->variadic && i >= sig->fixed);
+           !(sig->variadic && i >= sig->fixed) && of_one_shape(c->args[i].tuple);
 }
 
 /* args: as the level below t sees them, on the value stack. While a row that draws runs, levels

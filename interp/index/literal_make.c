@@ -137,6 +137,9 @@ static Value build_sparse(Interp *in, const Value *items, void *data)
 {
     const Building *w = data;
     const Literal *l = w->literal;
+    for (int i = 0; i < w->n; i++)
+        if (items[i].tag == V_TRACED)               /* a derivative is to hear of the blocks */
+            return build(in, items, w->n, l);
     if (!l->lengths)
         return shapes_agree(items, w->n) ? v_undef() : build_nothing(in, items, w);
     if (!blocks_fit(items, l))

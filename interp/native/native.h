@@ -228,6 +228,8 @@ Value native_retype(Interp *, Value pointer, const CType *type, int64_t count);
 Value native_text_value(Interp *, const char *at, size_t most, bool ends, bool guarded);
 /* ptr(x, n): writable while x is pinned. In a call, f(ptr(x, n)), native_call.c makes its own. */
 Value native_ptr(Interp *, Value v, int64_t count);
+/* Raises ERR_FFI of a sparse matrix. */
+void native_refuse_sparse(Interp *, const Tensor *);
 _Noreturn void native_raise_no_field(Interp *, const CType *record, const Name *);
 
 /* ---- any C type at an address (native_memory.c) ---- */

@@ -5,6 +5,9 @@
  * native_out.c's. */
 #include "interp/native/native_call.h"
 
+#include "core/base/error.h"
+#include "kernels/sparse/sparse.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -139,10 +142,22 @@ static _Noreturn void raise_place(Interp *in, const CType *element, const Tensor
                   "is not contiguous: its elements do not lie side by side in memory");
 }
 
+/* There is no array of elements that C could read, and to make one is the program's to say. */
+void native_refuse_sparse(Interp *in, const Tensor *t)
+{
+    const Sparse *s = tensor_sparse(t);
+    if (s)
+        err_raise_help(&in->ctx, ERR_FFI, "ptr(entries(S).values), or ptr(dense(S))",
+                       "a sparse matrix has no array of its elements for C: this one is %lld×%lld "
+                       "with %lld entries", (long long)t->dims[0], (long long)t->dims[1],
+                       (long long)s->value->size);
+}
+
 /* Elements that C sees; a rank-0 tensor is a number and none of these. */
 void *native_tensor_data(Interp *in, Tensor *t, const CType *element, int64_t count,
                          const NativeWhere *where)
 {
+    native_refuse_sparse(in, t);
     if (!dtype_passes(element, (DType)t->dtype) || !pairs_pass(element, t))
         raise_dtype(in, element, t, where);
     tensor_settle(&in->ctx, t);

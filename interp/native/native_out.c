@@ -130,6 +130,7 @@ static void open_tensor(NativeCall *c, uint32_t i, const NativeWhere *where)
     Ctx *ctx = &c->in->ctx;
     const CType *to = a->type ? a->type->of : &anything;
     Tensor *t = a->slot->tensor;
+    native_refuse_sparse(c->in, t);
     tensor_settle(ctx, t);
     bool ready = tensor_contiguous(t) || tensor_device(ctx, t) != ctx->devices->cpu;
     if (ready) {

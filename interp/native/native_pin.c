@@ -107,6 +107,7 @@ static NativePin *pin_add(Interp *in, Value *slot)
 static void pin_tensor(Interp *in, Value *slot)
 {
     Ctx *ctx = &in->ctx;
+    native_refuse_sparse(in, slot->tensor);
     tensor_settle(ctx, slot->tensor);
     if (!tensor_contiguous(slot->tensor)) {
         Tensor *dense = tensor_copy(ctx, slot->tensor), *old = slot->tensor;

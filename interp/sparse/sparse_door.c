@@ -25,12 +25,18 @@ static bool looks_at_none(const Op *op)
     return op->carries || ((op->devices & DEV_ANYWHERE) && op->lays);
 }
 
+/* A tuple that an elementwise row adds to another: nobody reads what is in it. */
+static bool is_list(const OpCall *c, int i)
+{
+    return c->op && c->op->cls == OPC_EW && c->args[i].tag == V_TUPLE;
+}
+
 bool sparse_wants(const OpCall *c)
 {
     if (!sparse_on(c->in) || (c->op && !c->op->sparse && looks_at_none(c->op)))
         return false;
     for (int i = 0; i < c->count; i++)
-        if (sparse_inside(c->args[i]))
+        if (is_list(c, i) ? v_sparse(c->args[i]) != NULL : sparse_inside(c->args[i]))
             return true;
     return false;
 }

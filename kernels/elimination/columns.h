@@ -39,7 +39,7 @@ void tree_post(Hold *, int64_t n, const int64_t *parent, int64_t *post);
 int64_t tree_reach(const Columns *, int64_t k, const int64_t *parent, int64_t *mark,
                    int64_t *reach);
 
-/* ---- what a matrix looks like (shape.c) ---- */
+/* ---- what a matrix looks like (columns.c) ---- */
 /* Is the square matrix triangular, its rows and columns in some order? Then e is made for it. */
 bool shape_triangle(Elimination *, const Csr *, const Columns *);
 bool shape_hermitian(const Csr *, const Columns *);      /* every element exactly */

@@ -75,8 +75,8 @@ typedef enum GridSolved { SOLVED_DIAGONAL, SOLVED_LOWER, SOLVED_UPPER, SOLVED_CH
     GridSolved;
 const char *grid_solved_text(GridSolved);        /* `p?potrf, p?potrs` */
 
-/* Eigenvalues by divide and conquer? It sorts its vectors with less room than the sort wants where a
- * rank has few columns of a matrix of several blocks, whatever room it is given: QR there. */
+/* Eigenvalues by divide and conquer? It sorts its vectors with less room than the sort wants where
+ * a rank has few columns of a matrix of several blocks, whatever room it is given: QR there. */
 bool grid_divides(const GridShape *, int64_t n);
 
 /* ---- a model of what a routine costs (grid_cost.c) ---- */

@@ -59,7 +59,7 @@ static inline void fetch(const Sampled *s, int64_t e)
             for (int64_t e = s->a.start[i]; e < s->a.start[i + 1]; e++) {                      \
                 fetch(s, e + AHEAD);                                                           \
                 const T dot = name##_dot(x + i * s->k, y + s->a.column[e] * s->k, s->k);       \
-                out[e] = TIMES(value[e], dot);                                                 \
+                out[e] = value ? TIMES(value[e], dot) : dot;                                   \
             }                                                                                  \
     }
 SAMPLED(sampled_f64, double, 16, REAL)

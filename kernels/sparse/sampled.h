@@ -5,7 +5,8 @@
 #include "kernels/sparse/sparse.h"
 
 /* For each entry (i, j) of a, which is of f32, f64, c64 or c128: its value times the sum over the k
- * numbers x[i*k …] and y[j*k …] of their products, of the same dtype. Nothing is conjugated. The
+ * numbers x[i*k …] and y[j*k …] of their products, of the same dtype; a.value = NULL: the sum itself.
+ * Nothing is conjugated. The
  * result is a vector in `made`; Ctrl-C leaves it unfinished: see made_poll. */
 Tensor *csr_sampled(Ctx *, Made *, const Csr *a, const char *x, const char *y, int64_t k);
 

@@ -78,7 +78,16 @@ PASSES = {
 
 # what cases.py has not: (row, function of x, x)
 MORE = [("nextafter", "nextafter(x, 4.0)", X), ("lu", "lu(x).P @ x", M), ("eig", "eig(x).values", M),
-        ("unique", "unique(x, counts=true, inverse=true).values", X)]
+        ("unique", "unique(x, counts=true, inverse=true).values", X),
+        ("sparse", "dense(sparse([0, 1, 1, 1], [0, 2, 0, 2], concat(x, x[:1]^2), (2, 3)))^3", X),
+        ("sparse", "dense(sparse(x)^2)", M),
+        ("dense", "dense(sparse([0, 1, 1], [0, 2, 0], x, (2, 3)))^3", X),
+        ("entries", "entries(sparse([0, 1, 2], [1, 0, 2], x^2, (3, 3))).values * x", X), ("entries", "entries(x).values^2", M),
+        ("prune", "dense(prune(sparse([0, 1, 2], [1, 0, 2], x^2, (3, 3))))^2", X),
+        ("sampled", "entries(sampled(speye(3), x, x^2)).values", X), ("sampled", "dense(sampled(sparse(x > 0), x, x @ x))", M),
+        ("sampled", "dense(sampled(speye(3), x)^2)", M), ("sampled", "dense(sampled(speye(3), x)^2)", X),
+        ("spdiags", "dense(spdiags((x^2, x[:2], x[0]), [0, 1, -1], (3, 3)))^2", X), ("spdiags", "dense(spdiags(x, [0, 1], (3, 4)))^2", M.replace("; -1, 0.5, 5", "")),
+        ("with_values", "dense(with_values(speye(3), x^2))^2", X)]
 # rows that read no elements: a constant factor or argument
 READS = {"shape": "x * shape(x)[0]", "ndim": "x * ndim(x)", "size": "x * size(x)", "len": "x * len(x)",
          "type": "if type(x) == \"tensor\" { x * x } else { x }", "dtype": "cast(x * x, dtype(x))",
@@ -91,7 +100,6 @@ STEPS = {"floor_divide": ("floor_divide(x, 0.5)", X), "int": ("int(x)", "1.75")}
 
 # rows with .no_gradient → (function of x, x, a scope)
 WITHOUT = {
-    "spdiags": ("spdiags((x,), [0], (3, 3))", X),
     "matmul_i8": ("matmul_i8(x, i8([1, 2; 3, 4; 5, 6]), 0.5, [1.0, 1])", X),
     "product_i8": ("product_i8(x, i8([1, 2]), \"(p0, p1) -> conv(p0, p1)\", 0.5, 1.0)", X),
     "zeta": ("zeta(x)", X), "quantize": ("quantize(x, i8)", X), "calibrate": ("calibrate(x)", X),

@@ -607,6 +607,67 @@ static void far_columns(void) {
     made_end(&one, &made);
 }
 
+/* ---- without memory ---- */
+static const Choice backwards = { .first = 29, .step = -1, .count = 30 };
+static const int64_t some[] = { 7, 3, 3, 29, 0 };
+static const Choice listed = { .list = some, .count = 5 };
+
+/* Every function once, by number; false: there are no more. */
+static bool run_one(int what, const Case *a, const Case *b, Tensor *x) {
+    const Csr *p = &a->csr, *q = &b->csr;
+    Made made = { 0 };
+    Tensor *t = NULL;
+    switch (what) {
+    case 0: csr_times(&one, &made, p, x); break;
+    case 1: csr_turned_times(&one, &made, p, x, true); break;
+    case 2: csr_times_from_left(&one, &made, x, p); break;
+    case 3: t = csr_times_csr(&one, &made, p, q); break;
+    case 4: t = csr_combine(&one, &made, p, q, MERGE_ADD); break;
+    case 5: csr_merge(&one, &made, p, q, MERGE_INTERSECTION); break;
+    case 6: csr_kron(&one, &made, p, q); break;
+    case 7: csr_select(&one, &made, p, &backwards, &listed); break;
+    case 8: csr_triangle(&one, &made, p, 2, true); break;
+    case 9: csr_diagonal(&one, &made, p, -1); break;
+    case 10: csr_blocks(&one, &made, 1, 2, (const Csr[]){ *p, *q }); break;
+    case 11: csr_places(&one, &made, 30, 30, &listed, &backwards); break;
+    case 12: csr_fold(&one, &made, p, CSR_MAX, 0); break;
+    case 13: csr_entry_rows(&one, &made, p); break;
+    default: return false;
+    }
+    made_end(&one, &made);
+    if (t) tensor_release(&one, t);
+    return true;
+}
+
+/* Whichever allocation fails, all others are given back. */
+static void without_memory(void) {
+    Case a = case_of(&one, DT_F64, 30, 30, 20, false), b = case_of(&one, DT_F64, 30, 30, 20, true);
+    Made made = { 0 };
+    Tensor *x = random_matrix(&one, &made, DT_F64, 2, 30, 30);
+    bool more = true;
+    for (int what = 0; more; what++)
+        for (volatile int nth = 1, failed = 1; failed; nth++) {
+            const size_t live = one.mem.live;
+            ErrFrame frame;
+            one.mem.fail_at = one.mem.allocations + (uint64_t)nth;
+            failed = 0;
+            if (ERR_TRY(&one, &frame)) {
+                more = run_one(what, &a, &b, x);
+                ERR_END(&one, &frame);
+            } else {
+                CHECK(one.error->kind == ERR_MEMORY);
+                err_free(one.error);
+                one.error = NULL;
+                failed = 1;
+            }
+            one.mem.fail_at = 0;
+            CHECK(one.mem.live == live);
+        }
+    made_end(&one, &made);
+    case_end(&one, &a);
+    case_end(&one, &b);
+}
+
 static void start(Ctx *ctx, const char *threads) {
     *ctx = (Ctx){ .interrupt = &stop };
     mem_init(ctx);
@@ -622,6 +683,7 @@ int main(void) {
     large_cases();
     long_rows();
     far_columns();
+    without_memory();
     pool_shutdown(&one);
     pool_shutdown(&four);
     CHECK(one.mem.live == 0 && four.mem.live == 0);

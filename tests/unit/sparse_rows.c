@@ -1,6 +1,6 @@
 /* Every row of the registry with a sparse matrix in each of its places, among operands of all
- * kinds: what it gives is what it gives of the dense matrix, or an error of the same kind, and the
- * matrix is sparse afterwards. */
+ * kinds: what it gives is what it gives of the dense matrix, or an error as there, and the matrix is
+ * sparse afterwards. */
 #include "core/base/error.h"
 #include "interp/life.h"
 #include "interp/op/op.h"
@@ -160,6 +160,13 @@ static bool called(Interp *in, const Op *op, Value *args, int n, ErrKind *kind, 
     return false;
 }
 
+/* Of several arguments that are wrong any may be told first. */
+static bool of_machine(ErrKind kind)
+{
+    return kind != ERR_TYPE && kind != ERR_VALUE && kind != ERR_SHAPE && kind != ERR_INDEX &&
+           kind != ERR_NAME;
+}
+
 static void spell(char *out, size_t cap, const Operand *which, int at, int n)
 {
     size_t used = 0;
@@ -198,7 +205,7 @@ static void try_row(Interp *in, const Op *op, const Operand *which, int at, int 
     if (ok[0] != ok[1])
         fail(op, call, ok[0] ? "raises of sparse ones" : "raises of dense ones only",
              message[ok[0]]);
-    else if (!ok[0] && kind[0] != kind[1])
+    else if (!ok[0] && kind[0] != kind[1] && (of_machine(kind[0]) || of_machine(kind[1])))
         fail(op, call, "raises another kind of error", message[1]);
     else if (ok[0] && !alike(in, result[1], result[0]))
         fail(op, call, "differs from that of dense ones", "");
