@@ -379,7 +379,7 @@ void linalg_singular(const Stack *s, const char *why)
 {
     OpCall *c = s->call;
     char help[256], who[256];
-    if (c->count > 1)
+    if (c->op->solves)
         snprintf(help, sizeof help, "lstsq(%s, %s) gives the least-squares solution of least norm",
                  arg_text(c, s->arg), arg_text(c, 1));
     else

@@ -117,7 +117,8 @@ EliminationOrdering arg_ordering(OpCall *c)
         if (strcmp(text->text, elimination_ordering_name(o)) == 0)
             return o;
     arg_error_help(c, at, ERR_VALUE, "ordering=\"degree\"",
-                   "there is no ordering \"%.40s\": natural, degree, rcm or dissection", text->text);
+                   "there is no ordering \"%.40s\": natural, degree, rcm or dissection",
+                   text->text);
 }
 
 Elimination *sparse_factor(OpCall *c, DType dt, EliminationMethod method, bool *kept)
@@ -167,7 +168,7 @@ void sparse_singular(OpCall *c, const Elimination *e)
     int64_t entries = 0;
     for (int64_t k = 0; k < a.entries; k++)
         entries += a.column[k] == e->failed;
-    if (c->count > 1)
+    if (c->op->solves)
         snprintf(help, sizeof help, "lstsq(%s, %s) gives a least-squares solution", arg_text(c, 0),
                  arg_text(c, 1));
     else

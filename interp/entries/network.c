@@ -169,6 +169,27 @@ static size_t letters(char *to, const uint8_t *label, int count)
     return (size_t)count;
 }
 
+/* Do all factors in the mask have these axes? Then nothing is summed. */
+static bool alike(const Network *n, uint64_t which, const uint8_t *label, int rank)
+{
+    for (int i = 0; i < n->factors; i++)
+        if ((which >> i & 1) && (n->factor[i].rank != rank ||
+                                 memcmp(n->factor[i].label, label, (size_t)rank) != 0))
+            return false;
+    return rank > 0;
+}
+
+static Value multiplied(Network *n, uint64_t which)
+{
+    Value r = v_undef();
+    for (int i = 0; i < n->factors; i++)
+        if (which >> i & 1)
+            r = r.tag == V_UNDEF ? n->factor[i].v
+                                 : push(n->in, op_binary(n->in, op_named(n->in, "multiply"), r,
+                                                         n->factor[i].v, 0));
+    return r;
+}
+
 /* The product of the factors in the mask, summed over what is not in `label`. */
 static Value dense_sum(Network *n, uint64_t which, const uint8_t *label, int rank)
 {
@@ -190,6 +211,8 @@ static Value dense_sum(Network *n, uint64_t which, const uint8_t *label, int ran
     }
     if (count == 1 && last->rank == rank)
         return in_order(n, last, label);
+    if (alike(n, which, label, rank))
+        return multiplied(n, which);
     text[at++] = '-';
     text[at++] = '>';
     at += letters(text + at, label, rank);
@@ -358,7 +381,7 @@ static bool spread(Network *n, DType dt)
     Spread best = { .width = -1 }, s;
     double least = 0;
     for (int i = 0; i < n->factors; i++)
-        for (int side = 0; side < 2 && sparse_of(&n->factor[i]); side++) {
+        for (int side = 1; side >= 0 && sparse_of(&n->factor[i]); side--) {
             if (!spread_at(n, i, side, &s))
                 continue;
             double work = (double)s.width * (double)sparse_of(&n->factor[i])->value->size;

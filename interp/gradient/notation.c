@@ -14,7 +14,8 @@
 #include <string.h>
 
 /* ---- the functions of a site ---- */
-/* What a text depends on: kinds, dtypes and ranks of the leaves, which are sparse, with `sized` their lengths. */
+/* What a text depends on: kinds, dtypes and ranks of the leaves, which are sparse, with `sized`
+ * their lengths. */
 static void key_put(Buf *key, Value v, bool sized)
 {
     v = v_plain(v);
