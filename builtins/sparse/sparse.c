@@ -20,7 +20,7 @@ Sparse *arg_sparse(OpCall *c, int i)
     Sparse *s = v_sparse(c->args[i]);
     if (s)
         return s;
-    Tensor *t = arg_tensor(c, i);
+    Tensor *t = sparse_operand(c, i);
     char shape[160];
     if (t->rank != 2)
         arg_error(c, i, ERR_SHAPE, "a sparse matrix has two axes, and %s %s", arg_text(c, i),

@@ -187,13 +187,14 @@ Value sparse_refuse(OpCall *c)
     return c->op->cls == OPC_EW ? op_call(in, c->op, args, c->count, c->weak) : c->op->run(&call);
 }
 
-/* Are all sparse operands of kinds of numbers that the row takes? */
+/* Are all sparse operands of kinds of numbers that the row takes? Of fractions the row says it. */
 static bool kinds_fit(const OpCall *c)
 {
     bool fit = true;
     for (int i = 0; i < c->count && c->op->dtypes; i++) {
         const Sparse *s = v_sparse(c->args[i]);
-        fit &= !s || strchr(c->op->dtypes, dtype_info((DType)s->value->dtype)->kind);
+        const char kind = s ? dtype_info((DType)s->value->dtype)->kind : 0;
+        fit &= !s || !strchr("bifc", kind) || strchr(c->op->dtypes, kind);
     }
     return fit;
 }

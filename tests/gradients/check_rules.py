@@ -59,7 +59,7 @@ fn _same(g, x, v) {
         for k in 0:len(x) { if not _same(g[k], x[k], v[k]) { return false } }
         return true
     }
-    return shape(g) == shape(x)
+    return shape(g) == shape(x) or shape(broadcast_to(g, shape(x))) == shape(x)     # the engine spreads it
 }
 fn _difference(f, x, v, w, h) {
     near = _inner(w, f(_moved(x, h, v))) - _inner(w, f(_moved(x, -h, v)))
@@ -407,7 +407,7 @@ TANGENT_RULES = rules(TANGENTS, "t")
 
 # rows that give no floats, floats that depend on nothing, or derivatives: a rule may use them, though they have
 # no rule
-CONSTANTS = set("""all any argmax argmin argsort count detach device dtype enumerate eps eye filter find grad int join jvp len lower map ndim
+CONSTANTS = set("""all any argmax argmin argsort count detach device dtype enumerate eps eye filter find grad int issparse join jvp len lower map ndim nonzero
                 ones rank reduce replace searchsorted shape size type upper zeros zip""".split())
 
 

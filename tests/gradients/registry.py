@@ -78,16 +78,18 @@ PASSES = {
 
 # what cases.py has not: (row, function of x, x)
 MORE = [("nextafter", "nextafter(x, 4.0)", X), ("lu", "lu(x).P @ x", M), ("eig", "eig(x).values", M),
-        ("unique", "unique(x, counts=true, inverse=true).values", X),
-        ("sparse", "dense(sparse([0, 1, 1, 1], [0, 2, 0, 2], concat(x, x[:1]^2), (2, 3)))^3", X),
-        ("sparse", "dense(sparse(x)^2)", M),
-        ("dense", "dense(sparse([0, 1, 1], [0, 2, 0], x, (2, 3)))^3", X),
-        ("entries", "entries(sparse([0, 1, 2], [1, 0, 2], x^2, (3, 3))).values * x", X), ("entries", "entries(x).values^2", M),
-        ("prune", "dense(prune(sparse([0, 1, 2], [1, 0, 2], x^2, (3, 3))))^2", X),
-        ("sampled", "entries(sampled(speye(3), x, x^2)).values", X), ("sampled", "dense(sampled(sparse(x > 0), x, x @ x))", M),
-        ("sampled", "dense(sampled(speye(3), x)^2)", M), ("sampled", "dense(sampled(speye(3), x)^2)", X),
-        ("spdiags", "dense(spdiags((x^2, x[:2], x[0]), [0, 1, -1], (3, 3)))^2", X), ("spdiags", "dense(spdiags(x, [0, 1], (3, 4)))^2", M.replace("; -1, 0.5, 5", "")),
-        ("with_values", "dense(with_values(speye(3), x^2))^2", X)]
+        ("unique", "unique(x, counts=true, inverse=true).values", X)]
+# sparse matrices: (row, function of x, x)
+ENTRIES = [
+    ("sparse", "dense(sparse([0, 1, 1, 1], [0, 2, 0, 2], concat(x, x[:1]^2), (2, 3)))^3", X),
+    ("sparse", "dense(sparse(x)^2)", M),
+    ("dense", "dense(sparse([0, 1, 1], [0, 2, 0], x, (2, 3)))^3", X),
+    ("entries", "entries(sparse([0, 1, 2], [1, 0, 2], x^2, (3, 3))).values * x", X), ("entries", "entries(x).values^2", M),
+    ("prune", "dense(prune(sparse([0, 1, 2], [1, 0, 2], x^2, (3, 3))))^2", X),
+    ("sampled", "entries(sampled(speye(3), x, x^2)).values", X), ("sampled", "dense(sampled(sparse(x > 0), x, x @ x))", M),
+    ("sampled", "dense(sampled(speye(3), x)^2)", M), ("sampled", "dense(sampled(speye(3), x)^2)", X),
+    ("spdiags", "dense(spdiags((x^2, x[:2], x[0]), [0, 1, -1], (3, 3)))^2", X), ("spdiags", "dense(spdiags(x, [0, 1], (3, 4)))^2", M.replace("; -1, 0.5, 5", "")),
+    ("with_values", "dense(with_values(speye(3), x^2))^2", X)]
 # rows that read no elements: a constant factor or argument
 READS = {"shape": "x * shape(x)[0]", "ndim": "x * ndim(x)", "size": "x * size(x)", "len": "x * len(x)",
          "type": "if type(x) == \"tensor\" { x * x } else { x }", "dtype": "cast(x * x, dtype(x))",
@@ -356,6 +358,8 @@ def blocks(rows):
         f = f"x -> sum(1.0 * {call})"
         yield name, [f'_try_refusal("{name}", "grad", "only through", () -> grad({f})({x}))',
                      f'_try_refusal("{name}", "forward", "only through", () -> jacobian({f}, mode="forward")({x}))']
+    for name, call, x in ENTRIES:
+        yield name, program(name, call, {"x": x}, {}, call, {})
 
 
 def main():

@@ -1,6 +1,6 @@
 /* Every row of the registry with a sparse matrix in each of its places, among operands of all
- * kinds: what it gives is what it gives of the dense matrix, or an error as there, and the matrix is
- * sparse afterwards. */
+ * kinds: what it gives is what it gives of the dense matrix, or an error as there, and the matrix
+ * is sparse afterwards. */
 #include "core/base/error.h"
 #include "interp/life.h"
 #include "interp/op/op.h"
@@ -31,8 +31,10 @@ typedef enum Operand {
 static const char *const operand_names[] =
     { "", "1", "2.5", "v", "D", "(4, 4)", "\"fro\"", "abs", "T" };
 
-static const double of_S[N][N] = { { 4, 0, 1, 0 }, { 0, 5, 0, 0 }, { 1, 0, 6, 2 }, { 0, 0, 2, 3 } };
-static const double of_T[N][N] = { { 0, 2, 0, 0 }, { 0, 0, 0, 0 }, { -1, 0, 7, 0 }, { 0, 0, 0, 1 } };
+static const double of_S[N][N] =
+    { { 4, 0, 1, 0 }, { 0, 5, 0, 0 }, { 1, 0, 6, 2 }, { 0, 0, 2, 3 } };
+static const double of_T[N][N] =
+    { { 0, 2, 0, 0 }, { 0, 0, 0, 0 }, { -1, 0, 7, 0 }, { 0, 0, 0, 1 } };
 static const double of_D[N][N] =
     { { 2, 1, -1, 3 }, { 0, 4, 1, 1 }, { 1, 1, 5, -2 }, { 1, 0, 2, 6 } };
 
@@ -223,7 +225,8 @@ static bool apart(const Op *op)
     static const char *const names[] = {
         "lu", "chol", "qr", "lstsq", "factorize", "prune",
         "exit", "save", "load", "write", "read", "lines", "warn", "progress", "notices", "time",
-        "measure", "memory", "release", "simulate", "env", "tempdir", "args", "lazy_stats", "issparse",
+        "measure", "memory", "release", "simulate", "env", "tempdir", "args", "lazy_stats",
+        "issparse",
         "ptr", "pin", "unpin", "seed", "streams", "stream", "help", "devices", "to",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
