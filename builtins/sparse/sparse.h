@@ -61,8 +61,8 @@ Value op_sparse_like(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
  * vector on the value stack. */
 Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
-/* The row on zeros of the operands' shapes (sparse_standing_in), for the error that it has for such;
- * its callers know that it raises one. */
+/* The row on zeros of the operands' shapes (sparse_standing_in), for the error that it has for
+ * such; its callers know that it raises one. */
 Value sparse_refuse(OpCall *);
 /* v's entries; of a dense matrix, those of its elements that are not 0, in its own dtype. On the
  * value stack. NULL: it is no matrix. */
