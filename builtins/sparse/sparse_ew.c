@@ -166,7 +166,8 @@ static const Sparse *result_pattern(OpCall *c)
         }
         Made made = { 0 };
         const Csr a = sparse_csr(all), b = sparse_csr(s);
-        Tensor *pattern = sparse_merge(ctx, &made, &a, &b, c->op->ew == EW_MULTIPLY);
+        Tensor *pattern = csr_merge(ctx, &made, &a, &b, c->op->ew == EW_MULTIPLY
+                                    ? MERGE_INTERSECTION : MERGE_UNION).pattern;
         Tensor *none = made_vector(ctx, &made, DT_BOOL, pattern->size - a.m - 1);
         Tensor *t = sparse_made(ctx, &made, a.m, a.n, pattern, none);
         stack_cut(in, in->sp - 1);

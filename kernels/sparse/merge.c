@@ -200,3 +200,18 @@ SparseMerge csr_kron(Ctx *ctx, Made *made, const Csr *a, const Csr *b)
     made_poll(ctx, made);
     return r;
 }
+
+Tensor *sparse_places(Ctx *ctx, Made *made, const Csr *at, const Csr *of)
+{
+    Tensor *places = made_vector(ctx, made, DT_I64, at->entries);
+    int64_t *to = made_ints(places);
+    for (int64_t i = 0; i < at->m; i++) {
+        int64_t y = of->start[i];
+        for (int64_t k = at->start[i]; k < at->start[i + 1]; k++) {
+            while (y < of->start[i + 1] && of->column[y] < at->column[k])
+                y++;
+            to[k] = y < of->start[i + 1] && of->column[y] == at->column[k] ? y : -1;
+        }
+    }
+    return places;
+}

@@ -10,6 +10,9 @@ typedef struct SparseMerge { Tensor *pattern, *from_a, *from_b; } SparseMerge;
 typedef enum MergeKind { MERGE_UNION, MERGE_INTERSECTION } MergeKind;
 SparseMerge csr_merge(Ctx *, Made *, const Csr *a, const Csr *b, MergeKind);
 
+/* For each entry of `at` the place of the entry that `of` has there, or -1: i64, in `made`. */
+Tensor *sparse_places(Ctx *, Made *, const Csr *at, const Csr *of);
+
 /* One pass for matrices of f32, f64, c64 or c128, both of one dtype: sums and differences where
  * either has an entry, products where both have one. What cancels stays as an entry. Ends
  * `made`. */

@@ -81,11 +81,6 @@ SparseOrder sparse_sort(Ctx *, Made *, int64_t m, int64_t n, const int64_t *row,
 /* The pattern of the transposed matrix; entry k of it is the matrix's entry order[k]. In `made`;
  * values move as they are: no conjugation. */
 SparseOrder sparse_turned(Ctx *, Made *, const Csr *);
-/* ---- two patterns of one shape (sparse_merge.c) ---- */
-/* The places that both have, or that any of them has, as a pattern in `made`. */
-Tensor *sparse_merge(Ctx *, Made *, const Csr *a, const Csr *b, bool both);
-/* For each entry of `at` the place of the entry that `of` has there, or -1: i64, in `made`. */
-Tensor *sparse_places(Ctx *, Made *, const Csr *at, const Csr *of);
 /* Is it, entry by entry, its own transpose, or (conj) its own adjoint? False as well where only
  * stored zeros part them, and of dtypes but the four. */
 bool sparse_mirrored(Ctx *, const Csr *, bool conj);
