@@ -285,30 +285,64 @@ static Value diagonal_given(OpCall *c, int64_t k)
          : op_call(c->in, op_named(c->in, "take"), (Value[]){ v, v_int(k), v_int(0) }, 3, 0);
 }
 
-/* The entries of diagonal k go behind those that are there. */
-static void add_diagonal(OpCall *c, Coordinates *x, int64_t k, int64_t offset)
+typedef struct Diagonal { int64_t offset; const char *value; } Diagonal;
+
+/* The elements of diagonal k, one after the other, in dt; rooted. */
+static Diagonal read_diagonal(OpCall *c, const int64_t *shape, int64_t k, int64_t offset, DType dt)
 {
     Ctx *ctx = &c->in->ctx;
-    int64_t i, j, n = diagonal(x->m, x->n, offset, &i, &j);
+    int64_t i, j, n = diagonal(shape[0], shape[1], offset, &i, &j);
     Value v = op_root(c, diagonal_given(c, k));
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, 0));
-    char shape[160];
+    char text[160];
     if (n <= 0)
         arg_error(c, 1, ERR_VALUE, "there is no diagonal %lld in a %lld×%lld matrix",
-                  (long long)offset, (long long)x->m, (long long)x->n);
+                  (long long)offset, (long long)shape[0], (long long)shape[1]);
     if (t->rank > 1 || (t->rank == 1 && t->size != n))
         arg_error(c, 0, ERR_SHAPE, "diagonal %lld of a %lld×%lld matrix has %lld elements, and "
-                  "what is given for it %s", (long long)offset, (long long)x->m, (long long)x->n,
-                  (long long)n, shape_fact(shape, sizeof shape, t->rank, tensor_shape(t)));
-    t = op_keep(c, tensor_cast(ctx, t, (DType)x->value->dtype));
+                  "what is given for it %s", (long long)offset, (long long)shape[0],
+                  (long long)shape[1], (long long)n,
+                  shape_fact(text, sizeof text, t->rank, tensor_shape(t)));
+    t = op_keep(c, tensor_cast(ctx, t, dt));
     t = op_keep(c, tensor_compact(ctx, op_keep(c, tensor_broadcast(ctx, t, 1, &n))));
     tensor_home(ctx, t);
-    const size_t each = dtype_info((DType)t->dtype)->bytes;
-    memcpy(x->value->data + (size_t)x->count * each, t->data, (size_t)n * each);
-    for (int64_t e = 0; e < n; e++) {
-        made_ints(x->row)[x->count] = i + e;
-        made_ints(x->column)[x->count++] = j + e;
+    return (Diagonal){ offset, t->data };
+}
+
+/* By offset, which is by column in every row. Raises where two are one. */
+static void sort_diagonals(OpCall *c, Diagonal *d, int64_t count)
+{
+    for (int64_t k = 1; k < count; k++) {
+        const Diagonal x = d[k];
+        int64_t at = k;
+        for (; at > 0 && d[at - 1].offset > x.offset; at--)
+            d[at] = d[at - 1];
+        d[at] = x;
+        if (at > 0 && d[at - 1].offset == x.offset)
+            arg_error(c, 1, ERR_VALUE, "two diagonals are given for offset %lld",
+                      (long long)x.offset);
     }
+}
+
+static Tensor *of_diagonals(Ctx *ctx, const int64_t *shape, const Diagonal *d, int64_t count,
+                            int64_t room, DType dt)
+{
+    const size_t each = dtype_info(dt)->bytes;
+    Made made = { 0 };
+    Tensor *pattern = made_pattern(ctx, &made, shape[0], room);
+    Tensor *value = made_vector(ctx, &made, dt, room);
+    int64_t *start = made_ints(pattern), *column = start + shape[0] + 1, to = 0;
+    for (int64_t i = 0; i < shape[0]; i++) {
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t j = i + d[k].offset, at = d[k].offset < 0 ? j : i;
+            if (j < 0 || j >= shape[1])
+                continue;
+            memcpy(value->data + (size_t)to * each, d[k].value + (size_t)at * each, each);
+            column[to++] = j;
+        }
+        start[i + 1] = to;
+    }
+    return sparse_made(ctx, &made, shape[0], shape[1], pattern, value);
 }
 
 Value op_run_spdiags(OpCall *c)
@@ -332,13 +366,12 @@ Value op_run_spdiags(OpCall *c)
         if (sparse_dtype(own) || c->in->scope)
             dt = k == 0 ? own : dtype_promote(dt, own);
     }
-    Coordinates x = { .m = shape[0], .n = shape[1] };
-    x.row = op_keep(c, tensor_new(ctx, DT_I64, 1, &room));
-    x.column = op_keep(c, tensor_new(ctx, DT_I64, 1, &room));
-    x.value = op_keep(c, tensor_new(ctx, dt, 1, &room));
+    const int64_t bytes = given * (int64_t)sizeof(Diagonal);
+    Diagonal *d = (Diagonal *)op_keep(c, tensor_new(ctx, DT_U8, 1, &bytes))->data;
     for (int64_t k = 0; k < given; k++)
-        add_diagonal(c, &x, k, made_ints(at)[k]);
-    return v_tensor_raw(of_coordinates(c, &x));
+        d[k] = read_diagonal(c, shape, k, made_ints(at)[k], dt);
+    sort_diagonals(c, d, given);
+    return v_tensor_raw(of_diagonals(ctx, shape, d, given, room, dt));
 }
 
 /* ---- taken apart ---- */

@@ -75,6 +75,9 @@ static Value is_mirrored(OpCall *c, const char *turned)
             return v_undef();
     if (s->head->dims[0] != s->head->dims[1])
         return v_bool(false);
+    const Csr csr = sparse_csr(s);
+    if (sparse_mirrored(&in->ctx, &csr, turned[0] == 'c'))
+        return v_bool(true);
     Value other = op_root(c, op_unary(in, op_named(in, turned), c->args[0], 0));
     sparse_aligned(&in->ctx, s, v_sparse(other), both);
     Value a = op_root(c, v_tensor_raw(both[0])), b = op_root(c, v_tensor_raw(both[1]));

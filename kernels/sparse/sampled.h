@@ -5,9 +5,9 @@
 #include "kernels/sparse/sparse.h"
 
 /* For each entry (i, j) of a, which is of f32, f64, c64 or c128: its value times the sum over the k
- * numbers x[i*k …] and y[j*k …] of their products, of the same dtype; a.value = NULL: the sum
- * itself. Nothing is conjugated. The result is a vector in `made`; Ctrl-C leaves it unfinished: see
- * made_poll. */
+ * numbers from x[i*k] and from y[j*k] on of their products, of the same dtype; a.value = NULL: the
+ * sum itself. Nothing is conjugated. The result is a vector in `made`; Ctrl-C leaves it unfinished:
+ * see made_poll. */
 Tensor *csr_sampled(Ctx *, Made *, const Csr *a, const char *x, const char *y, int64_t k);
 
 /* to[e] = element (i, j) of x for each entry (i, j): steps in elements, 0 where x does not move. */

@@ -86,6 +86,9 @@ SparseOrder sparse_turned(Ctx *, Made *, const Csr *);
 Tensor *sparse_merge(Ctx *, Made *, const Csr *a, const Csr *b, bool both);
 /* For each entry of `at` the place of the entry that `of` has there, or -1: i64, in `made`. */
 Tensor *sparse_places(Ctx *, Made *, const Csr *at, const Csr *of);
+/* Is it, entry by entry, its own transpose, or (conj) its own adjoint? False as well where only
+ * stored zeros part them, and of dtypes but the four. */
+bool sparse_mirrored(Ctx *, const Csr *, bool conj);
 /* to[k] = from[at[k]] for n elements of so many bytes; at[k] < 0: 0. */
 void sparse_gather(Ctx *, char *to, const char *from, const int64_t *at, int64_t n, size_t each);
 /* The same, but what is at[k] < 0 stays as it is. */

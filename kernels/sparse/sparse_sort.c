@@ -226,6 +226,56 @@ SparseOrder sparse_turned(Ctx *ctx, Made *made, const Csr *a)
     return (SparseOrder){ pattern, order, NULL };
 }
 
+/* ---- its own transpose ---- */
+/* Are entries x and y the same, or (conj) each other's conjugates? */
+static bool same_entry(const Csr *a, int64_t x, int64_t y, bool conj)
+{
+    const double *d = a->value;
+    const float *f = a->value;
+    switch (a->dtype) {
+    case DT_F64: return d[x] == d[y];
+    case DT_F32: return f[x] == f[y];
+    case DT_C128: return d[2 * x] == d[2 * y] && d[2 * x + 1] == (conj ? -1 : 1) * d[2 * y + 1];
+    case DT_C64: return f[2 * x] == f[2 * y] && f[2 * x + 1] == (conj ? -1 : 1) * f[2 * y + 1];
+    default: return false;
+    }
+}
+
+/* Rows come in order, and with them, of each earlier row, the entries behind its diagonal: next[j]
+ * is the one of row j that comes now. */
+static bool mirrored(const Csr *a, bool conj, int64_t *next)
+{
+    for (int64_t i = 0; i < a->m; i++) {
+        int64_t k = a->start[i];
+        for (; k < a->start[i + 1] && a->column[k] < i; k++) {
+            const int64_t j = a->column[k], other = next[j]++;
+            if (other == a->start[j + 1] || a->column[other] != i ||
+                !same_entry(a, k, other, conj))
+                return false;
+        }
+        if (k < a->start[i + 1] && a->column[k] == i) {
+            if (!same_entry(a, k, k, conj))
+                return false;
+            k++;
+        }
+        next[i] = k;
+    }
+    for (int64_t i = 0; i < a->m; i++)
+        if (next[i] != a->start[i + 1])
+            return false;
+    return true;
+}
+
+bool sparse_mirrored(Ctx *ctx, const Csr *a, bool conj)
+{
+    Made made = { 0 };
+    if (a->m != a->n)
+        return false;
+    bool same = mirrored(a, conj, made_ints(made_vector(ctx, &made, DT_I64, a->m)));
+    made_end(ctx, &made);
+    return same;
+}
+
 typedef struct Gather {
     char *to;
     const char *from;

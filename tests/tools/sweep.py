@@ -13,7 +13,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPTS = ["lang/values/aliasing", "lang/index/assign", "lang/programs/functions", "lang/programs/used_up", "lang/linalg/factors",
            "lang/reduce/order", "lang/ops/strings", "lang/print/tensors", "lang/files/each", "lang/gradients/allocations",
-           "lang/graphs/allocations", "lang/quant/allocations", "lang/sparse/notation_allocations"]
+           "lang/graphs/allocations", "lang/quant/allocations", "lang/sparse/notation_allocations", "lang/sparse/parts_allocations"]
 
 END = 6         # allocations in a row that are not missed: the script makes no more, or can do without
 
