@@ -114,8 +114,8 @@ static void put_tensor(Writer *w, Tensor *t)
     Value *mark = c->in->sp;
     if (tensor_sparse(t))
         err_raise_help(&c->in->ctx, ERR_IO, "dense(S) in place of S, or S an argument of the graph",
-                       "a graph's file has no sparse matrices, and a constant of this one is %lld×%lld "
-                       "with %lld entries", (long long)t->dims[0], (long long)t->dims[1],
+                       "a graph's file has no sparse matrices, and a constant of this one is "
+                       "%lld×%lld with %lld entries", (long long)t->dims[0], (long long)t->dims[1],
                        (long long)tensor_sparse(t)->value->size);
     tensor_home(&c->in->ctx, t);
     file_put(c, w->constants, "%s    {\"dtype\": ", w->count ? ",\n" : "");

@@ -118,7 +118,7 @@ static Value move(OpCall *c, Value v, Device *d)
     if (v.tag != V_TENSOR || (v.tensor->rank == 0 && !v.tensor->buffer->device))
         return v_retain(v);
     if (d != ctx->devices->cpu && tensor_sparse(v.tensor))
-        arg_error_help(c, 0, ERR_DEVICE, "to(dense(S), device), or leave it here: `on` blocks take it",
+        arg_error_help(c, 0, ERR_DEVICE, "to(dense(S), device); blocks `on` one take it as it is",
                        "sparse matrices are on the cpu, and %s is one", arg_text(c, 0));
     if (d != ctx->devices->cpu &&
         (dtype_cells((DType)v.tensor->dtype) || !device_holds(d, (DType)v.tensor->dtype)))

@@ -13,7 +13,7 @@
 
 /* The function of that name with the row's arguments. */
 Value written_run(OpCall *, const char *name);
-/* The same of sparse matrices, whatever the row runs otherwise: what it calls sees to the entries. */
+/* The same of sparse matrices, whatever the row runs otherwise: what it calls sees to entries. */
 Value written_on_entries(OpCall *);
 Value recursion_run(OpCall *);           /* lfilter */
 Value recursion_on_entries(OpCall *);

@@ -60,7 +60,7 @@ void place_home(Interp *in, Value v)
         tensor_home(&in->ctx, v.tensor);
     for (uint32_t i = 0; v.tag == V_TUPLE && i < v.tuple->count; i++) {
         Value item = v.tuple->items[i];
-        if (item.tag != V_TENSOR || !tensor_sparse(item.tensor))    /* whoever reads it settles it */
+        if (item.tag != V_TENSOR || !tensor_sparse(item.tensor))    /* who reads it settles it */
             place_home(in, item);
     }
 }
