@@ -7,19 +7,6 @@
 #include <string.h>
 
 /* ---- one element ---- */
-int64_t entry_at(const Csr *a, int64_t i, int64_t j)
-{
-    int64_t low = a->start[i], high = a->start[i + 1];
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (a->column[middle] < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < a->start[i + 1] && a->column[low] == j ? low : -1;
-}
-
 bool sparse_element(const Sparse *s, const Sub *subs, int n, int64_t at[2])
 {
     const int64_t *shape = tensor_shape(s->head);
@@ -37,7 +24,7 @@ static Value get_element(Interp *in, const Sparse *s, const int64_t at[2])
 {
     _Alignas(16) char cell[ELEMENT_BYTES_MAX] = { 0 };
     const Csr a = sparse_csr(s);
-    const int64_t k = entry_at(&a, at[0], at[1]);
+    const int64_t k = csr_entry(&a, at[0], at[1]);
     const size_t each = dtype_info(a.dtype)->bytes;
     return v_element(&in->ctx, a.dtype, k < 0 ? cell : (const char *)a.value + (size_t)k * each);
 }

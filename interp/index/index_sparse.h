@@ -7,8 +7,6 @@
 #include "interp/sparse/sparse_door.h"
 #include "kernels/sparse/select.h"
 
-/* The entry at row i, column j, or -1. */
-int64_t entry_at(const Csr *, int64_t i, int64_t j);
 /* Are the subscripts two ints within the matrix? */
 bool sparse_element(const Sparse *, const Sub *subs, int n, int64_t at[2]);
 /* Is the selection's element (r, c) always the one at (rows[r], columns[c])? Lists are on the value

@@ -66,7 +66,7 @@ static void insert_entry(Interp *in, Value *slot, const int64_t at[2], const cha
 static void store_element(Interp *in, Value *slot, const int64_t at[2], const char *cell)
 {
     const Csr a = sparse_csr(v_sparse(*slot));
-    const int64_t k = entry_at(&a, at[0], at[1]);
+    const int64_t k = csr_entry(&a, at[0], at[1]);
     if (k >= 0)
         change_entry(in, slot, k, cell);
     else if (!zero_element(a.dtype, cell))

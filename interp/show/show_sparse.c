@@ -5,17 +5,8 @@ bool sparse_is_small(const Tensor *t) { return t->size > 0 && t->size <= SHOW_WH
 
 const char *sparse_at(const Csr *a, int64_t i, int64_t j)
 {
-    int64_t low = a->start[i], end = a->start[i + 1], high = end;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (a->column[middle] < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == end || a->column[low] != j)
-        return NULL;
-    return (const char *)a->value + low * dtype_info(a->dtype)->bytes;
+    const int64_t k = csr_entry(a, i, j);
+    return k < 0 ? NULL : (const char *)a->value + k * dtype_info(a->dtype)->bytes;
 }
 
 void show_sparse_header(Buf *out, const Tensor *t)

@@ -15,20 +15,8 @@ typedef struct Merge {
 } Merge;
 typedef void (*MergeFn)(const Merge *, int64_t from, int64_t to);
 
-#define T float
-#define FN(name) f32_##name
-#include "kernels/sparse/merge.tmpl.h"
-#define T double
-#define FN(name) f64_##name
-#include "kernels/sparse/merge.tmpl.h"
-#define T float _Complex
-#define COMPLEX
-#define FN(name) c64_##name
-#include "kernels/sparse/merge.tmpl.h"
-#define T double _Complex
-#define COMPLEX
-#define FN(name) c128_##name
-#include "kernels/sparse/merge.tmpl.h"
+#define TEMPLATE "kernels/sparse/merge.tmpl.h"
+#include "kernels/sparse/each.h"
 
 static MergeFn fn_of(DType dt, MergeOp op)
 {

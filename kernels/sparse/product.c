@@ -50,20 +50,8 @@ typedef struct ProductFns {
     void (*spread)(const Turned *, int64_t from, int64_t to, char *sums);
 } ProductFns;
 
-#define T float
-#define FN(name) f32_##name
-#include "kernels/sparse/product.tmpl.h"
-#define T double
-#define FN(name) f64_##name
-#include "kernels/sparse/product.tmpl.h"
-#define T float _Complex
-#define COMPLEX
-#define FN(name) c64_##name
-#include "kernels/sparse/product.tmpl.h"
-#define T double _Complex
-#define COMPLEX
-#define FN(name) c128_##name
-#include "kernels/sparse/product.tmpl.h"
+#define TEMPLATE "kernels/sparse/product.tmpl.h"
+#include "kernels/sparse/each.h"
 
 static const ProductFns *fns_of(DType dt)
 {

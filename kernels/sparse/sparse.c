@@ -16,6 +16,19 @@ Csr sparse_csr(const Sparse *s)
                   .dtype = (DType)s->value->dtype };
 }
 
+int64_t csr_entry(const Csr *a, int64_t i, int64_t j)
+{
+    int64_t low = a->start[i], high = a->start[i + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (a->column[middle] < j)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a->start[i + 1] && a->column[low] == j ? low : -1;
+}
+
 /* ---- the end, and the last resort ---- */
 static void forget(Ctx *ctx, Buffer *b)
 {

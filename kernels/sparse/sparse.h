@@ -37,6 +37,8 @@ static inline Sparse *tensor_sparse(const Tensor *t)
            buffer_residence(t->buffer) == &sparse_ops ? t->buffer->device : NULL;
 }
 Csr sparse_csr(const Sparse *);
+/* The place of the entry in row i, column j, or -1. */
+int64_t csr_entry(const Csr *, int64_t i, int64_t j);
 
 /* ---- what a kernel has made so far (made.c): released where it raises ---- */
 enum { MADE_MAX = 20 };

@@ -106,20 +106,8 @@ static inline __attribute__((always_inline)) void row_ahead(const Both *p, int64
     }
 }
 
-#define T float
-#define FN(name) f32_##name
-#include "kernels/sparse/sparse_product.tmpl.h"
-#define T double
-#define FN(name) f64_##name
-#include "kernels/sparse/sparse_product.tmpl.h"
-#define T float _Complex
-#define COMPLEX
-#define FN(name) c64_##name
-#include "kernels/sparse/sparse_product.tmpl.h"
-#define T double _Complex
-#define COMPLEX
-#define FN(name) c128_##name
-#include "kernels/sparse/sparse_product.tmpl.h"
+#define TEMPLATE "kernels/sparse/sparse_product.tmpl.h"
+#include "kernels/sparse/each.h"
 
 static const SumFns *fns_of(DType dt)
 {
