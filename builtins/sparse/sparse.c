@@ -94,6 +94,17 @@ static Tensor *values(OpCall *c, int i, int64_t count)
     return t;
 }
 
+_Noreturn static void raise_outside(OpCall *c, int i, int64_t k, int64_t at, const int64_t *given)
+{
+    const char *what = i ? "column" : "row";
+    if (!given || *given == 0)
+        arg_error(c, i, ERR_INDEX, given ? "%s[%lld] is %lld, and the matrix has no %ss"
+                                         : "%s[%lld] is %lld, and no %s is negative",
+                  arg_text(c, i), (long long)k, (long long)at, what);
+    arg_error(c, i, ERR_INDEX, "%s[%lld] is %lld, and the matrix has %ss 0 to %lld", arg_text(c, i),
+              (long long)k, (long long)at, what, (long long)*given - 1);
+}
+
 /* The extent that holds the positions, or the check that it does. */
 static int64_t extent(OpCall *c, int i, const Tensor *at, const int64_t *given)
 {
@@ -101,9 +112,10 @@ static int64_t extent(OpCall *c, int i, const Tensor *at, const int64_t *given)
     int64_t most = -1;
     for (int64_t k = 0; k < at->size; k++) {
         if (p[k] < 0 || (given && p[k] >= *given))
-            arg_error(c, i, ERR_INDEX, "%s[%lld] is %lld, and the matrix has %s 0 to %lld",
-                      arg_text(c, i), (long long)k, (long long)p[k], i ? "columns" : "rows",
-                      given ? (long long)*given - 1 : INT64_MAX);
+            raise_outside(c, i, k, p[k], given);
+        if (!given && p[k] == INT64_MAX)
+            arg_error(c, i, ERR_MEMORY, "%s[%lld] is %lld, more than any matrix has", arg_text(c, i),
+                      (long long)k, (long long)p[k]);
         most = p[k] > most ? p[k] : most;
     }
     return given ? *given : most + 1;

@@ -137,7 +137,7 @@ Tensor *sparse_densified(Ctx *ctx, const Sparse *s, const char *what)
         err_raise(ctx, ERR_MEMORY, "%s needs all elements of a sparse matrix: %lld×%lld %s would "
                   "take %s, more than a quarter of the memory (%s)", what, (long long)shape[0],
                   (long long)shape[1], dtype_name((DType)s->value->dtype), much, all);
-    if (ctx->notice) {
+    if (ctx->notice && bytes) {
         snprintf(text, sizeof text, "%s makes a sparse matrix dense: %lld×%lld, %s; dense(…) says "
                  "that it is meant", what, (long long)shape[0], (long long)shape[1], much);
         ctx->notice(ctx, text);
