@@ -83,10 +83,14 @@ static const Op rows[] = {
 #include "builtins/written/shelf.def"
 #undef SHELF
 #undef SECTION
+#undef DEVICES
+#define DEVICES DEV_HOST
 #define SECTION "sparse matrices"
 #include "builtins/sparse/sparse.def"
 #include "builtins/written/krylov.def"
 #undef SECTION
+#undef DEVICES
+#define DEVICES 0
 #undef SIZES
 #define SIZES SIZES_ELEMENTS
 #undef TRIED

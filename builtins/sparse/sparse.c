@@ -114,8 +114,8 @@ static int64_t extent(OpCall *c, int i, const Tensor *at, const int64_t *given)
         if (p[k] < 0 || (given && p[k] >= *given))
             raise_outside(c, i, k, p[k], given);
         if (!given && p[k] == INT64_MAX)
-            arg_error(c, i, ERR_MEMORY, "%s[%lld] is %lld, more than any matrix has", arg_text(c, i),
-                      (long long)k, (long long)p[k]);
+            arg_error(c, i, ERR_MEMORY, "%s[%lld] is %lld, more than any matrix has",
+                      arg_text(c, i), (long long)k, (long long)p[k]);
         most = p[k] > most ? p[k] : most;
     }
     return given ? *given : most + 1;
