@@ -23,6 +23,7 @@ Value op_grid_eigvalsh(OpCall *, Device *);
 Value op_grid_inv(OpCall *, Device *);
 Value op_grid_lstsq(OpCall *, Device *);
 Value op_grid_lu(OpCall *, Device *);
+Value op_grid_matmul(OpCall *, Device *);
 Value op_grid_norm(OpCall *, Device *);
 Value op_grid_qr(OpCall *, Device *);
 Value op_grid_rand(OpCall *, Device *);

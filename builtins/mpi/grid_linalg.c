@@ -91,21 +91,41 @@ static void ask_out(const Ask *q, const Matrix *a, Tensor *t)
 
 static void ask_in(const Ask *q, const MpiTensor *g) { mpi_put_id(q->ctx, q->d, q->b, g); }
 
-/* For `explain`: the grid, the routine, and what a process receives by the model of its cost. */
-static void told(const Matrix *a, GridOp op, const char *routine)
+/* For `explain`: the grid, and what a process receives by the model of its cost; k as there. */
+static void told_cost(const Matrix *a, GridOp op, int64_t k)
 {
     const MpiState *s = mpi_state(a->d);
     const GridShape grid = { s->p, s->q, s->block };
     GridCost cost;
     char bytes[32];
-    heard_kernel(a->c->in, routine, "ScaLAPACK");
     if (!explain_on(a->c->in))
         return;
     explain_note(a->c->in, "grid", "%d x %d processes, blocks of %d", s->p, s->q, s->block);
-    explain_note(a->c->in, "routine", "%s of ScaLAPACK", routine);
-    if (grid_cost(op, a->dt, a->m, a->n, 1, &grid, &grid_network_here, &cost))
+    if (grid_cost(op, a->dt, a->m, a->n, k, &grid, &grid_network_here, &cost))
         explain_note(a->c->in, "between", "about %s to each process, by the model",
                      mem_bytes_text(bytes, cost.bytes));
+}
+
+static void told(const Matrix *a, GridOp op, const char *routine)
+{
+    heard_kernel(a->c->in, routine, "ScaLAPACK");
+    if (explain_on(a->c->in))
+        explain_note(a->c->in, "routine", "%s of ScaLAPACK", routine);
+    told_cost(a, op, 1);
+}
+
+Value op_grid_matmul(OpCall *c, Device *d)
+{
+    Value r = op_device_matmul(c, d);
+    const Value *x = c->args;
+    if (r.tag != V_TENSOR || r.tensor->rank != 2 || x[0].tag != V_TENSOR || x[1].tag != V_TENSOR)
+        return r;
+    const Matrix shape = { .c = c, .d = d, .m = r.tensor->dims[0], .n = r.tensor->dims[1],
+                           .dt = (DType)r.tensor->dtype };
+    v_push(c->in, r);
+    told_cost(&shape, GRID_GEMM, x[0].tensor->dims[x[0].tensor->rank - 1]);
+    c->in->sp--;
+    return r;
 }
 
 static Wire answer(const Ask *q, const Matrix *a, const char *routine)

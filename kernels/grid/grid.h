@@ -83,12 +83,10 @@ bool grid_divides(const GridShape *, int64_t n);
 /* Seconds to begin a message, bytes a second through a rank's own connection, operations a second
  * of a rank in products of matrices, bytes a second that it reads of its memory. */
 typedef struct GridNetwork { double latency, bandwidth, flops, memory; } GridNetwork;
-extern const GridNetwork grid_network_here;      /* ranks of one machine, as measured: grid_cost.c
-    */
+extern const GridNetwork grid_network_here;      /* of ranks of one machine, as measured */
 typedef struct GridCost {
-    double flops;                /* of a rank, and those of them that wait for memory, not for the
-    … */
-    double slow;                 /* … multiplier: products of a matrix and a vector */
+    double flops;                /* of a rank */
+    double slow;                 /* those of them that wait for memory: a matrix times a vector */
     double bytes, messages;      /* that a rank receives */
     double memory;               /* bytes that a rank holds: operands, result, copies, work space */
     double seconds;              /* on the network that was given; nothing overlaps */
