@@ -190,7 +190,7 @@ manual: all $(BUILD)/devices/matrix
 	python3 editors/words.py $(BUILD)/ricci --write
 	$(BUILD)/devices/matrix --table 2>/dev/null > docs/devices.md
 
-bench: all $(BUILD)/bench/linalg
+bench: all $(BUILD)/bench/linalg $(BUILD)/bench/sparse_solve
 	@bash bench/run.sh
 
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libricci.a

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -61,6 +61,11 @@ bench_methods_random() {  # on all threads and on one, beside numpy.random.Gener
         "$python" -c 'import numpy' 2>/dev/null && { RICCI=$RICCI "$python" bench/methods_random_numpy.py; return; }
     done
     echo "methods_random: NumPy is not installed (python3-numpy)"
+}
+bench_sparse_solve() {  # beside SuiteSparse called from C
+    local program=${BUILD:-build}/bench/sparse_solve
+    [ -x "$program" ] || { echo "sparse_solve: build it with make $program"; return; }
+    RICCI=$RICCI "$program"
 }
 bench_sparse_products() { against_numpy sparse_products .; }      # with SciPy
 bench_sparse_files() {  # Matrix Market and .npz, on all threads and on one, beside SciPy
