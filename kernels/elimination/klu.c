@@ -148,11 +148,25 @@ static bool analyzed(Elimination *e, State *st, const Columns *a)
     return st->symbolic && like_a_circuit(a, st->symbolic);
 }
 
+/* Equally many entries in nine columns of ten, and enough of them that factors will fill: the
+ * analysis, which takes a tenth of the whole, would only find that out. */
+static bool like_a_grid(const Columns *a)
+{
+    enum { FEW = 5, MOST = 32 };
+    int64_t columns[MOST] = { 0 }, often = 0;
+    for (int64_t j = 0; j < a->n; j++) {
+        const int64_t count = a->start[j + 1] - a->start[j];
+        if (count >= FEW && count < MOST && ++columns[count] > often)
+            often = columns[count];
+    }
+    return often > a->n / 10 * 9;
+}
+
 bool klu_factor(Elimination *e, const Columns *a)
 {
     static const int64_t ENTRIES = 8;    /* a column, on average, at most */
-    const bool pairs = is_complex(e), small = a->start[a->n] / ENTRIES <= a->n;
-    const bool mine = e->dtype == DT_F64 || pairs;
+    const bool pairs = is_complex(e), mine = e->dtype == DT_F64 || pairs;
+    const bool small = a->start[a->n] / ENTRIES <= a->n && !like_a_grid(a);
     const SuiteSparse *s = mine && small ? suitesparse_open(SS_KLU) : NULL;
     if (!s)
         return false;
