@@ -219,12 +219,20 @@ static Tensor *combined(OpCall *c)
     return NULL;
 }
 
+/* Lists, and what is compared with none. */
+static bool as_wholes(const OpCall *c)
+{
+    if (c->op->ew != EW_EQUAL && c->op->ew != EW_NOT_EQUAL)
+        return false;
+    return c->args[0].tag == V_TUPLE || c->args[0].tag == V_NONE || c->args[1].tag == V_NONE;
+}
+
 Value op_sparse_elementwise(OpCall *c)
 {
     Interp *in = c->in;
     Value *mark = in->sp, *args;
     const Tensor *shaped;
-    if (c->args[0].tag == V_TUPLE && (c->op->ew == EW_EQUAL || c->op->ew == EW_NOT_EQUAL))
+    if (as_wholes(c))
         return v_bool((c->op->ew == EW_EQUAL) == v_equal(in, c->args[0], c->args[1]));
     if (!shapes_agree(c, &shaped)) {
         check_shapes(c);

@@ -4,6 +4,7 @@
 #include "builtins/sparse/sparse_factor.h"
 
 #include "builtins/linalg/linalg.h"
+#include "builtins/sparse/sparse_format.h"
 #include "core/base/mem.h"
 #include "interp/output/output.h"
 #include "interp/show/show.h"
@@ -89,6 +90,12 @@ static SparseFactors *factors_given(OpCall *c)
 }
 
 /* ---- making ---- */
+/* Such numbers are rounded to the scope's format. */
+static bool has_fraction(DType dt)
+{
+    return dtype_info(dt)->kind == 'f' || dtype_info(dt)->kind == 'c' || dt == DT_RATIONAL;
+}
+
 DType sparse_factor_dtype(OpCall *c, const Tensor *other)
 {
     if (!v_sparse(c->args[0]))                  /* it is another operand that is sparse */
@@ -97,7 +104,9 @@ DType sparse_factor_dtype(OpCall *c, const Tensor *other)
     DType dt = (DType)v_sparse(c->args[0])->value->dtype;
     if (other && (DType)other->dtype != dt)
         dt = dtype_promote(dt, (DType)other->dtype);
-    if (!sparse_dtype(dt) || (scope && !scope_ordinary(scope)))
+    if (!scope && other)
+        dt = dtype_computed(dt);
+    if (scope ? !scope_ordinary(scope) || !has_fraction(dt) : !sparse_dtype(dt))
         return DT_NONE;
     if (scope) {
         const bool pairs = dtype_info(dt)->kind == 'c';
@@ -149,6 +158,11 @@ Value op_sparse_factorize(OpCall *c)
 {
     bool kept;
     const Value *mark = c->in->sp;
+    Scope implied;
+    if (sparse_format_scope(c, NULL, &implied)) {
+        factors_new(c);                         /* nothing is kept but the matrix */
+        return v_retain(*mark);
+    }
     const DType dt = sparse_factor_dtype(c, NULL);
     if (dt == DT_NONE)
         return v_undef();

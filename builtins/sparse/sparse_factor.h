@@ -6,7 +6,8 @@
 #include "kernels/elimination/elimination.h"
 
 /* The dtype that a call computes in, of operand 0 and, where there is one, of `other`: their
- * promotion, or the format of the scope. DT_NONE: no sparse factorization is of such numbers. */
+ * promotion (f32 for solutions of 16 bits), or the format of the scope. DT_NONE: no
+ * sparse factorization is of such numbers. */
 DType sparse_factor_dtype(OpCall *, const Tensor *other);
 /* What operand 0 is factored as in this dtype: kept where it came from factorize (*kept), else
  * rooted for this call. Of another method than the best one never kept. */

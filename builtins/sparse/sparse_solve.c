@@ -3,6 +3,7 @@
 #include "builtins/sparse/sparse_factor.h"
 
 #include "builtins/linalg/linalg.h"
+#include "builtins/sparse/sparse_format.h"
 #include "kernels/cast/tensor_cast.h"
 #include "kernels/elimination/own.h"
 
@@ -15,6 +16,7 @@ typedef struct Sides {
     Tensor *b;                   /* columns one after the other, in the dtype; rooted */
     int64_t columns;
     bool vector;
+    DType given;                 /* of solutions */
 } Sides;
 
 static void check_rows(OpCall *c, const Tensor *b)
@@ -48,6 +50,8 @@ static Sides sides_of(OpCall *c, Tensor *b, DType dt)
 {
     Ctx *ctx = &c->in->ctx;
     Sides s = { .vector = b->rank == 1, .columns = b->rank == 1 ? 1 : b->dims[1] };
+    const DType both = dtype_promote((DType)v_sparse(c->args[0])->value->dtype, (DType)b->dtype);
+    s.given = !c->in->scope && dtype_half(both) ? both : dt;
     b = op_keep(c, tensor_cast(ctx, b, dt));
     tensor_home(ctx, b);
     if (!s.vector) {
@@ -63,6 +67,7 @@ static Sides sides_of(OpCall *c, Tensor *b, DType dt)
 /* Rows of `rows` elements as the columns that they are; a vector as it is. */
 static Value solution(OpCall *c, const Sides *s, Tensor *x, int64_t rows)
 {
+    x = op_keep(c, tensor_cast(&c->in->ctx, x, s->given));
     if (s->vector)
         return op_result(c, x);
     const int64_t shape[2] = { rows, s->columns }, steps[2] = { 1, rows < 1 ? 1 : rows };
@@ -89,6 +94,11 @@ Value op_sparse_solve(OpCall *c)
     if (!v_sparse(c->args[0]))
         return v_undef();
     Tensor *b = right_side(c);
+    Scope implied, *format = sparse_format_scope(c, b, &implied);
+    if (format) {
+        check_rows(c, b);
+        return sparse_format_solve(c, format, b);
+    }
     const DType dt = b->rank > 2 ? DT_NONE : sparse_factor_dtype(c, b);
     if (dt == DT_NONE)
         return v_undef();
@@ -174,6 +184,9 @@ Value op_sparse_det(OpCall *c)
 {
     DType dt;
     EliminationDet d;
+    Scope implied, *format = sparse_format_scope(c, NULL, &implied);
+    if (format)
+        return sparse_format_det(c, format);
     if (!det_of(c, &dt, &d))
         return v_undef();
     const int e = d.exponent > 5000 ? 5000 : d.exponent < -5000 ? -5000 : (int)d.exponent;
@@ -184,6 +197,9 @@ Value op_sparse_slogdet(OpCall *c)
 {
     DType dt;
     EliminationDet d;
+    Scope implied, *format = sparse_format_scope(c, NULL, &implied);
+    if (format)
+        return sparse_format_slogdet(c, format);
     if (!det_of(c, &dt, &d))
         return v_undef();
     const double size = hypot(d.re, d.im), half = size == 0 ? 1 : size;
@@ -238,6 +254,9 @@ Value op_sparse_lu(OpCall *c)
     Value f[4];
     if (!v_sparse(c->args[0]))
         return v_undef();
+    Scope implied, *format = sparse_format_scope(c, NULL, &implied);
+    if (format)
+        return sparse_format_lu(c, format);
     check_square(c);
     Elimination *e = factors(c, ELIMINATION_LU, f);
     if (!e)

@@ -16,7 +16,7 @@ static bool is_complex(DType dt) { return dtype_info(dt)->kind == 'c'; }
 
 /* LAPACK knows no accumulator: f32 with one of its own runs the textbook algorithm, but for
  * complex matrices, of which there is not always one. */
-static bool sums_apart(OpCall *c, const Scope *s)
+bool book_sums_apart(OpCall *c, const Scope *s)
 {
     return s->accumulate_given && s->accumulate != s->format &&
            !is_complex((DType)arg_tensor(c, 0)->dtype);
@@ -27,7 +27,7 @@ bool book_ordinary(OpCall *c, Scope *s, Value *result)
     bool exact = s->format == DT_RATIONAL && c->op->exact;
     for (int i = 0; i < c->count; i++)
         exact &= v_dtype(c->args[i]) == DT_NONE || !is_complex(v_dtype(c->args[i]));
-    if (!exact && !(scope_ordinary(s) && !sums_apart(c, s)))
+    if (!exact && !(scope_ordinary(s) && !book_sums_apart(c, s)))
         return false;
     s->partly |= !exact;                   /* what LAPACK rounds is not counted */
     *result = precise_outside(c, s, DT_NONE, true);

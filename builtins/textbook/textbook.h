@@ -24,6 +24,8 @@ typedef struct Book {
 /* f32 and f64 to nearest run the ordinary row (unless an accumulator of another format was
  * written), rationals the exact one where there is one: true, and *result is what it gave. */
 bool book_ordinary(OpCall *, Scope *, Value *result);
+/* An accumulator of another format was written, and LAPACK does not have it. */
+bool book_sums_apart(OpCall *, const Scope *);
 /* Opens the format's arithmetic for a row with `operands` tensors first. real_only: complex
  * operands are a dtype error. */
 void book_open(Book *, OpCall *, Scope *, int operands, bool real_only);
@@ -71,6 +73,11 @@ int64_t book_rank(Book *, const Stack *, TextRow S, int rtol);
 /* X becomes the inverse of A, which becomes L \ U. The first missing pivot, or -1. */
 int64_t book_inverse(Book *, TextMat A, TextMat X);
 int64_t *book_order(Book *, int64_t n);
+/* Of L \ U, whose permutation is `odd`. sign: a number of magnitude 1, or 0; logdet: the sum of the
+ * logarithms of the pivots' magnitudes. */
+void book_sign_and_log(Book *, TextMat LU, bool odd, TextRow sign, char *logdet);
+/* Raises where slogdet has no meaning in the format. */
+void book_require_logarithms(OpCall *, const Scope *);
 /* Raises ERR_DTYPE for interval operands of rows that have no enclosures. */
 void book_require_points(OpCall *, Scope *);
 /* Enclosures of the solutions of interval systems (textbook_interval.c). */

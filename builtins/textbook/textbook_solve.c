@@ -205,8 +205,7 @@ static char *n_log(Book *b, const char *x)
     return out;
 }
 
-/* sign: a number of magnitude 1; logdet: the sum of the logarithms of the pivots' magnitudes. */
-static void sign_and_log(Book *b, TextMat LU, const int64_t *perm, TextRow sign, char *logdet)
+void book_sign_and_log(Book *b, TextMat LU, bool odd, TextRow sign, char *logdet)
 {
     Textbook *t = &b->t;
     Arith *f = t->f;
@@ -229,31 +228,36 @@ static void sign_and_log(Book *b, TextMat LU, const int64_t *perm, TextRow sign,
         text_mul(t, f, sign, sign, unit, 1);
         n_set(t, logdet, n_add(t, logdet, n_log(b, size.x)));
     }
-    if (textbook_odd(LU.rows, perm)) {
+    if (odd) {
         n_set(t, sign.re, n_neg(t, sign.re));
         text_conj(t, f, sign, 1);
     }
 }
 
-static _Noreturn void refuse(OpCall *c, Scope *s, const char *why, const char *help)
+static _Noreturn void refuse(OpCall *c, const Scope *s, const char *why, const char *help)
 {
     arg_error_help(c, 0, ERR_NUMERIC, help, "there is no result in %s: %s", dtype_name(s->format),
                    why);
 }
 
-Value op_format_slogdet(OpCall *c, Scope *s)
+void book_require_logarithms(OpCall *c, const Scope *s)
 {
-    Value done;
-    Book b;
     char help[160];
-    if (book_ordinary(c, s, &done))
-        return done;
     snprintf(help, sizeof help, "det(%s) is exact", arg_text(c, 0));
     if (s->format == DT_RATIONAL)
         refuse(c, s, "logarithms of fractions are no fractions", help);
     snprintf(help, sizeof help, "det(%s) is an enclosure", arg_text(c, 0));
     if (s->format == DT_INTERVAL)
         refuse(c, s, "its sign may be uncertain", help);
+}
+
+Value op_format_slogdet(OpCall *c, Scope *s)
+{
+    Value done;
+    Book b;
+    if (book_ordinary(c, s, &done))
+        return done;
+    book_require_logarithms(c, s);
     book_open(&b, c, s, 1, false);
     Stack a = book_square(&b, 0);
     Out sign = book_out(&b, &a, -1, -1), logdet = book_out_real(&b, &a, -1, -1);
@@ -263,7 +267,7 @@ Value op_format_slogdet(OpCall *c, Scope *s)
         TextMat A = book_load(&b, &a, i, true);
         TextRow x = textbook_vector(&b.t, 1), y = textbook_vector(&b.t, 1);
         textbook_lu(&b.t, A, perm);
-        sign_and_log(&b, A, perm, x, y.re);
+        book_sign_and_log(&b, A, textbook_odd(a.n, perm), x, y.re);
         book_store_row(&b, &sign, i, x, 1);
         book_store_row(&b, &logdet, i, (TextRow){ y.re, NULL, 1 }, 1);
         book_check(&b, &a);

@@ -599,36 +599,46 @@ static bool only_as_format(OpCall *c, FormatFn form)
     return false;
 }
 
-/* A row that runs a function. */
-static Value run_row(OpCall *c, const Aspect *rest)
+static int first_foreign(const OpCall *c)
+{
+    for (int i = 0; c->in->ctx.foreign && i < c->count; i++)
+        if (precise_foreign(c->args[i]))
+            return i;
+    return -1;
+}
+
+Scope *precise_form_scope(OpCall *c, Scope *implied)
 {
     Interp *in = c->in;
-    Scope *s = precise_scope(in), implied;
+    Scope *s = precise_scope(in);
     FormatFn form = c->op->format;
-    int first = -1;
     if (s && form) {
         if (form != op_format_moves)
             precise_note(in, s, "");
-        return form(c, s);
+        return s;
     }
     if (!s && only_as_format(c, form)) {
-        implied = scope_implied(in, DT_RATIONAL);
-        return form(c, &implied);
+        *implied = scope_implied(in, DT_RATIONAL);
+        return implied;
     }
-    if (!in->ctx.foreign || (!form && !c->op->dtypes))
-        return call_rest(c, rest);
-    for (int i = 0; i < c->count && first < 0; i++)
-        if (precise_foreign(c->args[i]))
-            first = i;
+    const int first = form && form != op_format_moves ? first_foreign(c) : -1;
     if (first < 0)
-        return call_rest(c, rest);
-    if (!form)
+        return NULL;
+    *implied = scope_implied(in, implied_format(c, first));
+    precise_note(in, implied, "");
+    return implied;
+}
+
+/* A row that runs a function. */
+static Value run_row(OpCall *c, const Aspect *rest)
+{
+    Scope implied, *s = precise_form_scope(c, &implied);
+    if (s)
+        return c->op->format(c, s);
+    const int first = c->op->format || !c->op->dtypes ? -1 : first_foreign(c);
+    if (first >= 0)
         precise_refuse(c, first);
-    if (form == op_format_moves)
-        return call_rest(c, rest);
-    implied = scope_implied(in, implied_format(c, first));
-    precise_note(in, &implied, "");
-    return form(c, &implied);
+    return call_rest(c, rest);
 }
 
 bool precise_wants(const OpCall *c)

@@ -46,6 +46,9 @@ void precise_note(Interp *, const Scope *, const char *what);
 Value op_format_moves(OpCall *, Scope *);
 
 /* ---- for the forms ---- */
+/* The scope that a row's form (Op.format) runs in: the one in force, or what its operands' dtypes
+ * stand for, made in *implied. NULL: it does not run. */
+Scope *precise_form_scope(OpCall *, Scope *implied);
 /* The arithmetic of a scope while one operation runs. */
 typedef struct Precise {
     Interp *in;

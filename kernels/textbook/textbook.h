@@ -82,6 +82,32 @@ void textbook_det(Textbook *, TextMat LU, const int64_t *perm, TextRow out);
 bool textbook_odd(int64_t n, const int64_t *perm);      /* a permutation's sign is -1 */
 bool textbook_is_triangle(const Textbook *, TextMat M, bool upper);
 
+/* ---- elimination on entries: textbook_sparse.c ---- */
+/* Row i has [start[i], start[i + 1]) at rising places; value: their carriers, one after another. */
+typedef struct TextEntries { const int64_t *start, *at; TextRow value; } TextEntries;
+/* A square matrix; its columns' entries are those of the rows at column_entry. */
+typedef struct TextSparse {
+    int64_t n;
+    TextEntries rows;
+    const int64_t *column_start, *column_row, *column_entry;
+} TextSparse;
+/* A triangle or two, whose values are in acc; it lives as long as the rooms. */
+typedef struct TextFactors {
+    int64_t n;
+    TextEntries lower, upper;  /* without start: there is none */
+    bool unit;                 /* the lower one's diagonal is 1 */
+    TextRow pivot;             /* the other diagonal */
+    const int64_t *order;      /* row order[i] of A is row i of L U; NULL: A is a triangle */
+    double fill, terms;        /* entries in the factors; products that were subtracted */
+} TextFactors;
+/* As textbook_lu, in the same operations. always: triangles, too, which are else taken as they
+ * are. Returns the first column without a pivot, or -1. */
+int64_t textbook_sparse_factor(Textbook *, const TextSparse *, bool always, TextFactors *);
+/* Of factors that were made with `always`. */
+bool textbook_sparse_odd(Textbook *, const TextFactors *);
+void textbook_sparse_det(Textbook *, const TextFactors *, TextRow out);
+void textbook_sparse_solve(Textbook *, const TextFactors *, TextMat X);     /* X becomes A^-1 X */
+
 /* ---- products and norms: textbook.c ---- */
 void textbook_product(Textbook *, TextMat C, TextMat A, TextMat B);       /* k ascending */
 /* sqrt(|x0|^2 + |x1|^2 + …); where that left the range of a binary format, again on the numbers
