@@ -41,6 +41,7 @@ if [ -z "$reason" ]; then
     part "generated kernels against their reference" 600 "$BUILD/unit/gpu_nest" cuda:0
     part "every row on every dtype and layout" 1800 "$BUILD/devices/matrix" --full cuda:0
     part "attention against the host's" 600 "$RICCI" tests/devices/attention.ric cuda:0
+    part "products of sparse matrices against the host's" 300 "$RICCI" tests/devices/sparse.ric cuda:0
     part "residuals of LAPACK" 600 "$BUILD/devices/matrix" --full --run=tests/devices/lapack.ric cuda:0
     [ "${QUICK:-}" = 1 ] || bash bench/run.sh gpu
     echo "$passed passed, $failed failed"
@@ -55,6 +56,7 @@ if command -v g++ >/dev/null; then
     export LD_LIBRARY_PATH=$PWD/$BUILD/stub STUB_NVRTC=g++ STUB_ROOT=$PWD
     part "every row, its CUDA kernels run as the host's code" 1200 "$BUILD/devices/matrix" cuda:0
     part "attention there" 600 "$RICCI" tests/devices/attention.ric cuda:0
+    part "products of sparse matrices there" 300 "$RICCI" tests/devices/sparse.ric cuda:0
     part "residuals of LAPACK there" 600 "$BUILD/devices/matrix" --full --run=tests/devices/lapack.ric cuda:0
 else
     echo "not run: CUDA kernels as the host's code (no g++)"
@@ -65,6 +67,7 @@ not run, for want of an NVIDIA GPU:
     generated kernels against their reference on the device (unit/gpu_nest cuda:0)
     every row on every dtype and layout there, and residuals of LAPACK (devices/matrix --full cuda:0)
     attention there, and how fast it is (tests/devices/attention.ric cuda:0)
+    products of sparse matrices there, and how fast they are (tests/devices/sparse.ric cuda:0)
     products of f32 and bf16 against PyTorch, the fused pass against copy bandwidth (bench/run.sh gpu)
 EOF
 echo "$passed passed, $failed failed"

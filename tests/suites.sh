@@ -128,6 +128,8 @@ devices_part() {    # PART PARTS
         count "devices/lapack.ric" "$work/log" $?
         plain_kernels timeout 300 "$RICCI" tests/devices/attention.ric brief sim.mps opencl cuda </dev/null >"$work/log" 2>&1
         count "devices/attention.ric" "$work/log" $?
+        plain_kernels timeout 300 "$RICCI" tests/devices/sparse.ric opencl cuda </dev/null >"$work/log" 2>&1
+        count "devices/sparse.ric" "$work/log" $?
     else
         plain_kernels timeout 300 "$BUILD/devices/matrix" --run=tests/devices/lapack.ric opencl:0+math </dev/null >"$work/log" 2>&1
         status=$?

@@ -60,6 +60,7 @@ Value op_device_round(OpCall *, Device *);
 Value op_device_slogdet(OpCall *, Device *);
 Value op_device_softmax(OpCall *, Device *);
 Value op_device_solve(OpCall *, Device *);
+Value op_device_sparse_matmul(OpCall *, Device *);
 Value op_device_split(OpCall *, Device *);
 Value op_device_stack(OpCall *, Device *);
 Value op_device_std(OpCall *, Device *);

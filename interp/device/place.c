@@ -218,7 +218,7 @@ static Value run_simulated(const Doing *g, Device *d, Value *landed)
 static Value run_form(const Doing *g, Device *d, Value *landed)
 {
     Interp *in = g->in;
-    DeviceForm form = op_device_form(g->op, d);
+    DeviceForm form = g->entries ? op_entries_form(g->op, d) : op_device_form(g->op, d);
     if (!form && g->op->cls == OPC_EW)
         return place_elementwise(in, d, g->op, landed, g->count, g->weak);
     const OpSig *sig = op_sig(in, g->op);
@@ -336,35 +336,6 @@ static Value fall_back(const Doing *g, Lack why)
     return r;
 }
 
-Value place_aside(OpCall *c, LackKind kind, Value (*run)(OpCall *))
-{
-    Interp *in = c->in;
-    DeviceBlock *p = in->place;
-    const Lack why = { kind };
-    Doing g = { .in = in, .op = c->op, .args = c->args, .count = c->count, .weak = c->weak,
-                .operand = c->operand, .call = c, .dtype = DT_NONE };
-    const bool told = c->op && p && !p->running && !place_plain(in) &&
-                      !(c->op->devices & (DEV_ANYWHERE | DEV_HOST)) &&
-                      p->device != in->ctx.devices->cpu;
-    double t = place_clock(in);
-    in->place = NULL;
-    Value r = run(c);
-    in->place = p;
-    if (!told || r.tag == V_UNDEF)
-        return r;
-    v_push(in, r);
-    check_missing(&g, &why);
-    record(&g, in->ctx.devices->cpu, r, place_clock(in) - t, true);
-    uint64_t up = p->counts.bytes_up;
-    r = place_settle(in, p->device, v_retain(r));
-    v_push(in, r);
-    place_notice(in, p, named(&g), g.args, g.count, DT_NONE, in->ctx.devices->cpu, &why,
-                 (size_t)(p->counts.bytes_up - up), 0);
-    in->sp -= 2;
-    v_release(&in->ctx, in->sp[0]);
-    return r;
-}
-
 /* ---- the door ---- */
 /* Only what belongs to no device of the block: scalars, text, functions. */
 static bool nothing_to_place(Interp *in, const Op *op, const Value *args, int count)
@@ -426,6 +397,67 @@ static void check_copies(const Doing *g, const Device *d)
     if (i >= 0)
         place_strict_copy(g->in, g->in->place, named(g), g->operand ? g->operand[i] : i,
                           v_dtype(g->args[i]), from);
+}
+
+/* ---- operands with entries ---- */
+/* On the block's device. V_UNDEF: not there, and *why says why. */
+static Value entries_there(Doing g, Lack *why)
+{
+    Interp *in = g.in;
+    DeviceBlock *p = in->place;
+    *why = (Lack){ LACK_ENTRIES };
+    if (!op_entries_form(g.op, p->device) || !place_lengths_meet(&g))
+        return v_undef();
+    for (int i = 0; i < g.count; i++)
+        place_widest(&g.dtype, g.args[i]);
+    g.narrow = p->narrow;
+    *why = in->scope ? (Lack){ LACK_SCOPE } : place_cannot(&g, p->device);
+    if (why->kind)
+        return v_undef();
+    check_copies(&g, p->device);
+    device_begin(&in->ctx);
+    Value r = run_there(&g, p->device, false);
+    *why = in->lack;
+    return r;
+}
+
+/* On the host, whatever the block says; told if `told`. */
+static Value entries_here(const Doing *g, bool told, const Lack *why, Value (*run)(OpCall *))
+{
+    Interp *in = g->in;
+    DeviceBlock *p = in->place;
+    OpCall call = *g->call;
+    double t = place_clock(in);
+    in->place = NULL;                               /* an error's guard puts it back */
+    Value r = run(&call);
+    in->place = p;
+    if (!told || r.tag == V_UNDEF)
+        return r;
+    v_push(in, r);
+    check_missing(g, why);
+    record(g, in->ctx.devices->cpu, r, place_clock(in) - t, true);
+    uint64_t up = p->counts.bytes_up;
+    r = place_settle(in, p->device, v_retain(r));
+    v_push(in, r);
+    place_notice(in, p, named(g), g->args, g->count, DT_NONE, in->ctx.devices->cpu, why,
+                 (size_t)(p->counts.bytes_up - up), 0);
+    in->sp -= 2;
+    v_release(&in->ctx, in->sp[0]);
+    return r;
+}
+
+Value place_entries(OpCall *c, Value (*run)(OpCall *))
+{
+    Interp *in = c->in;
+    DeviceBlock *p = in->place;
+    Lack why = { LACK_NONE };
+    Doing g = { .in = in, .op = c->op, .args = c->args, .count = c->count, .weak = c->weak,
+                .operand = c->operand, .call = c, .dtype = DT_NONE, .entries = true };
+    const bool placed = c->op && p && !p->running && !place_plain(in) &&
+                        !(c->op->devices & (DEV_ANYWHERE | DEV_HOST)) &&
+                        p->device != in->ctx.devices->cpu;
+    Value r = placed ? entries_there(g, &why) : v_undef();
+    return r.tag == V_UNDEF ? entries_here(&g, placed, &why, run) : r;
 }
 
 /* What an operation moves on beside its result: it may have to run a second time. */

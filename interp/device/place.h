@@ -91,6 +91,8 @@ Value place_call(OpCall *, const Aspect *rest);
 typedef Value (*DeviceForm)(OpCall *, Device *);
 /* NULL: the row has none on this device. */
 DeviceForm op_device_form(const Op *, const Device *);
+/* The same for operands of which some are sparse. */
+DeviceForm op_entries_form(const Op *, const Device *);
 /* Keeps what stands against it. Always returns V_UNDEF. */
 Value place_refuse(Interp *, Lack why);
 /* The row that the device lacks for all dtypes, `op` or one that it stands on; NULL: it has them.
@@ -101,9 +103,10 @@ DType place_float(const Interp *);
 /* A literal or maker's tensor as a tensor of the place. Takes t. */
 Tensor *place_made(Interp *, Tensor *);
 
-/* What `run` gives of a call that the block's device has not, because of that: on the host, told
- * as what falls back is, an error in a strict block. V_UNDEF is passed on in silence. */
-Value place_aside(OpCall *, LackKind why, Value (*run)(OpCall *));
+/* A call of operands of which some are sparse: by the row's form for them on the block's device
+ * (op_entries_form); where there is none, or it refuses, what `run` gives on the host, told as what
+ * falls back is, an error in a strict block. V_UNDEF is passed on in silence. */
+Value place_entries(OpCall *, Value (*run)(OpCall *));
 
 /* ---- operands (place_copy.c) ---- */
 /* v with all tensors in it valid on the host. Borrowed in, the same value out. */

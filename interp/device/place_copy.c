@@ -24,6 +24,8 @@ bool place_elements(Value v)
 static const Device *away(Interp *in, const Device *d, Value v)
 {
     const Device *from = NULL;
+    if (v.tag == V_TENSOR && tensor_sparse(v.tensor))
+        return NULL;                                /* what is read of entries comes along */
     if (v.tag == V_TENSOR) {
         bool there = d == in->ctx.devices->cpu ? !tensor_away(v.tensor) : device_has(d, v.tensor);
         return has_elements(v.tensor) && v.tensor->size && !there
@@ -117,6 +119,17 @@ static Tensor *land_tensor(Interp *in, Tensor *t, DType to, bool keep)
     return r;
 }
 
+/* The same pattern. */
+static Value land_entries(Interp *in, const Sparse *s, DType to, bool keep)
+{
+    Ctx *ctx = &in->ctx;
+    v_push(in, v_tensor_raw(keep ? device_narrowed(ctx, s->value, to)
+                                 : tensor_cast(ctx, s->value, to)));
+    Value r = v_tensor_raw(sparse_like(ctx, s, in->sp[-1].tensor));
+    stack_cut(in, in->sp - 1);
+    return r;
+}
+
 static Value land(Interp *in, Value v, void *data)
 {
     const Land *l = data;
@@ -125,6 +138,8 @@ static Value land(Interp *in, Value v, void *data)
         if (to == dt)
             return v_retain(v);
         *l->cast = is_whole(dt) && *l->cast != DT_NONE ? *l->cast : dt;
+        if (tensor_sparse(v.tensor))
+            return land_entries(in, tensor_sparse(v.tensor), to, l->doing->narrow);
         return v_tensor_raw(land_tensor(in, v.tensor, to, l->doing->narrow));
     }
     return v.tag == V_TUPLE && place_elements(v) ? map_tuple(v.tuple, in, land, data) : v_retain(v);

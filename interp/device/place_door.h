@@ -20,6 +20,7 @@ typedef struct Doing {
     const char *name;               /* as notices call it */
     char text[24];
     DType dtype;                    /* the widest of its tensor operands; DT_NONE: there is none */
+    bool entries;                   /* a row's, of operands of which some are sparse */
     bool narrow;                    /* the block says so, and no scope says another thing */
 } Doing;
 

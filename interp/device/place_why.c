@@ -19,6 +19,11 @@ DeviceForm op_device_form(const Op *op, const Device *d)
     return op->routine && !routine ? NULL : op->on_device;
 }
 
+DeviceForm op_entries_form(const Op *op, const Device *d)
+{
+    return d->caps & DEVCAP_SOURCE ? op->sparse_on_device : NULL;
+}
+
 /* ---- rows ---- */
 /* The row that d has not, `op` or one that it stands on; NULL: none. */
 static const char *missing_row(Interp *in, const Device *d, const Op *op)

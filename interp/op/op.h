@@ -161,6 +161,8 @@ struct Op {
     /* of operands of which some are sparse; V_UNDEF: not of these (interp/sparse/sparse_door.h).
      * NULL: they are made dense */
     Value (*sparse)(OpCall *);
+    /* the same on devices of generated source; V_UNDEF: place_refuse told why. NULL: on the host */
+    Value (*sparse_on_device)(OpCall *, struct Device *);
     const char *dtypes;     /* kinds it takes: "bifc"; NULL: any value */
     AutocastClass autocast;
     unsigned devices;       /* DEV_ */

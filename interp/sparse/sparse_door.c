@@ -122,15 +122,21 @@ static Value run_form(OpCall *c, const Aspect *none)
     return c->op->sparse(c);
 }
 
+static Value run_here(OpCall *c) { return run_form(c, NULL); }
+
+static Value run_placed(OpCall *c, const Aspect *none)
+{
+    (void)none;
+    return place_entries(c, run_here);
+}
+
 /* What of the pipeline a form still meets: the rest is in the rows that it calls. */
-static const Aspect forms[] = { { record_wants, record_call }, { always, run_form } };
+static const Aspect forms[] = { { record_wants, record_call }, { always, run_placed } };
 
 static bool has_form(const OpCall *c)
 {
     return c->work ? c->work->sparse != NULL : c->op->sparse != NULL;
 }
-
-static Value run_here(OpCall *c) { return call_rest(c, forms); }
 
 /* The form's result; V_UNDEF: there is none. Nothing waits, and nothing is on a device meanwhile:
  * what it calls runs at once, and here. */
@@ -144,7 +150,7 @@ static Value on_entries(OpCall *c)
     for (int i = 0; i < c->count; i++)
         deferred_settle(in, c->args[i]);
     in->deferring = 0;
-    Value r = place_aside(c, LACK_ENTRIES, run_here);
+    Value r = call_rest(c, forms);
     in->deferring = deferring;
     stack_cut(in, mark);
     return r;

@@ -10,7 +10,8 @@
  *
  * Files: gpu.c (what is taken, built kernels, launches), gpu_plan.c (which kernels a nest needs),
  * gpu_form.c (fewer axes), gpu_source.c gpu_reduce.c gpu_move.c (text), gpu_prelude.c (the two
- * languages as one), gpu_gemm.c (products), gpu_attention.c (attention, gpu_attention.h). */
+ * languages as one), gpu_gemm.c (products), gpu_attention.c (attention, gpu_attention.h),
+ * gpu_sparse.c (products over entries, gpu_sparse.h). */
 #ifndef RICCI_KERNELS_GPU_H
 #define RICCI_KERNELS_GPU_H
 

@@ -1,11 +1,12 @@
 /* The text of generated kernels, compiled for CUDA without a GPU where NVRTC is installed: every
  * operation in every dtype, reductions in all their forms, rows, transposes, products, attention,
- * both widths of positions. A device that does nothing but compile stands behind gpu.c, so what is
+ * entries, both widths of positions. A device that does nothing but compile stands behind gpu.c, so what is
  * compiled is what would run. RICCI_NVRTC names a library to use before those that are looked
  * for. A compile takes 50 ms: one kernel in twenty, and with RICCI_SOAK all. */
 #include "kernels/backends/backends.h"
 #include "kernels/gpu/gpu.h"
 #include "kernels/gpu/gpu_attention.h"
+#include "kernels/gpu/gpu_sparse.h"
 #include "tests/unit/check.h"
 
 #include <dlfcn.h>
@@ -236,6 +237,18 @@ static void attention(DType dt)
             }
 }
 
+/* Entries: rows of every length, for one vector and for several. */
+static void entries(DType dt)
+{
+    DevMem mem = { 1, 1 << 20 };
+    DevArg at = { .mem = &mem };
+    for (int64_t each = 1; each <= 100; each *= 10)
+        for (int64_t cols = 1; cols <= 10; cols += 9)
+            gpu_csr(ctx, device, &(GpuCsr){ .dtype = dt, .rows = 300, .entries = 300 * each,
+                                            .cols = cols, .count = 2, .pattern = at, .value = at,
+                                            .x = at, .y = at, .row = cols, .col = 1 });
+}
+
 /* A device whose groups are too small, or have too little memory, says so. */
 static void small_groups(void)
 {
@@ -268,6 +281,8 @@ int main(void)
     gathered();
     for (int i = 0; i < 4; i++)
         attention(all_dtypes[i]);
+    entries(DT_F32);
+    entries(DT_F64);
     small_groups();
     CHECK(kernels > 100);
     if (!have)
