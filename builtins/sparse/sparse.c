@@ -142,6 +142,7 @@ static Coordinates coordinates(OpCall *c)
     Coordinates e = { row, column, values(c, 2, row->size), .count = row->size };
     e.m = extent(c, 0, row, given);
     e.n = extent(c, 1, column, given ? given + 1 : NULL);
+    sparse_check_shape(&c->in->ctx, e.m, e.n);
     return e;
 }
 
@@ -267,6 +268,7 @@ Value op_run_speye(OpCall *c)
         arg_error(c, n < 0 ? 0 : 1, ERR_VALUE, "a length cannot be negative");
     if (!sparse_dtype(dt))
         arg_error(c, 2, ERR_DTYPE, "sparse matrices are f64, f32, c128 or c64");
+    sparse_check_shape(ctx, n, m);
     Made made = { 0 };
     Tensor *pattern = made_pattern(ctx, &made, n, count);
     Tensor *value = made_vector(ctx, &made, dt, count);
@@ -281,12 +283,12 @@ Value op_run_speye(OpCall *c)
 }
 
 /* ---- of diagonals ---- */
-/* Where the diagonal of that offset begins, and how many elements of an m x n matrix it has. */
-static int64_t diagonal(int64_t m, int64_t n, int64_t offset, int64_t *i, int64_t *j)
+/* How many elements the diagonal of that offset has in an m x n matrix: 0, it is none of it. */
+static int64_t diagonal(int64_t m, int64_t n, int64_t offset)
 {
-    *i = offset < 0 ? -offset : 0;
-    *j = offset > 0 ? offset : 0;
-    const int64_t down = m - *i, right = n - *j;
+    if (offset <= -m || offset >= n)
+        return 0;
+    const int64_t down = offset < 0 ? m + offset : m, right = offset > 0 ? n - offset : n;
     return down < right ? down : right;
 }
 
@@ -303,11 +305,11 @@ typedef struct Diagonal { int64_t offset; const char *value; } Diagonal;
 static Diagonal read_diagonal(OpCall *c, const int64_t *shape, int64_t k, int64_t offset, DType dt)
 {
     Ctx *ctx = &c->in->ctx;
-    int64_t i, j, n = diagonal(shape[0], shape[1], offset, &i, &j);
+    const int64_t n = diagonal(shape[0], shape[1], offset);
     Value v = op_root(c, diagonal_given(c, k));
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, 0));
     char text[160];
-    if (n <= 0)
+    if (n == 0)
         arg_error(c, 1, ERR_VALUE, "there is no diagonal %lld in a %lld×%lld matrix",
                   (long long)offset, (long long)shape[0], (long long)shape[1]);
     if (t->rank > 1 || (t->rank == 1 && t->size != n))
@@ -344,11 +346,14 @@ static Tensor *of_diagonals(Ctx *ctx, const int64_t *shape, const Diagonal *d, i
     Tensor *pattern = made_pattern(ctx, &made, shape[0], room);
     Tensor *value = made_vector(ctx, &made, dt, room);
     int64_t *start = made_ints(pattern), *column = start + shape[0] + 1, to = 0;
+    int64_t low = count, high = count;          /* those that meet row i move up the list */
     for (int64_t i = 0; i < shape[0]; i++) {
-        for (int64_t k = 0; k < count; k++) {
+        while (low > 0 && d[low - 1].offset >= -i)
+            low--;
+        while (high > low && d[high - 1].offset >= shape[1] - i)
+            high--;
+        for (int64_t k = low; k < high; k++) {
             const int64_t j = i + d[k].offset, at = d[k].offset < 0 ? j : i;
-            if (j < 0 || j >= shape[1])
-                continue;
             memcpy(value->data + (size_t)to * each, d[k].value + (size_t)at * each, each);
             column[to++] = j;
         }
@@ -360,21 +365,21 @@ static Tensor *of_diagonals(Ctx *ctx, const int64_t *shape, const Diagonal *d, i
 Value op_run_spdiags(OpCall *c)
 {
     Ctx *ctx = &c->in->ctx;
-    int64_t shape[TENSOR_RANK_MAX], i, j, room = 0;
+    int64_t shape[TENSOR_RANK_MAX], room = 0;
     Tensor *at = positions(c, 1);
     const bool tuple = c->args[0].tag == V_TUPLE;
     const int64_t given = tuple ? c->args[0].tuple->count : sparse_operand(c, 0)->rank
                         ? sparse_operand(c, 0)->dims[0] : 0;
     if (arg_shape(c, 2, shape) != 2 || shape[0] < 0 || shape[1] < 0)
         arg_error(c, 2, ERR_SHAPE, "a sparse matrix has two axes: shape=(m, n)");
+    sparse_check_shape(ctx, shape[0], shape[1]);
     if (given != at->size)
         arg_error(c, 1, ERR_SHAPE, "there are %lld diagonals and %lld offsets", (long long)given,
                   (long long)at->size);
     DType dt = DT_F64;
     for (int64_t k = 0; k < given; k++) {
-        int64_t n = diagonal(shape[0], shape[1], made_ints(at)[k], &i, &j);
         DType own = v_dtype(op_root(c, diagonal_given(c, k)));
-        room += n > 0 ? n : 0;
+        room += diagonal(shape[0], shape[1], made_ints(at)[k]);
         if (sparse_dtype(own) || c->in->scope)
             dt = k == 0 ? own : dtype_promote(dt, own);
     }
