@@ -7,6 +7,7 @@
 #include "kernels/tensor/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 Tensor *sparse_operand(OpCall *c, int i)
@@ -121,14 +122,23 @@ static int64_t extent(OpCall *c, int i, const Tensor *at, const int64_t *given)
     return given ? *given : most + 1;
 }
 
+/* Two numbers are the extents of a matrix without entries elsewhere. */
+_Noreturn static void raise_incomplete(OpCall *c)
+{
+    const bool extents = c->args[0].tag == V_INT && arg_given(c, 1) && c->args[1].tag == V_INT;
+    char help[200];
+    snprintf(help, sizeof help, extents ? "sparse([], [], 1.0, (%s, %s))" : "sparse(%s, %s, 1.0)",
+             arg_text(c, 0), arg_given(c, 1) ? arg_text(c, 1) : "j");
+    arg_error_help(c, 0, ERR_TYPE, arg_given(c, 1) ? help : NULL,
+                   "rows, columns and values are wanted: sparse(i, j, v)");
+}
+
 static Coordinates coordinates(OpCall *c)
 {
     int64_t shape[TENSOR_RANK_MAX];
     const int64_t *given = arg_given(c, 3) ? shape : NULL;
-    for (int i = 1; i < 3; i++)
-        if (!arg_given(c, i))
-            arg_error_help(c, 0, ERR_TYPE, "sparse(i, j, 1.0)", "%s needs rows, columns and values",
-                           c->op->name);
+    if (!arg_given(c, 1) || !arg_given(c, 2))
+        raise_incomplete(c);
     Tensor *row = positions(c, 0), *column = positions(c, 1);
     if (row->size != column->size)
         arg_error(c, 1, ERR_SHAPE, "%s and %s are of lengths %lld and %lld: a row and a column "
@@ -392,6 +402,13 @@ Value op_run_spdiags(OpCall *c)
 }
 
 /* ---- taken apart ---- */
+/* Operand 0 is a tensor or a number. */
+static void check_numbers(OpCall *c)
+{
+    if (c->args[0].tag != V_TENSOR && !v_is_numeric(c->args[0]))
+        (void)arg_tensor(c, 0);
+}
+
 Value op_run_issparse(OpCall *c)
 {
     return v_bool(v_sparse(c->args[0]) != NULL);
@@ -400,7 +417,10 @@ Value op_run_issparse(OpCall *c)
 Value op_run_dense(OpCall *c)
 {
     const Sparse *s = v_sparse(c->args[0]);
-    return s ? v_tensor_raw(sparse_to_dense(&c->in->ctx, s)) : v_retain(c->args[0]);
+    if (s)
+        return v_tensor_raw(sparse_to_dense(&c->in->ctx, s));
+    check_numbers(c);
+    return v_retain(c->args[0]);
 }
 
 Value op_run_nnz(OpCall *c)
@@ -409,8 +429,31 @@ Value op_run_nnz(OpCall *c)
     if (s)
         return v_int(s->value->size);
     const Op *differs = op_named(c->in, "not_equal");
-    Value some = op_root(c, op_binary(c->in, differs, c->args[0], v_int(0), 2));
+    Value x = c->args[0].tag == V_TENSOR ? c->args[0] : v_tensor_raw(sparse_operand(c, 0));
+    Value some = op_root(c, op_binary(c->in, differs, x, v_int(0), 2));
     return op_unary(c->in, op_named(c->in, "sum"), some, 0);
+}
+
+Value op_sparse_nonzero(OpCall *c)
+{
+    Interp *in = c->in;
+    Value own[] = { c->args[0], v_undef() };
+    Value some = op_root(c, op_call(in, op_named(in, "prune"), own, 2, 0));
+    Value e = op_root(c, op_unary(in, op_named(in, "entries"), some, 0));
+    Tuple *places = tuple_new(&in->ctx, 2);
+    for (int axis = 0; axis < 2; axis++)
+        places->items[axis] = v_retain(e.tuple->items[axis]);
+    return v_tuple(places);
+}
+
+Value op_sparse_full(OpCall *c)
+{
+    char help[160];
+    const int first = c->fixed;
+    if (c->count != first + 1 || !v_sparse(c->args[first]))
+        return v_undef();
+    snprintf(help, sizeof help, "dense(%s)", arg_text(c, first));
+    arg_error_help(c, first, ERR_TYPE, help, "a shape and a value are wanted");
 }
 
 Value op_run_entries(OpCall *c)
@@ -459,8 +502,10 @@ Value op_run_prune(OpCall *c)
     const Sparse *s = v_sparse(c->args[0]);
     if (arg_given(c, 1))
         (void)arg_float(c, 1);                      /* it is one number */
-    if (!s)
+    if (!s) {
+        check_numbers(c);
         return v_retain(c->args[0]);
+    }
     Value size = op_root(c, op_unary(in, op_named(in, "abs"), sparse_values(s), 0));
     Value small = op_root(c, op_binary(in, op_named(in, "less_equal"), size,
                                        arg_given(c, 1) ? c->args[1] : v_float(0), 0));
