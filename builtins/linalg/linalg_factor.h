@@ -83,4 +83,17 @@ void factor_explain(Factor *, Mat b, int64_t nrhs, const char *x);
 /* The same of a batch that our own kernel solved: of its first matrix if that is done. */
 void factor_explain_small(Factor *, const Rhs *, const uint8_t *done, const Out *x);
 
+/* ---- as a value (linalg_kept.c) ---- */
+/* A matrix together with its factors, of this or of another room: what all such values begin with,
+ * and what their kinds say alike. */
+typedef struct FactorsValue {
+    Native native;
+    Value a;
+} FactorsValue;
+
+const char *factors_describe(Value, char *out, size_t cap);
+bool factors_equal(Value, Value);
+Value factors_stand(Value);
+const char *factors_instead(char *out, size_t cap, const char *text);
+
 #endif

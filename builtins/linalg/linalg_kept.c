@@ -19,8 +19,7 @@ typedef struct KeptFactors {
 } KeptFactors;
 
 typedef struct Factors {
-    Native native;
-    Value a;
+    FactorsValue base;           /* first */
     KeptFactors kept[4];         /* by BlasType */
 } Factors;
 
@@ -30,21 +29,21 @@ static void factors_release(Ctx *ctx, Native *n)
     Factors *f = (Factors *)n;
     for (int i = 0; i < 4; i++)
         v_release(ctx, f->kept[i].memory);
-    v_release(ctx, f->a);
+    v_release(ctx, f->base.a);
     mem_free(ctx, f, sizeof *f);
 }
 
-static const char *factors_describe(Value v, char *out, size_t cap)
+const char *factors_describe(Value v, char *out, size_t cap)
 {
     char what[64];
-    const Factors *f = v.ptr;
+    const FactorsValue *f = v.ptr;
     snprintf(out, cap, "factorization of %s", v_describe(f->a, what, sizeof what));
     return out;
 }
 
-static bool factors_equal(Value a, Value b)
+bool factors_equal(Value a, Value b)
 {
-    const Factors *f = a.ptr, *g = b.ptr;
+    const FactorsValue *f = a.ptr, *g = b.ptr;
     return f == g || f->a.ptr == g->a.ptr;
 }
 
@@ -75,9 +74,9 @@ static void factors_show(Interp *in, Buf *out, Value v, bool repr)
     buf_printf(out, "%s%s", factors_describe(v, what, sizeof what), factors_word(v.ptr));
 }
 
-static Value factors_stand(Value v) { return ((const Factors *)v.ptr)->a; }
+Value factors_stand(Value v) { return ((const FactorsValue *)v.ptr)->a; }
 
-static const char *factors_instead(char *out, size_t cap, const char *text)
+const char *factors_instead(char *out, size_t cap, const char *text)
 {
     snprintf(out, cap, "%s \\ b solves; whatever else is done takes the matrix itself", text);
     return out;
@@ -92,8 +91,7 @@ static Value factors_new(OpCall *c, Tensor *a)
 {
     Value matrix = op_root(c, v_share(c->in, v_tensor_raw(a)));
     Factors *f = mem_zalloc(&c->in->ctx, sizeof *f);
-    f->native = (Native){ .refs = 1, .kind = &factors_kind };
-    f->a = v_retain(matrix);
+    f->base = (FactorsValue){ { .refs = 1, .kind = &factors_kind }, v_retain(matrix) };
     return (Value){ .tag = V_FACTORS, .ptr = f };
 }
 
@@ -121,7 +119,7 @@ static void factors_make(KeptFactors *kept, Stack *a, void *(*make)(Stack *))
 static Factors *factors_given(OpCall *c)
 {
     Factors *f = (Factors *)c->factors;
-    return f && c->args[0].tag == V_TENSOR && c->args[0].ptr == f->a.ptr ? f : NULL;
+    return f && c->args[0].tag == V_TENSOR && c->args[0].ptr == f->base.a.ptr ? f : NULL;
 }
 
 Tensor *factors_matrices(OpCall *c)
@@ -129,9 +127,9 @@ Tensor *factors_matrices(OpCall *c)
     const Factors *f = factors_given(c);
     if (!f)
         return NULL;
-    DType dt = linalg_compute_dtype(dtype_promote(f->a.tensor->dtype, arg_tensor(c, 1)->dtype));
+    DType dt = linalg_compute_dtype(dtype_promote(f->base.a.tensor->dtype, arg_tensor(c, 1)->dtype));
     Tensor *t = f->kept[blas_type(dt)].matrices;
-    return t ? t : f->a.tensor;
+    return t ? t : f->base.a.tensor;
 }
 
 const void *factors_of(Stack *a, void *(*make)(Stack *), bool *made)

@@ -7,6 +7,7 @@
 #include "kernels/tensor/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 Tensor *sparse_operand(OpCall *c, int i)
@@ -121,14 +122,23 @@ static int64_t extent(OpCall *c, int i, const Tensor *at, const int64_t *given)
     return given ? *given : most + 1;
 }
 
+/* Two numbers are the extents of a matrix without entries elsewhere. */
+_Noreturn static void raise_incomplete(OpCall *c)
+{
+    const bool extents = c->args[0].tag == V_INT && arg_given(c, 1) && c->args[1].tag == V_INT;
+    char help[200];
+    snprintf(help, sizeof help, extents ? "sparse([], [], 1.0, (%s, %s))" : "sparse(%s, %s, 1.0)",
+             arg_text(c, 0), arg_given(c, 1) ? arg_text(c, 1) : "j");
+    arg_error_help(c, 0, ERR_TYPE, arg_given(c, 1) ? help : NULL,
+                   "rows, columns and values are wanted: sparse(i, j, v)");
+}
+
 static Coordinates coordinates(OpCall *c)
 {
     int64_t shape[TENSOR_RANK_MAX];
     const int64_t *given = arg_given(c, 3) ? shape : NULL;
-    for (int i = 1; i < 3; i++)
-        if (!arg_given(c, i))
-            arg_error_help(c, 0, ERR_TYPE, "sparse(i, j, 1.0)", "%s needs rows, columns and values",
-                           c->op->name);
+    if (!arg_given(c, 1) || !arg_given(c, 2))
+        raise_incomplete(c);
     Tensor *row = positions(c, 0), *column = positions(c, 1);
     if (row->size != column->size)
         arg_error(c, 1, ERR_SHAPE, "%s and %s are of lengths %lld and %lld: a row and a column "
@@ -142,6 +152,7 @@ static Coordinates coordinates(OpCall *c)
     Coordinates e = { row, column, values(c, 2, row->size), .count = row->size };
     e.m = extent(c, 0, row, given);
     e.n = extent(c, 1, column, given ? given + 1 : NULL);
+    sparse_check_shape(&c->in->ctx, e.m, e.n);
     return e;
 }
 
@@ -267,6 +278,7 @@ Value op_run_speye(OpCall *c)
         arg_error(c, n < 0 ? 0 : 1, ERR_VALUE, "a length cannot be negative");
     if (!sparse_dtype(dt))
         arg_error(c, 2, ERR_DTYPE, "sparse matrices are f64, f32, c128 or c64");
+    sparse_check_shape(ctx, n, m);
     Made made = { 0 };
     Tensor *pattern = made_pattern(ctx, &made, n, count);
     Tensor *value = made_vector(ctx, &made, dt, count);
@@ -281,12 +293,12 @@ Value op_run_speye(OpCall *c)
 }
 
 /* ---- of diagonals ---- */
-/* Where the diagonal of that offset begins, and how many elements of an m x n matrix it has. */
-static int64_t diagonal(int64_t m, int64_t n, int64_t offset, int64_t *i, int64_t *j)
+/* How many elements the diagonal of that offset has in an m x n matrix: 0, it is none of it. */
+static int64_t diagonal(int64_t m, int64_t n, int64_t offset)
 {
-    *i = offset < 0 ? -offset : 0;
-    *j = offset > 0 ? offset : 0;
-    const int64_t down = m - *i, right = n - *j;
+    if (offset <= -m || offset >= n)
+        return 0;
+    const int64_t down = offset < 0 ? m + offset : m, right = offset > 0 ? n - offset : n;
     return down < right ? down : right;
 }
 
@@ -303,11 +315,11 @@ typedef struct Diagonal { int64_t offset; const char *value; } Diagonal;
 static Diagonal read_diagonal(OpCall *c, const int64_t *shape, int64_t k, int64_t offset, DType dt)
 {
     Ctx *ctx = &c->in->ctx;
-    int64_t i, j, n = diagonal(shape[0], shape[1], offset, &i, &j);
+    const int64_t n = diagonal(shape[0], shape[1], offset);
     Value v = op_root(c, diagonal_given(c, k));
     Tensor *t = op_keep(c, v_to_tensor(c->in, v, 0));
     char text[160];
-    if (n <= 0)
+    if (n == 0)
         arg_error(c, 1, ERR_VALUE, "there is no diagonal %lld in a %lld×%lld matrix",
                   (long long)offset, (long long)shape[0], (long long)shape[1]);
     if (t->rank > 1 || (t->rank == 1 && t->size != n))
@@ -344,11 +356,14 @@ static Tensor *of_diagonals(Ctx *ctx, const int64_t *shape, const Diagonal *d, i
     Tensor *pattern = made_pattern(ctx, &made, shape[0], room);
     Tensor *value = made_vector(ctx, &made, dt, room);
     int64_t *start = made_ints(pattern), *column = start + shape[0] + 1, to = 0;
+    int64_t low = count, high = count;          /* those that meet row i move up the list */
     for (int64_t i = 0; i < shape[0]; i++) {
-        for (int64_t k = 0; k < count; k++) {
+        while (low > 0 && d[low - 1].offset >= -i)
+            low--;
+        while (high > low && d[high - 1].offset >= shape[1] - i)
+            high--;
+        for (int64_t k = low; k < high; k++) {
             const int64_t j = i + d[k].offset, at = d[k].offset < 0 ? j : i;
-            if (j < 0 || j >= shape[1])
-                continue;
             memcpy(value->data + (size_t)to * each, d[k].value + (size_t)at * each, each);
             column[to++] = j;
         }
@@ -360,21 +375,21 @@ static Tensor *of_diagonals(Ctx *ctx, const int64_t *shape, const Diagonal *d, i
 Value op_run_spdiags(OpCall *c)
 {
     Ctx *ctx = &c->in->ctx;
-    int64_t shape[TENSOR_RANK_MAX], i, j, room = 0;
+    int64_t shape[TENSOR_RANK_MAX], room = 0;
     Tensor *at = positions(c, 1);
     const bool tuple = c->args[0].tag == V_TUPLE;
     const int64_t given = tuple ? c->args[0].tuple->count : sparse_operand(c, 0)->rank
                         ? sparse_operand(c, 0)->dims[0] : 0;
     if (arg_shape(c, 2, shape) != 2 || shape[0] < 0 || shape[1] < 0)
         arg_error(c, 2, ERR_SHAPE, "a sparse matrix has two axes: shape=(m, n)");
+    sparse_check_shape(ctx, shape[0], shape[1]);
     if (given != at->size)
         arg_error(c, 1, ERR_SHAPE, "there are %lld diagonals and %lld offsets", (long long)given,
                   (long long)at->size);
     DType dt = DT_F64;
     for (int64_t k = 0; k < given; k++) {
-        int64_t n = diagonal(shape[0], shape[1], made_ints(at)[k], &i, &j);
         DType own = v_dtype(op_root(c, diagonal_given(c, k)));
-        room += n > 0 ? n : 0;
+        room += diagonal(shape[0], shape[1], made_ints(at)[k]);
         if (sparse_dtype(own) || c->in->scope)
             dt = k == 0 ? own : dtype_promote(dt, own);
     }
@@ -387,6 +402,13 @@ Value op_run_spdiags(OpCall *c)
 }
 
 /* ---- taken apart ---- */
+/* Operand 0 is a tensor or a number. */
+static void check_numbers(OpCall *c)
+{
+    if (c->args[0].tag != V_TENSOR && !v_is_numeric(c->args[0]))
+        (void)arg_tensor(c, 0);
+}
+
 Value op_run_issparse(OpCall *c)
 {
     return v_bool(v_sparse(c->args[0]) != NULL);
@@ -395,7 +417,10 @@ Value op_run_issparse(OpCall *c)
 Value op_run_dense(OpCall *c)
 {
     const Sparse *s = v_sparse(c->args[0]);
-    return s ? v_tensor_raw(sparse_to_dense(&c->in->ctx, s)) : v_retain(c->args[0]);
+    if (s)
+        return v_tensor_raw(sparse_to_dense(&c->in->ctx, s));
+    check_numbers(c);
+    return v_retain(c->args[0]);
 }
 
 Value op_run_nnz(OpCall *c)
@@ -404,8 +429,31 @@ Value op_run_nnz(OpCall *c)
     if (s)
         return v_int(s->value->size);
     const Op *differs = op_named(c->in, "not_equal");
-    Value some = op_root(c, op_binary(c->in, differs, c->args[0], v_int(0), 2));
+    Value x = c->args[0].tag == V_TENSOR ? c->args[0] : v_tensor_raw(sparse_operand(c, 0));
+    Value some = op_root(c, op_binary(c->in, differs, x, v_int(0), 2));
     return op_unary(c->in, op_named(c->in, "sum"), some, 0);
+}
+
+Value op_sparse_nonzero(OpCall *c)
+{
+    Interp *in = c->in;
+    Value own[] = { c->args[0], v_undef() };
+    Value some = op_root(c, op_call(in, op_named(in, "prune"), own, 2, 0));
+    Value e = op_root(c, op_unary(in, op_named(in, "entries"), some, 0));
+    Tuple *places = tuple_new(&in->ctx, 2);
+    for (int axis = 0; axis < 2; axis++)
+        places->items[axis] = v_retain(e.tuple->items[axis]);
+    return v_tuple(places);
+}
+
+Value op_sparse_full(OpCall *c)
+{
+    char help[160];
+    const int first = c->fixed;
+    if (c->count != first + 1 || !v_sparse(c->args[first]))
+        return v_undef();
+    snprintf(help, sizeof help, "dense(%s)", arg_text(c, first));
+    arg_error_help(c, first, ERR_TYPE, help, "a shape and a value are wanted");
 }
 
 Value op_run_entries(OpCall *c)
@@ -454,8 +502,10 @@ Value op_run_prune(OpCall *c)
     const Sparse *s = v_sparse(c->args[0]);
     if (arg_given(c, 1))
         (void)arg_float(c, 1);                      /* it is one number */
-    if (!s)
+    if (!s) {
+        check_numbers(c);
         return v_retain(c->args[0]);
+    }
     Value size = op_root(c, op_unary(in, op_named(in, "abs"), sparse_values(s), 0));
     Value small = op_root(c, op_binary(in, op_named(in, "less_equal"), size,
                                        arg_given(c, 1) ? c->args[1] : v_float(0), 0));

@@ -17,6 +17,7 @@ Value op_sparse_elementwise(OpCall *);
 /* Op.sparse of the rows that name them. */
 Value op_sparse_matmul(OpCall *);
 Value op_sparse_dot(OpCall *);
+Value op_sparse_matpow(OpCall *);
 Value op_sparse_ilu0(OpCall *);
 Value op_sparse_ic0(OpCall *);
 Value op_sparse_transpose(OpCall *);
@@ -58,11 +59,14 @@ Value op_sparse_ishermitian(OpCall *);
 Value op_sparse_on_values(OpCall *);
 /* like (sparse_sampled.c). */
 Value op_sparse_like(OpCall *);
+Value op_sparse_nonzero(OpCall *);
+/* full: the name that another language has for dense. */
+Value op_sparse_full(OpCall *);
 /* The elements of a dense tensor that broadcasts to s's shape at the places of its entries, as a
  * vector on the value stack. */
 Value sparse_at_entries(Interp *, const Sparse *s, Tensor *dense);
 /* The row on zeros of the operands' shapes (sparse_standing_in), for the error that it has for
- * such; its callers know that it raises one. */
+ * such; its callers know that it raises one, or reads no elements. */
 Value sparse_refuse(OpCall *);
 /* v's entries; of a dense matrix, those of its elements that are not 0, in its own dtype. On the
  * value stack. NULL: it is no matrix. */

@@ -86,6 +86,15 @@ static bool shapes_agree(const OpCall *c, const Tensor **shaped)
     return true;
 }
 
+/* Is an operand nothing that has elements, a string or none? */
+static bool with_others(const OpCall *c)
+{
+    for (int i = 0; i < c->count; i++)
+        if (c->args[i].tag != V_TENSOR && !v_is_numeric(c->args[i]))
+            return true;
+    return false;
+}
+
 /* The row's own error, of stand-ins that take no memory. */
 static void check_shapes(OpCall *c)
 {
@@ -234,6 +243,8 @@ Value op_sparse_elementwise(OpCall *c)
     const Tensor *shaped;
     if (as_wholes(c))
         return v_bool((c->op->ew == EW_EQUAL) == v_equal(in, c->args[0], c->args[1]));
+    if (with_others(c))
+        return sparse_refuse(c);
     if (!shapes_agree(c, &shaped)) {
         check_shapes(c);
         return v_undef();

@@ -3,7 +3,7 @@
  * no form for sparse matrices finds the matrix, and no factors that it knows. */
 #include "builtins/sparse/sparse_factor.h"
 
-#include "builtins/linalg/linalg.h"
+#include "builtins/linalg/linalg_factor.h"
 #include "builtins/sparse/sparse_format.h"
 #include "core/base/mem.h"
 #include "interp/output/output.h"
@@ -18,8 +18,7 @@
 #include <string.h>
 
 typedef struct SparseFactors {
-    Native native;
-    Value a;
+    FactorsValue base;           /* first */
     Elimination *kept[BLAS_TYPES];
 } SparseFactors;
 
@@ -29,22 +28,8 @@ static void factors_release(Ctx *ctx, Native *n)
     SparseFactors *f = (SparseFactors *)n;
     for (int i = 0; i < BLAS_TYPES; i++)
         elimination_free(ctx, f->kept[i]);
-    v_release(ctx, f->a);
+    v_release(ctx, f->base.a);
     mem_free(ctx, f, sizeof *f);
-}
-
-static const char *factors_describe(Value v, char *out, size_t cap)
-{
-    char what[64];
-    const SparseFactors *f = v.ptr;
-    snprintf(out, cap, "factorization of %s", v_describe(f->a, what, sizeof what));
-    return out;
-}
-
-static bool factors_equal(Value a, Value b)
-{
-    const SparseFactors *f = a.ptr, *g = b.ptr;
-    return f == g || f->a.ptr == g->a.ptr;
 }
 
 static void factors_show(Interp *in, Buf *out, Value v, bool repr)
@@ -60,14 +45,6 @@ static void factors_show(Interp *in, Buf *out, Value v, bool repr)
         }
 }
 
-static Value factors_stand(Value v) { return ((const SparseFactors *)v.ptr)->a; }
-
-static const char *factors_instead(char *out, size_t cap, const char *text)
-{
-    snprintf(out, cap, "%s \\ b solves; whatever else is done takes the matrix itself", text);
-    return out;
-}
-
 static const Kind factors_kind = {
     .release = factors_release, .describe = factors_describe, .equal = factors_equal,
     .show = factors_show, .stands = factors_stand, .instead = factors_instead,
@@ -76,8 +53,7 @@ static const Kind factors_kind = {
 static SparseFactors *factors_new(OpCall *c)
 {
     SparseFactors *f = mem_zalloc(&c->in->ctx, sizeof *f);
-    f->native = (Native){ .refs = 1, .kind = &factors_kind };
-    f->a = v_retain(c->args[0]);
+    f->base = (FactorsValue){ { .refs = 1, .kind = &factors_kind }, v_retain(c->args[0]) };
     op_root(c, (Value){ .tag = V_FACTORS, .ptr = f });
     return f;
 }
@@ -86,7 +62,7 @@ static SparseFactors *factors_new(OpCall *c)
 static SparseFactors *factors_given(OpCall *c)
 {
     SparseFactors *f = (SparseFactors *)c->factors;
-    return f && f->native.kind == &factors_kind ? f : NULL;
+    return f && f->base.native.kind == &factors_kind ? f : NULL;
 }
 
 /* ---- making ---- */

@@ -358,3 +358,42 @@ Value op_sparse_transpose(OpCall *c)
         return op_run_transpose(c);
     return first == 0 ? v_retain(c->args[0]) : turned(c, s, false);
 }
+
+static Value identity_of(OpCall *c, const Sparse *s)
+{
+    const Value n = v_int(s->head->dims[0]), one = v_int(1);
+    const DType dt = (DType)s->value->dtype;
+    Value id = op_root(c, op_call(c->in, op_named(c->in, "speye"), (Value[]){ n, n, v_undef() },
+                                  3, 0));
+    Value x = op_call(c->in, op_named(c->in, "cast"), (Value[]){ one, v_format(dt) }, 2, 0);
+    return sparse_with(c->in, v_sparse(id), x);
+}
+
+/* By repeated squaring. An inverse has no form. */
+Value op_sparse_matpow(OpCall *c)
+{
+    Interp *in = c->in;
+    const Sparse *s = v_sparse(c->args[0]);
+    const Op *times = op_named(in, "matmul");
+    Value base = c->args[0], result = v_undef();
+    if (!s || s->head->dims[0] != s->head->dims[1])
+        return sparse_refuse(c);
+    const char kind = dtype_info((DType)s->value->dtype)->kind;
+    const int64_t power = arg_int(c, 1);
+    if (power < 0)
+        return v_undef();
+    if (kind == 'i' || kind == 'b')         /* as products are, also for powers 0 and 1 */
+        base = op_root(c, op_call(in, op_named(in, "cast"),
+                                  (Value[]){ base, v_format(DT_I64) }, 2, 0));
+    if (power == 0)
+        return identity_of(c, v_sparse(base));
+    for (uint64_t p = (uint64_t)power;; ) {
+        if (p & 1)
+            result = result.tag == V_UNDEF ? base : op_root(c, op_binary(in, times, result, base, 0));
+        p >>= 1;
+        if (!p)
+            return v_retain(result);
+        poll_interrupt(in);
+        base = op_root(c, op_binary(in, times, base, base, 0));
+    }
+}

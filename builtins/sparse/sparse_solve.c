@@ -41,6 +41,8 @@ static void check_rows(OpCall *c, const Tensor *b)
 static Tensor *right_side(OpCall *c)
 {
     char label[64];
+    if (!v_sparse(c->args[1]))
+        return sparse_operand(c, 1);
     Value v = op_root(c, sparse_dense_for(c->in, c->args[1],
                                           op_label(c->op, label, sizeof label)));
     return op_keep(c, v_to_tensor(c->in, v, 0));

@@ -11,6 +11,7 @@
 #include "interp/op/texts.h"
 #include "interp/state/kind.h"
 #include "interp/state/pinned.h"
+#include "kernels/sparse/sparse.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
 
@@ -193,7 +194,7 @@ static Value call_padded(Interp *in, const Op *op, const OpSig *sig, Value *args
 }
 
 /* Whoever would go through so many elements never comes to an end, and what they need cannot be
- * counted. */
+ * counted. Of a sparse matrix only entries are gone through. */
 _Noreturn static void raise_endless(Interp *in, const Op *op, int i, const Tensor *t,
                                     const int8_t *operand)
 {
@@ -211,7 +212,7 @@ static void check_endless(Interp *in, const Op *op, const Value *args, int count
 {
     for (int i = 0; i < count; i++)
         if (__builtin_expect(args[i].tag == V_TENSOR && args[i].tensor->size > TENSOR_READ_MAX,
-                             0) && !op->lays)
+                             0) && !op->lays && !tensor_sparse(args[i].tensor))
             raise_endless(in, op, i, args[i].tensor, operand);
 }
 

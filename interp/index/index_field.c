@@ -173,6 +173,15 @@ static _Noreturn void raise_no_fields(Interp *in, Value base, const Name *name)
                        err_operand_text(&in->ctx, 0), v_describe_a(base, what, sizeof what),
                        name->text);
     bool texts = texts_is(base);
+    if (base.tag == V_OP) {                 /* a module elsewhere: fft.fft, sparse.eye */
+        const char *peer = peer_name(name->text);
+        if ((e->where.operands == 0 ||
+             !peer_translate(in, e, FOREIGN_NAME, e->where.operand[0].from)) && peer) {
+            err_help(e, "%s", peer);
+            e->example = peer;
+        }
+        err_throw(e);
+    }
     if (peer_translate(in, e, FOREIGN_FIELD, e->where.mark.from)) {
         if (texts)
             each_text(in, e, text);

@@ -64,6 +64,15 @@ const ResidenceOps sparse_ops = { .bring_home = settle, .stale = settle, .forget
                                   .copy = copy, .settle = settle };
 
 /* ---- making ---- */
+void sparse_check_shape(Ctx *ctx, int64_t m, int64_t n)
+{
+    enum { EACH = 4 * sizeof(int64_t) };        /* of a row, whatever is counted of it */
+    (void)shape_checked(ctx, 2, (int64_t[]){ m, n });
+    if (m > INT64_MAX / EACH - 1)
+        err_raise(ctx, ERR_MEMORY, "a sparse matrix of %lld rows does not fit any memory",
+                  (long long)m);
+}
+
 static Sparse *head_of(Ctx *ctx, int64_t m, int64_t n, Tensor *pattern, Tensor *value)
 {
     const int64_t shape[2] = { m, n };

@@ -57,6 +57,9 @@ void made_drop(Ctx *, Made *, Tensor *);        /* was only needed in between */
 void made_end(Ctx *, Made *);           /* releases those that nobody took */
 
 /* ---- making (sparse.c) ---- */
+/* Raises for a shape that no sparse matrix has, before anything of it is counted: ERR_VALUE where
+ * it is negative, ERR_MEMORY where its rows' starts or its elements cannot be counted. */
+void sparse_check_shape(Ctx *, int64_t m, int64_t n);
 /* An m x n tensor of these entries; takes both references, also where it raises. */
 Tensor *sparse_new(Ctx *, int64_t m, int64_t n, Tensor *pattern, Tensor *value);
 /* The same of what was made; releases all else. */

@@ -444,8 +444,11 @@ static bool still_undefined(const Fix *f, const char *text, size_t len)
         return false;
     memcpy(name, text + from, n);
     name[n] = '\0';
+    /* fft of fft.fft is a function here, and no module */
+    const bool known = f->facts->known && f->facts->known(f->facts->who, name, n);
     for (int k = 0; k < f->count; k++)
-        if (piece_is(f, k, name) && !piece_is(f, k + 1, "=") && !piece_is(f, k - 1, "."))
+        if (piece_is(f, k, name) && !piece_is(f, k + 1, "=") && !piece_is(f, k - 1, ".") &&
+            (!known || piece_is(f, k + 1, ".")))
             return true;
     return false;
 }

@@ -34,7 +34,7 @@ static const char modules[] =
                               "Random Base F nn functional linalg console os sys random mx keras "
                               "sympy mpmath "
                               "string table System process builtins operator itertools functools "
-                              "time xp";
+                              "time xp sparse fft";
 /* What sum(A, 0) means by its second argument is an axis, given by name here. */
 static const char along_axis[] =
     "sum prod mean var std min max argmin argmax any all cumsum cumprod median softmax "
