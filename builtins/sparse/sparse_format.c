@@ -105,6 +105,18 @@ static void tell(Entries *e, const TextFactors *f, int64_t columns)
     }
 }
 
+/* As the rows of dense matrices say it. */
+static _Noreturn void singular(Entries *e, int64_t column)
+{
+    OpCall *c = e->book.c;
+    char help[160];
+    if (e->book.dt != DT_RATIONAL)
+        book_singular(&e->book, &e->named, column);
+    snprintf(help, sizeof help, "rref(%s) shows which columns depend on others", arg_text(c, 0));
+    arg_error_help(c, 0, ERR_NUMERIC, help, "%s is singular: column %lld depends on those before "
+                   "it", arg_text(c, 0), (long long)column);
+}
+
 /* ---- solve ---- */
 Value sparse_format_solve(OpCall *c, Scope *s, Tensor *right)
 {
@@ -116,10 +128,10 @@ Value sparse_format_solve(OpCall *c, Scope *s, Tensor *right)
     const int64_t cols = right->rank == 1 ? 1 : right->dims[1];
     right = op_keep(c, precise_round_as(&b->p, c->op, right, b->dt != s->format));
     right = op_keep(c, tensor_compact(&c->in->ctx, right));
-    const int64_t none = textbook_sparse_factor(t, &e.a, false, &f);
+    const int64_t none = textbook_sparse_factor(t, &e.a, s->format == DT_RATIONAL, &f);
     book_check(b, NULL);
     if (none >= 0)
-        book_singular(b, &e.named, none);
+        singular(&e, none);
     TextMat X = textbook_matrix(t, e.a.n, cols, false);
     textbook_load(t, X, b->dt, right->data, cols, 1);
     textbook_sparse_solve(t, &f, X);
@@ -230,7 +242,7 @@ Value sparse_format_lu(OpCall *c, Scope *s)
     const int64_t none = textbook_sparse_factor(&b->t, &e.a, true, &f);
     book_check(b, NULL);
     if (none >= 0)
-        book_singular(b, &e.named, none);
+        singular(&e, none);
     Value l = triangle(&e, &f, false), u = triangle(&e, &f, true);
     Value p = places(c, f.order, f.n), q = places(c, NULL, f.n);
     book_close(b);

@@ -217,8 +217,27 @@ class Maker:
             ("{ Y = X; Y[...] = 5; return X }", False, False), ("{ a = X; f = () -> sum(a); return f() }", False, True), ("(X, 1)", False, False),
             ("{ t = (a=X, b=2); t.a[...] = 1; return t.a }", False, False), ("{ t = (X, X); t[0][...] = 2; return (t[0], t[1]) }", False, False)])
 
+    def system(self):
+        """A square system in a format: the bits, or the pivot that is missing, of the dense matrix."""
+        rng, n = self.rng, self.rng.choice([0, 1, 2, 3, 4, 5, 8, 12, 20])
+        of = rng.choice(["bf16", "f16", "float(6, 9)", "decimal(3)", "mp(60)", "rational", "bf16 round up", "f64 round down", "f32 round zero",
+                         "bf16 accumulate f32", "f32 accumulate f64", "decimal(3) accumulate decimal(9)"])
+        matrix = Matrix(rng, (n, n), "f64" if of[0] != "b" and "accumulate" in of else None, finite=True)
+        whole = matrix.text.replace("1e3", "10.0")          # 0 times an infinity is left out
+        if rng.random() < 0.6:
+            whole += f" + {rng.choice(['3', '0.5', '10'])} * speye({n})"
+        if rng.random() < 0.2:
+            whole = f"{rng.choice(['tril', 'triu'])}({whole})"
+        b = f"cos(arange({n}) * 1.0)" if rng.random() < 0.5 else f"dense({self.finite((n, rng.choice([0, 1, 3])))}) / 100"
+        if of == "rational":
+            b = f"arange({n}) - 2"
+        f = rng.choice(["A \\ b", "A \\ b", "det(A)" if of not in ("f16", "float(6, 9)") else "A \\ b"] + ["slogdet(A)"] * (of != "rational"))
+        return f"{{ W = {whole}; A = if issparse(X) {{ W }} else {{ dense(W) }}; b = {b}; precision {of} {{ return {f} }} }}", False, False
+
     def case(self):
         r = self.rng.random()
+        if r >= 0.96:
+            return self.system()
         if r < 0.3:
             return f"X[{self.subscripts()}]", True, False
         return (self.store() if r < 0.55 else self.blocks() if r < 0.67 else self.triangle() if r < 0.74 else
