@@ -63,9 +63,11 @@ Value op_device_sparse_matmul(OpCall *c, Device *d)
 {
     Interp *in = c->in;
     const Sparse *s = v_sparse(c->args[0]);
-    Tensor *x = c->args[1].tag == V_TENSOR ? c->args[1].tensor : NULL;
-    if (!s || !x || x->rank == 0 || v_sparse(c->args[1]))
+    if (!s || v_sparse(c->args[1]))
         return place_refuse(in, (Lack){ LACK_ENTRIES });
+    Tensor *x = arg_tensor(c, 1);
+    if (x->rank == 0 || x->dims[x->rank == 1 ? 0 : x->rank - 2] != s->head->dims[1])
+        return place_refuse(in, (Lack){ LACK_ENTRIES });        /* an error of the host's */
     const DType a = (DType)s->value->dtype, b = (DType)x->dtype;
     const DType dt = a == b ? a : dtype_promote(a, b);
     if (dt == DT_NONE)

@@ -286,7 +286,8 @@ static void tell(OpCall *c, const Sparse *s)
                         (long long)s->value->size);
 }
 
-Value op_sparse_matmul(OpCall *c)
+/* The product of two tensors, of which one is sparse at least. */
+static Value product(OpCall *c)
 {
     if (!multiplies(c))
         return op_run_matmul(c);
@@ -307,6 +308,18 @@ Value op_sparse_matmul(OpCall *c)
         y->flags |= TENSOR_COVECTOR;
     }
     return op_result(c, y);
+}
+
+/* Ranges and tuples of numbers are vectors. */
+Value op_sparse_matmul(OpCall *c)
+{
+    OpCall call = *c;
+    Value args[2];
+    for (int i = 0; i < 2; i++)
+        args[i] = v_sparse(c->args[i]) ? c->args[i] : v_tensor_raw(arg_tensor(c, i));
+    call.args = args;
+    call.reuse = 0;
+    return product(&call);
 }
 
 /* Vectors alone have one: its error looks at shapes alone. */

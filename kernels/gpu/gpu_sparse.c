@@ -2,6 +2,8 @@
 #include "kernels/gpu/gpu_sparse.h"
 #include "kernels/gpu/gpu_source.h"
 
+#include "core/base/error.h"
+
 /* ---- text ----
  * LANES neighbouring work items have an element of the result, so that entries of a long row are
  * read side by side; elements of a row of the result are neighbours, so that theirs of x are. What
@@ -61,23 +63,35 @@ static Shape shape_of(const Device *d, const GpuCsr *a)
     return s;
 }
 
+static void write_text(Ctx *ctx, Buf *b, unsigned caps, const Shape *s)
+{
+    GpuForm form = { .n = NULL };
+    GpuSource source = { .ctx = ctx, .form = &form, .caps = caps, .seen = 1u << s->dt };
+    gpu_prelude(&source, b);
+    buf_printf(b, "#define A %s\n#define THREADS %d\n#define LANES %d\n#define MANY %d\n",
+               gpu_type(s->dt), s->threads, s->lanes, MANY);
+    buf_puts(b, kernel_text);
+}
+
 static const GpuKernel *kernel_of(Ctx *ctx, Device *d, const Shape *s)
 {
     const char key[] = { 'c', 's', 'r', (char)s->dt, (char)(s->threads - 1), (char)s->lanes };
     const GpuKernel *kernel = gpu_find(d, key, sizeof key);
     if (kernel)
         return kernel;
-    GpuForm form = { .n = NULL };
-    GpuSource source = { .ctx = ctx, .form = &form, .caps = d->caps, .seen = 1u << s->dt };
     Buf text;
+    ErrFrame frame;
     buf_init(&text, ctx);
-    gpu_prelude(&source, &text);
-    buf_printf(&text, "#define A %s\n#define THREADS %d\n#define LANES %d\n#define MANY %d\n",
-               gpu_type(s->dt), s->threads, s->lanes, MANY);
-    buf_puts(&text, kernel_text);
-    kernel = gpu_build(ctx, d, key, sizeof key, buf_cstr(&text), "csr", NULL, 0);
+    if (ERR_TRY(ctx, &frame)) {
+        write_text(ctx, &text, d->caps, s);
+        gpu_build(ctx, d, key, sizeof key, buf_cstr(&text), "csr", NULL, 0);
+        ERR_END(ctx, &frame);
+    } else {
+        buf_free(&text);
+        err_rethrow(ctx);
+    }
     buf_free(&text);
-    return kernel;
+    return gpu_find(d, key, sizeof key);
 }
 
 /* ---- launches ---- */
