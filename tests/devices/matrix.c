@@ -370,8 +370,9 @@ static void print_table(Interp *in)
          "same bits everywhere:\n"
          "where a device does not make them, they are made on the cpu and copied. A single call "
          "can fall back for another\n"
-         "reason (a dtype, an order of `norm`, counts that differ in `repeat`); its notice says "
-         "which.");
+         "reason (a dtype, an order of `norm`, counts that differ in `repeat`, a sparse operand "
+         "but in `S @ x`); its\n"
+         "notice says which.");
     for (int from = 0, to; from < op_count(in); from = to) {
         bool any = false;
         for (to = from; to < op_count(in) &&
