@@ -127,7 +127,8 @@ Tensor *factors_matrices(OpCall *c)
     const Factors *f = factors_given(c);
     if (!f)
         return NULL;
-    DType dt = linalg_compute_dtype(dtype_promote(f->base.a.tensor->dtype, arg_tensor(c, 1)->dtype));
+    DType dt = linalg_compute_dtype(dtype_promote(f->base.a.tensor->dtype,
+                                                  arg_tensor(c, 1)->dtype));
     Tensor *t = f->kept[blas_type(dt)].matrices;
     return t ? t : f->base.a.tensor;
 }

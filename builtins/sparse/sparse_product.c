@@ -402,7 +402,8 @@ Value op_sparse_matpow(OpCall *c)
         return identity_of(c, v_sparse(base));
     for (uint64_t p = (uint64_t)power;; ) {
         if (p & 1)
-            result = result.tag == V_UNDEF ? base : op_root(c, op_binary(in, times, result, base, 0));
+            result = result.tag == V_UNDEF ? base
+                                           : op_root(c, op_binary(in, times, result, base, 0));
         p >>= 1;
         if (!p)
             return v_retain(result);

@@ -167,7 +167,7 @@ static bool range_contains(Value item, const Range *r)
 static bool tensor_contains(OpCall *c, Value item, Value container)
 {
     Interp *in = c->in;
-    Value hits = op_root(c, op_binary(in, op_operator(in, TK_EQ), container, item, 0));
+    Value hits = op_root(c, op_binary(in, op_operator(in, TK_EQ), item, container, 0));
     Value any = op_apply(in, op_named(in, "any"), &hits, 1, 0, NULL, NULL, 0);
     return any.tag == V_BOOL && any.i;
 }

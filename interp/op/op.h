@@ -241,6 +241,9 @@ struct Op {
     const char *twin;
     /* what does of any matrix (%s) what it does of a square one, for help; NULL: nothing */
     const char *any_matrix;
+    /* what does of a sparse matrix (%s) that is too large to be made dense what it does or nearly,
+     * for help; NULL: nothing */
+    const char *too_large;
     const char *as_dtype;   /* what its name means where a dtype is asked for; NULL: nothing */
     const char *as_format;  /* a call of it that gives a format, for help; NULL: none does */
     /* a call of it in LaTeX (latex_names.c): %1 is its first operand, %a that as a factor, %p as

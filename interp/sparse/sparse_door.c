@@ -91,15 +91,31 @@ static const char *named(const OpCall *c, char *out, size_t cap)
     return c->work ? c->work->name : op_label(c->op, out, cap);
 }
 
+/* All operands dense, onto the value stack; where that takes too much, with the row's own help. */
+static void push_dense(OpCall *c)
+{
+    Interp *in = c->in;
+    char label[64];
+    const char *what = named(c, label, sizeof label);
+    ErrFrame frame;
+    if (ERR_TRY(&in->ctx, &frame)) {
+        for (int i = 0; i < c->count; i++)
+            v_push(in, sparse_dense_for(in, c->args[i], what));
+        ERR_END(&in->ctx, &frame);
+        return;
+    }
+    Error *e = in->ctx.error;
+    if (c->op && c->op->too_large && e->kind == ERR_MEMORY && !e->help)
+        err_help(e, c->op->too_large, arg_text(c, 0));
+    err_rethrow(&in->ctx);
+}
+
 static Value on_dense(OpCall *c, const Aspect *rest)
 {
     Interp *in = c->in;
     Value *mark = in->sp, *args = mark;
     OpCall call = *c;
-    char label[64];
-    const char *what = named(c, label, sizeof label);
-    for (int i = 0; i < c->count; i++)
-        v_push(in, sparse_dense_for(in, c->args[i], what));
+    push_dense(c);
     call.args = args;
     call.reuse = 0;
     Value r = call_rest(&call, rest);
