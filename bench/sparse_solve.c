@@ -1,5 +1,5 @@
-/* `\` of sparse matrices beside SuiteSparse called from C, with its own defaults, in turns: CHOLMOD on
- * the five-point Laplacian of an n x n grid, UMFPACK on transport across it.
+/* `\` of sparse matrices beside SuiteSparse called from C, with its own defaults, in turns: CHOLMOD
+ * on the five-point Laplacian of an n x n grid, UMFPACK on transport across it.
  *   build/bench/sparse_solve [n]       RICCI: the binary (build/ricci) */
 #include "kernels/elimination/suitesparse.h"
 
@@ -139,9 +139,9 @@ int main(int argc, char **argv)
     }
     printf("n = %lld^2, least of %d turns            C       Ricci   C / Ricci\n", (long long)n,
            TURNS);
-    printf("poisson \\ b    (CHOLMOD)      %8.1f ms %8.1f ms   %.2f\n", 1e3 * best[0], 1e3 * best[1],
-           best[0] / best[1]);
-    printf("advection \\ b  (UMFPACK)      %8.1f ms %8.1f ms   %.2f\n", 1e3 * best[2], 1e3 * best[3],
-           best[2] / best[3]);
+    printf("poisson \\ b    (CHOLMOD)      %8.1f ms %8.1f ms   %.2f\n", 1e3 * best[0],
+           1e3 * best[1], best[0] / best[1]);
+    printf("advection \\ b  (UMFPACK)      %8.1f ms %8.1f ms   %.2f\n", 1e3 * best[2],
+           1e3 * best[3], best[2] / best[3]);
     return 0;
 }
