@@ -140,7 +140,7 @@ devices_part() {    # PART PARTS
 suite_mpi() { script mpi tests/mpi/life.sh brief; }
 # What errors offer works when it is pasted, and the stories of --explain are true.
 suite_errors() {
-    script fixes tests/tools/fixes.py "$RICCI"
+    LIMIT=600 script fixes tests/tools/fixes.py "$RICCI"
     script kinds tests/tools/kinds.py "$RICCI"
 }
 suite_repl() { script repl tests/repl/run.py; }
