@@ -35,8 +35,9 @@ static int64_t *take_ints(Textbook *t, int64_t n)
 
 static int64_t *positions(Work *w, int64_t n)
 {
-    if (w->left < n) {
-        w->given = 2 * w->given > n ? 2 * w->given : n;
+    enum { LEAST = 16 };                /* no column, not an empty one, has no place */
+    if (!w->room || w->left < n) {
+        w->given = 2 * w->given > n ? 2 * w->given : n + LEAST;
         w->room = take_ints(w->t, w->given);
         w->left = w->given;
     }
