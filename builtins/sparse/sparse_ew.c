@@ -100,7 +100,6 @@ static void check_shapes(OpCall *c)
 {
     Interp *in = c->in;
     Tensor *operand[3];
-    Value *mark = in->sp;
     int64_t shape[TENSOR_RANK_MAX] = { 0 }, out[TENSOR_RANK_MAX];
     int n = 0, rank = 0, bad;
     bool fit = true;
@@ -117,7 +116,6 @@ static void check_shapes(OpCall *c)
     }
     if (!fit)
         ew_shape_error(in, c->op, operand, n);
-    stack_cut(in, mark);
 }
 
 Value sparse_at_entries(Interp *in, const Sparse *s, Tensor *dense)
@@ -175,7 +173,7 @@ static const Sparse *result_pattern(OpCall *c)
         }
         Made made = { 0 };
         const Csr a = sparse_csr(all), b = sparse_csr(s);
-        Tensor *pattern = csr_merge(ctx, &made, &a, &b, c->op->ew == EW_MULTIPLY
+        Tensor *pattern = csr_merge(ctx, &made, &a, &b, c->op->traits & TRAIT_FACTORS
                                     ? MERGE_INTERSECTION : MERGE_UNION).pattern;
         Tensor *none = made_vector(ctx, &made, DT_BOOL, pattern->size - a.m - 1);
         Tensor *t = sparse_made(ctx, &made, a.m, a.n, pattern, none);

@@ -57,7 +57,8 @@ enum {                      /* Op.traits: what others must know of an elementwis
     TRAIT_FINITE = 512,     /* finite where the operands are */
     /* a cotangent is summed after it has met the slope, which is no more than a factor */
     TRAIT_LINEAR = 1024,
-    TRAIT_VANISHES = 2048   /* 0 of finite numbers, the first of them not 0, is an underflow */
+    TRAIT_VANISHES = 2048,  /* 0 of finite numbers, the first of them not 0, is an underflow */
+    TRAIT_FACTORS = 4096    /* 0 where any operand is: entries are those that all operands have */
 };
 
 typedef enum OpSizes {      /* What the letters of .flops stand for. */
