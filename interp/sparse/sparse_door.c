@@ -130,15 +130,10 @@ static bool always(const OpCall *c)
     return true;
 }
 
-static Value run_form(OpCall *c, const Aspect *none)
+static Value run_here(OpCall *c)
 {
-    (void)none;
-    if (c->work)
-        return c->work->sparse(c->in, c->args, c->work->data);
-    return c->op->sparse(c);
+    return c->work ? c->work->sparse(c->in, c->args, c->work->data) : c->op->sparse(c);
 }
-
-static Value run_here(OpCall *c) { return run_form(c, NULL); }
 
 static Value run_placed(OpCall *c, const Aspect *none)
 {

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/memory/pool.h"
+#include "kernels/blas/entries.h"
 #include "kernels/blas/lapack_calls.h"
 #include "kernels/blas/linker_table.h"
 
@@ -61,28 +62,10 @@ void blas_stop_poll(void)
     X(strmv) X(dtrmv) X(ctrmv) X(ztrmv) X(slasr) X(dlasr) X(clasr) X(zlasr)                      \
     X(slaed4) X(dlaed4) X(slasd4) X(dlasd4)
 
-/* All their arguments are addresses, and lengths of characters as wide; none has more than
- * these, and words that a caller did not pass are passed on unread. */
-typedef const void *W;
-#define WORDS W a, W b, W c, W d, W e, W f, W g, W h, W i, W j, W k, W l, W m, W n, W o, W p
-typedef void (*Routine)(WORDS);
-
-enum {
-#define X(name) AT_##name,
-    ENTRIES(X)
-#undef X
-    ENTRY_COUNT
-};
+#define LOOK() blas_stop_poll()
+enum { ENTRIES(ENTRY_AT) ENTRY_COUNT };
 static Routine routine[ENTRY_COUNT];
-
-#define X(name)                                                                                  \
-    static void enter_##name(WORDS)                                                              \
-    {                                                                                            \
-        blas_stop_poll();                                                                        \
-        routine[AT_##name](a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);                      \
-    }
-ENTRIES(X)
-#undef X
+ENTRIES(ENTRY)
 
 /* ---- products and triangles in pieces ---- */
 static const Blas *library;

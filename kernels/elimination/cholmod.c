@@ -14,8 +14,6 @@ typedef struct State {
 
 enum { SYSTEM_A = 0 };
 
-static bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
-
 static void release(Elimination *e)
 {
     State *st = e->state;

@@ -43,8 +43,6 @@ typedef struct State {
     Common common;
 } State;
 
-static bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
-
 static void release(Elimination *e)
 {
     State *st = e->state;

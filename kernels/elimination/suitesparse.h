@@ -46,6 +46,9 @@ typedef struct SuiteSparse {
 #undef ROUTINE
 } SuiteSparse;
 
+/* Its numbers are f64, or c128 as pairs. */
+static inline bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
+
 /* The table, in which this library's members are set; NULL: it is not to be had. */
 const SuiteSparse *suitesparse_open(SsLibrary);
 const char *suitesparse_package(SsLibrary);

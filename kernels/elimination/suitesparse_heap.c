@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/system/library.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/blas/entries.h"
 #include "kernels/blas/linker_table.h"
 
 #include <dlfcn.h>
@@ -103,21 +104,9 @@ static void *take_again(void *p, size_t bytes)
 }
 
 /* ---- the calls of BLAS and LAPACK ---- */
-/* All their arguments are addresses, and lengths of characters as wide. */
 #define ENTRIES(X)                                                                               \
     X(dgemm) X(zgemm) X(dgemv) X(zgemv) X(dsyrk) X(zherk) X(dpotrf) X(zpotrf) X(dtrsm) X(ztrsm)  \
     X(dtrsv) X(ztrsv) X(dger) X(zgeru) X(dlarf) X(zlarf) X(dlarfb) X(zlarfb)
-typedef const void *W;
-#define WORDS W a, W b, W c, W d, W e, W f, W g, W h, W i, W j, W k, W l, W m, W n, W o, W p
-typedef void (*Routine)(WORDS);
-
-enum {
-#define X(name) AT_##name,
-    ENTRIES(X)
-#undef X
-    ENTRY_COUNT
-};
-static Routine routine[ENTRY_COUNT];
 
 static void look(void)
 {
@@ -125,14 +114,10 @@ static void look(void)
         blas_stop_poll();
 }
 
-#define X(name)                                                                                  \
-    static void enter_##name(WORDS)                                                              \
-    {                                                                                            \
-        look();                                                                                  \
-        routine[AT_##name](a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);                      \
-    }
-ENTRIES(X)
-#undef X
+#define LOOK() look()
+enum { ENTRIES(ENTRY_AT) ENTRY_COUNT };
+static Routine routine[ENTRY_COUNT];
+ENTRIES(ENTRY)
 
 static const struct { const char *name; LinkedFn own; } entries[] = {
 #define X(name) { #name "_", (LinkedFn)enter_##name },

@@ -22,8 +22,6 @@ typedef struct State {
     double control[CONTROLS], info[INFOS];
 } State;
 
-static bool is_complex(const Elimination *e) { return e->dtype == DT_C128; }
-
 static void release_symbolic(Elimination *e)
 {
     State *st = e->state;

@@ -1,12 +1,4 @@
 /* Rows of two matrices of one dtype T merged. */
-#ifdef COMPLEX
-#define TIMES(x, y)                                                                            \
-    __builtin_complex(__real__(x) * __real__(y) - __imag__(x) * __imag__(y),                   \
-                      __real__(x) * __imag__(y) + __imag__(x) * __real__(y))
-#else
-#define TIMES(x, y) ((x) * (y))
-#endif
-
 /* An entry that is missing is 0, so that signs of zeros are those of dense matrices. */
 static inline __attribute__((always_inline)) void FN(either_rows)(const Merge *p, int64_t from,
                                                                   int64_t to, bool minus)
@@ -68,8 +60,3 @@ static void FN(multiply)(const Merge *p, int64_t from, int64_t to)
 
 static const MergeFn FN(merges)[] = { [MERGE_ADD] = FN(add), [MERGE_SUBTRACT] = FN(subtract),
                                       [MERGE_MULTIPLY] = FN(multiply) };
-
-#undef TIMES
-#undef COMPLEX
-#undef T
-#undef FN

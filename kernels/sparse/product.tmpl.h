@@ -1,12 +1,8 @@
 /* Products with a matrix of one dtype T; FN(name) makes the names here its own. COMPLEX: T is
  * complex, and a product is what its four products say, infinities included. */
 #ifdef COMPLEX
-#define TIMES(x, y)                                                                            \
-    __builtin_complex(__real__(x) * __real__(y) - __imag__(x) * __imag__(y),                   \
-                      __real__(x) * __imag__(y) + __imag__(x) * __real__(y))
 #define CONJ(x, conj) ((conj) ? ~(x) : (x))
 #else
-#define TIMES(x, y) ((x) * (y))
 #define CONJ(x, conj) (x)
 #endif
 
@@ -150,8 +146,4 @@ static void FN(spread)(const Turned *p, int64_t from, int64_t to, char *sums)
 
 static const ProductFns FN(products) = { FN(rows), FN(piece), FN(add), FN(spread) };
 
-#undef TIMES
 #undef CONJ
-#undef COMPLEX
-#undef T
-#undef FN

@@ -1,12 +1,4 @@
 /* The numbers of a row of a product of two sparse matrices of one dtype T. */
-#ifdef COMPLEX
-#define TIMES(x, y)                                                                            \
-    __builtin_complex(__real__(x) * __real__(y) - __imag__(x) * __imag__(y),                   \
-                      __real__(x) * __imag__(y) + __imag__(x) * __real__(y))
-#else
-#define TIMES(x, y) ((x) * (y))
-#endif
-
 /* Row i of A by B: sums in place, marked as `reach` says. */
 static inline __attribute__((always_inline)) void FN(sum_row)(const Both *p, int64_t i,
     const Marks *marks, bool near, char *sums)
@@ -48,8 +40,3 @@ static void FN(take)(const int64_t *column, int64_t n, char *sums, char *value)
 }
 
 static const SumFns FN(sums) = { FN(sum_near), FN(sum_far), FN(take) };
-
-#undef TIMES
-#undef COMPLEX
-#undef T
-#undef FN
