@@ -4,6 +4,9 @@
 #include "interp/index/literal.h"
 #include "interp/fixes/fixes.h"
 #include "interp/fuse/fuse.h"
+#ifndef RICCI_WITHOUT_JIT
+#include "interp/hot/hot.h"
+#endif
 #include "interp/gradient/gradient.h"
 #include "interp/lazy/lazy.h"
 #include "interp/native/native.h"
@@ -99,6 +102,9 @@ static void interp_build(Interp *in)
 {
     wings_open(in);
     in->vector = build_vector;
+#ifndef RICCI_WITHOUT_JIT
+    in->hot = hot_hooks();
+#endif
     in->traces = &traces;
     in->shadows = &shadows;
     stack_init(in);

@@ -4,6 +4,7 @@
  * catch point that lowering put around the loop body or function (eval_catch_flow). */
 
 #include "core/base/error.h"
+#include "interp/state/hot.h"
 #include "interp/state/kind.h"
 #include "core/memory/progress.h"
 #include "interp/op/deferred.h"
@@ -212,9 +213,9 @@ static __attribute__((noinline)) LoopStep loop_value(Interp *in, Value v)
     return flow == FLOW_BREAK ? LOOP_BREAK : LOOP_NEXT;
 }
 
-static inline LoopStep loop_body(Interp *in, const Exec *x, const Exec *body)
+/* What follows a body, whose value is v. */
+static inline LoopStep loop_after(Interp *in, const Exec *x, Value v)
 {
-    Value v = exec_run(in, body);
     if (__builtin_expect(*in->ctx.interrupt, 0)) {
         in->at = x;
         if (v.tag != V_FLOW)
@@ -224,6 +225,17 @@ static inline LoopStep loop_body(Interp *in, const Exec *x, const Exec *body)
             in->sp--;
     }
     return __builtin_expect(v.tag >= V_FLOW, 0) ? loop_value(in, v) : LOOP_NEXT;
+}
+
+static inline LoopStep loop_body(Interp *in, const Exec *x, const Exec *body)
+{
+    --((HotSite *)x->data)->cool;
+    return loop_after(in, x, exec_run(in, body));
+}
+
+static inline bool loop_hot(const Exec *x)
+{
+    return __builtin_expect(((const HotSite *)x->data)->cool <= 0, 0);
 }
 
 /* Its header, `for i in 0:1000`, is what the progress line says while it runs. */
@@ -254,39 +266,38 @@ static inline Value loop_end(Interp *in, bool heard, Value v)
     return v;
 }
 
+/* Machine code runs it on, from where its condition is to be asked. */
+static __attribute__((noinline)) LoopStep while_hot(Interp *in, const Exec *x)
+{
+    Value left;
+    HotEnd end = in->hot->loop(in, x, x->data, NULL, &left);
+    return end == HOT_MISS ? LOOP_NEXT : end == HOT_DONE ? LOOP_BREAK : loop_after(in, x, left);
+}
+
+/* `holds` asks for the condition, by what it is. */
+#define WHILE(holds) \
+    bool heard = loop_heard(in, x, 0); \
+    LoopStep step = loop_hot(x) ? while_hot(in, x) : LOOP_NEXT; \
+    while (step == LOOP_NEXT && (holds)) { \
+        step = loop_body(in, x, x->b); \
+        if (loop_hot(x) && step == LOOP_NEXT) \
+            step = while_hot(in, x); \
+    } \
+    return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none());
+
 static Value eval_while_and(Interp *in, const Exec *x)
 {
-    bool heard = loop_heard(in, x, 0);
-    while (condition_holds(in, x->a->a) && condition_holds(in, x->a->b)) {
-        LoopStep step = loop_body(in, x, x->b);
-        if (__builtin_expect(step != LOOP_NEXT, 0))
-            return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none());
-    }
-    return loop_end(in, heard, v_none());
+    WHILE(condition_holds(in, x->a->a) && condition_holds(in, x->a->b))
 }
 
 Value eval_while(Interp *in, const Exec *x)
 {
-    bool heard = loop_heard(in, x, 0);
-    while (condition_holds(in, x->a)) {
-        LoopStep step = loop_body(in, x, x->b);
-        if (__builtin_expect(step != LOOP_NEXT, 0))
-            return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none());
-    }
-    return loop_end(in, heard, v_none());
+    WHILE(condition_holds(in, x->a))
 }
 
 #define DEFINE(OP, K) \
     static Value eval_while_##OP##_##K(Interp *in, const Exec *x) \
-    { \
-        bool heard = loop_heard(in, x, 0); \
-        while (compare_holds(in, x->a, TK_##OP, OPD_##K)) { \
-            LoopStep step = loop_body(in, x, x->b); \
-            if (__builtin_expect(step != LOOP_NEXT, 0)) \
-                return loop_end(in, heard, step == LOOP_LEAVE ? v_flow() : v_none()); \
-        } \
-        return loop_end(in, heard, v_none()); \
-    }
+    { WHILE(compare_holds(in, x->a, TK_##OP, OPD_##K)) }
 COMPARISONS(DEFINE)
 #undef DEFINE
 #define ENTRY(OP, K) [TK_##OP][OPD_##K] = eval_while_##OP##_##K,
@@ -338,6 +349,24 @@ static uint64_t range_count(int64_t start, int64_t stop, int64_t step)
     return start <= stop ? 0 : ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1;
 }
 
+/* Machine code runs iterations from *i on, so many at a time that somebody who looks sees them go
+ * on: *i and *n are the one that it ended in then. false: it ran none. */
+static __attribute__((noinline)) bool range_hot(Interp *in, const Exec *x, int64_t *i, int64_t step,
+                                                uint64_t *n, bool heard, LoopStep *s)
+{
+    enum { SHARE = 256 };
+    uint64_t part = heard && *n > SHARE ? *n / SHARE : *n, rest = *n - part;
+    HotCount count = { *i, step, part };
+    Value left;
+    HotEnd end = in->hot->loop(in, x, x->data, &count, &left);
+    if (end == HOT_MISS)
+        return false;
+    *i = end == HOT_DONE ? (int64_t)((uint64_t)*i + (part - 1) * (uint64_t)step) : count.at;
+    *n = rest + (end == HOT_DONE ? 1 : count.left);
+    *s = end == HOT_DONE ? LOOP_NEXT : loop_after(in, x, left);
+    return true;
+}
+
 /* The loop itself, once for nobody and once for somebody who looks how far it is. */
 static inline __attribute__((always_inline)) Value range_loop(Interp *in, const Exec *x, int64_t i,
                                                               int64_t step, uint64_t n, bool heard)
@@ -345,14 +374,30 @@ static inline __attribute__((always_inline)) Value range_loop(Interp *in, const 
     uint64_t total = n;
     _Atomic int64_t *done = heard ? progress_counter(&in->ctx) : NULL;
     for (; n > 0; n--, i = (int64_t)((uint64_t)i + (uint64_t)step)) {
-        slot_put(in, &in->fp[x->sa], v_int(i));
+        LoopStep s = LOOP_NEXT;
         if (heard)
             atomic_store_explicit(done, (int64_t)(total - n), memory_order_relaxed);
-        LoopStep s = loop_body(in, x, x->b);
+        if (!loop_hot(x) || !range_hot(in, x, &i, step, &n, heard, &s)) {
+            slot_put(in, &in->fp[x->sa], v_int(i));
+            s = loop_body(in, x, x->b);
+        }
         if (__builtin_expect(s != LOOP_NEXT, 0))
             return s == LOOP_LEAVE ? v_flow() : v_none();
     }
     return v_none();
+}
+
+/* An iteration in part was run on to its end by who came from machine code: v is what its body left.
+ * The rest of the loop. count: NULL for `while`. */
+Value loop_resumed(Interp *in, const Exec *x, Value v, const HotCount *count)
+{
+    LoopStep s = loop_after(in, x, v);
+    if (s != LOOP_NEXT)
+        return s == LOOP_LEAVE ? v_flow() : v_none();
+    if (!count)
+        return exec_run(in, x);
+    return range_loop(in, x, (int64_t)((uint64_t)count->at + (uint64_t)count->step), count->step,
+                      count->left - 1, false);
 }
 
 /* for NAME in a:b:step — no range object. list: the parts; sa: the variable's slot. */
@@ -383,7 +428,7 @@ Value eval_for(Interp *in, const Exec *x)
         target_assign_item(in, x->a, mark[0], x->c, v);
         if (__builtin_expect(heard, 0))
             progress_at(&in->ctx, done);
-        LoopStep s = loop_body(in, x, x->b);
+        LoopStep s = loop_after(in, x, exec_run(in, x->b));
         if (s != LOOP_NEXT) {
             result = s == LOOP_LEAVE ? v_flow() : v_none();
             break;

@@ -4,6 +4,7 @@
 #define RICCI_INTERP_EVAL_FLOW_H
 
 #include "interp/state/exec.h"
+#include "interp/state/hot.h"
 
 Value eval_and(Interp *, const Exec *);
 Value eval_or(Interp *, const Exec *);
@@ -17,6 +18,7 @@ Value eval_while(Interp *, const Exec *);
 EvalFn while_choose(const Exec *cond);
 Value eval_for_range(Interp *, const Exec *);
 Value eval_for(Interp *, const Exec *);
+Value loop_resumed(Interp *, const Exec *, Value v, const HotCount *);
 Value eval_break(Interp *, const Exec *);
 Value eval_return(Interp *, const Exec *);
 Value eval_break_deep(Interp *, const Exec *);

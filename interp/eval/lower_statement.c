@@ -9,6 +9,7 @@
 #include "interp/device/place.h"
 #include "interp/fuse/fuse.h"
 #include "interp/eval/eval_index.h"
+#include "interp/state/hot.h"
 #include "interp/state/wing.h"
 #include "interp/eval/eval_binary.h"
 #include "interp/eval/eval_name.h"
@@ -589,9 +590,10 @@ static const Exec *flow_guard(Lower *lo, const Exec *body, uint8_t flags)
     return x;
 }
 
-static const Exec *lower_loop_body(Lower *lo, const Node *body)
+static const Exec *lower_loop_body(Lower *lo, HotSite *site, const Node *body)
 {
     Lower saved = *lo;
+    lo->loop = site;
     lo->tail = lo->deep_loop = lo->loop_unwinds = false;
     lo->in_loop = true;
     const Exec *x = lower(lo, body);
@@ -601,15 +603,26 @@ static const Exec *lower_loop_body(Lower *lo, const Node *body)
     lo->deep_loop = saved.deep_loop;
     lo->loop_unwinds = saved.loop_unwinds;
     lo->in_loop = saved.in_loop;
+    lo->loop = saved.loop;
     return x;
+}
+
+/* Scopes have rules of their own for scalars: no machine code there. */
+static void hot_site(Lower *lo, Exec *x)
+{
+    HotSite *s = lower_alloc(lo, sizeof *s);
+    *s = (HotSite){ .cool = lo->in->hot && !lo->scoped ? lo->in->hot->first : HOT_NEVER,
+                    .up = lo->loop, .chunk = lo->chunk };
+    x->data = s;
 }
 
 static const Exec *lower_while(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, NULL, n);
+    hot_site(lo, x);
     x->a = lower_operand(lo, n->a);
     x->eval = lo->scoped ? eval_while : while_choose(x->a);
-    x->b = lower_loop_body(lo, n->b);
+    x->b = lower_loop_body(lo, x->data, n->b);
     return x;
 }
 
@@ -619,6 +632,7 @@ static const Exec *lower_for(Lower *lo, const Node *n)
         return raise_foreign(lo, foreign_base(n->a));
     bool range = n->b->kind == ND_RANGE && n->b->a && n->b->b && n->a->kind == ND_NAME;
     Exec *x = exec_new(lo, range ? eval_for_range : eval_for, n);
+    hot_site(lo, x);
     if (range) {
         const Exec *r = lower_operand(lo, n->b);
         x->list = r->list;
@@ -629,7 +643,7 @@ static const Exec *lower_for(Lower *lo, const Node *n)
         x->a = lower_operand(lo, n->b);
         x->c = lower_target(lo, n->a);
     }
-    x->b = lower_loop_body(lo, n->c);
+    x->b = lower_loop_body(lo, x->data, n->c);
     return x;
 }
 

@@ -15,6 +15,7 @@ struct Lower {
     bool writes, lends;
     bool tail;             /* the node's value is the function's result */
     bool in_loop;
+    struct HotSite *loop;  /* the innermost loop around it in the function, or NULL: hot.h */
     bool tries;            /* an error may be caught in the function, whose variables go on then */
     bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
     /* a value stands half-made between here and the loop or function */

@@ -81,6 +81,7 @@ struct Interp {
     Value *fp;                        /* frame of the running function or module */
     const Exec *at;                   /* what runs now, for error places */
     CallFrame *calls;
+    const struct HotHooks *hot;       /* who makes machine code of loops: hot.h; NULL: nobody */
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct Tape *tape;                /* the innermost derivative being taken, or NULL */

@@ -1,0 +1,91 @@
+/* Machine code of a loop, and how it is entered and left. While it runs, variables are in
+ * registers; it leaves at the beginning of a statement that it cannot do (an overflow, an index out
+ * of range, a call, Ctrl-C), says at which, and the evaluator goes on from there: so what happens,
+ * and every error, is the evaluator's. */
+#ifndef RICCI_INTERP_HOT_CODE_H
+#define RICCI_INTERP_HOT_CODE_H
+
+#include "interp/state/exec.h"
+#include "interp/state/hot.h"
+#include "kernels/machine/code.h"
+
+enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 2 };
+
+/* What a variable holds, as far as is known at a place. */
+typedef enum HotKind {
+    HK_NOTHING,            /* it is empty, or holds what machine code does not know */
+    HK_INT, HK_FLOAT, HK_BOOL,
+    HK_NUMBER,             /* an int or a float: which, is known when it runs */
+    HK_TENSOR, HK_FUNCTION
+} HotKind;
+
+/* What is read and written while it runs; its layout is known to what makes the code: everything is
+ * 8 bytes. */
+typedef struct HotCell {
+    int64_t tag;           /* a Tag; V_UNDEF: the variable is as it was */
+    union { int64_t i; double f; };
+} HotCell;
+
+typedef struct HotTensor {
+    void *data;
+    int64_t dims[HOT_RANK], strides[HOT_RANK];
+} HotTensor;
+
+typedef struct HotRecord {
+    InterruptFlag *interrupt;
+    struct { int64_t at, left, step; } loops[HOT_DEPTH];
+    HotCell cells[HOT_VARIABLES];
+    HotTensor tensors[HOT_VARIABLES];
+} HotRecord;
+
+/* A variable of the code, and what it must hold when the code is entered. */
+typedef struct HotVariable {
+    const Value *at;       /* a global that a function reads; NULL: slot of the frame */
+    uint32_t slot;
+    HotKind kind;
+    DType dtype;           /* of a tensor's elements */
+    uint8_t rank;
+    bool unit;             /* its last stride is 1 */
+    bool stored;           /* elements are stored to */
+    bool assigned, read;
+    bool builtin;          /* it must be empty: the name is a builtin's */
+    const FnCode *code;    /* of a function */
+} HotVariable;
+
+/* Where a statement stands, from the loop down to it. */
+typedef enum HotStep {
+    HOT_BODY,              /* of a loop */
+    HOT_PART,              /* a statement of a block */
+    HOT_BRANCH,            /* of an if: 0 the first, 1 what is behind else, or 2 + one of a list */
+    HOT_RUN,               /* this one is to be run */
+    HOT_OVER               /* an iteration is over, or a condition is to be asked */
+} HotStep;
+
+typedef struct HotPlace {
+    const Exec *x;
+    uint8_t step;
+    uint32_t index;
+} HotPlace;
+
+typedef struct HotPath {
+    const HotPlace *places;
+    uint32_t count;
+} HotPath;
+
+typedef int64_t (*HotFn)(HotRecord *);     /* which exit; 0: the loop came to its own end */
+
+typedef struct HotCode {
+    MachineCode machine;
+    HotFn run;
+    HotVariable *variables;
+    HotPath *exits;
+    uint32_t variable_count, exit_count;
+    uint32_t entries;      /* that were judged, and how long they lasted */
+    double seconds;
+} HotCode;
+
+/* NULL: it cannot be compiled. */
+HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *);
+void hot_free(Ctx *, void *code);
+
+#endif

@@ -1,0 +1,191 @@
+/* From a loop to its code: dry walks until what is known of variables does not grow, then one that
+ * makes instructions. */
+#include "interp/hot/emit.h"
+
+#include "core/base/mem.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void walk(Emit *e, const Exec *x, bool counts)
+{
+    state_start(e);
+    e->around = NULL;
+    e->depth = 0;
+    e->failed = e->loops = false;
+    e->out = NULL;
+    path_push(e, x, HOT_RUN, 0);
+    if (counts)
+        for_emit(e, x, true);
+    else
+        while_emit(e, x);
+}
+
+/* ---- the function around the loop ---- */
+static void types_make(Emit *e)
+{
+    const Llvm *ll = e->d.ll;
+    LlContext c = e->d.context;
+    e->flag = ll->IntTypeInContext(c, 1);
+    e->small = ll->IntTypeInContext(c, 32);
+    e->word = ll->IntTypeInContext(c, 64);
+    e->real = ll->DoubleTypeInContext(c);
+    LlMetadata weights[] = {
+        ll->MDStringInContext2(c, "branch_weights", strlen("branch_weights")),
+        ll->ValueAsMetadata(ll->ConstInt(e->small, 1, false)),
+        ll->ValueAsMetadata(ll->ConstInt(e->small, 4000, false)),
+    };
+    e->rare = ll->MetadataAsValue(c, ll->MDNodeInContext2(c, weights, 3));
+    e->rare_kind = ll->GetMDKindIDInContext(c, "prof", 4);
+}
+
+static LlValue room(Emit *e, LlType type) { return e->d.ll->BuildAlloca(e->d.builder, type, ""); }
+
+static uint32_t cell_offset(uint32_t i)
+{
+    return (uint32_t)(offsetof(HotRecord, cells) + i * sizeof(HotCell));
+}
+
+static void variable_enter(Emit *e, uint32_t i)
+{
+    const HotVariable *v = &e->variables[i];
+    Slots *s = &e->slots[i];
+    *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word) };
+    int tag = v->kind == HK_INT ? V_INT : v->kind == HK_FLOAT ? V_FLOAT
+            : v->kind == HK_BOOL ? V_BOOL : V_UNDEF;
+    uint32_t at = cell_offset(i) + (uint32_t)offsetof(HotCell, i);
+    LlValue bits = tag ? load(e, e->word, word_at(e, at, e->word)) : word(e, 0);
+    store(e, word(e, tag), s->tag);
+    store(e, bits, s->bits);
+    store(e, tag == V_INT ? cast(e, LL_SI_TO_FP, bits, e->real)
+           : tag == V_FLOAT ? load(e, e->real, word_at(e, at, e->real)) : real(e, 0), s->real);
+    if (v->kind != HK_TENSOR)
+        return;
+    at = (uint32_t)(offsetof(HotRecord, tensors) + i * sizeof(HotTensor));
+    LlType element = v->dtype == DT_F64 ? e->real : v->dtype == DT_I64 ? e->word
+                   : e->d.ll->IntTypeInContext(e->d.context, 8);
+    LlType pointer = e->d.ll->PointerType(element, 0);
+    e->tensors[i].data = load(e, pointer, word_at(e, at, pointer));
+    for (uint32_t k = 0; k < v->rank; k++) {
+        uint32_t dim = at + (uint32_t)offsetof(HotTensor, dims) + 8 * k;
+        uint32_t stride = at + (uint32_t)offsetof(HotTensor, strides) + 8 * k;
+        e->tensors[i].dims[k] = load(e, e->word, word_at(e, dim, e->word));
+        e->tensors[i].strides[k] = load(e, e->word, word_at(e, stride, e->word));
+    }
+}
+
+/* What is not one of two is left as it was: its tag says so. */
+static void variables_leave(Emit *e)
+{
+    block_enter(e, e->leave);
+    for (uint32_t i = 0; i < e->count; i++) {
+        if (!e->variables[i].assigned)
+            continue;
+        LlValue tag = load(e, e->word, e->slots[i].tag);
+        LlValue real_bits = cast(e, LL_BITCAST, load(e, e->real, e->slots[i].real), e->word);
+        LlValue bits = choose(e, compare_ints(e, LL_EQ, tag, word(e, V_FLOAT)), real_bits,
+                              load(e, e->word, e->slots[i].bits));
+        store(e, tag, word_at(e, cell_offset(i), e->word));
+        store(e, bits, word_at(e, cell_offset(i) + (uint32_t)offsetof(HotCell, i), e->word));
+    }
+    e->d.ll->BuildRet(e->d.builder, load(e, e->word, e->exit_id));
+}
+
+static HotFn make(Emit *e, const Exec *x, bool counts, MachineCode *machine)
+{
+    if (!machine_begin(&e->d))
+        return NULL;
+    const Llvm *ll = e->d.ll;
+    types_make(e);
+    LlType record = ll->PointerType(e->word, 0);
+    e->function = machine_function(&e->d, "loop", ll->FunctionType(e->word, &record, 1, false),
+                                   false);
+    e->record = ll->GetParam(e->function, 0);
+    e->dry = false;
+    block_enter(e, block_new(e, "entry"));
+    e->leave = block_new(e, "leave");
+    e->exit_id = room(e, e->word);
+    for (int i = 0; i < HOT_DEPTH; i++) {
+        e->at[i] = room(e, e->word);
+        e->left[i] = room(e, e->word);
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        variable_enter(e, i);
+    walk(e, x, counts);
+    store(e, word(e, 0), e->exit_id);
+    jump(e, e->leave);
+    variables_leave(e);
+    if (e->work > WORK_MOST || e->grew) {
+        machine_drop(&e->d);
+        return NULL;
+    }
+    return (HotFn)machine_finish(&e->d, "loop", e->vectors, machine);
+}
+
+/* ---- the whole ---- */
+static bool learn(Emit *e, const Exec *x, bool counts)
+{
+    enum { PASSES = 2 * HOT_VARIABLES };
+    e->dry = true;
+    for (int pass = 0; pass < PASSES; pass++) {
+        e->grew = e->hopeless = false;
+        e->work = 0;
+        walk(e, x, counts);
+        if (e->work > WORK_MOST || (e->hopeless && !e->grew))
+            return false;
+        if (!e->grew)
+            return true;
+    }
+    return false;
+}
+
+static void exits_free(Ctx *c, HotPath *exits, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        mem_free(c, (void *)exits[i].places, exits[i].count * sizeof *exits[i].places);
+}
+
+static HotCode *code_keep(Emit *e, HotFn run, const MachineCode *machine)
+{
+    Ctx *c = &e->in->ctx;
+    HotCode *code = mem_alloc(c, sizeof *code);
+    *code = (HotCode){ .machine = *machine, .run = run, .variable_count = e->count,
+                       .exit_count = e->exit_count };
+    code->variables = mem_alloc(c, (e->count + 1) * sizeof *code->variables);
+    code->exits = mem_alloc(c, (e->exit_count + 1) * sizeof *code->exits);
+    memcpy(code->variables, e->variables, e->count * sizeof *code->variables);
+    memcpy(code->exits, e->exits, e->exit_count * sizeof *code->exits);
+    return code;
+}
+
+HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
+{
+    Ctx *c = &in->ctx;
+    Emit *e = mem_alloc(c, sizeof *e);
+    MachineCode machine;
+    HotCode *code = NULL;
+    memset(e, 0, sizeof *e);
+    e->in = in;
+    if (learn(e, x, count != NULL)) {
+        e->grew = false;
+        e->work = 0;
+        HotFn run = make(e, x, count != NULL, &machine);
+        if (run)
+            code = code_keep(e, run, &machine);
+    }
+    if (!code)
+        exits_free(c, e->exits, e->exit_count);
+    mem_free(c, e, sizeof *e);
+    return code;
+}
+
+void hot_free(Ctx *c, void *what)
+{
+    HotCode *code = what;
+    machine_free(&code->machine);
+    exits_free(c, code->exits, code->exit_count);
+    mem_free(c, code->exits, (code->exit_count + 1) * sizeof *code->exits);
+    mem_free(c, code->variables, (code->variable_count + 1) * sizeof *code->variables);
+    mem_free(c, code, sizeof *code);
+}

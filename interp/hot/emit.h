@@ -1,0 +1,121 @@
+/* Making the code of a loop: what the files of the room share. A walk over executable nodes makes
+ * LLVM's instructions; `dry` it makes none, and finds out what variables hold where. */
+#ifndef RICCI_INTERP_HOT_EMIT_H
+#define RICCI_INTERP_HOT_EMIT_H
+
+#include "interp/hot/code.h"
+
+enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32 };
+
+/* A value while code is made. v: an i64, a double or an i1; of a number the double that it is as a
+ * float. HK_NOTHING: machine code cannot have it. */
+typedef struct Val {
+    HotKind kind;
+    LlValue v;
+    LlValue bits, tag;               /* of a number: the int that it is, if it is one; its Tag */
+} Val;
+
+/* What variables hold at a place. MAYBE: or nothing yet. MIXED: one thing or another. */
+enum { KIND_MIXED = 32, KIND_MAYBE = 64 };
+typedef struct State {
+    bool reached;
+    uint8_t kind[HOT_VARIABLES];
+} State;
+
+/* A loop around what is being made. */
+typedef struct Around {
+    struct Around *up;
+    const Exec *x;
+    int level;
+    bool counts;                     /* a range; else `while` */
+    LlValue stop, step;              /* NULL stop: the iterations left are counted */
+    LlBlock next, out;               /* continue, break */
+    State at_next, at_out;
+} Around;
+
+typedef struct Slots { LlValue bits, real, tag; } Slots;
+
+typedef struct Emit {
+    Interp *in;
+    MachineDraft d;
+    bool dry, failed, vectors;
+    LlType flag, word, real, pair, small;        /* i1 i64 double {i64, i1} i32 */
+    LlValue function, record, exit_id, rare;
+    LlBlock entry, leave;
+    unsigned rare_kind;
+    HotVariable variables[HOT_VARIABLES];
+    uint32_t count;
+    Slots slots[HOT_VARIABLES];
+    struct { LlValue data, dims[HOT_RANK], strides[HOT_RANK]; } tensors[HOT_VARIABLES];
+    LlValue at[HOT_DEPTH], left[HOT_DEPTH];
+    State state;
+    Around *around;
+    HotPlace path[PATH_MOST];
+    uint32_t depth;
+    LlBlock out;                     /* where the statement being made leaves to, once it does */
+    HotPath exits[EXITS_MOST];
+    uint32_t exit_count, work;
+    /* of an innermost loop: element accesses whose subscripts are in range, asked before it */
+    const Exec *proven[PROVEN_MOST];
+    uint32_t proven_count;
+    bool collecting;                 /* they are being looked for */
+    uint32_t loop_variable;
+    uint64_t written;                /* variables that the body wrote to */
+    bool grew;                       /* more was learned of variables: once more */
+    bool loops;                      /* a loop was walked over */
+    bool hopeless;
+} Emit;
+
+/* ---- values.c: variables, instructions, leaving ---- */
+uint32_t variable_of(Emit *, const Value *at, uint32_t slot);
+void state_start(Emit *);
+State state_join(const State *, const State *);
+Val variable_read(Emit *, uint32_t variable);
+void variable_write(Emit *, uint32_t variable, Val);
+
+LlValue op2(Emit *, int opcode, LlValue, LlValue);
+LlValue compare_ints(Emit *, int predicate, LlValue, LlValue);
+LlValue compare_floats(Emit *, int predicate, LlValue, LlValue);
+LlValue choose(Emit *, LlValue, LlValue, LlValue);
+LlValue cast(Emit *, int opcode, LlValue, LlType);
+LlValue word(Emit *, int64_t);
+LlValue real(Emit *, double);
+LlValue load(Emit *, LlType, LlValue from);
+void store(Emit *, LlValue, LlValue to);
+LlValue word_at(Emit *, uint32_t offset, LlType of);     /* of the record: a pointer */
+LlBlock block_new(Emit *, const char *name);
+void block_enter(Emit *, LlBlock);
+void jump(Emit *, LlBlock);
+void branch(Emit *, LlValue, LlBlock yes, LlBlock no);
+void guard(Emit *, LlValue bad);     /* leaves before the statement, if so */
+LlValue with_overflow(Emit *, const char *intrinsic, LlValue, LlValue, LlValue *over);
+LlValue call_pointer(Emit *, void *address, LlType result, LlType *, LlValue *, unsigned count);
+Val unknown(Emit *);                 /* machine code cannot have this */
+LlValue as_float(Emit *, Val);
+void path_push(Emit *, const Exec *, HotStep, uint32_t index);
+LlBlock leave_block(Emit *, const HotPlace *last, bool iteration_done);
+void leave_now(Emit *, const Exec *statement);
+
+/* ---- expression.c ---- */
+Val expression(Emit *, const Exec *);
+void condition_emit(Emit *, const Exec *, LlBlock yes, LlBlock no);
+Val binary_emit(Emit *, int op, Val, Val);
+bool is_int_constant(const Exec *, int64_t *);
+/* The variable that a name is; false: it is none. */
+bool name_variable(Emit *, const Exec *, uint32_t *variable);
+
+/* ---- element.c ---- */
+Val element_read_emit(Emit *, const Exec *);
+/* base[subscripts] = v, or op= v */
+bool element_store_emit(Emit *, const Exec *site, uint32_t base, const Exec *target, Val, int op);
+/* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
+LlValue proven_hold(Emit *, LlValue first, LlValue last);
+
+/* ---- statement.c ---- */
+void statement(Emit *, const Exec *);
+
+/* ---- loop.c ---- */
+void for_emit(Emit *, const Exec *, bool outermost);
+void while_emit(Emit *, const Exec *);
+
+#endif

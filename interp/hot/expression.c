@@ -1,0 +1,415 @@
+/* Expressions as machine code: numbers, names, operators, comparisons, logic, functions of numbers.
+ * All are without effect, so that a statement can be begun anew by the evaluator. */
+#include "interp/hot/emit.h"
+
+#include "interp/lower/sites.h"
+#include "interp/op/op.h"
+#include "interp/op/scalar.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- names ---- */
+/* The name's slot is empty as long as it is a builtin's. */
+static bool names_builtin(Emit *e, const GlobalRef *ref)
+{
+    if (ref->slot->tag != V_UNDEF || !ref->looked)
+        return false;
+    uint32_t i = variable_of(e, ref->slot, 0);
+    e->variables[i].builtin = true;
+    return true;
+}
+
+static bool own_global(const Emit *e, const GlobalRef *ref)
+{
+    return !e->in->calls || !e->in->calls->fn ||
+           (ref->slot >= e->in->fp && ref->slot < e->in->sp);
+}
+
+bool name_variable(Emit *e, const Exec *x, uint32_t *variable)
+{
+    if (x->node->kind != ND_NAME)
+        return false;
+    if (x->node->scope == SCOPE_LOCAL || x->operand == OPD_L) {
+        *variable = variable_of(e, NULL, x->sa);
+        return true;
+    }
+    const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
+    if (!ref || ref->slot->tag == V_UNDEF)
+        return false;
+    *variable = own_global(e, ref) ? variable_of(e, NULL, (uint32_t)(ref->slot - e->in->fp))
+                                   : variable_of(e, ref->slot, 0);
+    return true;
+}
+
+static Val name_emit(Emit *e, const Exec *x)
+{
+    uint32_t i;
+    if (name_variable(e, x, &i))
+        return variable_read(e, i);
+    const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
+    if (ref && ref->predefined.tag == V_FLOAT && names_builtin(e, ref))
+        return (Val){ HK_FLOAT, real(e, ref->predefined.f) };
+    return unknown(e);
+}
+
+/* ---- operators ---- */
+static Val ints_checked(Emit *e, const char *intrinsic, Val a, Val b)
+{
+    LlValue over, r = with_overflow(e, intrinsic, a.v, b.v, &over);
+    guard(e, over);
+    return (Val){ HK_INT, r };
+}
+
+/* Division that rounds down, and what is left over. */
+static Val floored(Emit *e, int op, Val a, Val b)
+{
+    LlValue zero = word(e, 0), minus = word(e, -1);
+    guard(e, op2(e, LL_OR, compare_ints(e, LL_EQ, b.v, zero), compare_ints(e, LL_EQ, b.v, minus)));
+    LlValue q = op2(e, LL_SDIV, a.v, b.v), r = op2(e, LL_SREM, a.v, b.v);
+    LlValue up = op2(e, LL_AND, compare_ints(e, LL_NE, r, zero),
+                     op2(e, LL_XOR, compare_ints(e, LL_SLT, r, zero),
+                         compare_ints(e, LL_SLT, b.v, zero)));
+    LlValue v = op == TK_MOD ? choose(e, up, op2(e, LL_ADD, r, b.v), r)
+                             : op2(e, LL_SUB, q, cast(e, LL_ZEXT, up, e->word));
+    return (Val){ HK_INT, v };
+}
+
+static const struct { uint8_t op; int8_t of_ints, of_floats; } comparisons[] = {
+    { TK_EQ, LL_EQ, LL_OEQ }, { TK_NE, LL_NE, LL_UNE }, { TK_LT, LL_SLT, LL_OLT },
+    { TK_LE, LL_SLE, LL_OLE }, { TK_GT, LL_SGT, LL_OGT }, { TK_GE, LL_SGE, LL_OGE },
+};
+
+static int comparison(int op)
+{
+    for (int i = 0; i < (int)(sizeof comparisons / sizeof *comparisons); i++)
+        if (comparisons[i].op == op)
+            return i;
+    return -1;
+}
+
+static Val ints_emit(Emit *e, int op, Val a, Val b)
+{
+    int c = comparison(op);
+    if (c >= 0)
+        return (Val){ HK_BOOL, compare_ints(e, comparisons[c].of_ints, a.v, b.v) };
+    switch (op) {
+    case TK_ADD: return ints_checked(e, "llvm.sadd.with.overflow", a, b);
+    case TK_SUB: return ints_checked(e, "llvm.ssub.with.overflow", a, b);
+    case TK_MUL: return ints_checked(e, "llvm.smul.with.overflow", a, b);
+    case TK_DIV: return (Val){ HK_FLOAT, op2(e, LL_FDIV, as_float(e, a), as_float(e, b)) };
+    case TK_FLOORDIV:
+    case TK_MOD: return floored(e, op, a, b);
+    case TK_BITAND: return (Val){ HK_INT, op2(e, LL_AND, a.v, b.v) };
+    case TK_BITOR: return (Val){ HK_INT, op2(e, LL_OR, a.v, b.v) };
+    default: return unknown(e);
+    }
+}
+
+/* An int is compared with a float as a float where it is one exactly. */
+static LlValue comparable(Emit *e, Val v)
+{
+    if (v.kind == HK_FLOAT)
+        return v.v;
+    LlValue limit = word(e, SCALAR_EXACT), far = NULL;
+    LlValue bits = v.kind == HK_INT ? v.v : v.bits;
+    if (!e->dry)
+        far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, limit), word(e, 2 * SCALAR_EXACT));
+    if (v.kind == HK_NUMBER)
+        far = op2(e, LL_AND, far, compare_ints(e, LL_EQ, v.tag, word(e, V_INT)));
+    guard(e, far);
+    return as_float(e, v);
+}
+
+static Val floats_emit(Emit *e, int op, Val a, Val b)
+{
+    int c = comparison(op);
+    if (c >= 0) {
+        LlValue p = comparable(e, a), q = comparable(e, b);
+        return (Val){ HK_BOOL, compare_floats(e, comparisons[c].of_floats, p, q) };
+    }
+    LlValue p = as_float(e, a), q = as_float(e, b);
+    switch (op) {
+    case TK_ADD: return (Val){ HK_FLOAT, op2(e, LL_FADD, p, q) };
+    case TK_SUB: return (Val){ HK_FLOAT, op2(e, LL_FSUB, p, q) };
+    case TK_MUL: return (Val){ HK_FLOAT, op2(e, LL_FMUL, p, q) };
+    case TK_DIV: return (Val){ HK_FLOAT, op2(e, LL_FDIV, p, q) };
+    default: return unknown(e);
+    }
+}
+
+static Val bools_emit(Emit *e, int op, Val a, Val b)
+{
+    switch (op) {
+    case TK_EQ: return (Val){ HK_BOOL, compare_ints(e, LL_EQ, a.v, b.v) };
+    case TK_NE: return (Val){ HK_BOOL, compare_ints(e, LL_NE, a.v, b.v) };
+    case TK_BITAND: return (Val){ HK_BOOL, op2(e, LL_AND, a.v, b.v) };
+    case TK_BITOR: return (Val){ HK_BOOL, op2(e, LL_OR, a.v, b.v) };
+    default: return unknown(e);
+    }
+}
+
+/* What may be an int or a float and is computed with ints is taken for a float. */
+static Val taken_for_float(Emit *e, Val v)
+{
+    if (v.kind != HK_NUMBER)
+        return v;
+    guard(e, compare_ints(e, LL_NE, v.tag, word(e, V_FLOAT)));
+    return (Val){ HK_FLOAT, v.v };
+}
+
+static bool is_number(Val v)
+{
+    return v.kind == HK_INT || v.kind == HK_FLOAT || v.kind == HK_NUMBER;
+}
+
+Val binary_emit(Emit *e, int op, Val a, Val b)
+{
+    if (a.kind == HK_BOOL && b.kind == HK_BOOL)
+        return bools_emit(e, op, a, b);
+    if (!is_number(a) || !is_number(b))
+        return unknown(e);
+    if (a.kind == HK_INT && b.kind == HK_INT)
+        return ints_emit(e, op, a, b);
+    if (a.kind != HK_FLOAT && b.kind != HK_FLOAT && op != TK_DIV && comparison(op) < 0) {
+        a = taken_for_float(e, a);
+        b = taken_for_float(e, b);
+    }
+    return floats_emit(e, op, a, b);
+}
+
+/* ---- functions of numbers ---- */
+static double call_one(EwFn f, double x)
+{
+    double out;
+    const int64_t one = 1;
+    f(&out, 1, (const void *const[]){ &x }, &one, 1);
+    return out;
+}
+
+static double call_two(EwFn f, double x, double y)
+{
+    double out;
+    f(&out, 1, (const void *const[]){ &x, &y }, (const int64_t[]){ 1, 1 }, 1);
+    return out;
+}
+
+static LlValue kernel_call(Emit *e, EwFn f, LlValue x, LlValue y)
+{
+    if (e->dry)
+        return NULL;
+    LlType types[] = { e->word, e->real, e->real };
+    LlValue args[] = { word(e, (int64_t)(intptr_t)f), x, y };
+    void *via = y ? (void *)call_two : (void *)call_one;
+    return call_pointer(e, via, e->real, types, args, y ? 3 : 2);
+}
+
+static LlValue unary_intrinsic(Emit *e, const char *name, LlValue x)
+{
+    if (e->dry)
+        return NULL;
+    const Llvm *ll = e->d.ll;
+    unsigned id = ll->LookupIntrinsicID(name, strlen(name));
+    LlValue f = ll->GetIntrinsicDeclaration(e->d.module, id, &e->real, 1);
+    return ll->BuildCall2(e->d.builder, ll->IntrinsicGetType(e->d.context, id, &e->real, 1), f, &x,
+                          1, "");
+}
+
+static bool floats_only(EwOp op, int arity)
+{
+    return ew_info[op].arity == arity && ew_compute_dtype(op, DT_F64) == DT_F64 &&
+           ew_result_dtype(op, DT_F64) == DT_F64;
+}
+
+/* A nan is left to the row: where no operand was one it may have something to say. */
+static Val row_of_floats(Emit *e, EwOp op, Val a, Val b, bool two)
+{
+    bool floats = two ? a.kind == HK_FLOAT || b.kind == HK_FLOAT : a.kind == HK_FLOAT;
+    bool ints_too = ew_compute_dtype(op, DT_I64) == DT_F64;
+    if (!floats_only(op, two ? 2 : 1) || (!floats && !ints_too))
+        return unknown(e);
+    LlValue x = as_float(e, taken_for_float(e, a));
+    LlValue y = two ? as_float(e, taken_for_float(e, b)) : NULL, r;
+    if (op == EW_SQRT)
+        r = unary_intrinsic(e, "llvm.sqrt", x);
+    else if (op == EW_ABS)
+        r = unary_intrinsic(e, "llvm.fabs", x);
+    else
+        r = kernel_call(e, ew_kernel(op, DT_F64), x, y);
+    guard(e, compare_floats(e, LL_UNO, r, r));
+    return (Val){ HK_FLOAT, r };
+}
+
+static Val int_size(Emit *e, Val a)
+{
+    LlValue zero = word(e, 0);
+    guard(e, compare_ints(e, LL_EQ, a.v, word(e, INT64_MIN)));
+    return (Val){ HK_INT, choose(e, compare_ints(e, LL_SLT, a.v, zero),
+                                 op2(e, LL_SUB, zero, a.v), a.v) };
+}
+
+/* len(A) and the extents of a tensor do not change while the loop runs. */
+static Val length_emit(Emit *e, const Exec *arg)
+{
+    uint32_t i;
+    if (!name_variable(e, arg, &i) || e->state.kind[i] != HK_TENSOR)
+        return unknown(e);
+    e->variables[i].read = true;
+    return (Val){ HK_INT, e->dry ? NULL : e->tensors[i].dims[0] };
+}
+
+static Val call_emit(Emit *e, const Exec *x)
+{
+    const CallSite *site = x->data;
+    const GlobalRef *ref = &site->ref;
+    if (x->a->node->kind != ND_NAME || x->a->node->scope != SCOPE_GLOBAL || !x->a->data ||
+        site->named || site->spread || x->count < 1 || x->count > 2 || !names_builtin(e, ref) ||
+        ref->predefined.tag != V_UNDEF || !ref->op)
+        return unknown(e);
+    if (strcmp(ref->op->name, "len") == 0 && x->count == 1)
+        return length_emit(e, x->list[0]);
+    if (ref->op->cls != OPC_EW)
+        return unknown(e);
+    Val a = expression(e, x->list[0]), b = { HK_NOTHING };
+    if (x->count == 2)
+        b = expression(e, x->list[1]);
+    if (e->failed || !is_number(a) || (x->count == 2 && !is_number(b)))
+        return unknown(e);
+    if (ref->op->ew == EW_ABS && a.kind == HK_INT)
+        return int_size(e, a);
+    return row_of_floats(e, ref->op->ew, a, b, x->count == 2);
+}
+
+/* ---- the rest ---- */
+bool is_int_constant(const Exec *x, int64_t *i)
+{
+    *i = x->k.i;
+    return x->operand == OPD_I;
+}
+
+static Val power_emit(Emit *e, const Exec *x)
+{
+    int64_t n;
+    Val a = expression(e, x->a), b = expression(e, x->b);
+    if (e->failed || !is_number(a) || !is_number(b))
+        return unknown(e);
+    if (a.kind == HK_INT && is_int_constant(x->b, &n) && n == 2)
+        return ints_checked(e, "llvm.smul.with.overflow", a, a);
+    if (a.kind != HK_FLOAT && b.kind != HK_FLOAT)
+        return unknown(e);
+    return row_of_floats(e, EW_POWER, a, b, true);
+}
+
+static Val unary_emit(Emit *e, const Exec *x)
+{
+    Val v = expression(e, x->a);
+    if (e->failed)
+        return v;
+    int op = x->node->op;
+    if (op == TK_NEG && v.kind == HK_INT)
+        return ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
+    if (op == TK_NEG && is_number(v)) {
+        v = taken_for_float(e, v);
+        return (Val){ HK_FLOAT, e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "") };
+    }
+    if (op == TK_SQRT && v.kind == HK_FLOAT) {
+        guard(e, op2(e, LL_XOR, compare_floats(e, LL_OGE, v.v, real(e, 0)),
+                     e->dry ? NULL : e->d.ll->ConstInt(e->flag, 1, false)));
+        return (Val){ HK_FLOAT, unary_intrinsic(e, "llvm.sqrt", v.v) };
+    }
+    return unknown(e);
+}
+
+/* `and`, `or`, `not` and chains as values: by the ways that a condition takes. */
+static Val logic_emit(Emit *e, const Exec *x)
+{
+    LlBlock yes = block_new(e, "yes"), no = block_new(e, "no"), end = block_new(e, "end");
+    condition_emit(e, x, yes, no);
+    if (e->dry)
+        return (Val){ e->failed ? HK_NOTHING : HK_BOOL };
+    const Llvm *ll = e->d.ll;
+    block_enter(e, yes);
+    jump(e, end);
+    block_enter(e, no);
+    jump(e, end);
+    block_enter(e, end);
+    LlValue phi = ll->BuildPhi(e->d.builder, e->flag, "");
+    LlValue values[] = { ll->ConstInt(e->flag, 1, false), ll->ConstInt(e->flag, 0, false) };
+    ll->AddIncoming(phi, values, (LlBlock[]){ yes, no }, 2);
+    return (Val){ HK_BOOL, phi };
+}
+
+static Val chain_emit(Emit *e, const Exec *x)
+{
+    Val all = { HK_NOTHING }, before = expression(e, x->list[0]);
+    for (uint32_t i = 1; i < x->count && !e->failed; i++) {
+        Val v = expression(e, x->list[i]);
+        if (e->failed)
+            break;
+        Val link = binary_emit(e, x->c->list[i - 1]->op, before, v);
+        if (e->failed || link.kind != HK_BOOL)
+            return unknown(e);
+        all = i == 1 ? link : (Val){ HK_BOOL, op2(e, LL_AND, all.v, link.v) };
+        before = v;
+    }
+    return e->failed ? unknown(e) : all;
+}
+
+static Val operator_emit(Emit *e, const Exec *x)
+{
+    if (x->op == TK_POW)
+        return power_emit(e, x);
+    Val a = expression(e, x->a);
+    Val b = e->failed ? a : expression(e, x->b);
+    return e->failed ? unknown(e) : binary_emit(e, x->op, a, b);
+}
+
+Val expression(Emit *e, const Exec *x)
+{
+    if (++e->work > WORK_MOST)
+        return unknown(e);
+    if (x->operand == OPD_I)
+        return (Val){ HK_INT, word(e, x->k.i) };
+    if (x->operand == OPD_F)
+        return (Val){ HK_FLOAT, real(e, x->k.f) };
+    switch (x->node->kind) {
+    case ND_BOOL:
+        return (Val){ HK_BOOL, e->dry ? NULL : e->d.ll->ConstInt(e->flag, x->node->op, false) };
+    case ND_NAME: return name_emit(e, x);
+    case ND_UNARY: return unary_emit(e, x);
+    case ND_BINARY: return operator_emit(e, x);
+    case ND_COMPARE: return x->node->count == 2 ? operator_emit(e, x) : chain_emit(e, x);
+    case ND_AND: case ND_OR: case ND_NOT: return logic_emit(e, x);
+    case ND_INDEX: return element_read_emit(e, x);
+    case ND_CALL: return call_emit(e, x);
+    default: return unknown(e);
+    }
+}
+
+void condition_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
+{
+    LlBlock on;
+    switch (x->node->kind) {
+    case ND_NOT:
+        condition_emit(e, x->a, no, yes);
+        return;
+    case ND_AND: case ND_OR:
+        on = block_new(e, "and");
+        if (x->node->kind == ND_AND)
+            condition_emit(e, x->a, on, no);
+        else
+            condition_emit(e, x->a, yes, on);
+        if (e->failed)
+            return;
+        block_enter(e, on);
+        condition_emit(e, x->b, yes, no);
+        return;
+    default: {
+        Val v = expression(e, x);
+        if (e->failed || v.kind != HK_BOOL)
+            unknown(e);
+        else
+            branch(e, v.v, yes, no);
+    }
+    }
+}

@@ -1,0 +1,99 @@
+/* When a loop is compiled, and whether that pays. RICCI_JIT=0: never; RICCI_JIT=now: when it comes
+ * to its second iteration. */
+#include "interp/hot/hot.h"
+
+#include "interp/hot/run.h"
+#include "interp/op/deferred.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    FIRST = 2000,          /* iterations until somebody looks, */
+    AGAIN = 4 * FIRST,     /* and again, when loops around had their turn */
+    MISSES = 4,            /* so many kinds of values have code of their own */
+    TRIES = 64             /* entries after which it is asked whether code pays */
+};
+#define PAYS 1e-6          /* seconds that an entry lasts then */
+
+/* Nobody listens, nothing rounds, nothing waits: scalars are what they are. */
+static bool plain(const Interp *in)
+{
+    return !in->scope && !in->place && !in->tape && !in->boxes && !in->pins && !in->explain &&
+           !deferred_on(in) && !in->listener;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Loops around come first: what is inside is theirs then. */
+static bool turn_of_others(HotSite *s)
+{
+    bool others = false;
+    for (HotSite *up = s->up; up && !s->looks; up = up->up)
+        if (!up->code && up->cool != HOT_NEVER) {
+            up->cool = up->cool > 1 ? 1 : up->cool;
+            others = true;
+        }
+    s->looks = 1;
+    return others;
+}
+
+static bool has_code(Interp *in, const Exec *x, HotSite *s, HotCount *count)
+{
+    if (s->code)
+        return true;
+    s->cool = AGAIN;
+    if (in->hot->first > 1 && turn_of_others(s))
+        return false;
+    s->code = hot_compile(in, x, count);
+    s->cool = s->code ? 0 : HOT_NEVER;
+    if (s->code)
+        chunk_own(s->chunk, hot_free, s->code);
+    return s->code != NULL;
+}
+
+/* Code that is left again and again as soon as it is entered costs more than it gives. */
+static void judge(HotSite *s, double seconds)
+{
+    HotCode *code = s->code;
+    code->seconds += seconds;
+    if (++code->entries == TRIES && code->seconds < TRIES * PAYS)
+        s->cool = HOT_NEVER;
+}
+
+static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)
+{
+    *left = v_none();
+    if (!plain(in)) {
+        s->cool = FIRST;
+        return HOT_MISS;
+    }
+    if (!has_code(in, x, s, count))
+        return HOT_MISS;
+    bool judged = s->code->entries < TRIES;
+    double start = judged ? now() : 0;
+    HotEnd end = hot_run(in, s->code, count, left);
+    if (end == HOT_MISS) {
+        s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
+        s->code = NULL;                      /* another one, for what variables hold then */
+    } else if (judged && end == HOT_LEFT) {
+        judge(s, now() - start);
+    }
+    return end;
+}
+
+static const HotHooks hooks[] = { { hot_loop, FIRST }, { hot_loop, 1 } };
+
+const HotHooks *hot_hooks(void)
+{
+    const char *text = getenv("RICCI_JIT");
+    if (text && strcmp(text, "0") == 0)
+        return NULL;
+    return &hooks[text && strcmp(text, "now") == 0];
+}

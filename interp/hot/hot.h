@@ -1,0 +1,10 @@
+/* Loops that are hot, as machine code (hot.c). */
+#ifndef RICCI_INTERP_HOT_ROOM_H
+#define RICCI_INTERP_HOT_ROOM_H
+
+#include "interp/state/hot.h"
+
+/* NULL: RICCI_JIT=0 */
+const HotHooks *hot_hooks(void);
+
+#endif

@@ -1,0 +1,323 @@
+/* Loops as machine code. What variables hold when an iteration begins is found by dry walks until
+ * nothing changes. An innermost `for` over a range of step 1 is made twice: once for ranges in
+ * which all subscripts that go with its variable are known to be in range, without checks, so that
+ * LLVM may make vectors of it; once with them. Ctrl-C is looked for after each iteration, in
+ * innermost loops after so many. */
+#include "interp/hot/emit.h"
+
+#include "interp/eval/eval_flow.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { STRIP = 1 << 15 };
+
+/* ---- what holds when an iteration begins ---- */
+static void body_emit(Emit *e, Around *a)
+{
+    const Exec *x = a->x;
+    LlBlock out = e->out;
+    uint64_t written = e->written;
+    if (a->counts)
+        variable_write(e, variable_of(e, NULL, x->sa),
+                       (Val){ HK_INT, load(e, e->word, e->at[a->level]) });
+    e->written = written;
+    HotPlace *top = &e->path[e->depth - 1], before = *top;
+    *top = (HotPlace){ x, HOT_BODY, (uint32_t)a->level };
+    statement(e, x->b);
+    e->path[e->depth - 1] = before;
+    e->out = out;
+}
+
+static bool same_state(const State *a, const State *b)
+{
+    return a->reached == b->reached && memcmp(a->kind, b->kind, sizeof a->kind) == 0;
+}
+
+static void condition_dry(Emit *e, const Exec *x)
+{
+    condition_emit(e, x, NULL, NULL);
+    e->failed = false;
+}
+
+/* The walk is dry: variables at the head of the loop, and whether there is no loop in it. */
+static State head_state(Emit *e, Around *a, bool *innermost)
+{
+    State head = e->state, before = e->state;
+    bool dry = e->dry, loops = e->loops;
+    e->dry = true;
+    for (;;) {
+        e->state = head;
+        e->loops = false;
+        a->at_next = a->at_out = (State){ .reached = false };
+        if (!a->counts)
+            condition_dry(e, a->x->a);
+        body_emit(e, a);
+        State back = state_join(&e->state, &a->at_next);
+        State joined = state_join(&head, &back);
+        if (same_state(&joined, &head) || e->work > WORK_MOST)
+            break;
+        head = joined;
+    }
+    *innermost = !e->loops;
+    e->loops = loops;
+    e->dry = dry;
+    e->state = before;
+    return head;
+}
+
+static void around_enter(Emit *e, Around *a, const Exec *x)
+{
+    *a = (Around){ .up = e->around, .x = x, .level = e->around ? e->around->level + 1 : 0 };
+    e->around = a;
+}
+
+static void around_leave(Emit *e, Around *a, State *head)
+{
+    e->around = a->up;
+    e->state = state_join(head, &a->at_out);
+    e->loops = true;
+    block_enter(e, a->out);
+}
+
+static bool too_deep(const Emit *e, const Exec *x)
+{
+    return x->b->eval == eval_catch_flow || (e->around && e->around->level + 1 == HOT_DEPTH);
+}
+
+/* An iteration is over: does anybody want to stop? */
+static void poll(Emit *e, Around *a, bool counted)
+{
+    if (e->dry)
+        return;
+    const Llvm *ll = e->d.ll;
+    HotPlace *top = &e->path[e->depth - 1], before = *top;
+    *top = (HotPlace){ a->x, HOT_BODY, (uint32_t)a->level };
+    LlBlock out = leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted), on = block_new(e, "on");
+    *top = before;
+    LlValue at = load(e, ll->PointerType(e->small, 0),
+                      word_at(e, offsetof(HotRecord, interrupt), ll->PointerType(e->small, 0)));
+    LlValue flag = load(e, e->small, at);
+    ll->SetVolatile(flag, true);
+    LlValue set = compare_ints(e, LL_NE, flag, ll->ConstInt(e->small, 0, false));
+    LlValue br = ll->BuildCondBr(e->d.builder, set, out, on);
+    ll->SetMetadata(br, e->rare_kind, e->rare);
+    block_enter(e, on);
+}
+
+/* ---- while ---- */
+void while_emit(Emit *e, const Exec *x)
+{
+    Around a;
+    bool innermost, outermost = !e->around;
+    if (too_deep(e, x)) {
+        leave_now(e, x);
+        return;
+    }
+    around_enter(e, &a, x);
+    State head = head_state(e, &a, &innermost);
+    State failed = e->state;
+    e->state = head;
+    bool dry = e->dry;
+    e->dry = true;
+    condition_emit(e, x->a, NULL, NULL);
+    e->dry = dry;
+    e->state = failed;
+    if (e->failed) {                         /* a condition of another kind */
+        e->failed = false;
+        e->around = a.up;
+        e->loops = true;
+        e->hopeless |= outermost;
+        leave_now(e, x);
+        return;
+    }
+    LlBlock ask = block_new(e, "while"), body = block_new(e, "body");
+    a.next = block_new(e, "next");
+    a.out = block_new(e, "done");
+    a.at_next = a.at_out = (State){ .reached = false };
+    jump(e, ask);
+    block_enter(e, ask);
+    e->state = head;
+    HotPlace *top = &e->path[e->depth - 1], before = *top;
+    *top = (HotPlace){ x, HOT_BODY, (uint32_t)a.level };
+    path_push(e, x, HOT_OVER, 0);
+    e->out = NULL;
+    condition_emit(e, x->a, body, a.out);
+    e->depth--;
+    e->path[e->depth - 1] = before;
+    e->out = NULL;
+    block_enter(e, body);
+    body_emit(e, &a);
+    if (e->state.reached)
+        jump(e, a.next);
+    block_enter(e, a.next);
+    poll(e, &a, false);
+    jump(e, ask);
+    around_leave(e, &a, &head);
+}
+
+/* ---- for over a range ---- */
+/* How many values start, start + step, … come before stop. */
+static LlValue range_left(Emit *e, LlValue start, LlValue stop, LlValue step)
+{
+    LlValue zero = word(e, 0), one = word(e, 1);
+    LlValue up = compare_ints(e, LL_SGT, step, zero);
+    LlValue from = choose(e, up, start, stop), to = choose(e, up, stop, start);
+    LlValue by = choose(e, up, step, op2(e, LL_SUB, zero, step));
+    LlValue n = op2(e, LL_ADD, op2(e, LL_UDIV, op2(e, LL_SUB, op2(e, LL_SUB, to, from), one), by),
+                    one);
+    return choose(e, compare_ints(e, LL_SLT, from, to), n, zero);
+}
+
+/* The parts of the range; false: they are no ints. The outermost loop is in the record. */
+static bool range_emit(Emit *e, const Exec *x, Around *a, bool outermost, bool unit)
+{
+    uint32_t base = offsetof(HotRecord, loops);
+    Val parts[3] = { { HK_INT }, { HK_INT }, { HK_INT } };
+    for (uint32_t i = 0; i < x->count && !outermost; i++) {
+        parts[i] = expression(e, x->list[i]);
+        if (e->failed || parts[i].kind != HK_INT)
+            return false;
+    }
+    if (outermost) {
+        parts[0].v = load(e, e->word, word_at(e, base, e->word));
+        a->step = unit ? word(e, 1) : load(e, e->word, word_at(e, base + 16, e->word));
+        LlValue left = load(e, e->word, word_at(e, base + 8, e->word));
+        a->stop = unit ? op2(e, LL_ADD, parts[0].v, left) : NULL;
+        store(e, left, e->left[a->level]);
+    } else {
+        a->step = x->count == 3 ? parts[2].v : word(e, 1);
+        a->stop = unit ? parts[1].v : NULL;
+        if (!unit) {
+            guard(e, compare_ints(e, LL_EQ, a->step, word(e, 0)));
+            store(e, range_left(e, parts[0].v, parts[1].v, a->step), e->left[a->level]);
+        }
+    }
+    store(e, parts[0].v, e->at[a->level]);
+    return true;
+}
+
+static LlValue at_of(Emit *e, const Around *a) { return load(e, e->word, e->at[a->level]); }
+
+/* Iterations from where the loop is up to `end`; polls: after each. The builder stands behind
+ * them. */
+static void iterations(Emit *e, Around *a, const State *head, LlValue end, bool polls)
+{
+    LlBlock ask = block_new(e, "for"), body = block_new(e, "body"), after = block_new(e, "after");
+    a->next = block_new(e, "next");
+    jump(e, ask);
+    block_enter(e, ask);
+    LlValue goes = end ? compare_ints(e, LL_SLT, at_of(e, a), end)
+                       : compare_ints(e, LL_NE, load(e, e->word, e->left[a->level]), word(e, 0));
+    branch(e, goes, body, after);
+    block_enter(e, body);
+    e->state = *head;
+    body_emit(e, a);
+    if (e->state.reached)
+        jump(e, a->next);
+    block_enter(e, a->next);
+    if (polls)
+        poll(e, a, false);
+    LlValue at = at_of(e, a);
+    if (end) {
+        store(e, e->d.ll->BuildNSWAdd(e->d.builder, at, a->step, ""), e->at[a->level]);
+    } else {
+        store(e, op2(e, LL_ADD, at, a->step), e->at[a->level]);
+        store(e, op2(e, LL_SUB, load(e, e->word, e->left[a->level]), word(e, 1)), e->left[a->level]);
+    }
+    jump(e, ask);
+    block_enter(e, after);
+}
+
+/* Which accesses go with the loop's variable alone. */
+static void look_for_proven(Emit *e, Around *a, const State *head)
+{
+    State before = e->state;
+    e->dry = true;
+    e->proven_count = 0;
+    e->written = 0;
+    e->loop_variable = variable_of(e, NULL, a->x->sa);
+    for (int pass = 0; pass < 2; pass++) {
+        e->collecting = pass == 1 && !(e->written >> e->loop_variable & 1);
+        e->state = *head;
+        body_emit(e, a);
+        e->failed = false;
+    }
+    e->dry = e->collecting = false;
+    e->state = before;
+}
+
+/* In strips, between which Ctrl-C is looked for. */
+static void strips(Emit *e, Around *a, const State *head)
+{
+    look_for_proven(e, a, head);
+    uint32_t proven = e->proven_count;
+    LlBlock ask = block_new(e, "strips"), strip = block_new(e, "strip"), quick = block_new(e, "quick");
+    LlBlock careful = block_new(e, "careful"), over = block_new(e, "over");
+    jump(e, ask);
+    block_enter(e, ask);
+    branch(e, compare_ints(e, LL_SLT, at_of(e, a), a->stop), strip, a->out);
+    block_enter(e, strip);
+    LlValue at = at_of(e, a), most = word(e, STRIP);
+    LlValue far = compare_ints(e, LL_UGT, op2(e, LL_SUB, a->stop, at), most);
+    LlValue end = choose(e, far, op2(e, LL_ADD, at, most), a->stop);
+    e->state = *head;
+    branch(e, proven_hold(e, at, op2(e, LL_SUB, end, word(e, 1))), careful, quick);
+    block_enter(e, quick);
+    iterations(e, a, head, end, false);
+    jump(e, over);
+    block_enter(e, careful);
+    if (proven) {
+        e->proven_count = 0;
+        iterations(e, a, head, end, false);
+        jump(e, over);
+    } else {
+        e->d.ll->BuildUnreachable(e->d.builder);
+    }
+    e->proven_count = 0;
+    block_enter(e, over);
+    poll(e, a, true);
+    jump(e, ask);
+    e->vectors = true;
+}
+
+void for_emit(Emit *e, const Exec *x, bool outermost)
+{
+    Around a;
+    int64_t one;
+    bool innermost, unit = x->count == 2 || (is_int_constant(x->list[2], &one) && one == 1);
+    if (too_deep(e, x)) {
+        leave_now(e, x);
+        return;
+    }
+    bool dry = e->dry;
+    a.level = e->around ? e->around->level + 1 : 0;
+    e->dry = true;
+    bool ints = range_emit(e, x, &a, outermost, unit);
+    e->dry = dry;
+    e->failed = false;
+    if (!ints) {
+        leave_now(e, x);
+        return;
+    }
+    Around *up = e->around;
+    around_enter(e, &a, x);
+    a.counts = true;
+    e->around = up;                          /* the parts are asked before it begins */
+    range_emit(e, x, &a, outermost, unit);
+    e->out = NULL;
+    e->around = &a;
+    State head = head_state(e, &a, &innermost);
+    a.at_next = a.at_out = (State){ .reached = false };
+    a.out = block_new(e, "done");
+    if (!e->dry && unit && innermost) {
+        strips(e, &a, &head);
+    } else if (!e->dry) {
+        iterations(e, &a, &head, a.stop, true);
+        jump(e, a.out);
+    } else {
+        e->state = head;
+        body_emit(e, &a);
+    }
+    around_leave(e, &a, &head);
+}

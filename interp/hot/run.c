@@ -1,0 +1,142 @@
+/* Entering machine code and leaving it (code.h): what variables hold is compared with what the code
+ * was made for, they are brought to the record and back, and the evaluator resumes where the code
+ * left. */
+#include "interp/hot/run.h"
+
+#include "interp/eval/eval_flow.h"
+
+/* ---- entering ---- */
+/* In place, by nobody else seen: as eval_index.c stores. */
+static bool storable(const Tensor *t)
+{
+#ifdef RICCI_HOSTILE
+    (void)t;
+    return false;
+#else
+    if (t->refs != 1 || t->buffer->refs != 1 || t->buffer->device)
+        return false;
+    return t->rank == 1 ? t->dims[1] == 1 : t->dims[3] == 1 && t->dims[2] >= t->dims[1];
+#endif
+}
+
+static bool tensor_enters(const Interp *in, const HotVariable *v, Value now, HotTensor *to)
+{
+    const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
+    if (!t || t->dtype != (uint32_t)v->dtype || t->rank != v->rank ||
+        (v->unit && t->dims[2 * t->rank - 1] != 1) || (v->stored && !storable(t)) ||
+        (in->ctx.remote && tensor_away(t)))
+        return false;
+    to->data = t->data;
+    for (int i = 0; i < t->rank; i++) {
+        to->dims[i] = t->dims[i];
+        to->strides[i] = t->dims[t->rank + i];
+    }
+    return true;
+}
+
+/* Does it hold what the code was made for? */
+static bool variable_enters(const Interp *in, const HotVariable *v, HotRecord *r, uint32_t i)
+{
+    Value now = v->at ? *v->at : in->fp[v->slot];
+    r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
+    if (v->builtin)
+        return now.tag == V_UNDEF;
+    switch (v->kind) {
+    case HK_INT: return now.tag == V_INT;
+    case HK_FLOAT: return now.tag == V_FLOAT;
+    case HK_BOOL: return now.tag == V_BOOL;
+    case HK_TENSOR: return tensor_enters(in, v, now, &r->tensors[i]);
+    case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->code == v->code;
+    default: return now.tag != V_INT && now.tag != V_FLOAT && now.tag != V_BOOL;
+    }
+}
+
+static bool code_enters(const Interp *in, const HotCode *code, HotRecord *r)
+{
+    for (uint32_t i = 0; i < code->variable_count; i++)
+        if (!variable_enters(in, &code->variables[i], r, i))
+            return false;
+    return true;
+}
+
+static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)
+{
+    for (uint32_t i = 0; i < code->variable_count; i++) {
+        const HotVariable *v = &code->variables[i];
+        if (v->assigned && r->cells[i].tag != V_UNDEF)
+            slot_put(in, &in->fp[v->slot],
+                     (Value){ .tag = (uint32_t)r->cells[i].tag, .i = r->cells[i].i });
+    }
+}
+
+/* ---- resuming ---- */
+typedef struct Resume {
+    Interp *in;
+    const HotRecord *record;
+    const HotPath *path;
+} Resume;
+
+static Value resume(const Resume *r, uint32_t at);
+
+/* The statements of a block from one in part on. */
+static Value resume_block(const Resume *r, uint32_t at)
+{
+    const HotPlace *p = &r->path->places[at];
+    Value v = resume(r, at + 1);
+    for (uint32_t i = p->index + 1; i < p->x->count; i++) {
+        if (v.tag == V_FLOW)
+            return v;
+        v_release(&r->in->ctx, v);
+        v = exec_run(r->in, p->x->list[i]);
+    }
+    return v;
+}
+
+/* A loop inside: its iteration in part, then the rest of it. */
+static Value resume_loop(const Resume *r, uint32_t at)
+{
+    const HotPlace *p = &r->path->places[at];
+    Value v = resume(r, at + 1);
+    if (p->x->node->kind == ND_WHILE)
+        return loop_resumed(r->in, p->x, v, NULL);
+    HotCount count = { r->record->loops[p->index].at, r->record->loops[p->index].step,
+                       (uint64_t)r->record->loops[p->index].left };
+    return loop_resumed(r->in, p->x, v, &count);
+}
+
+static Value resume(const Resume *r, uint32_t at)
+{
+    const HotPlace *p = &r->path->places[at];
+    switch ((HotStep)p->step) {
+    case HOT_BODY: return resume_loop(r, at);
+    case HOT_PART: return resume_block(r, at);
+    case HOT_BRANCH: return resume(r, at + 1);
+    case HOT_RUN: return exec_run(r->in, p->x);
+    default: return v_none();
+    }
+}
+
+HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, Value *left)
+{
+    HotRecord record;
+    record.interrupt = in->ctx.interrupt;
+    if (count) {
+        record.loops[0].at = count->at;
+        record.loops[0].left = (int64_t)count->left;
+        record.loops[0].step = count->step;
+    }
+    *left = v_none();
+    if (!code_enters(in, code, &record))
+        return HOT_MISS;
+    int64_t exit = code->run(&record);
+    variables_back(in, code, &record);
+    if (exit == 0)
+        return HOT_DONE;
+    if (count) {
+        count->at = record.loops[0].at;
+        count->left = (uint64_t)record.loops[0].left;
+    }
+    Resume r = { in, &record, &code->exits[exit - 1] };
+    *left = resume(&r, 1);
+    return HOT_LEFT;
+}

@@ -1,0 +1,232 @@
+/* Statements as machine code. One that machine code cannot do leaves: the evaluator does it, and
+ * comes back with the loop's next iteration. */
+#include "interp/hot/emit.h"
+
+#include "interp/eval/eval_assign.h"
+#include "interp/eval/eval_flow.h"
+
+/* ---- assignment ---- */
+enum { TOGETHER = 8 };               /* a, b = b, a of so many */
+
+/* Tells forms apart by what lowering left: lower_statement.c. */
+static bool to_variable(const Exec *x) { return !x->b && x->a && x->a->eval && !x->c; }
+static bool updates_variable(const Exec *x) { return x->b && x->b->eval && x->a && x->a->eval; }
+static bool to_target(const Exec *x) { return x->b && !x->b->eval && x->a && x->a->eval; }
+static bool together(const Exec *x) { return x->b && !x->b->eval && x->a && !x->a->eval; }
+
+static void assign_together(Emit *e, const Exec *x)
+{
+    Val values[TOGETHER];
+    if (x->count > TOGETHER || x->b->op != TG_TUPLE) {
+        unknown(e);
+        return;
+    }
+    for (uint32_t i = 0; i < x->count && !e->failed; i++) {
+        values[i] = expression(e, x->a->list[i]);
+        if (x->b->list[i]->op != TG_SLOT)
+            unknown(e);
+    }
+    for (uint32_t i = 0; i < x->count && !e->failed; i++)
+        variable_write(e, variable_of(e, NULL, x->b->list[i]->sa), values[i]);
+}
+
+/* s[r[i]] += x[i] is index notation only while i is no variable. */
+static bool indices_have_values(Emit *e, const GatherSite *site)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < site->count && all; i++) {
+        uint32_t v;
+        all = name_variable(e, site->indices[i], &v) && e->state.kind[v] == HK_INT;
+    }
+    return all;
+}
+
+static void assign(Emit *e, const Exec *x)
+{
+    if (together(x)) {
+        assign_together(e, x);
+        return;
+    }
+    if (x->c && to_variable(x->c))           /* a sum that may be text: the plain form is beside it */
+        x = x->c;
+    if (to_variable(x)) {
+        Val v = expression(e, x->a);
+        if (!e->failed)
+            variable_write(e, variable_of(e, NULL, x->sa), v);
+    } else if (updates_variable(x)) {
+        uint32_t i = variable_of(e, NULL, x->sa);
+        Val v = expression(e, x->a);
+        Val old = e->failed ? v : variable_read(e, i);
+        Val sum = e->failed ? old : binary_emit(e, x->op, old, v);
+        if (!e->failed)
+            variable_write(e, i, sum);
+    } else if (to_target(x) && x->b->op == TG_INDEX && x->b->a->op == TG_SLOT) {
+        uint32_t base = variable_of(e, NULL, x->b->a->sa);
+        Val v = expression(e, x->a);
+        int op = x->node->kind == ND_OPASSIGN ? x->node->op : 0;
+        if (!e->failed && !element_store_emit(e, x, base, x->b, v, op))
+            unknown(e);
+    } else {
+        unknown(e);
+    }
+}
+
+static void assignment(Emit *e, const Exec *x)
+{
+    const GatherSite *gather = x->eval == eval_update_gathered ? x->data : NULL;
+    if (gather && !indices_have_values(e, gather))
+        unknown(e);
+    else
+        assign(e, gather ? x->a : x);
+}
+
+/* ---- trying it dry first ---- */
+typedef void (*EmitFn)(Emit *, const Exec *);
+
+static bool can(Emit *e, EmitFn emit, const Exec *x)
+{
+    State before = e->state;
+    bool dry = e->dry, failed;
+    e->dry = true;
+    emit(e, x);
+    failed = e->failed;
+    e->dry = dry;
+    e->failed = false;
+    e->state = before;
+    return !failed;
+}
+
+static void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }
+
+/* ---- if ---- */
+static void merge(Emit *e, LlBlock end, State *all)
+{
+    if (e->state.reached)
+        jump(e, end);
+    *all = state_join(all, &e->state);
+}
+
+static void part(Emit *e, const Exec *whole, HotStep step, uint32_t index, const Exec *x)
+{
+    LlBlock out = e->out;
+    HotPlace *top = &e->path[e->depth - 1], before = *top;
+    *top = (HotPlace){ whole, step, index };
+    statement(e, x);
+    e->path[e->depth - 1] = before;
+    e->out = out;
+}
+
+/* One condition with what it guards; the builder stands where it fails afterwards. */
+static void guarded(Emit *e, const Exec *x, uint32_t index, const Exec *c, const Exec *body,
+                    LlBlock end, State *all)
+{
+    LlBlock yes = block_new(e, "yes"), no = block_new(e, "no");
+    condition_emit(e, c, yes, no);
+    State asked = e->state;
+    block_enter(e, yes);
+    part(e, x, HOT_BRANCH, index, body);
+    merge(e, end, all);
+    e->state = asked;
+    block_enter(e, no);
+}
+
+static void end_of_branches(Emit *e, LlBlock end, const State *all)
+{
+    e->state = *all;
+    block_enter(e, end);
+    if (!e->state.reached && !e->dry)
+        e->d.ll->BuildUnreachable(e->d.builder);
+}
+
+static bool conditions_can(Emit *e, const Exec *x)
+{
+    bool all = !x->a || can(e, condition_dry, x->a);
+    for (uint32_t i = 0; !x->a && i < x->count && all; i += 2)
+        all = can(e, condition_dry, x->list[i]);
+    return all;
+}
+
+static void if_emit(Emit *e, const Exec *x)
+{
+    State all = { .reached = false };
+    LlBlock end;
+    if (!conditions_can(e, x)) {
+        leave_now(e, x);
+        return;
+    }
+    end = block_new(e, "end");
+    if (x->a)
+        guarded(e, x, 0, x->a, x->b, end, &all);
+    for (uint32_t i = 0; !x->a && i < x->count; i += 2)
+        guarded(e, x, 2 + i / 2, x->list[i], x->list[i + 1], end, &all);
+    if (x->c)
+        part(e, x, HOT_BRANCH, 1, x->c);
+    merge(e, end, &all);
+    end_of_branches(e, end, &all);
+}
+
+/* ---- statements ---- */
+static void block_emit(Emit *e, const Exec *x)
+{
+    for (uint32_t i = 0; i < x->count && e->state.reached; i++)
+        part(e, x, HOT_PART, i, x->list[i]);
+}
+
+static void break_emit(Emit *e, const Exec *x)
+{
+    Around *a = e->around;
+    State *at = x->node->kind == ND_BREAK ? &a->at_out : &a->at_next;
+    *at = state_join(at, &e->state);
+    jump(e, x->node->kind == ND_BREAK ? a->out : a->next);
+    e->state.reached = false;
+}
+
+static void statement_on_top(Emit *e, const Exec *x)
+{
+    if (++e->work > WORK_MOST) {
+        e->state.reached = false;
+        return;
+    }
+    switch (x->node->kind) {
+    case ND_BLOCK:
+        if (x->eval == eval_block || x->eval == eval_block2)
+            block_emit(e, x);
+        else if (x->count || x->a || x->list)
+            leave_now(e, x);
+        return;
+    case ND_IF:
+        if_emit(e, x);
+        return;
+    case ND_WHILE:
+        while_emit(e, x);
+        return;
+    case ND_FOR:
+        if (x->list && x->count >= 2)
+            for_emit(e, x, false);
+        else
+            leave_now(e, x);
+        return;
+    case ND_BREAK: case ND_CONTINUE:
+        if (x->eval == eval_break)
+            break_emit(e, x);
+        else
+            leave_now(e, x);
+        return;
+    case ND_ASSIGN: case ND_OPASSIGN:
+        if (can(e, assignment, x))
+            assignment(e, x);
+        else
+            leave_now(e, x);
+        return;
+    default:
+        leave_now(e, x);
+    }
+}
+
+void statement(Emit *e, const Exec *x)
+{
+    e->out = NULL;
+    path_push(e, x, HOT_RUN, 0);
+    statement_on_top(e, x);
+    e->depth--;
+}

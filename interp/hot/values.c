@@ -1,0 +1,332 @@
+/* Variables and what they hold, instructions that a dry walk leaves out, and leaving the code. */
+#include "interp/hot/emit.h"
+
+#include "core/base/mem.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- variables ---- */
+static void look_at_value(HotVariable *v, Value now)
+{
+    v->kind = now.tag == V_INT ? HK_INT : now.tag == V_FLOAT ? HK_FLOAT : now.tag == V_BOOL ? HK_BOOL
+            : HK_NOTHING;
+    if (now.tag == V_FUNCTION) {
+        v->kind = HK_FUNCTION;
+        v->code = now.fn->code;
+    }
+    const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
+    if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
+        (t->dtype == DT_F64 || t->dtype == DT_I64 || t->dtype == DT_BOOL)) {
+        v->kind = HK_TENSOR;
+        v->dtype = (DType)t->dtype;
+        v->rank = t->rank;
+        v->unit = t->dims[2 * t->rank - 1] == 1;
+    }
+}
+
+uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
+{
+    uint32_t i = 0;
+    while (i < e->count && (e->variables[i].at != at || (!at && e->variables[i].slot != slot)))
+        i++;
+    if (i < e->count)
+        return i;
+    if (i == HOT_VARIABLES) {
+        e->work = WORK_MOST;                 /* too many: given up */
+        return 0;
+    }
+    HotVariable *v = &e->variables[e->count++];
+    *v = (HotVariable){ .at = at, .slot = slot };
+    look_at_value(v, at ? *at : e->in->fp[slot]);
+    e->state.kind[i] = (uint8_t)v->kind;
+    e->grew = true;
+    return i;
+}
+
+/* A variable that holds a tensor or a function and is assigned holds nothing known. */
+void state_start(Emit *e)
+{
+    e->state = (State){ .reached = true };
+    for (uint32_t i = 0; i < e->count; i++) {
+        HotVariable *v = &e->variables[i];
+        if (v->assigned && (v->kind == HK_TENSOR || v->kind == HK_FUNCTION))
+            v->kind = HK_NOTHING;
+        e->state.kind[i] = (uint8_t)v->kind;
+    }
+}
+
+static uint8_t kind_join(uint8_t a, uint8_t b)
+{
+    uint8_t maybe = (a | b) & KIND_MAYBE;
+    a &= (uint8_t)~KIND_MAYBE;
+    b &= (uint8_t)~KIND_MAYBE;
+    bool numbers = (a == HK_INT || a == HK_FLOAT || a == HK_NUMBER) &&
+                   (b == HK_INT || b == HK_FLOAT || b == HK_NUMBER);
+    if (a == b)
+        return a | maybe;
+    if (a == HK_NOTHING || b == HK_NOTHING)
+        return (a | b) | KIND_MAYBE;
+    return numbers ? HK_NUMBER | maybe : KIND_MIXED;
+}
+
+State state_join(const State *a, const State *b)
+{
+    if (!a->reached || !b->reached)
+        return a->reached ? *a : *b;
+    State s = { .reached = true };
+    for (int i = 0; i < HOT_VARIABLES; i++)
+        s.kind[i] = kind_join(a->kind[i], b->kind[i]);
+    return s;
+}
+
+Val unknown(Emit *e)
+{
+    e->failed = true;
+    return (Val){ HK_NOTHING };
+}
+
+Val variable_read(Emit *e, uint32_t i)
+{
+    uint8_t kind = e->state.kind[i];
+    const Slots *s = &e->slots[i];
+    e->variables[i].read = true;
+    if (kind & KIND_MAYBE)
+        guard(e, compare_ints(e, LL_EQ, load(e, e->word, s->tag), word(e, V_UNDEF)));
+    switch (kind & ~KIND_MAYBE) {
+    case HK_INT: return (Val){ HK_INT, load(e, e->word, s->bits) };
+    case HK_FLOAT: return (Val){ HK_FLOAT, load(e, e->real, s->real) };
+    case HK_BOOL:
+        return (Val){ HK_BOOL, compare_ints(e, LL_NE, load(e, e->word, s->bits), word(e, 0)) };
+    case HK_NUMBER:
+        return (Val){ HK_NUMBER, load(e, e->real, s->real), load(e, e->word, s->bits),
+                      load(e, e->word, s->tag) };
+    default: return unknown(e);
+    }
+}
+
+/* All that somebody may ask for later is stored; LLVM takes away what nobody does. */
+void variable_write(Emit *e, uint32_t i, Val v)
+{
+    const Slots *s = &e->slots[i];
+    if (!e->variables[i].assigned) {
+        e->variables[i].assigned = true;
+        e->grew = true;
+    }
+    e->state.kind[i] = (uint8_t)v.kind;
+    e->written |= (uint64_t)1 << i;
+    if (e->dry)
+        return;
+    switch (v.kind) {
+    case HK_INT:
+        store(e, v.v, s->bits);
+        store(e, cast(e, LL_SI_TO_FP, v.v, e->real), s->real);
+        store(e, word(e, V_INT), s->tag);
+        return;
+    case HK_FLOAT:
+        store(e, v.v, s->real);
+        store(e, word(e, V_FLOAT), s->tag);
+        return;
+    case HK_BOOL:
+        store(e, cast(e, LL_ZEXT, v.v, e->word), s->bits);
+        store(e, word(e, V_BOOL), s->tag);
+        return;
+    default:
+        store(e, v.v, s->real);
+        store(e, v.bits, s->bits);
+        store(e, v.tag, s->tag);
+    }
+}
+
+LlValue as_float(Emit *e, Val v)
+{
+    return v.kind == HK_INT ? cast(e, LL_SI_TO_FP, v.v, e->real) : v.v;
+}
+
+/* ---- instructions ---- */
+LlValue op2(Emit *e, int opcode, LlValue a, LlValue b)
+{
+    return e->dry ? NULL : e->d.ll->BuildBinOp(e->d.builder, opcode, a, b, "");
+}
+
+LlValue compare_ints(Emit *e, int predicate, LlValue a, LlValue b)
+{
+    return e->dry ? NULL : e->d.ll->BuildICmp(e->d.builder, predicate, a, b, "");
+}
+
+LlValue compare_floats(Emit *e, int predicate, LlValue a, LlValue b)
+{
+    return e->dry ? NULL : e->d.ll->BuildFCmp(e->d.builder, predicate, a, b, "");
+}
+
+LlValue choose(Emit *e, LlValue c, LlValue a, LlValue b)
+{
+    return e->dry ? NULL : e->d.ll->BuildSelect(e->d.builder, c, a, b, "");
+}
+
+LlValue cast(Emit *e, int opcode, LlValue v, LlType type)
+{
+    return e->dry ? NULL : e->d.ll->BuildCast(e->d.builder, opcode, v, type, "");
+}
+
+LlValue word(Emit *e, int64_t i)
+{
+    return e->dry ? NULL : e->d.ll->ConstInt(e->word, (unsigned long long)i, true);
+}
+
+LlValue real(Emit *e, double f)
+{
+    return e->dry ? NULL : e->d.ll->ConstReal(e->real, f);
+}
+
+LlValue load(Emit *e, LlType type, LlValue from)
+{
+    return e->dry ? NULL : e->d.ll->BuildLoad2(e->d.builder, type, from, "");
+}
+
+void store(Emit *e, LlValue v, LlValue to)
+{
+    if (!e->dry)
+        e->d.ll->BuildStore(e->d.builder, v, to);
+}
+
+LlValue word_at(Emit *e, uint32_t offset, LlType of)
+{
+    if (e->dry)
+        return NULL;
+    LlValue index = word(e, offset / 8);
+    LlValue p = e->d.ll->BuildGEP2(e->d.builder, e->word, e->record, &index, 1, "");
+    return cast(e, LL_BITCAST, p, e->d.ll->PointerType(of, 0));
+}
+
+LlBlock block_new(Emit *e, const char *name)
+{
+    return e->dry ? NULL : e->d.ll->AppendBasicBlockInContext(e->d.context, e->function, name);
+}
+
+void block_enter(Emit *e, LlBlock b)
+{
+    if (!e->dry)
+        e->d.ll->PositionBuilderAtEnd(e->d.builder, b);
+}
+
+void jump(Emit *e, LlBlock to)
+{
+    if (!e->dry)
+        e->d.ll->BuildBr(e->d.builder, to);
+}
+
+void branch(Emit *e, LlValue c, LlBlock yes, LlBlock no)
+{
+    if (!e->dry)
+        e->d.ll->BuildCondBr(e->d.builder, c, yes, no);
+}
+
+LlValue with_overflow(Emit *e, const char *name, LlValue a, LlValue b, LlValue *over)
+{
+    *over = NULL;
+    if (e->dry)
+        return NULL;
+    const Llvm *ll = e->d.ll;
+    unsigned id = ll->LookupIntrinsicID(name, strlen(name));
+    LlValue f = ll->GetIntrinsicDeclaration(e->d.module, id, &e->word, 1);
+    LlType type = ll->IntrinsicGetType(e->d.context, id, &e->word, 1);
+    LlValue both = ll->BuildCall2(e->d.builder, type, f, (LlValue[]){ a, b }, 2, "");
+    *over = ll->BuildExtractValue(e->d.builder, both, 1, "");
+    return ll->BuildExtractValue(e->d.builder, both, 0, "");
+}
+
+LlValue call_pointer(Emit *e, void *address, LlType result, LlType *types, LlValue *args,
+                     unsigned count)
+{
+    if (e->dry)
+        return NULL;
+    const Llvm *ll = e->d.ll;
+    LlType type = ll->FunctionType(result, types, count, false);
+    LlValue f = cast(e, LL_INT_TO_PTR, word(e, (int64_t)(intptr_t)address),
+                     ll->PointerType(type, 0));
+    return ll->BuildCall2(e->d.builder, type, f, args, count, "");
+}
+
+/* ---- leaving ---- */
+void path_push(Emit *e, const Exec *x, HotStep step, uint32_t index)
+{
+    if (e->depth == PATH_MOST) {
+        e->work = WORK_MOST;
+        e->depth--;
+    }
+    e->path[e->depth++] = (HotPlace){ x, step, index };
+}
+
+/* Which exit that is; 0: there are too many. */
+static uint32_t exit_new(Emit *e, const HotPlace *last)
+{
+    if (e->exit_count == EXITS_MOST) {
+        e->work = WORK_MOST;
+        return 0;
+    }
+    HotPlace *places = mem_alloc(&e->in->ctx, (e->depth + 1) * sizeof *places);
+    memcpy(places, e->path, e->depth * sizeof *places);
+    places[e->depth] = *last;
+    e->exits[e->exit_count] = (HotPath){ places, e->depth + 1 };
+    return ++e->exit_count;
+}
+
+static void tell_loop(Emit *e, const Around *a, bool done)
+{
+    const LlValue one = word(e, 1);
+    uint32_t base = (uint32_t)(offsetof(HotRecord, loops) +
+                               (size_t)a->level * sizeof(((HotRecord *)0)->loops[0]));
+    LlValue at = load(e, e->word, e->at[a->level]);
+    if (done)
+        at = op2(e, LL_SUB, at, one);
+    LlValue left = a->stop ? op2(e, LL_SUB, a->stop, at) : load(e, e->word, e->left[a->level]);
+    store(e, at, word_at(e, base, e->word));
+    store(e, left, word_at(e, base + 8, e->word));
+    store(e, a->step, word_at(e, base + 16, e->word));
+}
+
+/* Where the iteration of the innermost loop is done, its counter is one ahead. */
+LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
+{
+    if (e->dry)
+        return NULL;
+    const Llvm *ll = e->d.ll;
+    LlBlock here = ll->GetInsertBlock(e->d.builder), out = block_new(e, "leave");
+    block_enter(e, out);
+    for (const Around *a = e->around; a; a = a->up)
+        if (a->counts)
+            tell_loop(e, a, iteration_done && a == e->around);
+    store(e, word(e, exit_new(e, last)), e->exit_id);
+    jump(e, e->leave);
+    block_enter(e, here);
+    return out;
+}
+
+static LlBlock out_of_statement(Emit *e)
+{
+    if (!e->out && !e->dry) {
+        HotPlace last = e->path[--e->depth];     /* the statement itself is on top */
+        e->out = leave_block(e, &last, false);
+        e->depth++;
+    }
+    return e->out;
+}
+
+void guard(Emit *e, LlValue bad)
+{
+    if (e->dry)
+        return;
+    LlBlock on = block_new(e, "on");
+    LlValue br = e->d.ll->BuildCondBr(e->d.builder, bad, out_of_statement(e), on);
+    e->d.ll->SetMetadata(br, e->rare_kind, e->rare);
+    block_enter(e, on);
+}
+
+void leave_now(Emit *e, const Exec *x)
+{
+    (void)x;
+    if (!e->dry)
+        jump(e, out_of_statement(e));
+    e->state.reached = false;
+}

@@ -1,0 +1,42 @@
+/* Loops that are hot: what the evaluator knows of them. Each loop counts; when a count is used up,
+ * the room interp/hot looks whether machine code does the rest. Without the room nobody looks. */
+#ifndef RICCI_INTERP_HOT_H
+#define RICCI_INTERP_HOT_H
+
+#include "interp/state/interp.h"
+
+/* Behind Exec.data of a loop. */
+typedef struct HotSite {
+    int64_t cool;                    /* iterations until somebody looks; not above 0: now */
+    struct HotSite *up;              /* of the loop around it in the same function, or NULL */
+    struct HotCode *code;            /* NULL: none yet, or it does not pay */
+    struct Chunk *chunk;             /* whose loop it is */
+    uint8_t looks, misses;           /* so far: with no code yet, for values of other kinds */
+} HotSite;
+
+/* `for` over a range: the iteration that is to be done, the step, and how many are left, it
+ * included. */
+typedef struct HotCount {
+    int64_t at, step;
+    uint64_t left;
+} HotCount;
+
+typedef enum HotEnd {
+    HOT_MISS,              /* there is no code, or not for what variables hold: nothing happened */
+    HOT_DONE,              /* the loop came to its own end */
+    HOT_LEFT               /* in an iteration, of `for` the one in the count */
+} HotEnd;
+
+typedef struct HotHooks {
+    /* A loop is to begin an iteration, or has come to one, and its count is used up. Runs as many
+     * iterations as there are or as can be, the last one perhaps in part; *left is what the body
+     * left in that one, as if the evaluator had run all. count: NULL for `while`, whose condition
+     * was not asked yet. */
+    HotEnd (*loop)(Interp *, const Exec *loop, HotSite *, HotCount *, Value *left);
+    int64_t first;         /* what counts begin with */
+} HotHooks;
+
+/* For those who no room looks for. */
+#define HOT_NEVER INT64_MAX
+
+#endif

@@ -1,0 +1,151 @@
+/* From a draft to machine code (code.h). */
+#include "kernels/machine/code.h"
+
+#include "kernels/tensor/cpu.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* What code is made for: asked of LLVM once. */
+typedef struct Host {
+    LlTarget target;
+    char *triple, *cpu, *features;
+} Host;
+
+static Host host;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void look(void)
+{
+    const Llvm *ll = llvm_open();
+    char *error = NULL;
+    static char none[] = "", base[] = "x86-64", avx2[] = "x86-64-v3";
+    if (!ll)
+        return;
+    host.triple = ll->GetDefaultTargetTriple();
+    if (ll->GetTargetFromTriple(host.triple, &host.target, &error)) {
+        ll->DisposeMessage(error);
+        host.target = NULL;
+        return;
+    }
+    host.cpu = ll->GetHostCPUName();
+    host.features = ll->GetHostCPUFeatures();
+#ifdef __x86_64__
+    if (cpu_isa() != ISA_AVX512) {
+        host.cpu = cpu_isa() == ISA_AVX2 ? avx2 : base;
+        host.features = none;
+    }
+#else
+    (void)base, (void)avx2, (void)none;
+#endif
+}
+
+bool machine_begin(MachineDraft *d)
+{
+    *d = (MachineDraft){ .ll = llvm_open() };
+    if (!d->ll)
+        return false;
+    pthread_once(&once, look);
+    if (!host.target)
+        return false;
+    d->context = d->ll->ContextCreate();
+    d->module = d->ll->ModuleCreateWithNameInContext("ricci", d->context);
+    d->builder = d->ll->CreateBuilderInContext(d->context);
+    return true;
+}
+
+void machine_drop(MachineDraft *d)
+{
+    d->ll->DisposeBuilder(d->builder);
+    if (d->module)
+        d->ll->DisposeModule(d->module);
+    d->ll->ContextDispose(d->context);
+}
+
+LlValue machine_function(const MachineDraft *d, const char *name, LlType type, bool ours_alone)
+{
+    enum { FUNCTION_ITSELF = -1, INTERNAL = 8 };
+    const char *const attributes[][2] = { { "target-cpu", host.cpu },
+                                          { "target-features", host.features },
+                                          { "prefer-vector-width", "256" },
+                                          { "no-trapping-math", "true" } };
+    LlValue f = d->ll->AddFunction(d->module, name, type);
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        d->ll->AddAttributeAtIndex(f, (unsigned)FUNCTION_ITSELF,
+                                   d->ll->CreateStringAttribute(d->context, attributes[i][0],
+                                       (unsigned)strlen(attributes[i][0]), attributes[i][1],
+                                       (unsigned)strlen(attributes[i][1])));
+    if (ours_alone)
+        d->ll->SetLinkage(f, INTERNAL);
+    return f;
+}
+
+/* What pays for loops that run milliseconds: the order is that of clang's -O2, without what is for
+ * programs of many functions. */
+static const char scalar_passes[] =
+    "function(mem2reg,instcombine,simplifycfg,early-cse,loop-simplify,"
+    "loop-mssa(loop-rotate,licm),gvn,instcombine,simplifycfg)";
+static const char vector_passes[] =
+    "function(mem2reg,instcombine,simplifycfg,early-cse,loop-simplify,"
+    "loop-mssa(loop-rotate,licm),gvn,loop(indvars),instcombine,simplifycfg,"
+    "loop-simplify,lcssa,loop-vectorize,instcombine,simplifycfg,early-cse,"
+    "loop-mssa(licm),simplifycfg)";
+
+static bool optimise(MachineDraft *d, bool vectorise)
+{
+    enum { LEVEL = 2, RELOCATION_DEFAULT = 0, MODEL_JIT = 1 };
+    const Llvm *ll = d->ll;
+    LlMachine machine = ll->CreateTargetMachine(host.target, host.triple, host.cpu, host.features,
+                                                LEVEL, RELOCATION_DEFAULT, MODEL_JIT);
+    LlLayout layout = ll->CreateTargetDataLayout(machine);
+    ll->SetTarget(d->module, host.triple);
+    ll->SetModuleDataLayout(d->module, layout);
+    ll->DisposeTargetData(layout);
+    LlOptions options = ll->CreatePassBuilderOptions();
+    ll->PassBuilderOptionsSetLoopVectorization(options, vectorise);
+    LlError error = ll->RunPasses(d->module, vectorise ? vector_passes : scalar_passes, machine,
+                                  options);
+    ll->DisposePassBuilderOptions(options);
+    ll->DisposeTargetMachine(machine);
+    if (error)
+        ll->ConsumeError(error);
+    return !error;
+}
+
+void *machine_finish(MachineDraft *d, const char *name, bool vectorise, MachineCode *code)
+{
+    enum { LEVEL = 2 };
+    const Llvm *ll = d->ll;
+    LlJitOptions options;
+    char *error = NULL;
+    *code = (MachineCode){ NULL, NULL };
+    if (!optimise(d, vectorise)) {
+        machine_drop(d);
+        return NULL;
+    }
+    ll->InitializeMCJITCompilerOptions(&options, sizeof options);
+    options.level = LEVEL;
+    LlEngine engine;
+    if (ll->CreateMCJITCompilerForModule(&engine, d->module, &options, sizeof options, &error)) {
+        ll->DisposeMessage(error);
+        d->module = NULL;                    /* the engine's maker has taken it */
+        machine_drop(d);
+        return NULL;
+    }
+    void *address = (void *)(uintptr_t)ll->GetFunctionAddress(engine, name);
+    ll->DisposeBuilder(d->builder);
+    *code = (MachineCode){ engine, d->context };
+    if (!address)
+        machine_free(code);
+    return address;
+}
+
+void machine_free(MachineCode *code)
+{
+    if (!code->engine)
+        return;
+    const Llvm *ll = llvm_open();
+    ll->DisposeExecutionEngine(code->engine);
+    ll->ContextDispose(code->context);
+    *code = (MachineCode){ NULL, NULL };
+}

@@ -1,0 +1,66 @@
+/* Opening LLVM (llvm.h). */
+#include "kernels/machine/llvm.h"
+
+#include "core/system/library.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static Llvm table;
+static bool found;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+#if defined __x86_64__
+#define OF_HERE(what) "LLVMInitializeX86" #what
+#elif defined __aarch64__
+#define OF_HERE(what) "LLVMInitializeAArch64" #what
+#endif
+
+enum { OLDEST = 14, NEWEST = 21 };
+
+/* Each part of the processor's own that has to be made known first. */
+static bool know_processor(void *handle)
+{
+#ifdef OF_HERE
+    const char *const parts[] = { OF_HERE(TargetInfo), OF_HERE(Target), OF_HERE(TargetMC),
+                                  OF_HERE(AsmPrinter) };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        void (*make_known)(void);
+        if (!library_symbol(handle, parts[i], &make_known))
+            return false;
+        make_known();
+    }
+    return true;
+#else
+    (void)handle;
+    return false;
+#endif
+}
+
+static void load(void)
+{
+#define ROUTINE(member, result, proto) { "LLVM" #member, &table.member },
+    static const LibraryEntry entries[] = {
+#include "kernels/machine/llvm.def"
+    };
+#undef ROUTINE
+    static const char *const names[] = { "libLLVM-%d.so.1", "libLLVM-%d.so", "libLLVM.so.%d.1" };
+    for (int version = OLDEST; version <= NEWEST && !found; version++) {
+        for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) {
+            char file[40];
+            const char *lacks;
+            snprintf(file, sizeof file, names[i], version);
+            void *handle = library_open(file, entries, sizeof entries / sizeof *entries, &lacks);
+            found = handle && know_processor(handle);
+        }
+    }
+    if (found)
+        table.LinkInMCJIT();
+}
+
+const Llvm *llvm_open(void)
+{
+    pthread_once(&once, load);
+    return found ? &table : NULL;
+}
