@@ -1,7 +1,7 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
-# Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
+#   bench/run.sh [scalar] [loops] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+# Peers: lua5.4 and python3 (CPython) for scalar code, LuaJIT and numba for loops, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
 # missing of them.
@@ -51,6 +51,9 @@ against_numpy() {   # NAME [DIR]
         "$work/ricci.1" "$work/ricci.2" "$work/numpy.1" "$work/numpy.2"
 }
 
+bench_loops() {     # plain loops, with the programs of scalar: what a compiler makes of them, and when
+    RICCI=$RICCI python3 bench/loops/loops.py
+}
 bench_tensor() { against_numpy tensor; }
 bench_everyday() { against_numpy everyday; }
 bench_signals() { against_numpy signals; }
@@ -259,6 +262,7 @@ bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, 
 
 bench_peers() {     # what the comparisons need and nothing else does
     python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes numexpr numba mpmath gmpy2 python-flint
+    command -v luajit >/dev/null || apt-get install -y --no-install-recommends luajit
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
