@@ -1,7 +1,7 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
-# Peers: lua5.4 and python3 (CPython) for scalar code, NumPy for tensors, signals and formats, plain BLAS and
+#   bench/run.sh [scalar] [loops] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [growth] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+# Peers: lua5.4 and python3 (CPython) for scalar code, LuaJIT and numba for loops, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
 # missing of them.
@@ -10,6 +10,7 @@ set -u
 cd "$(dirname "$0")/.."
 RICCI=${RICCI:-$PWD/build/ricci}
 rounds=${ROUNDS:-5}
+failed=0
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 
 seconds() { local t; t=$( { TIMEFORMAT=%R; time "$@" >/dev/null 2>&1; } 2>&1 ); echo "$t"; }
@@ -51,6 +52,9 @@ against_numpy() {   # NAME [DIR]
         "$work/ricci.1" "$work/ricci.2" "$work/numpy.1" "$work/numpy.2"
 }
 
+bench_loops() {     # plain loops, with the programs of scalar: what a compiler makes of them, and when
+    RICCI=$RICCI python3 bench/loops/loops.py
+}
 bench_tensor() { against_numpy tensor; }
 bench_everyday() { against_numpy everyday; }
 bench_signals() { against_numpy signals; }
@@ -259,6 +263,7 @@ bench_devices() { "$RICCI" bench/devices/devices.ric; }     # against the bars, 
 
 bench_peers() {     # what the comparisons need and nothing else does
     python3 -m venv build/venv && build/venv/bin/pip install -q numpy scipy torch jax ml_dtypes numexpr numba mpmath gmpy2 python-flint
+    command -v luajit >/dev/null || apt-get install -y --no-install-recommends luajit
     command -v octave >/dev/null || apt-get install -y --no-install-recommends octave
 }
 
@@ -322,6 +327,10 @@ bench_mpi() {       # groups of processes: no computing, only what all commands 
     "$RICCI" bench/mpi.ric
 }
 
+bench_growth() {    # from 10 to 10^9 elements; what grows faster than its work is a failure
+    RICCI=$RICCI python3 bench/growth/growth.py || failed=1
+}
+
 bench_start() {
     local k
     for ((k = 0; k < 50; k++)); do seconds "$RICCI" -e 1; done | median | awk '{ printf "start of `ricci -e 1`: %.1f ms (median of 50)\n", $1 * 1e3 }'
@@ -333,3 +342,4 @@ bench_jupyter() {   # the kernel of notebooks, beside what is asked of it
 }
 
 for suite in ${*:-start scalar tensor everyday signals methods_interp linalg index precision devices native python jupyter mpi}; do "bench_$suite"; echo; done
+exit $failed
