@@ -47,7 +47,8 @@ typedef struct HotVariable {
     uint8_t rank;
     bool unit;             /* its last stride is 1 */
     bool stored;           /* elements are stored to */
-    bool assigned, read;
+    bool assigned;
+    bool needed;           /* what it holds at first is asked for */
     bool builtin;          /* it must be empty: the name is a builtin's */
     const FnCode *code;    /* of a function */
 } HotVariable;

@@ -52,15 +52,16 @@ static void variable_enter(Emit *e, uint32_t i)
     const HotVariable *v = &e->variables[i];
     Slots *s = &e->slots[i];
     *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word) };
-    int tag = v->kind == HK_INT ? V_INT : v->kind == HK_FLOAT ? V_FLOAT
-            : v->kind == HK_BOOL ? V_BOOL : V_UNDEF;
+    HotKind kind = v->needed || !v->assigned ? v->kind : HK_NOTHING;
+    int tag = kind == HK_INT ? V_INT : kind == HK_FLOAT ? V_FLOAT
+            : kind == HK_BOOL ? V_BOOL : V_UNDEF;
     uint32_t at = cell_offset(i) + (uint32_t)offsetof(HotCell, i);
     LlValue bits = tag ? load(e, e->word, word_at(e, at, e->word)) : word(e, 0);
     store(e, word(e, tag), s->tag);
     store(e, bits, s->bits);
     store(e, tag == V_INT ? cast(e, LL_SI_TO_FP, bits, e->real)
            : tag == V_FLOAT ? load(e, e->real, word_at(e, at, e->real)) : real(e, 0), s->real);
-    if (v->kind != HK_TENSOR)
+    if (kind != HK_TENSOR)
         return;
     at = (uint32_t)(offsetof(HotRecord, tensors) + i * sizeof(HotTensor));
     LlType element = v->dtype == DT_F64 ? e->real : v->dtype == DT_I64 ? e->word

@@ -38,8 +38,8 @@ static bool affine(Emit *e, const Exec *x, Affine *out)
     *out = (Affine){ .moves = false, .sign = 1, .rest = x };
     if (loop_invariant(e, x))
         return true;
-    int op = x->node->kind == ND_BINARY ? x->op : 0;
-    if (op != TK_ADD && op != TK_SUB)
+    int op = x->op;
+    if (x->node->kind != ND_BINARY || (op != TK_ADD && op != TK_SUB))
         return false;
     bool left = is_loop_variable(e, x->a), right = op == TK_ADD && is_loop_variable(e, x->b);
     *out = (Affine){ .moves = true, .sign = op == TK_ADD ? 1 : -1, .rest = left ? x->b : x->a };
@@ -156,7 +156,7 @@ static LlType element_type(const Emit *e, DType dt)
 static LlValue element_at(Emit *e, uint32_t base, const Exec *x)
 {
     const HotVariable *v = &e->variables[base];
-    if (e->state.kind[base] != HK_TENSOR || x->count != v->rank) {
+    if (variable_kind(e, base) != HK_TENSOR || x->count != v->rank) {
         unknown(e);
         return NULL;
     }
@@ -194,7 +194,6 @@ Val element_read_emit(Emit *e, const Exec *x)
     uint32_t base;
     if (!name_variable(e, x->a, &base))
         return unknown(e);
-    e->variables[base].read = true;
     LlValue p = element_at(e, base, x);
     return e->failed ? unknown(e) : element_load(e, e->variables[base].dtype, p);
 }
@@ -220,7 +219,7 @@ bool element_store_emit(Emit *e, const Exec *site, uint32_t base, const Exec *ta
     (void)site;
     if (e->failed)
         return false;
-    if (op) {
+    if (op >= 0) {
         if (b->dtype != DT_F64 || (v.kind != HK_FLOAT && v.kind != HK_INT) ||
             (op != TK_ADD && op != TK_SUB && op != TK_MUL && op != TK_DIV))
             return false;

@@ -15,8 +15,9 @@ typedef struct Val {
     LlValue bits, tag;               /* of a number: the int that it is, if it is one; its Tag */
 } Val;
 
-/* What variables hold at a place. MAYBE: or nothing yet. MIXED: one thing or another. */
-enum { KIND_MIXED = 32, KIND_MAYBE = 64 };
+/* What variables hold at a place. MAYBE: or nothing yet. MIXED: one thing or another. BEFORE: it may
+ * be what they held when the code was entered. */
+enum { KIND_MIXED = 32, KIND_MAYBE = 64, KIND_BEFORE = 128, KIND_BITS = KIND_MAYBE | KIND_BEFORE };
 typedef struct State {
     bool reached;
     uint8_t kind[HOT_VARIABLES];
@@ -28,6 +29,7 @@ typedef struct Around {
     const Exec *x;
     int level;
     bool counts;                     /* a range; else `while` */
+    bool goes_on;                    /* machine code can do an iteration, or a loop in it */
     LlValue stop, step;              /* NULL stop: the iterations left are counted */
     LlBlock next, out;               /* continue, break */
     State at_next, at_out;
@@ -71,6 +73,7 @@ uint32_t variable_of(Emit *, const Value *at, uint32_t slot);
 void state_start(Emit *);
 State state_join(const State *, const State *);
 Val variable_read(Emit *, uint32_t variable);
+uint8_t variable_kind(Emit *, uint32_t variable);
 void variable_write(Emit *, uint32_t variable, Val);
 
 LlValue op2(Emit *, int opcode, LlValue, LlValue);
@@ -106,7 +109,7 @@ bool name_variable(Emit *, const Exec *, uint32_t *variable);
 
 /* ---- element.c ---- */
 Val element_read_emit(Emit *, const Exec *);
-/* base[subscripts] = v, or op= v */
+/* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, const Exec *site, uint32_t base, const Exec *target, Val, int op);
 /* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
 LlValue proven_hold(Emit *, LlValue first, LlValue last);

@@ -252,9 +252,8 @@ static Val int_size(Emit *e, Val a)
 static Val length_emit(Emit *e, const Exec *arg)
 {
     uint32_t i;
-    if (!name_variable(e, arg, &i) || e->state.kind[i] != HK_TENSOR)
+    if (!name_variable(e, arg, &i) || variable_kind(e, i) != HK_TENSOR)
         return unknown(e);
-    e->variables[i].read = true;
     return (Val){ HK_INT, e->dry ? NULL : e->tensors[i].dims[0] };
 }
 

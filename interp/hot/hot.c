@@ -51,7 +51,9 @@ static bool has_code(Interp *in, const Exec *x, HotSite *s, HotCount *count)
     s->cool = AGAIN;
     if (in->hot->first > 1 && turn_of_others(s))
         return false;
+    double t0 = now();
     s->code = hot_compile(in, x, count);
+    if (getenv("JLOG")) { extern int printf(const char *, ...); Where w = {0}; in->ctx.locate(&in->ctx, &w); Place p = source_place(in->calls && in->calls->fn ? in->calls->fn->chunk->source : w.source, x->node->span.from); printf("compile %d: %g ms %p\n", p.line, 1e3*(now() - t0), (void*)s->code); }
     s->cool = s->code ? 0 : HOT_NEVER;
     if (s->code)
         chunk_own(s->chunk, hot_free, s->code);
@@ -59,9 +61,8 @@ static bool has_code(Interp *in, const Exec *x, HotSite *s, HotCount *count)
 }
 
 /* Code that is left again and again as soon as it is entered costs more than it gives. */
-static void judge(HotSite *s, double seconds)
+static void judge(HotSite *s, HotCode *code, double seconds)
 {
-    HotCode *code = s->code;
     code->seconds += seconds;
     if (++code->entries == TRIES && code->seconds < TRIES * PAYS)
         s->cool = HOT_NEVER;
@@ -76,14 +77,15 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
     }
     if (!has_code(in, x, s, count))
         return HOT_MISS;
-    bool judged = s->code->entries < TRIES;
+    HotCode *code = s->code;                 /* the chunk's: what it runs may put another in place */
+    bool judged = code->entries < TRIES;
     double start = judged ? now() : 0;
-    HotEnd end = hot_run(in, s->code, count, left);
+    HotEnd end = hot_run(in, code, count, left);
     if (end == HOT_MISS) {
         s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
         s->code = NULL;                      /* another one, for what variables hold then */
     } else if (judged && end == HOT_LEFT) {
-        judge(s, now() - start);
+        judge(s, code, now() - start);
     }
     return end;
 }

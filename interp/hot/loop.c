@@ -60,6 +60,7 @@ static State head_state(Emit *e, Around *a, bool *innermost)
         head = joined;
     }
     *innermost = !e->loops;
+    a->goes_on = e->loops || e->state.reached || a->at_next.reached || a->at_out.reached;
     e->loops = loops;
     e->dry = dry;
     e->state = before;
@@ -111,11 +112,13 @@ void while_emit(Emit *e, const Exec *x)
     Around a;
     bool innermost, outermost = !e->around;
     if (too_deep(e, x)) {
+        e->hopeless |= outermost;
         leave_now(e, x);
         return;
     }
     around_enter(e, &a, x);
     State head = head_state(e, &a, &innermost);
+    e->hopeless |= outermost && !a.goes_on;
     State failed = e->state;
     e->state = head;
     bool dry = e->dry;
@@ -287,6 +290,7 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     int64_t one;
     bool innermost, unit = x->count == 2 || (is_int_constant(x->list[2], &one) && one == 1);
     if (too_deep(e, x)) {
+        e->hopeless |= outermost;
         leave_now(e, x);
         return;
     }
@@ -308,6 +312,7 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     e->out = NULL;
     e->around = &a;
     State head = head_state(e, &a, &innermost);
+    e->hopeless |= outermost && !a.goes_on;
     a.at_next = a.at_out = (State){ .reached = false };
     a.out = block_new(e, "done");
     if (!e->dry && unit && innermost) {

@@ -6,25 +6,29 @@
 #include "interp/eval/eval_flow.h"
 
 /* ---- entering ---- */
-/* In place, by nobody else seen: as eval_index.c stores. */
+/* Nobody else sees it, and no two indices share an element (no broadcast view). */
 static bool storable(const Tensor *t)
 {
-#ifdef RICCI_HOSTILE
-    (void)t;
-    return false;
-#else
     if (t->refs != 1 || t->buffer->refs != 1 || t->buffer->device)
         return false;
     return t->rank == 1 ? t->dims[1] == 1 : t->dims[3] == 1 && t->dims[2] >= t->dims[1];
-#endif
 }
 
-static bool tensor_enters(const Interp *in, const HotVariable *v, Value now, HotTensor *to)
+/* What is stored to is the variable's own from here on, as it would be from the first store on. */
+static bool tensor_enters(Interp *in, const HotVariable *v, HotTensor *to)
 {
-    const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
+    Value *slot = v->at ? (Value *)v->at : &in->fp[v->slot];
+    const Tensor *t = slot->tag == V_TENSOR ? slot->tensor : NULL;
     if (!t || t->dtype != (uint32_t)v->dtype || t->rank != v->rank ||
-        (v->unit && t->dims[2 * t->rank - 1] != 1) || (v->stored && !storable(t)) ||
         (in->ctx.remote && tensor_away(t)))
+        return false;
+    if (v->stored && !storable(t)) {
+        tensor_unshare(&in->ctx, &slot->tensor);
+        t = slot->tensor;
+        if (!storable(t))
+            return false;
+    }
+    if (v->unit && t->dims[2 * t->rank - 1] != 1)
         return false;
     to->data = t->data;
     for (int i = 0; i < t->rank; i++) {
@@ -35,23 +39,25 @@ static bool tensor_enters(const Interp *in, const HotVariable *v, Value now, Hot
 }
 
 /* Does it hold what the code was made for? */
-static bool variable_enters(const Interp *in, const HotVariable *v, HotRecord *r, uint32_t i)
+static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint32_t i)
 {
     Value now = v->at ? *v->at : in->fp[v->slot];
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
     if (v->builtin)
         return now.tag == V_UNDEF;
+    if (!v->needed)
+        return true;
     switch (v->kind) {
     case HK_INT: return now.tag == V_INT;
     case HK_FLOAT: return now.tag == V_FLOAT;
     case HK_BOOL: return now.tag == V_BOOL;
-    case HK_TENSOR: return tensor_enters(in, v, now, &r->tensors[i]);
+    case HK_TENSOR: return tensor_enters(in, v, &r->tensors[i]);
     case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->code == v->code;
     default: return now.tag != V_INT && now.tag != V_FLOAT && now.tag != V_BOOL;
     }
 }
 
-static bool code_enters(const Interp *in, const HotCode *code, HotRecord *r)
+static bool code_enters(Interp *in, const HotCode *code, HotRecord *r)
 {
     for (uint32_t i = 0; i < code->variable_count; i++)
         if (!variable_enters(in, &code->variables[i], r, i))

@@ -36,7 +36,7 @@ static bool indices_have_values(Emit *e, const GatherSite *site)
     bool all = true;
     for (uint32_t i = 0; i < site->count && all; i++) {
         uint32_t v;
-        all = name_variable(e, site->indices[i], &v) && e->state.kind[v] == HK_INT;
+        all = name_variable(e, site->indices[i], &v) && variable_kind(e, v) == HK_INT;
     }
     return all;
 }
@@ -63,7 +63,7 @@ static void assign(Emit *e, const Exec *x)
     } else if (to_target(x) && x->b->op == TG_INDEX && x->b->a->op == TG_SLOT) {
         uint32_t base = variable_of(e, NULL, x->b->a->sa);
         Val v = expression(e, x->a);
-        int op = x->node->kind == ND_OPASSIGN ? x->node->op : 0;
+        int op = x->node->kind == ND_OPASSIGN ? x->node->op : -1;
         if (!e->failed && !element_store_emit(e, x, base, x->b, v, op))
             unknown(e);
     } else {

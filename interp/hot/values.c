@@ -39,12 +39,13 @@ uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
     HotVariable *v = &e->variables[e->count++];
     *v = (HotVariable){ .at = at, .slot = slot };
     look_at_value(v, at ? *at : e->in->fp[slot]);
-    e->state.kind[i] = (uint8_t)v->kind;
+    e->state.kind[i] = (uint8_t)v->kind | KIND_BEFORE;
     e->grew = true;
     return i;
 }
 
-/* A variable that holds a tensor or a function and is assigned holds nothing known. */
+/* A variable that holds a tensor or a function and is assigned holds nothing known; nor does one
+ * whose value nobody wants before it is assigned. */
 void state_start(Emit *e)
 {
     e->state = (State){ .reached = true };
@@ -52,22 +53,23 @@ void state_start(Emit *e)
         HotVariable *v = &e->variables[i];
         if (v->assigned && (v->kind == HK_TENSOR || v->kind == HK_FUNCTION))
             v->kind = HK_NOTHING;
-        e->state.kind[i] = (uint8_t)v->kind;
+        bool known = v->needed || !v->assigned;
+        e->state.kind[i] = (known ? (uint8_t)v->kind : HK_NOTHING) | KIND_BEFORE;
     }
 }
 
 static uint8_t kind_join(uint8_t a, uint8_t b)
 {
-    uint8_t maybe = (a | b) & KIND_MAYBE;
-    a &= (uint8_t)~KIND_MAYBE;
-    b &= (uint8_t)~KIND_MAYBE;
+    uint8_t maybe = (a | b) & KIND_BITS, before = (a | b) & KIND_BEFORE;
+    a &= (uint8_t)~KIND_BITS;
+    b &= (uint8_t)~KIND_BITS;
     bool numbers = (a == HK_INT || a == HK_FLOAT || a == HK_NUMBER) &&
                    (b == HK_INT || b == HK_FLOAT || b == HK_NUMBER);
     if (a == b)
         return a | maybe;
     if (a == HK_NOTHING || b == HK_NOTHING)
-        return (a | b) | KIND_MAYBE;
-    return numbers ? HK_NUMBER | maybe : KIND_MIXED;
+        return (a | b) | KIND_MAYBE | before;
+    return numbers ? HK_NUMBER | maybe : KIND_MIXED | before;
 }
 
 State state_join(const State *a, const State *b)
@@ -86,11 +88,22 @@ Val unknown(Emit *e)
     return (Val){ HK_NOTHING };
 }
 
+/* Somebody wants to know; a kind of HotKind, MAYBE with it or not, or MIXED. */
+uint8_t variable_kind(Emit *e, uint32_t i)
+{
+    HotVariable *v = &e->variables[i];
+    uint8_t kind = e->state.kind[i];
+    if ((kind & KIND_BEFORE) && !v->needed) {
+        v->needed = true;
+        e->grew = true;
+    }
+    return kind & (uint8_t)~KIND_BEFORE;
+}
+
 Val variable_read(Emit *e, uint32_t i)
 {
-    uint8_t kind = e->state.kind[i];
+    uint8_t kind = variable_kind(e, i);
     const Slots *s = &e->slots[i];
-    e->variables[i].read = true;
     if (kind & KIND_MAYBE)
         guard(e, compare_ints(e, LL_EQ, load(e, e->word, s->tag), word(e, V_UNDEF)));
     switch (kind & ~KIND_MAYBE) {
