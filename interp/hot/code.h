@@ -50,7 +50,9 @@ typedef struct HotVariable {
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
     bool builtin;          /* it must be empty: the name is a builtin's */
-    const FnCode *code;    /* of a function */
+    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there */
+    uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
+                            * loop's own */
 } HotVariable;
 
 /* Where a statement stands, from the loop down to it. */

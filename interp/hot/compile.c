@@ -13,6 +13,7 @@ static void walk(Emit *e, const Exec *x, bool counts)
     state_start(e);
     e->around = NULL;
     e->depth = 0;
+    e->frame = 0;
     e->failed = e->loops = false;
     e->out = NULL;
     path_push(e, x, HOT_RUN, 0);
@@ -52,7 +53,7 @@ static void variable_enter(Emit *e, uint32_t i)
     const HotVariable *v = &e->variables[i];
     Slots *s = &e->slots[i];
     *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word) };
-    HotKind kind = v->needed || !v->assigned ? v->kind : HK_NOTHING;
+    HotKind kind = (v->needed || !v->assigned) && !v->frame ? v->kind : HK_NOTHING;
     int tag = kind == HK_INT ? V_INT : kind == HK_FLOAT ? V_FLOAT
             : kind == HK_BOOL ? V_BOOL : V_UNDEF;
     uint32_t at = cell_offset(i) + (uint32_t)offsetof(HotCell, i);
@@ -81,7 +82,7 @@ static void variables_leave(Emit *e)
 {
     block_enter(e, e->leave);
     for (uint32_t i = 0; i < e->count; i++) {
-        if (!e->variables[i].assigned)
+        if (!e->variables[i].assigned || e->variables[i].frame)
             continue;
         LlValue tag = load(e, e->word, e->slots[i].tag);
         LlValue real_bits = cast(e, LL_BITCAST, load(e, e->real, e->slots[i].real), e->word);

@@ -5,7 +5,8 @@
 
 #include "interp/hot/code.h"
 
-enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32 };
+enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32,
+       FRAMES_MOST = 16, PARAMETERS_MOST = 8 };
 
 /* A value while code is made. v: an i64, a double or an i1; of a number the double that it is as a
  * float. HK_NOTHING: machine code cannot have it. */
@@ -28,12 +29,25 @@ typedef struct Around {
     struct Around *up;
     const Exec *x;
     int level;
+    uint32_t frame;
     bool counts;                     /* a range; else `while` */
     bool goes_on;                    /* machine code can do an iteration, or a loop in it */
     LlValue stop, step;              /* NULL stop: the iterations left are counted */
     LlBlock next, out;               /* continue, break */
     State at_next, at_out;
 } Around;
+
+/* A call that is part of the loop: its function's variables are the code's. Where machine code cannot
+ * do something in it, it leaves before the statement with the call, as nothing has happened yet:
+ * such a function changes variables of its own alone. */
+typedef struct Frame {
+    const Exec *site;
+    uint32_t up;
+    const Function *fn;
+    struct { bool is; uint32_t variable; } same[PARAMETERS_MOST];    /* of a tensor or function */
+    LlBlock end;
+    State at_end;
+} Frame;
 
 typedef struct Slots { LlValue bits, real, tag; } Slots;
 
@@ -52,6 +66,8 @@ typedef struct Emit {
     LlValue at[HOT_DEPTH], left[HOT_DEPTH];
     State state;
     Around *around;
+    Frame frames[FRAMES_MOST];       /* from 1 on */
+    uint32_t frame, frame_count;
     HotPlace path[PATH_MOST];
     uint32_t depth;
     LlBlock out;                     /* where the statement being made leaves to, once it does */
@@ -69,7 +85,8 @@ typedef struct Emit {
 } Emit;
 
 /* ---- values.c: variables, instructions, leaving ---- */
-uint32_t variable_of(Emit *, const Value *at, uint32_t slot);
+uint32_t variable_of(Emit *, const Value *at, uint32_t slot);    /* of the frame being made */
+uint32_t variable_in(Emit *, uint32_t frame, const Value *at, uint32_t slot);
 void state_start(Emit *);
 State state_join(const State *, const State *);
 Val variable_read(Emit *, uint32_t variable);
@@ -96,7 +113,10 @@ LlValue call_pointer(Emit *, void *address, LlType result, LlType *, LlValue *, 
 Val unknown(Emit *);                 /* machine code cannot have this */
 LlValue as_float(Emit *, Val);
 void path_push(Emit *, const Exec *, HotStep, uint32_t index);
+/* Sets the place on top of the path, where it is the loop's own code; what it was. */
+HotPlace place_set(Emit *, const HotPlace *);
 LlBlock leave_block(Emit *, const HotPlace *last, bool iteration_done);
+LlBlock out_of_statement(Emit *);
 void leave_now(Emit *, const Exec *statement);
 
 /* ---- expression.c ---- */
@@ -115,7 +135,14 @@ bool element_store_emit(Emit *, const Exec *site, uint32_t base, const Exec *tar
 LlValue proven_hold(Emit *, LlValue first, LlValue last);
 
 /* ---- statement.c ---- */
+typedef void (*EmitFn)(Emit *, const Exec *);
 void statement(Emit *, const Exec *);
+void branches_emit(Emit *, const Exec *, EmitFn);    /* an if, what it guards made by that */
+bool can(Emit *, EmitFn, const Exec *);              /* dry: would it fail? */
+
+/* ---- function.c ---- */
+Val call_function(Emit *, const Exec *call, const Function *);
+void return_emit(Emit *, const Exec *);
 
 /* ---- loop.c ---- */
 void for_emit(Emit *, const Exec *, bool outermost);

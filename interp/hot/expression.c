@@ -3,6 +3,7 @@
 #include "interp/hot/emit.h"
 
 #include "interp/lower/sites.h"
+#include "interp/state/frames.h"
 #include "interp/op/op.h"
 #include "interp/op/scalar.h"
 
@@ -20,10 +21,21 @@ static bool names_builtin(Emit *e, const GlobalRef *ref)
     return true;
 }
 
+/* Is it a variable of the program's top level, where the loop stands? */
 static bool own_global(const Emit *e, const GlobalRef *ref)
 {
-    return !e->in->calls || !e->in->calls->fn ||
-           (ref->slot >= e->in->fp && ref->slot < e->in->sp);
+    const Module *m = interp_module(e->in);
+    return m && e->in->fp == m->slots && ref->slot >= m->slots && ref->slot < m->slots + m->slot_cap;
+}
+
+/* A parameter that stands for a tensor or function of the caller's. */
+static bool same_as_callers(const Emit *e, const Exec *x, uint32_t *variable)
+{
+    const Frame *f = &e->frames[e->frame];
+    if (!e->frame || x->sa >= f->fn->code->params || !f->same[x->sa].is)
+        return false;
+    *variable = f->same[x->sa].variable;
+    return true;
 }
 
 bool name_variable(Emit *e, const Exec *x, uint32_t *variable)
@@ -31,13 +43,18 @@ bool name_variable(Emit *e, const Exec *x, uint32_t *variable)
     if (x->node->kind != ND_NAME)
         return false;
     if (x->node->scope == SCOPE_LOCAL || x->operand == OPD_L) {
-        *variable = variable_of(e, NULL, x->sa);
+        const Function *fn = e->frame ? e->frames[e->frame].fn : NULL;
+        uint32_t first = fn ? fn->code->params : 0;
+        if (fn && x->sa >= first && x->sa < first + fn->captured)
+            *variable = variable_of(e, &fn->values[x->sa - first], 0);
+        else if (!same_as_callers(e, x, variable))
+            *variable = variable_of(e, NULL, x->sa);
         return true;
     }
     const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
     if (!ref || ref->slot->tag == V_UNDEF)
         return false;
-    *variable = own_global(e, ref) ? variable_of(e, NULL, (uint32_t)(ref->slot - e->in->fp))
+    *variable = own_global(e, ref) ? variable_in(e, 0, NULL, (uint32_t)(ref->slot - e->in->fp))
                                    : variable_of(e, ref->slot, 0);
     return true;
 }
@@ -261,6 +278,10 @@ static Val call_emit(Emit *e, const Exec *x)
 {
     const CallSite *site = x->data;
     const GlobalRef *ref = &site->ref;
+    uint32_t callee;
+    if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION &&
+        !site->named && !site->spread)
+        return call_function(e, x, e->variables[callee].fn);
     if (x->a->node->kind != ND_NAME || x->a->node->scope != SCOPE_GLOBAL || !x->a->data ||
         site->named || site->spread || x->count < 1 || x->count > 2 || !names_builtin(e, ref) ||
         ref->predefined.tag != V_UNDEF || !ref->op)

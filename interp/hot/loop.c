@@ -22,10 +22,9 @@ static void body_emit(Emit *e, Around *a)
         variable_write(e, variable_of(e, NULL, x->sa),
                        (Val){ HK_INT, load(e, e->word, e->at[a->level]) });
     e->written = written;
-    HotPlace *top = &e->path[e->depth - 1], before = *top;
-    *top = (HotPlace){ x, HOT_BODY, (uint32_t)a->level };
+    HotPlace before = place_set(e, &(HotPlace){ x, HOT_BODY, (uint32_t)a->level });
     statement(e, x->b);
-    e->path[e->depth - 1] = before;
+    place_set(e, &before);
     e->out = out;
 }
 
@@ -69,7 +68,8 @@ static State head_state(Emit *e, Around *a, bool *innermost)
 
 static void around_enter(Emit *e, Around *a, const Exec *x)
 {
-    *a = (Around){ .up = e->around, .x = x, .level = e->around ? e->around->level + 1 : 0 };
+    *a = (Around){ .up = e->around, .x = x, .level = e->around ? e->around->level + 1 : 0,
+                   .frame = e->frame };
     e->around = a;
 }
 
@@ -92,10 +92,10 @@ static void poll(Emit *e, Around *a, bool counted)
     if (e->dry)
         return;
     const Llvm *ll = e->d.ll;
-    HotPlace *top = &e->path[e->depth - 1], before = *top;
-    *top = (HotPlace){ a->x, HOT_BODY, (uint32_t)a->level };
-    LlBlock out = leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted), on = block_new(e, "on");
-    *top = before;
+    HotPlace before = place_set(e, &(HotPlace){ a->x, HOT_BODY, (uint32_t)a->level });
+    LlBlock on = block_new(e, "on"), out = e->frame ? out_of_statement(e)
+            : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted);
+    place_set(e, &before);
     LlValue at = load(e, ll->PointerType(e->small, 0),
                       word_at(e, offsetof(HotRecord, interrupt), ll->PointerType(e->small, 0)));
     LlValue flag = load(e, e->small, at);
@@ -107,10 +107,26 @@ static void poll(Emit *e, Around *a, bool counted)
 }
 
 /* ---- while ---- */
+/* Its condition: who leaves there asks again. */
+static void ask_emit(Emit *e, Around *a, LlBlock body)
+{
+    LlBlock out = e->out;
+    HotPlace before = place_set(e, &(HotPlace){ a->x, HOT_BODY, (uint32_t)a->level });
+    if (!e->frame) {
+        path_push(e, a->x, HOT_OVER, 0);
+        e->out = NULL;
+    }
+    condition_emit(e, a->x->a, body, a->out);
+    if (!e->frame)
+        e->depth--;
+    place_set(e, &before);
+    e->out = out;
+}
+
 void while_emit(Emit *e, const Exec *x)
 {
     Around a;
-    bool innermost, outermost = !e->around;
+    bool innermost, outermost = !e->around && !e->frame;
     if (too_deep(e, x)) {
         e->hopeless |= outermost;
         leave_now(e, x);
@@ -141,14 +157,7 @@ void while_emit(Emit *e, const Exec *x)
     jump(e, ask);
     block_enter(e, ask);
     e->state = head;
-    HotPlace *top = &e->path[e->depth - 1], before = *top;
-    *top = (HotPlace){ x, HOT_BODY, (uint32_t)a.level };
-    path_push(e, x, HOT_OVER, 0);
-    e->out = NULL;
-    condition_emit(e, x->a, body, a.out);
-    e->depth--;
-    e->path[e->depth - 1] = before;
-    e->out = NULL;
+    ask_emit(e, &a, body);
     block_enter(e, body);
     body_emit(e, &a);
     if (e->state.reached)
@@ -309,7 +318,6 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     a.counts = true;
     e->around = up;                          /* the parts are asked before it begins */
     range_emit(e, x, &a, outermost, unit);
-    e->out = NULL;
     e->around = &a;
     State head = head_state(e, &a, &innermost);
     e->hopeless |= outermost && !a.goes_on;

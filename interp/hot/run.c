@@ -41,18 +41,18 @@ static bool tensor_enters(Interp *in, const HotVariable *v, HotTensor *to)
 /* Does it hold what the code was made for? */
 static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint32_t i)
 {
-    Value now = v->at ? *v->at : in->fp[v->slot];
+    Value now = v->at ? *v->at : v->frame ? v_undef() : in->fp[v->slot];
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
     if (v->builtin)
         return now.tag == V_UNDEF;
-    if (!v->needed)
+    if (!v->needed || v->frame)
         return true;
     switch (v->kind) {
     case HK_INT: return now.tag == V_INT;
     case HK_FLOAT: return now.tag == V_FLOAT;
     case HK_BOOL: return now.tag == V_BOOL;
     case HK_TENSOR: return tensor_enters(in, v, &r->tensors[i]);
-    case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->code == v->code;
+    case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn == v->fn;
     default: return now.tag != V_INT && now.tag != V_FLOAT && now.tag != V_BOOL;
     }
 }
@@ -69,7 +69,7 @@ static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)
 {
     for (uint32_t i = 0; i < code->variable_count; i++) {
         const HotVariable *v = &code->variables[i];
-        if (v->assigned && r->cells[i].tag != V_UNDEF)
+        if (v->assigned && !v->frame && r->cells[i].tag != V_UNDEF)
             slot_put(in, &in->fp[v->slot],
                      (Value){ .tag = (uint32_t)r->cells[i].tag, .i = r->cells[i].i });
     }

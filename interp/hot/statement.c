@@ -81,9 +81,7 @@ static void assignment(Emit *e, const Exec *x)
 }
 
 /* ---- trying it dry first ---- */
-typedef void (*EmitFn)(Emit *, const Exec *);
-
-static bool can(Emit *e, EmitFn emit, const Exec *x)
+bool can(Emit *e, EmitFn emit, const Exec *x)
 {
     State before = e->state;
     bool dry = e->dry, failed;
@@ -106,25 +104,25 @@ static void merge(Emit *e, LlBlock end, State *all)
     *all = state_join(all, &e->state);
 }
 
-static void part(Emit *e, const Exec *whole, HotStep step, uint32_t index, const Exec *x)
+static void part(Emit *e, const Exec *whole, HotStep step, uint32_t index, EmitFn emit,
+                 const Exec *x)
 {
     LlBlock out = e->out;
-    HotPlace *top = &e->path[e->depth - 1], before = *top;
-    *top = (HotPlace){ whole, step, index };
-    statement(e, x);
-    e->path[e->depth - 1] = before;
+    HotPlace before = place_set(e, &(HotPlace){ whole, step, index });
+    emit(e, x);
+    place_set(e, &before);
     e->out = out;
 }
 
 /* One condition with what it guards; the builder stands where it fails afterwards. */
 static void guarded(Emit *e, const Exec *x, uint32_t index, const Exec *c, const Exec *body,
-                    LlBlock end, State *all)
+                    EmitFn emit, LlBlock end, State *all)
 {
     LlBlock yes = block_new(e, "yes"), no = block_new(e, "no");
     condition_emit(e, c, yes, no);
     State asked = e->state;
     block_enter(e, yes);
-    part(e, x, HOT_BRANCH, index, body);
+    part(e, x, HOT_BRANCH, index, emit, body);
     merge(e, end, all);
     e->state = asked;
     block_enter(e, no);
@@ -146,7 +144,7 @@ static bool conditions_can(Emit *e, const Exec *x)
     return all;
 }
 
-static void if_emit(Emit *e, const Exec *x)
+void branches_emit(Emit *e, const Exec *x, EmitFn emit)
 {
     State all = { .reached = false };
     LlBlock end;
@@ -156,11 +154,11 @@ static void if_emit(Emit *e, const Exec *x)
     }
     end = block_new(e, "end");
     if (x->a)
-        guarded(e, x, 0, x->a, x->b, end, &all);
+        guarded(e, x, 0, x->a, x->b, emit, end, &all);
     for (uint32_t i = 0; !x->a && i < x->count; i += 2)
-        guarded(e, x, 2 + i / 2, x->list[i], x->list[i + 1], end, &all);
+        guarded(e, x, 2 + i / 2, x->list[i], x->list[i + 1], emit, end, &all);
     if (x->c)
-        part(e, x, HOT_BRANCH, 1, x->c);
+        part(e, x, HOT_BRANCH, 1, emit, x->c);
     merge(e, end, &all);
     end_of_branches(e, end, &all);
 }
@@ -169,7 +167,7 @@ static void if_emit(Emit *e, const Exec *x)
 static void block_emit(Emit *e, const Exec *x)
 {
     for (uint32_t i = 0; i < x->count && e->state.reached; i++)
-        part(e, x, HOT_PART, i, x->list[i]);
+        part(e, x, HOT_PART, i, statement, x->list[i]);
 }
 
 static void break_emit(Emit *e, const Exec *x)
@@ -195,7 +193,7 @@ static void statement_on_top(Emit *e, const Exec *x)
             leave_now(e, x);
         return;
     case ND_IF:
-        if_emit(e, x);
+        branches_emit(e, x, statement);
         return;
     case ND_WHILE:
         while_emit(e, x);
@@ -212,6 +210,12 @@ static void statement_on_top(Emit *e, const Exec *x)
         else
             leave_now(e, x);
         return;
+    case ND_RETURN:
+        if (e->frame && x->eval == eval_return && x->a && can(e, return_emit, x))
+            return_emit(e, x);
+        else
+            leave_now(e, x);
+        return;
     case ND_ASSIGN: case ND_OPASSIGN:
         if (can(e, assignment, x))
             assignment(e, x);
@@ -225,6 +229,10 @@ static void statement_on_top(Emit *e, const Exec *x)
 
 void statement(Emit *e, const Exec *x)
 {
+    if (e->frame) {                          /* it leaves where the call stands */
+        statement_on_top(e, x);
+        return;
+    }
     e->out = NULL;
     path_push(e, x, HOT_RUN, 0);
     statement_on_top(e, x);

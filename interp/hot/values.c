@@ -13,7 +13,7 @@ static void look_at_value(HotVariable *v, Value now)
             : HK_NOTHING;
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
-        v->code = now.fn->code;
+        v->fn = now.fn;
     }
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
@@ -25,23 +25,37 @@ static void look_at_value(HotVariable *v, Value now)
     }
 }
 
-uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
+static uint32_t variable_new(Emit *e, const HotVariable *like)
 {
-    uint32_t i = 0;
-    while (i < e->count && (e->variables[i].at != at || (!at && e->variables[i].slot != slot)))
-        i++;
-    if (i < e->count)
-        return i;
+    uint32_t i = e->count;
     if (i == HOT_VARIABLES) {
-        e->work = WORK_MOST;                 /* too many: given up */
+        e->work = WORK_MOST + 1;             /* too many: given up */
         return 0;
     }
     HotVariable *v = &e->variables[e->count++];
-    *v = (HotVariable){ .at = at, .slot = slot };
-    look_at_value(v, at ? *at : e->in->fp[slot]);
-    e->state.kind[i] = (uint8_t)v->kind | KIND_BEFORE;
+    *v = *like;
+    if (v->frame)
+        v->assigned = true;
+    else
+        look_at_value(v, v->at ? *v->at : e->in->fp[v->slot]);
+    e->state.kind[i] = v->frame ? HK_NOTHING : (uint8_t)v->kind | KIND_BEFORE;
     e->grew = true;
     return i;
+}
+
+uint32_t variable_in(Emit *e, uint32_t frame, const Value *at, uint32_t slot)
+{
+    HotVariable like = { .at = at, .slot = at ? 0 : slot, .frame = (uint8_t)(at ? 0 : frame) };
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->variables[i].at == like.at && e->variables[i].slot == like.slot &&
+            e->variables[i].frame == like.frame)
+            return i;
+    return variable_new(e, &like);
+}
+
+uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
+{
+    return variable_in(e, e->frame, at, slot);
 }
 
 /* A variable that holds a tensor or a function and is assigned holds nothing known; nor does one
@@ -54,7 +68,8 @@ void state_start(Emit *e)
         if (v->assigned && (v->kind == HK_TENSOR || v->kind == HK_FUNCTION))
             v->kind = HK_NOTHING;
         bool known = v->needed || !v->assigned;
-        e->state.kind[i] = (known ? (uint8_t)v->kind : HK_NOTHING) | KIND_BEFORE;
+        e->state.kind[i] = v->frame ? HK_NOTHING
+                                    : (known ? (uint8_t)v->kind : HK_NOTHING) | KIND_BEFORE;
     }
 }
 
@@ -265,17 +280,25 @@ LlValue call_pointer(Emit *e, void *address, LlType result, LlType *types, LlVal
 void path_push(Emit *e, const Exec *x, HotStep step, uint32_t index)
 {
     if (e->depth == PATH_MOST) {
-        e->work = WORK_MOST;
+        e->work = WORK_MOST + 1;
         e->depth--;
     }
     e->path[e->depth++] = (HotPlace){ x, step, index };
+}
+
+HotPlace place_set(Emit *e, const HotPlace *p)
+{
+    HotPlace *top = &e->path[e->depth - 1], before = *top;
+    if (!e->frame)
+        *top = *p;
+    return before;
 }
 
 /* Which exit that is; 0: there are too many. */
 static uint32_t exit_new(Emit *e, const HotPlace *last)
 {
     if (e->exit_count == EXITS_MOST) {
-        e->work = WORK_MOST;
+        e->work = WORK_MOST + 1;
         return 0;
     }
     HotPlace *places = mem_alloc(&e->in->ctx, (e->depth + 1) * sizeof *places);
@@ -308,7 +331,7 @@ LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
     LlBlock here = ll->GetInsertBlock(e->d.builder), out = block_new(e, "leave");
     block_enter(e, out);
     for (const Around *a = e->around; a; a = a->up)
-        if (a->counts)
+        if (a->counts && !a->frame)
             tell_loop(e, a, iteration_done && a == e->around);
     store(e, word(e, exit_new(e, last)), e->exit_id);
     jump(e, e->leave);
@@ -316,7 +339,7 @@ LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
     return out;
 }
 
-static LlBlock out_of_statement(Emit *e)
+LlBlock out_of_statement(Emit *e)
 {
     if (!e->out && !e->dry) {
         HotPlace last = e->path[--e->depth];     /* the statement itself is on top */

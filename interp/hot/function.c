@@ -1,0 +1,136 @@
+/* Calls of functions as part of the loop that they stand in: arguments become variables of the
+ * code, the body is walked like any other, what it ends with is the value of the call. */
+#include "interp/hot/emit.h"
+
+#include "interp/eval/eval_flow.h"
+
+enum { RESULT = 1 << 30 };                   /* the slot of a function's value */
+
+static uint32_t result_of(Emit *e) { return variable_of(e, NULL, RESULT); }
+
+/* Of the same call in the same place, however often it is walked over. 0: there are too many, or it
+ * calls itself. */
+static uint32_t frame_of(Emit *e, const Exec *site, const Function *fn)
+{
+    uint32_t i = 1;
+    for (uint32_t up = e->frame; up; up = e->frames[up].up)
+        if (e->frames[up].fn->code == fn->code)
+            return 0;
+    while (i <= e->frame_count && (e->frames[i].site != site || e->frames[i].up != e->frame ||
+                                   e->frames[i].fn != fn))
+        i++;
+    if (i == FRAMES_MOST)
+        return 0;
+    if (i > e->frame_count) {
+        e->frames[i] = (Frame){ .site = site, .up = e->frame, .fn = fn };
+        e->frame_count = i;
+    }
+    return i;
+}
+
+/* ---- the value at the end ---- */
+static void value_emit(Emit *, const Exec *);
+
+static void block_value(Emit *e, const Exec *x)
+{
+    for (uint32_t i = 0; i + 1 < x->count && e->state.reached; i++)
+        statement(e, x->list[i]);
+    if (e->state.reached)
+        value_emit(e, x->list[x->count - 1]);
+}
+
+static void expression_value(Emit *e, const Exec *x)
+{
+    Val v = expression(e, x);
+    if (!e->failed)
+        variable_write(e, result_of(e), v);
+}
+
+/* Of statements: the result variable holds it afterwards, or the code left. */
+static void value_emit(Emit *e, const Exec *x)
+{
+    if (x->node->kind == ND_BLOCK && (x->eval == eval_block || x->eval == eval_block2))
+        block_value(e, x);
+    else if (x->node->kind == ND_IF && x->c)
+        branches_emit(e, x, value_emit);
+    else if (x->node->kind == ND_RETURN)
+        statement(e, x);
+    else if (can(e, expression_value, x))
+        expression_value(e, x);
+    else
+        leave_now(e, x);
+}
+
+void return_emit(Emit *e, const Exec *x)
+{
+    Frame *f = &e->frames[e->frame];
+    expression_value(e, x->a);
+    if (e->failed)
+        return;
+    f->at_end = state_join(&f->at_end, &e->state);
+    jump(e, f->end);
+    e->state.reached = false;
+}
+
+/* ---- the call ---- */
+/* Arguments are values, or stand for a tensor or function of the caller's. */
+static bool arguments_emit(Emit *e, const Exec *x, Frame *f, Val *values)
+{
+    for (uint32_t i = 0; i < x->count; i++) {
+        uint32_t v;
+        bool named = name_variable(e, x->list[i], &v);
+        uint8_t kind = named ? variable_kind(e, v) : HK_NOTHING;
+        f->same[i].is = kind == HK_TENSOR || kind == HK_FUNCTION;
+        f->same[i].variable = v;
+        if (!f->same[i].is)
+            values[i] = expression(e, x->list[i]);
+        if (e->failed)
+            return false;
+    }
+    return true;
+}
+
+static void frame_begin(Emit *e, uint32_t frame, const Exec *x, const Val *values)
+{
+    const Frame *f = &e->frames[frame];
+    e->frame = frame;
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->variables[i].frame == frame) {
+            e->state.kind[i] = HK_NOTHING;
+            store(e, word(e, V_UNDEF), e->slots[i].tag);
+        }
+    for (uint32_t i = 0; i < x->count; i++)
+        if (!f->same[i].is)
+            variable_write(e, variable_of(e, NULL, i), values[i]);
+}
+
+Val call_function(Emit *e, const Exec *x, const Function *fn)
+{
+    const FnCode *code = fn->code;
+    Val values[PARAMETERS_MOST];
+    uint32_t frame, caller = e->frame;
+    if (x->count != code->exact || x->count > PARAMETERS_MOST || code->node->kind == ND_TEST ||
+        code->body->eval == eval_catch_flow || !(frame = frame_of(e, x, fn)))
+        return unknown(e);
+    Frame *f = &e->frames[frame];
+    if (!arguments_emit(e, x, f, values))
+        return unknown(e);
+    frame_begin(e, frame, x, values);
+    f->end = block_new(e, "returned");
+    f->at_end = (State){ .reached = false };
+    value_emit(e, code->body);
+    if (e->state.reached)
+        jump(e, f->end);
+    e->state = state_join(&e->state, &f->at_end);
+    block_enter(e, f->end);
+    if (!e->state.reached) {                 /* it always leaves */
+        if (!e->dry)
+            e->d.ll->BuildUnreachable(e->d.builder);
+        e->frame = caller;
+        e->state.reached = true;
+        return unknown(e);
+    }
+    Val v = variable_read(e, result_of(e));
+    e->frame = caller;
+    return e->failed ? unknown(e) : v;
+}
