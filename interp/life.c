@@ -180,6 +180,9 @@ void interp_end(Interp *in)
             (*w)->ending(in);
     out_flush(in);
     modules_free(in);
+#ifndef RICCI_WITHOUT_JIT
+    hot_end(in);
+#endif
     for (const Wing *const *w = in->wings; *w; w++)
         if ((*w)->ended)
             (*w)->ended(in);

@@ -77,18 +77,36 @@ typedef struct HotPath {
 
 typedef int64_t (*HotFn)(HotRecord *);     /* which exit; 0: the loop came to its own end */
 
+/* Where it stands: MAKING only in the worker's hands. */
+typedef enum HotStage { HOT_MAKING, HOT_READY, HOT_FAILED } HotStage;
+
 typedef struct HotCode {
     MachineCode machine;
     HotFn run;
     HotVariable *variables;
     HotPath *exits;
     uint32_t variable_count, exit_count;
-    uint32_t entries;      /* that were judged, and how long they lasted */
+    uint32_t entries;      /* that were measured, and how long they lasted */
     double seconds;
+    MachineDraft draft;    /* while it is being made */
+    bool vectors;          /* there are loops that vectors may run */
+    _Atomic int stage;     /* HotStage */
+    struct HotWorker *worker;    /* who makes it, or made it; NULL: it was made at once */
+    struct HotCode *next;  /* of those that wait for the worker */
 } HotCode;
 
-/* NULL: it cannot be compiled. */
+/* The code as a draft, to be finished. NULL: it cannot be compiled. */
 HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *);
+void hot_finish(HotCode *);            /* READY or FAILED then; any thread */
 void hot_free(Ctx *, void *code);
+
+/* ---- worker.c: a thread that opens LLVM and finishes drafts while the evaluator goes on ---- */
+typedef struct HotWorker HotWorker;
+HotWorker *worker_new(Ctx *);          /* NULL: no memory, or no thread */
+void worker_free(Ctx *, HotWorker *);  /* waits for what is being made */
+/* Is LLVM open? Otherwise it is being opened, or there is none: *none. */
+bool worker_opened(HotWorker *, bool *none);
+void worker_finish(HotWorker *, HotCode *);
+void worker_wait(HotWorker *, HotCode *);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "core/base/mem.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,10 +95,11 @@ static void variables_leave(Emit *e)
     e->d.ll->BuildRet(e->d.builder, load(e, e->word, e->exit_id));
 }
 
-static HotFn make(Emit *e, const Exec *x, bool counts, MachineCode *machine)
+/* false: given up. */
+static bool make(Emit *e, const Exec *x, bool counts)
 {
     if (!machine_begin(&e->d))
-        return NULL;
+        return false;
     const Llvm *ll = e->d.ll;
     types_make(e);
     LlType record = ll->PointerType(e->word, 0);
@@ -118,11 +120,10 @@ static HotFn make(Emit *e, const Exec *x, bool counts, MachineCode *machine)
     store(e, word(e, 0), e->exit_id);
     jump(e, e->leave);
     variables_leave(e);
-    if (e->work > WORK_MOST || e->grew) {
-        machine_drop(&e->d);
-        return NULL;
-    }
-    return (HotFn)machine_finish(&e->d, "loop", e->vectors, machine);
+    if (e->work <= WORK_MOST && !e->grew)
+        return true;
+    machine_drop(&e->d);
+    return false;
 }
 
 /* ---- the whole ---- */
@@ -148,33 +149,45 @@ static void exits_free(Ctx *c, HotPath *exits, uint32_t count)
         mem_free(c, (void *)exits[i].places, exits[i].count * sizeof *exits[i].places);
 }
 
-static HotCode *code_keep(Emit *e, HotFn run, const MachineCode *machine)
+/* NULL: there is no memory. */
+static HotCode *code_keep(Emit *e)
 {
     Ctx *c = &e->in->ctx;
-    HotCode *code = mem_alloc(c, sizeof *code);
-    *code = (HotCode){ .machine = *machine, .run = run, .variable_count = e->count,
-                       .exit_count = e->exit_count };
-    code->variables = mem_alloc(c, (e->count + 1) * sizeof *code->variables);
-    code->exits = mem_alloc(c, (e->exit_count + 1) * sizeof *code->exits);
-    memcpy(code->variables, e->variables, e->count * sizeof *code->variables);
-    memcpy(code->exits, e->exits, e->exit_count * sizeof *code->exits);
-    return code;
+    size_t variables = (e->count + 1) * sizeof *e->variables;
+    size_t exits = (e->exit_count + 1) * sizeof *e->exits;
+    HotCode *code = mem_try_alloc(c, sizeof *code);
+    if (!code)
+        return NULL;
+    *code = (HotCode){ .draft = e->d, .vectors = e->vectors, .variable_count = e->count,
+                       .exit_count = e->exit_count, .variables = mem_try_alloc(c, variables),
+                       .exits = mem_try_alloc(c, exits) };
+    if (code->variables && code->exits) {
+        memcpy(code->variables, e->variables, e->count * sizeof *e->variables);
+        memcpy(code->exits, e->exits, e->exit_count * sizeof *e->exits);
+        return code;
+    }
+    if (code->variables)
+        mem_free(c, code->variables, variables);
+    if (code->exits)
+        mem_free(c, code->exits, exits);
+    mem_free(c, code, sizeof *code);
+    return NULL;
 }
 
 HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
 {
     Ctx *c = &in->ctx;
-    Emit *e = mem_alloc(c, sizeof *e);
-    MachineCode machine;
+    Emit *e = mem_try_alloc(c, sizeof *e);
     HotCode *code = NULL;
+    if (!e)
+        return NULL;
     memset(e, 0, sizeof *e);
     e->in = in;
     if (learn(e, x, count != NULL)) {
         e->grew = false;
         e->work = 0;
-        HotFn run = make(e, x, count != NULL, &machine);
-        if (run)
-            code = code_keep(e, run, &machine);
+        if (make(e, x, count != NULL) && !(code = code_keep(e)))
+            machine_drop(&e->d);
     }
     if (!code)
         exits_free(c, e->exits, e->exit_count);
@@ -182,9 +195,17 @@ HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
     return code;
 }
 
+void hot_finish(HotCode *code)
+{
+    code->run = (HotFn)machine_finish(&code->draft, "loop", code->vectors, &code->machine);
+    atomic_store_explicit(&code->stage, code->run ? HOT_READY : HOT_FAILED, memory_order_release);
+}
+
 void hot_free(Ctx *c, void *what)
 {
     HotCode *code = what;
+    if (code->worker)
+        worker_wait(code->worker, code);
     machine_free(&code->machine);
     exits_free(c, code->exits, code->exit_count);
     mem_free(c, code->exits, (code->exit_count + 1) * sizeof *code->exits);

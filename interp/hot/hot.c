@@ -1,17 +1,20 @@
 /* When a loop is compiled, and whether that pays. RICCI_JIT=0: never; RICCI_JIT=now: when it comes
- * to its second iteration. */
+ * to its second iteration, and the evaluator waits for it. */
 #include "interp/hot/hot.h"
 
+#include "core/base/mem.h"
 #include "interp/hot/run.h"
 #include "interp/op/deferred.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum {
     FIRST = 2000,          /* iterations until somebody looks, */
-    AGAIN = 4 * FIRST,     /* and again, when loops around had their turn */
+    AGAIN = 4 * FIRST,     /* again, when loops around had their turn, */
+    SOON = 64,             /* and whether what is being made is ready */
     MISSES = 4,            /* so many kinds of values have code of their own */
     TRIES = 64             /* entries after which it is asked whether code pays */
 };
@@ -44,20 +47,48 @@ static bool turn_of_others(HotSite *s)
     return others;
 }
 
+static bool eager(const Interp *in) { return in->hot->first == 1; }
+
+/* Is there who makes code? Until LLVM is open there is not. */
+static bool can_make(Interp *in, HotSite *s)
+{
+    bool none = false;
+    if (eager(in))
+        return true;
+    if (!in->hot_worker)
+        in->hot_worker = worker_new(&in->ctx);
+    bool opened = in->hot_worker && worker_opened(in->hot_worker, &none);
+    s->cool = !in->hot_worker || none ? HOT_NEVER : SOON;
+    return opened;
+}
+
+static void code_begin(Interp *in, const Exec *x, HotSite *s, HotCount *count)
+{
+    s->code = hot_compile(in, x, count);
+    s->cool = s->code ? SOON : HOT_NEVER;
+    if (!s->code)
+        return;
+    chunk_own(s->chunk, hot_free, s->code);
+    if (eager(in))
+        hot_finish(s->code);
+    else
+        worker_finish(in->hot_worker, s->code);
+}
+
+/* Is there code? If not it is begun, or being made. */
 static bool has_code(Interp *in, const Exec *x, HotSite *s, HotCount *count)
 {
-    if (s->code)
-        return true;
-    s->cool = AGAIN;
-    if (in->hot->first > 1 && turn_of_others(s))
+    if (!s->code) {
+        s->cool = AGAIN;
+        if ((!eager(in) && turn_of_others(s)) || !can_make(in, s))
+            return false;
+        code_begin(in, x, s, count);
+    }
+    if (!s->code)
         return false;
-    double t0 = now();
-    s->code = hot_compile(in, x, count);
-    if (getenv("JLOG")) { extern int printf(const char *, ...); Where w = {0}; in->ctx.locate(&in->ctx, &w); Place p = source_place(in->calls && in->calls->fn ? in->calls->fn->chunk->source : w.source, x->node->span.from); printf("compile %d: %g ms %p\n", p.line, 1e3*(now() - t0), (void*)s->code); }
-    s->cool = s->code ? 0 : HOT_NEVER;
-    if (s->code)
-        chunk_own(s->chunk, hot_free, s->code);
-    return s->code != NULL;
+    int stage = atomic_load_explicit(&s->code->stage, memory_order_acquire);
+    s->cool = stage == HOT_READY ? 0 : stage == HOT_MAKING ? SOON : HOT_NEVER;
+    return stage == HOT_READY;
 }
 
 /* Code that is left again and again as soon as it is entered costs more than it gives. */
@@ -91,6 +122,13 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
 }
 
 static const HotHooks hooks[] = { { hot_loop, FIRST }, { hot_loop, 1 } };
+
+void hot_end(Interp *in)
+{
+    if (in->hot_worker)
+        worker_free(&in->ctx, in->hot_worker);
+    in->hot_worker = NULL;
+}
 
 const HotHooks *hot_hooks(void)
 {

@@ -6,5 +6,6 @@
 
 /* NULL: RICCI_JIT=0 */
 const HotHooks *hot_hooks(void);
+void hot_end(Interp *);              /* when no chunk is left */
 
 #endif

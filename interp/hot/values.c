@@ -301,7 +301,11 @@ static uint32_t exit_new(Emit *e, const HotPlace *last)
         e->work = WORK_MOST + 1;
         return 0;
     }
-    HotPlace *places = mem_alloc(&e->in->ctx, (e->depth + 1) * sizeof *places);
+    HotPlace *places = mem_try_alloc(&e->in->ctx, (e->depth + 1) * sizeof *places);
+    if (!places) {
+        e->work = WORK_MOST + 1;
+        return 0;
+    }
     memcpy(places, e->path, e->depth * sizeof *places);
     places[e->depth] = *last;
     e->exits[e->exit_count] = (HotPath){ places, e->depth + 1 };

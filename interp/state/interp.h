@@ -82,6 +82,7 @@ struct Interp {
     const Exec *at;                   /* what runs now, for error places */
     CallFrame *calls;
     const struct HotHooks *hot;       /* who makes machine code of loops: hot.h; NULL: nobody */
+    struct HotWorker *hot_worker;     /* its thread, once there was a hot loop */
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct Tape *tape;                /* the innermost derivative being taken, or NULL */

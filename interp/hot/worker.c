@@ -1,0 +1,121 @@
+/* The thread beside the evaluator (code.h): opening LLVM takes as long as many a program, and
+ * finishing a draft as long as many a loop. */
+#include "interp/hot/code.h"
+
+#include "core/base/mem.h"
+#include "core/system/held_signals.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct HotWorker {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    HotCode *first, *last;             /* that wait */
+    bool opened, none, stop;
+};
+
+/* The next one, when there is one; NULL: it is to end. */
+static HotCode *take(HotWorker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop && !w->first)
+        pthread_cond_wait(&w->wake, &w->lock);
+    HotCode *code = w->stop ? NULL : w->first;
+    if (code)
+        w->first = code->next;
+    pthread_mutex_unlock(&w->lock);
+    return code;
+}
+
+static void *work(void *arg)
+{
+    HotWorker *w = arg;
+    bool there = llvm_open() != NULL;
+    pthread_mutex_lock(&w->lock);
+    w->opened = there;
+    w->none = !there;
+    pthread_mutex_unlock(&w->lock);
+    for (HotCode *code; (code = take(w)) != NULL;) {
+        hot_finish(code);
+        pthread_mutex_lock(&w->lock);
+        pthread_cond_broadcast(&w->done);
+        pthread_mutex_unlock(&w->lock);
+    }
+    return NULL;
+}
+
+HotWorker *worker_new(Ctx *c)
+{
+    HotWorker *w = mem_try_alloc(c, sizeof *w);
+    sigset_t before;
+    if (!w)
+        return NULL;
+    *w = (HotWorker){ .first = NULL };
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->wake, NULL);
+    pthread_cond_init(&w->done, NULL);
+    signals_hold(&before);
+    bool started = pthread_create(&w->thread, NULL, work, w) == 0;
+    signals_let(&before);
+    if (started)
+        return w;
+    mem_free(c, w, sizeof *w);
+    return NULL;
+}
+
+void worker_free(Ctx *c, HotWorker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->wake);
+    pthread_cond_destroy(&w->done);
+    mem_free(c, w, sizeof *w);
+}
+
+bool worker_opened(HotWorker *w, bool *none)
+{
+    pthread_mutex_lock(&w->lock);
+    bool opened = w->opened;
+    *none = w->none;
+    pthread_mutex_unlock(&w->lock);
+    return opened;
+}
+
+void worker_finish(HotWorker *w, HotCode *code)
+{
+    code->worker = w;
+    code->next = NULL;
+    pthread_mutex_lock(&w->lock);
+    if (w->first)
+        w->last->next = code;
+    else
+        w->first = code;
+    w->last = code;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Takes it out of those that wait, or waits for it. */
+void worker_wait(HotWorker *w, HotCode *code)
+{
+    pthread_mutex_lock(&w->lock);
+    HotCode **at = &w->first;
+    while (*at && *at != code)
+        at = &(*at)->next;
+    if (*at) {
+        *at = code->next;
+        for (w->last = w->first; w->last && w->last->next; w->last = w->last->next)
+            ;
+        machine_drop(&code->draft);
+        atomic_store(&code->stage, HOT_FAILED);
+    }
+    while (atomic_load(&code->stage) == HOT_MAKING)
+        pthread_cond_wait(&w->done, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
