@@ -31,10 +31,12 @@ LDLIBS  = -lreadline $(LIB_LIBS)
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic
 
 # WITHOUT=native: no calls of C, and no libricci, which hands C functions and memory through them.
+# WITHOUT=jit: no machine code of hot loops.
 WITHOUT ?=
 WITHOUT.native = interp/native/% interp/embed/% builtins/system/native.c
-$(if $(filter-out native,$(WITHOUT)),$(error WITHOUT=$(WITHOUT): what can be left out is native))
-CSTD += $(if $(filter native,$(WITHOUT)),-DRICCI_WITHOUT_NATIVE)
+WITHOUT.jit = interp/hot/% kernels/machine/%
+$(if $(filter-out native jit,$(WITHOUT)),$(error WITHOUT=$(WITHOUT): what can be left out is native and jit))
+CSTD += $(if $(filter native,$(WITHOUT)),-DRICCI_WITHOUT_NATIVE) $(if $(filter jit,$(WITHOUT)),-DRICCI_WITHOUT_JIT)
 SOURCES := $(filter-out $(foreach w,$(WITHOUT),$(WITHOUT.$(w))),$(wildcard $(foreach d,core lexer parser kernels builtins interp,$(d)/*.c $(d)/*/*.c)))
 # readline (GPL) belongs to the program, not to the library.
 MAIN     = $(wildcard interp/program/*.c interp/session/*.c interp/jupyter/*.c)
@@ -263,6 +265,7 @@ help:
 	@echo 'make install         PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make MODE=debug|asan|tsan|hostile   builds build/MODE/ricci'
 	@echo 'make WITHOUT=native BUILD=build/without   leaves out calls of C, and libricci with them'
+	@echo 'make WITHOUT=jit BUILD=build/without      leaves out machine code of hot loops'
 	@echo 'make clean           removes build/'
 
 clean:

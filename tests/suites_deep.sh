@@ -83,14 +83,14 @@ rounding() {
 # All that prints numbers.
 printed() { suite_golden; suite_docs; suite_examples; }
 
-# A build without the wing of native code, of the objects that are there but for the two that name it: all
-# programs of the tests that do not speak of it.
+# A build without the wing of native code and without machine code of loops, of the objects that are there but
+# for those that name them: all programs of the tests that do not speak of it.
 suite_without() {
     local bin=$BUILD/without native='extern|as_tensor|ptr|pin|unpin|sizeof|offsetof|errno|cstring|null'
     build all || return
     rm -rf "$bin" && mkdir -p "$bin" && cp -rl "$BUILD/obj" "$BUILD/gen" "$bin"
     rm -f "$bin/obj/interp/life.o" "$bin/obj/builtins/table.o"
-    build WITHOUT=native BUILD="$bin" "$bin/ricci" || return
+    build WITHOUT="native jit" BUILD="$bin" "$bin/ricci" || return
     LEAVE=$(echo $(grep -lwE "$native" tests/lang/*/*.ric tests/errors/*.ric tests/regress/*.ric) tests/lang/native/*.ric) \
         golden "$PWD/$bin/ricci" "without native"
 }

@@ -387,8 +387,8 @@ static inline __attribute__((always_inline)) Value range_loop(Interp *in, const 
     return v_none();
 }
 
-/* An iteration in part was run on to its end by who came from machine code: v is what its body left.
- * The rest of the loop. count: NULL for `while`. */
+/* An iteration in part was run on to its end by who came from machine code: v is what its body
+ * left. The rest of the loop. count: NULL for `while`. */
 Value loop_resumed(Interp *in, const Exec *x, Value v, const HotCount *count)
 {
     LoopStep s = loop_after(in, x, v);

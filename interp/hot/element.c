@@ -149,7 +149,8 @@ static LlValue subscript_checked(Emit *e, const Exec *sub, LlValue extent)
 
 static LlType element_type(const Emit *e, DType dt)
 {
-    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word : e->d.ll->IntTypeInContext(e->d.context, 8);
+    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word
+                        : e->d.ll->IntTypeInContext(e->d.context, 8);
 }
 
 /* A pointer to base[subscripts of x]; NULL where the walk is dry or has failed. */
@@ -174,8 +175,8 @@ static LlValue element_at(Emit *e, uint32_t base, const Exec *x)
     }
     if (e->dry || e->failed)
         return NULL;
-    return e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype), e->tensors[base].data, &at, 1,
-                              "");
+    return e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype), e->tensors[base].data, &at,
+                              1, "");
 }
 
 static Val element_load(Emit *e, DType dt, LlValue p)

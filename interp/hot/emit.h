@@ -16,9 +16,10 @@ typedef struct Val {
     LlValue bits, tag;               /* of a number: the int that it is, if it is one; its Tag */
 } Val;
 
-/* What variables hold at a place. MAYBE: or nothing yet. MIXED: one thing or another. BEFORE: it may
- * be what they held when the code was entered. */
-enum { KIND_MIXED = 32, KIND_MAYBE = 64, KIND_BEFORE = 128, KIND_BITS = KIND_MAYBE | KIND_BEFORE };
+/* What variables hold at a place. MAYBE: or nothing yet. MIXED: one thing or another. BEFORE: it
+ * may be what they held when the code was entered. */
+enum { KIND_MIXED = 32, KIND_MAYBE = 64, KIND_BEFORE = 128,
+       KIND_BITS = KIND_MAYBE | KIND_BEFORE };
 typedef struct State {
     bool reached;
     uint8_t kind[HOT_VARIABLES];
@@ -37,9 +38,9 @@ typedef struct Around {
     State at_next, at_out;
 } Around;
 
-/* A call that is part of the loop: its function's variables are the code's. Where machine code cannot
- * do something in it, it leaves before the statement with the call, as nothing has happened yet:
- * such a function changes variables of its own alone. */
+/* A call that is part of the loop: its function's variables are the code's. Where machine code
+ * cannot do something in it, it leaves before the statement with the call, as nothing has happened
+ * yet: such a function changes variables of its own alone. */
 typedef struct Frame {
     const Exec *site;
     uint32_t up;

@@ -25,7 +25,8 @@ static bool names_builtin(Emit *e, const GlobalRef *ref)
 static bool own_global(const Emit *e, const GlobalRef *ref)
 {
     const Module *m = interp_module(e->in);
-    return m && e->in->fp == m->slots && ref->slot >= m->slots && ref->slot < m->slots + m->slot_cap;
+    return m && e->in->fp == m->slots && ref->slot >= m->slots &&
+           ref->slot < m->slots + m->slot_cap;
 }
 
 /* A parameter that stands for a tensor or function of the caller's. */
@@ -286,7 +287,7 @@ static Val call_emit(Emit *e, const Exec *x)
         site->named || site->spread || x->count < 1 || x->count > 2 || !names_builtin(e, ref) ||
         ref->predefined.tag != V_UNDEF || !ref->op)
         return unknown(e);
-    if (strcmp(ref->op->name, "len") == 0 && x->count == 1)
+    if (ref->op == op_named(e->in, "len") && x->count == 1)
         return length_emit(e, x->list[0]);
     if (ref->op->cls != OPC_EW)
         return unknown(e);

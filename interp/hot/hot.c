@@ -108,7 +108,7 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
     }
     if (!has_code(in, x, s, count))
         return HOT_MISS;
-    HotCode *code = s->code;                 /* the chunk's: what it runs may put another in place */
+    HotCode *code = s->code;             /* the chunk's: what it runs may put another in place */
     bool judged = code->entries < TRIES;
     double start = judged ? now() : 0;
     HotEnd end = hot_run(in, code, count, left);

@@ -235,7 +235,8 @@ static void iterations(Emit *e, Around *a, const State *head, LlValue end, bool 
         store(e, e->d.ll->BuildNSWAdd(e->d.builder, at, a->step, ""), e->at[a->level]);
     } else {
         store(e, op2(e, LL_ADD, at, a->step), e->at[a->level]);
-        store(e, op2(e, LL_SUB, load(e, e->word, e->left[a->level]), word(e, 1)), e->left[a->level]);
+        LlValue left = load(e, e->word, e->left[a->level]);
+        store(e, op2(e, LL_SUB, left, word(e, 1)), e->left[a->level]);
     }
     jump(e, ask);
     block_enter(e, after);
@@ -264,8 +265,9 @@ static void strips(Emit *e, Around *a, const State *head)
 {
     look_for_proven(e, a, head);
     uint32_t proven = e->proven_count;
-    LlBlock ask = block_new(e, "strips"), strip = block_new(e, "strip"), quick = block_new(e, "quick");
-    LlBlock careful = block_new(e, "careful"), over = block_new(e, "over");
+    LlBlock ask = block_new(e, "strips"), strip = block_new(e, "strip");
+    LlBlock quick = block_new(e, "quick"), careful = block_new(e, "careful");
+    LlBlock over = block_new(e, "over");
     jump(e, ask);
     block_enter(e, ask);
     branch(e, compare_ints(e, LL_SLT, at_of(e, a), a->stop), strip, a->out);

@@ -47,7 +47,7 @@ static void assign(Emit *e, const Exec *x)
         assign_together(e, x);
         return;
     }
-    if (x->c && to_variable(x->c))           /* a sum that may be text: the plain form is beside it */
+    if (x->c && to_variable(x->c))       /* a sum that may be text: the plain form is beside it */
         x = x->c;
     if (to_variable(x)) {
         Val v = expression(e, x->a);

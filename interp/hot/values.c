@@ -9,8 +9,8 @@
 /* ---- variables ---- */
 static void look_at_value(HotVariable *v, Value now)
 {
-    v->kind = now.tag == V_INT ? HK_INT : now.tag == V_FLOAT ? HK_FLOAT : now.tag == V_BOOL ? HK_BOOL
-            : HK_NOTHING;
+    v->kind = now.tag == V_INT ? HK_INT : now.tag == V_FLOAT ? HK_FLOAT
+            : now.tag == V_BOOL ? HK_BOOL : HK_NOTHING;
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
         v->fn = now.fn;

@@ -1,52 +1,12 @@
 /* From a draft to machine code (code.h). */
 #include "kernels/machine/code.h"
 
-#include "kernels/tensor/cpu.h"
-
-#include <pthread.h>
 #include <string.h>
-
-/* What code is made for: asked of LLVM once. */
-typedef struct Host {
-    LlTarget target;
-    char *triple, *cpu, *features;
-} Host;
-
-static Host host;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-static void look(void)
-{
-    const Llvm *ll = llvm_open();
-    char *error = NULL;
-    static char none[] = "", base[] = "x86-64", avx2[] = "x86-64-v3";
-    if (!ll)
-        return;
-    host.triple = ll->GetDefaultTargetTriple();
-    if (ll->GetTargetFromTriple(host.triple, &host.target, &error)) {
-        ll->DisposeMessage(error);
-        host.target = NULL;
-        return;
-    }
-    host.cpu = ll->GetHostCPUName();
-    host.features = ll->GetHostCPUFeatures();
-#ifdef __x86_64__
-    if (cpu_isa() != ISA_AVX512) {
-        host.cpu = cpu_isa() == ISA_AVX2 ? avx2 : base;
-        host.features = none;
-    }
-#else
-    (void)base, (void)avx2, (void)none;
-#endif
-}
 
 bool machine_begin(MachineDraft *d)
 {
     *d = (MachineDraft){ .ll = llvm_open() };
     if (!d->ll)
-        return false;
-    pthread_once(&once, look);
-    if (!host.target)
         return false;
     d->context = d->ll->ContextCreate();
     d->module = d->ll->ModuleCreateWithNameInContext("ricci", d->context);
@@ -65,8 +25,9 @@ void machine_drop(MachineDraft *d)
 LlValue machine_function(const MachineDraft *d, const char *name, LlType type, bool ours_alone)
 {
     enum { FUNCTION_ITSELF = -1, INTERNAL = 8 };
-    const char *const attributes[][2] = { { "target-cpu", host.cpu },
-                                          { "target-features", host.features },
+    const LlHost *host = &d->ll->host;
+    const char *const attributes[][2] = { { "target-cpu", host->cpu },
+                                          { "target-features", host->features },
                                           { "prefer-vector-width", "256" },
                                           { "no-trapping-math", "true" } };
     LlValue f = d->ll->AddFunction(d->module, name, type);
@@ -95,10 +56,12 @@ static bool optimise(MachineDraft *d, bool vectorise)
 {
     enum { LEVEL = 2, RELOCATION_DEFAULT = 0, MODEL_JIT = 1 };
     const Llvm *ll = d->ll;
-    LlMachine machine = ll->CreateTargetMachine(host.target, host.triple, host.cpu, host.features,
-                                                LEVEL, RELOCATION_DEFAULT, MODEL_JIT);
+    const LlHost *host = &ll->host;
+    LlMachine machine = ll->CreateTargetMachine(host->target, host->triple, host->cpu,
+                                                host->features, LEVEL, RELOCATION_DEFAULT,
+                                                MODEL_JIT);
     LlLayout layout = ll->CreateTargetDataLayout(machine);
-    ll->SetTarget(d->module, host.triple);
+    ll->SetTarget(d->module, host->triple);
     ll->SetModuleDataLayout(d->module, layout);
     ll->DisposeTargetData(layout);
     LlOptions options = ll->CreatePassBuilderOptions();

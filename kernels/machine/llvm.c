@@ -1,11 +1,11 @@
 /* Opening LLVM (llvm.h). */
 #include "kernels/machine/llvm.h"
 
+#include "core/system/c_locale.h"
 #include "core/system/library.h"
+#include "kernels/tensor/cpu.h"
 
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 static Llvm table;
 static bool found;
@@ -38,6 +38,26 @@ static bool know_processor(void *handle)
 #endif
 }
 
+/* false: the library makes no code for it. */
+static bool know_host(LlHost *host)
+{
+    char *error = NULL;
+    host->triple = table.GetDefaultTargetTriple();
+    if (table.GetTargetFromTriple(host->triple, &host->target, &error)) {
+        table.DisposeMessage(error);
+        return false;
+    }
+    host->cpu = table.GetHostCPUName();
+    host->features = table.GetHostCPUFeatures();
+#ifdef __x86_64__
+    if (cpu_isa() != ISA_AVX512) {
+        host->cpu = (char *)(cpu_isa() == ISA_AVX2 ? "x86-64-v3" : "x86-64");
+        host->features = (char *)"";
+    }
+#endif
+    return true;
+}
+
 static void load(void)
 {
 #define ROUTINE(member, result, proto) { "LLVM" #member, &table.member },
@@ -50,9 +70,9 @@ static void load(void)
         for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) {
             char file[40];
             const char *lacks;
-            snprintf(file, sizeof file, names[i], version);
+            c_snprintf(file, sizeof file, names[i], version);
             void *handle = library_open(file, entries, sizeof entries / sizeof *entries, &lacks);
-            found = handle && know_processor(handle);
+            found = handle && know_processor(handle) && know_host(&table.host);
         }
     }
     if (found)

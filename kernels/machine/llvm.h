@@ -43,7 +43,14 @@ enum {                                 /* of floats; ordered, but UNE */
     LL_OEQ = 1, LL_OGT, LL_OGE, LL_OLT, LL_OLE, LL_UNO = 8, LL_UNE = 14
 };
 
+/* What code is made for: the processor of here, at the level of RICCI_ISA. */
+typedef struct LlHost {
+    LlTarget target;
+    char *triple, *cpu, *features;
+} LlHost;
+
 typedef struct Llvm {
+    LlHost host;
 #define ROUTINE(member, result, proto) result (*member) proto;
 #include "kernels/machine/llvm.def"
 #undef ROUTINE
