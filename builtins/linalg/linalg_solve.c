@@ -2,6 +2,7 @@
  * A and takes the cheapest safe way (linalg_factor.c); it says how many digits of the
  * answer can be trusted when they are few. Non-square systems go on to linalg_lstsq.c. */
 #include "builtins/linalg/linalg_factor.h"
+#include "kernels/dense/dense.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -239,7 +240,7 @@ static bool inverse_definite(const Stack *a, const Blas *blas, char *out)
     for (int64_t i = 0; i < n; i++)
         if (!(mat_real(a->type, out, i * (n + 1)) > 0))
             return false;
-    if (lapack_cholesky(blas, a->type, 'L', n, out) ||
+    if (dense_cholesky(&a->call->in->ctx, blas, a->type, n, out) ||
         lapack_cholesky_inverse(blas, a->type, n, out))
         return false;
     for (int64_t j = 0; j < n; j += BLOCK) {
@@ -272,7 +273,7 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
         lapack_threads(&a->call->in->ctx, blas, LAPACK_INVERSE, n);
     if (look && !definite)
         mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
-    int info = definite ? 0 : lapack_lu(blas, a->type, n, n, out, pivots);
+    int info = definite ? 0 : dense_lu(&a->call->in->ctx, blas, a->type, n, n, out, pivots);
     if (info > 0) {
         linalg_require_finite(a);
         linalg_zero_pivot(a, info - 1);
