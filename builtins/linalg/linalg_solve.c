@@ -270,7 +270,7 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
         lapack_threads(&a->call->in->ctx, blas, LAPACK_LU, n);
     bool definite = look && inverse_definite(a, blas, out);
     if (look)
-        lapack_threads(&a->call->in->ctx, blas, LAPACK_INVERSE, n);
+        dense_threads(&a->call->in->ctx, blas, a->type, LAPACK_INVERSE, n);
     if (look && !definite)
         mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
     int info = definite ? 0 : dense_lu(&a->call->in->ctx, blas, a->type, n, n, out, pivots);
@@ -287,6 +287,8 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
     w->used = 0;
     if (!definite && has_grown(a, norm, out))
         inverse_refined(f, out);
+    else if (!definite && dense_own(a->type, n))
+        dense_inverse(&a->call->in->ctx, a->type, n, out, pivots);
     else if (!definite)
         lapack_lu_inverse(blas, a->type, n, out, pivots, w);
     if (n <= PRINTED_MAX)
@@ -314,7 +316,7 @@ Value op_run_inv(OpCall *c)
     int *pivots = linalg_work(c, (size_t)a.n, sizeof(int));
     lapack_lu_inverse(blas, a.type, a.n, x.data, pivots, &w);
     scratch_allocate(c, &w);
-    lapack_threads(&c->in->ctx, blas, LAPACK_INVERSE, a.n);
+    dense_threads(&c->in->ctx, blas, a.type, LAPACK_INVERSE, a.n);
     const uint8_t *done = linalg_small_inverse(&a, &x);
     for (a.at = 0; a.at < a.count; a.at++) {
         if (done && done[a.at]) {

@@ -2,12 +2,13 @@
 #include "kernels/dense/dense.h"
 
 #include "core/base/mem.h"
+#include "core/memory/pool.h"
 #include "kernels/blas/blas_stop.h"
-#include "kernels/dense/dense_kernels.h"
+#include "kernels/dense/dense_choice.h"
 #include "kernels/dense/steps.h"
 #include "kernels/tensor/cpu.h"
 
-static const DenseKernels *kernels_of(BlasType t)
+const DenseKernels *dense_kernels(BlasType t)
 {
 #if defined(__x86_64__) || defined(__i386__)
     static const DenseKernels *const tables[][2] = {
@@ -27,7 +28,7 @@ enum { OWN_FROM = 48 };
 
 bool dense_own(BlasType t, int64_t order)
 {
-    return order >= OWN_FROM && kernels_of(t);
+    return order >= OWN_FROM && dense_kernels(t);
 }
 
 void dense_threads(Ctx *ctx, const Blas *blas, BlasType t, LapackWeight weight, int64_t order)
@@ -51,20 +52,14 @@ typedef struct Job {
     char *memory;
     size_t bytes;                /* of it */
     char *packed[2];             /* what lies below the panels at hand */
-    char *rooms;                 /* of the workers, room_bytes each: a panel's, a sliver's */
+    char *rooms;                 /* of the workers, room_bytes each */
     size_t room_bytes;
     Steps steps;
 } Job;
 
-/* Wide panels make long products, narrow ones leave more to share. */
-static int64_t width_of(int64_t order)
+int64_t dense_width(int64_t order)
 {
     return order < 400 ? 48 : order < 1200 ? 96 : order < 4000 ? 144 : DENSE_WIDTH_MOST;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 static char *element(const Job *j, int64_t row, int64_t col)
@@ -82,7 +77,7 @@ static int64_t block_start(const Job *j, int block)
 static int64_t block_width(const Job *j, int block)
 {
     int64_t end = block < j->steps.panels ? j->order : j->n;
-    return least(j->width, end - block_start(j, block));
+    return dense_least(j->width, end - block_start(j, block));
 }
 
 static char *worker_room(const Job *j, int worker)
@@ -98,13 +93,13 @@ static size_t packed_bytes(const Job *j)
 
 static void job_open(Job *j)
 {
-    j->width = width_of(j->order);
+    j->width = dense_width(j->order);
     size_t packed = packed_bytes(j) / 64 * 64 + 64, steps;
     j->steps.panels = (int)((j->order + j->width - 1) / j->width);
     j->steps.columns = j->steps.panels + (int)((j->n - j->order + j->width - 1) / j->width);
     j->steps.data = j;
     steps = steps_room(&j->steps) / 64 * 64 + 64;
-    j->room_bytes = packed + (size_t)(j->width * j->f->cols) * blas_bytes(j->type);
+    j->room_bytes = packed + (size_t)(j->width * (j->width + j->f->cols)) * blas_bytes(j->type);
     j->bytes = steps + 2 * packed + (size_t)steps_workers(j->ctx) * j->room_bytes;
     j->memory = mem_alloc_data(j->ctx, j->bytes, false);
     j->packed[0] = j->memory + steps;
@@ -158,16 +153,16 @@ static void lu_last(void *data, int k, int worker)
 
 int dense_lu(Ctx *ctx, const Blas *blas, BlasType t, int64_t m, int64_t n, void *a, int *pivots)
 {
-    Job j = { .ctx = ctx, .type = t, .m = m, .n = n, .order = least(m, n), .a = a,
+    Job j = { .ctx = ctx, .type = t, .m = m, .n = n, .order = dense_least(m, n), .a = a,
               .pivots = pivots, .steps = { .panel = lu_panel, .update = lu_update,
                                            .last = lu_last } };
-    j.f = kernels_of(t);
+    j.f = dense_kernels(t);
     if (!dense_own(t, j.order))
         return lapack_lu(blas, t, m, n, a, pivots);
     job_open(&j);
     int info = job_run(&j);
     for (int k = 0; k < j.steps.panels; k++)
-        for (int64_t i = k * j.width; i < least((k + 1) * j.width, j.order); i++)
+        for (int64_t i = k * j.width; i < dense_least((k + 1) * j.width, j.order); i++)
             pivots[i] += (int)(k * j.width);
     return info;
 }
@@ -203,9 +198,107 @@ int dense_cholesky(Ctx *ctx, const Blas *blas, BlasType t, int64_t n, void *a)
 {
     Job j = { .ctx = ctx, .type = t, .m = n, .n = n, .order = n, .a = a,
               .steps = { .panel = cholesky_panel, .update = cholesky_update } };
-    j.f = kernels_of(t);
+    j.f = dense_kernels(t);
     if (!dense_own(t, n))
         return lapack_cholesky(blas, t, 'L', n, a);
     job_open(&j);
     return job_run(&j);
+}
+
+/* ---- the inverse ---- */
+typedef struct Inverse {
+    Ctx *ctx;
+    const DenseKernels *f;
+    BlasType type;
+    int64_t n, width;
+    const char *lu;
+    char *x;                     /* U^-1 L^-1 */
+    char **below, **above;       /* what lies below and above the panels, packed */
+    char *rooms;
+    size_t room_bytes;
+} Inverse;
+
+static char *inverse_at(const Inverse *v, const char *base, int64_t row, int64_t col)
+{
+    return (char *)base + (size_t)(col * v->n + row) * blas_bytes(v->type);
+}
+
+static void inverse_pack(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Inverse *v = arg;
+    (void)worker;
+    for (int64_t k = begin; k < end && !*v->ctx->interrupt; k++) {
+        int64_t at = k * v->width, wide = dense_least(v->width, v->n - at), to = at + wide;
+        v->f->pack(v->n - to, wide, inverse_at(v, v->lu, to, at), v->n, v->below[k]);
+        v->f->pack(at, wide, inverse_at(v, v->lu, 0, at), v->n, v->above[k]);
+    }
+}
+
+/* Columns of L^-1, which are zero above their diagonal; then of U^-1 times those. */
+static void inverse_columns(const Inverse *v, int64_t block, int worker)
+{
+    int64_t n = v->n, from = block * v->width, cols = dense_least(v->width, n - from);
+    void *room = v->rooms + (size_t)worker * v->room_bytes;
+    __builtin_memset(inverse_at(v, v->x, 0, from), 0, (size_t)(cols * n) * blas_bytes(v->type));
+    for (int64_t j = from; j < from + cols; j++)
+        mat_store(v->type, v->x, j * n + j, 1, 0);
+    for (int64_t at = from; at < n && !*v->ctx->interrupt; at += v->width)
+        v->f->lu_update(n - at, cols, dense_least(v->width, n - at), inverse_at(v, v->lu, at, at),
+                        v->below[at / v->width], inverse_at(v, v->x, at, from), n, NULL, room);
+    for (int64_t at = (n - 1) / v->width * v->width; at >= 0 && !*v->ctx->interrupt; at -= v->width)
+        v->f->back_update(at, cols, dense_least(v->width, n - at), inverse_at(v, v->lu, at, at),
+                          v->above[at / v->width], inverse_at(v, v->x, 0, from), n, room);
+}
+
+static void inverse_worker(void *arg, int64_t begin, int64_t end, int worker)
+{
+    for (int64_t block = begin; block < end; block++)
+        inverse_columns(arg, block, worker);
+}
+
+/* A^-1 = U^-1 L^-1 P: its columns in the order that the exchanges made. */
+static void inverse_order(const Inverse *v, const int *pivots, int64_t *order, char *out)
+{
+    for (int64_t i = 0; i < v->n; i++)
+        order[i] = i;
+    for (int64_t i = 0; i < v->n; i++) {
+        int64_t other = pivots[i] - 1, t = order[i];
+        order[i] = order[other];
+        order[other] = t;
+    }
+    for (int64_t i = 0; i < v->n; i++)
+        __builtin_memcpy(inverse_at(v, out, 0, order[i]), inverse_at(v, v->x, 0, i),
+                         (size_t)v->n * blas_bytes(v->type));
+}
+
+void dense_inverse(Ctx *ctx, BlasType t, int64_t n, void *lu, const int *pivots)
+{
+    Inverse v = { .ctx = ctx, .f = dense_kernels(t), .type = t, .n = n, .width = dense_width(n),
+                  .lu = lu };
+    int64_t blocks = (n + v.width - 1) / v.width, rows = v.f->rows;
+    size_t one = blas_bytes(t), square = dense_whole((size_t)(n * n) * one);
+    size_t list = dense_whole((size_t)blocks * sizeof(char *)), order = dense_whole((size_t)n * 8);
+    size_t packed = square + (size_t)blocks * (2 * (size_t)(rows * v.width) * one + 256);
+    v.room_bytes = dense_whole((size_t)(v.width * (v.width + v.f->cols)) * one);
+    size_t bytes = square + packed + 2 * list + order +
+                   (size_t)steps_workers(ctx) * v.room_bytes;
+    char *memory = mem_alloc_data(ctx, bytes, false), *next = memory + square + 2 * list + order;
+    v.x = memory;
+    v.below = (char **)(void *)(memory + square);
+    v.above = (char **)(void *)(memory + square + list);
+    for (int64_t k = 0; k < blocks; k++) {
+        int64_t at = k * v.width, wide = dense_least(v.width, n - at);
+        v.below[k] = next;
+        next += dense_whole((size_t)((n - at - wide + rows - 1) / rows * rows * wide) * one);
+        v.above[k] = next;
+        next += dense_whole((size_t)((at + rows - 1) / rows * rows * wide) * one);
+    }
+    v.rooms = next;
+    pool_for(ctx, blocks, 1, inverse_pack, &v);
+    pool_for(ctx, blocks, 1, inverse_worker, &v);
+    if (!*ctx->interrupt)
+        inverse_order(&v, pivots, (int64_t *)(void *)(memory + square + 2 * list), lu);
+    mem_free_data(ctx, memory, bytes);
+    blas_stop_by(ctx);
+    blas_stop_poll();
 }

@@ -88,39 +88,41 @@ static __attribute__((noinline)) void FN(take_edge)(int64_t k, const T *a, const
             c[j * ld + i] -= out[j][i];
 }
 
-/* c (m x n) -= packed times a sliver of k rows and n <= LANES columns. */
-static void FN(take)(int64_t m, int64_t n, int64_t k, const T *packed, const T *sliver, T *c,
+/* c (m x n) -= packed times slivers of k rows: a sliver of the left stays in the first cache while
+ * those of the right pass by. */
+static void FN(take)(int64_t m, int64_t n, int64_t k, const T *packed, const T *slivers, T *c,
                      int64_t ld)
 {
     for (int64_t i = 0; i < m; i += ROWS, packed += ROWS * k)
         for (int64_t j = 0; j < n; j += TILE_COLS) {
+            const T *b = slivers + j / LANES * LANES * k + j % LANES;
             T *at = c + j * ld + i;
             if (m - i >= ROWS && n - j >= TILE_COLS)
-                FN(take_tile)(k, packed, sliver + j, at, ld);
+                FN(take_tile)(k, packed, b, at, ld);
             else
-                FN(take_edge)(k, packed, sliver + j, at, ld, m - i < ROWS ? m - i : ROWS,
+                FN(take_edge)(k, packed, b, at, ld, m - i < ROWS ? m - i : ROWS,
                               n - j < TILE_COLS ? n - j : TILE_COLS);
         }
 }
 
-/* Columns of k elements side by side: element (p, j) at p * LANES + j, zeros where there is no
- * column. */
-static void FN(gather)(int64_t k, int64_t n, const T *b, int64_t ld, T *out)
+/* Up to LANES columns of k elements side by side: element (p, j) at p * wide + j, zeros where there
+ * is no column. */
+static void FN(gather)(int64_t k, int64_t n, const T *b, int64_t ld, T *out, int64_t wide)
 {
     int64_t p = 0;
-    if (n < LANES)
-        memset(out, 0, (size_t)(k * LANES) * sizeof(T));
+    for (int64_t i = 0; i < k && n < LANES; i++)
+        FN(store)(out + i * wide, (V){ 0 });
     for (; n >= LANES && p + LANES <= k; p += LANES) {
         V block[LANES];
         for (int j = 0; j < LANES; j++)
             block[j] = FN(load)(b + j * ld + p);
         FN(turn)(block);
         for (int j = 0; j < LANES; j++)
-            FN(store)(out + (p + j) * LANES, block[j]);
+            FN(store)(out + (p + j) * wide, block[j]);
     }
     for (; p < k; p++)
-        for (int64_t j = 0; j < n && j < LANES; j++)
-            out[p * LANES + j] = b[j * ld + p];
+        for (int64_t j = 0; j < n; j++)
+            out[p * wide + j] = b[j * ld + p];
 }
 
 static void FN(scatter)(int64_t k, int64_t n, const T *from, T *b, int64_t ld)
@@ -188,14 +190,44 @@ static void FN(lu_update)(int64_t m, int64_t n, int64_t k, const void *l, const 
                           void *columns, int64_t ld, const int *pivots, void *room)
 {
     T *c = columns, *sliver = room;
-    for (int64_t j = 0; j < n; j += LANES, c += LANES * ld) {
+    for (int64_t j = 0; j < n; j += LANES, c += LANES * ld, sliver += LANES * k) {
         int64_t some = n - j < LANES ? n - j : LANES;
-        FN(exchange)(some, c, ld, pivots, 0, k);
-        FN(gather)(k, some, c, ld, sliver);
+        if (pivots)
+            FN(exchange)(some, c, ld, pivots, 0, k);
+        FN(gather)(k, some, c, ld, sliver, LANES);
         FN(divide)(k, l, ld, sliver);
         FN(scatter)(k, some, sliver, c, ld);
-        FN(take)(m - k, some, k, packed, sliver, c + k, ld);
     }
+    FN(take)(m - k, n, k, packed, room, (T *)columns + k, ld);
+}
+
+/* A sliver of k rows divided by the upper triangle u, from the last row up; unit: with ones on its
+ * diagonal. */
+static void FN(divide_upper)(int64_t k, const T *u, int64_t ld, T *x, bool unit)
+{
+    for (int64_t i = k; i-- > 0;) {
+        V v = FN(load)(x + i * LANES);
+        T d = unit ? 1 : u[i * ld + i], f = 1 / d;
+        v = ABS(d) < LEAST ? v / FN(all)(d) : v * FN(all)(f);
+        FN(store)(x + i * LANES, v);
+        for (int64_t r = 0; r < i; r++) {
+            T *at = x + r * LANES;
+            FN(store)(at, FMA(FN(all)(-u[i * ld + r]), v, FN(load)(at)));
+        }
+    }
+}
+
+static void FN(back_update)(int64_t m, int64_t n, int64_t k, const void *u, const void *packed,
+                            void *columns, int64_t ld, void *room)
+{
+    T *c = (T *)columns + m, *sliver = room;
+    for (int64_t j = 0; j < n; j += LANES, c += LANES * ld, sliver += LANES * k) {
+        int64_t some = n - j < LANES ? n - j : LANES;
+        FN(gather)(k, some, c, ld, sliver, LANES);
+        FN(divide_upper)(k, u, ld, sliver, false);
+        FN(scatter)(k, some, sliver, c, ld);
+    }
+    FN(take)(m, n, k, packed, room, columns, ld);
 }
 
 /* The first NaN, else the first of the largest. */
@@ -279,18 +311,25 @@ static int FN(lu_narrow)(int64_t m, int64_t n, T *a, int64_t ld, int *pivots)
     return info;
 }
 
+/* The room behind m x k that are packed in it. */
+static T *FN(after)(int64_t m, int64_t k, void *room)
+{
+    return (T *)room + (m + ROWS - 1) / ROWS * ROWS * k;
+}
+
 /* Toledo's recursion (1997), which is getrf2 of LAPACK too: the left half of the columns, its
  * effect on the right half, that. */
 static int FN(lu_panel)(int64_t m, int64_t n, void *data, int64_t ld, int *pivots, void *room)
 {
-    T *a = data, sliver[DENSE_WIDTH_MOST * LANES];
+    T *a = data;
     if (n <= DENSE_NARROW || m <= DENSE_NARROW)
         return FN(lu_narrow)(m, n, a, ld, pivots);
     int64_t left = (n / 2 + DENSE_NARROW - 1) / DENSE_NARROW * DENSE_NARROW;
     left = left < m ? left : m;
     int info = FN(lu_panel)(m, left, a, ld, pivots, room);
     FN(pack)(m - left, left, a + left, ld, room);
-    FN(lu_update)(m, n - left, left, a, room, a + left * ld, ld, pivots, sliver);
+    FN(lu_update)(m, n - left, left, a, room, a + left * ld, ld, pivots,
+                  FN(after)(m - left, left, room));
     if (left == m)
         return info;
     int later = FN(lu_panel)(m - left, n - left, a + left * (ld + 1), ld, pivots + left, room);
@@ -318,13 +357,10 @@ static void FN(gather_rows)(int64_t k, int64_t n, const T *rows, int64_t ld, T *
 static void FN(rank_update)(int64_t m, int64_t n, int64_t k, const void *packed, const void *rows,
                             void *columns, int64_t ld, void *room)
 {
-    const T *from = rows;
-    T *c = columns;
-    for (int64_t j = 0; j < n; j += LANES) {
-        int64_t some = n - j < LANES ? n - j : LANES;
-        FN(gather_rows)(k, some, from + j, ld, room);
-        FN(take)(m, some, k, packed, room, c + j * ld, ld);
-    }
+    for (int64_t j = 0; j < n; j += LANES)
+        FN(gather_rows)(k, n - j < LANES ? n - j : LANES, (const T *)rows + j, ld,
+                        (T *)room + j * k);
+    FN(take)(m, n, k, packed, room, columns, ld);
 }
 
 static int FN(cholesky_narrow)(int64_t m, int64_t n, T *a, int64_t ld)
@@ -343,7 +379,7 @@ static int FN(cholesky_narrow)(int64_t m, int64_t n, T *a, int64_t ld)
 
 static int FN(cholesky_panel)(int64_t m, int64_t n, void *data, int64_t ld, void *room)
 {
-    T *a = data, sliver[DENSE_WIDTH_MOST * LANES];
+    T *a = data;
     if (n <= DENSE_NARROW)
         return FN(cholesky_narrow)(m, n, a, ld);
     int64_t left = (n / 2 + DENSE_NARROW - 1) / DENSE_NARROW * DENSE_NARROW;
@@ -352,13 +388,9 @@ static int FN(cholesky_panel)(int64_t m, int64_t n, void *data, int64_t ld, void
         return info;
     T *rest = a + left * (ld + 1);
     FN(pack)(m - left, left, a + left, ld, room);
-    FN(rank_update)(m - left, n - left, left, room, a + left, rest, ld, sliver);
+    FN(rank_update)(m - left, n - left, left, room, a + left, rest, ld,
+                    FN(after)(m - left, left, room));
     info = FN(cholesky_panel)(m - left, n - left, rest, ld, room);
     return info ? info + (int)left : 0;
 }
 #undef ROWS
-
-#undef DENSE_KERNELS
-#define DENSE_KERNELS(t)                                                                        \
-    { TILE_VECTORS * LANES, LANES, lu_panel_##t, exchange_##t, pack_##t, lu_update_##t,          \
-      cholesky_panel_##t, rank_update_##t }

@@ -17,6 +17,11 @@ typedef int64_t Bits_d __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 #define TILE_VECTORS 3
 
+#define DENSE_KERNELS(t)                                                                         \
+    { TILE_VECTORS * LANES, LANES, lu_panel_##t, exchange_##t, pack_##t, lu_update_##t,          \
+      back_update_##t, cholesky_panel_##t, rank_update_##t, qr_panel_##t, qr_pack_##t,           \
+      qr_update_##t, qr_room_##t }
+
 #define T double
 #define FN(name) name##_d
 #define V Vec_d
@@ -27,8 +32,11 @@ typedef int64_t Bits_d __attribute__((vector_size(VECTOR_BYTES)));
 #define SQRT sqrt
 #define ABS fabs
 #define LEAST 0x1p-1022
+#define ROOT_LEAST 0x1p-480
+#define ROOT_MOST 0x1p480
 #include "kernels/gemm/small_turn.tmpl.h"
 #include "kernels/dense/dense.tmpl.h"
+#include "kernels/dense/dense_qr.tmpl.h"
 const DenseKernels DENSE_TABLE_D = DENSE_KERNELS(d);
 
 #undef T
@@ -41,6 +49,8 @@ const DenseKernels DENSE_TABLE_D = DENSE_KERNELS(d);
 #undef SQRT
 #undef ABS
 #undef LEAST
+#undef ROOT_LEAST
+#undef ROOT_MOST
 #define T float
 #define FN(name) name##_s
 #define V Vec_s
@@ -51,6 +61,9 @@ const DenseKernels DENSE_TABLE_D = DENSE_KERNELS(d);
 #define SQRT sqrtf
 #define ABS fabsf
 #define LEAST 0x1p-126f
+#define ROOT_LEAST 0x1p-40f
+#define ROOT_MOST 0x1p40f
 #include "kernels/gemm/small_turn.tmpl.h"
 #include "kernels/dense/dense.tmpl.h"
+#include "kernels/dense/dense_qr.tmpl.h"
 const DenseKernels DENSE_TABLE_S = DENSE_KERNELS(s);

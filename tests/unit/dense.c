@@ -1,6 +1,6 @@
-/* LU and Cholesky of our own: P A - L U and A - L L' element by element against the bound of their
- * roundings (Higham, Accuracy and Stability of Numerical Algorithms, theorems 9.3 and 10.3), in a
- * wider format; largest pivots; the same bits on any number of workers; singular, indefinite and
+/* LU, Cholesky and QR of our own: P A - L U and A - L L' element by element against the bound of
+ * their roundings (Higham, Accuracy and Stability of Numerical Algorithms, theorems 9.3 and 10.3), in
+ * a wider format; largest pivots; the same bits on any number of workers; singular, indefinite and
  * not finite matrices; an interrupt, and want of memory. */
 #include "kernels/blas/blas_stop.h"
 #include "kernels/dense/dense.h"
@@ -176,6 +176,43 @@ static void cholesky(BlasType t, int64_t n)
     free(a.data), free(f.data), free(g.data);
 }
 
+/* A x = e + d with |d| <= 3 growth P' |L| |U| |x| in each column (Higham, theorem 9.4). */
+static void inverse(BlasType t, int64_t n)
+{
+    int pivots[1024];
+    Matrix a = matrix(t, n, n), f = copy(&a), w = matrix(BLAS_D, n, n), x, again;
+    double gamma = 3 * growth(t, n), worst = 0;
+    CHECK(dense_lu(&ctx, lib, t, n, n, f.data, pivots) == 0);
+    x = copy(&f), again = copy(&f);
+    workers("4");
+    dense_inverse(&ctx, t, n, x.data, pivots);
+    workers("1");
+    dense_inverse(&ctx, t, n, again.data, pivots);
+    CHECK(same(&x, &again));
+    exchange(&a, pivots);                           /* P A X = P */
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            long double sum[2];
+            product(&f, i, j, false, sum);
+            put(&w, i, j, (double)sum[1]);
+        }
+    Matrix unit = matrix(t, n, n);
+    for (int64_t i = 0; i < n * n; i++)
+        mat_store(t, unit.data, i, i % (n + 1) == 0, 0);
+    exchange(&unit, pivots);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            long double off = -(long double)get(&unit, i, j), most = 0;
+            for (int64_t p = 0; p < n; p++) {
+                off += (long double)get(&a, i, p) * get(&x, p, j);
+                most += get(&w, i, p) * fabs(get(&x, p, j));
+            }
+            worst = fmax(worst, (double)(fabsl(off) / (gamma * most)));
+        }
+    CHECK(worst <= 1);
+    free(a.data), free(f.data), free(w.data), free(x.data), free(again.data), free(unit.data);
+}
+
 /* Columns without a pivot are told by the first; what is not a number stays. */
 static void odd(BlasType t, int64_t n)
 {
@@ -197,6 +234,98 @@ static void odd(BlasType t, int64_t n)
         CHECK(which ? isnan(get(&f, n - 1, n - 1)) : isinf(get(&f, 3, 3)));
     }
     free(a.data), free(f.data);
+}
+
+/* Euclidean norm of column j of q times r, less a; r NULL: of q' q - I, m columns of it. */
+static double column_off(const Matrix *q, const Matrix *f, const Matrix *a, int64_t j)
+{
+    long double square = 0;
+    for (int64_t i = 0; i < (a ? a->m : q->n); i++) {
+        long double sum = a ? -(long double)get(a, i, j) : -(long double)(i == j);
+        if (a)
+            for (int64_t p = 0; p <= j && p < q->n; p++)
+                sum += (long double)get(q, i, p) * get(f, p, j);
+        else
+            for (int64_t p = 0; p < q->m; p++)
+                sum += (long double)get(q, p, i) * get(q, p, j);
+        square += sum * sum;
+    }
+    return (double)sqrtl(square);
+}
+
+static double column_norm(const Matrix *a, int64_t j)
+{
+    long double square = 0;
+    for (int64_t i = 0; i < a->m; i++)
+        square += (long double)get(a, i, j) * get(a, i, j);
+    return (double)sqrtl(square);
+}
+
+/* Each column of A and Q is turned k times by reflectors of up to m elements, each of which is
+ * wrong by a few m u of its norm (Higham, lemma 19.3). The signs are LAPACK's. */
+static void qr_of(const Matrix *a, int64_t cols)
+{
+    int64_t m = a->m, n = a->n, k = m < n ? m : n;
+    double bound = 4 * (double)(m * k) * mat_eps(a->t) / 2;
+    Matrix f[2] = { copy(a), copy(a) }, q[2] = { matrix(a->t, m, cols), matrix(a->t, m, cols) };
+    Matrix t[2] = { matrix(a->t, 1, k), matrix(a->t, 1, k) };
+    void *turn = malloc(dense_qr_turn(a->t, m, n));
+    for (int c = 0; c < 2; c++) {
+        workers(c ? "3" : "1");
+        dense_qr(&ctx, a->t, m, n, f[c].data, t[c].data, turn);
+        memcpy(q[c].data, f[c].data, (size_t)(m * k) * blas_bytes(a->t));
+        dense_qr_form(&ctx, a->t, m, cols, k, q[c].data, t[c].data, turn);
+    }
+    CHECK(same(&f[0], &f[1]) && same(&q[0], &q[1]) && same(&t[0], &t[1]));
+    bool near = true, whole = true, sign = true;
+    for (int64_t j = 0; j < n; j++)
+        near = near && column_off(&q[0], &f[0], a, j) <= bound * column_norm(a, j);
+    for (int64_t j = 0; j < cols; j++)
+        whole = whole && column_off(&q[0], NULL, NULL, j) <= bound;
+    CHECK(near && whole);
+    Scratch s = { 0 };
+    lapack_qr(lib, a->t, m, n, NULL, NULL, &s);
+    s.base = malloc(s.used), s.used = 0;
+    memcpy(f[1].data, a->data, (size_t)(m * n) * blas_bytes(a->t));
+    lapack_qr(lib, a->t, m, n, f[1].data, t[1].data, &s);
+    for (int64_t j = 0; j < k; j++) {
+        if (fabs(get(&f[0], j, j)) <= bound * column_norm(a, j))
+            break;                                  /* from here on roundings decide */
+        sign = sign && (get(&f[0], j, j) > 0) == (get(&f[1], j, j) > 0);
+    }
+    CHECK(sign);
+    for (int c = 0; c < 2; c++)
+        free(f[c].data), free(q[c].data), free(t[c].data);
+    free(turn), free(s.base);
+}
+
+static void qr(BlasType t)
+{
+    static const int64_t shapes[][3] = { { 48, 48, 48 }, { 97, 97, 97 }, { 203, 97, 97 },
+                                         { 150, 60, 150 }, { 60, 211, 60 }, { 600, 50, 50 } };
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        Matrix a = matrix(t, shapes[s][0], shapes[s][1]);
+        qr_of(&a, shapes[s][2]);
+        free(a.data);
+    }
+    static const double scales[] = { 0x1p-100, 0x1p100 };
+    for (int c = 0; c < 2; c++) {                   /* squares are out of range of their type */
+        Matrix a = matrix(t, 70, 55);
+        double scale = t == BLAS_S ? scales[c] : scales[c] * scales[c] * scales[c] * scales[c] *
+                                                     scales[c] * scales[c] * scales[c];
+        for (int64_t i = 0; i < 70 * 55; i++)
+            mat_store(t, a.data, i, mat_real(t, a.data, i) * scale, 0);
+        for (int64_t i = 0; i < 70; i++)
+            put(&a, i, 7, 0), put(&a, i, 9, get(&a, i, 8));
+        qr_of(&a, 70);
+        free(a.data);
+    }
+    Matrix a = matrix(t, 60, 60), tau = matrix(t, 1, 60);
+    void *turn = malloc(dense_qr_turn(t, 60, 60));
+    put(&a, 30, 5, NAN);
+    dense_qr(&ctx, t, 60, 60, a.data, tau.data, turn);
+    CHECK(isnan(get(&a, 5, 5)) && isnan(get(&a, 59, 59)));
+    free(a.data), free(tau.data), free(turn);
 }
 
 /* Pivots so small that 1 / pivot is out of range. */
@@ -253,8 +382,10 @@ int main(void)
         for (size_t s = 0; s < 5; s++) {
             cholesky((BlasType)t, shapes[s][0]);
             odd((BlasType)t, shapes[s][0]);
+            inverse((BlasType)t, shapes[s][0] < 300 ? shapes[s][0] : 145);
         }
         tiny((BlasType)t, 60);
+        qr((BlasType)t);
     }
     stopped_and_starved();
     pool_shutdown(&ctx);
