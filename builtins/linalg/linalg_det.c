@@ -2,6 +2,7 @@
  * Cholesky's, kept as mantissa and exponent so that only the result can overflow; of small matrices
  * of ints the exact one. */
 #include "builtins/linalg/linalg.h"
+#include "kernels/dense/dense.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static Scaled pivot_product(const Stack *a, Mat m, const DetWork *w, int exponen
     mat_copy(a->bytes, a->n, a->n, m, mat_columns(w->matrix, a->n));
     for (int64_t i = 0; i < parts && exponent; i++)
         mat_store(real, w->matrix, i, scalbn(mat_real(real, w->matrix, i), exponent), 0);
-    lapack_lu(w->blas, a->type, a->n, a->n, w->matrix, w->pivots);
+    dense_lu(&a->call->in->ctx, w->blas, a->type, a->n, a->n, w->matrix, w->pivots);
     for (int64_t i = 0; i < a->n; i++) {
         int64_t at = i * (a->n + 1);
         scaled_multiply(&p, mat_real(a->type, w->matrix, at), imaginary(a->type, w->matrix, at));
@@ -136,7 +137,7 @@ static bool definite_product(const Stack *a, Mat m, const DetWork *w, Scaled *p)
         if (!(mat_real(a->type, m.data, i * (m.rs + m.cs)) > 0))
             return false;
     mat_copy_lower(a->type, a->n, m, w->matrix, false);
-    if (lapack_cholesky(w->blas, a->type, 'L', a->n, w->matrix))
+    if (dense_cholesky(&a->call->in->ctx, w->blas, a->type, a->n, w->matrix))
         return false;
     for (int64_t i = 0; i < 2 * a->n; i++)
         scaled_multiply(p, mat_real(a->type, w->matrix, i / 2 * (a->n + 1)), 0);
@@ -189,7 +190,7 @@ static DetWork det_work(OpCall *c, const Stack *a)
     DetWork w = { 0 };
     if (a->n) {
         w.blas = linalg_blas(c);
-        lapack_threads(&c->in->ctx, w.blas, LAPACK_LU, a->n);
+        dense_threads(&c->in->ctx, w.blas, a->type, LAPACK_LU, a->n);
     }
     w.matrix = linalg_matrix(c, a->n, a->n, a->bytes);
     w.pivots = linalg_work(c, (size_t)a->n, sizeof(int));

@@ -2,6 +2,7 @@
  * first element that refutes them, so a dense matrix pays for a handful of elements; a
  * factorisation that turns out not to exist (Cholesky's) falls through to the next. */
 #include "builtins/linalg/linalg_factor.h"
+#include "kernels/dense/dense.h"
 
 #include "core/base/mem.h"
 #include "kernels/lapack/hermitian.h"
@@ -22,7 +23,7 @@ static const Blas *factor_blas(Factor *f)
 {
     if (!f->blas) {
         f->blas = linalg_blas(f->s->call);
-        lapack_threads(&f->s->call->in->ctx, f->blas, LAPACK_LU, f->s->n);
+        dense_threads(&f->s->call->in->ctx, f->blas, f->s->type, LAPACK_LU, f->s->n);
     }
     return f->blas;
 }
@@ -516,7 +517,7 @@ static bool factor_cholesky(Factor *f)
         return false;
     copy_lower(f);
     f->kind = FACTOR_CHOLESKY;
-    f->not_definite = lapack_cholesky(factor_blas(f), s->type, 'L', n, f->work);
+    f->not_definite = dense_cholesky(&s->call->in->ctx, factor_blas(f), s->type, n, f->work);
     largest_pivot(f, f->work, n + 1, 0);
     f->largest *= f->largest;
     return f->not_definite == 0;
@@ -560,7 +561,7 @@ static void factor_lu(Factor *f)
     int64_t n = s->n;
     copy_in(f);
     f->kind = FACTOR_LU;
-    int info = lapack_lu(factor_blas(f), s->type, n, n, f->work, f->pivots);
+    int info = dense_lu(&s->call->in->ctx, factor_blas(f), s->type, n, n, f->work, f->pivots);
     if (info > 0)
         zero_pivot(f, info - 1);
     largest_pivot(f, f->work, n + 1, 0);
@@ -581,7 +582,7 @@ static void factor_rescale(Factor *f)
     for (int64_t i = 0; i < parts; i++)
         mat_store(real, f->work, i, scalbn(mat_real(real, f->work, i), f->exponent), 0);
     f->kind = FACTOR_LU;
-    int info = lapack_lu(factor_blas(f), s->type, n, n, f->work, f->pivots);
+    int info = dense_lu(&s->call->in->ctx, factor_blas(f), s->type, n, n, f->work, f->pivots);
     if (info > 0)
         zero_pivot(f, info - 1);
     largest_pivot(f, f->work, n + 1, 0);
@@ -655,7 +656,7 @@ void factor_take(Factor *f, const Factor *kept)
     if (f->seen == kept->seen)
         return;
     if (kept->blas && kept->blas != f->blas)
-        lapack_threads(&f->s->call->in->ctx, kept->blas, LAPACK_LU, f->s->n);
+        dense_threads(&f->s->call->in->ctx, kept->blas, f->s->type, LAPACK_LU, f->s->n);
     now.s = f->s;
     now.ill = f->ill;
     ill_join(&now.ill, &kept->ill);

@@ -3,6 +3,7 @@
  * after scaling the columns (but not for an rcond of the caller), refines with wider residuals
  * (Björck, BIT 7 (1967)), and says what rank and condition number it found. */
 #include "builtins/linalg/linalg.h"
+#include "kernels/dense/dense.h"
 #include "builtins/written/written.h"
 #include "interp/output/output.h"
 
@@ -535,13 +536,16 @@ typedef struct QrJob {
     int *pivots;             /* of columns, from 1 on; NULL: none move */
     Out q, r;
     Scratch work;
+    char *turn;              /* of factors of our own; NULL: by LAPACK */
 } QrJob;
 
 /* The reflectors and R in `packed`. */
 static void qr_factor(QrJob *j, void *packed)
 {
     Stack *a = &j->a;
-    if (j->pivots)
+    if (j->turn)
+        dense_qr(&a->call->in->ctx, a->type, a->m, a->n, packed, j->tau, j->turn);
+    else if (j->pivots)
         lapack_qr_pivoted(j->blas, a->type, a->m, a->n, packed, j->pivots, j->tau, &j->work);
     else
         lapack_qr(j->blas, a->type, a->m, a->n, packed, j->tau, &j->work);
@@ -575,7 +579,10 @@ static void qr_one(QrJob *j, int64_t index, char *packed)
     if (packed != q)
         memcpy(q, packed, (size_t)(m * k) * bytes);
     j->work.used = 0;
-    lapack_qr_form(j->blas, a->type, m, j->cols, k, q, j->tau, &j->work);
+    if (j->turn)
+        dense_qr_form(&a->call->in->ctx, a->type, m, j->cols, k, q, j->tau, j->turn);
+    else
+        lapack_qr_form(j->blas, a->type, m, j->cols, k, q, j->tau, &j->work);
 }
 
 Value op_run_qr(OpCall *c)
@@ -595,8 +602,14 @@ Value op_run_qr(OpCall *c)
         ((int64_t *)(void *)order.data)[i] = i % a->n;
     if (a->m) {
         j.blas = linalg_blas(c);
-        qr_measure(&j);
-        lapack_threads(&c->in->ctx, j.blas, LAPACK_QR, k);
+        if (!pivot && dense_own(a->type, k))
+            j.turn = linalg_work(c, dense_qr_turn(a->type, a->m, a->n), 1);
+        else
+            qr_measure(&j);
+        if (pivot)
+            lapack_threads(&c->in->ctx, j.blas, LAPACK_QR, k);
+        else
+            dense_threads(&c->in->ctx, j.blas, a->type, LAPACK_QR, k);
         /* A fits where Q will be unless A is wider than Q. */
         char *packed = a->n > j.cols ? linalg_matrix(c, a->m, a->n, a->bytes) : NULL;
         for (int64_t i = 0; i < a->count; i++) {

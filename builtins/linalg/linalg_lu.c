@@ -3,6 +3,7 @@
 #include "builtins/linalg/linalg.h"
 #include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
+#include "kernels/dense/dense.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,13 +61,13 @@ Value op_run_lu(OpCall *c)
     int64_t *order = linalg_work(c, (size_t)m, sizeof *order);
     const Blas *blas = k ? linalg_blas(c) : NULL;
     if (blas)
-        lapack_threads(&c->in->ctx, blas, LAPACK_LU, k);
+        dense_threads(&c->in->ctx, blas, a.type, LAPACK_LU, k);
     for (int64_t i = 0; i < a.count; i++) {
         poll_interrupt(c->in);
         char *li = linalg_block(&l, i), *ui = linalg_block(&u, i), *packed = m < n ? ui : li;
         mat_copy(a.bytes, m, n, linalg_item(&a, i), mat_columns(packed, m));
         if (k)
-            lapack_lu(blas, a.type, m, n, packed, pivots);
+            dense_lu(&c->in->ctx, blas, a.type, m, n, packed, pivots);
         split_lu(&a, li, ui);
         permutation(&a, pivots, order, (Mat){ linalg_block(&p, i), m, 1 });
     }
@@ -104,11 +105,11 @@ Value op_run_chol(OpCall *c)
     const Blas *blas = a.n ? linalg_blas(c) : NULL;
     linalg_copy_symmetric(&a, &l, require_symmetric);
     if (blas)
-        lapack_threads(&c->in->ctx, blas, LAPACK_LU, a.n);
+        dense_threads(&c->in->ctx, blas, a.type, LAPACK_LU, a.n);
     for (int64_t i = 0; i < a.count && a.n; i++) {
         poll_interrupt(c->in);
         char *block = linalg_block(&l, i);
-        int info = lapack_cholesky(blas, a.type, 'L', a.n, block);
+        int info = dense_cholesky(&c->in->ctx, blas, a.type, a.n, block);
         if (info > 0)
             not_definite(&a, info);
         clear_above(&a, block);
@@ -126,7 +127,7 @@ static double condition(const Stack *a, int64_t index, const Blas *blas, void *l
     double norm = mat_norm1(a->type, a->n, a->n, mat_columns(lu, a->n));
     if (!isfinite(norm))
         return NAN;
-    if (lapack_lu(blas, a->type, a->n, a->n, lu, pivots) > 0)
+    if (dense_lu(&a->call->in->ctx, blas, a->type, a->n, a->n, lu, pivots) > 0)
         return INFINITY;
     work->used = 0;
     return 1 / lapack_lu_rcond(blas, a->type, '1', a->n, lu, norm, work);
@@ -151,7 +152,7 @@ Value condest_run(OpCall *c)
     Scratch work = { 0 };
     lapack_lu_rcond(blas, a.type, '1', a.n, lu, 1, &work);
     scratch_allocate(c, &work);
-    lapack_threads(&in->ctx, blas, LAPACK_LU, a.n);
+    dense_threads(&in->ctx, blas, a.type, LAPACK_LU, a.n);
     Out out = linalg_out(&a, real, -1, -1, false);
     for (int64_t i = 0; i < a.count; i++) {
         poll_interrupt(in);

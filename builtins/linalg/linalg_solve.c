@@ -2,6 +2,7 @@
  * A and takes the cheapest safe way (linalg_factor.c); it says how many digits of the
  * answer can be trusted when they are few. Non-square systems go on to linalg_lstsq.c. */
 #include "builtins/linalg/linalg_factor.h"
+#include "kernels/dense/dense.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -239,7 +240,7 @@ static bool inverse_definite(const Stack *a, const Blas *blas, char *out)
     for (int64_t i = 0; i < n; i++)
         if (!(mat_real(a->type, out, i * (n + 1)) > 0))
             return false;
-    if (lapack_cholesky(blas, a->type, 'L', n, out) ||
+    if (dense_cholesky(&a->call->in->ctx, blas, a->type, n, out) ||
         lapack_cholesky_inverse(blas, a->type, n, out))
         return false;
     for (int64_t j = 0; j < n; j += BLOCK) {
@@ -269,10 +270,10 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
         lapack_threads(&a->call->in->ctx, blas, LAPACK_LU, n);
     bool definite = look && inverse_definite(a, blas, out);
     if (look)
-        lapack_threads(&a->call->in->ctx, blas, LAPACK_INVERSE, n);
+        dense_threads(&a->call->in->ctx, blas, a->type, LAPACK_INVERSE, n);
     if (look && !definite)
         mat_copy(a->bytes, n, n, linalg_item(a, a->at), mat_columns(out, n));
-    int info = definite ? 0 : lapack_lu(blas, a->type, n, n, out, pivots);
+    int info = definite ? 0 : dense_lu(&a->call->in->ctx, blas, a->type, n, n, out, pivots);
     if (info > 0) {
         linalg_require_finite(a);
         linalg_zero_pivot(a, info - 1);
@@ -286,6 +287,8 @@ static void inverse_one(Factor *f, char *out, int *pivots, Scratch *w, Ill *ill)
     w->used = 0;
     if (!definite && has_grown(a, norm, out))
         inverse_refined(f, out);
+    else if (!definite && dense_own(a->type, n))
+        dense_inverse(&a->call->in->ctx, a->type, n, out, pivots);
     else if (!definite)
         lapack_lu_inverse(blas, a->type, n, out, pivots, w);
     if (n <= PRINTED_MAX)
@@ -313,7 +316,7 @@ Value op_run_inv(OpCall *c)
     int *pivots = linalg_work(c, (size_t)a.n, sizeof(int));
     lapack_lu_inverse(blas, a.type, a.n, x.data, pivots, &w);
     scratch_allocate(c, &w);
-    lapack_threads(&c->in->ctx, blas, LAPACK_INVERSE, a.n);
+    dense_threads(&c->in->ctx, blas, a.type, LAPACK_INVERSE, a.n);
     const uint8_t *done = linalg_small_inverse(&a, &x);
     for (a.at = 0; a.at < a.count; a.at++) {
         if (done && done[a.at]) {

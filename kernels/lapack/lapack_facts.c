@@ -248,9 +248,42 @@ bool mat_finite(BlasType t, int64_t rows, int64_t cols, Mat a, int64_t *row, int
     return true;
 }
 
+enum { ACROSS = 64 };            /* columns whose sums are made together where A lies by rows */
+
+#define COLUMN_SUMS(name, T)                                                                     \
+    static void name(int64_t rows, int64_t cols, const T *x, int64_t step, double *sum)          \
+    {                                                                                            \
+        for (int64_t i = 0; i < rows; i++, x += step)                                            \
+            for (int64_t j = 0; j < cols; j++)                                                   \
+                sum[j] += fabs((double)x[j]);                                                    \
+    }
+COLUMN_SUMS(column_sums_s, float)
+COLUMN_SUMS(column_sums_d, double)
+
+/* Of a real matrix that lies by rows. */
+static double norm1_by_rows(BlasType t, int64_t rows, int64_t cols, Mat a)
+{
+    double top = 0;
+    for (int64_t j = 0; j < cols; j += ACROSS) {
+        int64_t some = cols - j < ACROSS ? cols - j : ACROSS;
+        double sum[ACROSS] = { 0 };
+        const char *at = a.data + j * (int64_t)blas_bytes(t);
+        if (t == BLAS_S)
+            column_sums_s(rows, some, (const float *)(const void *)at, a.rs, sum);
+        else
+            column_sums_d(rows, some, (const double *)(const void *)at, a.rs, sum);
+        for (int64_t l = 0; l < some && !isnan(top); l++)
+            if (sum[l] > top || isnan(sum[l]))
+                top = sum[l];
+    }
+    return top;
+}
+
 double mat_norm1(BlasType t, int64_t rows, int64_t cols, Mat a)
 {
     double top = 0;
+    if (!blas_is_complex(t) && a.cs == 1 && a.rs != 1)
+        return norm1_by_rows(t, rows, cols, a);
     for (int64_t j = 0; j < cols; j++) {
         double sum = line_sum(t, a.data + j * a.cs * (int64_t)blas_bytes(t), rows, a.rs);
         if (sum > top || isnan(sum))
