@@ -49,14 +49,17 @@
 #if KIND == 2
 #define RE(v) ((double)__real__(v))
 #define IM(v) ((double)__imag__(v))
+#define PARTS 2
 #else
 #define RE(v) ((double)LOAD(v))
 #define IM(v) 0.0
+#define PARTS 1
 #endif
 #define NAME(f) ID(var_##f)
 #include "kernels/reduce/reduce_var.tmpl.h"
 #undef RE
 #undef IM
+#undef PARTS
 
 #define NAME(f) ID(count_##f)
 #define ACC int64_t
