@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [loops] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [growth] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [loops] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [growth] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [memory] [linalg] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, LuaJIT and numba for loops, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -154,6 +154,21 @@ bench_lazy() {          # lazy blocks, against what `peers` installs: on one thr
                            printf " %9s", at in time ? sprintf("%.2f", time[at] / ricci[k]) : ""
                        }
                        print "" } }' "$work"/lazy.*
+    done
+}
+bench_memory() {        # shares of what memory gives, on one thread, then on all that there are
+    local threads round size
+    ${CC:-cc} -O3 -march=native -pthread -o "$work/reference" bench/memory/reference.c || return
+    for threads in ${THREADS:-1 $(nproc)}; do
+        rm -f "$work"/memory.*
+        for round in $(seq ${ROUNDS:-2}); do
+            "$work/reference" "$threads" >"$work/memory.reference.$round"
+            for size in ${SIZES:-f64:8000000 f32:16000000 f64:100000000 f32:100000000}; do
+                RICCI_THREADS=$threads "$RICCI" bench/memory/memory.ric "${size%:*}" "${size#*:}" >"$work/memory.$size.$round"
+            done
+        done
+        echo "threads: $threads"
+        awk -f bench/memory/table.awk "$work"/memory.reference.* "$work"/memory.f*
     done
 }
 bench_precision() {                                     # with ml_dtypes where it is

@@ -1,6 +1,7 @@
 /* Norms and condition numbers: vector norms of any order over all elements or one axis,
  * matrix norms over two axes, cond. The sums are kernels/lapack/norms.c and gemm_sums.c. */
 #include "builtins/linalg/linalg.h"
+#include "core/memory/pool.h"
 #include "kernels/lapack/norms.h"
 
 #include <math.h>
@@ -38,42 +39,92 @@ static NormOrder read_order(OpCall *c, int i)
 }
 
 /* ---- vectors ---- */
-/* Elements between looks at the interrupt flag. */
-enum { PIECE = 1 << 22, COLUMNS = 256 };
+/* PIECE: elements between looks at the interrupt flag, and of what a thread takes at a time.
+ * Results are made of pieces that are cut by shape alone, so threads do not change a bit. */
+enum { PIECE = 1 << 18, COLUMNS = 512, LINES = 16 };
 
-/* norms_fold_columns for any number of rows. `out` is one of COLUMNS at most. */
-static void fold_columns(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a,
-                         double *out)
+/* Norms of the columns of a matrix, taken apart into strips of columns and parts of rows. */
+typedef struct Fold {
+    const Stack *s;
+    NormFold fold;
+    int64_t rows, cols, wide, tall, parts;   /* of a strip and of a part; parts of a column */
+    Mat a;
+    double *part;                  /* parts × cols: folds; of squares of one column the norms */
+} Fold;
+
+static void fold_items(void *arg, int64_t begin, int64_t end, int worker)
 {
-    double part[COLUMNS];
-    int64_t step = PIECE / cols, n = rows < step ? rows : step;
-    norms_fold_columns(s->type, fold, n, cols, a, out);
-    for (int64_t i = n; i < rows; i += n) {
-        Mat more = { a.data + i * a.rs * (int64_t)s->bytes, a.rs, a.cs };
-        poll_interrupt(s->call->in);
-        norms_fold_columns(s->type, fold, rows - i < n ? rows - i : n, cols, more, part);
-        for (int64_t k = 0; k < cols; k++)
-            out[k] = norms_fold_two(fold, out[k], part[k]);
+    const Fold *f = arg;
+    (void)worker;
+    for (int64_t item = begin; item < end; item++) {
+        int64_t i = item % f->parts * f->tall, j = item / f->parts * f->wide;
+        int64_t rows = f->rows - i < f->tall ? f->rows - i : f->tall;
+        char *from = f->a.data + (i * f->a.rs + j * f->a.cs) * (int64_t)f->s->bytes;
+        double *out = f->part + item % f->parts * f->cols + j;
+        if (f->fold == FOLD_SQUARES && f->cols == 1)
+            *out = gemm_norm2(f->s->dt, rows, from, f->a.rs);
+        else
+            norms_fold_columns(f->s->type, f->fold, rows,
+                               f->cols - j < f->wide ? f->cols - j : f->wide,
+                               (Mat){ from, f->a.rs, f->a.cs }, out);
     }
+}
+
+static Fold fold_parts(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a)
+{
+    Fold f = { .s = s, .fold = fold, .rows = rows, .cols = cols, .a = a };
+    f.wide = cols == 1 ? 1 : a.cs == 1 ? COLUMNS : LINES;
+    f.tall = PIECE / f.wide;
+    f.parts = rows > 0 ? (rows + f.tall - 1) / f.tall : 1;
+    int64_t items = f.parts * ((cols + f.wide - 1) / f.wide);
+    int64_t each = (rows < f.tall ? rows : f.tall) * (cols < f.wide ? cols : f.wide);
+    f.part = linalg_work(s->call, (size_t)(f.parts * cols), sizeof(double));
+    pool_for(&s->call->in->ctx, items, PIECE / 4 / (each + 1) + 1, fold_items, &f);
+    poll_interrupt(s->call->in);
+    return f;
+}
+
+/* The fold of column j of those parts, in their order. */
+static double fold_joined(const Fold *f, int64_t j)
+{
+    double r = f->part[j];
+    for (int64_t i = 1; i < f->parts; i++)
+        r = norms_fold_two(f->fold, r, f->part[i * f->cols + j]);
+    return r;
+}
+
+/* The norm of a vector from those of its parts. */
+static double norm_joined(const double *part, int64_t parts)
+{
+    double top = 0, sum = 0;
+    for (int64_t i = 0; i < parts; i++)
+        top = part[i] > top || isnan(part[i]) ? part[i] : top;
+    if (parts == 1 || top == 0 || !isfinite(top))
+        return top;
+    for (int64_t i = 0; i < parts; i++)
+        sum += part[i] / top * (part[i] / top);
+    return top * sqrt(sum);
 }
 
 static double fold_vector(const Stack *s, NormFold fold, int64_t n, const char *x, int64_t step)
 {
+    Mat a = { (char *)x, step, 1 };
     double r;
-    fold_columns(s, fold, n, 1, (Mat){ (char *)x, step, 1 }, &r);
+    if (n > PIECE) {
+        Fold f = fold_parts(s, fold, n, 1, a);
+        return fold_joined(&f, 0);
+    }
+    norms_fold_columns(s->type, fold, n, 1, a, &r);
     return r;
 }
 
 /* Never out of the range of f64 on the way. */
 static double norm2(const Stack *s, int64_t n, const char *x, int64_t step)
 {
-    double r = gemm_norm2(s->dt, n < PIECE ? n : PIECE, x, step);
-    for (int64_t i = PIECE; i < n; i += PIECE) {
-        poll_interrupt(s->call->in);
-        r = hypot(r, gemm_norm2(s->dt, n - i < PIECE ? n - i : PIECE,
-                                x + i * step * (int64_t)s->bytes, step));
-    }
-    return r;
+    if (n <= PIECE)
+        return gemm_norm2(s->dt, n, x, step);
+    Fold f = fold_parts(s, FOLD_SQUARES, n, 1, (Mat){ (char *)x, step, 1 });
+    return norm_joined(f.part, f.parts);
 }
 
 static double vector_power(const Stack *s, int64_t n, const char *x, int64_t step, double p)
@@ -113,28 +164,28 @@ static double vector_norm(const Stack *s, NormOrder o, int64_t n, const char *x,
     return fold == FOLD_SQUARES ? norm2(s, n, x, step) : fold_vector(s, fold, n, x, step);
 }
 
-/* Norms of the columns of a, by strips. A sum of squares that left the range of f64, or came
- * near its end, is made again with scaling. */
+/* Norms of the columns of a. A sum of squares that left the range of f64, or came near its end, is
+ * made again with scaling. */
 static void column_norms(const Stack *s, NormOrder o, int64_t rows, int64_t cols, Mat a,
                          BlasType real, void *out, int64_t at)
 {
     NormFold fold;
+    Fold f;
     bool folds = order_fold(o, &fold);
-    double part[COLUMNS];
-    for (int64_t j = 0; j < cols; j += COLUMNS) {
-        int64_t wide = cols - j < COLUMNS ? cols - j : COLUMNS;
-        char *from = a.data + j * a.cs * (int64_t)s->bytes;
-        poll_interrupt(s->call->in);
-        if (folds)
-            fold_columns(s, fold, rows, wide, (Mat){ from, a.rs, a.cs }, part);
-        for (int64_t k = 0; k < wide; k++) {
-            const char *x = from + k * a.cs * (int64_t)s->bytes;
-            if (folds && fold == FOLD_SQUARES)
-                part[k] = part[k] > 0x1p-900 && part[k] < 0x1p1000
-                              ? sqrt(part[k]) : norm2(s, rows, x, a.rs);
-            mat_store(real, out, at + j + k,
-                      folds ? part[k] : vector_power(s, rows, x, a.rs, o.p), 0);
-        }
+    if (folds)
+        f = fold_parts(s, fold, rows, cols, a);
+    for (int64_t j = 0; j < cols; j++) {
+        const char *x = a.data + j * a.cs * (int64_t)s->bytes;
+        double r;
+        if (j % COLUMNS == 0)
+            poll_interrupt(s->call->in);
+        if (!folds)
+            r = vector_power(s, rows, x, a.rs, o.p);
+        else if (fold == FOLD_SQUARES && cols == 1)
+            r = norm_joined(f.part, f.parts);
+        else if ((r = fold_joined(&f, j)), fold == FOLD_SQUARES)
+            r = r > 0x1p-900 && r < 0x1p1000 ? sqrt(r) : norm2(s, rows, x, a.rs);
+        mat_store(real, out, at + j, r, 0);
     }
 }
 

@@ -61,6 +61,17 @@ typedef struct Part {
     int64_t inner[ITER_OPERANDS], row[ITER_OPERANDS];   /* strides in elements */
 } Part;
 
+/* Where the operands go on at element `from`: those that are read as fast as the result is
+ * written. */
+static int next_strip(const EwJob *job, const Part *part, char *const *at, int64_t from,
+                      const char **ahead) {
+    int places = 0;
+    for (int k = 1; k <= job->arity; k++)
+        if (part->inner[k] == 1 && job->bytes[k] == job->bytes[0])
+            ahead[places++] = at[k] + from * job->bytes[k];
+    return places;
+}
+
 static void run_row(EwJob *job, const Part *part, char *const *at, int64_t n) {
     Strip strip[3], result;
     for (int64_t from = 0; from < n; from += EW_STRIP) {
@@ -78,7 +89,9 @@ static void run_row(EwJob *job, const Part *part, char *const *at, int64_t n) {
         }
         if (job->stream) {
             job->kernel(result.bytes, 1, in, strides, count);
-            stream_copy(out, result.bytes, (size_t)(count * job->bytes[0]));
+            const char *ahead[3];
+            int places = next_strip(job, part, at, from + count, ahead);
+            stream_copy_ahead(out, result.bytes, (size_t)(count * job->bytes[0]), ahead, places);
         } else {
             job->kernel(out, part->inner[0], in, strides, count);
         }

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { STRIP = 64, LANES = 8 };
+enum { STRIP = 512, LANES = 8 };
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -98,6 +98,24 @@ INLINE void fold_row(BlasType t, NormFold f, int64_t wide, const char *x, double
         acc[k] = fold_one(f, acc[k], magnitude(real, x, k));
 }
 
+/* Eight rows of real numbers, the elements of a column in order. */
+INLINE void fold_rows(BlasType t, NormFold f, int64_t wide, const char *x, int64_t rs, double *acc)
+{
+    int64_t step = rs * (int64_t)blas_bytes(t);
+    const char *y = x + step, *z = y + step, *w = z + step;
+    const char *x4 = w + step, *y4 = x4 + step, *z4 = y4 + step, *w4 = z4 + step;
+    for (int64_t k = 0; k < wide; k++) {
+        double a = fold_one(f, acc[k], magnitude(t, x, k));
+        a = fold_one(f, a, magnitude(t, y, k));
+        a = fold_one(f, a, magnitude(t, z, k));
+        a = fold_one(f, a, magnitude(t, w, k));
+        a = fold_one(f, a, magnitude(t, x4, k));
+        a = fold_one(f, a, magnitude(t, y4, k));
+        a = fold_one(f, a, magnitude(t, z4, k));
+        acc[k] = fold_one(f, a, magnitude(t, w4, k));
+    }
+}
+
 INLINE void fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat a, double *out)
 {
     int64_t bytes = (int64_t)blas_bytes(t);
@@ -111,7 +129,10 @@ INLINE void fold_columns(BlasType t, NormFold f, int64_t rows, int64_t cols, Mat
         double acc[STRIP];
         for (int64_t k = 0; k < STRIP; k++)
             acc[k] = f == FOLD_MIN ? INFINITY : 0;
-        for (int64_t i = 0; i < rows; i++)
+        int64_t i = 0;
+        for (; (t == BLAS_S || t == BLAS_D) && i + 8 <= rows; i += 8)
+            fold_rows(t, f, wide, a.data + (i * a.rs + j) * bytes, a.rs, acc);
+        for (; i < rows; i++)
             fold_row(t, f, wide, a.data + (i * a.rs + j) * bytes, acc);
         for (int64_t k = 0; k < wide; k++)
             out[j + k] = acc[k];

@@ -43,6 +43,7 @@ typedef struct Plan {
     int64_t n, stride;                   /* the walked reduced axis */
     int64_t turns;                       /* product of the other reduced axes */
     int64_t m, column, column_out;       /* the column axis; m = 0: runs */
+    int64_t block, piece;                /* elements (rows) of a block, blocks of a piece */
     int64_t blocks, pieces, tiles;       /* blocks per turn; pieces per output (or tile) */
     int64_t width;                       /* accumulators of a piece */
     char *partial;                       /* accumulators of pieces, when there are several */
@@ -195,17 +196,17 @@ static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, in
     size_t bytes = p->kernel->bytes;
     int64_t count = last - first;
     for (int64_t b = first; b < last; b++) {
-        int64_t turn = b / p->blocks, at = b % p->blocks * BLOCK;
+        int64_t turn = b / p->blocks, at = b % p->blocks * p->block;
         const char *from = x + (seek_turn(p, turn) + at * p->stride) * p->item;
         p->kernel->run(count == 1 ? acc : tree + (size_t)(b - first) * bytes, from, p->stride,
-                       least(BLOCK, p->n - at), mean);
+                       least(p->block, p->n - at), mean);
     }
     if (count == 1)
         return;
     for (int64_t step = 1; step < count; step *= 2)
         for (int64_t b = 0; b + step < count; b += 2 * step)
             p->kernel->join(tree + (size_t)b * bytes, tree + (size_t)(b + step) * bytes, 1,
-                            step * BLOCK);
+                            step * p->block);
     memcpy(acc, tree, bytes);
 }
 
@@ -217,11 +218,11 @@ static void do_runs(void *arg, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t item = begin; item < end; item++) {
         _Alignas(16) char acc[ACC_MAX];
-        int64_t index = item / p->pieces, first = item % p->pieces * BLOCKS, in, out;
+        int64_t index = item / p->pieces, first = item % p->pieces * p->piece, in, out;
         seek_kept(p, index, &in, &out);
         const double *mean = p->mean ? p->mean + 2 * out : NULL;
         void *to = p->partial ? p->partial + (size_t)item * bytes : acc;
-        run_piece(p, to, p->x + in * p->item, first, least(total, first + BLOCKS), mean);
+        run_piece(p, to, p->x + in * p->item, first, least(total, first + p->piece), mean);
         if (!p->partial && !finish(p, p->out + (size_t)out * wide, acc))
             *p->trouble = 1;
     }
@@ -234,8 +235,8 @@ static void column_piece(const Plan *p, char *acc, char *more, const char *x, in
 {
     int64_t done = 0;
     for (int64_t b = first; b < last; b++) {
-        int64_t turn = b / p->blocks, at = b % p->blocks * PART_ROWS;
-        int64_t rows = least(PART_ROWS, p->n - at);
+        int64_t turn = b / p->blocks, at = b % p->blocks * p->block;
+        int64_t rows = least(p->block, p->n - at);
         const char *from = x + (seek_turn(p, turn) + at * p->stride) * p->item;
         p->kernel->rows(b == first ? acc : more, from, p->stride, rows, p->column, m, mean);
         if (b > first)
@@ -282,13 +283,13 @@ static void do_columns(void *arg, int64_t begin, int64_t end, int worker)
     (void)worker;
     for (int64_t item = begin; item < end; item++) {
         ColumnItem c = column_item(p, item);
-        int64_t first = c.piece * PARTS;
+        int64_t first = c.piece * p->piece;
         double mean[2 * TILE];
         if (p->mean)
             for (int64_t j = 0; j < c.m; j++)
                 memcpy(mean + 2 * j, p->mean + 2 * (c.out + j * p->column_out), 2 * sizeof *mean);
         char *to = p->partial ? p->partial + (size_t)(item * p->width) * bytes : acc;
-        column_piece(p, to, more, p->x + c.in * p->item, first, least(total, first + PARTS), c.m,
+        column_piece(p, to, more, p->x + c.in * p->item, first, least(total, first + p->piece), c.m,
                      p->mean ? mean : NULL);
         if (!p->partial)
             finish_columns(p, &c, acc);
@@ -300,7 +301,7 @@ static void do_columns(void *arg, int64_t begin, int64_t end, int worker)
 static void join_pieces(const Plan *p, int64_t items)
 {
     size_t width = (size_t)p->width * p->kernel->bytes;
-    int64_t offset = p->m ? (int64_t)PARTS * PART_ROWS : (int64_t)BLOCKS * BLOCK;
+    int64_t offset = p->block * p->piece;
     for (int64_t item = 0; item < items; item += p->pieces) {
         char *acc = p->partial + (size_t)item * width;
         ColumnItem c = { .m = 1 };
@@ -408,6 +409,19 @@ static void choose_columns(Plan *p)
     p->kept_rank--;
 }
 
+/* Extremes are exact, however they are cut: a piece along one axis is one block. */
+static void choose_blocks(Plan *p)
+{
+    bool exact = p->op == RED_MIN || p->op == RED_MAX || p->op == RED_ARGMIN
+        || p->op == RED_ARGMAX;
+    p->block = p->m ? PART_ROWS : BLOCK;
+    p->piece = p->m ? PARTS : BLOCKS;
+    if (exact && p->turns == 1) {
+        p->block *= p->piece;
+        p->piece = 1;
+    }
+}
+
 static void lay_out(Plan *p)
 {
     p->n = 1;
@@ -423,9 +437,9 @@ static void lay_out(Plan *p)
     choose_columns(p);
     for (int a = 0; a < p->kept_rank; a++)
         p->outputs *= p->kept[a].n;
-    int64_t block = p->m ? PART_ROWS : BLOCK, piece = p->m ? PARTS : BLOCKS;
-    p->blocks = (p->n + block - 1) / block;
-    p->pieces = (p->blocks * p->turns + piece - 1) / piece;
+    choose_blocks(p);
+    p->blocks = (p->n + p->block - 1) / p->block;
+    p->pieces = (p->blocks * p->turns + p->piece - 1) / p->piece;
     p->tiles = p->m ? (p->m + TILE - 1) / TILE : 1;
     p->width = p->m ? least(p->m, TILE) : 1;
 }

@@ -12,21 +12,25 @@
 #define LANES_ONCE __attribute__((noinline))
 #endif
 
-/* lane[l] = fold of x[l], x[l + LANES], … for `steps` steps. Many lanes once, not at
- * each call: inlined, they took a third longer to compile and ran no faster. */
-static LANES_ONCE void NAME(lanes)(ACC *restrict lane, const T *p, int64_t stride, int64_t steps)
+/* total[l] = fold of x[l], x[l + LANES], … for `steps` steps. Many lanes once, not at
+ * each call: inlined, they took a third longer to compile and ran no faster. The lanes are
+ * variables of this function so that they stay in registers. */
+static LANES_ONCE void NAME(lanes)(ACC *restrict total, const T *p, int64_t stride, int64_t steps)
 {
+    ACC lane[LANES];
     for (int l = 0; l < LANES; l++)
         lane[l] = IDENTITY;
     if (stride == 1) {
-        for (int64_t i = 0; i < steps; i++)
+        for (int64_t i = 0; i < steps; i++, p += LANES)
             for (int l = 0; l < LANES; l++)
-                lane[l] = STEP(lane[l], LOAD(p[i * LANES + l]));
+                lane[l] = STEP(lane[l], LOAD(p[l]));
     } else {
         for (int64_t i = 0; i < steps; i++)
             for (int l = 0; l < LANES; l++)
                 lane[l] = STEP(lane[l], LOAD(p[(i * LANES + l) * stride]));
     }
+    for (int l = 0; l < LANES; l++)
+        total[l] = lane[l];
 }
 
 /* Two levels of lanes: no float is added up more than STEPS times in a row. */
@@ -56,7 +60,7 @@ static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const
     *(ACC *)acc = total[0];
 }
 
-/* Four rows at a time, each column's elements in order. */
+/* Eight rows at a time, each column's elements in order: fewer than that wait for memory. */
 static void NAME(rows)(void *acc, const void *x, int64_t rs, int64_t n, int64_t cs, int64_t m,
                        const void *param)
 {
@@ -66,13 +70,18 @@ static void NAME(rows)(void *acc, const void *x, int64_t rs, int64_t n, int64_t 
     (void)param;
     for (int64_t j = 0; j < m; j++)
         a[j] = IDENTITY;
-    for (; cs == 1 && i + 4 <= n; i += 4, p += 4 * rs) {
+    for (; cs == 1 && i + 8 <= n; i += 8, p += 8 * rs) {
         const T *q = p + rs, *r = q + rs, *s = r + rs;
+        const T *p4 = s + rs, *q4 = p4 + rs, *r4 = q4 + rs, *s4 = r4 + rs;
         for (int64_t j = 0; j < m; j++) {
             ACC t = STEP(a[j], LOAD(p[j]));
             t = STEP(t, LOAD(q[j]));
             t = STEP(t, LOAD(r[j]));
-            a[j] = STEP(t, LOAD(s[j]));
+            t = STEP(t, LOAD(s[j]));
+            t = STEP(t, LOAD(p4[j]));
+            t = STEP(t, LOAD(q4[j]));
+            t = STEP(t, LOAD(r4[j]));
+            a[j] = STEP(t, LOAD(s4[j]));
         }
     }
     for (; i < n; i++, p += rs)

@@ -6,6 +6,4 @@
 #define KIND 1
 #define ZERO (-0.0f)
 #define TIMES(a, b) ((a) * (b))
-#define LOWEST (-INFINITY)
-#define HIGHEST INFINITY
 #include "kernels/reduce/reduce_ops.tmpl.h"

@@ -5,6 +5,18 @@
 #include <math.h>
 #include <string.h>
 
+/* Asks for what lies some pages behind p, so that loops of more than one instruction an element do
+ * not wait: the processor looks ahead by instructions, and by itself only to the end of a page. */
+#define AHEAD(p, bytes) \
+    for (size_t line_ = 0; line_ < (bytes); line_ += 64) \
+        __builtin_prefetch((const char *)(p) + 8192 + line_)
+
+/* Where columns go by lines of four rows: the same line of the next four. */
+#define LINE(T) (int)(64 / sizeof(T))
+#define AHEAD_ROWS(p, rs) \
+    for (int row_ = 4; row_ < 8; row_++) \
+        __builtin_prefetch((p) + row_ * (rs))
+
 static inline RedProd prod_join(RedProd a, RedProd b)
 {
     RedProd r = { .negative = a.negative ^ b.negative, .zero = a.zero | b.zero,
@@ -101,8 +113,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define LOAD(v) (v)
 #define ID(f) i8_##f
 #define KIND 0
-#define LOWEST INT8_MIN
-#define HIGHEST INT8_MAX
 #define WIDE_INT 0
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
@@ -111,8 +121,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define LOAD(v) (v)
 #define ID(f) u8_##f
 #define KIND 0
-#define LOWEST 0
-#define HIGHEST UINT8_MAX
 #define WIDE_INT 0
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
@@ -121,8 +129,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define LOAD(v) (v)
 #define ID(f) i32_##f
 #define KIND 0
-#define LOWEST INT32_MIN
-#define HIGHEST INT32_MAX
 #define WIDE_INT 0
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
@@ -131,8 +137,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define LOAD(v) (v)
 #define ID(f) i64_##f
 #define KIND 0
-#define LOWEST INT64_MIN
-#define HIGHEST INT64_MAX
 #define WIDE_INT 1
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
@@ -146,8 +150,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define KIND 1
 #define ZERO (-0.0f)
 #define TIMES(a, b) ((a) * (b))
-#define LOWEST (-INFINITY)
-#define HIGHEST INFINITY
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
 #define T double
@@ -157,8 +159,6 @@ static void bool_count_join(void *acc, const void *more, int64_t m, int64_t offs
 #define KIND 1
 #define ZERO (-0.0)
 #define TIMES(a, b) ((a) * (b))
-#define LOWEST (-(double)INFINITY)
-#define HIGHEST (double)INFINITY
 #include "kernels/reduce/reduce_ops.tmpl.h"
 
 #define T float _Complex

@@ -1,6 +1,6 @@
 /* All folds of one dtype. Included by reduce_isa.tmpl.h with T (storage), C (compute),
- * LOAD, ID(f) (the dtype's name pasted on), KIND: 0 integer, 1 real, 2 complex, LOWEST and
- * HIGHEST for what is ordered, WIDE for integers. */
+ * LOAD, ID(f) (the dtype's name pasted on), KIND: 0 integer, 1 real, 2 complex, WIDE_INT for
+ * integers. */
 
 #if KIND == 0
 #define NOT_NUMBER(v) 0
@@ -49,14 +49,17 @@
 #if KIND == 2
 #define RE(v) ((double)__real__(v))
 #define IM(v) ((double)__imag__(v))
+#define PARTS 2
 #else
 #define RE(v) ((double)LOAD(v))
 #define IM(v) 0.0
+#define PARTS 1
 #endif
 #define NAME(f) ID(var_##f)
 #include "kernels/reduce/reduce_var.tmpl.h"
 #undef RE
 #undef IM
+#undef PARTS
 
 #define NAME(f) ID(count_##f)
 #define ACC int64_t
@@ -67,33 +70,19 @@
 #include "kernels/reduce/reduce_fold.tmpl.h"
 
 #if KIND != 2
-/* A NaN wins over everything and then stays: no comparison with it is true. */
-#define NAME(f) ID(min_##f)
-#define ACC C
-#define IDENTITY ((C)HIGHEST)
-#define STEP(a, v) (((int)((v) < (a)) | (int)NOT_NUMBER(v)) ? (v) : (a))
-#define JOIN(a, b) STEP(a, b)
-#define LANES (int)(256 / sizeof(C))
-#include "kernels/reduce/reduce_fold.tmpl.h"
-#define NAME(f) ID(max_##f)
-#define ACC C
-#define IDENTITY ((C)LOWEST)
-#define STEP(a, v) (((int)((v) > (a)) | (int)NOT_NUMBER(v)) ? (v) : (a))
-#define JOIN(a, b) STEP(a, b)
-#define LANES (int)(256 / sizeof(C))
-#include "kernels/reduce/reduce_fold.tmpl.h"
-
 #if KIND == 0
 #define VALUE i
 #else
 #define VALUE f
 #endif
-#define NAME(f) ID(argmin_##f)
+#define NAME(f) ID(min_##f)
+#define AT(f) ID(argmin_##f)
 #define BETTER(b, a) ((b) < (a))
-#include "kernels/reduce/reduce_arg.tmpl.h"
-#define NAME(f) ID(argmax_##f)
+#include "kernels/reduce/reduce_extreme.tmpl.h"
+#define NAME(f) ID(max_##f)
+#define AT(f) ID(argmax_##f)
 #define BETTER(b, a) ((b) > (a))
-#include "kernels/reduce/reduce_arg.tmpl.h"
+#include "kernels/reduce/reduce_extreme.tmpl.h"
 #undef VALUE
 #endif
 
@@ -104,8 +93,6 @@
 #undef NEITHER_NUMBER
 #undef KIND
 #undef LOAD
-#undef LOWEST
-#undef HIGHEST
 #undef WIDE_INT
 #undef ZERO
 #undef TIMES

@@ -1,23 +1,39 @@
 /* Sums of deviations from a given mean and of their squares, in f64: the corrected
  * two-pass algorithm (Chan, Golub, LeVeque 1983), where the sum of deviations repairs the
- * rounding of the mean. Included by reduce_ops.tmpl.h with T, NAME, RE(v) and IM(v). */
+ * rounding of the mean. Included by reduce_ops.tmpl.h with T, NAME, RE(v), IM(v)
+ * and PARTS, how many parts a number has. */
 
 static inline __attribute__((always_inline))
 RedVar NAME(sums)(const T *p, int64_t stride, int64_t n, const double *mean)
 {
-    double sum[8] = { 0 }, squares[8] = { 0 }, imag[8] = { 0 };
-    for (int64_t i = 0; i < n; i += 8) {
-        int64_t width = n - i < 8 ? n - i : 8;
-        for (int64_t l = 0; l < width; l++) {
-            T v = p[(i + l) * stride];
-            double re = RE(v) - mean[0], im = IM(v) - mean[1];
+    enum { LANES = PARTS > 1 ? 8 : 32 };
+    double sum[LANES] = { 0 }, squares[LANES] = { 0 }, imag[LANES] = { 0 };
+    double re0 = mean[0], im0 = mean[1];
+    int64_t full = n / LANES;
+    for (int64_t i = 0; i < full; i++, p += LANES * stride) {
+        AHEAD(p, LANES * sizeof(T));
+        for (int l = 0; l < LANES; l++) {
+            T v = p[l * stride];
+            double re = RE(v) - re0;
             sum[l] += re;
-            imag[l] += im;
-            squares[l] += re * re + im * im;
+            squares[l] += re * re;
+            if (PARTS > 1) {
+                double im = IM(v) - im0;
+                imag[l] += im;
+                squares[l] += im * im;
+            }
         }
     }
+    for (int64_t l = 0; l < n - full * LANES; l++) {
+        T v = p[l * stride];
+        double re = RE(v) - re0, im = PARTS > 1 ? IM(v) - im0 : 0;
+        sum[l] += re;
+        imag[l] += im;
+        squares[l] += re * re;
+        squares[l] += im * im;
+    }
     RedVar r = { 0 };
-    for (int l = 0; l < 8; l++) {
+    for (int l = 0; l < LANES; l++) {
         r.sum += sum[l];
         r.sum_im += imag[l];
         r.squares += squares[l];

@@ -13,31 +13,61 @@
 
 /* ---- writing past the cache ---- */
 
-void stream_copy(void *dst, const void *src, size_t bytes) {
 #ifdef __SSE2__
-    char *d = dst;
-    const char *s = src;
-    size_t head = -(uintptr_t)d & 15;
+static inline __attribute__((always_inline))
+void copy_past(char *d, const char *s, size_t bytes, const char *const *ahead, int count) {
+    size_t head = -(uintptr_t)d & 15, i = 0;
     if (bytes < 256) {
         memcpy(d, s, bytes);
         return;
     }
     memcpy(d, s, head);
     d += head, s += head, bytes -= head;
-    for (; bytes >= 64; bytes -= 64, d += 64, s += 64) {
-        __m128i a = _mm_loadu_si128((const __m128i *)s);
-        __m128i b = _mm_loadu_si128((const __m128i *)s + 1);
-        __m128i c = _mm_loadu_si128((const __m128i *)s + 2);
-        __m128i e = _mm_loadu_si128((const __m128i *)s + 3);
-        _mm_stream_si128((__m128i *)d, a);
-        _mm_stream_si128((__m128i *)d + 1, b);
-        _mm_stream_si128((__m128i *)d + 2, c);
-        _mm_stream_si128((__m128i *)d + 3, e);
+    for (; i + 64 <= bytes; i += 64) {
+        __m128i a = _mm_loadu_si128((const __m128i *)(s + i));
+        __m128i b = _mm_loadu_si128((const __m128i *)(s + i) + 1);
+        __m128i c = _mm_loadu_si128((const __m128i *)(s + i) + 2);
+        __m128i e = _mm_loadu_si128((const __m128i *)(s + i) + 3);
+        for (int k = 0; k < count; k++) __builtin_prefetch(ahead[k] + i);
+        _mm_stream_si128((__m128i *)(d + i), a);
+        _mm_stream_si128((__m128i *)(d + i) + 1, b);
+        _mm_stream_si128((__m128i *)(d + i) + 2, c);
+        _mm_stream_si128((__m128i *)(d + i) + 3, e);
     }
-    memcpy(d, s, bytes);
+    memcpy(d + i, s + i, bytes - i);
+}
 #else
-    memcpy(dst, src, bytes);
+static void copy_past(char *d, const char *s, size_t bytes, const char *const *ahead, int count) {
+    (void)ahead, (void)count;
+    memcpy(d, s, bytes);
+}
 #endif
+
+void stream_copy(void *dst, const void *src, size_t bytes) {
+    copy_past(dst, src, bytes, NULL, 0);
+}
+
+void stream_copy_ahead(void *dst, const void *src, size_t bytes, const char *const *ahead,
+                       int count) {
+    const char *const to[] = { count > 0 ? ahead[0] : NULL, count > 1 ? ahead[1] : NULL,
+                               count > 2 ? ahead[2] : NULL };
+    switch (count) {
+    case 0: copy_past(dst, src, bytes, to, 0); break;
+    case 1: copy_past(dst, src, bytes, to, 1); break;
+    case 2: copy_past(dst, src, bytes, to, 2); break;
+    default: copy_past(dst, src, bytes, to, 3); break;
+    }
+}
+
+/* bytes of 16 that repeat, past the cache; dst stands at a multiple of 16. */
+static void fill_past(char *dst, const char *pattern, size_t bytes) {
+    size_t i = 0;
+#ifdef __SSE2__
+    __m128i v = _mm_loadu_si128((const __m128i *)pattern);
+    for (; i + 64 <= bytes; i += 64)
+        for (int k = 0; k < 4; k++) _mm_stream_si128((__m128i *)(dst + i) + k, v);
+#endif
+    for (; i < bytes; i += 16) memcpy(dst + i, pattern, bytes - i < 16 ? bytes - i : 16);
 }
 
 void stream_fence(void) {
@@ -106,6 +136,15 @@ typedef struct CopyJob {
     TransposeFn transpose;
 } CopyJob;
 
+/* One element of up to 16 bytes, n times. */
+static void spread(char *dst, const char *src, int64_t bytes, int64_t n) {
+    char pattern[16];
+    size_t head = -(uintptr_t)dst & 15;
+    for (int k = 0; k < 16; k++) pattern[k] = src[(k + (int64_t)head) % bytes];
+    for (size_t k = 0; k < head; k++) dst[k] = src[(int64_t)k % bytes];
+    fill_past(dst + head, pattern, (size_t)(n * bytes) - head);
+}
+
 /* Elements [begin, end) in dst's order; the first and last rows may be parts. */
 static void copy_rows(void *arg, int64_t begin, int64_t end, int worker) {
     const CopyJob *job = arg;
@@ -119,7 +158,9 @@ static void copy_rows(void *arg, int64_t begin, int64_t end, int worker) {
         iter_seek(it, inner, begin / n, offset);
         char *dst = job->dst + (offset[0] + at * sd) * job->bytes;
         const char *src = job->src + (offset[1] + at * ss) * job->bytes;
-        if (sd != 1 || ss != 1) row_copy[job->log2_bytes](dst, sd, src, ss, count);
+        if (job->stream && sd == 1 && ss == 0 && job->bytes <= 16 && count >= 64)
+            spread(dst, src, job->bytes, count);
+        else if (sd != 1 || ss != 1) row_copy[job->log2_bytes](dst, sd, src, ss, count);
         else if (job->stream) stream_copy(dst, src, (size_t)(count * job->bytes));
         else memcpy(dst, src, (size_t)(count * job->bytes));
         begin += count;

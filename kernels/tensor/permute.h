@@ -14,6 +14,10 @@ enum { STREAM_BYTES = 16 << 20 };
 /* memcpy of one piece of such a result (any alignment). Call stream_fence once at the end. */
 void stream_copy(void *dst, const void *src, size_t bytes);
 void stream_fence(void);
+/* The same, which asks meanwhile for as many bytes at each of `count` places, 3 at most: what will
+ * be read next comes while this is written. */
+void stream_copy_ahead(void *dst, const void *src, size_t bytes, const char *const *ahead,
+                       int count);
 
 /* dst[j*ds + i] = src[i*ss + j] for i < rows, j < columns, through the best block there is. */
 void permute_block(int element_bytes, void *dst, int64_t ds, const void *src, int64_t ss,
