@@ -142,6 +142,17 @@ static int64_t cells(const PairProduct *p, int64_t depth)
     return (depth + p->kernel->pairs - 1) / p->kernel->pairs;
 }
 
+/* What the rows of a block are a multiple of: panels, and whole runs of the first axis where that
+ * is not too many. */
+static int64_t row_unit(const PairProduct *p, int64_t most)
+{
+    int64_t mr = p->kernel->mr, first = p->group[PAIR_M].axes ? p->group[PAIR_M].axis[0].extent : 1;
+    for (int64_t unit = mr; unit <= most / 4; unit += mr)
+        if (unit % first == 0)
+            return unit;
+    return mr;
+}
+
 int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
 {
     int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
@@ -162,7 +173,7 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
         rows = least(rows, NARROW_C / (n * element) / p->kernel->mr * p->kernel->mr);
     int64_t columns = B_BYTES / (deep * element) / p->kernel->nr * p->kernel->nr;
     int split = p->by_batch ? 1 : p->workers;
-    p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, p->kernel->mr,
+    p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, row_unit(p, rows),
                        p->by_columns ? 1 : split);
     p->nc = even_block(n, columns < p->kernel->nr ? p->kernel->nr : columns, p->kernel->nr, 1);
     int64_t all_rows = p->by_columns ? round_up(m, p->kernel->mr) : 0;

@@ -171,7 +171,7 @@ void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKer
     bool rows_longer = g[PAIR_M].extent >= g[PAIR_N].extent;
     sort_group(&g[PAIR_M], PAIR_C, PAIR_A);
     bool by_c = g[PAIR_M].extent >= g[PAIR_K].extent;
-    sort_group(&g[PAIR_N], by_c ? PAIR_C : PAIR_B, by_c ? PAIR_B : PAIR_C);
+    sort_group(&g[PAIR_N], by_c ? PAIR_C : PAIR_B, PAIR_C);
     sort_group(&g[PAIR_K], rows_longer ? PAIR_A : PAIR_B, rows_longer ? PAIR_B : PAIR_A);
     sort_group(&g[PAIR_BATCH], PAIR_C, PAIR_A);
     int64_t rows = g[PAIR_M].extent;

@@ -9,7 +9,8 @@
 #define MR (2 * LANES / PARTS)      /* elements of a panel of A */
 #define A_STEP (2 * LANES * PARTS)  /* reals of a panel of A per element of depth */
 #define B_STEP (NR * PARTS)
-#define STRIP 6                     /* panels of rows that go past the cache at a time */
+#define STRIP 8                     /* panels of rows that go past the cache at a time */
+#define STRIP_PIECES (4 * STRIP)    /* that follow each other in C, at most */
 #define STREAM_B (12 << 10)         /* bytes of B that stay in the first cache beside them */
 #define CHUNK 32                    /* depth that one sweep over the panels packs: the lines it
                                      * touches stay in the first cache for the next panel */
@@ -297,42 +298,102 @@ static inline bool FN(in_halves)(const int64_t *row)
     return FN(unit)(row, MR / 2) && FN(unit)(row + MR / 2, MR / 2);
 }
 
-/* How many panels from row `i` on follow each other in C, at most STRIP: their columns go out
- * one after the other past the cache, which memory takes better than a line of each in turn. */
-static int64_t FN(strip)(const PairTile *t, int64_t i)
+/* Rows of a strip that follow each other in C: those from first[q] to first[q + 1]. */
+typedef struct FN(Strip) {
+    int64_t panels, pieces, first[STRIP_PIECES + 2];
+} FN(Strip);
+
+/* The panels from row `i` on, at most STRIP, whose pieces are not too short: they go out past the
+ * cache one piece after the other, which memory takes better than a line of each column in turn.
+ * Where it can a strip ends as a piece does: lines that two strips share are read and written. */
+static void FN(strip)(const PairTile *t, int64_t i, FN(Strip) *s)
 {
-    int64_t n = 0;
-    while (n < STRIP && t->m - i - n * MR >= MR && (!t->live || t->live[i / MR + n] == MR) &&
-           t->row[i + n * MR] == t->row[i] + n * MR && FN(unit)(t->row + i + n * MR, MR))
-        n++;
-    return n;
+    const int64_t *row = t->row + i;
+    int64_t pieces = 0, whole = 0;
+    s->panels = s->pieces = 0;
+    for (int64_t n = 1; n <= STRIP && t->m - i - n * MR >= 0; n++) {
+        if (t->live && t->live[i / MR + n - 1] < MR)
+            break;
+        for (int64_t r = (n - 1) * MR; r < n * MR && pieces <= STRIP_PIECES; r++)
+            if (r == 0 || row[r] != row[r - 1] + 1)
+                s->first[pieces++] = r;
+        if (pieces > STRIP_PIECES)
+            break;
+        s->panels = n, s->pieces = pieces;
+        if (t->m - i == n * MR || row[n * MR] != row[n * MR - 1] + 1)
+            whole = n;
+    }
+    if (whole)
+        s->panels = whole;
+    while (s->pieces && s->first[s->pieces - 1] >= s->panels * MR)
+        s->pieces--;
+    s->first[s->pieces] = s->panels * MR;
 }
 
-/* Writes `n` panels of rows by way of a buffer; false: some column's lines are not whole. */
-static bool FN(tile_strip)(const PairTile *t, const T *a, const T *b, int64_t i,
-                           int64_t j, int64_t n)
+/* Past the cache, but for the ends that fill no line. */
+static inline void FN(emit)(T *to, const T *from, int64_t n)
 {
-    T buffer[NR][STRIP * 2 * LANES] __attribute__((aligned(64))), *to[NR];
-    uintptr_t skew = 0;
-    for (int l = 0; l < NR; l++) {
-        to[l] = (T *)t->c + (t->row[i] + t->column[j + l]) * PARTS;
-        skew |= (uintptr_t)to[l] & (2 * VECTOR_BYTES - 1);
+    int64_t i = (int64_t)(-(uintptr_t)to & (VECTOR_BYTES - 1)) / (int64_t)sizeof(T);
+    if (i > n)
+        i = n;
+    if (i)
+        memcpy(to, from, (size_t)i * sizeof(T));
+    for (; i + LANES <= n; i += LANES) {
+        V x;
+        memcpy(&x, from + i, sizeof x);
+        RN(stream)(to + i, x);
     }
-    if (skew)
-        return false;
-    for (int64_t q = 0; q < n; q++, a += A_STEP * t->depth) {
+    if (i < n)
+        memcpy(to + i, from + i, (size_t)(n - i) * sizeof(T));
+}
+
+/* Rows of each of some columns from `first` on, `n` reals; the columns that C holds side by side
+ * go out as one, so that lines which two of them share are whole. */
+static void FN(emit_piece)(const PairTile *t, T (*from)[STRIP * 2 * LANES], const int64_t *column,
+                           int64_t columns, int64_t row, int64_t first, int64_t n)
+{
+    T side[(NR * STRIP * 2 + 1) * LANES] __attribute__((aligned(64)));
+    for (int64_t l = 0; l < columns;) {
+        T *to = (T *)t->c + (row + column[l]) * PARTS;
+        int64_t last = l + 1;
+        if (n % LANES == 0) {
+            FN(emit)(to, from[l++] + first, n);
+            continue;
+        }
+        while (last < columns && (column[last] - column[last - 1]) * PARTS == n)
+            last++;
+        if (last == l + 1)
+            FN(emit)(to, from[l] + first, n);
+        else {
+            /* what a column's last vector has too much goes under the next one's first */
+            for (int64_t r = (n - 1) / LANES * LANES; r >= 0; r -= LANES)
+                for (int64_t q = l; q < last; q++)
+                    memcpy(side + (q - l) * n + r, from[q] + first + r, sizeof(V));
+            FN(emit)(to, side, (last - l) * n);
+        }
+        l = last;
+    }
+}
+
+/* Writes a strip by way of a buffer. */
+static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, const T *b,
+                           int64_t i, int64_t j)
+{
+    /* one column more: a piece is copied by vectors, the last of which may reach past its end */
+    T buffer[NR + 1][STRIP * 2 * LANES] __attribute__((aligned(64)));
+    int64_t columns = t->n - j < NR ? t->n - j : NR;
+    for (int64_t q = 0; q < s->panels; q++, a += A_STEP * t->depth) {
         RN(Place) place = { .half = LANES, .local = true };
         for (int l = 0; l < NR; l++)
             place.column[l] = buffer[l] + q * 2 * LANES;
-        RN(panel)(t->depth * PARTS, a, b, &place, NR);
+        if (columns == NR)
+            RN(panel)(t->depth * PARTS, a, b, &place, NR);
+        else
+            RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
     }
-    for (int l = 0; l < NR; l++)
-        for (int64_t r = 0; r < n * 2 * LANES; r += LANES) {
-            V x;
-            memcpy(&x, buffer[l] + r, sizeof x);
-            RN(stream)(to[l] + r, x);
-        }
-    return true;
+    for (int64_t q = 0; q < s->pieces; q++)
+        FN(emit_piece)(t, buffer, t->column + j, columns, t->row[i + s->first[q]],
+                       s->first[q] * PARTS, (s->first[q + 1] - s->first[q]) * PARTS);
 }
 
 /* One panel of rows by at most NR columns. */
@@ -358,12 +419,16 @@ static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i,
 static int64_t FN(tile_rows)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j,
                              int64_t end)
 {
-    int64_t strip = t->stream ? FN(strip)(t, i) : 1;
+    FN(Strip) strip = { .panels = 0 };
+    if (t->stream)
+        FN(strip)(t, i, &strip);
+    bool whole = strip.panels > 1 || strip.pieces > 1;
     for (; j < end; j += NR, b += B_STEP * t->depth)
-        if (strip < 2 || t->n - j < NR || !FN(tile_strip)(t, a, b, i, j, strip))
-            for (int64_t q = 0; q < (strip ? strip : 1); q++)
-                FN(tile_panel)(t, a + q * A_STEP * t->depth, b, i + q * MR, j);
-    return strip ? strip : 1;
+        if (whole)
+            FN(tile_strip)(t, &strip, a, b, i, j);
+        else
+            FN(tile_panel)(t, a, b, i, j);
+    return whole ? strip.panels : 1;
 }
 
 /* Where C is written past the cache, as many columns at a time as the first cache takes of
@@ -467,6 +532,7 @@ static void FN(rows)(const PairRows *r)
 #undef PIECE
 #undef CHUNK
 #undef STRIP
+#undef STRIP_PIECES
 #undef STREAM_B
 #undef A_STEP
 #undef B_STEP
