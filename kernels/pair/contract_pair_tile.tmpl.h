@@ -62,14 +62,16 @@ static void FN(pack_a_panel)(T *to, const PairPack *p, const int64_t *row, int64
     bool full = rows == MR;
     int64_t q = q0;
     to += q * A_STEP;
-#if PARTS == 1
-    for (; full && q + LANES <= q1 && FN(unit)(p->column + q, LANES); q += LANES) {
-        FN(pack_turned)(to, p, src, row, q);
-        to += LANES * A_STEP;
-    }
-#endif
     for (; q < q1; q++, to += A_STEP) {
         const T *from = src + p->column[q] * PARTS;
+#if PARTS == 1
+        if (full && q + LANES <= q1 && FN(unit)(p->column + q, LANES)) {
+            FN(pack_turned)(to, p, src, row, q);
+            to += (LANES - 1) * A_STEP;
+            q += LANES - 1;
+            continue;
+        }
+#endif
         if (full)
             for (int i = 0; i < MR; i++)
                 FN(put_a)(to + i * PARTS, from + row[i] * PARTS, sign);
@@ -171,23 +173,50 @@ static void FN(pack_a)(const PairPack *p)
     }
 }
 
+#if PARTS == 1
+/* A whole panel of B by LANES elements of depth that follow each other. */
+static inline void FN(pack_b_turned)(T *to, const T *src, const int64_t *row)
+{
+    for (int h = 0; h < NR; h += LANES) {
+        int rows = NR - h < LANES ? NR - h : LANES;
+        V x[LANES];
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++)
+            memcpy(&x[l], src + row[h + (l < rows ? l : 0)], sizeof(V));
+        RN(turn)(x);
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++)
+            memcpy(to + l * B_STEP + h, &x[l], (size_t)rows * sizeof(T));
+    }
+}
+#endif
+
 static void FN(pack_b_panel)(T *to, const PairPack *p, const int64_t *row, int64_t rows, int64_t q0,
                              int64_t q1)
 {
     const T *src = p->src;
     bool full = rows == NR;
+    int64_t q = q0;
     to += q0 * B_STEP;
 #if PARTS == 1
     if (full && FN(unit)(row, NR)) {
-        for (int64_t q = q0; q < q1; q++, to += B_STEP)
+        for (; q < q1; q++, to += B_STEP)
             memcpy(to, src + row[0] + p->column[q], NR * sizeof(T));
         return;
     }
 #else
     T sign = p->conj ? -1 : 1;
 #endif
-    for (int64_t q = q0; q < q1; q++, to += B_STEP) {
+    for (; q < q1; q++, to += B_STEP) {
         const T *from = src + p->column[q] * PARTS;
+#if PARTS == 1
+        if (full && q + LANES <= q1 && FN(unit)(p->column + q, LANES)) {
+            FN(pack_b_turned)(to, from, row);
+            to += (LANES - 1) * B_STEP;
+            q += LANES - 1;
+            continue;
+        }
+#endif
         if (!full)
             memset(to, 0, B_STEP * sizeof(T));
         for (int64_t j = 0; j < (full ? NR : rows); j++) {
@@ -215,6 +244,8 @@ typedef struct RN(Place) {
     T *column[NR];
     int64_t half;
     bool add, stream, local;            /* local: a buffer that is in the cache */
+    const T *ahead;                     /* NULL, or what is fetched on the way, … */
+    const int64_t *at;                  /* … from it on, for each real of depth */
 } RN(Place);
 
 /* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals.
@@ -233,6 +264,8 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
         V low, high;
         memcpy(&low, a, sizeof(V));
         memcpy(&high, a + LANES, sizeof(V));
+        if (c->ahead)
+            __builtin_prefetch(c->ahead + c->at[q], 0, 2);
         for (int j = 0; j < columns; j++) {
             V x = b[j] - zero;
             sum[j][0] = RN(fma)(low, x, sum[j][0]);
@@ -275,12 +308,23 @@ static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c
 #undef COLUMNS
 #endif
 
+/* Where the tile's next step fetches from, or NULL. */
+static inline const T *FN(ahead)(const PairTile *t)
+{
+    PairAhead *x = t->ahead;
+    if (!x || PARTS == 2)
+        return NULL;
+    int64_t from = x->call * x->lines / x->calls, to = ++x->call * x->lines / x->calls;
+    return from < to ? (const T *)x->src + x->line[from] : NULL;
+}
+
 /* A tile of C whose rows do not follow each other, or are not all there, by way of a buffer. */
 static void FN(tile_scattered)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j,
                                int64_t rows, int64_t columns)
 {
     T buffer[NR][2 * LANES] __attribute__((aligned(64))), *c = t->c;
-    RN(Place) place = { .half = LANES };
+    RN(Place) place = { .half = LANES, .ahead = FN(ahead)(t),
+                        .at = t->ahead ? t->ahead->at : NULL };
     for (int l = 0; l < NR; l++)
         place.column[l] = buffer[l];
     RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
@@ -383,7 +427,8 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
     T buffer[NR + 1][STRIP * 2 * LANES] __attribute__((aligned(64)));
     int64_t columns = t->n - j < NR ? t->n - j : NR;
     for (int64_t q = 0; q < s->panels; q++, a += A_STEP * t->depth) {
-        RN(Place) place = { .half = LANES, .local = true };
+        RN(Place) place = { .half = LANES, .local = true, .ahead = FN(ahead)(t),
+                            .at = t->ahead ? t->ahead->at : NULL };
         for (int l = 0; l < NR; l++)
             place.column[l] = buffer[l] + q * 2 * LANES;
         if (columns == NR)
@@ -405,7 +450,8 @@ static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i,
         FN(tile_scattered)(t, a, b, i, j, rows, columns);
         return;
     }
-    RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add };
+    RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add,
+                        .ahead = FN(ahead)(t), .at = t->ahead ? t->ahead->at : NULL };
     uintptr_t skew = place.half == LANES && t->stream ? 0 : 1;
     for (int64_t l = 0; l < columns; l++) {
         place.column[l] = (T *)t->c + (t->row[i] + t->column[j + l]) * PARTS;
