@@ -80,7 +80,9 @@ static double gemm_way_seconds(const PairForm *f, const PairPlan *p)
     double t = choose(f, &g, chosen);
     if (isfinite(t) && !gemm_tiny(g.m, g.n, g.k) && !blas_open(NULL))
         return INFINITY;
-    return fmax(t, pair_memory_seconds(f));
+    double memory = pair_memory_seconds(f), calls = pair_work(f) / (double)g.m / (double)g.n;
+    /* The library's one call fetches what it needs while it computes; many short ones wait. */
+    return calls > 1.5 * (double)g.k ? t + memory : fmax(t, memory);
 }
 
 static bool same_axis(const PairAxis *x, const PairAxis *y)

@@ -128,7 +128,7 @@ static bool is_narrow(const PairProduct *p, int64_t element)
            p->group[PAIR_M].extent >= 4 * n;
 }
 
-static bool along_rows(const PairGroup *m)
+static bool along(const PairGroup *m)
 {
     for (int d = 0; d < m->axes; d++)
         if (m->axis[d].step[PAIR_A] == 1)
@@ -142,6 +142,34 @@ static int64_t cells(const PairProduct *p, int64_t depth)
     return (depth + p->kernel->pairs - 1) / p->kernel->pairs;
 }
 
+/* Bytes of a worker's tables of offsets: five of rows and one of depth. */
+static int64_t table_bytes(const PairProduct *p)
+{
+    return round_up((6 * p->mc + p->kc) * 8, LINE);
+}
+
+/* How the next block of A is fetched while one is multiplied: where A is larger than the cache,
+ * and of reals. */
+static PairLook look(const PairProduct *p, int64_t element)
+{
+    const PairGroup *m = &p->group[PAIR_M], *k = &p->group[PAIR_K];
+    if (blas_is_complex(p->type) || p->kernel->pairs > 1 || p->by_columns ||
+        (double)m->extent * (double)k->extent * (double)element < STREAM_BYTES)
+        return LOOK_NOWHERE;
+    return along(k) ? LOOK_ALONG_DEPTH : along(m) ? LOOK_ALONG_ROWS : LOOK_NOWHERE;
+}
+
+/* What the rows of a block are a multiple of: panels, and whole runs of the first axis where that
+ * is not too many. */
+static int64_t row_unit(const PairProduct *p, int64_t most)
+{
+    int64_t mr = p->kernel->mr, first = p->group[PAIR_M].axes ? p->group[PAIR_M].axis[0].extent : 1;
+    for (int64_t unit = mr; unit <= most / 4; unit += mr)
+        if (unit % first == 0)
+            return unit;
+    return mr;
+}
+
 int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
 {
     int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
@@ -153,7 +181,7 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
     int64_t pairs = p->kernel->pairs;
     p->kc = k * parts <= DEPTH_MOST * pairs ? k : even_block(k, DEPTH * pairs / parts, 4, 1);
     bool narrow = is_narrow(p, element);
-    if (narrow && along_rows(&p->group[PAIR_M]) && k > NARROW_DEPTH)
+    if (narrow && along(&p->group[PAIR_M]) && k > NARROW_DEPTH)
         p->kc = even_block(k, NARROW_DEPTH / parts, 4, 1);
     p->kb = narrow ? k : p->kc;
     int64_t deep = cells(p, p->kc);
@@ -162,7 +190,7 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
         rows = least(rows, NARROW_C / (n * element) / p->kernel->mr * p->kernel->mr);
     int64_t columns = B_BYTES / (deep * element) / p->kernel->nr * p->kernel->nr;
     int split = p->by_batch ? 1 : p->workers;
-    p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, p->kernel->mr,
+    p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, row_unit(p, rows),
                        p->by_columns ? 1 : split);
     p->nc = even_block(n, columns < p->kernel->nr ? p->kernel->nr : columns, p->kernel->nr, 1);
     int64_t all_rows = p->by_columns ? round_up(m, p->kernel->mr) : 0;
@@ -170,7 +198,8 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
                       round_up((2 * p->nc + 2 * p->kb + all_rows * 3) * 8, LINE) +
                       pair_packed_bytes(p->type, true, all_rows, deep);
     p->lane_bytes = p->by_columns ? 0 : pair_packed_bytes(p->type, true, p->mc, deep) +
-                                        round_up(3 * p->mc * 8, LINE);
+                                        table_bytes(p);
+    p->look = look(p, element);
     double bytes = (double)m * (double)n * (double)element;
     p->stream = p->kc == k && bytes >= STREAM_BYTES;
     return p->by_batch ? p->workers * (p->shared_bytes + p->lane_bytes)
@@ -229,6 +258,26 @@ static void pack_b_part(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* Looks ahead to the block of A with the rows from `first` and the depth from q on. */
+static void look_ahead(const Block *x, PairAhead *ahead, int64_t first, int64_t q, int64_t depth,
+                       int64_t *table)
+{
+    const PairProduct *p = x->p;
+    bool deep = p->look == LOOK_ALONG_DEPTH;
+    int64_t bytes = (int64_t)blas_bytes(p->type), side = LINE / bytes;
+    int64_t count = least(p->mc, p->group[PAIR_M].extent - first), lines = 0;
+    int64_t *row = table, *line = row + p->mc, *at = line + 2 * p->mc;
+    row_offsets(p, first, count, line, row, line + p->mc);
+    for (int64_t i = 0; i < count; i++)
+        if (deep ? i % side == 0 : (uintptr_t)(x->a + row[i] * bytes) % LINE < (uintptr_t)bytes)
+            line[lines++] = row[i];
+    for (int64_t i = 0; deep && i < depth; i++)
+        at[i] = i % side * (count > 1 ? row[1] - row[0] : 0) + x->ak[q + i / side * side];
+    int64_t panels = (count + p->kernel->mr - 1) / p->kernel->mr;
+    *ahead = (PairAhead){ x->a, line, deep ? at : x->ak + q, lines,
+                          panels * ((x->n + p->kernel->nr - 1) / p->kernel->nr), 0 };
+}
+
 static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
 {
     const Block *x = arg;
@@ -236,17 +285,24 @@ static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
     char *lane = x->lanes + (x->split ? worker : 0) * p->lane_bytes;
     int64_t *cm = (int64_t *)(void *)lane, *am = cm + p->mc, *live = am + p->mc;
     int64_t m = p->group[PAIR_M].extent;
-    char *packed = lane + round_up(3 * p->mc * 8, LINE);
+    char *packed = lane + table_bytes(p);
     for (int64_t i = begin; i < end && !*x->ctx->interrupt; i++) {
         int64_t first = i * p->mc, rows = least(p->mc, m - first);
         row_offsets(p, first, rows, cm, am, live);
         for (int64_t q = 0; q < x->depth; q += p->kc) {
-            int64_t depth = least(p->kc, x->depth - q);
+            int64_t depth = least(p->kc, x->depth - q), after = q + depth;
+            bool looks = p->look && (after < x->depth || i + 1 < end);
+            PairAhead ahead;
+            if (looks && after < x->depth)
+                look_ahead(x, &ahead, first, least(after, x->depth - depth), depth, live + p->mc);
+            else if (looks)
+                look_ahead(x, &ahead, first + p->mc, 0, depth, live + p->mc);
             p->kernel->pack_a(&(PairPack){ x->a, packed, am, x->ak + q, rows, depth,
                                            p->conj[PAIR_A] });
             p->kernel->tile(&(PairTile){ packed, packed_block(x, q), x->c, cm, x->cn,
                                          p->chunks ? live : NULL, rows, x->n, depth,
-                                         x->add || q > 0, p->stream && !x->panels });
+                                         x->add || q > 0, p->stream && !x->panels,
+                                         looks ? &ahead : NULL });
         }
     }
 }

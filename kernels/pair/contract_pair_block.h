@@ -18,6 +18,9 @@ typedef struct PairGroup {
     const PairAxis *axis;
 } PairGroup;
 
+/* Which way lines of A go, where the next block of it is fetched ahead. */
+typedef enum PairLook { LOOK_NOWHERE, LOOK_ALONG_ROWS, LOOK_ALONG_DEPTH } PairLook;
+
 /* f32, f64, c64, c128. The groups, dtype and conj are the caller's, and the kernel where it is not
  * the one of the dtype; the rest is block_plan's. */
 typedef struct PairProduct {
@@ -37,6 +40,7 @@ typedef struct PairProduct {
     bool by_batch;                      /* workers take whole products of the batch */
     bool by_columns;                    /* they share C's columns (it has few rows) */
     bool stream;                        /* C is written once and too large for the cache */
+    PairLook look;
     int64_t shared_bytes, lane_bytes;   /* workspace of a product, of each worker */
 } PairProduct;
 

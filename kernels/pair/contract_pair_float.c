@@ -127,7 +127,8 @@ static double block_seconds(const PairForm *given, const PairPlan *p)
     double flops = (dtype_info(f.dtype)->kind == 'c' ? 8 : 2) * rows * columns * k;
     double a = has_unit(&f, FORM_M, PAIR_A, 4) ? r->turned : has_unit(&f, FORM_K, PAIR_A, 4) ?
                r->turned : r->gather;
-    double b = has_unit(&f, FORM_N, PAIR_B, 4) ? r->unit : r->gather;
+    double b = has_unit(&f, FORM_N, PAIR_B, 4) ? r->unit : has_unit(&f, FORM_K, PAIR_B, 4) ?
+               r->turned : r->gather;
     double c = has_unit(&f, FORM_M, PAIR_C, 4) ? r->store : r->scatter;
     double passes = ceil(k / 384);
     double each = 6e-7 + flops / r->flops + m * k * a + n * k * b + m * n * c * passes;
@@ -171,7 +172,7 @@ void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKer
     bool rows_longer = g[PAIR_M].extent >= g[PAIR_N].extent;
     sort_group(&g[PAIR_M], PAIR_C, PAIR_A);
     bool by_c = g[PAIR_M].extent >= g[PAIR_K].extent;
-    sort_group(&g[PAIR_N], by_c ? PAIR_C : PAIR_B, by_c ? PAIR_B : PAIR_C);
+    sort_group(&g[PAIR_N], by_c ? PAIR_C : PAIR_B, PAIR_C);
     sort_group(&g[PAIR_K], rows_longer ? PAIR_A : PAIR_B, rows_longer ? PAIR_B : PAIR_A);
     sort_group(&g[PAIR_BATCH], PAIR_C, PAIR_A);
     int64_t rows = g[PAIR_M].extent;

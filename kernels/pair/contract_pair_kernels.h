@@ -17,6 +17,15 @@ typedef struct PairPack {
     bool conj;
 } PairPack;
 
+/* What the next block of A is packed from, fetched into the second cache while this one is
+ * multiplied: one line at line[r] + at[q] for every element of depth, by steps of a tile that
+ * are spread over all of it. */
+typedef struct PairAhead {
+    const void *src;
+    const int64_t *line, *at;           /* at: as many as the tile is deep */
+    int64_t lines, calls, call;
+} PairAhead;
+
 /* C[row[i] + column[j]] (+)= sum over q of A's panels times B's. */
 typedef struct PairTile {
     const void *a, *b;                  /* packed */
@@ -26,6 +35,7 @@ typedef struct PairTile {
     int64_t m, n, depth;
     bool add;
     bool stream;                        /* whole cache lines of C are written past the cache */
+    PairAhead *ahead;                   /* or NULL */
 } PairTile;
 
 /* C[row[i]] = sum over runs r and their elements q of A[arow[i] + arun[r] + q*sa] times

@@ -1,8 +1,8 @@
-/* What the pair engine's parts cost on one thread, for choosing among them. Estimates
- * that were not fitted to measurements (gemm runs at 0.6 to 0.9 of the rates here on an AVX2
- * machine): only their ratios matter. FLOPs and bytes a second, and seconds per element, as
- * PairRates names them. */
+/* What the pair engine's parts cost on one thread, for choosing among them: FLOPs and bytes a
+ * second, and seconds per element, as PairRates names them. With AVX-512 as measured on one such
+ * machine (Zen 5), else estimates; only their ratios matter. */
 #include "kernels/pair/contract_pair_ways.h"
+#include "kernels/tensor/cpu.h"
 
 #include <math.h>
 
@@ -12,13 +12,19 @@ static const PairRates rates[BLAS_TYPES] = {
     [BLAS_C] = { 92e9, 96e9, 0.8e-9, 0.8e-9, 0.9e-9, 0.3e-9, 1.2e-9 },
     [BLAS_Z] = { 46e9, 48e9, 1.0e-9, 1.0e-9, 1.1e-9, 0.5e-9, 1.4e-9 }
 };
+static const PairRates wide_rates[BLAS_TYPES] = {
+    [BLAS_S] = { 210e9, 225e9, 0.08e-9, 0.15e-9, 0.5e-9, 0.10e-9, 0.7e-9 },
+    [BLAS_D] = { 105e9, 110e9, 0.15e-9, 0.25e-9, 0.6e-9, 0.15e-9, 0.8e-9 },
+    [BLAS_C] = { 200e9, 210e9, 0.5e-9, 0.5e-9, 0.7e-9, 0.2e-9, 1.0e-9 },
+    [BLAS_Z] = { 100e9, 105e9, 0.7e-9, 0.7e-9, 0.9e-9, 0.3e-9, 1.1e-9 }
+};
 static const double MEMORY = 11e9;          /* bytes per second, one thread */
 static const double CACHE = 60e9;
 static const double CACHE_BYTES = 8 << 20;
 
 const PairRates *pair_rates(DType dt)
 {
-    return &rates[blas_type(dt)];
+    return &(cpu_isa() == ISA_AVX512 ? wide_rates : rates)[blas_type(dt)];
 }
 
 /* Elements of a tensor that are read at all: windows that overlap have many positions in few. */

@@ -9,7 +9,8 @@
 #define MR (2 * LANES / PARTS)      /* elements of a panel of A */
 #define A_STEP (2 * LANES * PARTS)  /* reals of a panel of A per element of depth */
 #define B_STEP (NR * PARTS)
-#define STRIP 6                     /* panels of rows that go past the cache at a time */
+#define STRIP 8                     /* panels of rows that go past the cache at a time */
+#define STRIP_PIECES (4 * STRIP)    /* that follow each other in C, at most */
 #define STREAM_B (12 << 10)         /* bytes of B that stay in the first cache beside them */
 #define CHUNK 32                    /* depth that one sweep over the panels packs: the lines it
                                      * touches stay in the first cache for the next panel */
@@ -61,14 +62,16 @@ static void FN(pack_a_panel)(T *to, const PairPack *p, const int64_t *row, int64
     bool full = rows == MR;
     int64_t q = q0;
     to += q * A_STEP;
-#if PARTS == 1
-    for (; full && q + LANES <= q1 && FN(unit)(p->column + q, LANES); q += LANES) {
-        FN(pack_turned)(to, p, src, row, q);
-        to += LANES * A_STEP;
-    }
-#endif
     for (; q < q1; q++, to += A_STEP) {
         const T *from = src + p->column[q] * PARTS;
+#if PARTS == 1
+        if (full && q + LANES <= q1 && FN(unit)(p->column + q, LANES)) {
+            FN(pack_turned)(to, p, src, row, q);
+            to += (LANES - 1) * A_STEP;
+            q += LANES - 1;
+            continue;
+        }
+#endif
         if (full)
             for (int i = 0; i < MR; i++)
                 FN(put_a)(to + i * PARTS, from + row[i] * PARTS, sign);
@@ -170,23 +173,50 @@ static void FN(pack_a)(const PairPack *p)
     }
 }
 
+#if PARTS == 1
+/* A whole panel of B by LANES elements of depth that follow each other. */
+static inline void FN(pack_b_turned)(T *to, const T *src, const int64_t *row)
+{
+    for (int h = 0; h < NR; h += LANES) {
+        int rows = NR - h < LANES ? NR - h : LANES;
+        V x[LANES];
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++)
+            memcpy(&x[l], src + row[h + (l < rows ? l : 0)], sizeof(V));
+        RN(turn)(x);
+#pragma GCC unroll 16
+        for (int l = 0; l < LANES; l++)
+            memcpy(to + l * B_STEP + h, &x[l], (size_t)rows * sizeof(T));
+    }
+}
+#endif
+
 static void FN(pack_b_panel)(T *to, const PairPack *p, const int64_t *row, int64_t rows, int64_t q0,
                              int64_t q1)
 {
     const T *src = p->src;
     bool full = rows == NR;
+    int64_t q = q0;
     to += q0 * B_STEP;
 #if PARTS == 1
     if (full && FN(unit)(row, NR)) {
-        for (int64_t q = q0; q < q1; q++, to += B_STEP)
+        for (; q < q1; q++, to += B_STEP)
             memcpy(to, src + row[0] + p->column[q], NR * sizeof(T));
         return;
     }
 #else
     T sign = p->conj ? -1 : 1;
 #endif
-    for (int64_t q = q0; q < q1; q++, to += B_STEP) {
+    for (; q < q1; q++, to += B_STEP) {
         const T *from = src + p->column[q] * PARTS;
+#if PARTS == 1
+        if (full && q + LANES <= q1 && FN(unit)(p->column + q, LANES)) {
+            FN(pack_b_turned)(to, from, row);
+            to += (LANES - 1) * B_STEP;
+            q += LANES - 1;
+            continue;
+        }
+#endif
         if (!full)
             memset(to, 0, B_STEP * sizeof(T));
         for (int64_t j = 0; j < (full ? NR : rows); j++) {
@@ -214,6 +244,8 @@ typedef struct RN(Place) {
     T *column[NR];
     int64_t half;
     bool add, stream, local;            /* local: a buffer that is in the cache */
+    const T *ahead;                     /* NULL, or what is fetched on the way, … */
+    const int64_t *at;                  /* … from it on, for each real of depth */
 } RN(Place);
 
 /* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals.
@@ -232,6 +264,8 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
         V low, high;
         memcpy(&low, a, sizeof(V));
         memcpy(&high, a + LANES, sizeof(V));
+        if (c->ahead)
+            __builtin_prefetch(c->ahead + c->at[q], 0, 2);
         for (int j = 0; j < columns; j++) {
             V x = b[j] - zero;
             sum[j][0] = RN(fma)(low, x, sum[j][0]);
@@ -274,12 +308,23 @@ static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c
 #undef COLUMNS
 #endif
 
+/* Where the tile's next step fetches from, or NULL. */
+static inline const T *FN(ahead)(const PairTile *t)
+{
+    PairAhead *x = t->ahead;
+    if (!x || PARTS == 2)
+        return NULL;
+    int64_t from = x->call * x->lines / x->calls, to = ++x->call * x->lines / x->calls;
+    return from < to ? (const T *)x->src + x->line[from] : NULL;
+}
+
 /* A tile of C whose rows do not follow each other, or are not all there, by way of a buffer. */
 static void FN(tile_scattered)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j,
                                int64_t rows, int64_t columns)
 {
     T buffer[NR][2 * LANES] __attribute__((aligned(64))), *c = t->c;
-    RN(Place) place = { .half = LANES };
+    RN(Place) place = { .half = LANES, .ahead = FN(ahead)(t),
+                        .at = t->ahead ? t->ahead->at : NULL };
     for (int l = 0; l < NR; l++)
         place.column[l] = buffer[l];
     RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
@@ -297,42 +342,103 @@ static inline bool FN(in_halves)(const int64_t *row)
     return FN(unit)(row, MR / 2) && FN(unit)(row + MR / 2, MR / 2);
 }
 
-/* How many panels from row `i` on follow each other in C, at most STRIP: their columns go out
- * one after the other past the cache, which memory takes better than a line of each in turn. */
-static int64_t FN(strip)(const PairTile *t, int64_t i)
+/* Rows of a strip that follow each other in C: those from first[q] to first[q + 1]. */
+typedef struct FN(Strip) {
+    int64_t panels, pieces, first[STRIP_PIECES + 2];
+} FN(Strip);
+
+/* The panels from row `i` on, at most STRIP, whose pieces are not too short: they go out past the
+ * cache one piece after the other, which memory takes better than a line of each column in turn.
+ * Where it can a strip ends as a piece does: lines that two strips share are read and written. */
+static void FN(strip)(const PairTile *t, int64_t i, FN(Strip) *s)
 {
-    int64_t n = 0;
-    while (n < STRIP && t->m - i - n * MR >= MR && (!t->live || t->live[i / MR + n] == MR) &&
-           t->row[i + n * MR] == t->row[i] + n * MR && FN(unit)(t->row + i + n * MR, MR))
-        n++;
-    return n;
+    const int64_t *row = t->row + i;
+    int64_t pieces = 0, whole = 0;
+    s->panels = s->pieces = 0;
+    for (int64_t n = 1; n <= STRIP && t->m - i - n * MR >= 0; n++) {
+        if (t->live && t->live[i / MR + n - 1] < MR)
+            break;
+        for (int64_t r = (n - 1) * MR; r < n * MR && pieces <= STRIP_PIECES; r++)
+            if (r == 0 || row[r] != row[r - 1] + 1)
+                s->first[pieces++] = r;
+        if (pieces > STRIP_PIECES)
+            break;
+        s->panels = n, s->pieces = pieces;
+        if (t->m - i == n * MR || row[n * MR] != row[n * MR - 1] + 1)
+            whole = n;
+    }
+    if (whole)
+        s->panels = whole;
+    while (s->pieces && s->first[s->pieces - 1] >= s->panels * MR)
+        s->pieces--;
+    s->first[s->pieces] = s->panels * MR;
 }
 
-/* Writes `n` panels of rows by way of a buffer; false: some column's lines are not whole. */
-static bool FN(tile_strip)(const PairTile *t, const T *a, const T *b, int64_t i,
-                           int64_t j, int64_t n)
+/* Past the cache, but for the ends that fill no line. */
+static inline void FN(emit)(T *to, const T *from, int64_t n)
 {
-    T buffer[NR][STRIP * 2 * LANES] __attribute__((aligned(64))), *to[NR];
-    uintptr_t skew = 0;
-    for (int l = 0; l < NR; l++) {
-        to[l] = (T *)t->c + (t->row[i] + t->column[j + l]) * PARTS;
-        skew |= (uintptr_t)to[l] & (2 * VECTOR_BYTES - 1);
+    int64_t i = (int64_t)(-(uintptr_t)to & (VECTOR_BYTES - 1)) / (int64_t)sizeof(T);
+    if (i > n)
+        i = n;
+    if (i)
+        memcpy(to, from, (size_t)i * sizeof(T));
+    for (; i + LANES <= n; i += LANES) {
+        V x;
+        memcpy(&x, from + i, sizeof x);
+        RN(stream)(to + i, x);
     }
-    if (skew)
-        return false;
-    for (int64_t q = 0; q < n; q++, a += A_STEP * t->depth) {
-        RN(Place) place = { .half = LANES, .local = true };
+    if (i < n)
+        memcpy(to + i, from + i, (size_t)(n - i) * sizeof(T));
+}
+
+/* Rows of each of some columns from `first` on, `n` reals; the columns that C holds side by side
+ * go out as one, so that lines which two of them share are whole. */
+static void FN(emit_piece)(const PairTile *t, T (*from)[STRIP * 2 * LANES], const int64_t *column,
+                           int64_t columns, int64_t row, int64_t first, int64_t n)
+{
+    T side[(NR * STRIP * 2 + 1) * LANES] __attribute__((aligned(64)));
+    for (int64_t l = 0; l < columns;) {
+        T *to = (T *)t->c + (row + column[l]) * PARTS;
+        int64_t last = l + 1;
+        if (n % LANES == 0) {
+            FN(emit)(to, from[l++] + first, n);
+            continue;
+        }
+        while (last < columns && (column[last] - column[last - 1]) * PARTS == n)
+            last++;
+        if (last == l + 1)
+            FN(emit)(to, from[l] + first, n);
+        else {
+            /* what a column's last vector has too much goes under the next one's first */
+            for (int64_t r = (n - 1) / LANES * LANES; r >= 0; r -= LANES)
+                for (int64_t q = l; q < last; q++)
+                    memcpy(side + (q - l) * n + r, from[q] + first + r, sizeof(V));
+            FN(emit)(to, side, (last - l) * n);
+        }
+        l = last;
+    }
+}
+
+/* Writes a strip by way of a buffer. */
+static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, const T *b,
+                           int64_t i, int64_t j)
+{
+    /* one column more: a piece is copied by vectors, the last of which may reach past its end */
+    T buffer[NR + 1][STRIP * 2 * LANES] __attribute__((aligned(64)));
+    int64_t columns = t->n - j < NR ? t->n - j : NR;
+    for (int64_t q = 0; q < s->panels; q++, a += A_STEP * t->depth) {
+        RN(Place) place = { .half = LANES, .local = true, .ahead = FN(ahead)(t),
+                            .at = t->ahead ? t->ahead->at : NULL };
         for (int l = 0; l < NR; l++)
             place.column[l] = buffer[l] + q * 2 * LANES;
-        RN(panel)(t->depth * PARTS, a, b, &place, NR);
+        if (columns == NR)
+            RN(panel)(t->depth * PARTS, a, b, &place, NR);
+        else
+            RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
     }
-    for (int l = 0; l < NR; l++)
-        for (int64_t r = 0; r < n * 2 * LANES; r += LANES) {
-            V x;
-            memcpy(&x, buffer[l] + r, sizeof x);
-            RN(stream)(to[l] + r, x);
-        }
-    return true;
+    for (int64_t q = 0; q < s->pieces; q++)
+        FN(emit_piece)(t, buffer, t->column + j, columns, t->row[i + s->first[q]],
+                       s->first[q] * PARTS, (s->first[q + 1] - s->first[q]) * PARTS);
 }
 
 /* One panel of rows by at most NR columns. */
@@ -344,7 +450,8 @@ static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i,
         FN(tile_scattered)(t, a, b, i, j, rows, columns);
         return;
     }
-    RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add };
+    RN(Place) place = { .half = (t->row[i + MR / 2] - t->row[i]) * PARTS, .add = t->add,
+                        .ahead = FN(ahead)(t), .at = t->ahead ? t->ahead->at : NULL };
     uintptr_t skew = place.half == LANES && t->stream ? 0 : 1;
     for (int64_t l = 0; l < columns; l++) {
         place.column[l] = (T *)t->c + (t->row[i] + t->column[j + l]) * PARTS;
@@ -358,12 +465,16 @@ static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i,
 static int64_t FN(tile_rows)(const PairTile *t, const T *a, const T *b, int64_t i, int64_t j,
                              int64_t end)
 {
-    int64_t strip = t->stream ? FN(strip)(t, i) : 1;
+    FN(Strip) strip = { .panels = 0 };
+    if (t->stream)
+        FN(strip)(t, i, &strip);
+    bool whole = strip.panels > 1 || strip.pieces > 1;
     for (; j < end; j += NR, b += B_STEP * t->depth)
-        if (strip < 2 || t->n - j < NR || !FN(tile_strip)(t, a, b, i, j, strip))
-            for (int64_t q = 0; q < (strip ? strip : 1); q++)
-                FN(tile_panel)(t, a + q * A_STEP * t->depth, b, i + q * MR, j);
-    return strip ? strip : 1;
+        if (whole)
+            FN(tile_strip)(t, &strip, a, b, i, j);
+        else
+            FN(tile_panel)(t, a, b, i, j);
+    return whole ? strip.panels : 1;
 }
 
 /* Where C is written past the cache, as many columns at a time as the first cache takes of
@@ -467,6 +578,7 @@ static void FN(rows)(const PairRows *r)
 #undef PIECE
 #undef CHUNK
 #undef STRIP
+#undef STRIP_PIECES
 #undef STREAM_B
 #undef A_STEP
 #undef B_STEP

@@ -331,7 +331,8 @@ static double semiring_seconds(const PairForm *f, const PairPlan *p)
 {
     PairMatrices g;
     (void)p;
-    if (!semiring_matrices(f, &g))
+    /* floats have kernels of their own in the blocked product */
+    if (pair_is_float(f) || !semiring_matrices(f, &g))
         return INFINITY;
     double calls = pair_work(f) / ((double)g.m * (double)g.n * (double)g.k);
     double t = calls * (3e-8 + semiring_gemm_seconds(f->semiring, f->dtype, g.m, g.n, g.k));
