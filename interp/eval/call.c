@@ -6,6 +6,7 @@
 #include "interp/eval/eval_make.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/frames.h"
+#include "interp/state/hot.h"
 #include "interp/precision/cast.h"
 #include "interp/eval/eval_scope.h"
 #include "interp/state/wing.h"
@@ -252,6 +253,13 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
     if (__builtin_expect(in->scope != NULL, 0)) {
         in->sp = base + code->params;      /* lowering uses the stack */
         code = code_scoped(in, fn);
+    }
+    if (__builtin_expect(--code->hot->cool <= 0, 0) && !defaults) {
+        Value result;
+        if (in->hot->call(in, fn, code->hot, base, &result)) {
+            in->sp = base;
+            return result;
+        }
     }
     CallFrame frame;                       /* source and module are for top-level frames */
     Value *top = base + code->slots, *p = base + code->params;

@@ -194,6 +194,7 @@ static FnCode *lower_body(Lower *lo, const Node *n, bool scoped)
     if (code->slots < code->params + code->captured)
         code->slots = code->params + code->captured;
     code_parameters(code, n);
+    code->hot = hot_site_new(lo, NULL, scoped);
     Lower inner = { .in = lo->in, .module = lo->module, .chunk = lo->chunk, .fn = code,
                     .scoped = scoped };
     code->defaults = lower_alloc(&inner, (code->params + 1) * sizeof *code->defaults);

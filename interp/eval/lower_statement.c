@@ -607,19 +607,11 @@ static const Exec *lower_loop_body(Lower *lo, HotSite *site, const Node *body)
     return x;
 }
 
-/* Scopes have rules of their own for scalars: no machine code there. */
-static void hot_site(Lower *lo, Exec *x)
-{
-    HotSite *s = lower_alloc(lo, sizeof *s);
-    *s = (HotSite){ .cool = lo->in->hot && !lo->scoped ? lo->in->hot->first : HOT_NEVER,
-                    .up = lo->loop, .chunk = lo->chunk };
-    x->data = s;
-}
 
 static const Exec *lower_while(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, NULL, n);
-    hot_site(lo, x);
+    x->data = hot_site_new(lo, lo->loop, lo->scoped);
     x->a = lower_operand(lo, n->a);
     x->eval = lo->scoped ? eval_while : while_choose(x->a);
     x->b = lower_loop_body(lo, x->data, n->b);
@@ -632,7 +624,7 @@ static const Exec *lower_for(Lower *lo, const Node *n)
         return raise_foreign(lo, foreign_base(n->a));
     bool range = n->b->kind == ND_RANGE && n->b->a && n->b->b && n->a->kind == ND_NAME;
     Exec *x = exec_new(lo, range ? eval_for_range : eval_for, n);
-    hot_site(lo, x);
+    x->data = hot_site_new(lo, lo->loop, lo->scoped);
     if (range) {
         const Exec *r = lower_operand(lo, n->b);
         x->list = r->list;

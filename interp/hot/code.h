@@ -9,7 +9,8 @@
 #include "interp/state/hot.h"
 #include "kernels/machine/code.h"
 
-enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 2 };
+enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 2, HOT_PARAMETERS = 8,
+       HOT_RESULT = HOT_VARIABLES - 1 };       /* the cell of a function's value */
 
 /* What a variable holds, as far as is known at a place. */
 typedef enum HotKind {
@@ -36,6 +37,7 @@ typedef struct HotRecord {
     struct { int64_t at, left, step; } loops[HOT_DEPTH];
     HotCell cells[HOT_VARIABLES];
     HotTensor tensors[HOT_VARIABLES];
+    int64_t depth;         /* of a function: so many calls fit in each other */
 } HotRecord;
 
 /* A variable of the code, and what it must hold when the code is entered. */
@@ -89,6 +91,8 @@ typedef struct HotCode {
     uint32_t entries;      /* that were measured, and how long they lasted */
     double seconds;
     MachineDraft draft;    /* while it is being made */
+    const Function *fn;    /* borrowed, perhaps gone: who captures something has code of its own */
+    uint8_t kinds[HOT_PARAMETERS], result;   /* of a function: HotKinds */
     bool vectors;          /* there are loops that vectors may run */
     _Atomic int stage;     /* HotStage */
     struct HotWorker *worker;    /* who makes it, or made it; NULL: it was made at once */
@@ -97,6 +101,8 @@ typedef struct HotCode {
 
 /* The code as a draft, to be finished. NULL: it cannot be compiled. */
 HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *);
+/* The same of a function that is called with arguments of these kinds. */
+HotCode *hot_compile_function(Interp *, const Function *, const uint8_t *kinds);
 void hot_finish(HotCode *);            /* READY or FAILED then; any thread */
 void hot_free(Ctx *, void *code);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void walk(Emit *e, const Exec *x, bool counts)
+static void walk_begin(Emit *e)
 {
     state_start(e);
     e->around = NULL;
@@ -17,8 +17,16 @@ static void walk(Emit *e, const Exec *x, bool counts)
     e->frame = 0;
     e->failed = e->loops = false;
     e->out = NULL;
+}
+
+/* x NULL: a function by itself. */
+static void walk(Emit *e, const Exec *x, bool counts)
+{
+    walk_begin(e);
     path_push(e, x, HOT_RUN, 0);
-    if (counts)
+    if (!x)
+        function_emit(e);
+    else if (counts)
         for_emit(e, x, true);
     else
         while_emit(e, x);
@@ -95,6 +103,19 @@ static void variables_leave(Emit *e)
     e->d.ll->BuildRet(e->d.builder, load(e, e->word, e->exit_id));
 }
 
+static void rooms_make(Emit *e)
+{
+    block_enter(e, block_new(e, "entry"));
+    e->leave = block_new(e, "leave");
+    e->exit_id = room(e, e->word);
+    for (int i = 0; i < HOT_DEPTH; i++) {
+        e->at[i] = room(e, e->word);
+        e->left[i] = room(e, e->word);
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        variable_enter(e, i);
+}
+
 /* false: given up. */
 static bool make(Emit *e, const Exec *x, bool counts)
 {
@@ -107,20 +128,104 @@ static bool make(Emit *e, const Exec *x, bool counts)
                                    false);
     e->record = ll->GetParam(e->function, 0);
     e->dry = false;
-    block_enter(e, block_new(e, "entry"));
-    e->leave = block_new(e, "leave");
-    e->exit_id = room(e, e->word);
-    for (int i = 0; i < HOT_DEPTH; i++) {
-        e->at[i] = room(e, e->word);
-        e->left[i] = room(e, e->word);
-    }
-    for (uint32_t i = 0; i < e->count; i++)
-        variable_enter(e, i);
+    rooms_make(e);
     walk(e, x, counts);
     store(e, word(e, 0), e->exit_id);
     jump(e, e->leave);
     variables_leave(e);
     if (e->work <= WORK_MOST && !e->grew)
+        return true;
+    machine_drop(&e->d);
+    return false;
+}
+
+/* ---- a function by itself ---- */
+/* value and true, or anything and false */
+static void return_pair(Emit *e, LlValue value, bool done)
+{
+    const Llvm *ll = e->d.ll;
+    LlValue both = ll->GetUndef(e->self.pair);
+    if (value)
+        both = ll->BuildInsertValue(e->d.builder, both, value, 0, "");
+    both = ll->BuildInsertValue(e->d.builder, both, ll->ConstInt(e->flag, done, false), 1, "");
+    ll->BuildRet(e->d.builder, both);
+}
+
+/* Ctrl-C, and calls that are as deep in each other as the evaluator's may become. */
+static void function_enters(Emit *e)
+{
+    const Llvm *ll = e->d.ll;
+    LlType small = ll->PointerType(e->small, 0);
+    e->self.depth = ll->GetParam(e->self.function, 1);
+    guard(e, compare_ints(e, LL_SLE, e->self.depth, word(e, 0)));
+    LlValue flag = load(e, e->small,
+                        load(e, small, word_at(e, offsetof(HotRecord, interrupt), small)));
+    ll->SetVolatile(flag, true);
+    guard(e, compare_ints(e, LL_NE, flag, ll->ConstInt(e->small, 0, false)));
+}
+
+static LlValue cell(Emit *e, uint32_t i)
+{
+    return word_at(e, cell_offset(i) + (uint32_t)offsetof(HotCell, i), e->word);
+}
+
+/* Arguments and value go through cells, as words. */
+static void make_outside(Emit *e, LlType record)
+{
+    const Llvm *ll = e->d.ll;
+    LlValue args[HOT_PARAMETERS + 2];
+    uint32_t params = e->self.fn->code->params;
+    e->function = machine_function(&e->d, "loop", ll->FunctionType(e->word, &record, 1, false),
+                                   false);
+    e->record = args[0] = ll->GetParam(e->function, 0);
+    block_enter(e, block_new(e, "entry"));
+    args[1] = load(e, e->word, word_at(e, offsetof(HotRecord, depth), e->word));
+    for (uint32_t i = 0; i < params; i++) {
+        LlValue bits = load(e, e->word, cell(e, i));
+        args[i + 2] = e->self.kinds[i] == HK_FLOAT ? cast(e, LL_BITCAST, bits, e->real)
+                    : e->self.kinds[i] == HK_BOOL ? compare_ints(e, LL_NE, bits, word(e, 0)) : bits;
+    }
+    LlValue both = ll->BuildCall2(e->d.builder, e->self.type, e->self.function, args, params + 2,
+                                  "");
+    LlValue value = ll->BuildExtractValue(e->d.builder, both, 0, "");
+    LlValue done = ll->BuildExtractValue(e->d.builder, both, 1, "");
+    store(e, e->self.result == HK_FLOAT ? cast(e, LL_BITCAST, value, e->word)
+           : e->self.result == HK_BOOL ? cast(e, LL_ZEXT, value, e->word) : value,
+          cell(e, HOT_RESULT));
+    ll->BuildRet(e->d.builder, choose(e, done, word(e, 0), word(e, 1)));
+}
+
+static bool make_function(Emit *e)
+{
+    LlType types[HOT_PARAMETERS + 2];
+    uint32_t params = e->self.fn->code->params;
+    if (!machine_begin(&e->d))
+        return false;
+    const Llvm *ll = e->d.ll;
+    types_make(e);
+    types[0] = ll->PointerType(e->word, 0);
+    types[1] = e->word;
+    for (uint32_t i = 0; i < params; i++)
+        types[i + 2] = type_of_kind(e, e->self.kinds[i]);
+    e->self.pair = ll->StructTypeInContext(
+        e->d.context, (LlType[]){ type_of_kind(e, e->self.result), e->flag }, 2, false);
+    e->self.type = ll->FunctionType(e->self.pair, types, params + 2, false);
+    e->function = e->self.function = machine_function(&e->d, "function", e->self.type, true);
+    e->record = ll->GetParam(e->function, 0);
+    e->dry = false;
+    rooms_make(e);
+    function_enters(e);
+    walk(e, NULL, false);
+    LlValue bits = load(e, e->self.result == HK_FLOAT ? e->real : e->word,
+                        e->self.result == HK_FLOAT ? e->slots[e->result].real
+                                                   : e->slots[e->result].bits);
+    if (e->self.result == HK_BOOL)
+        bits = compare_ints(e, LL_NE, bits, word(e, 0));
+    return_pair(e, bits, true);
+    block_enter(e, e->leave);
+    return_pair(e, NULL, false);
+    make_outside(e, types[0]);
+    if (e->work <= WORK_MOST && !e->grew && !e->hopeless)
         return true;
     machine_drop(&e->d);
     return false;
@@ -159,9 +264,11 @@ static HotCode *code_keep(Emit *e)
     if (!code)
         return NULL;
     *code = (HotCode){ .draft = e->d, .vectors = e->vectors, .variable_count = e->count,
-                       .exit_count = e->exit_count, .variables = mem_try_alloc(c, variables),
+                       .exit_count = e->exit_count, .result = e->self.result, .fn = e->self.fn,
+                       .variables = mem_try_alloc(c, variables),
                        .exits = mem_try_alloc(c, exits) };
     if (code->variables && code->exits) {
+        memcpy(code->kinds, e->self.kinds, sizeof code->kinds);
         memcpy(code->variables, e->variables, e->count * sizeof *e->variables);
         memcpy(code->exits, e->exits, e->exit_count * sizeof *e->exits);
         return code;
@@ -174,7 +281,8 @@ static HotCode *code_keep(Emit *e)
     return NULL;
 }
 
-HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
+static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *fn,
+                        const uint8_t *kinds)
 {
     Ctx *c = &in->ctx;
     Emit *e = mem_try_alloc(c, sizeof *e);
@@ -183,16 +291,29 @@ HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
         return NULL;
     memset(e, 0, sizeof *e);
     e->in = in;
-    if (learn(e, x, count != NULL)) {
+    e->self.fn = fn;
+    if (fn)
+        memcpy(e->self.kinds, kinds, fn->code->params);
+    if (learn(e, x, counts)) {
         e->grew = false;
         e->work = 0;
-        if (make(e, x, count != NULL) && !(code = code_keep(e)))
+        if ((fn ? make_function(e) : make(e, x, counts)) && !(code = code_keep(e)))
             machine_drop(&e->d);
     }
     if (!code)
         exits_free(c, e->exits, e->exit_count);
     mem_free(c, e, sizeof *e);
     return code;
+}
+
+HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
+{
+    return compile(in, x, count != NULL, NULL, NULL);
+}
+
+HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kinds)
+{
+    return compile(in, NULL, false, fn, kinds);
 }
 
 void hot_finish(HotCode *code)

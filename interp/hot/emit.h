@@ -5,8 +5,7 @@
 
 #include "interp/hot/code.h"
 
-enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32,
-       FRAMES_MOST = 16, PARAMETERS_MOST = 8 };
+enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32, FRAMES_MOST = 16 };
 
 /* A value while code is made. v: an i64, a double or an i1; of a number the double that it is as a
  * float. HK_NOTHING: machine code cannot have it. */
@@ -45,7 +44,7 @@ typedef struct Frame {
     const Exec *site;
     uint32_t up;
     const Function *fn;
-    struct { bool is; uint32_t variable; } same[PARAMETERS_MOST];    /* of a tensor or function */
+    struct { bool is; uint32_t variable; } same[HOT_PARAMETERS];    /* of a tensor or function */
     LlBlock end;
     State at_end;
 } Frame;
@@ -69,6 +68,7 @@ typedef struct Emit {
     Around *around;
     Frame frames[FRAMES_MOST];       /* from 1 on */
     uint32_t frame, frame_count;
+    uint32_t result;                 /* the variable of a function's value */
     HotPlace path[PATH_MOST];
     uint32_t depth;
     LlBlock out;                     /* where the statement being made leaves to, once it does */
@@ -80,6 +80,13 @@ typedef struct Emit {
     bool collecting;                 /* they are being looked for */
     uint32_t loop_variable;
     uint64_t written;                /* variables that the body wrote to */
+    /* of a function that is compiled by itself, and may call itself: fn NULL for a loop */
+    struct {
+        const Function *fn;
+        uint8_t kinds[HOT_PARAMETERS], result;
+        LlValue function, depth;
+        LlType type, pair;
+    } self;
     bool grew;                       /* more was learned of variables: once more */
     bool loops;                      /* a loop was walked over */
     bool hopeless;
@@ -144,6 +151,8 @@ bool can(Emit *, EmitFn, const Exec *);              /* dry: would it fail? */
 /* ---- function.c ---- */
 Val call_function(Emit *, const Exec *call, const Function *);
 void return_emit(Emit *, const Exec *);
+void function_emit(Emit *);                  /* the body of e->self */
+LlType type_of_kind(const Emit *, uint8_t kind);
 
 /* ---- loop.c ---- */
 void for_emit(Emit *, const Exec *, bool outermost);

@@ -280,6 +280,8 @@ static Val call_emit(Emit *e, const Exec *x)
     const CallSite *site = x->data;
     const GlobalRef *ref = &site->ref;
     uint32_t callee;
+    if (x->a->node->kind == ND_NAME && x->a->node->scope == SCOPE_SELF && e->frame)
+        return call_function(e, x, e->frames[e->frame].fn);
     if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION &&
         !site->named && !site->spread)
         return call_function(e, x, e->variables[callee].fn);

@@ -104,13 +104,71 @@ static void frame_begin(Emit *e, uint32_t frame, const Exec *x, const Val *value
             variable_write(e, variable_of(e, NULL, i), values[i]);
 }
 
+/* ---- a function that calls itself ---- */
+LlType type_of_kind(const Emit *e, uint8_t kind)
+{
+    return kind == HK_FLOAT ? e->real : kind == HK_BOOL ? e->flag : e->word;
+}
+
+static Val call_self(Emit *e, const Exec *x)
+{
+    LlValue args[HOT_PARAMETERS + 2] = { e->record };
+    for (uint32_t i = 0; i < x->count; i++) {
+        Val v = expression(e, x->list[i]);
+        if (e->failed || v.kind != e->self.kinds[i])
+            return unknown(e);
+        args[i + 2] = v.v;
+    }
+    if (e->self.result == HK_NOTHING)            /* not known yet */
+        return unknown(e);
+    if (e->dry)
+        return (Val){ (HotKind)e->self.result };
+    const Llvm *ll = e->d.ll;
+    args[1] = op2(e, LL_SUB, e->self.depth, word(e, 1));
+    LlValue both = ll->BuildCall2(e->d.builder, e->self.type, e->self.function, args, x->count + 2,
+                                  "");
+    LlValue done = ll->BuildExtractValue(e->d.builder, both, 1, "");
+    guard(e, op2(e, LL_XOR, done, ll->ConstInt(e->flag, 1, false)));
+    return (Val){ (HotKind)e->self.result, ll->BuildExtractValue(e->d.builder, both, 0, "") };
+}
+
+void function_emit(Emit *e)
+{
+    Frame *f = &e->frames[1];
+    *f = (Frame){ .fn = e->self.fn, .end = block_new(e, "returned") };
+    if (e->frame_count < 1)
+        e->frame_count = 1;
+    e->frame = 1;
+    for (uint32_t i = 0; i < e->self.fn->code->params; i++)
+        variable_write(e, variable_of(e, NULL, i),
+                       (Val){ (HotKind)e->self.kinds[i],
+                              e->dry ? NULL : e->d.ll->GetParam(e->self.function, i + 2) });
+    value_emit(e, e->self.fn->code->body);
+    if (e->state.reached)
+        jump(e, f->end);
+    e->state = state_join(&e->state, &f->at_end);
+    block_enter(e, f->end);
+    e->result = result_of(e);
+    uint8_t kind = e->state.reached ? variable_kind(e, e->result) : HK_NOTHING;
+    if (kind != e->self.result && e->self.result == HK_NOTHING && e->dry) {
+        e->self.result = kind;
+        e->grew = true;
+    }
+    e->hopeless |= kind != e->self.result || (kind != HK_INT && kind != HK_FLOAT && kind != HK_BOOL);
+}
+
+/* ---- the call ---- */
 Val call_function(Emit *e, const Exec *x, const Function *fn)
 {
     const FnCode *code = fn->code;
-    Val values[PARAMETERS_MOST];
+    Val values[HOT_PARAMETERS];
     uint32_t frame, caller = e->frame;
-    if (x->count != code->exact || x->count > PARAMETERS_MOST || code->node->kind == ND_TEST ||
-        code->body->eval == eval_catch_flow || !(frame = frame_of(e, x, fn)))
+    if (x->count != code->exact || x->count > HOT_PARAMETERS || code->node->kind == ND_TEST ||
+        code->body->eval == eval_catch_flow)
+        return unknown(e);
+    if (fn == e->self.fn)
+        return call_self(e, x);
+    if (!(frame = frame_of(e, x, fn)))
         return unknown(e);
     Frame *f = &e->frames[frame];
     if (!arguments_emit(e, x, f, values))

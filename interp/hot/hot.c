@@ -62,17 +62,27 @@ static bool can_make(Interp *in, HotSite *s)
     return opened;
 }
 
-static void code_begin(Interp *in, const Exec *x, HotSite *s, HotCount *count)
+/* NULL: it cannot be compiled. */
+static bool code_begin(Interp *in, HotSite *s, HotCode *code)
 {
-    s->code = hot_compile(in, x, count);
-    s->cool = s->code ? SOON : HOT_NEVER;
-    if (!s->code)
-        return;
-    chunk_own(s->chunk, hot_free, s->code);
+    s->code = code;
+    s->cool = code ? SOON : HOT_NEVER;
+    if (!code)
+        return false;
+    chunk_own(s->chunk, hot_free, code);
     if (eager(in))
-        hot_finish(s->code);
+        hot_finish(code);
     else
-        worker_finish(in->hot_worker, s->code);
+        worker_finish(in->hot_worker, code);
+    return true;
+}
+
+/* If not, it is being made, or that failed. */
+static bool is_ready(HotSite *s)
+{
+    int stage = atomic_load_explicit(&s->code->stage, memory_order_acquire);
+    s->cool = stage == HOT_READY ? 0 : stage == HOT_MAKING ? SOON : HOT_NEVER;
+    return stage == HOT_READY;
 }
 
 /* Is there code? If not it is begun, or being made. */
@@ -80,15 +90,11 @@ static bool has_code(Interp *in, const Exec *x, HotSite *s, HotCount *count)
 {
     if (!s->code) {
         s->cool = AGAIN;
-        if ((!eager(in) && turn_of_others(s)) || !can_make(in, s))
+        if ((!eager(in) && turn_of_others(s)) || !can_make(in, s) ||
+            !code_begin(in, s, hot_compile(in, x, count)))
             return false;
-        code_begin(in, x, s, count);
     }
-    if (!s->code)
-        return false;
-    int stage = atomic_load_explicit(&s->code->stage, memory_order_acquire);
-    s->cool = stage == HOT_READY ? 0 : stage == HOT_MAKING ? SOON : HOT_NEVER;
-    return stage == HOT_READY;
+    return is_ready(s);
 }
 
 /* Code that is left again and again as soon as it is entered costs more than it gives. */
@@ -97,6 +103,13 @@ static void judge(HotSite *s, HotCode *code, double seconds)
     code->seconds += seconds;
     if (++code->entries == TRIES && code->seconds < TRIES * PAYS)
         s->cool = HOT_NEVER;
+}
+
+/* Another one, for what comes next, unless there were many. */
+static void miss(HotSite *s)
+{
+    s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
+    s->code = NULL;
 }
 
 static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)
@@ -113,15 +126,53 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
     double start = judged ? now() : 0;
     HotEnd end = hot_run(in, code, count, left);
     if (end == HOT_MISS) {
-        s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
-        s->code = NULL;                      /* another one, for what variables hold then */
+        miss(s);
     } else if (judged && end == HOT_LEFT) {
         judge(s, code, now() - start);
     }
     return end;
 }
 
-static const HotHooks hooks[] = { { hot_loop, FIRST }, { hot_loop, 1 } };
+/* ---- functions ---- */
+static bool kinds_of(const Function *fn, const Value *args, uint8_t *kinds)
+{
+    bool all = fn->code->params <= HOT_PARAMETERS && fn->code->rest < 0;
+    for (uint32_t i = 0; all && i < fn->code->params; i++) {
+        kinds[i] = args[i].tag == V_INT ? HK_INT : args[i].tag == V_FLOAT ? HK_FLOAT
+                 : args[i].tag == V_BOOL ? HK_BOOL : HK_NOTHING;
+        all = kinds[i] != HK_NOTHING;
+    }
+    return all;
+}
+
+/* What it captured is its own. */
+static bool same_kinds(const HotCode *code, const uint8_t *kinds, const Function *fn)
+{
+    return (code->fn == fn || !fn->captured) &&
+           memcmp(code->kinds, kinds, fn->code->params) == 0;
+}
+
+static bool hot_call(Interp *in, const Function *fn, HotSite *s, const Value *args, Value *result)
+{
+    uint8_t kinds[HOT_PARAMETERS];
+    if (!plain(in) || !kinds_of(fn, args, kinds)) {
+        s->cool = FIRST;
+        return false;
+    }
+    if (!s->code) {
+        s->cool = SOON;
+        if (!can_make(in, s) || !code_begin(in, s, hot_compile_function(in, fn, kinds)))
+            return false;
+    }
+    if (!is_ready(s))
+        return false;
+    if (same_kinds(s->code, kinds, fn) && hot_run_function(in, s->code, fn, args, result))
+        return true;
+    miss(s);
+    return false;
+}
+
+static const HotHooks hooks[] = { { hot_loop, hot_call, FIRST }, { hot_loop, hot_call, 1 } };
 
 void hot_end(Interp *in)
 {

@@ -146,3 +146,32 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, Value *left)
     *left = resume(&r, 1);
     return HOT_LEFT;
 }
+
+/* ---- functions ---- */
+/* So many calls in each other the evaluator would surely have room for. */
+static int64_t depth_of(const Interp *in, const FnCode *code)
+{
+    enum { CALL = 2048 };                    /* bytes of the C stack, at most, beside the body's */
+    int64_t bytes = (char *)__builtin_frame_address(0) - in->ctx.stack_limit;
+    int64_t stack = bytes / ((int64_t)code->stack + CALL);
+    int64_t values = (in->stack_end - in->sp) / ((int64_t)code->slots + 16);
+    return stack < values ? stack : values;
+}
+
+bool hot_run_function(Interp *in, const HotCode *code, const Function *fn, const Value *args,
+                      Value *result)
+{
+    HotRecord record;
+    record.interrupt = in->ctx.interrupt;
+    record.depth = depth_of(in, fn->code);
+    if (!code_enters(in, code, &record))
+        return false;
+    for (uint32_t i = 0; i < fn->code->params; i++)
+        record.cells[i].i = args[i].i;
+    if (code->run(&record) != 0)
+        return false;
+    *result = (Value){ .tag = code->result == HK_FLOAT ? V_FLOAT
+                              : code->result == HK_BOOL ? V_BOOL : V_INT,
+                       .i = record.cells[HOT_RESULT].i };
+    return true;
+}

@@ -345,6 +345,8 @@ LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
 
 LlBlock out_of_statement(Emit *e)
 {
+    if (e->self.fn)                          /* what it was called in leaves, too */
+        return e->leave;
     if (!e->out && !e->dry) {
         HotPlace last = e->path[--e->depth];     /* the statement itself is on top */
         e->out = leave_block(e, &last, false);

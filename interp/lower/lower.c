@@ -80,6 +80,15 @@ const Exec *exec_raise(Lower *lo, const Node *n, ErrKind kind, const char *help,
     return x;
 }
 
+/* Scopes have rules of their own for scalars: no machine code there. */
+HotSite *hot_site_new(Lower *lo, HotSite *up, bool scoped)
+{
+    HotSite *s = lower_alloc(lo, sizeof *s);
+    *s = (HotSite){ .cool = lo->in->hot && !scoped ? lo->in->hot->first : HOT_NEVER, .up = up,
+                    .chunk = lo->chunk };
+    return s;
+}
+
 Node *node_copy(Lower *lo, const Node *n)
 {
     Node *copy = lower_alloc(lo, sizeof *copy);

@@ -5,6 +5,7 @@
 
 #include "interp/state/wing.h"
 #include "interp/state/exec.h"
+#include "interp/state/hot.h"
 
 struct Lower {
     Interp *in;
@@ -40,6 +41,7 @@ const Exec *exec_const(Lower *, const Node *, Value);
 /* A node that raises when it runs: help is a ready text (may be NULL). */
 const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
+HotSite *hot_site_new(Lower *, HotSite *up, bool scoped);    /* of a loop or function */
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
 const Exec *lower_call(Lower *, const Node *);

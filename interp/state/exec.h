@@ -67,6 +67,7 @@ typedef struct FnCode {
     uint32_t exact;        /* a call with so many positional arguments has nothing to bind */
     struct IxTree *inlined;    /* its body as index notation inlines it, once that was asked for */
     struct FnCode *scoped; /* the same as it runs inside a scope, once it was called there */
+    struct HotSite *hot;   /* its calls count too: hot.h */
 } FnCode;
 
 /* ---- shared by the evaluators ---- */

@@ -5,7 +5,7 @@
 
 #include "interp/state/interp.h"
 
-/* Behind Exec.data of a loop. */
+/* Behind Exec.data of a loop, FnCode.hot of a function. */
 typedef struct HotSite {
     int64_t cool;                    /* iterations until somebody looks; not above 0: now */
     struct HotSite *up;              /* of the loop around it in the same function, or NULL */
@@ -33,6 +33,9 @@ typedef struct HotHooks {
      * left in that one, as if the evaluator had run all. count: NULL for `while`, whose condition
      * was not asked yet. */
     HotEnd (*loop)(Interp *, const Exec *loop, HotSite *, HotCount *, Value *left);
+    /* A function is called, its count is used up: its arguments are at args. false: it has to be
+     * run, nothing happened. */
+    bool (*call)(Interp *, const Function *, HotSite *, const Value *args, Value *result);
     int64_t first;         /* what counts begin with */
 } HotHooks;
 
