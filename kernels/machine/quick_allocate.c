@@ -414,15 +414,20 @@ static void registers_assign(QuickFunction *f, uint32_t positions)
             f->vregs[i].slot = f->slots++;
 }
 
-/* What is rarely run stands behind. */
+/* As they were filled, which is the program's order; what is rarely run stands behind. */
 static void lay_out(QuickFunction *f)
 {
     LlBlock *order = quick_alloc(f->q, (f->count + 1) * sizeof *order);
+    LlBlock *by_place = quick_alloc(f->q, (f->entered + 1) * sizeof *by_place);
     uint32_t n = 0;
+    memset(by_place, 0, f->entered * sizeof *by_place);
+    for (uint32_t i = 0; i < f->count; i++)
+        by_place[f->order[i]->place] = f->order[i];
+    order[n++] = f->order[0];
     for (int cold = 0; cold < 2; cold++)
-        for (uint32_t i = 0; i < f->count; i++)
-            if (f->order[i]->cold == cold)
-                order[n++] = f->order[i];
+        for (uint32_t i = 0; i < f->entered; i++)
+            if (by_place[i] && by_place[i] != order[0] && by_place[i]->cold == cold)
+                order[n++] = by_place[i];
     f->order = order;
 }
 

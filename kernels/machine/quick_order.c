@@ -1,5 +1,5 @@
 /* The blocks of a function: which are reached, loops, dominators, what variables hold where a block
- * begins. Blocks come in the order in which they were filled, which is that of the program. */
+ * begins. */
 #include "kernels/machine/quick_ir.h"
 
 #include <string.h>
@@ -22,44 +22,47 @@ static void ended(QuickFunction *f, LlBlock b)
         quick_insert(quick_value(f->q, QV_UNREACHABLE, NULL), b, NULL);
 }
 
-static void reach(QuickFunction *f)
+/* Each block before those that follow it, but for jumps back: of two that follow the one that is
+ * looked at first comes last. */
+static void number(QuickFunction *f)
 {
-    LlBlock *stack = quick_alloc(f->q, f->block_count * sizeof *stack), next[2];
-    uint32_t depth = 0;
+    typedef struct Visit { LlBlock b, next[2]; int left; } Visit;
+    Visit *stack = quick_alloc(f->q, (f->block_count + 1) * sizeof *stack);
+    uint32_t depth = 0, n = f->block_count;
+    LlBlock *order = quick_alloc(f->q, (n + 1) * sizeof *order);
+    f->blocks->reached = true;
+    stack[depth++] = (Visit){ .b = f->blocks };
+    stack[0].left = successors(f->blocks, stack[0].next);
+    while (depth) {
+        Visit *v = &stack[depth - 1];
+        if (v->left == 0) {
+            order[--n] = v->b;
+            depth--;
+            continue;
+        }
+        LlBlock to = v->next[--v->left];
+        if (to->reached)
+            continue;
+        to->reached = true;
+        stack[depth++] = (Visit){ .b = to };
+        stack[depth - 1].left = successors(to, stack[depth - 1].next);
+    }
+    f->order = order + n;
+    f->count = f->block_count - n;
+    for (uint32_t i = 0; i < f->count; i++)
+        f->order[i]->mark = i;
+}
+
+static void begin(QuickFunction *f)
+{
     for (LlBlock b = f->blocks; b; b = b->list) {
         b->reached = false;
+        ended(f, b);
         if (!b->entered) {
             b->entered = true;
             b->place = f->entered++;
         }
     }
-    f->blocks->reached = true;
-    stack[depth++] = f->blocks;
-    while (depth) {
-        LlBlock b = stack[--depth];
-        ended(f, b);
-        for (int n = successors(b, next); n > 0; n--)
-            if (!next[n - 1]->reached) {
-                next[n - 1]->reached = true;
-                stack[depth++] = next[n - 1];
-            }
-    }
-}
-
-static void number(QuickFunction *f)
-{
-    LlBlock *by_place = quick_alloc(f->q, (f->entered + 1) * sizeof *by_place);
-    memset(by_place, 0, f->entered * sizeof *by_place);
-    for (LlBlock b = f->blocks; b; b = b->list)
-        if (b->reached)
-            by_place[b->place] = b;
-    f->order = quick_alloc(f->q, (f->block_count + 1) * sizeof *f->order);
-    f->count = 0;
-    for (uint32_t i = 0; i < f->entered; i++)
-        if (by_place[i]) {
-            by_place[i]->mark = f->count;
-            f->order[f->count++] = by_place[i];
-        }
 }
 
 static void predecessors(QuickFunction *f)
@@ -97,7 +100,7 @@ static void loop_of(QuickFunction *f, LlBlock header)
 {
     size_t words = (f->variable_count + 63) / 64 + 1;
     LlBlock *m = quick_alloc(f->q, (f->count + 1) * sizeof *m);
-    uint32_t last = header->mark;
+    uint32_t last = header->place;
     bool *inside = quick_alloc(f->q, f->count + 1);
     memset(inside, 0, f->count + 1);
     header->written = quick_alloc(f->q, words * sizeof *header->written);
@@ -114,7 +117,7 @@ static void loop_of(QuickFunction *f, LlBlock header)
     for (uint32_t done = 0; done < header->member_count; done++) {
         LlBlock b = m[done];
         f->q->failed |= b->mark < header->mark;      /* entered elsewhere: no structure */
-        last = b->mark > last ? b->mark : last;
+        last = b->place > last ? b->place : last;
         b->level++;
         written_by(f, header, b);
         for (uint32_t i = 0; b != header && i < b->pred_count; i++)
@@ -123,8 +126,9 @@ static void loop_of(QuickFunction *f, LlBlock header)
                 m[header->member_count++] = b->preds[i];
             }
     }
-    for (uint32_t i = header->mark; i <= last; i++)
-        f->order[i]->cold |= !inside[i];
+    for (uint32_t i = header->mark; i < f->count; i++)
+        f->order[i]->cold |= !inside[i] && f->order[i]->place > header->place &&
+                             f->order[i]->place < last;
 }
 
 static bool is_header(const struct LlBlockOf *b)
@@ -174,7 +178,7 @@ static void dominator(LlBlock b)
 
 void quick_order(QuickFunction *f)
 {
-    reach(f);
+    begin(f);
     number(f);
     predecessors(f);
     for (uint32_t i = 0; i < f->count; i++) {
