@@ -119,7 +119,7 @@ static void rooms_make(Emit *e)
 /* false: given up. */
 static bool make(Emit *e, const Exec *x, bool counts)
 {
-    if (!machine_begin(&e->d))
+    if (!machine_begin(&e->d, machine_kind()))
         return false;
     const Llvm *ll = e->d.ll;
     types_make(e);

@@ -1,14 +1,23 @@
 /* From a draft to machine code (code.h). */
 #include "kernels/machine/code.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-bool machine_begin(MachineDraft *d)
+MachineKind machine_kind(void)
 {
-    *d = (MachineDraft){ .ll = llvm_open() };
+    const char *text = getenv("RICCI_JIT");
+    return text && strcmp(text, "quick") == 0 ? MACHINE_QUICK : MACHINE_LLVM;
+}
+
+bool machine_begin(MachineDraft *d, MachineKind kind)
+{
+    *d = (MachineDraft){ .kind = kind, .ll = kind == MACHINE_QUICK ? quick_open() : llvm_open() };
     if (!d->ll)
         return false;
     d->context = d->ll->ContextCreate();
+    if (!d->context)
+        return false;
     d->module = d->ll->ModuleCreateWithNameInContext("ricci", d->context);
     d->builder = d->ll->CreateBuilderInContext(d->context);
     return true;
@@ -31,7 +40,7 @@ LlValue machine_function(const MachineDraft *d, const char *name, LlType type, b
                                           { "prefer-vector-width", "256" },
                                           { "no-trapping-math", "true" } };
     LlValue f = d->ll->AddFunction(d->module, name, type);
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes && d->kind == MACHINE_LLVM; i++)
         d->ll->AddAttributeAtIndex(f, (unsigned)FUNCTION_ITSELF,
                                    d->ll->CreateStringAttribute(d->context, attributes[i][0],
                                        (unsigned)strlen(attributes[i][0]), attributes[i][1],
@@ -81,7 +90,12 @@ void *machine_finish(MachineDraft *d, const char *name, bool vectorise, MachineC
     const Llvm *ll = d->ll;
     LlJitOptions options;
     char *error = NULL;
-    *code = (MachineCode){ NULL, NULL };
+    *code = (MachineCode){ NULL, NULL, { NULL, 0 } };
+    if (d->kind == MACHINE_QUICK) {
+        void *made = quick_finish(d->context, name, &code->pages);
+        machine_drop(d);
+        return made;
+    }
     if (!optimise(d, vectorise)) {
         machine_drop(d);
         return NULL;
@@ -97,7 +111,7 @@ void *machine_finish(MachineDraft *d, const char *name, bool vectorise, MachineC
     }
     void *address = (void *)(uintptr_t)ll->GetFunctionAddress(engine, name);
     ll->DisposeBuilder(d->builder);
-    *code = (MachineCode){ engine, d->context };
+    *code = (MachineCode){ engine, d->context, { NULL, 0 } };
     if (!address)
         machine_free(code);
     return address;
@@ -105,10 +119,11 @@ void *machine_finish(MachineDraft *d, const char *name, bool vectorise, MachineC
 
 void machine_free(MachineCode *code)
 {
+    quick_pages_free(&code->pages);
     if (!code->engine)
         return;
     const Llvm *ll = llvm_open();
     ll->DisposeExecutionEngine(code->engine);
     ll->ContextDispose(code->context);
-    *code = (MachineCode){ NULL, NULL };
+    *code = (MachineCode){ NULL, NULL, { NULL, 0 } };
 }

@@ -1,11 +1,16 @@
-/* Machine code made at run time: a module of LLVM's that somebody fills, then a function. Pages are
- * written first and executed after, never both (LLVM's memory manager). */
+/* Machine code made at run time: a module that somebody fills, then a function; by LLVM, or by the
+ * quick generator of our own behind the same table (quick.h). Pages are written first and executed
+ * after, never both. */
 #ifndef RICCI_KERNELS_MACHINE_CODE_H
 #define RICCI_KERNELS_MACHINE_CODE_H
 
 #include "kernels/machine/llvm.h"
+#include "kernels/machine/quick.h"
+
+typedef enum MachineKind { MACHINE_LLVM, MACHINE_QUICK } MachineKind;
 
 typedef struct MachineDraft {          /* being made */
+    MachineKind kind;
     const Llvm *ll;
     LlContext context;
     LlModule module;
@@ -15,10 +20,13 @@ typedef struct MachineDraft {          /* being made */
 typedef struct MachineCode {           /* made; all NULL: there is none */
     LlEngine engine;
     LlContext context;
+    QuickPages pages;
 } MachineCode;
 
-/* false: there is no LLVM here */
-bool machine_begin(MachineDraft *);
+/* The one that RICCI_JIT asks for: the quick one for `quick`. */
+MachineKind machine_kind(void);
+/* false: there is none of that kind here */
+bool machine_begin(MachineDraft *, MachineKind);
 void machine_drop(MachineDraft *);
 /* Adds a function, for the processor of here at the level of RICCI_ISA. */
 LlValue machine_function(const MachineDraft *, const char *name, LlType, bool ours_alone);
