@@ -178,6 +178,14 @@ suite_interrupts() {
     built tsan && RICCI=$PWD/$BUILD/tsan/ricci SLOW=30 LIMIT=600 script "interrupts tsan" tests/repl/interrupts.py
 }
 
+# ---- machine code ----
+# Of every loop from its second iteration on: the golden programs, and random ones with it and without
+# (JIT_CASES of them).
+suite_jit() {
+    under "RICCI_JIT=now" suite_golden
+    LIMIT=3600 script "random loops, seed $SEED" tests/jit/programs.py --seed "$SEED" --cases "${JIT_CASES:-200}" --ricci "$RICCI"
+}
+
 # ---- what is random, from a seed that is new with every commit and printed ----
 suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients seeds_distributions; }
 suite_seeds_oracle() { LIMIT=600 oracle "" "$SEED" 12000; }

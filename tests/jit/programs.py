@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""Random programs with loops, run by the evaluator alone (RICCI_JIT=0) and with machine code from
+the second iteration on (RICCI_JIT=now): they must print the same, and end with the same error.
+
+What they are made of is what machine code handles and what borders on it: ranges with every kind
+of step, conditions, ints near overflow, floats that are nan or infinite, variables that change
+kind, elements of tensors of several dtypes and layouts, small functions, errors in the middle.
+
+programs.py [--seed N] [--cases N] [--ricci PATH] [--jobs N] [--show N] [--keep FOLDER]
+--show prints the program of a case and ends. Prints `N passed, N failed` last."""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+INTS = ["0", "1", "-1", "2", "3", "5", "7", "-3", "10", "100", "1_000_003", "4611686018427387904",
+        "9223372036854775807", "(-9223372036854775807 - 1)", "9007199254740993", "9007199254740992", "2147483648"]
+SMALL = ["0", "1", "-1", "2", "3", "4", "5", "-2", "-3", "7"]
+FLOATS = ["0.0", "-0.0", "0.5", "1.5", "-2.25", "1e308", "-1e308", "1e-310", "inf", "-inf", "nan", "pi",
+          "9007199254740992.0", "9.3e18", "0.1", "3.0", "-1.0"]
+PLAIN = ["0.0", "0.5", "1.5", "-2.25", "0.1", "3.0", "-1.0", "2.0"]
+COMPARE = ["<", "<=", ">", ">=", "==", "!="]
+# name, what it is made of, kind: vectors and matrices of each dtype and layout
+TENSORS = [
+    ("u", "[1.5, -2.0, 0.25, 3.0, -0.5]", "fv"), ("v", "zeros(6)", "fv"), ("w", "(1.0 * (0:12))[::2]", "fv"),
+    ("t", "ones(5)", "fv"), ("m", "i64([3, 1, 4, 1, 5, 9])", "iv"), ("k", "[7, -2, 0, 2, 5]", "iv"),
+    ("q", "[true, false, true, true, false]", "bv"), ("A", "[1.0, 2.0, 3.0; 4.0, 5.0, 6.0; 7.0, 8.0, 9.5]", "fm"),
+    ("B", "reshape(1.0 * (0:20), (4, 5))'", "fm"), ("C", "reshape(0:16, (4, 4))", "im"),
+    ("D", "reshape(0.5 * (0:30), (5, 6))[::2, 1:5]", "fm"), ("E", "broadcast_to([1.0, 2.0, 3.0], (3, 3))", "fm"),
+    ("F", "f32([1.5, 2.5, 3.5, 4.5])", "fv"), ("G", "reshape(0:12, (4, 3)) % 3 == 0", "bm"),
+    ("H", "broadcast_to(0.5, (5,))", "fv"), ("z", "(1.0 * (0:6))[::-1]", "fv"),
+    ("X", "zeros(3, 3)", "fm"), ("T", "zeros(2, 2, 2)", "ft"), ("Z", "zeros(0)", "fv"),
+]
+
+
+class Program:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.lines = []
+        self.depth = 0
+        self.loops = []              # variables of the loops around
+        self.in_function = False
+        self.fuel = 0
+        self.size = 0
+        self.functions = []          # (name, kinds of parameters, kind of result)
+        self.vars = {}
+        self.calls = 0
+
+    # ---- choosing ----
+    def p(self, chance):
+        return self.r.random() < chance
+
+    def of(self, kind):
+        names = [n for n, k in self.vars.items() if k == kind]
+        return self.r.choice(names) if names else None
+
+    def out(self, text):
+        self.lines.append("    " * self.depth + text)
+
+    # ---- expressions ----
+    def int(self, d=0):
+        r = self.r.random()
+        if self.p(0.003):
+            return self.any(d + 1)
+        if d > 3 or r < 0.22:
+            return self.r.choice(SMALL if self.p(0.97) else INTS)
+        if r < 0.52:
+            return (self.of("i") if self.p(0.6) or not self.loops else self.r.choice(self.loops)) or "1"
+        if r < 0.82:
+            op = self.r.choice(["+", "+", "-", "-", "*", "//", "%", "%", "&", "|"])
+            if op in "//%" and self.p(0.7):
+                return "(%s %s %s)" % (self.int(d + 1), op, self.r.choice(["2", "3", "5", "-3", "7", "97", "-1", "0"] if self.p(0.3) else ["2", "3", "-5", "97"]))
+            return "(%s %s %s)" % (self.int(d + 1), op, self.int(d + 1))
+        if r < 0.86:
+            return "(-%s)" % self.int(d + 1) if self.p(0.5) else "%s^2" % (self.of("i") or "3")
+        if r < 0.90:
+            return "abs(%s)" % self.int(d + 1) if self.p(0.5) else self.pick(["maximum", "minimum"]) % (self.int(d + 1), self.int(d + 1))
+        if r < 0.95:
+            return self.element(self.r.choice(["iv", "im"]), d) or "2"
+        if r < 0.97:
+            return "len(%s)" % (self.of(self.r.choice(["fv", "iv", "fm"])) or "u")
+        return self.call("i", d) or "4"
+
+    def pick(self, names):
+        return self.r.choice(names) + "(%s, %s)"
+
+    def float(self, d=0):
+        r = self.r.random()
+        if self.p(0.003):
+            return self.any(d + 1)
+        if d > 3 or r < 0.15:
+            return self.r.choice(PLAIN if self.p(0.85) else FLOATS)
+        if r < 0.40:
+            return self.of("f") or "0.5"
+        if r < 0.68:
+            op = self.r.choice(["+", "-", "*", "/", "*", "+", "//", "%"] if self.p(0.2) else ["+", "-", "*", "/"])
+            a, b = self.float(d + 1), self.float(d + 1) if self.p(0.7) else self.int(d + 1)
+            return "(%s %s %s)" % ((a, op, b) if self.p(0.7) else (b, op, a))
+        if r < 0.72:
+            return "(-%s)" % self.float(d + 1)
+        if r < 0.80:
+            f = self.r.choice(["sqrt", "abs", "exp", "floor", "sin", "log", "tanh", "ceil", "round", "sign"])
+            return "%s(%s)" % (f, self.float(d + 1) if self.p(0.8) else self.int(d + 1))
+        if r < 0.83:
+            return self.pick(["maximum", "minimum", "atan2", "hypot"]) % (self.float(d + 1), self.number(d + 1))
+        if r < 0.85:
+            return "(%s^%s)" % (self.float(d + 1), self.r.choice(["2", "0.5", "-1", "3", "2.0", "i"]))
+        if r < 0.86:
+            return "√%s" % (self.of("f") or "2.0")
+        if r < 0.95:
+            return self.element(self.r.choice(["fv", "fm"]), d) or "0.5"
+        if r < 0.97:
+            return "pi"
+        return self.call("f", d) or "1.5"
+
+    def number(self, d=0):
+        return self.int(d) if self.p(0.5) else self.float(d)
+
+    def bool(self, d=0):
+        r = self.r.random()
+        if self.p(0.002):
+            return self.any(d + 1)
+        if d > 3 or r < 0.08:
+            return self.r.choice(["true", "false", self.of("b") or "true"])
+        if r < 0.60:
+            op = self.r.choice(COMPARE)
+            kind = self.r.random()
+            a = self.int(d + 1) if kind < 0.6 else self.float(d + 1)
+            b = self.int(d + 1) if kind < 0.5 or kind > 0.9 else self.float(d + 1)
+            return "%s %s %s" % (a, op, b)
+        if r < 0.72:
+            return "(%s %s %s)" % (self.bool(d + 1), self.r.choice(["and", "or"]), self.bool(d + 1))
+        if r < 0.78:
+            return "(not (%s))" % self.bool(d + 1)
+        if r < 0.85:
+            return "%s %s %s %s %s" % (self.number(d + 1), self.r.choice(COMPARE), self.number(d + 1), self.r.choice(COMPARE), self.number(d + 1))
+        if r < 0.90:
+            return self.of("b") or "true"
+        if r < 0.94:
+            return "(%s) %s (%s)" % (self.bool(d + 1), self.r.choice(["==", "!=", "&", "|"]), self.bool(d + 1))
+        return self.element(self.r.choice(["bv", "bm"]), d) or "false"
+
+    def any(self, d):
+        return self.r.choice([self.int, self.float, self.bool])(d) if self.p(0.8) else \
+            self.r.choice(['"s"', "none", "u", "nowhere", "(1, 2)", "1 + 2i", "A", "f32(1.5)", "i8(3)", "sum(u)", "rational(1, 3)"])
+
+    def subscript(self, d):
+        r = self.r.random()
+        loop = self.r.choice(self.loops) if self.loops else "0"
+        if r < 0.20:
+            return "%s %% %s" % (loop, self.r.choice(["3", "2", "3", "4"]))
+        if r < 0.45:
+            return self.r.choice(["0", "1", "2", "-1", "-2"])
+        if r < 0.65:
+            return loop
+        if r < 0.75:
+            return "%s %s %s" % (loop, self.r.choice("+-"), self.r.choice(["1", "2", "i", "j"]))
+        if r < 0.98:
+            return "(%s) %% 3" % self.int(d + 2)
+        return self.r.choice(["100", "-7", "1.5", "true", ":", self.int(d + 2), "i", "0:2"])
+
+    def place(self, kind, d):
+        name = self.of(kind)
+        if not name:
+            return None
+        count = {"v": 1, "m": 2, "t": 3}[kind[1]]
+        if self.p(0.004):
+            count = self.r.choice([1, 2, 3])
+        return "%s[%s]" % (name, ", ".join(self.subscript(d) for _ in range(count)))
+
+    def element(self, kind, d):
+        return self.place(kind, d + 1)
+
+    def expr(self, kind, d=0):
+        if kind in "ifb":
+            return {"i": self.int, "f": self.float, "b": self.bool}[kind](d)
+        return self.of(kind) or ("1" if kind[0] != "F" else "x -> x")
+
+    def call(self, kind, d):
+        if self.calls > 3:
+            return None
+        names = [f for f in self.functions if f[2] == kind or self.p(0.05)]
+        if not names:
+            return None
+        self.calls += 1
+        name, params, _ = self.r.choice(names)
+        args = [self.expr(k, d + 2) for k in params]
+        if self.p(0.004):
+            args = args[:-1] if args and self.p(0.5) else args + ["1"]
+        self.calls -= 1
+        return "%s(%s)" % (name, ", ".join(args))
+
+    # ---- statements ----
+    def block(self, n):
+        self.depth += 1
+        for _ in range(self.r.randint(1, n)):
+            self.statement()
+        self.depth -= 1
+
+    def statement(self):
+        self.size += 1
+        r = self.r.random()
+        if self.size > 60:
+            r *= 0.6
+        if r < 0.14:
+            kind = self.r.choice("iiffb")
+            self.out("%s = %s" % (self.of(kind) or "i", self.expr(kind)))
+        elif r < 0.30:
+            if self.p(0.5):
+                self.out("%s %s %s" % (self.of("i") or "i", self.r.choice(["+=", "-=", "+=", "*=", "//=", "%="]), self.int(1)))
+            else:
+                self.out("%s %s %s" % (self.of("f") or "f", self.r.choice(["+=", "-=", "*=", "/="]), self.number(1)))
+        elif r < 0.46:
+            kind = self.r.choice(["fv", "fv", "fv", "fm", "fm", "iv", "im", "bv", "bm", "ft"])
+            place = self.place(kind, 0)
+            if place:
+                value = self.expr({"f": "f", "i": "i", "b": "b"}[kind[0]]) if self.p(0.99) else self.any(1)
+                op = "=" if self.p(0.6) or kind[0] == "b" else self.r.choice(["+=", "-=", "*=", "/=", "//=", "^="] if self.p(0.2) else ["+=", "-=", "*="])
+                self.out("%s %s %s" % (place, op, value))
+        elif r < 0.50:
+            a, b = self.r.choice("if"), self.r.choice("if")
+            self.out("%s, %s = %s, %s" % (self.of(a) or "i", self.of(b) or "j", self.expr(a, 1), self.expr(b, 1)))
+        elif r < 0.53:
+            self.odd()
+        elif r < 0.60:
+            self.leave()
+        elif r < 0.72:
+            self.if_()
+        elif r < 0.86:
+            self.for_()
+        elif r < 0.92:
+            self.while_()
+        elif r < 0.95:
+            self.try_()
+        else:
+            self.out("%s = %s" % (self.of("i") or "i", self.call("i", 0) or "3"))
+
+    def odd(self):
+        r = self.r.random()
+        kind = self.r.choice(["fv", "fm", "iv"])
+        a, b = self.of(kind) or "u", self.of(kind) or "u"
+        if r < 0.15:
+            self.out("%s = %s" % (a, b))
+        elif r < 0.25:
+            self.out("%s, %s = %s, %s" % (a, b, b, a))
+        elif r < 0.35:
+            self.out("%s = %s * 0.5" % (a, b))
+        elif r < 0.45:
+            self.out("%s = %s" % (self.of("i") or "i", self.float(1)))
+        elif r < 0.52:
+            self.out("%s = %s" % (self.of("f") or "f", self.int(1)))
+        elif r < 0.58:
+            self.out("%s = %s" % (self.of("b") or "b", self.r.choice(["1", "0.5", "none", '"b"'])))
+        elif r < 0.63:
+            self.out('text = text + "%s"' % self.r.choice("abc"))
+        elif r < 0.67:
+            self.out("pair = (%s, %s)" % (self.int(2), self.float(2)))
+        elif r < 0.70 and self.functions:
+            self.out("%s = %s" % (self.r.choice(self.functions)[0] if self.p(0.3) else "h", self.r.choice(["x -> x + 1", "x -> x * 0.5", "x -> x", "3"])))
+        elif r < 0.73:
+            self.out("%s = %s" % (self.r.choice(["sqrt", "abs", "pi", "len", "max"]), self.r.choice(["x -> x", "3", "2.5", "(x, y) -> x"])))
+        elif r < 0.78:
+            self.out('if %s { print("at", %s, i, f) }' % (self.bool(1), self.number(1)))
+        elif r < 0.82:
+            self.out("late = %s" % self.number(1))
+        elif r < 0.85:
+            self.out("if %s { late = %s }" % (self.bool(1), self.number(1)))
+        elif r < 0.88:
+            self.out("%s += late" % (self.of("f") or "f"))
+        elif r < 0.91:
+            self.out("%s = %s" % (self.of("fv") or "u", self.r.choice(["(1.0 * (0:12))[::2]", "zeros(5)", "[1, 2, 3, 4, 5]", "broadcast_to(0.5, (5,))", "f32(ones(5))"])))
+        elif r < 0.93:
+            self.out("%s[%s] += %s[%s]" % (a, self.subscript(1), b, self.subscript(1)))
+        elif r < 0.935:
+            self.out("assert %s" % self.bool(1))
+        elif r < 0.94:
+            self.out('if %s { throw "%s" }' % (self.bool(1), self.r.choice("xyz")))
+        elif r < 0.98:
+            self.out("ai = %s" % self.int(1))
+        else:
+            self.out("%s = %s" % (self.of("i") or "i", self.r.choice(["f32(2.5)", "none", "i8(3)", "i", "true", '"k"'])))
+
+    def leave(self):
+        r = self.r.random()
+        if self.loops and r < 0.75:
+            self.out("if %s { %s }" % (self.bool(), self.r.choice(["break", "continue"])))
+        elif self.in_function and r < 0.95:
+            self.out("if %s { return %s }" % (self.bool(), self.number(1)))
+        else:
+            self.out("i = i + 1")
+
+    def if_(self):
+        self.out("if %s {" % self.bool())
+        self.block(3)
+        while self.p(0.3):
+            self.out("} else if %s {" % self.bool())
+            self.block(2)
+        if self.p(0.5):
+            self.out("} else {")
+            self.block(2)
+        self.out("}")
+
+    def range(self):
+        r = self.r.random()
+        if r < 0.45:
+            return "0:%s" % self.r.choice(["3", "5", "6", "4", "len(u)", "9"])
+        if r < 0.60:
+            return "%s:%s" % (self.r.choice(["1", "-2", "2"]), self.r.choice(["4", "6", "8"]))
+        if r < 0.70:
+            return "%s:%s:-1" % (self.r.choice(["5", "3", "4"]), self.r.choice(["-1", "0"]))
+        if r < 0.80:
+            return "0:12:%s" % self.r.choice(["2", "3", "5"])
+        if r < 0.86:
+            return "0:(%s) %% 7" % self.int(2)
+        if r < 0.93:
+            return "0:9:(%s) %% 4" % self.int(2) if self.p(0.3) else "0:9:abs(%s) %% 4 + 1" % self.int(2)
+        if self.p(0.5):
+            return "0:%s" % self.int(2) if self.p(0.2) else "0:abs(%s) %% 9" % self.int(2)
+        return self.r.choice(["5:0", "0:0", "9223372036854775800:9223372036854775807", "9223372036854775800:9223372036854775807:3",
+                              "-9223372036854775807:-9223372036854775800:2", "0:5:0", "0:-5:-2", "u", "0.0:3.0", "0:2.5",
+                              "-9223372036854775807:9223372036854775807:4611686018427387904"])
+
+    def for_(self):
+        if len(self.loops) >= 3 or self.size > 50:
+            self.out("j = j + 1")
+            return
+        name = "abcdef"[len(self.loops)] + "i" if self.p(0.93) else self.r.choice(["i", "f"])
+        self.out("for %s in %s {" % (name, self.range()))
+        self.loops.append(name)
+        self.block(5)
+        self.loops.pop()
+        self.out("}")
+
+    def while_(self):
+        if len(self.loops) >= 3 or self.size > 50:
+            self.out("j = j - 1")
+            return
+        fuel = "n%d" % self.fuel
+        self.fuel += 1
+        self.out("%s = 0" % fuel)
+        c = self.bool(1)
+        self.out("while %s {" % ("%s < %d" % (fuel, self.r.randint(3, 9)) if self.p(0.3) else
+                                 "(%s) and %s < %d" % (c, fuel, self.r.randint(3, 9)) if self.p(0.6) else
+                                 "%s < 8 and (%s)" % (fuel, c)))
+        self.depth += 1
+        self.out("%s += 1" % fuel)
+        self.depth -= 1
+        self.loops.append(fuel)
+        self.block(4)
+        self.loops.pop()
+        self.out("}")
+
+    def try_(self):
+        self.out("try {")
+        self.block(3)
+        self.out("} catch e {")
+        self.depth += 1
+        self.out('print(e.kind, e.message, e.where)')
+        self.depth -= 1
+        self.out("}")
+
+    # ---- the whole ----
+    def function(self, index):
+        kinds = [self.r.choice(["i", "f", "f", "i", "fv", "fm"]) for _ in range(self.r.randint(1, 3))]
+        names = ["p", "r", "s"][:len(kinds)]
+        kind = self.r.choice("if")
+        before = self.vars, self.in_function
+        locals_ = dict(zip(names, kinds))
+        self.vars = dict(locals_)
+        if self.p(0.4):                          # it reads what is outside
+            self.vars.update({n: k for n, k in before[0].items() if self.p(0.3) and n not in self.vars})
+        name = "g%d" % index
+        if self.p(0.35):
+            if len(kinds) == 1 and self.p(0.5):
+                self.out("%s = %s -> %s" % (name, names[0], self.expr(kind)))
+            else:
+                self.out("%s = (%s) -> %s" % (name, ", ".join(names), self.expr(kind)))
+        else:
+            self.in_function = True
+            self.out("fn %s(%s) {" % (name, ", ".join(names)))
+            self.depth += 1
+            own = self.vars
+            self.vars = {n: k for n, k in own.items() if n in locals_}
+            if "i" not in self.vars.values():
+                self.out("i = %s" % self.r.choice(SMALL))
+                self.vars["i"] = "i"
+            if "f" not in self.vars.values():
+                self.out("f = %s" % self.r.choice(PLAIN))
+                self.vars["f"] = "f"
+            targets = self.vars
+            self.vars = {**own, **targets}
+            self.size = 45 if self.p(0.7) else 30
+            for _ in range(self.r.randint(0, 3)):
+                self.statement()
+            if self.p(0.1):
+                self.out("if %s > 20 or %s < -3 { return 1 }" % (names[0], names[0]))
+                self.out("%s = g%d(%s)" % (self.of(kind) or "i", index, ", ".join(n + " - 1" if k in "if" else n for n, k in zip(names, kinds))))
+            self.out(("return " if self.p(0.5) else "") + self.expr(kind))
+            self.depth -= 1
+            self.out("}")
+        self.vars, self.in_function = before
+        self.functions.append((name, kinds, kind))
+
+    def declare(self):
+        for n in ["i", "j", "c"]:
+            self.out("%s = %s" % (n, self.r.choice(SMALL if self.p(0.8) else INTS)))
+            self.vars[n] = "i"
+        for n in ["f", "g", "s"]:
+            self.out("%s = %s" % (n, self.r.choice(PLAIN if self.p(0.8) else FLOATS) if self.p(0.9) else "0"))
+            self.vars[n] = "f"
+        for n in ["b", "o"]:
+            self.out("%s = %s" % (n, self.r.choice(["true", "false"])))
+            self.vars[n] = "b"
+        for n, make, kind in TENSORS:
+            if n in ("u", "A", "m") or self.p(0.4):
+                self.out("%s = %s" % (n, make))
+                self.vars[n] = kind
+        if self.p(0.3):
+            self.out("y = u")
+            self.vars["y"] = "fv"
+        self.out('text = ""')
+        self.out("pair = (1, 2.5)")
+        self.out("h = x -> x + 1")
+
+    def report(self):
+        names = list(self.vars) + ["text", "pair", "late", "ai", "bi", "ci"]
+        for n in names:
+            self.out('try { print("%s", type(%s), repr(%s)) } catch e { print("%s", e.message) }' % (n, n, n, n))
+
+    def make(self):
+        self.declare()
+        for i in range(self.r.randint(0, 3)):
+            self.function(i)
+        if self.functions and self.p(0.3):
+            self.out("fn maker(k) { return x -> x * k + 1 }")
+            self.out("m1 = maker(%s)" % self.r.choice(["2", "0.5", "true"]))
+            self.functions.append(("m1", ["i"], "i"))
+        self.functions.append(("h", ["f"], "f"))
+        self.size = 0
+        style = self.r.random()
+        inside = self.r.choice(["fn main() {", "try {"]) if style < 0.8 else \
+            self.r.choice(["precision f32 {", "lazy {", "precision f64 {", "precision mp(80) {"]) if style < 0.84 else None
+        if inside == "fn main() {":
+            self.lines, head = [], self.lines
+            start = next(i for i, x in enumerate(head) if x.startswith("fn ") or " -> " in x)
+            self.out(inside)
+            self.depth += 1
+            self.lines += ["    " + x for x in head[:start]]
+            self.lines = head + self.lines
+            self.in_function = True
+        elif inside:
+            self.out(inside)
+            self.depth += 1
+        for _ in range(self.r.randint(1, 4)):
+            self.size = 0
+            attempt = self.p(0.7)
+            if attempt:
+                self.out("try {")
+                self.depth += 1
+            self.for_() if self.p(0.7) else self.while_()
+            if self.p(0.3):
+                self.statement()
+            if attempt:
+                self.depth -= 1
+                self.out("} catch e { print(e.kind, e.message, e.where) }")
+        if inside == "fn main() {":
+            self.report()
+            self.depth -= 1
+            self.out("}")
+            self.out("main()")
+            if self.p(0.3):
+                self.out("main()")
+        elif inside:
+            self.depth -= 1
+            self.out("}" if inside != "try {" else "} catch e { print(e.kind, e.message, e.where) }")
+        self.report()
+        return "\n".join(self.lines) + "\n"
+
+
+def observe(ricci, path, jit, folder):
+    env = dict(os.environ, RICCI_JIT=jit)
+    try:
+        r = subprocess.run([ricci, path], cwd=folder, env=env, stdin=subprocess.DEVNULL,
+                           capture_output=True, timeout=float(os.environ.get("SLOW", "30")))
+    except subprocess.TimeoutExpired:
+        return "it did not end"
+    return "%s--- stderr\n%s--- exit %d\n" % (r.stdout.decode("utf-8", "replace"), r.stderr.decode("utf-8", "replace"), r.returncode)
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--seed", type=int, default=1)
+    a.add_argument("--cases", type=int, default=200)
+    a.add_argument("--ricci", default=os.environ.get("RICCI", "build/ricci"))
+    a.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    a.add_argument("--show", type=int)
+    a.add_argument("--keep")
+    a = a.parse_args()
+    ricci = os.path.abspath(a.ricci)
+    if a.show is not None:
+        print(Program(a.show).make(), end="")
+        return 0
+    folder = a.keep or tempfile.mkdtemp()
+    os.makedirs(folder, exist_ok=True)
+
+    def case(k):
+        name = "p%d.ric" % k
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(Program(k).make())
+        want, got = observe(ricci, name, "0", folder), observe(ricci, name, "now", folder)
+        same = want == got and want != "it did not end"
+        if same or not a.keep:
+            os.unlink(os.path.join(folder, name))
+        return k, want, got, same
+
+    passed = failed = 0
+    clean = 0
+    with ThreadPoolExecutor(a.jobs) as pool:
+        for k, want, got, same in pool.map(case, range(a.seed * 1000, a.seed * 1000 + a.cases)):
+            passed += same
+            clean += want.endswith("--- exit 0\n")
+            if not same:
+                failed += 1
+                print("FAIL programs.py --show %d:" % k)
+                if failed <= 3:
+                    print(Program(k).make())
+                w, g = want.split("\n"), got.split("\n")
+                for x, y in [(x, y) for x, y in zip(w + [""] * len(g), g + [""] * len(w)) if x != y][:6]:
+                    print("    without machine code: %s\n    with it:              %s" % (x, y))
+                sys.stdout.flush()
+    if not a.keep:
+        os.rmdir(folder)
+    if os.environ.get("VERBOSE"):
+        print("%d ended without an error" % clean)
+    print("%d passed, %d failed" % (passed, failed))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
