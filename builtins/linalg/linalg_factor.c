@@ -750,7 +750,10 @@ void factor_solve(Factor *f, Mat b, int64_t nrhs, char *x)
         lapack_band_solve(f->blas, s->type, n, f->kl, f->ku, nrhs, f->work, f->pivots, x);
         break;
     case FACTOR_CHOLESKY:
+        if (dense_solves(s->type, n, nrhs))     /* these the library shares among its threads */
+            lapack_threads(&s->call->in->ctx, f->blas, LAPACK_LU, n);
         lapack_cholesky_solve(f->blas, s->type, 'L', n, nrhs, f->work, x);
+        dense_threads(&s->call->in->ctx, f->blas, s->type, LAPACK_LU, n);
         break;
     case FACTOR_HERMITIAN: case FACTOR_SYMMETRIC:
         f->extra.used = 0;
@@ -758,7 +761,10 @@ void factor_solve(Factor *f, Mat b, int64_t nrhs, char *x)
                                 f->pivots, x, &f->extra);
         break;
     default:
-        lapack_lu_solve(f->blas, s->type, 'N', n, nrhs, f->work, f->pivots, x);
+        if (dense_solves(s->type, n, nrhs))
+            dense_lu_solve(&s->call->in->ctx, s->type, n, nrhs, f->work, f->pivots, x);
+        else
+            lapack_lu_solve(f->blas, s->type, 'N', n, nrhs, f->work, f->pivots, x);
         if (f->exponent)
             unscale(f, n * nrhs, x);
         break;

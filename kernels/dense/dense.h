@@ -12,6 +12,11 @@
  * an interrupt; callers own nothing that is not on the value stack. */
 int dense_lu(Ctx *, const Blas *, BlasType, int64_t m, int64_t n, void *a, int *pivots);
 int dense_cholesky(Ctx *, const Blas *, BlasType, int64_t n, void *a);
+/* As getrs ('N') from what dense_lu left, where dense_solves says so: there are right sides enough.
+ */
+bool dense_solves(BlasType, int64_t n, int64_t nrhs);
+void dense_lu_solve(Ctx *, BlasType, int64_t n, int64_t nrhs, const void *lu, const int *pivots,
+                    void *b);
 /* The inverse from what dense_lu left, in its place: only where dense_own says so. Raises as they
  * do. */
 void dense_inverse(Ctx *, BlasType, int64_t n, void *lu, const int *pivots);

@@ -1,7 +1,7 @@
 /* LU, Cholesky and QR of our own: P A - L U and A - L L' element by element against the bound of
- * their roundings (Higham, Accuracy and Stability of Numerical Algorithms, theorems 9.3 and 10.3), in
- * a wider format; largest pivots; the same bits on any number of workers; singular, indefinite and
- * not finite matrices; an interrupt, and want of memory. */
+ * their roundings (Higham, Accuracy and Stability of Numerical Algorithms, theorems 9.3 and 10.3),
+ * in a wider format; largest pivots; the same bits on any number of workers; singular, indefinite
+ * and not finite matrices; an interrupt, and want of memory. */
 #include "kernels/blas/blas_stop.h"
 #include "kernels/dense/dense.h"
 #include "tests/unit/check.h"
@@ -100,14 +100,19 @@ static bool near(const Matrix *a, const Matrix *f, bool cholesky)
     return worst <= 1;
 }
 
-static void exchange(const Matrix *a, const int *pivots)
+static void exchange_rows(const Matrix *a, const int *pivots, int64_t count)
 {
-    for (int64_t i = 0; i < a->m && i < a->n; i++)
+    for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < a->n; j++) {
             double x = get(a, i, j);
             put(a, i, j, get(a, pivots[i] - 1, j));
             put(a, pivots[i] - 1, j, x);
         }
+}
+
+static void exchange(const Matrix *a, const int *pivots)
+{
+    exchange_rows(a, pivots, a->m < a->n ? a->m : a->n);
 }
 
 static bool largest_pivots(const Matrix *f)
@@ -211,6 +216,54 @@ static void inverse(BlasType t, int64_t n)
         }
     CHECK(worst <= 1);
     free(a.data), free(f.data), free(w.data), free(x.data), free(again.data), free(unit.data);
+}
+
+/* L U x and |L| |U| |x| for a column of x. */
+static void times_factors(const Matrix *f, const Matrix *x, int64_t col, long double *out,
+                          long double *size)
+{
+    int64_t n = f->n;
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = size[i] = 0;
+        for (int64_t j = i; j < n; j++) {
+            out[i] += (long double)get(f, i, j) * get(x, j, col);
+            size[i] += fabsl((long double)get(f, i, j) * get(x, j, col));
+        }
+    }
+    for (int64_t i = n - 1; i >= 0; i--)
+        for (int64_t j = 0; j < i; j++) {
+            out[i] += get(f, i, j) * out[j];
+            size[i] += fabs(get(f, i, j)) * size[j];
+        }
+}
+
+/* |L U x - P b| <= 2 growth |L| |U| |x| (Higham, theorem 8.5 twice). */
+static void solve(BlasType t, int64_t n)
+{
+    static const int64_t many[] = { 16, 17, 100, 251 };
+    int pivots[1024];
+    long double out[512], size[512];
+    Matrix f = matrix(t, n, n);
+    CHECK(dense_lu(&ctx, lib, t, n, n, f.data, pivots) == 0);
+    for (int i = 0; i < 4; i++) {
+        Matrix b = matrix(t, n, many[i]), x = copy(&b), y = copy(&b);
+        bool near = true;
+        CHECK(dense_solves(t, n, many[i]));
+        workers("4");
+        dense_lu_solve(&ctx, t, n, many[i], f.data, pivots, x.data);
+        workers("1");
+        dense_lu_solve(&ctx, t, n, many[i], f.data, pivots, y.data);
+        CHECK(same(&x, &y));
+        exchange_rows(&b, pivots, n);
+        for (int64_t c = 0; c < many[i]; c += c < many[i] - 2 ? 9 : 1) {
+            times_factors(&f, &x, c, out, size);
+            for (int64_t r = 0; r < n; r++)
+                near = near && fabsl(out[r] - get(&b, r, c)) <= 2 * growth(t, n) * size[r];
+        }
+        CHECK(near);
+        free(b.data), free(x.data), free(y.data);
+    }
+    free(f.data);
 }
 
 /* Columns without a pivot are told by the first; what is not a number stays. */
@@ -382,6 +435,7 @@ int main(void)
         for (size_t s = 0; s < 5; s++) {
             cholesky((BlasType)t, shapes[s][0]);
             odd((BlasType)t, shapes[s][0]);
+            solve((BlasType)t, shapes[s][0]);
             inverse((BlasType)t, shapes[s][0] < 300 ? shapes[s][0] : 145);
         }
         tiny((BlasType)t, 60);
