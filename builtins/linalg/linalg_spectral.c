@@ -4,6 +4,7 @@
 #include "builtins/linalg/linalg.h"
 #include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
+#include "kernels/spectral/tridiagonal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,11 +118,10 @@ Value op_run_svdvals(OpCall *c)
 /* Copies A as LAPACK wants a Hermitian matrix. The lower half of A by rows is the upper one by
  * columns: read from there whatever the layout of A, since the other half gives vectors of
  * other signs. */
-static char copy_hermitian(const Stack *a, int64_t index, void *to)
+static void copy_hermitian(const Stack *a, int64_t index, void *to)
 {
     mat_copy(a->bytes, a->n, a->n, linalg_item(a, index), (Mat){ to, a->n, 1 });
     mat_conjugate(a->type, to, a->n * a->n);
-    return 'U';
 }
 
 /* The help is put together only where it is needed: it costs as much as a small eigh. */
@@ -139,6 +139,15 @@ static void require_hermitian(const Stack *a)
     linalg_require_symmetric(a, help);
 }
 
+/* LAPACK's whole driver, or ours over its parts; as lapack_eigh. */
+static int eigh_one(Stack *a, const Blas *blas, bool divided, bool vectors, void *block,
+                    void *values, Scratch *work)
+{
+    if (divided)
+        return lapack_eigh_divided(&a->call->in->ctx, blas, a->type, a->n, block, values, work);
+    return lapack_eigh(blas, a->type, vectors, 'U', a->n, block, values, work);
+}
+
 static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
 {
     OpCall *c = a->call;
@@ -146,7 +155,11 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     void *block = NULL;
     linalg_require_finite(a);
     require_hermitian(a);
-    linalg_explain_routines(c, a->type, "syevd", "heevd");
+    bool divided = vectors && a->n >= EIGH_DIVIDED_LEAST;
+    if (divided)
+        linalg_explain_routines(c, a->type, "sytrd ormtr", "hetrd unmtr");
+    else
+        linalg_explain_routines(c, a->type, "syevd", "heevd");
     *values = linalg_out(a, dtype_real(a->dt), a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -154,18 +167,17 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     if (!a->n)
         return;
     const Blas *blas = linalg_blas(c);
-    lapack_eigh(blas, a->type, vectors, 'L', a->n, NULL, NULL, &work);
+    eigh_one(a, blas, divided, vectors, NULL, NULL, &work);
     scratch_allocate(c, &work);
     if (!vectors)
         block = linalg_matrix(c, a->n, a->n, a->bytes);
-    lapack_threads(&c->in->ctx, blas, LAPACK_EIGH, a->n);
     for (int64_t i = 0; i < a->count; i++) {
         poll_interrupt(c->in);
         void *at = vectors ? linalg_block(v, i) : block;
-        char uplo = copy_hermitian(a, i, at);
+        copy_hermitian(a, i, at);
         work.used = 0;
-        int info = lapack_eigh(blas, a->type, vectors, uplo, a->n, at, linalg_block(values, i),
-                               &work);
+        lapack_threads(&c->in->ctx, blas, divided ? LAPACK_SYTRD : LAPACK_EIGH, a->n);
+        int info = eigh_one(a, blas, divided, vectors, at, linalg_block(values, i), &work);
         if (info)
             linalg_no_convergence(a, info);
     }

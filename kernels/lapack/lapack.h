@@ -28,7 +28,7 @@ void *scratch_take(Scratch *, size_t count, size_t bytes);
 
 /* Threads that LAPACK itself should use for an order-n problem of this weight. */
 typedef enum LapackWeight { LAPACK_LU, LAPACK_INVERSE, LAPACK_QR, LAPACK_SVD, LAPACK_EIGH,
-                            LAPACK_EIG } LapackWeight;
+                            LAPACK_EIG, LAPACK_SYTRD } LapackWeight;
 void lapack_threads(Ctx *, const Blas *, LapackWeight, int64_t n);
 
 /* ---- facts ---- */

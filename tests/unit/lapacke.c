@@ -159,6 +159,11 @@ static void orthogonal_rows(void)
     fresh(false);
     THEN(gehrd, N, 1, N, s->a, N, s->tau, s->work, ROOM);
     BOTH(orghr, N, 1, N, s->a, N, s->tau, s->work, ROOM);
+    fresh(false);
+    THEN(sytrd, 'U', N, s->a, N, s->u, s->v, s->tau, s->work, ROOM);
+    BOTH(ormtr, 'L', 'U', 'N', N, NRHS, s->a, N, s->tau, s->b, N, s->work, ROOM);
+    if (!blas_is_complex(t))
+        BOTH(steqr, 'I', N, s->u, s->v, s->a, N, s->work);
 }
 
 static void spectral_rows_real(void)
