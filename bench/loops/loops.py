@@ -138,6 +138,7 @@ def print_whole(chosen, found, folder):
 
 def print_warm(chosen, found, folder):
     """Every call's least of rounds; `over`: what all the calls took above as many of the late ones."""
+    lates = {}
     print(f"\n{'warm-up (ms a call)':20}{'':10}{'first':>9}{'2nd':>9}{'5th':>9}{'late':>9}{'over':>9}")
     for name, where in chosen:
         if where != HERE:
@@ -148,6 +149,9 @@ def print_warm(chosen, found, folder):
             calls = [1e3 * min(times) for times in zip(*rounds)]
             late = sorted(calls[CALLS // 2:])[CALLS // 4]
             print(f"{name:20}{peer:10}{calls[0]:9.3f}{calls[1]:9.3f}{calls[4]:9.3f}{late:9.3f}{sum(calls) - CALLS * late:9.2f}")
+            lates.setdefault(peer, []).append(late)
+    mean = {peer: math.exp(sum(map(math.log, late)) / len(late)) for peer, late in lates.items()}
+    print("late calls, geometric mean: " + ", ".join(f"{m / mean['ricci']:.2f} × {peer}" for peer, m in mean.items() if peer != "ricci"))
 
 
 def main():
