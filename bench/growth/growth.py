@@ -2,7 +2,8 @@
 """How time and memory grow from 10 to 10^9 elements, beside NumPy and PyTorch: a table and one picture.
 
     bench/run.sh growth           RICCI=build/ricci python3 bench/growth/growth.py [CASE…]
-    PATIENCE=4 (seconds a call), SHARE=0.4 (of the memory that is free), PYTHON (with NumPy) from the environment
+    PATIENCE=4 (seconds a call), SHARE=0.4 (of the memory that is free), PEERS="ricci numpy torch" and PYTHON (which has
+    them) from the environment
 
 A size is left out if it would pass either. Figures lie in build/bench/growth/CASE.PEER, so that a run of some cases
 leaves those of others there; build/bench/growth.svg is drawn of all. The exit status is 1 if a case of Ricci grows
@@ -50,8 +51,11 @@ def room():
 
 
 def commands():
-    found = {"ricci": [RICCI, os.path.join(HERE, "growth.ric")]}
+    wanted = os.environ.get("PEERS", " ".join(PEERS)).split()
+    found = {"ricci": [RICCI, os.path.join(HERE, "growth.ric")]} if "ricci" in wanted else {}
     for peer, module in (("numpy", "scipy"), ("torch", "torch")):
+        if peer not in wanted:
+            continue
         for python in filter(None, (os.environ.get("PYTHON"), "build/venv/bin/python3", "/usr/bin/python3", "python3")):
             if os.system(f"{python} -c 'import numpy, {module}' 2>/dev/null") == 0:
                 found[peer] = [python, os.path.join(HERE, "growth_peer.py"), peer]
@@ -128,7 +132,7 @@ def table():
                 for peer in PEERS[:2]:
                     row = by[peer].get(n)
                     line += f"{si(row[1], 's'):>11}{si(row[2], 'B'):>10}{si(row[3], 'B'):>10}" if row else f"{'-':>11}{'-':>10}{'-':>10}"
-                ratio = lambda row: f"{row[1] / seconds:9.2f}" if row else f"{'-':>9}"
+                ratio = lambda row: f"{row[1] / seconds:9.3g}" if row else f"{'-':>9}"
                 torch = by["torch"].get(n)
                 line += ratio(by["numpy"].get(n)) + (f"{si(torch[1], 's'):>11}" if torch else f"{'-':>11}") + ratio(torch)
                 print(line + (f"{grown:10.2f}" if n == max(by["ricci"]) else ""))
@@ -138,6 +142,26 @@ def table():
     return bad
 
 
+def summary():
+    """One line a case: seconds, the exponent, and peers at the largest size that they share."""
+    print(f"\n{'case':10}" + "".join(f"{f'10^{k}':>9}" for k in (1, 3, 5, 7, 8, 9)) + f"{'n^':>6}{'work':>6}"
+          + "".join(f"{head:>9}" for head in ("/numpy", "at", "peak", "/torch", "at")))
+    for case in WORK:
+        by = {peer: {row[0]: row for row in figures(case, peer)} for peer in PEERS}
+        ours = by["ricci"]
+        if not ours:
+            continue
+        large = [n for n in ours if n >= FROM]
+        line = f"{case:10}" + "".join(f"{si(ours[10**k][1], 's') if 10**k in ours else '-':>9}" for k in (1, 3, 5, 7, 8, 9))
+        line += f"{too_fast(case, list(ours.values()))[1]:6.2f}" + (f"{exponent(large, list(map(WORK[case], large))):6.2f}" if len(large) > 1 else "")
+        for peer in PEERS[1:]:
+            n = max(set(by[peer]) & set(ours), default=None)
+            line += f"{by[peer][n][1] / ours[n][1]:9.2f}{f'10^{round(math.log10(n))}':>9}" if n else f"{'-':>9}{'-':>9}"
+            if peer == "numpy":     # torch tells no bytes
+                line += f"{by[peer][n][3] / max(ours[n][3], 1):9.2f}" if n and ours[n][3] > 2**20 else f"{'-':>9}"
+        print(line)
+
+
 def main():
     chosen = [case for case in WORK if len(sys.argv) < 2 or case in sys.argv[1:]]
     os.makedirs(OUT, exist_ok=True)
@@ -145,6 +169,7 @@ def main():
     for case in chosen:
         measure(case, found)
     bad = table()
+    summary()
     picture = os.path.join(OUT, "..", "growth.svg")
     subprocess.run([RICCI, os.path.join(HERE, "picture.ric"), OUT, picture, *WORK], check=True)
     print(f"{os.path.relpath(picture)} is drawn; {f'{bad} cases grow' if bad else 'no case grows'} faster than the work")

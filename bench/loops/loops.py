@@ -131,13 +131,13 @@ def print_whole(chosen, found, folder):
                 ratios[peer].append(best[path, peer] / best[path, "ricci"])
                 line += f"{ratios[peer][-1]:9.2f}"
         print(line + (f"{first[path] * 1e3:18.0f}ms" if path in first else ""))
-    print("geometric mean: " + ", ".join(f"{math.exp(sum(map(math.log, r)) / len(r)):.2f} × {peer} ({len(r)})"
-                                         for peer, r in ratios.items() if r)
-          + "; starts: " + ", ".join(f"{peer} {seconds * 1e3:.1f} ms" for peer, seconds in started.items()))
+    means = [f"{math.exp(sum(map(math.log, r)) / len(r)):.2f} × {peer} ({len(r)})" for peer, r in ratios.items() if r]
+    print((f"geometric mean: {', '.join(means)}; " if means else "") + "starts: " + ", ".join(f"{peer} {seconds * 1e3:.1f} ms" for peer, seconds in started.items()))
 
 
 def print_warm(chosen, found, folder):
     """Every call's least of rounds; `over`: what all the calls took above as many of the late ones."""
+    lates = {}
     print(f"\n{'warm-up (ms a call)':20}{'':10}{'first':>9}{'2nd':>9}{'5th':>9}{'late':>9}{'over':>9}")
     for name, where in chosen:
         if where != HERE:
@@ -148,6 +148,11 @@ def print_warm(chosen, found, folder):
             calls = [1e3 * min(times) for times in zip(*rounds)]
             late = sorted(calls[CALLS // 2:])[CALLS // 4]
             print(f"{name:20}{peer:10}{calls[0]:9.3f}{calls[1]:9.3f}{calls[4]:9.3f}{late:9.3f}{sum(calls) - CALLS * late:9.2f}")
+            lates.setdefault(peer, []).append(late)
+    if len(lates) < 2:
+        return
+    mean = {peer: math.exp(sum(map(math.log, late)) / len(late)) for peer, late in lates.items()}
+    print("late calls, geometric mean: " + ", ".join(f"{m / mean['ricci']:.2f} × {peer}" for peer, m in mean.items() if peer != "ricci"))
 
 
 def main():

@@ -304,6 +304,28 @@ static double most_bytes(const Interp *in)
     return limit && limit->memory / 8 < WAITING_BYTES ? limit->memory / 8 : WAITING_BYTES;
 }
 
+static bool held_already(const LazyState *r, const Buffer *b)
+{
+    for (const Deferred *d = r->last; d; d = d->before)
+        for (int i = 0; i < d->count; i++)
+            if (d->args[i].tag == V_TENSOR && d->args[i].tensor->buffer == b)
+                return true;
+    return false;
+}
+
+/* Of large results that guess would end a chain after a few operations, and what ends one writes
+ * what it should not: here the operands that nobody before holds are counted themselves. */
+static int64_t held_bytes(const Interp *in, const OpCall *c)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < c->count; i++) {
+        const Value *v = &c->args[i];
+        if (v->tag == V_TENSOR && !deferred_of(*v) && !held_already(in->lazy, v->tensor->buffer))
+            bytes += (int64_t)v->tensor->buffer->bytes;
+    }
+    return bytes;
+}
+
 Value record(OpCall *c)
 {
     Interp *in = c->in;
@@ -314,10 +336,14 @@ Value record(OpCall *c)
         !form_of(c, &f, &e) || !place_holds(c, f.dtype))
         return v_undef();
     int64_t bytes = count_times(f.size, dtype_info(f.dtype)->bytes);
-    if (bytes >= CHECK_BYTES && !f.view)
+    int64_t held = f.view ? 0 : bytes;
+    if (bytes >= CHECK_BYTES && !f.view) {
         mem_check(&in->ctx, (size_t)bytes);     /* the error belongs to this operation */
-    if (in->ctx.pending >= WAITING_MAX || (double)in->lazy->bytes + (double)bytes > most_bytes(in))
+        held = held_bytes(in, c);
+    }
+    if (in->ctx.pending >= WAITING_MAX ||
+        (held > 0 && (double)in->lazy->bytes + (double)held > most_bytes(in)))
         lazy_run(in, NULL);
-    in->lazy->bytes += f.view ? 0 : bytes;
+    in->lazy->bytes += held;
     return wait_for(c, &f, &e);
 }
