@@ -34,6 +34,7 @@ typedef struct HotTensor {
 
 typedef struct HotRecord {
     InterruptFlag *interrupt;
+    _Atomic int *nudge;    /* not 0: leave when an iteration is over; quick code alone looks */
     struct { int64_t at, left, step; } loops[HOT_DEPTH];
     HotCell cells[HOT_VARIABLES];
     HotTensor tensors[HOT_VARIABLES];
@@ -88,8 +89,8 @@ typedef struct HotCode {
     HotVariable *variables;
     HotPath *exits;
     uint32_t variable_count, exit_count;
-    uint32_t entries;      /* that were measured, and how long they lasted */
-    double seconds;
+    uint32_t entries, short_ones;    /* of those that were measured: that hardly paid */
+    double seconds;        /* in it, roughly */
     MachineDraft draft;    /* while it is being made */
     const Function *fn;    /* borrowed, perhaps gone: who captures something has code of its own */
     uint8_t kinds[HOT_PARAMETERS], result;   /* of a function: HotKinds */
@@ -100,9 +101,9 @@ typedef struct HotCode {
 } HotCode;
 
 /* The code as a draft, to be finished. NULL: it cannot be compiled. */
-HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *);
+HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *, MachineKind);
 /* The same of a function that is called with arguments of these kinds. */
-HotCode *hot_compile_function(Interp *, const Function *, const uint8_t *kinds);
+HotCode *hot_compile_function(Interp *, const Function *, const uint8_t *kinds, MachineKind);
 void hot_finish(HotCode *);            /* READY or FAILED then; any thread */
 void hot_free(Ctx *, void *code);
 
@@ -112,6 +113,9 @@ HotWorker *worker_new(Ctx *);          /* NULL: no memory, or no thread */
 void worker_free(Ctx *, HotWorker *);  /* waits for what is being made */
 /* Is LLVM open? Otherwise it is being opened, or there is none: *none. */
 bool worker_opened(HotWorker *, bool *none);
+/* What it sets when there is something to look at: LLVM is open, code is finished, and, if `soon`,
+ * in some milliseconds. */
+_Atomic int *worker_nudge(HotWorker *, bool soon);
 void worker_finish(HotWorker *, HotCode *);
 void worker_wait(HotWorker *, HotCode *);
 

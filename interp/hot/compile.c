@@ -119,7 +119,7 @@ static void rooms_make(Emit *e)
 /* false: given up. */
 static bool make(Emit *e, const Exec *x, bool counts)
 {
-    if (!machine_begin(&e->d, machine_kind()))
+    if (!machine_begin(&e->d, e->kind))
         return false;
     const Llvm *ll = e->d.ll;
     types_make(e);
@@ -140,13 +140,11 @@ static bool make(Emit *e, const Exec *x, bool counts)
 }
 
 /* ---- a function by itself ---- */
-/* value and true, or anything and false */
+/* value and true, or any value and false */
 static void return_pair(Emit *e, LlValue value, bool done)
 {
     const Llvm *ll = e->d.ll;
-    LlValue both = ll->GetUndef(e->self.pair);
-    if (value)
-        both = ll->BuildInsertValue(e->d.builder, both, value, 0, "");
+    LlValue both = ll->BuildInsertValue(e->d.builder, ll->GetUndef(e->self.pair), value, 0, "");
     both = ll->BuildInsertValue(e->d.builder, both, ll->ConstInt(e->flag, done, false), 1, "");
     ll->BuildRet(e->d.builder, both);
 }
@@ -199,7 +197,7 @@ static bool make_function(Emit *e)
 {
     LlType types[HOT_PARAMETERS + 2];
     uint32_t params = e->self.fn->code->params;
-    if (!machine_begin(&e->d))
+    if (!machine_begin(&e->d, e->kind))
         return false;
     const Llvm *ll = e->d.ll;
     types_make(e);
@@ -223,7 +221,8 @@ static bool make_function(Emit *e)
         bits = compare_ints(e, LL_NE, bits, word(e, 0));
     return_pair(e, bits, true);
     block_enter(e, e->leave);
-    return_pair(e, NULL, false);
+    return_pair(e, e->self.result == HK_FLOAT ? real(e, 0) : e->self.result == HK_INT ? word(e, 0)
+                   : ll->ConstInt(e->flag, 0, false), false);
     make_outside(e, types[0]);
     if (e->work <= WORK_MOST && !e->grew && !e->hopeless)
         return true;
@@ -282,7 +281,7 @@ static HotCode *code_keep(Emit *e)
 }
 
 static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *fn,
-                        const uint8_t *kinds)
+                        const uint8_t *kinds, MachineKind kind)
 {
     Ctx *c = &in->ctx;
     Emit *e = mem_try_alloc(c, sizeof *e);
@@ -291,6 +290,7 @@ static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *
         return NULL;
     memset(e, 0, sizeof *e);
     e->in = in;
+    e->kind = kind;
     e->self.fn = fn;
     if (fn)
         memcpy(e->self.kinds, kinds, fn->code->params);
@@ -306,14 +306,15 @@ static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *
     return code;
 }
 
-HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count)
+HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count, MachineKind kind)
 {
-    return compile(in, x, count != NULL, NULL, NULL);
+    return compile(in, x, count != NULL, NULL, NULL, kind);
 }
 
-HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kinds)
+HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kinds,
+                              MachineKind kind)
 {
-    return compile(in, NULL, false, fn, kinds);
+    return compile(in, NULL, false, fn, kinds, kind);
 }
 
 void hot_finish(HotCode *code)

@@ -54,6 +54,7 @@ typedef struct Slots { LlValue bits, real, tag; } Slots;
 typedef struct Emit {
     Interp *in;
     MachineDraft d;
+    MachineKind kind;
     bool dry, failed, vectors;
     LlType flag, word, real, pair, small;        /* i1 i64 double {i64, i1} i32 */
     LlValue function, record, exit_id, rare;

@@ -1,5 +1,7 @@
-/* When a loop is compiled, and whether that pays. RICCI_JIT=0: never; RICCI_JIT=now: when it comes
- * to its second iteration, and the evaluator waits for it. */
+/* When a loop or function is compiled, by which generator, and whether that pays. The quick one is
+ * at hand at once; what has run for milliseconds then is compiled by LLVM, by a thread, while the
+ * quick code goes on. RICCI_JIT=0: never; for tests, RICCI_JIT=now and RICCI_JIT=quick: by LLVM or
+ * the quick one alone, at a loop's second iteration, and the evaluator waits for it. */
 #include "interp/hot/hot.h"
 
 #include "core/base/mem.h"
@@ -12,13 +14,15 @@
 #include <time.h>
 
 enum {
-    FIRST = 2000,          /* iterations until somebody looks, */
+    FIRST = 1000,          /* iterations or calls until somebody looks, */
     AGAIN = 4 * FIRST,     /* again, when loops around had their turn, */
     SOON = 64,             /* and whether what is being made is ready */
     MISSES = 4,            /* so many kinds of values have code of their own */
-    TRIES = 64             /* entries after which it is asked whether code pays */
+    TRIES = 64,            /* entries after which it is asked whether code pays, */
+    SAMPLE = 16            /* of those behind them one in so many is measured */
 };
 #define PAYS 1e-6          /* seconds that an entry lasts then */
+#define LONG 8e-3          /* seconds in quick code after which LLVM is worth it */
 
 /* Nobody listens, nothing rounds, nothing waits: scalars are what they are. */
 static bool plain(const Interp *in)
@@ -34,6 +38,9 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static bool eager(const Interp *in) { return in->hot->first == 1; }
+
+/* ---- making code ---- */
 /* Loops around come first: what is inside is theirs then. */
 static bool turn_of_others(HotSite *s)
 {
@@ -47,61 +54,105 @@ static bool turn_of_others(HotSite *s)
     return others;
 }
 
-static bool eager(const Interp *in) { return in->hot->first == 1; }
+/* What is to be compiled: a loop, or a function called with arguments of these kinds. */
+typedef struct Subject {
+    const Exec *x;
+    const HotCount *count;
+    const Function *fn;
+    const uint8_t *kinds;
+} Subject;
 
-/* Is there who makes code? Until LLVM is open there is not. */
-static bool can_make(Interp *in, HotSite *s)
+static HotCode *draft(Interp *in, HotSite *s, const Subject *what, MachineKind kind)
 {
-    bool none = false;
-    if (eager(in))
-        return true;
+    HotCode *code = what->fn ? hot_compile_function(in, what->fn, what->kinds, kind)
+                             : hot_compile(in, what->x, what->count, kind);
+    if (code)
+        chunk_own(s->chunk, hot_free, code);
+    return code;
+}
+
+static int stage_of(HotCode *code)
+{
+    return atomic_load_explicit(&code->stage, memory_order_acquire);
+}
+
+/* Is there a thread, and LLVM in it? If not LLVM is being opened, or it will never be. */
+static bool has_llvm(Interp *in, bool *never)
+{
     if (!in->hot_worker)
         in->hot_worker = worker_new(&in->ctx);
-    bool opened = in->hot_worker && worker_opened(in->hot_worker, &none);
-    s->cool = !in->hot_worker || none ? HOT_NEVER : SOON;
-    return opened;
+    *never = !in->hot_worker;
+    return in->hot_worker && worker_opened(in->hot_worker, never);
 }
 
-/* NULL: it cannot be compiled. */
-static bool code_begin(Interp *in, HotSite *s, HotCode *code)
+/* The first code of a site. Where there is no quick generator LLVM makes it, in time. */
+static void code_begin(Interp *in, HotSite *s, const Subject *what)
 {
-    s->code = code;
-    s->cool = code ? SOON : HOT_NEVER;
-    if (!code)
-        return false;
-    chunk_own(s->chunk, hot_free, code);
-    if (eager(in))
-        hot_finish(code);
-    else
-        worker_finish(in->hot_worker, code);
-    return true;
+    bool never = false, quick = eager(in) ? in->hot->quick : machine_has_quick();
+    if (!quick && !eager(in) && !has_llvm(in, &never)) {
+        s->cool = never ? HOT_NEVER : SOON;
+        return;
+    }
+    s->code = draft(in, s, what, quick ? MACHINE_QUICK : MACHINE_LLVM);
+    s->cool = s->code ? SOON : HOT_NEVER;
+    if (s->code && (quick || eager(in)))
+        hot_finish(s->code);
+    else if (s->code)
+        worker_finish(in->hot_worker, s->code);
 }
 
-/* If not, it is being made, or that failed. */
-static bool is_ready(HotSite *s)
+/* Code of LLVM's in the place of quick code that has run for long. */
+static void improve(Interp *in, HotSite *s, const Subject *what)
 {
-    int stage = atomic_load_explicit(&s->code->stage, memory_order_acquire);
-    s->cool = stage == HOT_READY ? 0 : stage == HOT_MAKING ? SOON : HOT_NEVER;
-    return stage == HOT_READY;
+    bool never = false;
+    if (s->better && stage_of(s->better) != HOT_MAKING) {
+        s->settled = true;
+        s->code = stage_of(s->better) == HOT_READY ? s->better : s->code;
+        s->better = NULL;
+    }
+    if (s->settled || s->better || s->code->seconds < LONG)
+        return;
+    if (has_llvm(in, &never)) {
+        s->better = draft(in, s, what, MACHINE_LLVM);
+        s->settled = !s->better;
+        if (s->better)
+            worker_finish(in->hot_worker, s->better);
+    }
+    s->settled |= never;
 }
 
-/* Is there code? If not it is begun, or being made. */
-static bool has_code(Interp *in, const Exec *x, HotSite *s, HotCount *count)
+/* Is there code? If not it is begun, or being made, or there will be none. */
+static bool has_code(Interp *in, HotSite *s, const Subject *what)
 {
     if (!s->code) {
         s->cool = AGAIN;
-        if ((!eager(in) && turn_of_others(s)) || !can_make(in, s) ||
-            !code_begin(in, s, hot_compile(in, x, count)))
+        if (!what->fn && !eager(in) && turn_of_others(s))
             return false;
+        code_begin(in, s, what);
     }
-    return is_ready(s);
+    if (!s->code)
+        return false;
+    int stage = stage_of(s->code);
+    s->cool = stage == HOT_READY ? 0 : stage == HOT_MAKING ? SOON : HOT_NEVER;
+    s->settled |= eager(in) || s->code->worker;
+    if (stage == HOT_READY && !s->settled)
+        improve(in, s, what);
+    return stage == HOT_READY;
+}
+
+/* ---- running it ---- */
+static bool measured(const HotSite *s)
+{
+    uint32_t n = s->code->entries;
+    return n < TRIES || (!s->settled && n % SAMPLE == 0);
 }
 
 /* Code that is left again and again as soon as it is entered costs more than it gives. */
-static void judge(HotSite *s, HotCode *code, double seconds)
+static void judge(HotSite *s, HotCode *code, double seconds, HotEnd end)
 {
-    code->seconds += seconds;
-    if (++code->entries == TRIES && code->seconds < TRIES * PAYS)
+    code->seconds += code->entries < TRIES ? seconds : SAMPLE * seconds;
+    code->short_ones += end == HOT_LEFT && seconds < PAYS;
+    if (code->entries == TRIES && code->short_ones > TRIES / 2)
         s->cool = HOT_NEVER;
 }
 
@@ -109,7 +160,16 @@ static void judge(HotSite *s, HotCode *code, double seconds)
 static void miss(HotSite *s)
 {
     s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
-    s->code = NULL;
+    s->code = s->better = NULL;
+    s->settled = false;
+}
+
+/* Quick code leaves when its better is there, and now and then until that is begun. */
+static _Atomic int *nudge_of(Interp *in, const HotSite *s)
+{
+    if (s->settled || eager(in) || (!in->hot_worker && !(in->hot_worker = worker_new(&in->ctx))))
+        return NULL;
+    return worker_nudge(in->hot_worker, !s->better);
 }
 
 static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)
@@ -119,17 +179,17 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
         s->cool = FIRST;
         return HOT_MISS;
     }
-    if (!has_code(in, x, s, count))
+    if (!has_code(in, s, &(Subject){ .x = x, .count = count }))
         return HOT_MISS;
     HotCode *code = s->code;             /* the chunk's: what it runs may put another in place */
-    bool judged = code->entries < TRIES;
-    double start = judged ? now() : 0;
-    HotEnd end = hot_run(in, code, count, left);
-    if (end == HOT_MISS) {
+    bool clock = measured(s);
+    double start = clock ? now() : 0;
+    HotEnd end = hot_run(in, code, count, nudge_of(in, s), left);
+    code->entries++;
+    if (end == HOT_MISS)
         miss(s);
-    } else if (judged && end == HOT_LEFT) {
-        judge(s, code, now() - start);
-    }
+    else if (clock)
+        judge(s, code, now() - start, end);
     return end;
 }
 
@@ -159,20 +219,24 @@ static bool hot_call(Interp *in, const Function *fn, HotSite *s, const Value *ar
         s->cool = FIRST;
         return false;
     }
-    if (!s->code) {
-        s->cool = SOON;
-        if (!can_make(in, s) || !code_begin(in, s, hot_compile_function(in, fn, kinds)))
-            return false;
-    }
-    if (!is_ready(s))
+    if (!has_code(in, s, &(Subject){ .fn = fn, .kinds = kinds }))
         return false;
-    if (same_kinds(s->code, kinds, fn) && hot_run_function(in, s->code, fn, args, result))
-        return true;
-    miss(s);
-    return false;
+    HotCode *code = s->code;
+    bool clock = measured(s);
+    double start = clock ? now() : 0;
+    bool done = same_kinds(code, kinds, fn) && hot_run_function(in, code, fn, args, result);
+    code->entries++;
+    if (!done)
+        miss(s);
+    else if (clock)
+        judge(s, code, now() - start, HOT_DONE);
+    return done;
 }
 
-static const HotHooks hooks[] = { { hot_loop, hot_call, FIRST }, { hot_loop, hot_call, 1 } };
+static const HotHooks hooks[] = {
+    { hot_loop, hot_call, FIRST, false }, { hot_loop, hot_call, 1, false },
+    { hot_loop, hot_call, 1, true },
+};
 
 void hot_end(Interp *in)
 {
@@ -183,8 +247,12 @@ void hot_end(Interp *in)
 
 const HotHooks *hot_hooks(void)
 {
+    static const char *const modes[] = { "", "now", "quick" };
     const char *text = getenv("RICCI_JIT");
+    size_t mode = 0;
     if (text && strcmp(text, "0") == 0)
         return NULL;
-    return &hooks[text && (strcmp(text, "now") == 0 || strcmp(text, "quick") == 0)];
+    for (size_t i = 1; text && i < sizeof modes / sizeof *modes; i++)
+        mode = strcmp(text, modes[i]) == 0 ? i : mode;
+    return &hooks[mode];
 }

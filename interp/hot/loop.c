@@ -86,6 +86,14 @@ static bool too_deep(const Emit *e, const Exec *x)
     return x->b->eval == eval_catch_flow || (e->around && e->around->level + 1 == HOT_DEPTH);
 }
 
+static LlValue flag_load(Emit *e, size_t offset)
+{
+    LlType pointer = e->d.ll->PointerType(e->small, 0);
+    LlValue flag = load(e, e->small, load(e, pointer, word_at(e, (uint32_t)offset, pointer)));
+    e->d.ll->SetVolatile(flag, true);
+    return flag;
+}
+
 /* An iteration is over: does anybody want to stop? */
 static void poll(Emit *e, Around *a, bool counted)
 {
@@ -96,10 +104,9 @@ static void poll(Emit *e, Around *a, bool counted)
     LlBlock on = block_new(e, "on"), out = e->frame ? out_of_statement(e)
             : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted);
     place_set(e, &before);
-    LlValue at = load(e, ll->PointerType(e->small, 0),
-                      word_at(e, offsetof(HotRecord, interrupt), ll->PointerType(e->small, 0)));
-    LlValue flag = load(e, e->small, at);
-    ll->SetVolatile(flag, true);
+    LlValue flag = flag_load(e, offsetof(HotRecord, interrupt));
+    if (e->kind == MACHINE_QUICK)
+        flag = op2(e, LL_OR, flag, flag_load(e, offsetof(HotRecord, nudge)));
     LlValue set = compare_ints(e, LL_NE, flag, ll->ConstInt(e->small, 0, false));
     LlValue br = ll->BuildCondBr(e->d.builder, set, out, on);
     ll->SetMetadata(br, e->rare_kind, e->rare);

@@ -122,9 +122,12 @@ static Value resume(const Resume *r, uint32_t at)
     }
 }
 
-HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, Value *left)
+static _Atomic int nobody;               /* nudges */
+
+HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nudge, Value *left)
 {
     HotRecord record;
+    record.nudge = nudge ? nudge : &nobody;
     record.interrupt = in->ctx.interrupt;
     if (count) {
         record.loops[0].at = count->at;

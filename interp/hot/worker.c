@@ -7,42 +7,77 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 struct HotWorker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     HotCode *first, *last;             /* that wait */
-    bool opened, none, stop;
+    bool wanted, opened, none;         /* LLVM */
+    bool soon, stop;
+    _Atomic int nudge;
 };
 
-/* The next one, when there is one; NULL: it is to end. */
-static HotCode *take(HotWorker *w)
+static void nudge(HotWorker *w)
 {
-    pthread_mutex_lock(&w->lock);
-    while (!w->stop && !w->first)
-        pthread_cond_wait(&w->wake, &w->lock);
-    HotCode *code = w->stop ? NULL : w->first;
-    if (code)
-        w->first = code->next;
+    atomic_store_explicit(&w->nudge, 1, memory_order_relaxed);
+}
+
+/* The lock is held, but while LLVM is being opened. */
+static void open_llvm(HotWorker *w)
+{
     pthread_mutex_unlock(&w->lock);
-    return code;
+    bool there = llvm_open() != NULL;
+    pthread_mutex_lock(&w->lock);
+    w->wanted = false;
+    w->opened = there;
+    w->none = !there;
+    nudge(w);
+}
+
+static void finish_first(HotWorker *w)
+{
+    HotCode *code = w->first;
+    w->first = code->next;
+    pthread_mutex_unlock(&w->lock);
+    hot_finish(code);
+    pthread_mutex_lock(&w->lock);
+    pthread_cond_broadcast(&w->done);
+    nudge(w);
+}
+
+/* Until the time is up, or there is something else to do. */
+static void pass_time(HotWorker *w)
+{
+    enum { NANOSECONDS = 10000000, SECOND = 1000000000 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += NANOSECONDS;
+    until.tv_sec += until.tv_nsec / SECOND;
+    until.tv_nsec %= SECOND;
+    w->soon = false;
+    while (!w->stop && !w->first && !w->wanted &&
+           pthread_cond_timedwait(&w->wake, &w->lock, &until) == 0)
+        ;
+    nudge(w);
 }
 
 static void *work(void *arg)
 {
     HotWorker *w = arg;
-    bool there = llvm_open() != NULL;
     pthread_mutex_lock(&w->lock);
-    w->opened = there;
-    w->none = !there;
-    pthread_mutex_unlock(&w->lock);
-    for (HotCode *code; (code = take(w)) != NULL;) {
-        hot_finish(code);
-        pthread_mutex_lock(&w->lock);
-        pthread_cond_broadcast(&w->done);
-        pthread_mutex_unlock(&w->lock);
+    while (!w->stop) {
+        if (w->wanted)
+            open_llvm(w);
+        else if (w->first)
+            finish_first(w);
+        else if (w->soon)
+            pass_time(w);
+        else
+            pthread_cond_wait(&w->wake, &w->lock);
     }
+    pthread_mutex_unlock(&w->lock);
     return NULL;
 }
 
@@ -83,8 +118,26 @@ bool worker_opened(HotWorker *w, bool *none)
     pthread_mutex_lock(&w->lock);
     bool opened = w->opened;
     *none = w->none;
+    if (!opened && !w->none && !w->wanted) {
+        w->wanted = true;
+        pthread_cond_signal(&w->wake);
+    }
     pthread_mutex_unlock(&w->lock);
     return opened;
+}
+
+_Atomic int *worker_nudge(HotWorker *w, bool soon)
+{
+    atomic_store_explicit(&w->nudge, 0, memory_order_relaxed);
+    if (soon) {
+        pthread_mutex_lock(&w->lock);
+        if (!w->soon) {
+            w->soon = true;
+            pthread_cond_signal(&w->wake);
+        }
+        pthread_mutex_unlock(&w->lock);
+    }
+    return &w->nudge;
 }
 
 void worker_finish(HotWorker *w, HotCode *code)

@@ -11,7 +11,9 @@ typedef struct HotSite {
     struct HotSite *up;              /* of the loop around it in the same function, or NULL */
     struct HotCode *code;            /* NULL: none yet, or it does not pay */
     struct Chunk *chunk;             /* whose loop it is */
+    struct HotCode *better;          /* that is being made to take its place */
     uint8_t looks, misses;           /* so far: with no code yet, for values of other kinds */
+    bool settled;                    /* there is nothing better to come */
 } HotSite;
 
 /* `for` over a range: the iteration that is to be done, the step, and how many are left, it
@@ -37,6 +39,7 @@ typedef struct HotHooks {
      * run, nothing happened. */
     bool (*call)(Interp *, const Function *, HotSite *, const Value *args, Value *result);
     int64_t first;         /* what counts begin with */
+    bool quick;            /* by the quick generator alone */
 } HotHooks;
 
 /* For those who no room looks for. */

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-MachineKind machine_kind(void)
+bool machine_has_quick(void)
 {
-    const char *text = getenv("RICCI_JIT");
-    return text && strcmp(text, "quick") == 0 ? MACHINE_QUICK : MACHINE_LLVM;
+    return quick_open() != NULL;
 }
 
 bool machine_begin(MachineDraft *d, MachineKind kind)

@@ -23,8 +23,7 @@ typedef struct MachineCode {           /* made; all NULL: there is none */
     QuickPages pages;
 } MachineCode;
 
-/* The one that RICCI_JIT asks for: the quick one for `quick`. */
-MachineKind machine_kind(void);
+bool machine_has_quick(void);
 /* false: there is none of that kind here */
 bool machine_begin(MachineDraft *, MachineKind);
 void machine_drop(MachineDraft *);
