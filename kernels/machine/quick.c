@@ -541,7 +541,7 @@ void *quick_finish(LlContext q, const char *name, QuickPages *pages)
         if (q->failed || q->used > 2 * (size_t)VALUES_MOST)
             return NULL;
         quick_select(f);
-        if ((uint64_t)f->vreg_count * f->count > PRODUCT_MOST)
+        if (q->failed || (uint64_t)f->vreg_count * f->count > PRODUCT_MOST)
             return NULL;
         quick_allocate(f);
     }
