@@ -8,7 +8,7 @@
 /* ---- the arena: pages are there once they are touched ---- */
 enum { ARENA = 1 << 29, ALIGN = 16, LAST = 1 << 20 };
 
-/* When it is used up (nothing of use is that large) what comes then is rubbish that nobody reads. */
+/* Nothing of use is as large. When it is used up what comes then is rubbish that nobody reads. */
 void *quick_alloc(LlContext q, size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
