@@ -8,7 +8,7 @@
 /* ---- the arena: pages are there once they are touched ---- */
 enum { ARENA = 1 << 29, ALIGN = 16, LAST = 1 << 20 };
 
-/* When it is used up (nothing of use is that large) what comes then is rubbish that nobody reads. */
+/* Nothing of use is as large. When it is used up what comes then is rubbish that nobody reads. */
 void *quick_alloc(LlContext q, size_t bytes)
 {
     bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
@@ -541,7 +541,7 @@ void *quick_finish(LlContext q, const char *name, QuickPages *pages)
         if (q->failed || q->used > 2 * (size_t)VALUES_MOST)
             return NULL;
         quick_select(f);
-        if ((uint64_t)f->vreg_count * f->count > PRODUCT_MOST)
+        if (q->failed || (uint64_t)f->vreg_count * f->count > PRODUCT_MOST)
             return NULL;
         quick_allocate(f);
     }

@@ -264,7 +264,9 @@ void emit_params(Code *c)
             c->q->failed = true;
             return;
         }
-        Move move = { .to = v->reg, .to_slot = v->slot, .from = v->is_real ? from : int_args[from] };
+        Move move = { .to = v->reg, .to_slot = v->slot, .from = from };
+        if (!v->is_real)
+            move.from = int_args[from];
         if (v->ranges && v->is_real)
             reals[m++] = move;
         else if (v->ranges)

@@ -7,7 +7,12 @@
 enum { BUCKETS = 1024, CONSTANTS = 4 };
 
 /* All that a variable is ever set to. */
-typedef struct Settings { bool other; uint32_t count; int64_t i[CONSTANTS]; LlValue first; } Settings;
+typedef struct Settings {
+    bool other;
+    uint32_t count;
+    int64_t i[CONSTANTS];
+    LlValue first;
+} Settings;
 
 typedef struct Simplify {
     QuickFunction *f;
