@@ -105,7 +105,7 @@ static void poll(Emit *e, Around *a, bool counted)
             : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted);
     place_set(e, &before);
     LlValue flag = flag_load(e, offsetof(HotRecord, interrupt));
-    if (e->kind == MACHINE_QUICK)
+    if (e->kind == MACHINE_QUICK && !e->frame)
         flag = op2(e, LL_OR, flag, flag_load(e, offsetof(HotRecord, nudge)));
     LlValue set = compare_ints(e, LL_NE, flag, ll->ConstInt(e->small, 0, false));
     LlValue br = ll->BuildCondBr(e->d.builder, set, out, on);
