@@ -14,6 +14,7 @@ static void look_at_value(HotVariable *v, Value now)
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
         v->fn = now.fn;
+        v->serial = now.fn->serial;
     }
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
