@@ -179,10 +179,12 @@ suite_interrupts() {
 }
 
 # ---- machine code ----
-# Of every loop from its second iteration on: the golden programs, and random ones with it and without
+# Of every loop from its second iteration on, by either generator: the golden programs, and random ones
+# with it and without
 # (JIT_CASES of them).
 suite_jit() {
     under "RICCI_JIT=now" suite_golden
+    under "RICCI_JIT=quick" suite_golden
     LIMIT=3600 script "random loops, seed $SEED" tests/jit/programs.py --seed "$SEED" --cases "${JIT_CASES:-200}" --ricci "$RICCI"
 }
 

@@ -731,6 +731,7 @@ static Function *function_blank(Interp *in, const FnCode *code, Chunk *chunk, Mo
 {
     Function *fn = mem_alloc(&in->ctx, sizeof *fn + code->captured * sizeof(Value));
     fn->refs = 1;
+    fn->serial = ++in->functions;
     fn->captured = code->captured;
     fn->code = code;
     fn->chunk = chunk_retain(chunk);

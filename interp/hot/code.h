@@ -53,7 +53,8 @@ typedef struct HotVariable {
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
     bool builtin;          /* it must be empty: the name is a builtin's */
-    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there */
+    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, and that is */
+    uint64_t serial;       /* asked by its serial, as another may have come to its place */
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
                             * loop's own */
 } HotVariable;

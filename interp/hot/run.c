@@ -52,7 +52,7 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint
     case HK_FLOAT: return now.tag == V_FLOAT;
     case HK_BOOL: return now.tag == V_BOOL;
     case HK_TENSOR: return tensor_enters(in, v, &r->tensors[i]);
-    case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn == v->fn;
+    case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->serial == v->serial;
     default: return now.tag != V_INT && now.tag != V_FLOAT && now.tag != V_BOOL;
     }
 }

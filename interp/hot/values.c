@@ -14,6 +14,7 @@ static void look_at_value(HotVariable *v, Value now)
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
         v->fn = now.fn;
+        v->serial = now.fn->serial;
     }
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
@@ -279,16 +280,16 @@ LlValue call_pointer(Emit *e, void *address, LlType result, LlType *types, LlVal
 /* ---- leaving ---- */
 void path_push(Emit *e, const Exec *x, HotStep step, uint32_t index)
 {
-    if (e->depth == PATH_MOST) {
-        e->work = WORK_MOST + 1;
-        e->depth--;
-    }
-    e->path[e->depth++] = (HotPlace){ x, step, index };
+    if (e->depth < PATH_MOST)
+        e->path[e->depth] = (HotPlace){ x, step, index };
+    else
+        e->work = WORK_MOST + 1;             /* too deep: given up */
+    e->depth++;
 }
 
 HotPlace place_set(Emit *e, const HotPlace *p)
 {
-    HotPlace *top = &e->path[e->depth - 1], before = *top;
+    HotPlace *top = &e->path[(e->depth < PATH_MOST ? e->depth : PATH_MOST) - 1], before = *top;
     if (!e->frame)
         *top = *p;
     return before;
@@ -297,7 +298,7 @@ HotPlace place_set(Emit *e, const HotPlace *p)
 /* Which exit that is; 0: there are too many. */
 static uint32_t exit_new(Emit *e, const HotPlace *last)
 {
-    if (e->exit_count == EXITS_MOST) {
+    if (e->exit_count == EXITS_MOST || e->depth > PATH_MOST) {
         e->work = WORK_MOST + 1;
         return 0;
     }

@@ -15,6 +15,7 @@ typedef const Exec *(*LowerFn)(Lower *, const Node *);
 struct Function {
     uint32_t refs;
     uint32_t captured;
+    uint64_t serial;                  /* no other has it, also none that comes to its place */
     const struct FnCode *code;        /* lowered once per syntax node, lives in the chunk */
     Chunk *chunk;                     /* retained */
     /* whose globals it reads; borrowed: modules live as long as Interp */
@@ -82,6 +83,7 @@ struct Interp {
     const Exec *at;                   /* what runs now, for error places */
     CallFrame *calls;
     const struct HotHooks *hot;       /* who makes machine code of loops: hot.h; NULL: nobody */
+    uint64_t functions;               /* made so far */
     struct HotWorker *hot_worker;     /* its thread, once there was a hot loop */
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Random programs with loops, run by the evaluator alone (RICCI_JIT=0) and with machine code from
-the second iteration on (RICCI_JIT=now): they must print the same, and end with the same error.
+the second iteration on (RICCI_JIT=now, by LLVM, and RICCI_JIT=quick): they must print the same, and
+end with the same error.
 
 What they are made of is what machine code handles and what borders on it: ranges with every kind
 of step, conditions, ints near overflow, floats that are nan or infinite, variables that change
 kind, elements of tensors of several dtypes and layouts, small functions, errors in the middle.
 
-programs.py [--seed N] [--cases N] [--ricci PATH] [--jobs N] [--show N] [--keep FOLDER]
+programs.py [--seed N] [--cases N] [--ricci PATH] [--jobs N] [--show N] [--keep FOLDER] [--ways now,quick]
 --show prints the program of a case and ends. Prints `N passed, N failed` last."""
 import argparse
 import os
@@ -498,6 +499,7 @@ def main():
     a.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     a.add_argument("--show", type=int)
     a.add_argument("--keep")
+    a.add_argument("--ways", default="now,quick")
     a = a.parse_args()
     ricci = os.path.abspath(a.ricci)
     if a.show is not None:
@@ -510,21 +512,26 @@ def main():
         name = "p%d.ric" % k
         with open(os.path.join(folder, name), "w") as f:
             f.write(Program(k).make())
-        want, got = observe(ricci, name, "0", folder), observe(ricci, name, "now", folder)
-        same = want == got and want != "it did not end"
+        want = got = observe(ricci, name, "0", folder)
+        same, way = want != "it did not end", "0"
+        for way in a.ways.split(",") if same else []:
+            got = observe(ricci, name, way, folder)
+            same = want == got
+            if not same:
+                break
         if same or not a.keep:
             os.unlink(os.path.join(folder, name))
-        return k, want, got, same
+        return k, want, got, same, way
 
     passed = failed = 0
     clean = 0
     with ThreadPoolExecutor(a.jobs) as pool:
-        for k, want, got, same in pool.map(case, range(a.seed * 1000, a.seed * 1000 + a.cases)):
+        for k, want, got, same, way in pool.map(case, range(a.seed * 1000, a.seed * 1000 + a.cases)):
             passed += same
             clean += want.endswith("--- exit 0\n")
             if not same:
                 failed += 1
-                print("FAIL programs.py --show %d:" % k)
+                print("FAIL programs.py --show %d: RICCI_JIT=%s" % (k, way))
                 if failed <= 3:
                     print(Program(k).make())
                 w, g = want.split("\n"), got.split("\n")
