@@ -98,6 +98,7 @@ static void job_open(Job *j)
     j->steps.panels = (int)((j->order + j->width - 1) / j->width);
     j->steps.columns = j->steps.panels + (int)((j->n - j->order + j->width - 1) / j->width);
     j->steps.data = j;
+    j->steps.alone = !dense_shares(j->m, j->n, j->order);
     steps = steps_room(&j->steps) / 64 * 64 + 64;
     j->room_bytes = packed + (size_t)(j->width * (j->width + j->f->cols)) * blas_bytes(j->type);
     j->bytes = steps + 2 * packed + (size_t)steps_workers(j->ctx) * j->room_bytes;

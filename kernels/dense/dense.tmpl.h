@@ -83,9 +83,13 @@ static __attribute__((noinline)) void FN(take_edge)(int64_t k, const T *a, const
     T out[TILE_COLS][ROWS];
     FN(tile)(k, a, b, sum);
     memcpy(out, sum, sizeof out);
-    for (int64_t j = 0; j < cols; j++)
-        for (int64_t i = 0; i < rows; i++)
-            c[j * ld + i] -= out[j][i];
+    for (int64_t j = 0; j < cols; j++, c += ld) {
+        int64_t i = 0;
+        for (; i + LANES <= rows; i += LANES)
+            FN(store)(c + i, FN(load)(c + i) - FN(load)(out[j] + i));
+        for (; i < rows; i++)
+            c[i] -= out[j][i];
+    }
 }
 
 /* c (m x n) -= packed times slivers of k rows: a sliver of the left stays in the first cache while

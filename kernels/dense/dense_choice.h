@@ -14,6 +14,12 @@ static inline int64_t dense_least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Multiply-adds, counted as m n k, from which other threads are worth waking. */
+static inline bool dense_shares(int64_t m, int64_t n, int64_t k)
+{
+    return (double)m * (double)n * (double)k >= 6e6;
+}
+
 /* Lines of the cache. */
 static inline size_t dense_whole(size_t bytes)
 {

@@ -114,7 +114,8 @@ void dense_qr(Ctx *ctx, BlasType t, int64_t m, int64_t n, void *a, void *tau, vo
 {
     Qr q = qr_of(ctx, t, m, n, dense_least(m, n), tau, turn);
     q.v = q.c = a;
-    q.steps = (Steps){ .panel = qr_panel, .update = qr_update, .data = &q };
+    q.steps = (Steps){ .panel = qr_panel, .update = qr_update, .data = &q,
+                       .alone = !dense_shares(m, n, q.order) };
     q.steps.panels = (int)((q.order + q.width - 1) / q.width);
     q.steps.columns = q.steps.panels + (int)((n - q.order + q.width - 1) / q.width);
     qr_open(&q, 0, true);
@@ -158,7 +159,8 @@ void dense_qr_form(Ctx *ctx, BlasType t, int64_t m, int64_t cols, int64_t order,
     pack_panel(&q, panels - 1);
     for (int k = panels - 1; k >= 0 && !*ctx->interrupt; k--) {
         Back b = { &q, k, (cols + q.width - 1) / q.width - k };
-        pool_for(ctx, b.blocks + 1, 1, back_worker, &b);
+        int64_t grain = dense_shares(m, cols, order) ? 1 : b.blocks + 1;
+        pool_for(ctx, b.blocks + 1, grain, back_worker, &b);
     }
     qr_close(&q);
 }

@@ -92,12 +92,13 @@ static void solve_open(Solve *v, size_t more)
         v->above[k] = v->rooms;
         v->rooms += dense_whole((size_t)((at + rows - 1) / rows * rows * wide) * one);
     }
-    pool_for(v->ctx, blocks, 1, solve_pack, v);
+    pool_for(v->ctx, blocks, dense_shares(n, n, v->cols) ? 1 : blocks, solve_pack, v);
 }
 
 static void solve_run(Solve *v)
 {
-    pool_for(v->ctx, (v->cols + v->each - 1) / v->each, 1, solve_worker, v);
+    int64_t blocks = (v->cols + v->each - 1) / v->each;
+    pool_for(v->ctx, blocks, dense_shares(v->n, v->n, v->cols) ? 1 : blocks, solve_worker, v);
 }
 
 static void solve_close(Solve *v)

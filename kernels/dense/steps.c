@@ -154,6 +154,6 @@ void steps_run(Ctx *ctx, const Steps *s, void *room)
     r.waiting = (int *)(void *)(r.columns + s->columns);
     for (int k = 0; k < s->panels; k++)
         r.waiting[k] = s->columns - k - 1;
-    pool_for(ctx, pool_threads(ctx), 1, worker_run, &r);
+    pool_for(ctx, s->alone ? 1 : pool_threads(ctx), 1, worker_run, &r);
     pthread_mutex_destroy(&r.lock);
 }

@@ -15,6 +15,7 @@ typedef struct Steps {
     void (*update)(void *data, int k, int j, int worker);
     void (*last)(void *data, int j, int worker);     /* of each panel when all are made; or NULL */
     void *data;
+    bool alone;                  /* too little to share */
 } Steps;
 
 /* As many as work on it at once: `worker` is below that. */
