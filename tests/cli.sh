@@ -52,6 +52,16 @@ fi
 expect "RICCI_LAPACKE=0" 0 '^false$' - env RICCI_LAPACKE=0 "$RICCI" -e "x = inv([2.0, 1; 1, -3]); $LOADED"
 expect "a product needs no LAPACKE" 0 '^false$' - "$RICCI" -e "x = rand(99, 99) @ rand(99, 99); $LOADED"
 
+# ---- ricci --calibrate ----
+mkdir -p calibrated
+expect "--calibrate" 0 'kept in .*/calibrated/ricci/rates$' - env XDG_CACHE_HOME="$PWD/calibrated" "$RICCI" --calibrate
+expect "--calibrate, and its unit" 0 'f64 product, own kernels, GFLOP/s +[0-9]' - env XDG_CACHE_HOME="$PWD/calibrated" "$RICCI" --calibrate
+expect "a product with rates" 0 '^4096' - env -u RICCI_CALIBRATION XDG_CACHE_HOME="$PWD/calibrated" "$RICCI" -p 'sum(ones(64, 64) @ ones(64, 64)) / 64'
+echo broken >calibrated/ricci/rates
+expect "a product with broken rates" 0 '^4096' - env -u RICCI_CALIBRATION XDG_CACHE_HOME="$PWD/calibrated" "$RICCI" -p 'sum(ones(64, 64) @ ones(64, 64)) / 64'
+expect "--calibrate where nothing can be kept" 1 'GFLOP' 'cannot keep what was measured' env XDG_CACHE_HOME=/proc "$RICCI" --calibrate
+expect "--calibrate takes nothing more" 2 - 'ricci --calibrate' "$RICCI" --calibrate a.ric
+
 # ---- help ----
 expect help 0 'ricci FILE' - "$RICCI" --help
 expect "devices are not strict" 0 '^cpu' 'eigh.* is not on sim.mps; ran on cpu' "$RICCI" -e 'A = f32([2, 1; 1, 2]); on sim.mps { w = eigh(A).values }; print(device(A))'

@@ -35,7 +35,7 @@ _ricci() {
     --explain)
         COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" --explain 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$cur")) ;;
     '')
-        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --safe --limit --strict-devices --no-notices --version --help' -- "$cur"))
+        if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '-e -p -i --explain --calibrate --safe --limit --strict-devices --no-notices --version --help' -- "$cur"))
         else
             _ricci_files ric
             COMPREPLY+=($(compgen -W 'test fmt doc doctest jupyter' -- "$cur"))

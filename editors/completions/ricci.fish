@@ -23,6 +23,7 @@ complete -c ricci -n "not __fish_seen_subcommand_from $commands" -s i -d 'then a
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l explain -a '(__ricci_kinds)' -d 'the story of a kind of error'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l safe -d 'for programs of strangers'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l limit -x -a 'memory= seconds= file=' -d 'what a run may take'
+complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l calibrate -d 'measure this machine for the planner'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l strict-devices -d 'every device block is strict'
 complete -c ricci -n "not __fish_seen_subcommand_from $commands" -l no-notices -d 'no notices on stderr'
 complete -c ricci -s V -l version -d 'the version'

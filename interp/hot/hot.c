@@ -22,7 +22,10 @@ enum {
     SAMPLE = 16            /* of those behind them one in so many is measured */
 };
 #define PAYS 1e-6          /* seconds that an entry lasts then */
-#define LONG 8e-3          /* seconds in quick code after which LLVM is worth it */
+/* Seconds in quick code after which LLVM is worth it: what opening it and one compilation take, and
+ * what a compilation takes once it is open. */
+#define LONG 40e-3
+#define LONG_OPEN 15e-3
 
 /* Nobody listens, nothing rounds, nothing waits: scalars are what they are. */
 static bool plain(const Interp *in)
@@ -110,9 +113,11 @@ static void improve(Interp *in, HotSite *s, const Subject *what)
         s->code = stage_of(s->better) == HOT_READY ? s->better : s->code;
         s->better = NULL;
     }
-    if (s->settled || s->better || s->code->seconds < LONG)
+    double most = in->hot_opened ? LONG_OPEN : LONG;
+    if (s->settled || s->better || s->code->seconds < most)
         return;
     if (has_llvm(in, &never)) {
+        in->hot_opened = true;
         s->better = draft(in, s, what, MACHINE_LLVM);
         s->settled = !s->better;
         if (s->better)

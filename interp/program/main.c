@@ -177,6 +177,7 @@ static void run_mode(App *app)
     case MODE_EXPLAIN: explain_kinds(app); break;
     case MODE_BLOCKS: doctest_steps(app); break;
     case MODE_JUPYTER: jupyter_command(app); break;
+    case MODE_CALIBRATE: calibrate(app); break;
     }
     if (app->mode == MODE_REPL || app->interactive)
         app_session(app);

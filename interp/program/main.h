@@ -16,7 +16,7 @@ enum { STATUS_ERROR = 1, STATUS_USAGE = 2, STATUS_INTERRUPT = 130, STATUS_PIPE =
 
 typedef enum Mode {
     MODE_REPL, MODE_FILE, MODE_STDIN, MODE_CODE, MODE_TEST, MODE_FORMAT, MODE_DOC, MODE_EXPLAIN,
-    MODE_DOCTEST, MODE_BLOCKS, MODE_JUPYTER
+    MODE_DOCTEST, MODE_BLOCKS, MODE_JUPYTER, MODE_CALIBRATE
 } Mode;
 
 /* The options of all subcommands; each looks at its own. */
@@ -82,6 +82,7 @@ void format_files(App *);
 void doc_names(App *);
 void explain_kinds(App *);
 void jupyter_command(App *);
+void calibrate(App *);
 int doctest_files(App *);                  /* without an interpreter of its own */
 void doctest_steps(App *);                 /* in a child: what its blocks say */
 

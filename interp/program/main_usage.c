@@ -38,6 +38,8 @@ static const char usage_text[] =
     "                                   write in tempdir(), and reach nothing else\n"
     "       --limit WHAT=NUMBER,...     memory= bytes, seconds=, file= bytes that a run may take\n"
     "                                   (under --safe 1e9, 60 and 1e8)\n"
+    "       --calibrate                 measure for a second how fast this machine\n"
+    "                                   multiplies; products are planned by that from now on\n"
     "       --strict-devices            every device block is strict\n"
     "       --no-notices                no notices on stderr; errors stay\n"
     "       -V, --version               the version\n"
@@ -413,7 +415,7 @@ _Noreturn static void print_version(void)
 static bool read_option(App *app, int argc, char **argv)
 {
     static const char *const names[] = { "--help", "--version", STRICT, QUIET, SAFE, LIMIT,
-        "--explain", "-e", "-p", "-i", "-V", "-h" };
+        "--explain", "--calibrate", "-e", "-p", "-i", "-V", "-h" };
     const char *word = argv[0];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         finish(usage_text);
@@ -427,6 +429,12 @@ static bool read_option(App *app, int argc, char **argv)
         app->mode = MODE_EXPLAIN;
         app->names = argv + 1;
         app->name_count = argc - 1;
+        return true;
+    }
+    if (strcmp(word, "--calibrate") == 0) {
+        if (argc > 1)
+            usage_error("--calibrate takes nothing more, not", argv[1], "ricci --calibrate");
+        app->mode = MODE_CALIBRATE;
         return true;
     }
     if (strcmp(word, "-i") != 0)

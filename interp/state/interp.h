@@ -85,6 +85,7 @@ struct Interp {
     const struct HotHooks *hot;       /* who makes machine code of loops: hot.h; NULL: nobody */
     uint64_t functions;               /* made so far */
     struct HotWorker *hot_worker;     /* its thread, once there was a hot loop */
+    bool hot_opened;                  /* LLVM is open there */
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct Tape *tape;                /* the innermost derivative being taken, or NULL */

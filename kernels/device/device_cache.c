@@ -2,6 +2,7 @@
  * final zeros, and what was built; a checksum over both tells a damaged one from a good one. */
 #include "kernels/device/device_cache.h"
 
+#include "core/system/cache.h"
 #include "core/system/fd.h"
 #include "core/base/mem.h"
 
@@ -51,30 +52,6 @@ static uint64_t key_hash(const char *const *parts, size_t *bytes)
 }
 
 /* ---- where ---- */
-static bool folder_made(const char *path)
-{
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
-/* Makes what is missing of it. A relative $XDG_CACHE_HOME counts for nothing, as its standard
- * says. */
-static bool folder_find(char *out, size_t n)
-{
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int used = 0;
-    if (base && base[0] == '/')
-        used = snprintf(out, n, "%s", base);
-    else if (home && home[0] == '/')
-        used = snprintf(out, n, "%s/.cache", home);
-    if (used <= 0 || (size_t)used + 32 > n || !folder_made(out))
-        return false;
-    used += snprintf(out + used, n - (size_t)used, "/ricci");
-    if (!folder_made(out))
-        return false;
-    snprintf(out + used, n - (size_t)used, "/kernels");
-    return folder_made(out);
-}
-
 typedef struct Place {
     char folder[3072], file[3200];
     uint64_t hash;
@@ -83,7 +60,7 @@ typedef struct Place {
 
 static bool place_find(Place *p, const char *const *parts)
 {
-    if (!folder_find(p->folder, sizeof p->folder))
+    if (!cache_folder(p->folder, sizeof p->folder, "kernels"))
         return false;
     p->hash = key_hash(parts, &p->key_bytes);
     snprintf(p->file, sizeof p->file, "%s/%016llx", p->folder, (unsigned long long)p->hash);

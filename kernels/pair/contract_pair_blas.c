@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Seconds below which operands are in the cache. */
+static const double MEMORY_LEAST = 1e-3;
 static const PairAxis single_axis = { 1, { 0, 0, 0 } };
 
 static bool c_lies(const PairMatrices *g)
@@ -80,9 +82,9 @@ static double gemm_way_seconds(const PairForm *f, const PairPlan *p)
     double t = choose(f, &g, chosen);
     if (isfinite(t) && !gemm_tiny(g.m, g.n, g.k) && !blas_open(NULL))
         return INFINITY;
-    double memory = pair_memory_seconds(f), calls = pair_work(f) / (double)g.m / (double)g.n;
-    /* The library's one call fetches what it needs while it computes; many short ones wait. */
-    return calls > 1.5 * (double)g.k ? t + memory : fmax(t, memory);
+    double memory = pair_memory_seconds(f);
+    /* The library fetches what it needs while it computes only where it computes for long. */
+    return memory > t / 4 && memory > MEMORY_LEAST ? t + memory : fmax(t, memory);
 }
 
 static bool same_axis(const PairAxis *x, const PairAxis *y)

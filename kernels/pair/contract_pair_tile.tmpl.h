@@ -328,6 +328,12 @@ static void FN(tile_scattered)(const PairTile *t, const T *a, const T *b, int64_
     for (int l = 0; l < NR; l++)
         place.column[l] = buffer[l];
     RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+    if (!t->add && FN(unit)(t->row + i, rows)) {
+        for (int64_t l = 0; l < columns; l++)
+            memcpy(c + (t->row[i] + t->column[j + l]) * PARTS, buffer[l],
+                   (size_t)(rows * PARTS) * sizeof(T));
+        return;
+    }
     for (int64_t l = 0; l < columns; l++)
         for (int64_t r = 0; r < rows; r++) {
             T *cell = c + (t->row[i + r] + t->column[j + l]) * PARTS;
@@ -353,25 +359,26 @@ typedef struct FN(Strip) {
 static void FN(strip)(const PairTile *t, int64_t i, FN(Strip) *s)
 {
     const int64_t *row = t->row + i;
-    int64_t pieces = 0, whole = 0;
+    int64_t pieces = 0, whole = 0, left = t->m - i;
     s->panels = s->pieces = 0;
-    for (int64_t n = 1; n <= STRIP && t->m - i - n * MR >= 0; n++) {
+    for (int64_t n = 1; n <= STRIP && left > (n - 1) * MR; n++) {
+        int64_t end = left < n * MR ? left : n * MR;
         if (t->live && t->live[i / MR + n - 1] < MR)
             break;
-        for (int64_t r = (n - 1) * MR; r < n * MR && pieces <= STRIP_PIECES; r++)
+        for (int64_t r = (n - 1) * MR; r < end && pieces <= STRIP_PIECES; r++)
             if (r == 0 || row[r] != row[r - 1] + 1)
                 s->first[pieces++] = r;
         if (pieces > STRIP_PIECES)
             break;
         s->panels = n, s->pieces = pieces;
-        if (t->m - i == n * MR || row[n * MR] != row[n * MR - 1] + 1)
+        if (left == end || row[end] != row[end - 1] + 1)
             whole = n;
     }
     if (whole)
         s->panels = whole;
     while (s->pieces && s->first[s->pieces - 1] >= s->panels * MR)
         s->pieces--;
-    s->first[s->pieces] = s->panels * MR;
+    s->first[s->pieces] = left < s->panels * MR ? left : s->panels * MR;
 }
 
 /* Past the cache, but for the ends that fill no line. */

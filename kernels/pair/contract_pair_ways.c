@@ -249,6 +249,8 @@ static double direct_way_seconds(const PairForm *f, const PairPlan *p)
     if (!direct_shape(f, &d))
         return INFINITY;
     double t = direct_seconds(f->semiring, f->dtype, &d);
+    if (f->semiring == SR_PLUS_TIMES)
+        t *= pair_windows_rate(f->dtype);
     return fmax(t, pair_memory_seconds(f));
 }
 

@@ -122,6 +122,7 @@ typedef struct PairRates {
     double store, scatter;      /* seconds per element of C written in rows, one by one */
 } PairRates;
 const PairRates *pair_rates(DType);
+double pair_windows_rate(DType);        /* seconds of a direct sum, of those estimated */
 double pair_memory_seconds(const PairForm *);
 
 #endif
