@@ -139,6 +139,14 @@ static void reassociate(LlValue v)
     v->b = constant;
 }
 
+/* Is b one of what was or'd to a? */
+static bool ored(LlValue a, LlValue b)
+{
+    while (a->op == QV_BINARY && a->code == LL_OR && quick_real(a->b) != b)
+        a = quick_real(a->a);
+    return a == b || (a->op == QV_BINARY && a->code == LL_OR);
+}
+
 static LlValue fold_binary(LlValue v)
 {
     LlValue a = v->a, b = v->b;
@@ -166,7 +174,7 @@ static LlValue fold_binary(LlValue v)
         return v;
     case LL_MUL: return one ? a : v;
     case LL_AND: return zero ? b : flag && one ? a : v;
-    case LL_OR: return zero ? a : flag && one ? b : v;
+    case LL_OR: return zero || ored(a, b) ? a : flag && one ? b : v;
     case LL_XOR:
         if (flag && one)
             invert(v, a);
