@@ -263,7 +263,9 @@ static LlValue existing(Simplify *s, LlValue v)
 /* ---- the walk ---- */
 static bool known(const Simplify *s, LlValue c, bool *is)
 {
-    for (LlBlock b = s->b; b; b = b->parent)
+    enum { FAR = 256 };
+    int steps = 0;
+    for (LlBlock b = s->b; b && steps < FAR; b = b->parent, steps++)
         if (b->fact && quick_real(b->fact) == c) {
             *is = b->fact_is;
             return true;
@@ -406,14 +408,11 @@ static void hoist(QuickFunction *f, LlBlock header)
     LlBlock before = header->parent;
     if (!before || before->last->op != QV_JUMP || before->last->yes != header)
         return;
+    for (uint32_t i = 0; i < header->member_count; i++)
+        header->members[i]->loop = header;
     for (uint32_t i = header->mark; i < f->count; i++) {
         LlBlock b = f->order[i];
-        if (!dominates(header, b))
-            continue;
-        bool member = false;
-        for (uint32_t k = 0; k < header->member_count && !member; k++)
-            member = header->members[k] == b;
-        for (LlValue v = member ? b->first : NULL, next; v; v = next) {
+        for (LlValue v = b->loop == header ? b->first : NULL, next; v; v = next) {
             next = v->next;
             operands(v);
             if (!movable(v, header) || !outside(v->a, header) || !outside(v->b, header))
