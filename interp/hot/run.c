@@ -166,7 +166,6 @@ bool hot_run_function(Interp *in, const HotCode *code, const Function *fn, const
 {
     HotRecord record;
     record.interrupt = in->ctx.interrupt;
-    record.nudge = &nobody;
     record.depth = depth_of(in, fn->code);
     if (!code_enters(in, code, &record))
         return false;

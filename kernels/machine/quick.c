@@ -6,7 +6,7 @@
 
 #if defined __x86_64__ && defined __linux__
 /* ---- the arena: pages are there once they are touched ---- */
-enum { ARENA = 1 << 29, ALIGN = 16, LAST = 1 << 20 };
+enum { ARENA = 1 << 29, ALIGN = 16, LAST = 1 << 26 };
 
 /* Nothing of use is as large. When it is used up what comes then is rubbish that nobody reads. */
 void *quick_alloc(LlContext q, size_t bytes)
@@ -512,7 +512,8 @@ static const Llvm table = {
 const Llvm *quick_open(void) { return &table; }
 
 /* ---- finishing ---- */
-enum { VALUES_MOST = 1 << 25, PRODUCT_MOST = 1 << 26 };
+/* What is larger than any program that a person wrote is not for a quick generator. */
+enum { VALUES_MOST = 1 << 23, PRODUCT_MOST = 1 << 24 };
 
 /* A phi becomes a variable that those before write last. */
 static void phis_lower(QuickFunction *f)

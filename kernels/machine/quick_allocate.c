@@ -433,11 +433,14 @@ static void lay_out(QuickFunction *f)
 
 void quick_allocate(QuickFunction *f)
 {
+    enum { DEAD_PASSES = 4 };
     f->words = f->vreg_count / 64 + 1;
     lay_out(f);
-    do
+    for (int pass = 0; pass < DEAD_PASSES; pass++) {
         lives(f);
-    while (remove_dead(f));
+        if (!remove_dead(f))
+            break;
+    }
     coalesce(f);
     lives(f);
     registers_assign(f, ranges_find(f));

@@ -278,7 +278,8 @@ static void binary_ints(Code *c, const Ins *i)
     }
     into_general(c, d, a);
     operate(c, i->code, d, b);
-    narrow(c, d, i->bits);
+    if (i->code == LL_ADD || i->code == LL_SUB || i->code == LL_MUL)
+        narrow(c, d, i->bits);
     if (in_register(c, i->d) >= 0 && in_register(c, i->d) != d)
         code_op(c, 0, true, 0x8B, in_register(c, i->d), rm_reg(d));
     done(c, i->d, d);
@@ -474,6 +475,18 @@ static void emit_branch(Code *c, Ins *i, const struct LlBlockOf *next)
         jump_to(c, no);
 }
 
+/* To a block that only asks: it is asked here. */
+static void emit_jump(Code *c, const Ins *i, const struct LlBlockOf *next)
+{
+    Ins *first = i->yes->head;
+    if (i->yes == next)
+        return;
+    if (first->op == I_BRANCH && first->asks != A_OVER && !first->undo)
+        emit_branch(c, first, next);
+    else
+        jump_to(c, i->yes);
+}
+
 static const int8_t kept[] = { 3, 5, 12, 13, 14, 15 };
 enum { KEPT = 6 };
 
@@ -530,10 +543,7 @@ static void emit_ins(Code *c, Ins *i, const struct LlBlockOf *next)
     case I_LOAD: case I_LEA: emit_load(c, i); return;
     case I_STORE: emit_store(c, i); return;
     case I_CALL: emit_call(c, i); return;
-    case I_JUMP:
-        if (i->yes != next)
-            jump_to(c, i->yes);
-        return;
+    case I_JUMP: emit_jump(c, i, next); return;
     case I_BRANCH: emit_branch(c, i, next); return;
     case I_RETURN: emit_return(c, i); return;
     default: code_word(c, 0x0B0F, 2);            /* ud2 */

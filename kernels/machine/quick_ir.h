@@ -56,7 +56,7 @@ struct LlBlockOf {
     bool fact_is;
     LlValue *now;                    /* what each variable holds at the end */
     uint64_t *written;               /* of a header: variables that its loop writes */
-    LlBlock *members;                /* of a header: blocks of its loop */
+    LlBlock *members, loop;          /* of a header: blocks of its loop; the one looked at */
     uint32_t member_count;
     Ins *head, *tail;
     uint64_t *in, *out;              /* vregs that live */

@@ -139,6 +139,14 @@ static void reassociate(LlValue v)
     v->b = constant;
 }
 
+/* Is b one of what was or'd to a? */
+static bool ored(LlValue a, LlValue b)
+{
+    while (a->op == QV_BINARY && a->code == LL_OR && quick_real(a->b) != b)
+        a = quick_real(a->a);
+    return a == b || (a->op == QV_BINARY && a->code == LL_OR);
+}
+
 static LlValue fold_binary(LlValue v)
 {
     LlValue a = v->a, b = v->b;
@@ -166,7 +174,7 @@ static LlValue fold_binary(LlValue v)
         return v;
     case LL_MUL: return one ? a : v;
     case LL_AND: return zero ? b : flag && one ? a : v;
-    case LL_OR: return zero ? a : flag && one ? b : v;
+    case LL_OR: return zero || ored(a, b) ? a : flag && one ? b : v;
     case LL_XOR:
         if (flag && one)
             invert(v, a);
@@ -255,7 +263,9 @@ static LlValue existing(Simplify *s, LlValue v)
 /* ---- the walk ---- */
 static bool known(const Simplify *s, LlValue c, bool *is)
 {
-    for (LlBlock b = s->b; b; b = b->parent)
+    enum { FAR = 256 };
+    int steps = 0;
+    for (LlBlock b = s->b; b && steps < FAR; b = b->parent, steps++)
         if (b->fact && quick_real(b->fact) == c) {
             *is = b->fact_is;
             return true;
@@ -398,14 +408,11 @@ static void hoist(QuickFunction *f, LlBlock header)
     LlBlock before = header->parent;
     if (!before || before->last->op != QV_JUMP || before->last->yes != header)
         return;
+    for (uint32_t i = 0; i < header->member_count; i++)
+        header->members[i]->loop = header;
     for (uint32_t i = header->mark; i < f->count; i++) {
         LlBlock b = f->order[i];
-        if (!dominates(header, b))
-            continue;
-        bool member = false;
-        for (uint32_t k = 0; k < header->member_count && !member; k++)
-            member = header->members[k] == b;
-        for (LlValue v = member ? b->first : NULL, next; v; v = next) {
+        for (LlValue v = b->loop == header ? b->first : NULL, next; v; v = next) {
             next = v->next;
             operands(v);
             if (!movable(v, header) || !outside(v->a, header) || !outside(v->b, header))
