@@ -73,7 +73,7 @@ static void fold_items(void *arg, int64_t begin, int64_t end, int worker)
 static Fold fold_parts(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a)
 {
     Fold f = { .s = s, .fold = fold, .rows = rows, .cols = cols, .a = a };
-    f.wide = cols == 1 ? 1 : a.cs == 1 ? COLUMNS : LINES;
+    f.wide = cols == 1 ? 1 : a.cs == 1 ? COLUMNS : LINES + PIECE / 4 / (rows + 1);
     f.tall = PIECE / f.wide;
     f.parts = rows > 0 ? (rows + f.tall - 1) / f.tall : 1;
     int64_t items = f.parts * ((cols + f.wide - 1) / f.wide);

@@ -81,30 +81,43 @@ static void NAME(run)(void *acc, const void *x, int64_t stride, int64_t n, const
     *(C *)acc = best;
 }
 
-/* a[j] = the extreme of column j, eight rows at a time. Is one of the elements no number? */
+/* Eight rows of m <= LINE columns into a[j]; flag[j] is set where one is no number. */
+static inline __attribute__((always_inline))
+void NAME(eight)(C *restrict a, EXTREME_FLAG(C) *restrict flag, const T *p, int64_t rs, int64_t m)
+{
+    const T *q = p + rs, *r = q + rs, *s = r + rs;
+    const T *p4 = s + rs, *q4 = p4 + rs, *r4 = q4 + rs, *s4 = r4 + rs;
+    for (int64_t j = 0; j < m; j++) {
+        C t = a[j], e = LOAD(p[j]), f = LOAD(q[j]), g = LOAD(r[j]), h = LOAD(s[j]);
+        C u = LOAD(p4[j]), v = LOAD(q4[j]), w = LOAD(r4[j]), z = LOAD(s4[j]);
+        flag[j] = NEITHER_NUMBER(e, f) ? 1 : flag[j];
+        flag[j] = NEITHER_NUMBER(g, h) ? 1 : flag[j];
+        flag[j] = NEITHER_NUMBER(u, v) ? 1 : flag[j];
+        flag[j] = NEITHER_NUMBER(w, z) ? 1 : flag[j];
+        t = BETTER(e, t) ? e : t;
+        t = BETTER(f, t) ? f : t;
+        t = BETTER(g, t) ? g : t;
+        t = BETTER(h, t) ? h : t;
+        t = BETTER(u, t) ? u : t;
+        t = BETTER(v, t) ? v : t;
+        t = BETTER(w, t) ? w : t;
+        a[j] = BETTER(z, t) ? z : t;
+    }
+}
+
+/* a[j] = the extreme of column j. Is one of the elements no number? */
 static bool NAME(columns)(C *restrict a, const T *p, int64_t rs, int64_t n, int64_t m)
 {
-    EXTREME_FLAG(C) nan = 0;
+    EXTREME_FLAG(C) flag[LINE(T)] = { 0 };
     int64_t i = 0;
+    bool nan = false;
     for (int64_t j = 0; j < m; j++)
         a[j] = LOAD(p[j]);
     for (; i + 8 <= n; i += 8, p += 8 * rs) {
-        const T *q = p + rs, *r = q + rs, *s = r + rs;
-        const T *p4 = s + rs, *q4 = p4 + rs, *r4 = q4 + rs, *s4 = r4 + rs;
-        for (int64_t j = 0; j < m; j++) {
-            C t = a[j], e = LOAD(p[j]), f = LOAD(q[j]), g = LOAD(r[j]), h = LOAD(s[j]);
-            C u = LOAD(p4[j]), v = LOAD(q4[j]), w = LOAD(r4[j]), z = LOAD(s4[j]);
-            nan |= (EXTREME_FLAG(C))NEITHER_NUMBER(e, f) | NEITHER_NUMBER(g, h);
-            nan |= (EXTREME_FLAG(C))NEITHER_NUMBER(u, v) | NEITHER_NUMBER(w, z);
-            t = BETTER(e, t) ? e : t;
-            t = BETTER(f, t) ? f : t;
-            t = BETTER(g, t) ? g : t;
-            t = BETTER(h, t) ? h : t;
-            t = BETTER(u, t) ? u : t;
-            t = BETTER(v, t) ? v : t;
-            t = BETTER(w, t) ? w : t;
-            a[j] = BETTER(z, t) ? z : t;
-        }
+        int64_t j = 0;
+        for (; j + LINE(T) <= m; j += LINE(T))
+            NAME(eight)(a + j, flag, p + j, rs, LINE(T));
+        NAME(eight)(a + j, flag, p + j, rs, m - j);
     }
     for (; i < n; i++, p += rs)
         for (int64_t j = 0; j < m; j++) {
@@ -112,6 +125,8 @@ static bool NAME(columns)(C *restrict a, const T *p, int64_t rs, int64_t n, int6
             nan |= NOT_NUMBER(v);
             a[j] = BETTER(v, a[j]) ? v : a[j];
         }
+    for (int l = 0; l < LINE(T); l++)
+        nan |= flag[l] != 0;
     return nan;
 }
 
@@ -204,7 +219,8 @@ void AT(four)(C *restrict best, EXTREME_INDEX(C) *restrict at, EXTREME_FLAG(C) *
     for (int64_t j = 0; j < m; j++) {
         C t = best[j], u = LOAD(p[j]), v = LOAD(q[j]), w = LOAD(r[j]), z = LOAD(s[j]);
         Index k = at[j];
-        flag[j] |= (EXTREME_FLAG(C))NEITHER_NUMBER(u, v) | NEITHER_NUMBER(w, z);
+        flag[j] = NEITHER_NUMBER(u, v) ? 1 : flag[j];
+        flag[j] = NEITHER_NUMBER(w, z) ? 1 : flag[j];
         k = BETTER(u, t) ? (Index)i : k;
         t = BETTER(u, t) ? u : t;
         k = BETTER(v, t) ? (Index)(i + 1) : k;

@@ -21,9 +21,11 @@ static LANES_ONCE void NAME(lanes)(ACC *restrict total, const T *p, int64_t stri
     for (int l = 0; l < LANES; l++)
         lane[l] = IDENTITY;
     if (stride == 1) {
-        for (int64_t i = 0; i < steps; i++, p += LANES)
+        for (int64_t i = 0; i < steps; i++, p += LANES) {
+            AHEAD(p, LANES * sizeof(T));
             for (int l = 0; l < LANES; l++)
                 lane[l] = STEP(lane[l], LOAD(p[l]));
+        }
     } else {
         for (int64_t i = 0; i < steps; i++)
             for (int l = 0; l < LANES; l++)

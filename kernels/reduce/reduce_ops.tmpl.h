@@ -64,7 +64,7 @@
 #define NAME(f) ID(count_##f)
 #define ACC int64_t
 #define IDENTITY 0
-#define STEP(a, v) ((a) + ((v) != 0))
+#define STEP(a, v) ((v) != 0 ? (a) + 1 : (a))
 #define JOIN(a, b) ((a) + (b))
 #define LANES 32
 #include "kernels/reduce/reduce_fold.tmpl.h"
