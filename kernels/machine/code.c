@@ -3,16 +3,25 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 bool machine_has_quick(void)
 {
     return quick_open() != NULL;
 }
 
+/* LLVM ends the process where it gets no memory: it is asked for nothing while there is little. */
+static bool is_room(void)
+{
+    const size_t bytes = (size_t)32 << 20;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p != MAP_FAILED && munmap(p, bytes) == 0;
+}
+
 bool machine_begin(MachineDraft *d, MachineKind kind)
 {
     *d = (MachineDraft){ .kind = kind, .ll = kind == MACHINE_QUICK ? quick_open() : llvm_open() };
-    if (!d->ll)
+    if (!d->ll || (kind == MACHINE_LLVM && !is_room()))
         return false;
     d->context = d->ll->ContextCreate();
     if (!d->context)
@@ -95,7 +104,7 @@ void *machine_finish(MachineDraft *d, const char *name, bool vectorise, MachineC
         machine_drop(d);
         return made;
     }
-    if (!optimise(d, vectorise)) {
+    if (!is_room() || !optimise(d, vectorise)) {
         machine_drop(d);
         return NULL;
     }
