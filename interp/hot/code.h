@@ -34,7 +34,7 @@ typedef struct HotTensor {
 
 typedef struct HotRecord {
     InterruptFlag *interrupt;
-    _Atomic int *nudge;    /* not 0: leave when an iteration is over; quick code alone looks */
+    const _Atomic int *nudge;    /* not 0: leave when an iteration is over; quick code alone looks */
     struct { int64_t at, left, step; } loops[HOT_DEPTH];
     HotCell cells[HOT_VARIABLES];
     HotTensor tensors[HOT_VARIABLES];
@@ -53,7 +53,7 @@ typedef struct HotVariable {
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
     bool builtin;          /* it must be empty: the name is a builtin's */
-    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, and that is */
+    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, which is */
     uint64_t serial;       /* asked by its serial, as another may have come to its place */
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
                             * loop's own */

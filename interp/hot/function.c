@@ -154,7 +154,8 @@ void function_emit(Emit *e)
         e->self.result = kind;
         e->grew = true;
     }
-    e->hopeless |= kind != e->self.result || (kind != HK_INT && kind != HK_FLOAT && kind != HK_BOOL);
+    e->hopeless |= kind != e->self.result ||
+                   (kind != HK_INT && kind != HK_FLOAT && kind != HK_BOOL);
 }
 
 /* ---- the call ---- */

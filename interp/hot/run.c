@@ -122,7 +122,7 @@ static Value resume(const Resume *r, uint32_t at)
     }
 }
 
-static _Atomic int nobody;               /* nudges */
+static const _Atomic int nobody = 0;     /* nudges */
 
 HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nudge, Value *left)
 {
