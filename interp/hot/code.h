@@ -34,7 +34,7 @@ typedef struct HotTensor {
 
 typedef struct HotRecord {
     InterruptFlag *interrupt;
-    const _Atomic int *nudge;    /* not 0: leave when an iteration is over; quick code alone looks */
+    const _Atomic int *nudge;    /* not 0: leave when an iteration is over; quick code looks */
     struct { int64_t at, left, step; } loops[HOT_DEPTH];
     HotCell cells[HOT_VARIABLES];
     HotTensor tensors[HOT_VARIABLES];
