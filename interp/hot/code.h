@@ -53,8 +53,8 @@ typedef struct HotVariable {
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
     bool builtin;          /* it must be empty: the name is a builtin's */
-    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, and that is */
-    uint64_t serial;       /* asked by its serial, as another may have come to its place */
+    const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, */
+    uint64_t serial;       /* which its serial says: another may have come to its place */
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
                             * loop's own */
 } HotVariable;

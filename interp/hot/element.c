@@ -74,7 +74,8 @@ static bool is_proven(const Emit *e, const Exec *x)
 /* Names in a function that the loop calls are not those of the loop. */
 static void collect(Emit *e, const Exec *x)
 {
-    if (e->collecting && e->frame == e->around->frame && !is_proven(e, x) && e->proven_count < PROVEN_MOST && all_affine(e, x))
+    if (e->collecting && e->frame == e->around->frame && !is_proven(e, x) &&
+        e->proven_count < PROVEN_MOST && all_affine(e, x))
         e->proven[e->proven_count++] = x;
 }
 
