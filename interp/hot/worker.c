@@ -8,9 +8,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 struct HotWorker {
     pthread_t thread;
+    pid_t process;                     /* whose thread it is: a child of a fork has none */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     HotCode *first, *last;             /* that wait */
@@ -87,7 +89,7 @@ HotWorker *worker_new(Ctx *c)
     sigset_t before;
     if (!w)
         return NULL;
-    *w = (HotWorker){ .first = NULL };
+    *w = (HotWorker){ .process = getpid() };
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
     pthread_cond_init(&w->done, NULL);
@@ -100,8 +102,15 @@ HotWorker *worker_new(Ctx *c)
     return NULL;
 }
 
+/* In a child of a fork nobody works, and the lock may be held for ever. */
+static bool is_there(const HotWorker *w) { return w->process == getpid(); }
+
 void worker_free(Ctx *c, HotWorker *w)
 {
+    if (!is_there(w)) {
+        mem_free(c, w, sizeof *w);
+        return;
+    }
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_cond_signal(&w->wake);
@@ -115,6 +124,9 @@ void worker_free(Ctx *c, HotWorker *w)
 
 bool worker_opened(HotWorker *w, bool *none)
 {
+    *none = !is_there(w);
+    if (*none)
+        return false;
     pthread_mutex_lock(&w->lock);
     bool opened = w->opened;
     *none = w->none;
@@ -129,7 +141,7 @@ bool worker_opened(HotWorker *w, bool *none)
 _Atomic int *worker_nudge(HotWorker *w, bool soon)
 {
     atomic_store_explicit(&w->nudge, 0, memory_order_relaxed);
-    if (soon) {
+    if (soon && is_there(w)) {
         pthread_mutex_lock(&w->lock);
         if (!w->soon) {
             w->soon = true;
@@ -157,6 +169,8 @@ void worker_finish(HotWorker *w, HotCode *code)
 /* Takes it out of those that wait, or waits for it. */
 void worker_wait(HotWorker *w, HotCode *code)
 {
+    if (!is_there(w))
+        return;
     pthread_mutex_lock(&w->lock);
     HotCode **at = &w->first;
     while (*at && *at != code)
