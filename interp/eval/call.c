@@ -254,18 +254,20 @@ Value frame_run(Interp *in, const Exec *site, const Function *fn, Value *base, b
         in->sp = base + code->params;      /* lowering uses the stack */
         code = code_scoped(in, fn);
     }
+    bool left = false;
     if (__builtin_expect(--code->hot->cool <= 0, 0) && !defaults) {
         Value result;
         if (in->hot->call(in, fn, code->hot, base, &result)) {
             in->sp = base;
             return result;
         }
+        left = true;                       /* perhaps for Ctrl-C, whose place is in the body */
     }
     CallFrame frame;                       /* source and module are for top-level frames */
     Value *top = base + code->slots, *p = base + code->params;
     if (__builtin_expect(top > in->stack_end ||
                          (char *)&frame - code->stack < in->ctx.stack_limit ||
-                         *in->ctx.interrupt, 0)) {
+                         (*in->ctx.interrupt && !left), 0)) {
         in->sp = p;
         in->at = site;
         poll_interrupt(in);                /* recursion may have no loop that does */
