@@ -189,6 +189,7 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
     HotCode *code = s->code;             /* the chunk's: what it runs may put another in place */
     bool clock = measured(s);
     double start = clock ? now() : 0;
+    in->at = x;                          /* for want of memory, when a tensor is unshared */
     HotEnd end = hot_run(in, code, count, nudge_of(in, s), left);
     code->entries++;
     if (end == HOT_MISS)
