@@ -106,7 +106,7 @@ HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *, MachineKind);
 /* The same of a function that is called with arguments of these kinds. */
 HotCode *hot_compile_function(Interp *, const Function *, const uint8_t *kinds, MachineKind);
 void hot_finish(HotCode *);            /* READY or FAILED then; any thread */
-void hot_free(Ctx *, void *code);
+void hot_free(Ctx *, void *place);     /* of a HotCode *, or of NULL */
 
 /* ---- worker.c: a thread that opens LLVM and finishes drafts while the evaluator goes on ---- */
 typedef struct HotWorker HotWorker;

@@ -233,13 +233,15 @@ static bool make_function(Emit *e)
 /* ---- the whole ---- */
 static bool learn(Emit *e, const Exec *x, bool counts)
 {
-    enum { PASSES = 2 * HOT_VARIABLES };
+    enum { PASSES = 2 * HOT_VARIABLES, ALL_WORK_MOST = 5 * WORK_MOST };
+    uint64_t all = 0;
     e->dry = true;
     for (int pass = 0; pass < PASSES; pass++) {
         e->grew = e->hopeless = false;
         e->work = 0;
         walk(e, x, counts);
-        if (e->work > WORK_MOST || (e->hopeless && !e->grew))
+        all += e->work;
+        if (e->work > WORK_MOST || all > ALL_WORK_MOST || (e->hopeless && !e->grew))
             return false;
         if (!e->grew)
             return true;
@@ -323,9 +325,11 @@ void hot_finish(HotCode *code)
     atomic_store_explicit(&code->stage, code->run ? HOT_READY : HOT_FAILED, memory_order_release);
 }
 
-void hot_free(Ctx *c, void *what)
+void hot_free(Ctx *c, void *place)
 {
-    HotCode *code = what;
+    HotCode *code = *(HotCode **)place;
+    if (!code)
+        return;
     if (code->worker)
         worker_wait(code->worker, code);
     machine_free(&code->machine);

@@ -14,8 +14,8 @@
 #include <time.h>
 
 enum {
-    FIRST = 1000,          /* iterations or calls until somebody looks, */
-    AGAIN = 4 * FIRST,     /* again, when loops around had their turn, */
+    FIRST = 4000,          /* iterations or calls until somebody looks: what quick code costs, */
+    AGAIN = 2 * FIRST,     /* again, when loops around had their turn, */
     SOON = 64,             /* and whether what is being made is ready */
     MISSES = 4,            /* so many kinds of values have code of their own */
     TRIES = 64,            /* entries after which it is asked whether code pays, */
@@ -67,11 +67,11 @@ typedef struct Subject {
 
 static HotCode *draft(Interp *in, HotSite *s, const Subject *what, MachineKind kind)
 {
-    HotCode *code = what->fn ? hot_compile_function(in, what->fn, what->kinds, kind)
-                             : hot_compile(in, what->x, what->count, kind);
-    if (code)
-        chunk_own(s->chunk, hot_free, code);
-    return code;
+    HotCode **place = arena_alloc(&s->chunk->arena, sizeof *place);
+    chunk_own(s->chunk, hot_free, place);    /* may raise, as long as there is nothing to lose */
+    *place = what->fn ? hot_compile_function(in, what->fn, what->kinds, kind)
+                      : hot_compile(in, what->x, what->count, kind);
+    return *place;
 }
 
 static int stage_of(HotCode *code)
