@@ -92,6 +92,7 @@ typedef struct HotCode {
     uint32_t variable_count, exit_count;
     uint32_t entries, short_ones;    /* of those that were measured: that hardly paid */
     double seconds;        /* in it, roughly */
+    bool judged;           /* whether it pays */
     MachineDraft draft;    /* while it is being made */
     const Function *fn;    /* borrowed, perhaps gone: who captures something has code of its own */
     uint8_t kinds[HOT_PARAMETERS], result;   /* of a function: HotKinds */

@@ -3,6 +3,7 @@
 #include "interp/hot/emit.h"
 
 #include "core/base/mem.h"
+#include "interp/eval/eval_flow.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -316,6 +317,8 @@ HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count, MachineKi
 HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kinds,
                               MachineKind kind)
 {
+    if (fn->code->body->eval == eval_catch_flow || fn->code->node->kind == ND_TEST)
+        return NULL;
     return compile(in, NULL, false, fn, kinds, kind);
 }
 

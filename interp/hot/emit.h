@@ -135,6 +135,8 @@ Val binary_emit(Emit *, int op, Val, Val);
 bool is_int_constant(const Exec *, int64_t *);
 /* The variable that a name is; false: it is none. */
 bool name_variable(Emit *, const Exec *, uint32_t *variable);
+/* Is it a parameter that stands for a variable of the caller's? Nobody may assign it then. */
+bool stands_for_another(const Emit *, uint32_t slot);
 
 /* ---- element.c ---- */
 Val element_read_emit(Emit *, const Exec *);

@@ -2,6 +2,7 @@
  * All are without effect, so that a statement can be begun anew by the evaluator. */
 #include "interp/hot/emit.h"
 
+#include "interp/eval/eval_flow.h"
 #include "interp/lower/sites.h"
 #include "interp/state/frames.h"
 #include "interp/op/op.h"
@@ -11,31 +12,37 @@
 #include <string.h>
 
 /* ---- names ---- */
+/* Is it a variable of the program's top level, where the loop stands? */
+static bool own_global(const Emit *e, const GlobalRef *ref)
+{
+    const Module *m = interp_module(e->in);
+    return m && !e->self.fn && e->in->fp == m->slots && ref->slot >= m->slots &&
+           ref->slot < m->slots + m->slot_cap;
+}
+
 /* The name's slot is empty as long as it is a builtin's. */
 static bool names_builtin(Emit *e, const GlobalRef *ref)
 {
     if (ref->slot->tag != V_UNDEF || !ref->looked)
         return false;
-    uint32_t i = variable_of(e, ref->slot, 0);
-    e->variables[i].builtin = true;
-    return true;
-}
-
-/* Is it a variable of the program's top level, where the loop stands? */
-static bool own_global(const Emit *e, const GlobalRef *ref)
-{
-    const Module *m = interp_module(e->in);
-    return m && e->in->fp == m->slots && ref->slot >= m->slots &&
-           ref->slot < m->slots + m->slot_cap;
+    uint32_t i = own_global(e, ref) ? variable_in(e, 0, NULL, (uint32_t)(ref->slot - e->in->fp))
+                                    : variable_of(e, ref->slot, 0);
+    e->variables[i].builtin = !e->variables[i].assigned;
+    return e->variables[i].builtin;
 }
 
 /* A parameter that stands for a tensor or function of the caller's. */
-static bool same_as_callers(const Emit *e, const Exec *x, uint32_t *variable)
+bool stands_for_another(const Emit *e, uint32_t slot)
 {
     const Frame *f = &e->frames[e->frame];
-    if (!e->frame || x->sa >= f->fn->code->params || !f->same[x->sa].is)
+    return e->frame && slot < f->fn->code->params && f->same[slot].is;
+}
+
+static bool same_as_callers(const Emit *e, const Exec *x, uint32_t *variable)
+{
+    if (!stands_for_another(e, x->sa))
         return false;
-    *variable = f->same[x->sa].variable;
+    *variable = e->frames[e->frame].same[x->sa].variable;
     return true;
 }
 
@@ -280,7 +287,8 @@ static Val call_emit(Emit *e, const Exec *x)
     const CallSite *site = x->data;
     const GlobalRef *ref = &site->ref;
     uint32_t callee;
-    if (x->a->node->kind == ND_NAME && x->a->node->scope == SCOPE_SELF && e->frame)
+    if (x->a->node->kind == ND_NAME && x->a->node->scope == SCOPE_SELF && e->frame &&
+        !site->named && !site->spread)
         return call_function(e, x, e->frames[e->frame].fn);
     if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION &&
         !site->named && !site->spread)
@@ -389,7 +397,7 @@ static Val operator_emit(Emit *e, const Exec *x)
 
 Val expression(Emit *e, const Exec *x)
 {
-    if (++e->work > WORK_MOST)
+    if (++e->work > WORK_MOST || (x->flags & XF_WRITES) || x->eval == eval_catch_flow)
         return unknown(e);
     if (x->operand == OPD_I)
         return (Val){ HK_INT, word(e, x->k.i) };

@@ -157,8 +157,9 @@ static void judge(HotSite *s, HotCode *code, double seconds, HotEnd end)
 {
     code->seconds += code->entries < TRIES ? seconds : SAMPLE * seconds;
     code->short_ones += end == HOT_LEFT && seconds < PAYS;
-    if (code->entries == TRIES && code->short_ones > TRIES / 2)
+    if (code->entries >= TRIES && !code->judged && code->short_ones > TRIES / 2)
         s->cool = HOT_NEVER;
+    code->judged |= code->entries >= TRIES;
 }
 
 /* Another one, for what comes next, unless there were many. */
@@ -174,7 +175,10 @@ static _Atomic int *nudge_of(Interp *in, const HotSite *s)
 {
     if (s->settled || eager(in) || (!in->hot_worker && !(in->hot_worker = worker_new(&in->ctx))))
         return NULL;
-    return worker_nudge(in->hot_worker, !s->better);
+    _Atomic int *nudge = worker_nudge(in->hot_worker, !s->better);
+    if (s->better && stage_of(s->better) != HOT_MAKING)      /* it was ready before */
+        atomic_store_explicit(nudge, 1, memory_order_relaxed);
+    return nudge;
 }
 
 static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)

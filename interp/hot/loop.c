@@ -307,7 +307,7 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     Around a;
     int64_t one;
     bool innermost, unit = x->count == 2 || (is_int_constant(x->list[2], &one) && one == 1);
-    if (too_deep(e, x)) {
+    if (too_deep(e, x) || stands_for_another(e, x->sa)) {
         e->hopeless |= outermost;
         leave_now(e, x);
         return;

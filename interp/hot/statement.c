@@ -9,7 +9,11 @@
 enum { TOGETHER = 8 };               /* a, b = b, a of so many */
 
 /* Tells forms apart by what lowering left: lower_statement.c. */
-static bool to_variable(const Exec *x) { return !x->b && x->a && x->a->eval && !x->c; }
+static bool to_variable(const Exec *x)
+{
+    return !x->b && !x->list && x->a && x->a->eval && !x->c;     /* list: a = b = value */
+}
+
 static bool updates_variable(const Exec *x) { return x->b && x->b->eval && x->a && x->a->eval; }
 static bool to_target(const Exec *x) { return x->b && !x->b->eval && x->a && x->a->eval; }
 static bool together(const Exec *x) { return x->b && !x->b->eval && x->a && !x->a->eval; }
@@ -23,7 +27,7 @@ static void assign_together(Emit *e, const Exec *x)
     }
     for (uint32_t i = 0; i < x->count && !e->failed; i++) {
         values[i] = expression(e, x->a->list[i]);
-        if (x->b->list[i]->op != TG_SLOT)
+        if (x->b->list[i]->op != TG_SLOT || stands_for_another(e, x->b->list[i]->sa))
             unknown(e);
     }
     for (uint32_t i = 0; i < x->count && !e->failed; i++)
@@ -49,6 +53,10 @@ static void assign(Emit *e, const Exec *x)
     }
     if (x->c && to_variable(x->c))       /* a sum that may be text: the plain form is beside it */
         x = x->c;
+    if ((to_variable(x) || updates_variable(x)) && stands_for_another(e, x->sa)) {
+        unknown(e);
+        return;
+    }
     if (to_variable(x)) {
         Val v = expression(e, x->a);
         if (!e->failed)
@@ -69,6 +77,12 @@ static void assign(Emit *e, const Exec *x)
     } else {
         unknown(e);
     }
+}
+
+/* x = x + y has the node of its sum; a sum in which something is assigned has operands to count. */
+static bool is_update(const Exec *x)
+{
+    return (x->flags & XF_WRITES) && !x->count && updates_variable(x);
 }
 
 static void assignment(Emit *e, const Exec *x)
@@ -216,8 +230,8 @@ static void statement_on_top(Emit *e, const Exec *x)
         else
             leave_now(e, x);
         return;
-    case ND_ASSIGN: case ND_OPASSIGN:
-        if (can(e, assignment, x))
+    case ND_BINARY: case ND_ASSIGN: case ND_OPASSIGN:
+        if ((x->node->kind != ND_BINARY || is_update(x)) && can(e, assignment, x))
             assignment(e, x);
         else
             leave_now(e, x);
