@@ -351,6 +351,26 @@ static Val unary_emit(Emit *e, const Exec *x)
     return unknown(e);
 }
 
+/* A link that is false ends the chain: what is behind it is not evaluated. */
+static void chain_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
+{
+    Val before = expression(e, x->list[0]);
+    for (uint32_t i = 1; i < x->count && !e->failed; i++) {
+        bool last = i + 1 == x->count;
+        Val v = expression(e, x->list[i]);
+        Val link = e->failed ? v : binary_emit(e, x->c->list[i - 1]->op, before, v);
+        if (e->failed || link.kind != HK_BOOL) {
+            unknown(e);
+            return;
+        }
+        LlBlock on = last ? yes : block_new(e, "link");
+        branch(e, link.v, on, no);
+        if (!last)
+            block_enter(e, on);
+        before = v;
+    }
+}
+
 /* `and`, `or`, `not` and chains as values: by the ways that a condition takes. */
 static Val logic_emit(Emit *e, const Exec *x)
 {
@@ -370,22 +390,6 @@ static Val logic_emit(Emit *e, const Exec *x)
     return (Val){ HK_BOOL, phi };
 }
 
-static Val chain_emit(Emit *e, const Exec *x)
-{
-    Val all = { HK_NOTHING }, before = expression(e, x->list[0]);
-    for (uint32_t i = 1; i < x->count && !e->failed; i++) {
-        Val v = expression(e, x->list[i]);
-        if (e->failed)
-            break;
-        Val link = binary_emit(e, x->c->list[i - 1]->op, before, v);
-        if (e->failed || link.kind != HK_BOOL)
-            return unknown(e);
-        all = i == 1 ? link : (Val){ HK_BOOL, op2(e, LL_AND, all.v, link.v) };
-        before = v;
-    }
-    return e->failed ? unknown(e) : all;
-}
-
 static Val operator_emit(Emit *e, const Exec *x)
 {
     if (x->op == TK_POW)
@@ -397,7 +401,8 @@ static Val operator_emit(Emit *e, const Exec *x)
 
 Val expression(Emit *e, const Exec *x)
 {
-    if (++e->work > WORK_MOST || (x->flags & XF_WRITES) || x->eval == eval_catch_flow)
+    if (++e->work > WORK_MOST || (x->flags & XF_WRITES) || x->eval == eval_catch_flow ||
+        x->eval == eval_raise)
         return unknown(e);
     if (x->operand == OPD_I)
         return (Val){ HK_INT, word(e, x->k.i) };
@@ -409,7 +414,7 @@ Val expression(Emit *e, const Exec *x)
     case ND_NAME: return name_emit(e, x);
     case ND_UNARY: return unary_emit(e, x);
     case ND_BINARY: return operator_emit(e, x);
-    case ND_COMPARE: return x->node->count == 2 ? operator_emit(e, x) : chain_emit(e, x);
+    case ND_COMPARE: return x->node->count == 2 ? operator_emit(e, x) : logic_emit(e, x);
     case ND_AND: case ND_OR: case ND_NOT: return logic_emit(e, x);
     case ND_INDEX: return element_read_emit(e, x);
     case ND_CALL: return call_emit(e, x);
@@ -420,6 +425,14 @@ Val expression(Emit *e, const Exec *x)
 void condition_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
 {
     LlBlock on;
+    if (x->eval == eval_raise || x->eval == eval_catch_flow) {
+        unknown(e);
+        return;
+    }
+    if (x->node->kind == ND_COMPARE && x->node->count > 2) {
+        chain_emit(e, x, yes, no);
+        return;
+    }
     switch (x->node->kind) {
     case ND_NOT:
         condition_emit(e, x->a, no, yes);

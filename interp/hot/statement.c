@@ -4,6 +4,7 @@
 
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_flow.h"
+#include "interp/lower/sites.h"
 
 /* ---- assignment ---- */
 enum { TOGETHER = 8 };               /* a, b = b, a of so many */
@@ -53,6 +54,10 @@ static void assign(Emit *e, const Exec *x)
     }
     if (x->c && to_variable(x->c))       /* a sum that may be text: the plain form is beside it */
         x = x->c;
+    if (x->c) {
+        unknown(e);
+        return;
+    }
     if ((to_variable(x) || updates_variable(x)) && stands_for_another(e, x->sa)) {
         unknown(e);
         return;
@@ -197,6 +202,10 @@ static void statement_on_top(Emit *e, const Exec *x)
 {
     if (++e->work > WORK_MOST) {
         e->state.reached = false;
+        return;
+    }
+    if (x->eval == eval_raise) {             /* with a node of any kind, and nothing else */
+        leave_now(e, x);
         return;
     }
     switch (x->node->kind) {

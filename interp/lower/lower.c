@@ -1,6 +1,7 @@
 /* From resolved syntax to executable nodes: making them, and the driver, which finds the row of a
  * node's kind (wing.h). */
 #include "interp/lower/lower.h"
+#include "interp/lower/sites.h"
 
 #include "core/base/error.h"
 #include "core/system/c_locale.h"
@@ -17,7 +18,7 @@ static Value eval_const(Interp *in, const Exec *x)
 }
 
 /* What can be told from the text alone is still an error of the running program. */
-_Noreturn static Value eval_raise(Interp *in, const Exec *x)
+_Noreturn Value eval_raise(Interp *in, const Exec *x)
 {
     const RaiseSite *site = x->data;
     in->at = x;

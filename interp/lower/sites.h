@@ -15,6 +15,8 @@ typedef struct GlobalRef {
     bool looked;
 } GlobalRef;
 
+_Noreturn Value eval_raise(Interp *, const Exec *);    /* exec_raise: its node may be of any kind */
+
 typedef struct FnSite {
     FnCode *code;
     Chunk *chunk;

@@ -283,8 +283,9 @@ static void around_call(Code *c, const Ins *i, bool back)
     for (uint32_t k = 0; k < c->f->vreg_count; k++) {
         const Vreg *v = &c->f->vregs[k];
         bool lives = false;
-        if (v->reg < 0 || v->calls <= 0 || (!v->is_real && KEPT_GENERAL >> v->reg & 1))
-            continue;
+        if (v->reg < 0 || v->calls <= 0 || (!v->is_real && KEPT_GENERAL >> v->reg & 1) ||
+            (i->d.kind == O_VREG && i->d.vreg == (int32_t)k))
+            continue;                        /* d: an argument until here, the result behind */
         for (const Range *r = v->ranges; r && !lives; r = r->next)
             lives = r->from <= p && r->to > p + 1;
         if (!lives)

@@ -150,8 +150,7 @@ static void address(Select *s, Ins *i, LlValue p)
 static bool over_at_end(LlValue checked)
 {
     LlValue v = checked->second->next;
-    while (v && (v->op == QV_READ || v->op == QV_WRITE || v->op == QV_ADDRESS || v->op == QV_ICMP ||
-                 v->op == QV_FCMP))
+    while (v && (v->op == QV_READ || v->op == QV_WRITE || v->op == QV_ADDRESS))
         v = v->next;
     return checked->second->uses == 1 && v && v->op == QV_BRANCH &&
            quick_real(v->a) == checked->second;
