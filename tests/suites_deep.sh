@@ -179,9 +179,8 @@ suite_interrupts() {
 }
 
 # ---- machine code ----
-# Of every loop from its second iteration on, by either generator: the golden programs, and random ones
-# with it and without
-# (JIT_CASES of them).
+# Of every loop from its second iteration on, by either generator: the golden programs, and JIT_CASES random
+# ones with it and without.
 suite_jit() {
     under "RICCI_JIT=now" suite_golden
     under "RICCI_JIT=quick" suite_golden

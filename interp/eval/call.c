@@ -531,15 +531,6 @@ Value call_arguments(Interp *in, const Exec *x, Value callee)
     return r;
 }
 
-/* An operation of one number, sqrt(x), as its kernel on one f64. */
-static EwFn scalar_kernel(const Op *op)
-{
-    if (op->cls != OPC_EW || ew_info[op->ew].arity != 1 ||
-        ew_compute_dtype(op->ew, DT_F64) != DT_F64 || ew_result_dtype(op->ew, DT_F64) != DT_F64)
-        return NULL;
-    return ew_kernel(op->ew, DT_F64);
-}
-
 /* Runs a builtin on positional arguments already on the stack from base on. */
 static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
 {
@@ -652,7 +643,7 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
     if (!site->ref.looked) {
         Value callee = exec_run(in, x->a);         /* finds it, or raises */
         if (callee.tag == V_OP && x->count == 1 && !(x->flags & XF_SCOPED))
-            site->scalar = scalar_kernel(callee.op);
+            site->scalar = ew_scalar_kernel(callee.op, 1);
         site->ref = *(GlobalRef *)x->a->data;
         v_release(&in->ctx, callee);               /* `null`: the state of native code keeps it */
     }

@@ -20,6 +20,17 @@ typedef enum HotKind {
     HK_TENSOR, HK_FUNCTION
 } HotKind;
 
+/* Of an immediate scalar, and its Tag back; NOTHING and V_UNDEF of all else. */
+static inline HotKind hot_kind(Value v)
+{
+    return v.tag == V_INT ? HK_INT : v.tag == V_FLOAT ? HK_FLOAT : v.tag == V_BOOL ? HK_BOOL
+                                                                                  : HK_NOTHING;
+}
+static inline uint32_t hot_tag(HotKind k)
+{
+    return k == HK_INT ? V_INT : k == HK_FLOAT ? V_FLOAT : k == HK_BOOL ? V_BOOL : V_UNDEF;
+}
+
 /* What is read and written while it runs; its layout is known to what makes the code: everything is
  * 8 bytes. */
 typedef struct HotCell {

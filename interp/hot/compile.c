@@ -64,8 +64,7 @@ static void variable_enter(Emit *e, uint32_t i)
     Slots *s = &e->slots[i];
     *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word) };
     HotKind kind = (v->needed || !v->assigned) && !v->frame ? v->kind : HK_NOTHING;
-    int tag = kind == HK_INT ? V_INT : kind == HK_FLOAT ? V_FLOAT
-            : kind == HK_BOOL ? V_BOOL : V_UNDEF;
+    uint32_t tag = hot_tag(kind);
     uint32_t at = cell_offset(i) + (uint32_t)offsetof(HotCell, i);
     LlValue bits = tag ? load(e, e->word, word_at(e, at, e->word)) : word(e, 0);
     store(e, word(e, tag), s->tag);

@@ -215,11 +215,10 @@ static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
     return true;
 }
 
-bool element_store_emit(Emit *e, const Exec *site, uint32_t base, const Exec *target, Val v, int op)
+bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int op)
 {
     HotVariable *b = &e->variables[base];
     LlValue p = element_at(e, base, target), out;
-    (void)site;
     if (e->failed)
         return false;
     if (op >= 0) {

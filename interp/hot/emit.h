@@ -126,11 +126,12 @@ void path_push(Emit *, const Exec *, HotStep, uint32_t index);
 HotPlace place_set(Emit *, const HotPlace *);
 LlBlock leave_block(Emit *, const HotPlace *last, bool iteration_done);
 LlBlock out_of_statement(Emit *);
-void leave_now(Emit *, const Exec *statement);
+void leave_now(Emit *);              /* whatever happens */
 
 /* ---- expression.c ---- */
 Val expression(Emit *, const Exec *);
 void condition_emit(Emit *, const Exec *, LlBlock yes, LlBlock no);
+void condition_dry(Emit *, const Exec *);            /* in a dry walk */
 Val binary_emit(Emit *, int op, Val, Val);
 bool is_int_constant(const Exec *, int64_t *);
 /* The variable that a name is; false: it is none. */
@@ -141,7 +142,7 @@ bool stands_for_another(const Emit *, uint32_t slot);
 /* ---- element.c ---- */
 Val element_read_emit(Emit *, const Exec *);
 /* base[subscripts] = v, op -1, or op= v */
-bool element_store_emit(Emit *, const Exec *site, uint32_t base, const Exec *target, Val, int op);
+bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
 LlValue proven_hold(Emit *, LlValue first, LlValue last);
 

@@ -5,10 +5,9 @@
 #include "interp/eval/eval_flow.h"
 #include "interp/lower/sites.h"
 #include "interp/state/frames.h"
-#include "interp/op/op.h"
+#include "interp/op/elementwise.h"
 #include "interp/op/scalar.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -20,24 +19,29 @@ static bool own_global(const Emit *e, const GlobalRef *ref)
            ref->slot < m->slots + m->slot_cap;
 }
 
+static uint32_t global_variable(Emit *e, const GlobalRef *ref)
+{
+    return own_global(e, ref) ? variable_in(e, 0, NULL, (uint32_t)(ref->slot - e->in->fp))
+                              : variable_of(e, ref->slot, 0);
+}
+
 /* The name's slot is empty as long as it is a builtin's. */
 static bool names_builtin(Emit *e, const GlobalRef *ref)
 {
     if (ref->slot->tag != V_UNDEF || !ref->looked)
         return false;
-    uint32_t i = own_global(e, ref) ? variable_in(e, 0, NULL, (uint32_t)(ref->slot - e->in->fp))
-                                    : variable_of(e, ref->slot, 0);
+    uint32_t i = global_variable(e, ref);
     e->variables[i].builtin = !e->variables[i].assigned;
     return e->variables[i].builtin;
 }
 
-/* A parameter that stands for a tensor or function of the caller's. */
 bool stands_for_another(const Emit *e, uint32_t slot)
 {
     const Frame *f = &e->frames[e->frame];
     return e->frame && slot < f->fn->code->params && f->same[slot].is;
 }
 
+/* A parameter that stands for a tensor or function of the caller's. */
 static bool same_as_callers(const Emit *e, const Exec *x, uint32_t *variable)
 {
     if (!stands_for_another(e, x->sa))
@@ -62,8 +66,7 @@ bool name_variable(Emit *e, const Exec *x, uint32_t *variable)
     const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
     if (!ref || ref->slot->tag == V_UNDEF)
         return false;
-    *variable = own_global(e, ref) ? variable_in(e, 0, NULL, (uint32_t)(ref->slot - e->in->fp))
-                                   : variable_of(e, ref->slot, 0);
+    *variable = global_variable(e, ref);
     return true;
 }
 
@@ -240,27 +243,21 @@ static LlValue unary_intrinsic(Emit *e, const char *name, LlValue x)
                           1, "");
 }
 
-static bool floats_only(EwOp op, int arity)
-{
-    return ew_info[op].arity == arity && ew_compute_dtype(op, DT_F64) == DT_F64 &&
-           ew_result_dtype(op, DT_F64) == DT_F64;
-}
-
 /* A nan is left to the row: where no operand was one it may have something to say. */
-static Val row_of_floats(Emit *e, EwOp op, Val a, Val b, bool two)
+static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
 {
-    bool floats = two ? a.kind == HK_FLOAT || b.kind == HK_FLOAT : a.kind == HK_FLOAT;
-    bool ints_too = ew_compute_dtype(op, DT_I64) == DT_F64;
-    if (!floats_only(op, two ? 2 : 1) || (!floats && !ints_too))
+    EwFn kernel = ew_scalar_kernel(op, two ? 2 : 1);
+    bool floats = a.kind == HK_FLOAT || (two && b.kind == HK_FLOAT);
+    if (!kernel || (!floats && ew_compute_dtype(op->ew, DT_I64) != DT_F64))
         return unknown(e);
     LlValue x = as_float(e, taken_for_float(e, a));
     LlValue y = two ? as_float(e, taken_for_float(e, b)) : NULL, r;
-    if (op == EW_SQRT)
+    if (op->ew == EW_SQRT)                   /* an instruction, with the same bits */
         r = unary_intrinsic(e, "llvm.sqrt", x);
-    else if (op == EW_ABS)
+    else if (op->ew == EW_ABS)
         r = unary_intrinsic(e, "llvm.fabs", x);
     else
-        r = kernel_call(e, ew_kernel(op, DT_F64), x, y);
+        r = kernel_call(e, kernel, x, y);
     guard(e, compare_floats(e, LL_UNO, r, r));
     return (Val){ HK_FLOAT, r };
 }
@@ -273,7 +270,7 @@ static Val int_size(Emit *e, Val a)
                                  op2(e, LL_SUB, zero, a.v), a.v) };
 }
 
-/* len(A) and the extents of a tensor do not change while the loop runs. */
+/* The extent of the first axis: it does not change while the loop runs. */
 static Val length_emit(Emit *e, const Exec *arg)
 {
     uint32_t i;
@@ -287,17 +284,16 @@ static Val call_emit(Emit *e, const Exec *x)
     const CallSite *site = x->data;
     const GlobalRef *ref = &site->ref;
     uint32_t callee;
-    if (x->a->node->kind == ND_NAME && x->a->node->scope == SCOPE_SELF && e->frame &&
-        !site->named && !site->spread)
-        return call_function(e, x, e->frames[e->frame].fn);
-    if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION &&
-        !site->named && !site->spread)
-        return call_function(e, x, e->variables[callee].fn);
-    if (x->a->node->kind != ND_NAME || x->a->node->scope != SCOPE_GLOBAL || !x->a->data ||
-        site->named || site->spread || x->count < 1 || x->count > 2 || !names_builtin(e, ref) ||
-        ref->predefined.tag != V_UNDEF || !ref->op)
+    if (x->a->node->kind != ND_NAME || site->named || site->spread)
         return unknown(e);
-    if (ref->op == op_named(e->in, "len") && x->count == 1)
+    if (x->a->node->scope == SCOPE_SELF && e->frame)
+        return call_function(e, x, e->frames[e->frame].fn);
+    if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION)
+        return call_function(e, x, e->variables[callee].fn);
+    if (x->a->node->scope != SCOPE_GLOBAL || !x->a->data || x->count < 1 || x->count > 2 ||
+        !names_builtin(e, ref) || ref->predefined.tag != V_UNDEF || !ref->op)
+        return unknown(e);
+    if (ref->op->extent && x->count == 1)
         return length_emit(e, x->list[0]);
     if (ref->op->cls != OPC_EW)
         return unknown(e);
@@ -308,7 +304,7 @@ static Val call_emit(Emit *e, const Exec *x)
         return unknown(e);
     if (ref->op->ew == EW_ABS && a.kind == HK_INT)
         return int_size(e, a);
-    return row_of_floats(e, ref->op->ew, a, b, x->count == 2);
+    return row_of_floats(e, ref->op, a, b, x->count == 2);
 }
 
 /* ---- the rest ---- */
@@ -328,7 +324,7 @@ static Val power_emit(Emit *e, const Exec *x)
         return ints_checked(e, "llvm.smul.with.overflow", a, a);
     if (a.kind != HK_FLOAT && b.kind != HK_FLOAT)
         return unknown(e);
-    return row_of_floats(e, EW_POWER, a, b, true);
+    return row_of_floats(e, x->data, a, b, true);
 }
 
 static Val unary_emit(Emit *e, const Exec *x)
@@ -421,6 +417,8 @@ Val expression(Emit *e, const Exec *x)
     default: return unknown(e);
     }
 }
+
+void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }
 
 void condition_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
 {

@@ -58,7 +58,7 @@ static void value_emit(Emit *e, const Exec *x)
     else if (can(e, expression_value, x))
         expression_value(e, x);
     else
-        leave_now(e, x);
+        leave_now(e);
 }
 
 void return_emit(Emit *e, const Exec *x)

@@ -33,12 +33,6 @@ static bool same_state(const State *a, const State *b)
     return a->reached == b->reached && memcmp(a->kind, b->kind, sizeof a->kind) == 0;
 }
 
-static void condition_dry(Emit *e, const Exec *x)
-{
-    condition_emit(e, x, NULL, NULL);
-    e->failed = false;
-}
-
 /* The walk is dry: variables at the head of the loop, and whether there is no loop in it. */
 static State head_state(Emit *e, Around *a, bool *innermost)
 {
@@ -51,6 +45,7 @@ static State head_state(Emit *e, Around *a, bool *innermost)
         a->at_next = a->at_out = (State){ .reached = false };
         if (!a->counts)
             condition_dry(e, a->x->a);
+        e->failed = false;
         body_emit(e, a);
         State back = state_join(&e->state, &a->at_next);
         State joined = state_join(&head, &back);
@@ -136,25 +131,21 @@ void while_emit(Emit *e, const Exec *x)
     bool innermost, outermost = !e->around && !e->frame;
     if (too_deep(e, x)) {
         e->hopeless |= outermost;
-        leave_now(e, x);
+        leave_now(e);
         return;
     }
     around_enter(e, &a, x);
     State head = head_state(e, &a, &innermost);
     e->hopeless |= outermost && !a.goes_on;
-    State failed = e->state;
+    State before = e->state;
     e->state = head;
-    bool dry = e->dry;
-    e->dry = true;
-    condition_emit(e, x->a, NULL, NULL);
-    e->dry = dry;
-    e->state = failed;
-    if (e->failed) {                         /* a condition of another kind */
-        e->failed = false;
+    bool asks = can(e, condition_dry, x->a);
+    e->state = before;
+    if (!asks) {                             /* a condition of another kind */
         e->around = a.up;
         e->loops = true;
         e->hopeless |= outermost;
-        leave_now(e, x);
+        leave_now(e);
         return;
     }
     LlBlock ask = block_new(e, "while"), body = block_new(e, "body");
@@ -309,7 +300,7 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     bool innermost, unit = x->count == 2 || (is_int_constant(x->list[2], &one) && one == 1);
     if (too_deep(e, x) || stands_for_another(e, x->sa)) {
         e->hopeless |= outermost;
-        leave_now(e, x);
+        leave_now(e);
         return;
     }
     bool dry = e->dry;
@@ -319,7 +310,7 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     e->dry = dry;
     e->failed = false;
     if (!ints) {
-        leave_now(e, x);
+        leave_now(e);
         return;
     }
     Around *up = e->around;

@@ -6,14 +6,6 @@
 #include "interp/eval/eval_flow.h"
 
 /* ---- entering ---- */
-/* Nobody else sees it, and no two indices share an element (no broadcast view). */
-static bool storable(const Tensor *t)
-{
-    if (t->refs != 1 || t->buffer->refs != 1 || t->buffer->device)
-        return false;
-    return t->rank == 1 ? t->dims[1] == 1 : t->dims[3] == 1 && t->dims[2] >= t->dims[1];
-}
-
 /* What is stored to is the variable's own from here on, as it would be from the first store on. */
 static bool tensor_enters(Interp *in, const HotVariable *v, HotTensor *to)
 {
@@ -22,11 +14,9 @@ static bool tensor_enters(Interp *in, const HotVariable *v, HotTensor *to)
     if (!t || t->dtype != (uint32_t)v->dtype || t->rank != v->rank ||
         (in->ctx.remote && tensor_away(t)))
         return false;
-    if (v->stored && !storable(t)) {
+    if (v->stored) {
         tensor_unshare(&in->ctx, &slot->tensor);
         t = slot->tensor;
-        if (!storable(t))
-            return false;
     }
     if (v->unit && t->dims[2 * t->rank - 1] != 1)
         return false;
@@ -48,12 +38,9 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint
     if (!v->needed || v->frame)
         return true;
     switch (v->kind) {
-    case HK_INT: return now.tag == V_INT;
-    case HK_FLOAT: return now.tag == V_FLOAT;
-    case HK_BOOL: return now.tag == V_BOOL;
     case HK_TENSOR: return tensor_enters(in, v, &r->tensors[i]);
     case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->serial == v->serial;
-    default: return now.tag != V_INT && now.tag != V_FLOAT && now.tag != V_BOOL;
+    default: return hot_kind(now) == v->kind;
     }
 }
 
@@ -173,8 +160,6 @@ bool hot_run_function(Interp *in, const HotCode *code, const Function *fn, const
         record.cells[i].i = args[i].i;
     if (code->run(&record) != 0)
         return false;
-    *result = (Value){ .tag = code->result == HK_FLOAT ? V_FLOAT
-                              : code->result == HK_BOOL ? V_BOOL : V_INT,
-                       .i = record.cells[HOT_RESULT].i };
+    *result = (Value){ .tag = hot_tag((HotKind)code->result), .i = record.cells[HOT_RESULT].i };
     return true;
 }

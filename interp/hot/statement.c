@@ -77,7 +77,7 @@ static void assign(Emit *e, const Exec *x)
         uint32_t base = variable_of(e, NULL, x->b->a->sa);
         Val v = expression(e, x->a);
         int op = x->node->kind == ND_OPASSIGN ? x->node->op : -1;
-        if (!e->failed && !element_store_emit(e, x, base, x->b, v, op))
+        if (!e->failed && !element_store_emit(e, base, x->b, v, op))
             unknown(e);
     } else {
         unknown(e);
@@ -112,8 +112,6 @@ bool can(Emit *e, EmitFn emit, const Exec *x)
     e->state = before;
     return !failed;
 }
-
-static void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }
 
 /* ---- if ---- */
 static void merge(Emit *e, LlBlock end, State *all)
@@ -168,7 +166,7 @@ void branches_emit(Emit *e, const Exec *x, EmitFn emit)
     State all = { .reached = false };
     LlBlock end;
     if (!conditions_can(e, x)) {
-        leave_now(e, x);
+        leave_now(e);
         return;
     }
     end = block_new(e, "end");
@@ -205,7 +203,7 @@ static void statement_on_top(Emit *e, const Exec *x)
         return;
     }
     if (x->eval == eval_raise) {             /* with a node of any kind, and nothing else */
-        leave_now(e, x);
+        leave_now(e);
         return;
     }
     switch (x->node->kind) {
@@ -213,7 +211,7 @@ static void statement_on_top(Emit *e, const Exec *x)
         if (x->eval == eval_block || x->eval == eval_block2)
             block_emit(e, x);
         else if (x->count || x->a || x->list)
-            leave_now(e, x);
+            leave_now(e);
         return;
     case ND_IF:
         branches_emit(e, x, statement);
@@ -225,28 +223,28 @@ static void statement_on_top(Emit *e, const Exec *x)
         if (x->list && x->count >= 2)
             for_emit(e, x, false);
         else
-            leave_now(e, x);
+            leave_now(e);
         return;
     case ND_BREAK: case ND_CONTINUE:
         if (x->eval == eval_break)
             break_emit(e, x);
         else
-            leave_now(e, x);
+            leave_now(e);
         return;
     case ND_RETURN:
         if (e->frame && x->eval == eval_return && x->a && can(e, return_emit, x))
             return_emit(e, x);
         else
-            leave_now(e, x);
+            leave_now(e);
         return;
     case ND_BINARY: case ND_ASSIGN: case ND_OPASSIGN:
         if ((x->node->kind != ND_BINARY || is_update(x)) && can(e, assignment, x))
             assignment(e, x);
         else
-            leave_now(e, x);
+            leave_now(e);
         return;
     default:
-        leave_now(e, x);
+        leave_now(e);
     }
 }
 

@@ -9,8 +9,7 @@
 /* ---- variables ---- */
 static void look_at_value(HotVariable *v, Value now)
 {
-    v->kind = now.tag == V_INT ? HK_INT : now.tag == V_FLOAT ? HK_FLOAT
-            : now.tag == V_BOOL ? HK_BOOL : HK_NOTHING;
+    v->kind = hot_kind(now);
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
         v->fn = now.fn;
@@ -366,9 +365,8 @@ void guard(Emit *e, LlValue bad)
     block_enter(e, on);
 }
 
-void leave_now(Emit *e, const Exec *x)
+void leave_now(Emit *e)
 {
-    (void)x;
     if (!e->dry)
         jump(e, out_of_statement(e));
     e->state.reached = false;

@@ -225,6 +225,7 @@ struct Op {
     uint8_t measures;
     /* the parameter that its first operand's shadow is where it is not given (interp/digits) */
     const char *shadow_as;
+    bool extent;            /* of a tensor it is the extent of the first axis */
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
     bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
     bool orders;            /* parameter 1 is the order in which a sparse one is taken apart */
