@@ -186,6 +186,7 @@ suite_jit() {
     under "RICCI_JIT=quick" suite_golden
     script "no memory for machine code" tests/jit/memory.py
     script "Ctrl-C in machine code" tests/jit/interrupt.py
+    script "pages that may not run" tests/jit/pages.py
     LIMIT=3600 script "random loops, seed $SEED" tests/jit/programs.py --seed "$SEED" --cases "${JIT_CASES:-200}" --ricci "$RICCI"
 }
 

@@ -6,6 +6,8 @@
 #include "kernels/tensor/cpu.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static Llvm table;
 static bool found;
@@ -18,6 +20,18 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 #endif
 
 enum { OLDEST = 14, NEWEST = 21 };
+
+/* Does the system make pages executable that were written? LLVM does not ask, and would run into
+ * pages that are not. */
+static bool pages_can_run(void)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool can = at != MAP_FAILED && mprotect(at, page, PROT_READ | PROT_EXEC) == 0;
+    if (at != MAP_FAILED)
+        munmap(at, page);
+    return can;
+}
 
 /* Each part of the processor's own that has to be made known first. */
 static bool know_processor(void *handle)
@@ -66,6 +80,8 @@ static void load(void)
     };
 #undef ROUTINE
     static const char *const names[] = { "libLLVM-%d.so.1", "libLLVM-%d.so", "libLLVM.so.%d.1" };
+    if (!pages_can_run())
+        return;
     for (int version = OLDEST; version <= NEWEST && !found; version++) {
         for (size_t i = 0; i < sizeof names / sizeof *names && !found; i++) {
             char file[40];
