@@ -1,6 +1,6 @@
 /* A quick generator of machine code behind the table of llvm.h: for x86-64, one pass over
- * instructions for each thing that pays, in microseconds where LLVM takes milliseconds. What it
- * does not know makes no code. */
+ * instructions for each thing that pays, in tenths of a millisecond where LLVM takes milliseconds.
+ * What it does not know makes no code. */
 #ifndef RICCI_KERNELS_QUICK_H
 #define RICCI_KERNELS_QUICK_H
 
