@@ -40,6 +40,8 @@ expect version 0 '^ricci [0-9]' - "$RICCI" --version
 expect "version names the level" 0 '^ricci [0-9.]+ \((base|avx2|avx512)\)$' - "$RICCI" --version
 expect "RICCI_ISA lowers it" 0 '\(base\)$' - env RICCI_ISA=base "$RICCI" --version
 expect "empty RICCI_ISA" 0 '^2$' - env RICCI_ISA= "$RICCI" -p '1 + 1'
+expect "RICCI_JIT without such a mode" 2 - "RICCI_JIT is 0, 1, now or quick, not 'off'" env RICCI_JIT=off "$RICCI" -p 1
+expect "RICCI_JIT=0" 0 '^1$' - env RICCI_JIT=0 "$RICCI" -p 1
 expect "RICCI_ISA without such a level" 2 - "RICCI_ISA names no instruction set: 'sse9'" env RICCI_ISA=sse9 "$RICCI" -p 1
 
 # ---- by which names LAPACK is called: what is loaded says so ----

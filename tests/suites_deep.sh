@@ -89,7 +89,7 @@ suite_without() {
     local bin=$BUILD/without native='extern|as_tensor|ptr|pin|unpin|sizeof|offsetof|errno|cstring|null'
     build all || return
     rm -rf "$bin" && mkdir -p "$bin" && cp -rl "$BUILD/obj" "$BUILD/gen" "$bin"
-    rm -f "$bin/obj/interp/life.o" "$bin/obj/builtins/table.o"
+    rm -f "$bin/obj/interp/life.o" "$bin/obj/builtins/table.o" "$bin/obj/interp/program/main_usage.o"
     build WITHOUT="native jit" BUILD="$bin" "$bin/ricci" || return
     LEAVE=$(echo $(grep -lwE "$native" tests/lang/*/*.ric tests/errors/*.ric tests/regress/*.ric) tests/lang/native/*.ric) \
         golden "$PWD/$bin/ricci" "without native"

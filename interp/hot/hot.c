@@ -254,14 +254,30 @@ void hot_end(Interp *in)
     in->hot_worker = NULL;
 }
 
+/* By what RICCI_JIT says; nothing said is the first. */
+static const struct { const char *name; const HotHooks *hooks; } modes[] = {
+    { "", &hooks[0] }, { "0", NULL }, { "1", &hooks[0] }, { "now", &hooks[1] },
+    { "quick", &hooks[2] },
+};
+enum { MODES = sizeof modes / sizeof *modes };
+
+static size_t mode_of(const char *text)
+{
+    size_t i = 0;
+    while (i < MODES && strcmp(modes[i].name, text) != 0)
+        i++;
+    return i;
+}
+
 const HotHooks *hot_hooks(void)
 {
-    static const char *const modes[] = { "", "now", "quick" };
     const char *text = getenv("RICCI_JIT");
-    size_t mode = 0;
-    if (text && strcmp(text, "0") == 0)
-        return NULL;
-    for (size_t i = 1; text && i < sizeof modes / sizeof *modes; i++)
-        mode = strcmp(text, modes[i]) == 0 ? i : mode;
-    return &hooks[mode];
+    size_t mode = text ? mode_of(text) : 0;
+    return modes[mode < MODES ? mode : 0].hooks;
+}
+
+const char *hot_unknown(void)
+{
+    const char *text = getenv("RICCI_JIT");
+    return text && mode_of(text) == MODES ? text : NULL;
 }

@@ -6,6 +6,9 @@
 
 /* NULL: RICCI_JIT=0 */
 const HotHooks *hot_hooks(void);
+/* What RICCI_JIT says where that is nothing known, so that it changes nothing; else NULL. The
+ * program refuses to start then, libricci goes on. */
+const char *hot_unknown(void);
 void hot_end(Interp *);              /* when no chunk is left */
 
 #endif

@@ -4,6 +4,9 @@
 
 #include "core/system/c_locale.h"
 #include "kernels/tensor/cpu.h"
+#ifndef RICCI_WITHOUT_JIT
+#include "interp/hot/hot.h"
+#endif
 
 #include <errno.h>
 #include <math.h>
@@ -465,6 +468,11 @@ static void read_words(App *app, int argc, char **argv)
     if (cpu_isa_unknown())
         usage_error("RICCI_ISA names no instruction set:", cpu_isa_unknown(),
                     "base, avx2 and avx512 are known; without RICCI_ISA it is the processor's");
+#ifndef RICCI_WITHOUT_JIT
+    if (hot_unknown())
+        usage_error("RICCI_JIT is 0, 1, now or quick, not", hot_unknown(),
+                    "RICCI_JIT=0 leaves loops to the evaluator");
+#endif
     for (size_t i = 0; argc > 0 && i < COUNT(subcommands); i++)
         if (strcmp(argv[0], subcommands[i].name) == 0) {
             read_subcommand(app, &subcommands[i], argc - 1, argv + 1);
