@@ -62,6 +62,8 @@ expect "a product with rates" 0 '^4096' - env -u RICCI_CALIBRATION XDG_CACHE_HOM
 echo broken >calibrated/ricci/rates
 expect "a product with broken rates" 0 '^4096' - env -u RICCI_CALIBRATION XDG_CACHE_HOME="$PWD/calibrated" "$RICCI" -p 'sum(ones(64, 64) @ ones(64, 64)) / 64'
 expect "--calibrate where nothing can be kept" 1 'GFLOP' 'cannot keep what was measured' env XDG_CACHE_HOME=/proc "$RICCI" --calibrate
+mkdir -p untouched
+expect "a product makes no folder" 0 '^4096' - env -u RICCI_CALIBRATION XDG_CACHE_HOME="$PWD/untouched" sh -c '"$1" -p "sum(ones(64, 64) @ ones(64, 64)) / 64" && rmdir untouched' sh "$RICCI"
 expect "--calibrate takes nothing more" 2 - 'ricci --calibrate' "$RICCI" --calibrate a.ric
 
 # ---- help ----

@@ -41,15 +41,18 @@ static NormOrder read_order(OpCall *c, int i)
 /* ---- vectors ---- */
 /* PIECE: elements between looks at the interrupt flag, and of what a thread takes at a time.
  * Results are made of pieces that are cut by shape alone, so threads do not change a bit. */
-enum { PIECE = 1 << 18, COLUMNS = 512, LINES = 16 };
+enum { PIECE = 1 << 18, COLUMNS = 512, LINES = 16, CELLS = 1 << 17 };
 
-/* Norms of the columns of a matrix, taken apart into strips of columns and parts of rows. */
+/* Norms of the columns of a matrix, taken apart into strips of columns and parts of rows; a span
+ * of parts at a time, so that what is kept does not grow with the rows. */
 typedef struct Fold {
     const Stack *s;
     NormFold fold;
     int64_t rows, cols, wide, tall, parts;   /* of a strip and of a part; parts of a column */
+    int64_t from, here, span;                /* the parts at work, and how many at most */
     Mat a;
-    double *part;                  /* parts × cols: folds; of squares of one column the norms */
+    double *part;                  /* span × cols: folds; of squares of one column the norms */
+    double *joined;                /* cols: those of all parts, in their order */
 } Fold;
 
 static void fold_items(void *arg, int64_t begin, int64_t end, int worker)
@@ -57,10 +60,10 @@ static void fold_items(void *arg, int64_t begin, int64_t end, int worker)
     const Fold *f = arg;
     (void)worker;
     for (int64_t item = begin; item < end; item++) {
-        int64_t i = item % f->parts * f->tall, j = item / f->parts * f->wide;
+        int64_t k = item % f->here, i = (f->from + k) * f->tall, j = item / f->here * f->wide;
         int64_t rows = f->rows - i < f->tall ? f->rows - i : f->tall;
         char *from = f->a.data + (i * f->a.rs + j * f->a.cs) * (int64_t)f->s->bytes;
-        double *out = f->part + item % f->parts * f->cols + j;
+        double *out = f->part + k * f->cols + j;
         if (f->fold == FOLD_SQUARES && f->cols == 1)
             *out = gemm_norm2(f->s->dt, rows, from, f->a.rs);
         else
@@ -70,27 +73,41 @@ static void fold_items(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
-static Fold fold_parts(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a)
+/* For columns as far from each other as those of a. One column has all its parts in one span. */
+static Fold fold_new(const Stack *s, NormFold fold, int64_t rows, int64_t cols, Mat a)
 {
-    Fold f = { .s = s, .fold = fold, .rows = rows, .cols = cols, .a = a };
+    Fold f = { .s = s, .fold = fold, .rows = rows, .cols = cols };
     f.wide = cols == 1 ? 1 : a.cs == 1 ? COLUMNS : LINES + PIECE / 4 / (rows + 1);
     f.tall = PIECE / f.wide;
     f.parts = rows > 0 ? (rows + f.tall - 1) / f.tall : 1;
-    int64_t items = f.parts * ((cols + f.wide - 1) / f.wide);
-    int64_t each = (rows < f.tall ? rows : f.tall) * (cols < f.wide ? cols : f.wide);
-    f.part = linalg_work(s->call, (size_t)(f.parts * cols), sizeof(double));
-    pool_for(&s->call->in->ctx, items, PIECE / 4 / (each + 1) + 1, fold_items, &f);
-    poll_interrupt(s->call->in);
+    f.span = cols == 1 || f.parts <= CELLS / (cols + 1) ? f.parts : CELLS / (cols + 1) + 1;
+    f.part = linalg_work(s->call, (size_t)((f.span + (f.parts > 1)) * cols), sizeof(double));
+    f.joined = f.part + (f.parts > 1 ? f.span * cols : 0);
     return f;
 }
 
-/* The fold of column j of those parts, in their order. */
-static double fold_joined(const Fold *f, int64_t j)
+static void fold_join(const Fold *f)
 {
-    double r = f->part[j];
-    for (int64_t i = 1; i < f->parts; i++)
-        r = norms_fold_two(f->fold, r, f->part[i * f->cols + j]);
-    return r;
+    if (f->parts == 1 || (f->fold == FOLD_SQUARES && f->cols == 1))
+        return;
+    for (int64_t i = 0; i < f->here; i++)
+        for (int64_t j = 0; j < f->cols; j++) {
+            double r = f->part[i * f->cols + j];
+            f->joined[j] = f->from + i == 0 ? r : norms_fold_two(f->fold, f->joined[j], r);
+        }
+}
+
+static void fold_columns(Fold *f, Mat a)
+{
+    int64_t each = (f->rows < f->tall ? f->rows : f->tall) * (f->cols < f->wide ? f->cols : f->wide);
+    f->a = a;
+    for (f->from = 0; f->from < f->parts; f->from += f->span) {
+        f->here = f->parts - f->from < f->span ? f->parts - f->from : f->span;
+        pool_for(&f->s->call->in->ctx, f->here * ((f->cols + f->wide - 1) / f->wide),
+                 PIECE / 4 / (each + 1) + 1, fold_items, f);
+        poll_interrupt(f->s->call->in);
+        fold_join(f);
+    }
 }
 
 /* The norm of a vector from those of its parts. */
@@ -111,8 +128,9 @@ static double fold_vector(const Stack *s, NormFold fold, int64_t n, const char *
     Mat a = { (char *)x, step, 1 };
     double r;
     if (n > PIECE) {
-        Fold f = fold_parts(s, fold, n, 1, a);
-        return fold_joined(&f, 0);
+        Fold f = fold_new(s, fold, n, 1, a);
+        fold_columns(&f, a);
+        return *f.joined;
     }
     norms_fold_columns(s->type, fold, n, 1, a, &r);
     return r;
@@ -123,7 +141,9 @@ static double norm2(const Stack *s, int64_t n, const char *x, int64_t step)
 {
     if (n <= PIECE)
         return gemm_norm2(s->dt, n, x, step);
-    Fold f = fold_parts(s, FOLD_SQUARES, n, 1, (Mat){ (char *)x, step, 1 });
+    Mat a = { (char *)x, step, 1 };
+    Fold f = fold_new(s, FOLD_SQUARES, n, 1, a);
+    fold_columns(&f, a);
     return norm_joined(f.part, f.parts);
 }
 
@@ -164,26 +184,23 @@ static double vector_norm(const Stack *s, NormOrder o, int64_t n, const char *x,
     return fold == FOLD_SQUARES ? norm2(s, n, x, step) : fold_vector(s, fold, n, x, step);
 }
 
-/* Norms of the columns of a. A sum of squares that left the range of f64, or came near its end, is
- * made again with scaling. */
-static void column_norms(const Stack *s, NormOrder o, int64_t rows, int64_t cols, Mat a,
+/* Norms of the columns of a, f: their fold, or NULL. A sum of squares that left the range of f64, or
+ * came near its end, is made again with scaling. */
+static void column_norms(const Stack *s, NormOrder o, int64_t rows, int64_t cols, Mat a, Fold *f,
                          BlasType real, void *out, int64_t at)
 {
-    NormFold fold;
-    Fold f;
-    bool folds = order_fold(o, &fold);
-    if (folds)
-        f = fold_parts(s, fold, rows, cols, a);
+    if (f)
+        fold_columns(f, a);
     for (int64_t j = 0; j < cols; j++) {
         const char *x = a.data + j * a.cs * (int64_t)s->bytes;
         double r;
         if (j % COLUMNS == 0)
             poll_interrupt(s->call->in);
-        if (!folds)
+        if (!f)
             r = vector_power(s, rows, x, a.rs, o.p);
-        else if (fold == FOLD_SQUARES && cols == 1)
-            r = norm_joined(f.part, f.parts);
-        else if ((r = fold_joined(&f, j)), fold == FOLD_SQUARES)
+        else if (f->fold == FOLD_SQUARES && cols == 1)
+            r = norm_joined(f->part, f->parts);
+        else if ((r = f->joined[j]), f->fold == FOLD_SQUARES)
             r = r > 0x1p-900 && r < 0x1p1000 ? sqrt(r) : norm2(s, rows, x, a.rs);
         mat_store(real, out, at + j, r, 0);
     }
@@ -304,17 +321,23 @@ static void axis_norms(Stack *s, Tensor *v, NormOrder o, void *out)
     const int64_t *shape = tensor_shape(v), *strides = tensor_strides(v);
     int last = v->rank - 1, across = last - 1;
     int64_t cols = across < 0 ? 1 : shape[across], count = 1;
+    Mat a = { v->data, strides[last], across < 0 ? 1 : strides[across] };
+    NormFold fold;
+    Fold columns, *f = NULL;
     for (int d = 0; d < across; d++)
         count *= shape[d];
+    if (order_fold(o, &fold)) {
+        columns = fold_new(s, fold, shape[last], cols, a);
+        f = &columns;
+    }
     for (int64_t i = 0; i < count; i++) {
         int64_t at = 0, index = i;
         for (int d = across - 1; d >= 0; d--) {
             at += index % shape[d] * strides[d];
             index /= shape[d];
         }
-        Mat a = { v->data + at * (int64_t)s->bytes, strides[last],
-                  across < 0 ? 1 : strides[across] };
-        column_norms(s, o, shape[last], cols, a, real, out, i * cols);
+        a.data = v->data + at * (int64_t)s->bytes;
+        column_norms(s, o, shape[last], cols, a, f, real, out, i * cols);
     }
 }
 

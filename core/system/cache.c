@@ -12,7 +12,7 @@ static bool folder_made(const char *path)
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-bool cache_folder(char *out, size_t n, const char *inside)
+bool cache_folder(char *out, size_t n, const char *inside, bool make)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     bool own = base && base[0] == '/';
@@ -24,12 +24,12 @@ bool cache_folder(char *out, size_t n, const char *inside)
     if (strlen(own ? base : home) + more > n)
         return false;
     int used = snprintf(out, n, "%s%s", own ? base : home, own ? "" : "/.cache");
-    if (!folder_made(out))
+    if (make && !folder_made(out))
         return false;
     used += snprintf(out + used, n - (size_t)used, "/ricci");
-    if (!folder_made(out))
+    if (make && !folder_made(out))
         return false;
     if (inside)
         snprintf(out + used, n - (size_t)used, "/%s", inside);
-    return !inside || folder_made(out);
+    return !make || !inside || folder_made(out);
 }

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The folder `inside` it (NULL: itself), made where it is missing; false: there is none, errno says
- * why. */
-bool cache_folder(char *out, size_t n, const char *inside);
+/* The folder `inside` it (NULL: itself); `make`: made where it is missing, which who only reads
+ * leaves alone. false: there is none, errno says why. */
+bool cache_folder(char *out, size_t n, const char *inside, bool make);
 
 #endif

@@ -58,9 +58,9 @@ typedef struct Place {
     size_t key_bytes;
 } Place;
 
-static bool place_find(Place *p, const char *const *parts)
+static bool place_find(Place *p, const char *const *parts, bool make)
 {
-    if (!cache_folder(p->folder, sizeof p->folder, "kernels"))
+    if (!cache_folder(p->folder, sizeof p->folder, "kernels", make))
         return false;
     p->hash = key_hash(parts, &p->key_bytes);
     snprintf(p->file, sizeof p->file, "%s/%016llx", p->folder, (unsigned long long)p->hash);
@@ -124,7 +124,7 @@ void *device_cache_get(Ctx *ctx, const char *const *parts, size_t *bytes)
     Place p;
     Header h;
     void *built = NULL;
-    if (!place_find(&p, parts))
+    if (!place_find(&p, parts, false))
         return NULL;
     int fd = open(p.file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
@@ -142,7 +142,7 @@ void *device_cache_get(Ctx *ctx, const char *const *parts, size_t *bytes)
 void device_cache_drop(const char *const *parts)
 {
     Place p;
-    if (place_find(&p, parts))
+    if (place_find(&p, parts, false))
         unlink(p.file);
 }
 
@@ -222,7 +222,7 @@ void device_cache_put(const char *const *parts, const void *built, size_t bytes)
 {
     Place p;
     char part[3300];
-    if (bytes == 0 || bytes > MOST_BYTES / 4 || !place_find(&p, parts))
+    if (bytes == 0 || bytes > MOST_BYTES / 4 || !place_find(&p, parts, true))
         return;
     snprintf(part, sizeof part, "%s/new.XXXXXX", p.folder);
     int fd = mkostemp(part, O_CLOEXEC);

@@ -110,9 +110,9 @@ static bool parse(Calibration *c, const char *text)
     return strcmp(text, "end\n") == 0;
 }
 
-static bool place(char *path, size_t n)
+static bool place(char *path, size_t n, bool make)
 {
-    if (!cache_folder(path, n - 16, NULL))
+    if (!cache_folder(path, n - 16, NULL, make))
         return false;
     strcat(path, "/rates");
     return true;
@@ -125,7 +125,7 @@ static void read_kept(void)
 {
     const char *asked = getenv("RICCI_CALIBRATION");
     char path[3200], text[FILE_MOST];
-    if ((asked && strcmp(asked, "0") == 0) || !place(path, sizeof path))
+    if ((asked && strcmp(asked, "0") == 0) || !place(path, sizeof path, false))
         return;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -151,7 +151,7 @@ bool calibration_keep(const Calibration *given, char *path, size_t n)
     char machine[1024], text[FILE_MOST], part[3400];
     Calibration c = *given;
     path[0] = 0;
-    if (!place(path, n))
+    if (!place(path, n, true))
         return false;
     machine_name(machine, sizeof machine);
     int used = c_snprintf(text, sizeof text, "ricci rates\n%s\n", machine);

@@ -273,8 +273,8 @@ def takes_too_much():
 
     beside(GREEDY.items(), greedy)
     nothing_left("greedy programs")
-    endless = {"loop": "while true { }", "for": "for i in 0:1000000000000 { x = i }", "catching": "while true { try { while true { } } catch e { x = e } }",
-               "calls": "fn f() { for i in 0:1000000000000 { } }\nf()", "rational": "precision rational { for i in 0:100000000 { x = i / 3 } }",
+    endless = {"loop": "while true { }", "for": "for i in 0:1000000000000 { x = sin(i) }", "catching": "while true { try { while true { } } catch e { x = e } }",
+               "calls": "fn f() { for i in 0:1000000000000 { sin(i) } }\nf()", "rational": "precision rational { for i in 0:100000000 { x = i / 3 } }",
                "sorting": "while true { sort(rand(1000000)) }", "products": "x = rand(1000, 1000)\nwhile true { x @ x }", "eig": "eig(rand(2500, 2500))",
                "output": 'while true { print("x") }', "errors": 'while true { try { throw "x" } catch e { } }', "elements": 'fn f(k) { for j in 0:100 { }\n k }\nx = [f(k) for k in 0:100000000]',
                "notices": 'i = 0\nwhile true { i += 1\n warn("w{i}") }', "norms": "norm(broadcast_to([0.1], 100000000000))", "norms of columns": "norm(broadcast_to([0.1], (10000000000, 300)), 1, axis=0)",

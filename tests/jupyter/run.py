@@ -405,7 +405,7 @@ def two_clients(k):
 def interrupts(k):
     c = k.client
     c.run("kept = 11; A = rand(1500, 1500); extern \"libc.so.6\" { int usleep(unsigned int us); int pause(void); }")
-    programs = ["while true { }", "for i in 1:10^12 { }", "svd(rand(2500, 2500))", "eig(rand(1500, 1500))", "pause()",
+    programs = ["while true { }", "for i in 1:10^12 { sin(i) }", "svd(rand(2500, 2500))", "eig(rand(1500, 1500))", "pause()",
                 "while true { usleep(1000) }", "!sleep 1000", "while true { try { throw 1 } catch e { } }",
                 "fn f(n) { f(n + 1) }; while true { try { f(0) } catch e { } }", "s = 0; while true { s = s + sum(A @ A) }",
                 "precision mp(2000) { x = 1; while true { x = sin(x) } }"]
