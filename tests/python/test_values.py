@@ -580,7 +580,7 @@ class Threads(unittest.TestCase):
                 stop.wait(0.001)
         t = threading.Thread(target=tick)
         t.start()
-        r.eval("s = 0\nfor i in 0:5000000 { s += i }")
+        r.eval("s = 0.0\nfor i in 0:5000000 { s += sin(i) }")
         stop.set()
         t.join()
         self.assertGreater(ticks[0], 3)
