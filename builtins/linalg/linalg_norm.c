@@ -99,7 +99,8 @@ static void fold_join(const Fold *f)
 
 static void fold_columns(Fold *f, Mat a)
 {
-    int64_t each = (f->rows < f->tall ? f->rows : f->tall) * (f->cols < f->wide ? f->cols : f->wide);
+    int64_t each = (f->rows < f->tall ? f->rows : f->tall)
+                 * (f->cols < f->wide ? f->cols : f->wide);
     f->a = a;
     for (f->from = 0; f->from < f->parts; f->from += f->span) {
         f->here = f->parts - f->from < f->span ? f->parts - f->from : f->span;
@@ -184,8 +185,8 @@ static double vector_norm(const Stack *s, NormOrder o, int64_t n, const char *x,
     return fold == FOLD_SQUARES ? norm2(s, n, x, step) : fold_vector(s, fold, n, x, step);
 }
 
-/* Norms of the columns of a, f: their fold, or NULL. A sum of squares that left the range of f64, or
- * came near its end, is made again with scaling. */
+/* Norms of the columns of a; f: their fold, or NULL. A sum of squares that left the range of f64,
+ * or came near its end, is made again with scaling. */
 static void column_norms(const Stack *s, NormOrder o, int64_t rows, int64_t cols, Mat a, Fold *f,
                          BlasType real, void *out, int64_t at)
 {
