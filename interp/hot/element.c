@@ -215,24 +215,42 @@ static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
     return true;
 }
 
-bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int op)
+bool element_place_emit(Emit *e, uint32_t base, const Exec *target, LlValue *place)
+{
+    *place = element_at(e, base, target);
+    return !e->failed && !e->variables[base].at;
+}
+
+bool element_put_emit(Emit *e, uint32_t base, LlValue place, Val v)
 {
     HotVariable *b = &e->variables[base];
-    LlValue p = element_at(e, base, target), out;
-    if (e->failed)
-        return false;
-    if (op >= 0) {
-        if (b->dtype != DT_F64 || (v.kind != HK_FLOAT && v.kind != HK_INT) ||
-            (op != TK_ADD && op != TK_SUB && op != TK_MUL && op != TK_DIV))
-            return false;
-        v = binary_emit(e, op, element_load(e, DT_F64, p), v);
-    }
-    if (e->failed || b->at || !element_value(e, b->dtype, v, &out))
+    LlValue out;
+    if (!element_value(e, b->dtype, v, &out))
         return false;
     if (!b->stored) {
         b->stored = true;
         e->grew = true;
     }
-    store(e, out, p);
+    store(e, out, place);
     return true;
+}
+
+/* Floats by numbers; ints by ints, where the result is one. */
+static bool updates_element(DType dt, Val v, int op)
+{
+    bool whole = op == TK_ADD || op == TK_SUB || op == TK_MUL;
+    if (dt == DT_I64)
+        return whole && v.kind == HK_INT;
+    return dt == DT_F64 && (whole || op == TK_DIV) && (v.kind == HK_FLOAT || v.kind == HK_INT);
+}
+
+bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int op)
+{
+    DType dt = e->variables[base].dtype;
+    LlValue place;
+    if (!element_place_emit(e, base, target, &place) || (op >= 0 && !updates_element(dt, v, op)))
+        return false;
+    if (op >= 0)
+        v = binary_emit(e, op, element_load(e, dt, place), v);
+    return !e->failed && element_put_emit(e, base, place, v);
 }

@@ -106,6 +106,7 @@ LlValue op2(Emit *, int opcode, LlValue, LlValue);
 LlValue compare_ints(Emit *, int predicate, LlValue, LlValue);
 LlValue compare_floats(Emit *, int predicate, LlValue, LlValue);
 LlValue choose(Emit *, LlValue, LlValue, LlValue);
+LlValue negated(Emit *, LlValue flag);
 LlValue cast(Emit *, int opcode, LlValue, LlType);
 LlValue word(Emit *, int64_t);
 LlValue real(Emit *, double);
@@ -143,6 +144,9 @@ bool stands_for_another(const Emit *, uint32_t slot);
 Val element_read_emit(Emit *, const Exec *);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
+/* In two steps, the first of which may leave. Dry, the place is NULL. */
+bool element_place_emit(Emit *, uint32_t base, const Exec *target, LlValue *place);
+bool element_put_emit(Emit *, uint32_t base, LlValue place, Val);
 /* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
 LlValue proven_hold(Emit *, LlValue first, LlValue last);
 

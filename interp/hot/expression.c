@@ -149,6 +149,8 @@ static LlValue comparable(Emit *e, Val v)
     return as_float(e, v);
 }
 
+static Val row_of_floats(Emit *, const Op *, Val, Val, bool two);
+
 static Val floats_emit(Emit *e, int op, Val a, Val b)
 {
     int c = comparison(op);
@@ -162,6 +164,8 @@ static Val floats_emit(Emit *e, int op, Val a, Val b)
     case TK_SUB: return (Val){ HK_FLOAT, op2(e, LL_FSUB, p, q) };
     case TK_MUL: return (Val){ HK_FLOAT, op2(e, LL_FMUL, p, q) };
     case TK_DIV: return (Val){ HK_FLOAT, op2(e, LL_FDIV, p, q) };
+    case TK_FLOORDIV:
+    case TK_MOD: return row_of_floats(e, e->in->ops->by_operator[op], a, b, true);
     default: return unknown(e);
     }
 }
@@ -270,6 +274,42 @@ static Val int_size(Emit *e, Val a)
                                  op2(e, LL_SUB, zero, a.v), a.v) };
 }
 
+/* The rows of two ints that are an instruction or two; false: it is none of them. */
+static bool row_of_ints(Emit *e, const Op *op, Val a, Val b, Val *out)
+{
+    static const struct { uint16_t ew, code; } bitwise[] = {
+        { EW_BITAND, LL_AND }, { EW_BITOR, LL_OR }, { EW_XOR, LL_XOR },
+    };
+    *out = (Val){ HK_INT };
+    if (op->ew == EW_MINIMUM || op->ew == EW_MAXIMUM) {
+        LlValue first = compare_ints(e, op->ew == EW_MINIMUM ? LL_SLT : LL_SGT, a.v, b.v);
+        out->v = choose(e, first, a.v, b.v);
+        return true;
+    }
+    for (int i = 0; i < (int)(sizeof bitwise / sizeof *bitwise); i++)
+        if (bitwise[i].ew == op->ew) {
+            out->v = op2(e, bitwise[i].code, a.v, b.v);
+            return true;
+        }
+    return false;
+}
+
+/* i64(x) and f64(x): what an int cannot hold leaves. */
+static Val cast_emit(Emit *e, DType to, const Exec *arg)
+{
+    Val v = expression(e, arg);
+    if (e->failed || !is_number(v) || (to != DT_I64 && to != DT_F64))
+        return unknown(e);
+    if (to == DT_F64)
+        return (Val){ HK_FLOAT, as_float(e, v) };
+    if (v.kind == HK_INT)
+        return v;
+    v = taken_for_float(e, v);
+    guard(e, negated(e, compare_floats(e, LL_OGE, v.v, real(e, -0x1p63))));
+    guard(e, compare_floats(e, LL_OGE, v.v, real(e, 0x1p63)));
+    return (Val){ HK_INT, cast(e, LL_FP_TO_SI, v.v, e->word) };
+}
+
 /* The extent of the first axis: it does not change while the loop runs. */
 static Val length_emit(Emit *e, const Exec *arg)
 {
@@ -291,7 +331,11 @@ static Val call_emit(Emit *e, const Exec *x)
     if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION)
         return call_function(e, x, e->variables[callee].fn);
     if (x->a->node->scope != SCOPE_GLOBAL || !x->a->data || x->count < 1 || x->count > 2 ||
-        !names_builtin(e, ref) || ref->predefined.tag != V_UNDEF || !ref->op)
+        !names_builtin(e, ref))
+        return unknown(e);
+    if (ref->predefined.tag == V_FORMAT && x->count == 1)
+        return cast_emit(e, v_format_dtype(ref->predefined), x->list[0]);
+    if (ref->predefined.tag != V_UNDEF || !ref->op)
         return unknown(e);
     if (ref->op->extent && x->count == 1)
         return length_emit(e, x->list[0]);
@@ -304,6 +348,9 @@ static Val call_emit(Emit *e, const Exec *x)
         return unknown(e);
     if (ref->op->ew == EW_ABS && a.kind == HK_INT)
         return int_size(e, a);
+    Val of_ints;
+    if (a.kind == HK_INT && b.kind == HK_INT && row_of_ints(e, ref->op, a, b, &of_ints))
+        return of_ints;
     return row_of_floats(e, ref->op, a, b, x->count == 2);
 }
 
@@ -314,14 +361,37 @@ bool is_int_constant(const Exec *x, int64_t *i)
     return x->operand == OPD_I;
 }
 
+/* Squares are products with the same bits. */
+static Val small_power(Emit *e, Val a, int64_t n)
+{
+    if (a.kind == HK_FLOAT) {
+        Val square = { HK_FLOAT, op2(e, LL_FMUL, a.v, a.v) };
+        guard(e, compare_floats(e, LL_UNO, square.v, square.v));
+        return square;
+    }
+    Val r = a;
+    while (--n)
+        r = ints_checked(e, "llvm.smul.with.overflow", r, a);
+    return r;
+}
+
+static bool is_small_power(Val a, const Exec *by, int64_t *n)
+{
+    if (by->operand == OPD_F && a.kind == HK_FLOAT && by->k.f == 2) {
+        *n = 2;
+        return true;
+    }
+    return is_int_constant(by, n) && (*n == 2 || (a.kind == HK_INT && (*n == 3 || *n == 4)));
+}
+
 static Val power_emit(Emit *e, const Exec *x)
 {
     int64_t n;
     Val a = expression(e, x->a), b = expression(e, x->b);
     if (e->failed || !is_number(a) || !is_number(b))
         return unknown(e);
-    if (a.kind == HK_INT && is_int_constant(x->b, &n) && n == 2)
-        return ints_checked(e, "llvm.smul.with.overflow", a, a);
+    if (a.kind != HK_NUMBER && is_small_power(a, x->b, &n))
+        return small_power(e, a, n);
     if (a.kind != HK_FLOAT && b.kind != HK_FLOAT)
         return unknown(e);
     return row_of_floats(e, x->data, a, b, true);
@@ -340,8 +410,7 @@ static Val unary_emit(Emit *e, const Exec *x)
         return (Val){ HK_FLOAT, e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "") };
     }
     if (op == TK_SQRT && v.kind == HK_FLOAT) {
-        guard(e, op2(e, LL_XOR, compare_floats(e, LL_OGE, v.v, real(e, 0)),
-                     e->dry ? NULL : e->d.ll->ConstInt(e->flag, 1, false)));
+        guard(e, negated(e, compare_floats(e, LL_OGE, v.v, real(e, 0))));
         return (Val){ HK_FLOAT, unary_intrinsic(e, "llvm.sqrt", v.v) };
     }
     return unknown(e);
@@ -386,6 +455,70 @@ static Val logic_emit(Emit *e, const Exec *x)
     return (Val){ HK_BOOL, phi };
 }
 
+/* ---- if as a value ---- */
+static const Exec *end_of_branch(const Exec *x)
+{
+    while (x->node->kind == ND_BLOCK && (x->eval == eval_block || x->eval == eval_block2) &&
+           x->count == 1)
+        x = x->list[0];
+    return x;
+}
+
+/* An int or a float as the number that it is. */
+static Val as_number(Emit *e, Val v)
+{
+    if (v.kind == HK_NUMBER)
+        return v;
+    return (Val){ HK_NUMBER, as_float(e, v), v.kind == HK_INT ? v.v : word(e, 0),
+                  word(e, hot_tag(v.kind)) };
+}
+
+static LlValue either(Emit *e, LlType type, LlValue v[2], LlBlock from[2])
+{
+    LlValue phi = e->d.ll->BuildPhi(e->d.builder, type, "");
+    e->d.ll->AddIncoming(phi, v, from, 2);
+    return phi;
+}
+
+/* Each of the branches is one expression. */
+static Val choice_emit(Emit *e, const Exec *x)
+{
+    const Exec *ends[2] = { x->b, x->c };
+    LlBlock from[2] = { block_new(e, "yes"), block_new(e, "no") }, end = block_new(e, "end");
+    Val v[2] = { { HK_NOTHING }, { HK_NOTHING } };
+    if (!x->a || !x->c)
+        return unknown(e);
+    condition_emit(e, x->a, from[0], from[1]);
+    State asked = e->state, all = { .reached = false };
+    for (int i = 0; i < 2 && !e->failed; i++) {
+        e->state = asked;
+        block_enter(e, from[i]);
+        v[i] = expression(e, end_of_branch(ends[i]));
+        all = state_join(&all, &e->state);
+        from[i] = e->dry ? NULL : e->d.ll->GetInsertBlock(e->d.builder);
+    }
+    bool same = v[0].kind == v[1].kind, known = v[0].kind != HK_NOTHING;
+    if (e->failed || !(same ? known : is_number(v[0]) && is_number(v[1])))
+        return unknown(e);
+    e->state = all;
+    Val r = { same ? v[0].kind : HK_NUMBER };
+    if (e->dry)
+        return r;
+    for (int i = 0; i < 2; i++) {
+        block_enter(e, from[i]);
+        v[i] = r.kind == HK_NUMBER ? as_number(e, v[i]) : v[i];
+        jump(e, end);
+    }
+    block_enter(e, end);
+    LlType type = r.kind == HK_INT ? e->word : r.kind == HK_BOOL ? e->flag : e->real;
+    r.v = either(e, type, (LlValue[]){ v[0].v, v[1].v }, from);
+    if (r.kind == HK_NUMBER) {
+        r.bits = either(e, e->word, (LlValue[]){ v[0].bits, v[1].bits }, from);
+        r.tag = either(e, e->word, (LlValue[]){ v[0].tag, v[1].tag }, from);
+    }
+    return r;
+}
+
 static Val operator_emit(Emit *e, const Exec *x)
 {
     if (x->op == TK_POW)
@@ -414,6 +547,7 @@ Val expression(Emit *e, const Exec *x)
     case ND_AND: case ND_OR: case ND_NOT: return logic_emit(e, x);
     case ND_INDEX: return element_read_emit(e, x);
     case ND_CALL: return call_emit(e, x);
+    case ND_IF: return choice_emit(e, x);
     default: return unknown(e);
     }
 }

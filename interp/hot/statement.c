@@ -19,11 +19,54 @@ static bool updates_variable(const Exec *x) { return x->b && x->b->eval && x->a 
 static bool to_target(const Exec *x) { return x->b && !x->b->eval && x->a && x->a->eval; }
 static bool together(const Exec *x) { return x->b && !x->b->eval && x->a && !x->a->eval; }
 
+/* Made of names and numbers: no element, which another target may change. */
+static bool is_plain(const Exec *x)
+{
+    if (x->operand == OPD_I || x->node->kind == ND_NAME)
+        return true;
+    return x->node->kind == ND_BINARY && is_plain(x->a) && is_plain(x->b);
+}
+
+static bool plain_element(const Exec *target)
+{
+    bool plain = target->op == TG_INDEX && target->a->op == TG_SLOT;
+    for (uint32_t i = 0; i < target->count && plain; i++)
+        plain = target->list[i]->eval && is_plain(target->list[i]);
+    return plain;
+}
+
+/* a[i], a[j] = a[j], a[i]: all that may leave comes before the first is stored. */
+static void assign_elements(Emit *e, const Exec *x, const Val *values)
+{
+    LlValue places[TOGETHER];
+    uint32_t bases[TOGETHER];
+    for (uint32_t i = 0; i < x->count && !e->failed; i++) {
+        const Exec *target = x->b->list[i];
+        if (!plain_element(target)) {
+            unknown(e);
+            return;
+        }
+        bases[i] = variable_of(e, NULL, target->a->sa);
+        if (!element_place_emit(e, bases[i], target, &places[i]))
+            unknown(e);
+    }
+    for (uint32_t i = 0; i < x->count && !e->failed; i++)
+        if (!element_put_emit(e, bases[i], places[i], values[i]))
+            unknown(e);
+}
+
 static void assign_together(Emit *e, const Exec *x)
 {
     Val values[TOGETHER];
     if (x->count > TOGETHER || x->b->op != TG_TUPLE) {
         unknown(e);
+        return;
+    }
+    if (x->b->list[0]->op == TG_INDEX) {
+        for (uint32_t i = 0; i < x->count && !e->failed; i++)
+            values[i] = expression(e, x->a->list[i]);
+        if (!e->failed)
+            assign_elements(e, x, values);
         return;
     }
     for (uint32_t i = 0; i < x->count && !e->failed; i++) {

@@ -192,6 +192,11 @@ LlValue choose(Emit *e, LlValue c, LlValue a, LlValue b)
     return e->dry ? NULL : e->d.ll->BuildSelect(e->d.builder, c, a, b, "");
 }
 
+LlValue negated(Emit *e, LlValue flag)
+{
+    return e->dry ? NULL : op2(e, LL_XOR, flag, e->d.ll->ConstInt(e->flag, 1, false));
+}
+
 LlValue cast(Emit *e, int opcode, LlValue v, LlType type)
 {
     return e->dry ? NULL : e->d.ll->BuildCast(e->d.builder, opcode, v, type, "");

@@ -227,13 +227,12 @@ static void select_binary(Select *s, LlValue v)
 
 static void select_cast(Select *s, LlValue v)
 {
-    enum { FP_TO_SI = 34 };
     Ins *i = ins_add(s, v->code == LL_ZEXT ? I_MOVE : I_CAST, own(s, v), operand(s, v->a), none);
     i->code = v->code;
     i->bits = (uint8_t)quick_bits(v->a->type);
     i->scale = (uint8_t)quick_bits(v->type);
     s->f->q->failed |= v->code != LL_ZEXT && v->code != LL_TRUNC && v->code != LL_SEXT &&
-                       v->code != LL_SI_TO_FP && v->code != LL_BITCAST && v->code != FP_TO_SI;
+                       v->code != LL_SI_TO_FP && v->code != LL_BITCAST && v->code != LL_FP_TO_SI;
 }
 
 static void select_select(Select *s, LlValue v)

@@ -76,14 +76,24 @@ class Program:
                 return "(%s %s %s)" % (self.int(d + 1), op, self.r.choice(["2", "3", "5", "-3", "7", "97", "-1", "0"] if self.p(0.3) else ["2", "3", "-5", "97"]))
             return "(%s %s %s)" % (self.int(d + 1), op, self.int(d + 1))
         if r < 0.86:
-            return "(-%s)" % self.int(d + 1) if self.p(0.5) else "%s^2" % (self.of("i") or "3")
+            return "(-%s)" % self.int(d + 1) if self.p(0.5) else "%s^%s" % (self.of("i") or "3", self.r.choice("2234"))
         if r < 0.90:
-            return "abs(%s)" % self.int(d + 1) if self.p(0.5) else self.pick(["maximum", "minimum"]) % (self.int(d + 1), self.int(d + 1))
+            return "abs(%s)" % self.int(d + 1) if self.p(0.5) else self.pick(["maximum", "minimum", "bitand", "bitor", "xor"]) % (self.int(d + 1), self.int(d + 1))
         if r < 0.95:
             return self.element(self.r.choice(["iv", "im"]), d) or "2"
+        if r < 0.96:
+            return "i64(%s)" % self.number(d + 1)
         if r < 0.97:
+            return self.choice("i", d)
+        if r < 0.98:
             return "len(%s)" % (self.of(self.r.choice(["fv", "iv", "fm"])) or "u")
         return self.call("i", d) or "4"
+
+    def choice(self, kind, d):
+        """`if` as a value; its branches may be of two kinds."""
+        b = self.expr(kind, d + 1) if self.p(0.8) else self.number(d + 1)
+        more = "else if %s { %s } " % (self.bool(d + 1), self.expr(kind, d + 1)) if self.p(0.2) else ""
+        return "(if %s { %s } %selse { %s })" % (self.bool(d + 1), self.expr(kind, d + 1), more, b)
 
     def pick(self, names):
         return self.r.choice(names) + "(%s, %s)"
@@ -113,6 +123,10 @@ class Program:
             return "√%s" % (self.of("f") or "2.0")
         if r < 0.95:
             return self.element(self.r.choice(["fv", "fm"]), d) or "0.5"
+        if r < 0.955:
+            return "f64(%s)" % self.number(d + 1)
+        if r < 0.965:
+            return self.choice("f", d)
         if r < 0.97:
             return "pi"
         return self.call("f", d) or "1.5"
@@ -221,6 +235,13 @@ class Program:
                 value = self.expr({"f": "f", "i": "i", "b": "b"}[kind[0]]) if self.p(0.99) else self.any(1)
                 op = "=" if self.p(0.6) or kind[0] == "b" else self.r.choice(["+=", "-=", "*=", "/=", "//=", "^="] if self.p(0.2) else ["+=", "-=", "*="])
                 self.out("%s %s %s" % (place, op, value))
+        elif r < 0.47:
+            kinds = [self.r.choice(["fv", "fv", "fm", "iv", "bv"]) for _ in range(self.r.choice([2, 2, 3]))]
+            places = [self.place(k, 0) or "u[0]" for k in kinds]
+            if self.p(0.05):
+                places[-1] = "i"
+            values = places[::-1] if self.p(0.5) else [self.expr(k[0], 1) for k in kinds]
+            self.out("%s = %s" % (", ".join(places), ", ".join(values)))
         elif r < 0.50:
             a, b = self.r.choice("if"), self.r.choice("if")
             self.out("%s, %s = %s, %s" % (self.of(a) or "i", self.of(b) or "j", self.expr(a, 1), self.expr(b, 1)))

@@ -32,7 +32,7 @@ class Session:
     def __init__(self, home, args=(), term="dumb", size=(24, 80), ready=PROMPT, **environment):
         env = {"PATH": os.environ["PATH"], "HOME": home, "TERM": term, "LC_ALL": "C.UTF-8",
                "INPUTRC": "/dev/null", **environment}
-        for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
+        for name in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "RICCI_JIT"):
             if name in os.environ:
                 env[name] = os.environ[name]
         self.all = b""
