@@ -149,9 +149,9 @@ static LlValue subscript_checked(Emit *e, const Exec *sub, LlValue extent)
     return i;
 }
 
-static LlType element_type(const Emit *e, DType dt)
+LlType element_type(const Emit *e, DType dt)
 {
-    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word
+    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word : dt == DT_F32 ? e->single
                         : e->d.ll->IntTypeInContext(e->d.context, 8);
 }
 
@@ -186,6 +186,8 @@ static Val element_load(Emit *e, DType dt, LlValue p)
     LlValue raw = load(e, e->dry ? NULL : element_type(e, dt), p);
     if (dt == DT_F64)
         return (Val){ HK_FLOAT, raw };
+    if (dt == DT_F32)
+        return (Val){ HK_SINGLE, cast(e, LL_FP_EXT, raw, e->real) };
     if (dt == DT_I64)
         return (Val){ HK_INT, raw };
     return (Val){ HK_BOOL, e->dry ? NULL : compare_ints(e, LL_NE, raw,
@@ -201,11 +203,20 @@ Val element_read_emit(Emit *e, const Exec *x)
     return e->failed ? unknown(e) : element_load(e, e->variables[base].dtype, p);
 }
 
+/* A number as an element of f32, rounded once. */
+static LlValue narrowed(Emit *e, Val v)
+{
+    ints_exact(e, v);
+    return cast(e, LL_FP_TRUNC, as_float(e, v), e->single);
+}
+
 /* What is stored; false: the element is of another kind. */
 static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
 {
-    if (dt == DT_F64 && (v.kind == HK_FLOAT || v.kind == HK_INT || v.kind == HK_NUMBER))
+    if (dt == DT_F64 && is_number(v))
         *out = as_float(e, v);
+    else if (dt == DT_F32 && is_number(v))
+        *out = narrowed(e, v);
     else if (dt == DT_I64 && v.kind == HK_INT)
         *out = v.v;
     else if (dt == DT_BOOL && v.kind == HK_BOOL)
@@ -222,10 +233,10 @@ bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int o
     if (e->failed)
         return false;
     if (op >= 0) {
-        if (b->dtype != DT_F64 || (v.kind != HK_FLOAT && v.kind != HK_INT) ||
+        if ((b->dtype != DT_F64 && b->dtype != DT_F32) || !is_number(v) ||
             (op != TK_ADD && op != TK_SUB && op != TK_MUL && op != TK_DIV))
             return false;
-        v = binary_emit(e, op, element_load(e, DT_F64, p), v);
+        v = binary_emit(e, op, element_load(e, b->dtype, p), v);
     }
     if (e->failed || b->at || !element_value(e, b->dtype, v, &out))
         return false;
