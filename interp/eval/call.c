@@ -643,7 +643,7 @@ static __attribute__((noinline)) Value call_builtin(Interp *in, const Exec *x)
     if (!site->ref.looked) {
         Value callee = exec_run(in, x->a);         /* finds it, or raises */
         if (callee.tag == V_OP && x->count == 1 && !(x->flags & XF_SCOPED))
-            site->scalar = ew_scalar_kernel(callee.op, 1);
+            site->scalar = ew_scalar_kernel(callee.op, DT_F64, 1);
         site->ref = *(GlobalRef *)x->a->data;
         v_release(&in->ctx, callee);               /* `null`: the state of native code keeps it */
     }

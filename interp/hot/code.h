@@ -9,7 +9,7 @@
 #include "interp/state/hot.h"
 #include "kernels/machine/code.h"
 
-enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 2, HOT_PARAMETERS = 8,
+enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 4, HOT_PARAMETERS = 8,
        HOT_RESULT = HOT_VARIABLES - 1 };       /* the cell of a function's value */
 
 /* What a variable holds, as far as is known at a place. */
@@ -17,18 +17,26 @@ typedef enum HotKind {
     HK_NOTHING,            /* it is empty, or holds what machine code does not know */
     HK_INT, HK_FLOAT, HK_BOOL,
     HK_NUMBER,             /* an int or a float: which, is known when it runs */
+    HK_SINGLE,             /* an f32: a tensor of no axes, here the double that it is */
+    HK_EITHER,             /* an int or an f32 */
     HK_TENSOR, HK_FUNCTION
 } HotKind;
 
-/* Of an immediate scalar, and its Tag back; NOTHING and V_UNDEF of all else. */
+static inline bool hot_is_single(Value v)
+{
+    return v.tag == V_TENSOR && v.tensor->rank == 0 && v.tensor->dtype == DT_F32 &&
+           v.tensor->flags == 0;
+}
+/* Of a scalar, and its Tag back; NOTHING and V_UNDEF of all else. */
 static inline HotKind hot_kind(Value v)
 {
     return v.tag == V_INT ? HK_INT : v.tag == V_FLOAT ? HK_FLOAT : v.tag == V_BOOL ? HK_BOOL
-                                                                                  : HK_NOTHING;
+         : hot_is_single(v) ? HK_SINGLE : HK_NOTHING;
 }
 static inline uint32_t hot_tag(HotKind k)
 {
-    return k == HK_INT ? V_INT : k == HK_FLOAT ? V_FLOAT : k == HK_BOOL ? V_BOOL : V_UNDEF;
+    return k == HK_INT ? V_INT : k == HK_FLOAT ? V_FLOAT : k == HK_BOOL ? V_BOOL
+         : k == HK_SINGLE ? V_TENSOR : V_UNDEF;
 }
 
 /* What is read and written while it runs; its layout is known to what makes the code: everything is

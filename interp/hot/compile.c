@@ -42,6 +42,7 @@ static void types_make(Emit *e)
     e->small = ll->IntTypeInContext(c, 32);
     e->word = ll->IntTypeInContext(c, 64);
     e->real = ll->DoubleTypeInContext(c);
+    e->single = ll->FloatTypeInContext(c);
     LlMetadata weights[] = {
         ll->MDStringInContext2(c, "branch_weights", strlen("branch_weights")),
         ll->ValueAsMetadata(ll->ConstInt(e->small, 1, false)),
@@ -70,13 +71,12 @@ static void variable_enter(Emit *e, uint32_t i)
     store(e, word(e, tag), s->tag);
     store(e, bits, s->bits);
     store(e, tag == V_INT ? cast(e, LL_SI_TO_FP, bits, e->real)
-           : tag == V_FLOAT ? load(e, e->real, word_at(e, at, e->real)) : real(e, 0), s->real);
+           : tag == V_FLOAT || tag == V_TENSOR ? load(e, e->real, word_at(e, at, e->real))
+                                               : real(e, 0), s->real);
     if (kind != HK_TENSOR)
         return;
     at = (uint32_t)(offsetof(HotRecord, tensors) + i * sizeof(HotTensor));
-    LlType element = v->dtype == DT_F64 ? e->real : v->dtype == DT_I64 ? e->word
-                   : e->d.ll->IntTypeInContext(e->d.context, 8);
-    LlType pointer = e->d.ll->PointerType(element, 0);
+    LlType pointer = e->d.ll->PointerType(element_type(e, v->dtype), 0);
     e->tensors[i].data = load(e, pointer, word_at(e, at, pointer));
     for (uint32_t k = 0; k < v->rank; k++) {
         uint32_t dim = at + (uint32_t)offsetof(HotTensor, dims) + 8 * k;
@@ -95,8 +95,9 @@ static void variables_leave(Emit *e)
             continue;
         LlValue tag = load(e, e->word, e->slots[i].tag);
         LlValue real_bits = cast(e, LL_BITCAST, load(e, e->real, e->slots[i].real), e->word);
-        LlValue bits = choose(e, compare_ints(e, LL_EQ, tag, word(e, V_FLOAT)), real_bits,
-                              load(e, e->word, e->slots[i].bits));
+        LlValue is_real = op2(e, LL_OR, compare_ints(e, LL_EQ, tag, word(e, V_FLOAT)),
+                              compare_ints(e, LL_EQ, tag, word(e, V_TENSOR)));
+        LlValue bits = choose(e, is_real, real_bits, load(e, e->word, e->slots[i].bits));
         store(e, tag, word_at(e, cell_offset(i), e->word));
         store(e, bits, word_at(e, cell_offset(i) + (uint32_t)offsetof(HotCell, i), e->word));
     }

@@ -149,9 +149,9 @@ static LlValue subscript_checked(Emit *e, const Exec *sub, LlValue extent)
     return i;
 }
 
-static LlType element_type(const Emit *e, DType dt)
+LlType element_type(const Emit *e, DType dt)
 {
-    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word
+    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word : dt == DT_F32 ? e->single
                         : e->d.ll->IntTypeInContext(e->d.context, 8);
 }
 
@@ -186,6 +186,8 @@ static Val element_load(Emit *e, DType dt, LlValue p)
     LlValue raw = load(e, e->dry ? NULL : element_type(e, dt), p);
     if (dt == DT_F64)
         return (Val){ HK_FLOAT, raw };
+    if (dt == DT_F32)
+        return (Val){ HK_SINGLE, cast(e, LL_FP_EXT, raw, e->real) };
     if (dt == DT_I64)
         return (Val){ HK_INT, raw };
     return (Val){ HK_BOOL, e->dry ? NULL : compare_ints(e, LL_NE, raw,
@@ -201,11 +203,20 @@ Val element_read_emit(Emit *e, const Exec *x)
     return e->failed ? unknown(e) : element_load(e, e->variables[base].dtype, p);
 }
 
+/* A number as an element of f32, rounded once. */
+static LlValue narrowed(Emit *e, Val v)
+{
+    ints_exact(e, v);
+    return cast(e, LL_FP_TRUNC, as_float(e, v), e->single);
+}
+
 /* What is stored; false: the element is of another kind. */
 static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
 {
-    if (dt == DT_F64 && (v.kind == HK_FLOAT || v.kind == HK_INT || v.kind == HK_NUMBER))
+    if (dt == DT_F64 && is_number(v))
         *out = as_float(e, v);
+    else if (dt == DT_F32 && is_number(v))
+        *out = narrowed(e, v);
     else if (dt == DT_I64 && v.kind == HK_INT)
         *out = v.v;
     else if (dt == DT_BOOL && v.kind == HK_BOOL)
@@ -241,7 +252,7 @@ static bool updates_element(DType dt, Val v, int op)
     bool whole = op == TK_ADD || op == TK_SUB || op == TK_MUL;
     if (dt == DT_I64)
         return whole && v.kind == HK_INT;
-    return dt == DT_F64 && (whole || op == TK_DIV) && (v.kind == HK_FLOAT || v.kind == HK_INT);
+    return (dt == DT_F64 || dt == DT_F32) && (whole || op == TK_DIV) && is_number(v);
 }
 
 bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int op)

@@ -8,11 +8,13 @@
 enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32, FRAMES_MOST = 16 };
 
 /* A value while code is made. v: an i64, a double or an i1; of a number the double that it is as a
- * float. HK_NOTHING: machine code cannot have it. */
+ * float, so of an f32. HK_NOTHING: machine code cannot have it. */
 typedef struct Val {
     HotKind kind;
     LlValue v;
     LlValue bits, tag;               /* of a number: the int that it is, if it is one; its Tag */
+    bool weak;                       /* a literal or pi, which adapts to the other operand … */
+    double single;                   /* … and what it is as an f32 */
 } Val;
 
 /* What variables hold at a place. MAYBE: or nothing yet. MIXED: one thing or another. BEFORE: it
@@ -56,7 +58,7 @@ typedef struct Emit {
     MachineDraft d;
     MachineKind kind;
     bool dry, failed, vectors;
-    LlType flag, word, real, pair, small;        /* i1 i64 double {i64, i1} i32 */
+    LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
     LlBlock entry, leave;
     unsigned rare_kind;
@@ -122,6 +124,9 @@ LlValue with_overflow(Emit *, const char *intrinsic, LlValue, LlValue, LlValue *
 LlValue call_pointer(Emit *, void *address, LlType result, LlType *, LlValue *, unsigned count);
 Val unknown(Emit *);                 /* machine code cannot have this */
 LlValue as_float(Emit *, Val);
+void ints_exact(Emit *, Val);        /* leaves where an int is no double exactly */
+LlValue rounded(Emit *, LlValue);    /* the f32 nearest to a double */
+LlValue as_single(Emit *, Val);      /* of an f32, an int or what is weak: it leaves for others */
 void path_push(Emit *, const Exec *, HotStep, uint32_t index);
 /* Sets the place on top of the path, where it is the loop's own code; what it was. */
 HotPlace place_set(Emit *, const HotPlace *);
@@ -134,6 +139,11 @@ Val expression(Emit *, const Exec *);
 void condition_emit(Emit *, const Exec *, LlBlock yes, LlBlock no);
 void condition_dry(Emit *, const Exec *);            /* in a dry walk */
 Val binary_emit(Emit *, int op, Val, Val);
+static inline bool is_number(Val v)
+{
+    return v.kind == HK_INT || v.kind == HK_FLOAT || v.kind == HK_NUMBER || v.kind == HK_SINGLE ||
+           v.kind == HK_EITHER;
+}
 bool is_int_constant(const Exec *, int64_t *);
 /* The variable that a name is; false: it is none. */
 bool name_variable(Emit *, const Exec *, uint32_t *variable);
@@ -141,6 +151,7 @@ bool name_variable(Emit *, const Exec *, uint32_t *variable);
 bool stands_for_another(const Emit *, uint32_t slot);
 
 /* ---- element.c ---- */
+LlType element_type(const Emit *, DType);
 Val element_read_emit(Emit *, const Exec *);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);

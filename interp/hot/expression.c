@@ -77,7 +77,9 @@ static Val name_emit(Emit *e, const Exec *x)
         return variable_read(e, i);
     const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
     if (ref && ref->predefined.tag == V_FLOAT && names_builtin(e, ref))
-        return (Val){ HK_FLOAT, real(e, ref->predefined.f) };
+        return (Val){ .kind = HK_FLOAT, .v = real(e, ref->predefined.f),
+                      .weak = (x->flags & XF_WEAK_NAME) != 0,
+                      .single = (double)(float)ref->predefined.f };
     return unknown(e);
 }
 
@@ -137,15 +139,7 @@ static Val ints_emit(Emit *e, int op, Val a, Val b)
 /* An int is compared with a float as a float where it is one exactly. */
 static LlValue comparable(Emit *e, Val v)
 {
-    if (v.kind == HK_FLOAT)
-        return v.v;
-    LlValue limit = word(e, SCALAR_EXACT), far = NULL;
-    LlValue bits = v.kind == HK_INT ? v.v : v.bits;
-    if (!e->dry)
-        far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, limit), word(e, 2 * SCALAR_EXACT));
-    if (v.kind == HK_NUMBER)
-        far = op2(e, LL_AND, far, compare_ints(e, LL_EQ, v.tag, word(e, V_INT)));
-    guard(e, far);
+    ints_exact(e, v);
     return as_float(e, v);
 }
 
@@ -184,15 +178,49 @@ static Val bools_emit(Emit *e, int op, Val a, Val b)
 /* What may be an int or a float and is computed with ints is taken for a float. */
 static Val taken_for_float(Emit *e, Val v)
 {
-    if (v.kind != HK_NUMBER)
+    if (v.kind != HK_NUMBER && v.kind != HK_EITHER)
         return v;
-    guard(e, compare_ints(e, LL_NE, v.tag, word(e, V_FLOAT)));
-    return (Val){ HK_FLOAT, v.v };
+    HotKind kind = v.kind == HK_NUMBER ? HK_FLOAT : HK_SINGLE;
+    guard(e, compare_ints(e, LL_NE, v.tag, word(e, hot_tag(kind))));
+    return (Val){ kind, v.v };
 }
 
-static bool is_number(Val v)
+/* ---- f32 ---- */
+static bool has_single(Val v) { return v.kind == HK_SINGLE || v.kind == HK_EITHER; }
+
+/* Is what both give an f32? A float that is no literal makes an f64 of it. What is not known to be
+ * one of two is decided first. */
+static bool gives_single(Emit *e, Val *a, Val *b)
 {
-    return v.kind == HK_INT || v.kind == HK_FLOAT || v.kind == HK_NUMBER;
+    if (!has_single(*a) && !has_single(*b))
+        return false;
+    if (a->kind != HK_SINGLE && b->kind != HK_SINGLE) {
+        *a = taken_for_float(e, *a);
+        *b = taken_for_float(e, *b);
+    }
+    Val *other = a->kind == HK_SINGLE ? b : a;
+    if (other->kind == HK_NUMBER)
+        *other = taken_for_float(e, *other);
+    return other->kind != HK_FLOAT || other->weak;
+}
+
+/* The f64 operation of two f32, rounded, is theirs: one rounding (Figueroa, When is double rounding
+ * innocuous?, 1995). */
+static Val singles_emit(Emit *e, int op, Val a, Val b)
+{
+    int c = comparison(op);
+    LlValue p = as_single(e, a), q = as_single(e, b);
+    if (c >= 0)
+        return (Val){ HK_BOOL, compare_floats(e, comparisons[c].of_floats, p, q) };
+    switch (op) {
+    case TK_ADD: return (Val){ HK_SINGLE, rounded(e, op2(e, LL_FADD, p, q)) };
+    case TK_SUB: return (Val){ HK_SINGLE, rounded(e, op2(e, LL_FSUB, p, q)) };
+    case TK_MUL: return (Val){ HK_SINGLE, rounded(e, op2(e, LL_FMUL, p, q)) };
+    case TK_DIV: return (Val){ HK_SINGLE, rounded(e, op2(e, LL_FDIV, p, q)) };
+    case TK_FLOORDIV:
+    case TK_MOD: return row_of_floats(e, e->in->ops->by_operator[op], a, b, true);
+    default: return unknown(e);
+    }
 }
 
 Val binary_emit(Emit *e, int op, Val a, Val b)
@@ -203,6 +231,8 @@ Val binary_emit(Emit *e, int op, Val a, Val b)
         return unknown(e);
     if (a.kind == HK_INT && b.kind == HK_INT)
         return ints_emit(e, op, a, b);
+    if (gives_single(e, &a, &b))
+        return singles_emit(e, op, a, b);
     if (a.kind != HK_FLOAT && b.kind != HK_FLOAT && op != TK_DIV && comparison(op) < 0) {
         a = taken_for_float(e, a);
         b = taken_for_float(e, b);
@@ -226,13 +256,32 @@ static double call_two(EwFn f, double x, double y)
     return out;
 }
 
-static LlValue kernel_call(Emit *e, EwFn f, LlValue x, LlValue y)
+/* The same of f32, which come and go as the doubles they are. */
+static double call_one_single(EwFn f, double x)
+{
+    const float narrow = (float)x;
+    float out;
+    const int64_t one = 1;
+    f(&out, 1, (const void *const[]){ &narrow }, &one, 1);
+    return (double)out;
+}
+
+static double call_two_singles(EwFn f, double x, double y)
+{
+    const float p = (float)x, q = (float)y;
+    float out;
+    f(&out, 1, (const void *const[]){ &p, &q }, (const int64_t[]){ 1, 1 }, 1);
+    return (double)out;
+}
+
+static LlValue kernel_call(Emit *e, EwFn f, bool single, LlValue x, LlValue y)
 {
     if (e->dry)
         return NULL;
     LlType types[] = { e->word, e->real, e->real };
     LlValue args[] = { word(e, (int64_t)(intptr_t)f), x, y };
-    void *via = y ? (void *)call_two : (void *)call_one;
+    void *via = single ? (y ? (void *)call_two_singles : (void *)call_one_single)
+                       : (y ? (void *)call_two : (void *)call_one);
     return call_pointer(e, via, e->real, types, args, y ? 3 : 2);
 }
 
@@ -250,20 +299,25 @@ static LlValue unary_intrinsic(Emit *e, const char *name, LlValue x)
 /* A nan is left to the row: where no operand was one it may have something to say. */
 static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
 {
-    EwFn kernel = ew_scalar_kernel(op, two ? 2 : 1);
-    bool floats = a.kind == HK_FLOAT || (two && b.kind == HK_FLOAT);
+    bool single = two ? gives_single(e, &a, &b) : has_single(a);
+    EwFn kernel = ew_scalar_kernel(op, single ? DT_F32 : DT_F64, two ? 2 : 1);
+    bool floats = single || a.kind == HK_FLOAT || (two && b.kind == HK_FLOAT);
     if (!kernel || (!floats && ew_compute_dtype(op->ew, DT_I64) != DT_F64))
         return unknown(e);
-    LlValue x = as_float(e, taken_for_float(e, a));
-    LlValue y = two ? as_float(e, taken_for_float(e, b)) : NULL, r;
+    a = taken_for_float(e, a);
+    b = taken_for_float(e, b);
+    LlValue x = single ? as_single(e, a) : as_float(e, a), r;
+    LlValue y = !two ? NULL : single ? as_single(e, b) : as_float(e, b);
     if (op->ew == EW_SQRT)                   /* an instruction, with the same bits */
         r = unary_intrinsic(e, "llvm.sqrt", x);
     else if (op->ew == EW_ABS)
         r = unary_intrinsic(e, "llvm.fabs", x);
     else
-        r = kernel_call(e, kernel, x, y);
+        r = kernel_call(e, kernel, single, x, y);
+    if (single && op->ew == EW_SQRT)
+        r = rounded(e, r);
     guard(e, compare_floats(e, LL_UNO, r, r));
-    return (Val){ HK_FLOAT, r };
+    return (Val){ single ? HK_SINGLE : HK_FLOAT, r };
 }
 
 static Val int_size(Emit *e, Val a)
@@ -300,6 +354,8 @@ static Val cast_emit(Emit *e, DType to, const Exec *arg)
     Val v = expression(e, arg);
     if (e->failed || !is_number(v) || (to != DT_I64 && to != DT_F64))
         return unknown(e);
+    if (v.kind == HK_EITHER)
+        v = taken_for_float(e, v);
     if (to == DT_F64)
         return (Val){ HK_FLOAT, as_float(e, v) };
     if (v.kind == HK_INT)
@@ -381,7 +437,8 @@ static bool is_small_power(Val a, const Exec *by, int64_t *n)
         *n = 2;
         return true;
     }
-    return is_int_constant(by, n) && (*n == 2 || (a.kind == HK_INT && (*n == 3 || *n == 4)));
+    return is_int_constant(by, n) && (a.kind == HK_INT ? *n >= 2 && *n <= 4
+                                                       : a.kind == HK_FLOAT && *n == 2);
 }
 
 static Val power_emit(Emit *e, const Exec *x)
@@ -390,7 +447,7 @@ static Val power_emit(Emit *e, const Exec *x)
     Val a = expression(e, x->a), b = expression(e, x->b);
     if (e->failed || !is_number(a) || !is_number(b))
         return unknown(e);
-    if (a.kind != HK_NUMBER && is_small_power(a, x->b, &n))
+    if (is_small_power(a, x->b, &n))
         return small_power(e, a, n);
     if (a.kind != HK_FLOAT && b.kind != HK_FLOAT)
         return unknown(e);
@@ -407,11 +464,12 @@ static Val unary_emit(Emit *e, const Exec *x)
         return ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
     if (op == TK_NEG && is_number(v)) {
         v = taken_for_float(e, v);
-        return (Val){ HK_FLOAT, e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "") };
+        return (Val){ v.kind, e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "") };
     }
-    if (op == TK_SQRT && v.kind == HK_FLOAT) {
+    if (op == TK_SQRT && (v.kind == HK_FLOAT || v.kind == HK_SINGLE)) {
         guard(e, negated(e, compare_floats(e, LL_OGE, v.v, real(e, 0))));
-        return (Val){ HK_FLOAT, unary_intrinsic(e, "llvm.sqrt", v.v) };
+        LlValue r = unary_intrinsic(e, "llvm.sqrt", v.v);
+        return (Val){ v.kind, v.kind == HK_SINGLE ? rounded(e, r) : r };
     }
     return unknown(e);
 }
@@ -464,6 +522,11 @@ static const Exec *end_of_branch(const Exec *x)
     return x;
 }
 
+static bool is_plain_number(Val v)
+{
+    return v.kind == HK_INT || v.kind == HK_FLOAT || v.kind == HK_NUMBER;
+}
+
 /* An int or a float as the number that it is. */
 static Val as_number(Emit *e, Val v)
 {
@@ -497,8 +560,8 @@ static Val choice_emit(Emit *e, const Exec *x)
         all = state_join(&all, &e->state);
         from[i] = e->dry ? NULL : e->d.ll->GetInsertBlock(e->d.builder);
     }
-    bool same = v[0].kind == v[1].kind, known = v[0].kind != HK_NOTHING;
-    if (e->failed || !(same ? known : is_number(v[0]) && is_number(v[1])))
+    bool same = v[0].kind == v[1].kind && v[0].kind != HK_EITHER;
+    if (e->failed || !(same || (is_plain_number(v[0]) && is_plain_number(v[1]))))
         return unknown(e);
     e->state = all;
     Val r = { same ? v[0].kind : HK_NUMBER };
@@ -534,9 +597,11 @@ Val expression(Emit *e, const Exec *x)
         x->eval == eval_raise)
         return unknown(e);
     if (x->operand == OPD_I)
-        return (Val){ HK_INT, word(e, x->k.i) };
+        return (Val){ .kind = HK_INT, .v = word(e, x->k.i), .weak = (x->flags & XF_WEAK) != 0,
+                      .single = (double)(float)x->k.i };
     if (x->operand == OPD_F)
-        return (Val){ HK_FLOAT, real(e, x->k.f) };
+        return (Val){ .kind = HK_FLOAT, .v = real(e, x->k.f), .weak = (x->flags & XF_WEAK) != 0,
+                      .single = (double)(float)x->k.f };
     switch (x->node->kind) {
     case ND_BOOL:
         return (Val){ HK_BOOL, e->dry ? NULL : e->d.ll->ConstInt(e->flag, x->node->op, false) };

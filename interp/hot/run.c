@@ -33,6 +33,8 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint
 {
     Value now = v->at ? *v->at : v->frame ? v_undef() : in->fp[v->slot];
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
+    if (v->kind == HK_SINGLE && hot_is_single(now))
+        r->cells[i].f = (double)*(const float *)(const void *)now.tensor->data;
     if (v->builtin)
         return now.tag == V_UNDEF;
     if (!v->needed || v->frame)
@@ -52,13 +54,19 @@ static bool code_enters(Interp *in, const HotCode *code, HotRecord *r)
     return true;
 }
 
+static Value cell_value(Interp *in, const HotCell *c)
+{
+    float single = (float)c->f;
+    return c->tag == V_TENSOR ? v_tensor_raw(tensor_scalar(&in->ctx, DT_F32, &single))
+                              : (Value){ .tag = (uint32_t)c->tag, .i = c->i };
+}
+
 static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)
 {
     for (uint32_t i = 0; i < code->variable_count; i++) {
         const HotVariable *v = &code->variables[i];
         if (v->assigned && !v->frame && r->cells[i].tag != V_UNDEF)
-            slot_put(in, &in->fp[v->slot],
-                     (Value){ .tag = (uint32_t)r->cells[i].tag, .i = r->cells[i].i });
+            slot_put(in, &in->fp[v->slot], cell_value(in, &r->cells[i]));
     }
 }
 

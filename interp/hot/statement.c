@@ -95,7 +95,8 @@ static void assign(Emit *e, const Exec *x)
         assign_together(e, x);
         return;
     }
-    if (x->c && to_variable(x->c))       /* a sum that may be text: the plain form is beside it */
+    /* a sum that may be text: the plain form is beside it */
+    if (x->c && (to_variable(x->c) || to_target(x->c)))
         x = x->c;
     if (x->c) {
         unknown(e);

@@ -2,6 +2,7 @@
 #include "interp/hot/emit.h"
 
 #include "core/base/mem.h"
+#include "interp/op/scalar.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static void look_at_value(HotVariable *v, Value now)
     }
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
-        (t->dtype == DT_F64 || t->dtype == DT_I64 || t->dtype == DT_BOOL)) {
+        (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL)) {
         v->kind = HK_TENSOR;
         v->dtype = (DType)t->dtype;
         v->rank = t->rank;
@@ -73,18 +74,24 @@ void state_start(Emit *e)
     }
 }
 
+/* What an int is with another kind of number. */
+static bool of_ints_and(uint8_t a, HotKind kind, HotKind both)
+{
+    return a == HK_INT || a == kind || a == both;
+}
+
 static uint8_t kind_join(uint8_t a, uint8_t b)
 {
     uint8_t maybe = (a | b) & KIND_BITS, before = (a | b) & KIND_BEFORE;
     a &= (uint8_t)~KIND_BITS;
     b &= (uint8_t)~KIND_BITS;
-    bool numbers = (a == HK_INT || a == HK_FLOAT || a == HK_NUMBER) &&
-                   (b == HK_INT || b == HK_FLOAT || b == HK_NUMBER);
+    bool numbers = of_ints_and(a, HK_FLOAT, HK_NUMBER) && of_ints_and(b, HK_FLOAT, HK_NUMBER);
+    bool either = of_ints_and(a, HK_SINGLE, HK_EITHER) && of_ints_and(b, HK_SINGLE, HK_EITHER);
     if (a == b)
         return a | maybe;
     if (a == HK_NOTHING || b == HK_NOTHING)
         return (a | b) | KIND_MAYBE | before;
-    return numbers ? HK_NUMBER | maybe : KIND_MIXED | before;
+    return numbers ? HK_NUMBER | maybe : either ? HK_EITHER | maybe : KIND_MIXED | before;
 }
 
 State state_join(const State *a, const State *b)
@@ -123,12 +130,13 @@ Val variable_read(Emit *e, uint32_t i)
         guard(e, compare_ints(e, LL_EQ, load(e, e->word, s->tag), word(e, V_UNDEF)));
     switch (kind & ~KIND_MAYBE) {
     case HK_INT: return (Val){ HK_INT, load(e, e->word, s->bits) };
-    case HK_FLOAT: return (Val){ HK_FLOAT, load(e, e->real, s->real) };
+    case HK_FLOAT: case HK_SINGLE:
+        return (Val){ (HotKind)(kind & ~KIND_MAYBE), load(e, e->real, s->real) };
     case HK_BOOL:
         return (Val){ HK_BOOL, compare_ints(e, LL_NE, load(e, e->word, s->bits), word(e, 0)) };
-    case HK_NUMBER:
-        return (Val){ HK_NUMBER, load(e, e->real, s->real), load(e, e->word, s->bits),
-                      load(e, e->word, s->tag) };
+    case HK_NUMBER: case HK_EITHER:
+        return (Val){ (HotKind)(kind & ~KIND_MAYBE), load(e, e->real, s->real),
+                      load(e, e->word, s->bits), load(e, e->word, s->tag) };
     default: return unknown(e);
     }
 }
@@ -151,9 +159,9 @@ void variable_write(Emit *e, uint32_t i, Val v)
         store(e, cast(e, LL_SI_TO_FP, v.v, e->real), s->real);
         store(e, word(e, V_INT), s->tag);
         return;
-    case HK_FLOAT:
+    case HK_FLOAT: case HK_SINGLE:
         store(e, v.v, s->real);
-        store(e, word(e, V_FLOAT), s->tag);
+        store(e, word(e, hot_tag(v.kind)), s->tag);
         return;
     case HK_BOOL:
         store(e, cast(e, LL_ZEXT, v.v, e->word), s->bits);
@@ -166,9 +174,38 @@ void variable_write(Emit *e, uint32_t i, Val v)
     }
 }
 
+void ints_exact(Emit *e, Val v)
+{
+    LlValue limit = word(e, SCALAR_EXACT), far = NULL;
+    LlValue bits = v.kind == HK_INT ? v.v : v.bits;
+    if (v.kind != HK_INT && v.kind != HK_NUMBER && v.kind != HK_EITHER)
+        return;
+    if (!e->dry)
+        far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, limit), word(e, 2 * SCALAR_EXACT));
+    if (v.kind != HK_INT)
+        far = op2(e, LL_AND, far, compare_ints(e, LL_EQ, v.tag, word(e, V_INT)));
+    guard(e, far);
+}
+
 LlValue as_float(Emit *e, Val v)
 {
     return v.kind == HK_INT ? cast(e, LL_SI_TO_FP, v.v, e->real) : v.v;
+}
+
+LlValue rounded(Emit *e, LlValue v)
+{
+    return e->dry ? NULL : cast(e, LL_FP_EXT, cast(e, LL_FP_TRUNC, v, e->single), e->real);
+}
+
+/* An int that is no double exactly would be rounded twice. */
+LlValue as_single(Emit *e, Val v)
+{
+    if (v.kind == HK_SINGLE)
+        return v.v;
+    if (v.weak)
+        return real(e, v.single);
+    ints_exact(e, v);
+    return rounded(e, as_float(e, v));
 }
 
 /* ---- instructions ---- */

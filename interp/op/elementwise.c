@@ -68,12 +68,12 @@ static DType join_weak(DType dt, DType w)
     return dtype_complex(dt);
 }
 
-EwFn ew_scalar_kernel(const Op *op, int arity)
+EwFn ew_scalar_kernel(const Op *op, DType dt, int arity)
 {
     if (op->cls != OPC_EW || ew_info[op->ew].arity != arity ||
-        ew_compute_dtype(op->ew, DT_F64) != DT_F64 || ew_result_dtype(op->ew, DT_F64) != DT_F64)
+        ew_compute_dtype(op->ew, dt) != dt || ew_result_dtype(op->ew, dt) != dt)
         return NULL;
-    return ew_kernel(op->ew, DT_F64);
+    return ew_kernel(op->ew, dt);
 }
 
 DType dtype_vote(const DTypeVote *v, int n)

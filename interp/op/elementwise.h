@@ -8,9 +8,9 @@
  * needs afterwards, whose buffer may become the result's. */
 Value ew_call(Interp *, const Op *, const Value *args, int n, unsigned weak, unsigned reuse);
 
-/* The kernel of an elementwise row of so many f64 numbers that gives one; NULL: it has none. For
- * who computes scalars without the door: a nan it makes is the door's business. */
-EwFn ew_scalar_kernel(const Op *, int arity);
+/* The kernel of an elementwise row of so many numbers, of f64 or f32, that gives one; NULL: it has
+ * none. For who computes scalars without the door: a nan it makes is the door's business. */
+EwFn ew_scalar_kernel(const Op *, DType, int arity);
 
 /* One operand's part in choosing the dtype. */
 typedef struct DTypeVote {

@@ -58,7 +58,8 @@ static LlType type_int(LlContext q, unsigned bits)
 }
 
 static LlType type_double(LlContext q) { return type_new(q, QT_REAL, 64); }
-static LlType type_float(LlContext q) { return type_new(q, QT_OTHER, 32); }
+/* Nothing is computed with one: it is its bits, until it is extended. */
+static LlType type_float(LlContext q) { return type_new(q, QT_INT, 32); }
 static LlType type_void(LlContext q) { return type_new(q, QT_VOID, 0); }
 
 static LlType type_pointer(LlType to, unsigned space)
@@ -355,8 +356,9 @@ static LlValue build_cast(LlBuilder b, int code, LlValue x, LlType type, const c
     bool reals = (x->type->kind == QT_REAL) != (type->kind == QT_REAL);
     if (code == LL_INT_TO_PTR || (code == LL_BITCAST && !reals))
         return x;
-    LlValue v = add(b, QV_CAST, type, x, NULL);
-    v->code = (uint8_t)code;
+    bool rounds = code == LL_FP_EXT && x->op == QV_CAST && x->code == LL_FP_TRUNC;
+    LlValue v = add(b, QV_CAST, type, rounds ? x->a : x, NULL);
+    v->code = rounds ? QUICK_ROUND : (uint8_t)code;
     return v;
 }
 

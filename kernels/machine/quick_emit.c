@@ -345,10 +345,34 @@ static void sign_extend(Code *c, int d, int from, int bits)
     }
 }
 
+/* Between a double and the 32 bits of a float. */
+static void emit_float(Code *c, const Ins *i)
+{
+    bool real = c->f->vregs[i->d.vreg].is_real;
+    int d = target(c, i->d, real ? XMM15 : RAX), from = XMM15;
+    if (i->code == LL_FP_EXT) {
+        from = d;
+        code_op(c, 0x66, false, 0x0F6E, d, rm_reg(general(c, i->a, RAX)));
+    } else {
+        Rm a = rm_of(c, i->a);
+        code_op(c, 0, false, 0x0F57, XMM15, rm_reg(XMM15));
+        code_op(c, 0xF2, false, 0x0F5A, XMM15, a);
+    }
+    if (i->code == LL_FP_TRUNC)
+        code_op(c, 0x66, false, 0x0F7E, XMM15, rm_reg(d));
+    else
+        code_op(c, 0xF3, false, 0x0F5A, d, rm_reg(from));
+    done(c, i->d, d);
+}
+
 static void emit_cast(Code *c, const Ins *i)
 {
     bool real = c->f->vregs[i->d.vreg].is_real;
     int d = target(c, i->d, real ? XMM15 : RAX);
+    if (i->code == LL_FP_TRUNC || i->code == LL_FP_EXT || i->code == QUICK_ROUND) {
+        emit_float(c, i);
+        return;
+    }
     if (i->code == LL_SI_TO_FP) {
         Rm from = i->a.kind == O_VREG ? rm_of(c, i->a) : rm_reg(general(c, i->a, RAX));
         if (i->bits < 64) {

@@ -88,6 +88,9 @@ struct LlContextOf {
     LlBlock here;                    /* the builder's */
 };
 
+/* A cast beside LLVM's: to float and back to double. */
+enum { QUICK_ROUND = 64 };
+
 void *quick_alloc(LlContext, size_t bytes);          /* zeroed */
 LlValue quick_value(LlContext, ValueOp, LlType);     /* in no block */
 LlValue quick_int(LlType, int64_t);

@@ -232,7 +232,8 @@ static void select_cast(Select *s, LlValue v)
     i->bits = (uint8_t)quick_bits(v->a->type);
     i->scale = (uint8_t)quick_bits(v->type);
     s->f->q->failed |= v->code != LL_ZEXT && v->code != LL_TRUNC && v->code != LL_SEXT &&
-                       v->code != LL_SI_TO_FP && v->code != LL_BITCAST && v->code != LL_FP_TO_SI;
+                       v->code != LL_SI_TO_FP && v->code != LL_BITCAST && v->code != LL_FP_TO_SI &&
+                       v->code != LL_FP_TRUNC && v->code != LL_FP_EXT && v->code != QUICK_ROUND;
 }
 
 static void select_select(Select *s, LlValue v)

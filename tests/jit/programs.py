@@ -33,7 +33,10 @@ TENSORS = [
     ("D", "reshape(0.5 * (0:30), (5, 6))[::2, 1:5]", "fm"), ("E", "broadcast_to([1.0, 2.0, 3.0], (3, 3))", "fm"),
     ("F", "f32([1.5, 2.5, 3.5, 4.5])", "fv"), ("G", "reshape(0:12, (4, 3)) % 3 == 0", "bm"),
     ("H", "broadcast_to(0.5, (5,))", "fv"), ("z", "(1.0 * (0:6))[::-1]", "fv"),
-    ("X", "zeros(3, 3)", "fm"), ("T", "zeros(2, 2, 2)", "ft"), ("Z", "zeros(0)", "fv"),
+    ("X", "zeros(3, 3)", "fm"), ("T", "reshape(0.5 * (0:27), (3, 3, 3))", "ft"), ("Z", "zeros(0)", "fv"),
+    ("R", "reshape(0:24, (2, 3, 4))", "it"), ("V", "transpose(reshape(0.25 * (0:24), (2, 4, 3)), (2, 0, 1))", "ft"),
+    ("L", "reshape(0.5 * (0:81), (3, 3, 3, 3))[:, ::-1, :, :]", "fq"), ("M", "f32(reshape(0.1 * (0:9), (3, 3)))'", "fm"),
+    ("N", "f32(0.3 * (0:10))[::2]", "fv"),
 ]
 
 
@@ -80,7 +83,7 @@ class Program:
         if r < 0.90:
             return "abs(%s)" % self.int(d + 1) if self.p(0.5) else self.pick(["maximum", "minimum", "bitand", "bitor", "xor"]) % (self.int(d + 1), self.int(d + 1))
         if r < 0.95:
-            return self.element(self.r.choice(["iv", "im"]), d) or "2"
+            return self.element(self.r.choice(["iv", "im", "it"]), d) or "2"
         if r < 0.96:
             return "i64(%s)" % self.number(d + 1)
         if r < 0.97:
@@ -122,7 +125,7 @@ class Program:
         if r < 0.86:
             return "√%s" % (self.of("f") or "2.0")
         if r < 0.95:
-            return self.element(self.r.choice(["fv", "fm"]), d) or "0.5"
+            return self.element(self.r.choice(["fv", "fm", "fv", "fm", "ft", "fq"]), d) or "0.5"
         if r < 0.955:
             return "f64(%s)" % self.number(d + 1)
         if r < 0.965:
@@ -181,7 +184,7 @@ class Program:
         name = self.of(kind)
         if not name:
             return None
-        count = {"v": 1, "m": 2, "t": 3}[kind[1]]
+        count = {"v": 1, "m": 2, "t": 3, "q": 4}[kind[1]]
         if self.p(0.004):
             count = self.r.choice([1, 2, 3])
         return "%s[%s]" % (name, ", ".join(self.subscript(d) for _ in range(count)))
@@ -229,12 +232,13 @@ class Program:
             else:
                 self.out("%s %s %s" % (self.of("f") or "f", self.r.choice(["+=", "-=", "*=", "/="]), self.number(1)))
         elif r < 0.46:
-            kind = self.r.choice(["fv", "fv", "fv", "fm", "fm", "iv", "im", "bv", "bm", "ft"])
+            kind = self.r.choice(["fv", "fv", "fv", "fm", "fm", "iv", "im", "bv", "bm", "ft", "fq", "it"])
             place = self.place(kind, 0)
             if place:
                 value = self.expr({"f": "f", "i": "i", "b": "b"}[kind[0]]) if self.p(0.99) else self.any(1)
                 op = "=" if self.p(0.6) or kind[0] == "b" else self.r.choice(["+=", "-=", "*=", "/=", "//=", "^="] if self.p(0.2) else ["+=", "-=", "*="])
-                self.out("%s %s %s" % (place, op, value))
+                own = self.p(0.2) and kind[0] != "b"
+                self.out("%s = %s %s %s" % (place, place, self.r.choice("+-*"), value) if own else "%s %s %s" % (place, op, value))
         elif r < 0.47:
             kinds = [self.r.choice(["fv", "fv", "fm", "iv", "bv"]) for _ in range(self.r.choice([2, 2, 3]))]
             places = [self.place(k, 0) or "u[0]" for k in kinds]
@@ -430,15 +434,17 @@ class Program:
         for n in ["i", "j", "c"]:
             self.out("%s = %s" % (n, self.r.choice(SMALL if self.p(0.8) else INTS)))
             self.vars[n] = "i"
+        single = self.p(0.4)                     # mostly f32
         for n in ["f", "g", "s"]:
-            self.out("%s = %s" % (n, self.r.choice(PLAIN if self.p(0.8) else FLOATS) if self.p(0.9) else "0"))
+            value = self.r.choice(PLAIN if self.p(0.8) else FLOATS) if self.p(0.9) else "0"
+            self.out("%s = %s" % (n, "f32(%s)" % value if single and self.p(0.6) else value))
             self.vars[n] = "f"
         for n in ["b", "o"]:
             self.out("%s = %s" % (n, self.r.choice(["true", "false"])))
             self.vars[n] = "b"
         for n, make, kind in TENSORS:
             if n in ("u", "A", "m") or self.p(0.4):
-                self.out("%s = %s" % (n, make))
+                self.out("%s = %s" % (n, "f32(%s)" % make if single and kind[0] == "f" and self.p(0.6) else make))
                 self.vars[n] = kind
         if self.p(0.3):
             self.out("y = u")
