@@ -105,8 +105,13 @@ _Noreturn void linalg_no_convergence(const Stack *, int info);
 
 #define LINALG_SMALL_TEXT "our own LU with partial pivoting, several matrices at a time"
 /* For `explain`: the routines that ran, `real` and `cplx` without their type letter,
- * separated by blanks ("getrf getri"); and the quality of an inverse. */
+ * separated by blanks ("getrf getri"); and the quality of an inverse. _own: beside a way of our
+ * own, which has a name. _dense: steps that kernels/dense makes where it can, for this order (the
+ * smaller side) and so many right sides, as it says itself. */
 void linalg_explain_routines(OpCall *, BlasType, const char *real, const char *cplx);
+void linalg_explain_own(OpCall *, BlasType, const char *own, const char *real, const char *cplx);
+void linalg_explain_dense(OpCall *, BlasType, int64_t order, int64_t nrhs, const char *real,
+                          const char *cplx);
 /* FLOPs of one real matrix of the stack by the formula `how`: complex ones take four times
  * as many. */
 void linalg_explain_flops(const Stack *, double each, const char *how);

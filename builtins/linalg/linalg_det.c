@@ -180,7 +180,7 @@ static void det_explain(const Stack *a, const DetWork *w, bool small)
     else if (small)
         explain_routine(a->call->in, LINALG_SMALL_TEXT, NULL, NULL);
     else if (n > 0)
-        linalg_explain_routines(a->call, a->type, routine, routine);
+        linalg_explain_dense(a->call, a->type, a->n, 0, routine, routine);
     explain_flops(a->call->in, (w->definite ? 1 : 2) * n * n * n / 3 * (double)a->count *
                   (blas_is_complex(a->type) ? 4 : 1), w->definite ? "1/3 n^3" : "2/3 n^3");
 }

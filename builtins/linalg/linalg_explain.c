@@ -4,28 +4,66 @@
 #include "builtins/linalg/linalg_factor.h"
 
 #include "core/system/c_locale.h"
+#include "kernels/dense/dense.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- shared with the other rows ---- */
-void linalg_explain_routines(OpCall *c, BlasType t, const char *real, const char *cplx)
+typedef struct Steps { char own[64], library[64]; } Steps;
+
+static void put_step(char to[64], const char *letter, const char *name)
 {
-    char text[128];
-    size_t n = 0;
+    size_t n = strlen(to);
+    snprintf(to + n, 64 - n, "%s%s%s", n ? ", " : "", letter, name);
+}
+
+/* `own LU; dgetrs (OpenBLAS)`. */
+static void explain_steps_of(OpCall *c, const Steps *s)
+{
+    char text[sizeof *s + 4];
+    bool library = s->library[0];
+    snprintf(text, sizeof text, "%s%s%s", s->own, s->own[0] && library ? "; " : "", s->library);
+    explain_routine(c->in, text, library ? linalg_blas(c)->name : NULL, NULL);
+}
+
+static void put_steps(Steps *s, BlasType t, int64_t order, int64_t nrhs, const char *routines)
+{
+    const char letter[] = { "sdcz"[t], '\0' };
+    for (const char *at = routines; *at;) {
+        char routine[16];
+        size_t length = strcspn(at, " ");
+        snprintf(routine, sizeof routine, "%.*s", (int)length, at);
+        const char *own = dense_own_name(routine, t, order, nrhs);
+        put_step(own ? s->own : s->library, own ? "" : letter, own ? own : routine);
+        at += length + (at[length] == ' ');
+    }
+}
+
+void linalg_explain_dense(OpCall *c, BlasType t, int64_t order, int64_t nrhs, const char *real,
+                          const char *cplx)
+{
+    Steps s = { "", "" };
     if (!heard_on(c->in))
         return;
-    for (const char *s = blas_is_complex(t) ? cplx : real; *s && n + 4 < sizeof text; s++) {
-        if (s[0] == ' ')
-            text[n++] = ',', text[n++] = ' ';
-        if (s[0] == ' ' || n == 0)
-            text[n++] = "sdcz"[t];
-        if (s[0] != ' ')
-            text[n++] = *s;
-    }
-    text[n] = '\0';
-    explain_routine(c->in, text, linalg_blas(c)->name, NULL);
+    put_steps(&s, t, order, nrhs, blas_is_complex(t) ? cplx : real);
+    explain_steps_of(c, &s);
+}
+
+void linalg_explain_routines(OpCall *c, BlasType t, const char *real, const char *cplx)
+{
+    linalg_explain_dense(c, t, 0, 0, real, cplx);
+}
+
+void linalg_explain_own(OpCall *c, BlasType t, const char *own, const char *real, const char *cplx)
+{
+    Steps s = { "", "" };
+    if (!heard_on(c->in))
+        return;
+    put_step(s.own, "", own);
+    put_steps(&s, t, 0, 0, blas_is_complex(t) ? cplx : real);
+    explain_steps_of(c, &s);
 }
 
 void linalg_explain_flops(const Stack *a, double each, const char *how)
@@ -54,7 +92,7 @@ void linalg_explain_inverse(const Stack *s, double norm, const char *inverse, do
         return;
     explain_copied(s->call->in, n * n * (double)s->bytes * (double)s->count);
     explain_pause(s->call->in);
-    linalg_explain_routines(s->call, s->type, routines, routines);
+    linalg_explain_dense(s->call, s->type, s->n, 0, routines, routines);
     explain_flops(s->call->in, (definite ? 1 : 2) * n * n * n * count, definite ? "n^3" : "2n^3");
     if (explain_on(s->call->in)) {
         double rcond = 1 / (norm * mat_norm1(s->type, s->n, s->n,
@@ -205,7 +243,14 @@ static void rule_out_symmetric(const Factor *f)
         }
 }
 
-static void explain_shape(const Factor *f, const Story *story)
+static void explain_story(const Factor *f, const Story *story, int64_t nrhs)
+{
+    const Stack *s = f->s;
+    if (blas_is_complex(s->type) ? story->cplx[0] : story->real[0])
+        linalg_explain_dense(s->call, s->type, s->n, nrhs, story->real, story->cplx);
+}
+
+static void explain_shape(const Factor *f, const Story *story, int64_t nrhs)
 {
     bool definite = f->kind == FACTOR_CHOLESKY || f->kind == FACTOR_TRIDIAGONAL_PD ||
                     f->kind == FACTOR_BAND_PD;
@@ -215,8 +260,7 @@ static void explain_shape(const Factor *f, const Story *story)
     rule_out_shapes(f);
     if (!definite && f->kind != FACTOR_TRIANGLE && f->kind != FACTOR_PERMUTED)
         rule_out_symmetric(f);
-    if (blas_is_complex(f->s->type) ? story->cplx[0] : story->real[0])
-        linalg_explain_routines(f->s->call, f->s->type, story->real, story->cplx);
+    explain_story(f, story, nrhs);
 }
 
 /* ---- how good the answer is ---- */
@@ -325,7 +369,7 @@ void factor_explain_made(const Factor *f)
                   story.how);
     if (s->count > 1)
         explain_note(in, "batch", "%lld matrices; this is the first", (long long)s->count);
-    explain_shape(f, &story);
+    explain_shape(f, &story, 0);
     explain_resume(in);
 }
 
@@ -337,13 +381,12 @@ void factor_explain(Factor *f, Mat b, int64_t nrhs, const char *x)
     explain_pause(in);
     explain_flops(in, story.flops * (blas_is_complex(s->type) ? 4 : 1), story.how);
     if (!explain_on(in)) {
-        if (blas_is_complex(s->type) ? story.cplx[0] : story.real[0])
-            linalg_explain_routines(s->call, s->type, story.real, story.cplx);
+        explain_story(f, &story, nrhs);
     } else if (!f->told) {
         f->told = true;
         if (s->count > 1)
             explain_note(in, "batch", "%lld matrices; this is the first", (long long)s->count);
-        explain_shape(f, &story);
+        explain_shape(f, &story, nrhs);
         if (f->kept)
             explain_note(in, "kept", "the factors were there: no factorisation");
         explain_quality(f, b, x);

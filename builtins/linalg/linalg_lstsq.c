@@ -619,8 +619,10 @@ Value op_run_qr(OpCall *c)
                 ((int64_t *)linalg_block(&order, i))[col] = j.pivots[col] - 1;
         }
     }
-    linalg_explain_routines(c, a->type, pivot ? "geqp3 orgqr" : "geqrf orgqr",
-                            pivot ? "geqp3 ungqr" : "geqrf ungqr");
+    if (pivot)
+        linalg_explain_routines(c, a->type, "geqp3 orgqr", "geqp3 ungqr");
+    else
+        linalg_explain_dense(c, a->type, k, 0, "geqrf orgqr", "geqrf ungqr");
     Value q = op_root(c, linalg_value(a, &j.q)), r = op_root(c, linalg_value(a, &j.r));
     if (pivot)
         return tuple_make(c->in, "Q", v_retain(q), "R", v_retain(r), "p",

@@ -71,7 +71,7 @@ Value op_run_lu(OpCall *c)
         split_lu(&a, li, ui);
         permutation(&a, pivots, order, (Mat){ linalg_block(&p, i), m, 1 });
     }
-    linalg_explain_routines(c, a.type, "getrf", "getrf");
+    linalg_explain_dense(c, a.type, k, 0, "getrf", "getrf");
     explain_flops(c->in, lu_flops(&a), "mk^2 - 1/3 k^3, k the smaller of m and n");
     Value vp = op_root(c, linalg_value(&a, &p)), vl = op_root(c, linalg_value(&a, &l));
     Value vu = op_root(c, linalg_value(&a, &u));
@@ -114,7 +114,7 @@ Value op_run_chol(OpCall *c)
             not_definite(&a, info);
         clear_above(&a, block);
     }
-    linalg_explain_routines(c, a.type, "potrf", "potrf");
+    linalg_explain_dense(c, a.type, a.n, 0, "potrf", "potrf");
     return linalg_value(&a, &l);
 }
 
@@ -158,6 +158,6 @@ Value condest_run(OpCall *c)
         poll_interrupt(in);
         mat_store(blas_type(real), out.data, i, condition(&a, i, blas, lu, pivots, &work), 0);
     }
-    linalg_explain_routines(c, a.type, "getrf gecon", "getrf gecon");
+    linalg_explain_dense(c, a.type, a.n, 0, "getrf gecon", "getrf gecon");
     return linalg_value(&a, &out);
 }

@@ -139,11 +139,34 @@ static void require_hermitian(const Stack *a)
     linalg_require_symmetric(a, help);
 }
 
-/* LAPACK's whole driver, or ours over its parts; as lapack_eigh. */
-static int eigh_one(Stack *a, const Blas *blas, bool divided, bool vectors, void *block,
+/* LAPACK's whole driver, or ours over its parts: who is called, and what `explain` says. */
+typedef struct EighWay {
+    bool divided;
+    const char *own, *real, *cplx;
+    LapackWeight weight;
+} EighWay;
+
+static const EighWay *eigh_way(const Stack *a, bool vectors)
+{
+    static const EighWay driver = { false, NULL, "syevd", "heevd", LAPACK_EIGH };
+    static const EighWay parts = { true, "own divide and conquer", "sytrd ormtr", "hetrd unmtr",
+                                   LAPACK_SYTRD };
+    return vectors && a->n >= EIGH_DIVIDED_LEAST ? &parts : &driver;
+}
+
+static void eigh_explain(const Stack *a, const EighWay *way)
+{
+    if (way->own)
+        linalg_explain_own(a->call, a->type, way->own, way->real, way->cplx);
+    else
+        linalg_explain_routines(a->call, a->type, way->real, way->cplx);
+}
+
+/* As lapack_eigh. */
+static int eigh_one(Stack *a, const Blas *blas, const EighWay *way, bool vectors, void *block,
                     void *values, Scratch *work)
 {
-    if (divided)
+    if (way->divided)
         return lapack_eigh_divided(&a->call->in->ctx, blas, a->type, a->n, block, values, work);
     return lapack_eigh(blas, a->type, vectors, 'U', a->n, block, values, work);
 }
@@ -155,11 +178,8 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     void *block = NULL;
     linalg_require_finite(a);
     require_hermitian(a);
-    bool divided = vectors && a->n >= EIGH_DIVIDED_LEAST;
-    if (divided)
-        linalg_explain_routines(c, a->type, "sytrd ormtr", "hetrd unmtr");
-    else
-        linalg_explain_routines(c, a->type, "syevd", "heevd");
+    const EighWay *way = eigh_way(a, vectors);
+    eigh_explain(a, way);
     *values = linalg_out(a, dtype_real(a->dt), a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -167,7 +187,7 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
     if (!a->n)
         return;
     const Blas *blas = linalg_blas(c);
-    eigh_one(a, blas, divided, vectors, NULL, NULL, &work);
+    eigh_one(a, blas, way, vectors, NULL, NULL, &work);
     scratch_allocate(c, &work);
     if (!vectors)
         block = linalg_matrix(c, a->n, a->n, a->bytes);
@@ -176,8 +196,8 @@ static void eigh_run(Stack *a, bool vectors, Out *values, Out *v)
         void *at = vectors ? linalg_block(v, i) : block;
         copy_hermitian(a, i, at);
         work.used = 0;
-        lapack_threads(&c->in->ctx, blas, divided ? LAPACK_SYTRD : LAPACK_EIGH, a->n);
-        int info = eigh_one(a, blas, divided, vectors, at, linalg_block(values, i), &work);
+        lapack_threads(&c->in->ctx, blas, way->weight, a->n);
+        int info = eigh_one(a, blas, way, vectors, at, linalg_block(values, i), &work);
         if (info)
             linalg_no_convergence(a, info);
     }

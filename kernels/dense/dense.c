@@ -8,6 +8,8 @@
 #include "kernels/dense/steps.h"
 #include "kernels/tensor/cpu.h"
 
+#include <string.h>
+
 const DenseKernels *dense_kernels(BlasType t)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -23,12 +25,33 @@ const DenseKernels *dense_kernels(BlasType t)
     return NULL;
 }
 
-/* Below this LAPACK's factorisation is as fast. */
-enum { OWN_FROM = 48 };
+/* Below this LAPACK's factorisation is as fast; fewer right sides do not pay for packing the
+ * factors. */
+enum { OWN_FROM = 48, RIGHT_SIDES_FROM = 16 };
 
 bool dense_own(BlasType t, int64_t order)
 {
     return order >= OWN_FROM && dense_kernels(t);
+}
+
+/* Which routines of LAPACK these are in the place of, and from how many right sides on. */
+static const struct { const char *routine, *own; int64_t right_sides; } ways[] = {
+    { "getrf", "own LU", 0 }, { "getrs", "own substitution", RIGHT_SIDES_FROM },
+    { "getri", "own inverse", 0 }, { "potrf", "own Cholesky", 0 },
+    { "geqrf", "own QR", 0 }, { "orgqr", "own Q", 0 },
+};
+
+const char *dense_own_name(const char *routine, BlasType t, int64_t order, int64_t nrhs)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && dense_own(t, order); i++)
+        if (strcmp(ways[i].routine, routine) == 0)
+            return nrhs >= ways[i].right_sides ? ways[i].own : NULL;
+    return NULL;
+}
+
+bool dense_solves(BlasType t, int64_t n, int64_t nrhs)
+{
+    return nrhs >= RIGHT_SIDES_FROM && dense_own(t, n);
 }
 
 void dense_threads(Ctx *ctx, const Blas *blas, BlasType t, LapackWeight weight, int64_t order)

@@ -28,6 +28,9 @@ void dense_qr_form(Ctx *, BlasType, int64_t m, int64_t cols, int64_t order, void
                    const void *tau, const void *turn);
 /* Are they ours, for this order (the smaller side)? Else LAPACK's. */
 bool dense_own(BlasType, int64_t order);
+/* The name of our way of what LAPACK's routine `routine` ("getrf") does, where it is the one that
+ * goes for this order and so many right sides; NULL: LAPACK's goes. */
+const char *dense_own_name(const char *routine, BlasType, int64_t order, int64_t nrhs);
 /* lapack_threads, but the library gets one where the factorisation is ours: its own, which wait
  * spinning, would be in the way of the pool's. */
 void dense_threads(Ctx *, const Blas *, BlasType, LapackWeight, int64_t order);

@@ -108,12 +108,6 @@ static void solve_close(Solve *v)
     blas_stop_poll();
 }
 
-bool dense_solves(BlasType t, int64_t n, int64_t nrhs)
-{
-    enum { MANY = 16 };          /* fewer do not pay for packing the factors */
-    return nrhs >= MANY && dense_own(t, n);
-}
-
 void dense_lu_solve(Ctx *ctx, BlasType t, int64_t n, int64_t nrhs, const void *lu,
                     const int *pivots, void *b)
 {

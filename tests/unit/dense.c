@@ -420,8 +420,24 @@ static void stopped_and_starved(void)
     free(a.data), free(f.data), free(g.data);
 }
 
+/* What `explain` says is asked where the way is chosen: ours by name, or NULL for LAPACK's. */
+static void names(void)
+{
+    static const char *const steps[] = { "getrf", "getri", "potrf", "geqrf", "orgqr" };
+    for (int t = 0; t < BLAS_TYPES; t++)
+        for (int64_t n = 40; n < 60; n++) {
+            for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+                CHECK(!dense_own_name(steps[i], (BlasType)t, n, 0) == !dense_own((BlasType)t, n));
+            for (int64_t nrhs = 0; nrhs < 40; nrhs++)
+                CHECK(!dense_own_name("getrs", (BlasType)t, n, nrhs) ==
+                      !dense_solves((BlasType)t, n, nrhs));
+            CHECK(!dense_own_name("sytrf", (BlasType)t, n, 0));
+        }
+}
+
 int main(void)
 {
+    names();
     mem_init(&ctx);
     ctx.interrupt = &interrupt;
     if (!(lib = lapack_open(NULL)) || !dense_own(BLAS_D, 100))
