@@ -643,7 +643,10 @@ void condition_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
         if (e->failed)
             return;
         block_enter(e, on);
-        condition_emit(e, x->b, yes, no);
+        if (!can(e, condition_dry, x->b) && !e->dry)
+            jump(e, out_of_statement(e));        /* it is the evaluator's, then */
+        else if (!e->dry)
+            condition_emit(e, x->b, yes, no);
         return;
     default: {
         Val v = expression(e, x);
