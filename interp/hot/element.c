@@ -151,7 +151,7 @@ static LlValue subscript_checked(Emit *e, const Exec *sub, LlValue extent)
 
 LlType element_type(const Emit *e, DType dt)
 {
-    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word : dt == DT_F32 ? e->single
+    return dt == DT_F64 || dt == DT_C128 ? e->real : dt == DT_I64 ? e->word : dt == DT_F32 ? e->single
                         : e->d.ll->IntTypeInContext(e->d.context, 8);
 }
 
@@ -177,8 +177,17 @@ static LlValue element_at(Emit *e, uint32_t base, const Exec *x)
     }
     if (e->dry || e->failed)
         return NULL;
+    if (v->dtype == DT_C128)
+        at = e->d.ll->BuildNSWAdd(e->d.builder, at, at, "");
     return e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype), e->tensors[base].data, &at,
                               1, "");
+}
+
+/* Where the imaginary part lies. */
+static LlValue behind(Emit *e, LlValue p)
+{
+    LlValue one = word(e, 1);
+    return e->dry ? NULL : e->d.ll->BuildGEP2(e->d.builder, e->real, p, &one, 1, "");
 }
 
 static Val element_load(Emit *e, DType dt, LlValue p)
@@ -186,6 +195,8 @@ static Val element_load(Emit *e, DType dt, LlValue p)
     LlValue raw = load(e, e->dry ? NULL : element_type(e, dt), p);
     if (dt == DT_F64)
         return (Val){ HK_FLOAT, raw };
+    if (dt == DT_C128)
+        return (Val){ HK_COMPLEX, raw, .im = load(e, e->real, behind(e, p)) };
     if (dt == DT_F32)
         return (Val){ HK_SINGLE, cast(e, LL_FP_EXT, raw, e->real) };
     if (dt == DT_I64)
@@ -211,39 +222,38 @@ static LlValue narrowed(Emit *e, Val v)
 }
 
 /* What is stored; false: the element is of another kind. */
-static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
+static bool element_value(Emit *e, DType dt, Val v, Val *out)
 {
+    *out = (Val){ v.kind, v.v, .im = v.im };
     if (dt == DT_F64 && is_number(v))
-        *out = as_float(e, v);
+        out->v = as_float(e, v);
     else if (dt == DT_F32 && is_number(v))
-        *out = narrowed(e, v);
-    else if (dt == DT_I64 && v.kind == HK_INT)
-        *out = v.v;
+        out->v = narrowed(e, v);
     else if (dt == DT_BOOL && v.kind == HK_BOOL)
-        *out = cast(e, LL_ZEXT, v.v, e->dry ? NULL : element_type(e, DT_BOOL));
+        out->v = cast(e, LL_ZEXT, v.v, e->dry ? NULL : element_type(e, DT_BOOL));
     else
-        return false;
+        return (dt == DT_I64 && v.kind == HK_INT) || (dt == DT_C128 && v.kind == HK_COMPLEX);
     return true;
 }
 
-bool element_place_emit(Emit *e, uint32_t base, const Exec *target, LlValue *place)
+bool element_place_emit(Emit *e, uint32_t base, const Exec *target, Val v, LlValue *place,
+                        Val *element)
 {
     *place = element_at(e, base, target);
-    return !e->failed && !e->variables[base].at;
+    return !e->failed && !e->variables[base].at &&
+           element_value(e, e->variables[base].dtype, v, element);
 }
 
-bool element_put_emit(Emit *e, uint32_t base, LlValue place, Val v)
+void element_put(Emit *e, uint32_t base, LlValue place, Val element)
 {
     HotVariable *b = &e->variables[base];
-    LlValue out;
-    if (!element_value(e, b->dtype, v, &out))
-        return false;
     if (!b->stored) {
         b->stored = true;
         e->grew = true;
     }
-    store(e, out, place);
-    return true;
+    store(e, element.v, place);
+    if (b->dtype == DT_C128)
+        store(e, element.im, behind(e, place));
 }
 
 /* Floats by numbers; ints by ints, where the result is one. */
@@ -252,16 +262,22 @@ static bool updates_element(DType dt, Val v, int op)
     bool whole = op == TK_ADD || op == TK_SUB || op == TK_MUL;
     if (dt == DT_I64)
         return whole && v.kind == HK_INT;
+    if (dt == DT_C128)
+        return whole && (is_number(v) || v.kind == HK_COMPLEX);
     return (dt == DT_F64 || dt == DT_F32) && (whole || op == TK_DIV) && is_number(v);
 }
 
 bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int op)
 {
     DType dt = e->variables[base].dtype;
-    LlValue place;
-    if (!element_place_emit(e, base, target, &place) || (op >= 0 && !updates_element(dt, v, op)))
+    LlValue place = element_at(e, base, target);
+    Val element;
+    if (e->failed || e->variables[base].at || (op >= 0 && !updates_element(dt, v, op)))
         return false;
     if (op >= 0)
         v = binary_emit(e, op, element_load(e, dt, place), v);
-    return !e->failed && element_put_emit(e, base, place, v);
+    if (e->failed || !element_value(e, dt, v, &element))
+        return false;
+    element_put(e, base, place, element);
+    return true;
 }

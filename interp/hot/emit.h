@@ -13,6 +13,7 @@ typedef struct Val {
     HotKind kind;
     LlValue v;
     LlValue bits, tag;               /* of a number: the int that it is, if it is one; its Tag */
+    LlValue im;                      /* of a complex number, v: its real part */
     bool weak;                       /* a literal or pi, which adapts to the other operand … */
     double single;                   /* … and what it is as an f32 */
 } Val;
@@ -51,7 +52,7 @@ typedef struct Frame {
     State at_end;
 } Frame;
 
-typedef struct Slots { LlValue bits, real, tag; } Slots;
+typedef struct Slots { LlValue bits, real, tag, im; } Slots;
 
 typedef struct Emit {
     Interp *in;
@@ -150,14 +151,19 @@ bool name_variable(Emit *, const Exec *, uint32_t *variable);
 /* Is it a parameter that stands for a variable of the caller's? Nobody may assign it then. */
 bool stands_for_another(const Emit *, uint32_t slot);
 
+/* ---- complex.c: where an operand is complex ---- */
+Val complex_binary(Emit *, int op, Val, Val);
+Val complex_row(Emit *, const Op *, Val, Val, bool two);
+
 /* ---- element.c ---- */
 LlType element_type(const Emit *, DType);
 Val element_read_emit(Emit *, const Exec *);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* In two steps, the first of which may leave. Dry, the place is NULL. */
-bool element_place_emit(Emit *, uint32_t base, const Exec *target, LlValue *place);
-bool element_put_emit(Emit *, uint32_t base, LlValue place, Val);
+bool element_place_emit(Emit *, uint32_t base, const Exec *target, Val, LlValue *place,
+                        Val *element);
+void element_put(Emit *, uint32_t base, LlValue place, Val element);
 /* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
 LlValue proven_hold(Emit *, LlValue first, LlValue last);
 

@@ -209,7 +209,7 @@ static bool kinds_of(const Function *fn, const Value *args, uint8_t *kinds)
     bool all = fn->code->params <= HOT_PARAMETERS && fn->code->rest < 0;
     for (uint32_t i = 0; all && i < fn->code->params; i++) {
         kinds[i] = (uint8_t)hot_kind(args[i]);
-        all = kinds[i] != HK_NOTHING && kinds[i] != HK_SINGLE;
+        all = kinds[i] == HK_INT || kinds[i] == HK_FLOAT || kinds[i] == HK_BOOL;
     }
     return all;
 }

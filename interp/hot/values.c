@@ -11,6 +11,7 @@
 static void look_at_value(HotVariable *v, Value now)
 {
     v->kind = hot_kind(now);
+    v->has_im = v->kind == HK_COMPLEX;
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
         v->fn = now.fn;
@@ -18,7 +19,8 @@ static void look_at_value(HotVariable *v, Value now)
     }
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
-        (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL)) {
+        (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL ||
+         t->dtype == DT_C128)) {
         v->kind = HK_TENSOR;
         v->dtype = (DType)t->dtype;
         v->rank = t->rank;
@@ -132,6 +134,8 @@ Val variable_read(Emit *e, uint32_t i)
     case HK_INT: return (Val){ HK_INT, load(e, e->word, s->bits) };
     case HK_FLOAT: case HK_SINGLE:
         return (Val){ (HotKind)(kind & ~KIND_MAYBE), load(e, e->real, s->real) };
+    case HK_COMPLEX:
+        return (Val){ HK_COMPLEX, load(e, e->real, s->real), .im = load(e, e->real, s->im) };
     case HK_BOOL:
         return (Val){ HK_BOOL, compare_ints(e, LL_NE, load(e, e->word, s->bits), word(e, 0)) };
     case HK_NUMBER: case HK_EITHER:
@@ -149,6 +153,10 @@ void variable_write(Emit *e, uint32_t i, Val v)
         e->variables[i].assigned = true;
         e->grew = true;
     }
+    if (v.kind == HK_COMPLEX && !e->variables[i].has_im) {
+        e->variables[i].has_im = true;
+        e->grew = true;
+    }
     e->state.kind[i] = (uint8_t)v.kind;
     e->written |= (uint64_t)1 << i;
     if (e->dry)
@@ -162,6 +170,11 @@ void variable_write(Emit *e, uint32_t i, Val v)
     case HK_FLOAT: case HK_SINGLE:
         store(e, v.v, s->real);
         store(e, word(e, hot_tag(v.kind)), s->tag);
+        return;
+    case HK_COMPLEX:
+        store(e, v.v, s->real);
+        store(e, v.im, s->im);
+        store(e, word(e, HOT_COMPLEX), s->tag);
         return;
     case HK_BOOL:
         store(e, cast(e, LL_ZEXT, v.v, e->word), s->bits);
