@@ -112,6 +112,9 @@ static void rooms_make(Emit *e)
         e->at[i] = room(e, e->word);
         e->left[i] = room(e, e->word);
     }
+    LlType pointer = e->d.ll->PointerType(e->small, 0);
+    e->interrupt = load(e, pointer, word_at(e, offsetof(HotRecord, interrupt), pointer));
+    e->nudge = load(e, pointer, word_at(e, offsetof(HotRecord, nudge), pointer));
     for (uint32_t i = 0; i < e->count; i++)
         variable_enter(e, i);
 }
