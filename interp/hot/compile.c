@@ -335,8 +335,8 @@ void hot_free(Ctx *c, void *place)
     HotCode *code = *(HotCode **)place;
     if (!code)
         return;
-    if (code->worker)
-        worker_wait(code->worker, code);
+    if (code->worker && !worker_wait(code->worker, code))
+        return;
     machine_free(&code->machine);
     exits_free(c, code->exits, code->exit_count);
     mem_free(c, code->exits, (code->exit_count + 1) * sizeof *code->exits);
