@@ -145,6 +145,8 @@ bool worker_opened(HotWorker *, bool *none);
  * in some milliseconds. */
 _Atomic int *worker_nudge(HotWorker *, bool soon);
 void worker_finish(HotWorker *, HotCode *);
-void worker_wait(HotWorker *, HotCode *);
+bool worker_wait(HotWorker *, HotCode *);      /* false: it is being made, and the process ends */
+/* It is to stop, and nobody waits for it. Is it at something? Then it stays, with its memory. */
+bool worker_leave(HotWorker *);
 
 #endif

@@ -76,7 +76,8 @@ static void variable_enter(Emit *e, uint32_t i)
                  ? load(e, e->real, word_at(e, at, e->real)) : real(e, 0), s->real);
     if (v->has_im) {
         uint32_t im = cell_offset(i) + (uint32_t)offsetof(HotCell, im);
-        store(e, tag == HOT_COMPLEX ? load(e, e->real, word_at(e, im, e->real)) : real(e, 0), s->im);
+        LlValue part = tag == HOT_COMPLEX ? load(e, e->real, word_at(e, im, e->real)) : real(e, 0);
+        store(e, part, s->im);
     }
     if (kind != HK_TENSOR)
         return;
@@ -123,6 +124,9 @@ static void rooms_make(Emit *e)
         e->at[i] = room(e, e->word);
         e->left[i] = room(e, e->word);
     }
+    LlType pointer = e->d.ll->PointerType(e->small, 0);
+    e->interrupt = load(e, pointer, word_at(e, offsetof(HotRecord, interrupt), pointer));
+    e->nudge = load(e, pointer, word_at(e, offsetof(HotRecord, nudge), pointer));
     for (uint32_t i = 0; i < e->count; i++)
         variable_enter(e, i);
 }
@@ -343,8 +347,8 @@ void hot_free(Ctx *c, void *place)
     HotCode *code = *(HotCode **)place;
     if (!code)
         return;
-    if (code->worker)
-        worker_wait(code->worker, code);
+    if (code->worker && !worker_wait(code->worker, code))
+        return;
     machine_free(&code->machine);
     exits_free(c, code->exits, code->exit_count);
     mem_free(c, code->exits, (code->exit_count + 1) * sizeof *code->exits);

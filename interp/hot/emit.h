@@ -61,6 +61,7 @@ typedef struct Emit {
     bool dry, failed, vectors;
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
+    LlValue interrupt, nudge;        /* pointers to them; NULL: the record is asked */
     LlBlock entry, leave;
     unsigned rare_kind;
     HotVariable variables[HOT_VARIABLES];
@@ -120,6 +121,7 @@ LlBlock block_new(Emit *, const char *name);
 void block_enter(Emit *, LlBlock);
 void jump(Emit *, LlBlock);
 void branch(Emit *, LlValue, LlBlock yes, LlBlock no);
+void unless(Emit *, LlValue bad, LlBlock to);        /* goes on here, but there if so: rarely */
 void guard(Emit *, LlValue bad);     /* leaves before the statement, if so */
 LlValue with_overflow(Emit *, const char *intrinsic, LlValue, LlValue, LlValue *over);
 LlValue call_pointer(Emit *, void *address, LlType result, LlType *, LlValue *, unsigned count);
@@ -164,8 +166,10 @@ bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 bool element_place_emit(Emit *, uint32_t base, const Exec *target, Val, LlValue *place,
                         Val *element);
 void element_put(Emit *, uint32_t base, LlValue place, Val element);
-/* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
-LlValue proven_hold(Emit *, LlValue first, LlValue last);
+/* Goes to `careful` where not all proven accesses of the loop are in range for its variable from
+ * `first` to `last`; up: which is not less. */
+typedef struct Way { LlValue first, last; bool up; } Way;
+void proven_hold(Emit *, const Way *, LlBlock careful);
 
 /* ---- statement.c ---- */
 typedef void (*EmitFn)(Emit *, const Exec *);

@@ -247,9 +247,14 @@ static const HotHooks hooks[] = {
     { hot_loop, hot_call, 1, true },
 };
 
+void hot_leave(Interp *in)
+{
+    in->left = in->leaves && in->hot_worker && worker_leave(in->hot_worker);
+}
+
 void hot_end(Interp *in)
 {
-    if (in->hot_worker)
+    if (in->hot_worker && !in->left)
         worker_free(&in->ctx, in->hot_worker);
     in->hot_worker = NULL;
 }

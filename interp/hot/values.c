@@ -374,8 +374,10 @@ static void tell_loop(Emit *e, const Around *a, bool done)
                                (size_t)a->level * sizeof(((HotRecord *)0)->loops[0]));
     LlValue at = load(e, e->word, e->at[a->level]);
     if (done)
-        at = op2(e, LL_SUB, at, one);
+        at = op2(e, LL_SUB, at, a->step);
     LlValue left = a->stop ? op2(e, LL_SUB, a->stop, at) : load(e, e->word, e->left[a->level]);
+    if (done && !a->stop)
+        left = op2(e, LL_ADD, left, one);
     store(e, at, word_at(e, base, e->word));
     store(e, left, word_at(e, base + 8, e->word));
     store(e, a->step, word_at(e, base + 16, e->word));
@@ -410,14 +412,18 @@ LlBlock out_of_statement(Emit *e)
     return e->out;
 }
 
-void guard(Emit *e, LlValue bad)
+void unless(Emit *e, LlValue bad, LlBlock to)
 {
-    if (e->dry)
-        return;
     LlBlock on = block_new(e, "on");
-    LlValue br = e->d.ll->BuildCondBr(e->d.builder, bad, out_of_statement(e), on);
+    LlValue br = e->d.ll->BuildCondBr(e->d.builder, bad, to, on);
     e->d.ll->SetMetadata(br, e->rare_kind, e->rare);
     block_enter(e, on);
+}
+
+void guard(Emit *e, LlValue bad)
+{
+    if (!e->dry)
+        unless(e, bad, out_of_statement(e));
 }
 
 void leave_now(Emit *e)

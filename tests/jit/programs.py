@@ -208,8 +208,12 @@ class Program:
             return self.r.choice(["0", "1", "2", "-1", "-2"])
         if r < 0.65:
             return loop
-        if r < 0.75:
+        if r < 0.72:
             return "%s %s %s" % (loop, self.r.choice("+-"), self.r.choice(["1", "2", "i", "j"]))
+        if r < 0.75:                 # sums of what stays and of a loop's variable
+            parts = [loop, self.r.choice(["1", "i", "j", "2"]), self.r.choice(["1", "j", self.r.choice(self.loops or ["2"])])]
+            self.r.shuffle(parts)
+            return "%s %s %s %s %s" % (parts[0], self.r.choice("+-"), parts[1], self.r.choice("+-"), parts[2])
         if r < 0.98:
             return "(%s) %% 3" % self.int(d + 2)
         return self.r.choice(["100", "-7", "1.5", "true", ":", self.int(d + 2), "i", "0:2"])
