@@ -1,6 +1,7 @@
 /* Building: what the table's functions do. */
 #include "kernels/machine/quick_ir.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,10 +22,18 @@ void *quick_alloc(LlContext q, size_t bytes)
     return p;
 }
 
+/* One that was used little is kept: to zero what was used takes less than to get pages anew. */
+enum { KEPT = 1 << 20 };
+static _Atomic(LlContext) spare;
+
 static LlContext context_create(void)
 {
-    LlContext q = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    LlContext q = atomic_exchange(&spare, NULL);
+    if (q)
+        memset(q, 0, q->used);
+    else
+        q = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
     if (q == MAP_FAILED)
         return NULL;
     q->used = sizeof *q;
@@ -34,6 +43,8 @@ static LlContext context_create(void)
 
 static void context_dispose(LlContext q)
 {
+    if (q && q->used <= KEPT && !q->failed)
+        q = atomic_exchange(&spare, q);
     if (q)
         munmap(q, ARENA);
 }
