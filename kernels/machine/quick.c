@@ -22,16 +22,26 @@ void *quick_alloc(LlContext q, size_t bytes)
     return p;
 }
 
-/* One that was used little is kept: to zero what was used takes less than to get pages anew. */
+/* The first pages of one that was used little are kept: to zero them takes less than new ones. */
 enum { KEPT = 1 << 20 };
 static _Atomic(LlContext) spare;
 
-static LlContext context_create(void)
+static LlContext spare_take(void)
 {
     LlContext q = atomic_exchange(&spare, NULL);
-    if (q)
-        memset(q, 0, q->used);
-    else
+    if (!q)
+        return MAP_FAILED;
+    memset(q, 0, q->used);
+    LlContext all = mremap(q, KEPT, ARENA, MREMAP_MAYMOVE);
+    if (all == MAP_FAILED)
+        munmap(q, KEPT);
+    return all;
+}
+
+static LlContext context_create(void)
+{
+    LlContext q = spare_take();
+    if (q == MAP_FAILED)
         q = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);
     if (q == MAP_FAILED)
@@ -43,10 +53,13 @@ static LlContext context_create(void)
 
 static void context_dispose(LlContext q)
 {
-    if (q && q->used <= KEPT && !q->failed)
-        q = atomic_exchange(&spare, q);
-    if (q)
+    if (!q)
+        return;
+    bool keep = q->used <= KEPT && !q->failed && munmap((char *)q + KEPT, ARENA - KEPT) == 0;
+    if (!keep)
         munmap(q, ARENA);
+    else if ((q = atomic_exchange(&spare, q)))
+        munmap(q, KEPT);
 }
 
 static LlModule module_create(const char *name, LlContext q) { (void)name; return (LlModule)q; }
