@@ -58,6 +58,7 @@ typedef struct HotRecord {
     HotCell cells[HOT_VARIABLES];
     HotTensor tensors[HOT_VARIABLES];
     int64_t depth;         /* of a function: so many calls fit in each other */
+    int64_t inexact;       /* results of f32 in a scope that were rounded */
 } HotRecord;
 
 /* A variable of the code, and what it must hold when the code is entered. */
@@ -122,7 +123,7 @@ typedef struct HotCode {
 } HotCode;
 
 /* The code as a draft, to be finished. NULL: it cannot be compiled. */
-HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *, MachineKind);
+HotCode *hot_compile(Interp *, const Exec *loop, bool scoped, const HotCount *, MachineKind);
 /* The same of a function that is called with arguments of these kinds. */
 HotCode *hot_compile_function(Interp *, const Function *, const uint8_t *kinds, MachineKind);
 void hot_finish(HotCode *);            /* READY or FAILED then; any thread */

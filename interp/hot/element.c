@@ -215,7 +215,7 @@ static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
 {
     if (dt == DT_F64 && is_number(v))
         *out = as_float(e, v);
-    else if (dt == DT_F32 && is_number(v))
+    else if (dt == DT_F32 && is_number(v) && !(e->scoped && v.kind != HK_SINGLE))
         *out = narrowed(e, v);
     else if (dt == DT_I64 && v.kind == HK_INT)
         *out = v.v;
@@ -230,6 +230,11 @@ bool element_place_emit(Emit *e, uint32_t base, const Exec *target, LlValue *pla
 {
     *place = element_at(e, base, target);
     return !e->failed && !e->variables[base].at;
+}
+
+bool element_put_at_once(Emit *e, uint32_t base, Val v)
+{
+    return e->variables[base].dtype != DT_F32 || v.kind == HK_SINGLE || v.kind == HK_FLOAT;
 }
 
 bool element_put_emit(Emit *e, uint32_t base, LlValue place, Val v)

@@ -58,6 +58,7 @@ typedef struct Emit {
     MachineDraft d;
     MachineKind kind;
     bool dry, failed, vectors;
+    bool scoped;                     /* inside `precision f32` */
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
     LlBlock entry, leave;
@@ -67,6 +68,7 @@ typedef struct Emit {
     Slots slots[HOT_VARIABLES];
     struct { LlValue data, dims[HOT_RANK], strides[HOT_RANK]; } tensors[HOT_VARIABLES];
     LlValue at[HOT_DEPTH], left[HOT_DEPTH];
+    LlValue counted, mark;           /* inexact results; so many when the statement began */
     State state;
     Around *around;
     Frame frames[FRAMES_MOST];       /* from 1 on */
@@ -130,7 +132,8 @@ LlValue as_single(Emit *, Val);      /* of an f32, an int or what is weak: it le
 void path_push(Emit *, const Exec *, HotStep, uint32_t index);
 /* Sets the place on top of the path, where it is the loop's own code; what it was. */
 HotPlace place_set(Emit *, const HotPlace *);
-LlBlock leave_block(Emit *, const HotPlace *last, bool iteration_done);
+/* begun: in the midst of a statement. */
+LlBlock leave_block(Emit *, const HotPlace *last, bool begun, bool iteration_done);
 LlBlock out_of_statement(Emit *);
 void leave_now(Emit *);              /* whatever happens */
 
@@ -139,6 +142,7 @@ Val expression(Emit *, const Exec *);
 void condition_emit(Emit *, const Exec *, LlBlock yes, LlBlock no);
 void condition_dry(Emit *, const Exec *);            /* in a dry walk */
 Val binary_emit(Emit *, int op, Val, Val);
+int comparison_of_floats(int op);    /* the predicate; -1: it is none */
 static inline bool is_number(Val v)
 {
     return v.kind == HK_INT || v.kind == HK_FLOAT || v.kind == HK_NUMBER || v.kind == HK_SINGLE ||
@@ -158,6 +162,7 @@ bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* In two steps, the first of which may leave. Dry, the place is NULL. */
 bool element_place_emit(Emit *, uint32_t base, const Exec *target, LlValue *place);
 bool element_put_emit(Emit *, uint32_t base, LlValue place, Val);
+bool element_put_at_once(Emit *, uint32_t base, Val);    /* it never leaves */
 /* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
 LlValue proven_hold(Emit *, LlValue first, LlValue last);
 
@@ -166,6 +171,13 @@ typedef void (*EmitFn)(Emit *, const Exec *);
 void statement(Emit *, const Exec *);
 void branches_emit(Emit *, const Exec *, EmitFn);    /* an if, what it guards made by that */
 bool can(Emit *, EmitFn, const Exec *);              /* dry: would it fail? */
+
+/* ---- scoped.c: inside `precision f32` ---- */
+void count_begin(Emit *);            /* a statement begins */
+LlValue scoped_operand(Emit *, Val);
+Val scoped_binary(Emit *, int op, Val, Val);     /* of numbers, not both ints that stay ints */
+LlValue scoped_root(Emit *, LlValue f, LlValue root);
+void scoped_result(Emit *, const Op *, LlValue);
 
 /* ---- function.c ---- */
 Val call_function(Emit *, const Exec *call, const Function *);

@@ -97,7 +97,7 @@ static void poll(Emit *e, Around *a, bool counted)
     const Llvm *ll = e->d.ll;
     HotPlace before = place_set(e, &(HotPlace){ a->x, HOT_BODY, (uint32_t)a->level });
     LlBlock on = block_new(e, "on"), out = e->frame ? out_of_statement(e)
-            : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted);
+            : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, false, counted);
     place_set(e, &before);
     LlValue flag = flag_load(e, offsetof(HotRecord, interrupt));
     if (e->kind == MACHINE_QUICK && !e->frame)
@@ -117,6 +117,7 @@ static void ask_emit(Emit *e, Around *a, LlBlock body)
     if (!e->frame) {
         path_push(e, a->x, HOT_OVER, 0);
         e->out = NULL;
+        count_begin(e);
     }
     condition_emit(e, a->x->a, body, a->out);
     if (!e->frame)

@@ -4,6 +4,7 @@
 #include "interp/hot/run.h"
 
 #include "interp/eval/eval_flow.h"
+#include "interp/state/scope.h"
 
 /* ---- entering ---- */
 /* What is stored to is the variable's own from here on, as it would be from the first store on. */
@@ -124,6 +125,7 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nu
     HotRecord record;
     record.nudge = nudge ? nudge : &nobody;
     record.interrupt = in->ctx.interrupt;
+    record.inexact = 0;
     if (count) {
         record.loops[0].at = count->at;
         record.loops[0].left = (int64_t)count->left;
@@ -133,6 +135,8 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nu
     if (!code_enters(in, code, &record))
         return HOT_MISS;
     int64_t exit = code->run(&record);
+    if (in->scope)
+        in->scope->flags.inexact += (uint64_t)record.inexact;
     variables_back(in, code, &record);
     if (exit == 0)
         return HOT_DONE;

@@ -51,7 +51,8 @@ static void assign_elements(Emit *e, const Exec *x, const Val *values)
             unknown(e);
     }
     for (uint32_t i = 0; i < x->count && !e->failed; i++)
-        if (!element_put_emit(e, bases[i], places[i], values[i]))
+        if (!element_put_at_once(e, bases[i], values[i]) ||
+            !element_put_emit(e, bases[i], places[i], values[i]))
             unknown(e);
 }
 
@@ -299,6 +300,7 @@ void statement(Emit *e, const Exec *x)
         return;
     }
     e->out = NULL;
+    count_begin(e);
     path_push(e, x, HOT_RUN, 0);
     statement_on_top(e, x);
     e->depth--;

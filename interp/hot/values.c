@@ -369,7 +369,7 @@ static void tell_loop(Emit *e, const Around *a, bool done)
 }
 
 /* Where the iteration of the innermost loop is done, its counter is one ahead. */
-LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
+LlBlock leave_block(Emit *e, const HotPlace *last, bool begun, bool iteration_done)
 {
     if (e->dry)
         return NULL;
@@ -379,6 +379,8 @@ LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
     for (const Around *a = e->around; a; a = a->up)
         if (a->counts && !a->frame)
             tell_loop(e, a, iteration_done && a == e->around);
+    if (begun && e->scoped)
+        store(e, load(e, e->word, e->mark), e->counted);
     store(e, word(e, exit_new(e, last)), e->exit_id);
     jump(e, e->leave);
     block_enter(e, here);
@@ -391,7 +393,7 @@ LlBlock out_of_statement(Emit *e)
         return e->leave;
     if (!e->out && !e->dry) {
         HotPlace last = e->path[--e->depth];     /* the statement itself is on top */
-        e->out = leave_block(e, &last, false);
+        e->out = leave_block(e, &last, true, false);
         e->depth++;
     }
     return e->out;
