@@ -73,6 +73,7 @@ typedef struct HotVariable {
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
     bool builtin;          /* it must be empty: the name is a builtin's */
+    bool over;             /* none of the program's: what the outermost loop goes over */
     const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, which is */
     uint64_t serial;       /* asked by its serial, as another may have come to its place */
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the

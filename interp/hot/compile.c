@@ -293,7 +293,8 @@ static HotCode *code_keep(Emit *e)
 /* A loop, inside a scope or not, or a function called with arguments of these kinds. */
 typedef struct Subject {
     const Exec *x;
-    bool counts, scoped;
+    const HotCount *count;   /* NULL: of `while` */
+    bool scoped;
     const Function *fn;
     const uint8_t *kinds;
 } Subject;
@@ -312,10 +313,11 @@ static HotCode *compile(Interp *in, const Subject *s, MachineKind kind)
     e->self.fn = s->fn;
     if (s->fn)
         memcpy(e->self.kinds, s->kinds, s->fn->code->params);
-    if (learn(e, s->x, s->counts)) {
+    e->vector = s->count ? s->count->over : v_undef();
+    if (learn(e, s->x, s->count)) {
         e->grew = false;
         e->work = 0;
-        bool made = s->fn ? make_function(e) : make(e, s->x, s->counts);
+        bool made = s->fn ? make_function(e) : make(e, s->x, s->count);
         if (made && !(code = code_keep(e)))
             machine_drop(&e->d);
     }
@@ -328,7 +330,7 @@ static HotCode *compile(Interp *in, const Subject *s, MachineKind kind)
 HotCode *hot_compile(Interp *in, const Exec *x, bool scoped, const HotCount *count,
                      MachineKind kind)
 {
-    return compile(in, &(Subject){ .x = x, .counts = count, .scoped = scoped }, kind);
+    return compile(in, &(Subject){ .x = x, .count = count, .scoped = scoped }, kind);
 }
 
 HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kinds,

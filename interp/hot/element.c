@@ -194,6 +194,17 @@ static Val element_load(Emit *e, DType dt, LlValue p)
                                                e->d.ll->ConstInt(element_type(e, dt), 0, false)) };
 }
 
+Val element_item(Emit *e, uint32_t base, LlValue i)
+{
+    const HotVariable *v = &e->variables[base];
+    if (e->dry)
+        return element_load(e, v->dtype, NULL);
+    if (!v->unit)
+        i = e->d.ll->BuildNSWMul(e->d.builder, i, e->tensors[base].strides[0], "");
+    return element_load(e, v->dtype, e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype),
+                                                        e->tensors[base].data, &i, 1, ""));
+}
+
 Val element_read_emit(Emit *e, const Exec *x)
 {
     uint32_t base;

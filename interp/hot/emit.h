@@ -32,7 +32,8 @@ typedef struct Around {
     const Exec *x;
     int level;
     uint32_t frame;
-    bool counts;                     /* a range; else `while` */
+    bool counts;                     /* a range, or the indices of a vector; else `while` */
+    uint32_t over;                   /* the variable of the vector + 1 */
     bool goes_on;                    /* machine code can do an iteration, or a loop in it */
     LlValue stop, step;              /* NULL stop: the iterations left are counted */
     LlBlock next, out;               /* continue, break */
@@ -59,6 +60,7 @@ typedef struct Emit {
     MachineKind kind;
     bool dry, failed, vectors;
     bool scoped;                     /* inside `precision f32` */
+    Value vector;                    /* that the outermost loop goes over, or V_UNDEF */
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
     LlBlock entry, leave;
@@ -100,6 +102,7 @@ typedef struct Emit {
 /* ---- values.c: variables, instructions, leaving ---- */
 uint32_t variable_of(Emit *, const Value *at, uint32_t slot);    /* of the frame being made */
 uint32_t variable_in(Emit *, uint32_t frame, const Value *at, uint32_t slot);
+uint32_t variable_over(Emit *);      /* what the outermost loop goes over */
 void state_start(Emit *);
 State state_join(const State *, const State *);
 Val variable_read(Emit *, uint32_t variable);
@@ -157,6 +160,8 @@ bool stands_for_another(const Emit *, uint32_t slot);
 /* ---- element.c ---- */
 LlType element_type(const Emit *, DType);
 Val element_read_emit(Emit *, const Exec *);
+/* Of a vector, the one at index i, which is in range. */
+Val element_item(Emit *, uint32_t base, LlValue i);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* In two steps, the first of which may leave. Dry, the place is NULL. */

@@ -265,7 +265,7 @@ static void statement_on_top(Emit *e, const Exec *x)
         while_emit(e, x);
         return;
     case ND_FOR:
-        if (x->list && x->count >= 2)
+        if (x->list ? x->count >= 2 : x->eval == eval_for && x->c->op == TG_SLOT)
             for_emit(e, x, false);
         else
             leave_now(e);

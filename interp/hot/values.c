@@ -38,10 +38,18 @@ static uint32_t variable_new(Emit *e, const HotVariable *like)
     if (v->frame)
         v->assigned = true;
     else
-        look_at_value(v, v->at ? *v->at : e->in->fp[v->slot]);
+        look_at_value(v, v->over ? e->vector : v->at ? *v->at : e->in->fp[v->slot]);
     e->state.kind[i] = v->frame ? HK_NOTHING : (uint8_t)v->kind | KIND_BEFORE;
     e->grew = true;
     return i;
+}
+
+uint32_t variable_over(Emit *e)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->variables[i].over)
+            return i;
+    return variable_new(e, &(HotVariable){ .slot = UINT32_MAX, .over = true });
 }
 
 uint32_t variable_in(Emit *e, uint32_t frame, const Value *at, uint32_t slot)

@@ -18,10 +18,11 @@ typedef struct HotSite {
 } HotSite;
 
 /* `for` over a range: the iteration that is to be done, the step, and how many are left, it
- * included. */
+ * included. Over a vector: the same of its indices. */
 typedef struct HotCount {
     int64_t at, step;
     uint64_t left;
+    Value over;                      /* the vector, borrowed; V_UNDEF: a range */
 } HotCount;
 
 typedef enum HotEnd {

@@ -354,7 +354,18 @@ class Program:
             self.out("j = j + 1")
             return
         name = "abcdef"[len(self.loops)] + "i" if self.p(0.93) else self.r.choice(["i", "f"])
-        self.out("for %s in %s {" % (name, self.range()))
+        over = self.range()
+        if self.p(0.25):                         # the elements of a vector, or of what is none
+            kind = self.r.choice(["fv", "fv", "iv", "bv", "fm"])
+            over = (self.of(kind) or "u") + self.r.choice(["", "", "", "", "[::-1]", "[1:4]", " * 1"])
+            if kind != "iv":
+                self.out("for %s in %s {" % (self.of(kind[0]) or "f", over))
+                self.loops.append("2")
+                self.block(5)
+                self.loops.pop()
+                self.out("}")
+                return
+        self.out("for %s in %s {" % (name, over))
         self.loops.append(name)
         self.block(5)
         self.loops.pop()
