@@ -179,6 +179,9 @@ void interp_end(Interp *in)
         if ((*w)->ending)
             (*w)->ending(in);
     out_flush(in);
+#ifndef RICCI_WITHOUT_JIT
+    hot_leave(in);
+#endif
     modules_free(in);
 #ifndef RICCI_WITHOUT_JIT
     hot_end(in);

@@ -161,12 +161,16 @@ void linalg_require_finite(const Stack *s)
         require_finite_item(s, linalg_item(s, i));
 }
 
+static double allowed_gap(const Stack *s, const Asymmetry *seen)
+{
+    return 1000 * mat_eps(s->type) * seen->top;
+}
+
 static void require_symmetric_item(const Stack *s, Mat a, const char *help)
 {
-    double top, gap;
-    mat_asymmetry(s->type, s->n, a, &top, &gap);
-    double allowed = 1000 * mat_eps(s->type) * top;
-    if (gap <= allowed)
+    Asymmetry seen = mat_asymmetry(s->type, s->n, a, NULL);
+    double allowed = allowed_gap(s, &seen);
+    if (seen.gap <= allowed)
         return;
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t j = 0; j <= i; j++) {
@@ -201,10 +205,10 @@ void linalg_copy_symmetric(const Stack *s, const Out *to, void (*require)(const 
         poll_interrupt(s->call->in);
         if (mat_take_hermitian(s->type, s->n, a, block, &finite) && finite)
             continue;
-        if (!required)
+        Asymmetry seen = mat_asymmetry(s->type, s->n, a, block);
+        if (!required && (!seen.finite || seen.gap > allowed_gap(s, &seen)))
             require(s);
-        required = true;
-        mat_copy(s->bytes, s->n, s->n, a, mat_columns(block, s->n));
+        required |= !seen.finite;           /* all of them were looked at */
     }
 }
 

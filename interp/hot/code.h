@@ -19,24 +19,28 @@ typedef enum HotKind {
     HK_NUMBER,             /* an int or a float: which, is known when it runs */
     HK_SINGLE,             /* an f32: a tensor of no axes, here the double that it is */
     HK_EITHER,             /* an int or an f32 */
+    HK_COMPLEX,            /* of c128: a tensor of no axes, here two doubles */
     HK_TENSOR, HK_FUNCTION
 } HotKind;
 
-static inline bool hot_is_single(Value v)
+/* A tensor of no axes that is a number. */
+static inline bool hot_is_scalar(Value v, DType dt)
 {
-    return v.tag == V_TENSOR && v.tensor->rank == 0 && v.tensor->dtype == DT_F32 &&
+    return v.tag == V_TENSOR && v.tensor->rank == 0 && v.tensor->dtype == (uint32_t)dt &&
            v.tensor->flags == 0;
 }
-/* Of a scalar, and its Tag back; NOTHING and V_UNDEF of all else. */
+enum { HOT_COMPLEX = 1 << 16 };              /* a tag of cells alone */
+/* Of a scalar, and its tag in a cell; NOTHING and V_UNDEF of all else. */
 static inline HotKind hot_kind(Value v)
 {
     return v.tag == V_INT ? HK_INT : v.tag == V_FLOAT ? HK_FLOAT : v.tag == V_BOOL ? HK_BOOL
-         : hot_is_single(v) ? HK_SINGLE : HK_NOTHING;
+         : hot_is_scalar(v, DT_F32) ? HK_SINGLE : hot_is_scalar(v, DT_C128) ? HK_COMPLEX
+                                                                            : HK_NOTHING;
 }
 static inline uint32_t hot_tag(HotKind k)
 {
     return k == HK_INT ? V_INT : k == HK_FLOAT ? V_FLOAT : k == HK_BOOL ? V_BOOL
-         : k == HK_SINGLE ? V_TENSOR : V_UNDEF;
+         : k == HK_SINGLE ? V_TENSOR : k == HK_COMPLEX ? HOT_COMPLEX : V_UNDEF;
 }
 
 /* What is read and written while it runs; its layout is known to what makes the code: everything is
@@ -44,6 +48,7 @@ static inline uint32_t hot_tag(HotKind k)
 typedef struct HotCell {
     int64_t tag;           /* a Tag; V_UNDEF: the variable is as it was */
     union { int64_t i; double f; };
+    double im;             /* of a complex number */
 } HotCell;
 
 typedef struct HotTensor {
@@ -58,6 +63,7 @@ typedef struct HotRecord {
     HotCell cells[HOT_VARIABLES];
     HotTensor tensors[HOT_VARIABLES];
     int64_t depth;         /* of a function: so many calls fit in each other */
+    double im;             /* of what a kernel has just returned */
     int64_t inexact;       /* results of f32 in a scope that were rounded */
 } HotRecord;
 
@@ -72,6 +78,7 @@ typedef struct HotVariable {
     bool stored;           /* elements are stored to */
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
+    bool has_im;           /* it holds a complex number at times */
     bool builtin;          /* it must be empty: the name is a builtin's */
     bool over;             /* none of the program's: what the outermost loop goes over */
     const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, which is */
@@ -140,6 +147,8 @@ bool worker_opened(HotWorker *, bool *none);
  * in some milliseconds. */
 _Atomic int *worker_nudge(HotWorker *, bool soon);
 void worker_finish(HotWorker *, HotCode *);
-void worker_wait(HotWorker *, HotCode *);
+bool worker_wait(HotWorker *, HotCode *);      /* false: it is being made, and the process ends */
+/* It is to stop, and nobody waits for it. Is it at something? Then it stays, with its memory. */
+bool worker_leave(HotWorker *);
 
 #endif

@@ -63,7 +63,8 @@ static void variable_enter(Emit *e, uint32_t i)
 {
     const HotVariable *v = &e->variables[i];
     Slots *s = &e->slots[i];
-    *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word) };
+    *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word),
+                  v->has_im ? room(e, e->real) : NULL };
     HotKind kind = (v->needed || !v->assigned) && !v->frame ? v->kind : HK_NOTHING;
     uint32_t tag = hot_tag(kind);
     uint32_t at = cell_offset(i) + (uint32_t)offsetof(HotCell, i);
@@ -71,8 +72,13 @@ static void variable_enter(Emit *e, uint32_t i)
     store(e, word(e, tag), s->tag);
     store(e, bits, s->bits);
     store(e, tag == V_INT ? cast(e, LL_SI_TO_FP, bits, e->real)
-           : tag == V_FLOAT || tag == V_TENSOR ? load(e, e->real, word_at(e, at, e->real))
-                                               : real(e, 0), s->real);
+           : tag == V_FLOAT || tag == V_TENSOR || tag == HOT_COMPLEX
+                 ? load(e, e->real, word_at(e, at, e->real)) : real(e, 0), s->real);
+    if (v->has_im) {
+        uint32_t im = cell_offset(i) + (uint32_t)offsetof(HotCell, im);
+        LlValue part = tag == HOT_COMPLEX ? load(e, e->real, word_at(e, im, e->real)) : real(e, 0);
+        store(e, part, s->im);
+    }
     if (kind != HK_TENSOR)
         return;
     at = (uint32_t)(offsetof(HotRecord, tensors) + i * sizeof(HotTensor));
@@ -97,6 +103,11 @@ static void variables_leave(Emit *e)
         LlValue real_bits = cast(e, LL_BITCAST, load(e, e->real, e->slots[i].real), e->word);
         LlValue is_real = op2(e, LL_OR, compare_ints(e, LL_EQ, tag, word(e, V_FLOAT)),
                               compare_ints(e, LL_EQ, tag, word(e, V_TENSOR)));
+        if (e->variables[i].has_im) {
+            uint32_t im = cell_offset(i) + (uint32_t)offsetof(HotCell, im);
+            is_real = op2(e, LL_OR, is_real, compare_ints(e, LL_EQ, tag, word(e, HOT_COMPLEX)));
+            store(e, load(e, e->real, e->slots[i].im), word_at(e, im, e->real));
+        }
         LlValue bits = choose(e, is_real, real_bits, load(e, e->word, e->slots[i].bits));
         store(e, tag, word_at(e, cell_offset(i), e->word));
         store(e, bits, word_at(e, cell_offset(i) + (uint32_t)offsetof(HotCell, i), e->word));
@@ -120,6 +131,9 @@ static void rooms_make(Emit *e)
         e->at[i] = room(e, e->word);
         e->left[i] = room(e, e->word);
     }
+    LlType pointer = e->d.ll->PointerType(e->small, 0);
+    e->interrupt = load(e, pointer, word_at(e, offsetof(HotRecord, interrupt), pointer));
+    e->nudge = load(e, pointer, word_at(e, offsetof(HotRecord, nudge), pointer));
     for (uint32_t i = 0; i < e->count; i++)
         variable_enter(e, i);
 }
@@ -352,8 +366,8 @@ void hot_free(Ctx *c, void *place)
     HotCode *code = *(HotCode **)place;
     if (!code)
         return;
-    if (code->worker)
-        worker_wait(code->worker, code);
+    if (code->worker && !worker_wait(code->worker, code))
+        return;
     machine_free(&code->machine);
     exits_free(c, code->exits, code->exit_count);
     mem_free(c, code->exits, (code->exit_count + 1) * sizeof *code->exits);

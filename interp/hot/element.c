@@ -15,11 +15,13 @@ static bool loop_invariant(Emit *e, const Exec *x)
     return name_variable(e, x, &i) && i != e->loop_variable && !(e->written >> i & 1);
 }
 
-/* i, i + c, i - c, c + i of the loop's variable: c may be left out. */
+/* A sum of the loop's variable, once or not at all, and of what does not change: i, i + c, k - 1,
+ * k + i - 1, in the order in which the program adds. */
+enum { TERMS = 3 };
 typedef struct Affine {
     bool moves;                      /* with the loop's variable; else it stays */
-    int sign;                        /* of the rest */
-    const Exec *rest;                /* NULL: none */
+    uint32_t count;
+    struct { const Exec *x; bool minus; } terms[TERMS];      /* x NULL: the loop's variable */
 } Affine;
 
 static bool is_loop_variable(Emit *e, const Exec *x)
@@ -28,24 +30,34 @@ static bool is_loop_variable(Emit *e, const Exec *x)
     return name_variable(e, x, &i) && i == e->loop_variable;
 }
 
+static bool term(Emit *e, const Exec *x, bool minus, Affine *out)
+{
+    bool variable = is_loop_variable(e, x);
+    if (out->count == TERMS || (variable && (out->moves || minus)) ||
+        (!variable && !loop_invariant(e, x)))
+        return false;
+    out->moves |= variable;
+    out->terms[out->count].x = variable ? NULL : x;
+    out->terms[out->count++].minus = minus;
+    return true;
+}
+
 static bool affine(Emit *e, const Exec *x, Affine *out)
 {
-    *out = (Affine){ .moves = true };
+    *out = (Affine){ .count = 0 };
+    const Exec *right[TERMS];
+    uint32_t n = 0;
     if (!x->eval)
         return false;
-    if (is_loop_variable(e, x))
-        return true;
-    *out = (Affine){ .moves = false, .sign = 1, .rest = x };
-    if (loop_invariant(e, x))
-        return true;
-    int op = x->op;
-    if (x->node->kind != ND_BINARY || (op != TK_ADD && op != TK_SUB))
-        return false;
-    bool left = is_loop_variable(e, x->a), right = op == TK_ADD && is_loop_variable(e, x->b);
-    *out = (Affine){ .moves = true, .sign = op == TK_ADD ? 1 : -1, .rest = left ? x->b : x->a };
-    if (left == right)
-        return false;
-    return loop_invariant(e, out->rest);
+    for (; x->node->kind == ND_BINARY && x->operand != OPD_I; x = x->a) {
+        if ((x->op != TK_ADD && x->op != TK_SUB) || n == TERMS)
+            return false;
+        right[n++] = x;
+    }
+    bool all = term(e, x, false, out);
+    while (all && n-- > 0)
+        all = term(e, right[n]->b, right[n]->op == TK_SUB, out);
+    return all;
 }
 
 /* All subscripts of a read or a target. */
@@ -55,10 +67,11 @@ static bool all_affine(Emit *e, const Exec *x)
     bool all = true;
     for (uint32_t i = 0; i < x->count && all; i++) {
         all = affine(e, x->list[i], &a);
-        if (all && a.rest) {
-            Val v = expression(e, a.rest);
-            all = !e->failed && v.kind == HK_INT;
-        }
+        for (uint32_t k = 0; all && k < a.count; k++)
+            if (a.terms[k].x) {
+                Val v = expression(e, a.terms[k].x);
+                all = !e->failed && v.kind == HK_INT;
+            }
     }
     return all;
 }
@@ -88,51 +101,62 @@ static uint32_t base_of(Emit *e, const Exec *x)
     return i;
 }
 
-/* `over` or'd with: the affine subscript leaves [0, extent) somewhere from first to last. */
-static LlValue leaves_range(Emit *e, const Exec *sub, LlValue extent, LlValue first, LlValue last,
-                            LlValue over)
+/* What the sum is where the loop's variable is that; careful: where it wraps. */
+static LlValue sum_checked(Emit *e, const Affine *a, LlValue variable, LlBlock careful)
 {
-    Affine a;
-    LlValue zero = word(e, 0), wrapped;
-    affine(e, sub, &a);
-    LlValue low = a.moves ? first : zero, high = a.moves ? last : zero;
-    if (a.rest) {
-        const char *name = a.sign > 0 ? "llvm.sadd.with.overflow" : "llvm.ssub.with.overflow";
-        LlValue rest = expression(e, a.rest).v;
-        low = with_overflow(e, name, low, rest, &wrapped);
-        over = op2(e, LL_OR, over, wrapped);
-        high = with_overflow(e, name, high, rest, &wrapped);
-        over = op2(e, LL_OR, over, wrapped);
+    LlValue sum = NULL, wrapped;
+    for (uint32_t k = 0; k < a->count; k++) {
+        LlValue v = a->terms[k].x ? expression(e, a->terms[k].x).v : variable;
+        if (k == 0) {
+            sum = v;
+            continue;
+        }
+        sum = with_overflow(e, a->terms[k].minus ? "llvm.ssub.with.overflow"
+                                                 : "llvm.sadd.with.overflow", sum, v, &wrapped);
+        unless(e, wrapped, careful);
     }
-    over = op2(e, LL_OR, over, compare_ints(e, LL_SLT, low, zero));
-    return op2(e, LL_OR, over, compare_ints(e, LL_SGE, high, extent));
+    return sum;
 }
 
-LlValue proven_hold(Emit *e, LlValue first, LlValue last)
+/* careful: where the affine subscript is in [0, extent) not all the way from first to last. */
+static void range_holds(Emit *e, const Exec *sub, LlValue extent, const Way *way, LlBlock careful)
 {
-    LlValue over = e->dry ? NULL : e->d.ll->ConstInt(e->flag, 0, false);
+    Affine a;
+    affine(e, sub, &a);
+    LlValue low = sum_checked(e, &a, way->first, careful);
+    LlValue high = a.moves ? sum_checked(e, &a, way->last, careful) : low;
+    unless(e, compare_ints(e, LL_SLT, low, word(e, 0)), careful);
+    unless(e, compare_ints(e, LL_SGE, high, extent), careful);
+    if (!a.moves || way->up)
+        return;
+    unless(e, compare_ints(e, LL_SLT, high, word(e, 0)), careful);
+    unless(e, compare_ints(e, LL_SGE, low, extent), careful);
+}
+
+void proven_hold(Emit *e, const Way *way, LlBlock careful)
+{
     for (uint32_t k = 0; k < e->proven_count; k++) {
         const Exec *x = e->proven[k];
         uint32_t base = base_of(e, x);
         for (uint32_t i = 0; i < x->count && i < HOT_RANK; i++)
-            over = leaves_range(e, x->list[i], e->tensors[base].dims[i], first, last, over);
+            range_holds(e, x->list[i], e->tensors[base].dims[i], way, careful);
     }
-    return over;
 }
 
 /* ---- where an element lies ---- */
 static LlValue subscript_proven(Emit *e, const Exec *sub)
 {
     Affine a;
+    LlValue sum = NULL;
     affine(e, sub, &a);
-    if (e->dry)
-        return NULL;
-    LlValue i = a.moves ? load(e, e->word, e->at[e->around->level]) : NULL;
-    LlValue rest = a.rest ? expression(e, a.rest).v : NULL;
-    if (!i || !rest)
-        return i ? i : rest;
-    return a.sign > 0 ? e->d.ll->BuildNSWAdd(e->d.builder, i, rest, "")
-                      : e->d.ll->BuildNSWSub(e->d.builder, i, rest, "");
+    for (uint32_t k = 0; k < a.count && !e->dry; k++) {
+        LlValue v = a.terms[k].x ? expression(e, a.terms[k].x).v
+                                 : load(e, e->word, e->at[e->around->level]);
+        sum = !sum ? v
+            : a.terms[k].minus ? e->d.ll->BuildNSWSub(e->d.builder, sum, v, "")
+                               : e->d.ll->BuildNSWAdd(e->d.builder, sum, v, "");
+    }
+    return sum;
 }
 
 /* Negative ones count from the end; any other out of range leaves. */
@@ -151,8 +175,10 @@ static LlValue subscript_checked(Emit *e, const Exec *sub, LlValue extent)
 
 LlType element_type(const Emit *e, DType dt)
 {
-    return dt == DT_F64 ? e->real : dt == DT_I64 ? e->word : dt == DT_F32 ? e->single
-                        : e->d.ll->IntTypeInContext(e->d.context, 8);
+    if (dt == DT_I64)
+        return e->word;
+    return dt == DT_F64 || dt == DT_C128 ? e->real : dt == DT_F32 ? e->single
+                                         : e->d.ll->IntTypeInContext(e->d.context, 8);
 }
 
 /* A pointer to base[subscripts of x]; NULL where the walk is dry or has failed. */
@@ -177,8 +203,17 @@ static LlValue element_at(Emit *e, uint32_t base, const Exec *x)
     }
     if (e->dry || e->failed)
         return NULL;
+    if (v->dtype == DT_C128)
+        at = e->d.ll->BuildNSWAdd(e->d.builder, at, at, "");
     return e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype), e->tensors[base].data, &at,
                               1, "");
+}
+
+/* Where the imaginary part lies. */
+static LlValue behind(Emit *e, LlValue p)
+{
+    LlValue one = word(e, 1);
+    return e->dry ? NULL : e->d.ll->BuildGEP2(e->d.builder, e->real, p, &one, 1, "");
 }
 
 static Val element_load(Emit *e, DType dt, LlValue p)
@@ -186,6 +221,8 @@ static Val element_load(Emit *e, DType dt, LlValue p)
     LlValue raw = load(e, e->dry ? NULL : element_type(e, dt), p);
     if (dt == DT_F64)
         return (Val){ HK_FLOAT, raw };
+    if (dt == DT_C128)
+        return (Val){ HK_COMPLEX, raw, .im = load(e, e->real, behind(e, p)) };
     if (dt == DT_F32)
         return (Val){ HK_SINGLE, cast(e, LL_FP_EXT, raw, e->real) };
     if (dt == DT_I64)
@@ -201,6 +238,8 @@ Val element_item(Emit *e, uint32_t base, LlValue i)
         return element_load(e, v->dtype, NULL);
     if (!v->unit)
         i = e->d.ll->BuildNSWMul(e->d.builder, i, e->tensors[base].strides[0], "");
+    if (v->dtype == DT_C128)
+        i = e->d.ll->BuildNSWAdd(e->d.builder, i, i, "");
     return element_load(e, v->dtype, e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype),
                                                         e->tensors[base].data, &i, 1, ""));
 }
@@ -222,44 +261,38 @@ static LlValue narrowed(Emit *e, Val v)
 }
 
 /* What is stored; false: the element is of another kind. */
-static bool element_value(Emit *e, DType dt, Val v, LlValue *out)
+static bool element_value(Emit *e, DType dt, Val v, Val *out)
 {
+    *out = (Val){ v.kind, v.v, .im = v.im };
     if (dt == DT_F64 && is_number(v))
-        *out = as_float(e, v);
+        out->v = as_float(e, v);
     else if (dt == DT_F32 && is_number(v) && !(e->scoped && v.kind != HK_SINGLE))
-        *out = narrowed(e, v);
-    else if (dt == DT_I64 && v.kind == HK_INT)
-        *out = v.v;
+        out->v = narrowed(e, v);
     else if (dt == DT_BOOL && v.kind == HK_BOOL)
-        *out = cast(e, LL_ZEXT, v.v, e->dry ? NULL : element_type(e, DT_BOOL));
+        out->v = cast(e, LL_ZEXT, v.v, e->dry ? NULL : element_type(e, DT_BOOL));
     else
-        return false;
+        return (dt == DT_I64 && v.kind == HK_INT) || (dt == DT_C128 && v.kind == HK_COMPLEX);
     return true;
 }
 
-bool element_place_emit(Emit *e, uint32_t base, const Exec *target, LlValue *place)
+bool element_place_emit(Emit *e, uint32_t base, const Exec *target, Val v, LlValue *place,
+                        Val *element)
 {
     *place = element_at(e, base, target);
-    return !e->failed && !e->variables[base].at;
+    return !e->failed && !e->variables[base].at &&
+           element_value(e, e->variables[base].dtype, v, element);
 }
 
-bool element_put_at_once(Emit *e, uint32_t base, Val v)
-{
-    return e->variables[base].dtype != DT_F32 || v.kind == HK_SINGLE || v.kind == HK_FLOAT;
-}
-
-bool element_put_emit(Emit *e, uint32_t base, LlValue place, Val v)
+void element_put(Emit *e, uint32_t base, LlValue place, Val element)
 {
     HotVariable *b = &e->variables[base];
-    LlValue out;
-    if (!element_value(e, b->dtype, v, &out))
-        return false;
     if (!b->stored) {
         b->stored = true;
         e->grew = true;
     }
-    store(e, out, place);
-    return true;
+    store(e, element.v, place);
+    if (b->dtype == DT_C128)
+        store(e, element.im, behind(e, place));
 }
 
 /* Floats by numbers; ints by ints, where the result is one. */
@@ -268,16 +301,22 @@ static bool updates_element(DType dt, Val v, int op)
     bool whole = op == TK_ADD || op == TK_SUB || op == TK_MUL;
     if (dt == DT_I64)
         return whole && v.kind == HK_INT;
+    if (dt == DT_C128)
+        return whole && (is_number(v) || v.kind == HK_COMPLEX);
     return (dt == DT_F64 || dt == DT_F32) && (whole || op == TK_DIV) && is_number(v);
 }
 
 bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int op)
 {
     DType dt = e->variables[base].dtype;
-    LlValue place;
-    if (!element_place_emit(e, base, target, &place) || (op >= 0 && !updates_element(dt, v, op)))
+    LlValue place = element_at(e, base, target);
+    Val element;
+    if (e->failed || e->variables[base].at || (op >= 0 && !updates_element(dt, v, op)))
         return false;
     if (op >= 0)
         v = binary_emit(e, op, element_load(e, dt, place), v);
-    return !e->failed && element_put_emit(e, base, place, v);
+    if (e->failed || !element_value(e, dt, v, &element))
+        return false;
+    element_put(e, base, place, element);
+    return true;
 }

@@ -13,6 +13,7 @@ typedef struct Val {
     HotKind kind;
     LlValue v;
     LlValue bits, tag;               /* of a number: the int that it is, if it is one; its Tag */
+    LlValue im;                      /* of a complex number, v: its real part */
     bool weak;                       /* a literal or pi, which adapts to the other operand … */
     double single;                   /* … and what it is as an f32 */
 } Val;
@@ -52,7 +53,7 @@ typedef struct Frame {
     State at_end;
 } Frame;
 
-typedef struct Slots { LlValue bits, real, tag; } Slots;
+typedef struct Slots { LlValue bits, real, tag, im; } Slots;
 
 typedef struct Emit {
     Interp *in;
@@ -63,6 +64,7 @@ typedef struct Emit {
     Value vector;                    /* that the outermost loop goes over, or V_UNDEF */
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
+    LlValue interrupt, nudge;        /* pointers to them; NULL: the record is asked */
     LlBlock entry, leave;
     unsigned rare_kind;
     HotVariable variables[HOT_VARIABLES];
@@ -124,6 +126,7 @@ LlBlock block_new(Emit *, const char *name);
 void block_enter(Emit *, LlBlock);
 void jump(Emit *, LlBlock);
 void branch(Emit *, LlValue, LlBlock yes, LlBlock no);
+void unless(Emit *, LlValue bad, LlBlock to);        /* goes on here, but there if so: rarely */
 void guard(Emit *, LlValue bad);     /* leaves before the statement, if so */
 LlValue with_overflow(Emit *, const char *intrinsic, LlValue, LlValue, LlValue *over);
 LlValue call_pointer(Emit *, void *address, LlType result, LlType *, LlValue *, unsigned count);
@@ -157,6 +160,10 @@ bool name_variable(Emit *, const Exec *, uint32_t *variable);
 /* Is it a parameter that stands for a variable of the caller's? Nobody may assign it then. */
 bool stands_for_another(const Emit *, uint32_t slot);
 
+/* ---- complex.c: where an operand is complex ---- */
+Val complex_binary(Emit *, int op, Val, Val);
+Val complex_row(Emit *, const Op *, Val, Val, bool two);
+
 /* ---- element.c ---- */
 LlType element_type(const Emit *, DType);
 Val element_read_emit(Emit *, const Exec *);
@@ -165,11 +172,13 @@ Val element_item(Emit *, uint32_t base, LlValue i);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* In two steps, the first of which may leave. Dry, the place is NULL. */
-bool element_place_emit(Emit *, uint32_t base, const Exec *target, LlValue *place);
-bool element_put_emit(Emit *, uint32_t base, LlValue place, Val);
-bool element_put_at_once(Emit *, uint32_t base, Val);    /* it never leaves */
-/* Are all proven accesses of the loop in range for its variable from `first` up to `last`? */
-LlValue proven_hold(Emit *, LlValue first, LlValue last);
+bool element_place_emit(Emit *, uint32_t base, const Exec *target, Val, LlValue *place,
+                        Val *element);
+void element_put(Emit *, uint32_t base, LlValue place, Val element);
+/* Goes to `careful` where not all proven accesses of the loop are in range for its variable from
+ * `first` to `last`; up: which is not less. */
+typedef struct Way { LlValue first, last; bool up; } Way;
+void proven_hold(Emit *, const Way *, LlBlock careful);
 
 /* ---- statement.c ---- */
 typedef void (*EmitFn)(Emit *, const Exec *);

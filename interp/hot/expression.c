@@ -253,6 +253,8 @@ Val binary_emit(Emit *e, int op, Val a, Val b)
 {
     if (a.kind == HK_BOOL && b.kind == HK_BOOL)
         return bools_emit(e, op, a, b);
+    if (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX)
+        return e->scoped ? unknown(e) : complex_binary(e, op, a, b);
     if (!is_number(a) || !is_number(b))
         return unknown(e);
     if (a.kind == HK_INT && b.kind == HK_INT && !(e->scoped && op == TK_DIV))
@@ -444,6 +446,8 @@ static Val call_emit(Emit *e, const Exec *x)
     Val a = expression(e, x->list[0]), b = { HK_NOTHING };
     if (x->count == 2)
         b = expression(e, x->list[1]);
+    if (!e->failed && (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX))
+        return complex_row(e, ref->op, a, b, x->count == 2);
     if (e->failed || !is_number(a) || (x->count == 2 && !is_number(b)))
         return unknown(e);
     if (ref->op->ew == EW_ABS && a.kind == HK_INT)
@@ -489,6 +493,8 @@ static Val power_emit(Emit *e, const Exec *x)
 {
     int64_t n;
     Val a = expression(e, x->a), b = expression(e, x->b);
+    if (!e->failed && (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX))
+        return complex_row(e, x->data, a, b, true);
     if (e->failed || !is_number(a) || !is_number(b))
         return unknown(e);
     if (is_small_power(a, x->b, &n) && !(e->scoped && a.kind != HK_INT))
@@ -506,6 +512,12 @@ static Val unary_emit(Emit *e, const Exec *x)
     int op = x->node->op;
     if (op == TK_NEG && v.kind == HK_INT)
         return ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
+    if (op == TK_NEG && v.kind == HK_COMPLEX && !e->dry) {
+        v.v = e->d.ll->BuildFNeg(e->d.builder, v.v, "");
+        v.im = e->d.ll->BuildFNeg(e->d.builder, v.im, "");
+    }
+    if (op == TK_NEG && v.kind == HK_COMPLEX)
+        return v;
     if (op == TK_NEG && is_number(v)) {
         v = taken_for_float(e, v);
         if (e->scoped)
@@ -624,6 +636,8 @@ static Val choice_emit(Emit *e, const Exec *x)
     block_enter(e, end);
     LlType type = r.kind == HK_INT ? e->word : r.kind == HK_BOOL ? e->flag : e->real;
     r.v = either(e, type, (LlValue[]){ v[0].v, v[1].v }, from);
+    if (r.kind == HK_COMPLEX)
+        r.im = either(e, e->real, (LlValue[]){ v[0].im, v[1].im }, from);
     if (r.kind == HK_NUMBER) {
         r.bits = either(e, e->word, (LlValue[]){ v[0].bits, v[1].bits }, from);
         r.tag = either(e, e->word, (LlValue[]){ v[0].tag, v[1].tag }, from);
@@ -640,7 +654,7 @@ static Val operator_emit(Emit *e, const Exec *x)
     return e->failed ? unknown(e) : binary_emit(e, x->op, a, b);
 }
 
-Val expression(Emit *e, const Exec *x)
+static Val expression_of(Emit *e, const Exec *x)
 {
     if (++e->work > WORK_MOST || (x->flags & XF_WRITES) || x->eval == eval_catch_flow ||
         x->eval == eval_raise)
@@ -655,6 +669,11 @@ Val expression(Emit *e, const Exec *x)
         return (Val){ .kind = HK_FLOAT, .v = real(e, x->k.f), .weak = (x->flags & XF_WEAK) != 0,
                       .single = (double)(float)x->k.f };
     switch (x->node->kind) {
+    case ND_IMAG:
+        if (!hot_is_scalar(x->k, DT_C128))
+            return unknown(e);
+        return (Val){ HK_COMPLEX, real(e, 0),
+                      .im = real(e, ((const double *)(const void *)x->k.tensor->data)[1]) };
     case ND_BOOL:
         return (Val){ HK_BOOL, e->dry ? NULL : e->d.ll->ConstInt(e->flag, x->node->op, false) };
     case ND_NAME: return name_emit(e, x);
@@ -667,6 +686,12 @@ Val expression(Emit *e, const Exec *x)
     case ND_IF: return choice_emit(e, x);
     default: return unknown(e);
     }
+}
+
+Val expression(Emit *e, const Exec *x)
+{
+    Val v = expression_of(e, x);
+    return e->scoped && v.kind == HK_COMPLEX ? unknown(e) : v;       /* parts are rounded there */
 }
 
 void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }

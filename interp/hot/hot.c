@@ -217,7 +217,7 @@ static bool kinds_of(const Function *fn, const Value *args, uint8_t *kinds)
     bool all = fn->code->params <= HOT_PARAMETERS && fn->code->rest < 0;
     for (uint32_t i = 0; all && i < fn->code->params; i++) {
         kinds[i] = (uint8_t)hot_kind(args[i]);
-        all = kinds[i] != HK_NOTHING && kinds[i] != HK_SINGLE;
+        all = kinds[i] == HK_INT || kinds[i] == HK_FLOAT || kinds[i] == HK_BOOL;
     }
     return all;
 }
@@ -255,9 +255,14 @@ static const HotHooks hooks[] = {
     { hot_loop, hot_call, 1, true },
 };
 
+void hot_leave(Interp *in)
+{
+    in->left = in->leaves && in->hot_worker && worker_leave(in->hot_worker);
+}
+
 void hot_end(Interp *in)
 {
-    if (in->hot_worker)
+    if (in->hot_worker && !in->left)
         worker_free(&in->ctx, in->hot_worker);
     in->hot_worker = NULL;
 }

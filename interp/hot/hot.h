@@ -9,6 +9,9 @@ const HotHooks *hot_hooks(void);
 /* What RICCI_JIT says where that is nothing known, so that it changes nothing; else NULL. The
  * program refuses to start then, libricci goes on. */
 const char *hot_unknown(void);
+/* Before chunks are freed: where the process ends with the interpreter nobody waits for what is
+ * being made (Interp.left). */
+void hot_leave(Interp *);
 void hot_end(Interp *);              /* when no chunk is left */
 
 #endif

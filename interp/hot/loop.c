@@ -1,7 +1,7 @@
 /* Loops as machine code. What variables hold when an iteration begins is found by dry walks until
- * nothing changes. An innermost `for` over a range of step 1 is made twice: once for ranges in
- * which all subscripts that go with its variable are known to be in range, without checks, so that
- * LLVM may make vectors of it; once with them. Ctrl-C is looked for after each iteration, in
+ * nothing changes. An innermost `for` over a range is made twice: once for ranges in which all
+ * subscripts that go with its variable are known to be in range, without checks, so that LLVM may
+ * make vectors of it; once with them. Ctrl-C is looked for after each iteration, in
  * innermost loops after so many. */
 #include "interp/hot/emit.h"
 
@@ -85,10 +85,11 @@ static bool too_deep(const Emit *e, const Exec *x)
     return x->b->eval == eval_catch_flow || (e->around && e->around->level + 1 == HOT_DEPTH);
 }
 
-static LlValue flag_load(Emit *e, size_t offset)
+static LlValue flag_load(Emit *e, LlValue known, size_t offset)
 {
     LlType pointer = e->d.ll->PointerType(e->small, 0);
-    LlValue flag = load(e, e->small, load(e, pointer, word_at(e, (uint32_t)offset, pointer)));
+    LlValue at = known ? known : load(e, pointer, word_at(e, (uint32_t)offset, pointer));
+    LlValue flag = load(e, e->small, at);
     e->d.ll->SetVolatile(flag, true);
     return flag;
 }
@@ -103,9 +104,9 @@ static void poll(Emit *e, Around *a, bool counted)
     LlBlock on = block_new(e, "on"), out = e->frame ? out_of_statement(e)
             : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, false, counted);
     place_set(e, &before);
-    LlValue flag = flag_load(e, offsetof(HotRecord, interrupt));
+    LlValue flag = flag_load(e, e->interrupt, offsetof(HotRecord, interrupt));
     if (e->kind == MACHINE_QUICK && !e->frame)
-        flag = op2(e, LL_OR, flag, flag_load(e, offsetof(HotRecord, nudge)));
+        flag = op2(e, LL_OR, flag, flag_load(e, e->nudge, offsetof(HotRecord, nudge)));
     LlValue set = compare_ints(e, LL_NE, flag, ll->ConstInt(e->small, 0, false));
     LlValue br = ll->BuildCondBr(e->d.builder, set, out, on);
     ll->SetMetadata(br, e->rare_kind, e->rare);
@@ -233,17 +234,29 @@ static bool range_emit(Emit *e, const Exec *x, Around *a, bool outermost, bool u
 
 static LlValue at_of(Emit *e, const Around *a) { return load(e, e->word, e->at[a->level]); }
 
+static LlValue left_of(Emit *e, const Around *a) { return load(e, e->word, e->left[a->level]); }
+
+/* Is it not at its end yet: a value of its variable, or how many iterations are left then? */
+static LlValue goes_on(Emit *e, const Around *a, LlValue end)
+{
+    return a->stop ? compare_ints(e, LL_SLT, at_of(e, a), end)
+                   : compare_ints(e, LL_NE, left_of(e, a), end);
+}
+
 /* Iterations from where the loop is up to `end`; polls: after each. The builder stands behind
- * them. */
+ * them. That the loop's variable is an int is stored before the first, so that none has to. */
 static void iterations(Emit *e, Around *a, const State *head, LlValue end, bool polls)
 {
     LlBlock ask = block_new(e, "for"), body = block_new(e, "body"), after = block_new(e, "after");
+    LlBlock any = block_new(e, "any");
     a->next = block_new(e, "next");
+    branch(e, goes_on(e, a, end), any, after);
+    block_enter(e, any);
+    if (!a->over)
+        store(e, word(e, V_INT), e->slots[variable_of(e, NULL, a->x->sa)].tag);
     jump(e, ask);
     block_enter(e, ask);
-    LlValue goes = end ? compare_ints(e, LL_SLT, at_of(e, a), end)
-                       : compare_ints(e, LL_NE, load(e, e->word, e->left[a->level]), word(e, 0));
-    branch(e, goes, body, after);
+    branch(e, goes_on(e, a, end), body, after);
     block_enter(e, body);
     e->state = *head;
     body_emit(e, a);
@@ -253,12 +266,11 @@ static void iterations(Emit *e, Around *a, const State *head, LlValue end, bool 
     if (polls)
         poll(e, a, false);
     LlValue at = at_of(e, a);
-    if (end) {
+    if (a->stop) {
         store(e, e->d.ll->BuildNSWAdd(e->d.builder, at, a->step, ""), e->at[a->level]);
     } else {
         store(e, op2(e, LL_ADD, at, a->step), e->at[a->level]);
-        LlValue left = load(e, e->word, e->left[a->level]);
-        store(e, op2(e, LL_SUB, left, word(e, 1)), e->left[a->level]);
+        store(e, op2(e, LL_SUB, left_of(e, a), word(e, 1)), e->left[a->level]);
     }
     jump(e, ask);
     block_enter(e, after);
@@ -282,38 +294,53 @@ static void look_for_proven(Emit *e, Around *a, const State *head)
     e->state = before;
 }
 
+/* A strip that begins here: where it ends, which is what `iterations` asks for, and its values. */
+static LlValue strip_begin(Emit *e, const Around *a, Way *way)
+{
+    LlValue at = at_of(e, a), most = word(e, STRIP), one = word(e, 1);
+    LlValue left = a->stop ? op2(e, LL_SUB, a->stop, at) : left_of(e, a);
+    LlValue far = compare_ints(e, LL_UGT, left, most);
+    way->first = at;
+    way->up = a->stop;
+    if (a->stop) {
+        LlValue end = choose(e, far, op2(e, LL_ADD, at, most), a->stop);
+        way->last = op2(e, LL_SUB, end, one);
+        return end;
+    }
+    LlValue count = choose(e, far, most, left);
+    way->last = op2(e, LL_ADD, at, op2(e, LL_MUL, op2(e, LL_SUB, count, one), a->step));
+    return op2(e, LL_SUB, left, count);
+}
+
 /* In strips, between which Ctrl-C is looked for. */
 static void strips(Emit *e, Around *a, const State *head)
 {
+    Way way;
     look_for_proven(e, a, head);
     uint32_t proven = e->proven_count;
-    LlBlock ask = block_new(e, "strips"), strip = block_new(e, "strip");
-    LlBlock quick = block_new(e, "quick"), careful = block_new(e, "careful");
-    LlBlock over = block_new(e, "over");
-    jump(e, ask);
-    block_enter(e, ask);
-    branch(e, compare_ints(e, LL_SLT, at_of(e, a), a->stop), strip, a->out);
+    LlBlock strip = block_new(e, "strip"), careful = block_new(e, "careful");
+    LlBlock over = block_new(e, "over"), more = block_new(e, "more");
+    LlValue end = a->stop ? a->stop : word(e, 0);
+    branch(e, goes_on(e, a, end), strip, a->out);
     block_enter(e, strip);
-    LlValue at = at_of(e, a), most = word(e, STRIP);
-    LlValue far = compare_ints(e, LL_UGT, op2(e, LL_SUB, a->stop, at), most);
-    LlValue end = choose(e, far, op2(e, LL_ADD, at, most), a->stop);
+    LlValue strip_end = strip_begin(e, a, &way);
     e->state = *head;
-    branch(e, proven_hold(e, at, op2(e, LL_SUB, end, word(e, 1))), careful, quick);
-    block_enter(e, quick);
-    iterations(e, a, head, end, false);
+    proven_hold(e, &way, careful);
+    iterations(e, a, head, strip_end, false);
     jump(e, over);
+    e->proven_count = 0;
     block_enter(e, careful);
     if (proven) {
-        e->proven_count = 0;
-        iterations(e, a, head, end, false);
+        iterations(e, a, head, strip_end, false);
         jump(e, over);
     } else {
         e->d.ll->BuildUnreachable(e->d.builder);
     }
-    e->proven_count = 0;
     block_enter(e, over);
+    branch(e, goes_on(e, a, end), more, a->out);
+    block_enter(e, more);
     poll(e, a, true);
-    jump(e, ask);
+    jump(e, strip);
     e->vectors = true;
 }
 
@@ -352,10 +379,10 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     e->hopeless |= outermost && !a.goes_on;
     a.at_next = a.at_out = (State){ .reached = false };
     a.out = block_new(e, "done");
-    if (!e->dry && unit && innermost) {
+    if (!e->dry && innermost) {
         strips(e, &a, &head);
     } else if (!e->dry) {
-        iterations(e, &a, &head, a.stop, true);
+        iterations(e, &a, &head, a.stop ? a.stop : word(e, 0), true);
         jump(e, a.out);
     } else {
         e->state = head;

@@ -37,8 +37,13 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
         return count && tensor_enters(in, v, &count->over, &r->tensors[i]);
     Value now = v->at ? *v->at : v->frame ? v_undef() : in->fp[v->slot];
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
-    if (v->kind == HK_SINGLE && hot_is_single(now))
-        r->cells[i].f = (double)*(const float *)(const void *)now.tensor->data;
+    const void *scalar = now.tag == V_TENSOR ? now.tensor->data : NULL;
+    if (v->kind == HK_SINGLE && hot_is_scalar(now, DT_F32))
+        r->cells[i].f = (double)*(const float *)scalar;
+    if (v->kind == HK_COMPLEX && hot_is_scalar(now, DT_C128)) {
+        r->cells[i].f = ((const double *)scalar)[0];
+        r->cells[i].im = ((const double *)scalar)[1];
+    }
     if (v->builtin)
         return now.tag == V_UNDEF;
     if (!v->needed || v->frame)
@@ -61,9 +66,13 @@ static bool code_enters(Interp *in, const HotCode *code, HotCount *count, HotRec
 
 static Value cell_value(Interp *in, const HotCell *c)
 {
-    float single = (float)c->f;
-    return c->tag == V_TENSOR ? v_tensor_raw(tensor_scalar(&in->ctx, DT_F32, &single))
-                              : (Value){ .tag = (uint32_t)c->tag, .i = c->i };
+    if (c->tag == V_TENSOR) {
+        float single = (float)c->f;
+        return v_tensor_raw(tensor_scalar(&in->ctx, DT_F32, &single));
+    }
+    if (c->tag == HOT_COMPLEX)
+        return v_tensor_raw(tensor_scalar(&in->ctx, DT_C128, (const double[]){ c->f, c->im }));
+    return (Value){ .tag = (uint32_t)c->tag, .i = c->i };
 }
 
 static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)

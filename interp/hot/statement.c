@@ -39,6 +39,7 @@ static bool plain_element(const Exec *target)
 static void assign_elements(Emit *e, const Exec *x, const Val *values)
 {
     LlValue places[TOGETHER];
+    Val elements[TOGETHER];
     uint32_t bases[TOGETHER];
     for (uint32_t i = 0; i < x->count && !e->failed; i++) {
         const Exec *target = x->b->list[i];
@@ -47,13 +48,11 @@ static void assign_elements(Emit *e, const Exec *x, const Val *values)
             return;
         }
         bases[i] = variable_of(e, NULL, target->a->sa);
-        if (!element_place_emit(e, bases[i], target, &places[i]))
+        if (!element_place_emit(e, bases[i], target, values[i], &places[i], &elements[i]))
             unknown(e);
     }
     for (uint32_t i = 0; i < x->count && !e->failed; i++)
-        if (!element_put_at_once(e, bases[i], values[i]) ||
-            !element_put_emit(e, bases[i], places[i], values[i]))
-            unknown(e);
+        element_put(e, bases[i], places[i], elements[i]);
 }
 
 static void assign_together(Emit *e, const Exec *x)

@@ -11,6 +11,7 @@
 static void look_at_value(HotVariable *v, Value now)
 {
     v->kind = hot_kind(now);
+    v->has_im = v->kind == HK_COMPLEX;
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
         v->fn = now.fn;
@@ -18,7 +19,8 @@ static void look_at_value(HotVariable *v, Value now)
     }
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
-        (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL)) {
+        (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL ||
+         t->dtype == DT_C128)) {
         v->kind = HK_TENSOR;
         v->dtype = (DType)t->dtype;
         v->rank = t->rank;
@@ -140,6 +142,8 @@ Val variable_read(Emit *e, uint32_t i)
     case HK_INT: return (Val){ HK_INT, load(e, e->word, s->bits) };
     case HK_FLOAT: case HK_SINGLE:
         return (Val){ (HotKind)(kind & ~KIND_MAYBE), load(e, e->real, s->real) };
+    case HK_COMPLEX:
+        return (Val){ HK_COMPLEX, load(e, e->real, s->real), .im = load(e, e->real, s->im) };
     case HK_BOOL:
         return (Val){ HK_BOOL, compare_ints(e, LL_NE, load(e, e->word, s->bits), word(e, 0)) };
     case HK_NUMBER: case HK_EITHER:
@@ -157,6 +161,10 @@ void variable_write(Emit *e, uint32_t i, Val v)
         e->variables[i].assigned = true;
         e->grew = true;
     }
+    if (v.kind == HK_COMPLEX && !e->variables[i].has_im) {
+        e->variables[i].has_im = true;
+        e->grew = true;
+    }
     e->state.kind[i] = (uint8_t)v.kind;
     e->written |= (uint64_t)1 << i;
     if (e->dry)
@@ -170,6 +178,11 @@ void variable_write(Emit *e, uint32_t i, Val v)
     case HK_FLOAT: case HK_SINGLE:
         store(e, v.v, s->real);
         store(e, word(e, hot_tag(v.kind)), s->tag);
+        return;
+    case HK_COMPLEX:
+        store(e, v.v, s->real);
+        store(e, v.im, s->im);
+        store(e, word(e, HOT_COMPLEX), s->tag);
         return;
     case HK_BOOL:
         store(e, cast(e, LL_ZEXT, v.v, e->word), s->bits);
@@ -369,8 +382,10 @@ static void tell_loop(Emit *e, const Around *a, bool done)
                                (size_t)a->level * sizeof(((HotRecord *)0)->loops[0]));
     LlValue at = load(e, e->word, e->at[a->level]);
     if (done)
-        at = op2(e, LL_SUB, at, one);
+        at = op2(e, LL_SUB, at, a->step);
     LlValue left = a->stop ? op2(e, LL_SUB, a->stop, at) : load(e, e->word, e->left[a->level]);
+    if (done && !a->stop)
+        left = op2(e, LL_ADD, left, one);
     store(e, at, word_at(e, base, e->word));
     store(e, left, word_at(e, base + 8, e->word));
     store(e, a->step, word_at(e, base + 16, e->word));
@@ -407,14 +422,18 @@ LlBlock out_of_statement(Emit *e)
     return e->out;
 }
 
-void guard(Emit *e, LlValue bad)
+void unless(Emit *e, LlValue bad, LlBlock to)
 {
-    if (e->dry)
-        return;
     LlBlock on = block_new(e, "on");
-    LlValue br = e->d.ll->BuildCondBr(e->d.builder, bad, out_of_statement(e), on);
+    LlValue br = e->d.ll->BuildCondBr(e->d.builder, bad, to, on);
     e->d.ll->SetMetadata(br, e->rare_kind, e->rare);
     block_enter(e, on);
+}
+
+void guard(Emit *e, LlValue bad)
+{
+    if (!e->dry)
+        unless(e, bad, out_of_statement(e));
 }
 
 void leave_now(Emit *e)

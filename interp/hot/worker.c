@@ -17,7 +17,7 @@ struct HotWorker {
     pthread_cond_t wake, done;
     HotCode *first, *last;             /* that wait */
     bool wanted, opened, none;         /* LLVM */
-    bool soon, stop;
+    bool soon, stop, busy, left;
     _Atomic int nudge;
 };
 
@@ -26,12 +26,24 @@ static void nudge(HotWorker *w)
     atomic_store_explicit(&w->nudge, 1, memory_order_relaxed);
 }
 
-/* The lock is held, but while LLVM is being opened. */
+/* The lock is held, but while it is busy. */
+static void busy_begin(HotWorker *w)
+{
+    w->busy = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void busy_end(HotWorker *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->busy = false;
+}
+
 static void open_llvm(HotWorker *w)
 {
-    pthread_mutex_unlock(&w->lock);
+    busy_begin(w);
     bool there = llvm_open() != NULL;
-    pthread_mutex_lock(&w->lock);
+    busy_end(w);
     w->wanted = false;
     w->opened = there;
     w->none = !there;
@@ -42,9 +54,9 @@ static void finish_first(HotWorker *w)
 {
     HotCode *code = w->first;
     w->first = code->next;
-    pthread_mutex_unlock(&w->lock);
+    busy_begin(w);
     hot_finish(code);
-    pthread_mutex_lock(&w->lock);
+    busy_end(w);
     pthread_cond_broadcast(&w->done);
     nudge(w);
 }
@@ -166,11 +178,23 @@ void worker_finish(HotWorker *w, HotCode *code)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Takes it out of those that wait, or waits for it. */
-void worker_wait(HotWorker *w, HotCode *code)
+bool worker_leave(HotWorker *w)
 {
     if (!is_there(w))
-        return;
+        return false;
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    w->left = w->busy;
+    pthread_cond_signal(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    return w->left;
+}
+
+/* Takes it out of those that wait, or waits for it. */
+bool worker_wait(HotWorker *w, HotCode *code)
+{
+    if (!is_there(w))
+        return true;
     pthread_mutex_lock(&w->lock);
     HotCode **at = &w->first;
     while (*at && *at != code)
@@ -182,7 +206,9 @@ void worker_wait(HotWorker *w, HotCode *code)
         machine_drop(&code->draft);
         atomic_store(&code->stage, HOT_FAILED);
     }
-    while (atomic_load(&code->stage) == HOT_MAKING)
+    while (atomic_load(&code->stage) == HOT_MAKING && !w->left)
         pthread_cond_wait(&w->done, &w->lock);
+    bool made = atomic_load(&code->stage) != HOT_MAKING;
     pthread_mutex_unlock(&w->lock);
+    return made;
 }

@@ -208,7 +208,11 @@ static void *run_interpreter(void *argument)
     out_flush(in);
     app->status = output_status(in, app->status);
     signals_for(NULL);
-    interp_free(in);
+    in->leaves = true;
+    interp_end(in);
+    app->left = in->left;
+    if (!in->left)
+        interp_free_memory(in);
     return NULL;
 }
 
@@ -247,6 +251,10 @@ int app_run(App *app)
     suitesparse_allow();
     bool ran = run_on_large_stack(app);
     safe_end(app);
+    if (ran && app->left) {                    /* libraries' ends are not for a thread that runs */
+        fflush(NULL);
+        _exit(app->status);
+    }
     if (ran)
         return app->status;
     char most[32];

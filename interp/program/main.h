@@ -61,6 +61,7 @@ typedef struct App {
     int argc;                              /* of the program */
     char **argv;
     int status;
+    bool left;                             /* a thread still runs: Interp.left */
 } App;
 
 /* Makes the interpreter, does what app->mode says, ends it; returns the exit status. */

@@ -86,6 +86,8 @@ struct Interp {
     uint64_t functions;               /* made so far */
     struct HotWorker *hot_worker;     /* its thread, once there was a hot loop */
     bool hot_opened;                  /* LLVM is open there */
+    bool leaves;                      /* the process ends with it: nobody waits for that thread, */
+    bool left;                        /* which still runs: by _exit then, its memory stays */
     struct Scope *scope;              /* the innermost precision or autocast scope, or NULL */
     struct DeviceBlock *place;              /* the innermost device block, or NULL */
     struct Tape *tape;                /* the innermost derivative being taken, or NULL */

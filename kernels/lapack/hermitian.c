@@ -84,6 +84,44 @@ const HermitianFn hermitian_base[BLAS_TYPES] = {
     [BLAS_S] = strip_s, [BLAS_D] = strip_d, [BLAS_C] = strip_c, [BLAS_Z] = strip_z
 };
 
+/* What is no number is left out of both maxima. */
+INLINE void asymmetry_add(Asymmetry *s, double x, double y, double gap)
+{
+    s->top = x > s->top ? x : s->top;
+    s->top = y > s->top ? y : s->top;
+    s->gap = gap > s->gap ? gap : s->gap;
+    s->finite &= (x + y) * 0 == 0;
+}
+
+#define ASYMMETRY_OF(TYPE, NAME)                                                                   \
+    static void NAME(const HermitianStrip *s, Asymmetry *seen)                                     \
+    {                                                                                              \
+        const TYPE *x = (const TYPE *)(const void *)s->x;                                          \
+        const TYPE *y = (const TYPE *)(const void *)s->across;                                     \
+        TYPE *to = (TYPE *)(void *)s->to;                                                          \
+        for (int64_t j = 0; j < s->count * TILE; j++)                                              \
+            for (int64_t i = 0; i < TILE; i++) {                                                   \
+                TYPE v = x[i * s->ld + j], w = y[j * s->ld + i];                                   \
+                double gap = (double)v - (double)w;                                                \
+                asymmetry_add(seen, fabs((double)v), fabs((double)w), fabs(gap));                  \
+                if (to)                                                                            \
+                    to[i * s->ldt + j] = s->flip ? w : v;                                          \
+            }                                                                                      \
+    }
+ASYMMETRY_OF(float, asymmetry_s)
+ASYMMETRY_OF(double, asymmetry_d)
+
+const AsymmetryFn asymmetry_base[BLAS_TYPES] = { [BLAS_S] = asymmetry_s, [BLAS_D] = asymmetry_d };
+
+static AsymmetryFn asymmetry_function(BlasType t)
+{
+#ifdef __x86_64__
+    if (cpu_isa() >= ISA_AVX2 && asymmetry_avx2[t])
+        return asymmetry_avx2[t];
+#endif
+    return asymmetry_base[t];
+}
+
 static HermitianFn strip_function(BlasType t)
 {
 #ifdef __x86_64__
@@ -102,6 +140,8 @@ typedef struct Walk {
     char *to;
     bool flip, finite;
     HermitianFn strip;
+    AsymmetryFn measure;                    /* NULL: only whether all are equal */
+    Asymmetry seen;
 } Walk;
 
 static Mat walk_rows(const Walk *w) { return (Mat){ (char *)w->x, w->ld, 1 }; }
@@ -112,14 +152,37 @@ static bool tiles_match(Walk *w, int64_t i, int64_t j, int64_t count)
         w->x + (i * w->ld + j) * w->bytes, w->x + (j * w->ld + i) * w->bytes, w->ld, count, w->n,
         w->to ? w->to + (i * w->n + j) * w->bytes : NULL, w->flip
     };
+    if (w->measure) {
+        w->measure(&s, &w->seen);
+        return true;
+    }
     HermitianSeen seen = w->strip(&s);
     w->finite &= seen.finite;
     return seen.equal;
 }
 
+/* As diagonal_matches; tiles that are not whole pair by pair. */
+static bool diagonal_measured(Walk *w, int64_t i, int64_t to)
+{
+    if (to - i == TILE)
+        return tiles_match(w, i, i, 1);
+    for (int64_t k = i; k < i + TILE && k < to; k++)
+        for (int64_t j = k; j < to; j++) {
+            int64_t p = k * w->ld + j, q = j * w->ld + k;
+            asymmetry_add(&w->seen, mat_abs(w->t, w->x, p), mat_abs(w->t, w->x, q),
+                          mat_gap(w->t, w->x, p, q));
+            if (w->to)
+                memcpy(w->to + (k * w->n + j) * w->bytes,
+                       w->x + (w->flip ? q : p) * w->bytes, (size_t)w->bytes);
+        }
+    return true;
+}
+
 /* The tile on the diagonal at i, and columns [i + TILE, to) beside it. */
 static bool diagonal_matches(Walk *w, int64_t i, int64_t to)
 {
+    if (w->measure)
+        return diagonal_measured(w, i, to);
     HermitianStrip tile = { w->x + i * (w->ld + 1) * w->bytes, NULL, w->ld, 1, 0, NULL, false };
     tile.across = tile.x;
     for (int64_t k = i; w->to && k < i + TILE && k < to; k++) {
@@ -185,11 +248,32 @@ bool mat_take_hermitian(BlasType t, int64_t n, Mat a, void *to, bool *finite)
     bool by_rows = a.cs == 1 && a.rs != 1;
     Walk w = {
         t, n, by_rows ? a.rs : a.cs, (int64_t)blas_bytes(t), a.data, to,
-        by_rows && blas_is_complex(t), true, strip_function(t)
+        by_rows && blas_is_complex(t), true, strip_function(t), NULL, { 0, 0, true }
     };
     bool same = lines_match(&w);
     *finite = w.finite;
     return same;
+}
+
+Asymmetry mat_asymmetry(BlasType t, int64_t n, Mat a, void *to)
+{
+    Asymmetry seen = { 0, 0, true };
+    bool by_rows = a.cs == 1;
+    if ((a.cs == 1 || a.rs == 1) && !blas_is_complex(t)) {
+        Walk w = { t, n, by_rows ? a.rs : a.cs, (int64_t)blas_bytes(t), a.data, to, by_rows, true,
+                   NULL, asymmetry_function(t), seen };
+        lines_match(&w);
+        return w.seen;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            int64_t p = i * a.rs + j * a.cs, q = j * a.rs + i * a.cs;
+            asymmetry_add(&seen, mat_abs(t, a.data, p), mat_abs(t, a.data, q),
+                          mat_gap(t, a.data, p, q));
+        }
+    if (to)
+        mat_copy(blas_bytes(t), n, n, a, (Mat){ to, 1, n });
+    return seen;
 }
 
 bool mat_is_hermitian(BlasType t, int64_t n, Mat a)

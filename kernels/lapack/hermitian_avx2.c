@@ -4,6 +4,7 @@
 
 #ifdef __AVX2__
 #include <immintrin.h>
+#include <math.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -112,6 +113,81 @@ INLINE HermitianSeen strip(BlasType t, const HermitianStrip *s)
     };
 }
 
+/* The greatest of eight floats or four doubles. */
+INLINE double greatest(bool wide, __m256d x)
+{
+    double d[4], top = 0;
+    float s[8];
+    _mm256_storeu_pd(d, x);
+    _mm256_storeu_ps(s, _mm256_castpd_ps(x));
+    for (int i = 0; i < (wide ? 4 : 8); i++) {
+        double v = wide ? d[i] : (double)s[i];
+        top = v > top ? v : top;
+    }
+    return top;
+}
+
+/* The maximum, which is the second operand's where the first is no number. */
+INLINE __m256d most(bool wide, __m256d x, __m256d top)
+{
+    return wide ? _mm256_max_pd(x, top)
+                : _mm256_castps_pd(_mm256_max_ps(_mm256_castpd_ps(x), _mm256_castpd_ps(top)));
+}
+
+INLINE __m256d minus(bool wide, __m256d x, __m256d y)
+{
+    return wide ? _mm256_sub_pd(x, y)
+                : _mm256_castps_pd(_mm256_sub_ps(_mm256_castpd_ps(x), _mm256_castpd_ps(y)));
+}
+
+/* x * 0 is NaN where x is not finite. */
+INLINE __m256d watch(bool wide, __m256d x, __m256d sum)
+{
+    __m256d zero = _mm256_setzero_pd();
+    return wide ? _mm256_fmadd_pd(x, zero, sum)
+                : _mm256_castps_pd(_mm256_fmadd_ps(_mm256_castpd_ps(x), _mm256_castpd_ps(zero),
+                                                   _mm256_castpd_ps(sum)));
+}
+
+INLINE void asymmetry(BlasType t, const HermitianStrip *s, Asymmetry *seen)
+{
+    bool wide = t == BLAS_D;
+    int64_t bytes = wide ? 8 : 4;
+    int edge = wide ? 4 : 8;
+    __m256d top = _mm256_setzero_pd(), gap = top, sum = top, r[8] = { top };
+    __m256d signs = wide ? _mm256_set1_pd(-0.0) : _mm256_castps_pd(_mm256_set1_ps(-0.0f));
+    for (int64_t j = 0; j < s->count * HERMITIAN_TILE; j += edge)
+        for (int i = 0; i < HERMITIAN_TILE; i += edge) {
+            const char *x = s->x + (i * s->ld + j) * bytes;
+            const char *y = s->across + (j * s->ld + i) * bytes;
+            if (wide)
+                turn_8((const double *)(const void *)y, s->ld, r);
+            else
+                turn_4((const float *)(const void *)y, s->ld, r);
+            for (int k = 0; k < edge; k++) {
+                __m256d v = load((const double *)(const void *)(x + k * s->ld * bytes));
+                sum = watch(wide, r[k], watch(wide, v, sum));
+                top = most(wide, _mm256_andnot_pd(signs, v), top);
+                top = most(wide, _mm256_andnot_pd(signs, r[k]), top);
+                gap = most(wide, _mm256_andnot_pd(signs, minus(wide, v, r[k])), gap);
+                if (s->to)
+                    _mm256_storeu_pd((double *)(void *)(s->to + ((i + k) * s->ldt + j) * bytes),
+                                     s->flip ? r[k] : v);
+            }
+        }
+    __m256d odd = wide ? _mm256_cmp_pd(sum, sum, _CMP_UNORD_Q)
+                       : _mm256_castps_pd(_mm256_cmp_ps(_mm256_castpd_ps(sum),
+                                                        _mm256_castpd_ps(sum), _CMP_UNORD_Q));
+    seen->top = fmax(seen->top, greatest(wide, top));
+    seen->gap = fmax(seen->gap, greatest(wide, gap));
+    seen->finite &= _mm256_testz_si256(_mm256_castpd_si256(odd), _mm256_castpd_si256(odd)) != 0;
+}
+
+static void asymmetry_s(const HermitianStrip *s, Asymmetry *seen) { asymmetry(BLAS_S, s, seen); }
+static void asymmetry_d(const HermitianStrip *s, Asymmetry *seen) { asymmetry(BLAS_D, s, seen); }
+
+const AsymmetryFn asymmetry_avx2[BLAS_TYPES] = { [BLAS_S] = asymmetry_s, [BLAS_D] = asymmetry_d };
+
 static HermitianSeen strip_s(const HermitianStrip *s) { return strip(BLAS_S, s); }
 static HermitianSeen strip_d(const HermitianStrip *s) { return strip(BLAS_D, s); }
 static HermitianSeen strip_c(const HermitianStrip *s) { return strip(BLAS_C, s); }
@@ -122,4 +198,5 @@ const HermitianFn hermitian_avx2[BLAS_TYPES] = {
 };
 #else
 const HermitianFn hermitian_avx2[BLAS_TYPES] = { NULL };
+const AsymmetryFn asymmetry_avx2[BLAS_TYPES] = { NULL };
 #endif

@@ -40,8 +40,8 @@ static bool ask(Scratch *s, int routine, ScratchAnswer **out)
 void lapack_threads(Ctx *ctx, const Blas *blas, LapackWeight weight, int64_t n)
 {
     static const int64_t worth[] = {
-        [LAPACK_LU] = 600, [LAPACK_INVERSE] = 200, [LAPACK_QR] = 400, [LAPACK_SVD] = 300,
-        [LAPACK_EIGH] = 300, [LAPACK_EIG] = 600, [LAPACK_SYTRD] = 1200
+        [LAPACK_LU] = 600, [LAPACK_INVERSE] = 200, [LAPACK_QR] = 400, [LAPACK_SVD] = 800,
+        [LAPACK_EIGH] = 800, [LAPACK_EIG] = 800, [LAPACK_SYTRD] = 1200
     };
     int threads = n >= worth[weight] ? pool_threads(ctx) : 1;
     blas_enter(ctx, blas, 1, threads);

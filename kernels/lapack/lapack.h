@@ -52,8 +52,6 @@ double mat_real(BlasType, const void *data, int64_t i);
 double mat_abs(BlasType, const void *data, int64_t i);
 /* |x[p] - conj(x[q])| */
 double mat_gap(BlasType, const void *data, int64_t p, int64_t q);
-/* The largest size of an element, and the largest gap between two on both sides of the diagonal. */
-void mat_asymmetry(BlasType, int64_t n, Mat, double *top, double *gap);
 void mat_store(BlasType, void *data, int64_t i, double real, double imag);
 void mat_conjugate(BlasType, void *data, int64_t n);
 /* Every -0 becomes 0. */

@@ -267,6 +267,13 @@ static void call_crossed(Ranges *r)
             r->f->vregs[w * 64 + (uint32_t)__builtin_ctzll(bits)].calls += r->weight;
 }
 
+static void used_here(Ranges *r, int32_t v)
+{
+    Vreg *g = &r->f->vregs[v];
+    g->weight += r->weight;
+    g->most = g->most > r->weight ? g->most : r->weight;
+}
+
 static void block_ranges(Ranges *r, LlBlock b)
 {
     Operand *uses[USES_MOST];
@@ -280,13 +287,13 @@ static void block_ranges(Ranges *r, LlBlock b)
             int32_t v = i->d.vreg;
             range_add(r, v, p + 1, has(r->live, v) ? r->end[v] : p + 2);
             drop(r->live, v);
-            r->f->vregs[v].weight += r->weight;
+            used_here(r, v);
         }
         if (i->op == I_CALL)
             call_crossed(r);
         for (int n = quick_each_use(i, uses, USES_MOST); n > 0; n--) {
             int32_t v = uses[n - 1]->vreg;
-            r->f->vregs[v].weight += r->weight;
+            used_here(r, v);
             if (!has(r->live, v))
                 r->end[v] = p + 1;
             put(r->live, v);
@@ -384,12 +391,15 @@ static void assign(Assign *s, Vreg *v)
             return;
 }
 
-typedef struct Rank { float density; uint32_t vreg; } Rank;
+/* Those of innermost loops come first, whatever they are as long as: each use counts ten times. */
+typedef struct Rank { float most, density; uint32_t vreg; } Rank;
 
 static int by_density(const void *a, const void *b)
 {
-    float x = ((const Rank *)a)->density, y = ((const Rank *)b)->density;
-    return x < y ? 1 : x > y ? -1 : 0;
+    const Rank *x = a, *y = b;
+    if (x->most != y->most)
+        return x->most < y->most ? 1 : -1;
+    return x->density < y->density ? 1 : x->density > y->density ? -1 : 0;
 }
 
 static void registers_assign(QuickFunction *f, uint32_t positions)
@@ -404,7 +414,7 @@ static void registers_assign(QuickFunction *f, uint32_t positions)
         for (const Range *r = f->vregs[i].ranges; r; r = r->next)
             length += r->to - r->from;
         if (length)
-            ranks[n++] = (Rank){ f->vregs[i].weight / (float)(length + 4), i };
+            ranks[n++] = (Rank){ f->vregs[i].most, f->vregs[i].weight / (float)(length + 4), i };
     }
     qsort(ranks, n, sizeof *ranks, by_density);
     for (uint32_t i = 0; i < n; i++)
@@ -431,6 +441,39 @@ static void lay_out(QuickFunction *f)
     f->order = order;
 }
 
+/* What only jumps on is passed over. */
+static LlBlock past_jumps(LlBlock b)
+{
+    enum { FAR = 16 };
+    for (int i = 0; b && i < FAR && b->head->op == I_JUMP; i++)
+        b = b->head->yes;
+    return b;
+}
+
+static void reach(LlBlock b)
+{
+    if (b)
+        b->reached = true;
+}
+
+static void jumps_shorten(QuickFunction *f)
+{
+    uint32_t n = 1;
+    for (uint32_t i = 0; i < f->count; i++)
+        f->order[i]->reached = false;
+    for (uint32_t i = 0; i < f->count; i++) {
+        Ins *end = f->order[i]->tail;
+        end->yes = past_jumps(end->yes);
+        end->no = past_jumps(end->no);
+        reach(end->yes);
+        reach(end->no);
+    }
+    for (uint32_t i = 1; i < f->count; i++)
+        if (f->order[i]->reached || f->order[i]->head->op != I_JUMP)
+            f->order[n++] = f->order[i];
+    f->count = n;
+}
+
 void quick_allocate(QuickFunction *f)
 {
     enum { DEAD_PASSES = 4 };
@@ -444,4 +487,5 @@ void quick_allocate(QuickFunction *f)
     coalesce(f);
     lives(f);
     registers_assign(f, ranges_find(f));
+    jumps_shorten(f);
 }

@@ -55,7 +55,8 @@ struct LlBlockOf {
     LlValue fact;                    /* known here to be fact_is */
     bool fact_is;
     LlValue *now;                    /* what each variable holds at the end */
-    uint64_t *written;               /* of a header: variables that its loop writes */
+    uint64_t *written;               /* of a header: variables that its loop writes, */
+    LlValue *only;                   /* and the constant, where that is always the same */
     LlBlock *members, loop;          /* of a header: blocks of its loop; the one looked at */
     uint32_t member_count;
     Ins *head, *tail;
@@ -149,7 +150,7 @@ typedef struct Vreg {
     bool is_real, is_variable;
     int8_t reg;                      /* -1: in the frame */
     uint32_t slot, uses, defs;
-    float weight, calls;
+    float weight, calls, most;       /* most: of one use */
     Range *ranges;
     int32_t hints[3];
 } Vreg;

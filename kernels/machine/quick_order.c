@@ -87,12 +87,18 @@ static void predecessors(QuickFunction *f)
 }
 
 /* ---- loops ---- */
-static void written_by(QuickFunction *f, LlBlock header, LlBlock b)
+static void written_by(LlBlock header, LlBlock b)
 {
-    (void)f;
-    for (LlValue v = b->first; v; v = v->next)
-        if (v->op == QV_WRITE)
-            header->written[v->a->index / 64] |= (uint64_t)1 << v->a->index % 64;
+    for (LlValue v = b->first; v; v = v->next) {
+        if (v->op != QV_WRITE)
+            continue;
+        uint64_t *word = &header->written[v->a->index / 64], bit = (uint64_t)1 << v->a->index % 64;
+        LlValue *only = &header->only[v->a->index], to = quick_real(v->b);
+        if (to->op != QV_INT || (*word & bit && !quick_same(*only, to)))
+            to = NULL;
+        *only = to;
+        *word |= bit;
+    }
 }
 
 /* Blocks from which a jump back to the header is reached without passing it. */
@@ -104,6 +110,7 @@ static void loop_of(QuickFunction *f, LlBlock header)
     bool *inside = quick_alloc(f->q, f->count + 1);
     memset(inside, 0, f->count + 1);
     header->written = quick_alloc(f->q, words * sizeof *header->written);
+    header->only = quick_alloc(f->q, (f->variable_count + 1) * sizeof *header->only);
     memset(header->written, 0, words * sizeof *header->written);
     header->members = m;
     header->member_count = 0;
@@ -119,7 +126,7 @@ static void loop_of(QuickFunction *f, LlBlock header)
         f->q->failed |= b->mark < header->mark;      /* entered elsewhere: no structure */
         last = b->place > last ? b->place : last;
         b->level++;
-        written_by(f, header, b);
+        written_by(header, b);
         for (uint32_t i = 0; b != header && i < b->pred_count; i++)
             if (!inside[b->preds[i]->mark]) {
                 inside[b->preds[i]->mark] = true;
@@ -139,11 +146,12 @@ static bool is_header(const struct LlBlockOf *b)
     return false;
 }
 
+/* All ways to it are; of a loop those that enter it. */
 static bool is_cold(const struct LlBlockOf *b)
 {
     for (uint32_t i = 0; i < b->pred_count; i++) {
         const struct LlBlockOf *p = b->preds[i];
-        if (!p->cold && !(p->last->rare && p->last->yes == b))
+        if (p->mark < b->mark && !p->cold && !(p->last->rare && p->last->yes == b))
             return false;
     }
     return b->pred_count > 0;
@@ -200,7 +208,7 @@ void quick_order(QuickFunction *f)
     }
 }
 
-/* What all ways that lead here agree on; of a loop what it does not write. */
+/* What all ways that lead here agree on; of a loop what it does not change. */
 void quick_enter(QuickFunction *f, LlBlock b)
 {
     size_t n = f->variable_count;
@@ -221,6 +229,7 @@ void quick_enter(QuickFunction *f, LlBlock b)
         any = true;
     }
     for (size_t k = 0; b->header && k < n; k++)
-        if (b->written[k / 64] >> k % 64 & 1)
+        if (b->written[k / 64] >> k % 64 & 1 &&
+            !(b->only[k] && b->now[k] && quick_same(b->only[k], b->now[k])))
             b->now[k] = NULL;
 }

@@ -147,9 +147,25 @@ static bool ored(LlValue a, LlValue b)
     return a == b || (a->op == QV_BINARY && a->code == LL_OR);
 }
 
+/* To divide by a power of two is to multiply by its inverse: both round the same number. */
+static void divide_by_power(LlValue v)
+{
+    enum { MANTISSA = 52, ONE = 1023, TWICE = 2 * ONE };
+    LlValue b = v->b;
+    uint64_t bits = (uint64_t)b->i, exponent = bits >> MANTISSA & 0x7FF;
+    if (v->code != LL_FDIV || b->op != QV_REAL || bits << (64 - MANTISSA) || exponent == 0 ||
+        exponent >= TWICE)
+        return;
+    v->code = LL_FMUL;
+    v->b = quick_value(v->type->q, QV_REAL, v->type);
+    v->b->i = (int64_t)((bits >> 63) << 63 | (TWICE - exponent) << MANTISSA);
+}
+
 static LlValue fold_binary(LlValue v)
 {
     LlValue a = v->a, b = v->b;
+    if (v->type->kind == QT_REAL)
+        divide_by_power(v);
     if (v->type->kind != QT_INT)
         return v;
     if (a->op == QV_INT && b->op == QV_INT)
@@ -391,7 +407,7 @@ static bool movable(const struct LlValueOf *v, const struct LlBlockOf *header)
     switch (v->op) {
     case QV_READ: return !(header->written[v->a->index / 64] >> v->a->index % 64 & 1);
     case QV_BINARY: return v->code != LL_SDIV && v->code != LL_UDIV && v->code != LL_SREM;
-    case QV_CAST: case QV_NEGATE: case QV_SQRT: case QV_ABS: return true;
+    case QV_CAST: case QV_NEGATE: case QV_SQRT: case QV_ABS: case QV_ADDRESS: return true;
     default: return false;
     }
 }
@@ -400,6 +416,44 @@ static bool outside(LlValue v, LlBlock header)
 {
     return !v || !v->block || v->op == QV_VARIABLE || (v->block != header &&
            dominates(v->block, header));
+}
+
+static LlValue sum_new(LlValue like, LlValue a, LlValue b, LlValue before)
+{
+    LlValue v = quick_value(before->block->function->q, QV_BINARY, like->type);
+    v->code = LL_ADD;
+    v->a = a;
+    v->b = b;
+    quick_insert(v, before->block, before);
+    return v;
+}
+
+/* p[x + y + 3] where x does not change in the loop is q[y + 3], q = &p[x] of before. */
+static void address_split(LlValue v, LlBlock header)
+{
+    LlValue sum = quick_real(v->b), constant = NULL;
+    if (sum->op == QV_BINARY && sum->code == LL_ADD && quick_real(sum->b)->op == QV_INT) {
+        constant = quick_real(sum->b);
+        sum = quick_real(sum->a);
+    }
+    if (sum->op != QV_BINARY || sum->code != LL_ADD || outside(sum, header) ||
+        !outside(v->a, header))
+        return;
+    LlValue x = quick_real(sum->a), y = quick_real(sum->b);
+    if (!outside(x, header)) {
+        LlValue t = x;
+        x = y;
+        y = t;
+    }
+    if (!outside(x, header) || is_const(x))
+        return;
+    LlValue inner = quick_value(v->block->function->q, QV_ADDRESS, v->type);
+    inner->count = v->count;
+    inner->a = v->a;
+    inner->b = x;
+    quick_insert(inner, header->parent, header->parent->last);
+    v->a = inner;
+    v->b = constant ? sum_new(y, y, constant, v) : y;
 }
 
 /* What does not change in a loop is computed before it. */
@@ -415,6 +469,8 @@ static void hoist(QuickFunction *f, LlBlock header)
         for (LlValue v = b->loop == header ? b->first : NULL, next; v; v = next) {
             next = v->next;
             operands(v);
+            if (v->op == QV_ADDRESS)
+                address_split(v, header);
             if (!movable(v, header) || !outside(v->a, header) || !outside(v->b, header))
                 continue;
             quick_remove(v);

@@ -80,17 +80,6 @@ LINKS2(divide, OVER)
 LINKS2(maximum, LARGER)
 LINKS2(minimum, SMALLER)
 
-static inline V ID(roots)(V x)
-{
-#ifdef SQRT
-    return SQRT(x);
-#else
-    for (int i = 0; i < (int)(VECTOR / sizeof(T)); i++)
-        x[i] = sizeof(T) == 4 ? (T)sqrtf((float)x[i]) : (T)sqrt((double)x[i]);
-    return x;
-#endif
-}
-
 #define NEGATE(x) ((V)((ID(mask))(x) ^ (ID(mask))SPLAT((T)-0.0)))
 #define RECTIFY(x) ID(choose)(((x) > 0) | ((x) != (x)), (x), (V){ 0 })
 LINKS1(LINK1, negative, NEGATE)

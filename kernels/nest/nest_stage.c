@@ -210,7 +210,9 @@ static void describe(const StageCode *c, char *out, size_t size)
     const StageGroup *g = c->groups ? &c->group[0] : NULL;
     if (strip < 0 && g && !g->down)
         strip = g->strip;
-    if (strip >= 0)
+    if (c->distances)
+        at = snprintf(out, size, "tiles of rows and columns in registers");
+    else if (strip >= 0)
         at = snprintf(out, size, "strips of %lld along %s",
                       (long long)(n->index[strip].extent < c->main.strip_length
                                       ? n->index[strip].extent : c->main.strip_length),
@@ -219,7 +221,7 @@ static void describe(const StageCode *c, char *out, size_t size)
         at = snprintf(out, size, "one value");
     if (g && at < (int)size)
         at += snprintf(out + at, size - (size_t)at, "; reduced %s",
-                       g->down ? "term by term" : "along the strip");
+                       g->down || c->distances ? "term by term" : "along the strip");
     if (c->main.tile >= 0 && at < (int)size)
         at += snprintf(out + at, size - (size_t)at, "; blocks transposed along %s",
                        n->index[c->main.tile].name);

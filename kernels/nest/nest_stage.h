@@ -32,7 +32,8 @@ enum {
     AHEAD_MAX = 8,              /* loads that are fetched ahead */
     STRIP_USUAL = 512,          /* elements: registers stay in the first cache */
     STRIP_MAX = 1024,           /* of chains of f32 */
-    LANE_BYTES = 256            /* lanes of a fold along a strip */
+    LANE_BYTES = 256,           /* lanes of a fold along a strip */
+    TERMS_IN_ROW = 256          /* of a sum of floats, before partial sums are added */
 };
 
 /* Steps of x and y from one element of the strip to the next are 0 or 1. */
@@ -103,8 +104,26 @@ typedef struct StageLinks {
     StageLinkFn finish;
 } StageLinks;
 
+/* ---- tables of distances (nest_stage_distance.c) ---- */
+
+/* to[r, j] = fold over q < k of the form of x[r*row + q*term] and panel[q*columns + j], for the
+ * `rows` that are there, `step` bytes apart, and whole panels, `apart` elements apart and side by
+ * side in the result. */
+enum { DISTANCE_ROWS = 4 };
+typedef struct StageTile {
+    const void *x, *panel;
+    int64_t row, term, k, step, panels, apart;
+    char *to;
+    int rows;
+    bool first, root, past;     /* else with what is there; at last its root; past the cache, at
+                                 * multiples of a vector */
+} StageTile;
+typedef void (*StageTileFn)(const StageTile *);
+
 typedef struct StageKernels {
     StageFold fold[FOLD_OPS][FOLD_FORMS][DT_COUNT];
+    StageTileFn tile[FOLD_OPS][FOLD_FORMS][DT_COUNT];   /* NULL: none */
+    int tile_bytes;                             /* of a row of a tile */
     StageArg arg[2][DT_COUNT];                  /* least, most */
     StageTriple triple[TRIPLE_FORMS][DT_COUNT];
     bool (*nan[DT_COUNT])(const void *, int64_t n);     /* any? f32 and f64 */
@@ -248,6 +267,14 @@ typedef struct StagePack {
     int index[TENSOR_RANK_MAX];         /* in the order of the copy, slowest first */
 } StagePack;
 
+/* Tables of distances: which loads have rows and columns, which indices these and the terms are. */
+typedef struct StageDistance {
+    int x, y, row, column, term;
+    bool root;
+    DType dtype;
+    StageTileFn tile;
+} StageDistance;
+
 typedef struct StageCode StageCode;
 struct StageCode {
     Nest *nest;                 /* canonical: axes merged, those of extent 1 gone */
@@ -258,6 +285,8 @@ struct StageCode {
     bool plain;                 /* beyond a stage: nest_reference runs it */
     bool copy;                  /* the result is a load: permute_copy */
     bool rows;                  /* … whose rows tables choose: stage_copy_rows */
+    bool distances;             /* stage_run_distances */
+    StageDistance distance;
     int parallel;               /* leading loops of the main program that threads share */
     int64_t units;              /* their iterations */
     int64_t parts;              /* > 0: the bound loop is cut into so many */
@@ -326,6 +355,9 @@ bool stage_makes_nan(const StageStep *, const char *to, const void *const *in,
 /* nest_stage_rows.c */
 bool stage_is_rows(const StageCode *);
 void stage_copy_rows(Ctx *, const StageCode *, void *out, const void *const *data);
+/* nest_stage_distance.c */
+bool stage_find_distances(const StageCode *, StageDistance *);
+void stage_run_distances(Ctx *, const StageCode *, void *out, const void *const *data, int threads);
 /* nest_stage_run.c */
 EwTrouble stage_run(Ctx *, const StageCode *, void *out, const void *const *data);
 

@@ -12,6 +12,14 @@
 #define IVDEP _Pragma("GCC ivdep")
 #endif
 
+/* A register to memory at a multiple of its size, past the cache. */
+#ifndef PAST
+#define PAST(p, v) PUT(p, v)
+#endif
+
+/* Columns of a tile of distances: what is left of the registers beside DISTANCE_ROWS rows. */
+enum { TILE_VECTORS = VECTOR == 64 ? 4 : 2, TILE_BYTES = TILE_VECTORS * VECTOR };
+
 #define T uint8_t
 #define BITS int8_t
 #define WORD uint8_t
@@ -70,6 +78,7 @@
                      FOLD(I64, i64_##f), FOLD(F32, f32_##f), FOLD(F64, f64_##f) }
 #define FLOATS(f) { FOLD(F32, f32_##f), FOLD(F64, f64_##f) }
 #define WIDE(f) { FOLD(I64, i64_##f), FOLD(F32, f32_##f), FOLD(F64, f64_##f) }
+#define TILES(f) { [DT_F32] = f32_##f##_tile, [DT_F64] = f64_##f##_tile }
 #define ARGS(f) { [DT_BOOL] = u8_##f, [DT_I8] = i8_##f, [DT_U8] = u8_##f, [DT_I32] = i32_##f, \
                   [DT_I64] = i64_##f, [DT_F32] = f32_##f, [DT_F64] = f64_##f }
 #define TRIPLES(f) { [DT_F32] = f32_##f, [DT_F64] = f64_##f }
@@ -82,6 +91,9 @@ const StageKernels STAGE_TABLE = {
         [FOLD_MOST] = { [FORM_X] = ORDERED(most), [FORM_PLUS] = FLOATS(most_plus),
                         [FORM_APART] = FLOATS(most_apart) },
     },
+    .tile_bytes = TILE_BYTES,
+    .tile = { [FOLD_ADD] = { [FORM_SQUARE] = TILES(add_square), [FORM_APART] = TILES(add_apart) },
+              [FOLD_MOST] = { [FORM_APART] = TILES(most_apart) } },
     .links = { [DT_F32] = &f32_links, [DT_F64] = &f64_links },
     .nan = { [DT_F32] = f32_any_nan, [DT_F64] = f64_any_nan },
     .arg = { ARGS(arg_least), ARGS(arg_most) },

@@ -1,5 +1,6 @@
 /* One fold of one dtype and form. Included by nest_stage_type.tmpl.h with T and V, NAME(f),
- * IDENTITY, STEP(a, v) and VALUE(x, y) and both of vectors, and ALONE where the form reads x only.
+ * IDENTITY, STEP(a, v) and VALUE(x, y) and both of vectors, ALONE where the form reads x only, and
+ * TILED where tables of distances are folds of it.
  * Columns keep their accumulators in registers while a few terms go by; folds along a strip use
  * LANE_BYTES of lanes in two levels, so that every instruction set adds in the same order. */
 
@@ -123,6 +124,10 @@ static void NAME(finish)(void *out, const void *lanes)
             lane[l] = STEP(lane[l], lane[l + w]);
     *(T *)out = lane[0];
 }
+#ifdef TILED
+#include "kernels/nest/nest_stage_distance.tmpl.h"
+#endif
+#undef TILED
 #undef BESIDE
 #undef ALONE
 #undef NAME

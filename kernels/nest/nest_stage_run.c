@@ -10,8 +10,7 @@
 #include <string.h>
 
 enum {
-    SMALL_WORK = 24 << 10,      /* bytes on the stack */
-    TERMS_IN_ROW = 256          /* of a sum of floats, before partial sums are added */
+    SMALL_WORK = 24 << 10       /* bytes on the stack */
 };
 
 #define THREADS_FROM 60e-6      /* seconds of work */
@@ -860,6 +859,10 @@ EwTrouble stage_run(Ctx *ctx, const StageCode *c, void *out, const void *const *
         return EWT_NONE;
     }
     int threads = c->parts || (c->seconds > THREADS_FROM && c->units > 1) ? pool_threads(ctx) : 1;
+    if (c->distances && !aliased(&run)) {
+        stage_run_distances(ctx, c, out, data, threads);
+        return EWT_NONE;
+    }
     size_t each = (c->work_bytes + 127) & ~(size_t)63;
     int works = threads > 1 || c->parts ? threads + 1 : 1;
     run.stream = run.stream && !aliased(&run);

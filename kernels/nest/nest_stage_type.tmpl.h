@@ -28,6 +28,19 @@ typedef WORD ID(words) __attribute__((vector_size(VECTOR)));
 #define IN_V(x, o, y) ((V)((ID(words))(x) o (ID(words))(y)))
 #endif
 
+#if KIND == 1
+static inline V ID(roots)(V x)
+{
+#ifdef SQRT
+    return SQRT(x);
+#else
+    for (int i = 0; i < (int)(VECTOR / sizeof(T)); i++)
+        x[i] = sizeof(T) == 4 ? (T)sqrtf((float)x[i]) : (T)sqrt((double)x[i]);
+    return x;
+#endif
+}
+#endif
+
 #if KIND != 2
 #define IDENTITY (KIND == 1 ? (T)-0.0 : (T)0)
 #define STEP(a, v) IN(T, a, +, v)
@@ -42,11 +55,15 @@ typedef WORD ID(words) __attribute__((vector_size(VECTOR)));
 #define VALUE_V(x, y) IN(V, x, *, y)
 #include "kernels/nest/nest_stage_fold.tmpl.h"
 #define NAME(f) ID(add_square_##f)
+#if KIND == 1
+#define TILED
+#endif
 #define VALUE(x, y) IN(T, IN(T, x, -, y), *, IN(T, x, -, y))
 #define VALUE_V(x, y) IN(V, IN(V, x, -, y), *, IN(V, x, -, y))
 #include "kernels/nest/nest_stage_fold.tmpl.h"
 #if KIND == 1
 #define NAME(f) ID(add_apart_##f)
+#define TILED
 #define VALUE(x, y) ID(size)((x) - (y))
 #define VALUE_V(x, y) SIZE_V((x) - (y))
 static inline T ID(size)(T x) { return sizeof x == 4 ? (T)fabsf((float)x) : (T)fabs((double)x); }
@@ -89,6 +106,7 @@ static inline T ID(size)(T x) { return sizeof x == 4 ? (T)fabsf((float)x) : (T)f
 #define VALUE_V VALUE
 #include "kernels/nest/nest_stage_fold.tmpl.h"
 #define NAME(f) ID(most_apart_##f)
+#define TILED
 #define VALUE(x, y) ID(size)((x) - (y))
 #define VALUE_V(x, y) SIZE_V((x) - (y))
 #include "kernels/nest/nest_stage_fold.tmpl.h"

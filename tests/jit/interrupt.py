@@ -14,6 +14,8 @@ RICCI = os.environ.get("RICCI", "build/ricci")
 PROGRAMS = {
     "while": "k = 0\nprint(\"on\")\nwhile true { k += 1; if k > 10^9 { k = 0 } }\n",
     "for": "s = 0.0\nprint(\"on\")\nfor i in 0:10^15 { s += 0.5 }\n",
+    "step": "s = 0.0\nA = zeros(10)\nprint(\"on\")\nwhile true { for i in 9:-1:-2 { A[i] = s } }\n",
+    "far": "s = 0.0\nprint(\"on\")\nfor i in 10^15:0:-3 { s += 0.5 }\n",
     "nest": "A = zeros(30, 30)\nprint(\"on\")\nwhile true { for i in 0:30 { for j in 0:30 { A[i, j] += 1 } } }\n",
     "function": "fn spin(n) {\n    k = 0\n    while k < n { k += 1; if k > 10^9 { k = 0 } }\n    return k\n}\n"
                 "for i in 0:3000 { spin(2) }\nprint(\"on\")\nspin(2 * 10^9)\n",

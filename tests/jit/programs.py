@@ -134,6 +134,40 @@ class Program:
             return "pi"
         return self.call("f", d) or "1.5"
 
+    def complex(self, d=0):
+        r = self.r.random()
+        if d > 3 or r < 0.15:
+            return self.r.choice(["1i", "0i", "(0.5 - 2i)", "(2 + 0.25i)", "0.1i"] if self.p(0.9) else ["(inf + 1i)", "(nan + 0i)", "1e300i"])
+        if r < 0.45:
+            return self.of("c") or "1i"
+        if r < 0.75:
+            a, b = self.complex(d + 1), self.complex(d + 1) if self.p(0.6) else self.number(d + 1)
+            return "(%s %s %s)" % ((a, self.r.choice("++--***/"), b) if self.p(0.7) else (b, self.r.choice("+-*/"), a))
+        if r < 0.80:
+            return "(-%s)" % self.complex(d + 1)
+        if r < 0.86:
+            return "%s(%s)" % (self.r.choice(["conj", "exp", "sqrt", "sin", "sign"]), self.complex(d + 1))
+        if r < 0.90:
+            return "(%s^%s)" % (self.complex(d + 1), self.r.choice(["2", "3", "0.5", "-1", "1i"]))
+        if r < 0.93:
+            return "(if %s { %s } else { %s })" % (self.bool(d + 1), self.complex(d + 1), self.complex(d + 1))
+        return self.element("cv", d) or "2i"
+
+    def complex_statement(self):
+        r = self.r.random()
+        if r < 0.40:
+            self.out("%s %s %s" % (self.of("c") or "z0", self.r.choice(["=", "=", "+=", "*=", "-="]), self.complex(1)))
+        elif r < 0.60:
+            self.out("%s %s %s" % (self.place("cv", 0) or "z0", self.r.choice(["=", "=", "+=", "*=", "-="]), self.complex(1)))
+        elif r < 0.80:
+            self.out("%s = %s(%s)" % (self.of("f") or "f", self.r.choice(["abs", "real", "imag", "angle"]), self.complex(1)))
+        elif r < 0.90:
+            self.out("if abs(%s) > 2 { %s = 0.5i }" % (self.of("c") or "1i", self.of("c") or "z0"))
+        elif r < 0.95:
+            self.out("%s = %s %s %s" % (self.of("b") or "b", self.complex(2), self.r.choice(["==", "!="]), self.complex(2)))
+        else:
+            self.out("%s = %s" % (self.of("c") or "z0", self.number(1)))
+
     def number(self, d=0):
         return self.int(d) if self.p(0.5) else self.float(d)
 
@@ -174,8 +208,12 @@ class Program:
             return self.r.choice(["0", "1", "2", "-1", "-2"])
         if r < 0.65:
             return loop
-        if r < 0.75:
+        if r < 0.72:
             return "%s %s %s" % (loop, self.r.choice("+-"), self.r.choice(["1", "2", "i", "j"]))
+        if r < 0.75:                 # sums of what stays and of a loop's variable
+            parts = [loop, self.r.choice(["1", "i", "j", "2"]), self.r.choice(["1", "j", self.r.choice(self.loops or ["2"])])]
+            self.r.shuffle(parts)
+            return "%s %s %s %s %s" % (parts[0], self.r.choice("+-"), parts[1], self.r.choice("+-"), parts[2])
         if r < 0.98:
             return "(%s) %% 3" % self.int(d + 2)
         return self.r.choice(["100", "-7", "1.5", "true", ":", self.int(d + 2), "i", "0:2"])
@@ -193,8 +231,8 @@ class Program:
         return self.place(kind, d + 1)
 
     def expr(self, kind, d=0):
-        if kind in "ifb":
-            return {"i": self.int, "f": self.float, "b": self.bool}[kind](d)
+        if kind in "ifbc":
+            return {"i": self.int, "f": self.float, "b": self.bool, "c": self.complex}[kind](d)
         return self.of(kind) or ("1" if kind[0] != "F" else "x -> x")
 
     def call(self, kind, d):
@@ -220,6 +258,9 @@ class Program:
 
     def statement(self):
         self.size += 1
+        if self.of("c") and self.p(0.3):
+            self.complex_statement()
+            return
         r = self.r.random()
         if self.size > 60:
             r *= 0.6
@@ -401,7 +442,7 @@ class Program:
 
     # ---- the whole ----
     def function(self, index):
-        kinds = [self.r.choice(["i", "f", "f", "i", "fv", "fm"]) for _ in range(self.r.randint(1, 3))]
+        kinds = [self.r.choice(["i", "f", "f", "i", "fv", "fm"] if self.p(0.95) else ["c"]) for _ in range(self.r.randint(1, 3))]
         names = ["p", "r", "s"][:len(kinds)]
         kind = self.r.choice("if")
         before = self.vars, self.in_function
@@ -457,6 +498,12 @@ class Program:
             if n in ("u", "A", "m") or self.p(0.4):
                 self.out("%s = %s" % (n, "f32(%s)" % make if single and kind[0] == "f" and self.p(0.6) else make))
                 self.vars[n] = kind
+        if self.p(0.25):
+            for n in ["z0", "z1"]:
+                self.out("%s = %s" % (n, self.r.choice(["0i", "0.5 + 0.25i", "1i", "-1 - 0i"])))
+                self.vars[n] = "c"
+            self.out("zv = %s" % self.r.choice(["zeros(5, dtype=c128)", "1i * (0:6)", "(1i * (0:12))[::-2]"]))
+            self.vars["zv"] = "cv"
         if self.p(0.3):
             self.out("y = u")
             self.vars["y"] = "fv"

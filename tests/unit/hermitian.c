@@ -5,6 +5,7 @@
 #include "kernels/tensor/cpu.h"
 #include "kernels/lapack/hermitian.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { MOST = 75, PAD = 3 };
@@ -95,6 +96,45 @@ static void every_position(const Sample *s)
     check_that(wrong == 0, "one element differs", __FILE__, (int)s->n);
 }
 
+/* How far from symmetric, against pair by pair; the lower half is copied, whatever the layout. */
+static void asymmetry_of(const Sample *s)
+{
+    size_t bytes = blas_bytes(s->t);
+    char *to = calloc((size_t)(s->n * s->n) + 1, bytes);
+    double top = 0, gap = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        for (int64_t j = 0; j < s->n; j++) {
+            double v = mat_abs(s->t, s->a.data, at(s, i, j));
+            double g = mat_gap(s->t, s->a.data, at(s, i, j), at(s, j, i));
+            top = v > top ? v : top;
+            gap = g > gap ? g : gap;
+        }
+    Asymmetry seen = mat_asymmetry(s->t, s->n, s->a, to);
+    CHECK(seen.finite && seen.top == top && fabs(seen.gap - gap) <= mat_eps(s->t) * gap);
+    bool same = true;
+    for (int64_t j = 0; j < s->n; j++)
+        for (int64_t i = j; i < s->n; i++)
+            same &= !memcmp(to + (size_t)(j * s->n + i) * bytes,
+                            s->a.data + at(s, i, j) * (int64_t)bytes, bytes);
+    CHECK(same);
+    free(to);
+}
+
+static void asymmetry(const Sample *s)
+{
+    asymmetry_of(s);
+    for (int k = 0; k < 12; k++) {
+        int64_t i = (int64_t)(check_random() % (uint64_t)s->n), j = k % 3 ? s->n - 1 : 0;
+        double kept = part_of(s, i, j, 0);
+        set_part(s, i, j, 0, kept * (k + 2));
+        asymmetry_of(s);
+        set_part(s, i, j, 0, k % 2 ? (double)NAN : -(double)INFINITY);
+        Asymmetry seen = mat_asymmetry(s->t, s->n, s->a, NULL);
+        CHECK(!seen.finite && (k % 2 || isinf(seen.top)) && !isnan(seen.top) && !isnan(seen.gap));
+        set_part(s, i, j, 0, kept);
+    }
+}
+
 /* Equal pairs that are not the same bits, or not finite. */
 static void pairs(const Sample *s)
 {
@@ -155,6 +195,7 @@ int main(void)
                 CHECK(taken_as_copied(&s));
                 CHECK(mat_is_hermitian(t, s.n, s.a));
                 pairs(&s);
+                asymmetry(&s);
                 if (sizes[k] <= 33 || layout == 1)
                     every_position(&s);
                 free(s.room);

@@ -558,6 +558,58 @@ static void test_streamed(int64_t n)
     end(&c);
 }
 
+/* Of all forms, also in batches, of any layout; around the sizes of tiles and of partial sums. */
+static void test_distances(void)
+{
+    static const EwOp outer[] = { EW_MULTIPLY, EW_ABS, EW_ABS };
+    Case c;
+    DType dt = pick(2) ? DT_F64 : DT_F32;
+    int form = pick(3), batch = pick(2) ? 1 : 1 + pick(3);
+    bool many = pick(8) == 0;
+    int64_t rows = 1 + pick(many ? 7 : 40), columns = 1 + pick(many ? 70 : 200);
+    int64_t terms = many ? 250 + pick(300) : 1 + pick(5);
+    begin_large(&c, 3, 4, (int64_t[]){ batch, rows, columns, terms });
+    c.floats = pick(2);
+    bool turned = pick(2), shared = pick(2);
+    int x = plain_load(&c, dt, batch * rows * terms, rows * terms, turned ? 1 : terms, 0,
+                       turned ? rows : 1);
+    int y = plain_load(&c, dt, batch * columns * terms, shared ? 0 : columns * terms, 0,
+                       turned ? 1 : terms, turned ? columns : 1);
+    int gap = pick(2) ? ew2(&c, EW_SUBTRACT, x, y) : ew2(&c, EW_SUBTRACT, y, x);
+    c.n->root = nest_reduce(ctx, c.n, form == 2 ? NEST_MAX : NEST_SUM,
+                            ew2(&c, outer[form], gap, gap), 8);
+    if (pick(2))
+        c.n->root = ew2(&c, EW_SQRT, c.n->root, c.n->root);
+    compare(&c, false);
+    end(&c);
+}
+
+/* Past the cache, with rows that start anywhere in a line and with some that start with one. */
+static void test_streamed_distances(int64_t rows, int64_t columns)
+{
+    Case c;
+    begin_large(&c, 2, 3, (int64_t[]){ rows, columns, 2 });
+    int at = plain_load(&c, DT_F64, rows * 2, 2, 0, 1, 0);
+    int gap = ew2(&c, EW_SUBTRACT, at, plain_load(&c, DT_F64, columns * 2, 0, 2, 1, 0));
+    c.n->root = nest_reduce(ctx, c.n, NEST_SUM, ew2(&c, EW_MULTIPLY, gap, gap), 4);
+    c.n->root = ew2(&c, EW_SQRT, c.n->root, c.n->root);
+    for (int k = 0; k < 2; k++) {
+        EwTrouble told;
+        const double *x = c.data[0], *y = c.data[1];
+        char *got = run(&ctx_storage[k], &c, NULL, rows * columns, false, &told);
+        const double *out = (double *)(void *)got;
+        bool same = true;
+        for (int64_t i = 0; i < rows * columns; i++) {
+            const double *p = x + i / columns * 2, *q = y + i % columns * 2;
+            double a = p[0] - q[0], b = p[1] - q[1];
+            same &= out[i] == sqrt(a * a + b * b);
+        }
+        CHECK(same);
+        free(got);
+    }
+    end(&c);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 400;
@@ -568,6 +620,8 @@ int main(int argc, char **argv)
     mem_init(ctx);
     test_large(DT_F64);
     test_streamed(2200013);
+    test_streamed_distances(1030, 2049);
+    test_streamed_distances(1030, 2064);
     test_large(DT_F32);
     test_large(DT_I32);
     for (int i = 0; i < rounds; i++) {
@@ -575,6 +629,7 @@ int main(int argc, char **argv)
         test_short_rows();
         test_chain();
         test_reduction();
+        test_distances();
     }
     for (int k = 0; k < 2; k++) {
         pool_shutdown(&ctx_storage[k]);

@@ -198,6 +198,24 @@ static void test_reals(void) {
     }
 }
 
+/* By a power of two, which becomes a product, and by what only looks like one. */
+static void test_divisors(void) {
+    static const double by[] = { 2, -0.5, 1024, 0x1p1022, 0x1p1023, 0x1p-1022, 0x1p-1023, 5e-324, 3, 0,
+                                 -0.0, INFINITY, NAN, 1, -1, 0x1.8p3 };
+    Maker m;
+    for (size_t k = 0; k < sizeof by / sizeof *by && maker(&m); k++) {
+        begin(&m, "f", m.real, (LlType[]){ m.real }, 1);
+        LlValue divisor = m.ll->ConstReal(m.real, by[k]);
+        m.ll->BuildRet(m.b, m.ll->BuildBinOp(m.b, LL_FDIV, arg(&m, 0), divisor, ""));
+        double (*f)(double) = (double (*)(double))finish(&m, "f");
+        for (int i = 0; f && i < REALS; i++)
+            CHECK(same(f(reals[i]), reals[i] / by[k]));
+        for (double x = 0x1.fffffffffffffp-1020; f && x > 0; x *= 0.37)
+            CHECK(same(f(x), x / by[k]));
+        machine_free(&m.code);
+    }
+}
+
 /* ---- overflow ---- */
 static LlValue checked(Maker *m, const char *name, LlValue a, LlValue b, LlValue *over) {
     const Llvm *ll = m->ll;
@@ -423,6 +441,7 @@ int main(void) {
     test_ints();
     test_comparisons();
     test_reals();
+    test_divisors();
     test_overflow();
     test_memory();
     test_spilling();
