@@ -504,14 +504,24 @@ static Val power_emit(Emit *e, const Exec *x)
     return row_of_floats(e, x->data, a, b, true);
 }
 
+/* -(0.5) is weak as 0.5 is; -pi is not. */
+static Val negative(const Exec *x, Val v, Val of)
+{
+    v.weak = (x->flags & XF_WEAK) != 0;
+    v.single = -of.single;
+    return v;
+}
+
 static Val unary_emit(Emit *e, const Exec *x)
 {
     Val v = expression(e, x->a);
     if (e->failed)
         return v;
     int op = x->node->op;
-    if (op == TK_NEG && v.kind == HK_INT)
-        return ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
+    if (op == TK_NEG && v.kind == HK_INT) {
+        Val r = ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
+        return negative(x, r, v);
+    }
     if (op == TK_NEG && v.kind == HK_COMPLEX && !e->dry) {
         v.v = e->d.ll->BuildFNeg(e->d.builder, v.v, "");
         v.im = e->d.ll->BuildFNeg(e->d.builder, v.im, "");
@@ -522,7 +532,8 @@ static Val unary_emit(Emit *e, const Exec *x)
         v = taken_for_float(e, v);
         if (e->scoped)
             v = (Val){ HK_SINGLE, scoped_operand(e, v) };
-        return (Val){ v.kind, e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "") };
+        LlValue r = e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "");
+        return negative(x, (Val){ v.kind, r }, v);
     }
     if (op == TK_SQRT && (v.kind == HK_FLOAT || v.kind == HK_SINGLE)) {
         guard(e, negated(e, compare_floats(e, LL_OGE, v.v, real(e, 0))));
