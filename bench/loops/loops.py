@@ -7,7 +7,8 @@
 Every program ends with one line that prints its answer, which all of them must print alike. Rounds of all
 alternate and the best of each counts. Ricci and Lua: the whole process less the start of one that does nothing;
 numba: the best of later calls, with the first call (which compiles) apart. Above 1 means that Ricci is faster.
-The second table calls `work` of a small size again and again in one process."""
+The second table is the first with sizes that take about half a second (ROUNDS, at most 2); the third calls `work` of a
+small size again and again in one process. TABLES="short long warm" says which."""
 import math
 import os
 import re
@@ -21,11 +22,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCALAR = os.path.join(HERE, "..", "scalar")
 RICCI = os.environ.get("RICCI", os.path.join(HERE, "..", "..", "build", "ricci"))
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
-# What `work` of the second table is called with: some 5 ms of a tree walker.
+# What `work` of the third table is called with: some 5 ms of a tree walker.
 SMALL = {"elimination": 90, "floyd": 65, "mandelbrot": 1, "nbody": 2000, "sieve": 200000, "spectral": 60, "stencil": 1}
+# What `work` of the second table is called with: about half a second.
+LONG = {"elimination": 1200, "floyd": 850, "mandelbrot": 5000, "nbody": 7_000_000, "sieve": 60_000_000, "spectral": 3300, "stencil": 2000}
 PROGRAMS = [(name, HERE) for name in SMALL] + [(n, SCALAR) for n in ("append", "closure", "fib", "mandelbrot", "matmul", "sieve", "sum")]
 CALLS = 40
-# The last line of a program in turn, of which the second table makes calls of `work` that print their seconds.
+# The last line of a program in turn, of which the third table makes calls of `work` that print their seconds.
 AGAIN = {
     ".ric": "for call in 0:{calls} {{\n    start = time()\n    work({small})\n    print(time() - start)\n}}\n",
     ".lua": "for call = 1, {calls} do\n    local start = os.clock()\n    work({small})\n    print(os.clock() - start)\nend\n",
@@ -65,16 +68,17 @@ def run(command, program):
     return seconds, done.stdout
 
 
-def again(path, ending, small, folder, calls):
-    """A copy of a program that calls `work` again and again; small is None for the size that the program has, whose answer
-    then comes last."""
+def copied(path, ending, folder, size, calls=0, answer=True):
+    """A copy of a program that calls `work` so many times, and then, if `answer`, prints it; size None: its own."""
     with open(path + ending) as file:
         *lines, last = file.read().rstrip("\n").split("\n")
-    size = small if small is not None else re.fullmatch(r"print\(\*?work\((.*)\)\)", last)[1]
+    if size is not None:
+        last = re.sub(r"work\(.*?\)", f"work({size})", last)
+    small = re.fullmatch(r"print\(\*?work\((.*)\)\)", last)
     copy = os.path.join(folder, os.path.basename(path) + ending)
     with open(copy, "w") as file:
-        file.write("\n".join(lines) + "\n" + AGAIN[ending].format(calls=calls, small=size))
-        file.write("" if small is not None else last + "\n")
+        file.write("\n".join(lines) + "\n" + (AGAIN[ending].format(calls=calls, small=small[1]) if calls else ""))
+        file.write(last + "\n" if answer else "")
     return copy
 
 
@@ -82,11 +86,11 @@ def digest(text):
     return [float(part) for part in text.split()]
 
 
-def whole(chosen, found, folder):
-    """Seconds by (program's path, peer), and of numba's first calls."""
+def whole(chosen, found, folder, sizes, rounds):
+    """Seconds by (program's path, peer), and of numba's first calls. sizes: by name, where not the program's own."""
     best, first, started = {}, {}, {}
     low = lambda table, key, seconds: table.__setitem__(key, min(seconds, table.get(key, math.inf)))
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for peer, (command, ending) in found.items():
             if peer != "numba":
                 nothing = os.path.join(folder, "nothing" + ending)
@@ -98,10 +102,11 @@ def whole(chosen, found, folder):
                 if not os.path.exists(path + ending):
                     continue
                 if peer != "numba":
-                    seconds, answers[peer] = run(command, path + ending)
+                    program = copied(path, ending, folder, sizes[name]) if name in sizes else path + ending
+                    seconds, answers[peer] = run(command, program)
                     low(best, (path, peer), seconds)
                 elif turn == 0:         # compiles for a second or two: the rounds are its calls
-                    *times, answers[peer] = run(command, again(path, ending, None, folder, ROUNDS + 1))[1].splitlines()
+                    *times, answers[peer] = run(command, copied(path, ending, folder, sizes.get(name), rounds + 1))[1].splitlines()
                     times = [float(seconds) for seconds in times]
                     first[path], best[path, peer] = times[0], min(times[1:])
             if any(digest(answer) != digest(answers["ricci"]) for answer in answers.values()):
@@ -111,10 +116,10 @@ def whole(chosen, found, folder):
     return best, first, started
 
 
-def print_whole(chosen, found, folder):
-    best, first, started = whole(chosen, found, folder)
+def print_whole(title, chosen, found, folder, sizes, rounds):
+    best, first, started = whole(chosen, found, folder, sizes, rounds)
     others = [peer for peer in found if peer != "ricci"]
-    print(f"{'loops':20}" + "".join(f"{peer:>11}" for peer in found) + "".join(f"{'/' + peer:>9}" for peer in others)
+    print(f"{title:20}" + "".join(f"{peer:>11}" for peer in found) + "".join(f"{'/' + peer:>9}" for peer in others)
           + ("  numba's first call" if "numba" in found else ""))
     ratios = {peer: [] for peer in others}
     for name, where in chosen:
@@ -143,7 +148,7 @@ def print_warm(chosen, found, folder):
         if where != HERE:
             continue
         for peer, (command, ending) in found.items():
-            copy = again(os.path.join(where, name), ending, SMALL[name], folder, CALLS)
+            copy = copied(os.path.join(where, name), ending, folder, SMALL[name], CALLS, answer=False)
             rounds = [digest(run(command, copy)[1]) for _ in range(1 if peer == "numba" else ROUNDS)]
             calls = [1e3 * min(times) for times in zip(*rounds)]
             late = sorted(calls[CALLS // 2:])[CALLS // 4]
@@ -157,10 +162,15 @@ def print_warm(chosen, found, folder):
 
 def main():
     chosen = [program for program in PROGRAMS if len(sys.argv) < 2 or program[0] in sys.argv[1:]]
-    found = peers()
+    found, tables = peers(), os.environ.get("TABLES", "short long warm").split()
     with tempfile.TemporaryDirectory() as folder:
-        print_whole(chosen, found, folder)
-        print_warm(chosen, found, folder)
+        if "short" in tables:
+            print_whole("loops", chosen, found, folder, {}, ROUNDS)
+        if "long" in tables:
+            long = [program for program in chosen if program[1] == HERE]
+            print_whole("\nlong", long, found, folder, LONG, min(ROUNDS, 2))
+        if "warm" in tables:
+            print_warm(chosen, found, folder)
 
 
 main()

@@ -4,6 +4,7 @@
 #include "builtins/linalg/linalg.h"
 #include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
+#include "kernels/spectral/bidiagonal.h"
 #include "kernels/spectral/tridiagonal.h"
 
 #include <math.h>
@@ -17,9 +18,34 @@ typedef struct SvdJob {
     Stack *a;
     const Blas *blas;
     char job;
-    void *copy;
+    bool own;                   /* values alone, by a bidiagonal form of our own */
+    Mat copy;                   /* as the routine wants it */
     Scratch work;
 } SvdJob;
+
+static bool svd_own(const Stack *a, char job)
+{
+    int64_t less = a->m < a->n ? a->m : a->n;
+    return job == 'N' && bidiagonal_own(a->type, a->m + a->n - less, less);
+}
+
+static void svd_explain(const Stack *a, char job)
+{
+    if (svd_own(a, job))
+        linalg_explain_own(a->call, a->type, "own bidiagonal form", "bdsqr", "");
+    else
+        linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
+}
+
+static int svd_call(SvdJob *j, void *s, void *u, void *vt)
+{
+    Stack *a = j->a;
+    int64_t less = a->m < a->n ? a->m : a->n;
+    if (j->own)
+        return bidiagonal_values(&a->call->in->ctx, j->blas, a->type, a->m + a->n - less, less,
+                                 j->copy.data, s, &j->work);
+    return lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy.data, s, vt, u, &j->work);
+}
 
 static void svd_init(SvdJob *j, Stack *a, char job)
 {
@@ -29,19 +55,22 @@ static void svd_init(SvdJob *j, Stack *a, char job)
     if (!a->m || !a->n)
         return;
     j->blas = linalg_blas(c);
-    j->copy = linalg_matrix(c, a->m, a->n, a->bytes);
-    lapack_svd(j->blas, a->type, job, a->n, a->m, j->copy, NULL, NULL, NULL, &j->work);
+    j->own = svd_own(a, job);
+    j->copy = (Mat){ linalg_matrix(c, a->m, a->n, a->bytes), a->n, 1 };
+    if (j->own && a->m > a->n)              /* no wider than high */
+        j->copy = mat_columns(j->copy.data, a->m);
+    svd_call(j, NULL, NULL, NULL);
     scratch_allocate(c, &j->work);
-    lapack_threads(&c->in->ctx, j->blas, LAPACK_SVD, a->m < a->n ? a->m : a->n);
+    lapack_threads(&c->in->ctx, j->blas, LAPACK_SVD, j->own ? 0 : a->m < a->n ? a->m : a->n);
 }
 
 static void svd_one(SvdJob *j, int64_t index, void *s, void *u, void *vt)
 {
     Stack *a = j->a;
     poll_interrupt(a->call->in);
-    mat_copy(a->bytes, a->m, a->n, linalg_item(a, index), (Mat){ j->copy, a->n, 1 });
+    mat_copy(a->bytes, a->m, a->n, linalg_item(a, index), j->copy);
     j->work.used = 0;
-    int info = lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy, s, vt, u, &j->work);
+    int info = svd_call(j, s, u, vt);
     if (info)
         linalg_no_convergence(a, info);
 }
@@ -63,7 +92,7 @@ static Svd svd_run(Stack *a, bool full)
               linalg_out(a, a->dt, full ? n : k, n, false) };
     SvdJob j;
     linalg_require_finite(a);
-    linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
+    svd_explain(a, 'S');
     svd_init(&j, a, full ? 'A' : 'S');
     for (int64_t i = 0; i < a->count && (k || full); i++) {
         if (k) {
@@ -92,7 +121,7 @@ Out linalg_singular_values(Stack *a)
     Out s = linalg_out(a, dtype_real(a->dt), k, -1, false);
     SvdJob j;
     double more = (double)(a->m > a->n ? a->m : a->n), less = (double)k;
-    linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
+    svd_explain(a, 'N');
     linalg_explain_flops(a, 8 * more * less * less / 3, "8/3 mn^2");
     svd_init(&j, a, 'N');
     for (int64_t i = 0; i < a->count && k; i++) {

@@ -11,6 +11,7 @@
 #include "interp/op/texts.h"
 #include "interp/state/kind.h"
 #include "interp/state/pinned.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/sparse/sparse.h"
 
 enum { ARGS_MAX = 16 };            /* parameters that a row can have */
@@ -176,6 +177,25 @@ Value op_call_epilogue(Interp *in, const Op *op, Value *args, int count, const E
     }
     op_record(in, op)->calls++;
     return r;
+}
+
+Value op_call_blocks(Interp *in, const Op *op, Value head, RedBlocks *blocks)
+{
+    Value full[ARGS_MAX] = { head }, *mark = in->sp;
+    int count = op_sig(in, op)->fixed;
+    OpCall c = { .in = in, .op = op, .args = full, .count = count, .fixed = count,
+                 .blocks = blocks };
+    if (!op->blocks || aspects_on(in) || in->pins || in->solved)
+        return v_undef();
+    for (int i = 1; i < count; i++)
+        full[i] = v_undef();
+    poll_interrupt(in);
+    Value r = op->run(&c);
+    assert(in->sp >= mark && op_shape_holds(&c, r));
+    stack_cut(in, mark);
+    if (!blocks->failed)
+        op_record(in, op)->calls++;
+    return blocks->failed ? v_undef() : r;
 }
 
 /* A C caller may leave out optional arguments at the end. */

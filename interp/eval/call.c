@@ -543,6 +543,11 @@ static Value builtin_run(Interp *in, const Exec *x, const Op *op, Value *base)
         in->sp = base;
         return fuse_take(in, x, op, base, count, weak, 7);
     }
+    if (__builtin_expect(count && base->tag == V_LAZY, 0) &&
+        fuse_fold(in, x, op, base, count, &r)) {
+        stack_drop(in, base);
+        return r;
+    }
     if (!sig->variadic && count >= sig->required && count <= sig->positional) {
         for (int i = count; i < sig->fixed; i++)
             v_push(in, v_undef());

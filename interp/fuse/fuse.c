@@ -195,11 +195,11 @@ static void count_one(Interp *in, const Lazy *z)
     ew_count(in, z->op, (DType)z->compute, z->head.size);
 }
 
-static void count_all(Interp *in, const Lazy *z)
+void fuse_count(Interp *in, const Lazy *z)
 {
     for (int i = 0; i < z->n; i++)
         if (z->args[i].tag == V_LAZY)
-            count_all(in, lazy_of(z->args[i]));
+            fuse_count(in, lazy_of(z->args[i]));
     count_one(in, z);
 }
 
@@ -234,7 +234,7 @@ Value fuse_run_here(Interp *in, const Lazy *z)
         tell_below(in, z);
         count_one(in, z);
     } else {
-        count_all(in, z);
+        fuse_count(in, z);
     }
     in->sp = mark;
     return v_tensor_raw(out);
@@ -297,7 +297,7 @@ Value fuse_force(Interp *in, Value v, const Exec *x)
     return force(in, v, x);
 }
 
-static void force_at(Interp *in, Value *slot, const Exec *x)
+void fuse_force_at(Interp *in, Value *slot, const Exec *x)
 {
     Value v = *slot;
     *slot = v_none();
@@ -322,7 +322,7 @@ static void settle(Interp *in, const Exec *x, Value *args, int n, const EwForm *
         const Lazy *z = lazy_of(args[i]);
         if (z->head.size != f->size || ops + z->ops > FUSE_OPS ||
             leaves + z->leaves > FUSE_LEAVES - 3) {
-            force_at(in, &args[i], x);
+            fuse_force_at(in, &args[i], x);
             continue;
         }
         ops += z->ops;
@@ -351,7 +351,7 @@ static Value ordinary(Interp *in, const Exec *x, const Op *op, Value *args, int 
 {
     for (int i = 0; i < n; i++)
         if (args[i].tag == V_LAZY)
-            force_at(in, &args[i], x);
+            fuse_force_at(in, &args[i], x);
     in->at = x;
     if (n > 2) {
         Value r = op_call(in, op, args, n, weak);

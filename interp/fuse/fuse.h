@@ -48,6 +48,9 @@ Value fuse_wait(Interp *, const Exec *x, const Op *, Value *args, int n, unsigne
 uint32_t fuse_holds(Value v, const Tensor *t);
 const Tensor *fuse_head(Value v);       /* shape and dtype of its result, without elements */
 Value fuse_force(Interp *, Value v, const Exec *x);     /* the tensor that v, taken, stands for */
+/* The call x of an operation that is not elementwise, on args of which the first is a lazy value:
+ * its result, the chain folded as it is made (fuse_fold.c); false: args[0] is a tensor now. */
+bool fuse_fold(Interp *, const Exec *x, const Op *, Value *args, int count, Value *result);
 /* The product op(args…) and the chain that v stands for over it, panel by panel; `hole` stands for
  * the product in it (tensor_without). V_UNDEF: not these, and nothing was done. */
 Value fuse_behind(Interp *, Value v, const Tensor *hole, const Op *op, Value *args, int count);
@@ -97,6 +100,8 @@ void fuse_nest(Interp *, const Lazy *, struct Nest *);
 void fuse_tell(Interp *, const Lazy *, bool generated);
 Value fuse_run_here(Interp *, const Lazy *);    /* in one pass, on the host */
 Value fuse_run_apart(Interp *, const Lazy *);   /* operation by operation */
+void fuse_count(Interp *, const Lazy *);        /* that all of it was run */
+void fuse_force_at(Interp *, Value *slot, const Exec *x);       /* in its place on the stack */
 
 /* ---- where an aspect has a say (fuse_place.c) ---- */
 Value fuse_run_asked(Interp *, Lazy *);

@@ -79,6 +79,8 @@ void fuse_mark_operator(Lower *lo, Exec *x, const Node *b)
 void fuse_mark_call(Lower *lo, Exec *x, const Node *call)
 {
     const Op *op = named_operation(lo, call->a);
+    if (op && op->blocks && x->count == 1)
+        may_wait(x->list[0], x);
     if (!op || op->cls != OPC_EW || x->count != ew_info[op->ew].arity)
         return;
     x->flags |= XF_EW;

@@ -21,6 +21,7 @@ typedef struct OpCall {
     /* OPC_EW: bit i: nobody needs argument i afterwards, its buffer may become the result's */
     unsigned reuse;
     const void *factors;        /* what args[0] was given as: see Op.factors; NULL: itself */
+    struct RedBlocks *blocks;   /* of args[0], which has no elements: see Op.blocks */
     bool eight;                 /* op->eight is to run */
     const struct Work *work;    /* what runs where it is no row (aspect.h): op is NULL then */
 } OpCall;
@@ -227,6 +228,8 @@ struct Op {
     const char *shadow_as;
     bool extent;            /* of a tensor it is the extent of the first axis */
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
+    /* run takes, without other arguments, a shape whose elements are made by OpCall.blocks */
+    bool blocks;
     bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
     bool orders;            /* parameter 1 is the order in which a sparse one is taken apart */
     bool solves;            /* solves A x = b: `compare` keeps the three */
@@ -323,6 +326,9 @@ Value op_call(Interp *, const Op *, Value *args, int count, unsigned weak);
 /* The row itself with an epilogue, outside of scopes and device blocks; V_UNDEF where it has none
  * for these operands: nothing was done then. */
 Value op_call_epilogue(Interp *, const Op *, Value *args, int count, const Epilogue *);
+/* A row of Op.blocks on `head`, bit for bit as on a tensor; V_UNDEF: not now, or there
+ * were no such elements. */
+Value op_call_blocks(Interp *, const Op *, Value head, struct RedBlocks *);
 /* Binds positional and named arguments to the row's parameters, then op_call. Bit
  * count + j of weak speaks of the named argument j. */
 /* What a call by name asks for, and the row's sign does not. operand: as in OpCall. */

@@ -1,6 +1,7 @@
 /* Building: what the table's functions do. */
 #include "kernels/machine/quick_ir.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,10 +22,28 @@ void *quick_alloc(LlContext q, size_t bytes)
     return p;
 }
 
+/* The first pages of one that was used little are kept: to zero them takes less than new ones. */
+enum { KEPT = 1 << 20 };
+static _Atomic(LlContext) spare;
+
+static LlContext spare_take(void)
+{
+    LlContext q = atomic_exchange(&spare, NULL);
+    if (!q)
+        return MAP_FAILED;
+    memset(q, 0, q->used);
+    LlContext all = mremap(q, KEPT, ARENA, MREMAP_MAYMOVE);
+    if (all == MAP_FAILED)
+        munmap(q, KEPT);
+    return all;
+}
+
 static LlContext context_create(void)
 {
-    LlContext q = mmap(NULL, ARENA, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    LlContext q = spare_take();
+    if (q == MAP_FAILED)
+        q = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
     if (q == MAP_FAILED)
         return NULL;
     q->used = sizeof *q;
@@ -34,8 +53,13 @@ static LlContext context_create(void)
 
 static void context_dispose(LlContext q)
 {
-    if (q)
+    if (!q)
+        return;
+    bool keep = q->used <= KEPT && !q->failed && munmap((char *)q + KEPT, ARENA - KEPT) == 0;
+    if (!keep)
         munmap(q, ARENA);
+    else if ((q = atomic_exchange(&spare, q)))
+        munmap(q, KEPT);
 }
 
 static LlModule module_create(const char *name, LlContext q) { (void)name; return (LlModule)q; }

@@ -82,7 +82,7 @@ static Cond asked(Code *c, const Ins *i)
     default: {
         int reg = general(c, i->a, RAX);
         code_op(c, 0, false, 0x85, reg, rm_reg(reg));
-        return (Cond){ CC_NE, PLAIN };
+        return (Cond){ i->asks == A_NOT ? CC_E : CC_NE, PLAIN };
     }
     }
 }

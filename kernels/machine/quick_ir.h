@@ -128,8 +128,8 @@ typedef enum InsOp {
     I_LOAD, I_STORE, I_LEA, I_CALL, I_JUMP, I_BRANCH, I_RETURN, I_TRAP
 } InsOp;
 
-/* a ? b, a is 1, the last overflowed */
-typedef enum Asks { A_ICMP, A_FCMP, A_FLAG, A_OVER } Asks;
+/* a ? b, a is 1, a is 0, the last overflowed */
+typedef enum Asks { A_ICMP, A_FCMP, A_FLAG, A_NOT, A_OVER } Asks;
 
 /* d = a op b; address: x + y * scale + shift; of a select x and y are what is selected. */
 struct Ins {

@@ -105,8 +105,9 @@ static void asks(Select *s, Ins *i, LlValue c)
         i->sign = c->a->sign;
         return;
     }
-    i->asks = A_FLAG;
-    i->a = operand(s, c);
+    bool not = c->op == QV_BINARY && c->code == LL_XOR && quick_is(quick_real(c->b), 1);
+    i->asks = not ? A_NOT : A_FLAG;
+    i->a = operand(s, not ? quick_real(c->a) : c);
 }
 
 static bool fits(int64_t i) { return i == (int32_t)i; }

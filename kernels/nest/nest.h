@@ -135,6 +135,7 @@ bool nest_stage_has_rows(const NestStage *, int64_t rows);
 StageRows *nest_stage_rows_begin(Ctx *, const NestStage *, int64_t rows, void *out,
                                  const void *const *data);
 EwTrouble nest_stage_rows_run(StageRows *, int64_t from, int64_t to, int worker);
+EwTrouble nest_stage_rows_make(StageRows *, int64_t from, int64_t to, int worker, void *at);
 void nest_stage_rows_end(Ctx *, StageRows *);
 void nest_stage_report(const NestStage *, ReportStep *);
 double nest_stage_seconds(const NestStage *);

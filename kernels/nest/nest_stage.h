@@ -216,6 +216,7 @@ typedef struct StageProgram {
     int tile;                   /* index whose blocks are transposed, or -1 */
     int pace;                   /* lines per load that are fetched ahead, and of the result that are
                                  * written, between two steps */
+    bool single;                /* one step alone: only its result's strip would be in the cache */
     int cover;                  /* index that folds run down themselves, or -1 … */
     int64_t cover_extent;       /* … and its extent; 0: that of the block */
 } StageProgram;

@@ -726,7 +726,7 @@ static void make_main(Maker *m)
 static void find_ahead(StageCode *c)
 {
     StageProgram *p = &c->main;
-    int loads = 0, steps = 0;
+    int loads = 0, steps = 0, bytes = p->slot_bytes;
     if (p->strip < 0 || p->tile >= 0 || c->read < AHEAD_BYTES ||
         p->loop[p->loops - 1].kind != LOOP_CHUNK)
         return;
@@ -736,10 +736,13 @@ static void find_ahead(StageCode *c)
         if (whole && s->kind == STEP_DIRECT && s->stride == 1 && loads < AHEAD_MAX &&
             (s->arg[0] >= 0 || !c->pack[s->load].repeats))
             s->ahead = ++loads;
+        if (s->ahead && s->bytes > bytes)
+            bytes = s->bytes;
         steps += whole && s->kind != STEP_DIRECT && s->kind != STEP_STORE;
     }
-    if (loads && steps > 1)
-        p->pace = (int)(p->strip_length * p->slot_bytes / 64) / steps + 1;
+    p->single = steps <= 1;
+    if (loads && steps)
+        p->pace = (int)(p->strip_length * bytes / 64) / steps + 1;
 }
 
 static void make_group(Maker *m, int group)
@@ -780,7 +783,7 @@ static void place_program(StageCode *c, StageProgram *p, int number, size_t at)
         if (c->value[v].program == number && c->value[v].slot >= 0)
             c->value[v].place = at + (size_t)c->value[v].slot * slot;
     at += (size_t)p->slots * slot;
-    if (number == 0 && c->stream && p->pace && c->value[c->root].slot >= 0) {
+    if (number == 0 && c->stream && p->pace && !p->single && c->value[c->root].slot >= 0) {
         c->value[c->root].place = at;       /* its own: no other step may write there */
         c->value[c->root].other = slot;
         at += 2 * slot;

@@ -132,7 +132,28 @@ static void step_cast(StageWork *w, const StageStep *s)
     set(w, s->value, to, s->strip);
 }
 
-static void step_ew(StageWork *w, const StageStep *s)
+/* The kernel on parts of the strip, before each of which a few lines are asked for: of all at once
+ * the processor would wait for the first ones. */
+static void run_paced(StageWork *w, const StageStep *s, char *to, const void *const *in,
+                      const int64_t *stride, int pace)
+{
+    enum { PART = 256 };
+    int64_t width[3], n = w->n;
+    int lines = (int)(pace * PART / n) + 1;
+    for (int k = 0; k < s->args; k++) {
+        bool mask = k == 0 && ew_info[s->op].result == RES_WHERE;
+        width[k] = stride[k] * dtype_info(mask ? DT_BOOL : (DType)s->from)->bytes;
+    }
+    for (int64_t i = 0; i < n; i += PART) {
+        const void *at[3];
+        for (int k = 0; k < s->args; k++)
+            at[k] = (const char *)in[k] + i * width[k];
+        stage_fetch_ahead(w, lines);
+        s->kernel(to + i * s->bytes, 1, at, stride, n - i < PART ? n - i : PART);
+    }
+}
+
+static void step_ew(StageWork *w, const StageStep *s, int pace)
 {
     const void *in[3];
     int64_t stride[3], n = s->strip ? w->n : 1;
@@ -149,7 +170,10 @@ static void step_ew(StageWork *w, const StageStep *s)
         }
     }
     char *to = target(w, s);
-    s->kernel(to, 1, in, stride, n);
+    if (pace && s->strip)
+        run_paced(w, s, to, in, stride, pace);
+    else
+        s->kernel(to, 1, in, stride, n);
     if (s->watched && stage_makes_nan(s, to, in, stride, n))
         w->run->trouble = EWT_NAN;
     set(w, s->value, to, s->strip);
@@ -347,11 +371,12 @@ static void run_group(StageWork *w, int group);
 
 void stage_steps(StageWork *w, const StageProgram *p, int level)
 {
-    bool fetch = p->pace && level == p->loops && !w->run->near;
+    bool fetch = p->pace && level == p->loops && !w->run->near && (!p->single || w->run->making);
     w->aheads = w->fetched = 0;
     for (int i = p->first[level]; i < p->first[level + 1]; i++) {
         const StageStep *s = &p->step[i];
-        if (fetch && s->kind != STEP_DIRECT) {
+        bool paced = fetch && w->run->making && s->kind == STEP_EW;
+        if (fetch && s->kind != STEP_DIRECT && !paced) {
             stage_fetch_ahead(w, p->pace);
             if (w->store_left)
                 stage_write_some(w, (size_t)p->pace * 64);
@@ -366,7 +391,7 @@ void stage_steps(StageWork *w, const StageProgram *p, int level)
         case STEP_GATHER: step_gather(w, s); break;
         case STEP_NUMBER: step_number(w, s); break;
         case STEP_CAST: step_cast(w, s); break;
-        case STEP_EW: step_ew(w, s); break;
+        case STEP_EW: step_ew(w, s, paced ? p->pace : 0); break;
         case STEP_TRIPLE: step_triple(w, s); break;
         case STEP_SPREAD: step_spread(w, s); break;
         case STEP_PICK: step_pick(w, s); break;

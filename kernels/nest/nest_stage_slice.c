@@ -148,15 +148,34 @@ static void run_rows(StageWork *w, const StageRows *r, int level, int64_t from, 
     }
 }
 
-EwTrouble nest_stage_rows_run(StageRows *r, int64_t from, int64_t to, int worker)
+static void run_worker(const StageRows *r, StageRun *run, int64_t from, int64_t to, int worker)
 {
     StageWork w;
-    stage_begin(&w, &r->run, r->memory + (size_t)(worker + 1) * r->each);
+    stage_begin(&w, run, r->memory + (size_t)(worker + 1) * r->each);
     memcpy(w.val, r->root.val, (size_t)w.c->values * sizeof *w.val);
     if (r->level < 0)
         stage_loops(&w, &w.c->main, 0);
     else
         run_rows(&w, r, 0, from, to);
+}
+
+EwTrouble nest_stage_rows_run(StageRows *r, int64_t from, int64_t to, int worker)
+{
+    run_worker(r, &r->run, from, to, worker);
+    return (EwTrouble)r->run.trouble;
+}
+
+/* The rows lie where a result that began before `at` would have them. */
+EwTrouble nest_stage_rows_make(StageRows *r, int64_t from, int64_t to, int worker, void *at)
+{
+    const StageCode *c = r->run.c;
+    int bytes = dtype_info((DType)c->nest->node[c->nest->root].dtype)->bytes;
+    StageRun run = { .c = c, .data = r->run.data, .packed = r->run.packed, .making = true,
+                     .interrupt = r->run.interrupt, .trouble = EWT_NONE };
+    run.out = (char *)((uintptr_t)at - (uintptr_t)(from * r->elements * bytes));
+    run_worker(r, &run, from, to, worker);
+    if (run.trouble != EWT_NONE)
+        atomic_store(&r->run.trouble, run.trouble);
     return (EwTrouble)r->run.trouble;
 }
 

@@ -17,6 +17,7 @@ typedef struct StageRun {
     char *joined;
     size_t part_bytes;
     bool stream;
+    bool making;                /* the result stays in the cache */
     bool near;                  /* operands are in the cache: nothing is fetched ahead */
     const InterruptFlag *interrupt;
     _Atomic int trouble;

@@ -93,7 +93,7 @@ static void plan_own_sum(Ctx *ctx, PairPlan *p, PairForm *f, int tensor)
 
 static const PairWay *const ways[] = { &pair_way_small, &pair_way_nest, &pair_way_copy,
                                        &pair_way_direct, &pair_way_gemm, &pair_way_block,
-                                       &pair_way_rows, &pair_way_semiring };
+                                       &pair_way_rows, &pair_way_semiring, &pair_way_aside };
 
 #ifdef RICCI_HOSTILE
 static const bool hostile = true;       /* the plain nest only */
@@ -200,6 +200,7 @@ static void plan_way(Ctx *ctx, PairPlan *p, const Contraction *c, const PairWay 
     p->repeats = f.repeats;
     p->times = f.times;
     p->threads = pool_threads(ctx);
+    p->room = ctx->mem.limit > ctx->mem.live ? (double)(ctx->mem.limit - ctx->mem.live) : 0;
     pair_form_one(f.semiring, f.dtype, p->one);
     for (int t = 0; t < PAIR_TENSORS; t++)
         p->base[t] = f.base[t] * dtype_info(f.dtype)->bytes;
@@ -271,6 +272,7 @@ void pair_plan_free(Ctx *ctx, PairPlan *p)
         return;
     pair_plan_free(ctx, p->before[PAIR_A]);
     pair_plan_free(ctx, p->before[PAIR_B]);
+    pair_plan_free(ctx, p->aside);
     if (p->table)
         mem_free(ctx, p->table, (size_t)p->table_count * sizeof *p->table);
     mem_free(ctx, p, sizeof *p);
@@ -357,7 +359,8 @@ void pair_report(const PairPlan *p, ReportStep *s)
     s->kernel = p->kernel;
     const char *first = p->before[PAIR_A] && p->before[PAIR_B] ? "both operands summed first" :
                         p->before[PAIR_A] ? "the first operand summed first" :
-                        p->before[PAIR_B] ? "the second operand summed first" : "";
+                        p->before[PAIR_B] ? "the second operand summed first" :
+                        p->aside ? "the result turned over at last" : "";
     strcpy(s->kernel.before, first);
     s->blas = p->blas && !*first;
     s->flops = p->flops;

@@ -3,6 +3,7 @@
 #include "kernels/pair/contract_pair_ways.h"
 
 #include "core/memory/pool.h"
+#include "kernels/tensor/permute.h"
 #include "kernels/tensor/cpu.h"
 
 #include <math.h>
@@ -111,6 +112,43 @@ static double summed_work(const PairForm *f)
            pair_form_extent(f, FORM_OWN_B);
 }
 
+/* Seconds per element of a large operand whose lines are packed from far apart. */
+static const double FAR = 0.45e-9;
+
+/* The operand whose closest axis is C's too, but not its closest, which the operand has as well;
+ * 0: none. All else are axes of plain products. */
+static int side_of(const PairForm *f)
+{
+    int side = 0, free = 0;
+    if (!pair_is_blas(f) || f->single || dtype_info(f->dtype)->kind != 'f')
+        return 0;
+    for (int d = 0; d < f->axes; d++) {
+        if (f->class[d] != FORM_M && f->class[d] != FORM_N && f->class[d] != FORM_K)
+            return 0;
+        free += f->class[d] != FORM_K;
+        int tensor = f->class[d] == FORM_M ? PAIR_A : PAIR_B;
+        if (f->class[d] != FORM_K && f->axis[d].step[PAIR_C] == 1 && !side)
+            side = tensor;
+    }
+    int class = side == PAIR_A ? FORM_M : FORM_N;
+    for (int d = 0; side && free <= TENSOR_RANK_MAX && d < f->axes; d++)
+        if (f->class[d] == class && f->axis[d].step[side] == 1 && f->axis[d].step[PAIR_C] != 1)
+            return side;
+    return 0;
+}
+
+/* What it takes longer to pack the large one of such operands. */
+static double far_seconds(const PairForm *f)
+{
+    int side = side_of(f);
+    if (!side)
+        return 0;
+    double size = pair_form_size(f, side), bytes = dtype_info(f->dtype)->bytes;
+    double narrow = pair_form_extent(f, side == PAIR_A ? FORM_N : FORM_M);
+    bool large = size * bytes >= 2 * STREAM_BYTES && size >= pair_form_size(f, PAIR_C);
+    return large && narrow <= pair_form_extent(f, FORM_K) ? FAR * size : 0;
+}
+
 static double block_seconds(const PairForm *given, const PairPlan *p)
 {
     (void)p;
@@ -132,7 +170,7 @@ static double block_seconds(const PairForm *given, const PairPlan *p)
     double c = has_unit(&f, FORM_M, PAIR_C, 4) ? r->store : r->scatter;
     double passes = ceil(k / 384);
     double each = 6e-7 + flops / r->flops + m * k * a + n * k * b + m * n * c * passes;
-    return fmax(1e-6 + count * each, pair_memory_seconds(given));
+    return fmax(1e-6 + count * each, pair_memory_seconds(given)) + far_seconds(given);
 }
 
 static void block_run(Ctx *ctx, const PairPlan *p, char *c, const char *a,
@@ -352,3 +390,109 @@ static void rows_make(Ctx *ctx, const PairForm *f, PairPlan *p)
 }
 
 const PairWay pair_way_rows = { rows_seconds, rows_make };
+
+/* ---- results in another order, turned over at last ---- */
+
+/* A large operand by a narrow one, where what lies side by side in the operand does not in C:
+ * packing would read a line here and a line there. The product goes into a result that lies as the
+ * operand does, which is turned over afterwards; it is no larger than the operand. */
+static const double TURN = 15e9;        /* bytes per second of C, read and written … */
+static const double NEVER = 1e30;       /* … seconds of what is possible and never worth it */
+
+/* The form with a dense C whose axes lie as the operand's do, what the other one has around them;
+ * `step`: of it, by axis of f. Returns how many elements it has. */
+static int64_t laid_aside(const PairForm *f, PairForm *g, int64_t *step)
+{
+    int side = side_of(f), other = side == PAIR_A ? PAIR_B : PAIR_A, order[CONTRACT_LABELS];
+    int count = 0;
+    int64_t next = 1;
+    *g = *f;
+    for (int pass = 0; pass < 2; pass++) {
+        int tensor = pass ? other : side, first = count;
+        for (int d = 0; d < f->axes; d++) {
+            if (f->class[d] != (tensor == PAIR_A ? FORM_M : FORM_N))
+                continue;
+            int at = count++;
+            for (; at > first && llabs(f->axis[order[at - 1]].step[tensor]) >
+                                     llabs(f->axis[d].step[tensor]); at--)
+                order[at] = order[at - 1];
+            order[at] = d;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        g->axis[order[i]].step[PAIR_C] = step[order[i]] = next;
+        next *= f->axis[order[i]].extent;
+    }
+    pair_form_fuse(g);
+    return next;
+}
+
+static const PairWay *inner_way(const PairForm *g, const PairPlan *p, double *seconds)
+{
+    double gemm = pair_way_gemm.seconds(g, p), block = pair_way_block.seconds(g, p);
+    *seconds = fmin(gemm, block);
+    return gemm < block ? &pair_way_gemm : &pair_way_block;
+}
+
+static double aside_seconds(const PairForm *f, const PairPlan *p)
+{
+    PairForm g;
+    int64_t step[CONTRACT_LABELS];
+    double seconds;
+    if (!side_of(f))
+        return INFINITY;
+    double bytes = pair_form_size(f, PAIR_C) * dtype_info(f->dtype)->bytes;
+    if (far_seconds(f) == 0 || bytes > p->room / 4)
+        return NEVER;
+    laid_aside(f, &g, step);
+    inner_way(&g, p, &seconds);
+    return seconds + 2 * bytes / TURN;
+}
+
+static void aside_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b,
+                      char *work)
+{
+    const PairNest *nest = &p->u.nest;
+    Iter it = { .rank = nest->free, .operands = 2, .size = 1 };
+    p->aside->run(ctx, p->aside, work, a, b, work + p->aside_bytes);
+    for (int d = 0; d < nest->free; d++) {
+        it.shape[d] = nest->axis[d].extent;
+        it.size *= it.shape[d];
+        it.stride[0][d] = nest->axis[d].step[PAIR_C];
+        it.stride[1][d] = nest->axis[d].step[PAIR_A];
+    }
+    if (!*ctx->interrupt)
+        permute_copy(ctx, &it, dtype_info(p->dtype)->bytes, c, work);
+}
+
+static void aside_make(Ctx *ctx, const PairForm *f, PairPlan *p)
+{
+    PairForm g;
+    int64_t step[CONTRACT_LABELS];
+    int bytes = dtype_info(f->dtype)->bytes;
+    PairPlan *inner = p->aside = mem_zalloc(ctx, sizeof *inner);
+    PairNest *nest = &p->u.nest;
+    p->aside_bytes = (laid_aside(f, &g, step) * bytes + 63) & ~(int64_t)63;
+    inner->dtype = p->dtype;
+    inner->semiring = p->semiring;
+    inner->threads = p->threads;
+    inner->repeats = 1;
+    inner->times = 1;
+    inner_way(&g, inner, &inner->seconds)->make(ctx, &g, inner);
+    for (int d = 0; d < f->axes; d++) {
+        if (f->class[d] == FORM_K)
+            continue;
+        int at = nest->free++;
+        for (; at > 0 && nest->axis[at - 1].step[PAIR_C] < f->axis[d].step[PAIR_C]; at--)
+            nest->axis[at] = nest->axis[at - 1];
+        nest->axis[at] = (PairAxis){ f->axis[d].extent, { f->axis[d].step[PAIR_C], step[d], 0 } };
+    }
+    p->run = aside_run;
+    p->work += p->aside_bytes + inner->work;
+    p->blas = inner->blas;
+    p->copied = inner->copied + (double)p->aside_bytes;
+    memcpy(p->kind, inner->kind, sizeof p->kind);
+    p->kernel = inner->kernel;
+}
+
+const PairWay pair_way_aside = { aside_seconds, aside_make };

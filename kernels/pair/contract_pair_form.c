@@ -80,6 +80,12 @@ static bool fuse_once(PairForm *f)
     return false;
 }
 
+void pair_form_fuse(PairForm *f)
+{
+    while (!f->endless && fuse_once(f))
+        continue;
+}
+
 void pair_form(PairForm *f, const Contraction *c)
 {
     f->dtype = c->dtype;
@@ -99,8 +105,7 @@ void pair_form(PairForm *f, const Contraction *c)
     f->endless = false;
     for (int t = 0; t < PAIR_TENSORS; t++)
         f->endless |= pair_form_size(f, t) > ENDLESS;
-    while (!f->endless && fuse_once(f))
-        continue;
+    pair_form_fuse(f);
 }
 
 int pair_form_axes(const PairForm *f, int class, PairAxis *to)

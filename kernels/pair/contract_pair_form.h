@@ -34,6 +34,8 @@ typedef struct PairForm {
 } PairForm;
 
 void pair_form(PairForm *, const Contraction *);
+/* Fuses axes that all tensors walk as one, as pair_form does. */
+void pair_form_fuse(PairForm *);
 /* Axes of a class, in the order of `axis`; returns how many. */
 int pair_form_axes(const PairForm *, int class, PairAxis *to);
 double pair_form_extent(const PairForm *, int class);

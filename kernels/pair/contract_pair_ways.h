@@ -52,6 +52,9 @@ struct PairPlan {
     double times;
     PairPlan *before[PAIR_TENSORS];     /* sums an operand over axes of its own first */
     int64_t before_bytes[PAIR_TENSORS], before_work;
+    PairPlan *aside;                    /* makes C in another order, in as many bytes */
+    int64_t aside_bytes;
+    double room;                        /* bytes that there were while it was planned */
     int64_t work;                       /* bytes of workspace in all; run's part comes last */
     double seconds;                     /* on one thread */
     int spreads;
@@ -89,7 +92,7 @@ extern const PairWay pair_way_gemm;
 bool pair_gemm_panels(Ctx *, const PairPlan *, char *c, const char *a, const char *b,
                       int64_t rows, int64_t elements, const GemmPanels *);
 /* ---- contract_pair_float.c ---- */
-extern const PairWay pair_way_block, pair_way_rows;
+extern const PairWay pair_way_block, pair_way_rows, pair_way_aside;
 /* Is it one of them, with so many rows in C, each of which is a column to the kernel? Then it may
  * be run by pair_block_run, A and B turned, with panels. */
 bool pair_block_has_rows(const PairPlan *, int64_t rows, int64_t elements);

@@ -538,6 +538,11 @@ EwTrouble nest_rows_run(NestRows *r, int64_t from, int64_t to, int worker)
     return nest_stage_rows_run(r, from, to, worker);
 }
 
+EwTrouble nest_rows_make(NestRows *r, int64_t from, int64_t to, int worker, void *at)
+{
+    return nest_stage_rows_make(r, from, to, worker, at);
+}
+
 void nest_rows_end(Ctx *ctx, NestRows *r)
 {
     nest_stage_rows_end(ctx, r);

@@ -35,6 +35,9 @@ NestRows *nest_rows_begin(Ctx *, const NestPlan *, int64_t rows, void *out,
 /* On any thread; those that run at the same time have different numbers from 0 to pool_threads - 1.
  * The first trouble that there was so far, after which nothing more is computed. */
 EwTrouble nest_rows_run(NestRows *, int64_t from, int64_t to, int worker);
+/* The same, but the rows are put at `at`, where there is room for them and no others: nothing is at
+ * `out`, and no load is still being made. */
+EwTrouble nest_rows_make(NestRows *, int64_t from, int64_t to, int worker, void *at);
 void nest_rows_end(Ctx *, NestRows *);
 /* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
 void nest_report(const NestPlan *, const void *const *data, Report *);

@@ -14,7 +14,8 @@
 
 enum {
     BLOCK = 4096,            /* elements of one run; integer sums rely on it (reduce_int) */
-    BLOCKS = 64,             /* blocks of one piece of a run, joined in a tree */
+    BLOCKS = 64,             /* blocks of one piece of a run, joined in a tree … */
+    BLOCKS_MADE = 16,        /* … which is the same tree with another power of two */
     PART_ROWS = 64,          /* rows that columns add up before they are joined */
     PARTS = 64,              /* such parts of one piece of columns */
     TILE = 512,              /* columns of one piece */
@@ -46,6 +47,8 @@ typedef struct Plan {
     int64_t block, piece;                /* elements (rows) of a block, blocks of a piece */
     int64_t blocks, pieces, tiles;       /* blocks per turn; pieces per output (or tile) */
     int64_t width;                       /* accumulators of a piece */
+    RedBlocks *source;                   /* of what is made block by block … */
+    char *made;                          /* … room for one of each worker */
     char *partial;                       /* accumulators of pieces, when there are several */
     char *trouble;                       /* one flag per item: an int64 overflowed */
 } Plan;
@@ -190,16 +193,21 @@ static int64_t least(int64_t a, int64_t b)
 
 /* acc = the blocks [first, last) of one output, joined in a tree. */
 static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, int64_t last,
-                      const double *mean)
+                      const double *mean, int worker)
 {
     _Alignas(16) char tree[BLOCKS * ACC_MAX];
     size_t bytes = p->kernel->bytes;
     int64_t count = last - first;
     for (int64_t b = first; b < last; b++) {
         int64_t turn = b / p->blocks, at = b % p->blocks * p->block;
+        int64_t n = least(p->block, p->n - at);
         const char *from = x + (seek_turn(p, turn) + at * p->stride) * p->item;
-        p->kernel->run(count == 1 ? acc : tree + (size_t)(b - first) * bytes, from, p->stride,
-                       least(p->block, p->n - at), mean);
+        if (p->source) {
+            from = p->made + (size_t)worker * (size_t)(BLOCK * p->item);
+            p->source->make(p->source, at, at + n, worker, (char *)from);
+        }
+        p->kernel->run(count == 1 ? acc : tree + (size_t)(b - first) * bytes, from, p->stride, n,
+                       mean);
     }
     if (count == 1)
         return;
@@ -215,14 +223,13 @@ static void do_runs(void *arg, int64_t begin, int64_t end, int worker)
     const Plan *p = arg;
     size_t bytes = p->kernel->bytes, wide = dtype_info(p->to)->bytes;
     int64_t total = p->blocks * p->turns;
-    (void)worker;
     for (int64_t item = begin; item < end; item++) {
         _Alignas(16) char acc[ACC_MAX];
         int64_t index = item / p->pieces, first = item % p->pieces * p->piece, in, out;
         seek_kept(p, index, &in, &out);
         const double *mean = p->mean ? p->mean + 2 * out : NULL;
         void *to = p->partial ? p->partial + (size_t)item * bytes : acc;
-        run_piece(p, to, p->x + in * p->item, first, least(total, first + p->piece), mean);
+        run_piece(p, to, p->x + in * p->item, first, least(total, first + p->piece), mean, worker);
         if (!p->partial && !finish(p, p->out + (size_t)out * wide, acc))
             *p->trouble = 1;
     }
@@ -409,14 +416,15 @@ static void choose_columns(Plan *p)
     p->kept_rank--;
 }
 
-/* Extremes are exact, however they are cut: a piece along one axis is one block. */
+/* Extremes are exact, however they are cut: a piece along one axis is one block, unless it is made
+ * in the cache. */
 static void choose_blocks(Plan *p)
 {
     bool exact = p->op == RED_MIN || p->op == RED_MAX || p->op == RED_ARGMIN
         || p->op == RED_ARGMAX;
     p->block = p->m ? PART_ROWS : BLOCK;
-    p->piece = p->m ? PARTS : BLOCKS;
-    if (exact && p->turns == 1) {
+    p->piece = p->m ? PARTS : p->source ? BLOCKS_MADE : BLOCKS;
+    if (exact && p->turns == 1 && !p->source) {
         p->block *= p->piece;
         p->piece = 1;
     }
@@ -449,7 +457,10 @@ static void run_plan(Ctx *ctx, Plan *p)
     int64_t items = p->outputs * p->tiles * p->pieces;
     size_t bytes = p->pieces == 1 ? 0
         : mem_mul(ctx, (size_t)items, p->kernel->bytes * (size_t)p->width);
-    p->partial = bytes ? mem_alloc(ctx, bytes) : NULL;
+    size_t room = p->source ? (size_t)pool_threads(ctx) * (size_t)(BLOCK * p->item) : 0;
+    char *memory = bytes + room ? mem_alloc_data(ctx, room + bytes, false) : NULL;
+    p->made = memory;
+    p->partial = bytes ? memory + room : NULL;
     int64_t each = p->n * p->turns * p->width / p->pieces;
     int64_t grain = each > 0 ? SPLIT_ELEMENTS / each + 1 : SPLIT_ELEMENTS;
     PoolFn fn = p->m ? do_columns : do_runs;
@@ -457,11 +468,9 @@ static void run_plan(Ctx *ctx, Plan *p)
         fn(p, 0, items, 0);
     else
         pool_for(ctx, items, grain, fn, p);
-    if (p->partial) {
-        if (!ctx->interrupt || !*ctx->interrupt)       /* else some of them were never made */
-            join_pieces(p, items);
-        mem_free(ctx, p->partial, bytes);
-    }
+    if (p->partial && (!ctx->interrupt || !*ctx->interrupt))   /* else some were never made */
+        join_pieces(p, items);
+    mem_free_data(ctx, memory, room + bytes);
 }
 
 /* Nothing to reduce: neutral elements. Extremes never come here. */
@@ -507,6 +516,7 @@ static bool reduce_with(Ctx *ctx, const RedKernel *table, RedOp op, Tensor *x, u
                .out = out->data, .item = dtype_info(x->dtype)->bytes, .trouble = &trouble };
     if (params) {
         p.ddof = params->ddof;
+        p.source = params->blocks;
         p.mean = params->mean ? (const double *)params->mean->data : NULL;
     }
     if (out->size == 0)

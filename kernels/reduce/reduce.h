@@ -24,9 +24,17 @@ typedef enum RedOp {
     RED_OPS
 } RedOp;
 
+/* Elements of a contiguous tensor that is not there, made block by block where they are folded. */
+typedef struct RedBlocks {
+    /* elements [from, to) to `at`, on any thread */
+    void (*make)(struct RedBlocks *, int64_t from, int64_t to, int worker, void *at);
+    _Atomic bool failed;    /* there are none, and the result means nothing */
+} RedBlocks;
+
 typedef struct RedParams {
     const Tensor *mean;     /* RED_VAR, RED_STD: f64 or c128, contiguous, one per output */
     double ddof;
+    RedBlocks *blocks;      /* where x, reduced over all its axes, has no data; not RED_VAR */
 } RedParams;
 
 /* DT_NONE if the operation lacks the dtype (extremes of complex numbers). */

@@ -233,8 +233,9 @@ static void run_case(Case *k) {
     const char *a = memory[1] + k->origin[1] * bytes, *b = memory[2] + k->origin[2] * bytes;
     static const PairWay *const ways[] =
         { NULL, NULL, NULL, &pair_way_block, &pair_way_block, &pair_way_gemm,
-                                           &pair_way_direct, &pair_way_rows, &pair_way_semiring };
-    PairPlan *plan = pair_plan_wanted(&ctx, &k->c, ways[pick(9)]);
+                                           &pair_way_direct, &pair_way_rows, &pair_way_semiring,
+                                           &pair_way_aside };
+    PairPlan *plan = pair_plan_wanted(&ctx, &k->c, ways[pick(10)]);
     pair_run(&ctx, plan, out, a, k->c.operands > 1 ? b : NULL);
     bool ok = true, empty = false;
     for (int l = 0; l < k->c.labels; l++) empty |= k->c.out >> l & 1 && k->c.extent[l] == 0;

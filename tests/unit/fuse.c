@@ -141,9 +141,18 @@ static const char leaves_text[] =
     "B = M > 0.5\nv = linspace(0.1, 2, 100)\nw = reshape(linspace(1, 2, 96), (96, 1))\n"
     "P = reshape(linspace(0, 1, 9600), (100, 96))\nQ = linspace(-1, 1, 40000)\n"
     "L = reshape(Q, (200, 200))\nz = f32(v)\n";
+/* The same of as many elements as a reduction folds without a tensor. */
+static const char large_text[] =
+    "M = reshape(linspace(-2, 3, 300000), (600, 500))\n"
+    "N = f32(M * 0.7 + 0.1)\nH = f16(M)\nG = bf16(M * 3)\nI = i32(M * 100)\n"
+    "K = u8(abs(M) * 50)\nB = M > 0.5\nv = linspace(0.1, 2, 500)\n"
+    "w = reshape(linspace(1, 2, 600), (600, 1))\n"
+    "P = reshape(linspace(0, 1, 300000), (500, 600))\nQ = linspace(-1, 1, 1200000)\n"
+    "L = reshape(Q, (1200, 1000))\nz = f32(v)\n";
 static const char *const leaves[] = {
-    "M", "N", "H", "G", "I", "K", "B", "v", "w", "z", "P'", "M[::-1, ::-1]", "L[4:100, ::2]",
-    "L[::2, 1::2][0:96]", "2", "0.5", "f32(1.5)", "3", "M", "N", "v", "w"
+    "M", "N", "H", "G", "I", "K", "B", "v", "w", "z", "P'", "M[::-1, ::-1]",
+    "L[4:4 + len(M), ::2]", "L[::2, 1::2][0:len(M)]", "2", "0.5",
+    "f32(1.5)", "3", "M", "N", "v", "w"
 };
 
 typedef struct Chain {
@@ -217,6 +226,45 @@ static void test_chains(Interp *in)
     }
 }
 
+/* ---- reductions of chains ---- */
+static const char *const folds[] = {
+    "sum", "prod", "mean", "min", "max", "argmin", "argmax", "any", "all", "count", "nansum"
+};
+enum { FOLDS = sizeof folds / sizeof folds[0], FOLDED = 150 };
+
+static void compare_fold(Interp *in, const char *fold, const char *chain)
+{
+    static char expression[8100], steps[8100];
+    snprintf(expression, sizeof expression, "%s(%s)", fold, chain);
+    snprintf(steps, sizeof steps, "t = %s\nt = %s(t)", chain, fold);
+    compare(in, expression, steps);
+}
+
+static void test_folds(Interp *in)
+{
+    static const char *const of[] = {
+        "a * b", "abs(a - b)", "a > b", "sqrt(abs(a)) + b[0]", "where(a == b, a, b)", "a / 3"
+    };
+    static Chain c;
+    static char chain[8000];
+    char text[200], ref[REF];
+    define(in, "x = linspace(-4, 4, 600001)\nm = x * 7 % 2 > 1");
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        snprintf(text, sizeof text, "a = %s\nb = a[::-1]", values[i][1]);
+        define(in, text);
+        for (size_t k = 0; k < FOLDS * (sizeof of / sizeof of[0]); k++)
+            compare_fold(in, folds[k % FOLDS], of[k / FOLDS]);
+    }
+    define(in, large_text);
+    for (int i = 0; i < FOLDED; i++) {
+        c.length = 0;
+        c.count = 0;
+        c.left = 2 + (int)dice(5);
+        grow(&c, 4, chain, sizeof chain, ref);
+        compare_fold(in, folds[dice(FOLDS)], chain);
+    }
+}
+
 /* ---- memory ---- */
 /* Bytes beyond what lived before, at the most. */
 static size_t peak_of(Interp *in, const char *text)
@@ -235,6 +283,8 @@ static void test_memory(Interp *in)
     check(chain < 8100000, "a chain of a million takes its result and no more");
     size_t product = peak_of(in, "s = relu(A @ A + A[0]) * 2");
     check(product < 2100000, "a chain on a product runs in its memory");
+    size_t fold = peak_of(in, "s = sum(abs(a - b)) + max(a*b) + count(a > b)");
+    check(fold < 1000000, "a reduction of a chain makes no tensor");
     check(in->fuse != NULL, "chains ran in one pass");
 }
 
@@ -245,6 +295,7 @@ int main(void)
     Interp *in = interp_new();
     test_rows(in);
     test_chains(in);
+    test_folds(in);
     test_memory(in);
     interp_free(in);
     printf("%d passed, %d failed\n", passed, failed);

@@ -164,6 +164,8 @@ static void orthogonal_rows(void)
     BOTH(ormtr, 'L', 'U', 'N', N, NRHS, s->a, N, s->tau, s->b, N, s->work, ROOM);
     if (!blas_is_complex(t))
         BOTH(steqr, 'I', N, s->u, s->v, s->a, N, s->work);
+    if (!blas_is_complex(t))
+        BOTH(bdsqr, 'U', N, 0, 0, 0, s->u, s->v, s->a, 1, s->a, 1, s->a, 1, s->work);
 }
 
 static void spectral_rows_real(void)

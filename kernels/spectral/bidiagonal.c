@@ -1,0 +1,157 @@
+/* Bidiagonal forms (bidiagonal.h): who makes which step. */
+#include "kernels/spectral/bidiagonal.h"
+
+#include "core/memory/pool.h"
+#include "kernels/blas/blas_stop.h"
+#include "kernels/tensor/cpu.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+static const BidiagonalKernels *kernels(BlasType t)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    if (!blas_is_complex(t) && cpu_isa() >= ISA_AVX512)
+        return &bidiagonal_avx512[t];
+    if (!blas_is_complex(t) && cpu_isa() >= ISA_AVX2)
+        return &bidiagonal_avx2[t];
+#else
+    (void)t;
+#endif
+    return NULL;
+}
+
+/* Higher ones (gesdd's limit is 11/6) gain by a QR factorisation first; larger ones than that do
+ * not stay in any cache. */
+enum { LEAST = 48, MOST = 2048 };
+
+bool bidiagonal_own(BlasType t, int64_t m, int64_t n)
+{
+    return n >= LEAST && m <= MOST && 6 * m < 11 * n && kernels(t);
+}
+
+/* ---- steps on the pool ---- */
+/* One leads, the others take blocks while there are some: a passage is microseconds, so nobody
+ * sleeps between two. It needs no other to come. */
+typedef struct Team {
+    Ctx *ctx;
+    const BidiagonalKernels *f;
+    Bidiagonal *b;
+    _Atomic bool led, over;
+    _Atomic int64_t ticket;      /* SHIFT bits of the next block, above them the step */
+    _Atomic int64_t done;        /* blocks of the step */
+} Team;
+
+enum { SHIFT = 20, SPINS = 200 };
+
+static int64_t blocks_of(const Team *t, int64_t k)
+{
+    return (t->b->n - k - 1 + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK;
+}
+
+/* Makes a block, if one is left: whoever takes its ticket reads what the leader wrote before. */
+static bool take_block(Team *t)
+{
+    int64_t ticket = atomic_load_explicit(&t->ticket, memory_order_acquire);
+    int64_t block = ticket & ((1 << SHIFT) - 1);
+    if (block >= blocks_of(t, ticket >> SHIFT) ||
+        !atomic_compare_exchange_strong(&t->ticket, &ticket, ticket + 1))
+        return false;
+    t->f->block(t->b, block);
+    atomic_fetch_add_explicit(&t->done, 1, memory_order_release);
+    return true;
+}
+
+static void wait_a_little(int *turn)
+{
+    if ((*turn)++ >= SPINS)
+        sched_yield();
+#if defined(__x86_64__) || defined(__i386__)
+    else
+        __builtin_ia32_pause();
+#endif
+}
+
+static void lead(Team *t)
+{
+    Bidiagonal *b = t->b;
+    for (b->k = 0; b->k < b->n && !*t->ctx->interrupt; b->k++) {
+        int64_t blocks = blocks_of(t, b->k);
+        t->f->column(b);
+        if (b->k + 1 == b->n)
+            break;
+        atomic_store_explicit(&t->done, 0, memory_order_relaxed);
+        atomic_store_explicit(&t->ticket, b->k << SHIFT, memory_order_release);
+        int turn = 0;
+        while (atomic_load_explicit(&t->done, memory_order_acquire) < blocks)
+            if (!take_block(t))
+                wait_a_little(&turn);
+        t->f->row(b);
+    }
+    atomic_store(&t->over, true);
+}
+
+static void member(void *arg, int64_t begin, int64_t end, int worker)
+{
+    Team *t = arg;
+    int turn = 0;
+    (void)begin, (void)end, (void)worker;
+    if (!atomic_exchange(&t->led, true)) {
+        lead(t);
+        return;
+    }
+    while (!atomic_load_explicit(&t->over, memory_order_acquire))
+        if (take_block(t))
+            turn = 0;
+        else
+            wait_a_little(&turn);
+}
+
+/* ---- the values ---- */
+/* The exponent by which elements are brought near 1 where squares of theirs, or sums of these,
+ * would leave the range; else 0. */
+static int exponent_of(BlasType t, double top)
+{
+    int e = 0, most = t == BLAS_S ? 20 : 300;
+    frexp(top, &e);
+    return top > 0 && (e > most || e < -most) ? e : 0;
+}
+
+static void scale(BlasType t, int64_t count, void *x, int e)
+{
+    for (int64_t i = 0; i < count && e; i++)
+        mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
+}
+
+int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
+                      Scratch *w)
+{
+    size_t bytes = blas_bytes(t), um = (size_t)m, un = (size_t)n;
+    enum { SHARED = 600 };       /* below this order one is as fast, or nearly */
+    Bidiagonal b = { .m = m, .n = n, .a = a, .d = s };
+    Team team = { .ctx = ctx, .f = kernels(t), .b = &b };
+    b.e = scratch_take(w, un, bytes);
+    b.v = scratch_take(w, um, bytes);
+    b.x = scratch_take(w, um, bytes);
+    b.q = scratch_take(w, um, bytes);
+    b.y = scratch_take(w, un, bytes);
+    b.u = scratch_take(w, un, bytes);
+    b.parts = scratch_take(w, um * (un / BIDIAGONAL_BLOCK + 1), bytes);
+    void *work = scratch_take(w, 4 * un, bytes);
+    if (!w->base)
+        return 0;
+    for (size_t i = 0; i < 2; i++) {
+        __builtin_memset(i ? b.v : b.x, 0, um * bytes);
+        __builtin_memset(i ? b.y : b.u, 0, un * bytes);
+    }
+    int e = exponent_of(t, team.f->largest(m * n, a)), ni = (int)n;
+    scale(t, m * n, a, -e);
+    atomic_store(&team.ticket, (int64_t)1 << SHIFT | ((1 << SHIFT) - 1));
+    pool_for(ctx, n < SHARED ? 1 : pool_threads(ctx), 1, member, &team);
+    blas_stop_by(ctx);
+    blas_stop_poll();
+    int info = lapack_bdsqr(l, t, 'U', ni, 0, 0, 0, s, b.e, a, 1, a, 1, a, 1, work);
+    scale(t, n, s, e);
+    return info;
+}

@@ -1,0 +1,42 @@
+/* Singular values of real matrices, without vectors: a bidiagonal form by kernels of our own, then
+ * LAPACK's QR iteration (bdsqr, which takes dqds where no vectors are asked for).
+ *
+ * LAPACK's gebrd reads what is left of the matrix twice for each column, in A'q and in A u. Here
+ * the reflections of one step are applied, and both products of the next made, in one passage over
+ * the columns, four at a time, which meanwhile stay in the cache (the products as in Howell et al.,
+ * ACM Trans. Math. Softw. 34 (2008), 14): the row's reflector is not known before A'q is, but the
+ * product with the row that becomes it is, column by column. Blocks of columns are shared by the
+ * pool. */
+#ifndef RICCI_KERNELS_SPECTRAL_BIDIAGONAL_H
+#define RICCI_KERNELS_SPECTRAL_BIDIAGONAL_H
+
+#include "kernels/lapack/lapack.h"
+
+/* Is it ours, for m x n with m >= n? */
+bool bidiagonal_own(BlasType, int64_t m, int64_t n);
+/* lapack_svd with job 'N' where it is; no infinities. The same bits on any number of threads. */
+int bidiagonal_values(Ctx *, const Blas *, BlasType, int64_t m, int64_t n, void *a, void *s,
+                      Scratch *);
+
+/* ---- for the kernels ---- */
+enum { BIDIAGONAL_BLOCK = 32 };  /* columns */
+
+/* Step k: A -= v y' + x u' is to be applied to columns k and on. q becomes the column's reflector,
+ * and y, u and parts (of A u, one of m elements for each block) what the passage finds. */
+typedef struct Bidiagonal {
+    int64_t m, n, k;
+    void *a, *d, *e, *v, *x, *q, *y, *u, *parts;
+    double tau;                  /* of q */
+} Bidiagonal;
+
+typedef struct BidiagonalKernels {
+    double (*largest)(int64_t count, const void *);
+    void (*column)(Bidiagonal *);                        /* d[k], q */
+    void (*block)(const Bidiagonal *, int64_t block);    /* of the columns after k */
+    void (*row)(Bidiagonal *);                           /* e[k], the next v, y, x, u */
+} BidiagonalKernels;
+
+/* By BLAS_S and BLAS_D. */
+extern const BidiagonalKernels bidiagonal_avx2[2], bidiagonal_avx512[2];
+
+#endif

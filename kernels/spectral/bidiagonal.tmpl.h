@@ -1,0 +1,173 @@
+/* Steps of a bidiagonal form in one real type (bidiagonal.h): T in vectors V of LANES. */
+static inline V FN(load)(const T *from)
+{
+    V x;
+    memcpy(&x, from, sizeof x);
+    return x;
+}
+
+static inline void FN(store)(T *to, V x)
+{
+    memcpy(to, &x, sizeof x);
+}
+
+static inline V FN(all)(T x)
+{
+    return x - (V){ 0 };
+}
+
+static T FN(sum)(V s)
+{
+    T sum = 0;
+    for (int l = 0; l < LANES; l++)
+        sum += s[l];
+    return sum;
+}
+
+static T FN(dot)(int64_t m, const T *x, const T *y)
+{
+    V s[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
+    T rest = 0;
+    int64_t i = 0;
+    for (; i + 4 * LANES <= m; i += 4 * LANES)
+        for (int c = 0; c < 4; c++)
+            s[c] = FMA(FN(load)(x + i + c * LANES), FN(load)(y + i + c * LANES), s[c]);
+    for (; i < m; i++)
+        rest = FMA_ONE(x[i], y[i], rest);
+    return FN(sum)((s[0] + s[1]) + (s[2] + s[3])) + rest;
+}
+
+static double FN(largest)(int64_t count, const void *data)
+{
+    const T *x = data;
+    T top = 0;
+    for (int64_t i = 0; i < count; i++)
+        top = ABS(x[i]) > top ? ABS(x[i]) : top;
+    return (double)top;
+}
+
+/* The reflector I - tau w w' that leaves beta of x: w, with 1 first, in its place. Numbers near the
+ * ends of the range are scaled. */
+static T FN(reflector)(int64_t m, T *x, T *beta)
+{
+    T rest = (T)FN(largest)(m - 1, x + 1), first = ABS(x[0]), top = first > rest ? first : rest;
+    int e = 0;
+    *beta = x[0];
+    if (rest > 0 && (top < ROOT_LEAST || top > ROOT_MOST)) {
+        frexp((double)top, &e);
+        for (int64_t i = 0; i < m; i++)
+            x[i] = (T)ldexp((double)x[i], -e);
+    }
+    T head = x[0], square = FN(dot)(m - 1, x + 1, x + 1);
+    x[0] = 1;
+    if (rest == 0)
+        return 0;
+    T norm = SQRT(FMA_ONE(head, head, square)), made = head > 0 ? -norm : norm;
+    for (int64_t i = 1; i < m; i++)
+        x[i] /= head - made;
+    *beta = (T)ldexp((double)made, e);
+    return (made - head) / made;
+}
+
+static void FN(column)(Bidiagonal *b)
+{
+    int64_t k = b->k, rows = b->m - k;
+    T *a = (T *)b->a + k * b->m + k, *v = (T *)b->v + k, *x = (T *)b->x + k, *q = (T *)b->q + k;
+    T y = ((T *)b->y)[k], u = ((T *)b->u)[k];
+    for (int64_t i = 0; i < rows; i++)
+        q[i] = FMA_ONE(x[i], -u, FMA_ONE(v[i], -y, a[i]));
+    b->tau = (double)FN(reflector)(rows, q, (T *)b->d + k);
+}
+
+/* `count` columns (a constant in each call), m rows from row k on. */
+static inline __attribute__((always_inline)) void
+FN(some)(int count, int64_t m, T *a, int64_t ld, const T *v, const T *x, const T *q, T tau, T *y,
+         T *u, T *w)
+{
+    V s[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
+    T rest[4] = { 0, 0, 0, 0 };
+    int64_t whole = m / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES) {
+        V vi = FN(load)(v + i), xi = FN(load)(x + i), qi = FN(load)(q + i);
+        for (int c = 0; c < count; c++) {
+            T *at = a + c * ld + i;
+            V z = FMA(xi, FN(all)(-u[c]), FMA(vi, FN(all)(-y[c]), FN(load)(at)));
+            FN(store)(at, z);
+            s[c] = FMA(z, qi, s[c]);
+        }
+    }
+    for (int64_t i = whole; i < m; i++)
+        for (int c = 0; c < count; c++) {
+            T *at = a + c * ld + i;
+            *at = FMA_ONE(x[i], -u[c], FMA_ONE(v[i], -y[c], *at));
+            rest[c] = FMA_ONE(*at, q[i], rest[c]);
+        }
+    for (int c = 0; c < count; c++) {
+        y[c] = tau * (FN(sum)(s[c]) + rest[c]);
+        u[c] = a[c * ld] - y[c];
+    }
+    for (int64_t i = 0; i < whole; i += LANES) {
+        V wi = FN(load)(w + i);
+        for (int c = 0; c < count; c++)
+            wi = FMA(FN(load)(a + c * ld + i), FN(all)(u[c]), wi);
+        FN(store)(w + i, wi);
+    }
+    for (int64_t i = whole; i < m; i++)
+        for (int c = 0; c < count; c++)
+            w[i] = FMA_ONE(a[c * ld + i], u[c], w[i]);
+}
+
+static void FN(block)(const Bidiagonal *b, int64_t block)
+{
+    int64_t k = b->k, j = k + 1 + block * BIDIAGONAL_BLOCK, end = j + BIDIAGONAL_BLOCK;
+    T *a = (T *)b->a + k, *v = (T *)b->v + k, *x = (T *)b->x + k, *q = (T *)b->q + k;
+    T *y = b->y, *u = b->u, *w = (T *)b->parts + block * b->m + k, tau = (T)b->tau;
+    end = end < b->n ? end : b->n;
+    memset(w, 0, (size_t)(b->m - k) * sizeof *w);
+    for (; j + 4 <= end; j += 4)
+        FN(some)(4, b->m - k, a + j * b->m, b->m, v, x, q, tau, y + j, u + j, w);
+    for (; j < end; j++)
+        FN(some)(1, b->m - k, a + j * b->m, b->m, v, x, q, tau, y + j, u + j, w);
+}
+
+/* A u of the reflector itself, where what the passage found is too small to be divided. */
+static void FN(again)(const Bidiagonal *b, T *x)
+{
+    const T *a = b->a, *u = b->u;
+    for (int64_t i = b->k + 1; i < b->m; i++)
+        x[i] = 0;
+    for (int64_t j = b->k + 1; j < b->n; j++)
+        for (int64_t i = b->k + 1; i < b->m; i++)
+            x[i] = FMA_ONE(a[j * b->m + i], u[j], x[i]);
+}
+
+/* With r the row, beta and tau of its reflector: A u = (A r - beta a) / (r[0] - beta), a the column
+ * after k; and what x stands for is A after the column's reflection, A - q y'. */
+static void FN(row)(Bidiagonal *b)
+{
+    int64_t next = b->k + 1, cols = b->n - next, blocks;
+    T *u = (T *)b->u + next, *y = (T *)b->y + next, *x = b->x, *q = b->q, beta;
+    const T *a = (const T *)b->a + next * b->m, *parts = b->parts;
+    T first = u[0], tau = FN(reflector)(cols, u, &beta);
+    T size = ABS(beta), below = FN(dot)(cols, y, u);
+    ((T *)b->e)[b->k] = beta;
+    blocks = (cols + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK;
+    b->q = b->v;
+    b->v = q;
+    if (tau == 0) {
+        memset(x + next, 0, (size_t)(b->m - next) * sizeof *x);
+        return;
+    }
+    if (size < ROOT_LEAST || size > ROOT_MOST) {
+        FN(again)(b, x);
+    } else {
+        for (int64_t i = next; i < b->m; i++) {
+            T w = 0;
+            for (int64_t p = 0; p < blocks; p++)
+                w += parts[p * b->m + i];
+            x[i] = FMA_ONE(-beta, a[i], w) / (first - beta);
+        }
+    }
+    for (int64_t i = next; i < b->m; i++)
+        x[i] = tau * FMA_ONE(-below, q[i], x[i]);
+}

@@ -1,0 +1,133 @@
+/* Singular values by our own bidiagonal form against LAPACK's whole driver: shapes, both precisions,
+ * numbers near the ends of the range, matrices of low rank and with structure; the same bits on any
+ * number of workers; an interrupt. A reflection of a rounded matrix has an error of some eps of its
+ * norm (Higham, Accuracy and Stability of Numerical Algorithms, lemma 19.3), m + n of them are made,
+ * and singular values move by no more than the matrix does. */
+#include "kernels/blas/blas_stop.h"
+#include "kernels/spectral/bidiagonal.h"
+#include "tests/unit/check.h"
+
+#include "core/base/mem.h"
+#include "core/memory/pool.h"
+
+#include <stdlib.h>
+
+static InterruptFlag interrupt;
+static Ctx ctx;
+static const Blas *lib;
+
+typedef enum Kind {
+    UNIFORM, LOW_RANK, GRADED, ZERO, ONES, DIAGONAL, HUGE_ONES, TINY_ONES, KINDS
+} Kind;
+
+static double element(Kind kind, BlasType t, int64_t i, int64_t j)
+{
+    switch (kind) {
+    case LOW_RANK: return (double)(i % 3) + (double)(j % 2) * (double)(i % 3 + 1);
+    case GRADED: return ldexp(check_uniform(), (int)(-(i + j) * (t == BLAS_S ? 1 : 7)));
+    case ZERO: return 0;
+    case ONES: return 1;
+    case DIAGONAL: return i == j ? (double)(i % 7) : 0;
+    case HUGE_ONES: return ldexp(check_uniform(), t == BLAS_S ? 120 : 1015);
+    case TINY_ONES: return ldexp(check_uniform(), t == BLAS_S ? -115 : -980);
+    default: return check_uniform();
+    }
+}
+
+static void *run(BlasType t, int64_t m, int64_t n, const void *from, bool own)
+{
+    size_t bytes = blas_bytes(t), all = (size_t)(m * n) * bytes;
+    void *a = malloc(all), *s = calloc((size_t)n, bytes);
+    Scratch w = { 0 };
+    memcpy(a, from, all);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass)
+            w.base = calloc(w.used + 64, 1), w.used = 0;
+        int info = own ? bidiagonal_values(&ctx, lib, t, m, n, a, s, &w)
+                       : lapack_svd(lib, t, 'N', m, n, a, s, NULL, NULL, &w);
+        CHECK(info == 0);
+    }
+    free(a), free(w.base);
+    return s;
+}
+
+static void values(BlasType t, int64_t m, int64_t n, Kind kind)
+{
+    size_t bytes = blas_bytes(t);
+    void *a = malloc((size_t)(m * n) * bytes);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            mat_store(t, a, j * m + i, element(kind, t, i, j), 0);
+    char *s = run(t, m, n, a, true), *ref = run(t, m, n, a, false);
+    double bound = (double)(m + n) * mat_eps(t) * mat_real(t, ref, 0);
+    bool near = true, sorted = true;
+    for (int64_t i = 0; i < n; i++) {
+        near &= fabs(mat_real(t, s, i) - mat_real(t, ref, i)) <= bound;
+        sorted &= mat_real(t, s, i) >= 0 && (!i || mat_real(t, s, i) <= mat_real(t, s, i - 1));
+    }
+    check_that(near && sorted, "singular values", __FILE__, (int)kind * 1000 + (int)n);
+    free(a), free(s), free(ref);
+}
+
+static void workers(const char *count)
+{
+    pool_shutdown(&ctx);
+    setenv("RICCI_THREADS", count, 1);
+}
+
+static void same_on_any_number(BlasType t, int64_t n)
+{
+    size_t bytes = (size_t)n * blas_bytes(t);
+    void *a = malloc((size_t)n * bytes), *one;
+    for (int64_t i = 0; i < n * n; i++)
+        mat_store(t, a, i, check_uniform(), 0);
+    workers("1");
+    one = run(t, n, n, a, true);
+    for (const char *const *count = (const char *const[]){ "2", "3", "7", NULL }; *count; count++) {
+        workers(*count);
+        void *some = run(t, n, n, a, true);
+        CHECK(memcmp(one, some, bytes) == 0);
+        free(some);
+    }
+    workers("2");
+    free(a), free(one);
+}
+
+static void stopped(void)
+{
+    enum { N = 100 };
+    static double a[N * N], s[N];
+    Scratch w = { 0 };
+    for (int i = 0; i < N * N; i++)
+        a[i] = check_uniform();
+    bidiagonal_values(&ctx, lib, BLAS_D, N, N, a, s, &w);
+    w.base = calloc(w.used + 64, 1), w.used = 0;
+    interrupt = 1;
+    CHECK_RAISES(&ctx, ERR_INTERRUPT, bidiagonal_values(&ctx, lib, BLAS_D, N, N, a, s, &w));
+    err_free(ctx.error);
+    ctx.error = NULL;
+    interrupt = 0;
+    free(w.base);
+}
+
+int main(void)
+{
+    static const int64_t shapes[][2] = { { 48, 48 }, { 49, 48 }, { 80, 51 }, { 97, 97 },
+                                         { 130, 128 } };
+    mem_init(&ctx);
+    ctx.interrupt = &interrupt;
+    if (!(lib = lapack_open(NULL)) || !bidiagonal_own(BLAS_D, 100, 100))
+        return check_result();
+    CHECK(!bidiagonal_own(BLAS_Z, 100, 100) && !bidiagonal_own(BLAS_D, 200, 100) &&
+          !bidiagonal_own(BLAS_S, 40, 40));
+    for (int t = BLAS_S; t <= BLAS_D; t++) {
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (Kind kind = 0; kind < KINDS; kind++)
+                values((BlasType)t, shapes[i][0], shapes[i][1], kind);
+        same_on_any_number((BlasType)t, 610);
+    }
+    stopped();
+    pool_shutdown(&ctx);
+    mem_shutdown(&ctx);
+    return check_result();
+}
